@@ -1,0 +1,180 @@
+// Package gpu is the seam between the network and whatever computes it: the browser's WebGPU, wgpu-native, Dawn, or Go in
+// float64. A backend knows buffers, programs and lists of dispatches; nothing about operators.
+package gpu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Errors that every backend returns (wrapped, with detail) for these conditions.
+var (
+	ErrNoAdapter   = errors.New("no GPU adapter")
+	ErrLost        = errors.New("GPU device lost")
+	ErrOutOfMemory = errors.New("out of GPU memory")
+	ErrValidation  = errors.New("GPU validation error")
+)
+
+// Device computes. All methods may be called from one goroutine at a time, except Lost, which is safe at any time.
+type Device interface {
+	Info() Info
+	// Allocate creates zeroed buffers. Errors are known when it returns, out of memory included; then nothing is allocated.
+	Allocate(ctx context.Context, specs []BufferSpec) ([]Buffer, error)
+	// Write copies src, little-endian elements of the buffer's type, into dst starting at element offset.
+	Write(dst Buffer, offset int, src []byte) error
+	// Read waits for everything submitted and fills each range. It is the only call that waits for results.
+	Read(ctx context.Context, ranges ...Range) error
+	// Prepare compiles pipelines, asynchronously where possible; programs already compiled cost nothing.
+	Prepare(ctx context.Context, programs []*Program) error
+	// Record builds bind groups and uniform parameters once for a list of commands whose programs have been prepared.
+	Record(commands []Command) (Recording, error)
+	// Run submits recordings in order, split where a watchdog needs it. It need not wait for the results.
+	Run(ctx context.Context, recordings ...Recording) error
+	// Lost receives one error when the device is lost.
+	Lost() <-chan error
+	// Close releases the device with all its buffers and recordings.
+	Close() error
+}
+
+// Kind says what sort of processor computes; kernels choose their variants by it.
+type Kind string
+
+// The kinds of processor.
+const (
+	KindDiscrete   Kind = "discrete"
+	KindIntegrated Kind = "integrated"
+	KindCPU        Kind = "cpu"       // a software adapter: lavapipe, SwiftShader
+	KindReference  Kind = "reference" // Go, float64
+	KindUnknown    Kind = "unknown"
+)
+
+// Info describes a device.
+type Info struct {
+	Backend  string // "dawn", "wgpu", "browser", "reference"
+	Adapter  string // e.g. "NVIDIA H200", "llvmpipe (LLVM 19.1.7, 256 bits)"
+	Driver   string
+	Kind     Kind
+	Features []string // e.g. "shader-f16", "subgroups"
+	Limits   Limits
+}
+
+// String names the device for people: adapter, then backend.
+func (i Info) String() string { return fmt.Sprintf("%s [%s, %s]", i.Adapter, i.Backend, i.Kind) }
+
+// HasFeature reports whether the device was created with the named WebGPU feature.
+func (i Info) HasFeature(name string) bool {
+	for _, f := range i.Features {
+		if strings.EqualFold(f, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// Limits are the device's, in bytes and counts. Kernels stay within WebGPU's defaults (DefaultLimits).
+type Limits struct {
+	StorageBinding        uint64 // largest storage buffer binding, bytes
+	BufferSize            uint64 // largest buffer, bytes
+	StorageBuffersAStage  uint32
+	WorkgroupMemory       uint32 // bytes
+	WorkgroupInvocations  uint32
+	WorkgroupsADimension  uint32
+	UniformOffsetAlignment uint32
+}
+
+// DefaultLimits are what WebGPU guarantees everywhere.
+func DefaultLimits() Limits {
+	return Limits{
+		StorageBinding: 128 << 20, BufferSize: 256 << 20, StorageBuffersAStage: 8,
+		WorkgroupMemory: 16 << 10, WorkgroupInvocations: 256, WorkgroupsADimension: 65535, UniformOffsetAlignment: 256,
+	}
+}
+
+// ElementType is what a buffer holds. The reference device keeps float64 where the type is F32.
+type ElementType uint8
+
+// Element types. I8 is packed four to a 32-bit word; a buffer's size is rounded up to whole words.
+const (
+	F32 ElementType = iota
+	I32
+	U32
+	I8
+)
+
+// Size is the bytes of one element.
+func (t ElementType) Size() int {
+	if t == I8 {
+		return 1
+	}
+	return 4
+}
+
+// String is the WGSL-like name.
+func (t ElementType) String() string { return [...]string{"f32", "i32", "u32", "i8"}[t] }
+
+// BufferSpec asks for a buffer of Elements elements of Type.
+type BufferSpec struct {
+	Label    string
+	Type     ElementType
+	Elements int
+}
+
+// Bytes is the size of the buffer on a device: whole 32-bit words.
+func (s BufferSpec) Bytes() int { return (s.Elements*s.Type.Size() + 3) / 4 * 4 }
+
+// Buffer is memory on a device.
+type Buffer interface {
+	Spec() BufferSpec
+	Release() // returns the memory; a buffer is not used afterwards
+}
+
+// Range is elements [Offset, Offset+len(Dst)/size) of a buffer, to be read into Dst, little-endian.
+type Range struct {
+	Buffer Buffer
+	Offset int // elements
+	Dst    []byte
+}
+
+// Access says how a program uses an argument.
+type Access uint8
+
+// Accesses: `var<storage, read>` and `var<storage, read_write>`.
+const (
+	Read Access = iota
+	ReadWrite
+)
+
+// Program is one compute entry point. Programs are compared by pointer; whoever makes them interns them.
+type Program struct {
+	Name      string   // for people: entry point and variant, "conv2d_forward/cpu"
+	Source    string   // specialised WGSL
+	Entry     string   // "conv2d_forward"
+	Arguments []Access // of bindings 1, 2, …; binding 0 is the uniform parameters
+	Body      Body     // the same computation for the reference device; never optimised
+}
+
+// Body computes one whole dispatch in Go. params is the pointer given in the command.
+type Body func(params any, arguments []Array)
+
+// Array is what a Body sees of a buffer: the one slice that fits the element type.
+type Array struct {
+	F []float64 // F32
+	I []int32   // I32
+	U []uint32  // U32
+	B []int8    // I8
+}
+
+// Command is one step of a recording: a dispatch, or, where Program is nil, zeroing the buffer Clear.
+type Command struct {
+	Program   *Program
+	Params    any // pointer to a struct of uint32, int32 and float32 fields, word for word the WGSL `Params`; nil for none
+	Arguments []Buffer
+	Groups    [3]int // workgroups in x, y, z, each at least 1
+
+	Clear Buffer
+}
+
+// Recording is a list of commands ready to run again and again.
+type Recording interface{ Release() }
