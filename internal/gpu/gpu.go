@@ -75,12 +75,12 @@ func (i Info) HasFeature(name string) bool {
 
 // Limits are the device's, in bytes and counts. Kernels stay within WebGPU's defaults (DefaultLimits).
 type Limits struct {
-	StorageBinding        uint64 // largest storage buffer binding, bytes
-	BufferSize            uint64 // largest buffer, bytes
-	StorageBuffersAStage  uint32
-	WorkgroupMemory       uint32 // bytes
-	WorkgroupInvocations  uint32
-	WorkgroupsADimension  uint32
+	StorageBinding         uint64 // largest storage buffer binding, bytes
+	BufferSize             uint64 // largest buffer, bytes
+	StorageBuffersAStage   uint32
+	WorkgroupMemory        uint32 // bytes
+	WorkgroupInvocations   uint32
+	WorkgroupsADimension   uint32
 	UniformOffsetAlignment uint32
 }
 
