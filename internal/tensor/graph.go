@@ -1,0 +1,223 @@
+package tensor
+
+import (
+	"fmt"
+	"slices"
+
+	"mrprism/internal/gpu"
+)
+
+// Graph is a list of dispatches being built, with the gradient rules of those that have one.
+type Graph struct {
+	nodes     []node
+	rules     []rule
+	variables map[*Variable]*Tensor
+	storages  int
+}
+
+// node is one dispatch, or the zeroing of a storage where kernel is nil.
+type node struct {
+	kernel    *Kernel
+	params    any
+	arguments []*storage
+	clear     *storage
+}
+
+// rule appends the gradient of the operator that made output.
+type rule struct {
+	output *Tensor
+	apply  func()
+}
+
+// storage is memory that tensors name; several tensors may see one storage in different shapes.
+type storage struct {
+	id       int
+	label    string
+	kind     gpu.ElementType
+	elements int
+	variable *Variable // nil for what a plan owns
+	kept     bool      // has a buffer of its own for the plan's whole life: inputs, outputs
+}
+
+// Tensor is a value of a graph: a storage seen in a shape.
+type Tensor struct {
+	graph    *Graph
+	shape    []int
+	storage  *storage
+	needs    bool    // a gradient is wanted
+	base     *Tensor // the tensor whose gradient this view shares
+	gradient *Tensor
+}
+
+// NewGraph returns an empty graph.
+func NewGraph() *Graph { return &Graph{variables: map[*Variable]*Tensor{}} }
+
+// Shape is the tensor's extents; do not modify.
+func (t *Tensor) Shape() []int { return t.shape }
+
+// Dim is extent i; negative i counts from the end.
+func (t *Tensor) Dim(i int) int {
+	if i < 0 {
+		i += len(t.shape)
+	}
+	return t.shape[i]
+}
+
+// Elements is the number of elements.
+func (t *Tensor) Elements() int { return elements(t.shape) }
+
+// Type is the element type.
+func (t *Tensor) Type() gpu.ElementType { return t.storage.kind }
+
+// Graph is the graph the tensor belongs to.
+func (t *Tensor) Graph() *Graph { return t.graph }
+
+// NeedsGradient reports whether a gradient flows into the tensor.
+func (t *Tensor) NeedsGradient() bool { return t.needs }
+
+// String names the tensor and its shape.
+func (t *Tensor) String() string { return fmt.Sprintf("%s%v", t.storage.label, t.shape) }
+
+func elements(shape []int) int {
+	n := 1
+	for _, d := range shape {
+		if d <= 0 {
+			panic(fmt.Sprintf("tensor: shape %v has an extent that is not positive", shape))
+		}
+		n *= d
+	}
+	return n
+}
+
+func (g *Graph) tensor(label string, kind gpu.ElementType, shape []int) *Tensor {
+	g.storages++
+	s := &storage{id: g.storages, label: label, kind: kind, elements: elements(shape)}
+	return &Tensor{graph: g, shape: slices.Clone(shape), storage: s}
+}
+
+// Input is a float tensor written by Plan.Write before a run.
+func (g *Graph) Input(label string, shape ...int) *Tensor { return g.InputOf(gpu.F32, label, shape...) }
+
+// InputOf is an input of another element type.
+func (g *Graph) InputOf(kind gpu.ElementType, label string, shape ...int) *Tensor {
+	t := g.tensor(label, kind, shape)
+	t.storage.kept = true
+	return t
+}
+
+// New is the output of an operator: uninitialised memory that a dispatch fills completely. A gradient flows into it if one
+// flows into any of the inputs.
+func (g *Graph) New(label string, shape []int, inputs ...*Tensor) *Tensor {
+	t := g.tensor(label, gpu.F32, shape)
+	for _, in := range inputs {
+		t.needs = t.needs || in.needs
+	}
+	return t
+}
+
+// Variable is the graph's tensor of a variable; a parameter needs a gradient.
+func (g *Graph) Variable(v *Variable) *Tensor {
+	if t := g.variables[v]; t != nil {
+		return t
+	}
+	t := g.tensor(v.Name, v.Type, v.Shape)
+	t.storage.variable = v
+	t.needs = v.Role == Parameter
+	g.variables[v] = t
+	return t
+}
+
+// Reshape sees the same elements, and the same gradient, in another shape.
+func (t *Tensor) Reshape(shape ...int) *Tensor {
+	if elements(shape) != t.Elements() {
+		panic(fmt.Sprintf("tensor: reshape %v to %v changes the number of elements", t, shape))
+	}
+	return &Tensor{graph: t.graph, shape: slices.Clone(shape), storage: t.storage, needs: t.needs, base: t}
+}
+
+// Detach sees the same elements, and no gradient passes.
+func (t *Tensor) Detach() *Tensor {
+	return &Tensor{graph: t.graph, shape: t.shape, storage: t.storage}
+}
+
+// Keep gives the tensor a buffer of its own, so that Plan.Read can see it after a run.
+func (t *Tensor) Keep() *Tensor {
+	t.storage.kept = true
+	return t
+}
+
+// Track asks for the gradient of an input, as tests do.
+func (t *Tensor) Track() *Tensor {
+	t.needs = true
+	return t
+}
+
+// Gradient is the derivative of the loss by the tensor, zeroed where it is first asked for; backward kernels add to it.
+func (t *Tensor) Gradient() *Tensor {
+	if t.base != nil {
+		return t.base.Gradient().Reshape(t.shape...)
+	}
+	if t.gradient == nil {
+		t.gradient = t.graph.tensor("d "+t.storage.label, gpu.F32, t.shape)
+		t.graph.Zero(t.gradient)
+	}
+	return t.gradient
+}
+
+// HasGradient reports whether Gradient has been asked for.
+func (t *Tensor) HasGradient() bool {
+	if t.base != nil {
+		return t.base.HasGradient()
+	}
+	return t.gradient != nil
+}
+
+// Zero appends the zeroing of a tensor.
+func (g *Graph) Zero(t *Tensor) { g.nodes = append(g.nodes, node{clear: t.storage}) }
+
+// Dispatch appends one run of a kernel. params is a pointer to its parameter struct and must not change afterwards.
+func (g *Graph) Dispatch(k *Kernel, params any, arguments ...*Tensor) {
+	if len(arguments) != len(k.Arguments) {
+		panic(fmt.Sprintf("tensor: kernel %s takes %d arguments, got %d", k.Name, len(k.Arguments), len(arguments)))
+	}
+	n := node{kernel: k, params: params, arguments: make([]*storage, len(arguments))}
+	for i, a := range arguments {
+		if a.graph != g {
+			panic(fmt.Sprintf("tensor: argument %d of %s, %v, belongs to another graph", i, k.Name, a))
+		}
+		n.arguments[i] = a.storage
+		for j := range i {
+			if n.arguments[j] == a.storage && (k.Arguments[i] == gpu.ReadWrite || k.Arguments[j] == gpu.ReadWrite) {
+				panic(fmt.Sprintf("tensor: kernel %s would write %v through one argument and use it through another", k.Name, a))
+			}
+		}
+	}
+	g.nodes = append(g.nodes, n)
+}
+
+// OnBackward states the gradient rule of the operator that made y. It runs, during Backward, if a gradient reached y; it
+// appends dispatches that add to the gradients of those inputs that need one.
+func (g *Graph) OnBackward(y *Tensor, apply func()) {
+	if y.needs {
+		g.rules = append(g.rules, rule{y, apply})
+	}
+}
+
+// Backward appends the gradients of everything that loss, a tensor of one element, depends on. seed holds the derivative by
+// the loss itself, usually 1; it is written by the caller like any input.
+func (g *Graph) Backward(loss, seed *Tensor) {
+	if loss.Elements() != seed.Elements() {
+		panic(fmt.Sprintf("tensor: the seed %v of the gradient does not fit %v", seed, loss))
+	}
+	if loss.base != nil {
+		loss.base.gradient = seed
+	} else {
+		loss.gradient = seed
+	}
+	for i := len(g.rules) - 1; i >= 0; i-- {
+		if r := g.rules[i]; r.output.HasGradient() {
+			r.apply()
+		}
+	}
+	g.rules = nil
+}

@@ -1,0 +1,121 @@
+package tensor
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+
+	"mrprism/internal/gpu"
+)
+
+// Kernel is one compute entry point: its arguments, the Go body that defines what it computes, and one or more WGSL variants
+// that compute the same on devices of different kinds.
+type Kernel struct {
+	Name      string       // WGSL entry point: "layer_norm_forward"
+	Arguments []gpu.Access // bindings 1, 2, … in order; binding 0 is the uniform Params
+	Body      gpu.Body     // slow, plain, in float64; arrays may be longer than the tensor: take extents from params
+	Variants  []Variant    // the first that suits is used
+}
+
+// Variant is one way to compute a Kernel.
+type Variant struct {
+	Name   string                               // "", "cpu", "tiles"
+	Source string                               // WGSL; every file is valid as it stands
+	Entry  string                               // entry point, if not the kernel's name
+	Suits  func(info gpu.Info, params any) bool // nil: always
+	Groups func(params any) [3]int              // workgroups for these parameters
+	Consts func(params any) map[string]string   // values for `const NAME: T = …;` declarations; nil: as written
+}
+
+// Body adapts a typed kernel body to gpu.Body.
+func Body[P any](f func(p *P, a []gpu.Array)) gpu.Body {
+	return func(params any, a []gpu.Array) { f(params.(*P), a) }
+}
+
+// Linear spreads n invocations over workgroups of the given size, in two dimensions where one would exceed the limit. In WGSL
+// the index is `(group.y * groups.x + group.x) * SIZE + local`.
+func Linear(n, size int) [3]int {
+	groups := max(1, (n+size-1)/size)
+	const limit = 65535
+	if groups <= limit {
+		return [3]int{groups, 1, 1}
+	}
+	rows := (groups + limit - 1) / limit
+	return [3]int{(groups + rows - 1) / rows, rows, 1}
+}
+
+var interned = struct {
+	sync.Mutex
+	programs map[string]*gpu.Program
+}{programs: map[string]*gpu.Program{}}
+
+// program chooses the variant for a device and returns the interned program and its workgroups.
+func (k *Kernel) program(info gpu.Info, params any) (*gpu.Program, [3]int) {
+	for i := range k.Variants {
+		v := &k.Variants[i]
+		if v.Suits != nil && !v.Suits(info, params) {
+			continue
+		}
+		return k.specialise(v, params), v.Groups(params)
+	}
+	panic(fmt.Sprintf("tensor: kernel %s has no variant for %v with %+v", k.Name, info, params))
+}
+
+// Programs lists every variant of the kernel for the given parameters, for tests that must compile or compare them all.
+func (k *Kernel) Programs(params any) (programs []*gpu.Program, groups [][3]int) {
+	for i := range k.Variants {
+		programs = append(programs, k.specialise(&k.Variants[i], params))
+		groups = append(groups, k.Variants[i].Groups(params))
+	}
+	return programs, groups
+}
+
+func (k *Kernel) specialise(v *Variant, params any) *gpu.Program {
+	var constants map[string]string
+	if v.Consts != nil {
+		constants = v.Consts(params)
+	}
+	name := k.Name
+	if v.Name != "" {
+		name += "/" + v.Name
+	}
+	source := Specialise(v.Source, constants)
+	entry := k.Name
+	if v.Entry != "" {
+		entry = v.Entry
+	}
+	key := name + "\x00" + source
+	interned.Lock()
+	defer interned.Unlock()
+	if p := interned.programs[key]; p != nil {
+		return p
+	}
+	p := &gpu.Program{Name: name, Source: source, Entry: entry, Arguments: k.Arguments, Body: k.Body}
+	interned.programs[key] = p
+	return p
+}
+
+var constDeclaration = regexp.MustCompile(`(?m)^const (\w+)(\s*:\s*\w+)?\s*=\s*[^;]+;`)
+
+// Specialise rewrites the values of module-scope `const NAME: T = value;` declarations. It panics on a name that the source
+// does not declare.
+func Specialise(source string, constants map[string]string) string {
+	if len(constants) == 0 {
+		return source
+	}
+	used := 0
+	out := constDeclaration.ReplaceAllStringFunc(source, func(line string) string {
+		m := constDeclaration.FindStringSubmatch(line)
+		value, ok := constants[m[1]]
+		if !ok {
+			return line
+		}
+		used++
+		return "const " + m[1] + strings.TrimRight(m[2], " ") + " = " + value + ";"
+	})
+	if used != len(constants) {
+		panic(fmt.Sprintf("tensor: of the constants %v only %d are declared in the source", constants, used))
+	}
+	return out
+}

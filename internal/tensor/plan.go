@@ -1,0 +1,176 @@
+package tensor
+
+import (
+	"context"
+	"fmt"
+
+	"mrprism/internal/gpu"
+)
+
+// Plan is a graph compiled for a device: memory and a recorded command list, ready to be replayed.
+type Plan struct {
+	device     gpu.Device
+	set        *Set
+	buffers    map[*storage]gpu.Buffer
+	owned      []gpu.Buffer
+	recording  gpu.Recording
+	dispatches int
+	bytes      int64
+}
+
+// Compile drops nodes whose results nobody reads, lets storages whose lives do not overlap share memory, compiles pipelines
+// and records the commands. Results are what was kept and what is written to variables.
+func Compile(ctx context.Context, device gpu.Device, set *Set, g *Graph) (*Plan, error) {
+	if err := set.Allocate(ctx, device); err != nil {
+		return nil, err
+	}
+	nodes := live(g.nodes)
+	p := &Plan{device: device, set: set, buffers: map[*storage]gpu.Buffer{}}
+	if err := p.allocate(ctx, nodes); err != nil {
+		return nil, err
+	}
+	commands := make([]gpu.Command, 0, len(nodes))
+	var programs []*gpu.Program
+	seen := map[*gpu.Program]bool{}
+	for _, n := range nodes {
+		if n.kernel == nil {
+			commands = append(commands, gpu.Command{Clear: p.buffer(n.clear)})
+			continue
+		}
+		program, groups := n.kernel.program(device.Info(), n.params)
+		if !seen[program] {
+			seen[program] = true
+			programs = append(programs, program)
+		}
+		c := gpu.Command{Program: program, Params: n.params, Groups: groups}
+		for _, a := range n.arguments {
+			c.Arguments = append(c.Arguments, p.buffer(a))
+		}
+		commands = append(commands, c)
+		p.dispatches++
+	}
+	err := device.Prepare(ctx, programs)
+	if err == nil {
+		p.recording, err = device.Record(commands)
+	}
+	if err != nil {
+		p.Release()
+		return nil, err
+	}
+	return p, nil
+}
+
+// allocate makes the plan's own buffers: one for each kept storage, shared slots for the rest.
+func (p *Plan) allocate(ctx context.Context, nodes []node) error {
+	slots := assign(nodes)
+	kept := map[*storage]bool{}
+	var order []*storage
+	for _, n := range nodes {
+		for _, s := range n.touched() {
+			if s.kept && s.variable == nil && !kept[s] {
+				kept[s] = true
+				order = append(order, s)
+			}
+		}
+	}
+	var specs []gpu.BufferSpec
+	for _, s := range slots.slots {
+		specs = append(specs, gpu.BufferSpec{Label: s.label, Type: s.kind, Elements: s.elements})
+	}
+	for _, s := range order {
+		specs = append(specs, gpu.BufferSpec{Label: s.label, Type: s.kind, Elements: s.elements})
+	}
+	for _, s := range specs {
+		p.bytes += int64(s.Bytes())
+	}
+	owned, err := p.device.Allocate(ctx, specs)
+	if err != nil {
+		return fmt.Errorf("tensor: %.1f MiB for a plan: %w", float64(p.bytes)/(1<<20), err)
+	}
+	p.owned = owned
+	for s, slot := range slots.of {
+		p.buffers[s] = owned[slot]
+	}
+	for i, s := range order {
+		p.buffers[s] = owned[len(slots.slots)+i]
+	}
+	return nil
+}
+
+func (p *Plan) buffer(s *storage) gpu.Buffer {
+	if s.variable != nil {
+		return p.set.Buffer(s.variable)
+	}
+	return p.buffers[s]
+}
+
+// Run replays the commands. Results are there when Read returns.
+func (p *Plan) Run(ctx context.Context) error { return p.device.Run(ctx, p.recording) }
+
+// Recording is the plan's command list, for running several plans in one submission.
+func (p *Plan) Recording() gpu.Recording { return p.recording }
+
+// Write fills an input with floats. An input that no live node reads is ignored.
+func (p *Plan) Write(t *Tensor, values []float32) error {
+	return p.write(t, len(values), gpu.Float32Bytes(values))
+}
+
+// WriteUint32 fills an input of u32.
+func (p *Plan) WriteUint32(t *Tensor, values []uint32) error {
+	return p.write(t, len(values), gpu.Uint32Bytes(values))
+}
+
+// WriteBytes fills an input of any type with little-endian elements.
+func (p *Plan) WriteBytes(t *Tensor, b []byte) error { return p.write(t, len(b)/t.Type().Size(), b) }
+
+func (p *Plan) write(t *Tensor, n int, b []byte) error {
+	if n != t.Elements() {
+		return fmt.Errorf("tensor: %v takes %d values, got %d", t, t.Elements(), n)
+	}
+	buffer := p.buffer(t.storage)
+	if buffer == nil {
+		return nil
+	}
+	return p.device.Write(buffer, 0, b)
+}
+
+// Read waits and returns kept tensors.
+func (p *Plan) Read(ctx context.Context, tensors ...*Tensor) ([][]float32, error) {
+	ranges := make([]gpu.Range, len(tensors))
+	for i, t := range tensors {
+		b := p.buffer(t.storage)
+		if b == nil || (!t.storage.kept && t.storage.variable == nil) {
+			return nil, fmt.Errorf("tensor: %v was not kept, or nothing computes it", t)
+		}
+		ranges[i] = gpu.Range{Buffer: b, Dst: make([]byte, 4*t.Elements())}
+	}
+	if err := p.device.Read(ctx, ranges...); err != nil {
+		return nil, err
+	}
+	out := make([][]float32, len(tensors))
+	for i, r := range ranges {
+		out[i] = gpu.BytesFloat32(r.Dst)
+	}
+	return out, nil
+}
+
+// Buffer is the memory of a kept tensor or variable, for tests; nil if the plan does not touch it.
+func (p *Plan) Buffer(t *Tensor) gpu.Buffer { return p.buffer(t.storage) }
+
+// Dispatches is the number of dispatches in one run.
+func (p *Plan) Dispatches() int { return p.dispatches }
+
+// Bytes is the memory that the plan owns, variables not included.
+func (p *Plan) Bytes() int64 { return p.bytes }
+
+// Release returns the plan's memory and recording.
+func (p *Plan) Release() {
+	if p.recording != nil {
+		p.recording.Release()
+		p.recording = nil
+	}
+	for _, b := range p.owned {
+		b.Release()
+	}
+	p.owned = nil
+}

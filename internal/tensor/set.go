@@ -1,0 +1,152 @@
+package tensor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"mrprism/internal/gpu"
+)
+
+// Role says what a variable is for.
+type Role uint8
+
+// Roles of variables.
+const (
+	Parameter Role = iota // learned; saved with the weights
+	Statistic             // running statistics of batch norm; saved with the weights
+	Moment                // the optimiser's state; saved in checkpoints
+	Shared                // passed from plan to plan: features, confidence
+)
+
+// Variable is a tensor that outlasts plans.
+type Variable struct {
+	Name  string
+	Shape []int
+	Type  gpu.ElementType
+	Role  Role
+	Fan   int       // number of inputs that one output sums, for initialisation
+	Init  []float32 // first value; nil: zeros
+}
+
+// Elements is the number of elements.
+func (v *Variable) Elements() int { return elements(v.Shape) }
+
+// Set holds variables by name, in the order in which they were made, and their buffers on one device.
+type Set struct {
+	order   []*Variable
+	names   map[string]*Variable
+	device  gpu.Device
+	buffers map[*Variable]gpu.Buffer
+}
+
+// NewSet returns an empty set.
+func NewSet() *Set {
+	return &Set{names: map[string]*Variable{}, buffers: map[*Variable]gpu.Buffer{}}
+}
+
+// Variable makes a float variable. Asking again for the same name returns the same variable; another shape or role panics.
+func (s *Set) Variable(role Role, name string, shape ...int) *Variable {
+	if v := s.names[name]; v != nil {
+		if !slices.Equal(v.Shape, shape) || v.Role != role {
+			panic(fmt.Sprintf("tensor: variable %s is %v, asked for as %v", name, v.Shape, shape))
+		}
+		return v
+	}
+	elements(shape)
+	v := &Variable{Name: name, Shape: slices.Clone(shape), Role: role}
+	s.names[name] = v
+	s.order = append(s.order, v)
+	return v
+}
+
+// Lookup is the variable of that name, or nil.
+func (s *Set) Lookup(name string) *Variable { return s.names[name] }
+
+// Variables lists those of the given roles, or all, in the order in which they were made.
+func (s *Set) Variables(roles ...Role) []*Variable {
+	var out []*Variable
+	for _, v := range s.order {
+		if len(roles) == 0 || slices.Contains(roles, v.Role) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// Allocate gives every variable that has none a buffer on the device, holding its first value.
+func (s *Set) Allocate(ctx context.Context, device gpu.Device) error {
+	if s.device != nil && s.device != device {
+		return fmt.Errorf("tensor: the variables are on %v already", s.device.Info())
+	}
+	var missing []*Variable
+	var specs []gpu.BufferSpec
+	for _, v := range s.order {
+		if s.buffers[v] == nil {
+			missing = append(missing, v)
+			specs = append(specs, gpu.BufferSpec{Label: v.Name, Type: v.Type, Elements: v.Elements()})
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	buffers, err := device.Allocate(ctx, specs)
+	if err != nil {
+		return fmt.Errorf("tensor: memory for %d variables: %w", len(missing), err)
+	}
+	s.device = device
+	for i, v := range missing {
+		s.buffers[v] = buffers[i]
+		if v.Init != nil {
+			if err := s.Write(v, v.Init); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Buffer is the variable's memory; nil before Allocate.
+func (s *Set) Buffer(v *Variable) gpu.Buffer { return s.buffers[v] }
+
+// Write replaces the value of a float variable on the device.
+func (s *Set) Write(v *Variable, values []float32) error {
+	if len(values) != v.Elements() {
+		return fmt.Errorf("tensor: %s takes %d values, got %d", v.Name, v.Elements(), len(values))
+	}
+	return s.device.Write(s.buffers[v], 0, gpu.Float32Bytes(values))
+}
+
+// Read returns the values of float variables from the device.
+func (s *Set) Read(ctx context.Context, variables ...*Variable) ([][]float32, error) {
+	ranges := make([]gpu.Range, len(variables))
+	for i, v := range variables {
+		ranges[i] = gpu.Range{Buffer: s.buffers[v], Dst: make([]byte, 4*v.Elements())}
+	}
+	if err := s.device.Read(ctx, ranges...); err != nil {
+		return nil, err
+	}
+	out := make([][]float32, len(variables))
+	for i, r := range ranges {
+		out[i] = gpu.BytesFloat32(r.Dst)
+	}
+	return out, nil
+}
+
+// Bytes is the memory of all variables on a device.
+func (s *Set) Bytes() int64 {
+	var n int64
+	for _, v := range s.order {
+		n += int64(gpu.BufferSpec{Type: v.Type, Elements: v.Elements()}.Bytes())
+	}
+	return n
+}
+
+// Release returns the buffers.
+func (s *Set) Release() {
+	for _, b := range s.buffers {
+		b.Release()
+	}
+	clear(s.buffers)
+	s.device = nil
+}
