@@ -3,6 +3,7 @@ module mrprism
 go 1.26
 
 require (
+	github.com/andybalholm/brotli v1.2.7 // indirect
 	github.com/chromedp/cdproto v0.159.0 // indirect
 	github.com/chromedp/chromedp v0.22.0 // indirect
 	github.com/cogentcore/webgpu v0.23.0 // indirect
