@@ -1,0 +1,85 @@
+package shaders
+
+import (
+	_ "embed"
+	"math"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/tensor"
+)
+
+//go:embed activation.wgsl
+var activationSource string
+
+type activationParams struct{ N uint32 }
+
+// activationKernel is a kernel with one invocation an element: x, …, then the result.
+func activationKernel(name string, arguments []gpu.Access, body func(p *activationParams, a []gpu.Array)) *tensor.Kernel {
+	return &tensor.Kernel{
+		Name: name, Arguments: arguments, Body: tensor.Body(body),
+		Variants: []tensor.Variant{{
+			Source: activationSource,
+			Groups: func(p any) [3]int { return tensor.Linear(int(p.(*activationParams).N), elementwise) },
+		}},
+	}
+}
+
+// forwardOf and backwardOf lift scalar functions; backward is given the saved value (input or output) and dy.
+func forwardOf(name string, f func(x float64) float64) *tensor.Kernel {
+	return activationKernel(name, []gpu.Access{read, write}, func(p *activationParams, a []gpu.Array) {
+		for i := range int(p.N) {
+			a[1].F[i] = f(a[0].F[i])
+		}
+	})
+}
+
+func backwardOf(name string, f func(saved, dy float64) float64) *tensor.Kernel {
+	return activationKernel(name, []gpu.Access{read, read, write}, func(p *activationParams, a []gpu.Array) {
+		for i := range int(p.N) {
+			a[2].F[i] += f(a[0].F[i], a[1].F[i])
+		}
+	})
+}
+
+var (
+	reluForward  = forwardOf("relu_forward", func(x float64) float64 { return max(x, 0) })
+	reluBackward = backwardOf("relu_backward", func(x, dy float64) float64 {
+		if x > 0 {
+			return dy
+		}
+		return 0
+	})
+
+	geluForward  = forwardOf("gelu_forward", func(x float64) float64 { return x * normalCDF(x) })
+	geluBackward = backwardOf("gelu_backward", func(x, dy float64) float64 {
+		return dy * (normalCDF(x) + x*math.Exp(-x*x/2)/math.Sqrt(2*math.Pi))
+	})
+
+	sigmoidForward  = forwardOf("sigmoid_forward", func(x float64) float64 { return 1 / (1 + math.Exp(-x)) })
+	sigmoidBackward = backwardOf("sigmoid_backward", func(y, dy float64) float64 { return dy * y * (1 - y) })
+)
+
+func normalCDF(x float64) float64 { return (1 + math.Erf(x/math.Sqrt2)) / 2 }
+
+// ReLU is max(x, 0).
+func ReLU(x *Tensor) *Tensor { return activate("relu", reluForward, reluBackward, x, false) }
+
+// GELU is x Φ(x) with the exact normal distribution Φ.
+func GELU(x *Tensor) *Tensor { return activate("gelu", geluForward, geluBackward, x, false) }
+
+// Sigmoid is 1 / (1 + e^-x).
+func Sigmoid(x *Tensor) *Tensor { return activate("sigmoid", sigmoidForward, sigmoidBackward, x, true) }
+
+// activate appends an activation; its gradient is computed from the output where savesOutput, else from the input.
+func activate(name string, forward, backward *tensor.Kernel, x *Tensor, savesOutput bool) *Tensor {
+	g := x.Graph()
+	p := &activationParams{uint32(x.Elements())}
+	y := g.New(name, x.Shape(), x)
+	g.Dispatch(forward, p, x, y)
+	saved := x
+	if savesOutput {
+		saved = y
+	}
+	g.OnBackward(y, func() { g.Dispatch(backward, p, saved, y.Gradient(), x.Gradient()) })
+	return y
+}

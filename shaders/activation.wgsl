@@ -1,0 +1,82 @@
+// Activations, element by element, over N elements of any shape.
+//
+//   relu     y = max(x, 0)                        dx += dy [x > 0]
+//   gelu     y = x Φ(x), Φ the normal distribution (Hendrycks & Gimpel 2016, the exact form)
+//                                                 dx += dy (Φ(x) + x φ(x))
+//   sigmoid  y = 1 / (1 + e^-x)                   dx += dy y (1 - y)
+//
+// Φ uses erf by Abramowitz & Stegun 7.1.26, whose absolute error is below 1.5e-7.
+
+const SIZE: u32 = 64u;
+
+struct Params {
+  n: u32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> x: array<f32>; // forward: input; backward: input (relu, gelu) or output (sigmoid)
+@group(0) @binding(2) var<storage, read_write> y: array<f32>;
+@group(0) @binding(2) var<storage, read> dy: array<f32>;
+@group(0) @binding(3) var<storage, read_write> dx: array<f32>;
+
+fn erf(v: f32) -> f32 {
+  let a = abs(v);
+  let t = 1.0 / (1.0 + 0.3275911 * a);
+  let poly = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))));
+  return sign(v) * (1.0 - poly * exp(-a * a));
+}
+
+fn normal_cdf(v: f32) -> f32 {
+  return 0.5 * (1.0 + erf(v * 0.70710678));
+}
+
+@compute @workgroup_size(SIZE)
+fn relu_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+                @builtin(local_invocation_index) local: u32) {
+  let i = (group.y * groups.x + group.x) * SIZE + local;
+  if (i >= params.n) { return; }
+  let v = x[i];
+  y[i] = select(v, 0.0, v <= 0.0); // a NaN passes, unlike with max()
+}
+
+@compute @workgroup_size(SIZE)
+fn relu_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+                 @builtin(local_invocation_index) local: u32) {
+  let i = (group.y * groups.x + group.x) * SIZE + local;
+  if (i >= params.n) { return; }
+  if (x[i] > 0.0) { dx[i] += dy[i]; }
+}
+
+@compute @workgroup_size(SIZE)
+fn gelu_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+                @builtin(local_invocation_index) local: u32) {
+  let i = (group.y * groups.x + group.x) * SIZE + local;
+  if (i >= params.n) { return; }
+  y[i] = x[i] * normal_cdf(x[i]);
+}
+
+@compute @workgroup_size(SIZE)
+fn gelu_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+                 @builtin(local_invocation_index) local: u32) {
+  let i = (group.y * groups.x + group.x) * SIZE + local;
+  if (i >= params.n) { return; }
+  let v = x[i];
+  dx[i] += dy[i] * (normal_cdf(v) + v * 0.39894228 * exp(-0.5 * v * v));
+}
+
+@compute @workgroup_size(SIZE)
+fn sigmoid_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+                   @builtin(local_invocation_index) local: u32) {
+  let i = (group.y * groups.x + group.x) * SIZE + local;
+  if (i >= params.n) { return; }
+  y[i] = 1.0 / (1.0 + exp(-x[i]));
+}
+
+@compute @workgroup_size(SIZE)
+fn sigmoid_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+                    @builtin(local_invocation_index) local: u32) {
+  let i = (group.y * groups.x + group.x) * SIZE + local;
+  if (i >= params.n) { return; }
+  let p = x[i];
+  dx[i] += dy[i] * p * (1.0 - p);
+}

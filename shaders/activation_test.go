@@ -1,0 +1,29 @@
+package shaders
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// awayFromZero keeps values clear of ReLU's kink, where finite differences mean nothing.
+func awayFromZero(_, _ int, r *rand.Rand) float64 {
+	for {
+		if v := 2 * r.NormFloat64(); v > 1e-2 || v < -1e-2 {
+			return v
+		}
+	}
+}
+
+func TestActivations(t *testing.T) {
+	for name, f := range map[string]func(*Tensor) *Tensor{"relu": ReLU, "gelu": GELU, "sigmoid": Sigmoid} {
+		t.Run(name, func(t *testing.T) {
+			for _, shape := range [][]int{{1}, {3, 5, 7}, {2, 8, 8, 16}} {
+				checkOperator(t, operatorTest{
+					inputs: [][]int{shape},
+					build:  func(x []*Tensor) *Tensor { return f(x[0]) },
+					fill:   awayFromZero,
+				})
+			}
+		})
+	}
+}

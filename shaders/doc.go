@@ -1,0 +1,48 @@
+// Package shaders holds the operators of the network. One operator is one stem: NAME.wgsl with the maths, the tunables, Params,
+// forward and backward; NAME.go with the same Params, the kernels with their reference bodies in float64, and the operator
+// with its gradient rule; NAME_test.go with one call that checks all of it on every device.
+//
+// Conventions: binding 0 is the uniform Params, the arguments follow in order. Backward kernels add to their result (+=);
+// the graph zeroes it first. No floating-point atomics, so that a step is repeatable bit by bit. Arrays may be longer than the
+// tensor: extents come from Params. Images are (B, H, W, C), tokens (B, N, C), convolution weights (kh, kw, Cin, Cout), linear
+// weights (Cin, Cout), so that the innermost extent of a weight is the output channel.
+package shaders
+
+import (
+	"fmt"
+	"slices"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/tensor"
+)
+
+const (
+	read  = gpu.Read
+	write = gpu.ReadWrite
+)
+
+// elementwise is the workgroup size of kernels with one invocation an element.
+const elementwise = 64
+
+// Tensor is a value of the graph that operators append to.
+type Tensor = tensor.Tensor
+
+// sameShape panics, naming the operator, unless all tensors have one shape.
+func sameShape(operator string, tensors ...*Tensor) {
+	for _, t := range tensors[1:] {
+		if !slices.Equal(t.Shape(), tensors[0].Shape()) {
+			panic(fmt.Sprintf("%s: shapes differ: %v and %v", operator, tensors[0], t))
+		}
+	}
+}
+
+// requireShape panics unless t has exactly this shape; -1 matches any extent.
+func requireShape(operator, what string, t *Tensor, shape ...int) {
+	ok := len(t.Shape()) == len(shape)
+	for i := range shape {
+		ok = ok && (shape[i] == -1 || shape[i] == t.Dim(i))
+	}
+	if !ok {
+		panic(fmt.Sprintf("%s: %s %v should have shape %v (-1: any)", operator, what, t, shape))
+	}
+}

@@ -1,0 +1,228 @@
+package shaders
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/gpu/gputest"
+	"mrprism/internal/gpu/reference"
+	"mrprism/internal/tensor"
+
+	"github.com/stretchr/testify/require"
+)
+
+// operatorTest says how one operator is checked; see checkOperator.
+type operatorTest struct {
+	inputs [][]int                                  // shapes of the float inputs
+	build  func(x []*Tensor) *Tensor                // appends the operator
+	fill   func(input, i int, r *rand.Rand) float64 // values; nil: normal
+	fixed  map[int]bool                             // inputs without gradient
+	atol   float64                                  // devices against the reference, absolute and
+	rtol   float64                                  // relative to the largest value; 0: 1e-5 and 1e-5, f32 rounding of short sums
+	fd     float64                                  // finite differences against the gradient, relative; 0: 1e-5
+	rough  bool                                     // no finite differences: the gradient is a stated rule (threshold), checked elsewhere
+}
+
+// checkOperator checks an operator three ways: the reference's gradient against central differences in float64; on every
+// device, forward and gradients against the reference, with the kernels of CPU adapters and with those of discrete GPUs.
+func checkOperator(t *testing.T, o operatorTest) {
+	t.Helper()
+	ctx := context.Background()
+	ref := reference.Open()
+	defer ref.Close()
+	want := o.run(t, ctx, ref)
+	if !o.rough {
+		o.finiteDifferences(t, ctx)
+	}
+	for _, d := range gputest.Devices(t) {
+		if d.Info().Kind == gpu.KindReference {
+			continue
+		}
+		for _, kind := range []gpu.Kind{gpu.KindCPU, gpu.KindDiscrete} {
+			got := o.run(t, ctx, gputest.As(d, kind))
+			for i := range want {
+				o.compare(t, d.Info().Backend+" as "+string(kind), o.label(i), got[i], want[i])
+			}
+		}
+	}
+}
+
+func (o *operatorTest) label(i int) string {
+	if i == 0 {
+		return "output"
+	}
+	return "gradient " + string(rune('0'+i-1))
+}
+
+func (o *operatorTest) compare(t *testing.T, device, what string, got, want []float32) {
+	t.Helper()
+	if want == nil {
+		return
+	}
+	atol, rtol := o.atol, o.rtol
+	if atol == 0 && rtol == 0 {
+		atol, rtol = 1e-5, 1e-5
+	}
+	largest := 0.0
+	for _, w := range want {
+		largest = max(largest, math.Abs(float64(w)))
+	}
+	require.Len(t, got, len(want))
+	for i := range want {
+		if diff := math.Abs(float64(got[i]) - float64(want[i])); !(diff <= atol+rtol*largest) {
+			t.Fatalf("%s: %s[%d] is %g, the reference has %g (largest %g)", device, what, i, got[i], want[i], largest)
+		}
+	}
+}
+
+// values are the inputs, the same for every device, as float32.
+func (o *operatorTest) values() [][]float32 {
+	r := rand.New(rand.NewPCG(1, 2))
+	out := make([][]float32, len(o.inputs))
+	for k, shape := range o.inputs {
+		n := 1
+		for _, d := range shape {
+			n *= d
+		}
+		out[k] = make([]float32, n)
+		for i := range out[k] {
+			if o.fill != nil {
+				out[k][i] = float32(o.fill(k, i, r))
+			} else {
+				out[k][i] = float32(r.NormFloat64())
+			}
+		}
+	}
+	return out
+}
+
+func weights(n int) []float32 {
+	r := rand.New(rand.NewPCG(3, 4))
+	w := make([]float32, n)
+	for i := range w {
+		w[i] = float32(r.NormFloat64())
+	}
+	return w
+}
+
+type built struct {
+	plan   *tensor.Plan
+	inputs []*Tensor
+	output *Tensor
+	seed   *Tensor
+	grads  []*Tensor // nil where fixed
+}
+
+// compile builds the operator and the gradient of Σ weights·output.
+func (o *operatorTest) compile(t *testing.T, ctx context.Context, d gpu.Device) *built {
+	t.Helper()
+	g := tensor.NewGraph()
+	b := &built{}
+	for k, shape := range o.inputs {
+		x := g.Input("input", shape...)
+		if !o.fixed[k] {
+			x.Track()
+		}
+		b.inputs = append(b.inputs, x)
+	}
+	b.output = o.build(b.inputs).Keep()
+	b.seed = g.Input("seed", b.output.Shape()...)
+	b.grads = make([]*Tensor, len(b.inputs))
+	if b.output.NeedsGradient() {
+		g.Backward(b.output, b.seed)
+		for k, x := range b.inputs {
+			if !o.fixed[k] {
+				b.grads[k] = x.Gradient().Keep()
+			}
+		}
+	}
+	plan, err := tensor.Compile(ctx, d, tensor.NewSet(), g)
+	require.NoError(t, err)
+	b.plan = plan
+	for k, v := range o.values() {
+		require.NoError(t, plan.Write(b.inputs[k], v))
+	}
+	require.NoError(t, plan.Write(b.seed, weights(b.output.Elements())))
+	return b
+}
+
+// run returns the output and the gradients.
+func (o *operatorTest) run(t *testing.T, ctx context.Context, d gpu.Device) [][]float32 {
+	t.Helper()
+	b := o.compile(t, ctx, d)
+	defer b.plan.Release()
+	require.NoError(t, b.plan.Run(ctx))
+	wanted := []*Tensor{b.output}
+	for _, x := range b.grads {
+		if x != nil {
+			wanted = append(wanted, x)
+		}
+	}
+	values, err := b.plan.Read(ctx, wanted...)
+	require.NoError(t, err)
+	out := [][]float32{values[0]}
+	k := 1
+	for _, x := range b.grads {
+		if x == nil {
+			out = append(out, nil)
+			continue
+		}
+		out = append(out, values[k])
+		k++
+	}
+	return out
+}
+
+// finiteDifferences compares the reference's gradient with central differences at up to 16 elements of each input.
+func (o *operatorTest) finiteDifferences(t *testing.T, ctx context.Context) {
+	t.Helper()
+	ref := reference.Open()
+	defer ref.Close()
+	b := o.compile(t, ctx, ref)
+	defer b.plan.Release()
+	require.NoError(t, b.plan.Run(ctx))
+	w := weights(b.output.Elements())
+	objective := func() float64 {
+		require.NoError(t, b.plan.Run(ctx))
+		sum := 0.0
+		for i, y := range ref.Float64(b.plan.Buffer(b.output))[:len(w)] {
+			sum += float64(w[i]) * y
+		}
+		return sum
+	}
+	tolerance := o.fd
+	if tolerance == 0 {
+		tolerance = 1e-5 // h² of the central difference, h = 1e-4, and cancellation
+	}
+	r := rand.New(rand.NewPCG(5, 6))
+	for k, x := range b.inputs {
+		if b.grads[k] == nil {
+			continue
+		}
+		require.NoError(t, b.plan.Run(ctx))
+		gradient := append([]float64(nil), ref.Float64(b.plan.Buffer(b.grads[k]))...)
+		values := ref.Float64(b.plan.Buffer(x))
+		n := x.Elements()
+		largest := 0.0
+		for _, v := range gradient[:n] {
+			largest = max(largest, math.Abs(v))
+		}
+		for range min(n, 16) {
+			i := r.IntN(n)
+			const h = 1e-4
+			saved := values[i]
+			values[i] = saved + h
+			up := objective()
+			values[i] = saved - h
+			down := objective()
+			values[i] = saved
+			numeric := (up - down) / (2 * h)
+			if diff := math.Abs(numeric - gradient[i]); !(diff <= tolerance*max(1, largest)) {
+				t.Fatalf("gradient of input %d at %d is %g, finite differences give %g", k, i, gradient[i], numeric)
+			}
+		}
+	}
+}
