@@ -13,20 +13,11 @@ var activationSource string
 
 type activationParams struct{ N uint32 }
 
-// activationKernel is a kernel with one invocation an element: x, …, then the result.
-func activationKernel(name string, arguments []gpu.Access, body func(p *activationParams, a []gpu.Array)) *tensor.Kernel {
-	return &tensor.Kernel{
-		Name: name, Arguments: arguments, Body: tensor.Body(body),
-		Variants: []tensor.Variant{{
-			Source: activationSource,
-			Groups: func(p any) [3]int { return tensor.Linear(int(p.(*activationParams).N), elementwise) },
-		}},
-	}
-}
+func activationCount(p *activationParams) uint32 { return p.N }
 
 // forwardOf and backwardOf lift scalar functions; backward is given the saved value (input or output) and dy.
 func forwardOf(name string, f func(x float64) float64) *tensor.Kernel {
-	return activationKernel(name, []gpu.Access{read, write}, func(p *activationParams, a []gpu.Array) {
+	return perElement(name, activationSource, []gpu.Access{read, write}, activationCount, func(p *activationParams, a []gpu.Array) {
 		for i := range int(p.N) {
 			a[1].F[i] = f(a[0].F[i])
 		}
@@ -34,7 +25,7 @@ func forwardOf(name string, f func(x float64) float64) *tensor.Kernel {
 }
 
 func backwardOf(name string, f func(saved, dy float64) float64) *tensor.Kernel {
-	return activationKernel(name, []gpu.Access{read, read, write}, func(p *activationParams, a []gpu.Array) {
+	return perElement(name, activationSource, []gpu.Access{read, read, write}, activationCount, func(p *activationParams, a []gpu.Array) {
 		for i := range int(p.N) {
 			a[2].F[i] += f(a[0].F[i], a[1].F[i])
 		}
