@@ -1,0 +1,146 @@
+//go:build js
+
+package main
+
+import (
+	"image"
+	"image/color"
+	"math"
+	"sync"
+
+	"github.com/hajimehoshi/ebiten/v2"
+)
+
+// view places the photograph: a point p of it, in photograph pixels, is drawn at (Left+X+p.x·Scale, Top+Y+p.y·Scale) CSS pixels.
+type view struct {
+	Left, Top, Width, Height float64 // the stage's rectangle in the page, CSS pixels
+	Scale, X, Y              float64
+}
+
+// picture is RGBA pixels laid over a rectangle of the photograph.
+type picture struct {
+	x, y, width, height float64 // photograph pixels
+	pixelsWide          int
+	pixelsHigh          int
+	rgba                []byte // premultiplied, pixelsWide × pixelsHigh × 4; nil once uploaded
+	image               *ebiten.Image
+}
+
+// contour is a set of closed lines in photograph pixels, drawn in one colour and width.
+type contour struct {
+	points []float32 // x, y, x, y, …
+	starts []uint32  // index of each line's first point
+	colour color.NRGBA
+	width  float64 // CSS pixels
+	dash   float64 // CSS pixels; 0 for a solid line
+}
+
+// region is the square given to the network, in photograph pixels.
+type region struct {
+	shown, active bool // active: being placed by hand, drawn with handles
+	x, y, side    float64
+}
+
+// game holds what is on the stage. The JavaScript side writes it under the lock and asks for a frame; Update uploads, Draw draws.
+type game struct {
+	mu       sync.Mutex
+	photo    *picture
+	overlay  *picture
+	opacity  float64
+	contours []contour
+	region   region
+	view     view
+	retired  []*ebiten.Image // replaced images, freed at the next update
+	stopping bool
+	density  float64 // device pixels a CSS pixel
+	white    *ebiten.Image
+	frames   int
+}
+
+// Layout gives the screen one pixel per device pixel.
+func (g *game) Layout(outsideWidth, outsideHeight int) (int, int) {
+	w, h := g.LayoutF(float64(outsideWidth), float64(outsideHeight))
+	return int(w), int(h)
+}
+
+// LayoutF is Layout for fractional sizes, in CSS pixels in and device pixels out.
+func (g *game) LayoutF(outsideWidth, outsideHeight float64) (float64, float64) {
+	g.density = ebiten.Monitor().DeviceScaleFactor()
+	return math.Ceil(outsideWidth * g.density), math.Ceil(outsideHeight * g.density)
+}
+
+// Update uploads new pictures and frees replaced ones.
+func (g *game) Update() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.stopping {
+		return ebiten.Termination
+	}
+	for _, image := range g.retired {
+		image.Deallocate()
+	}
+	g.retired = nil
+	upload(g.photo)
+	upload(g.overlay)
+	return nil
+}
+
+func upload(p *picture) {
+	if p == nil || p.rgba == nil {
+		return
+	}
+	p.image = ebiten.NewImageWithOptions(image.Rect(0, 0, p.pixelsWide, p.pixelsHigh), &ebiten.NewImageOptions{Unmanaged: true})
+	p.image.WritePixels(p.rgba)
+	p.rgba = nil
+}
+
+// replace retires the old picture's memory and returns the new one.
+func (g *game) replace(old, fresh *picture) *picture {
+	if old != nil && old.image != nil {
+		g.retired = append(g.retired, old.image)
+	}
+	return fresh
+}
+
+// Draw draws the stage, bottom to top: photograph, map, contours, region.
+func (g *game) Draw(screen *ebiten.Image) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.frames++
+	v := g.view
+	bounds := image.Rect(int(v.Left*g.density), int(v.Top*g.density),
+		int(math.Ceil((v.Left+v.Width)*g.density)), int(math.Ceil((v.Top+v.Height)*g.density))).Intersect(screen.Bounds())
+	if bounds.Empty() || g.photo == nil {
+		return
+	}
+	stage := screen.SubImage(bounds).(*ebiten.Image)
+	g.drawPicture(stage, g.photo, 1)
+	g.drawPicture(stage, g.overlay, g.opacity)
+	for _, c := range g.contours {
+		g.strokeContour(stage, c)
+	}
+	g.drawRegion(stage)
+}
+
+// onScreen maps photograph pixels to device pixels.
+func (g *game) onScreen(x, y float64) (float32, float32) {
+	v := g.view
+	return float32((v.Left + v.X + x*v.Scale) * g.density), float32((v.Top + v.Y + y*v.Scale) * g.density)
+}
+
+func (g *game) drawPicture(stage *ebiten.Image, p *picture, opacity float64) {
+	if p == nil || p.image == nil || opacity <= 0 {
+		return
+	}
+	scale := g.view.Scale * g.density
+	perPixel := p.width / float64(p.pixelsWide) * scale // device pixels a picture pixel
+	options := &ebiten.DrawImageOptions{Filter: ebiten.FilterLinear}
+	if p == g.photo && perPixel >= 6 {
+		options.Filter = ebiten.FilterNearest // show the pixels as they are
+	}
+	options.GeoM.Scale(perPixel, p.height/float64(p.pixelsHigh)*scale)
+	x, y := g.onScreen(p.x, p.y)
+	options.GeoM.Translate(float64(x), float64(y))
+	options.ColorScale.ScaleAlpha(float32(opacity))
+	stage.DrawImage(p.image, options)
+}

@@ -1,0 +1,25 @@
+//go:build js
+
+// Command viewer is the image stage of the page: photograph, map, contours and region of interest, drawn by Ebitengine on one
+// WebGL2 canvas behind the page's controls. It has no input of its own: site/stage.js turns pointer, wheel and keys into a view
+// (scale and origin) and calls globalThis.mrprismViewer. It draws only when such a call changed something.
+package main
+
+import (
+	"os"
+
+	"github.com/hajimehoshi/ebiten/v2"
+)
+
+func main() {
+	g := &game{}
+	g.expose()
+	ebiten.SetTPS(ebiten.SyncWithFPS)
+	ebiten.SetScreenClearedEveryFrame(true)
+	err := ebiten.RunGameWithOptions(g, &ebiten.RunGameOptions{InitUnfocused: true, ScreenTransparent: true})
+	g.withdraw()
+	if err != nil {
+		os.Stderr.WriteString("viewer: " + err.Error() + "\n")
+		os.Exit(1)
+	}
+}
