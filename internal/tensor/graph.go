@@ -12,6 +12,7 @@ type Graph struct {
 	nodes     []node
 	rules     []rule
 	variables map[*Variable]*Tensor
+	constants []*Tensor
 	storages  int
 }
 
@@ -36,6 +37,7 @@ type storage struct {
 	kind     gpu.ElementType
 	elements int
 	variable *Variable // nil for what a plan owns
+	constant []float32 // written once when the plan is compiled
 	kept     bool      // has a buffer of its own for the plan's whole life: inputs, outputs
 }
 
@@ -102,6 +104,22 @@ func (g *Graph) Input(label string, shape ...int) *Tensor { return g.InputOf(gpu
 func (g *Graph) InputOf(kind gpu.ElementType, label string, shape ...int) *Tensor {
 	t := g.tensor(label, kind, shape)
 	t.storage.kept = true
+	return t
+}
+
+// Constant is a float tensor whose values are part of the graph; equal label, shape and values are stored once.
+func (g *Graph) Constant(label string, values []float32, shape ...int) *Tensor {
+	if elements(shape) != len(values) {
+		panic(fmt.Sprintf("tensor: constant %s%v does not have %d values", label, shape, len(values)))
+	}
+	for _, c := range g.constants {
+		if c.storage.label == label && slices.Equal(c.shape, shape) && slices.Equal(c.storage.constant, values) {
+			return c
+		}
+	}
+	t := g.Input(label, shape...)
+	t.storage.constant = slices.Clone(values)
+	g.constants = append(g.constants, t)
 	return t
 }
 

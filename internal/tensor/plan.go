@@ -27,6 +27,7 @@ func Compile(ctx context.Context, device gpu.Device, set *Set, g *Graph) (*Plan,
 	nodes := live(g.nodes)
 	p := &Plan{device: device, set: set, buffers: map[*storage]gpu.Buffer{}}
 	if err := p.allocate(ctx, nodes); err != nil {
+		p.Release()
 		return nil, err
 	}
 	commands := make([]gpu.Command, 0, len(nodes))
@@ -92,7 +93,13 @@ func (p *Plan) allocate(ctx context.Context, nodes []node) error {
 		p.buffers[s] = owned[slot]
 	}
 	for i, s := range order {
-		p.buffers[s] = owned[len(slots.slots)+i]
+		b := owned[len(slots.slots)+i]
+		p.buffers[s] = b
+		if s.constant != nil {
+			if err := p.device.Write(b, 0, gpu.Float32Bytes(s.constant)); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -1,0 +1,184 @@
+package shaders
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"mrprism/internal/gpu/reference"
+	"mrprism/internal/tensor"
+
+	"github.com/stretchr/testify/require"
+)
+
+// probability is a value well inside (0, 1).
+func probability(_, _ int, r *rand.Rand) float64 { return 0.05 + 0.9*r.Float64() }
+
+// oneMissing is validity (B, M) in which rater 1 of image 0 is missing.
+func oneMissing(g *tensor.Graph, batch, raters int) *Tensor {
+	v := make([]float32, batch*raters)
+	for i := range v {
+		v[i] = 1
+	}
+	v[1] = 0
+	return g.Constant("valid", v, batch, raters)
+}
+
+func TestClampLog(t *testing.T) {
+	checkOperator(t, operatorTest{
+		inputs: [][]int{{2, 5, 7, 3}},
+		build:  func(x []*Tensor) *Tensor { return ClampLog(x[0], 0.2, 0.8) },
+		fill: func(_, _ int, r *rand.Rand) float64 { // clear of both kinks
+			return []float64{0.1, 0.3, 0.5, 0.7, 0.9}[r.IntN(5)] + 0.05*r.Float64()
+		},
+	})
+}
+
+func TestFuse(t *testing.T) {
+	checkOperator(t, operatorTest{
+		inputs: [][]int{{2, 3, 5, 4, 2}, {2, 3, 5, 4, 2}},
+		build:  func(x []*Tensor) *Tensor { return Fuse(x[0], x[1], oneMissing(x[0].Graph(), 2, 4)) },
+	})
+}
+
+func TestRaters(t *testing.T) {
+	shape := []int{2, 3, 5, 4, 2}
+	t.Run("weigh", func(t *testing.T) {
+		checkOperator(t, operatorTest{
+			inputs: [][]int{shape},
+			build: func(x []*Tensor) *Tensor {
+				return WeighRaters(x[0], x[0].Graph().Constant("share", []float32{.1, .2, .3, .4, 0, .5, 1, 2}, 2, 4))
+			},
+		})
+	})
+	t.Run("disputed is where valid raters differ", func(t *testing.T) {
+		got := evaluate(t, func(g *tensor.Graph) *Tensor {
+			z := g.Constant("z", []float32{1, 0, 1 /**/, 0, 0, 0 /**/, 1, 1, 0}, 1, 1, 3, 3, 1)
+			return Disputed(z, g.Constant("valid", []float32{1, 0, 1}, 1, 3))
+		})
+		require.Equal(t, []float32{0, 0, 1}, got)
+	})
+}
+
+func TestRules(t *testing.T) {
+	shape := []int{2, 9, 8, 3, 2}
+	labels := func(g *tensor.Graph) *Tensor {
+		r := rand.New(rand.NewPCG(7, 8))
+		z := make([]float32, 2*9*8*3*2)
+		for i := range z {
+			z[i] = float32(r.IntN(2))
+		}
+		return g.Constant("z", z, shape...)
+	}
+	t.Run("likelihood", func(t *testing.T) {
+		checkOperator(t, operatorTest{
+			inputs: [][]int{shape}, fill: probability,
+			build: func(x []*Tensor) *Tensor {
+				g := x[0].Graph()
+				return LikelihoodRule(x[0], labels(g), oneMissing(g, 2, 3), 1.3)
+			},
+		})
+	})
+	t.Run("agreement", func(t *testing.T) {
+		checkOperator(t, operatorTest{
+			inputs: [][]int{shape, {2, 9, 8, 2}}, fill: probability, fixed: map[int]bool{1: true},
+			build: func(x []*Tensor) *Tensor { return AgreementRule(x[0], x[1]) },
+		})
+	})
+}
+
+func TestGaussianBlur(t *testing.T) {
+	checkOperator(t, operatorTest{
+		inputs: [][]int{{2, 7, 13, 3}},
+		build:  func(x []*Tensor) *Tensor { return GaussianBlur(x[0], 1.5, 5) },
+	})
+}
+
+func TestSSIM(t *testing.T) {
+	checkOperator(t, operatorTest{
+		inputs: [][]int{{2, 13, 9, 2}, {2, 13, 9, 2}}, fill: probability,
+		build: func(x []*Tensor) *Tensor { return SSIMLoss(x[0], x[1]) },
+		// variances are differences of close moments: the quotient magnifies f32 rounding, its gradient more so
+		atol: 1e-4, rtol: 1e-4, fd: 1e-4,
+	})
+	t.Run("of a map with itself is 1", func(t *testing.T) {
+		got := evaluate(t, func(g *tensor.Graph) *Tensor {
+			a := make([]float32, 12*12)
+			for i := range a {
+				a[i] = float32(i%7) / 7
+			}
+			x := g.Constant("a", a, 1, 12, 12, 1)
+			return SSIMLoss(x, g.Constant("b", a, 1, 12, 12, 1))
+		})
+		for _, v := range got {
+			require.InDelta(t, 0, v, 1e-12)
+		}
+	})
+}
+
+func TestCrossEntropy(t *testing.T) {
+	checkOperator(t, operatorTest{
+		inputs: [][]int{{3, 5, 7}, {3, 5, 7}}, fill: probability, fixed: map[int]bool{1: true},
+		build: func(x []*Tensor) *Tensor { return CrossEntropy(x[0], x[1], 0.01) },
+	})
+	t.Run("gradient passes the clamp", func(t *testing.T) {
+		checkOperator(t, operatorTest{
+			inputs: [][]int{{40}, {40}}, fixed: map[int]bool{1: true}, rough: true, rtol: 1e-4,
+			fill:  func(k, _ int, r *rand.Rand) float64 { return []float64{r.Float64() * 0.01, 1}[k] },
+			build: func(x []*Tensor) *Tensor { return CrossEntropy(x[0], x[1], 0.01) },
+		})
+		g := tensor.NewGraph()
+		p := g.Input("p", 1).Track()
+		l := CrossEntropy(p, g.Constant("t", []float32{1}, 1), 0.01)
+		seed := g.Constant("seed", []float32{1}, 1)
+		g.Backward(l, seed)
+		d := p.Gradient().Keep()
+		plan, err := tensor.Compile(t.Context(), reference.Open(), tensor.NewSet(), g)
+		require.NoError(t, err)
+		require.NoError(t, plan.Write(p, []float32{1e-6}))
+		require.NoError(t, plan.Run(t.Context()))
+		got, err := plan.Read(t.Context(), d)
+		require.NoError(t, err)
+		require.InDelta(t, -100, got[0][0], 1e-3) // (p̂ − 1)/(p̂ (1 − p̂)) = −1/p̂ at p̂ = 0.01
+	})
+}
+
+func TestThreshold(t *testing.T) {
+	checkOperator(t, operatorTest{
+		inputs: [][]int{{3, 5, 7}}, fill: probability, rough: true,
+		build: func(x []*Tensor) *Tensor { return Threshold(x[0], 0.5) },
+	})
+}
+
+// evaluate runs a graph without inputs on the reference.
+func evaluate(t *testing.T, build func(g *tensor.Graph) *Tensor) []float32 {
+	t.Helper()
+	g := tensor.NewGraph()
+	y := build(g).Keep()
+	plan, err := tensor.Compile(t.Context(), reference.Open(), tensor.NewSet(), g)
+	require.NoError(t, err)
+	require.NoError(t, plan.Run(t.Context()))
+	values, err := plan.Read(t.Context(), y)
+	require.NoError(t, err)
+	return values[0]
+}
+
+func TestLiteralFusionInverts(t *testing.T) {
+	// The paper's letter, softmax over classes of Σ_m log z̃·z (PAPER.md §3.3): nobody marked the structure, all are sure of
+	// that, and the class without a vote sums to 0, the maximum. Ours must not do that.
+	z, estimate := []float64{0, 0, 0}, 0.01
+	structure, background := 0.0, 0.0
+	for _, label := range z {
+		structure += math.Log(estimate) * label
+		background += math.Log(1-estimate) * (1 - label)
+	}
+	literal := math.Exp(structure) / (math.Exp(structure) + math.Exp(background))
+	require.Greater(t, literal, 0.5, "the literal rule marks the structure")
+	ours := evaluate(t, func(g *tensor.Graph) *Tensor {
+		e := g.Constant("estimate", []float32{.01, .01, .01}, 1, 1, 1, 3, 1)
+		votes := g.Constant("z", []float32{0, 0, 0}, 1, 1, 1, 3, 1)
+		valid := g.Constant("valid", []float32{1, 1, 1}, 1, 3)
+		return Fuse(LikelihoodRule(e, votes, valid, 1), votes, valid)
+	})
+	require.Equal(t, []float32{0}, ours)
+}

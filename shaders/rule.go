@@ -1,0 +1,110 @@
+package shaders
+
+import (
+	_ "embed"
+	"math"
+
+	"mrprism/internal/gpu"
+)
+
+//go:embed rule.wgsl
+var ruleSource string
+
+type ruleParams struct{ N, Raters, Classes uint32 }
+
+func ruleCount(p *ruleParams) uint32 { return p.N }
+
+// withoutRater is the index of (b, p, k) for index i of (b, p, m, k).
+func (p *ruleParams) withoutRater(i int) int {
+	k := int(p.Classes)
+	return i/(k*int(p.Raters))*k + i%k
+}
+
+var (
+	likelihoodForward = perElement("likelihood_forward", ruleSource, []gpu.Access{read, read, read, write}, ruleCount,
+		func(p *ruleParams, a []gpu.Array) {
+			for i := range int(p.N) {
+				q, label := a[0].F[i], a[1].F[i]
+				a[3].F[i] = a[2].F[p.withoutRater(i)] * (label*math.Log(q) + (1-label)*math.Log(1-q))
+			}
+		})
+	likelihoodBackward = perElement("likelihood_backward", ruleSource, []gpu.Access{read, read, read, read, write}, ruleCount,
+		func(p *ruleParams, a []gpu.Array) {
+			for i := range int(p.N) {
+				q, label := a[0].F[i], a[1].F[i]
+				a[4].F[i] += a[2].F[p.withoutRater(i)] * (label - q) / (q * (1 - q)) * a[3].F[i]
+			}
+		})
+	agreementForward = perElement("agreement_forward", ruleSource, []gpu.Access{read, read, write}, ruleCount,
+		func(p *ruleParams, a []gpu.Array) {
+			for i := range int(p.N) {
+				q, mask := a[0].F[i], a[1].F[p.withoutRater(i)]
+				a[2].F[i] = math.Log(q*mask + (1-q)*(1-mask))
+			}
+		})
+	agreementBackward = perElement("agreement_backward", ruleSource, []gpu.Access{read, read, read, write}, ruleCount,
+		func(p *ruleParams, a []gpu.Array) {
+			for i := range int(p.N) {
+				q, mask := a[0].F[i], a[1].F[p.withoutRater(i)]
+				a[3].F[i] += (2*mask - 1) / (q*mask + (1-q)*(1-mask)) * a[2].F[i]
+			}
+		})
+	normaliseForward = perElement("normalise_forward", ruleSource, []gpu.Access{read, read, write}, ruleCount,
+		func(p *ruleParams, a []gpu.Array) {
+			for i := range int(p.N) {
+				a[2].F[i] = 0
+				if d := a[1].F[p.withoutRater(i)]; d > 1e-6 {
+					a[2].F[i] = a[0].F[i] / d
+				}
+			}
+		})
+	normaliseBackward = perElement("normalise_backward", ruleSource, []gpu.Access{read, read, read, write}, ruleCount,
+		func(p *ruleParams, a []gpu.Array) {
+			for i := range int(p.N) {
+				if d := a[1].F[p.withoutRater(i)]; d > 1e-6 {
+					a[3].F[i] += a[2].F[i] / d
+				}
+			}
+		})
+)
+
+// ruleOf checks maps x (B, H, W, M, K) and the fused map beside them (B, H, W, K).
+func ruleOf(operator string, x, fused *Tensor) *ruleParams {
+	r := ratersOf(operator, x)
+	requireShape(operator, "fused map", fused, x.Dim(0), x.Dim(1), x.Dim(2), x.Dim(4))
+	return &ruleParams{uint32(x.Elements()), r.Raters, r.Classes}
+}
+
+// LikelihoodRule is ℓ = z log z̃ + (1 - z) log(1 - z̃), the log-probability of the label that was given, averaged over a Gaussian
+// window of disputed pixels with the given σ in pixels (PAPER.md §3.3). estimate z̃, inside (0, 1), and z are (B, H, W, M, K),
+// valid (B, M). Where nobody disagrees near by, ℓ is 0.
+func LikelihoodRule(estimate, z, valid *Tensor, sigma float64) *Tensor {
+	sameShape("likelihood_rule", estimate, z)
+	g := estimate.Graph()
+	where := Disputed(z, valid)
+	p := ruleOf("likelihood_rule", estimate, where)
+	term := g.New("likelihood", estimate.Shape(), estimate)
+	g.Dispatch(likelihoodForward, p, estimate, z, where, term)
+	g.OnBackward(term, func() {
+		g.Dispatch(likelihoodBackward, p, estimate, z, where, term.Gradient(), estimate.Gradient())
+	})
+	b, h, w := estimate.Dim(0), estimate.Dim(1), estimate.Dim(2)
+	radius := int(math.Ceil(3 * sigma))
+	sum := GaussianBlur(term.Reshape(b, h, w, estimate.Dim(3)*estimate.Dim(4)), sigma, radius).Reshape(estimate.Shape()...)
+	weight := GaussianBlur(where, sigma, radius)
+	y := g.New("likelihood_rule", estimate.Shape(), sum)
+	g.Dispatch(normaliseForward, p, sum, weight, y)
+	g.OnBackward(y, func() { g.Dispatch(normaliseBackward, p, sum, weight, y.Gradient(), sum.Gradient()) })
+	return y
+}
+
+// AgreementRule is ℓ = log[z̃ y + (1 - z̃)(1 - y)]: how far what a rater would draw agrees with the calibrated mask y
+// (B, H, W, K), through which no gradient passes. estimate z̃, inside (0, 1), is (B, H, W, M, K).
+func AgreementRule(estimate, y *Tensor) *Tensor {
+	g := estimate.Graph()
+	p := ruleOf("agreement_rule", estimate, y)
+	out := g.New("agreement_rule", estimate.Shape(), estimate)
+	g.Dispatch(agreementForward, p, estimate, y, out)
+	g.OnBackward(out, func() { g.Dispatch(agreementBackward, p, estimate, y, out.Gradient(), estimate.Gradient()) })
+	return out
+}
