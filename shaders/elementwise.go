@@ -1,0 +1,90 @@
+package shaders
+
+import (
+	_ "embed"
+	"fmt"
+
+	"mrprism/internal/gpu"
+)
+
+//go:embed elementwise.wgsl
+var elementwiseSource string
+
+type elementwiseParams struct {
+	N, Period uint32
+	Factor    float32
+}
+
+func elementwiseCount(p *elementwiseParams) uint32 { return p.Period }
+
+var (
+	addForward = perElement("add_forward", elementwiseSource, []gpu.Access{read, read, write}, elementwiseCount, func(p *elementwiseParams, a []gpu.Array) {
+		for i := range p.N {
+			a[2].F[i] = a[0].F[i] + a[1].F[i]
+		}
+	})
+	addBroadcastForward = perElement("add_broadcast_forward", elementwiseSource, []gpu.Access{read, read, write}, elementwiseCount, func(p *elementwiseParams, a []gpu.Array) {
+		for i := range p.N {
+			a[2].F[i] = a[0].F[i] + a[1].F[i%p.Period]
+		}
+	})
+	scaleForward = perElement("scale_forward", elementwiseSource, []gpu.Access{read, write}, elementwiseCount, func(p *elementwiseParams, a []gpu.Array) {
+		for i := range p.N {
+			a[1].F[i] = float64(p.Factor) * a[0].F[i]
+		}
+	})
+	addScaled = perElement("add_scaled", elementwiseSource, []gpu.Access{read, write}, elementwiseCount, func(p *elementwiseParams, a []gpu.Array) {
+		for i := range p.N {
+			a[1].F[i] += float64(p.Factor) * a[0].F[i]
+		}
+	})
+)
+
+// addTo appends gradient += factor × dy, where x needs a gradient.
+func addTo(x, dy *Tensor, factor float32) {
+	if x.NeedsGradient() {
+		n := uint32(x.Elements())
+		x.Graph().Dispatch(addScaled, &elementwiseParams{n, n, factor}, dy, x.Gradient())
+	}
+}
+
+// Add is a + b, of one shape.
+func Add(a, b *Tensor) *Tensor {
+	sameShape("Add", a, b)
+	g := a.Graph()
+	n := uint32(a.Elements())
+	y := g.New("add", a.Shape(), a, b)
+	g.Dispatch(addForward, &elementwiseParams{n, n, 1}, a, b, y)
+	g.OnBackward(y, func() {
+		addTo(a, y.Gradient(), 1)
+		addTo(b, y.Gradient(), 1)
+	})
+	return y
+}
+
+// AddBroadcast adds a table, the size of one batch element of x, to every one.
+func AddBroadcast(x, table *Tensor) *Tensor {
+	if x.Elements() != x.Dim(0)*table.Elements() {
+		panic(fmt.Sprintf("AddBroadcast: table %v does not fit %v", table, x))
+	}
+	g := x.Graph()
+	y := g.New("add", x.Shape(), x, table)
+	g.Dispatch(addBroadcastForward, &elementwiseParams{uint32(x.Elements()), uint32(table.Elements()), 1}, x, table, y)
+	g.OnBackward(y, func() {
+		addTo(x, y.Gradient(), 1)
+		if table.NeedsGradient() {
+			sumRows(y.Gradient(), table.Gradient())
+		}
+	})
+	return y
+}
+
+// Scale is factor × x.
+func Scale(x *Tensor, factor float32) *Tensor {
+	g := x.Graph()
+	n := uint32(x.Elements())
+	y := g.New("scale", x.Shape(), x)
+	g.Dispatch(scaleForward, &elementwiseParams{n, n, factor}, x, y)
+	g.OnBackward(y, func() { addTo(x, y.Gradient(), factor) })
+	return y
+}

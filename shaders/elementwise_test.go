@@ -1,0 +1,16 @@
+package shaders
+
+import "testing"
+
+func TestAddAndScale(t *testing.T) {
+	for _, shape := range [][]int{{1}, {3, 5, 7}, {2, 8, 8, 16}} {
+		checkOperator(t, operatorTest{
+			inputs: [][]int{shape, shape},
+			build:  func(x []*Tensor) *Tensor { return Scale(Add(x[0], x[1]), -1.5) },
+		})
+		checkOperator(t, operatorTest{
+			inputs: [][]int{shape},
+			build:  func(x []*Tensor) *Tensor { return Add(x[0], x[0]) },
+		})
+	}
+}

@@ -1,0 +1,108 @@
+package shaders
+
+import (
+	_ "embed"
+	"fmt"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/tensor"
+)
+
+//go:embed reduce.wgsl
+var reduceSource string
+
+type reduceParams struct {
+	Rows, Columns, Chunks uint32
+	Factor                float32
+}
+
+func reduceColumns(p *reduceParams) uint32 { return p.Columns }
+func reduceStripes(p *reduceParams) uint32 { return p.Chunks * p.Columns }
+
+// columnSum adds up column c of n rows.
+func columnSum(x []float64, n, columns, c uint32) float64 {
+	sum := 0.0
+	for r := range n {
+		sum += x[r*columns+c]
+	}
+	return sum
+}
+
+var (
+	reduceRowsPartial = perElement("reduce_rows_partial", reduceSource, []gpu.Access{read, write}, reduceStripes, func(p *reduceParams, a []gpu.Array) {
+		step := p.Chunks * p.Columns
+		for i := range step {
+			a[1].F[i] = 0
+			for at := i; at < p.Rows*p.Columns; at += step {
+				a[1].F[i] += a[0].F[at]
+			}
+		}
+	})
+	reduceRowsWrite = perElement("reduce_rows_write", reduceSource, []gpu.Access{read, write}, reduceColumns, func(p *reduceParams, a []gpu.Array) {
+		for c := range p.Columns {
+			a[1].F[c] = float64(p.Factor) * columnSum(a[0].F, p.Chunks, p.Columns, c)
+		}
+	})
+	reduceRowsAdd = perElement("reduce_rows_add", reduceSource, []gpu.Access{read, write}, reduceColumns, func(p *reduceParams, a []gpu.Array) {
+		for c := range p.Columns {
+			a[1].F[c] += float64(p.Factor) * columnSum(a[0].F, p.Chunks, p.Columns, c)
+		}
+	})
+	spreadRows = perElement("spread_rows", reduceSource, []gpu.Access{read, write}, reduceStripes, func(p *reduceParams, a []gpu.Array) {
+		for i := range p.Rows * p.Columns {
+			a[1].F[i] += float64(p.Factor) * a[0].F[i%p.Columns]
+		}
+	})
+)
+
+// stripes is into how many interleaved chunks of rows a (rows, columns) matrix is cut, so that chunks × columns invocations
+// are about as many as asked for, each with a few rows.
+func stripes(rows, columns, invocations int) int {
+	return max(1, min((invocations+columns-1)/columns, rows))
+}
+
+// reductionStripes is stripes for sums: enough invocations for a large GPU, few enough partial sums to be added by one
+// invocation a column.
+func reductionStripes(rows, columns int) int {
+	return max(1, min(stripes(rows, columns, 1<<14), 512, (rows+7)/8))
+}
+
+// elementwiseInvocations is how many invocations share the elements where each stays in its column.
+const elementwiseInvocations = 1 << 16
+
+// reduceRows appends out = or += factor × the column sums of x, whose last extent, or the whole of it, is columns.
+func reduceRows(last *tensor.Kernel, x, out *Tensor, columns int, factor float32) {
+	if x.Elements()%columns != 0 || out.Elements() != columns {
+		panic(fmt.Sprintf("sumRows: %v into %v", x, out))
+	}
+	g := x.Graph()
+	rows := x.Elements() / columns
+	if rows <= 16 {
+		g.Dispatch(last, &reduceParams{uint32(rows), uint32(columns), uint32(rows), factor}, x, out)
+		return
+	}
+	p := &reduceParams{uint32(rows), uint32(columns), uint32(reductionStripes(rows, columns)), factor}
+	partials := g.New("partial sums", []int{int(p.Chunks), columns})
+	g.Dispatch(reduceRowsPartial, p, x, partials)
+	g.Dispatch(last, p, partials, out)
+}
+
+// sumRows appends gradient[c] += Σ_r x[r, c], in a fixed order: the gradient of whatever was added to every row of x.
+func sumRows(x, gradient *Tensor) { reduceRows(reduceRowsAdd, x, gradient, gradient.Elements(), 1) }
+
+// Sum is Σ x, of shape (1).
+func Sum(x *Tensor) *Tensor { return total("sum", x, 1) }
+
+// Mean is the mean of all elements, of shape (1).
+func Mean(x *Tensor) *Tensor { return total("mean", x, 1/float32(x.Elements())) }
+
+func total(name string, x *Tensor, factor float32) *Tensor {
+	g := x.Graph()
+	y := g.New(name, []int{1}, x)
+	reduceRows(reduceRowsWrite, x, y, 1, factor)
+	g.OnBackward(y, func() {
+		n := x.Elements()
+		g.Dispatch(spreadRows, &reduceParams{uint32(n), 1, uint32(stripes(n, 1, elementwiseInvocations)), factor}, y.Gradient(), x.Gradient())
+	})
+	return y
+}

@@ -1,0 +1,26 @@
+package shaders
+
+import "testing"
+
+func TestTotals(t *testing.T) {
+	for name, f := range map[string]func(*Tensor) *Tensor{"sum": Sum, "mean": Mean} {
+		t.Run(name, func(t *testing.T) {
+			for _, shape := range [][]int{{1}, {16}, {17}, {3, 5, 7}, {2, 33, 65, 16}} {
+				checkOperator(t, operatorTest{
+					inputs: [][]int{shape},
+					build:  func(x []*Tensor) *Tensor { return f(x[0]) },
+				})
+			}
+		})
+	}
+}
+
+// sumRows is checked as the gradient of a table added to every image.
+func TestAddBroadcast(t *testing.T) {
+	for _, shape := range [][]int{{1, 1, 1, 1}, {16, 3, 5, 2}, {100, 1, 1, 3}, {3, 16, 16, 20}, {5000, 1, 1, 5}} {
+		checkOperator(t, operatorTest{
+			inputs: [][]int{shape, shape[1:]},
+			build:  func(x []*Tensor) *Tensor { return AddBroadcast(x[0], x[1]) },
+		})
+	}
+}
