@@ -1,0 +1,42 @@
+package imageio
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/png"
+)
+
+// EncodeProbability writes a map (h, w) of probabilities as an 8-bit grey PNG, round(255 p), with no metadata: pixels only. A
+// value that is not in 0..1 is an error and nothing is written; NaN must never become a mask.
+func EncodeProbability(w, h int, p []float32) ([]byte, error) {
+	if w <= 0 || h <= 0 || len(p) != w*h {
+		panic(fmt.Sprintf("imageio: EncodeProbability: %d values for %d×%d", len(p), w, h))
+	}
+	grey := image.NewGray(image.Rect(0, 0, w, h))
+	for i, v := range p {
+		if !(v >= 0 && v <= 1) {
+			return nil, fmt.Errorf("probability map holds %v at x %d, y %d; not written", v, i%w, i/w)
+		}
+		grey.Pix[i] = uint8(v*255 + 0.5)
+	}
+	return encode(grey)
+}
+
+// EncodePNG writes an image as an 8-bit RGB PNG with no metadata.
+func (m *Image) EncodePNG() ([]byte, error) {
+	rgba := image.NewRGBA(image.Rect(0, 0, m.W, m.H))
+	for i := range m.W * m.H {
+		copy(rgba.Pix[4*i:], m.Pix[3*i:3*i+3])
+		rgba.Pix[4*i+3] = 255
+	}
+	return encode(rgba)
+}
+
+func encode(m image.Image) ([]byte, error) {
+	var out bytes.Buffer
+	if err := png.Encode(&out, m); err != nil {
+		return nil, fmt.Errorf("encode PNG: %w", err)
+	}
+	return out.Bytes(), nil
+}

@@ -1,0 +1,124 @@
+package imageio
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image/jpeg"
+	"image/png"
+	"io"
+	"unicode/utf8"
+)
+
+// What can be wrong with a file; every *Error wraps one of these.
+var (
+	ErrNotImage    = errors.New("not an image")
+	ErrTooLarge    = errors.New("image too large")
+	ErrDamaged     = errors.New("damaged image")
+	ErrUnsupported = errors.New("unsupported image")
+)
+
+// Error says which file could not be read, why, and what to do next.
+type Error struct {
+	Name    string // the file, as the caller named it
+	Problem string
+	Advice  string
+	Kind    error // ErrNotImage, ErrTooLarge, ErrDamaged or ErrUnsupported
+	Cause   error // the decoder's own error, or nil
+}
+
+// Error reads "name: problem; advice".
+func (e *Error) Error() string { return fmt.Sprintf("%s: %s; %s", e.Name, e.Problem, e.Advice) }
+
+// Unwrap gives the kind and the cause to errors.Is and errors.As.
+func (e *Error) Unwrap() []error {
+	if e.Cause == nil {
+		return []error{e.Kind}
+	}
+	return []error{e.Kind, e.Cause}
+}
+
+const adviceAgain = "copy or export the file again from where it came from"
+
+func damaged(name, format, problem string) *Error {
+	return &Error{
+		Name: name, Problem: fmt.Sprintf("this %s is damaged: %s", display(format), problem),
+		Advice: adviceAgain, Kind: ErrDamaged,
+	}
+}
+
+// decodeError turns what the standard decoders say into an *Error.
+func decodeError(name, format string, err error) *Error {
+	var pngUnsupported png.UnsupportedError
+	var jpegUnsupported jpeg.UnsupportedError
+	switch {
+	case errors.As(err, &pngUnsupported), errors.As(err, &jpegUnsupported):
+		return &Error{
+			Name: name, Problem: fmt.Sprintf("this kind of %s is not read (%v)", display(format), err),
+			Advice: "save it as an ordinary 8-bit PNG", Kind: ErrUnsupported, Cause: err,
+		}
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), err == png.FormatError("not enough pixel data"):
+		e := damaged(name, format, "the file is cut short")
+		e.Cause = err
+		return e
+	default:
+		e := damaged(name, format, err.Error())
+		e.Cause = err
+		return e
+	}
+}
+
+func display(format string) string {
+	if format == "png" {
+		return "PNG"
+	}
+	return "JPEG"
+}
+
+// foreign are formats that people do try, told by their first bytes.
+var foreign = []struct {
+	offset int
+	magic  string
+	name   string
+}{
+	{0, "II*\x00", "a TIFF"}, {0, "MM\x00*", "a TIFF"}, {0, "BM", "a BMP"}, {0, "GIF8", "a GIF"}, {8, "WEBP", "a WebP"},
+	{4, "ftyp", "a HEIC, AVIF or video"}, {128, "DICM", "a DICOM file"}, {344, "n+1\x00", "a NIfTI volume"},
+	{0, "\x1f\x8b", "a gzip archive (NIfTI?)"}, {0, "PK\x03\x04", "a zip archive"}, {0, "%PDF", "a PDF"},
+}
+
+// notImage describes data that is neither PNG nor JPEG.
+func notImage(name string, data []byte) *Error {
+	e := &Error{Name: name, Advice: "open a PNG or JPEG image", Kind: ErrNotImage}
+	for _, f := range foreign {
+		if len(data) >= f.offset && bytes.HasPrefix(data[f.offset:], []byte(f.magic)) {
+			e.Problem, e.Kind = "this is "+f.name+", which is not read", ErrUnsupported
+			e.Advice = "save it as PNG or JPEG"
+			return e
+		}
+	}
+	switch {
+	case len(data) == 0:
+		e.Problem = "the file is empty"
+	case isText(data):
+		e.Problem = "this is a text file, not an image, whatever its name says"
+	default:
+		e.Problem = "this is not a PNG or JPEG image"
+	}
+	return e
+}
+
+// isText reports whether the start of data is printable UTF-8.
+func isText(data []byte) bool {
+	head := data[:min(len(data), 512)]
+	for len(head) > 0 {
+		r, n := utf8.DecodeRune(head)
+		if r == utf8.RuneError && n <= 1 && len(head) >= utf8.UTFMax {
+			return false
+		}
+		if r < ' ' && r != '\n' && r != '\r' && r != '\t' {
+			return false
+		}
+		head = head[n:]
+	}
+	return true
+}

@@ -1,0 +1,269 @@
+package imageio
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+)
+
+// Limits on what is decoded, judged from the header.
+const (
+	MaxPixels = 64_000_000 // width × height
+	MaxSide   = 65_535     // pixels
+	MaxMemory = 256 << 20  // bytes at the peak of decoding, the caller's file not counted
+	slack     = 1 << 20    // bytes: inflate window, tables, buffers
+	signature = "\x89PNG\r\n\x1a\n"
+)
+
+// Info is what the header of a file says.
+type Info struct {
+	W, H        int // pixels, as displayed
+	Orientation int // EXIF, 1..8
+	Format      string
+
+	storedW, storedH int
+	memory           int64 // bytes, peak of decoding and converting
+	least            int64 // bytes, the smallest file that can hold this picture
+}
+
+// Header reads the size without decoding, and refuses what Decode would refuse before allocating.
+func Header(name string, data []byte) (*Info, error) {
+	var info *Info
+	var err *Error
+	switch {
+	case bytes.HasPrefix(data, []byte(signature)):
+		info, err = pngHeader(name, data)
+	case bytes.HasPrefix(data, []byte("\xff\xd8\xff")):
+		info, err = jpegHeader(name, data)
+	default:
+		err = notImage(name, data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := info.check(name, len(data)); err != nil {
+		return nil, err
+	}
+	info.W, info.H = info.storedW, info.storedH
+	if info.Orientation >= 5 {
+		info.W, info.H = info.H, info.W
+	}
+	return info, nil
+}
+
+func (i *Info) check(name string, size int) error {
+	w, h := int64(i.storedW), int64(i.storedH)
+	if w == 0 || h == 0 {
+		return damaged(name, i.Format, fmt.Sprintf("it declares a size of %d×%d pixels", w, h))
+	}
+	if w > MaxSide || h > MaxSide || w*h > MaxPixels || i.memory > MaxMemory {
+		return &Error{
+			Name:    name,
+			Problem: fmt.Sprintf("this image of %d×%d pixels is too large to decode safely", w, h),
+			Advice:  fmt.Sprintf("make it smaller first; every image up to %d megapixels is read", safePixels/1_000_000),
+			Kind:    ErrTooLarge,
+		}
+	}
+	if int64(size) < i.least {
+		return damaged(name, i.Format, fmt.Sprintf("%d bytes cannot hold its %d×%d pixels, the file is cut short", size, w, h))
+	}
+	return nil
+}
+
+// safePixels is read in any encoding: the hungriest, a progressive JPEG in four colours, peaks at 27 bytes a pixel.
+const safePixels = 9_000_000
+
+// pngHeader reads IHDR, which must come first. Sizes in memory are those of the types image/png decodes to.
+func pngHeader(name string, data []byte) (*Info, *Error) {
+	if len(data) < 33 {
+		return nil, damaged(name, "png", "the file is cut short")
+	}
+	if string(data[12:16]) != "IHDR" {
+		return nil, damaged(name, "png", "it does not begin with a header")
+	}
+	w, h := binary.BigEndian.Uint32(data[16:]), binary.BigEndian.Uint32(data[20:])
+	depth, kind, interlaced := int64(data[24]), data[25], data[28] != 0
+	if w > 1<<31-1 || h > 1<<31-1 {
+		return nil, damaged(name, "png", "its size is out of range")
+	}
+	info := &Info{Format: "png", Orientation: 1, storedW: int(w), storedH: int(h)}
+	if w > MaxSide || h > MaxSide {
+		return info, nil // refused by check; below, products cannot overflow
+	}
+	channels := map[byte]int64{0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[kind]
+	pixels := int64(w) * int64(h)
+	// Bytes a pixel as decoded, and as converted to RGB where that cannot be done in place.
+	decoded, converted := int64(4), int64(0)
+	head, _, _ := bytes.Cut(data, []byte("IDAT"))
+	if (kind == 0 && !bytes.Contains(head, []byte("tRNS"))) || kind == 3 {
+		decoded, converted = 1, 3
+	}
+	if depth == 16 {
+		decoded *= 2
+	}
+	if interlaced {
+		decoded *= 2 // the seven passes are pictures of their own
+	}
+	raw := pixels * channels * depth / 8
+	info.memory = pixels*(decoded+converted) + 4*int64(w)*channels + slack
+	info.least = raw / 1032 // deflate's largest ratio
+	return info, nil
+}
+
+// jpegHeader walks the segments of the whole file: the frame's size and sampling, the EXIF orientation, and that every colour
+// component has a scan, since the standard decoder leaves a component without one grey.
+func jpegHeader(name string, data []byte) (*Info, *Error) {
+	info := &Info{Format: "jpeg", Orientation: 1}
+	var f frame
+	var exif, jfif, adobeRGB bool
+	for at := 2; at < len(data); {
+		marker, body, next := segment(data, at)
+		if next == 0 {
+			break
+		}
+		at = next
+		switch {
+		case marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc:
+			if f.components != nil || len(body) < 9 || len(body) != 6+3*int(body[5]) {
+				return nil, damaged(name, "jpeg", "its frame header is wrong")
+			}
+			f.read(marker, body)
+		case marker == 0xda:
+			f.scan(body)
+		case marker == 0xe0:
+			jfif = jfif || bytes.HasPrefix(body, []byte("JFIF\x00"))
+		case marker == 0xe1 && !exif && bytes.HasPrefix(body, []byte("Exif\x00\x00")):
+			exif = true
+			info.Orientation = exifOrientation(body[6:])
+		case marker == 0xee:
+			adobeRGB = len(body) >= 12 && bytes.HasPrefix(body, []byte("Adobe")) && body[11] == 0
+		}
+	}
+	if f.components == nil {
+		return nil, damaged(name, "jpeg", "the file is cut short before its size is given")
+	}
+	info.storedW, info.storedH = f.w, f.h
+	pixels := int64(f.w) * int64(f.h)
+	info.memory = f.memory + 3*pixels + slack
+	if n := len(f.components); n == 4 || (n == 3 && !jfif && (adobeRGB || string(f.components) == "RGB")) {
+		info.memory += 4 * pixels // image/jpeg makes an interleaved copy of CMYK and RGB
+	}
+	info.least = pixels / 64 / 8 // the mean of a block of 8×8 takes at least one bit
+	if err := info.check(name, len(data)); err != nil {
+		return info, nil // refused for its size
+	}
+	for _, c := range f.components {
+		if !bytes.Contains(f.scanned, []byte{c}) {
+			return nil, damaged(name, "jpeg", "the file is cut short, a colour component has no data")
+		}
+	}
+	return info, nil
+}
+
+// frame is what a JPEG's frame header and scan headers say.
+type frame struct {
+	w, h        int
+	progressive bool
+	components  []byte // identifiers
+	scanned     []byte // identifiers of those with at least one scan
+	memory      int64  // bytes of the decoder's planes and coefficients
+}
+
+// read takes the size and the sampling factors, which decide the size of the planes; a progressive picture keeps all its
+// coefficients, 4 bytes each, until the end.
+func (f *frame) read(marker byte, body []byte) {
+	f.h, f.w = int(binary.BigEndian.Uint16(body[1:])), int(binary.BigEndian.Uint16(body[3:]))
+	f.progressive = marker == 0xc2
+	maxH, maxV, samples := 1, 1, int64(0)
+	for c := body[6:]; len(c) > 0; c = c[3:] {
+		h, v := int(c[1]>>4), int(c[1]&15)
+		maxH, maxV = max(maxH, h), max(maxV, v)
+		samples += int64(h * v)
+		f.components = append(f.components, c[0])
+	}
+	units := int64((f.w+8*maxH-1)/(8*maxH)) * int64((f.h+8*maxV-1)/(8*maxV))
+	f.memory = units * samples * 64
+	if f.progressive {
+		f.memory *= 5
+	}
+}
+
+// scan notes which components a scan header names. A progressive picture's first scans carry the mean of every block; a
+// component with only later ones would be grey.
+func (f *frame) scan(body []byte) {
+	if len(body) == 0 || len(body) != 4+2*int(body[0]) {
+		return
+	}
+	n := int(body[0])
+	if f.progressive && body[1+2*n] != 0 {
+		return
+	}
+	for c := range n {
+		f.scanned = append(f.scanned, body[1+2*c])
+	}
+}
+
+// segment returns the marker at or after data[at], its body, and where to go on; next is 0 at the end of the picture or file.
+// Bytes that are no marker (a scan's data, and padding) are passed over, as libjpeg does.
+func segment(data []byte, at int) (marker byte, body []byte, next int) {
+	for at < len(data) {
+		i := bytes.IndexByte(data[at:], 0xff)
+		if i < 0 || at+i+1 >= len(data) {
+			return 0, nil, 0
+		}
+		at += i + 1
+		marker = data[at]
+		switch {
+		case marker == 0xff: // fill: look at the next byte again
+			continue
+		case marker == 0 || marker == 1 || (marker >= 0xd0 && marker <= 0xd8): // stuffing, TEM, restarts, SOI: no body
+			at++
+			continue
+		case marker == 0xd9:
+			return 0, nil, 0
+		}
+		if at+3 > len(data) {
+			return 0, nil, 0
+		}
+		end := at + 1 + int(binary.BigEndian.Uint16(data[at+1:]))
+		if end < at+3 || end > len(data) {
+			return 0, nil, 0
+		}
+		return marker, data[at+3 : end], end
+	}
+	return 0, nil, 0
+}
+
+// exifOrientation finds tag 274 in the first directory of a TIFF structure; 1 where it is absent or senseless.
+func exifOrientation(tiff []byte) int {
+	if len(tiff) < 8 {
+		return 1
+	}
+	var order binary.ByteOrder
+	switch string(tiff[:4]) {
+	case "II*\x00":
+		order = binary.LittleEndian
+	case "MM\x00*":
+		order = binary.BigEndian
+	default:
+		return 1
+	}
+	at := int64(order.Uint32(tiff[4:]))
+	if at+2 > int64(len(tiff)) {
+		return 1
+	}
+	entries := tiff[at+2:]
+	for range order.Uint16(tiff[at:]) {
+		if len(entries) < 12 {
+			return 1
+		}
+		if order.Uint16(entries) == 274 && order.Uint16(entries[2:]) == 3 {
+			if v := int(order.Uint16(entries[8:])); v >= 1 && v <= 8 {
+				return v
+			}
+			return 1
+		}
+		entries = entries[12:]
+	}
+	return 1
+}

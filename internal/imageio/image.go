@@ -1,0 +1,190 @@
+// Package imageio reads photographs, resamples regions of them for the network and writes probability maps.
+//
+// The same Go code runs natively and in the page, so that one file gives the same pixels everywhere. Decoding is the standard
+// library's, behind our own reading of the header: sizes are capped before anything is allocated, and a file that is cut short
+// is an error, never a half-grey picture.
+//
+// What a file becomes: 8-bit RGB at the size and orientation in which it is displayed. Grey becomes three equal channels, 16-bit
+// samples keep their high byte, palettes are looked up, transparency is composited over black (the surround of a fundus
+// photograph and of a scan is black), CMYK is converted. Colour profiles and gamma chunks are ignored.
+package imageio
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"image/png"
+)
+
+// Image is a decoded picture, 8-bit RGB.
+type Image struct {
+	W, H        int
+	Pix         []uint8 // (H, W, 3), values 0..255
+	Orientation int     // the EXIF orientation, 1..8, that has been applied; 1 where the file has none
+	Format      string  // "png" or "jpeg"
+}
+
+// Decode reads a PNG or JPEG. The format is told by the content; name serves messages only. Every error is an *Error that names
+// the file and the next step and wraps one of ErrNotImage, ErrTooLarge, ErrDamaged and ErrUnsupported.
+func Decode(name string, data []byte) (*Image, error) {
+	header, err := Header(name, data)
+	if err != nil {
+		return nil, err
+	}
+	var decoded image.Image
+	if header.Format == "png" {
+		decoded, err = png.Decode(bytes.NewReader(data))
+	} else {
+		decoded, err = jpeg.Decode(bytes.NewReader(data))
+	}
+	if err != nil {
+		return nil, decodeError(name, header.Format, err)
+	}
+	if b := decoded.Bounds(); b.Dx() != header.storedW || b.Dy() != header.storedH {
+		return nil, damaged(name, header.Format, "its size changes within the file")
+	}
+	return &Image{
+		W: header.W, H: header.H, Pix: displayed(decoded, header),
+		Orientation: header.Orientation, Format: header.Format,
+	}, nil
+}
+
+// displayed converts to RGB in the displayed orientation. Decoded pixels of four bytes and more are compacted in place, so that
+// nothing further is allocated for them.
+func displayed(src image.Image, header *Info) []uint8 {
+	w, h := header.storedW, header.storedH
+	row, wide := rows(src)
+	size := 3 * w * h
+	if header.Orientation == 1 {
+		dst := wide
+		if dst == nil {
+			dst = make([]uint8, size)
+		}
+		for y := range h {
+			row(y, dst[3*w*y:3*w*(y+1)])
+		}
+		return dst[:size]
+	}
+	dst, line := make([]uint8, size), make([]uint8, 3*w)
+	base, dx, dy := orient(header.Orientation, w, h)
+	for y := range h {
+		row(y, line)
+		for x := range w {
+			copy(dst[3*(base+x*dx+y*dy):], line[3*x:3*x+3])
+		}
+	}
+	return dst
+}
+
+// orient says where the stored pixel (x, y) of a w×h picture is displayed: at pixel index base + x·dx + y·dy.
+// Source: EXIF 2.32, tag 274; orientations 5 to 8 swap width and height.
+func orient(orientation, w, h int) (base, dx, dy int) {
+	switch orientation {
+	case 2:
+		return w - 1, -1, w
+	case 3:
+		return w*h - 1, -1, -w
+	case 4:
+		return w * (h - 1), 1, -w
+	case 5:
+		return 0, h, 1
+	case 6:
+		return h - 1, h, -1
+	case 7:
+		return h*w - 1, -h, -1
+	case 8:
+		return h * (w - 1), -h, 1
+	default:
+		return 0, 1, w
+	}
+}
+
+// rows returns a function that writes row y as RGB. wide is the picture's own memory where a pixel takes at least four bytes:
+// writing rows in order into it never overtakes the reading.
+func rows(src image.Image) (row func(y int, dst []uint8), wide []uint8) {
+	b := src.Bounds()
+	w := b.Dx()
+	switch m := src.(type) {
+	case *image.Gray:
+		return func(y int, dst []uint8) {
+			for x, v := range m.Pix[y*m.Stride:][:w] {
+				dst[3*x], dst[3*x+1], dst[3*x+2] = v, v, v
+			}
+		}, nil
+	case *image.Gray16:
+		return func(y int, dst []uint8) {
+			for x := range w {
+				v := m.Pix[y*m.Stride+2*x]
+				dst[3*x], dst[3*x+1], dst[3*x+2] = v, v, v
+			}
+		}, nil
+	case *image.Paletted:
+		palette := make([][3]uint8, len(m.Palette))
+		for i, c := range m.Palette {
+			palette[i] = overBlack(c)
+		}
+		return func(y int, dst []uint8) {
+			for x, v := range m.Pix[y*m.Stride:][:w] {
+				copy(dst[3*x:], palette[v][:])
+			}
+		}, nil
+	case *image.YCbCr:
+		return func(y int, dst []uint8) {
+			for x := range w {
+				c := m.COffset(b.Min.X+x, b.Min.Y+y)
+				dst[3*x], dst[3*x+1], dst[3*x+2] = color.YCbCrToRGB(m.Y[y*m.YStride+x], m.Cb[c], m.Cr[c])
+			}
+		}, nil
+	case *image.RGBA: // premultiplied: already over black
+		return func(y int, dst []uint8) {
+			for x := range w {
+				p := m.Pix[y*m.Stride+4*x:]
+				dst[3*x], dst[3*x+1], dst[3*x+2] = p[0], p[1], p[2]
+			}
+		}, m.Pix
+	case *image.NRGBA:
+		return func(y int, dst []uint8) {
+			for x := range w {
+				p := m.Pix[y*m.Stride+4*x:]
+				r, g, b, a := p[0], p[1], p[2], uint32(p[3])
+				dst[3*x], dst[3*x+1], dst[3*x+2] = scale(r, a), scale(g, a), scale(b, a)
+			}
+		}, m.Pix
+	case *image.RGBA64:
+		return func(y int, dst []uint8) {
+			for x := range w {
+				p := m.Pix[y*m.Stride+8*x:]
+				dst[3*x], dst[3*x+1], dst[3*x+2] = p[0], p[2], p[4]
+			}
+		}, m.Pix
+	case *image.NRGBA64:
+		return func(y int, dst []uint8) {
+			for x := range w {
+				p := m.Pix[y*m.Stride+8*x:]
+				a := uint32(p[6])<<8 | uint32(p[7])
+				for c := range 3 {
+					dst[3*x+c] = uint8((uint32(p[2*c])<<8 | uint32(p[2*c+1])) * a / 0xffff >> 8)
+				}
+			}
+		}, m.Pix
+	default: // CMYK
+		return func(y int, dst []uint8) {
+			for x := range w {
+				rgb := overBlack(src.At(b.Min.X+x, b.Min.Y+y))
+				copy(dst[3*x:], rgb[:])
+			}
+		}, nil
+	}
+}
+
+// scale is one channel of alpha 0..255 over black, rounded as color.NRGBA rounds it.
+func scale(v uint8, alpha uint32) uint8 {
+	return uint8(uint32(v) * 0x101 * (alpha * 0x101) / 0xffff >> 8)
+}
+
+// overBlack composites a colour over black: its premultiplied components.
+func overBlack(c color.Color) [3]uint8 {
+	r, g, b, _ := c.RGBA()
+	return [3]uint8{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8)}
+}
