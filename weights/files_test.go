@@ -1,0 +1,174 @@
+//go:build !js
+
+package weights
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func writeBytes(data []byte) func(io.Writer) error {
+	return func(w io.Writer) error { _, err := w.Write(data); return err }
+}
+
+func names(t *testing.T, folder string) (list []string) {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	for _, e := range entries {
+		list = append(list, e.Name())
+	}
+	return list
+}
+
+// TestManifestIsCurrent: weights/manifest.json, which every program is built with, lists exactly what is in weights/shipped.
+func TestManifestIsCurrent(t *testing.T) {
+	built, err := BuildManifest("shipped")
+	require.NoError(t, err)
+	assert.Equal(t, string(built.JSON()), string(manifestJSON), "run: go generate ./weights")
+	assert.NotNil(t, Shipped())
+}
+
+func TestBuildManifest(t *testing.T) {
+	folder := t.TempDir()
+	data := sampleBytes(t)
+	path := filepath.Join(folder, "fundus.safetensors")
+	require.NoError(t, os.WriteFile(path, data, 0o644))
+	_, err := BuildManifest(folder)
+	assert.ErrorContains(t, err, "model card")
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "fundus.md"), []byte("# Fundus\n"), 0o644))
+	m, err := BuildManifest(folder)
+	require.NoError(t, err)
+	require.Len(t, m.Models, 1)
+	assert.Equal(t, Entry{Name: "fundus", File: "fundus.safetensors", Bytes: len(data), SHA256: m.Models[0].SHA256, Title: "Disc and cup",
+		Configuration: "compact", Card: "fundus.md"}, m.Models[0])
+	_, err = m.OpenShipped("fundus", data)
+	assert.NoError(t, err)
+	again, err := ParseManifest(m.JSON())
+	require.NoError(t, err)
+	assert.Equal(t, m, again)
+
+	require.NoError(t, os.Rename(path, filepath.Join(folder, "eye.safetensors")))
+	_, err = BuildManifest(folder)
+	assert.ErrorContains(t, err, "name the file after it")
+	_, err = ParseManifest([]byte(`{"models":[],"more":1}`))
+	assert.Error(t, err)
+	_, err = ParseManifest([]byte(`{"models":[]}{}`))
+	assert.Error(t, err)
+}
+
+func TestReadFileRefusesWhatIsNoFile(t *testing.T) {
+	_, err := ReadFile(t.TempDir())
+	assert.Error(t, err)
+	huge := filepath.Join(t.TempDir(), "huge")
+	f, err := os.Create(huge)
+	require.NoError(t, err)
+	require.NoError(t, f.Truncate(MaxFileBytes+1)) // sparse: takes no disk
+	require.NoError(t, f.Close())
+	_, err = ReadFile(huge)
+	assert.ErrorContains(t, err, "MiB")
+}
+
+func TestWriteAtomic(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "last.safetensors")
+	require.NoError(t, WriteAtomic(path, writeBytes([]byte("one"))))
+
+	// A failing writer, as a full disk would be: the old file stays, the temporary goes.
+	err := WriteAtomic(path, func(w io.Writer) error {
+		if _, err := w.Write(bytes.Repeat([]byte("two"), 1<<20)); err != nil {
+			return err
+		}
+		return syscall.ENOSPC
+	})
+	assert.ErrorIs(t, err, syscall.ENOSPC)
+	assert.ErrorContains(t, err, path)
+	kept, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "one", string(kept))
+	assert.Equal(t, []string{"last.safetensors"}, names(t, folder))
+
+	// What a killed program left behind goes with the next success; another file's temporary does not.
+	for _, left := range []string{".last.safetensors.123.tmp", ".last.safetensors.backup.5.tmp"} {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, left), nil, 0o644))
+	}
+	require.NoError(t, WriteAtomic(path, writeBytes([]byte("three"))))
+	assert.Equal(t, []string{".last.safetensors.backup.5.tmp", "last.safetensors"}, names(t, folder))
+
+	assert.Error(t, WriteAtomic(filepath.Join(folder, "no", "such", "folder"), writeBytes(nil)))
+	// A panic-free refusal where the target is a folder.
+	require.NoError(t, os.Mkdir(filepath.Join(folder, "taken"), 0o755))
+	assert.Error(t, WriteAtomic(filepath.Join(folder, "taken"), writeBytes(nil)))
+}
+
+// TestWriteAtomicFullDisk lets the kernel refuse the bytes: a file-size limit stands in for a full disk.
+func TestWriteAtomicFullDisk(t *testing.T) {
+	if path := os.Getenv("MRPRISM_TEST_FULL_DISK"); path != "" {
+		err := WriteAtomic(path, writeBytes(make([]byte, 1<<20)))
+		if errors.Is(err, syscall.EFBIG) {
+			os.Exit(7)
+		}
+		fmt.Println("unexpected:", err)
+		os.Exit(1)
+	}
+	folder := t.TempDir()
+	path := filepath.Join(folder, "last")
+	require.NoError(t, WriteAtomic(path, writeBytes([]byte("old"))))
+	c := exec.Command("sh", "-c", `ulimit -f 256; exec "$0" -test.run='^TestWriteAtomicFullDisk$'`, os.Args[0])
+	c.Env = append(os.Environ(), "MRPRISM_TEST_FULL_DISK="+path)
+	out, err := c.CombinedOutput()
+	var exit *exec.ExitError
+	require.ErrorAs(t, err, &exit, string(out))
+	require.Equal(t, 7, exit.ExitCode(), string(out))
+	kept, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "old", string(kept))
+	assert.Equal(t, []string{"last"}, names(t, folder))
+}
+
+// TestWriteAtomicKilled kills a program that writes without pause, at random moments; the file is always whole.
+func TestWriteAtomicKilled(t *testing.T) {
+	if path := os.Getenv("MRPRISM_TEST_KILLED"); path != "" {
+		for n := uint64(1); ; n++ {
+			if err := WriteAtomic(path, writeBytes(killedContent(n))); err != nil {
+				fmt.Println(err)
+				os.Exit(1)
+			}
+		}
+	}
+	path := filepath.Join(t.TempDir(), "last")
+	require.NoError(t, WriteAtomic(path, writeBytes(killedContent(0))))
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 25 {
+		c := exec.Command(os.Args[0], "-test.run=^TestWriteAtomicKilled$")
+		c.Env = append(os.Environ(), "MRPRISM_TEST_KILLED="+path)
+		require.NoError(t, c.Start())
+		time.Sleep(time.Duration(5+random.IntN(40)) * time.Millisecond)
+		require.NoError(t, c.Process.Kill())
+		_ = c.Wait()
+		got, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, len(got), 8)
+		require.True(t, bytes.Equal(killedContent(binary.LittleEndian.Uint64(got)), got), "a part of a file took the name")
+	}
+	require.NoError(t, WriteAtomic(path, writeBytes(killedContent(0))))
+	assert.Len(t, names(t, filepath.Dir(path)), 1, "leftovers go with the next success")
+}
+
+// killedContent is 64 KiB that can be recognised as whole.
+func killedContent(n uint64) []byte {
+	return bytes.Repeat(binary.LittleEndian.AppendUint64(nil, n), 8192)
+}

@@ -1,0 +1,208 @@
+package weights
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+)
+
+const metadataKey = "__metadata__"
+
+// parseHeader reads the JSON header. The whole text is first held to JSON's grammar, then walked token by token: encoding/json alone
+// would let duplicate keys pass.
+func parseHeader(header []byte) (map[string]string, []entry, error) {
+	if len(header) == 0 || header[0] != '{' {
+		return nil, nil, broken("InvalidHeaderStart", "the header does not begin with {")
+	}
+	if !json.Valid(header) {
+		return nil, nil, broken("InvalidHeaderDeserialization", "the header is not valid JSON")
+	}
+	p := headerParser{json.NewDecoder(bytes.NewReader(header))}
+	p.UseNumber()
+	metadata := map[string]string{}
+	var entries []entry
+	err := p.object("the header", func(name string) (err error) {
+		if name == metadataKey {
+			return p.object(metadataKey, func(key string) error {
+				value, err := p.text(metadataKey + " " + key)
+				metadata[key] = value
+				return err
+			})
+		}
+		if len(entries) == MaxTensors {
+			return broken("TooManyTensors", "more than %d tensors", MaxTensors)
+		}
+		e, err := p.entry(name)
+		entries = append(entries, e)
+		return err
+	})
+	return metadata, entries, err
+}
+
+type headerParser struct{ *json.Decoder }
+
+func malformed(format string, args ...any) error {
+	return broken("InvalidHeaderDeserialization", format, args...)
+}
+
+// object walks a JSON object, calling member at each value. A key that comes twice is an error.
+func (p headerParser) object(what string, member func(key string) error) error {
+	if token, _ := p.Token(); token != json.Delim('{') {
+		return malformed("%s is not an object", what)
+	}
+	seen := map[string]bool{}
+	for p.More() {
+		key, err := p.text("a key of " + what)
+		if err != nil {
+			return err
+		}
+		if seen[key] {
+			return malformed("%s has the key %q twice", what, key)
+		}
+		seen[key] = true
+		if err := member(key); err != nil {
+			return err
+		}
+	}
+	_, err := p.Token()
+	return err
+}
+
+func (p headerParser) text(what string) (string, error) {
+	token, _ := p.Token()
+	s, ok := token.(string)
+	if !ok {
+		return "", malformed("%s is not text", what)
+	}
+	return s, nil
+}
+
+// numbers reads an array of non-negative integers.
+func (p headerParser) numbers(what string) ([]uint64, error) {
+	if token, _ := p.Token(); token != json.Delim('[') {
+		return nil, malformed("%s is not an array", what)
+	}
+	var values []uint64
+	for p.More() {
+		token, _ := p.Token()
+		digits, ok := token.(json.Number)
+		v, err := strconv.ParseUint(string(digits), 10, 64)
+		if !ok || err != nil {
+			return nil, malformed("%s has the entry %v, which is not a whole number from 0 to 2⁶⁴−1", what, token)
+		}
+		if len(values) == MaxRank {
+			return nil, broken("TooManyDimensions", "%s has more than %d entries", what, MaxRank)
+		}
+		values = append(values, v)
+	}
+	_, err := p.Token()
+	return values, err
+}
+
+// entry reads one tensor's {"dtype", "shape", "data_offsets"}; other members are passed over, as the reference implementation does.
+func (p headerParser) entry(name string) (entry, error) {
+	e := entry{name: name}
+	var members int
+	err := p.object(fmt.Sprintf("tensor %q", name), func(key string) error {
+		switch key {
+		case "dtype":
+			members++
+			s, err := p.text(fmt.Sprintf("the dtype of tensor %q", name))
+			if err != nil {
+				return err
+			}
+			e.dtype = DType(s)
+			if _, known := dtypeBits[e.dtype]; !known {
+				return malformed("tensor %q has the unknown dtype %q", name, s)
+			}
+		case "shape":
+			members++
+			shape, err := p.numbers(fmt.Sprintf("the shape of tensor %q", name))
+			e.shape = shape
+			return err
+		case "data_offsets":
+			members++
+			offsets, err := p.numbers(fmt.Sprintf("data_offsets of tensor %q", name))
+			if err != nil {
+				return err
+			}
+			if len(offsets) != 2 {
+				return malformed("data_offsets of tensor %q has %d entries, not 2", name, len(offsets))
+			}
+			e.begin, e.end = offsets[0], offsets[1]
+		default:
+			var skipped json.RawMessage
+			if err := p.Decode(&skipped); err != nil && err != io.EOF {
+				return malformed("member %q of tensor %q: %v", key, name, err)
+			}
+		}
+		return nil
+	})
+	if err == nil && members != 3 {
+		err = malformed("tensor %q lacks dtype, shape or data_offsets", name)
+	}
+	return e, err
+}
+
+// formatHeader writes the header, padded to a multiple of 8 bytes.
+func formatHeader(metadata map[string]string, entries []entry) ([]byte, error) {
+	var b bytes.Buffer
+	comma := func() {
+		if b.Len() > 1 {
+			b.WriteByte(',')
+		}
+	}
+	b.WriteByte('{')
+	if len(metadata) > 0 {
+		writeText(&b, metadataKey)
+		b.WriteString(":{")
+		for i, key := range slices.Sorted(maps.Keys(metadata)) {
+			if !utf8.ValidString(key) || !utf8.ValidString(metadata[key]) {
+				return nil, fmt.Errorf("weights: metadata %q is not UTF-8", key)
+			}
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			writeText(&b, key)
+			b.WriteByte(':')
+			writeText(&b, metadata[key])
+		}
+		b.WriteByte('}')
+	}
+	for _, e := range entries {
+		comma()
+		writeText(&b, e.name)
+		b.WriteString(`:{"dtype":`)
+		writeText(&b, string(e.dtype))
+		b.WriteString(`,"shape":[`)
+		for i, d := range e.shape {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString(strconv.FormatUint(d, 10))
+		}
+		fmt.Fprintf(&b, `],"data_offsets":[%d,%d]}`, e.begin, e.end)
+	}
+	b.WriteByte('}')
+	for b.Len()%8 != 0 {
+		b.WriteByte(' ')
+	}
+	if b.Len() > MaxHeaderBytes {
+		return nil, fmt.Errorf("weights: the header takes %d bytes, at most %d can be written", b.Len(), MaxHeaderBytes)
+	}
+	return b.Bytes(), nil
+}
+
+// writeText writes s as a JSON string. s is UTF-8; encoding/json escapes what JSON requires and nothing is lost.
+func writeText(b *bytes.Buffer, s string) {
+	quoted, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // json.Marshal of a string cannot fail
+	}
+	b.Write(quoted)
+}

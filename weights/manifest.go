@@ -1,0 +1,99 @@
+package weights
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+)
+
+// Manifest lists the models that ship. It is built into every program, the page's included.
+type Manifest struct {
+	Models []Entry `json:"models"` // sorted by name
+}
+
+// Entry is one shipped model.
+type Entry struct {
+	Name          string `json:"name"`
+	File          string `json:"file"` // in weights/shipped, and beside the page
+	Bytes         int    `json:"bytes"`
+	SHA256        string `json:"sha256"`
+	Title         string `json:"title"`
+	Configuration string `json:"configuration"`
+	Card          string `json:"card"` // the model card, Markdown, in weights/shipped
+}
+
+//go:embed manifest.json
+var manifestJSON []byte
+
+// Shipped is the manifest built into this program.
+var Shipped = sync.OnceValue(func() *Manifest {
+	m, err := ParseManifest(manifestJSON)
+	if err != nil {
+		panic(err) // a test holds manifest.json to its form
+	}
+	return m
+})
+
+// ParseManifest reads manifest.json.
+func ParseManifest(text []byte) (*Manifest, error) {
+	var m Manifest
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&m); err != nil {
+		return nil, fmt.Errorf("weights: manifest: %w", err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, fmt.Errorf("weights: manifest: text after its end")
+	}
+	return &m, nil
+}
+
+// JSON is the form of manifest.json.
+func (m *Manifest) JSON() []byte {
+	text, err := json.MarshalIndent(m, "", "\t")
+	if err != nil {
+		panic(err) // strings and integers only
+	}
+	return append(text, '\n')
+}
+
+// Find returns the shipped model of that name. The error lists the names there are.
+func (m *Manifest) Find(name string) (Entry, error) {
+	names := make([]string, len(m.Models))
+	for i, e := range m.Models {
+		if e.Name == name {
+			return e, nil
+		}
+		names[i] = e.Name
+	}
+	return Entry{}, fmt.Errorf("weights: no model named %q ships with this program; there are: %s", name, strings.Join(names, ", "))
+}
+
+// Verify compares a shipped model's bytes with its entry: length first, then SHA-256.
+func (e *Entry) Verify(data []byte) error {
+	if len(data) != e.Bytes {
+		return fmt.Errorf("%s: %d bytes, the model has %d; it did not arrive whole, get it again", e.File, len(data), e.Bytes)
+	}
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != e.SHA256 {
+		return fmt.Errorf("%s: damaged: SHA-256 is %x…, this program was built for %.12s…; get the file again", e.File, sum[:6], e.SHA256)
+	}
+	return nil
+}
+
+// OpenShipped verifies the bytes of the shipped model of that name before anything in them is read, then opens it.
+func (m *Manifest) OpenShipped(name string, data []byte) (*Model, error) {
+	e, err := m.Find(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.Verify(data); err != nil {
+		return nil, err
+	}
+	return m.Open(e.File, data)
+}

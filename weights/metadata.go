@@ -1,0 +1,144 @@
+package weights
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Kinds of label a model was trained on, as in dataset.json.
+const (
+	LabelsRaters          = "raters"           // each rater is a person
+	LabelsAgreementLevels = "agreement-levels" // rater j is "at least j of the experts", PAPER.md §3.13
+)
+
+// LayoutHWIO names the only layout of convolution weights we write: height, width, input, output.
+const LayoutHWIO = "HWIO"
+
+// Metadata is what a model's file says about the model. In the header each field is one string (lists and maps as JSON) under the
+// key in its comment.
+type Metadata struct {
+	Name            string             // name: short, the file's stem
+	Title           string             // title: one line for people
+	Configuration   string             // configuration: compact, paper, tiny
+	Recipe          string             // recipe: default, paper
+	Task            string             // task: what the images show, e.g. "fundus photograph"
+	Classes         []string           // classes: structures in channel order
+	Raters          []string           // raters: in channel order, or the levels' names
+	Labels          string             // labels: LabelsRaters or LabelsAgreementLevels
+	Anchor          string             // anchor: the class that the search in a whole photograph follows; empty where images are not searched
+	Side            int                // side: pixels of the square the network sees
+	Mean, Deviation [3]float32         // normalisation: (x − Mean)/Deviation per RGB channel of values 0..1
+	Data            string             // data: what it was trained on and what was held out
+	Commit          string             // commit: of the program that trained it
+	Metrics         map[string]float64 // metrics: on the held-out images
+	Seed            uint64             // seed
+	Layout          string             // layout: LayoutHWIO
+	Quantization    string             // quantization: empty or Int8PerChannel
+}
+
+// normalisation is the JSON form of Mean and Deviation.
+type normalisation struct {
+	Mean      [3]float32 `json:"mean"`
+	Deviation [3]float32 `json:"deviation"`
+}
+
+// Map returns the header's string map, after Validate.
+func (m *Metadata) Map() (map[string]string, error) {
+	if err := m.Validate(); err != nil {
+		return nil, err
+	}
+	metrics := m.Metrics
+	if metrics == nil {
+		metrics = map[string]float64{}
+	}
+	return map[string]string{
+		"format": "mrprism", "name": m.Name, "title": m.Title, "configuration": m.Configuration, "recipe": m.Recipe, "task": m.Task,
+		"classes": asJSON(m.Classes), "raters": asJSON(m.Raters), "labels": m.Labels, "anchor": m.Anchor, "side": strconv.Itoa(m.Side),
+		"normalisation": asJSON(normalisation{m.Mean, m.Deviation}), "data": m.Data, "commit": m.Commit, "metrics": asJSON(metrics),
+		"seed": strconv.FormatUint(m.Seed, 10), "layout": m.Layout, "quantization": m.Quantization,
+	}, nil
+}
+
+// ParseMetadata reads the header's string map. Keys it does not know are left alone.
+func ParseMetadata(values map[string]string) (Metadata, error) {
+	if values["format"] != "mrprism" {
+		return Metadata{}, fmt.Errorf("weights: metadata has no \"format\": \"mrprism\"; this is a safetensors file of another program")
+	}
+	m := Metadata{
+		Name: values["name"], Title: values["title"], Configuration: values["configuration"], Recipe: values["recipe"], Task: values["task"],
+		Labels: values["labels"], Anchor: values["anchor"], Data: values["data"], Commit: values["commit"], Layout: values["layout"],
+		Quantization: values["quantization"],
+	}
+	var n normalisation
+	for _, field := range []struct {
+		key  string
+		into any
+	}{
+		{"classes", &m.Classes}, {"raters", &m.Raters}, {"metrics", &m.Metrics}, {"normalisation", &n}, {"side", &m.Side}, {"seed", &m.Seed},
+	} {
+		if err := json.Unmarshal([]byte(values[field.key]), field.into); err != nil {
+			return Metadata{}, fmt.Errorf("weights: metadata %q is %q: %w", field.key, values[field.key], err)
+		}
+	}
+	m.Mean, m.Deviation = n.Mean, n.Deviation
+	return m, m.Validate()
+}
+
+// Validate names every field that is missing or makes no sense, all together.
+func (m *Metadata) Validate() error {
+	var faults []string
+	fault := func(bad bool, format string, args ...any) {
+		if bad {
+			faults = append(faults, fmt.Sprintf(format, args...))
+		}
+	}
+	fault(!isName(m.Name), "name %q is not letters, digits, hyphens and underscores", m.Name)
+	fault(m.Configuration == "", "configuration is empty")
+	fault(m.Recipe == "", "recipe is empty")
+	fault(len(m.Classes) == 0 || len(m.Classes) > 16, "%d classes, 1 to 16 are possible", len(m.Classes))
+	fault(len(m.Raters) == 0 || len(m.Raters) > 64, "%d raters, 1 to 64 are possible", len(m.Raters))
+	for _, list := range [][]string{m.Classes, m.Raters} {
+		for i, name := range list {
+			fault(!isName(name) || slices.Contains(list[:i], name), "class or rater name %q is used twice or not letters, digits, hyphens and underscores", name)
+		}
+	}
+	fault(m.Labels != LabelsRaters && m.Labels != LabelsAgreementLevels, "labels %q is neither %q nor %q", m.Labels, LabelsRaters, LabelsAgreementLevels)
+	fault(m.Anchor != "" && !slices.Contains(m.Classes, m.Anchor), "anchor %q is not one of the classes", m.Anchor)
+	fault(m.Side < 64 || m.Side > 1024 || m.Side%64 != 0, "side %d is not a multiple of 64 from 64 to 1024", m.Side)
+	for c := range m.Mean {
+		fault(m.Mean[c] != m.Mean[c] || math.Abs(float64(m.Mean[c])) > 10 || !(m.Deviation[c] > 0.001 && m.Deviation[c] < 100),
+			"normalisation mean %v, deviation %v of channel %d", m.Mean[c], m.Deviation[c], c)
+	}
+	for key, v := range m.Metrics {
+		fault(math.IsNaN(v) || math.IsInf(v, 0), "metric %q is %v", key, v)
+	}
+	fault(m.Layout != LayoutHWIO, "layout %q is not %q", m.Layout, LayoutHWIO)
+	fault(m.Quantization != "" && m.Quantization != Int8PerChannel, "quantization %q is not known, %q is", m.Quantization, Int8PerChannel)
+	if len(faults) > 0 {
+		slices.Sort(faults) // Metrics is a map: keep the message the same
+		return fmt.Errorf("weights: metadata: %s", strings.Join(slices.Compact(faults), "; "))
+	}
+	return nil
+}
+
+// isName holds names to what is safe in a file name, a URL and a column heading.
+func isName(s string) bool {
+	for _, r := range s {
+		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_') {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 64
+}
+
+func asJSON(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("weights: metadata value %v: %v", v, err)) // Validate refused what JSON cannot hold
+	}
+	return string(b)
+}

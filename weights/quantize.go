@@ -1,0 +1,174 @@
+package weights
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"math"
+	"strings"
+)
+
+// Int8PerChannel names the quantization: w ≈ scale[o]·q with q in −127..127, one scale per output channel o (the last axis), scale =
+// max|w|/127. The tensor keeps its name with element type I8, its scales stand beside it as NAME.scale, F32 of shape [channels].
+const Int8PerChannel = "int8-per-channel"
+
+// ScaleSuffix is appended to a quantized tensor's name for its scales.
+const ScaleSuffix = ".scale"
+
+// quantizedElements is the size from which a weight is quantized. Below it (heads, biases, norms) int8 saves nothing worth having.
+const quantizedElements = 1024
+
+// Quantize returns f with its heavy weights (NAME.weight, rank 2 and more, at least 1,024 elements) as int8 per output channel and all
+// else as F32, and the metadata saying so. Values that are not finite are refused.
+func Quantize(f *File) (*File, error) {
+	if q := f.Metadata["quantization"]; q != "" {
+		return nil, fmt.Errorf("weights: already quantized (%s); quantize the checkpoint it was made from", q)
+	}
+	out := &File{Metadata: maps.Clone(f.Metadata)}
+	if out.Metadata == nil {
+		out.Metadata = map[string]string{}
+	}
+	out.Metadata["quantization"] = Int8PerChannel
+	for i := range f.Tensors {
+		t := &f.Tensors[i]
+		values, err := t.Float32()
+		if err != nil {
+			return nil, err
+		}
+		if len(t.Shape) < 2 || len(values) < quantizedElements || !strings.HasSuffix(t.Name, ".weight") {
+			out.Tensors = append(out.Tensors, NewF32(t.Name, t.Shape, values))
+			continue
+		}
+		quantized, scales := quantizeChannels(values, t.Shape[len(t.Shape)-1])
+		out.Tensors = append(out.Tensors,
+			Tensor{Name: t.Name, DType: I8, Shape: append([]int{}, t.Shape...), Data: quantized},
+			NewF32(t.Name+ScaleSuffix, []int{len(scales)}, scales))
+	}
+	return out, nil
+}
+
+// quantizeChannels rounds values (…, channels) to q·scale[channel]. A channel of zeros has scale 1.
+func quantizeChannels(values []float32, channels int) (q []byte, scales []float32) {
+	scales = make([]float32, channels)
+	for i, v := range values {
+		c := i % channels
+		scales[c] = max(scales[c], float32(math.Abs(float64(v))))
+	}
+	for c, largest := range scales {
+		if scales[c] = largest / 127; scales[c] == 0 {
+			scales[c] = 1
+		}
+	}
+	q = make([]byte, len(values))
+	for i, v := range values {
+		n := math.RoundToEven(float64(v) / float64(scales[i%channels]))
+		q[i] = byte(int8(max(-127, min(127, n))))
+	}
+	return q, scales
+}
+
+// Dequantize returns f with every tensor as F32 under its own name: int8 weights multiplied by their scales, the scales dropped, the
+// metadata saying that nothing is quantized. Files that are not quantized pass through the same way. Values that are not finite are refused.
+func Dequantize(f *File) (*File, error) {
+	out := &File{Metadata: maps.Clone(f.Metadata)}
+	scheme := f.Metadata["quantization"]
+	if scheme != "" && scheme != Int8PerChannel {
+		return nil, fmt.Errorf("weights: quantization %q is not known to this version, %q is", scheme, Int8PerChannel)
+	}
+	if scheme != "" {
+		out.Metadata["quantization"] = ""
+	}
+	byName := f.index()
+	for i := range f.Tensors {
+		t := &f.Tensors[i]
+		if scheme != "" && quantizedBy(byName, t.Name) != nil {
+			continue // scales go with their weight
+		}
+		values, err := t.Float32()
+		if err != nil {
+			return nil, err
+		}
+		if scheme != "" && t.DType == I8 {
+			scales, err := channelScales(byName, t)
+			if err != nil {
+				return nil, err
+			}
+			for j := range values {
+				values[j] *= scales[j%len(scales)]
+			}
+		}
+		out.Tensors = append(out.Tensors, NewF32(t.Name, t.Shape, values))
+	}
+	return out, nil
+}
+
+// Scales returns the per-channel scales of a quantized tensor, checked: one for each output channel, finite and positive.
+func (f *File) Scales(name string) ([]float32, error) {
+	byName := f.index()
+	t := byName[name]
+	if t == nil {
+		return nil, fmt.Errorf("weights: no tensor %s", name)
+	}
+	return channelScales(byName, t)
+}
+
+func channelScales(byName map[string]*Tensor, t *Tensor) ([]float32, error) {
+	s := byName[t.Name+ScaleSuffix]
+	if s == nil {
+		return nil, fmt.Errorf("weights: tensor %s is int8 and has no %s", t.Name, t.Name+ScaleSuffix)
+	}
+	if len(t.Shape) == 0 || len(s.Shape) != 1 || s.Shape[0] != t.Shape[len(t.Shape)-1] || s.DType != F32 {
+		return nil, fmt.Errorf("weights: tensor %s is %s %v, expected F32 with one scale for each output channel of %v", s.Name, s.DType, s.Shape, t.Shape)
+	}
+	scales, err := s.Float32()
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range scales {
+		if v <= 0 {
+			return nil, fmt.Errorf("weights: tensor %s: scale %d is %v, expected a positive number", s.Name, i, v)
+		}
+	}
+	return scales, nil
+}
+
+// quantizedBy returns the int8 tensor whose scales are named name, or nil.
+func quantizedBy(byName map[string]*Tensor, name string) *Tensor {
+	stem, isScale := strings.CutSuffix(name, ScaleSuffix)
+	if t := byName[stem]; isScale && t != nil && t.DType == I8 {
+		return t
+	}
+	return nil
+}
+
+func (f *File) index() map[string]*Tensor {
+	byName := make(map[string]*Tensor, len(f.Tensors))
+	for i := range f.Tensors {
+		byName[f.Tensors[i].Name] = &f.Tensors[i]
+	}
+	return byName
+}
+
+// Half returns f with its F32 tensors rounded to F16. A value too large for F16 is refused.
+func Half(f *File) (*File, error) {
+	out := &File{Metadata: maps.Clone(f.Metadata)}
+	for _, t := range f.Tensors {
+		if t.DType == F32 {
+			values, err := t.Float32()
+			if err != nil {
+				return nil, err
+			}
+			data := make([]byte, 2*len(values))
+			for i, v := range values {
+				h := floatToHalf(v)
+				if h&0x7fff == 0x7c00 {
+					return nil, fmt.Errorf("weights: tensor %s: element %d is %v, too large for F16", t.Name, i, v)
+				}
+				binary.LittleEndian.PutUint16(data[2*i:], h)
+			}
+			t = Tensor{Name: t.Name, DType: F16, Shape: t.Shape, Data: data}
+		}
+		out.Tensors = append(out.Tensors, t)
+	}
+	return out, nil
+}

@@ -1,0 +1,40 @@
+//go:build !js
+
+// Package shipped holds the files of the models that ship, for native programs. A page fetches them instead; this package does not build
+// for it, so that no page program can embed them by mistake.
+package shipped
+
+import (
+	"embed"
+	"fmt"
+
+	"mrprism/weights"
+)
+
+// The pattern takes *.md and *.safetensors, and leaves this source out; it compiles while no model is there yet.
+//
+//go:embed *[ds]
+var files embed.FS
+
+// File returns a shipped file's bytes: a model or its card, named as in the manifest.
+func File(name string) ([]byte, error) {
+	data, err := files.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("weights: %s was not there when this program was built", name)
+	}
+	return data, nil
+}
+
+// Open returns the shipped model of that name, verified.
+func Open(name string) (*weights.Model, error) {
+	manifest := weights.Shipped()
+	entry, err := manifest.Find(name)
+	if err != nil {
+		return nil, err
+	}
+	data, err := File(entry.File)
+	if err != nil {
+		return nil, err
+	}
+	return manifest.OpenShipped(name, data)
+}

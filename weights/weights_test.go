@@ -1,0 +1,321 @@
+package weights
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func sampleMetadata() Metadata {
+	return Metadata{
+		Name: "fundus", Title: "Disc and cup", Configuration: "compact", Recipe: "default", Task: "fundus photograph",
+		Classes: []string{"disc", "cup"}, Raters: []string{"atleast1", "atleast2"}, Labels: LabelsAgreementLevels, Anchor: "disc", Side: 256,
+		Mean: [3]float32{0.5, 0.4, 0.3}, Deviation: [3]float32{0.25, 0.25, 0.25}, Data: "made up", Commit: "0123456",
+		Metrics: map[string]float64{"disc": 94.1}, Seed: 1<<63 + 7, Layout: LayoutHWIO,
+	}
+}
+
+// sampleFile is a small sealed model: a heavy weight, a light one and a bias.
+func sampleFile(t *testing.T) *File {
+	t.Helper()
+	m := sampleMetadata()
+	values, err := m.Map()
+	require.NoError(t, err)
+	random := rand.New(rand.NewPCG(1, 2))
+	draw := func(n int) []float32 {
+		v := make([]float32, n)
+		for i := range v {
+			v[i] = float32(random.NormFloat64())
+		}
+		return v
+	}
+	f := &File{Metadata: values, Tensors: []Tensor{
+		NewF32("conv.weight", []int{3, 3, 16, 8}, draw(3*3*16*8)),
+		NewF32("head.weight", []int{8, 2}, draw(16)),
+		NewF32("head.bias", []int{2}, draw(2)),
+	}}
+	f.Seal()
+	return f
+}
+
+func sampleBytes(t *testing.T) []byte {
+	t.Helper()
+	data, err := sampleFile(t).Encode()
+	require.NoError(t, err)
+	return data
+}
+
+func TestFloat32EveryType(t *testing.T) {
+	le := binary.LittleEndian
+	for _, test := range []struct {
+		dtype DType
+		data  []byte
+		want  float32
+	}{
+		{F64, le.AppendUint64(nil, math.Float64bits(-1.5)), -1.5},
+		{F32, le.AppendUint32(nil, math.Float32bits(3.25)), 3.25},
+		{F16, le.AppendUint16(nil, 0xc100), -2.5},
+		{BF16, le.AppendUint16(nil, 0x4049), 3.140625},
+		{I64, le.AppendUint64(nil, uint64(math.MaxUint64)), -1},
+		{I32, le.AppendUint32(nil, 1<<31), -1 << 31},
+		{I16, le.AppendUint16(nil, 0xfffe), -2},
+		{I8, []byte{0x80}, -128},
+		{U64, le.AppendUint64(nil, 1<<40), 1 << 40},
+		{U32, le.AppendUint32(nil, 1<<31), 1 << 31},
+		{U16, le.AppendUint16(nil, 65535), 65535},
+		{U8, []byte{200}, 200},
+		{Bool, []byte{1}, 1},
+	} {
+		tensor := Tensor{Name: "w", DType: test.dtype, Shape: []int{1}, Data: test.data}
+		got, err := tensor.Float32()
+		require.NoError(t, err, test.dtype)
+		assert.Equal(t, []float32{test.want}, got, test.dtype)
+	}
+	tensor := Tensor{Name: "w", DType: "F8_E4M3", Shape: []int{1}, Data: []byte{0}}
+	_, err := tensor.Float32()
+	assert.ErrorContains(t, err, "F8_E4M3")
+}
+
+func TestNotFiniteIsNamed(t *testing.T) {
+	inf64 := binary.LittleEndian.AppendUint64(nil, math.Float64bits(1e300)) // finite, but not as a float32
+	for _, tensor := range []Tensor{
+		NewF32("conp.head.bias", []int{2}, []float32{1, float32(math.NaN())}),
+		NewF32("conp.head.bias", []int{2}, []float32{1, float32(math.Inf(-1))}),
+		{Name: "conp.head.bias", DType: F64, Shape: []int{2}, Data: append(make([]byte, 8), inf64...)},
+		{Name: "conp.head.bias", DType: F16, Shape: []int{2}, Data: []byte{0, 0, 0, 0x7c}},
+		{Name: "conp.head.bias", DType: BF16, Shape: []int{2}, Data: []byte{0, 0, 0xc0, 0x7f}},
+	} {
+		_, err := tensor.Float32()
+		var bad *NotFiniteError
+		require.ErrorAs(t, err, &bad)
+		assert.Equal(t, "conp.head.bias", bad.Tensor)
+		assert.Equal(t, 1, bad.Index)
+	}
+}
+
+// TestHalf: every finite binary16 value survives the way to float32 and back, and rounding is to nearest, ties to even.
+func TestHalf(t *testing.T) {
+	for h := range 1 << 16 {
+		v := halfToFloat(uint16(h))
+		if v != v {
+			continue
+		}
+		require.Equal(t, uint16(h), floatToHalf(v), "%#04x = %v", h, v)
+	}
+	for _, test := range []struct {
+		v    float32
+		want float32
+	}{
+		{1 + 1.0/2048, 1}, {1 + 3.0/2048, 1 + 2.0/1024}, {1 + 1.0/2048 + 1e-6, 1 + 1.0/1024},
+		{65519, 65504}, {1.0 / (1 << 25), 0}, {1.5 / (1 << 24), 2.0 / (1 << 24)}, {-0.1, -0.0999755859375},
+	} {
+		assert.Equal(t, test.want, halfToFloat(floatToHalf(test.v)), "%v", test.v)
+	}
+	f := sampleFile(t)
+	half, err := Half(f)
+	require.NoError(t, err)
+	wide, err := Dequantize(half)
+	require.NoError(t, err)
+	want, _ := f.Tensor("conv.weight").Float32()
+	got, _ := wide.Tensor("conv.weight").Float32()
+	for i := range want {
+		// Half an ulp of an 11-bit mantissa.
+		assert.InDelta(t, want[i], got[i], math.Abs(float64(want[i]))/2048+1e-7)
+	}
+	_, err = Half(&File{Tensors: []Tensor{NewF32("running_var", []int{1}, []float32{70000})}})
+	assert.ErrorContains(t, err, "running_var")
+}
+
+func TestMetadataRoundTrip(t *testing.T) {
+	m := sampleMetadata()
+	values, err := m.Map()
+	require.NoError(t, err)
+	again, err := ParseMetadata(values)
+	require.NoError(t, err)
+	assert.Equal(t, m, again)
+}
+
+func TestMetadataFaultsTogether(t *testing.T) {
+	m := sampleMetadata()
+	m.Name, m.Labels, m.Anchor, m.Side, m.Layout, m.Quantization = "../x", "people", "vessel", 100, "OIHW", "int3"
+	m.Classes = []string{"disc", "disc"}
+	m.Deviation[1] = 0
+	m.Metrics = map[string]float64{"disc": math.NaN()}
+	_, err := m.Map()
+	require.Error(t, err)
+	for _, part := range []string{"../x", "people", "vessel", "100", "OIHW", "int3", `"disc" is used twice`, "channel 1", "NaN"} {
+		assert.ErrorContains(t, err, part)
+	}
+	_, err = ParseMetadata(map[string]string{"format": "pt"})
+	assert.ErrorContains(t, err, "another program")
+	good := sampleMetadata()
+	values, err := good.Map()
+	require.NoError(t, err)
+	values["classes"] = `["disc"`
+	_, err = ParseMetadata(values)
+	assert.ErrorContains(t, err, "classes")
+}
+
+func TestQuantizeError(t *testing.T) {
+	f := sampleFile(t)
+	q, err := Quantize(f)
+	require.NoError(t, err)
+	assert.Equal(t, Int8PerChannel, q.Metadata["quantization"])
+	assert.Equal(t, I8, q.Tensor("conv.weight").DType)
+	assert.Equal(t, []int{8}, q.Tensor("conv.weight.scale").Shape)
+	assert.Equal(t, F32, q.Tensor("head.weight").DType, "small tensors stay as they are")
+	assert.Nil(t, q.Tensor("head.weight.scale"))
+
+	back, err := Dequantize(q)
+	require.NoError(t, err)
+	assert.Empty(t, back.Metadata["quantization"])
+	assert.Len(t, back.Tensors, 3)
+	want, _ := f.Tensor("conv.weight").Float32()
+	got, _ := back.Tensor("conv.weight").Float32()
+	scales, err := q.Scales("conv.weight")
+	require.NoError(t, err)
+	largest := 0.0
+	for i := range want {
+		d := math.Abs(float64(want[i] - got[i]))
+		// Rounding is off by half a step of the channel; 1e-6 for float32.
+		require.LessOrEqual(t, d, float64(scales[i%8])/2*(1+1e-6))
+		largest = max(largest, d/float64(scales[i%8]))
+	}
+	assert.Greater(t, largest, 0.4, "the bound is nearly reached: scales are not larger than they need be")
+	for _, name := range []string{"head.weight", "head.bias"} {
+		assert.Equal(t, f.Tensor(name).Data, back.Tensor(name).Data)
+	}
+	_, err = Quantize(q)
+	assert.ErrorContains(t, err, "already quantized")
+}
+
+func TestQuantizeZeroChannelAndBadScales(t *testing.T) {
+	values := make([]float32, 2048)
+	for i := 1; i < len(values); i += 2 {
+		values[i] = float32(i) / 100
+	}
+	q, err := Quantize(&File{Tensors: []Tensor{NewF32("w.weight", []int{1024, 2}, values)}})
+	require.NoError(t, err)
+	scales, err := q.Scales("w.weight")
+	require.NoError(t, err)
+	assert.Equal(t, float32(1), scales[0])
+	back, err := Dequantize(q)
+	require.NoError(t, err)
+	got, _ := back.Tensor("w.weight").Float32()
+	for i := 0; i < len(got); i += 2 {
+		require.Zero(t, got[i])
+	}
+
+	for name, bad := range map[string]Tensor{
+		"zero": NewF32("w.weight.scale", []int{2}, []float32{1, 0}), "negative": NewF32("w.weight.scale", []int{2}, []float32{-1, 1}),
+		"short": NewF32("w.weight.scale", []int{1}, []float32{1}), "NaN": NewF32("w.weight.scale", []int{2}, []float32{1, float32(math.NaN())}),
+		"elsewhere": NewF32("v.scale", []int{2}, []float32{1, 1}),
+	} {
+		broken := &File{Metadata: q.Metadata, Tensors: []Tensor{q.Tensors[0], bad}}
+		_, err := Dequantize(broken)
+		assert.ErrorContains(t, err, "w.weight", name)
+		assert.ErrorContains(t, broken.Match([]Spec{{"w.weight", []int{1024, 2}}}), "w.weight", name)
+	}
+	_, err = Dequantize(&File{Metadata: map[string]string{"quantization": "int4-groups"}})
+	assert.ErrorContains(t, err, "int4-groups")
+}
+
+func TestMatchListsEverything(t *testing.T) {
+	f := sampleFile(t)
+	right := []Spec{{"conv.weight", []int{3, 3, 16, 8}}, {"head.weight", []int{8, 2}}, {"head.bias", []int{2}}}
+	require.NoError(t, f.Match(right))
+	q, err := Quantize(f)
+	require.NoError(t, err)
+	require.NoError(t, q.Match(right), "scales belong to their weight")
+
+	err = f.Match([]Spec{{"conv.weight", []int{3, 3, 8, 16}}, {"head.weight", []int{8, 2}}, {"encoder.bn1.weight", []int{8}}, {"encoder.bn1.bias", []int{8}}})
+	var e *MismatchError
+	require.ErrorAs(t, err, &e)
+	assert.Equal(t, []string{"encoder.bn1.weight [8]", "encoder.bn1.bias [8]"}, e.Missing)
+	assert.Equal(t, []string{"head.bias"}, e.Unexpected)
+	assert.Equal(t, []string{"conv.weight is [3 3 16 8], expected [3 3 8 16]"}, e.Misshaped)
+	for _, part := range []string{"2 missing", "1 unexpected: head.bias", "1 of another shape", "encoder.bn1.bias"} {
+		assert.ErrorContains(t, err, part)
+	}
+}
+
+// TestEveryFlippedBitIsRefused: of a user's own file, every byte; the padding of the header is the one place that means nothing, and
+// there the format's grammar still refuses what is not a space.
+func TestEveryFlippedBitIsRefused(t *testing.T) {
+	data := sampleBytes(t)
+	opened, err := (&Manifest{}).Open("own.safetensors", data)
+	require.NoError(t, err)
+	assert.False(t, opened.Shipped)
+	assert.Contains(t, opened.Label(), "your own weights")
+	for i := range data {
+		damaged := append([]byte{}, data...)
+		damaged[i] ^= 1 << (i % 8)
+		if strings.TrimSpace(string(damaged[i:i+1])) == "" {
+			continue // a space that became another white space
+		}
+		_, err := (&Manifest{}).Open("own.safetensors", damaged)
+		require.Error(t, err, "byte %d of %d", i, len(data))
+	}
+}
+
+func TestShippedVerification(t *testing.T) {
+	data := sampleBytes(t)
+	opened, err := (&Manifest{}).Open("fundus.safetensors", data)
+	require.NoError(t, err)
+	m := &Manifest{Models: []Entry{{Name: "fundus", File: "fundus.safetensors", Bytes: len(data), SHA256: opened.SHA256}}}
+
+	model, err := m.OpenShipped("fundus", data)
+	require.NoError(t, err)
+	assert.True(t, model.Shipped)
+	assert.Equal(t, "Disc and cup", model.Label())
+
+	damaged := append([]byte{}, data...)
+	damaged[len(damaged)/2] ^= 1
+	_, err = m.OpenShipped("fundus", damaged)
+	assert.ErrorContains(t, err, "fundus.safetensors: damaged")
+	_, err = m.OpenShipped("fundus", data[:len(data)-1])
+	assert.ErrorContains(t, err, "did not arrive whole")
+	_, err = m.OpenShipped("heart", data)
+	assert.ErrorContains(t, err, "fundus")
+
+	// A file that is not ours is opened as the user's, never as shipped.
+	own := sampleFile(t)
+	own.Metadata["commit"] = "another"
+	own.Seal()
+	ownData, err := own.Encode()
+	require.NoError(t, err)
+	model, err = m.Open("own.safetensors", ownData)
+	require.NoError(t, err)
+	assert.False(t, model.Shipped)
+}
+
+func TestOpenRefusesNaNAndUnsealed(t *testing.T) {
+	f := sampleFile(t)
+	binary.LittleEndian.PutUint32(f.Tensor("head.bias").Data, math.Float32bits(float32(math.NaN())))
+	f.Seal() // whoever wrote it sealed the NaN in
+	data, err := f.Encode()
+	require.NoError(t, err)
+	_, err = (&Manifest{}).Open("x.safetensors", data)
+	assert.ErrorContains(t, err, "head.bias")
+	assert.ErrorContains(t, err, "x.safetensors")
+
+	delete(f.Metadata, contentKey)
+	data, err = f.Encode()
+	require.NoError(t, err)
+	_, err = (&Manifest{}).Open("x.safetensors", data)
+	assert.ErrorContains(t, err, contentKey)
+}
+
+func TestContentSumIgnoresOrder(t *testing.T) {
+	f := sampleFile(t)
+	sum := f.ContentSum()
+	f.Tensors[0], f.Tensors[2] = f.Tensors[2], f.Tensors[0]
+	assert.Equal(t, sum, f.ContentSum())
+	f.Tensors[0].Name += "x"
+	assert.NotEqual(t, sum, f.ContentSum())
+}
