@@ -164,9 +164,10 @@ func (d *Device) Prepare(ctx context.Context, programs []*gpu.Program) error {
 type recording struct {
 	device   *Device
 	commands []gpu.Command
+	released bool
 }
 
-func (r *recording) Release() { r.commands = nil }
+func (r *recording) Release() { r.commands, r.released = nil, true }
 
 // Record checks the commands as a GPU would and copies their parameters, so that later changes have no effect.
 func (d *Device) Record(commands []gpu.Command) (gpu.Recording, error) {
@@ -202,8 +203,8 @@ func (d *Device) Run(ctx context.Context, recordings ...gpu.Recording) error {
 	}
 	for _, recorded := range recordings {
 		r, ok := recorded.(*recording)
-		if !ok || r.device != d {
-			return fmt.Errorf("%w: a recording of another device", gpu.ErrValidation)
+		if !ok || r.device != d || r.released {
+			return fmt.Errorf("%w: a recording of another device, or a released one", gpu.ErrValidation)
 		}
 		for _, c := range r.commands {
 			if err := ctx.Err(); err != nil {

@@ -1,0 +1,83 @@
+// Package device opens the gpu.Device that a program's user asked for, by name. Programs reach the backends through it only.
+package device
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/gpu/reference"
+)
+
+// Variable is the environment variable that names the device where no flag does.
+const Variable = "MRPRISM_DEVICE"
+
+// Auto is the name that takes the best backend there is.
+const Auto = "auto"
+
+// Options say how to open a device. The zero value is what most programs want.
+type Options struct {
+	DawnLibrary string       // path of the Dawn library; where empty, MRPRISM_DAWN_LIB and the usual places
+	Note        func(string) // is told, where auto passed a backend over, which and why; may be nil
+}
+
+// backend is one way to a GPU.
+type backend struct {
+	name string
+	open func(context.Context, Options) (gpu.Device, error)
+}
+
+// Names lists what Open accepts in this program, auto first.
+func Names() []string {
+	names := []string{Auto}
+	for _, b := range backends {
+		names = append(names, b.name)
+	}
+	return append(names, "reference")
+}
+
+// Open gives the named device; where name is empty, that of MRPRISM_DEVICE, else auto. Auto is the first GPU backend that opens,
+// Dawn before wgpu-native; where none does the error wraps gpu.ErrNoAdapter and says of each why, and the caller decides
+// whether to compute on "reference", the CPU.
+func Open(ctx context.Context, name string, options Options) (gpu.Device, error) {
+	if name == "" {
+		name = os.Getenv(Variable)
+	}
+	switch name {
+	case "", Auto:
+		return best(ctx, options)
+	case "reference":
+		return reference.Open(), nil
+	}
+	for _, b := range backends {
+		if b.name == name {
+			d, err := b.open(ctx, options)
+			if err != nil {
+				return nil, fmt.Errorf("device %s: %w", name, err)
+			}
+			return d, nil
+		}
+	}
+	return nil, fmt.Errorf("no device is called %q: choose one of %s", name, strings.Join(Names(), ", "))
+}
+
+func best(ctx context.Context, options Options) (gpu.Device, error) {
+	var failures []error
+	for _, b := range backends {
+		d, err := b.open(ctx, options)
+		if err == nil {
+			if options.Note != nil && len(failures) > 0 {
+				options.Note(fmt.Sprintf("computing with %s; %v", d.Info(), errors.Join(failures...)))
+			}
+			return d, nil
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		failures = append(failures, fmt.Errorf("%s: %w", b.name, err))
+	}
+	return nil, fmt.Errorf("no GPU could be used; -device reference computes on the CPU, slowly: %w", errors.Join(failures...))
+}

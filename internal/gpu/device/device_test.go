@@ -1,0 +1,28 @@
+package device_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/gpu/device"
+)
+
+func TestOpenByName(t *testing.T) {
+	d, err := device.Open(context.Background(), "reference", device.Options{})
+	require.NoError(t, err)
+	assert.Equal(t, "reference", d.Info().Backend)
+	require.NoError(t, d.Close())
+
+	t.Setenv(device.Variable, "reference")
+	d, err = device.Open(context.Background(), "", device.Options{})
+	require.NoError(t, err)
+	assert.Equal(t, gpu.KindReference, d.Info().Kind)
+
+	_, err = device.Open(context.Background(), "cuda", device.Options{})
+	assert.ErrorContains(t, err, `"cuda"`)
+	assert.ErrorContains(t, err, "auto, ")
+}

@@ -1,0 +1,279 @@
+//go:build !js && cgo
+
+package webgpu
+
+// #include <stdlib.h>
+// #include "native.h"
+import "C"
+
+import (
+	"context"
+	"fmt"
+	"time"
+	"unsafe"
+
+	"github.com/cogentcore/webgpu/wgpu"
+
+	"mrprism/internal/gpu"
+)
+
+// device is one wgpu-native device. wgpu-native reports a lost device while polling by aborting the process; nothing here can
+// prevent that, so long work has to survive a crash by its checkpoints.
+type device struct {
+	instance *wgpu.Instance
+	device   *wgpu.Device
+	queue    *wgpu.Queue
+	errors   *C.native_errors
+	info     gpu.Info
+	lost     chan error
+
+	modules   map[string]*wgpu.ShaderModule // by source
+	layouts   map[string]layout             // by accesses, a character an argument
+	pipelines map[*gpu.Program]*pipeline
+
+	buffers    map[*buffer]bool
+	recordings map[*recording]bool
+	staging    *wgpu.Buffer // of stagingBytes
+	flights    []flight     // submissions not yet waited for, oldest first
+	landed     time.Time    // when the last one was found to be done
+	closed     bool
+}
+
+var _ gpu.Device = (*device)(nil)
+
+type layout struct {
+	bindings *wgpu.BindGroupLayout
+	pipeline *wgpu.PipelineLayout
+}
+
+type pipeline struct {
+	pipeline *wgpu.ComputePipeline
+	layout   layout
+}
+
+type flight struct {
+	index     wgpu.SubmissionIndex
+	recording *recording // whose commands it holds; nil where it only copies
+	commands  int
+	since     time.Time
+}
+
+// A binding may have at most this many bytes here, whatever the adapter offers: element indices are 32-bit.
+const maxBinding = 2 << 30
+
+// Open gives the machine's best adapter: with hardware that, else a software one such as lavapipe.
+func Open(ctx context.Context) (gpu.Device, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	wgpu.SetLogLevel(wgpu.LogLevelOff) // what it would log comes back as errors
+	instance := wgpu.CreateInstance(&wgpu.InstanceDescriptor{Backends: wgpu.InstanceBackendPrimary})
+	adapter, err := instance.RequestAdapter(&wgpu.RequestAdapterOptions{PowerPreference: wgpu.PowerPreferenceHighPerformance})
+	if err != nil {
+		instance.Release()
+		return nil, fmt.Errorf("%w: wgpu-native found no Vulkan, Metal or Direct3D 12 driver: install one "+
+			"(a software one on Debian: apt install mesa-vulkan-drivers)", gpu.ErrNoAdapter)
+	}
+	defer adapter.Release()
+	d := &device{
+		instance: instance, lost: make(chan error, 1), errors: (*C.native_errors)(C.calloc(1, C.sizeof_native_errors)),
+		modules: map[string]*wgpu.ShaderModule{}, layouts: map[string]layout{}, pipelines: map[*gpu.Program]*pipeline{},
+		buffers: map[*buffer]bool{}, recordings: map[*recording]bool{},
+	}
+	offered, about := adapter.GetLimits().Limits, adapter.GetInfo()
+	storage := min(offered.MaxStorageBufferBindingSize, maxBinding)
+	size := min(offered.MaxBufferSize, maxBinding)
+	ref := C.native_request_device(reference(adapter), C.uint64_t(storage), C.uint64_t(size), d.errors)
+	if ref == nil {
+		err := d.failed("the device of " + about.DriverDescription)
+		C.free(unsafe.Pointer(d.errors))
+		instance.Release()
+		return nil, fmt.Errorf("%w: %w", gpu.ErrNoAdapter, err)
+	}
+	d.device = new(wgpu.Device)
+	*(*unsafe.Pointer)(unsafe.Pointer(d.device)) = ref
+	d.queue = d.device.GetQueue()
+	limits := gpu.DefaultLimits()
+	limits.StorageBinding, limits.BufferSize = storage, size
+	d.info = gpu.Info{
+		Backend: "wgpu", Adapter: about.DriverDescription, Driver: about.BackendType.String(), // Name is a number here
+		Kind: kind(about.AdapterType), Limits: limits,
+	}
+	return d, nil
+}
+
+func kind(t wgpu.AdapterType) gpu.Kind {
+	switch t {
+	case wgpu.AdapterTypeDiscreteGPU:
+		return gpu.KindDiscrete
+	case wgpu.AdapterTypeIntegratedGPU:
+		return gpu.KindIntegrated
+	case wgpu.AdapterTypeCPU:
+		return gpu.KindCPU
+	}
+	return gpu.KindUnknown
+}
+
+// The C objects inside the library's Go values, which hold nothing but one reference each; a buffer's comes after its device's.
+var (
+	_ [0]struct{} = [unsafe.Sizeof(wgpu.Adapter{}) - unsafe.Sizeof(uintptr(0))]struct{}{}
+	_ [0]struct{} = [unsafe.Sizeof(wgpu.Device{}) - unsafe.Sizeof(uintptr(0))]struct{}{}
+	_ [0]struct{} = [unsafe.Sizeof(wgpu.Buffer{}) - 2*unsafe.Sizeof(uintptr(0))]struct{}{}
+)
+
+func reference[T wgpu.Adapter | wgpu.Device](t *T) unsafe.Pointer {
+	return *(*unsafe.Pointer)(unsafe.Pointer(t))
+}
+
+func bufferReference(b *wgpu.Buffer) unsafe.Pointer {
+	return (*[2]unsafe.Pointer)(unsafe.Pointer(b))[1]
+}
+
+func (d *device) Info() gpu.Info { return d.info }
+
+func (d *device) Lost() <-chan error { return d.lost }
+
+// ready reports what stands against using the device now.
+func (d *device) ready(ctx context.Context) error {
+	if d.closed {
+		return fmt.Errorf("%w: the wgpu device is closed", gpu.ErrLost)
+	}
+	if d.errors.lost != 0 {
+		return d.lose()
+	}
+	return ctx.Err()
+}
+
+func (d *device) lose() error {
+	err := fmt.Errorf("%w: %s", gpu.ErrLost, C.GoString(&d.errors.lost_message[0]))
+	select {
+	case d.lost <- err:
+	default:
+	}
+	return err
+}
+
+// failed gives the error wgpu-native recorded since the last call, and forgets it; nil where there was none. doing says for what.
+func (d *device) failed(doing string) error {
+	if d.errors.lost != 0 && !d.closed {
+		return d.lose()
+	}
+	kind, message := d.errors._type, C.GoString(&d.errors.message[0])
+	d.errors._type = C.native_no_error
+	switch kind {
+	case C.native_no_error:
+		return nil
+	case C.native_out_of_memory:
+		return fmt.Errorf("%w: %s: %s", gpu.ErrOutOfMemory, doing, message)
+	case C.native_validation:
+		return fmt.Errorf("%w: %s: %s", gpu.ErrValidation, doing, message)
+	case C.native_device_lost:
+		return fmt.Errorf("%w: %s: %s", gpu.ErrLost, doing, message)
+	}
+	return fmt.Errorf("wgpu: %s: %s", doing, message)
+}
+
+// check joins what a call of the library returned with what was recorded beside it.
+func (d *device) check(err error, doing string) error {
+	if recorded := d.failed(doing); recorded != nil {
+		return recorded
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w", gpu.ErrValidation, doing, err)
+	}
+	return nil
+}
+
+type buffer struct {
+	device   *device
+	spec     gpu.BufferSpec
+	buffer   *wgpu.Buffer
+	released bool
+}
+
+func (b *buffer) Spec() gpu.BufferSpec { return b.spec }
+
+func (b *buffer) Release() {
+	if !b.released {
+		b.released = true
+		delete(b.device.buffers, b)
+		b.buffer.Destroy()
+		b.buffer.Release()
+	}
+}
+
+func (d *device) Allocate(ctx context.Context, specs []gpu.BufferSpec) ([]gpu.Buffer, error) {
+	if err := d.ready(ctx); err != nil {
+		return nil, err
+	}
+	for _, s := range specs {
+		if err := s.Validate(d.info.Limits); err != nil {
+			return nil, err
+		}
+	}
+	buffers := make([]gpu.Buffer, 0, len(specs))
+	for _, s := range specs {
+		raw, err := d.device.CreateBuffer(&wgpu.BufferDescriptor{
+			Label: s.Label, Size: uint64(s.Bytes()), Usage: wgpu.BufferUsageStorage | wgpu.BufferUsageCopySrc | wgpu.BufferUsageCopyDst,
+		})
+		if err := d.check(err, fmt.Sprintf("buffer %q of %d bytes", s.Label, s.Bytes())); err != nil {
+			if raw != nil {
+				raw.Release()
+			}
+			for _, b := range buffers {
+				b.Release()
+			}
+			return nil, err
+		}
+		b := &buffer{device: d, spec: s, buffer: raw}
+		d.buffers[b] = true
+		buffers = append(buffers, b)
+	}
+	return buffers, nil
+}
+
+func (d *device) own(b gpu.Buffer) (*buffer, error) {
+	own, ok := b.(*buffer)
+	if !ok || own.device != d {
+		return nil, fmt.Errorf("%w: a buffer of another device", gpu.ErrValidation)
+	}
+	if own.released {
+		return nil, fmt.Errorf("%w: buffer %q was released", gpu.ErrValidation, own.spec.Label)
+	}
+	return own, nil
+}
+
+// Close waits for what was submitted and gives everything back.
+func (d *device) Close() error {
+	if d.closed {
+		return nil
+	}
+	var err error
+	if d.errors.lost == 0 {
+		err = d.wait(context.Background(), 0)
+	}
+	d.closed = true
+	for r := range d.recordings {
+		r.Release()
+	}
+	for b := range d.buffers {
+		b.Release()
+	}
+	if d.staging != nil {
+		d.staging.Release()
+	}
+	for _, p := range d.pipelines {
+		p.pipeline.Release()
+	}
+	for _, l := range d.layouts {
+		l.pipeline.Release()
+		l.bindings.Release()
+	}
+	for _, m := range d.modules {
+		m.Release()
+	}
+	d.queue.Release()
+	d.device.Release()
+	d.instance.Release()
+	return err // d.errors stays: the library may still hold its address
+}

@@ -1,0 +1,427 @@
+//go:build !js && cgo
+
+package webgpu
+
+// #include "native.h"
+import "C"
+
+import (
+	"context"
+	"fmt"
+	"time"
+	"unsafe"
+
+	"github.com/cogentcore/webgpu/wgpu"
+
+	"mrprism/internal/gpu"
+)
+
+func (d *device) Prepare(ctx context.Context, programs []*gpu.Program) error {
+	for _, p := range programs {
+		if err := d.ready(ctx); err != nil {
+			return err
+		}
+		if d.pipelines[p] != nil {
+			continue
+		}
+		if err := p.Validate(d.info.Limits); err != nil {
+			return err
+		}
+		if err := d.compile(p); err != nil {
+			return err
+		}
+	}
+	return d.ready(ctx)
+}
+
+func (d *device) compile(p *gpu.Program) error {
+	module := d.modules[p.Source]
+	if module == nil {
+		var err error
+		module, err = d.device.CreateShaderModule(&wgpu.ShaderModuleDescriptor{
+			Label: p.Name, WGSLDescriptor: &wgpu.ShaderModuleWGSLDescriptor{Code: p.Source},
+		})
+		if err := d.check(err, p.Name); err != nil {
+			return err
+		}
+		d.modules[p.Source] = module
+	}
+	l, err := d.layout(p)
+	if err != nil {
+		return err
+	}
+	compiled, err := d.device.CreateComputePipeline(&wgpu.ComputePipelineDescriptor{
+		Label: p.Name, Layout: l.pipeline,
+		Compute: wgpu.ProgrammableStageDescriptor{Module: module, EntryPoint: p.Entry},
+	})
+	if err := d.check(err, p.Name); err != nil {
+		return err
+	}
+	d.pipelines[p] = &pipeline{pipeline: compiled, layout: l}
+	return nil
+}
+
+// layout gives the bind group and pipeline layouts of the program's arguments: binding 0 the uniform parameters, then storage.
+func (d *device) layout(p *gpu.Program) (layout, error) {
+	key := fmt.Sprint(p.Arguments)
+	if l, ok := d.layouts[key]; ok {
+		return l, nil
+	}
+	entries := []wgpu.BindGroupLayoutEntry{{
+		Binding: 0, Visibility: wgpu.ShaderStageCompute, Buffer: wgpu.BufferBindingLayout{Type: wgpu.BufferBindingTypeUniform},
+	}}
+	for i, access := range p.Arguments {
+		t := wgpu.BufferBindingTypeReadOnlyStorage
+		if access == gpu.ReadWrite {
+			t = wgpu.BufferBindingTypeStorage
+		}
+		entries = append(entries, wgpu.BindGroupLayoutEntry{
+			Binding: uint32(i + 1), Visibility: wgpu.ShaderStageCompute, Buffer: wgpu.BufferBindingLayout{Type: t},
+		})
+	}
+	var l layout
+	var err error
+	l.bindings, err = d.device.CreateBindGroupLayout(&wgpu.BindGroupLayoutDescriptor{Label: p.Name, Entries: entries})
+	if err := d.check(err, p.Name); err != nil {
+		return l, err
+	}
+	l.pipeline, err = d.device.CreatePipelineLayout(&wgpu.PipelineLayoutDescriptor{
+		Label: p.Name, BindGroupLayouts: []*wgpu.BindGroupLayout{l.bindings},
+	})
+	if err := d.check(err, p.Name); err != nil {
+		l.bindings.Release()
+		return l, err
+	}
+	d.layouts[key] = l
+	return l, nil
+}
+
+// recorded is one command with everything it needs at replay; pipeline is nil where it clears.
+type recorded struct {
+	name     string
+	pipeline *wgpu.ComputePipeline
+	group    *wgpu.BindGroup
+	groups   [3]uint32
+	clear    *buffer
+}
+
+type recording struct {
+	device   *device
+	commands []recorded
+	buffers  map[*buffer]bool // everything the commands touch
+	params   *wgpu.Buffer     // gpu.ParamsStride bytes a dispatch
+	pace     pace
+	released bool
+}
+
+func (r *recording) Release() {
+	if r.released {
+		return
+	}
+	r.released = true
+	delete(r.device.recordings, r)
+	for _, c := range r.commands {
+		if c.group != nil {
+			c.group.Release()
+		}
+	}
+	if r.params != nil {
+		r.params.Destroy()
+		r.params.Release()
+	}
+}
+
+func (d *device) Record(commands []gpu.Command) (gpu.Recording, error) {
+	if err := d.ready(context.Background()); err != nil {
+		return nil, err
+	}
+	r := &recording{device: d, buffers: map[*buffer]bool{}, pace: newPace(d.info.Kind)}
+	var params []byte
+	for _, c := range commands {
+		if err := c.Validate(d.info.Limits); err != nil {
+			return nil, err
+		}
+		if c.Program == nil {
+			continue
+		}
+		if d.pipelines[c.Program] == nil {
+			return nil, fmt.Errorf("%w: %s was recorded but never prepared", gpu.ErrValidation, c.Program.Name)
+		}
+		encoded, err := gpu.EncodeParams(c.Params)
+		if err != nil {
+			return nil, err
+		}
+		params = append(params, append(encoded, make([]byte, gpu.ParamsStride-len(encoded))...)...)
+	}
+	d.recordings[r] = true
+	if err := d.fill(r, commands, params); err != nil {
+		r.Release()
+		return nil, err
+	}
+	return r, nil
+}
+
+// fill makes the recording's parameters and bind groups.
+func (d *device) fill(r *recording, commands []gpu.Command, params []byte) (err error) {
+	if len(params) > 0 {
+		r.params, err = d.device.CreateBuffer(&wgpu.BufferDescriptor{
+			Label: "params", Size: uint64(len(params)), Usage: wgpu.BufferUsageUniform | wgpu.BufferUsageCopyDst,
+		})
+		if err := d.check(err, "parameters"); err != nil {
+			return err
+		}
+		if err := d.check(d.queue.WriteBuffer(r.params, 0, params), "parameters"); err != nil {
+			return err
+		}
+	}
+	offset := uint64(0)
+	for _, c := range commands {
+		if c.Program == nil {
+			b, err := d.own(c.Clear)
+			if err != nil {
+				return err
+			}
+			r.buffers[b] = true
+			r.commands = append(r.commands, recorded{name: "clear " + b.spec.Label, clear: b})
+			continue
+		}
+		entries := []wgpu.BindGroupEntry{{Binding: 0, Buffer: r.params, Offset: offset, Size: gpu.ParamsStride}}
+		offset += gpu.ParamsStride
+		for i, argument := range c.Arguments {
+			b, err := d.own(argument)
+			if err != nil {
+				return fmt.Errorf("%s: %w", c.Program.Name, err)
+			}
+			r.buffers[b] = true
+			entries = append(entries, wgpu.BindGroupEntry{Binding: uint32(i + 1), Buffer: b.buffer, Size: uint64(b.spec.Bytes())})
+		}
+		p := d.pipelines[c.Program]
+		group, err := d.device.CreateBindGroup(&wgpu.BindGroupDescriptor{
+			Label: c.Program.Name, Layout: p.layout.bindings, Entries: entries,
+		})
+		if err := d.check(err, c.Program.Name); err != nil {
+			return err
+		}
+		r.commands = append(r.commands, recorded{
+			name: c.Program.Name, pipeline: p.pipeline, group: group,
+			groups: [3]uint32{uint32(c.Groups[0]), uint32(c.Groups[1]), uint32(c.Groups[2])},
+		})
+	}
+	return nil
+}
+
+func (d *device) Run(ctx context.Context, recordings ...gpu.Recording) error {
+	if err := d.ready(ctx); err != nil {
+		return err
+	}
+	for _, given := range recordings {
+		r, ok := given.(*recording)
+		if !ok || r.device != d || r.released {
+			return fmt.Errorf("%w: a recording of another device, or a released one", gpu.ErrValidation)
+		}
+		for b := range r.buffers { // submitting a destroyed buffer would abort the process
+			if b.released {
+				return fmt.Errorf("%w: a recording uses buffer %q, which was released", gpu.ErrValidation, b.spec.Label)
+			}
+		}
+	}
+	for _, given := range recordings {
+		r := given.(*recording)
+		for rest := r.commands; len(rest) > 0; {
+			n := min(r.pace.step, len(rest))
+			if err := d.submit(ctx, r, rest[:n]); err != nil {
+				return err
+			}
+			rest = rest[n:]
+		}
+	}
+	return nil
+}
+
+// submit encodes some of a recording's commands as one submission, having waited until the device is not too far behind.
+func (d *device) submit(ctx context.Context, r *recording, commands []recorded) error {
+	if err := d.wait(ctx, inFlight(d.info.Kind)-1); err != nil {
+		return err
+	}
+	doing := fmt.Sprintf("%s … %s", commands[0].name, commands[len(commands)-1].name)
+	return d.encode(doing, flight{recording: r, commands: len(commands)}, func(encoder *wgpu.CommandEncoder) error {
+		for len(commands) > 0 {
+			if b := commands[0].clear; b != nil {
+				if err := encoder.ClearBuffer(b.buffer, 0, uint64(b.spec.Bytes())); err != nil {
+					return err
+				}
+				commands = commands[1:]
+				continue
+			}
+			pass := encoder.BeginComputePass(nil)
+			var bound *wgpu.ComputePipeline
+			for len(commands) > 0 && commands[0].clear == nil {
+				c := commands[0]
+				if c.pipeline != bound {
+					pass.SetPipeline(c.pipeline)
+					bound = c.pipeline
+				}
+				pass.SetBindGroup(0, c.group, nil)
+				pass.DispatchWorkgroups(c.groups[0], c.groups[1], c.groups[2])
+				commands = commands[1:]
+			}
+			err := pass.End()
+			pass.Release()
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// encode submits what record puts into an encoder, as flight f; doing names it in errors. Nothing invalid is submitted.
+func (d *device) encode(doing string, f flight, record func(*wgpu.CommandEncoder) error) error {
+	encoder, err := d.device.CreateCommandEncoder(nil)
+	if err := d.check(err, doing); err != nil {
+		return err
+	}
+	defer encoder.Release()
+	if err := d.check(record(encoder), doing); err != nil {
+		return err
+	}
+	commands, err := encoder.Finish(nil)
+	if err := d.check(err, doing); err != nil {
+		return err
+	}
+	defer commands.Release()
+	f.since = time.Now()
+	f.index = d.queue.Submit(commands)
+	d.flights = append(d.flights, f)
+	return d.failed(doing)
+}
+
+// wait blocks until at most keep submissions are unfinished. The context is asked between submissions, which Run keeps short.
+func (d *device) wait(ctx context.Context, keep int) error {
+	for len(d.flights) > keep {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		f := d.flights[0]
+		d.device.Poll(true, &wgpu.WrappedSubmissionIndex{Queue: d.queue, SubmissionIndex: f.index})
+		d.flights = d.flights[1:]
+		now := time.Now()
+		if f.since.Before(d.landed) {
+			f.since = d.landed // it had waited for the one before
+		}
+		if f.recording != nil {
+			f.recording.pace.finished(f.commands, now.Sub(f.since))
+		}
+		d.landed = now
+		if err := d.failed("waiting"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *device) Write(dst gpu.Buffer, offset int, src []byte) error {
+	if err := d.ready(context.Background()); err != nil {
+		return err
+	}
+	b, err := d.own(dst)
+	if err != nil {
+		return err
+	}
+	if err := b.spec.ValidateWrite(offset, len(src)); err != nil || len(src) == 0 {
+		return err
+	}
+	if n := len(src) % 4; n != 0 {
+		src = append(append([]byte(nil), src...), make([]byte, 4-n)...)
+	}
+	return d.check(d.queue.WriteBuffer(b.buffer, uint64(offset*b.spec.Type.Size()), src), fmt.Sprintf("writing buffer %q", b.spec.Label))
+}
+
+// stagingBytes is what one copy to the CPU takes at most.
+const stagingBytes = 8 << 20
+
+// piece is bytes [from, from+size) of a buffer, whole words, that lie at staging in the staging buffer; dst takes those from
+// skip on.
+type piece struct {
+	buffer              *buffer
+	from, size, staging int
+	skip                int
+	dst                 []byte
+}
+
+func (d *device) Read(ctx context.Context, ranges ...gpu.Range) error {
+	if err := d.ready(ctx); err != nil {
+		return err
+	}
+	var pieces []piece
+	for _, r := range ranges {
+		b, err := d.own(r.Buffer)
+		if err != nil {
+			return err
+		}
+		if err := b.spec.ValidateRead(r.Offset, len(r.Dst)); err != nil {
+			return err
+		}
+		for from, dst := r.Offset*b.spec.Type.Size(), r.Dst; len(dst) > 0; {
+			skip := from % 4
+			n := min(len(dst), stagingBytes-skip)
+			pieces = append(pieces, piece{buffer: b, from: from - skip, size: (skip + n + 3) / 4 * 4, skip: skip, dst: dst[:n]})
+			from, dst = from+n, dst[n:]
+		}
+	}
+	if len(pieces) == 0 {
+		return d.wait(ctx, 0)
+	}
+	for len(pieces) > 0 {
+		n, total := 0, 0
+		for n < len(pieces) && total+pieces[n].size <= stagingBytes {
+			pieces[n].staging = total
+			total += pieces[n].size
+			n++
+		}
+		if err := d.fetch(ctx, pieces[:n], total); err != nil {
+			return err
+		}
+		pieces = pieces[n:]
+	}
+	return nil
+}
+
+// fetch copies the pieces, total bytes, through the staging buffer.
+func (d *device) fetch(ctx context.Context, pieces []piece, total int) error {
+	if d.staging == nil {
+		staging, err := d.device.CreateBuffer(&wgpu.BufferDescriptor{
+			Label: "staging", Size: stagingBytes, Usage: wgpu.BufferUsageMapRead | wgpu.BufferUsageCopyDst,
+		})
+		if err := d.check(err, "staging buffer"); err != nil {
+			return err
+		}
+		d.staging = staging
+	}
+	err := d.encode("reading", flight{}, func(encoder *wgpu.CommandEncoder) error {
+		for _, p := range pieces {
+			if err := encoder.CopyBufferToBuffer(p.buffer.buffer, uint64(p.from), d.staging, uint64(p.staging), uint64(p.size)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := d.wait(ctx, 0); err != nil {
+		return err
+	}
+	address := C.native_map(reference(d.device), bufferReference(d.staging), C.size_t(total), d.errors)
+	if err := d.failed("reading"); err != nil {
+		return err
+	}
+	if address == nil {
+		return fmt.Errorf("%w: the buffer to read could not be mapped (status %d)", gpu.ErrLost, d.errors.map_status)
+	}
+	mapped := unsafe.Slice((*byte)(address), total)
+	for _, p := range pieces {
+		copy(p.dst, mapped[p.staging+p.skip:])
+	}
+	return d.check(d.staging.Unmap(), "reading")
+}
