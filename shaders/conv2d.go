@@ -1,0 +1,280 @@
+package shaders
+
+import (
+	_ "embed"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/tensor"
+)
+
+//go:embed conv2d.wgsl
+var conv2dSource string
+
+// conv2dAxis says which pixels and taps of one axis meet. Position u in [0, Count) and tap t in [0, Taps) read x at
+// u XStep + XStart + t XTap (zero outside [0, XSize)), use the weight at WStart + t WTap and write y at u YStep + YStart.
+//
+// A convolution of stride s and padding p reads at u s - p + t and writes at u. Its gradient by x writes at u s + phase, one
+// phase at a time; there only every s-th tap falls on a pixel of dy, and these read dy backwards. A transposed convolution
+// is the same with the roles exchanged.
+type conv2dAxis struct {
+	Count, Taps                int32
+	XSize, XStep, XStart, XTap int32
+	YSize, YStep, YStart       int32
+	WSize, WStart, WTap        int32
+}
+
+// conv2dParams is word for word the Params of conv2d.wgsl.
+type conv2dParams struct {
+	Batch, Inputs, Outputs uint32
+	HasBias, Adds          uint32
+	Splits, Chunk, Parts   uint32
+	Rows, Cols             conv2dAxis
+}
+
+// conv2dArguments of conv2d_forward: x, weight, bias, y; of conv2d_backward_weight: x, dy, dw.
+var (
+	conv2dForward = &tensor.Kernel{
+		Name: "conv2d_forward", Arguments: []gpu.Access{read, read, read, write}, Body: tensor.Body(conv2dForwardBody),
+		Variants: conv2dForwardVariants,
+	}
+	conv2dBackwardX = &tensor.Kernel{
+		Name: "conv2d_backward_x", Arguments: []gpu.Access{read, read, read, write}, Body: tensor.Body(conv2dForwardBody),
+		Variants: conv2dForwardVariants,
+	}
+	conv2dBackwardWeight = &tensor.Kernel{
+		Name: "conv2d_backward_weight", Arguments: []gpu.Access{read, read, write}, Body: tensor.Body(conv2dBackwardWeightBody),
+		Variants: []tensor.Variant{{
+			Source: conv2dSource,
+			Groups: func(params any) [3]int {
+				p := params.(*conv2dParams)
+				return tensor.Linear(int(p.Splits*p.Inputs*p.Outputs)*p.taps(), elementwise)
+			},
+		}},
+	}
+)
+
+var conv2dForwardVariants = []tensor.Variant{{
+	Source: conv2dSource, Entry: "conv2d_forward",
+	Groups: func(params any) [3]int {
+		p := params.(*conv2dParams)
+		return tensor.Linear(p.pixels()*int(p.Outputs), elementwise)
+	},
+}}
+
+// pixels is the number of positions (b, u, v).
+func (p *conv2dParams) pixels() int { return int(p.Batch) * int(p.Rows.Count) * int(p.Cols.Count) }
+
+// taps is the number of taps (t, s).
+func (p *conv2dParams) taps() int { return int(p.Rows.Taps) * int(p.Cols.Taps) }
+
+// conv2dVisit calls f for every position (b, u, v), numbered from 0, and tap (t, s) inside the image, with the pixels of x and
+// y and the tap of w that meet there.
+func conv2dVisit(p *conv2dParams, f func(position, x, w, y int)) {
+	r, c := &p.Rows, &p.Cols
+	position := 0
+	for b := range int32(p.Batch) {
+		for u := range r.Count {
+			for v := range c.Count {
+				y := (b*r.YSize+u*r.YStep+r.YStart)*c.YSize + v*c.YStep + c.YStart
+				for t := range r.Taps {
+					for s := range c.Taps {
+						row, col := u*r.XStep+r.XStart+t*r.XTap, v*c.XStep+c.XStart+s*c.XTap
+						if row < 0 || row >= r.XSize || col < 0 || col >= c.XSize {
+							continue
+						}
+						w := (r.WStart+t*r.WTap)*c.WSize + c.WStart + s*c.WTap
+						f(position, int((b*r.XSize+row)*c.XSize+col), int(w), int(y))
+					}
+				}
+				position++
+			}
+		}
+	}
+}
+
+// conv2dStart gives y what the products are added to: what is there, zero, or the bias.
+func conv2dStart(p *conv2dParams, bias, y []float64) {
+	outputs := int(p.Outputs)
+	r, c := &p.Rows, &p.Cols
+	for b := range int32(p.Batch) {
+		for u := range r.Count {
+			for v := range c.Count {
+				for n := range outputs {
+					i := int((b*r.YSize+u*r.YStep+r.YStart)*c.YSize+v*c.YStep+c.YStart)*outputs + n
+					if p.Adds == 0 {
+						y[i] = 0
+					}
+					if p.HasBias == 1 {
+						y[i] += bias[n]
+					}
+				}
+			}
+		}
+	}
+}
+
+func conv2dForwardBody(p *conv2dParams, a []gpu.Array) {
+	x, w, y := a[0].F, a[1].F, a[3].F
+	conv2dStart(p, a[2].F, y)
+	inputs, outputs := int(p.Inputs), int(p.Outputs)
+	conv2dVisit(p, func(_, fromX, fromW, to int) {
+		for k := range inputs {
+			for n := range outputs {
+				y[to*outputs+n] += x[fromX*inputs+k] * w[(fromW*inputs+k)*outputs+n]
+			}
+		}
+	})
+}
+
+func conv2dBackwardWeightBody(p *conv2dParams, a []gpu.Array) {
+	x, dy, dw := a[0].F, a[1].F, a[2].F
+	inputs, outputs := int(p.Inputs), int(p.Outputs)
+	weights := int(p.Rows.WSize*p.Cols.WSize) * inputs * outputs
+	if p.Adds == 0 {
+		for split := range int(p.Splits) {
+			for t := range p.Rows.Taps {
+				for s := range p.Cols.Taps {
+					w := (p.Rows.WStart+t*p.Rows.WTap)*p.Cols.WSize + p.Cols.WStart + s*p.Cols.WTap
+					clear(dw[split*weights+int(w)*inputs*outputs:][:inputs*outputs])
+				}
+			}
+		}
+	}
+	conv2dVisit(p, func(position, fromX, to, fromY int) {
+		split := position / int(p.Chunk)
+		for k := range inputs {
+			for n := range outputs {
+				dw[split*weights+(to*inputs+k)*outputs+n] += x[fromX*inputs+k] * dy[fromY*outputs+n]
+			}
+		}
+	})
+}
+
+// forwardAxis is the axis of a convolution from n to m pixels.
+func forwardAxis(n, m, kernel, stride, before int) conv2dAxis {
+	return conv2dAxis{
+		Count: int32(m), Taps: int32(kernel),
+		XSize: int32(n), XStep: int32(stride), XStart: int32(-before), XTap: 1,
+		YSize: int32(m), YStep: 1, WSize: int32(kernel), WTap: 1,
+	}
+}
+
+// adjointAxis is the axis of the gradient by x, of every stride-th of its n pixels from phase on, gathered from the m of dy.
+func adjointAxis(n, m, kernel, stride, before, phase int) conv2dAxis {
+	first := (phase + before) % stride
+	return conv2dAxis{
+		Count: int32(ceil(n-phase, stride)), Taps: int32(ceil(kernel-first, stride)),
+		XSize: int32(m), XStep: 1, XStart: int32((phase + before - first) / stride), XTap: -1,
+		YSize: int32(n), YStep: int32(stride), YStart: int32(phase),
+		WSize: int32(kernel), WStart: int32(first), WTap: int32(stride),
+	}
+}
+
+// Conv2D is the cross-correlation of x (B, H, W, Cin) with weight (kh, kw, Cin, Cout), plus bias (Cout) unless nil:
+// (B, (H+Top+Bottom-kh)/StrideY+1, (W+Left+Right-kw)/StrideX+1, Cout).
+func Conv2D(x, weight, bias *Tensor, win Window) *Tensor {
+	requireShape("Conv2D", "x", x, -1, -1, -1, -1)
+	requireShape("Conv2D", "weight", weight, -1, -1, x.Dim(3), -1)
+	batch, height, width, inputs := x.Dim(0), x.Dim(1), x.Dim(2), x.Dim(3)
+	kh, kw, outputs := weight.Dim(0), weight.Dim(1), weight.Dim(3)
+	if kh == 1 && kw == 1 && win == Square(1, 0) {
+		return Linear(x, weight.Reshape(inputs, outputs), bias)
+	}
+	rows, cols := win.Output("Conv2D", height, width, kh, kw)
+	y := x.Graph().New("conv2d", []int{batch, rows, cols, outputs}, biased(x, weight, bias)...)
+	p := conv2dParams{
+		Batch: uint32(batch), Inputs: uint32(inputs), Outputs: uint32(outputs),
+		Rows: forwardAxis(height, rows, kh, win.StrideY, win.Top),
+		Cols: forwardAxis(width, cols, kw, win.StrideX, win.Left),
+	}
+	convolve(p, x, weight, bias, y)
+	x.Graph().OnBackward(y, func() {
+		dy := y.Gradient()
+		if x.NeedsGradient() {
+			w := transposed(weight)
+			for _, p := range adjoints(dy, x, kh, kw, win) {
+				convolveX(*p, dy, w, x.Gradient())
+			}
+		}
+		if weight.NeedsGradient() {
+			convolveWeight(conv2dBackwardWeight, x, dy, weight.Gradient(), p)
+		}
+		biasGradient(bias, dy)
+	})
+	return y
+}
+
+// biased lists the inputs of an operator with an optional bias.
+func biased(x, weight, bias *Tensor) []*Tensor {
+	if bias == nil {
+		return []*Tensor{x, weight}
+	}
+	requireShape("bias", "of "+weight.String(), bias, weight.Dim(-1))
+	return []*Tensor{x, weight, bias}
+}
+
+// convolve appends y = bias + x * weight.
+func convolve(p conv2dParams, x, weight, bias, y *Tensor) {
+	if bias == nil {
+		bias = weight // bound, not read
+	} else {
+		p.HasBias = 1
+	}
+	x.Graph().Dispatch(conv2dForward, &p, x, weight, bias, y)
+}
+
+// adjoints are the gathers that together make the gradient by x of a convolution with a kernel (kh, kw) from dy: one for each
+// phase of the strides that a tap reaches. The caller sets the channels.
+func adjoints(dy, x *Tensor, kh, kw int, win Window) (gathers []*conv2dParams) {
+	for phaseY := range min(win.StrideY, x.Dim(1)) {
+		for phaseX := range min(win.StrideX, x.Dim(2)) {
+			p := &conv2dParams{
+				Batch: uint32(x.Dim(0)),
+				Rows:  adjointAxis(x.Dim(1), dy.Dim(1), kh, win.StrideY, win.Top, phaseY),
+				Cols:  adjointAxis(x.Dim(2), dy.Dim(2), kw, win.StrideX, win.Left, phaseX),
+			}
+			if p.taps() > 0 {
+				gathers = append(gathers, p)
+			}
+		}
+	}
+	return gathers
+}
+
+// convolveX appends dx += dy * weight, weight being transposed to (…, Cout, Cin).
+func convolveX(p conv2dParams, dy, weight, dx *Tensor) {
+	p.Inputs, p.Outputs, p.Adds = uint32(weight.Dim(-2)), uint32(weight.Dim(-1)), 1
+	dx.Graph().Dispatch(conv2dBackwardX, &p, dy, weight, weight, dx)
+}
+
+// convolveWeight appends dw += x * dy, for each of the forward geometries; together they use every tap of the weight once.
+func convolveWeight(kernel *tensor.Kernel, x, dy, dw *Tensor, geometries ...conv2dParams) {
+	splits := split(geometries[0].pixels(), dw.Elements())
+	to := dw
+	if splits > 1 {
+		to = dw.Graph().New("parts of "+dw.String(), append([]int{splits}, dw.Shape()...))
+	}
+	for _, p := range geometries {
+		p.Splits, p.Chunk = uint32(splits), uint32(ceil(p.pixels(), splits))
+		if splits == 1 {
+			p.Adds = 1
+		}
+		dw.Graph().Dispatch(kernel, &p, x, dy, to)
+	}
+	if splits > 1 {
+		sumRows(to, dw)
+	}
+}
+
+// split is the number of parts into which a sum over n terms is cut where there are so few results that too few invocations
+// would work: a few thousand in all, but at least 64 terms a part.
+func split(n, results int) int { return max(1, min(n/64, 4096/results)) }
+
+func ceil(a, b int) int { return (a + b - 1) / b }
+
+// biasGradient appends the gradient of a bias, the sum of dy over everything but channels.
+func biasGradient(bias, dy *Tensor) {
+	if bias != nil && bias.NeedsGradient() {
+		sumRows(dy, bias.Gradient())
+	}
+}

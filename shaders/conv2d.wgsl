@@ -1,0 +1,109 @@
+// Convolution of images (B, H, W, C) with weights (kh, kw, Cin, Cout), one result an invocation; see conv2d.go for the maths.
+//
+//   y[b, Y(u), X(v), n]  = bias[n] + Σ_{t, s, k} x[b, …, k] w[…, k, n]      forward
+//                       += Σ …                                              backward_x, over transposed weights
+//   dw[…, k, n]          = Σ_{b, u, v} x[b, …, k] dy[b, …, n]               backward_weight
+//
+// Position u of an axis and tap t read x at u x_step + x_start + t x_tap (zero outside), write y at u y_step + y_start, and
+// use the weight at w_start + t w_tap.
+
+const SIZE: u32 = 64u;
+
+struct Axis {
+  count: i32, // positions u
+  taps: i32,
+  x_size: i32,
+  x_step: i32,
+  x_start: i32,
+  x_tap: i32,
+  y_size: i32,
+  y_step: i32,
+  y_start: i32,
+  w_size: i32,
+  w_start: i32,
+  w_tap: i32,
+}
+
+struct Params {
+  batch: u32,
+  inputs: u32,   // channels of x
+  outputs: u32,  // channels of y
+  has_bias: u32, // 1: y starts from the bias
+  adds: u32,     // 1: the result is added to what is there
+  splits: u32,   // backward_weight: parts of the sum, each with a result of its own
+  chunk: u32,    // pixels (b, u, v) of one part
+  parts: u32,    // register blocks of one tap's (inputs, outputs), for variants that use blocks
+  rows: Axis,
+  cols: Axis,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> x: array<f32>;
+@group(0) @binding(2) var<storage, read> w: array<f32>;
+@group(0) @binding(3) var<storage, read> bias: array<f32>;
+@group(0) @binding(4) var<storage, read_write> y: array<f32>;
+@group(0) @binding(2) var<storage, read> dy: array<f32>;
+@group(0) @binding(3) var<storage, read_write> dw: array<f32>;
+
+@compute @workgroup_size(SIZE)
+fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+                  @builtin(local_invocation_index) local: u32) {
+  let i = i32((group.y * groups.x + group.x) * SIZE + local);
+  let r = params.rows;
+  let c = params.cols;
+  let inputs = i32(params.inputs);
+  let outputs = i32(params.outputs);
+  let n = i % outputs;
+  let v = (i / outputs) % c.count;
+  let u = (i / outputs / c.count) % r.count;
+  let b = i / outputs / c.count / r.count;
+  if (b >= i32(params.batch)) { return; }
+  var sum = 0.0;
+  if (params.has_bias == 1u) { sum = bias[n]; }
+  for (var t = 0; t < r.taps; t++) {
+    let row = u * r.x_step + r.x_start + t * r.x_tap;
+    if (row < 0 || row >= r.x_size) { continue; }
+    for (var s = 0; s < c.taps; s++) {
+      let col = v * c.x_step + c.x_start + s * c.x_tap;
+      if (col < 0 || col >= c.x_size) { continue; }
+      let from_x = ((b * r.x_size + row) * c.x_size + col) * inputs;
+      let from_w = ((r.w_start + t * r.w_tap) * c.w_size + c.w_start + s * c.w_tap) * inputs * outputs + n;
+      for (var k = 0; k < inputs; k++) { sum += x[from_x + k] * w[from_w + k * outputs]; }
+    }
+  }
+  let to = ((b * r.y_size + u * r.y_step + r.y_start) * c.y_size + v * c.y_step + c.y_start) * outputs + n;
+  if (params.adds == 1u) { sum += y[to]; }
+  y[to] = sum;
+}
+
+@compute @workgroup_size(SIZE)
+fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+                          @builtin(local_invocation_index) local: u32) {
+  let i = i32((group.y * groups.x + group.x) * SIZE + local);
+  let r = params.rows;
+  let c = params.cols;
+  let inputs = i32(params.inputs);
+  let outputs = i32(params.outputs);
+  let n = i % outputs;
+  let k = (i / outputs) % inputs;
+  let s = (i / outputs / inputs) % c.taps;
+  let t = (i / outputs / inputs / c.taps) % r.taps;
+  let split = i / outputs / inputs / c.taps / r.taps;
+  if (split >= i32(params.splits)) { return; }
+  let pixels = i32(params.batch) * r.count * c.count;
+  var sum = 0.0;
+  for (var p = split * i32(params.chunk); p < min(pixels, (split + 1) * i32(params.chunk)); p++) {
+    let v = p % c.count;
+    let u = (p / c.count) % r.count;
+    let b = p / c.count / r.count;
+    let row = u * r.x_step + r.x_start + t * r.x_tap;
+    let col = v * c.x_step + c.x_start + s * c.x_tap;
+    if (row < 0 || row >= r.x_size || col < 0 || col >= c.x_size) { continue; }
+    sum += x[((b * r.x_size + row) * c.x_size + col) * inputs + k] *
+      dy[((b * r.y_size + u * r.y_step + r.y_start) * c.y_size + v * c.y_step + c.y_start) * outputs + n];
+  }
+  let tap = ((split * r.w_size + r.w_start + t * r.w_tap) * c.w_size + c.w_start + s * c.w_tap);
+  let to = (tap * inputs + k) * outputs + n;
+  if (params.adds == 1u) { sum += dw[to]; }
+  dw[to] = sum;
+}

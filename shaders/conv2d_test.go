@@ -1,0 +1,101 @@
+package shaders
+
+import "testing"
+
+func TestConv2D(t *testing.T) {
+	for name, c := range map[string]struct {
+		x, weight []int
+		win       Window
+	}{
+		"3x3":                   {[]int{2, 8, 8, 32}, []int{3, 3, 32, 32}, Square(1, 1)},
+		"3x3 odd":               {[]int{1, 5, 7, 9}, []int{3, 3, 9, 5}, Square(1, 1)},
+		"3x3 narrow":            {[]int{2, 6, 6, 16}, []int{3, 3, 16, 2}, Square(1, 1)},
+		"3x3 wide":              {[]int{1, 4, 4, 40}, []int{3, 3, 40, 72}, Square(1, 1)},
+		"3x3 stride 2":          {[]int{2, 8, 8, 16}, []int{3, 3, 16, 32}, Square(2, 1)},
+		"3x3 stride 2 odd":      {[]int{1, 7, 9, 6}, []int{3, 3, 6, 10}, Square(2, 1)},
+		"1x1 stride 2":          {[]int{2, 6, 6, 16}, []int{1, 1, 16, 32}, Square(2, 0)},
+		"1x1":                   {[]int{2, 3, 5, 12}, []int{1, 1, 12, 20}, Square(1, 0)},
+		"stem":                  {[]int{1, 17, 15, 3}, []int{7, 7, 3, 32}, Square(2, 3)},
+		"rater stem":            {[]int{1, 16, 16, 2}, []int{8, 8, 2, 24}, Square(2, 3)},
+		"one pixel":             {[]int{1, 1, 1, 4}, []int{3, 3, 4, 8}, Square(2, 1)},
+		"unlike sides":          {[]int{1, 6, 9, 4}, []int{2, 3, 4, 8}, Window{StrideY: 2, StrideX: 3, Top: 1, Left: 0, Bottom: 0, Right: 2}},
+		"stride beyond kernel":  {[]int{1, 9, 9, 4}, []int{2, 2, 4, 8}, Square(4, 0)},
+		"many pixels, few taps": {[]int{2, 24, 24, 4}, []int{3, 3, 4, 8}, Square(1, 1)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bias := c.weight[3:]
+			checkOperator(t, operatorTest{
+				inputs: [][]int{c.x, c.weight, bias},
+				build:  func(x []*Tensor) *Tensor { return Conv2D(x[0], x[1], x[2], c.win) },
+			})
+		})
+	}
+}
+
+func TestConv2DWithoutBiasOrInputGradient(t *testing.T) {
+	checkOperator(t, operatorTest{
+		inputs: [][]int{{2, 9, 9, 3}, {3, 3, 3, 8}},
+		build:  func(x []*Tensor) *Tensor { return Conv2D(x[0], x[1], nil, Square(2, 1)) },
+		fixed:  map[int]bool{0: true},
+	})
+}
+
+func TestConvTranspose2x2(t *testing.T) {
+	for _, c := range [][]int{{2, 4, 4, 16, 32}, {1, 3, 5, 7, 2}, {1, 1, 2, 40, 33}, {2, 16, 16, 4, 4}} {
+		checkOperator(t, operatorTest{
+			inputs: [][]int{c[:4], {2, 2, c[3], c[4]}, {c[4]}},
+			build:  func(x []*Tensor) *Tensor { return ConvTranspose2x2(x[0], x[1], x[2]) },
+		})
+	}
+}
+
+func TestLinear(t *testing.T) {
+	for _, c := range []struct{ x, weight []int }{
+		{[]int{37, 19}, []int{19, 23}},
+		{[]int{2, 5, 5, 64}, []int{64, 96}},
+		{[]int{3, 4}, []int{4, 1}},
+		{[]int{1, 1}, []int{1, 1}},
+		{[]int{600, 3}, []int{3, 40}},
+	} {
+		checkOperator(t, operatorTest{
+			inputs: [][]int{c.x, c.weight, c.weight[1:]},
+			build:  func(x []*Tensor) *Tensor { return Linear(x[0], x[1], x[2]) },
+		})
+	}
+}
+
+func TestLinearWithoutBias(t *testing.T) {
+	checkOperator(t, operatorTest{
+		inputs: [][]int{{9, 8}, {8, 8}},
+		build:  func(x []*Tensor) *Tensor { return Linear(x[0], x[1], nil) },
+	})
+}
+
+func TestDepthwiseConv2D(t *testing.T) {
+	for _, c := range []struct {
+		x, weight []int
+		win       Window
+	}{
+		{[]int{2, 8, 8, 8}, []int{5, 5, 8}, Square(2, 2)},
+		{[]int{1, 7, 9, 5}, []int{3, 3, 5}, Square(2, 1)},
+		{[]int{2, 33, 17, 3}, []int{3, 3, 3}, Square(1, 1)},
+	} {
+		checkOperator(t, operatorTest{
+			inputs: [][]int{c.x, c.weight, c.weight[2:]},
+			build:  func(x []*Tensor) *Tensor { return DepthwiseConv2D(x[0], x[1], x[2], c.win) },
+		})
+	}
+}
+
+func TestGroupedLinear(t *testing.T) {
+	for _, c := range []struct{ x, weight []int }{
+		{[]int{2, 4, 4, 64}, []int{4, 16, 2}},
+		{[]int{5, 6}, []int{3, 2, 7}},
+		{[]int{700, 2}, []int{1, 2, 1}},
+	} {
+		checkOperator(t, operatorTest{
+			inputs: [][]int{c.x, c.weight, {c.weight[0], c.weight[2]}},
+			build:  func(x []*Tensor) *Tensor { return GroupedLinear(x[0], x[1], x[2]) },
+		})
+	}
+}

@@ -1,0 +1,102 @@
+package shaders
+
+import (
+	_ "embed"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/tensor"
+)
+
+//go:embed depthwise.wgsl
+var depthwiseSource string
+
+// The kernels of the depthwise convolution take conv2dParams with Inputs = Outputs = C.
+var (
+	depthwiseForward        = depthwiseGather("depthwise_forward")
+	depthwiseBackwardX      = depthwiseGather("depthwise_backward_x")
+	depthwiseBackwardWeight = &tensor.Kernel{
+		Name: "depthwise_backward_weight", Arguments: []gpu.Access{read, read, write}, Body: tensor.Body(depthwiseBackwardWeightBody),
+		Variants: []tensor.Variant{{
+			Source: depthwiseSource,
+			Groups: func(params any) [3]int {
+				p := params.(*conv2dParams)
+				return tensor.Linear(int(p.Splits*p.Inputs)*p.taps(), elementwise)
+			},
+		}},
+	}
+)
+
+func depthwiseGather(name string) *tensor.Kernel {
+	return &tensor.Kernel{
+		Name: name, Arguments: []gpu.Access{read, read, read, write}, Body: tensor.Body(depthwiseForwardBody),
+		Variants: []tensor.Variant{{
+			Source: depthwiseSource, Entry: "depthwise_forward",
+			Groups: func(params any) [3]int {
+				p := params.(*conv2dParams)
+				return tensor.Linear(p.pixels()*int(p.Inputs), elementwise)
+			},
+		}},
+	}
+}
+
+func depthwiseForwardBody(p *conv2dParams, a []gpu.Array) {
+	x, w, y := a[0].F, a[1].F, a[3].F
+	conv2dStart(p, a[2].F, y)
+	channels := int(p.Inputs)
+	conv2dVisit(p, func(_, fromX, fromW, to int) {
+		for n := range channels {
+			y[to*channels+n] += x[fromX*channels+n] * w[fromW*channels+n]
+		}
+	})
+}
+
+func depthwiseBackwardWeightBody(p *conv2dParams, a []gpu.Array) {
+	x, dy, dw := a[0].F, a[1].F, a[2].F
+	channels := int(p.Inputs)
+	weights := p.taps() * channels
+	if p.Adds == 0 {
+		clear(dw[:int(p.Splits)*weights])
+	}
+	conv2dVisit(p, func(position, fromX, to, fromY int) {
+		part := position / int(p.Chunk) * weights
+		for n := range channels {
+			dw[part+to*channels+n] += x[fromX*channels+n] * dy[fromY*channels+n]
+		}
+	})
+}
+
+// DepthwiseConv2D is the cross-correlation of each channel of x (B, H, W, C) with its own kernel of weight (kh, kw, C), plus
+// bias (C) unless nil.
+func DepthwiseConv2D(x, weight, bias *Tensor, win Window) *Tensor {
+	requireShape("DepthwiseConv2D", "x", x, -1, -1, -1, -1)
+	requireShape("DepthwiseConv2D", "weight", weight, -1, -1, x.Dim(3))
+	g := x.Graph()
+	channels := uint32(x.Dim(3))
+	kh, kw := weight.Dim(0), weight.Dim(1)
+	rows, cols := win.Output("DepthwiseConv2D", x.Dim(1), x.Dim(2), kh, kw)
+	y := g.New("depthwise", []int{x.Dim(0), rows, cols, x.Dim(3)}, biased(x, weight, bias)...)
+	p := &conv2dParams{
+		Batch: uint32(x.Dim(0)), Inputs: channels, Outputs: channels,
+		Rows: forwardAxis(x.Dim(1), rows, kh, win.StrideY, win.Top),
+		Cols: forwardAxis(x.Dim(2), cols, kw, win.StrideX, win.Left),
+	}
+	start := weight // bound, not read
+	if bias != nil {
+		p.HasBias, start = 1, bias
+	}
+	g.Dispatch(depthwiseForward, p, x, weight, start, y)
+	g.OnBackward(y, func() {
+		dy := y.Gradient()
+		if x.NeedsGradient() {
+			for _, p := range adjoints(dy, x, kh, kw, win) {
+				p.Inputs, p.Outputs, p.Adds = channels, channels, 1
+				g.Dispatch(depthwiseBackwardX, p, dy, weight, weight, x.Gradient())
+			}
+		}
+		if weight.NeedsGradient() {
+			convolveWeight(depthwiseBackwardWeight, x, dy, weight.Gradient(), *p)
+		}
+		biasGradient(bias, dy)
+	})
+	return y
+}

@@ -1,0 +1,77 @@
+// Grouped linear layer: pixel p, group g, input i, output o; one result an invocation.
+//
+//   y[p, g, o]   = bias[g, o] + Σ_i x[p, g, i] w[g, i, o]
+//   dx[p, g, i] += Σ_o dy[p, g, o] w[g, i, o]
+//   dw[s, g, i, o] = Σ_{p in part s} x[p, g, i] dy[p, g, o]
+
+const SIZE: u32 = 64u;
+
+struct Params {
+  pixels: u32,
+  groups: u32,
+  inputs: u32,
+  outputs: u32,
+  has_bias: u32,
+  splits: u32,
+  chunk: u32, // pixels of one part
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> x: array<f32>;
+@group(0) @binding(2) var<storage, read> w: array<f32>;
+@group(0) @binding(3) var<storage, read> bias: array<f32>;
+@group(0) @binding(4) var<storage, read_write> y: array<f32>;
+@group(0) @binding(1) var<storage, read> dy: array<f32>;
+@group(0) @binding(3) var<storage, read_write> dx: array<f32>;
+@group(0) @binding(2) var<storage, read> x_of: array<f32>;
+@group(0) @binding(3) var<storage, read_write> dw: array<f32>;
+
+@compute @workgroup_size(SIZE)
+fn grouped_linear_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+                          @builtin(local_invocation_index) local: u32) {
+  let index = (group.y * groups.x + group.x) * SIZE + local;
+  let p = params;
+  if (index >= p.pixels * p.groups * p.outputs) { return; }
+  let o = index % p.outputs;
+  let g = (index / p.outputs) % p.groups;
+  let pixel = index / p.outputs / p.groups;
+  var sum = 0.0;
+  if (p.has_bias == 1u) { sum = bias[g * p.outputs + o]; }
+  for (var i = 0u; i < p.inputs; i++) {
+    sum += x[(pixel * p.groups + g) * p.inputs + i] * w[(g * p.inputs + i) * p.outputs + o];
+  }
+  y[index] = sum;
+}
+
+@compute @workgroup_size(SIZE)
+fn grouped_linear_backward_x(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+                             @builtin(local_invocation_index) local: u32) {
+  let index = (group.y * groups.x + group.x) * SIZE + local;
+  let p = params;
+  if (index >= p.pixels * p.groups * p.inputs) { return; }
+  let i = index % p.inputs;
+  let g = (index / p.inputs) % p.groups;
+  let pixel = index / p.inputs / p.groups;
+  var sum = 0.0;
+  for (var o = 0u; o < p.outputs; o++) {
+    sum += dy[(pixel * p.groups + g) * p.outputs + o] * w[(g * p.inputs + i) * p.outputs + o];
+  }
+  dx[index] += sum;
+}
+
+@compute @workgroup_size(SIZE)
+fn grouped_linear_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+                                  @builtin(local_invocation_index) local: u32) {
+  let index = (group.y * groups.x + group.x) * SIZE + local;
+  let p = params;
+  let o = index % p.outputs;
+  let i = (index / p.outputs) % p.inputs;
+  let g = (index / p.outputs / p.inputs) % p.groups;
+  let split = index / p.outputs / p.inputs / p.groups;
+  if (split >= p.splits) { return; }
+  var sum = 0.0;
+  for (var pixel = split * p.chunk; pixel < min(p.pixels, (split + 1u) * p.chunk); pixel++) {
+    sum += dy[(pixel * p.groups + g) * p.outputs + o] * x_of[(pixel * p.groups + g) * p.inputs + i];
+  }
+  dw[index] = sum;
+}
