@@ -1,0 +1,264 @@
+//go:build (linux || darwin) && (amd64 || arm64)
+
+package dawn
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"unsafe"
+
+	"mrprism/internal/gpu"
+)
+
+// buffer is memory on the device.
+type buffer struct {
+	d      *device
+	spec   gpu.BufferSpec
+	handle handle
+}
+
+// Spec is what the buffer was allocated for.
+func (b *buffer) Spec() gpu.BufferSpec { return b.spec }
+
+// Release returns the memory.
+func (b *buffer) Release() {
+	if b.handle == 0 {
+		return
+	}
+	b.d.l.BufferDestroy(b.handle)
+	b.d.l.BufferRelease(b.handle)
+	b.handle = 0
+	delete(b.d.buffers, b)
+}
+
+// own gives the device's buffer behind a gpu.Buffer.
+func (d *device) own(b gpu.Buffer) (*buffer, error) {
+	mine, ok := b.(*buffer)
+	switch {
+	case !ok || mine == nil:
+		return nil, invalid("%T is no buffer of this device", b)
+	case mine.d != d:
+		return nil, invalid("buffer %q belongs to another device", mine.spec.Label)
+	case mine.handle == 0:
+		return nil, invalid("buffer %q was released", mine.spec.Label)
+	}
+	return mine, nil
+}
+
+// createBuffer makes one GPU buffer of a multiple of four bytes.
+func (d *device) createBuffer(label string, usage uint64, size uint64) (handle, error) {
+	var h handle
+	err := d.scoped(func() {
+		h = d.l.DeviceCreateBuffer(d.handle, &bufferDescriptor{label: view(label), usage: usage, size: size})
+	})
+	if err == nil && h == 0 {
+		err = gpu.ErrOutOfMemory
+	}
+	if err != nil {
+		if h != 0 {
+			d.l.BufferRelease(h)
+		}
+		return 0, fmt.Errorf("buffer %q of %d bytes: %w", label, size, err)
+	}
+	return h, nil
+}
+
+// Allocate creates zeroed buffers, all or none.
+func (d *device) Allocate(ctx context.Context, specs []gpu.BufferSpec) ([]gpu.Buffer, error) {
+	if err := d.alive(); err != nil {
+		return nil, fmt.Errorf("dawn: allocate: %w", err)
+	}
+	buffers := make([]gpu.Buffer, 0, len(specs))
+	for _, spec := range specs {
+		b, err := d.allocate(ctx, spec)
+		if err != nil {
+			for _, done := range buffers {
+				done.Release()
+			}
+			return nil, fmt.Errorf("dawn: allocate: %w", err)
+		}
+		buffers = append(buffers, b)
+	}
+	return buffers, nil
+}
+
+func (d *device) allocate(ctx context.Context, spec gpu.BufferSpec) (*buffer, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if spec.Elements < 1 || spec.Elements > math.MaxInt/8 {
+		return nil, invalid("buffer %q of %d elements", spec.Label, spec.Elements)
+	}
+	if most := min(d.info.Limits.BufferSize, d.info.Limits.StorageBinding); uint64(spec.Bytes()) > most {
+		return nil, fmt.Errorf("%w: buffer %q of %d bytes; a buffer of %s has at most %d",
+			gpu.ErrOutOfMemory, spec.Label, spec.Bytes(), d.info.Adapter, most)
+	}
+	h, err := d.createBuffer(spec.Label, usageStorage|usageCopySrc|usageCopyDst, uint64(spec.Bytes()))
+	if err != nil {
+		return nil, err
+	}
+	b := &buffer{d, spec, h}
+	d.buffers[b] = struct{}{}
+	return b, nil
+}
+
+// span finds the bytes [from, to) of elements in a buffer.
+func (d *device) span(b gpu.Buffer, offset int, bytes int) (mine *buffer, from, to int, err error) {
+	if mine, err = d.own(b); err != nil {
+		return nil, 0, 0, err
+	}
+	size := mine.spec.Type.Size()
+	if offset < 0 || bytes < 0 || bytes%size != 0 || offset > mine.spec.Elements || bytes/size > mine.spec.Elements-offset {
+		return nil, 0, 0, invalid("%d bytes at element %d of buffer %q, which has %d of type %v",
+			bytes, offset, mine.spec.Label, mine.spec.Elements, mine.spec.Type)
+	}
+	return mine, offset * size, offset*size + bytes, nil
+}
+
+// Write copies src into dst starting at element offset.
+func (d *device) Write(dst gpu.Buffer, offset int, src []byte) error {
+	if err := d.write(dst, offset, src); err != nil {
+		return fmt.Errorf("dawn: write: %w", err)
+	}
+	return nil
+}
+
+func (d *device) write(dst gpu.Buffer, offset int, src []byte) error {
+	if err := d.alive(); err != nil {
+		return err
+	}
+	b, from, to, err := d.span(dst, offset, len(src))
+	if err != nil || from == to {
+		return err
+	}
+	if from%4 != 0 || to%4 != 0 { // I8 within a word: the rest of the outer words stays as it is
+		first, last := from/4*4, min((to+3)/4*4, b.spec.Elements)
+		whole := make([]byte, (to+3)/4*4-first)
+		if err := d.read(context.Background(), gpu.Range{Buffer: b, Offset: first, Dst: whole[:last-first]}); err != nil {
+			return err
+		}
+		copy(whole[from-first:], src)
+		from, src = first, whole
+	}
+	d.l.QueueWriteBuffer(d.queue, b.handle, uint64(from), unsafe.Pointer(unsafe.SliceData(src)), uintptr(len(src)))
+	return d.alive()
+}
+
+// stagingMost is the largest part of a read that is copied at once, in bytes.
+const stagingMost = 32 << 20
+
+// piece is one copy of a read: n bytes at from, both multiples of four, of which those from skip on go to dst.
+type piece struct {
+	source  handle
+	from, n uint64
+	skip    uint64
+	dst     []byte
+}
+
+// Read waits for everything submitted and fills each range.
+func (d *device) Read(ctx context.Context, ranges ...gpu.Range) error {
+	if err := d.read(ctx, ranges...); err != nil {
+		return fmt.Errorf("dawn: read: %w", err)
+	}
+	return nil
+}
+
+func (d *device) read(ctx context.Context, ranges ...gpu.Range) error {
+	if err := d.alive(); err != nil {
+		return err
+	}
+	var pieces []piece
+	for _, r := range ranges {
+		b, from, to, err := d.span(r.Buffer, r.Offset, len(r.Dst))
+		if err != nil {
+			return err
+		}
+		for dst := r.Dst; from < to; {
+			start := from / 4 * 4
+			end := min(to, start+stagingMost)
+			pieces = append(pieces, piece{
+				b.handle, uint64(start), uint64((end+3)/4*4 - start), uint64(from - start), dst[:end-from],
+			})
+			dst, from = dst[end-from:], end
+		}
+	}
+	if err := d.drain(ctx, 0); err != nil {
+		return err
+	}
+	for len(pieces) > 0 {
+		var total uint64
+		n := 0
+		for n < len(pieces) && (n == 0 || total+pieces[n].n <= stagingMost) {
+			total += pieces[n].n
+			n++
+		}
+		if err := d.fetch(ctx, pieces[:n], total); err != nil {
+			return err
+		}
+		pieces = pieces[n:]
+	}
+	return d.alive()
+}
+
+// fetch copies pieces of total bytes through the staging buffer.
+func (d *device) fetch(ctx context.Context, pieces []piece, total uint64) error {
+	l := d.l
+	if total > d.stagingLen {
+		size := max(uint64(1)<<12, total)
+		size = min(1<<uint(math.Ceil(math.Log2(float64(size)))), max(stagingMost, total))
+		h, err := d.createBuffer("staging", usageMapRead|usageCopyDst, size)
+		if err != nil {
+			return err
+		}
+		if d.staging != 0 {
+			l.BufferDestroy(d.staging)
+			l.BufferRelease(d.staging)
+		}
+		d.staging, d.stagingLen = h, size
+	}
+	err := d.scoped(func() {
+		encoder := l.DeviceCreateCommandEncoder(d.handle, nil)
+		var at uint64
+		for _, p := range pieces {
+			l.CommandEncoderCopyBufferToBuffer.call(encoder, p.source, uintptr(p.from), d.staging, uintptr(at), uintptr(p.n))
+			at += p.n
+		}
+		d.submit(encoder)
+	})
+	if err != nil {
+		return err
+	}
+	mapping := l.begin(d.instance, callbacks().plain, func(info callbackInfo) uint64 {
+		return l.BufferMapAsync(d.staging, mapRead, 0, uintptr(total), info)
+	})
+	got, err := mapping.wait(ctx)
+	defer l.BufferUnmap(d.staging) // also ends a mapping that was given up
+	if err != nil {
+		return err
+	}
+	if got.status != statusSuccess {
+		if err := d.alive(); err != nil {
+			return err
+		}
+		return invalid("mapping: %s", got.message)
+	}
+	data := l.BufferGetConstMappedRange(d.staging, 0, uintptr(total))
+	if data == nil {
+		return fmt.Errorf("%w: mapped memory is not there", gpu.ErrOutOfMemory)
+	}
+	mapped := unsafe.Slice(data, total)
+	for _, p := range pieces {
+		copy(p.dst, mapped[p.skip:p.n])
+		mapped = mapped[p.n:]
+	}
+	return nil
+}
+
+// submit finishes an encoder and hands its commands to the queue.
+func (d *device) submit(encoder handle) {
+	commands := d.l.CommandEncoderFinish(encoder, nil)
+	d.l.CommandEncoderRelease(encoder)
+	d.l.QueueSubmit(d.queue, 1, &commands)
+	d.l.CommandBufferRelease(commands)
+}

@@ -1,0 +1,82 @@
+//go:build (linux || darwin) && (amd64 || arm64)
+
+package dawn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"mrprism/internal/gpu"
+)
+
+// typed gives Dawn's error the type that callers test for.
+func typed(kind uint32, message string) error {
+	message = strings.TrimSpace(message)
+	switch kind {
+	case errorOutOfMemory:
+		return fmt.Errorf("%w: %s", gpu.ErrOutOfMemory, message)
+	case errorInternal:
+		return fmt.Errorf("internal error of the GPU driver: %s", message)
+	}
+	return fmt.Errorf("%w: %s", gpu.ErrValidation, message)
+}
+
+func invalid(format string, arguments ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{gpu.ErrValidation}, arguments...)...)
+}
+
+// oneLine joins the lines of a message that stands inside another.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// scoped runs f and returns the first error that it raised in Dawn, the most serious kind first.
+func (d *device) scoped(f func()) error {
+	filters := [...]uint32{filterValidation, filterInternal, filterOutOfMemory}
+	for _, filter := range filters {
+		d.l.DevicePushErrorScope(d.handle, filter)
+	}
+	f()
+	var first error
+	for range filters {
+		got, err := d.l.begin(d.instance, callbacks().value, func(info callbackInfo) uint64 {
+			return d.l.DevicePopErrorScope(d.handle, info)
+		}).wait(context.Background())
+		switch {
+		case err != nil:
+		case got.status == statusSuccess && uint32(got.value) != errorNone:
+			err = typed(uint32(got.value), got.message)
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return errors.Join(first, d.alive())
+}
+
+// alive returns the loss of the device, or errors that arose outside an error scope.
+func (d *device) alive() error {
+	if d.closed {
+		return fmt.Errorf("%w: it was closed", gpu.ErrLost)
+	}
+	d.l.InstanceProcessEvents(d.instance) // delivers a loss
+	if lost := d.lostError.Load(); lost != nil {
+		return *lost
+	}
+	if len(d.uncaptured) > 0 {
+		err := errors.Join(d.uncaptured...)
+		d.uncaptured = nil
+		return err
+	}
+	return nil
+}
+
+// markLost records the loss of the device; closing it is none.
+func (d *device) markLost(reason uint32, message string) {
+	if d.closed || d.lostError.Load() != nil {
+		return
+	}
+	err := fmt.Errorf("%w: %s", gpu.ErrLost, strings.TrimSpace(message))
+	d.lostError.Store(&err)
+	d.lost <- err
+}

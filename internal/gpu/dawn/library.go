@@ -1,0 +1,187 @@
+//go:build (linux || darwin) && (amd64 || arm64)
+
+package dawn
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"sync"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+)
+
+// proc is the address of a C function whose arguments are integers and handles only: called without reflection, it is for what is
+// called once a dispatch.
+type proc uintptr
+
+// library is the functions of a loaded Dawn; each field is the symbol "wgpu" + its name.
+type library struct {
+	CreateInstance         func(descriptor unsafe.Pointer) handle
+	InstanceProcessEvents  func(handle)
+	InstanceRelease        func(handle)
+	InstanceRequestAdapter func(instance handle, options *adapterOptions, info callbackInfo) uint64
+	InstanceWaitAny        func(instance handle, count uintptr, infos *futureWaitInfo, timeoutNanoseconds uint64) uint32
+
+	AdapterGetInfo       func(adapter handle, info *adapterInfo) uint32
+	AdapterGetLimits     func(adapter handle, limits *limits) uint32
+	AdapterHasFeature    func(adapter handle, feature uint32) uint32
+	AdapterRelease       func(handle)
+	AdapterRequestDevice func(adapter handle, descriptor *deviceDescriptor, info callbackInfo) uint64
+
+	DeviceCreateBindGroup            func(device handle, descriptor *bindGroupDescriptor) handle
+	DeviceCreateBindGroupLayout      func(device handle, descriptor *bindGroupLayoutDescriptor) handle
+	DeviceCreateBuffer               func(device handle, descriptor *bufferDescriptor) handle
+	DeviceCreateCommandEncoder       func(device handle, descriptor unsafe.Pointer) handle
+	DeviceCreateComputePipelineAsync func(device handle, descriptor *computePipelineDescriptor, info callbackInfo) uint64
+	DeviceCreatePipelineLayout       func(device handle, descriptor *pipelineLayoutDescriptor) handle
+	DeviceCreateShaderModule         func(device handle, descriptor *shaderModuleDescriptor) handle
+	DeviceDestroy                    func(handle)
+	DeviceGetLimits                  func(device handle, limits *limits) uint32
+	DeviceGetQueue                   func(handle) handle
+	DevicePopErrorScope              func(device handle, info callbackInfo) uint64
+	DevicePushErrorScope             func(device handle, filter uint32)
+	DeviceRelease                    func(handle)
+
+	BufferDestroy             func(handle)
+	BufferGetConstMappedRange func(buffer handle, offset, size uintptr) *byte
+	BufferMapAsync            func(buffer handle, mode uint64, offset, size uintptr, info callbackInfo) uint64
+	BufferRelease             func(handle)
+	BufferUnmap               func(handle)
+
+	QueueOnSubmittedWorkDone func(queue handle, info callbackInfo) uint64
+	QueueRelease             func(handle)
+	QueueSubmit              func(queue handle, count uintptr, commands *handle)
+	QueueWriteBuffer         func(queue, buffer handle, offset uint64, data unsafe.Pointer, size uintptr)
+
+	CommandEncoderBeginComputePass   func(encoder handle, descriptor unsafe.Pointer) handle
+	CommandEncoderClearBuffer        proc // (encoder, buffer, offset, size)
+	CommandEncoderCopyBufferToBuffer proc // (encoder, source, offset, destination, offset, size)
+	CommandEncoderFinish             func(encoder handle, descriptor unsafe.Pointer) handle
+	CommandEncoderRelease            func(handle)
+	CommandBufferRelease             func(handle)
+
+	ComputePassEncoderDispatchWorkgroups proc // (pass, x, y, z)
+	ComputePassEncoderEnd                proc // (pass)
+	ComputePassEncoderRelease            proc // (pass)
+	ComputePassEncoderSetBindGroup       proc // (pass, index, group, 0, nil)
+	ComputePassEncoderSetPipeline        proc // (pass, pipeline)
+
+	BindGroupRelease       func(handle)
+	BindGroupLayoutRelease func(handle)
+	ComputePipelineRelease func(handle)
+	PipelineLayoutRelease  func(handle)
+	ShaderModuleRelease    func(handle)
+
+	path string
+	// capabilities: the library takes an instanceCapabilities, not an instanceFeatures.
+	capabilities bool
+}
+
+var libraries struct {
+	sync.Mutex
+	loaded map[string]*library // by path; never unloaded: Dawn leaves threads and thread-local data behind
+}
+
+// loadLibrary finds and loads Dawn; see Open.
+func loadLibrary(named string) (*library, error) {
+	libraries.Lock()
+	defer libraries.Unlock()
+	failure := &LibraryError{}
+	for _, path := range candidates(named) {
+		if l := libraries.loaded[path]; l != nil {
+			return l, nil
+		}
+		l, err := openLibrary(path)
+		if err == nil {
+			if libraries.loaded == nil {
+				libraries.loaded = map[string]*library{}
+			}
+			libraries.loaded[path] = l
+			return l, nil
+		}
+		failure.Tried = append(failure.Tried, Attempt{path, err})
+	}
+	return nil, failure
+}
+
+// candidates are the files to try, in order. A library that the user named is the only one tried.
+func candidates(named string) []string {
+	names := []string{"libwebgpu_dawn.so", "libwebgpu_wrapper.so"}
+	if runtime.GOOS == "darwin" {
+		names = []string{"libwebgpu_dawn.dylib", "libwebgpu_wrapper.dylib"}
+	}
+	if named == "" {
+		named = os.Getenv(LibraryVariable)
+	}
+	var paths []string
+	in := func(folder string) {
+		for _, name := range names {
+			paths = append(paths, filepath.Join(folder, name))
+		}
+	}
+	if named != "" {
+		if info, err := os.Stat(named); err == nil && info.IsDir() {
+			in(named)
+			return paths
+		}
+		return []string{named}
+	}
+	if executable, err := os.Executable(); err == nil {
+		in(filepath.Dir(executable))
+	}
+	if folder, err := os.Getwd(); err == nil {
+		for {
+			in(filepath.Join(folder, ".dawn"))
+			_, err := os.Stat(filepath.Join(folder, "go.mod"))
+			parent := filepath.Dir(folder)
+			if err == nil || parent == folder {
+				break
+			}
+			folder = parent
+		}
+	}
+	if cache, err := os.UserCacheDir(); err == nil {
+		in(filepath.Join(cache, "mrprism", "dawn"))
+	}
+	return append(paths, names[0]) // no folder: the system's own search
+}
+
+func openLibrary(path string) (*library, error) {
+	if filepath.Base(path) != path {
+		if _, err := os.Stat(path); err != nil {
+			return nil, errors.Unwrap(err) // "no such file or directory", without repeating the path
+		}
+	}
+	lib, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
+	if err != nil {
+		return nil, err
+	}
+	l := &library{path: path}
+	fields := reflect.ValueOf(l).Elem()
+	for i := range fields.NumField() {
+		name := fields.Type().Field(i).Name
+		if !fields.Type().Field(i).IsExported() {
+			continue
+		}
+		symbol, err := purego.Dlsym(lib, "wgpu"+name)
+		if err != nil {
+			return nil, fmt.Errorf("not a Dawn library: %w", err)
+		}
+		if fields.Field(i).Kind() == reflect.Func {
+			purego.RegisterFunc(fields.Field(i).Addr().Interface(), symbol)
+		} else {
+			fields.Field(i).SetUint(uint64(symbol))
+		}
+	}
+	_, err = purego.Dlsym(lib, "wgpuGetInstanceCapabilities")
+	l.capabilities = err == nil
+	return l, nil
+}
+
+// call calls a function of integers and handles.
+func (p proc) call(arguments ...uintptr) { purego.SyscallN(uintptr(p), arguments...) }

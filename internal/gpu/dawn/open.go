@@ -1,0 +1,261 @@
+//go:build (linux || darwin) && (amd64 || arm64)
+
+package dawn
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"runtime"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"mrprism/internal/gpu"
+)
+
+// device is a gpu.Device on Dawn.
+type device struct {
+	l        *library
+	instance handle
+	handle   handle
+	queue    handle
+	info     gpu.Info
+
+	lost       chan error            // buffered, one
+	lostError  atomic.Pointer[error] // set before lost receives it
+	uncaptured []error               // errors that fell outside an error scope, oldest first
+	closed     bool
+	users      []uintptr // numbers of the device's lasting handlers
+
+	modules   map[string]handle // by WGSL source
+	layouts   map[string]layout // by accesses
+	pipelines map[*gpu.Program]handle
+
+	buffers    map[*buffer]struct{}
+	recordings map[*recording]struct{}
+	staging    handle // mappable buffer of Read
+	stagingLen uint64
+
+	flight   []submission // submitted and not known to be done, oldest first
+	lastDone doneTime
+	scratch  []*step
+	guess    time.Duration // for steps that never ran
+}
+
+// Open loads Dawn and creates a device on the adapter that computes fastest, with every feature and limit the adapter has.
+// Vulkan's VK_DRIVER_FILES narrows the choice. The library is the one that o or MRPRISM_DAWN_LIB names; where neither does, it is
+// looked for beside the executable, in .dawn of the working directory and its parents up to the module's root, in mrprism/dawn of
+// the user's cache directory, and where the system keeps libraries. Without one the error is a *LibraryError; without an adapter it
+// is a gpu.ErrNoAdapter.
+func Open(ctx context.Context, o Options) (gpu.Device, error) {
+	l, err := loadLibrary(o.Library)
+	if err != nil {
+		return nil, err
+	}
+	d := &device{
+		l: l, lost: make(chan error, 1),
+		modules: map[string]handle{}, layouts: map[string]layout{}, pipelines: map[*gpu.Program]handle{},
+		buffers: map[*buffer]struct{}{}, recordings: map[*recording]struct{}{},
+	}
+	if err := d.open(ctx, o); err != nil {
+		_ = d.Close()
+		return nil, fmt.Errorf("dawn (%s): %w", l.path, err)
+	}
+	return d, nil
+}
+
+func (d *device) open(ctx context.Context, o Options) error {
+	l := d.l
+	if d.instance = l.createInstance(); d.instance == 0 {
+		return fmt.Errorf("%w: no instance was created", gpu.ErrNoAdapter)
+	}
+	options := &adapterOptions{featureLevel: featureLevelCore, powerPreference: powerHighPerformance, backendType: backendVulkan}
+	if runtime.GOOS == "darwin" {
+		options.backendType = backendMetal
+	}
+	got, err := l.begin(d.instance, callbacks().value, func(info callbackInfo) uint64 {
+		return l.InstanceRequestAdapter(d.instance, options, info)
+	}).wait(ctx)
+	if err != nil {
+		return fmt.Errorf("requesting an adapter: %w", err)
+	}
+	if got.status != statusSuccess || got.value == 0 {
+		return fmt.Errorf("%w: %s", gpu.ErrNoAdapter, oneLine(got.message))
+	}
+	adapter := got.value
+	defer l.AdapterRelease(adapter)
+
+	supported := &limits{}
+	if l.AdapterGetLimits(adapter, supported) != statusSuccess || !supported.plausible() {
+		return fmt.Errorf("%w: the library's webgpu.h has other structures than this program knows", gpu.ErrNoAdapter)
+	}
+	supported.next = nil
+	info := &adapterInfo{}
+	if l.AdapterGetInfo(adapter, info) != statusSuccess {
+		return fmt.Errorf("%w: the adapter does not describe itself", gpu.ErrNoAdapter)
+	}
+	d.describe(info)
+	if err := d.request(ctx, adapter, supported, o); err != nil {
+		return err
+	}
+	d.queue = l.DeviceGetQueue(d.handle)
+	granted := &limits{}
+	if l.DeviceGetLimits(d.handle, granted) != statusSuccess {
+		return fmt.Errorf("%w: the device does not tell its limits", gpu.ErrNoAdapter)
+	}
+	d.info.Limits = gpu.Limits{
+		StorageBinding:         granted.maxStorageBufferBindingSize,
+		BufferSize:             granted.maxBufferSize,
+		StorageBuffersAStage:   granted.maxStorageBuffersPerShaderStage,
+		WorkgroupMemory:        granted.maxComputeWorkgroupStorageSize,
+		WorkgroupInvocations:   granted.maxComputeInvocationsPerWorkgroup,
+		WorkgroupsADimension:   granted.maxComputeWorkgroupsPerDimension,
+		UniformOffsetAlignment: granted.minUniformBufferOffsetAlignment,
+	}
+	return d.probeFeatures()
+}
+
+// createInstance makes an instance whose waits may have a time limit.
+func (l *library) createInstance() handle {
+	if l.capabilities {
+		return l.CreateInstance(unsafe.Pointer(&instanceCapabilities{timedWaitAny: 1, timedWaitMax: 1}))
+	}
+	feature := uint32(instanceFeatureTimedWaitAny)
+	return l.CreateInstance(unsafe.Pointer(&instanceFeatures{featureCount: 1, features: &feature}))
+}
+
+// describe fills the adapter's half of Info.
+func (d *device) describe(info *adapterInfo) {
+	d.info.Backend = "dawn"
+	d.info.Adapter = info.device.String()
+	if d.info.Adapter == "" {
+		d.info.Adapter = info.vendor.String() + " " + info.architecture.String()
+	}
+	d.info.Driver = info.description.String()
+	switch info.adapterType {
+	case adapterDiscrete:
+		d.info.Kind = gpu.KindDiscrete
+	case adapterIntegrated:
+		d.info.Kind = gpu.KindIntegrated
+	case adapterCPU:
+		d.info.Kind = gpu.KindCPU
+	default:
+		d.info.Kind = gpu.KindUnknown
+	}
+	d.guess = firstGuess(d.info.Kind)
+}
+
+// standardFeatures is the range of WGPUFeatureName that is WebGPU's own, not Dawn's.
+const standardFeatures = 0x20
+
+// request creates the device. The numbers of the features differ between versions of webgpu.h, so every standard feature of the
+// adapter is asked for, and probeFeatures finds out by name what was granted.
+func (d *device) request(ctx context.Context, adapter handle, supported *limits, o Options) error {
+	l := d.l
+	var features []uint32
+	for f := uint32(1); f < standardFeatures; f++ {
+		if l.AdapterHasFeature(adapter, f) != 0 {
+			features = append(features, f)
+		}
+	}
+	lost := register(func(_ uint32, reason uintptr, message string) { d.markLost(uint32(reason), message) })
+	failed := register(func(_ uint32, kind uintptr, message string) {
+		d.uncaptured = append(d.uncaptured, typed(uint32(kind), message))
+	})
+	d.users = []uintptr{lost, failed}
+	descriptor := &deviceDescriptor{
+		featureCount:     uintptr(len(features)),
+		features:         unsafe.SliceData(features),
+		limits:           supported,
+		deviceLost:       callbackInfo{mode: callbackAllowProcessEvents, callback: callbacks().value, userdata1: lost},
+		uncapturedErrors: errorCallbackInfo{callback: callbacks().value, userdata1: failed},
+	}
+	if o.TrustShaders {
+		names := []*byte{unsafe.StringData("disable_robustness\x00")}
+		descriptor.next = unsafe.Pointer(&togglesDescriptor{
+			chain: chain{sType: sTypeDawnToggles}, enabledCount: uintptr(len(names)), enabled: unsafe.SliceData(names),
+		})
+	}
+	got, err := l.begin(d.instance, callbacks().value, func(info callbackInfo) uint64 {
+		return l.AdapterRequestDevice(adapter, descriptor, info)
+	}).wait(ctx)
+	if err != nil {
+		return fmt.Errorf("requesting a device of %s: %w", d.info.Adapter, err)
+	}
+	if got.status != statusSuccess || got.value == 0 {
+		return fmt.Errorf("%w: %s gave no device: %s", gpu.ErrNoAdapter, d.info.Adapter, oneLine(got.message))
+	}
+	d.handle = got.value
+	return nil
+}
+
+// probeFeatures names the shader features that the device really has.
+func (d *device) probeFeatures() error {
+	for _, f := range []struct{ name, enable string }{{"shader-f16", "f16"}, {"subgroups", "subgroups"}} {
+		var module handle
+		err := d.scoped(func() { module = d.createModule(f.name, "enable "+f.enable+";") })
+		release(d.l.ShaderModuleRelease, module)
+		if err == nil {
+			d.info.Features = append(d.info.Features, f.name)
+		}
+	}
+	return d.alive()
+}
+
+// plausible tells whether these can be an adapter's limits: garbage means that our structure is not the library's.
+func (l *limits) plausible() bool {
+	return l.maxComputeInvocationsPerWorkgroup >= 64 && l.maxComputeInvocationsPerWorkgroup <= 1<<16 &&
+		l.maxComputeWorkgroupsPerDimension >= 1<<10 && l.maxBufferSize >= 1<<20 && l.maxStorageBufferBindingSize >= 1<<20 &&
+		l.minUniformBufferOffsetAlignment <= gpu.ParamsStride && bits.OnesCount32(l.minUniformBufferOffsetAlignment) == 1
+}
+
+// Info describes the device.
+func (d *device) Info() gpu.Info { return d.info }
+
+// Lost receives one error when the device is lost.
+func (d *device) Lost() <-chan error { return d.lost }
+
+// Close waits for what the device is doing, then releases it with its buffers, recordings and pipelines. It may be called again.
+func (d *device) Close() error {
+	if d.closed {
+		return nil
+	}
+	d.closed = true
+	l := d.l
+	for r := range d.recordings {
+		r.Release()
+	}
+	for b := range d.buffers {
+		b.Release()
+	}
+	if d.staging != 0 {
+		l.BufferRelease(d.staging)
+	}
+	for _, p := range d.pipelines {
+		l.ComputePipelineRelease(p)
+	}
+	for _, a := range d.layouts {
+		l.PipelineLayoutRelease(a.pipeline)
+		l.BindGroupLayoutRelease(a.group)
+	}
+	for _, m := range d.modules {
+		l.ShaderModuleRelease(m)
+	}
+	if d.queue != 0 {
+		l.QueueRelease(d.queue)
+	}
+	if d.handle != 0 {
+		l.DeviceDestroy(d.handle)
+		l.DeviceRelease(d.handle)
+	}
+	if d.instance != 0 {
+		l.InstanceProcessEvents(d.instance)
+		l.InstanceRelease(d.instance)
+	}
+	for _, user := range d.users {
+		unregister(user)
+	}
+	d.recordings, d.buffers, d.pipelines, d.layouts, d.modules, d.flight = nil, nil, nil, nil, nil, nil
+	return nil
+}

@@ -1,0 +1,146 @@
+//go:build (linux || darwin) && (amd64 || arm64)
+
+package dawn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"mrprism/internal/gpu"
+)
+
+// layout describes the bindings of all programs with the same accesses.
+type layout struct {
+	group    handle
+	pipeline handle
+}
+
+// Prepare compiles the pipelines of programs that have none yet, all at the same time. The error names every program that failed,
+// with Dawn's message, which gives the line of the WGSL.
+func (d *device) Prepare(ctx context.Context, programs []*gpu.Program) error {
+	if err := d.alive(); err != nil {
+		return fmt.Errorf("dawn: prepare: %w", err)
+	}
+	type compilation struct {
+		program *gpu.Program
+		*pending
+	}
+	var (
+		running  []compilation
+		failures []error
+	)
+	started := map[*gpu.Program]bool{}
+	for _, p := range programs {
+		if p == nil {
+			failures = append(failures, invalid("a nil program"))
+			continue
+		}
+		if d.pipelines[p] != 0 || started[p] {
+			continue
+		}
+		started[p] = true
+		compiling, err := d.compile(p)
+		if err != nil {
+			failures = append(failures, fmt.Errorf("program %s: %w", p.Name, err))
+			continue
+		}
+		running = append(running, compilation{p, compiling})
+	}
+	for _, c := range running {
+		got, err := c.wait(ctx)
+		switch {
+		case err != nil:
+			return fmt.Errorf("dawn: prepare: program %s: %w", c.program.Name, err)
+		case got.status == statusSuccess && got.value != 0:
+			d.pipelines[c.program] = got.value
+		case got.status == pipelineInternalError:
+			failures = append(failures, fmt.Errorf("program %s: %w", c.program.Name, typed(errorInternal, got.message)))
+		default:
+			failures = append(failures, fmt.Errorf("program %s: %w", c.program.Name, typed(0, got.message)))
+		}
+	}
+	if err := errors.Join(append(failures, d.alive())...); err != nil {
+		return fmt.Errorf("dawn: prepare: %w", err)
+	}
+	return nil
+}
+
+// compile starts the compilation of one program.
+func (d *device) compile(p *gpu.Program) (*pending, error) {
+	if most := int(d.info.Limits.StorageBuffersAStage); len(p.Arguments) > most {
+		return nil, invalid("%d arguments, %s takes %d", len(p.Arguments), d.info.Adapter, most)
+	}
+	module, err := d.module(p)
+	if err != nil {
+		return nil, err
+	}
+	a, err := d.layout(p.Arguments)
+	if err != nil {
+		return nil, err
+	}
+	descriptor := &computePipelineDescriptor{label: view(p.Name), layout: a.pipeline, module: module, entryPoint: view(p.Entry)}
+	return d.l.begin(d.instance, callbacks().value, func(info callbackInfo) uint64 {
+		return d.l.DeviceCreateComputePipelineAsync(d.handle, descriptor, info)
+	}), nil
+}
+
+// module gives the compiled WGSL, shared by the programs of one source.
+func (d *device) module(p *gpu.Program) (handle, error) {
+	if m := d.modules[p.Source]; m != 0 {
+		return m, nil
+	}
+	var m handle
+	if err := d.scoped(func() { m = d.createModule(p.Name, p.Source) }); err != nil {
+		release(d.l.ShaderModuleRelease, m)
+		return 0, err
+	}
+	d.modules[p.Source] = m
+	return m, nil
+}
+
+func (d *device) createModule(label, source string) handle {
+	code := &shaderSource{chain: chain{sType: sTypeShaderSourceWGSL}, code: view(source)}
+	return d.l.DeviceCreateShaderModule(d.handle, &shaderModuleDescriptor{next: unsafe.Pointer(code), label: view(label)})
+}
+
+// layout gives the explicit layout of arguments: the uniform parameters at binding 0, then storage buffers.
+func (d *device) layout(arguments []gpu.Access) (layout, error) {
+	key := make([]byte, len(arguments))
+	for i, access := range arguments {
+		key[i] = byte(access)
+	}
+	if a, ok := d.layouts[string(key)]; ok {
+		return a, nil
+	}
+	entries := []bindGroupLayoutEntry{{visibility: stageCompute, bufferType: bindingUniform}}
+	for i, access := range arguments {
+		kind := uint32(bindingReadOnlyBuffer)
+		if access == gpu.ReadWrite {
+			kind = bindingStorage
+		}
+		entries = append(entries, bindGroupLayoutEntry{binding: uint32(i + 1), visibility: stageCompute, bufferType: kind})
+	}
+	var a layout
+	err := d.scoped(func() {
+		a.group = d.l.DeviceCreateBindGroupLayout(d.handle, &bindGroupLayoutDescriptor{
+			count: uintptr(len(entries)), entries: unsafe.SliceData(entries),
+		})
+		a.pipeline = d.l.DeviceCreatePipelineLayout(d.handle, &pipelineLayoutDescriptor{count: 1, layouts: &a.group})
+	})
+	if err != nil {
+		release(d.l.PipelineLayoutRelease, a.pipeline)
+		release(d.l.BindGroupLayoutRelease, a.group)
+		return layout{}, err
+	}
+	d.layouts[string(key)] = a
+	return a, nil
+}
+
+// release gives back an object that may not have been made.
+func release(by func(handle), h handle) {
+	if h != 0 {
+		by(h)
+	}
+}

@@ -1,0 +1,224 @@
+//go:build (linux || darwin) && (amd64 || arm64)
+
+package dawn
+
+import (
+	"context"
+	"fmt"
+	"time"
+	"unsafe"
+
+	"mrprism/internal/gpu"
+)
+
+// recording is a list of commands with their bind groups, and the uniform parameters of all of them in one buffer.
+type recording struct {
+	d      *device
+	steps  []*step
+	params handle
+}
+
+// step is one command, ready to encode.
+type step struct {
+	pipeline, group handle     // a dispatch
+	groups          [3]uintptr // workgroups in x, y, z
+	clear           handle     // or a buffer to zero
+	clearSize       uintptr
+
+	cost time.Duration // what it took; 0 when not known
+}
+
+// Release returns the bind groups and the parameters.
+func (r *recording) Release() {
+	if r.steps == nil {
+		return
+	}
+	for _, s := range r.steps {
+		if s.group != 0 {
+			r.d.l.BindGroupRelease(s.group)
+		}
+	}
+	if r.params != 0 {
+		r.d.l.BufferDestroy(r.params)
+		r.d.l.BufferRelease(r.params)
+	}
+	r.steps = nil
+	delete(r.d.recordings, r)
+}
+
+// Record checks the commands and builds their bind groups.
+func (d *device) Record(commands []gpu.Command) (gpu.Recording, error) {
+	r, err := d.record(commands)
+	if err != nil {
+		return nil, fmt.Errorf("dawn: record: %w", err)
+	}
+	return r, nil
+}
+
+func (d *device) record(commands []gpu.Command) (*recording, error) {
+	if err := d.alive(); err != nil {
+		return nil, err
+	}
+	sizes := make([]int, len(commands)) // of each command's parameters, bytes
+	params := make([]byte, gpu.ParamsStride*len(commands))
+	for i, c := range commands {
+		if c.Program == nil {
+			if _, err := d.own(c.Clear); err != nil {
+				return nil, fmt.Errorf("command %d, clear: %w", i, err)
+			}
+			continue
+		}
+		if err := d.check(c); err != nil {
+			return nil, fmt.Errorf("command %d, program %s: %w", i, c.Program.Name, err)
+		}
+		encoded, err := gpu.EncodeParams(c.Params)
+		if err != nil {
+			return nil, fmt.Errorf("command %d, program %s: %w", i, c.Program.Name, err)
+		}
+		sizes[i] = copy(params[i*gpu.ParamsStride:], encoded)
+	}
+	r := &recording{d: d, steps: make([]*step, 0, len(commands))}
+	if len(params) > 0 {
+		var err error
+		if r.params, err = d.createBuffer("parameters", usageUniform|usageCopyDst, uint64(len(params))); err != nil {
+			return nil, err
+		}
+	}
+	d.recordings[r] = struct{}{}
+	err := d.scoped(func() {
+		if len(params) > 0 {
+			d.l.QueueWriteBuffer(d.queue, r.params, 0, unsafe.Pointer(unsafe.SliceData(params)), uintptr(len(params)))
+		}
+		for i, c := range commands {
+			s := &step{}
+			r.steps = append(r.steps, s)
+			if c.Program == nil {
+				b := c.Clear.(*buffer)
+				s.clear, s.clearSize = b.handle, uintptr(b.spec.Bytes())
+				continue
+			}
+			s.pipeline = d.pipelines[c.Program]
+			s.groups = [3]uintptr{uintptr(c.Groups[0]), uintptr(c.Groups[1]), uintptr(c.Groups[2])}
+			s.group = d.bindGroup(c, r.params, i*gpu.ParamsStride, sizes[i])
+		}
+	})
+	if err != nil {
+		r.Release()
+		return nil, err
+	}
+	return r, nil
+}
+
+// check refuses what Dawn would only refuse when the command is encoded, and says it in terms of the program.
+func (d *device) check(c gpu.Command) error {
+	p := c.Program
+	if d.pipelines[p] == 0 {
+		return invalid("it was not prepared")
+	}
+	if len(c.Arguments) != len(p.Arguments) {
+		return invalid("%d arguments, it takes %d", len(c.Arguments), len(p.Arguments))
+	}
+	for i, n := range c.Groups {
+		if n < 1 || n > int(d.info.Limits.WorkgroupsADimension) {
+			return invalid("%d workgroups in dimension %d, allowed are 1 to %d", n, i, d.info.Limits.WorkgroupsADimension)
+		}
+	}
+	for i, argument := range c.Arguments {
+		b, err := d.own(argument)
+		if err != nil {
+			return fmt.Errorf("argument %d: %w", i, err)
+		}
+		for j, other := range c.Arguments[:i] {
+			if other == argument && (p.Arguments[i] == gpu.ReadWrite || p.Arguments[j] == gpu.ReadWrite) {
+				return invalid("arguments %d and %d are one buffer, %q, and one of them is written", j, i, b.spec.Label)
+			}
+		}
+	}
+	return nil
+}
+
+// bindGroup binds a command's parameters, size bytes at offset of params, and its arguments.
+func (d *device) bindGroup(c gpu.Command, params handle, offset, size int) handle {
+	entries := make([]bindGroupEntry, 1, 1+len(c.Arguments))
+	entries[0] = bindGroupEntry{buffer: params, offset: uint64(offset), size: uint64(size)}
+	for i, argument := range c.Arguments {
+		b := argument.(*buffer)
+		entries = append(entries, bindGroupEntry{binding: uint32(i + 1), buffer: b.handle, size: uint64(b.spec.Bytes())})
+	}
+	a, err := d.layout(c.Program.Arguments)
+	if err != nil {
+		return 0
+	}
+	return d.l.DeviceCreateBindGroup(d.handle, &bindGroupDescriptor{
+		label: view(c.Program.Name), layout: a.group, count: uintptr(len(entries)), entries: unsafe.SliceData(entries),
+	})
+}
+
+// Run submits the recordings in order. It waits only where more than two submissions would be under way.
+func (d *device) Run(ctx context.Context, recordings ...gpu.Recording) error {
+	if err := d.run(ctx, recordings); err != nil {
+		return fmt.Errorf("dawn: run: %w", err)
+	}
+	return nil
+}
+
+func (d *device) run(ctx context.Context, recordings []gpu.Recording) error {
+	if err := d.alive(); err != nil {
+		return err
+	}
+	d.scratch = d.scratch[:0]
+	for _, given := range recordings {
+		r, ok := given.(*recording)
+		if !ok || r.d != d || r.steps == nil {
+			return invalid("a recording of another device, or a released one")
+		}
+		d.scratch = append(d.scratch, r.steps...)
+	}
+	for steps := d.scratch; len(steps) > 0; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n := d.portion(steps)
+		if err := d.scoped(func() { d.encode(steps[:n]) }); err != nil {
+			return err
+		}
+		d.flight = append(d.flight, d.follow(steps[:n]))
+		steps = steps[n:]
+		if err := d.drain(ctx, mostInFlight); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// encode submits steps: dispatches in one compute pass, zeroing between passes.
+func (d *device) encode(steps []*step) {
+	l := d.l
+	encoder := l.DeviceCreateCommandEncoder(d.handle, nil)
+	var pass, pipeline handle
+	end := func() {
+		if pass != 0 {
+			l.ComputePassEncoderEnd.call(pass)
+			l.ComputePassEncoderRelease.call(pass)
+			pass, pipeline = 0, 0
+		}
+	}
+	for _, s := range steps {
+		if s.clear != 0 {
+			end()
+			l.CommandEncoderClearBuffer.call(encoder, s.clear, 0, s.clearSize)
+			continue
+		}
+		if pass == 0 {
+			pass = l.CommandEncoderBeginComputePass(encoder, nil)
+		}
+		if s.pipeline != pipeline {
+			pipeline = s.pipeline
+			l.ComputePassEncoderSetPipeline.call(pass, pipeline)
+		}
+		l.ComputePassEncoderSetBindGroup.call(pass, 0, s.group, 0, 0)
+		l.ComputePassEncoderDispatchWorkgroups.call(pass, s.groups[0], s.groups[1], s.groups[2])
+	}
+	end()
+	d.submit(encoder)
+}
