@@ -16,8 +16,12 @@ type ratersParams struct{ Batch, Pixels, Raters, Classes uint32 }
 func ratersAll(p *ratersParams) uint32   { return p.Batch * p.Pixels * p.Raters * p.Classes }
 func ratersFused(p *ratersParams) uint32 { return p.Batch * p.Pixels * p.Classes }
 
-// image and first give, for element i of (B, P, K), its image and the index of its rater 0 in (B, P, M, K).
-func (p *ratersParams) image(i int) int { return i / int(p.Classes*p.Pixels) }
+// label and first give, for element i of (B, P, K), the index of its rater 0 in (B, M, K) and in (B, P, M, K).
+func (p *ratersParams) label(i int) int {
+	k := int(p.Classes)
+	return i/(k*int(p.Pixels))*int(p.Raters)*k + i%k
+}
+
 func (p *ratersParams) first(i int) int {
 	k := int(p.Classes)
 	return i/k*int(p.Raters)*k + i%k
@@ -29,7 +33,7 @@ func (p *ratersParams) shares(i int, confidence, z, valid []float64) (shares []f
 	sum, largest := 0.0, math.Inf(-1)
 	for pass := range 2 {
 		for m := range shares {
-			if valid[p.image(i)*int(p.Raters)+m] <= 0 {
+			if valid[p.label(i)+m*int(p.Classes)] <= 0 {
 				continue
 			}
 			c := confidence[p.first(i)+m*int(p.Classes)]
@@ -84,12 +88,12 @@ func ratersOf(operator string, x *Tensor) *ratersParams {
 	return &ratersParams{uint32(x.Dim(0)), uint32(x.Dim(1) * x.Dim(2)), uint32(x.Dim(3)), uint32(x.Dim(4))}
 }
 
-// Fuse is the paper's ⊙ (PAPER.md §3.3): Σ_m softmax_m(ℓ) z, softmax over the raters who labelled the image.
-// confidence ℓ and z (B, H, W, M, K), valid (B, M) of 0 and 1; the result is (B, H, W, K).
+// Fuse is the paper's ⊙ (PAPER.md §3.3): Σ_m softmax_m(ℓ) z, softmax over the raters who labelled the structure.
+// confidence ℓ and z (B, H, W, M, K), valid (B, M, K) of 0 and 1; the result is (B, H, W, K).
 func Fuse(confidence, z, valid *Tensor) *Tensor {
 	sameShape("fuse", confidence, z)
 	p := ratersOf("fuse", z)
-	requireShape("fuse", "valid", valid, z.Dim(0), z.Dim(3))
+	requireShape("fuse", "valid", valid, z.Dim(0), z.Dim(3), z.Dim(4))
 	g := z.Graph()
 	y := g.New("fuse", []int{z.Dim(0), z.Dim(1), z.Dim(2), z.Dim(4)}, confidence, z)
 	g.Dispatch(fuseForward, p, confidence, z, valid, y)

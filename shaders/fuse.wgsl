@@ -1,9 +1,9 @@
 // Fusion of the raters' labels under confidences (PAPER.md §3.3, the paper's ⊙).
 //
-//   y[b,p,k] = Σ_m s_m z[b,p,m,k],   s_m = v[b,m] e^ℓ[b,p,m,k] / Σ_j v[b,j] e^ℓ[b,p,j,k]
+//   y[b,p,k] = Σ_m s_m z[b,p,m,k],   s_m = v[b,m,k] e^ℓ[b,p,m,k] / Σ_j v[b,j,k] e^ℓ[b,p,j,k]
 //
-// ℓ, z (B, P, M, K); v (B, M) is 1 where rater m labelled image b, else 0, and a missing rater drops out; y (B, P, K), P pixels.
-// An image that nobody labelled gives 0.
+// ℓ, z (B, P, M, K); v (B, M, K) is 1 where rater m labelled structure k of image b, else 0, and a missing rater drops out;
+// y (B, P, K), P pixels. A structure that nobody labelled gives 0.
 //
 //   dz += s_m dy        dℓ += s_m (z_m - y) dy
 
@@ -31,22 +31,22 @@ struct Softmax {
 }
 
 // Largest ℓ over the raters who labelled, and Σ e^(ℓ - largest).
-fn softmax(image: u32, first: u32) -> Softmax {
+fn softmax(label: u32, first: u32) -> Softmax {
   var largest = -3.0e38;
   for (var m = 0u; m < params.raters; m++) {
-    if (valid[image * params.raters + m] > 0.0) { largest = max(largest, confidence[first + m * params.classes]); }
+    if (valid[label + m * params.classes] > 0.0) { largest = max(largest, confidence[first + m * params.classes]); }
   }
   var sum = 0.0;
   for (var m = 0u; m < params.raters; m++) {
-    if (valid[image * params.raters + m] > 0.0) { sum += exp(confidence[first + m * params.classes] - largest); }
+    if (valid[label + m * params.classes] > 0.0) { sum += exp(confidence[first + m * params.classes] - largest); }
   }
   return Softmax(largest, sum);
 }
 
-fn fused(image: u32, first: u32, s: Softmax) -> f32 {
+fn fused(label: u32, first: u32, s: Softmax) -> f32 {
   var total = 0.0;
   for (var m = 0u; m < params.raters; m++) {
-    if (valid[image * params.raters + m] > 0.0) {
+    if (valid[label + m * params.classes] > 0.0) {
       let j = first + m * params.classes;
       total += exp(confidence[j] - s.largest) * z[j];
     }
@@ -60,9 +60,9 @@ fn fuse_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups
   let i = (group.y * groups.x + group.x) * SIZE + local;
   if (i >= params.batch * params.pixels * params.classes) { return; }
   let pixel = i / params.classes;
-  let image = pixel / params.pixels;
+  let label = pixel / params.pixels * params.raters * params.classes + i % params.classes;
   let first = pixel * params.raters * params.classes + i % params.classes;
-  y[i] = fused(image, first, softmax(image, first));
+  y[i] = fused(label, first, softmax(label, first));
 }
 
 @compute @workgroup_size(SIZE)
@@ -71,11 +71,11 @@ fn fuse_backward_z(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgro
   let i = (group.y * groups.x + group.x) * SIZE + local;
   if (i >= params.batch * params.pixels * params.classes) { return; }
   let pixel = i / params.classes;
-  let image = pixel / params.pixels;
+  let label = pixel / params.pixels * params.raters * params.classes + i % params.classes;
   let first = pixel * params.raters * params.classes + i % params.classes;
-  let s = softmax(image, first);
+  let s = softmax(label, first);
   for (var m = 0u; m < params.raters; m++) {
-    if (valid[image * params.raters + m] > 0.0) {
+    if (valid[label + m * params.classes] > 0.0) {
       let j = first + m * params.classes;
       dz[j] += exp(confidence[j] - s.largest) / s.sum * dy[i];
     }
@@ -88,12 +88,12 @@ fn fuse_backward_confidence(@builtin(workgroup_id) group: vec3<u32>, @builtin(nu
   let i = (group.y * groups.x + group.x) * SIZE + local;
   if (i >= params.batch * params.pixels * params.classes) { return; }
   let pixel = i / params.classes;
-  let image = pixel / params.pixels;
+  let label = pixel / params.pixels * params.raters * params.classes + i % params.classes;
   let first = pixel * params.raters * params.classes + i % params.classes;
-  let s = softmax(image, first);
-  let value = fused(image, first, s);
+  let s = softmax(label, first);
+  let value = fused(label, first, s);
   for (var m = 0u; m < params.raters; m++) {
-    if (valid[image * params.raters + m] > 0.0) {
+    if (valid[label + m * params.classes] > 0.0) {
       let j = first + m * params.classes;
       dconfidence[j] += exp(confidence[j] - s.largest) / s.sum * (z[j] - value) * dy[i];
     }

@@ -14,14 +14,14 @@ import (
 // probability is a value well inside (0, 1).
 func probability(_, _ int, r *rand.Rand) float64 { return 0.05 + 0.9*r.Float64() }
 
-// oneMissing is validity (B, M) in which rater 1 of image 0 is missing.
-func oneMissing(g *tensor.Graph, batch, raters int) *Tensor {
-	v := make([]float32, batch*raters)
+// oneMissing is validity (B, M, K) in which rater 1 of image 0 did not label the first structure.
+func oneMissing(g *tensor.Graph, batch, raters, classes int) *Tensor {
+	v := make([]float32, batch*raters*classes)
 	for i := range v {
 		v[i] = 1
 	}
-	v[1] = 0
-	return g.Constant("valid", v, batch, raters)
+	v[classes] = 0
+	return g.Constant("valid", v, batch, raters, classes)
 }
 
 func TestClampLog(t *testing.T) {
@@ -37,7 +37,7 @@ func TestClampLog(t *testing.T) {
 func TestFuse(t *testing.T) {
 	checkOperator(t, operatorTest{
 		inputs: [][]int{{2, 3, 5, 4, 2}, {2, 3, 5, 4, 2}},
-		build:  func(x []*Tensor) *Tensor { return Fuse(x[0], x[1], oneMissing(x[0].Graph(), 2, 4)) },
+		build:  func(x []*Tensor) *Tensor { return Fuse(x[0], x[1], oneMissing(x[0].Graph(), 2, 4, 2)) },
 	})
 }
 
@@ -47,14 +47,26 @@ func TestRaters(t *testing.T) {
 		checkOperator(t, operatorTest{
 			inputs: [][]int{shape},
 			build: func(x []*Tensor) *Tensor {
-				return WeighRaters(x[0], x[0].Graph().Constant("share", []float32{.1, .2, .3, .4, 0, .5, 1, 2}, 2, 4))
+				return WeighRaters(x[0], x[0].Graph().Constant("share", []float32{.1, .2, .3, .4, 0, .5, 1, 2, 1, 1, 2, 2, 3, 3, 4, 4}, 2, 4, 2))
+			},
+		})
+	})
+	t.Run("shuffle", func(t *testing.T) {
+		checkOperator(t, operatorTest{
+			inputs: [][]int{shape}, fixed: map[int]bool{0: true}, rough: true, // no gradient by definition
+			build: func(x []*Tensor) *Tensor {
+				g := x[0].Graph()
+				return ShuffleRaters(x[0], Shuffle{
+					Order: g.ConstantUint32("order", []uint32{2, 0, 3, 1}, 4),
+					Scale: g.Constant("scale", []float32{1, 1, 0, 1}, 4), Offset: g.Constant("offset", []float32{0, 0, -1, 0}, 4),
+				})
 			},
 		})
 	})
 	t.Run("disputed is where valid raters differ", func(t *testing.T) {
 		got := evaluate(t, func(g *tensor.Graph) *Tensor {
 			z := g.Constant("z", []float32{1, 0, 1 /**/, 0, 0, 0 /**/, 1, 1, 0}, 1, 1, 3, 3, 1)
-			return Disputed(z, g.Constant("valid", []float32{1, 0, 1}, 1, 3))
+			return Disputed(z, g.Constant("valid", []float32{1, 0, 1}, 1, 3, 1))
 		})
 		require.Equal(t, []float32{0, 0, 1}, got)
 	})
@@ -75,7 +87,7 @@ func TestRules(t *testing.T) {
 			inputs: [][]int{shape}, fill: probability,
 			build: func(x []*Tensor) *Tensor {
 				g := x[0].Graph()
-				return LikelihoodRule(x[0], labels(g), oneMissing(g, 2, 3), 1.3)
+				return LikelihoodRule(x[0], labels(g), oneMissing(g, 2, 3, 2), 1.3)
 			},
 		})
 	})
@@ -143,11 +155,16 @@ func TestCrossEntropy(t *testing.T) {
 	})
 }
 
-func TestThreshold(t *testing.T) {
-	checkOperator(t, operatorTest{
-		inputs: [][]int{{3, 5, 7}}, fill: probability, rough: true,
-		build: func(x []*Tensor) *Tensor { return Threshold(x[0], 0.5) },
-	})
+func TestStraightThrough(t *testing.T) {
+	for _, f := range []func(x *Tensor) *Tensor{
+		func(x *Tensor) *Tensor { return Threshold(x, 0.5) },
+		func(x *Tensor) *Tensor { return Clamp(x, 0.3, 0.6) },
+	} {
+		checkOperator(t, operatorTest{
+			inputs: [][]int{{3, 5, 7}}, fill: probability, rough: true, // the gradient is stated, not the derivative
+			build: func(x []*Tensor) *Tensor { return f(x[0]) },
+		})
+	}
 }
 
 // evaluate runs a graph without inputs on the reference.
@@ -177,7 +194,7 @@ func TestLiteralFusionInverts(t *testing.T) {
 	ours := evaluate(t, func(g *tensor.Graph) *Tensor {
 		e := g.Constant("estimate", []float32{.01, .01, .01}, 1, 1, 1, 3, 1)
 		votes := g.Constant("z", []float32{0, 0, 0}, 1, 1, 1, 3, 1)
-		valid := g.Constant("valid", []float32{1, 1, 1}, 1, 3)
+		valid := g.Constant("valid", []float32{1, 1, 1}, 1, 3, 1)
 		return Fuse(LikelihoodRule(e, votes, valid, 1), votes, valid)
 	})
 	require.Equal(t, []float32{0}, ours)

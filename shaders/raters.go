@@ -9,40 +9,32 @@ import (
 //go:embed raters.wgsl
 var ratersSource string
 
-// rater and permuted give, for element i of (B, P, M, K), its index in (B, M) and the element that order[…] takes its place.
-func (p *ratersParams) rater(i int) int {
-	m, k := int(p.Raters), int(p.Classes)
-	return i/(k*m*int(p.Pixels))*m + i/k%m
-}
-
-func (p *ratersParams) permuted(i int, order []uint32) int {
-	m, k := int(p.Raters), int(p.Classes)
-	return (i/(k*m)*m+int(order[p.rater(i)]))*k + i%k
+// labelOf is the index in (B, M, K) of element i of (B, P, M, K).
+func (p *ratersParams) labelOf(i int) int {
+	labels := int(p.Raters * p.Classes)
+	return i/(labels*int(p.Pixels))*labels + i%labels
 }
 
 var (
-	permuteRatersForward = perElement("permute_raters_forward", ratersSource, []gpu.Access{read, read, write}, ratersAll,
+	shuffleRaters = perElement("shuffle_raters", ratersSource, []gpu.Access{read, read, read, read, write}, ratersAll,
 		func(p *ratersParams, a []gpu.Array) {
+			x, order, scale, offset := a[0].F, a[1].U, a[2].F, a[3].F
+			k := int(p.Classes)
 			for i := range int(ratersAll(p)) {
-				a[2].F[i] = a[0].F[p.permuted(i, a[1].U)]
-			}
-		})
-	permuteRatersBackward = perElement("permute_raters_backward", ratersSource, []gpu.Access{read, read, write}, ratersAll,
-		func(p *ratersParams, a []gpu.Array) {
-			for i := range int(ratersAll(p)) {
-				a[2].F[p.permuted(i, a[1].U)] += a[0].F[i]
+				m := i / k % int(p.Raters)
+				a[4].F[i] = scale[m]*x[i+(int(order[m])-m)*k] + offset[m]
 			}
 		})
 	weighRatersForward = perElement("weigh_raters_forward", ratersSource, []gpu.Access{read, read, write}, ratersAll,
 		func(p *ratersParams, a []gpu.Array) {
 			for i := range int(ratersAll(p)) {
-				a[2].F[i] = a[0].F[i] * a[1].F[p.rater(i)]
+				a[2].F[i] = a[0].F[i] * a[1].F[p.labelOf(i)]
 			}
 		})
 	weighRatersBackward = perElement("weigh_raters_backward", ratersSource, []gpu.Access{read, read, write}, ratersAll,
 		func(p *ratersParams, a []gpu.Array) {
 			for i := range int(ratersAll(p)) {
-				a[2].F[i] += a[0].F[i] * a[1].F[p.rater(i)]
+				a[2].F[i] += a[0].F[i] * a[1].F[p.labelOf(i)]
 			}
 		})
 	disputed = perElement("disputed", ratersSource, []gpu.Access{read, read, write}, ratersFused,
@@ -50,7 +42,7 @@ var (
 			for i := range int(ratersFused(p)) {
 				least, most := 2.0, -1.0
 				for m := range int(p.Raters) {
-					if a[1].F[p.image(i)*int(p.Raters)+m] > 0 {
+					if a[1].F[p.label(i)+m*int(p.Classes)] > 0 {
 						label := a[0].F[p.first(i)+m*int(p.Classes)]
 						least, most = min(least, label), max(most, label)
 					}
@@ -63,21 +55,26 @@ var (
 		})
 )
 
-// PermuteRaters reorders the raters of x (B, H, W, M, K): rater m of image b becomes rater order[b, m]; order (B, M) u32.
-func PermuteRaters(x, order *Tensor) *Tensor {
-	p := ratersOf("permute_raters", x)
-	requireShape("permute_raters", "order", order, x.Dim(0), x.Dim(3))
+// Shuffle holds one reweighting of PAPER.md §3.8: rater m gets scale[m] times the confidence of rater order[m], plus offset[m].
+// A permutation has scale 1 and offset 0; random confidences ψ have scale 0 and offset log ψ. order (M) u32, scale, offset (M).
+type Shuffle struct{ Order, Scale, Offset *Tensor }
+
+// ShuffleRaters applies a reweighting to confidences x (B, H, W, M, K). No gradient passes.
+func ShuffleRaters(x *Tensor, s Shuffle) *Tensor {
+	p := ratersOf("shuffle_raters", x)
+	for _, t := range []*Tensor{s.Order, s.Scale, s.Offset} {
+		requireShape("shuffle_raters", "order, scale, offset", t, x.Dim(3))
+	}
 	g := x.Graph()
-	y := g.New("permute_raters", x.Shape(), x)
-	g.Dispatch(permuteRatersForward, p, x, order, y)
-	g.OnBackward(y, func() { g.Dispatch(permuteRatersBackward, p, y.Gradient(), order, x.Gradient()) })
+	y := g.New("shuffle_raters", x.Shape())
+	g.Dispatch(shuffleRaters, p, x, s.Order, s.Scale, s.Offset, y)
 	return y
 }
 
-// WeighRaters multiplies the maps of rater m of image b, x (B, H, W, M, K), by share (B, M).
+// WeighRaters multiplies the map of structure k by rater m of image b, x (B, H, W, M, K), by share[b, m, k].
 func WeighRaters(x, share *Tensor) *Tensor {
 	p := ratersOf("weigh_raters", x)
-	requireShape("weigh_raters", "share", share, x.Dim(0), x.Dim(3))
+	requireShape("weigh_raters", "share", share, x.Dim(0), x.Dim(3), x.Dim(4))
 	g := x.Graph()
 	y := g.New("weigh_raters", x.Shape(), x)
 	g.Dispatch(weighRatersForward, p, x, share, y)
@@ -85,10 +82,10 @@ func WeighRaters(x, share *Tensor) *Tensor {
 	return y
 }
 
-// Disputed is 1 where two raters who labelled differ: labels z (B, H, W, M, K), valid (B, M), result (B, H, W, K). No gradient.
+// Disputed is 1 where two raters who labelled differ: labels z (B, H, W, M, K), valid (B, M, K), result (B, H, W, K). No gradient.
 func Disputed(z, valid *Tensor) *Tensor {
 	p := ratersOf("disputed", z)
-	requireShape("disputed", "valid", valid, z.Dim(0), z.Dim(3))
+	requireShape("disputed", "valid", valid, z.Dim(0), z.Dim(3), z.Dim(4))
 	g := z.Graph()
 	y := g.New("disputed", []int{z.Dim(0), z.Dim(1), z.Dim(2), z.Dim(4)})
 	g.Dispatch(disputed, p, z, valid, y)

@@ -53,7 +53,7 @@ var (
 		func(p *ruleParams, a []gpu.Array) {
 			for i := range int(p.N) {
 				a[2].F[i] = 0
-				if d := a[1].F[p.withoutRater(i)]; d > 1e-6 {
+				if d := a[1].F[p.withoutRater(i)]; d > 1e-12 {
 					a[2].F[i] = a[0].F[i] / d
 				}
 			}
@@ -61,7 +61,7 @@ var (
 	normaliseBackward = perElement("normalise_backward", ruleSource, []gpu.Access{read, read, read, write}, ruleCount,
 		func(p *ruleParams, a []gpu.Array) {
 			for i := range int(p.N) {
-				if d := a[1].F[p.withoutRater(i)]; d > 1e-6 {
+				if d := a[1].F[p.withoutRater(i)]; d > 1e-12 {
 					a[3].F[i] += a[2].F[i] / d
 				}
 			}
@@ -77,17 +77,18 @@ func ruleOf(operator string, x, fused *Tensor) *ruleParams {
 
 // LikelihoodRule is ℓ = z log z̃ + (1 - z) log(1 - z̃), the log-probability of the label that was given, averaged over a Gaussian
 // window of disputed pixels with the given σ in pixels (PAPER.md §3.3). estimate z̃, inside (0, 1), and z are (B, H, W, M, K),
-// valid (B, M). Where nobody disagrees near by, ℓ is 0.
+// valid (B, M, K). Where nobody disagrees near by, ℓ is 0.
 func LikelihoodRule(estimate, z, valid *Tensor, sigma float64) *Tensor {
 	sameShape("likelihood_rule", estimate, z)
 	g := estimate.Graph()
 	where := Disputed(z, valid)
 	p := ruleOf("likelihood_rule", estimate, where)
-	term := g.New("likelihood", estimate.Shape(), estimate)
-	g.Dispatch(likelihoodForward, p, estimate, z, where, term)
-	g.OnBackward(term, func() {
-		g.Dispatch(likelihoodBackward, p, estimate, z, where, term.Gradient(), estimate.Gradient())
+	likelihoods := g.New("likelihood", estimate.Shape(), estimate)
+	g.Dispatch(likelihoodForward, p, estimate, z, where, likelihoods)
+	g.OnBackward(likelihoods, func() {
+		g.Dispatch(likelihoodBackward, p, estimate, z, where, likelihoods.Gradient(), estimate.Gradient())
 	})
+	term := WeighRaters(likelihoods, valid)
 	b, h, w := estimate.Dim(0), estimate.Dim(1), estimate.Dim(2)
 	radius := int(math.Ceil(3 * sigma))
 	sum := GaussianBlur(term.Reshape(b, h, w, estimate.Dim(3)*estimate.Dim(4)), sigma, radius).Reshape(estimate.Shape()...)

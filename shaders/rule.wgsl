@@ -2,7 +2,7 @@
 //
 //   likelihood  ℓ = z log z̃ + (1 - z) log(1 - z̃)      dz̃ += (z - z̃) / (z̃ (1 - z̃)) dℓ, multiplied by disputed[b,p,k]
 //   agreement   ℓ = log(z̃ y + (1 - z̃)(1 - y))         dz̃ += (2y - 1) / (z̃ y + (1 - z̃)(1 - y)) dℓ
-//   normalise   ℓ = n[b,p,m,k] / d[b,p,k] where d > 1e-6, else 0      dn += dℓ / d
+//   normalise   ℓ = n[b,p,m,k] / d[b,p,k] where d > 1e-12, else 0      dn += dℓ / d
 //
 // z (B, P, M, K) are labels; disputed, y and d (B, P, K). z̃ must lie inside (0, 1): it comes clamped.
 
@@ -77,7 +77,7 @@ fn normalise_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workg
   let i = (group.y * groups.x + group.x) * SIZE + local;
   if (i >= params.n) { return; }
   let d = other[without_rater(i)];
-  y[i] = select(0.0, x[i] / d, d > 1e-6);
+  y[i] = select(0.0, x[i] / d, d > 1e-12);
 }
 
 @compute @workgroup_size(SIZE)
@@ -86,5 +86,5 @@ fn normalise_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_work
   let i = (group.y * groups.x + group.x) * SIZE + local;
   if (i >= params.n) { return; }
   let d = other[without_rater(i)];
-  if (d > 1e-6) { dx[i] += dy[i] / d; }
+  if (d > 1e-12) { dx[i] += dy[i] / d; }
 }

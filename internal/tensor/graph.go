@@ -37,7 +37,7 @@ type storage struct {
 	kind     gpu.ElementType
 	elements int
 	variable *Variable // nil for what a plan owns
-	constant []float32 // written once when the plan is compiled
+	constant []byte    // written once when the plan is compiled
 	kept     bool      // has a buffer of its own for the plan's whole life: inputs, outputs
 }
 
@@ -109,16 +109,25 @@ func (g *Graph) InputOf(kind gpu.ElementType, label string, shape ...int) *Tenso
 
 // Constant is a float tensor whose values are part of the graph; equal label, shape and values are stored once.
 func (g *Graph) Constant(label string, values []float32, shape ...int) *Tensor {
-	if elements(shape) != len(values) {
-		panic(fmt.Sprintf("tensor: constant %s%v does not have %d values", label, shape, len(values)))
+	return g.constant(gpu.F32, label, gpu.Float32Bytes(values), shape)
+}
+
+// ConstantUint32 is a constant of u32.
+func (g *Graph) ConstantUint32(label string, values []uint32, shape ...int) *Tensor {
+	return g.constant(gpu.U32, label, gpu.Uint32Bytes(values), shape)
+}
+
+func (g *Graph) constant(kind gpu.ElementType, label string, values []byte, shape []int) *Tensor {
+	if elements(shape) != len(values)/4 {
+		panic(fmt.Sprintf("tensor: constant %s%v does not have %d values", label, shape, len(values)/4))
 	}
 	for _, c := range g.constants {
 		if c.storage.label == label && slices.Equal(c.shape, shape) && slices.Equal(c.storage.constant, values) {
 			return c
 		}
 	}
-	t := g.Input(label, shape...)
-	t.storage.constant = slices.Clone(values)
+	t := g.InputOf(kind, label, shape...)
+	t.storage.constant = values
 	g.constants = append(g.constants, t)
 	return t
 }

@@ -96,7 +96,7 @@ func (p *Plan) allocate(ctx context.Context, nodes []node) error {
 		b := owned[len(slots.slots)+i]
 		p.buffers[s] = b
 		if s.constant != nil {
-			if err := p.device.Write(b, 0, gpu.Float32Bytes(s.constant)); err != nil {
+			if err := p.device.Write(b, 0, s.constant); err != nil {
 				return err
 			}
 		}

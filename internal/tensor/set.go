@@ -3,6 +3,9 @@ package tensor
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
+	"io"
+	"math/rand/v2"
 	"slices"
 
 	"mrprism/internal/gpu"
@@ -25,8 +28,23 @@ type Variable struct {
 	Shape []int
 	Type  gpu.ElementType
 	Role  Role
-	Fan   int       // number of inputs that one output sums, for initialisation
-	Init  []float32 // first value; nil: zeros
+
+	Initial Initialiser // draws one element's first value; nil: zero
+}
+
+// Initialiser draws the first value of element i.
+type Initialiser func(i int, r *rand.Rand) float64
+
+// values draws the first values of all elements. They depend on the seed and the name alone, not on other variables.
+func (v *Variable) values(seed uint64) []float32 {
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, v.Name)
+	r := rand.New(rand.NewPCG(seed, h.Sum64()))
+	out := make([]float32, v.Elements())
+	for i := range out {
+		out[i] = float32(v.Initial(i, r))
+	}
+	return out
 }
 
 // Elements is the number of elements.
@@ -74,7 +92,19 @@ func (s *Set) Variables(roles ...Role) []*Variable {
 	return out
 }
 
-// Allocate gives every variable that has none a buffer on the device, holding its first value.
+// Initialise writes first values to all variables that have an initialiser; call it after Allocate.
+func (s *Set) Initialise(seed uint64) error {
+	for _, v := range s.order {
+		if v.Initial != nil {
+			if err := s.Write(v, v.values(seed)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Allocate gives every variable that has none a zeroed buffer on the device.
 func (s *Set) Allocate(ctx context.Context, device gpu.Device) error {
 	if s.device != nil && s.device != device {
 		return fmt.Errorf("tensor: the variables are on %v already", s.device.Info())
@@ -97,11 +127,6 @@ func (s *Set) Allocate(ctx context.Context, device gpu.Device) error {
 	s.device = device
 	for i, v := range missing {
 		s.buffers[v] = buffers[i]
-		if v.Init != nil {
-			if err := s.Write(v, v.Init); err != nil {
-				return err
-			}
-		}
 	}
 	return nil
 }

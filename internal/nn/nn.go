@@ -1,0 +1,118 @@
+// Package nn makes layers: it creates and names the variables, once, and appends the operators. Building a model and listing
+// what its weights file must hold are therefore the same thing. Names are PyTorch's: "encoder.layer2.0.conv1.weight".
+package nn
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"mrprism/internal/tensor"
+	"mrprism/shaders"
+)
+
+// Builder appends layers to a graph, their variables to a set.
+type Builder struct {
+	Graph    *tensor.Graph
+	Set      *tensor.Set
+	Training bool // batch norm uses and follows the batch's statistics
+}
+
+// Normalisation constants, as in PyTorch.
+const (
+	epsilon  = 1e-5
+	momentum = 0.1
+)
+
+func (b *Builder) parameter(name string, initial tensor.Initialiser, shape ...int) *tensor.Tensor {
+	v := b.Set.Variable(tensor.Parameter, name, shape...)
+	v.Initial = initial
+	return b.Graph.Variable(v)
+}
+
+// Conv is a k×k convolution of x (B, H, W, Cin) to `out` channels; initialised by He's rule over the fan-in, or over the fan-out
+// where fanOut, as ResNets are.
+func (b *Builder) Conv(name string, x *tensor.Tensor, k, out, stride, pad int, bias, fanOut bool) *tensor.Tensor {
+	in := x.Dim(-1)
+	fan := k * k * in
+	if fanOut {
+		fan = k * k * out
+	}
+	w := b.parameter(name+".weight", he(fan), k, k, in, out)
+	return shaders.Conv2D(x, w, b.bias(name, out, bias), shaders.Square(stride, pad))
+}
+
+// Depthwise is a k×k depthwise convolution with bias, padded by k/2.
+func (b *Builder) Depthwise(name string, x *tensor.Tensor, k, stride int) *tensor.Tensor {
+	c := x.Dim(-1)
+	w := b.parameter(name+".weight", he(k*k), k, k, c)
+	return shaders.DepthwiseConv2D(x, w, b.bias(name, c, true), shaders.Square(stride, k/2))
+}
+
+// Up is a transposed convolution 2×2/2 with bias, which starts at bias(channel); nil: at 0.
+func (b *Builder) Up(name string, x *tensor.Tensor, out int, bias func(channel int) float64) *tensor.Tensor {
+	initial := constant(0)
+	if bias != nil {
+		initial = func(i int, _ *rand.Rand) float64 { return bias(i) }
+	}
+	w := b.parameter(name+".weight", he(x.Dim(-1)), 2, 2, x.Dim(-1), out)
+	return shaders.ConvTranspose2x2(x, w, b.parameter(name+".bias", initial, out))
+}
+
+// Linear maps the last extent of x to out, Xavier-initialised.
+func (b *Builder) Linear(name string, x *tensor.Tensor, out int, bias bool) *tensor.Tensor {
+	w := b.parameter(name+".weight", xavier(x.Dim(-1), out), x.Dim(-1), out)
+	return shaders.Linear(x, w, b.bias(name, out, bias))
+}
+
+// GroupedLinear gives each of the groups of x's channels its own linear map to out channels, with bias.
+func (b *Builder) GroupedLinear(name string, x *tensor.Tensor, groups, out int) *tensor.Tensor {
+	in := x.Dim(-1) / groups
+	w := b.parameter(name+".weight", xavier(in, out), groups, in, out)
+	return shaders.GroupedLinear(x, w, b.parameter(name+".bias", constant(0), groups, out))
+}
+
+// LayerNorm normalises the last extent.
+func (b *Builder) LayerNorm(name string, x *tensor.Tensor) *tensor.Tensor {
+	c := x.Dim(-1)
+	return shaders.LayerNorm(x, b.parameter(name+".weight", constant(1), c), b.parameter(name+".bias", constant(0), c), epsilon)
+}
+
+// BatchNorm normalises the channels of x (B, H, W, C).
+func (b *Builder) BatchNorm(name string, x *tensor.Tensor) *tensor.Tensor {
+	c := x.Dim(-1)
+	mean := b.Set.Variable(tensor.Statistic, name+".running_mean", c)
+	variance := b.Set.Variable(tensor.Statistic, name+".running_var", c)
+	variance.Initial = constant(1)
+	return shaders.BatchNorm(x, b.parameter(name+".weight", constant(1), c), b.parameter(name+".bias", constant(0), c),
+		b.Graph.Variable(mean), b.Graph.Variable(variance), b.Training, epsilon, momentum)
+}
+
+// MLP is two linear maps that keep the width, GELU between.
+func (b *Builder) MLP(name string, x *tensor.Tensor) *tensor.Tensor {
+	return b.Linear(name+".2", shaders.GELU(b.Linear(name+".0", x, x.Dim(-1), true)), x.Dim(-1), true)
+}
+
+func (b *Builder) bias(name string, n int, wanted bool) *tensor.Tensor {
+	if !wanted {
+		return nil
+	}
+	return b.parameter(name+".bias", constant(0), n)
+}
+
+// Positions is the fixed 2-D sine–cosine encoding E for maps like x (B, H, W, C).
+func (b *Builder) Positions(x *tensor.Tensor) *tensor.Tensor {
+	h, w, c := x.Dim(1), x.Dim(2), x.Dim(3)
+	return b.Graph.Constant("positions", shaders.PositionEncoding(h, w, c), h, w, c)
+}
+
+func he(fan int) tensor.Initialiser {
+	std := math.Sqrt(2 / float64(fan))
+	return func(_ int, r *rand.Rand) float64 { return std * r.NormFloat64() }
+}
+
+func xavier(in, out int) tensor.Initialiser {
+	a := math.Sqrt(6 / float64(in+out))
+	return func(_ int, r *rand.Rand) float64 { return a * (2*r.Float64() - 1) }
+}
+
+func constant(v float64) tensor.Initialiser { return func(int, *rand.Rand) float64 { return v } }

@@ -1,0 +1,70 @@
+// Package model is the MrPrism network (Wu et al., "Multi-rater Prism") as read in ARCHITECTURE.md: the encoder, ConP, DivP and
+// Algorithm 1 in training and at inference.
+//
+// Glossary, paper to code:
+//
+//	x    image                  (B, S, S, 3), normalised by Normalise
+//	z^m  rater m's label        z (B, S, S, M, K), 0 or 1; valid (B, M, K) says which exist
+//	z̃^m  DivP's estimate        zHat (B, S/8, S/8, M, K), a probability
+//	w̃    log confidence         w (B, S/8, S/8, M, K) = log z̃
+//	ỹ    calibrated mask        y (B, S, S, K), a probability; half is the same at S/2
+//	f₀   encoder features       Features
+//	⊙    fusion                 shaders.Fuse under a Rule
+//	τ, ζ                        Recipe.Recurrences, Recipe.ShuffleWeight
+package model
+
+import "fmt"
+
+// Config is the architecture. Widths are channels.
+type Config struct {
+	Name      string
+	Blocks    [4]int // basic blocks of the encoder's four layers
+	Widths    [4]int
+	Stem      int
+	Bridge    int
+	ConP      [4]int // ConP's four stages, coarse to fine
+	MaxKeys   int    // keys and values of attention are average-pooled to at most this many
+	Embedding [3]int // hidden widths of the confidence embedding
+	DivP      [4]int
+	DivPStem  int
+	DivPHeads int
+	RaterHead int       // width of each rater's head
+	Raters    int       // M
+	Classes   int       // K
+	AreaPrior []float64 // share of pixels of each structure: where the mask's bias starts; nil: 0.1
+}
+
+// NewConfig gives the named architecture: "paper", "compact" (what the page downloads) or "tiny" (tests).
+func NewConfig(name string, raters, classes int) (Config, error) {
+	if raters < 1 || classes < 1 {
+		return Config{}, fmt.Errorf("model: %d raters and %d classes: at least one of each is needed", raters, classes)
+	}
+	c := Config{
+		Name: name, Raters: raters, Classes: classes,
+		Embedding: [3]int{64, 128, 256}, DivP: [4]int{32, 64, 64, 32}, DivPStem: 64, DivPHeads: 8, RaterHead: 16,
+	}
+	switch name {
+	case "paper":
+		c.Blocks, c.Widths, c.Stem, c.Bridge = [4]int{3, 4, 6, 3}, [4]int{64, 128, 256, 512}, 64, 512
+		c.ConP, c.MaxKeys = [4]int{512, 256, 128, 64}, 1024
+	case "compact":
+		c.Blocks, c.Widths, c.Stem, c.Bridge = [4]int{2, 2, 2, 2}, [4]int{32, 64, 128, 256}, 32, 256
+		c.ConP, c.MaxKeys = [4]int{256, 128, 64, 32}, 256
+	case "tiny":
+		c.Blocks, c.Widths, c.Stem, c.Bridge = [4]int{1, 1, 1, 1}, [4]int{8, 16, 16, 16}, 8, 16
+		c.ConP, c.MaxKeys = [4]int{16, 16, 16, 16}, 16
+		c.Embedding, c.DivP, c.DivPStem, c.DivPHeads, c.RaterHead = [3]int{8, 16, 32}, [4]int{8, 8, 8, 8}, 8, 2, 4
+	default:
+		return Config{}, fmt.Errorf("model: no configuration %q; there are paper, compact and tiny", name)
+	}
+	return c, nil
+}
+
+// Image sides must be multiples of this: the bridge halves the side six times.
+const SideMultiple = 64
+
+// Normalise is what the network expects of a pixel value v in 0..1.
+func Normalise(v float32) float32 { return (v - 0.5) / 0.25 }
+
+// lowest is the clamp of every probability before a logarithm (PAPER.md §3.4).
+const lowest = 1e-3

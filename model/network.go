@@ -1,0 +1,171 @@
+package model
+
+import (
+	"fmt"
+	"math"
+
+	"mrprism/internal/nn"
+	"mrprism/internal/tensor"
+	"mrprism/shaders"
+)
+
+// Features is the encoder's pyramid f₀.
+type Features struct {
+	E [5]*tensor.Tensor // e0 (B, S/2, S/2, stem) … e4 (B, S/32, S/32, ·)
+	F *tensor.Tensor    // the bridge (B, S/64, S/64, ·)
+}
+
+// Network builds its parts into a builder's graph; the variables live in the builder's set.
+type Network struct {
+	Config
+	*nn.Builder
+}
+
+// Encoder is a ResNet of basic blocks with a bridge (PAPER.md §2). x (B, S, S, 3).
+func (n *Network) Encoder(x *tensor.Tensor) Features {
+	if x.Dim(1)%SideMultiple != 0 || x.Dim(1) != x.Dim(2) {
+		panic(fmt.Sprintf("model: the image %v is not a square whose side is a multiple of %d", x, SideMultiple))
+	}
+	var f Features
+	e := shaders.ReLU(n.BatchNorm("encoder.bn1", n.Conv("encoder.conv1", x, 7, n.Stem, 2, 3, false, true)))
+	f.E[0] = e
+	e = shaders.MaxPool(e, 3, 3, shaders.Square(2, 1))
+	for layer := range 4 {
+		for i := range n.Blocks[layer] {
+			stride := 1
+			if layer > 0 && i == 0 {
+				stride = 2
+			}
+			e = n.basicBlock(fmt.Sprintf("encoder.layer%d.%d", layer+1, i), e, n.Widths[layer], stride)
+		}
+		f.E[layer+1] = e
+	}
+	f.F = shaders.ReLU(n.BatchNorm("encoder.bridge.1", n.Conv("encoder.bridge.0", e, 3, n.Bridge, 2, 1, false, true)))
+	return f
+}
+
+// basicBlock is ResNet's: two 3×3 convolutions and a shortcut, projected where the shape changes.
+func (n *Network) basicBlock(name string, x *tensor.Tensor, width, stride int) *tensor.Tensor {
+	y := shaders.ReLU(n.BatchNorm(name+".bn1", n.Conv(name+".conv1", x, 3, width, stride, 1, false, true)))
+	y = n.BatchNorm(name+".bn2", n.Conv(name+".conv2", y, 3, width, 1, 1, false, true))
+	if stride != 1 || x.Dim(-1) != width {
+		x = n.BatchNorm(name+".downsample.1", n.Conv(name+".downsample.0", x, 1, width, stride, 0, false, true))
+	}
+	return shaders.ReLU(shaders.Add(y, x))
+}
+
+// embed turns log confidences w (B, S/8, S/8, M, K) into the queries of ConP's four stages, at S/32, S/16, S/8 and S/4.
+func (n *Network) embed(w *tensor.Tensor) [4]*tensor.Tensor {
+	w = w.Reshape(w.Dim(0), w.Dim(1), w.Dim(2), w.Dim(3)*w.Dim(4))
+	const prefix = "conp.confidence.stage"
+	point := func(name string, x *tensor.Tensor, out int) *tensor.Tensor {
+		return n.Conv(prefix+name, x, 1, out, 1, 0, true, false)
+	}
+	a, b, c := n.Embedding[0], n.Embedding[1], n.Embedding[2]
+
+	x := n.Depthwise(prefix+"1.0", w, 5, 2)
+	x = shaders.ReLU(point("1.1", x, a))
+	x = shaders.ReLU(point("1.2", x, b))
+	x = n.Depthwise(prefix+"1.3", x, 3, 2)
+	x = shaders.ReLU(point("1.4", x, c))
+	stage1 := point("1.5", x, n.ConP[0])
+
+	x = shaders.ReLU(point("2.0", w, a))
+	x = n.Depthwise(prefix+"2.1", x, 3, 2)
+	x = shaders.ReLU(point("2.2", x, b))
+	stage2 := point("2.3", x, n.ConP[1])
+
+	stage3 := point("3.1", shaders.ReLU(point("3.0", w, a)), n.ConP[2])
+	stage4 := point("4.0", shaders.Resize(w, 2*w.Dim(1), 2*w.Dim(2)), n.ConP[3])
+	return [4]*tensor.Tensor{stage1, stage2, stage3, stage4}
+}
+
+// ConPFeatures are what ConP computes on its way, for tests.
+type ConPFeatures struct{ Embedded, Stages [4]*tensor.Tensor }
+
+// Converge is ConP: the calibrated mask from features and log confidences w (B, S/8, S/8, M, K). It returns the probability at
+// S/2 and, bilinearly enlarged, at S: (B, ·, ·, K).
+func (n *Network) Converge(f Features, w *tensor.Tensor) (half, y *tensor.Tensor, inner ConPFeatures) {
+	x := f.F
+	inner.Embedded = n.embed(w)
+	for i, width := range n.ConP {
+		name := fmt.Sprintf("conp.stage%d", i+1)
+		u := n.Up(name+".up", x, width, nil)
+		e := n.Positions(u)
+		attended := n.attention(name+".attention", attentionInputs{
+			query: shaders.AddBroadcast(inner.Embedded[i], e), key: shaders.AddBroadcast(u, e), value: u,
+			width: width, heads: max(1, width/64),
+		})
+		a := n.LayerNorm(name+".norm1", shaders.Add(u, n.Linear(name+".attention.output", attended, width, true)))
+		a = n.LayerNorm(name+".norm2", shaders.Add(a, n.MLP(name+".mlp", a)))
+		c := shaders.Concat(a, f.E[4-i])
+		merged := shaders.ReLU(n.BatchNorm(name+".merge.bn", n.Conv(name+".merge.conv", c, 3, width, 1, 1, false, false)))
+		x = shaders.Add(merged, n.Conv(name+".merge.shortcut", c, 1, width, 1, 0, true, false))
+		inner.Stages[i] = x
+	}
+	half = shaders.Sigmoid(n.Up("conp.head", x, n.Classes, n.areaLogit))
+	return half, shaders.Resize(half, 2*half.Dim(1), 2*half.Dim(2)), inner
+}
+
+// areaLogit is where ConP's mask starts: the logit of the structure's share of pixels.
+func (n *Network) areaLogit(class int) float64 {
+	share := 0.1
+	if class < len(n.AreaPrior) {
+		share = n.AreaPrior[class]
+	}
+	return math.Log(share / (1 - share))
+}
+
+// attentionInputs are maps (B, H, W, ·); keys and values are average-pooled to at most MaxKeys.
+type attentionInputs struct {
+	query, key, value *tensor.Tensor
+	width, heads      int
+}
+
+// attention is multi-head attention without its output projection, over pixels as tokens.
+func (n *Network) attention(name string, in attentionInputs) *tensor.Tensor {
+	r := 1
+	for (in.key.Dim(1)/r)*(in.key.Dim(2)/r) > n.MaxKeys {
+		r *= 2
+	}
+	key, value := in.key, in.value
+	if r > 1 {
+		key = shaders.AveragePool(key, r, r, shaders.Square(r, 0))
+		value = shaders.AveragePool(value, r, r, shaders.Square(r, 0))
+	}
+	q := n.Linear(name+".query", in.query, in.width, true)
+	k := n.Linear(name+".key", key, in.width, false)
+	v := n.Linear(name+".value", value, in.width, true)
+	return shaders.Attention(tokens(q), tokens(k), tokens(v), in.heads).Reshape(q.Shape()...)
+}
+
+// tokens sees a map (B, H, W, C) as (B, H·W, C).
+func tokens(x *tensor.Tensor) *tensor.Tensor { return x.Reshape(x.Dim(0), x.Dim(1)*x.Dim(2), x.Dim(3)) }
+
+// Diverge is DivP: every rater's likely label z̃ (B, S/8, S/8, M, K), a probability, from the calibrated mask half
+// (B, S/2, S/2, K), through which no gradient passes.
+func (n *Network) Diverge(half *tensor.Tensor) *tensor.Tensor {
+	x := shaders.ReLU(n.Conv("divp.stem", half.Detach(), 8, n.DivPStem, 2, 3, true, false))
+	x = n.Linear("divp.project", shaders.MaxPool(x, 3, 3, shaders.Square(2, 1)), n.DivP[0], true)
+	for i, width := range n.DivP {
+		x = n.attentionBlock(fmt.Sprintf("divp.blocks.%d", i), x, width)
+	}
+	xe := shaders.AddBroadcast(x, n.Positions(x))
+	width := n.Raters * n.RaterHead
+	h := n.attention("divp.heads", attentionInputs{query: xe, key: xe, value: x, width: width, heads: n.Raters})
+	h = shaders.Add(h, n.Linear("divp.heads.shortcut", x, width, true))
+	zHat := shaders.Sigmoid(n.GroupedLinear("divp.heads.output", h, n.Raters, n.Classes))
+	return zHat.Reshape(zHat.Dim(0), zHat.Dim(1), zHat.Dim(2), n.Raters, n.Classes)
+}
+
+// attentionBlock is DivP's MHA block, post-norm; the residual is projected where the width changes.
+func (n *Network) attentionBlock(name string, x *tensor.Tensor, width int) *tensor.Tensor {
+	xe := shaders.AddBroadcast(x, n.Positions(x))
+	attended := n.attention(name+".attention", attentionInputs{query: xe, key: xe, value: x, width: width, heads: n.DivPHeads})
+	residual := x
+	if x.Dim(-1) != width {
+		residual = n.Linear(name+".residual", x, width, true)
+	}
+	a := n.LayerNorm(name+".norm1", shaders.Add(residual, n.Linear(name+".attention.output", attended, width, true)))
+	return n.LayerNorm(name+".norm2", shaders.Add(a, n.MLP(name+".mlp", a)))
+}
