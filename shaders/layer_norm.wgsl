@@ -1,0 +1,112 @@
+// Layer normalisation (Ba et al. 2016) of every row of x (rows, C).
+//
+//   μ = mean_c x     r = 1 / sqrt(mean_c (x - μ)² + eps)     x̂ = (x - μ) r     y = x̂ scale + bias
+//   dx += r (g - mean_c g - x̂ mean_c (g x̂)),  g = dy scale
+//   dscale += Σ_rows dy x̂     dbias += Σ_rows dy
+//
+// The row kernels give a row to an invocation; the sums over rows are taken in chunks of interleaved rows (reduce.wgsl).
+
+const SIZE: u32 = 64u;
+
+struct Params {
+  rows: u32,
+  channels: u32,
+  chunks: u32,
+  eps: f32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+// forward
+@group(0) @binding(1) var<storage, read> x: array<f32>;
+@group(0) @binding(2) var<storage, read> scale: array<f32>;
+@group(0) @binding(3) var<storage, read> bias: array<f32>;
+@group(0) @binding(4) var<storage, read_write> y: array<f32>;
+@group(0) @binding(5) var<storage, read_write> saved: array<f32>; // (2, rows): μ, r
+// backward; binding 1 is x
+@group(0) @binding(2) var<storage, read> dy: array<f32>;
+@group(0) @binding(3) var<storage, read> statistics: array<f32>; // (2, rows)
+@group(0) @binding(4) var<storage, read> gain: array<f32>; // scale
+@group(0) @binding(5) var<storage, read_write> dx: array<f32>;
+@group(0) @binding(4) var<storage, read_write> partials: array<f32>; // (2, chunks, C): of dy x̂, of dy
+@group(0) @binding(1) var<storage, read> sums: array<f32>; // the same
+@group(0) @binding(2) var<storage, read_write> dscale: array<f32>;
+@group(0) @binding(3) var<storage, read_write> dbias: array<f32>;
+
+@compute @workgroup_size(SIZE)
+fn layer_norm_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+                      @builtin(local_invocation_index) local: u32) {
+  let row = (group.y * groups.x + group.x) * SIZE + local;
+  if (row >= params.rows) { return; }
+  let first = row * params.channels;
+  let n = f32(params.channels);
+  var sum = 0.0;
+  for (var c = 0u; c < params.channels; c++) { sum += x[first + c]; }
+  let mean = sum / n;
+  var squares = 0.0;
+  for (var c = 0u; c < params.channels; c++) {
+    let d = x[first + c] - mean;
+    squares += d * d;
+  }
+  let r = inverseSqrt(squares / n + params.eps);
+  for (var c = 0u; c < params.channels; c++) { y[first + c] = (x[first + c] - mean) * r * scale[c] + bias[c]; }
+  saved[row] = mean;
+  saved[params.rows + row] = r;
+}
+
+@compute @workgroup_size(SIZE)
+fn layer_norm_backward_x(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+                         @builtin(local_invocation_index) local: u32) {
+  let row = (group.y * groups.x + group.x) * SIZE + local;
+  if (row >= params.rows) { return; }
+  let first = row * params.channels;
+  let n = f32(params.channels);
+  let mean = statistics[row];
+  let r = statistics[params.rows + row];
+  var a = 0.0;
+  var b = 0.0;
+  for (var c = 0u; c < params.channels; c++) {
+    let g = dy[first + c] * gain[c];
+    a += g;
+    b += g * (x[first + c] - mean);
+  }
+  a = a / n;
+  b = b * r * r / n;
+  for (var c = 0u; c < params.channels; c++) {
+    dx[first + c] += r * (dy[first + c] * gain[c] - a - (x[first + c] - mean) * b);
+  }
+}
+
+@compute @workgroup_size(SIZE)
+fn layer_norm_backward_partial(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+                               @builtin(local_invocation_index) local: u32) {
+  let i = (group.y * groups.x + group.x) * SIZE + local;
+  let step = params.chunks * params.channels;
+  if (i >= step) { return; }
+  var a = 0.0;
+  var b = 0.0;
+  var at = i;
+  for (var row = i / params.channels; row < params.rows; row += params.chunks) {
+    let g = dy[at];
+    a += g * (x[at] - statistics[row]) * statistics[params.rows + row];
+    b += g;
+    at += step;
+  }
+  partials[i] = a;
+  partials[step + i] = b;
+}
+
+@compute @workgroup_size(SIZE)
+fn layer_norm_backward_parameters(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+                                  @builtin(local_invocation_index) local: u32) {
+  let c = (group.y * groups.x + group.x) * SIZE + local;
+  if (c >= params.channels) { return; }
+  let step = params.chunks * params.channels;
+  var a = 0.0;
+  var b = 0.0;
+  for (var at = c; at < step; at += params.channels) {
+    a += sums[at];
+    b += sums[step + at];
+  }
+  dscale[c] += a;
+  dbias[c] += b;
+}
