@@ -143,20 +143,3 @@ func halfToFloat(h uint16) float32 {
 	}
 	return math.Float32frombits(sign | (exponent+112)<<23 | mantissa<<13)
 }
-
-// floatToHalf rounds to the nearest binary16, ties to even; what is too large becomes infinite.
-func floatToHalf(f float32) uint16 {
-	b := math.Float32bits(f)
-	sign := uint16(b>>16) & 0x8000
-	b &= 0x7fffffff
-	switch {
-	case b > 0x7f800000: // NaN stays NaN
-		return sign | 0x7e00
-	case b >= 0x477ff000: // rounds to at least 65520
-		return sign | 0x7c00
-	case b < 0x38800000: // below 2⁻¹⁴: a multiple of 2⁻²⁴
-		return sign | uint16(math.RoundToEven(float64(math.Float32frombits(b))*(1<<24)))
-	}
-	b += 0xfff + b>>13&1 // a carry out of the mantissa raises the exponent, as it should
-	return sign | uint16(b>>13-112<<10)
-}

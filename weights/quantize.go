@@ -1,7 +1,6 @@
 package weights
 
 import (
-	"encoding/binary"
 	"fmt"
 	"maps"
 	"math"
@@ -147,28 +146,4 @@ func (f *File) index() map[string]*Tensor {
 		byName[f.Tensors[i].Name] = &f.Tensors[i]
 	}
 	return byName
-}
-
-// Half returns f with its F32 tensors rounded to F16. A value too large for F16 is refused.
-func Half(f *File) (*File, error) {
-	out := &File{Metadata: maps.Clone(f.Metadata)}
-	for _, t := range f.Tensors {
-		if t.DType == F32 {
-			values, err := t.Float32()
-			if err != nil {
-				return nil, err
-			}
-			data := make([]byte, 2*len(values))
-			for i, v := range values {
-				h := floatToHalf(v)
-				if h&0x7fff == 0x7c00 {
-					return nil, fmt.Errorf("weights: tensor %s: element %d is %v, too large for F16", t.Name, i, v)
-				}
-				binary.LittleEndian.PutUint16(data[2*i:], h)
-			}
-			t = Tensor{Name: t.Name, DType: F16, Shape: t.Shape, Data: data}
-		}
-		out.Tensors = append(out.Tensors, t)
-	}
-	return out, nil
 }
