@@ -1,0 +1,62 @@
+package shaders
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+
+	"mrprism/internal/gpu"
+)
+
+//go:embed concat.wgsl
+var concatSource string
+
+type concatParams struct{ Rows, Columns, Part, Offset, Chunks uint32 }
+
+var (
+	concatForward = perElement("concat_forward", concatSource, []gpu.Access{read, read, write},
+		func(p *concatParams) uint32 { return p.Chunks * p.Columns },
+		func(p *concatParams, a []gpu.Array) {
+			for r := range p.Rows {
+				y := a[2].F[r*p.Columns:]
+				copy(y, a[0].F[r*p.Part:][:p.Part])
+				copy(y[p.Part:], a[1].F[r*(p.Columns-p.Part):][:p.Columns-p.Part])
+			}
+		})
+	concatBackward = perElement("concat_backward", concatSource, []gpu.Access{read, write},
+		func(p *concatParams) uint32 { return p.Chunks * p.Part },
+		func(p *concatParams, a []gpu.Array) {
+			for r := range p.Rows {
+				for c := range p.Part {
+					a[1].F[r*p.Part+c] += a[0].F[r*p.Columns+p.Offset+c]
+				}
+			}
+		})
+)
+
+// Concat joins a (…, A) and b (…, B) along the last extent: (…, A+B).
+func Concat(a, b *Tensor) *Tensor {
+	last := len(a.Shape()) - 1
+	if len(b.Shape()) != len(a.Shape()) || !slices.Equal(a.Shape()[:last], b.Shape()[:last]) {
+		panic(fmt.Sprintf("Concat: %v and %v differ in more than the last extent", a, b))
+	}
+	g := a.Graph()
+	shape := slices.Clone(a.Shape())
+	shape[last] += b.Dim(-1)
+	rows, columns := a.Elements()/a.Dim(-1), shape[last]
+	params := func(part, offset, width int) *concatParams {
+		chunks := stripes(rows, width, elementwiseInvocations)
+		return &concatParams{uint32(rows), uint32(columns), uint32(part), uint32(offset), uint32(chunks)}
+	}
+	y := g.New("concat", shape, a, b)
+	g.Dispatch(concatForward, params(a.Dim(-1), 0, columns), a, b, y)
+	g.OnBackward(y, func() {
+		if a.NeedsGradient() {
+			g.Dispatch(concatBackward, params(a.Dim(-1), 0, a.Dim(-1)), y.Gradient(), a.Gradient())
+		}
+		if b.NeedsGradient() {
+			g.Dispatch(concatBackward, params(b.Dim(-1), a.Dim(-1), b.Dim(-1)), y.Gradient(), b.Gradient())
+		}
+	})
+	return y
+}

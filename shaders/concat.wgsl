@@ -1,0 +1,50 @@
+// Concatenation of the last extents: y (rows, A + B) = a (rows, A) beside b (rows, B).
+//
+//   concat_forward    y[r, :A] = a[r],  y[r, A:] = b[r]
+//   concat_backward   dx[r, c] += dy[r, offset + c], for x = a (offset 0) and x = b (offset A)
+//
+// An invocation keeps its column and visits every chunks-th row.
+
+const SIZE: u32 = 64u;
+
+struct Params {
+  rows: u32,
+  columns: u32, // A + B
+  part: u32,    // forward: A; backward: columns of x
+  offset: u32,
+  chunks: u32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> a: array<f32>;
+@group(0) @binding(2) var<storage, read> b: array<f32>;
+@group(0) @binding(3) var<storage, read_write> y: array<f32>;
+@group(0) @binding(1) var<storage, read> dy: array<f32>;
+@group(0) @binding(2) var<storage, read_write> dx: array<f32>;
+
+@compute @workgroup_size(SIZE)
+fn concat_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+                  @builtin(local_invocation_index) local: u32) {
+  let i = (group.y * groups.x + group.x) * SIZE + local;
+  if (i >= params.chunks * params.columns) { return; }
+  let c = i % params.columns;
+  let rest = params.columns - params.part;
+  for (var row = i / params.columns; row < params.rows; row += params.chunks) {
+    if (c < params.part) {
+      y[row * params.columns + c] = a[row * params.part + c];
+    } else {
+      y[row * params.columns + c] = b[row * rest + c - params.part];
+    }
+  }
+}
+
+@compute @workgroup_size(SIZE)
+fn concat_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+                   @builtin(local_invocation_index) local: u32) {
+  let i = (group.y * groups.x + group.x) * SIZE + local;
+  if (i >= params.chunks * params.part) { return; }
+  let c = i % params.part;
+  for (var row = i / params.part; row < params.rows; row += params.chunks) {
+    dx[row * params.part + c] += dy[row * params.columns + params.offset + c];
+  }
+}
