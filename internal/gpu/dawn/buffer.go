@@ -5,7 +5,8 @@ package dawn
 import (
 	"context"
 	"fmt"
-	"math"
+	"math/bits"
+	"slices"
 	"unsafe"
 
 	"mrprism/internal/gpu"
@@ -87,12 +88,8 @@ func (d *device) allocate(ctx context.Context, spec gpu.BufferSpec) (*buffer, er
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if spec.Elements < 1 || spec.Elements > math.MaxInt/8 {
-		return nil, invalid("buffer %q of %d elements", spec.Label, spec.Elements)
-	}
-	if most := min(d.info.Limits.BufferSize, d.info.Limits.StorageBinding); uint64(spec.Bytes()) > most {
-		return nil, fmt.Errorf("%w: buffer %q of %d bytes; a buffer of %s has at most %d",
-			gpu.ErrOutOfMemory, spec.Label, spec.Bytes(), d.info.Adapter, most)
+	if err := spec.Validate(d.info.Limits); err != nil {
+		return nil, err
 	}
 	h, err := d.createBuffer(spec.Label, usageStorage|usageCopySrc|usageCopyDst, uint64(spec.Bytes()))
 	if err != nil {
@@ -101,19 +98,6 @@ func (d *device) allocate(ctx context.Context, spec gpu.BufferSpec) (*buffer, er
 	b := &buffer{d, spec, h}
 	d.buffers[b] = struct{}{}
 	return b, nil
-}
-
-// span finds the bytes [from, to) of elements in a buffer.
-func (d *device) span(b gpu.Buffer, offset int, bytes int) (mine *buffer, from, to int, err error) {
-	if mine, err = d.own(b); err != nil {
-		return nil, 0, 0, err
-	}
-	size := mine.spec.Type.Size()
-	if offset < 0 || bytes < 0 || bytes%size != 0 || offset > mine.spec.Elements || bytes/size > mine.spec.Elements-offset {
-		return nil, 0, 0, invalid("%d bytes at element %d of buffer %q, which has %d of type %v",
-			bytes, offset, mine.spec.Label, mine.spec.Elements, mine.spec.Type)
-	}
-	return mine, offset * size, offset*size + bytes, nil
 }
 
 // Write copies src into dst starting at element offset.
@@ -128,20 +112,18 @@ func (d *device) write(dst gpu.Buffer, offset int, src []byte) error {
 	if err := d.alive(); err != nil {
 		return err
 	}
-	b, from, to, err := d.span(dst, offset, len(src))
-	if err != nil || from == to {
+	b, err := d.own(dst)
+	if err != nil {
 		return err
 	}
-	if from%4 != 0 || to%4 != 0 { // I8 within a word: the rest of the outer words stays as it is
-		first, last := from/4*4, min((to+3)/4*4, b.spec.Elements)
-		whole := make([]byte, (to+3)/4*4-first)
-		if err := d.read(context.Background(), gpu.Range{Buffer: b, Offset: first, Dst: whole[:last-first]}); err != nil {
-			return err
-		}
-		copy(whole[from-first:], src)
-		from, src = first, whole
+	if err := b.spec.ValidateWrite(offset, len(src)); err != nil || len(src) == 0 {
+		return err
 	}
-	d.l.QueueWriteBuffer(d.queue, b.handle, uint64(from), unsafe.Pointer(unsafe.SliceData(src)), uintptr(len(src)))
+	if len(src)%4 != 0 { // I8 up to the end of the buffer: the rest of the last word is padding
+		src = append(slices.Clone(src), 0, 0, 0)[:(len(src)+3)/4*4]
+	}
+	at := uint64(offset * b.spec.Type.Size())
+	d.l.QueueWriteBuffer(d.queue, b.handle, at, unsafe.Pointer(unsafe.SliceData(src)), uintptr(len(src)))
 	return d.alive()
 }
 
@@ -168,12 +150,20 @@ func (d *device) read(ctx context.Context, ranges ...gpu.Range) error {
 	if err := d.alive(); err != nil {
 		return err
 	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	var pieces []piece
 	for _, r := range ranges {
-		b, from, to, err := d.span(r.Buffer, r.Offset, len(r.Dst))
+		b, err := d.own(r.Buffer)
 		if err != nil {
 			return err
 		}
+		if err := b.spec.ValidateRead(r.Offset, len(r.Dst)); err != nil {
+			return err
+		}
+		from := r.Offset * b.spec.Type.Size()
+		to := from + len(r.Dst)
 		for dst := r.Dst; from < to; {
 			start := from / 4 * 4
 			end := min(to, start+stagingMost)
@@ -205,8 +195,7 @@ func (d *device) read(ctx context.Context, ranges ...gpu.Range) error {
 func (d *device) fetch(ctx context.Context, pieces []piece, total uint64) error {
 	l := d.l
 	if total > d.stagingLen {
-		size := max(uint64(1)<<12, total)
-		size = min(1<<uint(math.Ceil(math.Log2(float64(size)))), max(stagingMost, total))
+		size := max(uint64(1)<<bits.Len64(total-1), 4096)
 		h, err := d.createBuffer("staging", usageMapRead|usageCopyDst, size)
 		if err != nil {
 			return err
@@ -233,8 +222,10 @@ func (d *device) fetch(ctx context.Context, pieces []piece, total uint64) error 
 		return l.BufferMapAsync(d.staging, mapRead, 0, uintptr(total), info)
 	})
 	got, err := mapping.wait(ctx)
-	defer l.BufferUnmap(d.staging) // also ends a mapping that was given up
+	defer l.BufferUnmap(d.staging)
 	if err != nil {
+		l.BufferUnmap(d.staging) // gives the mapping up
+		_, _ = mapping.wait(context.Background())
 		return err
 	}
 	if got.status != statusSuccess {

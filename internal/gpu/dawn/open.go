@@ -31,6 +31,7 @@ type device struct {
 	modules   map[string]handle // by WGSL source
 	layouts   map[string]layout // by accesses
 	pipelines map[*gpu.Program]handle
+	compiling map[*gpu.Program]*pending
 
 	buffers    map[*buffer]struct{}
 	recordings map[*recording]struct{}
@@ -56,7 +57,8 @@ func Open(ctx context.Context, o Options) (gpu.Device, error) {
 	d := &device{
 		l: l, lost: make(chan error, 1),
 		modules: map[string]handle{}, layouts: map[string]layout{}, pipelines: map[*gpu.Program]handle{},
-		buffers: map[*buffer]struct{}{}, recordings: map[*recording]struct{}{},
+		compiling: map[*gpu.Program]*pending{},
+		buffers:   map[*buffer]struct{}{}, recordings: map[*recording]struct{}{},
 	}
 	if err := d.open(ctx, o); err != nil {
 		_ = d.Close()
@@ -247,6 +249,11 @@ func (d *device) Close() error {
 	}
 	if d.handle != 0 {
 		l.DeviceDestroy(d.handle)
+		for _, c := range d.compiling { // given up by their callers; they end with the device
+			if got, err := c.wait(context.Background()); err == nil {
+				release(l.ComputePipelineRelease, got.value)
+			}
+		}
 		l.DeviceRelease(d.handle)
 	}
 	if d.instance != 0 {
@@ -256,6 +263,6 @@ func (d *device) Close() error {
 	for _, user := range d.users {
 		unregister(user)
 	}
-	d.recordings, d.buffers, d.pipelines, d.layouts, d.modules, d.flight = nil, nil, nil, nil, nil, nil
+	d.recordings, d.buffers, d.pipelines, d.layouts, d.modules, d.compiling, d.flight = nil, nil, nil, nil, nil, nil, nil
 	return nil
 }

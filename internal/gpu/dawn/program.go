@@ -23,55 +23,61 @@ func (d *device) Prepare(ctx context.Context, programs []*gpu.Program) error {
 	if err := d.alive(); err != nil {
 		return fmt.Errorf("dawn: prepare: %w", err)
 	}
-	type compilation struct {
-		program *gpu.Program
-		*pending
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("dawn: prepare: %w", err)
 	}
-	var (
-		running  []compilation
-		failures []error
-	)
-	started := map[*gpu.Program]bool{}
+	var failures []error
 	for _, p := range programs {
-		if p == nil {
-			failures = append(failures, invalid("a nil program"))
-			continue
+		if err := d.start(p); err != nil {
+			failures = append(failures, err)
 		}
-		if d.pipelines[p] != 0 || started[p] {
-			continue
-		}
-		started[p] = true
-		compiling, err := d.compile(p)
-		if err != nil {
-			failures = append(failures, fmt.Errorf("program %s: %w", p.Name, err))
-			continue
-		}
-		running = append(running, compilation{p, compiling})
 	}
-	for _, c := range running {
-		got, err := c.wait(ctx)
+	for _, p := range programs {
+		compiling := d.compiling[p]
+		if compiling == nil {
+			continue // done before, or failed above
+		}
+		got, err := compiling.wait(ctx)
+		if err != nil { // a later Prepare goes on with it
+			return fmt.Errorf("dawn: prepare: program %s: %w", p.Name, err)
+		}
+		delete(d.compiling, p)
 		switch {
-		case err != nil:
-			return fmt.Errorf("dawn: prepare: program %s: %w", c.program.Name, err)
 		case got.status == statusSuccess && got.value != 0:
-			d.pipelines[c.program] = got.value
+			d.pipelines[p] = got.value
 		case got.status == pipelineInternalError:
-			failures = append(failures, fmt.Errorf("program %s: %w", c.program.Name, typed(errorInternal, got.message)))
+			failures = append(failures, fmt.Errorf("program %s: %w", p.Name, typed(errorInternal, got.message)))
 		default:
-			failures = append(failures, fmt.Errorf("program %s: %w", c.program.Name, typed(0, got.message)))
+			failures = append(failures, fmt.Errorf("program %s: %w", p.Name, typed(0, got.message)))
 		}
 	}
-	if err := errors.Join(append(failures, d.alive())...); err != nil {
+	if err := d.alive(); err != nil {
+		failures = []error{err}
+	}
+	if err := errors.Join(failures...); err != nil {
 		return fmt.Errorf("dawn: prepare: %w", err)
 	}
 	return nil
 }
 
+// start begins the compilation of a program that is neither compiled nor being compiled.
+func (d *device) start(p *gpu.Program) error {
+	if d.pipelines[p] != 0 || d.compiling[p] != nil {
+		return nil
+	}
+	if err := p.Validate(d.info.Limits); err != nil {
+		return err
+	}
+	compiling, err := d.compile(p)
+	if err != nil {
+		return fmt.Errorf("program %s: %w", p.Name, err)
+	}
+	d.compiling[p] = compiling
+	return nil
+}
+
 // compile starts the compilation of one program.
 func (d *device) compile(p *gpu.Program) (*pending, error) {
-	if most := int(d.info.Limits.StorageBuffersAStage); len(p.Arguments) > most {
-		return nil, invalid("%d arguments, %s takes %d", len(p.Arguments), d.info.Adapter, most)
-	}
 	module, err := d.module(p)
 	if err != nil {
 		return nil, err

@@ -62,18 +62,15 @@ func (d *device) record(commands []gpu.Command) (*recording, error) {
 	sizes := make([]int, len(commands)) // of each command's parameters, bytes
 	params := make([]byte, gpu.ParamsStride*len(commands))
 	for i, c := range commands {
-		if c.Program == nil {
-			if _, err := d.own(c.Clear); err != nil {
-				return nil, fmt.Errorf("command %d, clear: %w", i, err)
-			}
-			continue
-		}
 		if err := d.check(c); err != nil {
-			return nil, fmt.Errorf("command %d, program %s: %w", i, c.Program.Name, err)
+			return nil, fmt.Errorf("command %d: %w", i, err)
+		}
+		if c.Program == nil {
+			continue
 		}
 		encoded, err := gpu.EncodeParams(c.Params)
 		if err != nil {
-			return nil, fmt.Errorf("command %d, program %s: %w", i, c.Program.Name, err)
+			return nil, fmt.Errorf("command %d: program %s: %w", i, c.Program.Name, err)
 		}
 		sizes[i] = copy(params[i*gpu.ParamsStride:], encoded)
 	}
@@ -111,27 +108,20 @@ func (d *device) record(commands []gpu.Command) (*recording, error) {
 
 // check refuses what Dawn would only refuse when the command is encoded, and says it in terms of the program.
 func (d *device) check(c gpu.Command) error {
+	if err := c.Validate(d.info.Limits); err != nil {
+		return err
+	}
 	p := c.Program
+	if p == nil {
+		_, err := d.own(c.Clear)
+		return err
+	}
 	if d.pipelines[p] == 0 {
-		return invalid("it was not prepared")
-	}
-	if len(c.Arguments) != len(p.Arguments) {
-		return invalid("%d arguments, it takes %d", len(c.Arguments), len(p.Arguments))
-	}
-	for i, n := range c.Groups {
-		if n < 1 || n > int(d.info.Limits.WorkgroupsADimension) {
-			return invalid("%d workgroups in dimension %d, allowed are 1 to %d", n, i, d.info.Limits.WorkgroupsADimension)
-		}
+		return invalid("program %s was not prepared", p.Name)
 	}
 	for i, argument := range c.Arguments {
-		b, err := d.own(argument)
-		if err != nil {
-			return fmt.Errorf("argument %d: %w", i, err)
-		}
-		for j, other := range c.Arguments[:i] {
-			if other == argument && (p.Arguments[i] == gpu.ReadWrite || p.Arguments[j] == gpu.ReadWrite) {
-				return invalid("arguments %d and %d are one buffer, %q, and one of them is written", j, i, b.spec.Label)
-			}
+		if _, err := d.own(argument); err != nil {
+			return fmt.Errorf("argument %d of program %s: %w", i, p.Name, err)
 		}
 	}
 	return nil

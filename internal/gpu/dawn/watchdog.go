@@ -11,7 +11,7 @@ import (
 
 // Drivers kill work that takes seconds, and a context can end a run only between submissions, so recordings are submitted in
 // portions that are thought to take submissionTime each. What a step takes is learnt from the measured time of each portion, so that
-// a recording that runs again is cut well; a step that never ran is thought to take what the last such steps took.
+// a recording that runs again is cut well; a step that never ran is thought to take what the last such steps took, and not less than a guess for the kind of adapter.
 const (
 	submissionTime = 100 * time.Millisecond
 	mostInFlight   = 2 // submissions: one computes while the next is encoded
@@ -21,7 +21,7 @@ const (
 func firstGuess(kind gpu.Kind) time.Duration {
 	switch kind {
 	case gpu.KindCPU:
-		return 25 * time.Millisecond
+		return 5 * time.Millisecond
 	case gpu.KindDiscrete:
 		return 20 * time.Microsecond
 	}
@@ -111,6 +111,6 @@ func (d *device) learn(steps []*step, took time.Duration) {
 		s.cost = cost
 	}
 	if news > 0 {
-		d.guess = fresh / time.Duration(news)
+		d.guess = max(firstGuess(d.info.Kind), fresh/time.Duration(news))
 	}
 }
