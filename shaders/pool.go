@@ -1,0 +1,143 @@
+package shaders
+
+import (
+	_ "embed"
+	"fmt"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/tensor"
+)
+
+//go:embed pool.wgsl
+var poolSource string
+
+type poolParams struct {
+	Rows, Height, Width, Channels, OutHeight, OutWidth int32
+	KernelY, KernelX, StrideY, StrideX, Top, Left      int32
+}
+
+// windows calls f for every output element with the input elements of its window, row by row.
+func (p *poolParams) windows(batch int, f func(out int, in []int)) {
+	h, w, n := int(p.Height), int(p.Width), int(p.Channels)
+	for o := range batch * int(p.OutHeight*p.OutWidth) * n {
+		c, ox, oy, b := o%n, o/n%int(p.OutWidth), o/n/int(p.OutWidth)%int(p.OutHeight), o/n/int(p.OutWidth*p.OutHeight)
+		var in []int
+		for ky := range int(p.KernelY) {
+			for kx := range int(p.KernelX) {
+				y, x := oy*int(p.StrideY)-int(p.Top)+ky, ox*int(p.StrideX)-int(p.Left)+kx
+				if y >= 0 && y < h && x >= 0 && x < w {
+					in = append(in, ((b*h+y)*w+x)*n+c)
+				}
+			}
+		}
+		f(o, in)
+	}
+}
+
+// first is the element of the window where x is largest, the first of several.
+func first(x []float64, window []int) int {
+	best := window[0]
+	for _, i := range window {
+		if x[i] > x[best] {
+			best = i
+		}
+	}
+	return best
+}
+
+// poolForwardKernel has rows of outputs, poolBackwardKernel rows of inputs; each body is given the batch size.
+func poolForwardKernel(name string, body func(p *poolParams, batch int, a []gpu.Array)) *tensor.Kernel {
+	return &tensor.Kernel{
+		Name: name, Arguments: []gpu.Access{read, write},
+		Body: tensor.Body(func(p *poolParams, a []gpu.Array) { body(p, int(p.Rows/p.OutHeight), a) }),
+		Variants: []tensor.Variant{{Source: poolSource, Groups: func(params any) [3]int {
+			p := params.(*poolParams)
+			return imageGroups(int(p.OutWidth*p.Channels), int(p.Rows))
+		}}},
+	}
+}
+
+func poolBackwardKernel(name string, arguments []gpu.Access, body func(p *poolParams, batch int, a []gpu.Array)) *tensor.Kernel {
+	return &tensor.Kernel{
+		Name: name, Arguments: arguments,
+		Body: tensor.Body(func(p *poolParams, a []gpu.Array) { body(p, int(p.Rows/p.Height), a) }),
+		Variants: []tensor.Variant{{Source: poolSource, Groups: func(params any) [3]int {
+			p := params.(*poolParams)
+			return imageGroups(int(p.Width*p.Channels), int(p.Rows))
+		}}},
+	}
+}
+
+var (
+	maxPoolForward = poolForwardKernel("max_pool_forward", func(p *poolParams, batch int, a []gpu.Array) {
+		p.windows(batch, func(out int, in []int) { a[1].F[out] = a[0].F[first(a[0].F, in)] })
+	})
+	maxPoolPlace = poolForwardKernel("max_pool_place", func(p *poolParams, batch int, a []gpu.Array) {
+		p.windows(batch, func(out int, in []int) {
+			a[1].F[out] = float64(first(a[0].F, in) / int(p.Channels) % int(p.Height*p.Width))
+		})
+	})
+	maxPoolBackward = poolBackwardKernel("max_pool_backward", []gpu.Access{read, read, write}, func(p *poolParams, batch int, a []gpu.Array) {
+		p.windows(batch, func(out int, in []int) {
+			for _, i := range in {
+				if i/int(p.Channels)%int(p.Height*p.Width) == int(a[1].F[out]) {
+					a[2].F[i] += a[0].F[out]
+				}
+			}
+		})
+	})
+
+	averagePoolForward = poolForwardKernel("average_pool_forward", func(p *poolParams, batch int, a []gpu.Array) {
+		p.windows(batch, func(out int, in []int) {
+			a[1].F[out] = 0
+			for _, i := range in {
+				a[1].F[out] += a[0].F[i] / float64(len(in))
+			}
+		})
+	})
+	averagePoolBackward = poolBackwardKernel("average_pool_backward", []gpu.Access{read, write}, func(p *poolParams, batch int, a []gpu.Array) {
+		p.windows(batch, func(out int, in []int) {
+			for _, i := range in {
+				a[1].F[i] += a[0].F[out] / float64(len(in))
+			}
+		})
+	})
+)
+
+// pooled makes the output of a pooling of x and the parameters of its kernels forwards and backwards.
+func pooled(name string, x *Tensor, kh, kw int, win Window) (y *Tensor, forward, backward *poolParams) {
+	requireShape(name, "input", x, -1, -1, -1, -1)
+	if max(win.Top, win.Bottom) >= kh || max(win.Left, win.Right) >= kw {
+		panic(fmt.Sprintf("%s: a window of %d×%d with %+v may lie outside the image", name, kh, kw, win))
+	}
+	height, width := win.Output(name, x.Dim(1), x.Dim(2), kh, kw)
+	p := poolParams{
+		int32(x.Dim(0) * height), int32(x.Dim(1)), int32(x.Dim(2)), int32(x.Dim(3)), int32(height), int32(width),
+		int32(kh), int32(kw), int32(win.StrideY), int32(win.StrideX), int32(win.Top), int32(win.Left),
+	}
+	q := p
+	q.Rows = int32(x.Dim(0) * x.Dim(1))
+	return x.Graph().New(name, []int{x.Dim(0), height, width, x.Dim(3)}, x), &p, &q
+}
+
+// MaxPool is the largest pixel of each window of x (B, H, W, C), channel by channel. The gradient goes to the first of several.
+func MaxPool(x *Tensor, kh, kw int, win Window) *Tensor {
+	g := x.Graph()
+	y, forward, backward := pooled("MaxPool", x, kh, kw, win)
+	g.Dispatch(maxPoolForward, forward, x, y)
+	g.OnBackward(y, func() {
+		places := g.New("places of maxima", y.Shape())
+		g.Dispatch(maxPoolPlace, forward, x, places)
+		g.Dispatch(maxPoolBackward, backward, y.Gradient(), places, x.Gradient())
+	})
+	return y
+}
+
+// AveragePool is the mean of those pixels of each window of x (B, H, W, C) that lie in the image, channel by channel.
+func AveragePool(x *Tensor, kh, kw int, win Window) *Tensor {
+	g := x.Graph()
+	y, forward, backward := pooled("AveragePool", x, kh, kw, win)
+	g.Dispatch(averagePoolForward, forward, x, y)
+	g.OnBackward(y, func() { g.Dispatch(averagePoolBackward, backward, y.Gradient(), x.Gradient()) })
+	return y
+}

@@ -1,0 +1,36 @@
+package shaders
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+func TestPools(t *testing.T) {
+	for name, f := range map[string]func(x *Tensor, kh, kw int, win Window) *Tensor{"max": MaxPool, "average": AveragePool} {
+		t.Run(name, func(t *testing.T) {
+			for _, c := range []struct {
+				shape  []int
+				kh, kw int
+				win    Window
+			}{
+				{[]int{1, 1, 1, 1}, 1, 1, Square(1, 0)}, {[]int{2, 16, 16, 8}, 3, 3, Square(2, 1)}, {[]int{2, 9, 7, 3}, 3, 3, Square(2, 1)},
+				{[]int{1, 8, 8, 20}, 4, 4, Square(4, 0)}, {[]int{2, 9, 10, 3}, 2, 4, Square(3, 0)}, // gaps, and pixels past the last window
+				{[]int{1, 6, 11, 2}, 3, 5, Window{StrideY: 1, StrideX: 2, Top: 0, Left: 4, Bottom: 2, Right: 1}},
+			} {
+				checkOperator(t, operatorTest{
+					inputs: [][]int{c.shape},
+					build:  func(x []*Tensor) *Tensor { return f(x[0], c.kh, c.kw, c.win) },
+				})
+				if name == "max" {
+					checkOperator(t, operatorTest{ // ties go to the first; finite differences mean nothing there
+						inputs: [][]int{c.shape},
+						build:  func(x []*Tensor) *Tensor { return f(x[0], c.kh, c.kw, c.win) },
+						fill:   func(_, _ int, r *rand.Rand) float64 { return math.Round(r.NormFloat64()) },
+						rough:  true,
+					})
+				}
+			}
+		})
+	}
+}
