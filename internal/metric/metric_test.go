@@ -1,0 +1,130 @@
+package metric
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestSoftDiceByHand(t *testing.T) {
+	// Four pixels, two raters: votes 2, 1, 0, 0. G > .1 .3 marks two pixels, G > .5 .7 .9 one (1/2 is not above one half).
+	ref := Count([]uint8{1, 1, 0, 0}, []uint8{1, 0, 0, 0})
+	p := []float32{.95, .6, .2, 0}
+	e := 1e-4
+	want := ((4+e)/(5+e) + (4+e)/(4+e) + (2+e)/(3+e) + (2+e)/(2+e) + (2+e)/(2+e)) / 5
+	assert.InDelta(t, want, SoftDice(p, ref, DefaultSoftDice), 1e-12)
+	inclusive := DefaultSoftDice
+	inclusive.Inclusive = true
+	want = ((4+e)/(5+e) + (4+e)/(4+e) + (4+e)/(4+e) + (2+e)/(2+e) + (2+e)/(2+e)) / 5
+	assert.InDelta(t, want, SoftDice(p, ref, inclusive), 1e-12)
+}
+
+func TestSoftDiceCountsVotesExactly(t *testing.T) {
+	// k votes of ten stand exactly on the thresholds .1 .3 .5 .7 .9: none is above its own.
+	for raters := 1; raters <= 20; raters++ {
+		for votes := 0; votes <= raters; votes++ {
+			for _, th := range DefaultSoftDice.Thresholds {
+				o := SoftDiceOptions{Thresholds: []int{th}, Epsilon: 0}
+				ref := Votes{Count: []uint16{uint16(votes)}, Raters: raters}
+				above := SoftDice([]float32{1}, ref, o) == 1
+				assert.Equal(t, votes*10 > th/100*raters, above, "%d of %d against %d", votes, raters, th)
+			}
+		}
+	}
+}
+
+func TestSoftDiceOfMapOnThreshold(t *testing.T) {
+	o := SoftDiceOptions{Thresholds: []int{300}, Epsilon: 0}
+	one := Votes{Count: []uint16{1}, Raters: 1}
+	assert.Equal(t, 0., SoftDice([]float32{.3}, one, o), "float32 .3 is not above .3")
+	o.Inclusive = true
+	assert.Equal(t, 1., SoftDice([]float32{.3}, one, o))
+}
+
+func TestDiceOfNothing(t *testing.T) {
+	none := Count(make([]uint8, 9))
+	assert.Equal(t, 1., SoftDice(make([]float32, 9), none, DefaultSoftDice))
+	assert.Equal(t, 1., Dice(make([]uint8, 4), make([]float32, 4)))
+	assert.InDelta(t, 0, Dice([]uint8{1, 0}, []uint8{0, 1}), 0)
+	assert.InDelta(t, 2./3, Dice([]uint8{1, 1, 0}, []float32{.9, .2, .5}), 1e-12)
+}
+
+func TestSoftDiceMapsAgrees(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	masks := make([][]uint8, 7) // sevenths fall on no threshold
+	for m := range masks {
+		masks[m] = make([]uint8, 500)
+		for i := range masks[m] {
+			masks[m][i] = uint8(rng.IntN(2))
+		}
+	}
+	p := make([]float32, 500)
+	for i := range p {
+		p[i] = rng.Float32()
+	}
+	ref := Count(masks...)
+	assert.InDelta(t, SoftDice(p, ref, DefaultSoftDice), SoftDiceMaps(p, ref.Mean(), DefaultSoftDice), 1e-15)
+}
+
+func TestCalibration(t *testing.T) {
+	ref := Count([]uint8{1, 1, 0, 0}, []uint8{1, 0, 0, 0})
+	perfect := NewCalibration(15)
+	perfect.Add(ref.Mean(), ref, nil)
+	assert.Zero(t, perfect.ECE())
+	assert.Zero(t, perfect.Brier())
+	c := NewCalibration(10)
+	c.Add([]float32{.75, .75, .25, .25}, ref, nil)
+	// bin .7: mean p .75, mean vote .75; bin .2: mean p .25, mean vote 0
+	assert.InDelta(t, .125, c.ECE(), 1e-12)
+	assert.InDelta(t, .0625, c.Brier(), 1e-12)
+	inner := NewCalibration(10)
+	inner.Add([]float32{.75, .75, .25, .25}, ref, ref.Union())
+	assert.InDelta(t, 0, inner.ECE(), 1e-12)
+	one := NewCalibration(3)
+	one.Add([]float32{1}, Votes{Count: []uint16{1}, Raters: 1}, nil)
+	assert.Zero(t, one.ECE(), "p = 1 falls in the last bin")
+	assert.True(t, math.IsNaN(NewCalibration(5).ECE()))
+}
+
+func TestBootstrap(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	values := make([]float64, 400)
+	for i := range values {
+		values[i] = 10 + 2*rng.NormFloat64()
+	}
+	got := Bootstrap(values, 4000, 1)
+	assert.Equal(t, got, Bootstrap(values, 4000, 1))
+	assert.NotEqual(t, got, Bootstrap(values, 4000, 2))
+	assert.InDelta(t, Mean(values), got.Mean, 1e-12)
+	// The normal interval of a mean of 400 values with σ = 2 is ±1.96·0.1; σ's estimate and resampling stay within 10 % of it.
+	assert.InDelta(t, .196, (got.High-got.Low)/2, .02)
+	same := Bootstrap([]float64{3, 3, 3}, 100, 1)
+	assert.Equal(t, Interval{3, 3, 3}, same)
+	assert.True(t, math.IsNaN(Bootstrap(nil, 10, 1).Mean))
+}
+
+func TestVerticalRatio(t *testing.T) {
+	disc := []uint8{ // 3 wide, 4 high
+		0, 1, 0,
+		1, 1, 0,
+		0, 1, 1,
+		0, 1, 0}
+	cup := []uint8{
+		0, 0, 0,
+		0, 1, 0,
+		0, 0, 1,
+		0, 0, 0}
+	assert.Equal(t, 4, VerticalDiameter(disc, 3, 4))
+	assert.Equal(t, 1, VerticalDiameter(cup, 3, 4))
+	assert.InDelta(t, .25, VerticalRatio(disc, cup, 3, 4), 1e-7)
+	assert.Equal(t, 6, Area(disc))
+	assert.Zero(t, VerticalRatio(make([]float32, 4), make([]float32, 4), 2, 2))
+}
+
+func TestCountRefusesGreyMasks(t *testing.T) {
+	require.Panics(t, func() { Count([]uint8{255}) })
+	require.Panics(t, func() { Count([]uint8{1}, []uint8{1, 0}) })
+}

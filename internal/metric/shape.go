@@ -1,0 +1,35 @@
+package metric
+
+import "fmt"
+
+// Area is the number of pixels inside a mask.
+func Area[T Pixel](mask []T) int {
+	n := 0
+	for _, v := range mask {
+		if inside(v) {
+			n++
+		}
+	}
+	return n
+}
+
+// VerticalDiameter is the largest number of pixels inside the mask (h, w) in any one column.
+func VerticalDiameter[T Pixel](mask []T, w, h int) int {
+	if len(mask) != w*h {
+		panic(fmt.Sprintf("metric: VerticalDiameter: %d values for %d×%d", len(mask), w, h))
+	}
+	columns := make([]int, w)
+	most := 0
+	for i, v := range mask {
+		if inside(v) {
+			columns[i%w]++
+			most = max(most, columns[i%w])
+		}
+	}
+	return most
+}
+
+// VerticalRatio is the vertical cup-to-disc ratio: cup's diameter / (disc's + 1e-7).
+func VerticalRatio[T Pixel](disc, cup []T, w, h int) float64 {
+	return float64(VerticalDiameter(cup, w, h)) / (float64(VerticalDiameter(disc, w, h)) + 1e-7)
+}
