@@ -24,5 +24,12 @@ func TestOpenByName(t *testing.T) {
 
 	_, err = device.Open(context.Background(), "cuda", device.Options{})
 	assert.ErrorContains(t, err, `"cuda"`)
-	assert.ErrorContains(t, err, "auto, ")
+	assert.ErrorContains(t, err, "auto, dawn, wgpu, reference")
+}
+
+// A Dawn library that does not exist is named in the error.
+func TestMissingLibraryIsNamed(t *testing.T) {
+	_, err := device.Open(context.Background(), "dawn", device.Options{DawnLibrary: "/nowhere/libdawn.so"})
+	require.ErrorIs(t, err, gpu.ErrNoAdapter)
+	assert.ErrorContains(t, err, "/nowhere/libdawn.so")
 }

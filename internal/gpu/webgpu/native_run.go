@@ -331,29 +331,14 @@ func (d *device) Write(dst gpu.Buffer, offset int, src []byte) error {
 	if err := b.spec.ValidateWrite(offset, len(src)); err != nil || len(src) == 0 {
 		return err
 	}
-	if n := len(src) % 4; n != 0 {
-		src = append(append([]byte(nil), src...), make([]byte, 4-n)...)
-	}
+	src = wholeWords(src)
 	return d.check(d.queue.WriteBuffer(b.buffer, uint64(offset*b.spec.Type.Size()), src), fmt.Sprintf("writing buffer %q", b.spec.Label))
-}
-
-// stagingBytes is what one copy to the CPU takes at most.
-const stagingBytes = 8 << 20
-
-// piece is bytes [from, from+size) of a buffer, whole words, that lie at staging in the staging buffer; dst takes those from
-// skip on.
-type piece struct {
-	buffer              *buffer
-	from, size, staging int
-	skip                int
-	dst                 []byte
 }
 
 func (d *device) Read(ctx context.Context, ranges ...gpu.Range) error {
 	if err := d.ready(ctx); err != nil {
 		return err
 	}
-	var pieces []piece
 	for _, r := range ranges {
 		b, err := d.own(r.Buffer)
 		if err != nil {
@@ -362,23 +347,13 @@ func (d *device) Read(ctx context.Context, ranges ...gpu.Range) error {
 		if err := b.spec.ValidateRead(r.Offset, len(r.Dst)); err != nil {
 			return err
 		}
-		for from, dst := r.Offset*b.spec.Type.Size(), r.Dst; len(dst) > 0; {
-			skip := from % 4
-			n := min(len(dst), stagingBytes-skip)
-			pieces = append(pieces, piece{buffer: b, from: from - skip, size: (skip + n + 3) / 4 * 4, skip: skip, dst: dst[:n]})
-			from, dst = from+n, dst[n:]
-		}
 	}
+	pieces := split(ranges)
 	if len(pieces) == 0 {
 		return d.wait(ctx, 0)
 	}
 	for len(pieces) > 0 {
-		n, total := 0, 0
-		for n < len(pieces) && total+pieces[n].size <= stagingBytes {
-			pieces[n].staging = total
-			total += pieces[n].size
-			n++
-		}
+		n, total := batch(pieces)
 		if err := d.fetch(ctx, pieces[:n], total); err != nil {
 			return err
 		}
@@ -399,10 +374,12 @@ func (d *device) fetch(ctx context.Context, pieces []piece, total int) error {
 		d.staging = staging
 	}
 	err := d.encode("reading", flight{}, func(encoder *wgpu.CommandEncoder) error {
+		at := 0
 		for _, p := range pieces {
-			if err := encoder.CopyBufferToBuffer(p.buffer.buffer, uint64(p.from), d.staging, uint64(p.staging), uint64(p.size)); err != nil {
+			if err := encoder.CopyBufferToBuffer(p.buffer.buffer, uint64(p.from), d.staging, uint64(at), uint64(p.size)); err != nil {
 				return err
 			}
+			at += p.size
 		}
 		return nil
 	})
@@ -419,9 +396,6 @@ func (d *device) fetch(ctx context.Context, pieces []piece, total int) error {
 	if address == nil {
 		return fmt.Errorf("%w: the buffer to read could not be mapped (status %d)", gpu.ErrLost, d.errors.map_status)
 	}
-	mapped := unsafe.Slice((*byte)(address), total)
-	for _, p := range pieces {
-		copy(p.dst, mapped[p.staging+p.skip:])
-	}
+	deliver(pieces, unsafe.Slice((*byte)(address), total))
 	return d.check(d.staging.Unmap(), "reading")
 }

@@ -1,0 +1,5 @@
+//go:build js
+
+package webgpu_test
+
+const backend = "browser"
