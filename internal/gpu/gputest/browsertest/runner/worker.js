@@ -1,0 +1,22 @@
+// The worker of browsertest: it runs the test binary and reports its exit code.
+import "./files.js";
+import "./wasm_exec.js";
+import "./gpu.js";
+
+const post = (address, body) => fetch(address, { method: "POST", body });
+
+let code = 1;
+try {
+  const { arguments: argv, environment, directory } = await (await fetch("/config.json")).json();
+  process.cwd = () => directory;
+  const go = new Go();
+  go.argv = argv;
+  go.env = environment;
+  go.exit = (exitCode) => { code = exitCode; };
+  const { instance } = await WebAssembly.instantiateStreaming(fetch("/test.wasm"), go.importObject);
+  await go.run(instance);
+} catch (error) {
+  await post("/output", `worker: ${error?.stack ?? error}\n`);
+  code = 1;
+}
+await post("/exit", String(code));
