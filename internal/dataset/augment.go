@@ -1,0 +1,119 @@
+package dataset
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"mrprism/internal/imageio"
+	"mrprism/internal/roi"
+)
+
+// Augmentation says how far training views stray from what inference sees. The zero value strays nowhere and sees whole images.
+type Augmentation struct {
+	Tight   float64 // share of views around the anchor at inference's scale
+	Between float64 // share of views at a scale drawn between that and the whole image; the rest see the whole image
+
+	FlipX, FlipY float64 // probability of mirroring left-right, up-down
+	Rotation     float64 // ± degrees
+	Scale        float64 // side × exp(±Scale)
+	Shift        float64 // centre ± Shift × side, each way
+
+	Brightness float64 // ± added to values 0..1
+	Contrast   float64 // × exp(±Contrast) about one half
+	Gamma      float64 // exponent exp(±Gamma)
+	Colour     float64 // each channel × exp(±Colour); pictures without colour stay so
+}
+
+// DefaultAugmentation suits photographs and slices with a left and a right form.
+var DefaultAugmentation = Augmentation{
+	Tight: .4, Between: .3, FlipX: .5, Rotation: 15, Scale: .2, Shift: .08,
+	Brightness: .08, Contrast: .2, Gamma: .25, Colour: .08,
+}
+
+// view maps the unit square to the image: (u, v) in -½..½ from the middle goes to centre + matrix·(u, v), in pixels.
+type view struct {
+	cx, cy         float64
+	xu, xv, yu, yv float64
+	side           float64
+}
+
+// view draws the geometry. The draws' number is fixed, so that one probability does not shift what the others draw.
+func (a Augmentation) view(it *item, rng *rand.Rand) view {
+	kind, between := rng.Float64(), rng.Float64()
+	scale, dx, dy := symmetric(rng), symmetric(rng), symmetric(rng)
+	angle := a.Rotation * math.Pi / 180 * symmetric(rng)
+	flipX, flipY := rng.Float64() < a.FlipX, rng.Float64() < a.FlipY
+
+	sq := it.whole
+	side, cx, cy := float64(sq.Side), float64(sq.X)+float64(sq.Side)/2, float64(sq.Y)+float64(sq.Side)/2
+	if it.anchored && kind < a.Tight+a.Between {
+		t := it.tight
+		f := 0. // 0 at the anchor's square, 1 at the whole image; sides in proportion, centres in a line
+		if kind >= a.Tight {
+			f = between
+		}
+		near := float64(t.Side)
+		wholeSide := side
+		side = near * math.Pow(wholeSide/near, f)
+		g := 0.
+		if wholeSide > near {
+			g = (side - near) / (wholeSide - near)
+		}
+		cx = (float64(t.X)+near/2)*(1-g) + cx*g
+		cy = (float64(t.Y)+near/2)*(1-g) + cy*g
+	}
+	side *= math.Exp(a.Scale * scale)
+	v := view{cx: cx + a.Shift*side*dx, cy: cy + a.Shift*side*dy, side: side}
+	sin, cos := math.Sincos(angle)
+	v.xu, v.xv, v.yu, v.yv = side*cos, -side*sin, side*sin, side*cos
+	if flipX {
+		v.xu, v.yu = -v.xu, -v.yu
+	}
+	if flipY {
+		v.xv, v.yv = -v.xv, -v.yv
+	}
+	return v
+}
+
+// tone draws the photometry: for each channel what each 8-bit value becomes, in 0..1.
+func (a Augmentation) tone(it *item, rng *rand.Rand) *[3][256]float32 {
+	brightness := a.Brightness * symmetric(rng)
+	contrast := math.Exp(a.Contrast * symmetric(rng))
+	gamma := math.Exp(a.Gamma * symmetric(rng))
+	var table [3][256]float32
+	for c := range table {
+		channel := math.Exp(a.Colour * symmetric(rng))
+		if it.grey {
+			channel = 1
+		}
+		for i := range table[c] {
+			v := (math.Pow(float64(i)/255, gamma)-.5)*contrast + .5 + brightness
+			table[c][i] = float32(math.Max(0, math.Min(1, v*channel)))
+		}
+	}
+	return &table
+}
+
+func symmetric(rng *rand.Rand) float64 { return 2*rng.Float64() - 1 }
+
+// anchorSquare is the region that a perfect search would find: of the pixels that more than half of the raters marked, as
+// roi.Locate finds it at the image's own resolution.
+func anchorSquare(l *Loaded, class int) (imageio.Square, bool) {
+	masks := l.Given(class)
+	if len(masks) == 0 {
+		return imageio.Square{}, false
+	}
+	whole := imageio.Letterbox(l.Image.W, l.Image.H)
+	vote := make([]float32, whole.Side*whole.Side)
+	for y := range l.Image.H {
+		for x := range l.Image.W {
+			n := 0
+			for _, m := range masks {
+				n += int(m[y*l.Image.W+x])
+			}
+			vote[(y-whole.Y)*whole.Side+x-whole.X] = float32(n) / float32(len(masks))
+		}
+	}
+	sq, err := roi.Locate(vote, whole.Side, l.Image.W, l.Image.H)
+	return sq, err == nil
+}

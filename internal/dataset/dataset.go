@@ -1,0 +1,310 @@
+// Package dataset reads folders of images with the masks of several raters, checks them, and draws training batches from them.
+//
+// A dataset is a folder:
+//
+//	dataset.json                      name, classes, raters, labels ("raters" or "agreement-levels")
+//	images/NAME.png|jpg               the images
+//	raters/RATER/CLASS/NAME.png       the masks, 0 and 255, as large as their image
+//
+// A missing mask file is a missing label. Everything else that is not as above is an error, and all errors are listed together,
+// each with its file: a mask of another size, an unreadable file, a folder of a rater or class that dataset.json does not name, a
+// rater or class without a folder, a mask without an image.
+package dataset
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mrprism/internal/imageio"
+)
+
+// Kinds of labels, as dataset.json names them.
+const (
+	LabelsRaters = "raters"           // each rater folder is a person
+	LabelsLevels = "agreement-levels" // folder j holds what at least j experts marked
+)
+
+// HoldOut is the period of held-out cases: every fifth in sorted order.
+const HoldOut = 5
+
+// Dataset is one folder or several of the same classes and raters.
+type Dataset struct {
+	Name    string // the folders' names, joined with "+"
+	Classes []string
+	Raters  []string
+	Levels  bool     // the raters are agreement levels
+	Cases   []Case   // folder by folder, sorted by name within each
+	Missing []string // paths of masks that do not exist: labels that are missing
+}
+
+// Case is one image with its masks, not yet read.
+type Case struct {
+	Name    string     // the image's file name without extension
+	Folder  string     // the dataset's name
+	Image   string     // path
+	W, H    int        // pixels, as displayed
+	Masks   [][]string // paths (M, K); empty where the label is missing
+	HeldOut bool       // every fifth of its folder: used for measuring and nothing else
+}
+
+// Problems is every fault found, one a line.
+type Problems []string
+
+// Error lists all of them.
+func (p Problems) Error() string {
+	if len(p) == 1 {
+		return p[0]
+	}
+	return fmt.Sprintf("%d problems with the data:\n  %s", len(p), strings.Join(p, "\n  "))
+}
+
+func (p *Problems) add(format string, args ...any) { *p = append(*p, fmt.Sprintf(format, args...)) }
+
+// description is dataset.json; further fields (source, licence, note, …) are for people.
+type description struct {
+	Name    string   `json:"name"`
+	Classes []string `json:"classes"`
+	Raters  []string `json:"raters"`
+	Labels  string   `json:"labels"`
+}
+
+// Open reads the folders' descriptions, lists their cases and compares the size in every mask's header with its image's. The error
+// is a Problems.
+func Open(dirs ...string) (*Dataset, error) {
+	if len(dirs) == 0 {
+		return nil, Problems{"no dataset folder given"}
+	}
+	var all *Dataset
+	var problems Problems
+	for _, dir := range dirs {
+		d := open(dir, &problems)
+		if d == nil {
+			continue
+		}
+		if all == nil {
+			all = d
+			continue
+		}
+		if !slices.Equal(d.Classes, all.Classes) || !slices.Equal(d.Raters, all.Raters) || d.Levels != all.Levels {
+			problems.add("%s: its classes, raters or labels differ from those of %s; only datasets of the same can be mixed", dir, dirs[0])
+			continue
+		}
+		all.Name += "+" + d.Name
+		all.Cases = append(all.Cases, d.Cases...)
+		all.Missing = append(all.Missing, d.Missing...)
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return all, nil
+}
+
+// open reads one folder; nil where there is nothing to go on with.
+func open(dir string, problems *Problems) *Dataset {
+	path := filepath.Join(dir, "dataset.json")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		problems.add("%s: cannot be read (%v); a dataset folder has dataset.json, images and raters", path, cause(err))
+		return nil
+	}
+	var desc description
+	if err := json.Unmarshal(text, &desc); err != nil {
+		problems.add("%s: not valid JSON: %v", path, err)
+		return nil
+	}
+	before := len(*problems)
+	checkNames(path, "classes", desc.Classes, problems)
+	checkNames(path, "raters", desc.Raters, problems)
+	if desc.Labels != "" && desc.Labels != LabelsRaters && desc.Labels != LabelsLevels {
+		problems.add("%s: labels is %q; want %q or %q", path, desc.Labels, LabelsRaters, LabelsLevels)
+	}
+	if len(*problems) > before {
+		return nil
+	}
+	if desc.Name == "" {
+		desc.Name = filepath.Base(dir)
+	}
+	d := &Dataset{Name: desc.Name, Classes: desc.Classes, Raters: desc.Raters, Levels: desc.Labels == LabelsLevels}
+	d.listImages(dir, problems)
+	d.listMasks(dir, problems)
+	for i := range d.Cases {
+		d.Cases[i].HeldOut = i%HoldOut == HoldOut-1
+	}
+	return d
+}
+
+// checkNames wants names that are plain, distinct folder names.
+func checkNames(path, field string, names []string, problems *Problems) {
+	if len(names) == 0 {
+		problems.add("%s: %s is empty or missing", path, field)
+	}
+	for i, n := range names {
+		if n == "" || n != filepath.Base(n) || strings.HasPrefix(n, ".") || strings.ContainsAny(n, `/\`) {
+			problems.add("%s: %s: %q cannot be a folder's name", path, field, n)
+		}
+		if slices.Contains(names[:i], n) {
+			problems.add("%s: %s: %q appears twice", path, field, n)
+		}
+	}
+}
+
+// entries lists a folder in sorted order without hidden files; a folder that cannot be read is a problem.
+func entries(dir, advice string, problems *Problems) []os.DirEntry {
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		problems.add("%s: cannot be read (%v); %s", dir, cause(err), advice)
+	}
+	return slices.DeleteFunc(list, func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), ".") })
+}
+
+func (d *Dataset) listImages(dir string, problems *Problems) {
+	images := filepath.Join(dir, "images")
+	byName := map[string]string{}
+	for _, e := range entries(images, "images belong there", problems) {
+		path := filepath.Join(images, e.Name())
+		extension := filepath.Ext(e.Name())
+		name := strings.TrimSuffix(e.Name(), extension)
+		switch strings.ToLower(extension) {
+		case ".png", ".jpg", ".jpeg":
+		default:
+			problems.add("%s: not a .png or .jpg; convert or remove it", path)
+			continue
+		}
+		if other, twice := byName[name]; twice {
+			problems.add("%s: there is also %s; masks could belong to either, remove one", path, filepath.Base(other))
+			continue
+		}
+		byName[name] = path
+		info, err := header(path)
+		if err != nil {
+			problems.add("%v", err)
+			info = &imageio.Info{} // masks are still listed; their sizes are not compared
+		}
+		d.Cases = append(d.Cases, Case{Name: name, Folder: d.Name, Image: path, W: info.W, H: info.H})
+	}
+	if len(d.Cases) == 0 {
+		problems.add("%s: no images", images)
+	}
+	slices.SortFunc(d.Cases, func(a, b Case) int { return strings.Compare(a.Name, b.Name) })
+}
+
+func (d *Dataset) listMasks(dir string, problems *Problems) {
+	index := map[string]int{}
+	for i := range d.Cases {
+		c := &d.Cases[i]
+		index[c.Name] = i
+		c.Masks = make([][]string, len(d.Raters))
+		for m := range c.Masks {
+			c.Masks[m] = make([]string, len(d.Classes))
+		}
+	}
+	raters := filepath.Join(dir, "raters")
+	known(raters, "rater", d.Raters, problems)
+	for m, rater := range d.Raters {
+		if _, err := os.Stat(filepath.Join(raters, rater)); err != nil {
+			continue // known has said so
+		}
+		known(filepath.Join(raters, rater), "class", d.Classes, problems)
+		count := 0
+		for k, class := range d.Classes {
+			folder := filepath.Join(raters, rater, class)
+			if _, err := os.Stat(folder); err != nil {
+				continue
+			}
+			for _, e := range entries(folder, "masks belong there", problems) {
+				count++
+				path := filepath.Join(folder, e.Name())
+				i, found := index[strings.TrimSuffix(e.Name(), ".png")]
+				switch {
+				case !strings.HasSuffix(e.Name(), ".png"):
+					problems.add("%s: masks are .png files; convert or remove it", path)
+				case !found:
+					problems.add("%s: there is no image of this name; add it or remove the mask", path)
+				default:
+					d.Cases[i].Masks[m][k] = path
+					checkSize(&d.Cases[i], path, problems)
+				}
+			}
+		}
+		if count == 0 {
+			problems.add("%s: no masks; remove the rater from dataset.json or add them", filepath.Join(raters, rater))
+		}
+		for i := range d.Cases {
+			for k, class := range d.Classes {
+				if d.Cases[i].Masks[m][k] == "" {
+					d.Missing = append(d.Missing, filepath.Join(raters, rater, class, d.Cases[i].Name+".png"))
+				}
+			}
+		}
+	}
+	for i := range d.Cases {
+		if !slices.ContainsFunc(d.Cases[i].Masks, complete) {
+			problems.add("%s: no rater has marked every class of it; add masks or remove it", d.Cases[i].Image)
+		}
+	}
+}
+
+// known compares a folder's sub-folders with the names that dataset.json gives.
+func known(dir, kind string, names []string, problems *Problems) {
+	present := map[string]bool{}
+	for _, e := range entries(dir, "a folder for each "+kind+" belongs there", problems) {
+		present[e.Name()] = true
+		if !slices.Contains(names, e.Name()) {
+			problems.add("%s: dataset.json names no such %s (%s)", filepath.Join(dir, e.Name()), kind, strings.Join(names, ", "))
+		}
+	}
+	for _, n := range names {
+		if !present[n] {
+			problems.add("%s: the %s is in dataset.json but has no folder; add it or remove the name", filepath.Join(dir, n), kind)
+		}
+	}
+}
+
+func checkSize(c *Case, path string, problems *Problems) {
+	info, err := header(path)
+	if err != nil {
+		problems.add("%v", err)
+		return
+	}
+	if c.W != 0 && (info.W != c.W || info.H != c.H) {
+		problems.add("%s: the mask is %d×%d pixels but %s is %d×%d; they must be equal", path, info.W, info.H, c.Image, c.W, c.H)
+	}
+}
+
+func header(path string) (*imageio.Info, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: cannot be read (%v)", path, cause(err))
+	}
+	return imageio.Header(path, data)
+}
+
+// complete reports whether a rater's masks of a case are all there.
+func complete(masks []string) bool { return !slices.Contains(masks, "") }
+
+// cause is a file error without the path, which the message has already.
+func cause(err error) error {
+	if p, ok := err.(*os.PathError); ok {
+		return p.Err
+	}
+	return err
+}
+
+// HeldOut lists the cases that are only for measuring.
+func (d *Dataset) HeldOut() []Case {
+	return slices.DeleteFunc(slices.Clone(d.Cases), func(c Case) bool { return !c.HeldOut })
+}
+
+// Training lists the cases to learn from. Where datasets are mixed, a case is left out if one of the same name is held out in any
+// of them: the same eye may be in both, as a crop and as a photograph.
+func (d *Dataset) Training() []Case {
+	held := map[string]bool{}
+	for _, c := range d.Cases {
+		held[c.Name] = held[c.Name] || c.HeldOut
+	}
+	return slices.DeleteFunc(slices.Clone(d.Cases), func(c Case) bool { return held[c.Name] })
+}

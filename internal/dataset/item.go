@@ -1,0 +1,150 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+
+	"mrprism/internal/imageio"
+)
+
+// item is a case as the sampler keeps it. All masks share one map of indices into the label patterns that occur, since between
+// borders a pixel and its neighbours have the same labels.
+type item struct {
+	name     string
+	image    *imageio.Image
+	grey     bool
+	index    []uint16    // (H, W) into patterns
+	patterns [][]float32 // each (M, K) of 0 and 1; pattern 0 is all 0
+	valid    []float32   // (M)
+	whole    imageio.Square
+	tight    imageio.Square // around the anchor
+	anchored bool
+}
+
+func newItem(l *Loaded, anchor int) (*item, error) {
+	it := &item{name: l.Folder + "/" + l.Name, image: l.Image, whole: imageio.Letterbox(l.Image.W, l.Image.H), grey: true}
+	for i := 0; i < len(l.Image.Pix) && it.grey; i += 3 {
+		it.grey = l.Image.Pix[i] == l.Image.Pix[i+1] && l.Image.Pix[i] == l.Image.Pix[i+2]
+	}
+	if anchor >= 0 {
+		it.tight, it.anchored = anchorSquare(l, anchor)
+	}
+	classes := 0
+	it.valid = make([]float32, len(l.Masks))
+	for m := range l.Masks {
+		classes = len(l.Masks[m])
+		if l.Valid(m) {
+			it.valid[m] = 1
+		}
+	}
+	key := make([]byte, len(l.Masks)*classes)
+	known := map[string]uint16{string(key): 0}
+	it.patterns = [][]float32{make([]float32, len(key))}
+	it.index = make([]uint16, l.Image.W*l.Image.H)
+	for i := range it.index {
+		for m := range l.Masks {
+			if it.valid[m] == 0 {
+				continue
+			}
+			for k, mask := range l.Masks[m] {
+				key[m*classes+k] = mask[i]
+			}
+		}
+		n, found := known[string(key)]
+		if !found {
+			if len(it.patterns) > math.MaxUint16 {
+				return nil, Problems{fmt.Sprintf("%s: its masks combine in more than %d ways; they cannot be right", l.Case.Image, math.MaxUint16)}
+			}
+			n = uint16(len(it.patterns))
+			known[string(key)] = n
+			pattern := make([]float32, len(key))
+			for j, v := range key {
+				pattern[j] = float32(v)
+			}
+			it.patterns = append(it.patterns, pattern)
+		}
+		it.index[i] = n
+	}
+	return it, nil
+}
+
+// sampleImage fills dst (s, s, 3). Where the view shrinks, a pixel is the mean of n×n bilinear samples, n the whole number of image
+// pixels that it covers along a side; where it enlarges, one: imageio's rule, turned. Beyond the border the edge continues.
+func (it *item) sampleImage(dst []float32, s int, v view, tone *[3][256]float32) {
+	n := max(1, int(math.Ceil(v.side/float64(s)-1e-9)))
+	w, h := it.image.W, it.image.H
+	weight := 1 / float32(n*n)
+	grid := 1 / float64(s*n)
+	for y := range s {
+		for x := range s {
+			var r, g, b float32
+			for j := range n {
+				vv := (float64(y*n+j)+.5)*grid - .5
+				for i := range n {
+					u := (float64(x*n+i)+.5)*grid - .5
+					x0, x1, fx := corner(v.cx+v.xu*u+v.xv*vv, w)
+					y0, y1, fy := corner(v.cy+v.yu*u+v.yv*vv, h)
+					p00, p10 := it.image.Pix[3*(y0*w+x0):][:3], it.image.Pix[3*(y0*w+x1):][:3]
+					p01, p11 := it.image.Pix[3*(y1*w+x0):][:3], it.image.Pix[3*(y1*w+x1):][:3]
+					w11 := fx * fy
+					w10, w01, w00 := fx-w11, fy-w11, 1-fx-fy+w11
+					r += w00*tone[0][p00[0]] + w10*tone[0][p10[0]] + w01*tone[0][p01[0]] + w11*tone[0][p11[0]]
+					g += w00*tone[1][p00[1]] + w10*tone[1][p10[1]] + w01*tone[1][p01[1]] + w11*tone[1][p11[1]]
+					b += w00*tone[2][p00[2]] + w10*tone[2][p10[2]] + w01*tone[2][p01[2]] + w11*tone[2][p11[2]]
+				}
+			}
+			o := dst[3*(y*s+x):]
+			o[0], o[1], o[2] = r*weight, g*weight, b*weight
+		}
+	}
+}
+
+// sampleLabels fills dst (s, s, M·K). A label is 1 where the bilinear interpolation of the mask at the pixel's centre exceeds one
+// half: enlarged contours come out smooth where the nearest pixel would give stairs, labels stay 0 and 1, nested masks stay nested
+// and area is kept. Beyond the image nobody marked anything.
+func (it *item) sampleLabels(dst []float32, s int, v view) {
+	w, h := it.image.W, it.image.H
+	labels := len(it.patterns[0])
+	for y := range s {
+		vv := (float64(y)+.5)/float64(s) - .5
+		for x := range s {
+			u := (float64(x)+.5)/float64(s) - .5
+			px, py := v.cx+v.xu*u+v.xv*vv, v.cy+v.yu*u+v.yv*vv
+			out := dst[(y*s+x)*labels:][:labels]
+			if px < 0 || py < 0 || px >= float64(w) || py >= float64(h) {
+				clear(out)
+				continue
+			}
+			x0, x1, fx := corner(px, w)
+			y0, y1, fy := corner(py, h)
+			i00, i10, i01, i11 := it.index[y0*w+x0], it.index[y0*w+x1], it.index[y1*w+x0], it.index[y1*w+x1]
+			p00 := it.patterns[i00]
+			if i00 == i10 && i00 == i01 && i00 == i11 {
+				copy(out, p00)
+				continue
+			}
+			p10, p01, p11 := it.patterns[i10], it.patterns[i01], it.patterns[i11]
+			w11 := fx * fy
+			w10, w01, w00 := fx-w11, fy-w11, 1-fx-fy+w11
+			for l := range out {
+				out[l] = 0
+				if w00*p00[l]+w10*p10[l]+w01*p01[l]+w11*p11[l] > .5 {
+					out[l] = 1
+				}
+			}
+		}
+	}
+}
+
+// corner is the pair of pixels between whose centres coordinate c lies, kept inside 0..n-1, and how far it is toward the second.
+func corner(c float64, n int) (first, second int, fraction float32) {
+	c -= .5
+	if c <= 0 {
+		return 0, 0, 0
+	}
+	first = int(c)
+	if first >= n-1 {
+		return n - 1, n - 1, 0
+	}
+	return first, first + 1, float32(c - float64(first))
+}

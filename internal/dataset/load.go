@@ -1,0 +1,123 @@
+package dataset
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"mrprism/internal/imageio"
+)
+
+// Loaded is a case in memory.
+type Loaded struct {
+	Case
+	Image *imageio.Image
+	Masks [][][]uint8 // (M, K) masks (H, W) of 0 and 1; nil where the label is missing
+}
+
+// Valid reports whether rater m has marked every class of the case. A rater with only some classes counts as missing in training.
+func (l *Loaded) Valid(m int) bool { return complete(l.Case.Masks[m]) }
+
+// Given lists the masks of class k of those raters who marked it.
+func (l *Loaded) Given(k int) [][]uint8 {
+	var masks [][]uint8
+	for m := range l.Masks {
+		if mask := l.Masks[m][k]; mask != nil {
+			masks = append(masks, mask)
+		}
+	}
+	return masks
+}
+
+// Load reads a case's image and masks. The error is a Problems that names every bad file of the case.
+func Load(c Case) (*Loaded, error) {
+	var problems Problems
+	l := &Loaded{Case: c, Masks: make([][][]uint8, len(c.Masks))}
+	image, err := decode(c.Image)
+	if err != nil {
+		problems.add("%v", err)
+	}
+	l.Image = image
+	for m, paths := range c.Masks {
+		l.Masks[m] = make([][]uint8, len(paths))
+		for k, path := range paths {
+			if path == "" {
+				continue
+			}
+			mask, err := readMask(path, c.W, c.H)
+			if err != nil {
+				problems.add("%v", err)
+			}
+			l.Masks[m][k] = mask
+		}
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return l, nil
+}
+
+// LoadAll reads cases on all processors and tells progress after each, from one goroutine at a time. The error is a Problems that
+// names every bad file of all cases.
+func LoadAll(cases []Case, progress func(done, total int)) ([]*Loaded, error) {
+	loaded, faults := make([]*Loaded, len(cases)), make([]error, len(cases))
+	var next atomic.Int64
+	var lock sync.Mutex
+	done := 0
+	var wait sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(cases)) {
+		wait.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(cases); i = int(next.Add(1)) - 1 {
+				loaded[i], faults[i] = Load(cases[i])
+				lock.Lock()
+				done++
+				if progress != nil {
+					progress(done, len(cases))
+				}
+				lock.Unlock()
+			}
+		})
+	}
+	wait.Wait()
+	var problems Problems
+	for _, err := range faults {
+		if p, ok := err.(Problems); ok {
+			problems = append(problems, p...)
+		}
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return loaded, nil
+}
+
+func decode(path string) (*imageio.Image, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: cannot be read (%v)", path, cause(err))
+	}
+	return imageio.Decode(path, data)
+}
+
+// readMask reads a picture of 0 and 255. Other values are refused: a mask of 0 and 1 would otherwise read as empty, and a
+// probability map as something nobody drew.
+func readMask(path string, w, h int) ([]uint8, error) {
+	image, err := decode(path)
+	if err != nil {
+		return nil, err
+	}
+	if image.W != w || image.H != h {
+		return nil, fmt.Errorf("%s: the mask is %d×%d pixels but its image is %d×%d; they must be equal", path, image.W, image.H, w, h)
+	}
+	mask := make([]uint8, w*h)
+	for i := range mask {
+		r, g, b := image.Pix[3*i], image.Pix[3*i+1], image.Pix[3*i+2]
+		if (r != 0 && r != 255) || r != g || r != b {
+			return nil, fmt.Errorf("%s: holds the value %d,%d,%d at x %d, y %d; a mask is black and white, 0 and 255", path, r, g, b, i%w, i/w)
+		}
+		mask[i] = r & 1
+	}
+	return mask, nil
+}

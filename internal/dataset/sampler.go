@@ -1,0 +1,132 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+)
+
+// Options are the choices of a Sampler.
+type Options struct {
+	Size  int    // side S of the network's input, pixels
+	Batch int    // cases a batch
+	Seed  uint64 // with the step this decides everything
+
+	// Anchor is the class that a search in whole photographs looks for: crops are drawn at all scales between the whole image and
+	// the square around it. Empty for images that are always seen whole.
+	Anchor       string
+	Augmentation Augmentation
+}
+
+// Batch is what one training step reads; B cases, M raters, K classes.
+type Batch struct {
+	Step   uint64
+	Images []float32 // (B, S, S, 3), values 0..1
+	Labels []float32 // (B, S, S, M, K), 0 or 1; 0 for a missing rater
+	Valid  []float32 // (B, M), 1 where the rater has marked every class
+	Names  []string  // FOLDER/NAME, for messages
+}
+
+// Sampler draws training batches. A batch depends on the data, the options and its step alone, whatever was drawn before, so a
+// training run resumes exactly by asking for its next step.
+type Sampler struct {
+	options Options
+	items   []*item
+	raters  int
+	classes int
+}
+
+// NewSampler prepares loaded cases of a dataset; they are kept decoded, 5 bytes a pixel.
+func NewSampler(d *Dataset, cases []*Loaded, o Options) (*Sampler, error) {
+	if o.Size < 1 || o.Batch < 1 {
+		panic(fmt.Sprintf("dataset: NewSampler: size %d, batch %d", o.Size, o.Batch))
+	}
+	if len(cases) == 0 {
+		return nil, Problems{"no cases to train on: the dataset has too few images"}
+	}
+	anchor := slices.Index(d.Classes, o.Anchor)
+	if anchor < 0 && o.Anchor != "" {
+		return nil, Problems{fmt.Sprintf("the anchor %q is not a class of %s", o.Anchor, d.Name)}
+	}
+	s := &Sampler{options: o, raters: len(d.Raters), classes: len(d.Classes)}
+	for _, c := range cases {
+		it, err := newItem(c, anchor)
+		if err != nil {
+			return nil, err
+		}
+		s.items = append(s.items, it)
+	}
+	return s, nil
+}
+
+// EpochSteps is the number of batches in which every case is seen about once.
+func (s *Sampler) EpochSteps() int {
+	return (len(s.items) + s.options.Batch - 1) / s.options.Batch
+}
+
+// Batch makes the batch of a step, its cases side by side on all processors.
+func (s *Sampler) Batch(step uint64) *Batch {
+	size, b := s.options.Size, s.options.Batch
+	area, labels := size*size, s.raters*s.classes
+	out := &Batch{
+		Step: step, Images: make([]float32, b*area*3), Labels: make([]float32, b*area*labels),
+		Valid: make([]float32, b*s.raters), Names: make([]string, b),
+	}
+	var wait sync.WaitGroup
+	for i := range b {
+		wait.Go(func() {
+			position := step*uint64(b) + uint64(i)
+			it := s.items[s.at(position)]
+			rng := s.random(drawStream, position)
+			view := s.options.Augmentation.view(it, rng)
+			it.sampleImage(out.Images[i*area*3:(i+1)*area*3], size, view, s.options.Augmentation.tone(it, rng))
+			it.sampleLabels(out.Labels[i*area*labels:(i+1)*area*labels], size, view)
+			copy(out.Valid[i*s.raters:], it.valid)
+			out.Names[i] = it.name
+		})
+	}
+	wait.Wait()
+	return out
+}
+
+// Prefetch makes the batches from a step on, in order, two ahead of their use, until the context ends; then the channel closes.
+func (s *Sampler) Prefetch(ctx context.Context, from uint64) <-chan *Batch {
+	batches := make(chan *Batch, 1)
+	go func() {
+		defer close(batches)
+		for step := from; ctx.Err() == nil; step++ {
+			select {
+			case batches <- s.Batch(step):
+			case <-ctx.Done():
+			}
+		}
+	}()
+	return batches
+}
+
+// at is the case at a position of the endless sequence in which each stretch of len(items) is a permutation.
+func (s *Sampler) at(position uint64) int {
+	n := uint64(len(s.items))
+	return s.random(orderStream, position/n).Perm(len(s.items))[position%n]
+}
+
+// Streams keep the order of cases and the draws for each apart.
+const (
+	orderStream = iota
+	drawStream
+)
+
+// random is the generator of one epoch's order or one position's draws.
+func (s *Sampler) random(stream, n uint64) *rand.Rand {
+	return rand.New(rand.NewPCG(mix(s.options.Seed^mix(stream)), mix(n)))
+}
+
+// mix spreads neighbouring numbers over 64 bits. Source: splitmix64, Steele et al. 2014.
+func mix(z uint64) uint64 {
+	z += 0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
