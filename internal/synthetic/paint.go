@@ -1,0 +1,192 @@
+package synthetic
+
+import (
+	"image"
+	"math"
+)
+
+// view places an eye in an image: the disc's centre at pixel (x, y) and its radius in pixels.
+type view struct {
+	width, height int
+	x, y, radius  float64
+}
+
+// pixel is the image position of a point of the eye; pixel centres are whole numbers.
+func (v view) pixel(x, y float64) (px, py float64) { return v.x + x*v.radius, v.y + y*v.radius }
+
+// point is the point of the eye at a pixel.
+func (v view) point(px, py int) (x, y float64) {
+	return (float64(px) - v.x) / v.radius, (float64(py) - v.y) / v.radius
+}
+
+// colour is linear in what the camera stores, 0..1.
+type colour [3]float64
+
+// mixed is a·(1 − t) + b·t.
+func mixed(a, b colour, t float64) colour {
+	for i := range a {
+		a[i] += (b[i] - a[i]) * t
+	}
+	return a
+}
+
+func (c colour) times(f colour) colour { return colour{c[0] * f[0], c[1] * f[1], c[2] * f[2]} }
+func (c colour) scaled(f float64) colour {
+	return colour{c[0] * f, c[1] * f, c[2] * f}
+}
+
+// palette is the look of one photograph. Ranges are those of fifty photographs of healthy and glaucomatous eyes: means of
+// background 110, 55, 15; rim 175, 85, 25; cup 200, 105, 35.
+type palette struct {
+	fundus, deep, rim, floor colour
+	exposure                 float64
+}
+
+// painter evaluates an eye's colour point by point.
+type painter struct {
+	*Eye
+	palette
+	light     [2]float64                               // direction in which the illumination falls off
+	clouds    *field                                   // slow changes of pigment
+	choroid   *field                                   // the choroid, seen through the retina
+	mottling  *field                                   // its finer texture
+	grain     *field                                   // fine texture
+	lamina    *field                                   // the cup's floor
+	noiseOnly bool                                     // replaces the picture by texture that says nothing of the eye
+	amplitude struct{ clouds, choroid, grain float64 } // relative amplitudes
+}
+
+func newPainter(e *Eye) *painter {
+	r := source(e.seed, forTexture)
+	p := &painter{Eye: e}
+	warm := between(r, -1, 1) // from brown-red to orange
+	p.fundus = colour{0.56 + 0.05*warm, 0.255 + 0.05*warm, 0.06 + 0.02*warm}
+	p.deep = colour{0.40, 0.13, 0.03}
+	p.rim = colour{0.79 + 0.03*warm, 0.40 + 0.04*warm, 0.115 + 0.02*warm}
+	p.floor = colour{0.93, 0.62 + 0.04*warm, 0.25 + 0.05*warm}
+	p.exposure = between(r, 0.86, 1.04)
+	angle := between(r, -math.Pi, math.Pi)
+	p.light = [2]float64{math.Cos(angle), math.Sin(angle)}
+	p.clouds = newField(r, 2.2, vesselReach)
+	p.choroid = newField(r, 0.33, vesselReach)
+	p.mottling = newField(r, 0.17, vesselReach)
+	p.grain = newField(r, 0.07, vesselReach)
+	p.lamina = newField(r, 0.09, 1.5)
+	p.amplitude.clouds, p.amplitude.choroid, p.amplitude.grain = between(r, 0.06, 0.12), between(r, 0.03, 0.09), between(r, 0.012, 0.02)
+	return p
+}
+
+// texture is pigment and choroid alone, the same statistics everywhere, and its brightness about 1.
+func (p *painter) texture(x, y float64) (c colour, light float64) {
+	light = 1 + p.amplitude.clouds*p.clouds.at(x, y)
+	c = mixed(p.fundus, p.deep, smooth(0.25+0.16*p.clouds.at(y+3, x-2)))
+	// The choroid shows through as mottling, a little of it as a net: ridges of a smooth field.
+	g := p.choroid.at(x, y)
+	mottle := 0.45*g + 0.5*p.mottling.at(x, y) + 0.35*(0.6-math.Abs(g))
+	c = mixed(c, colour{0.66, 0.25, 0.05}, p.amplitude.choroid*max(0, mottle))
+	return c, light * (1 + p.amplitude.choroid*mottle + p.amplitude.grain*p.grain.at(x, y))
+}
+
+// background is the retina without vessels and disc.
+func (p *painter) background(x, y float64) colour {
+	c, light := p.texture(x, y)
+	// The lamp lights one side better, and the edge of the field less.
+	light *= 1 + 0.05*(x*p.light[0]+y*p.light[1]) - 0.011*(x*x+y*y)
+	// The macula is darker and redder, the fovea darkest.
+	m := math.Hypot(x-p.macula[0], y-p.macula[1])
+	dark := 0.42*math.Exp(-sq(m/0.95)/2) + 0.22*math.Exp(-sq(m/0.32)/2)
+	c = c.times(colour{1 - 0.75*dark, 1 - dark, 1 - dark})
+	// Nerve fibres are brightest above and below the disc.
+	rho := math.Hypot(x, y) + 1e-9
+	fibres := 0.16 * math.Exp(-sq((rho-1)/1.5)) * (0.35 + 0.65*sq(y/rho))
+	c = mixed(c, colour{0.72, 0.42, 0.14}, fibres)
+	return c.scaled(max(0.1, light))
+}
+
+// at is the colour at a point, given how much of it vessels cover.
+func (p *painter) at(x, y float64, vein, artery, reflex float64) colour {
+	c := p.background(x, y)
+	depth := 1.0 // vessels are clearer on the disc
+	if rho := math.Hypot(x, y); rho < 3 {
+		var disc float64
+		c, disc = p.nerve(c, x, y, rho)
+		depth += 0.12 * disc
+	}
+	artery *= 1 - 0.6*vein // where they cross, one lies over the other
+	c = c.times(colour{1 - 0.24*vein*depth, 1 - 0.58*vein*depth, 1 - 0.45*vein})
+	c = c.times(colour{1 - 0.12*artery, 1 - 0.46*artery*depth, 1 - 0.35*artery})
+	return mixed(c, colour{0.72, 0.34, 0.14}, 0.14*reflex*(1-vein*0.5))
+}
+
+// nerve lays disc and cup over the retina's colour c, each through its ramp σ(s/β), and returns how much of the point is disc.
+func (p *painter) nerve(c colour, x, y, rho float64) (colour, float64) {
+	theta := math.Atan2(y, x)
+	s, beta := p.distance(Disc, rho, theta)
+	disc := logistic(s / beta)
+	nasal := -p.temporal * x / (rho + 0.3)
+	// A thin pale crescent often adjoins the disc on the temporal side.
+	crescent := 0.18 * math.Exp(-sq((s+0.1)/0.07)) * smooth(0.2-nasal)
+	c = mixed(c, colour{0.80, 0.50, 0.20}, crescent)
+	// The rim is redder to the nasal side.
+	rim := p.rim.times(colour{1 - 0.10*nasal, 1 - 0.20*nasal, 1 - 0.24*nasal})
+	c = mixed(c, rim.scaled(1+0.02*p.grain.at(x, y)), disc)
+	t, cupBeta := p.distance(Cup, rho, theta)
+	floor := p.floor.scaled(1 + 0.025*p.lamina.at(x, y) - 0.05*nasal)
+	return mixed(c, floor, disc*logistic(t/cupBeta)), disc
+}
+
+// paint renders the view. aperture gives how much of each pixel the camera's field covers, nil for all of it. The sensor adds noise.
+func (p *painter) paint(v view, aperture func(x, y int) float64) *image.RGBA {
+	cover := drawVessels(p.vessels, v)
+	return p.expose(v, func(px, py int) (colour, float64) {
+		open := 1.0
+		if aperture != nil {
+			open = aperture(px, py)
+		}
+		if open == 0 {
+			return darkness, 0
+		}
+		x, y := v.point(px, py)
+		i := py*v.width + px
+		return mixed(darkness, p.at(x, y, float64(cover.vein[i]), float64(cover.artery[i]), float64(cover.reflex[i])).scaled(p.exposure), open), open
+	})
+}
+
+// paintTexture renders the view with nothing of the eye in it.
+func (p *painter) paintTexture(v view) *image.RGBA {
+	return p.expose(v, func(px, py int) (colour, float64) {
+		c, light := p.texture(v.point(px, py))
+		return c.scaled(light * p.exposure), 1
+	})
+}
+
+var darkness = colour{0.010, 0.002, 0.008} // a camera's black
+
+// expose is the sensor: 8 bits of the colour and light share that at gives for each pixel, with noise.
+func (p *painter) expose(v view, at func(x, y int) (c colour, open float64)) *image.RGBA {
+	random := source(p.seed, forSensor)
+	img := image.NewRGBA(image.Rect(0, 0, v.width, v.height))
+	for y := range v.height {
+		for x := range v.width {
+			c, open := at(x, y)
+			pixel := img.Pix[img.PixOffset(x, y):]
+			for k := range c {
+				noise := random.NormFloat64() * (0.002 + 0.008*open)
+				pixel[k] = uint8(max(0, min(255, math.Round(255*(shoulder(c[k])+noise)))))
+			}
+			pixel[3] = 255
+		}
+	}
+	return img
+}
+
+// shoulder bends values above 0.8 so that highlights approach 1 instead of clipping.
+func shoulder(v float64) float64 {
+	if v < 0.8 {
+		return v
+	}
+	return 1 - 0.2*math.Exp(-(v-0.8)/0.2)
+}
+
+func logistic(t float64) float64 { return 1 / (1 + math.Exp(-t)) }
+func sq(v float64) float64       { return v * v }
