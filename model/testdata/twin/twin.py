@@ -204,8 +204,8 @@ def attend(q, k, v, heads):
     d = C // heads
     def split(t):
         return t.reshape(B, heads, d, -1)
-    s = torch.einsum("bhdn,bhdm->bhnm", split(q), split(k)) * d ** -0.5
-    return torch.einsum("bhnm,bhdm->bhdn", s.softmax(-1), split(v)).reshape(B, C, H, W)
+    s = (split(q) * d ** -0.5).transpose(2, 3) @ split(k)
+    return (split(v) @ s.softmax(-1).transpose(2, 3)).reshape(B, C, H, W)
 
 
 def passing_clamp(x, lo, hi):

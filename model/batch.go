@@ -1,0 +1,124 @@
+package model
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"mrprism/internal/tensor"
+)
+
+// Batch is the data of one step, in the shapes of Step's inputs.
+type Batch struct {
+	X, Z, Valid []float32
+	W0          []float32       // log confidence
+	Shuffles    [][]Reweighting // [recurrence][reweighting]
+}
+
+// Reweighting is the data of one shaders.Shuffle.
+type Reweighting struct {
+	Order         []uint32
+	Scale, Offset []float32
+}
+
+// Draw fills in what Algorithm 1 draws at random: w₀ = log clip(ψ + ε, 1e-3, 1) with ψ ~ U(.1, .9) a rater and ε ~ N(0, .2²) an
+// element (PAPER.md §3.4), and the reweightings of L_sff (§3.8).
+func (b *Batch) Draw(s *Step, r Recipe, random *rand.Rand) {
+	raters, classes := s.W0.Dim(3), s.W0.Dim(4)
+	psi := make([]float64, raters)
+	for m := range psi {
+		psi[m] = 0.1 + 0.8*random.Float64()
+	}
+	b.W0 = make([]float32, s.W0.Elements())
+	for i := range b.W0 {
+		if r.FixedStart {
+			b.W0[i] = float32(startConfidence)
+			continue
+		}
+		v := psi[i/classes%raters] + 0.2*random.NormFloat64()
+		b.W0[i] = float32(math.Log(min(max(v, lowest), 1)))
+	}
+	b.Shuffles = make([][]Reweighting, len(s.Shuffles))
+	for i := range b.Shuffles {
+		for range r.Permutations {
+			b.Shuffles[i] = append(b.Shuffles[i], permutation(raters, random))
+		}
+		for range r.Draws {
+			b.Shuffles[i] = append(b.Shuffles[i], randomConfidence(raters, random))
+		}
+	}
+}
+
+// permutation is a non-identity permutation of the weights (of one rater: the identity).
+func permutation(raters int, random *rand.Rand) Reweighting {
+	w := Reweighting{Order: make([]uint32, raters), Scale: make([]float32, raters), Offset: make([]float32, raters)}
+	for moved := false; !moved; {
+		for m, from := range random.Perm(raters) {
+			w.Order[m], w.Scale[m] = uint32(from), 1
+			moved = moved || m != from || raters == 1
+		}
+	}
+	return w
+}
+
+// randomConfidence gives rater m the confidence log ψ_m, ψ ~ U(.1, .9), whatever DivP says.
+func randomConfidence(raters int, random *rand.Rand) Reweighting {
+	w := Reweighting{Order: make([]uint32, raters), Scale: make([]float32, raters), Offset: make([]float32, raters)}
+	for m := range w.Order {
+		w.Order[m] = uint32(m)
+		w.Offset[m] = float32(math.Log(0.1 + 0.8*random.Float64()))
+	}
+	return w
+}
+
+// Write hands a batch to a plan of the step. fade is the present weight of the fading cross-entropy.
+func (s *Step) Write(plan *tensor.Plan, b Batch, fade float64) error {
+	present, heads := shares(b.Valid, s.Z.Shape())
+	faded := make([]float32, len(present))
+	for i, v := range present {
+		faded[i] = float32(fade) * v
+	}
+	type input struct {
+		to     *tensor.Tensor
+		values []float32
+	}
+	inputs := []input{{s.X, b.X}, {s.Z, b.Z}, {s.Valid, b.Valid}, {s.W0, b.W0}, {s.Present, present}, {s.Fade, faded}, {s.Heads, heads}}
+	for i, row := range s.Shuffles {
+		for j, shuffle := range row {
+			w := b.Shuffles[i][j]
+			if err := plan.WriteUint32(shuffle.Order, w.Order); err != nil {
+				return err
+			}
+			inputs = append(inputs, input{shuffle.Scale, w.Scale}, input{shuffle.Offset, w.Offset})
+		}
+	}
+	for _, in := range inputs {
+		if err := plan.Write(in.to, in.values); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shares are the weights of a pixel in the losses: of a fused map (B, 1, K), 1/(B·S²) where anybody labelled the structure, and of
+// a rater's own (B, M, K), the same divided among the raters who did. z has shape (B, S, S, M, K).
+func shares(valid []float32, z []int) (present, heads []float32) {
+	b, m, k := z[0], z[3], z[4]
+	pixel := 1 / float32(b*z[1]*z[2])
+	present, heads = make([]float32, b*k), make([]float32, b*m*k)
+	for i := range b {
+		for c := range k {
+			count := float32(0)
+			for r := range m {
+				count += valid[(i*m+r)*k+c]
+			}
+			if count == 0 {
+				continue
+			}
+			present[i*k+c] = pixel
+			for r := range m {
+				heads[(i*m+r)*k+c] = pixel * valid[(i*m+r)*k+c] / count
+			}
+		}
+	}
+	return present, heads
+}

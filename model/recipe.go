@@ -1,0 +1,62 @@
+package model
+
+import "fmt"
+
+// Rule says under which confidence ℓ labels are fused (PAPER.md §3.3).
+type Rule string
+
+// The rules.
+const (
+	RuleMean       Rule = "mean"       // ℓ = 0: the mean vote
+	RuleCode       Rule = "code"       // ℓ = log z̃, the released code's
+	RuleLikelihood Rule = "likelihood" // ℓ = log-probability of the label that was given
+	RuleAgreement  Rule = "agreement"  // ℓ = how far z̃ agrees with the calibrated mask
+)
+
+// Recipe is how a network is trained: Algorithm 1's constants, the losses and their weights, the optimiser.
+type Recipe struct {
+	Name          string
+	Recurrences   int     // τ
+	Rule          Rule    //
+	Permutations  int     // reweightings of L_sff a recurrence that permute the weights
+	Draws         int     // reweightings that draw random confidences U(.1, .9)
+	ShuffleWeight float64 // ζ
+	HeadsWeight   float64 // weight of L_MH, the cross-entropy of each head against its rater
+	FadeWeight    float64 // weight at the start of CE(ỹ, y_fuse), which falls to 0 over the first fifth of the run
+	Threshold     bool    // T₀.₅ on z̃ in L_sff, straight through
+	FuseLoss      bool    // the second half of L_rec, 1 − SSIM(y_fuse′, ỹ)
+	Levels        bool    // agreement levels: equal weights, no shuffle (PAPER.md §3.13)
+	FixedStart    bool    // w₀ = log ½ instead of a draw
+
+	Rate     float64 // peak learning rate
+	Constant bool    // no warm-up, no cosine
+	Decay    float64 // decoupled weight decay
+	Average  float64 // momentum of the averaged weights that are exported; 0: the last weights
+}
+
+// NewRecipe gives the named recipe: "default", chosen by measurement; "paper", the letter; "baseline", the same encoder and
+// decoder on 1 − SSIM of the mean vote without recurrence.
+func NewRecipe(name string, levels bool) (Recipe, error) {
+	r := Recipe{
+		Name: name, Recurrences: 3, Rule: RuleLikelihood, Permutations: 2, Draws: 1, ShuffleWeight: 0.3, HeadsWeight: 1,
+		FadeWeight: 1, FuseLoss: true, Levels: levels, Rate: 1e-3, Average: 0.99,
+	}
+	switch name {
+	case "default":
+	case "paper":
+		r.Rule, r.Permutations, r.Draws, r.HeadsWeight, r.FadeWeight = RuleCode, 3, 0, 0, 0
+		r.Threshold, r.Rate, r.Constant, r.Average = true, 1e-4, true, 0
+	case "baseline":
+		r.Recurrences, r.Rule, r.Permutations, r.Draws, r.HeadsWeight = 1, RuleMean, 0, 0, 0
+		r.FuseLoss, r.FixedStart = false, true
+	default:
+		return Recipe{}, fmt.Errorf("model: no recipe %q; there are default, paper and baseline", name)
+	}
+	if levels && name != "baseline" {
+		r.Permutations, r.Draws, r.HeadsWeight, r.Rule = 0, 0, 1, RuleMean
+	}
+	return r, nil
+}
+
+// Shuffles is the number of reweightings of L_sff a recurrence.
+func (r Recipe) Shuffles() int { return r.Permutations + r.Draws }

@@ -1,0 +1,191 @@
+package model
+
+import (
+	"mrprism/internal/gpu"
+	"mrprism/internal/nn"
+	"mrprism/internal/tensor"
+	"mrprism/shaders"
+)
+
+// Step is Algorithm 1 as a graph: one training step on a batch of B images of side S. The exported tensors are inputs, except
+// Terms and what Outputs holds.
+type Step struct {
+	Graph *tensor.Graph
+
+	X     *tensor.Tensor // (B, S, S, 3), normalised
+	Z     *tensor.Tensor // (B, S, S, M, K), 0 or 1
+	Valid *tensor.Tensor // (B, M, K), 1 where a label exists
+	W0    *tensor.Tensor // (B, S/8, S/8, M, K), log confidence
+
+	Present  *tensor.Tensor      // (B, 1, K): weight of a pixel of structure k of image b in the losses of fused maps
+	Fade     *tensor.Tensor      // (B, 1, K): the same for the fading cross-entropy
+	Heads    *tensor.Tensor      // (B, M, K): the same for each rater's own
+	Shuffles [][]shaders.Shuffle // [recurrence][reweighting]
+	Schedule *tensor.Tensor      // what shaders.AdamSchedule gives
+	seed     *tensor.Tensor
+
+	Terms      []Terms // by recurrence, of one element each; nil where the recipe lacks the term
+	Recurrence []Pass
+	Features   Features
+}
+
+// Terms are the losses of one recurrence, already weighted.
+type Terms struct{ Mask, Fusion, Shuffle, Heads, Fade *tensor.Tensor }
+
+// Pass is what one recurrence computes: Fused is y_fuse after it.
+type Pass struct {
+	Half, Y, ZHat, Confidence, Fused *tensor.Tensor
+	ConP                             ConPFeatures
+}
+
+// NewStep builds the losses of Algorithm 1 (PAPER.md §4).
+func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
+	g := tensor.NewGraph()
+	n := Network{Config: c, Builder: &nn.Builder{Graph: g, Set: set, Training: true}}
+	m, k := c.Raters, c.Classes
+	s := &Step{
+		Graph:    g,
+		X:        g.Input("x", batch, side, side, 3),
+		Z:        g.Input("z", batch, side, side, m, k),
+		Valid:    g.Input("valid", batch, m, k),
+		W0:       g.Input("w0", batch, side/8, side/8, m, k),
+		Present:  g.Input("present", batch, 1, k),
+		Fade:     g.Input("fade", batch, 1, k),
+		Heads:    g.Input("heads", batch, m, k),
+		Schedule: g.Input("schedule", 5),
+		seed:     g.Constant("seed", []float32{1}, 1),
+	}
+	equal := g.Constant("equal confidence", make([]float32, s.Z.Elements()), s.Z.Shape()...)
+
+	f := n.Encoder(s.X)
+	s.Features = f
+	w := s.W0
+	fused := shaders.Fuse(equal, s.Z, s.Valid)
+	if r.Rule != RuleMean {
+		fused = shaders.Fuse(resizeRaters(w, side), s.Z, s.Valid)
+	}
+	for range r.Recurrences {
+		var p Pass
+		p.Half, p.Y, p.ConP = n.Converge(f, w)
+		terms := Terms{Mask: s.mean(shaders.SSIMLoss(p.Y, fused.Detach()), s.Present)}
+		if r.FadeWeight > 0 {
+			terms.Fade = s.mean(shaders.CrossEntropy(p.Y, fused.Detach(), lowest), s.Fade)
+		}
+		if r.HeadsWeight > 0 || r.FuseLoss || r.Shuffles() > 0 {
+			p.ZHat = n.Diverge(p.Half)
+			estimate := resizeRaters(p.ZHat, side)
+			p.Confidence = confidence(r.Rule, estimate, s, p.Y, equal)
+			fused = shaders.Fuse(p.Confidence, s.Z, s.Valid)
+			if r.FuseLoss {
+				terms.Fusion = s.mean(shaders.SSIMLoss(fused, p.Y.Detach()), s.Present)
+			}
+			if r.Shuffles() > 0 {
+				terms.Shuffle = s.shuffleLoss(r, estimate, p.Confidence.Detach())
+			}
+			if r.HeadsWeight > 0 {
+				own := shaders.WeighRaters(shaders.CrossEntropy(estimate, s.Z, lowest), s.Heads)
+				terms.Heads = shaders.Scale(shaders.Sum(own), float32(r.HeadsWeight))
+			}
+			w = shaders.ClampLog(p.ZHat.Detach(), lowest, 1)
+		}
+		p.Fused = fused
+		s.Recurrence = append(s.Recurrence, p)
+		s.Terms = append(s.Terms, terms)
+	}
+	return s
+}
+
+// confidence is ℓ by the recipe's rule, (B, S, S, M, K), from DivP's estimate at full size.
+func confidence(rule Rule, estimate *tensor.Tensor, s *Step, y, equal *tensor.Tensor) *tensor.Tensor {
+	inside := shaders.Clamp(estimate, lowest, 1-lowest)
+	switch rule {
+	case RuleCode:
+		return shaders.ClampLog(inside, 0.1*lowest, 1)
+	case RuleLikelihood:
+		return shaders.LikelihoodRule(inside, s.Z, s.Valid, 4*float64(y.Dim(1))/256)
+	case RuleAgreement:
+		return shaders.AgreementRule(inside, y.Detach())
+	}
+	return equal
+}
+
+// shuffleLoss is L_sff: under reweighted confidences, the estimates fused should be the labels fused (PAPER.md §3.8).
+func (s *Step) shuffleLoss(r Recipe, estimate, confidence *tensor.Tensor) *tensor.Tensor {
+	g := s.Graph
+	m := s.Valid.Dim(1)
+	own := shaders.Clamp(estimate, lowest, 1-lowest)
+	if r.Threshold {
+		own = shaders.Threshold(estimate, 0.5)
+	}
+	var total *tensor.Tensor
+	var shuffles []shaders.Shuffle
+	for range r.Shuffles() {
+		shuffle := shaders.Shuffle{
+			Order: g.InputOf(gpu.U32, "order", m), Scale: g.Input("scale", m), Offset: g.Input("offset", m),
+		}
+		shuffles = append(shuffles, shuffle)
+		reweighted := shaders.ShuffleRaters(confidence, shuffle)
+		self := shaders.Fuse(reweighted, own, s.Valid)
+		target := shaders.Fuse(reweighted, s.Z, s.Valid)
+		loss := s.mean(shaders.CrossEntropy(self, target, 0.01), s.Present)
+		if total != nil {
+			loss = shaders.Add(total, loss)
+		}
+		total = loss
+	}
+	s.Shuffles = append(s.Shuffles, shuffles)
+	return shaders.Scale(total, float32(r.ShuffleWeight/float64(r.Shuffles())))
+}
+
+// mean sums a map (B, S, S, K) under the weights of its structures (B, 1, K).
+func (s *Step) mean(x, weight *tensor.Tensor) *tensor.Tensor {
+	maps := x.Reshape(x.Dim(0), x.Dim(1), x.Dim(2), 1, x.Dim(3))
+	return shaders.Sum(shaders.WeighRaters(maps, weight))
+}
+
+// resizeRaters enlarges maps (B, h, h, M, K) to side×side, bilinearly.
+func resizeRaters(x *tensor.Tensor, side int) *tensor.Tensor {
+	b, h, w, m, k := x.Dim(0), x.Dim(1), x.Dim(2), x.Dim(3), x.Dim(4)
+	return shaders.Resize(x.Reshape(b, h, w, m*k), side, side).Reshape(b, side, side, m, k)
+}
+
+// Loss sums all terms; it and every term can be read after a run.
+func (s *Step) Loss() *tensor.Tensor {
+	var total *tensor.Tensor
+	for _, terms := range s.Terms {
+		for _, t := range []*tensor.Tensor{terms.Mask, terms.Fusion, terms.Shuffle, terms.Heads, terms.Fade} {
+			switch {
+			case t == nil:
+			case total == nil:
+				total = t
+			default:
+				total = shaders.Add(total, t)
+			}
+		}
+	}
+	return total.Keep()
+}
+
+// Backward appends the gradients of the loss.
+func (s *Step) Backward(loss *tensor.Tensor) { s.Graph.Backward(loss, s.seed) }
+
+// Update appends Adam's update of every parameter, its moments and averages being variables of the set.
+func (s *Step) Update(set *tensor.Set, o shaders.AdamOptions) {
+	for _, v := range set.Variables(tensor.Parameter) {
+		x := s.Graph.Variable(v)
+		if !x.HasGradient() {
+			continue // DivP, in the baseline
+		}
+		state := func(prefix string) *tensor.Tensor {
+			return s.Graph.Variable(set.Variable(tensor.Moment, prefix+v.Name, v.Shape...))
+		}
+		options := o
+		if len(v.Shape) < 2 {
+			options.Decay = 0 // biases and norms
+		}
+		shaders.Adam(x, x.Gradient(), state("adam.m."), state("adam.v."), state(AveragePrefix), s.Schedule, options)
+	}
+}
+
+// AveragePrefix names the exponential moving average of a parameter.
+const AveragePrefix = "average."
