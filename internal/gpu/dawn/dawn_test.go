@@ -19,6 +19,16 @@ import (
 	"mrprism/internal/gpu"
 )
 
+// Tests compute with the software driver, the same on every machine, unless VK_DRIVER_FILES names another. (gputest does the same for
+// packages above this one.)
+func TestMain(m *testing.M) {
+	const lavapipe = "/usr/share/vulkan/icd.d/lvp_icd.json"
+	if _, err := os.Stat(lavapipe); err == nil && os.Getenv("VK_DRIVER_FILES") == "" {
+		_ = os.Setenv("VK_DRIVER_FILES", lavapipe)
+	}
+	os.Exit(m.Run())
+}
+
 // open gives a device, or skips the test and says what is missing. With CI=true a missing device fails.
 func open(t *testing.T) *device {
 	t.Helper()
@@ -369,11 +379,16 @@ func TestMissingLibrary(t *testing.T) {
 	assert.Contains(t, err.Error(), text)
 
 	t.Setenv(LibraryVariable, "")
-	empty := t.TempDir()
-	t.Chdir(empty)
-	t.Setenv("XDG_CACHE_HOME", filepath.Join(empty, "cache"))
+	root := t.TempDir()
+	inside := filepath.Join(root, "cmd", "train")
+	require.NoError(t, os.MkdirAll(inside, 0o755))
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(root, "cache"))
+	t.Chdir(inside)
 	all := candidates("")
-	assert.Contains(t, all, filepath.Join(empty, ".dawn", filepath.Base(all[len(all)-1])))
-	assert.Contains(t, all, filepath.Join(empty, "cache", "mrprism", "dawn", all[len(all)-1]))
-	assert.Equal(t, filepath.Base(all[len(all)-1]), all[len(all)-1], "the system's own search comes last")
+	system := all[len(all)-1]
+	assert.Equal(t, filepath.Base(system), system, "the system's own search comes last")
+	assert.Contains(t, all, filepath.Join(root, "cache", "mrprism", "dawn", system))
+	assert.NotContains(t, all, filepath.Join(root, ".dawn", system), "no library of a folder that is not this project's")
+	require.NoError(t, os.WriteFile(filepath.Join(root, "go.mod"), []byte("module mrprism\n"), 0o644))
+	assert.Contains(t, candidates(""), filepath.Join(root, ".dawn", system))
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"strings"
 	"sync"
 	"unsafe"
 
@@ -134,21 +135,36 @@ func candidates(named string) []string {
 	if executable, err := os.Executable(); err == nil {
 		in(filepath.Dir(executable))
 	}
-	if folder, err := os.Getwd(); err == nil {
-		for {
-			in(filepath.Join(folder, ".dawn"))
-			_, err := os.Stat(filepath.Join(folder, "go.mod"))
-			parent := filepath.Dir(folder)
-			if err == nil || parent == folder {
-				break
-			}
-			folder = parent
-		}
+	if root := moduleRoot(); root != "" {
+		in(filepath.Join(root, ".dawn"))
 	}
 	if cache, err := os.UserCacheDir(); err == nil {
 		in(filepath.Join(cache, "mrprism", "dawn"))
 	}
 	return append(paths, names[0]) // no folder: the system's own search
+}
+
+// moduleRoot is the root of this project's source where the working directory lies within it, else "". Libraries of other working
+// directories are not loaded: anyone may have put them there.
+func moduleRoot() string {
+	folder, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	for {
+		raw, err := os.ReadFile(filepath.Join(folder, "go.mod"))
+		if err == nil {
+			if strings.HasPrefix(string(raw), "module mrprism\n") {
+				return folder
+			}
+			return ""
+		}
+		parent := filepath.Dir(folder)
+		if parent == folder {
+			return ""
+		}
+		folder = parent
+	}
 }
 
 func openLibrary(path string) (*library, error) {

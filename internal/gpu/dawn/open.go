@@ -40,14 +40,13 @@ type device struct {
 
 	flight   []submission // submitted and not known to be done, oldest first
 	lastDone doneTime
-	scratch  []*step
 	guess    time.Duration // for steps that never ran
 }
 
 // Open loads Dawn and creates a device on the adapter that computes fastest, with every feature and limit the adapter has.
 // Vulkan's VK_DRIVER_FILES narrows the choice. The library is the one that o or MRPRISM_DAWN_LIB names; where neither does, it is
-// looked for beside the executable, in .dawn of the working directory and its parents up to the module's root, in mrprism/dawn of
-// the user's cache directory, and where the system keeps libraries. Without one the error is a *LibraryError; without an adapter it
+// looked for beside the executable, in .dawn of this project's source where the program runs within it, in mrprism/dawn of the user's
+// cache directory, and where the system keeps libraries. Without one the error is a *LibraryError; without an adapter it
 // is a gpu.ErrNoAdapter.
 func Open(ctx context.Context, o Options) (gpu.Device, error) {
 	l, err := loadLibrary(o.Library)
@@ -83,7 +82,7 @@ func (d *device) open(ctx context.Context, o Options) error {
 		return fmt.Errorf("requesting an adapter: %w", err)
 	}
 	if got.status != statusSuccess || got.value == 0 {
-		return fmt.Errorf("%w: %s", gpu.ErrNoAdapter, oneLine(got.message))
+		return fmt.Errorf("%w: %s%s", gpu.ErrNoAdapter, oneLine(got.message), adapterHint)
 	}
 	adapter := got.value
 	defer l.AdapterRelease(adapter)
@@ -117,6 +116,11 @@ func (d *device) open(ctx context.Context, o Options) error {
 	}
 	return d.probeFeatures()
 }
+
+// adapterHint says what Dawn computes with where it found nothing.
+var adapterHint = map[string]string{
+	"linux": " (Dawn computes with Vulkan: it needs libvulkan1 and the GPU's driver or, without a GPU, mesa-vulkan-drivers 25 or newer)",
+}[runtime.GOOS]
 
 // createInstance makes an instance whose waits may have a time limit.
 func (l *library) createInstance() handle {

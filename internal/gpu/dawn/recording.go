@@ -156,15 +156,19 @@ func (d *device) run(ctx context.Context, recordings []gpu.Recording) error {
 	if err := d.alive(); err != nil {
 		return err
 	}
-	d.scratch = d.scratch[:0]
-	for _, given := range recordings {
+	var all []*step
+	for i, given := range recordings {
 		r, ok := given.(*recording)
 		if !ok || r.d != d || r.steps == nil {
-			return invalid("a recording of another device, or a released one")
+			return invalid("recording %d is another device's, or was released", i)
 		}
-		d.scratch = append(d.scratch, r.steps...)
+		if len(recordings) == 1 {
+			all = r.steps
+		} else {
+			all = append(all, r.steps...)
+		}
 	}
-	for steps := d.scratch; len(steps) > 0; {
+	for steps := all; len(steps) > 0; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

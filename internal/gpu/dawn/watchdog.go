@@ -66,7 +66,7 @@ func (d *device) follow(steps []*step) submission {
 		return d.l.QueueOnSubmittedWorkDone(d.queue, info)
 	})
 	unregister(p.user) // the callback brings nothing
-	return submission{p, append([]*step(nil), steps...), time.Now()}
+	return submission{p, steps, time.Now()}
 }
 
 // drain waits until at most most submissions are under way.
