@@ -16,6 +16,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+import network
 import twin
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -121,7 +122,7 @@ def operators():
 
     def attention(q, k, v):  # tokens (B, N, C), 2 heads; head h holds channels h*C/2 ..
         t = lambda a: a.transpose(1, 2)[..., None]
-        return twin.attend(t(q), t(k), t(v), 2)[..., 0].transpose(1, 2)
+        return network.attend(t(q), t(k), t(v), 2)[..., 0].transpose(1, 2)
     case("attention.h2", attention, q=randn(2, 11, 8), k=randn(2, 7, 8), v=randn(2, 7, 8))
     case("gelu", lambda x: F.gelu(x), x=randn(2, 17) * 2)
     case("relu", lambda x: F.relu(x), x=randn(2, 17))
