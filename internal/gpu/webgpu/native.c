@@ -13,6 +13,23 @@ typedef void (*request_device_callback)(int status, void *device, char const *me
 typedef void (*map_callback)(int status, void *userdata);
 
 typedef struct {
+	void const *next;
+	uint32_t type;
+} chained;
+
+typedef struct {
+	chained chain;
+	uint32_t backends;
+	uint32_t flags;
+	uint32_t shader_compiler;
+	uint32_t gles_version;
+	char const *dxil_path;
+	char const *dxc_path;
+} instance_extras;
+
+enum { instance_extras_type = 0x00030006, backend_vulkan = 1 << 0, backend_metal = 1 << 2, backend_direct3d_12 = 1 << 3 };
+
+typedef struct {
 	uint32_t textures[4];
 	uint32_t bindings[10];
 	uint64_t uniform_binding_size;
@@ -26,14 +43,14 @@ typedef struct {
 typedef struct {
 	void const *next;
 	device_limits limits;
-} required_limits;
+} chained_limits;
 
 typedef struct {
 	void const *next;
 	char const *label;
 	size_t feature_count;
 	void const *features;
-	required_limits const *limits;
+	chained_limits const *limits;
 	struct {
 		void const *next;
 		char const *label;
@@ -47,6 +64,8 @@ typedef struct {
 	} uncaptured;
 } device_descriptor;
 
+extern void *wgpuCreateInstance(void const **descriptor);
+extern uint32_t wgpuAdapterGetLimits(void *adapter, chained_limits *limits);
 extern void wgpuAdapterRequestDevice(void *adapter, device_descriptor const *descriptor, request_device_callback callback, void *userdata);
 extern void wgpuBufferMapAsync(void *buffer, uint32_t mode, size_t offset, size_t size, map_callback callback, void *userdata);
 extern void const *wgpuBufferGetConstMappedRange(void *buffer, size_t offset, size_t size);
@@ -88,15 +107,30 @@ static void on_device(int status, void *device, char const *message, void *userd
 	}
 }
 
-void *native_request_device(void *adapter, uint64_t storage_binding, uint64_t buffer_size, native_errors *errors) {
-	required_limits required;
+void *native_create_instance(void) {
+	instance_extras extras;
+	void const *descriptor = &extras; // a descriptor is nothing but the address of its extras
+	memset(&extras, 0, sizeof extras);
+	extras.chain.type = instance_extras_type;
+	extras.backends = backend_vulkan | backend_metal | backend_direct3d_12;
+	return wgpuCreateInstance(&descriptor);
+}
+
+static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+void *native_request_device(void *adapter, uint64_t *storage_binding, uint64_t *buffer_size, native_errors *errors) {
+	chained_limits offered, required;
 	device_descriptor descriptor;
 	device_request request = {NULL, errors};
+	memset(&offered, 0, sizeof offered);
+	wgpuAdapterGetLimits(adapter, &offered);
+	*storage_binding = least(*storage_binding, offered.limits.storage_binding_size);
+	*buffer_size = least(*buffer_size, offered.limits.buffer_size);
 	memset(&descriptor, 0, sizeof descriptor);
 	memset(&required.limits, 0xff, sizeof required.limits); // all bits set: WebGPU's default
 	required.next = NULL;
-	required.limits.storage_binding_size = storage_binding;
-	required.limits.buffer_size = buffer_size;
+	required.limits.storage_binding_size = *storage_binding;
+	required.limits.buffer_size = *buffer_size;
 	descriptor.limits = &required;
 	descriptor.lost = on_lost;
 	descriptor.lost_userdata = errors;

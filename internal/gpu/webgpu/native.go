@@ -67,7 +67,12 @@ func Open(ctx context.Context) (gpu.Device, error) {
 		return nil, err
 	}
 	wgpu.SetLogLevel(wgpu.LogLevelOff) // what it would log comes back as errors
-	instance := wgpu.CreateInstance(&wgpu.InstanceDescriptor{Backends: wgpu.InstanceBackendPrimary})
+	ref := C.native_create_instance()
+	if ref == nil {
+		return nil, fmt.Errorf("%w: wgpu-native did not start", gpu.ErrNoAdapter)
+	}
+	instance := new(wgpu.Instance)
+	*(*unsafe.Pointer)(unsafe.Pointer(instance)) = ref
 	adapter, err := instance.RequestAdapter(&wgpu.RequestAdapterOptions{PowerPreference: wgpu.PowerPreferenceHighPerformance})
 	if err != nil {
 		instance.Release()
@@ -80,10 +85,9 @@ func Open(ctx context.Context) (gpu.Device, error) {
 		modules: map[string]*wgpu.ShaderModule{}, layouts: map[string]layout{}, pipelines: map[*gpu.Program]*pipeline{},
 		buffers: map[*buffer]bool{}, recordings: map[*recording]bool{},
 	}
-	offered, about := adapter.GetLimits().Limits, adapter.GetInfo()
-	storage := min(offered.MaxStorageBufferBindingSize, maxBinding)
-	size := min(offered.MaxBufferSize, maxBinding)
-	ref := C.native_request_device(reference(adapter), C.uint64_t(storage), C.uint64_t(size), d.errors)
+	about := adapter.GetInfo()
+	storage, size := C.uint64_t(maxBinding), C.uint64_t(maxBinding)
+	ref = C.native_request_device(reference(adapter), &storage, &size, d.errors)
 	if ref == nil {
 		err := d.failed("the device of " + about.DriverDescription)
 		C.free(unsafe.Pointer(d.errors))
@@ -94,7 +98,7 @@ func Open(ctx context.Context) (gpu.Device, error) {
 	*(*unsafe.Pointer)(unsafe.Pointer(d.device)) = ref
 	d.queue = d.device.GetQueue()
 	limits := gpu.DefaultLimits()
-	limits.StorageBinding, limits.BufferSize = storage, size
+	limits.StorageBinding, limits.BufferSize = uint64(storage), uint64(size)
 	d.info = gpu.Info{
 		Backend: "wgpu", Adapter: about.DriverDescription, Driver: about.BackendType.String(), // Name is a number here
 		Kind: kind(about.AdapterType), Limits: limits,
@@ -116,6 +120,7 @@ func kind(t wgpu.AdapterType) gpu.Kind {
 
 // The C objects inside the library's Go values, which hold nothing but one reference each; a buffer's comes after its device's.
 var (
+	_ [0]struct{} = [unsafe.Sizeof(wgpu.Instance{}) - unsafe.Sizeof(uintptr(0))]struct{}{}
 	_ [0]struct{} = [unsafe.Sizeof(wgpu.Adapter{}) - unsafe.Sizeof(uintptr(0))]struct{}{}
 	_ [0]struct{} = [unsafe.Sizeof(wgpu.Device{}) - unsafe.Sizeof(uintptr(0))]struct{}{}
 	_ [0]struct{} = [unsafe.Sizeof(wgpu.Buffer{}) - 2*unsafe.Sizeof(uintptr(0))]struct{}{}

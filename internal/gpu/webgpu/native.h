@@ -1,5 +1,5 @@
-// What this package asks of wgpu-native besides the Go bindings: a device whose errors and loss are recorded instead of aborting
-// the process, and mapping whose callback keeps no address of a Go variable. C calls no Go here.
+// What this package asks of wgpu-native besides the Go bindings: structures without uninitialised fields, a device whose errors and
+// loss are recorded instead of aborting the process, and mapping whose callback keeps no address of a Go variable. C calls no Go here.
 
 #ifndef MRPRISM_NATIVE_H
 #define MRPRISM_NATIVE_H
@@ -20,9 +20,13 @@ typedef struct {
 	char lost_message[1024];
 } native_errors;
 
-// native_request_device makes a device with WebGPU's default limits, save that a binding may have storage_binding bytes and a
-// buffer buffer_size. It gives NULL, with a message in errors, when refused.
-void *native_request_device(void *adapter, uint64_t storage_binding, uint64_t buffer_size, native_errors *errors);
+// native_create_instance gives an instance of Vulkan, Metal and Direct3D 12, or NULL.
+void *native_create_instance(void);
+
+// native_request_device makes a device with WebGPU's default limits, save that bindings and buffers may be as
+// large as the adapter allows, but not beyond *storage_binding and *buffer_size bytes, which become what was granted. It gives NULL,
+// with a message in errors, when refused.
+void *native_request_device(void *adapter, uint64_t *storage_binding, uint64_t *buffer_size, native_errors *errors);
 
 // native_map waits until bytes [0, size) of the buffer are readable and gives their address, or NULL.
 void const *native_map(void *device, void *buffer, size_t size, native_errors *errors);
