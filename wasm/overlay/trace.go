@@ -1,5 +1,5 @@
-// Package contour traces where a map crosses a level: the likely contours that the page draws.
-package contour
+// Package overlay turns probability maps into what the stage draws over the photograph: contour lines and small maps of bytes.
+package overlay
 
 import "math"
 
@@ -15,7 +15,7 @@ type Lines struct {
 // Source: marching squares (Lorensen and Cline 1987 in two dimensions); saddles join by the mean of the four corners.
 func Trace(values []float32, width, height int, level, tolerance float32) Lines {
 	if len(values) < width*height {
-		panic("contour: fewer values than pixels")
+		panic("overlay: fewer values than pixels")
 	}
 	t := tracer{values: values, width: width, height: height, level: level, next: map[int]int{}}
 	t.link()

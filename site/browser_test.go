@@ -1,0 +1,233 @@
+package site
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// deadline bounds one page test: SwiftShader on a busy machine is slow.
+const deadline = 4 * time.Minute
+
+// missing skips a test for want of something; with CI=true that is a failure.
+func missing(t *testing.T, what string) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatal(what)
+	}
+	t.Skip(what)
+}
+
+// built returns the site as `make site` made it, with some files replaced.
+func built(t *testing.T, replaced map[string][]byte) fs.FS {
+	t.Helper()
+	tree, err := Built()
+	if err != nil {
+		missing(t, "the site is not built: "+err.Error())
+	}
+	copied := fstest.MapFS{}
+	require.NoError(t, fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(tree, name)
+		if _, ok := replaced[strings.TrimSuffix(strings.TrimSuffix(name, ".br"), ".gz")]; !ok {
+			copied[name] = &fstest.MapFile{Data: content}
+		}
+		return err
+	}))
+	for name, content := range replaced {
+		copied[name] = &fstest.MapFile{Data: content}
+	}
+	return copied
+}
+
+// server is the site at an address of its own, for one test.
+type server struct {
+	URL      string
+	http     *http.Server
+	mu       sync.Mutex
+	requests []string
+}
+
+func serve(t *testing.T, tree fs.FS, weights map[string][]byte) *server {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	handler, err := Handler(tree, weights, Hosts(listener.Addr()))
+	require.NoError(t, err)
+	s := &server{URL: "http://" + listener.Addr().String() + "/"}
+	s.http = &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		s.requests = append(s.requests, r.Method+" "+r.URL.String())
+		s.mu.Unlock()
+		handler.ServeHTTP(w, r)
+	})}
+	go s.http.Serve(listener)
+	t.Cleanup(func() { s.http.Close() })
+	return s
+}
+
+// mock is the site with a worker that computes nothing; change edits its text.
+func mock(t *testing.T, change func(string) string) *server {
+	t.Helper()
+	text, err := os.ReadFile("testdata/mock_worker.js")
+	require.NoError(t, err)
+	if change != nil {
+		text = []byte(change(string(text)))
+	}
+	return serve(t, built(t, map[string][]byte{"worker.js": text, "sw.js": []byte("// none in this test")}), nil)
+}
+
+// page is one tab in a browser of its own, and everything it complained about or asked for.
+type page struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu       sync.Mutex
+	problems []string // console errors, exceptions, policy violations
+	outside  []string // addresses that are not the site's
+}
+
+// flags are what WebGPU in a headless Chromium without a GPU needs, and silence.
+func flags(extra ...chromedp.ExecAllocatorOption) []chromedp.ExecAllocatorOption {
+	options := append([]chromedp.ExecAllocatorOption{}, chromedp.DefaultExecAllocatorOptions[:]...)
+	options = append(options, chromedp.NoSandbox, chromedp.Flag("enable-unsafe-webgpu", true), chromedp.Flag("use-webgpu-adapter", "swiftshader"),
+		chromedp.Flag("enable-features", "Vulkan"), chromedp.Flag("enable-unsafe-swiftshader", true), chromedp.Flag("disable-quic", true),
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-gpu", false), chromedp.WSURLReadTimeout(time.Minute))
+	return append(options, extra...)
+}
+
+// open starts a fresh Chromium of the given size and loads the address.
+func open(t *testing.T, s *server, width, height int, extra ...chromedp.ExecAllocatorOption) *page {
+	t.Helper()
+	if _, err := exec.LookPath("chromium"); err != nil {
+		missing(t, "Chromium is not installed (Debian: apt-get install chromium)")
+	}
+	options := append(flags(extra...), chromedp.ExecPath("chromium"), chromedp.WindowSize(width, height))
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, cancel := chromedp.NewContext(allocator)
+	ctx, expire := context.WithTimeout(ctx, deadline)
+	p := &page{t: t, ctx: ctx}
+	t.Cleanup(func() { expire(); cancel(); stop() })
+	chromedp.ListenTarget(ctx, func(event any) { p.heard(s, event) })
+	p.run(network.Enable(), log.Enable(), runtime.Enable(), chromedp.EmulateViewport(int64(width), int64(height)), chromedp.Navigate(s.URL))
+	p.until(`document.readyState === "complete"`)
+	return p
+}
+
+func (p *page) heard(s *server, event any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e := event.(type) {
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.APITypeError || e.Type == runtime.APITypeWarning || e.Type == runtime.APITypeAssert {
+			text := ""
+			for _, a := range e.Args {
+				text += " " + string(a.Value) + a.Description
+			}
+			p.problems = append(p.problems, "console:"+text)
+		}
+	case *runtime.EventExceptionThrown:
+		p.problems = append(p.problems, "exception: "+e.ExceptionDetails.Error())
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.LevelError || e.Entry.Level == log.LevelWarning {
+			p.problems = append(p.problems, fmt.Sprintf("log: %s %s", e.Entry.Text, e.Entry.URL))
+		}
+	case *network.EventRequestWillBeSent:
+		if u := e.Request.URL; !strings.HasPrefix(u, s.URL) && !strings.HasPrefix(u, "blob:"+s.URL) && !strings.HasPrefix(u, "data:") {
+			p.outside = append(p.outside, u)
+		}
+	}
+}
+
+func (p *page) run(actions ...chromedp.Action) {
+	p.t.Helper()
+	require.NoError(p.t, chromedp.Run(p.ctx, actions...))
+}
+
+// get evaluates an expression, awaiting promises.
+func get[T any](p *page, expression string) T {
+	p.t.Helper()
+	var out T
+	p.run(chromedp.Evaluate(expression, &out, func(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }))
+	return out
+}
+
+// do evaluates an expression for its effect.
+func (p *page) do(expression string) {
+	p.t.Helper()
+	p.run(chromedp.Evaluate(expression, nil, func(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }))
+}
+
+// until waits for a condition, and says what the page showed where it does not come.
+func (p *page) until(condition string) {
+	p.t.Helper()
+	for {
+		var ok bool
+		if err := chromedp.Run(p.ctx, chromedp.Evaluate("Boolean("+condition+")", &ok)); err != nil {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.t.Fatalf("waiting for %s: %v; problems: %q", condition, err, p.problems)
+		}
+		if ok {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// ready waits for the worker and the viewer.
+func (p *page) ready() {
+	p.t.Helper()
+	p.until(`!document.getElementById("model").disabled && globalThis.mrprismViewer`)
+}
+
+// drop drops a file on the page.
+func (p *page) drop(name string, content []byte) {
+	p.t.Helper()
+	var list bytes.Buffer
+	for i, b := range content {
+		if i > 0 {
+			list.WriteByte(',')
+		}
+		fmt.Fprint(&list, b)
+	}
+	p.do(fmt.Sprintf(`(() => {
+		const data = new DataTransfer();
+		data.items.add(new File([Uint8Array.of(%s)], %q));
+		document.getElementById("stage").dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+	})()`, list.String(), name))
+}
+
+func (p *page) shot(path string) {
+	p.t.Helper()
+	var png []byte
+	p.run(chromedp.CaptureScreenshot(&png))
+	require.NoError(p.t, os.WriteFile(path, png, 0o644))
+}
+
+// clean asserts that the page complained of nothing and asked no one but its own server.
+func (p *page) clean() {
+	p.t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	require.Empty(p.t, p.problems)
+	require.Empty(p.t, p.outside, "addresses outside the site")
+}

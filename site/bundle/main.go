@@ -1,0 +1,211 @@
+// Command bundle builds site/dist from the page's sources and the WebAssembly programs beside them: it copies the files, writes the
+// policy into index.html, fills the service worker's list and version, and compresses. With -size it prints what a first visit
+// downloads and fails above the limits. Run through site.mk, in the repository root.
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/andybalholm/brotli"
+
+	"mrprism/site"
+	"mrprism/weights"
+)
+
+// Limits on what a first visit downloads, bytes after brotli; weights do not compress.
+const (
+	programLimit = 4_000_000
+	weightsLimit = 7_000_000 // each model
+)
+
+// sources are the page's own files in site/. gpu.js belongs to internal/gpu/webgpu.
+var sources = []string{
+	"index.html", "style.css", "page.js", "stage.js", "canvas2d.js", "segmenter.js", "display.js", "colours.js", "measurements.js", "exports.js",
+	"worker.js", "gpu.js", "sw.js",
+	"manifest.webmanifest", "icon.svg",
+}
+
+// built are made in site/dist before this command runs.
+var built = []string{"viewer.wasm", "segmenter.wasm", "sample.jpg"}
+
+func main() {
+	size := flag.Bool("size", false, "print the download sizes and fail above the limits")
+	quality := flag.Int("quality", 9, "brotli quality, 0 to 11; 11 is 13 % smaller and takes a minute")
+	flag.Parse()
+	err := bundle("site", filepath.Join("site", "dist"), *quality)
+	if err == nil && *size {
+		err = checkSize(filepath.Join("site", "dist"), os.Stdout)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bundle:", err)
+		os.Exit(1)
+	}
+}
+
+func bundle(from, to string, quality int) error {
+	files := map[string][]byte{}
+	for _, name := range sources {
+		content, err := os.ReadFile(filepath.Join(from, name))
+		if err != nil {
+			return err
+		}
+		files[name] = content
+	}
+	runtimeScript, err := os.ReadFile(filepath.Join(runtime.GOROOT(), "lib", "wasm", "wasm_exec.js"))
+	if err != nil {
+		return fmt.Errorf("Go's wasm_exec.js: %w", err)
+	}
+	files["wasm_exec.js"] = runtimeScript
+	// frame-ancestors has no meaning in a meta element; the handler sends it.
+	policy := strings.Replace(site.Policy, "frame-ancestors 'none'; ", "", 1)
+	files["index.html"] = bytes.ReplaceAll(files["index.html"], []byte("{{policy}}"), []byte(policy))
+	for _, name := range built {
+		content, err := os.ReadFile(filepath.Join(to, name))
+		if err != nil {
+			return fmt.Errorf("%w: run `make site`", err)
+		}
+		files[name] = content
+	}
+	if files["sw.js"], err = serviceWorker(files); err != nil {
+		return err
+	}
+	for name, content := range files {
+		if err := write(filepath.Join(to, name), content, quality); err != nil {
+			return err
+		}
+	}
+	return removeOthers(to, files)
+}
+
+// serviceWorker fills in what the worker keeps: every file and the models with their SHA-256, and the version, a hash over them.
+func serviceWorker(files map[string][]byte) ([]byte, error) {
+	sums := map[string]string{}
+	for name, content := range files {
+		if name != "sw.js" {
+			sum := sha256.Sum256(content)
+			sums[name] = hex.EncodeToString(sum[:])
+		}
+	}
+	models := map[string]string{}
+	for _, entry := range weights.Shipped().Models {
+		models["weights/"+entry.File] = entry.SHA256
+	}
+	list, err := json.MarshalIndent(sums, "", "  ") // keys are sorted
+	if err != nil {
+		return nil, err
+	}
+	modelList, err := json.MarshalIndent(models, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	text := strings.NewReplacer("/*FILES*/{}", string(list), "/*MODELS*/{}", string(modelList)).Replace(string(files["sw.js"]))
+	version := sha256.Sum256([]byte(text))
+	return []byte(strings.ReplaceAll(text, "/*VERSION*/", hex.EncodeToString(version[:8]))), nil
+}
+
+// write stores a file and, where it shrinks, its compressed forms; those are kept while the content stays the same.
+func write(path string, content []byte, quality int) error {
+	compressible := !slices.Contains([]string{".png", ".jpg"}, filepath.Ext(path))
+	stamp := path + ".br"
+	old, err := os.ReadFile(path)
+	if err == nil && bytes.Equal(old, content) && (!compressible || newer(stamp, path)) {
+		return nil
+	}
+	if err := os.WriteFile(path, content, 0o644); err != nil {
+		return err
+	}
+	if !compressible {
+		return nil
+	}
+	var gz, br bytes.Buffer
+	g, _ := gzip.NewWriterLevel(&gz, gzip.BestCompression)
+	b := brotli.NewWriterOptions(&br, brotli.WriterOptions{Quality: quality, LGWin: 24})
+	for _, w := range []io.WriteCloser{g, b} {
+		if _, err := w.Write(content); err != nil {
+			return err
+		}
+		if err := w.Close(); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(path+".gz", gz.Bytes(), 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(stamp, br.Bytes(), 0o644)
+}
+
+// newer reports whether a was written no earlier than b.
+func newer(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && !x.ModTime().Before(y.ModTime())
+}
+
+// removeOthers deletes what an earlier build left behind.
+func removeOthers(folder string, files map[string][]byte) error {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		base := strings.TrimSuffix(strings.TrimSuffix(entry.Name(), ".br"), ".gz")
+		if _, ok := files[base]; ok || strings.HasPrefix(entry.Name(), ".") {
+			continue
+		}
+		if err := os.Remove(filepath.Join(folder, entry.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkSize prints sizes as downloaded.
+func checkSize(folder string, out io.Writer) error {
+	total, programs := 0, 0
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		name := entry.Name()
+		if strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".br") || strings.HasSuffix(name, ".gz") {
+			continue
+		}
+		path := filepath.Join(folder, name)
+		if _, err := os.Stat(path + ".br"); err == nil {
+			path += ".br"
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		total += int(info.Size())
+		if strings.HasSuffix(name, ".wasm") {
+			programs += int(info.Size())
+		}
+		fmt.Fprintf(out, "%10d  %s\n", info.Size(), name)
+	}
+	fmt.Fprintf(out, "%10d  in all; programs %d of at most %d\n", total, programs, programLimit)
+	if programs > programLimit {
+		return fmt.Errorf("viewer and segmenter are %d bytes after brotli, at most %d are allowed", programs, programLimit)
+	}
+	for _, entry := range weights.Shipped().Models {
+		fmt.Fprintf(out, "%10d  weights/%s of at most %d\n", entry.Bytes, entry.File, weightsLimit)
+		if entry.Bytes > weightsLimit {
+			return fmt.Errorf("%s is %d bytes, at most %d are allowed", entry.File, entry.Bytes, weightsLimit)
+		}
+	}
+	return nil
+}

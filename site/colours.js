@@ -1,0 +1,44 @@
+// Colours of structures, raters and maps, chosen to show on a fundus (orange), on grey images, and to people who confuse red and green.
+export const STRUCTURES = [[63, 208, 255], [190, 245, 92], [255, 138, 216], [255, 214, 92], [170, 160, 255], [120, 240, 200]];
+export const RATERS = [[86, 180, 233], [230, 159, 0], [0, 190, 140], [240, 228, 66], [224, 130, 180], [240, 110, 50], [170, 150, 255]];
+export const css = (rgb) => `rgb(${rgb.join(" ")})`;
+export const structure = (i) => STRUCTURES[i % STRUCTURES.length];
+export const rater = (i) => RATERS[i % RATERS.length];
+
+// Stops of the two ramps, from 0 to 1: [r, g, b, alpha 0…1]. Low values are clear, so that the photograph shows.
+const RAMPS = {
+  heat: [[20, 28, 110, 0], [48, 60, 180, 0.35], [40, 150, 190, 0.75], [120, 210, 130, 0.95], [250, 230, 90, 1]],
+  disagreement: [[60, 10, 90, 0], [140, 30, 150, 0.55], [230, 60, 130, 0.9], [255, 140, 100, 1], [255, 235, 190, 1]],
+};
+
+// table is a ramp in 256 premultiplied colours, 4 bytes each.
+const tables = {};
+function table(name) {
+  if (tables[name]) return tables[name];
+  const stops = RAMPS[name], out = new Uint8Array(1024);
+  for (let v = 0; v < 256; v++) {
+    const at = v / 255 * (stops.length - 1), i = Math.min(stops.length - 2, Math.floor(at)), f = at - i;
+    const [r, g, b, a] = stops[i].map((x, k) => x + (stops[i + 1][k] - x) * f);
+    out.set([r * a, g * a, b * a, 255 * a].map(Math.round), 4 * v);
+  }
+  return (tables[name] = out);
+}
+
+// paint colours a map of bytes by a ramp: premultiplied RGBA. gain stretches the map's range.
+export function paint(values, ramp, gain = 1) {
+  const colours = new Uint32Array(table(ramp).buffer), out = new Uint32Array(values.length);
+  for (let i = 0; i < values.length; i++) out[i] = colours[Math.min(255, Math.round(values[i] * gain))];
+  return new Uint8Array(out.buffer);
+}
+
+// bar draws a ramp into a canvas of the legend.
+export function bar(canvas, ramp) {
+  Object.assign(canvas, { width: 256, height: 1 });
+  const colours = table(ramp), picture = new ImageData(256, 1);
+  for (let v = 0; v < 256; v++) {
+    const a = colours[4 * v + 3] / 255; // over a mid grey, as over a photograph
+    for (let c = 0; c < 3; c++) picture.data[4 * v + c] = colours[4 * v + c] + 70 * (1 - a);
+    picture.data[4 * v + 3] = 255;
+  }
+  canvas.getContext("2d").putImageData(picture, 0, 0);
+}

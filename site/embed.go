@@ -1,0 +1,34 @@
+// Package site is the page: its files as built into site/dist by `make site`, and the handler that serves them on this machine.
+package site
+
+import (
+	"embed"
+	"errors"
+	"io/fs"
+)
+
+//go:embed all:dist
+var dist embed.FS
+
+// ErrNotBuilt says that this program was compiled before the site was.
+var ErrNotBuilt = errors.New("the site is not built into this program: run `make site`, then build again (`make run` does both)")
+
+// Policy is the content security policy every response carries; site/bundle also writes it into index.html for other hosts. It
+// admits our own files and WebAssembly, and worker URLs only through the one policy that page.js creates.
+const Policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; img-src 'self' blob: data:; " +
+	"style-src 'self'; worker-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
+	"require-trusted-types-for 'script'; trusted-types mrprism"
+
+// Built returns the built site, or ErrNotBuilt.
+func Built() (fs.FS, error) {
+	sub, err := fs.Sub(dist, "dist")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"index.html", "viewer.wasm", "segmenter.wasm", "sw.js"} {
+		if _, err := fs.Stat(sub, name); err != nil {
+			return nil, ErrNotBuilt
+		}
+	}
+	return sub, nil
+}

@@ -1,0 +1,53 @@
+// Saving: masks and probability maps as PNG at the photograph's own size, pixels only; measurements as JSON and CSV.
+import { table } from "./measurements.js";
+
+const $ = (id) => document.getElementById(id);
+const title = (name) => name.charAt(0).toUpperCase() + name.slice(1);
+export const stem = (name) => name.replace(/\.[^.]*$/, "").replace(/[^\p{L}\p{N}._-]+/gu, "_") || "image";
+
+function download(name, type, content) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([content], { type }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+}
+
+// csv quotes what needs it, and defuses what a spreadsheet would run as a formula.
+export const csv = (rows) => rows.map((row) => row.map((value) => {
+  let text = String(value);
+  if (typeof value === "string" && /^[=+\-@\t]/.test(text)) text = "'" + text;
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}).join(",")).join("\r\n") + "\r\n";
+
+export function offerSaves(result, name, segmenter, fail) {
+  const base = stem(name);
+  const save = (what, c) => async (event) => {
+    const button = event.currentTarget;
+    button.disabled = true;
+    try {
+      const { bytes } = await segmenter.png(result, what, "probability", { class: c });
+      download(`${base}_${result.classes[c]}${what === "mask" ? "_mask" : ""}.png`, "image/png", bytes);
+    } catch (error) { fail(error); } finally { button.disabled = false; }
+  };
+  $("save-masks").replaceChildren(...result.classes.map((cls, c) => {
+    const row = document.createElement("div"), label = document.createElement("span");
+    row.className = "row";
+    label.className = "name";
+    label.textContent = title(cls);
+    const buttons = [["mask", "Mask PNG"], ["probability", "Probability PNG"]].map(([what, text]) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = text;
+      button.setAttribute("aria-label", `${text} of ${cls}`);
+      button.onclick = save(what, c);
+      return button;
+    });
+    row.append(label, ...buttons);
+    return row;
+  }));
+  const { width, height, model, classes, raters, labels, roi, recurrences, measurements, timings, adapter } = result;
+  const record = { image: name, width, height, model, classes, raters, labels, region: roi, recurrences, measurements, device: adapter, times_ms: timings };
+  $("save-json").onclick = () => download(`${base}.json`, "application/json", JSON.stringify(record, null, 2) + "\n");
+  $("save-csv").onclick = () => download(`${base}.csv`, "text/csv", "\ufeff" + csv(table(name, result)));
+}

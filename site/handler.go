@@ -1,0 +1,180 @@
+package site
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// types are the MIME types of everything the site contains; a file of another kind is refused when the handler is made.
+var types = map[string]string{
+	".html":        "text/html; charset=utf-8",
+	".css":         "text/css; charset=utf-8",
+	".js":          "text/javascript; charset=utf-8",
+	".json":        "application/json",
+	".webmanifest": "application/manifest+json",
+	".wasm":        "application/wasm",
+	".svg":         "image/svg+xml",
+	".png":         "image/png",
+	".jpg":         "image/jpeg",
+	".txt":         "text/plain; charset=utf-8",
+	".md":          "text/plain; charset=utf-8",
+	".safetensors": "application/octet-stream",
+}
+
+// file is one address: its bytes as they are and, where they were built, compressed.
+type file struct {
+	mime      string
+	tag       string // of the uncompressed bytes
+	encodings map[string][]byte
+}
+
+type handler struct {
+	files map[string]*file
+	hosts map[string]bool
+}
+
+// Handler serves exactly the files of site under / and those of weights, by name, under /weights/, to requests whose Host is one
+// of hosts. Files NAME.br and NAME.gz are the compressed forms of NAME. Nothing is listed, nothing is read from disk later.
+func Handler(site fs.FS, weights map[string][]byte, hosts []string) (http.Handler, error) {
+	h := &handler{files: map[string]*file{}, hosts: map[string]bool{}}
+	for _, host := range hosts {
+		h.hosts[strings.ToLower(host)] = true
+	}
+	err := fs.WalkDir(site, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || strings.HasPrefix(path.Base(name), ".") {
+			return err
+		}
+		content, err := fs.ReadFile(site, name)
+		if err != nil {
+			return err
+		}
+		return h.add("/"+name, content)
+	})
+	if err != nil {
+		return nil, err
+	}
+	for name, content := range weights {
+		if err := h.add("/weights/"+name, content); err != nil {
+			return nil, err
+		}
+	}
+	if h.files["/"] = h.files["/index.html"]; h.files["/"] == nil {
+		return nil, ErrNotBuilt
+	}
+	return h, nil
+}
+
+func (h *handler) add(address string, content []byte) error {
+	base, encoding := address, "identity"
+	switch path.Ext(address) {
+	case ".br":
+		base, encoding = strings.TrimSuffix(address, ".br"), "br"
+	case ".gz":
+		base, encoding = strings.TrimSuffix(address, ".gz"), "gzip"
+	}
+	mime, ok := types[path.Ext(base)]
+	if !ok {
+		return fmt.Errorf("site: no MIME type is known for %s", base)
+	}
+	f := h.files[base]
+	if f == nil {
+		f = &file{mime: mime, encodings: map[string][]byte{}}
+		h.files[base] = f
+	}
+	f.encodings[encoding] = content
+	if encoding == "identity" {
+		sum := sha256.Sum256(content)
+		f.tag = hex.EncodeToString(sum[:12])
+	}
+	return nil
+}
+
+// ServeHTTP answers GET and HEAD for known addresses only.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	header := w.Header()
+	header.Set("Content-Security-Policy", Policy)
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	header.Set("Cross-Origin-Embedder-Policy", "require-corp")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	header.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=(), usb=(), payment=()")
+	if !h.hosts[strings.ToLower(r.Host)] {
+		// Another name that resolves here (DNS rebinding) must not reach the site.
+		http.Error(w, "This address is not served here.", http.StatusMisdirectedRequest)
+		return
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		header.Set("Allow", "GET, HEAD")
+		http.Error(w, "Only GET is allowed.", http.StatusMethodNotAllowed)
+		return
+	}
+	f := h.files[r.URL.Path]
+	if f == nil || f.encodings["identity"] == nil {
+		http.Error(w, "Not found.", http.StatusNotFound)
+		return
+	}
+	encoding := chooseEncoding(r.Header.Get("Accept-Encoding"), f)
+	content := f.encodings[encoding]
+	tag := `"` + f.tag + "-" + encoding + `"`
+	header.Set("Content-Type", f.mime)
+	header.Set("Vary", "Accept-Encoding")
+	header.Set("ETag", tag)
+	header.Set("Cache-Control", "no-cache") // kept, but asked about each time: the page is always one version
+	if strings.Contains(r.Header.Get("If-None-Match"), tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	if encoding != "identity" {
+		header.Set("Content-Encoding", encoding)
+	}
+	header.Set("Content-Length", strconv.Itoa(len(content)))
+	if r.Method == http.MethodGet {
+		w.Write(content)
+	}
+}
+
+// chooseEncoding takes brotli before gzip where the client accepts it (no q=0) and it was built.
+func chooseEncoding(accept string, f *file) string {
+	accepted := map[string]bool{}
+	for _, part := range strings.Split(accept, ",") {
+		name, quality, _ := strings.Cut(strings.TrimSpace(part), ";")
+		q := strings.TrimPrefix(strings.TrimSpace(quality), "q=")
+		value, err := strconv.ParseFloat(q, 64)
+		accepted[strings.ToLower(strings.TrimSpace(name))] = quality == "" || err != nil || value > 0
+	}
+	for _, name := range []string{"br", "gzip"} {
+		if accepted[name] && f.encodings[name] != nil {
+			return name
+		}
+	}
+	return "identity"
+}
+
+// Hosts lists the Host headers under which a listener at address is rightly reached: its own, and for a loopback address the
+// usual names of this machine.
+func Hosts(address net.Addr) []string {
+	host, port, err := net.SplitHostPort(address.String())
+	if err != nil {
+		return []string{address.String()}
+	}
+	names := []string{host}
+	if ip := net.ParseIP(host); ip != nil && (ip.IsLoopback() || ip.IsUnspecified()) {
+		names = append(names, "127.0.0.1", "localhost", "::1")
+	}
+	var hosts []string
+	for _, name := range names {
+		hosts = append(hosts, net.JoinHostPort(name, port))
+		if port == "80" {
+			hosts = append(hosts, name)
+		}
+	}
+	return hosts
+}

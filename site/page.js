@@ -1,0 +1,278 @@
+// The page: controls → segmenter → result → stage and measurements, one way. Nothing here computes or draws pixels.
+import { Stage } from "./stage.js";
+import { Segmenter, SegmentError, publish, scriptURL } from "./segmenter.js";
+import { Display } from "./display.js";
+import { showMeasurements, sentence } from "./measurements.js";
+import { offerSaves } from "./exports.js";
+
+const $ = (id) => document.getElementById(id);
+const LARGEST_FILE = 256 * 2 ** 20; // bytes; wasm/segmenter refuses larger pictures by their header
+
+const stage = new Stage($("stage"));
+const segmenter = new Segmenter();
+publish(segmenter);
+const display = new Display(stage, segmenter, fail);
+
+// What the page is about. picture: the file; job: the running segmentation; result: the last one, of this picture.
+const state = { picture: null, roi: "auto", weights: null, result: null, job: null };
+
+const say = (text) => { $("status").textContent = text; };
+
+// fail shows an error and what to do next; the page stays usable.
+function fail(error) {
+  if (error?.code === "cancelled") return say("Cancelled.");
+  const known = error instanceof SegmentError;
+  if (!known) console.error(error);
+  banner(known ? error.message : "Something in the page went wrong: " + error, known ? error.next : "Try again; if it stays, reload the page.");
+}
+function banner(message, next, note = false) {
+  $("banner-message").textContent = message;
+  $("banner-next").textContent = next ?? "";
+  $("banner").classList.toggle("note", note);
+  $("banner").hidden = false;
+}
+$("banner-close").onclick = () => { $("banner").hidden = true; $("stage").focus(); };
+
+// ---- opening ----
+
+$("file").onchange = () => { const [file] = $("file").files; $("file").value = ""; if (file) open(file, file.name); };
+for (const button of document.querySelectorAll("[data-action=open]")) button.onclick = () => $("file").click();
+for (const button of document.querySelectorAll("[data-action=sample]")) button.onclick = async () => {
+  try {
+    const response = await fetch("sample.jpg");
+    if (!response.ok) throw new Error();
+    await open(await response.blob(), "sample.jpg");
+  } catch { fail(new SegmentError({ code: "image", message: "The sample could not be loaded.", next: "Is the program `serve` still running? Reload the page." })); }
+};
+
+let drags = 0;
+const files = (event) => event.dataTransfer?.types.includes("Files");
+addEventListener("dragenter", (event) => { if (files(event)) { event.preventDefault(); drags++; $("drop").hidden = false; } });
+addEventListener("dragleave", (event) => { if (files(event) && --drags <= 0) { drags = 0; $("drop").hidden = true; } });
+addEventListener("dragover", (event) => { if (files(event)) event.preventDefault(); });
+addEventListener("drop", (event) => {
+  if (!files(event)) return;
+  event.preventDefault();
+  drags = 0;
+  $("drop").hidden = true;
+  const list = event.dataTransfer.files;
+  if (list.length > 1) banner(`${list.length} files were dropped; ${list[0].name} is opened.`, "One image is shown at a time.", true);
+  if (list.length > 0) open(list[0], list[0].name, list.length > 1);
+});
+addEventListener("paste", (event) => {
+  const [file] = event.clipboardData?.files ?? [];
+  if (file) open(file, file.name || "pasted image");
+});
+
+async function open(blob, name, keepBanner = false) {
+  if (!keepBanner) $("banner").hidden = true;
+  if (blob.size > LARGEST_FILE) {
+    return fail(new SegmentError({ code: "image", message: `${name} is too large: ${Math.round(blob.size / 2 ** 20)} MB.`, next: "Save it as a JPEG or in a smaller size." }));
+  }
+  await run({ picture: segmenter.picture(blob, name), roi: "auto" });
+}
+
+// ---- computing ----
+
+const STAGES = {
+  download: () => "Downloading the model",
+  decode: () => "Reading the image",
+  device: () => "Starting the graphics processor",
+  compile: () => "Preparing the network",
+  search: () => `Looking for the ${state.anchor || "structure"}`,
+  segment: (done) => `Segmenting, Rec${done}`,
+};
+
+// run segments with what changes (picture, roi, weights) and shows the result. The old result stays until the new one is there, and
+// a failure leaves everything as it was.
+async function run(changes) {
+  if (state.job) { state.job.stale = true; segmenter.cancel(); }
+  const job = (state.job = { ...changes, stale: false });
+  const picture = changes.picture ?? state.picture, fresh = picture !== state.picture;
+  const roi = changes.roi ?? state.roi, weights = changes.weights !== undefined ? changes.weights : fresh ? null : state.weights;
+  let stageNow = "";
+  progress("Waiting for the program", 0, 0);
+  try {
+    const { models } = await segmenter.ready;
+    const model = models.find(({ name }) => name === $("model").value);
+    if (!model) throw new SegmentError({ code: "weights", message: "This site has no models.", next: "Rebuild it with weights in weights/shipped." });
+    state.anchor = model.anchor;
+    const result = await segmenter.segment(picture, { model: model.name, recurrences: 3, roi, raterWeights: weights }, {
+      progress({ stage: name, done, total }) {
+        if (job.stale) return;
+        const text = STAGES[name]?.(done) ?? name;
+        const mega = (bytes) => (bytes / 1e6).toFixed(1);
+        const figure = name === "download" && done ? (total ? `${mega(done)} of ${mega(total)} MB` : `${mega(done)} MB`) : "";
+        progress(text, done, total, figure);
+        if (text !== stageNow) say((stageNow = text));
+      },
+      image: fresh ? (image) => { if (!job.stale) adopt(picture, image); } : undefined,
+    });
+    if (job.stale) return;
+    Object.assign(state, { roi, weights, result });
+    show(result);
+  } catch (error) {
+    if (!job.stale) {
+      fail(error);
+      if (fresh && state.picture === picture && error.code !== "region") showNothing();
+      if (error.code === "region") beginPlacing();
+    }
+  } finally {
+    if (state.job === job) { state.job = null; $("progress").hidden = true; }
+  }
+}
+
+function progress(text, done, total, figure = "") {
+  $("progress").hidden = false;
+  $("progress-text").textContent = text + "…";
+  $("progress-figure").textContent = figure;
+  const bar = $("progress-bar");
+  if (total > 0) { bar.max = total; bar.value = done; } else bar.removeAttribute("value");
+}
+$("cancel").onclick = () => { if (state.job) state.job.cancelled = true; segmenter.cancel(); };
+
+// adopt puts a newly decoded picture on the stage; from here on the old one's result is gone.
+function adopt(picture, image) {
+  Object.assign(state, { picture, image, result: null, roi: "auto", weights: null });
+  display.clear();
+  stage.setImage(image);
+  $("welcome").hidden = true;
+  $("tools").hidden = false;
+  $("stage").classList.remove("empty");
+  $("file-line").textContent = `${picture.name} · ${image.width} × ${image.height}`;
+  $("stage").setAttribute("aria-label", `Photograph ${picture.name}, ${image.width} by ${image.height} pixels`);
+  for (const id of ["measurements", "show", "experts", "recurrences", "save"]) $(id).hidden = true;
+  $("region").hidden = false;
+  $("region-line").textContent = "";
+}
+function showNothing() {
+  for (const id of ["measurements", "show", "experts", "recurrences", "save"]) $(id).hidden = true;
+  display.clear();
+}
+
+function show(result) {
+  for (const id of ["measurements", "show", "experts", "recurrences", "region", "save"]) $(id).hidden = false;
+  display.show(result, state.weights);
+  showMeasurements(result);
+  offerSaves(result, state.picture.name, segmenter, fail);
+  const { x, y, side } = result.roi;
+  $("region-line").textContent = state.roi === "none" ? "The whole image" : `${side} × ${side} px at ${x}, ${y}` + (state.roi === "auto" ? ", found" : ", by hand");
+  about(result);
+  const seconds = (result.timings.total ?? 0) / 1000;
+  say(`Done${seconds ? ` in ${seconds.toFixed(1)} seconds` : ""}. ${sentence(result)}`);
+}
+
+function about(result) {
+  const list = $("about-list"), rows = [];
+  if (result) {
+    rows.push(["Model", result.title ?? result.model], ["Computed by", result.adapter]);
+    const total = result.timings.total;
+    if (total) rows.push(["Time", total < 1000 ? `${Math.round(total)} ms` : `${(total / 1000).toFixed(1)} s`]);
+    rows.push(["Recurrences", String(result.recurrences)], ["Data sent", "none"]);
+  }
+  list.replaceChildren(...rows.flatMap(([term, text]) => {
+    const dt = document.createElement("dt"), dd = document.createElement("dd");
+    dt.textContent = term;
+    dd.textContent = text;
+    return [dt, dd];
+  }));
+}
+
+// ---- what computes, which models ----
+
+function adapter({ adapter: name, gpu, reason }) {
+  $("adapter-name").textContent = gpu ? name : "Processor (no WebGPU)";
+  $("adapter").className = `chip ${gpu ? "gpu" : "cpu"}`;
+  $("adapter").title = gpu ? `Computed by ${name}` : `Computed by the processor: ${reason}`;
+}
+segmenter.addEventListener("ready", ({ detail }) => {
+  adapter(detail);
+  if (!detail.gpu) banner("This browser gives no WebGPU, so the processor computes. It is slower, with the same result.", detail.reason, true);
+  const select = $("model"), chosen = select.value;
+  select.replaceChildren(...detail.models.map(({ name, title }) => new Option(title || name, name)));
+  if (detail.models.some(({ name }) => name === chosen)) select.value = chosen;
+  select.disabled = detail.models.length === 0;
+  if (detail.models.length === 0) select.add(new Option("no models on this site"));
+  modelNote();
+});
+segmenter.addEventListener("adapter", ({ detail }) => { adapter(detail); if (detail.note) banner(detail.note, detail.next, true); });
+segmenter.addEventListener("failed", ({ detail }) => {
+  $("adapter-name").textContent = "not running";
+  $("adapter").className = "chip lost";
+  banner("The program that computes could not be started: " + detail.message, "Reload the page. It needs a current browser with WebAssembly.");
+});
+function modelNote() {
+  const model = segmenter.info?.models.find(({ name }) => name === $("model").value);
+  $("model-note").textContent = model ? [model.task, model.bytes ? `${(model.bytes / 1e6).toFixed(1)} MB` : ""].filter(Boolean).join(" · ") : "";
+}
+$("model").onchange = () => { modelNote(); if (state.picture) run({ roi: "auto", weights: null }); };
+display.addEventListener("weights", ({ detail }) => run({ weights: detail }));
+
+// ---- region ----
+
+function beginPlacing() {
+  const { image } = state, last = state.result?.roi;
+  if (!image) return;
+  const side = Math.round(Math.min(image.width, image.height) / 3);
+  stage.place(last && state.roi !== "none" ? { x: last.x, y: last.y, side: last.side }
+    : { x: Math.round((image.width - side) / 2), y: Math.round((image.height - side) / 2), side });
+  $("placing").hidden = $("region-fields").hidden = false;
+  $("legend").hidden = true;
+  $("stage").focus();
+  say("Placing the region. Arrow keys move it, plus and minus resize it, Enter segments, Escape cancels.");
+}
+function endPlacing(keep) {
+  const square = stage.endPlacing();
+  $("placing").hidden = $("region-fields").hidden = true;
+  display.refresh();
+  if (keep && square) run({ roi: `${square.x},${square.y},${square.side}` });
+}
+$("place").onclick = beginPlacing;
+$("place-apply").onclick = () => endPlacing(true);
+$("place-cancel").onclick = () => endPlacing(false);
+stage.addEventListener("apply", () => endPlacing(true));
+stage.addEventListener("cancel", () => endPlacing(false));
+stage.addEventListener("region", ({ detail }) => {
+  for (const key of ["x", "y", "side"]) if (document.activeElement !== $(`region-${key}`)) $(`region-${key}`).value = detail[key];
+});
+for (const key of ["x", "y", "side"]) {
+  $(`region-${key}`).oninput = () => { const value = $(`region-${key}`).valueAsNumber; if (stage.placing && Number.isFinite(value)) stage.movePlacing({ [key]: value }); };
+  $(`region-${key}`).onkeydown = (event) => { if (event.key === "Enter") endPlacing(true); if (event.key === "Escape") endPlacing(false); };
+}
+$("region-auto").onclick = () => { if (stage.placing) endPlacing(false); run({ roi: "auto" }); };
+$("region-none").onclick = () => { if (stage.placing) endPlacing(false); run({ roi: "none" }); };
+
+// ---- view ----
+
+$("zoom-in").onclick = () => stage.zoom(1.25);
+$("zoom-out").onclick = () => stage.zoom(0.8);
+$("zoom-fit").onclick = () => stage.fit();
+$("zoom-one").onclick = () => stage.zoom(1 / stage.scale);
+$("zoom-region").onclick = () => { if (stage.shown.region) stage.frame(stage.shown.region); };
+stage.addEventListener("view", () => {
+  $("zoom").textContent = `${stage.scale < 0.1 ? (stage.scale * 100).toFixed(1) : Math.round(stage.scale * 100)} %`;
+  $("zoom-region").disabled = !stage.shown.region;
+});
+$("stage").classList.add("empty");
+
+$("theme").onclick = () => {
+  const dark = getComputedStyle(document.documentElement).getPropertyValue("--panel").trim() !== "#ffffff";
+  const theme = dark ? "light" : "dark";
+  document.documentElement.dataset.theme = theme;
+  try { localStorage.setItem("mrprism-theme", theme); } catch { /* a private window: the choice lasts as long as the page */ }
+};
+try { const theme = localStorage.getItem("mrprism-theme"); if (theme) document.documentElement.dataset.theme = theme; } catch { /* as above */ }
+
+// ---- start ----
+
+stage.start();
+if (navigator.serviceWorker) addEventListener("load", async () => {
+  try {
+    const registration = await navigator.serviceWorker.register(scriptURL("sw.js"));
+    // A newer version that has been waiting takes over only while no image is open.
+    if (registration.waiting && navigator.serviceWorker.controller && !state.picture && !state.job) {
+      navigator.serviceWorker.addEventListener("controllerchange", () => { if (!state.picture && !state.job) location.reload(); }, { once: true });
+      registration.waiting.postMessage("activate");
+    }
+  } catch (error) { console.info("offline use is not available:", error.message); }
+});

@@ -1,0 +1,49 @@
+package site
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// TestScreenshots writes what people see, for eyes, to the folder that MRPRISM_SCREENSHOTS names.
+func TestScreenshots(t *testing.T) {
+	folder := os.Getenv("MRPRISM_SCREENSHOTS")
+	if folder == "" {
+		t.Skip("MRPRISM_SCREENSHOTS names no folder")
+	}
+	require.NoError(t, os.MkdirAll(folder, 0o755))
+	s := mock(t, nil)
+	for _, size := range []struct {
+		name          string
+		width, height int
+	}{{"desk", 1440, 900}, {"phone", 390, 844}, {"kiosk", 1080, 1920}} {
+		p := open(t, s, size.width, size.height, chromedp.Flag("force-dark-mode", size.name != "desk"))
+		shot := func(step string) {
+			time.Sleep(700 * time.Millisecond) // frames to settle
+			p.shot(filepath.Join(folder, size.name+"-"+step+".png"))
+		}
+		p.ready()
+		shot("1-welcome")
+		p.do(`document.querySelector("[data-action=sample]").click()`)
+		p.until(`!document.getElementById("save").hidden && !document.getElementById("legend").hidden`)
+		shot("2-result")
+		p.do(`document.getElementById("zoom-region").click()`)
+		shot("3-region")
+		p.do(`document.querySelector("input[value=disagreement]").click(), document.getElementById("level-all").click()`)
+		shot("4-levels")
+		p.do(`document.getElementById("zoom-fit").click(), document.getElementById("place").click()`)
+		shot("5-placing")
+		p.do(`document.getElementById("place-cancel").click(), document.getElementById("model").value = "raters", document.getElementById("model").onchange()`)
+		p.until(`document.getElementById("progress").hidden && document.querySelectorAll("#rater-list li").length === 7`)
+		p.do(`document.querySelectorAll("input[name=rater]").forEach((box) => box.click()), document.getElementById("zoom-region").click()`)
+		shot("6-raters")
+		p.drop("notes.png", []byte("this is text"))
+		p.until(`!document.getElementById("banner").hidden`)
+		shot("7-error")
+	}
+}

@@ -1,0 +1,152 @@
+// The page's side of the worker that computes (wasm/segmenter), and window.mrprism for scripts.
+
+// Only these two addresses may become scripts; the content security policy admits no other source of worker URLs.
+const policy = globalThis.trustedTypes?.createPolicy("mrprism", {
+  createScriptURL(url) {
+    if (url === "worker.js" || url === "sw.js") return url;
+    throw new TypeError(`not a script of this page: ${url}`);
+  },
+});
+export const scriptURL = (name) => (policy ? policy.createScriptURL(name) : name);
+
+// SegmentError is what went wrong and what the user can do next. code: image, weights, region, memory, lost, cancelled, crashed, …
+export class SegmentError extends Error {
+  constructor({ code, message, next }) {
+    super(message);
+    this.code = code;
+    this.next = next ?? "";
+  }
+}
+
+const crashed = (detail) => new SegmentError({ code: "crashed", message: "The program that computes stopped unexpectedly." + (detail ? ` (${detail})` : ""),
+  next: "It has been started again; your image is still here. Try once more." });
+
+// Segmenter runs the worker, starts it again when it dies, and pairs answers with questions. Events: "ready" (detail: adapter, gpu,
+// reason, models) each time a worker is up, "adapter" when another device took over.
+export class Segmenter extends EventTarget {
+  #worker = null; #pending = new Map(); #next = 1; #restarts = 0; #imageSent = 0; #images = 0;
+
+  constructor() {
+    super();
+    this.#start();
+  }
+
+  #start() {
+    this.info = null;
+    this.#imageSent = 0;
+    this.ready = new Promise((resolve, reject) => { this.#settle = { resolve, reject }; });
+    this.ready.catch(() => {}); // whoever awaits it hears of it
+    const worker = new Worker(scriptURL("worker.js"), { type: "module" });
+    worker.onmessage = ({ data }) => this.#receive(data);
+    worker.onerror = (event) => { event.preventDefault(); this.#died(event.message ?? "worker.js could not be loaded"); };
+    this.#worker = worker;
+  }
+  #settle;
+
+  #died(detail) {
+    this.#worker.terminate();
+    const error = crashed(detail), running = this.info !== null;
+    this.#settle.reject(error);
+    for (const { reject } of this.#pending.values()) reject(error);
+    this.#pending.clear();
+    if (running || this.#restarts++ < 1) this.#start();
+    else this.dispatchEvent(new CustomEvent("failed", { detail: error }));
+  }
+
+  #receive(data) {
+    const waiting = this.#pending.get(data.request);
+    switch (data.type) {
+      case "ready":
+        this.info = data;
+        this.#restarts = 0;
+        this.#settle.resolve(data);
+        this.dispatchEvent(new CustomEvent("ready", { detail: data }));
+        return;
+      case "adapter": Object.assign(this.info, data); this.dispatchEvent(new CustomEvent("adapter", { detail: data })); return;
+      case "crashed": this.#died(data.message); return;
+      case "progress": waiting?.progress?.(data); return;
+      case "image": waiting?.image?.(data); return;
+      case "error": waiting?.reject(new SegmentError(data)); break;
+      default: waiting?.resolve(data);
+    }
+    this.#pending.delete(data.request);
+  }
+
+  async #ask(message, transfer = [], hooks = {}) {
+    await this.ready;
+    const request = this.#next++;
+    return new Promise((resolve, reject) => {
+      this.#pending.set(request, { resolve, reject, ...hooks });
+      this.#worker.postMessage({ ...message, request }, transfer);
+    });
+  }
+
+  // A picture to segment: decoded once by the worker however often it is segmented.
+  picture(blob, name) { return { blob, name, key: ++this.#images }; }
+
+  // Segment a picture. options: model, recurrences, roi ("auto", "none" or "x,y,side"), raterWeights. hooks: progress({ stage, done,
+  // total }), image({ width, height, pixelsWide, pixelsHigh, rgba }). Resolves to the worker's result message.
+  async segment(picture, options, hooks = {}) {
+    await this.ready;
+    let bytes = null;
+    if (this.#imageSent !== picture.key) {
+      bytes = await picture.blob.arrayBuffer().catch(() => {
+        throw new SegmentError({ code: "image", message: `${picture.name} could not be read.`, next: "Was it moved or deleted? Open it again." });
+      });
+      this.#imageSent = picture.key;
+    }
+    const message = { type: "segment", key: picture.key, blob: bytes, name: picture.name, wantImage: Boolean(hooks.image), ...options };
+    try {
+      return await this.#ask(message, bytes ? [bytes] : [], hooks);
+    } catch (error) {
+      if (this.#imageSent === picture.key) this.#imageSent = 0;
+      throw error;
+    }
+  }
+
+  // A whole map: { values: Float32Array(width·height) }. kind: probability, rater, recurrence, disagreement.
+  map(result, kind, fields) { return this.#ask({ type: "map", id: result.id, kind, ...fields }); }
+  // What the stage needs of a map: { x, y, width, height, pixelsWide, pixelsHigh, values (8 bits), points, starts }.
+  view(result, kind, fields) { return this.#ask({ type: "view", id: result.id, kind, ...fields }); }
+  // A PNG at the photograph's size: { bytes }. what: mask or probability.
+  png(result, what, kind, fields) { return this.#ask({ type: "png", id: result.id, what, kind, ...fields }); }
+
+  // Stop what is running. Where the processor computes, the worker cannot listen: it is replaced.
+  cancel() {
+    if (this.info?.gpu) this.#worker.postMessage({ type: "cancel" });
+    else if (this.#pending.size > 0) {
+      this.#worker.terminate();
+      for (const { reject } of this.#pending.values()) reject(new SegmentError({ code: "cancelled", message: "Cancelled." }));
+      this.#pending.clear();
+      this.#start();
+    }
+  }
+}
+
+// publish makes window.mrprism: the same segmenter for scripts. It shows nothing on the page.
+export function publish(segmenter) {
+  const index = (list, wanted, what) => {
+    const i = typeof wanted === "number" ? wanted : list.indexOf(wanted);
+    if (!(i in list)) throw new RangeError(`${what} ${wanted} is not one of ${list.join(", ")}`);
+    return i;
+  };
+  globalThis.mrprism = Object.freeze({
+    ready: segmenter.ready.then(({ adapter, models }) => ({ adapter, models: models.map(({ name }) => name) })),
+    // segment(blob, { model, recurrences, roi, raterWeights, progress }): maps are Promises of Float32Arrays at the image's size.
+    async segment(blob, { model, recurrences = 3, roi = "auto", raterWeights = null, progress } = {}) {
+      const { models } = await segmenter.ready;
+      const picture = segmenter.picture(blob, blob.name ?? "image");
+      const r = await segmenter.segment(picture, { model: model ?? models[0]?.name, recurrences, roi, raterWeights }, { progress });
+      const values = async (kind, fields) => (await segmenter.map(r, kind, fields)).values;
+      const c = (wanted) => index(r.classes, wanted, "class"), m = (wanted) => index(r.raters, wanted, "rater");
+      return {
+        width: r.width, height: r.height, classes: r.classes, raters: r.raters, labels: r.labels, roi: r.roi, recurrences: r.recurrences,
+        measurements: r.measurements, timings: r.timings, adapter: r.adapter, model: r.model,
+        probability: (cls) => values("probability", { class: c(cls) }),
+        rater: (rater, cls) => values("rater", { m: m(rater), class: c(cls) }),
+        recurrence: (i, cls) => values("recurrence", { i, class: c(cls) }),
+        disagreement: (cls) => values("disagreement", { class: c(cls) }),
+      };
+    },
+  });
+}

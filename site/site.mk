@@ -1,0 +1,17 @@
+# The page: WebAssembly programs, sample, bundle. Included by the Makefile at the top.
+BROTLI ?= 9
+WASM_FLAGS := -trimpath -ldflags="-s -w"
+
+.PHONY: site size
+site: site/programs
+	go run ./site/bundle -quality $(BROTLI)
+
+size: site/programs
+	go run ./site/bundle -quality $(BROTLI) -size
+
+.PHONY: site/programs
+site/programs:
+	@mkdir -p site/dist
+	GOOS=js GOARCH=wasm go build $(WASM_FLAGS) -o site/dist/viewer.wasm ./wasm/viewer
+	GOOS=js GOARCH=wasm go build $(WASM_FLAGS) -o site/dist/segmenter.wasm ./wasm/segmenter
+	go run ./site/sample site/dist/sample.jpg

@@ -1,0 +1,268 @@
+// The image stage: what is shown and where, pointer, wheel and keys. Drawing is done by one of two renderers with the same methods
+// (image, overlay, opacity, contours, region, view): the Ebitengine program viewer.wasm on WebGL2, or Canvas2D until that has
+// started, where WebGL2 is missing, and after its context was lost. The stage keeps everything it was given, so that it can
+// change renderer at any time.
+import "./wasm_exec.js";
+import { Canvas2D } from "./canvas2d.js";
+
+const MIN_SIDE = 16; // of the region, photograph pixels
+
+export class Stage extends EventTarget {
+  // element: the focusable element over which the photograph is drawn.
+  constructor(element) {
+    super();
+    this.element = element;
+    this.shown = { image: null, overlay: null, opacity: 0.45, contours: [], region: null };
+    this.scale = 1; this.x = 0; this.y = 0; // photograph pixel p is at (x + p·scale), CSS pixels from the stage's corner
+    this.fitted = true; // follow the stage's size until the user zooms or pans
+    this.placing = null; // { x, y, side } while the region is placed by hand
+    this.pointers = new Map();
+    this.renderer = new Canvas2D(element);
+    this.kind = "canvas"; // or "webgl"
+    new ResizeObserver(() => this.layout()).observe(element);
+    document.getElementById("app").addEventListener("scroll", () => this.layout(), { passive: true });
+    this.#listen();
+  }
+
+  // image: { width, height, drawnWidth, drawnHeight, pixelsWide, pixelsHigh, rgba } or null. Overlay, contours and region go with the old image.
+  setImage(image) {
+    this.shown = { ...this.shown, image, overlay: null, contours: [], region: null };
+    this.placing = null;
+    this.#draw("image");
+    if (image) this.fit();
+  }
+  // overlay: { x, y, width, height, pixelsWide, pixelsHigh, rgba } in photograph pixels, premultiplied, or null.
+  setOverlay(overlay) { this.shown.overlay = overlay; this.#draw("overlay"); }
+  setOpacity(opacity) { this.shown.opacity = opacity; this.#draw("opacity"); }
+  // contours: [{ points, starts, colour, width, dash }], bottom first.
+  setContours(contours) { this.shown.contours = contours; this.#draw("contours"); }
+  // region: { x, y, side } or null.
+  setRegion(region) { this.shown.region = region; this.#draw("region"); }
+
+  #draw(what) {
+    const r = this.renderer, s = this.shown;
+    switch (what) {
+      case "image": s.image ? r.image(s.image.drawnWidth, s.image.drawnHeight, s.image.pixelsWide, s.image.pixelsHigh, s.image.rgba) : r.image(); break;
+      case "overlay": {
+        const o = s.overlay;
+        o ? r.overlay(o.x, o.y, o.width, o.height, o.pixelsWide, o.pixelsHigh, o.rgba) : r.overlay();
+        break;
+      }
+      case "opacity": r.opacity(s.opacity); break;
+      case "contours": r.contours(s.contours); break;
+      case "region": {
+        const square = this.placing ?? s.region;
+        square ? r.region(square.x, square.y, square.side, this.placing !== null) : r.region();
+        break;
+      }
+      case "view": {
+        const box = this.element.getBoundingClientRect();
+        r.view(box.left, box.top, box.width, box.height, this.scale, this.x, this.y);
+        this.dispatchEvent(new Event("view"));
+      }
+    }
+  }
+  #drawAll() { for (const what of ["image", "overlay", "opacity", "contours", "region", "view"]) this.#draw(what); }
+
+  get size() { return [this.element.clientWidth, this.element.clientHeight]; }
+  get fitScale() {
+    const { image } = this.shown, [w, h] = this.size;
+    return image ? Math.max(1e-3, Math.min((w - 24) / image.width, (h - 24) / image.height)) : 1;
+  }
+
+  layout() { this.fitted ? this.fit() : this.#draw("view"); }
+  fit() {
+    const { image } = this.shown, [w, h] = this.size;
+    this.fitted = true;
+    if (image) {
+      this.scale = this.fitScale;
+      this.x = (w - image.width * this.scale) / 2;
+      this.y = (h - image.height * this.scale) / 2;
+    }
+    this.#draw("view");
+  }
+  // Bring a square of the photograph into view, with a margin.
+  frame({ x, y, side }) {
+    const [w, h] = this.size;
+    this.fitted = false;
+    this.scale = this.#bounded(Math.min(w, h) / (side * 1.12));
+    this.x = w / 2 - (x + side / 2) * this.scale;
+    this.y = h / 2 - (y + side / 2) * this.scale;
+    this.#draw("view");
+  }
+  #bounded(scale) { return Math.min(64, Math.max(this.fitScale / 2, scale)); }
+  // Zoom by a factor about a point of the stage, CSS pixels from its corner; its centre where none is given.
+  zoom(factor, px = this.size[0] / 2, py = this.size[1] / 2) {
+    const scale = this.#bounded(this.scale * factor), k = scale / this.scale;
+    this.fitted = false;
+    this.x = px - (px - this.x) * k;
+    this.y = py - (py - this.y) * k;
+    this.scale = scale;
+    this.#clamp();
+  }
+  pan(dx, dy) { this.fitted = false; this.x += dx; this.y += dy; this.#clamp(); }
+  #clamp() { // some of the photograph always stays in view
+    const { image } = this.shown, [w, h] = this.size, margin = 48;
+    if (image) {
+      this.x = Math.min(w - margin, Math.max(margin - image.width * this.scale, this.x));
+      this.y = Math.min(h - margin, Math.max(margin - image.height * this.scale, this.y));
+    }
+    this.#draw("view");
+  }
+
+  // Placing the region by hand: "region" events carry { x, y, side }; placed(true) keeps it and placed(false) drops it.
+  place(start) { this.placing = { ...start }; this.element.classList.add("placing"); this.#draw("region"); this.#placed(); }
+  endPlacing() { const square = this.placing; this.placing = null; this.element.classList.remove("placing"); this.#draw("region"); return square; }
+  movePlacing(change) {
+    const { image } = this.shown, p = { ...this.placing, ...change };
+    const longest = 2 * Math.max(image.width, image.height);
+    p.side = Math.round(Math.min(longest, Math.max(MIN_SIDE, p.side)));
+    // At least a quarter of the square stays on the photograph.
+    p.x = Math.round(Math.min(image.width - p.side / 4, Math.max(-0.75 * p.side, p.x)));
+    p.y = Math.round(Math.min(image.height - p.side / 4, Math.max(-0.75 * p.side, p.y)));
+    this.placing = p;
+    this.#draw("region");
+    this.#placed();
+  }
+  #placed() { this.dispatchEvent(new CustomEvent("region", { detail: this.placing })); }
+
+  #listen() {
+    const e = this.element;
+    const at = (event) => { const box = e.getBoundingClientRect(); return [event.clientX - box.left, event.clientY - box.top]; };
+    e.addEventListener("pointerdown", (event) => {
+      if (!this.shown.image || (event.pointerType === "mouse" && event.button > 1)) return;
+      e.setPointerCapture(event.pointerId);
+      this.pointers.set(event.pointerId, at(event));
+      this.grip = this.placing && this.pointers.size === 1 ? this.#grip(...at(event)) : null;
+      e.classList.add("dragging");
+    });
+    e.addEventListener("pointermove", (event) => {
+      const before = this.pointers.get(event.pointerId);
+      if (!before) return;
+      const now = at(event);
+      if (this.pointers.size === 2) {
+        const [other] = [...this.pointers].filter(([id]) => id !== event.pointerId).map(([, p]) => p);
+        const distance = (p) => Math.hypot(p[0] - other[0], p[1] - other[1]);
+        this.x += (now[0] - before[0]) / 2;
+        this.y += (now[1] - before[1]) / 2;
+        this.zoom(distance(now) / Math.max(1, distance(before)), (now[0] + other[0]) / 2, (now[1] + other[1]) / 2);
+      } else if (this.grip) this.#drag(this.grip, ...now);
+      else this.pan(now[0] - before[0], now[1] - before[1]);
+      this.pointers.set(event.pointerId, now);
+    });
+    const up = (event) => {
+      this.pointers.delete(event.pointerId);
+      this.grip = null;
+      if (this.pointers.size === 0) e.classList.remove("dragging");
+    };
+    for (const name of ["pointerup", "pointercancel", "lostpointercapture"]) e.addEventListener(name, up);
+    e.addEventListener("wheel", (event) => {
+      if (!this.shown.image) return;
+      event.preventDefault();
+      const pixels = event.deltaY * [1, 18, 400][event.deltaMode];
+      this.zoom(Math.exp(-Math.max(-300, Math.min(300, pixels)) * (event.ctrlKey ? 0.01 : 0.0016)), ...at(event));
+    }, { passive: false });
+    e.addEventListener("dblclick", (event) => { if (this.shown.image && !this.placing) this.zoom(2, ...at(event)); });
+    e.addEventListener("keydown", (event) => this.#key(event));
+  }
+
+  // What a press at a point of the stage takes hold of: a corner, the square, or a new square.
+  #grip(px, py) {
+    const p = this.placing, x = (px - this.x) / this.scale, y = (py - this.y) / this.scale, reach = 14 / this.scale;
+    for (const [cx, cy, ox, oy] of [[p.x, p.y, p.x + p.side, p.y + p.side], [p.x + p.side, p.y, p.x, p.y + p.side],
+      [p.x, p.y + p.side, p.x + p.side, p.y], [p.x + p.side, p.y + p.side, p.x, p.y]]) {
+      if (Math.hypot(x - cx, y - cy) < reach) return { anchor: [ox, oy] };
+    }
+    if (x > p.x && x < p.x + p.side && y > p.y && y < p.y + p.side) return { offset: [x - p.x, y - p.y] };
+    return { anchor: [x, y] };
+  }
+  #drag(grip, px, py) {
+    const x = (px - this.x) / this.scale, y = (py - this.y) / this.scale;
+    if (grip.offset) return this.movePlacing({ x: x - grip.offset[0], y: y - grip.offset[1] });
+    const [ax, ay] = grip.anchor, side = Math.max(MIN_SIDE, Math.abs(x - ax), Math.abs(y - ay));
+    this.movePlacing({ side, x: x < ax ? ax - side : ax, y: y < ay ? ay - side : ay });
+  }
+
+  #key(event) {
+    if (!this.shown.image || event.altKey || event.ctrlKey || event.metaKey) return;
+    const arrows = { ArrowLeft: [1, 0], ArrowRight: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+    const arrow = arrows[event.key], p = this.placing;
+    const step = event.shiftKey ? 10 : 1;
+    if (p && arrow) {
+      const pixels = Math.max(1, Math.round(2 / this.scale)) * step;
+      this.movePlacing({ x: p.x - arrow[0] * pixels, y: p.y - arrow[1] * pixels });
+    } else if (p && "+=-_".includes(event.key)) {
+      const grow = (event.key === "+" || event.key === "=" ? 1 : -1) * Math.max(2, Math.round(p.side / 64) * 2);
+      this.movePlacing({ side: p.side + grow, x: p.x - grow / 2, y: p.y - grow / 2 });
+    } else if (p && (event.key === "Enter" || event.key === "Escape")) {
+      this.dispatchEvent(new Event(event.key === "Enter" ? "apply" : "cancel"));
+    } else if (arrow) this.pan(arrow[0] * 40 * step, arrow[1] * 40 * step);
+    else if (event.key === "+" || event.key === "=") this.zoom(1.25);
+    else if (event.key === "-" || event.key === "_") this.zoom(0.8);
+    else if (event.key === "0") this.fit();
+    else if (event.key === "1") this.zoom(1 / this.scale);
+    else if (event.key.toLowerCase() === "r" && this.shown.region) this.frame(this.shown.region);
+    else return;
+    event.preventDefault();
+  }
+
+  // Start viewer.wasm and hand the stage over to it. Resolves to "webgl", or to "canvas" with the reason in this.reason.
+  async start() {
+    if (!document.createElement("canvas").getContext("webgl2")) return this.#stay("this browser gives no WebGL2");
+    try {
+      const go = new Go();
+      const { instance } = await WebAssembly.instantiateStreaming(fetch("viewer.wasm"), go.importObject);
+      const started = new Promise((resolve) => addEventListener("mrprismviewer", resolve, { once: true }));
+      const open = gateFrames();
+      go.run(instance).then(() => this.#stay("the viewer stopped"));
+      open();
+      await started;
+      const api = globalThis.mrprismViewer, canvas = document.body.querySelector(":scope > canvas");
+      canvas.setAttribute("aria-hidden", "true");
+      canvas.tabIndex = -1; // Ebitengine makes it focusable and would swallow every key
+      // Ebitengine reloads the page on this event; listening on the window, in the capture phase, comes before it.
+      addEventListener("webglcontextlost", (event) => {
+        if (event.target !== canvas) return;
+        event.preventDefault();
+        event.stopImmediatePropagation();
+        api.stop();
+        canvas.remove();
+        this.#stay("the graphics processor dropped the picture");
+      }, true);
+      this.renderer.remove();
+      this.renderer = api;
+      this.kind = "webgl";
+      this.#drawAll();
+    } catch (error) {
+      this.#stay(String(error));
+    }
+    return this.kind;
+  }
+  #stay(reason) {
+    this.reason = reason;
+    if (this.kind === "webgl") {
+      this.renderer = new Canvas2D(this.element);
+      this.kind = "canvas";
+      this.#drawAll();
+    }
+    return this.kind;
+  }
+}
+
+// Ebitengine asks for a frame after every frame. While its program starts, requestAnimationFrame is ours, and it keeps ours: a frame
+// is passed on only after mrprismWake(), so that an unchanging page does no work. Returns a function that puts the browser's back.
+function gateFrames() {
+  const real = window.requestAnimationFrame.bind(window);
+  const original = window.requestAnimationFrame;
+  let due = 2, waiting = null;
+  window.requestAnimationFrame = (callback) => {
+    if (due > 0) { due--; return real(callback); }
+    waiting = callback;
+    return 0;
+  };
+  globalThis.mrprismWake = () => {
+    due = 2; // one to update and draw, one for Ebitengine to settle
+    if (waiting) { const callback = waiting; waiting = null; due--; real(callback); }
+  };
+  return () => { window.requestAnimationFrame = original; };
+}

@@ -1,0 +1,44 @@
+// Keeps the page for use without a network: one cache a version, filled and checked by hash before it is used, the previous one kept. A
+// new version takes over when no page of the old one is open, or when a page without an image asks for it.
+const VERSION = "/*VERSION*/";
+const FILES = /*FILES*/{};
+const MODELS = /*MODELS*/{};
+const PREFIX = "mrprism-";
+const ALL = { ...FILES, ...MODELS };
+
+const address = (name) => new URL(name, registration.scope).href;
+
+async function sum(response) {
+  const digest = await crypto.subtle.digest("SHA-256", await response.clone().arrayBuffer());
+  return [...new Uint8Array(digest)].map((b) => b.toString(16).padStart(2, "0")).join("");
+}
+
+async function fill() {
+  const cache = await caches.open(PREFIX + VERSION);
+  for (const [name, wanted] of Object.entries(ALL)) {
+    const url = address(name), kept = await caches.match(url);
+    let response = kept && (await sum(kept)) === wanted ? kept : await fetch(url, { cache: "no-cache" });
+    if (!response.ok || (await sum(response)) !== wanted) throw new Error(`${name} is not of this version`);
+    await cache.put(url, response);
+  }
+}
+
+addEventListener("install", (event) => event.waitUntil(fill()));
+
+addEventListener("activate", (event) => event.waitUntil((async () => {
+  const ours = (await caches.keys()).filter((name) => name.startsWith(PREFIX) && name !== PREFIX + VERSION);
+  await Promise.all(ours.slice(0, -1).map((name) => caches.delete(name))); // names are in order of creation
+})()));
+
+addEventListener("message", (event) => { if (event.data === "activate") skipWaiting(); });
+
+addEventListener("fetch", (event) => {
+  const url = new URL(event.request.url);
+  url.hash = url.search = "";
+  if (event.request.method !== "GET" || !url.href.startsWith(registration.scope)) return;
+  const name = url.href.slice(registration.scope.length) || "index.html";
+  if (name in ALL) event.respondWith((async () => {
+    const cache = await caches.open(PREFIX + VERSION);
+    return (await cache.match(address(name))) ?? fetch(event.request);
+  })());
+});

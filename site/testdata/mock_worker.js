@@ -1,0 +1,80 @@
+// Stands in for worker.js in tests of the page alone: answers every message with plain shapes of known size, and fails on request
+// (names of files say how). It computes nothing.
+const models = [
+  { name: "levels", title: "Fundus: optic disc and cup", bytes: 6200000 },
+  { name: "raters", title: "Newborn brain, seven raters", bytes: 6100000 },
+];
+const shape = { levels: { classes: ["disc", "cup"], raters: ["atleast1", "atleast2", "atleast3", "atleast4"], labels: "agreement-levels" },
+  raters: { classes: ["brain"], raters: ["rater1", "rater2", "rater3", "rater4", "rater5", "rater6", "rater7"], labels: "raters" } };
+const gpu = true; // tests replace this line to play a browser without WebGPU
+let results = 0, cancelled = false, current = null;
+const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+// ellipse of probabilities around the middle of the region, its radius shrunk by class, rater and recurrence.
+function radius({ kind, m = 0, i = 3, class: c }) {
+  return (c === 0 ? 0.25 : 0.13) * (kind === "rater" ? 1.12 - 0.05 * m : 1) * (kind === "recurrence" ? 0.9 + i / 30 : 1);
+}
+function value(fields, u, v) { // u, v in −0.5…0.5 of the region
+  const r = Math.hypot(u * 1.06 + 0.02 * Math.sin(7 * v), v), d = radius(fields) - r;
+  const p = 1 / (1 + Math.exp(-d * (fields.class === 0 ? 120 : 60)));
+  return fields.kind === "disagreement" ? 4 * p * (1 - p) : p;
+}
+
+onmessage = async ({ data }) => {
+  const answer = (fields, transfer = []) => postMessage({ request: data.request, ...fields }, transfer);
+  if (data.type === "cancel") { cancelled = true; return; }
+  if (data.type === "segment") {
+    cancelled = false;
+    if (data.name.includes("crash")) return postMessage({ type: "crashed", message: "as asked" });
+    if (data.blob) {
+      const bitmap = await createImageBitmap(new Blob([data.blob])).catch(() => null);
+      if (!bitmap) return answer({ type: "error", code: "image", message: `${data.name}: this is a text file, not an image, whatever its name says.`, next: "Open a PNG or JPEG image." });
+      const canvas = new OffscreenCanvas(bitmap.width, bitmap.height), context = canvas.getContext("2d");
+      context.drawImage(bitmap, 0, 0);
+      const rgba = new Uint8Array(context.getImageData(0, 0, bitmap.width, bitmap.height).data.buffer);
+      current = { width: bitmap.width, height: bitmap.height };
+      if (data.wantImage) answer({ type: "image", width: bitmap.width, height: bitmap.height, drawnWidth: bitmap.width, drawnHeight: bitmap.height, pixelsWide: bitmap.width, pixelsHigh: bitmap.height, rgba }, [rgba.buffer]);
+    }
+    const slow = data.name.includes("slow") ? 400 : 15;
+    for (const [stage, steps] of [["download", 4], ["search", 1], ["segment", 4]]) for (let i = 0; i < steps; i++) {
+      answer({ type: "progress", stage, done: stage === "download" ? i * 1.6e6 : i, total: stage === "download" ? 6.2e6 : steps });
+      await wait(slow);
+      if (cancelled) return answer({ type: "error", code: "cancelled", message: "Cancelled." });
+    }
+    if (data.name.includes("nodisc") && data.roi === "auto") return answer({ type: "error", code: "region", message: `${data.name}: no disc was found.`, next: "Place the square around the structure by hand, then choose Segment here." });
+    const { width, height } = current, s = shape[data.model];
+    const side = Math.round(height * 0.32);
+    let roi = { x: Math.round(width * 0.68 - side / 2), y: Math.round(height * 0.5 - side / 2), side, whole: false };
+    if (data.roi === "none") roi = { x: Math.round((width - Math.max(width, height)) / 2), y: Math.round((height - Math.max(width, height)) / 2), side: Math.max(width, height), whole: true };
+    else if (data.roi !== "auto") { const [x, y, square] = data.roi.split(",").map(Number); roi = { x, y, side: square, whole: false }; }
+    current.roi = roi;
+    const area = (c) => Math.round(Math.PI * (radius({ kind: "probability", class: c }) * roi.side) ** 2);
+    answer({ type: "result", id: ++results, width, height, ...s, model: data.model, title: models.find((m) => m.name === data.model).title, roi, recurrences: 3,
+      adapter: gpu ? "Test adapter [mock, cpu]" : "Go, float64 [reference]", timings: { total: 1234 },
+      measurements: { structures: s.classes.map((cls, c) => ({ class: cls, area: area(c), low: area(c) * 0.94, high: area(c) * 1.05, share: area(c) / width / height, height: 2 * radius({ class: c }) * roi.side })),
+        verticalRatio: s.classes.length > 1 ? { inner: "cup", outer: "disc", value: 0.52, low: 0.47, high: 0.58 } : undefined } });
+    return;
+  }
+  const { width, height, roi } = current;
+  if (data.type === "view") {
+    const x = Math.max(0, roi.x), y = Math.max(0, roi.y), w = Math.min(width, roi.x + roi.side) - x, h = Math.min(height, roi.y + roi.side) - y;
+    const values = new Uint8Array(w * h), points = [];
+    for (let py = 0; py < h; py++) for (let px = 0; px < w; px++) values[py * w + px] = 255 * value(data, (px + 0.5 + x - roi.x) / roi.side - 0.5, (py + 0.5 + y - roi.y) / roi.side - 0.5);
+    for (let t = 0; t < 240; t++) {
+      const a = t / 240 * 2 * Math.PI;
+      let lo = 0, hi = 0.7;
+      for (let k = 0; k < 30; k++) { const mid = (lo + hi) / 2; value({ ...data, kind: data.kind === "disagreement" ? "probability" : data.kind }, mid * Math.cos(a), mid * Math.sin(a)) > 0.5 ? (lo = mid) : (hi = mid); }
+      points.push(roi.x + (0.5 + lo * Math.cos(a)) * roi.side, roi.y + (0.5 + lo * Math.sin(a)) * roi.side);
+    }
+    answer({ type: "view", x, y, width: w, height: h, pixelsWide: w, pixelsHigh: h, values, points: Float32Array.from(points), starts: Uint32Array.of(0) });
+  } else if (data.type === "map") {
+    const values = new Float32Array(width * height);
+    for (let py = 0; py < height; py++) for (let px = 0; px < width; px++) values[py * width + px] = value(data, (px + 0.5 - roi.x) / roi.side - 0.5, (py + 0.5 - roi.y) / roi.side - 0.5);
+    answer({ type: "map", values }, [values.buffer]);
+  } else if (data.type === "png") {
+    const blob = await new OffscreenCanvas(width, height).convertToBlob({ type: "image/png" });
+    answer({ type: "png", bytes: new Uint8Array(await blob.arrayBuffer()) });
+  }
+};
+
+postMessage({ type: "ready", adapter: gpu ? "Test adapter [mock, cpu]" : "Go, float64 [reference]", gpu, reason: gpu ? "" : "navigator.gpu is missing", models });

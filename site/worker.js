@@ -1,0 +1,33 @@
+// The worker in which everything is computed: it starts the program segmenter.wasm, which answers the page's messages itself.
+import "./wasm_exec.js";
+import "./gpu.js";
+
+// Download address whole, telling received and total bytes (0 where unknown) as they come. For wasm/segmenter.
+globalThis.mrprismDownload = async (address, tell) => {
+  const response = await fetch(address);
+  if (!response.ok) throw new Error(`${address}: the server answered ${response.status}`);
+  const total = response.headers.has("Content-Encoding") ? 0 : Number(response.headers.get("Content-Length") ?? 0);
+  const parts = [];
+  let received = 0;
+  for (const reader = response.body.getReader(); ;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    parts.push(value);
+    received += value.length;
+    tell(received, total);
+  }
+  const all = new Uint8Array(received);
+  let at = 0;
+  for (const part of parts) { all.set(part, at); at += part.length; }
+  return all;
+};
+
+try {
+  const go = new Go();
+  const { instance } = await WebAssembly.instantiateStreaming(fetch("segmenter.wasm"), go.importObject);
+  globalThis.wasm = { instance }; // github.com/cogentcore/webgpu looks for it
+  await go.run(instance);
+  postMessage({ type: "crashed", message: "it ended" });
+} catch (error) {
+  postMessage({ type: "crashed", message: String(error?.message ?? error) });
+}

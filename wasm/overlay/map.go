@@ -1,0 +1,90 @@
+package overlay
+
+// Window is a rectangle of the photograph, in its pixels.
+type Window struct{ X, Y, Width, Height int }
+
+// Map is what the stage needs of a probability map within a window: bytes, 255 for 1, and where the map crosses one half.
+type Map struct {
+	Window                 // in photograph pixels
+	PixelsWide, PixelsHigh int
+	Values                 []byte // (PixelsHigh, PixelsWide)
+	Lines                  Lines  // in photograph pixels
+}
+
+// longestSide bounds a map's pixels on a side; a network of 256² says nothing finer than that.
+const longestSide = 1024
+
+// lineTolerance is how far a simplified contour may lie from the traced one, in map pixels.
+const lineTolerance = 0.06
+
+// Square is the part of a square region (corner and side in photograph pixels; it may reach beyond) inside a photograph of width ×
+// height, which is empty where they do not meet.
+func Square(x, y, side, width, height int) Window {
+	left, top := max(x, 0), max(y, 0)
+	return Window{X: left, Y: top, Width: max(0, min(x+side, width)-left), Height: max(0, min(y+side, height)-top)}
+}
+
+// NewMap cuts the window out of values (height × width), averages whole blocks of pixels where it is larger than the stage needs, and
+// traces the contour at one half. It panics where the window is not inside the photograph.
+func NewMap(values []float32, width, height int, w Window) Map {
+	if w.X < 0 || w.Y < 0 || w.X+w.Width > width || w.Y+w.Height > height || len(values) != width*height {
+		panic("overlay: the window is not inside the photograph")
+	}
+	factor := max(1, (max(w.Width, w.Height)+longestSide-1)/longestSide)
+	m := Map{Window: w, PixelsWide: (w.Width + factor - 1) / factor, PixelsHigh: (w.Height + factor - 1) / factor}
+	mean := make([]float32, m.PixelsWide*m.PixelsHigh)
+	m.Values = make([]byte, len(mean))
+	for py := range m.PixelsHigh {
+		for px := range m.PixelsWide {
+			x0, y0 := px*factor, py*factor
+			x1, y1 := min(x0+factor, w.Width), min(y0+factor, w.Height)
+			sum := float32(0)
+			for y := y0; y < y1; y++ {
+				for _, v := range values[(w.Y+y)*width+w.X+x0 : (w.Y+y)*width+w.X+x1] {
+					sum += v
+				}
+			}
+			v := sum / float32((x1-x0)*(y1-y0))
+			mean[py*m.PixelsWide+px] = v
+			m.Values[py*m.PixelsWide+px] = byte(min(max(v, 0), 1)*255 + 0.5)
+		}
+	}
+	m.Lines = Trace(mean, m.PixelsWide, m.PixelsHigh, 0.5, lineTolerance)
+	for i := 0; i < len(m.Lines.Points); i += 2 {
+		m.Lines.Points[i] = float32(w.X) + m.Lines.Points[i]*float32(factor)
+		m.Lines.Points[i+1] = float32(w.Y) + m.Lines.Points[i+1]*float32(factor)
+	}
+	// A last block that is narrower than the others counts as a whole one in the picture: give the window its full width.
+	m.Width, m.Height = m.PixelsWide*factor, m.PixelsHigh*factor
+	return m
+}
+
+// Picture shrinks RGB pixels (height, width, 3) by whole blocks until neither side exceeds longest, and returns opaque RGBA.
+func Picture(rgb []byte, width, height, longest int) (rgba []byte, pixelsWide, pixelsHigh int) {
+	factor := max(1, (max(width, height)+longest-1)/longest)
+	pixelsWide, pixelsHigh = (width+factor-1)/factor, (height+factor-1)/factor
+	rgba = make([]byte, 4*pixelsWide*pixelsHigh)
+	for py := range pixelsHigh {
+		for px := range pixelsWide {
+			out := rgba[4*(py*pixelsWide+px):]
+			out[3] = 255
+			if factor == 1 {
+				copy(out[:3], rgb[3*(py*width+px):])
+				continue
+			}
+			var sum [3]int
+			x1, y1 := min((px+1)*factor, width), min((py+1)*factor, height)
+			for y := py * factor; y < y1; y++ {
+				for x := px * factor; x < x1; x++ {
+					p := rgb[3*(y*width+x):]
+					sum[0], sum[1], sum[2] = sum[0]+int(p[0]), sum[1]+int(p[1]), sum[2]+int(p[2])
+				}
+			}
+			n := (x1 - px*factor) * (y1 - py*factor)
+			for c := range sum {
+				out[c] = byte((sum[c] + n/2) / n)
+			}
+		}
+	}
+	return rgba, pixelsWide, pixelsHigh
+}

@@ -1,0 +1,51 @@
+package overlay
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestSquare(t *testing.T) {
+	assert.Equal(t, Window{10, 20, 30, 30}, Square(10, 20, 30, 100, 90))
+	assert.Equal(t, Window{0, 0, 25, 20}, Square(-5, -10, 30, 100, 90))
+	assert.Equal(t, Window{90, 80, 10, 10}, Square(90, 80, 30, 100, 90))
+	assert.Zero(t, Square(200, 0, 30, 100, 90).Width)
+}
+
+func TestMapKeepsPlaceAndValues(t *testing.T) {
+	v := cone(300, 200, 150.5, 90, 30)
+	m := NewMap(v, 300, 200, Window{100, 40, 120, 110})
+	assert.Equal(t, [2]int{120, 110}, [2]int{m.PixelsWide, m.PixelsHigh}, "small windows keep every pixel")
+	assert.EqualValues(t, 255, m.Values[50*120+50], "the middle is certain")
+	assert.EqualValues(t, 0, m.Values[0])
+	for i := 0; i < len(m.Lines.Points); i += 2 {
+		r := math.Hypot(float64(m.Lines.Points[i])-150.5, float64(m.Lines.Points[i+1])-90)
+		assert.InDelta(t, 30, r, 0.1, "tolerance of the simplification")
+	}
+}
+
+func TestLargeMapIsAveragedInPlace(t *testing.T) {
+	const w, h = 2500, 2100
+	v := cone(w, h, 1300, 1000, 600)
+	m := NewMap(v, w, h, Window{0, 0, w, h})
+	require.LessOrEqual(t, max(m.PixelsWide, m.PixelsHigh), longestSide)
+	assert.Equal(t, m.PixelsWide*3, m.Width, "three pixels a block")
+	for i := 0; i < len(m.Lines.Points); i += 2 {
+		r := math.Hypot(float64(m.Lines.Points[i])-1300, float64(m.Lines.Points[i+1])-1000)
+		assert.InDelta(t, 600, r, 0.5, "blocks of three average a linear slope exactly; the rest is simplification")
+	}
+	assert.Panics(t, func() { NewMap(v, w, h, Window{1, 0, w, h}) })
+}
+
+func TestPicture(t *testing.T) {
+	rgb := []byte{0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120, 130, 140, 150, 160, 170} // 3 × 2
+	same, w, h := Picture(rgb, 3, 2, 4)
+	assert.Equal(t, [2]int{3, 2}, [2]int{w, h})
+	assert.Equal(t, []byte{30, 40, 50, 255}, same[4:8])
+	half, w, h := Picture(rgb, 3, 2, 2)
+	assert.Equal(t, [2]int{2, 1}, [2]int{w, h})
+	assert.Equal(t, []byte{60, 70, 80, 255, 105, 115, 125, 255}, half, "blocks of 2 × 2 and 1 × 2")
+}
