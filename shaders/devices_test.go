@@ -1,0 +1,22 @@
+package shaders
+
+import (
+	"testing"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/gpu/gputest"
+)
+
+// asKinds calls f with every device of the machine, and with kernels for CPU adapters and for discrete GPUs where it has them.
+func asKinds(t *testing.T, f func(name string, d gpu.Device)) {
+	t.Helper()
+	for _, d := range gputest.Devices(t) {
+		if d.Info().Kind == gpu.KindReference {
+			f(d.Info().Backend, d)
+			continue
+		}
+		for _, kind := range []gpu.Kind{gpu.KindCPU, gpu.KindDiscrete} {
+			f(d.Info().Backend+" as "+string(kind), as{d, kind})
+		}
+	}
+}
