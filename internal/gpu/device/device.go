@@ -41,11 +41,19 @@ func Names() []string {
 
 // Open gives the named device; where name is empty, that of MRPRISM_DEVICE, else auto. Auto is the first GPU backend that opens,
 // Dawn before wgpu-native; where none does the error wraps gpu.ErrNoAdapter and says of each why, and the caller decides
-// whether to compute on "reference", the CPU.
+// whether to compute on "reference", the CPU. MRPRISM_DEBUG wraps the device, see DebugVariable.
 func Open(ctx context.Context, name string, options Options) (gpu.Device, error) {
 	if name == "" {
 		name = os.Getenv(Variable)
 	}
+	d, err := named(ctx, name, options)
+	if err != nil {
+		return nil, err
+	}
+	return debugged(d), nil
+}
+
+func named(ctx context.Context, name string, options Options) (gpu.Device, error) {
 	switch name {
 	case "", Auto:
 		return best(ctx, options)

@@ -1,3 +1,5 @@
+//go:build !js && cgo
+
 package webgpu
 
 import (
