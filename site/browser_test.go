@@ -15,6 +15,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
@@ -123,11 +124,13 @@ func open(t *testing.T, s *server, width, height int, extra ...chromedp.ExecAllo
 	options := append(flags(extra...), chromedp.ExecPath("chromium"), chromedp.WindowSize(width, height))
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, cancel := chromedp.NewContext(allocator)
+	t.Cleanup(func() { cancel(); stop() })
+	require.NoError(t, chromedp.Do(ctx), "Chromium starts")
 	ctx, expire := context.WithTimeout(ctx, deadline)
+	t.Cleanup(expire)
 	p := &page{t: t, ctx: ctx}
-	t.Cleanup(func() { expire(); cancel(); stop() })
-	chromedp.ListenTarget(ctx, func(event any) { p.heard(s, event) })
-	p.run(network.Enable(), log.Enable(), runtime.Enable(), chromedp.EmulateViewport(int64(width), int64(height)), chromedp.Navigate(s.URL))
+	require.NoError(t, chromedp.Listen(ctx, func(event any) { p.heard(s, event) }))
+	p.run(chromedp.EmulateViewport(int64(width), int64(height)), chromedp.Navigate(s.URL))
 	p.until(`document.readyState === "complete"`)
 	return p
 }
@@ -137,17 +140,17 @@ func (p *page) heard(s *server, event any) {
 	defer p.mu.Unlock()
 	switch e := event.(type) {
 	case *runtime.EventConsoleAPICalled:
-		if e.Type == runtime.APITypeError || e.Type == runtime.APITypeWarning || e.Type == runtime.APITypeAssert {
+		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeWarning || e.Type == runtime.ConsoleAPICalledTypeAssert {
 			text := ""
 			for _, a := range e.Args {
-				text += " " + string(a.Value) + a.Description
+				text += fmt.Sprint(" ", string(a.Value), a.Description)
 			}
 			p.problems = append(p.problems, "console:"+text)
 		}
 	case *runtime.EventExceptionThrown:
-		p.problems = append(p.problems, "exception: "+e.ExceptionDetails.Error())
+		p.problems = append(p.problems, "exception: "+e.ExceptionDetails.Text+" "+describe(e.ExceptionDetails.Exception))
 	case *log.EventEntryAdded:
-		if e.Entry.Level == log.LevelError || e.Entry.Level == log.LevelWarning {
+		if e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning {
 			p.problems = append(p.problems, fmt.Sprintf("log: %s %s", e.Entry.Text, e.Entry.URL))
 		}
 	case *network.EventRequestWillBeSent:
@@ -157,31 +160,39 @@ func (p *page) heard(s *server, event any) {
 	}
 }
 
-func (p *page) run(actions ...chromedp.Action) {
+// command is a DevTools command whose answer does not matter.
+func command[P, R any](c cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, c, params)
+		return err
+	})
+}
+
+func (p *page) run(steps ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
-	require.NoError(p.t, chromedp.Run(p.ctx, actions...))
+	require.NoError(p.t, chromedp.Do(p.ctx, steps...))
 }
 
 // get evaluates an expression, awaiting promises.
 func get[T any](p *page, expression string) T {
 	p.t.Helper()
-	var out T
-	p.run(chromedp.Evaluate(expression, &out, func(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }))
+	out, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	require.NoError(p.t, err, expression)
 	return out
 }
 
 // do evaluates an expression for its effect.
 func (p *page) do(expression string) {
 	p.t.Helper()
-	p.run(chromedp.Evaluate(expression, nil, func(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }))
+	get[bool](p, "(async () => { await ("+expression+"); return true; })()")
 }
 
-// until waits for a condition, and says what the page showed where it does not come.
+// until waits for a condition, and says what the page complained of where it does not come.
 func (p *page) until(condition string) {
 	p.t.Helper()
 	for {
-		var ok bool
-		if err := chromedp.Run(p.ctx, chromedp.Evaluate("Boolean("+condition+")", &ok)); err != nil {
+		ok, err := chromedp.Run(p.ctx, chromedp.Evaluate[bool]("Boolean("+condition+")"))
+		if err != nil {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			p.t.Fatalf("waiting for %s: %v; problems: %q", condition, err, p.problems)
@@ -218,8 +229,8 @@ func (p *page) drop(name string, content []byte) {
 
 func (p *page) shot(path string) {
 	p.t.Helper()
-	var png []byte
-	p.run(chromedp.CaptureScreenshot(&png))
+	png, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+	require.NoError(p.t, err)
 	require.NoError(p.t, os.WriteFile(path, png, 0o644))
 }
 
@@ -230,4 +241,12 @@ func (p *page) clean() {
 	defer p.mu.Unlock()
 	require.Empty(p.t, p.problems)
 	require.Empty(p.t, p.outside, "addresses outside the site")
+}
+
+// describe is what the console would print of a value; nil for none.
+func describe(o *runtime.RemoteObject) string {
+	if o == nil {
+		return ""
+	}
+	return fmt.Sprint(o.Description)
 }

@@ -33,7 +33,7 @@ export class Canvas2D {
     this.#ask();
   }
   region(x, y, side, active) { this.#region = side ? { x, y, side, active } : null; this.#ask(); }
-  view(left, top, width, height, scale, x, y) { this.#view = { width, height, scale, x, y }; this.#ask(); }
+  view(scale, x, y) { this.#view = { scale, x, y }; this.#ask(); }
 
   #ask() {
     if (this.#due) return;
@@ -41,8 +41,9 @@ export class Canvas2D {
     requestAnimationFrame(() => { this.#due = false; this.#draw(); });
   }
   #draw() {
-    const v = this.#view, c = this.context, density = devicePixelRatio || 1;
-    if (!v || !this.canvas.isConnected) return;
+    if (!this.#view || !this.canvas.isConnected) return;
+    const { clientWidth, clientHeight } = this.canvas.parentElement, c = this.context, density = devicePixelRatio || 1;
+    const v = { ...this.#view, width: clientWidth, height: clientHeight };
     const width = Math.round(v.width * density), height = Math.round(v.height * density);
     if (this.canvas.width !== width || this.canvas.height !== height) Object.assign(this.canvas, { width, height });
     c.setTransform(1, 0, 0, 1, 0, 0);

@@ -3,9 +3,11 @@
 import { bar, css, paint, rater as raterColour, structure as structureColour } from "./colours.js";
 
 const $ = (id) => document.getElementById(id);
+// Disagreement is the chance that two experts differ, at most 2/3 for four of them: shown from 0 to that.
+const DISAGREEMENT_GAIN = 1.5;
 const WEIGHT_DELAY = 250; // ms after the last movement of a rater's slider
 
-// Events: "weights" (detail: one weight a rater, or null for equal ones) when the raters' sliders come to rest.
+// Events: "weights" (detail: a factor 0…1 on each rater's confidence, or null where all are 1) when the raters' sliders come to rest.
 export class Display extends EventTarget {
   #views = new Map(); #result = null; #turn = 0; #timer = 0;
 
@@ -22,7 +24,7 @@ export class Display extends EventTarget {
     $("level").oninput = () => { this.#levelText(); if ($("level-all").checked) $("level-all").checked = false; $("level-shown").checked = true; refresh(); };
     $("level-all").onchange = () => { if ($("level-all").checked) $("level-shown").checked = true; refresh(); };
     $("recurrence").oninput = () => { this.#recurrenceText(); refresh(); };
-    $("raters-equal").onclick = () => { for (const s of this.#sliders()) { s.value = 50; this.#weightText(s); } this.#weigh(); };
+    $("raters-equal").onclick = () => { for (const s of this.#sliders()) { s.value = 100; this.#weightText(s); } this.#weigh(); };
     stage.setOpacity($("opacity").value / 100);
   }
 
@@ -42,7 +44,7 @@ export class Display extends EventTarget {
     this.#views.clear();
     this.#result = result;
     if (!old || old.model !== result.model) this.#build(result);
-    for (const [m, slider] of this.#sliders().entries()) { slider.value = weights ? Math.round(weights[m] * 100) : 50; this.#weightText(slider); }
+    for (const [m, slider] of this.#sliders().entries()) { slider.value = weights ? Math.round(weights[m] * 100) : 100; this.#weightText(slider); }
     const last = result.recurrences, slider = $("recurrence");
     if (Number(slider.max) !== last || !old) { slider.max = last; slider.value = last; }
     this.#recurrenceText();
@@ -79,7 +81,7 @@ export class Display extends EventTarget {
       swatch.className = "swatch";
       swatch.style.background = css(raterColour(m));
       text.textContent = title(name);
-      Object.assign(weight, { type: "range", min: 0, max: 100, value: 50, name: "weight" });
+      Object.assign(weight, { type: "range", min: 0, max: 100, value: 100, name: "weight" });
       weight.setAttribute("aria-label", `Weight of ${title(name)}`);
       weight.oninput = () => { this.#weightText(weight); clearTimeout(this.#timer); this.#timer = setTimeout(() => this.#weigh(), WEIGHT_DELAY); };
       check.append(box, swatch, text);
@@ -89,11 +91,11 @@ export class Display extends EventTarget {
   }
 
   #sliders() { return [...$("rater-list").querySelectorAll("input[name=weight]")]; }
-  #weightText(slider) { slider.nextElementSibling.textContent = `×${(slider.value / 50).toFixed(1)}`; }
+  #weightText(slider) { slider.nextElementSibling.textContent = `${slider.value} %`; }
   #weigh() {
     clearTimeout(this.#timer);
-    const values = this.#sliders().map((s) => s.value / 100), equal = values.every((v) => v === values[0]);
-    this.dispatchEvent(new CustomEvent("weights", { detail: equal ? null : Float32Array.from(values) }));
+    const values = this.#sliders().map((s) => s.value / 100);
+    this.dispatchEvent(new CustomEvent("weights", { detail: values.every((v) => v === 1) ? null : Float32Array.from(values) }));
   }
   #recurrenceText() { $("recurrence-value").textContent = `Rec${$("recurrence").value}`; }
   #levelText(of = Number($("level").max)) {
@@ -138,7 +140,7 @@ export class Display extends EventTarget {
       if (turn !== this.#turn) return;
       this.stage.setRegion(result.roi.whole ? null : result.roi);
       this.stage.setContours(contours);
-      this.stage.setOverlay(v && { ...v, rgba: paint(v.values, map, v.gain ?? 1) });
+      this.stage.setOverlay(v && { ...v, rgba: paint(v.values, map, map === "heat" ? 1 : DISAGREEMENT_GAIN) });
       this.#legend(keys, map, result.classes[s]);
     } catch (error) { if (turn === this.#turn) this.fail(error); }
   }
@@ -161,7 +163,7 @@ export class Display extends EventTarget {
       const row = document.createElement("div"), canvas = document.createElement("canvas"), label = document.createElement("span");
       row.className = "key";
       bar(canvas, map);
-      label.textContent = map === "heat" ? `${title(structure)}: probability 0 – 1` : `${title(structure)}: disagreement, low – high`;
+      label.textContent = map === "heat" ? `${title(structure)}: probability, 0 – 100 %` : `${title(structure)}: two experts differ, 0 – 67 %`;
       row.append(canvas, label);
       rows.push(row);
     }

@@ -19,8 +19,10 @@ export class Stage extends EventTarget {
     this.pointers = new Map();
     this.renderer = new Canvas2D(element);
     this.kind = "canvas"; // or "webgl"
-    new ResizeObserver(() => this.layout()).observe(element);
-    document.getElementById("app").addEventListener("scroll", () => this.layout(), { passive: true });
+    new ResizeObserver(() => {
+      if (this.kind === "webgl") dispatchEvent(new Event("resize")); // Ebitengine listens on the window
+      this.layout();
+    }).observe(element);
     this.#listen();
   }
 
@@ -37,7 +39,7 @@ export class Stage extends EventTarget {
   // contours: [{ points, starts, colour, width, dash }], bottom first.
   setContours(contours) { this.shown.contours = contours; this.#draw("contours"); }
   // region: { x, y, side } or null.
-  setRegion(region) { this.shown.region = region; this.#draw("region"); }
+  setRegion(region) { this.shown.region = region; this.#draw("region"); this.dispatchEvent(new Event("view")); }
 
   #draw(what) {
     const r = this.renderer, s = this.shown;
@@ -55,11 +57,9 @@ export class Stage extends EventTarget {
         square ? r.region(square.x, square.y, square.side, this.placing !== null) : r.region();
         break;
       }
-      case "view": {
-        const box = this.element.getBoundingClientRect();
-        r.view(box.left, box.top, box.width, box.height, this.scale, this.x, this.y);
+      case "view":
+        r.view(this.scale, this.x, this.y);
         this.dispatchEvent(new Event("view"));
-      }
     }
   }
   #drawAll() { for (const what of ["image", "overlay", "opacity", "contours", "region", "view"]) this.#draw(what); }
@@ -213,6 +213,10 @@ export class Stage extends EventTarget {
       const go = new Go();
       const { instance } = await WebAssembly.instantiateStreaming(fetch("viewer.wasm"), go.importObject);
       const started = new Promise((resolve) => addEventListener("mrprismviewer", resolve, { once: true }));
+      // Ebitengine fits its canvas to the body; what it shall fill is the stage.
+      const { element } = this;
+      Object.defineProperty(document.body, "clientWidth", { configurable: true, get: () => element.clientWidth });
+      Object.defineProperty(document.body, "clientHeight", { configurable: true, get: () => element.clientHeight });
       const open = gateFrames();
       go.run(instance).then(() => this.#stay("the viewer stopped"));
       open();
@@ -230,6 +234,7 @@ export class Stage extends EventTarget {
         this.#stay("the graphics processor dropped the picture");
       }, true);
       this.renderer.remove();
+      element.append(canvas);
       this.renderer = api;
       this.kind = "webgl";
       this.#drawAll();

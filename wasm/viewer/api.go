@@ -63,11 +63,8 @@ func (g *game) expose() {
 			g.region = region{shown: true, x: a[0].Float(), y: a[1].Float(), side: a[2].Float(), active: a[3].Bool()}
 		}
 	})
-	// view(left, top, width, height, scale, x, y): see type view.
-	method("view", func(a []js.Value) {
-		g.view = view{Left: a[0].Float(), Top: a[1].Float(), Width: a[2].Float(), Height: a[3].Float(),
-			Scale: a[4].Float(), X: a[5].Float(), Y: a[6].Float()}
-	})
+	// view(scale, x, y): see type view.
+	method("view", func(a []js.Value) { g.view = view{Scale: a[0].Float(), X: a[1].Float(), Y: a[2].Float()} })
 	// stop() ends the program; its canvas stays behind for the caller to remove.
 	method("stop", func([]js.Value) { g.stopping = true })
 	// frames() is how many frames were drawn: tests assert that an unchanged stage draws none.

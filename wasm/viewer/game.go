@@ -11,11 +11,8 @@ import (
 	"github.com/hajimehoshi/ebiten/v2"
 )
 
-// view places the photograph: a point p of it, in photograph pixels, is drawn at (Left+X+p.x·Scale, Top+Y+p.y·Scale) CSS pixels.
-type view struct {
-	Left, Top, Width, Height float64 // the stage's rectangle in the page, CSS pixels
-	Scale, X, Y              float64
-}
+// view places the photograph: a point p of it, in photograph pixels, is drawn at (X+p.x·Scale, Y+p.y·Scale) CSS pixels.
+type view struct{ Scale, X, Y float64 }
 
 // picture is RGBA pixels laid over a rectangle of the photograph.
 type picture struct {
@@ -66,7 +63,7 @@ func (g *game) Layout(outsideWidth, outsideHeight int) (int, int) {
 // LayoutF is Layout for fractional sizes, in CSS pixels in and device pixels out.
 func (g *game) LayoutF(outsideWidth, outsideHeight float64) (float64, float64) {
 	g.density = ebiten.Monitor().DeviceScaleFactor()
-	return math.Ceil(outsideWidth * g.density), math.Ceil(outsideHeight * g.density)
+	return max(1, math.Floor(outsideWidth*g.density)), max(1, math.Floor(outsideHeight*g.density))
 }
 
 // Update uploads new pictures and frees replaced ones.
@@ -107,25 +104,21 @@ func (g *game) Draw(screen *ebiten.Image) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.frames++
-	v := g.view
-	bounds := image.Rect(int(v.Left*g.density), int(v.Top*g.density),
-		int(math.Ceil((v.Left+v.Width)*g.density)), int(math.Ceil((v.Top+v.Height)*g.density))).Intersect(screen.Bounds())
-	if bounds.Empty() || g.photo == nil {
+	if g.photo == nil {
 		return
 	}
-	stage := screen.SubImage(bounds).(*ebiten.Image)
-	g.drawPicture(stage, g.photo, 1)
-	g.drawPicture(stage, g.overlay, g.opacity)
+	g.drawPicture(screen, g.photo, 1)
+	g.drawPicture(screen, g.overlay, g.opacity)
 	for _, c := range g.contours {
-		g.strokeContour(stage, c)
+		g.strokeContour(screen, c)
 	}
-	g.drawRegion(stage)
+	g.drawRegion(screen)
 }
 
 // onScreen maps photograph pixels to device pixels.
 func (g *game) onScreen(x, y float64) (float32, float32) {
 	v := g.view
-	return float32((v.Left + v.X + x*v.Scale) * g.density), float32((v.Top + v.Y + y*v.Scale) * g.density)
+	return float32((v.X + x*v.Scale) * g.density), float32((v.Y + y*v.Scale) * g.density)
 }
 
 func (g *game) drawPicture(stage *ebiten.Image, p *picture, opacity float64) {

@@ -1,7 +1,7 @@
 //go:build js
 
 // Command viewer is the image stage of the page: photograph, map, contours and region of interest, drawn by Ebitengine on one
-// WebGL2 canvas behind the page's controls. It has no input of its own: site/stage.js turns pointer, wheel and keys into a view
+// WebGL2 canvas. It has no input of its own: site/stage.js turns pointer, wheel and keys into a view
 // (scale and origin) and calls globalThis.mrprismViewer. It draws only when such a call changed something.
 package main
 

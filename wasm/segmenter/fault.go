@@ -1,0 +1,58 @@
+//go:build js
+
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/imageio"
+	"mrprism/internal/roi"
+	"mrprism/internal/segment"
+	"mrprism/model"
+)
+
+// fault is an error as the page shows it: what happened, and what the user can do.
+type fault struct{ Code, Message, Next string }
+
+func (f fault) Error() string { return f.Message }
+
+// faultOf words an error for the page.
+func faultOf(err error) fault {
+	var f fault
+	var picture *imageio.Error
+	switch {
+	case errors.As(err, &f):
+		return f
+	case errors.Is(err, context.Canceled):
+		return fault{Code: "cancelled", Message: "Cancelled."}
+	case errors.As(err, &picture):
+		return fault{"image", picture.Name + ": " + picture.Problem + ".", sentence(picture.Advice) + "."}
+	case errors.Is(err, roi.ErrNotFound):
+		return fault{"region", sentence(err.Error()) + ".", "Place the square around the structure by hand, then choose Segment here."}
+	case errors.Is(err, gpu.ErrOutOfMemory):
+		return fault{"memory", "The memory does not suffice: " + err.Error() + ".", "Close other pages, or use a smaller image."}
+	case errors.Is(err, gpu.ErrLost):
+		return fault{"lost", "The graphics processor was lost: " + err.Error() + ".", "Try again."}
+	case errors.Is(err, gpu.ErrValidation):
+		return fault{"gpu", "The graphics processor refused the computation: " + err.Error() + ".", "No result is shown. Please report this with the adapter's name."}
+	case errors.Is(err, segment.ErrNothing), errors.Is(err, model.ErrNotFinite):
+		return fault{"refused", sentence(err.Error()) + ".", "No mask is shown. Try again; please report this with the adapter's name."}
+	default:
+		return fault{"internal", sentence(err.Error()) + ".", "Try again; if it stays, reload the page."}
+	}
+}
+
+// sentence begins with a capital letter, unless it begins with a file's name.
+func sentence(s string) string {
+	s = strings.TrimSuffix(s, ".")
+	first, size := utf8.DecodeRuneInString(s)
+	if word, _, _ := strings.Cut(s, " "); strings.ContainsAny(word, "./") {
+		return s
+	}
+	return string(unicode.ToUpper(first)) + s[size:]
+}

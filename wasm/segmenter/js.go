@@ -1,0 +1,95 @@
+//go:build js
+
+package main
+
+import (
+	"context"
+	"errors"
+	"syscall/js"
+	"unsafe"
+)
+
+// post sends a message to the page; the buffers of the typed arrays in transfer go with it and are not copied.
+func post(message map[string]any, transfer ...js.Value) {
+	buffers := make([]any, len(transfer))
+	for i, array := range transfer {
+		buffers[i] = array.Get("buffer")
+	}
+	js.Global().Call("postMessage", message, buffers)
+}
+
+func postError(message js.Value, f fault) {
+	post(map[string]any{"type": "error", "request": message.Get("request"), "code": f.Code, "message": f.Message, "next": f.Next})
+}
+
+func list(names []string) []any {
+	out := make([]any, len(names))
+	for i, name := range names {
+		out[i] = name
+	}
+	return out
+}
+
+// toJS copies bytes into a new Uint8Array.
+func toJS(b []byte) js.Value {
+	array := js.Global().Get("Uint8Array").New(len(b))
+	js.CopyBytesToJS(array, b)
+	return array
+}
+
+// floatsToJS and wordsToJS copy 32-bit elements into new typed arrays; wasm is little-endian, as they are.
+func floatsToJS(v []float32) js.Value {
+	return js.Global().Get("Float32Array").New(toJS(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 4*len(v))).Get("buffer"))
+}
+
+func wordsToJS(v []uint32) js.Value {
+	return js.Global().Get("Uint32Array").New(toJS(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 4*len(v))).Get("buffer"))
+}
+
+func bytesOf(array js.Value) []byte {
+	b := make([]byte, array.Get("byteLength").Int())
+	js.CopyBytesToGo(b, array)
+	return b
+}
+
+// floatsOf copies a Float32Array; null gives nil.
+func floatsOf(array js.Value) []float32 {
+	if array.IsNull() || array.IsUndefined() {
+		return nil
+	}
+	v := make([]float32, array.Length())
+	view := js.Global().Get("Uint8Array").New(array.Get("buffer"), array.Get("byteOffset"), array.Get("byteLength"))
+	js.CopyBytesToGo(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 4*len(v)), view)
+	return v
+}
+
+// download fetches an address of this site through worker.js, telling the bytes received.
+func download(ctx context.Context, address string, tell func(done, total int)) ([]byte, error) {
+	type outcome struct {
+		data []byte
+		err  error
+	}
+	done := make(chan outcome, 1)
+	progress := js.FuncOf(func(_ js.Value, args []js.Value) any {
+		tell(args[0].Int(), args[1].Int())
+		return nil
+	})
+	resolve := js.FuncOf(func(_ js.Value, args []js.Value) any {
+		done <- outcome{data: bytesOf(args[0])}
+		return nil
+	})
+	reject := js.FuncOf(func(_ js.Value, args []js.Value) any {
+		done <- outcome{err: errors.New(args[0].Get("message").String())}
+		return nil
+	})
+	js.Global().Call("mrprismDownload", address, progress).Call("then", resolve, reject)
+	release := func() { progress.Release(); resolve.Release(); reject.Release() }
+	select {
+	case o := <-done:
+		release()
+		return o.data, o.err
+	case <-ctx.Done():
+		go func() { <-done; release() }() // the callbacks are still to come
+		return nil, ctx.Err()
+	}
+}

@@ -1,0 +1,46 @@
+//go:build js
+
+// Command segmenter is the worker of the page: it decodes images, verifies weights and runs the network, and answers the page's messages
+// (site/segmenter.js is the other end). One message is worked on at a time, in order; "cancel" ends the running one.
+//
+// Messages in, each with a request number that the answer repeats:
+//
+//	segment  key, blob (ArrayBuffer, or null where the picture of that key was sent before), name, model, recurrences, roi ("auto",
+//	         "none" or "x,y,side"), raterWeights (Float32Array or null), wantImage
+//	map      id of a result, kind (probability, rater, recurrence, disagreement), m, i, class: the whole map
+//	view     the same: what the stage needs of it, within the region
+//	png      the same and what (mask, probability): a grey PNG at the photograph's size
+//	cancel   (no answer of its own)
+//
+// Messages out: ready, adapter, progress, image, result, map, view, png, error (code, message, next).
+package main
+
+import (
+	"context"
+	"syscall/js"
+)
+
+// inbox is larger than any page's burst of questions; what does not fit is refused, never waited for inside a callback.
+const inbox = 1024
+
+func main() {
+	s := newSession()
+	messages := make(chan js.Value, inbox)
+	js.Global().Set("onmessage", js.FuncOf(func(_ js.Value, args []js.Value) any {
+		data := args[0].Get("data")
+		if data.Get("type").String() == "cancel" {
+			s.cancel()
+			return nil
+		}
+		select {
+		case messages <- data:
+		default:
+			postError(data, fault{Code: "busy", Message: "Too much is waiting to be computed.", Next: "Wait a moment."})
+		}
+		return nil
+	}))
+	s.start(context.Background())
+	for message := range messages {
+		s.answer(message)
+	}
+}

@@ -1,0 +1,174 @@
+//go:build js
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"syscall/js"
+	"time"
+
+	"mrprism/internal/imageio"
+	"mrprism/internal/segment"
+	"mrprism/wasm/overlay"
+	"mrprism/weights"
+)
+
+// longestShown bounds the sides of the picture given to the stage: every WebGL2 device has textures of this size.
+const longestShown = 4096
+
+// progressEvery is the least time between two progress messages of one stage.
+const progressEvery = 50 * time.Millisecond
+
+// segment answers "segment": image (once it is decoded), progress, and the result.
+func (s *session) segment(message js.Value) error {
+	ctx, end := s.begin()
+	defer end()
+	start := time.Now()
+	tell := s.progress(message)
+	name := message.Get("name").String()
+	img, err := s.picture(message, name, tell)
+	if err != nil {
+		return err
+	}
+	s.returnToGPU(ctx)
+	if err := s.fetchModel(ctx, message.Get("model").String(), tell); err != nil {
+		return err
+	}
+	options := segment.Options{
+		Recurrences: message.Get("recurrences").Int(), ROI: message.Get("roi").String(),
+		RaterWeights: floatsOf(message.Get("raterWeights")), Progress: tell,
+	}
+	res, err := s.run(ctx, img, options, tell)
+	for err != nil && s.recover(ctx, err) { // at most: the GPU again, then the processor
+		res, err = s.run(ctx, img, options, tell)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return s.postResult(message, res, time.Since(start))
+}
+
+// run builds the engine where there is none for this device and model, and segments.
+func (s *session) run(ctx context.Context, img *imageio.Image, options segment.Options, tell func(string, int, int)) (*segment.Result, error) {
+	if s.engine == nil {
+		tell("compile", 0, 0)
+		engine, err := segment.New(ctx, s.dev, s.model)
+		if err != nil {
+			return nil, err
+		}
+		s.engine = engine
+	}
+	return s.engine.Segment(ctx, img, options)
+}
+
+// picture decodes the message's image, or finds the one decoded before.
+func (s *session) picture(message js.Value, name string, tell func(string, int, int)) (*imageio.Image, error) {
+	key := message.Get("key").Int()
+	for _, p := range s.pictures {
+		if p.key == key {
+			s.postImage(message, p.image)
+			return p.image, nil
+		}
+	}
+	blob := message.Get("blob")
+	if blob.IsNull() || blob.IsUndefined() {
+		return nil, fault{Code: "image", Message: name + " is no longer in memory.", Next: "Open it again."}
+	}
+	tell("decode", 0, 0)
+	img, err := imageio.Decode(name, bytesOf(js.Global().Get("Uint8Array").New(blob)))
+	if err != nil {
+		return nil, err
+	}
+	s.pictures = append(s.pictures, picture{key: key, name: name, image: img})
+	if len(s.pictures) > keptPictures {
+		s.pictures = append([]picture(nil), s.pictures[1:]...)
+	}
+	s.postImage(message, img)
+	return img, nil
+}
+
+// postImage gives the page the picture as decoded here, so that what is seen is what is computed on.
+func (s *session) postImage(message js.Value, img *imageio.Image) {
+	if !message.Get("wantImage").Bool() {
+		return
+	}
+	rgba, wide, high := overlay.Picture(img.Pix, img.W, img.H, longestShown)
+	factor := max(1, (max(img.W, img.H)+longestShown-1)/longestShown)
+	pixels := toJS(rgba)
+	post(map[string]any{"type": "image", "request": message.Get("request"), "width": img.W, "height": img.H, "pixelsWide": wide,
+		"pixelsHigh": high, "drawnWidth": wide * factor, "drawnHeight": high * factor, "rgba": pixels}, pixels)
+}
+
+// fetchModel downloads, verifies and keeps a shipped model.
+func (s *session) fetchModel(ctx context.Context, name string, tell func(string, int, int)) error {
+	if s.model != nil && s.model.Metadata.Name == name {
+		return nil
+	}
+	entry, err := weights.Shipped().Find(name)
+	if err != nil {
+		return fault{Code: "weights", Message: err.Error(), Next: "Choose another model."}
+	}
+	tell("download", 0, entry.Bytes)
+	data, err := download(ctx, "weights/"+entry.File, func(done, total int) { tell("download", done, entry.Bytes) })
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return fault{Code: "weights", Message: "The model could not be downloaded: " + err.Error(), Next: "Check that the site is still served, then try again."}
+	}
+	model, err := weights.Shipped().OpenShipped(name, data)
+	if err != nil {
+		return fault{Code: "weights", Message: "The model was refused: " + err.Error(), Next: "Reload the page to download it again."}
+	}
+	if s.engine != nil {
+		s.engine.Close()
+		s.engine = nil
+	}
+	s.model = model
+	return nil
+}
+
+// postResult keeps the result for later questions about its maps and describes it to the page.
+func (s *session) postResult(message js.Value, res *segment.Result, took time.Duration) error {
+	measurements, err := json.Marshal(res.Measurements)
+	if err != nil {
+		return err
+	}
+	s.results = append(s.results, result{id: s.nextID, res: res})
+	if len(s.results) > keptResults {
+		s.results = append([]result(nil), s.results[1:]...)
+	}
+	timings := map[string]any{}
+	for stage, ms := range res.Timings {
+		timings[stage] = ms
+	}
+	timings["network"] = timings["total"] // what the engine measured; in all, as the user waited:
+	timings["total"] = float64(took.Microseconds()) / 1000
+	post(map[string]any{
+		"type": "result", "request": message.Get("request"), "id": s.nextID, "width": res.Width, "height": res.Height,
+		"classes": list(res.Classes), "raters": list(res.Raters), "labels": res.Labels, "model": s.model.Metadata.Name, "title": s.model.Label(),
+		"roi":         map[string]any{"x": res.ROI.X, "y": res.ROI.Y, "side": res.ROI.Side, "whole": message.Get("roi").String() == "none"},
+		"recurrences": res.Recurrences, "adapter": res.Adapter, "timings": timings,
+		"measurements": js.Global().Get("JSON").Call("parse", string(measurements)),
+	})
+	s.nextID++
+	return nil
+}
+
+// progress posts what the engine reports, not more often than the page can show.
+func (s *session) progress(message js.Value) func(stage string, done, total int) {
+	request := message.Get("request")
+	last, lastStage := time.Time{}, ""
+	return func(stage string, done, total int) {
+		if stage == lastStage && done < total && time.Since(last) < progressEvery {
+			return
+		}
+		last, lastStage = time.Now(), stage
+		post(map[string]any{"type": "progress", "request": request, "stage": stage, "done": done, "total": total})
+	}
+}

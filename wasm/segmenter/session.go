@@ -1,0 +1,198 @@
+//go:build js
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"syscall/js"
+	"time"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/gpu/device"
+	"mrprism/internal/imageio"
+	"mrprism/internal/segment"
+	"mrprism/model"
+	"mrprism/weights"
+)
+
+const (
+	keptPictures = 2
+	keptResults  = 4
+	// After a second loss Chrome refuses adapters for about two minutes; the processor computes meanwhile.
+	gpuPause = 130 * time.Second
+	// Losses further apart than this are met by opening the device again.
+	lossWindow = 10 * time.Second
+)
+
+// session is everything the worker keeps between messages.
+type session struct {
+	dev       gpu.Device
+	gpuReason string    // why the processor computes, where it does
+	retryGPU  time.Time // when to ask for a GPU again; zero where none is expected
+	lastLoss  time.Time
+
+	model  *weights.Model
+	engine *segment.Engine
+
+	pictures []picture
+	results  []result
+	nextID   int
+
+	mu   sync.Mutex
+	stop context.CancelFunc // ends the running segmentation; nil where none runs
+}
+
+type picture struct {
+	key   int
+	name  string
+	image *imageio.Image
+}
+
+type result struct {
+	id  int
+	res *segment.Result
+}
+
+func newSession() *session { return &session{nextID: 1} }
+
+// start opens a device and says that the worker is there.
+func (s *session) start(ctx context.Context) {
+	s.openDevice(ctx)
+	models := []any{}
+	for _, e := range weights.Shipped().Models {
+		models = append(models, map[string]any{"name": e.Name, "title": e.Title, "bytes": e.Bytes, "configuration": e.Configuration})
+	}
+	post(map[string]any{"type": "ready", "models": models, "adapter": s.dev.Info().String(), "gpu": s.onGPU(), "reason": s.gpuReason})
+}
+
+func (s *session) onGPU() bool { return s.dev.Info().Kind != gpu.KindReference }
+
+// openDevice takes the GPU, or the processor where there is none. It always leaves a device.
+func (s *session) openDevice(ctx context.Context) {
+	limited, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	dev, err := device.Open(limited, device.Auto, device.Options{})
+	if err != nil {
+		s.gpuReason = err.Error()
+		dev, err = device.Open(ctx, "reference", device.Options{})
+		if err != nil {
+			panic(err) // the reference needs nothing
+		}
+	} else {
+		s.gpuReason = ""
+	}
+	s.dev = dev
+}
+
+// closeDevice drops the engine with its device. Errors are of no use any more.
+func (s *session) closeDevice() {
+	if s.engine != nil {
+		s.engine.Close()
+		s.engine = nil
+	}
+	s.dev.Close()
+}
+
+// recover answers a failure of the GPU: open it again after a first loss, change to the processor after a second one soon after, where
+// its memory does not suffice, and where what it computed was refused. It reports whether it makes sense to run again.
+func (s *session) recover(ctx context.Context, cause error) bool {
+	if !s.onGPU() || ctx.Err() != nil {
+		return false
+	}
+	note := ""
+	switch {
+	case errors.Is(cause, gpu.ErrLost) && time.Since(s.lastLoss) > lossWindow:
+		s.lastLoss = time.Now()
+		s.closeDevice()
+		s.openDevice(ctx)
+		if !s.onGPU() {
+			note = "The graphics processor was lost and does not come back; the processor computes."
+			s.retryGPU = time.Now().Add(gpuPause)
+		}
+	case errors.Is(cause, gpu.ErrLost):
+		note = "The graphics processor failed twice; the processor computes meanwhile. It takes longer, with the same result."
+		s.useProcessor(cause)
+	case errors.Is(cause, segment.ErrNothing), errors.Is(cause, model.ErrNotFinite), errors.Is(cause, gpu.ErrValidation):
+		note = "The graphics processor computed wrongly, which was noticed; the processor computes. It takes longer, with the right result."
+		s.useProcessor(cause)
+	case errors.Is(cause, gpu.ErrOutOfMemory):
+		note = "The graphics memory does not suffice; the processor computes. It takes longer, with the same result."
+		s.useProcessor(cause)
+	default:
+		return false
+	}
+	s.tellAdapter(note)
+	return true
+}
+
+func (s *session) useProcessor(cause error) {
+	s.closeDevice()
+	s.dev, _ = device.Open(context.Background(), "reference", device.Options{})
+	s.gpuReason = cause.Error()
+	s.retryGPU = time.Now().Add(gpuPause)
+}
+
+// returnToGPU tries the GPU again once its pause is over.
+func (s *session) returnToGPU(ctx context.Context) {
+	if s.onGPU() || s.retryGPU.IsZero() || time.Now().Before(s.retryGPU) {
+		return
+	}
+	s.closeDevice()
+	s.openDevice(ctx)
+	if s.onGPU() {
+		s.retryGPU = time.Time{}
+	} else {
+		s.retryGPU = time.Now().Add(gpuPause)
+	}
+	s.tellAdapter("")
+}
+
+func (s *session) tellAdapter(note string) {
+	post(map[string]any{"type": "adapter", "adapter": s.dev.Info().String(), "gpu": s.onGPU(), "reason": s.gpuReason,
+		"note": note, "next": "Closing other pages that use the graphics processor may help."})
+}
+
+func (s *session) cancel() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stop != nil {
+		s.stop()
+	}
+}
+
+// begin makes the context of one segmentation, which cancel ends.
+func (s *session) begin() (context.Context, context.CancelFunc) {
+	ctx, stop := context.WithCancel(context.Background())
+	s.mu.Lock()
+	s.stop = stop
+	s.mu.Unlock()
+	return ctx, func() {
+		s.mu.Lock()
+		s.stop = nil
+		s.mu.Unlock()
+		stop()
+	}
+}
+
+// answer works on one message.
+func (s *session) answer(message js.Value) {
+	var err error
+	switch kind := message.Get("type").String(); kind {
+	case "segment":
+		err = s.segment(message)
+	case "map":
+		err = s.postMap(message)
+	case "view":
+		err = s.postView(message)
+	case "png":
+		err = s.postPNG(message)
+	default:
+		err = fmt.Errorf("unknown message %q", kind)
+	}
+	if err != nil {
+		postError(message, faultOf(err))
+	}
+}
