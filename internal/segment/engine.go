@@ -1,0 +1,113 @@
+// Package segment is the whole way from a photograph to its masks: find the region, run the encoder and the recurrences on it, bring the
+// maps back to the photograph and measure them. The page's worker and cmd/segment both are this package with another surface, so that they
+// give the same masks.
+package segment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/imageio"
+	"mrprism/internal/tensor"
+	"mrprism/model"
+	"mrprism/weights"
+)
+
+// Engine is a model ready to run on a device. One goroutine at a time may use it.
+type Engine struct {
+	device  gpu.Device
+	about   weights.Metadata
+	network *model.Inference
+	set     *tensor.Set
+	fence   gpu.Buffer // one word, read where the device has to have finished
+	view    *view      // what the encoder has last seen; nil where its features are not to be used
+}
+
+// view is a region of an image as the encoder has seen it.
+type view struct {
+	image  *imageio.Image
+	roi    string // as asked for
+	square imageio.Square
+	took   map[string]float64 // ms, search and encode
+}
+
+// New checks that the weights are those of the configuration they name (the error wraps a *weights.MismatchError that lists every
+// difference), compiles the network for the device at the side they were trained for, and writes them to it.
+func New(ctx context.Context, device gpu.Device, m *weights.Model) (*Engine, error) {
+	about := m.Metadata
+	config, err := model.NewConfig(about.Configuration, len(about.Raters), len(about.Classes))
+	if err != nil {
+		return nil, fmt.Errorf("weights %s: %w", about.Name, err)
+	}
+	if err := match(m.File, config); err != nil {
+		return nil, fmt.Errorf("weights %s, configuration %s with %d raters and %d classes: %w", about.Name, about.Configuration, len(about.Raters), len(about.Classes), err)
+	}
+	values, err := weights.Dequantize(m.File)
+	if err != nil {
+		return nil, fmt.Errorf("weights %s: %w", about.Name, err)
+	}
+	e := &Engine{device: device, about: about, set: tensor.NewSet()}
+	if err := e.prepare(ctx, config, values); err != nil {
+		e.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+func match(file *weights.File, config model.Config) error {
+	var expected []weights.Spec
+	for _, v := range model.Variables(config).Variables(tensor.Parameter, tensor.Statistic) {
+		expected = append(expected, weights.Spec{Name: v.Name, Shape: v.Shape})
+	}
+	return file.Match(expected)
+}
+
+func (e *Engine) prepare(ctx context.Context, config model.Config, values *weights.File) error {
+	var err error
+	if e.network, err = model.NewInference(ctx, e.device, e.set, config, e.about.Side); err != nil {
+		return err
+	}
+	for _, v := range e.set.Variables(tensor.Parameter, tensor.Statistic) {
+		floats, err := values.Tensor(v.Name).Float32()
+		if err != nil {
+			return fmt.Errorf("weights %s: %w", e.about.Name, err)
+		}
+		if err := e.set.Write(v, floats); err != nil {
+			return fmt.Errorf("writing weight %s: %w", v.Name, err)
+		}
+	}
+	buffers, err := e.device.Allocate(ctx, []gpu.BufferSpec{{Label: "fence", Type: gpu.U32, Elements: 1}})
+	if err != nil {
+		return err
+	}
+	e.fence = buffers[0]
+	return e.wait(ctx) // so that a fault in the writing is told here
+}
+
+// wait returns when the device has done everything submitted.
+func (e *Engine) wait(ctx context.Context) error {
+	return e.device.Read(ctx, gpu.Range{Buffer: e.fence, Dst: make([]byte, 4)})
+}
+
+// Metadata says what the weights say about themselves.
+func (e *Engine) Metadata() weights.Metadata { return e.about }
+
+// Bytes is the memory on the device.
+func (e *Engine) Bytes() int64 { return e.network.Bytes() }
+
+// Close returns the memory on the device. The device is the caller's.
+func (e *Engine) Close() {
+	if e.network != nil {
+		e.network.Release()
+	}
+	if e.fence != nil {
+		e.fence.Release()
+	}
+	e.set.Release()
+	e.view = nil
+}
+
+// ErrNothing says that a device returned nothing but zeros, which no weights compute: the result is refused.
+var ErrNothing = errors.New("the device returned nothing but zeros")

@@ -1,0 +1,106 @@
+package segment
+
+import (
+	"slices"
+	"strings"
+
+	"mrprism/internal/imageio"
+	"mrprism/internal/metric"
+)
+
+// Measurements are of the masks p > 0.5 at the image's size. Intervals reach from the smallest to the largest over raters or levels.
+type Measurements struct {
+	Structures    []Structure `json:"structures"`              // in the order of the classes
+	VerticalRatio *Ratio      `json:"verticalRatio,omitempty"` // where there are a disc and a cup, and the disc is not empty
+}
+
+// Structure is the calibrated mask of one class.
+type Structure struct {
+	Class        string  `json:"class"`
+	Area         int     `json:"area"`         // pixels
+	Low          int     `json:"low"`          // smallest area over raters or levels
+	High         int     `json:"high"`         // largest
+	Share        float64 `json:"share"`        // of the image's area, 0..1
+	Height       int     `json:"height"`       // largest number of pixels in any one column
+	Disagreement float64 `json:"disagreement"` // pixels about which two raters are expected to disagree
+}
+
+// Ratio is the height of one structure over another's.
+type Ratio struct {
+	Inner string  `json:"inner"`
+	Outer string  `json:"outer"`
+	Value float64 `json:"value"`
+	Low   float64 `json:"low"` // over the raters or levels that mark the outer structure
+	High  float64 `json:"high"`
+}
+
+// extent is the size of one mask in pixels.
+type extent struct{ area, height int }
+
+func (r *Result) measure() Measurements {
+	m, k := len(r.Raters), len(r.Classes)
+	calibrated, raters := make([]extent, k), make([][]extent, m)
+	for c := range k {
+		calibrated[c] = r.extent(r.masks[r.Recurrences], k, c)
+	}
+	for i := range raters {
+		raters[i] = make([]extent, k)
+		for c := range k {
+			raters[i][c] = r.extent(r.raters, m*k, i*k+c)
+		}
+	}
+	var out Measurements
+	for c, class := range r.Classes {
+		s := Structure{
+			Class: class, Area: calibrated[c].area, Height: calibrated[c].height, Low: raters[0][c].area, High: raters[0][c].area,
+			Share: float64(calibrated[c].area) / (float64(r.Width) * float64(r.Height)),
+		}
+		for i := range raters {
+			s.Low, s.High = min(s.Low, raters[i][c].area), max(s.High, raters[i][c].area)
+		}
+		disagreement, _, _ := r.window(r.disagreement(c), 1, 0)
+		for _, p := range disagreement {
+			s.Disagreement += float64(p)
+		}
+		out.Structures = append(out.Structures, s)
+	}
+	out.VerticalRatio = r.ratio(calibrated, raters)
+	return out
+}
+
+// ratio is the vertical cup-to-disc ratio; nil where there is no disc, or nobody marks one: a ratio is not given without its interval.
+func (r *Result) ratio(calibrated []extent, raters [][]extent) *Ratio {
+	find := func(name string) int {
+		return slices.IndexFunc(r.Classes, func(class string) bool { return strings.EqualFold(class, name) })
+	}
+	outer, inner := find("disc"), find("cup")
+	if outer < 0 || inner < 0 || calibrated[outer].height == 0 {
+		return nil
+	}
+	of := func(e []extent) float64 { return float64(e[inner].height) / float64(e[outer].height) }
+	var over []float64
+	for _, e := range raters {
+		if e[outer].height > 0 {
+			over = append(over, of(e))
+		}
+	}
+	if len(over) == 0 {
+		return nil
+	}
+	return &Ratio{
+		Inner: r.Classes[inner], Outer: r.Classes[outer], Value: of(calibrated), Low: slices.Min(over), High: slices.Max(over),
+	}
+}
+
+func (r *Result) extent(maps []float32, channels, c int) extent {
+	mask, w, h := r.window(maps, channels, c)
+	return extent{metric.Area(mask), metric.VerticalDiameter(mask, w, h)}
+}
+
+// window is the part (h, w) of the map at the image's size that lies within the region: all that is not zero of it.
+func (r *Result) window(maps []float32, channels, c int) (p []float32, w, h int) {
+	x0, y0 := max(0, r.ROI.X), max(0, r.ROI.Y)
+	w, h = min(r.Width, r.ROI.X+r.ROI.Side)-x0, min(r.Height, r.ROI.Y+r.ROI.Side)-y0
+	square := imageio.Square{X: r.ROI.X - x0, Y: r.ROI.Y - y0, Side: r.ROI.Side}
+	return restore(maps, r.side, channels, c, square, w, h), w, h
+}

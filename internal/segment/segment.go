@@ -1,0 +1,221 @@
+package segment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"mrprism/internal/imageio"
+	"mrprism/internal/roi"
+	"mrprism/weights"
+)
+
+// DefaultRecurrences is the number of feedbacks that the paper reports: Rec0 to Rec3.
+const DefaultRecurrences = 3
+
+// MaxRecurrences is far above what anybody asks for.
+const MaxRecurrences = 32
+
+// Options say how an image is to be segmented.
+type Options struct {
+	Recurrences  int       // feedbacks, 0 to MaxRecurrences: Rec0 … RecN are computed
+	ROI          string    // auto, none or x,y,side, see package roi; empty: auto
+	RaterWeights []float32 // a factor in 0..1 on the confidence of each rater; nil: all 1. Only for models of named raters
+	// Progress is told, from the same goroutine, what begins: "search" (done of 2 steps), "segment" (done of N + 1 recurrences); may be nil.
+	Progress func(stage string, done, total int)
+}
+
+// Segment segments an image, which must not be modified while the engine lives: the same image and ROI again cost the recurrences alone.
+//
+// With ROI "auto" and a model that has an anchor, the whole image is searched for the anchoring structure first, and the region around it
+// is segmented; an image where there is none is roi.ErrNotFound. Errors of the device are the typed ones of package gpu; what is not a
+// probability is model.ErrNotFinite or ErrNothing, and never becomes a mask.
+func (e *Engine) Segment(ctx context.Context, img *imageio.Image, o Options) (*Result, error) {
+	if o.ROI == "" {
+		o.ROI = "auto"
+	}
+	request, err := e.check(img, o)
+	if err != nil {
+		return nil, err
+	}
+	if o.Progress == nil {
+		o.Progress = func(string, int, int) {}
+	}
+	if e.view != nil && e.view.image == img && e.view.roi == o.ROI {
+		return e.recur(ctx, o)
+	}
+	e.view = nil
+	v := &view{image: img, roi: o.ROI, took: map[string]float64{}}
+	if v.square, err = e.region(ctx, v, request, o); err != nil {
+		return nil, err
+	}
+	o.Progress("segment", 0, o.Recurrences+1)
+	if v.took["encode"], err = timed(func() error { return e.encode(ctx, img, v.square) }); err != nil {
+		return nil, err
+	}
+	e.view = v
+	return e.recur(ctx, o)
+}
+
+// Recalculate runs the recurrences again on the region last encoded, with other rater weights or more of them. o.ROI is not looked at.
+func (e *Engine) Recalculate(ctx context.Context, o Options) (*Result, error) {
+	if e.view == nil {
+		return nil, errors.New("no region has been encoded: call Segment first")
+	}
+	o.ROI = e.view.roi
+	return e.Segment(ctx, e.view.image, o)
+}
+
+func (e *Engine) check(img *imageio.Image, o Options) (roi.Request, error) {
+	if img.W < 1 || img.H < 1 || len(img.Pix) != 3*img.W*img.H {
+		return roi.Request{}, fmt.Errorf("an image of %d×%d pixels with %d bytes is not 8-bit RGB", img.W, img.H, len(img.Pix))
+	}
+	if o.Recurrences < 0 || o.Recurrences > MaxRecurrences {
+		return roi.Request{}, fmt.Errorf("%d recurrences: 0 to %d are possible", o.Recurrences, MaxRecurrences)
+	}
+	if o.RaterWeights != nil && e.about.Labels == weights.LabelsAgreementLevels {
+		return roi.Request{}, fmt.Errorf("model %s has agreement levels and no raters to weigh: leave the rater weights out", e.about.Name)
+	}
+	if o.RaterWeights != nil && len(o.RaterWeights) != len(e.about.Raters) {
+		return roi.Request{}, fmt.Errorf("%d rater weights for the %d raters of model %s", len(o.RaterWeights), len(e.about.Raters), e.about.Name)
+	}
+	for _, w := range o.RaterWeights {
+		if !(w >= 0 && w <= 1) {
+			return roi.Request{}, fmt.Errorf("rater weight %v is not in 0..1", w)
+		}
+	}
+	request, err := roi.Parse(o.ROI)
+	if err == nil && request.Mode == roi.Given {
+		err = roi.Check(request.Square, img.W, img.H)
+	}
+	return request, err
+}
+
+// region is the square to segment.
+func (e *Engine) region(ctx context.Context, v *view, request roi.Request, o Options) (square imageio.Square, err error) {
+	img := v.image
+	anchor := slices.Index(e.about.Classes, e.about.Anchor)
+	switch {
+	case request.Mode == roi.Given:
+		return request.Square, nil
+	case request.Mode == roi.None || anchor < 0:
+		return imageio.Letterbox(img.W, img.H), nil
+	}
+	v.took["search"], err = timed(func() error {
+		o.Progress("search", 0, 2)
+		if err := e.network.SetRaterWeights(nil); err != nil {
+			return err
+		}
+		if err := e.encode(ctx, img, imageio.Letterbox(img.W, img.H)); err != nil {
+			return err
+		}
+		o.Progress("search", 1, 2)
+		y, _, err := e.once(ctx)
+		if err != nil {
+			return err
+		}
+		square, err = roi.Locate(channel(y, anchor, len(e.about.Classes)), e.about.Side, img.W, img.H)
+		return err
+	})
+	return square, err
+}
+
+// encode shows a square of the image to the encoder.
+func (e *Engine) encode(ctx context.Context, img *imageio.Image, square imageio.Square) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s := e.about.Side
+	x := make([]float32, s*s*3) // (S, S, 3)
+	img.Crop(x, square, s)
+	for i := range x {
+		x[i] = (x[i] - e.about.Mean[i%3]) / e.about.Deviation[i%3]
+	}
+	if err := e.network.Encode(ctx, x); err != nil {
+		return err
+	}
+	return e.wait(ctx)
+}
+
+// recur runs Rec0 … RecN on the view.
+func (e *Engine) recur(ctx context.Context, o Options) (*Result, error) {
+	start := time.Now()
+	if err := e.network.SetRaterWeights(o.RaterWeights); err != nil {
+		return nil, err
+	}
+	if err := e.network.Restart(); err != nil {
+		return nil, err
+	}
+	r := &Result{
+		Width: e.view.image.W, Height: e.view.image.H, ROI: e.view.square, Recurrences: o.Recurrences,
+		Classes: slices.Clone(e.about.Classes), Raters: slices.Clone(e.about.Raters), Labels: e.about.Labels,
+		Adapter: e.device.Info().String(), Timings: map[string]float64{}, side: e.about.Side,
+	}
+	total := 0.0
+	for stage, ms := range e.view.took {
+		r.Timings[stage] = ms
+		total += ms
+	}
+	for i := range o.Recurrences + 1 {
+		o.Progress("segment", i, o.Recurrences+1)
+		var err error
+		r.Timings[fmt.Sprintf("rec%d", i)], err = timed(func() error {
+			y, raters, err := e.once(ctx)
+			r.masks, r.raters = append(r.masks, y), raters
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if r.Labels == weights.LabelsAgreementLevels {
+		nestLevels(r.raters, len(r.Raters), len(r.Classes))
+	}
+	r.Measurements = r.measure()
+	r.Timings["total"] = total + since(start)
+	return r, nil
+}
+
+// once runs one recurrence: the calibrated mask (S, S, K) and the raters' (S, S, M, K).
+func (e *Engine) once(ctx context.Context) (y, raters []float32, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	if y, raters, err = e.network.Recur(ctx); err != nil {
+		return nil, nil, err
+	}
+	// a sigmoid is nowhere 0; zeros everywhere are memory that nobody wrote
+	if slices.Max(y) == 0 || slices.Max(raters) == 0 {
+		return nil, nil, fmt.Errorf("%s: %w; no mask is shown", e.device.Info(), ErrNothing)
+	}
+	return y, raters, nil
+}
+
+// nestLevels makes what at least j + 1 experts mark lie inside what at least j do. maps (S, S, M, K).
+func nestLevels(maps []float32, m, k int) {
+	for i := range maps {
+		if i/k%m > 0 {
+			maps[i] = min(maps[i], maps[i-k])
+		}
+	}
+}
+
+// channel picks channel c of maps (…, channels).
+func channel(maps []float32, c, channels int) []float32 {
+	out := make([]float32, len(maps)/channels)
+	for i := range out {
+		out[i] = maps[i*channels+c]
+	}
+	return out
+}
+
+// timed runs f and tells how long it took, in ms.
+func timed(f func() error) (float64, error) {
+	start := time.Now()
+	err := f()
+	return since(start), err
+}
+
+func since(start time.Time) float64 { return float64(time.Since(start).Microseconds()) / 1000 }

@@ -1,0 +1,429 @@
+package segment
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/gpu/gputest"
+	"mrprism/internal/gpu/reference"
+	"mrprism/internal/imageio"
+	"mrprism/internal/roi"
+	"mrprism/internal/segment/segmenttest"
+	"mrprism/internal/synthetic"
+	"mrprism/model"
+	"mrprism/weights"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func open(t testing.TB, about weights.Metadata) *weights.Model {
+	t.Helper()
+	f, err := segmenttest.Untrained(about)
+	require.NoError(t, err)
+	return seal(t, f)
+}
+
+func seal(t testing.TB, f *weights.File) *weights.Model {
+	t.Helper()
+	data, err := segmenttest.Encode(f)
+	require.NoError(t, err)
+	m, err := weights.Shipped().Open("untrained", data)
+	require.NoError(t, err)
+	return m
+}
+
+func engine(t testing.TB, d gpu.Device, m *weights.Model) *Engine {
+	t.Helper()
+	e, err := New(context.Background(), d, m)
+	require.NoError(t, err)
+	t.Cleanup(e.Close)
+	return e
+}
+
+func photograph(w, h int) *imageio.Image {
+	p := synthetic.Photograph(synthetic.SampleSeed, w, h)
+	img := &imageio.Image{W: w, H: h, Pix: make([]uint8, 3*w*h)}
+	for i := range w * h {
+		copy(img.Pix[3*i:3*i+3], p.Pix[4*i:4*i+3])
+	}
+	return img
+}
+
+// Every device gives the probabilities and masks of the float64 reference, for raters and levels, on a region, whole, and searched for.
+func TestDevicesAgree(t *testing.T) {
+	img := photograph(240, 200)
+	for _, c := range []struct {
+		about  weights.Metadata
+		region string
+	}{
+		{segmenttest.Fundus(), "auto"}, {segmenttest.Fundus(), "-20,120,70"}, {segmenttest.Raters(), "none"}, {segmenttest.Raters(), "60,50,90"},
+	} {
+		t.Run(c.about.Labels+" "+c.region, func(t *testing.T) {
+			m := open(t, c.about)
+			want, err := engine(t, reference.Open(), m).Segment(t.Context(), img, Options{Recurrences: 3, ROI: c.region})
+			require.NoError(t, err)
+			require.Positive(t, above(want.Probability(0)), "the mask must not be empty, or this test says little")
+			if c.region == "auto" {
+				require.Less(t, want.ROI.Side, img.W, "the search must find less than the whole image, or this test says little")
+			}
+			gputest.Each(t, func(t *testing.T, d gpu.Device) {
+				got, err := engine(t, d, m).Segment(t.Context(), img, Options{Recurrences: 3, ROI: c.region})
+				require.NoError(t, err)
+				require.Equal(t, want.ROI, got.ROI)
+				require.Equal(t, d.Info().String(), got.Adapter)
+				for k := range got.Classes {
+					for i := range 4 {
+						same(t, want.Recurrence(i, k), got.Recurrence(i, k))
+					}
+					for j := range got.Raters {
+						same(t, want.Rater(j, k), got.Rater(j, k))
+					}
+					same(t, want.Disagreement(k), got.Disagreement(k))
+				}
+			})
+		})
+	}
+}
+
+// same holds two maps to the project's measure: probabilities within 2e-3, 99.9 % of the mask's pixels.
+func same(t *testing.T, want, got []float32) {
+	t.Helper()
+	require.Len(t, got, len(want))
+	differ := 0
+	for i := range want {
+		require.InDelta(t, want[i], got[i], 2e-3)
+		if (want[i] > 0.5) != (got[i] > 0.5) {
+			differ++
+		}
+	}
+	require.LessOrEqual(t, float64(differ), 0.001*float64(len(want)))
+}
+
+func TestLevelsAndStructuresAreNested(t *testing.T) {
+	r, err := engine(t, reference.Open(), open(t, segmenttest.Fundus())).Segment(t.Context(), photograph(120, 90), Options{Recurrences: 1, ROI: "none"})
+	require.NoError(t, err)
+	for j := range r.Raters {
+		disc, cup := r.Rater(j, 0), r.Rater(j, 1)
+		for i := range disc {
+			require.LessOrEqual(t, cup[i], disc[i])
+		}
+		if j > 0 {
+			for c := range r.Classes {
+				more, fewer := r.Rater(j, c), r.Rater(j-1, c)
+				for i := range more {
+					require.LessOrEqual(t, more[i], fewer[i])
+				}
+			}
+		}
+	}
+}
+
+// Outside the region every map is 0.
+func TestMapsAreOfTheImageAndOfTheRegion(t *testing.T) {
+	r, err := engine(t, reference.Open(), open(t, segmenttest.Raters())).Segment(t.Context(), photograph(120, 90), Options{ROI: "100,-10,40"})
+	require.NoError(t, err)
+	require.Equal(t, imageio.Square{X: 100, Y: -10, Side: 40}, r.ROI)
+	for _, p := range [][]float32{r.Probability(0), r.Rater(2, 0), r.Disagreement(0)} {
+		require.Len(t, p, 120*90)
+		inside := 0
+		for i, v := range p {
+			if i%120 < 100 || i/120 >= 30 {
+				require.Zero(t, v)
+			} else if v > 0 {
+				inside++
+			}
+		}
+		require.Equal(t, 20*30, inside)
+	}
+}
+
+// The measured window is the map's part in the region.
+func TestMeasurements(t *testing.T) {
+	for _, region := range []string{"none", "100,-10,40", "10,20,50"} {
+		r, err := engine(t, reference.Open(), open(t, segmenttest.Fundus())).Segment(t.Context(), photograph(120, 90), Options{Recurrences: 1, ROI: region})
+		require.NoError(t, err)
+		for c, s := range r.Measurements.Structures {
+			low, high := math.MaxInt, 0
+			for j := range r.Raters {
+				n := above(r.Rater(j, c))
+				low, high = min(low, n), max(high, n)
+			}
+			require.Equal(t, r.Classes[c], s.Class)
+			require.Equal(t, []int{above(r.Probability(c)), low, high}, []int{s.Area, s.Low, s.High}, region)
+			require.InDelta(t, float64(s.Area)/(120*90), s.Share, 1e-9)
+			sum := 0.0
+			for _, p := range r.Disagreement(c) {
+				sum += float64(p)
+			}
+			require.InDelta(t, sum, s.Disagreement, 1e-6*(1+sum))
+		}
+		_, err = json.Marshal(r.Measurements)
+		require.NoError(t, err)
+	}
+}
+
+func above(p []float32) (n int) {
+	for _, v := range p {
+		if v > 0.5 {
+			n++
+		}
+	}
+	return n
+}
+
+// The ratio and its interval come from the columns of known masks; a level without disc says nothing.
+func TestVerticalRatio(t *testing.T) {
+	const s, m, k = 8, 3, 2
+	r := &Result{
+		Width: s, Height: s, Classes: []string{"disc", "cup"}, Raters: []string{"1", "2", "3"}, Labels: weights.LabelsAgreementLevels,
+		ROI: imageio.Square{Side: s}, side: s, masks: [][]float32{make([]float32, s*s*k)}, raters: make([]float32, s*s*m*k),
+	}
+	column := func(maps []float32, channels, c, x, height int) {
+		for y := range height {
+			maps[(y*s+x)*channels+c] = 1
+		}
+	}
+	require.Nil(t, r.measure().VerticalRatio)
+	column(r.masks[0], k, 0, 3, 6)
+	column(r.masks[0], k, 1, 3, 3)
+	require.Nil(t, r.measure().VerticalRatio, "no level has a disc")
+	column(r.raters, m*k, 0, 2, 8)
+	column(r.raters, m*k, 1, 2, 6)
+	column(r.raters, m*k, k, 2, 5)
+	column(r.raters, m*k, k+1, 4, 1)
+	measured := r.measure()
+	require.Equal(t, &Ratio{Inner: "cup", Outer: "disc", Value: .5, Low: .2, High: .75}, measured.VerticalRatio)
+	require.Equal(t, 0, measured.Structures[0].Low)
+	require.Equal(t, 8, measured.Structures[0].High)
+	require.Equal(t, 6, measured.Structures[0].Height)
+}
+
+// Both formulas against their definitions by enumeration.
+func TestDisagreement(t *testing.T) {
+	z := []float64{.9, .6, .1, 0} // levels, with the closing 0
+	pairs := 0.0
+	for a := range 3 {
+		for b := range 3 {
+			if a != b {
+				pairs += z[a] * (1 - z[b]) / 3 // 6 ordered pairs, each disagreeing with half its pair's probability
+			}
+		}
+	}
+	require.InDelta(t, pairs, pairwise(z[:3]), 1e-12)
+	count := []float64{.1, .3, .5, .1} // P(c experts mark the pixel)
+	want := count[1]*2./3 + count[2]*2./3
+	require.InDelta(t, want, counted(z), 1e-12)
+	require.InDelta(t, 1, pairwise([]float64{1, 0}), 1e-12)
+	require.InDelta(t, 0, pairwise([]float64{1, 1, 1}), 1e-12)
+	require.InDelta(t, 1, counted([]float64{1, 0, 0}), 1e-12)
+}
+
+func TestRaterWeightsReplayTheRecurrences(t *testing.T) {
+	img := photograph(120, 90)
+	m := open(t, segmenttest.Raters())
+	counting := &counter{Device: reference.Open()}
+	e := engine(t, counting, m)
+	equal, err := e.Segment(t.Context(), img, Options{Recurrences: 2, ROI: "10,10,60"})
+	require.NoError(t, err)
+	whole := counting.runs
+	one, err := e.Recalculate(t.Context(), Options{Recurrences: 2, RaterWeights: []float32{1, 0, 0}})
+	require.NoError(t, err)
+	require.Equal(t, whole-1, counting.runs-whole, "the encoder must not run again")
+	require.NotEqual(t, equal.Probability(0), one.Probability(0))
+	require.Equal(t, equal.ROI, one.ROI)
+	again, err := e.Segment(t.Context(), img, Options{Recurrences: 2, ROI: "10,10,60"})
+	require.NoError(t, err)
+	require.Equal(t, 3*(whole-1), counting.runs-1, "the same image and region are not encoded again")
+	require.Equal(t, equal.Probability(0), again.Probability(0), "equal weights again give the same mask")
+	fresh, err := engine(t, reference.Open(), m).Segment(t.Context(), img, Options{Recurrences: 2, ROI: "10,10,60", RaterWeights: []float32{1, 0, 0}})
+	require.NoError(t, err)
+	require.Equal(t, fresh.Probability(0), one.Probability(0))
+	other, err := e.Segment(t.Context(), photograph(90, 120), Options{Recurrences: 2, ROI: "10,10,60"})
+	require.NoError(t, err)
+	require.Equal(t, 120, other.Height)
+}
+
+func TestRefusedOptions(t *testing.T) {
+	img := photograph(64, 64)
+	levels, raters := engine(t, reference.Open(), open(t, segmenttest.Fundus())), engine(t, reference.Open(), open(t, segmenttest.Raters()))
+	for want, try := range map[string]func() error{
+		"call Segment first": func() error { _, err := raters.Recalculate(t.Context(), Options{}); return err },
+		"agreement levels": func() error {
+			_, err := levels.Segment(t.Context(), img, Options{RaterWeights: make([]float32, 4)})
+			return err
+		},
+		"2 rater weights": func() error {
+			_, err := raters.Segment(t.Context(), img, Options{RaterWeights: make([]float32, 2)})
+			return err
+		},
+		"not in 0..1": func() error {
+			_, err := raters.Segment(t.Context(), img, Options{RaterWeights: []float32{0, 2, 0}})
+			return err
+		},
+		"-1 recurrences":           func() error { _, err := raters.Segment(t.Context(), img, Options{Recurrences: -1}); return err },
+		"99 recurrences":           func() error { _, err := raters.Segment(t.Context(), img, Options{Recurrences: 99}); return err },
+		`region "middle"`:          func() error { _, err := raters.Segment(t.Context(), img, Options{ROI: "middle"}); return err },
+		"does not fit this image":  func() error { _, err := raters.Segment(t.Context(), img, Options{ROI: "64,0,10"}); return err },
+		"region 0,0,129 does not":  func() error { _, err := raters.Segment(t.Context(), img, Options{ROI: "0,0,129"}); return err },
+		"is not 8-bit RGB":         func() error { _, err := raters.Segment(t.Context(), &imageio.Image{W: 2, H: 2}, Options{}); return err },
+		"0×0 pixels with 0 bytes ": func() error { _, err := raters.Segment(t.Context(), &imageio.Image{}, Options{}); return err },
+	} {
+		require.ErrorContains(t, try(), want)
+	}
+}
+
+func TestSmallAndGreyImages(t *testing.T) {
+	e := engine(t, reference.Open(), open(t, segmenttest.Raters()))
+	for _, size := range [][2]int{{1, 1}, {1, 300}, {3, 2}} {
+		img := &imageio.Image{W: size[0], H: size[1], Pix: slices.Repeat([]uint8{90}, 3*size[0]*size[1])}
+		r, err := e.Segment(t.Context(), img, Options{Recurrences: 1})
+		require.NoError(t, err)
+		require.Len(t, r.Probability(0), size[0]*size[1])
+		require.InDelta(t, float64(r.Measurements.Structures[0].Area)/float64(size[0]*size[1]), r.Measurements.Structures[0].Share, 1e-12)
+	}
+}
+
+// With everything below one half there is no structure to find.
+func TestNothingFound(t *testing.T) {
+	f, err := segmenttest.Untrained(segmenttest.Fundus())
+	require.NoError(t, err)
+	bias := f.Tensor("conp.head.bias")
+	*bias = weights.NewF32(bias.Name, bias.Shape, []float32{-20, -20})
+	e := engine(t, reference.Open(), seal(t, f))
+	_, err = e.Segment(t.Context(), photograph(120, 90), Options{Recurrences: 1})
+	require.ErrorIs(t, err, roi.ErrNotFound)
+	r, err := e.Segment(t.Context(), photograph(120, 90), Options{Recurrences: 1, ROI: "none"})
+	require.NoError(t, err)
+	require.Nil(t, r.Measurements.VerticalRatio)
+	require.Zero(t, r.Measurements.Structures[0].Area)
+}
+
+func TestWrongWeightsAreRefused(t *testing.T) {
+	fresh := func() *weights.File {
+		f, err := segmenttest.Untrained(segmenttest.Raters())
+		require.NoError(t, err)
+		return f
+	}
+	t.Run("missing, unexpected and of another shape, all in one message", func(t *testing.T) {
+		f := fresh()
+		f.Tensors = slices.DeleteFunc(f.Tensors, func(w weights.Tensor) bool { return w.Name == "divp.project.bias" })
+		f.Tensors = append(f.Tensors, weights.NewF32("extra", []int{2}, []float32{1, 2}))
+		at := f.Tensor("conp.head.bias")
+		*at = weights.NewF32(at.Name, []int{2}, []float32{0, 0})
+		_, err := New(t.Context(), reference.Open(), seal(t, f))
+		var mismatch *weights.MismatchError
+		require.ErrorAs(t, err, &mismatch)
+		require.Len(t, mismatch.Missing, 1)
+		for _, part := range []string{"untrained-raters", "divp.project.bias [8]", "extra", "conp.head.bias is [2], expected [1]"} {
+			require.ErrorContains(t, err, part)
+		}
+	})
+	t.Run("one flipped byte", func(t *testing.T) {
+		data, err := segmenttest.Encode(fresh())
+		require.NoError(t, err)
+		for _, at := range []int{3, 50, len(data) / 2, len(data) - 1} {
+			damaged := slices.Clone(data)
+			damaged[at] ^= 0x10
+			_, err = weights.Shipped().Open("untrained", damaged)
+			require.Error(t, err, "byte %d", at)
+		}
+	})
+	t.Run("unknown configuration", func(t *testing.T) {
+		m := seal(t, fresh())
+		m.Metadata.Configuration = "huge"
+		_, err := New(t.Context(), reference.Open(), m)
+		require.ErrorContains(t, err, `"huge"`)
+	})
+}
+
+// counter counts submissions and can spoil what is read.
+type counter struct {
+	gpu.Device
+	runs  int
+	spoil func(ranges []gpu.Range) error
+}
+
+func (c *counter) Run(ctx context.Context, recordings ...gpu.Recording) error {
+	c.runs++
+	return c.Device.Run(ctx, recordings...)
+}
+
+func (c *counter) Read(ctx context.Context, ranges ...gpu.Range) error {
+	err := c.Device.Read(ctx, ranges...)
+	if err == nil && c.spoil != nil {
+		err = c.spoil(ranges)
+	}
+	return err
+}
+
+// Whatever a device does wrong is an error that says what, never a mask, and the engine works again when the device does.
+func TestFaultsOfTheDeviceNeverBecomeMasks(t *testing.T) {
+	fill := func(v float32) func([]gpu.Range) error {
+		return func(ranges []gpu.Range) error {
+			for _, r := range ranges {
+				copy(r.Dst, gpu.Float32Bytes(slices.Repeat([]float32{v}, len(r.Dst)/4)))
+			}
+			return nil
+		}
+	}
+	fails := func(err error) func([]gpu.Range) error { return func([]gpu.Range) error { return err } }
+	d := &counter{Device: reference.Open()}
+	e := engine(t, d, open(t, segmenttest.Raters()))
+	img := photograph(80, 80)
+	for _, fault := range []struct {
+		spoil func([]gpu.Range) error
+		want  error
+	}{
+		{fill(0), ErrNothing}, {fill(float32(math.NaN())), model.ErrNotFinite}, {fill(float32(math.Inf(1))), model.ErrNotFinite},
+		{fill(-.1), model.ErrNotFinite}, {fails(gpu.ErrLost), gpu.ErrLost}, {fails(gpu.ErrOutOfMemory), gpu.ErrOutOfMemory},
+		{fails(gpu.ErrValidation), gpu.ErrValidation}, {fails(errors.New("map rejected")), nil},
+	} {
+		d.spoil = fault.spoil
+		r, err := e.Segment(t.Context(), img, Options{Recurrences: 1})
+		require.Nil(t, r)
+		require.Error(t, err)
+		if fault.want != nil {
+			assert.ErrorIs(t, err, fault.want)
+		}
+	}
+	d.spoil = nil
+	_, err := e.Segment(t.Context(), img, Options{Recurrences: 1})
+	require.NoError(t, err)
+}
+
+func TestCancelling(t *testing.T) {
+	e := engine(t, reference.Open(), open(t, segmenttest.Raters()))
+	img := photograph(80, 80)
+	ctx, cancel := context.WithCancel(t.Context())
+	var told []string
+	_, err := e.Segment(ctx, img, Options{Recurrences: 3, Progress: func(stage string, done, total int) {
+		told = append(told, stage)
+		require.Equal(t, 4, total)
+		if done == 2 {
+			cancel()
+		}
+	}})
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, []string{"segment", "segment", "segment", "segment"}, told) // before the encoder, and Rec0, Rec1, Rec2
+	_, err = e.Segment(t.Context(), img, Options{Recurrences: 3})
+	require.NoError(t, err)
+}
+
+func TestTimings(t *testing.T) {
+	e := engine(t, reference.Open(), open(t, segmenttest.Fundus()))
+	r, err := e.Segment(t.Context(), photograph(120, 90), Options{Recurrences: 2})
+	require.NoError(t, err)
+	sum := 0.0
+	for _, stage := range []string{"search", "encode", "rec0", "rec1", "rec2"} {
+		require.Positive(t, r.Timings[stage], stage)
+		sum += r.Timings[stage]
+	}
+	require.Len(t, r.Timings, 6)
+	require.GreaterOrEqual(t, r.Timings["total"], sum-0.01)
+}
