@@ -1,0 +1,117 @@
+package onnx
+
+import (
+	"encoding/binary"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// message encodes fields: an integer as a varint, bytes and strings with their length.
+func message(fields ...any) []byte {
+	var b []byte
+	for i := 0; i < len(fields); i += 2 {
+		number := uint64(fields[i].(int))
+		switch v := fields[i+1].(type) {
+		case int:
+			b = binary.AppendUvarint(binary.AppendUvarint(b, number<<3), uint64(v))
+		case float32:
+			b = binary.LittleEndian.AppendUint32(binary.AppendUvarint(b, number<<3|fixed32), math.Float32bits(v))
+		case string:
+			b = append(binary.AppendUvarint(binary.AppendUvarint(b, number<<3|counted), uint64(len(v))), v...)
+		case []byte:
+			b = append(binary.AppendUvarint(binary.AppendUvarint(b, number<<3|counted), uint64(len(v))), v...)
+		}
+	}
+	return b
+}
+
+func TestParseModel(t *testing.T) {
+	attribute := func(name string, fields ...any) []byte { return message(append([]any{1, name}, fields...)...) }
+	node := message(1, "x", 1, "", 2, "y", 4, "Conv",
+		5, attribute("alpha", 2, float32(0.5)), 5, attribute("axis", 3, -2), 5, attribute("mode", 4, "same"),
+		5, attribute("pads", 8, 1, 8, 2), 5, attribute("strides", 8, []byte{3, 0x80, 1}), 5, attribute("scales", 7, float32(2)))
+	graph := message(1, node, 5, message(1, 2, 2, 1, 8, "w", 4, float32(1), 4, float32(-2)), 11, message(1, "x"), 12, message(1, "y"))
+	m, err := ParseModel(message(1, 8, 8, message(1, "ai.onnx.ml", 2, 3), 8, message(2, 13), 7, graph))
+	require.NoError(t, err)
+	require.Equal(t, &Model{
+		Opset: 13, Inputs: []string{"x"}, Outputs: []string{"y"},
+		Nodes: []Node{{
+			Operator: "Conv", Inputs: []string{"x", ""}, Outputs: []string{"y"},
+			Attributes: map[string]Attribute{
+				"alpha": {Float: 0.5}, "axis": {Int: -2}, "mode": {String: "same"}, "pads": {Ints: []int{1, 2}},
+				"strides": {Ints: []int{3, 128}}, "scales": {Floats: []float64{2}},
+			},
+		}},
+		Tensors: []Tensor{{Name: "w", Type: Float, Dims: []int{2}, Values: []float64{1, -2}}},
+	}, m)
+}
+
+func TestParseTensor(t *testing.T) {
+	for name, c := range map[string]struct {
+		fields []any
+		want   []float64
+	}{
+		"raw float":       {[]any{1, 2, 2, 1, 9, "\x00\x00\x80\x3f\x00\x00\x00\xc0"}, []float64{1, -2}},
+		"raw int64":       {[]any{1, 1, 2, 7, 9, "\xfe\xff\xff\xff\xff\xff\xff\xff"}, []float64{-2}},
+		"raw int8":        {[]any{1, 2, 2, 3, 9, "\x80\x7f"}, []float64{-128, 127}},
+		"raw uint8":       {[]any{1, 2, 2, 2, 9, "\x80\x7f"}, []float64{128, 127}},
+		"raw half":        {[]any{1, 3, 2, 10, 9, "\x00\x3c\x01\x00\x00\xfc"}, []float64{1, 0x1p-24, math.Inf(-1)}},
+		"int32_data":      {[]any{1, 2, 2, 6, 5, []byte{1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}}, []float64{1, -1}},
+		"half in int32":   {[]any{2, 10, 5, 0xc000}, []float64{-2}},
+		"scalar":          {[]any{2, 1, 4, float32(3)}, []float64{3}},
+		"double_data":     {[]any{2, 11, 10, "\x00\x00\x00\x00\x00\x00\xf0\x3f"}, []float64{1}},
+		"no elements":     {[]any{1, 0, 2, 1}, nil},
+		"packed together": {[]any{1, []byte{1, 2}, 2, 1, 4, "\x00\x00\x80\x3f\x00\x00\x00\xc0"}, []float64{1, -2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := ParseTensor(message(c.fields...))
+			require.NoError(t, err)
+			require.Equal(t, c.want, got.Values)
+		})
+	}
+	for name, fields := range map[string][]any{
+		"too few values":      {1, 3, 2, 1, 4, float32(1)},
+		"half an element":     {1, 1, 2, 1, 9, "\x00\x00\x80"},
+		"negative dimension":  {1, -1, 2, 1},
+		"dimensions overflow": {1, 1 << 31, 1, 1 << 31, 2, 1},
+		"strings":             {1, 1, 2, 8},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := ParseTensor(message(fields...))
+			require.Error(t, err)
+		})
+	}
+}
+
+func TestParseJSON(t *testing.T) {
+	cases, err := ParseJSON([]byte(`[ // one test
+	  {"name": "a // b", "operator": "Conv", /* its
+	  attributes */ "opsets": [{"domain": "", "version": "11"}],
+	  "attributes": [{"name": "pads", "data": [1, 2], "type": "ints"}, {"name": "mode", "data": "\"/*", "type": "string"}],
+	  "cases": [{"name": "c", "inputs": [{"data": [1, -2], "dims": [2], "type": "float32"}, {"data": 3, "dims": [], "type": "int32"}],
+	             "outputs": [{"data": [true, null], "dims": [1, 2], "type": "bool"}]}]}]`))
+	require.NoError(t, err)
+	require.Len(t, cases, 1)
+	c := cases[0]
+	require.Equal(t, "a // b/c", c.Name)
+	require.Equal(t, 11, c.Opset)
+	require.Equal(t, Node{Operator: "Conv", Attributes: map[string]Attribute{"pads": {Ints: []int{1, 2}}, "mode": {String: `"/*`}}}, c.Node)
+	require.Equal(t, []*Tensor{{Type: Float, Dims: []int{2}, Values: []float64{1, -2}}, {Type: 6, Dims: []int{}, Values: []float64{3}}}, c.Inputs)
+	require.Equal(t, 1.0, c.Outputs[0].Values[0])
+	require.True(t, math.IsNaN(c.Outputs[0].Values[1]))
+}
+
+// What is not a message is refused, and never read beyond its end.
+func FuzzParse(f *testing.F) {
+	f.Add(message(1, 2, 2, 1, 9, "\x00\x00\x80\x3f\x00\x00\x00\xc0"))
+	f.Add(message(7, message(1, message(4, "Relu", 5, message(1, "a", 8, 1)))))
+	f.Add([]byte{0x3a, 0xff, 0xff, 0xff, 0xff, 0x0f})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if x, err := ParseTensor(data); err == nil {
+			require.Len(t, x.Values, x.Elements())
+		}
+		_, _ = ParseModel(data)
+	})
+}
