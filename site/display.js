@@ -126,11 +126,11 @@ export class Display extends EventTarget {
       for (const c of all) for (const m of chosen) lines.push(line(this.#view("rater", { m, class: c }), fade(structureColour(c), chosen.length > 1 ? m / (result.raters.length - 1) : 1), 1.25, $("level-all").checked ? 0 : 5));
       keys.push({ colour: [225, 228, 232], dash: !$("level-all").checked, text: $("level-all").checked ? `at least 1 (pale) to ${result.raters.length} of ${result.raters.length} experts` : $("level-text").textContent });
     }
-    if (!this.levels) for (const box of document.querySelectorAll("input[name=rater]:checked")) {
-      const m = Number(box.value);
-      lines.push(line(this.#view("rater", { m, class: s }), raterColour(m), 1.5));
-      keys.push({ colour: raterColour(m), text: title(result.raters[m]) + (all.length > 1 ? `, ${result.classes[s]}` : "") });
-    }
+    const shown = this.levels ? [] : [...document.querySelectorAll("input[name=rater]:checked")].map((box) => Number(box.value));
+    const of = all.length > 1 ? `, ${result.classes[s]}` : "";
+    for (const m of shown) lines.push(line(this.#view("rater", { m, class: s }), raterColour(m), 1.5));
+    if (shown.length > 3) keys.push({ colours: shown.map(raterColour), text: `${shown.length} raters${of}` });
+    else keys.push(...shown.map((m) => ({ colour: raterColour(m), text: title(result.raters[m]) + of })));
     if ($("contour").checked) for (const c of all) lines.push(line(calibrated(c), structureColour(c), 2));
     if ($("contour").checked) keys.unshift(...all.map((c) => ({ colour: structureColour(c), text: `${title(result.classes[c])}, calibrated` + (i < result.recurrences ? ` (Rec${i})` : "") })));
     const map = document.querySelector("input[name=map]:checked").value;
@@ -146,15 +146,18 @@ export class Display extends EventTarget {
   }
 
   #legend(keys, map, structure) {
-    const rows = keys.map(({ colour, text, dash }) => {
+    const rows = keys.map(({ colour, colours = [colour], text, dash }) => {
       const row = document.createElement("div"), label = document.createElement("span");
       row.className = "key";
-      const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg"), path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-      path.setAttribute("d", "M1 5h20");
-      path.setAttribute("stroke", css(colour));
-      path.setAttribute("stroke-width", "2.5");
-      if (dash) path.setAttribute("stroke-dasharray", "4 3");
-      svg.append(path);
+      const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+      for (const [i, c] of colours.entries()) { // one line, in as many pieces as there are colours
+        const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+        path.setAttribute("d", `M${1 + 20 * i / colours.length} 5h${20 / colours.length}`);
+        path.setAttribute("stroke", css(c));
+        path.setAttribute("stroke-width", "2.5");
+        if (dash) path.setAttribute("stroke-dasharray", "4 3");
+        svg.append(path);
+      }
       label.textContent = text;
       row.append(svg, label);
       return row;

@@ -79,7 +79,7 @@ const STAGES = {
   decode: () => "Reading the image",
   device: () => "Starting the graphics processor",
   compile: () => "Preparing the network",
-  search: () => `Looking for the ${state.anchor || "structure"}`,
+  search: () => "Finding the region",
   segment: (done) => `Segmenting, Rec${done}`,
 };
 
@@ -93,11 +93,10 @@ async function run(changes) {
   let stageNow = "";
   progress("Waiting for the program", 0, 0);
   try {
-    const { models } = await segmenter.ready;
-    const model = models.find(({ name }) => name === $("model").value);
-    if (!model) throw new SegmentError({ code: "weights", message: "This site has no models.", next: "Rebuild it with weights in weights/shipped." });
-    state.anchor = model.anchor;
-    const result = await segmenter.segment(picture, { model: model.name, recurrences: 3, roi, raterWeights: weights }, {
+    await segmenter.ready;
+    const model = $("model").value;
+    if (!model) throw new SegmentError({ code: "weights", message: "This site has no models.", next: "Choose a weights file of your own under Model, or serve a site built with weights." });
+    const result = await segmenter.segment(picture, { model, recurrences: 3, roi, raterWeights: weights }, {
       progress({ stage: name, done, total }) {
         if (job.stale) return;
         const text = STAGES[name]?.(done) ?? name;
@@ -189,10 +188,12 @@ segmenter.addEventListener("ready", ({ detail }) => {
   adapter(detail);
   if (!detail.gpu) banner("This browser gives no WebGPU, so the processor computes. It is slower, with the same result.", detail.reason, true);
   const select = $("model"), chosen = select.value;
-  select.replaceChildren(...detail.models.map(({ name, title }) => new Option(title || name, name)));
-  if (detail.models.some(({ name }) => name === chosen)) select.value = chosen;
-  select.disabled = detail.models.length === 0;
-  if (detail.models.length === 0) select.add(new Option("no models on this site"));
+  const own = [...select.options].filter((option) => option.value.startsWith("own-"));
+  select.replaceChildren(...detail.models.map(({ name, title }) => new Option(title || name, name)), ...own, new Option("Weights file of your own…", "open"));
+  if (detail.models.length === 0 && own.length === 0) select.prepend(new Option("no models on this site", ""));
+  select.value = [...select.options].some((option) => option.value === chosen) ? chosen : select.options[0].value;
+  select.disabled = false;
+  modelChosen = select.value;
   modelNote();
 });
 segmenter.addEventListener("adapter", ({ detail }) => { adapter(detail); if (detail.note) banner(detail.note, detail.next, true); });
@@ -203,9 +204,30 @@ segmenter.addEventListener("failed", ({ detail }) => {
 });
 function modelNote() {
   const model = segmenter.info?.models.find(({ name }) => name === $("model").value);
-  $("model-note").textContent = model ? [model.task, model.bytes ? `${(model.bytes / 1e6).toFixed(1)} MB` : ""].filter(Boolean).join(" · ") : "";
+  $("model-note").textContent = model?.bytes ? `${(model.bytes / 1e6).toFixed(1)} MB, downloaded once` : "";
 }
-$("model").onchange = () => { modelNote(); if (state.picture) run({ roi: "auto", weights: null }); };
+let modelChosen = "";
+function useModel(name) {
+  $("model").value = modelChosen = name;
+  modelNote();
+  if (state.picture) run({ roi: "auto", weights: null });
+}
+$("model").onchange = () => {
+  if ($("model").value !== "open") return useModel($("model").value);
+  $("model").value = modelChosen; // until a file has been chosen and verified
+  $("weights").click();
+};
+$("weights").onchange = async () => {
+  const [file] = $("weights").files;
+  $("weights").value = "";
+  if (!file) return;
+  try {
+    const { name, title } = await segmenter.weights(file);
+    const options = [...$("model").options];
+    if (!options.some((option) => option.value === name)) $("model").add(new Option(title, name), options.length - 1);
+    useModel(name);
+  } catch (error) { fail(error); }
+};
 display.addEventListener("weights", ({ detail }) => run({ weights: detail }));
 
 // ---- region ----

@@ -24,7 +24,7 @@ const crashed = (detail) => new SegmentError({ code: "crashed", message: "The pr
 // Segmenter runs the worker, starts it again when it dies, and pairs answers with questions. Events: "ready" (detail: adapter, gpu,
 // reason, models) each time a worker is up, "adapter" when another device took over.
 export class Segmenter extends EventTarget {
-  #worker = null; #pending = new Map(); #next = 1; #restarts = 0; #imageSent = 0; #images = 0;
+  #worker = null; #pending = new Map(); #next = 1; #restarts = 0; #imageSent = 0; #images = 0; #own = new Map(); #ownSent = new Set();
 
   constructor() {
     super();
@@ -34,6 +34,7 @@ export class Segmenter extends EventTarget {
   #start() {
     this.info = null;
     this.#imageSent = 0;
+    this.#ownSent.clear();
     this.ready = new Promise((resolve, reject) => { this.#settle = { resolve, reject }; });
     this.ready.catch(() => {}); // whoever awaits it hears of it
     const worker = new Worker(scriptURL("worker.js"), { type: "module" });
@@ -84,10 +85,20 @@ export class Segmenter extends EventTarget {
   // A picture to segment: decoded once by the worker however often it is segmented.
   picture(blob, name) { return { blob, name, key: ++this.#images }; }
 
+  // A weights file of the user's own: verified by the worker, then a model like the others. Resolves to { name, title }.
+  async weights(blob, name = blob.name ?? "weights") {
+    const bytes = await blob.arrayBuffer(), model = await this.#ask({ type: "weights", blob: bytes, name }, [bytes]);
+    this.#own.set(model.name, { blob, name });
+    this.#ownSent.add(model.name);
+    return model;
+  }
+
   // Segment a picture. options: model, recurrences, roi ("auto", "none" or "x,y,side"), raterWeights. hooks: progress({ stage, done,
   // total }), image({ width, height, pixelsWide, pixelsHigh, rgba }). Resolves to the worker's result message.
   async segment(picture, options, hooks = {}) {
     await this.ready;
+    const own = this.#own.get(options.model);
+    if (own && !this.#ownSent.has(options.model)) await this.weights(own.blob, own.name); // this worker is a new one
     let bytes = null;
     if (this.#imageSent !== picture.key) {
       bytes = await picture.blob.arrayBuffer().catch(() => {
@@ -132,9 +143,11 @@ export function publish(segmenter) {
   };
   globalThis.mrprism = Object.freeze({
     ready: segmenter.ready.then(({ adapter, models }) => ({ adapter, models: models.map(({ name }) => name) })),
-    // segment(blob, { model, recurrences, roi, raterWeights, progress }): maps are Promises of Float32Arrays at the image's size.
+    // segment(blob, { model, recurrences, roi, raterWeights, progress }): model is a name or a Blob of weights; maps are Promises of
+    // Float32Arrays at the image's size.
     async segment(blob, { model, recurrences = 3, roi = "auto", raterWeights = null, progress } = {}) {
       const { models } = await segmenter.ready;
+      if (model instanceof Blob) ({ name: model } = await segmenter.weights(model));
       const picture = segmenter.picture(blob, blob.name ?? "image");
       const r = await segmenter.segment(picture, { model: model ?? models[0]?.name, recurrences, roi, raterWeights }, { progress });
       const values = async (kind, fields) => (await segmenter.map(r, kind, fields)).values;

@@ -7,12 +7,13 @@
 //
 //	segment  key, blob (ArrayBuffer, or null where the picture of that key was sent before), name, model, recurrences, roi ("auto",
 //	         "none" or "x,y,side"), raterWeights (Float32Array or null), wantImage
+//	weights  blob, name: a weights file of the user's own; answered with the model's name for "segment"
 //	map      id of a result, kind (probability, rater, recurrence, disagreement), m, i, class: the whole map
 //	view     the same: what the stage needs of it, within the region
 //	png      the same and what (mask, probability): a grey PNG at the photograph's size
 //	cancel   (no answer of its own)
 //
-// Messages out: ready, adapter, progress, image, result, map, view, png, error (code, message, next).
+// Messages out: ready, adapter, progress, image, result, weights, map, view, png, error (code, message, next).
 package main
 
 import (

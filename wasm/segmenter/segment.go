@@ -12,7 +12,6 @@ import (
 	"mrprism/internal/imageio"
 	"mrprism/internal/segment"
 	"mrprism/wasm/overlay"
-	"mrprism/weights"
 )
 
 // longestShown bounds the sides of the picture given to the stage: every WebGL2 device has textures of this size.
@@ -33,7 +32,7 @@ func (s *session) segment(message js.Value) error {
 		return err
 	}
 	s.returnToGPU(ctx)
-	if err := s.fetchModel(ctx, message.Get("model").String(), tell); err != nil {
+	if err := s.useModel(ctx, message.Get("model").String(), tell); err != nil {
 		return err
 	}
 	options := segment.Options{
@@ -104,35 +103,6 @@ func (s *session) postImage(message js.Value, img *imageio.Image) {
 		"pixelsHigh": high, "drawnWidth": wide * factor, "drawnHeight": high * factor, "rgba": pixels}, pixels)
 }
 
-// fetchModel downloads, verifies and keeps a shipped model.
-func (s *session) fetchModel(ctx context.Context, name string, tell func(string, int, int)) error {
-	if s.model != nil && s.model.Metadata.Name == name {
-		return nil
-	}
-	entry, err := weights.Shipped().Find(name)
-	if err != nil {
-		return fault{Code: "weights", Message: err.Error(), Next: "Choose another model."}
-	}
-	tell("download", 0, entry.Bytes)
-	data, err := download(ctx, "weights/"+entry.File, func(done, total int) { tell("download", done, entry.Bytes) })
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if err != nil {
-		return fault{Code: "weights", Message: "The model could not be downloaded: " + err.Error(), Next: "Check that the site is still served, then try again."}
-	}
-	model, err := weights.Shipped().OpenShipped(name, data)
-	if err != nil {
-		return fault{Code: "weights", Message: "The model was refused: " + err.Error(), Next: "Reload the page to download it again."}
-	}
-	if s.engine != nil {
-		s.engine.Close()
-		s.engine = nil
-	}
-	s.model = model
-	return nil
-}
-
 // postResult keeps the result for later questions about its maps and describes it to the page.
 func (s *session) postResult(message js.Value, res *segment.Result, took time.Duration) error {
 	measurements, err := json.Marshal(res.Measurements)
@@ -151,7 +121,7 @@ func (s *session) postResult(message js.Value, res *segment.Result, took time.Du
 	timings["total"] = float64(took.Microseconds()) / 1000
 	post(map[string]any{
 		"type": "result", "request": message.Get("request"), "id": s.nextID, "width": res.Width, "height": res.Height,
-		"classes": list(res.Classes), "raters": list(res.Raters), "labels": res.Labels, "model": s.model.Metadata.Name, "title": s.model.Label(),
+		"classes": list(res.Classes), "raters": list(res.Raters), "labels": res.Labels, "model": nameOf(s.model), "title": s.model.Label(),
 		"roi":         map[string]any{"x": res.ROI.X, "y": res.ROI.Y, "side": res.ROI.Side, "whole": message.Get("roi").String() == "none"},
 		"recurrences": res.Recurrences, "adapter": res.Adapter, "timings": timings,
 		"measurements": js.Global().Get("JSON").Call("parse", string(measurements)),

@@ -34,8 +34,9 @@ type session struct {
 	retryGPU  time.Time // when to ask for a GPU again; zero where none is expected
 	lastLoss  time.Time
 
-	model  *weights.Model
+	model  *weights.Model // the one the engine has
 	engine *segment.Engine
+	own    []*weights.Model // the user's own files
 
 	pictures []picture
 	results  []result
@@ -183,6 +184,8 @@ func (s *session) answer(message js.Value) {
 	switch kind := message.Get("type").String(); kind {
 	case "segment":
 		err = s.segment(message)
+	case "weights":
+		err = s.openWeights(message)
 	case "map":
 		err = s.postMap(message)
 	case "view":

@@ -1,0 +1,84 @@
+//go:build js
+
+package main
+
+import (
+	"context"
+	"syscall/js"
+
+	"mrprism/weights"
+)
+
+// nameOf is the name by which the page asks for a model. A user's own file is named by its content, so that it can neither stand in for
+// a shipped model nor be mistaken for another file.
+func nameOf(m *weights.Model) string {
+	if m.Shipped {
+		return m.Metadata.Name
+	}
+	return "own-" + m.SHA256[:12]
+}
+
+// openWeights answers "weights": it verifies a file of the user's own and keeps it.
+func (s *session) openWeights(message js.Value) error {
+	name := message.Get("name").String()
+	model, err := weights.Shipped().Open(name, bytesOf(js.Global().Get("Uint8Array").New(message.Get("blob"))))
+	if err != nil {
+		return fault{Code: "weights", Message: sentence(err.Error()) + ".", Next: "Open a .safetensors file written by MrPrism's train or export."}
+	}
+	if s.find(nameOf(model)) == nil {
+		s.own = append(s.own, model)
+	}
+	post(map[string]any{"type": "weights", "request": message.Get("request"), "name": nameOf(model), "title": model.Label(), "bytes": 0})
+	return nil
+}
+
+// find returns a model that is here already, or nil.
+func (s *session) find(name string) *weights.Model {
+	if s.model != nil && nameOf(s.model) == name {
+		return s.model
+	}
+	for _, m := range s.own {
+		if nameOf(m) == name {
+			return m
+		}
+	}
+	return nil
+}
+
+// useModel makes the named model the engine's: the present one, a file of the user's own, or a shipped one, which is downloaded and
+// verified. The engine of another model is closed.
+func (s *session) useModel(ctx context.Context, name string, tell func(string, int, int)) error {
+	model := s.find(name)
+	if model == nil {
+		var err error
+		if model, err = fetchModel(ctx, name, tell); err != nil {
+			return err
+		}
+	}
+	if model != s.model && s.engine != nil {
+		s.engine.Close()
+		s.engine = nil
+	}
+	s.model = model
+	return nil
+}
+
+func fetchModel(ctx context.Context, name string, tell func(string, int, int)) (*weights.Model, error) {
+	entry, err := weights.Shipped().Find(name)
+	if err != nil {
+		return nil, fault{Code: "weights", Message: sentence(err.Error()) + ".", Next: "Choose another model."}
+	}
+	tell("download", 0, entry.Bytes)
+	data, err := download(ctx, "weights/"+entry.File, func(done, _ int) { tell("download", done, entry.Bytes) })
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, fault{Code: "weights", Message: "The model could not be downloaded: " + err.Error() + ".", Next: "Check that the site is still served, then try again."}
+	}
+	model, err := weights.Shipped().OpenShipped(name, data)
+	if err != nil {
+		return nil, fault{Code: "weights", Message: "The model was refused: " + err.Error() + ".", Next: "Reload the page to download it again."}
+	}
+	return model, nil
+}
