@@ -25,7 +25,7 @@ type Recipe struct {
 	FadeWeight    float64 // weight at the start of CE(ỹ, y_fuse), which falls to 0 over the first fifth of the run
 	Threshold     bool    // T₀.₅ on z̃ in L_sff, straight through
 	FuseLoss      bool    // the second half of L_rec, 1 − SSIM(y_fuse′, ỹ)
-	Levels        bool    // agreement levels: equal weights, no shuffle (PAPER.md §3.13)
+	Levels        bool    // of agreement levels, see ForLevels
 	FixedStart    bool    // w₀ = log ½ instead of a draw
 
 	Rate     float64 // peak learning rate
@@ -36,10 +36,10 @@ type Recipe struct {
 
 // NewRecipe gives the named recipe: "default", chosen by measurement; "paper", the letter; "baseline", the same encoder and
 // decoder on 1 − SSIM of the mean vote without recurrence.
-func NewRecipe(name string, levels bool) (Recipe, error) {
+func NewRecipe(name string) (Recipe, error) {
 	r := Recipe{
 		Name: name, Recurrences: 3, Rule: RuleLikelihood, Permutations: 2, Draws: 1, ShuffleWeight: 0.3, HeadsWeight: 1,
-		FadeWeight: 1, FuseLoss: true, Levels: levels, Rate: 1e-3, Average: 0.99,
+		FadeWeight: 1, FuseLoss: true, Rate: 1e-3, Average: 0.99,
 	}
 	switch name {
 	case "default":
@@ -52,10 +52,17 @@ func NewRecipe(name string, levels bool) (Recipe, error) {
 	default:
 		return Recipe{}, fmt.Errorf("model: no recipe %q; there are default, paper and baseline", name)
 	}
-	if levels && name != "baseline" {
-		r.Permutations, r.Draws, r.HeadsWeight, r.Rule = 0, 0, 1, RuleMean
-	}
 	return r, nil
+}
+
+// ForLevels is the recipe for agreement levels in place of raters (PAPER.md §3.13): equal weights in every fusion, a cross-entropy
+// for each level, no shuffle, and a start at equal confidence.
+func (r Recipe) ForLevels() Recipe {
+	r.Levels, r.FixedStart, r.Rule, r.Permutations, r.Draws = true, true, RuleMean, 0, 0
+	if r.Name != "baseline" {
+		r.HeadsWeight, r.FuseLoss = 1, false // y_fuse is the mean vote whatever DivP says
+	}
+	return r
 }
 
 // Shuffles is the number of reweightings of L_sff a recurrence.

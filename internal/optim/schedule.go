@@ -1,0 +1,32 @@
+// Package optim says how the learning rate and the weights' average go over a run.
+package optim
+
+import "math"
+
+// Schedule is a learning rate over a run of Total steps: a linear warm-up over Warmup steps to Peak, then a cosine to Last × Peak;
+// or Peak throughout where Constant.
+type Schedule struct {
+	Peak          float64
+	Warmup, Total int
+	Last          float64
+	Constant      bool
+}
+
+// Rate is the learning rate of step t = 0, 1, ….
+func (s Schedule) Rate(t int) float64 {
+	switch {
+	case s.Constant:
+		return s.Peak
+	case t < s.Warmup:
+		return s.Peak * float64(t+1) / float64(s.Warmup)
+	}
+	done := min(1, float64(t-s.Warmup)/float64(max(1, s.Total-s.Warmup)))
+	return s.Peak * (s.Last + (1-s.Last)*(1+math.Cos(math.Pi*done))/2)
+}
+
+// Averaging is the momentum of the weights' moving average at step t: it grows with the run, so that the random start is
+// forgotten, up to limit.
+func Averaging(t int, limit float64) float64 { return min(limit, float64(1+t)/float64(10+t)) }
+
+// Fade is the share of a loss that fades out over the first fifth of a run of total steps (PAPER.md §3.12).
+func Fade(t, total int) float64 { return max(0, 1-5*float64(t)/float64(max(1, total))) }

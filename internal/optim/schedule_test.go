@@ -1,0 +1,33 @@
+package optim
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestSchedule(t *testing.T) {
+	s := Schedule{Peak: 1, Warmup: 10, Total: 110, Last: 0.1}
+	require.InDelta(t, 0.1, s.Rate(0), 1e-12)
+	require.InDelta(t, 1, s.Rate(9), 1e-12)
+	require.InDelta(t, 0.55, s.Rate(60), 1e-12) // the middle of the cosine
+	require.InDelta(t, 0.1, s.Rate(110), 1e-12)
+	require.InDelta(t, 0.1, s.Rate(1000), 1e-12)
+	require.Equal(t, 3.0, Schedule{Peak: 3, Constant: true}.Rate(99))
+}
+
+func TestAveragingForgetsTheStart(t *testing.T) {
+	weight := 1.0 // of the value at the start
+	for i := range 60 {
+		weight *= Averaging(i, 0.99)
+	}
+	require.Less(t, weight, 1e-6)
+	require.Equal(t, 0.99, Averaging(100000, 0.99))
+}
+
+func TestFade(t *testing.T) {
+	require.Equal(t, 1.0, Fade(0, 100))
+	require.InDelta(t, 0.5, Fade(10, 100), 1e-12)
+	require.Equal(t, 0.0, Fade(20, 100))
+	require.Equal(t, 0.0, Fade(99, 100))
+}

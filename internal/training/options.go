@@ -1,0 +1,70 @@
+// Package training runs Algorithm 1 over a data set: batches, steps, checkpoints, exports. cmd/train is its command.
+package training
+
+import (
+	"fmt"
+	"strings"
+
+	"mrprism/model"
+)
+
+// Phase is a stretch of a run at one image side.
+type Phase struct {
+	Side   int // pixels, a multiple of 64
+	Epochs int
+}
+
+// Options are one run's choices; together with the data they decide every step.
+type Options struct {
+	Data   []string     // data set folders
+	Config string       // compact, paper, tiny
+	Recipe model.Recipe // losses and optimiser
+	Phases []Phase      // in order
+	Batch  int
+	Seed   uint64
+	Anchor string // class that is searched for in whole photographs; empty: images are always seen whole
+	Name   string // of the exported model
+	Title  string
+	Task   string
+
+	Out    string // folder of checkpoints and exports
+	Resume bool   // go on from the checkpoint in Out
+	Init   string // weights file to start from
+	Commit string // of the program
+
+	CheckpointSeconds float64 // time between checkpoints; 0: after every step
+}
+
+// Validate refuses options that cannot be run.
+func (o Options) Validate() error {
+	switch {
+	case len(o.Data) == 0:
+		return fmt.Errorf("no data: name at least one data set folder")
+	case o.Out == "":
+		return fmt.Errorf("no output folder")
+	case o.Batch < 1:
+		return fmt.Errorf("batch size %d: at least 1 is needed (BatchNorm works better with 4 or more)", o.Batch)
+	case o.Resume && o.Init != "":
+		return fmt.Errorf("a run is either resumed or started from other weights, not both")
+	}
+	epochs := 0
+	for _, p := range o.Phases {
+		if p.Side < model.SideMultiple || p.Side%model.SideMultiple != 0 {
+			return fmt.Errorf("image side %d is not a multiple of %d", p.Side, model.SideMultiple)
+		}
+		if p.Epochs < 0 {
+			return fmt.Errorf("%d epochs", p.Epochs)
+		}
+		epochs += p.Epochs
+	}
+	if epochs == 0 {
+		return fmt.Errorf("no epochs to train")
+	}
+	return nil
+}
+
+// fingerprint names everything that a resumed run must share with the run that wrote the checkpoint.
+func (o Options) fingerprint() string {
+	return fmt.Sprintf("config=%s recipe=%+v phases=%v batch=%d seed=%d anchor=%s data=%s",
+		o.Config, o.Recipe, o.Phases, o.Batch, o.Seed, o.Anchor, strings.Join(o.Data, ","))
+}
