@@ -1,0 +1,97 @@
+// Command segment segments image files: masks and measurements out.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+
+	"mrprism/internal/command"
+	"mrprism/internal/roi"
+	"mrprism/internal/segment"
+)
+
+const program = "segment"
+
+const intro = `segment - calibrated masks of photographs and scans
+
+usage: segment -weights NAME|FILE [flags] -out DIR IMAGE...
+
+For each image (PNG or JPEG) it writes
+  DIR/STEM_CLASS.png          the calibrated probability of each structure, 8 bits, as large as the image as displayed
+  DIR/STEM_CLASS_raterM.png   the same as each rater would draw it; with models of agreement levels: as at least M experts would
+  DIR/STEM.json               measurements, region, device and times; written last, so that where it is, all is
+STEM is the image's file name without its extension. A mask is where a probability is above one half (128 and more).
+
+Models that know what to look for in a whole photograph search it first and segment the region around what they find; -roi gives the region
+by hand, or none to segment the whole image at once.
+
+The weights that ship:
+  %s
+`
+
+const examples = `
+examples:
+  segment -weights fundus -out masks photo.jpg             one photograph
+  segment -weights fundus -out masks photos/*.jpg          many; one that cannot be read does not stop the others
+  segment -weights fundus -roi 812,640,420 -out masks p.png   the square from x 812, y 640 with a side of 420 pixels
+  segment -weights my.safetensors -device reference -out masks p.png   weights of your own, computed on the CPU
+
+exit codes: 0 all images done, 1 something failed, 2 wrong usage, 130 stopped by Ctrl-C (what is written is complete)
+`
+
+func main() { command.Main(run) }
+
+// run is the program; it returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	flags := flag.NewFlagSet(program, flag.ContinueOnError)
+	weightsName := command.WeightsFlag(flags)
+	wish := command.DeviceFlags(flags)
+	recurrences := flags.Int("recurrences", segment.DefaultRecurrences, "feedbacks `N`: Rec0 to RecN are computed, the last is written")
+	region := flags.String("roi", "auto", "`REGION`: auto, none (the whole image) or x,y,side in pixels")
+	out := flags.String("out", "", "`DIR` to write to, made if missing (required)")
+	names := command.Shipped()
+	if names == "" {
+		names = "none in this build; give a file"
+	}
+	images, code, done := command.Parse(flags, fmt.Sprintf(intro, names), examples, args, stdout, stderr)
+	if done {
+		return code
+	}
+	misused := func(format string, args ...any) int { return command.Misused(stderr, program, format, args...) }
+	switch {
+	case *weightsName == "":
+		return misused("which weights? give -weights NAME or FILE (that ship: %s)", names)
+	case *out == "":
+		return misused("where to? give -out DIR")
+	case len(images) == 0:
+		return misused("no images: give one or more PNG or JPEG files")
+	case *recurrences < 0 || *recurrences > segment.MaxRecurrences:
+		return misused("-recurrences %d: 0 to %d are possible", *recurrences, segment.MaxRecurrences)
+	}
+	if _, err := roi.Parse(*region); err != nil {
+		return misused("-roi: %v", err)
+	}
+	if err := wish.Check(); err != nil {
+		return misused("%v", err)
+	}
+	model, err := command.Weights(*weightsName)
+	if err != nil {
+		return command.Fail(ctx, stderr, program, err)
+	}
+	plan, err := plan(*out, images, model.Metadata)
+	if err != nil {
+		return misused("%v", err)
+	}
+	note := func(text string) { fmt.Fprintf(stderr, "%s: %s\n", program, text) }
+	b := &batch{
+		model: model, weightsName: *weightsName, options: segment.Options{Recurrences: *recurrences, ROI: *region}, note: note,
+		open: wish.Open, stdout: stdout, progress: command.NewProgress(stderr, len(images)),
+	}
+	defer b.close()
+	if err := b.ready(ctx); err != nil {
+		return command.Fail(ctx, stderr, program, err)
+	}
+	return b.run(ctx, *out, plan, stderr)
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"mrprism/weights"
+)
+
+// item is one image with the paths of what will be written for it.
+type item struct {
+	image   string
+	masks   []string   // (K)
+	raters  [][]string // (M, K)
+	summary string
+}
+
+func (i item) outputs() []string {
+	all := append([]string{i.summary}, i.masks...)
+	for _, paths := range i.raters {
+		all = append(all, paths...)
+	}
+	return all
+}
+
+// plan names all files to be written, and refuses images whose files would fall together, or fall on an image that is to be read.
+func plan(dir string, images []string, about weights.Metadata) ([]item, error) {
+	var items []item
+	by := map[string]string{} // image by output
+	for _, image := range images {
+		base := filepath.Base(image)
+		stem := strings.TrimSuffix(base, filepath.Ext(base))
+		if stem == "" {
+			stem = base
+		}
+		path := func(rest string) string { return filepath.Join(dir, stem+rest) }
+		it := item{image: image, summary: path(".json")}
+		for _, class := range about.Classes {
+			it.masks = append(it.masks, path("_"+class+".png"))
+		}
+		for m := range about.Raters {
+			var paths []string
+			for _, class := range about.Classes {
+				paths = append(paths, path(fmt.Sprintf("_%s_rater%d.png", class, m+1)))
+			}
+			it.raters = append(it.raters, paths)
+		}
+		for _, output := range it.outputs() {
+			if other, taken := by[output]; taken {
+				return nil, fmt.Errorf("%s and %s would both be written to %s; give them different -out folders", other, image, output)
+			}
+			by[output] = image
+		}
+		items = append(items, it)
+	}
+	for _, image := range images {
+		input, err := os.Stat(image)
+		if err != nil {
+			continue // told when its turn comes
+		}
+		for output, of := range by {
+			if there, err := os.Stat(output); err == nil && os.SameFile(input, there) {
+				return nil, fmt.Errorf("%s would be overwritten by a mask of %s; give another -out folder", image, of)
+			}
+		}
+	}
+	return items, nil
+}

@@ -1,0 +1,149 @@
+// Package command is what the programs that use weights have in common: exit codes, help, Ctrl-C, opening weights and a device, and a
+// progress line.
+package command
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/gpu/device"
+	"mrprism/weights"
+	"mrprism/weights/shipped"
+)
+
+// Exit codes.
+const (
+	Done        = 0
+	Failed      = 1
+	Usage       = 2
+	Interrupted = 130 // 128 + SIGINT, as shells have it
+)
+
+// Main runs a program and ends the process with its exit code. The first Ctrl-C ends ctx, the second the process.
+func Main(run func(ctx context.Context, args []string, stdout, stderr io.Writer) int) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // from then on the signal does what it does by default
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// Parse parses flags anywhere among the arguments and returns the others. Where the program is to end, done is true: help was asked for,
+// and is on stdout, or the usage is wrong, and what is wrong is on stderr.
+func Parse(flags *flag.FlagSet, intro, examples string, args []string, stdout, stderr io.Writer) (rest []string, code int, done bool) {
+	flags.Init(flags.Name(), flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.Usage = func() {}
+	for len(args) > 0 {
+		err := flags.Parse(args)
+		if errors.Is(err, flag.ErrHelp) {
+			flags.SetOutput(stdout)
+			fmt.Fprint(stdout, intro, "\nflags:\n")
+			flags.PrintDefaults()
+			fmt.Fprint(stdout, examples)
+			return nil, Done, true
+		}
+		if err != nil {
+			return nil, Misused(stderr, flags.Name(), "%v", err), true
+		}
+		consumed := args[:len(args)-flags.NArg()]
+		args = flags.Args()
+		if len(consumed) > 0 && consumed[len(consumed)-1] == "--" {
+			return append(rest, args...), Done, false
+		}
+		if len(args) > 0 {
+			rest, args = append(rest, args[0]), args[1:]
+		}
+	}
+	return rest, Done, false
+}
+
+// Misused says what is wrong with the usage and where to read how it is right.
+func Misused(stderr io.Writer, program, format string, args ...any) int {
+	fmt.Fprintf(stderr, "%s: %s; see %s -h\n", program, fmt.Sprintf(format, args...), program)
+	return Usage
+}
+
+// Fail says what failed. It is Interrupted where that was the user's wish.
+func Fail(ctx context.Context, stderr io.Writer, program string, err error) int {
+	if ctx.Err() != nil {
+		fmt.Fprintf(stderr, "%s: interrupted\n", program)
+		return Interrupted
+	}
+	fmt.Fprintf(stderr, "%s: %v\n", program, err)
+	return Failed
+}
+
+// Weights opens a shipped model by name, or a file of the user's own.
+func Weights(nameOrFile string) (*weights.Model, error) {
+	manifest := weights.Shipped()
+	if slices.ContainsFunc(manifest.Models, func(e weights.Entry) bool { return e.Name == nameOrFile }) {
+		return shipped.Open(nameOrFile)
+	}
+	if _, err := os.Stat(nameOrFile); err != nil && !strings.HasSuffix(nameOrFile, ".safetensors") && filepath.Base(nameOrFile) == nameOrFile {
+		if len(manifest.Models) == 0 {
+			return nil, fmt.Errorf("-weights %s: there is no such file, and no models ship with this build; give a .safetensors file", nameOrFile)
+		}
+		return nil, fmt.Errorf("-weights %s: there is no such file, and the models that ship are %s", nameOrFile, Shipped())
+	}
+	data, err := weights.ReadFile(nameOrFile)
+	if err != nil {
+		return nil, err
+	}
+	return manifest.Open(nameOrFile, data)
+}
+
+// Shipped lists the names of the models that ship, for help and messages.
+func Shipped() string {
+	var names []string
+	for _, e := range weights.Shipped().Models {
+		names = append(names, e.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// WeightsFlag and DeviceFlags are the flags that all programs have.
+func WeightsFlag(flags *flag.FlagSet) *string {
+	return flags.String("weights", "", "`NAME` of a model that ships, or a .safetensors FILE (required)")
+}
+
+// Device is the user's wish for a device.
+type Device struct{ name, dawn *string }
+
+// DeviceFlags declares -device and -dawn-lib.
+func DeviceFlags(flags *flag.FlagSet) Device {
+	return Device{
+		flags.String("device", "", "`NAME` of what computes: "+strings.Join(device.Names(), ", ")+" (default "+device.Variable+", else auto)"),
+		flags.String("dawn-lib", "", "`FILE` of the Dawn library (default MRPRISM_DAWN_LIB, else what make dawn fetched)"),
+	}
+}
+
+// Check refuses a name that no device has.
+func (d Device) Check() error {
+	if *d.name != "" && !slices.Contains(device.Names(), *d.name) {
+		return fmt.Errorf("-device %s: choose one of %s", *d.name, strings.Join(device.Names(), ", "))
+	}
+	return nil
+}
+
+// Open opens the device. Where nobody named one and no GPU can be used, the CPU computes, and note is told.
+func (d Device) Open(ctx context.Context, note func(string)) (gpu.Device, error) {
+	opened, err := device.Open(ctx, *d.name, device.Options{DawnLibrary: *d.dawn, Note: note})
+	wished := *d.name
+	if wished == "" {
+		wished = os.Getenv(device.Variable)
+	}
+	if errors.Is(err, gpu.ErrNoAdapter) && (wished == "" || wished == device.Auto) && ctx.Err() == nil {
+		note(fmt.Sprintf("computing on the CPU, which is slow and gives the same result. %v", err))
+		return device.Open(ctx, "reference", device.Options{})
+	}
+	return opened, err
+}
