@@ -1,0 +1,237 @@
+package site
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const sampleDone = `!document.getElementById("save").hidden && !document.getElementById("legend").hidden && document.getElementById("progress").hidden`
+
+// press sends one key as a user would.
+func (p *page) press(key string, shift bool) {
+	p.t.Helper()
+	modifiers := int64(0)
+	if shift {
+		modifiers = 8
+	}
+	codes := map[string]int64{"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
+	text := ""
+	if len(key) == 1 {
+		text = key
+	}
+	if key == "Enter" {
+		text = "\r"
+	}
+	code := codes[key]
+	for _, kind := range []input.DispatchKeyEventType{input.DispatchKeyEventTypeKeyDown, input.DispatchKeyEventTypeKeyUp} {
+		params := input.DispatchKeyEventParams{Type: kind, Key: key, WindowsVirtualKeyCode: code, Modifiers: modifiers}
+		if kind == input.DispatchKeyEventTypeKeyDown && text != "" {
+			params.Text = text
+		}
+		p.run(command(input.DispatchKeyEvent, params))
+	}
+}
+
+func (p *page) sample() {
+	p.t.Helper()
+	p.do(`document.querySelector("[data-action=sample]").click()`)
+	p.until(sampleDone)
+}
+
+func TestSampleInThePage(t *testing.T) {
+	s := mock(t, nil)
+	p := open(t, s, 1200, 800)
+	p.ready()
+	p.sample()
+	assert.Equal(t, "webgl", get[string](p, `document.querySelector("#stage > canvas").getContext("2d") ? "canvas" : "webgl"`), "Ebitengine draws")
+	assert.Contains(t, get[string](p, `document.getElementById("measure-body").innerText`), "0.52")
+	assert.Contains(t, get[string](p, `document.getElementById("measure-body").innerText`), "0.47 – 0.58")
+	assert.Contains(t, get[string](p, `document.getElementById("status").textContent`), "Vertical cup to disc ratio 0.52")
+	assert.Contains(t, get[string](p, `document.getElementById("about-list").innerText`), "Test adapter [mock, cpu]")
+	assert.True(t, get[bool](p, `document.getElementById("raters").hidden`), "agreement levels have no sliders")
+	assert.Equal(t, "at least 1 of 4 experts", get[string](p, `document.getElementById("level-text").textContent`))
+
+	// Level 3, shown at once.
+	p.do(`(() => { const level = document.getElementById("level"); level.value = 3; level.dispatchEvent(new Event("input")); })()`)
+	p.until(`document.getElementById("legend").innerText.includes("at least 3 of 4 experts")`)
+	p.do(`(() => { const r = document.getElementById("recurrence"); r.value = 0; r.dispatchEvent(new Event("input")); })()`)
+	p.until(`document.getElementById("legend").innerText.includes("(Rec0)")`)
+
+	// Another model: named raters, each with a contour and a weight.
+	p.do(`(() => { const model = document.getElementById("model"); model.value = "raters"; model.dispatchEvent(new Event("change")); })()`)
+	p.until(`document.querySelectorAll("#rater-list li").length === 7 && !document.getElementById("raters").hidden && document.getElementById("progress").hidden`)
+	p.do(`(() => { const w = document.querySelector("input[name=weight]"); w.value = 20; w.dispatchEvent(new Event("input")); })()`)
+	p.until(`document.querySelector("#rater-list output").textContent === "20 %"`)
+	p.clean()
+}
+
+func TestUnchangedPageDrawsNothing(t *testing.T) {
+	p := open(t, mock(t, nil), 1000, 700)
+	p.ready()
+	p.sample()
+	time.Sleep(time.Second)
+	before := get[int](p, "mrprismViewer.frames()")
+	time.Sleep(2 * time.Second)
+	assert.Equal(t, before, get[int](p, "mrprismViewer.frames()"), "frames while nothing changes")
+	p.do(`document.getElementById("zoom-in").click()`)
+	p.until(fmt.Sprintf("mrprismViewer.frames() > %d", before))
+}
+
+func TestKeyboardReachesEverything(t *testing.T) {
+	p := open(t, mock(t, nil), 1200, 800)
+	p.ready()
+	p.sample()
+	p.do(`document.activeElement.blur()`)
+	reached := map[string]bool{}
+	for range 60 {
+		p.press("Tab", false)
+		id := get[string](p, `document.activeElement === document.body ? "" : document.activeElement.id || document.activeElement.name || document.activeElement.textContent.trim()`)
+		if id == "" && len(reached) > 5 {
+			break
+		}
+		reached[id] = true
+		assert.True(t, id == "" || get[bool](p, `document.activeElement.matches(":focus-visible")`), "focus shows on %s", id)
+	}
+	for _, id := range []string{"theme", "stage", "zoom-in", "zoom-fit", "model", "contour", "map", "structure", "opacity", "level-shown", "level", "recurrence",
+		"place", "region-auto", "region-none", "save-json", "save-csv"} {
+		assert.True(t, reached[id], "Tab reaches %s", id)
+	}
+	// Every control has a name for a screen reader.
+	assert.Empty(t, get[[]string](p, `[...document.querySelectorAll("button, input, select, [role]")].filter((e) => e.checkVisibility?.() !== false && !e.hidden &&
+		!(e.ariaLabel || e.getAttribute("aria-labelledby") || e.labels?.length || e.textContent.trim() || e.getAttribute("role") === "status" || e.closest("[hidden]"))).map((e) => e.outerHTML.slice(0, 90))`))
+
+	// The stage: plus zooms in, arrows move, 0 fits.
+	p.do(`document.getElementById("stage").focus()`)
+	fit := get[string](p, `document.getElementById("zoom").textContent`)
+	p.press("+", true)
+	p.until(fmt.Sprintf(`document.getElementById("zoom").textContent !== %q`, fit))
+	p.press("0", false)
+	p.until(fmt.Sprintf(`document.getElementById("zoom").textContent === %q`, fit))
+	p.clean()
+}
+
+func TestPlacingTheRegion(t *testing.T) {
+	p := open(t, mock(t, nil), 1200, 800)
+	p.ready()
+	p.sample()
+	p.do(`document.getElementById("place").click()`)
+	x := get[float64](p, `document.getElementById("region-x").valueAsNumber`)
+	p.press("ArrowRight", true)
+	p.press("ArrowRight", true)
+	assert.Greater(t, get[float64](p, `document.getElementById("region-x").valueAsNumber`), x)
+	p.do(`(() => { const side = document.getElementById("region-side"); side.value = 300; side.dispatchEvent(new Event("input")); document.getElementById("stage").focus(); })()`)
+	p.press("Enter", false)
+	p.until(`document.getElementById("region-line").textContent.includes("300 × 300 px") && document.getElementById("region-line").textContent.endsWith("by hand")`)
+	p.until(sampleDone)
+
+	// By dragging, and given up with Escape: nothing changes.
+	line := get[string](p, `document.getElementById("region-line").textContent`)
+	p.do(`document.getElementById("place").click()`)
+	mouse := func(kind input.DispatchMouseEventType, x, y float64) chromedp.Action[chromedp.Void] {
+		return command(input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: kind, X: x, Y: y, Button: input.MouseButtonLeft, Buttons: 1, ClickCount: 1})
+	}
+	p.run(mouse(input.DispatchMouseEventTypeMousePressed, 120, 200), mouse(input.DispatchMouseEventTypeMouseMoved, 200, 260), mouse(input.DispatchMouseEventTypeMouseReleased, 200, 260))
+	assert.NotEqual(t, 300.0, get[float64](p, `document.getElementById("region-side").valueAsNumber`), "a drag on bare ground draws a new square")
+	p.press("Escape", false)
+	p.until(`document.getElementById("placing").hidden`)
+	assert.Equal(t, line, get[string](p, `document.getElementById("region-line").textContent`))
+	p.do(`document.getElementById("region-none").click()`)
+	p.until(`document.getElementById("region-line").textContent === "The whole image"`)
+	p.clean()
+}
+
+func TestErrorsLeaveThePageUsable(t *testing.T) {
+	p := open(t, mock(t, nil), 1200, 800)
+	p.ready()
+	p.sample()
+	p.drop("notes.png", []byte("not an image"))
+	p.until(`!document.getElementById("banner").hidden`)
+	assert.Contains(t, get[string](p, `document.getElementById("banner").innerText`), "notes.png")
+	assert.Contains(t, get[string](p, `document.getElementById("banner").innerText`), "Open a PNG or JPEG image.")
+	assert.True(t, get[bool](p, sampleDone), "the earlier result is still there")
+	assert.Contains(t, get[string](p, `document.getElementById("file-line").textContent`), "sample.jpg")
+
+	// The worker dies: it is started again, and the same file can be tried.
+	photo := readBuilt(t, "sample.jpg")
+	p.drop("crash.jpg", photo)
+	p.until(`document.getElementById("banner").innerText.includes("started again")`)
+	p.until(`!document.getElementById("model").disabled`)
+	p.drop("fine.jpg", photo)
+	p.until(`document.getElementById("file-line").textContent.includes("fine.jpg") && ` + sampleDone)
+	assert.True(t, get[bool](p, `document.getElementById("banner").hidden`), "opening another file takes the message away")
+
+	// No disc: the square is asked for at once.
+	p.drop("nodisc.jpg", photo)
+	p.until(`!document.getElementById("placing").hidden`)
+	assert.Contains(t, get[string](p, `document.getElementById("banner").innerText`), "by hand")
+	p.do(`document.getElementById("place-apply").click()`)
+	p.until(sampleDone)
+
+	// Cancelling leaves things as they were.
+	p.drop("slow.jpg", photo)
+	p.until(`!document.getElementById("progress").hidden && document.getElementById("progress-text").textContent.includes("Segmenting")`)
+	p.do(`document.getElementById("cancel").click()`)
+	p.until(`document.getElementById("progress").hidden`)
+	assert.Equal(t, "Cancelled.", get[string](p, `document.getElementById("status").textContent`))
+	p.clean()
+}
+
+func TestWithoutWebGPU(t *testing.T) {
+	s := mock(t, func(text string) string { return strings.Replace(text, "const gpu = true", "const gpu = false", 1) })
+	p := open(t, s, 1200, 800)
+	p.ready()
+	p.until(`document.getElementById("banner").innerText.includes("no WebGPU") && document.getElementById("adapter").innerText.includes("Processor")`)
+	p.sample()
+	p.clean()
+}
+
+func TestStageWithoutWebGL(t *testing.T) {
+	s := mock(t, nil)
+	p := open(t, s, 1200, 800, chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-software-rasterizer", true), chromedp.Flag("enable-unsafe-swiftshader", false),
+		chromedp.Flag("use-webgpu-adapter", false), chromedp.Flag("enable-unsafe-webgpu", false), chromedp.Flag("disable-3d-apis", true))
+	p.until(`!document.getElementById("model").disabled`)
+	require.True(t, get[bool](p, `document.createElement("canvas").getContext("webgl2") === null`), "this browser has no WebGL2")
+	p.sample()
+	time.Sleep(500 * time.Millisecond)
+	assert.Greater(t, get[int](p, colours), 1000, "the photograph is drawn by the plain canvas")
+}
+
+// colours counts different colours on the stage's plain canvas.
+const colours = `(() => { const c = document.querySelector("#stage > canvas"), d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data, s = new Set();
+	for (let i = 0; i < d.length; i += 4) s.add(d[i] << 16 | d[i + 1] << 8 | d[i + 2]); return s.size; })()`
+
+func TestStageSurvivesLosingWebGL(t *testing.T) {
+	p := open(t, mock(t, nil), 1200, 800)
+	p.ready()
+	p.sample()
+	p.do(`globalThis.notReloaded = true, document.querySelector("#stage > canvas").getContext("webgl2").getExtension("WEBGL_lose_context").loseContext()`)
+	p.until(`document.querySelector("#stage > canvas").getContext("2d")`)
+	time.Sleep(500 * time.Millisecond)
+	assert.Greater(t, get[int](p, colours), 1000, "the photograph is still there, drawn by the plain canvas")
+	assert.True(t, get[bool](p, "globalThis.notReloaded === true"), "the page was not reloaded")
+	assert.True(t, get[bool](p, sampleDone))
+}
+
+func TestGPUProcessKilled(t *testing.T) {
+	p := open(t, mock(t, nil), 1200, 800)
+	p.ready()
+	p.sample()
+	p.do(`globalThis.notReloaded = true`)
+	p.run(chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		_, err := cdp.Call(ctx, chromedp.FromContext(p.ctx).Browser, browser.CrashGPUProcess, cdp.Empty{})
+		return err
+	}))
+	time.Sleep(3 * time.Second)
+	assert.True(t, get[bool](p, `globalThis.notReloaded === true && `+sampleDone), "the page and its result are still there")
+	p.do(`document.getElementById("zoom-region").click()`)
+}
