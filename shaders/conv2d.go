@@ -2,6 +2,7 @@ package shaders
 
 import (
 	_ "embed"
+	"strings"
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/tensor"
@@ -9,6 +10,12 @@ import (
 
 //go:embed conv2d.wgsl
 var conv2dSource string
+
+//go:embed conv2d_registers.wgsl
+var conv2dRegistersSource string
+
+//go:embed conv2d_subgroups.wgsl
+var conv2dSubgroupsSource string
 
 // conv2dAxis says which pixels and taps of one axis meet. Position u in [0, Count) and tap t in [0, Taps) read x at
 // u XStep + XStart + t XTap (zero outside [0, XSize)), use the weight at WStart + t WTap and write y at u YStep + YStart.
@@ -27,39 +34,67 @@ type conv2dAxis struct {
 type conv2dParams struct {
 	Batch, Inputs, Outputs uint32
 	HasBias, Adds          uint32
-	Splits, Chunk, Parts   uint32
+	Splits, Chunk, Unused  uint32
 	Rows, Cols             conv2dAxis
 }
 
-// conv2dArguments of conv2d_forward: x, weight, bias, y; of conv2d_backward_weight: x, dy, dw.
-var (
-	conv2dForward = &tensor.Kernel{
-		Name: "conv2d_forward", Arguments: []gpu.Access{read, read, read, write}, Body: tensor.Body(conv2dForwardBody),
-		Variants: conv2dForwardVariants,
-	}
-	conv2dBackwardX = &tensor.Kernel{
-		Name: "conv2d_backward_x", Arguments: []gpu.Access{read, read, read, write}, Body: tensor.Body(conv2dForwardBody),
-		Variants: conv2dForwardVariants,
-	}
-	conv2dBackwardWeight = &tensor.Kernel{
-		Name: "conv2d_backward_weight", Arguments: []gpu.Access{read, read, write}, Body: tensor.Body(conv2dBackwardWeightBody),
-		Variants: []tensor.Variant{{
-			Source: conv2dSource,
-			Groups: func(params any) [3]int {
-				p := params.(*conv2dParams)
-				return tensor.Linear(int(p.Splits*p.Inputs*p.Outputs)*p.taps(), elementwise)
-			},
+// conv2dForward takes x, weight, bias, y; it also computes gradients by the input: dy, transposed weight, unused, dx.
+var conv2dForward = &tensor.Kernel{
+	Name: "conv2d_forward", Arguments: []gpu.Access{read, read, read, write}, Body: tensor.Body(conv2dForwardBody),
+	Variants: []tensor.Variant{
+		{Name: "subgroups", Source: conv2dSubgroupsSource, Suits: suitsSubgroups, Groups: func(params any) [3]int {
+			p := params.(*conv2dParams)
+			return [3]int{ceil(p.pixels(), 16), ceil(int(p.Outputs), 32), 1}
 		}},
-	}
-)
-
-var conv2dForwardVariants = []tensor.Variant{{
-	Source: conv2dSource, Entry: "conv2d_forward",
-	Groups: func(params any) [3]int {
-		p := params.(*conv2dParams)
-		return tensor.Linear(p.pixels()*int(p.Outputs), elementwise)
+		{Name: "registers", Source: conv2dRegistersSource, Suits: suitsRegisters, Groups: func(params any) [3]int {
+			p := params.(*conv2dParams)
+			return registerGroups(p, p.pixels(), 1)
+		}},
+		{Source: conv2dSource, Groups: func(params any) [3]int {
+			p := params.(*conv2dParams)
+			return tensor.Linear(p.pixels()*int(p.Outputs), elementwise)
+		}},
 	},
-}}
+}
+
+// conv2dBackwardWeight takes x, dy, dw. Its column taps and their weights are neighbours: XTap = WTap = 1.
+var conv2dBackwardWeight = &tensor.Kernel{
+	Name: "conv2d_backward_weight", Arguments: []gpu.Access{read, read, write}, Body: tensor.Body(conv2dBackwardWeightBody),
+	Variants: []tensor.Variant{
+		{Name: "subgroups", Source: conv2dSubgroupsSource, Suits: suitsSubgroups, Groups: func(params any) [3]int {
+			p := params.(*conv2dParams)
+			return [3]int{ceil(int(p.Cols.Taps)*int(p.Inputs), 16), ceil(int(p.Outputs), 32), int(p.Splits) * int(p.Rows.Taps)}
+		}},
+		{Name: "registers", Source: conv2dRegistersSource, Suits: suitsRegisters, Groups: func(params any) [3]int {
+			p := params.(*conv2dParams)
+			return registerGroups(p, int(p.Cols.Taps)*int(p.Inputs), int(p.Splits)*int(p.Rows.Taps))
+		}},
+		{Source: conv2dSource, Groups: func(params any) [3]int {
+			p := params.(*conv2dParams)
+			return tensor.Linear(int(p.Splits*p.Inputs*p.Outputs)*p.taps(), elementwise)
+		}},
+	},
+}
+
+// suitsRegisters: on a processor that emulates a GPU every load is a loop over lanes, and register blocks save loads.
+func suitsRegisters(info gpu.Info, params any) bool {
+	return info.Kind == gpu.KindCPU && params.(*conv2dParams).Outputs%4 == 0
+}
+
+// suitsSubgroups: subgroups of exactly eight lanes, which is what llvmpipe has with vectors of 256 bits; its name says so.
+func suitsSubgroups(info gpu.Info, params any) bool {
+	eight := strings.Contains(info.Adapter, "llvmpipe") && strings.Contains(info.Adapter, "256 bits")
+	return suitsRegisters(info, params) && info.HasFeature("subgroups") && eight && params.(*conv2dParams).Outputs >= 32
+}
+
+const registerSize = 32 // SIZE of conv2d_registers.wgsl
+
+// lanes is how many invocations of a register workgroup lie side by side in outputs, eight each, as in WGSL.
+func (p *conv2dParams) lanes() int { return []int{1, 2, 4}[min(2, (p.Outputs-1)/8)] }
+
+func registerGroups(p *conv2dParams, rows, z int) [3]int {
+	return [3]int{ceil(rows, 8*registerSize/p.lanes()), ceil(int(p.Outputs), 8*p.lanes()), z}
+}
 
 // pixels is the number of positions (b, u, v).
 func (p *conv2dParams) pixels() int { return int(p.Batch) * int(p.Rows.Count) * int(p.Cols.Count) }
@@ -244,7 +279,7 @@ func adjoints(dy, x *Tensor, kh, kw int, win Window) (gathers []*conv2dParams) {
 // convolveX appends dx += dy * weight, weight being transposed to (…, Cout, Cin).
 func convolveX(p conv2dParams, dy, weight, dx *Tensor) {
 	p.Inputs, p.Outputs, p.Adds = uint32(weight.Dim(-2)), uint32(weight.Dim(-1)), 1
-	dx.Graph().Dispatch(conv2dBackwardX, &p, dy, weight, weight, dx)
+	dx.Graph().Dispatch(conv2dForward, &p, dy, weight, weight, dx)
 }
 
 // convolveWeight appends dw += x * dy, for each of the forward geometries; together they use every tap of the weight once.

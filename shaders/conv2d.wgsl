@@ -32,7 +32,7 @@ struct Params {
   adds: u32,     // 1: the result is added to what is there
   splits: u32,   // backward_weight: parts of the sum, each with a result of its own
   chunk: u32,    // pixels (b, u, v) of one part
-  parts: u32,    // register blocks of one tap's (inputs, outputs), for variants that use blocks
+  unused: u32,
   rows: Axis,
   cols: Axis,
 }

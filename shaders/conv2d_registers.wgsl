@@ -1,0 +1,295 @@
+// Convolution for processors that emulate a GPU: each invocation keeps 8 pixels × 8 outputs (two quads) in named variables, so
+// that few loads serve many products; no workgroup memory. The maths, and the fields of Params, are those of conv2d.wgsl;
+// outputs are a multiple of four.
+//
+// A workgroup is lanes() groups of outputs × SIZE / lanes() groups of pixels (forward) or of weights (backward_weight).
+
+const SIZE: u32 = 32u;
+
+struct Axis {
+  count: i32,
+  taps: i32,
+  x_size: i32,
+  x_step: i32,
+  x_start: i32,
+  x_tap: i32,
+  y_size: i32,
+  y_step: i32,
+  y_start: i32,
+  w_size: i32,
+  w_start: i32,
+  w_tap: i32,
+}
+
+struct Params {
+  batch: u32,
+  inputs: u32,
+  outputs: u32,
+  has_bias: u32,
+  adds: u32,
+  splits: u32,
+  chunk: u32,
+  unused: u32,
+  rows: Axis,
+  cols: Axis,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> x: array<f32>;
+@group(0) @binding(2) var<storage, read> w: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read> bias: array<vec4<f32>>;
+@group(0) @binding(4) var<storage, read_write> y: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> dy: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read_write> dw: array<vec4<f32>>;
+
+// Position is (b, u, v); b is past the batch for what lies beyond the last.
+struct Position {
+  b: i32,
+  u: i32,
+  v: i32,
+}
+
+fn position(p: i32) -> Position {
+  let row = p / params.cols.count;
+  return Position(row / params.rows.count, row % params.rows.count, p % params.cols.count);
+}
+
+fn next(p: Position) -> Position {
+  let wraps = p.v + 1 == params.cols.count;
+  let u = p.u + select(0, 1, wraps);
+  let ends = u == params.rows.count;
+  return Position(p.b + select(0, 1, ends), select(u, 0, ends), select(p.v + 1, 0, wraps));
+}
+
+// source is the first channel of the pixel of x that tap (t, s) reads, or -1 outside.
+fn source(p: Position, t: i32, s: i32) -> i32 {
+  let r = p.u * params.rows.x_step + params.rows.x_start + t * params.rows.x_tap;
+  let c = p.v * params.cols.x_step + params.cols.x_start + s * params.cols.x_tap;
+  let inside = r >= 0 && r < params.rows.x_size && c >= 0 && c < params.cols.x_size && p.b < i32(params.batch);
+  return select(-1, ((p.b * params.rows.x_size + r) * params.cols.x_size + c) * i32(params.inputs), inside);
+}
+
+// target is the pixel of y, or -1 beyond the last.
+fn destination(p: Position) -> i32 {
+  let r = p.u * params.rows.y_step + params.rows.y_start;
+  let c = p.v * params.cols.y_step + params.cols.y_start;
+  return select(-1, (p.b * params.rows.y_size + r) * params.cols.y_size + c, p.b < i32(params.batch));
+}
+
+fn lanes() -> u32 {
+  return select(select(4u, 2u, params.outputs <= 16u), 1u, params.outputs <= 8u);
+}
+
+fn load(base: i32, k: i32) -> f32 {
+  return select(0.0, x[max(base, 0) + k], base >= 0);
+}
+
+fn store(pixel: i32, quad: i32, sum: vec4<f32>) {
+  let quads = i32(params.outputs) / 4;
+  if (pixel < 0 || quad >= quads) { return; }
+  let i = pixel * quads + quad;
+  if (params.adds == 1u) { y[i] += sum; } else { y[i] = sum; }
+}
+
+@compute @workgroup_size(SIZE)
+fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+  let quads = i32(params.outputs) / 4;
+  let quad = i32(group.y * lanes() + local % lanes()) * 2;
+  let qa = min(quad, quads - 1);
+  let qb = min(quad + 1, quads - 1);
+  let p0 = position(i32(group.x * (SIZE / lanes()) + local / lanes()) * 8);
+  let p1 = next(p0);
+  let p2 = next(p1);
+  let p3 = next(p2);
+  let p4 = next(p3);
+  let p5 = next(p4);
+  let p6 = next(p5);
+  let p7 = next(p6);
+  var start_a = vec4<f32>();
+  var start_b = vec4<f32>();
+  if (params.has_bias == 1u) {
+    start_a = bias[qa];
+    start_b = bias[qb];
+  }
+  var a0 = start_a;
+  var b0 = start_b;
+  var a1 = start_a;
+  var b1 = start_b;
+  var a2 = start_a;
+  var b2 = start_b;
+  var a3 = start_a;
+  var b3 = start_b;
+  var a4 = start_a;
+  var b4 = start_b;
+  var a5 = start_a;
+  var b5 = start_b;
+  var a6 = start_a;
+  var b6 = start_b;
+  var a7 = start_a;
+  var b7 = start_b;
+  for (var t = 0; t < params.rows.taps; t++) {
+    for (var s = 0; s < params.cols.taps; s++) {
+      let x0 = source(p0, t, s);
+      let x1 = source(p1, t, s);
+      let x2 = source(p2, t, s);
+      let x3 = source(p3, t, s);
+      let x4 = source(p4, t, s);
+      let x5 = source(p5, t, s);
+      let x6 = source(p6, t, s);
+      let x7 = source(p7, t, s);
+      let tap = (params.rows.w_start + t * params.rows.w_tap) * params.cols.w_size + params.cols.w_start + s * params.cols.w_tap;
+      var row = tap * i32(params.inputs) * quads;
+      for (var k = 0; k < i32(params.inputs); k++) {
+        let wa = w[row + qa];
+        let wb = w[row + qb];
+        let v0 = load(x0, k);
+        a0 += v0 * wa;
+        b0 += v0 * wb;
+        let v1 = load(x1, k);
+        a1 += v1 * wa;
+        b1 += v1 * wb;
+        let v2 = load(x2, k);
+        a2 += v2 * wa;
+        b2 += v2 * wb;
+        let v3 = load(x3, k);
+        a3 += v3 * wa;
+        b3 += v3 * wb;
+        let v4 = load(x4, k);
+        a4 += v4 * wa;
+        b4 += v4 * wb;
+        let v5 = load(x5, k);
+        a5 += v5 * wa;
+        b5 += v5 * wb;
+        let v6 = load(x6, k);
+        a6 += v6 * wa;
+        b6 += v6 * wb;
+        let v7 = load(x7, k);
+        a7 += v7 * wa;
+        b7 += v7 * wb;
+        row += quads;
+      }
+    }
+  }
+  let d0 = destination(p0);
+  store(d0, quad, a0);
+  store(d0, quad + 1, b0);
+  let d1 = destination(p1);
+  store(d1, quad, a1);
+  store(d1, quad + 1, b1);
+  let d2 = destination(p2);
+  store(d2, quad, a2);
+  store(d2, quad + 1, b2);
+  let d3 = destination(p3);
+  store(d3, quad, a3);
+  store(d3, quad + 1, b3);
+  let d4 = destination(p4);
+  store(d4, quad, a4);
+  store(d4, quad + 1, b4);
+  let d5 = destination(p5);
+  store(d5, quad, a5);
+  store(d5, quad + 1, b5);
+  let d6 = destination(p6);
+  store(d6, quad, a6);
+  store(d6, quad + 1, b6);
+  let d7 = destination(p7);
+  store(d7, quad, a7);
+  store(d7, quad + 1, b7);
+}
+
+// Row j of the weights of one row of taps is channel j % inputs at column tap j / inputs: neighbours in x and in dw alike. A
+// pixel has rows [low, high) inside the image; tap reads one of them, base being where row 0 would lie.
+fn tap(base: i32, j: i32, low: i32, high: i32) -> f32 {
+  let inside = j >= low && j < high;
+  return select(0.0, x[select(0, base + j, inside)], inside);
+}
+
+fn store_weight(part: u32, t: i32, j: i32, quad: i32, sum: vec4<f32>) {
+  let inputs = i32(params.inputs);
+  let quads = i32(params.outputs) / 4;
+  if (j >= params.cols.taps * inputs || quad >= quads) { return; }
+  let row = (i32(part) * params.rows.w_size + params.rows.w_start + t * params.rows.w_tap) * params.cols.w_size + params.cols.w_start;
+  let i = (row * inputs + j) * quads + quad;
+  if (params.adds == 1u) { dw[i] += sum; } else { dw[i] = sum; }
+}
+
+@compute @workgroup_size(SIZE)
+fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+  let inputs = i32(params.inputs);
+  let quads = i32(params.outputs) / 4;
+  let t = i32(group.z) % params.rows.taps;
+  let part = group.z / u32(params.rows.taps);
+  let j = i32(group.x * (SIZE / lanes()) + local / lanes()) * 8;
+  let quad = i32(group.y * lanes() + local % lanes()) * 2;
+  let qa = min(quad, quads - 1);
+  let qb = min(quad + 1, quads - 1);
+  var a0 = vec4<f32>();
+  var b0 = vec4<f32>();
+  var a1 = vec4<f32>();
+  var b1 = vec4<f32>();
+  var a2 = vec4<f32>();
+  var b2 = vec4<f32>();
+  var a3 = vec4<f32>();
+  var b3 = vec4<f32>();
+  var a4 = vec4<f32>();
+  var b4 = vec4<f32>();
+  var a5 = vec4<f32>();
+  var b5 = vec4<f32>();
+  var a6 = vec4<f32>();
+  var b6 = vec4<f32>();
+  var a7 = vec4<f32>();
+  var b7 = vec4<f32>();
+  let first = i32(part * params.chunk);
+  let last = min(i32(params.batch) * params.rows.count * params.cols.count, first + i32(params.chunk));
+  var p = position(first);
+  for (var i = first; i < last; i++) {
+    let r = p.u * params.rows.x_step + params.rows.x_start + t * params.rows.x_tap;
+    let c = p.v * params.cols.x_step + params.cols.x_start;
+    let base = ((p.b * params.rows.x_size + r) * params.cols.x_size + c) * inputs;
+    let low = -c * inputs;
+    let high = select(low, min(low + params.cols.x_size * inputs, params.cols.taps * inputs), r >= 0 && r < params.rows.x_size);
+    let from_y = destination(p) * quads;
+    let ya = dy[from_y + qa];
+    let yb = dy[from_y + qb];
+    let v0 = tap(base, j + 0, low, high);
+    a0 += v0 * ya;
+    b0 += v0 * yb;
+    let v1 = tap(base, j + 1, low, high);
+    a1 += v1 * ya;
+    b1 += v1 * yb;
+    let v2 = tap(base, j + 2, low, high);
+    a2 += v2 * ya;
+    b2 += v2 * yb;
+    let v3 = tap(base, j + 3, low, high);
+    a3 += v3 * ya;
+    b3 += v3 * yb;
+    let v4 = tap(base, j + 4, low, high);
+    a4 += v4 * ya;
+    b4 += v4 * yb;
+    let v5 = tap(base, j + 5, low, high);
+    a5 += v5 * ya;
+    b5 += v5 * yb;
+    let v6 = tap(base, j + 6, low, high);
+    a6 += v6 * ya;
+    b6 += v6 * yb;
+    let v7 = tap(base, j + 7, low, high);
+    a7 += v7 * ya;
+    b7 += v7 * yb;
+    p = next(p);
+  }
+  store_weight(part, t, j + 0, quad, a0);
+  store_weight(part, t, j + 0, quad + 1, b0);
+  store_weight(part, t, j + 1, quad, a1);
+  store_weight(part, t, j + 1, quad + 1, b1);
+  store_weight(part, t, j + 2, quad, a2);
+  store_weight(part, t, j + 2, quad + 1, b2);
+  store_weight(part, t, j + 3, quad, a3);
+  store_weight(part, t, j + 3, quad + 1, b3);
+  store_weight(part, t, j + 4, quad, a4);
+  store_weight(part, t, j + 4, quad + 1, b4);
+  store_weight(part, t, j + 5, quad, a5);
+  store_weight(part, t, j + 5, quad + 1, b5);
+  store_weight(part, t, j + 6, quad, a6);
+  store_weight(part, t, j + 6, quad + 1, b6);
+  store_weight(part, t, j + 7, quad, a7);
+  store_weight(part, t, j + 7, quad + 1, b7);
+}
