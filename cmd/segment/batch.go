@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"mrprism/internal/command"
-	"mrprism/internal/gpu"
 	"mrprism/internal/imageio"
 	"mrprism/internal/segment"
 	"mrprism/weights"
@@ -23,48 +22,11 @@ const maxFile = 1 << 30
 
 // batch segments images one after another.
 type batch struct {
-	model       *weights.Model
+	session     command.Session
 	weightsName string // as given
 	options     segment.Options
-	open        func(ctx context.Context, note func(string)) (gpu.Device, error)
-	note        func(string)
 	stdout      io.Writer
 	progress    *command.Progress
-
-	device gpu.Device
-	engine *segment.Engine
-}
-
-// ready opens the device and compiles the network, where that is not done.
-func (b *batch) ready(ctx context.Context) (err error) {
-	if b.engine != nil {
-		return nil
-	}
-	b.progress.Show("preparing the network")
-	defer b.progress.Clear()
-	if b.device, err = b.open(ctx, b.say); err != nil {
-		return err
-	}
-	if b.engine, err = segment.New(ctx, b.device, b.model); err != nil {
-		b.close()
-		return fmt.Errorf("-weights %s: %w", b.weightsName, err)
-	}
-	return nil
-}
-
-func (b *batch) say(text string) {
-	b.progress.Clear()
-	b.note(text)
-}
-
-func (b *batch) close() {
-	if b.engine != nil {
-		b.engine.Close()
-	}
-	if b.device != nil {
-		b.device.Close() // of a device that fails here nothing is wanted any more
-	}
-	b.engine, b.device = nil, nil
 }
 
 // run segments all items and returns the exit code. One that fails is named and does not stop the others.
@@ -141,8 +103,7 @@ func read(path string) (*imageio.Image, error) {
 	return imageio.Decode(path, data)
 }
 
-// segment computes. A device that was lost is opened again, once an image.
-func (b *batch) segment(ctx context.Context, name string, img *imageio.Image) (*segment.Result, error) {
+func (b *batch) segment(ctx context.Context, name string, img *imageio.Image) (result *segment.Result, err error) {
 	options := b.options
 	options.Progress = func(stage string, done, total int) {
 		switch stage {
@@ -152,20 +113,11 @@ func (b *batch) segment(ctx context.Context, name string, img *imageio.Image) (*
 			b.progress.Show("%s: Rec%d of Rec%d", name, done, total-1)
 		}
 	}
-	for attempt := 0; ; attempt++ {
-		if err := b.ready(ctx); err != nil {
-			return nil, err
-		}
-		result, err := b.engine.Segment(ctx, img, options)
-		if errors.Is(err, gpu.ErrLost) {
-			b.close()
-			if attempt == 0 && ctx.Err() == nil {
-				b.say(fmt.Sprintf("%s: %v; opening the device again", name, err))
-				continue
-			}
-		}
-		return result, err
-	}
+	err = b.session.Do(ctx, func(e *segment.Engine) error {
+		result, err = e.Segment(ctx, img, options)
+		return err
+	})
+	return result, err
 }
 
 // write writes the maps, and last the summary; one that is there from before goes first, so that it never stands beside other maps. All is

@@ -84,14 +84,20 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return misused("%v", err)
 	}
-	note := func(text string) { fmt.Fprintf(stderr, "%s: %s\n", program, text) }
+	progress := command.NewProgress(stderr, len(images))
 	b := &batch{
-		model: model, weightsName: *weightsName, options: segment.Options{Recurrences: *recurrences, ROI: *region}, note: note,
-		open: wish.Open, stdout: stdout, progress: command.NewProgress(stderr, len(images)),
+		session: command.Session{Model: model, Open: wish.Open, Note: func(text string) {
+			progress.Clear()
+			fmt.Fprintf(stderr, "%s: %s\n", program, text)
+		}},
+		weightsName: *weightsName, options: segment.Options{Recurrences: *recurrences, ROI: *region}, stdout: stdout, progress: progress,
 	}
-	defer b.close()
-	if err := b.ready(ctx); err != nil {
-		return command.Fail(ctx, stderr, program, err)
+	defer b.session.Close()
+	progress.Show("preparing the network")
+	err = b.session.Ready(ctx)
+	progress.Clear()
+	if err != nil {
+		return command.Fail(ctx, stderr, program, fmt.Errorf("-weights %s: %w", *weightsName, err))
 	}
 	return b.run(ctx, *out, plan, stderr)
 }

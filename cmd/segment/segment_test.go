@@ -397,18 +397,20 @@ func TestLostDevice(t *testing.T) {
 		left, opened := losses, 0
 		var stdout, stderr bytes.Buffer
 		b := &batch{
-			model: m, weightsName: "w", options: segment.Options{Recurrences: 1}, note: func(text string) { fmt.Fprintln(&stderr, text) },
-			stdout: &stdout, progress: command.NewProgress(&stderr, 2),
-			open: func(context.Context, func(string)) (gpu.Device, error) {
-				opened++
-				return losing{reference.Open(), &left}, nil
+			session: command.Session{
+				Model: m, Note: func(text string) { fmt.Fprintln(&stderr, text) },
+				Open: func(context.Context, func(string)) (gpu.Device, error) {
+					opened++
+					return losing{reference.Open(), &left}, nil
+				},
 			},
+			weightsName: "w", options: segment.Options{Recurrences: 1}, stdout: &stdout, progress: command.NewProgress(&stderr, 2),
 		}
 		out := t.TempDir()
 		items, err := plan(out, images, m.Metadata)
 		require.NoError(t, err)
 		code := b.run(t.Context(), out, items, &stderr)
-		b.close()
+		b.session.Close()
 		require.Equal(t, want.opened, opened, "%d losses", losses)
 		require.Equal(t, want.failed > 0, code == 1)
 		require.Equal(t, 2-want.failed, strings.Count(stdout.String(), "\n"))

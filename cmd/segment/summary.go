@@ -51,8 +51,8 @@ func (b *batch) summary(it item, r *segment.Result) summary {
 		}
 	}
 	return summary{
-		Image: it.image, Width: r.Width, Height: r.Height, Model: b.model.Metadata.Name,
-		Weights: origin{b.weightsName, b.model.Label(), b.model.SHA256, b.model.Shipped},
+		Image: it.image, Width: r.Width, Height: r.Height, Model: b.session.Model.Metadata.Name,
+		Weights: origin{b.weightsName, b.session.Model.Label(), b.session.Model.SHA256, b.session.Model.Shipped},
 		Classes: r.Classes, Raters: r.Raters, Labels: r.Labels, Region: r.ROI, Requested: b.options.ROI, Recurrences: r.Recurrences,
 		Measurements: r.Measurements, Device: r.Adapter, Times: r.Timings, Files: f,
 	}

@@ -1,0 +1,65 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/segment"
+	"mrprism/weights"
+)
+
+// Session runs one model on a device, which it opens when it is needed, and again when it was lost.
+type Session struct {
+	Model *weights.Model
+	Open  func(ctx context.Context, note func(string)) (gpu.Device, error)
+	Note  func(string) // is told what the user should know
+
+	device gpu.Device
+	engine *segment.Engine
+}
+
+// Ready opens the device and compiles the network, where that is not done.
+func (s *Session) Ready(ctx context.Context) (err error) {
+	if s.engine != nil {
+		return nil
+	}
+	if s.device, err = s.Open(ctx, s.Note); err != nil {
+		return err
+	}
+	if s.engine, err = segment.New(ctx, s.device, s.Model); err != nil {
+		s.Close()
+	}
+	return err
+}
+
+// Do works on one image. Where the device is lost meanwhile it is opened again and work starts anew, once; lost a second time, that is
+// the error, and the next image begins with a fresh device.
+func (s *Session) Do(ctx context.Context, work func(*segment.Engine) error) error {
+	for again := false; ; again = true {
+		if err := s.Ready(ctx); err != nil {
+			return err
+		}
+		err := work(s.engine)
+		if !errors.Is(err, gpu.ErrLost) {
+			return err
+		}
+		s.Close()
+		if again || ctx.Err() != nil {
+			return err
+		}
+		s.Note(fmt.Sprintf("%v; opening the device again", err))
+	}
+}
+
+// Close returns the device.
+func (s *Session) Close() {
+	if s.engine != nil {
+		s.engine.Close()
+	}
+	if s.device != nil {
+		_ = s.device.Close() // what a device that is given up has to say is of no use
+	}
+	s.engine, s.device = nil, nil
+}
