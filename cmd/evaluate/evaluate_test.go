@@ -1,0 +1,314 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"mrprism/internal/command"
+	"mrprism/internal/dataset"
+	"mrprism/internal/gpu/reference"
+	"mrprism/internal/imageio"
+	"mrprism/internal/metric"
+	"mrprism/internal/segment"
+	"mrprism/internal/segment/segmenttest"
+	"mrprism/internal/synthetic"
+	"mrprism/weights"
+
+	"github.com/stretchr/testify/require"
+)
+
+// built is the program under test, built once.
+var built string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "evaluate")
+	if err != nil {
+		panic(err)
+	}
+	built = filepath.Join(dir, "evaluate")
+	if out, err := exec.Command("go", "build", "-o", built, ".").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "building the program: %v\n%s", err, out)
+		os.Exit(1)
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+func call(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, problems bytes.Buffer
+	cmd := exec.Command(built, args...)
+	cmd.Stdout, cmd.Stderr = &out, &problems
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), problems.String()
+}
+
+func weightsFile(t *testing.T, about weights.Metadata, change func(*weights.File)) string {
+	t.Helper()
+	f, err := segmenttest.Untrained(about)
+	require.NoError(t, err)
+	if change != nil {
+		change(f)
+	}
+	data, err := segmenttest.Encode(f)
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), about.Name+".safetensors")
+	require.NoError(t, os.WriteFile(path, data, 0o644))
+	return path
+}
+
+// synthesise writes five images with the marks of the scenario's six raters, and a model of the same names.
+func synthesise(t *testing.T) (dir string, about weights.Metadata) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "data")
+	scenario, err := synthetic.FindScenario("unbiased")
+	require.NoError(t, err)
+	require.NoError(t, synthetic.WriteDataset(dir, scenario, 5, 48, 3))
+	about = segmenttest.Raters()
+	about.Classes, about.Raters = synthetic.Classes, nil
+	for _, r := range scenario.Raters {
+		about.Raters = append(about.Raters, r.Name)
+	}
+	return dir, about
+}
+
+func writeMask(t *testing.T, path string, w, h int, inside func(x, y int) bool) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	m := image.NewGray(image.Rect(0, 0, w, h))
+	for i := range m.Pix {
+		if inside(i%w, i/w) {
+			m.Set(i%w, i/w, color.White)
+		}
+	}
+	var b bytes.Buffer
+	require.NoError(t, png.Encode(&b, m))
+	require.NoError(t, os.WriteFile(path, b.Bytes(), 0o644))
+}
+
+// Every figure of one image is what the engine's maps and the metrics give, computed here anew.
+func TestFiguresOfAnImage(t *testing.T) {
+	dir, about := synthesise(t)
+	missing := filepath.Join(dir, "raters", about.Raters[2], "disc", "case0004.png")
+	require.NoError(t, os.Remove(missing))
+	file := weightsFile(t, about, nil)
+	out := filepath.Join(t.TempDir(), "scores.json")
+	code, stdout, stderr := call(t, "-weights", file, "-data", dir, "-device", "reference", "-recurrences", "1", "-json", out)
+	require.Zero(t, code, stderr)
+	for _, part := range []string{"disc, 1 images: soft Dice", "Rec1 − Rec0", "Brier", "each head (row) with each rater", "one rater has all the weight", "Vertical cup/disc ratio"} {
+		require.Contains(t, stdout, part)
+	}
+	var got report
+	text, err := os.ReadFile(out)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &got))
+	require.Len(t, got.Cases, 1, "one of five is held out")
+	require.Equal(t, "case0004", got.Cases[0].Name)
+
+	model, err := command.Weights(file)
+	require.NoError(t, err)
+	e, err := segment.New(t.Context(), reference.Open(), model)
+	require.NoError(t, err)
+	defer e.Close()
+	data, err := dataset.Open(dir)
+	require.NoError(t, err)
+	l, err := dataset.Load(data.HeldOut()[0])
+	require.NoError(t, err)
+	equal, err := e.Segment(t.Context(), l.Image, segment.Options{Recurrences: 1, ROI: "none"})
+	require.NoError(t, err)
+	for k := range data.Classes {
+		c, votes := got.Cases[0].Classes[k], metric.Count(l.Given(k)...)
+		require.Equal(t, 6-(1-k), votes.Raters, "one disc is missing")
+		for i := range 2 {
+			require.InDelta(t, metric.SoftDice(equal.Recurrence(i, k), votes, metric.DefaultSoftDice), c.SoftDice[i], 1e-12)
+			require.InDelta(t, c.SoftDice[i], got.Classes[k].SoftDice[i].Mean, 1e-12)
+		}
+		calibration := metric.NewCalibration(15)
+		calibration.Add(equal.Probability(k), votes, votes.Union())
+		require.InDelta(t, calibration.ECE(), got.Classes[k].Calibration.ECE15, 1e-12)
+		require.InDelta(t, calibration.Brier(), got.Classes[k].Calibration.Brier, 1e-12)
+		for m := range about.Raters {
+			for n, marks := range l.Masks {
+				if marks[k] == nil {
+					require.Nil(t, c.Heads[m][n])
+					continue
+				}
+				require.InDelta(t, metric.Dice(equal.Rater(m, k), marks[k]), *c.Heads[m][n], 1e-12)
+			}
+			weights := make([]float32, 6)
+			weights[m] = 1
+			alone, err := e.Recalculate(t.Context(), segment.Options{Recurrences: 1, RaterWeights: weights})
+			require.NoError(t, err)
+			if l.Masks[m][k] == nil {
+				require.Nil(t, c.Response[m])
+				continue
+			}
+			area := func(p []float32) float64 { return float64(metric.Area(p)) }
+			want := response{
+				Area: area(alone.Probability(k))/area(equal.Probability(k)) - 1, RaterArea: float64(metric.Area(l.Masks[m][k]))/area(votes.Mean()) - 1,
+				Before: metric.Dice(equal.Probability(k), l.Masks[m][k]), After: metric.Dice(alone.Probability(k), l.Masks[m][k]),
+			}
+			require.InDeltaMapValues(t, map[string]float64{"area": want.Area, "rater": want.RaterArea, "before": want.Before, "after": want.After},
+				map[string]float64{"area": c.Response[m].Area, "rater": c.Response[m].RaterArea, "before": c.Response[m].Before, "after": c.Response[m].After}, 1e-12)
+		}
+	}
+	disc, cup := metric.Count(l.Given(0)...).Mean(), metric.Count(l.Given(1)...).Mean()
+	require.InDelta(t, metric.VerticalRatio(disc, cup, 48, 48), got.Cases[0].Ratio.Reference, 1e-12)
+	require.InDelta(t, metric.VerticalRatio(equal.Probability(0), equal.Probability(1), 48, 48), got.Cases[0].Ratio.Predicted, 1e-12)
+	require.NotEqual(t, got.Cases[0].Classes[0].Response[0].Before, got.Cases[0].Classes[0].Response[0].After, "the weight must do something, or this test says little")
+}
+
+// levelData writes five images with two agreement levels; the inner one of the last lies inside the outer.
+func levelData(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "dataset.json"), []byte(`{"name": "levels", "classes": ["disc", "cup"],
+		"raters": ["atleast1", "atleast2", "atleast3", "atleast4"], "labels": "agreement-levels"}`), 0o644))
+	for i := range 5 {
+		img := &imageio.Image{W: 40, H: 30, Pix: bytes.Repeat([]byte{60, 40, byte(30 * i)}, 1200)}
+		data, err := img.EncodePNG()
+		require.NoError(t, err)
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, "images"), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "images", fmt.Sprintf("i%d.png", i)), data, 0o644))
+		for j := range 4 {
+			for k, class := range []string{"disc", "cup"} {
+				radius := 12 - 2*j - 5*k
+				writeMask(t, filepath.Join(dir, "raters", fmt.Sprintf("atleast%d", j+1), class, fmt.Sprintf("i%d.png", i)), 40, 30, func(x, y int) bool {
+					return (x-20)*(x-20)+(y-15)*(y-15) < radius*radius && radius > 0
+				})
+			}
+		}
+	}
+	return dir
+}
+
+// Levels have no weights to respond to; what is not found is scored as empty and said so; other weights stand beside.
+func TestLevelsNotFoundAndComparison(t *testing.T) {
+	dir := levelData(t)
+	blind := func(f *weights.File) {
+		bias := f.Tensor("conp.head.bias")
+		*bias = weights.NewF32(bias.Name, bias.Shape, []float32{-30, -30})
+	}
+	good := weightsFile(t, segmenttest.Fundus(), nil)
+	code, stdout, stderr := call(t, "-weights", weightsFile(t, segmenttest.Fundus(), blind), "-against", good, "-data", dir, "-device", "reference",
+		"-recurrences", "1", "-roi", "auto", "-split", "all", "-json", "-")
+	require.Zero(t, code, stderr)
+	var got report
+	require.NoError(t, json.Unmarshal([]byte(stdout), &got))
+	require.Equal(t, []int{5, 5}, []int{got.Images, got.NotFound})
+	for _, c := range got.Classes {
+		require.Equal(t, 5, c.Images)
+		require.Empty(t, c.Response)
+		require.Nil(t, c.Follows)
+		require.Less(t, c.SoftDice[1].Mean, 0.5)
+		require.NotNil(t, c.Against)
+		require.InDelta(t, c.SoftDice[1].Mean-c.Against.Mean, c.OverAgainst.Mean, 1e-12)
+	}
+	require.Zero(t, got.Cases[0].Ratio.Predicted)
+	require.Positive(t, got.Cases[0].Ratio.Reference)
+
+	code, stdout, stderr = call(t, "-weights", good, "-data", dir+","+dir, "-device", "reference", "-recurrences", "0", "-split", "train")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "8 images")
+	require.Contains(t, stdout, "each head (row) with each level")
+	require.NotContains(t, stdout, "all the weight")
+}
+
+func TestParts(t *testing.T) {
+	v := func(x float64) *float64 { return &x }
+	diagonal, rest := parts([][]*float64{{v(1), v(2)}, {nil, v(4)}})
+	require.Equal(t, []float64{1, 4}, diagonal)
+	require.Equal(t, []float64{2}, rest)
+}
+
+// A mask that follows its raters exactly has slope 1, one that goes half the way one half.
+func TestFollows(t *testing.T) {
+	scores := []*classScore{
+		{Response: []*response{{Area: .1, RaterArea: .2}, {Area: -.2, RaterArea: -.4}}}, {Response: []*response{nil, {Area: .05, RaterArea: .1}}}, {},
+	}
+	out, follows := responses([]string{"a", "b"}, scores)
+	require.InDelta(t, .5, *follows, 1e-12)
+	require.Equal(t, []int{1, 2}, []int{out[0].Images, out[1].Images})
+	require.InDelta(t, -.075, out[1].Area.Mean, 1e-12)
+	require.InDelta(t, .125, out[1].Moved.Mean, 1e-12)
+}
+
+func TestHeads(t *testing.T) {
+	v := func(x float64) *float64 { return &x }
+	h := heads([]*classScore{
+		{Heads: [][]*float64{{v(.9), v(.7)}, {v(.5), v(.8)}}, Raters: [][]*float64{{v(1), v(.6)}, {v(.6), v(1)}}},
+		{Heads: [][]*float64{{v(.7), nil}, {v(.3), nil}}, Raters: [][]*float64{{v(1), nil}, {nil, nil}}},
+	})
+	require.InDelta(t, .8, *h.Dice[0][0], 1e-12)
+	require.InDelta(t, .7, *h.Dice[0][1], 1e-12)
+	require.InDelta(t, (.85+.7)/2, h.Own.Mean, 1e-12)
+	require.InDelta(t, (.6+.3)/2, h.Others.Mean, 1e-12)
+	require.InDelta(t, (.25+.4)/2, h.Margin.Mean, 1e-12)
+	require.InDelta(t, .6, h.Raters.Mean, 1e-12)
+}
+
+func TestUsageAndFailures(t *testing.T) {
+	dir, about := synthesise(t)
+	file := weightsFile(t, about, nil)
+	code, stdout, stderr := call(t, "-h")
+	require.Zero(t, code)
+	require.Empty(t, stderr)
+	for _, word := range []string{"usage:", "examples:", "exit codes:", "-split", "-roi", "95 % intervals"} {
+		require.Contains(t, stdout, word)
+	}
+	bad := filepath.Join(t.TempDir(), "bad")
+	require.NoError(t, os.CopyFS(bad, os.DirFS(dir)))
+	writeMask(t, filepath.Join(bad, "raters", about.Raters[0], "disc", "case0001.png"), 7, 7, func(x, y int) bool { return true })
+	few := filepath.Join(t.TempDir(), "few")
+	scenario, err := synthetic.FindScenario("unbiased")
+	require.NoError(t, err)
+	require.NoError(t, synthetic.WriteDataset(few, scenario, 3, 48, 1))
+	damaged := slices.Clone(must(os.ReadFile(file)))
+	damaged[len(damaged)/2] ^= 4
+	broken := filepath.Join(t.TempDir(), "broken.safetensors")
+	require.NoError(t, os.WriteFile(broken, damaged, 0o644))
+	for _, c := range []struct {
+		code int
+		want string
+		args []string
+	}{
+		{2, "which weights", []string{"-data", dir}},
+		{2, "which data", []string{"-weights", file}},
+		{2, "-split most", []string{"-weights", file, "-data", dir, "-split", "most"}},
+		{2, "-roi 1,2,3", []string{"-weights", file, "-data", dir, "-roi", "1,2,3"}},
+		{2, `unexpected argument "more"`, []string{"-weights", file, "-data", dir, "more"}},
+		{2, "-device abacus", []string{"-weights", file, "-data", dir, "-device", "abacus"}},
+		{1, "damaged", []string{"-weights", broken, "-data", dir}},
+		{1, "nowhere", []string{"-weights", file, "-data", filepath.Join(dir, "nowhere")}},
+		{1, "case0001.png", []string{"-weights", file, "-data", bad}},
+		{1, "no images in the split heldout", []string{"-weights", file, "-data", few}},
+		{1, "give data of the same classes", []string{"-weights", weightsFile(t, segmenttest.Raters(), nil), "-data", dir}},
+	} {
+		code, stdout, stderr := call(t, append(c.args, "-recurrences", "0")...)
+		require.Equal(t, c.code, code, stderr)
+		require.Contains(t, stderr, c.want)
+		require.Empty(t, stdout)
+	}
+}
+
+func must(data []byte, err error) []byte {
+	if err != nil {
+		panic(err)
+	}
+	return data
+}

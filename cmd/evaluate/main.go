@@ -1,0 +1,189 @@
+// Command evaluate scores weights on data sets.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"mrprism/internal/command"
+	"mrprism/internal/dataset"
+	"mrprism/internal/segment"
+	"mrprism/weights"
+)
+
+const program = "evaluate"
+
+const intro = `evaluate - how good weights are, on images that several raters have marked
+
+usage: evaluate -weights NAME|FILE -data DIR[,DIR] [flags]
+
+It segments every image of the split and compares, at the image's own size,
+  - the calibrated masks of Rec0 to RecN with the mean vote: soft Dice, the mean over the thresholds .1 .3 .5 .7 .9, in percent
+  - the last one's calibration: expected calibration error and Brier score inside the union of all marks, where background does not drown it
+  - for models of named raters, each rater's head with every rater's marks (Dice): a head should be nearest to its own rater; and how the
+    mask moves when one rater has all the weight: change of area, and Dice with that rater before and after
+  - the vertical cup-to-disc ratio with that of the majority's masks
+Brackets hold 95 %% intervals, from 2,000 bootstrap samples of the images. An image in which nothing was found counts as an empty mask.
+
+A data set is a folder: dataset.json, images/NAME.png|jpg, raters/RATER/CLASS/NAME.png. Every fifth image in sorted order is held out of
+training.
+
+The weights that ship:
+  %s
+`
+
+const examples = `
+examples:
+  evaluate -weights newborn-brain -data data/qubiq-brain-growth            the held-out images
+  evaluate -weights fundus -data data/drishti-gs1-full -roi auto           whole photographs, searched first
+  evaluate -weights fundus -data data/drishti-gs1-crop -against baseline.safetensors   beside a model without recurrence
+  evaluate -weights fundus -data data/drishti-gs1-crop -json scores.json   everything, image by image, for programs
+
+exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C
+`
+
+func main() { command.Main(run) }
+
+// request is what the user asked for.
+type request struct {
+	weightsName, againstName string
+	data, split, region      string
+	recurrences              int
+	jsonPath                 string
+}
+
+// run is the program; it returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	var r request
+	flags := flag.NewFlagSet(program, flag.ContinueOnError)
+	weightsName := command.WeightsFlag(flags)
+	wish := command.DeviceFlags(flags)
+	flags.StringVar(&r.againstName, "against", "", "`NAME` or FILE of weights trained without recurrence, whose Rec0 is set beside (recipe baseline)")
+	flags.StringVar(&r.data, "data", "", "`DIR`[,DIR]: data set folders of the same classes and raters (required)")
+	flags.StringVar(&r.split, "split", "heldout", "`SPLIT`: heldout, train or all")
+	flags.StringVar(&r.region, "roi", "none", "`REGION`: none (the image is the region) or auto (search it first)")
+	flags.IntVar(&r.recurrences, "recurrences", segment.DefaultRecurrences, "feedbacks `N`: Rec0 to RecN are scored")
+	flags.StringVar(&r.jsonPath, "json", "", "`FILE` to write all figures to as JSON; - for standard output, instead of the table")
+	names := command.Shipped()
+	if names == "" {
+		names = "none in this build; give a file"
+	}
+	rest, code, done := command.Parse(flags, fmt.Sprintf(intro, names), examples, args, stdout, stderr)
+	if done {
+		return code
+	}
+	r.weightsName = *weightsName
+	misused := func(format string, args ...any) int { return command.Misused(stderr, program, format, args...) }
+	switch {
+	case r.weightsName == "":
+		return misused("which weights? give -weights NAME or FILE (that ship: %s)", names)
+	case r.data == "":
+		return misused("which data? give -data DIR")
+	case len(rest) > 0:
+		return misused("unexpected argument %q; data sets are given as -data DIR,DIR", rest[0])
+	case !slices.Contains([]string{"heldout", "train", "all"}, r.split):
+		return misused("-split %s: choose heldout, train or all", r.split)
+	case r.region != "none" && r.region != "auto":
+		return misused("-roi %s: choose none or auto", r.region)
+	case r.recurrences < 0 || r.recurrences > segment.MaxRecurrences:
+		return misused("-recurrences %d: 0 to %d are possible", r.recurrences, segment.MaxRecurrences)
+	}
+	if err := wish.Check(); err != nil {
+		return misused("%v", err)
+	}
+	if err := evaluate(ctx, r, wish, stdout, stderr); err != nil {
+		return command.Fail(ctx, stderr, program, err)
+	}
+	return command.Done
+}
+
+func evaluate(ctx context.Context, r request, wish command.Device, stdout, stderr io.Writer) error {
+	model, err := command.Weights(r.weightsName)
+	if err != nil {
+		return err
+	}
+	var against *weights.Model
+	if r.againstName != "" {
+		if against, err = command.Weights(r.againstName); err != nil {
+			return err
+		}
+	}
+	data, err := dataset.Open(strings.Split(r.data, ",")...)
+	if err != nil {
+		return err
+	}
+	cases, err := split(data, r.split)
+	if err != nil {
+		return err
+	}
+	for _, m := range []*weights.Model{model, against} {
+		if m != nil && !slices.Equal(m.Metadata.Classes, data.Classes) {
+			return fmt.Errorf("%s segments %s, and %s is about %s: give data of the same classes in the same order", m.Metadata.Name,
+				strings.Join(m.Metadata.Classes, ", "), r.data, strings.Join(data.Classes, ", "))
+		}
+	}
+	progress := command.NewProgress(stderr, len(cases))
+	note := func(text string) {
+		progress.Clear()
+		fmt.Fprintf(stderr, "%s: %s\n", program, text)
+	}
+	s := &scorer{request: r, data: data, progress: progress, session: command.Session{Model: model, Open: wish.Open, Note: note}}
+	defer s.session.Close()
+	if against != nil {
+		s.against = &command.Session{Model: against, Open: wish.Open, Note: note}
+		defer s.against.Close()
+	}
+	for _, c := range cases {
+		progress.Begin()
+		if err := s.score(ctx, c); err != nil {
+			progress.Clear()
+			return fmt.Errorf("%s: %w", c.Image, err)
+		}
+	}
+	progress.Clear()
+	return deliver(s.report(), r, stdout)
+}
+
+// split picks the cases.
+func split(d *dataset.Dataset, name string) (cases []dataset.Case, err error) {
+	switch name {
+	case "heldout":
+		cases = d.HeldOut()
+	case "train":
+		cases = d.Training()
+	default:
+		cases = d.Cases
+	}
+	if len(cases) == 0 {
+		return nil, fmt.Errorf("%s: no images in the split %s; every fifth image is held out, so give at least %d, or -split all", d.Name, name, dataset.HoldOut)
+	}
+	return cases, nil
+}
+
+// deliver prints the table and writes the JSON.
+func deliver(report *report, r request, stdout io.Writer) error {
+	text, err := json.MarshalIndent(report, "", "  ")
+	if err != nil {
+		return err
+	}
+	text = append(text, '\n')
+	if r.jsonPath == "-" {
+		_, err = stdout.Write(text)
+		return err
+	}
+	if err := report.table(stdout); err != nil {
+		return err
+	}
+	if r.jsonPath == "" {
+		return nil
+	}
+	return weights.WriteAtomic(r.jsonPath, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}

@@ -1,0 +1,265 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"mrprism/internal/command"
+	"mrprism/internal/dataset"
+	"mrprism/internal/imageio"
+	"mrprism/internal/metric"
+	"mrprism/internal/roi"
+	"mrprism/internal/segment"
+	"mrprism/weights"
+)
+
+// scorer segments cases and keeps their scores.
+type scorer struct {
+	request
+	data     *dataset.Dataset
+	session  command.Session
+	against  *command.Session // nil: no comparison
+	progress *command.Progress
+
+	adapter     string
+	cases       []*caseScore
+	calibration []calibration // by class
+}
+
+// calibration gathers pixels of all cases.
+type calibration struct{ union15, union50, whole15 *metric.Calibration }
+
+// caseScore is one image. All figures are of masks at the image's size; shares are 0..1.
+type caseScore struct {
+	Name    string         `json:"name"`
+	Folder  string         `json:"folder"`
+	Region  imageio.Square `json:"region"`
+	Found   bool           `json:"found"`   // false: the search found nothing, and an empty mask was scored
+	Classes []*classScore  `json:"classes"` // null where nobody has marked the class
+	Ratio   *ratioScore    `json:"verticalRatio,omitempty"`
+}
+
+type classScore struct {
+	SoftDice []float64    `json:"softDice"`           // of Rec0 … RecN against the mean vote
+	Against  *float64     `json:"against,omitempty"`  // the same of the other weights' Rec0
+	Heads    [][]*float64 `json:"heads,omitempty"`    // Dice of head m (row) with rater n (column); null where the rater is missing
+	Raters   [][]*float64 `json:"raters,omitempty"`   // Dice among the raters themselves
+	Response []*response  `json:"response,omitempty"` // by rater; null where the rater is missing or a mask is empty
+}
+
+// response is what happens to the mask when one rater has all the weight.
+type response struct {
+	Area      float64 `json:"area"`      // change of the mask's area, as a share
+	RaterArea float64 `json:"raterArea"` // of the rater's own mask against the majority's: how far a mask that follows would move
+	Before    float64 `json:"before"`    // Dice with the rater, all weights equal
+	After     float64 `json:"after"`     // with this rater's alone
+}
+
+type ratioScore struct {
+	Reference float64 `json:"reference"`
+	Predicted float64 `json:"predicted"`
+}
+
+// maps are a case's probabilities at the image's size.
+type maps struct {
+	recurrences [][][]float32 // [Rec i][class]
+	heads       [][][]float32 // [rater][class]
+	alone       [][][]float32 // [rater][class], the mask under that rater's weight alone; nil where not asked for
+}
+
+// score segments one case and keeps its scores.
+func (s *scorer) score(ctx context.Context, c dataset.Case) error {
+	s.progress.Show("%s: reading", c.Name)
+	l, err := dataset.Load(c)
+	if err != nil {
+		return err
+	}
+	score := &caseScore{Name: c.Name, Folder: c.Folder}
+	var m maps
+	err = s.session.Do(ctx, func(e *segment.Engine) error {
+		m = maps{}
+		return s.segment(ctx, e, l, score, &m)
+	})
+	if err != nil {
+		return err
+	}
+	var other [][]float32
+	if s.against != nil {
+		err := s.against.Do(ctx, func(e *segment.Engine) error {
+			s.progress.Show("%s: the other weights", c.Name)
+			r, err := e.Segment(ctx, l.Image, segment.Options{ROI: s.region})
+			other = nil
+			for k := range s.data.Classes {
+				other = append(other, mapOr(r, err, len(l.Image.Pix)/3, func() []float32 { return r.Probability(k) }))
+			}
+			return found(err)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for k := range s.data.Classes {
+		score.Classes = append(score.Classes, s.class(l, m, other, k))
+	}
+	score.Ratio = s.ratio(l, m)
+	s.cases = append(s.cases, score)
+	return nil
+}
+
+// mapOr is the map, or an empty one where nothing was found.
+func mapOr(r *segment.Result, err error, pixels int, of func() []float32) []float32 {
+	if err != nil || r == nil {
+		return make([]float32, pixels)
+	}
+	return of()
+}
+
+// found lets a search that finds nothing pass: it is scored as an empty mask.
+func found(err error) error {
+	if errors.Is(err, roi.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// segment fills m, and what score says of the region.
+func (s *scorer) segment(ctx context.Context, e *segment.Engine, l *dataset.Loaded, score *caseScore, m *maps) error {
+	about := e.Metadata()
+	n := s.recurrences
+	s.progress.Show("%s: segmenting", l.Name)
+	r, err := e.Segment(ctx, l.Image, segment.Options{Recurrences: n, ROI: s.region})
+	if found(err) != nil {
+		return err
+	}
+	score.Found = err == nil
+	if score.Found {
+		score.Region, s.adapter = r.ROI, r.Adapter
+	}
+	read := func(of func(k int) []float32) (out [][]float32) {
+		for k := range about.Classes {
+			out = append(out, mapOr(r, err, len(l.Image.Pix)/3, func() []float32 { return of(k) }))
+		}
+		return out
+	}
+	for i := range n + 1 {
+		m.recurrences = append(m.recurrences, read(func(k int) []float32 { return r.Recurrence(i, k) }))
+	}
+	if !s.sameRaters() {
+		return nil
+	}
+	for i := range about.Raters {
+		m.heads = append(m.heads, read(func(k int) []float32 { return r.Rater(i, k) }))
+	}
+	if about.Labels == weights.LabelsAgreementLevels || !score.Found {
+		return nil
+	}
+	for i := range about.Raters {
+		s.progress.Show("%s: all weight to rater %d of %d", l.Name, i+1, len(about.Raters))
+		one := make([]float32, len(about.Raters))
+		one[i] = 1
+		if r, err = e.Recalculate(ctx, segment.Options{Recurrences: n, RaterWeights: one}); err != nil {
+			return err
+		}
+		m.alone = append(m.alone, read(func(k int) []float32 { return r.Probability(k) }))
+	}
+	return nil
+}
+
+// sameRaters reports whether the model's heads are the data's raters.
+func (s *scorer) sameRaters() bool {
+	about := s.session.Model.Metadata
+	return slices.Equal(about.Raters, s.data.Raters) && (about.Labels == weights.LabelsAgreementLevels) == s.data.Levels
+}
+
+// class scores one structure; nil where nobody has marked it, or levels are incomplete, so that votes cannot be counted.
+func (s *scorer) class(l *dataset.Loaded, m maps, other [][]float32, k int) *classScore {
+	given := l.Given(k)
+	if len(given) == 0 || s.data.Levels && len(given) < len(s.data.Raters) {
+		return nil
+	}
+	votes := metric.Count(given...)
+	out := &classScore{}
+	for _, maps := range m.recurrences {
+		out.SoftDice = append(out.SoftDice, metric.SoftDice(maps[k], votes, metric.DefaultSoftDice))
+	}
+	if other != nil {
+		d := metric.SoftDice(other[k], votes, metric.DefaultSoftDice)
+		out.Against = &d
+	}
+	last := m.recurrences[len(m.recurrences)-1][k]
+	s.calibrate(k, last, votes)
+	if m.heads == nil {
+		return out
+	}
+	marks := make([][]uint8, len(l.Masks))
+	for i := range marks {
+		marks[i] = l.Masks[i][k]
+	}
+	for i, head := range m.heads {
+		out.Heads = append(out.Heads, dices(head[k], marks))
+		out.Raters = append(out.Raters, make([]*float64, len(marks)))
+		if marks[i] != nil {
+			out.Raters[i] = dices(marks[i], marks)
+		}
+	}
+	if m.alone == nil {
+		return out
+	}
+	majority := metric.Area(votes.Mean())
+	for i, alone := range m.alone {
+		out.Response = append(out.Response, nil)
+		area := metric.Area(last)
+		if marks[i] == nil || area == 0 || majority == 0 {
+			continue
+		}
+		out.Response[i] = &response{
+			Area: float64(metric.Area(alone[k]))/float64(area) - 1, RaterArea: float64(metric.Area(marks[i]))/float64(majority) - 1,
+			Before: metric.Dice(last, marks[i]), After: metric.Dice(alone[k], marks[i]),
+		}
+	}
+	return out
+}
+
+// dices is the Dice of a mask with every rater's; nil where the rater is missing.
+func dices[T metric.Pixel](mask []T, marks [][]uint8) []*float64 {
+	out := make([]*float64, len(marks))
+	for i, mark := range marks {
+		if mark != nil {
+			d := metric.Dice(mask, mark)
+			out[i] = &d
+		}
+	}
+	return out
+}
+
+func (s *scorer) calibrate(k int, p []float32, votes metric.Votes) {
+	for len(s.calibration) < len(s.data.Classes) {
+		s.calibration = append(s.calibration, calibration{metric.NewCalibration(15), metric.NewCalibration(50), metric.NewCalibration(15)})
+	}
+	union := votes.Union()
+	s.calibration[k].union15.Add(p, votes, union)
+	s.calibration[k].union50.Add(p, votes, union)
+	s.calibration[k].whole15.Add(p, votes, nil)
+}
+
+// ratio compares the vertical cup-to-disc ratio with that of the majority's masks; nil where there are no such structures or marks.
+func (s *scorer) ratio(l *dataset.Loaded, m maps) *ratioScore {
+	disc, cup := slices.Index(s.data.Classes, "disc"), slices.Index(s.data.Classes, "cup")
+	if disc < 0 || cup < 0 {
+		return nil
+	}
+	marked := [][][]uint8{l.Given(disc), l.Given(cup)}
+	for _, given := range marked {
+		if len(given) == 0 || s.data.Levels && len(given) < len(s.data.Raters) {
+			return nil
+		}
+	}
+	outer, inner := metric.Count(marked[0]...).Mean(), metric.Count(marked[1]...).Mean()
+	if metric.Area(outer) == 0 {
+		return nil
+	}
+	last := m.recurrences[len(m.recurrences)-1]
+	w, h := l.Image.W, l.Image.H
+	return &ratioScore{metric.VerticalRatio(outer, inner, w, h), metric.VerticalRatio(last[disc], last[cup], w, h)}
+}

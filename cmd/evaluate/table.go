@@ -1,0 +1,135 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"mrprism/internal/metric"
+	"mrprism/weights"
+)
+
+// table prints the report for people. Shares are in percent.
+func (r *report) table(w io.Writer) error {
+	t := &table{tabwriter.NewWriter(w, 0, 0, 2, ' ', 0), nil}
+	t.line("%s, %s", r.Weights.Name, r.Weights.Title)
+	t.line("%s, %s: %d images, region %s; %s", r.Data, r.Split, r.Images, r.Region, r.Device)
+	if r.NotFound > 0 {
+		t.line("nothing was found in %d of them; they are scored as empty masks", r.NotFound)
+	}
+	for _, c := range r.Classes {
+		t.class(r, c)
+	}
+	if v := r.Ratio; v != nil {
+		t.title("Vertical cup/disc ratio against the majority's, %d images", v.Images)
+		t.line("absolute error\t%s", plain(v.Error, 1, 3))
+		t.line("bias\t%s", signed(v.Bias, 1, 3))
+	}
+	t.flush()
+	return t.err
+}
+
+type table struct {
+	*tabwriter.Writer
+	err error
+}
+
+func (t *table) line(format string, args ...any) {
+	if _, err := fmt.Fprintf(t.Writer, format+"\n", args...); err != nil && t.err == nil {
+		t.err = err
+	}
+}
+
+// title ends the columns above it.
+func (t *table) title(format string, args ...any) {
+	t.flush()
+	t.line("\n"+format, args...)
+	t.flush()
+}
+
+func (t *table) flush() {
+	if err := t.Flush(); err != nil && t.err == nil {
+		t.err = err
+	}
+}
+
+func (t *table) class(r *report, c classReport) {
+	if c.Images == 0 {
+		t.title("%s: nobody has marked it", c.Class)
+		return
+	}
+	t.title("%s, %d images: soft Dice ×100 against the mean vote", c.Class, c.Images)
+	for i, s := range c.SoftDice {
+		t.line("Rec%d\t%s", i, plain(s, 100, 2))
+	}
+	if c.Gain != nil {
+		t.line("Rec%d − Rec0\t%s", r.Recurrences, signed(*c.Gain, 100, 2))
+	}
+	if c.Against != nil {
+		t.line("%s, Rec0\t%s", r.Against.Name, plain(*c.Against, 100, 2))
+		t.line("Rec%d − that\t%s", r.Recurrences, signed(*c.OverAgainst, 100, 2))
+	}
+	if k := c.Calibration; k != nil {
+		t.title("%s: calibration of Rec%d inside the union of all marks (in the whole image)", c.Class, r.Recurrences)
+		t.line("expected calibration error, 15 bins\t%.4f\t(%.4f)", k.ECE15, k.Whole)
+		t.line("expected calibration error, 50 bins\t%.4f\t", k.ECE50)
+		t.line("Brier\t%.4f\t(%.4f)", k.Brier, k.WholeSq)
+	}
+	if c.Heads != nil {
+		t.heads(r, c)
+	}
+	if len(c.Response) > 0 {
+		t.responses(c)
+	}
+}
+
+func (t *table) heads(r *report, c classReport) {
+	t.title("%s: Dice ×100 of each head (row) with each %s (column)", c.Class, map[bool]string{true: "level", false: "rater"}[r.Labels == weights.LabelsAgreementLevels])
+	t.line("\t%s", strings.Join(r.Raters, "\t"))
+	for i, row := range c.Heads.Dice {
+		cells := []string{r.Raters[i]}
+		for _, d := range row {
+			if d == nil {
+				cells = append(cells, "–")
+				continue
+			}
+			cells = append(cells, fmt.Sprintf("%.1f", 100**d))
+		}
+		t.line("%s", strings.Join(cells, "\t"))
+	}
+	t.flush()
+	for _, part := range []struct {
+		name  string
+		value *metric.Interval
+		show  func(metric.Interval, float64, int) string
+	}{
+		{"with its own", c.Heads.Own, plain}, {"with the others'", c.Heads.Others, plain}, {"own − others", c.Heads.Margin, signed},
+		{"among the marks themselves", c.Heads.Raters, plain},
+	} {
+		if part.value != nil {
+			t.line("%s\t%s", part.name, part.show(*part.value, 100, 1))
+		}
+	}
+}
+
+func (t *table) responses(c classReport) {
+	t.title("%s: one rater has all the weight", c.Class)
+	t.line("\tarea moves, %%\tthe rater's own area, %%\tDice ×100 with the rater, equal weights\talone\tgain")
+	for _, r := range c.Response {
+		t.line("%s\t%s\t%+.1f\t%.1f\t%.1f\t%s", r.Rater, signed(r.Area, 100, 1), 100*r.Own.Mean, 100*r.Before.Mean, 100*r.After.Mean, signed(r.Gain, 100, 2))
+	}
+	t.flush()
+	if c.Follows != nil {
+		t.line("The mask's area makes %.0f %% of the move to the rater's own.", 100**c.Follows)
+	}
+}
+
+// plain and signed write an interval, scaled.
+func plain(i metric.Interval, scale float64, digits int) string {
+	return fmt.Sprintf("%.*f [%.*f, %.*f]", digits, scale*i.Mean, digits, scale*i.Low, digits, scale*i.High)
+}
+
+func signed(i metric.Interval, scale float64, digits int) string {
+	return fmt.Sprintf("%+.*f [%+.*f, %+.*f]", digits, scale*i.Mean, digits, scale*i.Low, digits, scale*i.High)
+}
