@@ -88,6 +88,9 @@ type jsonTest struct {
 // onnxjsOpset is what onnxjs takes for a test that does not name a version.
 const onnxjsOpset = 7
 
+// maxJSONElements is far more than any case writes out.
+const maxJSONElements = 1 << 20
+
 var jsonTypes = map[string]Type{
 	"float32": Float, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32": 6, "int64": 7, "bool": 9, "float64": Double, "uint32": 12,
 }
@@ -149,7 +152,8 @@ func jsonAttribute(kind string, data json.RawMessage) (a Attribute, err error) {
 	return a, err
 }
 
-// tensor reads data that is a list or one element: a number, true or false, or null for what JSON cannot write.
+// tensor reads data that is a list or one element: a number, true or false, or null for what JSON cannot write. As onnxjs does, it
+// fills up with zeros and drops what is too much.
 func (j jsonTensor) tensor() (*Tensor, error) {
 	var list []any
 	if json.Unmarshal(j.Data, &list) != nil {
@@ -169,9 +173,11 @@ func (j jsonTensor) tensor() (*Tensor, error) {
 			t.Values = append(t.Values, math.NaN())
 		}
 	}
-	if t.Elements() != len(t.Values) {
-		return nil, fmt.Errorf("%w: %d values for dimensions %v", ErrSyntax, len(t.Values), t.Dims)
+	n := t.Elements()
+	if n < 0 || n > maxJSONElements {
+		return nil, fmt.Errorf("%w: dimensions %v", ErrSyntax, t.Dims)
 	}
+	t.Values = append(t.Values, make([]float64, max(0, n-len(t.Values)))...)[:n]
 	return t, nil
 }
 
