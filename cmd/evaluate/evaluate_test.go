@@ -138,6 +138,14 @@ func TestFiguresOfAnImage(t *testing.T) {
 			require.InDelta(t, metric.SoftDice(equal.Recurrence(i, k), votes, metric.DefaultSoftDice), c.SoftDice[i], 1e-12)
 			require.InDelta(t, c.SoftDice[i], got.Classes[k].SoftDice[i].Mean, 1e-12)
 		}
+		truth, err := imageio.Decode("truth", must(os.ReadFile(filepath.Join(dir, "truth", data.Classes[k], "case0004.png"))))
+		require.NoError(t, err)
+		mask := make([]uint8, 48*48)
+		for i := range mask {
+			mask[i] = truth.Pix[3*i] / 255
+		}
+		require.InDelta(t, metric.SoftDice(equal.Probability(k), metric.Count(mask), metric.DefaultSoftDice), c.Truth[1], 1e-12)
+		require.InDelta(t, c.Truth[1], got.Classes[k].Truth[1].Mean, 1e-12)
 		calibration := metric.NewCalibration(15)
 		calibration.Add(equal.Probability(k), votes, votes.Union())
 		require.InDelta(t, calibration.ECE(), got.Classes[k].Calibration.ECE15, 1e-12)
@@ -214,6 +222,7 @@ func TestLevelsNotFoundAndComparison(t *testing.T) {
 	for _, c := range got.Classes {
 		require.Equal(t, 5, c.Images)
 		require.Empty(t, c.Response)
+		require.Empty(t, c.Truth)
 		require.Nil(t, c.Follows)
 		require.Less(t, c.SoftDice[1].Mean, 0.5)
 		require.NotNil(t, c.Against)

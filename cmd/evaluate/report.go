@@ -38,6 +38,7 @@ type classReport struct {
 	Images      int                `json:"images"`                // in which it is marked
 	SoftDice    []metric.Interval  `json:"softDice"`              // Rec0 … RecN
 	Gain        *metric.Interval   `json:"gain,omitempty"`        // last less Rec0
+	Truth       []metric.Interval  `json:"truth,omitempty"`       // Rec0 … RecN against truth, over the images that have it
 	Against     *metric.Interval   `json:"against,omitempty"`     // the other weights' Rec0
 	OverAgainst *metric.Interval   `json:"overAgainst,omitempty"` // last less that
 	Calibration *calibrationReport `json:"calibration,omitempty"`
@@ -152,6 +153,17 @@ func (s *scorer) classReport(k int) classReport {
 	}
 	if n > 0 {
 		out.Gain = of(func(c *classScore) float64 { return c.SoftDice[n] - c.SoftDice[0] })
+	}
+	for i := range n + 1 {
+		var values []float64
+		for _, c := range scores {
+			if c.Truth != nil {
+				values = append(values, c.Truth[i])
+			}
+		}
+		if len(values) > 0 {
+			out.Truth = append(out.Truth, *interval(values))
+		}
 	}
 	if s.against != nil {
 		out.Against = of(func(c *classScore) float64 { return *c.Against })

@@ -3,6 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"mrprism/internal/command"
@@ -42,7 +46,8 @@ type caseScore struct {
 
 type classScore struct {
 	SoftDice []float64    `json:"softDice"`           // of Rec0 … RecN against the mean vote
-	Against  *float64     `json:"against,omitempty"`  // the same of the other weights' Rec0
+	Truth    []float64    `json:"truth,omitempty"`    // the same against the folder's truth/CLASS/NAME.png, where there is one
+	Against  *float64     `json:"against,omitempty"`  // soft Dice of the other weights' Rec0 against the mean vote
 	Heads    [][]*float64 `json:"heads,omitempty"`    // Dice of head m (row) with rater n (column); null where the rater is missing
 	Raters   [][]*float64 `json:"raters,omitempty"`   // Dice among the raters themselves
 	Response []*response  `json:"response,omitempty"` // by rater; null where the rater is missing or a mask is empty
@@ -99,8 +104,14 @@ func (s *scorer) score(ctx context.Context, c dataset.Case) error {
 			return err
 		}
 	}
-	for k := range s.data.Classes {
-		score.Classes = append(score.Classes, s.class(l, m, other, k))
+	for k, class := range s.data.Classes {
+		scored := s.class(l, m, other, k)
+		if scored != nil {
+			if scored.Truth, err = againstTruth(c, class, m, k); err != nil {
+				return err
+			}
+		}
+		score.Classes = append(score.Classes, scored)
 	}
 	score.Ratio = s.ratio(l, m)
 	s.cases = append(s.cases, score)
@@ -219,6 +230,36 @@ func (s *scorer) class(l *dataset.Loaded, m maps, other [][]float32, k int) *cla
 		}
 	}
 	return out
+}
+
+// againstTruth is the soft Dice of every recurrence against an arbitrated or generated mask, truth/CLASS/NAME.png beside the images'
+// folder; nil where there is none.
+func againstTruth(c dataset.Case, class string, m maps, k int) (out []float64, err error) {
+	path := filepath.Join(filepath.Dir(filepath.Dir(c.Image)), "truth", class, c.Name+".png")
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	picture, err := imageio.Decode(path, data)
+	if err != nil {
+		return nil, err
+	}
+	if picture.W != c.W || picture.H != c.H {
+		return nil, fmt.Errorf("%s is %d×%d pixels but its image is %d×%d; they must be equal", path, picture.W, picture.H, c.W, c.H)
+	}
+	mask := make([]uint8, c.W*c.H)
+	for i := range mask {
+		if v := picture.Pix[3*i]; v != 0 && v != 255 {
+			return nil, fmt.Errorf("%s holds the value %d; a mask is black and white, 0 and 255", path, v)
+		}
+		mask[i] = picture.Pix[3*i] & 1
+	}
+	for _, maps := range m.recurrences {
+		out = append(out, metric.SoftDice(maps[k], metric.Count(mask), metric.DefaultSoftDice))
+	}
+	return out, nil
 }
 
 // dices is the Dice of a mask with every rater's; nil where the rater is missing.

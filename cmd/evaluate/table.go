@@ -66,6 +66,9 @@ func (t *table) class(r *report, c classReport) {
 	if c.Gain != nil {
 		t.line("Rec%d − Rec0\t%s", r.Recurrences, signed(*c.Gain, 100, 2))
 	}
+	for i, s := range c.Truth {
+		t.line("Rec%d against truth\t%s", i, plain(s, 100, 2))
+	}
 	if c.Against != nil {
 		t.line("%s, Rec0\t%s", r.Against.Name, plain(*c.Against, 100, 2))
 		t.line("Rec%d − that\t%s", r.Recurrences, signed(*c.OverAgainst, 100, 2))

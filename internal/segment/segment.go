@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -174,7 +175,7 @@ func (e *Engine) recur(ctx context.Context, o Options) (*Result, error) {
 		nestLevels(r.raters, len(r.Raters), len(r.Classes))
 	}
 	r.Measurements = r.measure()
-	r.Timings["total"] = total + since(start)
+	r.Timings["total"] = math.Round(1000*(total+since(start))) / 1000
 	return r, nil
 }
 
