@@ -48,7 +48,7 @@ var conv2dForward = &tensor.Kernel{
 		}},
 		{Name: "registers", Source: conv2dRegistersSource, Suits: suitsRegisters, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
-			return registerGroups(p, p.pixels(), 1)
+			return registerGroups(p, ceil(p.pixels(), 8))
 		}},
 		{Source: conv2dSource, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
@@ -67,7 +67,7 @@ var conv2dBackwardWeight = &tensor.Kernel{
 		}},
 		{Name: "registers", Source: conv2dRegistersSource, Suits: suitsRegisters, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
-			return registerGroups(p, int(p.Cols.Taps)*int(p.Inputs), int(p.Splits)*int(p.Rows.Taps))
+			return registerGroups(p, ceil(int(p.Cols.Taps)*int(p.Inputs), 8)*int(p.Splits)*int(p.Rows.Taps))
 		}},
 		{Source: conv2dSource, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
@@ -87,13 +87,9 @@ func suitsSubgroups(info gpu.Info, params any) bool {
 	return suitsRegisters(info, params) && info.HasFeature("subgroups") && eight && params.(*conv2dParams).Outputs >= 32
 }
 
-const registerSize = 32 // SIZE of conv2d_registers.wgsl
-
-// lanes is how many invocations of a register workgroup lie side by side in outputs, eight each, as in WGSL.
-func (p *conv2dParams) lanes() int { return []int{1, 2, 4}[min(2, (p.Outputs-1)/8)] }
-
-func registerGroups(p *conv2dParams, rows, z int) [3]int {
-	return [3]int{ceil(rows, 8*registerSize/p.lanes()), ceil(int(p.Outputs), 8*p.lanes()), z}
+// registerGroups are the workgroups of conv2d_registers.wgsl for blocks of 8 outputs.
+func registerGroups(p *conv2dParams, blocks int) [3]int {
+	return tensor.Linear(ceil(int(p.Outputs), 8)*blocks, 32)
 }
 
 // pixels is the number of positions (b, u, v).

@@ -1,8 +1,6 @@
-// Convolution for processors that emulate a GPU: each invocation keeps 8 pixels × 8 outputs (two quads) in named variables, so
-// that few loads serve many products; no workgroup memory. The maths, and the fields of Params, are those of conv2d.wgsl;
+// Convolution for processors that emulate a GPU: each invocation keeps 8 pixels × 8 outputs (quads a and b) in named variables,
+// so that few loads serve many products; no workgroup memory. The maths, and the fields of Params, are those of conv2d.wgsl;
 // outputs are a multiple of four.
-//
-// A workgroup is lanes() groups of outputs × SIZE / lanes() groups of pixels (forward) or of weights (backward_weight).
 
 const SIZE: u32 = 32u;
 
@@ -65,7 +63,7 @@ fn next(p: Position) -> Position {
 fn source(p: Position, t: i32, s: i32) -> i32 {
   let r = p.u * params.rows.x_step + params.rows.x_start + t * params.rows.x_tap;
   let c = p.v * params.cols.x_step + params.cols.x_start + s * params.cols.x_tap;
-  let inside = r >= 0 && r < params.rows.x_size && c >= 0 && c < params.cols.x_size && p.b < i32(params.batch);
+  let inside = (r >= 0) & (r < params.rows.x_size) & (c >= 0) & (c < params.cols.x_size) & (p.b < i32(params.batch));
   return select(-1, ((p.b * params.rows.x_size + r) * params.cols.x_size + c) * i32(params.inputs), inside);
 }
 
@@ -76,28 +74,30 @@ fn destination(p: Position) -> i32 {
   return select(-1, (p.b * params.rows.y_size + r) * params.cols.y_size + c, p.b < i32(params.batch));
 }
 
-fn lanes() -> u32 {
-  return select(select(4u, 2u, params.outputs <= 16u), 1u, params.outputs <= 8u);
-}
-
 fn load(base: i32, k: i32) -> f32 {
   return select(0.0, x[max(base, 0) + k], base >= 0);
 }
 
-fn store(pixel: i32, quad: i32, sum: vec4<f32>) {
-  let quads = i32(params.outputs) / 4;
-  if (pixel < 0 || quad >= quads) { return; }
-  let i = pixel * quads + quad;
-  if (params.adds == 1u) { y[i] += sum; } else { y[i] = sum; }
+// store adds the quads a and b of one pixel to y, or replaces what is there. Where there is only one quad, both are it.
+fn store(pixel: i32, qa: i32, qb: i32, a: vec4<f32>, b: vec4<f32>) {
+  if (pixel >= 0) {
+    let quads = i32(params.outputs) / 4;
+    let before_a = select(vec4<f32>(), y[pixel * quads + qa], params.adds == 1u);
+    let before_b = select(vec4<f32>(), y[pixel * quads + qb], params.adds == 1u);
+    y[pixel * quads + qa] = before_a + a;
+    y[pixel * quads + qb] = before_b + b;
+  }
 }
 
 @compute @workgroup_size(SIZE)
-fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+                  @builtin(local_invocation_index) local: u32) {
+  let block = i32((group.y * groups.x + group.x) * SIZE + local);
   let quads = i32(params.outputs) / 4;
-  let quad = i32(group.y * lanes() + local % lanes()) * 2;
-  let qa = min(quad, quads - 1);
-  let qb = min(quad + 1, quads - 1);
-  let p0 = position(i32(group.x * (SIZE / lanes()) + local / lanes()) * 8);
+  let pairs = (quads + 1) / 2;
+  let qa = block % pairs * 2;
+  let qb = min(qa + 1, quads - 1);
+  let p0 = position(block / pairs * 8);
   let p1 = next(p0);
   let p2 = next(p1);
   let p3 = next(p2);
@@ -127,101 +127,96 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
   var b6 = start_b;
   var a7 = start_a;
   var b7 = start_b;
-  for (var t = 0; t < params.rows.taps; t++) {
-    for (var s = 0; s < params.cols.taps; s++) {
-      let x0 = source(p0, t, s);
-      let x1 = source(p1, t, s);
-      let x2 = source(p2, t, s);
-      let x3 = source(p3, t, s);
-      let x4 = source(p4, t, s);
-      let x5 = source(p5, t, s);
-      let x6 = source(p6, t, s);
-      let x7 = source(p7, t, s);
-      let tap = (params.rows.w_start + t * params.rows.w_tap) * params.cols.w_size + params.cols.w_start + s * params.cols.w_tap;
-      var row = tap * i32(params.inputs) * quads;
-      for (var k = 0; k < i32(params.inputs); k++) {
-        let wa = w[row + qa];
-        let wb = w[row + qb];
-        let v0 = load(x0, k);
-        a0 += v0 * wa;
-        b0 += v0 * wb;
-        let v1 = load(x1, k);
-        a1 += v1 * wa;
-        b1 += v1 * wb;
-        let v2 = load(x2, k);
-        a2 += v2 * wa;
-        b2 += v2 * wb;
-        let v3 = load(x3, k);
-        a3 += v3 * wa;
-        b3 += v3 * wb;
-        let v4 = load(x4, k);
-        a4 += v4 * wa;
-        b4 += v4 * wb;
-        let v5 = load(x5, k);
-        a5 += v5 * wa;
-        b5 += v5 * wb;
-        let v6 = load(x6, k);
-        a6 += v6 * wa;
-        b6 += v6 * wb;
-        let v7 = load(x7, k);
-        a7 += v7 * wa;
-        b7 += v7 * wb;
-        row += quads;
-      }
+  for (var tap = 0; tap < params.rows.taps * params.cols.taps; tap++) {
+    let t = tap / params.cols.taps;
+    let s = tap % params.cols.taps;
+    let x0 = source(p0, t, s);
+    let x1 = source(p1, t, s);
+    let x2 = source(p2, t, s);
+    let x3 = source(p3, t, s);
+    let x4 = source(p4, t, s);
+    let x5 = source(p5, t, s);
+    let x6 = source(p6, t, s);
+    let x7 = source(p7, t, s);
+    let row = (params.rows.w_start + t * params.rows.w_tap) * params.cols.w_size + params.cols.w_start + s * params.cols.w_tap;
+    var from_w = row * i32(params.inputs) * quads;
+    for (var k = 0; k < i32(params.inputs); k++) {
+      let wa = w[from_w + qa];
+      let wb = w[from_w + qb];
+      let v0 = load(x0, k);
+      a0 += v0 * wa;
+      b0 += v0 * wb;
+      let v1 = load(x1, k);
+      a1 += v1 * wa;
+      b1 += v1 * wb;
+      let v2 = load(x2, k);
+      a2 += v2 * wa;
+      b2 += v2 * wb;
+      let v3 = load(x3, k);
+      a3 += v3 * wa;
+      b3 += v3 * wb;
+      let v4 = load(x4, k);
+      a4 += v4 * wa;
+      b4 += v4 * wb;
+      let v5 = load(x5, k);
+      a5 += v5 * wa;
+      b5 += v5 * wb;
+      let v6 = load(x6, k);
+      a6 += v6 * wa;
+      b6 += v6 * wb;
+      let v7 = load(x7, k);
+      a7 += v7 * wa;
+      b7 += v7 * wb;
+      from_w += quads;
     }
   }
-  let d0 = destination(p0);
-  store(d0, quad, a0);
-  store(d0, quad + 1, b0);
-  let d1 = destination(p1);
-  store(d1, quad, a1);
-  store(d1, quad + 1, b1);
-  let d2 = destination(p2);
-  store(d2, quad, a2);
-  store(d2, quad + 1, b2);
-  let d3 = destination(p3);
-  store(d3, quad, a3);
-  store(d3, quad + 1, b3);
-  let d4 = destination(p4);
-  store(d4, quad, a4);
-  store(d4, quad + 1, b4);
-  let d5 = destination(p5);
-  store(d5, quad, a5);
-  store(d5, quad + 1, b5);
-  let d6 = destination(p6);
-  store(d6, quad, a6);
-  store(d6, quad + 1, b6);
-  let d7 = destination(p7);
-  store(d7, quad, a7);
-  store(d7, quad + 1, b7);
+  store(destination(p0), qa, qb, a0, b0);
+  store(destination(p1), qa, qb, a1, b1);
+  store(destination(p2), qa, qb, a2, b2);
+  store(destination(p3), qa, qb, a3, b3);
+  store(destination(p4), qa, qb, a4, b4);
+  store(destination(p5), qa, qb, a5, b5);
+  store(destination(p6), qa, qb, a6, b6);
+  store(destination(p7), qa, qb, a7, b7);
 }
 
 // Row j of the weights of one row of taps is channel j % inputs at column tap j / inputs: neighbours in x and in dw alike. A
 // pixel has rows [low, high) inside the image; tap reads one of them, base being where row 0 would lie.
 fn tap(base: i32, j: i32, low: i32, high: i32) -> f32 {
-  let inside = j >= low && j < high;
+  let inside = (j >= low) & (j < high);
   return select(0.0, x[select(0, base + j, inside)], inside);
 }
 
-fn store_weight(part: u32, t: i32, j: i32, quad: i32, sum: vec4<f32>) {
-  let inputs = i32(params.inputs);
-  let quads = i32(params.outputs) / 4;
-  if (j >= params.cols.taps * inputs || quad >= quads) { return; }
-  let row = (i32(part) * params.rows.w_size + params.rows.w_start + t * params.rows.w_tap) * params.cols.w_size + params.cols.w_start;
-  let i = (row * inputs + j) * quads + quad;
-  if (params.adds == 1u) { dw[i] += sum; } else { dw[i] = sum; }
+// weight_row is where row j of tap row t lies in dw, in rows; -1 beyond the last.
+fn weight_row(part: i32, t: i32, j: i32) -> i32 {
+  let row = (part * params.rows.w_size + params.rows.w_start + t * params.rows.w_tap) * params.cols.w_size + params.cols.w_start;
+  return select(-1, row * i32(params.inputs) + j, j < params.cols.taps * i32(params.inputs));
+}
+
+fn store_weight(row: i32, qa: i32, qb: i32, a: vec4<f32>, b: vec4<f32>) {
+  if (row >= 0) {
+    let quads = i32(params.outputs) / 4;
+    let before_a = select(vec4<f32>(), dw[row * quads + qa], params.adds == 1u);
+    let before_b = select(vec4<f32>(), dw[row * quads + qb], params.adds == 1u);
+    dw[row * quads + qa] = before_a + a;
+    dw[row * quads + qb] = before_b + b;
+  }
 }
 
 @compute @workgroup_size(SIZE)
-fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+                          @builtin(local_invocation_index) local: u32) {
+  let block = i32((group.y * groups.x + group.x) * SIZE + local);
   let inputs = i32(params.inputs);
   let quads = i32(params.outputs) / 4;
-  let t = i32(group.z) % params.rows.taps;
-  let part = group.z / u32(params.rows.taps);
-  let j = i32(group.x * (SIZE / lanes()) + local / lanes()) * 8;
-  let quad = i32(group.y * lanes() + local % lanes()) * 2;
-  let qa = min(quad, quads - 1);
-  let qb = min(quad + 1, quads - 1);
+  let pairs = (quads + 1) / 2;
+  let qa = block % pairs * 2;
+  let qb = min(qa + 1, quads - 1);
+  let blocks = (params.cols.taps * inputs + 7) / 8;
+  let j = (block / pairs) % blocks * 8;
+  let t = (block / pairs / blocks) % params.rows.taps;
+  let part = block / pairs / blocks / params.rows.taps;
+  if (part >= i32(params.splits)) { return; }
   var a0 = vec4<f32>();
   var b0 = vec4<f32>();
   var a1 = vec4<f32>();
@@ -238,7 +233,7 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(loca
   var b6 = vec4<f32>();
   var a7 = vec4<f32>();
   var b7 = vec4<f32>();
-  let first = i32(part * params.chunk);
+  let first = part * i32(params.chunk);
   let last = min(i32(params.batch) * params.rows.count * params.cols.count, first + i32(params.chunk));
   var p = position(first);
   for (var i = first; i < last; i++) {
@@ -246,7 +241,7 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(loca
     let c = p.v * params.cols.x_step + params.cols.x_start;
     let base = ((p.b * params.rows.x_size + r) * params.cols.x_size + c) * inputs;
     let low = -c * inputs;
-    let high = select(low, min(low + params.cols.x_size * inputs, params.cols.taps * inputs), r >= 0 && r < params.rows.x_size);
+    let high = select(low, min(low + params.cols.x_size * inputs, params.cols.taps * inputs), (r >= 0) & (r < params.rows.x_size));
     let from_y = destination(p) * quads;
     let ya = dy[from_y + qa];
     let yb = dy[from_y + qb];
@@ -276,20 +271,12 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(loca
     b7 += v7 * yb;
     p = next(p);
   }
-  store_weight(part, t, j + 0, quad, a0);
-  store_weight(part, t, j + 0, quad + 1, b0);
-  store_weight(part, t, j + 1, quad, a1);
-  store_weight(part, t, j + 1, quad + 1, b1);
-  store_weight(part, t, j + 2, quad, a2);
-  store_weight(part, t, j + 2, quad + 1, b2);
-  store_weight(part, t, j + 3, quad, a3);
-  store_weight(part, t, j + 3, quad + 1, b3);
-  store_weight(part, t, j + 4, quad, a4);
-  store_weight(part, t, j + 4, quad + 1, b4);
-  store_weight(part, t, j + 5, quad, a5);
-  store_weight(part, t, j + 5, quad + 1, b5);
-  store_weight(part, t, j + 6, quad, a6);
-  store_weight(part, t, j + 6, quad + 1, b6);
-  store_weight(part, t, j + 7, quad, a7);
-  store_weight(part, t, j + 7, quad + 1, b7);
+  store_weight(weight_row(part, t, j + 0), qa, qb, a0, b0);
+  store_weight(weight_row(part, t, j + 1), qa, qb, a1, b1);
+  store_weight(weight_row(part, t, j + 2), qa, qb, a2, b2);
+  store_weight(weight_row(part, t, j + 3), qa, qb, a3, b3);
+  store_weight(weight_row(part, t, j + 4), qa, qb, a4, b4);
+  store_weight(weight_row(part, t, j + 5), qa, qb, a5, b5);
+  store_weight(weight_row(part, t, j + 6), qa, qb, a6, b6);
+  store_weight(weight_row(part, t, j + 7), qa, qb, a7, b7);
 }

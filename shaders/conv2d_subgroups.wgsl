@@ -65,7 +65,7 @@ fn next(p: Position) -> Position {
 fn source(p: Position, t: i32, s: i32) -> i32 {
   let r = p.u * params.rows.x_step + params.rows.x_start + t * params.rows.x_tap;
   let c = p.v * params.cols.x_step + params.cols.x_start + s * params.cols.x_tap;
-  let inside = r >= 0 && r < params.rows.x_size && c >= 0 && c < params.cols.x_size && p.b < i32(params.batch);
+  let inside = (r >= 0) & (r < params.rows.x_size) & (c >= 0) & (c < params.cols.x_size) & (p.b < i32(params.batch));
   return select(-1, ((p.b * params.rows.x_size + r) * params.cols.x_size + c) * i32(params.inputs), inside);
 }
 
@@ -82,9 +82,10 @@ fn load(base: i32, k: i32) -> f32 {
 
 fn store(pixel: i32, quad: i32, sum: vec4<f32>) {
   let quads = i32(params.outputs) / 4;
-  if (pixel < 0 || quad >= quads) { return; }
-  let i = pixel * quads + quad;
-  if (params.adds == 1u) { y[i] += sum; } else { y[i] = sum; }
+  if ((pixel >= 0) & (quad < quads)) {
+    let before = select(vec4<f32>(), y[pixel * quads + quad], params.adds == 1u);
+    y[pixel * quads + quad] = before + sum;
+  }
 }
 
 @compute @workgroup_size(LANES)
@@ -112,34 +113,34 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
   var s13 = start;
   var s14 = start;
   var s15 = start;
-  for (var t = 0; t < params.rows.taps; t++) {
-    for (var s = 0; s < params.cols.taps; s++) {
-      let xa = source(pa, t, s);
-      let xb = source(pb, t, s);
-      let tap = (params.rows.w_start + t * params.rows.w_tap) * params.cols.w_size + params.cols.w_start + s * params.cols.w_tap;
-      var at = tap * i32(params.inputs) * quads + q;
-      for (var k = 0; k < i32(params.inputs); k++) {
-        let weight = w[at];
-        let va = load(xa, k);
-        let vb = load(xb, k);
-        s0 += subgroupBroadcast(va, 0u) * weight;
-        s1 += subgroupBroadcast(va, 1u) * weight;
-        s2 += subgroupBroadcast(va, 2u) * weight;
-        s3 += subgroupBroadcast(va, 3u) * weight;
-        s4 += subgroupBroadcast(va, 4u) * weight;
-        s5 += subgroupBroadcast(va, 5u) * weight;
-        s6 += subgroupBroadcast(va, 6u) * weight;
-        s7 += subgroupBroadcast(va, 7u) * weight;
-        s8 += subgroupBroadcast(vb, 0u) * weight;
-        s9 += subgroupBroadcast(vb, 1u) * weight;
-        s10 += subgroupBroadcast(vb, 2u) * weight;
-        s11 += subgroupBroadcast(vb, 3u) * weight;
-        s12 += subgroupBroadcast(vb, 4u) * weight;
-        s13 += subgroupBroadcast(vb, 5u) * weight;
-        s14 += subgroupBroadcast(vb, 6u) * weight;
-        s15 += subgroupBroadcast(vb, 7u) * weight;
-        at += quads;
-      }
+  for (var tap = 0; tap < params.rows.taps * params.cols.taps; tap++) {
+    let t = tap / params.cols.taps;
+    let s = tap % params.cols.taps;
+    let xa = source(pa, t, s);
+    let xb = source(pb, t, s);
+    let row = (params.rows.w_start + t * params.rows.w_tap) * params.cols.w_size + params.cols.w_start + s * params.cols.w_tap;
+    var from_w = row * i32(params.inputs) * quads + q;
+    for (var k = 0; k < i32(params.inputs); k++) {
+      let weight = w[from_w];
+      let va = load(xa, k);
+      let vb = load(xb, k);
+      s0 += subgroupBroadcast(va, 0u) * weight;
+      s1 += subgroupBroadcast(va, 1u) * weight;
+      s2 += subgroupBroadcast(va, 2u) * weight;
+      s3 += subgroupBroadcast(va, 3u) * weight;
+      s4 += subgroupBroadcast(va, 4u) * weight;
+      s5 += subgroupBroadcast(va, 5u) * weight;
+      s6 += subgroupBroadcast(va, 6u) * weight;
+      s7 += subgroupBroadcast(va, 7u) * weight;
+      s8 += subgroupBroadcast(vb, 0u) * weight;
+      s9 += subgroupBroadcast(vb, 1u) * weight;
+      s10 += subgroupBroadcast(vb, 2u) * weight;
+      s11 += subgroupBroadcast(vb, 3u) * weight;
+      s12 += subgroupBroadcast(vb, 4u) * weight;
+      s13 += subgroupBroadcast(vb, 5u) * weight;
+      s14 += subgroupBroadcast(vb, 6u) * weight;
+      s15 += subgroupBroadcast(vb, 7u) * weight;
+      from_w += quads;
     }
   }
   let da = destination(pa);
@@ -165,28 +166,33 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
 // Row j of the weights of one row of taps is channel j % inputs at column tap j / inputs: neighbours in x and in dw alike. A
 // pixel has rows [low, high) inside the image; tap reads one of them, base being where row 0 would lie.
 fn tap(base: i32, j: i32, low: i32, high: i32) -> f32 {
-  let inside = j >= low && j < high;
+  let inside = (j >= low) & (j < high);
   return select(0.0, x[select(0, base + j, inside)], inside);
 }
 
-fn store_weight(part: u32, t: i32, j: i32, quad: i32, sum: vec4<f32>) {
-  let inputs = i32(params.inputs);
+// weight_row is where row j of tap row t lies in dw, in rows; -1 beyond the last.
+fn weight_row(part: i32, t: i32, j: i32) -> i32 {
+  let row = (part * params.rows.w_size + params.rows.w_start + t * params.rows.w_tap) * params.cols.w_size + params.cols.w_start;
+  return select(-1, row * i32(params.inputs) + j, j < params.cols.taps * i32(params.inputs));
+}
+
+fn store_weight(row: i32, quad: i32, sum: vec4<f32>) {
   let quads = i32(params.outputs) / 4;
-  if (j >= params.cols.taps * inputs || quad >= quads) { return; }
-  let row = (i32(part) * params.rows.w_size + params.rows.w_start + t * params.rows.w_tap) * params.cols.w_size + params.cols.w_start;
-  let i = (row * inputs + j) * quads + quad;
-  if (params.adds == 1u) { dw[i] += sum; } else { dw[i] = sum; }
+  if ((row >= 0) & (quad < quads)) {
+    let before = select(vec4<f32>(), dw[row * quads + quad], params.adds == 1u);
+    dw[row * quads + quad] = before + sum;
+  }
 }
 
 @compute @workgroup_size(LANES)
 fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
   let inputs = i32(params.inputs);
   let quads = i32(params.outputs) / 4;
-  let t = i32(group.z) % params.rows.taps;
-  let part = group.z / u32(params.rows.taps);
-  let j = i32(group.x * 2u * LANES);
   let quad = i32(group.y * LANES + lane);
   let q = min(quad, quads - 1);
+  let j = i32(group.x * 2u * LANES);
+  let t = i32(group.z) % params.rows.taps;
+  let part = i32(group.z) / params.rows.taps;
   var s0 = vec4<f32>();
   var s1 = vec4<f32>();
   var s2 = vec4<f32>();
@@ -203,7 +209,7 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(loca
   var s13 = vec4<f32>();
   var s14 = vec4<f32>();
   var s15 = vec4<f32>();
-  let first = i32(part * params.chunk);
+  let first = part * i32(params.chunk);
   let last = min(i32(params.batch) * params.rows.count * params.cols.count, first + i32(params.chunk));
   var p = position(first);
   for (var i = first; i < last; i++) {
@@ -211,7 +217,7 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(loca
     let c = p.v * params.cols.x_step + params.cols.x_start;
     let base = ((p.b * params.rows.x_size + r) * params.cols.x_size + c) * inputs;
     let low = -c * inputs;
-    let high = select(low, min(low + params.cols.x_size * inputs, params.cols.taps * inputs), r >= 0 && r < params.rows.x_size);
+    let high = select(low, min(low + params.cols.x_size * inputs, params.cols.taps * inputs), (r >= 0) & (r < params.rows.x_size));
     let from_y = destination(p) * quads;
     let gradient = dy[from_y + q];
     let va = tap(base, j + i32(lane), low, high);
@@ -234,20 +240,20 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(loca
     s15 += subgroupBroadcast(vb, 7u) * gradient;
     p = next(p);
   }
-  store_weight(part, t, j + 0, quad, s0);
-  store_weight(part, t, j + 1, quad, s1);
-  store_weight(part, t, j + 2, quad, s2);
-  store_weight(part, t, j + 3, quad, s3);
-  store_weight(part, t, j + 4, quad, s4);
-  store_weight(part, t, j + 5, quad, s5);
-  store_weight(part, t, j + 6, quad, s6);
-  store_weight(part, t, j + 7, quad, s7);
-  store_weight(part, t, j + 8, quad, s8);
-  store_weight(part, t, j + 9, quad, s9);
-  store_weight(part, t, j + 10, quad, s10);
-  store_weight(part, t, j + 11, quad, s11);
-  store_weight(part, t, j + 12, quad, s12);
-  store_weight(part, t, j + 13, quad, s13);
-  store_weight(part, t, j + 14, quad, s14);
-  store_weight(part, t, j + 15, quad, s15);
+  store_weight(weight_row(part, t, j + 0), quad, s0);
+  store_weight(weight_row(part, t, j + 1), quad, s1);
+  store_weight(weight_row(part, t, j + 2), quad, s2);
+  store_weight(weight_row(part, t, j + 3), quad, s3);
+  store_weight(weight_row(part, t, j + 4), quad, s4);
+  store_weight(weight_row(part, t, j + 5), quad, s5);
+  store_weight(weight_row(part, t, j + 6), quad, s6);
+  store_weight(weight_row(part, t, j + 7), quad, s7);
+  store_weight(weight_row(part, t, j + 8), quad, s8);
+  store_weight(weight_row(part, t, j + 9), quad, s9);
+  store_weight(weight_row(part, t, j + 10), quad, s10);
+  store_weight(weight_row(part, t, j + 11), quad, s11);
+  store_weight(weight_row(part, t, j + 12), quad, s12);
+  store_weight(weight_row(part, t, j + 13), quad, s13);
+  store_weight(weight_row(part, t, j + 14), quad, s14);
+  store_weight(weight_row(part, t, j + 15), quad, s15);
 }
