@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -332,6 +333,30 @@ func TestFailures(t *testing.T) {
 	got := call(t, append(slices.Clone(base), "-weights", w, "-out", photo, photo)...)
 	require.Equal(t, 1, got.code)
 	require.Contains(t, got.stderr, "cannot make the folder")
+}
+
+// Without any Vulkan driver the CPU computes and the user is told; who asked for a GPU gets an error and no mask.
+func TestNoAdapter(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("GPUs are hidden by the Vulkan loader's variable, which only Linux obeys")
+	}
+	t.Setenv("VK_DRIVER_FILES", filepath.Join(t.TempDir(), "none.json"))
+	t.Setenv("MRPRISM_DEVICE", "")
+	dir := t.TempDir()
+	photo := write(t, filepath.Join(dir, "a.png"), encodePNG(t, synthetic.Photograph(1, 40, 40)))
+	base := []string{"-weights", weightsFile(t, dir, segmenttest.Raters(), nil), "-recurrences", "0"}
+	out := filepath.Join(dir, "cpu")
+	got := call(t, append(slices.Clone(base), "-out", out, photo)...)
+	require.Zero(t, got.code, got.stderr)
+	require.Contains(t, got.stderr, "so the CPU computes")
+	var s summary
+	require.NoError(t, json.Unmarshal(must(os.ReadFile(filepath.Join(out, "a.json"))), &s))
+	require.Equal(t, reference.Open().Info().String(), s.Device)
+	out = filepath.Join(dir, "gpu")
+	got = call(t, append(slices.Clone(base), "-out", out, "-device", "wgpu", photo)...)
+	require.Equal(t, 1, got.code)
+	require.Contains(t, got.stderr, "no GPU adapter")
+	require.NoDirExists(t, out)
 }
 
 // Ctrl-C ends the program soon, with its exit code, and whatever has a summary is complete.

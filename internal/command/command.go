@@ -142,7 +142,7 @@ func (d Device) Open(ctx context.Context, note func(string)) (gpu.Device, error)
 		wished = os.Getenv(device.Variable)
 	}
 	if errors.Is(err, gpu.ErrNoAdapter) && (wished == "" || wished == device.Auto) && ctx.Err() == nil {
-		note(fmt.Sprintf("computing on the CPU, which is slow and gives the same result. %v", err))
+		note(fmt.Sprintf("%v\nso the CPU computes: slower, with the same result", err))
 		return device.Open(ctx, "reference", device.Options{})
 	}
 	return opened, err
