@@ -22,7 +22,8 @@ type Recipe struct {
 	Draws         int     // reweightings that draw random confidences U(.1, .9)
 	ShuffleWeight float64 // ζ
 	HeadsWeight   float64 // weight of L_MH, the cross-entropy of each head against its rater
-	FadeWeight    float64 // weight at the start of CE(ỹ, y_fuse), which falls to 0 over the first fifth of the run
+	FadeWeight    float64 // weight at the start of CE(ỹ, y_fuse), which falls over the first two fifths of the run to
+	FadeFloor     float64 // this share of it
 	Threshold     bool    // T₀.₅ on z̃ in L_sff, straight through
 	FuseLoss      bool    // the second half of L_rec, 1 − SSIM(y_fuse′, ỹ)
 	Levels        bool    // of agreement levels, see ForLevels
@@ -38,13 +39,13 @@ type Recipe struct {
 // decoder on 1 − SSIM of the mean vote without recurrence.
 func NewRecipe(name string) (Recipe, error) {
 	r := Recipe{
-		Name: name, Recurrences: 3, Rule: RuleLikelihood, Permutations: 2, Draws: 1, ShuffleWeight: 0.3, HeadsWeight: 1,
-		FadeWeight: 1, FuseLoss: true, Rate: 1e-3, Average: 0.99,
+		Name: name, Recurrences: 2, Rule: RuleLikelihood, Permutations: 2, Draws: 1, ShuffleWeight: 0.3, HeadsWeight: 1,
+		FadeWeight: 1, FuseLoss: true, Rate: 2e-3, Average: 0.98,
 	}
 	switch name {
 	case "default":
 	case "paper":
-		r.Rule, r.Permutations, r.Draws, r.HeadsWeight, r.FadeWeight = RuleCode, 3, 0, 0, 0
+		r.Recurrences, r.Rule, r.Permutations, r.Draws, r.HeadsWeight, r.FadeWeight = 3, RuleCode, 3, 0, 0, 0
 		r.Threshold, r.Rate, r.Constant, r.Average = true, 1e-4, true, 0
 	case "baseline":
 		r.Recurrences, r.Rule, r.Permutations, r.Draws, r.HeadsWeight = 1, RuleMean, 0, 0, 0
@@ -60,7 +61,7 @@ func NewRecipe(name string) (Recipe, error) {
 func (r Recipe) ForLevels() Recipe {
 	r.Levels, r.FixedStart, r.Rule, r.Permutations, r.Draws = true, true, RuleMean, 0, 0
 	if r.Name != "baseline" {
-		r.HeadsWeight, r.FuseLoss = 1, false // y_fuse is the mean vote whatever DivP says
+		r.HeadsWeight, r.FuseLoss, r.FadeFloor = 1, false, 0.5 // y_fuse is the mean vote whatever DivP says
 	}
 	return r
 }

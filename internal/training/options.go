@@ -14,6 +14,20 @@ type Phase struct {
 	Epochs int
 }
 
+// ParsePhases reads "SIDE:EPOCHS,SIDE:EPOCHS,…".
+func ParsePhases(text string) ([]Phase, error) {
+	var phases []Phase
+	for part := range strings.SplitSeq(text, ",") {
+		var p Phase
+		var rest string
+		if n, _ := fmt.Sscanf(part+" ", "%d:%d%s", &p.Side, &p.Epochs, &rest); n != 2 {
+			return nil, fmt.Errorf("phase %q is not SIDE:EPOCHS, as in 128:40", part)
+		}
+		phases = append(phases, p)
+	}
+	return phases, nil
+}
+
 // Options are one run's choices; together with the data they decide every step.
 type Options struct {
 	Data   []string     // data set folders

@@ -241,7 +241,7 @@ func (t *Trainer) one(ctx context.Context, s *model.Step, plan *tensor.Plan, dat
 		b.X[i] = model.Normalise(v)
 	}
 	b.Draw(s, r, rand.New(rand.NewPCG(t.Options.Seed^0x6d72707269736d, uint64(t.step))))
-	if err := s.Write(plan, b, r.FadeWeight*optim.Fade(t.step, total)); err != nil {
+	if err := s.Write(plan, b, r.FadeWeight*optim.Fade(t.step, total, r.FadeFloor)); err != nil {
 		return nil, err
 	}
 	now := shaders.AdamSchedule(t.adam, t.step+1, schedule.Rate(t.step), 1, optim.Averaging(t.step, r.Average))

@@ -1,0 +1,174 @@
+package shaders
+
+import (
+	_ "embed"
+	"fmt"
+	"math"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/tensor"
+)
+
+//go:embed attention.wgsl
+var attentionSource string
+
+// attentionSize is the workgroup size of attention.wgsl.
+const attentionSize = 32
+
+type attentionParams struct {
+	Batch, Queries, Keys, Heads, Width uint32
+	Scale                              float32
+}
+
+func attentionQueries(p *attentionParams) uint32 { return p.Queries }
+func attentionKeys(p *attentionParams) uint32    { return p.Keys }
+
+// attentionKernel has one invocation for each of count(p) tokens of every head of every image.
+func attentionKernel(name string, arguments []gpu.Access, count func(p *attentionParams) uint32, body func(p *attentionParams, a []gpu.Array)) *tensor.Kernel {
+	return &tensor.Kernel{
+		Name: name, Arguments: arguments, Body: tensor.Body(body),
+		Variants: []tensor.Variant{{
+			Source: attentionSource,
+			Groups: func(params any) [3]int {
+				p := params.(*attentionParams)
+				return [3]int{(int(count(p)) + attentionSize - 1) / attentionSize, int(p.Heads), int(p.Batch)}
+			},
+			Consts: attentionConsts,
+		}},
+	}
+}
+
+func attentionConsts(params any) map[string]string {
+	return map[string]string{"D": fmt.Sprintf("%du", params.(*attentionParams).Width)}
+}
+
+// pairs calls f for every query and every key of the same image and head: their first elements, and the index of the query
+// in lse and delta.
+func (p *attentionParams) pairs(f func(query, key, index int)) {
+	n, l, heads, d := int(p.Queries), int(p.Keys), int(p.Heads), int(p.Width)
+	for b := range int(p.Batch) {
+		for h := range heads {
+			for i := range n {
+				for j := range l {
+					index := (b*n+i)*heads + h
+					f(index*d, ((b*l+j)*heads+h)*d, index)
+				}
+			}
+		}
+	}
+}
+
+// dot is the product of the d elements of a from i on with those of b from j on.
+func (p *attentionParams) dot(a []float64, i int, b []float64, j int) float64 {
+	sum := 0.0
+	for c := range int(p.Width) {
+		sum += a[i+c] * b[j+c]
+	}
+	return sum
+}
+
+// addRow adds weight × the d elements of x from j on to those of y from i on.
+func (p *attentionParams) addRow(y []float64, i int, weight float64, x []float64, j int) {
+	for c := range int(p.Width) {
+		y[i+c] += weight * x[j+c]
+	}
+}
+
+// gradients calls f for every pair with p[n, l] and scale × ds[n, l].
+func (p *attentionParams) gradients(q, k, v, dy, lse, delta []float64, f func(query, key int, weight, ds float64)) {
+	p.pairs(func(query, key, index int) {
+		weight := math.Exp2(float64(p.Scale)*p.dot(q, query, k, key)*math.Log2E - lse[index])
+		f(query, key, weight, float64(p.Scale)*weight*(p.dot(dy, query, v, key)-delta[index]))
+	})
+}
+
+var (
+	attentionForward = attentionKernel("attention_forward", []gpu.Access{read, read, read, write, write}, attentionQueries,
+		func(p *attentionParams, a []gpu.Array) {
+			q, k, v, y, lse := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F
+			rows := int(p.Batch * p.Queries * p.Heads)
+			highest, total := make([]float64, rows), make([]float64, rows)
+			for i := range rows {
+				highest[i] = math.Inf(-1)
+			}
+			clear(y[:rows*int(p.Width)])
+			p.pairs(func(query, key, i int) {
+				highest[i] = max(highest[i], float64(p.Scale)*p.dot(q, query, k, key))
+			})
+			p.pairs(func(query, key, i int) {
+				total[i] += math.Exp(float64(p.Scale)*p.dot(q, query, k, key) - highest[i])
+			})
+			p.pairs(func(query, key, i int) {
+				weight := math.Exp(float64(p.Scale)*p.dot(q, query, k, key)-highest[i]) / total[i]
+				p.addRow(y, query, weight, v, key)
+			})
+			for i := range rows {
+				lse[i] = (highest[i] + math.Log(total[i])) * math.Log2E
+			}
+		})
+
+	attentionDelta = &tensor.Kernel{
+		Name: "attention_delta", Arguments: []gpu.Access{read, read, write},
+		Body: tensor.Body(func(p *attentionParams, a []gpu.Array) {
+			for i := range int(p.Batch * p.Queries * p.Heads) {
+				a[2].F[i] = p.dot(a[0].F, i*int(p.Width), a[1].F, i*int(p.Width))
+			}
+		}),
+		Variants: []tensor.Variant{{
+			Source: attentionSource,
+			Groups: func(params any) [3]int {
+				p := params.(*attentionParams)
+				return tensor.Linear(int(p.Batch*p.Queries*p.Heads), attentionSize)
+			},
+			Consts: attentionConsts,
+		}},
+	}
+
+	attentionBackwardQ = attentionKernel("attention_backward_q",
+		[]gpu.Access{read, read, read, read, read, read, write}, attentionQueries,
+		func(p *attentionParams, a []gpu.Array) {
+			q, k, v, dy, lse, delta, dq := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F, a[5].F, a[6].F
+			p.gradients(q, k, v, dy, lse, delta, func(query, key int, _, ds float64) { p.addRow(dq, query, ds, k, key) })
+		})
+
+	attentionBackwardKV = attentionKernel("attention_backward_kv",
+		[]gpu.Access{read, read, read, read, read, read, write, write}, attentionKeys,
+		func(p *attentionParams, a []gpu.Array) {
+			q, k, v, dy, lse, delta, dk, dv := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F, a[5].F, a[6].F, a[7].F
+			p.gradients(q, k, v, dy, lse, delta, func(query, key int, weight, ds float64) {
+				p.addRow(dk, key, ds, q, query)
+				p.addRow(dv, key, weight, dy, query)
+			})
+		})
+)
+
+// Attention lets every query token of q (B, N, H·d) look at the key tokens k, v (B, L, H·d), each of the H heads on its own d
+// ≤ 64 channels with scale d^-½: softmax(q kᵀ d^-½) v, of shape (B, N, H·d). Memory is linear in N and L.
+func Attention(q, k, v *Tensor, heads int) *Tensor {
+	requireShape("Attention", "q", q, -1, -1, -1)
+	requireShape("Attention", "k", k, q.Dim(0), -1, q.Dim(2))
+	sameShape("Attention", k, v)
+	if heads < 1 || q.Dim(2)%heads != 0 || q.Dim(2)/heads > 64 {
+		panic(fmt.Sprintf("Attention: %v does not divide into %d heads of at most 64 channels", q, heads))
+	}
+	width := q.Dim(2) / heads
+	g := q.Graph()
+	p := &attentionParams{
+		uint32(q.Dim(0)), uint32(q.Dim(1)), uint32(k.Dim(1)), uint32(heads), uint32(width), float32(1 / math.Sqrt(float64(width))),
+	}
+	perQuery := []int{q.Dim(0), q.Dim(1), heads}
+	y := g.New("attention", q.Shape(), q, k, v)
+	lse := g.New("attention log-sum-exp", perQuery)
+	g.Dispatch(attentionForward, p, q, k, v, y, lse)
+	g.OnBackward(y, func() {
+		dy, delta := y.Gradient(), g.New("attention delta", perQuery)
+		g.Dispatch(attentionDelta, p, y, dy, delta)
+		if q.NeedsGradient() {
+			g.Dispatch(attentionBackwardQ, p, q, k, v, dy, lse, delta, q.Gradient())
+		}
+		if k.NeedsGradient() || v.NeedsGradient() {
+			g.Dispatch(attentionBackwardKV, p, q, k, v, dy, lse, delta, gradientOrScratch(k), gradientOrScratch(v))
+		}
+	})
+	return y
+}

@@ -1,0 +1,34 @@
+package shaders
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+func TestAttention(t *testing.T) {
+	for _, c := range []struct{ batch, queries, keys, heads, width int }{
+		{1, 1, 1, 1, 1}, {2, 5, 3, 2, 4}, {1, 33, 70, 3, 8}, {2, 64, 64, 2, 16}, {1, 100, 37, 1, 32}, {1, 70, 33, 2, 64},
+		{1, 9, 6, 2, 5}, {1, 35, 18, 3, 12}, {1, 6, 21, 1, 63}, {1, 520, 300, 1, 4},
+	} {
+		channels := c.heads * c.width
+		for _, fixed := range []map[int]bool{nil, {0: true, 1: true}, {1: true, 2: true}} {
+			large := c.queries*c.keys > 1<<14
+			if large && fixed != nil {
+				continue
+			}
+			checkOperator(t, operatorTest{
+				inputs: [][]int{{c.batch, c.queries, channels}, {c.batch, c.keys, channels}, {c.batch, c.keys, channels}},
+				build:  func(x []*Tensor) *Tensor { return Attention(x[0], x[1], x[2], c.heads) },
+				fixed:  fixed, rough: large, // finite differences would take minutes
+				// Scores of deviation 3 make attention sharp; exp2 of a device errs by 3 ulp of 2^(3 + 2|x|) here.
+				fill: func(input, _ int, r *rand.Rand) float64 {
+					if input == 0 {
+						return 3 * r.NormFloat64()
+					}
+					return r.NormFloat64()
+				},
+				rtol: 2e-5, atol: 2e-5,
+			})
+		}
+	}
+}
