@@ -1,0 +1,60 @@
+# MrPrism: `make run` and `make test` are the two that matter.
+
+COMMIT := $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
+ADDRESS ?= 127.0.0.1:8080
+PROGRAMS := $(notdir $(wildcard cmd/*))
+
+# One package at a time: its tests share the two or more cores with a software GPU. No package may take longer than TIMEOUT.
+TIMEOUT ?= 12m
+TESTFLAGS ?= -p 1 -timeout $(TIMEOUT)
+
+.DEFAULT_GOAL := help
+include site/site.mk
+
+.PHONY: help
+help: ## this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
+
+.PHONY: run
+run: site ## build the programs of the page and the site, and serve it at http://127.0.0.1:8080/
+	@mkdir -p build
+	go build -o build/serve ./cmd/serve
+	@exec build/serve -addr $(ADDRESS)
+
+.PHONY: test
+test: setup ## all tests; as root on Debian, installs what they need first
+	@[ -n "$$MRPRISM_DAWN_LIB" ] || internal/gpu/dawn/fetch.sh || echo "make test: no Dawn library: tests on device dawn are skipped"
+	@$(MAKE) --no-print-directory site
+	@test -z "$$(gofmt -l cmd internal model shaders site wasm weights)" || { echo "gofmt -l:"; gofmt -l cmd internal model shaders site wasm weights; exit 1; }
+	go vet ./...
+	GOOS=js GOARCH=wasm go vet ./wasm/... ./internal/gpu/...
+	go test $(TESTFLAGS) ./...
+
+.PHONY: build
+build: ## every program, in build/
+	@mkdir -p build
+	go build -ldflags "-X main.commit=$(COMMIT)" -o build/ $(PROGRAMS:%=./cmd/%)
+
+site: ## the page, in site/dist
+size: ## the page's download sizes; fails above 4 MB of programs (brotli) or 7 MB of weights a model
+
+.PHONY: dawn
+dawn: ## fetch the pinned Dawn library, the default of train and segment, into .dawn/
+	internal/gpu/dawn/fetch.sh
+
+.PHONY: setup
+setup: ## what the tests need beside Go: installed as root on Debian, named elsewhere
+	@.ci/setup
+
+.PHONY: weights
+weights: ## write weights/manifest.json anew from weights/shipped
+	go generate ./weights
+
+.PHONY: bench
+bench: build ## time the compact network here; make bench ARGS="-browser" in Chromium
+	build/bench $(ARGS)
+
+.PHONY: clean
+clean: ## delete what was built (not .dawn, not runs)
+	rm -rf build
+	find site/dist -type f ! -name .keep -delete
