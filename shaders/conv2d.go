@@ -2,6 +2,7 @@ package shaders
 
 import (
 	_ "embed"
+	"fmt"
 	"strings"
 
 	"mrprism/internal/gpu"
@@ -13,6 +14,9 @@ var conv2dSource string
 
 //go:embed conv2d_registers.wgsl
 var conv2dRegistersSource string
+
+//go:embed conv2d_tiles.wgsl
+var conv2dTilesSource string
 
 //go:embed conv2d_subgroups.wgsl
 var conv2dSubgroupsSource string
@@ -50,6 +54,10 @@ var conv2dForward = &tensor.Kernel{
 			p := params.(*conv2dParams)
 			return registerGroups(p, ceil(p.pixels(), 8))
 		}},
+		{Name: "tiles", Source: conv2dTilesSource, Suits: suitsTiles, Consts: tileConstants, Groups: func(params any) [3]int {
+			p := params.(*conv2dParams)
+			return tileGroups(p, p.pixels(), 1)
+		}},
 		{Source: conv2dSource, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
 			return tensor.Linear(p.pixels()*int(p.Outputs), elementwise)
@@ -68,6 +76,10 @@ var conv2dBackwardWeight = &tensor.Kernel{
 		{Name: "registers", Source: conv2dRegistersSource, Suits: suitsRegisters, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
 			return registerGroups(p, ceil(int(p.Cols.Taps)*int(p.Inputs), 8)*int(p.Splits)*int(p.Rows.Taps))
+		}},
+		{Name: "tiles", Source: conv2dTilesSource, Suits: suitsTiles, Consts: tileConstants, Groups: func(params any) [3]int {
+			p := params.(*conv2dParams)
+			return tileGroups(p, p.taps()*int(p.Inputs), int(p.Splits))
 		}},
 		{Source: conv2dSource, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
@@ -90,6 +102,34 @@ func suitsSubgroups(info gpu.Info, params any) bool {
 // registerGroups are the workgroups of conv2d_registers.wgsl for blocks of 8 outputs.
 func registerGroups(p *conv2dParams, blocks int) [3]int {
 	return tensor.Linear(ceil(int(p.Outputs), 8)*blocks, 32)
+}
+
+// suitsTiles: a GPU, and enough outputs to fill at least half a tile.
+func suitsTiles(info gpu.Info, params any) bool {
+	return info.Kind != gpu.KindCPU && info.Kind != gpu.KindReference && params.(*conv2dParams).Outputs > 16
+}
+
+// tileQuads are ROWS and COLUMNS of conv2d_tiles.wgsl: narrower tiles where one is enough for all outputs.
+func tileQuads(p *conv2dParams) (rows, columns int) {
+	if p.Outputs <= 32 {
+		return 32, 8
+	}
+	return 16, 16
+}
+
+func tileConstants(params any) map[string]string {
+	rows, columns := tileQuads(params.(*conv2dParams))
+	u := func(n int) string { return fmt.Sprintf("%du", n) }
+	const depth = 16
+	return map[string]string{
+		"ROWS": u(rows), "COLUMNS": u(columns), "SIZE": u(rows * columns), "LEFT": u(depth * rows), "RIGHT": u(depth * columns),
+	}
+}
+
+// tileGroups are the workgroups for n rows of results.
+func tileGroups(p *conv2dParams, n, parts int) [3]int {
+	rows, columns := tileQuads(p)
+	return [3]int{ceil(n, 4*rows), ceil(int(p.Outputs), 4*columns), parts}
 }
 
 // pixels is the number of positions (b, u, v).
@@ -280,7 +320,7 @@ func convolveX(p conv2dParams, dy, weight, dx *Tensor) {
 
 // convolveWeight appends dw += x * dy, for each of the forward geometries; together they use every tap of the weight once.
 func convolveWeight(kernel *tensor.Kernel, x, dy, dw *Tensor, geometries ...conv2dParams) {
-	splits := split(geometries[0].pixels(), dw.Elements())
+	splits := split(geometries[0].pixels(), dw.Elements(), 512, 1<<18) // 64 tiles of 64 × 64
 	to := dw
 	if splits > 1 {
 		to = dw.Graph().New("parts of "+dw.String(), append([]int{splits}, dw.Shape()...))
@@ -297,9 +337,9 @@ func convolveWeight(kernel *tensor.Kernel, x, dy, dw *Tensor, geometries ...conv
 	}
 }
 
-// split is the number of parts into which a sum over n terms is cut where there are so few results that too few invocations
-// would work: a few thousand in all, but at least 64 terms a part.
-func split(n, results int) int { return max(1, min(n/64, 4096/results)) }
+// split is the number of parts into which a sum over n terms is cut where there are few results, so that enough invocations
+// work: towards the wanted number in all, but at least so many terms a part.
+func split(n, results, terms, wanted int) int { return max(1, min(n/terms, wanted/results)) }
 
 func ceil(a, b int) int { return (a + b - 1) / b }
 

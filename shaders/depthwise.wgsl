@@ -58,10 +58,10 @@ fn depthwise_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workg
   if (params.has_bias == 1u) { sum = bias[n]; }
   for (var t = 0; t < r.taps; t++) {
     let row = u * r.x_step + r.x_start + t * r.x_tap;
-    if (row < 0 || row >= r.x_size) { continue; }
+    if ((row < 0) | (row >= r.x_size)) { continue; }
     for (var s = 0; s < c.taps; s++) {
       let col = v * c.x_step + c.x_start + s * c.x_tap;
-      if (col < 0 || col >= c.x_size) { continue; }
+      if ((col < 0) | (col >= c.x_size)) { continue; }
       sum += x[((b * r.x_size + row) * c.x_size + col) * channels + n] *
         w[((r.w_start + t * r.w_tap) * c.w_size + c.w_start + s * c.w_tap) * channels + n];
     }
@@ -85,15 +85,26 @@ fn depthwise_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(n
   if (split >= i32(params.splits)) { return; }
   let pixels = i32(params.batch) * r.count * c.count;
   var sum = 0.0;
-  for (var p = split * i32(params.chunk); p < min(pixels, (split + 1) * i32(params.chunk)); p++) {
-    let v = p % c.count;
-    let u = (p / c.count) % r.count;
-    let b = p / c.count / r.count;
+  let first = split * i32(params.chunk);
+  var v = first % c.count;
+  var u = (first / c.count) % r.count;
+  var b = first / c.count / r.count;
+  for (var p = first; p < min(pixels, first + i32(params.chunk)); p++) {
     let row = u * r.x_step + r.x_start + t * r.x_tap;
     let col = v * c.x_step + c.x_start + s * c.x_tap;
-    if (row < 0 || row >= r.x_size || col < 0 || col >= c.x_size) { continue; }
-    sum += x[((b * r.x_size + row) * c.x_size + col) * channels + n] *
-      dy[((b * r.y_size + u) * c.y_size + v) * channels + n];
+    if ((row >= 0) & (row < r.x_size) & (col >= 0) & (col < c.x_size)) {
+      let pixel = (b * r.y_size + u * r.y_step + r.y_start) * c.y_size + v * c.y_step + c.y_start;
+      sum += x[((b * r.x_size + row) * c.x_size + col) * channels + n] * dy[pixel * channels + n];
+    }
+    v++;
+    if (v == c.count) {
+      v = 0;
+      u++;
+    }
+    if (u == r.count) {
+      u = 0;
+      b++;
+    }
   }
   let to = ((split * r.taps + t) * c.taps + s) * channels + n;
   if (params.adds == 1u) { sum += dw[to]; }

@@ -96,7 +96,7 @@ func GroupedLinear(x, weight, bias *Tensor) *Tensor {
 		}
 		if weight.NeedsGradient() {
 			q := p
-			splits := split(pixels, weight.Elements())
+			splits := split(pixels, weight.Elements(), 64, 4096)
 			q.Splits, q.Chunk = uint32(splits), uint32(ceil(pixels, splits))
 			parts := g.New("parts of "+weight.String(), append([]int{splits}, weight.Shape()...))
 			g.Dispatch(groupedLinearBackwardWeight, &q, dy, x, parts)

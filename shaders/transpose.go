@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mrprism/internal/gpu"
+	"mrprism/internal/tensor"
 )
 
 //go:embed transpose.wgsl
@@ -12,17 +13,35 @@ var transposeSource string
 
 type transposeParams struct{ Count, Rows, Columns uint32 }
 
-var transposeForward = perElement("transpose", transposeSource, []gpu.Access{read, write},
-	func(p *transposeParams) uint32 { return p.Count * p.Rows * p.Columns },
-	func(p *transposeParams, a []gpu.Array) {
-		for t := range p.Count {
-			for k := range p.Rows {
-				for n := range p.Columns {
-					a[1].F[(t*p.Columns+n)*p.Rows+k] = a[0].F[(t*p.Rows+k)*p.Columns+n]
-				}
+var transposeForward = &tensor.Kernel{
+	Name: "transpose", Arguments: []gpu.Access{read, write}, Body: tensor.Body(transposeBody),
+	Variants: []tensor.Variant{
+		{
+			Name: "quads", Source: transposeSource, Entry: "transpose_quads",
+			Suits: func(_ gpu.Info, params any) bool {
+				p := params.(*transposeParams)
+				return p.Rows%4 == 0 && p.Columns%4 == 0
+			},
+			Groups: func(params any) [3]int { return tensor.Linear(params.(*transposeParams).elements()/16, elementwise) },
+		},
+		{
+			Source: transposeSource,
+			Groups: func(params any) [3]int { return tensor.Linear(params.(*transposeParams).elements(), elementwise) },
+		},
+	},
+}
+
+func (p *transposeParams) elements() int { return int(p.Count * p.Rows * p.Columns) }
+
+func transposeBody(p *transposeParams, a []gpu.Array) {
+	for t := range p.Count {
+		for k := range p.Rows {
+			for n := range p.Columns {
+				a[1].F[(t*p.Columns+n)*p.Rows+k] = a[0].F[(t*p.Rows+k)*p.Columns+n]
 			}
 		}
-	})
+	}
+}
 
 // transposed is a weight (…, Cin, Cout) as (…, Cout, Cin), for gradients by the input. No gradient passes through it.
 func transposed(w *Tensor) *Tensor {

@@ -11,7 +11,10 @@ struct Params {
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> x: array<f32>;
 @group(0) @binding(2) var<storage, read_write> y: array<f32>;
+@group(0) @binding(1) var<storage, read> quads_x: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read_write> quads_y: array<vec4<f32>>;
 
+// transpose takes any size, an element an invocation.
 @compute @workgroup_size(SIZE)
 fn transpose(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
              @builtin(local_invocation_index) local: u32) {
@@ -21,4 +24,27 @@ fn transpose(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) g
   let t = i / params.rows / params.columns;
   if (t >= params.count) { return; }
   y[i] = x[(t * params.rows + k) * params.columns + n];
+}
+
+// transpose_quads needs rows and columns that are multiples of four; a block of 4 × 4 an invocation.
+@compute @workgroup_size(SIZE)
+fn transpose_quads(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+                   @builtin(local_invocation_index) local: u32) {
+  let i = (group.y * groups.x + group.x) * SIZE + local;
+  let rows = params.rows / 4u;
+  let columns = params.columns / 4u;
+  let k = i % rows;
+  let n = (i / rows) % columns;
+  let t = i / rows / columns;
+  if (t >= params.count) { return; }
+  let at = (t * params.rows + k * 4u) * columns + n;
+  let a = quads_x[at];
+  let b = quads_x[at + columns];
+  let c = quads_x[at + 2u * columns];
+  let d = quads_x[at + 3u * columns];
+  let to = (t * params.columns + n * 4u) * rows + k;
+  quads_y[to] = vec4<f32>(a.x, b.x, c.x, d.x);
+  quads_y[to + rows] = vec4<f32>(a.y, b.y, c.y, d.y);
+  quads_y[to + 2u * rows] = vec4<f32>(a.z, b.z, c.z, d.z);
+  quads_y[to + 3u * rows] = vec4<f32>(a.w, b.w, c.w, d.w);
 }

@@ -1,0 +1,251 @@
+// Convolution for GPUs, as a product of matrices that are gathered on the way (implicit GEMM): a workgroup keeps a tile of
+// 4 ROWS × 4 COLUMNS results, 4 × 4 an invocation, and walks along the contraction DEPTH at a time, through workgroup memory.
+// The maths, and the fields of Params, are those of conv2d.wgsl.
+//
+//   forward          rows are pixels (b, u, v),  columns outputs, the contraction runs over (t, s, input)
+//   backward_weight  rows are (t, s, input),     columns outputs, the contraction runs over the pixels of one part
+
+const ROWS: u32 = 16u;    // quads
+const COLUMNS: u32 = 16u; // quads
+const DEPTH: u32 = 16u;
+const SIZE: u32 = 256u;   // ROWS × COLUMNS
+const LEFT: u32 = 256u;   // DEPTH × ROWS
+const RIGHT: u32 = 256u;  // DEPTH × COLUMNS
+
+struct Axis {
+  count: i32,
+  taps: i32,
+  x_size: i32,
+  x_step: i32,
+  x_start: i32,
+  x_tap: i32,
+  y_size: i32,
+  y_step: i32,
+  y_start: i32,
+  w_size: i32,
+  w_start: i32,
+  w_tap: i32,
+}
+
+struct Params {
+  batch: u32,
+  inputs: u32,
+  outputs: u32,
+  has_bias: u32,
+  adds: u32,
+  splits: u32,
+  chunk: u32,
+  unused: u32,
+  rows: Axis,
+  cols: Axis,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> x: array<f32>;
+@group(0) @binding(2) var<storage, read> w: array<f32>;
+@group(0) @binding(3) var<storage, read> bias: array<f32>;
+@group(0) @binding(4) var<storage, read_write> y: array<f32>;
+@group(0) @binding(2) var<storage, read> dy: array<f32>;
+@group(0) @binding(3) var<storage, read_write> dw: array<f32>;
+
+// Position is (b, u, v); b is past the batch for what lies beyond the last.
+struct Position {
+  b: i32,
+  u: i32,
+  v: i32,
+}
+
+fn position(p: i32) -> Position {
+  let row = p / params.cols.count;
+  return Position(row / params.rows.count, row % params.rows.count, p % params.cols.count);
+}
+
+fn next(p: Position) -> Position {
+  let wraps = p.v + 1 == params.cols.count;
+  let u = p.u + select(0, 1, wraps);
+  let ends = u == params.rows.count;
+  return Position(p.b + select(0, 1, ends), select(u, 0, ends), select(p.v + 1, 0, wraps));
+}
+
+// source is the first channel of the pixel of x that tap (t, s) reads, or -1 outside.
+fn source(p: Position, t: i32, s: i32) -> i32 {
+  let r = p.u * params.rows.x_step + params.rows.x_start + t * params.rows.x_tap;
+  let c = p.v * params.cols.x_step + params.cols.x_start + s * params.cols.x_tap;
+  let inside = (r >= 0) & (r < params.rows.x_size) & (c >= 0) & (c < params.cols.x_size) & (p.b < i32(params.batch));
+  return select(-1, ((p.b * params.rows.x_size + r) * params.cols.x_size + c) * i32(params.inputs), inside);
+}
+
+// target is the pixel of y, or -1 beyond the last.
+fn destination(p: Position) -> i32 {
+  let r = p.u * params.rows.y_step + params.rows.y_start;
+  let c = p.v * params.cols.y_step + params.cols.y_start;
+  return select(-1, (p.b * params.rows.y_size + r) * params.cols.y_size + c, p.b < i32(params.batch));
+}
+
+var<workgroup> left: array<vec4<f32>, LEFT>;   // [depth][row quad]
+var<workgroup> right: array<vec4<f32>, RIGHT>; // [depth][column quad]
+
+// Tap is one term of the contraction: tap (t, s) and input k.
+struct Tap {
+  t: i32,
+  s: i32,
+  k: i32,
+}
+
+fn tap(i: i32) -> Tap {
+  let inputs = i32(params.inputs);
+  let st = i / inputs;
+  return Tap(st / params.cols.taps, st % params.cols.taps, i % inputs);
+}
+
+// weight is the row of w, or of dw, that belongs to a tap.
+fn weight(a: Tap) -> i32 {
+  let row = params.rows.w_start + a.t * params.rows.w_tap;
+  return (row * params.cols.w_size + params.cols.w_start + a.s * params.cols.w_tap) * i32(params.inputs) + a.k;
+}
+
+fn load_x(p: Position, a: Tap, ok: bool) -> f32 {
+  let pixel = source(p, a.t, a.s);
+  let inside = (pixel >= 0) & ok;
+  return select(0.0, x[select(0, pixel + a.k, inside)], inside);
+}
+
+@compute @workgroup_size(SIZE)
+fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+  let outputs = i32(params.outputs);
+  let length = params.rows.taps * params.cols.taps * i32(params.inputs);
+  let first_row = i32(group.x * ROWS * 4u);
+  let first_column = i32(group.y * COLUMNS * 4u);
+  let row = first_row + i32(local / COLUMNS) * 4;
+  let column = first_column + i32(local % COLUMNS) * 4;
+  var s0 = vec4<f32>();
+  var s1 = vec4<f32>();
+  var s2 = vec4<f32>();
+  var s3 = vec4<f32>();
+  for (var start = 0; start < length; start += i32(DEPTH)) {
+    for (var i = local; i < LEFT; i += SIZE) { // neighbours load neighbouring inputs
+      let term = start + i32(i % DEPTH);
+      let a = tap(term);
+      let p0 = position(first_row + i32(i / DEPTH) * 4);
+      let p1 = next(p0);
+      let p2 = next(p1);
+      let p3 = next(p2);
+      let ok = term < length;
+      left[(i % DEPTH) * ROWS + i / DEPTH] = vec4<f32>(load_x(p0, a, ok), load_x(p1, a, ok), load_x(p2, a, ok), load_x(p3, a, ok));
+    }
+    for (var i = local; i < RIGHT; i += SIZE) {
+      let term = start + i32(i / COLUMNS);
+      let n = first_column + i32(i % COLUMNS) * 4;
+      let at = weight(tap(min(term, length - 1))) * outputs;
+      var v = vec4<f32>();
+      if (n < outputs) { v.x = w[at + n]; }
+      if (n + 1 < outputs) { v.y = w[at + n + 1]; }
+      if (n + 2 < outputs) { v.z = w[at + n + 2]; }
+      if (n + 3 < outputs) { v.w = w[at + n + 3]; }
+      right[i] = v;
+    }
+    workgroupBarrier();
+    for (var d = 0u; d < DEPTH; d++) {
+      let a = left[d * ROWS + local / COLUMNS];
+      let b = right[d * COLUMNS + local % COLUMNS];
+      s0 += a.x * b;
+      s1 += a.y * b;
+      s2 += a.z * b;
+      s3 += a.w * b;
+    }
+    workgroupBarrier();
+  }
+  let p0 = position(row);
+  let p1 = next(p0);
+  let p2 = next(p1);
+  let p3 = next(p2);
+  store_quad(destination(p0), column, s0);
+  store_quad(destination(p1), column, s1);
+  store_quad(destination(p2), column, s2);
+  store_quad(destination(p3), column, s3);
+}
+
+fn store_quad(pixel: i32, n: i32, sum: vec4<f32>) {
+  store(pixel, n, sum.x);
+  store(pixel, n + 1, sum.y);
+  store(pixel, n + 2, sum.z);
+  store(pixel, n + 3, sum.w);
+}
+
+fn store(pixel: i32, n: i32, sum: f32) {
+  if ((pixel >= 0) & (n < i32(params.outputs))) {
+    let i = pixel * i32(params.outputs) + n;
+    var value = sum;
+    if (params.has_bias == 1u) { value += bias[n]; }
+    if (params.adds == 1u) { value += y[i]; }
+    y[i] = value;
+  }
+}
+
+@compute @workgroup_size(SIZE)
+fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+  let outputs = i32(params.outputs);
+  let length = params.rows.taps * params.cols.taps * i32(params.inputs);
+  let first_row = i32(group.x * ROWS * 4u);
+  let first_column = i32(group.y * COLUMNS * 4u);
+  let first = i32(group.z * params.chunk);
+  let last = min(i32(params.batch) * params.rows.count * params.cols.count, first + i32(params.chunk));
+  var s0 = vec4<f32>();
+  var s1 = vec4<f32>();
+  var s2 = vec4<f32>();
+  var s3 = vec4<f32>();
+  for (var start = first; start < last; start += i32(DEPTH)) {
+    for (var i = local; i < LEFT; i += SIZE) {
+      let p = position(start + i32(i / ROWS));
+      let ok = start + i32(i / ROWS) < last;
+      let row = first_row + i32(i % ROWS) * 4;
+      left[i] = vec4<f32>(load_x(p, tap(row), ok & (row < length)), load_x(p, tap(row + 1), ok & (row + 1 < length)),
+                          load_x(p, tap(row + 2), ok & (row + 2 < length)), load_x(p, tap(row + 3), ok & (row + 3 < length)));
+    }
+    for (var i = local; i < RIGHT; i += SIZE) {
+      let term = start + i32(i / COLUMNS);
+      let n = first_column + i32(i % COLUMNS) * 4;
+      let at = destination(position(min(term, last - 1))) * outputs;
+      var v = vec4<f32>();
+      if ((n < outputs) & (term < last)) { v.x = dy[at + n]; }
+      if ((n + 1 < outputs) & (term < last)) { v.y = dy[at + n + 1]; }
+      if ((n + 2 < outputs) & (term < last)) { v.z = dy[at + n + 2]; }
+      if ((n + 3 < outputs) & (term < last)) { v.w = dy[at + n + 3]; }
+      right[i] = v;
+    }
+    workgroupBarrier();
+    for (var d = 0u; d < DEPTH; d++) {
+      let a = left[d * ROWS + local / COLUMNS];
+      let b = right[d * COLUMNS + local % COLUMNS];
+      s0 += a.x * b;
+      s1 += a.y * b;
+      s2 += a.z * b;
+      s3 += a.w * b;
+    }
+    workgroupBarrier();
+  }
+  let row = first_row + i32(local / COLUMNS) * 4;
+  let column = first_column + i32(local % COLUMNS) * 4;
+  store_weights(group.z, row, column, s0);
+  store_weights(group.z, row + 1, column, s1);
+  store_weights(group.z, row + 2, column, s2);
+  store_weights(group.z, row + 3, column, s3);
+}
+
+fn store_weights(part: u32, row: i32, n: i32, sum: vec4<f32>) {
+  if (row < params.rows.taps * params.cols.taps * i32(params.inputs)) {
+    let whole = params.rows.w_size * params.cols.w_size * i32(params.inputs);
+    let to = i32(part) * whole + weight(tap(row));
+    store_weight(to, n, sum.x);
+    store_weight(to, n + 1, sum.y);
+    store_weight(to, n + 2, sum.z);
+    store_weight(to, n + 3, sum.w);
+  }
+}
+
+fn store_weight(row: i32, n: i32, sum: f32) {
+  if (n < i32(params.outputs)) {
+    let i = row * i32(params.outputs) + n;
+    if (params.adds == 1u) { dw[i] += sum; } else { dw[i] = sum; }
+  }
+}
