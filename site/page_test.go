@@ -1,14 +1,11 @@
 package site
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/browser"
-	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
@@ -227,10 +224,7 @@ func TestGPUProcessKilled(t *testing.T) {
 	p.ready()
 	p.sample()
 	p.do(`globalThis.notReloaded = true`)
-	p.run(chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
-		_, err := cdp.Call(ctx, chromedp.FromContext(p.ctx).Browser, browser.CrashGPUProcess, cdp.Empty{})
-		return err
-	}))
+	p.crashGPU()
 	time.Sleep(3 * time.Second)
 	assert.True(t, get[bool](p, `globalThis.notReloaded === true && `+sampleDone), "the page and its result are still there")
 	p.do(`document.getElementById("zoom-region").click()`)

@@ -1,0 +1,230 @@
+package site
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"image/png"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"mrprism/internal/gpu/device"
+	"mrprism/internal/imageio"
+	"mrprism/internal/segment"
+	"mrprism/internal/synthetic"
+	"mrprism/internal/tensor"
+	"mrprism/model"
+	"mrprism/weights"
+)
+
+// tinyWeights is a weights file of the smallest configuration with random values: it finds nothing, but what it computes can be compared.
+func tinyWeights(t *testing.T, labels string, change func(*weights.File)) []byte {
+	t.Helper()
+	classes, raters := []string{"disc", "cup"}, []string{"one", "two", "three", "four"}
+	config, err := model.NewConfig("tiny", len(raters), len(classes))
+	require.NoError(t, err)
+	config.AreaPrior = []float64{0.55, 0.45} // about half of the pixels are marked
+	meta := weights.Metadata{
+		Name: "test", Title: "Random weights", Configuration: "tiny", Recipe: "default", Task: "test", Classes: classes, Raters: raters, Labels: labels,
+		Anchor: "disc", Side: 128, Mean: [3]float32{0.5, 0.5, 0.5}, Deviation: [3]float32{0.25, 0.25, 0.25}, Data: "none", Commit: "none", Layout: weights.LayoutHWIO,
+	}
+	values, err := meta.Map()
+	require.NoError(t, err)
+	file := &weights.File{Metadata: values}
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, v := range model.Variables(config).Variables(tensor.Parameter, tensor.Statistic) {
+		floats := make([]float32, v.Elements())
+		for i := range floats {
+			if v.Initial != nil {
+				floats[i] = float32(v.Initial(i, random))
+			}
+		}
+		file.Tensors = append(file.Tensors, weights.NewF32(v.Name, v.Shape, floats))
+	}
+	if change != nil {
+		change(file)
+	}
+	file.Seal()
+	data, err := file.Encode()
+	require.NoError(t, err)
+	return data
+}
+
+// photo is a small photograph by the generator, as PNG.
+func photo(t *testing.T, width, height int) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	require.NoError(t, png.Encode(&out, synthetic.Photograph(3, width, height)))
+	return out.Bytes()
+}
+
+// real is the site with its own worker. Test files ride along under /weights/.
+func real(t *testing.T, files map[string][]byte) *server {
+	t.Helper()
+	return serve(t, built(t, map[string][]byte{"sw.js": []byte("// none in this test")}), files)
+}
+
+// segmentIn runs mrprism.segment on files served under /weights/ and keeps the result in the page as globalThis.r.
+func (p *page) segmentIn(image, model, options string) error {
+	p.t.Helper()
+	message := get[string](p, fmt.Sprintf(`(async () => {
+		const blob = async (name) => new File([await (await fetch("weights/" + name)).arrayBuffer()], name);
+		try {
+			await mrprism.ready;
+			globalThis.r = await mrprism.segment(await blob(%q), { model: await blob(%q), %s });
+			return "";
+		} catch (error) { return (error.code ?? "exception") + ": " + error.message + " | " + error.next; }
+	})()`, image, model, options))
+	if message != "" {
+		return fmt.Errorf("%s", message)
+	}
+	return nil
+}
+
+// natively is the same on the reference device.
+func natively(t *testing.T, data, image []byte, options segment.Options) *segment.Result {
+	t.Helper()
+	ctx := context.Background()
+	dev, err := device.Open(ctx, "reference", device.Options{})
+	require.NoError(t, err)
+	defer dev.Close()
+	m, err := weights.Shipped().Open("test", data)
+	require.NoError(t, err)
+	engine, err := segment.New(ctx, dev, m)
+	require.NoError(t, err)
+	defer engine.Close()
+	decoded, err := imageio.Decode("photo.png", image)
+	require.NoError(t, err)
+	r, err := engine.Segment(ctx, decoded, options)
+	require.NoError(t, err)
+	return r
+}
+
+// compare asserts that a map of the page equals the native one.
+func (p *page) compare(expression string, want []float32) {
+	p.t.Helper()
+	got := get[[]float64](p, `(async () => Array.from(await `+expression+`))()`)
+	require.Len(p.t, got, len(want), expression)
+	worst := 0.0
+	for i, v := range want {
+		worst = max(worst, math.Abs(float64(v)-got[i]))
+	}
+	// f32 on the GPU against float64: the issue's bound between devices.
+	assert.LessOrEqual(p.t, worst, 2e-3, expression)
+}
+
+func TestPageComputesWhatProgramsCompute(t *testing.T) {
+	picture := photo(t, 240, 180)
+	levels, raters := tinyWeights(t, weights.LabelsAgreementLevels, nil), tinyWeights(t, weights.LabelsRaters, nil)
+	s := real(t, map[string][]byte{"levels.safetensors": levels, "raters.safetensors": raters, "photo.png": picture})
+	p := open(t, s, 900, 700)
+	p.ready()
+	require.Contains(t, get[string](p, `(async () => (await mrprism.ready).adapter)()`), "browser", "WebGPU computes")
+
+	require.NoError(t, p.segmentIn("photo.png", "levels.safetensors", `recurrences: 2, roi: "60,20,130"`))
+	want := natively(t, levels, picture, segment.Options{Recurrences: 2, ROI: "60,20,130"})
+	assert.Equal(t, []int{240, 180}, get[[]int](p, "[r.width, r.height]"))
+	assert.Equal(t, "agreement-levels", get[string](p, "r.labels"))
+	assert.Contains(t, get[string](p, "r.adapter"), "browser")
+	for c := range want.Classes {
+		p.compare(fmt.Sprintf("r.probability(%d)", c), want.Probability(c))
+		p.compare(fmt.Sprintf("r.recurrence(0, %d)", c), want.Recurrence(0, c))
+		p.compare(fmt.Sprintf("r.rater(2, %q)", want.Classes[c]), want.Rater(2, c))
+		p.compare(fmt.Sprintf("r.disagreement(%d)", c), want.Disagreement(c))
+		// Areas may differ by the pixels within 2e-3 of one half; nothing else may.
+		near := 0
+		for _, v := range want.Probability(c) {
+			if math.Abs(float64(v)-0.5) <= 2e-3 {
+				near++
+			}
+		}
+		assert.InDelta(t, want.Measurements.Structures[c].Area, get[int](p, fmt.Sprintf("r.measurements.structures[%d].area", c)), float64(near))
+	}
+
+	require.NoError(t, p.segmentIn("photo.png", "raters.safetensors", `recurrences: 1, roi: "none", raterWeights: Float32Array.of(1, 0.2, 0, 0.7)`))
+	want = natively(t, raters, picture, segment.Options{Recurrences: 1, ROI: "none", RaterWeights: []float32{1, 0.2, 0, 0.7}})
+	p.compare("r.probability(0)", want.Probability(0))
+	p.compare(`r.rater("three", 1)`, want.Rater(2, 1))
+	p.clean()
+}
+
+func TestBadFilesInThePage(t *testing.T) {
+	good := tinyWeights(t, weights.LabelsRaters, nil)
+	flipped := bytes.Clone(good)
+	flipped[len(flipped)-1000] ^= 4
+	jpeg := readBuilt(t, "sample.jpg")
+	header := photo(t, 20, 20)
+	huge := bytes.Clone(header)
+	copy(huge[16:], []byte{0, 0, 0x75, 0x30, 0, 0, 0x75, 0x30}) // 30,000 × 30,000
+	s := real(t, map[string][]byte{
+		"good.safetensors": good, "flipped.safetensors": flipped, "photo.png": photo(t, 120, 90), "one.png": photo(t, 1, 1), "text.png": []byte("hello, this is text\n"),
+		"cut.jpg": jpeg[:len(jpeg)/2], "huge.png": huge,
+		"missing.safetensors": tinyWeights(t, weights.LabelsRaters, func(f *weights.File) { f.Tensors = f.Tensors[1:] }),
+		"nan.safetensors": tinyWeights(t, weights.LabelsRaters, func(f *weights.File) {
+			copy(f.Tensors[3].Data, []byte{0, 0, 0xc0, 0x7f})
+		}),
+	})
+	p := open(t, s, 900, 700)
+	p.ready()
+	options := `recurrences: 0, roi: "none"`
+	for _, c := range []struct{ image, model, want string }{
+		{"text.png", "good", "image: text.png: this is a text file"},
+		{"cut.jpg", "good", "image: cut.jpg: "},
+		{"huge.png", "good", "30000×30000"},
+		{"photo.png", "flipped", "weights: "},
+		{"photo.png", "missing", "conv1"},
+		{"photo.png", "nan", "weights: "},
+	} {
+		err := p.segmentIn(c.image, c.model+".safetensors", options)
+		if assert.Error(t, err, c.image+" "+c.model) {
+			assert.Contains(t, err.Error(), c.want)
+			assert.NotContains(t, err.Error(), "undefined")
+			assert.Greater(t, len(strings.TrimSpace(err.Error()[strings.LastIndex(err.Error(), "|")+1:])), 10, "a next step: %v", err)
+		}
+	}
+	require.NoError(t, p.segmentIn("one.png", "good.safetensors", options), "one pixel is an image")
+	require.NoError(t, p.segmentIn("photo.png", "good.safetensors", options), "the page works on")
+	p.clean()
+}
+
+func TestGPULossIsRecoveredFrom(t *testing.T) {
+	picture, data := photo(t, 240, 180), tinyWeights(t, weights.LabelsRaters, nil)
+	s := real(t, map[string][]byte{"w.safetensors": data, "photo.png": picture})
+	p := open(t, s, 900, 700)
+	p.ready()
+	options := `recurrences: 1, roi: "60,20,130"`
+	want := natively(t, data, picture, segment.Options{Recurrences: 1, ROI: "60,20,130"})
+	require.NoError(t, p.segmentIn("photo.png", "w.safetensors", options))
+	p.crashGPU()
+	require.NoError(t, p.segmentIn("photo.png", "w.safetensors", options), "after the GPU process died")
+	p.compare("r.probability(0)", want.Probability(0))
+}
+
+func TestWithoutAdapterTheProcessorComputes(t *testing.T) {
+	picture, data := photo(t, 240, 180), tinyWeights(t, weights.LabelsRaters, nil)
+	s := real(t, map[string][]byte{"w.safetensors": data, "photo.png": picture})
+	p := open(t, s, 900, 700, chromedp.Flag("enable-unsafe-webgpu", false), chromedp.Flag("use-webgpu-adapter", false), chromedp.Flag("enable-features", false))
+	p.ready()
+	p.until(`document.getElementById("banner").innerText.includes("no WebGPU")`)
+	require.NoError(t, p.segmentIn("photo.png", "w.safetensors", `recurrences: 1, roi: "60,20,130"`))
+	assert.Contains(t, get[string](p, "r.adapter"), "reference")
+	want := natively(t, data, picture, segment.Options{Recurrences: 1, ROI: "60,20,130"})
+	p.compare("r.probability(0)", want.Probability(0))
+}
+
+// crashGPU ends the browser's GPU process.
+func (p *page) crashGPU() {
+	p.t.Helper()
+	p.run(chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		_, err := cdp.Call(ctx, chromedp.FromContext(p.ctx).Browser, browser.CrashGPUProcess, cdp.Empty{})
+		return err
+	}))
+}
