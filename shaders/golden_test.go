@@ -1,0 +1,199 @@
+package shaders
+
+import (
+	"context"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/tensor"
+	safetensors "mrprism/weights"
+
+	"github.com/stretchr/testify/require"
+)
+
+// operands are a golden's inputs by name.
+type operands map[string]*Tensor
+
+// goldenOperators says how each case of testdata/operators.safetensors is computed here.
+var goldenOperators = map[string]func(x operands) *Tensor{
+	"conv2d.k1s1p0":       func(x operands) *Tensor { return Conv2D(x["x"], x["weight"], x["bias"], Square(1, 0)) },
+	"conv2d.k1s2p0":       func(x operands) *Tensor { return Conv2D(x["x"], x["weight"], nil, Square(2, 0)) },
+	"conv2d.k3s1p1":       func(x operands) *Tensor { return Conv2D(x["x"], x["weight"], nil, Square(1, 1)) },
+	"conv2d.k3s2p1":       func(x operands) *Tensor { return Conv2D(x["x"], x["weight"], nil, Square(2, 1)) },
+	"conv2d.k7s2p3":       func(x operands) *Tensor { return Conv2D(x["x"], x["weight"], nil, Square(2, 3)) },
+	"conv2d.k8s2p3":       func(x operands) *Tensor { return Conv2D(x["x"], x["weight"], x["bias"], Square(2, 3)) },
+	"depthwise.k3s2p1":    func(x operands) *Tensor { return DepthwiseConv2D(x["x"], x["weight"], x["bias"], Square(2, 1)) },
+	"depthwise.k5s2p2":    func(x operands) *Tensor { return DepthwiseConv2D(x["x"], x["weight"], x["bias"], Square(2, 2)) },
+	"transposed.k2s2":     func(x operands) *Tensor { return ConvTranspose2x2(x["x"], x["weight"], x["bias"]) },
+	"maxpool.k3s2p1":      func(x operands) *Tensor { return MaxPool(x["x"], 3, 3, Square(2, 1)) },
+	"avgpool.r2":          func(x operands) *Tensor { return AveragePool(x["x"], 2, 2, Square(2, 0)) },
+	"avgpool.r4":          func(x operands) *Tensor { return AveragePool(x["x"], 4, 4, Square(4, 0)) },
+	"bilinear.x2":         func(x operands) *Tensor { return Resize(x["x"], 2*x["x"].Dim(1), 2*x["x"].Dim(2)) },
+	"bilinear.x8":         func(x operands) *Tensor { return Resize(x["x"], 8*x["x"].Dim(1), 8*x["x"].Dim(2)) },
+	"batchnorm.train":     func(x operands) *Tensor { return goldenBatchNorm(x, true) },
+	"batchnorm.inference": func(x operands) *Tensor { return goldenBatchNorm(x, false) },
+	"layernorm":           func(x operands) *Tensor { return LayerNorm(x["x"], x["weight"], x["bias"], 1e-5) },
+	"linear":              func(x operands) *Tensor { return Linear(x["x"], x["weight"], x["bias"]) },
+	"attention.h2":        func(x operands) *Tensor { return Attention(x["q"], x["k"], x["v"], 2) },
+	"gelu":                func(x operands) *Tensor { return GELU(x["x"]) },
+	"relu":                func(x operands) *Tensor { return ReLU(x["x"]) },
+	"sigmoid":             func(x operands) *Tensor { return Sigmoid(x["x"]) },
+	"bce.lo001":           func(x operands) *Tensor { return CrossEntropy(x["p"], x["t"], 1e-3) },
+	"bce.lo01":            func(x operands) *Tensor { return CrossEntropy(x["p"], x["t"], 1e-2) },
+	"fuse":                func(x operands) *Tensor { return Fuse(x["ell"], x["z"], x["valid"]) },
+	"rule.agreement":      func(x operands) *Tensor { return AgreementRule(x["zup"], x["mask"]) },
+	"rule.code":           func(x operands) *Tensor { return ClampLog(x["zup"], 1e-3, 1-1e-3) },
+	"rule.likelihood":     func(x operands) *Tensor { return LikelihoodRule(x["zup"], x["z"], x["valid"], 1) },
+	"ssim": func(x operands) *Tensor { // the golden is the map, not 1 - the map
+		ones := slices.Repeat([]float32{1}, x["a"].Elements())
+		return Add(x["a"].Graph().Constant("one", ones, x["a"].Shape()...), Scale(SSIMLoss(x["a"], x["b"]), -1))
+	},
+}
+
+// goldenTolerances are relative to the largest value, where 1e-5 is not to be had.
+var goldenTolerances = map[string]float64{
+	"bce.lo001": 6e-5, // the largest gradient is 1 / (1 - q) at q = 0.999, where 1 - q has lost ten bits
+}
+
+func goldenBatchNorm(x operands, training bool) *Tensor {
+	return BatchNorm(x["x"], x["weight"], x["bias"], x["running_mean"], x["running_var"], training, 1e-5, 0.1)
+}
+
+// goldenFile is testdata/operators.safetensors: tensors by case, then by name.
+func goldenFile(t *testing.T) map[string]map[string]golden {
+	t.Helper()
+	data, err := os.ReadFile("testdata/operators.safetensors")
+	require.NoError(t, err)
+	file, err := safetensors.Decode(data)
+	require.NoError(t, err)
+	cases := map[string]map[string]golden{}
+	for i := range file.Tensors {
+		at := &file.Tensors[i]
+		name, operand, ok := strings.Cut(at.Name, "/")
+		require.True(t, ok, at.Name)
+		values, err := at.Float32()
+		require.NoError(t, err)
+		if cases[name] == nil {
+			cases[name] = map[string]golden{}
+		}
+		cases[name][operand] = golden{at.Shape, values}
+	}
+	return cases
+}
+
+type golden struct {
+	shape  []int
+	values []float32
+}
+
+// Outputs and gradients of single operators equal PyTorch's (model/testdata/twin/README.md), on every device.
+func TestGoldens(t *testing.T) {
+	for name, tensors := range goldenFile(t) {
+		if name == "adam" { // not a function of its operands: TestGoldenAdam
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			build := goldenOperators[name]
+			require.NotNil(t, build, "nothing computes this golden")
+			asKinds(t, func(device string, d gpu.Device) { checkGolden(t, device, d, tensors, build) })
+		})
+	}
+}
+
+// buildGolden appends the operator on inputs x and its gradients. results are the output y, the gradient dx of every operand x that has
+// one in the file, and the operands that the file has a new_ value of; seed is the derivative by y.
+func buildGolden(g *tensor.Graph, tensors map[string]golden, build func(x operands) *Tensor) (x, results operands, seed *Tensor) {
+	x = operands{}
+	for _, name := range slices.Sorted(maps.Keys(tensors)) {
+		if name == "y" || name == "dy" || strings.HasPrefix(name, "new_") || (name[0] == 'd' && tensors[name[1:]].shape != nil) {
+			continue
+		}
+		x[name] = g.Input(name, tensors[name].shape...)
+		if tensors["d"+name].shape != nil {
+			x[name].Track()
+		}
+	}
+	results = operands{"y": build(x).Keep()}
+	seed = g.Input("dy", results["y"].Shape()...)
+	g.Backward(results["y"], seed)
+	for name := range x {
+		if tensors["d"+name].shape != nil {
+			results["d"+name] = x[name].Gradient().Keep()
+		}
+		if tensors["new_"+name].shape != nil {
+			results["new_"+name] = x[name]
+		}
+	}
+	return x, results, seed
+}
+
+// checkGolden compares everything that the file has of a case.
+func checkGolden(t *testing.T, device string, d gpu.Device, tensors map[string]golden, build func(x operands) *Tensor) {
+	t.Helper()
+	ctx := context.Background()
+	g := tensor.NewGraph()
+	x, results, seed := buildGolden(g, tensors, build)
+	plan, err := tensor.Compile(ctx, d, tensor.NewSet(), g)
+	require.NoError(t, err)
+	defer plan.Release()
+	for name := range x {
+		require.NoError(t, plan.Write(x[name], tensors[name].values))
+	}
+	require.NoError(t, plan.Write(seed, tensors["dy"].values))
+	require.NoError(t, plan.Run(ctx))
+	for _, name := range slices.Sorted(maps.Keys(results)) {
+		got, err := plan.Read(ctx, results[name])
+		require.NoError(t, err)
+		require.Equal(t, tensors[name].shape, results[name].Shape(), name)
+		compare := operatorTest{} // 1e-5 of the largest value: f32 rounding of sums of up to a thousand terms
+		if tolerance := goldenTolerances[t.Name()[len("TestGoldens/"):]]; tolerance > 0 {
+			compare.rtol = tolerance
+		}
+		compare.compare(t, device, name, got[0], tensors[name].values)
+	}
+}
+
+// Six steps of Adam with a rising rate, after each the parameters, at the end the moments.
+func TestGoldenAdam(t *testing.T) {
+	tensors := goldenFile(t)["adam"]
+	options := AdamOptions{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
+	asKinds(t, func(device string, d gpu.Device) {
+		ctx := context.Background()
+		g := tensor.NewGraph()
+		state := operands{"schedule": g.Input("schedule", 5)}
+		for _, name := range []string{"p", "m", "v", "average", "grad"} {
+			state[name] = g.Input(name, tensors["p0"].shape...)
+		}
+		Adam(state["p"], state["grad"], state["m"], state["v"], state["average"], state["schedule"], options)
+		plan, err := tensor.Compile(ctx, d, tensor.NewSet(), g)
+		require.NoError(t, err)
+		defer plan.Release()
+		require.NoError(t, plan.Write(state["p"], tensors["p0"].values))
+		n := len(tensors["p0"].values)
+		for i, rate := range tensors["lr"].values {
+			require.NoError(t, plan.Write(state["schedule"], AdamSchedule(options, i+1, float64(rate), 1, 0.999)))
+			require.NoError(t, plan.Write(state["grad"], tensors["grad"].values[i*n:][:n]))
+			require.NoError(t, plan.Run(ctx))
+			got, err := plan.Read(ctx, state["p"])
+			require.NoError(t, err)
+			(&operatorTest{atol: 1e-6, rtol: 1e-6}).compare(t, device, "p", got[0], tensors["p"].values[i*n:][:n]) // steps are 1e-3
+		}
+		got, err := plan.Read(ctx, state["m"], state["v"])
+		require.NoError(t, err)
+		for i, name := range []string{"m", "v"} {
+			// β₂ = 0.999 in float32 makes 1 - β₂ larger by 1.3e-5 of itself.
+			(&operatorTest{rtol: 2e-5}).compare(t, device, name, got[i], tensors[name].values)
+		}
+	})
+}
+
+// Every entry of goldenOperators has its golden, so that none is forgotten when the file is written anew.
+func TestGoldensAreThere(t *testing.T) {
+	file := goldenFile(t)
+	delete(file, "adam")
+	require.ElementsMatch(t, slices.Collect(maps.Keys(goldenOperators)), slices.Collect(maps.Keys(file)))
+}

@@ -1,0 +1,180 @@
+package shaders
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/gpu/gputest"
+	"mrprism/internal/gpu/reference"
+	"mrprism/internal/tensor"
+
+	"github.com/stretchr/testify/require"
+)
+
+// noGoldens are operators, and sizes for which other kernel variants are chosen, that the goldens do not have.
+var noGoldens = map[string]struct {
+	inputs [][]int
+	build  func(x []*Tensor) *Tensor
+}{
+	"add broadcast":     {[][]int{{4, 6}, {6}}, func(x []*Tensor) *Tensor { return AddBroadcast(x[0], x[1]) }},
+	"batch norm relu":   {[][]int{{2, 3, 3, 4}, {4}, {4}, {4}, {4}}, func(x []*Tensor) *Tensor { return BatchNormReLU(x[0], x[1], x[2], x[3], x[4], true, 1, 1) }},
+	"clamp":             {[][]int{{9}}, func(x []*Tensor) *Tensor { return Clamp(x[0], 0, 1) }},
+	"concat":            {[][]int{{3, 4}, {3, 5}}, func(x []*Tensor) *Tensor { return Concat(x[0], x[1]) }},
+	"grouped linear":    {[][]int{{9, 12}, {3, 4, 5}, {3, 5}}, func(x []*Tensor) *Tensor { return GroupedLinear(x[0], x[1], x[2]) }},
+	"linear, wide":      {[][]int{{512, 64}, {64, 96}, {96}}, func(x []*Tensor) *Tensor { return Linear(x[0], x[1], x[2]) }},
+	"convolution, wide": {[][]int{{2, 32, 32, 32}, {3, 3, 32, 64}, {64}}, func(x []*Tensor) *Tensor { return Conv2D(x[0], x[1], x[2], Square(1, 1)) }},
+	"mean":              {[][]int{{50}}, func(x []*Tensor) *Tensor { return Mean(x[0]) }},
+	"threshold":         {[][]int{{9}}, func(x []*Tensor) *Tensor { return Threshold(x[0], 0.5) }},
+	"weigh raters":      {[][]int{{2, 3, 3, 4, 2}, {2, 4, 2}}, func(x []*Tensor) *Tensor { return WeighRaters(x[0], x[1]) }},
+	"adam": {[][]int{{9}, {9}, {9}, {9}, {9}, {5}}, func(x []*Tensor) *Tensor {
+		Adam(x[0].Keep(), x[1], x[2], x[3], x[4], x[5], AdamOptions{})
+		return Scale(x[0], 1)
+	}},
+	"shuffle raters": {[][]int{{2, 3, 3, 4, 2}, {4}, {4}}, func(x []*Tensor) *Tensor {
+		return ShuffleRaters(x[0], Shuffle{Order: x[0].Graph().InputOf(gpu.U32, "order", 4), Scale: x[1], Offset: x[2]})
+	}},
+	"prepare": {[][]int{{1}}, func(x []*Tensor) *Tensor {
+		return Prepare(x[0].Graph().InputOf(gpu.U32, "pixels", 4, 4), x[0].Graph().InputOf(gpu.I32, "region", 3), 8, 0, 1)
+	}},
+	"dequantize": {[][]int{{8}}, func(x []*Tensor) *Tensor { return Dequantize(x[0].Graph().InputOf(gpu.I8, "q", 4, 8), x[0]) }},
+}
+
+// recorder is the reference in the guise of another device, which keeps the programs it is asked to compile.
+type recorder struct {
+	gpu.Device
+	guise    gpu.Info
+	programs map[*gpu.Program]bool
+}
+
+func (r *recorder) Info() gpu.Info {
+	info := r.guise
+	info.Limits = r.Device.Info().Limits
+	return info
+}
+
+func (r *recorder) Prepare(ctx context.Context, programs []*gpu.Program) error {
+	for _, p := range programs {
+		r.programs[p] = true
+	}
+	return r.Device.Prepare(ctx, programs)
+}
+
+// features are what a kernel variant may ask for, and the WGSL extension that it then enables.
+var features = map[string]string{"shader-f16": "f16", "subgroups": "subgroups"}
+
+// guises are devices that choose among kernel variants as differently as any.
+func guises() []gpu.Info {
+	all := slices.Sorted(maps.Keys(features))
+	return []gpu.Info{
+		{Kind: gpu.KindCPU, Adapter: "llvmpipe (LLVM 19.1.7, 256 bits)", Features: all}, {Kind: gpu.KindCPU, Adapter: "SwiftShader"},
+		{Kind: gpu.KindDiscrete, Features: all}, {Kind: gpu.KindDiscrete},
+		{Kind: gpu.KindIntegrated, Features: all}, {Kind: gpu.KindIntegrated}, {Kind: gpu.KindUnknown},
+	}
+}
+
+// everyProgram is what all operators dispatch, forwards and backwards, on all of these.
+func everyProgram(t *testing.T) map[*gpu.Program]bool {
+	t.Helper()
+	goldens := goldenFile(t)
+	programs := map[*gpu.Program]bool{}
+	for _, guise := range guises() {
+		d := &recorder{reference.Open(), guise, programs}
+		compile := func(g *tensor.Graph) {
+			plan, err := tensor.Compile(context.Background(), d, tensor.NewSet(), g)
+			require.NoError(t, err)
+			plan.Release()
+		}
+		for name, build := range goldenOperators {
+			g := tensor.NewGraph()
+			buildGolden(g, goldens[name], build)
+			compile(g)
+		}
+		for _, c := range noGoldens {
+			g := tensor.NewGraph()
+			var x []*Tensor
+			for _, shape := range c.inputs {
+				x = append(x, g.Input("input", shape...).Track())
+			}
+			y := c.build(x).Keep()
+			g.Backward(y, g.Input("seed", y.Shape()...))
+			for _, in := range x {
+				in.Gradient().Keep()
+			}
+			compile(g)
+		}
+		require.NoError(t, d.Close())
+	}
+	return programs
+}
+
+var (
+	entryPoint = regexp.MustCompile(`@compute[^{]*?\bfn\s+(\w+)`)
+	constants  = regexp.MustCompile(`(?m)^const .*$`)
+	enabled    = regexp.MustCompile(`(?m)^enable (\w+);`)
+)
+
+// withoutConstants is a source but for the values that specialising changes.
+func withoutConstants(source string) string { return constants.ReplaceAllString(source, "const") }
+
+// Every entry point of every .wgsl file compiles on every device, as it stands on disk and as specialised for what dispatches it;
+// and something does dispatch it. What needs a WGSL extension is compiled where the device has the feature.
+func TestEveryKernelCompiles(t *testing.T) {
+	programs := slices.Collect(maps.Keys(everyProgram(t)))
+	files, err := os.ReadDir(".")
+	require.NoError(t, err)
+	for _, f := range files {
+		if !strings.HasSuffix(f.Name(), ".wgsl") {
+			continue
+		}
+		text, err := os.ReadFile(f.Name())
+		require.NoError(t, err)
+		source := string(text)
+		entries := entryPoint.FindAllStringSubmatch(source, -1)
+		require.NotEmpty(t, entries, f.Name())
+		for _, entry := range entries {
+			i := slices.IndexFunc(programs, func(p *gpu.Program) bool {
+				return p.Entry == entry[1] && withoutConstants(p.Source) == withoutConstants(source)
+			})
+			require.GreaterOrEqual(t, i, 0, "%s: on no device of guises does anything in goldenOperators and noGoldens dispatch %s", f.Name(), entry[1])
+			programs = append(programs, &gpu.Program{
+				Name: f.Name() + ": " + entry[1], Source: source, Entry: entry[1], Arguments: programs[i].Arguments, Body: programs[i].Body,
+			})
+		}
+	}
+	gputest.Each(t, func(t *testing.T, d gpu.Device) {
+		compiled := map[string]bool{} // the file as it stands is often what is dispatched
+		without := map[string]int{}
+		for _, p := range programs {
+			if extension := lacking(d, p.Source); extension != "" {
+				without[extension]++
+				continue
+			}
+			key := fmt.Sprint(p.Entry, p.Arguments, p.Source)
+			if !compiled[key] {
+				require.NoError(t, d.Prepare(context.Background(), []*gpu.Program{p}), p.Name)
+			}
+			compiled[key] = true
+		}
+		t.Logf("%d programs compiled; not compiled, for lack of a feature: %v", len(compiled), without)
+		require.Greater(t, len(compiled), 60)
+	})
+}
+
+// lacking is an extension that the source enables and the device was not granted.
+func lacking(d gpu.Device, source string) string {
+	for _, extension := range enabled.FindAllStringSubmatch(source, -1) {
+		for feature, name := range features {
+			if name == extension[1] && !d.Info().HasFeature(feature) {
+				return name
+			}
+		}
+	}
+	return ""
+}
