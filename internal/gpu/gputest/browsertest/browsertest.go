@@ -27,6 +27,7 @@ import (
 	"testing"
 	"time"
 
+	"mrprism/internal/chromium"
 	"mrprism/internal/gpu/gputest"
 )
 
@@ -48,7 +49,7 @@ var Folders = []string{"MRPRISM_VECTORS"}
 // there. The browser's WebGPU is required. Without Chromium the test is skipped, or fails where CI=true.
 func Run(t *testing.T, directory string, flags ...string) {
 	t.Helper()
-	chromium := Chromium(t)
+	program := Chromium(t)
 	s := newServer(t, directory, flags)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -64,11 +65,11 @@ func Run(t *testing.T, directory string, flags ...string) {
 		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-10*time.Second))
 		defer cancel()
 	}
-	browser := Command(ctx, chromium, t.TempDir(), "http://"+listener.Addr().String()+"/")
+	browser := chromium.Command(ctx, program, t.TempDir(), "http://"+listener.Addr().String()+"/")
 	var complaints strings.Builder
 	browser.Stderr = &complaints
 	if err := browser.Start(); err != nil {
-		t.Fatalf("starting %s: %v", chromium, err)
+		t.Fatalf("starting %s: %v", program, err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- browser.Wait() }()
@@ -92,37 +93,17 @@ func Run(t *testing.T, directory string, flags ...string) {
 	}
 }
 
-// Chromium gives the path of the browser, the program named by CHROMIUM or the first one installed. The test is skipped without
-// one, or fails where CI=true.
+// Chromium gives the path of the browser. The test is skipped without one, or fails where CI=true.
 func Chromium(t *testing.T) string {
 	t.Helper()
-	names := []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome",
-		"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "/Applications/Chromium.app/Contents/MacOS/Chromium"}
-	if named := os.Getenv("CHROMIUM"); named != "" {
-		names = []string{named}
+	path, err := chromium.Find()
+	if err != nil && os.Getenv("CI") == "true" {
+		t.Fatal(err)
 	}
-	for _, name := range names {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
+	if err != nil {
+		t.Skip(err)
 	}
-	message := "no Chromium (on Debian: apt install chromium); tried " + strings.Join(names, ", ")
-	if os.Getenv("CI") == "true" {
-		t.Fatal(message)
-	}
-	t.Skip(message)
-	return ""
-}
-
-// Command is a headless Chromium with WebGPU on its own software adapter, a fresh profile in folder, that shows address. It ends
-// with the context.
-func Command(ctx context.Context, chromium, folder, address string) *exec.Cmd {
-	c := exec.CommandContext(ctx, chromium,
-		"--headless", "--no-sandbox", "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--enable-features=Vulkan",
-		"--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-		"--disable-dev-shm-usage", "--user-data-dir="+folder, address)
-	c.WaitDelay = 2 * time.Second
-	return c
+	return path
 }
 
 // server serves one test run and collects what it says.

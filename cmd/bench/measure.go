@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/tensor"
+	"mrprism/model"
+	"mrprism/shaders"
+	"mrprism/weights"
+)
+
+// passes is Rec0 … Rec3, what a segmentation computes.
+const passes = 4
+
+// options say what is measured; the browser receives them as JSON.
+type options struct {
+	Weights string `json:"weights,omitempty"` // their name; empty: random ones
+	Config  string `json:"config"`
+	Recipe  string `json:"recipe"` // of the training step
+	Raters  int    `json:"raters"`
+	Classes int    `json:"classes"`
+	Side    int    `json:"side"` // pixels
+	Repeats int    `json:"repeats"`
+	Train   bool   `json:"train"`
+	Batch   int    `json:"batch"` // images a training step
+	Commit  string `json:"commit"`
+}
+
+// bench measures on a device; m is nil for random weights. tell hears what is being done.
+func bench(ctx context.Context, d gpu.Device, o options, m *weights.Model, tell func(string)) (*report, error) {
+	config, err := model.NewConfig(o.Config, o.Raters, o.Classes)
+	if err != nil {
+		return nil, err
+	}
+	info := d.Info()
+	r := &report{Adapter: info.Adapter, Backend: info.Backend, Kind: string(info.Kind), Driver: info.Driver, Options: o}
+	if r.Inference, err = inference(ctx, d, config, o, m, tell); err != nil {
+		return nil, err
+	}
+	if o.Train {
+		if r.Training, err = training(ctx, d, config, o, tell); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// inference measures the encoder and the recurrences as `segment` runs them: one image, results read back after every pass.
+func inference(ctx context.Context, d gpu.Device, config model.Config, o options, m *weights.Model, tell func(string)) (*inferenceTimes, error) {
+	tell("compiling the network")
+	set := tensor.NewSet()
+	defer set.Release()
+	start := time.Now()
+	network, err := model.NewInference(ctx, d, set, config, o.Side)
+	if err != nil {
+		return nil, err
+	}
+	defer network.Release()
+	t := &inferenceTimes{CompileMS: since(start), Bytes: network.Bytes()}
+	t.EncoderDispatches, t.RecurrenceDispatches = network.Dispatches()
+	if err := fill(set, m); err != nil {
+		return nil, err
+	}
+	image := noise(o.Side*o.Side*3, func(r *rand.Rand) float32 { return model.Normalise(r.Float32()) })
+	small := smallest(set) // what is read to wait for the encoder
+	once := func() (encoder, total float64, recurrences []float64, err error) {
+		start := time.Now()
+		if err = network.Encode(ctx, image); err == nil {
+			_, err = set.Read(ctx, small)
+		}
+		encoder = since(start)
+		for range passes {
+			began := time.Now()
+			if err == nil {
+				_, _, err = network.Recur(ctx)
+			}
+			recurrences = append(recurrences, since(began))
+		}
+		return encoder, since(start), recurrences, err
+	}
+	tell("first pass")
+	if _, t.FirstMS, _, err = once(); err != nil {
+		return nil, err
+	}
+	var encoders, recurrences, totals []float64
+	for i := range o.Repeats {
+		tell(fmt.Sprintf("inference %d of %d", i+1, o.Repeats))
+		e, total, rs, err := once()
+		if err != nil {
+			return nil, err
+		}
+		encoders, recurrences, totals = append(encoders, e), append(recurrences, rs...), append(totals, total)
+	}
+	t.Encoder, t.Recurrence, t.FourPasses = spreadOf(encoders), spreadOf(recurrences), spreadOf(totals)
+	return t, nil
+}
+
+// training measures whole steps: batch written, forward, backward, Adam, loss read.
+func training(ctx context.Context, d gpu.Device, config model.Config, o options, tell func(string)) (*trainingTimes, error) {
+	tell("compiling the training step")
+	recipe, err := model.NewRecipe(o.Recipe)
+	if err != nil {
+		return nil, err
+	}
+	if size := o.Side / model.SideMultiple; o.Side != size*model.SideMultiple || o.Batch*size*size < 2 {
+		return nil, fmt.Errorf("-batch %d, -side %d: a step needs a side that is a multiple of %d, and two images where it is %[3]d: batch norm at the bridge "+
+			"has no variance else", o.Batch, o.Side, model.SideMultiple)
+	}
+	set := tensor.NewSet()
+	defer set.Release()
+	start := time.Now()
+	s := model.NewStep(set, config, recipe, o.Batch, o.Side)
+	loss := s.Loss()
+	s.Backward(loss)
+	adam := shaders.AdamOptions{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
+	s.Update(set, adam)
+	plan, err := tensor.Compile(ctx, d, set, s.Graph)
+	if err != nil {
+		return nil, err
+	}
+	defer plan.Release()
+	t := &trainingTimes{CompileMS: since(start), Bytes: plan.Bytes() + set.Bytes(), Dispatches: plan.Dispatches()}
+	if err := set.Initialise(1); err != nil {
+		return nil, err
+	}
+	b := model.Batch{
+		X:     noise(s.X.Elements(), func(r *rand.Rand) float32 { return model.Normalise(r.Float32()) }),
+		Z:     noise(s.Z.Elements(), func(r *rand.Rand) float32 { return float32(r.IntN(2)) }),
+		Valid: noise(s.Valid.Elements(), func(*rand.Rand) float32 { return 1 }),
+	}
+	b.Draw(s, recipe, rand.New(rand.NewPCG(1, 1)))
+	step := func(i int) (float64, error) {
+		start := time.Now()
+		if err := s.Write(plan, b, recipe.FadeWeight); err != nil {
+			return 0, err
+		}
+		if err := plan.Write(s.Schedule, shaders.AdamSchedule(adam, i+1, recipe.Rate, 1, recipe.Average)); err != nil {
+			return 0, err
+		}
+		if err := plan.Run(ctx); err != nil {
+			return 0, err
+		}
+		values, err := plan.Read(ctx, loss)
+		if err == nil && !(values[0][0] > 0) {
+			err = fmt.Errorf("step %d: %w: loss %v", i+1, model.ErrNotFinite, values[0][0])
+		}
+		return since(start), err
+	}
+	tell("first training step")
+	if t.FirstMS, err = step(0); err != nil {
+		return nil, err
+	}
+	var steps []float64
+	for i := range o.Repeats {
+		tell(fmt.Sprintf("training step %d of %d", i+1, o.Repeats))
+		ms, err := step(i + 1)
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, ms)
+	}
+	t.Step = spreadOf(steps)
+	return t, nil
+}
+
+// fill writes the weights, or random ones: times do not depend on them.
+func fill(set *tensor.Set, m *weights.Model) error {
+	if m == nil {
+		return set.Initialise(1)
+	}
+	values, err := weights.Dequantize(m.File)
+	if err != nil {
+		return err
+	}
+	for _, v := range set.Variables(tensor.Parameter, tensor.Statistic) {
+		stored := values.Tensor(v.Name)
+		if stored == nil {
+			return errors.New("the weights lack " + v.Name)
+		}
+		floats, err := stored.Float32()
+		if err == nil {
+			err = set.Write(v, floats)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func smallest(set *tensor.Set) *tensor.Variable {
+	var found *tensor.Variable
+	for _, v := range set.Variables() {
+		if found == nil || v.Elements() < found.Elements() {
+			found = v
+		}
+	}
+	return found
+}
+
+func noise(n int, draw func(*rand.Rand) float32) []float32 {
+	r := rand.New(rand.NewPCG(1, 2))
+	out := make([]float32, n)
+	for i := range out {
+		out[i] = draw(r)
+	}
+	return out
+}
+
+// since is in milliseconds.
+func since(start time.Time) float64 { return float64(time.Since(start).Microseconds()) / 1000 }
