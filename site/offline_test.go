@@ -1,0 +1,65 @@
+package site
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"mrprism/weights"
+)
+
+// TestOfflineAfterARestart visits the site once, ends the browser and the server, and works on with what was kept.
+func TestOfflineAfterARestart(t *testing.T) {
+	profile := chromedp.UserDataDir(t.TempDir())
+	s := serve(t, built(t, nil), nil)
+	p := open(t, s, 900, 700, profile)
+	p.ready()
+	p.do(`navigator.serviceWorker.ready`)
+	p.until(`globalThis.mrprismViewer`)
+	require.NoError(t, chromedp.Cancel(p.ctx), "the browser ends in good order")
+	s.http.Close()
+
+	p = open(t, s, 900, 700, profile)
+	p.ready()
+	data := base64.StdEncoding.EncodeToString(tinyWeights(t, weights.LabelsRaters, nil))
+	message := get[string](p, fmt.Sprintf(`(async () => {
+		try {
+			const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+			const image = new File([await (await fetch("sample.jpg")).arrayBuffer()], "sample.jpg");
+			const r = await mrprism.segment(image, { model: new File([bytes(%q)], "w.safetensors"), recurrences: 0, roi: "900,400,400" });
+			return (await r.probability(0)).length === 1536 * 1152 ? "" : "wrong size";
+		} catch (error) { return String(error); }
+	})()`, data))
+	assert.Empty(t, message, "segmenting offline")
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	assert.Empty(t, p.outside)
+}
+
+// TestNothingIsSent drops an image, segments it, and looks at everything the server was asked: files of the site, each by GET, none with
+// anything of the image in its address.
+func TestNothingIsSent(t *testing.T) {
+	s := real(t, map[string][]byte{"w.safetensors": tinyWeights(t, weights.LabelsRaters, nil)})
+	p := open(t, s, 900, 700)
+	p.ready()
+	p.do(fmt.Sprintf(`(async () => {
+		const weights = new File([await (await fetch("weights/w.safetensors")).arrayBuffer()], "w.safetensors");
+		const image = new File([Uint8Array.from(atob(%q), (c) => c.charCodeAt(0))], "patient-1234.png");
+		await mrprism.segment(image, { model: weights, recurrences: 0, roi: "none" });
+	})()`, base64.StdEncoding.EncodeToString(photo(t, 120, 90))))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, request := range s.requests {
+		assert.True(t, strings.HasPrefix(request, "GET /"), request)
+		assert.NotContains(t, request, "patient")
+		assert.NotContains(t, request, "?")
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	assert.Empty(t, p.outside)
+}
