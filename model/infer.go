@@ -29,9 +29,12 @@ var startConfidence = math.Log(0.5)
 // Variables declares all variables of the network, parameters and statistics, in a set.
 func Variables(c Config) *tensor.Set {
 	set := tensor.NewSet()
-	inferenceGraphs(set, c, SideMultiple)
+	Declare(set, c)
 	return set
 }
+
+// Declare adds to a set what it lacks of the network's variables.
+func Declare(set *tensor.Set, c Config) { inferenceGraphs(set, c, SideMultiple) }
 
 // NewInference compiles both plans. The set's parameters may be written before or after.
 func NewInference(ctx context.Context, device gpu.Device, set *tensor.Set, c Config, side int) (*Inference, error) {

@@ -3,26 +3,27 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
-	"syscall"
-	"time"
 
+	"mrprism/internal/command"
+	"mrprism/internal/gpu"
 	"mrprism/internal/gpu/device"
 	"mrprism/internal/training"
 	"mrprism/model"
 )
 
-const usage = `train learns a MrPrism model from images that several raters have annotated (Algorithm 1 of the paper).
+const program = "train"
 
-  train -data DIR[,DIR] -config compact -out RUN [flags]
+const intro = `train - learns a MrPrism model from images that several raters have annotated (Algorithm 1 of the paper)
+
+usage: train -data DIR[,DIR] -out RUN [flags]
 
 A data set is a folder: dataset.json (name, classes, raters, labels), images/NAME.png|jpg, raters/RATER/CLASS/NAME.png of 0 and
 255. A missing mask is a missing label. Every fifth image in sorted order is held out and never trained on: score it with
@@ -33,57 +34,65 @@ The run's folder receives
   NAME.safetensors         the weights so far, int8, for "segment" and the site;  NAME.f32.safetensors  the same in float32
   log.jsonl                one line a step
 
-Ctrl-C finishes the step, saves and exits with 130; -resume goes on. A second Ctrl-C exits at once.
+Ctrl-C finishes the step, saves and exits with 130; -resume goes on. A second Ctrl-C exits at once, as a crash would: what was
+saved last is kept. A GPU that is lost is opened again and the run goes on from its last checkpoint.
+`
 
-Examples
-  train -data data/qubiq-brain-growth -config compact -out runs/brain -name newborn-brain -epochs 150
-  train -data data/drishti-gs1-crop,data/drishti-gs1-full -config compact -out runs/fundus -name fundus -anchor disc
-  train -data data/qubiq-brain-growth -config compact -out runs/brain -name newborn-brain -epochs 150 -resume
+const examples = `
+examples:
+  train -data data/qubiq-brain-growth -out runs/brain -name newborn-brain -epochs 150
+  train -data data/drishti-gs1-crop,data/drishti-gs1-full -out runs/fundus -name fundus -anchor disc -phases 64:25,128:25
+  train -data data/qubiq-brain-growth -out runs/brain -name newborn-brain -epochs 150 -resume        the same flags, and -resume
+  train -data my-hospital -init runs/fundus/fundus.f32.safetensors -out runs/mine -rate 2e-4         from a model's weights
 
-Flags
+exit codes: 0 trained to the end, 1 something failed, 2 wrong usage, 130 stopped by Ctrl-C (saved)
 `
 
 // commit is set by the Makefile: -ldflags "-X main.commit=…".
 var commit = "unknown"
 
-func main() { os.Exit(run(os.Args[1:])) }
+func main() { command.Main(run) }
 
-func run(args []string) int {
-	o, d, code := parse(args)
-	if code >= 0 {
+// run is the program; it returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	r := runner{stderr: stderr, bar: newProgress(stderr)}
+	if code, done := r.parse(args, stdout); done {
 		return code
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		<-signals
-		signal.Stop(signals) // a second Ctrl-C ends the program at once
-		fmt.Fprintln(os.Stderr, "\nfinishing the step and saving; Ctrl-C again exits at once")
-		cancel()
-	}()
-	if err := train(ctx, o, d); err != nil {
-		if errors.Is(err, context.Canceled) {
-			fmt.Fprintf(os.Stderr, "saved in %s; go on with -resume\n", o.Out)
-			return 130
-		}
-		fmt.Fprintln(os.Stderr, "train:", err)
-		return 1
+	tell := context.AfterFunc(ctx, func() {
+		fmt.Fprintln(stderr, "\nfinishing the step and saving; Ctrl-C again exits at once")
+	})
+	defer tell()
+	err := r.train(ctx)
+	switch {
+	case err == nil:
+		fmt.Fprintf(stderr, "done: %s\n", filepath.Join(r.options.Out, r.options.Name+".safetensors"))
+		return command.Done
+	case errors.Is(err, context.Canceled) && r.started:
+		fmt.Fprintf(stderr, "saved in %s; go on with -resume\n", r.options.Out)
+		return command.Interrupted
 	}
-	return 0
+	return command.Fail(ctx, stderr, program, err)
 }
 
-type deviceFlags struct{ name, dawn string }
+// runner is the program's wishes.
+type runner struct {
+	options training.Options
+	open    func(context.Context) (gpu.Device, error)
+	stderr  io.Writer
+	bar     *progress
+	started bool // training has begun, so that an interrupted run has saved
+}
 
-// parse reads the flags; a code of 0 or more ends the program.
-func parse(args []string) (o training.Options, d deviceFlags, code int) {
-	f := flag.NewFlagSet("train", flag.ContinueOnError)
-	data := f.String("data", "", "data set `folder`s, separated by commas; of the same classes and raters")
+// parse reads the flags; where the program is to end, done is true.
+func (r *runner) parse(args []string, stdout io.Writer) (code int, done bool) {
+	f := flag.NewFlagSet(program, flag.ContinueOnError)
+	o := &r.options
+	data := f.String("data", "", "data set `FOLDER`s, separated by commas; of the same classes and raters (required)")
 	f.StringVar(&o.Config, "config", "compact", "network: compact (6 M parameters, what the site downloads) or paper (35 M)")
-	f.StringVar(&o.Out, "out", "", "`folder` of the run")
-	f.BoolVar(&o.Resume, "resume", false, "go on from the checkpoint in -out")
-	f.StringVar(&o.Init, "init", "", "start from the weights in `file` instead of random ones")
+	f.StringVar(&o.Out, "out", "", "`FOLDER` of the run (required)")
+	f.BoolVar(&o.Resume, "resume", false, "go on from the checkpoint in -out; all other flags as they were")
+	f.StringVar(&o.Init, "init", "", "start from the weights in `FILE` instead of random ones")
 	epochs := f.Int("epochs", 150, "passes over the images at -side")
 	f.IntVar(&o.Batch, "batch", 4, "images a step")
 	f.Uint64Var(&o.Seed, "seed", 1, "decides the start, the order and every random draw")
@@ -92,25 +101,22 @@ func parse(args []string) (o training.Options, d deviceFlags, code int) {
 	recipe := f.String("recipe", "default", "default, paper (the letter of the paper) or baseline (no recurrence, 1 − SSIM of the mean vote)")
 	rate := f.Float64("rate", 0, "peak learning rate (0: the recipe's)")
 	decay := f.Float64("decay", 0, "decoupled weight decay of Adam")
-	f.StringVar(&o.Anchor, "anchor", "", "`class` that is searched for in whole photographs; crops are then drawn at all scales around it")
+	f.StringVar(&o.Anchor, "anchor", "", "`CLASS` that is searched for in whole photographs; crops are then drawn at all scales around it")
 	f.StringVar(&o.Name, "name", "model", "name of the exported model")
 	f.StringVar(&o.Title, "title", "", "one line about the model, for people")
 	f.StringVar(&o.Task, "task", "", "what the images show")
 	f.Float64Var(&o.CheckpointSeconds, "save", 120, "seconds between checkpoints")
-	f.StringVar(&d.name, "device", "", "auto (Dawn, else wgpu-native), dawn, wgpu or reference; default $"+device.Variable+", else auto")
-	f.StringVar(&d.dawn, "dawn-lib", "", "Dawn library `file`; default $MRPRISM_DAWN_LIB, then .dawn/ and the system's")
-	f.Usage = func() { fmt.Fprint(f.Output(), usage); f.PrintDefaults() }
-	if err := f.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return o, d, 0
-		}
-		return o, d, 2
+	name := f.String("device", "", "`NAME` of what computes: "+strings.Join(device.Names(), ", ")+" (default "+device.Variable+", else auto: Dawn, else wgpu)")
+	dawn := f.String("dawn-lib", "", "`FILE` of the Dawn library (default MRPRISM_DAWN_LIB, else what make dawn fetched)")
+	rest, code, done := command.Parse(f, intro, examples, args, stdout, r.stderr)
+	if done {
+		return code, true
 	}
 	o.Phases = []training.Phase{{Side: *side, Epochs: *epochs}}
 	if *data != "" {
 		o.Data = strings.Split(*data, ",")
 	}
-	o.Commit = commit
+	o.Commit, o.Note = commit, r.note
 	var err error
 	if *phases != "" {
 		o.Phases, err = training.ParsePhases(*phases)
@@ -119,64 +125,79 @@ func parse(args []string) (o training.Options, d deviceFlags, code int) {
 		o.Recipe, err = model.NewRecipe(*recipe)
 	}
 	if err == nil {
-		if *rate > 0 {
+		if *rate != 0 {
 			o.Recipe.Rate = *rate
 		}
 		o.Recipe.Decay = *decay
 		err = o.Validate()
 	}
-	if err == nil && f.NArg() > 0 {
-		err = fmt.Errorf("unexpected argument %q", f.Arg(0))
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("unexpected argument %q", rest[0])
+	}
+	if err == nil && *name != "" && !slices.Contains(device.Names(), *name) {
+		err = fmt.Errorf("-device %s: choose one of %s", *name, strings.Join(device.Names(), ", "))
 	}
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "train: %v\nrun \"train -h\" for help\n", err)
-		return o, d, 2
+		return command.Misused(r.stderr, program, "%v", err), true
 	}
-	return o, d, -1
+	r.open = func(ctx context.Context) (gpu.Device, error) {
+		return device.Open(ctx, *name, device.Options{DawnLibrary: *dawn, Note: r.note})
+	}
+	return 0, false
 }
 
-func train(ctx context.Context, o training.Options, flags deviceFlags) error {
-	d, err := device.Open(ctx, flags.name, device.Options{
-		DawnLibrary: flags.dawn, Note: func(s string) { fmt.Fprintln(os.Stderr, s) },
-	})
+// note tells the user something between the lines of the progress.
+func (r *runner) note(text string) {
+	r.bar.end()
+	fmt.Fprintln(r.stderr, text)
+}
+
+// train trains to the end. Where the device is lost it is opened again and the run goes on from its last checkpoint, as long as it
+// comes farther each time.
+func (r *runner) train(ctx context.Context) error {
+	farthest := -1
+	for {
+		done, err := r.attempt(ctx)
+		if !errors.Is(err, gpu.ErrLost) || done <= farthest || ctx.Err() != nil {
+			return err
+		}
+		farthest = done
+		r.note(fmt.Sprintf("%v\nopening the device again", err))
+		if _, missing := os.Stat(filepath.Join(r.options.Out, training.Checkpoint)); missing == nil {
+			r.options.Resume, r.options.Init = true, ""
+		}
+	}
+}
+
+// attempt trains on one device until it is lost and says how many steps were done then.
+func (r *runner) attempt(ctx context.Context) (done int, err error) {
+	d, err := r.open(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer d.Close()
-	fmt.Fprintf(os.Stderr, "computing on %s\n", d.Info())
-	t, err := training.New(ctx, d, o, nil)
+	r.note(fmt.Sprintf("computing on %s", d.Info()))
+	t, err := training.New(ctx, d, r.options, r.bar.reading)
+	r.bar.end()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer t.Close()
-	if err := os.MkdirAll(o.Out, 0o755); err != nil {
-		return err
-	}
-	log, err := os.OpenFile(filepath.Join(o.Out, "log.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	log, err := openLog(filepath.Join(r.options.Out, "log.jsonl"), t.Done())
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer log.Close()
-	fmt.Fprintf(os.Stderr, "%s: %d images to train on, %d held out; %d raters, %d classes; %d steps, %d done\n", t.Dataset.Name,
-		len(t.Dataset.Training()), len(t.Dataset.HeldOut()), t.Config.Raters, t.Config.Classes, t.Steps(), t.Done())
-	bar := newProgress(os.Stderr)
-	err = t.Run(ctx, func(r training.Report) {
-		bar.show(r)
-		logLine(log, r)
-	})
-	bar.end()
-	if err == nil {
-		fmt.Fprintf(os.Stderr, "done: %s\n", filepath.Join(o.Out, o.Name+".safetensors"))
+	r.note(fmt.Sprintf("%s: %d images to train on, %d held out; %d raters, %d classes; %d steps, %d done", t.Dataset.Name,
+		len(t.Dataset.Training()), len(t.Dataset.HeldOut()), t.Config.Raters, t.Config.Classes, t.Steps(), t.Done()))
+	if missing := t.Dataset.Missing; len(missing) > 0 {
+		r.note(fmt.Sprintf("%d masks are missing, such as %s; they count as labels that nobody gave", len(missing), missing[0]))
 	}
-	return err
-}
-
-func logLine(w io.Writer, r training.Report) {
-	line, err := json.Marshal(map[string]any{
-		"step": r.Step, "epoch": r.Epoch, "side": r.Side, "rate": r.Rate, "loss": r.Loss, "terms": r.Terms,
-		"seconds": r.Seconds, "data_seconds": r.DataSeconds, "time": time.Now().UTC().Format(time.RFC3339),
+	r.started = true
+	err = t.Run(ctx, func(report training.Report) {
+		r.bar.show(report)
+		logStep(log, report)
 	})
-	if err == nil {
-		_, _ = w.Write(append(line, '\n'))
-	}
+	r.bar.end()
+	return t.Done(), err
 }

@@ -5,13 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"mrprism/internal/dataset"
 	"mrprism/internal/tensor"
 	"mrprism/model"
 	"mrprism/weights"
@@ -21,31 +23,29 @@ import (
 const (
 	Checkpoint         = "checkpoint.safetensors"
 	PreviousCheckpoint = "checkpoint.previous.safetensors"
+
+	floatSuffix = ".f32.safetensors" // the exported model in float32, after its name
+	smallSuffix = ".safetensors"     // in int8
 )
 
-// save writes the whole state of the run, the old checkpoint being kept as the previous one, and exports the weights.
+// save writes the whole state of the run, the checkpoint before it being kept as the previous one, and exports the weights. A state
+// that is not finite is refused: what was saved before it stays.
 func (t *Trainer) save(ctx context.Context) error {
-	file := &weights.File{Metadata: map[string]string{
-		"mrprism_checkpoint": "1", "step": strconv.Itoa(t.step), "options": t.Options.fingerprint(),
-	}}
-	variables := t.set.Variables(tensor.Parameter, tensor.Statistic, tensor.Moment)
+	variables := t.state()
 	values, err := t.set.Read(ctx, variables...)
 	if err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
 	for i, v := range variables {
-		file.Tensors = append(file.Tensors, weights.NewF32(v.Name, v.Shape, values[i]))
+		if slices.ContainsFunc(values[i], func(x float32) bool { return math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) }) {
+			return fmt.Errorf("after step %d %s is not finite: %w; %s", t.step, v.Name, ErrDiverged, t.lastGood())
+		}
 	}
-	file.Seal()
-	if err := os.MkdirAll(t.Options.Out, 0o755); err != nil {
-		return fmt.Errorf("checkpoint: %w", err)
-	}
-	path := filepath.Join(t.Options.Out, Checkpoint)
-	if err := keepPrevious(path, filepath.Join(t.Options.Out, PreviousCheckpoint)); err != nil {
-		return fmt.Errorf("checkpoint: %w", err)
-	}
-	if err := writeFile(path, file); err != nil {
-		return fmt.Errorf("checkpoint: %w", err)
+	if t.checkpointed != t.step {
+		if err := t.checkpoint(variables, values); err != nil {
+			return fmt.Errorf("checkpoint: %w", err)
+		}
+		t.checkpointed = t.step
 	}
 	if err := t.export(variables, values); err != nil {
 		return fmt.Errorf("export: %w", err)
@@ -54,17 +54,53 @@ func (t *Trainer) save(ctx context.Context) error {
 	return nil
 }
 
-// keepPrevious makes the present checkpoint the previous one, without a moment at which there is none.
-func keepPrevious(path, previous string) error {
-	temporary := previous + ".new"
-	_ = os.Remove(temporary)
-	if err := os.Link(path, temporary); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
+// state lists what decides every further step.
+func (t *Trainer) state() []*tensor.Variable {
+	return t.set.Variables(tensor.Parameter, tensor.Statistic, tensor.Moment)
+}
+
+// checkpoint writes the state. At no moment is there less than one whole checkpoint, and from the second on never less than two
+// unless the folder cannot hold two names of one file.
+func (t *Trainer) checkpoint(variables []*tensor.Variable, values [][]float32) error {
+	file := &weights.File{Metadata: map[string]string{
+		"mrprism_checkpoint": "1", "step": strconv.Itoa(t.step), "options": t.Options.fingerprint(),
+	}}
+	for i, v := range variables {
+		file.Tensors = append(file.Tensors, weights.NewF32(v.Name, v.Shape, values[i]))
+	}
+	file.Seal()
+	if err := os.MkdirAll(t.Options.Out, 0o755); err != nil {
 		return err
 	}
-	return os.Rename(temporary, previous)
+	path, previous := filepath.Join(t.Options.Out, Checkpoint), filepath.Join(t.Options.Out, PreviousCheckpoint)
+	if t.checkpointed == none { // what bears the name, if anything, is damaged: the previous one is not given up for it
+		return writeFile(path, file)
+	}
+	second := previous + ".new"
+	_ = os.Remove(second)
+	if err := os.Link(path, second); err != nil { // a file system without links
+		if err := os.Rename(path, previous); err != nil {
+			return err
+		}
+		return writeFile(path, file)
+	}
+	if err := writeFile(path, file); err != nil {
+		_ = os.Remove(second)
+		return err
+	}
+	return os.Rename(second, previous)
+}
+
+// none is the step of a checkpoint that does not exist.
+const none = -1
+
+// lastGood says what to do after a run has diverged.
+func (t *Trainer) lastGood() string {
+	if t.checkpointed == none {
+		return "nothing was saved yet: try a lower -rate"
+	}
+	return fmt.Sprintf("%s holds step %d, the last good state: start from its weights with -init %s, a lower -rate and another -out",
+		filepath.Join(t.Options.Out, Checkpoint), t.checkpointed, filepath.Join(t.Options.Out, t.Options.Name+floatSuffix))
 }
 
 func writeFile(path string, file *weights.File) error {
@@ -78,21 +114,34 @@ func writeFile(path string, file *weights.File) error {
 	})
 }
 
-// load reads the checkpoint; where it is damaged, the previous one.
-func (t *Trainer) load(ctx context.Context) error {
+// load reads the checkpoint; where it is damaged or missing, the previous one.
+func (t *Trainer) load() error {
 	var problems []error
 	for _, name := range []string{Checkpoint, PreviousCheckpoint} {
-		err := t.loadFile(filepath.Join(t.Options.Out, name))
-		if err == nil {
+		path := filepath.Join(t.Options.Out, name)
+		err := t.loadFile(path)
+		switch {
+		case err == nil:
+			if name == Checkpoint {
+				t.checkpointed = t.step
+			}
+			for _, p := range problems {
+				t.note(fmt.Sprintf("%v; going on from %s, step %d", p, path, t.step))
+			}
 			return nil
+		case errors.Is(err, errOptions): // a whole checkpoint of another run: its previous one is no better
+			return err
 		}
 		problems = append(problems, err)
 	}
 	return fmt.Errorf("nothing to resume in %s (start without -resume): %w", t.Options.Out, errors.Join(problems...))
 }
 
+var errOptions = errors.New("written by a run with other options")
+
+// loadFile reads a checkpoint into the variables.
 func (t *Trainer) loadFile(path string) error {
-	data, err := os.ReadFile(path)
+	data, err := weights.ReadFile(path)
 	if err != nil {
 		return err
 	}
@@ -104,17 +153,41 @@ func (t *Trainer) loadFile(path string) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if had := file.Metadata["options"]; had != t.Options.fingerprint() {
-		return fmt.Errorf("%s was written by a run with other options:\n  then %s\n  now  %s", path, had, t.Options.fingerprint())
+		return fmt.Errorf("%s: %w:\n  then %s\n  now  %s", path, errOptions, had, t.Options.fingerprint())
 	}
 	step, err := strconv.Atoi(file.Metadata["step"])
 	if err != nil {
 		return fmt.Errorf("%s: step %q", path, file.Metadata["step"])
 	}
-	if err := t.write(file, t.set.Variables(tensor.Parameter, tensor.Statistic, tensor.Moment)); err != nil {
+	if err := t.write(file, t.state()); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	t.step = step
 	return nil
+}
+
+// vacant makes sure that no other run would be written over.
+func (o Options) vacant() error {
+	for _, name := range []string{Checkpoint, PreviousCheckpoint} {
+		path := filepath.Join(o.Out, name)
+		if _, err := os.Lstat(path); err == nil {
+			return fmt.Errorf("%s exists: go on with that run by -resume, or name another -out for a new one", path)
+		}
+	}
+	return nil
+}
+
+// writable makes the run's folder and tries it, before hours are spent on what could not be saved.
+func (o Options) writable() error {
+	if err := os.MkdirAll(o.Out, 0o755); err != nil {
+		return fmt.Errorf("the run's folder cannot be made: %w", err)
+	}
+	trial, err := os.CreateTemp(o.Out, ".trial.*")
+	if err != nil {
+		return fmt.Errorf("the run's folder cannot be written to: %w", err)
+	}
+	trial.Close()
+	return os.Remove(trial.Name())
 }
 
 // write copies a file's tensors into variables; names and shapes must fit exactly.
@@ -138,24 +211,17 @@ func (t *Trainer) write(file *weights.File, variables []*tensor.Variable) error 
 	return nil
 }
 
-// initialiseFrom starts parameters and statistics from a weights file, quantized or not.
-func (t *Trainer) initialiseFrom(path string) error {
+// openInitial reads the weights to start from, quantized or not.
+func openInitial(path string) (*weights.File, error) {
 	data, err := weights.ReadFile(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	m, err := weights.Shipped().Open(path, data)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	plain, err := weights.Dequantize(m.File)
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	if err := t.write(plain, t.set.Variables(tensor.Parameter, tensor.Statistic)); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return nil
+	return weights.Dequantize(m.File)
 }
 
 // export writes the averaged weights, in f32 and in int8, under the model's name.
@@ -164,7 +230,7 @@ func (t *Trainer) export(variables []*tensor.Variable, values [][]float32) error
 	for i, v := range variables {
 		byName[v.Name] = values[i]
 	}
-	metadata, err := t.metadata().Map()
+	metadata, err := t.Options.metadata(t.Dataset, len(t.cases), t.step).Map()
 	if err != nil {
 		return err
 	}
@@ -181,7 +247,7 @@ func (t *Trainer) export(variables []*tensor.Variable, values [][]float32) error
 		return err
 	}
 	small.Metadata["quantization"] = weights.Int8PerChannel
-	for suffix, f := range map[string]*weights.File{".f32.safetensors": file, ".safetensors": small} {
+	for suffix, f := range map[string]*weights.File{floatSuffix: file, smallSuffix: small} {
 		f.Seal()
 		if err := writeFile(filepath.Join(t.Options.Out, t.Options.Name+suffix), f); err != nil {
 			return err
@@ -190,19 +256,24 @@ func (t *Trainer) export(variables []*tensor.Variable, values [][]float32) error
 	return nil
 }
 
-func (t *Trainer) metadata() *weights.Metadata {
-	o, d := t.Options, t.Dataset
+// metadata says what the exported model is.
+func (o Options) metadata(d *dataset.Dataset, images, step int) *weights.Metadata {
 	labels := weights.LabelsRaters
 	if d.Levels {
 		labels = weights.LabelsAgreementLevels
 	}
-	side := o.Phases[len(o.Phases)-1].Side
+	side := 0
+	for _, p := range o.Phases {
+		if p.Epochs > 0 {
+			side = p.Side
+		}
+	}
 	return &weights.Metadata{
 		Name: o.Name, Title: o.Title, Configuration: o.Config, Recipe: o.Recipe.Name, Task: o.Task,
 		Classes: d.Classes, Raters: d.Raters, Labels: labels, Anchor: o.Anchor, Side: side,
 		Mean: [3]float32{0.5, 0.5, 0.5}, Deviation: [3]float32{0.25, 0.25, 0.25},
-		Data:   fmt.Sprintf("%s; every fifth image held out; %d images trained on", strings.ReplaceAll(d.Name, "+", ", "), len(t.cases)),
+		Data:   fmt.Sprintf("%s; every fifth image held out; %d images trained on", strings.ReplaceAll(d.Name, "+", ", "), images),
 		Commit: o.Commit, Seed: o.Seed, Layout: weights.LayoutHWIO,
-		Metrics: map[string]float64{"steps": float64(t.step)},
+		Metrics: map[string]float64{"steps": float64(step)},
 	}
 }

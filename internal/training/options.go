@@ -2,9 +2,12 @@
 package training
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"strings"
 
+	"mrprism/internal/dataset"
 	"mrprism/model"
 )
 
@@ -47,6 +50,8 @@ type Options struct {
 	Commit string // of the program
 
 	CheckpointSeconds float64 // time between checkpoints; 0: after every step
+
+	Note func(string) // is told what the user should know; may be nil
 }
 
 // Validate refuses options that cannot be run.
@@ -61,6 +66,14 @@ func (o Options) Validate() error {
 	case o.Resume && o.Init != "":
 		return fmt.Errorf("a run is either resumed or started from other weights, not both")
 	}
+	if _, err := model.NewConfig(o.Config, 1, 1); err != nil {
+		return err
+	}
+	for name, v := range map[string]float64{"learning rate": o.Recipe.Rate, "weight decay": o.Recipe.Decay, "time between checkpoints": o.CheckpointSeconds} {
+		if !(v >= 0) || math.IsInf(v, 0) {
+			return fmt.Errorf("%s %v: a number from 0 on is needed", name, v)
+		}
+	}
 	epochs := 0
 	for _, p := range o.Phases {
 		if p.Side < model.SideMultiple || p.Side%model.SideMultiple != 0 {
@@ -69,12 +82,18 @@ func (o Options) Validate() error {
 		if p.Epochs < 0 {
 			return fmt.Errorf("%d epochs", p.Epochs)
 		}
+		if o.Batch == 1 && p.Side == model.SideMultiple {
+			return fmt.Errorf("batch size 1 at side %d: BatchNorm has one pixel to average over; take a batch of 2 or a larger side", p.Side)
+		}
 		epochs += p.Epochs
 	}
 	if epochs == 0 {
 		return fmt.Errorf("no epochs to train")
 	}
-	return nil
+	// what the data set will say is taken to be right; New asks again with the data set
+	like := &dataset.Dataset{Name: "data", Classes: []string{cmp.Or(o.Anchor, "structure")}, Raters: []string{"rater"}}
+	_, err := o.metadata(like, 1, 0).Map()
+	return err
 }
 
 // fingerprint names everything that a resumed run must share with the run that wrote the checkpoint.

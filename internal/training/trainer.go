@@ -16,6 +16,7 @@ import (
 	"mrprism/internal/tensor"
 	"mrprism/model"
 	"mrprism/shaders"
+	"mrprism/weights"
 )
 
 // ErrDiverged means that a step's loss was not a number; what was saved before it is untouched.
@@ -45,20 +46,44 @@ type Trainer struct {
 	set    *tensor.Set
 	step   int // steps done
 	adam   shaders.AdamOptions
-	saved  time.Time
+
+	saved        time.Time // when the state was last saved
+	checkpointed int       // the step of the whole checkpoint in the run's folder; none
 }
 
-// New opens and checks the data, declares the network and, where asked, reads the checkpoint or the weights to start from.
+// New opens and checks the data, declares the network and, where asked, reads the checkpoint or the weights to start from. What can be
+// refused is refused before the images are read, of which progress is told.
 func New(ctx context.Context, device gpu.Device, o Options, progress func(done, total int)) (*Trainer, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
+	}
+	if !o.Resume {
+		if err := o.vacant(); err != nil {
+			return nil, err
+		}
+	}
+	var initial *weights.File
+	if o.Init != "" {
+		var err error
+		if initial, err = openInitial(o.Init); err != nil {
+			return nil, err
+		}
 	}
 	data, err := dataset.Open(o.Data...)
 	if err != nil {
 		return nil, err
 	}
+	if _, err := o.metadata(data, len(data.Training()), 0).Map(); err != nil {
+		return nil, fmt.Errorf("a model of this data could not be exported: %w", err)
+	}
+	if err := o.writable(); err != nil {
+		return nil, err
+	}
 	cases, err := dataset.LoadAll(data.Training(), progress)
 	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	c, err := model.NewConfig(o.Config, len(data.Raters), len(data.Classes))
@@ -70,14 +95,15 @@ func New(ctx context.Context, device gpu.Device, o Options, progress func(done, 
 		o.Recipe = o.Recipe.ForLevels()
 	}
 	t := &Trainer{
-		Options: o, Dataset: data, Config: c, device: device, cases: cases, set: tensor.NewSet(),
+		Options: o, Dataset: data, Config: c, device: device, cases: cases, set: tensor.NewSet(), checkpointed: none,
 		adam: shaders.AdamOptions{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: float32(o.Recipe.Decay)},
 	}
 	t.build(o.Phases[0].Side, o.Batch) // declares every variable: parameters, statistics, moments, averages
+	model.Declare(t.set, c)            // what the recipe does without, such as the baseline's DivP, is part of the exported model
 	if err := t.set.Allocate(ctx, device); err != nil {
 		return nil, err
 	}
-	if err := t.start(ctx); err != nil {
+	if err := t.start(initial); err != nil {
 		t.Close()
 		return nil, err
 	}
@@ -94,17 +120,26 @@ func (t *Trainer) build(side, batch int) (s *model.Step, loss *tensor.Tensor) {
 }
 
 // start gives the variables their first values: from the checkpoint, from given weights, or drawn.
-func (t *Trainer) start(ctx context.Context) error {
+func (t *Trainer) start(initial *weights.File) error {
 	if t.Options.Resume {
-		return t.load(ctx)
+		return t.load()
 	}
 	if err := t.set.Initialise(t.Options.Seed); err != nil {
 		return err
 	}
-	if t.Options.Init != "" {
-		return t.initialiseFrom(t.Options.Init)
+	if initial == nil {
+		return nil
+	}
+	if err := t.write(initial, t.set.Variables(tensor.Parameter, tensor.Statistic)); err != nil {
+		return fmt.Errorf("%s: %w", t.Options.Init, err)
 	}
 	return nil
+}
+
+func (t *Trainer) note(text string) {
+	if t.Options.Note != nil {
+		t.Options.Note(text)
+	}
 }
 
 // areas are the mean shares of pixels of each class in the labels.
@@ -135,17 +170,22 @@ func (t *Trainer) Done() int { return t.step }
 // context's error in that case.
 func (t *Trainer) Run(ctx context.Context, report func(Report)) error {
 	t.saved = time.Now()
-	first, total := 0, t.Steps()
+	last := 0
 	for _, phase := range t.Options.Phases {
-		steps := phase.Epochs * t.epochSteps()
-		if t.step < first+steps && steps > 0 {
-			if err := t.phase(ctx, phase, first, first+steps, total, report); err != nil {
+		last += phase.Epochs * t.epochSteps()
+		if t.step < last && ctx.Err() == nil {
+			if err := t.phase(ctx, phase, last, report); err != nil {
 				return err
 			}
 		}
-		first += steps
 	}
-	return t.save(context.WithoutCancel(ctx))
+	if err := t.save(context.WithoutCancel(ctx)); err != nil {
+		return err
+	}
+	if t.step < last {
+		return ctx.Err()
+	}
+	return nil
 }
 
 // Steps is the length of the whole run.
@@ -159,99 +199,130 @@ func (t *Trainer) Steps() int {
 
 func (t *Trainer) epochSteps() int { return (len(t.cases) + t.Options.Batch - 1) / t.Options.Batch }
 
-// phase trains steps [first, last) at one image side.
-func (t *Trainer) phase(ctx context.Context, phase Phase, first, last, total int, report func(Report)) error {
-	working := context.WithoutCancel(ctx) // a step is finished even where the run is told to stop
-	s, loss := t.build(phase.Side, t.Options.Batch)
-	var terms []*tensor.Tensor
-	var names []string
-	for _, r := range s.Terms {
-		for name, term := range map[string]*tensor.Tensor{
-			"mask": r.Mask, "fusion": r.Fusion, "shuffle": r.Shuffle, "heads": r.Heads, "fade": r.Fade} {
-			if term != nil {
-				names, terms = append(names, name), append(terms, term.Keep())
+// stage is a step's graph compiled at one image side.
+type stage struct {
+	side   int
+	step   *model.Step
+	plan   *tensor.Plan
+	loss   *tensor.Tensor
+	names  []string // of the terms, one a recurrence
+	terms  []*tensor.Tensor
+	cancel context.CancelFunc
+	data   <-chan *dataset.Batch
+}
+
+// prepare compiles a phase's step and starts making its batches.
+func (t *Trainer) prepare(ctx context.Context, side int) (*stage, error) {
+	p := &stage{side: side}
+	p.step, p.loss = t.build(side, t.Options.Batch)
+	for _, r := range p.step.Terms {
+		for _, term := range []struct {
+			name  string
+			value *tensor.Tensor
+		}{{"mask", r.Mask}, {"fusion", r.Fusion}, {"shuffle", r.Shuffle}, {"heads", r.Heads}, {"fade", r.Fade}} {
+			if term.value != nil {
+				p.names, p.terms = append(p.names, term.name), append(p.terms, term.value.Keep())
 			}
 		}
 	}
-	plan, err := tensor.Compile(working, t.device, t.set, s.Graph)
-	if err != nil {
-		return err
-	}
-	defer plan.Release()
 	sampler, err := dataset.NewSampler(t.Dataset, t.cases, dataset.Options{
-		Size: phase.Side, Batch: t.Options.Batch, Seed: t.Options.Seed, Anchor: t.Options.Anchor,
+		Size: side, Batch: t.Options.Batch, Seed: t.Options.Seed, Anchor: t.Options.Anchor,
 		Augmentation: dataset.DefaultAugmentation,
 	})
 	if err != nil {
+		return nil, err
+	}
+	if p.plan, err = tensor.Compile(ctx, t.device, t.set, p.step.Graph); err != nil {
+		return nil, fmt.Errorf("preparing a step of %d images of %d²: %w", t.Options.Batch, side, err)
+	}
+	loading, cancel := context.WithCancel(ctx)
+	p.cancel, p.data = cancel, sampler.Prefetch(loading, uint64(t.step))
+	return p, nil
+}
+
+func (p *stage) release() {
+	p.cancel()
+	p.plan.Release()
+}
+
+// phase trains at one image side until `last` steps are done, or the context is cancelled.
+func (t *Trainer) phase(ctx context.Context, phase Phase, last int, report func(Report)) error {
+	working := context.WithoutCancel(ctx) // a step is finished even where the run is told to stop
+	t.note(fmt.Sprintf("preparing the network for images of %d²", phase.Side))
+	p, err := t.prepare(working, phase.Side)
+	if err != nil {
 		return err
 	}
-	loading, stop := context.WithCancel(working)
-	defer stop()
-	batches := sampler.Prefetch(loading, uint64(t.step))
-
-	r := t.Options.Recipe
-	schedule := optim.Schedule{Peak: r.Rate, Warmup: max(1, total/20), Total: total, Last: 0.01, Constant: r.Constant}
+	defer p.release()
 	var pace pace
-	for ; t.step < last; t.step++ {
-		if ctx.Err() != nil {
+	for t.step < last && ctx.Err() == nil {
+		now, err := t.next(working, p)
+		if err != nil {
+			return err
+		}
+		now.Left = pace.left(now.Seconds, phase.Side, t.remaining(t.step))
+		report(*now)
+		if time.Since(t.saved).Seconds() >= t.Options.CheckpointSeconds {
 			if err := t.save(working); err != nil {
 				return err
 			}
-			return ctx.Err()
 		}
-		began := time.Now()
-		data := <-batches
-		waited := time.Since(began)
-		values, err := t.one(working, s, plan, data, schedule, total, append([]*tensor.Tensor{loss}, terms...))
-		if err != nil {
-			return fmt.Errorf("step %d: %w", t.step+1, err)
-		}
-		now := Report{
-			Step: t.step + 1, Steps: total, Epoch: t.step/t.epochSteps() + 1, Epochs: total / t.epochSteps(), Side: phase.Side,
-			Rate: schedule.Rate(t.step), Loss: values[0], Terms: map[string]float64{}, Seconds: time.Since(began).Seconds(),
-			DataSeconds: waited.Seconds(),
-		}
-		for i, name := range names {
-			now.Terms[name] += values[i+1]
-		}
-		if math.IsNaN(now.Loss) || math.IsInf(now.Loss, 0) {
-			return fmt.Errorf("step %d on %s: %w; the checkpoint in %s is the last good state: lower -rate and -resume",
-				t.step+1, strings.Join(data.Names, ", "), ErrDiverged, t.Options.Out)
-		}
-		now.Left = pace.left(now.Seconds, phase.Side, t.remaining(t.step+1))
-		report(now)
-		if time.Since(t.saved).Seconds() >= t.Options.CheckpointSeconds {
-			t.step++
-			err := t.save(working)
-			t.step--
-			if err != nil {
-				return err
-			}
-		}
+	}
+	if t.step < t.Steps() && ctx.Err() == nil {
+		return t.save(working) // the next phase may need more memory than there is
 	}
 	return nil
 }
 
-// one runs a single step and returns the values of the given one-element tensors.
-func (t *Trainer) one(ctx context.Context, s *model.Step, plan *tensor.Plan, data *dataset.Batch, schedule optim.Schedule,
-	total int, wanted []*tensor.Tensor) ([]float64, error) {
+// next takes one step.
+func (t *Trainer) next(ctx context.Context, p *stage) (*Report, error) {
+	total, began := t.Steps(), time.Now()
+	data := <-p.data
+	waited := time.Since(began)
+	rate := t.schedule().Rate(t.step)
+	values, err := t.compute(ctx, p, data, rate)
+	if err != nil {
+		return nil, fmt.Errorf("step %d: %w", t.step+1, err)
+	}
+	now := &Report{
+		Step: t.step + 1, Steps: total, Epoch: t.step/t.epochSteps() + 1, Epochs: total / t.epochSteps(), Side: p.side,
+		Rate: rate, Loss: values[0], Terms: map[string]float64{}, Seconds: time.Since(began).Seconds(), DataSeconds: waited.Seconds(),
+	}
+	for i, name := range p.names {
+		now.Terms[name] += values[i+1]
+	}
+	if math.IsNaN(now.Loss) || math.IsInf(now.Loss, 0) {
+		return nil, fmt.Errorf("step %d on %s: %w (%v); %s", t.step+1, strings.Join(data.Names, ", "), ErrDiverged, now.Terms, t.lastGood())
+	}
+	t.step++
+	return now, nil
+}
+
+// schedule is the learning rate over the run.
+func (t *Trainer) schedule() optim.Schedule {
+	r, total := t.Options.Recipe, t.Steps()
+	return optim.Schedule{Peak: r.Rate, Warmup: max(1, total/20), Total: total, Last: 0.01, Constant: r.Constant}
+}
+
+// compute runs a step on a batch and returns the loss and its terms.
+func (t *Trainer) compute(ctx context.Context, p *stage, data *dataset.Batch, rate float64) ([]float64, error) {
 	r := t.Options.Recipe
 	b := model.Batch{X: data.Images, Z: data.Labels, Valid: perClass(data.Valid, t.Config.Classes)}
 	for i, v := range b.X {
 		b.X[i] = model.Normalise(v)
 	}
-	b.Draw(s, r, rand.New(rand.NewPCG(t.Options.Seed^0x6d72707269736d, uint64(t.step))))
-	if err := s.Write(plan, b, r.FadeWeight*optim.Fade(t.step, total, r.FadeFloor)); err != nil {
+	b.Draw(p.step, r, rand.New(rand.NewPCG(t.Options.Seed^0x6d72707269736d, uint64(t.step))))
+	if err := p.step.Write(p.plan, b, r.FadeWeight*optim.Fade(t.step, t.Steps(), r.FadeFloor)); err != nil {
 		return nil, err
 	}
-	now := shaders.AdamSchedule(t.adam, t.step+1, schedule.Rate(t.step), 1, optim.Averaging(t.step, r.Average))
-	if err := plan.Write(s.Schedule, now); err != nil {
+	now := shaders.AdamSchedule(t.adam, t.step+1, rate, 1, optim.Averaging(t.step, r.Average))
+	if err := p.plan.Write(p.step.Schedule, now); err != nil {
 		return nil, err
 	}
-	if err := plan.Run(ctx); err != nil {
+	if err := p.plan.Run(ctx); err != nil {
 		return nil, err
 	}
-	read, err := plan.Read(ctx, wanted...)
+	read, err := p.plan.Read(ctx, append([]*tensor.Tensor{p.loss}, p.terms...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -259,7 +330,25 @@ func (t *Trainer) one(ctx context.Context, s *model.Step, plan *tensor.Plan, dat
 	for i, v := range read {
 		values[i] = float64(v[0])
 	}
-	return values, nil
+	return values, t.settle(ctx)
+}
+
+// settle rounds what the reference device keeps in float64 to what a checkpoint holds, so that a resumed run is the same run there too.
+func (t *Trainer) settle(ctx context.Context) error {
+	if t.device.Info().Kind != gpu.KindReference {
+		return nil
+	}
+	variables := t.state()
+	values, err := t.set.Read(ctx, variables...)
+	if err != nil {
+		return err
+	}
+	for i, v := range variables {
+		if err := t.set.Write(v, values[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // perClass repeats validity (B, M) for each class: (B, M, K).
