@@ -172,14 +172,14 @@ func TestResumeAcrossPhases(t *testing.T) {
 	requireSame(t, straight.Out, stopped.Out)
 }
 
-// The loss of a run of 24 steps falls on every device, along the same curve.
+// The loss of a run of 16 steps falls on every device, along the same curve.
 func TestLossFalls(t *testing.T) {
 	data := writeData(t, 5)
 	var first []float64
 	var firstDevice string
 	gputest.Each(t, func(t *testing.T, d gpu.Device) {
 		o := options(t, data)
-		o.Phases = []Phase{{64, 12}}
+		o.Phases = []Phase{{64, 8}}
 		o.Recipe.FadeWeight = 0 // whose weight falls by itself
 		trainer, err := New(t.Context(), d, o, nil)
 		require.NoError(t, err)
@@ -194,8 +194,8 @@ func TestLossFalls(t *testing.T) {
 			require.InEpsilon(t, r.Loss, sum, 1e-5, "the terms make up the loss")
 		}))
 		t.Logf("%s: %.4f", d.Info(), curve)
-		require.Len(t, curve, 24)
-		assert.Less(t, mean(curve[18:]), 0.85*mean(curve[:6]))
+		require.Len(t, curve, 16)
+		assert.Less(t, mean(curve[12:]), 0.85*mean(curve[:4]))
 		if first == nil {
 			first, firstDevice = curve, d.Info().Backend
 		}

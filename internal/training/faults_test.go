@@ -1,0 +1,396 @@
+package training
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mrprism/internal/dataset"
+	"mrprism/internal/gpu"
+	"mrprism/internal/gpu/reference"
+	"mrprism/internal/tensor"
+	"mrprism/model"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// resume opens a run that is to go on, and keeps what it says.
+func resume(t *testing.T, o Options) (trainer *Trainer, notes []string, err error) {
+	t.Helper()
+	o.Note = func(s string) { notes = append(notes, s) }
+	trainer, err = New(t.Context(), reference.Open(), o, nil)
+	if trainer != nil {
+		t.Cleanup(trainer.Close)
+	}
+	return trainer, notes, err
+}
+
+func TestThePreviousCheckpointIsKept(t *testing.T) {
+	o := resumable(t)
+	assert.Equal(t, "4", stepOf(t, filepath.Join(o.Out, Checkpoint)))
+	assert.Equal(t, "3", stepOf(t, filepath.Join(o.Out, PreviousCheckpoint)))
+	train(t, reference.Open(), o, 4) // a run that is done exports again and leaves the checkpoints alone
+	assert.Equal(t, "3", stepOf(t, filepath.Join(o.Out, PreviousCheckpoint)))
+	entries, err := os.ReadDir(o.Out)
+	require.NoError(t, err)
+	assert.Len(t, entries, 4, "two checkpoints, two exports and nothing temporary")
+}
+
+// Whatever happened to the checkpoint, the run goes on from the previous one, says so and ends as if nothing had been; the previous
+// one is not given up for the damaged one.
+func TestADamagedCheckpoint(t *testing.T) {
+	data, files := finished(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	damage := map[string]func(whole []byte) []byte{
+		"one bit":   func(b []byte) []byte { b[random.IntN(len(b))] ^= 1 << random.IntN(8); return b },
+		"truncated": func(b []byte) []byte { return b[:random.IntN(len(b))] },
+		"empty":     func([]byte) []byte { return nil },
+		"other":     func([]byte) []byte { return []byte("this is a note, not a checkpoint") },
+		"longer":    func(b []byte) []byte { return append(b, 0) },
+		"missing":   nil,
+	}
+	for name, harm := range damage {
+		t.Run(name, func(t *testing.T) {
+			o := resumable(t)
+			path := filepath.Join(o.Out, Checkpoint)
+			if harm == nil {
+				require.NoError(t, os.Remove(path))
+			} else {
+				require.NoError(t, os.WriteFile(path, harm([]byte(string(files[Checkpoint]))), 0o644))
+			}
+			trainer, notes, err := resume(t, o)
+			require.NoError(t, err)
+			assert.Equal(t, 3, trainer.Done())
+			require.Len(t, notes, 1)
+			assert.Contains(t, notes[0], path)
+			assert.Contains(t, notes[0], PreviousCheckpoint+", step 3")
+
+			require.NoError(t, trainer.save(t.Context()))
+			assert.Equal(t, "3", stepOf(t, path))
+			assert.Equal(t, "3", stepOf(t, filepath.Join(o.Out, PreviousCheckpoint)))
+			if name == "one bit" {
+				train(t, reference.Open(), o, 4)
+				for _, file := range []string{Checkpoint, "eyes.safetensors"} {
+					require.True(t, string(results(t, o.Out)[file]) == string(files[file]), file)
+				}
+			}
+		})
+	}
+	t.Run("both", func(t *testing.T) {
+		o := resumable(t)
+		for _, name := range []string{Checkpoint, PreviousCheckpoint} {
+			require.NoError(t, os.WriteFile(filepath.Join(o.Out, name), files[name][:1000], 0o644))
+		}
+		_, _, err := resume(t, o)
+		require.ErrorContains(t, err, filepath.Join(o.Out, Checkpoint))
+		require.ErrorContains(t, err, filepath.Join(o.Out, PreviousCheckpoint))
+	})
+	t.Run("none", func(t *testing.T) {
+		o := options(t, data)
+		o.Resume = true
+		_, _, err := resume(t, o)
+		require.ErrorContains(t, err, "nothing to resume")
+	})
+}
+
+// A run goes on with the options it began with; others are refused, both shown.
+func TestOtherOptionsAreRefused(t *testing.T) {
+	elsewhere := writeData(t, 5)
+	for name, change := range map[string]func(*Options){
+		"rate=0.5":   func(o *Options) { o.Recipe.Rate = 0.5 },
+		"seed=2":     func(o *Options) { o.Seed = 2 },
+		"batch=4":    func(o *Options) { o.Batch = 4 },
+		"{64 3}":     func(o *Options) { o.Phases[0].Epochs = 3 },
+		"Name:paper": func(o *Options) { o.Recipe, _ = model.NewRecipe("paper") },
+		"anchor":     func(o *Options) { o.Anchor = "disc" },
+		elsewhere:    func(o *Options) { o.Data = []string{elsewhere} },
+	} {
+		o := resumable(t)
+		had := o.fingerprint()
+		change(&o)
+		_, _, err := resume(t, o)
+		require.ErrorIs(t, err, errOptions, name)
+		require.ErrorContains(t, err, "then "+had)
+		require.ErrorContains(t, err, "now  "+o.fingerprint())
+		require.ErrorContains(t, err, filepath.Join(o.Out, Checkpoint))
+		assert.NotContains(t, err.Error(), PreviousCheckpoint)
+	}
+}
+
+// A checkpoint of this version can be read by the next: what is compared may not change while runs are under way.
+func TestFingerprint(t *testing.T) {
+	o := options(t, "a")
+	o.Data, o.Anchor = []string{"a", "b"}, "disc"
+	assert.Equal(t, "config=tiny recipe={Name:default Recurrences:2 Rule:likelihood Permutations:2 Draws:1 ShuffleWeight:0.3 HeadsWeight:1 "+
+		"FadeWeight:1 FadeFloor:0 Threshold:false FuseLoss:true Levels:false FixedStart:false Rate:0.002 Constant:false Decay:0 Average:0.98} "+
+		"phases=[{64 2}] batch=2 seed=1 anchor=disc data=a,b", o.fingerprint())
+}
+
+func TestAnotherRunIsNotWrittenOver(t *testing.T) {
+	o := resumable(t)
+	before := results(t, o.Out)
+	o.Resume = false
+	_, _, err := resume(t, o)
+	require.ErrorContains(t, err, filepath.Join(o.Out, Checkpoint))
+	require.ErrorContains(t, err, "-resume")
+	requireUntouched(t, before, o.Out)
+}
+
+// requireUntouched wants a folder to be as it was.
+func requireUntouched(t *testing.T, before map[string][]byte, folder string) {
+	t.Helper()
+	require.True(t, maps.EqualFunc(before, results(t, folder), bytes.Equal), "%s was changed", folder)
+}
+
+// poison writes a value into one element of a variable of a running trainer.
+func poison(t *testing.T, trainer *Trainer, name string, value float32) {
+	t.Helper()
+	v := trainer.set.Lookup(name)
+	require.NotNil(t, v, name)
+	values, err := trainer.set.Read(context.Background(), v)
+	require.NoError(t, err)
+	values[0][0] = value
+	require.NoError(t, trainer.set.Write(v, values[0]))
+}
+
+// A loss that is not a number stops the run with the items named; the last good checkpoint stays, and the message says how to go on.
+func TestALossThatIsNotANumber(t *testing.T) {
+	data, _ := finished(t)
+	o := options(t, data)
+	o.CheckpointSeconds = 0
+	trainer, _, err := resume(t, o)
+	require.NoError(t, err)
+	err = trainer.Run(t.Context(), func(r Report) {
+		if r.Step == 2 {
+			trainer.Options.CheckpointSeconds = 3600
+			require.NoError(t, trainer.save(t.Context()))
+			poison(t, trainer, "conp.head.bias", float32(math.NaN()))
+		}
+	})
+	require.ErrorIs(t, err, ErrDiverged)
+	assert.Regexp(t, `step 3 on synthetic-pair/case000\d, synthetic-pair/case000\d`, err)
+	assert.ErrorContains(t, err, "mask:NaN")
+	assert.ErrorContains(t, err, filepath.Join(o.Out, Checkpoint)+" holds step 2")
+	assert.ErrorContains(t, err, "-init "+filepath.Join(o.Out, "eyes.f32.safetensors"))
+	assert.Equal(t, "2", stepOf(t, filepath.Join(o.Out, Checkpoint)))
+
+	// as the message says
+	o.Init, o.Out = filepath.Join(o.Out, "eyes.f32.safetensors"), filepath.Join(t.TempDir(), "again")
+	o.Recipe.Rate /= 2
+	_, _, err = resume(t, o)
+	require.NoError(t, err)
+}
+
+// Nor is a state saved that is not finite while the loss still is one: a NaN in a moment, or in a weight behind a ReLU that swallows it.
+func TestAStateThatIsNotFinite(t *testing.T) {
+	for name, value := range map[string]float64{"adam.v.encoder.conv1.weight": math.Inf(1), "average.conp.head.bias": math.NaN()} {
+		o := resumable(t)
+		before := results(t, o.Out)
+		trainer, _, err := resume(t, o)
+		require.NoError(t, err)
+		poison(t, trainer, name, float32(value))
+		trainer.checkpointed, trainer.step = 3, 4
+		err = trainer.save(t.Context())
+		require.ErrorIs(t, err, ErrDiverged)
+		assert.ErrorContains(t, err, name)
+		requireUntouched(t, before, o.Out)
+	}
+}
+
+// Everything that is wrong with the data is listed at once, each file by name, before a folder is made.
+func TestFaultyData(t *testing.T) {
+	data := writeData(t, 6)
+	mask := func(rater, class, name string) string {
+		return filepath.Join(data, "raters", rater, class, name+".png")
+	}
+	picture, err := os.ReadFile(mask("ann", "disc", "case0001"))
+	require.NoError(t, err)
+	other := writeData(t, 1)
+	large, err := os.ReadFile(filepath.Join(other, "images", "case0000.png"))
+	require.NoError(t, err)
+
+	require.NoError(t, os.Remove(mask("bob", "cup", "case0002"))) // a label that is missing: no fault
+	require.NoError(t, os.WriteFile(filepath.Join(data, "images", "case0000.png"), []byte("a text"), 0o644))
+	require.NoError(t, os.WriteFile(mask("ann", "disc", "case0001"), picture[:len(picture)/2], 0o644))
+	require.NoError(t, os.WriteFile(mask("ann", "cup", "case0003"), large, 0o644)) // a photograph where a mask belongs
+	require.NoError(t, os.WriteFile(mask("ann", "cup", "nobody"), picture, 0o644))
+	o := options(t, data)
+	_, err = New(t.Context(), reference.Open(), o, nil)
+	var problems dataset.Problems
+	require.ErrorAs(t, err, &problems)
+	assert.ErrorContains(t, err, filepath.Join(data, "images", "case0000.png"))
+	assert.ErrorContains(t, err, mask("ann", "cup", "nobody"))
+	assert.NoDirExists(t, o.Out)
+
+	// what can be seen only by reading the pictures
+	require.NoError(t, os.WriteFile(filepath.Join(data, "images", "case0000.png"), large, 0o644))
+	require.NoError(t, os.Remove(mask("ann", "cup", "nobody")))
+	_, err = New(t.Context(), reference.Open(), o, nil)
+	require.ErrorAs(t, err, &problems)
+	assert.ErrorContains(t, err, mask("ann", "disc", "case0001"))
+	assert.ErrorContains(t, err, mask("ann", "cup", "case0003"))
+	assert.Len(t, problems, 2)
+
+	require.NoError(t, os.WriteFile(mask("ann", "disc", "case0001"), picture, 0o644))
+	require.NoError(t, os.Remove(mask("ann", "cup", "case0003")))
+	require.NoError(t, os.RemoveAll(filepath.Join(data, "raters", "bob")))
+	_, err = New(t.Context(), reference.Open(), o, nil)
+	assert.ErrorContains(t, err, filepath.Join(data, "raters", "bob"))
+
+	o.Data = []string{filepath.Join(data, "nowhere")}
+	_, err = New(t.Context(), reference.Open(), o, nil)
+	assert.ErrorContains(t, err, filepath.Join(data, "nowhere"))
+}
+
+// Labels that are missing are no fault: the run trains on the others.
+func TestMissingLabels(t *testing.T) {
+	data := writeData(t, 5)
+	for _, name := range []string{"case0000", "case0001", "case0003"} {
+		require.NoError(t, os.Remove(filepath.Join(data, "raters", "bob", "cup", name+".png")))
+	}
+	o := options(t, data)
+	o.Phases = []Phase{{64, 1}}
+	trainer, _, err := resume(t, o)
+	require.NoError(t, err)
+	assert.Len(t, trainer.Dataset.Missing, 3)
+	require.NoError(t, trainer.Run(t.Context(), func(r Report) { require.False(t, math.IsNaN(r.Loss)) }))
+}
+
+// A folder that cannot be written to is refused before any image is read; one that fails later leaves the old checkpoint.
+func TestAFolderThatCannotBeWritten(t *testing.T) {
+	data, _ := finished(t)
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o644))
+	o := options(t, data)
+	o.Out = filepath.Join(file, "run")
+	_, err := New(t.Context(), reference.Open(), o, func(int, int) { t.Error("read images first") })
+	require.ErrorContains(t, err, file)
+	if os.Getuid() != 0 { // nothing is read-only to root
+		o.Out = t.TempDir()
+		require.NoError(t, os.Chmod(o.Out, 0o555))
+		_, err = New(t.Context(), reference.Open(), o, func(int, int) { t.Error("read images first") })
+		require.ErrorContains(t, err, o.Out)
+	}
+
+	o = resumable(t)
+	before := results(t, o.Out)
+	trainer, _, err := resume(t, o)
+	require.NoError(t, err)
+	trainer.step, trainer.Options.Commit = 5, strings.Repeat("x", 2<<20) // an export whose header is too large to write
+	err = trainer.save(t.Context())
+	require.ErrorContains(t, err, "export")
+	after := results(t, o.Out)
+	assert.Equal(t, "5", stepOf(t, filepath.Join(o.Out, Checkpoint)))
+	assert.True(t, string(before[Checkpoint]) == string(after[PreviousCheckpoint]))
+	assert.True(t, string(before["eyes.safetensors"]) == string(after["eyes.safetensors"]))
+}
+
+// Told to stop before the first step, a run saves its start, and goes on from there.
+func TestStoppedBeforeTheFirstStep(t *testing.T) {
+	data, files := finished(t)
+	o := options(t, data)
+	trainer, _, err := resume(t, o)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, trainer.Run(ctx, func(Report) { t.Error("a step was taken") }), context.Canceled)
+	assert.Equal(t, "0", stepOf(t, filepath.Join(o.Out, Checkpoint)))
+	o.Resume = true
+	train(t, reference.Open(), o, 4)
+	require.True(t, string(results(t, o.Out)[Checkpoint]) == string(files[Checkpoint]))
+}
+
+// failing is a device whose runs fail from a given one on.
+type failing struct {
+	gpu.Device
+	left int
+	err  error
+}
+
+func (f *failing) Run(ctx context.Context, r ...gpu.Recording) error {
+	if f.left--; f.left < 0 {
+		return f.err
+	}
+	return f.Device.Run(ctx, r...)
+}
+
+// An error of the device passes as it is, with the step, and nothing that was saved is touched.
+func TestADeviceThatFails(t *testing.T) {
+	data, files := finished(t)
+	for _, fault := range []error{gpu.ErrLost, gpu.ErrOutOfMemory, gpu.ErrValidation} {
+		o := options(t, data)
+		o.CheckpointSeconds = 0
+		trainer, err := New(t.Context(), &failing{reference.Open(), 2, fault}, o, nil)
+		require.NoError(t, err)
+		err = trainer.Run(t.Context(), func(Report) {})
+		require.ErrorIs(t, err, fault)
+		require.ErrorContains(t, err, "step 3")
+		assert.Equal(t, "2", stepOf(t, filepath.Join(o.Out, Checkpoint)))
+		if fault == gpu.ErrLost {
+			o.Resume = true
+			train(t, reference.Open(), o, 4)
+			require.True(t, string(results(t, o.Out)[Checkpoint]) == string(files[Checkpoint]))
+		}
+		trainer.Close()
+	}
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	require.NoError(t, options(t, "data").Validate())
+	for want, change := range map[string]func(*Options){
+		"no data":                  func(o *Options) { o.Data = nil },
+		"no output":                func(o *Options) { o.Out = "" },
+		"batch size 0":             func(o *Options) { o.Batch = 0 },
+		"BatchNorm":                func(o *Options) { o.Batch = 1 },
+		"not both":                 func(o *Options) { o.Resume, o.Init = true, "x" },
+		`"huge"`:                   func(o *Options) { o.Config = "huge" },
+		"side 100":                 func(o *Options) { o.Phases[0].Side = 100 },
+		"side 2048":                func(o *Options) { o.Phases[0].Side = 2048 },
+		"-1 epochs":                func(o *Options) { o.Phases[0].Epochs = -1 },
+		"no epochs":                func(o *Options) { o.Phases[0].Epochs = 0 },
+		"learning rate -1":         func(o *Options) { o.Recipe.Rate = -1 },
+		"learning rate NaN":        func(o *Options) { o.Recipe.Rate = math.NaN() },
+		"weight decay":             func(o *Options) { o.Recipe.Decay = math.Inf(1) },
+		"time between checkpoints": func(o *Options) { o.CheckpointSeconds = -1 },
+		`name "a/b"`:               func(o *Options) { o.Name = "a/b" },
+	} {
+		o := options(t, "data")
+		change(&o)
+		assert.ErrorContains(t, o.Validate(), want)
+	}
+	o := options(t, writeData(t, 2))
+	o.Anchor = "macula"
+	_, err := New(t.Context(), reference.Open(), o, nil)
+	assert.ErrorContains(t, err, `"macula"`)
+}
+
+func TestParsePhases(t *testing.T) {
+	phases, err := ParsePhases("64:60,128:40, 256:5")
+	require.NoError(t, err)
+	assert.Equal(t, []Phase{{64, 60}, {128, 40}, {256, 5}}, phases)
+	for _, bad := range []string{"", "64", "64:", ":5", "64:x", "64:5x", "64:5:6", "64:5,", "a:b"} {
+		_, err := ParsePhases(bad)
+		assert.Error(t, err, bad)
+	}
+}
+
+// The whole state is what decides a step: no variable but those passed between plans is left out of a checkpoint.
+func TestTheStateIsWhole(t *testing.T) {
+	o := resumable(t)
+	trainer, _, err := resume(t, o)
+	require.NoError(t, err)
+	kept := map[*tensor.Variable]bool{}
+	for _, v := range trainer.state() {
+		kept[v] = true
+	}
+	for _, v := range trainer.set.Variables() {
+		assert.Equal(t, v.Role != tensor.Shared, kept[v], v.Name)
+	}
+}
