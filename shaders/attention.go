@@ -12,8 +12,11 @@ import (
 //go:embed attention.wgsl
 var attentionSource string
 
-// attentionSize is the workgroup size of attention.wgsl.
-const attentionSize = 32
+//go:embed attention_narrow.wgsl
+var attentionNarrowSource string
+
+// attentionSize is the workgroup size of the CPU kernels, attentionRows how many tokens an invocation owns.
+const attentionSize, attentionRows = 8, 8
 
 type attentionParams struct {
 	Batch, Queries, Keys, Heads, Width uint32
@@ -23,24 +26,36 @@ type attentionParams struct {
 func attentionQueries(p *attentionParams) uint32 { return p.Queries }
 func attentionKeys(p *attentionParams) uint32    { return p.Keys }
 
-// attentionKernel has one invocation for each of count(p) tokens of every head of every image.
-func attentionKernel(name string, arguments []gpu.Access, count func(p *attentionParams) uint32, body func(p *attentionParams, a []gpu.Array)) *tensor.Kernel {
+// attentionKernel owns count(p) tokens of every head of every image. In the narrow variant an invocation owns rows(p) of them.
+func attentionKernel(name string, arguments []gpu.Access, count, rows func(p *attentionParams) uint32, body func(p *attentionParams, a []gpu.Array)) *tensor.Kernel {
+	groups := func(p *attentionParams, rows uint32) [3]int {
+		return [3]int{int((count(p) + attentionSize*rows - 1) / (attentionSize * rows)), int(p.Heads), int(p.Batch)}
+	}
 	return &tensor.Kernel{
 		Name: name, Arguments: arguments, Body: tensor.Body(body),
-		Variants: []tensor.Variant{{
-			Source: attentionSource,
-			Groups: func(params any) [3]int {
-				p := params.(*attentionParams)
-				return [3]int{(int(count(p)) + attentionSize - 1) / attentionSize, int(p.Heads), int(p.Batch)}
+		Variants: []tensor.Variant{
+			{
+				Name: "narrow", Source: attentionNarrowSource,
+				Suits: func(_ gpu.Info, params any) bool {
+					width := params.(*attentionParams).Width
+					return width == 4 || width == 8
+				},
+				Groups: func(params any) [3]int {
+					p := params.(*attentionParams)
+					return groups(p, rows(p))
+				},
+				Consts: func(params any) map[string]string {
+					p := params.(*attentionParams)
+					return map[string]string{"D": fmt.Sprintf("%du", p.Width), "ROWS": fmt.Sprintf("%du", rows(p))}
+				},
 			},
-			Consts: attentionConsts,
-		}},
+			{Source: attentionSource, Groups: func(params any) [3]int { return groups(params.(*attentionParams), attentionRows) }},
+		},
 	}
 }
 
-func attentionConsts(params any) map[string]string {
-	return map[string]string{"D": fmt.Sprintf("%du", params.(*attentionParams).Width)}
-}
+func attentionForwardRows(*attentionParams) uint32    { return attentionRows }
+func attentionBackwardRows(p *attentionParams) uint32 { return attentionRows * 4 / p.Width }
 
 // pairs calls f for every query and every key of the same image and head: their first elements, and the index of the query
 // in lse and delta.
@@ -83,7 +98,7 @@ func (p *attentionParams) gradients(q, k, v, dy, lse, delta []float64, f func(qu
 }
 
 var (
-	attentionForward = attentionKernel("attention_forward", []gpu.Access{read, read, read, write, write}, attentionQueries,
+	attentionForward = attentionKernel("attention_forward", []gpu.Access{read, read, read, write, write}, attentionQueries, attentionForwardRows,
 		func(p *attentionParams, a []gpu.Array) {
 			q, k, v, y, lse := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F
 			rows := int(p.Batch * p.Queries * p.Heads)
@@ -107,32 +122,23 @@ var (
 			}
 		})
 
-	attentionDelta = &tensor.Kernel{
-		Name: "attention_delta", Arguments: []gpu.Access{read, read, write},
-		Body: tensor.Body(func(p *attentionParams, a []gpu.Array) {
+	attentionDelta = perElement("attention_delta", attentionSource, []gpu.Access{read, read, write},
+		func(p *attentionParams) uint32 { return p.Batch * p.Queries * p.Heads },
+		func(p *attentionParams, a []gpu.Array) {
 			for i := range int(p.Batch * p.Queries * p.Heads) {
 				a[2].F[i] = p.dot(a[0].F, i*int(p.Width), a[1].F, i*int(p.Width))
 			}
-		}),
-		Variants: []tensor.Variant{{
-			Source: attentionSource,
-			Groups: func(params any) [3]int {
-				p := params.(*attentionParams)
-				return tensor.Linear(int(p.Batch*p.Queries*p.Heads), attentionSize)
-			},
-			Consts: attentionConsts,
-		}},
-	}
+		})
 
 	attentionBackwardQ = attentionKernel("attention_backward_q",
-		[]gpu.Access{read, read, read, read, read, read, write}, attentionQueries,
+		[]gpu.Access{read, read, read, read, read, read, write}, attentionQueries, attentionBackwardRows,
 		func(p *attentionParams, a []gpu.Array) {
 			q, k, v, dy, lse, delta, dq := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F, a[5].F, a[6].F
 			p.gradients(q, k, v, dy, lse, delta, func(query, key int, _, ds float64) { p.addRow(dq, query, ds, k, key) })
 		})
 
 	attentionBackwardKV = attentionKernel("attention_backward_kv",
-		[]gpu.Access{read, read, read, read, read, read, write, write}, attentionKeys,
+		[]gpu.Access{read, read, read, read, read, read, write, write}, attentionKeys, attentionBackwardRows,
 		func(p *attentionParams, a []gpu.Array) {
 			q, k, v, dy, lse, delta, dk, dv := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F, a[5].F, a[6].F, a[7].F
 			p.gradients(q, k, v, dy, lse, delta, func(query, key int, weight, ds float64) {

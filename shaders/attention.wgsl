@@ -1,19 +1,19 @@
-// Scaled dot-product attention (Vaswani et al. 2017) of every head h on its own D channels.
+// Scaled dot-product attention (Vaswani et al. 2017), every head h on its own D channels.
 //
 //   q (B, N, H D)   k, v (B, L, H D)   y (B, N, H D)   p[n, l] = softmax_l(scale q[n]·k[l])   y[n] = Σ_l p[n, l] v[l]
-//   lse (B, N, H) = log2 Σ_l exp(scale q[n]·k[l]), so that p = exp2(scale log2(e) q·k - lse)
+//   lse (B, N, H) = log2 Σ_l exp(scale q[n]·k[l]), so that p = exp2(scale log2(e) q[n]·k[l] - lse)
 //   delta (B, N, H) = dy[n]·y[n]     ds[n, l] = p (dy[n]·v[l] - delta[n])
 //   dq[n] += scale Σ_l ds k[l]     dk[l] += scale Σ_n ds q[n]     dv[l] += Σ_n p dy[n]
 //
 // Scores are never stored: the forward keeps a running maximum and sum (online softmax, Milakov & Gimelshein 2018), the
-// backward computes them again (Dao et al. 2022). This file is for CPU adapters: an invocation holds one query (dk, dv: one
-// key) in registers and visits the others four at a time; their addresses depend on the workgroup and the loop only, so that
-// they are loaded once for all lanes. D is any number up to 64; the lines beyond it vanish when D is known.
+// backward computes them again (FlashAttention, Dao et al. 2022). These kernels take any D and suit CPU adapters, where a load
+// costs as much as tens of multiplications: an invocation owns 8 neighbouring queries (dk, dv: keys) of one head and keeps
+// their scores against 8 keys (queries) in registers, a vec4 for 4 keys, so that 16 loads serve 64 multiply-adds. Rows beyond
+// the last are the last again, and not written. attention_narrow.wgsl and attention_tiles.wgsl compute the same.
 
-const SIZE: u32 = 32u;
-const D: u32 = 64u; // channels of a head
+const SIZE: u32 = 8u;
 const LOG2E: f32 = 1.44269504;
-const LOWEST: f32 = -1e30; // the score of a key that does not exist
+const LOWEST: f32 = -1e30; // below every score
 
 struct Params {
   batch: u32,
@@ -41,332 +41,340 @@ struct Params {
 @group(0) @binding(2) var<storage, read> dresult: array<f32>; // dy
 @group(0) @binding(3) var<storage, read_write> delta_out: array<f32>;
 
-// Channels c to c + 3 of a row; past D the last channel again.
-fn load_q(row: u32, c: u32) -> vec4<f32> {
-  return vec4<f32>(q[row + min(c, D - 1u)], q[row + min(c + 1u, D - 1u)], q[row + min(c + 2u, D - 1u)], q[row + min(c + 3u, D - 1u)]);
+// the first element of token i, of n, of image b and head h, in lse and delta (index) and in the others (row)
+fn index(b: u32, i: u32, n: u32, h: u32) -> u32 {
+  return (b * n + min(i, n - 1u)) * params.heads + h;
 }
 
-fn load_k(row: u32, c: u32) -> vec4<f32> {
-  return vec4<f32>(k[row + min(c, D - 1u)], k[row + min(c + 1u, D - 1u)], k[row + min(c + 2u, D - 1u)], k[row + min(c + 3u, D - 1u)]);
+fn row(b: u32, i: u32, n: u32, h: u32) -> u32 {
+  return index(b, i, n, h) * params.width;
 }
 
-fn load_v(row: u32, c: u32) -> vec4<f32> {
-  return vec4<f32>(v[row + min(c, D - 1u)], v[row + min(c + 1u, D - 1u)], v[row + min(c + 2u, D - 1u)], v[row + min(c + 3u, D - 1u)]);
+fn four(b: u32, i: u32, n: u32, h: u32) -> vec4<u32> {
+  return vec4<u32>(index(b, i, n, h), index(b, i + 1u, n, h), index(b, i + 2u, n, h), index(b, i + 3u, n, h));
 }
 
-fn load_dy(row: u32, c: u32) -> vec4<f32> {
-  return vec4<f32>(dy[row + min(c, D - 1u)], dy[row + min(c + 1u, D - 1u)], dy[row + min(c + 2u, D - 1u)], dy[row + min(c + 3u, D - 1u)]);
-}
+// one channel of four rows
+fn q_of(r: vec4<u32>, c: u32) -> vec4<f32> { return vec4<f32>(q[r.x + c], q[r.y + c], q[r.z + c], q[r.w + c]); }
+fn k_of(r: vec4<u32>, c: u32) -> vec4<f32> { return vec4<f32>(k[r.x + c], k[r.y + c], k[r.z + c], k[r.w + c]); }
+fn v_of(r: vec4<u32>, c: u32) -> vec4<f32> { return vec4<f32>(v[r.x + c], v[r.y + c], v[r.z + c], v[r.w + c]); }
+fn dy_of(r: vec4<u32>, c: u32) -> vec4<f32> { return vec4<f32>(dy[r.x + c], dy[r.y + c], dy[r.z + c], dy[r.w + c]); }
 
-// x with zeros past channel D
-fn inside(x: vec4<f32>, c: u32) -> vec4<f32> {
-  return select(vec4<f32>(0.0), x, vec4<u32>(c, c + 1u, c + 2u, c + 3u) < vec4<u32>(D));
-}
-
-// Dot products, and weighted sums, of four rows' channels c to c + 3.
-fn q_dots(x: vec4<f32>, rows: vec4<u32>, c: u32) -> vec4<f32> {
-  return vec4<f32>(dot(x, load_q(rows.x, c)), dot(x, load_q(rows.y, c)), dot(x, load_q(rows.z, c)), dot(x, load_q(rows.w, c)));
-}
-
-fn k_dots(x: vec4<f32>, rows: vec4<u32>, c: u32) -> vec4<f32> {
-  return vec4<f32>(dot(x, load_k(rows.x, c)), dot(x, load_k(rows.y, c)), dot(x, load_k(rows.z, c)), dot(x, load_k(rows.w, c)));
-}
-
-fn v_dots(x: vec4<f32>, rows: vec4<u32>, c: u32) -> vec4<f32> {
-  return vec4<f32>(dot(x, load_v(rows.x, c)), dot(x, load_v(rows.y, c)), dot(x, load_v(rows.z, c)), dot(x, load_v(rows.w, c)));
-}
-
-fn dy_dots(x: vec4<f32>, rows: vec4<u32>, c: u32) -> vec4<f32> {
-  return vec4<f32>(dot(x, load_dy(rows.x, c)), dot(x, load_dy(rows.y, c)), dot(x, load_dy(rows.z, c)), dot(x, load_dy(rows.w, c)));
-}
-
-fn q_sum(p: vec4<f32>, rows: vec4<u32>, c: u32) -> vec4<f32> {
-  return p.x * load_q(rows.x, c) + p.y * load_q(rows.y, c) + p.z * load_q(rows.z, c) + p.w * load_q(rows.w, c);
-}
-
-fn k_sum(p: vec4<f32>, rows: vec4<u32>, c: u32) -> vec4<f32> {
-  return p.x * load_k(rows.x, c) + p.y * load_k(rows.y, c) + p.z * load_k(rows.z, c) + p.w * load_k(rows.w, c);
-}
-
-fn v_sum(p: vec4<f32>, rows: vec4<u32>, c: u32) -> vec4<f32> {
-  return p.x * load_v(rows.x, c) + p.y * load_v(rows.y, c) + p.z * load_v(rows.z, c) + p.w * load_v(rows.w, c);
-}
-
-fn dy_sum(p: vec4<f32>, rows: vec4<u32>, c: u32) -> vec4<f32> {
-  return p.x * load_dy(rows.x, c) + p.y * load_dy(rows.y, c) + p.z * load_dy(rows.z, c) + p.w * load_dy(rows.w, c);
-}
-
-// four indices from j on, none past the last of n
-fn four(j: u32, n: u32) -> vec4<u32> {
-  return min(vec4<u32>(j, j + 1u, j + 2u, j + 3u), vec4<u32>(n - 1u));
-}
-
-// the scores, with LOWEST for those from the n-th on
+// the scores of tokens from j on; those from the n-th on do not exist
 fn existing(s: vec4<f32>, j: u32, n: u32) -> vec4<f32> {
   return select(vec4<f32>(LOWEST), s, vec4<u32>(j, j + 1u, j + 2u, j + 3u) < vec4<u32>(n));
 }
 
-fn store_y(row: u32, c: u32, x: vec4<f32>) {
-  y[row + c] = x.x;
-  if (c + 1u < D) { y[row + c + 1u] = x.y; }
-  if (c + 2u < D) { y[row + c + 2u] = x.z; }
-  if (c + 3u < D) { y[row + c + 3u] = x.w; }
+fn highest(a: vec4<f32>, b: vec4<f32>) -> f32 {
+  let m = max(a, b);
+  return max(max(m.x, m.y), max(m.z, m.w));
 }
 
-fn store_dq(row: u32, c: u32, x: vec4<f32>) {
-  dq[row + c] += x.x;
-  if (c + 1u < D) { dq[row + c + 1u] += x.y; }
-  if (c + 2u < D) { dq[row + c + 2u] += x.z; }
-  if (c + 3u < D) { dq[row + c + 3u] += x.w; }
+fn total(a: vec4<f32>, b: vec4<f32>) -> f32 {
+  let t = a + b;
+  return (t.x + t.y) + (t.z + t.w);
 }
 
-fn store_dk(row: u32, c: u32, x: vec4<f32>) {
-  dk[row + c] += x.x;
-  if (c + 1u < D) { dk[row + c + 1u] += x.y; }
-  if (c + 2u < D) { dk[row + c + 2u] += x.z; }
-  if (c + 3u < D) { dk[row + c + 3u] += x.w; }
-}
-
-fn store_dv(row: u32, c: u32, x: vec4<f32>) {
-  dv[row + c] += x.x;
-  if (c + 1u < D) { dv[row + c + 1u] += x.y; }
-  if (c + 2u < D) { dv[row + c + 2u] += x.z; }
-  if (c + 3u < D) { dv[row + c + 3u] += x.w; }
+// x + p·a + r·b
+fn weighted(x: f32, p: vec4<f32>, a: vec4<f32>, r: vec4<f32>, b: vec4<f32>) -> f32 {
+  let near = fma(p.w, a.w, fma(p.z, a.z, fma(p.y, a.y, fma(p.x, a.x, x))));
+  return fma(r.w, b.w, fma(r.z, b.z, fma(r.y, b.y, fma(r.x, b.x, near))));
 }
 
 @compute @workgroup_size(SIZE)
 fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-  let i = group.x * SIZE + local;
-  let query = group.z * params.queries + min(i, params.queries - 1u);
-  let stride = params.heads * D;
-  let row = query * stride + group.y * D;
-  let head = group.z * params.keys * stride + group.y * D;
+  let first = (group.x * SIZE + local) * 8u;
+  let h = group.y;
+  let b = group.z;
   let a = params.scale * LOG2E;
-  let q0 = inside(load_q(row, 0u), 0u) * a; let q1 = inside(load_q(row, 4u), 4u) * a;
-  let q2 = inside(load_q(row, 8u), 8u) * a; let q3 = inside(load_q(row, 12u), 12u) * a;
-  let q4 = inside(load_q(row, 16u), 16u) * a; let q5 = inside(load_q(row, 20u), 20u) * a;
-  let q6 = inside(load_q(row, 24u), 24u) * a; let q7 = inside(load_q(row, 28u), 28u) * a;
-  let q8 = inside(load_q(row, 32u), 32u) * a; let q9 = inside(load_q(row, 36u), 36u) * a;
-  let q10 = inside(load_q(row, 40u), 40u) * a; let q11 = inside(load_q(row, 44u), 44u) * a;
-  let q12 = inside(load_q(row, 48u), 48u) * a; let q13 = inside(load_q(row, 52u), 52u) * a;
-  let q14 = inside(load_q(row, 56u), 56u) * a; let q15 = inside(load_q(row, 60u), 60u) * a;
-  var y0 = vec4<f32>(0.0); var y1 = vec4<f32>(0.0); var y2 = vec4<f32>(0.0); var y3 = vec4<f32>(0.0);
-  var y4 = vec4<f32>(0.0); var y5 = vec4<f32>(0.0); var y6 = vec4<f32>(0.0); var y7 = vec4<f32>(0.0);
-  var y8 = vec4<f32>(0.0); var y9 = vec4<f32>(0.0); var y10 = vec4<f32>(0.0); var y11 = vec4<f32>(0.0);
-  var y12 = vec4<f32>(0.0); var y13 = vec4<f32>(0.0); var y14 = vec4<f32>(0.0); var y15 = vec4<f32>(0.0);
-  var highest = LOWEST;
-  var total = 0.0;
-  for (var j = 0u; j < params.keys; j += 4u) {
-    let rows = head + four(j, params.keys) * stride;
-    var s = k_dots(q0, rows, 0u);
-    if (D > 4u) { s += k_dots(q1, rows, 4u); } if (D > 8u) { s += k_dots(q2, rows, 8u); }
-    if (D > 12u) { s += k_dots(q3, rows, 12u); } if (D > 16u) { s += k_dots(q4, rows, 16u); }
-    if (D > 20u) { s += k_dots(q5, rows, 20u); } if (D > 24u) { s += k_dots(q6, rows, 24u); }
-    if (D > 28u) { s += k_dots(q7, rows, 28u); } if (D > 32u) { s += k_dots(q8, rows, 32u); }
-    if (D > 36u) { s += k_dots(q9, rows, 36u); } if (D > 40u) { s += k_dots(q10, rows, 40u); }
-    if (D > 44u) { s += k_dots(q11, rows, 44u); } if (D > 48u) { s += k_dots(q12, rows, 48u); }
-    if (D > 52u) { s += k_dots(q13, rows, 52u); } if (D > 56u) { s += k_dots(q14, rows, 56u); }
-    if (D > 60u) { s += k_dots(q15, rows, 60u); }
-    s = existing(s, j, params.keys);
-    let higher = max(highest, max(max(s.x, s.y), max(s.z, s.w)));
-    let decay = exp2(highest - higher);
-    let p = exp2(s - higher);
-    highest = higher;
-    total = total * decay + (p.x + p.y) + (p.z + p.w);
-    y0 = y0 * decay + v_sum(p, rows, 0u);
-    if (D > 4u) { y1 = y1 * decay + v_sum(p, rows, 4u); } if (D > 8u) { y2 = y2 * decay + v_sum(p, rows, 8u); }
-    if (D > 12u) { y3 = y3 * decay + v_sum(p, rows, 12u); } if (D > 16u) { y4 = y4 * decay + v_sum(p, rows, 16u); }
-    if (D > 20u) { y5 = y5 * decay + v_sum(p, rows, 20u); } if (D > 24u) { y6 = y6 * decay + v_sum(p, rows, 24u); }
-    if (D > 28u) { y7 = y7 * decay + v_sum(p, rows, 28u); } if (D > 32u) { y8 = y8 * decay + v_sum(p, rows, 32u); }
-    if (D > 36u) { y9 = y9 * decay + v_sum(p, rows, 36u); } if (D > 40u) { y10 = y10 * decay + v_sum(p, rows, 40u); }
-    if (D > 44u) { y11 = y11 * decay + v_sum(p, rows, 44u); } if (D > 48u) { y12 = y12 * decay + v_sum(p, rows, 48u); }
-    if (D > 52u) { y13 = y13 * decay + v_sum(p, rows, 52u); } if (D > 56u) { y14 = y14 * decay + v_sum(p, rows, 56u); }
-    if (D > 60u) { y15 = y15 * decay + v_sum(p, rows, 60u); }
+  let q0 = row(b, first + 0u, params.queries, h); let q1 = row(b, first + 1u, params.queries, h);
+  let q2 = row(b, first + 2u, params.queries, h); let q3 = row(b, first + 3u, params.queries, h);
+  let q4 = row(b, first + 4u, params.queries, h); let q5 = row(b, first + 5u, params.queries, h);
+  let q6 = row(b, first + 6u, params.queries, h); let q7 = row(b, first + 7u, params.queries, h);
+  var m0 = LOWEST; var l0 = 0.0; var m1 = LOWEST; var l1 = 0.0; var m2 = LOWEST; var l2 = 0.0; var m3 = LOWEST; var l3 = 0.0;
+  var m4 = LOWEST; var l4 = 0.0; var m5 = LOWEST; var l5 = 0.0; var m6 = LOWEST; var l6 = 0.0; var m7 = LOWEST; var l7 = 0.0;
+  for (var j = 0u; j < params.keys; j += 8u) {
+    let ra = four(b, j, params.keys, h) * params.width;
+    let rb = four(b, j + 4u, params.keys, h) * params.width;
+    var a0 = vec4<f32>(0.0); var b0 = vec4<f32>(0.0); var a1 = vec4<f32>(0.0); var b1 = vec4<f32>(0.0);
+    var a2 = vec4<f32>(0.0); var b2 = vec4<f32>(0.0); var a3 = vec4<f32>(0.0); var b3 = vec4<f32>(0.0);
+    var a4 = vec4<f32>(0.0); var b4 = vec4<f32>(0.0); var a5 = vec4<f32>(0.0); var b5 = vec4<f32>(0.0);
+    var a6 = vec4<f32>(0.0); var b6 = vec4<f32>(0.0); var a7 = vec4<f32>(0.0); var b7 = vec4<f32>(0.0);
+    for (var c = 0u; c < params.width; c++) {
+      let ka = k_of(ra, c);
+      let kb = k_of(rb, c);
+      let x0 = vec4<f32>(q[q0 + c]); a0 = fma(x0, ka, a0); b0 = fma(x0, kb, b0);
+      let x1 = vec4<f32>(q[q1 + c]); a1 = fma(x1, ka, a1); b1 = fma(x1, kb, b1);
+      let x2 = vec4<f32>(q[q2 + c]); a2 = fma(x2, ka, a2); b2 = fma(x2, kb, b2);
+      let x3 = vec4<f32>(q[q3 + c]); a3 = fma(x3, ka, a3); b3 = fma(x3, kb, b3);
+      let x4 = vec4<f32>(q[q4 + c]); a4 = fma(x4, ka, a4); b4 = fma(x4, kb, b4);
+      let x5 = vec4<f32>(q[q5 + c]); a5 = fma(x5, ka, a5); b5 = fma(x5, kb, b5);
+      let x6 = vec4<f32>(q[q6 + c]); a6 = fma(x6, ka, a6); b6 = fma(x6, kb, b6);
+      let x7 = vec4<f32>(q[q7 + c]); a7 = fma(x7, ka, a7); b7 = fma(x7, kb, b7);
+    }
+    a0 = existing(a0 * a, j, params.keys); b0 = existing(b0 * a, j + 4u, params.keys);
+    a1 = existing(a1 * a, j, params.keys); b1 = existing(b1 * a, j + 4u, params.keys);
+    a2 = existing(a2 * a, j, params.keys); b2 = existing(b2 * a, j + 4u, params.keys);
+    a3 = existing(a3 * a, j, params.keys); b3 = existing(b3 * a, j + 4u, params.keys);
+    a4 = existing(a4 * a, j, params.keys); b4 = existing(b4 * a, j + 4u, params.keys);
+    a5 = existing(a5 * a, j, params.keys); b5 = existing(b5 * a, j + 4u, params.keys);
+    a6 = existing(a6 * a, j, params.keys); b6 = existing(b6 * a, j + 4u, params.keys);
+    a7 = existing(a7 * a, j, params.keys); b7 = existing(b7 * a, j + 4u, params.keys);
+    let h0 = max(m0, highest(a0, b0)); let d0 = exp2(m0 - h0); m0 = h0;
+    let h1 = max(m1, highest(a1, b1)); let d1 = exp2(m1 - h1); m1 = h1;
+    let h2 = max(m2, highest(a2, b2)); let d2 = exp2(m2 - h2); m2 = h2;
+    let h3 = max(m3, highest(a3, b3)); let d3 = exp2(m3 - h3); m3 = h3;
+    let h4 = max(m4, highest(a4, b4)); let d4 = exp2(m4 - h4); m4 = h4;
+    let h5 = max(m5, highest(a5, b5)); let d5 = exp2(m5 - h5); m5 = h5;
+    let h6 = max(m6, highest(a6, b6)); let d6 = exp2(m6 - h6); m6 = h6;
+    let h7 = max(m7, highest(a7, b7)); let d7 = exp2(m7 - h7); m7 = h7;
+    a0 = exp2(a0 - h0); b0 = exp2(b0 - h0); l0 = l0 * d0 + total(a0, b0);
+    a1 = exp2(a1 - h1); b1 = exp2(b1 - h1); l1 = l1 * d1 + total(a1, b1);
+    a2 = exp2(a2 - h2); b2 = exp2(b2 - h2); l2 = l2 * d2 + total(a2, b2);
+    a3 = exp2(a3 - h3); b3 = exp2(b3 - h3); l3 = l3 * d3 + total(a3, b3);
+    a4 = exp2(a4 - h4); b4 = exp2(b4 - h4); l4 = l4 * d4 + total(a4, b4);
+    a5 = exp2(a5 - h5); b5 = exp2(b5 - h5); l5 = l5 * d5 + total(a5, b5);
+    a6 = exp2(a6 - h6); b6 = exp2(b6 - h6); l6 = l6 * d6 + total(a6, b6);
+    a7 = exp2(a7 - h7); b7 = exp2(b7 - h7); l7 = l7 * d7 + total(a7, b7);
+    for (var c = 0u; c < params.width; c++) {
+      let va = v_of(ra, c);
+      let vb = v_of(rb, c);
+      if (first + 0u < params.queries) { y[q0 + c] = weighted(select(y[q0 + c] * d0, 0.0, j == 0u), a0, va, b0, vb); }
+      if (first + 1u < params.queries) { y[q1 + c] = weighted(select(y[q1 + c] * d1, 0.0, j == 0u), a1, va, b1, vb); }
+      if (first + 2u < params.queries) { y[q2 + c] = weighted(select(y[q2 + c] * d2, 0.0, j == 0u), a2, va, b2, vb); }
+      if (first + 3u < params.queries) { y[q3 + c] = weighted(select(y[q3 + c] * d3, 0.0, j == 0u), a3, va, b3, vb); }
+      if (first + 4u < params.queries) { y[q4 + c] = weighted(select(y[q4 + c] * d4, 0.0, j == 0u), a4, va, b4, vb); }
+      if (first + 5u < params.queries) { y[q5 + c] = weighted(select(y[q5 + c] * d5, 0.0, j == 0u), a5, va, b5, vb); }
+      if (first + 6u < params.queries) { y[q6 + c] = weighted(select(y[q6 + c] * d6, 0.0, j == 0u), a6, va, b6, vb); }
+      if (first + 7u < params.queries) { y[q7 + c] = weighted(select(y[q7 + c] * d7, 0.0, j == 0u), a7, va, b7, vb); }
+    }
   }
-  if (i >= params.queries) { return; }
-  lse_out[query * params.heads + group.y] = highest + log2(total);
-  store_y(row, 0u, y0 / total);
-  if (D > 4u) { store_y(row, 4u, y1 / total); } if (D > 8u) { store_y(row, 8u, y2 / total); }
-  if (D > 12u) { store_y(row, 12u, y3 / total); } if (D > 16u) { store_y(row, 16u, y4 / total); }
-  if (D > 20u) { store_y(row, 20u, y5 / total); } if (D > 24u) { store_y(row, 24u, y6 / total); }
-  if (D > 28u) { store_y(row, 28u, y7 / total); } if (D > 32u) { store_y(row, 32u, y8 / total); }
-  if (D > 36u) { store_y(row, 36u, y9 / total); } if (D > 40u) { store_y(row, 40u, y10 / total); }
-  if (D > 44u) { store_y(row, 44u, y11 / total); } if (D > 48u) { store_y(row, 48u, y12 / total); }
-  if (D > 52u) { store_y(row, 52u, y13 / total); } if (D > 56u) { store_y(row, 56u, y14 / total); }
-  if (D > 60u) { store_y(row, 60u, y15 / total); }
+  if (first + 0u < params.queries) {
+    lse_out[index(b, first + 0u, params.queries, h)] = m0 + log2(l0);
+    for (var c = 0u; c < params.width; c++) { y[q0 + c] = y[q0 + c] / l0; }
+  }
+  if (first + 1u < params.queries) {
+    lse_out[index(b, first + 1u, params.queries, h)] = m1 + log2(l1);
+    for (var c = 0u; c < params.width; c++) { y[q1 + c] = y[q1 + c] / l1; }
+  }
+  if (first + 2u < params.queries) {
+    lse_out[index(b, first + 2u, params.queries, h)] = m2 + log2(l2);
+    for (var c = 0u; c < params.width; c++) { y[q2 + c] = y[q2 + c] / l2; }
+  }
+  if (first + 3u < params.queries) {
+    lse_out[index(b, first + 3u, params.queries, h)] = m3 + log2(l3);
+    for (var c = 0u; c < params.width; c++) { y[q3 + c] = y[q3 + c] / l3; }
+  }
+  if (first + 4u < params.queries) {
+    lse_out[index(b, first + 4u, params.queries, h)] = m4 + log2(l4);
+    for (var c = 0u; c < params.width; c++) { y[q4 + c] = y[q4 + c] / l4; }
+  }
+  if (first + 5u < params.queries) {
+    lse_out[index(b, first + 5u, params.queries, h)] = m5 + log2(l5);
+    for (var c = 0u; c < params.width; c++) { y[q5 + c] = y[q5 + c] / l5; }
+  }
+  if (first + 6u < params.queries) {
+    lse_out[index(b, first + 6u, params.queries, h)] = m6 + log2(l6);
+    for (var c = 0u; c < params.width; c++) { y[q6 + c] = y[q6 + c] / l6; }
+  }
+  if (first + 7u < params.queries) {
+    lse_out[index(b, first + 7u, params.queries, h)] = m7 + log2(l7);
+    for (var c = 0u; c < params.width; c++) { y[q7 + c] = y[q7 + c] / l7; }
+  }
 }
 
-@compute @workgroup_size(SIZE)
+@compute @workgroup_size(64)
 fn attention_delta(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                    @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+  let i = (group.y * groups.x + group.x) * 64u + local;
   if (i >= params.batch * params.queries * params.heads) { return; }
   var sum = 0.0;
-  for (var c = i * D; c < (i + 1u) * D; c++) { sum += result[c] * dresult[c]; }
+  for (var c = i * params.width; c < (i + 1u) * params.width; c++) { sum = fma(result[c], dresult[c], sum); }
   delta_out[i] = sum;
 }
 
 @compute @workgroup_size(SIZE)
 fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-  let i = group.x * SIZE + local;
-  let query = group.z * params.queries + min(i, params.queries - 1u);
-  let stride = params.heads * D;
-  let row = query * stride + group.y * D;
-  let head = group.z * params.keys * stride + group.y * D;
+  let first = (group.x * SIZE + local) * 8u;
+  let h = group.y;
+  let b = group.z;
   let a = params.scale * LOG2E;
-  let own_lse = lse[query * params.heads + group.y];
-  let own_delta = delta[query * params.heads + group.y];
-  let q0 = inside(load_q(row, 0u), 0u) * a; let q1 = inside(load_q(row, 4u), 4u) * a;
-  let q2 = inside(load_q(row, 8u), 8u) * a; let q3 = inside(load_q(row, 12u), 12u) * a;
-  let q4 = inside(load_q(row, 16u), 16u) * a; let q5 = inside(load_q(row, 20u), 20u) * a;
-  let q6 = inside(load_q(row, 24u), 24u) * a; let q7 = inside(load_q(row, 28u), 28u) * a;
-  let q8 = inside(load_q(row, 32u), 32u) * a; let q9 = inside(load_q(row, 36u), 36u) * a;
-  let q10 = inside(load_q(row, 40u), 40u) * a; let q11 = inside(load_q(row, 44u), 44u) * a;
-  let q12 = inside(load_q(row, 48u), 48u) * a; let q13 = inside(load_q(row, 52u), 52u) * a;
-  let q14 = inside(load_q(row, 56u), 56u) * a; let q15 = inside(load_q(row, 60u), 60u) * a;
-  let g0 = inside(load_dy(row, 0u), 0u); let g1 = inside(load_dy(row, 4u), 4u);
-  let g2 = inside(load_dy(row, 8u), 8u); let g3 = inside(load_dy(row, 12u), 12u);
-  let g4 = inside(load_dy(row, 16u), 16u); let g5 = inside(load_dy(row, 20u), 20u);
-  let g6 = inside(load_dy(row, 24u), 24u); let g7 = inside(load_dy(row, 28u), 28u);
-  let g8 = inside(load_dy(row, 32u), 32u); let g9 = inside(load_dy(row, 36u), 36u);
-  let g10 = inside(load_dy(row, 40u), 40u); let g11 = inside(load_dy(row, 44u), 44u);
-  let g12 = inside(load_dy(row, 48u), 48u); let g13 = inside(load_dy(row, 52u), 52u);
-  let g14 = inside(load_dy(row, 56u), 56u); let g15 = inside(load_dy(row, 60u), 60u);
-  var d0 = vec4<f32>(0.0); var d1 = vec4<f32>(0.0); var d2 = vec4<f32>(0.0); var d3 = vec4<f32>(0.0);
-  var d4 = vec4<f32>(0.0); var d5 = vec4<f32>(0.0); var d6 = vec4<f32>(0.0); var d7 = vec4<f32>(0.0);
-  var d8 = vec4<f32>(0.0); var d9 = vec4<f32>(0.0); var d10 = vec4<f32>(0.0); var d11 = vec4<f32>(0.0);
-  var d12 = vec4<f32>(0.0); var d13 = vec4<f32>(0.0); var d14 = vec4<f32>(0.0); var d15 = vec4<f32>(0.0);
-  for (var j = 0u; j < params.keys; j += 4u) {
-    let rows = head + four(j, params.keys) * stride;
-    var s = k_dots(q0, rows, 0u);
-    var dp = v_dots(g0, rows, 0u);
-    if (D > 4u) { s += k_dots(q1, rows, 4u); dp += v_dots(g1, rows, 4u); }
-    if (D > 8u) { s += k_dots(q2, rows, 8u); dp += v_dots(g2, rows, 8u); }
-    if (D > 12u) { s += k_dots(q3, rows, 12u); dp += v_dots(g3, rows, 12u); }
-    if (D > 16u) { s += k_dots(q4, rows, 16u); dp += v_dots(g4, rows, 16u); }
-    if (D > 20u) { s += k_dots(q5, rows, 20u); dp += v_dots(g5, rows, 20u); }
-    if (D > 24u) { s += k_dots(q6, rows, 24u); dp += v_dots(g6, rows, 24u); }
-    if (D > 28u) { s += k_dots(q7, rows, 28u); dp += v_dots(g7, rows, 28u); }
-    if (D > 32u) { s += k_dots(q8, rows, 32u); dp += v_dots(g8, rows, 32u); }
-    if (D > 36u) { s += k_dots(q9, rows, 36u); dp += v_dots(g9, rows, 36u); }
-    if (D > 40u) { s += k_dots(q10, rows, 40u); dp += v_dots(g10, rows, 40u); }
-    if (D > 44u) { s += k_dots(q11, rows, 44u); dp += v_dots(g11, rows, 44u); }
-    if (D > 48u) { s += k_dots(q12, rows, 48u); dp += v_dots(g12, rows, 48u); }
-    if (D > 52u) { s += k_dots(q13, rows, 52u); dp += v_dots(g13, rows, 52u); }
-    if (D > 56u) { s += k_dots(q14, rows, 56u); dp += v_dots(g14, rows, 56u); }
-    if (D > 60u) { s += k_dots(q15, rows, 60u); dp += v_dots(g15, rows, 60u); }
-    let ds = exp2(existing(s, j, params.keys) - own_lse) * (dp - own_delta);
-    d0 += k_sum(ds, rows, 0u);
-    if (D > 4u) { d1 += k_sum(ds, rows, 4u); } if (D > 8u) { d2 += k_sum(ds, rows, 8u); }
-    if (D > 12u) { d3 += k_sum(ds, rows, 12u); } if (D > 16u) { d4 += k_sum(ds, rows, 16u); }
-    if (D > 20u) { d5 += k_sum(ds, rows, 20u); } if (D > 24u) { d6 += k_sum(ds, rows, 24u); }
-    if (D > 28u) { d7 += k_sum(ds, rows, 28u); } if (D > 32u) { d8 += k_sum(ds, rows, 32u); }
-    if (D > 36u) { d9 += k_sum(ds, rows, 36u); } if (D > 40u) { d10 += k_sum(ds, rows, 40u); }
-    if (D > 44u) { d11 += k_sum(ds, rows, 44u); } if (D > 48u) { d12 += k_sum(ds, rows, 48u); }
-    if (D > 52u) { d13 += k_sum(ds, rows, 52u); } if (D > 56u) { d14 += k_sum(ds, rows, 56u); }
-    if (D > 60u) { d15 += k_sum(ds, rows, 60u); }
+  let i0 = index(b, first + 0u, params.queries, h); let q0 = i0 * params.width;
+  let i1 = index(b, first + 1u, params.queries, h); let q1 = i1 * params.width;
+  let i2 = index(b, first + 2u, params.queries, h); let q2 = i2 * params.width;
+  let i3 = index(b, first + 3u, params.queries, h); let q3 = i3 * params.width;
+  let i4 = index(b, first + 4u, params.queries, h); let q4 = i4 * params.width;
+  let i5 = index(b, first + 5u, params.queries, h); let q5 = i5 * params.width;
+  let i6 = index(b, first + 6u, params.queries, h); let q6 = i6 * params.width;
+  let i7 = index(b, first + 7u, params.queries, h); let q7 = i7 * params.width;
+  let e0 = lse[i0]; let d0 = delta[i0]; let e1 = lse[i1]; let d1 = delta[i1]; let e2 = lse[i2]; let d2 = delta[i2]; let e3 = lse[i3]; let d3 = delta[i3];
+  let e4 = lse[i4]; let d4 = delta[i4]; let e5 = lse[i5]; let d5 = delta[i5]; let e6 = lse[i6]; let d6 = delta[i6]; let e7 = lse[i7]; let d7 = delta[i7];
+  for (var j = 0u; j < params.keys; j += 8u) {
+    let ra = four(b, j, params.keys, h) * params.width;
+    let rb = four(b, j + 4u, params.keys, h) * params.width;
+    var a0 = vec4<f32>(0.0); var b0 = vec4<f32>(0.0); var f0 = vec4<f32>(0.0); var g0 = vec4<f32>(0.0);
+    var a1 = vec4<f32>(0.0); var b1 = vec4<f32>(0.0); var f1 = vec4<f32>(0.0); var g1 = vec4<f32>(0.0);
+    var a2 = vec4<f32>(0.0); var b2 = vec4<f32>(0.0); var f2 = vec4<f32>(0.0); var g2 = vec4<f32>(0.0);
+    var a3 = vec4<f32>(0.0); var b3 = vec4<f32>(0.0); var f3 = vec4<f32>(0.0); var g3 = vec4<f32>(0.0);
+    var a4 = vec4<f32>(0.0); var b4 = vec4<f32>(0.0); var f4 = vec4<f32>(0.0); var g4 = vec4<f32>(0.0);
+    var a5 = vec4<f32>(0.0); var b5 = vec4<f32>(0.0); var f5 = vec4<f32>(0.0); var g5 = vec4<f32>(0.0);
+    var a6 = vec4<f32>(0.0); var b6 = vec4<f32>(0.0); var f6 = vec4<f32>(0.0); var g6 = vec4<f32>(0.0);
+    var a7 = vec4<f32>(0.0); var b7 = vec4<f32>(0.0); var f7 = vec4<f32>(0.0); var g7 = vec4<f32>(0.0);
+    for (var c = 0u; c < params.width; c++) {
+      let ka = k_of(ra, c);
+      let kb = k_of(rb, c);
+      let x0 = vec4<f32>(q[q0 + c]); a0 = fma(x0, ka, a0); b0 = fma(x0, kb, b0);
+      let x1 = vec4<f32>(q[q1 + c]); a1 = fma(x1, ka, a1); b1 = fma(x1, kb, b1);
+      let x2 = vec4<f32>(q[q2 + c]); a2 = fma(x2, ka, a2); b2 = fma(x2, kb, b2);
+      let x3 = vec4<f32>(q[q3 + c]); a3 = fma(x3, ka, a3); b3 = fma(x3, kb, b3);
+      let x4 = vec4<f32>(q[q4 + c]); a4 = fma(x4, ka, a4); b4 = fma(x4, kb, b4);
+      let x5 = vec4<f32>(q[q5 + c]); a5 = fma(x5, ka, a5); b5 = fma(x5, kb, b5);
+      let x6 = vec4<f32>(q[q6 + c]); a6 = fma(x6, ka, a6); b6 = fma(x6, kb, b6);
+      let x7 = vec4<f32>(q[q7 + c]); a7 = fma(x7, ka, a7); b7 = fma(x7, kb, b7);
+      let va = v_of(ra, c);
+      let vb = v_of(rb, c);
+      let z0 = vec4<f32>(dy[q0 + c]); f0 = fma(z0, va, f0); g0 = fma(z0, vb, g0);
+      let z1 = vec4<f32>(dy[q1 + c]); f1 = fma(z1, va, f1); g1 = fma(z1, vb, g1);
+      let z2 = vec4<f32>(dy[q2 + c]); f2 = fma(z2, va, f2); g2 = fma(z2, vb, g2);
+      let z3 = vec4<f32>(dy[q3 + c]); f3 = fma(z3, va, f3); g3 = fma(z3, vb, g3);
+      let z4 = vec4<f32>(dy[q4 + c]); f4 = fma(z4, va, f4); g4 = fma(z4, vb, g4);
+      let z5 = vec4<f32>(dy[q5 + c]); f5 = fma(z5, va, f5); g5 = fma(z5, vb, g5);
+      let z6 = vec4<f32>(dy[q6 + c]); f6 = fma(z6, va, f6); g6 = fma(z6, vb, g6);
+      let z7 = vec4<f32>(dy[q7 + c]); f7 = fma(z7, va, f7); g7 = fma(z7, vb, g7);
+    }
+    a0 = params.scale * exp2(existing(a0 * a, j, params.keys) - e0) * (f0 - d0);
+    a1 = params.scale * exp2(existing(a1 * a, j, params.keys) - e1) * (f1 - d1);
+    a2 = params.scale * exp2(existing(a2 * a, j, params.keys) - e2) * (f2 - d2);
+    a3 = params.scale * exp2(existing(a3 * a, j, params.keys) - e3) * (f3 - d3);
+    a4 = params.scale * exp2(existing(a4 * a, j, params.keys) - e4) * (f4 - d4);
+    a5 = params.scale * exp2(existing(a5 * a, j, params.keys) - e5) * (f5 - d5);
+    a6 = params.scale * exp2(existing(a6 * a, j, params.keys) - e6) * (f6 - d6);
+    a7 = params.scale * exp2(existing(a7 * a, j, params.keys) - e7) * (f7 - d7);
+    b0 = params.scale * exp2(existing(b0 * a, j + 4u, params.keys) - e0) * (g0 - d0);
+    b1 = params.scale * exp2(existing(b1 * a, j + 4u, params.keys) - e1) * (g1 - d1);
+    b2 = params.scale * exp2(existing(b2 * a, j + 4u, params.keys) - e2) * (g2 - d2);
+    b3 = params.scale * exp2(existing(b3 * a, j + 4u, params.keys) - e3) * (g3 - d3);
+    b4 = params.scale * exp2(existing(b4 * a, j + 4u, params.keys) - e4) * (g4 - d4);
+    b5 = params.scale * exp2(existing(b5 * a, j + 4u, params.keys) - e5) * (g5 - d5);
+    b6 = params.scale * exp2(existing(b6 * a, j + 4u, params.keys) - e6) * (g6 - d6);
+    b7 = params.scale * exp2(existing(b7 * a, j + 4u, params.keys) - e7) * (g7 - d7);
+    for (var c = 0u; c < params.width; c++) {
+      let ka = k_of(ra, c);
+      let kb = k_of(rb, c);
+      if (first + 0u < params.queries) { dq[q0 + c] = weighted(dq[q0 + c], a0, ka, b0, kb); }
+      if (first + 1u < params.queries) { dq[q1 + c] = weighted(dq[q1 + c], a1, ka, b1, kb); }
+      if (first + 2u < params.queries) { dq[q2 + c] = weighted(dq[q2 + c], a2, ka, b2, kb); }
+      if (first + 3u < params.queries) { dq[q3 + c] = weighted(dq[q3 + c], a3, ka, b3, kb); }
+      if (first + 4u < params.queries) { dq[q4 + c] = weighted(dq[q4 + c], a4, ka, b4, kb); }
+      if (first + 5u < params.queries) { dq[q5 + c] = weighted(dq[q5 + c], a5, ka, b5, kb); }
+      if (first + 6u < params.queries) { dq[q6 + c] = weighted(dq[q6 + c], a6, ka, b6, kb); }
+      if (first + 7u < params.queries) { dq[q7 + c] = weighted(dq[q7 + c], a7, ka, b7, kb); }
+    }
   }
-  if (i >= params.queries) { return; }
-  store_dq(row, 0u, d0 * params.scale);
-  if (D > 4u) { store_dq(row, 4u, d1 * params.scale); } if (D > 8u) { store_dq(row, 8u, d2 * params.scale); }
-  if (D > 12u) { store_dq(row, 12u, d3 * params.scale); } if (D > 16u) { store_dq(row, 16u, d4 * params.scale); }
-  if (D > 20u) { store_dq(row, 20u, d5 * params.scale); } if (D > 24u) { store_dq(row, 24u, d6 * params.scale); }
-  if (D > 28u) { store_dq(row, 28u, d7 * params.scale); } if (D > 32u) { store_dq(row, 32u, d8 * params.scale); }
-  if (D > 36u) { store_dq(row, 36u, d9 * params.scale); } if (D > 40u) { store_dq(row, 40u, d10 * params.scale); }
-  if (D > 44u) { store_dq(row, 44u, d11 * params.scale); } if (D > 48u) { store_dq(row, 48u, d12 * params.scale); }
-  if (D > 52u) { store_dq(row, 52u, d13 * params.scale); } if (D > 56u) { store_dq(row, 56u, d14 * params.scale); }
-  if (D > 60u) { store_dq(row, 60u, d15 * params.scale); }
 }
 
 @compute @workgroup_size(SIZE)
 fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-  let i = group.x * SIZE + local;
-  let key = group.z * params.keys + min(i, params.keys - 1u);
-  let stride = params.heads * D;
-  let row = key * stride + group.y * D;
+  let first = (group.x * SIZE + local) * 8u; // key
+  let h = group.y;
+  let b = group.z;
   let a = params.scale * LOG2E;
-  let k0 = inside(load_k(row, 0u), 0u) * a; let k1 = inside(load_k(row, 4u), 4u) * a;
-  let k2 = inside(load_k(row, 8u), 8u) * a; let k3 = inside(load_k(row, 12u), 12u) * a;
-  let k4 = inside(load_k(row, 16u), 16u) * a; let k5 = inside(load_k(row, 20u), 20u) * a;
-  let k6 = inside(load_k(row, 24u), 24u) * a; let k7 = inside(load_k(row, 28u), 28u) * a;
-  let k8 = inside(load_k(row, 32u), 32u) * a; let k9 = inside(load_k(row, 36u), 36u) * a;
-  let k10 = inside(load_k(row, 40u), 40u) * a; let k11 = inside(load_k(row, 44u), 44u) * a;
-  let k12 = inside(load_k(row, 48u), 48u) * a; let k13 = inside(load_k(row, 52u), 52u) * a;
-  let k14 = inside(load_k(row, 56u), 56u) * a; let k15 = inside(load_k(row, 60u), 60u) * a;
-  let v0 = inside(load_v(row, 0u), 0u); let v1 = inside(load_v(row, 4u), 4u);
-  let v2 = inside(load_v(row, 8u), 8u); let v3 = inside(load_v(row, 12u), 12u);
-  let v4 = inside(load_v(row, 16u), 16u); let v5 = inside(load_v(row, 20u), 20u);
-  let v6 = inside(load_v(row, 24u), 24u); let v7 = inside(load_v(row, 28u), 28u);
-  let v8 = inside(load_v(row, 32u), 32u); let v9 = inside(load_v(row, 36u), 36u);
-  let v10 = inside(load_v(row, 40u), 40u); let v11 = inside(load_v(row, 44u), 44u);
-  let v12 = inside(load_v(row, 48u), 48u); let v13 = inside(load_v(row, 52u), 52u);
-  let v14 = inside(load_v(row, 56u), 56u); let v15 = inside(load_v(row, 60u), 60u);
-  var dk0 = vec4<f32>(0.0); var dk1 = vec4<f32>(0.0); var dk2 = vec4<f32>(0.0); var dk3 = vec4<f32>(0.0);
-  var dk4 = vec4<f32>(0.0); var dk5 = vec4<f32>(0.0); var dk6 = vec4<f32>(0.0); var dk7 = vec4<f32>(0.0);
-  var dk8 = vec4<f32>(0.0); var dk9 = vec4<f32>(0.0); var dk10 = vec4<f32>(0.0); var dk11 = vec4<f32>(0.0);
-  var dk12 = vec4<f32>(0.0); var dk13 = vec4<f32>(0.0); var dk14 = vec4<f32>(0.0); var dk15 = vec4<f32>(0.0);
-  var dv0 = vec4<f32>(0.0); var dv1 = vec4<f32>(0.0); var dv2 = vec4<f32>(0.0); var dv3 = vec4<f32>(0.0);
-  var dv4 = vec4<f32>(0.0); var dv5 = vec4<f32>(0.0); var dv6 = vec4<f32>(0.0); var dv7 = vec4<f32>(0.0);
-  var dv8 = vec4<f32>(0.0); var dv9 = vec4<f32>(0.0); var dv10 = vec4<f32>(0.0); var dv11 = vec4<f32>(0.0);
-  var dv12 = vec4<f32>(0.0); var dv13 = vec4<f32>(0.0); var dv14 = vec4<f32>(0.0); var dv15 = vec4<f32>(0.0);
-  for (var j = 0u; j < params.queries; j += 4u) {
-    let index = (group.z * params.queries + four(j, params.queries)) * params.heads + group.y;
-    let rows = index * D;
-    let lses = vec4<f32>(lse[index.x], lse[index.y], lse[index.z], lse[index.w]);
-    let deltas = vec4<f32>(delta[index.x], delta[index.y], delta[index.z], delta[index.w]);
-    var s = q_dots(k0, rows, 0u);
-    var dp = dy_dots(v0, rows, 0u);
-    if (D > 4u) { s += q_dots(k1, rows, 4u); dp += dy_dots(v1, rows, 4u); }
-    if (D > 8u) { s += q_dots(k2, rows, 8u); dp += dy_dots(v2, rows, 8u); }
-    if (D > 12u) { s += q_dots(k3, rows, 12u); dp += dy_dots(v3, rows, 12u); }
-    if (D > 16u) { s += q_dots(k4, rows, 16u); dp += dy_dots(v4, rows, 16u); }
-    if (D > 20u) { s += q_dots(k5, rows, 20u); dp += dy_dots(v5, rows, 20u); }
-    if (D > 24u) { s += q_dots(k6, rows, 24u); dp += dy_dots(v6, rows, 24u); }
-    if (D > 28u) { s += q_dots(k7, rows, 28u); dp += dy_dots(v7, rows, 28u); }
-    if (D > 32u) { s += q_dots(k8, rows, 32u); dp += dy_dots(v8, rows, 32u); }
-    if (D > 36u) { s += q_dots(k9, rows, 36u); dp += dy_dots(v9, rows, 36u); }
-    if (D > 40u) { s += q_dots(k10, rows, 40u); dp += dy_dots(v10, rows, 40u); }
-    if (D > 44u) { s += q_dots(k11, rows, 44u); dp += dy_dots(v11, rows, 44u); }
-    if (D > 48u) { s += q_dots(k12, rows, 48u); dp += dy_dots(v12, rows, 48u); }
-    if (D > 52u) { s += q_dots(k13, rows, 52u); dp += dy_dots(v13, rows, 52u); }
-    if (D > 56u) { s += q_dots(k14, rows, 56u); dp += dy_dots(v14, rows, 56u); }
-    if (D > 60u) { s += q_dots(k15, rows, 60u); dp += dy_dots(v15, rows, 60u); }
-    let p = exp2(existing(s, j, params.queries) - lses);
-    let ds = p * (dp - deltas);
-    dk0 += q_sum(ds, rows, 0u); dv0 += dy_sum(p, rows, 0u);
-    if (D > 4u) { dk1 += q_sum(ds, rows, 4u); dv1 += dy_sum(p, rows, 4u); }
-    if (D > 8u) { dk2 += q_sum(ds, rows, 8u); dv2 += dy_sum(p, rows, 8u); }
-    if (D > 12u) { dk3 += q_sum(ds, rows, 12u); dv3 += dy_sum(p, rows, 12u); }
-    if (D > 16u) { dk4 += q_sum(ds, rows, 16u); dv4 += dy_sum(p, rows, 16u); }
-    if (D > 20u) { dk5 += q_sum(ds, rows, 20u); dv5 += dy_sum(p, rows, 20u); }
-    if (D > 24u) { dk6 += q_sum(ds, rows, 24u); dv6 += dy_sum(p, rows, 24u); }
-    if (D > 28u) { dk7 += q_sum(ds, rows, 28u); dv7 += dy_sum(p, rows, 28u); }
-    if (D > 32u) { dk8 += q_sum(ds, rows, 32u); dv8 += dy_sum(p, rows, 32u); }
-    if (D > 36u) { dk9 += q_sum(ds, rows, 36u); dv9 += dy_sum(p, rows, 36u); }
-    if (D > 40u) { dk10 += q_sum(ds, rows, 40u); dv10 += dy_sum(p, rows, 40u); }
-    if (D > 44u) { dk11 += q_sum(ds, rows, 44u); dv11 += dy_sum(p, rows, 44u); }
-    if (D > 48u) { dk12 += q_sum(ds, rows, 48u); dv12 += dy_sum(p, rows, 48u); }
-    if (D > 52u) { dk13 += q_sum(ds, rows, 52u); dv13 += dy_sum(p, rows, 52u); }
-    if (D > 56u) { dk14 += q_sum(ds, rows, 56u); dv14 += dy_sum(p, rows, 56u); }
-    if (D > 60u) { dk15 += q_sum(ds, rows, 60u); dv15 += dy_sum(p, rows, 60u); }
+  let k0 = row(b, first + 0u, params.keys, h); let k1 = row(b, first + 1u, params.keys, h);
+  let k2 = row(b, first + 2u, params.keys, h); let k3 = row(b, first + 3u, params.keys, h);
+  let k4 = row(b, first + 4u, params.keys, h); let k5 = row(b, first + 5u, params.keys, h);
+  let k6 = row(b, first + 6u, params.keys, h); let k7 = row(b, first + 7u, params.keys, h);
+  for (var j = 0u; j < params.queries; j += 8u) {
+    let ia = four(b, j, params.queries, h);
+    let ib = four(b, j + 4u, params.queries, h);
+    let ra = ia * params.width;
+    let rb = ib * params.width;
+    let ea = vec4<f32>(lse[ia.x], lse[ia.y], lse[ia.z], lse[ia.w]);
+    let eb = vec4<f32>(lse[ib.x], lse[ib.y], lse[ib.z], lse[ib.w]);
+    let da = vec4<f32>(delta[ia.x], delta[ia.y], delta[ia.z], delta[ia.w]);
+    let db = vec4<f32>(delta[ib.x], delta[ib.y], delta[ib.z], delta[ib.w]);
+    var a0 = vec4<f32>(0.0); var b0 = vec4<f32>(0.0); var f0 = vec4<f32>(0.0); var g0 = vec4<f32>(0.0);
+    var a1 = vec4<f32>(0.0); var b1 = vec4<f32>(0.0); var f1 = vec4<f32>(0.0); var g1 = vec4<f32>(0.0);
+    var a2 = vec4<f32>(0.0); var b2 = vec4<f32>(0.0); var f2 = vec4<f32>(0.0); var g2 = vec4<f32>(0.0);
+    var a3 = vec4<f32>(0.0); var b3 = vec4<f32>(0.0); var f3 = vec4<f32>(0.0); var g3 = vec4<f32>(0.0);
+    var a4 = vec4<f32>(0.0); var b4 = vec4<f32>(0.0); var f4 = vec4<f32>(0.0); var g4 = vec4<f32>(0.0);
+    var a5 = vec4<f32>(0.0); var b5 = vec4<f32>(0.0); var f5 = vec4<f32>(0.0); var g5 = vec4<f32>(0.0);
+    var a6 = vec4<f32>(0.0); var b6 = vec4<f32>(0.0); var f6 = vec4<f32>(0.0); var g6 = vec4<f32>(0.0);
+    var a7 = vec4<f32>(0.0); var b7 = vec4<f32>(0.0); var f7 = vec4<f32>(0.0); var g7 = vec4<f32>(0.0);
+    for (var c = 0u; c < params.width; c++) {
+      let qa = q_of(ra, c);
+      let qb = q_of(rb, c);
+      let x0 = vec4<f32>(k[k0 + c]); a0 = fma(x0, qa, a0); b0 = fma(x0, qb, b0);
+      let x1 = vec4<f32>(k[k1 + c]); a1 = fma(x1, qa, a1); b1 = fma(x1, qb, b1);
+      let x2 = vec4<f32>(k[k2 + c]); a2 = fma(x2, qa, a2); b2 = fma(x2, qb, b2);
+      let x3 = vec4<f32>(k[k3 + c]); a3 = fma(x3, qa, a3); b3 = fma(x3, qb, b3);
+      let x4 = vec4<f32>(k[k4 + c]); a4 = fma(x4, qa, a4); b4 = fma(x4, qb, b4);
+      let x5 = vec4<f32>(k[k5 + c]); a5 = fma(x5, qa, a5); b5 = fma(x5, qb, b5);
+      let x6 = vec4<f32>(k[k6 + c]); a6 = fma(x6, qa, a6); b6 = fma(x6, qb, b6);
+      let x7 = vec4<f32>(k[k7 + c]); a7 = fma(x7, qa, a7); b7 = fma(x7, qb, b7);
+      let ga = dy_of(ra, c);
+      let gb = dy_of(rb, c);
+      let z0 = vec4<f32>(v[k0 + c]); f0 = fma(z0, ga, f0); g0 = fma(z0, gb, g0);
+      let z1 = vec4<f32>(v[k1 + c]); f1 = fma(z1, ga, f1); g1 = fma(z1, gb, g1);
+      let z2 = vec4<f32>(v[k2 + c]); f2 = fma(z2, ga, f2); g2 = fma(z2, gb, g2);
+      let z3 = vec4<f32>(v[k3 + c]); f3 = fma(z3, ga, f3); g3 = fma(z3, gb, g3);
+      let z4 = vec4<f32>(v[k4 + c]); f4 = fma(z4, ga, f4); g4 = fma(z4, gb, g4);
+      let z5 = vec4<f32>(v[k5 + c]); f5 = fma(z5, ga, f5); g5 = fma(z5, gb, g5);
+      let z6 = vec4<f32>(v[k6 + c]); f6 = fma(z6, ga, f6); g6 = fma(z6, gb, g6);
+      let z7 = vec4<f32>(v[k7 + c]); f7 = fma(z7, ga, f7); g7 = fma(z7, gb, g7);
+    }
+    a0 = exp2(existing(a0 * a, j, params.queries) - ea); b0 = exp2(existing(b0 * a, j + 4u, params.queries) - eb);
+    a1 = exp2(existing(a1 * a, j, params.queries) - ea); b1 = exp2(existing(b1 * a, j + 4u, params.queries) - eb);
+    a2 = exp2(existing(a2 * a, j, params.queries) - ea); b2 = exp2(existing(b2 * a, j + 4u, params.queries) - eb);
+    a3 = exp2(existing(a3 * a, j, params.queries) - ea); b3 = exp2(existing(b3 * a, j + 4u, params.queries) - eb);
+    a4 = exp2(existing(a4 * a, j, params.queries) - ea); b4 = exp2(existing(b4 * a, j + 4u, params.queries) - eb);
+    a5 = exp2(existing(a5 * a, j, params.queries) - ea); b5 = exp2(existing(b5 * a, j + 4u, params.queries) - eb);
+    a6 = exp2(existing(a6 * a, j, params.queries) - ea); b6 = exp2(existing(b6 * a, j + 4u, params.queries) - eb);
+    a7 = exp2(existing(a7 * a, j, params.queries) - ea); b7 = exp2(existing(b7 * a, j + 4u, params.queries) - eb);
+    f0 = params.scale * a0 * (f0 - da); g0 = params.scale * b0 * (g0 - db);
+    f1 = params.scale * a1 * (f1 - da); g1 = params.scale * b1 * (g1 - db);
+    f2 = params.scale * a2 * (f2 - da); g2 = params.scale * b2 * (g2 - db);
+    f3 = params.scale * a3 * (f3 - da); g3 = params.scale * b3 * (g3 - db);
+    f4 = params.scale * a4 * (f4 - da); g4 = params.scale * b4 * (g4 - db);
+    f5 = params.scale * a5 * (f5 - da); g5 = params.scale * b5 * (g5 - db);
+    f6 = params.scale * a6 * (f6 - da); g6 = params.scale * b6 * (g6 - db);
+    f7 = params.scale * a7 * (f7 - da); g7 = params.scale * b7 * (g7 - db);
+    for (var c = 0u; c < params.width; c++) {
+      let qa = q_of(ra, c);
+      let qb = q_of(rb, c);
+      let ga = dy_of(ra, c);
+      let gb = dy_of(rb, c);
+      if (first + 0u < params.keys) {
+        dk[k0 + c] = weighted(dk[k0 + c], f0, qa, g0, qb);
+        dv[k0 + c] = weighted(dv[k0 + c], a0, ga, b0, gb);
+      }
+      if (first + 1u < params.keys) {
+        dk[k1 + c] = weighted(dk[k1 + c], f1, qa, g1, qb);
+        dv[k1 + c] = weighted(dv[k1 + c], a1, ga, b1, gb);
+      }
+      if (first + 2u < params.keys) {
+        dk[k2 + c] = weighted(dk[k2 + c], f2, qa, g2, qb);
+        dv[k2 + c] = weighted(dv[k2 + c], a2, ga, b2, gb);
+      }
+      if (first + 3u < params.keys) {
+        dk[k3 + c] = weighted(dk[k3 + c], f3, qa, g3, qb);
+        dv[k3 + c] = weighted(dv[k3 + c], a3, ga, b3, gb);
+      }
+      if (first + 4u < params.keys) {
+        dk[k4 + c] = weighted(dk[k4 + c], f4, qa, g4, qb);
+        dv[k4 + c] = weighted(dv[k4 + c], a4, ga, b4, gb);
+      }
+      if (first + 5u < params.keys) {
+        dk[k5 + c] = weighted(dk[k5 + c], f5, qa, g5, qb);
+        dv[k5 + c] = weighted(dv[k5 + c], a5, ga, b5, gb);
+      }
+      if (first + 6u < params.keys) {
+        dk[k6 + c] = weighted(dk[k6 + c], f6, qa, g6, qb);
+        dv[k6 + c] = weighted(dv[k6 + c], a6, ga, b6, gb);
+      }
+      if (first + 7u < params.keys) {
+        dk[k7 + c] = weighted(dk[k7 + c], f7, qa, g7, qb);
+        dv[k7 + c] = weighted(dv[k7 + c], a7, ga, b7, gb);
+      }
+    }
   }
-  if (i >= params.keys) { return; }
-  store_dk(row, 0u, dk0 * params.scale);
-  if (D > 4u) { store_dk(row, 4u, dk1 * params.scale); } if (D > 8u) { store_dk(row, 8u, dk2 * params.scale); }
-  if (D > 12u) { store_dk(row, 12u, dk3 * params.scale); } if (D > 16u) { store_dk(row, 16u, dk4 * params.scale); }
-  if (D > 20u) { store_dk(row, 20u, dk5 * params.scale); } if (D > 24u) { store_dk(row, 24u, dk6 * params.scale); }
-  if (D > 28u) { store_dk(row, 28u, dk7 * params.scale); } if (D > 32u) { store_dk(row, 32u, dk8 * params.scale); }
-  if (D > 36u) { store_dk(row, 36u, dk9 * params.scale); } if (D > 40u) { store_dk(row, 40u, dk10 * params.scale); }
-  if (D > 44u) { store_dk(row, 44u, dk11 * params.scale); } if (D > 48u) { store_dk(row, 48u, dk12 * params.scale); }
-  if (D > 52u) { store_dk(row, 52u, dk13 * params.scale); } if (D > 56u) { store_dk(row, 56u, dk14 * params.scale); }
-  if (D > 60u) { store_dk(row, 60u, dk15 * params.scale); }
-  store_dv(row, 0u, dv0);
-  if (D > 4u) { store_dv(row, 4u, dv1); } if (D > 8u) { store_dv(row, 8u, dv2); }
-  if (D > 12u) { store_dv(row, 12u, dv3); } if (D > 16u) { store_dv(row, 16u, dv4); }
-  if (D > 20u) { store_dv(row, 20u, dv5); } if (D > 24u) { store_dv(row, 24u, dv6); }
-  if (D > 28u) { store_dv(row, 28u, dv7); } if (D > 32u) { store_dv(row, 32u, dv8); }
-  if (D > 36u) { store_dv(row, 36u, dv9); } if (D > 40u) { store_dv(row, 40u, dv10); }
-  if (D > 44u) { store_dv(row, 44u, dv11); } if (D > 48u) { store_dv(row, 48u, dv12); }
-  if (D > 52u) { store_dv(row, 52u, dv13); } if (D > 56u) { store_dv(row, 56u, dv14); }
-  if (D > 60u) { store_dv(row, 60u, dv15); }
 }

@@ -1,6 +1,7 @@
 package shaders
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 )
@@ -11,24 +12,26 @@ func TestAttention(t *testing.T) {
 		{1, 9, 6, 2, 5}, {1, 35, 18, 3, 12}, {1, 6, 21, 1, 63}, {1, 520, 300, 1, 4},
 	} {
 		channels := c.heads * c.width
-		for _, fixed := range []map[int]bool{nil, {0: true, 1: true}, {1: true, 2: true}} {
-			large := c.queries*c.keys > 1<<14
-			if large && fixed != nil {
-				continue
+		t.Run(fmt.Sprintf("N%d_L%d_H%d_d%d", c.queries, c.keys, c.heads, c.width), func(t *testing.T) {
+			for _, fixed := range []map[int]bool{nil, {0: true, 1: true}, {1: true, 2: true}} {
+				large := c.queries*c.keys > 1<<14
+				if large && fixed != nil {
+					return
+				}
+				checkOperator(t, operatorTest{
+					inputs: [][]int{{c.batch, c.queries, channels}, {c.batch, c.keys, channels}, {c.batch, c.keys, channels}},
+					build:  func(x []*Tensor) *Tensor { return Attention(x[0], x[1], x[2], c.heads) },
+					fixed:  fixed, rough: large, // finite differences would take minutes
+					// Scores of deviation 3 make attention sharp; exp2 of a device errs by 3 ulp of 2^(3 + 2|x|) here.
+					fill: func(input, _ int, r *rand.Rand) float64 {
+						if input == 0 {
+							return 3 * r.NormFloat64()
+						}
+						return r.NormFloat64()
+					},
+					rtol: 2e-5, atol: 2e-5,
+				})
 			}
-			checkOperator(t, operatorTest{
-				inputs: [][]int{{c.batch, c.queries, channels}, {c.batch, c.keys, channels}, {c.batch, c.keys, channels}},
-				build:  func(x []*Tensor) *Tensor { return Attention(x[0], x[1], x[2], c.heads) },
-				fixed:  fixed, rough: large, // finite differences would take minutes
-				// Scores of deviation 3 make attention sharp; exp2 of a device errs by 3 ulp of 2^(3 + 2|x|) here.
-				fill: func(input, _ int, r *rand.Rand) float64 {
-					if input == 0 {
-						return 3 * r.NormFloat64()
-					}
-					return r.NormFloat64()
-				},
-				rtol: 2e-5, atol: 2e-5,
-			})
-		}
+		})
 	}
 }
