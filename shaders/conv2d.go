@@ -2,7 +2,6 @@ package shaders
 
 import (
 	_ "embed"
-	"fmt"
 	"strings"
 
 	"mrprism/internal/gpu"
@@ -54,7 +53,7 @@ var conv2dForward = &tensor.Kernel{
 			p := params.(*conv2dParams)
 			return registerGroups(p, ceil(p.pixels(), 8))
 		}},
-		{Name: "tiles", Source: conv2dTilesSource, Suits: suitsTiles, Consts: tileConstants, Groups: func(params any) [3]int {
+		{Name: "tiles", Source: conv2dTilesSource, Suits: suitsTiles, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
 			return tileGroups(p, p.pixels(), 1)
 		}},
@@ -77,7 +76,7 @@ var conv2dBackwardWeight = &tensor.Kernel{
 			p := params.(*conv2dParams)
 			return registerGroups(p, ceil(int(p.Cols.Taps)*int(p.Inputs), 8)*int(p.Splits)*int(p.Rows.Taps))
 		}},
-		{Name: "tiles", Source: conv2dTilesSource, Suits: suitsTiles, Consts: tileConstants, Groups: func(params any) [3]int {
+		{Name: "tiles", Source: conv2dTilesSource, Suits: suitsTiles, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
 			return tileGroups(p, p.taps()*int(p.Inputs), int(p.Splits))
 		}},
@@ -104,33 +103,13 @@ func registerGroups(p *conv2dParams, blocks int) [3]int {
 	return tensor.Linear(ceil(int(p.Outputs), 8)*blocks, 32)
 }
 
-// suitsTiles: a GPU, and enough outputs to fill at least half a tile.
+// suitsTiles: a GPU, and enough outputs to fill a good part of a tile.
 func suitsTiles(info gpu.Info, params any) bool {
 	return info.Kind != gpu.KindCPU && info.Kind != gpu.KindReference && params.(*conv2dParams).Outputs > 16
 }
 
-// tileQuads are ROWS and COLUMNS of conv2d_tiles.wgsl: narrower tiles where one is enough for all outputs.
-func tileQuads(p *conv2dParams) (rows, columns int) {
-	if p.Outputs <= 32 {
-		return 32, 8
-	}
-	return 16, 16
-}
-
-func tileConstants(params any) map[string]string {
-	rows, columns := tileQuads(params.(*conv2dParams))
-	u := func(n int) string { return fmt.Sprintf("%du", n) }
-	const depth = 16
-	return map[string]string{
-		"ROWS": u(rows), "COLUMNS": u(columns), "SIZE": u(rows * columns), "LEFT": u(depth * rows), "RIGHT": u(depth * columns),
-	}
-}
-
-// tileGroups are the workgroups for n rows of results.
-func tileGroups(p *conv2dParams, n, parts int) [3]int {
-	rows, columns := tileQuads(p)
-	return [3]int{ceil(n, 4*rows), ceil(int(p.Outputs), 4*columns), parts}
-}
+// tileGroups are the workgroups of conv2d_tiles.wgsl, of 64 × 64 results, for n rows of results.
+func tileGroups(p *conv2dParams, n, parts int) [3]int { return [3]int{ceil(n, 64), ceil(int(p.Outputs), 64), parts} }
 
 // pixels is the number of positions (b, u, v).
 func (p *conv2dParams) pixels() int { return int(p.Batch) * int(p.Rows.Count) * int(p.Cols.Count) }

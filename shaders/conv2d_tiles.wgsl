@@ -7,10 +7,10 @@
 
 const ROWS: u32 = 16u;    // quads
 const COLUMNS: u32 = 16u; // quads
-const DEPTH: u32 = 16u;
+const DEPTH: u32 = 8u;
 const SIZE: u32 = 256u;   // ROWS × COLUMNS
-const LEFT: u32 = 256u;   // DEPTH × ROWS
-const RIGHT: u32 = 256u;  // DEPTH × COLUMNS
+const LEFT: u32 = 128u;   // DEPTH × ROWS
+const RIGHT: u32 = 128u;  // DEPTH × COLUMNS
 
 struct Axis {
   count: i32,
@@ -137,12 +137,8 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
       let term = start + i32(i / COLUMNS);
       let n = first_column + i32(i % COLUMNS) * 4;
       let at = weight(tap(min(term, length - 1))) * outputs;
-      var v = vec4<f32>();
-      if (n < outputs) { v.x = w[at + n]; }
-      if (n + 1 < outputs) { v.y = w[at + n + 1]; }
-      if (n + 2 < outputs) { v.z = w[at + n + 2]; }
-      if (n + 3 < outputs) { v.w = w[at + n + 3]; }
-      right[i] = v;
+      let end = outputs - 1; // beyond it is anything: those results are not stored
+      right[i] = vec4<f32>(w[at + min(n, end)], w[at + min(n + 1, end)], w[at + min(n + 2, end)], w[at + min(n + 3, end)]);
     }
     workgroupBarrier();
     for (var d = 0u; d < DEPTH; d++) {
@@ -159,26 +155,21 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
   let p1 = next(p0);
   let p2 = next(p1);
   let p3 = next(p2);
-  store_quad(destination(p0), column, s0);
-  store_quad(destination(p1), column, s1);
-  store_quad(destination(p2), column, s2);
-  store_quad(destination(p3), column, s3);
+  store(destination(p0), column, s0);
+  store(destination(p1), column, s1);
+  store(destination(p2), column, s2);
+  store(destination(p3), column, s3);
 }
 
-fn store_quad(pixel: i32, n: i32, sum: vec4<f32>) {
-  store(pixel, n, sum.x);
-  store(pixel, n + 1, sum.y);
-  store(pixel, n + 2, sum.z);
-  store(pixel, n + 3, sum.w);
-}
-
-fn store(pixel: i32, n: i32, sum: f32) {
-  if ((pixel >= 0) & (n < i32(params.outputs))) {
-    let i = pixel * i32(params.outputs) + n;
-    var value = sum;
-    if (params.has_bias == 1u) { value += bias[n]; }
-    if (params.adds == 1u) { value += y[i]; }
-    y[i] = value;
+fn store(pixel: i32, column: i32, sum: vec4<f32>) {
+  var values = sum;
+  for (var c = 0; c < 4; c++) {
+    let n = column + c;
+    if ((pixel >= 0) & (n < i32(params.outputs))) {
+      let i = pixel * i32(params.outputs) + n;
+      let start = select(0.0, bias[n], params.has_bias == 1u);
+      y[i] = values[c] + start + select(0.0, y[i], params.adds == 1u);
+    }
   }
 }
 
@@ -206,12 +197,8 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(loca
       let term = start + i32(i / COLUMNS);
       let n = first_column + i32(i % COLUMNS) * 4;
       let at = destination(position(min(term, last - 1))) * outputs;
-      var v = vec4<f32>();
-      if ((n < outputs) & (term < last)) { v.x = dy[at + n]; }
-      if ((n + 1 < outputs) & (term < last)) { v.y = dy[at + n + 1]; }
-      if ((n + 2 < outputs) & (term < last)) { v.z = dy[at + n + 2]; }
-      if ((n + 3 < outputs) & (term < last)) { v.w = dy[at + n + 3]; }
-      right[i] = v;
+      let end = outputs - 1; // beyond it is anything: those results are not stored
+      right[i] = vec4<f32>(dy[at + min(n, end)], dy[at + min(n + 1, end)], dy[at + min(n + 2, end)], dy[at + min(n + 3, end)]);
     }
     workgroupBarrier();
     for (var d = 0u; d < DEPTH; d++) {
@@ -232,20 +219,14 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(loca
   store_weights(group.z, row + 3, column, s3);
 }
 
-fn store_weights(part: u32, row: i32, n: i32, sum: vec4<f32>) {
-  if (row < params.rows.taps * params.cols.taps * i32(params.inputs)) {
-    let whole = params.rows.w_size * params.cols.w_size * i32(params.inputs);
-    let to = i32(part) * whole + weight(tap(row));
-    store_weight(to, n, sum.x);
-    store_weight(to, n + 1, sum.y);
-    store_weight(to, n + 2, sum.z);
-    store_weight(to, n + 3, sum.w);
-  }
-}
-
-fn store_weight(row: i32, n: i32, sum: f32) {
-  if (n < i32(params.outputs)) {
-    let i = row * i32(params.outputs) + n;
-    if (params.adds == 1u) { dw[i] += sum; } else { dw[i] = sum; }
+fn store_weights(part: u32, row: i32, column: i32, sum: vec4<f32>) {
+  var values = sum;
+  let whole = params.rows.w_size * params.cols.w_size * i32(params.inputs);
+  let to = (i32(part) * whole + weight(tap(row))) * i32(params.outputs);
+  for (var c = 0; c < 4; c++) {
+    let n = column + c;
+    if ((row < params.rows.taps * params.cols.taps * i32(params.inputs)) & (n < i32(params.outputs))) {
+      dw[to + n] = values[c] + select(0.0, dw[to + n], params.adds == 1u);
+    }
   }
 }
