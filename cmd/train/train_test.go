@@ -1,0 +1,381 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"mrprism/internal/command"
+	"mrprism/internal/gpu"
+	"mrprism/internal/gpu/reference"
+	"mrprism/internal/synthetic"
+	"mrprism/internal/training"
+	"mrprism/weights"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// asProgram is the environment variable under which this test binary is the program itself, to be killed.
+const asProgram = "MRPRISM_TEST_TRAIN"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// writeData makes a data set of two raters and so many images of 64×64 pixels.
+func writeData(t *testing.T, images int) string {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), "eyes")
+	pair := synthetic.Scenario{Name: "pair", Raters: []synthetic.Rater{{Name: "ann", Noise: 0.05}, {Name: "bob", Noise: 0.05, Bias: 0.3}}}
+	require.NoError(t, synthetic.WriteDataset(folder, pair, images, 64, 1))
+	return folder
+}
+
+// arguments are those of a short run: of five images four are trained on, two a step.
+func arguments(data, out string, epochs string, more ...string) []string {
+	return append([]string{"-data", data, "-out", out, "-config", "tiny", "-side", "64", "-batch", "2", "-epochs", epochs, "-name", "eyes",
+		"-device", "reference", "-save", "0"}, more...)
+}
+
+// invoke runs the program inside the test.
+func invoke(ctx context.Context, args ...string) (code int, stdout, stderr string) {
+	var out, err bytes.Buffer
+	code = run(ctx, args, &out, &err)
+	return code, out.String(), err.String()
+}
+
+func process(args ...string) *exec.Cmd {
+	c := exec.Command(os.Args[0], args...)
+	c.Env = append(os.Environ(), asProgram+"=1")
+	return c
+}
+
+func readFile(t *testing.T, path ...string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(path...))
+	require.NoError(t, err)
+	return data
+}
+
+// requireSame compares what two runs have written, without printing megabytes.
+func requireSame(t *testing.T, want, got string) {
+	t.Helper()
+	for _, name := range []string{training.Checkpoint, training.PreviousCheckpoint, "eyes.safetensors", "eyes.f32.safetensors"} {
+		require.True(t, bytes.Equal(readFile(t, want, name), readFile(t, got, name)), "%s differs", name)
+	}
+	require.Equal(t, steps(t, want), steps(t, got), "the log has every step once")
+}
+
+// steps are those that a run's log tells of.
+func steps(t *testing.T, folder string) (numbers []int) {
+	t.Helper()
+	for line := range strings.Lines(string(readFile(t, folder, "log.jsonl"))) {
+		var step struct {
+			Step int
+			Loss float64
+		}
+		require.NoError(t, json.Unmarshal([]byte(line), &step))
+		require.Positive(t, step.Loss)
+		numbers = append(numbers, step.Step)
+	}
+	return numbers
+}
+
+func TestHelpAndUsage(t *testing.T) {
+	code, stdout, stderr := invoke(t.Context(), "-h")
+	assert.Equal(t, command.Done, code)
+	assert.Empty(t, stderr)
+	for _, word := range []string{"usage: train", "-resume", "dataset.json", "examples:", "exit codes: 0"} {
+		assert.Contains(t, stdout, word)
+	}
+	out := filepath.Join(t.TempDir(), "run")
+	for want, args := range map[string][]string{
+		"no data":            {},
+		"no output folder":   {"-data", "a"},
+		"-nonsense":          {"-data", "a", "-out", out, "-nonsense"},
+		`"extra"`:            {"-data", "a", "-out", out, "extra"},
+		`"huge"`:             {"-data", "a", "-out", out, "-config", "huge"},
+		`"letter"`:           {"-data", "a", "-out", out, "-recipe", "letter"},
+		"batch size 0":       {"-data", "a", "-out", out, "-batch", "0"},
+		"side 100":           {"-data", "a", "-out", out, "-side", "100"},
+		`phase "64"`:         {"-data", "a", "-out", out, "-phases", "64"},
+		"learning rate -0.1": {"-data", "a", "-out", out, "-rate", "-0.1"},
+		"-device cuda":       {"-data", "a", "-out", out, "-device", "cuda"},
+		`name "a b"`:         {"-data", "a", "-out", out, "-name", "a b"},
+		"not both":           {"-data", "a", "-out", out, "-resume", "-init", "x"},
+	} {
+		code, stdout, stderr := invoke(t.Context(), args...)
+		assert.Equal(t, command.Usage, code, args)
+		assert.Empty(t, stdout)
+		assert.Contains(t, stderr, want)
+		assert.Contains(t, stderr, "train -h")
+	}
+	assert.NoDirExists(t, out)
+}
+
+// What cannot work fails with 1 and a message that names the file.
+func TestFailures(t *testing.T) {
+	data, out := writeData(t, 2), filepath.Join(t.TempDir(), "run")
+	image := filepath.Join(data, "images", "case0001.png")
+	require.NoError(t, os.WriteFile(image, []byte("a text"), 0o644))
+	for want, args := range map[string][]string{
+		image:                                 arguments(data, out, "1"),
+		filepath.Join(out, "dataset.json"):    arguments(out, out, "1"),
+		"nothing to resume":                   arguments(writeData(t, 2), out, "1", "-resume"),
+		filepath.Join(data, "x.safetensors"):  arguments(data, out, "1", "-init", filepath.Join(data, "x.safetensors")),
+		image + ": not a directory":           arguments(writeData(t, 2), filepath.Join(image, "run"), "1"),
+		filepath.Join(data, "libdawn.so.123"): arguments(data, out, "1", "-device", "dawn", "-dawn-lib", filepath.Join(data, "libdawn.so.123")),
+	} {
+		code, _, stderr := invoke(t.Context(), args...)
+		assert.Equal(t, command.Failed, code, args)
+		assert.Contains(t, stderr, want)
+	}
+}
+
+// A run tells what computes, what it trains on and how far it is; missing labels are told, and the log has a line a step.
+func TestARun(t *testing.T) {
+	data, out := writeData(t, 5), filepath.Join(t.TempDir(), "run")
+	missing := filepath.Join(data, "raters", "bob", "cup", "case0001.png")
+	require.NoError(t, os.Remove(missing))
+	code, _, stderr := invoke(t.Context(), arguments(data, out, "1")...)
+	require.Equal(t, command.Done, code, stderr)
+	for _, want := range []string{"computing on Go float64", "4 images to train on, 1 held out; 2 raters, 2 classes; 2 steps, 0 done",
+		"1 masks are missing, such as " + missing, "step 2/2", "done: " + filepath.Join(out, "eyes.safetensors")} {
+		assert.Contains(t, stderr, want)
+	}
+	assert.Equal(t, []int{1, 2}, steps(t, out))
+	_, err := weights.Shipped().Open("eyes", readFile(t, out, "eyes.safetensors"))
+	require.NoError(t, err)
+
+	code, _, stderr = invoke(t.Context(), arguments(data, out, "1")...)
+	assert.Equal(t, command.Failed, code)
+	assert.Contains(t, stderr, "-resume", "a run is not written over")
+}
+
+// Ctrl-C finishes the step, saves and exits with 130; resumed, the run ends as if it had never been stopped.
+func TestInterrupt(t *testing.T) {
+	data, folder := writeData(t, 5), t.TempDir()
+	straight, stopped := filepath.Join(folder, "straight"), filepath.Join(folder, "stopped")
+	code, _, stderr := invoke(t.Context(), arguments(data, straight, "3")...)
+	require.Equal(t, command.Done, code, stderr)
+
+	c := process(arguments(data, stopped, "3", "-save", "3600")...)
+	var said bytes.Buffer
+	c.Stderr = &said
+	require.NoError(t, c.Start())
+	waitFor(t, func() bool {
+		data, _ := os.ReadFile(filepath.Join(stopped, "log.jsonl"))
+		return bytes.Count(data, []byte("\n")) >= 1
+	})
+	require.NoError(t, c.Process.Signal(os.Interrupt))
+	var exit *exec.ExitError
+	require.ErrorAs(t, c.Wait(), &exit)
+	require.Equal(t, command.Interrupted, exit.ExitCode(), said.String())
+	assert.Contains(t, said.String(), "finishing the step and saving")
+	assert.Contains(t, said.String(), "-resume")
+	require.FileExists(t, filepath.Join(stopped, training.Checkpoint))
+	require.Less(t, len(steps(t, stopped)), 6)
+
+	code, _, stderr = invoke(t.Context(), arguments(data, stopped, "3", "-resume")...)
+	require.Equal(t, command.Done, code, stderr)
+	requireSame(t, straight, stopped)
+
+	// before there is anything to save
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	code, _, stderr = invoke(ctx, arguments(data, filepath.Join(folder, "never"), "3")...)
+	assert.Equal(t, command.Interrupted, code)
+	assert.NotContains(t, stderr, "saved in")
+}
+
+func waitFor(t *testing.T, happened func() bool) {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Minute); !happened(); time.Sleep(5 * time.Millisecond) {
+		require.True(t, time.Now().Before(end), "nothing happens")
+	}
+}
+
+// Killed at any moment, also while a checkpoint is being written, a run has lost at most what came after its last checkpoint, and ends with
+// the bytes of a run that was left alone.
+func TestKill(t *testing.T) {
+	kills, epochs, count := 20, "20", 40 // a kill lets two steps pass at most
+	if testing.Short() {
+		kills, epochs, count = 4, "4", 8
+	}
+	data, folder := writeData(t, 5), t.TempDir()
+	straight, killed := filepath.Join(folder, "straight"), filepath.Join(folder, "killed")
+	began := time.Now()
+	code, _, stderr := invoke(t.Context(), arguments(data, straight, epochs, "-recipe", "baseline")...)
+	require.Equal(t, command.Done, code, stderr)
+
+	step := time.Since(began) / time.Duration(count)
+	farthest, torn := 0, 0
+	for i := range kills {
+		args := arguments(data, killed, epochs, "-recipe", "baseline")
+		if _, err := os.Stat(filepath.Join(killed, training.Checkpoint)); err == nil {
+			args = append(args, "-resume")
+		}
+		c := process(args...)
+		require.NoError(t, c.Start())
+		before := modified(killed)
+		if i%2 == 0 { // at any moment of the step that follows a new checkpoint
+			waitFor(t, func() bool { return modified(killed) != before })
+			time.Sleep(step * time.Duration(i*53%100) / 140)
+		} else { // while a file is being written
+			waitFor(t, func() bool {
+				unfinished, _ := filepath.Glob(filepath.Join(killed, ".*.tmp"))
+				return len(unfinished) > 0
+			})
+			time.Sleep(time.Duration(i*37%20) * 100 * time.Microsecond)
+		}
+		require.NoError(t, c.Process.Kill())
+		_ = c.Wait()
+		unfinished, _ := filepath.Glob(filepath.Join(killed, ".*.tmp"))
+		torn += min(1, len(unfinished))
+		now := lastStep(t, killed)
+		require.GreaterOrEqual(t, now, farthest, "no step is lost")
+		farthest = now
+	}
+	t.Logf("%d kills, %d of them while a file was being written; at step %d", kills, torn, farthest)
+	code, _, stderr = invoke(t.Context(), arguments(data, killed, epochs, "-recipe", "baseline", "-resume")...)
+	require.Equal(t, command.Done, code, stderr)
+	requireSame(t, straight, killed)
+	entries, err := os.ReadDir(killed)
+	require.NoError(t, err)
+	assert.Len(t, entries, 5, "nothing temporary is left")
+}
+
+// modified is when a run's checkpoint was last written.
+func modified(folder string) time.Time {
+	info, err := os.Stat(filepath.Join(folder, training.Checkpoint))
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+// lastStep is the step of the checkpoint, which is whole whatever was killed; 0 where none was written yet.
+func lastStep(t *testing.T, folder string) int {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(folder, training.Checkpoint))
+	if errors.Is(err, os.ErrNotExist) {
+		return 0
+	}
+	require.NoError(t, err)
+	file, err := weights.Decode(data)
+	require.NoError(t, err)
+	require.NoError(t, file.VerifyContent())
+	step, err := strconv.Atoi(file.Metadata["step"])
+	require.NoError(t, err)
+	return step
+}
+
+// A disk that is full, here a limit to the size of a file: an exit code, a message, the checkpoint before it whole, no rest of another.
+func TestFullDisk(t *testing.T) {
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip("no shell to limit the size of files with")
+	}
+	data, out := writeData(t, 5), filepath.Join(t.TempDir(), "run")
+	code, _, stderr := invoke(t.Context(), arguments(data, out, "1")...)
+	require.Equal(t, command.Done, code, stderr)
+	whole := readFile(t, out, training.Checkpoint)
+	previous := readFile(t, out, training.PreviousCheckpoint)
+
+	args := arguments(data, filepath.Join(filepath.Dir(out), "full"), "1")
+	c := exec.Command("sh", append([]string{"-c", `ulimit -f 64; exec "$0" "$@"`, os.Args[0]}, args...)...)
+	c.Env = append(os.Environ(), asProgram+"=1")
+	said, err := c.CombinedOutput()
+	var exit *exec.ExitError
+	require.ErrorAs(t, err, &exit)
+	assert.Equal(t, command.Failed, exit.ExitCode(), string(said))
+	assert.Contains(t, string(said), training.Checkpoint)
+	assert.Contains(t, string(said), syscall.EFBIG.Error())
+	entries, err := os.ReadDir(filepath.Join(filepath.Dir(out), "full"))
+	require.NoError(t, err)
+	for _, e := range entries {
+		assert.Equal(t, "log.jsonl", e.Name(), "nothing half-written is left")
+	}
+
+	// with a checkpoint there already
+	require.NoError(t, os.Remove(filepath.Join(out, training.Checkpoint)))
+	require.NoError(t, os.WriteFile(filepath.Join(out, training.Checkpoint), previous, 0o644)) // one step to go
+	c = exec.Command("sh", append([]string{"-c", `ulimit -f 64; exec "$0" "$@"`, os.Args[0]}, arguments(data, out, "1", "-resume")...)...)
+	c.Env = append(os.Environ(), asProgram+"=1")
+	said, err = c.CombinedOutput()
+	require.ErrorAs(t, err, &exit)
+	assert.Equal(t, command.Failed, exit.ExitCode(), string(said))
+	assert.True(t, bytes.Equal(previous, readFile(t, out, training.Checkpoint)))
+	code, _, stderr = invoke(t.Context(), arguments(data, out, "1", "-resume")...)
+	require.Equal(t, command.Done, code, stderr)
+	assert.True(t, bytes.Equal(whole, readFile(t, out, training.Checkpoint)))
+}
+
+// losable is a device that is lost at a given run.
+type losable struct {
+	gpu.Device
+	left int
+}
+
+func (d *losable) Run(ctx context.Context, r ...gpu.Recording) error {
+	if d.left--; d.left < 0 {
+		return gpu.ErrLost
+	}
+	return d.Device.Run(ctx, r...)
+}
+
+// A device that is lost is opened again and the run ends as if nothing had been; one that is lost at the same step again ends it.
+func TestALostDevice(t *testing.T) {
+	data, folder := writeData(t, 5), t.TempDir()
+	straight, lost := filepath.Join(folder, "straight"), filepath.Join(folder, "lost")
+	code, _, stderr := invoke(t.Context(), arguments(data, straight, "2")...)
+	require.Equal(t, command.Done, code, stderr)
+
+	attempt := func(out string, runs ...int) error {
+		var said bytes.Buffer
+		r := runner{stderr: &said, bar: newProgress(&said)}
+		_, done := r.parse(arguments(data, out, "2"), io.Discard)
+		require.False(t, done)
+		r.open = func(context.Context) (gpu.Device, error) {
+			d := &losable{reference.Open(), runs[0]}
+			runs = runs[1:]
+			return d, nil
+		}
+		return r.train(t.Context())
+	}
+	require.NoError(t, attempt(lost, 0, 1, 2, 100))
+	requireSame(t, straight, lost)
+
+	err := attempt(filepath.Join(folder, "again"), 2, 0)
+	require.ErrorIs(t, err, gpu.ErrLost)
+	require.ErrorContains(t, err, "step 3")
+}
+
+// A log is cut where the checkpoint is: behind it, and a line that was cut off, steps are taken again.
+func TestLogIsCut(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log.jsonl")
+	for done, want := range map[int]string{
+		0: "", 2: "{\"step\":1}\n{\"step\":2}\n", 9: "{\"step\":1}\n{\"step\":2}\n{\"step\":3}\n",
+	} {
+		require.NoError(t, os.WriteFile(path, []byte("{\"step\":1}\n{\"step\":2}\n{\"step\":3}\n{\"st"), 0o644))
+		f, err := openLog(path, done)
+		require.NoError(t, err)
+		_, err = f.WriteString("next\n")
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+		assert.Equal(t, want+"next\n", string(readFile(t, path)))
+	}
+}
