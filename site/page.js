@@ -90,21 +90,14 @@ async function run(changes) {
   const job = (state.job = { ...changes, stale: false });
   const picture = changes.picture ?? state.picture, fresh = picture !== state.picture;
   const roi = changes.roi ?? state.roi, weights = changes.weights !== undefined ? changes.weights : fresh ? null : state.weights;
-  let stageNow = "";
+  stageNow = "";
   progress("Waiting for the program", 0, 0);
   try {
     await segmenter.ready;
     const model = $("model").value;
     if (!model) throw new SegmentError({ code: "weights", message: "This site has no models.", next: "Choose a weights file of your own under Model, or serve a site built with weights." });
     const result = await segmenter.segment(picture, { model, recurrences: 3, roi, raterWeights: weights }, {
-      progress({ stage: name, done, total }) {
-        if (job.stale) return;
-        const text = STAGES[name]?.(done) ?? name;
-        const mega = (bytes) => (bytes / 1e6).toFixed(1);
-        const figure = name === "download" && done ? (total ? `${mega(done)} of ${mega(total)} MB` : `${mega(done)} MB`) : "";
-        progress(text, done, total, figure);
-        if (text !== stageNow) say((stageNow = text));
-      },
+      progress: (event) => { if (!job.stale) showStage(event); },
       image: fresh ? (image) => { if (!job.stale) adopt(picture, image); } : undefined,
     });
     if (job.stale) return;
@@ -121,6 +114,15 @@ async function run(changes) {
   }
 }
 
+// showStage shows what the worker is at, and says it once to a screen reader.
+let stageNow = "";
+function showStage({ stage: name, done, total }) {
+  const text = STAGES[name]?.(done) ?? name;
+  const mega = (bytes) => (bytes / 1e6).toFixed(1);
+  const figure = name === "download" && done ? (total ? `${mega(done)} of ${mega(total)} MB` : `${mega(done)} MB`) : "";
+  progress(text, done, total, figure);
+  if (text !== stageNow) say((stageNow = text));
+}
 function progress(text, done, total, figure = "") {
   $("progress").hidden = false;
   $("progress-text").textContent = text + "…";
@@ -179,14 +181,16 @@ function about(result) {
 
 // ---- what computes, which models ----
 
-function adapter({ adapter: name, gpu, reason }) {
+function adapter({ adapter: name, gpu, software, reason }) {
   $("adapter-name").textContent = gpu ? name : "Processor (no WebGPU)";
-  $("adapter").className = `chip ${gpu ? "gpu" : "cpu"}`;
+  $("adapter").className = `chip ${gpu && !software ? "gpu" : "cpu"}`;
   $("adapter").title = gpu ? `Computed by ${name}` : `Computed by the processor: ${reason}`;
 }
+let modelChosen = "";
+let warned = false; // once a visit is enough
 segmenter.addEventListener("ready", ({ detail }) => {
   adapter(detail);
-  if (!detail.gpu) banner("This browser gives no WebGPU, so the processor computes. It is slower, with the same result.", detail.reason, true);
+  if (!detail.gpu && !warned) banner("This browser gives no WebGPU, so the processor computes. It is slower, with the same result.", detail.reason, true);
   const select = $("model"), chosen = select.value;
   const own = [...select.options].filter((option) => option.value.startsWith("own-"));
   select.replaceChildren(...detail.models.map(({ name, title }) => new Option(title || name, name)), ...own, new Option("Weights file of your own…", "open"));
@@ -195,6 +199,7 @@ segmenter.addEventListener("ready", ({ detail }) => {
   select.disabled = false;
   modelChosen = select.value;
   modelNote();
+  prepare();
 });
 segmenter.addEventListener("adapter", ({ detail }) => { adapter(detail); if (detail.note) banner(detail.note, detail.next, true); });
 segmenter.addEventListener("failed", ({ detail }) => {
@@ -206,11 +211,17 @@ function modelNote() {
   const model = segmenter.info?.models.find(({ name }) => name === $("model").value);
   $("model-note").textContent = model?.bytes ? `${(model.bytes / 1e6).toFixed(1)} MB, downloaded once` : "";
 }
-let modelChosen = "";
+// prepare gets the chosen model ready while nothing else is to be done; an image that is opened meanwhile waits for it and shows how far it
+// is. What fails here is told when it is needed.
+function prepare() {
+  if (modelChosen && !modelChosen.startsWith("own-") && !navigator.connection?.saveData) {
+    segmenter.prepare(modelChosen, { progress: (event) => { if (state.job) showStage(event); } }).catch(() => {});
+  }
+}
 function useModel(name) {
   $("model").value = modelChosen = name;
   modelNote();
-  if (state.picture) run({ roi: "auto", weights: null });
+  state.picture ? run({ roi: "auto", weights: null }) : prepare();
 }
 $("model").onchange = () => {
   if ($("model").value !== "open") return useModel($("model").value);

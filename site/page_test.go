@@ -147,6 +147,26 @@ func TestPlacingTheRegion(t *testing.T) {
 	p.clean()
 }
 
+func TestSavedFiles(t *testing.T) {
+	p := open(t, mock(t, nil), 1200, 800)
+	p.ready()
+	p.sample()
+	// Downloads are caught where the page hands them to the browser.
+	p.do(`globalThis.saved = {}, HTMLAnchorElement.prototype.click = function () { const name = this.download; saved[name] = this.href; }`)
+	p.do(`globalThis.blobs = {}, globalThis.plain = URL.createObjectURL.bind(URL), URL.createObjectURL = (blob) => { const url = plain(blob); blobs[url] = blob; return url; }`)
+	p.do(`document.getElementById("save-json").click(), document.getElementById("save-csv").click(), document.querySelector("[aria-label='Mask PNG of disc']").click()`)
+	p.until(`saved["sample_disc_mask.png"]`)
+	record := get[map[string]any](p, `blobs[saved["sample.json"]].text().then(JSON.parse)`)
+	assert.Equal(t, "sample.jpg", record["image"])
+	assert.EqualValues(t, 1536, record["width"])
+	assert.Contains(t, record, "measurements")
+	assert.Contains(t, record, "device")
+	sheet := strings.Split(strings.TrimPrefix(get[string](p, `blobs[saved["sample.csv"]].text()`), "\ufeff"), "\r\n")
+	assert.Equal(t, "image,width_px,height_px,model,recurrences,measurement,value,low,high", sheet[0])
+	assert.Contains(t, strings.Join(sheet, "\n"), "sample.jpg,1536,1152,levels,3,vertical_cup_disc_ratio,0.52,0.47,0.58")
+	assert.Equal(t, "image/png", get[string](p, `blobs[saved["sample_disc_mask.png"]].type`))
+}
+
 func TestErrorsLeaveThePageUsable(t *testing.T) {
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()

@@ -208,6 +208,26 @@ func TestGPULossIsRecoveredFrom(t *testing.T) {
 	p.compare("r.probability(0)", want.Probability(0))
 }
 
+func TestGPULossWhileSegmenting(t *testing.T) {
+	picture, data := photo(t, 240, 180), tinyWeights(t, weights.LabelsRaters, nil)
+	s := real(t, map[string][]byte{"w.safetensors": data, "photo.png": picture})
+	p := open(t, s, 900, 700)
+	p.ready()
+	p.do(`(async () => {
+		const blob = async (name) => new File([await (await fetch("weights/" + name)).arrayBuffer()], name);
+		globalThis.begun = 0;
+		globalThis.finished = mrprism.segment(await blob("photo.png"), { model: await blob("w.safetensors"), recurrences: 32, roi: "60,20,130",
+			progress: ({ stage, done }) => { if (stage === "segment") begun = done; } });
+	})()`)
+	p.until("begun >= 2")
+	p.crashGPU()
+	message := get[string](p, `finished.then((r) => { globalThis.r = r; return ""; }, (error) => error.message)`)
+	require.Empty(t, message)
+	want := natively(t, data, picture, segment.Options{Recurrences: 32, ROI: "60,20,130"})
+	p.compare("r.probability(0)", want.Probability(0))
+	p.compare("r.recurrence(5, 1)", want.Recurrence(5, 1))
+}
+
 func TestWithoutAdapterTheProcessorComputes(t *testing.T) {
 	picture, data := photo(t, 240, 180), tinyWeights(t, weights.LabelsRaters, nil)
 	s := real(t, map[string][]byte{"w.safetensors": data, "photo.png": picture})

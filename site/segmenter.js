@@ -85,6 +85,9 @@ export class Segmenter extends EventTarget {
   // A picture to segment: decoded once by the worker however often it is segmented.
   picture(blob, name) { return { blob, name, key: ++this.#images }; }
 
+  // Download and compile a model before it is asked for. hooks: progress.
+  prepare(model, hooks) { return this.#ask({ type: "prepare", model }, [], hooks); }
+
   // A weights file of the user's own: verified by the worker, then a model like the others. Resolves to { name, title }.
   async weights(blob, name = blob.name ?? "weights") {
     const bytes = await blob.arrayBuffer(), model = await this.#ask({ type: "weights", blob: bytes, name }, [bytes]);
@@ -124,7 +127,7 @@ export class Segmenter extends EventTarget {
 
   // Stop what is running. Where the processor computes, the worker cannot listen: it is replaced.
   cancel() {
-    if (this.info?.gpu) this.#worker.postMessage({ type: "cancel" });
+    if (this.info?.gpu) this.#worker.postMessage({ type: "cancel", request: this.#next - 1 });
     else if (this.#pending.size > 0) {
       this.#worker.terminate();
       for (const { reject } of this.#pending.values()) reject(new SegmentError({ code: "cancelled", message: "Cancelled." }));

@@ -23,6 +23,7 @@ function value(fields, u, v) { // u, v in −0.5…0.5 of the region
 onmessage = async ({ data }) => {
   const answer = (fields, transfer = []) => postMessage({ request: data.request, ...fields }, transfer);
   if (data.type === "cancel") { cancelled = true; return; }
+  if (data.type === "prepare") return answer({ type: "prepare" });
   if (data.type === "segment") {
     cancelled = false;
     if (data.name.includes("crash")) return postMessage({ type: "crashed", message: "as asked" });
@@ -72,7 +73,9 @@ onmessage = async ({ data }) => {
     for (let py = 0; py < height; py++) for (let px = 0; px < width; px++) values[py * width + px] = value(data, (px + 0.5 - roi.x) / roi.side - 0.5, (py + 0.5 - roi.y) / roi.side - 0.5);
     answer({ type: "map", values }, [values.buffer]);
   } else if (data.type === "png") {
-    const blob = await new OffscreenCanvas(width, height).convertToBlob({ type: "image/png" });
+    const canvas = new OffscreenCanvas(width, height);
+    canvas.getContext("2d").fillRect(0, 0, width, height);
+    const blob = await canvas.convertToBlob({ type: "image/png" });
     answer({ type: "png", bytes: new Uint8Array(await blob.arrayBuffer()) });
   }
 };

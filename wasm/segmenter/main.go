@@ -11,9 +11,10 @@
 //	map      id of a result, kind (probability, rater, recurrence, disagreement), m, i, class: the whole map
 //	view     the same: what the stage needs of it, within the region
 //	png      the same and what (mask, probability): a grey PNG at the photograph's size
-//	cancel   (no answer of its own)
+//	prepare  model: download, verify and compile it before it is asked for
+//	cancel   ends what runs and what waits to be segmented; no answer of its own
 //
-// Messages out: ready, adapter, progress, image, result, weights, map, view, png, error (code, message, next).
+// Messages out: ready, adapter, progress, image, result, weights, prepare, map, view, png, error (code, message, next).
 package main
 
 import (
@@ -30,7 +31,7 @@ func main() {
 	js.Global().Set("onmessage", js.FuncOf(func(_ js.Value, args []js.Value) any {
 		data := args[0].Get("data")
 		if data.Get("type").String() == "cancel" {
-			s.cancel()
+			s.cancel(data.Get("request").Int())
 			return nil
 		}
 		select {

@@ -22,8 +22,11 @@ const progressEvery = 50 * time.Millisecond
 
 // segment answers "segment": image (once it is decoded), progress, and the result.
 func (s *session) segment(message js.Value) error {
-	ctx, end := s.begin()
+	ctx, end := s.begin(message.Get("request").Int())
 	defer end()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	start := time.Now()
 	tell := s.progress(message)
 	name := message.Get("name").String()
@@ -52,17 +55,41 @@ func (s *session) segment(message js.Value) error {
 	return s.postResult(message, res, time.Since(start))
 }
 
-// run builds the engine where there is none for this device and model, and segments.
+// run builds the engine where there is none, and segments.
 func (s *session) run(ctx context.Context, img *imageio.Image, options segment.Options, tell func(string, int, int)) (*segment.Result, error) {
-	if s.engine == nil {
-		tell("compile", 0, 0)
-		engine, err := segment.New(ctx, s.dev, s.model)
-		if err != nil {
-			return nil, err
-		}
-		s.engine = engine
+	if err := s.build(ctx, tell); err != nil {
+		return nil, err
 	}
 	return s.engine.Segment(ctx, img, options)
+}
+
+// build makes the engine where there is none for this device and model.
+func (s *session) build(ctx context.Context, tell func(string, int, int)) error {
+	if s.engine != nil {
+		return nil
+	}
+	tell("compile", 0, 0)
+	engine, err := segment.New(ctx, s.dev, s.model)
+	if err != nil {
+		return err
+	}
+	s.engine = engine
+	return nil
+}
+
+// prepare answers "prepare". What the device cannot do now is left to be met when it is asked to segment.
+func (s *session) prepare(message js.Value) error {
+	ctx, end := s.begin(message.Get("request").Int())
+	defer end()
+	tell := s.progress(message)
+	if err := s.useModel(ctx, message.Get("model").String(), tell); err != nil {
+		return err
+	}
+	if err := s.build(ctx, tell); err != nil {
+		return err
+	}
+	post(map[string]any{"type": "prepare", "request": message.Get("request")})
+	return nil
 }
 
 // picture decodes the message's image, or finds the one decoded before.

@@ -42,8 +42,9 @@ type session struct {
 	results  []result
 	nextID   int
 
-	mu   sync.Mutex
-	stop context.CancelFunc // ends the running segmentation; nil where none runs
+	mu        sync.Mutex
+	stop      context.CancelFunc // ends the running segmentation or preparation; nil where none runs
+	cancelled int                // requests up to this number are not begun any more
 }
 
 type picture struct {
@@ -66,10 +67,13 @@ func (s *session) start(ctx context.Context) {
 	for _, e := range weights.Shipped().Models {
 		models = append(models, map[string]any{"name": e.Name, "title": e.Title, "bytes": e.Bytes, "configuration": e.Configuration})
 	}
-	post(map[string]any{"type": "ready", "models": models, "adapter": s.dev.Info().String(), "gpu": s.onGPU(), "reason": s.gpuReason})
+	post(map[string]any{"type": "ready", "models": models, "adapter": s.dev.Info().String(), "gpu": s.onGPU(), "software": s.software(), "reason": s.gpuReason})
 }
 
 func (s *session) onGPU() bool { return s.dev.Info().Kind != gpu.KindReference }
+
+// software reports that the processor plays a GPU.
+func (s *session) software() bool { return s.dev.Info().Kind == gpu.KindCPU }
 
 // openDevice takes the GPU, or the processor where there is none. It always leaves a device.
 func (s *session) openDevice(ctx context.Context) {
@@ -152,23 +156,28 @@ func (s *session) returnToGPU(ctx context.Context) {
 }
 
 func (s *session) tellAdapter(note string) {
-	post(map[string]any{"type": "adapter", "adapter": s.dev.Info().String(), "gpu": s.onGPU(), "reason": s.gpuReason,
+	post(map[string]any{"type": "adapter", "adapter": s.dev.Info().String(), "gpu": s.onGPU(), "software": s.software(), "reason": s.gpuReason,
 		"note": note, "next": "Closing other pages that use the graphics processor may help."})
 }
 
-func (s *session) cancel() {
+// cancel ends the running request and those waiting up to the given number.
+func (s *session) cancel(upTo int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.cancelled = upTo
 	if s.stop != nil {
 		s.stop()
 	}
 }
 
-// begin makes the context of one segmentation, which cancel ends.
-func (s *session) begin() (context.Context, context.CancelFunc) {
+// begin makes the context of one request, which cancel ends; it has ended already where the request was cancelled while it waited.
+func (s *session) begin(request int) (context.Context, context.CancelFunc) {
 	ctx, stop := context.WithCancel(context.Background())
 	s.mu.Lock()
 	s.stop = stop
+	if request <= s.cancelled {
+		stop()
+	}
 	s.mu.Unlock()
 	return ctx, func() {
 		s.mu.Lock()
@@ -184,6 +193,8 @@ func (s *session) answer(message js.Value) {
 	switch kind := message.Get("type").String(); kind {
 	case "segment":
 		err = s.segment(message)
+	case "prepare":
+		err = s.prepare(message)
 	case "weights":
 		err = s.openWeights(message)
 	case "map":

@@ -1,0 +1,38 @@
+package site
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestBuiltSiteIsCurrent holds the built files to their sources: the other tests look at the built ones.
+func TestBuiltSiteIsCurrent(t *testing.T) {
+	tree := built(t, nil)
+	for _, pattern := range []string{"*.js", "*.css", "*.svg", "*.webmanifest"} {
+		names, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		for _, name := range names {
+			source, err := os.ReadFile(name)
+			require.NoError(t, err)
+			content, err := fs.ReadFile(tree, name)
+			require.NoError(t, err, "%s is not in the bundle: add it to site/bundle", name)
+			assert.True(t, name == "sw.js" || bytes.Equal(source, content), "%s has changed: run `make site`", name)
+		}
+	}
+	page := string(readBuilt(t, "index.html"))
+	assert.Contains(t, page, strings.Replace(Policy, "frame-ancestors 'none'; ", "", 1), "the page carries the policy for other hosts")
+	worker := string(readBuilt(t, "sw.js"))
+	for _, name := range []string{"index.html", "viewer.wasm", "segmenter.wasm", "gpu.js", "sample.jpg"} {
+		assert.Contains(t, worker, `"`+name+`": "`, "kept for use without a network")
+	}
+	assert.NotContains(t, worker, "/*VERSION*/")
+	assert.NotContains(t, page, "style=", "the policy refuses inline styles")
+	assert.NotContains(t, page, "onclick=", "and inline scripts")
+}
