@@ -1,0 +1,93 @@
+package site
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"mrprism/internal/gpu/device"
+	"mrprism/internal/imageio"
+	"mrprism/internal/segment"
+	"mrprism/weights"
+	"mrprism/weights/shipped"
+)
+
+// shippedModel opens a model that ships, and gives its file for the site to serve.
+func shippedModel(t *testing.T, name string) (*weights.Model, map[string][]byte) {
+	t.Helper()
+	entry, err := weights.Shipped().Find(name)
+	if err != nil {
+		missing(t, err.Error())
+	}
+	data, err := shipped.File(entry.File)
+	require.NoError(t, err)
+	m, err := shipped.Open(name)
+	require.NoError(t, err)
+	return m, map[string][]byte{entry.File: data}
+}
+
+// TestSampleWithShippedWeights is the first thing anyone does: the sample, found and segmented in the page, equal to what the same weights
+// give in a native program on the same region.
+func TestSampleWithShippedWeights(t *testing.T) {
+	m, files := shippedModel(t, "fundus")
+	s := real(t, files)
+	p := open(t, s, 1440, 900)
+	p.ready()
+	start := time.Now()
+	p.sample()
+	t.Logf("the sample took %.1f s, model and pipelines included, on %s", time.Since(start).Seconds(), get[string](p, `document.getElementById("adapter-name").textContent`))
+	if folder := os.Getenv("MRPRISM_SCREENSHOTS"); folder != "" {
+		time.Sleep(time.Second)
+		p.shot(filepath.Join(folder, "shipped-desk.png"))
+		p.run(chromedp.EmulateViewport(390, 844))
+		time.Sleep(time.Second)
+		p.shot(filepath.Join(folder, "shipped-phone.png"))
+	}
+	region := get[[]int](p, `(async () => {
+		const image = new File([await (await fetch("sample.jpg")).arrayBuffer()], "sample.jpg");
+		globalThis.r = await mrprism.segment(image, { model: "fundus", recurrences: 3, roi: "auto" });
+		return [r.roi.x, r.roi.y, r.roi.side];
+	})()`)
+
+	ctx := context.Background()
+	dev, err := device.Open(ctx, device.Auto, device.Options{})
+	if err != nil {
+		missing(t, "no native GPU to compare with: "+err.Error())
+	}
+	defer dev.Close()
+	engine, err := segment.New(ctx, dev, m)
+	require.NoError(t, err)
+	defer engine.Close()
+	image, err := imageio.Decode("sample.jpg", readBuilt(t, "sample.jpg"))
+	require.NoError(t, err)
+	found, err := engine.Segment(ctx, image, segment.Options{ROI: "auto"})
+	require.NoError(t, err)
+	assert.Equal(t, []int{found.ROI.X, found.ROI.Y, found.ROI.Side}, region, "page and program find the same square")
+	want, err := engine.Segment(ctx, image, segment.Options{Recurrences: 3, ROI: fmt.Sprintf("%d,%d,%d", region[0], region[1], region[2])})
+	require.NoError(t, err)
+	for c := range want.Classes {
+		expected := want.Probability(c)
+		got := get[[]float64](p, fmt.Sprintf(`(async () => Array.from(await r.probability(%d), (v) => Math.round(v * 1e5) / 1e5))()`, c))
+		require.Len(t, got, len(expected))
+		worst, differ := 0.0, 0
+		for i, v := range expected {
+			worst = max(worst, math.Abs(float64(v)-got[i]))
+			if (v > 0.5) != (got[i] > 0.5) {
+				differ++
+			}
+		}
+		t.Logf("%s: largest difference %.1e, %d of %d pixels on the other side of one half; native device %s", want.Classes[c], worst, differ, len(got), dev.Info())
+		assert.LessOrEqual(t, worst, 2e-3)
+		assert.LessOrEqual(t, float64(differ), 0.001*float64(len(got)))
+		assert.Positive(t, want.Measurements.Structures[c].Area, "the sample shows a disc and a cup")
+	}
+	p.clean()
+}
