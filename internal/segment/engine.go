@@ -44,12 +44,8 @@ func New(ctx context.Context, device gpu.Device, m *weights.Model) (*Engine, err
 	if err := match(m.File, config); err != nil {
 		return nil, fmt.Errorf("weights %s, configuration %s with %d raters and %d classes: %w", about.Name, about.Configuration, len(about.Raters), len(about.Classes), err)
 	}
-	values, err := weights.Dequantize(m.File)
-	if err != nil {
-		return nil, fmt.Errorf("weights %s: %w", about.Name, err)
-	}
 	e := &Engine{device: device, about: about, set: tensor.NewSet()}
-	if err := e.prepare(ctx, config, values); err != nil {
+	if err := e.prepare(ctx, config, m.File); err != nil {
 		e.Close()
 		return nil, err
 	}
@@ -64,19 +60,13 @@ func match(file *weights.File, config model.Config) error {
 	return file.Match(expected)
 }
 
-func (e *Engine) prepare(ctx context.Context, config model.Config, values *weights.File) error {
+func (e *Engine) prepare(ctx context.Context, config model.Config, file *weights.File) error {
 	var err error
 	if e.network, err = model.NewInference(ctx, e.device, e.set, config, e.about.Side); err != nil {
 		return err
 	}
-	for _, v := range e.set.Variables(tensor.Parameter, tensor.Statistic) {
-		floats, err := values.Tensor(v.Name).Float32()
-		if err != nil {
-			return fmt.Errorf("weights %s: %w", e.about.Name, err)
-		}
-		if err := e.set.Write(v, floats); err != nil {
-			return fmt.Errorf("writing weight %s: %w", v.Name, err)
-		}
+	if err := load(ctx, e.device, e.set, file); err != nil {
+		return fmt.Errorf("weights %s: %w", e.about.Name, err)
 	}
 	buffers, err := e.device.Allocate(ctx, []gpu.BufferSpec{{Label: "fence", Type: gpu.U32, Elements: 1}})
 	if err != nil {

@@ -229,6 +229,7 @@ func TestRaterWeightsReplayTheRecurrences(t *testing.T) {
 	m := open(t, segmenttest.Raters())
 	counting := &counter{Device: reference.Open()}
 	e := engine(t, counting, m)
+	counting.runs = 0 // of loading the weights
 	equal, err := e.Segment(t.Context(), img, Options{Recurrences: 2, ROI: "10,10,60"})
 	require.NoError(t, err)
 	whole := counting.runs
