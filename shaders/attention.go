@@ -46,7 +46,7 @@ func attentionKernel(name string, arguments []gpu.Access, count, rows func(p *at
 				},
 				Consts: func(params any) map[string]string {
 					p := params.(*attentionParams)
-					return map[string]string{"D": fmt.Sprintf("%du", p.Width), "ROWS": fmt.Sprintf("%du", rows(p))}
+					return map[string]string{"QUADS": fmt.Sprintf("%du", p.Width/4), "ROWS": fmt.Sprintf("%du", rows(p))}
 				},
 			},
 			{Source: attentionSource, Groups: func(params any) [3]int { return groups(params.(*attentionParams), attentionRows) }},

@@ -87,7 +87,7 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
   let h = group.y;
   let b = group.z;
   let a = params.scale * LOG2E;
-  let q0 = row(b, first + 0u, params.queries, h); let q1 = row(b, first + 1u, params.queries, h);
+  let q0 = row(b, first, params.queries, h); let q1 = row(b, first + 1u, params.queries, h);
   let q2 = row(b, first + 2u, params.queries, h); let q3 = row(b, first + 3u, params.queries, h);
   let q4 = row(b, first + 4u, params.queries, h); let q5 = row(b, first + 5u, params.queries, h);
   let q6 = row(b, first + 6u, params.queries, h); let q7 = row(b, first + 7u, params.queries, h);
@@ -139,7 +139,7 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
     for (var c = 0u; c < params.width; c++) {
       let va = v_of(ra, c);
       let vb = v_of(rb, c);
-      if (first + 0u < params.queries) { y[q0 + c] = weighted(select(y[q0 + c] * d0, 0.0, j == 0u), a0, va, b0, vb); }
+      if (first < params.queries) { y[q0 + c] = weighted(select(y[q0 + c] * d0, 0.0, j == 0u), a0, va, b0, vb); }
       if (first + 1u < params.queries) { y[q1 + c] = weighted(select(y[q1 + c] * d1, 0.0, j == 0u), a1, va, b1, vb); }
       if (first + 2u < params.queries) { y[q2 + c] = weighted(select(y[q2 + c] * d2, 0.0, j == 0u), a2, va, b2, vb); }
       if (first + 3u < params.queries) { y[q3 + c] = weighted(select(y[q3 + c] * d3, 0.0, j == 0u), a3, va, b3, vb); }
@@ -149,8 +149,8 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
       if (first + 7u < params.queries) { y[q7 + c] = weighted(select(y[q7 + c] * d7, 0.0, j == 0u), a7, va, b7, vb); }
     }
   }
-  if (first + 0u < params.queries) {
-    lse_out[index(b, first + 0u, params.queries, h)] = m0 + log2(l0);
+  if (first < params.queries) {
+    lse_out[index(b, first, params.queries, h)] = m0 + log2(l0);
     for (var c = 0u; c < params.width; c++) { y[q0 + c] = y[q0 + c] / l0; }
   }
   if (first + 1u < params.queries) {
@@ -199,7 +199,7 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
   let h = group.y;
   let b = group.z;
   let a = params.scale * LOG2E;
-  let i0 = index(b, first + 0u, params.queries, h); let q0 = i0 * params.width;
+  let i0 = index(b, first, params.queries, h); let q0 = i0 * params.width;
   let i1 = index(b, first + 1u, params.queries, h); let q1 = i1 * params.width;
   let i2 = index(b, first + 2u, params.queries, h); let q2 = i2 * params.width;
   let i3 = index(b, first + 3u, params.queries, h); let q3 = i3 * params.width;
@@ -261,7 +261,7 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
     for (var c = 0u; c < params.width; c++) {
       let ka = k_of(ra, c);
       let kb = k_of(rb, c);
-      if (first + 0u < params.queries) { dq[q0 + c] = weighted(dq[q0 + c], a0, ka, b0, kb); }
+      if (first < params.queries) { dq[q0 + c] = weighted(dq[q0 + c], a0, ka, b0, kb); }
       if (first + 1u < params.queries) { dq[q1 + c] = weighted(dq[q1 + c], a1, ka, b1, kb); }
       if (first + 2u < params.queries) { dq[q2 + c] = weighted(dq[q2 + c], a2, ka, b2, kb); }
       if (first + 3u < params.queries) { dq[q3 + c] = weighted(dq[q3 + c], a3, ka, b3, kb); }
@@ -279,7 +279,7 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
   let h = group.y;
   let b = group.z;
   let a = params.scale * LOG2E;
-  let k0 = row(b, first + 0u, params.keys, h); let k1 = row(b, first + 1u, params.keys, h);
+  let k0 = row(b, first, params.keys, h); let k1 = row(b, first + 1u, params.keys, h);
   let k2 = row(b, first + 2u, params.keys, h); let k3 = row(b, first + 3u, params.keys, h);
   let k4 = row(b, first + 4u, params.keys, h); let k5 = row(b, first + 5u, params.keys, h);
   let k6 = row(b, first + 6u, params.keys, h); let k7 = row(b, first + 7u, params.keys, h);
@@ -343,7 +343,7 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
       let qb = q_of(rb, c);
       let ga = dy_of(ra, c);
       let gb = dy_of(rb, c);
-      if (first + 0u < params.keys) {
+      if (first < params.keys) {
         dk[k0 + c] = weighted(dk[k0 + c], f0, qa, g0, qb);
         dv[k0 + c] = weighted(dv[k0 + c], a0, ga, b0, gb);
       }
