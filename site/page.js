@@ -214,7 +214,7 @@ function modelNote() {
 // prepare gets the chosen model ready while nothing else is to be done; an image that is opened meanwhile waits for it and shows how far it
 // is. What fails here is told when it is needed.
 function prepare() {
-  if (modelChosen && !modelChosen.startsWith("own-") && !navigator.connection?.saveData) {
+  if (modelChosen && !navigator.connection?.saveData) {
     segmenter.prepare(modelChosen, { progress: (event) => { if (state.job) showStage(event); } }).catch(() => {});
   }
 }

@@ -26,8 +26,8 @@ import (
 const inbox = 1024
 
 func main() {
-	s := newSession()
 	messages := make(chan js.Value, inbox)
+	s := newSession(func() bool { return len(messages) > 0 })
 	js.Global().Set("onmessage", js.FuncOf(func(_ js.Value, args []js.Value) any {
 		data := args[0].Get("data")
 		if data.Get("type").String() == "cancel" {

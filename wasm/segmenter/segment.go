@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -87,6 +88,13 @@ func (s *session) prepare(message js.Value) error {
 	}
 	if err := s.build(ctx, tell); err != nil {
 		return err
+	}
+	if s.onGPU() && !s.waiting() {
+		// Drivers finish compiling a pipeline when it first runs; let that be over a grey square, before a user waits for it.
+		grey := &imageio.Image{W: 64, H: 64, Pix: bytes.Repeat([]byte{128}, 3*64*64)}
+		if _, err := s.engine.Segment(ctx, grey, segment.Options{ROI: "none"}); err != nil {
+			return err
+		}
 	}
 	post(map[string]any{"type": "prepare", "request": message.Get("request")})
 	return nil

@@ -29,6 +29,8 @@ const (
 
 // session is everything the worker keeps between messages.
 type session struct {
+	waiting func() bool // whether messages wait to be answered
+
 	dev       gpu.Device
 	gpuReason string    // why the processor computes, where it does
 	retryGPU  time.Time // when to ask for a GPU again; zero where none is expected
@@ -58,7 +60,7 @@ type result struct {
 	res *segment.Result
 }
 
-func newSession() *session { return &session{nextID: 1} }
+func newSession(waiting func() bool) *session { return &session{waiting: waiting, nextID: 1} }
 
 // start opens a device and says that the worker is there.
 func (s *session) start(ctx context.Context) {
