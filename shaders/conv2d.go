@@ -109,7 +109,9 @@ func suitsTiles(info gpu.Info, params any) bool {
 }
 
 // tileGroups are the workgroups of conv2d_tiles.wgsl, of 64 × 64 results, for n rows of results.
-func tileGroups(p *conv2dParams, n, parts int) [3]int { return [3]int{ceil(n, 64), ceil(int(p.Outputs), 64), parts} }
+func tileGroups(p *conv2dParams, n, parts int) [3]int {
+	return [3]int{ceil(n, 64), ceil(int(p.Outputs), 64), parts}
+}
 
 // pixels is the number of positions (b, u, v).
 func (p *conv2dParams) pixels() int { return int(p.Batch) * int(p.Rows.Count) * int(p.Cols.Count) }
