@@ -177,7 +177,7 @@ func saturated(t *testing.T, raters, mask []float32) (*Inference, *tensor.Set) {
 	require.NoError(t, set.Initialise(1))
 	require.NoError(t, set.Write(set.Lookup("divp.heads.output.bias"), raters))
 	require.NoError(t, set.Write(set.Lookup("conp.head.bias"), mask))
-	require.NoError(t, in.Encode(t.Context(), make([]float32, 3*64*64)))
+	require.NoError(t, in.Encode(t.Context(), noise()))
 	return in, set
 }
 

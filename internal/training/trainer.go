@@ -232,7 +232,11 @@ func (t *Trainer) prepare(ctx context.Context, side int) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.plan, err = tensor.Compile(ctx, t.device, t.set, p.step.Graph); err != nil {
+	p.plan, err = tensor.Compile(ctx, t.device, t.set, p.step.Graph)
+	switch {
+	case errors.Is(err, gpu.ErrOutOfMemory):
+		return nil, fmt.Errorf("a step of %d images of %d² needs more memory than there is, take a smaller -batch or side: %w", t.Options.Batch, side, err)
+	case err != nil:
 		return nil, fmt.Errorf("preparing a step of %d images of %d²: %w", t.Options.Batch, side, err)
 	}
 	loading, cancel := context.WithCancel(ctx)

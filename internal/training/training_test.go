@@ -4,8 +4,10 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/gpu/gputest"
@@ -287,4 +289,70 @@ func TestInit(t *testing.T) {
 	var mismatch *weights.MismatchError
 	require.ErrorAs(t, err, &mismatch)
 	require.ErrorContains(t, err, o.Init)
+}
+
+// A data set of agreement levels is trained without shuffles and with equal weights, and its model says what its raters are (PAPER.md §3.13).
+func TestAgreementLevels(t *testing.T) {
+	data := writeData(t, 5)
+	path := filepath.Join(data, "dataset.json")
+	description, err := os.ReadFile(path)
+	require.NoError(t, err)
+	levels := strings.Replace(string(description), `"labels": "raters"`, `"labels": "agreement-levels"`, 1)
+	require.NotEqual(t, string(description), levels)
+	require.NoError(t, os.WriteFile(path, []byte(levels), 0o644))
+
+	o := options(t, data)
+	o.Phases, o.Anchor = []Phase{{64, 1}}, "disc"
+	trainer, err := New(t.Context(), reference.Open(), o, nil)
+	require.NoError(t, err)
+	defer trainer.Close()
+	assert.Equal(t, model.RuleMean, trainer.Options.Recipe.Rule)
+	require.NoError(t, trainer.Run(t.Context(), func(r Report) {
+		assert.NotContains(t, r.Terms, "shuffle")
+		assert.Contains(t, r.Terms, "heads")
+	}))
+	m, err := weights.Shipped().Open("eyes", results(t, o.Out)["eyes.safetensors"])
+	require.NoError(t, err)
+	assert.Equal(t, weights.LabelsAgreementLevels, m.Metadata.Labels)
+	assert.Equal(t, "disc", m.Metadata.Anchor)
+}
+
+// The time left counts the steps at each side by the area of their images.
+func TestTimeLeft(t *testing.T) {
+	data, _ := finished(t)
+	o := options(t, data)
+	o.Phases = []Phase{{64, 2}, {128, 3}}
+	trainer, err := New(t.Context(), reference.Open(), o, nil)
+	require.NoError(t, err)
+	defer trainer.Close()
+	assert.Equal(t, 10, trainer.Steps())
+	assert.Equal(t, map[int]int{64: 4, 128: 6}, trainer.remaining(0))
+	assert.Equal(t, map[int]int{64: 1, 128: 6}, trainer.remaining(3))
+	assert.Equal(t, map[int]int{64: 0, 128: 2}, trainer.remaining(8))
+	var p pace
+	assert.Equal(t, 25*time.Second, p.left(1, 64, trainer.remaining(3))) // 1 + 6·4
+}
+
+// small is a device with memory for the variables and for nothing else.
+type small struct {
+	gpu.Device
+	allocated int
+}
+
+func (s *small) Allocate(ctx context.Context, specs []gpu.BufferSpec) ([]gpu.Buffer, error) {
+	if s.allocated++; s.allocated > 1 {
+		return nil, gpu.ErrOutOfMemory
+	}
+	return s.Device.Allocate(ctx, specs)
+}
+
+// Too little memory for a step is said before the first one, with what to do.
+func TestOutOfMemory(t *testing.T) {
+	data, _ := finished(t)
+	trainer, err := New(t.Context(), &small{Device: reference.Open()}, options(t, data), nil)
+	require.NoError(t, err)
+	err = trainer.Run(t.Context(), func(Report) { t.Error("a step was taken") })
+	require.ErrorIs(t, err, gpu.ErrOutOfMemory)
+	require.ErrorContains(t, err, "2 images of 64²")
+	require.ErrorContains(t, err, "smaller -batch")
 }

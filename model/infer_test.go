@@ -1,0 +1,90 @@
+package model
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/gpu/gputest"
+	"mrprism/internal/gpu/reference"
+	"mrprism/internal/tensor"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// noise is an image of 64×64 pixels, normalised.
+func noise() []float32 {
+	r := rand.New(rand.NewPCG(5, 5))
+	x := make([]float32, 3*64*64)
+	for i := range x {
+		x[i] = float32(r.NormFloat64())
+	}
+	return x
+}
+
+// A weight that is not a number, as a failing device might make it, never shows as a mask.
+func TestNotANumberIsNoMask(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, d gpu.Device) {
+		c := tiny(t, 2, 1)
+		set := Variables(c)
+		defer set.Release()
+		in, err := NewInference(t.Context(), d, set, c, 64)
+		require.NoError(t, err)
+		defer in.Release()
+		for _, name := range []string{"conp.head.bias", "divp.heads.output.bias", "conp.stage1.norm1.weight", "encoder.bridge.1.running_var"} {
+			require.NoError(t, set.Initialise(1))
+			v := set.Lookup(name)
+			require.NoError(t, set.Write(v, repeat(float32(math.NaN()), v.Elements())))
+			require.NoError(t, in.Encode(t.Context(), noise()))
+			_, _, err = in.Recur(t.Context())
+			assert.ErrorIs(t, err, ErrNotFinite, name)
+		}
+	})
+}
+
+// A rater's weight is a factor on his confidence, the same in every pixel and structure: ConP sees its logarithm, clamped.
+func TestRaterWeights(t *testing.T) {
+	c := tiny(t, 3, 2)
+	set := Variables(c)
+	in, err := NewInference(t.Context(), reference.Open(), set, c, 64)
+	require.NoError(t, err)
+	require.NoError(t, set.Initialise(1))
+	mask := func(weights ...float32) []float32 {
+		require.NoError(t, in.SetRaterWeights(weights))
+		require.NoError(t, in.Encode(t.Context(), noise()))
+		y, _, err := in.Recur(t.Context())
+		require.NoError(t, err)
+		return y
+	}
+	equal := mask()
+	assert.True(t, slices.Equal(equal, mask(1, 1, 1)))
+	assert.False(t, slices.Equal(equal, mask(1, 1, 0.1)), "the mask moves")
+	assert.True(t, slices.Equal(mask(1, 1, 0), mask(1, 1, lowest)))
+	for _, bad := range [][]float32{{1, 1}, {1, 1, 1, 1}, {1, 1, -0.1}, {1, 1, 1.1}, {1, 1, float32(math.NaN())}} {
+		assert.Error(t, in.SetRaterWeights(bad), "%v", bad)
+	}
+
+	// the weights stand for themselves: log weight is added to the log confidence
+	require.NoError(t, in.SetRaterWeights(nil))
+	require.NoError(t, in.Encode(t.Context(), noise()))
+	w := repeat(float32(math.Log(0.5)), in.w.Elements())
+	for i := range w {
+		if i/2%3 == 2 {
+			w[i] += float32(math.Log(0.1))
+		}
+	}
+	require.NoError(t, set.Write(in.w, w))
+	y, _, err := in.Recur(t.Context())
+	require.NoError(t, err)
+	assert.Less(t, distance(y, mask(1, 1, 0.1)), 1e-6)
+}
+
+func TestInferenceRefusesASide(t *testing.T) {
+	for _, side := range []int{0, -64, 100} {
+		_, err := NewInference(t.Context(), reference.Open(), tensor.NewSet(), tiny(t, 1, 1), side)
+		assert.ErrorContains(t, err, "multiple of 64")
+	}
+}
