@@ -289,6 +289,7 @@ func TestRecipes(t *testing.T) {
 	assert.Equal(t, 1, baseline.Recurrences)
 	assert.Equal(t, RuleMean, baseline.Rule)
 	assert.Zero(t, baseline.Shuffles())
+	assert.Zero(t, baseline.FadeWeight, "1 − SSIM and nothing else")
 	_, err := NewRecipe("letter")
 	assert.ErrorContains(t, err, `"letter"`)
 
