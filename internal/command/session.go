@@ -38,10 +38,10 @@ func (s *Session) Ready(ctx context.Context) (err error) {
 // the error, and the next image begins with a fresh device.
 func (s *Session) Do(ctx context.Context, work func(*segment.Engine) error) error {
 	for again := false; ; again = true {
-		if err := s.Ready(ctx); err != nil {
-			return err
+		err := s.Ready(ctx)
+		if err == nil {
+			err = work(s.engine)
 		}
-		err := work(s.engine)
 		if !errors.Is(err, gpu.ErrLost) {
 			return err
 		}
