@@ -15,47 +15,77 @@ var attentionSource string
 //go:embed attention_narrow.wgsl
 var attentionNarrowSource string
 
-// attentionSize is the workgroup size of the CPU kernels, attentionRows how many tokens an invocation owns.
-const attentionSize, attentionRows = 8, 8
+//go:embed attention_tiles.wgsl
+var attentionTilesSource string
+
+// attentionSize is the workgroup size of the CPU kernels, attentionRows how many tokens an invocation owns. Workgroups of the
+// tiled kernels own attentionTileQueries queries, or attentionTileKeys keys.
+const (
+	attentionSize, attentionRows            = 8, 8
+	attentionTileQueries, attentionTileKeys = 64, 8
+)
 
 type attentionParams struct {
 	Batch, Queries, Keys, Heads, Width uint32
 	Scale                              float32
 }
 
+// attentionLayout says how many tokens a workgroup of a kernel owns, of count(p) for every head of every image: tile of them in
+// the tiled variant, attentionSize × narrow(p) in the narrow one.
+type attentionLayout struct {
+	count  func(p *attentionParams) uint32
+	tile   uint32
+	narrow func(p *attentionParams) uint32
+}
+
+var (
+	attentionForwardQueries  = attentionLayout{attentionQueries, attentionTileQueries, attentionForwardRows}
+	attentionBackwardQueries = attentionLayout{attentionQueries, attentionTileQueries, attentionBackwardRows}
+	attentionBackwardKeys    = attentionLayout{attentionKeys, attentionTileKeys, attentionBackwardRows}
+)
+
 func attentionQueries(p *attentionParams) uint32 { return p.Queries }
 func attentionKeys(p *attentionParams) uint32    { return p.Keys }
 
-// attentionKernel owns count(p) tokens of every head of every image. In the narrow variant an invocation owns rows(p) of them.
-func attentionKernel(name string, arguments []gpu.Access, count, rows func(p *attentionParams) uint32, body func(p *attentionParams, a []gpu.Array)) *tensor.Kernel {
-	groups := func(p *attentionParams, rows uint32) [3]int {
-		return [3]int{int((count(p) + attentionSize*rows - 1) / (attentionSize * rows)), int(p.Heads), int(p.Batch)}
+func attentionForwardRows(*attentionParams) uint32    { return attentionRows }
+func attentionBackwardRows(p *attentionParams) uint32 { return attentionRows * 4 / p.Width }
+
+func attentionKernel(name string, arguments []gpu.Access, layout attentionLayout, body func(p *attentionParams, a []gpu.Array)) *tensor.Kernel {
+	groups := func(tokens func(p *attentionParams) uint32) func(params any) [3]int {
+		return func(params any) [3]int {
+			p := params.(*attentionParams)
+			return [3]int{int((layout.count(p) + tokens(p) - 1) / tokens(p)), int(p.Heads), int(p.Batch)}
+		}
 	}
 	return &tensor.Kernel{
 		Name: name, Arguments: arguments, Body: tensor.Body(body),
 		Variants: []tensor.Variant{
+			{
+				Name: "tiles", Source: attentionTilesSource,
+				Suits: func(info gpu.Info, params any) bool {
+					return info.Kind != gpu.KindCPU && params.(*attentionParams).Width%4 == 0
+				},
+				Groups: groups(func(*attentionParams) uint32 { return layout.tile }),
+				Consts: func(params any) map[string]string {
+					return map[string]string{"QUADS": fmt.Sprintf("%du", params.(*attentionParams).Width/4)}
+				},
+			},
 			{
 				Name: "narrow", Source: attentionNarrowSource,
 				Suits: func(_ gpu.Info, params any) bool {
 					width := params.(*attentionParams).Width
 					return width == 4 || width == 8
 				},
-				Groups: func(params any) [3]int {
-					p := params.(*attentionParams)
-					return groups(p, rows(p))
-				},
+				Groups: groups(func(p *attentionParams) uint32 { return attentionSize * layout.narrow(p) }),
 				Consts: func(params any) map[string]string {
 					p := params.(*attentionParams)
-					return map[string]string{"QUADS": fmt.Sprintf("%du", p.Width/4), "ROWS": fmt.Sprintf("%du", rows(p))}
+					return map[string]string{"QUADS": fmt.Sprintf("%du", p.Width/4), "ROWS": fmt.Sprintf("%du", layout.narrow(p))}
 				},
 			},
-			{Source: attentionSource, Groups: func(params any) [3]int { return groups(params.(*attentionParams), attentionRows) }},
+			{Source: attentionSource, Groups: groups(func(*attentionParams) uint32 { return attentionSize * attentionRows })},
 		},
 	}
 }
-
-func attentionForwardRows(*attentionParams) uint32    { return attentionRows }
-func attentionBackwardRows(p *attentionParams) uint32 { return attentionRows * 4 / p.Width }
 
 // pairs calls f for every query and every key of the same image and head: their first elements, and the index of the query
 // in lse and delta.
@@ -98,7 +128,7 @@ func (p *attentionParams) gradients(q, k, v, dy, lse, delta []float64, f func(qu
 }
 
 var (
-	attentionForward = attentionKernel("attention_forward", []gpu.Access{read, read, read, write, write}, attentionQueries, attentionForwardRows,
+	attentionForward = attentionKernel("attention_forward", []gpu.Access{read, read, read, write, write}, attentionForwardQueries,
 		func(p *attentionParams, a []gpu.Array) {
 			q, k, v, y, lse := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F
 			rows := int(p.Batch * p.Queries * p.Heads)
@@ -131,14 +161,14 @@ var (
 		})
 
 	attentionBackwardQ = attentionKernel("attention_backward_q",
-		[]gpu.Access{read, read, read, read, read, read, write}, attentionQueries, attentionBackwardRows,
+		[]gpu.Access{read, read, read, read, read, read, write}, attentionBackwardQueries,
 		func(p *attentionParams, a []gpu.Array) {
 			q, k, v, dy, lse, delta, dq := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F, a[5].F, a[6].F
 			p.gradients(q, k, v, dy, lse, delta, func(query, key int, _, ds float64) { p.addRow(dq, query, ds, k, key) })
 		})
 
 	attentionBackwardKV = attentionKernel("attention_backward_kv",
-		[]gpu.Access{read, read, read, read, read, read, write, write}, attentionKeys, attentionBackwardRows,
+		[]gpu.Access{read, read, read, read, read, read, write, write}, attentionBackwardKeys,
 		func(p *attentionParams, a []gpu.Array) {
 			q, k, v, dy, lse, delta, dk, dv := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F, a[5].F, a[6].F, a[7].F
 			p.gradients(q, k, v, dy, lse, delta, func(query, key int, weight, ds float64) {
