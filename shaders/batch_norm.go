@@ -157,7 +157,7 @@ func batchNorm(name string, x, scale, bias, runningMean, runningVariance *Tensor
 		whole.Training = 1
 	}
 	sums, each := whole, whole // in many rows, in few rows an invocation
-	sums.Chunks = uint32(reductionStripes(rows, channels))
+	sums.Chunks = uint32(reductionStripes(rows))
 	each.Chunks = uint32(stripes(rows, channels, elementwiseInvocations))
 
 	statistics := g.New("batch norm statistics", []int{2, channels})

@@ -86,7 +86,7 @@ func LayerNorm(x, scale, bias *Tensor, eps float32) *Tensor {
 	requireShape("LayerNorm", "bias", bias, channels)
 	g := x.Graph()
 	rows := x.Elements() / channels
-	p := &layerNormParams{uint32(rows), uint32(channels), uint32(reductionStripes(rows, channels)), eps}
+	p := &layerNormParams{uint32(rows), uint32(channels), uint32(reductionStripes(rows)), eps}
 	y := g.New("layer norm", x.Shape(), x, scale, bias)
 	saved := g.New("layer norm statistics", []int{2, rows})
 	g.Dispatch(layerNormForward, p, x, scale, bias, y, saved)

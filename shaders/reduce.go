@@ -3,6 +3,7 @@ package shaders
 import (
 	_ "embed"
 	"fmt"
+	"math"
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/tensor"
@@ -61,11 +62,9 @@ func stripes(rows, columns, invocations int) int {
 	return max(1, min((invocations+columns-1)/columns, rows))
 }
 
-// reductionStripes is stripes for sums: enough invocations for a large GPU, few enough partial sums to be added by one
-// invocation a column.
-func reductionStripes(rows, columns int) int {
-	return max(1, min(stripes(rows, columns, 1<<14), 512, (rows+7)/8))
-}
+// reductionStripes is stripes for sums: √rows, so that the two steps add up equally many numbers one after another, which is
+// what takes time on a GPU where channels are few.
+func reductionStripes(rows int) int { return int(math.Ceil(math.Sqrt(float64(rows)))) }
 
 // elementwiseInvocations is how many invocations share the elements where each stays in its column.
 const elementwiseInvocations = 1 << 16
@@ -81,7 +80,7 @@ func reduceRows(last *tensor.Kernel, x, out *Tensor, columns int, factor float32
 		g.Dispatch(last, &reduceParams{uint32(rows), uint32(columns), uint32(rows), factor}, x, out)
 		return
 	}
-	p := &reduceParams{uint32(rows), uint32(columns), uint32(reductionStripes(rows, columns)), factor}
+	p := &reduceParams{uint32(rows), uint32(columns), uint32(reductionStripes(rows)), factor}
 	partials := g.New("partial sums", []int{int(p.Chunks), columns})
 	g.Dispatch(reduceRowsPartial, p, x, partials)
 	g.Dispatch(last, p, partials, out)
