@@ -3,6 +3,7 @@ package shaders
 import (
 	_ "embed"
 	"fmt"
+	"math"
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/tensor"
@@ -38,7 +39,7 @@ func (p *poolParams) windows(batch int, f func(out int, in []int)) {
 func first(x []float64, window []int) int {
 	best := window[0]
 	for _, i := range window {
-		if x[i] > x[best] {
+		if x[i] > x[best] || math.IsNaN(x[i]) {
 			best = i
 		}
 	}

@@ -63,7 +63,8 @@ fn best(row: i32, column: i32) -> Best {
   for (var iy = rows.first; iy < rows.end; iy++) {
     for (var ix = columns.first; ix < columns.end; ix++) {
       let v = x[((b * params.height + iy) * params.width + ix) * params.channels + c];
-      if (found.place < 0 || v > found.value) { found = Best(v, iy * params.width + ix); }
+      let nan = (bitcast<u32>(v) & 0x7fffffffu) > 0x7f800000u; // one passes, as in PyTorch
+      if (found.place < 0 || v > found.value || nan) { found = Best(v, iy * params.width + ix); }
     }
   }
   return found;

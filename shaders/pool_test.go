@@ -1,9 +1,16 @@
 package shaders
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/gpu/gputest"
+	"mrprism/internal/tensor"
+
+	"github.com/stretchr/testify/require"
 )
 
 func TestPools(t *testing.T) {
@@ -33,4 +40,25 @@ func TestPools(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A NaN anywhere in a window is its maximum: a broken image must not look whole.
+func TestMaxPoolPassesNaN(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, d gpu.Device) {
+		ctx := context.Background()
+		g := tensor.NewGraph()
+		x := g.Input("x", 1, 1, 6, 1)
+		y := MaxPool(x, 1, 2, Window{StrideY: 1, StrideX: 2}).Keep()
+		plan, err := tensor.Compile(ctx, d, tensor.NewSet(), g)
+		require.NoError(t, err)
+		defer plan.Release()
+		nan := float32(math.NaN())
+		require.NoError(t, plan.Write(x, []float32{nan, 1, 1, nan, 1, 2}))
+		require.NoError(t, plan.Run(ctx))
+		got, err := plan.Read(ctx, y)
+		require.NoError(t, err)
+		require.True(t, got[0][0] != got[0][0], "NaN first: %v", got[0])
+		require.True(t, got[0][1] != got[0][1], "NaN last: %v", got[0])
+		require.Equal(t, float32(2), got[0][2])
+	})
 }
