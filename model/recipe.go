@@ -40,7 +40,7 @@ type Recipe struct {
 func NewRecipe(name string) (Recipe, error) {
 	r := Recipe{
 		Name: name, Recurrences: 2, Rule: RuleLikelihood, Permutations: 2, Draws: 1, ShuffleWeight: 0.3, HeadsWeight: 1,
-		FadeWeight: 1, FuseLoss: true, Rate: 2e-3, Average: 0.98,
+		FadeWeight: 1, FadeFloor: 0.5, FuseLoss: true, Rate: 2e-3, Average: 0.98,
 	}
 	switch name {
 	case "default":
@@ -61,7 +61,7 @@ func NewRecipe(name string) (Recipe, error) {
 func (r Recipe) ForLevels() Recipe {
 	r.Levels, r.FixedStart, r.Rule, r.Permutations, r.Draws = true, true, RuleMean, 0, 0
 	if r.Name != "baseline" {
-		r.HeadsWeight, r.FuseLoss, r.FadeFloor = 1, false, 0.5 // y_fuse is the mean vote whatever DivP says
+		r.HeadsWeight, r.FuseLoss = 1, false // y_fuse is the mean vote whatever DivP says
 	}
 	return r
 }
