@@ -45,10 +45,10 @@ func NewRecipe(name string) (Recipe, error) {
 	switch name {
 	case "default":
 	case "paper":
-		r.Recurrences, r.Rule, r.Permutations, r.Draws, r.HeadsWeight, r.FadeWeight = 3, RuleCode, 3, 0, 0, 0
+		r.Recurrences, r.Rule, r.Permutations, r.Draws, r.HeadsWeight, r.FadeWeight, r.FadeFloor = 3, RuleCode, 3, 0, 0, 0, 0
 		r.Threshold, r.Rate, r.Constant, r.Average = true, 1e-4, true, 0
 	case "baseline":
-		r.Recurrences, r.Rule, r.Permutations, r.Draws, r.HeadsWeight, r.FadeWeight = 1, RuleMean, 0, 0, 0, 0
+		r.Recurrences, r.Rule, r.Permutations, r.Draws, r.HeadsWeight, r.FadeWeight, r.FadeFloor = 1, RuleMean, 0, 0, 0, 0, 0
 		r.FuseLoss, r.FixedStart = false, true
 	default:
 		return Recipe{}, fmt.Errorf("model: no recipe %q; there are default, paper and baseline", name)
