@@ -11,12 +11,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"mrprism/weights"
+	"mrprism/weights/shipped"
 )
 
 // TestOfflineAfterARestart visits the site once, ends the browser and the server, and works on with what was kept.
 func TestOfflineAfterARestart(t *testing.T) {
 	profile := chromedp.UserDataDir(t.TempDir())
-	s := serve(t, built(t, nil), nil)
+	kept := map[string][]byte{} // the models are kept for offline use too
+	for _, entry := range weights.Shipped().Models {
+		data, err := shipped.File(entry.File)
+		require.NoError(t, err)
+		kept[entry.File] = data
+	}
+	s := serve(t, built(t, nil), kept)
 	p := open(t, s, 900, 700, profile)
 	p.ready()
 	p.do(`navigator.serviceWorker.ready`)
