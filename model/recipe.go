@@ -35,7 +35,7 @@ type Recipe struct {
 	Average  float64 // momentum of the averaged weights that are exported; 0: the last weights
 }
 
-// NewRecipe gives the named recipe: "default", chosen by measurement; "paper", the letter; "baseline", the same encoder and
+// NewRecipe gives the named recipe: "default", ours, not yet chosen by comparison; "paper", the letter; "baseline", the same encoder and
 // decoder on 1 − SSIM of the mean vote without recurrence.
 func NewRecipe(name string) (Recipe, error) {
 	r := Recipe{

@@ -29,7 +29,7 @@ func (s Schedule) Rate(t int) float64 {
 func Averaging(t int, limit float64) float64 { return min(limit, float64(1+t)/float64(10+t)) }
 
 // Fade is what is left of a loss that falls from 1 to floor over the first two fifths of a run of total steps (PAPER.md §3.12 has
-// one fifth; two were better here).
+// one fifth; the two have not been compared).
 func Fade(t, total int, floor float64) float64 {
 	return max(floor, 1-2.5*float64(t)/float64(max(1, total)))
 }
