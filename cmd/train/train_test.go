@@ -379,3 +379,23 @@ func TestLogIsCut(t *testing.T) {
 		assert.Equal(t, want+"next\n", string(readFile(t, path)))
 	}
 }
+
+func TestSynthetic(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "eyes")
+	code, _, stderr := invoke(t.Context(), "synthetic", "one-expert", folder, "-images", "5", "-side", "64", "-seed", "3")
+	require.Equal(t, command.Done, code, stderr)
+	for _, file := range []string{"dataset.json", "images/case0004.png", "raters/rater6/cup/case0000.png", "truth/disc/case0000.png"} {
+		assert.FileExists(t, filepath.Join(folder, file))
+	}
+	code, _, stderr = invoke(t.Context(), "synthetic", "one-expert", folder)
+	assert.Equal(t, command.Failed, code)
+	assert.Contains(t, stderr, folder+" is not empty")
+	for _, wrong := range [][]string{{"nobody", folder}, {"one-expert"}, {"one-expert", folder, "-images", "0"}, {"one-expert", folder, "-side", "8"}} {
+		code, _, stderr = invoke(t.Context(), append([]string{"synthetic"}, wrong...)...)
+		assert.Equal(t, command.Usage, code, wrong)
+		assert.Contains(t, stderr, "train synthetic -h")
+	}
+	code, stdout, _ := invoke(t.Context(), "synthetic", "-h")
+	assert.Equal(t, command.Done, code)
+	assert.Contains(t, stdout, "sectoral")
+}
