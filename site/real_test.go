@@ -4,9 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"image"
+	"image/draw"
+	"image/jpeg"
 	"image/png"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -168,6 +173,7 @@ func TestBadFilesInThePage(t *testing.T) {
 		"good.safetensors": good, "flipped.safetensors": flipped, "photo.png": photo(t, 120, 90), "one.png": photo(t, 1, 1), "text.png": []byte("hello, this is text\n"),
 		"cut.jpg": jpeg[:len(jpeg)/2], "huge.png": huge,
 		"missing.safetensors": tinyWeights(t, weights.LabelsRaters, func(f *weights.File) { f.Tensors = f.Tensors[1:] }),
+		"shape.safetensors":   tinyWeights(t, weights.LabelsRaters, func(f *weights.File) { slices.Reverse(f.Tensors[0].Shape) }),
 		"nan.safetensors": tinyWeights(t, weights.LabelsRaters, func(f *weights.File) {
 			copy(f.Tensors[3].Data, []byte{0, 0, 0xc0, 0x7f})
 		}),
@@ -181,6 +187,7 @@ func TestBadFilesInThePage(t *testing.T) {
 		{"huge.png", "good", "30000×30000"},
 		{"photo.png", "flipped", "weights: "},
 		{"photo.png", "missing", "conv1"},
+		{"photo.png", "shape", "shape"},
 		{"photo.png", "nan", "weights: "},
 	} {
 		err := p.segmentIn(c.image, c.model+".safetensors", options)
@@ -195,6 +202,48 @@ func TestBadFilesInThePage(t *testing.T) {
 	p.clean()
 }
 
+// kinds are the photograph as the ways a file may hold it: grey, half transparent, and turned by EXIF.
+func kinds(t *testing.T, width, height int) map[string][]byte {
+	t.Helper()
+	picture := synthetic.Photograph(3, width, height)
+	grey, alpha := image.NewGray(picture.Bounds()), image.NewNRGBA(picture.Bounds())
+	draw.Draw(grey, grey.Bounds(), picture, image.Point{}, draw.Src)
+	draw.Draw(alpha, alpha.Bounds(), picture, image.Point{}, draw.Src)
+	for i := 3; i < len(alpha.Pix); i += 4 {
+		alpha.Pix[i] = uint8(i / 4 % width * 255 / width)
+	}
+	var g, a, j bytes.Buffer
+	require.NoError(t, png.Encode(&g, grey))
+	require.NoError(t, png.Encode(&a, alpha))
+	require.NoError(t, jpeg.Encode(&j, picture, nil))
+	// APP1: a TIFF directory of one entry, orientation (0x0112, one short) 6
+	exif := []byte("\xff\xe1\x00\x22Exif\x00\x00MM\x00\x2a\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00\x06\x00\x00\x00\x00\x00\x00")
+	turned := slices.Concat(j.Bytes()[:2], exif, j.Bytes()[2:])
+	return map[string][]byte{"grey.png": g.Bytes(), "alpha.png": a.Bytes(), "turned.jpg": turned}
+}
+
+func TestKindsOfImagesInThePage(t *testing.T) {
+	data, files := tinyWeights(t, weights.LabelsRaters, nil), kinds(t, 120, 90)
+	s := real(t, mapsWith(files, "w.safetensors", data))
+	p := open(t, s, 900, 700)
+	p.ready()
+	for name, picture := range files {
+		require.NoError(t, p.segmentIn(name, "w.safetensors", `recurrences: 0, roi: "none"`), name)
+		want := natively(t, data, picture, segment.Options{ROI: "none"})
+		assert.Equal(t, []int{want.Width, want.Height}, get[[]int](p, "[r.width, r.height]"), name)
+		assert.Equal(t, name == "turned.jpg", want.Width < want.Height, name)
+		p.compare("r.probability(1)", want.Probability(1))
+	}
+	p.clean()
+}
+
+// mapsWith is the map and one more entry.
+func mapsWith(m map[string][]byte, name string, data []byte) map[string][]byte {
+	all := maps.Clone(m)
+	all[name] = data
+	return all
+}
+
 func TestGPULossIsRecoveredFrom(t *testing.T) {
 	picture, data := photo(t, 240, 180), tinyWeights(t, weights.LabelsRaters, nil)
 	s := real(t, map[string][]byte{"w.safetensors": data, "photo.png": picture})
@@ -203,9 +252,12 @@ func TestGPULossIsRecoveredFrom(t *testing.T) {
 	options := `recurrences: 1, roi: "60,20,130"`
 	want := natively(t, data, picture, segment.Options{Recurrences: 1, ROI: "60,20,130"})
 	require.NoError(t, p.segmentIn("photo.png", "w.safetensors", options))
-	p.crashGPU()
-	require.NoError(t, p.segmentIn("photo.png", "w.safetensors", options), "after the GPU process died")
-	p.compare("r.probability(0)", want.Probability(0))
+	for _, time := range []string{"once", "and again at once", "and a third time"} {
+		p.crashGPU()
+		require.NoError(t, p.segmentIn("photo.png", "w.safetensors", options), "after the GPU process died "+time)
+		p.compare("r.probability(0)", want.Probability(0))
+		t.Logf("the GPU process died %s: computed by %s", time, get[string](p, "r.adapter"))
+	}
 }
 
 func TestGPULossWhileSegmenting(t *testing.T) {
