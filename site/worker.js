@@ -2,11 +2,10 @@
 import "./wasm_exec.js";
 import "./gpu.js";
 
-// Download address whole, telling received and total bytes (0 where unknown) as they come. For wasm/segmenter.
+// Download address whole, telling the bytes received as they come. For wasm/segmenter.
 globalThis.mrprismDownload = async (address, tell) => {
   const response = await fetch(address);
   if (!response.ok) throw new Error(`${address}: the server answered ${response.status}`);
-  const total = response.headers.has("Content-Encoding") ? 0 : Number(response.headers.get("Content-Length") ?? 0);
   const parts = [];
   let received = 0;
   for (const reader = response.body.getReader(); ;) {
@@ -14,7 +13,7 @@ globalThis.mrprismDownload = async (address, tell) => {
     if (done) break;
     parts.push(value);
     received += value.length;
-    tell(received, total);
+    tell(received);
   }
   const all = new Uint8Array(received);
   let at = 0;
@@ -25,7 +24,6 @@ globalThis.mrprismDownload = async (address, tell) => {
 try {
   const go = new Go();
   const { instance } = await WebAssembly.instantiateStreaming(fetch("segmenter.wasm"), go.importObject);
-  globalThis.wasm = { instance }; // github.com/cogentcore/webgpu looks for it
   await go.run(instance);
   postMessage({ type: "crashed", message: "it ended" });
 } catch (error) {

@@ -14,6 +14,7 @@ import (
 	"mrprism/internal/roi"
 	"mrprism/internal/segment"
 	"mrprism/model"
+	"mrprism/weights"
 )
 
 // fault is an error as the page shows it: what happened, and what the user can do.
@@ -25,6 +26,7 @@ func (f fault) Error() string { return f.Message }
 func faultOf(err error) fault {
 	var f fault
 	var picture *imageio.Error
+	var mismatch *weights.MismatchError
 	switch {
 	case errors.As(err, &f):
 		return f
@@ -32,6 +34,8 @@ func faultOf(err error) fault {
 		return fault{Code: "cancelled", Message: "Cancelled."}
 	case errors.As(err, &picture):
 		return fault{"image", picture.Name + ": " + picture.Problem + ".", sentence(picture.Advice) + "."}
+	case errors.As(err, &mismatch):
+		return fault{"weights", sentence(err.Error()) + ".", "Choose another model, or open a .safetensors file written by MrPrism's train."}
 	case errors.Is(err, roi.ErrNotFound):
 		return fault{"region", sentence(err.Error()) + ".", "Place the square around the structure by hand, then choose Segment here."}
 	case errors.Is(err, gpu.ErrOutOfMemory):

@@ -64,14 +64,14 @@ func floatsOf(array js.Value) []float32 {
 }
 
 // download fetches an address of this site through worker.js, telling the bytes received.
-func download(ctx context.Context, address string, tell func(done, total int)) ([]byte, error) {
+func download(ctx context.Context, address string, tell func(done int)) ([]byte, error) {
 	type outcome struct {
 		data []byte
 		err  error
 	}
 	done := make(chan outcome, 1)
 	progress := js.FuncOf(func(_ js.Value, args []js.Value) any {
-		tell(args[0].Int(), args[1].Int())
+		tell(args[0].Int())
 		return nil
 	})
 	resolve := js.FuncOf(func(_ js.Value, args []js.Value) any {

@@ -23,7 +23,7 @@ func (s *session) openWeights(message js.Value) error {
 	name := message.Get("name").String()
 	model, err := weights.Shipped().Open(name, bytesOf(js.Global().Get("Uint8Array").New(message.Get("blob"))))
 	if err != nil {
-		return fault{Code: "weights", Message: sentence(err.Error()) + ".", Next: "Open a .safetensors file written by MrPrism's train or export."}
+		return fault{Code: "weights", Message: sentence(err.Error()) + ".", Next: "Open a .safetensors file written by MrPrism's train."}
 	}
 	if s.find(nameOf(model)) == nil {
 		s.own = append(s.own, model)
@@ -69,7 +69,7 @@ func fetchModel(ctx context.Context, name string, tell func(string, int, int)) (
 		return nil, fault{Code: "weights", Message: sentence(err.Error()) + ".", Next: "Choose another model."}
 	}
 	tell("download", 0, entry.Bytes)
-	data, err := download(ctx, "weights/"+entry.File, func(done, _ int) { tell("download", done, entry.Bytes) })
+	data, err := download(ctx, "weights/"+entry.File, func(done int) { tell("download", done, entry.Bytes) })
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

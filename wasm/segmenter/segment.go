@@ -44,7 +44,7 @@ func (s *session) segment(message js.Value) error {
 		RaterWeights: floatsOf(message.Get("raterWeights")), Progress: tell,
 	}
 	res, err := s.run(ctx, img, options, tell)
-	for err != nil && s.recover(ctx, err) { // at most: the GPU again, then the processor
+	for again := false; err != nil && s.recover(ctx, err, again); again = true { // at most: the GPU again, then the processor
 		res, err = s.run(ctx, img, options, tell)
 	}
 	if ctx.Err() != nil {
@@ -118,7 +118,7 @@ func (s *session) picture(message js.Value, name string, tell func(string, int, 
 	if err != nil {
 		return nil, err
 	}
-	s.pictures = append(s.pictures, picture{key: key, name: name, image: img})
+	s.pictures = append(s.pictures, picture{key: key, image: img})
 	if len(s.pictures) > keptPictures {
 		s.pictures = append([]picture(nil), s.pictures[1:]...)
 	}
@@ -144,7 +144,8 @@ func (s *session) postResult(message js.Value, res *segment.Result, took time.Du
 	if err != nil {
 		return err
 	}
-	s.results = append(s.results, result{id: s.nextID, res: res})
+	id := message.Get("request").Int()
+	s.results = append(s.results, result{id: id, res: res})
 	if len(s.results) > keptResults {
 		s.results = append([]result(nil), s.results[1:]...)
 	}
@@ -155,13 +156,12 @@ func (s *session) postResult(message js.Value, res *segment.Result, took time.Du
 	timings["network"] = timings["total"] // what the engine measured; in all, as the user waited:
 	timings["total"] = float64(took.Microseconds()) / 1000
 	post(map[string]any{
-		"type": "result", "request": message.Get("request"), "id": s.nextID, "width": res.Width, "height": res.Height,
+		"type": "result", "request": id, "id": id, "width": res.Width, "height": res.Height,
 		"classes": list(res.Classes), "raters": list(res.Raters), "labels": res.Labels, "model": nameOf(s.model), "title": s.model.Label(),
-		"roi":         map[string]any{"x": res.ROI.X, "y": res.ROI.Y, "side": res.ROI.Side, "whole": message.Get("roi").String() == "none"},
+		"roi":         map[string]any{"x": res.ROI.X, "y": res.ROI.Y, "side": res.ROI.Side, "whole": res.ROI == imageio.Letterbox(res.Width, res.Height)},
 		"recurrences": res.Recurrences, "adapter": res.Adapter, "timings": timings,
 		"measurements": js.Global().Get("JSON").Call("parse", string(measurements)),
 	})
-	s.nextID++
 	return nil
 }
 

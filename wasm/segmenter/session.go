@@ -42,7 +42,6 @@ type session struct {
 
 	pictures []picture
 	results  []result
-	nextID   int
 
 	mu        sync.Mutex
 	stop      context.CancelFunc // ends the running segmentation or preparation; nil where none runs
@@ -51,16 +50,15 @@ type session struct {
 
 type picture struct {
 	key   int
-	name  string
 	image *imageio.Image
 }
 
 type result struct {
-	id  int
+	id  int // the number of the request, which no other worker of the page has used either
 	res *segment.Result
 }
 
-func newSession(waiting func() bool) *session { return &session{waiting: waiting, nextID: 1} }
+func newSession(waiting func() bool) *session { return &session{waiting: waiting} }
 
 // start opens a device and says that the worker is there.
 func (s *session) start(ctx context.Context) {
@@ -103,15 +101,16 @@ func (s *session) closeDevice() {
 	s.dev.Close()
 }
 
-// recover answers a failure of the GPU: open it again after a first loss, change to the processor after a second one soon after, where
-// its memory does not suffice, and where what it computed was refused. It reports whether it makes sense to run again.
-func (s *session) recover(ctx context.Context, cause error) bool {
+// recover answers a failure of the GPU: open it again after a first loss, change to the processor after a second one soon after or in the
+// same request (again), where its memory does not suffice, and where what it computed was refused. It reports whether it makes sense to run
+// again.
+func (s *session) recover(ctx context.Context, cause error, again bool) bool {
 	if !s.onGPU() || ctx.Err() != nil {
 		return false
 	}
 	note := ""
 	switch {
-	case errors.Is(cause, gpu.ErrLost) && time.Since(s.lastLoss) > lossWindow:
+	case errors.Is(cause, gpu.ErrLost) && !again && time.Since(s.lastLoss) > lossWindow:
 		s.lastLoss = time.Now()
 		s.closeDevice()
 		s.openDevice(ctx)
