@@ -1,5 +1,6 @@
 // What of a result is shown on the stage: contours, map, legend, and the controls that choose among them. Maps are asked for when they
 // are first shown and kept while the result is.
+import { title } from "./measurements.js";
 import { bar, css, paint, rater as raterColour, structure as structureColour } from "./colours.js";
 
 const $ = (id) => document.getElementById(id);
@@ -44,11 +45,17 @@ export class Display extends EventTarget {
     this.#views.clear();
     this.#result = result;
     if (!old || old.model !== result.model) this.#build(result);
-    for (const [m, slider] of this.#sliders().entries()) { slider.value = weights ? Math.round(weights[m] * 100) : 100; this.#weightText(slider); }
+    this.setWeights(weights);
     const last = result.recurrences, slider = $("recurrence");
     if (Number(slider.max) !== last || !old) { slider.max = last; slider.value = last; }
     this.#recurrenceText();
     this.refresh();
+  }
+
+  // setWeights puts the raters' sliders where the weights of the result are; null: all at 1.
+  setWeights(weights) {
+    clearTimeout(this.#timer);
+    for (const [m, slider] of this.#sliders().entries()) { slider.value = weights ? Math.round(weights[m] * 100) : 100; this.#weightText(slider); }
   }
 
   get levels() { return this.#result?.labels === "agreement-levels"; }
@@ -175,6 +182,5 @@ export class Display extends EventTarget {
   }
 }
 
-const title = (name) => name.charAt(0).toUpperCase() + name.slice(1).replace(/[_-]/g, " ");
 // fade mixes a colour with white: level 0 pale, level 1 full.
 const fade = (rgb, level) => rgb.map((v) => Math.round(v * (0.35 + 0.65 * level) + 255 * 0.65 * (1 - level)));

@@ -1,8 +1,7 @@
 // Saving: masks and probability maps as PNG at the photograph's own size, pixels only; measurements as JSON and CSV.
-import { table } from "./measurements.js";
+import { table, title } from "./measurements.js";
 
 const $ = (id) => document.getElementById(id);
-const title = (name) => name.charAt(0).toUpperCase() + name.slice(1);
 export const stem = (name) => name.replace(/\.[^.]*$/, "").replace(/[^\p{L}\p{N}._-]+/gu, "_") || "image";
 
 function download(name, type, content) {
@@ -20,7 +19,8 @@ export const csv = (rows) => rows.map((row) => row.map((value) => {
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }).join(",")).join("\r\n") + "\r\n";
 
-export function offerSaves(result, name, segmenter, fail) {
+// offerSaves fills the section Save for a result; weights are those of the raters that it was computed with, null where all are 1.
+export function offerSaves(result, name, weights, segmenter, fail) {
   const base = stem(name);
   const save = (what, c) => async (event) => {
     const button = event.currentTarget;
@@ -48,6 +48,7 @@ export function offerSaves(result, name, segmenter, fail) {
   }));
   const { width, height, model, classes, raters, labels, roi, recurrences, measurements, timings, adapter } = result;
   const record = { image: name, width, height, model, classes, raters, labels, region: roi, recurrences, measurements, device: adapter, times_ms: timings };
+  if (weights) record.rater_weights = Array.from(weights, (w) => Number(w.toFixed(2)));
   $("save-json").onclick = () => download(`${base}.json`, "application/json", JSON.stringify(record, null, 2) + "\n");
-  $("save-csv").onclick = () => download(`${base}.csv`, "text/csv", "\ufeff" + csv(table(name, result)));
+  $("save-csv").onclick = () => download(`${base}.csv`, "text/csv", "\ufeff" + csv(table(name, result, weights)));
 }

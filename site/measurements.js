@@ -3,7 +3,7 @@
 import { css, structure as colour } from "./colours.js";
 
 const $ = (id) => document.getElementById(id);
-const title = (name) => name.charAt(0).toUpperCase() + name.slice(1);
+export const title = (name) => name.charAt(0).toUpperCase() + name.slice(1).replace(/[_-]/g, " ");
 const whole = (n) => Math.round(n).toLocaleString("en-US").replaceAll(",", "\u202f");
 const percent = (share) => (100 * share).toFixed(share < 0.1 ? 2 : 1);
 export const over = (result) => (result.labels === "agreement-levels" ? `the ${result.raters.length} agreement levels` : `the ${result.raters.length} raters`);
@@ -41,7 +41,7 @@ export function showMeasurements(result) {
     swatch.className = "swatch";
     swatch.style.background = css(colour(c));
     name.append(swatch, title(s.class));
-    body.push(row([name, cell("td", whole(s.area), s.low === undefined ? "" : `${whole(s.low)} – ${whole(s.high)}`), cell("td", percent(s.share))]));
+    body.push(row([name, cell("td", whole(s.area), `${whole(s.low)} – ${whole(s.high)}`), cell("td", percent(s.share))]));
   }
   $("measure-head").replaceChildren(row(head));
   $("measure-body").replaceChildren(...body);
@@ -57,16 +57,17 @@ export function sentence({ measurements: { structures, verticalRatio } }) {
   return parts.join(". ") + ".";
 }
 
-// table is the measurements as rows for CSV.
-export function table(name, result) {
+// table is the measurements as rows for CSV; weights are those of the raters, null where all are 1.
+export function table(name, result, weights) {
   const { structures, verticalRatio } = result.measurements;
   const rows = [["image", "width_px", "height_px", "model", "recurrences", "measurement", "value", "low", "high"]];
   const base = [name, result.width, result.height, result.model, result.recurrences];
   for (const s of structures) {
-    rows.push([...base, `${s.class}_area_px`, s.area, s.low ?? "", s.high ?? ""]);
+    rows.push([...base, `${s.class}_area_px`, s.area, s.low, s.high]);
     rows.push([...base, `${s.class}_share_of_image`, s.share, "", ""]);
     rows.push([...base, `${s.class}_height_px`, s.height, "", ""]);
   }
   if (verticalRatio) rows.push([...base, `vertical_${verticalRatio.inner}_${verticalRatio.outer}_ratio`, verticalRatio.value, verticalRatio.low, verticalRatio.high]);
+  for (const [m, weight] of (weights ?? []).entries()) rows.push([...base, `weight_of_${result.raters[m]}`, Number(weight.toFixed(2)), "", ""]);
   return rows;
 }

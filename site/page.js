@@ -1,6 +1,6 @@
 // The page: controls → segmenter → result → stage and measurements, one way. Nothing here computes or draws pixels.
 import { Stage } from "./stage.js";
-import { Segmenter, SegmentError, publish, scriptURL } from "./segmenter.js";
+import { Segmenter, SegmentError, cancelled, publish, scriptURL } from "./segmenter.js";
 import { Display } from "./display.js";
 import { showMeasurements, sentence } from "./measurements.js";
 import { offerSaves } from "./exports.js";
@@ -13,8 +13,8 @@ const segmenter = new Segmenter();
 publish(segmenter);
 const display = new Display(stage, segmenter, fail);
 
-// What the page is about. picture: the file; job: the running segmentation; result: the last one, of this picture.
-const state = { picture: null, roi: "auto", weights: null, result: null, job: null };
+// What the page is about. picture: the file, image: as decoded; job: the running segmentation; result: the last one, of this picture.
+const state = { picture: null, image: null, roi: "auto", weights: null, result: null, job: null };
 
 const say = (text) => { $("status").textContent = text; };
 
@@ -83,17 +83,18 @@ const STAGES = {
   segment: (done) => `Segmenting, Rec${done}`,
 };
 
-// run segments with what changes (picture, roi, weights) and shows the result. The old result stays until the new one is there, and
-// a failure leaves everything as it was.
+// run segments with what changes (picture, roi, weights, model as chosen) and shows the result. The old result stays until the new one is
+// there, and a failure leaves everything as it was.
 async function run(changes) {
   if (state.job) { state.job.stale = true; segmenter.cancel(); }
-  const job = (state.job = { ...changes, stale: false });
   const picture = changes.picture ?? state.picture, fresh = picture !== state.picture;
+  const job = (state.job = { picture, stale: false, cancelled: false });
   const roi = changes.roi ?? state.roi, weights = changes.weights !== undefined ? changes.weights : fresh ? null : state.weights;
   stageNow = "";
   progress("Waiting for the program", 0, 0);
   try {
     await segmenter.ready;
+    if (job.stale || job.cancelled) throw cancelled();
     const model = $("model").value;
     if (!model) throw new SegmentError({ code: "weights", message: "This site has no models.", next: "Choose a weights file of your own under Model, or serve a site built with weights." });
     const result = await segmenter.segment(picture, { model, recurrences: 3, roi, raterWeights: weights }, {
@@ -106,12 +107,23 @@ async function run(changes) {
   } catch (error) {
     if (!job.stale) {
       fail(error);
-      if (fresh && state.picture === picture && error.code !== "region") showNothing();
+      keepChoices(error);
       if (error.code === "region") beginPlacing();
     }
   } finally {
     if (state.job === job) { state.job = null; $("progress").hidden = true; }
   }
+}
+
+// keepChoices brings the controls back to the result that stays. Where the model that was chosen only needs its region, the choice stays, and
+// the mask of the other model goes.
+function keepChoices(error) {
+  if (!state.result) return;
+  display.setWeights(state.weights);
+  if (state.result.model === modelChosen) return;
+  if (error.code === "region") return showNothing();
+  $("model").value = modelChosen = state.result.model;
+  modelNote();
 }
 
 // showStage shows what the worker is at, and says it once to a screen reader.
@@ -130,34 +142,41 @@ function progress(text, done, total, figure = "") {
   const bar = $("progress-bar");
   if (total > 0) { bar.max = total; bar.value = done; } else bar.removeAttribute("value");
 }
-$("cancel").onclick = () => { if (state.job) state.job.cancelled = true; segmenter.cancel(); };
+$("cancel").onclick = () => {
+  if (state.job) state.job.cancelled = true;
+  segmenter.cancel();
+  $("stage").focus(); // the button goes
+};
 
 // adopt puts a newly decoded picture on the stage; from here on the old one's result is gone.
 function adopt(picture, image) {
-  Object.assign(state, { picture, image, result: null, roi: "auto", weights: null });
-  display.clear();
+  Object.assign(state, { picture, image, roi: "auto", weights: null });
+  if (stage.placing) endPlacing(false);
+  if ($("welcome").contains(document.activeElement)) $("stage").focus();
+  showNothing();
   stage.setImage(image);
   $("welcome").hidden = true;
   $("tools").hidden = false;
   $("stage").classList.remove("empty");
   $("file-line").textContent = `${picture.name} · ${image.width} × ${image.height}`;
   $("stage").setAttribute("aria-label", `Photograph ${picture.name}, ${image.width} by ${image.height} pixels`);
-  for (const id of ["measurements", "show", "experts", "recurrences", "save"]) $(id).hidden = true;
   $("region").hidden = false;
-  $("region-line").textContent = "";
 }
 function showNothing() {
+  state.result = null;
+  $("region-line").textContent = "";
   for (const id of ["measurements", "show", "experts", "recurrences", "save"]) $(id).hidden = true;
   display.clear();
+  about();
 }
 
 function show(result) {
   for (const id of ["measurements", "show", "experts", "recurrences", "region", "save"]) $(id).hidden = false;
   display.show(result, state.weights);
   showMeasurements(result);
-  offerSaves(result, state.picture.name, segmenter, fail);
-  const { x, y, side } = result.roi;
-  $("region-line").textContent = state.roi === "none" ? "The whole image" : `${side} × ${side} px at ${x}, ${y}` + (state.roi === "auto" ? ", found" : ", by hand");
+  offerSaves(result, state.picture.name, state.weights, segmenter, fail);
+  const { x, y, side, whole } = result.roi;
+  $("region-line").textContent = whole ? "The whole image" : `${side} × ${side} px at ${x}, ${y}` + (state.roi === "auto" ? ", found" : ", by hand");
   about(result);
   const seconds = (result.timings.total ?? 0) / 1000;
   say(`Done${seconds ? ` in ${seconds.toFixed(1)} seconds` : ""}. ${sentence(result)}`);
@@ -187,10 +206,10 @@ function adapter({ adapter: name, gpu, software, reason }) {
   $("adapter").title = gpu ? `Computed by ${name}` : `Computed by the processor: ${reason}`;
 }
 let modelChosen = "";
-let warned = false; // once a visit is enough
+let visited = false; // a worker was ready before: the warning was given, and what stopped it is not begun again unasked
 segmenter.addEventListener("ready", ({ detail }) => {
   adapter(detail);
-  if (!detail.gpu && !warned) banner("This browser gives no WebGPU, so the processor computes. It is slower, with the same result.", detail.reason, true);
+  if (!detail.gpu && !visited) banner("This browser gives no WebGPU, so the processor computes. It is slower, with the same result.", detail.reason, true);
   const select = $("model"), chosen = select.value;
   const own = [...select.options].filter((option) => option.value.startsWith("own-"));
   select.replaceChildren(...detail.models.map(({ name, title }) => new Option(title || name, name)), ...own, new Option("Weights file of your own…", "open"));
@@ -199,13 +218,14 @@ segmenter.addEventListener("ready", ({ detail }) => {
   select.disabled = false;
   modelChosen = select.value;
   modelNote();
-  prepare();
+  if (!visited) prepare();
+  visited = true;
 });
 segmenter.addEventListener("adapter", ({ detail }) => { adapter(detail); if (detail.note) banner(detail.note, detail.next, true); });
 segmenter.addEventListener("failed", ({ detail }) => {
   $("adapter-name").textContent = "not running";
   $("adapter").className = "chip lost";
-  banner("The program that computes could not be started: " + detail.message, "Reload the page. It needs a current browser with WebAssembly.");
+  banner(detail.message, detail.next);
 });
 function modelNote() {
   const model = segmenter.info?.models.find(({ name }) => name === $("model").value);
@@ -221,7 +241,8 @@ function prepare() {
 function useModel(name) {
   $("model").value = modelChosen = name;
   modelNote();
-  state.picture ? run({ roi: "auto", weights: null }) : prepare();
+  const picture = state.job?.picture ?? state.picture; // one that is being opened goes on with this model
+  picture ? run({ picture, roi: "auto", weights: null }) : prepare();
 }
 $("model").onchange = () => {
   if ($("model").value !== "open") return useModel($("model").value);
@@ -239,7 +260,7 @@ $("weights").onchange = async () => {
     useModel(name);
   } catch (error) { fail(error); }
 };
-display.addEventListener("weights", ({ detail }) => run({ weights: detail }));
+display.addEventListener("weights", ({ detail }) => { if (state.result?.model === modelChosen) run({ weights: detail }); });
 
 // ---- region ----
 
@@ -247,7 +268,7 @@ function beginPlacing() {
   const { image } = state, last = state.result?.roi;
   if (!image) return;
   const side = Math.round(Math.min(image.width, image.height) / 3);
-  stage.place(last && state.roi !== "none" ? { x: last.x, y: last.y, side: last.side }
+  stage.place(last && !last.whole ? { x: last.x, y: last.y, side: last.side }
     : { x: Math.round((image.width - side) / 2), y: Math.round((image.height - side) / 2), side });
   $("placing").hidden = $("region-fields").hidden = false;
   $("legend").hidden = true;
@@ -256,6 +277,7 @@ function beginPlacing() {
 }
 function endPlacing(keep) {
   const square = stage.endPlacing();
+  if ($("placing").contains(document.activeElement) || $("region-fields").contains(document.activeElement)) $("stage").focus(); // they go
   $("placing").hidden = $("region-fields").hidden = true;
   display.refresh();
   if (keep && square) run({ roi: `${square.x},${square.y},${square.side}` });

@@ -45,6 +45,12 @@ func (p *page) sample() {
 	p.until(sampleDone)
 }
 
+// choose takes another model.
+func (p *page) choose(model string) {
+	p.t.Helper()
+	p.do(fmt.Sprintf(`(() => { const model = document.getElementById("model"); model.value = %q; model.dispatchEvent(new Event("change")); })()`, model))
+}
+
 func TestSampleInThePage(t *testing.T) {
 	s := mock(t, nil)
 	p := open(t, s, 1200, 800)
@@ -65,7 +71,7 @@ func TestSampleInThePage(t *testing.T) {
 	p.until(`document.getElementById("legend").innerText.includes("(Rec0)")`)
 
 	// Another model: named raters, each with a contour and a weight.
-	p.do(`(() => { const model = document.getElementById("model"); model.value = "raters"; model.dispatchEvent(new Event("change")); })()`)
+	p.choose("raters")
 	p.until(`document.querySelectorAll("#rater-list li").length === 7 && !document.getElementById("raters").hidden && document.getElementById("progress").hidden`)
 	p.do(`(() => { const w = document.querySelector("input[name=weight]"); w.value = 20; w.dispatchEvent(new Event("input")); })()`)
 	p.until(`document.querySelector("#rater-list output").textContent === "20 %"`)
@@ -141,6 +147,10 @@ func TestPlacingTheRegion(t *testing.T) {
 	assert.NotEqual(t, 300.0, get[float64](p, `document.getElementById("region-side").valueAsNumber`), "a drag on bare ground draws a new square")
 	p.press("Escape", false)
 	p.until(`document.getElementById("placing").hidden`)
+	p.do(`document.getElementById("place").click(), document.getElementById("place-cancel").focus()`)
+	p.press("Enter", false)
+	p.until(`document.getElementById("placing").hidden`)
+	assert.Equal(t, "stage", get[string](p, `document.activeElement.id`), "the focus is not lost with the button")
 	assert.Equal(t, line, get[string](p, `document.getElementById("region-line").textContent`))
 	p.do(`document.getElementById("region-none").click()`)
 	p.until(`document.getElementById("region-line").textContent === "The whole image"`)
@@ -194,12 +204,47 @@ func TestErrorsLeaveThePageUsable(t *testing.T) {
 	p.do(`document.getElementById("place-apply").click()`)
 	p.until(sampleDone)
 
+	// Nor for another model: the first one's mask is not shown under its name.
+	p.choose("raters")
+	p.until(`!document.getElementById("placing").hidden`)
+	assert.True(t, get[bool](p, `document.getElementById("measurements").hidden && document.getElementById("legend").hidden`))
+	assert.Equal(t, "raters", get[string](p, `document.getElementById("model").value`))
+	p.do(`document.getElementById("place-apply").click()`)
+	p.until(sampleDone)
+	assert.Contains(t, get[string](p, `document.getElementById("about-list").innerText`), "Newborn brain")
+
+	// A model that cannot be had leaves the one whose mask is shown.
+	p.choose("levels")
+	p.drop("unready.jpg", photo)
+	p.until(`document.getElementById("file-line").textContent.includes("unready.jpg") && ` + sampleDone)
+	p.choose("raters")
+	p.until(`document.getElementById("banner").innerText.includes("could not be downloaded")`)
+	p.until(`document.getElementById("model").value === "levels" && ` + sampleDone)
+	assert.Contains(t, get[string](p, `document.getElementById("about-list").innerText`), "Fundus")
+
 	// Cancelling leaves things as they were.
 	p.drop("slow.jpg", photo)
 	p.until(`!document.getElementById("progress").hidden && document.getElementById("progress-text").textContent.includes("Segmenting")`)
 	p.do(`document.getElementById("cancel").click()`)
 	p.until(`document.getElementById("progress").hidden`)
 	assert.Equal(t, "Cancelled.", get[string](p, `document.getElementById("status").textContent`))
+	p.clean()
+}
+
+// A photograph that is being opened goes on with the model that was chosen last, and what is cancelled before it began never begins.
+func TestPhotographThatWaits(t *testing.T) {
+	p := open(t, mock(t, nil), 1200, 800)
+	p.ready()
+	p.drop("queued.jpg", readBuilt(t, "sample.jpg"))
+	time.Sleep(300 * time.Millisecond) // the worker has it, and is busy
+	p.choose("raters")
+	p.until(sampleDone)
+	assert.Contains(t, get[string](p, `document.getElementById("about-list").innerText`), "Newborn brain")
+
+	p.do(`document.getElementById("region-none").click(), document.getElementById("cancel").click()`)
+	p.until(`document.getElementById("progress").hidden`)
+	time.Sleep(1500 * time.Millisecond)
+	assert.NotEqual(t, "The whole image", get[string](p, `document.getElementById("region-line").textContent`))
 	p.clean()
 }
 

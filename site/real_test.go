@@ -154,7 +154,7 @@ func TestPageComputesWhatProgramsCompute(t *testing.T) {
 		assert.InDelta(t, want.Measurements.Structures[c].Area, get[int](p, fmt.Sprintf("r.measurements.structures[%d].area", c)), float64(near))
 	}
 
-	require.NoError(t, p.segmentIn("photo.png", "raters.safetensors", `recurrences: 1, roi: "none", raterWeights: Float32Array.of(1, 0.2, 0, 0.7)`))
+	require.NoError(t, p.segmentIn("photo.png", "raters.safetensors", `recurrences: 1, roi: "none", raterWeights: [1, 0.2, 0, 0.7]`))
 	want = natively(t, raters, picture, segment.Options{Recurrences: 1, ROI: "none", RaterWeights: []float32{1, 0.2, 0, 0.7}})
 	p.compare("r.probability(0)", want.Probability(0))
 	p.compare(`r.rater("three", 1)`, want.Rater(2, 1))
@@ -290,6 +290,18 @@ func TestWithoutAdapterTheProcessorComputes(t *testing.T) {
 	assert.Contains(t, get[string](p, "r.adapter"), "reference")
 	want := natively(t, data, picture, segment.Options{Recurrences: 1, ROI: "60,20,130"})
 	p.compare("r.probability(0)", want.Probability(0))
+
+	// Cancelling replaces the worker; a result that was lost with it must not become a map of the next one's.
+	p.do(`globalThis.lost = r`)
+	p.do(`(async () => {
+		const blob = new File([await (await fetch("weights/photo.png")).arrayBuffer()], "photo.png");
+		const begun = new Promise((resolve) => { globalThis.ended = mrprism.segment(blob, { model: r.model, recurrences: 32, progress: resolve }).catch((e) => e.code); });
+		await begun;
+		document.getElementById("cancel").click();
+	})()`)
+	assert.Equal(t, "cancelled", get[string](p, "ended"))
+	require.NoError(t, p.segmentIn("photo.png", "w.safetensors", `recurrences: 0, roi: "none"`))
+	assert.Equal(t, "gone", get[string](p, `lost.probability(0).then(() => "a map", (e) => e.code)`))
 }
 
 // crashGPU ends the browser's GPU process.

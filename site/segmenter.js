@@ -18,13 +18,20 @@ export class SegmentError extends Error {
   }
 }
 
-const crashed = (detail) => new SegmentError({ code: "crashed", message: "The program that computes stopped unexpectedly." + (detail ? ` (${detail})` : ""),
-  next: "It has been started again; your image is still here. Try once more." });
+const crashed = (detail, again) => new SegmentError({ code: "crashed", message: "The program that computes stopped unexpectedly." + (detail ? ` (${detail})` : ""),
+  next: again ? "It has been started again; your image is still here. Try once more." : "Reload the page. It needs a current browser with WebAssembly." });
+
+export const cancelled = () => new SegmentError({ code: "cancelled", message: "Cancelled." });
+
+// read is a file's bytes; kind is the code of the error where they cannot be had.
+const read = (blob, name, kind) => blob.arrayBuffer().catch(() => {
+  throw new SegmentError({ code: kind, message: `${name} could not be read.`, next: "Was it moved or deleted? Open it again." });
+});
 
 // Segmenter runs the worker, starts it again when it dies, and pairs answers with questions. Events: "ready" (detail: adapter, gpu,
 // reason, models) each time a worker is up, "adapter" when another device took over.
 export class Segmenter extends EventTarget {
-  #worker = null; #pending = new Map(); #next = 1; #restarts = 0; #imageSent = 0; #images = 0; #own = new Map(); #ownSent = new Set();
+  #worker = null; #pending = new Map(); #next = 1; #restarts = 0; #imageSent = 0; #images = 0; #cancels = 0; #own = new Map(); #ownSent = new Set();
 
   constructor() {
     super();
@@ -46,11 +53,11 @@ export class Segmenter extends EventTarget {
 
   #died(detail) {
     this.#worker.terminate();
-    const error = crashed(detail), running = this.info !== null;
+    const again = this.info !== null || this.#restarts++ < 1, error = crashed(detail, again);
     this.#settle.reject(error);
     for (const { reject } of this.#pending.values()) reject(error);
     this.#pending.clear();
-    if (running || this.#restarts++ < 1) this.#start();
+    if (again) this.#start();
     else this.dispatchEvent(new CustomEvent("failed", { detail: error }));
   }
 
@@ -90,7 +97,7 @@ export class Segmenter extends EventTarget {
 
   // A weights file of the user's own: verified by the worker, then a model like the others. Resolves to { name, title }.
   async weights(blob, name = blob.name ?? "weights") {
-    const bytes = await blob.arrayBuffer(), model = await this.#ask({ type: "weights", blob: bytes, name }, [bytes]);
+    const bytes = await read(blob, name, "weights"), model = await this.#ask({ type: "weights", blob: bytes, name }, [bytes]);
     this.#own.set(model.name, { blob, name });
     this.#ownSent.add(model.name);
     return model;
@@ -99,16 +106,13 @@ export class Segmenter extends EventTarget {
   // Segment a picture. options: model, recurrences, roi ("auto", "none" or "x,y,side"), raterWeights. hooks: progress({ stage, done,
   // total }), image({ width, height, pixelsWide, pixelsHigh, rgba }). Resolves to the worker's result message.
   async segment(picture, options, hooks = {}) {
+    const cancels = this.#cancels;
     await this.ready;
     const own = this.#own.get(options.model);
     if (own && !this.#ownSent.has(options.model)) await this.weights(own.blob, own.name); // this worker is a new one
-    let bytes = null;
-    if (this.#imageSent !== picture.key) {
-      bytes = await picture.blob.arrayBuffer().catch(() => {
-        throw new SegmentError({ code: "image", message: `${picture.name} could not be read.`, next: "Was it moved or deleted? Open it again." });
-      });
-      this.#imageSent = picture.key;
-    }
+    const bytes = this.#imageSent === picture.key ? null : await read(picture.blob, picture.name, "image");
+    if (cancels !== this.#cancels) throw cancelled(); // before there was a request to cancel
+    this.#imageSent = picture.key;
     const message = { type: "segment", key: picture.key, blob: bytes, name: picture.name, wantImage: Boolean(hooks.image), ...options };
     try {
       return await this.#ask(message, bytes ? [bytes] : [], hooks);
@@ -127,10 +131,12 @@ export class Segmenter extends EventTarget {
 
   // Stop what is running. Where the processor computes, the worker cannot listen: it is replaced.
   cancel() {
+    this.#cancels++;
+    this.#imageSent = 0; // perhaps not decoded yet
     if (this.info?.gpu) this.#worker.postMessage({ type: "cancel", request: this.#next - 1 });
     else if (this.#pending.size > 0) {
       this.#worker.terminate();
-      for (const { reject } of this.#pending.values()) reject(new SegmentError({ code: "cancelled", message: "Cancelled." }));
+      for (const { reject } of this.#pending.values()) reject(cancelled());
       this.#pending.clear();
       this.#start();
     }
@@ -145,14 +151,15 @@ export function publish(segmenter) {
     return i;
   };
   globalThis.mrprism = Object.freeze({
-    ready: segmenter.ready.then(({ adapter, models }) => ({ adapter, models: models.map(({ name }) => name) })),
-    // segment(blob, { model, recurrences, roi, raterWeights, progress }): model is a name or a Blob of weights; maps are Promises of
-    // Float32Arrays at the image's size.
+    get ready() { return segmenter.ready.then(({ adapter, models }) => ({ adapter, models: models.map(({ name }) => name) })); },
+    // segment(blob, { model, recurrences, roi, raterWeights, progress }): model is a name or a Blob of weights; raterWeights has a number from
+    // 0 to 1 for each rater; maps are Promises of Float32Arrays at the image's size.
     async segment(blob, { model, recurrences = 3, roi = "auto", raterWeights = null, progress } = {}) {
       const { models } = await segmenter.ready;
+      if (!Number.isInteger(recurrences)) throw new TypeError(`recurrences ${recurrences} is not a whole number`);
       if (model instanceof Blob) ({ name: model } = await segmenter.weights(model));
       const picture = segmenter.picture(blob, blob.name ?? "image");
-      const r = await segmenter.segment(picture, { model: model ?? models[0]?.name, recurrences, roi, raterWeights }, { progress });
+      const r = await segmenter.segment(picture, { model: model ?? models[0]?.name, recurrences, roi, raterWeights: raterWeights && Float32Array.from(raterWeights) }, { progress });
       const values = async (kind, fields) => (await segmenter.map(r, kind, fields)).values;
       const c = (wanted) => index(r.classes, wanted, "class"), m = (wanted) => index(r.raters, wanted, "rater");
       return {

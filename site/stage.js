@@ -110,7 +110,7 @@ export class Stage extends EventTarget {
     this.#draw("view");
   }
 
-  // Placing the region by hand: "region" events carry { x, y, side }; placed(true) keeps it and placed(false) drops it.
+  // Placing the region by hand: "region" events carry { x, y, side }, "apply" and "cancel" ask for endPlacing, which gives the last square.
   place(start) { this.placing = { ...start }; this.element.classList.add("placing"); this.#draw("region"); this.#placed(); }
   endPlacing() { const square = this.placing; this.placing = null; this.element.classList.remove("placing"); this.#draw("region"); return square; }
   movePlacing(change) {
@@ -218,10 +218,12 @@ export class Stage extends EventTarget {
       Object.defineProperty(document.body, "clientWidth", { configurable: true, get: () => element.clientWidth });
       Object.defineProperty(document.body, "clientHeight", { configurable: true, get: () => element.clientHeight });
       const open = gateFrames();
-      go.run(instance).then(() => this.#stay("the viewer stopped"));
+      let canvas = null;
+      go.run(instance).then(() => { canvas?.remove(); this.#stay("the viewer stopped"); });
       open();
       await started;
-      const api = globalThis.mrprismViewer, canvas = document.body.querySelector(":scope > canvas");
+      const api = globalThis.mrprismViewer;
+      canvas = document.body.querySelector(":scope > canvas");
       canvas.setAttribute("aria-hidden", "true");
       canvas.tabIndex = -1; // Ebitengine makes it focusable and would swallow every key
       // Ebitengine reloads the page on this event; listening on the window, in the capture phase, comes before it.

@@ -27,13 +27,15 @@ onmessage = async ({ data }) => {
   if (data.type === "segment") {
     cancelled = false;
     if (data.name.includes("crash")) return postMessage({ type: "crashed", message: "as asked" });
+    if (data.name.includes("queued")) await wait(1000);
+    if (!data.blob && data.key !== current?.key) return answer({ type: "error", code: "image", message: `${data.name} is no longer in memory.`, next: "Open it again." });
     if (data.blob) {
       const bitmap = await createImageBitmap(new Blob([data.blob])).catch(() => null);
       if (!bitmap) return answer({ type: "error", code: "image", message: `${data.name}: this is a text file, not an image, whatever its name says.`, next: "Open a PNG or JPEG image." });
       const canvas = new OffscreenCanvas(bitmap.width, bitmap.height), context = canvas.getContext("2d");
       context.drawImage(bitmap, 0, 0);
       const rgba = new Uint8Array(context.getImageData(0, 0, bitmap.width, bitmap.height).data.buffer);
-      current = { width: bitmap.width, height: bitmap.height };
+      current = { key: data.key, width: bitmap.width, height: bitmap.height };
       if (data.wantImage) answer({ type: "image", width: bitmap.width, height: bitmap.height, drawnWidth: bitmap.width, drawnHeight: bitmap.height, pixelsWide: bitmap.width, pixelsHigh: bitmap.height, rgba }, [rgba.buffer]);
     }
     const slow = data.name.includes("slow") ? 400 : 15;
@@ -42,6 +44,7 @@ onmessage = async ({ data }) => {
       await wait(slow);
       if (cancelled) return answer({ type: "error", code: "cancelled", message: "Cancelled." });
     }
+    if (data.name.includes("unready") && data.model === "raters") return answer({ type: "error", code: "weights", message: "The model could not be downloaded.", next: "Try again." });
     if (data.name.includes("nodisc") && data.roi === "auto") return answer({ type: "error", code: "region", message: `${data.name}: no disc was found.`, next: "Place the square around the structure by hand, then choose Segment here." });
     const { width, height } = current, s = shape[data.model];
     const side = Math.round(height * 0.32);
