@@ -22,12 +22,14 @@ type Augmentation struct {
 	Contrast   float64 // × exp(±Contrast) about one half
 	Gamma      float64 // exponent exp(±Gamma)
 	Colour     float64 // each channel × exp(±Colour); pictures without colour stay so
+	Saturation float64 // distance from the pixel's grey × exp(±Saturation)
+	Blur       float64 // every second view is blurred by a Gaussian of 0..Blur sides' deviation
 }
 
-// DefaultAugmentation suits photographs and slices with a left and a right form.
+// DefaultAugmentation suits photographs and slices with a left and a right form. Its colours are to cover cameras that it has not seen.
 var DefaultAugmentation = Augmentation{
-	Tight: .5, Between: .25, FlipX: .5, Rotation: 15, Scale: .2, Shift: .08,
-	Brightness: .08, Contrast: .2, Gamma: .25, Colour: .08,
+	Tight: .5, Between: .25, FlipX: .5, Rotation: 20, Scale: .25, Shift: .1,
+	Brightness: .1, Contrast: .3, Gamma: .4, Colour: .12, Saturation: .4, Blur: .008,
 }
 
 // view maps the unit square to the image: (u, v) in -½..½ from the middle goes to centre + matrix·(u, v), in pixels.
@@ -75,23 +77,92 @@ func (a Augmentation) view(it *item, rng *rand.Rand) view {
 	return v
 }
 
-// tone draws the photometry: for each channel what each 8-bit value becomes, in 0..1.
-func (a Augmentation) tone(it *item, rng *rand.Rand) *[3][256]float32 {
+// photometry is how a view's colours and sharpness differ from the picture's.
+type photometry struct {
+	tone       [3][256]float32 // for each channel what each 8-bit value becomes, in 0..1
+	saturation float32
+	blur       float64 // deviation, in sides
+}
+
+// photometry draws it. The draws' number depends on nothing but whether the picture has colour.
+func (a Augmentation) photometry(it *item, rng *rand.Rand) *photometry {
 	brightness := a.Brightness * symmetric(rng)
 	contrast := math.Exp(a.Contrast * symmetric(rng))
 	gamma := math.Exp(a.Gamma * symmetric(rng))
-	var table [3][256]float32
-	for c := range table {
+	p := &photometry{saturation: 1}
+	for c := range p.tone {
 		channel := math.Exp(a.Colour * symmetric(rng))
 		if it.grey {
 			channel = 1
 		}
-		for i := range table[c] {
+		for i := range p.tone[c] {
 			v := (math.Pow(float64(i)/255, gamma)-.5)*contrast + .5 + brightness
-			table[c][i] = float32(math.Max(0, math.Min(1, v*channel)))
+			p.tone[c][i] = float32(math.Max(0, math.Min(1, v*channel)))
 		}
 	}
-	return &table
+	if saturation := math.Exp(a.Saturation * symmetric(rng)); !it.grey {
+		p.saturation = float32(saturation)
+	}
+	if often, sigma := rng.Float64() < .5, a.Blur*rng.Float64(); often {
+		p.blur = sigma
+	}
+	return p
+}
+
+// finish applies to a sampled view (s, s, 3) what a table of values cannot.
+func (p *photometry) finish(view []float32, s int) {
+	if p.saturation != 1 {
+		for i := 0; i < len(view); i += 3 {
+			grey := (view[i] + view[i+1] + view[i+2]) / 3
+			for c := range 3 {
+				view[i+c] = max(0, min(1, grey+(view[i+c]-grey)*p.saturation))
+			}
+		}
+	}
+	if sigma := p.blur * float64(s); sigma > .2 { // below that a pixel's neighbours weigh next to nothing
+		weights := gaussian(sigma)
+		line := make([]float32, 3*s)
+		for i := range s {
+			smooth(view[3*s*i:], 3, line, s, weights)
+		}
+		for i := range s {
+			smooth(view[3*i:], 3*s, line, s, weights)
+		}
+	}
+}
+
+// gaussian is half of a normalised Gaussian kernel: the middle's weight, then those of the neighbours at 1, 2, … pixels.
+func gaussian(sigma float64) []float32 {
+	w := make([]float64, 1+int(math.Ceil(3*sigma)))
+	sum := 0.
+	for i := range w {
+		w[i] = math.Exp(-.5 * float64(i*i) / (sigma * sigma))
+		sum += w[i]
+		if i > 0 {
+			sum += w[i]
+		}
+	}
+	out := make([]float32, len(w))
+	for i := range w {
+		out[i] = float32(w[i] / sum)
+	}
+	return out
+}
+
+// smooth blurs one line of n pixels of three channels, a stride of values apart, in place; the ends continue. line is room for 3·n.
+func smooth(pixels []float32, stride int, line []float32, n int, weights []float32) {
+	for i := range n {
+		copy(line[3*i:3*i+3], pixels[i*stride:])
+	}
+	for i := range n {
+		for c := range 3 {
+			v := weights[0] * line[3*i+c]
+			for d := 1; d < len(weights); d++ {
+				v += weights[d] * (line[3*max(0, i-d)+c] + line[3*min(n-1, i+d)+c])
+			}
+			pixels[i*stride+c] = v
+		}
+	}
 }
 
 func symmetric(rng *rand.Rand) float64 { return 2*rng.Float64() - 1 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -159,7 +160,7 @@ func TestMissingRaterIsInvalid(t *testing.T) {
 }
 
 func TestToneKeepsGreyAndRange(t *testing.T) {
-	s, _ := sampler(t, Options{Size: 16, Batch: 1, Augmentation: Augmentation{Brightness: .5, Contrast: .5, Gamma: .5, Colour: .5}}, write(t, 1))
+	s, _ := sampler(t, Options{Size: 16, Batch: 1, Augmentation: Augmentation{Brightness: .5, Contrast: .5, Gamma: .5, Colour: .5, Saturation: .5, Blur: .1}}, write(t, 1))
 	colour := s.Batch(0).Images
 	s.items[0].grey = true
 	grey := s.Batch(0).Images
@@ -169,6 +170,37 @@ func TestToneKeepsGreyAndRange(t *testing.T) {
 			require.True(t, v >= 0 && v <= 1)
 		}
 	}
+}
+
+func TestFinish(t *testing.T) {
+	const side = 33
+	view := make([]float32, side*side*3)
+	for i := range view {
+		view[i] = float32(i%7) / 10
+	}
+	dot := 3 * (side*(side/2) + side/2)
+	same, grey := slices.Clone(view), slices.Clone(view)
+	(&photometry{saturation: 1}).finish(same, side)
+	assert.Equal(t, view, same)
+	(&photometry{saturation: 0}).finish(grey, side)
+	mean := (view[dot] + view[dot+1] + view[dot+2]) / 3
+	assert.InDeltaSlice(t, []float32{mean, mean, mean}, grey[dot:dot+3], 1e-6)
+
+	clear(view)
+	view[dot+1] = 1
+	(&photometry{saturation: 1, blur: 1.5 / side}).finish(view, side)
+	sum, spread := 0., 0.
+	for y := range side {
+		for x := range side {
+			v := float64(view[3*(y*side+x)+1])
+			sum += v
+			spread += v * float64((x-side/2)*(x-side/2))
+			assert.Zero(t, view[3*(y*side+x)])
+			assert.InDelta(t, v, view[3*(x*side+y)+1], 1e-7, "the same both ways")
+		}
+	}
+	assert.InDelta(t, 1, sum, 1e-5)
+	assert.InDelta(t, 1.5*1.5, spread, .06, "cut off at three deviations")
 }
 
 func TestNewSamplerRefuses(t *testing.T) {

@@ -305,7 +305,7 @@ func (t *Trainer) next(ctx context.Context, p *stage) (*Report, error) {
 // schedule is the learning rate over the run.
 func (t *Trainer) schedule() optim.Schedule {
 	r, total := t.Options.Recipe, t.Steps()
-	return optim.Schedule{Peak: r.Rate, Warmup: max(1, total/20), Total: total, Last: 0.01, Constant: r.Constant}
+	return optim.Schedule{Peak: r.Rate, Warmup: max(1, total/10), Total: total, Last: 0.01, Constant: r.Constant}
 }
 
 // compute runs a step on a batch and returns the loss and its terms.
