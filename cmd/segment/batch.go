@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"mrprism/internal/command"
 	"mrprism/internal/imageio"
@@ -44,7 +43,7 @@ func (b *batch) run(ctx context.Context, dir string, items []item, stderr io.Wri
 			return command.Fail(ctx, stderr, program, err)
 		case err != nil:
 			failed++
-			fmt.Fprintf(stderr, "%s: %s\n", program, named(it.image, err))
+			fmt.Fprintf(stderr, "%s: %v\n", program, err)
 		default:
 			fmt.Fprintln(b.stdout, line)
 		}
@@ -58,15 +57,7 @@ func (b *batch) run(ctx context.Context, dir string, items []item, stderr io.Wri
 	return command.Done
 }
 
-// named is the error's text with the file's name, once.
-func named(file string, err error) string {
-	if strings.Contains(err.Error(), file) {
-		return err.Error()
-	}
-	return file + ": " + err.Error()
-}
-
-// one segments one image and writes its files. It returns a line about it.
+// one segments one image and writes its files. It returns a line about it; errors name the image.
 func (b *batch) one(ctx context.Context, it item) (string, error) {
 	b.progress.Show("%s: reading", it.image)
 	img, err := read(it.image)
@@ -75,15 +66,16 @@ func (b *batch) one(ctx context.Context, it item) (string, error) {
 	}
 	result, err := b.segment(ctx, it.image, img)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("%s: %w", it.image, err)
 	}
 	b.progress.Show("%s: writing", it.image)
 	if err := b.write(ctx, it, result); err != nil {
-		return "", err
+		return "", fmt.Errorf("%s: %w", it.image, err)
 	}
 	return describe(it, result), nil
 }
 
+// read decodes a file; every error names it.
 func read(path string) (*imageio.Image, error) {
 	info, err := os.Stat(path)
 	switch {
