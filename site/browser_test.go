@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +20,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"mrprism/internal/chromium"
 )
 
 // deadline bounds one page test: SwiftShader on a busy machine is slow.
@@ -118,10 +119,11 @@ func flags(extra ...chromedp.ExecAllocatorOption) []chromedp.ExecAllocatorOption
 // open starts a fresh Chromium of the given size and loads the address.
 func open(t *testing.T, s *server, width, height int, extra ...chromedp.ExecAllocatorOption) *page {
 	t.Helper()
-	if _, err := exec.LookPath("chromium"); err != nil {
-		missing(t, "Chromium is not installed (Debian: apt-get install chromium)")
+	program, err := chromium.Find()
+	if err != nil {
+		missing(t, err.Error())
 	}
-	options := append(flags(extra...), chromedp.ExecPath("chromium"), chromedp.WindowSize(width, height))
+	options := append(flags(extra...), chromedp.ExecPath(program), chromedp.WindowSize(width, height))
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, cancel := chromedp.NewContext(allocator)
 	t.Cleanup(func() { cancel(); stop() })
