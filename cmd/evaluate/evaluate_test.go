@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"image"
 	"image/color"
+	"image/draw"
 	"image/png"
 	"os"
 	"os/exec"
@@ -188,11 +189,12 @@ func levelData(t *testing.T) string {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "dataset.json"), []byte(`{"name": "levels", "classes": ["disc", "cup"],
 		"raters": ["atleast1", "atleast2", "atleast3", "atleast4"], "labels": "agreement-levels"}`), 0o644))
 	for i := range 5 {
-		img := &imageio.Image{W: 40, H: 30, Pix: bytes.Repeat([]byte{60, 40, byte(30 * i)}, 1200)}
-		data, err := img.EncodePNG()
-		require.NoError(t, err)
+		img := image.NewNRGBA(image.Rect(0, 0, 40, 30))
+		draw.Draw(img, img.Rect, image.NewUniform(color.NRGBA{60, 40, byte(30 * i), 255}), image.Point{}, draw.Src)
+		var b bytes.Buffer
+		require.NoError(t, png.Encode(&b, img))
 		require.NoError(t, os.MkdirAll(filepath.Join(dir, "images"), 0o755))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "images", fmt.Sprintf("i%d.png", i)), data, 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "images", fmt.Sprintf("i%d.png", i)), b.Bytes(), 0o644))
 		for j := range 4 {
 			for k, class := range []string{"disc", "cup"} {
 				radius := 12 - 2*j - 5*k

@@ -20,22 +20,8 @@ func EncodeProbability(w, h int, p []float32) ([]byte, error) {
 		}
 		grey.Pix[i] = uint8(v*255 + 0.5)
 	}
-	return encode(grey)
-}
-
-// EncodePNG writes an image as an 8-bit RGB PNG with no metadata.
-func (m *Image) EncodePNG() ([]byte, error) {
-	rgba := image.NewRGBA(image.Rect(0, 0, m.W, m.H))
-	for i := range m.W * m.H {
-		copy(rgba.Pix[4*i:], m.Pix[3*i:3*i+3])
-		rgba.Pix[4*i+3] = 255
-	}
-	return encode(rgba)
-}
-
-func encode(m image.Image) ([]byte, error) {
 	var out bytes.Buffer
-	if err := png.Encode(&out, m); err != nil {
+	if err := png.Encode(&out, grey); err != nil {
 		return nil, fmt.Errorf("encode PNG: %w", err)
 	}
 	return out.Bytes(), nil

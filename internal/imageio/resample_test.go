@@ -171,15 +171,6 @@ func TestEncodeProbability(t *testing.T) {
 	}
 }
 
-func TestEncodePNG(t *testing.T) {
-	m := random(7, 5)
-	data, err := m.EncodePNG()
-	require.NoError(t, err)
-	got, err := Decode("m.png", data)
-	require.NoError(t, err)
-	assert.Equal(t, m.Pix, got.Pix)
-}
-
 func BenchmarkCrop(b *testing.B) {
 	m := random(4288, 2848)
 	dst := make([]float32, 3*256*256)

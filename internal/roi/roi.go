@@ -126,18 +126,6 @@ func Parse(text string) (Request, error) {
 	return Request{Mode: Given, Square: imageio.Square{X: v[0], Y: v[1], Side: v[2]}}, nil
 }
 
-// String is what Parse reads.
-func (r Request) String() string {
-	switch r.Mode {
-	case Auto:
-		return "auto"
-	case None:
-		return "none"
-	default:
-		return fmt.Sprintf("%d,%d,%d", r.Square.X, r.Square.Y, r.Square.Side)
-	}
-}
-
 // Check refuses a square that shares no pixel with a w×h image or is more than Margin times as large as its letterbox.
 func Check(sq imageio.Square, w, h int) error {
 	limit := Margin * max(w, h)
