@@ -22,8 +22,7 @@ type recording struct {
 type step struct {
 	pipeline, group handle     // a dispatch
 	groups          [3]uintptr // workgroups in x, y, z
-	clear           handle     // or a buffer to zero
-	clearSize       uintptr
+	clear           *buffer    // or what to zero; a bind group keeps its buffers alive, this does not
 
 	cost time.Duration // what it took; 0 when not known
 }
@@ -90,8 +89,7 @@ func (d *device) record(commands []gpu.Command) (*recording, error) {
 			s := &step{}
 			r.steps = append(r.steps, s)
 			if c.Program == nil {
-				b := c.Clear.(*buffer)
-				s.clear, s.clearSize = b.handle, uintptr(b.spec.Bytes())
+				s.clear = c.Clear.(*buffer)
 				continue
 			}
 			s.pipeline = d.pipelines[c.Program]
@@ -173,6 +171,11 @@ func (d *device) run(ctx context.Context, recordings []gpu.Recording) error {
 			return err
 		}
 		n := d.portion(steps)
+		for _, s := range steps[:n] {
+			if s.clear != nil && s.clear.handle == 0 {
+				return invalid("a recording clears buffer %q, which was released", s.clear.spec.Label)
+			}
+		}
 		if err := d.scoped(func() { d.encode(steps[:n]) }); err != nil {
 			return err
 		}
@@ -198,9 +201,9 @@ func (d *device) encode(steps []*step) {
 		}
 	}
 	for _, s := range steps {
-		if s.clear != 0 {
+		if s.clear != nil {
 			end()
-			l.CommandEncoderClearBuffer.call(encoder, s.clear, 0, s.clearSize)
+			l.CommandEncoderClearBuffer.call(encoder, s.clear.handle, 0, uintptr(s.clear.spec.Bytes()))
 			continue
 		}
 		if pass == 0 {

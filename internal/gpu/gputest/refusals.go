@@ -51,9 +51,10 @@ func testRefusals(h *harness) {
 	// A buffer released after the recording was made is found when it runs.
 	soon, err := h.d.Allocate(h.ctx, []gpu.BufferSpec{{Label: "soon", Type: gpu.F32, Elements: 1}})
 	h.check(err, "Allocate")
-	stale := h.record(dispatch(add, p, soon[0], y))
+	stale, zeroing := h.record(dispatch(add, p, soon[0], y)), h.record(gpu.Command{Clear: soon[0]})
 	soon[0].Release()
 	h.refuse(h.d.Run(h.ctx, stale), gpu.ErrValidation, "running with a released buffer")
+	h.refuse(h.d.Run(h.ctx, zeroing), gpu.ErrValidation, "zeroing a released buffer")
 	gone := h.record(dispatch(add, p, x, y))
 	gone.Release()
 	gone.Release()
