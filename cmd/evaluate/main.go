@@ -71,9 +71,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.IntVar(&r.recurrences, "recurrences", segment.DefaultRecurrences, "feedbacks `N`: Rec0 to RecN are scored")
 	flags.StringVar(&r.jsonPath, "json", "", "`FILE` to write all figures to as JSON; - for standard output, instead of the table")
 	names := command.Shipped()
-	if names == "" {
-		names = "none in this build; give a file"
-	}
 	rest, code, done := command.Parse(flags, fmt.Sprintf(intro, names), examples, args, stdout, stderr)
 	if done {
 		return code

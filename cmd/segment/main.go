@@ -52,9 +52,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	region := flags.String("roi", "auto", "`REGION`: auto, none (the whole image) or x,y,side in pixels")
 	out := flags.String("out", "", "`DIR` to write to, made if missing (required)")
 	names := command.Shipped()
-	if names == "" {
-		names = "none in this build; give a file"
-	}
 	images, code, done := command.Parse(flags, fmt.Sprintf(intro, names), examples, args, stdout, stderr)
 	if done {
 		return code

@@ -89,9 +89,6 @@ func Weights(nameOrFile string) (*weights.Model, error) {
 		return shipped.Open(nameOrFile)
 	}
 	if _, err := os.Stat(nameOrFile); err != nil && !strings.HasSuffix(nameOrFile, ".safetensors") && filepath.Base(nameOrFile) == nameOrFile {
-		if len(manifest.Models) == 0 {
-			return nil, fmt.Errorf("-weights %s: there is no such file, and no models ship with this build; give a .safetensors file", nameOrFile)
-		}
 		return nil, fmt.Errorf("-weights %s: there is no such file, and the models that ship are %s", nameOrFile, Shipped())
 	}
 	data, err := weights.ReadFile(nameOrFile)
@@ -107,10 +104,13 @@ func Shipped() string {
 	for _, e := range weights.Shipped().Models {
 		names = append(names, e.Name)
 	}
+	if len(names) == 0 {
+		return "none in this build; give a .safetensors file"
+	}
 	return strings.Join(names, ", ")
 }
 
-// WeightsFlag and DeviceFlags are the flags that all programs have.
+// WeightsFlag declares -weights.
 func WeightsFlag(flags *flag.FlagSet) *string {
 	return flags.String("weights", "", "`NAME` of a model that ships, or a .safetensors FILE (required)")
 }
