@@ -9,14 +9,11 @@ import (
 	"mrprism/internal/gpu"
 )
 
-// Options choose the library and how the device is created. The zero value is what programs want.
+// Options choose the library. The zero value is what programs want.
 type Options struct {
 	// Library is the path of the Dawn library, or of a folder that holds it. Where empty, MRPRISM_DAWN_LIB is used, then the
 	// usual places are searched.
 	Library string
-	// TrustShaders drops the bounds checks that Dawn adds to shaders (its toggle disable_robustness): faster on some software
-	// adapters, and an index out of bounds is then undefined behaviour. Only for shaders that are known to be right.
-	TrustShaders bool
 }
 
 // LibraryVariable is the environment variable that names the Dawn library.

@@ -59,14 +59,14 @@ func Open(ctx context.Context, o Options) (gpu.Device, error) {
 		compiling: map[*gpu.Program]*pending{},
 		buffers:   map[*buffer]struct{}{}, recordings: map[*recording]struct{}{},
 	}
-	if err := d.open(ctx, o); err != nil {
+	if err := d.open(ctx); err != nil {
 		_ = d.Close()
 		return nil, fmt.Errorf("dawn (%s): %w", l.path, err)
 	}
 	return d, nil
 }
 
-func (d *device) open(ctx context.Context, o Options) error {
+func (d *device) open(ctx context.Context) error {
 	l := d.l
 	if d.instance = l.createInstance(); d.instance == 0 {
 		return fmt.Errorf("%w: no instance was created", gpu.ErrNoAdapter)
@@ -97,7 +97,7 @@ func (d *device) open(ctx context.Context, o Options) error {
 		return fmt.Errorf("%w: the adapter does not describe itself", gpu.ErrNoAdapter)
 	}
 	d.describe(info)
-	if err := d.request(ctx, adapter, supported, o); err != nil {
+	if err := d.request(ctx, adapter, supported); err != nil {
 		return err
 	}
 	d.queue = l.DeviceGetQueue(d.handle)
@@ -157,7 +157,7 @@ const standardFeatures = 0x20
 
 // request creates the device. The numbers of the features differ between versions of webgpu.h, so every standard feature of the
 // adapter is asked for, and probeFeatures finds out by name what was granted.
-func (d *device) request(ctx context.Context, adapter handle, supported *limits, o Options) error {
+func (d *device) request(ctx context.Context, adapter handle, supported *limits) error {
 	l := d.l
 	var features []uint32
 	for f := uint32(1); f < standardFeatures; f++ {
@@ -176,12 +176,6 @@ func (d *device) request(ctx context.Context, adapter handle, supported *limits,
 		limits:           supported,
 		deviceLost:       callbackInfo{mode: callbackAllowProcessEvents, callback: callbacks().value, userdata1: lost},
 		uncapturedErrors: errorCallbackInfo{callback: callbacks().value, userdata1: failed},
-	}
-	if o.TrustShaders {
-		names := []*byte{unsafe.StringData("disable_robustness\x00")}
-		descriptor.next = unsafe.Pointer(&togglesDescriptor{
-			chain: chain{sType: sTypeDawnToggles}, enabledCount: uintptr(len(names)), enabled: unsafe.SliceData(names),
-		})
 	}
 	got, err := l.begin(d.instance, callbacks().value, func(info callbackInfo) uint64 {
 		return l.AdapterRequestDevice(adapter, descriptor, info)

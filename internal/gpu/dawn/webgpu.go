@@ -32,10 +32,7 @@ type chain struct {
 	_     uint32
 }
 
-const (
-	sTypeShaderSourceWGSL = 0x00000002
-	sTypeDawnToggles      = 0x0005000A
-)
+const sTypeShaderSourceWGSL = 0x00000002
 
 // callbackInfo is WGPU…CallbackInfo of every operation with a future.
 type callbackInfo struct {
@@ -164,14 +161,6 @@ type deviceDescriptor struct {
 	queueLabel       stringView
 	deviceLost       callbackInfo
 	uncapturedErrors errorCallbackInfo
-}
-
-type togglesDescriptor struct {
-	chain         chain
-	enabledCount  uintptr
-	enabled       **byte // zero-terminated
-	disabledCount uintptr
-	disabled      **byte
 }
 
 type bufferDescriptor struct {
