@@ -82,9 +82,11 @@ func (d *debugger) Prepare(ctx context.Context, programs []*gpu.Program) error {
 }
 
 func (d *debugger) Record(commands []gpu.Command) (gpu.Recording, error) {
-	if _, err := d.Device.Record(nil); err != nil { // what is wrong with the device itself
+	empty, err := d.Device.Record(nil)
+	if err != nil { // what is wrong with the device itself
 		return nil, err
 	}
+	empty.Release()
 	s := &steps{commands: slices.Clone(commands)}
 	for _, c := range commands {
 		if d.level >= debugCommands {
