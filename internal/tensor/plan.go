@@ -114,9 +114,6 @@ func (p *Plan) buffer(s *storage) gpu.Buffer {
 // Run replays the commands. Results are there when Read returns.
 func (p *Plan) Run(ctx context.Context) error { return p.device.Run(ctx, p.recording) }
 
-// Recording is the plan's command list, for running several plans in one submission.
-func (p *Plan) Recording() gpu.Recording { return p.recording }
-
 // Write fills an input with floats. An input that no live node reads is ignored.
 func (p *Plan) Write(t *Tensor, values []float32) error {
 	return p.write(t, len(values), gpu.Float32Bytes(values))
