@@ -66,35 +66,19 @@ var DefaultSoftDice = SoftDiceOptions{Thresholds: []int{100, 300, 500, 700, 900}
 // Both empty give 1. The value of a data set is the plain mean over its images.
 func SoftDice(p []float32, ref Votes, o SoftDiceOptions) float64 {
 	same("SoftDice", len(p), len(ref.Count))
-	return o.mean(p, func(t int) func(i int) bool {
-		// count/raters > t/1000, in integers: with six raters three votes are exactly one half.
-		limit := t * ref.Raters
-		return func(i int) bool {
-			c := 1000 * int(ref.Count[i])
-			return c > limit || (o.Inclusive && c == limit)
-		}
-	})
-}
-
-// SoftDiceMaps is SoftDice against a reference that is itself a probability map.
-func SoftDiceMaps(p, reference []float32, o SoftDiceOptions) float64 {
-	same("SoftDiceMaps", len(p), len(reference))
-	return o.mean(p, func(t int) func(i int) bool { return o.above(reference, t) })
-}
-
-// above binarises a map; the threshold is rounded to float32, as where such maps are compared in float32.
-func (o SoftDiceOptions) above(p []float32, t int) func(i int) bool {
-	limit := float32(float64(t) / 1000)
-	return func(i int) bool { return p[i] > limit || (o.Inclusive && p[i] == limit) }
-}
-
-func (o SoftDiceOptions) mean(p []float32, reference func(t int) func(i int) bool) float64 {
 	if len(o.Thresholds) == 0 {
 		panic("metric: soft Dice without thresholds")
 	}
 	var sum float64
 	for _, t := range o.Thresholds {
-		sum += overlap(len(p), o.above(p, t), reference(t), o.Epsilon)
+		level := float32(float64(t) / 1000) // rounded, as where maps are compared in float32
+		votes := t * ref.Raters             // count/raters > t/1000, in integers: with six raters three votes are exactly one half
+		sum += overlap(len(p), func(i int) bool {
+			return p[i] > level || (o.Inclusive && p[i] == level)
+		}, func(i int) bool {
+			c := 1000 * int(ref.Count[i])
+			return c > votes || (o.Inclusive && c == votes)
+		}, o.Epsilon)
 	}
 	return sum / float64(len(o.Thresholds))
 }
