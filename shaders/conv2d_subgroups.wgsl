@@ -69,7 +69,7 @@ fn source(p: Position, t: i32, s: i32) -> i32 {
   return select(-1, ((p.b * params.rows.x_size + r) * params.cols.x_size + c) * i32(params.inputs), inside);
 }
 
-// target is the pixel of y, or -1 beyond the last.
+// destination is the pixel of y, or -1 beyond the last.
 fn destination(p: Position) -> i32 {
   let r = p.u * params.rows.y_step + params.rows.y_start;
   let c = p.v * params.cols.y_step + params.cols.y_start;

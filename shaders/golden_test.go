@@ -157,7 +157,7 @@ func checkGolden(t *testing.T, device string, d gpu.Device, tensors map[string]g
 	}
 }
 
-// Six steps of Adam with a rising rate, after each the parameters, at the end the moments.
+// Six steps of Adam with a rising rate, after each the parameters and their average, at the end the moments.
 func TestGoldenAdam(t *testing.T) {
 	tensors := goldenFile(t)["adam"]
 	options := AdamOptions{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
@@ -174,13 +174,19 @@ func TestGoldenAdam(t *testing.T) {
 		defer plan.Release()
 		require.NoError(t, plan.Write(state["p"], tensors["p0"].values))
 		n := len(tensors["p0"].values)
+		average := make([]float32, n) // which is what is exported
 		for i, rate := range tensors["lr"].values {
-			require.NoError(t, plan.Write(state["schedule"], AdamSchedule(options, i+1, float64(rate), 1, 0.999)))
+			require.NoError(t, plan.Write(state["schedule"], AdamSchedule(options, i+1, float64(rate), 1, 0.75)))
 			require.NoError(t, plan.Write(state["grad"], tensors["grad"].values[i*n:][:n]))
 			require.NoError(t, plan.Run(ctx))
-			got, err := plan.Read(ctx, state["p"])
+			got, err := plan.Read(ctx, state["p"], state["average"])
 			require.NoError(t, err)
-			(&operatorTest{atol: 1e-6, rtol: 1e-6}).compare(t, device, "p", got[0], tensors["p"].values[i*n:][:n]) // steps are 1e-3
+			steps := operatorTest{atol: 1e-6, rtol: 1e-6} // which are 1e-3
+			steps.compare(t, device, "p", got[0], tensors["p"].values[i*n:][:n])
+			for j, p := range got[0] {
+				average[j] += 0.25 * (p - average[j])
+			}
+			steps.compare(t, device, "average", got[1], average)
 		}
 		got, err := plan.Read(ctx, state["m"], state["v"])
 		require.NoError(t, err)
@@ -188,6 +194,32 @@ func TestGoldenAdam(t *testing.T) {
 			// β₂ = 0.999 in float32 makes 1 - β₂ larger by 1.3e-5 of itself.
 			(&operatorTest{rtol: 2e-5}).compare(t, device, name, got[i], tensors[name].values)
 		}
+	})
+}
+
+// A first step in which everything that the goldens leave out shows: the gradient is clipped to a half, so that the moments are of that
+// half, and the step is the rate times the gradient's sign plus the decay.
+func TestAdamClipsAndDecays(t *testing.T) {
+	asKinds(t, func(device string, d gpu.Device) {
+		g := tensor.NewGraph()
+		input := func(name string, n int) *Tensor { return g.Input(name, n) }
+		p, m, v, average, gradient, schedule := input("p", 3), input("m", 3), input("v", 3), input("average", 3), input("gradient", 3), input("schedule", 5)
+		options := AdamOptions{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: 0.5}
+		Adam(p, gradient, m, v, average, schedule, options)
+		plan, err := tensor.Compile(t.Context(), d, tensor.NewSet(), g)
+		require.NoError(t, err)
+		defer plan.Release()
+		require.NoError(t, plan.Write(p, []float32{1, -2, 4}))
+		require.NoError(t, plan.Write(gradient, []float32{6, 8, -2}))
+		require.NoError(t, plan.Write(schedule, AdamSchedule(options, 1, 0.1, 0.5, 0)))
+		require.NoError(t, plan.Run(t.Context()))
+		got, err := plan.Read(t.Context(), p, m, v, average)
+		require.NoError(t, err)
+		steps := operatorTest{rtol: 2e-5} // β in float32
+		steps.compare(t, device, "p", got[0], []float32{1 - 0.1*(1+0.5), -2 - 0.1*(1-1), 4 - 0.1*(-1+2)})
+		steps.compare(t, device, "m", got[1], []float32{0.3, 0.4, -0.1})
+		steps.compare(t, device, "v", got[2], []float32{0.009, 0.016, 0.001})
+		steps.compare(t, device, "average", got[3], got[0])
 	})
 }
 

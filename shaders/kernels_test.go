@@ -31,7 +31,7 @@ var noGoldens = map[string]struct {
 	"grouped linear":    {[][]int{{9, 12}, {3, 4, 5}, {3, 5}}, func(x []*Tensor) *Tensor { return GroupedLinear(x[0], x[1], x[2]) }},
 	"linear, wide":      {[][]int{{512, 64}, {64, 96}, {96}}, func(x []*Tensor) *Tensor { return Linear(x[0], x[1], x[2]) }},
 	"convolution, wide": {[][]int{{2, 32, 32, 32}, {3, 3, 32, 64}, {64}}, func(x []*Tensor) *Tensor { return Conv2D(x[0], x[1], x[2], Square(1, 1)) }},
-	"mean":              {[][]int{{50}}, func(x []*Tensor) *Tensor { return Mean(x[0]) }},
+	"sum":               {[][]int{{50}}, func(x []*Tensor) *Tensor { return Sum(x[0]) }},
 	"threshold":         {[][]int{{9}}, func(x []*Tensor) *Tensor { return Threshold(x[0], 0.5) }},
 	"weigh raters":      {[][]int{{2, 3, 3, 4, 2}, {2, 4, 2}}, func(x []*Tensor) *Tensor { return WeighRaters(x[0], x[1]) }},
 	"adam": {[][]int{{9}, {9}, {9}, {9}, {9}, {5}}, func(x []*Tensor) *Tensor {

@@ -12,10 +12,7 @@ import (
 //go:embed reduce.wgsl
 var reduceSource string
 
-type reduceParams struct {
-	Rows, Columns, Chunks uint32
-	Factor                float32
-}
+type reduceParams struct{ Rows, Columns, Chunks uint32 }
 
 func reduceColumns(p *reduceParams) uint32 { return p.Columns }
 func reduceStripes(p *reduceParams) uint32 { return p.Chunks * p.Columns }
@@ -41,17 +38,17 @@ var (
 	})
 	reduceRowsWrite = perElement("reduce_rows_write", reduceSource, []gpu.Access{read, write}, reduceColumns, func(p *reduceParams, a []gpu.Array) {
 		for c := range p.Columns {
-			a[1].F[c] = float64(p.Factor) * columnSum(a[0].F, p.Chunks, p.Columns, c)
+			a[1].F[c] = columnSum(a[0].F, p.Chunks, p.Columns, c)
 		}
 	})
 	reduceRowsAdd = perElement("reduce_rows_add", reduceSource, []gpu.Access{read, write}, reduceColumns, func(p *reduceParams, a []gpu.Array) {
 		for c := range p.Columns {
-			a[1].F[c] += float64(p.Factor) * columnSum(a[0].F, p.Chunks, p.Columns, c)
+			a[1].F[c] += columnSum(a[0].F, p.Chunks, p.Columns, c)
 		}
 	})
 	spreadRows = perElement("spread_rows", reduceSource, []gpu.Access{read, write}, reduceStripes, func(p *reduceParams, a []gpu.Array) {
 		for i := range p.Rows * p.Columns {
-			a[1].F[i] += float64(p.Factor) * a[0].F[i%p.Columns]
+			a[1].F[i] += a[0].F[i%p.Columns]
 		}
 	})
 )
@@ -69,39 +66,34 @@ func reductionStripes(rows int) int { return int(math.Ceil(math.Sqrt(float64(row
 // elementwiseInvocations is how many invocations share the elements where each stays in its column.
 const elementwiseInvocations = 1 << 16
 
-// reduceRows appends out = or += factor × the column sums of x, whose last extent, or the whole of it, is columns.
-func reduceRows(last *tensor.Kernel, x, out *Tensor, columns int, factor float32) {
+// reduceRows appends out = or += the column sums of x, whose last extent, or the whole of it, is columns.
+func reduceRows(last *tensor.Kernel, x, out *Tensor, columns int) {
 	if x.Elements()%columns != 0 || out.Elements() != columns {
 		panic(fmt.Sprintf("sumRows: %v into %v", x, out))
 	}
 	g := x.Graph()
 	rows := x.Elements() / columns
 	if rows <= 16 {
-		g.Dispatch(last, &reduceParams{uint32(rows), uint32(columns), uint32(rows), factor}, x, out)
+		g.Dispatch(last, &reduceParams{uint32(rows), uint32(columns), uint32(rows)}, x, out)
 		return
 	}
-	p := &reduceParams{uint32(rows), uint32(columns), uint32(reductionStripes(rows)), factor}
+	p := &reduceParams{uint32(rows), uint32(columns), uint32(reductionStripes(rows))}
 	partials := g.New("partial sums", []int{int(p.Chunks), columns})
 	g.Dispatch(reduceRowsPartial, p, x, partials)
 	g.Dispatch(last, p, partials, out)
 }
 
 // sumRows appends gradient[c] += Σ_r x[r, c], in a fixed order: the gradient of whatever was added to every row of x.
-func sumRows(x, gradient *Tensor) { reduceRows(reduceRowsAdd, x, gradient, gradient.Elements(), 1) }
+func sumRows(x, gradient *Tensor) { reduceRows(reduceRowsAdd, x, gradient, gradient.Elements()) }
 
 // Sum is Σ x, of shape (1).
-func Sum(x *Tensor) *Tensor { return total("sum", x, 1) }
-
-// Mean is the mean of all elements, of shape (1).
-func Mean(x *Tensor) *Tensor { return total("mean", x, 1/float32(x.Elements())) }
-
-func total(name string, x *Tensor, factor float32) *Tensor {
+func Sum(x *Tensor) *Tensor {
 	g := x.Graph()
-	y := g.New(name, []int{1}, x)
-	reduceRows(reduceRowsWrite, x, y, 1, factor)
+	y := g.New("sum", []int{1}, x)
+	reduceRows(reduceRowsWrite, x, y, 1)
 	g.OnBackward(y, func() {
 		n := x.Elements()
-		g.Dispatch(spreadRows, &reduceParams{uint32(n), 1, uint32(stripes(n, 1, elementwiseInvocations)), factor}, y.Gradient(), x.Gradient())
+		g.Dispatch(spreadRows, &reduceParams{uint32(n), 1, uint32(stripes(n, 1, elementwiseInvocations))}, y.Gradient(), x.Gradient())
 	})
 	return y
 }

@@ -1,9 +1,9 @@
 // Column sums of a (rows, columns) matrix, in two steps and in a fixed order, so that they repeat bit by bit.
 //
 //   reduce_rows_partial   partials[p, c] = Σ_j x[p + j chunks, c]
-//   reduce_rows_write     y[c]  = factor Σ_p partials[p, c]
-//   reduce_rows_add       y[c] += factor Σ_p partials[p, c]
-//   spread_rows           dx[r, c] += factor dy[c]
+//   reduce_rows_write     y[c]  = Σ_p partials[p, c]
+//   reduce_rows_add       y[c] += Σ_p partials[p, c]
+//   spread_rows           dx[r, c] += dy[c]
 //
 // Neighbouring invocations read neighbouring elements, whatever the number of columns.
 
@@ -13,7 +13,6 @@ struct Params {
   rows: u32,
   columns: u32,
   chunks: u32,
-  factor: f32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -35,7 +34,7 @@ fn reduce_rows_partial(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_wor
 fn total(column: u32) -> f32 {
   var sum = 0.0;
   for (var p = 0u; p < params.chunks; p++) { sum += x[p * params.columns + column]; }
-  return params.factor * sum;
+  return sum;
 }
 
 @compute @workgroup_size(SIZE)
@@ -61,6 +60,6 @@ fn spread_rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups)
   let step = params.chunks * params.columns;
   if (i >= step) { return; }
   let end = params.rows * params.columns;
-  let add = params.factor * x[i % params.columns];
+  let add = x[i % params.columns];
   for (var at = i; at < end; at += step) { y[at] += add; }
 }
