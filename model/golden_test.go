@@ -219,9 +219,24 @@ func TestLossesUnderEveryRule(t *testing.T) {
 				g := openGolden(t)
 				r := g.recipe(Rule(rule), rule == "levels")
 				r.FadeWeight = 0
-				s := g.step(d, r, 0, func(*goldenStep) {})
+				s := g.step(d, r, 0, func(s *goldenStep) {
+					for _, v := range s.set.Variables(tensor.Parameter) {
+						s.Graph.Variable(v).Gradient().Keep()
+					}
+				})
 				require.NoError(t, s.plan.Run(t.Context()))
 				require.InDelta(t, g.values(rule + ".loss")[0], s.read(t, s.loss)[0][0], 1e-4)
+				norms := g.values(rule + ".grad_norm") // in the order of the parameters in the file
+				for _, stored := range g.file.Tensors {
+					name, isParameter := strings.CutPrefix(stored.Name, "param.")
+					if !isParameter {
+						continue
+					}
+					got := norm(s.read(t, s.Graph.Variable(s.set.Lookup(name)).Gradient())[0])
+					require.InDelta(t, norms[0], got, 1e-3*float64(norms[0])+1e-7, name) // as in TestStepIsTheTwins
+					norms = norms[1:]
+				}
+				require.Empty(t, norms)
 			})
 		})
 	}

@@ -102,7 +102,7 @@ func (in *Inference) Restart() error {
 	return in.set.Write(in.w, start)
 }
 
-// SetRaterWeights gives each rater's confidence a factor in (0, 1] in every recurrence that follows; nil: all 1.
+// SetRaterWeights gives each rater's confidence a factor in 0..1, of at least 1e-3, in every recurrence that follows; nil: all 1.
 func (in *Inference) SetRaterWeights(weights []float32) error {
 	if weights != nil && len(weights) != in.Raters {
 		return fmt.Errorf("model: %d rater weights for %d raters", len(weights), in.Raters)

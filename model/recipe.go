@@ -17,7 +17,7 @@ const (
 type Recipe struct {
 	Name          string
 	Recurrences   int     // τ
-	Rule          Rule    //
+	Rule          Rule    // of ℓ
 	Permutations  int     // reweightings of L_sff a recurrence that permute the weights
 	Draws         int     // reweightings that draw random confidences U(.1, .9)
 	ShuffleWeight float64 // ζ
