@@ -1,5 +1,5 @@
 // The measurements table. measurements is what the segmenter computed (mrprism/internal/segment): per structure the area, and where there
-// are a disc and a cup their vertical ratio, each with the range over raters or agreement levels.
+// are a disc and a cup their vertical ratio, each with the range over the mask and the raters or agreement levels.
 import { css, structure as colour } from "./colours.js";
 
 const $ = (id) => document.getElementById(id);
@@ -46,7 +46,7 @@ export function showMeasurements(result) {
   $("measure-head").replaceChildren(row(head));
   $("measure-body").replaceChildren(...body);
   const empty = structures.filter((s) => s.area === 0).map((s) => s.class);
-  $("measure-note").textContent = `Calibrated, Rec${result.recurrences}; small figures: the range over ${over(result)}.` +
+  $("measure-note").textContent = `Calibrated, Rec${result.recurrences}; small figures: the range over the mask and ${over(result)}.` +
     (empty.length ? ` Nothing was found of: ${empty.join(", ")}.` : "");
 }
 

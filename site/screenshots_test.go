@@ -47,3 +47,31 @@ func TestScreenshots(t *testing.T) {
 		shot("7-error")
 	}
 }
+
+// TestScreenshotsOfAPhotograph drops the photograph that MRPRISM_PHOTOGRAPH names on the site with the weights that ship.
+func TestScreenshotsOfAPhotograph(t *testing.T) {
+	folder, file := os.Getenv("MRPRISM_SCREENSHOTS"), os.Getenv("MRPRISM_PHOTOGRAPH")
+	if folder == "" || file == "" {
+		t.Skip("MRPRISM_SCREENSHOTS names no folder, or MRPRISM_PHOTOGRAPH no file")
+	}
+	require.NoError(t, os.MkdirAll(folder, 0o755))
+	photograph, err := os.ReadFile(file)
+	require.NoError(t, err)
+	_, files := shippedModel(t, "fundus")
+	p := open(t, real(t, files), 1440, 900)
+	p.ready()
+	p.drop(filepath.Base(file), photograph)
+	p.until(`!document.getElementById("save").hidden && document.getElementById("progress").hidden`)
+	for _, size := range []struct {
+		name          string
+		width, height int64
+	}{{"desk", 1440, 900}, {"phone", 390, 844}, {"kiosk", 1080, 1920}} {
+		p.run(chromedp.EmulateViewport(size.width, size.height))
+		for _, view := range []string{"fit", "region"} {
+			p.do(`document.getElementById("zoom-` + view + `").click()`)
+			time.Sleep(time.Second) // frames to settle
+			p.shot(filepath.Join(folder, "photograph-"+size.name+"-"+view+".png"))
+		}
+	}
+	p.clean()
+}

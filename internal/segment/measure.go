@@ -8,7 +8,8 @@ import (
 	"mrprism/internal/metric"
 )
 
-// Measurements are of the masks p > 0.5 at the image's size. Intervals reach from the smallest to the largest over raters or levels.
+// Measurements are of the masks p > 0.5 at the image's size. Intervals reach from the smallest to the largest of the calibrated mask's
+// figure and those of the raters or levels: a coarser map than the mask, which can all lie to one side of it.
 type Measurements struct {
 	Structures    []Structure `json:"structures"`              // in the order of the classes
 	VerticalRatio *Ratio      `json:"verticalRatio,omitempty"` // where there are a disc and a cup, and the disc is not empty
@@ -18,7 +19,7 @@ type Measurements struct {
 type Structure struct {
 	Class        string  `json:"class"`
 	Area         int     `json:"area"`         // pixels
-	Low          int     `json:"low"`          // smallest area over raters or levels
+	Low          int     `json:"low"`          // smallest area of the mask and the raters or levels
 	High         int     `json:"high"`         // largest
 	Share        float64 `json:"share"`        // of the image's area, 0..1
 	Height       int     `json:"height"`       // largest number of pixels in any one column
@@ -30,7 +31,7 @@ type Ratio struct {
 	Inner string  `json:"inner"`
 	Outer string  `json:"outer"`
 	Value float64 `json:"value"`
-	Low   float64 `json:"low"` // over the raters or levels that mark the outer structure
+	Low   float64 `json:"low"` // of the mask and the raters or levels that mark the outer structure
 	High  float64 `json:"high"`
 }
 
@@ -52,7 +53,7 @@ func (r *Result) measure() Measurements {
 	var out Measurements
 	for c, class := range r.Classes {
 		s := Structure{
-			Class: class, Area: calibrated[c].area, Height: calibrated[c].height, Low: raters[0][c].area, High: raters[0][c].area,
+			Class: class, Area: calibrated[c].area, Height: calibrated[c].height, Low: calibrated[c].area, High: calibrated[c].area,
 			Share: float64(calibrated[c].area) / (float64(r.Width) * float64(r.Height)),
 		}
 		for i := range raters {
@@ -78,17 +79,17 @@ func (r *Result) ratio(calibrated []extent, raters [][]extent) *Ratio {
 		return nil
 	}
 	of := func(e []extent) float64 { return float64(e[inner].height) / float64(e[outer].height) }
-	var over []float64
+	over := []float64{of(calibrated)}
 	for _, e := range raters {
 		if e[outer].height > 0 {
 			over = append(over, of(e))
 		}
 	}
-	if len(over) == 0 {
+	if len(over) == 1 {
 		return nil
 	}
 	return &Ratio{
-		Inner: r.Classes[inner], Outer: r.Classes[outer], Value: of(calibrated), Low: slices.Min(over), High: slices.Max(over),
+		Inner: r.Classes[inner], Outer: r.Classes[outer], Value: over[0], Low: slices.Min(over), High: slices.Max(over),
 	}
 }
 

@@ -149,7 +149,7 @@ func TestMeasurements(t *testing.T) {
 		r, err := engine(t, reference.Open(), open(t, segmenttest.Fundus())).Segment(t.Context(), photograph(120, 90), Options{Recurrences: 1, ROI: region})
 		require.NoError(t, err)
 		for c, s := range r.Measurements.Structures {
-			low, high := math.MaxInt, 0
+			low, high := above(r.Probability(c)), above(r.Probability(c))
 			for j := range r.Raters {
 				n := above(r.Rater(j, c))
 				low, high = min(low, n), max(high, n)
@@ -202,6 +202,8 @@ func TestVerticalRatio(t *testing.T) {
 	require.Equal(t, 0, measured.Structures[0].Low)
 	require.Equal(t, 8, measured.Structures[0].High)
 	require.Equal(t, 6, measured.Structures[0].Height)
+	column(r.masks[0], k, 1, 3, 6)
+	require.Equal(t, &Ratio{Inner: "cup", Outer: "disc", Value: 1, Low: .2, High: 1}, r.measure().VerticalRatio, "the mask's own ratio lies in its interval")
 }
 
 // Both formulas against their definitions by enumeration.
