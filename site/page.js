@@ -172,6 +172,7 @@ function showNothing() {
 
 function show(result) {
   for (const id of ["measurements", "show", "experts", "recurrences", "region", "save"]) $(id).hidden = false;
+  if (!$("banner").classList.contains("note")) $("banner").hidden = true; // what went wrong before is over
   display.show(result, state.weights);
   showMeasurements(result);
   offerSaves(result, state.picture.name, state.weights, segmenter, fail);

@@ -203,6 +203,7 @@ func TestErrorsLeaveThePageUsable(t *testing.T) {
 	assert.Contains(t, get[string](p, `document.getElementById("banner").innerText`), "by hand")
 	p.do(`document.getElementById("place-apply").click()`)
 	p.until(sampleDone)
+	assert.True(t, get[bool](p, `document.getElementById("banner").hidden`), "the message goes when there is a result")
 
 	// Nor for another model: the first one's mask is not shown under its name.
 	p.choose("raters")
