@@ -27,7 +27,7 @@ func (n *Network) Encoder(x *tensor.Tensor) Features {
 		panic(fmt.Sprintf("model: the image %v is not a square whose side is a multiple of %d", x, SideMultiple))
 	}
 	var f Features
-	e := shaders.ReLU(n.BatchNorm("encoder.bn1", n.Conv("encoder.conv1", x, 7, n.Stem, 2, 3, false, true)))
+	e := n.BatchNormReLU("encoder.bn1", n.Conv("encoder.conv1", x, 7, n.Stem, 2, 3, false, true))
 	f.E[0] = e
 	e = shaders.MaxPool(e, 3, 3, shaders.Square(2, 1))
 	for layer := range 4 {
@@ -40,13 +40,13 @@ func (n *Network) Encoder(x *tensor.Tensor) Features {
 		}
 		f.E[layer+1] = e
 	}
-	f.F = shaders.ReLU(n.BatchNorm("encoder.bridge.1", n.Conv("encoder.bridge.0", e, 3, n.Bridge, 2, 1, false, true)))
+	f.F = n.BatchNormReLU("encoder.bridge.1", n.Conv("encoder.bridge.0", e, 3, n.Bridge, 2, 1, false, true))
 	return f
 }
 
 // basicBlock is ResNet's: two 3×3 convolutions and a shortcut, projected where the shape changes.
 func (n *Network) basicBlock(name string, x *tensor.Tensor, width, stride int) *tensor.Tensor {
-	y := shaders.ReLU(n.BatchNorm(name+".bn1", n.Conv(name+".conv1", x, 3, width, stride, 1, false, true)))
+	y := n.BatchNormReLU(name+".bn1", n.Conv(name+".conv1", x, 3, width, stride, 1, false, true))
 	y = n.BatchNorm(name+".bn2", n.Conv(name+".conv2", y, 3, width, 1, 1, false, true))
 	if stride != 1 || x.Dim(-1) != width {
 		x = n.BatchNorm(name+".downsample.1", n.Conv(name+".downsample.0", x, 1, width, stride, 0, false, true))
@@ -99,7 +99,7 @@ func (n *Network) Converge(f Features, w *tensor.Tensor) (half, y *tensor.Tensor
 		a := n.LayerNorm(name+".norm1", shaders.Add(u, n.Linear(name+".attention.output", attended, width, true)))
 		a = n.LayerNorm(name+".norm2", shaders.Add(a, n.MLP(name+".mlp", a)))
 		c := shaders.Concat(a, f.E[4-i])
-		merged := shaders.ReLU(n.BatchNorm(name+".merge.bn", n.Conv(name+".merge.conv", c, 3, width, 1, 1, false, false)))
+		merged := n.BatchNormReLU(name+".merge.bn", n.Conv(name+".merge.conv", c, 3, width, 1, 1, false, false))
 		x = shaders.Add(merged, n.Conv(name+".merge.shortcut", c, 1, width, 1, 0, true, false))
 		inner.Stages[i] = x
 	}

@@ -79,11 +79,21 @@ func (b *Builder) LayerNorm(name string, x *tensor.Tensor) *tensor.Tensor {
 
 // BatchNorm normalises the channels of x (B, H, W, C).
 func (b *Builder) BatchNorm(name string, x *tensor.Tensor) *tensor.Tensor {
+	return b.batchNorm(name, x, shaders.BatchNorm)
+}
+
+// BatchNormReLU is ReLU of BatchNorm.
+func (b *Builder) BatchNormReLU(name string, x *tensor.Tensor) *tensor.Tensor {
+	return b.batchNorm(name, x, shaders.BatchNormReLU)
+}
+
+func (b *Builder) batchNorm(name string, x *tensor.Tensor,
+	operator func(x, scale, bias, mean, variance *tensor.Tensor, training bool, eps, momentum float32) *tensor.Tensor) *tensor.Tensor {
 	c := x.Dim(-1)
 	mean := b.Set.Variable(tensor.Statistic, name+".running_mean", c)
 	variance := b.Set.Variable(tensor.Statistic, name+".running_var", c)
 	variance.Initial = constant(1)
-	return shaders.BatchNorm(x, b.parameter(name+".weight", constant(1), c), b.parameter(name+".bias", constant(0), c),
+	return operator(x, b.parameter(name+".weight", constant(1), c), b.parameter(name+".bias", constant(0), c),
 		b.Graph.Variable(mean), b.Graph.Variable(variance), b.Training, epsilon, momentum)
 }
 
