@@ -1,9 +1,9 @@
-// Package onnx reads as much of ONNX files as their operator test cases use: a model's nodes with attributes, and numeric tensors.
-// Both are Protocol Buffers messages; field numbers are those of onnx.proto (ONNX 1.12, IR version 8).
+// Package onnx reads as much of ONNX files as their operator test cases use, a model's nodes with attributes and numeric tensors, and
+// builds and writes models of its own: Graph has a function for each operator that our network's export needs. Files are Protocol Buffers
+// messages; field numbers are those of onnx.proto (ONNX 1.12, IR version 8).
 package onnx
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -11,6 +11,7 @@ import (
 
 // Node is one operator of a model's graph. A missing optional input or output has an empty name.
 type Node struct {
+	Name       string // for people; may be empty
 	Operator   string // op_type
 	Domain     string // "" and "ai.onnx" are the standard operators
 	Inputs     []string
@@ -20,6 +21,7 @@ type Node struct {
 
 // Attribute is a constant of a node; the field that its kind fills is set.
 type Attribute struct {
+	Kind   AttributeKind // 0 where the file does not say
 	Float  float64
 	Int    int
 	String string
@@ -27,35 +29,29 @@ type Attribute struct {
 	Ints   []int
 }
 
-// Model is a graph of nodes.
-type Model struct {
-	Opset   int // version of the standard operators
-	Nodes   []Node
-	Inputs  []string // of the graph, in order
-	Outputs []string
-	Tensors []Tensor // initialisers
-}
+// AttributeKind is numbered as AttributeProto.AttributeType.
+type AttributeKind int
 
-// Tensor is a numeric tensor of any element type, its values row by row as float64.
-type Tensor struct {
-	Name   string
-	Type   Type
-	Dims   []int // none: a scalar
-	Values []float64
-}
-
-// Type is an element type, numbered as TensorProto.DataType.
-type Type int
-
-// Element types that are told apart.
+// Kinds of attributes.
 const (
-	Float   Type = 1
-	Float16 Type = 10
-	Double  Type = 11
+	KindFloat  AttributeKind = 1
+	KindInt    AttributeKind = 2
+	KindString AttributeKind = 3
+	KindFloats AttributeKind = 6
+	KindInts   AttributeKind = 7
 )
 
-// elementBytes is the size of an element in raw data.
-var elementBytes = map[Type]int{1: 4, 2: 1, 3: 1, 4: 2, 5: 2, 6: 4, 7: 8, 9: 1, 10: 2, 11: 8, 12: 4, 13: 8}
+// Model is a graph of nodes.
+type Model struct {
+	Name     string // of the graph
+	Opset    int    // version of the standard operators
+	Nodes    []Node
+	Inputs   []string // of the graph, in order
+	Outputs  []string
+	Shapes   map[string][]int // of inputs and outputs, as far as the file gives them in numbers
+	Tensors  []Tensor         // initialisers
+	Metadata map[string]string
+}
 
 // ErrSyntax is wrapped by every error.
 var ErrSyntax = errors.New("not a valid ONNX message")
@@ -82,6 +78,8 @@ func ParseModel(data []byte) (*Model, error) {
 				m.Opset = version
 			}
 			return err
+		case 14:
+			return m.property(f.bytes)
 		}
 		return nil
 	})
@@ -91,6 +89,25 @@ func ParseModel(data []byte) (*Model, error) {
 	return m, nil
 }
 
+// property reads a StringStringEntryProto.
+func (m *Model) property(data []byte) error {
+	var key, value string
+	err := each(data, func(f field) error {
+		switch f.number {
+		case 1:
+			key = string(f.bytes)
+		case 2:
+			value = string(f.bytes)
+		}
+		return nil
+	})
+	if m.Metadata == nil {
+		m.Metadata = map[string]string{}
+	}
+	m.Metadata[key] = value
+	return err
+}
+
 func (m *Model) graph(data []byte) error {
 	return each(data, func(f field) error {
 		switch f.number {
@@ -98,6 +115,8 @@ func (m *Model) graph(data []byte) error {
 			n, err := node(f.bytes)
 			m.Nodes = append(m.Nodes, n)
 			return err
+		case 2:
+			m.Name = string(f.bytes)
 		case 5:
 			t, err := ParseTensor(f.bytes)
 			if err == nil {
@@ -105,19 +124,61 @@ func (m *Model) graph(data []byte) error {
 			}
 			return err
 		case 11, 12: // ValueInfoProto
-			names := &m.Inputs
-			if f.number == 12 {
-				names = &m.Outputs
+			name, shape, err := valueInfo(f.bytes)
+			if f.number == 11 {
+				m.Inputs = append(m.Inputs, name)
+			} else {
+				m.Outputs = append(m.Outputs, name)
 			}
-			return each(f.bytes, func(f field) error {
-				if f.number == 1 {
-					*names = append(*names, string(f.bytes))
+			if shape != nil {
+				if m.Shapes == nil {
+					m.Shapes = map[string][]int{}
 				}
-				return nil
-			})
+				m.Shapes[name] = shape
+			}
+			return err
 		}
 		return nil
 	})
+}
+
+// valueInfo reads a ValueInfoProto. The shape is nil where it is not given, or not in numbers.
+func valueInfo(data []byte) (name string, shape []int, err error) {
+	numbers := true
+	dimension := func(f field) error {
+		if f.number != 1 {
+			return nil
+		}
+		known := false
+		err := each(f.bytes, func(f field) error {
+			if f.number == 1 {
+				known, shape = true, append(shape, int(int64(f.integer)))
+			}
+			return nil
+		})
+		numbers = numbers && known
+		return err
+	}
+	// in is what looks at the messages in field `number`.
+	in := func(number int, inner func(field) error) func(field) error {
+		return func(f field) error {
+			if f.number != number {
+				return nil
+			}
+			return each(f.bytes, inner)
+		}
+	}
+	tensorType := in(2, in(1, in(2, dimension))) // type, tensor_type, shape, dim
+	err = each(data, func(f field) error {
+		if f.number == 1 {
+			name = string(f.bytes)
+		}
+		return tensorType(f)
+	})
+	if !numbers {
+		shape = nil
+	}
+	return name, shape, err
 }
 
 func node(data []byte) (Node, error) {
@@ -128,6 +189,8 @@ func node(data []byte) (Node, error) {
 			n.Inputs = append(n.Inputs, string(f.bytes))
 		case 2:
 			n.Outputs = append(n.Outputs, string(f.bytes))
+		case 3:
+			n.Name = string(f.bytes)
 		case 4:
 			n.Operator = string(f.bytes)
 		case 5:
@@ -157,117 +220,11 @@ func (n *Node) attribute(data []byte) error {
 			a.Floats, err = f.floats(a.Floats)
 		case 8:
 			a.Ints, err = f.integers(a.Ints)
+		case 20:
+			a.Kind = AttributeKind(f.integer)
 		}
 		return err
 	})
 	n.Attributes[name] = a
 	return err
-}
-
-// ParseTensor reads a TensorProto. Tensors of strings and complex numbers, and those stored in another file, are refused.
-func ParseTensor(data []byte) (*Tensor, error) {
-	t := &Tensor{}
-	var raw []byte
-	err := each(data, func(f field) (err error) {
-		switch f.number {
-		case 1:
-			t.Dims, err = f.integers(t.Dims)
-		case 2:
-			t.Type = Type(f.integer)
-		case 4:
-			t.Values, err = f.floats(t.Values)
-		case 5, 7, 11: // int32_data, int64_data, uint64_data
-			var values []int
-			values, err = f.integers(nil)
-			for _, v := range values {
-				t.Values = append(t.Values, t.Type.fromInteger(v))
-			}
-		case 8:
-			t.Name = string(f.bytes)
-		case 9:
-			raw = f.bytes
-		case 10:
-			t.Values, err = f.doubles(t.Values)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("onnx: tensor %s: %w", t.Name, err)
-	}
-	size := elementBytes[t.Type]
-	if size == 0 {
-		return nil, fmt.Errorf("onnx: tensor %s: elements of type %d are not read", t.Name, t.Type)
-	}
-	for ; len(raw) >= size; raw = raw[size:] {
-		t.Values = append(t.Values, t.Type.fromRaw(raw))
-	}
-	if n := t.Elements(); n != len(t.Values) || len(raw) > 0 {
-		return nil, fmt.Errorf("onnx: tensor %s: %w: %d values and %d more bytes for dimensions %v", t.Name, ErrSyntax, len(t.Values), len(raw), t.Dims)
-	}
-	return t, nil
-}
-
-// Elements is the product of the dimensions, -1 where one is negative or the product has no place in an int32.
-func (t *Tensor) Elements() int {
-	n := 1
-	for _, d := range t.Dims {
-		if d < 0 || d > math.MaxInt32 || n*d > math.MaxInt32 {
-			return -1
-		}
-		n *= d
-	}
-	return n
-}
-
-// fromInteger is the value of an element stored in int32_data; half floats lie there as their bits.
-func (t Type) fromInteger(v int) float64 {
-	if t == Float16 {
-		return half(uint16(v))
-	}
-	return float64(v)
-}
-
-// fromRaw is the value of the element at the beginning of raw data.
-func (t Type) fromRaw(b []byte) float64 {
-	e := binary.LittleEndian
-	switch t {
-	case Float:
-		return float64(math.Float32frombits(e.Uint32(b)))
-	case Double:
-		return math.Float64frombits(e.Uint64(b))
-	case Float16:
-		return half(e.Uint16(b))
-	case 2, 9: // uint8, bool
-		return float64(b[0])
-	case 3: // int8
-		return float64(int8(b[0]))
-	case 4: // uint16
-		return float64(e.Uint16(b))
-	case 5: // int16
-		return float64(int16(e.Uint16(b)))
-	case 12: // uint32
-		return float64(e.Uint32(b))
-	case 13: // uint64
-		return float64(e.Uint64(b))
-	case 6: // int32
-		return float64(int32(e.Uint32(b)))
-	}
-	return float64(int64(e.Uint64(b)))
-}
-
-// half is an IEEE 754 half float.
-func half(bits uint16) float64 {
-	sign, exponent, fraction := 1.0, int(bits>>10&31), float64(bits&1023)
-	if bits>>15 == 1 {
-		sign = -1
-	}
-	switch {
-	case exponent == 31 && fraction != 0:
-		return math.NaN()
-	case exponent == 31:
-		return math.Inf(int(sign))
-	case exponent == 0:
-		return sign * math.Ldexp(fraction, -24)
-	}
-	return sign * math.Ldexp(1024+fraction, exponent-25)
 }

@@ -1,8 +1,11 @@
 package onnx
 
 import (
+	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -116,4 +119,81 @@ func FuzzParse(f *testing.F) {
 		}
 		_, _ = ParseModel(data)
 	})
+}
+
+// What is written is read back: names, attributes of every kind, constants, shapes and metadata.
+func TestWrite(t *testing.T) {
+	g := NewGraph("net")
+	x := g.Input("x", 1, 4, 8, 8)
+	ones := func(n int) func() []float64 {
+		return func() []float64 {
+			out := make([]float64, n)
+			for i := range out {
+				out[i] = 1.5 - float64(i)
+			}
+			return out
+		}
+	}
+	back := g.Within("block")
+	y := g.Conv(x, g.Constant("w", ones(6*2*9), 6, 2, 3, 3), g.Constant("b", ones(6), 6), 2, 1, 2)
+	back()
+	y = g.Add(y, g.Constant("b4", ones(6), 1, 6, 1, 1))
+	y = g.Resize(g.ConvTranspose(y, g.Constant("up", ones(6*2*4), 6, 2, 2, 2), nil), 2)
+	g.Output("y", y)
+	z := g.LayerNormalization(g.Reshape(y, 2, 256), g.Constant("scale", ones(256), 256), g.Constant("bias", ones(256), 256), 1e-5)
+	g.Output("z", g.Clip(z, -0.25, 1))
+	g.Model.Metadata["name"] = "a\nb"
+
+	var file bytes.Buffer
+	require.NoError(t, g.Model.Write(&file))
+	m, err := ParseModel(file.Bytes())
+	require.NoError(t, err)
+	want := g.Model
+	for _, n := range want.Nodes {
+		for name, a := range n.Attributes { // what is a float32 in the file
+			a.Float = float64(float32(a.Float))
+			n.Attributes[name] = a
+		}
+	}
+	require.Equal(t, &want, m)
+	require.Equal(t, map[string][]int{"x": {1, 4, 8, 8}, "y": {1, 2, 16, 16}, "z": {2, 256}}, m.Shapes)
+	require.Equal(t, "block/Conv.0", m.Nodes[0].Name)
+	require.Equal(t, []string{"y"}, m.Nodes[3].Outputs, "the result goes by the output's name")
+	require.Equal(t, "y", m.Nodes[4].Inputs[0], "and is read by it")
+
+	g.Model.Nodes[0].Attributes["group"] = Attribute{Int: 2}
+	require.ErrorContains(t, g.Model.Write(&file), "group")
+}
+
+// A shape that cannot be is told where it is made.
+func TestGraphRefuses(t *testing.T) {
+	constant := func(g *Graph, name string, shape ...int) *Value {
+		n := (&Tensor{Dims: shape}).Elements()
+		return g.Constant(name, func() []float64 { return make([]float64, n) }, shape...)
+	}
+	for name, build := range map[string]func(g *Graph, x *Value){
+		"Conv":          func(g *Graph, x *Value) { g.Conv(x, constant(g, "w", 8, 3, 3, 3), nil, 1, 1, 1) },
+		"Conv bias":     func(g *Graph, x *Value) { g.Conv(x, constant(g, "w", 8, 4, 3, 3), constant(g, "b", 4), 1, 1, 1) },
+		"ConvTranspose": func(g *Graph, x *Value) { g.ConvTranspose(x, constant(g, "w", 3, 8, 2, 2), nil) },
+		"MaxPool":       func(g *Graph, x *Value) { g.MaxPool(x, 9, 1, 0) },
+		"Add":           func(g *Graph, x *Value) { g.Add(x, constant(g, "t", 3, 1, 1)) },
+		"MatMul":        func(g *Graph, x *Value) { g.MatMul(x, constant(g, "w", 7, 2)) },
+		"Reshape":       func(g *Graph, x *Value) { g.Reshape(x, 4, 63) },
+		"Transpose":     func(g *Graph, x *Value) { g.Transpose(x, 0, 1, 2) },
+		"Concat":        func(g *Graph, x *Value) { g.Concat(1, x, g.Reshape(x, 1, 2, 8, 16)) },
+		"Layer":         func(g *Graph, x *Value) { g.LayerNormalization(x, constant(g, "s", 4), constant(g, "b", 4), 1) },
+		"used twice":    func(g *Graph, x *Value) { g.Input("x", 1) },
+		"no node's":     func(g *Graph, x *Value) { g.Output("y", x) },
+		"asked for as":  func(g *Graph, x *Value) { constant(g, "c", 2); constant(g, "c", 3) },
+		"values":        func(g *Graph, x *Value) { g.Constant("c", func() []float64 { return nil }, 2) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				require.Contains(t, fmt.Sprint(recover()), strings.Fields(name)[0])
+			}()
+			g := NewGraph("net")
+			build(g, g.Input("x", 1, 4, 8, 8))
+			t.Fatal("accepted")
+		})
+	}
 }

@@ -1,0 +1,302 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mrprism/internal/command"
+	"mrprism/internal/gpu"
+	"mrprism/internal/gpu/reference"
+	"mrprism/internal/onnx"
+	"mrprism/internal/tensor"
+	"mrprism/model"
+	"mrprism/weights"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// trained is a random network whose normalisations and biases are not what training starts from, so that leaving one out shows.
+func trained(t *testing.T, config string, raters, classes int) *source {
+	t.Helper()
+	s, err := random(t.Context(), config, raters, classes, 3)
+	require.NoError(t, err)
+	r := rand.New(rand.NewPCG(7, 7))
+	for _, v := range model.Variables(s.config).Variables(tensor.Parameter, tensor.Statistic) {
+		values := s.values[v.Name].values
+		for i := range values {
+			switch z := float32(r.NormFloat64()); {
+			case strings.HasSuffix(v.Name, "running_var"):
+				values[i] = float32(math.Exp(0.3 * float64(z)))
+			case len(v.Shape) == 1:
+				values[i] += 0.2 * z
+			}
+		}
+	}
+	return s
+}
+
+// image is noise (S, S, 3), normalised.
+func image(side int) []float32 {
+	r := rand.New(rand.NewPCG(5, 5))
+	x := make([]float32, 3*side*side)
+	for i := range x {
+		x[i] = float32(r.NormFloat64())
+	}
+	return x
+}
+
+// channelsFirst turns (S, S, C) to (C, S, S).
+func channelsFirst(values []float32, channels int) []float64 {
+	out := make([]float64, len(values))
+	pixels := len(values) / channels
+	for i, v := range values {
+		out[i%channels*pixels+i/channels] = float64(v)
+	}
+	return out
+}
+
+// engine computes, by package model, all outputs that an export of the network has.
+func engine(t *testing.T, d gpu.Device, s *source, part string, side, passes int) map[string][]float64 {
+	t.Helper()
+	set := tensor.NewSet()
+	defer set.Release()
+	in, err := model.NewInference(t.Context(), d, set, s.config, side)
+	require.NoError(t, err)
+	defer in.Release()
+	for name, p := range s.values {
+		require.NoError(t, set.Write(set.Lookup(name), p.values))
+	}
+	require.NoError(t, in.Encode(t.Context(), image(side)))
+	out := map[string][]float64{}
+	if part == "encoder" {
+		for _, name := range []string{"e1", "e2", "e3", "e4", "f0"} {
+			v := set.Lookup("shared." + name)
+			values, err := set.Read(t.Context(), v)
+			require.NoError(t, err)
+			out[name] = channelsFirst(values[0], v.Shape[3])
+		}
+		return out
+	}
+	for pass := range passes {
+		y, raters, err := in.Recur(t.Context())
+		require.NoError(t, err)
+		out[fmt.Sprintf("rec%d", pass)] = channelsFirst(y, s.config.Classes)
+		out["raters"] = channelsFirst(raters, s.config.Raters*s.config.Classes)
+	}
+	return out
+}
+
+// exported is the file of a network, and what it says.
+func exported(t *testing.T, s *source, part string, side, passes int) ([]byte, *onnx.Model) {
+	t.Helper()
+	r := request{part: part, side: side, passes: passes}
+	g, err := r.graph(s)
+	require.NoError(t, err)
+	var file bytes.Buffer
+	require.NoError(t, g.Model.Write(&file))
+	m, err := onnx.ParseModel(file.Bytes())
+	require.NoError(t, err)
+	return file.Bytes(), m
+}
+
+// furthest is the largest difference, in units of the largest value or of 1.
+func furthest(t *testing.T, what string, got, want []float64) float64 {
+	t.Helper()
+	require.Len(t, got, len(want), what)
+	largest, scale := 0.0, 1.0
+	for i := range want {
+		require.False(t, math.IsNaN(got[i]), "%s: element %d is not a number", what, i)
+		largest, scale = max(largest, math.Abs(got[i]-want[i])), max(scale, math.Abs(want[i]))
+	}
+	return largest / scale
+}
+
+// What is exported computes what package model computes.
+func TestExportIsTheNetwork(t *testing.T) {
+	for _, c := range []struct {
+		part                          string
+		raters, classes, side, passes int
+	}{
+		{"all", 3, 2, 64, 4},
+		{"all", 1, 1, 64, 2},
+		{"all", 2, 3, 128, 2},
+		{"all", 2, 1, 320, 1}, // where windows of average pooling do not divide the map
+		{"encoder", 1, 1, 128, 0},
+	} {
+		t.Run(fmt.Sprintf("%s of %d raters, %d classes, side %d, %d passes", c.part, c.raters, c.classes, c.side, c.passes), func(t *testing.T) {
+			s := trained(t, "tiny", c.raters, c.classes)
+			want := engine(t, reference.Open(), s, c.part, c.side, c.passes)
+			_, m := exported(t, s, c.part, c.side, c.passes)
+			x := array{[]int{1, 3, c.side, c.side}, channelsFirst(image(c.side), 3)}
+			got, err := interpret(m, map[string]array{"x": x})
+			require.NoError(t, err)
+			require.Len(t, m.Outputs, len(want))
+			for name, values := range want {
+				require.Contains(t, m.Outputs, name)
+				assert.Equal(t, m.Shapes[name], got[name].shape, name)
+				// Both compute in float64 with float32 constants; folding and factors round a few of them anew, by 6e-8 each.
+				assert.Less(t, furthest(t, name, got[name].values, values), 2e-5, name)
+			}
+		})
+	}
+}
+
+// All shapes that the builder derived are those that the operators give, and nothing but standard operators of the opset is used.
+func TestStructure(t *testing.T) {
+	for _, config := range []string{"tiny", "compact"} {
+		s, err := random(t.Context(), config, 4, 2, 1)
+		require.NoError(t, err)
+		_, m := exported(t, s, "all", 64, 2)
+		assert.Equal(t, 17, m.Opset)
+		assert.Equal(t, []string{"x"}, m.Inputs)
+		assert.Equal(t, []string{"rec0", "rec1", "raters"}, m.Outputs)
+		assert.Equal(t, map[string][]int{"x": {1, 3, 64, 64}, "rec0": {1, 2, 64, 64}, "rec1": {1, 2, 64, 64}, "raters": {1, 4, 2, 64, 64}}, m.Shapes)
+		known := map[string]bool{"x": true, "": true}
+		for _, tensor := range m.Tensors {
+			require.False(t, known[tensor.Name], "%s twice", tensor.Name)
+			known[tensor.Name] = true
+		}
+		read := map[string]bool{}
+		for _, n := range m.Nodes {
+			assert.NotNil(t, operators[n.Operator], n.Operator)
+			assert.Empty(t, n.Domain)
+			for _, in := range n.Inputs {
+				assert.True(t, known[in], "%s reads %s before it is made", n.Name, in)
+				read[in] = true
+			}
+			for _, out := range n.Outputs {
+				require.False(t, known[out], "%s twice", out)
+				known[out] = true
+			}
+		}
+		for name := range known {
+			assert.True(t, read[name] || name == "" || slices.Contains(m.Outputs, name), "%s is read by nothing", name)
+		}
+	}
+}
+
+func TestMetadata(t *testing.T) {
+	s, err := random(t.Context(), "tiny", 2, 1, 1)
+	require.NoError(t, err)
+	file, m := exported(t, s, "all", 64, 3)
+	for key, want := range map[string]string{
+		"name": "random-tiny", "configuration": "tiny", "classes": `["class1"]`, "raters": `["rater1","rater2"]`, "side": "64",
+		"mean": "[0.5,0.5,0.5]", "deviation": "[0.25,0.25,0.25]", "passes": "3", "part": "all",
+	} {
+		assert.Equal(t, want, m.Metadata[key], key)
+	}
+	again, _ := exported(t, s, "all", 64, 3)
+	assert.True(t, bytes.Equal(file, again), "the same network gives the same bytes")
+}
+
+func call(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, err bytes.Buffer
+	code = run(t.Context(), args, &out, &err)
+	return code, out.String(), err.String()
+}
+
+func TestShippedWeights(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "fundus.onnx")
+	code, stdout, stderr := call(t, "-weights", "fundus", "-part", "encoder", "-onnx", file)
+	require.Equal(t, command.Done, code, stderr)
+	assert.Contains(t, stdout, file)
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	m, err := onnx.ParseModel(data)
+	require.NoError(t, err)
+
+	shipped, err := command.Weights("fundus")
+	require.NoError(t, err)
+	about := shipped.Metadata
+	assert.Equal(t, shipped.SHA256, m.Metadata["weights_sha256"])
+	assert.Equal(t, []int{1, 3, about.Side, about.Side}, m.Shapes["x"], "the weights' own side")
+	var classes []string
+	require.NoError(t, json.Unmarshal([]byte(m.Metadata["classes"]), &classes))
+	assert.Equal(t, about.Classes, classes)
+	left, err := os.ReadDir(filepath.Dir(file))
+	require.NoError(t, err)
+	assert.Len(t, left, 1, "nothing beside the file")
+}
+
+func TestUsage(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "model.onnx")
+	for message, args := range map[string][]string{
+		"which weights":                 {"-onnx", out},
+		"where to":                      {"-config", "tiny"},
+		"-weights decides":              {"-weights", "fundus", "-raters", "3", "-onnx", out},
+		"-part decoder":                 {"-config", "tiny", "-part", "decoder", "-onnx", out},
+		"the encoder alone has none":    {"-config", "tiny", "-part", "encoder", "-passes", "2", "-onnx", out},
+		"-passes 0":                     {"-config", "tiny", "-passes", "0", "-onnx", out},
+		"multiple of 64":                {"-config", "tiny", "-side", "100", "-onnx", out},
+		"up to 2048":                    {"-config", "tiny", "-side", "4096", "-onnx", out},
+		"-raters 0":                     {"-config", "tiny", "-raters", "0", "-onnx", out},
+		"compact, paper and tiny":       {"-config", "huge", "-onnx", out},
+		`unexpected argument "more"`:    {"-config", "tiny", "-onnx", out, "more"},
+		"is a folder":                   {"-config", "tiny", "-onnx", filepath.Dir(out)},
+		"flag provided but not defined": {"-wieghts", "fundus"},
+	} {
+		code, _, stderr := call(t, args...)
+		assert.Equal(t, command.Usage, code, message)
+		assert.Contains(t, stderr, message)
+		assert.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
+	}
+	code, stdout, _ := call(t, "-h")
+	assert.Equal(t, command.Done, code)
+	assert.Contains(t, stdout, "opset 17")
+	assert.NoFileExists(t, out)
+}
+
+// What cannot be written leaves what was there.
+func TestFailures(t *testing.T) {
+	dir := t.TempDir()
+	code, _, stderr := call(t, "-weights", "no-such-model", "-onnx", filepath.Join(dir, "m.onnx"))
+	assert.Equal(t, command.Failed, code)
+	assert.Contains(t, stderr, "no-such-model")
+
+	other := filepath.Join(dir, "other.safetensors")
+	require.NoError(t, os.WriteFile(other, []byte("not weights"), 0o644))
+	kept := filepath.Join(dir, "kept.onnx")
+	require.NoError(t, os.WriteFile(kept, []byte("before"), 0o644))
+	code, _, stderr = call(t, "-weights", other, "-onnx", kept)
+	assert.Equal(t, command.Failed, code)
+	assert.Contains(t, stderr, other)
+	content, err := os.ReadFile(kept)
+	require.NoError(t, err)
+	assert.Equal(t, "before", string(content))
+
+	code, _, stderr = call(t, "-config", "tiny", "-side", "64", "-onnx", filepath.Join(dir, "missing", "m.onnx"))
+	assert.Equal(t, command.Failed, code)
+	assert.Contains(t, stderr, "weights do not fit this model: ")
+
+	code, _, stderr = call(t, "-config", "tiny", "-side", "64", "-onnx", kept)
+	require.Equal(t, command.Done, code, stderr)
+	content, err = os.ReadFile(kept)
+	require.NoError(t, err)
+	_, err = onnx.ParseModel(content)
+	assert.NoError(t, err)
+}
+
+// Weights that are of another configuration than they say are refused, with the difference.
+func TestMismatch(t *testing.T) {
+	shipped, err := command.Weights("fundus")
+	require.NoError(t, err)
+	f := &weights.File{Metadata: shipped.File.Metadata, Tensors: shipped.File.Tensors[1:]}
+	f.Seal()
+	data, err := f.Encode()
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "cut.safetensors")
+	require.NoError(t, os.WriteFile(file, data, 0o644))
+	code, _, stderr := call(t, "-weights", file, "-onnx", filepath.Join(t.TempDir(), "m.onnx"))
+	assert.Equal(t, command.Failed, code)
+	assert.Contains(t, stderr, "weights do not fit this model")
+}

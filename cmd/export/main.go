@@ -1,0 +1,199 @@
+// Command export writes a MrPrism model as ONNX, for other runtimes.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"mrprism/internal/command"
+	"mrprism/internal/onnx"
+	"mrprism/internal/segment"
+	"mrprism/model"
+	"mrprism/weights"
+)
+
+const program = "export"
+
+const intro = `export - writes a model as ONNX, for ONNX Runtime and other programs
+
+usage: export -weights NAME|FILE -onnx OUT.onnx [-part all|encoder] [-passes 4] [-side N]
+       export -config compact|paper|tiny [-raters 4] [-classes 2] [-seed 1] -onnx OUT.onnx [...]      random weights, for benches
+
+The file is opset 17, float32, one image of one side; axes are (1, channels, rows, columns). Its input is
+  x         (1, 3, S, S)     RGB values 0..1 of the square to segment, minus mean, over deviation; both are in the file's metadata
+With -part all its outputs are what "segment" computes from that square, probabilities 0..1 with every rater equally trusted at first:
+  rec0, rec1 ...  (1, K, S, S)     the calibrated mask of each structure after each pass
+  raters    (1, M, K, S, S)  each rater's likely mask after the last pass (with agreement levels: at least 1, 2 ... experts)
+With -part encoder its outputs are the features that all passes share:
+  e1 e2 e3 e4 f0             at S/4, S/8, S/16, S/32 and S/64
+The search in whole photographs, resampling and measurements are not in the file. Batch normalisation is folded into the convolutions, and
+int8 weights are written as the float32 that they stand for. Metadata of the file: name, classes, raters, side, mean, deviation and more.
+
+The weights that ship:
+  %s
+`
+
+const examples = `
+examples:
+  export -weights fundus -onnx fundus.onnx                       the whole inference, Rec0 to Rec3
+  export -weights runs/mine/model.safetensors -passes 1 -side 512 -onnx model.onnx
+  export -config paper -part encoder -onnx encoder.onnx          the paper's encoder with random weights, to time it elsewhere
+
+exit codes: 0 done, 1 something failed, 2 wrong usage, 130 stopped by Ctrl-C (a file that was there is unchanged)
+`
+
+// Sides: that of random weights, and the most that is written, where the tables of positions alone have 64 MiB.
+const defaultSide, maxSide = 256, 2048
+
+// maxChannels bounds raters and classes of random weights, as weights files do.
+const maxRaters, maxClasses = 64, 16
+
+func main() { command.Main(run) }
+
+// request is what the user asked for.
+type request struct {
+	weights, config, out, part    string
+	raters, classes, passes, side int
+	seed                          uint64
+	given                         map[string]bool // flags that were set
+}
+
+// run is the program; it returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	var r request
+	flags := flag.NewFlagSet(program, flag.ContinueOnError)
+	flags.StringVar(&r.weights, "weights", "", "`NAME` of a model that ships, or a .safetensors FILE")
+	flags.StringVar(&r.config, "config", "", "instead of -weights: `NAME` of a configuration with random weights: compact, paper or tiny")
+	flags.IntVar(&r.raters, "raters", 4, "raters of random weights")
+	flags.IntVar(&r.classes, "classes", 2, "structures of random weights")
+	flags.Uint64Var(&r.seed, "seed", 1, "decides random weights")
+	flags.StringVar(&r.out, "onnx", "", "`FILE` to write (required)")
+	flags.StringVar(&r.part, "part", "all", "all: the whole inference; encoder: the encoder alone")
+	flags.IntVar(&r.passes, "passes", segment.DefaultRecurrences+1, "masks `N`: Rec0 to Rec(N-1)")
+	flags.IntVar(&r.side, "side", 0, "image side in `pixels`, a multiple of 64 (default: the weights' own; with -config 256)")
+	names := command.Shipped()
+	if names == "" {
+		names = "none in this build; give a file"
+	}
+	rest, code, done := command.Parse(flags, fmt.Sprintf(intro, names), examples, args, stdout, stderr)
+	if done {
+		return code
+	}
+	r.given = map[string]bool{}
+	flags.Visit(func(f *flag.Flag) { r.given[f.Name] = true })
+	if err := r.check(rest, names); err != nil {
+		return command.Misused(stderr, program, "%v", err)
+	}
+	line, err := r.export(ctx)
+	if err != nil {
+		return command.Fail(ctx, stderr, program, err)
+	}
+	fmt.Fprintln(stdout, line)
+	return command.Done
+}
+
+// check says what is wrong with the usage.
+func (r *request) check(rest []string, names string) error {
+	switch {
+	case len(rest) > 0:
+		return fmt.Errorf("unexpected argument %q", rest[0])
+	case r.weights == "" && r.config == "":
+		return fmt.Errorf("which weights? give -weights NAME or FILE (that ship: %s), or -config for random ones", names)
+	case r.weights != "" && (r.given["config"] || r.given["raters"] || r.given["classes"] || r.given["seed"]):
+		return fmt.Errorf("-weights decides the configuration: leave out -config, -raters, -classes and -seed")
+	case r.out == "":
+		return fmt.Errorf("where to? give -onnx FILE")
+	case r.part != "all" && r.part != "encoder":
+		return fmt.Errorf("-part %s: there are all and encoder", r.part)
+	case r.part == "encoder" && r.given["passes"]:
+		return fmt.Errorf("-passes: the encoder alone has none")
+	case r.passes < 1 || r.passes > segment.MaxRecurrences+1:
+		return fmt.Errorf("-passes %d: 1 to %d are possible", r.passes, segment.MaxRecurrences+1)
+	case r.given["side"] && (r.side < model.SideMultiple || r.side > maxSide || r.side%model.SideMultiple != 0):
+		return fmt.Errorf("-side %d: it has to be a multiple of %d up to %d", r.side, model.SideMultiple, maxSide)
+	case r.raters < 1 || r.raters > maxRaters || r.classes < 1 || r.classes > maxClasses:
+		return fmt.Errorf("-raters %d, -classes %d: 1 to %d raters and 1 to %d structures are possible", r.raters, r.classes, maxRaters, maxClasses)
+	}
+	if info, err := os.Stat(r.out); err == nil && info.IsDir() {
+		return fmt.Errorf("-onnx %s is a folder; name a file in it, e.g. %s", r.out, filepath.Join(r.out, "model.onnx"))
+	}
+	if r.config != "" {
+		if _, err := model.NewConfig(r.config, r.raters, r.classes); err != nil {
+			return fmt.Errorf("-config %s: there are compact, paper and tiny", r.config)
+		}
+	}
+	return nil
+}
+
+// export writes the file and returns a line about it.
+func (r *request) export(ctx context.Context) (string, error) {
+	s, err := r.source(ctx)
+	if err != nil {
+		return "", err
+	}
+	g, err := r.graph(s)
+	if err != nil {
+		return "", err
+	}
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	if err := weights.WriteAtomic(r.out, func(w io.Writer) error { return g.Model.Write(w) }); err != nil {
+		return "", err
+	}
+	info, err := os.Stat(r.out)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s: %s, %s at %d×%d, %d nodes, %.1f MB", r.out, s.about.Name, r.part, r.side, r.side, len(g.Model.Nodes), float64(info.Size())/1e6), nil
+}
+
+func (r *request) source(ctx context.Context) (*source, error) {
+	if r.weights != "" {
+		return fromWeights(r.weights)
+	}
+	return random(ctx, r.config, r.raters, r.classes, r.seed)
+}
+
+// graph builds the ONNX graph that was asked for, at the weights' own side where none was.
+func (r *request) graph(s *source) (*onnx.Graph, error) {
+	if r.side == 0 {
+		r.side = s.about.Side
+	}
+	g := onnx.NewGraph(s.about.Name)
+	n := network{Graph: g, Config: s.config, weights: s.values}
+	passes := r.passes
+	if r.part == "encoder" {
+		passes = 0
+		n.encoding(r.side)
+	} else {
+		n.inference(r.side, passes)
+	}
+	about := s.about
+	for key, value := range map[string]any{
+		"classes": about.Classes, "raters": about.Raters, "mean": about.Mean, "deviation": about.Deviation,
+	} {
+		text, err := json.Marshal(value)
+		if err != nil {
+			return nil, fmt.Errorf("metadata %s: %w", key, err)
+		}
+		g.Model.Metadata[key] = string(text)
+	}
+	for key, value := range map[string]string{
+		"name": about.Name, "title": about.Title, "task": about.Task, "configuration": about.Configuration, "labels": about.Labels,
+		"anchor": about.Anchor, "data": about.Data, "side": strconv.Itoa(r.side), "part": r.part, "weights_sha256": s.sha256,
+		"use": "research; not a medical device",
+	} {
+		g.Model.Metadata[key] = value
+	}
+	if passes > 0 {
+		g.Model.Metadata["passes"] = strconv.Itoa(passes)
+	}
+	return g, nil
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/gpu/gputest"
+	"mrprism/internal/gpu/reference"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// runtimeVariable names a folder with onnxruntime-node: that of testdata/ort after npm ci --ignore-scripts.
+const runtimeVariable = "MRPRISM_ORT"
+
+// tolerance is what float32 sums in another order, over a hundred layers and four recurrences, may differ by.
+const tolerance = 1e-4
+
+// runtimeFolder is the folder of ONNX Runtime; without it or node the test is skipped.
+func runtimeFolder(t *testing.T) string {
+	t.Helper()
+	folder := os.Getenv(runtimeVariable)
+	if folder == "" {
+		t.Skipf("%s is not set: it names a folder with ONNX Runtime; copy testdata/ort and run npm ci --ignore-scripts in it", runtimeVariable)
+	}
+	if _, err := exec.LookPath("node"); err != nil {
+		t.Skipf("node is missing, which runs ONNX Runtime: %v", err)
+	}
+	_, err := os.Stat(filepath.Join(folder, "node_modules", "onnxruntime-node"))
+	require.NoError(t, err, "%s names a folder without onnxruntime-node", runtimeVariable)
+	return folder
+}
+
+// report is what run.cjs says.
+type report struct {
+	Version            string
+	Outputs            map[string][]int
+	SessionMS, FirstMS float64
+	RunsMS             []float64
+}
+
+// runONNX computes a model's outputs in ONNX Runtime, on the CPU.
+func runONNX(t *testing.T, folder string, file []byte, side int) (map[string][]float64, report) {
+	t.Helper()
+	dir := t.TempDir()
+	modelFile, input := filepath.Join(dir, "model.onnx"), filepath.Join(dir, "x.f32")
+	require.NoError(t, os.WriteFile(modelFile, file, 0o644))
+	var x []float32
+	for _, v := range channelsFirst(image(side), 3) {
+		x = append(x, float32(v))
+	}
+	require.NoError(t, os.WriteFile(input, gpu.Float32Bytes(x), 0o644))
+	var stderr strings.Builder
+	c := exec.CommandContext(t.Context(), "node", filepath.Join("testdata", "ort", "run.cjs"), folder, modelFile, input, dir, "cpu", "1")
+	c.Stderr = &stderr
+	stdout, err := c.Output()
+	require.NoError(t, err, stderr.String())
+	var r report
+	require.NoError(t, json.Unmarshal(stdout, &r))
+	out := map[string][]float64{}
+	for name := range r.Outputs {
+		data, err := os.ReadFile(filepath.Join(dir, name+".f32"))
+		require.NoError(t, err)
+		for _, v := range gpu.BytesFloat32(data) {
+			out[name] = append(out[name], float64(v))
+		}
+	}
+	return out, r
+}
+
+// compareRuntime exports a network, runs it in ONNX Runtime and compares with the engine on a device.
+func compareRuntime(t *testing.T, d gpu.Device, s *source, part string, side int) {
+	t.Helper()
+	folder := runtimeFolder(t)
+	const passes = 4
+	want := engine(t, d, s, part, side, passes)
+	file, m := exported(t, s, part, side, passes)
+	got, r := runONNX(t, folder, file, side)
+	require.Len(t, got, len(want))
+	for name, values := range want {
+		assert.Equal(t, m.Shapes[name], r.Outputs[name], name)
+		difference := furthest(t, name, got[name], values)
+		assert.Less(t, difference, tolerance, name)
+		t.Logf("%s %v: differs by %.2g", name, r.Outputs[name], difference)
+	}
+	t.Logf("ONNX Runtime %s, CPU: session %.0f ms, first run %.0f ms, second %.0f ms", r.Version, r.SessionMS, r.FirstMS, r.RunsMS[0])
+}
+
+func TestRuntime(t *testing.T) {
+	runtimeFolder(t)
+	for _, c := range []struct {
+		config, part          string
+		raters, classes, side int
+	}{
+		{"tiny", "all", 3, 2, 64},
+		{"tiny", "all", 1, 1, 128},
+		{"tiny", "encoder", 1, 1, 64},
+		{"compact", "all", 4, 2, 64},
+		{"paper", "encoder", 1, 1, 64},
+	} {
+		t.Run(fmt.Sprintf("%s %s, %d raters, %d classes, side %d", c.config, c.part, c.raters, c.classes, c.side), func(t *testing.T) {
+			compareRuntime(t, reference.Open(), trained(t, c.config, c.raters, c.classes), c.part, c.side)
+		})
+	}
+}
+
+// At the sides that models are used with, a GPU computes what to compare with.
+func TestRuntimeAgainstDevice(t *testing.T) {
+	runtimeFolder(t)
+	gputest.Each(t, func(t *testing.T, d gpu.Device) {
+		if d.Info().Kind == gpu.KindReference {
+			t.Skip("the reference takes minutes at this side; TestRuntime compares with it at 64")
+		}
+		t.Run("compact, side 256", func(t *testing.T) { compareRuntime(t, d, trained(t, "compact", 4, 2), "all", 256) })
+		t.Run("fundus", func(t *testing.T) {
+			s, err := fromWeights("fundus")
+			require.NoError(t, err)
+			compareRuntime(t, d, s, "all", s.about.Side)
+		})
+	})
+}

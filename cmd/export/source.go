@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"mrprism/internal/command"
+	"mrprism/internal/gpu/device"
+	"mrprism/internal/tensor"
+	"mrprism/model"
+	"mrprism/weights"
+)
+
+// source is the network to be exported: its configuration, its variables and what is known about it.
+type source struct {
+	config model.Config
+	values parameters
+	about  weights.Metadata
+	sha256 string // of the weights file, hex; empty for random weights
+}
+
+// fromWeights opens a model that ships or a file. Int8 weights become the float32 that the engine computes with.
+func fromWeights(nameOrFile string) (*source, error) {
+	m, err := command.Weights(nameOrFile)
+	if err != nil {
+		return nil, err
+	}
+	about := m.Metadata
+	config, err := model.NewConfig(about.Configuration, len(about.Raters), len(about.Classes))
+	if err != nil {
+		return nil, fmt.Errorf("weights %s: %w", about.Name, err)
+	}
+	set := model.Variables(config)
+	variables := set.Variables(tensor.Parameter, tensor.Statistic)
+	var expected []weights.Spec
+	for _, v := range variables {
+		expected = append(expected, weights.Spec{Name: v.Name, Shape: v.Shape})
+	}
+	if err := m.File.Match(expected); err != nil {
+		return nil, fmt.Errorf("weights %s, configuration %s with %d raters and %d classes: %w", about.Name, about.Configuration, len(about.Raters), len(about.Classes), err)
+	}
+	file, err := weights.Dequantize(m.File)
+	if err != nil {
+		return nil, fmt.Errorf("weights %s: %w", about.Name, err)
+	}
+	s := &source{config: config, values: parameters{}, about: about, sha256: m.SHA256}
+	for _, v := range variables {
+		values, err := file.Tensor(v.Name).Float32()
+		if err != nil {
+			return nil, fmt.Errorf("weights %s: %w", about.Name, err)
+		}
+		s.values[v.Name] = parameter{v.Shape, values}
+	}
+	return s, nil
+}
+
+// random makes the network that training would start from.
+func random(ctx context.Context, name string, raters, classes int, seed uint64) (*source, error) {
+	config, err := model.NewConfig(name, raters, classes)
+	if err != nil {
+		return nil, err
+	}
+	d, err := device.Open(ctx, "reference", device.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	set := model.Variables(config)
+	if err := set.Allocate(ctx, d); err != nil {
+		return nil, err
+	}
+	defer set.Release()
+	if err := set.Initialise(seed); err != nil {
+		return nil, err
+	}
+	variables := set.Variables(tensor.Parameter, tensor.Statistic)
+	values, err := set.Read(ctx, variables...)
+	if err != nil {
+		return nil, err
+	}
+	s := &source{config: config, values: parameters{}, about: weights.Metadata{
+		Name: "random-" + name, Title: "Random weights", Configuration: name, Side: defaultSide, Labels: weights.LabelsRaters, Seed: seed,
+	}}
+	for c := range 3 { // what Normalise does to a pixel value v: (v − mean)/deviation
+		zero, one := model.Normalise(0), model.Normalise(1)
+		s.about.Deviation[c] = 1 / (one - zero)
+		s.about.Mean[c] = -zero * s.about.Deviation[c]
+	}
+	for i := range classes {
+		s.about.Classes = append(s.about.Classes, fmt.Sprintf("class%d", i+1))
+	}
+	for i := range raters {
+		s.about.Raters = append(s.about.Raters, fmt.Sprintf("rater%d", i+1))
+	}
+	for i, v := range variables {
+		s.values[v.Name] = parameter{v.Shape, values[i]}
+	}
+	return s, nil
+}
