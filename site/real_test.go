@@ -197,6 +197,9 @@ func TestBadFilesInThePage(t *testing.T) {
 			assert.Greater(t, len(strings.TrimSpace(err.Error()[strings.LastIndex(err.Error(), "|")+1:])), 10, "a next step: %v", err)
 		}
 	}
+	for _, wrong := range []string{`recurrences: 33, roi: "none"`, `roi: "here"`, `roi: "0,0,0"`, `raterWeights: [1, 2, 1, 1]`} {
+		require.ErrorContains(t, p.segmentIn("photo.png", "good.safetensors", wrong), "options: ", wrong)
+	}
 	require.NoError(t, p.segmentIn("one.png", "good.safetensors", options), "one pixel is an image")
 	require.NoError(t, p.segmentIn("photo.png", "good.safetensors", options), "the page works on")
 	p.clean()

@@ -19,6 +19,12 @@ const DefaultRecurrences = 3
 // MaxRecurrences is far above what anybody asks for.
 const MaxRecurrences = 32
 
+// OptionError means that the options cannot be met, on any device.
+type OptionError struct{ Err error }
+
+func (e *OptionError) Error() string { return e.Err.Error() }
+func (e *OptionError) Unwrap() error { return e.Err }
+
 // Options say how an image is to be segmented.
 type Options struct {
 	Recurrences  int       // feedbacks, 0 to MaxRecurrences: Rec0 … RecN are computed
@@ -31,15 +37,15 @@ type Options struct {
 // Segment segments an image, which must not be modified while the engine lives: the same image and ROI again cost the recurrences alone.
 //
 // With ROI "auto" and a model that has an anchor, the whole image is searched for the anchoring structure first, and the region around it
-// is segmented; an image where there is none is roi.ErrNotFound. Errors of the device are the typed ones of package gpu; what is not a
-// probability is model.ErrNotFinite or ErrNothing, and never becomes a mask.
+// is segmented; an image where there is none is roi.ErrNotFound, wrong options are an OptionError. Errors of the device are the typed ones
+// of package gpu; what is not a probability is model.ErrNotFinite or ErrNothing, and never becomes a mask.
 func (e *Engine) Segment(ctx context.Context, img *imageio.Image, o Options) (*Result, error) {
 	if o.ROI == "" {
 		o.ROI = "auto"
 	}
 	request, err := e.check(img, o)
 	if err != nil {
-		return nil, err
+		return nil, &OptionError{err}
 	}
 	if o.Progress == nil {
 		o.Progress = func(string, int, int) {}

@@ -27,6 +27,7 @@ func faultOf(err error) fault {
 	var f fault
 	var picture *imageio.Error
 	var mismatch *weights.MismatchError
+	var options *segment.OptionError
 	switch {
 	case errors.As(err, &f):
 		return f
@@ -36,6 +37,8 @@ func faultOf(err error) fault {
 		return fault{"image", picture.Name + ": " + picture.Problem + ".", sentence(picture.Advice) + "."}
 	case errors.As(err, &mismatch):
 		return fault{"weights", sentence(err.Error()) + ".", "Choose another model, or open a .safetensors file written by MrPrism's train."}
+	case errors.As(err, &options):
+		return fault{"options", sentence(err.Error()) + ".", "Correct the options that the script gives."}
 	case errors.Is(err, roi.ErrNotFound):
 		return fault{"region", sentence(err.Error()) + ".", "Place the square around the structure by hand, then choose Segment here."}
 	case errors.Is(err, gpu.ErrOutOfMemory):
