@@ -1,9 +1,11 @@
 package training
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"math"
 	"os"
@@ -63,7 +65,7 @@ func (t *Trainer) state() []*tensor.Variable {
 // unless the folder cannot hold two names of one file.
 func (t *Trainer) checkpoint(variables []*tensor.Variable, values [][]float32) error {
 	file := &weights.File{Metadata: map[string]string{
-		"mrprism_checkpoint": "1", "step": strconv.Itoa(t.step), "options": t.Options.fingerprint(),
+		"mrprism_checkpoint": "1", "step": strconv.Itoa(t.step), "options": t.Options.fingerprint(), "images": t.images(), "commit": t.Options.Commit,
 	}}
 	for i, v := range variables {
 		file.Tensors = append(file.Tensors, weights.NewF32(v.Name, v.Shape, values[i]))
@@ -137,6 +139,15 @@ func (t *Trainer) load() error {
 	return fmt.Errorf("nothing to resume in %s (start without -resume): %w", t.Options.Out, errors.Join(problems...))
 }
 
+// images names what is trained on: how many images, and a sum over their names in order.
+func (t *Trainer) images() string {
+	sum := crc32.NewIEEE()
+	for _, c := range t.cases {
+		fmt.Fprintf(sum, "%s/%s\n", c.Folder, c.Name)
+	}
+	return fmt.Sprintf("%d images %08x", len(t.cases), sum.Sum32())
+}
+
 var errOptions = errors.New("written by a run with other options")
 
 // loadFile reads a checkpoint into the variables.
@@ -154,6 +165,14 @@ func (t *Trainer) loadFile(path string) error {
 	}
 	if had := file.Metadata["options"]; had != t.Options.fingerprint() {
 		return fmt.Errorf("%s: %w:\n  then %s\n  now  %s", path, errOptions, had, t.Options.fingerprint())
+	}
+	if had, ok := file.Metadata["images"]; ok && had != t.images() {
+		return fmt.Errorf("%s: %w: the data folders hold other images than when it was written (then %s, now %s): put back what changed, or begin "+
+			"a new run with -init", path, errOptions, had, t.images())
+	}
+	if had := file.Metadata["commit"]; had != t.Options.Commit {
+		t.note(fmt.Sprintf("%s was written by version %s of this program, which is now %s: the run goes on, though perhaps not bit for bit", path,
+			cmp.Or(had, "unknown"), cmp.Or(t.Options.Commit, "unknown")))
 	}
 	step, err := strconv.Atoi(file.Metadata["step"])
 	if err != nil {

@@ -3,6 +3,7 @@ package training
 import (
 	"bytes"
 	"context"
+	"io/fs"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -122,6 +123,34 @@ func TestOtherOptionsAreRefused(t *testing.T) {
 		require.ErrorContains(t, err, filepath.Join(o.Out, Checkpoint))
 		assert.NotContains(t, err.Error(), PreviousCheckpoint)
 	}
+}
+
+// A data folder that has changed would change the order and the length of the run.
+func TestOtherImagesAreRefused(t *testing.T) {
+	o := resumable(t)
+	rename := func(from, to string) {
+		require.NoError(t, filepath.WalkDir(o.Data[0], func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || filepath.Base(path) != from {
+				return err
+			}
+			return os.Rename(path, filepath.Join(filepath.Dir(path), to))
+		}))
+	}
+	rename("case0002.png", "case0002b.png")
+	defer rename("case0002b.png", "case0002.png")
+	_, _, err := resume(t, o)
+	require.ErrorIs(t, err, errOptions)
+	require.ErrorContains(t, err, "other images than when it was written (then 4 images")
+}
+
+// Another version of the program may go on, and says so.
+func TestAnotherVersionGoesOn(t *testing.T) {
+	o := resumable(t)
+	o.Commit = "later"
+	_, notes, err := resume(t, o)
+	require.NoError(t, err)
+	require.Len(t, notes, 1)
+	assert.Contains(t, notes[0], "version test of this program, which is now later")
 }
 
 // A checkpoint of this version can be read by the next: what is compared may not change while runs are under way.
