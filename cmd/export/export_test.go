@@ -36,6 +36,8 @@ func trained(t *testing.T, config string, raters, classes int) *source {
 			switch z := float32(r.NormFloat64()); {
 			case strings.HasSuffix(v.Name, "running_var"):
 				values[i] = float32(math.Exp(0.3 * float64(z)))
+			case v.Name == "divp.heads.output.bias":
+				values[i] = 6 * z // so that the clamp before the logarithm clamps
 			case len(v.Shape) == 1:
 				values[i] += 0.2 * z
 			}
@@ -96,9 +98,9 @@ func engine(t *testing.T, d gpu.Device, s *source, part string, side, passes int
 }
 
 // exported is the file of a network, and what it says.
-func exported(t *testing.T, s *source, part string, side, passes int) ([]byte, *onnx.Model) {
+func exported(t *testing.T, s *source, part, attention string, side, passes int) ([]byte, *onnx.Model) {
 	t.Helper()
-	r := request{part: part, side: side, passes: passes}
+	r := request{part: part, attention: attention, side: side, passes: passes}
 	g, err := r.graph(s)
 	require.NoError(t, err)
 	var file bytes.Buffer
@@ -135,7 +137,7 @@ func TestExportIsTheNetwork(t *testing.T) {
 		t.Run(fmt.Sprintf("%s of %d raters, %d classes, side %d, %d passes", c.part, c.raters, c.classes, c.side, c.passes), func(t *testing.T) {
 			s := trained(t, "tiny", c.raters, c.classes)
 			want := engine(t, reference.Open(), s, c.part, c.side, c.passes)
-			_, m := exported(t, s, c.part, c.side, c.passes)
+			_, m := exported(t, s, c.part, attentionPlain, c.side, c.passes)
 			x := array{[]int{1, 3, c.side, c.side}, channelsFirst(image(c.side), 3)}
 			got, err := interpret(m, map[string]array{"x": x})
 			require.NoError(t, err)
@@ -155,7 +157,7 @@ func TestStructure(t *testing.T) {
 	for _, config := range []string{"tiny", "compact"} {
 		s, err := random(t.Context(), config, 4, 2, 1)
 		require.NoError(t, err)
-		_, m := exported(t, s, "all", 64, 2)
+		_, m := exported(t, s, "all", attentionPlain, 64, 2)
 		assert.Equal(t, 17, m.Opset)
 		assert.Equal(t, []string{"x"}, m.Inputs)
 		assert.Equal(t, []string{"rec0", "rec1", "raters"}, m.Outputs)
@@ -184,17 +186,28 @@ func TestStructure(t *testing.T) {
 	}
 }
 
-func TestMetadata(t *testing.T) {
+func TestFile(t *testing.T) {
 	s, err := random(t.Context(), "tiny", 2, 1, 1)
 	require.NoError(t, err)
-	file, m := exported(t, s, "all", 64, 3)
+	file, m := exported(t, s, "all", attentionPlain, 64, 3)
 	for key, want := range map[string]string{
 		"name": "random-tiny", "configuration": "tiny", "classes": `["class1"]`, "raters": `["rater1","rater2"]`, "side": "64",
 		"mean": "[0.5,0.5,0.5]", "deviation": "[0.25,0.25,0.25]", "passes": "3", "part": "all",
 	} {
 		assert.Equal(t, want, m.Metadata[key], key)
 	}
-	again, _ := exported(t, s, "all", 64, 3)
+	_, own := exported(t, s, "all", attentionORT, 64, 3)
+	count := func(m *onnx.Model, operator string) (n int) {
+		for _, node := range m.Nodes {
+			if node.Operator == operator {
+				n++
+			}
+		}
+		return n
+	}
+	assert.Equal(t, count(m, "Softmax"), count(own, "MultiHeadAttention"))
+	assert.Zero(t, count(own, "Softmax"))
+	again, _ := exported(t, s, "all", attentionPlain, 64, 3)
 	assert.True(t, bytes.Equal(file, again), "the same network gives the same bytes")
 }
 
@@ -235,7 +248,8 @@ func TestUsage(t *testing.T) {
 		"where to":                      {"-config", "tiny"},
 		"-weights decides":              {"-weights", "fundus", "-raters", "3", "-onnx", out},
 		"-part decoder":                 {"-config", "tiny", "-part", "decoder", "-onnx", out},
-		"the encoder alone has none":    {"-config", "tiny", "-part", "encoder", "-passes", "2", "-onnx", out},
+		"leave out -passes":             {"-config", "tiny", "-part", "encoder", "-passes", "2", "-onnx", out},
+		"-attention flash":              {"-config", "tiny", "-attention", "flash", "-onnx", out},
 		"-passes 0":                     {"-config", "tiny", "-passes", "0", "-onnx", out},
 		"multiple of 64":                {"-config", "tiny", "-side", "100", "-onnx", out},
 		"up to 2048":                    {"-config", "tiny", "-side", "4096", "-onnx", out},
@@ -276,7 +290,7 @@ func TestFailures(t *testing.T) {
 
 	code, _, stderr = call(t, "-config", "tiny", "-side", "64", "-onnx", filepath.Join(dir, "missing", "m.onnx"))
 	assert.Equal(t, command.Failed, code)
-	assert.Contains(t, stderr, "weights do not fit this model: ")
+	assert.Contains(t, stderr, "missing")
 
 	code, _, stderr = call(t, "-config", "tiny", "-side", "64", "-onnx", kept)
 	require.Equal(t, command.Done, code, stderr)

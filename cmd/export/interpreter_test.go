@@ -90,21 +90,15 @@ var operators = map[string]func(a attributes, in []array) []array{
 	"AveragePool": one(func(a attributes, in []array) array {
 		return pool(a, in[0], 0, func(sum, v float64) float64 { return sum + v }, func(sum float64, n int) float64 { return sum / float64(n) })
 	}),
-	"Relu":    elementwise(func(x float64) float64 { return max(x, 0) }),
-	"Sigmoid": elementwise(func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }),
-	"Erf":     elementwise(math.Erf),
-	"Log":     elementwise(math.Log),
-	"Clip": one(func(_ attributes, in []array) array {
-		out := newArray(in[0].shape...)
-		for i, x := range in[0].values {
-			out.values[i] = min(max(x, in[1].values[0]), in[2].values[0])
-		}
-		return out
-	}),
+	"Relu":      elementwise(func(x float64) float64 { return max(x, 0) }),
+	"Sigmoid":   elementwise(func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }),
+	"Erf":       elementwise(math.Erf),
+	"Log":       elementwise(math.Log),
 	"Add":       broadcasting(func(x, y float64) float64 { return x + y }),
 	"Mul":       broadcasting(func(x, y float64) float64 { return x * y }),
 	"Div":       broadcasting(func(x, y float64) float64 { return x / y }),
 	"Min":       broadcasting(func(x, y float64) float64 { return min(x, y) }),
+	"Max":       broadcasting(func(x, y float64) float64 { return max(x, y) }),
 	"MatMul":    one(multiply),
 	"Transpose": one(transpose),
 	"Reshape": one(func(_ attributes, in []array) array {

@@ -202,10 +202,14 @@ func pooled(table []float64, height, width, channels, r int) []float64 {
 	return out
 }
 
-// attention is multi-head attention of tokens without its output projection. The factor d^-½ of the scores is in the query's weights.
+// attention is multi-head attention of tokens without its output projection. The factor d^-½ of the scores is in the query's
+// weights, or in ONNX Runtime's operator.
 func (n *network) attention(name string, query, key, value *onnx.Value, heads int) *onnx.Value {
 	channels := n.weights.get(name + ".query.weight").shape[1]
 	width := channels / heads
+	if n.ownAttention {
+		return n.MultiHeadAttention(n.linear(name+".query", query), n.linear(name+".key", key), n.linear(name+".value", value), heads)
+	}
 	q := n.scaledLinear(name+".query", query, 1/math.Sqrt(float64(width)))
 	k := n.linear(name+".key", key)
 	v := n.linear(name+".value", value)

@@ -33,7 +33,9 @@ With -part all its outputs are what "segment" computes from that square, probabi
 With -part encoder its outputs are the features that all passes share:
   e1 e2 e3 e4 f0             at S/4, S/8, S/16, S/32 and S/64
 The search in whole photographs, resampling and measurements are not in the file. Batch normalisation is folded into the convolutions, and
-int8 weights are written as the float32 that they stand for. Metadata of the file: name, classes, raters, side, mean, deviation and more.
+int8 weights are written as the float32 that they stand for. All operators are ONNX's own; with -attention ort,
+attention is ONNX Runtime's MultiHeadAttention, which nothing else reads (faster there; but its WebGPU version, 1.30, is wrong on
+lavapipe: compare before use). Metadata of the file: name, classes, raters, side, mean, deviation and more.
 
 The weights that ship:
   %s
@@ -44,6 +46,7 @@ examples:
   export -weights fundus -onnx fundus.onnx                       the whole inference, Rec0 to Rec3
   export -weights runs/mine/model.safetensors -passes 1 -side 512 -onnx model.onnx
   export -config paper -part encoder -onnx encoder.onnx          the paper's encoder with random weights, to time it elsewhere
+  export -weights fundus -attention ort -onnx fundus-ort.onnx    for ONNX Runtime alone
 
 exit codes: 0 done, 1 something failed, 2 wrong usage, 130 stopped by Ctrl-C (a file that was there is unchanged)
 `
@@ -51,14 +54,18 @@ exit codes: 0 done, 1 something failed, 2 wrong usage, 130 stopped by Ctrl-C (a 
 // Sides: that of random weights, and the most that is written, where the tables of positions alone have 64 MiB.
 const defaultSide, maxSide = 256, 2048
 
-// maxChannels bounds raters and classes of random weights, as weights files do.
+// Forms of attention.
+const attentionPlain, attentionORT = "plain", "ort"
+
+// Bounds on random weights, as weights files have them.
 const maxRaters, maxClasses = 64, 16
 
 func main() { command.Main(run) }
 
 // request is what the user asked for.
 type request struct {
-	weights, config, out, part    string
+	weights, config, out          string
+	part, attention               string
 	raters, classes, passes, side int
 	seed                          uint64
 	given                         map[string]bool // flags that were set
@@ -75,6 +82,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.Uint64Var(&r.seed, "seed", 1, "decides random weights")
 	flags.StringVar(&r.out, "onnx", "", "`FILE` to write (required)")
 	flags.StringVar(&r.part, "part", "all", "all: the whole inference; encoder: the encoder alone")
+	flags.StringVar(&r.attention, "attention", attentionPlain, "plain: standard operators, for every runtime; ort: ONNX Runtime's own MultiHeadAttention")
 	flags.IntVar(&r.passes, "passes", segment.DefaultRecurrences+1, "masks `N`: Rec0 to Rec(N-1)")
 	flags.IntVar(&r.side, "side", 0, "image side in `pixels`, a multiple of 64 (default: the weights' own; with -config 256)")
 	names := command.Shipped()
@@ -111,8 +119,10 @@ func (r *request) check(rest []string, names string) error {
 		return fmt.Errorf("where to? give -onnx FILE")
 	case r.part != "all" && r.part != "encoder":
 		return fmt.Errorf("-part %s: there are all and encoder", r.part)
-	case r.part == "encoder" && r.given["passes"]:
-		return fmt.Errorf("-passes: the encoder alone has none")
+	case r.attention != attentionPlain && r.attention != attentionORT:
+		return fmt.Errorf("-attention %s: there are %s and %s", r.attention, attentionPlain, attentionORT)
+	case r.part == "encoder" && (r.given["passes"] || r.given["attention"]):
+		return fmt.Errorf("-part encoder has no passes and no attention: leave out -passes and -attention")
 	case r.passes < 1 || r.passes > segment.MaxRecurrences+1:
 		return fmt.Errorf("-passes %d: 1 to %d are possible", r.passes, segment.MaxRecurrences+1)
 	case r.given["side"] && (r.side < model.SideMultiple || r.side > maxSide || r.side%model.SideMultiple != 0):
@@ -167,7 +177,7 @@ func (r *request) graph(s *source) (*onnx.Graph, error) {
 		r.side = s.about.Side
 	}
 	g := onnx.NewGraph(s.about.Name)
-	n := network{Graph: g, Config: s.config, weights: s.values}
+	n := network{Graph: g, Config: s.config, weights: s.values, ownAttention: r.attention == attentionORT}
 	passes := r.passes
 	if r.part == "encoder" {
 		passes = 0

@@ -20,11 +20,13 @@ type network struct {
 	*onnx.Graph
 	model.Config
 	weights parameters
+
+	ownAttention bool // attention is ONNX Runtime's own operator
 }
 
 // The constants of inference, as package model has them.
 const (
-	lowest  = 1e-3 // the clamp of every probability before a logarithm
+	lowest  = 1e-3 // the clamp of every probability before a logarithm; from above the sigmoid holds it
 	epsilon = 1e-5 // of batch and layer normalisation
 )
 
@@ -46,7 +48,7 @@ func (n *network) inference(side, passes int) {
 			raters := n.Reshape(n.Resize(zHat, 8), 1, n.Raters, n.Classes, side, side)
 			n.Output("raters", n.nested(raters, 2))
 		} else {
-			w = n.Log(n.Clip(zHat, lowest, 1))
+			w = n.Log(n.AtLeast(zHat, lowest))
 		}
 		back()
 	}

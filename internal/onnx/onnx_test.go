@@ -141,7 +141,7 @@ func TestWrite(t *testing.T) {
 	y = g.Resize(g.ConvTranspose(y, g.Constant("up", ones(6*2*4), 6, 2, 2, 2), nil), 2)
 	g.Output("y", y)
 	z := g.LayerNormalization(g.Reshape(y, 2, 256), g.Constant("scale", ones(256), 256), g.Constant("bias", ones(256), 256), 1e-5)
-	g.Output("z", g.Clip(z, -0.25, 1))
+	g.Output("z", g.AtLeast(z, -0.25))
 	g.Model.Metadata["name"] = "a\nb"
 
 	var file bytes.Buffer

@@ -99,10 +99,9 @@ func (g *Graph) Sigmoid(x *Value) *Value { return g.node("Sigmoid", x.Shape, nil
 // Log is the natural logarithm.
 func (g *Graph) Log(x *Value) *Value { return g.node("Log", x.Shape, nil, x) }
 
-// Clip holds x within low and high.
-func (g *Graph) Clip(x *Value, low, high float64) *Value {
-	return g.node("Clip", x.Shape, nil, x, g.scalar(low), g.scalar(high))
-}
+// AtLeast is max(x, low). It is not Clip: ONNX Runtime 1.30 on WebGPU fuses Conv, Sigmoid and Clip into a convolution that leaves the
+// sigmoid out.
+func (g *Graph) AtLeast(x *Value, low float64) *Value { return g.binary("Max", x, g.scalar(low)) }
 
 // Gelu is x Φ(x) = x (1 + erf(x/√2)) / 2, in the form that PyTorch exports and ONNX Runtime fuses into one operator.
 func (g *Graph) Gelu(x *Value) *Value {
@@ -200,4 +199,16 @@ func (g *Graph) Split(x *Value, axis int) []*Value {
 		shapes[i][axis] = 1
 	}
 	return g.nodes("Split", shapes, map[string]Attribute{"axis": integer(axis)}, x, g.integers(ones...))
+}
+
+// MultiHeadAttention is ONNX Runtime's own operator: queries (1, N, heads·d) look at keys and values (1, L, heads·d), each head on its own
+// channels, with the factor d^-½.
+func (g *Graph) MultiHeadAttention(query, key, value *Value, heads int) *Value {
+	requireRank("MultiHeadAttention", query, 3)
+	if !slices.Equal(key.Shape, value.Shape) || query.Dim(2) != key.Dim(2) || query.Dim(2)%heads != 0 {
+		panic(fmt.Sprintf("onnx: MultiHeadAttention: %v, %v and %v in %d heads", query, key, value, heads))
+	}
+	y := g.node("MultiHeadAttention", query.Shape, map[string]Attribute{"num_heads": integer(heads)}, query, key, value)
+	g.Model.Nodes[len(g.Model.Nodes)-1].Domain = "com.microsoft"
+	return y
 }

@@ -50,8 +50,8 @@ func (e *encoded) message(number int, m *encoded) {
 // maxBytes is the most that a Protocol Buffers message may be.
 const maxBytes = math.MaxInt32
 
-// Write writes the model as a ModelProto. Inputs and outputs are tensors of float32 with the shapes in Shapes. The same model gives the
-// same bytes.
+// Write writes the model as a ModelProto. Inputs and outputs are tensors of float32 with the shapes in Shapes, where there; of other domains than
+// the standard one, version 1 is asked for. The same model gives the same bytes.
 func (m *Model) Write(w io.Writer) error {
 	var graph encoded
 	for i := range m.Nodes {
@@ -76,13 +76,22 @@ func (m *Model) Write(w io.Writer) error {
 		graph.message(12, m.encodeValue(name))
 	}
 
-	var model, opset encoded
-	opset.text(1, "")
-	opset.integer(2, m.Opset)
+	var model encoded
 	model.integer(1, irVersion)
 	model.text(2, "mrprism")
 	model.message(7, &graph)
-	model.message(8, &opset)
+	domains := map[string]int{"": m.Opset}
+	for _, n := range m.Nodes {
+		if n.Domain != "" {
+			domains[n.Domain] = 1
+		}
+	}
+	for _, domain := range slices.Sorted(maps.Keys(domains)) {
+		var opset encoded
+		opset.text(1, domain)
+		opset.integer(2, domains[domain])
+		model.message(8, &opset)
+	}
 	for _, key := range slices.Sorted(maps.Keys(m.Metadata)) {
 		var entry encoded
 		entry.text(1, key)
@@ -109,7 +118,9 @@ func (m *Model) encodeValue(name string) *encoded {
 		shape.message(1, &dimension)
 	}
 	tensor.integer(1, int(Float))
-	tensor.message(2, &shape)
+	if m.Shapes[name] != nil {
+		tensor.message(2, &shape)
+	}
 	kind.message(1, &tensor)
 	value.text(1, name)
 	value.message(2, &kind)
