@@ -34,8 +34,8 @@ With -part encoder its outputs are the features that all passes share:
   e1 e2 e3 e4 f0             at S/4, S/8, S/16, S/32 and S/64
 The search in whole photographs, resampling and measurements are not in the file. Batch normalisation is folded into the convolutions, and
 int8 weights are written as the float32 that they stand for. All operators are ONNX's own; with -attention ort,
-attention is ONNX Runtime's MultiHeadAttention, which nothing else reads (faster there; but its WebGPU version, 1.30, is wrong on
-lavapipe: compare before use). Metadata of the file: name, classes, raters, side, mean, deviation and more.
+attention is ONNX Runtime's MultiHeadAttention, which nothing else reads; its WebGPU version (1.30) is wrong on
+lavapipe, so compare before use. Metadata of the file: name, classes, raters, side, mean, deviation and more.
 
 The weights that ship:
   %s
@@ -82,7 +82,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.Uint64Var(&r.seed, "seed", 1, "decides random weights")
 	flags.StringVar(&r.out, "onnx", "", "`FILE` to write (required)")
 	flags.StringVar(&r.part, "part", "all", "all: the whole inference; encoder: the encoder alone")
-	flags.StringVar(&r.attention, "attention", attentionPlain, "plain: standard operators, for every runtime; ort: ONNX Runtime's own MultiHeadAttention")
+	flags.StringVar(&r.attention, "attention", attentionPlain, "plain: standard operators, for every runtime; ort: ONNX Runtime's MultiHeadAttention")
 	flags.IntVar(&r.passes, "passes", segment.DefaultRecurrences+1, "masks `N`: Rec0 to Rec(N-1)")
 	flags.IntVar(&r.side, "side", 0, "image side in `pixels`, a multiple of 64 (default: the weights' own; with -config 256)")
 	names := command.Shipped()
