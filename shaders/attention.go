@@ -15,14 +15,20 @@ var attentionSource string
 //go:embed attention_narrow.wgsl
 var attentionNarrowSource string
 
+//go:embed attention_subgroups.wgsl
+var attentionSubgroupsSource string
+
 //go:embed attention_tiles.wgsl
 var attentionTilesSource string
 
 // attentionSize is the workgroup size of the CPU kernels, attentionRows how many tokens an invocation owns. Workgroups of the
-// tiled kernels own attentionTileQueries queries, or attentionTileKeys keys.
+// tiled kernels own attentionTileQueries queries, or attentionTileKeys keys; those of the subgroup kernels own so many tokens that
+// their rows are attentionForwardChannels, or attentionBackwardChannels, long together: 32 a register.
 const (
 	attentionSize, attentionRows            = 8, 8
 	attentionTileQueries, attentionTileKeys = 64, 8
+
+	attentionForwardChannels, attentionBackwardChannels = 16 * 32, 8 * 32
 )
 
 type attentionParams struct {
@@ -31,17 +37,18 @@ type attentionParams struct {
 }
 
 // attentionLayout says how many tokens a workgroup of a kernel owns, of count(p) for every head of every image: tile of them in
-// the tiled variant, attentionSize × narrow(p) in the narrow one.
+// the tiled variant, attentionSize × narrow(p) in the narrow one, channels / width in the one of subgroups.
 type attentionLayout struct {
-	count  func(p *attentionParams) uint32
-	tile   uint32
-	narrow func(p *attentionParams) uint32
+	count    func(p *attentionParams) uint32
+	tile     uint32
+	narrow   func(p *attentionParams) uint32
+	channels uint32
 }
 
 var (
-	attentionForwardQueries  = attentionLayout{attentionQueries, attentionTileQueries, attentionForwardRows}
-	attentionBackwardQueries = attentionLayout{attentionQueries, attentionTileQueries, attentionBackwardRows}
-	attentionBackwardKeys    = attentionLayout{attentionKeys, attentionTileKeys, attentionBackwardRows}
+	attentionForwardQueries  = attentionLayout{attentionQueries, attentionTileQueries, attentionForwardRows, attentionForwardChannels}
+	attentionBackwardQueries = attentionLayout{attentionQueries, attentionTileQueries, attentionBackwardRows, attentionBackwardChannels}
+	attentionBackwardKeys    = attentionLayout{attentionKeys, attentionTileKeys, attentionBackwardRows, attentionBackwardChannels}
 )
 
 func attentionQueries(p *attentionParams) uint32 { return p.Queries }
@@ -57,6 +64,9 @@ func attentionKernel(name string, arguments []gpu.Access, layout attentionLayout
 			return [3]int{int((layout.count(p) + tokens(p) - 1) / tokens(p)), int(p.Heads), int(p.Batch)}
 		}
 	}
+	quads := func(params any) map[string]string {
+		return map[string]string{"QUADS": fmt.Sprintf("%du", params.(*attentionParams).Width/4)}
+	}
 	return &tensor.Kernel{
 		Name: name, Arguments: arguments, Body: tensor.Body(body),
 		Variants: []tensor.Variant{
@@ -66,9 +76,7 @@ func attentionKernel(name string, arguments []gpu.Access, layout attentionLayout
 					return info.Kind != gpu.KindCPU && params.(*attentionParams).Width%4 == 0
 				},
 				Groups: groups(func(*attentionParams) uint32 { return layout.tile }),
-				Consts: func(params any) map[string]string {
-					return map[string]string{"QUADS": fmt.Sprintf("%du", params.(*attentionParams).Width/4)}
-				},
+				Consts: quads,
 			},
 			{
 				Name: "narrow", Source: attentionNarrowSource,
@@ -81,6 +89,15 @@ func attentionKernel(name string, arguments []gpu.Access, layout attentionLayout
 					p := params.(*attentionParams)
 					return map[string]string{"QUADS": fmt.Sprintf("%du", p.Width/4), "ROWS": fmt.Sprintf("%du", layout.narrow(p))}
 				},
+			},
+			{
+				Name: "subgroups", Source: attentionSubgroupsSource,
+				Suits: func(info gpu.Info, params any) bool {
+					width := params.(*attentionParams).Width
+					return eightLanes(info) && (width == 32 || width == 64)
+				},
+				Groups: groups(func(p *attentionParams) uint32 { return layout.channels / p.Width }),
+				Consts: quads,
 			},
 			{Source: attentionSource, Groups: groups(func(*attentionParams) uint32 { return attentionSize * attentionRows })},
 		},

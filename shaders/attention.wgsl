@@ -9,7 +9,7 @@
 // backward computes them again (FlashAttention, Dao et al. 2022). These kernels take any D and suit CPU adapters, where a load
 // costs as much as tens of multiplications: an invocation owns 8 neighbouring queries (dk, dv: keys) of one head and keeps
 // their scores against 8 keys (queries) in registers, a vec4 for 4 keys, so that 16 loads serve 64 multiply-adds. Rows beyond
-// the last are the last again, and not written. attention_narrow.wgsl and attention_tiles.wgsl compute the same.
+// the last are the last again, and not written. The other attention_*.wgsl compute the same.
 
 const SIZE: u32 = 8u;
 const LOG2E: f32 = 1.44269504;

@@ -9,7 +9,7 @@ import (
 func TestAttention(t *testing.T) {
 	for _, c := range []struct{ batch, queries, keys, heads, width int }{
 		{1, 1, 1, 1, 1}, {2, 5, 3, 2, 4}, {1, 33, 70, 3, 8}, {2, 64, 64, 2, 16}, {1, 70, 33, 2, 64},
-		{1, 9, 6, 2, 5}, {1, 6, 21, 1, 63}, {1, 520, 300, 1, 4},
+		{2, 19, 13, 3, 32}, {1, 9, 6, 2, 5}, {1, 6, 21, 1, 63}, {1, 520, 300, 1, 4},
 	} {
 		channels := c.heads * c.width
 		t.Run(fmt.Sprintf("N%d_L%d_H%d_d%d", c.queries, c.keys, c.heads, c.width), func(t *testing.T) {

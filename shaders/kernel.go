@@ -1,6 +1,8 @@
 package shaders
 
 import (
+	"strings"
+
 	"mrprism/internal/gpu"
 	"mrprism/internal/tensor"
 )
@@ -14,4 +16,11 @@ func perElement[P any](name, source string, arguments []gpu.Access, count func(p
 			Groups: func(p any) [3]int { return tensor.Linear(int(count(p.(*P))), elementwise) },
 		}},
 	}
+}
+
+// eightLanes: an emulated GPU with subgroups of exactly eight lanes, which is what llvmpipe has with vectors of 256 bits; its name
+// says so.
+func eightLanes(info gpu.Info) bool {
+	eight := strings.Contains(info.Adapter, "llvmpipe") && strings.Contains(info.Adapter, "256 bits")
+	return info.Kind == gpu.KindCPU && info.HasFeature("subgroups") && eight
 }
