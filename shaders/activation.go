@@ -33,7 +33,7 @@ func backwardOf(name string, f func(saved, dy float64) float64) *tensor.Kernel {
 }
 
 var (
-	reluForward  = forwardOf("relu_forward", func(x float64) float64 { return max(x, 0) })
+	reluForward  = forwardOf("relu_forward", relu)
 	reluBackward = backwardOf("relu_backward", func(x, dy float64) float64 {
 		if x > 0 {
 			return dy
@@ -41,14 +41,18 @@ var (
 		return 0
 	})
 
-	geluForward  = forwardOf("gelu_forward", func(x float64) float64 { return x * normalCDF(x) })
+	geluForward  = forwardOf("gelu_forward", gelu)
 	geluBackward = backwardOf("gelu_backward", func(x, dy float64) float64 {
 		return dy * (normalCDF(x) + x*math.Exp(-x*x/2)/math.Sqrt(2*math.Pi))
 	})
 
-	sigmoidForward  = forwardOf("sigmoid_forward", func(x float64) float64 { return 1 / (1 + math.Exp(-x)) })
+	sigmoidForward  = forwardOf("sigmoid_forward", sigmoid)
 	sigmoidBackward = backwardOf("sigmoid_backward", func(y, dy float64) float64 { return dy * y * (1 - y) })
 )
+
+func relu(x float64) float64    { return max(x, 0) }
+func gelu(x float64) float64    { return x * normalCDF(x) }
+func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
 func normalCDF(x float64) float64 { return (1 + math.Erf(x/math.Sqrt2)) / 2 }
 

@@ -79,6 +79,26 @@ var (
 			}
 		})
 
+	batchNormScaleShift = perElement("batch_norm_scale_shift", batchNormSource, []gpu.Access{write, read, read, read}, batchNormChannels,
+		func(p *batchNormParams, a []gpu.Array) {
+			out, statistics, n := a[0].F, a[1].F, int(p.Channels)
+			for c := range n {
+				out[c] = statistics[n+c] * a[2].F[c]
+				out[n+c] = a[3].F[c] - statistics[c]*out[c]
+			}
+		})
+
+	scaleShiftForward = perElement("scale_shift_forward", batchNormSource, []gpu.Access{read, read, write}, batchNormStripes,
+		func(p *batchNormParams, a []gpu.Array) {
+			for i := range int(p.Rows * p.Channels) {
+				c := i % int(p.Channels)
+				a[2].F[i] = a[0].F[i]*a[1].F[c] + a[1].F[int(p.Channels)+c]
+				if p.Relu == 1 {
+					a[2].F[i] = max(a[2].F[i], 0)
+				}
+			}
+		})
+
 	batchNormForward = perElement("batch_norm_forward", batchNormSource, []gpu.Access{read, read, read, read, write}, batchNormStripes,
 		func(p *batchNormParams, a []gpu.Array) {
 			for i := range int(p.Rows * p.Channels) {
@@ -169,7 +189,13 @@ func batchNorm(name string, x, scale, bias, runningMean, runningVariance *Tensor
 		g.Dispatch(batchNormRunning, &each, runningMean, statistics, runningVariance)
 	}
 	y := g.New("batch norm", x.Shape(), x, scale, bias)
-	g.Dispatch(batchNormForward, &each, x, statistics, scale, bias, y)
+	if training {
+		g.Dispatch(batchNormForward, &each, x, statistics, scale, bias, y)
+	} else { // in two steps: the first depends on no image, and the second is a convolution's to take over
+		scaleShift := g.New("batch norm scale and shift", []int{2, channels})
+		g.Dispatch(batchNormScaleShift, &each, scaleShift, statistics, scale, bias)
+		g.Dispatch(scaleShiftForward, &each, x, scaleShift, y)
+	}
 	g.OnBackward(y, func() {
 		partials := g.New("batch norm sums", []int{2, int(sums.Chunks), channels})
 		total := g.New("batch norm totals", []int{2, channels})

@@ -39,6 +39,10 @@ struct Params {
 @group(0) @binding(3) var<storage, read> scale: array<f32>; // (C)
 @group(0) @binding(4) var<storage, read> bias: array<f32>;
 @group(0) @binding(5) var<storage, read_write> y: array<f32>;
+// forward in inference
+@group(0) @binding(1) var<storage, read_write> scale_shift_out: array<f32>; // (2, C): r scale, bias - μ r scale
+@group(0) @binding(2) var<storage, read> scale_shift: array<f32>; // the same
+@group(0) @binding(3) var<storage, read_write> shifted: array<f32>; // y
 // backward; bindings 1 to 4 as in forward
 @group(0) @binding(5) var<storage, read> dy: array<f32>;
 @group(0) @binding(6) var<storage, read_write> partials: array<f32>; // (2, chunks, C): Σ dy x̂, Σ dy
@@ -117,6 +121,30 @@ fn batch_norm_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_work
   for (var at = i; at < params.rows * params.channels; at += step) {
     let v = (x[at] - mean) * gain + shift;
     y[at] = select(v, 0.0, params.relu == 1u && v <= 0.0); // a NaN passes
+  }
+}
+
+@compute @workgroup_size(SIZE)
+fn batch_norm_scale_shift(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+                          @builtin(local_invocation_index) local: u32) {
+  let c = (group.y * groups.x + group.x) * SIZE + local;
+  if (c >= params.channels) { return; }
+  let gain = statistics[params.channels + c] * scale[c];
+  scale_shift_out[c] = gain;
+  scale_shift_out[params.channels + c] = bias[c] - statistics[c] * gain;
+}
+
+@compute @workgroup_size(SIZE)
+fn scale_shift_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+                       @builtin(local_invocation_index) local: u32) {
+  let i = (group.y * groups.x + group.x) * SIZE + local;
+  let step = params.chunks * params.channels;
+  if (i >= step) { return; }
+  let gain = scale_shift[i % params.channels];
+  let shift = scale_shift[params.channels + i % params.channels];
+  for (var at = i; at < params.rows * params.channels; at += step) {
+    let v = x[at] * gain + shift;
+    shifted[at] = select(v, 0.0, params.relu == 1u && v <= 0.0); // a NaN passes
   }
 }
 

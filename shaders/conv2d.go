@@ -2,7 +2,6 @@ package shaders
 
 import (
 	_ "embed"
-	"strings"
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/tensor"
@@ -37,30 +36,31 @@ type conv2dAxis struct {
 type conv2dParams struct {
 	Batch, Inputs, Outputs uint32
 	HasBias, Adds          uint32
-	Splits, Chunk, Unused  uint32
+	Parts, Chunk           uint32
+	Activation             uint32
 	Rows, Cols             conv2dAxis
 }
 
-// conv2dForward takes x, weight, bias, y; it also computes gradients by the input: dy, transposed weight, unused, dx.
+// conv2dForward takes x, weight, bias, residual, y; it also computes gradients by the input: dy, transposed weight, unused, unused, dx.
 var conv2dForward = &tensor.Kernel{
-	Name: "conv2d_forward", Arguments: []gpu.Access{read, read, read, write}, Body: tensor.Body(conv2dForwardBody),
+	Name: "conv2d_forward", Arguments: []gpu.Access{read, read, read, read, write}, Body: tensor.Body(conv2dForwardBody), Absorb: conv2dAbsorb,
 	Variants: []tensor.Variant{
 		{Name: "subgroups", Source: conv2dSubgroupsSource, Suits: suitsSubgroups, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
-			return [3]int{ceil(p.pixels(), 16), ceil(int(p.Outputs), 32), 1}
-		}},
+			return p.phased([3]int{ceil(p.pixels(), 16), ceil(int(p.Outputs), 32), 1})
+		}, Consts: conv2dActivation},
 		{Name: "registers", Source: conv2dRegistersSource, Suits: suitsRegisters, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
-			return registerGroups(p, ceil(p.pixels(), 8))
-		}},
+			return p.phased(registerGroups(p, ceil(p.pixels(), 8)))
+		}, Consts: conv2dActivation},
 		{Name: "tiles", Source: conv2dTilesSource, Suits: suitsTiles, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
-			return tileGroups(p, p.pixels(), 1)
-		}},
+			return p.phased(tileGroups(p, p.pixels(), 1))
+		}, Consts: conv2dActivation},
 		{Source: conv2dSource, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
-			return tensor.Linear(p.pixels()*int(p.Outputs), elementwise)
-		}},
+			return p.phased(tensor.Linear(p.pixels()*int(p.Outputs), elementwise))
+		}, Consts: conv2dActivation},
 	},
 }
 
@@ -70,19 +70,19 @@ var conv2dBackwardWeight = &tensor.Kernel{
 	Variants: []tensor.Variant{
 		{Name: "subgroups", Source: conv2dSubgroupsSource, Suits: suitsSubgroups, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
-			return [3]int{ceil(int(p.Cols.Taps)*int(p.Inputs), 16), ceil(int(p.Outputs), 32), int(p.Splits) * int(p.Rows.Taps)}
+			return [3]int{ceil(int(p.Cols.Taps)*int(p.Inputs), 16), ceil(int(p.Outputs), 32), int(p.Parts) * int(p.Rows.Taps)}
 		}},
 		{Name: "registers", Source: conv2dRegistersSource, Suits: suitsRegisters, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
-			return registerGroups(p, ceil(int(p.Cols.Taps)*int(p.Inputs), 8)*int(p.Splits)*int(p.Rows.Taps))
+			return registerGroups(p, ceil(int(p.Cols.Taps)*int(p.Inputs), 8)*int(p.Parts)*int(p.Rows.Taps))
 		}},
 		{Name: "tiles", Source: conv2dTilesSource, Suits: suitsTiles, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
-			return tileGroups(p, p.taps()*int(p.Inputs), int(p.Splits))
+			return tileGroups(p, p.taps()*int(p.Inputs), int(p.Parts))
 		}},
 		{Source: conv2dSource, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
-			return tensor.Linear(int(p.Splits*p.Inputs*p.Outputs)*p.taps(), elementwise)
+			return tensor.Linear(int(p.Parts*p.Inputs*p.Outputs)*p.taps(), elementwise)
 		}},
 	},
 }
@@ -92,10 +92,9 @@ func suitsRegisters(info gpu.Info, params any) bool {
 	return info.Kind == gpu.KindCPU && params.(*conv2dParams).Outputs%4 == 0
 }
 
-// suitsSubgroups: subgroups of exactly eight lanes, which is what llvmpipe has with vectors of 256 bits; its name says so.
+// suitsSubgroups: subgroups of eight lanes, and enough outputs to fill one.
 func suitsSubgroups(info gpu.Info, params any) bool {
-	eight := strings.Contains(info.Adapter, "llvmpipe") && strings.Contains(info.Adapter, "256 bits")
-	return suitsRegisters(info, params) && info.HasFeature("subgroups") && eight && params.(*conv2dParams).Outputs >= 32
+	return suitsRegisters(info, params) && eightLanes(info) && params.(*conv2dParams).Outputs >= 32
 }
 
 // registerGroups are the workgroups of conv2d_registers.wgsl for blocks of 8 outputs.
@@ -144,46 +143,12 @@ func conv2dVisit(p *conv2dParams, f func(position, x, w, y int)) {
 	}
 }
 
-// conv2dStart gives y what the products are added to: what is there, zero, or the bias.
-func conv2dStart(p *conv2dParams, bias, y []float64) {
-	outputs := int(p.Outputs)
-	r, c := &p.Rows, &p.Cols
-	for b := range int32(p.Batch) {
-		for u := range r.Count {
-			for v := range c.Count {
-				for n := range outputs {
-					i := int((b*r.YSize+u*r.YStep+r.YStart)*c.YSize+v*c.YStep+c.YStart)*outputs + n
-					if p.Adds == 0 {
-						y[i] = 0
-					}
-					if p.HasBias == 1 {
-						y[i] += bias[n]
-					}
-				}
-			}
-		}
-	}
-}
-
-func conv2dForwardBody(p *conv2dParams, a []gpu.Array) {
-	x, w, y := a[0].F, a[1].F, a[3].F
-	conv2dStart(p, a[2].F, y)
-	inputs, outputs := int(p.Inputs), int(p.Outputs)
-	conv2dVisit(p, func(_, fromX, fromW, to int) {
-		for k := range inputs {
-			for n := range outputs {
-				y[to*outputs+n] += x[fromX*inputs+k] * w[(fromW*inputs+k)*outputs+n]
-			}
-		}
-	})
-}
-
 func conv2dBackwardWeightBody(p *conv2dParams, a []gpu.Array) {
 	x, dy, dw := a[0].F, a[1].F, a[2].F
 	inputs, outputs := int(p.Inputs), int(p.Outputs)
 	weights := int(p.Rows.WSize*p.Cols.WSize) * inputs * outputs
 	if p.Adds == 0 {
-		for split := range int(p.Splits) {
+		for split := range int(p.Parts) {
 			for t := range p.Rows.Taps {
 				for s := range p.Cols.Taps {
 					w := (p.Rows.WStart+t*p.Rows.WTap)*p.Cols.WSize + p.Cols.WStart + s*p.Cols.WTap
@@ -239,7 +204,7 @@ func Conv2D(x, weight, bias *Tensor, win Window) *Tensor {
 		Rows: forwardAxis(height, rows, kh, win.StrideY, win.Top),
 		Cols: forwardAxis(width, cols, kw, win.StrideX, win.Left),
 	}
-	convolve(p, x, weight, bias, y)
+	convolve(p, 1, x, weight, bias, y)
 	x.Graph().OnBackward(y, func() {
 		dy := y.Gradient()
 		if x.NeedsGradient() {
@@ -265,14 +230,16 @@ func biased(x, weight, bias *Tensor) []*Tensor {
 	return []*Tensor{x, weight, bias}
 }
 
-// convolve appends y = bias + x * weight.
-func convolve(p conv2dParams, x, weight, bias, y *Tensor) {
+// convolve appends y = bias + x * weight, in so many phases an axis.
+func convolve(p conv2dParams, phases int, x, weight, bias, y *Tensor) {
+	p.Parts = uint32(phases)
+	unused := weight // bound, not read
 	if bias == nil {
-		bias = weight // bound, not read
+		bias = unused
 	} else {
 		p.HasBias = 1
 	}
-	x.Graph().Dispatch(conv2dForward, &p, x, weight, bias, y)
+	x.Graph().Dispatch(conv2dForward, &p, x, weight, bias, unused, y)
 }
 
 // adjoints are the gathers that together make the gradient by x of a convolution with a kernel (kh, kw) from dy: one for each
@@ -295,8 +262,8 @@ func adjoints(dy, x *Tensor, kh, kw int, win Window) (gathers []*conv2dParams) {
 
 // convolveX appends dx += dy * weight, weight being transposed to (…, Cout, Cin).
 func convolveX(p conv2dParams, dy, weight, dx *Tensor) {
-	p.Inputs, p.Outputs, p.Adds = uint32(weight.Dim(-2)), uint32(weight.Dim(-1)), 1
-	dx.Graph().Dispatch(conv2dForward, &p, dy, weight, weight, dx)
+	p.Inputs, p.Outputs, p.Adds, p.Parts = uint32(weight.Dim(-2)), uint32(weight.Dim(-1)), addToY, 1
+	dx.Graph().Dispatch(conv2dForward, &p, dy, weight, weight, weight, dx)
 }
 
 // convolveWeight appends dw += x * dy, for each of the forward geometries; together they use every tap of the weight once.
@@ -307,7 +274,7 @@ func convolveWeight(kernel *tensor.Kernel, x, dy, dw *Tensor, geometries ...conv
 		to = dw.Graph().New("parts of "+dw.String(), append([]int{splits}, dw.Shape()...))
 	}
 	for _, p := range geometries {
-		p.Splits, p.Chunk = uint32(splits), uint32(ceil(p.pixels(), splits))
+		p.Parts, p.Chunk = uint32(splits), uint32(ceil(p.pixels(), splits))
 		if splits == 1 {
 			p.Adds = 1
 		}

@@ -1,6 +1,6 @@
 // Convolution of images (B, H, W, C) with weights (kh, kw, Cin, Cout), one result an invocation; see conv2d.go for the maths.
 //
-//   y[b, Y(u), X(v), n]  = bias[n] + Σ_{t, s, k} x[b, …, k] w[…, k, n]      forward
+//   y[b, Y(u), X(v), n]  = f(bias[n] + Σ_{t, s, k} x[b, …, k] w[…, k, n])      forward; f an activation
 //                       += Σ …                                              backward_x, over transposed weights
 //   dw[…, k, n]          = Σ_{b, u, v} x[b, …, k] dy[b, …, n]               backward_weight
 //
@@ -8,6 +8,7 @@
 // use the weight at w_start + t w_tap.
 
 const SIZE: u32 = 64u;
+const ACTIVATION: u32 = 0u; // 1 ReLU, 2 GELU, 3 sigmoid
 
 struct Axis {
   count: i32, // positions u
@@ -28,11 +29,12 @@ struct Params {
   batch: u32,
   inputs: u32,   // channels of x
   outputs: u32,  // channels of y
-  has_bias: u32, // 1: y starts from the bias
-  adds: u32,     // 1: the result is added to what is there
-  splits: u32,   // backward_weight: parts of the sum, each with a result of its own
+  has_bias: u32, // 1: y starts from bias (C); 2: the sum is scaled by bias[0] and shifted by bias[1], of (2, C)
+  adds: u32,     // 1: the result is added to what is there; 2: to the residual
+  parts: u32,    // backward_weight: parts of the sum, each with a result of its own; forward: phases of either axis, one a group.z:
+                 // each begins a weight and a pixel of y further
   chunk: u32,    // pixels (b, u, v) of one part
-  unused: u32,
+  activation: u32, // ACTIVATION
   rows: Axis,
   cols: Axis,
 }
@@ -41,9 +43,23 @@ struct Params {
 @group(0) @binding(1) var<storage, read> x: array<f32>;
 @group(0) @binding(2) var<storage, read> w: array<f32>;
 @group(0) @binding(3) var<storage, read> bias: array<f32>;
-@group(0) @binding(4) var<storage, read_write> y: array<f32>;
+@group(0) @binding(4) var<storage, read> residual: array<f32>;
+@group(0) @binding(5) var<storage, read_write> y: array<f32>;
 @group(0) @binding(2) var<storage, read> dy: array<f32>;
 @group(0) @binding(3) var<storage, read_write> dw: array<f32>;
+
+// activated is the activation of activation.wgsl that the result goes through.
+fn activated(v: f32) -> f32 {
+  if (ACTIVATION == 1u) { return select(v, 0.0, v <= 0.0); }
+  if (ACTIVATION == 2u) {
+    let a = abs(v) * 0.70710678;
+    let t = 1.0 / (1.0 + 0.3275911 * a);
+    let poly = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))));
+    return v * 0.5 * (1.0 + sign(v) * (1.0 - poly * exp(-a * a)));
+  }
+  if (ACTIVATION == 3u) { return 1.0 / (1.0 + exp(-v)); }
+  return v;
+}
 
 @compute @workgroup_size(SIZE)
 fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
@@ -58,6 +74,7 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgrou
   let u = (i / outputs / c.count) % r.count;
   let b = i / outputs / c.count / r.count;
   if (b >= i32(params.batch)) { return; }
+  let phase = vec2<i32>(vec2<u32>(group.z / params.parts, group.z % params.parts));
   var sum = 0.0;
   if (params.has_bias == 1u) { sum = bias[n]; }
   for (var t = 0; t < r.taps; t++) {
@@ -67,13 +84,16 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgrou
       let col = v * c.x_step + c.x_start + s * c.x_tap;
       if ((col < 0) | (col >= c.x_size)) { continue; }
       let from_x = ((b * r.x_size + row) * c.x_size + col) * inputs;
-      let from_w = ((r.w_start + t * r.w_tap) * c.w_size + c.w_start + s * c.w_tap) * inputs * outputs + n;
+      let from_w = ((r.w_start + phase.x + t * r.w_tap) * c.w_size + c.w_start + phase.y + s * c.w_tap) * inputs * outputs + n;
       for (var k = 0; k < inputs; k++) { sum += x[from_x + k] * w[from_w + k * outputs]; }
     }
   }
-  let to = ((b * r.y_size + u * r.y_step + r.y_start) * c.y_size + v * c.y_step + c.y_start) * outputs + n;
+  let row = b * r.y_size + u * r.y_step + r.y_start + phase.x;
+  let to = (row * c.y_size + v * c.y_step + c.y_start + phase.y) * outputs + n;
+  if (params.has_bias == 2u) { sum = sum * bias[n] + bias[outputs + n]; }
   if (params.adds == 1u) { sum += y[to]; }
-  y[to] = sum;
+  if (params.adds == 2u) { sum += residual[to]; }
+  y[to] = activated(sum);
 }
 
 @compute @workgroup_size(SIZE)
@@ -89,7 +109,7 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_
   let s = (i / outputs / inputs) % c.taps;
   let t = (i / outputs / inputs / c.taps) % r.taps;
   let split = i / outputs / inputs / c.taps / r.taps;
-  if (split >= i32(params.splits)) { return; }
+  if (split >= i32(params.parts)) { return; }
   let pixels = i32(params.batch) * r.count * c.count;
   var sum = 0.0;
   let first = split * i32(params.chunk);

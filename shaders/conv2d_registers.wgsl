@@ -3,6 +3,7 @@
 // outputs are a multiple of four.
 
 const SIZE: u32 = 32u;
+const ACTIVATION: u32 = 0u; // 1 ReLU, 2 GELU, 3 sigmoid
 
 struct Axis {
   count: i32,
@@ -25,9 +26,9 @@ struct Params {
   outputs: u32,
   has_bias: u32,
   adds: u32,
-  splits: u32,
+  parts: u32,
   chunk: u32,
-  unused: u32,
+  activation: u32,
   rows: Axis,
   cols: Axis,
 }
@@ -36,7 +37,8 @@ struct Params {
 @group(0) @binding(1) var<storage, read> x: array<f32>;
 @group(0) @binding(2) var<storage, read> w: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read> bias: array<vec4<f32>>;
-@group(0) @binding(4) var<storage, read_write> y: array<vec4<f32>>;
+@group(0) @binding(4) var<storage, read> residual: array<vec4<f32>>;
+@group(0) @binding(5) var<storage, read_write> y: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read> dy: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read_write> dw: array<vec4<f32>>;
 
@@ -67,10 +69,15 @@ fn source(p: Position, t: i32, s: i32) -> i32 {
   return select(-1, ((p.b * params.rows.x_size + r) * params.cols.x_size + c) * i32(params.inputs), inside);
 }
 
+// phase is that of a forward workgroup, on either axis.
+fn phase_of(z: u32) -> vec2<i32> {
+  return vec2<i32>(vec2<u32>(z / params.parts, z % params.parts));
+}
+
 // destination is the pixel of y, or -1 beyond the last.
-fn destination(p: Position) -> i32 {
-  let r = p.u * params.rows.y_step + params.rows.y_start;
-  let c = p.v * params.cols.y_step + params.cols.y_start;
+fn destination(p: Position, phase: vec2<i32>) -> i32 {
+  let r = p.u * params.rows.y_step + params.rows.y_start + phase.x;
+  let c = p.v * params.cols.y_step + params.cols.y_start + phase.y;
   return select(-1, (p.b * params.rows.y_size + r) * params.cols.y_size + c, p.b < i32(params.batch));
 }
 
@@ -78,14 +85,37 @@ fn load(base: i32, k: i32) -> f32 {
   return select(0.0, x[max(base, 0) + k], base >= 0);
 }
 
-// store adds the quads a and b of one pixel to y, or replaces what is there. Where there is only one quad, both are it.
+// activated is the activation of activation.wgsl that the result goes through.
+fn activated(v: vec4<f32>) -> vec4<f32> {
+  if (ACTIVATION == 1u) { return select(v, vec4<f32>(), v <= vec4<f32>()); }
+  if (ACTIVATION == 2u) {
+    let a = abs(v) * 0.70710678;
+    let t = 1.0 / (1.0 + 0.3275911 * a);
+    let poly = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))));
+    return v * 0.5 * (1.0 + sign(v) * (1.0 - poly * exp(-a * a)));
+  }
+  if (ACTIVATION == 3u) { return 1.0 / (1.0 + exp(-v)); }
+  return v;
+}
+
+// finished is what a quad of y becomes.
+fn finished(pixel: i32, quad: i32, sum: vec4<f32>) -> vec4<f32> {
+  let quads = i32(params.outputs) / 4;
+  var v = sum;
+  if (params.has_bias == 2u) { v = v * bias[quad] + bias[quads + quad]; }
+  if (params.adds == 1u) { v += y[pixel * quads + quad]; }
+  if (params.adds == 2u) { v += residual[pixel * quads + quad]; }
+  return activated(v);
+}
+
+// store finishes the quads a and b of one pixel. Where there is only one quad, both are it.
 fn store(pixel: i32, qa: i32, qb: i32, a: vec4<f32>, b: vec4<f32>) {
   if (pixel >= 0) {
     let quads = i32(params.outputs) / 4;
-    let before_a = select(vec4<f32>(), y[pixel * quads + qa], params.adds == 1u);
-    let before_b = select(vec4<f32>(), y[pixel * quads + qb], params.adds == 1u);
-    y[pixel * quads + qa] = before_a + a;
-    y[pixel * quads + qb] = before_b + b;
+    let va = finished(pixel, qa, a);
+    let vb = finished(pixel, qb, b);
+    y[pixel * quads + qa] = va;
+    y[pixel * quads + qb] = vb;
   }
 }
 
@@ -93,6 +123,7 @@ fn store(pixel: i32, qa: i32, qb: i32, a: vec4<f32>, b: vec4<f32>) {
 fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                   @builtin(local_invocation_index) local: u32) {
   let block = i32((group.y * groups.x + group.x) * SIZE + local);
+  let phase = phase_of(group.z);
   let quads = i32(params.outputs) / 4;
   let pairs = (quads + 1) / 2;
   let qa = block % pairs * 2;
@@ -138,7 +169,7 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgrou
     let x5 = source(p5, t, s);
     let x6 = source(p6, t, s);
     let x7 = source(p7, t, s);
-    let row = (params.rows.w_start + t * params.rows.w_tap) * params.cols.w_size + params.cols.w_start + s * params.cols.w_tap;
+    let row = (params.rows.w_start + phase.x + t * params.rows.w_tap) * params.cols.w_size + params.cols.w_start + phase.y + s * params.cols.w_tap;
     var from_w = row * i32(params.inputs) * quads;
     for (var k = 0; k < i32(params.inputs); k++) {
       let wa = w[from_w + qa];
@@ -170,14 +201,14 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgrou
       from_w += quads;
     }
   }
-  store(destination(p0), qa, qb, a0, b0);
-  store(destination(p1), qa, qb, a1, b1);
-  store(destination(p2), qa, qb, a2, b2);
-  store(destination(p3), qa, qb, a3, b3);
-  store(destination(p4), qa, qb, a4, b4);
-  store(destination(p5), qa, qb, a5, b5);
-  store(destination(p6), qa, qb, a6, b6);
-  store(destination(p7), qa, qb, a7, b7);
+  store(destination(p0, phase), qa, qb, a0, b0);
+  store(destination(p1, phase), qa, qb, a1, b1);
+  store(destination(p2, phase), qa, qb, a2, b2);
+  store(destination(p3, phase), qa, qb, a3, b3);
+  store(destination(p4, phase), qa, qb, a4, b4);
+  store(destination(p5, phase), qa, qb, a5, b5);
+  store(destination(p6, phase), qa, qb, a6, b6);
+  store(destination(p7, phase), qa, qb, a7, b7);
 }
 
 // Row j of the weights of one row of taps is channel j % inputs at column tap j / inputs: neighbours in x and in dw alike. A
@@ -216,7 +247,7 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_
   let j = (block / pairs) % blocks * 8;
   let t = (block / pairs / blocks) % params.rows.taps;
   let part = block / pairs / blocks / params.rows.taps;
-  if (part >= i32(params.splits)) { return; }
+  if (part >= i32(params.parts)) { return; }
   var a0 = vec4<f32>();
   var b0 = vec4<f32>();
   var a1 = vec4<f32>();
@@ -242,7 +273,7 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_
     let base = ((p.b * params.rows.x_size + r) * params.cols.x_size + c) * inputs;
     let low = -c * inputs;
     let high = select(low, min(low + params.cols.x_size * inputs, params.cols.taps * inputs), (r >= 0) & (r < params.rows.x_size));
-    let from_y = destination(p) * quads;
+    let from_y = destination(p, vec2<i32>()) * quads;
     let ya = dy[from_y + qa];
     let yb = dy[from_y + qb];
     let v0 = tap(base, j + 0, low, high);

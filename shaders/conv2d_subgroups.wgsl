@@ -5,6 +5,7 @@ enable subgroups;
 // The maths, and the fields of Params, are those of conv2d.wgsl; outputs are a multiple of four.
 
 const LANES: u32 = 8u; // a workgroup is one subgroup
+const ACTIVATION: u32 = 0u; // 1 ReLU, 2 GELU, 3 sigmoid
 
 struct Axis {
   count: i32,
@@ -27,9 +28,9 @@ struct Params {
   outputs: u32,
   has_bias: u32,
   adds: u32,
-  splits: u32,
+  parts: u32,
   chunk: u32,
-  unused: u32,
+  activation: u32,
   rows: Axis,
   cols: Axis,
 }
@@ -38,7 +39,8 @@ struct Params {
 @group(0) @binding(1) var<storage, read> x: array<f32>;
 @group(0) @binding(2) var<storage, read> w: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read> bias: array<vec4<f32>>;
-@group(0) @binding(4) var<storage, read_write> y: array<vec4<f32>>;
+@group(0) @binding(4) var<storage, read> residual: array<vec4<f32>>;
+@group(0) @binding(5) var<storage, read_write> y: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read> dy: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read_write> dw: array<vec4<f32>>;
 
@@ -69,10 +71,15 @@ fn source(p: Position, t: i32, s: i32) -> i32 {
   return select(-1, ((p.b * params.rows.x_size + r) * params.cols.x_size + c) * i32(params.inputs), inside);
 }
 
+// phase is that of a forward workgroup, on either axis.
+fn phase_of(z: u32) -> vec2<i32> {
+  return vec2<i32>(vec2<u32>(z / params.parts, z % params.parts));
+}
+
 // destination is the pixel of y, or -1 beyond the last.
-fn destination(p: Position) -> i32 {
-  let r = p.u * params.rows.y_step + params.rows.y_start;
-  let c = p.v * params.cols.y_step + params.cols.y_start;
+fn destination(p: Position, phase: vec2<i32>) -> i32 {
+  let r = p.u * params.rows.y_step + params.rows.y_start + phase.x;
+  let c = p.v * params.cols.y_step + params.cols.y_start + phase.y;
   return select(-1, (p.b * params.rows.y_size + r) * params.cols.y_size + c, p.b < i32(params.batch));
 }
 
@@ -80,16 +87,33 @@ fn load(base: i32, k: i32) -> f32 {
   return select(0.0, x[max(base, 0) + k], base >= 0);
 }
 
+// activated is the activation of activation.wgsl that the result goes through.
+fn activated(v: vec4<f32>) -> vec4<f32> {
+  if (ACTIVATION == 1u) { return select(v, vec4<f32>(), v <= vec4<f32>()); }
+  if (ACTIVATION == 2u) {
+    let a = abs(v) * 0.70710678;
+    let t = 1.0 / (1.0 + 0.3275911 * a);
+    let poly = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))));
+    return v * 0.5 * (1.0 + sign(v) * (1.0 - poly * exp(-a * a)));
+  }
+  if (ACTIVATION == 3u) { return 1.0 / (1.0 + exp(-v)); }
+  return v;
+}
+
 fn store(pixel: i32, quad: i32, sum: vec4<f32>) {
   let quads = i32(params.outputs) / 4;
   if ((pixel >= 0) & (quad < quads)) {
-    let before = select(vec4<f32>(), y[pixel * quads + quad], params.adds == 1u);
-    y[pixel * quads + quad] = before + sum;
+    var v = sum;
+    if (params.has_bias == 2u) { v = v * bias[quad] + bias[quads + quad]; }
+    if (params.adds == 1u) { v += y[pixel * quads + quad]; }
+    if (params.adds == 2u) { v += residual[pixel * quads + quad]; }
+    y[pixel * quads + quad] = activated(v);
   }
 }
 
 @compute @workgroup_size(LANES)
 fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+  let phase = phase_of(group.z);
   let quads = i32(params.outputs) / 4;
   let quad = i32(group.y * LANES + lane);
   let q = min(quad, quads - 1);
@@ -118,7 +142,7 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
     let s = tap % params.cols.taps;
     let xa = source(pa, t, s);
     let xb = source(pb, t, s);
-    let row = (params.rows.w_start + t * params.rows.w_tap) * params.cols.w_size + params.cols.w_start + s * params.cols.w_tap;
+    let row = (params.rows.w_start + phase.x + t * params.rows.w_tap) * params.cols.w_size + params.cols.w_start + phase.y + s * params.cols.w_tap;
     var from_w = row * i32(params.inputs) * quads + q;
     for (var k = 0; k < i32(params.inputs); k++) {
       let weight = w[from_w];
@@ -143,8 +167,8 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
       from_w += quads;
     }
   }
-  let da = destination(pa);
-  let db = destination(pb);
+  let da = destination(pa, phase);
+  let db = destination(pb, phase);
   store(subgroupBroadcast(da, 0u), quad, s0);
   store(subgroupBroadcast(da, 1u), quad, s1);
   store(subgroupBroadcast(da, 2u), quad, s2);
@@ -218,7 +242,7 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(loca
     let base = ((p.b * params.rows.x_size + r) * params.cols.x_size + c) * inputs;
     let low = -c * inputs;
     let high = select(low, min(low + params.cols.x_size * inputs, params.cols.taps * inputs), (r >= 0) & (r < params.rows.x_size));
-    let from_y = destination(p) * quads;
+    let from_y = destination(p, vec2<i32>()) * quads;
     let gradient = dy[from_y + q];
     let va = tap(base, j + i32(lane), low, high);
     let vb = tap(base, j + i32(LANES + lane), low, high);

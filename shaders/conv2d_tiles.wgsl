@@ -11,6 +11,7 @@ const DEPTH: u32 = 8u;
 const SIZE: u32 = 256u;   // ROWS × COLUMNS
 const LEFT: u32 = 128u;   // DEPTH × ROWS
 const RIGHT: u32 = 128u;  // DEPTH × COLUMNS
+const ACTIVATION: u32 = 0u; // 1 ReLU, 2 GELU, 3 sigmoid
 
 struct Axis {
   count: i32,
@@ -33,9 +34,9 @@ struct Params {
   outputs: u32,
   has_bias: u32,
   adds: u32,
-  splits: u32,
+  parts: u32,
   chunk: u32,
-  unused: u32,
+  activation: u32,
   rows: Axis,
   cols: Axis,
 }
@@ -44,7 +45,8 @@ struct Params {
 @group(0) @binding(1) var<storage, read> x: array<f32>;
 @group(0) @binding(2) var<storage, read> w: array<f32>;
 @group(0) @binding(3) var<storage, read> bias: array<f32>;
-@group(0) @binding(4) var<storage, read_write> y: array<f32>;
+@group(0) @binding(4) var<storage, read> residual: array<f32>;
+@group(0) @binding(5) var<storage, read_write> y: array<f32>;
 @group(0) @binding(2) var<storage, read> dy: array<f32>;
 @group(0) @binding(3) var<storage, read_write> dw: array<f32>;
 
@@ -75,10 +77,15 @@ fn source(p: Position, t: i32, s: i32) -> i32 {
   return select(-1, ((p.b * params.rows.x_size + r) * params.cols.x_size + c) * i32(params.inputs), inside);
 }
 
+// phase is that of a forward workgroup, on either axis.
+fn phase_of(z: u32) -> vec2<i32> {
+  return vec2<i32>(vec2<u32>(z / params.parts, z % params.parts));
+}
+
 // destination is the pixel of y, or -1 beyond the last.
-fn destination(p: Position) -> i32 {
-  let r = p.u * params.rows.y_step + params.rows.y_start;
-  let c = p.v * params.cols.y_step + params.cols.y_start;
+fn destination(p: Position, phase: vec2<i32>) -> i32 {
+  let r = p.u * params.rows.y_step + params.rows.y_start + phase.x;
+  let c = p.v * params.cols.y_step + params.cols.y_start + phase.y;
   return select(-1, (p.b * params.rows.y_size + r) * params.cols.y_size + c, p.b < i32(params.batch));
 }
 
@@ -99,9 +106,9 @@ fn tap(i: i32) -> Tap {
 }
 
 // weight is the row of w, or of dw, that belongs to a tap.
-fn weight(a: Tap) -> i32 {
-  let row = params.rows.w_start + a.t * params.rows.w_tap;
-  return (row * params.cols.w_size + params.cols.w_start + a.s * params.cols.w_tap) * i32(params.inputs) + a.k;
+fn weight(a: Tap, phase: vec2<i32>) -> i32 {
+  let row = params.rows.w_start + phase.x + a.t * params.rows.w_tap;
+  return (row * params.cols.w_size + params.cols.w_start + phase.y + a.s * params.cols.w_tap) * i32(params.inputs) + a.k;
 }
 
 fn load_x(p: Position, a: Tap, ok: bool) -> f32 {
@@ -113,6 +120,7 @@ fn load_x(p: Position, a: Tap, ok: bool) -> f32 {
 @compute @workgroup_size(SIZE)
 fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
   let outputs = i32(params.outputs);
+  let phase = phase_of(group.z);
   let length = params.rows.taps * params.cols.taps * i32(params.inputs);
   let first_row = i32(group.x * ROWS * 4u);
   let first_column = i32(group.y * COLUMNS * 4u);
@@ -136,7 +144,7 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
     for (var i = local; i < RIGHT; i += SIZE) {
       let term = start + i32(i / COLUMNS);
       let n = first_column + i32(i % COLUMNS) * 4;
-      let at = weight(tap(min(term, length - 1))) * outputs;
+      let at = weight(tap(min(term, length - 1)), phase) * outputs;
       let end = outputs - 1; // beyond it is anything: those results are not stored
       right[i] = vec4<f32>(w[at + min(n, end)], w[at + min(n + 1, end)], w[at + min(n + 2, end)], w[at + min(n + 3, end)]);
     }
@@ -155,10 +163,23 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
   let p1 = next(p0);
   let p2 = next(p1);
   let p3 = next(p2);
-  store(destination(p0), column, s0);
-  store(destination(p1), column, s1);
-  store(destination(p2), column, s2);
-  store(destination(p3), column, s3);
+  store(destination(p0, phase), column, s0);
+  store(destination(p1, phase), column, s1);
+  store(destination(p2, phase), column, s2);
+  store(destination(p3, phase), column, s3);
+}
+
+// activated is the activation of activation.wgsl that the result goes through.
+fn activated(v: f32) -> f32 {
+  if (ACTIVATION == 1u) { return select(v, 0.0, v <= 0.0); }
+  if (ACTIVATION == 2u) {
+    let a = abs(v) * 0.70710678;
+    let t = 1.0 / (1.0 + 0.3275911 * a);
+    let poly = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))));
+    return v * 0.5 * (1.0 + sign(v) * (1.0 - poly * exp(-a * a)));
+  }
+  if (ACTIVATION == 3u) { return 1.0 / (1.0 + exp(-v)); }
+  return v;
 }
 
 fn store(pixel: i32, column: i32, sum: vec4<f32>) {
@@ -167,8 +188,12 @@ fn store(pixel: i32, column: i32, sum: vec4<f32>) {
     let n = column + c;
     if ((pixel >= 0) & (n < i32(params.outputs))) {
       let i = pixel * i32(params.outputs) + n;
-      let start = select(0.0, bias[n], params.has_bias == 1u);
-      y[i] = values[c] + start + select(0.0, y[i], params.adds == 1u);
+      var v = values[c];
+      if (params.has_bias == 1u) { v += bias[n]; }
+      if (params.has_bias == 2u) { v = v * bias[n] + bias[i32(params.outputs) + n]; }
+      if (params.adds == 1u) { v += y[i]; }
+      if (params.adds == 2u) { v += residual[i]; }
+      y[i] = activated(v);
     }
   }
 }
@@ -196,7 +221,7 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(loca
     for (var i = local; i < RIGHT; i += SIZE) {
       let term = start + i32(i / COLUMNS);
       let n = first_column + i32(i % COLUMNS) * 4;
-      let at = destination(position(min(term, last - 1))) * outputs;
+      let at = destination(position(min(term, last - 1)), vec2<i32>()) * outputs;
       let end = outputs - 1; // beyond it is anything: those results are not stored
       right[i] = vec4<f32>(dy[at + min(n, end)], dy[at + min(n + 1, end)], dy[at + min(n + 2, end)], dy[at + min(n + 3, end)]);
     }
@@ -222,7 +247,7 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(loca
 fn store_weights(part: u32, row: i32, column: i32, sum: vec4<f32>) {
   var values = sum;
   let whole = params.rows.w_size * params.cols.w_size * i32(params.inputs);
-  let to = (i32(part) * whole + weight(tap(row))) * i32(params.outputs);
+  let to = (i32(part) * whole + weight(tap(row), vec2<i32>())) * i32(params.outputs);
   for (var c = 0; c < 4; c++) {
     let n = column + c;
     if ((row < params.rows.taps * params.cols.taps * i32(params.inputs)) & (n < i32(params.outputs))) {

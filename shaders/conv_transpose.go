@@ -1,7 +1,7 @@
 package shaders
 
 // ConvTranspose2x2 doubles x (B, H, W, Cin) to (B, 2H, 2W, Cout): y[2i+t, 2j+s] = x[i, j] weight[t, s] + bias, with weight
-// (2, 2, Cin, Cout) and bias (Cout) or nil. Four convolutions of one tap, one for each (t, s); backwards one of stride 2.
+// (2, 2, Cin, Cout) and bias (Cout) or nil. Four convolutions of one tap, one for each (t, s), in one dispatch; backwards one of stride 2.
 func ConvTranspose2x2(x, weight, bias *Tensor) *Tensor {
 	requireShape("ConvTranspose2x2", "x", x, -1, -1, -1, -1)
 	requireShape("ConvTranspose2x2", "weight", weight, 2, 2, x.Dim(3), -1)
@@ -17,9 +17,7 @@ func ConvTranspose2x2(x, weight, bias *Tensor) *Tensor {
 			})
 		}
 	}
-	for _, p := range phases {
-		convolve(p, x, weight, bias, y)
-	}
+	convolve(phases[0], 2, x, weight, bias, y)
 	g.OnBackward(y, func() {
 		dy := y.Gradient()
 		if x.NeedsGradient() {

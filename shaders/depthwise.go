@@ -20,7 +20,7 @@ var (
 			Source: depthwiseSource,
 			Groups: func(params any) [3]int {
 				p := params.(*conv2dParams)
-				return tensor.Linear(int(p.Splits*p.Inputs)*p.taps(), elementwise)
+				return tensor.Linear(int(p.Parts*p.Inputs)*p.taps(), elementwise)
 			},
 		}},
 	}
@@ -55,7 +55,7 @@ func depthwiseBackwardWeightBody(p *conv2dParams, a []gpu.Array) {
 	channels := int(p.Inputs)
 	weights := p.taps() * channels
 	if p.Adds == 0 {
-		clear(dw[:int(p.Splits)*weights])
+		clear(dw[:int(p.Parts)*weights])
 	}
 	conv2dVisit(p, func(position, fromX, to, fromY int) {
 		part := position / int(p.Chunk) * weights

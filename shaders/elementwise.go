@@ -15,6 +15,9 @@ type elementwiseParams struct {
 	Factor    float32
 }
 
+// once says that a broadcast table is added to one batch element only.
+func (p *elementwiseParams) once() bool { return p.N == p.Period }
+
 func elementwiseCount(p *elementwiseParams) uint32 { return p.Period }
 
 var (

@@ -9,7 +9,7 @@ func Linear(x, weight, bias *Tensor) *Tensor {
 	shape := append(append([]int(nil), x.Shape()[:len(x.Shape())-1]...), outputs)
 	y := x.Graph().New("linear", shape, biased(x, weight, bias)...)
 	forward := linearGeometry(pixels, inputs, outputs)
-	convolve(forward, x, weight, bias, y)
+	convolve(forward, 1, x, weight, bias, y)
 	x.Graph().OnBackward(y, func() {
 		dy := y.Gradient()
 		if x.NeedsGradient() {

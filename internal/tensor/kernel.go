@@ -16,6 +16,10 @@ type Kernel struct {
 	Arguments []gpu.Access // bindings 1, 2, … in order; binding 0 is the uniform Params
 	Body      gpu.Body     // slow, plain, in float64; arrays may be longer than the tensor: take extents from params
 	Variants  []Variant    // the first that suits is used
+
+	// Absorb tells how the kernel, with these params, takes over the dispatch that alone reads its result, its last argument, as
+	// argument `at`; ok is false where it cannot. nil: never.
+	Absorb func(params any, next *Kernel, nextParams any, at int) (_ Absorbed, ok bool)
 }
 
 // Variant is one way to compute a Kernel.

@@ -60,8 +60,8 @@ type slots struct {
 
 // assign gives storages that are never alive at the same node the same slot: best fit, growing the largest free slot where
 // none is large enough. Whole buffers are shared, never ranges of one, because WebGPU forbids reading one range of a buffer
-// and writing another in the same dispatch.
-func assign(nodes []node) slots {
+// and writing another in the same dispatch. What is held has a buffer of its own.
+func assign(nodes []node, held map[*storage]bool) slots {
 	last := map[*storage]int{}
 	for i := range nodes {
 		for _, s := range nodes[i].touched() {
@@ -73,7 +73,7 @@ func assign(nodes []node) slots {
 	for i := range nodes {
 		touched := nodes[i].touched()
 		for _, s := range touched {
-			if s.kept || s.variable != nil {
+			if s.kept || held[s] || s.variable != nil {
 				continue
 			}
 			if _, ok := out.of[s]; ok {

@@ -3,6 +3,7 @@ package tensor
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"mrprism/internal/gpu"
 )
@@ -13,44 +14,38 @@ type Plan struct {
 	set        *Set
 	buffers    map[*storage]gpu.Buffer
 	owned      []gpu.Buffer
+	constants  gpu.Recording // what depends on parameters alone; nil: nothing does
+	folded     int           // the set's version when it ran
 	recording  gpu.Recording
+	trains     bool // writes learned variables
 	dispatches int
 	bytes      int64
 }
 
-// Compile drops nodes whose results nobody reads, lets storages whose lives do not overlap share memory, compiles pipelines
-// and records the commands. Results are what was kept and what is written to variables.
+// Compile drops nodes whose results nobody reads, lets kernels absorb what follows them, sets apart what depends on parameters alone, lets
+// storages whose lives do not overlap share memory, compiles pipelines and records the commands. Results are what was kept and what is
+// written to variables.
 func Compile(ctx context.Context, device gpu.Device, set *Set, g *Graph) (*Plan, error) {
 	if err := set.Allocate(ctx, device); err != nil {
 		return nil, err
 	}
-	nodes := live(g.nodes)
-	p := &Plan{device: device, set: set, buffers: map[*storage]gpu.Buffer{}}
-	if err := p.allocate(ctx, nodes); err != nil {
+	once, each, held := fold(fuse(live(g.nodes)))
+	p := &Plan{device: device, set: set, buffers: map[*storage]gpu.Buffer{}, trains: writeLearned(each), folded: -1}
+	if err := p.allocate(ctx, slices.Concat(once, each), held); err != nil {
 		p.Release()
 		return nil, err
 	}
-	commands := make([]gpu.Command, 0, len(nodes))
-	var programs []*gpu.Program
-	seen := map[*gpu.Program]bool{}
-	for _, n := range nodes {
-		if n.kernel == nil {
-			commands = append(commands, gpu.Command{Clear: p.buffer(n.clear)})
-			continue
+	constants, programs := p.commands(once, nil)
+	commands, programs := p.commands(each, programs)
+	for _, c := range commands {
+		if c.Program != nil {
+			p.dispatches++
 		}
-		program, groups := n.kernel.program(device.Info(), n.params)
-		if !seen[program] {
-			seen[program] = true
-			programs = append(programs, program)
-		}
-		c := gpu.Command{Program: program, Params: n.params, Groups: groups}
-		for _, a := range n.arguments {
-			c.Arguments = append(c.Arguments, p.buffer(a))
-		}
-		commands = append(commands, c)
-		p.dispatches++
 	}
 	err := device.Prepare(ctx, programs)
+	if err == nil && len(constants) > 0 {
+		p.constants, err = device.Record(constants)
+	}
 	if err == nil {
 		p.recording, err = device.Record(commands)
 	}
@@ -61,14 +56,35 @@ func Compile(ctx context.Context, device gpu.Device, set *Set, g *Graph) (*Plan,
 	return p, nil
 }
 
-// allocate makes the plan's own buffers: one for each kept storage, shared slots for the rest.
-func (p *Plan) allocate(ctx context.Context, nodes []node) error {
-	slots := assign(nodes)
+// commands are the nodes with their buffers; programs grows by those that are new.
+func (p *Plan) commands(nodes []node, programs []*gpu.Program) ([]gpu.Command, []*gpu.Program) {
+	commands := make([]gpu.Command, 0, len(nodes))
+	for _, n := range nodes {
+		if n.kernel == nil {
+			commands = append(commands, gpu.Command{Clear: p.buffer(n.clear)})
+			continue
+		}
+		program, groups := n.kernel.program(p.device.Info(), n.params)
+		if !slices.Contains(programs, program) {
+			programs = append(programs, program)
+		}
+		c := gpu.Command{Program: program, Params: n.params, Groups: groups}
+		for _, a := range n.arguments {
+			c.Arguments = append(c.Arguments, p.buffer(a))
+		}
+		commands = append(commands, c)
+	}
+	return commands, programs
+}
+
+// allocate makes the plan's own buffers: one for each kept or held storage, shared slots for the rest.
+func (p *Plan) allocate(ctx context.Context, nodes []node, held map[*storage]bool) error {
+	slots := assign(nodes, held)
 	kept := map[*storage]bool{}
 	var order []*storage
 	for _, n := range nodes {
 		for _, s := range n.touched() {
-			if s.kept && s.variable == nil && !kept[s] {
+			if (s.kept || held[s]) && s.variable == nil && !kept[s] {
 				kept[s] = true
 				order = append(order, s)
 			}
@@ -111,8 +127,22 @@ func (p *Plan) buffer(s *storage) gpu.Buffer {
 	return p.buffers[s]
 }
 
-// Run replays the commands. Results are there when Read returns.
-func (p *Plan) Run(ctx context.Context) error { return p.device.Run(ctx, p.recording) }
+// Run replays the commands, after those that depend on parameters alone where one has been written since. Results are there when Read
+// returns.
+func (p *Plan) Run(ctx context.Context) error {
+	recordings := []gpu.Recording{p.recording}
+	if p.constants != nil && p.folded != p.set.version {
+		recordings = []gpu.Recording{p.constants, p.recording}
+	}
+	if err := p.device.Run(ctx, recordings...); err != nil {
+		return err
+	}
+	if p.trains {
+		p.set.version++
+	}
+	p.folded = p.set.version
+	return nil
+}
 
 // Write fills an input with floats. An input that no live node reads is ignored.
 func (p *Plan) Write(t *Tensor, values []float32) error {
@@ -161,7 +191,7 @@ func (p *Plan) Read(ctx context.Context, tensors ...*Tensor) ([][]float32, error
 // Buffer is the memory of a kept tensor or variable, for tests; nil if the plan does not touch it.
 func (p *Plan) Buffer(t *Tensor) gpu.Buffer { return p.buffer(t.storage) }
 
-// Dispatches is the number of dispatches in one run.
+// Dispatches is the number of dispatches in one run, without those that depend on parameters alone.
 func (p *Plan) Dispatches() int { return p.dispatches }
 
 // Bytes is the memory that the plan owns, variables not included.
@@ -169,10 +199,12 @@ func (p *Plan) Bytes() int64 { return p.bytes }
 
 // Release returns the plan's memory and recording.
 func (p *Plan) Release() {
-	if p.recording != nil {
-		p.recording.Release()
-		p.recording = nil
+	for _, r := range []gpu.Recording{p.constants, p.recording} {
+		if r != nil {
+			r.Release()
+		}
 	}
+	p.constants, p.recording = nil, nil
 	for _, b := range p.owned {
 		b.Release()
 	}

@@ -22,6 +22,9 @@ const (
 	Shared                // passed from plan to plan: features, confidence
 )
 
+// learned says that a variable is part of a model's weights.
+func (r Role) learned() bool { return r == Parameter || r == Statistic }
+
 // Variable is a tensor that outlasts plans.
 type Variable struct {
 	Name  string
@@ -56,6 +59,7 @@ type Set struct {
 	names   map[string]*Variable
 	device  gpu.Device
 	buffers map[*Variable]gpu.Buffer
+	version int // grows when a learned variable is written
 }
 
 // NewSet returns an empty set.
@@ -138,6 +142,9 @@ func (s *Set) Buffer(v *Variable) gpu.Buffer { return s.buffers[v] }
 func (s *Set) Write(v *Variable, values []float32) error {
 	if len(values) != v.Elements() {
 		return fmt.Errorf("tensor: %s takes %d values, got %d", v.Name, v.Elements(), len(values))
+	}
+	if v.Role.learned() {
+		s.version++
 	}
 	return s.device.Write(s.buffers[v], 0, gpu.Float32Bytes(values))
 }

@@ -117,7 +117,7 @@ func TestSharedMemoryNeverHoldsTwoLivingTensors(t *testing.T) {
 		}
 		tensors[len(tensors)-1].Keep()
 		nodes := live(g.nodes)
-		slots := assign(nodes)
+		slots := assign(nodes, nil)
 		first, last := map[*storage]int{}, map[*storage]int{}
 		for i := range nodes {
 			for _, s := range nodes[i].touched() {

@@ -207,6 +207,10 @@ func (b *buffer) Release() {
 	}
 }
 
+// bound is the bytes of a buffer that kernels see. wgpu-native 0.19 checks it against what the pipeline before needs where both have one
+// layout: a vec4 at most.
+func bound(s gpu.BufferSpec) uint64 { return uint64(max(16, s.Bytes())) }
+
 func (d *device) Allocate(ctx context.Context, specs []gpu.BufferSpec) ([]gpu.Buffer, error) {
 	if err := d.ready(ctx); err != nil {
 		return nil, err
@@ -219,7 +223,7 @@ func (d *device) Allocate(ctx context.Context, specs []gpu.BufferSpec) ([]gpu.Bu
 	buffers := make([]gpu.Buffer, 0, len(specs))
 	for _, s := range specs {
 		raw, err := d.device.CreateBuffer(&wgpu.BufferDescriptor{
-			Label: s.Label, Size: uint64(s.Bytes()), Usage: wgpu.BufferUsageStorage | wgpu.BufferUsageCopySrc | wgpu.BufferUsageCopyDst,
+			Label: s.Label, Size: bound(s), Usage: wgpu.BufferUsageStorage | wgpu.BufferUsageCopySrc | wgpu.BufferUsageCopyDst,
 		})
 		if err := d.check(err, fmt.Sprintf("buffer %q of %d bytes", s.Label, s.Bytes())); err != nil {
 			if raw != nil {

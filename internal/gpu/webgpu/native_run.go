@@ -193,7 +193,7 @@ func (d *device) fill(r *recording, commands []gpu.Command, params []byte) (err 
 				return fmt.Errorf("%s: %w", c.Program.Name, err)
 			}
 			r.buffers[b] = true
-			entries = append(entries, wgpu.BindGroupEntry{Binding: uint32(i + 1), Buffer: b.buffer, Size: uint64(b.spec.Bytes())})
+			entries = append(entries, wgpu.BindGroupEntry{Binding: uint32(i + 1), Buffer: b.buffer, Size: bound(b.spec)})
 		}
 		p := d.pipelines[c.Program]
 		group, err := d.device.CreateBindGroup(&wgpu.BindGroupDescriptor{

@@ -1,0 +1,122 @@
+package tensor
+
+import (
+	"slices"
+
+	"mrprism/internal/gpu"
+)
+
+// Absorbed is a dispatch that also does the work of the one after it.
+type Absorbed struct {
+	Params any
+	From   map[int]int // the kernel's arguments that become arguments of the dispatch after it: own position to that one's
+}
+
+// fuse lets kernels take over the dispatch that reads their result, where nothing else does: activations, sums, scales. The one dispatch
+// that remains stands where the second stood.
+func fuse(nodes []node) []node {
+	users := map[*storage][]int{} // nodes that touch a storage, in order
+	for i := range nodes {
+		for _, s := range nodes[i].touched() {
+			users[s] = append(users[s], i)
+		}
+	}
+	gone := make([]bool, len(nodes))
+	for i := range nodes {
+		for at := i; ; {
+			second, ok := absorb(nodes, users, at)
+			if !ok {
+				break
+			}
+			gone[at] = true
+			for _, s := range nodes[second].arguments { // those of the first are used here now
+				users[s] = append(without(users[s], at, second), second)
+				slices.Sort(users[s])
+			}
+			at = second
+		}
+	}
+	out := make([]node, 0, len(nodes))
+	for i, n := range nodes {
+		if !gone[i] {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// absorb makes one node of nodes[first] and the one that alone reads its result, in the place of the latter.
+func absorb(nodes []node, users map[*storage][]int, first int) (second int, ok bool) {
+	a := &nodes[first]
+	if a.kernel == nil || a.kernel.Absorb == nil {
+		return 0, false
+	}
+	result := a.arguments[len(a.arguments)-1]
+	if u := users[result]; result.kept || result.variable != nil || len(u) != 2 || u[0] != first {
+		return 0, false
+	}
+	second = users[result][1]
+	b := &nodes[second]
+	if b.kernel == nil {
+		return 0, false
+	}
+	at := -1
+	for j, s := range b.arguments {
+		if s == result {
+			if at >= 0 || b.kernel.Arguments[j] != gpu.Read {
+				return 0, false
+			}
+			at = j
+		}
+	}
+	// what the first reads must still be there when the second runs
+	for j := range a.arguments[:len(a.arguments)-1] {
+		for _, user := range users[a.arguments[j]] {
+			if user > first && user < second && nodes[user].writes(a.arguments[j]) {
+				return 0, false
+			}
+		}
+	}
+	absorbed, ok := a.kernel.Absorb(a.params, b.kernel, b.params, at)
+	if !ok {
+		return 0, false
+	}
+	n := node{kernel: a.kernel, params: absorbed.Params, arguments: append([]*storage(nil), a.arguments...)}
+	for own, theirs := range absorbed.From {
+		n.arguments[own] = b.arguments[theirs]
+	}
+	if n.clashes() {
+		return 0, false
+	}
+	nodes[second] = n
+	return second, true
+}
+
+// writes says whether a node changes a storage.
+func (n *node) writes(s *storage) bool {
+	if n.kernel == nil {
+		return n.clear == s
+	}
+	for j, a := range n.arguments {
+		if a == s && n.kernel.Arguments[j] == gpu.ReadWrite {
+			return true
+		}
+	}
+	return false
+}
+
+// clashes says whether one storage would be written through one argument and used through another.
+func (n *node) clashes() bool {
+	for j, a := range n.arguments {
+		for k := range j {
+			if n.arguments[k] == a && (n.kernel.Arguments[j] == gpu.ReadWrite || n.kernel.Arguments[k] == gpu.ReadWrite) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func without(list []int, a, b int) []int {
+	return slices.DeleteFunc(slices.Clone(list), func(i int) bool { return i == a || i == b })
+}

@@ -1,0 +1,147 @@
+package shaders
+
+import (
+	"fmt"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/tensor"
+)
+
+// What a convolution does with a sum before it is written. HasBias: nothing, bias, or scale and shift by the two rows of the bias argument.
+// Adds: nothing, what y holds, or the residual. Activation: none, or one of activation.go.
+const (
+	scaleAndShift uint32 = 2
+
+	addToY      uint32 = 1
+	addResidual uint32 = 2
+)
+
+// activations are the values of Activation and ACTIVATION, from 1.
+var activations = []struct {
+	kernel *tensor.Kernel
+	f      func(x float64) float64
+}{{reluForward, relu}, {geluForward, gelu}, {sigmoidForward, sigmoid}}
+
+// activation is the value for a kernel; 0 where it is no activation.
+func activation(k *tensor.Kernel) uint32 {
+	for i, a := range activations {
+		if a.kernel == k {
+			return uint32(i + 1)
+		}
+	}
+	return 0
+}
+
+func activated(activation uint32, v float64) float64 {
+	if activation == 0 {
+		return v
+	}
+	return activations[activation-1].f(v)
+}
+
+// Positions of conv2dForward's arguments.
+const (
+	convBias     = 2
+	convResidual = 3
+	convResult   = 4
+)
+
+// conv2dAbsorb lets a convolution do the work of what follows it, in the order scale and shift, sum, activation: the inference of a
+// network with batch norm and residuals needs few other dispatches.
+func conv2dAbsorb(params any, next *tensor.Kernel, nextParams any, at int) (tensor.Absorbed, bool) {
+	p := *params.(*conv2dParams)
+	if p.Activation != 0 || p.Adds == addToY {
+		return tensor.Absorbed{}, false
+	}
+	switch {
+	case activation(next) != 0:
+		p.Activation = activation(next)
+		return tensor.Absorbed{Params: &p, From: map[int]int{convResult: 1}}, true
+	case next == addForward && p.Adds == 0:
+		p.Adds = addResidual
+		return tensor.Absorbed{Params: &p, From: map[int]int{convResidual: 1 - at, convResult: 2}}, true
+	case next == addBroadcastForward && p.Adds == 0 && at == 0 && nextParams.(*elementwiseParams).once():
+		p.Adds = addResidual
+		return tensor.Absorbed{Params: &p, From: map[int]int{convResidual: 1, convResult: 2}}, true
+	case next == scaleShiftForward && p.HasBias == 0 && p.Adds == 0:
+		p.HasBias = scaleAndShift
+		if nextParams.(*batchNormParams).Relu == 1 {
+			p.Activation = activation(reluForward)
+		}
+		return tensor.Absorbed{Params: &p, From: map[int]int{convBias: 1, convResult: 2}}, true
+	}
+	return tensor.Absorbed{}, false
+}
+
+// conv2dActivation specialises the kernels for the activation.
+func conv2dActivation(params any) map[string]string {
+	return map[string]string{"ACTIVATION": fmt.Sprintf("%du", params.(*conv2dParams).Activation)}
+}
+
+// phased gives every phase a layer of workgroups.
+func (p *conv2dParams) phased(groups [3]int) [3]int {
+	groups[2] = int(p.Parts * p.Parts)
+	return groups
+}
+
+func conv2dForwardBody(p *conv2dParams, a []gpu.Array) {
+	for row := range int32(p.Parts) {
+		for col := range int32(p.Parts) {
+			q := *p
+			q.Rows.WStart, q.Rows.YStart = p.Rows.WStart+row, p.Rows.YStart+row
+			q.Cols.WStart, q.Cols.YStart = p.Cols.WStart+col, p.Cols.YStart+col
+			conv2dPhase(&q, a[0].F, a[1].F, a[convBias].F, a[convResidual].F, a[convResult].F)
+		}
+	}
+}
+
+func conv2dPhase(p *conv2dParams, x, w, bias, residual, y []float64) {
+	inputs, outputs := int(p.Inputs), int(p.Outputs)
+	conv2dStart(p, bias, y)
+	conv2dVisit(p, func(_, fromX, fromW, to int) {
+		for k := range inputs {
+			for n := range outputs {
+				y[to*outputs+n] += x[fromX*inputs+k] * w[(fromW*inputs+k)*outputs+n]
+			}
+		}
+	})
+	conv2dPixels(p, func(pixel int) {
+		for n := range outputs {
+			i := pixel*outputs + n
+			if p.HasBias == scaleAndShift {
+				y[i] = y[i]*bias[n] + bias[outputs+n]
+			}
+			if p.Adds == addResidual {
+				y[i] += residual[i]
+			}
+			y[i] = activated(p.Activation, y[i])
+		}
+	})
+}
+
+// conv2dStart gives y what the products are added to: what is there, zero, or the bias.
+func conv2dStart(p *conv2dParams, bias, y []float64) {
+	outputs := int(p.Outputs)
+	conv2dPixels(p, func(pixel int) {
+		for n := range outputs {
+			i := pixel*outputs + n
+			if p.Adds != addToY {
+				y[i] = 0
+			}
+			if p.HasBias == 1 {
+				y[i] += bias[n]
+			}
+		}
+	})
+}
+
+// conv2dPixels calls f for every pixel of y that is written.
+func conv2dPixels(p *conv2dParams, f func(pixel int)) {
+	for b := range int32(p.Batch) {
+		for u := range p.Rows.Count {
+			for v := range p.Cols.Count {
+				f(int((b*p.Rows.YSize+u*p.Rows.YStep+p.Rows.YStart)*p.Cols.YSize + v*p.Cols.YStep + p.Cols.YStart))
+			}
+		}
+	}
+}

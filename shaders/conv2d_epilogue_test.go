@@ -1,0 +1,136 @@
+package shaders
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/tensor"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestConvolutionAbsorbs compares chains of operators that compile to one dispatch with the same chains computed one by one, which keeping
+// every result between them forces, with every device's kernels.
+func TestConvolutionAbsorbs(t *testing.T) {
+	type chain struct {
+		name     string
+		channels int // of the result
+		build    func(conv, other *Tensor, norm func(x *Tensor, relu bool) *Tensor, each func(*Tensor) *Tensor) *Tensor
+	}
+	chains := []chain{
+		{"relu", 36, func(c, _ *Tensor, _ func(*Tensor, bool) *Tensor, each func(*Tensor) *Tensor) *Tensor {
+			return ReLU(each(c))
+		}},
+		{"gelu", 33, func(c, _ *Tensor, _ func(*Tensor, bool) *Tensor, each func(*Tensor) *Tensor) *Tensor {
+			return GELU(each(c))
+		}},
+		{"sigmoid", 2, func(c, _ *Tensor, _ func(*Tensor, bool) *Tensor, each func(*Tensor) *Tensor) *Tensor {
+			return Sigmoid(each(c))
+		}},
+		{"sum", 12, func(c, o *Tensor, _ func(*Tensor, bool) *Tensor, each func(*Tensor) *Tensor) *Tensor {
+			return Add(o, each(c))
+		}},
+		{"table, gelu", 40, func(c, o *Tensor, _ func(*Tensor, bool) *Tensor, each func(*Tensor) *Tensor) *Tensor {
+			return GELU(each(AddBroadcast(each(c), o)))
+		}},
+		{"norm", 32, func(c, _ *Tensor, norm func(*Tensor, bool) *Tensor, each func(*Tensor) *Tensor) *Tensor {
+			return norm(each(c), false)
+		}},
+		{"norm with relu", 36, func(c, _ *Tensor, norm func(*Tensor, bool) *Tensor, each func(*Tensor) *Tensor) *Tensor {
+			return norm(each(c), true)
+		}},
+		{"norm, sum, relu", 64, func(c, o *Tensor, norm func(*Tensor, bool) *Tensor, each func(*Tensor) *Tensor) *Tensor {
+			return ReLU(each(Add(each(norm(each(c), false)), o)))
+		}},
+	}
+	convolutions := []struct {
+		name     string
+		affine   bool // has a bias, so that nothing is left to scale
+		apply    func(x, w, bias *Tensor) *Tensor
+		weight   func(in, out int) []int
+		enlarges int
+	}{
+		{"3×3", false, func(x, w, _ *Tensor) *Tensor { return Conv2D(x, w, nil, Square(1, 1)) }, func(in, out int) []int { return []int{3, 3, in, out} }, 1},
+		{"1×1 with bias", true, func(x, w, b *Tensor) *Tensor { return Linear(x, w, b) }, func(in, out int) []int { return []int{in, out} }, 1},
+		{"transposed", true, ConvTranspose2x2, func(in, out int) []int { return []int{2, 2, in, out} }, 2},
+	}
+	const height, width, inputs = 5, 7, 6
+	run := func(d gpu.Device, k int, c chain, apart bool) (result []float32, dispatches int) {
+		conv := convolutions[k]
+		r := rand.New(rand.NewPCG(5, uint64(k)))
+		draw := func(n int) []float32 {
+			out := make([]float32, n)
+			for i := range out {
+				out[i] = float32(r.NormFloat64())
+			}
+			return out
+		}
+		g, set := tensor.NewGraph(), tensor.NewSet()
+		values := map[*Tensor][]float32{}
+		input := func(shape ...int) *Tensor {
+			x := g.Input("x", shape...)
+			values[x] = draw(x.Elements())
+			return x
+		}
+		var learned []*tensor.Variable
+		var held [][]float32
+		parameter := func(name string, shift float32, shape ...int) *Tensor {
+			v := set.Variable(tensor.Parameter, name, shape...)
+			x := draw(v.Elements())
+			for i := range x {
+				x[i] = shift + 0.3*x[i]
+			}
+			learned, held = append(learned, v), append(held, x)
+			return g.Variable(v)
+		}
+		each := func(x *Tensor) *Tensor { return x }
+		if apart {
+			each = (*Tensor).Keep
+		}
+		norm := func(x *Tensor, relu bool) *Tensor {
+			f := BatchNorm
+			if relu {
+				f = BatchNormReLU
+			}
+			return f(x, parameter("scale", 1, c.channels), parameter("bias", 0, c.channels), parameter("mean", 0, c.channels),
+				parameter("variance", 2, c.channels), false, 1e-5, 0.1)
+		}
+		x := input(1, height, width, inputs)
+		y := conv.apply(x, parameter("w", 0, conv.weight(inputs, c.channels)...), parameter("b", 0, c.channels))
+		other := input(1, height*conv.enlarges, width*conv.enlarges, c.channels)
+		y = c.build(y, other, norm, each).Keep()
+		plan, err := tensor.Compile(t.Context(), d, set, g)
+		require.NoError(t, err)
+		defer plan.Release()
+		defer set.Release()
+		for i, v := range learned {
+			require.NoError(t, set.Write(v, held[i]))
+		}
+		for x, v := range values {
+			require.NoError(t, plan.Write(x, v))
+		}
+		require.NoError(t, plan.Run(t.Context()))
+		out, err := plan.Read(t.Context(), y)
+		require.NoError(t, err)
+		return out[0], plan.Dispatches()
+	}
+	asKinds(t, func(device string, d gpu.Device) {
+		for k, conv := range convolutions {
+			for i, c := range chains {
+				if k > 0 && i%3 != k { // all chains with one convolution, some with the others
+					continue
+				}
+				what := device + ", " + conv.name + ", " + c.name
+				want, several := run(d, k, c, true)
+				got, one := run(d, k, c, false)
+				expected := 1
+				if conv.affine && len(c.name) >= 4 && c.name[:4] == "norm" {
+					expected = several // a bias is not scaled: batch norm stays, and what follows it
+				}
+				require.Equal(t, expected, one, what)
+				require.InDeltaSlice(t, want, got, 2e-5, what) // the same sums of up to 54 products, scaled in another order
+			}
+		}
+	})
+}
