@@ -4,8 +4,8 @@ import { title } from "./measurements.js";
 import { bar, css, paint, rater as raterColour, structure as structureColour } from "./colours.js";
 
 const $ = (id) => document.getElementById(id);
-// Disagreement is the chance that two experts differ, at most 2/3 for four of them: shown from 0 to that.
-const DISAGREEMENT_GAIN = 1.5;
+// mostDisagreement is the highest chance that two of n experts differ, when half of them mark a pixel: what the map's scale ends at.
+const mostDisagreement = (n) => n < 2 ? 1 : Math.floor(n / 2) * Math.ceil(n / 2) / (n * (n - 1) / 2);
 const WEIGHT_DELAY = 250; // ms after the last movement of a rater's slider
 
 // Events: "weights" (detail: a factor 0…1 on each rater's confidence, or null where all are 1) when the raters' sliders come to rest.
@@ -147,7 +147,7 @@ export class Display extends EventTarget {
       if (turn !== this.#turn) return;
       this.stage.setRegion(result.roi.whole ? null : result.roi);
       this.stage.setContours(contours);
-      this.stage.setOverlay(v && { ...v, rgba: paint(v.values, map, map === "heat" ? 1 : DISAGREEMENT_GAIN) });
+      this.stage.setOverlay(v && { ...v, rgba: paint(v.values, map, map === "heat" ? 1 : 1 / mostDisagreement(result.raters.length)) });
       this.#legend(keys, map, result.classes[s]);
     } catch (error) { if (turn === this.#turn) this.fail(error); }
   }
@@ -173,7 +173,7 @@ export class Display extends EventTarget {
       const row = document.createElement("div"), canvas = document.createElement("canvas"), label = document.createElement("span");
       row.className = "key";
       bar(canvas, map);
-      label.textContent = map === "heat" ? `${title(structure)}: probability, 0 – 100 %` : `${title(structure)}: two experts differ, 0 – 67 %`;
+      label.textContent = map === "heat" ? `${title(structure)}: probability, 0 – 100 %` : `${title(structure)}: two experts differ, 0 – ${Math.round(100 * mostDisagreement(this.#result.raters.length))} %`;
       row.append(canvas, label);
       rows.push(row);
     }

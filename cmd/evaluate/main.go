@@ -26,8 +26,9 @@ It segments every image of the split and compares, at the image's own size,
   - the calibrated masks of Rec0 to RecN with the mean vote: soft Dice, the mean over the thresholds .1 .3 .5 .7 .9, in percent
     where the data set has truth/CLASS/NAME.png, also with that
   - the last one's calibration: expected calibration error and Brier score inside the union of all marks, where background does not drown it
-  - for models of named raters, each rater's head with every rater's marks (Dice): a head should be nearest to its own rater; and how the
-    mask moves when one rater has all the weight: change of area, and Dice with that rater before and after
+  - each rater's or level's head with the marks of every one (Dice): a head should be nearest to its own
+  - for models of named raters, how the mask moves when one rater has all the weight: change of area, and Dice with that rater before
+    and after
   - the vertical cup-to-disc ratio with that of the majority's masks
 Brackets hold 95 %% intervals, from 2,000 bootstrap samples of the images. An image in which nothing was found counts as an empty mask.
 
