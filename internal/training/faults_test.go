@@ -312,7 +312,7 @@ func TestAFolderThatCannotBeWritten(t *testing.T) {
 	before := results(t, o.Out)
 	trainer, _, err := resume(t, o)
 	require.NoError(t, err)
-	trainer.step, trainer.Options.Commit = 5, strings.Repeat("x", 2<<20) // an export whose header is too large to write
+	trainer.step, trainer.Options.Title = 5, strings.Repeat("x", 2<<20) // an export whose header is too large to write
 	err = trainer.save(t.Context())
 	require.ErrorContains(t, err, "export")
 	after := results(t, o.Out)
