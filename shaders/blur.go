@@ -12,6 +12,10 @@ var blurSource string
 
 type blurParams struct{ Outer, Length, Inner, Radius uint32 }
 
+// blurRun is how many neighbours an invocation computes.
+const blurRun = 8
+
+func blurRuns(p *blurParams) uint32  { return p.Outer * ((p.Length + blurRun - 1) / blurRun) * p.Inner }
 func blurCount(p *blurParams) uint32 { return p.Outer * p.Length * p.Inner }
 
 // blurred is Σ_t window[t] x[q+t-R] at element i.
@@ -26,13 +30,13 @@ func (p *blurParams) blurred(i int, x, window []float64) float64 {
 }
 
 var (
-	blurForward = perElement("blur_forward", blurSource, []gpu.Access{read, read, write}, blurCount,
+	blurForward = perElement("blur_forward", blurSource, []gpu.Access{read, read, write}, blurRuns,
 		func(p *blurParams, a []gpu.Array) {
 			for i := range int(blurCount(p)) {
 				a[2].F[i] = p.blurred(i, a[0].F, a[1].F)
 			}
 		})
-	blurBackward = perElement("blur_backward", blurSource, []gpu.Access{read, read, write}, blurCount,
+	blurBackward = perElement("blur_backward", blurSource, []gpu.Access{read, read, write}, blurRuns,
 		func(p *blurParams, a []gpu.Array) {
 			for i := range int(blurCount(p)) {
 				a[2].F[i] += p.blurred(i, a[0].F, a[1].F)
