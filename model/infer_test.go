@@ -25,6 +25,19 @@ func noise() []float32 {
 	return x
 }
 
+// The dispatches of four passes are a budget: what grows it must be worth it.
+func TestDispatchBudget(t *testing.T) {
+	c, err := NewConfig("compact", 4, 2)
+	require.NoError(t, err)
+	set := tensor.NewSet()
+	defer set.Release()
+	in, err := NewInference(t.Context(), reference.Open(), set, c, 256)
+	require.NoError(t, err)
+	defer in.Release()
+	encoder, recurrence := in.Dispatches()
+	assert.LessOrEqual(t, encoder+4*recurrence, 600, "%d + 4·%d", encoder, recurrence)
+}
+
 // A weight that is not a number, as a failing device might make it, never shows as a mask.
 func TestNotANumberIsNoMask(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d gpu.Device) {
