@@ -91,11 +91,7 @@ func (n *Network) Converge(f Features, w *tensor.Tensor) (half, y *tensor.Tensor
 	for i, width := range n.ConP {
 		name := fmt.Sprintf("conp.stage%d", i+1)
 		u := n.Up(name+".up", x, width, nil)
-		e := n.Positions(u)
-		attended := n.attention(name+".attention", attentionInputs{
-			query: shaders.AddBroadcast(inner.Embedded[i], e), key: shaders.AddBroadcast(u, e), value: u,
-			width: width, heads: max(1, width/64),
-		})
+		attended := n.attention(name+".attention", attentionInputs{query: inner.Embedded[i], context: u, width: width, heads: max(1, width/64)})
 		a := n.LayerNorm(name+".norm1", shaders.Add(u, n.Linear(name+".attention.output", attended, width, true)))
 		a = n.LayerNorm(name+".norm2", shaders.Add(a, n.MLP(name+".mlp", a)))
 		c := shaders.Concat(a, f.E[4-i])
@@ -116,27 +112,34 @@ func (n *Network) areaLogit(class int) float64 {
 	return math.Log(share / (1 - share))
 }
 
-// attentionInputs are maps (B, H, W, ·); keys and values are average-pooled to at most MaxKeys.
+// attentionInputs are maps (B, H, W, C) to which positions are yet to be added; keys and values come from the context, average-pooled to at
+// most MaxKeys.
 type attentionInputs struct {
-	query, key, value *tensor.Tensor
-	width, heads      int
+	query, context *tensor.Tensor
+	width, heads   int
 }
 
-// attention is multi-head attention without its output projection, over pixels as tokens.
+// attention is multi-head attention without its output projection, over pixels as tokens: queries and keys know their positions, values
+// do not.
 func (n *Network) attention(name string, in attentionInputs) *tensor.Tensor {
+	context, e := in.context, n.Positions(in.context)
+	q := n.positioned(name+".query", in.query, e, in.width, true)
 	r := 1
-	for (in.key.Dim(1)/r)*(in.key.Dim(2)/r) > n.MaxKeys {
+	for (context.Dim(1)/r)*(context.Dim(2)/r) > n.MaxKeys {
 		r *= 2
 	}
-	key, value := in.key, in.value
 	if r > 1 {
-		key = shaders.AveragePool(key, r, r, shaders.Square(r, 0))
-		value = shaders.AveragePool(value, r, r, shaders.Square(r, 0))
+		context, e = shaders.AveragePool(context, r, r, shaders.Square(r, 0)), shaders.AveragePool(e, r, r, shaders.Square(r, 0))
 	}
-	q := n.Linear(name+".query", in.query, in.width, true)
-	k := n.Linear(name+".key", key, in.width, false)
-	v := n.Linear(name+".value", value, in.width, true)
+	k := n.positioned(name+".key", context, e, in.width, false)
+	v := n.Linear(name+".value", context, in.width, true)
 	return shaders.Attention(tokens(q), tokens(k), tokens(v), in.heads).Reshape(q.Shape()...)
+}
+
+// positioned is the linear map of x + e. The share of the positions e (1, H, W, C) is computed apart: without training it depends on
+// parameters alone, and adding it to the result costs the map of x no dispatch.
+func (n *Network) positioned(name string, x, e *tensor.Tensor, width int, bias bool) *tensor.Tensor {
+	return shaders.AddBroadcast(n.Linear(name, x, width, bias), n.Linear(name, e, width, false))
 }
 
 // tokens sees a map (B, H, W, C) as (B, H·W, C).
@@ -150,9 +153,8 @@ func (n *Network) Diverge(half *tensor.Tensor) *tensor.Tensor {
 	for i, width := range n.DivP {
 		x = n.attentionBlock(fmt.Sprintf("divp.blocks.%d", i), x, width)
 	}
-	xe := shaders.AddBroadcast(x, n.Positions(x))
 	width := n.Raters * n.RaterHead
-	h := n.attention("divp.heads", attentionInputs{query: xe, key: xe, value: x, width: width, heads: n.Raters})
+	h := n.attention("divp.heads", attentionInputs{query: x, context: x, width: width, heads: n.Raters})
 	h = shaders.Add(h, n.Linear("divp.heads.shortcut", x, width, true))
 	zHat := shaders.Sigmoid(n.GroupedLinear("divp.heads.output", h, n.Raters, n.Classes))
 	return zHat.Reshape(zHat.Dim(0), zHat.Dim(1), zHat.Dim(2), n.Raters, n.Classes)
@@ -160,8 +162,7 @@ func (n *Network) Diverge(half *tensor.Tensor) *tensor.Tensor {
 
 // attentionBlock is DivP's MHA block, post-norm; the residual is projected where the width changes.
 func (n *Network) attentionBlock(name string, x *tensor.Tensor, width int) *tensor.Tensor {
-	xe := shaders.AddBroadcast(x, n.Positions(x))
-	attended := n.attention(name+".attention", attentionInputs{query: xe, key: xe, value: x, width: width, heads: n.DivPHeads})
+	attended := n.attention(name+".attention", attentionInputs{query: x, context: x, width: width, heads: n.DivPHeads})
 	residual := x
 	if x.Dim(-1) != width {
 		residual = n.Linear(name+".residual", x, width, true)

@@ -109,10 +109,10 @@ func (b *Builder) bias(name string, n int, wanted bool) *tensor.Tensor {
 	return b.parameter(name+".bias", constant(0), n)
 }
 
-// Positions is the fixed 2-D sine–cosine encoding E for maps like x (B, H, W, C).
+// Positions is the fixed 2-D sine–cosine encoding E, (1, H, W, C), for maps like x (B, H, W, C).
 func (b *Builder) Positions(x *tensor.Tensor) *tensor.Tensor {
 	h, w, c := x.Dim(1), x.Dim(2), x.Dim(3)
-	return b.Graph.Constant("positions", shaders.PositionEncoding(h, w, c), h, w, c)
+	return b.Graph.Constant("positions", shaders.PositionEncoding(h, w, c), 1, h, w, c)
 }
 
 func he(fan int) tensor.Initialiser {
