@@ -17,7 +17,6 @@ type Augmentation struct {
 	Rotation     float64 // ± degrees
 	Scale        float64 // side × exp(±Scale)
 	Shift        float64 // centre ± Shift × side, each way
-	Swell        float64 // what lies inside the anchor is enlarged about its middle by exp(±Swell), less towards its border: see view.at
 
 	Brightness float64 // ± added to values 0..1
 	Contrast   float64 // × exp(±Contrast) about one half
@@ -29,39 +28,16 @@ type Augmentation struct {
 
 // DefaultAugmentation suits photographs and slices with a left and a right form. Its colours are to cover cameras that it has not seen.
 var DefaultAugmentation = Augmentation{
-	Tight: .5, Between: .25, FlipX: .5, Rotation: 20, Scale: .25, Shift: .1, Swell: .6,
+	Tight: .5, Between: .25, FlipX: .5, Rotation: 20, Scale: .25, Shift: .1,
 	Brightness: .1, Contrast: .3, Gamma: .4, Colour: .12, Saturation: .4, Blur: .008,
 }
 
-// view maps the unit square to the image: (u, v) in -½..½ from the middle goes to centre + matrix·(u, v), in pixels, and from there, inside
-// the anchor, to where the swelling took it from.
+// view maps the unit square to the image: (u, v) in -½..½ from the middle goes to centre + matrix·(u, v), in pixels.
 type view struct {
 	cx, cy         float64
 	xu, xv, yu, yv float64
 	side           float64
-
-	ax, ay, reach float64 // the anchor's middle, and how far the swelling reaches
-	swell         float64 // 0: none
 }
-
-// at is the place in the image, in pixels, that is seen at (u, v). Swelling by s takes what is seen at a distance r from the anchor's middle
-// from r e^(-s (1-(r/reach)²)²): an eye's cup becomes larger or smaller within its disc, whose border hardly moves. |s| < 1, or the picture
-// would fold.
-func (v *view) at(u, w float64) (x, y float64) {
-	x, y = v.cx+v.xu*u+v.xv*w, v.cy+v.yu*u+v.yv*w
-	if v.swell == 0 {
-		return x, y
-	}
-	dx, dy := x-v.ax, y-v.ay
-	if t := 1 - (dx*dx+dy*dy)/(v.reach*v.reach); t > 0 {
-		f := math.Exp(-v.swell * t * t)
-		return v.ax + f*dx, v.ay + f*dy
-	}
-	return x, y
-}
-
-// swellReach is how far the swelling reaches, in sides of the anchor's square, which is four radii wide: 1.2 radii.
-const swellReach = 0.3
 
 // view draws the geometry. The draws' number is fixed, so that one probability does not shift what the others draw.
 func (a Augmentation) view(it *item, rng *rand.Rand) view {
@@ -97,10 +73,6 @@ func (a Augmentation) view(it *item, rng *rand.Rand) view {
 	}
 	if flipY {
 		v.xv, v.yv = -v.xv, -v.yv
-	}
-	if swell := a.Swell * symmetric(rng); it.anchored {
-		near := float64(it.tight.Side)
-		v.ax, v.ay, v.reach, v.swell = float64(it.tight.X)+near/2, float64(it.tight.Y)+near/2, swellReach*near, swell
 	}
 	return v
 }

@@ -108,7 +108,7 @@ func TestImageAndLabelsMoveTogether(t *testing.T) {
 		require.NoError(t, err)
 		put(t, filepath.Join(dir, "images", name(i)+".png"), data)
 	}
-	geometry := Augmentation{Tight: .4, Between: .3, FlipX: .5, FlipY: .5, Rotation: 40, Scale: .3, Shift: .1, Swell: .6}
+	geometry := Augmentation{Tight: .4, Between: .3, FlipX: .5, FlipY: .5, Rotation: 40, Scale: .3, Shift: .1}
 	s, _ := sampler(t, Options{Size: 80, Batch: 2, Seed: 4, Anchor: "disc", Augmentation: geometry}, dir)
 	shares := map[float32]bool{}
 	for step := range uint64(20) {
@@ -129,26 +129,6 @@ func TestImageAndLabelsMoveTogether(t *testing.T) {
 		shares[marked] = true
 	}
 	assert.Greater(t, len(shares), 15, "views differ in scale")
-}
-
-// Swelling moves what is inside the anchor along its radius, keeps the middle and what is beyond its reach, and never folds.
-func TestSwell(t *testing.T) {
-	for _, swell := range []float64{-.6, .6} {
-		v := view{cx: 50, cy: 40, xu: 100, yv: 100, side: 100, ax: 50, ay: 40, reach: 30, swell: swell}
-		x, y := v.at(0, 0)
-		assert.Equal(t, []float64{50, 40}, []float64{x, y})
-		x, _ = v.at(.3, 0)
-		assert.InDelta(t, 80, x, 1e-12, "beyond its reach")
-		x, y = v.at(.09, -.12) // half of the reach: ¾² of the swelling
-		f := math.Exp(-swell * .5625)
-		assert.InDeltaSlice(t, []float64{50 + 9*f, 40 - 12*f}, []float64{x, y}, 1e-12)
-		last := 0.
-		for u := .001; u < .35; u += .001 {
-			x, _ = v.at(u, 0)
-			require.Greater(t, x, last)
-			last = x
-		}
-	}
 }
 
 func TestTightViewIsTheSearchedRegion(t *testing.T) {
