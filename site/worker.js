@@ -2,7 +2,7 @@
 import "./wasm_exec.js";
 import "./gpu.js";
 
-// Download address whole, telling the bytes received as they come. For wasm/segmenter.
+// Download address whole, telling the bytes received as they come, until tell returns false. For wasm/segmenter.
 globalThis.mrprismDownload = async (address, tell) => {
   const response = await fetch(address);
   if (!response.ok) throw new Error(`${address}: the server answered ${response.status}`);
@@ -13,7 +13,10 @@ globalThis.mrprismDownload = async (address, tell) => {
     if (done) break;
     parts.push(value);
     received += value.length;
-    tell(received);
+    if (!tell(received)) {
+      await reader.cancel();
+      throw new Error("nobody waits for it any more");
+    }
   }
   const all = new Uint8Array(received);
   let at = 0;

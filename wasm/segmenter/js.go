@@ -71,8 +71,11 @@ func download(ctx context.Context, address string, tell func(done int)) ([]byte,
 	}
 	done := make(chan outcome, 1)
 	progress := js.FuncOf(func(_ js.Value, args []js.Value) any {
+		if ctx.Err() != nil {
+			return false // ends the download
+		}
 		tell(args[0].Int())
-		return nil
+		return true
 	})
 	resolve := js.FuncOf(func(_ js.Value, args []js.Value) any {
 		done <- outcome{data: bytesOf(args[0])}
