@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"mrprism/internal/gpu"
 )
@@ -63,12 +64,28 @@ func (d *device) alive() error {
 	if lost := d.lostError.Load(); lost != nil {
 		return *lost
 	}
-	if len(d.uncaptured) > 0 {
-		err := errors.Join(d.uncaptured...)
-		d.uncaptured = nil
-		return err
-	}
-	return nil
+	return d.uncaptured.take()
+}
+
+// uncaptured collects errors, which Dawn may report from a thread of its own.
+type uncaptured struct {
+	mu     sync.Mutex
+	errors []error // oldest first
+}
+
+func (u *uncaptured) add(err error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.errors = append(u.errors, err)
+}
+
+// take returns what was collected since, joined; nil: nothing.
+func (u *uncaptured) take() error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	err := errors.Join(u.errors...)
+	u.errors = nil
+	return err
 }
 
 // markLost records the loss of the device; closing it is none.

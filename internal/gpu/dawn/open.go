@@ -24,7 +24,7 @@ type device struct {
 
 	lost       chan error            // buffered, one
 	lostError  atomic.Pointer[error] // set before lost receives it
-	uncaptured []error               // errors that fell outside an error scope, oldest first
+	uncaptured uncaptured            // errors that fell outside an error scope
 	closed     bool
 	users      []uintptr // numbers of the device's lasting handlers
 
@@ -167,7 +167,7 @@ func (d *device) request(ctx context.Context, adapter handle, supported *limits)
 	}
 	lost := register(func(_ uint32, reason uintptr, message string) { d.markLost(uint32(reason), message) })
 	failed := register(func(_ uint32, kind uintptr, message string) {
-		d.uncaptured = append(d.uncaptured, typed(uint32(kind), message))
+		d.uncaptured.add(typed(uint32(kind), message))
 	})
 	d.users = []uintptr{lost, failed}
 	descriptor := &deviceDescriptor{
