@@ -2,6 +2,7 @@ package shaders
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"mrprism/internal/gpu"
@@ -46,7 +47,7 @@ func TestConvolutionAbsorbs(t *testing.T) {
 	}
 	convolutions := []struct {
 		name     string
-		affine   bool // has a bias, so that nothing is left to scale
+		biased   bool // has a bias, so that nothing is left to scale
 		apply    func(x, w, bias *Tensor) *Tensor
 		weight   func(in, out int) []int
 		enlarges int
@@ -125,7 +126,7 @@ func TestConvolutionAbsorbs(t *testing.T) {
 				want, several := run(d, k, c, true)
 				got, one := run(d, k, c, false)
 				expected := 1
-				if conv.affine && len(c.name) >= 4 && c.name[:4] == "norm" {
+				if conv.biased && strings.HasPrefix(c.name, "norm") {
 					expected = several // a bias is not scaled: batch norm stays, and what follows it
 				}
 				require.Equal(t, expected, one, what)

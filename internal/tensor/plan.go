@@ -134,11 +134,11 @@ func (p *Plan) Run(ctx context.Context) error {
 	if p.constants != nil && p.folded != p.set.version {
 		recordings = []gpu.Recording{p.constants, p.recording}
 	}
+	if p.trains { // even where it fails half way
+		p.set.version++
+	}
 	if err := p.device.Run(ctx, recordings...); err != nil {
 		return err
-	}
-	if p.trains {
-		p.set.version++
 	}
 	p.folded = p.set.version
 	return nil
