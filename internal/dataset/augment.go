@@ -77,92 +77,24 @@ func (a Augmentation) view(it *item, rng *rand.Rand) view {
 	return v
 }
 
-// photometry is how a view's colours and sharpness differ from the picture's.
-type photometry struct {
-	tone       [3][256]float32 // for each channel what each 8-bit value becomes, in 0..1
-	saturation float32
-	blur       float64 // deviation, in sides
-}
-
-// photometry draws it. The draws' number depends on nothing but whether the picture has colour.
-func (a Augmentation) photometry(it *item, rng *rand.Rand) *photometry {
-	brightness := a.Brightness * symmetric(rng)
-	contrast := math.Exp(a.Contrast * symmetric(rng))
-	gamma := math.Exp(a.Gamma * symmetric(rng))
-	p := &photometry{saturation: 1}
-	for c := range p.tone {
-		channel := math.Exp(a.Colour * symmetric(rng))
-		if it.grey {
-			channel = 1
-		}
-		for i := range p.tone[c] {
-			v := (math.Pow(float64(i)/255, gamma)-.5)*contrast + .5 + brightness
-			p.tone[c][i] = float32(math.Max(0, math.Min(1, v*channel)))
+// look draws the rest. The draws' number does not depend on the picture.
+func (a Augmentation) look(it *item, rng *rand.Rand) Look {
+	l := AsTaken
+	l.Brightness = a.Brightness * symmetric(rng)
+	l.Contrast = math.Exp(a.Contrast * symmetric(rng))
+	l.Gamma = math.Exp(a.Gamma * symmetric(rng))
+	for c := range l.Channels {
+		if factor := math.Exp(a.Colour * symmetric(rng)); !it.grey {
+			l.Channels[c] = factor
 		}
 	}
 	if saturation := math.Exp(a.Saturation * symmetric(rng)); !it.grey {
-		p.saturation = float32(saturation)
+		l.Saturation = saturation
 	}
 	if often, sigma := rng.Float64() < .5, a.Blur*rng.Float64(); often {
-		p.blur = sigma
+		l.Blur = sigma
 	}
-	return p
-}
-
-// finish applies to a sampled view (s, s, 3) what a table of values cannot.
-func (p *photometry) finish(view []float32, s int) {
-	if p.saturation != 1 {
-		for i := 0; i < len(view); i += 3 {
-			grey := (view[i] + view[i+1] + view[i+2]) / 3
-			for c := range 3 {
-				view[i+c] = max(0, min(1, grey+(view[i+c]-grey)*p.saturation))
-			}
-		}
-	}
-	if sigma := p.blur * float64(s); sigma > .2 { // below that a pixel's neighbours weigh next to nothing
-		weights := gaussian(sigma)
-		line := make([]float32, 3*s)
-		for i := range s {
-			smooth(view[3*s*i:], 3, line, s, weights)
-		}
-		for i := range s {
-			smooth(view[3*i:], 3*s, line, s, weights)
-		}
-	}
-}
-
-// gaussian is half of a normalised Gaussian kernel: the middle's weight, then those of the neighbours at 1, 2, … pixels.
-func gaussian(sigma float64) []float32 {
-	w := make([]float64, 1+int(math.Ceil(3*sigma)))
-	sum := 0.
-	for i := range w {
-		w[i] = math.Exp(-.5 * float64(i*i) / (sigma * sigma))
-		sum += w[i]
-		if i > 0 {
-			sum += w[i]
-		}
-	}
-	out := make([]float32, len(w))
-	for i := range w {
-		out[i] = float32(w[i] / sum)
-	}
-	return out
-}
-
-// smooth blurs one line of n pixels of three channels, a stride of values apart, in place; the ends continue. line is room for 3·n.
-func smooth(pixels []float32, stride int, line []float32, n int, weights []float32) {
-	for i := range n {
-		copy(line[3*i:3*i+3], pixels[i*stride:])
-	}
-	for i := range n {
-		for c := range 3 {
-			v := weights[0] * line[3*i+c]
-			for d := 1; d < len(weights); d++ {
-				v += weights[d] * (line[3*max(0, i-d)+c] + line[3*min(n-1, i+d)+c])
-			}
-			pixels[i*stride+c] = v
-		}
-	}
+	return l
 }
 
 func symmetric(rng *rand.Rand) float64 { return 2*rng.Float64() - 1 }

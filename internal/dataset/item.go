@@ -70,8 +70,8 @@ func newItem(l *Loaded, anchor int) (*item, error) {
 
 // sampleImage fills dst (s, s, 3). Where the view shrinks, a pixel is the mean of n×n bilinear samples, n the whole number of image
 // pixels that it covers along a side; where it enlarges, one: imageio's rule, turned. Beyond the border the edge continues.
-func (it *item) sampleImage(dst []float32, s int, v view, p *photometry) {
-	tone := &p.tone
+func (it *item) sampleImage(dst []float32, s int, v view, look Look) {
+	tone := look.tones()
 	n := max(1, int(math.Ceil(v.side/float64(s)-1e-9)))
 	w, h := it.image.W, it.image.H
 	weight := 1 / float32(n*n)
@@ -98,7 +98,7 @@ func (it *item) sampleImage(dst []float32, s int, v view, p *photometry) {
 			o[0], o[1], o[2] = r*weight, g*weight, b*weight
 		}
 	}
-	p.finish(dst, s)
+	look.finish(dst, s, s)
 }
 
 // sampleLabels fills dst (s, s, M·K). A label is 1 where the bilinear interpolation of the mask at the pixel's centre exceeds one

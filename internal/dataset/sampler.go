@@ -81,7 +81,7 @@ func (s *Sampler) Batch(step uint64) *Batch {
 			it := s.items[s.at(position)]
 			rng := s.random(drawStream, position)
 			view := s.options.Augmentation.view(it, rng)
-			it.sampleImage(out.Images[i*area*3:(i+1)*area*3], size, view, s.options.Augmentation.photometry(it, rng))
+			it.sampleImage(out.Images[i*area*3:(i+1)*area*3], size, view, s.options.Augmentation.look(it, rng))
 			it.sampleLabels(out.Labels[i*area*labels:(i+1)*area*labels], size, view)
 			copy(out.Valid[i*s.raters:], it.valid)
 			out.Names[i] = it.name

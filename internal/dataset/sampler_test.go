@@ -6,7 +6,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -170,37 +169,6 @@ func TestToneKeepsGreyAndRange(t *testing.T) {
 			require.True(t, v >= 0 && v <= 1)
 		}
 	}
-}
-
-func TestFinish(t *testing.T) {
-	const side = 33
-	view := make([]float32, side*side*3)
-	for i := range view {
-		view[i] = float32(i%7) / 10
-	}
-	dot := 3 * (side*(side/2) + side/2)
-	same, grey := slices.Clone(view), slices.Clone(view)
-	(&photometry{saturation: 1}).finish(same, side)
-	assert.Equal(t, view, same)
-	(&photometry{saturation: 0}).finish(grey, side)
-	mean := (view[dot] + view[dot+1] + view[dot+2]) / 3
-	assert.InDeltaSlice(t, []float32{mean, mean, mean}, grey[dot:dot+3], 1e-6)
-
-	clear(view)
-	view[dot+1] = 1
-	(&photometry{saturation: 1, blur: 1.5 / side}).finish(view, side)
-	sum, spread := 0., 0.
-	for y := range side {
-		for x := range side {
-			v := float64(view[3*(y*side+x)+1])
-			sum += v
-			spread += v * float64((x-side/2)*(x-side/2))
-			assert.Zero(t, view[3*(y*side+x)])
-			assert.InDelta(t, v, view[3*(x*side+y)+1], 1e-7, "the same both ways")
-		}
-	}
-	assert.InDelta(t, 1, sum, 1e-5)
-	assert.InDelta(t, 1.5*1.5, spread, .06, "cut off at three deviations")
 }
 
 func TestNewSamplerRefuses(t *testing.T) {
