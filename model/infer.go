@@ -168,6 +168,9 @@ func (in *Inference) Dispatches() (encoder, recurrence int) {
 	return in.encoder.Dispatches(), in.recurrence.Dispatches()
 }
 
+// Plans are those of the encoder and of one recurrence, for who measures their commands.
+func (in *Inference) Plans() (encoder, recurrence *tensor.Plan) { return in.encoder, in.recurrence }
+
 // Release returns the plans' memory; the set is the caller's.
 func (in *Inference) Release() {
 	for _, p := range []*tensor.Plan{in.encoder, in.recurrence} {

@@ -17,7 +17,8 @@ type Plan struct {
 	constants  gpu.Recording // what depends on parameters alone; nil: nothing does
 	folded     int           // the set's version when it ran
 	recording  gpu.Recording
-	trains     bool // writes learned variables
+	nodes      []node // of recording
+	trains     bool   // writes learned variables
 	dispatches int
 	bytes      int64
 }
@@ -30,7 +31,7 @@ func Compile(ctx context.Context, device gpu.Device, set *Set, g *Graph) (*Plan,
 		return nil, err
 	}
 	once, each, held := fold(fuse(live(g.nodes)))
-	p := &Plan{device: device, set: set, buffers: map[*storage]gpu.Buffer{}, trains: writeLearned(each), folded: -1}
+	p := &Plan{device: device, set: set, buffers: map[*storage]gpu.Buffer{}, trains: writeLearned(each), folded: -1, nodes: each}
 	if err := p.allocate(ctx, slices.Concat(once, each), held); err != nil {
 		p.Release()
 		return nil, err
@@ -193,6 +194,23 @@ func (p *Plan) Buffer(t *Tensor) gpu.Buffer { return p.buffer(t.storage) }
 
 // Dispatches is the number of dispatches in one run, without those that depend on parameters alone.
 func (p *Plan) Dispatches() int { return p.dispatches }
+
+// Commands lists the commands of one run, without those that depend on parameters alone, and of each the bytes of the tensors that it
+// touches, every one counted once (their buffers may be longer): for who measures them one at a time.
+func (p *Plan) Commands() (commands []gpu.Command, bytes []int64) {
+	commands, _ = p.commands(p.nodes, nil)
+	for i := range p.nodes {
+		seen, total := map[*storage]bool{}, int64(0)
+		for _, s := range p.nodes[i].touched() {
+			if !seen[s] {
+				seen[s] = true
+				total += int64(gpu.BufferSpec{Type: s.kind, Elements: s.elements}.Bytes())
+			}
+		}
+		bytes = append(bytes, total)
+	}
+	return commands, bytes
+}
 
 // Bytes is the memory that the plan owns, variables not included.
 func (p *Plan) Bytes() int64 { return p.bytes }

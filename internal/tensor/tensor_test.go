@@ -195,3 +195,19 @@ func TestLinearCoversEveryInvocationWithinTheLimit(t *testing.T) {
 		require.Less(t, (g[0]*g[1]-g[1])*64, n, "no row too many")
 	}
 }
+
+func TestCommandsCountEveryTensorOnce(t *testing.T) {
+	g := NewGraph()
+	x := g.Input("x", 5)
+	d := g.New("d", []int{3})
+	g.Zero(d)
+	g.Dispatch(accumulate, &addParams{3}, g.Input("seed", 3), d)
+	d.Keep()
+	add(x, x).Keep()
+	commands, bytes := compile(t, NewSet(), g).Commands()
+	require.Len(t, commands, 3)
+	require.Nil(t, commands[0].Program)
+	require.Equal(t, "accumulate", commands[1].Program.Name)
+	require.Equal(t, "sum", commands[2].Program.Name)
+	require.Equal(t, []int64{4 * 3, 4 * (3 + 3), 4 * (5 + 5)}, bytes)
+}
