@@ -9,20 +9,21 @@ import (
 
 // report is everything, as in the JSON. Intervals are of the mean over images; shares are 0..1.
 type report struct {
-	Weights     source        `json:"weights"`
-	Against     *source       `json:"against,omitempty"`
-	Data        string        `json:"data"`
-	Split       string        `json:"split"`
-	Region      string        `json:"roi"`
-	Images      int           `json:"images"`
-	NotFound    int           `json:"notFound"` // scored as empty masks
-	Device      string        `json:"device"`
-	Raters      []string      `json:"raters"`
-	Labels      string        `json:"labels"`
-	Recurrences int           `json:"recurrences"`
-	Classes     []classReport `json:"classes"`
-	Ratio       *ratioReport  `json:"verticalRatio,omitempty"`
-	Cases       []*caseScore  `json:"cases"`
+	Weights     source         `json:"weights"`
+	Against     *source        `json:"against,omitempty"`
+	Data        string         `json:"data"`
+	Split       string         `json:"split"`
+	Region      string         `json:"roi"`
+	Images      int            `json:"images"`
+	NotFound    int            `json:"notFound"` // scored as empty masks
+	Device      string         `json:"device"`
+	Raters      []string       `json:"raters"`
+	Labels      string         `json:"labels"`
+	Recurrences int            `json:"recurrences"`
+	Classes     []classReport  `json:"classes"`
+	Ratio       *ratioReport   `json:"verticalRatio,omitempty"`
+	Changes     []changeReport `json:"changes,omitempty"`
+	Cases       []*caseScore   `json:"cases"`
 }
 
 // source says which weights these are.
@@ -74,12 +75,6 @@ type responseReport struct {
 	Gain   metric.Interval `json:"gain"` // after less before
 }
 
-type ratioReport struct {
-	Images int             `json:"images"`
-	Error  metric.Interval `json:"absoluteError"`
-	Bias   metric.Interval `json:"bias"` // predicted less reference
-}
-
 const (
 	resamples = 2000
 	seed      = 1 // the same scores always give the same intervals
@@ -116,15 +111,9 @@ func (s *scorer) report() *report {
 	for k := range s.data.Classes {
 		r.Classes = append(r.Classes, s.classReport(k))
 	}
-	var errors, biases []float64
-	for _, c := range s.cases {
-		if c.Ratio != nil {
-			biases = append(biases, c.Ratio.Predicted-c.Ratio.Reference)
-			errors = append(errors, math.Abs(c.Ratio.Predicted-c.Ratio.Reference))
-		}
-	}
-	if len(errors) > 0 {
-		r.Ratio = &ratioReport{len(errors), *interval(errors), *interval(biases)}
+	r.Ratio = ratios(s.cases)
+	if s.changed {
+		r.Changes = s.changeReports()
 	}
 	return r
 }

@@ -42,6 +42,7 @@ type caseScore struct {
 	Found   bool           `json:"found"`   // false: the search found nothing, and an empty mask was scored
 	Classes []*classScore  `json:"classes"` // null where nobody has marked the class
 	Ratio   *ratioScore    `json:"verticalRatio,omitempty"`
+	Changed []changedScore `json:"changed,omitempty"` // by change
 }
 
 type classScore struct {
@@ -59,11 +60,6 @@ type response struct {
 	RaterArea float64 `json:"raterArea"` // of the rater's own mask against the majority's: how far a mask that follows would move
 	Before    float64 `json:"before"`    // Dice with the rater, all weights equal
 	After     float64 `json:"after"`     // with this rater's alone
-}
-
-type ratioScore struct {
-	Reference float64 `json:"reference"`
-	Predicted float64 `json:"predicted"`
 }
 
 // maps are a case's probabilities at the image's size.
@@ -91,16 +87,8 @@ func (s *scorer) score(ctx context.Context, c dataset.Case) error {
 	}
 	var other [][]float32
 	if s.against != nil {
-		err := s.against.Do(ctx, func(e *segment.Engine) error {
-			s.progress.Show("%s: the other weights", c.Name)
-			r, err := e.Segment(ctx, l.Image, segment.Options{ROI: s.region})
-			other = nil
-			for k := range s.data.Classes {
-				other = append(other, mapOr(r, err, len(l.Image.Pix)/3, func() []float32 { return r.Probability(k) }))
-			}
-			return found(err)
-		})
-		if err != nil {
+		s.progress.Show("%s: the other weights", c.Name)
+		if other, _, err = s.masks(ctx, s.against, l, 0); err != nil {
 			return err
 		}
 	}
@@ -114,8 +102,26 @@ func (s *scorer) score(ctx context.Context, c dataset.Case) error {
 		score.Classes = append(score.Classes, scored)
 	}
 	score.Ratio = s.ratio(l, m)
+	if s.changed {
+		if score.Changed, err = s.changes(ctx, l); err != nil {
+			return err
+		}
+	}
 	s.cases = append(s.cases, score)
 	return nil
+}
+
+// masks are the probabilities (by class) of the last recurrence, and whether anything was found.
+func (s *scorer) masks(ctx context.Context, session *command.Session, l *dataset.Loaded, recurrences int) (masks [][]float32, seen bool, err error) {
+	err = session.Do(ctx, func(e *segment.Engine) error {
+		r, err := e.Segment(ctx, l.Image, segment.Options{Recurrences: recurrences, ROI: s.region})
+		masks, seen = nil, err == nil
+		for k := range s.data.Classes {
+			masks = append(masks, mapOr(r, err, len(l.Image.Pix)/3, func() []float32 { return r.Probability(k) }))
+		}
+		return found(err)
+	})
+	return masks, seen, err
 }
 
 // mapOr is the map, or an empty one where nothing was found.
@@ -183,13 +189,21 @@ func (s *scorer) sameRaters() bool {
 	return slices.Equal(about.Raters, s.data.Raters) && (about.Labels == weights.LabelsAgreementLevels) == s.data.Levels
 }
 
-// class scores one structure; nil where nobody has marked it, or levels are incomplete, so that votes cannot be counted.
-func (s *scorer) class(l *dataset.Loaded, m maps, other [][]float32, k int) *classScore {
+// votes counts the marks of a structure; not ok where nobody has marked it, or levels are incomplete, so that they cannot be counted.
+func (s *scorer) votes(l *dataset.Loaded, k int) (votes metric.Votes, ok bool) {
 	given := l.Given(k)
 	if len(given) == 0 || s.data.Levels && len(given) < len(s.data.Raters) {
+		return votes, false
+	}
+	return metric.Count(given...), true
+}
+
+// class scores one structure; nil where its votes cannot be counted.
+func (s *scorer) class(l *dataset.Loaded, m maps, other [][]float32, k int) *classScore {
+	votes, ok := s.votes(l, k)
+	if !ok {
 		return nil
 	}
-	votes := metric.Count(given...)
 	out := &classScore{}
 	for _, maps := range m.recurrences {
 		out.SoftDice = append(out.SoftDice, metric.SoftDice(maps[k], votes, metric.DefaultSoftDice))
@@ -282,25 +296,4 @@ func (s *scorer) calibrate(k int, p []float32, votes metric.Votes) {
 	s.calibration[k].union15.Add(p, votes, union)
 	s.calibration[k].union50.Add(p, votes, union)
 	s.calibration[k].whole15.Add(p, votes, nil)
-}
-
-// ratio compares the vertical cup-to-disc ratio with that of the majority's masks; nil where there are no such structures or marks.
-func (s *scorer) ratio(l *dataset.Loaded, m maps) *ratioScore {
-	disc, cup := slices.Index(s.data.Classes, "disc"), slices.Index(s.data.Classes, "cup")
-	if disc < 0 || cup < 0 {
-		return nil
-	}
-	marked := [][][]uint8{l.Given(disc), l.Given(cup)}
-	for _, given := range marked {
-		if len(given) == 0 || s.data.Levels && len(given) < len(s.data.Raters) {
-			return nil
-		}
-	}
-	outer, inner := metric.Count(marked[0]...).Mean(), metric.Count(marked[1]...).Mean()
-	if metric.Area(outer) == 0 {
-		return nil
-	}
-	last := m.recurrences[len(m.recurrences)-1]
-	w, h := l.Image.W, l.Image.H
-	return &ratioScore{metric.VerticalRatio(outer, inner, w, h), metric.VerticalRatio(last[disc], last[cup], w, h)}
 }

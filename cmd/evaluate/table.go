@@ -21,10 +21,11 @@ func (r *report) table(w io.Writer) error {
 	for _, c := range r.Classes {
 		t.class(r, c)
 	}
-	if v := r.Ratio; v != nil {
-		t.title("Vertical cup/disc ratio against the majority's, %d images", v.Images)
-		t.line("absolute error\t%s", plain(v.Error, 1, 3))
-		t.line("bias\t%s", signed(v.Bias, 1, 3))
+	if r.Ratio != nil {
+		t.ratio(r.Ratio)
+	}
+	if r.Changes != nil {
+		t.changes(r)
 	}
 	t.flush()
 	return t.err

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"image"
+	"image/png"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mrprism/internal/dataset"
+	"mrprism/internal/imageio"
+	"mrprism/internal/segment/segmenttest"
+	"mrprism/weights"
+
+	"github.com/stretchr/testify/require"
+)
+
+// changedTo applies the change whose name begins so.
+func changedTo(t *testing.T, name string, l *dataset.Loaded) *dataset.Loaded {
+	t.Helper()
+	for _, c := range changes {
+		if strings.HasPrefix(c.name, name) {
+			return c.to(l)
+		}
+	}
+	t.Fatalf("no change %q", name)
+	return nil
+}
+
+// Every change does what its name says, pixel by pixel; 16×9 pixels of all sorts of colours, none of them near white.
+func TestChangesOfColour(t *testing.T) {
+	l := &dataset.Loaded{Image: &imageio.Image{W: 16, H: 9}}
+	for i := range 16 * 9 {
+		l.Image.Pix = append(l.Image.Pix, uint8(40+i), uint8(20+i/2), uint8(5+(i*7)%90))
+	}
+	power := func(exponent float64) func([3]float64) [3]float64 {
+		return func(v [3]float64) (out [3]float64) {
+			for c := range v {
+				out[c] = 255 * math.Pow(v[c]/255, exponent)
+			}
+			return out
+		}
+	}
+	for name, want := range map[string]func(rgb [3]float64) [3]float64{
+		"darker":   power(1.8),
+		"brighter": power(.5),
+		"bluish":   func(v [3]float64) [3]float64 { return [3]float64{.75 * v[0], .95 * v[1], 1.3 * v[2]} },
+		"colours at 30 %": func(v [3]float64) (out [3]float64) {
+			grey := (v[0] + v[1] + v[2]) / 3
+			for c := range v {
+				out[c] = grey + .3*(v[c]-grey)
+			}
+			return out
+		},
+	} {
+		got := changedTo(t, name, l).Image.Pix
+		for i := 0; i < len(got); i += 3 {
+			p := l.Image.Pix[i:]
+			expected := want([3]float64{float64(p[0]), float64(p[1]), float64(p[2])})
+			for c, v := range expected {
+				require.InDelta(t, v, got[i+c], .51, "%s at %d: rounding to 8 bits", name, i)
+			}
+		}
+	}
+}
+
+// A white column in a picture 512 pixels wide becomes a Gaussian of four pixels' deviation, and stays where it is.
+func TestChangeBlurs(t *testing.T) {
+	const w, h, at = 512, 9, 200
+	l := &dataset.Loaded{Image: &imageio.Image{W: w, H: h, Pix: make([]uint8, 3*w*h)}}
+	for y := range h {
+		for c := range 3 {
+			l.Image.Pix[3*(y*w+at)+c] = 255
+		}
+	}
+	line := changedTo(t, "blurred", l).Image.Pix[3*w*(h/2):][:3*w]
+	var sum, first, second float64
+	for x := range w {
+		v := float64(line[3*x])
+		sum, first, second = sum+v, first+v*float64(x-at), second+v*float64((x-at)*(x-at))
+	}
+	require.InDelta(t, 255, sum, 6, "25 pixels rounded")
+	require.Zero(t, first)
+	require.InDelta(t, 4, math.Sqrt(second/sum), .15, "cut off at three deviations, and rounded")
+}
+
+// mirrorFiles turns every picture of a copy of the folder round.
+func mirrorFiles(t *testing.T, dir string) string {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "mirrored")
+	require.NoError(t, os.CopyFS(out, os.DirFS(dir)))
+	require.NoError(t, filepath.WalkDir(out, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".png" {
+			return err
+		}
+		from, err := png.Decode(bytes.NewReader(must(os.ReadFile(path))))
+		if err != nil {
+			return err
+		}
+		size := from.Bounds().Size()
+		to := image.NewNRGBA(image.Rectangle{Max: size})
+		for i := range size.X * size.Y {
+			to.Set(size.X-1-i%size.X, i/size.X, from.At(i%size.X, i/size.X))
+		}
+		var b bytes.Buffer
+		if err := png.Encode(&b, to); err != nil {
+			return err
+		}
+		return os.WriteFile(path, b.Bytes(), 0o644)
+	}))
+	return out
+}
+
+// scores runs the program and reads its JSON; the table is its standard output.
+func scores(t *testing.T, args ...string) (r report, table string) {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "scores.json")
+	code, table, stderr := call(t, append(args, "-device", "reference", "-recurrences", "1", "-json", out)...)
+	require.Zero(t, code, stderr)
+	require.NoError(t, json.Unmarshal(must(os.ReadFile(out)), &r))
+	return r, table
+}
+
+// Under "mirrored" images score as they do where the files themselves are mirrored, and the table has every row.
+func TestChangedScores(t *testing.T) {
+	dir, about := synthesise(t)
+	require.NoError(t, os.Remove(filepath.Join(dir, "raters", about.Raters[2], "disc", "case0004.png")))
+	file := weightsFile(t, about, nil)
+	got, table := scores(t, "-weights", file, "-data", dir, "-changed")
+	turned, plainTable := scores(t, "-weights", file, "-data", mirrorFiles(t, dir))
+	require.Len(t, got.Changes, len(changes))
+	require.Len(t, got.Cases[0].Changed, len(changes))
+	last := len(changes) - 1
+	for i, c := range got.Changes {
+		require.Equal(t, changes[i].name, c.Change)
+		require.Zero(t, c.NotFound)
+		require.Contains(t, table, "\n"+c.Change+" ")
+		for k, class := range c.Classes {
+			require.Equal(t, about.Classes[k], class.Class)
+			require.InDelta(t, *got.Cases[0].Changed[i].SoftDice[k], class.SoftDice.Mean, 1e-12)
+			require.InDelta(t, class.SoftDice.Mean-got.Classes[k].SoftDice[1].Mean, class.Difference.Mean, 1e-12)
+			require.NotZero(t, class.Difference.Mean, "%s changes nothing, or this test says little", c.Change)
+			if i == last {
+				require.InDelta(t, turned.Classes[k].SoftDice[1].Mean, class.SoftDice.Mean, 1e-12)
+			}
+		}
+	}
+	require.Contains(t, table, "\nas they are ")
+	require.NotContains(t, plainTable, "as they are")
+	require.Empty(t, turned.Changes)
+	require.Empty(t, turned.Cases[0].Changed)
+}
+
+// What marks every pixel, or finds nothing, is the same from the left and from the right and in every light.
+func TestChangesOfModelsThatDoNotLook(t *testing.T) {
+	dir := levelData(t)
+	for _, bias := range []float32{30, -30} {
+		blind := weightsFile(t, segmenttest.Fundus(), func(f *weights.File) {
+			b := f.Tensor("conp.head.bias")
+			*b = weights.NewF32(b.Name, b.Shape, []float32{bias, bias})
+		})
+		got, table := scores(t, "-weights", blind, "-data", dir, "-changed", "-roi", "auto")
+		for _, c := range got.Changes {
+			require.Equal(t, got.NotFound, c.NotFound)
+			for k, class := range c.Classes {
+				require.Equal(t, got.Classes[k].SoftDice[1], *class.SoftDice, c.Change)
+				require.Zero(t, class.Difference.Mean)
+			}
+		}
+		require.Equal(t, bias < 0, got.NotFound == 1)
+		require.Equal(t, bias < 0, strings.Contains(table, "mirrored left-right: nothing was found in 1"))
+	}
+}
+
+// Predictions on the line .5·true + .3 have its slope and intercept; of five, the smallest quarter is two.
+func TestRatios(t *testing.T) {
+	var cases []*caseScore
+	for _, reference := range []float64{.8, .4, .7, .5, .6} {
+		cases = append(cases, &caseScore{Ratio: &ratioScore{reference, .5*reference + .3}})
+	}
+	cases = append(cases, &caseScore{}) // nobody has marked it
+	r := ratios(cases)
+	require.Equal(t, []int{5, 2}, []int{r.Images, r.Smallest.Images})
+	require.InDelta(t, .5, *r.Slope, 1e-12)
+	require.InDelta(t, .3, *r.Intercept, 1e-12)
+	require.InDelta(t, .45, r.Smallest.Reference, 1e-12)
+	require.InDelta(t, .075, r.Smallest.Bias.Mean, 1e-12) // .1 at .4, .05 at .5
+	require.InDelta(t, .06, r.Error.Mean, 1e-12)
+	require.InDelta(t, 0, r.Bias.Mean, 1e-12)
+
+	var out strings.Builder
+	require.NoError(t, (&report{Ratio: r}).table(&out))
+	require.Contains(t, out.String(), "slope 0.50, intercept +0.300")
+	require.Contains(t, out.String(), "bias of the smallest quarter (2, true mean 0.45)  +0.075 [")
+
+	one := ratios(cases[:1])
+	require.Nil(t, one.Slope)
+	require.Equal(t, 1, one.Smallest.Images)
+	require.Nil(t, ratios(cases[5:]))
+}
