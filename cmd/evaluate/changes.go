@@ -99,10 +99,10 @@ func (s *scorer) changeReports() []changeReport {
 
 // changes prints a row a change, and for each class its score and the difference to the first row.
 func (t *table) changes(r *report) {
-	t.title("Changed images: soft Dice ×100 of Rec%d, and its difference to the same images as they are", r.Recurrences)
+	t.title("Changed images: soft Dice ×100 of Rec%d, and the difference to the same images as they are", r.Recurrences)
 	titles, first := []string{""}, []string{"as they are"}
 	for _, c := range r.Classes {
-		titles = append(titles, c.Class, "")
+		titles = append(titles, c.Class, "difference")
 		if c.Images == 0 {
 			first = append(first, "–", "")
 			continue
