@@ -23,6 +23,22 @@ var (
 				copy(y[p.Part:], a[1].F[r*(p.Columns-p.Part):][:p.Columns-p.Part])
 			}
 		})
+	sliceForward = perElement("slice_forward", concatSource, []gpu.Access{read, write},
+		func(p *concatParams) uint32 { return p.Chunks * p.Part },
+		func(p *concatParams, a []gpu.Array) {
+			for r := range p.Rows {
+				copy(a[1].F[r*p.Part:][:p.Part], a[0].F[r*p.Columns+p.Offset:])
+			}
+		})
+	sliceBackward = perElement("slice_backward", concatSource, []gpu.Access{read, write},
+		func(p *concatParams) uint32 { return p.Chunks * p.Part },
+		func(p *concatParams, a []gpu.Array) {
+			for r := range p.Rows {
+				for c := range p.Part {
+					a[1].F[r*p.Columns+p.Offset+c] += a[0].F[r*p.Part+c]
+				}
+			}
+		})
 	concatBackward = perElement("concat_backward", concatSource, []gpu.Access{read, write},
 		func(p *concatParams) uint32 { return p.Chunks * p.Part },
 		func(p *concatParams, a []gpu.Array) {
@@ -33,6 +49,24 @@ var (
 			}
 		})
 )
+
+// Slice is the elements of x (…, N, C) at [from, to) of the extent before the last: (…, to - from, C).
+func Slice(x *Tensor, from, to int) *Tensor {
+	axis := len(x.Shape()) - 2
+	if axis < 0 || from < 0 || to <= from || to > x.Dim(axis) {
+		panic(fmt.Sprintf("Slice: %v has no elements [%d, %d) before its last extent", x, from, to))
+	}
+	g := x.Graph()
+	shape := slices.Clone(x.Shape())
+	shape[axis] = to - from
+	whole, part := x.Dim(axis)*x.Dim(-1), (to-from)*x.Dim(-1)
+	rows := x.Elements() / whole
+	p := &concatParams{uint32(rows), uint32(whole), uint32(part), uint32(from * x.Dim(-1)), uint32(stripes(rows, part, elementwiseInvocations))}
+	y := g.New("slice", shape, x)
+	g.Dispatch(sliceForward, p, x, y)
+	g.OnBackward(y, func() { g.Dispatch(sliceBackward, p, y.Gradient(), x.Gradient()) })
+	return y
+}
 
 // Concat joins a (…, A) and b (…, B) along the last extent: (…, A+B).
 func Concat(a, b *Tensor) *Tensor {

@@ -3,6 +3,11 @@
 //   concat_forward    y[r, :A] = a[r],  y[r, A:] = b[r]
 //   concat_backward   dx[r, c] += dy[r, offset + c], for x = a (offset 0) and x = b (offset A)
 //
+// and slices of rows: y (rows, part) = a (rows, columns) from offset on.
+//
+//   slice_forward     y[r, c] = a[r, offset + c]
+//   slice_backward    dx[r, offset + c] += dy[r, c]
+//
 // An invocation keeps its column and visits every chunks-th row.
 
 const SIZE: u32 = 64u;
@@ -10,7 +15,7 @@ const SIZE: u32 = 64u;
 struct Params {
   rows: u32,
   columns: u32, // A + B
-  part: u32,    // forward: A; backward: columns of x
+  part: u32,    // concat_forward: A; else columns of what is shorter
   offset: u32,
   chunks: u32,
 }
@@ -19,6 +24,7 @@ struct Params {
 @group(0) @binding(1) var<storage, read> a: array<f32>;
 @group(0) @binding(2) var<storage, read> b: array<f32>;
 @group(0) @binding(3) var<storage, read_write> y: array<f32>;
+@group(0) @binding(2) var<storage, read_write> slice: array<f32>;
 @group(0) @binding(1) var<storage, read> dy: array<f32>;
 @group(0) @binding(2) var<storage, read_write> dx: array<f32>;
 
@@ -46,5 +52,27 @@ fn concat_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgro
   let c = i % params.part;
   for (var row = i / params.part; row < params.rows; row += params.chunks) {
     dx[row * params.part + c] += dy[row * params.columns + params.offset + c];
+  }
+}
+
+@compute @workgroup_size(SIZE)
+fn slice_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+                 @builtin(local_invocation_index) local: u32) {
+  let i = (group.y * groups.x + group.x) * SIZE + local;
+  if (i >= params.chunks * params.part) { return; }
+  let c = i % params.part;
+  for (var row = i / params.part; row < params.rows; row += params.chunks) {
+    slice[row * params.part + c] = a[row * params.columns + params.offset + c];
+  }
+}
+
+@compute @workgroup_size(SIZE)
+fn slice_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+                  @builtin(local_invocation_index) local: u32) {
+  let i = (group.y * groups.x + group.x) * SIZE + local;
+  if (i >= params.chunks * params.part) { return; }
+  let c = i % params.part;
+  for (var row = i / params.part; row < params.rows; row += params.chunks) {
+    dx[row * params.columns + params.offset + c] += dy[row * params.part + c];
   }
 }

@@ -13,3 +13,15 @@ func TestConcat(t *testing.T) {
 		}
 	}
 }
+
+func TestSlice(t *testing.T) {
+	for _, c := range []struct {
+		shape    []int
+		from, to int
+	}{{[]int{1, 1}, 0, 1}, {[]int{3, 3, 12, 5}, 0, 7}, {[]int{3, 3, 12, 5}, 7, 12}, {[]int{5, 64, 96}, 16, 48}} {
+		checkOperator(t, operatorTest{
+			inputs: [][]int{c.shape},
+			build:  func(x []*Tensor) *Tensor { return Slice(x[0], c.from, c.to) },
+		})
+	}
+}

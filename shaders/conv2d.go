@@ -41,9 +41,9 @@ type conv2dParams struct {
 	Rows, Cols             conv2dAxis
 }
 
-// conv2dForward takes x, weight, bias, residual, y; it also computes gradients by the input: dy, transposed weight, unused, unused, dx.
+// conv2dForward takes x, weight, bias, residual, shortcut, y; it also computes gradients by the input: dy, transposed weight, three unused, dx.
 var conv2dForward = &tensor.Kernel{
-	Name: "conv2d_forward", Arguments: []gpu.Access{read, read, read, read, write}, Body: tensor.Body(conv2dForwardBody), Absorb: conv2dAbsorb,
+	Name: "conv2d_forward", Arguments: []gpu.Access{read, read, read, read, read, write}, Body: tensor.Body(conv2dForwardBody), Absorb: conv2dAbsorb,
 	Variants: []tensor.Variant{
 		{Name: "subgroups", Source: conv2dSubgroupsSource, Suits: suitsSubgroups, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
@@ -239,7 +239,7 @@ func convolve(p conv2dParams, phases int, x, weight, bias, y *Tensor) {
 	} else {
 		p.HasBias = 1
 	}
-	x.Graph().Dispatch(conv2dForward, &p, x, weight, bias, unused, y)
+	x.Graph().Dispatch(conv2dForward, &p, x, weight, bias, unused, unused, y)
 }
 
 // adjoints are the gathers that together make the gradient by x of a convolution with a kernel (kh, kw) from dy: one for each
@@ -263,7 +263,7 @@ func adjoints(dy, x *Tensor, kh, kw int, win Window) (gathers []*conv2dParams) {
 // convolveX appends dx += dy * weight, weight being transposed to (…, Cout, Cin).
 func convolveX(p conv2dParams, dy, weight, dx *Tensor) {
 	p.Inputs, p.Outputs, p.Adds, p.Parts = uint32(weight.Dim(-2)), uint32(weight.Dim(-1)), addToY, 1
-	dx.Graph().Dispatch(conv2dForward, &p, dy, weight, weight, weight, dx)
+	dx.Graph().Dispatch(conv2dForward, &p, dy, weight, weight, weight, weight, dx)
 }
 
 // convolveWeight appends dw += x * dy, for each of the forward geometries; together they use every tap of the weight once.

@@ -30,7 +30,8 @@ struct Params {
   inputs: u32,   // channels of x
   outputs: u32,  // channels of y
   has_bias: u32, // 1: y starts from bias (C); 2: the sum is scaled by bias[0] and shifted by bias[1], of (2, C)
-  adds: u32,     // 1: the result is added to what is there; 2: to the residual
+  adds: u32,     // what is added to the result: & 3: 1, what y holds; 2, the residual; 3, the residual, before scale and shift; & 4: the
+                 // shortcut, after the activation
   parts: u32,    // backward_weight: parts of the sum, each with a result of its own; forward: phases of either axis, one a group.z:
                  // each begins a weight and a pixel of y further
   chunk: u32,    // pixels (b, u, v) of one part
@@ -44,7 +45,8 @@ struct Params {
 @group(0) @binding(2) var<storage, read> w: array<f32>;
 @group(0) @binding(3) var<storage, read> bias: array<f32>;
 @group(0) @binding(4) var<storage, read> residual: array<f32>;
-@group(0) @binding(5) var<storage, read_write> y: array<f32>;
+@group(0) @binding(5) var<storage, read> shortcut: array<f32>;
+@group(0) @binding(6) var<storage, read_write> y: array<f32>;
 @group(0) @binding(2) var<storage, read> dy: array<f32>;
 @group(0) @binding(3) var<storage, read_write> dw: array<f32>;
 
@@ -90,10 +92,14 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgrou
   }
   let row = b * r.y_size + u * r.y_step + r.y_start + phase.x;
   let to = (row * c.y_size + v * c.y_step + c.y_start + phase.y) * outputs + n;
+  let adds = params.adds & 3u;
+  if (adds == 3u) { sum += residual[to]; }
   if (params.has_bias == 2u) { sum = sum * bias[n] + bias[outputs + n]; }
-  if (params.adds == 1u) { sum += y[to]; }
-  if (params.adds == 2u) { sum += residual[to]; }
-  y[to] = activated(sum);
+  if (adds == 1u) { sum += y[to]; }
+  if (adds == 2u) { sum += residual[to]; }
+  sum = activated(sum);
+  if ((params.adds & 4u) != 0u) { sum += shortcut[to]; }
+  y[to] = sum;
 }
 
 @compute @workgroup_size(SIZE)

@@ -8,12 +8,15 @@ import (
 )
 
 // What a convolution does with a sum before it is written. HasBias: nothing, bias, or scale and shift by the two rows of the bias argument.
-// Adds: nothing, what y holds, or the residual. Activation: none, or one of activation.go.
+// Adds: nothing, what y holds, or the residual, after or before scale and shift; and, or not, the shortcut after the activation. Activation:
+// none, or one of activation.go.
 const (
 	scaleAndShift uint32 = 2
 
-	addToY      uint32 = 1
-	addResidual uint32 = 2
+	addToY           uint32 = 1
+	addResidual      uint32 = 2
+	addResidualFirst uint32 = 3
+	addShortcut      uint32 = 4
 )
 
 // activations are the values of Activation and ACTIVATION, from 1.
@@ -43,17 +46,21 @@ func activated(activation uint32, v float64) float64 {
 const (
 	convBias     = 2
 	convResidual = 3
-	convResult   = 4
+	convShortcut = 4
+	convResult   = 5
 )
 
-// conv2dAbsorb lets a convolution do the work of what follows it, in the order scale and shift, sum, activation: the inference of a
-// network with batch norm and residuals needs few other dispatches.
+// conv2dAbsorb lets a convolution do the work of what follows it, in the order sum, scale and shift, sum, activation, sum: the inference of
+// a network with batch norm and residuals needs few other dispatches. The first two sums are of one residual.
 func conv2dAbsorb(params any, next *tensor.Kernel, nextParams any, at int) (tensor.Absorbed, bool) {
 	p := *params.(*conv2dParams)
-	if p.Activation != 0 || p.Adds == addToY {
-		return tensor.Absorbed{}, false
-	}
 	switch {
+	case p.Adds == addToY || p.Adds&addShortcut != 0:
+	case p.Activation != 0:
+		if next == addForward {
+			p.Adds |= addShortcut
+			return tensor.Absorbed{Params: &p, From: map[int]int{convShortcut: 1 - at, convResult: 2}}, true
+		}
 	case activation(next) != 0:
 		p.Activation = activation(next)
 		return tensor.Absorbed{Params: &p, From: map[int]int{convResult: 1}}, true
@@ -63,8 +70,11 @@ func conv2dAbsorb(params any, next *tensor.Kernel, nextParams any, at int) (tens
 	case next == addBroadcastForward && p.Adds == 0 && at == 0 && nextParams.(*elementwiseParams).once():
 		p.Adds = addResidual
 		return tensor.Absorbed{Params: &p, From: map[int]int{convResidual: 1, convResult: 2}}, true
-	case next == scaleShiftForward && p.HasBias == 0 && p.Adds == 0:
+	case next == scaleShiftForward && p.HasBias == 0:
 		p.HasBias = scaleAndShift
+		if p.Adds == addResidual {
+			p.Adds = addResidualFirst
+		}
 		if nextParams.(*batchNormParams).Relu == 1 {
 			p.Activation = activation(reluForward)
 		}
@@ -90,12 +100,13 @@ func conv2dForwardBody(p *conv2dParams, a []gpu.Array) {
 			q := *p
 			q.Rows.WStart, q.Rows.YStart = p.Rows.WStart+row, p.Rows.YStart+row
 			q.Cols.WStart, q.Cols.YStart = p.Cols.WStart+col, p.Cols.YStart+col
-			conv2dPhase(&q, a[0].F, a[1].F, a[convBias].F, a[convResidual].F, a[convResult].F)
+			conv2dPhase(&q, a)
 		}
 	}
 }
 
-func conv2dPhase(p *conv2dParams, x, w, bias, residual, y []float64) {
+func conv2dPhase(p *conv2dParams, a []gpu.Array) {
+	x, w, bias, y := a[0].F, a[1].F, a[convBias].F, a[convResult].F
 	inputs, outputs := int(p.Inputs), int(p.Outputs)
 	conv2dStart(p, bias, y)
 	conv2dVisit(p, func(_, fromX, fromW, to int) {
@@ -108,13 +119,20 @@ func conv2dPhase(p *conv2dParams, x, w, bias, residual, y []float64) {
 	conv2dPixels(p, func(pixel int) {
 		for n := range outputs {
 			i := pixel*outputs + n
+			adds := p.Adds &^ addShortcut
+			if adds == addResidualFirst {
+				y[i] += a[convResidual].F[i]
+			}
 			if p.HasBias == scaleAndShift {
 				y[i] = y[i]*bias[n] + bias[outputs+n]
 			}
-			if p.Adds == addResidual {
-				y[i] += residual[i]
+			if adds == addResidual {
+				y[i] += a[convResidual].F[i]
 			}
 			y[i] = activated(p.Activation, y[i])
+			if p.Adds&addShortcut != 0 {
+				y[i] += a[convShortcut].F[i]
+			}
 		}
 	})
 }

@@ -40,7 +40,8 @@ struct Params {
 @group(0) @binding(2) var<storage, read> w: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read> bias: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read> residual: array<vec4<f32>>;
-@group(0) @binding(5) var<storage, read_write> y: array<vec4<f32>>;
+@group(0) @binding(5) var<storage, read> shortcut: array<vec4<f32>>;
+@group(0) @binding(6) var<storage, read_write> y: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read> dy: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read_write> dw: array<vec4<f32>>;
 
@@ -104,10 +105,15 @@ fn store(pixel: i32, quad: i32, sum: vec4<f32>) {
   let quads = i32(params.outputs) / 4;
   if ((pixel >= 0) & (quad < quads)) {
     var v = sum;
+    let i = pixel * quads + quad;
+    let adds = params.adds & 3u;
+    if (adds == 3u) { v += residual[i]; }
     if (params.has_bias == 2u) { v = v * bias[quad] + bias[quads + quad]; }
-    if (params.adds == 1u) { v += y[pixel * quads + quad]; }
-    if (params.adds == 2u) { v += residual[pixel * quads + quad]; }
-    y[pixel * quads + quad] = activated(v);
+    if (adds == 1u) { v += y[i]; }
+    if (adds == 2u) { v += residual[i]; }
+    v = activated(v);
+    if ((params.adds & 4u) != 0u) { v += shortcut[i]; }
+    y[i] = v;
   }
 }
 

@@ -46,7 +46,8 @@ struct Params {
 @group(0) @binding(2) var<storage, read> w: array<f32>;
 @group(0) @binding(3) var<storage, read> bias: array<f32>;
 @group(0) @binding(4) var<storage, read> residual: array<f32>;
-@group(0) @binding(5) var<storage, read_write> y: array<f32>;
+@group(0) @binding(5) var<storage, read> shortcut: array<f32>;
+@group(0) @binding(6) var<storage, read_write> y: array<f32>;
 @group(0) @binding(2) var<storage, read> dy: array<f32>;
 @group(0) @binding(3) var<storage, read_write> dw: array<f32>;
 
@@ -184,16 +185,20 @@ fn activated(v: f32) -> f32 {
 
 fn store(pixel: i32, column: i32, sum: vec4<f32>) {
   var values = sum;
+  let adds = params.adds & 3u;
   for (var c = 0; c < 4; c++) {
     let n = column + c;
     if ((pixel >= 0) & (n < i32(params.outputs))) {
       let i = pixel * i32(params.outputs) + n;
       var v = values[c];
       if (params.has_bias == 1u) { v += bias[n]; }
+      if (adds == 3u) { v += residual[i]; }
       if (params.has_bias == 2u) { v = v * bias[n] + bias[i32(params.outputs) + n]; }
-      if (params.adds == 1u) { v += y[i]; }
-      if (params.adds == 2u) { v += residual[i]; }
-      y[i] = activated(v);
+      if (adds == 1u) { v += y[i]; }
+      if (adds == 2u) { v += residual[i]; }
+      v = activated(v);
+      if ((params.adds & 4u) != 0u) { v += shortcut[i]; }
+      y[i] = v;
     }
   }
 }
