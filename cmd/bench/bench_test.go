@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -28,14 +29,13 @@ func TestReport(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "times.json")
 	code, table, stderr := call(t, "-device", "reference", "-train", "-batch", "2", "-json", file)
 	require.Equal(t, command.Done, code, stderr)
-	for _, row := range []string{"computed by  Go float64", "tiny, 4 raters, 2 classes, 64×64", "encoder ", "one recurrence ", "four passes, warm", "training step, batch 2", "MiB"} {
+	for _, row := range []string{"computed by  Go float64", "tiny, 4 raters, 2 classes, 64×64", "encoder ", "one recurrence ", "four passes, warm", "batch 2, recipe default", "MiB", "GFLOP/s"} {
 		assert.Contains(t, table, row)
 	}
-	text, err := os.ReadFile(file)
+	r, err := readReport(file)
 	require.NoError(t, err)
-	var r report
-	require.NoError(t, json.Unmarshal(text, &r))
-	check(t, &r, "reference")
+	check(t, r, "reference")
+	assert.Empty(t, r.Kernels)
 	require.NotNil(t, r.Training)
 	assert.Equal(t, 2, r.Training.Step.N)
 	assert.Greater(t, r.Training.Step.Least, 0.0)
@@ -56,6 +56,57 @@ func check(t *testing.T, r *report, backend string) {
 	assert.Greater(t, i.EncoderDispatches, 10)
 	assert.Greater(t, i.RecurrenceDispatches, 50)
 	assert.Greater(t, i.Bytes, int64(100_000))
+	assert.Greater(t, i.Pipelines, 10)
+	assert.LessOrEqual(t, i.PipelinesMS, i.CompileMS)
+	for _, s := range []spread{r.Ceilings.Arithmetic, r.Ceilings.Memory, r.Ceilings.Dispatch} {
+		assert.Positive(t, s.Least)
+	}
+}
+
+func TestKernels(t *testing.T) {
+	folder := t.TempDir()
+	base, again := filepath.Join(folder, "base.json"), filepath.Join(folder, "again.json")
+	code, table, stderr := call(t, "-device", "reference", "-kernels", "-json", base)
+	require.Equal(t, command.Done, code, stderr)
+	assert.Contains(t, table, "encoder by programs")
+	assert.Contains(t, table, "one recurrence by shapes")
+	r, err := readReport(base)
+	require.NoError(t, err)
+	dispatches := map[string]int{}
+	for _, k := range r.Kernels {
+		dispatches[k.Part] += k.Dispatches
+		assert.Equal(t, 2, k.Time.N, k.Name)
+		assert.Positive(t, k.Time.Least, k.Name)
+		assert.Positive(t, k.Ceiling, k.Name)
+		assert.NotEmpty(t, k.Shape, k.Name)
+	}
+	assert.Equal(t, map[string]int{"encoder": r.Inference.EncoderDispatches, "one recurrence": r.Inference.RecurrenceDispatches}, dispatches)
+
+	code, table, stderr = call(t, "-device", "reference", "-raters", "3", "-compare", base, "-json", again)
+	require.Equal(t, command.Done, code, stderr)
+	assert.Contains(t, table, "NOT THE SAME network: base tiny, 4 raters, 2 classes, 64×64 pixels, random weights, now tiny, 3 raters")
+	assert.NotContains(t, table, "NOT THE SAME device")
+	code, _, stderr = call(t, "-device", "reference", "-compare", filepath.Join(folder, "none.json"))
+	assert.Equal(t, command.Failed, code)
+	assert.Contains(t, stderr, "none.json")
+}
+
+func TestCompare(t *testing.T) {
+	base := &report{
+		Adapter: "A", Options: options{Config: "compact"}, Ceilings: &ceilings{}, Inference: &inferenceTimes{Encoder: spread{10, 8, 16, 5}, EncoderDispatches: 40},
+		Kernels: []kernelTimes{{Part: "encoder", Name: "conv", Dispatches: 3, Time: spread{2, 1, 4, 5}}, {Part: "encoder", Name: "conv", Dispatches: 1, Time: spread{4, 3, 8, 5}}},
+	}
+	now := *base
+	now.Adapter = "B"
+	now.Inference = &inferenceTimes{Encoder: spread{5, 4, 4, 5}, EncoderDispatches: 10}
+	now.Kernels = []kernelTimes{{Part: "encoder", Name: "conv", Dispatches: 1, Time: spread{5, 5, 6, 5}}}
+	var out strings.Builder
+	require.NoError(t, compare(&out, base, &now))
+	assert.Contains(t, out.String(), "NOT THE SAME device: base A")
+	assert.NotContains(t, out.String(), "NOT THE SAME network")
+	assert.Regexp(t, `(?m)^encoder +0\.500 +0\.250 +0\.500 +10 +5 ms$`, out.String(), "4/16 to 4/8")
+	assert.Regexp(t, `(?m)^encoder +0\.250 +40 +10 dispatches$`, out.String())
+	assert.Regexp(t, `(?m)^encoder, conv +0\.500 +0\.250 +1 +10 +5 ms$`, out.String(), "5/20 to 6/6")
 }
 
 func TestInBrowser(t *testing.T) {

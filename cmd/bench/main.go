@@ -20,12 +20,21 @@ import (
 
 const intro = `bench - how fast the network is here, and how much GPU memory it takes
 
-usage: bench [-weights NAME|FILE | -config compact|paper|tiny] [-side 256] [-train -batch 4] [-device NAME | -browser] [-json FILE]
+usage: bench [-weights NAME|FILE | -config compact|paper|tiny] [-side 256] [-train -batch 4] [-kernels] [-device NAME | -browser]
+             [-json FILE] [-compare BASE.json]
 
 The network runs as "segment" runs it: the encoder once an image, then Rec0 … Rec3, each mask read back. "Four passes" is all of that.
 Nothing is measured before one run has been thrown away; medians are of -n runs, with the fastest and the slowest beside them. "Compile"
 is the time from nothing to a network that can run: graphs, memory, pipelines. Without -weights, the weights are random: times do not
 depend on them.
+
+First come the ceilings of the device, each measured with a kernel that does nothing else: multiply-adds on registers, a copy of 64 MiB, and
+dispatches of one invocation. With -kernels every kernel of the network is timed alone, in many copies one after the other: the time of all its
+dispatches in one run, the operations that shaders.Work counts (multiply-adds as two), the bytes of all its tensors, each once, and the
+larger of its shares of the two ceilings. Small tensors come from a cache then, so a share of bandwidth may exceed 100 %.
+
+With -compare the figures of an earlier -json are set beside those of this run, as ratios now/base: of medians, and from the least to the
+most that the spreads of both allow.
 
 With -train, whole training steps (Algorithm 1: forward, backward, Adam; the recipe's recurrences) are measured as well.
 
@@ -39,9 +48,10 @@ examples:
   bench -device wgpu -side 512 -n 9
   bench -train -batch 4 -side 128           and a training step
   bench -weights fundus -browser            a model that ships, in Chromium
-  bench -json times.json                    for scripts; "-" is standard output, without the table
+  bench -kernels -config paper              where the time goes, and what the device could do
+  bench -json base.json                     for scripts; "-" is standard output, without the table
+  bench -compare base.json                  what has changed since then
   bench -devices                            what could compute here, and why the rest could not
-  MRPRISM_DEBUG=2 bench -n 1                the time of every kernel (each then runs alone, which is slower)
 
 exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted
 `
@@ -61,10 +71,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	f.IntVar(&o.Side, "side", 256, "image side in `pixels`, a multiple of 64 (with -weights: theirs)")
 	f.IntVar(&o.Repeats, "n", 5, "runs of which the median is taken")
 	f.BoolVar(&o.Train, "train", false, "measure training steps too")
+	f.BoolVar(&o.Kernels, "kernels", false, "time every kernel of the network at its shapes, and with -train of the step")
 	f.IntVar(&o.Batch, "batch", 4, "images a training step")
 	f.StringVar(&o.Recipe, "recipe", "default", "training recipe: default, paper or baseline")
 	inBrowser := f.Bool("browser", false, "measure in headless Chromium ("+chromium.Variable+" names another)")
 	list := f.Bool("devices", false, "list what could compute here, and end")
+	base := f.String("compare", "", "print ratios to the report in `FILE`, a JSON of an earlier run")
 	jsonFile := f.String("json", "", "`FILE` that receives the report as JSON")
 	wish := command.DeviceFlags(f)
 	rest, code, done := command.Parse(f, intro, examples, args, stdout, stderr)
@@ -90,9 +102,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		devices(ctx, stdout)
 		return command.Done
 	}
+	var before *report
+	if *base != "" {
+		var err error
+		if before, err = readReport(*base); err != nil { // before minutes are spent
+			return command.Fail(ctx, stderr, "bench", err)
+		}
+	}
 	r, err := measure(ctx, o, set["side"], *inBrowser, wish, stderr)
 	if err == nil {
-		err = write(r, *jsonFile, stdout)
+		err = write(r, before, *jsonFile, stdout)
 	}
 	if err != nil {
 		return command.Fail(ctx, stderr, "bench", err)
@@ -132,8 +151,8 @@ func measure(ctx context.Context, o options, sideGiven, inBrowser bool, wish com
 	return bench(ctx, d, o, m, tell)
 }
 
-// write gives the table to people, and the JSON to whoever asked for it.
-func write(r *report, jsonFile string, stdout io.Writer) error {
+// write gives the table to people, beside that of before where there is one, and the JSON to whoever asked for it.
+func write(r, before *report, jsonFile string, stdout io.Writer) error {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
@@ -143,8 +162,16 @@ func write(r *report, jsonFile string, stdout io.Writer) error {
 		_, err = stdout.Write(text)
 		return err
 	}
-	if err := r.table(stdout); err != nil || jsonFile == "" {
+	if err := r.table(stdout); err != nil {
 		return err
+	}
+	if before != nil {
+		if err := compare(stdout, before, r); err != nil {
+			return err
+		}
+	}
+	if jsonFile == "" {
+		return nil
 	}
 	return os.WriteFile(jsonFile, text, 0o644)
 }

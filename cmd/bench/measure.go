@@ -27,7 +27,8 @@ type options struct {
 	Side    int    `json:"side"` // pixels
 	Repeats int    `json:"repeats"`
 	Train   bool   `json:"train"`
-	Batch   int    `json:"batch"` // images a training step
+	Batch   int    `json:"batch"`   // images a training step
+	Kernels bool   `json:"kernels"` // time each alone
 	Commit  string `json:"commit"`
 }
 
@@ -39,32 +40,53 @@ func bench(ctx context.Context, d gpu.Device, o options, m *weights.Model, tell 
 	}
 	info := d.Info()
 	r := &report{Adapter: info.Adapter, Backend: info.Backend, Kind: string(info.Kind), Driver: info.Driver, Options: o}
-	if r.Inference, err = inference(ctx, d, config, o, m, tell); err != nil {
+	tell("ceilings of the device")
+	if r.Ceilings, err = findCeilings(ctx, d, o.Repeats); err != nil {
+		return nil, err
+	}
+	if err = inference(ctx, d, config, o, m, r, tell); err != nil {
 		return nil, err
 	}
 	if o.Train {
-		if r.Training, err = training(ctx, d, config, o, tell); err != nil {
-			return nil, err
-		}
+		err = training(ctx, d, config, o, r, tell)
 	}
-	return r, nil
+	return r, err
+}
+
+// preparing is a device that counts what it prepares, and the time that takes.
+type preparing struct {
+	gpu.Device
+	programs map[*gpu.Program]bool
+	ms       float64
+}
+
+func (p *preparing) Prepare(ctx context.Context, programs []*gpu.Program) error {
+	for _, program := range programs {
+		p.programs[program] = true
+	}
+	start := time.Now()
+	err := p.Device.Prepare(ctx, programs)
+	p.ms += since(start)
+	return err
 }
 
 // inference measures the encoder and the recurrences as `segment` runs them: one image, results read back after every pass.
-func inference(ctx context.Context, d gpu.Device, config model.Config, o options, m *weights.Model, tell func(string)) (*inferenceTimes, error) {
+func inference(ctx context.Context, device gpu.Device, config model.Config, o options, m *weights.Model, r *report, tell func(string)) error {
 	tell("compiling the network")
 	set := tensor.NewSet()
 	defer set.Release()
+	d := &preparing{Device: device, programs: map[*gpu.Program]bool{}}
 	start := time.Now()
 	network, err := model.NewInference(ctx, d, set, config, o.Side)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer network.Release()
-	t := &inferenceTimes{CompileMS: since(start), Bytes: network.Bytes()}
+	t := &inferenceTimes{CompileMS: since(start), PipelinesMS: d.ms, Pipelines: len(d.programs), Bytes: network.Bytes()}
+	r.Inference = t
 	t.EncoderDispatches, t.RecurrenceDispatches = network.Dispatches()
 	if err := fill(set, m); err != nil {
-		return nil, err
+		return err
 	}
 	image := noise(o.Side*o.Side*3, func(r *rand.Rand) float32 { return model.Normalise(r.Float32()) })
 	small := smallest(set) // what is read to wait for the encoder
@@ -85,34 +107,42 @@ func inference(ctx context.Context, d gpu.Device, config model.Config, o options
 	}
 	tell("first pass")
 	if _, t.FirstMS, _, err = once(); err != nil {
-		return nil, err
+		return err
 	}
 	var encoders, recurrences, totals []float64
 	for i := range o.Repeats {
 		tell(fmt.Sprintf("inference %d of %d", i+1, o.Repeats))
 		e, total, rs, err := once()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		encoders, recurrences, totals = append(encoders, e), append(recurrences, rs...), append(totals, total)
 	}
 	t.Encoder, t.Recurrence, t.FourPasses = spreadOf(encoders), spreadOf(recurrences), spreadOf(totals)
-	return t, nil
+	if !o.Kernels {
+		return nil
+	}
+	encoder, recurrence := network.Plans()
+	if err := r.kernels(ctx, d, "encoder", encoder, o.Repeats, tell); err != nil {
+		return err
+	}
+	return r.kernels(ctx, d, "one recurrence", recurrence, o.Repeats, tell)
 }
 
 // training measures whole steps: batch written, forward, backward, Adam, loss read.
-func training(ctx context.Context, d gpu.Device, config model.Config, o options, tell func(string)) (*trainingTimes, error) {
+func training(ctx context.Context, device gpu.Device, config model.Config, o options, r *report, tell func(string)) error {
 	tell("compiling the training step")
 	recipe, err := model.NewRecipe(o.Recipe)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if size := o.Side / model.SideMultiple; o.Side != size*model.SideMultiple || o.Batch*size*size < 2 {
-		return nil, fmt.Errorf("-batch %d, -side %d: a step needs a side that is a multiple of %d, and two images where it is %[3]d: batch norm at the bridge "+
+		return fmt.Errorf("-batch %d, -side %d: a step needs a side that is a multiple of %d, and two images where it is %[3]d: batch norm at the bridge "+
 			"has no variance else", o.Batch, o.Side, model.SideMultiple)
 	}
 	set := tensor.NewSet()
 	defer set.Release()
+	d := &preparing{Device: device, programs: map[*gpu.Program]bool{}}
 	start := time.Now()
 	s := model.NewStep(set, config, recipe, o.Batch, o.Side)
 	loss := s.Loss()
@@ -121,12 +151,16 @@ func training(ctx context.Context, d gpu.Device, config model.Config, o options,
 	s.Update(set, adam)
 	plan, err := tensor.Compile(ctx, d, set, s.Graph)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer plan.Release()
-	t := &trainingTimes{CompileMS: since(start), Bytes: plan.Bytes() + set.Bytes(), Dispatches: plan.Dispatches()}
+	t := &trainingTimes{
+		CompileMS: since(start), PipelinesMS: d.ms, Pipelines: len(d.programs),
+		Bytes: plan.Bytes() + set.Bytes(), Dispatches: plan.Dispatches(),
+	}
+	r.Training = t
 	if err := set.Initialise(1); err != nil {
-		return nil, err
+		return err
 	}
 	b := model.Batch{
 		X:     noise(s.X.Elements(), func(r *rand.Rand) float32 { return model.Normalise(r.Float32()) }),
@@ -153,19 +187,22 @@ func training(ctx context.Context, d gpu.Device, config model.Config, o options,
 	}
 	tell("first training step")
 	if t.FirstMS, err = step(0); err != nil {
-		return nil, err
+		return err
 	}
 	var steps []float64
 	for i := range o.Repeats {
 		tell(fmt.Sprintf("training step %d of %d", i+1, o.Repeats))
 		ms, err := step(i + 1)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		steps = append(steps, ms)
 	}
 	t.Step = spreadOf(steps)
-	return t, nil
+	if !o.Kernels {
+		return nil
+	}
+	return r.kernels(ctx, d, "training step", plan, o.Repeats, tell)
 }
 
 // fill writes the weights, or random ones: times do not depend on them.
@@ -211,6 +248,3 @@ func noise(n int, draw func(*rand.Rand) float32) []float32 {
 	}
 	return out
 }
-
-// since is in milliseconds.
-func since(start time.Time) float64 { return float64(time.Since(start).Microseconds()) / 1000 }

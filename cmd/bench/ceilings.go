@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"mrprism/internal/gpu"
+)
+
+// ceilings are the rates that no kernel of the network should be expected to exceed, measured with a kernel that does nothing else.
+type ceilings struct {
+	Arithmetic spread `json:"gflop_per_s"` // multiply-adds on registers, two operations each
+	Memory     spread `json:"gb_per_s"`    // read and written by a copy of copyBytes
+	Dispatch   spread `json:"dispatch_us"` // a dispatch of one invocation, among many
+}
+
+// The micro-kernels. The multiply-adds are eight chains an invocation, enough to hide the latency of each, and enough invocations to
+// fill any GPU.
+const (
+	ceilingSize   = 256 // invocations a workgroup
+	addsGroups    = 1024
+	addsChains    = 8
+	addsUnrolled  = 16
+	mostAddsLoops = 1 << 16
+	copyBytes     = 64 << 20
+)
+
+const ceilingSource = `
+struct Params { loops: u32, factor: f32, term: f32 }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> result: array<f32>;
+
+@compute @workgroup_size(256)
+fn multiply_adds(@builtin(global_invocation_id) id: vec3u) {
+  let f = params.factor;
+  let t = params.term;
+START
+  for (var i = 0u; i < params.loops; i++) {
+BODY
+  }
+  result[id.x] = SUM;
+}
+
+@group(0) @binding(1) var<storage, read> source: array<vec4f>;
+@group(0) @binding(2) var<storage, read_write> copied: array<vec4f>;
+
+@compute @workgroup_size(256)
+fn copy(@builtin(global_invocation_id) id: vec3u) {
+  copied[id.x] = source[id.x];
+}
+
+@compute @workgroup_size(1)
+fn nothing() {
+  result[0] = 0.0;
+}
+`
+
+type ceilingParams struct {
+	Loops        uint32
+	Factor, Term float32
+}
+
+func ceilingPrograms() (adds, copying, nothing *gpu.Program) {
+	var start, body []string
+	var names []string
+	for i := range addsChains {
+		name := fmt.Sprintf("a%d", i)
+		names = append(names, name)
+		start = append(start, fmt.Sprintf("  var %s = f32(id.x + %du);", name, i))
+		body = append(body, fmt.Sprintf("    %s = %[1]s * f + t;", name))
+	}
+	source := strings.NewReplacer("START", strings.Join(start, "\n"), "SUM", strings.Join(names, " + "),
+		"BODY", strings.TrimSuffix(strings.Repeat(strings.Join(body, "\n")+"\n", addsUnrolled), "\n")).Replace(ceilingSource)
+	adds = &gpu.Program{Name: "multiply_adds", Entry: "multiply_adds", Source: source, Arguments: []gpu.Access{gpu.ReadWrite},
+		Body: func(params any, a []gpu.Array) {
+			p := params.(*ceilingParams)
+			f, t := float64(p.Factor), float64(p.Term)
+			for i := range a[0].F {
+				v := float64(i)
+				for range p.Loops * addsChains * addsUnrolled {
+					v = v*f + t
+				}
+				a[0].F[i] = v
+			}
+		}}
+	copying = &gpu.Program{Name: "copy", Entry: "copy", Source: source, Arguments: []gpu.Access{gpu.Read, gpu.ReadWrite},
+		Body: func(_ any, a []gpu.Array) { copy(a[1].F, a[0].F) }}
+	nothing = &gpu.Program{Name: "nothing", Entry: "nothing", Source: source, Arguments: []gpu.Access{gpu.ReadWrite},
+		Body: func(_ any, a []gpu.Array) { a[0].F[0] = 0 }}
+	return adds, copying, nothing
+}
+
+// findCeilings measures them.
+func findCeilings(ctx context.Context, d gpu.Device, repeats int) (*ceilings, error) {
+	adds, copying, nothing := ceilingPrograms()
+	if err := d.Prepare(ctx, []*gpu.Program{adds, copying, nothing}); err != nil {
+		return nil, err
+	}
+	const elements = copyBytes / 4
+	buffers, err := d.Allocate(ctx, []gpu.BufferSpec{
+		{Label: "results", Elements: ceilingSize * addsGroups}, {Label: "from", Elements: elements}, {Label: "to", Elements: elements},
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		for _, b := range buffers {
+			b.Release()
+		}
+	}()
+	c := &ceilings{}
+	for p := (ceilingParams{Loops: 1, Factor: 0.999, Term: 0.5}); ; p.Loops *= 2 {
+		ms, err := replay(ctx, d, gpu.Command{Program: adds, Params: &p, Arguments: buffers[:1], Groups: [3]int{addsGroups, 1, 1}}, repeats)
+		if err != nil {
+			return nil, err
+		}
+		if ms.Median > milliseconds(replayTime) || p.Loops == mostAddsLoops {
+			c.Arithmetic = ms.rate(2e-6 * ceilingSize * addsGroups * addsChains * addsUnrolled * float64(p.Loops))
+			break
+		}
+	}
+	ms, err := replay(ctx, d, gpu.Command{Program: copying, Arguments: buffers[1:], Groups: [3]int{elements / 4 / ceilingSize, 1, 1}}, repeats)
+	if err != nil {
+		return nil, err
+	}
+	c.Memory = ms.rate(2e-6 * copyBytes)
+	ms, err = replay(ctx, d, gpu.Command{Program: nothing, Arguments: buffers[:1], Groups: [3]int{1, 1, 1}}, repeats)
+	c.Dispatch = ms.scaled(1000)
+	return c, err
+}
