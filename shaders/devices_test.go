@@ -11,7 +11,7 @@ import (
 func asKinds(t *testing.T, f func(name string, d gpu.Device)) {
 	t.Helper()
 	for _, d := range gputest.Devices(t) {
-		if d.Info().Kind == gpu.KindReference {
+		if d.Info().InGo() {
 			f(d.Info().Backend, d)
 			continue
 		}

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"mrprism/internal/gpu"
-	"mrprism/internal/gpu/gputest"
 	"mrprism/internal/gpu/reference"
 	"mrprism/internal/tensor"
 
@@ -49,17 +48,15 @@ func checkOperator(t *testing.T, o operatorTest) {
 	if !o.rough {
 		o.finiteDifferences(t, ctx)
 	}
-	for _, d := range gputest.Devices(t) {
+	asKinds(t, func(name string, d gpu.Device) {
 		if d.Info().Kind == gpu.KindReference {
-			continue
+			return
 		}
-		for _, kind := range []gpu.Kind{gpu.KindCPU, gpu.KindDiscrete} {
-			got := o.run(t, ctx, as{d, kind})
-			for i := range want {
-				o.compare(t, d.Info().Backend+" as "+string(kind), o.label(i), got[i], want[i])
-			}
+		got := o.run(t, ctx, d)
+		for i := range want {
+			o.compare(t, name, o.label(i), got[i], want[i])
 		}
-	}
+	})
 }
 
 func (o *operatorTest) label(i int) string {

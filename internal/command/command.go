@@ -143,7 +143,7 @@ func (d Device) Open(ctx context.Context, note func(string)) (gpu.Device, error)
 	}
 	if errors.Is(err, gpu.ErrNoAdapter) && (wished == "" || wished == device.Auto) && ctx.Err() == nil {
 		note(fmt.Sprintf("%v\nso the CPU computes: slower, with the same result", err))
-		return device.Open(ctx, "reference", device.Options{})
+		return device.Open(ctx, device.Processor, device.Options{})
 	}
 	return opened, err
 }

@@ -1,5 +1,5 @@
-// Package gpu is the seam between the network and whatever computes it: the browser's WebGPU, wgpu-native, Dawn, or Go in
-// float64. A backend knows buffers, programs and lists of dispatches; nothing about operators.
+// Package gpu is the seam between the network and whatever computes it: the browser's WebGPU, wgpu-native, Dawn, or Go, in float32
+// or float64. A backend knows buffers, programs and lists of dispatches; nothing about operators.
 package gpu
 
 import (
@@ -46,13 +46,14 @@ const (
 	KindDiscrete   Kind = "discrete"
 	KindIntegrated Kind = "integrated"
 	KindCPU        Kind = "cpu"       // a software adapter: lavapipe, SwiftShader
+	KindProcessor  Kind = "processor" // Go, float32
 	KindReference  Kind = "reference" // Go, float64
 	KindUnknown    Kind = "unknown"
 )
 
 // Info describes a device.
 type Info struct {
-	Backend  string // "dawn", "wgpu", "browser", "reference"
+	Backend  string // "dawn", "wgpu", "browser", "processor", "reference"
 	Adapter  string // e.g. "NVIDIA H200", "llvmpipe (LLVM 19.1.7, 256 bits)"
 	Driver   string
 	Kind     Kind
@@ -62,6 +63,9 @@ type Info struct {
 
 // String names the device for people: adapter, then backend.
 func (i Info) String() string { return fmt.Sprintf("%s [%s, %s]", i.Adapter, i.Backend, i.Kind) }
+
+// InGo reports whether programs are computed by their Go bodies, and not by their WGSL.
+func (i Info) InGo() bool { return i.Kind == KindProcessor || i.Kind == KindReference }
 
 // HasFeature reports whether the device was created with the named WebGPU feature.
 func (i Info) HasFeature(name string) bool {
@@ -153,17 +157,34 @@ type Program struct {
 	Entry     string   // "conv2d_forward"
 	Arguments []Access // of bindings 1, 2, …; binding 0 is the uniform parameters
 	Body      Body     // the same computation for the reference device; never optimised
+	Fast      Fast     // the same for the processor; nil: it computes Body
 }
 
 // Body computes one whole dispatch in Go. params is the pointer given in the command.
 type Body func(params any, arguments []Array)
 
-// Array is what a Body sees of a buffer: the one slice that fits the element type.
-type Array struct {
-	F []float64 // F32
-	I []int32   // I32
-	U []uint32  // U32
-	B []int8    // I8
+// Fast computes one whole dispatch in Go and float32, as fast as that goes.
+type Fast func(params any, arguments []Array32, split Split)
+
+// Split calls part for pieces [from, to) that together are [0, n), several at a time where there are several processors, and returns when
+// all are done. Between pieces others may run, and a run that was cancelled ends: pieces are then left out.
+type Split func(n int, part func(from, to int))
+
+// Array and Array32 are what a Body and a Fast see of a buffer.
+type (
+	Array   = ArrayOf[float64]
+	Array32 = ArrayOf[float32]
+)
+
+// Float is how a device in Go holds the elements of F32 buffers.
+type Float interface{ float32 | float64 }
+
+// ArrayOf is a buffer in Go's memory: the one slice that fits the element type.
+type ArrayOf[F Float] struct {
+	F []F      // F32
+	I []int32  // I32
+	U []uint32 // U32
+	B []int8   // I8
 }
 
 // Command is one step of a recording: a dispatch, or, where Program is nil, zeroing the buffer Clear.

@@ -96,7 +96,7 @@ func TestImportsRunOneWay(t *testing.T) {
 // Tests, and the packages for tests, may also use the reference: it is their oracle.
 func TestBackendsAreReachedThroughDevice(t *testing.T) {
 	const door, oracle = "internal/gpu/device", "internal/gpu/reference"
-	backends := []string{oracle, "internal/gpu/webgpu", "internal/gpu/dawn"}
+	backends := []string{oracle, "internal/gpu/processor", "internal/gpu/host", "internal/gpu/webgpu", "internal/gpu/dawn"}
 	both(t, func(t *testing.T, all []*list) {
 		reached := false
 		for _, p := range all {

@@ -15,7 +15,10 @@ type Kernel struct {
 	Name      string       // WGSL entry point: "layer_norm_forward"
 	Arguments []gpu.Access // bindings 1, 2, … in order; binding 0 is the uniform Params
 	Body      gpu.Body     // slow, plain, in float64; arrays may be longer than the tensor: take extents from params
+	Fast      gpu.Fast     // the same in float32 and fast, for the processor; nil: it computes Body
 	Variants  []Variant    // the first that suits is used
+
+	Copies bool // the kernel does nothing but write its first argument to its second
 
 	// Absorb tells how the kernel, with these params, takes over the dispatch that alone reads its result, its last argument, as
 	// argument `at`; ok is false where it cannot. nil: never.
@@ -35,6 +38,11 @@ type Variant struct {
 // Body adapts a typed kernel body to gpu.Body.
 func Body[P any](f func(p *P, a []gpu.Array)) gpu.Body {
 	return func(params any, a []gpu.Array) { f(params.(*P), a) }
+}
+
+// Fast adapts a typed kernel body in float32 to gpu.Fast.
+func Fast[P any](f func(p *P, a []gpu.Array32, split gpu.Split)) gpu.Fast {
+	return func(params any, a []gpu.Array32, split gpu.Split) { f(params.(*P), a, split) }
 }
 
 // Linear spreads n invocations over workgroups of the given size, in two dimensions where one would exceed the limit. In WGSL
@@ -95,7 +103,7 @@ func (k *Kernel) specialise(v *Variant, params any) *gpu.Program {
 	if p := interned.programs[key]; p != nil {
 		return p
 	}
-	p := &gpu.Program{Name: name, Source: source, Entry: entry, Arguments: k.Arguments, Body: k.Body}
+	p := &gpu.Program{Name: name, Source: source, Entry: entry, Arguments: k.Arguments, Body: k.Body, Fast: k.Fast}
 	interned.programs[key] = p
 	return p
 }

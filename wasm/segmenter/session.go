@@ -70,7 +70,7 @@ func (s *session) start(ctx context.Context) {
 	post(map[string]any{"type": "ready", "models": models, "adapter": s.dev.Info().String(), "gpu": s.onGPU(), "software": s.software(), "reason": s.gpuReason})
 }
 
-func (s *session) onGPU() bool { return s.dev.Info().Kind != gpu.KindReference }
+func (s *session) onGPU() bool { return !s.dev.Info().InGo() }
 
 // software reports that the processor plays a GPU.
 func (s *session) software() bool { return s.dev.Info().Kind == gpu.KindCPU }
@@ -82,9 +82,9 @@ func (s *session) openDevice(ctx context.Context) {
 	dev, err := device.Open(limited, device.Auto, device.Options{})
 	if err != nil {
 		s.gpuReason = err.Error()
-		dev, err = device.Open(ctx, "reference", device.Options{})
+		dev, err = device.Open(ctx, device.Processor, device.Options{})
 		if err != nil {
-			panic(err) // the reference needs nothing
+			panic(err) // it needs nothing
 		}
 	} else {
 		s.gpuReason = ""
@@ -136,7 +136,7 @@ func (s *session) recover(ctx context.Context, cause error, again bool) bool {
 
 func (s *session) useProcessor(cause error) {
 	s.closeDevice()
-	s.dev, _ = device.Open(context.Background(), "reference", device.Options{})
+	s.dev, _ = device.Open(context.Background(), device.Processor, device.Options{})
 	s.gpuReason = cause.Error()
 	s.retryGPU = time.Now().Add(gpuPause)
 }

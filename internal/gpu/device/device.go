@@ -9,14 +9,19 @@ import (
 	"strings"
 
 	"mrprism/internal/gpu"
+	"mrprism/internal/gpu/processor"
 	"mrprism/internal/gpu/reference"
 )
 
 // Variable is the environment variable that names the device where no flag does.
 const Variable = "MRPRISM_DEVICE"
 
-// Auto is the name that takes the best backend there is.
-const Auto = "auto"
+// Names of devices: auto takes the best GPU that there is; the others compute in Go, the processor in float32, the reference in float64.
+const (
+	Auto      = "auto"
+	Processor = "processor"
+	Reference = "reference"
+)
 
 // Options say how to open a device. The zero value is what most programs want.
 type Options struct {
@@ -36,12 +41,12 @@ func Names() []string {
 	for _, b := range backends {
 		names = append(names, b.name)
 	}
-	return append(names, "reference")
+	return append(names, Processor, Reference)
 }
 
 // Open gives the named device; where name is empty, that of MRPRISM_DEVICE, else auto. Auto is the first GPU backend that opens,
 // Dawn before wgpu-native; where none does the error wraps gpu.ErrNoAdapter and says of each why, and the caller decides
-// whether to compute on "reference", the CPU. MRPRISM_DEBUG wraps the device, see DebugVariable.
+// whether to compute on Processor. MRPRISM_DEBUG wraps the device, see DebugVariable.
 func Open(ctx context.Context, name string, options Options) (gpu.Device, error) {
 	if name == "" {
 		name = os.Getenv(Variable)
@@ -57,7 +62,9 @@ func named(ctx context.Context, name string, options Options) (gpu.Device, error
 	switch name {
 	case "", Auto:
 		return best(ctx, options)
-	case "reference":
+	case Processor:
+		return processor.Open(), nil
+	case Reference:
 		return reference.Open(), nil
 	}
 	for _, b := range backends {
@@ -87,5 +94,5 @@ func best(ctx context.Context, options Options) (gpu.Device, error) {
 		}
 		failures = append(failures, fmt.Errorf("%s: %w", b.name, err))
 	}
-	return nil, fmt.Errorf("no GPU could be used; -device reference computes on the CPU, slowly: %w", errors.Join(failures...))
+	return nil, fmt.Errorf("no GPU could be used; -device processor computes without one, more slowly: %w", errors.Join(failures...))
 }

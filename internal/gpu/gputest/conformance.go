@@ -278,11 +278,11 @@ func testDispatch(h *harness) {
 		}
 		equal(h, h.floats(y), want, "scaled")
 	}
-	// The WGSL computes on a GPU, and Go on the reference only.
+	// The WGSL computes on a GPU, and Go where there is none.
 	z := h.allocate(gpu.F32, 1)
 	h.run(dispatch(who, vectorParams{N: 1}, z))
 	want := float32(1)
-	if h.d.Info().Kind == gpu.KindReference {
+	if h.d.Info().InGo() {
 		want = 2
 	}
 	equal(h, h.floats(z), []float32{want}, "who computed")

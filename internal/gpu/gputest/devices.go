@@ -61,7 +61,7 @@ func useLavapipe() {
 	}
 }
 
-// Devices gives every device of this machine: natively Dawn, wgpu-native and the reference, in wasm the browser and the reference. They are
+// Devices gives every device of this machine: natively Dawn and wgpu-native, in wasm the browser, and those in Go. They are
 // shared by the tests of a binary and must not be closed. What is missing is logged, or fails the test where it is required.
 func Devices(t testing.TB) []gpu.Device {
 	t.Helper()

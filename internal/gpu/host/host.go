@@ -1,0 +1,286 @@
+// Package host is what the devices computed in Go have in common, the reference and the processor: buffers in Go's memory, and lists
+// of commands. They differ in the type of their numbers and in how they run a program.
+package host
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"reflect"
+
+	"mrprism/internal/gpu"
+)
+
+// Device is a gpu.Device but for its name and what it does with a program.
+type Device[F gpu.Float] struct {
+	info     gpu.Info
+	run      Run[F]
+	prepared map[*gpu.Program]bool
+	live     map[*buffer[F]]bool
+	lost     chan error
+	closed   bool
+}
+
+// Run computes one dispatch of a program.
+type Run[F gpu.Float] func(ctx context.Context, p *gpu.Program, params any, arguments []gpu.ArrayOf[F]) error
+
+// Open gives a device that runs programs by run. Its limits are WebGPU's defaults, except that buffers may reach 1 GiB.
+func Open[F gpu.Float](info gpu.Info, run Run[F]) *Device[F] {
+	info.Limits = gpu.DefaultLimits()
+	info.Limits.StorageBinding, info.Limits.BufferSize = 1<<30, 1<<30
+	return &Device[F]{info: info, run: run, prepared: map[*gpu.Program]bool{}, live: map[*buffer[F]]bool{}, lost: make(chan error, 1)}
+}
+
+// Info describes the device.
+func (d *Device[F]) Info() gpu.Info { return d.info }
+
+type buffer[F gpu.Float] struct {
+	device *Device[F]
+	spec   gpu.BufferSpec
+	array  gpu.ArrayOf[F]
+}
+
+func (b *buffer[F]) Spec() gpu.BufferSpec { return b.spec }
+
+func (b *buffer[F]) Release() {
+	delete(b.device.live, b)
+	b.array = gpu.ArrayOf[F]{}
+}
+
+// Allocate creates zeroed buffers.
+func (d *Device[F]) Allocate(ctx context.Context, specs []gpu.BufferSpec) ([]gpu.Buffer, error) {
+	if err := d.ready(ctx); err != nil {
+		return nil, err
+	}
+	for _, s := range specs {
+		if err := s.Validate(d.info.Limits); err != nil {
+			return nil, err
+		}
+	}
+	buffers := make([]gpu.Buffer, len(specs))
+	for i, s := range specs {
+		b := &buffer[F]{device: d, spec: s}
+		switch s.Type {
+		case gpu.F32:
+			b.array.F = make([]F, s.Elements)
+		case gpu.I32:
+			b.array.I = make([]int32, s.Elements)
+		case gpu.U32:
+			b.array.U = make([]uint32, s.Elements)
+		case gpu.I8:
+			b.array.B = make([]int8, s.Elements)
+		}
+		d.live[b] = true
+		buffers[i] = b
+	}
+	return buffers, nil
+}
+
+// Values gives the elements of an F32 buffer, shared with the device: changing the slice changes the buffer.
+func (d *Device[F]) Values(b gpu.Buffer) []F {
+	own, err := d.own(b)
+	if err != nil {
+		panic(err)
+	}
+	return own.array.F
+}
+
+// Write copies src into dst from element offset on.
+func (d *Device[F]) Write(dst gpu.Buffer, offset int, src []byte) error {
+	if err := d.ready(context.Background()); err != nil {
+		return err
+	}
+	b, err := d.own(dst)
+	if err != nil {
+		return err
+	}
+	if err := b.spec.ValidateWrite(offset, len(src)); err != nil {
+		return err
+	}
+	for i := range len(src) / b.spec.Type.Size() {
+		switch b.spec.Type {
+		case gpu.F32:
+			b.array.F[offset+i] = F(math.Float32frombits(binary.LittleEndian.Uint32(src[4*i:])))
+		case gpu.I32:
+			b.array.I[offset+i] = int32(binary.LittleEndian.Uint32(src[4*i:]))
+		case gpu.U32:
+			b.array.U[offset+i] = binary.LittleEndian.Uint32(src[4*i:])
+		case gpu.I8:
+			b.array.B[offset+i] = int8(src[i])
+		}
+	}
+	return nil
+}
+
+// Read fills the ranges; F32 values are rounded to float32.
+func (d *Device[F]) Read(ctx context.Context, ranges ...gpu.Range) error {
+	if err := d.ready(ctx); err != nil {
+		return err
+	}
+	for _, r := range ranges {
+		b, err := d.own(r.Buffer)
+		if err != nil {
+			return err
+		}
+		if err := b.spec.ValidateRead(r.Offset, len(r.Dst)); err != nil {
+			return err
+		}
+	}
+	for _, r := range ranges {
+		b := r.Buffer.(*buffer[F])
+		for i := range len(r.Dst) / b.spec.Type.Size() {
+			switch b.spec.Type {
+			case gpu.F32:
+				binary.LittleEndian.PutUint32(r.Dst[4*i:], math.Float32bits(float32(b.array.F[r.Offset+i])))
+			case gpu.I32:
+				binary.LittleEndian.PutUint32(r.Dst[4*i:], uint32(b.array.I[r.Offset+i]))
+			case gpu.U32:
+				binary.LittleEndian.PutUint32(r.Dst[4*i:], b.array.U[r.Offset+i])
+			case gpu.I8:
+				r.Dst[i] = byte(b.array.B[r.Offset+i])
+			}
+		}
+	}
+	return nil
+}
+
+// Prepare checks the programs; there is nothing to compile.
+func (d *Device[F]) Prepare(ctx context.Context, programs []*gpu.Program) error {
+	if err := d.ready(ctx); err != nil {
+		return err
+	}
+	for _, p := range programs {
+		if err := p.Validate(d.info.Limits); err != nil {
+			return err
+		}
+		d.prepared[p] = true
+	}
+	return nil
+}
+
+type recording[F gpu.Float] struct {
+	device   *Device[F]
+	commands []gpu.Command
+	released bool
+}
+
+func (r *recording[F]) Release() { r.commands, r.released = nil, true }
+
+// Record checks the commands as a GPU would and copies their parameters, so that later changes have no effect.
+func (d *Device[F]) Record(commands []gpu.Command) (gpu.Recording, error) {
+	if err := d.ready(context.Background()); err != nil {
+		return nil, err
+	}
+	r := &recording[F]{device: d, commands: make([]gpu.Command, len(commands))}
+	for i, c := range commands {
+		if err := c.Validate(d.info.Limits); err != nil {
+			return nil, err
+		}
+		if c.Program != nil && !d.prepared[c.Program] {
+			return nil, fmt.Errorf("%w: %s was recorded but never prepared", gpu.ErrValidation, c.Program.Name)
+		}
+		if err := d.check(c); err != nil {
+			return nil, err
+		}
+		if v := reflect.ValueOf(c.Params); v.Kind() == reflect.Pointer {
+			params := reflect.New(v.Type().Elem())
+			params.Elem().Set(v.Elem())
+			c.Params = params.Interface()
+		}
+		c.Arguments = append([]gpu.Buffer(nil), c.Arguments...)
+		r.commands[i] = c
+	}
+	return r, nil
+}
+
+// Run computes every command before it returns; the context is asked between commands.
+func (d *Device[F]) Run(ctx context.Context, recordings ...gpu.Recording) error {
+	if err := d.ready(ctx); err != nil {
+		return err
+	}
+	for _, recorded := range recordings {
+		r, ok := recorded.(*recording[F])
+		if !ok || r.device != d || r.released {
+			return fmt.Errorf("%w: a recording of another device, or a released one", gpu.ErrValidation)
+		}
+		for _, c := range r.commands {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := d.check(c); err != nil {
+				return err
+			}
+			if err := d.command(ctx, c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (d *Device[F]) command(ctx context.Context, c gpu.Command) error {
+	if c.Program == nil {
+		a := c.Clear.(*buffer[F]).array
+		clear(a.F)
+		clear(a.I)
+		clear(a.U)
+		clear(a.B)
+		return nil
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			panic(fmt.Sprintf("%s: %s: %v", d.info.Backend, c.Program.Name, r))
+		}
+	}()
+	arrays := make([]gpu.ArrayOf[F], len(c.Arguments))
+	for i, b := range c.Arguments {
+		arrays[i] = b.(*buffer[F]).array
+	}
+	return d.run(ctx, c.Program, c.Params, arrays)
+}
+
+// Lost never receives: Go is not lost.
+func (d *Device[F]) Lost() <-chan error { return d.lost }
+
+// Close forgets every buffer; the device is not used afterwards.
+func (d *Device[F]) Close() error {
+	for b := range d.live {
+		b.Release()
+	}
+	d.closed = true
+	return nil
+}
+
+func (d *Device[F]) ready(ctx context.Context) error {
+	if d.closed {
+		return fmt.Errorf("%w: the device is closed", gpu.ErrLost)
+	}
+	return ctx.Err()
+}
+
+// check makes sure that the command's buffers are this device's and not released.
+func (d *Device[F]) check(c gpu.Command) error {
+	if c.Clear != nil {
+		if _, err := d.own(c.Clear); err != nil {
+			return err
+		}
+	}
+	for _, b := range c.Arguments {
+		if _, err := d.own(b); err != nil {
+			return fmt.Errorf("%s: %w", c.Program.Name, err)
+		}
+	}
+	return nil
+}
+
+func (d *Device[F]) own(b gpu.Buffer) (*buffer[F], error) {
+	own, ok := b.(*buffer[F])
+	if !ok || own.device != d {
+		return nil, fmt.Errorf("%w: a buffer of another device", gpu.ErrValidation)
+	}
+	if !d.live[own] {
+		return nil, fmt.Errorf("%w: buffer %q was released", gpu.ErrValidation, own.spec.Label)
+	}
+	return own, nil
+}

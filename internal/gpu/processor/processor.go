@@ -1,0 +1,105 @@
+// Package processor is the gpu.Device computed in Go and float32: what infers where there is no GPU. It runs each program's Fast; where
+// there is none, its Body, through float64 copies of the arguments.
+package processor
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/gpu/host"
+)
+
+const (
+	pieces = 8 // of a dispatch, for each processor
+	// patience is how long the browser may wait for its turn: long for a page, that is, and much longer than a turn takes (up to 5 ms).
+	patience = 50 * time.Millisecond
+)
+
+// Device is the processor of this machine.
+type Device struct {
+	*host.Device[float32]
+	yielded time.Time
+}
+
+var _ gpu.Device = (*Device)(nil)
+
+// Open gives a device; it needs no hardware and cannot fail.
+func Open() *Device {
+	d := &Device{}
+	info := gpu.Info{Backend: "processor", Adapter: "Go float32", Driver: runtime.Version(), Kind: gpu.KindProcessor}
+	d.Device = host.Open(info, d.run)
+	return d
+}
+
+func (d *Device) run(ctx context.Context, p *gpu.Program, params any, arguments []gpu.Array32) error {
+	d.yield()
+	if p.Fast == nil {
+		exactly(p, params, arguments)
+		return nil
+	}
+	p.Fast(params, arguments, func(n int, part func(from, to int)) { d.split(ctx, n, part) })
+	return ctx.Err()
+}
+
+// yield lets the browser deliver messages to its worker from time to time: Go's goroutines must all wait for that.
+func (d *Device) yield() {
+	if runtime.GOOS != "js" || time.Since(d.yielded) < patience {
+		return
+	}
+	time.Sleep(time.Millisecond) // the shortest that ends in the browser and not in Go
+	d.yielded = time.Now()
+}
+
+// split is the gpu.Split of a dispatch.
+func (d *Device) split(ctx context.Context, n int, part func(from, to int)) {
+	workers := min(runtime.GOMAXPROCS(0), n)
+	count := min(n, workers*pieces)
+	piece := func(i int) {
+		if ctx.Err() == nil {
+			part(i*n/count, (i+1)*n/count)
+		}
+	}
+	if workers == 1 {
+		for i := range count {
+			d.yield()
+			piece(i)
+		}
+		return
+	}
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range workers {
+		all.Go(func() {
+			for i := int(next.Add(1)) - 1; i < count; i = int(next.Add(1)) - 1 {
+				piece(i)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// exactly computes a program by its Body.
+func exactly(p *gpu.Program, params any, arguments []gpu.Array32) {
+	copies := make([]gpu.Array, len(arguments))
+	for i, a := range arguments {
+		copies[i] = gpu.Array{F: converted[float64](a.F), I: a.I, U: a.U, B: a.B}
+	}
+	p.Body(params, copies)
+	for i, access := range p.Arguments {
+		if access == gpu.ReadWrite {
+			copy(arguments[i].F, converted[float32](copies[i].F))
+		}
+	}
+}
+
+func converted[To, From gpu.Float](values []From) []To {
+	out := make([]To, len(values))
+	for i, v := range values {
+		out[i] = To(v)
+	}
+	return out
+}

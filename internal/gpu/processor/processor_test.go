@@ -1,0 +1,78 @@
+package processor_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/gpu/gputest"
+	"mrprism/internal/gpu/processor"
+)
+
+func TestConformance(t *testing.T) {
+	gputest.TestDevice(t, func(context.Context) (gpu.Device, error) { return processor.Open(), nil })
+}
+
+// run computes a program without parameters on one buffer of n elements, which it returns.
+func run(t *testing.T, ctx context.Context, n int, p *gpu.Program) ([]float32, error) {
+	t.Helper()
+	d := processor.Open()
+	t.Cleanup(func() { require.NoError(t, d.Close()) })
+	buffers, err := d.Allocate(t.Context(), []gpu.BufferSpec{{Label: "x", Type: gpu.F32, Elements: n}})
+	require.NoError(t, err)
+	p.Name, p.Entry, p.Source, p.Arguments = "p", "p", "-", []gpu.Access{gpu.ReadWrite}
+	require.NoError(t, d.Prepare(t.Context(), []*gpu.Program{p}))
+	r, err := d.Record([]gpu.Command{{Program: p, Arguments: buffers, Groups: [3]int{1, 1, 1}}})
+	require.NoError(t, err)
+	failure := d.Run(ctx, r)
+	return d.Values(buffers[0]), failure
+}
+
+func none(any, []gpu.Array) { panic("the body ran") }
+
+// Split covers everything once.
+func TestSplitCovers(t *testing.T) {
+	for _, n := range []int{0, 1, 7, 8, 1000} {
+		x, err := run(t, t.Context(), n+1, &gpu.Program{Body: none, Fast: func(_ any, a []gpu.Array32, split gpu.Split) {
+			split(n, func(from, to int) {
+				for i := from; i < to; i++ {
+					a[0].F[i]++
+				}
+			})
+		}})
+		require.NoError(t, err)
+		for i := range n {
+			require.EqualValues(t, 1, x[i], "%d of %d", i, n)
+		}
+		require.Zero(t, x[n])
+	}
+}
+
+// A run that is cancelled leaves out what has not begun.
+func TestCancelledWithinADispatch(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var begun atomic.Int64
+	_, err := run(t, ctx, 1, &gpu.Program{Body: none, Fast: func(_ any, _ []gpu.Array32, split gpu.Split) {
+		split(1<<20, func(from, to int) {
+			begun.Add(int64(to - from))
+			cancel()
+		})
+	}})
+	require.ErrorIs(t, err, context.Canceled)
+	assert.Less(t, begun.Load(), int64(1<<20))
+}
+
+// Without Fast the body computes, and what it writes is kept.
+func TestBodyComputesWhereThereIsNoFast(t *testing.T) {
+	x, err := run(t, t.Context(), 3, &gpu.Program{Body: func(_ any, a []gpu.Array) {
+		for i := range a[0].F {
+			a[0].F[i] += 1.5
+		}
+	}})
+	require.NoError(t, err)
+	assert.Equal(t, []float32{1.5, 1.5, 1.5}, x)
+}
