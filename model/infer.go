@@ -59,23 +59,23 @@ func inferenceGraphs(set *tensor.Set, c Config, side int) (in *Inference, encode
 
 	n := Network{Config: c, Builder: &nn.Builder{Graph: encoder, Set: set}}
 	in.x = encoder.Input("x", 1, side, side, 3)
-	computed := n.Encoder(in.x)
-	var passed Features
+	f := n.Encoder(in.x)
+	skips := n.Skips(f)
 	hand := func(name string, t *tensor.Tensor) *tensor.Tensor {
 		v := set.Variable(tensor.Shared, "shared."+name, t.Shape()...)
 		shaders.Assign(encoder.Variable(v), t)
 		return recurrence.Variable(v)
 	}
-	for i := 1; i < len(computed.E); i++ {
-		passed.E[i] = hand(fmt.Sprintf("e%d", i), computed.E[i])
+	for i, s := range skips {
+		skips[i] = Skip{hand(fmt.Sprintf("merge%d", i+1), s.Merge), hand(fmt.Sprintf("shortcut%d", i+1), s.Shortcut)}
 	}
-	passed.F = hand("f0", computed.F)
+	f0 := hand("f0", f.F)
 
 	n.Builder = &nn.Builder{Graph: recurrence, Set: set}
 	in.w = set.Variable(tensor.Shared, "shared.w", 1, side/8, side/8, c.Raters, c.Classes)
 	w := recurrence.Variable(in.w)
 	in.prior = recurrence.Input("log prior", in.w.Shape[1:]...)
-	half, y, _ := n.Converge(passed, shaders.AddBroadcast(w, in.prior))
+	half, y, _ := n.Converge(f0, skips, shaders.AddBroadcast(w, in.prior))
 	zHat := n.Diverge(half)
 	in.y, in.estimate = y.Keep(), resizeRaters(zHat, side).Keep()
 	shaders.Assign(w, shaders.ClampLog(zHat, lowest, 1))

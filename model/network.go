@@ -15,6 +15,9 @@ type Features struct {
 	F *tensor.Tensor    // the bridge (B, S/64, S/64, ·)
 }
 
+// Skip is what the merge of one of ConP's stages makes of the encoder's map beside it: the same in every recurrence.
+type Skip struct{ Merge, Shortcut *tensor.Tensor }
+
 // Network builds its parts into a builder's graph; the variables live in the builder's set.
 type Network struct {
 	Config
@@ -80,13 +83,34 @@ func (n *Network) embed(w *tensor.Tensor) [4]*tensor.Tensor {
 	return [4]*tensor.Tensor{stage1, stage2, stage3, stage4}
 }
 
+// Skips are the encoder's share in the merges of ConP. A convolution of channels side by side is the sum of one of each, and the
+// encoder's does not change from pass to pass.
+func (n *Network) Skips(f Features) (skips [4]Skip) {
+	for i, width := range n.ConP {
+		e := f.E[4-i]
+		skips[i] = Skip{n.mergeConv(i, e, width), n.mergeShortcut(i, e, width)}
+	}
+	return skips
+}
+
+// mergeConv and mergeShortcut are the convolutions of a stage's merge for the channels of x, which begin at `first` among those of the
+// stage's own and the encoder's maps side by side.
+func (n *Network) mergeConv(stage int, x *tensor.Tensor, first int) *tensor.Tensor {
+	width := n.ConP[stage]
+	return n.ConvPart(fmt.Sprintf("conp.stage%d.merge.conv", stage+1), x, 3, width, first, width+n.Widths[3-stage], false)
+}
+
+func (n *Network) mergeShortcut(stage int, x *tensor.Tensor, first int) *tensor.Tensor {
+	width := n.ConP[stage]
+	return n.ConvPart(fmt.Sprintf("conp.stage%d.merge.shortcut", stage+1), x, 1, width, first, width+n.Widths[3-stage], first > 0)
+}
+
 // ConPFeatures are what ConP computes on its way, for tests.
 type ConPFeatures struct{ Embedded, Stages [4]*tensor.Tensor }
 
-// Converge is ConP: the calibrated mask from features and log confidences w (B, S/8, S/8, M, K). It returns the probability at
-// S/2 and, bilinearly enlarged, at S: (B, ·, ·, K).
-func (n *Network) Converge(f Features, w *tensor.Tensor) (half, y *tensor.Tensor, inner ConPFeatures) {
-	x := f.F
+// Converge is ConP: the calibrated mask from the bridge x, the skips and log confidences w (B, S/8, S/8, M, K). It returns the
+// probability at S/2 and, bilinearly enlarged, at S: (B, ·, ·, K).
+func (n *Network) Converge(x *tensor.Tensor, skips [4]Skip, w *tensor.Tensor) (half, y *tensor.Tensor, inner ConPFeatures) {
 	inner.Embedded = n.embed(w)
 	for i, width := range n.ConP {
 		name := fmt.Sprintf("conp.stage%d", i+1)
@@ -94,9 +118,8 @@ func (n *Network) Converge(f Features, w *tensor.Tensor) (half, y *tensor.Tensor
 		attended := n.attention(name+".attention", attentionInputs{query: inner.Embedded[i], context: u, width: width, heads: max(1, width/64)})
 		a := n.LayerNorm(name+".norm1", shaders.Add(u, n.Linear(name+".attention.output", attended, width, true)))
 		a = n.LayerNorm(name+".norm2", shaders.Add(a, n.MLP(name+".mlp", a)))
-		c := shaders.Concat(a, f.E[4-i])
-		merged := n.BatchNormReLU(name+".merge.bn", n.Conv(name+".merge.conv", c, 3, width, 1, 1, false, false))
-		x = shaders.Add(merged, n.Conv(name+".merge.shortcut", c, 1, width, 1, 0, true, false))
+		merged := n.BatchNormReLU(name+".merge.bn", shaders.Add(n.mergeConv(i, a, 0), skips[i].Merge))
+		x = shaders.Add(merged, shaders.Add(n.mergeShortcut(i, a, 0), skips[i].Shortcut))
 		inner.Stages[i] = x
 	}
 	half = shaders.Sigmoid(n.Up("conp.head", x, n.Classes, n.areaLogit))

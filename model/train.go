@@ -59,6 +59,7 @@ func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
 
 	f := n.Encoder(s.X)
 	s.Features = f
+	skips := n.Skips(f)
 	w := s.W0
 	fused := shaders.Fuse(equal, s.Z, s.Valid)
 	if r.Rule != RuleMean {
@@ -66,7 +67,7 @@ func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
 	}
 	for range r.Recurrences {
 		var p Pass
-		p.Half, p.Y, p.ConP = n.Converge(f, w)
+		p.Half, p.Y, p.ConP = n.Converge(f.F, skips, w)
 		terms := Terms{Mask: s.mean(shaders.SSIMLoss(p.Y, fused.Detach()), s.Present)}
 		if r.FadeWeight > 0 {
 			terms.Fade = s.mean(shaders.CrossEntropy(p.Y, fused.Detach(), lowest), s.Fade)

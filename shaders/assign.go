@@ -6,5 +6,5 @@ func Assign(dst, src *Tensor) {
 	if dst.Elements() != int(n) {
 		panic("assign: " + dst.String() + " and " + src.String() + " differ in size")
 	}
-	src.Graph().Dispatch(scaleForward, &elementwiseParams{n, n, 1}, src, dst)
+	src.Graph().Dispatch(copyForward, &elementwiseParams{n, n, 1}, src, dst)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"mrprism/internal/gpu"
+	"mrprism/internal/tensor"
 )
 
 //go:embed elementwise.wgsl
@@ -36,7 +37,8 @@ var (
 			a[1].F[i] = float64(p.Factor) * a[0].F[i]
 		}
 	})
-	addScaled = perElement("add_scaled", elementwiseSource, []gpu.Access{read, write}, elementwiseCount, func(p *elementwiseParams, a []gpu.Array) {
+	copyForward = func() *tensor.Kernel { k := *scaleForward; k.Copies = true; return &k }() // with the factor 1
+	addScaled   = perElement("add_scaled", elementwiseSource, []gpu.Access{read, write}, elementwiseCount, func(p *elementwiseParams, a []gpu.Array) {
 		for i := range p.N {
 			a[1].F[i] += float64(p.Factor) * a[0].F[i]
 		}

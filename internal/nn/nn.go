@@ -41,6 +41,13 @@ func (b *Builder) Conv(name string, x *tensor.Tensor, k, out, stride, pad int, b
 	return shaders.Conv2D(x, w, b.bias(name, out, bias), shaders.Square(stride, pad))
 }
 
+// ConvPart is the share of x in a k×k convolution, k odd, of maps side by side, `of` channels in all, x's from `first` on: the convolution of
+// all is the sum of the shares. The bias comes with one of them.
+func (b *Builder) ConvPart(name string, x *tensor.Tensor, k, out, first, of int, bias bool) *tensor.Tensor {
+	w := b.parameter(name+".weight", he(k*k*of), k, k, of, out)
+	return shaders.Conv2D(x, shaders.Slice(w, first, first+x.Dim(-1)), b.bias(name, out, bias), shaders.Square(1, k/2))
+}
+
 // Depthwise is a k×k depthwise convolution with bias, padded by k/2.
 func (b *Builder) Depthwise(name string, x *tensor.Tensor, k, stride int) *tensor.Tensor {
 	c := x.Dim(-1)

@@ -23,14 +23,14 @@ type Plan struct {
 	bytes      int64
 }
 
-// Compile drops nodes whose results nobody reads, lets kernels absorb what follows them, sets apart what depends on parameters alone, lets
+// Compile drops nodes whose results nobody reads, lets kernels absorb what follows them and compute in place what is copied, sets apart what depends on parameters alone, lets
 // storages whose lives do not overlap share memory, compiles pipelines and records the commands. Results are what was kept and what is
 // written to variables.
 func Compile(ctx context.Context, device gpu.Device, set *Set, g *Graph) (*Plan, error) {
 	if err := set.Allocate(ctx, device); err != nil {
 		return nil, err
 	}
-	once, each, held := fold(fuse(live(g.nodes)))
+	once, each, held := fold(elide(fuse(live(g.nodes))))
 	p := &Plan{device: device, set: set, buffers: map[*storage]gpu.Buffer{}, trains: writeLearned(each), folded: -1, nodes: each}
 	if err := p.allocate(ctx, slices.Concat(once, each), held); err != nil {
 		p.Release()

@@ -1,0 +1,41 @@
+package tensor
+
+import "slices"
+
+// elide lets what is copied to a variable be computed there: the copy goes, and whoever reads the original reads the variable. That is
+// possible where one node makes the original, nothing touches the variable from there to the copy, and nothing writes it afterwards.
+func elide(nodes []node) []node {
+	for at := 0; at < len(nodes); at++ {
+		copied := &nodes[at]
+		if copied.kernel == nil || !copied.kernel.Copies {
+			continue
+		}
+		from, to := copied.arguments[0], copied.arguments[1]
+		maker := slices.IndexFunc(nodes, func(n node) bool { return n.writes(from) })
+		if from.kept || from.variable != nil || to.variable == nil || maker < 0 || maker > at || from.elements != to.elements {
+			continue
+		}
+		possible := true
+		for i := range nodes {
+			touches := slices.Contains(nodes[i].touched(), to)
+			switch {
+			case i != maker && nodes[i].writes(from), i >= maker && i < at && touches, i > at && nodes[i].writes(to):
+				possible = false
+			}
+		}
+		if !possible {
+			continue
+		}
+		for i := range nodes {
+			nodes[i].arguments = slices.Clone(nodes[i].arguments) // the graph keeps its own
+			for j, a := range nodes[i].arguments {
+				if a == from {
+					nodes[i].arguments[j] = to
+				}
+			}
+		}
+		nodes = slices.Delete(nodes, at, at+1)
+		at--
+	}
+	return nodes
+}
