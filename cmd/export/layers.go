@@ -40,34 +40,49 @@ func (p parameters) wide(name string) []float64 {
 
 // conv is a convolution with the weight NAME.weight and, where there is one, NAME.bias.
 func (n *network) conv(name string, x *onnx.Value, stride, pad int) *onnx.Value {
-	return n.convolution(name, x, stride, pad, n.weights.wide(name+".bias"), nil)
+	return n.convolution(name, x, 0, stride, pad, n.weights.wide(name+".bias"), nil)
 }
 
-// convNorm is a convolution without bias and the batch normalisation after it, folded into one: y = (w x − mean) g + bias with
-// g = scale / √(variance + ε).
+// convNorm is a convolution without bias and the batch normalisation after it, folded into one.
 func (n *network) convNorm(name, norm string, x *onnx.Value, stride, pad int) *onnx.Value {
+	scale, shift := n.norm(norm)
+	return n.convolution(name, x, 0, stride, pad, shift, scale)
+}
+
+// norm is a batch normalisation as a scale and a shift: (y − mean) g + bias with g = weight / √(variance + ε).
+func (n *network) norm(norm string) (scale, shift []float64) {
 	scale, bias := n.weights.wide(norm+".weight"), n.weights.wide(norm+".bias")
 	mean, variance := n.weights.wide(norm+".running_mean"), n.weights.wide(norm+".running_var")
 	for c := range scale {
 		scale[c] /= math.Sqrt(variance[c] + epsilon)
 		bias[c] -= mean[c] * scale[c]
 	}
-	return n.convolution(name, x, stride, pad, bias, scale)
+	return scale, bias
 }
 
-// convolution has its output channels multiplied by factors, before the bias; nil: by 1.
-func (n *network) convolution(name string, x *onnx.Value, stride, pad int, bias, factors []float64) *onnx.Value {
+// convolution is that of the input channels from `first` on, as many as x has. Its output channels are multiplied by factors, before the
+// bias; nil: by 1.
+func (n *network) convolution(name string, x *onnx.Value, first, stride, pad int, bias, factors []float64) *onnx.Value {
 	shape := n.weights.get(name + ".weight").shape
 	kh, kw, in, out := shape[0], shape[1], shape[2], shape[3]
-	weight := n.Constant(name+".weight", func() []float64 {
-		w := rearranged(n.weights.wide(name+".weight"), shape, 3, 2, 0, 1)
-		for i := range w {
-			if factors != nil {
-				w[i] *= factors[i/(in*kh*kw)]
+	part := x.Dim(1)
+	label := name + ".weight"
+	if part < in {
+		label = fmt.Sprintf("%s[%d:%d]", label, first, first+part)
+	}
+	weight := n.Constant(label, func() []float64 {
+		all := rearranged(n.weights.wide(name+".weight"), shape, 3, 2, 0, 1)
+		var w []float64
+		for o := range out {
+			for _, v := range all[(o*in+first)*kh*kw:][:part*kh*kw] {
+				if factors != nil {
+					v *= factors[o]
+				}
+				w = append(w, v)
 			}
 		}
 		return w
-	}, out, in, kh, kw)
+	}, out, part, kh, kw)
 	var b *onnx.Value
 	if bias != nil {
 		b = n.Constant(name+".bias", func() []float64 { return bias }, out)

@@ -30,8 +30,8 @@ The file is opset 17, float32, one image of one side; axes are (1, channels, row
 With -part all its outputs are what "segment" computes from that square, probabilities 0..1 with every rater equally trusted at first:
   rec0, rec1 ...  (1, K, S, S)     the calibrated mask of each structure after each pass
   raters    (1, M, K, S, S)  each rater's likely mask after the last pass (with agreement levels: at least 1, 2 ... experts)
-With -part encoder its outputs are the features that all passes share:
-  e1 e2 e3 e4 f0             at S/4, S/8, S/16, S/32 and S/64
+With -part encoder its outputs are what all passes share:
+  f0 (1, ., S/64, S/64), and merge1 shortcut1 ... merge4 shortcut4 at S/32, S/16, S/8 and S/4: what ConP's stages make of the features
 The search in whole photographs, resampling and measurements are not in the file. Batch normalisation is folded into the convolutions, and
 int8 weights are written as the float32 that they stand for. All operators are ONNX's own; with -attention ort,
 attention is ONNX Runtime's MultiHeadAttention, which nothing else reads; its WebGPU version (1.30) is wrong on

@@ -36,12 +36,13 @@ var startConfidence = math.Log(0.5) // w₀
 // and of the last pass the raters' likely labels (1, M, K, S, S).
 func (n *network) inference(side, passes int) {
 	f := n.encoder(n.Input("x", 1, 3, side, side))
+	skips := n.skips(f)
 	w := n.Constant("start confidence", func() []float64 {
 		return repeat(startConfidence, n.Raters*n.Classes*side/8*side/8)
 	}, 1, n.Raters*n.Classes, side/8, side/8)
 	for pass := range passes {
 		back := n.Within(fmt.Sprintf("rec%d", pass))
-		half := n.converge(f, w)
+		half := n.converge(f.f, skips, w)
 		n.Output(fmt.Sprintf("rec%d", pass), n.nested(n.Resize(half, 2), 1))
 		zHat := n.diverge(half)
 		if pass == passes-1 {
@@ -54,11 +55,12 @@ func (n *network) inference(side, passes int) {
 	}
 }
 
-// encoding is the encoder alone: x (1, 3, S, S) to e1 … e4 and f0.
+// encoding is the encoder alone: x (1, 3, S, S) to what all passes share, f0 and the skips.
 func (n *network) encoding(side int) {
 	f := n.encoder(n.Input("x", 1, 3, side, side))
-	for i := 1; i < len(f.e); i++ {
-		n.Output(fmt.Sprintf("e%d", i), f.e[i])
+	for i, s := range n.skips(f) {
+		n.Output(fmt.Sprintf("merge%d", i+1), s.merge)
+		n.Output(fmt.Sprintf("shortcut%d", i+1), s.shortcut)
 	}
 	n.Output("f0", f.f)
 }
@@ -128,9 +130,25 @@ func (n *network) embed(w *onnx.Value) [4]*onnx.Value {
 	return [4]*onnx.Value{stage1, stage2, stage3, stage4}
 }
 
-// converge is ConP: the calibrated mask at S/2, (1, K, S/2, S/2), from features and log confidences w (1, M·K, S/8, S/8).
-func (n *network) converge(f features, w *onnx.Value) *onnx.Value {
-	x := f.f
+// skip is what the merge of one of ConP's stages makes of the encoder's map beside it, the batch norm's scale included.
+type skip struct{ merge, shortcut *onnx.Value }
+
+// skips are the encoder's share in the merges of ConP.
+func (n *network) skips(f features) (skips [4]skip) {
+	defer n.Within("conp.skips")()
+	for i, width := range n.ConP {
+		name := fmt.Sprintf("conp.stage%d.merge", i+1)
+		scale, _ := n.norm(name + ".bn")
+		skips[i] = skip{
+			n.convolution(name+".conv", f.e[4-i], width, 1, 1, nil, scale),
+			n.convolution(name+".shortcut", f.e[4-i], width, 1, 0, n.weights.wide(name+".shortcut.bias"), nil),
+		}
+	}
+	return skips
+}
+
+// converge is ConP: the calibrated mask at S/2, (1, K, S/2, S/2), from the bridge x, the skips and log confidences w (1, M·K, S/8, S/8).
+func (n *network) converge(x *onnx.Value, skips [4]skip, w *onnx.Value) *onnx.Value {
 	embedded := n.embed(w)
 	for i, width := range n.ConP {
 		name := fmt.Sprintf("conp.stage%d", i+1)
@@ -141,9 +159,9 @@ func (n *network) converge(f features, w *onnx.Value) *onnx.Value {
 		attended := n.attention(name+".attention", n.Add(tokens(n, embedded[i]), e), key, value, max(1, width/64))
 		a := n.layerNorm(name+".norm1", n.Add(ut, n.linear(name+".attention.output", attended)))
 		a = n.layerNorm(name+".norm2", n.Add(a, n.mlp(name+".mlp", a)))
-		c := n.Concat(1, plane(n, a, u.Dim(2), u.Dim(3)), f.e[4-i])
-		merged := n.Relu(n.convNorm(name+".merge.conv", name+".merge.bn", c, 1, 1))
-		x = n.Add(merged, n.conv(name+".merge.shortcut", c, 1, 0))
+		own := plane(n, a, u.Dim(2), u.Dim(3))
+		merged := n.Relu(n.Add(n.convNorm(name+".merge.conv", name+".merge.bn", own, 1, 1), skips[i].merge))
+		x = n.Add(merged, n.Add(n.convolution(name+".merge.shortcut", own, 0, 1, 0, nil, nil), skips[i].shortcut))
 		back()
 	}
 	return n.Sigmoid(n.up("conp.head", x))
