@@ -16,11 +16,16 @@ type activationParams struct{ N uint32 }
 func activationCount(p *activationParams) uint32 { return p.N }
 
 // forwardOf and backwardOf lift scalar functions; backward is given the saved value (input or output) and dy.
-func forwardOf(name string, f func(x float64) float64) *tensor.Kernel {
-	return perElement(name, activationSource, []gpu.Access{read, write}, activationCount, func(p *activationParams, a []gpu.Array) {
+func forwardOf(name string, f func(x float64) float64, fast func(values []float32)) *tensor.Kernel {
+	return faster(perElement(name, activationSource, []gpu.Access{read, write}, activationCount, func(p *activationParams, a []gpu.Array) {
 		for i := range int(p.N) {
 			a[1].F[i] = f(a[0].F[i])
 		}
+	}), func(p *activationParams, a []gpu.Array32, split gpu.Split) {
+		split(int(p.N), func(from, to int) {
+			copy(a[1].F[from:to], a[0].F[from:to])
+			fast(a[1].F[from:to])
+		})
 	})
 }
 
@@ -33,7 +38,7 @@ func backwardOf(name string, f func(saved, dy float64) float64) *tensor.Kernel {
 }
 
 var (
-	reluForward  = forwardOf("relu_forward", relu)
+	reluForward  = forwardOf("relu_forward", relu, reluFast)
 	reluBackward = backwardOf("relu_backward", func(x, dy float64) float64 {
 		if x > 0 {
 			return dy
@@ -41,12 +46,12 @@ var (
 		return 0
 	})
 
-	geluForward  = forwardOf("gelu_forward", gelu)
+	geluForward  = forwardOf("gelu_forward", gelu, geluFast)
 	geluBackward = backwardOf("gelu_backward", func(x, dy float64) float64 {
 		return dy * (normalCDF(x) + x*math.Exp(-x*x/2)/math.Sqrt(2*math.Pi))
 	})
 
-	sigmoidForward  = forwardOf("sigmoid_forward", sigmoid)
+	sigmoidForward  = forwardOf("sigmoid_forward", sigmoid, sigmoidFast)
 	sigmoidBackward = backwardOf("sigmoid_backward", func(y, dy float64) float64 { return dy * y * (1 - y) })
 )
 

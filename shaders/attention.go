@@ -145,7 +145,7 @@ func (p *attentionParams) gradients(q, k, v, dy, lse, delta []float64, f func(qu
 }
 
 var (
-	attentionForward = attentionKernel("attention_forward", []gpu.Access{read, read, read, write, write}, attentionForwardQueries,
+	attentionForward = faster(attentionKernel("attention_forward", []gpu.Access{read, read, read, write, write}, attentionForwardQueries,
 		func(p *attentionParams, a []gpu.Array) {
 			q, k, v, y, lse := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F
 			rows := int(p.Batch * p.Queries * p.Heads)
@@ -167,7 +167,7 @@ var (
 			for i := range rows {
 				lse[i] = (highest[i] + math.Log(total[i])) * math.Log2E
 			}
-		})
+		}), attentionForwardFast)
 
 	attentionDelta = perElement("attention_delta", attentionSource, []gpu.Access{read, read, write},
 		func(p *attentionParams) uint32 { return p.Batch * p.Queries * p.Heads },

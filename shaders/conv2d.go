@@ -43,7 +43,8 @@ type conv2dParams struct {
 
 // conv2dForward takes x, weight, bias, residual, shortcut, y; it also computes gradients by the input: dy, transposed weight, three unused, dx.
 var conv2dForward = &tensor.Kernel{
-	Name: "conv2d_forward", Arguments: []gpu.Access{read, read, read, read, read, write}, Body: tensor.Body(conv2dForwardBody), Absorb: conv2dAbsorb,
+	Name: "conv2d_forward", Arguments: []gpu.Access{read, read, read, read, read, write}, Body: tensor.Body(conv2dForwardBody),
+	Fast: tensor.Fast(conv2dForwardFast), Absorb: conv2dAbsorb,
 	Variants: []tensor.Variant{
 		{Name: "subgroups", Source: conv2dSubgroupsSource, Suits: suitsSubgroups, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
@@ -104,7 +105,7 @@ func registerGroups(p *conv2dParams, blocks int) [3]int {
 
 // suitsTiles: a GPU, and enough outputs to fill a good part of a tile.
 func suitsTiles(info gpu.Info, params any) bool {
-	return info.Kind != gpu.KindCPU && info.Kind != gpu.KindReference && params.(*conv2dParams).Outputs > 16
+	return info.Kind != gpu.KindCPU && !info.InGo() && params.(*conv2dParams).Outputs > 16
 }
 
 // tileGroups are the workgroups of conv2d_tiles.wgsl, of 64 × 64 results, for n rows of results.

@@ -23,7 +23,8 @@ const (
 var activations = []struct {
 	kernel *tensor.Kernel
 	f      func(x float64) float64
-}{{reluForward, relu}, {geluForward, gelu}, {sigmoidForward, sigmoid}}
+	fast   func(values []float32)
+}{{reluForward, relu, reluFast}, {geluForward, gelu, geluFast}, {sigmoidForward, sigmoid, sigmoidFast}}
 
 // activation is the value for a kernel; 0 where it is no activation.
 func activation(k *tensor.Kernel) uint32 {
@@ -94,15 +95,20 @@ func (p *conv2dParams) phased(groups [3]int) [3]int {
 	return groups
 }
 
-func conv2dForwardBody(p *conv2dParams, a []gpu.Array) {
+// eachPhase calls f with the parameters of each phase.
+func (p *conv2dParams) eachPhase(f func(q *conv2dParams)) {
 	for row := range int32(p.Parts) {
 		for col := range int32(p.Parts) {
 			q := *p
 			q.Rows.WStart, q.Rows.YStart = p.Rows.WStart+row, p.Rows.YStart+row
 			q.Cols.WStart, q.Cols.YStart = p.Cols.WStart+col, p.Cols.YStart+col
-			conv2dPhase(&q, a)
+			f(&q)
 		}
 	}
+}
+
+func conv2dForwardBody(p *conv2dParams, a []gpu.Array) {
+	p.eachPhase(func(q *conv2dParams) { conv2dPhase(q, a) })
 }
 
 func conv2dPhase(p *conv2dParams, a []gpu.Array) {

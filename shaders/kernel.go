@@ -18,6 +18,12 @@ func perElement[P any](name, source string, arguments []gpu.Access, count func(p
 	}
 }
 
+// faster gives a kernel its body in float32.
+func faster[P any](k *tensor.Kernel, fast func(p *P, a []gpu.Array32, split gpu.Split)) *tensor.Kernel {
+	k.Fast = tensor.Fast(fast)
+	return k
+}
+
 // eightLanes: an emulated GPU with subgroups of exactly eight lanes, which is what llvmpipe has with vectors of 256 bits; its name
 // says so.
 func eightLanes(info gpu.Info) bool {
