@@ -54,7 +54,7 @@ var (
 func attentionQueries(p *attentionParams) uint32 { return p.Queries }
 func attentionKeys(p *attentionParams) uint32    { return p.Keys }
 
-func attentionForwardRows(*attentionParams) uint32    { return attentionRows }
+func attentionForwardRows(p *attentionParams) uint32  { return min(attentionRows, attentionRows*8/p.Width) }
 func attentionBackwardRows(p *attentionParams) uint32 { return attentionRows * 4 / p.Width }
 
 func attentionKernel(name string, arguments []gpu.Access, layout attentionLayout, body func(p *attentionParams, a []gpu.Array)) *tensor.Kernel {
@@ -81,8 +81,8 @@ func attentionKernel(name string, arguments []gpu.Access, layout attentionLayout
 			{
 				Name: "narrow", Source: attentionNarrowSource,
 				Suits: func(_ gpu.Info, params any) bool {
-					width := params.(*attentionParams).Width
-					return width == 4 || width == 8
+					p := params.(*attentionParams)
+					return (p.Width == 4 || p.Width == 8 || p.Width == 16) && layout.narrow(p) >= 4
 				},
 				Groups: groups(func(p *attentionParams) uint32 { return attentionSize * layout.narrow(p) }),
 				Consts: func(params any) map[string]string {

@@ -1,12 +1,15 @@
-// Attention (attention.wgsl) for heads of D = 4 or 8 channels on CPU adapters, where a load costs as much as tens of
-// multiplications: an invocation holds ROWS neighbouring queries (dk, dv: keys) and their results in registers and visits the
-// keys (queries) one by one, so that a load serves ROWS multiply-adds. Names ending in a hold what belongs to rows 0 to 3, those
-// in b to 4 to 7, which vanish where ROWS is 4: more registers would take a driver's compiler ten seconds.
+// Attention (attention.wgsl) for heads of D = 4, 8 or, forward alone, 16 channels on CPU adapters, where a load costs as much as tens of
+// multiplications: an invocation holds 4 or 8 neighbouring queries (dk, dv: keys) and their results in registers and visits the
+// keys (queries), so that a load serves as many multiply-adds. Names with an a hold what belongs to rows 0 to 3, those with a b to
+// 4 to 7. For D = 16 they are the even and the odd quads of rows 0 to 3. In the gradients they vanish where ROWS is 4: more registers would take
+// a driver's compiler ten seconds.
 
 const SIZE: u32 = 8u;
-const QUADS: u32 = 2u; // D / 4: 1 or 2
+const QUADS: u32 = 2u; // D / 4: 1, 2 or 4
 const LAST: u32 = QUADS - 1u;
 const ROWS: u32 = 8u; // of an invocation, 4 or 8
+const NEXT: u32 = QUADS / 2u; // from a register's first quad to its second: 0 where it has one
+const HALF: u32 = QUADS / 4u; // from a row's quads in the registers of a to those of b: 0 where those are of other rows
 const LOG2E: f32 = 1.44269504;
 const LOWEST: f32 = -1e30; // below every score
 
@@ -49,6 +52,17 @@ fn axpy(p: f32, x: vec4<f32>, y: vec4<f32>) -> vec4<f32> {
   return fma(vec4<f32>(p), x, y);
 }
 
+// the scores of key j, if it exists
+fn existing(s: vec4<f32>, j: u32) -> vec4<f32> {
+  return select(vec4<f32>(LOWEST), s, vec4<bool>(j < params.keys));
+}
+
+// y scaled by d, plus four values by their weights
+fn mix(y: vec4<f32>, d: f32, p0: f32, v0: vec4<f32>, p1: f32, v1: vec4<f32>, p2: f32, v2: vec4<f32>, p3: f32, v3: vec4<f32>) -> vec4<f32> {
+  return axpy(p3, v3, axpy(p2, v2, axpy(p1, v1, axpy(p0, v0, y * d))));
+}
+
+// Four keys at a time: the results in registers are scaled once for the four.
 @compute @workgroup_size(SIZE)
 fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
   let first = (group.x * SIZE + local) * ROWS;
@@ -57,85 +71,120 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
   let a = params.scale * LOG2E;
   let r0 = row(b, first, params.queries, h); let r1 = row(b, first + 1u, params.queries, h);
   let r2 = row(b, first + 2u, params.queries, h); let r3 = row(b, first + 3u, params.queries, h);
-  let r4 = row(b, first + 4u, params.queries, h); let r5 = row(b, first + 5u, params.queries, h);
-  let r6 = row(b, first + 6u, params.queries, h); let r7 = row(b, first + 7u, params.queries, h);
+  let r4 = row(b, first + 4u % ROWS, params.queries, h) + 4u / ROWS; let r5 = row(b, first + 5u % ROWS, params.queries, h) + 5u / ROWS;
+  let r6 = row(b, first + 6u % ROWS, params.queries, h) + 6u / ROWS; let r7 = row(b, first + 7u % ROWS, params.queries, h) + 7u / ROWS;
   let q0 = q[r0] * a; var y0 = vec4<f32>(0.0); let q1 = q[r1] * a; var y1 = vec4<f32>(0.0);
   let q2 = q[r2] * a; var y2 = vec4<f32>(0.0); let q3 = q[r3] * a; var y3 = vec4<f32>(0.0);
   let q4 = q[r4] * a; var y4 = vec4<f32>(0.0); let q5 = q[r5] * a; var y5 = vec4<f32>(0.0);
   let q6 = q[r6] * a; var y6 = vec4<f32>(0.0); let q7 = q[r7] * a; var y7 = vec4<f32>(0.0);
-  let t0 = q[r0 + LAST] * a; var z0 = vec4<f32>(0.0); let t1 = q[r1 + LAST] * a; var z1 = vec4<f32>(0.0);
-  let t2 = q[r2 + LAST] * a; var z2 = vec4<f32>(0.0); let t3 = q[r3 + LAST] * a; var z3 = vec4<f32>(0.0);
-  let t4 = q[r4 + LAST] * a; var z4 = vec4<f32>(0.0); let t5 = q[r5 + LAST] * a; var z5 = vec4<f32>(0.0);
-  let t6 = q[r6 + LAST] * a; var z6 = vec4<f32>(0.0); let t7 = q[r7 + LAST] * a; var z7 = vec4<f32>(0.0);
+  let t0 = q[r0 + NEXT] * a; var z0 = vec4<f32>(0.0); let t1 = q[r1 + NEXT] * a; var z1 = vec4<f32>(0.0);
+  let t2 = q[r2 + NEXT] * a; var z2 = vec4<f32>(0.0); let t3 = q[r3 + NEXT] * a; var z3 = vec4<f32>(0.0);
+  let t4 = q[r4 + NEXT] * a; var z4 = vec4<f32>(0.0); let t5 = q[r5 + NEXT] * a; var z5 = vec4<f32>(0.0);
+  let t6 = q[r6 + NEXT] * a; var z6 = vec4<f32>(0.0); let t7 = q[r7 + NEXT] * a; var z7 = vec4<f32>(0.0);
   var ma = vec4<f32>(LOWEST); var mb = vec4<f32>(LOWEST);
   var la = vec4<f32>(0.0); var lb = vec4<f32>(0.0);
-  for (var j = 0u; j < params.keys; j++) {
-    let r = row(b, j, params.keys, h);
-    let k0 = k[r];
-    var sa = products(k0, q0, q1, q2, q3);
-    var sb = products(k0, q4, q5, q6, q7);
-    if (LAST > 0u) {
-      let k1 = k[r + LAST];
-      sa += products(k1, t0, t1, t2, t3);
-      sb += products(k1, t4, t5, t6, t7);
+  for (var j = 0u; j < params.keys; j += 4u) {
+    let c0 = row(b, j, params.keys, h); let c1 = row(b, j + 1u, params.keys, h);
+    let c2 = row(b, j + 2u, params.keys, h); let c3 = row(b, j + 3u, params.keys, h);
+    let ka0 = k[c0]; let kb0 = k[c0 + HALF];
+    let ka1 = k[c1]; let kb1 = k[c1 + HALF];
+    let ka2 = k[c2]; let kb2 = k[c2 + HALF];
+    let ka3 = k[c3]; let kb3 = k[c3 + HALF];
+    var sa0 = products(ka0, q0, q1, q2, q3); var sb0 = products(kb0, q4, q5, q6, q7);
+    var sa1 = products(ka1, q0, q1, q2, q3); var sb1 = products(kb1, q4, q5, q6, q7);
+    var sa2 = products(ka2, q0, q1, q2, q3); var sb2 = products(kb2, q4, q5, q6, q7);
+    var sa3 = products(ka3, q0, q1, q2, q3); var sb3 = products(kb3, q4, q5, q6, q7);
+    if (NEXT > 0u) {
+      sa0 += products(k[c0 + NEXT], t0, t1, t2, t3); sb0 += products(k[c0 + HALF + NEXT], t4, t5, t6, t7);
+      sa1 += products(k[c1 + NEXT], t0, t1, t2, t3); sb1 += products(k[c1 + HALF + NEXT], t4, t5, t6, t7);
+      sa2 += products(k[c2 + NEXT], t0, t1, t2, t3); sb2 += products(k[c2 + HALF + NEXT], t4, t5, t6, t7);
+      sa3 += products(k[c3 + NEXT], t0, t1, t2, t3); sb3 += products(k[c3 + HALF + NEXT], t4, t5, t6, t7);
     }
-    let ha = max(ma, sa); let hb = max(mb, sb);
-    let da = exp2(ma - ha); let db = exp2(mb - hb);
-    let pa = exp2(sa - ha); let pb = exp2(sb - hb);
-    ma = ha; mb = hb;
-    la = la * da + pa; lb = lb * db + pb;
-    let v0 = v[r];
-    y0 = axpy(pa.x, v0, y0 * da.x); y1 = axpy(pa.y, v0, y1 * da.y);
-    y2 = axpy(pa.z, v0, y2 * da.z); y3 = axpy(pa.w, v0, y3 * da.w);
-    y4 = axpy(pb.x, v0, y4 * db.x); y5 = axpy(pb.y, v0, y5 * db.y);
-    y6 = axpy(pb.z, v0, y6 * db.z); y7 = axpy(pb.w, v0, y7 * db.w);
-    if (LAST > 0u) {
-      let v1 = v[r + LAST];
-      z0 = axpy(pa.x, v1, z0 * da.x); z1 = axpy(pa.y, v1, z1 * da.y);
-      z2 = axpy(pa.z, v1, z2 * da.z); z3 = axpy(pa.w, v1, z3 * da.w);
-      z4 = axpy(pb.x, v1, z4 * db.x); z5 = axpy(pb.y, v1, z5 * db.y);
-      z6 = axpy(pb.z, v1, z6 * db.z); z7 = axpy(pb.w, v1, z7 * db.w);
+    if (HALF > 0u) {
+      sa0 += sb0; sa1 += sb1; sa2 += sb2; sa3 += sb3;
+    }
+    sa1 = existing(sa1, j + 1u); sa2 = existing(sa2, j + 2u); sa3 = existing(sa3, j + 3u);
+    let ha = max(ma, max(max(sa0, sa1), max(sa2, sa3)));
+    let da = exp2(ma - ha);
+    let pa0 = exp2(sa0 - ha); let pa1 = exp2(sa1 - ha); let pa2 = exp2(sa2 - ha); let pa3 = exp2(sa3 - ha);
+    ma = ha;
+    la = la * da + ((pa0 + pa1) + (pa2 + pa3));
+    var db = da; var pb0 = pa0; var pb1 = pa1; var pb2 = pa2; var pb3 = pa3;
+    if (HALF == 0u) {
+      sb1 = existing(sb1, j + 1u); sb2 = existing(sb2, j + 2u); sb3 = existing(sb3, j + 3u);
+      let hb = max(mb, max(max(sb0, sb1), max(sb2, sb3)));
+      db = exp2(mb - hb);
+      pb0 = exp2(sb0 - hb); pb1 = exp2(sb1 - hb); pb2 = exp2(sb2 - hb); pb3 = exp2(sb3 - hb);
+      mb = hb;
+      lb = lb * db + ((pb0 + pb1) + (pb2 + pb3));
+    }
+    let va0 = v[c0]; let vb0 = v[c0 + HALF];
+    let va1 = v[c1]; let vb1 = v[c1 + HALF];
+    let va2 = v[c2]; let vb2 = v[c2 + HALF];
+    let va3 = v[c3]; let vb3 = v[c3 + HALF];
+    y0 = mix(y0, da.x, pa0.x, va0, pa1.x, va1, pa2.x, va2, pa3.x, va3);
+    y1 = mix(y1, da.y, pa0.y, va0, pa1.y, va1, pa2.y, va2, pa3.y, va3);
+    y2 = mix(y2, da.z, pa0.z, va0, pa1.z, va1, pa2.z, va2, pa3.z, va3);
+    y3 = mix(y3, da.w, pa0.w, va0, pa1.w, va1, pa2.w, va2, pa3.w, va3);
+    y4 = mix(y4, db.x, pb0.x, vb0, pb1.x, vb1, pb2.x, vb2, pb3.x, vb3);
+    y5 = mix(y5, db.y, pb0.y, vb0, pb1.y, vb1, pb2.y, vb2, pb3.y, vb3);
+    y6 = mix(y6, db.z, pb0.z, vb0, pb1.z, vb1, pb2.z, vb2, pb3.z, vb3);
+    y7 = mix(y7, db.w, pb0.w, vb0, pb1.w, vb1, pb2.w, vb2, pb3.w, vb3);
+    if (NEXT > 0u) {
+      let wa0 = v[c0 + NEXT]; let wb0 = v[c0 + HALF + NEXT];
+      let wa1 = v[c1 + NEXT]; let wb1 = v[c1 + HALF + NEXT];
+      let wa2 = v[c2 + NEXT]; let wb2 = v[c2 + HALF + NEXT];
+      let wa3 = v[c3 + NEXT]; let wb3 = v[c3 + HALF + NEXT];
+      z0 = mix(z0, da.x, pa0.x, wa0, pa1.x, wa1, pa2.x, wa2, pa3.x, wa3);
+      z1 = mix(z1, da.y, pa0.y, wa0, pa1.y, wa1, pa2.y, wa2, pa3.y, wa3);
+      z2 = mix(z2, da.z, pa0.z, wa0, pa1.z, wa1, pa2.z, wa2, pa3.z, wa3);
+      z3 = mix(z3, da.w, pa0.w, wa0, pa1.w, wa1, pa2.w, wa2, pa3.w, wa3);
+      z4 = mix(z4, db.x, pb0.x, wb0, pb1.x, wb1, pb2.x, wb2, pb3.x, wb3);
+      z5 = mix(z5, db.y, pb0.y, wb0, pb1.y, wb1, pb2.y, wb2, pb3.y, wb3);
+      z6 = mix(z6, db.z, pb0.z, wb0, pb1.z, wb1, pb2.z, wb2, pb3.z, wb3);
+      z7 = mix(z7, db.w, pb0.w, wb0, pb1.w, wb1, pb2.w, wb2, pb3.w, wb3);
     }
   }
+  if (HALF > 0u) { lb = la; }
   if (first < params.queries) {
     lse_out[r0 / QUADS] = ma.x + log2(la.x);
     y[r0] = y0 / la.x;
-    if (LAST > 0u) { y[r0 + LAST] = z0 / la.x; }
+    if (NEXT > 0u) { y[r0 + NEXT] = z0 / la.x; }
   }
   if (first + 1u < params.queries) {
     lse_out[r1 / QUADS] = ma.y + log2(la.y);
     y[r1] = y1 / la.y;
-    if (LAST > 0u) { y[r1 + LAST] = z1 / la.y; }
+    if (NEXT > 0u) { y[r1 + NEXT] = z1 / la.y; }
   }
   if (first + 2u < params.queries) {
     lse_out[r2 / QUADS] = ma.z + log2(la.z);
     y[r2] = y2 / la.z;
-    if (LAST > 0u) { y[r2 + LAST] = z2 / la.z; }
+    if (NEXT > 0u) { y[r2 + NEXT] = z2 / la.z; }
   }
   if (first + 3u < params.queries) {
     lse_out[r3 / QUADS] = ma.w + log2(la.w);
     y[r3] = y3 / la.w;
-    if (LAST > 0u) { y[r3 + LAST] = z3 / la.w; }
+    if (NEXT > 0u) { y[r3 + NEXT] = z3 / la.w; }
   }
-  if (ROWS > 4u && first + 4u < params.queries) {
-    lse_out[r4 / QUADS] = mb.x + log2(lb.x);
+  if (first + 4u % ROWS < params.queries) {
+    if (HALF == 0u) { lse_out[r4 / QUADS] = mb.x + log2(lb.x); }
     y[r4] = y4 / lb.x;
-    if (LAST > 0u) { y[r4 + LAST] = z4 / lb.x; }
+    if (NEXT > 0u) { y[r4 + NEXT] = z4 / lb.x; }
   }
-  if (ROWS > 4u && first + 5u < params.queries) {
-    lse_out[r5 / QUADS] = mb.y + log2(lb.y);
+  if (first + 5u % ROWS < params.queries) {
+    if (HALF == 0u) { lse_out[r5 / QUADS] = mb.y + log2(lb.y); }
     y[r5] = y5 / lb.y;
-    if (LAST > 0u) { y[r5 + LAST] = z5 / lb.y; }
+    if (NEXT > 0u) { y[r5 + NEXT] = z5 / lb.y; }
   }
-  if (ROWS > 4u && first + 6u < params.queries) {
-    lse_out[r6 / QUADS] = mb.z + log2(lb.z);
+  if (first + 6u % ROWS < params.queries) {
+    if (HALF == 0u) { lse_out[r6 / QUADS] = mb.z + log2(lb.z); }
     y[r6] = y6 / lb.z;
-    if (LAST > 0u) { y[r6 + LAST] = z6 / lb.z; }
+    if (NEXT > 0u) { y[r6 + NEXT] = z6 / lb.z; }
   }
-  if (ROWS > 4u && first + 7u < params.queries) {
-    lse_out[r7 / QUADS] = mb.w + log2(lb.w);
+  if (first + 7u % ROWS < params.queries) {
+    if (HALF == 0u) { lse_out[r7 / QUADS] = mb.w + log2(lb.w); }
     y[r7] = y7 / lb.w;
-    if (LAST > 0u) { y[r7 + LAST] = z7 / lb.w; }
+    if (NEXT > 0u) { y[r7 + NEXT] = z7 / lb.w; }
   }
 }
 
