@@ -13,7 +13,7 @@ include site/site.mk
 
 .PHONY: help
 help: ## this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
 
 .PHONY: run
 run: site ## build the programs of the page and the site, and serve it at http://127.0.0.1:8080/
@@ -55,6 +55,22 @@ weights: ## write weights/manifest.json anew from weights/shipped
 .PHONY: bench
 bench: build ## time the compact network here; make bench ARGS="-browser" in Chromium
 	build/bench $(ARGS)
+
+.PHONY: bench-peers
+bench-peers: build peers ## ours beside ONNX Runtime: WebGPU natively; WebGPU and WebAssembly in Chromium (minutes)
+	build/bench -peers build/peers -config paper $(ARGS)
+	build/bench -peers build/peers -config compact $(ARGS)
+	build/bench -peers build/peers -config paper -browser -n 2 $(ARGS)
+	build/bench -peers build/peers -config compact -browser -n 3 $(ARGS)
+
+.PHONY: peers
+peers: build/peers/node_modules ## install ONNX Runtime with npm, in build/peers, for bench-peers and the tests of cmd/export
+
+build/peers/node_modules: cmd/bench/peers/package-lock.json
+	@mkdir -p build/peers
+	cp cmd/bench/peers/package.json cmd/bench/peers/package-lock.json build/peers
+	cd build/peers && npm ci --ignore-scripts --no-audit --no-fund
+	@touch $@
 
 .PHONY: clean
 clean: ## delete what was built (not .dawn, not runs)

@@ -109,13 +109,19 @@ func TestCompare(t *testing.T) {
 	assert.Regexp(t, `(?m)^encoder, conv +0\.500 +0\.250 +1 +10 +5 ms$`, out.String(), "5/20 to 6/6")
 }
 
-func TestInBrowser(t *testing.T) {
+// needsChromium skips the test where there is none, or fails where CI=true.
+func needsChromium(t *testing.T) {
+	t.Helper()
 	if _, err := chromium.Find(); err != nil {
 		if os.Getenv("CI") == "true" {
 			t.Fatal(err)
 		}
 		t.Skip(err)
 	}
+}
+
+func TestInBrowser(t *testing.T) {
+	needsChromium(t)
 	code, text, stderr := call(t, "-browser", "-json", "-")
 	require.Equal(t, command.Done, code, stderr)
 	var r report
@@ -124,7 +130,8 @@ func TestInBrowser(t *testing.T) {
 }
 
 func TestMisuse(t *testing.T) {
-	for _, args := range [][]string{{"-weights", "fundus"}, {"-browser", "-device", "wgpu"}, {"-n", "0"}, {"-device", "abacus"}, {"stray"}} {
+	for _, args := range [][]string{{"-weights", "fundus"}, {"-browser", "-device", "wgpu"}, {"-n", "0"}, {"-device", "abacus"}, {"stray"},
+		{"-browser", "-peers", "x", "-device", "processor"}, {"-peers", "x", "-train"}} {
 		code, _, stderr := call(t, args...)
 		assert.Equal(t, command.Usage, code, args)
 		assert.Contains(t, stderr, "see bench -h")

@@ -38,7 +38,7 @@ func compare(out io.Writer, base, now *report) error {
 		}
 	}
 	differ("device", base.device(), now.device())
-	differ("network", base.network(), now.network())
+	differ("network", base.Options.network(), now.Options.network())
 	if base.Training != nil && now.Training != nil {
 		differ("training step", base.step(), now.step())
 	}

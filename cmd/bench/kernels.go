@@ -47,8 +47,8 @@ func (r *report) kernels(ctx context.Context, d gpu.Device, part string, plan *t
 			first[k], work[k] = c, operations
 		}
 	}
-	for i, k := range order {
-		tell(fmt.Sprintf("%s, kernel %d of %d", part, i+1, len(order)))
+	tell(fmt.Sprintf("%s: %d kernels and shapes", part, len(order)))
+	for _, k := range order {
 		t := kernelTimes{Part: part, Name: "clear", Shape: k.shape, Dispatches: counts[k], GFLOP: work[k] / 1e9, GB: float64(k.bytes) / 1e9}
 		if k.program != nil {
 			t.Name = k.program.Name

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
@@ -22,6 +23,7 @@ const intro = `bench - how fast the network is here, and how much GPU memory it 
 
 usage: bench [-weights NAME|FILE | -config compact|paper|tiny] [-side 256] [-train -batch 4] [-kernels] [-device NAME | -browser]
              [-json FILE] [-compare BASE.json]
+       bench -peers FOLDER [-weights NAME|FILE | -config ...] [-device NAME | -browser] [-json FILE]
 
 The network runs as "segment" runs it: the encoder once an image, then Rec0 … Rec3, each mask read back. "Four passes" is all of that.
 Nothing is measured before one run has been thrown away; medians are of -n runs, with the fastest and the slowest beside them. "Compile"
@@ -38,8 +40,13 @@ most that the spreads of both allow.
 
 With -train, whole training steps (Algorithm 1: forward, backward, Adam; the recipe's recurrences) are measured as well.
 
-With -browser everything is measured in a worker of a headless Chromium, on its software adapter, by this program compiled to
-WebAssembly; that needs Go and a folder inside MrPrism's sources.
+With -browser everything is measured in a worker of a headless Chromium, on its software adapter or -device processor, by this program
+compiled to WebAssembly; that needs Go and a folder inside MrPrism's sources.
+
+With -peers ONNX Runtime computes the same network, as "export" writes it, from the same weights and image, in turn with ours: in node with its
+WebGPU, on the adapter that the Vulkan loader gives both; with -browser in the same Chromium, its WebGPU beside ours and its WebAssembly of two
+threads beside our processor. Times are from the image to all results in memory. Results are compared before anything is timed. Ratios are of
+medians, and from the least to the most of neighbouring runs. "make bench-peers" installs what it needs and runs all of it.
 `
 
 const examples = `
@@ -61,99 +68,158 @@ var commit = "unknown"
 
 func main() { command.Main(run) }
 
+// request is what the user asked for.
+type request struct {
+	options
+	sideGiven      bool
+	browser        bool
+	device         string // its name, "" where none was given
+	wish           command.Device
+	modules        string // folder with ONNX Runtime
+	base, jsonFile string
+}
+
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	o := options{Commit: commit}
+	r := request{options: options{Commit: commit}}
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
-	f.StringVar(&o.Weights, "weights", "", "`NAME` of a model that ships, or a .safetensors file; it decides configuration, raters, classes and side")
-	f.StringVar(&o.Config, "config", "compact", "network with random weights: compact, paper or tiny")
-	f.IntVar(&o.Raters, "raters", 4, "raters of that network")
-	f.IntVar(&o.Classes, "classes", 2, "structures of that network")
-	f.IntVar(&o.Side, "side", 256, "image side in `pixels`, a multiple of 64 (with -weights: theirs)")
-	f.IntVar(&o.Repeats, "n", 5, "runs of which the median is taken")
-	f.BoolVar(&o.Train, "train", false, "measure training steps too")
-	f.BoolVar(&o.Kernels, "kernels", false, "time every kernel of the network at its shapes, and with -train of the step")
-	f.IntVar(&o.Batch, "batch", 4, "images a training step")
-	f.StringVar(&o.Recipe, "recipe", "default", "training recipe: default, paper or baseline")
-	inBrowser := f.Bool("browser", false, "measure in headless Chromium ("+chromium.Variable+" names another)")
+	f.StringVar(&r.Weights, "weights", "", "`NAME` of a model that ships, or a .safetensors file; it decides configuration, raters, classes and side")
+	f.StringVar(&r.Config, "config", "compact", "network with random weights: compact, paper or tiny")
+	f.IntVar(&r.Raters, "raters", 4, "raters of that network")
+	f.IntVar(&r.Classes, "classes", 2, "structures of that network")
+	f.IntVar(&r.Side, "side", 256, "image side in `pixels`, a multiple of 64 (with -weights: theirs)")
+	f.IntVar(&r.Repeats, "n", 5, "runs of which the median is taken")
+	f.BoolVar(&r.Train, "train", false, "measure training steps too")
+	f.BoolVar(&r.Kernels, "kernels", false, "time every kernel of the network at its shapes, and with -train of the step")
+	f.IntVar(&r.Batch, "batch", 4, "images a training step")
+	f.StringVar(&r.Recipe, "recipe", "default", "training recipe: default, paper or baseline")
+	f.BoolVar(&r.browser, "browser", false, "measure in headless Chromium ("+chromium.Variable+" names another)")
+	f.StringVar(&r.modules, "peers", "", "run ONNX Runtime beside ours; npm has installed it in `FOLDER`")
+	f.StringVar(&r.base, "compare", "", "print ratios to the report in `FILE`, a JSON of an earlier run")
+	f.StringVar(&r.jsonFile, "json", "", "`FILE` that receives the report as JSON")
 	list := f.Bool("devices", false, "list what could compute here, and end")
-	base := f.String("compare", "", "print ratios to the report in `FILE`, a JSON of an earlier run")
-	jsonFile := f.String("json", "", "`FILE` that receives the report as JSON")
-	wish := command.DeviceFlags(f)
+	r.wish = command.DeviceFlags(f)
 	rest, code, done := command.Parse(f, intro, examples, args, stdout, stderr)
 	if done {
 		return code
 	}
+	r.device = f.Lookup("device").Value.String()
 	set := map[string]bool{}
 	f.Visit(func(f *flag.Flag) { set[f.Name] = true })
-	switch {
-	case len(rest) > 0:
-		return command.Misused(stderr, "bench", "unexpected argument %q", rest[0])
-	case o.Weights != "" && (set["config"] || set["raters"] || set["classes"]):
-		return command.Misused(stderr, "bench", "-weights decides the configuration: leave out -config, -raters and -classes")
-	case *inBrowser && (set["device"] || set["dawn-lib"]):
-		return command.Misused(stderr, "bench", "-browser computes with the browser's WebGPU: leave out -device and -dawn-lib")
-	case o.Repeats < 1 || o.Batch < 1:
-		return command.Misused(stderr, "bench", "-n and -batch are at least 1")
-	}
-	if err := wish.Check(); err != nil {
+	r.sideGiven = set["side"]
+	if err := r.check(rest, set); err != nil {
 		return command.Misused(stderr, "bench", "%v", err)
 	}
 	if *list {
 		devices(ctx, stdout)
 		return command.Done
 	}
-	var before *report
-	if *base != "" {
-		var err error
-		if before, err = readReport(*base); err != nil { // before minutes are spent
-			return command.Fail(ctx, stderr, "bench", err)
-		}
-	}
-	r, err := measure(ctx, o, set["side"], *inBrowser, wish, stderr)
-	if err == nil {
-		err = write(r, before, *jsonFile, stdout)
-	}
-	if err != nil {
+	if err := r.run(ctx, stdout, stderr); err != nil {
 		return command.Fail(ctx, stderr, "bench", err)
 	}
 	return command.Done
 }
 
-// measure opens weights and device, here or in the browser.
-func measure(ctx context.Context, o options, sideGiven, inBrowser bool, wish command.Device, stderr io.Writer) (*report, error) {
+// check says what is wrong with the usage; set has the flags that were given.
+func (r *request) check(rest []string, set map[string]bool) error {
+	switch {
+	case len(rest) > 0:
+		return fmt.Errorf("unexpected argument %q", rest[0])
+	case r.Weights != "" && (set["config"] || set["raters"] || set["classes"]):
+		return fmt.Errorf("-weights decides the configuration: leave out -config, -raters and -classes")
+	case r.browser && set["dawn-lib"]:
+		return fmt.Errorf("-browser computes in the browser: leave out -dawn-lib")
+	case r.browser && set["device"] && r.device != device.Processor && r.device != device.Reference:
+		return fmt.Errorf("-browser computes with the browser's WebGPU, or with -device %s or %s", device.Processor, device.Reference)
+	case r.browser && set["device"] && r.modules != "":
+		return fmt.Errorf("-browser -peers compares all devices of the page: leave out -device")
+	case r.modules != "" && (r.Train || r.Kernels || r.base != ""):
+		return fmt.Errorf("-peers compares inference: leave out -train, -kernels and -compare")
+	case r.Repeats < 1 || r.Batch < 1:
+		return fmt.Errorf("-n and -batch are at least 1")
+	}
+	return r.wish.Check()
+}
+
+// run measures and tells.
+func (r *request) run(ctx context.Context, stdout, stderr io.Writer) error {
+	var base *report
+	var err error
+	if r.base != "" {
+		if base, err = readReport(r.base); err != nil { // before minutes are spent
+			return err
+		}
+	}
 	var m *weights.Model
-	if o.Weights != "" {
-		var err error
-		if m, err = command.Weights(o.Weights); err != nil {
-			return nil, err
+	if r.Weights != "" {
+		if m, err = command.Weights(r.Weights); err != nil {
+			return err
 		}
 		about := m.Metadata
-		o.Config, o.Raters, o.Classes = about.Configuration, len(about.Raters), len(about.Classes)
-		if !sideGiven {
-			o.Side = about.Side
+		r.Config, r.Raters, r.Classes = about.Configuration, len(about.Raters), len(about.Classes)
+		if !r.sideGiven {
+			r.Side = about.Side
 		}
 	}
-	stages := 2 + o.Repeats
-	if o.Train {
-		stages *= 2
-	}
-	progress := command.NewProgress(stderr, stages)
+	progress := command.NewProgress(stderr, r.stages())
 	defer progress.Clear()
 	tell := func(stage string) { progress.Begin(); progress.Show("%s", stage) }
-	if inBrowser {
-		return browse(ctx, o, m, tell)
+	note := func(note string) { fmt.Fprintln(stderr, note) }
+	if r.modules != "" {
+		found, err := r.peers(ctx, m, tell, note)
+		if err == nil {
+			progress.Clear()
+			err = write(found, r.jsonFile, stdout)
+		}
+		return err
 	}
-	d, err := wish.Open(ctx, func(note string) { fmt.Fprintln(stderr, note) })
+	found, err := r.measure(ctx, m, tell, note)
+	if err != nil {
+		return err
+	}
+	progress.Clear()
+	if err := write(found, r.jsonFile, stdout); err != nil || base == nil || r.jsonFile == "-" {
+		return err
+	}
+	return compare(stdout, base, found)
+}
+
+// stages is how often progress is told.
+func (r *request) stages() int {
+	switch {
+	case r.modules != "" && r.browser:
+		return 1 + 2*(1+2*(1+r.Repeats))
+	case r.modules != "":
+		return 2 + 2*(1+r.Repeats)
+	}
+	n := 3 + r.Repeats
+	if r.Train {
+		n += 2 + r.Repeats
+	}
+	if r.Kernels {
+		n += 2
+	}
+	if r.Kernels && r.Train {
+		n++
+	}
+	return n
+}
+
+// measure opens the device, here or in the browser.
+func (r *request) measure(ctx context.Context, m *weights.Model, tell, note func(string)) (*report, error) {
+	if r.browser {
+		return browse(ctx, r.options, cmp.Or(r.device, browserDevice), m, tell)
+	}
+	d, err := r.wish.Open(ctx, note)
 	if err != nil {
 		return nil, err
 	}
 	defer d.Close()
-	return bench(ctx, d, o, m, tell)
+	return bench(ctx, d, r.options, m, tell)
 }
 
-// write gives the table to people, beside that of before where there is one, and the JSON to whoever asked for it.
-func write(r, before *report, jsonFile string, stdout io.Writer) error {
-	text, err := json.MarshalIndent(r, "", "  ")
+// write gives the table to people and the JSON to whoever asked for it.
+func write(found interface{ table(io.Writer) error }, jsonFile string, stdout io.Writer) error {
+	text, err := json.MarshalIndent(found, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -162,16 +228,8 @@ func write(r, before *report, jsonFile string, stdout io.Writer) error {
 		_, err = stdout.Write(text)
 		return err
 	}
-	if err := r.table(stdout); err != nil {
+	if err := found.table(stdout); err != nil || jsonFile == "" {
 		return err
-	}
-	if before != nil {
-		if err := compare(stdout, before, r); err != nil {
-			return err
-		}
-	}
-	if jsonFile == "" {
-		return nil
 	}
 	return os.WriteFile(jsonFile, text, 0o644)
 }

@@ -6,24 +6,26 @@ import (
 	"errors"
 	"syscall/js"
 
+	"mrprism/internal/gpu"
 	"mrprism/internal/gpu/device"
 	"mrprism/weights"
 )
 
-// In the browser: runner/worker.js hands over options and weights, and sends on what is told. The program never ends by itself: the
-// browser still calls back, of the device that was closed.
+// In the browser: runner/worker.js hands over options, weights and the name of a device, and sends on what is told. The program never ends
+// by itself: the browser still calls back, of the device that was closed.
 func main() {
 	tell := js.Global().Get("benchTell")
 	r, err := inWorker(func(stage string) { tell.Invoke("stage", stage) })
 	text, failure := json.Marshal(r)
 	if err = errors.Join(err, failure); err != nil {
 		tell.Invoke("error", err.Error())
-	} else {
+	} else if r != nil {
 		tell.Invoke("report", string(text))
 	}
 	select {}
 }
 
+// inWorker measures; or, where runner/worker.js says so, makes benchAsk answer the jobs of -peers, and returns no report.
 func inWorker(tell func(string)) (*report, error) {
 	var o options
 	if err := json.Unmarshal([]byte(js.Global().Get("benchOptions").String()), &o); err != nil {
@@ -40,10 +42,44 @@ func inWorker(tell func(string)) (*report, error) {
 		}
 	}
 	ctx := context.Background()
-	d, err := device.Open(ctx, "browser", device.Options{})
+	d, err := device.Open(ctx, js.Global().Get("benchDevice").String(), device.Options{})
 	if err != nil {
 		return nil, err
 	}
+	if js.Global().Get("benchIsPeer").Bool() {
+		return nil, answerJobs(ctx, d, o, m)
+	}
 	defer d.Close()
 	return bench(ctx, d, o, m, tell)
+}
+
+// answerJobs sets benchAsk, which takes a job and promises its answer, both as JSON.
+func answerJobs(ctx context.Context, d gpu.Device, o options, m *weights.Model) error {
+	u, err := newOurs(ctx, d, o, m)
+	if err != nil {
+		return err
+	}
+	reply := func(text string) string {
+		var j job
+		err := json.Unmarshal([]byte(text), &j)
+		a := answer{}
+		if err == nil {
+			a = u.ask(ctx, j)
+		}
+		encoded, failure := json.Marshal(a)
+		if err = errors.Join(err, failure); err != nil {
+			return `{"error": "a job or an answer that is no JSON"}`
+		}
+		return string(encoded)
+	}
+	js.Global().Call("benchReady", js.FuncOf(func(_ js.Value, arguments []js.Value) any {
+		text := arguments[0].String()
+		var executor js.Func
+		executor = js.FuncOf(func(_ js.Value, settle []js.Value) any {
+			go func() { settle[0].Invoke(reply(text)); executor.Release() }()
+			return nil
+		})
+		return js.Global().Get("Promise").New(executor)
+	}))
+	return nil
 }

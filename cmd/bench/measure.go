@@ -88,7 +88,7 @@ func inference(ctx context.Context, device gpu.Device, config model.Config, o op
 	if err := fill(set, m); err != nil {
 		return err
 	}
-	image := noise(o.Side*o.Side*3, func(r *rand.Rand) float32 { return model.Normalise(r.Float32()) })
+	image := picture(o.Side)
 	small := smallest(set) // what is read to wait for the encoder
 	once := func() (encoder, total float64, recurrences []float64, err error) {
 		start := time.Now()

@@ -104,7 +104,7 @@ func mebibytes(n int64) float64 { return float64(n) / (1 << 20) }
 
 // table writes the report for people.
 func (r *report) table(out io.Writer) error {
-	fmt.Fprintf(out, "computed by  %s\nnetwork      %s\n", r.device(), r.network())
+	fmt.Fprintf(out, "computed by  %s\nnetwork      %s\n", r.device(), r.Options.network())
 	if r.Training != nil {
 		fmt.Fprintf(out, "training     %s\n", r.step())
 	}
@@ -124,13 +124,12 @@ func (r *report) table(out io.Writer) error {
 	return r.kernelTables(out)
 }
 
-// device and network say what was measured.
+// device, network and step say what was measured.
 func (r *report) device() string {
 	return fmt.Sprintf("%s [%s, %s] %s", r.Adapter, r.Backend, r.Kind, r.Driver)
 }
 
-func (r *report) network() string {
-	o := r.Options
+func (o *options) network() string {
 	values := "random weights"
 	if o.Weights != "" {
 		values = "weights " + o.Weights

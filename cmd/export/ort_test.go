@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// runtimeVariable names a folder with onnxruntime-node: that of testdata/ort after npm ci --ignore-scripts.
+// runtimeVariable names a folder with onnxruntime-node: build/peers after make peers.
 const runtimeVariable = "MRPRISM_ORT"
 
 // providerVariable names what ONNX Runtime computes on, cpu or webgpu; the latter takes minutes on software adapters.
@@ -32,7 +32,7 @@ func runtimeFolder(t *testing.T) string {
 	t.Helper()
 	folder := os.Getenv(runtimeVariable)
 	if folder == "" {
-		t.Skipf("%s is not set: it names a folder with ONNX Runtime; copy testdata/ort and run npm ci --ignore-scripts in it", runtimeVariable)
+		t.Skipf("%s is not set: it names a folder with ONNX Runtime, build/peers after make peers", runtimeVariable)
 	}
 	if _, err := exec.LookPath("node"); err != nil {
 		t.Skipf("node is missing, which runs ONNX Runtime: %v", err)

@@ -1,9 +1,17 @@
-// The worker of bench -browser: it runs bench.wasm beside gpu.js, as the site's worker runs the segmenter.
+// The worker of bench -browser: it runs bench.wasm beside gpu.js, as the site's worker runs the segmenter. Its address names the device, and
+// with ?peer= the name by which it is asked to compute beside other runtimes.
 import "./wasm_exec.js";
 import "./gpu.js";
+import { answerJobs } from "./jobs.mjs";
 
 let sent = Promise.resolve(); // in order
 globalThis.benchTell = (kind, text) => { sent = sent.then(() => fetch(`/tell/${kind}`, { method: "POST", body: text })); };
+
+const parameters = new URLSearchParams(location.search);
+globalThis.benchDevice = parameters.get("device");
+globalThis.benchIsPeer = parameters.has("peer");
+globalThis.benchReady = (ask) => answerJobs("", parameters.get("peer"), (job) => ask(JSON.stringify(job)))
+  .catch((error) => benchTell("error", String(error)));
 
 try {
   globalThis.benchOptions = await (await fetch("/options")).text();

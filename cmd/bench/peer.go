@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/tensor"
+	"mrprism/model"
+	"mrprism/weights"
+)
+
+// What is compared with other runtimes: the whole network with four passes, and its encoder alone.
+const (
+	wholeNetwork = "all" // as export -part has them
+	encoderAlone = "encoder"
+)
+
+// job asks a peer to compute a part once.
+type job struct {
+	Part   string `json:"part"`
+	Values bool   `json:"values"` // give the results too
+}
+
+// answer is what a peer says. All results are read back within its time; they are channels first, as ONNX has them.
+type answer struct {
+	MS     float64              `json:"ms"`
+	Values map[string][]float32 `json:"values,omitempty"` // by the names of the ONNX outputs
+	Error  string               `json:"error,omitempty"`
+}
+
+// ours is the network on a device, to be run beside other runtimes.
+type ours struct {
+	set      *tensor.Set
+	network  *model.Inference
+	features []*tensor.Variable // the outputs of export -part encoder
+	image    []float32          // (S, S, 3)
+}
+
+// featurePrefix comes before an output's name in that of a variable.
+const featurePrefix = "shared."
+
+// picture is the image that all peers are given, (S, S, 3), normalised.
+func picture(side int) []float32 {
+	return noise(side*side*3, func(r *rand.Rand) float32 { return model.Normalise(r.Float32()) })
+}
+
+// newOurs compiles the network, with random weights, those of `export -config`, where m is nil.
+func newOurs(ctx context.Context, d gpu.Device, o options, m *weights.Model) (*ours, error) {
+	config, err := model.NewConfig(o.Config, o.Raters, o.Classes)
+	if err != nil {
+		return nil, err
+	}
+	u := &ours{set: tensor.NewSet(), image: picture(o.Side)}
+	if u.network, err = model.NewInference(ctx, d, u.set, config, o.Side); err != nil {
+		u.set.Release()
+		return nil, err
+	}
+	for _, v := range u.set.Variables(tensor.Shared) {
+		if v.Name != featurePrefix+"w" { // the confidence, which recurrences write
+			u.features = append(u.features, v)
+		}
+	}
+	if err := fill(u.set, m); err != nil {
+		u.release()
+		return nil, err
+	}
+	return u, nil
+}
+
+func (u *ours) release() {
+	u.network.Release()
+	u.set.Release()
+}
+
+// ask implements peer.
+func (u *ours) ask(ctx context.Context, j job) answer {
+	a := answer{Values: map[string][]float32{}}
+	run := u.runNetwork
+	if j.Part == encoderAlone {
+		run = u.runEncoder
+	}
+	start := time.Now()
+	err := run(ctx, a.Values)
+	a.MS = since(start)
+	if err != nil {
+		return answer{Error: err.Error()}
+	}
+	if !j.Values {
+		a.Values = nil
+		return a
+	}
+	for name, values := range a.Values {
+		a.Values[name] = channelsFirst(values, u.channels(name))
+	}
+	return a
+}
+
+func (u *ours) runEncoder(ctx context.Context, values map[string][]float32) error {
+	if err := u.network.Encode(ctx, u.image); err != nil {
+		return err
+	}
+	features, err := u.set.Read(ctx, u.features...)
+	for i, f := range features {
+		values[strings.TrimPrefix(u.features[i].Name, featurePrefix)] = f
+	}
+	return err
+}
+
+func (u *ours) runNetwork(ctx context.Context, values map[string][]float32) error {
+	if err := u.network.Encode(ctx, u.image); err != nil {
+		return err
+	}
+	for pass := range passes {
+		y, raters, err := u.network.Recur(ctx)
+		if err != nil {
+			return err
+		}
+		values[fmt.Sprintf("rec%d", pass)], values["raters"] = y, raters
+	}
+	return nil
+}
+
+// channels are those of an output's pixels.
+func (u *ours) channels(name string) int {
+	if v := u.set.Lookup(featurePrefix + name); v != nil {
+		return v.Shape[len(v.Shape)-1]
+	}
+	if name == "raters" {
+		return u.network.Raters * u.network.Classes
+	}
+	return u.network.Classes
+}
+
+// channelsFirst turns (…, C) into (C, …).
+func channelsFirst(values []float32, channels int) []float32 {
+	pixels := len(values) / channels
+	out := make([]float32, len(values))
+	for i, v := range values {
+		out[i%channels*pixels+i/channels] = v
+	}
+	return out
+}

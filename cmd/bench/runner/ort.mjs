@@ -1,0 +1,40 @@
+// ONNX Runtime as a peer of bench -peers. In node: node ort.mjs BASE PROVIDER FOLDER, where FOLDER has node_modules. In a page it is a module
+// worker, ort.mjs?provider=PROVIDER.
+import { answerJobs } from "./jobs.mjs";
+
+const inPage = typeof WorkerGlobalScope !== "undefined";
+const [base, provider, folder] = inPage ? ["", new URLSearchParams(location.search).get("provider")] : process.argv.slice(2);
+
+async function load() {
+  if (!inPage) {
+    const { createRequire } = await import("node:module");
+    return createRequire(`${folder}/`)("onnxruntime-node");
+  }
+  const ort = await import(`/ort/ort.${provider}.bundle.min.mjs`); // each provider's own build, without the code of the others
+  ort.env.wasm.numThreads = 2;
+  return ort;
+}
+
+try {
+  const ort = await load();
+  const x = new Float32Array(await (await fetch(`${base}/x`)).arrayBuffer());
+  const side = Math.sqrt(x.length / 3);
+  let open; // the session of one part; all optimisations are on
+  await answerJobs(base, "ort", async ({ part, values }) => {
+    if (open?.part !== part) {
+      await open?.session.release();
+      const model = new Uint8Array(await (await fetch(`${base}/model/${part}`)).arrayBuffer());
+      const options = { executionProviders: [provider], graphOptimizationLevel: "all", logSeverityLevel: 3 };
+      open = { part, session: await ort.InferenceSession.create(model, options) };
+    }
+    const start = performance.now();
+    const results = await open.session.run({ x: new ort.Tensor("float32", x, [1, 3, side, side]) });
+    const outputs = {};
+    for (const [name, tensor] of Object.entries(results)) outputs[name] = await tensor.getData();
+    const ms = performance.now() - start;
+    return values ? { ms, values: Object.fromEntries(Object.entries(outputs).map(([name, data]) => [name, Array.from(data)])) } : { ms };
+  });
+} catch (error) {
+  const body = `ONNX Runtime, ${provider}: ${error?.stack ?? error}`;
+  await fetch(`${base}/tell/error`, { method: "POST", body });
+}
