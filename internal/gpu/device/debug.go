@@ -8,20 +8,17 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"time"
 
 	"mrprism/internal/gpu"
 )
 
-// DebugVariable is the environment variable for the levels of debugging, each with those below: 1 the device, 2 the time of every
-// program (a table when the device is closed; replays become slower, a submission a command), 3 commands with shapes as they are
-// recorded, 4 the specialised WGSL, and a run that fails at the first command that makes a NaN.
+// DebugVariable is the environment variable for the levels of debugging, each with those below: 1 the device, 2 commands with shapes as
+// they are recorded, 3 the specialised WGSL, and a run, now a submission a command, that fails at the first command that makes a NaN.
 const DebugVariable = "MRPRISM_DEBUG"
 
 // The levels of DebugVariable.
 const (
 	debugDevice = iota + 1
-	debugTimes
 	debugCommands
 	debugValues
 )
@@ -39,24 +36,18 @@ func debugged(d gpu.Device) gpu.Device {
 func Debug(d gpu.Device, level int, w io.Writer) gpu.Device {
 	info := d.Info()
 	fmt.Fprintf(w, "device %s, driver %s, features %v, limits %+v\n", info, info.Driver, info.Features, info.Limits)
-	if level < debugTimes {
+	if level < debugCommands {
 		return d
 	}
-	return &debugger{Device: d, level: level, w: w, times: map[string]*spent{}, nan: map[gpu.Buffer]bool{}, told: map[*gpu.Program]bool{}}
+	return &debugger{Device: d, level: level, w: w, nan: map[gpu.Buffer]bool{}, told: map[*gpu.Program]bool{}}
 }
 
 type debugger struct {
 	gpu.Device
 	level int
 	w     io.Writer
-	times map[string]*spent // by program name
 	nan   map[gpu.Buffer]bool
 	told  map[*gpu.Program]bool
-}
-
-type spent struct {
-	count int
-	total time.Duration
 }
 
 // steps is a recording taken apart, a recording a command.
@@ -82,18 +73,22 @@ func (d *debugger) Prepare(ctx context.Context, programs []*gpu.Program) error {
 }
 
 func (d *debugger) Record(commands []gpu.Command) (gpu.Recording, error) {
-	empty, err := d.Device.Record(nil)
-	if err != nil { // what is wrong with the device itself
+	recording, err := d.Device.Record(commands)
+	if err != nil {
 		return nil, err
 	}
-	empty.Release()
-	s := &steps{commands: slices.Clone(commands)}
 	for _, c := range commands {
-		if d.level >= debugCommands {
-			fmt.Fprintln(d.w, describe(c))
-		}
+		fmt.Fprintln(d.w, describe(c))
+	}
+	if d.level < debugValues {
+		return recording, nil
+	}
+	recording.Release()
+	s := &steps{commands: slices.Clone(commands)}
+	for i := range s.commands {
+		c := &s.commands[i]
 		c.Arguments = slices.Clone(c.Arguments)
-		r, err := d.Device.Record([]gpu.Command{c})
+		r, err := d.Device.Record([]gpu.Command{*c})
 		if err != nil {
 			s.Release()
 			return nil, err
@@ -116,6 +111,9 @@ func describe(c gpu.Command) string {
 }
 
 func (d *debugger) Run(ctx context.Context, recordings ...gpu.Recording) error {
+	if d.level < debugValues {
+		return d.Device.Run(ctx, recordings...)
+	}
 	for _, r := range recordings {
 		s, ok := r.(*steps)
 		if !ok {
@@ -131,27 +129,11 @@ func (d *debugger) Run(ctx context.Context, recordings ...gpu.Recording) error {
 }
 
 func (d *debugger) step(ctx context.Context, c gpu.Command, r gpu.Recording) error {
-	name := "clear"
-	if c.Program != nil {
-		name = c.Program.Name
+	if c.Program == nil {
+		return d.Device.Run(ctx, r)
 	}
-	start := time.Now()
-	err := d.Device.Run(ctx, r)
-	if err == nil {
-		err = d.Device.Read(ctx) // waits
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	t := d.times[name]
-	if t == nil {
-		t = &spent{}
-		d.times[name] = t
-	}
-	t.count++
-	t.total += time.Since(start)
-	if d.level < debugValues || c.Program == nil {
-		return nil
+	if err := d.Device.Run(ctx, r); err != nil {
+		return fmt.Errorf("%s: %w", c.Program.Name, err)
 	}
 	return d.checkNaN(ctx, c)
 }
@@ -173,22 +155,4 @@ func (d *debugger) checkNaN(ctx context.Context, c gpu.Command) error {
 		}
 	}
 	return found
-}
-
-// Close tells where the time went, most first.
-func (d *debugger) Close() error {
-	names := make([]string, 0, len(d.times))
-	var total time.Duration
-	for name, t := range d.times {
-		names = append(names, name)
-		total += t.total
-	}
-	slices.SortFunc(names, func(a, b string) int { return int(d.times[b].total - d.times[a].total) })
-	for _, name := range names {
-		t := d.times[name]
-		fmt.Fprintf(d.w, "%10.3f ms %5.1f%% %7d × %s\n", float64(t.total.Microseconds())/1000,
-			100*float64(t.total)/float64(total), t.count, name)
-	}
-	clear(d.times)
-	return d.Device.Close()
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"math"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -17,9 +18,13 @@ import (
 
 // A device that is watched still keeps every promise.
 func TestDebugConformance(t *testing.T) {
-	gputest.TestDevice(t, func(context.Context) (gpu.Device, error) {
-		return device.Debug(reference.Open(), 2, &bytes.Buffer{}), nil
-	})
+	for level := range 4 {
+		t.Run(strconv.Itoa(level), func(t *testing.T) {
+			gputest.TestDevice(t, func(context.Context) (gpu.Device, error) {
+				return device.Debug(reference.Open(), level, &bytes.Buffer{}), nil
+			})
+		})
+	}
 }
 
 // The first program that makes a NaN is named, not those that pass it on.
@@ -31,7 +36,7 @@ func TestDebugNamesNaN(t *testing.T) {
 	}
 	logarithm, negate := program("logarithm", math.Log), program("negate", func(x float64) float64 { return -x })
 	var told bytes.Buffer
-	d := device.Debug(reference.Open(), 4, &told)
+	d := device.Debug(reference.Open(), 3, &told)
 	b, err := d.Allocate(ctx, []gpu.BufferSpec{{Label: "x", Elements: 1}, {Label: "y", Elements: 1}, {Label: "z", Elements: 1}})
 	require.NoError(t, err)
 	require.NoError(t, d.Write(b[0], 0, gpu.Float32Bytes([]float32{1})))
@@ -45,6 +50,5 @@ func TestDebugNamesNaN(t *testing.T) {
 	require.ErrorContains(t, err, "logarithm made a NaN in z[0]")
 	require.NoError(t, d.Close())
 	assert.Contains(t, told.String(), "WGSL of negate")
-	assert.Contains(t, told.String(), "1 × logarithm")
 	assert.Contains(t, told.String(), "negate [1 1 1] x[1 f32] y[1 f32]*")
 }
