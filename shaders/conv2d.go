@@ -105,7 +105,7 @@ func registerGroups(p *conv2dParams, blocks int) [3]int {
 
 // suitsTiles: a GPU, and enough outputs to fill a good part of a tile.
 func suitsTiles(info gpu.Info, params any) bool {
-	return info.Kind != gpu.KindCPU && !info.InGo() && params.(*conv2dParams).Outputs > 16
+	return info.Kind != gpu.KindCPU && params.(*conv2dParams).Outputs > 16
 }
 
 // tileGroups are the workgroups of conv2d_tiles.wgsl, of 64 × 64 results, for n rows of results.

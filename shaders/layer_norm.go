@@ -20,7 +20,7 @@ func layerNormStripes(p *layerNormParams) uint32  { return p.Chunks * p.Channels
 func layerNormChannels(p *layerNormParams) uint32 { return p.Channels }
 
 var (
-	layerNormForward = perElement("layer_norm_forward", layerNormSource, []gpu.Access{read, read, read, write, write}, layerNormRows,
+	layerNormForward = faster(perElement("layer_norm_forward", layerNormSource, []gpu.Access{read, read, read, write, write}, layerNormRows,
 		func(p *layerNormParams, a []gpu.Array) {
 			x, scale, bias, y, saved, n := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F, int(p.Channels)
 			for row := range int(p.Rows) {
@@ -37,7 +37,7 @@ var (
 				}
 				saved[row], saved[int(p.Rows)+row] = mean, r
 			}
-		})
+		}), layerNormForwardFast)
 
 	layerNormBackwardX = perElement("layer_norm_backward_x", layerNormSource, []gpu.Access{read, read, read, read, write}, layerNormRows,
 		func(p *layerNormParams, a []gpu.Array) {

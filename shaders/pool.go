@@ -70,9 +70,9 @@ func poolBackwardKernel(name string, arguments []gpu.Access, body func(p *poolPa
 }
 
 var (
-	maxPoolForward = poolForwardKernel("max_pool_forward", func(p *poolParams, batch int, a []gpu.Array) {
+	maxPoolForward = faster(poolForwardKernel("max_pool_forward", func(p *poolParams, batch int, a []gpu.Array) {
 		p.windows(batch, func(out int, in []int) { a[1].F[out] = a[0].F[first(a[0].F, in)] })
-	})
+	}), maxPoolFast)
 	maxPoolPlace = poolForwardKernel("max_pool_place", func(p *poolParams, batch int, a []gpu.Array) {
 		p.windows(batch, func(out int, in []int) {
 			a[1].F[out] = float64(first(a[0].F, in) / int(p.Channels) % int(p.Height*p.Width))
@@ -88,14 +88,14 @@ var (
 		})
 	})
 
-	averagePoolForward = poolForwardKernel("average_pool_forward", func(p *poolParams, batch int, a []gpu.Array) {
+	averagePoolForward = faster(poolForwardKernel("average_pool_forward", func(p *poolParams, batch int, a []gpu.Array) {
 		p.windows(batch, func(out int, in []int) {
 			a[1].F[out] = 0
 			for _, i := range in {
 				a[1].F[out] += a[0].F[i] / float64(len(in))
 			}
 		})
-	})
+	}), averagePoolFast)
 	averagePoolBackward = poolBackwardKernel("average_pool_backward", []gpu.Access{read, write}, func(p *poolParams, batch int, a []gpu.Array) {
 		p.windows(batch, func(out int, in []int) {
 			for _, i := range in {

@@ -25,38 +25,33 @@ func (m columns) pack(c, k, row, rows int, w []float32, n, stride int) {
 	}
 }
 
-// times gives sums[r] = rows[r] times the matrix, for rows of k elements; sums has as many rows, each of the matrix's columns.
+// times gives sums[r] = rows[r] times the matrix, for rows of k elements; sums has as many rows, each of the matrix's columns. Two rows
+// times four columns are eight sums, which fit into registers with what they are made of.
 func (m columns) times(rows [][]float32, sums []float32) {
 	k := len(rows[0])
 	width := len(m) / k * 4
 	for c := 0; 4*c < width; c++ {
-		column := m[c*k:][:k]
 		for r := 0; r < len(rows); r += 2 {
 			second := min(r+1, len(rows)-1)
-			s0, s1 := products(rows[r], rows[second], column)
-			copy(sums[r*width+4*c:], s0[:])
-			copy(sums[second*width+4*c:], s1[:])
+			a := rows[r]
+			b, w := rows[second][:len(a)], m[c*k:][:len(a)]
+			var s0, s1, s2, s3, t0, t1, t2, t3 float32
+			for i, x := range a {
+				v, y := &w[i], b[i]
+				v0, v1, v2, v3 := v[0], v[1], v[2], v[3]
+				s0 += x * v0
+				t0 += y * v0
+				s1 += x * v1
+				t1 += y * v1
+				s2 += x * v2
+				t2 += y * v2
+				s3 += x * v3
+				t3 += y * v3
+			}
+			*(*[4]float32)(sums[r*width+4*c:]) = [4]float32{s0, s1, s2, s3}
+			*(*[4]float32)(sums[second*width+4*c:]) = [4]float32{t0, t1, t2, t3}
 		}
 	}
-}
-
-// products are two rows times four columns: eight sums, which fit into registers with what they are made of.
-func products(a, b []float32, w [][4]float32) (s, t [4]float32) {
-	b, w = b[:len(a)], w[:len(a)]
-	var s0, s1, s2, s3, t0, t1, t2, t3 float32
-	for i, x := range a {
-		v, y := &w[i], b[i]
-		v0, v1, v2, v3 := v[0], v[1], v[2], v[3]
-		s0 += x * v0
-		t0 += y * v0
-		s1 += x * v1
-		t1 += y * v1
-		s2 += x * v2
-		t2 += y * v2
-		s3 += x * v3
-		t3 += y * v3
-	}
-	return [4]float32{s0, s1, s2, s3}, [4]float32{t0, t1, t2, t3}
 }
 
 // exponentials replaces every x by e^x, within three units of its last place for x in -87…88; further out it stays what it is there.
@@ -70,7 +65,12 @@ func exponentials(values []float32) {
 		least, most = -87, 88
 	)
 	for i, x := range values {
-		x = min(max(x, least), most)
+		if x < least {
+			x = least
+		}
+		if x > most {
+			x = most
+		}
 		shifted := x*math.Log2E + round
 		n := shifted - round
 		r := x - n*high - n*low

@@ -58,6 +58,7 @@ var (
 			clear(a[1].F[:p.Rows*p.OutWidth*p.Channels])
 			p.taps(func(out, in int, weight float64) { a[1].F[out] += weight * a[0].F[in] })
 		}),
+		Fast: tensor.Fast(resizeForwardFast),
 		Variants: []tensor.Variant{{Source: resizeSource, Groups: func(params any) [3]int {
 			p := params.(*resizeParams)
 			return imageGroups(int(p.OutWidth*p.Channels), int(p.Rows))

@@ -64,6 +64,9 @@ var interned = struct {
 
 // program chooses the variant for a device and returns the interned program and its workgroups.
 func (k *Kernel) program(info gpu.Info, params any) (*gpu.Program, [3]int) {
+	if info.InGo() { // bodies have no variants
+		return k.specialise(&Variant{Source: k.Variants[0].Source}, params), [3]int{1, 1, 1}
+	}
 	for i := range k.Variants {
 		v := &k.Variants[i]
 		if v.Suits != nil && !v.Suits(info, params) {
