@@ -143,8 +143,3 @@ func TestMisuse(t *testing.T) {
 	assert.Equal(t, command.Failed, code)
 	assert.Contains(t, stderr, "no variance")
 }
-
-func TestSpread(t *testing.T) {
-	assert.Equal(t, spread{Median: 2.5, Least: 1, Most: 9, N: 4}, spreadOf([]float64{3, 9, 1, 2}))
-	assert.Equal(t, spread{Median: 3, Least: 1, Most: 9, N: 3}, spreadOf([]float64{3, 9, 1}))
-}

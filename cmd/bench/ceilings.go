@@ -72,23 +72,37 @@ func ceilingPrograms() (adds, copying, nothing *gpu.Program) {
 	}
 	source := strings.NewReplacer("START", strings.Join(start, "\n"), "SUM", strings.Join(names, " + "),
 		"BODY", strings.TrimSuffix(strings.Repeat(strings.Join(body, "\n")+"\n", addsUnrolled), "\n")).Replace(ceilingSource)
-	adds = &gpu.Program{Name: "multiply_adds", Entry: "multiply_adds", Source: source, Arguments: []gpu.Access{gpu.ReadWrite},
-		Body: func(params any, a []gpu.Array) {
-			p := params.(*ceilingParams)
-			f, t := float64(p.Factor), float64(p.Term)
-			for i := range a[0].F {
-				v := float64(i)
-				for range p.Loops * addsChains * addsUnrolled {
-					v = v*f + t
-				}
-				a[0].F[i] = v
-			}
-		}}
-	copying = &gpu.Program{Name: "copy", Entry: "copy", Source: source, Arguments: []gpu.Access{gpu.Read, gpu.ReadWrite},
-		Body: func(_ any, a []gpu.Array) { copy(a[1].F, a[0].F) }}
-	nothing = &gpu.Program{Name: "nothing", Entry: "nothing", Source: source, Arguments: []gpu.Access{gpu.ReadWrite},
-		Body: func(_ any, a []gpu.Array) { a[0].F[0] = 0 }}
+	program := func(name string, arguments ...gpu.Access) *gpu.Program {
+		return &gpu.Program{Name: name, Entry: name, Source: source, Arguments: arguments}
+	}
+	adds = program("multiply_adds", gpu.ReadWrite)
+	adds.Body = func(params any, a []gpu.Array) { multiplyAdds(params.(*ceilingParams), a[0].F, 0) }
+	adds.Fast = func(params any, a []gpu.Array32, split gpu.Split) {
+		split(len(a[0].F), func(from, to int) { multiplyAdds(params.(*ceilingParams), a[0].F[from:to], from) })
+	}
+	copying = program("copy", gpu.Read, gpu.ReadWrite)
+	copying.Body = func(_ any, a []gpu.Array) { copy(a[1].F, a[0].F) }
+	copying.Fast = func(_ any, a []gpu.Array32, split gpu.Split) {
+		split(len(a[0].F), func(from, to int) { copy(a[1].F[from:to], a[0].F[from:to]) })
+	}
+	nothing = program("nothing", gpu.ReadWrite)
+	nothing.Body = func(_ any, a []gpu.Array) { a[0].F[0] = 0 }
+	nothing.Fast = func(_ any, a []gpu.Array32, _ gpu.Split) { a[0].F[0] = 0 }
 	return adds, copying, nothing
+}
+
+// multiplyAdds is the kernel in Go, for the invocations from `first` on.
+func multiplyAdds[F gpu.Float](p *ceilingParams, result []F, first int) {
+	f, t := F(p.Factor), F(p.Term)
+	for i := range result {
+		x := F(first + i)
+		a, b, c, d, e, g, h, k := x, x+1, x+2, x+3, x+4, x+5, x+6, x+7
+		for range p.Loops * addsUnrolled {
+			a, b, c, d = a*f+t, b*f+t, c*f+t, d*f+t
+			e, g, h, k = e*f+t, g*f+t, h*f+t, k*f+t
+		}
+		result[i] = a + b + c + d + e + g + h + k
+	}
 }
 
 // findCeilings measures them.
