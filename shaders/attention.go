@@ -54,7 +54,9 @@ var (
 func attentionQueries(p *attentionParams) uint32 { return p.Queries }
 func attentionKeys(p *attentionParams) uint32    { return p.Keys }
 
-func attentionForwardRows(p *attentionParams) uint32  { return min(attentionRows, attentionRows*8/p.Width) }
+func attentionForwardRows(p *attentionParams) uint32 {
+	return min(attentionRows, attentionRows*8/p.Width)
+}
 func attentionBackwardRows(p *attentionParams) uint32 { return attentionRows * 4 / p.Width }
 
 func attentionKernel(name string, arguments []gpu.Access, layout attentionLayout, body func(p *attentionParams, a []gpu.Array)) *tensor.Kernel {

@@ -98,4 +98,8 @@ func TestGroupedLinear(t *testing.T) {
 			build:  func(x []*Tensor) *Tensor { return GroupedLinear(x[0], x[1], x[2]) },
 		})
 	}
+	checkOperator(t, operatorTest{ // in one dispatch
+		inputs: [][]int{{5, 6}, {3, 2, 7}, {3, 7}},
+		build:  func(x []*Tensor) *Tensor { return Sigmoid(GroupedLinear(x[0], x[1], x[2])) },
+	})
 }

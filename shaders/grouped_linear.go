@@ -11,13 +11,13 @@ import (
 var groupedLinearSource string
 
 type groupedLinearParams struct {
-	Pixels, Groups, Inputs, Outputs, HasBias, Splits, Chunk uint32
+	Pixels, Groups, Inputs, Outputs, HasBias, Splits, Chunk, Sigmoid uint32
 }
 
 func groupedLinearKernel(name string, arguments []gpu.Access, results func(p *groupedLinearParams) uint32,
 	body func(p *groupedLinearParams, a []gpu.Array)) *tensor.Kernel {
 	return &tensor.Kernel{
-		Name: name, Arguments: arguments, Body: tensor.Body(body),
+		Name: name, Arguments: arguments, Body: tensor.Body(body), Absorb: groupedLinearAbsorb,
 		Variants: []tensor.Variant{{
 			Source: groupedLinearSource,
 			Groups: func(params any) [3]int {
@@ -53,6 +53,9 @@ var (
 				}
 			}
 			p.visit(func(_, i, j, to uint32) { y[to] += x[i] * w[j] })
+			for i := range p.Sigmoid * p.Pixels * width {
+				y[i] = sigmoid(y[i])
+			}
 		})
 	groupedLinearBackwardX = groupedLinearKernel("grouped_linear_backward_x", []gpu.Access{read, read, write}, // dy, weight, dx
 		func(p *groupedLinearParams) uint32 { return p.Pixels * p.Groups * p.Inputs },
@@ -69,6 +72,16 @@ var (
 			p.visit(func(pixel, i, to, j uint32) { dw[pixel/p.Chunk*weights+to] += dy[j] * x[i] })
 		})
 )
+
+// groupedLinearAbsorb lets the forward kernel compute the sigmoid of its result, which alone a sigmoid ever reads.
+func groupedLinearAbsorb(params any, next *tensor.Kernel, _ any, _ int) (tensor.Absorbed, bool) {
+	p := *params.(*groupedLinearParams)
+	if next != sigmoidForward || p.Sigmoid == 1 {
+		return tensor.Absorbed{}, false
+	}
+	p.Sigmoid = 1
+	return tensor.Absorbed{Params: &p, From: map[int]int{3: 1}}, true
+}
 
 // GroupedLinear applies to each group of x's last extent, x (…, G·I), its own weight[g] of weight (G, I, O), plus bias (G, O)
 // unless nil: (…, G·O).

@@ -14,6 +14,7 @@ struct Params {
   has_bias: u32,
   splits: u32,
   chunk: u32, // pixels of one part
+  sigmoid: u32, // forward, 1: of the result
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -40,6 +41,7 @@ fn grouped_linear_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_
   for (var i = 0u; i < p.inputs; i++) {
     sum += x[(pixel * p.groups + g) * p.inputs + i] * w[(g * p.inputs + i) * p.outputs + o];
   }
+  if (p.sigmoid == 1u) { sum = 1.0 / (1.0 + exp(-sum)); }
   y[index] = sum;
 }
 
