@@ -129,17 +129,11 @@ export class Segmenter extends EventTarget {
   // A PNG at the photograph's size: { bytes }. what: mask or probability.
   png(result, what, kind, fields) { return this.#ask({ type: "png", id: result.id, what, kind, ...fields }); }
 
-  // Stop what is running. Where the processor computes, the worker cannot listen: it is replaced.
+  // Stop what is running.
   cancel() {
     this.#cancels++;
     this.#imageSent = 0; // perhaps not decoded yet
-    if (this.info?.gpu) this.#worker.postMessage({ type: "cancel", request: this.#next - 1 });
-    else if (this.#pending.size > 0) {
-      this.#worker.terminate();
-      for (const { reject } of this.#pending.values()) reject(cancelled());
-      this.#pending.clear();
-      this.#start();
-    }
+    if (this.info) this.#worker.postMessage({ type: "cancel", request: this.#next - 1 });
   }
 }
 

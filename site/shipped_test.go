@@ -91,3 +91,24 @@ func TestSampleWithShippedWeights(t *testing.T) {
 	}
 	p.clean()
 }
+
+// The same where there is no WebGPU, in a time for which one waits.
+func TestSampleOnTheProcessor(t *testing.T) {
+	_, files := shippedModel(t, "fundus")
+	p := open(t, real(t, files), 900, 700, withoutWebGPU...)
+	p.ready()
+	start := time.Now()
+	p.sample()
+	t.Logf("the sample took %.1f s, model included", time.Since(start).Seconds())
+	timings := get[map[string]float64](p, `(async () => {
+		const image = new File([await (await fetch("sample.jpg")).arrayBuffer()], "sample.jpg");
+		const r = await mrprism.segment(image, { model: "fundus", recurrences: 3, roi: "auto" });
+		return r.timings;
+	})()`)
+	t.Logf("again, in ms: %v", timings)
+	passes := timings["encode"]
+	for i := range 4 {
+		passes += timings[fmt.Sprintf("rec%d", i)]
+	}
+	assert.Less(t, passes, 30e3, "four passes; the float64 reference takes minutes")
+}
