@@ -1,6 +1,7 @@
 // Package shaders holds the operators of the network. One operator is one stem: NAME.wgsl with the maths, the tunables, Params,
 // forward and backward; NAME.go with the same Params, the kernels with their reference bodies in float64, and the operator
-// with its gradient rule; NAME_test.go with one call that checks all of it on every device.
+// with its gradient rule; NAME_test.go with one call that checks all of it on every device. NAME_processor.go has bodies in float32, for
+// inference without a GPU.
 //
 // Conventions: binding 0 is the uniform Params, the arguments follow in order. Backward kernels add to their result (+=);
 // the graph zeroes it first. No floating-point atomics, so that a step is repeatable bit by bit. Arrays may be longer than the

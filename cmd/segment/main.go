@@ -36,7 +36,7 @@ examples:
   segment -weights fundus -out masks photo.jpg             one photograph
   segment -weights fundus -out masks photos/*.jpg          many; one that cannot be read does not stop the others
   segment -weights fundus -roi 812,640,420 -out masks p.png   the square from x 812, y 640 with a side of 420 pixels
-  segment -weights my.safetensors -device reference -out masks p.png   weights of your own, computed on the CPU
+  segment -weights my.safetensors -device processor -out masks p.png   weights of your own, computed on the CPU
 
 exit codes: 0 all images done, 1 something failed, 2 wrong usage, 130 stopped by Ctrl-C (what is written is complete)
 `
