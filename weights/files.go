@@ -54,7 +54,7 @@ func BuildManifest(folder string) (*Manifest, error) {
 			return nil, fmt.Errorf("%s has no model card; write %s beside it", path, card)
 		}
 		m.Models = append(m.Models, Entry{Name: meta.Name, File: file, Bytes: len(data), SHA256: model.SHA256, Title: meta.Title,
-			Configuration: meta.Configuration, Card: card})
+			Configuration: meta.Configuration, Raters: len(meta.Raters), Classes: len(meta.Classes), Side: meta.Side, Card: card})
 	}
 	return m, nil
 }

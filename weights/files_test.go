@@ -54,7 +54,7 @@ func TestBuildManifest(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, m.Models, 1)
 	assert.Equal(t, Entry{Name: "fundus", File: "fundus.safetensors", Bytes: len(data), SHA256: m.Models[0].SHA256, Title: "Disc and cup",
-		Configuration: "compact", Card: "fundus.md"}, m.Models[0])
+		Configuration: "compact", Raters: 2, Classes: 2, Side: 256, Card: "fundus.md"}, m.Models[0])
 	_, err = m.OpenShipped("fundus", data)
 	assert.NoError(t, err)
 	again, err := ParseManifest(m.JSON())

@@ -25,6 +25,9 @@ type Entry struct {
 	SHA256        string `json:"sha256"`
 	Title         string `json:"title"`
 	Configuration string `json:"configuration"`
+	Raters        int    `json:"raters"`
+	Classes       int    `json:"classes"`
+	Side          int    `json:"side"` // pixels
 	Card          string `json:"card"` // the model card, Markdown, in weights/shipped
 }
 

@@ -33,6 +33,22 @@ type view struct {
 	took   map[string]float64 // ms, search and encode
 }
 
+// Warm compiles for the device what New will need for such a model, so that its weights may arrive meanwhile.
+func Warm(ctx context.Context, device gpu.Device, configuration string, raters, classes, side int) error {
+	config, err := model.NewConfig(configuration, raters, classes)
+	if err != nil {
+		return err
+	}
+	set := tensor.NewSet()
+	defer set.Release()
+	network, err := model.NewInference(ctx, device, set, config, side)
+	if err != nil {
+		return err
+	}
+	network.Release()
+	return nil
+}
+
 // New checks that the weights are those of the configuration they name (the error wraps a *weights.MismatchError that lists every
 // difference), compiles the network for the device at the side they were trained for, and writes them to it.
 func New(ctx context.Context, device gpu.Device, m *weights.Model) (*Engine, error) {

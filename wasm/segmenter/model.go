@@ -6,6 +6,7 @@ import (
 	"context"
 	"syscall/js"
 
+	"mrprism/internal/segment"
 	"mrprism/weights"
 )
 
@@ -51,7 +52,7 @@ func (s *session) useModel(ctx context.Context, name string, tell func(string, i
 	model := s.find(name)
 	if model == nil {
 		var err error
-		if model, err = fetchModel(ctx, name, tell); err != nil {
+		if model, err = s.fetchModel(ctx, name, tell); err != nil {
 			return err
 		}
 	}
@@ -63,13 +64,23 @@ func (s *session) useModel(ctx context.Context, name string, tell func(string, i
 	return nil
 }
 
-func fetchModel(ctx context.Context, name string, tell func(string, int, int)) (*weights.Model, error) {
+// fetchModel downloads a shipped model; while it arrives, the device compiles what the model will need.
+func (s *session) fetchModel(ctx context.Context, name string, tell func(string, int, int)) (*weights.Model, error) {
 	entry, err := weights.Shipped().Find(name)
 	if err != nil {
 		return nil, fault{Code: "weights", Message: sentence(err.Error()) + ".", Next: "Choose another model."}
 	}
 	tell("download", 0, entry.Bytes)
-	data, err := download(ctx, "weights/"+entry.File, func(done int) { tell("download", done, entry.Bytes) })
+	var data []byte
+	arrived := make(chan struct{})
+	go func() {
+		defer close(arrived)
+		data, err = download(ctx, "weights/"+entry.File, func(done int) { tell("download", done, entry.Bytes) })
+	}()
+	if s.onGPU() {
+		_ = segment.Warm(ctx, s.dev, entry.Configuration, entry.Raters, entry.Classes, entry.Side) // what fails is told when it is needed
+	}
+	<-arrived
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
