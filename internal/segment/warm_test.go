@@ -32,12 +32,13 @@ func (c *compiler) Prepare(ctx context.Context, programs []*gpu.Program) error {
 
 // What has been compiled while the weights arrived is all that the network needs; reading int8 is not of the network.
 func TestWarm(t *testing.T) {
-	about := segmenttest.Raters()
+	m := open(t, segmenttest.Raters())
+	about := m.Metadata
 	d := &compiler{Device: reference.Open(), seen: map[*gpu.Program]bool{}}
 	require.NoError(t, Warm(t.Context(), d, about.Configuration, len(about.Raters), len(about.Classes), about.Side))
 	require.NotEmpty(t, d.new)
 	d.new = nil
-	engine(t, d, open(t, about))
+	engine(t, d, m)
 	for _, name := range d.new {
 		assert.True(t, strings.HasPrefix(name, "dequantize"), name)
 	}
