@@ -74,15 +74,14 @@ func attentionKernel(name string, arguments []gpu.Access, layout attentionLayout
 		Variants: []tensor.Variant{
 			{
 				Name: "tiles", Source: attentionTilesSource,
-				Suits: func(info gpu.Info, params any) bool {
-					return info.Kind != gpu.KindCPU && params.(*attentionParams).Width%4 == 0
-				},
-				Groups: groups(func(*attentionParams) uint32 { return layout.tile }),
-				Consts: quads,
+				Runs:    func(_ gpu.Info, params any) bool { return params.(*attentionParams).Width%4 == 0 },
+				Prefers: onGPU,
+				Groups:  groups(func(*attentionParams) uint32 { return layout.tile }),
+				Consts:  quads,
 			},
 			{
 				Name: "narrow", Source: attentionNarrowSource,
-				Suits: func(_ gpu.Info, params any) bool {
+				Runs: func(_ gpu.Info, params any) bool {
 					p := params.(*attentionParams)
 					return (p.Width == 4 || p.Width == 8 || p.Width == 16) && layout.narrow(p) >= 4
 				},
@@ -94,7 +93,7 @@ func attentionKernel(name string, arguments []gpu.Access, layout attentionLayout
 			},
 			{
 				Name: "subgroups", Source: attentionSubgroupsSource,
-				Suits: func(info gpu.Info, params any) bool {
+				Runs: func(info gpu.Info, params any) bool {
 					width := params.(*attentionParams).Width
 					return eightLanes(info) && (width == 32 || width == 64)
 				},

@@ -46,15 +46,15 @@ var conv2dForward = &tensor.Kernel{
 	Name: "conv2d_forward", Arguments: []gpu.Access{read, read, read, read, read, write}, Body: tensor.Body(conv2dForwardBody),
 	Fast: tensor.Fast(conv2dForwardFast), Absorb: conv2dAbsorb,
 	Variants: []tensor.Variant{
-		{Name: "subgroups", Source: conv2dSubgroupsSource, Suits: suitsSubgroups, Groups: func(params any) [3]int {
+		{Name: "subgroups", Source: conv2dSubgroupsSource, Runs: runsSubgroups, Prefers: fillsSubgroups, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
 			return p.phased([3]int{ceil(p.pixels(), 16), ceil(int(p.Outputs), 32), 1})
 		}, Consts: conv2dActivation},
-		{Name: "registers", Source: conv2dRegistersSource, Suits: suitsRegisters, Groups: func(params any) [3]int {
+		{Name: "registers", Source: conv2dRegistersSource, Runs: outputQuads, Prefers: onCPU, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
 			return p.phased(registerGroups(p, ceil(p.pixels(), 8)))
 		}, Consts: conv2dActivation},
-		{Name: "tiles", Source: conv2dTilesSource, Suits: suitsTiles, Groups: func(params any) [3]int {
+		{Name: "tiles", Source: conv2dTilesSource, Prefers: fillsTiles, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
 			return p.phased(tileGroups(p, p.pixels(), 1))
 		}, Consts: conv2dActivation},
@@ -69,15 +69,15 @@ var conv2dForward = &tensor.Kernel{
 var conv2dBackwardWeight = &tensor.Kernel{
 	Name: "conv2d_backward_weight", Arguments: []gpu.Access{read, read, write}, Body: tensor.Body(conv2dBackwardWeightBody),
 	Variants: []tensor.Variant{
-		{Name: "subgroups", Source: conv2dSubgroupsSource, Suits: suitsSubgroups, Groups: func(params any) [3]int {
+		{Name: "subgroups", Source: conv2dSubgroupsSource, Runs: runsSubgroups, Prefers: fillsSubgroups, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
 			return [3]int{ceil(int(p.Cols.Taps)*int(p.Inputs), 16), ceil(int(p.Outputs), 32), int(p.Parts) * int(p.Rows.Taps)}
 		}},
-		{Name: "registers", Source: conv2dRegistersSource, Suits: suitsRegisters, Groups: func(params any) [3]int {
+		{Name: "registers", Source: conv2dRegistersSource, Runs: outputQuads, Prefers: onCPU, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
 			return registerGroups(p, ceil(int(p.Cols.Taps)*int(p.Inputs), 8)*int(p.Parts)*int(p.Rows.Taps))
 		}},
-		{Name: "tiles", Source: conv2dTilesSource, Suits: suitsTiles, Groups: func(params any) [3]int {
+		{Name: "tiles", Source: conv2dTilesSource, Prefers: fillsTiles, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
 			return tileGroups(p, p.taps()*int(p.Inputs), int(p.Parts))
 		}},
@@ -88,24 +88,25 @@ var conv2dBackwardWeight = &tensor.Kernel{
 	},
 }
 
-// suitsRegisters: on a processor that emulates a GPU every load is a loop over lanes, and register blocks save loads.
-func suitsRegisters(info gpu.Info, params any) bool {
-	return info.Kind == gpu.KindCPU && params.(*conv2dParams).Outputs%4 == 0
+// outputQuads: the registers of some kernels hold outputs in quads.
+func outputQuads(_ gpu.Info, params any) bool { return params.(*conv2dParams).Outputs%4 == 0 }
+
+// runsSubgroups: subgroups of eight lanes, each with a quad of outputs.
+func runsSubgroups(info gpu.Info, params any) bool {
+	return outputQuads(info, params) && eightLanes(info)
 }
 
-// suitsSubgroups: subgroups of eight lanes, and enough outputs to fill one.
-func suitsSubgroups(info gpu.Info, params any) bool {
-	return suitsRegisters(info, params) && eightLanes(info) && params.(*conv2dParams).Outputs >= 32
-}
+// fillsSubgroups: enough outputs for all lanes.
+func fillsSubgroups(_ gpu.Info, params any) bool { return params.(*conv2dParams).Outputs >= 32 }
 
 // registerGroups are the workgroups of conv2d_registers.wgsl for blocks of 8 outputs.
 func registerGroups(p *conv2dParams, blocks int) [3]int {
 	return tensor.Linear(ceil(int(p.Outputs), 8)*blocks, 32)
 }
 
-// suitsTiles: a GPU, and enough outputs to fill a good part of a tile.
-func suitsTiles(info gpu.Info, params any) bool {
-	return info.Kind != gpu.KindCPU && params.(*conv2dParams).Outputs > 16
+// fillsTiles: a GPU, and enough outputs to fill a good part of a tile.
+func fillsTiles(info gpu.Info, params any) bool {
+	return onGPU(info, params) && params.(*conv2dParams).Outputs > 16
 }
 
 // tileGroups are the workgroups of conv2d_tiles.wgsl, of 64 × 64 results, for n rows of results.

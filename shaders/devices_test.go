@@ -16,7 +16,7 @@ func asKinds(t *testing.T, f func(name string, d gpu.Device)) {
 			continue
 		}
 		for _, kind := range []gpu.Kind{gpu.KindCPU, gpu.KindDiscrete} {
-			f(d.Info().Backend+" as "+string(kind), as{d, kind})
+			f(d.Info().Backend+" as "+string(kind), as{Device: d, kind: kind})
 		}
 	}
 }

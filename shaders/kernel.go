@@ -24,6 +24,11 @@ func faster[P any](k *tensor.Kernel, fast func(p *P, a []gpu.Array32, split gpu.
 	return k
 }
 
+// onGPU and onCPU are where kernels with workgroup memory are likely faster, and those with blocks in registers: on a processor that
+// emulates a GPU every load is a loop over lanes.
+func onGPU(info gpu.Info, _ any) bool { return info.Kind != gpu.KindCPU }
+func onCPU(info gpu.Info, _ any) bool { return info.Kind == gpu.KindCPU }
+
 // eightLanes: an emulated GPU with subgroups of exactly eight lanes, which is what llvmpipe has with vectors of 256 bits; its name
 // says so.
 func eightLanes(info gpu.Info) bool {

@@ -25,37 +25,39 @@ type operatorTest struct {
 	rough  bool                                     // no finite differences: the gradient is a stated rule (threshold), checked elsewhere
 }
 
-// as is a device that claims to be of another kind, so that the kernel variants for that kind are chosen.
+// as is a device that claims to be of another kind, with other measurements, so that other kernel variants are chosen.
 type as struct {
 	gpu.Device
-	kind gpu.Kind
+	kind  gpu.Kind
+	tuned map[string]string
 }
 
 func (d as) Info() gpu.Info {
 	info := d.Device.Info()
-	info.Kind = d.kind
+	info.Kind, info.Tuned = d.kind, d.tuned
 	return info
 }
 
 // checkOperator checks an operator three ways: the reference's gradient against central differences in float64; on every
-// device, forward and gradients against the reference, with the kernels of CPU adapters and with those of discrete GPUs.
+// device, forward and gradients against the reference, with every kernel variant that runs there.
 func checkOperator(t *testing.T, o operatorTest) {
 	t.Helper()
 	ctx := context.Background()
 	ref := reference.Open()
 	defer ref.Close()
-	want := o.run(t, ctx, ref)
+	want, _ := o.run(t, ctx, ref)
 	if !o.rough {
 		o.finiteDifferences(t, ctx)
 	}
-	asKinds(t, func(name string, d gpu.Device) {
+	asVariants(t, func(name string, d gpu.Device) []tensor.Alternatives {
 		if d.Info().Kind == gpu.KindReference {
-			return
+			return nil
 		}
-		got := o.run(t, ctx, d)
+		got, alternatives := o.run(t, ctx, d)
 		for i := range want {
 			o.compare(t, name, o.label(i), got[i], want[i])
 		}
+		return alternatives
 	})
 }
 
@@ -158,8 +160,8 @@ func (o *operatorTest) compile(t *testing.T, ctx context.Context, d gpu.Device) 
 	return b
 }
 
-// run returns the output and the gradients.
-func (o *operatorTest) run(t *testing.T, ctx context.Context, d gpu.Device) [][]float32 {
+// run returns the output and the gradients, and which variants could compute them.
+func (o *operatorTest) run(t *testing.T, ctx context.Context, d gpu.Device) ([][]float32, []tensor.Alternatives) {
 	t.Helper()
 	b := o.compile(t, ctx, d)
 	defer b.plan.Release()
@@ -182,7 +184,7 @@ func (o *operatorTest) run(t *testing.T, ctx context.Context, d gpu.Device) [][]
 		out = append(out, values[k])
 		k++
 	}
-	return out
+	return out, b.plan.Alternatives()
 }
 
 // finiteDifferences compares the reference's gradient with central differences at up to 16 elements of each input.

@@ -18,7 +18,7 @@ var transposeForward = &tensor.Kernel{
 	Variants: []tensor.Variant{
 		{
 			Name: "quads", Source: transposeSource, Entry: "transpose_quads",
-			Suits: func(_ gpu.Info, params any) bool {
+			Runs: func(_ gpu.Info, params any) bool {
 				p := params.(*transposeParams)
 				return p.Rows%4 == 0 && p.Columns%4 == 0
 			},

@@ -59,6 +59,8 @@ type Info struct {
 	Kind     Kind
 	Features []string // e.g. "shader-f16", "subgroups"
 	Limits   Limits
+
+	Tuned map[string]string // of kernels with parameters, the variant that was measured to be the fastest: see tensor.Kernel and internal/tune
 }
 
 // String names the device for people: adapter, then backend.

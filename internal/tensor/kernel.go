@@ -16,7 +16,7 @@ type Kernel struct {
 	Arguments []gpu.Access // bindings 1, 2, … in order; binding 0 is the uniform Params
 	Body      gpu.Body     // slow, plain, in float64; arrays may be longer than the tensor: take extents from params
 	Fast      gpu.Fast     // the same in float32 and fast, for the processor; nil: it computes Body
-	Variants  []Variant    // the first that suits is used
+	Variants  []Variant    // of those that run on a device the one that was measured to be the fastest (gpu.Info.Tuned) is used, else the first preferred
 
 	Copies bool // the kernel does nothing but write its first argument to its second
 
@@ -27,12 +27,13 @@ type Kernel struct {
 
 // Variant is one way to compute a Kernel.
 type Variant struct {
-	Name   string                               // "", "cpu", "tiles"
-	Source string                               // WGSL; every file is valid as it stands
-	Entry  string                               // entry point, if not the kernel's name
-	Suits  func(info gpu.Info, params any) bool // nil: always
-	Groups func(params any) [3]int              // workgroups for these parameters
-	Consts func(params any) map[string]string   // values for `const NAME: T = …;` declarations; nil: as written
+	Name    string                               // "", "cpu", "tiles"; no two of a kernel's have the same
+	Source  string                               // WGSL; every file is valid as it stands
+	Entry   string                               // entry point, if not the kernel's name
+	Runs    func(info gpu.Info, params any) bool // whether it computes what the kernel should there; nil: everywhere
+	Prefers func(info gpu.Info, params any) bool // whether it is likely faster there than those after it; nil: everywhere
+	Groups  func(params any) [3]int              // workgroups for these parameters
+	Consts  func(params any) map[string]string   // values for `const NAME: T = …;` declarations; nil: as written
 }
 
 // Body adapts a typed kernel body to gpu.Body.
@@ -60,31 +61,8 @@ func Linear(n, size int) [3]int {
 var interned = struct {
 	sync.Mutex
 	programs map[string]*gpu.Program
-}{programs: map[string]*gpu.Program{}}
-
-// program chooses the variant for a device and returns the interned program and its workgroups.
-func (k *Kernel) program(info gpu.Info, params any) (*gpu.Program, [3]int) {
-	if info.InGo() { // bodies have no variants
-		return k.specialise(&Variant{Source: k.Variants[0].Source}, params), [3]int{1, 1, 1}
-	}
-	for i := range k.Variants {
-		v := &k.Variants[i]
-		if v.Suits != nil && !v.Suits(info, params) {
-			continue
-		}
-		return k.specialise(v, params), v.Groups(params)
-	}
-	panic(fmt.Sprintf("tensor: kernel %s has no variant for %v with %+v", k.Name, info, params))
-}
-
-// Programs lists every variant of the kernel for the given parameters, for tests that must compile or compare them all.
-func (k *Kernel) Programs(params any) (programs []*gpu.Program, groups [][3]int) {
-	for i := range k.Variants {
-		programs = append(programs, k.specialise(&k.Variants[i], params))
-		groups = append(groups, k.Variants[i].Groups(params))
-	}
-	return programs, groups
-}
+	versions map[*Kernel]uint32 // hashes of the sources of all variants
+}{programs: map[string]*gpu.Program{}, versions: map[*Kernel]uint32{}}
 
 func (k *Kernel) specialise(v *Variant, params any) *gpu.Program {
 	var constants map[string]string

@@ -1,0 +1,81 @@
+package shaders
+
+import (
+	"fmt"
+	"testing"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/gpu/gputest"
+	"mrprism/internal/tensor"
+
+	"github.com/stretchr/testify/require"
+)
+
+// asVariants calls f as asKinds does, and with every device as a CPU adapter so often again, with one and another choice of variants, that
+// every variant that runs there has run, of every kernel of the plan that f made. f returns its Alternatives.
+func asVariants(t *testing.T, f func(name string, d gpu.Device) []tensor.Alternatives) {
+	t.Helper()
+	for _, d := range gputest.Devices(t) {
+		info := d.Info()
+		if info.InGo() {
+			f(info.Backend, d)
+			continue
+		}
+		f(info.Backend+" as "+string(gpu.KindDiscrete), as{Device: d, kind: gpu.KindDiscrete})
+		all := f(info.Backend+" as "+string(gpu.KindCPU), as{Device: d, kind: gpu.KindCPU})
+		for round := 1; ; round++ {
+			tuned := map[string]string{}
+			for _, a := range all {
+				if round < len(a.Variants) {
+					tuned[a.Key] = a.Variants[round].Variant
+				}
+			}
+			if len(tuned) == 0 {
+				break
+			}
+			f(fmt.Sprintf("%s, choice %d of variants", info.Backend, round), as{d, gpu.KindCPU, tuned})
+		}
+	}
+}
+
+// Where nothing was measured, the kind of device decides, and what a kernel can do.
+func TestVariantsChosenUntuned(t *testing.T) {
+	subgroups := guises()[0]
+	software, discrete := gpu.Info{Kind: gpu.KindCPU, Adapter: "SwiftShader"}, gpu.Info{Kind: gpu.KindDiscrete, Features: subgroups.Features}
+	outputs := func(n uint32) any { return &conv2dParams{Outputs: n} }
+	width := func(n uint32) any { return &attentionParams{Width: n} }
+	for _, c := range []struct {
+		kernel *tensor.Kernel
+		params any
+		want   [3]string // with subgroups of eight, on another software adapter, on a GPU
+	}{
+		{conv2dForward, outputs(4), [3]string{"registers", "registers", ""}},
+		{conv2dForward, outputs(16), [3]string{"registers", "registers", ""}},
+		{conv2dForward, outputs(18), [3]string{"", "", "tiles"}},
+		{conv2dForward, outputs(20), [3]string{"registers", "registers", "tiles"}},
+		{conv2dForward, outputs(32), [3]string{"subgroups", "registers", "tiles"}},
+		{conv2dForward, outputs(33), [3]string{"", "", "tiles"}},
+		{conv2dBackwardWeight, outputs(5), [3]string{"", "", ""}},
+		{conv2dBackwardWeight, outputs(24), [3]string{"registers", "registers", "tiles"}},
+		{conv2dBackwardWeight, outputs(64), [3]string{"subgroups", "registers", "tiles"}},
+		{attentionForward, width(8), [3]string{"narrow", "narrow", "tiles"}},
+		{attentionForward, width(16), [3]string{"narrow", "narrow", "tiles"}},
+		{attentionForward, width(32), [3]string{"subgroups", "", "tiles"}},
+		{attentionForward, width(48), [3]string{"", "", "tiles"}},
+		{attentionForward, width(6), [3]string{"", "", ""}},
+		{attentionBackwardQ, width(8), [3]string{"narrow", "narrow", "tiles"}},
+		{attentionBackwardQ, width(16), [3]string{"", "", "tiles"}},
+		{attentionBackwardKV, width(64), [3]string{"subgroups", "", "tiles"}},
+		{transposeForward, &transposeParams{1, 8, 4}, [3]string{"quads", "quads", "quads"}},
+		{transposeForward, &transposeParams{1, 8, 6}, [3]string{"", "", ""}},
+	} {
+		for i, info := range []gpu.Info{subgroups, software, discrete} {
+			want := c.kernel.Name
+			if c.want[i] != "" {
+				want += "/" + c.want[i]
+			}
+			got, _ := c.kernel.Program(info, c.params)
+			require.Equal(t, want, got.Name, "%+v on %s", c.params, info)
+		}
+	}
+}
