@@ -143,10 +143,11 @@ type attentionInputs struct {
 }
 
 // attention is multi-head attention without its output projection, over pixels as tokens: queries and keys know their positions, values
-// do not.
+// do not. The share of the positions e (1, H, W, C) in a linear map of x + e is computed apart: without training it depends on parameters
+// alone, and adding it to the result costs the map of x no dispatch.
 func (n *Network) attention(name string, in attentionInputs) *tensor.Tensor {
 	context, e := in.context, n.Positions(in.context)
-	q := n.positioned(name+".query", in.query, e, in.width, true)
+	q := shaders.AddBroadcast(n.Linear(name+".query", in.query, in.width, true), n.Linear(name+".query", e, in.width, false))
 	r := 1
 	for (context.Dim(1)/r)*(context.Dim(2)/r) > n.MaxKeys {
 		r *= 2
@@ -154,15 +155,8 @@ func (n *Network) attention(name string, in attentionInputs) *tensor.Tensor {
 	if r > 1 {
 		context, e = shaders.AveragePool(context, r, r, shaders.Square(r, 0)), shaders.AveragePool(e, r, r, shaders.Square(r, 0))
 	}
-	k := n.positioned(name+".key", context, e, in.width, false)
-	v := n.Linear(name+".value", context, in.width, true)
-	return shaders.Attention(tokens(q), tokens(k), tokens(v), in.heads).Reshape(q.Shape()...)
-}
-
-// positioned is the linear map of x + e. The share of the positions e (1, H, W, C) is computed apart: without training it depends on
-// parameters alone, and adding it to the result costs the map of x no dispatch.
-func (n *Network) positioned(name string, x, e *tensor.Tensor, width int, bias bool) *tensor.Tensor {
-	return shaders.AddBroadcast(n.Linear(name, x, width, bias), n.Linear(name, e, width, false))
+	kv := n.KeysAndValues(name, context, e, in.width)
+	return shaders.Attention(tokens(q), tokens(kv), in.heads).Reshape(q.Shape()...)
 }
 
 // tokens sees a map (B, H, W, C) as (B, H·W, C).

@@ -105,16 +105,17 @@ func attentionKernel(name string, arguments []gpu.Access, layout attentionLayout
 	}
 }
 
-// pairs calls f for every query and every key of the same image and head: their first elements, and the index of the query
+// pairs calls f for every query and every key of the same image and head: their first elements, the value's, and the index of the query
 // in lse and delta.
-func (p *attentionParams) pairs(f func(query, key, index int)) {
+func (p *attentionParams) pairs(f func(query, key, value, index int)) {
 	n, l, heads, d := int(p.Queries), int(p.Keys), int(p.Heads), int(p.Width)
 	for b := range int(p.Batch) {
 		for h := range heads {
 			for i := range n {
 				for j := range l {
 					index := (b*n+i)*heads + h
-					f(index*d, ((b*l+j)*heads+h)*d, index)
+					key := ((b*l+j)*2*heads + h) * d
+					f(index*d, key, key+heads*d, index)
 				}
 			}
 		}
@@ -137,33 +138,34 @@ func (p *attentionParams) addRow(y []float64, i int, weight float64, x []float64
 	}
 }
 
-// gradients calls f for every pair with p[n, l] and scale × ds[n, l].
-func (p *attentionParams) gradients(q, k, v, dy, lse, delta []float64, f func(query, key int, weight, ds float64)) {
-	p.pairs(func(query, key, index int) {
-		weight := math.Exp2(float64(p.Scale)*p.dot(q, query, k, key)*math.Log2E - lse[index])
-		f(query, key, weight, float64(p.Scale)*weight*(p.dot(dy, query, v, key)-delta[index]))
+// gradients calls f for every pair with p[n, l] and scale × ds[n, l]; the arguments are q, kv, dy, lse, delta, ….
+func (p *attentionParams) gradients(a []gpu.Array, f func(query, key, value int, weight, ds float64)) {
+	q, kv, dy, lse, delta := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F
+	p.pairs(func(query, key, value, index int) {
+		weight := math.Exp2(float64(p.Scale)*p.dot(q, query, kv, key)*math.Log2E - lse[index])
+		f(query, key, value, weight, float64(p.Scale)*weight*(p.dot(dy, query, kv, value)-delta[index]))
 	})
 }
 
 var (
-	attentionForward = faster(attentionKernel("attention_forward", []gpu.Access{read, read, read, write, write}, attentionForwardQueries,
+	attentionForward = faster(attentionKernel("attention_forward", []gpu.Access{read, read, write, write}, attentionForwardQueries,
 		func(p *attentionParams, a []gpu.Array) {
-			q, k, v, y, lse := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F
+			q, kv, y, lse := a[0].F, a[1].F, a[2].F, a[3].F
 			rows := int(p.Batch * p.Queries * p.Heads)
 			highest, total := make([]float64, rows), make([]float64, rows)
 			for i := range rows {
 				highest[i] = math.Inf(-1)
 			}
 			clear(y[:rows*int(p.Width)])
-			p.pairs(func(query, key, i int) {
-				highest[i] = max(highest[i], float64(p.Scale)*p.dot(q, query, k, key))
+			p.pairs(func(query, key, _, i int) {
+				highest[i] = max(highest[i], float64(p.Scale)*p.dot(q, query, kv, key))
 			})
-			p.pairs(func(query, key, i int) {
-				total[i] += math.Exp(float64(p.Scale)*p.dot(q, query, k, key) - highest[i])
+			p.pairs(func(query, key, _, i int) {
+				total[i] += math.Exp(float64(p.Scale)*p.dot(q, query, kv, key) - highest[i])
 			})
-			p.pairs(func(query, key, i int) {
-				weight := math.Exp(float64(p.Scale)*p.dot(q, query, k, key)-highest[i]) / total[i]
-				p.addRow(y, query, weight, v, key)
+			p.pairs(func(query, key, value, i int) {
+				weight := math.Exp(float64(p.Scale)*p.dot(q, query, kv, key)-highest[i]) / total[i]
+				p.addRow(y, query, weight, kv, value)
 			})
 			for i := range rows {
 				lse[i] = (highest[i] + math.Log(total[i])) * math.Log2E
@@ -179,49 +181,46 @@ var (
 		})
 
 	attentionBackwardQ = attentionKernel("attention_backward_q",
-		[]gpu.Access{read, read, read, read, read, read, write}, attentionBackwardQueries,
+		[]gpu.Access{read, read, read, read, read, write}, attentionBackwardQueries,
 		func(p *attentionParams, a []gpu.Array) {
-			q, k, v, dy, lse, delta, dq := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F, a[5].F, a[6].F
-			p.gradients(q, k, v, dy, lse, delta, func(query, key int, _, ds float64) { p.addRow(dq, query, ds, k, key) })
+			p.gradients(a, func(query, key, _ int, _, ds float64) { p.addRow(a[5].F, query, ds, a[1].F, key) })
 		})
 
 	attentionBackwardKV = attentionKernel("attention_backward_kv",
-		[]gpu.Access{read, read, read, read, read, read, write, write}, attentionBackwardKeys,
+		[]gpu.Access{read, read, read, read, read, write}, attentionBackwardKeys,
 		func(p *attentionParams, a []gpu.Array) {
-			q, k, v, dy, lse, delta, dk, dv := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F, a[5].F, a[6].F, a[7].F
-			p.gradients(q, k, v, dy, lse, delta, func(query, key int, weight, ds float64) {
-				p.addRow(dk, key, ds, q, query)
-				p.addRow(dv, key, weight, dy, query)
+			p.gradients(a, func(query, key, value int, weight, ds float64) {
+				p.addRow(a[5].F, key, ds, a[0].F, query)
+				p.addRow(a[5].F, value, weight, a[2].F, query)
 			})
 		})
 )
 
-// Attention lets every query token of q (B, N, H·d) look at the key tokens k, v (B, L, H·d), each of the H heads on its own d
-// ≤ 64 channels with scale d^-½: softmax(q kᵀ d^-½) v, of shape (B, N, H·d). Memory is linear in N and L.
-func Attention(q, k, v *Tensor, heads int) *Tensor {
+// Attention lets every query token of q (B, N, H·d) look at the key tokens kv (B, L, 2·H·d), all heads' keys beside all heads' values, each
+// of the H heads on its own d ≤ 64 channels with scale d^-½: softmax(q kᵀ d^-½) v, of shape (B, N, H·d). Memory is linear in N and L.
+func Attention(q, kv *Tensor, heads int) *Tensor {
 	requireShape("Attention", "q", q, -1, -1, -1)
-	requireShape("Attention", "k", k, q.Dim(0), -1, q.Dim(2))
-	sameShape("Attention", k, v)
+	requireShape("Attention", "kv", kv, q.Dim(0), -1, 2*q.Dim(2))
 	if heads < 1 || q.Dim(2)%heads != 0 || q.Dim(2)/heads > 64 {
 		panic(fmt.Sprintf("Attention: %v does not divide into %d heads of at most 64 channels", q, heads))
 	}
 	width := q.Dim(2) / heads
 	g := q.Graph()
 	p := &attentionParams{
-		uint32(q.Dim(0)), uint32(q.Dim(1)), uint32(k.Dim(1)), uint32(heads), uint32(width), float32(1 / math.Sqrt(float64(width))),
+		uint32(q.Dim(0)), uint32(q.Dim(1)), uint32(kv.Dim(1)), uint32(heads), uint32(width), float32(1 / math.Sqrt(float64(width))),
 	}
 	perQuery := []int{q.Dim(0), q.Dim(1), heads}
-	y := g.New("attention", q.Shape(), q, k, v)
+	y := g.New("attention", q.Shape(), q, kv)
 	lse := g.New("attention log-sum-exp", perQuery)
-	g.Dispatch(attentionForward, p, q, k, v, y, lse)
+	g.Dispatch(attentionForward, p, q, kv, y, lse)
 	g.OnBackward(y, func() {
 		dy, delta := y.Gradient(), g.New("attention delta", perQuery)
 		g.Dispatch(attentionDelta, p, y, dy, delta)
 		if q.NeedsGradient() {
-			g.Dispatch(attentionBackwardQ, p, q, k, v, dy, lse, delta, q.Gradient())
+			g.Dispatch(attentionBackwardQ, p, q, kv, dy, lse, delta, q.Gradient())
 		}
-		if k.NeedsGradient() || v.NeedsGradient() {
-			g.Dispatch(attentionBackwardKV, p, q, k, v, dy, lse, delta, gradientOrScratch(k), gradientOrScratch(v))
+		if kv.NeedsGradient() {
+			g.Dispatch(attentionBackwardKV, p, q, kv, dy, lse, delta, kv.Gradient())
 		}
 	})
 	return y

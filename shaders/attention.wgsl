@@ -1,6 +1,6 @@
 // Scaled dot-product attention (Vaswani et al. 2017), every head h on its own D channels.
 //
-//   q (B, N, H D)   k, v (B, L, H D)   y (B, N, H D)   p[n, l] = softmax_l(scale q[n]·k[l])   y[n] = Σ_l p[n, l] v[l]
+//   q (B, N, H D)   kv (B, L, 2 H D), k beside v   y (B, N, H D)   p[n, l] = softmax_l(scale q[n]·k[l])   y[n] = Σ_l p[n, l] v[l]
 //   lse (B, N, H) = log2 Σ_l exp(scale q[n]·k[l]), so that p = exp2(scale log2(e) q[n]·k[l] - lse)
 //   delta (B, N, H) = dy[n]·y[n]     ds[n, l] = p (dy[n]·v[l] - delta[n])
 //   dq[n] += scale Σ_l ds k[l]     dk[l] += scale Σ_n ds q[n]     dv[l] += Σ_n p dy[n]
@@ -26,16 +26,14 @@ struct Params {
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> q: array<f32>;
-@group(0) @binding(2) var<storage, read> k: array<f32>;
-@group(0) @binding(3) var<storage, read> v: array<f32>;
-@group(0) @binding(4) var<storage, read_write> y: array<f32>;
-@group(0) @binding(5) var<storage, read_write> lse_out: array<f32>;
-@group(0) @binding(4) var<storage, read> dy: array<f32>;
-@group(0) @binding(5) var<storage, read> lse: array<f32>;
-@group(0) @binding(6) var<storage, read> delta: array<f32>;
-@group(0) @binding(7) var<storage, read_write> dq: array<f32>;
-@group(0) @binding(7) var<storage, read_write> dk: array<f32>;
-@group(0) @binding(8) var<storage, read_write> dv: array<f32>;
+@group(0) @binding(2) var<storage, read> kv: array<f32>;
+@group(0) @binding(3) var<storage, read_write> y: array<f32>;
+@group(0) @binding(4) var<storage, read_write> lse_out: array<f32>;
+@group(0) @binding(3) var<storage, read> dy: array<f32>;
+@group(0) @binding(4) var<storage, read> lse: array<f32>;
+@group(0) @binding(5) var<storage, read> delta: array<f32>;
+@group(0) @binding(6) var<storage, read_write> dq: array<f32>;
+@group(0) @binding(6) var<storage, read_write> dkv: array<f32>;
 // delta's own
 @group(0) @binding(1) var<storage, read> result: array<f32>; // y
 @group(0) @binding(2) var<storage, read> dresult: array<f32>; // dy
@@ -54,10 +52,22 @@ fn four(b: u32, i: u32, n: u32, h: u32) -> vec4<u32> {
   return vec4<u32>(index(b, i, n, h), index(b, i + 1u, n, h), index(b, i + 2u, n, h), index(b, i + 3u, n, h));
 }
 
+// the same for key i of kv, where an image's token has the keys of all heads, then their values
+fn pair(b: u32, i: u32, h: u32) -> u32 {
+  return (b * params.keys + min(i, params.keys - 1u)) * 2u * params.heads + h;
+}
+
+// from a key to its value
+fn values() -> u32 { return params.heads * params.width; }
+
+fn four_pairs(b: u32, i: u32, h: u32) -> vec4<u32> {
+  return vec4<u32>(pair(b, i, h), pair(b, i + 1u, h), pair(b, i + 2u, h), pair(b, i + 3u, h));
+}
+
 // one channel of four rows
 fn q_of(r: vec4<u32>, c: u32) -> vec4<f32> { return vec4<f32>(q[r.x + c], q[r.y + c], q[r.z + c], q[r.w + c]); }
-fn k_of(r: vec4<u32>, c: u32) -> vec4<f32> { return vec4<f32>(k[r.x + c], k[r.y + c], k[r.z + c], k[r.w + c]); }
-fn v_of(r: vec4<u32>, c: u32) -> vec4<f32> { return vec4<f32>(v[r.x + c], v[r.y + c], v[r.z + c], v[r.w + c]); }
+fn k_of(r: vec4<u32>, c: u32) -> vec4<f32> { return vec4<f32>(kv[r.x + c], kv[r.y + c], kv[r.z + c], kv[r.w + c]); }
+fn v_of(r: vec4<u32>, c: u32) -> vec4<f32> { return vec4<f32>(kv[values() + r.x + c], kv[values() + r.y + c], kv[values() + r.z + c], kv[values() + r.w + c]); }
 fn dy_of(r: vec4<u32>, c: u32) -> vec4<f32> { return vec4<f32>(dy[r.x + c], dy[r.y + c], dy[r.z + c], dy[r.w + c]); }
 
 // the scores of tokens from j on; those from the n-th on do not exist
@@ -94,8 +104,8 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
   var m0 = LOWEST; var l0 = 0.0; var m1 = LOWEST; var l1 = 0.0; var m2 = LOWEST; var l2 = 0.0; var m3 = LOWEST; var l3 = 0.0;
   var m4 = LOWEST; var l4 = 0.0; var m5 = LOWEST; var l5 = 0.0; var m6 = LOWEST; var l6 = 0.0; var m7 = LOWEST; var l7 = 0.0;
   for (var j = 0u; j < params.keys; j += 8u) {
-    let ra = four(b, j, params.keys, h) * params.width;
-    let rb = four(b, j + 4u, params.keys, h) * params.width;
+    let ra = four_pairs(b, j, h) * params.width;
+    let rb = four_pairs(b, j + 4u, h) * params.width;
     var a0 = vec4<f32>(0.0); var b0 = vec4<f32>(0.0); var a1 = vec4<f32>(0.0); var b1 = vec4<f32>(0.0);
     var a2 = vec4<f32>(0.0); var b2 = vec4<f32>(0.0); var a3 = vec4<f32>(0.0); var b3 = vec4<f32>(0.0);
     var a4 = vec4<f32>(0.0); var b4 = vec4<f32>(0.0); var a5 = vec4<f32>(0.0); var b5 = vec4<f32>(0.0);
@@ -210,8 +220,8 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
   let e0 = lse[i0]; let d0 = delta[i0]; let e1 = lse[i1]; let d1 = delta[i1]; let e2 = lse[i2]; let d2 = delta[i2]; let e3 = lse[i3]; let d3 = delta[i3];
   let e4 = lse[i4]; let d4 = delta[i4]; let e5 = lse[i5]; let d5 = delta[i5]; let e6 = lse[i6]; let d6 = delta[i6]; let e7 = lse[i7]; let d7 = delta[i7];
   for (var j = 0u; j < params.keys; j += 8u) {
-    let ra = four(b, j, params.keys, h) * params.width;
-    let rb = four(b, j + 4u, params.keys, h) * params.width;
+    let ra = four_pairs(b, j, h) * params.width;
+    let rb = four_pairs(b, j + 4u, h) * params.width;
     var a0 = vec4<f32>(0.0); var b0 = vec4<f32>(0.0); var f0 = vec4<f32>(0.0); var g0 = vec4<f32>(0.0);
     var a1 = vec4<f32>(0.0); var b1 = vec4<f32>(0.0); var f1 = vec4<f32>(0.0); var g1 = vec4<f32>(0.0);
     var a2 = vec4<f32>(0.0); var b2 = vec4<f32>(0.0); var f2 = vec4<f32>(0.0); var g2 = vec4<f32>(0.0);
@@ -279,10 +289,10 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
   let h = group.y;
   let b = group.z;
   let a = params.scale * LOG2E;
-  let k0 = row(b, first, params.keys, h); let k1 = row(b, first + 1u, params.keys, h);
-  let k2 = row(b, first + 2u, params.keys, h); let k3 = row(b, first + 3u, params.keys, h);
-  let k4 = row(b, first + 4u, params.keys, h); let k5 = row(b, first + 5u, params.keys, h);
-  let k6 = row(b, first + 6u, params.keys, h); let k7 = row(b, first + 7u, params.keys, h);
+  let k0 = pair(b, first, h) * params.width; let k1 = pair(b, first + 1u, h) * params.width;
+  let k2 = pair(b, first + 2u, h) * params.width; let k3 = pair(b, first + 3u, h) * params.width;
+  let k4 = pair(b, first + 4u, h) * params.width; let k5 = pair(b, first + 5u, h) * params.width;
+  let k6 = pair(b, first + 6u, h) * params.width; let k7 = pair(b, first + 7u, h) * params.width;
   for (var j = 0u; j < params.queries; j += 8u) {
     let ia = four(b, j, params.queries, h);
     let ib = four(b, j + 4u, params.queries, h);
@@ -303,24 +313,24 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
     for (var c = 0u; c < params.width; c++) {
       let qa = q_of(ra, c);
       let qb = q_of(rb, c);
-      let x0 = vec4<f32>(k[k0 + c]); a0 = fma(x0, qa, a0); b0 = fma(x0, qb, b0);
-      let x1 = vec4<f32>(k[k1 + c]); a1 = fma(x1, qa, a1); b1 = fma(x1, qb, b1);
-      let x2 = vec4<f32>(k[k2 + c]); a2 = fma(x2, qa, a2); b2 = fma(x2, qb, b2);
-      let x3 = vec4<f32>(k[k3 + c]); a3 = fma(x3, qa, a3); b3 = fma(x3, qb, b3);
-      let x4 = vec4<f32>(k[k4 + c]); a4 = fma(x4, qa, a4); b4 = fma(x4, qb, b4);
-      let x5 = vec4<f32>(k[k5 + c]); a5 = fma(x5, qa, a5); b5 = fma(x5, qb, b5);
-      let x6 = vec4<f32>(k[k6 + c]); a6 = fma(x6, qa, a6); b6 = fma(x6, qb, b6);
-      let x7 = vec4<f32>(k[k7 + c]); a7 = fma(x7, qa, a7); b7 = fma(x7, qb, b7);
+      let x0 = vec4<f32>(kv[k0 + c]); a0 = fma(x0, qa, a0); b0 = fma(x0, qb, b0);
+      let x1 = vec4<f32>(kv[k1 + c]); a1 = fma(x1, qa, a1); b1 = fma(x1, qb, b1);
+      let x2 = vec4<f32>(kv[k2 + c]); a2 = fma(x2, qa, a2); b2 = fma(x2, qb, b2);
+      let x3 = vec4<f32>(kv[k3 + c]); a3 = fma(x3, qa, a3); b3 = fma(x3, qb, b3);
+      let x4 = vec4<f32>(kv[k4 + c]); a4 = fma(x4, qa, a4); b4 = fma(x4, qb, b4);
+      let x5 = vec4<f32>(kv[k5 + c]); a5 = fma(x5, qa, a5); b5 = fma(x5, qb, b5);
+      let x6 = vec4<f32>(kv[k6 + c]); a6 = fma(x6, qa, a6); b6 = fma(x6, qb, b6);
+      let x7 = vec4<f32>(kv[k7 + c]); a7 = fma(x7, qa, a7); b7 = fma(x7, qb, b7);
       let ga = dy_of(ra, c);
       let gb = dy_of(rb, c);
-      let z0 = vec4<f32>(v[k0 + c]); f0 = fma(z0, ga, f0); g0 = fma(z0, gb, g0);
-      let z1 = vec4<f32>(v[k1 + c]); f1 = fma(z1, ga, f1); g1 = fma(z1, gb, g1);
-      let z2 = vec4<f32>(v[k2 + c]); f2 = fma(z2, ga, f2); g2 = fma(z2, gb, g2);
-      let z3 = vec4<f32>(v[k3 + c]); f3 = fma(z3, ga, f3); g3 = fma(z3, gb, g3);
-      let z4 = vec4<f32>(v[k4 + c]); f4 = fma(z4, ga, f4); g4 = fma(z4, gb, g4);
-      let z5 = vec4<f32>(v[k5 + c]); f5 = fma(z5, ga, f5); g5 = fma(z5, gb, g5);
-      let z6 = vec4<f32>(v[k6 + c]); f6 = fma(z6, ga, f6); g6 = fma(z6, gb, g6);
-      let z7 = vec4<f32>(v[k7 + c]); f7 = fma(z7, ga, f7); g7 = fma(z7, gb, g7);
+      let z0 = vec4<f32>(kv[values() + k0 + c]); f0 = fma(z0, ga, f0); g0 = fma(z0, gb, g0);
+      let z1 = vec4<f32>(kv[values() + k1 + c]); f1 = fma(z1, ga, f1); g1 = fma(z1, gb, g1);
+      let z2 = vec4<f32>(kv[values() + k2 + c]); f2 = fma(z2, ga, f2); g2 = fma(z2, gb, g2);
+      let z3 = vec4<f32>(kv[values() + k3 + c]); f3 = fma(z3, ga, f3); g3 = fma(z3, gb, g3);
+      let z4 = vec4<f32>(kv[values() + k4 + c]); f4 = fma(z4, ga, f4); g4 = fma(z4, gb, g4);
+      let z5 = vec4<f32>(kv[values() + k5 + c]); f5 = fma(z5, ga, f5); g5 = fma(z5, gb, g5);
+      let z6 = vec4<f32>(kv[values() + k6 + c]); f6 = fma(z6, ga, f6); g6 = fma(z6, gb, g6);
+      let z7 = vec4<f32>(kv[values() + k7 + c]); f7 = fma(z7, ga, f7); g7 = fma(z7, gb, g7);
     }
     a0 = exp2(existing(a0 * a, j, params.queries) - ea); b0 = exp2(existing(b0 * a, j + 4u, params.queries) - eb);
     a1 = exp2(existing(a1 * a, j, params.queries) - ea); b1 = exp2(existing(b1 * a, j + 4u, params.queries) - eb);
@@ -344,36 +354,36 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
       let ga = dy_of(ra, c);
       let gb = dy_of(rb, c);
       if (first < params.keys) {
-        dk[k0 + c] = weighted(dk[k0 + c], f0, qa, g0, qb);
-        dv[k0 + c] = weighted(dv[k0 + c], a0, ga, b0, gb);
+        dkv[k0 + c] = weighted(dkv[k0 + c], f0, qa, g0, qb);
+        dkv[values() + k0 + c] = weighted(dkv[values() + k0 + c], a0, ga, b0, gb);
       }
       if (first + 1u < params.keys) {
-        dk[k1 + c] = weighted(dk[k1 + c], f1, qa, g1, qb);
-        dv[k1 + c] = weighted(dv[k1 + c], a1, ga, b1, gb);
+        dkv[k1 + c] = weighted(dkv[k1 + c], f1, qa, g1, qb);
+        dkv[values() + k1 + c] = weighted(dkv[values() + k1 + c], a1, ga, b1, gb);
       }
       if (first + 2u < params.keys) {
-        dk[k2 + c] = weighted(dk[k2 + c], f2, qa, g2, qb);
-        dv[k2 + c] = weighted(dv[k2 + c], a2, ga, b2, gb);
+        dkv[k2 + c] = weighted(dkv[k2 + c], f2, qa, g2, qb);
+        dkv[values() + k2 + c] = weighted(dkv[values() + k2 + c], a2, ga, b2, gb);
       }
       if (first + 3u < params.keys) {
-        dk[k3 + c] = weighted(dk[k3 + c], f3, qa, g3, qb);
-        dv[k3 + c] = weighted(dv[k3 + c], a3, ga, b3, gb);
+        dkv[k3 + c] = weighted(dkv[k3 + c], f3, qa, g3, qb);
+        dkv[values() + k3 + c] = weighted(dkv[values() + k3 + c], a3, ga, b3, gb);
       }
       if (first + 4u < params.keys) {
-        dk[k4 + c] = weighted(dk[k4 + c], f4, qa, g4, qb);
-        dv[k4 + c] = weighted(dv[k4 + c], a4, ga, b4, gb);
+        dkv[k4 + c] = weighted(dkv[k4 + c], f4, qa, g4, qb);
+        dkv[values() + k4 + c] = weighted(dkv[values() + k4 + c], a4, ga, b4, gb);
       }
       if (first + 5u < params.keys) {
-        dk[k5 + c] = weighted(dk[k5 + c], f5, qa, g5, qb);
-        dv[k5 + c] = weighted(dv[k5 + c], a5, ga, b5, gb);
+        dkv[k5 + c] = weighted(dkv[k5 + c], f5, qa, g5, qb);
+        dkv[values() + k5 + c] = weighted(dkv[values() + k5 + c], a5, ga, b5, gb);
       }
       if (first + 6u < params.keys) {
-        dk[k6 + c] = weighted(dk[k6 + c], f6, qa, g6, qb);
-        dv[k6 + c] = weighted(dv[k6 + c], a6, ga, b6, gb);
+        dkv[k6 + c] = weighted(dkv[k6 + c], f6, qa, g6, qb);
+        dkv[values() + k6 + c] = weighted(dkv[values() + k6 + c], a6, ga, b6, gb);
       }
       if (first + 7u < params.keys) {
-        dk[k7 + c] = weighted(dk[k7 + c], f7, qa, g7, qb);
-        dv[k7 + c] = weighted(dv[k7 + c], a7, ga, b7, gb);
+        dkv[k7 + c] = weighted(dkv[k7 + c], f7, qa, g7, qb);
+        dkv[values() + k7 + c] = weighted(dkv[values() + k7 + c], a7, ga, b7, gb);
       }
     }
   }

@@ -24,21 +24,27 @@ struct Params {
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> q: array<vec4<f32>>;
-@group(0) @binding(2) var<storage, read> k: array<vec4<f32>>;
-@group(0) @binding(3) var<storage, read> v: array<vec4<f32>>;
-@group(0) @binding(4) var<storage, read_write> y: array<vec4<f32>>;
-@group(0) @binding(5) var<storage, read_write> lse_out: array<f32>;
-@group(0) @binding(4) var<storage, read> dy: array<vec4<f32>>;
-@group(0) @binding(5) var<storage, read> lse: array<f32>;
-@group(0) @binding(6) var<storage, read> delta: array<f32>;
-@group(0) @binding(7) var<storage, read_write> dq: array<vec4<f32>>;
-@group(0) @binding(7) var<storage, read_write> dk: array<vec4<f32>>;
-@group(0) @binding(8) var<storage, read_write> dv: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> kv: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read_write> y: array<vec4<f32>>;
+@group(0) @binding(4) var<storage, read_write> lse_out: array<f32>;
+@group(0) @binding(3) var<storage, read> dy: array<vec4<f32>>;
+@group(0) @binding(4) var<storage, read> lse: array<f32>;
+@group(0) @binding(5) var<storage, read> delta: array<f32>;
+@group(0) @binding(6) var<storage, read_write> dq: array<vec4<f32>>;
+@group(0) @binding(6) var<storage, read_write> dkv: array<vec4<f32>>;
 
 // the first vec4 of row i, of n, of image b and head h; beyond the last it is the last
 fn row(b: u32, i: u32, n: u32, h: u32) -> u32 {
   return ((b * n + min(i, n - 1u)) * params.heads + h) * QUADS;
 }
+
+// the same for key i of kv, where an image's token has the keys of all heads, then their values
+fn pair(b: u32, i: u32, h: u32) -> u32 {
+  return ((b * params.keys + min(i, params.keys - 1u)) * 2u * params.heads + h) * QUADS;
+}
+
+// from a key to its value
+fn values() -> u32 { return params.heads * QUADS; }
 
 fn product(x: vec4<f32>, y: vec4<f32>) -> f32 {
   return fma(x.w, y.w, fma(x.z, y.z, fma(x.y, y.y, x.x * y.x)));
@@ -84,21 +90,21 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
   var ma = vec4<f32>(LOWEST); var mb = vec4<f32>(LOWEST);
   var la = vec4<f32>(0.0); var lb = vec4<f32>(0.0);
   for (var j = 0u; j < params.keys; j += 4u) {
-    let c0 = row(b, j, params.keys, h); let c1 = row(b, j + 1u, params.keys, h);
-    let c2 = row(b, j + 2u, params.keys, h); let c3 = row(b, j + 3u, params.keys, h);
-    let ka0 = k[c0]; let kb0 = k[c0 + HALF];
-    let ka1 = k[c1]; let kb1 = k[c1 + HALF];
-    let ka2 = k[c2]; let kb2 = k[c2 + HALF];
-    let ka3 = k[c3]; let kb3 = k[c3 + HALF];
+    let c0 = pair(b, j, h); let c1 = pair(b, j + 1u, h);
+    let c2 = pair(b, j + 2u, h); let c3 = pair(b, j + 3u, h);
+    let ka0 = kv[c0]; let kb0 = kv[c0 + HALF];
+    let ka1 = kv[c1]; let kb1 = kv[c1 + HALF];
+    let ka2 = kv[c2]; let kb2 = kv[c2 + HALF];
+    let ka3 = kv[c3]; let kb3 = kv[c3 + HALF];
     var sa0 = products(ka0, q0, q1, q2, q3); var sb0 = products(kb0, q4, q5, q6, q7);
     var sa1 = products(ka1, q0, q1, q2, q3); var sb1 = products(kb1, q4, q5, q6, q7);
     var sa2 = products(ka2, q0, q1, q2, q3); var sb2 = products(kb2, q4, q5, q6, q7);
     var sa3 = products(ka3, q0, q1, q2, q3); var sb3 = products(kb3, q4, q5, q6, q7);
     if (NEXT > 0u) {
-      sa0 += products(k[c0 + NEXT], t0, t1, t2, t3); sb0 += products(k[c0 + HALF + NEXT], t4, t5, t6, t7);
-      sa1 += products(k[c1 + NEXT], t0, t1, t2, t3); sb1 += products(k[c1 + HALF + NEXT], t4, t5, t6, t7);
-      sa2 += products(k[c2 + NEXT], t0, t1, t2, t3); sb2 += products(k[c2 + HALF + NEXT], t4, t5, t6, t7);
-      sa3 += products(k[c3 + NEXT], t0, t1, t2, t3); sb3 += products(k[c3 + HALF + NEXT], t4, t5, t6, t7);
+      sa0 += products(kv[c0 + NEXT], t0, t1, t2, t3); sb0 += products(kv[c0 + HALF + NEXT], t4, t5, t6, t7);
+      sa1 += products(kv[c1 + NEXT], t0, t1, t2, t3); sb1 += products(kv[c1 + HALF + NEXT], t4, t5, t6, t7);
+      sa2 += products(kv[c2 + NEXT], t0, t1, t2, t3); sb2 += products(kv[c2 + HALF + NEXT], t4, t5, t6, t7);
+      sa3 += products(kv[c3 + NEXT], t0, t1, t2, t3); sb3 += products(kv[c3 + HALF + NEXT], t4, t5, t6, t7);
     }
     if (HALF > 0u) {
       sa0 += sb0; sa1 += sb1; sa2 += sb2; sa3 += sb3;
@@ -118,10 +124,10 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
       mb = hb;
       lb = lb * db + ((pb0 + pb1) + (pb2 + pb3));
     }
-    let va0 = v[c0]; let vb0 = v[c0 + HALF];
-    let va1 = v[c1]; let vb1 = v[c1 + HALF];
-    let va2 = v[c2]; let vb2 = v[c2 + HALF];
-    let va3 = v[c3]; let vb3 = v[c3 + HALF];
+    let va0 = kv[values() + c0]; let vb0 = kv[values() + c0 + HALF];
+    let va1 = kv[values() + c1]; let vb1 = kv[values() + c1 + HALF];
+    let va2 = kv[values() + c2]; let vb2 = kv[values() + c2 + HALF];
+    let va3 = kv[values() + c3]; let vb3 = kv[values() + c3 + HALF];
     y0 = mix(y0, da.x, pa0.x, va0, pa1.x, va1, pa2.x, va2, pa3.x, va3);
     y1 = mix(y1, da.y, pa0.y, va0, pa1.y, va1, pa2.y, va2, pa3.y, va3);
     y2 = mix(y2, da.z, pa0.z, va0, pa1.z, va1, pa2.z, va2, pa3.z, va3);
@@ -131,10 +137,10 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
     y6 = mix(y6, db.z, pb0.z, vb0, pb1.z, vb1, pb2.z, vb2, pb3.z, vb3);
     y7 = mix(y7, db.w, pb0.w, vb0, pb1.w, vb1, pb2.w, vb2, pb3.w, vb3);
     if (NEXT > 0u) {
-      let wa0 = v[c0 + NEXT]; let wb0 = v[c0 + HALF + NEXT];
-      let wa1 = v[c1 + NEXT]; let wb1 = v[c1 + HALF + NEXT];
-      let wa2 = v[c2 + NEXT]; let wb2 = v[c2 + HALF + NEXT];
-      let wa3 = v[c3 + NEXT]; let wb3 = v[c3 + HALF + NEXT];
+      let wa0 = kv[values() + c0 + NEXT]; let wb0 = kv[values() + c0 + HALF + NEXT];
+      let wa1 = kv[values() + c1 + NEXT]; let wb1 = kv[values() + c1 + HALF + NEXT];
+      let wa2 = kv[values() + c2 + NEXT]; let wb2 = kv[values() + c2 + HALF + NEXT];
+      let wa3 = kv[values() + c3 + NEXT]; let wb3 = kv[values() + c3 + HALF + NEXT];
       z0 = mix(z0, da.x, pa0.x, wa0, pa1.x, wa1, pa2.x, wa2, pa3.x, wa3);
       z1 = mix(z1, da.y, pa0.y, wa0, pa1.y, wa1, pa2.y, wa2, pa3.y, wa3);
       z2 = mix(z2, da.z, pa0.z, wa0, pa1.z, wa1, pa2.z, wa2, pa3.z, wa3);
@@ -219,16 +225,16 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
   let xa = vec4<f32>(delta[r0 / QUADS], delta[r1 / QUADS], delta[r2 / QUADS], delta[r3 / QUADS]);
   let xb = vec4<f32>(delta[r4 / QUADS], delta[r5 / QUADS], delta[r6 / QUADS], delta[r7 / QUADS]);
   for (var j = 0u; j < params.keys; j++) {
-    let r = row(b, j, params.keys, h);
-    let k0 = k[r];
-    let k1 = k[r + LAST];
-    let v0 = v[r];
+    let r = pair(b, j, h);
+    let k0 = kv[r];
+    let k1 = kv[r + LAST];
+    let v0 = kv[values() + r];
     var sa = products(k0, q0, q1, q2, q3);
     var sb = products(k0, q4, q5, q6, q7);
     var pa = products(v0, g0, g1, g2, g3);
     var pb = products(v0, g4, g5, g6, g7);
     if (LAST > 0u) {
-      let v1 = v[r + LAST];
+      let v1 = kv[values() + r + LAST];
       sa += products(k1, t0, t1, t2, t3);
       sb += products(k1, t4, t5, t6, t7);
       pa += products(v1, o0, o1, o2, o3);
@@ -283,26 +289,26 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
   let h = group.y;
   let b = group.z;
   let a = params.scale * LOG2E;
-  let r0 = row(b, first, params.keys, h); let r1 = row(b, first + 1u, params.keys, h);
-  let r2 = row(b, first + 2u, params.keys, h); let r3 = row(b, first + 3u, params.keys, h);
-  let r4 = row(b, first + 4u, params.keys, h); let r5 = row(b, first + 5u, params.keys, h);
-  let r6 = row(b, first + 6u, params.keys, h); let r7 = row(b, first + 7u, params.keys, h);
-  let k0 = k[r0] * a; let v0 = v[r0]; var d0 = vec4<f32>(0.0); var w0 = vec4<f32>(0.0);
-  let k1 = k[r1] * a; let v1 = v[r1]; var d1 = vec4<f32>(0.0); var w1 = vec4<f32>(0.0);
-  let k2 = k[r2] * a; let v2 = v[r2]; var d2 = vec4<f32>(0.0); var w2 = vec4<f32>(0.0);
-  let k3 = k[r3] * a; let v3 = v[r3]; var d3 = vec4<f32>(0.0); var w3 = vec4<f32>(0.0);
-  let k4 = k[r4] * a; let v4 = v[r4]; var d4 = vec4<f32>(0.0); var w4 = vec4<f32>(0.0);
-  let k5 = k[r5] * a; let v5 = v[r5]; var d5 = vec4<f32>(0.0); var w5 = vec4<f32>(0.0);
-  let k6 = k[r6] * a; let v6 = v[r6]; var d6 = vec4<f32>(0.0); var w6 = vec4<f32>(0.0);
-  let k7 = k[r7] * a; let v7 = v[r7]; var d7 = vec4<f32>(0.0); var w7 = vec4<f32>(0.0);
-  let t0 = k[r0 + LAST] * a; let o0 = v[r0 + LAST]; var f0 = vec4<f32>(0.0); var z0 = vec4<f32>(0.0);
-  let t1 = k[r1 + LAST] * a; let o1 = v[r1 + LAST]; var f1 = vec4<f32>(0.0); var z1 = vec4<f32>(0.0);
-  let t2 = k[r2 + LAST] * a; let o2 = v[r2 + LAST]; var f2 = vec4<f32>(0.0); var z2 = vec4<f32>(0.0);
-  let t3 = k[r3 + LAST] * a; let o3 = v[r3 + LAST]; var f3 = vec4<f32>(0.0); var z3 = vec4<f32>(0.0);
-  let t4 = k[r4 + LAST] * a; let o4 = v[r4 + LAST]; var f4 = vec4<f32>(0.0); var z4 = vec4<f32>(0.0);
-  let t5 = k[r5 + LAST] * a; let o5 = v[r5 + LAST]; var f5 = vec4<f32>(0.0); var z5 = vec4<f32>(0.0);
-  let t6 = k[r6 + LAST] * a; let o6 = v[r6 + LAST]; var f6 = vec4<f32>(0.0); var z6 = vec4<f32>(0.0);
-  let t7 = k[r7 + LAST] * a; let o7 = v[r7 + LAST]; var f7 = vec4<f32>(0.0); var z7 = vec4<f32>(0.0);
+  let r0 = pair(b, first, h); let r1 = pair(b, first + 1u, h);
+  let r2 = pair(b, first + 2u, h); let r3 = pair(b, first + 3u, h);
+  let r4 = pair(b, first + 4u, h); let r5 = pair(b, first + 5u, h);
+  let r6 = pair(b, first + 6u, h); let r7 = pair(b, first + 7u, h);
+  let k0 = kv[r0] * a; let v0 = kv[values() + r0]; var d0 = vec4<f32>(0.0); var w0 = vec4<f32>(0.0);
+  let k1 = kv[r1] * a; let v1 = kv[values() + r1]; var d1 = vec4<f32>(0.0); var w1 = vec4<f32>(0.0);
+  let k2 = kv[r2] * a; let v2 = kv[values() + r2]; var d2 = vec4<f32>(0.0); var w2 = vec4<f32>(0.0);
+  let k3 = kv[r3] * a; let v3 = kv[values() + r3]; var d3 = vec4<f32>(0.0); var w3 = vec4<f32>(0.0);
+  let k4 = kv[r4] * a; let v4 = kv[values() + r4]; var d4 = vec4<f32>(0.0); var w4 = vec4<f32>(0.0);
+  let k5 = kv[r5] * a; let v5 = kv[values() + r5]; var d5 = vec4<f32>(0.0); var w5 = vec4<f32>(0.0);
+  let k6 = kv[r6] * a; let v6 = kv[values() + r6]; var d6 = vec4<f32>(0.0); var w6 = vec4<f32>(0.0);
+  let k7 = kv[r7] * a; let v7 = kv[values() + r7]; var d7 = vec4<f32>(0.0); var w7 = vec4<f32>(0.0);
+  let t0 = kv[r0 + LAST] * a; let o0 = kv[values() + r0 + LAST]; var f0 = vec4<f32>(0.0); var z0 = vec4<f32>(0.0);
+  let t1 = kv[r1 + LAST] * a; let o1 = kv[values() + r1 + LAST]; var f1 = vec4<f32>(0.0); var z1 = vec4<f32>(0.0);
+  let t2 = kv[r2 + LAST] * a; let o2 = kv[values() + r2 + LAST]; var f2 = vec4<f32>(0.0); var z2 = vec4<f32>(0.0);
+  let t3 = kv[r3 + LAST] * a; let o3 = kv[values() + r3 + LAST]; var f3 = vec4<f32>(0.0); var z3 = vec4<f32>(0.0);
+  let t4 = kv[r4 + LAST] * a; let o4 = kv[values() + r4 + LAST]; var f4 = vec4<f32>(0.0); var z4 = vec4<f32>(0.0);
+  let t5 = kv[r5 + LAST] * a; let o5 = kv[values() + r5 + LAST]; var f5 = vec4<f32>(0.0); var z5 = vec4<f32>(0.0);
+  let t6 = kv[r6 + LAST] * a; let o6 = kv[values() + r6 + LAST]; var f6 = vec4<f32>(0.0); var z6 = vec4<f32>(0.0);
+  let t7 = kv[r7 + LAST] * a; let o7 = kv[values() + r7 + LAST]; var f7 = vec4<f32>(0.0); var z7 = vec4<f32>(0.0);
   for (var j = 0u; j < params.queries; j++) {
     let r = row(b, j, params.queries, h);
     let e = lse[r / QUADS];
@@ -335,43 +341,43 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
     }
   }
   if (first < params.keys) {
-    dk[r0] += d0 * params.scale;
-    dv[r0] += w0;
-    if (LAST > 0u) { dk[r0 + LAST] += f0 * params.scale; dv[r0 + LAST] += z0; }
+    dkv[r0] += d0 * params.scale;
+    dkv[values() + r0] += w0;
+    if (LAST > 0u) { dkv[r0 + LAST] += f0 * params.scale; dkv[values() + r0 + LAST] += z0; }
   }
   if (first + 1u < params.keys) {
-    dk[r1] += d1 * params.scale;
-    dv[r1] += w1;
-    if (LAST > 0u) { dk[r1 + LAST] += f1 * params.scale; dv[r1 + LAST] += z1; }
+    dkv[r1] += d1 * params.scale;
+    dkv[values() + r1] += w1;
+    if (LAST > 0u) { dkv[r1 + LAST] += f1 * params.scale; dkv[values() + r1 + LAST] += z1; }
   }
   if (first + 2u < params.keys) {
-    dk[r2] += d2 * params.scale;
-    dv[r2] += w2;
-    if (LAST > 0u) { dk[r2 + LAST] += f2 * params.scale; dv[r2 + LAST] += z2; }
+    dkv[r2] += d2 * params.scale;
+    dkv[values() + r2] += w2;
+    if (LAST > 0u) { dkv[r2 + LAST] += f2 * params.scale; dkv[values() + r2 + LAST] += z2; }
   }
   if (first + 3u < params.keys) {
-    dk[r3] += d3 * params.scale;
-    dv[r3] += w3;
-    if (LAST > 0u) { dk[r3 + LAST] += f3 * params.scale; dv[r3 + LAST] += z3; }
+    dkv[r3] += d3 * params.scale;
+    dkv[values() + r3] += w3;
+    if (LAST > 0u) { dkv[r3 + LAST] += f3 * params.scale; dkv[values() + r3 + LAST] += z3; }
   }
   if (ROWS > 4u && first + 4u < params.keys) {
-    dk[r4] += d4 * params.scale;
-    dv[r4] += w4;
-    if (LAST > 0u) { dk[r4 + LAST] += f4 * params.scale; dv[r4 + LAST] += z4; }
+    dkv[r4] += d4 * params.scale;
+    dkv[values() + r4] += w4;
+    if (LAST > 0u) { dkv[r4 + LAST] += f4 * params.scale; dkv[values() + r4 + LAST] += z4; }
   }
   if (ROWS > 4u && first + 5u < params.keys) {
-    dk[r5] += d5 * params.scale;
-    dv[r5] += w5;
-    if (LAST > 0u) { dk[r5 + LAST] += f5 * params.scale; dv[r5 + LAST] += z5; }
+    dkv[r5] += d5 * params.scale;
+    dkv[values() + r5] += w5;
+    if (LAST > 0u) { dkv[r5 + LAST] += f5 * params.scale; dkv[values() + r5 + LAST] += z5; }
   }
   if (ROWS > 4u && first + 6u < params.keys) {
-    dk[r6] += d6 * params.scale;
-    dv[r6] += w6;
-    if (LAST > 0u) { dk[r6 + LAST] += f6 * params.scale; dv[r6 + LAST] += z6; }
+    dkv[r6] += d6 * params.scale;
+    dkv[values() + r6] += w6;
+    if (LAST > 0u) { dkv[r6 + LAST] += f6 * params.scale; dkv[values() + r6 + LAST] += z6; }
   }
   if (ROWS > 4u && first + 7u < params.keys) {
-    dk[r7] += d7 * params.scale;
-    dv[r7] += w7;
-    if (LAST > 0u) { dk[r7 + LAST] += f7 * params.scale; dv[r7 + LAST] += z7; }
+    dkv[r7] += d7 * params.scale;
+    dkv[values() + r7] += w7;
+    if (LAST > 0u) { dkv[r7 + LAST] += f7 * params.scale; dkv[values() + r7 + LAST] += z7; }
   }
 }

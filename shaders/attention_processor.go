@@ -12,18 +12,18 @@ const attendingRows = 8
 // attentionForwardFast computes, head by head, the scores of a few queries as a matrix product, their exponentials, and the values so
 // weighted as another product.
 func attentionForwardFast(p *attentionParams, a []gpu.Array32, split gpu.Split) {
-	keys, width, stride := int(p.Keys), int(p.Width), int(p.Heads*p.Width)
+	keys, width, all := int(p.Keys), int(p.Width), int(p.Heads*p.Width)
 	transposed, values := newColumns(width, keys), newColumns(keys, width)
 	for b := range int(p.Batch) {
 		for head := range int(p.Heads) {
-			first := b*keys*stride + head*width
+			kv := a[1].F[b*keys*2*all+head*width:]
 			for j := range keys {
-				for c, v := range a[1].F[first+j*stride:][:width] {
+				for c, v := range kv[j*2*all:][:width] {
 					transposed[j/4*width+c][j%4] = v
 				}
 			}
 			for c := range ceil(width, 4) {
-				values.pack(c, keys, 0, keys, a[2].F[first:], width, stride)
+				values.pack(c, keys, 0, keys, kv[all:], width, 2*all)
 			}
 			split(ceil(int(p.Queries), attendingRows), func(from, to int) {
 				scores, sums := make([]float32, attendingRows*ceil(keys, 4)*4), make([]float32, attendingRows*ceil(width, 4)*4)
@@ -37,7 +37,7 @@ func attentionForwardFast(p *attentionParams, a []gpu.Array32, split gpu.Split) 
 
 // attend computes one block of queries of one head; scores and sums are room.
 func (p *attentionParams) attend(b, head, block int, transposed, values columns, scores, sums []float32, a []gpu.Array32) {
-	q, y, logSumExp := a[0].F, a[3].F, a[4].F
+	q, y, logSumExp := a[0].F, a[2].F, a[3].F
 	keys, width := int(p.Keys), int(p.Width)
 	var queries, weights [][]float32
 	first := block * attendingRows

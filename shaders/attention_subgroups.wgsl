@@ -28,16 +28,14 @@ struct Params {
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> q: array<vec4<f32>>;
-@group(0) @binding(2) var<storage, read> k: array<vec4<f32>>;
-@group(0) @binding(3) var<storage, read> v: array<vec4<f32>>;
-@group(0) @binding(4) var<storage, read_write> y: array<vec4<f32>>;
-@group(0) @binding(5) var<storage, read_write> lse_out: array<f32>;
-@group(0) @binding(4) var<storage, read> dy: array<vec4<f32>>;
-@group(0) @binding(5) var<storage, read> lse: array<f32>;
-@group(0) @binding(6) var<storage, read> delta: array<f32>;
-@group(0) @binding(7) var<storage, read_write> dq: array<vec4<f32>>;
-@group(0) @binding(7) var<storage, read_write> dk: array<vec4<f32>>;
-@group(0) @binding(8) var<storage, read_write> dv: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> kv: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read_write> y: array<vec4<f32>>;
+@group(0) @binding(4) var<storage, read_write> lse_out: array<f32>;
+@group(0) @binding(3) var<storage, read> dy: array<vec4<f32>>;
+@group(0) @binding(4) var<storage, read> lse: array<f32>;
+@group(0) @binding(5) var<storage, read> delta: array<f32>;
+@group(0) @binding(6) var<storage, read_write> dq: array<vec4<f32>>;
+@group(0) @binding(6) var<storage, read_write> dkv: array<vec4<f32>>;
 
 // token i, of n, of image b and head h, in lse and delta; beyond the last it is the last
 fn index(b: u32, i: u32, n: u32, h: u32) -> u32 {
@@ -47,6 +45,19 @@ fn index(b: u32, i: u32, n: u32, h: u32) -> u32 {
 // what register i holds in this lane, of the tile of so many tokens that begins with token first
 fn quad(b: u32, first: u32, i: u32, tile: u32, n: u32, h: u32, lane: u32) -> u32 {
   return index(b, first + i % tile, n, h) * QUADS + i / tile * LANES + lane;
+}
+
+// the same for key i of kv, where an image's token has the keys of all heads, then their values
+fn pair(b: u32, i: u32, h: u32) -> u32 {
+  return (b * params.keys + min(i, params.keys - 1u)) * 2u * params.heads + h;
+}
+
+// from a key to its value
+fn values() -> u32 { return params.heads * QUADS; }
+
+// what register i of the gradients holds in this lane, of the tile of keys that begins with key first
+fn pair_quad(b: u32, first: u32, i: u32, h: u32, lane: u32) -> u32 {
+  return pair(b, first + i % BACKWARD_TILE, h) * QUADS + i / BACKWARD_TILE * LANES + lane;
 }
 
 fn product(x: vec4<f32>, y: vec4<f32>) -> f32 {
@@ -90,9 +101,9 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
   let q15 = q[quad(b, first, 15u, FORWARD_TILE, params.queries, h, lane)] * a; var y15 = vec4<f32>();
   var ma = LOWEST; var la = 0.0; var mb = LOWEST; var lb = 0.0;
   for (var j = 0u; j < params.keys; j++) {
-    let row = index(b, j, params.keys, h) * QUADS + lane;
-    let ka = k[row];
-    let kb = k[row + HALF];
+    let row = pair(b, j, h) * QUADS + lane;
+    let ka = kv[row];
+    let kb = kv[row + HALF];
     let s0 = product(q0, ka); let s1 = product(q1, ka); let s2 = product(q2, ka); let s3 = product(q3, ka);
     let s4 = product(q4, ka); let s5 = product(q5, ka); let s6 = product(q6, ka); let s7 = product(q7, ka);
     let s8 = product(q8, kb); let s9 = product(q9, kb); let s10 = product(q10, kb); let s11 = product(q11, kb);
@@ -118,8 +129,8 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
       mb = hb;
       lb = lb * db + pb;
     }
-    let va = v[row];
-    let vb = v[row + HALF];
+    let va = kv[values() + row];
+    let vb = kv[values() + row + HALF];
     y0 = fma(vec4<f32>(subgroupBroadcast(pa, 0u)), va, y0 * subgroupBroadcast(da, 0u));
     y1 = fma(vec4<f32>(subgroupBroadcast(pa, 1u)), va, y1 * subgroupBroadcast(da, 1u));
     y2 = fma(vec4<f32>(subgroupBroadcast(pa, 2u)), va, y2 * subgroupBroadcast(da, 2u));
@@ -179,9 +190,9 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
   let i = index(b, first + lane % BACKWARD_TILE, params.queries, h);
   let e = lse[i]; let c = delta[i];
   for (var j = 0u; j < params.keys; j++) {
-    let row = index(b, j, params.keys, h) * QUADS + lane;
-    let ka = k[row]; let kb = k[row + HALF];
-    let va = v[row]; let vb = v[row + HALF];
+    let row = pair(b, j, h) * QUADS + lane;
+    let ka = kv[row]; let kb = kv[row + HALF];
+    let va = kv[values() + row]; let vb = kv[values() + row + HALF];
     let s0 = product(q0, ka); let s1 = product(q1, ka); let s2 = product(q2, ka); let s3 = product(q3, ka);
     let s4 = product(q4, kb); let s5 = product(q5, kb); let s6 = product(q6, kb); let s7 = product(q7, kb);
     var s = 0.0;
@@ -224,22 +235,22 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
   let h = group.y;
   let b = group.z;
   let a = params.scale * LOG2E;
-  let r0 = quad(b, first, 0u, BACKWARD_TILE, params.keys, h, lane); var d0 = vec4<f32>(); var f0 = vec4<f32>();
-  let k0 = k[r0] * a; let v0 = v[r0];
-  let r1 = quad(b, first, 1u, BACKWARD_TILE, params.keys, h, lane); var d1 = vec4<f32>(); var f1 = vec4<f32>();
-  let k1 = k[r1] * a; let v1 = v[r1];
-  let r2 = quad(b, first, 2u, BACKWARD_TILE, params.keys, h, lane); var d2 = vec4<f32>(); var f2 = vec4<f32>();
-  let k2 = k[r2] * a; let v2 = v[r2];
-  let r3 = quad(b, first, 3u, BACKWARD_TILE, params.keys, h, lane); var d3 = vec4<f32>(); var f3 = vec4<f32>();
-  let k3 = k[r3] * a; let v3 = v[r3];
-  let r4 = quad(b, first, 4u, BACKWARD_TILE, params.keys, h, lane); var d4 = vec4<f32>(); var f4 = vec4<f32>();
-  let k4 = k[r4] * a; let v4 = v[r4];
-  let r5 = quad(b, first, 5u, BACKWARD_TILE, params.keys, h, lane); var d5 = vec4<f32>(); var f5 = vec4<f32>();
-  let k5 = k[r5] * a; let v5 = v[r5];
-  let r6 = quad(b, first, 6u, BACKWARD_TILE, params.keys, h, lane); var d6 = vec4<f32>(); var f6 = vec4<f32>();
-  let k6 = k[r6] * a; let v6 = v[r6];
-  let r7 = quad(b, first, 7u, BACKWARD_TILE, params.keys, h, lane); var d7 = vec4<f32>(); var f7 = vec4<f32>();
-  let k7 = k[r7] * a; let v7 = v[r7];
+  let r0 = pair_quad(b, first, 0u, h, lane); var d0 = vec4<f32>(); var f0 = vec4<f32>();
+  let k0 = kv[r0] * a; let v0 = kv[values() + r0];
+  let r1 = pair_quad(b, first, 1u, h, lane); var d1 = vec4<f32>(); var f1 = vec4<f32>();
+  let k1 = kv[r1] * a; let v1 = kv[values() + r1];
+  let r2 = pair_quad(b, first, 2u, h, lane); var d2 = vec4<f32>(); var f2 = vec4<f32>();
+  let k2 = kv[r2] * a; let v2 = kv[values() + r2];
+  let r3 = pair_quad(b, first, 3u, h, lane); var d3 = vec4<f32>(); var f3 = vec4<f32>();
+  let k3 = kv[r3] * a; let v3 = kv[values() + r3];
+  let r4 = pair_quad(b, first, 4u, h, lane); var d4 = vec4<f32>(); var f4 = vec4<f32>();
+  let k4 = kv[r4] * a; let v4 = kv[values() + r4];
+  let r5 = pair_quad(b, first, 5u, h, lane); var d5 = vec4<f32>(); var f5 = vec4<f32>();
+  let k5 = kv[r5] * a; let v5 = kv[values() + r5];
+  let r6 = pair_quad(b, first, 6u, h, lane); var d6 = vec4<f32>(); var f6 = vec4<f32>();
+  let k6 = kv[r6] * a; let v6 = kv[values() + r6];
+  let r7 = pair_quad(b, first, 7u, h, lane); var d7 = vec4<f32>(); var f7 = vec4<f32>();
+  let k7 = kv[r7] * a; let v7 = kv[values() + r7];
   for (var j = 0u; j < params.queries; j++) {
     let i = index(b, j, params.queries, h);
     let row = i * QUADS + lane;
@@ -274,35 +285,35 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
     d7 = fma(vec4<f32>(subgroupBroadcast(z, 7u)), qb, d7); f7 = fma(vec4<f32>(subgroupBroadcast(p, 7u)), gb, f7);
   }
   if (first + 0u % BACKWARD_TILE < params.keys) {
-    dk[r0] += d0 * params.scale;
-    dv[r0] += f0;
+    dkv[r0] += d0 * params.scale;
+    dkv[values() + r0] += f0;
   }
   if (first + 1u % BACKWARD_TILE < params.keys) {
-    dk[r1] += d1 * params.scale;
-    dv[r1] += f1;
+    dkv[r1] += d1 * params.scale;
+    dkv[values() + r1] += f1;
   }
   if (first + 2u % BACKWARD_TILE < params.keys) {
-    dk[r2] += d2 * params.scale;
-    dv[r2] += f2;
+    dkv[r2] += d2 * params.scale;
+    dkv[values() + r2] += f2;
   }
   if (first + 3u % BACKWARD_TILE < params.keys) {
-    dk[r3] += d3 * params.scale;
-    dv[r3] += f3;
+    dkv[r3] += d3 * params.scale;
+    dkv[values() + r3] += f3;
   }
   if (first + 4u % BACKWARD_TILE < params.keys) {
-    dk[r4] += d4 * params.scale;
-    dv[r4] += f4;
+    dkv[r4] += d4 * params.scale;
+    dkv[values() + r4] += f4;
   }
   if (first + 5u % BACKWARD_TILE < params.keys) {
-    dk[r5] += d5 * params.scale;
-    dv[r5] += f5;
+    dkv[r5] += d5 * params.scale;
+    dkv[values() + r5] += f5;
   }
   if (first + 6u % BACKWARD_TILE < params.keys) {
-    dk[r6] += d6 * params.scale;
-    dv[r6] += f6;
+    dkv[r6] += d6 * params.scale;
+    dkv[values() + r6] += f6;
   }
   if (first + 7u % BACKWARD_TILE < params.keys) {
-    dk[r7] += d7 * params.scale;
-    dv[r7] += f7;
+    dkv[r7] += d7 * params.scale;
+    dkv[values() + r7] += f7;
   }
 }

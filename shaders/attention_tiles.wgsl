@@ -24,16 +24,14 @@ struct Params {
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> q: array<vec4<f32>>;
-@group(0) @binding(2) var<storage, read> k: array<vec4<f32>>;
-@group(0) @binding(3) var<storage, read> v: array<vec4<f32>>;
-@group(0) @binding(4) var<storage, read_write> y: array<vec4<f32>>;
-@group(0) @binding(5) var<storage, read_write> lse_out: array<f32>;
-@group(0) @binding(4) var<storage, read> dy: array<vec4<f32>>;
-@group(0) @binding(5) var<storage, read> lse: array<f32>;
-@group(0) @binding(6) var<storage, read> delta: array<f32>;
-@group(0) @binding(7) var<storage, read_write> dq: array<vec4<f32>>;
-@group(0) @binding(7) var<storage, read_write> dk: array<vec4<f32>>;
-@group(0) @binding(8) var<storage, read_write> dv: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> kv: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read_write> y: array<vec4<f32>>;
+@group(0) @binding(4) var<storage, read_write> lse_out: array<f32>;
+@group(0) @binding(3) var<storage, read> dy: array<vec4<f32>>;
+@group(0) @binding(4) var<storage, read> lse: array<f32>;
+@group(0) @binding(5) var<storage, read> delta: array<f32>;
+@group(0) @binding(6) var<storage, read_write> dq: array<vec4<f32>>;
+@group(0) @binding(6) var<storage, read_write> dkv: array<vec4<f32>>;
 
 var<workgroup> first_tile: array<vec4<f32>, 272>; // (TILE, PITCH): keys, queries
 var<workgroup> second_tile: array<vec4<f32>, 272>; // (TILE, PITCH): values, dy
@@ -46,12 +44,20 @@ fn index(b: u32, i: u32, n: u32, h: u32) -> u32 {
   return (b * n + min(i, n - 1u)) * params.heads + h;
 }
 
+// the same for key i of kv, where an image's token has the keys of all heads, then their values
+fn pair(b: u32, i: u32, h: u32) -> u32 {
+  return (b * params.keys + min(i, params.keys - 1u)) * 2u * params.heads + h;
+}
+
+// from a key to its value
+fn values() -> u32 { return params.heads * QUADS; }
+
 fn load_keys(b: u32, h: u32, j: u32, local: u32) {
   for (var t = local; t < TILE * QUADS; t += SIZE) {
-    let source = index(b, j + t / QUADS, params.keys, h) * QUADS + t % QUADS;
+    let source = pair(b, j + t / QUADS, h) * QUADS + t % QUADS;
     let to = t / QUADS * PITCH + t % QUADS;
-    first_tile[to] = k[source];
-    second_tile[to] = v[source];
+    first_tile[to] = kv[source];
+    second_tile[to] = kv[values() + source];
   }
 }
 
@@ -222,9 +228,9 @@ fn gather(local: u32, b: u32, first: u32, h: u32, c: u32, k0: vec4<f32>, k1: vec
       key_sum += first_tile[t];
       value_sum += second_tile[t];
     }
-    let to = index(b, first + key, params.keys, h) * QUADS + c + quad;
-    dk[to] += key_sum * params.scale;
-    dv[to] += value_sum;
+    let to = pair(b, first + key, h) * QUADS + c + quad;
+    dkv[to] += key_sum * params.scale;
+    dkv[values() + to] += value_sum;
   }
 }
 
@@ -237,9 +243,9 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
   let first = group.x * (SIZE / SLICES);
   let a = params.scale * LOG2E;
   for (var t = local; t < SIZE / SLICES * QUADS; t += SIZE) {
-    let source = index(b, first + t / QUADS, params.keys, h) * QUADS + t % QUADS;
-    own_keys[t / QUADS * PITCH + t % QUADS] = k[source] * a;
-    own_values[t / QUADS * PITCH + t % QUADS] = v[source];
+    let source = pair(b, first + t / QUADS, h) * QUADS + t % QUADS;
+    own_keys[t / QUADS * PITCH + t % QUADS] = kv[source] * a;
+    own_values[t / QUADS * PITCH + t % QUADS] = kv[values() + source];
   }
   var k0 = vec4<f32>(0.0); var v0 = vec4<f32>(0.0); var k1 = vec4<f32>(0.0); var v1 = vec4<f32>(0.0);
   var k2 = vec4<f32>(0.0); var v2 = vec4<f32>(0.0); var k3 = vec4<f32>(0.0); var v3 = vec4<f32>(0.0);

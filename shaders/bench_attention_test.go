@@ -35,17 +35,15 @@ func BenchmarkAttention(b *testing.B) {
 					ctx := context.Background()
 					g := tensor.NewGraph()
 					q := g.Input("q", c.batch, c.queries, c.heads*c.width)
-					k := g.Input("k", c.batch, c.keys, c.heads*c.width)
-					v := g.Input("v", c.batch, c.keys, c.heads*c.width)
+					kv := g.Input("kv", c.batch, c.keys, 2*c.heads*c.width)
 					if backward {
 						q.Track()
-						k.Track()
-						v.Track()
+						kv.Track()
 					}
-					y := Attention(q, k, v, c.heads).Keep()
+					y := Attention(q, kv, c.heads).Keep()
 					if backward {
 						g.Backward(y, g.Input("seed", y.Shape()...))
-						for _, x := range []*Tensor{q, k, v} {
+						for _, x := range []*Tensor{q, kv} {
 							x.Gradient().Keep()
 						}
 					}

@@ -38,7 +38,7 @@ var goldenOperators = map[string]func(x operands) *Tensor{
 	"batchnorm.inference": func(x operands) *Tensor { return goldenBatchNorm(x, false) },
 	"layernorm":           func(x operands) *Tensor { return LayerNorm(x["x"], x["weight"], x["bias"], 1e-5) },
 	"linear":              func(x operands) *Tensor { return Linear(x["x"], x["weight"], x["bias"]) },
-	"attention.h2":        func(x operands) *Tensor { return Attention(x["q"], x["k"], x["v"], 2) },
+	"attention.h2":        func(x operands) *Tensor { return Attention(x["q"], Concat(x["k"], x["v"]), 2) },
 	"gelu":                func(x operands) *Tensor { return GELU(x["x"]) },
 	"relu":                func(x operands) *Tensor { return ReLU(x["x"]) },
 	"sigmoid":             func(x operands) *Tensor { return Sigmoid(x["x"]) },

@@ -244,7 +244,7 @@ func onnxSoftmax(g *onnxGraph, c *onnx.Case, logarithm bool) {
 	}
 	rows := len(values) / columns
 	unit := g.feed(units, 1, columns, columns)
-	y := Attention(Scale(g.feed(values, 1, rows, columns), float32(math.Sqrt(float64(columns)))), unit, unit, 1)
+	y := Attention(Scale(g.feed(values, 1, rows, columns), float32(math.Sqrt(float64(columns)))), Concat(unit, unit), 1)
 	if logarithm {
 		y = ClampLog(y, 0x1p-126, 1)
 	}

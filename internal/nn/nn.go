@@ -63,6 +63,19 @@ func (b *Builder) Depthwise(name string, x *tensor.Tensor, k, stride int) *tenso
 	return shaders.DepthwiseConv2D(x, w, b.bias(name, c, true), shaders.Square(stride, k/2))
 }
 
+// KeysAndValues are, side by side (…, 2·width), the linear map NAME.key of x plus e, without bias, and NAME.value of x; e is of one batch
+// element, (1, …).
+func (b *Builder) KeysAndValues(name string, x, e *tensor.Tensor, width int) *tensor.Tensor {
+	in := x.Dim(-1)
+	key := b.parameter(name+".key.weight", xavier(in, width), in, width)
+	value := b.parameter(name+".value.weight", xavier(in, width), in, width)
+	none := b.Graph.Constant("no key bias", make([]float32, width), width)
+	bias := shaders.Concat(none, b.bias(name+".value", width, true))
+	keys := shaders.Linear(e, key, nil)
+	still := b.Graph.Constant("values have no positions", make([]float32, keys.Elements()), keys.Shape()...)
+	return shaders.AddBroadcast(shaders.Linear(x, shaders.Concat(key, value), bias), shaders.Concat(keys, still))
+}
+
 // Up is a transposed convolution 2×2/2 with bias, which starts at bias(channel); nil: at 0.
 func (b *Builder) Up(name string, x *tensor.Tensor, out int, bias func(channel int) float64) *tensor.Tensor {
 	initial := constant(0)
