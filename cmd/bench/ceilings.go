@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mrprism/internal/gpu"
+	"mrprism/internal/tune"
 )
 
 // ceilings are the rates that no kernel of the network should be expected to exceed, measured with a kernel that does nothing else.
@@ -129,7 +130,7 @@ func findCeilings(ctx context.Context, d gpu.Device, repeats int) (*ceilings, er
 		if err != nil {
 			return nil, err
 		}
-		if ms.Median > milliseconds(replayTime) || p.Loops == mostAddsLoops {
+		if ms.Median > tune.Milliseconds(tune.ReplayTime) || p.Loops == mostAddsLoops {
 			c.Arithmetic = ms.rate(2e-6 * ceilingSize * addsGroups * addsChains * addsUnrolled * float64(p.Loops))
 			break
 		}
