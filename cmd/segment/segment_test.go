@@ -30,6 +30,7 @@ import (
 	"mrprism/internal/segment"
 	"mrprism/internal/segment/segmenttest"
 	"mrprism/internal/synthetic"
+	"mrprism/internal/tune"
 	"mrprism/weights"
 
 	"github.com/stretchr/testify/assert"
@@ -40,6 +41,7 @@ import (
 var built string
 
 func TestMain(m *testing.M) {
+	os.Setenv(tune.Variable, "off") // what the user has measured here is not for tests
 	dir, err := os.MkdirTemp("", "segment")
 	if err != nil {
 		panic(err)

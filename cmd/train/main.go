@@ -9,12 +9,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"mrprism/internal/command"
 	"mrprism/internal/gpu"
-	"mrprism/internal/gpu/device"
 	"mrprism/internal/training"
 	"mrprism/model"
 )
@@ -110,8 +108,7 @@ func (r *runner) parse(args []string, stdout io.Writer) (code int, done bool) {
 	f.StringVar(&o.Title, "title", "", "one line about the model, for people")
 	f.StringVar(&o.Task, "task", "", "what the images show")
 	f.Float64Var(&o.CheckpointSeconds, "save", 120, "seconds between checkpoints")
-	name := f.String("device", "", "`NAME` of what computes: "+strings.Join(device.Names(), ", ")+" (default "+device.Variable+", else auto: Dawn, else wgpu)")
-	dawn := f.String("dawn-lib", "", "`FILE` of the Dawn library (default MRPRISM_DAWN_LIB, else what make dawn fetched)")
+	wish := command.DeviceFlags(f)
 	rest, code, done := command.Parse(f, intro, examples, args, stdout, r.stderr)
 	if done {
 		return code, true
@@ -138,15 +135,13 @@ func (r *runner) parse(args []string, stdout io.Writer) (code int, done bool) {
 	if err == nil && len(rest) > 0 {
 		err = fmt.Errorf("unexpected argument %q", rest[0])
 	}
-	if err == nil && *name != "" && !slices.Contains(device.Names(), *name) {
-		err = fmt.Errorf("-device %s: choose one of %s", *name, strings.Join(device.Names(), ", "))
+	if err == nil {
+		err = wish.Check()
 	}
 	if err != nil {
 		return command.Misused(r.stderr, program, "%v", err), true
 	}
-	r.open = func(ctx context.Context) (gpu.Device, error) {
-		return device.Open(ctx, *name, device.Options{DawnLibrary: *dawn, Note: r.note})
-	}
+	r.open = func(ctx context.Context) (gpu.Device, error) { return wish.OpenNamed(ctx, r.note) }
 	return 0, false
 }
 

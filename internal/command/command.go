@@ -17,6 +17,7 @@ import (
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/gpu/device"
+	"mrprism/internal/tune"
 	"mrprism/weights"
 	"mrprism/weights/shipped"
 )
@@ -116,13 +117,17 @@ func WeightsFlag(flags *flag.FlagSet) *string {
 }
 
 // Device is the user's wish for a device.
-type Device struct{ name, dawn *string }
+type Device struct {
+	name, dawn *string
+	untuned    *bool
+}
 
-// DeviceFlags declares -device and -dawn-lib.
+// DeviceFlags declares -device, -dawn-lib and -untuned.
 func DeviceFlags(flags *flag.FlagSet) Device {
 	return Device{
 		flags.String("device", "", "`NAME` of what computes: "+strings.Join(device.Names(), ", ")+" (default "+device.Variable+", else auto)"),
 		flags.String("dawn-lib", "", "`FILE` of the Dawn library (default MRPRISM_DAWN_LIB, else what make dawn fetched)"),
+		flags.Bool("untuned", false, "choose kernels by the kind of GPU, not by what bench -tune has measured on it ("+tune.Variable+"=off does that too)"),
 	}
 }
 
@@ -136,7 +141,7 @@ func (d Device) Check() error {
 
 // Open opens the device. Where nobody named one and no GPU can be used, the CPU computes, and note is told.
 func (d Device) Open(ctx context.Context, note func(string)) (gpu.Device, error) {
-	opened, err := device.Open(ctx, *d.name, device.Options{DawnLibrary: *d.dawn, Note: note})
+	opened, err := d.OpenNamed(ctx, note)
 	wished := *d.name
 	if wished == "" {
 		wished = os.Getenv(device.Variable)
@@ -146,4 +151,14 @@ func (d Device) Open(ctx context.Context, note func(string)) (gpu.Device, error)
 		return device.Open(ctx, device.Processor, device.Options{})
 	}
 	return opened, err
+}
+
+// OpenNamed opens the device, with the kernels that were measured to be the fastest on it. That no GPU can be used is an error unless another
+// device was named.
+func (d Device) OpenNamed(ctx context.Context, note func(string)) (gpu.Device, error) {
+	opened, err := device.Open(ctx, *d.name, device.Options{DawnLibrary: *d.dawn, Note: note})
+	if err != nil || *d.untuned {
+		return opened, err
+	}
+	return tune.Remembered(opened, note), nil
 }
