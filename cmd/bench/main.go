@@ -23,6 +23,7 @@ const intro = `bench - how fast the network is here, and how much GPU memory it 
 
 usage: bench [-weights NAME|FILE | -config compact|paper|tiny] [-side 256] [-train -batch 4] [-kernels] [-device NAME | -browser]
              [-json FILE] [-compare BASE.json]
+       bench -tune [-weights NAME|FILE | -config ...] [-side 256] [-train -batch 4] [-device NAME]
        bench -peers FOLDER [-weights NAME|FILE | -config ...] [-device NAME | -browser] [-json FILE]
 
 The network runs as "segment" runs it: the encoder once an image, then Rec0 … Rec3, each mask read back. "Four passes" is all of that.
@@ -40,6 +41,10 @@ most that the spreads of both allow.
 
 With -train, whole training steps (Algorithm 1: forward, backward, Adam; the recipe's recurrences) are measured as well.
 
+With -tune every kernel that can be computed in several ways is timed in each of them, at the shapes of this network, and with -train of the
+step; then the network, and the step, with the fastest ways beside those that are chosen by the kind of GPU. What is faster is remembered for this
+GPU and its driver, in the user's folder for caches; all programs use it from then on, unless with -untuned or MRPRISM_TUNE=off.
+
 With -browser everything is measured in a worker of a headless Chromium, on its software adapter or -device processor, by this program
 compiled to WebAssembly; that needs Go and a folder inside MrPrism's sources.
 
@@ -56,6 +61,7 @@ examples:
   bench -train -batch 4 -side 128           and a training step
   bench -weights fundus -browser            a model that ships, in Chromium
   bench -kernels -config paper              where the time goes, and what the device could do
+  bench -tune -train -batch 4 -side 128     once, before a long training of such batches
   bench -json base.json                     for scripts; "-" is standard output, without the table
   bench -compare base.json                  what has changed since then
   bench -devices                            what could compute here, and why the rest could not
@@ -72,7 +78,7 @@ func main() { command.Main(run) }
 type request struct {
 	options
 	sideGiven      bool
-	browser        bool
+	browser, tunes bool
 	device         string // its name, "" where none was given
 	wish           command.Device
 	modules        string // folder with ONNX Runtime
@@ -93,6 +99,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	f.IntVar(&r.Batch, "batch", 4, "images a training step")
 	f.StringVar(&r.Recipe, "recipe", "default", "training recipe: default, paper or baseline")
 	f.BoolVar(&r.browser, "browser", false, "measure in headless Chromium ("+chromium.Variable+" names another)")
+	f.BoolVar(&r.tunes, "tune", false, "find the fastest kernels for this GPU and remember them")
 	f.StringVar(&r.modules, "peers", "", "run ONNX Runtime beside ours; npm has installed it in `FOLDER`")
 	f.StringVar(&r.base, "compare", "", "print ratios to the report in `FILE`, a JSON of an earlier run")
 	f.StringVar(&r.jsonFile, "json", "", "`FILE` that receives the report as JSON")
@@ -134,6 +141,8 @@ func (r *request) check(rest []string, set map[string]bool) error {
 		return fmt.Errorf("-browser -peers compares all devices of the page: leave out -device")
 	case r.modules != "" && (r.Train || r.Kernels || r.base != ""):
 		return fmt.Errorf("-peers compares inference: leave out -train, -kernels and -compare")
+	case r.tunes && (r.browser || r.modules != "" || r.Kernels || r.base != "" || set["untuned"]):
+		return fmt.Errorf("-tune stands alone: leave out -browser, -peers, -kernels, -compare and -untuned")
 	case r.Repeats < 1 || r.Batch < 1:
 		return fmt.Errorf("-n and -batch are at least 1")
 	}
@@ -160,10 +169,17 @@ func (r *request) run(ctx context.Context, stdout, stderr io.Writer) error {
 			r.Side = about.Side
 		}
 	}
+	note := func(note string) { fmt.Fprintln(stderr, note) }
+	if r.tunes {
+		found, err := r.tune(ctx, m, stderr, note)
+		if err == nil {
+			err = write(found, r.jsonFile, stdout)
+		}
+		return err
+	}
 	progress := command.NewProgress(stderr, r.stages())
 	defer progress.Clear()
 	tell := func(stage string) { progress.Begin(); progress.Show("%s", stage) }
-	note := func(note string) { fmt.Fprintln(stderr, note) }
 	if r.modules != "" {
 		found, err := r.peers(ctx, m, tell, note)
 		if err == nil {

@@ -10,7 +10,6 @@ import (
 	"mrprism/internal/gpu"
 	"mrprism/internal/tensor"
 	"mrprism/model"
-	"mrprism/shaders"
 	"mrprism/weights"
 )
 
@@ -39,7 +38,7 @@ func bench(ctx context.Context, d gpu.Device, o options, m *weights.Model, tell 
 		return nil, err
 	}
 	info := d.Info()
-	r := &report{Adapter: info.Adapter, Backend: info.Backend, Kind: string(info.Kind), Driver: info.Driver, Options: o}
+	r := &report{Adapter: info.Adapter, Backend: info.Backend, Kind: string(info.Kind), Driver: info.Driver, Tuned: len(info.Tuned), Options: o}
 	tell("ceilings of the device")
 	if r.Ceilings, err = findCeilings(ctx, d, o.Repeats); err != nil {
 		return nil, err
@@ -132,67 +131,29 @@ func inference(ctx context.Context, device gpu.Device, config model.Config, o op
 // training measures whole steps: batch written, forward, backward, Adam, loss read.
 func training(ctx context.Context, device gpu.Device, config model.Config, o options, r *report, tell func(string)) error {
 	tell("compiling the training step")
-	recipe, err := model.NewRecipe(o.Recipe)
-	if err != nil {
-		return err
-	}
-	if size := o.Side / model.SideMultiple; o.Side != size*model.SideMultiple || o.Batch*size*size < 2 {
-		return fmt.Errorf("-batch %d, -side %d: a step needs a side that is a multiple of %d, and two images where it is %[3]d: batch norm at the bridge "+
-			"has no variance else", o.Batch, o.Side, model.SideMultiple)
-	}
-	set := tensor.NewSet()
-	defer set.Release()
 	d := &preparing{Device: device, programs: map[*gpu.Program]bool{}}
 	start := time.Now()
-	s := model.NewStep(set, config, recipe, o.Batch, o.Side)
-	loss := s.Loss()
-	s.Backward(loss)
-	adam := shaders.AdamOptions{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
-	s.Update(set, adam)
-	plan, err := tensor.Compile(ctx, d, set, s.Graph)
+	s, err := newStep(ctx, d, config, o)
 	if err != nil {
 		return err
 	}
-	defer plan.Release()
+	defer s.release()
 	t := &trainingTimes{
 		CompileMS: since(start), PipelinesMS: d.ms, Pipelines: len(d.programs),
-		Bytes: plan.Bytes() + set.Bytes(), Dispatches: plan.Dispatches(),
+		Bytes: s.plan.Bytes() + s.set.Bytes(), Dispatches: s.plan.Dispatches(),
 	}
 	r.Training = t
-	if err := set.Initialise(1); err != nil {
+	if err := s.begin(); err != nil {
 		return err
 	}
-	b := model.Batch{
-		X:     noise(s.X.Elements(), func(r *rand.Rand) float32 { return model.Normalise(r.Float32()) }),
-		Z:     noise(s.Z.Elements(), func(r *rand.Rand) float32 { return float32(r.IntN(2)) }),
-		Valid: noise(s.Valid.Elements(), func(*rand.Rand) float32 { return 1 }),
-	}
-	b.Draw(s, recipe, rand.New(rand.NewPCG(1, 1)))
-	step := func(i int) (float64, error) {
-		start := time.Now()
-		if err := s.Write(plan, b, recipe.FadeWeight); err != nil {
-			return 0, err
-		}
-		if err := plan.Write(s.Schedule, shaders.AdamSchedule(adam, i+1, recipe.Rate, 1, recipe.Average)); err != nil {
-			return 0, err
-		}
-		if err := plan.Run(ctx); err != nil {
-			return 0, err
-		}
-		values, err := plan.Read(ctx, loss)
-		if err == nil && !(values[0][0] > 0) {
-			err = fmt.Errorf("step %d: %w: loss %v", i+1, model.ErrNotFinite, values[0][0])
-		}
-		return since(start), err
-	}
 	tell("first training step")
-	if t.FirstMS, err = step(0); err != nil {
+	if t.FirstMS, err = timed(ctx, s.run); err != nil {
 		return err
 	}
 	var steps []float64
 	for i := range o.Repeats {
 		tell(fmt.Sprintf("training step %d of %d", i+1, o.Repeats))
-		ms, err := step(i + 1)
+		ms, err := timed(ctx, s.run)
 		if err != nil {
 			return err
 		}
@@ -202,7 +163,7 @@ func training(ctx context.Context, device gpu.Device, config model.Config, o opt
 	if !o.Kernels {
 		return nil
 	}
-	return r.kernels(ctx, d, "training step", plan, o.Repeats, tell)
+	return r.kernels(ctx, d, "training step", s.plan, o.Repeats, tell)
 }
 
 // fill writes the weights, or random ones: times do not depend on them.

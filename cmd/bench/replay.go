@@ -28,3 +28,10 @@ func replay(ctx context.Context, d gpu.Device, c gpu.Command, repeats int) (spre
 
 // since is in milliseconds.
 func since(start time.Time) float64 { return tune.Milliseconds(time.Since(start)) }
+
+// timed is how long f took.
+func timed(ctx context.Context, f func(context.Context) error) (ms float64, err error) {
+	start := time.Now()
+	err = f(ctx)
+	return since(start), err
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/tensor"
+	"mrprism/model"
+	"mrprism/shaders"
+)
+
+// step is a training step on a device with random weights, images and labels.
+type step struct {
+	*model.Step
+	set    *tensor.Set
+	plan   *tensor.Plan
+	loss   *tensor.Tensor
+	batch  model.Batch
+	recipe model.Recipe
+	done   int
+}
+
+var adam = shaders.AdamOptions{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
+
+// newStep compiles the step.
+func newStep(ctx context.Context, d gpu.Device, config model.Config, o options) (*step, error) {
+	recipe, err := model.NewRecipe(o.Recipe)
+	if err != nil {
+		return nil, err
+	}
+	if size := o.Side / model.SideMultiple; o.Side != size*model.SideMultiple || o.Batch*size*size < 2 {
+		return nil, fmt.Errorf("-batch %d, -side %d: a step needs a side that is a multiple of %d, and two images where it is %[3]d: batch norm at the bridge "+
+			"has no variance else", o.Batch, o.Side, model.SideMultiple)
+	}
+	s := &step{set: tensor.NewSet(), recipe: recipe}
+	s.Step = model.NewStep(s.set, config, recipe, o.Batch, o.Side)
+	s.loss = s.Loss()
+	s.Backward(s.loss)
+	s.Update(s.set, adam)
+	if s.plan, err = tensor.Compile(ctx, d, s.set, s.Graph); err != nil {
+		s.release()
+		return nil, err
+	}
+	return s, nil
+}
+
+// begin draws weights, images and labels.
+func (s *step) begin() error {
+	s.batch = model.Batch{
+		X:     noise(s.X.Elements(), func(r *rand.Rand) float32 { return model.Normalise(r.Float32()) }),
+		Z:     noise(s.Z.Elements(), func(r *rand.Rand) float32 { return float32(r.IntN(2)) }),
+		Valid: noise(s.Valid.Elements(), func(*rand.Rand) float32 { return 1 }),
+	}
+	s.batch.Draw(s.Step, s.recipe, rand.New(rand.NewPCG(1, 1)))
+	return s.set.Initialise(1)
+}
+
+// run takes the next step: batch written, forward, backward, Adam, loss read.
+func (s *step) run(ctx context.Context) error {
+	s.done++
+	if err := s.Write(s.plan, s.batch, s.recipe.FadeWeight); err != nil {
+		return err
+	}
+	if err := s.plan.Write(s.Schedule, shaders.AdamSchedule(adam, s.done, s.recipe.Rate, 1, s.recipe.Average)); err != nil {
+		return err
+	}
+	if err := s.plan.Run(ctx); err != nil {
+		return err
+	}
+	values, err := s.plan.Read(ctx, s.loss)
+	if err == nil && !(values[0][0] > 0) {
+		err = fmt.Errorf("step %d: %w: loss %v", s.done, model.ErrNotFinite, values[0][0])
+	}
+	return err
+}
+
+func (s *step) release() {
+	if s.plan != nil {
+		s.plan.Release()
+	}
+	s.set.Release()
+}
