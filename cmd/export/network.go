@@ -36,7 +36,7 @@ var startConfidence = math.Log(0.5) // w₀
 // and of the last pass the raters' likely labels (1, M, K, S, S).
 func (n *network) inference(side, passes int) {
 	f := n.encoder(n.Input("x", 1, 3, side, side))
-	skips := n.skips(f)
+	skips := n.skips(f, true)
 	w := n.Constant("start confidence", func() []float64 {
 		return repeat(startConfidence, n.Raters*n.Classes*side/8*side/8)
 	}, 1, n.Raters*n.Classes, side/8, side/8)
@@ -58,7 +58,7 @@ func (n *network) inference(side, passes int) {
 // encoding is the encoder alone: x (1, 3, S, S) to what all passes share, f0 and the skips.
 func (n *network) encoding(side int) {
 	f := n.encoder(n.Input("x", 1, 3, side, side))
-	for i, s := range n.skips(f) {
+	for i, s := range n.skips(f, false) {
 		n.Output(fmt.Sprintf("merge%d", i+1), s.merge)
 		n.Output(fmt.Sprintf("shortcut%d", i+1), s.shortcut)
 	}
@@ -130,15 +130,18 @@ func (n *network) embed(w *onnx.Value) [4]*onnx.Value {
 	return [4]*onnx.Value{stage1, stage2, stage3, stage4}
 }
 
-// skip is what the merge of one of ConP's stages makes of the encoder's map beside it, the batch norm's scale included.
+// skip is what the merge of one of ConP's stages makes of the encoder's map beside it.
 type skip struct{ merge, shortcut *onnx.Value }
 
-// skips are the encoder's share in the merges of ConP.
-func (n *network) skips(f features) (skips [4]skip) {
+// skips are the encoder's share in the merges of ConP, with the scale of the batch norm that follows or without.
+func (n *network) skips(f features, scaled bool) (skips [4]skip) {
 	defer n.Within("conp.skips")()
 	for i, width := range n.ConP {
 		name := fmt.Sprintf("conp.stage%d.merge", i+1)
-		scale, _ := n.norm(name + ".bn")
+		var scale []float64
+		if scaled {
+			scale, _ = n.norm(name + ".bn")
+		}
 		skips[i] = skip{
 			n.convolution(name+".conv", f.e[4-i], width, 1, 1, nil, scale),
 			n.convolution(name+".shortcut", f.e[4-i], width, 1, 0, n.weights.wide(name+".shortcut.bias"), nil),
