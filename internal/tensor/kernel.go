@@ -73,18 +73,17 @@ func (k *Kernel) specialise(v *Variant, params any) *gpu.Program {
 	if v.Name != "" {
 		name += "/" + v.Name
 	}
-	source := Specialise(v.Source, constants)
 	entry := k.Name
 	if v.Entry != "" {
 		entry = v.Entry
 	}
-	key := name + "\x00" + source
+	key := fmt.Sprint(name, "\x00", constants, "\x00", v.Source)
 	interned.Lock()
 	defer interned.Unlock()
 	if p := interned.programs[key]; p != nil {
 		return p
 	}
-	p := &gpu.Program{Name: name, Source: source, Entry: entry, Arguments: k.Arguments, Body: k.Body, Fast: k.Fast}
+	p := &gpu.Program{Name: name, Source: Specialise(v.Source, constants), Entry: entry, Arguments: k.Arguments, Body: k.Body, Fast: k.Fast}
 	interned.programs[key] = p
 	return p
 }
