@@ -2,6 +2,7 @@ package shaders
 
 import (
 	_ "embed"
+	"fmt"
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/tensor"
@@ -54,10 +55,7 @@ var conv2dForward = &tensor.Kernel{
 			p := params.(*conv2dParams)
 			return p.phased(registerGroups(p, ceil(p.pixels(), 8)))
 		}, Consts: conv2dActivation},
-		{Name: "tiles", Source: conv2dTilesSource, Prefers: fillsTiles, Groups: func(params any) [3]int {
-			p := params.(*conv2dParams)
-			return p.phased(tileGroups(p, p.pixels(), 1))
-		}, Consts: conv2dActivation},
+		conv2dTiles("tiles", 64, 64, forwardTiles), conv2dTiles("tiles32x64", 32, 64, forwardTiles), conv2dTiles("tiles32x32", 32, 32, forwardTiles),
 		{Source: conv2dSource, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
 			return p.phased(tensor.Linear(p.pixels()*int(p.Outputs), elementwise))
@@ -77,10 +75,7 @@ var conv2dBackwardWeight = &tensor.Kernel{
 			p := params.(*conv2dParams)
 			return registerGroups(p, ceil(int(p.Cols.Taps)*int(p.Inputs), 8)*int(p.Parts)*int(p.Rows.Taps))
 		}},
-		{Name: "tiles", Source: conv2dTilesSource, Prefers: fillsTiles, Groups: func(params any) [3]int {
-			p := params.(*conv2dParams)
-			return tileGroups(p, p.taps()*int(p.Inputs), int(p.Parts))
-		}},
+		conv2dTiles("tiles", 64, 64, weightTiles), conv2dTiles("tiles32x64", 32, 64, weightTiles), conv2dTiles("tiles32x32", 32, 32, weightTiles),
 		{Source: conv2dSource, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
 			return tensor.Linear(int(p.Parts*p.Inputs*p.Outputs)*p.taps(), elementwise)
@@ -109,9 +104,29 @@ func fillsTiles(info gpu.Info, params any) bool {
 	return onGPU(info, params) && params.(*conv2dParams).Outputs > 16
 }
 
-// tileGroups are the workgroups of conv2d_tiles.wgsl, of 64 × 64 results, for n rows of results.
-func tileGroups(p *conv2dParams, n, parts int) [3]int {
-	return [3]int{ceil(n, 64), ceil(int(p.Outputs), 64), parts}
+// conv2dTiles is a variant with tiles of rows × columns results; groups are its workgroups.
+func conv2dTiles(name string, rows, columns int, groups func(p *conv2dParams, rows, columns int) [3]int) tensor.Variant {
+	return tensor.Variant{
+		Name: name, Source: conv2dTilesSource, Prefers: fillsTiles,
+		Groups: func(params any) [3]int { return groups(params.(*conv2dParams), rows, columns) },
+		Consts: func(params any) map[string]string {
+			constants := conv2dActivation(params)
+			for constant, value := range map[string]int{
+				"ROWS": rows / 4, "COLUMNS": columns / 4, "SIZE": rows / 4 * columns / 4, "LEFT": rows / 4 * 8, "RIGHT": columns / 4 * 8,
+			} {
+				constants[constant] = fmt.Sprintf("%du", value)
+			}
+			return constants
+		},
+	}
+}
+
+func forwardTiles(p *conv2dParams, rows, columns int) [3]int {
+	return p.phased([3]int{ceil(p.pixels(), rows), ceil(int(p.Outputs), columns), 1})
+}
+
+func weightTiles(p *conv2dParams, rows, columns int) [3]int {
+	return [3]int{ceil(p.taps()*int(p.Inputs), rows), ceil(int(p.Outputs), columns), int(p.Parts)}
 }
 
 // pixels is the number of positions (b, u, v).

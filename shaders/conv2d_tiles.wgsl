@@ -1,6 +1,6 @@
 // Convolution for GPUs, as a product of matrices that are gathered on the way (implicit GEMM): a workgroup keeps a tile of
 // 4 ROWS × 4 COLUMNS results, 4 × 4 an invocation, and walks along the contraction DEPTH at a time, through workgroup memory.
-// The maths, and the fields of Params, are those of conv2d.wgsl.
+// Small tiles make more workgroups, large ones load less. The maths, and the fields of Params, are those of conv2d.wgsl.
 //
 //   forward          rows are pixels (b, u, v),  columns outputs, the contraction runs over (t, s, input)
 //   backward_weight  rows are (t, s, input),     columns outputs, the contraction runs over the pixels of one part
