@@ -104,6 +104,9 @@ func fillsTiles(info gpu.Info, params any) bool {
 	return onGPU(info, params) && params.(*conv2dParams).Outputs > 16
 }
 
+// conv2dDepth is the DEPTH of conv2d_tiles.wgsl.
+const conv2dDepth = 8
+
 // conv2dTiles is a variant with tiles of rows × columns results; groups are its workgroups.
 func conv2dTiles(name string, rows, columns int, groups func(p *conv2dParams, rows, columns int) [3]int) tensor.Variant {
 	return tensor.Variant{
@@ -112,7 +115,7 @@ func conv2dTiles(name string, rows, columns int, groups func(p *conv2dParams, ro
 		Consts: func(params any) map[string]string {
 			constants := conv2dActivation(params)
 			for constant, value := range map[string]int{
-				"ROWS": rows / 4, "COLUMNS": columns / 4, "SIZE": rows / 4 * columns / 4, "LEFT": rows / 4 * 8, "RIGHT": columns / 4 * 8,
+				"ROWS": rows / 4, "COLUMNS": columns / 4, "SIZE": rows / 4 * columns / 4, "LEFT": conv2dDepth * rows / 4, "RIGHT": conv2dDepth * columns / 4,
 			} {
 				constants[constant] = fmt.Sprintf("%du", value)
 			}

@@ -46,15 +46,17 @@ func Fast[P any](f func(p *P, a []gpu.Array32, split gpu.Split)) gpu.Fast {
 	return func(params any, a []gpu.Array32, split gpu.Split) { f(params.(*P), a, split) }
 }
 
+// mostGroups are the workgroups that WebGPU allows in a dimension.
+const mostGroups = 65535
+
 // Linear spreads n invocations over workgroups of the given size, in two dimensions where one would exceed the limit. In WGSL
 // the index is `(group.y * groups.x + group.x) * SIZE + local`.
 func Linear(n, size int) [3]int {
 	groups := max(1, (n+size-1)/size)
-	const limit = 65535
-	if groups <= limit {
+	if groups <= mostGroups {
 		return [3]int{groups, 1, 1}
 	}
-	rows := (groups + limit - 1) / limit
+	rows := (groups + mostGroups - 1) / mostGroups
 	return [3]int{(groups + rows - 1) / rows, rows, 1}
 }
 

@@ -28,7 +28,7 @@ func (k *Kernel) candidates(info gpu.Info, params any) []*Variant {
 	preferred := -1
 	for i := range k.Variants {
 		v := &k.Variants[i]
-		if v.Runs != nil && !v.Runs(info, params) {
+		if v.Runs != nil && !v.Runs(info, params) || tooMany(v.Groups(params)) {
 			continue
 		}
 		if preferred < 0 && (v.Prefers == nil || v.Prefers(info, params)) {
@@ -42,6 +42,9 @@ func (k *Kernel) candidates(info gpu.Info, params any) []*Variant {
 	chosen := candidates[preferred]
 	return append([]*Variant{chosen}, slices.Delete(candidates, preferred, preferred+1)...)
 }
+
+// tooMany workgroups for WebGPU.
+func tooMany(groups [3]int) bool { return slices.Max(groups[:]) > mostGroups }
 
 // key is the kernel with parameters in gpu.Info.Tuned. It changes with the source of any variant, since what was measured may then no
 // longer hold.

@@ -10,11 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// choosy is a kernel of three variants: one for GPUs, one for even sizes, preferred nowhere, and one for all.
+// choosy is a kernel of three variants: one for GPUs, of a workgroup an element, one for even sizes, preferred nowhere, and one for all.
 var choosy = &Kernel{
 	Name: "choosy", Arguments: sum.Arguments, Body: sum.Body,
 	Variants: []Variant{
-		{Name: "gpu", Source: "// for GPUs", Prefers: func(info gpu.Info, _ any) bool { return info.Kind == gpu.KindDiscrete }, Groups: sum.Variants[0].Groups},
+		{Name: "gpu", Source: "// for GPUs", Prefers: func(info gpu.Info, _ any) bool { return info.Kind == gpu.KindDiscrete },
+			Groups: func(p any) [3]int { return [3]int{int(p.(*addParams).N), 1, 1} }},
 		{Name: "even", Source: "// for even sizes", Runs: func(_ gpu.Info, p any) bool { return p.(*addParams).N%2 == 0 },
 			Prefers: func(gpu.Info, any) bool { return false }, Groups: sum.Variants[0].Groups},
 		{Source: "// for all", Groups: sum.Variants[0].Groups},
@@ -30,6 +31,8 @@ func TestVariantsAreChosen(t *testing.T) {
 		want string
 	}{
 		{gpu.Info{Kind: gpu.KindDiscrete}, 4, "choosy/gpu"},
+		{gpu.Info{Kind: gpu.KindDiscrete}, 65535, "choosy/gpu"},
+		{gpu.Info{Kind: gpu.KindDiscrete}, 65536, "choosy"}, // too many workgroups
 		{gpu.Info{Kind: gpu.KindCPU}, 4, "choosy"},
 		{gpu.Info{Kind: gpu.KindCPU, Tuned: map[string]string{key: "even"}}, 4, "choosy/even"},
 		{gpu.Info{Kind: gpu.KindCPU, Tuned: map[string]string{key: "gpu"}}, 4, "choosy/gpu"},
