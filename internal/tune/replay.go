@@ -34,11 +34,10 @@ func NewReplay(ctx context.Context, d gpu.Device, c gpu.Command) (*Replay, error
 			return nil, err
 		}
 		_, err = r.Time(ctx)
-		if err != nil {
-			r.Release()
-			return nil, err
+		ms := 0.0
+		if err == nil {
+			ms, err = r.Time(ctx)
 		}
-		ms, err := r.Time(ctx)
 		if err != nil {
 			r.Release()
 			return nil, err

@@ -122,11 +122,11 @@ func measure(ctx context.Context, d gpu.Device, a tensor.Alternatives) ([][]floa
 	fastest := 0.0
 	for i, v := range a.Variants {
 		if err := d.Prepare(ctx, []*gpu.Program{v.Program}); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", v.Program.Name, err)
 		}
 		r, err := NewReplay(ctx, d, gpu.Command{Program: v.Program, Params: a.Params, Arguments: buffers, Groups: v.Groups})
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", v.Program.Name, err)
 		}
 		replays[i] = r
 		ms, err := r.Time(ctx)
