@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -182,9 +183,9 @@ func (r *request) run(ctx context.Context, stdout, stderr io.Writer) error {
 	tell := func(stage string) { progress.Begin(); progress.Show("%s", stage) }
 	if r.modules != "" {
 		found, err := r.peers(ctx, m, tell, note)
-		if err == nil {
-			progress.Clear()
-			err = write(found, r.jsonFile, stdout)
+		progress.Clear()
+		if found != nil && len(found.Matches) > 0 {
+			err = errors.Join(err, write(found, r.jsonFile, stdout))
 		}
 		return err
 	}

@@ -47,7 +47,7 @@ type peersReport struct {
 }
 
 // peers plays the matches: on a native device against onnxruntime-node's WebGPU, in Chromium against onnxruntime-web's WebGPU and
-// WebAssembly.
+// WebAssembly. Where one fails, those before it are given too: they took minutes.
 func (r *request) peers(ctx context.Context, m *weights.Model, tell, note func(string)) (*peersReport, error) {
 	modules, err := filepath.Abs(r.modules)
 	if err != nil {
@@ -73,10 +73,10 @@ func (r *request) peers(ctx context.Context, m *weights.Model, tell, note func(s
 		maps.Copy(files, own)
 		for _, pair := range []struct{ device, provider string }{{browserDevice, "webgpu"}, {device.Processor, "wasm"}} {
 			matches, err := matchInPage(ctx, o, files, modules, pair.device, pair.provider, tell)
-			if err != nil {
-				return nil, err
-			}
 			found.Matches = append(found.Matches, matches...)
+			if err != nil {
+				return found, err
+			}
 		}
 		return found, nil
 	}
@@ -204,7 +204,7 @@ func watch(ctx context.Context, s *site, fail func(error)) {
 	}
 }
 
-// matches compares and then times both parts.
+// matches compares and then times both parts. With an error it gives what was finished.
 func matches(ctx context.Context, o options, ours, theirs peer, oursName, theirsName string, tell func(string)) (out []match, err error) {
 	for _, part := range []string{encoderAlone, wholeNetwork} {
 		tell(part + ": comparing with " + theirsName)
@@ -221,14 +221,14 @@ func matches(ctx context.Context, o options, ours, theirs peer, oursName, theirs
 			x.Difference, err = furthest(a.Values, b.Values)
 		}
 		if err != nil {
-			return nil, err
+			return out, err
 		}
 		var times, theirTimes, ratios []float64
 		for i := range o.Repeats {
 			tell(fmt.Sprintf("%s: run %d of %d beside %s", part, i+1, o.Repeats, theirsName))
 			a, b := ask(ours, false), ask(theirs, false)
 			if err != nil {
-				return nil, err
+				return out, err
 			}
 			times, theirTimes, ratios = append(times, a.MS), append(theirTimes, b.MS), append(ratios, a.MS/b.MS)
 		}
