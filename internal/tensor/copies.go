@@ -15,7 +15,7 @@ func elide(nodes []node) []node {
 		if from.kept || from.variable != nil || to.variable == nil || maker < 0 || maker > at || from.elements != to.elements {
 			continue
 		}
-		possible := true
+		possible := nodes[maker].kernel != nil // not zeroed and nothing else
 		for i := range nodes {
 			touches := slices.Contains(nodes[i].touched(), to)
 			switch {

@@ -23,9 +23,9 @@ type Plan struct {
 	bytes      int64
 }
 
-// Compile drops nodes whose results nobody reads, lets kernels absorb what follows them and compute in place what is copied, sets apart what depends on parameters alone, lets
-// storages whose lives do not overlap share memory, compiles pipelines and records the commands. Results are what was kept and what is
-// written to variables.
+// Compile drops nodes whose results nobody reads, lets kernels absorb what follows them and compute in place what is copied, sets apart what
+// depends on parameters alone, lets storages whose lives do not overlap share memory, compiles pipelines and records the commands. Results
+// are what was kept and what is written to variables.
 func Compile(ctx context.Context, device gpu.Device, set *Set, g *Graph) (*Plan, error) {
 	if err := set.Allocate(ctx, device); err != nil {
 		return nil, err
