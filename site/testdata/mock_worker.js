@@ -54,7 +54,7 @@ onmessage = async ({ data }) => {
     current.roi = roi;
     const area = (c) => Math.round(Math.PI * (radius({ kind: "probability", class: c }) * roi.side) ** 2);
     answer({ type: "result", id: ++results, width, height, ...s, model: data.model, title: models.find((m) => m.name === data.model).title, roi, recurrences: 3,
-      adapter: gpu ? "Test adapter [mock]" : "Go, float64 [reference]", timings: { total: 1234 },
+      adapter: gpu ? "Test adapter [mock]" : "Go float32 [processor, processor]", timings: { total: 1234 },
       measurements: { structures: s.classes.map((cls, c) => ({ class: cls, area: area(c), low: area(c) * 0.94, high: area(c) * 1.05, share: area(c) / width / height, height: 2 * radius({ class: c }) * roi.side })),
         verticalRatio: s.classes.length > 1 ? { inner: "cup", outer: "disc", value: 0.52, low: 0.47, high: 0.58 } : undefined } });
     return;
@@ -83,4 +83,4 @@ onmessage = async ({ data }) => {
   }
 };
 
-postMessage({ type: "ready", adapter: gpu ? "Test adapter [mock]" : "Go, float64 [reference]", gpu, software: false, reason: gpu ? "" : "navigator.gpu is missing", models });
+postMessage({ type: "ready", adapter: gpu ? "Test adapter [mock]" : "Go float32 [processor, processor]", gpu, software: false, reason: gpu ? "" : "navigator.gpu is missing", models });
