@@ -30,7 +30,12 @@ func TestCopiesToVariables(t *testing.T) {
 		{"made and copied, read between", func(x, v *Tensor) *Tensor { a := add(x, x); y := add(x, v); put(v, a); return y }, 3, []float32{11, 22}, []float32{20, 40}},
 		{"written again", func(x, v *Tensor) *Tensor { a := add(x, x); put(v, a); put(v, x); return add(a, x) }, 4, []float32{30, 60}, []float32{10, 20}},
 		{"kept", func(x, v *Tensor) *Tensor { a := add(x, x).Keep(); put(v, a); return a }, 2, []float32{20, 40}, []float32{20, 40}},
-		{"zeros", func(x, v *Tensor) *Tensor { a := x.Graph().New("a", x.Shape()); a.Graph().Zero(a); put(v, a); return add(a, x) }, 2, []float32{10, 20}, []float32{0, 0}},
+		{"zeros", func(x, v *Tensor) *Tensor {
+			a := x.Graph().New("a", x.Shape())
+			a.Graph().Zero(a)
+			put(v, a)
+			return add(a, x)
+		}, 2, []float32{10, 20}, []float32{0, 0}},
 		{"an input", func(x, v *Tensor) *Tensor { put(v, x); return add(v, x) }, 2, []float32{20, 40}, []float32{10, 20}},
 		{"made in two parts", func(x, v *Tensor) *Tensor {
 			a := add(x, x)
