@@ -61,11 +61,6 @@ func NewSampler(d *Dataset, cases []*Loaded, o Options) (*Sampler, error) {
 	return s, nil
 }
 
-// EpochSteps is the number of batches in which every case is seen about once.
-func (s *Sampler) EpochSteps() int {
-	return (len(s.items) + s.options.Batch - 1) / s.options.Batch
-}
-
 // Batch makes the batch of a step, its cases side by side on all processors.
 func (s *Sampler) Batch(step uint64) *Batch {
 	size, b := s.options.Size, s.options.Batch

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// SampleSeed is the eye that the site shows as its sample.
+// SampleSeed is the eye of the tests that segment a photograph; the site has its own (site/sample).
 const SampleSeed = 4
 
 // Photograph paints a whole fundus photograph: the round field of a camera on black, cut off above and below where the image is not high
