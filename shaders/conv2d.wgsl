@@ -1,6 +1,6 @@
 // Convolution of images (B, H, W, C) with weights (kh, kw, Cin, Cout), one result an invocation; see conv2d.go for the maths.
 //
-//   y[b, Y(u), X(v), n]  = f(bias[n] + Σ_{t, s, k} x[b, …, k] w[…, k, n])      forward; f an activation
+//   y[b, Y(u), X(v), n]  = f(bias[n] + Σ_{t, s, k} x[b, …, k] w[…, k, n])      forward; f: sums, scale, activation (Params)
 //                       += Σ …                                              backward_x, over transposed weights
 //   dw[…, k, n]          = Σ_{b, u, v} x[b, …, k] dy[b, …, n]               backward_weight
 //

@@ -17,7 +17,7 @@ type groupedLinearParams struct {
 func groupedLinearKernel(name string, arguments []gpu.Access, results func(p *groupedLinearParams) uint32,
 	body func(p *groupedLinearParams, a []gpu.Array)) *tensor.Kernel {
 	return &tensor.Kernel{
-		Name: name, Arguments: arguments, Body: tensor.Body(body), Absorb: groupedLinearAbsorb,
+		Name: name, Arguments: arguments, Body: tensor.Body(body),
 		Variants: []tensor.Variant{{
 			Source: groupedLinearSource,
 			Groups: func(params any) [3]int {
@@ -41,7 +41,7 @@ func (p *groupedLinearParams) visit(f func(pixel, x, w, y uint32)) {
 }
 
 var (
-	groupedLinearForward = groupedLinearKernel("grouped_linear_forward", []gpu.Access{read, read, read, write},
+	groupedLinearForward = absorbing(groupedLinearAbsorb, groupedLinearKernel("grouped_linear_forward", []gpu.Access{read, read, read, write},
 		func(p *groupedLinearParams) uint32 { return p.Pixels * p.Groups * p.Outputs },
 		func(p *groupedLinearParams, a []gpu.Array) {
 			x, w, bias, y := a[0].F, a[1].F, a[2].F, a[3].F
@@ -56,7 +56,7 @@ var (
 			for i := range p.Sigmoid * p.Pixels * width {
 				y[i] = sigmoid(y[i])
 			}
-		})
+		}))
 	groupedLinearBackwardX = groupedLinearKernel("grouped_linear_backward_x", []gpu.Access{read, read, write}, // dy, weight, dx
 		func(p *groupedLinearParams) uint32 { return p.Pixels * p.Groups * p.Inputs },
 		func(p *groupedLinearParams, a []gpu.Array) {
@@ -73,7 +73,7 @@ var (
 		})
 )
 
-// groupedLinearAbsorb lets the forward kernel compute the sigmoid of its result, which alone a sigmoid ever reads.
+// groupedLinearAbsorb lets the forward kernel compute the sigmoid of its result.
 func groupedLinearAbsorb(params any, next *tensor.Kernel, _ any, _ int) (tensor.Absorbed, bool) {
 	p := *params.(*groupedLinearParams)
 	if next != sigmoidForward || p.Sigmoid == 1 {

@@ -1,6 +1,6 @@
 // Grouped linear layer: pixel p, group g, input i, output o; one result an invocation.
 //
-//   y[p, g, o]   = bias[g, o] + Σ_i x[p, g, i] w[g, i, o]
+//   y[p, g, o]   = bias[g, o] + Σ_i x[p, g, i] w[g, i, o], or the sigmoid of that
 //   dx[p, g, i] += Σ_o dy[p, g, o] w[g, i, o]
 //   dw[s, g, i, o] = Σ_{p in part s} x[p, g, i] dy[p, g, o]
 

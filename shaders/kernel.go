@@ -24,6 +24,12 @@ func faster[P any](k *tensor.Kernel, fast func(p *P, a []gpu.Array32, split gpu.
 	return k
 }
 
+// absorbing gives a kernel the rule by which it takes over what reads its result.
+func absorbing(rule func(params any, next *tensor.Kernel, nextParams any, at int) (tensor.Absorbed, bool), k *tensor.Kernel) *tensor.Kernel {
+	k.Absorb = rule
+	return k
+}
+
 // onGPU and onCPU are where kernels with workgroup memory are likely faster, and those with blocks in registers: on a processor that
 // emulates a GPU every load is a loop over lanes.
 func onGPU(info gpu.Info, _ any) bool { return info.Kind != gpu.KindCPU }
