@@ -2,10 +2,12 @@ package shaders
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
 	"mrprism/internal/gpu"
+	"mrprism/internal/gpu/reference"
 	"mrprism/internal/tensor"
 
 	"github.com/stretchr/testify/require"
@@ -137,5 +139,24 @@ func TestConvolutionAbsorbs(t *testing.T) {
 				return variants
 			})
 		}
+	}
+}
+
+// A table is absorbed with one image; with several, to each of which it is added, it stays apart.
+func TestConvolutionAbsorbsTableOnce(t *testing.T) {
+	for batch, dispatches := range map[int]int{1: 1, 2: 2} {
+		g := tensor.NewGraph()
+		x, w, table := g.Input("x", batch, 1, 2, 3), g.Input("w", 3, 3, 3, 2), g.Input("table", 1, 1, 2, 2)
+		y := AddBroadcast(Conv2D(x, w, nil, Square(1, 1)), table).Keep()
+		plan, err := tensor.Compile(t.Context(), reference.Open(), tensor.NewSet(), g)
+		require.NoError(t, err)
+		defer plan.Release()
+		require.Equal(t, dispatches, plan.Dispatches())
+		values := []float32{1, 2, 3, 4}
+		require.NoError(t, plan.Write(table, values)) // and zeros times zeros
+		require.NoError(t, plan.Run(t.Context()))
+		got, err := plan.Read(t.Context(), y)
+		require.NoError(t, err)
+		require.Equal(t, slices.Repeat(values, batch), got[0])
 	}
 }
