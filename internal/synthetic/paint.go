@@ -52,7 +52,6 @@ type painter struct {
 	mottling  *field                                   // its finer texture
 	grain     *field                                   // fine texture
 	lamina    *field                                   // the cup's floor
-	noiseOnly bool                                     // replaces the picture by texture that says nothing of the eye
 	amplitude struct{ clouds, choroid, grain float64 } // relative amplitudes
 }
 

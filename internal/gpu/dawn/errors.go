@@ -89,7 +89,7 @@ func (u *uncaptured) take() error {
 }
 
 // markLost records the loss of the device; closing it is none.
-func (d *device) markLost(reason uint32, message string) {
+func (d *device) markLost(message string) {
 	if d.closed || d.lostError.Load() != nil {
 		return
 	}

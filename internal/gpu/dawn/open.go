@@ -165,7 +165,7 @@ func (d *device) request(ctx context.Context, adapter handle, supported *limits)
 			features = append(features, f)
 		}
 	}
-	lost := register(func(_ uint32, reason uintptr, message string) { d.markLost(uint32(reason), message) })
+	lost := register(func(_ uint32, _ uintptr, message string) { d.markLost(message) })
 	failed := register(func(_ uint32, kind uintptr, message string) {
 		d.uncaptured.add(typed(uint32(kind), message))
 	})

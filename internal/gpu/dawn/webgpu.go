@@ -283,5 +283,4 @@ const (
 	mapRead = 1
 
 	pipelineInternalError = 4 // WGPUCreatePipelineAsyncStatus
-	lostDestroyed         = 2 // WGPUDeviceLostReason
 )
