@@ -77,7 +77,7 @@ func (s *session) fetchModel(ctx context.Context, name string, tell func(string,
 		defer close(arrived)
 		data, err = download(ctx, "weights/"+entry.File, func(done int) { tell("download", done, entry.Bytes) })
 	}()
-	if s.onGPU() {
+	if s.onGPU() && s.engine == nil { // not beside another model's buffers; what it compiled mostly serves this one too
 		_ = segment.Warm(ctx, s.dev, entry.Configuration, entry.Raters, entry.Classes, entry.Side) // what fails is told when it is needed
 	}
 	<-arrived

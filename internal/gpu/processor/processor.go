@@ -4,6 +4,7 @@ package processor
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -72,14 +73,23 @@ func (d *Device) split(ctx context.Context, n int, part func(from, to int)) {
 	}
 	var next atomic.Int64
 	var all sync.WaitGroup
+	var panicked atomic.Value
 	for range workers {
 		all.Go(func() {
+			defer func() {
+				if r := recover(); r != nil {
+					panicked.CompareAndSwap(nil, fmt.Sprint(r))
+				}
+			}()
 			for i := int(next.Add(1)) - 1; i < count; i = int(next.Add(1)) - 1 {
 				piece(i)
 			}
 		})
 	}
 	all.Wait()
+	if r := panicked.Load(); r != nil {
+		panic(r) // where the kernel's name is added
+	}
 }
 
 // exactly computes a program by its Body.

@@ -76,3 +76,12 @@ func TestBodyComputesWhereThereIsNoFast(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []float32{1.5, 1.5, 1.5}, x)
 }
+
+// A body that panics on another goroutine panics where it was run, with the program's name.
+func TestPanicNamesTheProgram(t *testing.T) {
+	require.PanicsWithValue(t, "processor: p: out of range", func() {
+		_, _ = run(t, t.Context(), 1, &gpu.Program{Body: none, Fast: func(_ any, _ []gpu.Array32, split gpu.Split) {
+			split(64, func(int, int) { panic("out of range") })
+		}})
+	})
+}
