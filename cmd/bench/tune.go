@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -111,7 +110,11 @@ func (r *request) tune(ctx context.Context, m *weights.Model, stderr io.Writer, 
 			return nil, err
 		}
 		found.Parts = append(found.Parts, *part)
-		maps.Copy(choices, chosen)
+		for key, variant := range chosen {
+			if _, ok := choices[key]; !ok { // what was timed as a whole stays as it was then
+				choices[key] = variant
+			}
+		}
 	}
 	found.File, err = tune.Save(opened.Info(), choices)
 	return found, err

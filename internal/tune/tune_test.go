@@ -90,7 +90,7 @@ func TestTunedComputesTheSame(t *testing.T) {
 	var told []int
 	results, err := Measure(t.Context(), d, sample, func(done int) { told = append(told, done) })
 	require.NoError(t, err)
-	require.Equal(t, []int{0, 1}, told)
+	require.Len(t, told, len(sample))
 	require.Equal(t, want, untuned.run(t))
 	measured := Chosen(results)
 	require.Len(t, measured, len(sample))
