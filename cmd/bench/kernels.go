@@ -57,7 +57,7 @@ func (r *report) kernels(ctx context.Context, d gpu.Device, part string, plan *t
 		if t.Time, err = replay(ctx, d, first[k], repeats); err != nil {
 			return fmt.Errorf("%s %s: %w", t.Name, t.Shape, err)
 		}
-		atCeiling := 1e3 * max(t.GFLOP/r.Ceilings.Arithmetic.Median, t.GB/r.Ceilings.Memory.Median)
+		atCeiling := 1e3 * max(t.GFLOP/r.Ceilings.Arithmetic.Most, t.GB/r.Ceilings.Memory.Most)
 		t.Ceiling = atCeiling / t.Time.Median
 		r.Kernels = append(r.Kernels, t)
 	}
