@@ -82,8 +82,8 @@ func attentionKernel(name string, arguments []gpu.Access, layout attentionLayout
 			{
 				Name: "narrow", Source: attentionNarrowSource,
 				Runs: func(_ gpu.Info, params any) bool {
-					p := params.(*attentionParams)
-					return (p.Width == 4 || p.Width == 8 || p.Width == 16) && layout.narrow(p) >= 4
+					width := params.(*attentionParams).Width
+					return width == 4 || width == 8
 				},
 				Groups: groups(func(p *attentionParams) uint32 { return attentionSize * layout.narrow(p) }),
 				Consts: func(params any) map[string]string {

@@ -1,15 +1,12 @@
-// Attention (attention.wgsl) for heads of D = 4, 8 or, forward alone, 16 channels on CPU adapters, where a load costs as much as tens of
-// multiplications: an invocation holds 4 or 8 neighbouring queries (dk, dv: keys) and their results in registers and visits the
-// keys (queries), so that a load serves as many multiply-adds. Names with an a hold what belongs to rows 0 to 3, those with a b to
-// 4 to 7. For D = 16 they are the even and the odd quads of rows 0 to 3. In the gradients they vanish where ROWS is 4: more registers would take
-// a driver's compiler ten seconds.
+// Attention (attention.wgsl) for heads of D = 4 or 8 channels on CPU adapters, where a load costs as much as tens of
+// multiplications: an invocation holds ROWS neighbouring queries (dk, dv: keys) and their results in registers and visits the
+// keys (queries), so that a load serves ROWS multiply-adds. Names with an a hold what belongs to rows 0 to 3, those with a b to
+// 4 to 7, which vanish where ROWS is 4: more registers would take a driver's compiler ten seconds.
 
 const SIZE: u32 = 8u;
-const QUADS: u32 = 2u; // D / 4: 1, 2 or 4
+const QUADS: u32 = 2u; // D / 4: 1 or 2
 const LAST: u32 = QUADS - 1u;
 const ROWS: u32 = 8u; // of an invocation, 4 or 8
-const NEXT: u32 = QUADS / 2u; // from a register's first quad to its second: 0 where it has one
-const HALF: u32 = QUADS / 4u; // from a row's quads in the registers of a to those of b: 0 where those are of other rows
 const LOG2E: f32 = 1.44269504;
 const LOWEST: f32 = -1e30; // below every score
 
@@ -77,37 +74,38 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
   let a = params.scale * LOG2E;
   let r0 = row(b, first, params.queries, h); let r1 = row(b, first + 1u, params.queries, h);
   let r2 = row(b, first + 2u, params.queries, h); let r3 = row(b, first + 3u, params.queries, h);
-  let r4 = row(b, first + 4u % ROWS, params.queries, h) + 4u / ROWS; let r5 = row(b, first + 5u % ROWS, params.queries, h) + 5u / ROWS;
-  let r6 = row(b, first + 6u % ROWS, params.queries, h) + 6u / ROWS; let r7 = row(b, first + 7u % ROWS, params.queries, h) + 7u / ROWS;
+  let r4 = row(b, first + 4u, params.queries, h); let r5 = row(b, first + 5u, params.queries, h);
+  let r6 = row(b, first + 6u, params.queries, h); let r7 = row(b, first + 7u, params.queries, h);
   let q0 = q[r0] * a; var y0 = vec4<f32>(0.0); let q1 = q[r1] * a; var y1 = vec4<f32>(0.0);
   let q2 = q[r2] * a; var y2 = vec4<f32>(0.0); let q3 = q[r3] * a; var y3 = vec4<f32>(0.0);
   let q4 = q[r4] * a; var y4 = vec4<f32>(0.0); let q5 = q[r5] * a; var y5 = vec4<f32>(0.0);
   let q6 = q[r6] * a; var y6 = vec4<f32>(0.0); let q7 = q[r7] * a; var y7 = vec4<f32>(0.0);
-  let t0 = q[r0 + NEXT] * a; var z0 = vec4<f32>(0.0); let t1 = q[r1 + NEXT] * a; var z1 = vec4<f32>(0.0);
-  let t2 = q[r2 + NEXT] * a; var z2 = vec4<f32>(0.0); let t3 = q[r3 + NEXT] * a; var z3 = vec4<f32>(0.0);
-  let t4 = q[r4 + NEXT] * a; var z4 = vec4<f32>(0.0); let t5 = q[r5 + NEXT] * a; var z5 = vec4<f32>(0.0);
-  let t6 = q[r6 + NEXT] * a; var z6 = vec4<f32>(0.0); let t7 = q[r7 + NEXT] * a; var z7 = vec4<f32>(0.0);
+  let t0 = q[r0 + LAST] * a; var z0 = vec4<f32>(0.0); let t1 = q[r1 + LAST] * a; var z1 = vec4<f32>(0.0);
+  let t2 = q[r2 + LAST] * a; var z2 = vec4<f32>(0.0); let t3 = q[r3 + LAST] * a; var z3 = vec4<f32>(0.0);
+  let t4 = q[r4 + LAST] * a; var z4 = vec4<f32>(0.0); let t5 = q[r5 + LAST] * a; var z5 = vec4<f32>(0.0);
+  let t6 = q[r6 + LAST] * a; var z6 = vec4<f32>(0.0); let t7 = q[r7 + LAST] * a; var z7 = vec4<f32>(0.0);
   var ma = vec4<f32>(LOWEST); var mb = vec4<f32>(LOWEST);
   var la = vec4<f32>(0.0); var lb = vec4<f32>(0.0);
   for (var j = 0u; j < params.keys; j += 4u) {
     let c0 = pair(b, j, h); let c1 = pair(b, j + 1u, h);
     let c2 = pair(b, j + 2u, h); let c3 = pair(b, j + 3u, h);
-    let ka0 = kv[c0]; let kb0 = kv[c0 + HALF];
-    let ka1 = kv[c1]; let kb1 = kv[c1 + HALF];
-    let ka2 = kv[c2]; let kb2 = kv[c2 + HALF];
-    let ka3 = kv[c3]; let kb3 = kv[c3 + HALF];
-    var sa0 = products(ka0, q0, q1, q2, q3); var sb0 = products(kb0, q4, q5, q6, q7);
-    var sa1 = products(ka1, q0, q1, q2, q3); var sb1 = products(kb1, q4, q5, q6, q7);
-    var sa2 = products(ka2, q0, q1, q2, q3); var sb2 = products(kb2, q4, q5, q6, q7);
-    var sa3 = products(ka3, q0, q1, q2, q3); var sb3 = products(kb3, q4, q5, q6, q7);
-    if (NEXT > 0u) {
-      sa0 += products(kv[c0 + NEXT], t0, t1, t2, t3); sb0 += products(kv[c0 + HALF + NEXT], t4, t5, t6, t7);
-      sa1 += products(kv[c1 + NEXT], t0, t1, t2, t3); sb1 += products(kv[c1 + HALF + NEXT], t4, t5, t6, t7);
-      sa2 += products(kv[c2 + NEXT], t0, t1, t2, t3); sb2 += products(kv[c2 + HALF + NEXT], t4, t5, t6, t7);
-      sa3 += products(kv[c3 + NEXT], t0, t1, t2, t3); sb3 += products(kv[c3 + HALF + NEXT], t4, t5, t6, t7);
-    }
-    if (HALF > 0u) {
-      sa0 += sb0; sa1 += sb1; sa2 += sb2; sa3 += sb3;
+    let k0 = kv[c0];
+    let k1 = kv[c1];
+    let k2 = kv[c2];
+    let k3 = kv[c3];
+    var sa0 = products(k0, q0, q1, q2, q3); var sb0 = products(k0, q4, q5, q6, q7);
+    var sa1 = products(k1, q0, q1, q2, q3); var sb1 = products(k1, q4, q5, q6, q7);
+    var sa2 = products(k2, q0, q1, q2, q3); var sb2 = products(k2, q4, q5, q6, q7);
+    var sa3 = products(k3, q0, q1, q2, q3); var sb3 = products(k3, q4, q5, q6, q7);
+    if (LAST > 0u) {
+      let l0 = kv[c0 + LAST];
+      sa0 += products(l0, t0, t1, t2, t3); sb0 += products(l0, t4, t5, t6, t7);
+      let l1 = kv[c1 + LAST];
+      sa1 += products(l1, t0, t1, t2, t3); sb1 += products(l1, t4, t5, t6, t7);
+      let l2 = kv[c2 + LAST];
+      sa2 += products(l2, t0, t1, t2, t3); sb2 += products(l2, t4, t5, t6, t7);
+      let l3 = kv[c3 + LAST];
+      sa3 += products(l3, t0, t1, t2, t3); sb3 += products(l3, t4, t5, t6, t7);
     }
     sa1 = existing(sa1, j + 1u); sa2 = existing(sa2, j + 2u); sa3 = existing(sa3, j + 3u);
     let ha = max(ma, max(max(sa0, sa1), max(sa2, sa3)));
@@ -115,82 +113,78 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
     let pa0 = exp2(sa0 - ha); let pa1 = exp2(sa1 - ha); let pa2 = exp2(sa2 - ha); let pa3 = exp2(sa3 - ha);
     ma = ha;
     la = la * da + ((pa0 + pa1) + (pa2 + pa3));
-    var db = da; var pb0 = pa0; var pb1 = pa1; var pb2 = pa2; var pb3 = pa3;
-    if (HALF == 0u) {
-      sb1 = existing(sb1, j + 1u); sb2 = existing(sb2, j + 2u); sb3 = existing(sb3, j + 3u);
-      let hb = max(mb, max(max(sb0, sb1), max(sb2, sb3)));
-      db = exp2(mb - hb);
-      pb0 = exp2(sb0 - hb); pb1 = exp2(sb1 - hb); pb2 = exp2(sb2 - hb); pb3 = exp2(sb3 - hb);
-      mb = hb;
-      lb = lb * db + ((pb0 + pb1) + (pb2 + pb3));
-    }
-    let va0 = kv[values() + c0]; let vb0 = kv[values() + c0 + HALF];
-    let va1 = kv[values() + c1]; let vb1 = kv[values() + c1 + HALF];
-    let va2 = kv[values() + c2]; let vb2 = kv[values() + c2 + HALF];
-    let va3 = kv[values() + c3]; let vb3 = kv[values() + c3 + HALF];
-    y0 = mix(y0, da.x, pa0.x, va0, pa1.x, va1, pa2.x, va2, pa3.x, va3);
-    y1 = mix(y1, da.y, pa0.y, va0, pa1.y, va1, pa2.y, va2, pa3.y, va3);
-    y2 = mix(y2, da.z, pa0.z, va0, pa1.z, va1, pa2.z, va2, pa3.z, va3);
-    y3 = mix(y3, da.w, pa0.w, va0, pa1.w, va1, pa2.w, va2, pa3.w, va3);
-    y4 = mix(y4, db.x, pb0.x, vb0, pb1.x, vb1, pb2.x, vb2, pb3.x, vb3);
-    y5 = mix(y5, db.y, pb0.y, vb0, pb1.y, vb1, pb2.y, vb2, pb3.y, vb3);
-    y6 = mix(y6, db.z, pb0.z, vb0, pb1.z, vb1, pb2.z, vb2, pb3.z, vb3);
-    y7 = mix(y7, db.w, pb0.w, vb0, pb1.w, vb1, pb2.w, vb2, pb3.w, vb3);
-    if (NEXT > 0u) {
-      let wa0 = kv[values() + c0 + NEXT]; let wb0 = kv[values() + c0 + HALF + NEXT];
-      let wa1 = kv[values() + c1 + NEXT]; let wb1 = kv[values() + c1 + HALF + NEXT];
-      let wa2 = kv[values() + c2 + NEXT]; let wb2 = kv[values() + c2 + HALF + NEXT];
-      let wa3 = kv[values() + c3 + NEXT]; let wb3 = kv[values() + c3 + HALF + NEXT];
-      z0 = mix(z0, da.x, pa0.x, wa0, pa1.x, wa1, pa2.x, wa2, pa3.x, wa3);
-      z1 = mix(z1, da.y, pa0.y, wa0, pa1.y, wa1, pa2.y, wa2, pa3.y, wa3);
-      z2 = mix(z2, da.z, pa0.z, wa0, pa1.z, wa1, pa2.z, wa2, pa3.z, wa3);
-      z3 = mix(z3, da.w, pa0.w, wa0, pa1.w, wa1, pa2.w, wa2, pa3.w, wa3);
-      z4 = mix(z4, db.x, pb0.x, wb0, pb1.x, wb1, pb2.x, wb2, pb3.x, wb3);
-      z5 = mix(z5, db.y, pb0.y, wb0, pb1.y, wb1, pb2.y, wb2, pb3.y, wb3);
-      z6 = mix(z6, db.z, pb0.z, wb0, pb1.z, wb1, pb2.z, wb2, pb3.z, wb3);
-      z7 = mix(z7, db.w, pb0.w, wb0, pb1.w, wb1, pb2.w, wb2, pb3.w, wb3);
+    sb1 = existing(sb1, j + 1u); sb2 = existing(sb2, j + 2u); sb3 = existing(sb3, j + 3u);
+    let hb = max(mb, max(max(sb0, sb1), max(sb2, sb3)));
+    let db = exp2(mb - hb);
+    let pb0 = exp2(sb0 - hb); let pb1 = exp2(sb1 - hb); let pb2 = exp2(sb2 - hb); let pb3 = exp2(sb3 - hb);
+    mb = hb;
+    lb = lb * db + ((pb0 + pb1) + (pb2 + pb3));
+    let v0 = kv[values() + c0];
+    let v1 = kv[values() + c1];
+    let v2 = kv[values() + c2];
+    let v3 = kv[values() + c3];
+    y0 = mix(y0, da.x, pa0.x, v0, pa1.x, v1, pa2.x, v2, pa3.x, v3);
+    y1 = mix(y1, da.y, pa0.y, v0, pa1.y, v1, pa2.y, v2, pa3.y, v3);
+    y2 = mix(y2, da.z, pa0.z, v0, pa1.z, v1, pa2.z, v2, pa3.z, v3);
+    y3 = mix(y3, da.w, pa0.w, v0, pa1.w, v1, pa2.w, v2, pa3.w, v3);
+    y4 = mix(y4, db.x, pb0.x, v0, pb1.x, v1, pb2.x, v2, pb3.x, v3);
+    y5 = mix(y5, db.y, pb0.y, v0, pb1.y, v1, pb2.y, v2, pb3.y, v3);
+    y6 = mix(y6, db.z, pb0.z, v0, pb1.z, v1, pb2.z, v2, pb3.z, v3);
+    y7 = mix(y7, db.w, pb0.w, v0, pb1.w, v1, pb2.w, v2, pb3.w, v3);
+    if (LAST > 0u) {
+      let w0 = kv[values() + c0 + LAST];
+      let w1 = kv[values() + c1 + LAST];
+      let w2 = kv[values() + c2 + LAST];
+      let w3 = kv[values() + c3 + LAST];
+      z0 = mix(z0, da.x, pa0.x, w0, pa1.x, w1, pa2.x, w2, pa3.x, w3);
+      z1 = mix(z1, da.y, pa0.y, w0, pa1.y, w1, pa2.y, w2, pa3.y, w3);
+      z2 = mix(z2, da.z, pa0.z, w0, pa1.z, w1, pa2.z, w2, pa3.z, w3);
+      z3 = mix(z3, da.w, pa0.w, w0, pa1.w, w1, pa2.w, w2, pa3.w, w3);
+      z4 = mix(z4, db.x, pb0.x, w0, pb1.x, w1, pb2.x, w2, pb3.x, w3);
+      z5 = mix(z5, db.y, pb0.y, w0, pb1.y, w1, pb2.y, w2, pb3.y, w3);
+      z6 = mix(z6, db.z, pb0.z, w0, pb1.z, w1, pb2.z, w2, pb3.z, w3);
+      z7 = mix(z7, db.w, pb0.w, w0, pb1.w, w1, pb2.w, w2, pb3.w, w3);
     }
   }
-  if (HALF > 0u) { lb = la; }
   if (first < params.queries) {
     lse_out[r0 / QUADS] = ma.x + log2(la.x);
     y[r0] = y0 / la.x;
-    if (NEXT > 0u) { y[r0 + NEXT] = z0 / la.x; }
+    if (LAST > 0u) { y[r0 + LAST] = z0 / la.x; }
   }
   if (first + 1u < params.queries) {
     lse_out[r1 / QUADS] = ma.y + log2(la.y);
     y[r1] = y1 / la.y;
-    if (NEXT > 0u) { y[r1 + NEXT] = z1 / la.y; }
+    if (LAST > 0u) { y[r1 + LAST] = z1 / la.y; }
   }
   if (first + 2u < params.queries) {
     lse_out[r2 / QUADS] = ma.z + log2(la.z);
     y[r2] = y2 / la.z;
-    if (NEXT > 0u) { y[r2 + NEXT] = z2 / la.z; }
+    if (LAST > 0u) { y[r2 + LAST] = z2 / la.z; }
   }
   if (first + 3u < params.queries) {
     lse_out[r3 / QUADS] = ma.w + log2(la.w);
     y[r3] = y3 / la.w;
-    if (NEXT > 0u) { y[r3 + NEXT] = z3 / la.w; }
+    if (LAST > 0u) { y[r3 + LAST] = z3 / la.w; }
   }
-  if (first + 4u % ROWS < params.queries) {
-    if (HALF == 0u) { lse_out[r4 / QUADS] = mb.x + log2(lb.x); }
+  if (first + 4u < params.queries) {
+    lse_out[r4 / QUADS] = mb.x + log2(lb.x);
     y[r4] = y4 / lb.x;
-    if (NEXT > 0u) { y[r4 + NEXT] = z4 / lb.x; }
+    if (LAST > 0u) { y[r4 + LAST] = z4 / lb.x; }
   }
-  if (first + 5u % ROWS < params.queries) {
-    if (HALF == 0u) { lse_out[r5 / QUADS] = mb.y + log2(lb.y); }
+  if (first + 5u < params.queries) {
+    lse_out[r5 / QUADS] = mb.y + log2(lb.y);
     y[r5] = y5 / lb.y;
-    if (NEXT > 0u) { y[r5 + NEXT] = z5 / lb.y; }
+    if (LAST > 0u) { y[r5 + LAST] = z5 / lb.y; }
   }
-  if (first + 6u % ROWS < params.queries) {
-    if (HALF == 0u) { lse_out[r6 / QUADS] = mb.z + log2(lb.z); }
+  if (first + 6u < params.queries) {
+    lse_out[r6 / QUADS] = mb.z + log2(lb.z);
     y[r6] = y6 / lb.z;
-    if (NEXT > 0u) { y[r6 + NEXT] = z6 / lb.z; }
+    if (LAST > 0u) { y[r6 + LAST] = z6 / lb.z; }
   }
-  if (first + 7u % ROWS < params.queries) {
-    if (HALF == 0u) { lse_out[r7 / QUADS] = mb.w + log2(lb.w); }
+  if (first + 7u < params.queries) {
+    lse_out[r7 / QUADS] = mb.w + log2(lb.w);
     y[r7] = y7 / lb.w;
-    if (NEXT > 0u) { y[r7 + NEXT] = z7 / lb.w; }
+    if (LAST > 0u) { y[r7 + LAST] = z7 / lb.w; }
   }
 }
 

@@ -59,7 +59,7 @@ func TestVariantsChosenUntuned(t *testing.T) {
 		{conv2dBackwardWeight, outputs(24), [3]string{"registers", "registers", "tiles"}},
 		{conv2dBackwardWeight, outputs(64), [3]string{"subgroups", "registers", "tiles"}},
 		{attentionForward, width(8), [3]string{"narrow", "narrow", "tiles"}},
-		{attentionForward, width(16), [3]string{"narrow", "narrow", "tiles"}},
+		{attentionForward, width(16), [3]string{"", "", "tiles"}},
 		{attentionForward, width(32), [3]string{"subgroups", "", "tiles"}},
 		{attentionForward, width(48), [3]string{"", "", "tiles"}},
 		{attentionForward, width(6), [3]string{"", "", ""}},
