@@ -57,11 +57,11 @@ bench: build ## time the compact network here; make bench ARGS="-browser" in Chr
 	build/bench $(ARGS)
 
 .PHONY: bench-peers
-bench-peers: build peers ## ours beside ONNX Runtime: WebGPU natively; WebGPU and WebAssembly in Chromium (minutes)
+bench-peers: build peers ## ours beside ONNX Runtime, natively and in Chromium: minutes, and the last hours on software adapters
 	build/bench -peers build/peers -config paper $(ARGS)
 	build/bench -peers build/peers -config compact $(ARGS)
-	build/bench -peers build/peers -config paper -browser -n 2 $(ARGS)
 	build/bench -peers build/peers -config compact -browser -n 3 $(ARGS)
+	build/bench -peers build/peers -config paper -browser -n 1 $(ARGS)
 
 .PHONY: peers
 peers: build/peers/node_modules ## install ONNX Runtime with npm, in build/peers, for bench-peers and the tests of cmd/export
