@@ -27,6 +27,9 @@ func elide(nodes []node) []node {
 			continue
 		}
 		for i := range nodes {
+			if !slices.Contains(nodes[i].arguments, from) {
+				continue
+			}
 			nodes[i].arguments = slices.Clone(nodes[i].arguments) // the graph keeps its own
 			for j, a := range nodes[i].arguments {
 				if a == from {
