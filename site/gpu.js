@@ -238,8 +238,8 @@ class Device {
     }
   }
 
-  // record makes a recording. commands is, for each, [pipeline, x, y, z, count, buffer…], or [0, buffer] to zero one; params has
-  // paramsStride bytes a dispatch.
+  // record makes a recording. commands is, for each, [pipeline, x, y, z, count, range…], or [0, range] to zero one; a range is
+  // buffer, offset, size in bytes. params has paramsStride bytes a dispatch.
   async record(commands, params) {
     const steps = [];
     let uniform = null;
@@ -252,20 +252,21 @@ class Device {
       let offset = 0;
       for (let i = 0; i < commands.length;) {
         if (commands[i] === 0) {
-          steps.push({ clear: this.buffers.get(commands[i + 1]) });
-          i += 2;
+          steps.push({ clear: this.buffers.get(commands[i + 1]), from: commands[i + 2], size: commands[i + 3] });
+          i += 4;
           continue;
         }
         const { pipeline, bindings } = this.pipelines.get(commands[i]);
         const [x, y, z, count] = commands.subarray(i + 1, i + 5);
         const entries = [{ binding: 0, resource: { buffer: uniform, offset, size: paramsStride } }];
-        commands.subarray(i + 5, i + 5 + count).forEach((id, k) => {
-          entries.push({ binding: k + 1, resource: { buffer: this.buffers.get(id) } });
-        });
+        for (let k = 0, at = i + 5; k < count; k++, at += 3) {
+          const [id, offset, size] = commands.subarray(at, at + 3);
+          entries.push({ binding: k + 1, resource: { buffer: this.buffers.get(id), offset, size } });
+        }
         const group = this.device.createBindGroup({ label: pipeline.label, layout: bindings, entries });
         steps.push({ pipeline, group, x, y, z });
         offset += paramsStride;
-        i += 5 + count;
+        i += 5 + 3 * count;
       }
     });
     if (failed) {
@@ -307,7 +308,7 @@ class Device {
         if (step.clear) {
           pass?.end();
           pass = null;
-          encoder.clearBuffer(step.clear);
+          encoder.clearBuffer(step.clear, step.from, step.size);
           continue;
         }
         pass ??= encoder.beginComputePass();

@@ -56,8 +56,8 @@ func (p *Program) Validate(limits Limits) error {
 	return nil
 }
 
-// Validate reports whether the command can be recorded: argument count, group counts, parameters, and no buffer bound twice
-// in a dispatch that writes it.
+// Validate reports whether the command can be recorded: argument count, group counts, parameters, and no buffer used twice
+// in a dispatch that writes it, but for writing parts of it that lie apart.
 func (c Command) Validate(limits Limits) error {
 	if c.Program == nil {
 		if c.Clear == nil {
@@ -82,9 +82,9 @@ func (c Command) Validate(limits Limits) error {
 			return fmt.Errorf("%w: %s: argument %d is nil", ErrValidation, name, i)
 		}
 		for j := range i {
-			if c.Arguments[j] == b && (c.Program.Arguments[i] == ReadWrite || c.Program.Arguments[j] == ReadWrite) {
-				return fmt.Errorf("%w: %s: buffer %q is argument %d and %d, and one of them writes it",
-					ErrValidation, name, b.Spec().Label, j, i)
+			if conflict(c.Arguments[j], b, c.Program.Arguments[j], c.Program.Arguments[i]) {
+				return fmt.Errorf("%w: %s: arguments %d and %d, %q and %q, are of one buffer, and one of them writes what the other uses",
+					ErrValidation, name, j, i, c.Arguments[j].Spec().Label, b.Spec().Label)
 			}
 		}
 	}

@@ -33,18 +33,19 @@ func (b *buffer) Release() {
 	delete(b.d.buffers, b)
 }
 
-// own gives the device's buffer behind a gpu.Buffer.
-func (d *device) own(b gpu.Buffer) (*buffer, error) {
-	mine, ok := b.(*buffer)
+// own gives the device's buffer behind a gpu.Buffer or view, and the byte of it at which that begins.
+func (d *device) own(b gpu.Buffer) (_ *buffer, from int, _ error) {
+	whole, first := gpu.Whole(b)
+	mine, ok := whole.(*buffer)
 	switch {
 	case !ok || mine == nil:
-		return nil, invalid("%T is no buffer of this device", b)
+		return nil, 0, invalid("%T is no buffer of this device", b)
 	case mine.d != d:
-		return nil, invalid("buffer %q belongs to another device", mine.spec.Label)
+		return nil, 0, invalid("buffer %q belongs to another device", mine.spec.Label)
 	case mine.handle == 0:
-		return nil, invalid("buffer %q was released", mine.spec.Label)
+		return nil, 0, invalid("buffer %q was released", mine.spec.Label)
 	}
-	return mine, nil
+	return mine, first * mine.spec.Type.Size(), nil
 }
 
 // createBuffer makes one GPU buffer of a multiple of four bytes.
@@ -112,17 +113,17 @@ func (d *device) write(dst gpu.Buffer, offset int, src []byte) error {
 	if err := d.alive(); err != nil {
 		return err
 	}
-	b, err := d.own(dst)
+	b, begin, err := d.own(dst)
 	if err != nil {
 		return err
 	}
-	if err := b.spec.ValidateWrite(offset, len(src)); err != nil || len(src) == 0 {
+	if err := dst.Spec().ValidateWrite(offset, len(src)); err != nil || len(src) == 0 {
 		return err
 	}
 	if len(src)%4 != 0 { // I8 up to the end of the buffer: the rest of the last word is padding
 		src = append(slices.Clone(src), 0, 0, 0)[:(len(src)+3)/4*4]
 	}
-	at := uint64(offset * b.spec.Type.Size())
+	at := uint64(begin + offset*b.spec.Type.Size())
 	d.l.QueueWriteBuffer(d.queue, b.handle, at, unsafe.Pointer(unsafe.SliceData(src)), uintptr(len(src)))
 	return d.alive()
 }
@@ -155,14 +156,14 @@ func (d *device) read(ctx context.Context, ranges ...gpu.Range) error {
 	}
 	var pieces []piece
 	for _, r := range ranges {
-		b, err := d.own(r.Buffer)
+		b, begin, err := d.own(r.Buffer)
 		if err != nil {
 			return err
 		}
-		if err := b.spec.ValidateRead(r.Offset, len(r.Dst)); err != nil {
+		if err := r.Buffer.Spec().ValidateRead(r.Offset, len(r.Dst)); err != nil {
 			return err
 		}
-		from := r.Offset * b.spec.Type.Size()
+		from := begin + r.Offset*b.spec.Type.Size()
 		to := from + len(r.Dst)
 		for dst := r.Dst; from < to; {
 			start := from / 4 * 4

@@ -23,6 +23,7 @@ type step struct {
 	pipeline, group handle     // a dispatch
 	groups          [3]uintptr // workgroups in x, y, z
 	clear           *buffer    // or what to zero; a bind group keeps its buffers alive, this does not
+	from, size      uintptr    // of what to zero, bytes
 
 	cost time.Duration // what it took; 0 when not known
 }
@@ -89,7 +90,8 @@ func (d *device) record(commands []gpu.Command) (*recording, error) {
 			s := &step{}
 			r.steps = append(r.steps, s)
 			if c.Program == nil {
-				s.clear = c.Clear.(*buffer)
+				b, from, _ := d.own(c.Clear) // as checked
+				s.clear, s.from, s.size = b, uintptr(from), uintptr(c.Clear.Spec().Bytes())
 				continue
 			}
 			s.pipeline = d.pipelines[c.Program]
@@ -111,14 +113,14 @@ func (d *device) check(c gpu.Command) error {
 	}
 	p := c.Program
 	if p == nil {
-		_, err := d.own(c.Clear)
+		_, _, err := d.own(c.Clear)
 		return err
 	}
 	if d.pipelines[p] == 0 {
 		return invalid("program %s was not prepared", p.Name)
 	}
 	for i, argument := range c.Arguments {
-		if _, err := d.own(argument); err != nil {
+		if _, _, err := d.own(argument); err != nil {
 			return fmt.Errorf("argument %d of program %s: %w", i, p.Name, err)
 		}
 	}
@@ -130,8 +132,10 @@ func (d *device) bindGroup(c gpu.Command, params handle, offset, size int) handl
 	entries := make([]bindGroupEntry, 1, 1+len(c.Arguments))
 	entries[0] = bindGroupEntry{buffer: params, offset: uint64(offset), size: uint64(size)}
 	for i, argument := range c.Arguments {
-		b := argument.(*buffer)
-		entries = append(entries, bindGroupEntry{binding: uint32(i + 1), buffer: b.handle, size: uint64(b.spec.Bytes())})
+		b, from, _ := d.own(argument) // as checked
+		entries = append(entries, bindGroupEntry{
+			binding: uint32(i + 1), buffer: b.handle, offset: uint64(from), size: uint64(argument.Spec().Bytes()),
+		})
 	}
 	a, err := d.layout(c.Program.Arguments)
 	if err != nil {
@@ -203,7 +207,7 @@ func (d *device) encode(steps []*step) {
 	for _, s := range steps {
 		if s.clear != nil {
 			end()
-			l.CommandEncoderClearBuffer.call(encoder, s.clear.handle, 0, uintptr(s.clear.spec.Bytes()))
+			l.CommandEncoderClearBuffer.call(encoder, s.clear.handle, s.from, s.size)
 			continue
 		}
 		if pass == 0 {

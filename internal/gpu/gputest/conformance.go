@@ -40,6 +40,7 @@ func TestDevice(t *testing.T, open func(ctx context.Context) (gpu.Device, error)
 		{"EightArguments", testEight},
 		{"ParametersAreCopied", testParamsCopied},
 		{"ClearInOrder", testClear},
+		{"Views", testViews},
 		{"RecordingsRunAgain", testReplay},
 		{"WritesAreOrderedWithRuns", testWriteOrder},
 		{"ManyCommands", testMany},

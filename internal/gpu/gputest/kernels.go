@@ -29,6 +29,15 @@ struct Params { n: u32, factor: f32, bias: i32 }
 	if (id.x < params.n) { z[id.x] += 1.0; }
 }
 
+// y and v become their sum
+@group(0) @binding(1) var<storage, read_write> v: array<f32>;
+@compute @workgroup_size(64) fn both(@builtin(global_invocation_id) id: vec3u) {
+	if (id.x < params.n) {
+		y[id.x] += v[id.x];
+		v[id.x] = y[id.x];
+	}
+}
+
 // z = 1 on a GPU; the Go body writes 2, so that a test can tell who computed
 @compute @workgroup_size(64) fn who(@builtin(global_invocation_id) id: vec3u) {
 	if (id.x < params.n) { z[id.x] = 1.0; }
@@ -74,6 +83,12 @@ var (
 			z[i]++
 		}
 	}, gpu.ReadWrite)
+	both = vectorProgram("both", func(p vectorParams, v, y []float64) {
+		for i := range p.N {
+			y[i] += v[i]
+			v[i] = y[i]
+		}
+	}, gpu.ReadWrite, gpu.ReadWrite)
 	who = vectorProgram("who", func(p vectorParams, z, _ []float64) {
 		for i := range p.N {
 			z[i] = 2

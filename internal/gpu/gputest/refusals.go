@@ -12,8 +12,8 @@ import (
 // ErrValidation, and the device must work afterwards.
 func testRefusals(h *harness) {
 	p := vectorParams{N: 1, Factor: 1}
-	x, y := h.vector(1), h.vector(2)
-	h.check(h.d.Prepare(h.ctx, []*gpu.Program{add, increment, gather}), "Prepare")
+	x, y, twice := h.vector(1), h.vector(2), h.allocate(gpu.F32, 65)
+	h.check(h.d.Prepare(h.ctx, []*gpu.Program{add, both, increment, gather}), "Prepare")
 	other := reference.Open()
 	defer other.Close()
 	foreign, err := other.Allocate(context.Background(), []gpu.BufferSpec{{Label: "foreign", Type: gpu.F32, Elements: 1}})
@@ -36,6 +36,11 @@ func testRefusals(h *harness) {
 		{"-1 workgroups", groups(1, -1, 1)},
 		{"65,536 workgroups", groups(1, 1, 65536)},
 		{"one buffer read and written", dispatch(add, p, y, y)},
+		{"two views of a buffer, one read and one written", dispatch(add, p, gpu.NewView("", twice, 0, 1), gpu.NewView("", twice, 64, 1))},
+		{"a buffer read and its view written", dispatch(add, p, twice, gpu.NewView("", twice, 64, 1))},
+		{"a view written twice", dispatch(both, p, gpu.NewView("", twice, 64, 1), twice)},
+		{"a view of a released buffer", dispatch(add, p, gpu.NewView("", released[0], 0, 1), y)},
+		{"a view of another device's buffer", dispatch(add, p, gpu.NewView("", foreign[0], 0, 1), y)},
 		{"a program never prepared", dispatch(&unprepared, p, y)},
 		{"another device's buffer", dispatch(add, p, foreign[0], y)},
 		{"a released buffer", dispatch(add, p, released[0], y)},

@@ -79,11 +79,10 @@ func (d *Device[F]) Allocate(ctx context.Context, specs []gpu.BufferSpec) ([]gpu
 
 // Values gives the elements of an F32 buffer, shared with the device: changing the slice changes the buffer.
 func (d *Device[F]) Values(b gpu.Buffer) []F {
-	own, err := d.own(b)
-	if err != nil {
+	if _, err := d.own(b); err != nil {
 		panic(err)
 	}
-	return own.array.F
+	return array[F](b).F
 }
 
 // Write copies src into dst from element offset on.
@@ -91,23 +90,23 @@ func (d *Device[F]) Write(dst gpu.Buffer, offset int, src []byte) error {
 	if err := d.ready(context.Background()); err != nil {
 		return err
 	}
-	b, err := d.own(dst)
-	if err != nil {
+	if _, err := d.own(dst); err != nil {
 		return err
 	}
-	if err := b.spec.ValidateWrite(offset, len(src)); err != nil {
+	spec, to := dst.Spec(), array[F](dst)
+	if err := spec.ValidateWrite(offset, len(src)); err != nil {
 		return err
 	}
-	for i := range len(src) / b.spec.Type.Size() {
-		switch b.spec.Type {
+	for i := range len(src) / spec.Type.Size() {
+		switch spec.Type {
 		case gpu.F32:
-			b.array.F[offset+i] = F(math.Float32frombits(binary.LittleEndian.Uint32(src[4*i:])))
+			to.F[offset+i] = F(math.Float32frombits(binary.LittleEndian.Uint32(src[4*i:])))
 		case gpu.I32:
-			b.array.I[offset+i] = int32(binary.LittleEndian.Uint32(src[4*i:]))
+			to.I[offset+i] = int32(binary.LittleEndian.Uint32(src[4*i:]))
 		case gpu.U32:
-			b.array.U[offset+i] = binary.LittleEndian.Uint32(src[4*i:])
+			to.U[offset+i] = binary.LittleEndian.Uint32(src[4*i:])
 		case gpu.I8:
-			b.array.B[offset+i] = int8(src[i])
+			to.B[offset+i] = int8(src[i])
 		}
 	}
 	return nil
@@ -119,26 +118,25 @@ func (d *Device[F]) Read(ctx context.Context, ranges ...gpu.Range) error {
 		return err
 	}
 	for _, r := range ranges {
-		b, err := d.own(r.Buffer)
-		if err != nil {
+		if _, err := d.own(r.Buffer); err != nil {
 			return err
 		}
-		if err := b.spec.ValidateRead(r.Offset, len(r.Dst)); err != nil {
+		if err := r.Buffer.Spec().ValidateRead(r.Offset, len(r.Dst)); err != nil {
 			return err
 		}
 	}
 	for _, r := range ranges {
-		b := r.Buffer.(*buffer[F])
-		for i := range len(r.Dst) / b.spec.Type.Size() {
-			switch b.spec.Type {
+		spec, from := r.Buffer.Spec(), array[F](r.Buffer)
+		for i := range len(r.Dst) / spec.Type.Size() {
+			switch spec.Type {
 			case gpu.F32:
-				binary.LittleEndian.PutUint32(r.Dst[4*i:], math.Float32bits(float32(b.array.F[r.Offset+i])))
+				binary.LittleEndian.PutUint32(r.Dst[4*i:], math.Float32bits(float32(from.F[r.Offset+i])))
 			case gpu.I32:
-				binary.LittleEndian.PutUint32(r.Dst[4*i:], uint32(b.array.I[r.Offset+i]))
+				binary.LittleEndian.PutUint32(r.Dst[4*i:], uint32(from.I[r.Offset+i]))
 			case gpu.U32:
-				binary.LittleEndian.PutUint32(r.Dst[4*i:], b.array.U[r.Offset+i])
+				binary.LittleEndian.PutUint32(r.Dst[4*i:], from.U[r.Offset+i])
 			case gpu.I8:
-				r.Dst[i] = byte(b.array.B[r.Offset+i])
+				r.Dst[i] = byte(from.B[r.Offset+i])
 			}
 		}
 	}
@@ -221,7 +219,7 @@ func (d *Device[F]) Run(ctx context.Context, recordings ...gpu.Recording) error 
 
 func (d *Device[F]) command(ctx context.Context, c gpu.Command) error {
 	if c.Program == nil {
-		a := c.Clear.(*buffer[F]).array
+		a := array[F](c.Clear)
 		clear(a.F)
 		clear(a.I)
 		clear(a.U)
@@ -235,7 +233,7 @@ func (d *Device[F]) command(ctx context.Context, c gpu.Command) error {
 	}()
 	arrays := make([]gpu.ArrayOf[F], len(c.Arguments))
 	for i, b := range c.Arguments {
-		arrays[i] = b.(*buffer[F]).array
+		arrays[i] = array[F](b)
 	}
 	return d.run(ctx, c.Program, c.Params, arrays)
 }
@@ -274,8 +272,27 @@ func (d *Device[F]) check(c gpu.Command) error {
 	return nil
 }
 
+// array is the memory of one of the device's buffers or views.
+func array[F gpu.Float](b gpu.Buffer) gpu.ArrayOf[F] {
+	whole, first := gpu.Whole(b)
+	a, end := whole.(*buffer[F]).array, first+b.Spec().Elements
+	switch b.Spec().Type {
+	case gpu.F32:
+		a.F = a.F[first:end:end]
+	case gpu.I32:
+		a.I = a.I[first:end:end]
+	case gpu.U32:
+		a.U = a.U[first:end:end]
+	case gpu.I8:
+		a.B = a.B[first:end:end]
+	}
+	return a
+}
+
+// own gives the device's buffer behind a buffer or view.
 func (d *Device[F]) own(b gpu.Buffer) (*buffer[F], error) {
-	own, ok := b.(*buffer[F])
+	whole, _ := gpu.Whole(b)
+	own, ok := whole.(*buffer[F])
 	if !ok || own.device != d {
 		return nil, fmt.Errorf("%w: a buffer of another device", gpu.ErrValidation)
 	}

@@ -158,15 +158,17 @@ func (d *device) Allocate(ctx context.Context, specs []gpu.BufferSpec) ([]gpu.Bu
 	return buffers, nil
 }
 
-func (d *device) own(b gpu.Buffer) (*buffer, error) {
-	own, ok := b.(*buffer)
+// own gives the device's buffer behind a gpu.Buffer or view, and the byte of it at which that begins.
+func (d *device) own(b gpu.Buffer) (_ *buffer, from int, _ error) {
+	whole, first := gpu.Whole(b)
+	own, ok := whole.(*buffer)
 	if !ok || own.device != d {
-		return nil, fmt.Errorf("%w: a buffer of another device", gpu.ErrValidation)
+		return nil, 0, fmt.Errorf("%w: a buffer of another device", gpu.ErrValidation)
 	}
 	if own.released {
-		return nil, fmt.Errorf("%w: buffer %q was released", gpu.ErrValidation, own.spec.Label)
+		return nil, 0, fmt.Errorf("%w: buffer %q was released", gpu.ErrValidation, own.spec.Label)
 	}
-	return own, nil
+	return own, first * own.spec.Type.Size(), nil
 }
 
 // Close destroys the device with all its buffers; work under way is dropped.

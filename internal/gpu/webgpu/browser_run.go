@@ -72,11 +72,11 @@ func (d *device) Record(commands []gpu.Command) (gpu.Recording, error) {
 	r := &recording{device: d, buffers: map[*buffer]bool{}}
 	var words []int // as gpu.js reads them
 	var params []byte
-	number := func(b gpu.Buffer) error {
-		own, err := d.own(b)
+	place := func(b gpu.Buffer) error {
+		own, from, err := d.own(b)
 		if err == nil {
 			r.buffers[own] = true
-			words = append(words, own.id)
+			words = append(words, own.id, from, b.Spec().Bytes())
 		}
 		return err
 	}
@@ -86,7 +86,7 @@ func (d *device) Record(commands []gpu.Command) (gpu.Recording, error) {
 		}
 		if c.Program == nil {
 			words = append(words, 0)
-			if err := number(c.Clear); err != nil {
+			if err := place(c.Clear); err != nil {
 				return nil, err
 			}
 			continue
@@ -97,7 +97,7 @@ func (d *device) Record(commands []gpu.Command) (gpu.Recording, error) {
 		}
 		words = append(words, pipeline, c.Groups[0], c.Groups[1], c.Groups[2], len(c.Arguments))
 		for _, b := range c.Arguments {
-			if err := number(b); err != nil {
+			if err := place(b); err != nil {
 				return nil, fmt.Errorf("%s: %w", c.Program.Name, err)
 			}
 		}
@@ -153,14 +153,14 @@ func (d *device) Write(dst gpu.Buffer, offset int, src []byte) error {
 	if err := d.ready(context.Background()); err != nil {
 		return err
 	}
-	b, err := d.own(dst)
+	b, from, err := d.own(dst)
 	if err != nil {
 		return err
 	}
-	if err := b.spec.ValidateWrite(offset, len(src)); err != nil {
+	if err := dst.Spec().ValidateWrite(offset, len(src)); err != nil {
 		return err
 	}
-	at := offset * b.spec.Type.Size()
+	at := from + offset*b.spec.Type.Size()
 	for len(src) > 0 {
 		n := min(len(src), stagingBytes)
 		d.object.Call("write", b.id, at, bytesToJS(wholeWords(src[:n])))
@@ -174,15 +174,14 @@ func (d *device) Read(ctx context.Context, ranges ...gpu.Range) error {
 		return err
 	}
 	for _, r := range ranges {
-		b, err := d.own(r.Buffer)
-		if err != nil {
+		if _, _, err := d.own(r.Buffer); err != nil {
 			return err
 		}
-		if err := b.spec.ValidateRead(r.Offset, len(r.Dst)); err != nil {
+		if err := r.Buffer.Spec().ValidateRead(r.Offset, len(r.Dst)); err != nil {
 			return err
 		}
 	}
-	for pieces := split(ranges); ; {
+	for pieces := d.split(ranges); ; {
 		n, total := batch(pieces)
 		wanted := make([]any, 0, 3*n)
 		for _, p := range pieces[:n] {

@@ -207,9 +207,9 @@ func (b *buffer) Release() {
 	}
 }
 
-// bound is the bytes of a buffer that kernels see. wgpu-native 0.19 checks it against what the pipeline before needs where both have one
-// layout: a vec4 at most.
-func bound(s gpu.BufferSpec) uint64 { return uint64(max(16, s.Bytes())) }
+// bound is the bytes of a buffer or view that kernels see, whole vec4s: wgpu-native 0.19 checks it against what the pipeline before needs where
+// both have one layout, a vec4 at most.
+func bound(s gpu.BufferSpec) uint64 { return uint64((s.Bytes() + 15) / 16 * 16) }
 
 func (d *device) Allocate(ctx context.Context, specs []gpu.BufferSpec) ([]gpu.Buffer, error) {
 	if err := d.ready(ctx); err != nil {
@@ -241,15 +241,17 @@ func (d *device) Allocate(ctx context.Context, specs []gpu.BufferSpec) ([]gpu.Bu
 	return buffers, nil
 }
 
-func (d *device) own(b gpu.Buffer) (*buffer, error) {
-	own, ok := b.(*buffer)
+// own gives the device's buffer behind a gpu.Buffer or view, and the byte of it at which that begins.
+func (d *device) own(b gpu.Buffer) (_ *buffer, from int, _ error) {
+	whole, first := gpu.Whole(b)
+	own, ok := whole.(*buffer)
 	if !ok || own.device != d {
-		return nil, fmt.Errorf("%w: a buffer of another device", gpu.ErrValidation)
+		return nil, 0, fmt.Errorf("%w: a buffer of another device", gpu.ErrValidation)
 	}
 	if own.released {
-		return nil, fmt.Errorf("%w: buffer %q was released", gpu.ErrValidation, own.spec.Label)
+		return nil, 0, fmt.Errorf("%w: buffer %q was released", gpu.ErrValidation, own.spec.Label)
 	}
-	return own, nil
+	return own, first * own.spec.Type.Size(), nil
 }
 
 // Close waits for what was submitted and gives everything back.

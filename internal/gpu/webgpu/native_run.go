@@ -103,6 +103,7 @@ type recorded struct {
 	group    *wgpu.BindGroup
 	groups   [3]uint32
 	clear    *buffer
+	from, n  uint64 // of what is zeroed, bytes
 }
 
 type recording struct {
@@ -177,23 +178,24 @@ func (d *device) fill(r *recording, commands []gpu.Command, params []byte) (err 
 	offset := uint64(0)
 	for _, c := range commands {
 		if c.Program == nil {
-			b, err := d.own(c.Clear)
+			b, from, err := d.own(c.Clear)
 			if err != nil {
 				return err
 			}
+			spec := c.Clear.Spec()
 			r.buffers[b] = true
-			r.commands = append(r.commands, recorded{name: "clear " + b.spec.Label, clear: b})
+			r.commands = append(r.commands, recorded{name: "clear " + spec.Label, clear: b, from: uint64(from), n: uint64(spec.Bytes())})
 			continue
 		}
 		entries := []wgpu.BindGroupEntry{{Binding: 0, Buffer: r.params, Offset: offset, Size: gpu.ParamsStride}}
 		offset += gpu.ParamsStride
 		for i, argument := range c.Arguments {
-			b, err := d.own(argument)
+			b, from, err := d.own(argument)
 			if err != nil {
 				return fmt.Errorf("%s: %w", c.Program.Name, err)
 			}
 			r.buffers[b] = true
-			entries = append(entries, wgpu.BindGroupEntry{Binding: uint32(i + 1), Buffer: b.buffer, Size: bound(b.spec)})
+			entries = append(entries, wgpu.BindGroupEntry{Binding: uint32(i + 1), Buffer: b.buffer, Offset: uint64(from), Size: bound(argument.Spec())})
 		}
 		p := d.pipelines[c.Program]
 		group, err := d.device.CreateBindGroup(&wgpu.BindGroupDescriptor{
@@ -246,8 +248,8 @@ func (d *device) submit(ctx context.Context, r *recording, commands []recorded) 
 	doing := fmt.Sprintf("%s … %s", commands[0].name, commands[len(commands)-1].name)
 	return d.encode(doing, flight{recording: r, commands: len(commands)}, func(encoder *wgpu.CommandEncoder) error {
 		for len(commands) > 0 {
-			if b := commands[0].clear; b != nil {
-				if err := encoder.ClearBuffer(b.buffer, 0, uint64(b.spec.Bytes())); err != nil {
+			if c := commands[0]; c.clear != nil {
+				if err := encoder.ClearBuffer(c.clear.buffer, c.from, c.n); err != nil {
 					return err
 				}
 				commands = commands[1:]
@@ -324,15 +326,15 @@ func (d *device) Write(dst gpu.Buffer, offset int, src []byte) error {
 	if err := d.ready(context.Background()); err != nil {
 		return err
 	}
-	b, err := d.own(dst)
+	b, from, err := d.own(dst)
 	if err != nil {
 		return err
 	}
-	if err := b.spec.ValidateWrite(offset, len(src)); err != nil || len(src) == 0 {
+	if err := dst.Spec().ValidateWrite(offset, len(src)); err != nil || len(src) == 0 {
 		return err
 	}
 	src = wholeWords(src)
-	return d.check(d.queue.WriteBuffer(b.buffer, uint64(offset*b.spec.Type.Size()), src), fmt.Sprintf("writing buffer %q", b.spec.Label))
+	return d.check(d.queue.WriteBuffer(b.buffer, uint64(from+offset*b.spec.Type.Size()), src), fmt.Sprintf("writing buffer %q", b.spec.Label))
 }
 
 func (d *device) Read(ctx context.Context, ranges ...gpu.Range) error {
@@ -340,15 +342,14 @@ func (d *device) Read(ctx context.Context, ranges ...gpu.Range) error {
 		return err
 	}
 	for _, r := range ranges {
-		b, err := d.own(r.Buffer)
-		if err != nil {
+		if _, _, err := d.own(r.Buffer); err != nil {
 			return err
 		}
-		if err := b.spec.ValidateRead(r.Offset, len(r.Dst)); err != nil {
+		if err := r.Buffer.Spec().ValidateRead(r.Offset, len(r.Dst)); err != nil {
 			return err
 		}
 	}
-	pieces := split(ranges)
+	pieces := d.split(ranges)
 	if len(pieces) == 0 {
 		return d.wait(ctx, 0)
 	}

@@ -15,11 +15,11 @@ type piece struct {
 }
 
 // split cuts ranges, which are valid for this device's buffers, into pieces of at most stagingBytes.
-func split(ranges []gpu.Range) []piece {
+func (d *device) split(ranges []gpu.Range) []piece {
 	var pieces []piece
 	for _, r := range ranges {
-		b := r.Buffer.(*buffer)
-		for from, dst := r.Offset*b.spec.Type.Size(), r.Dst; len(dst) > 0; {
+		b, begin, _ := d.own(r.Buffer)
+		for from, dst := begin+r.Offset*b.spec.Type.Size(), r.Dst; len(dst) > 0; {
 			skip := from % 4
 			n := min(len(dst), stagingBytes-skip)
 			pieces = append(pieces, piece{buffer: b, from: from - skip, size: (skip + n + 3) / 4 * 4, skip: skip, dst: dst[:n]})
