@@ -7,6 +7,7 @@
 //
 // Φ uses erf by Abramowitz & Stegun 7.1.26, whose absolute error is below 1.5e-7.
 
+alias real = f32; // what storage holds; f16 where a plan asks for it
 const SIZE: u32 = 64u;
 
 struct Params {
@@ -14,8 +15,8 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> x: array<f32>; // forward: input; backward: input (relu, gelu) or output (sigmoid)
-@group(0) @binding(2) var<storage, read_write> y: array<f32>;
+@group(0) @binding(1) var<storage, read> x: array<real>; // forward: input; backward: input (relu, gelu) or output (sigmoid)
+@group(0) @binding(2) var<storage, read_write> y: array<real>;
 @group(0) @binding(2) var<storage, read> dy: array<f32>;
 @group(0) @binding(3) var<storage, read_write> dx: array<f32>;
 
@@ -35,8 +36,8 @@ fn relu_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups
                 @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
   if (i >= params.n) { return; }
-  let v = x[i];
-  y[i] = select(v, 0.0, v <= 0.0); // a NaN passes, unlike with max()
+  let v = f32(x[i]);
+  y[i] = real(select(v, 0.0, v <= 0.0)); // a NaN passes, unlike with max()
 }
 
 @compute @workgroup_size(SIZE)
@@ -44,7 +45,7 @@ fn relu_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroup
                  @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
   if (i >= params.n) { return; }
-  if (x[i] > 0.0) { dx[i] += dy[i]; }
+  if (f32(x[i]) > 0.0) { dx[i] += dy[i]; }
 }
 
 @compute @workgroup_size(SIZE)
@@ -52,7 +53,8 @@ fn gelu_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups
                 @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
   if (i >= params.n) { return; }
-  y[i] = x[i] * normal_cdf(x[i]);
+  let v = f32(x[i]);
+  y[i] = real(v * normal_cdf(v));
 }
 
 @compute @workgroup_size(SIZE)
@@ -60,7 +62,7 @@ fn gelu_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroup
                  @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
   if (i >= params.n) { return; }
-  let v = x[i];
+  let v = f32(x[i]);
   dx[i] += dy[i] * (normal_cdf(v) + v * 0.39894228 * exp(-0.5 * v * v));
 }
 
@@ -69,7 +71,7 @@ fn sigmoid_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgro
                    @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
   if (i >= params.n) { return; }
-  y[i] = 1.0 / (1.0 + exp(-x[i]));
+  y[i] = real(1.0 / (1.0 + exp(-f32(x[i]))));
 }
 
 @compute @workgroup_size(SIZE)
@@ -77,6 +79,6 @@ fn sigmoid_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgr
                     @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
   if (i >= params.n) { return; }
-  let p = x[i];
+  let p = f32(x[i]);
   dx[i] += dy[i] * p * (1.0 - p);
 }

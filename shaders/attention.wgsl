@@ -11,6 +11,8 @@
 // their scores against 8 keys (queries) in registers, a vec4 for 4 keys, so that 16 loads serve 64 multiply-adds. Rows beyond
 // the last are the last again, and not written. The other attention_*.wgsl compute the same.
 
+alias real = f32; // what storage holds; f16 where a plan asks for it
+alias real4 = vec4<f32>; // the same, in quads
 const SIZE: u32 = 8u;
 const LOG2E: f32 = 1.44269504;
 const LOWEST: f32 = -1e30; // below every score
@@ -25,10 +27,10 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> q: array<f32>;
-@group(0) @binding(2) var<storage, read> kv: array<f32>;
-@group(0) @binding(3) var<storage, read_write> y: array<f32>;
-@group(0) @binding(4) var<storage, read_write> lse_out: array<f32>;
+@group(0) @binding(1) var<storage, read> q: array<real>;
+@group(0) @binding(2) var<storage, read> kv: array<real>;
+@group(0) @binding(3) var<storage, read_write> y: array<real>;
+@group(0) @binding(4) var<storage, read_write> lse_out: array<real>;
 @group(0) @binding(3) var<storage, read> dy: array<f32>;
 @group(0) @binding(4) var<storage, read> lse: array<f32>;
 @group(0) @binding(5) var<storage, read> delta: array<f32>;
@@ -65,9 +67,9 @@ fn four_pairs(b: u32, i: u32, h: u32) -> vec4<u32> {
 }
 
 // one channel of four rows
-fn q_of(r: vec4<u32>, c: u32) -> vec4<f32> { return vec4<f32>(q[r.x + c], q[r.y + c], q[r.z + c], q[r.w + c]); }
-fn k_of(r: vec4<u32>, c: u32) -> vec4<f32> { return vec4<f32>(kv[r.x + c], kv[r.y + c], kv[r.z + c], kv[r.w + c]); }
-fn v_of(r: vec4<u32>, c: u32) -> vec4<f32> { return vec4<f32>(kv[values() + r.x + c], kv[values() + r.y + c], kv[values() + r.z + c], kv[values() + r.w + c]); }
+fn q_of(r: vec4<u32>, c: u32) -> vec4<f32> { return vec4<f32>(real4(q[r.x + c], q[r.y + c], q[r.z + c], q[r.w + c])); }
+fn k_of(r: vec4<u32>, c: u32) -> vec4<f32> { return vec4<f32>(real4(kv[r.x + c], kv[r.y + c], kv[r.z + c], kv[r.w + c])); }
+fn v_of(r: vec4<u32>, c: u32) -> vec4<f32> { return vec4<f32>(real4(kv[values() + r.x + c], kv[values() + r.y + c], kv[values() + r.z + c], kv[values() + r.w + c])); }
 fn dy_of(r: vec4<u32>, c: u32) -> vec4<f32> { return vec4<f32>(dy[r.x + c], dy[r.y + c], dy[r.z + c], dy[r.w + c]); }
 
 // the scores of tokens from j on; those from the n-th on do not exist
@@ -113,14 +115,14 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
     for (var c = 0u; c < params.width; c++) {
       let ka = k_of(ra, c);
       let kb = k_of(rb, c);
-      let x0 = vec4<f32>(q[q0 + c]); a0 = fma(x0, ka, a0); b0 = fma(x0, kb, b0);
-      let x1 = vec4<f32>(q[q1 + c]); a1 = fma(x1, ka, a1); b1 = fma(x1, kb, b1);
-      let x2 = vec4<f32>(q[q2 + c]); a2 = fma(x2, ka, a2); b2 = fma(x2, kb, b2);
-      let x3 = vec4<f32>(q[q3 + c]); a3 = fma(x3, ka, a3); b3 = fma(x3, kb, b3);
-      let x4 = vec4<f32>(q[q4 + c]); a4 = fma(x4, ka, a4); b4 = fma(x4, kb, b4);
-      let x5 = vec4<f32>(q[q5 + c]); a5 = fma(x5, ka, a5); b5 = fma(x5, kb, b5);
-      let x6 = vec4<f32>(q[q6 + c]); a6 = fma(x6, ka, a6); b6 = fma(x6, kb, b6);
-      let x7 = vec4<f32>(q[q7 + c]); a7 = fma(x7, ka, a7); b7 = fma(x7, kb, b7);
+      let x0 = vec4<f32>(f32(q[q0 + c])); a0 = fma(x0, ka, a0); b0 = fma(x0, kb, b0);
+      let x1 = vec4<f32>(f32(q[q1 + c])); a1 = fma(x1, ka, a1); b1 = fma(x1, kb, b1);
+      let x2 = vec4<f32>(f32(q[q2 + c])); a2 = fma(x2, ka, a2); b2 = fma(x2, kb, b2);
+      let x3 = vec4<f32>(f32(q[q3 + c])); a3 = fma(x3, ka, a3); b3 = fma(x3, kb, b3);
+      let x4 = vec4<f32>(f32(q[q4 + c])); a4 = fma(x4, ka, a4); b4 = fma(x4, kb, b4);
+      let x5 = vec4<f32>(f32(q[q5 + c])); a5 = fma(x5, ka, a5); b5 = fma(x5, kb, b5);
+      let x6 = vec4<f32>(f32(q[q6 + c])); a6 = fma(x6, ka, a6); b6 = fma(x6, kb, b6);
+      let x7 = vec4<f32>(f32(q[q7 + c])); a7 = fma(x7, ka, a7); b7 = fma(x7, kb, b7);
     }
     a0 = existing(a0 * a, j, params.keys); b0 = existing(b0 * a, j + 4u, params.keys);
     a1 = existing(a1 * a, j, params.keys); b1 = existing(b1 * a, j + 4u, params.keys);
@@ -149,47 +151,47 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
     for (var c = 0u; c < params.width; c++) {
       let va = v_of(ra, c);
       let vb = v_of(rb, c);
-      if (first < params.queries) { y[q0 + c] = weighted(select(y[q0 + c] * d0, 0.0, j == 0u), a0, va, b0, vb); }
-      if (first + 1u < params.queries) { y[q1 + c] = weighted(select(y[q1 + c] * d1, 0.0, j == 0u), a1, va, b1, vb); }
-      if (first + 2u < params.queries) { y[q2 + c] = weighted(select(y[q2 + c] * d2, 0.0, j == 0u), a2, va, b2, vb); }
-      if (first + 3u < params.queries) { y[q3 + c] = weighted(select(y[q3 + c] * d3, 0.0, j == 0u), a3, va, b3, vb); }
-      if (first + 4u < params.queries) { y[q4 + c] = weighted(select(y[q4 + c] * d4, 0.0, j == 0u), a4, va, b4, vb); }
-      if (first + 5u < params.queries) { y[q5 + c] = weighted(select(y[q5 + c] * d5, 0.0, j == 0u), a5, va, b5, vb); }
-      if (first + 6u < params.queries) { y[q6 + c] = weighted(select(y[q6 + c] * d6, 0.0, j == 0u), a6, va, b6, vb); }
-      if (first + 7u < params.queries) { y[q7 + c] = weighted(select(y[q7 + c] * d7, 0.0, j == 0u), a7, va, b7, vb); }
+      if (first < params.queries) { y[q0 + c] = real(weighted(select(f32(y[q0 + c]) * d0, 0.0, j == 0u), a0, va, b0, vb)); }
+      if (first + 1u < params.queries) { y[q1 + c] = real(weighted(select(f32(y[q1 + c]) * d1, 0.0, j == 0u), a1, va, b1, vb)); }
+      if (first + 2u < params.queries) { y[q2 + c] = real(weighted(select(f32(y[q2 + c]) * d2, 0.0, j == 0u), a2, va, b2, vb)); }
+      if (first + 3u < params.queries) { y[q3 + c] = real(weighted(select(f32(y[q3 + c]) * d3, 0.0, j == 0u), a3, va, b3, vb)); }
+      if (first + 4u < params.queries) { y[q4 + c] = real(weighted(select(f32(y[q4 + c]) * d4, 0.0, j == 0u), a4, va, b4, vb)); }
+      if (first + 5u < params.queries) { y[q5 + c] = real(weighted(select(f32(y[q5 + c]) * d5, 0.0, j == 0u), a5, va, b5, vb)); }
+      if (first + 6u < params.queries) { y[q6 + c] = real(weighted(select(f32(y[q6 + c]) * d6, 0.0, j == 0u), a6, va, b6, vb)); }
+      if (first + 7u < params.queries) { y[q7 + c] = real(weighted(select(f32(y[q7 + c]) * d7, 0.0, j == 0u), a7, va, b7, vb)); }
     }
   }
   if (first < params.queries) {
-    lse_out[index(b, first, params.queries, h)] = m0 + log2(l0);
-    for (var c = 0u; c < params.width; c++) { y[q0 + c] = y[q0 + c] / l0; }
+    lse_out[index(b, first, params.queries, h)] = real(m0 + log2(l0));
+    for (var c = 0u; c < params.width; c++) { y[q0 + c] = real(f32(y[q0 + c]) / l0); }
   }
   if (first + 1u < params.queries) {
-    lse_out[index(b, first + 1u, params.queries, h)] = m1 + log2(l1);
-    for (var c = 0u; c < params.width; c++) { y[q1 + c] = y[q1 + c] / l1; }
+    lse_out[index(b, first + 1u, params.queries, h)] = real(m1 + log2(l1));
+    for (var c = 0u; c < params.width; c++) { y[q1 + c] = real(f32(y[q1 + c]) / l1); }
   }
   if (first + 2u < params.queries) {
-    lse_out[index(b, first + 2u, params.queries, h)] = m2 + log2(l2);
-    for (var c = 0u; c < params.width; c++) { y[q2 + c] = y[q2 + c] / l2; }
+    lse_out[index(b, first + 2u, params.queries, h)] = real(m2 + log2(l2));
+    for (var c = 0u; c < params.width; c++) { y[q2 + c] = real(f32(y[q2 + c]) / l2); }
   }
   if (first + 3u < params.queries) {
-    lse_out[index(b, first + 3u, params.queries, h)] = m3 + log2(l3);
-    for (var c = 0u; c < params.width; c++) { y[q3 + c] = y[q3 + c] / l3; }
+    lse_out[index(b, first + 3u, params.queries, h)] = real(m3 + log2(l3));
+    for (var c = 0u; c < params.width; c++) { y[q3 + c] = real(f32(y[q3 + c]) / l3); }
   }
   if (first + 4u < params.queries) {
-    lse_out[index(b, first + 4u, params.queries, h)] = m4 + log2(l4);
-    for (var c = 0u; c < params.width; c++) { y[q4 + c] = y[q4 + c] / l4; }
+    lse_out[index(b, first + 4u, params.queries, h)] = real(m4 + log2(l4));
+    for (var c = 0u; c < params.width; c++) { y[q4 + c] = real(f32(y[q4 + c]) / l4); }
   }
   if (first + 5u < params.queries) {
-    lse_out[index(b, first + 5u, params.queries, h)] = m5 + log2(l5);
-    for (var c = 0u; c < params.width; c++) { y[q5 + c] = y[q5 + c] / l5; }
+    lse_out[index(b, first + 5u, params.queries, h)] = real(m5 + log2(l5));
+    for (var c = 0u; c < params.width; c++) { y[q5 + c] = real(f32(y[q5 + c]) / l5); }
   }
   if (first + 6u < params.queries) {
-    lse_out[index(b, first + 6u, params.queries, h)] = m6 + log2(l6);
-    for (var c = 0u; c < params.width; c++) { y[q6 + c] = y[q6 + c] / l6; }
+    lse_out[index(b, first + 6u, params.queries, h)] = real(m6 + log2(l6));
+    for (var c = 0u; c < params.width; c++) { y[q6 + c] = real(f32(y[q6 + c]) / l6); }
   }
   if (first + 7u < params.queries) {
-    lse_out[index(b, first + 7u, params.queries, h)] = m7 + log2(l7);
-    for (var c = 0u; c < params.width; c++) { y[q7 + c] = y[q7 + c] / l7; }
+    lse_out[index(b, first + 7u, params.queries, h)] = real(m7 + log2(l7));
+    for (var c = 0u; c < params.width; c++) { y[q7 + c] = real(f32(y[q7 + c]) / l7); }
   }
 }
 
@@ -233,14 +235,14 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
     for (var c = 0u; c < params.width; c++) {
       let ka = k_of(ra, c);
       let kb = k_of(rb, c);
-      let x0 = vec4<f32>(q[q0 + c]); a0 = fma(x0, ka, a0); b0 = fma(x0, kb, b0);
-      let x1 = vec4<f32>(q[q1 + c]); a1 = fma(x1, ka, a1); b1 = fma(x1, kb, b1);
-      let x2 = vec4<f32>(q[q2 + c]); a2 = fma(x2, ka, a2); b2 = fma(x2, kb, b2);
-      let x3 = vec4<f32>(q[q3 + c]); a3 = fma(x3, ka, a3); b3 = fma(x3, kb, b3);
-      let x4 = vec4<f32>(q[q4 + c]); a4 = fma(x4, ka, a4); b4 = fma(x4, kb, b4);
-      let x5 = vec4<f32>(q[q5 + c]); a5 = fma(x5, ka, a5); b5 = fma(x5, kb, b5);
-      let x6 = vec4<f32>(q[q6 + c]); a6 = fma(x6, ka, a6); b6 = fma(x6, kb, b6);
-      let x7 = vec4<f32>(q[q7 + c]); a7 = fma(x7, ka, a7); b7 = fma(x7, kb, b7);
+      let x0 = vec4<f32>(f32(q[q0 + c])); a0 = fma(x0, ka, a0); b0 = fma(x0, kb, b0);
+      let x1 = vec4<f32>(f32(q[q1 + c])); a1 = fma(x1, ka, a1); b1 = fma(x1, kb, b1);
+      let x2 = vec4<f32>(f32(q[q2 + c])); a2 = fma(x2, ka, a2); b2 = fma(x2, kb, b2);
+      let x3 = vec4<f32>(f32(q[q3 + c])); a3 = fma(x3, ka, a3); b3 = fma(x3, kb, b3);
+      let x4 = vec4<f32>(f32(q[q4 + c])); a4 = fma(x4, ka, a4); b4 = fma(x4, kb, b4);
+      let x5 = vec4<f32>(f32(q[q5 + c])); a5 = fma(x5, ka, a5); b5 = fma(x5, kb, b5);
+      let x6 = vec4<f32>(f32(q[q6 + c])); a6 = fma(x6, ka, a6); b6 = fma(x6, kb, b6);
+      let x7 = vec4<f32>(f32(q[q7 + c])); a7 = fma(x7, ka, a7); b7 = fma(x7, kb, b7);
       let va = v_of(ra, c);
       let vb = v_of(rb, c);
       let z0 = vec4<f32>(dy[q0 + c]); f0 = fma(z0, va, f0); g0 = fma(z0, vb, g0);
@@ -313,24 +315,24 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
     for (var c = 0u; c < params.width; c++) {
       let qa = q_of(ra, c);
       let qb = q_of(rb, c);
-      let x0 = vec4<f32>(kv[k0 + c]); a0 = fma(x0, qa, a0); b0 = fma(x0, qb, b0);
-      let x1 = vec4<f32>(kv[k1 + c]); a1 = fma(x1, qa, a1); b1 = fma(x1, qb, b1);
-      let x2 = vec4<f32>(kv[k2 + c]); a2 = fma(x2, qa, a2); b2 = fma(x2, qb, b2);
-      let x3 = vec4<f32>(kv[k3 + c]); a3 = fma(x3, qa, a3); b3 = fma(x3, qb, b3);
-      let x4 = vec4<f32>(kv[k4 + c]); a4 = fma(x4, qa, a4); b4 = fma(x4, qb, b4);
-      let x5 = vec4<f32>(kv[k5 + c]); a5 = fma(x5, qa, a5); b5 = fma(x5, qb, b5);
-      let x6 = vec4<f32>(kv[k6 + c]); a6 = fma(x6, qa, a6); b6 = fma(x6, qb, b6);
-      let x7 = vec4<f32>(kv[k7 + c]); a7 = fma(x7, qa, a7); b7 = fma(x7, qb, b7);
+      let x0 = vec4<f32>(f32(kv[k0 + c])); a0 = fma(x0, qa, a0); b0 = fma(x0, qb, b0);
+      let x1 = vec4<f32>(f32(kv[k1 + c])); a1 = fma(x1, qa, a1); b1 = fma(x1, qb, b1);
+      let x2 = vec4<f32>(f32(kv[k2 + c])); a2 = fma(x2, qa, a2); b2 = fma(x2, qb, b2);
+      let x3 = vec4<f32>(f32(kv[k3 + c])); a3 = fma(x3, qa, a3); b3 = fma(x3, qb, b3);
+      let x4 = vec4<f32>(f32(kv[k4 + c])); a4 = fma(x4, qa, a4); b4 = fma(x4, qb, b4);
+      let x5 = vec4<f32>(f32(kv[k5 + c])); a5 = fma(x5, qa, a5); b5 = fma(x5, qb, b5);
+      let x6 = vec4<f32>(f32(kv[k6 + c])); a6 = fma(x6, qa, a6); b6 = fma(x6, qb, b6);
+      let x7 = vec4<f32>(f32(kv[k7 + c])); a7 = fma(x7, qa, a7); b7 = fma(x7, qb, b7);
       let ga = dy_of(ra, c);
       let gb = dy_of(rb, c);
-      let z0 = vec4<f32>(kv[values() + k0 + c]); f0 = fma(z0, ga, f0); g0 = fma(z0, gb, g0);
-      let z1 = vec4<f32>(kv[values() + k1 + c]); f1 = fma(z1, ga, f1); g1 = fma(z1, gb, g1);
-      let z2 = vec4<f32>(kv[values() + k2 + c]); f2 = fma(z2, ga, f2); g2 = fma(z2, gb, g2);
-      let z3 = vec4<f32>(kv[values() + k3 + c]); f3 = fma(z3, ga, f3); g3 = fma(z3, gb, g3);
-      let z4 = vec4<f32>(kv[values() + k4 + c]); f4 = fma(z4, ga, f4); g4 = fma(z4, gb, g4);
-      let z5 = vec4<f32>(kv[values() + k5 + c]); f5 = fma(z5, ga, f5); g5 = fma(z5, gb, g5);
-      let z6 = vec4<f32>(kv[values() + k6 + c]); f6 = fma(z6, ga, f6); g6 = fma(z6, gb, g6);
-      let z7 = vec4<f32>(kv[values() + k7 + c]); f7 = fma(z7, ga, f7); g7 = fma(z7, gb, g7);
+      let z0 = vec4<f32>(f32(kv[values() + k0 + c])); f0 = fma(z0, ga, f0); g0 = fma(z0, gb, g0);
+      let z1 = vec4<f32>(f32(kv[values() + k1 + c])); f1 = fma(z1, ga, f1); g1 = fma(z1, gb, g1);
+      let z2 = vec4<f32>(f32(kv[values() + k2 + c])); f2 = fma(z2, ga, f2); g2 = fma(z2, gb, g2);
+      let z3 = vec4<f32>(f32(kv[values() + k3 + c])); f3 = fma(z3, ga, f3); g3 = fma(z3, gb, g3);
+      let z4 = vec4<f32>(f32(kv[values() + k4 + c])); f4 = fma(z4, ga, f4); g4 = fma(z4, gb, g4);
+      let z5 = vec4<f32>(f32(kv[values() + k5 + c])); f5 = fma(z5, ga, f5); g5 = fma(z5, gb, g5);
+      let z6 = vec4<f32>(f32(kv[values() + k6 + c])); f6 = fma(z6, ga, f6); g6 = fma(z6, gb, g6);
+      let z7 = vec4<f32>(f32(kv[values() + k7 + c])); f7 = fma(z7, ga, f7); g7 = fma(z7, gb, g7);
     }
     a0 = exp2(existing(a0 * a, j, params.queries) - ea); b0 = exp2(existing(b0 * a, j + 4u, params.queries) - eb);
     a1 = exp2(existing(a1 * a, j, params.queries) - ea); b1 = exp2(existing(b1 * a, j + 4u, params.queries) - eb);

@@ -3,6 +3,8 @@
 // keys (queries), so that a load serves ROWS multiply-adds. Names with an a hold what belongs to rows 0 to 3, those with a b to
 // 4 to 7, which vanish where ROWS is 4: more registers would take a driver's compiler ten seconds.
 
+alias real = f32; // what storage holds; f16 where a plan asks for it
+alias real4 = vec4<f32>; // the same, in quads
 const SIZE: u32 = 8u;
 const QUADS: u32 = 2u; // D / 4: 1 or 2
 const LAST: u32 = QUADS - 1u;
@@ -20,10 +22,10 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> q: array<vec4<f32>>;
-@group(0) @binding(2) var<storage, read> kv: array<vec4<f32>>;
-@group(0) @binding(3) var<storage, read_write> y: array<vec4<f32>>;
-@group(0) @binding(4) var<storage, read_write> lse_out: array<f32>;
+@group(0) @binding(1) var<storage, read> q: array<real4>;
+@group(0) @binding(2) var<storage, read> kv: array<real4>;
+@group(0) @binding(3) var<storage, read_write> y: array<real4>;
+@group(0) @binding(4) var<storage, read_write> lse_out: array<real>;
 @group(0) @binding(3) var<storage, read> dy: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read> lse: array<f32>;
 @group(0) @binding(5) var<storage, read> delta: array<f32>;
@@ -76,35 +78,35 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
   let r2 = row(b, first + 2u, params.queries, h); let r3 = row(b, first + 3u, params.queries, h);
   let r4 = row(b, first + 4u, params.queries, h); let r5 = row(b, first + 5u, params.queries, h);
   let r6 = row(b, first + 6u, params.queries, h); let r7 = row(b, first + 7u, params.queries, h);
-  let q0 = q[r0] * a; var y0 = vec4<f32>(0.0); let q1 = q[r1] * a; var y1 = vec4<f32>(0.0);
-  let q2 = q[r2] * a; var y2 = vec4<f32>(0.0); let q3 = q[r3] * a; var y3 = vec4<f32>(0.0);
-  let q4 = q[r4] * a; var y4 = vec4<f32>(0.0); let q5 = q[r5] * a; var y5 = vec4<f32>(0.0);
-  let q6 = q[r6] * a; var y6 = vec4<f32>(0.0); let q7 = q[r7] * a; var y7 = vec4<f32>(0.0);
-  let t0 = q[r0 + LAST] * a; var z0 = vec4<f32>(0.0); let t1 = q[r1 + LAST] * a; var z1 = vec4<f32>(0.0);
-  let t2 = q[r2 + LAST] * a; var z2 = vec4<f32>(0.0); let t3 = q[r3 + LAST] * a; var z3 = vec4<f32>(0.0);
-  let t4 = q[r4 + LAST] * a; var z4 = vec4<f32>(0.0); let t5 = q[r5 + LAST] * a; var z5 = vec4<f32>(0.0);
-  let t6 = q[r6 + LAST] * a; var z6 = vec4<f32>(0.0); let t7 = q[r7 + LAST] * a; var z7 = vec4<f32>(0.0);
+  let q0 = vec4<f32>(q[r0]) * a; var y0 = vec4<f32>(0.0); let q1 = vec4<f32>(q[r1]) * a; var y1 = vec4<f32>(0.0);
+  let q2 = vec4<f32>(q[r2]) * a; var y2 = vec4<f32>(0.0); let q3 = vec4<f32>(q[r3]) * a; var y3 = vec4<f32>(0.0);
+  let q4 = vec4<f32>(q[r4]) * a; var y4 = vec4<f32>(0.0); let q5 = vec4<f32>(q[r5]) * a; var y5 = vec4<f32>(0.0);
+  let q6 = vec4<f32>(q[r6]) * a; var y6 = vec4<f32>(0.0); let q7 = vec4<f32>(q[r7]) * a; var y7 = vec4<f32>(0.0);
+  let t0 = vec4<f32>(q[r0 + LAST]) * a; var z0 = vec4<f32>(0.0); let t1 = vec4<f32>(q[r1 + LAST]) * a; var z1 = vec4<f32>(0.0);
+  let t2 = vec4<f32>(q[r2 + LAST]) * a; var z2 = vec4<f32>(0.0); let t3 = vec4<f32>(q[r3 + LAST]) * a; var z3 = vec4<f32>(0.0);
+  let t4 = vec4<f32>(q[r4 + LAST]) * a; var z4 = vec4<f32>(0.0); let t5 = vec4<f32>(q[r5 + LAST]) * a; var z5 = vec4<f32>(0.0);
+  let t6 = vec4<f32>(q[r6 + LAST]) * a; var z6 = vec4<f32>(0.0); let t7 = vec4<f32>(q[r7 + LAST]) * a; var z7 = vec4<f32>(0.0);
   var ma = vec4<f32>(LOWEST); var mb = vec4<f32>(LOWEST);
   var la = vec4<f32>(0.0); var lb = vec4<f32>(0.0);
   for (var j = 0u; j < params.keys; j += 4u) {
     let c0 = pair(b, j, h); let c1 = pair(b, j + 1u, h);
     let c2 = pair(b, j + 2u, h); let c3 = pair(b, j + 3u, h);
-    let k0 = kv[c0];
-    let k1 = kv[c1];
-    let k2 = kv[c2];
-    let k3 = kv[c3];
+    let k0 = vec4<f32>(kv[c0]);
+    let k1 = vec4<f32>(kv[c1]);
+    let k2 = vec4<f32>(kv[c2]);
+    let k3 = vec4<f32>(kv[c3]);
     var sa0 = products(k0, q0, q1, q2, q3); var sb0 = products(k0, q4, q5, q6, q7);
     var sa1 = products(k1, q0, q1, q2, q3); var sb1 = products(k1, q4, q5, q6, q7);
     var sa2 = products(k2, q0, q1, q2, q3); var sb2 = products(k2, q4, q5, q6, q7);
     var sa3 = products(k3, q0, q1, q2, q3); var sb3 = products(k3, q4, q5, q6, q7);
     if (LAST > 0u) {
-      let l0 = kv[c0 + LAST];
+      let l0 = vec4<f32>(kv[c0 + LAST]);
       sa0 += products(l0, t0, t1, t2, t3); sb0 += products(l0, t4, t5, t6, t7);
-      let l1 = kv[c1 + LAST];
+      let l1 = vec4<f32>(kv[c1 + LAST]);
       sa1 += products(l1, t0, t1, t2, t3); sb1 += products(l1, t4, t5, t6, t7);
-      let l2 = kv[c2 + LAST];
+      let l2 = vec4<f32>(kv[c2 + LAST]);
       sa2 += products(l2, t0, t1, t2, t3); sb2 += products(l2, t4, t5, t6, t7);
-      let l3 = kv[c3 + LAST];
+      let l3 = vec4<f32>(kv[c3 + LAST]);
       sa3 += products(l3, t0, t1, t2, t3); sb3 += products(l3, t4, t5, t6, t7);
     }
     sa1 = existing(sa1, j + 1u); sa2 = existing(sa2, j + 2u); sa3 = existing(sa3, j + 3u);
@@ -119,10 +121,10 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
     let pb0 = exp2(sb0 - hb); let pb1 = exp2(sb1 - hb); let pb2 = exp2(sb2 - hb); let pb3 = exp2(sb3 - hb);
     mb = hb;
     lb = lb * db + ((pb0 + pb1) + (pb2 + pb3));
-    let v0 = kv[values() + c0];
-    let v1 = kv[values() + c1];
-    let v2 = kv[values() + c2];
-    let v3 = kv[values() + c3];
+    let v0 = vec4<f32>(kv[values() + c0]);
+    let v1 = vec4<f32>(kv[values() + c1]);
+    let v2 = vec4<f32>(kv[values() + c2]);
+    let v3 = vec4<f32>(kv[values() + c3]);
     y0 = mix(y0, da.x, pa0.x, v0, pa1.x, v1, pa2.x, v2, pa3.x, v3);
     y1 = mix(y1, da.y, pa0.y, v0, pa1.y, v1, pa2.y, v2, pa3.y, v3);
     y2 = mix(y2, da.z, pa0.z, v0, pa1.z, v1, pa2.z, v2, pa3.z, v3);
@@ -132,10 +134,10 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
     y6 = mix(y6, db.z, pb0.z, v0, pb1.z, v1, pb2.z, v2, pb3.z, v3);
     y7 = mix(y7, db.w, pb0.w, v0, pb1.w, v1, pb2.w, v2, pb3.w, v3);
     if (LAST > 0u) {
-      let w0 = kv[values() + c0 + LAST];
-      let w1 = kv[values() + c1 + LAST];
-      let w2 = kv[values() + c2 + LAST];
-      let w3 = kv[values() + c3 + LAST];
+      let w0 = vec4<f32>(kv[values() + c0 + LAST]);
+      let w1 = vec4<f32>(kv[values() + c1 + LAST]);
+      let w2 = vec4<f32>(kv[values() + c2 + LAST]);
+      let w3 = vec4<f32>(kv[values() + c3 + LAST]);
       z0 = mix(z0, da.x, pa0.x, w0, pa1.x, w1, pa2.x, w2, pa3.x, w3);
       z1 = mix(z1, da.y, pa0.y, w0, pa1.y, w1, pa2.y, w2, pa3.y, w3);
       z2 = mix(z2, da.z, pa0.z, w0, pa1.z, w1, pa2.z, w2, pa3.z, w3);
@@ -147,44 +149,44 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
     }
   }
   if (first < params.queries) {
-    lse_out[r0 / QUADS] = ma.x + log2(la.x);
-    y[r0] = y0 / la.x;
-    if (LAST > 0u) { y[r0 + LAST] = z0 / la.x; }
+    lse_out[r0 / QUADS] = real(ma.x + log2(la.x));
+    y[r0] = real4(y0 / la.x);
+    if (LAST > 0u) { y[r0 + LAST] = real4(z0 / la.x); }
   }
   if (first + 1u < params.queries) {
-    lse_out[r1 / QUADS] = ma.y + log2(la.y);
-    y[r1] = y1 / la.y;
-    if (LAST > 0u) { y[r1 + LAST] = z1 / la.y; }
+    lse_out[r1 / QUADS] = real(ma.y + log2(la.y));
+    y[r1] = real4(y1 / la.y);
+    if (LAST > 0u) { y[r1 + LAST] = real4(z1 / la.y); }
   }
   if (first + 2u < params.queries) {
-    lse_out[r2 / QUADS] = ma.z + log2(la.z);
-    y[r2] = y2 / la.z;
-    if (LAST > 0u) { y[r2 + LAST] = z2 / la.z; }
+    lse_out[r2 / QUADS] = real(ma.z + log2(la.z));
+    y[r2] = real4(y2 / la.z);
+    if (LAST > 0u) { y[r2 + LAST] = real4(z2 / la.z); }
   }
   if (first + 3u < params.queries) {
-    lse_out[r3 / QUADS] = ma.w + log2(la.w);
-    y[r3] = y3 / la.w;
-    if (LAST > 0u) { y[r3 + LAST] = z3 / la.w; }
+    lse_out[r3 / QUADS] = real(ma.w + log2(la.w));
+    y[r3] = real4(y3 / la.w);
+    if (LAST > 0u) { y[r3 + LAST] = real4(z3 / la.w); }
   }
   if (first + 4u < params.queries) {
-    lse_out[r4 / QUADS] = mb.x + log2(lb.x);
-    y[r4] = y4 / lb.x;
-    if (LAST > 0u) { y[r4 + LAST] = z4 / lb.x; }
+    lse_out[r4 / QUADS] = real(mb.x + log2(lb.x));
+    y[r4] = real4(y4 / lb.x);
+    if (LAST > 0u) { y[r4 + LAST] = real4(z4 / lb.x); }
   }
   if (first + 5u < params.queries) {
-    lse_out[r5 / QUADS] = mb.y + log2(lb.y);
-    y[r5] = y5 / lb.y;
-    if (LAST > 0u) { y[r5 + LAST] = z5 / lb.y; }
+    lse_out[r5 / QUADS] = real(mb.y + log2(lb.y));
+    y[r5] = real4(y5 / lb.y);
+    if (LAST > 0u) { y[r5 + LAST] = real4(z5 / lb.y); }
   }
   if (first + 6u < params.queries) {
-    lse_out[r6 / QUADS] = mb.z + log2(lb.z);
-    y[r6] = y6 / lb.z;
-    if (LAST > 0u) { y[r6 + LAST] = z6 / lb.z; }
+    lse_out[r6 / QUADS] = real(mb.z + log2(lb.z));
+    y[r6] = real4(y6 / lb.z);
+    if (LAST > 0u) { y[r6 + LAST] = real4(z6 / lb.z); }
   }
   if (first + 7u < params.queries) {
-    lse_out[r7 / QUADS] = mb.w + log2(lb.w);
-    y[r7] = y7 / lb.w;
-    if (LAST > 0u) { y[r7 + LAST] = z7 / lb.w; }
+    lse_out[r7 / QUADS] = real(mb.w + log2(lb.w));
+    y[r7] = real4(y7 / lb.w);
+    if (LAST > 0u) { y[r7 + LAST] = real4(z7 / lb.w); }
   }
 }
 
@@ -198,37 +200,37 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
   let r2 = row(b, first + 2u, params.queries, h); let r3 = row(b, first + 3u, params.queries, h);
   let r4 = row(b, first + 4u, params.queries, h); let r5 = row(b, first + 5u, params.queries, h);
   let r6 = row(b, first + 6u, params.queries, h); let r7 = row(b, first + 7u, params.queries, h);
-  let q0 = q[r0] * a; let g0 = dy[r0]; var d0 = vec4<f32>(0.0);
-  let q1 = q[r1] * a; let g1 = dy[r1]; var d1 = vec4<f32>(0.0);
-  let q2 = q[r2] * a; let g2 = dy[r2]; var d2 = vec4<f32>(0.0);
-  let q3 = q[r3] * a; let g3 = dy[r3]; var d3 = vec4<f32>(0.0);
-  let q4 = q[r4] * a; let g4 = dy[r4]; var d4 = vec4<f32>(0.0);
-  let q5 = q[r5] * a; let g5 = dy[r5]; var d5 = vec4<f32>(0.0);
-  let q6 = q[r6] * a; let g6 = dy[r6]; var d6 = vec4<f32>(0.0);
-  let q7 = q[r7] * a; let g7 = dy[r7]; var d7 = vec4<f32>(0.0);
-  let t0 = q[r0 + LAST] * a; let o0 = dy[r0 + LAST]; var f0 = vec4<f32>(0.0);
-  let t1 = q[r1 + LAST] * a; let o1 = dy[r1 + LAST]; var f1 = vec4<f32>(0.0);
-  let t2 = q[r2 + LAST] * a; let o2 = dy[r2 + LAST]; var f2 = vec4<f32>(0.0);
-  let t3 = q[r3 + LAST] * a; let o3 = dy[r3 + LAST]; var f3 = vec4<f32>(0.0);
-  let t4 = q[r4 + LAST] * a; let o4 = dy[r4 + LAST]; var f4 = vec4<f32>(0.0);
-  let t5 = q[r5 + LAST] * a; let o5 = dy[r5 + LAST]; var f5 = vec4<f32>(0.0);
-  let t6 = q[r6 + LAST] * a; let o6 = dy[r6 + LAST]; var f6 = vec4<f32>(0.0);
-  let t7 = q[r7 + LAST] * a; let o7 = dy[r7 + LAST]; var f7 = vec4<f32>(0.0);
+  let q0 = vec4<f32>(q[r0]) * a; let g0 = dy[r0]; var d0 = vec4<f32>(0.0);
+  let q1 = vec4<f32>(q[r1]) * a; let g1 = dy[r1]; var d1 = vec4<f32>(0.0);
+  let q2 = vec4<f32>(q[r2]) * a; let g2 = dy[r2]; var d2 = vec4<f32>(0.0);
+  let q3 = vec4<f32>(q[r3]) * a; let g3 = dy[r3]; var d3 = vec4<f32>(0.0);
+  let q4 = vec4<f32>(q[r4]) * a; let g4 = dy[r4]; var d4 = vec4<f32>(0.0);
+  let q5 = vec4<f32>(q[r5]) * a; let g5 = dy[r5]; var d5 = vec4<f32>(0.0);
+  let q6 = vec4<f32>(q[r6]) * a; let g6 = dy[r6]; var d6 = vec4<f32>(0.0);
+  let q7 = vec4<f32>(q[r7]) * a; let g7 = dy[r7]; var d7 = vec4<f32>(0.0);
+  let t0 = vec4<f32>(q[r0 + LAST]) * a; let o0 = dy[r0 + LAST]; var f0 = vec4<f32>(0.0);
+  let t1 = vec4<f32>(q[r1 + LAST]) * a; let o1 = dy[r1 + LAST]; var f1 = vec4<f32>(0.0);
+  let t2 = vec4<f32>(q[r2 + LAST]) * a; let o2 = dy[r2 + LAST]; var f2 = vec4<f32>(0.0);
+  let t3 = vec4<f32>(q[r3 + LAST]) * a; let o3 = dy[r3 + LAST]; var f3 = vec4<f32>(0.0);
+  let t4 = vec4<f32>(q[r4 + LAST]) * a; let o4 = dy[r4 + LAST]; var f4 = vec4<f32>(0.0);
+  let t5 = vec4<f32>(q[r5 + LAST]) * a; let o5 = dy[r5 + LAST]; var f5 = vec4<f32>(0.0);
+  let t6 = vec4<f32>(q[r6 + LAST]) * a; let o6 = dy[r6 + LAST]; var f6 = vec4<f32>(0.0);
+  let t7 = vec4<f32>(q[r7 + LAST]) * a; let o7 = dy[r7 + LAST]; var f7 = vec4<f32>(0.0);
   let ea = vec4<f32>(lse[r0 / QUADS], lse[r1 / QUADS], lse[r2 / QUADS], lse[r3 / QUADS]);
   let eb = vec4<f32>(lse[r4 / QUADS], lse[r5 / QUADS], lse[r6 / QUADS], lse[r7 / QUADS]);
   let xa = vec4<f32>(delta[r0 / QUADS], delta[r1 / QUADS], delta[r2 / QUADS], delta[r3 / QUADS]);
   let xb = vec4<f32>(delta[r4 / QUADS], delta[r5 / QUADS], delta[r6 / QUADS], delta[r7 / QUADS]);
   for (var j = 0u; j < params.keys; j++) {
     let r = pair(b, j, h);
-    let k0 = kv[r];
-    let k1 = kv[r + LAST];
-    let v0 = kv[values() + r];
+    let k0 = vec4<f32>(kv[r]);
+    let k1 = vec4<f32>(kv[r + LAST]);
+    let v0 = vec4<f32>(kv[values() + r]);
     var sa = products(k0, q0, q1, q2, q3);
     var sb = products(k0, q4, q5, q6, q7);
     var pa = products(v0, g0, g1, g2, g3);
     var pb = products(v0, g4, g5, g6, g7);
     if (LAST > 0u) {
-      let v1 = kv[values() + r + LAST];
+      let v1 = vec4<f32>(kv[values() + r + LAST]);
       sa += products(k1, t0, t1, t2, t3);
       sb += products(k1, t4, t5, t6, t7);
       pa += products(v1, o0, o1, o2, o3);
@@ -287,28 +289,28 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
   let r2 = pair(b, first + 2u, h); let r3 = pair(b, first + 3u, h);
   let r4 = pair(b, first + 4u, h); let r5 = pair(b, first + 5u, h);
   let r6 = pair(b, first + 6u, h); let r7 = pair(b, first + 7u, h);
-  let k0 = kv[r0] * a; let v0 = kv[values() + r0]; var d0 = vec4<f32>(0.0); var w0 = vec4<f32>(0.0);
-  let k1 = kv[r1] * a; let v1 = kv[values() + r1]; var d1 = vec4<f32>(0.0); var w1 = vec4<f32>(0.0);
-  let k2 = kv[r2] * a; let v2 = kv[values() + r2]; var d2 = vec4<f32>(0.0); var w2 = vec4<f32>(0.0);
-  let k3 = kv[r3] * a; let v3 = kv[values() + r3]; var d3 = vec4<f32>(0.0); var w3 = vec4<f32>(0.0);
-  let k4 = kv[r4] * a; let v4 = kv[values() + r4]; var d4 = vec4<f32>(0.0); var w4 = vec4<f32>(0.0);
-  let k5 = kv[r5] * a; let v5 = kv[values() + r5]; var d5 = vec4<f32>(0.0); var w5 = vec4<f32>(0.0);
-  let k6 = kv[r6] * a; let v6 = kv[values() + r6]; var d6 = vec4<f32>(0.0); var w6 = vec4<f32>(0.0);
-  let k7 = kv[r7] * a; let v7 = kv[values() + r7]; var d7 = vec4<f32>(0.0); var w7 = vec4<f32>(0.0);
-  let t0 = kv[r0 + LAST] * a; let o0 = kv[values() + r0 + LAST]; var f0 = vec4<f32>(0.0); var z0 = vec4<f32>(0.0);
-  let t1 = kv[r1 + LAST] * a; let o1 = kv[values() + r1 + LAST]; var f1 = vec4<f32>(0.0); var z1 = vec4<f32>(0.0);
-  let t2 = kv[r2 + LAST] * a; let o2 = kv[values() + r2 + LAST]; var f2 = vec4<f32>(0.0); var z2 = vec4<f32>(0.0);
-  let t3 = kv[r3 + LAST] * a; let o3 = kv[values() + r3 + LAST]; var f3 = vec4<f32>(0.0); var z3 = vec4<f32>(0.0);
-  let t4 = kv[r4 + LAST] * a; let o4 = kv[values() + r4 + LAST]; var f4 = vec4<f32>(0.0); var z4 = vec4<f32>(0.0);
-  let t5 = kv[r5 + LAST] * a; let o5 = kv[values() + r5 + LAST]; var f5 = vec4<f32>(0.0); var z5 = vec4<f32>(0.0);
-  let t6 = kv[r6 + LAST] * a; let o6 = kv[values() + r6 + LAST]; var f6 = vec4<f32>(0.0); var z6 = vec4<f32>(0.0);
-  let t7 = kv[r7 + LAST] * a; let o7 = kv[values() + r7 + LAST]; var f7 = vec4<f32>(0.0); var z7 = vec4<f32>(0.0);
+  let k0 = vec4<f32>(kv[r0]) * a; let v0 = vec4<f32>(kv[values() + r0]); var d0 = vec4<f32>(0.0); var w0 = vec4<f32>(0.0);
+  let k1 = vec4<f32>(kv[r1]) * a; let v1 = vec4<f32>(kv[values() + r1]); var d1 = vec4<f32>(0.0); var w1 = vec4<f32>(0.0);
+  let k2 = vec4<f32>(kv[r2]) * a; let v2 = vec4<f32>(kv[values() + r2]); var d2 = vec4<f32>(0.0); var w2 = vec4<f32>(0.0);
+  let k3 = vec4<f32>(kv[r3]) * a; let v3 = vec4<f32>(kv[values() + r3]); var d3 = vec4<f32>(0.0); var w3 = vec4<f32>(0.0);
+  let k4 = vec4<f32>(kv[r4]) * a; let v4 = vec4<f32>(kv[values() + r4]); var d4 = vec4<f32>(0.0); var w4 = vec4<f32>(0.0);
+  let k5 = vec4<f32>(kv[r5]) * a; let v5 = vec4<f32>(kv[values() + r5]); var d5 = vec4<f32>(0.0); var w5 = vec4<f32>(0.0);
+  let k6 = vec4<f32>(kv[r6]) * a; let v6 = vec4<f32>(kv[values() + r6]); var d6 = vec4<f32>(0.0); var w6 = vec4<f32>(0.0);
+  let k7 = vec4<f32>(kv[r7]) * a; let v7 = vec4<f32>(kv[values() + r7]); var d7 = vec4<f32>(0.0); var w7 = vec4<f32>(0.0);
+  let t0 = vec4<f32>(kv[r0 + LAST]) * a; let o0 = vec4<f32>(kv[values() + r0 + LAST]); var f0 = vec4<f32>(0.0); var z0 = vec4<f32>(0.0);
+  let t1 = vec4<f32>(kv[r1 + LAST]) * a; let o1 = vec4<f32>(kv[values() + r1 + LAST]); var f1 = vec4<f32>(0.0); var z1 = vec4<f32>(0.0);
+  let t2 = vec4<f32>(kv[r2 + LAST]) * a; let o2 = vec4<f32>(kv[values() + r2 + LAST]); var f2 = vec4<f32>(0.0); var z2 = vec4<f32>(0.0);
+  let t3 = vec4<f32>(kv[r3 + LAST]) * a; let o3 = vec4<f32>(kv[values() + r3 + LAST]); var f3 = vec4<f32>(0.0); var z3 = vec4<f32>(0.0);
+  let t4 = vec4<f32>(kv[r4 + LAST]) * a; let o4 = vec4<f32>(kv[values() + r4 + LAST]); var f4 = vec4<f32>(0.0); var z4 = vec4<f32>(0.0);
+  let t5 = vec4<f32>(kv[r5 + LAST]) * a; let o5 = vec4<f32>(kv[values() + r5 + LAST]); var f5 = vec4<f32>(0.0); var z5 = vec4<f32>(0.0);
+  let t6 = vec4<f32>(kv[r6 + LAST]) * a; let o6 = vec4<f32>(kv[values() + r6 + LAST]); var f6 = vec4<f32>(0.0); var z6 = vec4<f32>(0.0);
+  let t7 = vec4<f32>(kv[r7 + LAST]) * a; let o7 = vec4<f32>(kv[values() + r7 + LAST]); var f7 = vec4<f32>(0.0); var z7 = vec4<f32>(0.0);
   for (var j = 0u; j < params.queries; j++) {
     let r = row(b, j, params.queries, h);
     let e = lse[r / QUADS];
     let x = delta[r / QUADS];
-    let q0 = q[r];
-    let q1 = q[r + LAST];
+    let q0 = vec4<f32>(q[r]);
+    let q1 = vec4<f32>(q[r + LAST]);
     let g0 = dy[r];
     let g1 = dy[r + LAST];
     var pa = products(q0, k0, k1, k2, k3);

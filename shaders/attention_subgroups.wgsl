@@ -8,6 +8,8 @@ enable subgroups;
 // lane i: the softmax of eight tokens is one. Broadcasts hand the weights back to the channels. Larger tiles would save loads, but a
 // driver's compiler takes time that grows with the square of the registers: about a second for these.
 
+alias real = f32; // what storage holds; f16 where a plan asks for it
+alias real4 = vec4<f32>; // the same, in quads
 const LANES: u32 = 8u; // a workgroup is one subgroup
 const QUADS: u32 = 16u; // D / 4: 8 or 16
 const WIDE: bool = QUADS == 16u;
@@ -27,10 +29,10 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> q: array<vec4<f32>>;
-@group(0) @binding(2) var<storage, read> kv: array<vec4<f32>>;
-@group(0) @binding(3) var<storage, read_write> y: array<vec4<f32>>;
-@group(0) @binding(4) var<storage, read_write> lse_out: array<f32>;
+@group(0) @binding(1) var<storage, read> q: array<real4>;
+@group(0) @binding(2) var<storage, read> kv: array<real4>;
+@group(0) @binding(3) var<storage, read_write> y: array<real4>;
+@group(0) @binding(4) var<storage, read_write> lse_out: array<real>;
 @group(0) @binding(3) var<storage, read> dy: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read> lse: array<f32>;
 @group(0) @binding(5) var<storage, read> delta: array<f32>;
@@ -83,27 +85,27 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
   let h = group.y;
   let b = group.z;
   let a = params.scale * LOG2E;
-  let q0 = q[quad(b, first, 0u, FORWARD_TILE, params.queries, h, lane)] * a; var y0 = vec4<f32>();
-  let q1 = q[quad(b, first, 1u, FORWARD_TILE, params.queries, h, lane)] * a; var y1 = vec4<f32>();
-  let q2 = q[quad(b, first, 2u, FORWARD_TILE, params.queries, h, lane)] * a; var y2 = vec4<f32>();
-  let q3 = q[quad(b, first, 3u, FORWARD_TILE, params.queries, h, lane)] * a; var y3 = vec4<f32>();
-  let q4 = q[quad(b, first, 4u, FORWARD_TILE, params.queries, h, lane)] * a; var y4 = vec4<f32>();
-  let q5 = q[quad(b, first, 5u, FORWARD_TILE, params.queries, h, lane)] * a; var y5 = vec4<f32>();
-  let q6 = q[quad(b, first, 6u, FORWARD_TILE, params.queries, h, lane)] * a; var y6 = vec4<f32>();
-  let q7 = q[quad(b, first, 7u, FORWARD_TILE, params.queries, h, lane)] * a; var y7 = vec4<f32>();
-  let q8 = q[quad(b, first, 8u, FORWARD_TILE, params.queries, h, lane)] * a; var y8 = vec4<f32>();
-  let q9 = q[quad(b, first, 9u, FORWARD_TILE, params.queries, h, lane)] * a; var y9 = vec4<f32>();
-  let q10 = q[quad(b, first, 10u, FORWARD_TILE, params.queries, h, lane)] * a; var y10 = vec4<f32>();
-  let q11 = q[quad(b, first, 11u, FORWARD_TILE, params.queries, h, lane)] * a; var y11 = vec4<f32>();
-  let q12 = q[quad(b, first, 12u, FORWARD_TILE, params.queries, h, lane)] * a; var y12 = vec4<f32>();
-  let q13 = q[quad(b, first, 13u, FORWARD_TILE, params.queries, h, lane)] * a; var y13 = vec4<f32>();
-  let q14 = q[quad(b, first, 14u, FORWARD_TILE, params.queries, h, lane)] * a; var y14 = vec4<f32>();
-  let q15 = q[quad(b, first, 15u, FORWARD_TILE, params.queries, h, lane)] * a; var y15 = vec4<f32>();
+  let q0 = vec4<f32>(q[quad(b, first, 0u, FORWARD_TILE, params.queries, h, lane)]) * a; var y0 = vec4<f32>();
+  let q1 = vec4<f32>(q[quad(b, first, 1u, FORWARD_TILE, params.queries, h, lane)]) * a; var y1 = vec4<f32>();
+  let q2 = vec4<f32>(q[quad(b, first, 2u, FORWARD_TILE, params.queries, h, lane)]) * a; var y2 = vec4<f32>();
+  let q3 = vec4<f32>(q[quad(b, first, 3u, FORWARD_TILE, params.queries, h, lane)]) * a; var y3 = vec4<f32>();
+  let q4 = vec4<f32>(q[quad(b, first, 4u, FORWARD_TILE, params.queries, h, lane)]) * a; var y4 = vec4<f32>();
+  let q5 = vec4<f32>(q[quad(b, first, 5u, FORWARD_TILE, params.queries, h, lane)]) * a; var y5 = vec4<f32>();
+  let q6 = vec4<f32>(q[quad(b, first, 6u, FORWARD_TILE, params.queries, h, lane)]) * a; var y6 = vec4<f32>();
+  let q7 = vec4<f32>(q[quad(b, first, 7u, FORWARD_TILE, params.queries, h, lane)]) * a; var y7 = vec4<f32>();
+  let q8 = vec4<f32>(q[quad(b, first, 8u, FORWARD_TILE, params.queries, h, lane)]) * a; var y8 = vec4<f32>();
+  let q9 = vec4<f32>(q[quad(b, first, 9u, FORWARD_TILE, params.queries, h, lane)]) * a; var y9 = vec4<f32>();
+  let q10 = vec4<f32>(q[quad(b, first, 10u, FORWARD_TILE, params.queries, h, lane)]) * a; var y10 = vec4<f32>();
+  let q11 = vec4<f32>(q[quad(b, first, 11u, FORWARD_TILE, params.queries, h, lane)]) * a; var y11 = vec4<f32>();
+  let q12 = vec4<f32>(q[quad(b, first, 12u, FORWARD_TILE, params.queries, h, lane)]) * a; var y12 = vec4<f32>();
+  let q13 = vec4<f32>(q[quad(b, first, 13u, FORWARD_TILE, params.queries, h, lane)]) * a; var y13 = vec4<f32>();
+  let q14 = vec4<f32>(q[quad(b, first, 14u, FORWARD_TILE, params.queries, h, lane)]) * a; var y14 = vec4<f32>();
+  let q15 = vec4<f32>(q[quad(b, first, 15u, FORWARD_TILE, params.queries, h, lane)]) * a; var y15 = vec4<f32>();
   var ma = LOWEST; var la = 0.0; var mb = LOWEST; var lb = 0.0;
   for (var j = 0u; j < params.keys; j++) {
     let row = pair(b, j, h) * QUADS + lane;
-    let ka = kv[row];
-    let kb = kv[row + HALF];
+    let ka = vec4<f32>(kv[row]);
+    let kb = vec4<f32>(kv[row + HALF]);
     let s0 = product(q0, ka); let s1 = product(q1, ka); let s2 = product(q2, ka); let s3 = product(q3, ka);
     let s4 = product(q4, ka); let s5 = product(q5, ka); let s6 = product(q6, ka); let s7 = product(q7, ka);
     let s8 = product(q8, kb); let s9 = product(q9, kb); let s10 = product(q10, kb); let s11 = product(q11, kb);
@@ -129,8 +131,8 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
       mb = hb;
       lb = lb * db + pb;
     }
-    let va = kv[values() + row];
-    let vb = kv[values() + row + HALF];
+    let va = vec4<f32>(kv[values() + row]);
+    let vb = vec4<f32>(kv[values() + row + HALF]);
     y0 = fma(vec4<f32>(subgroupBroadcast(pa, 0u)), va, y0 * subgroupBroadcast(da, 0u));
     y1 = fma(vec4<f32>(subgroupBroadcast(pa, 1u)), va, y1 * subgroupBroadcast(da, 1u));
     y2 = fma(vec4<f32>(subgroupBroadcast(pa, 2u)), va, y2 * subgroupBroadcast(da, 2u));
@@ -148,29 +150,29 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
     y14 = fma(vec4<f32>(subgroupBroadcast(pb, 6u)), vb, y14 * subgroupBroadcast(db, 6u));
     y15 = fma(vec4<f32>(subgroupBroadcast(pb, 7u)), vb, y15 * subgroupBroadcast(db, 7u));
   }
-  if (first + lane < params.queries) { lse_out[index(b, first + lane, params.queries, h)] = ma + log2(la); }
+  if (first + lane < params.queries) { lse_out[index(b, first + lane, params.queries, h)] = real(ma + log2(la)); }
   if (WIDE) {
     lb = la;
   } else if (first + LANES + lane < params.queries) {
-    lse_out[index(b, first + LANES + lane, params.queries, h)] = mb + log2(lb);
+    lse_out[index(b, first + LANES + lane, params.queries, h)] = real(mb + log2(lb));
   }
   // those beyond the last are the last again, with its result
-  y[quad(b, first, 0u, FORWARD_TILE, params.queries, h, lane)] = y0 / subgroupBroadcast(la, 0u);
-  y[quad(b, first, 1u, FORWARD_TILE, params.queries, h, lane)] = y1 / subgroupBroadcast(la, 1u);
-  y[quad(b, first, 2u, FORWARD_TILE, params.queries, h, lane)] = y2 / subgroupBroadcast(la, 2u);
-  y[quad(b, first, 3u, FORWARD_TILE, params.queries, h, lane)] = y3 / subgroupBroadcast(la, 3u);
-  y[quad(b, first, 4u, FORWARD_TILE, params.queries, h, lane)] = y4 / subgroupBroadcast(la, 4u);
-  y[quad(b, first, 5u, FORWARD_TILE, params.queries, h, lane)] = y5 / subgroupBroadcast(la, 5u);
-  y[quad(b, first, 6u, FORWARD_TILE, params.queries, h, lane)] = y6 / subgroupBroadcast(la, 6u);
-  y[quad(b, first, 7u, FORWARD_TILE, params.queries, h, lane)] = y7 / subgroupBroadcast(la, 7u);
-  y[quad(b, first, 8u, FORWARD_TILE, params.queries, h, lane)] = y8 / subgroupBroadcast(lb, 0u);
-  y[quad(b, first, 9u, FORWARD_TILE, params.queries, h, lane)] = y9 / subgroupBroadcast(lb, 1u);
-  y[quad(b, first, 10u, FORWARD_TILE, params.queries, h, lane)] = y10 / subgroupBroadcast(lb, 2u);
-  y[quad(b, first, 11u, FORWARD_TILE, params.queries, h, lane)] = y11 / subgroupBroadcast(lb, 3u);
-  y[quad(b, first, 12u, FORWARD_TILE, params.queries, h, lane)] = y12 / subgroupBroadcast(lb, 4u);
-  y[quad(b, first, 13u, FORWARD_TILE, params.queries, h, lane)] = y13 / subgroupBroadcast(lb, 5u);
-  y[quad(b, first, 14u, FORWARD_TILE, params.queries, h, lane)] = y14 / subgroupBroadcast(lb, 6u);
-  y[quad(b, first, 15u, FORWARD_TILE, params.queries, h, lane)] = y15 / subgroupBroadcast(lb, 7u);
+  y[quad(b, first, 0u, FORWARD_TILE, params.queries, h, lane)] = real4(y0 / subgroupBroadcast(la, 0u));
+  y[quad(b, first, 1u, FORWARD_TILE, params.queries, h, lane)] = real4(y1 / subgroupBroadcast(la, 1u));
+  y[quad(b, first, 2u, FORWARD_TILE, params.queries, h, lane)] = real4(y2 / subgroupBroadcast(la, 2u));
+  y[quad(b, first, 3u, FORWARD_TILE, params.queries, h, lane)] = real4(y3 / subgroupBroadcast(la, 3u));
+  y[quad(b, first, 4u, FORWARD_TILE, params.queries, h, lane)] = real4(y4 / subgroupBroadcast(la, 4u));
+  y[quad(b, first, 5u, FORWARD_TILE, params.queries, h, lane)] = real4(y5 / subgroupBroadcast(la, 5u));
+  y[quad(b, first, 6u, FORWARD_TILE, params.queries, h, lane)] = real4(y6 / subgroupBroadcast(la, 6u));
+  y[quad(b, first, 7u, FORWARD_TILE, params.queries, h, lane)] = real4(y7 / subgroupBroadcast(la, 7u));
+  y[quad(b, first, 8u, FORWARD_TILE, params.queries, h, lane)] = real4(y8 / subgroupBroadcast(lb, 0u));
+  y[quad(b, first, 9u, FORWARD_TILE, params.queries, h, lane)] = real4(y9 / subgroupBroadcast(lb, 1u));
+  y[quad(b, first, 10u, FORWARD_TILE, params.queries, h, lane)] = real4(y10 / subgroupBroadcast(lb, 2u));
+  y[quad(b, first, 11u, FORWARD_TILE, params.queries, h, lane)] = real4(y11 / subgroupBroadcast(lb, 3u));
+  y[quad(b, first, 12u, FORWARD_TILE, params.queries, h, lane)] = real4(y12 / subgroupBroadcast(lb, 4u));
+  y[quad(b, first, 13u, FORWARD_TILE, params.queries, h, lane)] = real4(y13 / subgroupBroadcast(lb, 5u));
+  y[quad(b, first, 14u, FORWARD_TILE, params.queries, h, lane)] = real4(y14 / subgroupBroadcast(lb, 6u));
+  y[quad(b, first, 15u, FORWARD_TILE, params.queries, h, lane)] = real4(y15 / subgroupBroadcast(lb, 7u));
 }
 
 @compute @workgroup_size(LANES)
@@ -179,20 +181,20 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
   let h = group.y;
   let b = group.z;
   let a = params.scale * LOG2E;
-  let r0 = quad(b, first, 0u, BACKWARD_TILE, params.queries, h, lane); let q0 = q[r0] * a; let g0 = dy[r0]; var d0 = vec4<f32>();
-  let r1 = quad(b, first, 1u, BACKWARD_TILE, params.queries, h, lane); let q1 = q[r1] * a; let g1 = dy[r1]; var d1 = vec4<f32>();
-  let r2 = quad(b, first, 2u, BACKWARD_TILE, params.queries, h, lane); let q2 = q[r2] * a; let g2 = dy[r2]; var d2 = vec4<f32>();
-  let r3 = quad(b, first, 3u, BACKWARD_TILE, params.queries, h, lane); let q3 = q[r3] * a; let g3 = dy[r3]; var d3 = vec4<f32>();
-  let r4 = quad(b, first, 4u, BACKWARD_TILE, params.queries, h, lane); let q4 = q[r4] * a; let g4 = dy[r4]; var d4 = vec4<f32>();
-  let r5 = quad(b, first, 5u, BACKWARD_TILE, params.queries, h, lane); let q5 = q[r5] * a; let g5 = dy[r5]; var d5 = vec4<f32>();
-  let r6 = quad(b, first, 6u, BACKWARD_TILE, params.queries, h, lane); let q6 = q[r6] * a; let g6 = dy[r6]; var d6 = vec4<f32>();
-  let r7 = quad(b, first, 7u, BACKWARD_TILE, params.queries, h, lane); let q7 = q[r7] * a; let g7 = dy[r7]; var d7 = vec4<f32>();
+  let r0 = quad(b, first, 0u, BACKWARD_TILE, params.queries, h, lane); let q0 = vec4<f32>(q[r0]) * a; let g0 = dy[r0]; var d0 = vec4<f32>();
+  let r1 = quad(b, first, 1u, BACKWARD_TILE, params.queries, h, lane); let q1 = vec4<f32>(q[r1]) * a; let g1 = dy[r1]; var d1 = vec4<f32>();
+  let r2 = quad(b, first, 2u, BACKWARD_TILE, params.queries, h, lane); let q2 = vec4<f32>(q[r2]) * a; let g2 = dy[r2]; var d2 = vec4<f32>();
+  let r3 = quad(b, first, 3u, BACKWARD_TILE, params.queries, h, lane); let q3 = vec4<f32>(q[r3]) * a; let g3 = dy[r3]; var d3 = vec4<f32>();
+  let r4 = quad(b, first, 4u, BACKWARD_TILE, params.queries, h, lane); let q4 = vec4<f32>(q[r4]) * a; let g4 = dy[r4]; var d4 = vec4<f32>();
+  let r5 = quad(b, first, 5u, BACKWARD_TILE, params.queries, h, lane); let q5 = vec4<f32>(q[r5]) * a; let g5 = dy[r5]; var d5 = vec4<f32>();
+  let r6 = quad(b, first, 6u, BACKWARD_TILE, params.queries, h, lane); let q6 = vec4<f32>(q[r6]) * a; let g6 = dy[r6]; var d6 = vec4<f32>();
+  let r7 = quad(b, first, 7u, BACKWARD_TILE, params.queries, h, lane); let q7 = vec4<f32>(q[r7]) * a; let g7 = dy[r7]; var d7 = vec4<f32>();
   let i = index(b, first + lane % BACKWARD_TILE, params.queries, h);
   let e = lse[i]; let c = delta[i];
   for (var j = 0u; j < params.keys; j++) {
     let row = pair(b, j, h) * QUADS + lane;
-    let ka = kv[row]; let kb = kv[row + HALF];
-    let va = kv[values() + row]; let vb = kv[values() + row + HALF];
+    let ka = vec4<f32>(kv[row]); let kb = vec4<f32>(kv[row + HALF]);
+    let va = vec4<f32>(kv[values() + row]); let vb = vec4<f32>(kv[values() + row + HALF]);
     let s0 = product(q0, ka); let s1 = product(q1, ka); let s2 = product(q2, ka); let s3 = product(q3, ka);
     let s4 = product(q4, kb); let s5 = product(q5, kb); let s6 = product(q6, kb); let s7 = product(q7, kb);
     var s = 0.0;
@@ -236,25 +238,25 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
   let b = group.z;
   let a = params.scale * LOG2E;
   let r0 = pair_quad(b, first, 0u, h, lane); var d0 = vec4<f32>(); var f0 = vec4<f32>();
-  let k0 = kv[r0] * a; let v0 = kv[values() + r0];
+  let k0 = vec4<f32>(kv[r0]) * a; let v0 = vec4<f32>(kv[values() + r0]);
   let r1 = pair_quad(b, first, 1u, h, lane); var d1 = vec4<f32>(); var f1 = vec4<f32>();
-  let k1 = kv[r1] * a; let v1 = kv[values() + r1];
+  let k1 = vec4<f32>(kv[r1]) * a; let v1 = vec4<f32>(kv[values() + r1]);
   let r2 = pair_quad(b, first, 2u, h, lane); var d2 = vec4<f32>(); var f2 = vec4<f32>();
-  let k2 = kv[r2] * a; let v2 = kv[values() + r2];
+  let k2 = vec4<f32>(kv[r2]) * a; let v2 = vec4<f32>(kv[values() + r2]);
   let r3 = pair_quad(b, first, 3u, h, lane); var d3 = vec4<f32>(); var f3 = vec4<f32>();
-  let k3 = kv[r3] * a; let v3 = kv[values() + r3];
+  let k3 = vec4<f32>(kv[r3]) * a; let v3 = vec4<f32>(kv[values() + r3]);
   let r4 = pair_quad(b, first, 4u, h, lane); var d4 = vec4<f32>(); var f4 = vec4<f32>();
-  let k4 = kv[r4] * a; let v4 = kv[values() + r4];
+  let k4 = vec4<f32>(kv[r4]) * a; let v4 = vec4<f32>(kv[values() + r4]);
   let r5 = pair_quad(b, first, 5u, h, lane); var d5 = vec4<f32>(); var f5 = vec4<f32>();
-  let k5 = kv[r5] * a; let v5 = kv[values() + r5];
+  let k5 = vec4<f32>(kv[r5]) * a; let v5 = vec4<f32>(kv[values() + r5]);
   let r6 = pair_quad(b, first, 6u, h, lane); var d6 = vec4<f32>(); var f6 = vec4<f32>();
-  let k6 = kv[r6] * a; let v6 = kv[values() + r6];
+  let k6 = vec4<f32>(kv[r6]) * a; let v6 = vec4<f32>(kv[values() + r6]);
   let r7 = pair_quad(b, first, 7u, h, lane); var d7 = vec4<f32>(); var f7 = vec4<f32>();
-  let k7 = kv[r7] * a; let v7 = kv[values() + r7];
+  let k7 = vec4<f32>(kv[r7]) * a; let v7 = vec4<f32>(kv[values() + r7]);
   for (var j = 0u; j < params.queries; j++) {
     let i = index(b, j, params.queries, h);
     let row = i * QUADS + lane;
-    let qa = q[row]; let qb = q[row + HALF];
+    let qa = vec4<f32>(q[row]); let qb = vec4<f32>(q[row + HALF]);
     let ga = dy[row]; let gb = dy[row + HALF];
     let e = lse[i]; let c = delta[i];
     let s0 = product(k0, qa); let s1 = product(k1, qa); let s2 = product(k2, qa); let s3 = product(k3, qa);

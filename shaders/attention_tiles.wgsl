@@ -5,6 +5,8 @@
 // the sum is long, give a key to 8 invocations, each with every eighth query; they add up their parts at the end, in order.
 // Rows are padded by one vec4 so that the 8 invocations read different banks.
 
+alias real = f32; // what storage holds; f16 where a plan asks for it
+alias real4 = vec4<f32>; // the same, in quads
 const SIZE: u32 = 64u;
 const TILE: u32 = 16u;
 const SLICES: u32 = 8u; // invocations that share a key
@@ -23,10 +25,10 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> q: array<vec4<f32>>;
-@group(0) @binding(2) var<storage, read> kv: array<vec4<f32>>;
-@group(0) @binding(3) var<storage, read_write> y: array<vec4<f32>>;
-@group(0) @binding(4) var<storage, read_write> lse_out: array<f32>;
+@group(0) @binding(1) var<storage, read> q: array<real4>;
+@group(0) @binding(2) var<storage, read> kv: array<real4>;
+@group(0) @binding(3) var<storage, read_write> y: array<real4>;
+@group(0) @binding(4) var<storage, read_write> lse_out: array<real>;
 @group(0) @binding(3) var<storage, read> dy: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read> lse: array<f32>;
 @group(0) @binding(5) var<storage, read> delta: array<f32>;
@@ -56,8 +58,8 @@ fn load_keys(b: u32, h: u32, j: u32, local: u32) {
   for (var t = local; t < TILE * QUADS; t += SIZE) {
     let source = pair(b, j + t / QUADS, h) * QUADS + t % QUADS;
     let to = t / QUADS * PITCH + t % QUADS;
-    first_tile[to] = kv[source];
-    second_tile[to] = kv[values() + source];
+    first_tile[to] = vec4<f32>(kv[source]);
+    second_tile[to] = vec4<f32>(kv[values() + source]);
   }
 }
 
@@ -69,14 +71,14 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
   let at = index(b, query, params.queries, h);
   let row = at * QUADS;
   let a = params.scale * LOG2E;
-  let q0 = q[row + min(0u, QUADS - 1u)] * a; let q1 = q[row + min(1u, QUADS - 1u)] * a;
-  let q2 = q[row + min(2u, QUADS - 1u)] * a; let q3 = q[row + min(3u, QUADS - 1u)] * a;
-  let q4 = q[row + min(4u, QUADS - 1u)] * a; let q5 = q[row + min(5u, QUADS - 1u)] * a;
-  let q6 = q[row + min(6u, QUADS - 1u)] * a; let q7 = q[row + min(7u, QUADS - 1u)] * a;
-  let q8 = q[row + min(8u, QUADS - 1u)] * a; let q9 = q[row + min(9u, QUADS - 1u)] * a;
-  let q10 = q[row + min(10u, QUADS - 1u)] * a; let q11 = q[row + min(11u, QUADS - 1u)] * a;
-  let q12 = q[row + min(12u, QUADS - 1u)] * a; let q13 = q[row + min(13u, QUADS - 1u)] * a;
-  let q14 = q[row + min(14u, QUADS - 1u)] * a; let q15 = q[row + min(15u, QUADS - 1u)] * a;
+  let q0 = vec4<f32>(q[row + min(0u, QUADS - 1u)]) * a; let q1 = vec4<f32>(q[row + min(1u, QUADS - 1u)]) * a;
+  let q2 = vec4<f32>(q[row + min(2u, QUADS - 1u)]) * a; let q3 = vec4<f32>(q[row + min(3u, QUADS - 1u)]) * a;
+  let q4 = vec4<f32>(q[row + min(4u, QUADS - 1u)]) * a; let q5 = vec4<f32>(q[row + min(5u, QUADS - 1u)]) * a;
+  let q6 = vec4<f32>(q[row + min(6u, QUADS - 1u)]) * a; let q7 = vec4<f32>(q[row + min(7u, QUADS - 1u)]) * a;
+  let q8 = vec4<f32>(q[row + min(8u, QUADS - 1u)]) * a; let q9 = vec4<f32>(q[row + min(9u, QUADS - 1u)]) * a;
+  let q10 = vec4<f32>(q[row + min(10u, QUADS - 1u)]) * a; let q11 = vec4<f32>(q[row + min(11u, QUADS - 1u)]) * a;
+  let q12 = vec4<f32>(q[row + min(12u, QUADS - 1u)]) * a; let q13 = vec4<f32>(q[row + min(13u, QUADS - 1u)]) * a;
+  let q14 = vec4<f32>(q[row + min(14u, QUADS - 1u)]) * a; let q15 = vec4<f32>(q[row + min(15u, QUADS - 1u)]) * a;
   var y0 = vec4<f32>(0.0); var y1 = vec4<f32>(0.0); var y2 = vec4<f32>(0.0); var y3 = vec4<f32>(0.0);
   var y4 = vec4<f32>(0.0); var y5 = vec4<f32>(0.0); var y6 = vec4<f32>(0.0); var y7 = vec4<f32>(0.0);
   var y8 = vec4<f32>(0.0); var y9 = vec4<f32>(0.0); var y10 = vec4<f32>(0.0); var y11 = vec4<f32>(0.0);
@@ -127,13 +129,13 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
     }
   }
   if (query >= params.queries) { return; }
-  lse_out[at] = m + log2(l);
-  y[row] = y0 / l;
-  if (QUADS > 1u) { y[row + 1u] = y1 / l; } if (QUADS > 2u) { y[row + 2u] = y2 / l; } if (QUADS > 3u) { y[row + 3u] = y3 / l; }
-  if (QUADS > 4u) { y[row + 4u] = y4 / l; } if (QUADS > 5u) { y[row + 5u] = y5 / l; } if (QUADS > 6u) { y[row + 6u] = y6 / l; }
-  if (QUADS > 7u) { y[row + 7u] = y7 / l; } if (QUADS > 8u) { y[row + 8u] = y8 / l; } if (QUADS > 9u) { y[row + 9u] = y9 / l; }
-  if (QUADS > 10u) { y[row + 10u] = y10 / l; } if (QUADS > 11u) { y[row + 11u] = y11 / l; } if (QUADS > 12u) { y[row + 12u] = y12 / l; }
-  if (QUADS > 13u) { y[row + 13u] = y13 / l; } if (QUADS > 14u) { y[row + 14u] = y14 / l; } if (QUADS > 15u) { y[row + 15u] = y15 / l; }
+  lse_out[at] = real(m + log2(l));
+  y[row] = real4(y0 / l);
+  if (QUADS > 1u) { y[row + 1u] = real4(y1 / l); } if (QUADS > 2u) { y[row + 2u] = real4(y2 / l); } if (QUADS > 3u) { y[row + 3u] = real4(y3 / l); }
+  if (QUADS > 4u) { y[row + 4u] = real4(y4 / l); } if (QUADS > 5u) { y[row + 5u] = real4(y5 / l); } if (QUADS > 6u) { y[row + 6u] = real4(y6 / l); }
+  if (QUADS > 7u) { y[row + 7u] = real4(y7 / l); } if (QUADS > 8u) { y[row + 8u] = real4(y8 / l); } if (QUADS > 9u) { y[row + 9u] = real4(y9 / l); }
+  if (QUADS > 10u) { y[row + 10u] = real4(y10 / l); } if (QUADS > 11u) { y[row + 11u] = real4(y11 / l); } if (QUADS > 12u) { y[row + 12u] = real4(y12 / l); }
+  if (QUADS > 13u) { y[row + 13u] = real4(y13 / l); } if (QUADS > 14u) { y[row + 14u] = real4(y14 / l); } if (QUADS > 15u) { y[row + 15u] = real4(y15 / l); }
 }
 
 @compute @workgroup_size(SIZE)
@@ -146,22 +148,22 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
   let a = params.scale * LOG2E;
   let e = lse[at];
   let d = delta[at];
-  let q0 = q[row + min(0u, QUADS - 1u)] * a; let g0 = dy[row + min(0u, QUADS - 1u)];
-  let q1 = q[row + min(1u, QUADS - 1u)] * a; let g1 = dy[row + min(1u, QUADS - 1u)];
-  let q2 = q[row + min(2u, QUADS - 1u)] * a; let g2 = dy[row + min(2u, QUADS - 1u)];
-  let q3 = q[row + min(3u, QUADS - 1u)] * a; let g3 = dy[row + min(3u, QUADS - 1u)];
-  let q4 = q[row + min(4u, QUADS - 1u)] * a; let g4 = dy[row + min(4u, QUADS - 1u)];
-  let q5 = q[row + min(5u, QUADS - 1u)] * a; let g5 = dy[row + min(5u, QUADS - 1u)];
-  let q6 = q[row + min(6u, QUADS - 1u)] * a; let g6 = dy[row + min(6u, QUADS - 1u)];
-  let q7 = q[row + min(7u, QUADS - 1u)] * a; let g7 = dy[row + min(7u, QUADS - 1u)];
-  let q8 = q[row + min(8u, QUADS - 1u)] * a; let g8 = dy[row + min(8u, QUADS - 1u)];
-  let q9 = q[row + min(9u, QUADS - 1u)] * a; let g9 = dy[row + min(9u, QUADS - 1u)];
-  let q10 = q[row + min(10u, QUADS - 1u)] * a; let g10 = dy[row + min(10u, QUADS - 1u)];
-  let q11 = q[row + min(11u, QUADS - 1u)] * a; let g11 = dy[row + min(11u, QUADS - 1u)];
-  let q12 = q[row + min(12u, QUADS - 1u)] * a; let g12 = dy[row + min(12u, QUADS - 1u)];
-  let q13 = q[row + min(13u, QUADS - 1u)] * a; let g13 = dy[row + min(13u, QUADS - 1u)];
-  let q14 = q[row + min(14u, QUADS - 1u)] * a; let g14 = dy[row + min(14u, QUADS - 1u)];
-  let q15 = q[row + min(15u, QUADS - 1u)] * a; let g15 = dy[row + min(15u, QUADS - 1u)];
+  let q0 = vec4<f32>(q[row + min(0u, QUADS - 1u)]) * a; let g0 = dy[row + min(0u, QUADS - 1u)];
+  let q1 = vec4<f32>(q[row + min(1u, QUADS - 1u)]) * a; let g1 = dy[row + min(1u, QUADS - 1u)];
+  let q2 = vec4<f32>(q[row + min(2u, QUADS - 1u)]) * a; let g2 = dy[row + min(2u, QUADS - 1u)];
+  let q3 = vec4<f32>(q[row + min(3u, QUADS - 1u)]) * a; let g3 = dy[row + min(3u, QUADS - 1u)];
+  let q4 = vec4<f32>(q[row + min(4u, QUADS - 1u)]) * a; let g4 = dy[row + min(4u, QUADS - 1u)];
+  let q5 = vec4<f32>(q[row + min(5u, QUADS - 1u)]) * a; let g5 = dy[row + min(5u, QUADS - 1u)];
+  let q6 = vec4<f32>(q[row + min(6u, QUADS - 1u)]) * a; let g6 = dy[row + min(6u, QUADS - 1u)];
+  let q7 = vec4<f32>(q[row + min(7u, QUADS - 1u)]) * a; let g7 = dy[row + min(7u, QUADS - 1u)];
+  let q8 = vec4<f32>(q[row + min(8u, QUADS - 1u)]) * a; let g8 = dy[row + min(8u, QUADS - 1u)];
+  let q9 = vec4<f32>(q[row + min(9u, QUADS - 1u)]) * a; let g9 = dy[row + min(9u, QUADS - 1u)];
+  let q10 = vec4<f32>(q[row + min(10u, QUADS - 1u)]) * a; let g10 = dy[row + min(10u, QUADS - 1u)];
+  let q11 = vec4<f32>(q[row + min(11u, QUADS - 1u)]) * a; let g11 = dy[row + min(11u, QUADS - 1u)];
+  let q12 = vec4<f32>(q[row + min(12u, QUADS - 1u)]) * a; let g12 = dy[row + min(12u, QUADS - 1u)];
+  let q13 = vec4<f32>(q[row + min(13u, QUADS - 1u)]) * a; let g13 = dy[row + min(13u, QUADS - 1u)];
+  let q14 = vec4<f32>(q[row + min(14u, QUADS - 1u)]) * a; let g14 = dy[row + min(14u, QUADS - 1u)];
+  let q15 = vec4<f32>(q[row + min(15u, QUADS - 1u)]) * a; let g15 = dy[row + min(15u, QUADS - 1u)];
   var d0 = vec4<f32>(0.0); var d1 = vec4<f32>(0.0); var d2 = vec4<f32>(0.0); var d3 = vec4<f32>(0.0);
   var d4 = vec4<f32>(0.0); var d5 = vec4<f32>(0.0); var d6 = vec4<f32>(0.0); var d7 = vec4<f32>(0.0);
   var d8 = vec4<f32>(0.0); var d9 = vec4<f32>(0.0); var d10 = vec4<f32>(0.0); var d11 = vec4<f32>(0.0);
@@ -244,8 +246,8 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
   let a = params.scale * LOG2E;
   for (var t = local; t < SIZE / SLICES * QUADS; t += SIZE) {
     let source = pair(b, first + t / QUADS, h) * QUADS + t % QUADS;
-    own_keys[t / QUADS * PITCH + t % QUADS] = kv[source] * a;
-    own_values[t / QUADS * PITCH + t % QUADS] = kv[values() + source];
+    own_keys[t / QUADS * PITCH + t % QUADS] = vec4<f32>(kv[source]) * a;
+    own_values[t / QUADS * PITCH + t % QUADS] = vec4<f32>(kv[values() + source]);
   }
   var k0 = vec4<f32>(0.0); var v0 = vec4<f32>(0.0); var k1 = vec4<f32>(0.0); var v1 = vec4<f32>(0.0);
   var k2 = vec4<f32>(0.0); var v2 = vec4<f32>(0.0); var k3 = vec4<f32>(0.0); var v3 = vec4<f32>(0.0);
@@ -259,7 +261,7 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
     workgroupBarrier();
     for (var t = local; t < TILE * QUADS; t += SIZE) {
       let source = index(b, j + t / QUADS, params.queries, h) * QUADS + t % QUADS;
-      first_tile[t / QUADS * PITCH + t % QUADS] = q[source];
+      first_tile[t / QUADS * PITCH + t % QUADS] = vec4<f32>(q[source]);
       second_tile[t / QUADS * PITCH + t % QUADS] = dy[source];
     }
     workgroupBarrier();

@@ -11,6 +11,7 @@
 // its own first element k, which lies within sqrt(n - 1) deviations of the mean of n, so little cancels; chunks are merged by
 // Chan et al. 1983.
 
+alias real = f32; // what storage holds; f16 where a plan asks for it
 const SIZE: u32 = 64u;
 
 struct Params {
@@ -24,25 +25,25 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> x: array<f32>; // (rows, C)
+@group(0) @binding(1) var<storage, read> x: array<real>; // (rows, C)
 // statistics of the batch
 @group(0) @binding(2) var<storage, read_write> moments: array<f32>; // (2, chunks, C): mean, Σ (x - mean)²
 @group(0) @binding(1) var<storage, read> chunk_moments: array<f32>; // the same
-@group(0) @binding(2) var<storage, read_write> saved: array<f32>; // (2, C): μ, r
+@group(0) @binding(2) var<storage, read_write> saved: array<real>; // (2, C): μ, r
 @group(0) @binding(3) var<storage, read_write> moving_mean: array<f32>; // (C)
 @group(0) @binding(4) var<storage, read_write> moving_variance: array<f32>;
 // running statistics
-@group(0) @binding(1) var<storage, read> running_mean: array<f32>;
-@group(0) @binding(3) var<storage, read> running_variance: array<f32>;
+@group(0) @binding(1) var<storage, read> running_mean: array<real>;
+@group(0) @binding(3) var<storage, read> running_variance: array<real>;
 // forward
-@group(0) @binding(2) var<storage, read> statistics: array<f32>; // (2, C)
-@group(0) @binding(3) var<storage, read> scale: array<f32>; // (C)
-@group(0) @binding(4) var<storage, read> bias: array<f32>;
-@group(0) @binding(5) var<storage, read_write> y: array<f32>;
+@group(0) @binding(2) var<storage, read> statistics: array<real>; // (2, C)
+@group(0) @binding(3) var<storage, read> scale: array<real>; // (C)
+@group(0) @binding(4) var<storage, read> bias: array<real>;
+@group(0) @binding(5) var<storage, read_write> y: array<real>;
 // forward in inference
-@group(0) @binding(1) var<storage, read_write> scale_shift_out: array<f32>; // (2, C): r scale, bias - μ r scale
-@group(0) @binding(2) var<storage, read> scale_shift: array<f32>; // the same
-@group(0) @binding(3) var<storage, read_write> shifted: array<f32>; // y
+@group(0) @binding(1) var<storage, read_write> scale_shift_out: array<real>; // (2, C): r scale, bias - μ r scale
+@group(0) @binding(2) var<storage, read> scale_shift: array<real>; // the same
+@group(0) @binding(3) var<storage, read_write> shifted: array<real>; // y
 // backward; bindings 1 to 4 as in forward
 @group(0) @binding(5) var<storage, read> dy: array<f32>;
 @group(0) @binding(6) var<storage, read_write> partials: array<f32>; // (2, chunks, C): Σ dy x̂, Σ dy
@@ -59,12 +60,12 @@ fn batch_norm_partial(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_work
   let i = (group.y * groups.x + group.x) * SIZE + local;
   let step = params.chunks * params.channels;
   if (i >= step) { return; }
-  let k = x[i];
+  let k = f32(x[i]);
   var n = 0.0;
   var sum = 0.0;
   var squares = 0.0;
   for (var at = i; at < params.rows * params.channels; at += step) {
-    let d = x[at] - k;
+    let d = f32(x[at]) - k;
     n += 1.0;
     sum += d;
     squares += d * d;
@@ -93,8 +94,8 @@ fn batch_norm_statistics(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_w
     let d = chunk_moments[p * params.channels + c] - mean;
     squares += chunk_moments[(params.chunks + p) * params.channels + c] + chunk_rows(p) * d * d;
   }
-  saved[c] = mean;
-  saved[params.channels + c] = inverseSqrt(squares / n + params.eps);
+  saved[c] = real(mean);
+  saved[params.channels + c] = real(inverseSqrt(squares / n + params.eps));
   moving_mean[c] += params.momentum * (mean - moving_mean[c]);
   moving_variance[c] += params.momentum * (squares / (n - 1.0) - moving_variance[c]);
 }
@@ -105,7 +106,7 @@ fn batch_norm_running(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_work
   let c = (group.y * groups.x + group.x) * SIZE + local;
   if (c >= params.channels) { return; }
   saved[c] = running_mean[c];
-  saved[params.channels + c] = inverseSqrt(running_variance[c] + params.eps);
+  saved[params.channels + c] = real(inverseSqrt(f32(running_variance[c]) + params.eps));
 }
 
 @compute @workgroup_size(SIZE)
@@ -115,12 +116,12 @@ fn batch_norm_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_work
   let step = params.chunks * params.channels;
   if (i >= step) { return; }
   let c = i % params.channels;
-  let mean = statistics[c];
-  let gain = statistics[params.channels + c] * scale[c];
-  let shift = bias[c];
+  let mean = f32(statistics[c]);
+  let gain = f32(statistics[params.channels + c]) * f32(scale[c]);
+  let shift = f32(bias[c]);
   for (var at = i; at < params.rows * params.channels; at += step) {
-    let v = (x[at] - mean) * gain + shift;
-    y[at] = select(v, 0.0, params.relu == 1u && v <= 0.0); // a NaN passes
+    let v = (f32(x[at]) - mean) * gain + shift;
+    y[at] = real(select(v, 0.0, params.relu == 1u && v <= 0.0)); // a NaN passes
   }
 }
 
@@ -129,9 +130,9 @@ fn batch_norm_scale_shift(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_
                           @builtin(local_invocation_index) local: u32) {
   let c = (group.y * groups.x + group.x) * SIZE + local;
   if (c >= params.channels) { return; }
-  let gain = statistics[params.channels + c] * scale[c];
-  scale_shift_out[c] = gain;
-  scale_shift_out[params.channels + c] = bias[c] - statistics[c] * gain;
+  let gain = f32(statistics[params.channels + c]) * f32(scale[c]);
+  scale_shift_out[c] = real(gain);
+  scale_shift_out[params.channels + c] = real(f32(bias[c]) - f32(statistics[c]) * gain);
 }
 
 @compute @workgroup_size(SIZE)
@@ -140,11 +141,11 @@ fn scale_shift_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_wor
   let i = (group.y * groups.x + group.x) * SIZE + local;
   let step = params.chunks * params.channels;
   if (i >= step) { return; }
-  let gain = scale_shift[i % params.channels];
-  let shift = scale_shift[params.channels + i % params.channels];
+  let gain = f32(scale_shift[i % params.channels]);
+  let shift = f32(scale_shift[params.channels + i % params.channels]);
   for (var at = i; at < params.rows * params.channels; at += step) {
-    let v = x[at] * gain + shift;
-    shifted[at] = select(v, 0.0, params.relu == 1u && v <= 0.0); // a NaN passes
+    let v = f32(x[at]) * gain + shift;
+    shifted[at] = real(select(v, 0.0, params.relu == 1u && v <= 0.0)); // a NaN passes
   }
 }
 
@@ -155,14 +156,14 @@ fn batch_norm_backward_partial(@builtin(workgroup_id) group: vec3<u32>, @builtin
   let step = params.chunks * params.channels;
   if (i >= step) { return; }
   let c = i % params.channels;
-  let mean = statistics[c];
-  let r = statistics[params.channels + c];
-  let gain = r * scale[c];
-  let shift = bias[c];
+  let mean = f32(statistics[c]);
+  let r = f32(statistics[params.channels + c]);
+  let gain = r * f32(scale[c]);
+  let shift = f32(bias[c]);
   var a = 0.0;
   var b = 0.0;
   for (var at = i; at < params.rows * params.channels; at += step) {
-    let d = x[at] - mean;
+    let d = f32(x[at]) - mean;
     let g = select(dy[at], 0.0, params.relu == 1u && d * gain + shift <= 0.0);
     a += g * d;
     b += g;
@@ -197,14 +198,14 @@ fn batch_norm_backward_x(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_w
   if (i >= step) { return; }
   let c = i % params.channels;
   let n = f32(params.rows);
-  let mean = statistics[c];
-  let r = statistics[params.channels + c];
-  let gain = r * scale[c];
-  let shift = bias[c];
+  let mean = f32(statistics[c]);
+  let r = f32(statistics[params.channels + c]);
+  let gain = r * f32(scale[c]);
+  let shift = f32(bias[c]);
   let slope = select(0.0, r * totals[c] / n, params.training == 1u);
   let level = select(0.0, totals[params.channels + c] / n, params.training == 1u);
   for (var at = i; at < params.rows * params.channels; at += step) {
-    let d = x[at] - mean;
+    let d = f32(x[at]) - mean;
     let g = select(dy[at], 0.0, params.relu == 1u && d * gain + shift <= 0.0);
     dx[at] += gain * (g - level - d * slope);
   }

@@ -4,6 +4,7 @@
 //
 // N elements of any shape.
 
+alias real = f32; // what storage holds; f16 where a plan asks for it
 const SIZE: u32 = 64u;
 
 struct Params {
@@ -13,8 +14,8 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> x: array<f32>;
-@group(0) @binding(2) var<storage, read_write> y: array<f32>;
+@group(0) @binding(1) var<storage, read> x: array<real>;
+@group(0) @binding(2) var<storage, read_write> y: array<real>;
 @group(0) @binding(2) var<storage, read> dy: array<f32>;
 @group(0) @binding(3) var<storage, read_write> dx: array<f32>;
 
@@ -23,7 +24,7 @@ fn clamp_log_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workg
                      @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
   if (i >= params.n) { return; }
-  y[i] = log(clamp(x[i], params.low, params.high));
+  y[i] = real(log(clamp(f32(x[i]), params.low, params.high)));
 }
 
 @compute @workgroup_size(SIZE)
@@ -31,5 +32,6 @@ fn clamp_log_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_work
                       @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
   if (i >= params.n) { return; }
-  if (x[i] > params.low && x[i] < params.high) { dx[i] += dy[i] / x[i]; }
+  let v = f32(x[i]);
+  if (v > params.low && v < params.high) { dx[i] += dy[i] / v; }
 }

@@ -10,6 +10,7 @@
 //
 // An invocation keeps its column and visits every chunks-th row.
 
+alias real = f32; // what storage holds; f16 where a plan asks for it
 const SIZE: u32 = 64u;
 
 struct Params {
@@ -21,10 +22,10 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> a: array<f32>;
-@group(0) @binding(2) var<storage, read> b: array<f32>;
-@group(0) @binding(3) var<storage, read_write> y: array<f32>;
-@group(0) @binding(2) var<storage, read_write> slice: array<f32>;
+@group(0) @binding(1) var<storage, read> a: array<real>;
+@group(0) @binding(2) var<storage, read> b: array<real>;
+@group(0) @binding(3) var<storage, read_write> y: array<real>;
+@group(0) @binding(2) var<storage, read_write> slice: array<real>;
 @group(0) @binding(1) var<storage, read> dy: array<f32>;
 @group(0) @binding(2) var<storage, read_write> dx: array<f32>;
 

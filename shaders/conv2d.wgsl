@@ -7,6 +7,7 @@
 // Position u of an axis and tap t read x at u x_step + x_start + t x_tap (zero outside), write y at u y_step + y_start, and
 // use the weight at w_start + t w_tap.
 
+alias real = f32; // what storage holds; f16 where a plan asks for it
 const SIZE: u32 = 64u;
 const ACTIVATION: u32 = 0u; // 1 ReLU, 2 GELU, 3 sigmoid
 
@@ -41,12 +42,12 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> x: array<f32>;
-@group(0) @binding(2) var<storage, read> w: array<f32>;
-@group(0) @binding(3) var<storage, read> bias: array<f32>;
-@group(0) @binding(4) var<storage, read> residual: array<f32>;
-@group(0) @binding(5) var<storage, read> shortcut: array<f32>;
-@group(0) @binding(6) var<storage, read_write> y: array<f32>;
+@group(0) @binding(1) var<storage, read> x: array<real>;
+@group(0) @binding(2) var<storage, read> w: array<real>;
+@group(0) @binding(3) var<storage, read> bias: array<real>;
+@group(0) @binding(4) var<storage, read> residual: array<real>;
+@group(0) @binding(5) var<storage, read> shortcut: array<real>;
+@group(0) @binding(6) var<storage, read_write> y: array<real>;
 @group(0) @binding(2) var<storage, read> dy: array<f32>;
 @group(0) @binding(3) var<storage, read_write> dw: array<f32>;
 
@@ -78,7 +79,7 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgrou
   if (b >= i32(params.batch)) { return; }
   let phase = vec2<i32>(vec2<u32>(group.z / params.parts, group.z % params.parts));
   var sum = 0.0;
-  if (params.has_bias == 1u) { sum = bias[n]; }
+  if (params.has_bias == 1u) { sum = f32(bias[n]); }
   for (var t = 0; t < r.taps; t++) {
     let row = u * r.x_step + r.x_start + t * r.x_tap;
     if ((row < 0) | (row >= r.x_size)) { continue; }
@@ -87,19 +88,19 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgrou
       if ((col < 0) | (col >= c.x_size)) { continue; }
       let from_x = ((b * r.x_size + row) * c.x_size + col) * inputs;
       let from_w = ((r.w_start + phase.x + t * r.w_tap) * c.w_size + c.w_start + phase.y + s * c.w_tap) * inputs * outputs + n;
-      for (var k = 0; k < inputs; k++) { sum += x[from_x + k] * w[from_w + k * outputs]; }
+      for (var k = 0; k < inputs; k++) { sum += f32(x[from_x + k]) * f32(w[from_w + k * outputs]); }
     }
   }
   let row = b * r.y_size + u * r.y_step + r.y_start + phase.x;
   let to = (row * c.y_size + v * c.y_step + c.y_start + phase.y) * outputs + n;
   let adds = params.adds & 3u;
-  if (adds == 3u) { sum += residual[to]; }
-  if (params.has_bias == 2u) { sum = sum * bias[n] + bias[outputs + n]; }
-  if (adds == 1u) { sum += y[to]; }
-  if (adds == 2u) { sum += residual[to]; }
+  if (adds == 3u) { sum += f32(residual[to]); }
+  if (params.has_bias == 2u) { sum = sum * f32(bias[n]) + f32(bias[outputs + n]); }
+  if (adds == 1u) { sum += f32(y[to]); }
+  if (adds == 2u) { sum += f32(residual[to]); }
   sum = activated(sum);
-  if ((params.adds & 4u) != 0u) { sum += shortcut[to]; }
-  y[to] = sum;
+  if ((params.adds & 4u) != 0u) { sum += f32(shortcut[to]); }
+  y[to] = real(sum);
 }
 
 @compute @workgroup_size(SIZE)
@@ -127,7 +128,7 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_
     let col = v * c.x_step + c.x_start + s * c.x_tap;
     if ((row >= 0) & (row < r.x_size) & (col >= 0) & (col < c.x_size)) {
       let pixel = (b * r.y_size + u * r.y_step + r.y_start) * c.y_size + v * c.y_step + c.y_start;
-      sum += x[((b * r.x_size + row) * c.x_size + col) * inputs + k] * dy[pixel * outputs + n];
+      sum += f32(x[((b * r.x_size + row) * c.x_size + col) * inputs + k]) * dy[pixel * outputs + n];
     }
     v++;
     if (v == c.count) {

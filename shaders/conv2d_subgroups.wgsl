@@ -4,6 +4,8 @@ enable subgroups;
 // keeps the four outputs of one quad for every pixel, and loads x for two of the pixels; a broadcast gives it to the others.
 // The maths, and the fields of Params, are those of conv2d.wgsl; outputs are a multiple of four.
 
+alias real = f32; // what storage holds; f16 where a plan asks for it
+alias real4 = vec4<f32>; // the same, in quads
 const LANES: u32 = 8u; // a workgroup is one subgroup
 const ACTIVATION: u32 = 0u; // 1 ReLU, 2 GELU, 3 sigmoid
 
@@ -36,12 +38,12 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> x: array<f32>;
-@group(0) @binding(2) var<storage, read> w: array<vec4<f32>>;
-@group(0) @binding(3) var<storage, read> bias: array<vec4<f32>>;
-@group(0) @binding(4) var<storage, read> residual: array<vec4<f32>>;
-@group(0) @binding(5) var<storage, read> shortcut: array<vec4<f32>>;
-@group(0) @binding(6) var<storage, read_write> y: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read> x: array<real>;
+@group(0) @binding(2) var<storage, read> w: array<real4>;
+@group(0) @binding(3) var<storage, read> bias: array<real4>;
+@group(0) @binding(4) var<storage, read> residual: array<real4>;
+@group(0) @binding(5) var<storage, read> shortcut: array<real4>;
+@group(0) @binding(6) var<storage, read_write> y: array<real4>;
 @group(0) @binding(2) var<storage, read> dy: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read_write> dw: array<vec4<f32>>;
 
@@ -85,7 +87,7 @@ fn destination(p: Position, phase: vec2<i32>) -> i32 {
 }
 
 fn load(base: i32, k: i32) -> f32 {
-  return select(0.0, x[max(base, 0) + k], base >= 0);
+  return select(0.0, f32(x[max(base, 0) + k]), base >= 0);
 }
 
 // activated is the activation of activation.wgsl that the result goes through.
@@ -107,13 +109,13 @@ fn store(pixel: i32, quad: i32, sum: vec4<f32>) {
     var v = sum;
     let i = pixel * quads + quad;
     let adds = params.adds & 3u;
-    if (adds == 3u) { v += residual[i]; }
-    if (params.has_bias == 2u) { v = v * bias[quad] + bias[quads + quad]; }
-    if (adds == 1u) { v += y[i]; }
-    if (adds == 2u) { v += residual[i]; }
+    if (adds == 3u) { v += vec4<f32>(residual[i]); }
+    if (params.has_bias == 2u) { v = v * vec4<f32>(bias[quad]) + vec4<f32>(bias[quads + quad]); }
+    if (adds == 1u) { v += vec4<f32>(y[i]); }
+    if (adds == 2u) { v += vec4<f32>(residual[i]); }
     v = activated(v);
-    if ((params.adds & 4u) != 0u) { v += shortcut[i]; }
-    y[i] = v;
+    if ((params.adds & 4u) != 0u) { v += vec4<f32>(shortcut[i]); }
+    y[i] = real4(v);
   }
 }
 
@@ -126,7 +128,7 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
   let pa = position(i32(group.x * 2u * LANES + lane));
   let pb = position(i32(group.x * 2u * LANES + LANES + lane));
   var start = vec4<f32>();
-  if (params.has_bias == 1u) { start = bias[q]; }
+  if (params.has_bias == 1u) { start = vec4<f32>(bias[q]); }
   var s0 = start;
   var s1 = start;
   var s2 = start;
@@ -151,7 +153,7 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
     let row = (params.rows.w_start + phase.x + t * params.rows.w_tap) * params.cols.w_size + params.cols.w_start + phase.y + s * params.cols.w_tap;
     var from_w = row * i32(params.inputs) * quads + q;
     for (var k = 0; k < i32(params.inputs); k++) {
-      let weight = w[from_w];
+      let weight = vec4<f32>(w[from_w]);
       let va = load(xa, k);
       let vb = load(xb, k);
       s0 += subgroupBroadcast(va, 0u) * weight;
@@ -197,7 +199,7 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
 // pixel has rows [low, high) inside the image; tap reads one of them, base being where row 0 would lie.
 fn tap(base: i32, j: i32, low: i32, high: i32) -> f32 {
   let inside = (j >= low) & (j < high);
-  return select(0.0, x[select(0, base + j, inside)], inside);
+  return select(0.0, f32(x[select(0, base + j, inside)]), inside);
 }
 
 // weight_row is where row j of tap row t lies in dw, in rows; -1 beyond the last.

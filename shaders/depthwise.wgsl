@@ -4,6 +4,7 @@
 //   y[b, Y(u), X(v), n] = bias[n] + Σ_{t, s} x[b, …, n] w[…, n]      forward; backward_x adds, over the same weights
 //   dw[…, n]            = Σ_{b, u, v} x[b, …, n] dy[b, …, n]         backward_weight, in `splits` parts
 
+alias real = f32; // what storage holds; f16 where a plan asks for it
 const SIZE: u32 = 64u;
 
 struct Axis {
@@ -35,10 +36,10 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> x: array<f32>;
-@group(0) @binding(2) var<storage, read> w: array<f32>;
-@group(0) @binding(3) var<storage, read> bias: array<f32>;
-@group(0) @binding(4) var<storage, read_write> y: array<f32>;
+@group(0) @binding(1) var<storage, read> x: array<real>;
+@group(0) @binding(2) var<storage, read> w: array<real>;
+@group(0) @binding(3) var<storage, read> bias: array<real>;
+@group(0) @binding(4) var<storage, read_write> y: array<real>;
 @group(0) @binding(2) var<storage, read> dy: array<f32>;
 @group(0) @binding(3) var<storage, read_write> dw: array<f32>;
 
@@ -55,20 +56,20 @@ fn depthwise_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workg
   let b = i / channels / c.count / r.count;
   if (b >= i32(params.batch)) { return; }
   var sum = 0.0;
-  if (params.has_bias == 1u) { sum = bias[n]; }
+  if (params.has_bias == 1u) { sum = f32(bias[n]); }
   for (var t = 0; t < r.taps; t++) {
     let row = u * r.x_step + r.x_start + t * r.x_tap;
     if ((row < 0) | (row >= r.x_size)) { continue; }
     for (var s = 0; s < c.taps; s++) {
       let col = v * c.x_step + c.x_start + s * c.x_tap;
       if ((col < 0) | (col >= c.x_size)) { continue; }
-      sum += x[((b * r.x_size + row) * c.x_size + col) * channels + n] *
-        w[((r.w_start + t * r.w_tap) * c.w_size + c.w_start + s * c.w_tap) * channels + n];
+      sum += f32(x[((b * r.x_size + row) * c.x_size + col) * channels + n]) *
+        f32(w[((r.w_start + t * r.w_tap) * c.w_size + c.w_start + s * c.w_tap) * channels + n]);
     }
   }
   let to = ((b * r.y_size + u * r.y_step + r.y_start) * c.y_size + v * c.y_step + c.y_start) * channels + n;
-  if (params.adds == 1u) { sum += y[to]; }
-  y[to] = sum;
+  if (params.adds == 1u) { sum += f32(y[to]); }
+  y[to] = real(sum);
 }
 
 @compute @workgroup_size(SIZE)
@@ -94,7 +95,7 @@ fn depthwise_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(n
     let col = v * c.x_step + c.x_start + s * c.x_tap;
     if ((row >= 0) & (row < r.x_size) & (col >= 0) & (col < c.x_size)) {
       let pixel = (b * r.y_size + u * r.y_step + r.y_start) * c.y_size + v * c.y_step + c.y_start;
-      sum += x[((b * r.x_size + row) * c.x_size + col) * channels + n] * dy[pixel * channels + n];
+      sum += f32(x[((b * r.x_size + row) * c.x_size + col) * channels + n]) * dy[pixel * channels + n];
     }
     v++;
     if (v == c.count) {

@@ -5,6 +5,7 @@
 //   add_scaled      dx += factor dy
 //   add_broadcast   y[b, i] = a[b, i] + table[i], i < N / batch
 
+alias real = f32; // what storage holds; f16 where a plan asks for it
 const SIZE: u32 = 64u;
 
 struct Params {
@@ -14,17 +15,17 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> a: array<f32>;
-@group(0) @binding(2) var<storage, read> b: array<f32>; // of add; the table of add_broadcast
-@group(0) @binding(3) var<storage, read_write> sum: array<f32>;
-@group(0) @binding(2) var<storage, read_write> y: array<f32>;
+@group(0) @binding(1) var<storage, read> a: array<real>;
+@group(0) @binding(2) var<storage, read> b: array<real>; // of add; the table of add_broadcast
+@group(0) @binding(3) var<storage, read_write> sum: array<real>;
+@group(0) @binding(2) var<storage, read_write> y: array<real>;
 
 @compute @workgroup_size(SIZE)
 fn add_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
   if (i >= params.n) { return; }
-  sum[i] = a[i] + b[i];
+  sum[i] = real(f32(a[i]) + f32(b[i]));
 }
 
 @compute @workgroup_size(SIZE)
@@ -32,8 +33,8 @@ fn add_broadcast_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_w
                          @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
   if (i >= params.period) { return; }
-  let add = b[i];
-  for (var at = i; at < params.n; at += params.period) { sum[at] = a[at] + add; }
+  let add = f32(b[i]);
+  for (var at = i; at < params.n; at += params.period) { sum[at] = real(f32(a[at]) + add); }
 }
 
 @compute @workgroup_size(SIZE)
@@ -41,7 +42,7 @@ fn scale_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroup
                  @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
   if (i >= params.n) { return; }
-  y[i] = params.factor * a[i];
+  y[i] = real(params.factor * f32(a[i]));
 }
 
 @compute @workgroup_size(SIZE)
@@ -49,5 +50,5 @@ fn add_scaled(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) 
               @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
   if (i >= params.n) { return; }
-  y[i] += params.factor * a[i];
+  y[i] = real(f32(y[i]) + params.factor * f32(a[i]));
 }

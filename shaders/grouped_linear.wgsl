@@ -4,6 +4,7 @@
 //   dx[p, g, i] += Σ_o dy[p, g, o] w[g, i, o]
 //   dw[s, g, i, o] = Σ_{p in part s} x[p, g, i] dy[p, g, o]
 
+alias real = f32; // what storage holds; f16 where a plan asks for it
 const SIZE: u32 = 64u;
 
 struct Params {
@@ -18,10 +19,10 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> x: array<f32>;
-@group(0) @binding(2) var<storage, read> w: array<f32>;
-@group(0) @binding(3) var<storage, read> bias: array<f32>;
-@group(0) @binding(4) var<storage, read_write> y: array<f32>;
+@group(0) @binding(1) var<storage, read> x: array<real>;
+@group(0) @binding(2) var<storage, read> w: array<real>;
+@group(0) @binding(3) var<storage, read> bias: array<real>;
+@group(0) @binding(4) var<storage, read_write> y: array<real>;
 @group(0) @binding(1) var<storage, read> dy: array<f32>;
 @group(0) @binding(3) var<storage, read_write> dx: array<f32>;
 @group(0) @binding(2) var<storage, read> x_of: array<f32>;
@@ -37,12 +38,12 @@ fn grouped_linear_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_
   let g = (index / p.outputs) % p.groups;
   let pixel = index / p.outputs / p.groups;
   var sum = 0.0;
-  if (p.has_bias == 1u) { sum = bias[g * p.outputs + o]; }
+  if (p.has_bias == 1u) { sum = f32(bias[g * p.outputs + o]); }
   for (var i = 0u; i < p.inputs; i++) {
-    sum += x[(pixel * p.groups + g) * p.inputs + i] * w[(g * p.inputs + i) * p.outputs + o];
+    sum += f32(x[(pixel * p.groups + g) * p.inputs + i]) * f32(w[(g * p.inputs + i) * p.outputs + o]);
   }
   if (p.sigmoid == 1u) { sum = 1.0 / (1.0 + exp(-sum)); }
-  y[index] = sum;
+  y[index] = real(sum);
 }
 
 @compute @workgroup_size(SIZE)
@@ -56,7 +57,7 @@ fn grouped_linear_backward_x(@builtin(workgroup_id) group: vec3<u32>, @builtin(n
   let pixel = index / p.inputs / p.groups;
   var sum = 0.0;
   for (var o = 0u; o < p.outputs; o++) {
-    sum += dy[(pixel * p.groups + g) * p.outputs + o] * w[(g * p.inputs + i) * p.outputs + o];
+    sum += dy[(pixel * p.groups + g) * p.outputs + o] * f32(w[(g * p.inputs + i) * p.outputs + o]);
   }
   dx[index] += sum;
 }

@@ -6,6 +6,7 @@
 //
 // The row kernels give a row to an invocation; the sums over rows are taken in chunks of interleaved rows (reduce.wgsl).
 
+alias real = f32; // what storage holds; f16 where a plan asks for it
 const SIZE: u32 = 64u;
 
 struct Params {
@@ -17,11 +18,11 @@ struct Params {
 
 @group(0) @binding(0) var<uniform> params: Params;
 // forward
-@group(0) @binding(1) var<storage, read> x: array<f32>;
-@group(0) @binding(2) var<storage, read> scale: array<f32>;
-@group(0) @binding(3) var<storage, read> bias: array<f32>;
-@group(0) @binding(4) var<storage, read_write> y: array<f32>;
-@group(0) @binding(5) var<storage, read_write> saved: array<f32>; // (2, rows): μ, r
+@group(0) @binding(1) var<storage, read> x: array<real>;
+@group(0) @binding(2) var<storage, read> scale: array<real>;
+@group(0) @binding(3) var<storage, read> bias: array<real>;
+@group(0) @binding(4) var<storage, read_write> y: array<real>;
+@group(0) @binding(5) var<storage, read_write> saved: array<real>; // (2, rows): μ, r
 // backward; binding 1 is x
 @group(0) @binding(2) var<storage, read> dy: array<f32>;
 @group(0) @binding(3) var<storage, read> statistics: array<f32>; // (2, rows)
@@ -40,17 +41,17 @@ fn layer_norm_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_work
   let first = row * params.channels;
   let n = f32(params.channels);
   var sum = 0.0;
-  for (var c = 0u; c < params.channels; c++) { sum += x[first + c]; }
+  for (var c = 0u; c < params.channels; c++) { sum += f32(x[first + c]); }
   let mean = sum / n;
   var squares = 0.0;
   for (var c = 0u; c < params.channels; c++) {
-    let d = x[first + c] - mean;
+    let d = f32(x[first + c]) - mean;
     squares += d * d;
   }
   let r = inverseSqrt(squares / n + params.eps);
-  for (var c = 0u; c < params.channels; c++) { y[first + c] = (x[first + c] - mean) * r * scale[c] + bias[c]; }
-  saved[row] = mean;
-  saved[params.rows + row] = r;
+  for (var c = 0u; c < params.channels; c++) { y[first + c] = real((f32(x[first + c]) - mean) * r * f32(scale[c]) + f32(bias[c])); }
+  saved[row] = real(mean);
+  saved[params.rows + row] = real(r);
 }
 
 @compute @workgroup_size(SIZE)
@@ -67,12 +68,12 @@ fn layer_norm_backward_x(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_w
   for (var c = 0u; c < params.channels; c++) {
     let g = dy[first + c] * gain[c];
     a += g;
-    b += g * (x[first + c] - mean);
+    b += g * (f32(x[first + c]) - mean);
   }
   a = a / n;
   b = b * r * r / n;
   for (var c = 0u; c < params.channels; c++) {
-    dx[first + c] += r * (dy[first + c] * gain[c] - a - (x[first + c] - mean) * b);
+    dx[first + c] += r * (dy[first + c] * gain[c] - a - (f32(x[first + c]) - mean) * b);
   }
 }
 
@@ -87,7 +88,7 @@ fn layer_norm_backward_partial(@builtin(workgroup_id) group: vec3<u32>, @builtin
   var at = i;
   for (var row = i / params.channels; row < params.rows; row += params.chunks) {
     let g = dy[at];
-    a += g * (x[at] - statistics[row]) * statistics[params.rows + row];
+    a += g * (f32(x[at]) - statistics[row]) * statistics[params.rows + row];
     b += g;
     at += step;
   }

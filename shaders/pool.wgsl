@@ -6,6 +6,7 @@
 // An invocation has an x and a channel; the row is the workgroup's y and z. max_pool_place notes for each window where its
 // maximum is, as y W + x, exact in f32 up to 2^24 pixels.
 
+alias real = f32; // what storage holds; f16 where a plan asks for it
 const SIZE: u32 = 64u;
 
 struct Params {
@@ -24,8 +25,8 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> x: array<f32>;
-@group(0) @binding(2) var<storage, read_write> y: array<f32>; // y, or the places of the maxima
+@group(0) @binding(1) var<storage, read> x: array<real>;
+@group(0) @binding(2) var<storage, read_write> y: array<real>; // y, or the places of the maxima
 @group(0) @binding(1) var<storage, read> dy: array<f32>;
 @group(0) @binding(2) var<storage, read_write> dx: array<f32>;
 @group(0) @binding(2) var<storage, read> places: array<f32>; // (B, H', W', C)
@@ -62,7 +63,7 @@ fn best(row: i32, column: i32) -> Best {
   var found = Best(0.0, -1);
   for (var iy = rows.first; iy < rows.end; iy++) {
     for (var ix = columns.first; ix < columns.end; ix++) {
-      let v = x[((b * params.height + iy) * params.width + ix) * params.channels + c];
+      let v = f32(x[((b * params.height + iy) * params.width + ix) * params.channels + c]);
       let nan = (bitcast<u32>(v) & 0x7fffffffu) > 0x7f800000u; // one passes, as in PyTorch
       if (found.place < 0 || v > found.value || nan) { found = Best(v, iy * params.width + ix); }
     }
@@ -77,7 +78,7 @@ fn max_pool_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgr
   let column = i32(group.x * SIZE + local);
   let columns = params.out_width * params.channels;
   if (row >= params.rows || column >= columns) { return; }
-  y[row * columns + column] = best(row, column).value;
+  y[row * columns + column] = real(best(row, column).value);
 }
 
 @compute @workgroup_size(SIZE)
@@ -87,7 +88,7 @@ fn max_pool_place(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgrou
   let column = i32(group.x * SIZE + local);
   let columns = params.out_width * params.channels;
   if (row >= params.rows || column >= columns) { return; }
-  y[row * columns + column] = f32(best(row, column).place);
+  y[row * columns + column] = real(f32(best(row, column).place));
 }
 
 @compute @workgroup_size(SIZE)
@@ -127,10 +128,10 @@ fn average_pool_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_wo
   var sum = 0.0;
   for (var iy = rows.first; iy < rows.end; iy++) {
     for (var ix = columns.first; ix < columns.end; ix++) {
-      sum += x[((b * params.height + iy) * params.width + ix) * params.channels + c];
+      sum += f32(x[((b * params.height + iy) * params.width + ix) * params.channels + c]);
     }
   }
-  y[row * params.out_width * params.channels + column] = sum / f32((rows.end - rows.first) * (columns.end - columns.first));
+  y[row * params.out_width * params.channels + column] = real(sum / f32((rows.end - rows.first) * (columns.end - columns.first)));
 }
 
 @compute @workgroup_size(SIZE)

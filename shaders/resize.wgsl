@@ -6,6 +6,7 @@
 // Positions are kept as whole numbers of 1 / (2 H'), so that they are exact. An invocation has an x and a channel; the row is
 // the workgroup's y and z.
 
+alias real = f32; // what storage holds; f16 where a plan asks for it
 const SIZE: u32 = 64u;
 
 struct Params {
@@ -18,8 +19,8 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> x: array<f32>; // backward: dy
-@group(0) @binding(2) var<storage, read_write> y: array<f32>; // backward: dx
+@group(0) @binding(1) var<storage, read> x: array<real>; // backward: dy
+@group(0) @binding(2) var<storage, read_write> y: array<real>; // backward: dx
 
 // s(o) in units of 1 / (2 outputs)
 fn position(o: i32, inputs: i32, outputs: i32) -> i32 {
@@ -48,9 +49,9 @@ fn resize_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgrou
   let bottom = top + select(0, params.width * c_count, y0 + 1 < params.height);
   let left = x0 * c_count;
   let right = min(x0 + 1, params.width - 1) * c_count;
-  let above = x[top + left] * (1.0 - fx) + x[top + right] * fx;
-  let below = x[bottom + left] * (1.0 - fx) + x[bottom + right] * fx;
-  y[row * params.out_width * c_count + column] = above * (1.0 - fy) + below * fy;
+  let above = f32(x[top + left]) * (1.0 - fx) + f32(x[top + right]) * fx;
+  let below = f32(x[bottom + left]) * (1.0 - fx) + f32(x[bottom + right]) * fx;
+  y[row * params.out_width * c_count + column] = real(above * (1.0 - fy) + below * fy);
 }
 
 // the weight of input i in output o
@@ -87,9 +88,9 @@ fn resize_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgro
     var line = 0.0;
     let from_row = (b * params.out_height + oy) * params.out_width;
     for (var ox = left; ox <= right; ox++) {
-      line += weight(ox, ix, params.width, params.out_width) * x[(from_row + ox) * c_count + c];
+      line += weight(ox, ix, params.width, params.out_width) * f32(x[(from_row + ox) * c_count + c]);
     }
     sum += weight(oy, iy, params.height, params.out_height) * line;
   }
-  y[row * params.width * c_count + column] += sum;
+  y[row * params.width * c_count + column] = real(f32(y[row * params.width * c_count + column]) + sum);
 }
