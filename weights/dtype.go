@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+
+	"mrprism/internal/half"
 )
 
 // DType is a tensor's element type as written in the header.
@@ -95,7 +97,7 @@ func (t *Tensor) reader() func(i int) float32 {
 	case F32:
 		return func(i int) float32 { return math.Float32frombits(le.Uint32(b[4*i:])) }
 	case F16:
-		return func(i int) float32 { return halfToFloat(le.Uint16(b[2*i:])) }
+		return func(i int) float32 { return half.ToFloat32(le.Uint16(b[2*i:])) }
 	case BF16:
 		return func(i int) float32 { return math.Float32frombits(uint32(le.Uint16(b[2*i:])) << 16) }
 	case I64:
@@ -128,18 +130,4 @@ type NotFiniteError struct {
 func (e *NotFiniteError) Error() string {
 	return fmt.Sprintf("weights: tensor %s: element %d is %v; the file is damaged or comes from a training run that diverged, use an earlier checkpoint",
 		e.Tensor, e.Index, e.Value)
-}
-
-// halfToFloat widens an IEEE 754 binary16 value; exact.
-func halfToFloat(h uint16) float32 {
-	sign := uint32(h>>15) << 31
-	exponent, mantissa := uint32(h>>10)&31, uint32(h)&1023
-	switch exponent {
-	case 0: // zero and subnormals: mantissa · 2⁻²⁴
-		v := float32(mantissa) * (1.0 / (1 << 24))
-		return math.Float32frombits(math.Float32bits(v) | sign)
-	case 31: // infinity and NaN
-		return math.Float32frombits(sign | 0x7f800000 | mantissa<<13)
-	}
-	return math.Float32frombits(sign | (exponent+112)<<23 | mantissa<<13)
 }

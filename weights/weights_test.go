@@ -98,23 +98,6 @@ func TestNotFiniteIsNamed(t *testing.T) {
 	}
 }
 
-// TestHalf compares binary16 values of each kind with their definition, (−1)ˢ·2ᵉ⁻¹⁵·1.m or (−1)ˢ·2⁻²⁴·m.
-func TestHalf(t *testing.T) {
-	for h := range uint32(1 << 16) {
-		sign, exponent, mantissa := 1-2*float64(h>>15), int(h>>10&31), float64(h&1023)
-		want := sign * math.Ldexp(1+mantissa/1024, exponent-15)
-		switch exponent {
-		case 0:
-			want = sign * math.Ldexp(mantissa, -24)
-		case 31:
-			require.False(t, halfToFloat(uint16(h))-halfToFloat(uint16(h)) == 0, "%#04x is not finite", h)
-			continue
-		}
-		require.Equal(t, want, float64(halfToFloat(uint16(h))), "%#04x", h)
-	}
-	assert.True(t, math.Signbit(float64(halfToFloat(0x8000))))
-}
-
 func TestMetadataRoundTrip(t *testing.T) {
 	m := sampleMetadata()
 	values, err := m.Map()

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+
+	"mrprism/internal/half"
 )
 
 // Tensor is a numeric tensor of any element type, its values row by row as float64.
@@ -86,7 +88,7 @@ func (t *Tensor) Elements() int {
 // fromInteger is the value of an element stored in int32_data; half floats lie there as their bits.
 func (t Type) fromInteger(v int) float64 {
 	if t == Float16 {
-		return half(uint16(v))
+		return float64(half.ToFloat32(uint16(v)))
 	}
 	return float64(v)
 }
@@ -100,7 +102,7 @@ func (t Type) fromRaw(b []byte) float64 {
 	case Double:
 		return math.Float64frombits(e.Uint64(b))
 	case Float16:
-		return half(e.Uint16(b))
+		return float64(half.ToFloat32(e.Uint16(b)))
 	case 2, 9: // uint8, bool
 		return float64(b[0])
 	case 3: // int8
@@ -117,21 +119,4 @@ func (t Type) fromRaw(b []byte) float64 {
 		return float64(int32(e.Uint32(b)))
 	}
 	return float64(int64(e.Uint64(b)))
-}
-
-// half is an IEEE 754 half float.
-func half(bits uint16) float64 {
-	sign, exponent, fraction := 1.0, int(bits>>10&31), float64(bits&1023)
-	if bits>>15 == 1 {
-		sign = -1
-	}
-	switch {
-	case exponent == 31 && fraction != 0:
-		return math.NaN()
-	case exponent == 31:
-		return math.Inf(int(sign))
-	case exponent == 0:
-		return sign * math.Ldexp(fraction, -24)
-	}
-	return sign * math.Ldexp(1024+fraction, exponent-25)
 }
