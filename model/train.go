@@ -170,21 +170,38 @@ func (s *Step) Loss() *tensor.Tensor {
 // Backward appends the gradients of the loss.
 func (s *Step) Backward(loss *tensor.Tensor) { s.Graph.Backward(loss, s.seed) }
 
-// Update appends Adam's update of every parameter, its moments and averages being variables of the set.
+// Update appends Adam's update of all parameters that have a gradient (DivP's have none in the baseline): their moments and averages are
+// variables of the set, and all are joined to blocks, so that the update is a dispatch or two. The set must have no memory yet, or
+// have been through Update.
 func (s *Step) Update(set *tensor.Set, o shaders.AdamOptions) {
+	var weights, others updated // biases and norms do not decay
 	for _, v := range set.Variables(tensor.Parameter) {
-		x := s.Graph.Variable(v)
-		if !x.HasGradient() {
-			continue // DivP, in the baseline
+		switch {
+		case !s.Graph.Variable(v).HasGradient():
+		case len(v.Shape) < 2:
+			others.add(set, v)
+		default:
+			weights.add(set, v)
 		}
-		state := func(prefix string) *tensor.Tensor {
-			return s.Graph.Variable(set.Variable(tensor.Moment, prefix+v.Name, v.Shape...))
-		}
-		options := o
-		if len(v.Shape) < 2 {
-			options.Decay = 0 // biases and norms
-		}
-		shaders.Adam(x, x.Gradient(), state("adam.m."), state("adam.v."), state(AveragePrefix), s.Schedule, options)
+	}
+	weights.update(s, set, o)
+	o.Decay = 0
+	others.update(s, set, o)
+}
+
+// updated are parameters that one update takes together, with Adam's moments and their averages.
+type updated struct{ x, m, v, average []*tensor.Variable }
+
+func (u *updated) add(set *tensor.Set, x *tensor.Variable) {
+	state := func(prefix string) *tensor.Variable { return set.Variable(tensor.Moment, prefix+x.Name, x.Shape...) }
+	u.x, u.m, u.v, u.average = append(u.x, x), append(u.m, state("adam.m.")), append(u.v, state("adam.v.")), append(u.average, state(AveragePrefix))
+}
+
+func (u *updated) update(s *Step, set *tensor.Set, o shaders.AdamOptions) {
+	x, m, v, average := set.Join(u.x), set.Join(u.m), set.Join(u.v), set.Join(u.average)
+	for i := range x {
+		gradients := s.Graph.Gradients(x[i])
+		shaders.Adam(s.Graph.Variable(x[i]), gradients, s.Graph.Variable(m[i]), s.Graph.Variable(v[i]), s.Graph.Variable(average[i]), s.Schedule, o)
 	}
 }
 

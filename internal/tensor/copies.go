@@ -17,7 +17,7 @@ func elide(nodes []node) []node {
 		}
 		possible := nodes[maker].kernel != nil // not zeroed and nothing else
 		for i := range nodes {
-			touches := slices.Contains(nodes[i].touched(), to)
+			touches := slices.Contains(nodes[i].touched(), to.root())
 			switch {
 			case i != maker && nodes[i].writes(from), i >= maker && i < at && touches, i > at && nodes[i].writes(to):
 				possible = false

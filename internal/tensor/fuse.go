@@ -29,7 +29,7 @@ func fuse(nodes []node) []node {
 				break
 			}
 			gone[at] = true
-			for _, s := range nodes[second].arguments { // those of the first are used here now
+			for _, s := range nodes[second].touched() { // those of the first are used here now
 				users[s] = append(without(users[s], at, second), second)
 				slices.Sort(users[s])
 			}
@@ -71,7 +71,7 @@ func absorb(nodes []node, users map[*storage][]int, first int) (second int, ok b
 	}
 	// what the first reads must still be there when the second runs
 	for j := range a.arguments[:len(a.arguments)-1] {
-		for _, user := range users[a.arguments[j]] {
+		for _, user := range users[a.arguments[j].root()] {
 			if user > first && user < second && nodes[user].writes(a.arguments[j]) {
 				return 0, false
 			}
@@ -95,10 +95,10 @@ func absorb(nodes []node, users map[*storage][]int, first int) (second int, ok b
 // writes says whether a node changes a storage.
 func (n *node) writes(s *storage) bool {
 	if n.kernel == nil {
-		return n.clear == s
+		return n.clear.root() == s.root()
 	}
 	for j, a := range n.arguments {
-		if a == s && n.kernel.Arguments[j] == gpu.ReadWrite {
+		if a.root() == s.root() && n.kernel.Arguments[j] == gpu.ReadWrite {
 			return true
 		}
 	}
@@ -109,7 +109,7 @@ func (n *node) writes(s *storage) bool {
 func (n *node) clashes() bool {
 	for j, a := range n.arguments {
 		for k := range j {
-			if n.arguments[k] == a && (n.kernel.Arguments[j] == gpu.ReadWrite || n.kernel.Arguments[k] == gpu.ReadWrite) {
+			if n.arguments[k].root() == a.root() && (n.kernel.Arguments[j] == gpu.ReadWrite || n.kernel.Arguments[k] == gpu.ReadWrite) {
 				return true
 			}
 		}

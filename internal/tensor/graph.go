@@ -37,8 +37,10 @@ type storage struct {
 	kind     gpu.ElementType
 	elements int
 	variable *Variable // nil for what a plan owns
-	constant []byte    // written once when the plan is compiled
-	kept     bool      // has a buffer of its own for the plan's whole life: inputs, outputs
+	whole    *storage  // the block in which it lies, from element first on; nil: it lies alone
+	first    int
+	constant []byte // written once when the plan is compiled
+	kept     bool   // has a buffer of its own for the plan's whole life: inputs, outputs
 }
 
 // Tensor is a value of a graph: a storage seen in a shape.
@@ -142,6 +144,9 @@ func (g *Graph) New(label string, shape []int, inputs ...*Tensor) *Tensor {
 	return t
 }
 
+// NewInt8 is New of int8, through which no gradient flows.
+func (g *Graph) NewInt8(label string, shape []int) *Tensor { return g.tensor(label, gpu.I8, shape) }
+
 // Variable is the graph's tensor of a variable; a parameter needs a gradient.
 func (g *Graph) Variable(v *Variable) *Tensor {
 	if t := g.variables[v]; t != nil {
@@ -151,6 +156,14 @@ func (g *Graph) Variable(v *Variable) *Tensor {
 	t.storage.variable = v
 	t.needs = v.Role == Parameter
 	g.variables[v] = t
+	for _, m := range v.members {
+		if member := g.variables[m]; member != nil {
+			member.storage.whole = t.storage
+		}
+	}
+	if whole := g.variables[v.block]; whole != nil {
+		t.storage.whole = whole.storage
+	}
 	return t
 }
 
@@ -170,6 +183,7 @@ func (t *Tensor) Detach() *Tensor {
 // Keep gives the tensor a buffer of its own, so that Plan.Read can see it after a run.
 func (t *Tensor) Keep() *Tensor {
 	t.storage.kept = true
+	t.storage.root().kept = true
 	return t
 }
 

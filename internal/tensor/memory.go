@@ -1,15 +1,24 @@
 package tensor
 
 import (
+	"slices"
+
 	"mrprism/internal/gpu"
 )
 
-// touched lists the storages that a node reads or writes.
+// touched lists the storages whose memory a node reads or writes: of those that lie in a block, the block.
 func (n *node) touched() []*storage {
 	if n.kernel == nil {
-		return []*storage{n.clear}
+		return []*storage{n.clear.root()}
 	}
-	return n.arguments
+	if !slices.ContainsFunc(n.arguments, func(a *storage) bool { return a.whole != nil }) {
+		return n.arguments
+	}
+	roots := make([]*storage, len(n.arguments))
+	for j, a := range n.arguments {
+		roots[j] = a.root()
+	}
+	return roots
 }
 
 // live keeps the nodes whose results reach a variable or a kept tensor.
@@ -20,16 +29,16 @@ func live(nodes []node) []node {
 	for i := len(nodes) - 1; i >= 0; i-- {
 		n := &nodes[i]
 		if n.kernel == nil {
-			keep[i] = needed[n.clear] || n.clear.kept || n.clear.variable != nil
+			keep[i] = needed[n.clear.root()] || n.clear.kept || n.clear.variable != nil
 			delete(needed, n.clear) // what was there before is overwritten
 		} else {
 			for j, a := range n.arguments {
-				if n.kernel.Arguments[j] == gpu.ReadWrite && (needed[a] || a.kept || a.variable != nil) {
+				if n.kernel.Arguments[j] == gpu.ReadWrite && (needed[a.root()] || a.kept || a.variable != nil) {
 					keep[i] = true
 				}
 			}
 			if keep[i] {
-				for _, a := range n.arguments {
+				for _, a := range n.touched() {
 					needed[a] = true
 				}
 			}

@@ -118,6 +118,13 @@ func (p *Plan) allocate(ctx context.Context, nodes []node, held map[*storage]boo
 			}
 		}
 	}
+	for _, n := range nodes {
+		for _, s := range n.arguments {
+			if s.whole != nil && s.variable == nil && p.buffers[s] == nil {
+				p.buffers[s] = gpu.NewView(s.label, p.buffers[s.whole], s.first, s.elements)
+			}
+		}
+	}
 	return nil
 }
 
@@ -201,7 +208,11 @@ func (p *Plan) Commands() (commands []gpu.Command, bytes []int64) {
 	commands, _ = p.commands(p.nodes, nil)
 	for i := range p.nodes {
 		seen, total := map[*storage]bool{}, int64(0)
-		for _, s := range p.nodes[i].touched() {
+		arguments := p.nodes[i].arguments
+		if p.nodes[i].kernel == nil {
+			arguments = []*storage{p.nodes[i].clear}
+		}
+		for _, s := range arguments {
 			if !seen[s] {
 				seen[s] = true
 				total += int64(gpu.BufferSpec{Type: s.kind, Elements: s.elements}.Bytes())

@@ -33,6 +33,10 @@ type Variable struct {
 	Role  Role
 
 	Initial Initialiser // draws one element's first value; nil: zero
+
+	block   *Variable // the one in which it lies, from element first on; nil: it lies alone
+	first   int
+	members []*Variable // of a block
 }
 
 // Initialiser draws the first value of element i.
@@ -115,7 +119,7 @@ func (s *Set) Allocate(ctx context.Context, device gpu.Device) error {
 	}
 	var missing []*Variable
 	var specs []gpu.BufferSpec
-	for _, v := range s.order {
+	for _, v := range s.placed() {
 		if s.buffers[v] == nil {
 			missing = append(missing, v)
 			specs = append(specs, gpu.BufferSpec{Label: v.Name, Type: v.Type, Elements: v.Elements()})
@@ -131,8 +135,27 @@ func (s *Set) Allocate(ctx context.Context, device gpu.Device) error {
 	s.device = device
 	for i, v := range missing {
 		s.buffers[v] = buffers[i]
+		for _, m := range v.members {
+			s.buffers[m] = gpu.NewView(m.Name, buffers[i], m.first, m.Elements())
+		}
 	}
 	return nil
+}
+
+// placed lists the variables with a buffer of their own: blocks, and those in none.
+func (s *Set) placed() []*Variable {
+	var out []*Variable
+	seen := map[*Variable]bool{}
+	for _, v := range s.order {
+		if v.block != nil {
+			v = v.block
+		}
+		if !seen[v] {
+			seen[v] = true
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 // Buffer is the variable's memory; nil before Allocate.
@@ -168,7 +191,7 @@ func (s *Set) Read(ctx context.Context, variables ...*Variable) ([][]float32, er
 // Bytes is the memory of all variables on a device.
 func (s *Set) Bytes() int64 {
 	var n int64
-	for _, v := range s.order {
+	for _, v := range s.placed() {
 		n += int64(gpu.BufferSpec{Type: v.Type, Elements: v.Elements()}.Bytes())
 	}
 	return n
