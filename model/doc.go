@@ -32,6 +32,10 @@ type Config struct {
 	Raters    int       // M
 	Classes   int       // K
 	AreaPrior []float64 // share of pixels of each structure: where the mask's bias starts; nil: 0.1
+
+	// At inference:
+	Precision Precision
+	Ranges    map[string]float32 // of Int8: the largest |x| that layers are given, by their names
 }
 
 // NewConfig gives the named architecture: "paper", "compact" (what the page downloads) or "tiny" (tests).
