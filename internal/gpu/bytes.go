@@ -3,6 +3,8 @@ package gpu
 import (
 	"encoding/binary"
 	"math"
+
+	"mrprism/internal/half"
 )
 
 // Float32Bytes encodes values for Device.Write.
@@ -19,6 +21,30 @@ func BytesFloat32(b []byte) []float32 {
 	values := make([]float32, len(b)/4)
 	for i := range values {
 		values[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+	}
+	return values
+}
+
+// Encode gives values as Device.Write takes them for a buffer of the type, F32 or F16; for the latter each is rounded to the nearest half.
+func (t ElementType) Encode(values []float32) []byte {
+	if t != F16 {
+		return Float32Bytes(values)
+	}
+	b := make([]byte, 2*len(values))
+	for i, v := range values {
+		binary.LittleEndian.PutUint16(b[2*i:], half.FromFloat32(v))
+	}
+	return b
+}
+
+// Decode gives the values of what Device.Read returned from a buffer of the type, F32 or F16.
+func (t ElementType) Decode(b []byte) []float32 {
+	if t != F16 {
+		return BytesFloat32(b)
+	}
+	values := make([]float32, len(b)/2)
+	for i := range values {
+		values[i] = half.ToFloat32(binary.LittleEndian.Uint16(b[2*i:]))
 	}
 	return values
 }

@@ -69,7 +69,10 @@ func (i Info) String() string { return fmt.Sprintf("%s [%s, %s]", i.Adapter, i.B
 // InGo reports whether programs are computed by their Go bodies, and not by their WGSL.
 func (i Info) InGo() bool { return i.Kind == KindProcessor || i.Kind == KindReference }
 
-// HasFeature reports whether the device was created with the named WebGPU feature.
+// PackedDot is, among the features, the one of the WGSL language that has dot4I8Packed.
+const PackedDot = "packed_4x8_integer_dot_product"
+
+// HasFeature reports whether the device was created with the named WebGPU feature, or its WGSL has the language feature.
 func (i Info) HasFeature(name string) bool {
 	for _, f := range i.Features {
 		if strings.EqualFold(f, name) {
@@ -98,27 +101,28 @@ func DefaultLimits() Limits {
 	}
 }
 
-// ElementType is what a buffer holds. The reference device keeps float64 where the type is F32.
+// ElementType is what a buffer holds. Where it is F32 or F16, the devices in Go keep float32 or float64: what is written to F16 and read
+// from it is rounded, what programs store is not.
 type ElementType uint8
 
-// Element types. I8 is packed four to a 32-bit word; a buffer's size is rounded up to whole words.
+// Element types. I8 is packed four to a 32-bit word, F16 two; a buffer's size is rounded up to whole words. Programs use F16 where the device
+// has the feature "shader-f16".
 const (
 	F32 ElementType = iota
 	I32
 	U32
 	I8
+	F16
 )
 
 // Size is the bytes of one element.
-func (t ElementType) Size() int {
-	if t == I8 {
-		return 1
-	}
-	return 4
-}
+func (t ElementType) Size() int { return [...]int{4, 4, 4, 1, 2}[t] }
 
 // String is the WGSL-like name.
-func (t ElementType) String() string { return [...]string{"f32", "i32", "u32", "i8"}[t] }
+func (t ElementType) String() string { return [...]string{"f32", "i32", "u32", "i8", "f16"}[t] }
+
+// IsFloat says whether it is F32 or F16.
+func (t ElementType) IsFloat() bool { return t == F32 || t == F16 }
 
 // BufferSpec asks for a buffer of Elements elements of Type.
 type BufferSpec struct {
@@ -178,12 +182,12 @@ type (
 	Array32 = ArrayOf[float32]
 )
 
-// Float is how a device in Go holds the elements of F32 buffers.
+// Float is how a device in Go holds the elements of F32 and F16 buffers.
 type Float interface{ float32 | float64 }
 
 // ArrayOf is a buffer in Go's memory: the one slice that fits the element type.
 type ArrayOf[F Float] struct {
-	F []F      // F32
+	F []F      // F32, F16
 	I []int32  // I32
 	U []uint32 // U32
 	B []int8   // I8

@@ -10,7 +10,7 @@ import (
 
 // Validate reports whether a device with these limits can hold the buffer.
 func (s BufferSpec) Validate(limits Limits) error {
-	if s.Elements < 1 || s.Type > I8 {
+	if s.Elements < 1 || s.Type > F16 {
 		return fmt.Errorf("%w: buffer %q: %d elements of type %d", ErrValidation, s.Label, s.Elements, s.Type)
 	}
 	if s.Elements > math.MaxInt/4 || uint64(s.Bytes()) > min(limits.BufferSize, limits.StorageBinding) {
@@ -21,7 +21,7 @@ func (s BufferSpec) Validate(limits Limits) error {
 }
 
 // ValidateWrite reports whether n bytes can be written from element offset on. Devices write whole 32-bit words, so I8 ranges
-// begin at a multiple of four elements and end at one, or at the end of the buffer.
+// begin at a multiple of four elements and end at one, or at the end of the buffer; F16 ranges at a multiple of two.
 func (s BufferSpec) ValidateWrite(offset, n int) error {
 	if err := s.ValidateRead(offset, n); err != nil {
 		return err

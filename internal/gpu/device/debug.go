@@ -142,12 +142,12 @@ func (d *debugger) step(ctx context.Context, c gpu.Command, r gpu.Recording) err
 func (d *debugger) checkNaN(ctx context.Context, c gpu.Command) error {
 	var found error
 	for i, b := range c.Arguments {
-		if spec := b.Spec(); spec.Type == gpu.F32 {
-			raw := make([]byte, spec.Bytes())
+		if spec := b.Spec(); spec.Type.IsFloat() {
+			raw := make([]byte, spec.Elements*spec.Type.Size())
 			if err := d.Device.Read(ctx, gpu.Range{Buffer: b, Dst: raw}); err != nil {
 				return err
 			}
-			at := slices.IndexFunc(gpu.BytesFloat32(raw), func(v float32) bool { return math.IsNaN(float64(v)) })
+			at := slices.IndexFunc(spec.Type.Decode(raw), func(v float32) bool { return math.IsNaN(float64(v)) })
 			if at >= 0 && c.Program.Arguments[i] == gpu.ReadWrite && !d.nan[b] {
 				found = fmt.Errorf("%s made a NaN in %s[%d]: %s", c.Program.Name, spec.Label, at, describe(c))
 			}

@@ -32,6 +32,7 @@ func TestDevice(t *testing.T, open func(ctx context.Context) (gpu.Device, error)
 		{"AllocatedBuffersAreZero", testZero},
 		{"WriteAndReadAtOffsets", testOffsets},
 		{"Int8Packing", testInt8},
+		{"HalfFloats", testHalf},
 		{"LargeBuffers", testLarge},
 		{"NaNBits", testNaN},
 		{"DispatchWithParameters", testDispatch},
@@ -181,6 +182,7 @@ func testZero(h *harness) {
 		specs := []gpu.BufferSpec{
 			{Label: "f32", Type: gpu.F32, Elements: 5}, {Label: "i32", Type: gpu.I32, Elements: 1},
 			{Label: "u32", Type: gpu.U32, Elements: 300001}, {Label: "i8", Type: gpu.I8, Elements: 4099},
+			{Label: "f16", Type: gpu.F16, Elements: 5},
 		}
 		buffers, err := h.d.Allocate(h.ctx, specs)
 		h.check(err, "Allocate")

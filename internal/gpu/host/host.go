@@ -10,6 +10,7 @@ import (
 	"reflect"
 
 	"mrprism/internal/gpu"
+	"mrprism/internal/half"
 )
 
 // Device is a gpu.Device but for its name and what it does with a program.
@@ -62,7 +63,7 @@ func (d *Device[F]) Allocate(ctx context.Context, specs []gpu.BufferSpec) ([]gpu
 	for i, s := range specs {
 		b := &buffer[F]{device: d, spec: s}
 		switch s.Type {
-		case gpu.F32:
+		case gpu.F32, gpu.F16:
 			b.array.F = make([]F, s.Elements)
 		case gpu.I32:
 			b.array.I = make([]int32, s.Elements)
@@ -77,7 +78,7 @@ func (d *Device[F]) Allocate(ctx context.Context, specs []gpu.BufferSpec) ([]gpu
 	return buffers, nil
 }
 
-// Values gives the elements of an F32 buffer, shared with the device: changing the slice changes the buffer.
+// Values gives the elements of an F32 or F16 buffer, shared with the device: changing the slice changes the buffer.
 func (d *Device[F]) Values(b gpu.Buffer) []F {
 	if _, err := d.own(b); err != nil {
 		panic(err)
@@ -101,6 +102,8 @@ func (d *Device[F]) Write(dst gpu.Buffer, offset int, src []byte) error {
 		switch spec.Type {
 		case gpu.F32:
 			to.F[offset+i] = F(math.Float32frombits(binary.LittleEndian.Uint32(src[4*i:])))
+		case gpu.F16:
+			to.F[offset+i] = F(half.ToFloat32(binary.LittleEndian.Uint16(src[2*i:])))
 		case gpu.I32:
 			to.I[offset+i] = int32(binary.LittleEndian.Uint32(src[4*i:]))
 		case gpu.U32:
@@ -112,7 +115,7 @@ func (d *Device[F]) Write(dst gpu.Buffer, offset int, src []byte) error {
 	return nil
 }
 
-// Read fills the ranges; F32 values are rounded to float32.
+// Read fills the ranges; F32 values are rounded to float32, F16 values to half.
 func (d *Device[F]) Read(ctx context.Context, ranges ...gpu.Range) error {
 	if err := d.ready(ctx); err != nil {
 		return err
@@ -131,6 +134,8 @@ func (d *Device[F]) Read(ctx context.Context, ranges ...gpu.Range) error {
 			switch spec.Type {
 			case gpu.F32:
 				binary.LittleEndian.PutUint32(r.Dst[4*i:], math.Float32bits(float32(from.F[r.Offset+i])))
+			case gpu.F16:
+				binary.LittleEndian.PutUint16(r.Dst[2*i:], half.FromFloat32(float32(from.F[r.Offset+i])))
 			case gpu.I32:
 				binary.LittleEndian.PutUint32(r.Dst[4*i:], uint32(from.I[r.Offset+i]))
 			case gpu.U32:
@@ -277,7 +282,7 @@ func array[F gpu.Float](b gpu.Buffer) gpu.ArrayOf[F] {
 	whole, first := gpu.Whole(b)
 	a, end := whole.(*buffer[F]).array, first+b.Spec().Elements
 	switch b.Spec().Type {
-	case gpu.F32:
+	case gpu.F32, gpu.F16:
 		a.F = a.F[first:end:end]
 	case gpu.I32:
 		a.I = a.I[first:end:end]
