@@ -11,7 +11,7 @@ struct Params {
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> q: array<u32>; // ⌈n/4⌉ words, the first element in the low byte
-@group(0) @binding(2) var<storage, read> scale: array<real>;
+@group(0) @binding(2) var<storage, read> scale: array<f32>; // in a plan of halves too: a small one would lose digits
 @group(0) @binding(3) var<storage, read_write> y: array<real>;
 
 @compute @workgroup_size(SIZE)
@@ -22,6 +22,6 @@ fn dequantize(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) 
   let word = q[first / 4u];
   for (var k = 0u; k < min(4u, params.n - first); k++) {
     let value = bitcast<i32>(word << (24u - 8u * k)) >> 24u; // the shift to the right carries the sign
-    y[first + k] = real(f32(value) * f32(scale[(first + k) % params.channels]));
+    y[first + k] = real(f32(value) * scale[(first + k) % params.channels]);
   }
 }

@@ -74,7 +74,7 @@ func TestVariantsChosenUntuned(t *testing.T) {
 			if c.want[i] != "" {
 				want += "/" + c.want[i]
 			}
-			got, _ := c.kernel.Program(info, c.params)
+			got, _ := c.kernel.Program(info, gpu.F32, c.params)
 			require.Equal(t, want, got.Name, "%+v on %s", c.params, info)
 		}
 	}

@@ -18,7 +18,7 @@ func load(ctx context.Context, device gpu.Device, set *tensor.Set, file *weights
 		bytes    []byte
 		scales   []float32
 	}
-	g := tensor.NewGraph()
+	g := tensor.NewGraphOf(set.Floats())
 	var uploads []upload
 	for _, v := range set.Variables(tensor.Parameter, tensor.Statistic) {
 		t := file.Tensor(v.Name)
@@ -36,7 +36,7 @@ func load(ctx context.Context, device gpu.Device, set *tensor.Set, file *weights
 		if err != nil {
 			return err
 		}
-		u := upload{g.InputOf(gpu.I8, v.Name, v.Shape...), g.Input(v.Name+weights.ScaleSuffix, len(scales)), t.Data, scales}
+		u := upload{g.InputOf(gpu.I8, v.Name, v.Shape...), g.InputOf(gpu.F32, v.Name+weights.ScaleSuffix, len(scales)), t.Data, scales}
 		shaders.Assign(g.Variable(v), shaders.Dequantize(u.q, u.scale))
 		uploads = append(uploads, u)
 	}

@@ -9,6 +9,7 @@ import (
 
 // Graph is a list of dispatches being built, with the gradient rules of those that have one.
 type Graph struct {
+	floats    gpu.ElementType // of tensors of floats
 	nodes     []node
 	rules     []rule
 	variables map[*Variable]*Tensor
@@ -53,8 +54,14 @@ type Tensor struct {
 	gradient *Tensor
 }
 
-// NewGraph returns an empty graph.
-func NewGraph() *Graph { return &Graph{variables: map[*Variable]*Tensor{}} }
+// NewGraph returns an empty graph of floats that are F32.
+func NewGraph() *Graph { return NewGraphOf(gpu.F32) }
+
+// NewGraphOf returns an empty graph whose floats are stored as F32 or F16, like those of the set with which it will be compiled. Kernels
+// compute sums in f32 either way.
+func NewGraphOf(floats gpu.ElementType) *Graph {
+	return &Graph{floats: floats, variables: map[*Variable]*Tensor{}}
+}
 
 // Shape is the tensor's extents; do not modify.
 func (t *Tensor) Shape() []int { return t.shape }
@@ -100,9 +107,11 @@ func (g *Graph) tensor(label string, kind gpu.ElementType, shape []int) *Tensor 
 }
 
 // Input is a float tensor written by Plan.Write before a run.
-func (g *Graph) Input(label string, shape ...int) *Tensor { return g.InputOf(gpu.F32, label, shape...) }
+func (g *Graph) Input(label string, shape ...int) *Tensor {
+	return g.InputOf(g.floats, label, shape...)
+}
 
-// InputOf is an input of another element type.
+// InputOf is an input of the element type, whatever the graph's floats are.
 func (g *Graph) InputOf(kind gpu.ElementType, label string, shape ...int) *Tensor {
 	t := g.tensor(label, kind, shape)
 	t.storage.kept = true
@@ -111,7 +120,11 @@ func (g *Graph) InputOf(kind gpu.ElementType, label string, shape ...int) *Tenso
 
 // Constant is a float tensor whose values are part of the graph; equal label, shape and values are stored once.
 func (g *Graph) Constant(label string, values []float32, shape ...int) *Tensor {
-	return g.constant(gpu.F32, label, gpu.Float32Bytes(values), shape)
+	b, err := encode(label, g.floats, values)
+	if err != nil {
+		panic(err)
+	}
+	return g.constant(g.floats, label, b, shape)
 }
 
 // ConstantUint32 is a constant of u32.
@@ -120,8 +133,8 @@ func (g *Graph) ConstantUint32(label string, values []uint32, shape ...int) *Ten
 }
 
 func (g *Graph) constant(kind gpu.ElementType, label string, values []byte, shape []int) *Tensor {
-	if elements(shape) != len(values)/4 {
-		panic(fmt.Sprintf("tensor: constant %s%v does not have %d values", label, shape, len(values)/4))
+	if n := len(values) / kind.Size(); n != elements(shape) {
+		panic(fmt.Sprintf("tensor: constant %s%v does not have %d values", label, shape, n))
 	}
 	for _, c := range g.constants {
 		if c.storage.label == label && slices.Equal(c.shape, shape) && slices.Equal(c.storage.constant, values) {
@@ -137,7 +150,7 @@ func (g *Graph) constant(kind gpu.ElementType, label string, values []byte, shap
 // New is the output of an operator: uninitialised memory that a dispatch fills completely. A gradient flows into it if one
 // flows into any of the inputs.
 func (g *Graph) New(label string, shape []int, inputs ...*Tensor) *Tensor {
-	t := g.tensor(label, gpu.F32, shape)
+	t := g.tensor(label, g.floats, shape)
 	for _, in := range inputs {
 		t.needs = t.needs || in.needs
 	}
@@ -151,6 +164,9 @@ func (g *Graph) NewInt8(label string, shape []int) *Tensor { return g.tensor(lab
 func (g *Graph) Variable(v *Variable) *Tensor {
 	if t := g.variables[v]; t != nil {
 		return t
+	}
+	if v.Type.IsFloat() && v.Type != g.floats {
+		panic(fmt.Sprintf("tensor: variable %s is stored as %s, the floats of the graph as %s", v.Name, v.Type, g.floats))
 	}
 	t := g.tensor(v.Name, v.Type, v.Shape)
 	t.storage.variable = v
@@ -199,7 +215,7 @@ func (t *Tensor) Gradient() *Tensor {
 		return t.base.Gradient().Reshape(t.shape...)
 	}
 	if t.gradient == nil {
-		t.gradient = t.graph.tensor("d "+t.storage.label, gpu.F32, t.shape)
+		t.gradient = t.graph.tensor("d "+t.storage.label, t.graph.floats, t.shape)
 		t.graph.Zero(t.gradient)
 	}
 	return t.gradient

@@ -66,7 +66,7 @@ var interned = struct {
 	versions map[*Kernel]uint32 // hashes of the sources of all variants
 }{programs: map[string]*gpu.Program{}, versions: map[*Kernel]uint32{}}
 
-func (k *Kernel) specialise(v *Variant, params any) *gpu.Program {
+func (k *Kernel) specialise(v *Variant, floats gpu.ElementType, params any) *gpu.Program {
 	var constants map[string]string
 	if v.Consts != nil {
 		constants = v.Consts(params)
@@ -74,6 +74,9 @@ func (k *Kernel) specialise(v *Variant, params any) *gpu.Program {
 	name := k.Name
 	if v.Name != "" {
 		name += "/" + v.Name
+	}
+	if floats == gpu.F16 {
+		name += halfSuffix
 	}
 	entry := k.Name
 	if v.Entry != "" {
@@ -85,7 +88,11 @@ func (k *Kernel) specialise(v *Variant, params any) *gpu.Program {
 	if p := interned.programs[key]; p != nil {
 		return p
 	}
-	p := &gpu.Program{Name: name, Source: Specialise(v.Source, constants), Entry: entry, Arguments: k.Arguments, Body: k.Body, Fast: k.Fast}
+	source := Specialise(v.Source, constants)
+	if floats == gpu.F16 {
+		source = halved(source)
+	}
+	p := &gpu.Program{Name: name, Source: source, Entry: entry, Arguments: k.Arguments, Body: k.Body, Fast: k.Fast}
 	interned.programs[key] = p
 	return p
 }

@@ -12,6 +12,7 @@ import (
 type Plan struct {
 	device     gpu.Device
 	set        *Set
+	floats     gpu.ElementType // of the graph
 	buffers    map[*storage]gpu.Buffer
 	owned      []gpu.Buffer
 	constants  gpu.Recording // what depends on parameters alone; nil: nothing does
@@ -31,7 +32,7 @@ func Compile(ctx context.Context, device gpu.Device, set *Set, g *Graph) (*Plan,
 		return nil, err
 	}
 	once, each, held := fold(elide(fuse(live(g.nodes))))
-	p := &Plan{device: device, set: set, buffers: map[*storage]gpu.Buffer{}, trains: writeLearned(each), folded: -1, nodes: each}
+	p := &Plan{device: device, set: set, floats: g.floats, buffers: map[*storage]gpu.Buffer{}, trains: writeLearned(each), folded: -1, nodes: each}
 	if err := p.allocate(ctx, slices.Concat(once, each), held); err != nil {
 		p.Release()
 		return nil, err
@@ -65,7 +66,7 @@ func (p *Plan) commands(nodes []node, programs []*gpu.Program) ([]gpu.Command, [
 			commands = append(commands, gpu.Command{Clear: p.buffer(n.clear)})
 			continue
 		}
-		program, groups := n.kernel.Program(p.device.Info(), n.params)
+		program, groups := n.kernel.Program(p.device.Info(), p.floats, n.params)
 		if !slices.Contains(programs, program) {
 			programs = append(programs, program)
 		}
@@ -154,7 +155,11 @@ func (p *Plan) Run(ctx context.Context) error {
 
 // Write fills an input with floats. An input that no live node reads is ignored.
 func (p *Plan) Write(t *Tensor, values []float32) error {
-	return p.write(t, len(values), gpu.Float32Bytes(values))
+	b, err := encode(t.String(), t.Type(), values)
+	if err != nil {
+		return err
+	}
+	return p.write(t, len(values), b)
 }
 
 // WriteUint32 fills an input of u32.
@@ -184,14 +189,14 @@ func (p *Plan) Read(ctx context.Context, tensors ...*Tensor) ([][]float32, error
 		if b == nil || (!t.storage.kept && t.storage.variable == nil) {
 			return nil, fmt.Errorf("tensor: %v was not kept, or nothing computes it", t)
 		}
-		ranges[i] = gpu.Range{Buffer: b, Dst: make([]byte, 4*t.Elements())}
+		ranges[i] = gpu.Range{Buffer: b, Dst: make([]byte, t.Type().Size()*t.Elements())}
 	}
 	if err := p.device.Read(ctx, ranges...); err != nil {
 		return nil, err
 	}
 	out := make([][]float32, len(tensors))
 	for i, r := range ranges {
-		out[i] = gpu.BytesFloat32(r.Dst)
+		out[i] = tensors[i].Type().Decode(r.Dst)
 	}
 	return out, nil
 }

@@ -59,6 +59,7 @@ func (v *Variable) Elements() int { return elements(v.Shape) }
 
 // Set holds variables by name, in the order in which they were made, and their buffers on one device.
 type Set struct {
+	floats  gpu.ElementType // of float variables
 	order   []*Variable
 	names   map[string]*Variable
 	device  gpu.Device
@@ -71,6 +72,23 @@ func NewSet() *Set {
 	return &Set{names: map[string]*Variable{}, buffers: map[*Variable]gpu.Buffer{}}
 }
 
+// Floats is the type in which the set's float variables are stored: F32 but after Store.
+func (s *Set) Floats() gpu.ElementType { return s.floats }
+
+// Store makes F32 or F16 the type of all float variables, of those there are and those to come. None may have memory of another type yet.
+func (s *Set) Store(floats gpu.ElementType) error {
+	if floats != s.floats && len(s.buffers) > 0 {
+		return fmt.Errorf("tensor: the variables are stored as %s already, and cannot be as %s", s.floats, floats)
+	}
+	s.floats = floats
+	for _, v := range s.order {
+		if v.Type.IsFloat() {
+			v.Type = floats
+		}
+	}
+	return nil
+}
+
 // Variable makes a float variable. Asking again for the same name returns the same variable; another shape or role panics.
 func (s *Set) Variable(role Role, name string, shape ...int) *Variable {
 	if v := s.names[name]; v != nil {
@@ -80,7 +98,7 @@ func (s *Set) Variable(role Role, name string, shape ...int) *Variable {
 		return v
 	}
 	elements(shape)
-	v := &Variable{Name: name, Shape: slices.Clone(shape), Role: role}
+	v := &Variable{Name: name, Shape: slices.Clone(shape), Type: s.floats, Role: role}
 	s.names[name] = v
 	s.order = append(s.order, v)
 	return v
@@ -166,24 +184,28 @@ func (s *Set) Write(v *Variable, values []float32) error {
 	if len(values) != v.Elements() {
 		return fmt.Errorf("tensor: %s takes %d values, got %d", v.Name, v.Elements(), len(values))
 	}
+	b, err := encode(v.Name, v.Type, values)
+	if err != nil {
+		return err
+	}
 	if v.Role.learned() {
 		s.version++
 	}
-	return s.device.Write(s.buffers[v], 0, gpu.Float32Bytes(values))
+	return s.device.Write(s.buffers[v], 0, b)
 }
 
 // Read returns the values of float variables from the device.
 func (s *Set) Read(ctx context.Context, variables ...*Variable) ([][]float32, error) {
 	ranges := make([]gpu.Range, len(variables))
 	for i, v := range variables {
-		ranges[i] = gpu.Range{Buffer: s.buffers[v], Dst: make([]byte, 4*v.Elements())}
+		ranges[i] = gpu.Range{Buffer: s.buffers[v], Dst: make([]byte, v.Type.Size()*v.Elements())}
 	}
 	if err := s.device.Read(ctx, ranges...); err != nil {
 		return nil, err
 	}
 	out := make([][]float32, len(variables))
 	for i, r := range ranges {
-		out[i] = gpu.BytesFloat32(r.Dst)
+		out[i] = variables[i].Type.Decode(r.Dst)
 	}
 	return out, nil
 }

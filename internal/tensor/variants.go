@@ -8,18 +8,18 @@ import (
 	"mrprism/internal/gpu"
 )
 
-// Program chooses the variant for a device and returns the interned program and its workgroups.
-func (k *Kernel) Program(info gpu.Info, params any) (*gpu.Program, [3]int) {
+// Program chooses the variant for a device and returns the interned program, for floats stored as F32 or F16, and its workgroups.
+func (k *Kernel) Program(info gpu.Info, floats gpu.ElementType, params any) (*gpu.Program, [3]int) {
 	candidates := k.candidates(info, params)
 	v := candidates[0]
 	if len(candidates) > 1 && len(info.Tuned) > 0 {
-		if name, ok := info.Tuned[k.key(params)]; ok {
+		if name, ok := info.Tuned[k.key(floats, params)]; ok {
 			if i := slices.IndexFunc(candidates, func(v *Variant) bool { return v.Name == name }); i >= 0 {
 				v = candidates[i]
 			}
 		}
 	}
-	return k.specialise(v, params), v.Groups(params)
+	return k.specialise(v, floats, params), v.Groups(params)
 }
 
 // candidates are the variants that run on a device, first the one that is chosen where nothing was measured.
@@ -48,7 +48,7 @@ func tooMany(groups [3]int) bool { return slices.Max(groups[:]) > mostGroups }
 
 // key is the kernel with parameters in gpu.Info.Tuned. It changes with the source of any variant, since what was measured may then no
 // longer hold.
-func (k *Kernel) key(params any) string {
+func (k *Kernel) key(floats gpu.ElementType, params any) string {
 	interned.Lock()
 	defer interned.Unlock()
 	version, ok := interned.versions[k]
@@ -60,7 +60,11 @@ func (k *Kernel) key(params any) string {
 		version = h.Sum32()
 		interned.versions[k] = version
 	}
-	return fmt.Sprintf("%s %08x %v", k.Name, version, params)
+	name := k.Name
+	if floats == gpu.F16 {
+		name += halfSuffix
+	}
+	return fmt.Sprintf("%s %08x %v", name, version, params)
 }
 
 // Alternatives are the dispatches of one run with equal kernels and parameters, where several variants can compute them.
@@ -91,7 +95,7 @@ func (p *Plan) Alternatives() []Alternatives {
 		if len(variants) == 1 {
 			continue
 		}
-		key := n.kernel.key(n.params)
+		key := n.kernel.key(p.floats, n.params)
 		i, ok := at[key]
 		if !ok {
 			i = len(all)
@@ -101,7 +105,7 @@ func (p *Plan) Alternatives() []Alternatives {
 				a.Arguments = append(a.Arguments, gpu.BufferSpec{Label: s.label, Type: s.kind, Elements: s.elements})
 			}
 			for _, v := range variants {
-				a.Variants = append(a.Variants, Alternative{v.Name, n.kernel.specialise(v, n.params), v.Groups(n.params)})
+				a.Variants = append(a.Variants, Alternative{v.Name, n.kernel.specialise(v, p.floats, n.params), v.Groups(n.params)})
 			}
 			all = append(all, a)
 		}
