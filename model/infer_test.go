@@ -35,7 +35,7 @@ func TestDispatchBudget(t *testing.T) {
 	require.NoError(t, err)
 	defer in.Release()
 	encoder, recurrence := in.Dispatches()
-	assert.LessOrEqual(t, encoder+4*recurrence, 462, "%d + 4·%d", encoder, recurrence)
+	assert.LessOrEqual(t, encoder+4*recurrence, 398, "%d + 4·%d", encoder, recurrence)
 }
 
 // A weight that is not a number, as a failing device might make it, never shows as a mask.

@@ -52,7 +52,8 @@ const (
 )
 
 // conv2dAbsorb lets a convolution do the work of what follows it, in the order sum, scale and shift, sum, activation, sum: the inference of
-// a network with batch norm and residuals needs few other dispatches. The first two sums are of one residual.
+// a network with batch norm and residuals needs few other dispatches. The first two sums are of one residual. A linear map takes over a layer
+// norm, and becomes another kernel.
 func conv2dAbsorb(params any, next *tensor.Kernel, nextParams any, at int) (tensor.Absorbed, bool) {
 	p := *params.(*conv2dParams)
 	switch {
@@ -71,6 +72,8 @@ func conv2dAbsorb(params any, next *tensor.Kernel, nextParams any, at int) (tens
 	case next == addBroadcastForward && p.Adds == 0 && at == 0 && nextParams.(*elementwiseParams).once():
 		p.Adds = addResidual
 		return tensor.Absorbed{Params: &p, From: map[int]int{convResidual: 1, convResult: 2}}, true
+	case next == layerNormForward:
+		return withLayerNorm(&p, nextParams.(*layerNormParams))
 	case next == scaleShiftForward && p.HasBias == 0:
 		p.HasBias = scaleAndShift
 		if p.Adds == addResidual {

@@ -8,8 +8,9 @@ import (
 
 // Absorbed is a dispatch that also does the work of the one after it.
 type Absorbed struct {
+	Kernel *Kernel // what computes both; nil: the first's kernel
 	Params any
-	From   map[int]int // the kernel's arguments that become arguments of the dispatch after it: own position to that one's
+	From   map[int]int // the arguments that are those of the dispatch after it, by position here and there; the others are the first's, where they were
 }
 
 // fuse lets kernels take over the dispatch that reads their result, where nothing else does: activations, sums, scales. The one dispatch
@@ -21,10 +22,11 @@ func fuse(nodes []node) []node {
 			users[s] = append(users[s], i)
 		}
 	}
+	sharers := sharing(nodes)
 	gone := make([]bool, len(nodes))
 	for i := range nodes {
 		for at := i; ; {
-			second, ok := absorb(nodes, users, at)
+			second, ok := absorb(nodes, users, sharers, at)
 			if !ok {
 				break
 			}
@@ -46,13 +48,14 @@ func fuse(nodes []node) []node {
 }
 
 // absorb makes one node of nodes[first] and the one that alone reads its result, in the place of the latter.
-func absorb(nodes []node, users map[*storage][]int, first int) (second int, ok bool) {
+// What is made again counts once: kernels, and so every bit, are those of a graph in which nothing is.
+func absorb(nodes []node, users map[*storage][]int, sharers map[*storage]int, first int) (second int, ok bool) {
 	a := &nodes[first]
 	if a.kernel == nil || a.kernel.Absorb == nil {
 		return 0, false
 	}
 	result := a.arguments[len(a.arguments)-1]
-	if u := users[result]; result.kept || result.variable != nil || len(u) != 2 || u[0] != first {
+	if u := users[result]; result.kept || result.variable != nil || len(u) != 2 || u[0] != first || sharers[result.original()] != 2 {
 		return 0, false
 	}
 	second = users[result][1]
@@ -81,7 +84,12 @@ func absorb(nodes []node, users map[*storage][]int, first int) (second int, ok b
 	if !ok {
 		return 0, false
 	}
-	n := node{kernel: a.kernel, params: absorbed.Params, arguments: append([]*storage(nil), a.arguments...)}
+	kernel := a.kernel
+	if absorbed.Kernel != nil {
+		kernel = absorbed.Kernel
+	}
+	n := node{kernel: kernel, params: absorbed.Params, arguments: make([]*storage, len(kernel.Arguments))}
+	copy(n.arguments, a.arguments)
 	for own, theirs := range absorbed.From {
 		n.arguments[own] = b.arguments[theirs]
 	}

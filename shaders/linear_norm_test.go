@@ -1,0 +1,67 @@
+package shaders
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/gpu/reference"
+	"mrprism/internal/tensor"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestLinearAbsorbsLayerNorm compares linear map, sum and layer norm in one dispatch, on every device, with the reference's of one after the
+// other, which keeping every result between them forces.
+func TestLinearAbsorbsLayerNorm(t *testing.T) {
+	for _, c := range []struct {
+		rows, inputs, outputs int
+		bias, residual        bool
+		dispatches            int
+	}{
+		{35, 8, 32, true, true, 1},
+		{8, 12, 36, false, true, 1},
+		{3, 64, 512, true, false, 1},
+		{9, 4, 4, false, false, 1},
+		{5, 6, 32, true, true, 2},  // inputs that are no quads
+		{5, 8, 30, true, true, 2},  // outputs
+		{2, 8, 516, true, true, 2}, // more outputs than a workgroup has quads
+	} {
+		test := operatorTest{
+			inputs: [][]int{{c.rows, c.inputs}, {c.inputs, c.outputs}, {c.outputs}, {c.rows, c.outputs}, {c.outputs}, {c.outputs}},
+			fixed:  map[int]bool{0: true, 1: true, 2: true, 3: true, 4: true, 5: true},
+			fill: func(_, _ int, r *rand.Rand) float64 { // away from zero, so that a variance taken as a difference would be seen
+				return 10 + r.NormFloat64()
+			},
+			rtol: 1e-4, // sums of 64 products near 100 in float32, whose differences are normalised to about 1 and scaled by 10
+		}
+		operator := func(between func(*Tensor) *Tensor) func(x []*Tensor) *Tensor {
+			return func(x []*Tensor) *Tensor {
+				bias := x[2]
+				if !c.bias {
+					bias = nil
+				}
+				y := between(Linear(x[0], x[1], bias))
+				if c.residual {
+					y = between(Add(x[3], y))
+				}
+				return LayerNorm(y, x[4], x[5], 1e-5)
+			}
+		}
+		test.build = operator((*Tensor).Keep)
+		ref := reference.Open()
+		want, _ := test.run(t, t.Context(), ref)
+
+		test.build = operator(func(x *Tensor) *Tensor { return x })
+		fused := test.compile(t, t.Context(), ref)
+		require.Equal(t, c.dispatches, fused.plan.Dispatches(), "%+v", c)
+		fused.plan.Release()
+		require.NoError(t, ref.Close())
+		asVariants(t, func(device string, d gpu.Device) []tensor.Alternatives {
+			got, alternatives := test.run(t, t.Context(), d)
+			test.compare(t, device, fmt.Sprintf("%+v", c), got[0], want[0])
+			return alternatives
+		})
+	}
+}
