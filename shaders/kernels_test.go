@@ -32,6 +32,9 @@ var noGoldens = map[string]struct {
 	"grouped linear":    {[][]int{{9, 12}, {3, 4, 5}, {3, 5}}, func(x []*Tensor) *Tensor { return GroupedLinear(x[0], x[1], x[2]) }},
 	"linear, wide":      {[][]int{{512, 64}, {64, 96}, {96}}, func(x []*Tensor) *Tensor { return Linear(x[0], x[1], x[2]) }},
 	"convolution, wide": {[][]int{{2, 32, 32, 32}, {3, 3, 32, 64}, {64}}, func(x []*Tensor) *Tensor { return Conv2D(x[0], x[1], x[2], Square(1, 1)) }},
+	"linear map and layer norm, one after the other without gradients": {[][]int{{9, 8}, {8, 32}, {32}}, func(x []*Tensor) *Tensor {
+		return LayerNorm(Linear(x[0].Detach(), x[1].Detach(), nil), x[2].Detach(), x[2].Detach(), 1e-5)
+	}},
 	"sum":               {[][]int{{50}}, func(x []*Tensor) *Tensor { return Sum(x[0]) }},
 	"threshold":         {[][]int{{9}}, func(x []*Tensor) *Tensor { return Threshold(x[0], 0.5) }},
 	"weigh raters":      {[][]int{{2, 3, 3, 4, 2}, {2, 4, 2}}, func(x []*Tensor) *Tensor { return WeighRaters(x[0], x[1]) }},
