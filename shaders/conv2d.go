@@ -3,6 +3,7 @@ package shaders
 import (
 	_ "embed"
 	"fmt"
+	"maps"
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/tensor"
@@ -104,7 +105,7 @@ func fillsTiles(info gpu.Info, params any) bool {
 	return onGPU(info, params) && params.(*conv2dParams).Outputs > 16
 }
 
-// conv2dDepth is the DEPTH of conv2d_tiles.wgsl.
+// conv2dDepth is the DEPTH of conv2d_tiles.wgsl and conv2d_int8_tiles.wgsl.
 const conv2dDepth = 8
 
 // conv2dTiles is a variant with tiles of rows × columns results; groups are its workgroups.
@@ -113,15 +114,22 @@ func conv2dTiles(name string, rows, columns int, groups func(p *conv2dParams, ro
 		Name: name, Source: conv2dTilesSource, Prefers: fillsTiles,
 		Groups: func(params any) [3]int { return groups(params.(*conv2dParams), rows, columns) },
 		Consts: func(params any) map[string]string {
-			constants := conv2dActivation(params)
-			for constant, value := range map[string]int{
-				"ROWS": rows / 4, "COLUMNS": columns / 4, "SIZE": rows / 4 * columns / 4, "LEFT": conv2dDepth * rows / 4, "RIGHT": conv2dDepth * columns / 4,
-			} {
-				constants[constant] = fmt.Sprintf("%du", value)
-			}
+			constants := tileConsts(rows, columns)
+			maps.Copy(constants, conv2dActivation(params))
 			return constants
 		},
 	}
+}
+
+// tileConsts are the constants of a file with tiles of rows × columns results.
+func tileConsts(rows, columns int) map[string]string {
+	constants := map[string]string{}
+	for constant, value := range map[string]int{
+		"ROWS": rows / 4, "COLUMNS": columns / 4, "SIZE": rows / 4 * columns / 4, "LEFT": conv2dDepth * rows / 4, "RIGHT": conv2dDepth * columns / 4,
+	} {
+		constants[constant] = fmt.Sprintf("%du", value)
+	}
+	return constants
 }
 
 func forwardTiles(p *conv2dParams, rows, columns int) [3]int {
@@ -207,23 +215,33 @@ func adjointAxis(n, m, kernel, stride, before, phase int) conv2dAxis {
 	}
 }
 
+// conv2dGeometry is that of x (B, H, W, Cin) with weight (kh, kw, Cin, Cout).
+func conv2dGeometry(x, weight *Tensor, win Window) conv2dParams {
+	kh, kw := weight.Dim(0), weight.Dim(1)
+	rows, cols := win.Output("Conv2D", x.Dim(1), x.Dim(2), kh, kw)
+	return conv2dParams{
+		Batch: uint32(x.Dim(0)), Inputs: uint32(weight.Dim(2)), Outputs: uint32(weight.Dim(3)),
+		Rows: forwardAxis(x.Dim(1), rows, kh, win.StrideY, win.Top),
+		Cols: forwardAxis(x.Dim(2), cols, kw, win.StrideX, win.Left),
+	}
+}
+
+// shape is that of y.
+func (p *conv2dParams) shape() []int {
+	return []int{int(p.Batch), int(p.Rows.YSize), int(p.Cols.YSize), int(p.Outputs)}
+}
+
 // Conv2D is the cross-correlation of x (B, H, W, Cin) with weight (kh, kw, Cin, Cout), plus bias (Cout) unless nil:
 // (B, (H+Top+Bottom-kh)/StrideY+1, (W+Left+Right-kw)/StrideX+1, Cout).
 func Conv2D(x, weight, bias *Tensor, win Window) *Tensor {
 	requireShape("Conv2D", "x", x, -1, -1, -1, -1)
 	requireShape("Conv2D", "weight", weight, -1, -1, x.Dim(3), -1)
-	batch, height, width, inputs := x.Dim(0), x.Dim(1), x.Dim(2), x.Dim(3)
-	kh, kw, outputs := weight.Dim(0), weight.Dim(1), weight.Dim(3)
+	kh, kw := weight.Dim(0), weight.Dim(1)
 	if kh == 1 && kw == 1 && win == Square(1, 0) {
-		return Linear(x, weight.Reshape(inputs, outputs), bias)
+		return Linear(x, weight.Reshape(weight.Dim(2), weight.Dim(3)), bias)
 	}
-	rows, cols := win.Output("Conv2D", height, width, kh, kw)
-	y := x.Graph().New("conv2d", []int{batch, rows, cols, outputs}, biased(x, weight, bias)...)
-	p := conv2dParams{
-		Batch: uint32(batch), Inputs: uint32(inputs), Outputs: uint32(outputs),
-		Rows: forwardAxis(height, rows, kh, win.StrideY, win.Top),
-		Cols: forwardAxis(width, cols, kw, win.StrideX, win.Left),
-	}
+	p := conv2dGeometry(x, weight, win)
+	y := x.Graph().New("conv2d", p.shape(), biased(x, weight, bias)...)
 	convolve(p, 1, x, weight, bias, y)
 	x.Graph().OnBackward(y, func() {
 		dy := y.Gradient()

@@ -6,15 +6,12 @@ func ConvTranspose2x2(x, weight, bias *Tensor) *Tensor {
 	requireShape("ConvTranspose2x2", "x", x, -1, -1, -1, -1)
 	requireShape("ConvTranspose2x2", "weight", weight, 2, 2, x.Dim(3), -1)
 	g := x.Graph()
-	batch, height, width, inputs, outputs := x.Dim(0), x.Dim(1), x.Dim(2), x.Dim(3), weight.Dim(3)
-	y := g.New("conv_transpose", []int{batch, 2 * height, 2 * width, outputs}, biased(x, weight, bias)...)
+	batch, height, width := x.Dim(0), x.Dim(1), x.Dim(2)
+	y := g.New("conv_transpose", []int{batch, 2 * height, 2 * width, weight.Dim(3)}, biased(x, weight, bias)...)
 	var phases []conv2dParams
 	for t := range int32(2) {
 		for s := range int32(2) {
-			phases = append(phases, conv2dParams{
-				Batch: uint32(batch), Inputs: uint32(inputs), Outputs: uint32(outputs),
-				Rows: doublingAxis(int32(height), t), Cols: doublingAxis(int32(width), s),
-			})
+			phases = append(phases, doublingGeometry(x, weight, t, s))
 		}
 	}
 	convolve(phases[0], 2, x, weight, bias, y)
@@ -32,6 +29,14 @@ func ConvTranspose2x2(x, weight, bias *Tensor) *Tensor {
 		biasGradient(bias, dy)
 	})
 	return y
+}
+
+// doublingGeometry is that of one tap (t, s).
+func doublingGeometry(x, weight *Tensor, t, s int32) conv2dParams {
+	return conv2dParams{
+		Batch: uint32(x.Dim(0)), Inputs: uint32(x.Dim(3)), Outputs: uint32(weight.Dim(3)),
+		Rows: doublingAxis(int32(x.Dim(1)), t), Cols: doublingAxis(int32(x.Dim(2)), s),
+	}
 }
 
 // doublingAxis is the axis of a transposed convolution that writes every second pixel, from phase on, with that one tap.

@@ -35,9 +35,9 @@ var noGoldens = map[string]struct {
 	"linear map and layer norm, one after the other without gradients": {[][]int{{9, 8}, {8, 32}, {32}}, func(x []*Tensor) *Tensor {
 		return LayerNorm(Linear(x[0].Detach(), x[1].Detach(), nil), x[2].Detach(), x[2].Detach(), 1e-5)
 	}},
-	"sum":               {[][]int{{50}}, func(x []*Tensor) *Tensor { return Sum(x[0]) }},
-	"threshold":         {[][]int{{9}}, func(x []*Tensor) *Tensor { return Threshold(x[0], 0.5) }},
-	"weigh raters":      {[][]int{{2, 3, 3, 4, 2}, {2, 4, 2}}, func(x []*Tensor) *Tensor { return WeighRaters(x[0], x[1]) }},
+	"sum":          {[][]int{{50}}, func(x []*Tensor) *Tensor { return Sum(x[0]) }},
+	"threshold":    {[][]int{{9}}, func(x []*Tensor) *Tensor { return Threshold(x[0], 0.5) }},
+	"weigh raters": {[][]int{{2, 3, 3, 4, 2}, {2, 4, 2}}, func(x []*Tensor) *Tensor { return WeighRaters(x[0], x[1]) }},
 	"adam": {[][]int{{9}, {9}, {9}, {9}, {9}, {5}}, func(x []*Tensor) *Tensor {
 		Adam(x[0].Keep(), x[1], x[2], x[3], x[4], x[5], AdamOptions{})
 		return Scale(x[0], 1)
@@ -48,6 +48,13 @@ var noGoldens = map[string]struct {
 	"prepare": {[][]int{{1}}, func(x []*Tensor) *Tensor {
 		return Prepare(x[0].Graph().InputOf(gpu.U32, "pixels", 4, 4), x[0].Graph().InputOf(gpu.I32, "region", 3), 8, 0, 1)
 	}},
+	"int8 convolution": {[][]int{{1, 8, 8, 32}, {3, 3, 32, 64}}, func(x []*Tensor) *Tensor {
+		return Quantize(x[0], 1).Conv2D(x[1], nil, Square(1, 1))
+	}},
+	"int8 convolution, few outputs": {[][]int{{1, 8, 8, 32}, {32, 4}}, func(x []*Tensor) *Tensor {
+		return Quantize(x[0], 1).Linear(x[1], nil)
+	}},
+	"add int8":   {[][]int{{8}}, func(x []*Tensor) *Tensor { return AddInt8(x[0], Quantize(x[0], 1)) }},
 	"dequantize": {[][]int{{8}}, func(x []*Tensor) *Tensor { return Dequantize(x[0].Graph().InputOf(gpu.I8, "q", 4, 8), x[0]) }},
 }
 
@@ -71,8 +78,8 @@ func (r *recorder) Prepare(ctx context.Context, programs []*gpu.Program) error {
 	return r.Device.Prepare(ctx, programs)
 }
 
-// features are what a kernel variant may ask for, and the WGSL extension that it then enables.
-var features = map[string]string{"shader-f16": "f16", "subgroups": "subgroups"}
+// features are what a kernel variant may ask for, and the WGSL extension that it then enables or requires.
+var features = map[string]string{"shader-f16": "f16", "subgroups": "subgroups", gpu.PackedDot: gpu.PackedDot}
 
 // guises are devices that choose among kernel variants as differently as any.
 func guises() []gpu.Info {
@@ -122,7 +129,7 @@ func everyProgram(t *testing.T) map[*gpu.Program]bool {
 var (
 	entryPoint = regexp.MustCompile(`@compute[^{]*?\bfn\s+(\w+)`)
 	constants  = regexp.MustCompile(`(?m)^const .*$`)
-	enabled    = regexp.MustCompile(`(?m)^enable (\w+);`)
+	enabled    = regexp.MustCompile(`(?m)^(?:enable|requires) (\w+);`)
 )
 
 // withoutConstants is a source but for the values that specialising changes.

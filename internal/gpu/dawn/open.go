@@ -192,9 +192,12 @@ func (d *device) request(ctx context.Context, adapter handle, supported *limits)
 
 // probeFeatures names the shader features that the device really has.
 func (d *device) probeFeatures() error {
-	for _, f := range []struct{ name, enable string }{{"shader-f16", "f16"}, {"subgroups", "subgroups"}} {
+	for _, f := range []struct{ name, directive string }{
+		{"shader-f16", "enable f16;"}, {"subgroups", "enable subgroups;"},
+		{gpu.PackedDot, "requires " + gpu.PackedDot + ";"},
+	} {
 		var module handle
-		err := d.scoped(func() { module = d.createModule(f.name, "enable "+f.enable+";") })
+		err := d.scoped(func() { module = d.createModule(f.name, f.directive) })
 		release(d.l.ShaderModuleRelease, module)
 		if err == nil {
 			d.info.Features = append(d.info.Features, f.name)

@@ -87,6 +87,9 @@ func (d *device) describe() {
 	for i := range features.Length() {
 		d.info.Features = append(d.info.Features, features.Index(i).String())
 	}
+	if language := js.Global().Get("navigator").Get("gpu").Get("wgslLanguageFeatures"); language.Truthy() && language.Call("has", gpu.PackedDot).Bool() {
+		d.info.Features = append(d.info.Features, gpu.PackedDot)
+	}
 }
 
 func (d *device) Info() gpu.Info { return d.info }

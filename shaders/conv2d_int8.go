@@ -1,0 +1,226 @@
+package shaders
+
+import (
+	_ "embed"
+	"fmt"
+	"maps"
+	"math"
+	"math/bits"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/tensor"
+)
+
+//go:embed conv2d_int8_registers.wgsl
+var conv2dInt8RegistersSource string
+
+//go:embed conv2d_int8_tiles.wgsl
+var conv2dInt8TilesSource string
+
+//go:embed conv2d_int8_subgroups.wgsl
+var conv2dInt8SubgroupsSource string
+
+// conv2dInt8Params is word for word the Params of conv2d_int8_*.wgsl.
+type conv2dInt8Params struct {
+	conv2dParams
+	Int8, Shift, Int8Residual         uint32
+	SumFactor, ResidualFactor, Factor float32
+}
+
+// Positions of conv2dInt8's arguments: those of conv2dForward with the scale of the weights between weight and bias.
+const (
+	int8Scale    = 2
+	int8Bias     = 1 + convBias
+	int8Residual = 1 + convResidual
+	int8Shortcut = 1 + convShortcut
+	int8Result   = 1 + convResult
+)
+
+// fixedPoint: where the result is int8, its terms are summed in 256ths of a step.
+const fixedPoint = 256
+
+// conv2dInt8 takes x and weight in int8, the scale of the weight, bias, residual, shortcut, y. Channels are multiples of four.
+var conv2dInt8 = &tensor.Kernel{
+	Name: "conv2d_int8", Arguments: []gpu.Access{read, read, read, read, read, read, write}, Body: tensor.Body(conv2dInt8Body),
+	Absorb: conv2dInt8Absorb,
+	Variants: []tensor.Variant{
+		{
+			Name: "subgroups", Source: conv2dInt8SubgroupsSource, Consts: conv2dInt8Consts,
+			Runs:    func(info gpu.Info, _ any) bool { return eightLanes(info) },
+			Prefers: func(_ gpu.Info, params any) bool { return params.(*conv2dInt8Params).Outputs >= 32 },
+			Groups: func(params any) [3]int {
+				p := params.(*conv2dInt8Params)
+				return p.phased([3]int{ceil(p.pixels(), 16), ceil(int(p.Outputs), 32), 1})
+			},
+		},
+		conv2dInt8Tiles("tiles", 64, 64), conv2dInt8Tiles("tiles32x32", 32, 32),
+		{
+			Name: "registers", Source: conv2dInt8RegistersSource, Consts: conv2dInt8Consts,
+			Groups: func(params any) [3]int {
+				p := params.(*conv2dInt8Params)
+				return p.phased(tensor.Linear(ceil(p.pixels(), 8)*int(p.Outputs)/4, 32))
+			},
+		},
+	},
+}
+
+func conv2dInt8Consts(params any) map[string]string {
+	p := params.(*conv2dInt8Params)
+	return map[string]string{"ACTIVATION": fmt.Sprintf("%du", p.Activation), "INT8": fmt.Sprintf("%du", p.Int8)}
+}
+
+// conv2dInt8Tiles is the variant with tiles of rows × columns results.
+func conv2dInt8Tiles(name string, rows, columns int) tensor.Variant {
+	return tensor.Variant{
+		Name: name, Source: conv2dInt8TilesSource, Prefers: onGPU,
+		Runs:   func(info gpu.Info, _ any) bool { return info.HasFeature(gpu.PackedDot) },
+		Groups: func(params any) [3]int { return forwardTiles(&params.(*conv2dInt8Params).conv2dParams, rows, columns) },
+		Consts: func(params any) map[string]string {
+			constants := tileConsts(rows, columns)
+			maps.Copy(constants, conv2dInt8Consts(params))
+			return constants
+		},
+	}
+}
+
+// conv2dInt8Absorb takes over what conv2dAbsorb does for floats, the sum with what is int8 already, and, where no more than a ReLU is on the
+// way, the rounding to int8.
+func conv2dInt8Absorb(params any, next *tensor.Kernel, nextParams any, at int) (tensor.Absorbed, bool) {
+	p := *params.(*conv2dInt8Params)
+	switch {
+	case p.Int8 == 1 || next == layerNormForward:
+		return tensor.Absorbed{}, false
+	case next == quantizeForward && p.Activation <= activation(reluForward):
+		factor := fixedPoint * nextParams.(*quantizeParams).Factor
+		p.Int8, p.Factor = 1, factor
+		p.SumFactor *= factor
+		p.ResidualFactor *= factor
+		return tensor.Absorbed{Params: &p, From: map[int]int{int8Result: 1}}, true
+	case next == addInt8Forward && at == 0 && p.Adds == 0 && p.Activation == 0:
+		p.Adds, p.Int8Residual, p.ResidualFactor = addResidual, 1, nextParams.(*quantizeParams).Factor
+		return tensor.Absorbed{Params: &p, From: map[int]int{int8Residual: 1, int8Result: 2}}, true
+	}
+	absorbed, ok := conv2dAbsorb(&p.conv2dParams, next, nextParams, at)
+	if !ok {
+		return absorbed, false
+	}
+	p.conv2dParams = *absorbed.Params.(*conv2dParams)
+	from := map[int]int{}
+	for own, theirs := range absorbed.From {
+		from[own+1] = theirs
+	}
+	return tensor.Absorbed{Params: &p, From: from}, true
+}
+
+// Conv2D is shaders.Conv2D of what q stands for and weight in int8, one step an output; the result is in floats, unless it is read by
+// Quantize alone. Cin and Cout are multiples of four. No gradient.
+func (q Quantized) Conv2D(weight, bias *Tensor, win Window) *Tensor {
+	requireShape("Conv2D", "x", q.Q, -1, -1, -1, -1)
+	requireShape("Conv2D", "weight", weight, -1, -1, q.Q.Dim(3), -1)
+	p := conv2dGeometry(q.Q, weight, win)
+	return q.convolve(p, 1, weight, bias, p.shape())
+}
+
+// Linear is shaders.Linear, likewise.
+func (q Quantized) Linear(weight, bias *Tensor) *Tensor {
+	inputs, outputs := q.Q.Dim(-1), weight.Dim(-1)
+	requireShape("Linear", "weight", weight, inputs, outputs)
+	shape := append(append([]int{}, q.Q.Shape()[:len(q.Q.Shape())-1]...), outputs)
+	return q.convolve(linearGeometry(q.Q.Elements()/inputs, inputs, outputs), 1, weight, bias, shape)
+}
+
+// ConvTranspose2x2 is shaders.ConvTranspose2x2, likewise.
+func (q Quantized) ConvTranspose2x2(weight, bias *Tensor) *Tensor {
+	requireShape("ConvTranspose2x2", "x", q.Q, -1, -1, -1, -1)
+	requireShape("ConvTranspose2x2", "weight", weight, 2, 2, q.Q.Dim(3), -1)
+	p := doublingGeometry(q.Q, weight, 0, 0)
+	return q.convolve(p, 2, weight, bias, p.shape())
+}
+
+// convolve appends the convolution, in so many phases an axis, with a result of the shape.
+func (q Quantized) convolve(geometry conv2dParams, phases int, weight, bias *Tensor, shape []int) *Tensor {
+	if geometry.Inputs%4 != 0 || geometry.Outputs%4 != 0 {
+		panic(fmt.Sprintf("Conv2D of int8: the channels of weight %v are not multiples of four", weight))
+	}
+	p := &conv2dInt8Params{conv2dParams: geometry, Factor: 1, ResidualFactor: 1}
+	p.Parts = uint32(phases)
+	largest := uint(p.taps()) * uint(p.Inputs) * 127 * 127 // that a sum can be
+	p.Shift = uint32(max(0, bits.Len(largest)-24))
+	p.SumFactor = float32(math.Ldexp(float64(q.Step), int(p.Shift)))
+	g := weight.Graph()
+	w, scale := quantizeOutputs(weight)
+	unused := scale // bound, not read
+	if bias == nil {
+		bias = unused
+	} else {
+		requireShape("bias", "of "+weight.String(), bias, int(p.Outputs))
+		p.HasBias = 1
+	}
+	y := g.New("conv2d", shape)
+	g.Dispatch(conv2dInt8, p, q.Q, w, scale, bias, unused, unused, y)
+	return y
+}
+
+func conv2dInt8Body(p *conv2dInt8Params, a []gpu.Array) {
+	x, w := a[0].B, a[1].B
+	inputs, outputs := int(p.Inputs), int(p.Outputs)
+	sums := make([]int32, int(p.Batch)*int(p.Rows.YSize)*int(p.Cols.YSize)*outputs)
+	p.eachPhase(func(q *conv2dParams) {
+		conv2dVisit(q, func(_, fromX, fromW, to int) {
+			for k := range inputs {
+				for n := range outputs {
+					sums[to*outputs+n] += int32(x[fromX*inputs+k]) * int32(w[((fromW*inputs+k)/4*outputs+n)*4+k%4])
+				}
+			}
+		})
+		conv2dPixels(q, func(pixel int) {
+			for n := range outputs {
+				p.finish(pixel*outputs+n, n, sums[pixel*outputs+n], a)
+			}
+		})
+	})
+}
+
+// finish does with element i of y, of output n, what the parameters say, in float32 where the result is int8: to the bit as the kernels do.
+func (p *conv2dInt8Params) finish(i, n int, total int32, a []gpu.Array) {
+	sum := float32(total >> p.Shift)
+	by, residualBy, start := float32(a[int8Scale].F[n])*p.SumFactor, p.ResidualFactor, float32(0)
+	switch p.HasBias {
+	case 1:
+		start = float32(a[int8Bias].F[n]) * p.Factor
+	case scaleAndShift:
+		factor := float32(a[int8Bias].F[n])
+		by *= factor
+		start = float32(a[int8Bias].F[int(p.Outputs)+n]) * p.Factor
+		if p.Adds&3 == addResidualFirst {
+			residualBy *= factor
+		}
+	}
+	residual, shortcut := float32(0), float32(0)
+	switch {
+	case p.Adds&3 != 0 && p.Int8Residual == 1:
+		residual = float32(a[int8Residual].B[i])
+	case p.Adds&3 != 0:
+		residual = float32(a[int8Residual].F[i])
+	}
+	if p.Adds&addShortcut != 0 {
+		shortcut = float32(a[int8Shortcut].F[i])
+	}
+	if p.Int8 == 0 {
+		v := float64(sum)*float64(by) + float64(start) + float64(residual)*float64(residualBy)
+		a[int8Result].F[i] = activated(p.Activation, v) + float64(shortcut)
+		return
+	}
+	t := fixed(sum*by) + fixed(start) + fixed(residual*residualBy)
+	if p.Activation == activation(reluForward) {
+		t = max(t, 0)
+	}
+	t += fixed(shortcut * p.Factor)
+	a[int8Result].B[i] = int8(max(-127, min(127, (t+fixedPoint/2)>>8)))
+}
+
+// fixed is a whole number of 256ths of a step.
+func fixed(v float32) int32 {
+	const most = 1 << 23 // far beyond 127 steps, and sums of four fit
+	return int32(max(-most, min(most, math.RoundToEven(float64(v)))))
+}

@@ -1,0 +1,256 @@
+package shaders
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/gpu/reference"
+	"mrprism/internal/tensor"
+
+	"github.com/stretchr/testify/require"
+)
+
+// int8Shapes are convolutions of int8: x, weight, window; a zero window is a linear map, two phases a transposed convolution.
+var int8Shapes = map[string]struct {
+	x, weight  []int
+	win        Window
+	transposed bool
+}{
+	"3x3":                  {[]int{2, 8, 8, 32}, []int{3, 3, 32, 32}, Square(1, 1), false},
+	"3x3 odd sides":        {[]int{1, 5, 7, 12}, []int{3, 3, 12, 20}, Square(1, 1), false},
+	"3x3 wide, long sums":  {[]int{1, 4, 4, 128}, []int{3, 3, 128, 72}, Square(1, 1), false}, // beyond 2^24
+	"3x3 stride 2":         {[]int{1, 9, 7, 16}, []int{3, 3, 16, 40}, Square(2, 1), false},
+	"1x1 stride 2":         {[]int{2, 6, 6, 16}, []int{1, 1, 16, 32}, Square(2, 0), false},
+	"linear":               {[]int{37, 20}, []int{20, 96}, Window{}, false},
+	"linear, few outputs":  {[]int{3, 5, 4}, []int{4, 4}, Window{}, false},
+	"transposed":           {[]int{1, 3, 5, 8}, []int{2, 2, 8, 36}, Window{}, true},
+	"transposed, one word": {[]int{2, 1, 2, 4}, []int{2, 2, 4, 4}, Window{}, true},
+}
+
+// int8Chains are what follows a convolution, all in its one dispatch. rows (2, C) are the scale and shift of an inference's batch norm, other
+// and more of the result's shape, q is other in int8.
+var int8Chains = map[string]func(y, rows, other, more *Tensor, q Quantized) *Tensor{
+	"nothing": func(y, _, _, _ *Tensor, _ Quantized) *Tensor { return y },
+	"relu":    func(y, _, _, _ *Tensor, _ Quantized) *Tensor { return ReLU(y) },
+	"norm, sum with int8, relu": func(y, rows, _, _ *Tensor, q Quantized) *Tensor {
+		return ReLU(AddInt8(scaledAndShifted(y, rows, false), q))
+	},
+	"norm, sum, relu": func(y, rows, other, _ *Tensor, _ Quantized) *Tensor {
+		return ReLU(Add(scaledAndShifted(y, rows, false), other))
+	},
+	"sum, norm with relu, sum": func(y, rows, other, more *Tensor, _ Quantized) *Tensor {
+		return Add(more, scaledAndShifted(Add(y, other), rows, true))
+	},
+}
+
+// int8Biased: a convolution with a bias does not take over a norm.
+func int8Biased(chain string) bool { return !strings.Contains(chain, "norm") }
+
+// scaledAndShifted is the second half of a batch norm, after its scale and shift are known.
+func scaledAndShifted(x, rows *Tensor, relu bool) *Tensor {
+	y := x.Graph().New("scaled", x.Shape())
+	p := batchNormParams{Rows: uint32(x.Elements() / x.Dim(-1)), Channels: uint32(x.Dim(-1))}
+	if relu {
+		p.Relu = 1
+	}
+	x.Graph().Dispatch(scaleShiftForward, &p, x, rows, y)
+	return y
+}
+
+// int8Values are whole numbers up to 127 times a power of two, that of 127 among them for each output.
+func int8Values(r *rand.Rand, n, outputs int) []float32 {
+	values := make([]float32, n)
+	for i := range values {
+		values[i] = float32(r.IntN(255)-127) / 1024
+		if i < outputs {
+			values[i] = 127. / 1024
+		}
+	}
+	return values
+}
+
+// runInt8 computes one convolution and what follows, back in floats: steps of 1/8, which floats hold exactly. apart is the same in floats.
+func runInt8(t *testing.T, d gpu.Device, shape string, chain func(y, rows, other, more *Tensor, q Quantized) *Tensor, biased, apart, rounded bool) (
+	result []float32, dispatches int, variants []tensor.Alternatives) {
+	t.Helper()
+	const step, resultStep, otherStep = 0.0173, 1. / 8, 0.031
+	s := int8Shapes[shape]
+	g := tensor.NewGraph()
+	x, w, bias := g.Input("x", s.x...), g.Input("w", s.weight...), g.Input("bias", s.weight[len(s.weight)-1])
+	r := rand.New(rand.NewPCG(7, uint64(len(shape))))
+	values := map[*Tensor][]float32{w: int8Values(r, w.Elements(), bias.Elements())}
+	normal := func(x *Tensor, deviation, mean float64) *Tensor {
+		values[x] = make([]float32, x.Elements())
+		for i := range values[x] {
+			values[x][i] = float32(mean + deviation*r.NormFloat64())
+		}
+		return x
+	}
+	normal(x, 1, 0.3) // some beyond 127 steps
+	for i, v := range values[x] {
+		if apart || !rounded {
+			values[x][i] = float32(wholeSteps(v/step)) * step
+		}
+	}
+	normal(bias, 1, 0)
+	given := bias
+	if !biased {
+		given = nil
+	}
+	q := Quantize(x, step)
+	var y *Tensor
+	switch {
+	case apart && s.transposed:
+		y = ConvTranspose2x2(x, w, given)
+	case apart && s.win == Window{}:
+		y = Linear(x, w, given)
+	case apart:
+		y = Conv2D(x, w, given, s.win)
+	case s.transposed:
+		y = q.ConvTranspose2x2(w, given)
+	case s.win == Window{}:
+		y = q.Linear(w, given)
+	default:
+		y = q.Conv2D(w, given, s.win)
+	}
+	rows := normal(g.Input("rows", 2, bias.Elements()), 0.3, 1)
+	other, more := normal(g.Input("other", y.Shape()...), 2, 0), normal(g.Input("more", y.Shape()...), 2, 0)
+	y = chain(y, rows, other, more, Quantize(other, otherStep))
+	if rounded {
+		one := normal(g.Input("step", y.Dim(-1)), 0, resultStep)
+		y = Dequantize(Quantize(y, resultStep).Q, one)
+	}
+	y.Keep()
+	set := tensor.NewSet()
+	plan, err := tensor.Compile(t.Context(), d, set, g)
+	require.NoError(t, err)
+	defer plan.Release()
+	for x, v := range values {
+		require.NoError(t, plan.Write(x, v))
+	}
+	require.NoError(t, plan.Run(t.Context()))
+	out, err := plan.Read(t.Context(), y)
+	require.NoError(t, err)
+	return out[0], plan.Dispatches(), plan.Alternatives()
+}
+
+// Every device gives the very int8 of the reference, which computes in whole numbers, whatever follows the convolution; and that in one dispatch.
+func TestInt8ConvolutionIsExact(t *testing.T) {
+	ref := reference.Open()
+	defer ref.Close()
+	for name, chain := range int8Chains {
+		for shape := range int8Shapes {
+			biased := int8Biased(name)
+			want, dispatches, _ := runInt8(t, ref, shape, chain, biased, false, true)
+			preparing := 4 // x, the weight's scale, the weight; back to floats
+			if name == "norm, sum with int8, relu" {
+				preparing++
+			}
+			require.Equal(t, preparing+1, dispatches, "%s, %s", shape, name)
+			asVariants(t, func(device string, d gpu.Device) []tensor.Alternatives {
+				got, _, variants := runInt8(t, d, shape, chain, biased, false, true)
+				require.Equal(t, want, got, "%s: %s, %s", device, shape, name)
+				return variants
+			})
+		}
+	}
+}
+
+// What stays in floats is the convolution of what the int8 stand for, with anything that may follow.
+func TestInt8ConvolutionInFloats(t *testing.T) {
+	ref := reference.Open()
+	defer ref.Close()
+	for name, chain := range int8Chains {
+		if name == "norm, sum with int8, relu" { // another sum than that of floats
+			continue
+		}
+		for _, activation := range []func(*Tensor) *Tensor{func(x *Tensor) *Tensor { return x }, GELU, Sigmoid} {
+			then := func(y, rows, other, more *Tensor, q Quantized) *Tensor { return activation(chain(y, rows, other, more, q)) }
+			for _, shape := range []string{"3x3 odd sides", "3x3 wide, long sums", "linear", "transposed"} {
+				biased := int8Biased(name)
+				want, _, _ := runInt8(t, ref, shape, then, biased, true, false)
+				largest := 1.0
+				for _, v := range want {
+					largest = max(largest, math.Abs(float64(v)))
+				}
+				asVariants(t, func(device string, d gpu.Device) []tensor.Alternatives {
+					got, _, variants := runInt8(t, d, shape, then, biased, false, false)
+					// the sum is exact, or loses its last bit, 1.7e-5, where it may be beyond 2^24; x, the factors and each term are rounded
+					require.InDeltaSlice(t, want, got, 2e-5*largest, "%s: %s, %s", device, shape, name)
+					return variants
+				})
+			}
+		}
+	}
+}
+
+// Activations beyond 127 steps, ties, and weights with an output of zeros.
+func TestQuantize(t *testing.T) {
+	asKinds(t, func(device string, d gpu.Device) {
+		g := tensor.NewGraph()
+		x, one := g.Input("x", 3, 4), g.Input("step", 4)
+		y := Dequantize(Quantize(x, 0.5).Q, one).Keep()
+		plan, err := tensor.Compile(t.Context(), d, tensor.NewSet(), g)
+		require.NoError(t, err)
+		defer plan.Release()
+		require.NoError(t, plan.Write(x, []float32{0.25, 0.75, -0.25, -0.75, 63.5, 64, 1e30, -1e30, 0.3, -0.2, 0, 10.1}))
+		require.NoError(t, plan.Write(one, []float32{1, 1, 1, 1}))
+		require.NoError(t, plan.Run(t.Context()))
+		got, err := plan.Read(t.Context(), y)
+		require.NoError(t, err)
+		require.Equal(t, []float32{0, 2, 0, -2, 127, 127, 127, -127, 1, 0, 0, 20}, got[0], device)
+	})
+}
+
+// Sums with what is int8, and weights: multiples of their scale come back as whole numbers, whatever the scale; zeros have the scale 1.
+func TestQuantizeOutputs(t *testing.T) {
+	asKinds(t, func(device string, d gpu.Device) {
+		g := tensor.NewGraph()
+		w := g.Input("w", 8, 4)
+		q, scale := quantizeOutputs(w)
+		ones := g.Input("ones", 4)
+		whole := Dequantize(q, ones).Keep()
+		sum := AddInt8(Dequantize(q, ones).Reshape(8, 4), Quantized{q.Reshape(8, 4), 0.5}).Keep()
+		scale.Keep()
+		plan, err := tensor.Compile(t.Context(), d, tensor.NewSet(), g)
+		require.NoError(t, err)
+		defer plan.Release()
+		steps := []float32{0.0123, 3.7e-5, 1, 0.77}
+		values, want, sums := make([]float32, 32), make([]float32, 32), make([]float32, 32)
+		for k := range 8 {
+			for o := range 4 {
+				n := float32((k*37+o*11)%255 - 127)
+				if k == 3 {
+					n = 127
+				}
+				if o == 2 {
+					n = 0
+				}
+				values[k*4+o] = n * steps[o]
+				want[(k/4*4+o)*4+k%4] = n
+				sums[(k/4*4+o)*4+k%4] = 1.5 * n
+			}
+		}
+		require.NoError(t, plan.Write(w, values))
+		require.NoError(t, plan.Write(ones, []float32{1, 1, 1, 1}))
+		require.NoError(t, plan.Run(t.Context()))
+		got, err := plan.Read(t.Context(), whole, sum, scale)
+		require.NoError(t, err)
+		require.Equal(t, want, got[0], device)
+		require.Equal(t, sums, got[1], device)
+		require.InDeltaSlice(t, steps, got[2], 1e-6, device) // a division by 127
+	})
+}
+
+func TestQuantizeRefuses(t *testing.T) {
+	g := tensor.NewGraph()
+	require.Panics(t, func() { Quantize(g.Input("x", 3, 6), 1) })
+	require.Panics(t, func() { Quantize(g.Input("x", 3, 8), 0) })
+	q := Quantize(g.Input("x", 3, 8), 1)
+	require.Panics(t, func() { q.Linear(g.Input("w", 8, 6), nil) })
+	require.Panics(t, func() { q.Linear(g.Input("w", 4, 8), nil) })
+	require.Panics(t, func() { AddInt8(g.Input("x", 8, 3), q) })
+}

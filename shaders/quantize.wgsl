@@ -1,0 +1,69 @@
+// int8 for the convolutions of int8: values are whole numbers −127 to 127 of steps, four to a word, the first in the low byte.
+//
+//   quantize         q = clamp(round(x / step)), of an activation, one step for all; ties go to the even neighbour. An invocation has a word.
+//   quantize_scale   scale[o] = max |w[:, o]| / 127, 1 where all are zero: the step of each output of a weight. An invocation has an output.
+//   quantize_weight  q[t, k / 4, o, k % 4] = w[t, k, o] / scale[o], of a weight (taps, Cin, Cout). An invocation has a word.
+//   add_int8         y = x + q step. An invocation has a word.
+
+const SIZE: u32 = 64u;
+
+struct Params {
+  words: u32,   // of q
+  outputs: u32, // Cout
+  rows: u32,    // taps Cin
+  factor: f32,  // of x: 1 / step; of q: step
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read_write> q: array<u32>;
+
+@group(0) @binding(1) var<storage, read> w: array<f32>;
+@group(0) @binding(2) var<storage, read_write> scale: array<f32>;
+
+@group(0) @binding(2) var<storage, read> made_scale: array<f32>;
+@group(0) @binding(3) var<storage, read_write> made: array<u32>;
+
+@group(0) @binding(2) var<storage, read> added: array<u32>;
+@group(0) @binding(3) var<storage, read_write> y: array<vec4<f32>>;
+
+fn packed(v: vec4<f32>) -> u32 {
+  let whole = vec4<i32>(clamp(round(v), vec4<f32>(-127.0), vec4<f32>(127.0)));
+  let bytes = (bitcast<vec4<u32>>(whole) & vec4<u32>(255u)) << vec4<u32>(0u, 8u, 16u, 24u);
+  return bytes.x | bytes.y | bytes.z | bytes.w;
+}
+
+@compute @workgroup_size(SIZE)
+fn quantize(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+  let i = (group.y * groups.x + group.x) * SIZE + local;
+  if (i < params.words) { q[i] = packed(x[i] * params.factor); }
+}
+
+@compute @workgroup_size(SIZE)
+fn quantize_scale(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+  let o = (group.y * groups.x + group.x) * SIZE + local;
+  if (o >= params.outputs) { return; }
+  var largest = 0.0;
+  for (var row = 0u; row < params.rows; row++) {
+    largest = max(largest, abs(w[row * params.outputs + o]));
+  }
+  scale[o] = select(largest / 127.0, 1.0, largest == 0.0);
+}
+
+@compute @workgroup_size(SIZE)
+fn quantize_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+  let i = (group.y * groups.x + group.x) * SIZE + local;
+  if (i >= params.words) { return; }
+  let o = i % params.outputs;
+  let first = i / params.outputs * 4u * params.outputs + o; // Cin is a multiple of four: words of all taps follow one another
+  let four = vec4<f32>(w[first], w[first + params.outputs], w[first + 2u * params.outputs], w[first + 3u * params.outputs]);
+  made[i] = packed(four / made_scale[o]);
+}
+
+@compute @workgroup_size(SIZE)
+fn add_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+  let i = (group.y * groups.x + group.x) * SIZE + local;
+  if (i >= params.words) { return; }
+  let steps = bitcast<vec4<i32>>(vec4<u32>(added[i]) << vec4<u32>(24u, 16u, 8u, 0u)) >> vec4<u32>(24u);
+  y[i] = x[i] + vec4<f32>(steps) * params.factor;
+}
