@@ -36,13 +36,17 @@ func Variables(c Config) *tensor.Set {
 // Declare adds to a set what it lacks of the network's variables.
 func Declare(set *tensor.Set, c Config) { inferenceGraphs(set, c, SideMultiple) }
 
-// NewInference compiles both plans. The set's parameters may be written before or after.
+// NewInference compiles both plans, in the configuration's precision, which decides how the set stores its variables: it has no memory yet, or
+// has it in this way. The set's parameters may be written before or after.
 func NewInference(ctx context.Context, device gpu.Device, set *tensor.Set, c Config, side int) (*Inference, error) {
 	if side <= 0 || side%SideMultiple != 0 {
 		return nil, fmt.Errorf("model: side %d is not a multiple of %d", side, SideMultiple)
 	}
+	err := c.Precision.store(set, device.Info())
+	if err != nil {
+		return nil, err
+	}
 	in, encoder, recurrence := inferenceGraphs(set, c, side)
-	var err error
 	if in.encoder, err = tensor.Compile(ctx, device, set, encoder); err != nil {
 		return nil, fmt.Errorf("model: encoder: %w", err)
 	}
@@ -55,7 +59,7 @@ func NewInference(ctx context.Context, device gpu.Device, set *tensor.Set, c Con
 
 func inferenceGraphs(set *tensor.Set, c Config, side int) (in *Inference, encoder, recurrence *tensor.Graph) {
 	in = &Inference{Config: c, Side: side, set: set}
-	encoder, recurrence = tensor.NewGraph(), tensor.NewGraph()
+	encoder, recurrence = tensor.NewGraphOf(set.Floats()), tensor.NewGraphOf(set.Floats())
 
 	n := Network{Config: c, Builder: &nn.Builder{Graph: encoder, Set: set}}
 	in.x = encoder.Input("x", 1, side, side, 3)

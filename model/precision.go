@@ -1,6 +1,11 @@
 package model
 
-import "fmt"
+import (
+	"fmt"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/tensor"
+)
 
 // Precision says in what numbers inference computes; the zero value is F32. Training is always F32.
 type Precision string
@@ -19,4 +24,15 @@ func ParsePrecision(name string) (Precision, error) {
 		return p, nil
 	}
 	return "", fmt.Errorf("precision %q: there are f32, f16 and int8", name)
+}
+
+// store makes the set hold its variables as inference of this precision wants them, where the device can compute with that.
+func (p Precision) store(set *tensor.Set, device gpu.Info) error {
+	if p != F16 {
+		return set.Store(gpu.F32)
+	}
+	if !device.HasFeature("shader-f16") {
+		return fmt.Errorf("model: precision %s: %s cannot compute with it (it lacks shader-f16); use %s", p, device, F32)
+	}
+	return set.Store(gpu.F16)
 }

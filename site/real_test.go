@@ -103,7 +103,7 @@ func natively(t *testing.T, data, image []byte, options segment.Options) *segmen
 	defer dev.Close()
 	m, err := weights.Shipped().Open("test", data)
 	require.NoError(t, err)
-	engine, err := segment.New(ctx, dev, m)
+	engine, err := segment.New(ctx, dev, m, model.F32)
 	require.NoError(t, err)
 	defer engine.Close()
 	decoded, err := imageio.Decode("photo.png", image)

@@ -44,7 +44,8 @@ export class Segmenter extends EventTarget {
     this.#ownSent.clear();
     this.ready = new Promise((resolve, reject) => { this.#settle = { resolve, reject }; });
     this.ready.catch(() => {}); // whoever awaits it hears of it
-    const worker = new Worker(scriptURL("worker.js"), { type: "module" });
+    const precision = new URLSearchParams(location.search).get("precision") ?? ""; // in what numbers to compute; see wasm/segmenter
+    const worker = new Worker(scriptURL("worker.js"), { type: "module", name: precision });
     worker.onmessage = ({ data }) => this.#receive(data);
     worker.onerror = (event) => { event.preventDefault(); this.#died(event.message ?? "worker.js could not be loaded"); };
     this.#worker = worker;

@@ -16,6 +16,7 @@ import (
 	"mrprism/internal/gpu/device"
 	"mrprism/internal/imageio"
 	"mrprism/internal/segment"
+	"mrprism/model"
 	"mrprism/weights"
 	"mrprism/weights/shipped"
 )
@@ -63,7 +64,7 @@ func TestSampleWithShippedWeights(t *testing.T) {
 		missing(t, "no native GPU to compare with: "+err.Error())
 	}
 	defer dev.Close()
-	engine, err := segment.New(ctx, dev, m)
+	engine, err := segment.New(ctx, dev, m, model.F32)
 	require.NoError(t, err)
 	defer engine.Close()
 	image, err := imageio.Decode("sample.jpg", readBuilt(t, "sample.jpg"))

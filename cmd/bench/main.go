@@ -22,8 +22,8 @@ import (
 
 const intro = `bench - how fast the network is here, and how much GPU memory it takes
 
-usage: bench [-weights NAME|FILE | -config compact|paper|tiny] [-side 256] [-train -batch 4] [-kernels] [-device NAME | -browser]
-             [-json FILE] [-compare BASE.json]
+usage: bench [-weights NAME|FILE | -config compact|paper|tiny] [-side 256] [-precision f32] [-train -batch 4] [-kernels]
+             [-device NAME | -browser] [-json FILE] [-compare BASE.json]
        bench -tune [-weights NAME|FILE | -config ...] [-side 256] [-train -batch 4] [-device NAME]
        bench -peers FOLDER [-weights NAME|FILE | -config ...] [-device NAME | -browser] [-json FILE]
 
@@ -105,12 +105,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	f.StringVar(&r.base, "compare", "", "print ratios to the report in `FILE`, a JSON of an earlier run")
 	f.StringVar(&r.jsonFile, "json", "", "`FILE` that receives the report as JSON")
 	list := f.Bool("devices", false, "list what could compute here, and end")
+	precision := command.PrecisionFlag(f)
 	r.wish = command.DeviceFlags(f)
 	rest, code, done := command.Parse(f, intro, examples, args, stdout, stderr)
 	if done {
 		return code
 	}
-	r.device = f.Lookup("device").Value.String()
+	r.device, r.Precision = f.Lookup("device").Value.String(), *precision
 	set := map[string]bool{}
 	f.Visit(func(f *flag.Flag) { set[f.Name] = true })
 	r.sideGiven = set["side"]

@@ -18,22 +18,30 @@ const passes = 4
 
 // options say what is measured; the browser receives them as JSON.
 type options struct {
-	Weights string `json:"weights,omitempty"` // their name; empty: random ones
-	Config  string `json:"config"`
-	Recipe  string `json:"recipe"` // of the training step
-	Raters  int    `json:"raters"`
-	Classes int    `json:"classes"`
-	Side    int    `json:"side"` // pixels
-	Repeats int    `json:"repeats"`
-	Train   bool   `json:"train"`
-	Batch   int    `json:"batch"`   // images a training step
-	Kernels bool   `json:"kernels"` // time each alone
-	Commit  string `json:"commit"`
+	Weights   string          `json:"weights,omitempty"` // their name; empty: random ones
+	Config    string          `json:"config"`
+	Recipe    string          `json:"recipe"` // of the training step
+	Raters    int             `json:"raters"`
+	Classes   int             `json:"classes"`
+	Side      int             `json:"side"`      // pixels
+	Precision model.Precision `json:"precision"` // of inference
+	Repeats   int             `json:"repeats"`
+	Train     bool            `json:"train"`
+	Batch     int             `json:"batch"`   // images a training step
+	Kernels   bool            `json:"kernels"` // time each alone
+	Commit    string          `json:"commit"`
+}
+
+// configuration is that of the network.
+func (o *options) configuration() (model.Config, error) {
+	config, err := model.NewConfig(o.Config, o.Raters, o.Classes)
+	config.Precision = o.Precision
+	return config, err
 }
 
 // bench measures on a device; m is nil for random weights. tell hears what is being done.
 func bench(ctx context.Context, d gpu.Device, o options, m *weights.Model, tell func(string)) (*report, error) {
-	config, err := model.NewConfig(o.Config, o.Raters, o.Classes)
+	config, err := o.configuration()
 	if err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func picture(side int) []float32 {
 
 // newOurs compiles the network, with random weights, those of `export -config`, where m is nil.
 func newOurs(ctx context.Context, d gpu.Device, o options, m *weights.Model) (*ours, error) {
-	config, err := model.NewConfig(o.Config, o.Raters, o.Classes)
+	config, err := o.configuration()
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,8 @@ import (
 	"io"
 	"slices"
 	"text/tabwriter"
+
+	"mrprism/model"
 )
 
 // report is what a run found; its JSON is for scripts and -compare. Times are milliseconds where their names do not say otherwise.
@@ -138,6 +140,9 @@ func (o *options) network() string {
 	values := "random weights"
 	if o.Weights != "" {
 		values = "weights " + o.Weights
+	}
+	if o.Precision != "" && o.Precision != model.F32 {
+		values += ", " + string(o.Precision)
 	}
 	return fmt.Sprintf("%s, %d raters, %d classes, %d×%d pixels, %s", o.Config, o.Raters, o.Classes, o.Side, o.Side, values)
 }

@@ -15,7 +15,6 @@ import (
 	"mrprism/internal/gpu"
 	"mrprism/internal/tensor"
 	"mrprism/internal/tune"
-	"mrprism/model"
 	"mrprism/shaders"
 	"mrprism/weights"
 )
@@ -70,7 +69,7 @@ func (r *request) tune(ctx context.Context, m *weights.Model, stderr io.Writer, 
 	if opened.Info().InGo() {
 		return nil, fmt.Errorf("%s has one way to compute each kernel: there is nothing to tune", opened.Info())
 	}
-	config, err := model.NewConfig(r.Config, r.Raters, r.Classes)
+	config, err := r.configuration()
 	if err != nil {
 		return nil, err
 	}

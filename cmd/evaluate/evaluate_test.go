@@ -23,6 +23,7 @@ import (
 	"mrprism/internal/segment"
 	"mrprism/internal/segment/segmenttest"
 	"mrprism/internal/synthetic"
+	"mrprism/model"
 	"mrprism/weights"
 
 	"github.com/stretchr/testify/require"
@@ -121,9 +122,9 @@ func TestFiguresOfAnImage(t *testing.T) {
 	require.Len(t, got.Cases, 1, "one of five is held out")
 	require.Equal(t, "case0004", got.Cases[0].Name)
 
-	model, err := command.Weights(file)
+	m, err := command.Weights(file)
 	require.NoError(t, err)
-	e, err := segment.New(t.Context(), reference.Open(), model)
+	e, err := segment.New(t.Context(), reference.Open(), m, model.F32)
 	require.NoError(t, err)
 	defer e.Close()
 	data, err := dataset.Open(dir)

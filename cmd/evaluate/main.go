@@ -13,6 +13,7 @@ import (
 	"mrprism/internal/command"
 	"mrprism/internal/dataset"
 	"mrprism/internal/segment"
+	"mrprism/model"
 	"mrprism/weights"
 )
 
@@ -58,6 +59,7 @@ func main() { command.Main(run) }
 // request is what the user asked for.
 type request struct {
 	weightsName, againstName string
+	precision                model.Precision
 	data, split, region      string
 	recurrences              int
 	changed                  bool
@@ -69,6 +71,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var r request
 	flags := flag.NewFlagSet(program, flag.ContinueOnError)
 	weightsName := command.WeightsFlag(flags)
+	precision := command.PrecisionFlag(flags)
 	wish := command.DeviceFlags(flags)
 	flags.StringVar(&r.againstName, "against", "", "`NAME` or FILE of weights trained without recurrence, whose Rec0 is set beside (recipe baseline)")
 	flags.StringVar(&r.data, "data", "", "`DIR`[,DIR]: data set folders of the same classes and raters (required)")
@@ -82,7 +85,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if done {
 		return code
 	}
-	r.weightsName = *weightsName
+	r.weightsName, r.precision = *weightsName, *precision
 	misused := func(format string, args ...any) int { return command.Misused(stderr, program, format, args...) }
 	switch {
 	case r.weightsName == "":
@@ -108,7 +111,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 func evaluate(ctx context.Context, r request, wish command.Device, stdout, stderr io.Writer) error {
-	model, err := command.Weights(r.weightsName)
+	scored, err := command.Weights(r.weightsName)
 	if err != nil {
 		return err
 	}
@@ -126,7 +129,7 @@ func evaluate(ctx context.Context, r request, wish command.Device, stdout, stder
 	if err != nil {
 		return err
 	}
-	for _, m := range []*weights.Model{model, against} {
+	for _, m := range []*weights.Model{scored, against} {
 		if m != nil && !slices.Equal(m.Metadata.Classes, data.Classes) {
 			return fmt.Errorf("%s segments %s, and %s is about %s: give data of the same classes in the same order", m.Metadata.Name,
 				strings.Join(m.Metadata.Classes, ", "), r.data, strings.Join(data.Classes, ", "))
@@ -141,10 +144,10 @@ func evaluate(ctx context.Context, r request, wish command.Device, stdout, stder
 		progress.Clear()
 		fmt.Fprintf(stderr, "%s: %s\n", program, text)
 	}
-	s := &scorer{request: r, data: data, progress: progress, session: command.Session{Model: model, Open: wish.Open, Note: note}}
+	s := &scorer{request: r, data: data, progress: progress, session: command.Session{Model: scored, Precision: r.precision, Open: wish.Open, Note: note}}
 	defer s.session.Close()
 	if against != nil {
-		s.against = &command.Session{Model: against, Open: wish.Open, Note: note}
+		s.against = &command.Session{Model: against, Precision: r.precision, Open: wish.Open, Note: note}
 		defer s.against.Close()
 	}
 	for _, c := range cases {

@@ -47,6 +47,7 @@ func main() { command.Main(run) }
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet(program, flag.ContinueOnError)
 	weightsName := command.WeightsFlag(flags)
+	precision := command.PrecisionFlag(flags)
 	wish := command.DeviceFlags(flags)
 	recurrences := flags.Int("recurrences", segment.DefaultRecurrences, "feedbacks `N`: Rec0 to RecN are computed, the last is written")
 	region := flags.String("roi", "auto", "`REGION`: auto, none (the whole image) or x,y,side in pixels")
@@ -83,7 +84,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	progress := command.NewProgress(stderr, len(images))
 	b := &batch{
-		session: command.Session{Model: model, Open: wish.Open, Note: func(text string) {
+		session: command.Session{Model: model, Precision: *precision, Open: wish.Open, Note: func(text string) {
 			progress.Clear()
 			fmt.Fprintf(stderr, "%s: %s\n", program, text)
 		}},

@@ -31,6 +31,7 @@ import (
 	"mrprism/internal/segment/segmenttest"
 	"mrprism/internal/synthetic"
 	"mrprism/internal/tune"
+	"mrprism/model"
 	"mrprism/weights"
 
 	"github.com/stretchr/testify/assert"
@@ -165,7 +166,7 @@ func TestFilesOfAnImage(t *testing.T) {
 		// the files hold what the engine computes, on the reference, and the summary measures what is in the files
 		img, err := imageio.Decode(photo, must(os.ReadFile(photo)))
 		require.NoError(t, err)
-		e, err := segment.New(t.Context(), reference.Open(), m)
+		e, err := segment.New(t.Context(), reference.Open(), m, model.F32)
 		require.NoError(t, err)
 		defer e.Close()
 		want, err := e.Segment(t.Context(), img, segment.Options{Recurrences: 2})

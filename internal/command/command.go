@@ -18,6 +18,7 @@ import (
 	"mrprism/internal/gpu"
 	"mrprism/internal/gpu/device"
 	"mrprism/internal/tune"
+	"mrprism/model"
 	"mrprism/weights"
 	"mrprism/weights/shipped"
 )
@@ -114,6 +115,17 @@ func Shipped() string {
 // WeightsFlag declares -weights.
 func WeightsFlag(flags *flag.FlagSet) *string {
 	return flags.String("weights", "", "`NAME` of a model that ships, or a .safetensors FILE (required)")
+}
+
+// PrecisionFlag declares -precision.
+func PrecisionFlag(flags *flag.FlagSet) *model.Precision {
+	p := model.F32
+	flags.Func("precision", "`NUMBERS` to compute with: f32; f16, where the GPU has it: half the memory; int8, with weights that know their ranges (default f32)",
+		func(name string) (err error) {
+			p, err = model.ParsePrecision(name)
+			return err
+		})
+	return &p
 }
 
 // Device is the user's wish for a device.

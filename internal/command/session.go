@@ -7,14 +7,16 @@ import (
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/segment"
+	"mrprism/model"
 	"mrprism/weights"
 )
 
 // Session runs one model on a device, which it opens when it is needed, and again when it was lost.
 type Session struct {
-	Model *weights.Model
-	Open  func(ctx context.Context, note func(string)) (gpu.Device, error)
-	Note  func(string) // is told what the user should know
+	Model     *weights.Model
+	Precision model.Precision
+	Open      func(ctx context.Context, note func(string)) (gpu.Device, error)
+	Note      func(string) // is told what the user should know
 
 	device gpu.Device
 	engine *segment.Engine
@@ -28,7 +30,7 @@ func (s *Session) Ready(ctx context.Context) (err error) {
 	if s.device, err = s.Open(ctx, s.Note); err != nil {
 		return err
 	}
-	if s.engine, err = segment.New(ctx, s.device, s.Model); err != nil {
+	if s.engine, err = segment.New(ctx, s.device, s.Model, s.Precision); err != nil {
 		s.Close()
 	}
 	return err

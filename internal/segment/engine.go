@@ -33,15 +33,16 @@ type view struct {
 	took   map[string]float64 // ms, search and encode
 }
 
-// Warm compiles for the device what New will need for such a model, so that its weights may arrive meanwhile.
-func Warm(ctx context.Context, device gpu.Device, configuration string, raters, classes, side int) error {
-	config, err := model.NewConfig(configuration, raters, classes)
+// Warm compiles for the device what New will need for such a model in this precision, so that its weights may arrive meanwhile.
+func Warm(ctx context.Context, device gpu.Device, about weights.Entry, precision model.Precision) error {
+	config, err := model.NewConfig(about.Configuration, about.Raters, about.Classes)
 	if err != nil {
 		return err
 	}
+	config.Precision = precision
 	set := tensor.NewSet()
 	defer set.Release()
-	network, err := model.NewInference(ctx, device, set, config, side)
+	network, err := model.NewInference(ctx, device, set, config, about.Side)
 	if err != nil {
 		return err
 	}
@@ -50,13 +51,14 @@ func Warm(ctx context.Context, device gpu.Device, configuration string, raters, 
 }
 
 // New checks that the weights are those of the configuration they name (the error wraps a *weights.MismatchError that lists every
-// difference), compiles the network for the device at the side they were trained for, and writes them to it.
-func New(ctx context.Context, device gpu.Device, m *weights.Model) (*Engine, error) {
+// difference), compiles the network for the device at the side they were trained for, in the precision wanted, and writes them to it.
+func New(ctx context.Context, device gpu.Device, m *weights.Model, precision model.Precision) (*Engine, error) {
 	about := m.Metadata
 	config, err := model.NewConfig(about.Configuration, len(about.Raters), len(about.Classes))
 	if err != nil {
 		return nil, fmt.Errorf("weights %s: %w", about.Name, err)
 	}
+	config.Precision = precision
 	if err := match(m.File, config); err != nil {
 		return nil, fmt.Errorf("weights %s, configuration %s with %d raters and %d classes: %w", about.Name, about.Configuration, len(about.Raters), len(about.Classes), err)
 	}

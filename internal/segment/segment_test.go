@@ -40,7 +40,7 @@ func seal(t testing.TB, f *weights.File) *weights.Model {
 
 func engine(t testing.TB, d gpu.Device, m *weights.Model) *Engine {
 	t.Helper()
-	e, err := New(context.Background(), d, m)
+	e, err := New(context.Background(), d, m, model.F32)
 	require.NoError(t, err)
 	t.Cleanup(e.Close)
 	return e
@@ -319,7 +319,7 @@ func TestWrongWeightsAreRefused(t *testing.T) {
 		f.Tensors = append(f.Tensors, weights.NewF32("extra", []int{2}, []float32{1, 2}))
 		at := f.Tensor("conp.head.bias")
 		*at = weights.NewF32(at.Name, []int{2}, []float32{0, 0})
-		_, err := New(t.Context(), reference.Open(), seal(t, f))
+		_, err := New(t.Context(), reference.Open(), seal(t, f), model.F32)
 		var mismatch *weights.MismatchError
 		require.ErrorAs(t, err, &mismatch)
 		require.Len(t, mismatch.Missing, 1)
@@ -340,7 +340,7 @@ func TestWrongWeightsAreRefused(t *testing.T) {
 	t.Run("unknown configuration", func(t *testing.T) {
 		m := seal(t, fresh())
 		m.Metadata.Configuration = "huge"
-		_, err := New(t.Context(), reference.Open(), m)
+		_, err := New(t.Context(), reference.Open(), m, model.F32)
 		require.ErrorContains(t, err, `"huge"`)
 	})
 }

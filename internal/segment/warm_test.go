@@ -8,6 +8,8 @@ import (
 	"mrprism/internal/gpu"
 	"mrprism/internal/gpu/reference"
 	"mrprism/internal/segment/segmenttest"
+	"mrprism/model"
+	"mrprism/weights"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -35,12 +37,14 @@ func TestWarm(t *testing.T) {
 	m := open(t, segmenttest.Raters())
 	about := m.Metadata
 	d := &compiler{Device: reference.Open(), seen: map[*gpu.Program]bool{}}
-	require.NoError(t, Warm(t.Context(), d, about.Configuration, len(about.Raters), len(about.Classes), about.Side))
+	entry := weights.Entry{Configuration: about.Configuration, Raters: len(about.Raters), Classes: len(about.Classes), Side: about.Side}
+	require.NoError(t, Warm(t.Context(), d, entry, model.F32))
 	require.NotEmpty(t, d.new)
 	d.new = nil
 	engine(t, d, m)
 	for _, name := range d.new {
 		assert.True(t, strings.HasPrefix(name, "dequantize"), name)
 	}
-	assert.Error(t, Warm(t.Context(), d, "enormous", 1, 1, 64))
+	entry.Configuration = "enormous"
+	assert.Error(t, Warm(t.Context(), d, entry, model.F32))
 }

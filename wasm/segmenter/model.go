@@ -78,7 +78,7 @@ func (s *session) fetchModel(ctx context.Context, name string, tell func(string,
 		data, err = download(ctx, "weights/"+entry.File, func(done int) { tell("download", done, entry.Bytes) })
 	}()
 	if s.onGPU() && s.engine == nil { // not beside another model's buffers; what it compiled mostly serves this one too
-		_ = segment.Warm(ctx, s.dev, entry.Configuration, entry.Raters, entry.Classes, entry.Side) // what fails is told when it is needed
+		_ = segment.Warm(ctx, s.dev, entry, s.precision()) // what fails is told when it is needed
 	}
 	<-arrived
 	if ctx.Err() != nil {

@@ -70,7 +70,7 @@ func (s *session) build(ctx context.Context, tell func(string, int, int)) error 
 		return nil
 	}
 	tell("compile", 0, 0)
-	engine, err := segment.New(ctx, s.dev, s.model)
+	engine, err := segment.New(ctx, s.dev, s.model, s.precision())
 	if err != nil {
 		return err
 	}

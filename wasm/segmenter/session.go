@@ -72,6 +72,14 @@ func (s *session) start(ctx context.Context) {
 
 func (s *session) onGPU() bool { return !s.dev.Info().InGo() }
 
+// precision is what the page asked for by its worker's name, from its address (?precision=f16), where the device can; else f32.
+func (s *session) precision() model.Precision {
+	if js.Global().Get("name").String() == string(model.F16) && s.dev.Info().HasFeature("shader-f16") {
+		return model.F16
+	}
+	return model.F32
+}
+
 // software reports that the processor plays a GPU.
 func (s *session) software() bool { return s.dev.Info().Kind == gpu.KindCPU }
 
