@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+
+	"mrprism/internal/protobuf"
 )
 
 // field is one field of a message: integer for the wire types varint and fixed, bytes for what has a length.
@@ -13,14 +15,6 @@ type field struct {
 	integer uint64
 	bytes   []byte
 }
-
-// Wire types.
-const (
-	varint  = 0
-	fixed64 = 1
-	counted = 2
-	fixed32 = 5
-)
 
 // each calls f for every field of a message, in order, and stops at the first error.
 func each(data []byte, f func(field) error) error {
@@ -32,14 +26,14 @@ func each(data []byte, f func(field) error) error {
 		data = data[n:]
 		at := field{number: int(tag >> 3), wire: int(tag & 7)}
 		switch at.wire {
-		case varint:
+		case protobuf.Varint:
 			at.integer, n = binary.Uvarint(data)
 			if n <= 0 {
 				return fmt.Errorf("%w: field %d: bad integer", ErrSyntax, at.number)
 			}
-		case fixed64, fixed32:
+		case protobuf.Fixed64, protobuf.Fixed32:
 			n = 8
-			if at.wire == fixed32 {
+			if at.wire == protobuf.Fixed32 {
 				n = 4
 			}
 			if len(data) < n {
@@ -48,7 +42,7 @@ func each(data []byte, f func(field) error) error {
 			var whole [8]byte
 			copy(whole[:], data[:n])
 			at.integer = binary.LittleEndian.Uint64(whole[:])
-		case counted:
+		case protobuf.Counted:
 			length, k := binary.Uvarint(data)
 			if k <= 0 || length > uint64(len(data)-k) {
 				return fmt.Errorf("%w: field %d is cut short", ErrSyntax, at.number)
@@ -68,7 +62,7 @@ func each(data []byte, f func(field) error) error {
 
 // integers appends a repeated integer: one of several fields, or all packed into one.
 func (f field) integers(to []int) ([]int, error) {
-	if f.wire != counted {
+	if f.wire != protobuf.Counted {
 		return append(to, int(int64(f.integer))), nil
 	}
 	for b := f.bytes; len(b) > 0; {
@@ -92,7 +86,7 @@ func (f field) doubles(to []float64) ([]float64, error) {
 }
 
 func (f field) fixed(to []float64, size int, value func(b []byte) float64) ([]float64, error) {
-	if f.wire != counted {
+	if f.wire != protobuf.Counted {
 		return append(to, value(binary.LittleEndian.AppendUint64(nil, f.integer))), nil
 	}
 	if len(f.bytes)%size != 0 {
