@@ -2,6 +2,8 @@
 // μ and r of every row of u as in layer_norm.wgsl. A workgroup computes 8 whole rows; an invocation keeps one quad of outputs of each.
 // Inputs and outputs are multiples of four.
 
+alias real = f32; // what storage holds; f16 where a plan asks for it
+alias real4 = vec4<f32>; // the same, in quads
 const LANES: u32 = 8u; // outputs / 4
 const QUADS: u32 = 64u; // of 8 rows
 
@@ -15,13 +17,13 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;
-@group(0) @binding(2) var<storage, read> w: array<vec4<f32>>;
-@group(0) @binding(3) var<storage, read> bias: array<vec4<f32>>;
-@group(0) @binding(4) var<storage, read> residual: array<vec4<f32>>;
-@group(0) @binding(5) var<storage, read> scale: array<vec4<f32>>;
-@group(0) @binding(6) var<storage, read> shift: array<vec4<f32>>;
-@group(0) @binding(7) var<storage, read_write> y: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read> x: array<real4>;
+@group(0) @binding(2) var<storage, read> w: array<real4>;
+@group(0) @binding(3) var<storage, read> bias: array<real4>;
+@group(0) @binding(4) var<storage, read> residual: array<real4>;
+@group(0) @binding(5) var<storage, read> scale: array<real4>;
+@group(0) @binding(6) var<storage, read> shift: array<real4>;
+@group(0) @binding(7) var<storage, read_write> y: array<real4>;
 
 // of each quad, of row after row: its mean and its squared distances from it, summed; then, of each row, μ and r
 var<workgroup> quads: array<vec2<f32>, QUADS>;
@@ -30,8 +32,8 @@ var<workgroup> moments: array<vec2<f32>, 8>;
 // started is what the products of a row are added to.
 fn started(row: u32, lane: u32) -> vec4<f32> {
   var v = vec4<f32>();
-  if (params.has_bias == 1u) { v = bias[lane]; }
-  if (params.has_residual == 1u) { v += residual[row * LANES + lane]; }
+  if (params.has_bias == 1u) { v = vec4<f32>(bias[lane]); }
+  if (params.has_residual == 1u) { v += vec4<f32>(residual[row * LANES + lane]); }
   return v;
 }
 
@@ -63,7 +65,7 @@ fn joined(row: u32) -> vec2<f32> {
 fn store(first: u32, row: u32, lane: u32, v: vec4<f32>) {
   if (first + row < params.rows) {
     let m = moments[row];
-    y[(first + row) * LANES + lane] = (v - vec4<f32>(m.x)) * m.y * scale[lane] + shift[lane];
+    y[(first + row) * LANES + lane] = real4((v - vec4<f32>(m.x)) * m.y * vec4<f32>(scale[lane]) + vec4<f32>(shift[lane]));
   }
 }
 
@@ -91,18 +93,18 @@ fn linear_norm_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_wor
   let inputs = params.inputs / 4u;
   for (var k = 0u; k < inputs; k++) {
     let from_w = 4u * k * LANES + lane;
-    let w0 = w[from_w];
-    let w1 = w[from_w + LANES];
-    let w2 = w[from_w + 2u * LANES];
-    let w3 = w[from_w + 3u * LANES];
-    s0 += product(x[r0 * inputs + k], w0, w1, w2, w3);
-    s1 += product(x[r1 * inputs + k], w0, w1, w2, w3);
-    s2 += product(x[r2 * inputs + k], w0, w1, w2, w3);
-    s3 += product(x[r3 * inputs + k], w0, w1, w2, w3);
-    s4 += product(x[r4 * inputs + k], w0, w1, w2, w3);
-    s5 += product(x[r5 * inputs + k], w0, w1, w2, w3);
-    s6 += product(x[r6 * inputs + k], w0, w1, w2, w3);
-    s7 += product(x[r7 * inputs + k], w0, w1, w2, w3);
+    let w0 = vec4<f32>(w[from_w]);
+    let w1 = vec4<f32>(w[from_w + LANES]);
+    let w2 = vec4<f32>(w[from_w + 2u * LANES]);
+    let w3 = vec4<f32>(w[from_w + 3u * LANES]);
+    s0 += product(vec4<f32>(x[r0 * inputs + k]), w0, w1, w2, w3);
+    s1 += product(vec4<f32>(x[r1 * inputs + k]), w0, w1, w2, w3);
+    s2 += product(vec4<f32>(x[r2 * inputs + k]), w0, w1, w2, w3);
+    s3 += product(vec4<f32>(x[r3 * inputs + k]), w0, w1, w2, w3);
+    s4 += product(vec4<f32>(x[r4 * inputs + k]), w0, w1, w2, w3);
+    s5 += product(vec4<f32>(x[r5 * inputs + k]), w0, w1, w2, w3);
+    s6 += product(vec4<f32>(x[r6 * inputs + k]), w0, w1, w2, w3);
+    s7 += product(vec4<f32>(x[r7 * inputs + k]), w0, w1, w2, w3);
   }
   keep_moments(0u, lane, s0);
   keep_moments(1u, lane, s1);

@@ -4,6 +4,8 @@ enable subgroups;
 // each. A lane keeps one quad of outputs of every row, and loads x for two of the rows; a broadcast gives it to the others. Outputs are a
 // multiple of 32.
 
+alias real = f32; // what storage holds; f16 where a plan asks for it
+alias real4 = vec4<f32>; // the same, in quads
 const LANES: u32 = 8u; // outputs / 4
 const SUBGROUPS: u32 = 1u; // LANES / 8
 const MOMENTS: u32 = 16u; // of 16 rows
@@ -18,21 +20,21 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> x: array<f32>;
-@group(0) @binding(2) var<storage, read> w: array<vec4<f32>>;
-@group(0) @binding(3) var<storage, read> bias: array<vec4<f32>>;
-@group(0) @binding(4) var<storage, read> residual: array<vec4<f32>>;
-@group(0) @binding(5) var<storage, read> scale: array<vec4<f32>>;
-@group(0) @binding(6) var<storage, read> shift: array<vec4<f32>>;
-@group(0) @binding(7) var<storage, read_write> y: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read> x: array<real>;
+@group(0) @binding(2) var<storage, read> w: array<real4>;
+@group(0) @binding(3) var<storage, read> bias: array<real4>;
+@group(0) @binding(4) var<storage, read> residual: array<real4>;
+@group(0) @binding(5) var<storage, read> scale: array<real4>;
+@group(0) @binding(6) var<storage, read> shift: array<real4>;
+@group(0) @binding(7) var<storage, read_write> y: array<real4>;
 
 // of each subgroup's 32 outputs of each row: their mean, and their squared distances from it, summed
 var<workgroup> moments: array<vec2<f32>, MOMENTS>;
 
 fn started(row: u32, lane: u32) -> vec4<f32> {
   var v = vec4<f32>();
-  if (params.has_bias == 1u) { v = bias[lane]; }
-  if (params.has_residual == 1u) { v += residual[min(row, params.rows - 1u) * LANES + lane]; }
+  if (params.has_bias == 1u) { v = vec4<f32>(bias[lane]); }
+  if (params.has_residual == 1u) { v += vec4<f32>(residual[min(row, params.rows - 1u) * LANES + lane]); }
   return v;
 }
 
@@ -55,7 +57,7 @@ fn store(row: u32, at: u32, lane: u32, v: vec4<f32>) {
     squares += part.y + d * d * (32.0 * f32(s) * share);
   }
   let r = inverseSqrt(squares / f32(params.outputs) + params.eps);
-  if (row < params.rows) { y[row * LANES + lane] = (v - vec4<f32>(m)) * r * scale[lane] + shift[lane]; }
+  if (row < params.rows) { y[row * LANES + lane] = real4((v - vec4<f32>(m)) * r * vec4<f32>(scale[lane]) + vec4<f32>(shift[lane])); }
 }
 
 @compute @workgroup_size(LANES)
@@ -81,9 +83,9 @@ fn linear_norm_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_wor
   let a = min(first + lane % 8u, params.rows - 1u) * params.inputs;
   let b = min(first + 8u + lane % 8u, params.rows - 1u) * params.inputs;
   for (var k = 0u; k < params.inputs; k++) {
-    let weight = w[k * LANES + lane];
-    let va = x[a + k];
-    let vb = x[b + k];
+    let weight = vec4<f32>(w[k * LANES + lane]);
+    let va = f32(x[a + k]);
+    let vb = f32(x[b + k]);
     s0 += subgroupBroadcast(va, 0u) * weight;
     s1 += subgroupBroadcast(va, 1u) * weight;
     s2 += subgroupBroadcast(va, 2u) * weight;
