@@ -8,7 +8,8 @@
 //
 // A missing mask file is a missing label. Everything else that is not as above is an error, and all errors are listed together,
 // each with its file: a mask of another size, an unreadable file, a folder of a rater or class that dataset.json does not name, a
-// rater or class without a folder, a mask without an image.
+// rater or class without a folder, a mask without an image. Where asked, cases with faults of their own are left out instead
+// (OpenSound, LoadSound); Check looks further, for what is read but can hardly be meant.
 package dataset
 
 import (
@@ -49,6 +50,9 @@ type Case struct {
 	W, H    int        // pixels, as displayed
 	Masks   [][]string // paths (M, K); empty where the label is missing
 	HeldOut bool       // every fifth of its folder: used for measuring and nothing else
+
+	faults  Problems // of its files
+	missing []string // paths of masks that do not exist
 }
 
 // Problems is every fault found, one a line.
@@ -75,6 +79,44 @@ type description struct {
 // Open reads the folders' descriptions, lists their cases and compares the size in every mask's header with its image's. The error
 // is a Problems.
 func Open(dirs ...string) (*Dataset, error) {
+	d, problems := survey(dirs)
+	if d != nil {
+		for _, c := range d.Cases {
+			problems = append(problems, c.faults...)
+		}
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return d, nil
+}
+
+// OpenSound is Open, but leaves out the cases whose own files are at fault and says what is wrong with them. Which of the others are
+// held out does not change by that.
+func OpenSound(dirs ...string) (d *Dataset, left Problems, err error) {
+	d, problems := survey(dirs)
+	if len(problems) > 0 {
+		return nil, nil, problems
+	}
+	d.drop(func(c Case) bool {
+		left = append(left, c.faults...)
+		return len(c.faults) > 0
+	})
+	return d, left, nil
+}
+
+// drop leaves out cases, and what is missing of them.
+func (d *Dataset) drop(bad func(Case) bool) {
+	d.Cases = slices.DeleteFunc(d.Cases, bad)
+	d.Missing = nil
+	for _, c := range d.Cases {
+		d.Missing = append(d.Missing, c.missing...)
+	}
+}
+
+// survey lists the cases, with their own faults, and the problems that belong to none of them; nil where there is nothing to go on
+// with.
+func survey(dirs []string) (*Dataset, Problems) {
 	if len(dirs) == 0 {
 		return nil, Problems{"no dataset folder given"}
 	}
@@ -95,12 +137,11 @@ func Open(dirs ...string) (*Dataset, error) {
 		}
 		all.Name += "+" + d.Name
 		all.Cases = append(all.Cases, d.Cases...)
-		all.Missing = append(all.Missing, d.Missing...)
 	}
-	if len(problems) > 0 {
-		return nil, problems
+	if all != nil {
+		all.drop(func(Case) bool { return false })
 	}
-	return all, nil
+	return all, problems
 }
 
 // open reads one folder; nil where there is nothing to go on with.
@@ -179,12 +220,13 @@ func (d *Dataset) listImages(dir string, problems *Problems) {
 			continue
 		}
 		byName[name] = path
-		info, err := header(path)
-		if err != nil {
-			problems.add("%v", err)
-			info = &imageio.Info{} // masks are still listed; their sizes are not compared
+		c := Case{Name: name, Folder: d.Name, Image: path}
+		if info, err := header(path); err != nil {
+			c.faults.add("%v", err) // masks are still listed; their sizes are not compared
+		} else {
+			c.W, c.H = info.W, info.H
 		}
-		d.Cases = append(d.Cases, Case{Name: name, Folder: d.Name, Image: path, W: info.W, H: info.H})
+		d.Cases = append(d.Cases, c)
 	}
 	if len(d.Cases) == 0 {
 		problems.add("%s: no images", images)
@@ -226,24 +268,32 @@ func (d *Dataset) listMasks(dir string, problems *Problems) {
 					problems.add("%s: there is no image of this name; add it or remove the mask", path)
 				default:
 					d.Cases[i].Masks[m][k] = path
-					checkSize(&d.Cases[i], path, problems)
+					d.Cases[i].checkSize(path)
 				}
 			}
 		}
 		if count == 0 {
 			problems.add("%s: no masks; remove the rater from dataset.json or add them", filepath.Join(raters, rater))
 		}
-		for i := range d.Cases {
-			for k, class := range d.Classes {
-				if d.Cases[i].Masks[m][k] == "" {
-					d.Missing = append(d.Missing, filepath.Join(raters, rater, class, d.Cases[i].Name+".png"))
-				}
-			}
-		}
 	}
 	for i := range d.Cases {
-		if !slices.ContainsFunc(d.Cases[i].Masks, complete) {
-			problems.add("%s: no rater has marked every class of it; add masks or remove it", d.Cases[i].Image)
+		d.Cases[i].count(raters, d.Raters, d.Classes)
+	}
+}
+
+// count names the masks that are missing. A class that nobody marked is a fault: there is nothing to compare with.
+func (c *Case) count(folder string, raters, classes []string) {
+	for k, class := range classes {
+		given := 0
+		for m, rater := range raters {
+			if c.Masks[m][k] != "" {
+				given++
+				continue
+			}
+			c.missing = append(c.missing, filepath.Join(folder, rater, class, c.Name+".png"))
+		}
+		if given == 0 {
+			c.faults.add("%s: no rater has marked the %s in it; add a mask, of 0 where there is none, or remove it", c.Image, class)
 		}
 	}
 }
@@ -264,14 +314,14 @@ func known(dir, kind string, names []string, problems *Problems) {
 	}
 }
 
-func checkSize(c *Case, path string, problems *Problems) {
+func (c *Case) checkSize(path string) {
 	info, err := header(path)
 	if err != nil {
-		problems.add("%v", err)
+		c.faults.add("%v", err)
 		return
 	}
 	if c.W != 0 && (info.W != c.W || info.H != c.H) {
-		problems.add("%s: the mask is %d×%d pixels but %s is %d×%d; they must be equal", path, info.W, info.H, c.Image, c.W, c.H)
+		c.faults.add("%s: the mask is %d×%d pixels but %s is %d×%d; they must be equal", path, info.W, info.H, c.Image, c.W, c.H)
 	}
 }
 
@@ -282,9 +332,6 @@ func header(path string) (*imageio.Info, error) {
 	}
 	return imageio.Header(path, data)
 }
-
-// complete reports whether a rater's masks of a case are all there.
-func complete(masks []string) bool { return !slices.Contains(masks, "") }
 
 // cause is a file error without the path, which the message has already.
 func cause(err error) error {

@@ -15,7 +15,7 @@ type item struct {
 	grey     bool
 	index    []uint16    // (H, W) into patterns
 	patterns [][]float32 // each (M, K) of 0 and 1; pattern 0 is all 0
-	valid    []float32   // (M)
+	valid    []float32   // (M, K)
 	whole    imageio.Square
 	tight    imageio.Square // around the anchor
 	anchored bool
@@ -29,25 +29,25 @@ func newItem(l *Loaded, anchor int) (*item, error) {
 	if anchor >= 0 {
 		it.tight, it.anchored = anchorSquare(l, anchor)
 	}
-	classes := 0
-	it.valid = make([]float32, len(l.Masks))
-	for m := range l.Masks {
-		classes = len(l.Masks[m])
-		if l.Valid(m) {
-			it.valid[m] = 1
+	classes := len(l.Masks[0])
+	key := make([]byte, len(l.Masks)*classes)
+	it.valid = make([]float32, len(key))
+	for m, masks := range l.Masks {
+		for k, mask := range masks {
+			if mask != nil {
+				it.valid[m*classes+k] = 1
+			}
 		}
 	}
-	key := make([]byte, len(l.Masks)*classes)
 	known := map[string]uint16{string(key): 0}
 	it.patterns = [][]float32{make([]float32, len(key))}
 	it.index = make([]uint16, l.Image.W*l.Image.H)
 	for i := range it.index {
-		for m := range l.Masks {
-			if it.valid[m] == 0 {
-				continue
-			}
-			for k, mask := range l.Masks[m] {
-				key[m*classes+k] = mask[i]
+		for m, masks := range l.Masks {
+			for k, mask := range masks {
+				if mask != nil {
+					key[m*classes+k] = mask[i]
+				}
 			}
 		}
 		n, found := known[string(key)]

@@ -17,9 +17,6 @@ type Loaded struct {
 	Masks [][][]uint8 // (M, K) masks (H, W) of 0 and 1; nil where the label is missing
 }
 
-// Valid reports whether rater m has marked every class of the case. A rater with only some classes counts as missing in training.
-func (l *Loaded) Valid(m int) bool { return complete(l.Case.Masks[m]) }
-
 // Given lists the masks of class k of those raters who marked it.
 func (l *Loaded) Given(k int) [][]uint8 {
 	var masks [][]uint8
@@ -62,35 +59,49 @@ func Load(c Case) (*Loaded, error) {
 // LoadAll reads cases on all processors and tells progress after each, from one goroutine at a time. The error is a Problems that
 // names every bad file of all cases.
 func LoadAll(cases []Case, progress func(done, total int)) ([]*Loaded, error) {
-	loaded, faults := make([]*Loaded, len(cases)), make([]error, len(cases))
-	var next atomic.Int64
-	var lock sync.Mutex
-	done := 0
-	var wait sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(cases)) {
-		wait.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(cases); i = int(next.Add(1)) - 1 {
-				loaded[i], faults[i] = Load(cases[i])
-				lock.Lock()
-				done++
-				if progress != nil {
-					progress(done, len(cases))
-				}
-				lock.Unlock()
-			}
-		})
-	}
-	wait.Wait()
-	var problems Problems
-	for _, err := range faults {
-		if p, ok := err.(Problems); ok {
-			problems = append(problems, p...)
-		}
-	}
+	loaded, problems := LoadSound(cases, progress)
 	if len(problems) > 0 {
 		return nil, problems
 	}
 	return loaded, nil
+}
+
+// LoadSound is LoadAll, but leaves out the cases with bad files, the others staying in order, and says what is wrong with them.
+func LoadSound(cases []Case, progress func(done, total int)) (sound []*Loaded, left Problems) {
+	loaded, faults := make([]*Loaded, len(cases)), make([]error, len(cases))
+	var lock sync.Mutex
+	done := 0
+	each(len(cases), func(i int) {
+		loaded[i], faults[i] = Load(cases[i])
+		lock.Lock()
+		defer lock.Unlock()
+		done++
+		if progress != nil {
+			progress(done, len(cases))
+		}
+	})
+	for i, err := range faults {
+		if p, ok := err.(Problems); ok {
+			left = append(left, p...)
+		} else {
+			sound = append(sound, loaded[i])
+		}
+	}
+	return sound, left
+}
+
+// each calls do for 0..n-1 on all processors.
+func each(n int, do func(i int)) {
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), n) {
+		wait.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(i)
+			}
+		})
+	}
+	wait.Wait()
 }
 
 func decode(path string) (*imageio.Image, error) {

@@ -24,8 +24,8 @@ type Options struct {
 type Batch struct {
 	Step   uint64
 	Images []float32 // (B, S, S, 3), values 0..1
-	Labels []float32 // (B, S, S, M, K), 0 or 1; 0 for a missing rater
-	Valid  []float32 // (B, M), 1 where the rater has marked every class
+	Labels []float32 // (B, S, S, M, K), 0 or 1; 0 for a missing label
+	Valid  []float32 // (B, M, K), 1 where the rater has marked the class
 	Names  []string  // FOLDER/NAME, for messages
 }
 
@@ -67,7 +67,7 @@ func (s *Sampler) Batch(step uint64) *Batch {
 	area, labels := size*size, s.raters*s.classes
 	out := &Batch{
 		Step: step, Images: make([]float32, b*area*3), Labels: make([]float32, b*area*labels),
-		Valid: make([]float32, b*s.raters), Names: make([]string, b),
+		Valid: make([]float32, b*labels), Names: make([]string, b),
 	}
 	var wait sync.WaitGroup
 	for i := range b {
@@ -78,7 +78,7 @@ func (s *Sampler) Batch(step uint64) *Batch {
 			view := s.options.Augmentation.view(it, rng)
 			it.sampleImage(out.Images[i*area*3:(i+1)*area*3], size, view, s.options.Augmentation.look(it, rng))
 			it.sampleLabels(out.Labels[i*area*labels:(i+1)*area*labels], size, view)
-			copy(out.Valid[i*s.raters:], it.valid)
+			copy(out.Valid[i*labels:], it.valid)
 			out.Names[i] = it.name
 		})
 	}

@@ -94,7 +94,7 @@ func TestPlainViewEqualsInference(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, []float32{1, 1, 1}, b.Valid)
+	assert.Equal(t, []float32{1, 1, 1, 1, 1, 1}, b.Valid)
 }
 
 // Image and labels move together: an image whose pixels are its own mask still equals its mask after every transform. No view is
@@ -145,16 +145,19 @@ func TestTightViewIsTheSearchedRegion(t *testing.T) {
 	assert.NotEqual(t, b.Names[0], b.Names[1])
 }
 
-func TestMissingRaterIsInvalid(t *testing.T) {
+// A label that is missing is invalid, and the same rater's other labels are not.
+func TestMissingLabelIsInvalid(t *testing.T) {
 	dir := write(t, 1)
 	require.NoError(t, os.Remove(maskPath(dir, "b", "cup", 0)))
 	s, _ := sampler(t, Options{Size: 16, Batch: 1}, dir)
 	b := s.Batch(0)
-	assert.Equal(t, []float32{1, 0, 1}, b.Valid)
+	assert.Equal(t, []float32{1, 1, 1, 0, 1, 1}, b.Valid)
+	disc := float32(0)
 	for p := range 16 * 16 {
-		assert.Zero(t, b.Labels[6*p+2])
+		disc += b.Labels[6*p+2]
 		assert.Zero(t, b.Labels[6*p+3])
 	}
+	assert.Positive(t, disc)
 }
 
 func TestToneKeepsGreyAndRange(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"time"
 
@@ -69,7 +68,7 @@ func New(ctx context.Context, device gpu.Device, o Options, progress func(done, 
 			return nil, err
 		}
 	}
-	data, err := dataset.Open(o.Data...)
+	data, err := o.open()
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +78,7 @@ func New(ctx context.Context, device gpu.Device, o Options, progress func(done, 
 	if err := o.writable(); err != nil {
 		return nil, err
 	}
-	cases, err := dataset.LoadAll(data.Training(), progress)
+	cases, err := o.read(data.Training(), progress)
 	if err != nil {
 		return nil, err
 	}
@@ -90,6 +89,7 @@ func New(ctx context.Context, device gpu.Device, o Options, progress func(done, 
 	if err != nil {
 		return nil, err
 	}
+	c.Recompute = o.Recompute
 	c.AreaPrior = areas(cases, len(data.Classes))
 	if data.Levels {
 		o.Recipe = o.Recipe.ForLevels()
@@ -163,6 +163,9 @@ func areas(cases []*dataset.Loaded, classes int) []float64 {
 // Close returns the GPU memory.
 func (t *Trainer) Close() { t.set.Release() }
 
+// Images is the number of images trained on.
+func (t *Trainer) Images() int { return len(t.cases) }
+
 // Done is the number of steps done.
 func (t *Trainer) Done() int { return t.step }
 
@@ -235,7 +238,11 @@ func (t *Trainer) prepare(ctx context.Context, side int) (*stage, error) {
 	p.plan, err = tensor.Compile(ctx, t.device, t.set, p.step.Graph)
 	switch {
 	case errors.Is(err, gpu.ErrOutOfMemory):
-		return nil, fmt.Errorf("a step of %d images of %d² needs more memory than there is, take a smaller -batch or side: %w", t.Options.Batch, side, err)
+		hint := "-recompute, or a smaller -batch or side"
+		if t.Options.Recompute {
+			hint = "a smaller -batch or side"
+		}
+		return nil, fmt.Errorf("a step of %d images of %d² needs more memory than there is, take %s: %w", t.Options.Batch, side, hint, err)
 	case err != nil:
 		return nil, fmt.Errorf("preparing a step of %d images of %d²: %w", t.Options.Batch, side, err)
 	}
@@ -311,7 +318,7 @@ func (t *Trainer) schedule() optim.Schedule {
 // compute runs a step on a batch and returns the loss and its terms.
 func (t *Trainer) compute(ctx context.Context, p *stage, data *dataset.Batch, rate float64) ([]float64, error) {
 	r := t.Options.Recipe
-	b := model.Batch{X: data.Images, Z: data.Labels, Valid: perClass(data.Valid, t.Config.Classes)}
+	b := model.Batch{X: data.Images, Z: data.Labels, Valid: data.Valid}
 	for i, v := range b.X {
 		b.X[i] = model.Normalise(v)
 	}
@@ -353,15 +360,6 @@ func (t *Trainer) settle(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// perClass repeats validity (B, M) for each class: (B, M, K).
-func perClass(valid []float32, classes int) []float32 {
-	out := make([]float32, 0, len(valid)*classes)
-	for _, v := range valid {
-		out = append(out, slices.Repeat([]float32{v}, classes)...)
-	}
-	return out
 }
 
 // remaining gives the steps left at each image side after `done` steps.
