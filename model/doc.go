@@ -33,6 +33,8 @@ type Config struct {
 	Classes   int       // K
 	AreaPrior []float64 // share of pixels of each structure: where the mask's bias starts; nil: 0.1
 
+	Recompute bool // in training: keep little of what the gradient needs and compute it again; no bit of the result changes
+
 	// At inference:
 	Precision Precision
 	Ranges    map[string]float32 // of Int8: the largest |x| that layers are given, by their names
@@ -69,6 +71,9 @@ const SideMultiple = 64
 
 // Normalise is what the network expects of a pixel value v in 0..1.
 func Normalise(v float32) float32 { return (v - 0.5) / 0.25 }
+
+// Denormalise takes what Normalise gives back to 0..1.
+func Denormalise(v float32) float32 { return v*0.25 + 0.5 }
 
 // lowest is the clamp of every probability before a logarithm (PAPER.md §3.4).
 const lowest = 1e-3

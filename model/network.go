@@ -24,6 +24,15 @@ type Network struct {
 	*nn.Builder
 }
 
+// part builds a part of the network or of the losses, from which nothing but the result is kept for the gradient where the configuration
+// says Recompute.
+func (n *Network) part(build func() *tensor.Tensor) *tensor.Tensor {
+	if n.Training && n.Recompute {
+		return n.Graph.Recompute(build)
+	}
+	return build()
+}
+
 // Encoder is a ResNet of basic blocks with a bridge (PAPER.md §2). x (B, S, S, 3).
 func (n *Network) Encoder(x *tensor.Tensor) Features {
 	if x.Dim(1)%SideMultiple != 0 || x.Dim(1) != x.Dim(2) {
@@ -39,7 +48,8 @@ func (n *Network) Encoder(x *tensor.Tensor) Features {
 			if layer > 0 && i == 0 {
 				stride = 2
 			}
-			e = n.basicBlock(fmt.Sprintf("encoder.layer%d.%d", layer+1, i), e, n.Widths[layer], stride)
+			x, name := e, fmt.Sprintf("encoder.layer%d.%d", layer+1, i)
+			e = n.part(func() *tensor.Tensor { return n.basicBlock(name, x, n.Widths[layer], stride) })
 		}
 		f.E[layer+1] = e
 	}
@@ -54,7 +64,7 @@ func (n *Network) basicBlock(name string, x *tensor.Tensor, width, stride int) *
 	if stride != 1 || x.Dim(-1) != width {
 		x = n.BatchNorm(name+".downsample.1", n.Conv(name+".downsample.0", x, 1, width, stride, 0, false, true))
 	}
-	return shaders.ReLU(shaders.Add(y, x))
+	return shaders.ReLU(n.Add(y, x))
 }
 
 // embed turns log confidences w (B, S/8, S/8, M, K) into the queries of ConP's four stages, at S/32, S/16, S/8 and S/4.
@@ -113,17 +123,23 @@ type ConPFeatures struct{ Embedded, Stages [4]*tensor.Tensor }
 func (n *Network) Converge(x *tensor.Tensor, skips [4]Skip, w *tensor.Tensor) (half, y *tensor.Tensor, inner ConPFeatures) {
 	inner.Embedded = n.embed(w)
 	for i, width := range n.ConP {
-		name := fmt.Sprintf("conp.stage%d", i+1)
-		u := n.Up(name+".up", x, width, nil)
-		attended := n.attention(name+".attention", attentionInputs{query: inner.Embedded[i], context: u, width: width, heads: max(1, width/64)})
-		a := n.LayerNorm(name+".norm1", shaders.Add(u, n.Linear(name+".attention.output", attended, width, true)))
-		a = n.LayerNorm(name+".norm2", shaders.Add(a, n.MLP(name+".mlp", a)))
-		merged := n.BatchNormReLU(name+".merge.bn", shaders.Add(n.mergeConv(i, a, 0), skips[i].Merge))
-		x = shaders.Add(merged, shaders.Add(n.mergeShortcut(i, a, 0), skips[i].Shortcut))
+		from := x
+		x = n.part(func() *tensor.Tensor { return n.stage(i, width, from, inner.Embedded[i], skips[i]) })
 		inner.Stages[i] = x
 	}
 	half = shaders.Sigmoid(n.Up("conp.head", x, n.Classes, n.areaLogit))
 	return half, shaders.Resize(half, 2*half.Dim(1), 2*half.Dim(2)), inner
+}
+
+// stage is one of ConP's: x enlarged, attended to by the confidences' embedding, merged with the encoder's map.
+func (n *Network) stage(i, width int, x, embedded *tensor.Tensor, skip Skip) *tensor.Tensor {
+	name := fmt.Sprintf("conp.stage%d", i+1)
+	u := n.Up(name+".up", x, width, nil)
+	attended := n.attention(name+".attention", attentionInputs{query: embedded, context: u, width: width, heads: max(1, width/64)})
+	a := n.LayerNorm(name+".norm1", shaders.Add(u, n.Linear(name+".attention.output", attended, width, true)))
+	a = n.LayerNorm(name+".norm2", shaders.Add(a, n.MLP(name+".mlp", a)))
+	merged := n.BatchNormReLU(name+".merge.bn", shaders.Add(n.mergeConv(i, a, 0), skip.Merge))
+	return shaders.Add(merged, shaders.Add(n.mergeShortcut(i, a, 0), skip.Shortcut))
 }
 
 // areaLogit is where ConP's mask starts: the logit of the structure's share of pixels.
@@ -168,7 +184,8 @@ func (n *Network) Diverge(half *tensor.Tensor) *tensor.Tensor {
 	x := shaders.ReLU(n.Conv("divp.stem", half.Detach(), 8, n.DivPStem, 2, 3, true, false))
 	x = n.Linear("divp.project", shaders.MaxPool(x, 3, 3, shaders.Square(2, 1)), n.DivP[0], true)
 	for i, width := range n.DivP {
-		x = n.attentionBlock(fmt.Sprintf("divp.blocks.%d", i), x, width)
+		from, name := x, fmt.Sprintf("divp.blocks.%d", i)
+		x = n.part(func() *tensor.Tensor { return n.attentionBlock(name, from, width) })
 	}
 	width := n.Raters * n.RaterHead
 	h := n.attention("divp.heads", attentionInputs{query: x, context: x, width: width, heads: n.Raters})

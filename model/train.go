@@ -68,24 +68,28 @@ func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
 	for range r.Recurrences {
 		var p Pass
 		p.Half, p.Y, p.ConP = n.Converge(f.F, skips, w)
-		terms := Terms{Mask: s.mean(shaders.SSIMLoss(p.Y, fused.Detach()), s.Present)}
+		target := fused.Detach()
+		terms := Terms{Mask: n.part(func() *tensor.Tensor { return s.mean(shaders.SSIMLoss(p.Y, target), s.Present) })}
 		if r.FadeWeight > 0 {
-			terms.Fade = s.mean(shaders.CrossEntropy(p.Y, fused.Detach(), lowest), s.Fade)
+			terms.Fade = n.part(func() *tensor.Tensor { return s.mean(shaders.CrossEntropy(p.Y, target, lowest), s.Fade) })
 		}
 		if r.HeadsWeight > 0 || r.FuseLoss || r.Shuffles() > 0 {
 			p.ZHat = n.Diverge(p.Half)
 			estimate := resizeRaters(p.ZHat, side)
-			p.Confidence = confidence(r.Rule, estimate, s, p.Y, equal)
+			p.Confidence = n.part(func() *tensor.Tensor { return confidence(r.Rule, estimate, s, p.Y, equal) })
 			fused = shaders.Fuse(p.Confidence, s.Z, s.Valid)
 			if r.FuseLoss {
-				terms.Fusion = s.mean(shaders.SSIMLoss(fused, p.Y.Detach()), s.Present)
+				from := fused
+				terms.Fusion = n.part(func() *tensor.Tensor { return s.mean(shaders.SSIMLoss(from, p.Y.Detach()), s.Present) })
 			}
 			if r.Shuffles() > 0 {
-				terms.Shuffle = s.shuffleLoss(r, estimate, p.Confidence.Detach())
+				terms.Shuffle = s.shuffleLoss(&n, r, estimate, p.Confidence.Detach())
 			}
 			if r.HeadsWeight > 0 {
-				own := shaders.WeighRaters(shaders.CrossEntropy(estimate, s.Z, lowest), s.Heads)
-				terms.Heads = shaders.Scale(shaders.Sum(own), float32(r.HeadsWeight))
+				terms.Heads = n.part(func() *tensor.Tensor {
+					own := shaders.WeighRaters(shaders.CrossEntropy(estimate, s.Z, lowest), s.Heads)
+					return shaders.Scale(shaders.Sum(own), float32(r.HeadsWeight))
+				})
 			}
 			w = shaders.ClampLog(p.ZHat.Detach(), lowest, 1)
 		}
@@ -111,30 +115,32 @@ func confidence(rule Rule, estimate *tensor.Tensor, s *Step, y, equal *tensor.Te
 }
 
 // shuffleLoss is L_sff: under reweighted confidences, the estimates fused should be the labels fused (PAPER.md §3.8).
-func (s *Step) shuffleLoss(r Recipe, estimate, confidence *tensor.Tensor) *tensor.Tensor {
-	g := s.Graph
+func (s *Step) shuffleLoss(n *Network, r Recipe, estimate, confidence *tensor.Tensor) *tensor.Tensor {
 	m := s.Valid.Dim(1)
-	own := shaders.Clamp(estimate, lowest, 1-lowest)
-	if r.Threshold {
-		own = shaders.Threshold(estimate, 0.5)
-	}
-	var total *tensor.Tensor
 	var shuffles []shaders.Shuffle
 	for range r.Shuffles() {
-		shuffle := shaders.Shuffle{
-			Order: g.InputOf(gpu.U32, "order", m), Scale: g.Input("scale", m), Offset: g.Input("offset", m),
-		}
-		shuffles = append(shuffles, shuffle)
-		reweighted := shaders.ShuffleRaters(confidence, shuffle)
-		self := shaders.Fuse(reweighted, own, s.Valid)
-		target := shaders.Fuse(reweighted, s.Z, s.Valid)
-		loss := s.mean(shaders.CrossEntropy(self, target, 0.01), s.Present)
-		if total != nil {
-			loss = shaders.Add(total, loss)
-		}
-		total = loss
+		shuffles = append(shuffles, shaders.Shuffle{
+			Order: s.Graph.InputOf(gpu.U32, "order", m), Scale: s.Graph.Input("scale", m), Offset: s.Graph.Input("offset", m),
+		})
 	}
 	s.Shuffles = append(s.Shuffles, shuffles)
+	total := n.part(func() (total *tensor.Tensor) {
+		own := shaders.Clamp(estimate, lowest, 1-lowest)
+		if r.Threshold {
+			own = shaders.Threshold(estimate, 0.5)
+		}
+		for _, shuffle := range shuffles {
+			reweighted := shaders.ShuffleRaters(confidence, shuffle)
+			self := shaders.Fuse(reweighted, own, s.Valid)
+			target := shaders.Fuse(reweighted, s.Z, s.Valid)
+			loss := s.mean(shaders.CrossEntropy(self, target, 0.01), s.Present)
+			if total != nil {
+				loss = shaders.Add(total, loss)
+			}
+			total = loss
+		}
+		return total
+	})
 	return shaders.Scale(total, float32(r.ShuffleWeight/float64(r.Shuffles())))
 }
 

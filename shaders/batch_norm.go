@@ -180,14 +180,17 @@ func batchNorm(name string, x, scale, bias, runningMean, runningVariance *Tensor
 	sums.Chunks = uint32(reductionStripes(rows))
 	each.Chunks = uint32(stripes(rows, channels, elementwiseInvocations))
 
-	statistics := g.New("batch norm statistics", []int{2, channels})
-	if training {
-		moments := g.New("batch norm moments", []int{2, int(sums.Chunks), channels})
-		g.Dispatch(batchNormPartial, &sums, x, moments)
-		g.Dispatch(batchNormStatistics, &sums, moments, statistics, runningMean, runningVariance)
-	} else {
-		g.Dispatch(batchNormRunning, &each, runningMean, statistics, runningVariance)
-	}
+	statistics := g.Once(func() *Tensor { // it moves the running ones
+		statistics := g.New("batch norm statistics", []int{2, channels})
+		if training {
+			moments := g.New("batch norm moments", []int{2, int(sums.Chunks), channels})
+			g.Dispatch(batchNormPartial, &sums, x, moments)
+			g.Dispatch(batchNormStatistics, &sums, moments, statistics, runningMean, runningVariance)
+		} else {
+			g.Dispatch(batchNormRunning, &each, runningMean, statistics, runningVariance)
+		}
+		return statistics
+	})
 	y := g.New("batch norm", x.Shape(), x, scale, bias)
 	if training {
 		g.Dispatch(batchNormForward, &each, x, statistics, scale, bias, y)

@@ -59,7 +59,7 @@ const examples = `
 examples:
   bench                                     the compact network on the best device
   bench -device wgpu -side 512 -n 9
-  bench -train -batch 4 -side 128           and a training step
+  bench -train -batch 4 -side 128           and a training step (-recompute: with less memory)
   bench -weights fundus -browser            a model that ships, in Chromium
   bench -kernels -config paper              where the time goes, and what the device could do
   bench -tune -train -batch 4 -side 128     once, before a long training of such batches
@@ -99,6 +99,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	f.BoolVar(&r.Kernels, "kernels", false, "time every kernel of the network at its shapes, and with -train of the step")
 	f.IntVar(&r.Batch, "batch", 4, "images a training step")
 	f.StringVar(&r.Recipe, "recipe", "default", "training recipe: default, paper or baseline")
+	f.BoolVar(&r.Recompute, "recompute", false, "training steps keep less and compute it again")
 	f.BoolVar(&r.browser, "browser", false, "measure in headless Chromium ("+chromium.Variable+" names another)")
 	f.BoolVar(&r.tunes, "tune", false, "find the fastest kernels for this GPU and remember them")
 	f.StringVar(&r.modules, "peers", "", "run ONNX Runtime beside ours; npm has installed it in `FOLDER`")

@@ -21,6 +21,7 @@ type options struct {
 	Weights   string          `json:"weights,omitempty"` // their name; empty: random ones
 	Config    string          `json:"config"`
 	Recipe    string          `json:"recipe"` // of the training step
+	Recompute bool            `json:"recompute,omitempty"`
 	Raters    int             `json:"raters"`
 	Classes   int             `json:"classes"`
 	Side      int             `json:"side"`      // pixels

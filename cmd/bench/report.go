@@ -148,7 +148,11 @@ func (o *options) network() string {
 }
 
 func (r *report) step() string {
-	return fmt.Sprintf("batch %d, recipe %s", r.Options.Batch, r.Options.Recipe)
+	again := ""
+	if r.Options.Recompute {
+		again = ", recomputing"
+	}
+	return fmt.Sprintf("batch %d, recipe %s%s", r.Options.Batch, r.Options.Recipe, again)
 }
 
 // digits writes a number with three digits or more.

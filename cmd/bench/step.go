@@ -35,6 +35,7 @@ func newStep(ctx context.Context, d gpu.Device, config model.Config, o options) 
 			"has no variance else", o.Batch, o.Side, model.SideMultiple)
 	}
 	s := &step{set: tensor.NewSet(), recipe: recipe}
+	config.Recompute = o.Recompute
 	s.Step = model.NewStep(s.set, config, recipe, o.Batch, o.Side)
 	s.loss = s.Loss()
 	s.Backward(s.loss)

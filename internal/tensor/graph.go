@@ -15,10 +15,13 @@ type Graph struct {
 	variables map[*Variable]*Tensor
 	constants []*Tensor
 	storages  int
+	made      int     // nodes so far
+	region    *region // being built; nil: none is
 }
 
 // node is one dispatch, or the zeroing of a storage where kernel is nil.
 type node struct {
+	id        int // of it, and of the one that computes the same again
 	kernel    *Kernel
 	params    any
 	arguments []*storage
@@ -40,8 +43,9 @@ type storage struct {
 	variable *Variable // nil for what a plan owns
 	whole    *storage  // the block in which it lies, from element first on; nil: it lies alone
 	first    int
-	constant []byte // written once when the plan is compiled
-	kept     bool   // has a buffer of its own for the plan's whole life: inputs, outputs
+	twin     *storage // what was made in its place before it was made again
+	constant []byte   // written once when the plan is compiled
+	kept     bool     // has a buffer of its own for the plan's whole life: inputs, outputs
 }
 
 // Tensor is a value of a graph: a storage seen in a shape.
@@ -113,6 +117,9 @@ func (g *Graph) Input(label string, shape ...int) *Tensor {
 
 // InputOf is an input of the element type, whatever the graph's floats are.
 func (g *Graph) InputOf(kind gpu.ElementType, label string, shape ...int) *Tensor {
+	if g.region != nil && g.region.again >= 0 {
+		panic(fmt.Sprintf("tensor: the input %s would be made again by Recompute", label))
+	}
 	t := g.tensor(label, kind, shape)
 	t.storage.kept = true
 	return t
@@ -230,7 +237,16 @@ func (t *Tensor) HasGradient() bool {
 }
 
 // Zero appends the zeroing of a tensor.
-func (g *Graph) Zero(t *Tensor) { g.nodes = append(g.nodes, node{clear: t.storage}) }
+func (g *Graph) Zero(t *Tensor) { g.append(node{clear: t.storage}) }
+
+func (g *Graph) append(n node) {
+	g.made++
+	n.id = g.made
+	if g.region != nil {
+		g.region.twin(&n)
+	}
+	g.nodes = append(g.nodes, n)
+}
 
 // Dispatch appends one run of a kernel. params is a pointer to its parameter struct and must not change afterwards.
 func (g *Graph) Dispatch(k *Kernel, params any, arguments ...*Tensor) {
@@ -249,7 +265,7 @@ func (g *Graph) Dispatch(k *Kernel, params any, arguments ...*Tensor) {
 			}
 		}
 	}
-	g.nodes = append(g.nodes, n)
+	g.append(n)
 }
 
 // OnBackward states the gradient rule of the operator that made y. It runs, during Backward, if a gradient reached y; it
@@ -266,15 +282,16 @@ func (g *Graph) Backward(loss, seed *Tensor) {
 	if loss.Elements() != seed.Elements() {
 		panic(fmt.Sprintf("tensor: the seed %v of the gradient does not fit %v", seed, loss))
 	}
-	if loss.base != nil {
-		loss.base.gradient = seed
-	} else {
-		loss.gradient = seed
-	}
-	for i := len(g.rules) - 1; i >= 0; i-- {
-		if r := g.rules[i]; r.output.HasGradient() {
+	loss.viewed().gradient = seed
+	g.reverse(g.rules)
+	g.rules = nil
+}
+
+// reverse applies the rules whose outputs have a gradient, the last first.
+func (g *Graph) reverse(rules []rule) {
+	for i := len(rules) - 1; i >= 0; i-- {
+		if r := rules[i]; r.output.HasGradient() {
 			r.apply()
 		}
 	}
-	g.rules = nil
 }

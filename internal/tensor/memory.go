@@ -60,75 +60,55 @@ type slot struct {
 	label    string
 	kind     gpu.ElementType
 	elements int
+	lives    []life // of the storages that share it; no two meet
 }
+
+// life is the nodes from the first that touches a storage to the last.
+type life struct{ first, last int }
+
+func (l life) meets(other life) bool { return l.first <= other.last && other.first <= l.last }
 
 type slots struct {
 	slots []slot
 	of    map[*storage]int
 }
 
-// assign gives storages that are never alive at the same node the same slot: best fit, growing the largest free slot where
-// none is large enough. Whole buffers are shared, never ranges of one, because WebGPU forbids reading one range of a buffer
-// and writing another in the same dispatch. What is held has a buffer of its own.
+// assign gives storages that are never alive at the same node the same slot. The largest choose first, each the smallest slot that is free
+// for the whole of its life, so that no slot has to grow (Pisarchyk & Lee 2020, "greedy by size"). Whole buffers are shared, never ranges of one,
+// because WebGPU forbids reading one range of a buffer and writing another in the same dispatch. What is held has a buffer of its own.
 func assign(nodes []node, held map[*storage]bool) slots {
-	last := map[*storage]int{}
+	lives := map[*storage]life{}
+	var order []*storage
 	for i := range nodes {
 		for _, s := range nodes[i].touched() {
-			last[s] = i
-		}
-	}
-	out := slots{of: map[*storage]int{}}
-	var free []int
-	for i := range nodes {
-		touched := nodes[i].touched()
-		for _, s := range touched {
 			if s.kept || held[s] || s.variable != nil {
 				continue
 			}
-			if _, ok := out.of[s]; ok {
-				continue
+			l, ok := lives[s]
+			if !ok {
+				l.first = i
+				order = append(order, s)
 			}
-			chosen, at := -1, -1
-			for k, f := range free {
-				c := out.slots[f]
-				if c.kind != s.kind {
-					continue
-				}
-				if chosen >= 0 {
-					b := out.slots[chosen].elements
-					fits, better := c.elements >= s.elements, c.elements < b
-					if b < s.elements { // nothing fits yet: prefer larger
-						fits, better = true, c.elements > b
-					}
-					if !fits || !better {
-						continue
-					}
-				}
-				chosen, at = f, k
-			}
-			if chosen >= 0 {
-				free = append(free[:at], free[at+1:]...)
-				out.slots[chosen].elements = max(out.slots[chosen].elements, s.elements)
-			} else {
-				chosen = len(out.slots)
-				out.slots = append(out.slots, slot{label: s.label, kind: s.kind, elements: s.elements})
-			}
-			out.of[s] = chosen
+			l.last = i
+			lives[s] = l
 		}
-		for k, s := range touched {
-			if slotIndex, ok := out.of[s]; ok && last[s] == i && !repeated(touched[:k], s) {
-				free = append(free, slotIndex)
+	}
+	slices.SortStableFunc(order, func(a, b *storage) int { return b.elements - a.elements })
+	out := slots{of: map[*storage]int{}}
+	for _, s := range order {
+		chosen := -1
+		for k := len(out.slots) - 1; k >= 0 && chosen < 0; k-- { // the smallest are the last
+			free := !slices.ContainsFunc(out.slots[k].lives, lives[s].meets)
+			if free && out.slots[k].kind == s.kind {
+				chosen = k
 			}
 		}
+		if chosen < 0 {
+			chosen = len(out.slots)
+			out.slots = append(out.slots, slot{label: s.label, kind: s.kind, elements: s.elements})
+		}
+		out.slots[chosen].lives = append(out.slots[chosen].lives, lives[s])
+		out.of[s] = chosen
 	}
 	return out
-}
-
-func repeated(before []*storage, s *storage) bool {
-	for _, b := range before {
-		if b == s {
-			return true
-		}
-	}
-	return false
 }

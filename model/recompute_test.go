@@ -1,0 +1,62 @@
+package model
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/gpu/gputest"
+	"mrprism/internal/tensor"
+	"mrprism/shaders"
+
+	"github.com/stretchr/testify/require"
+)
+
+// trained is what two steps make of every variable, Adam's moments among them, which tell the gradients; and the step's memory in bytes.
+func trained(t *testing.T, d gpu.Device, r Recipe, recompute bool) (values [][]float32, names []string, bytes int64) {
+	t.Helper()
+	set := tensor.NewSet()
+	defer set.Release()
+	c := tiny(t, 3, 2)
+	c.Recompute = recompute
+	s := NewStep(set, c, r, 2, 64)
+	loss := s.Loss()
+	s.Backward(loss)
+	o := shaders.AdamOptions{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: 0.01}
+	s.Update(set, o)
+	plan, err := tensor.Compile(t.Context(), d, set, s.Graph)
+	require.NoError(t, err)
+	defer plan.Release()
+	require.NoError(t, set.Initialise(1))
+	b := discs(s, 1)
+	b.Draw(s, r, rand.New(rand.NewPCG(1, 1)))
+	for i := range 2 {
+		require.NoError(t, s.Write(plan, b, r.FadeWeight))
+		require.NoError(t, plan.Write(s.Schedule, shaders.AdamSchedule(o, i+1, 1e-3, 1, 0.9)))
+		require.NoError(t, plan.Run(t.Context()))
+	}
+	variables := set.Variables()
+	values, err = set.Read(t.Context(), variables...)
+	require.NoError(t, err)
+	for _, v := range variables {
+		names = append(names, v.Name)
+	}
+	return append(values, read(t, plan, loss)...), append(names, "loss"), plan.Bytes()
+}
+
+// What is computed again is the same to the bit, statistics move once a step, and memory is saved.
+func TestRecomputationChangesNoBit(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, d gpu.Device) {
+		for _, name := range []string{"default", "paper", "baseline"} {
+			if name != "default" && d.Info().InGo() {
+				continue // seconds each
+			}
+			want, names, kept := trained(t, d, recipe(t, name), false)
+			got, _, recomputed := trained(t, d, recipe(t, name), true)
+			for i := range want {
+				require.Equal(t, want[i], got[i], "%s: %s", name, names[i])
+			}
+			require.Less(t, float64(recomputed), 0.9*float64(kept), "%s: bytes", name) // the baseline has one recurrence and one loss to save on
+		}
+	})
+}
