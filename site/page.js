@@ -104,6 +104,7 @@ async function run(changes) {
     if (job.stale) return;
     Object.assign(state, { roi, weights, result });
     show(result);
+    tuneWhenIdle();
   } catch (error) {
     if (!job.stale) {
       fail(error);
@@ -124,6 +125,19 @@ function keepChoices(error) {
   if (error.code === "region") return showNothing();
   $("model").value = modelChosen = state.result.model;
   modelNote();
+}
+
+// tuneWhenIdle lets the worker find the GPU's fastest kernels while nobody waits for anything: any question to the worker ends it, and it goes
+// on later. What fails there is met, and told, when an image is segmented.
+const IDLE = 3000; // ms
+let idle = 0;
+function tuneWhenIdle() {
+  clearTimeout(idle);
+  idle = setTimeout(async () => {
+    if (state.job) return; // its end begins the wait anew
+    const { done } = await segmenter.tune().catch(() => ({ done: true }));
+    if (!done) tuneWhenIdle();
+  }, IDLE);
 }
 
 // showStage shows what the worker is at, and says it once to a screen reader.

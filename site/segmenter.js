@@ -44,8 +44,7 @@ export class Segmenter extends EventTarget {
     this.#ownSent.clear();
     this.ready = new Promise((resolve, reject) => { this.#settle = { resolve, reject }; });
     this.ready.catch(() => {}); // whoever awaits it hears of it
-    const precision = new URLSearchParams(location.search).get("precision") ?? ""; // in what numbers to compute; see wasm/segmenter
-    const worker = new Worker(scriptURL("worker.js"), { type: "module", name: precision });
+    const worker = new Worker(scriptURL("worker.js"), { type: "module", name: location.search }); // its wishes; see wasm/segmenter
     worker.onmessage = ({ data }) => this.#receive(data);
     worker.onerror = (event) => { event.preventDefault(); this.#died(event.message ?? "worker.js could not be loaded"); };
     this.#worker = worker;
@@ -95,6 +94,9 @@ export class Segmenter extends EventTarget {
 
   // Download and compile a model before it is asked for. hooks: progress.
   prepare(model, hooks) { return this.#ask({ type: "prepare", model }, [], hooks); }
+
+  // Find the GPU's fastest kernels, until something else is asked for. Resolves to { done, changed }.
+  tune() { return this.#ask({ type: "tune" }); }
 
   // A weights file of the user's own: verified by the worker, then a model like the others. Resolves to { name, title }.
   async weights(blob, name = blob.name ?? "weights") {
@@ -147,6 +149,9 @@ export function publish(segmenter) {
   };
   globalThis.mrprism = Object.freeze({
     get ready() { return segmenter.ready.then(({ adapter, models }) => ({ adapter, models: models.map(({ name }) => name) })); },
+    // tune() finds the GPU's fastest kernels for the model that was used last, as the page does when nobody waits; resolves to { done, changed },
+    // done being false where another question came first.
+    tune: () => segmenter.tune().then(({ done, changed }) => ({ done, changed })),
     // segment(blob, { model, recurrences, roi, raterWeights, progress }): model is a name or a Blob of weights; raterWeights has a number from
     // 0 to 1 for each rater; maps are Promises of Float32Arrays at the image's size.
     async segment(blob, { model, recurrences = 3, roi = "auto", raterWeights = null, progress } = {}) {

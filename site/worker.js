@@ -2,6 +2,18 @@
 import "./wasm_exec.js";
 import "./gpu.js";
 
+// What the page's address asks for (?precision=f16, ?tune=off), and what is remembered from visit to visit, by key. For wasm/segmenter.
+globalThis.mrprismWishes = new URLSearchParams(globalThis.name);
+globalThis.mrprismMemory = { get: (key) => inMemory("readonly", (store) => store.get(key)), put: (key, value) => inMemory("readwrite", (store) => store.put(value, key)) };
+
+const settled = (request) => new Promise((resolve, reject) => { request.onsuccess = () => resolve(request.result); request.onerror = () => reject(request.error); });
+async function inMemory(mode, act) {
+  const opening = indexedDB.open("mrprism", 1);
+  opening.onupgradeneeded = () => opening.result.createObjectStore("memory");
+  const database = await settled(opening);
+  try { return await settled(act(database.transaction("memory", mode).objectStore("memory"))); } finally { database.close(); }
+}
+
 // Download address whole, telling the bytes received as they come, until tell returns false. For wasm/segmenter.
 globalThis.mrprismDownload = async (address, tell) => {
   const response = await fetch(address);

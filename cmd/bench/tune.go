@@ -141,28 +141,21 @@ func tunePart(ctx context.Context, d gpu.Device, name string, open func(gpu.Devi
 		return nil, nil, err
 	}
 	defer after.release()
-	var times [2][]float64
-	var ratios []float64
-	for i := range 1 + repeats { // the first is thrown away
-		if i > 0 {
-			tell(fmt.Sprintf("run %d of %d", i, repeats))
+	untuned, tuned, err := tune.InTurn(ctx, before.run, after.run, repeats, func(round int) {
+		if round > 0 {
+			tell(fmt.Sprintf("run %d of %d", round, repeats))
 		}
-		var ms [2]float64
-		for j, w := range []*workload{before, after} {
-			if ms[j], err = timed(ctx, w.run); err != nil {
-				return nil, nil, err
-			}
-			if i > 0 {
-				times[j] = append(times[j], ms[j])
-			}
-		}
-		if i > 0 {
-			ratios = append(ratios, ms[1]/ms[0])
-		}
+	})
+	if err != nil {
+		return nil, nil, err
 	}
-	part.Before, part.After, part.Ratio = spreadOf(times[0]), spreadOf(times[1]), spreadOf(ratios)
+	ratios := make([]float64, repeats)
+	for i := range ratios {
+		ratios[i] = tuned[i] / untuned[i]
+	}
+	part.Before, part.After, part.Ratio = spreadOf(untuned), spreadOf(tuned), spreadOf(ratios)
 	part.Ratio.Median = part.After.Median / part.Before.Median
-	if part.Kept = part.Ratio.Median <= 1; !part.Kept {
+	if part.Kept = tune.Faster(untuned, tuned); !part.Kept {
 		for i := range results {
 			results[i].Chosen = 0
 		}

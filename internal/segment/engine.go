@@ -102,6 +102,12 @@ func (e *Engine) wait(ctx context.Context) error {
 // Metadata says what the weights say about themselves.
 func (e *Engine) Metadata() weights.Metadata { return e.about }
 
+// Plans are the network's, for who measures their kernels.
+func (e *Engine) Plans() []*tensor.Plan {
+	encoder, recurrence := e.network.Plans()
+	return []*tensor.Plan{encoder, recurrence}
+}
+
 // Bytes is the memory on the device.
 func (e *Engine) Bytes() int64 { return e.network.Bytes() }
 

@@ -9,10 +9,8 @@ import (
 	"hash/fnv"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"mrprism/internal/gpu"
 	"mrprism/weights"
@@ -72,32 +70,14 @@ func Save(info gpu.Info, choices Choices) (path string, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return "", err
 	}
-	f := file{info.Backend, info.Adapter, info.Driver, Choices{}}
-	versions := map[string]string{}
-	for key := range choices {
-		kernel, version := sources(key)
-		versions[kernel] = version
-	}
 	there, _ := Load(info) // what cannot be read is replaced
-	for key, variant := range there {
-		if kernel, version := sources(key); versions[kernel] == "" || versions[kernel] == version {
-			f.Choices[key] = variant
-		}
-	}
-	maps.Copy(f.Choices, choices)
+	f := file{info.Backend, info.Adapter, info.Driver, Join(there, choices)}
 	return path, weights.WriteAtomic(path, func(w io.Writer) error {
 		encoder := json.NewEncoder(w)
 		encoder.SetIndent("", "  ")
 		encoder.SetEscapeHTML(false)
 		return encoder.Encode(f)
 	})
-}
-
-// sources are the kernel and the hash in a key.
-func sources(key string) (kernel, version string) {
-	kernel, rest, _ := strings.Cut(key, " ")
-	version, _, _ = strings.Cut(rest, " ")
-	return kernel, version
 }
 
 // Remembered is the device with what is remembered for it, unless that is switched off or there is nothing. A file that cannot be used is

@@ -5,7 +5,10 @@ package tune
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
+	"time"
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/tensor"
@@ -82,6 +85,55 @@ func Chosen(results []Result) Choices {
 	return c
 }
 
+// Join adds choices to those that were there; of these, the choices among older sources of the same kernels go.
+func Join(there, choices Choices) Choices {
+	versions := map[string]string{}
+	for key := range choices {
+		kernel, version := sources(key)
+		versions[kernel] = version
+	}
+	joined := maps.Clone(choices)
+	for key, variant := range there {
+		if _, ok := choices[key]; ok {
+			continue
+		}
+		if kernel, version := sources(key); versions[kernel] == "" || versions[kernel] == version {
+			joined[key] = variant
+		}
+	}
+	return joined
+}
+
+// sources are the kernel and the hash in a key.
+func sources(key string) (kernel, version string) {
+	kernel, rest, _ := strings.Cut(key, " ")
+	version, _, _ = strings.Cut(rest, " ")
+	return kernel, version
+}
+
+// InTurn runs a whole with the kernels that are chosen untuned and with others, one after the other, so that what slows the machine meanwhile
+// slows both: the milliseconds of every round but a first one, which is thrown away. tell hears of each round.
+func InTurn(ctx context.Context, untuned, tuned func(context.Context) error, rounds int, tell func(round int)) (before, after []float64, err error) {
+	for i := range 1 + rounds {
+		tell(i)
+		start := time.Now()
+		if err := untuned(ctx); err != nil {
+			return nil, nil, err
+		}
+		between := time.Now()
+		if err := tuned(ctx); err != nil {
+			return nil, nil, err
+		}
+		if i > 0 {
+			before, after = append(before, Milliseconds(between.Sub(start))), append(after, Milliseconds(time.Since(between)))
+		}
+	}
+	return before, after, nil
+}
+
+// Faster reports whether the tuned whole is not slower: what is remembered only then.
+func Faster(before, after []float64) bool { return median(after) <= median(before) }
+
 // choose gives the medians of the times of each variant, and the fastest; the first unless another gains enough.
 func choose(times [][]float64) (medians []float64, chosen int) {
 	for _, t := range times {
@@ -89,8 +141,7 @@ func choose(times [][]float64) (medians []float64, chosen int) {
 			medians = append(medians, 0)
 			continue
 		}
-		sorted := slices.Sorted(slices.Values(t))
-		medians = append(medians, (sorted[(len(t)-1)/2]+sorted[len(t)/2])/2)
+		medians = append(medians, median(t))
 	}
 	for i, m := range medians {
 		if m > 0 && m <= gain*medians[0] && m < medians[chosen] {
@@ -98,6 +149,11 @@ func choose(times [][]float64) (medians []float64, chosen int) {
 		}
 	}
 	return medians, chosen
+}
+
+func median(times []float64) float64 {
+	sorted := slices.Sorted(slices.Values(times))
+	return (sorted[(len(times)-1)/2] + sorted[len(times)/2]) / 2
 }
 
 // measure times the variants in turn, so that what slows the machine meanwhile slows all: milliseconds a dispatch, none for the hopeless.

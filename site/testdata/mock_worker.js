@@ -24,6 +24,7 @@ onmessage = async ({ data }) => {
   const answer = (fields, transfer = []) => postMessage({ request: data.request, ...fields }, transfer);
   if (data.type === "cancel") { cancelled = true; return; }
   if (data.type === "prepare") return answer({ type: "prepare" });
+  if (data.type === "tune") return answer({ type: "tune", done: true, changed: 0 });
   if (data.type === "segment") {
     cancelled = false;
     if (data.name.includes("crash")) return postMessage({ type: "crashed", message: "as asked" });

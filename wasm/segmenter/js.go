@@ -63,36 +63,51 @@ func floatsOf(array js.Value) []float32 {
 	return v
 }
 
-// download fetches an address of this site through worker.js, telling the bytes received.
-func download(ctx context.Context, address string, tell func(done int)) ([]byte, error) {
+// await is what a promise comes to. It may be called anywhere but inside a callback.
+func await(ctx context.Context, promise js.Value) (js.Value, error) {
 	type outcome struct {
-		data []byte
-		err  error
+		value js.Value
+		err   error
 	}
 	done := make(chan outcome, 1)
-	progress := js.FuncOf(func(_ js.Value, args []js.Value) any {
-		if ctx.Err() != nil {
-			return false // ends the download
-		}
-		tell(args[0].Int())
-		return true
-	})
 	resolve := js.FuncOf(func(_ js.Value, args []js.Value) any {
-		done <- outcome{data: bytesOf(args[0])}
+		done <- outcome{value: args[0]}
 		return nil
 	})
 	reject := js.FuncOf(func(_ js.Value, args []js.Value) any {
 		done <- outcome{err: errors.New(args[0].Get("message").String())}
 		return nil
 	})
-	js.Global().Call("mrprismDownload", address, progress).Call("then", resolve, reject)
-	release := func() { progress.Release(); resolve.Release(); reject.Release() }
+	promise.Call("then", resolve, reject)
+	release := func() { resolve.Release(); reject.Release() }
 	select {
 	case o := <-done:
 		release()
-		return o.data, o.err
+		return o.value, o.err
 	case <-ctx.Done():
 		go func() { <-done; release() }() // the callbacks are still to come
+		return js.Undefined(), ctx.Err()
+	}
+}
+
+// download fetches an address of this site through worker.js, telling the bytes received.
+func download(ctx context.Context, address string, tell func(done int)) ([]byte, error) {
+	var progress js.Func
+	progress = js.FuncOf(func(_ js.Value, args []js.Value) any {
+		if ctx.Err() != nil {
+			progress.Release()
+			return false // ends the download
+		}
+		tell(args[0].Int())
+		return true
+	})
+	data, err := await(ctx, js.Global().Call("mrprismDownload", address, progress))
+	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
+	progress.Release()
+	if err != nil {
+		return nil, err
+	}
+	return bytesOf(data), nil
 }

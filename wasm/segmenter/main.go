@@ -12,9 +12,10 @@
 //	view     the same: what the stage needs of it, within the region
 //	png      the same and what (mask, probability): a grey PNG at the photograph's size
 //	prepare  model: download, verify and compile it before it is asked for
+//	tune     find the GPU's fastest kernels until another message comes; answered with done, and how many were changed
 //	cancel   ends what runs and what waits to be segmented; no answer of its own
 //
-// Messages out: ready, adapter, progress, image, result, weights, prepare, map, view, png, error (code, message, next).
+// Messages out: ready, adapter, progress, image, result, weights, prepare, tune, map, view, png, error (code, message, next).
 package main
 
 import (
@@ -31,11 +32,13 @@ func main() {
 	js.Global().Set("onmessage", js.FuncOf(func(_ js.Value, args []js.Value) any {
 		data := args[0].Get("data")
 		if data.Get("type").String() == "cancel" {
+			s.interrupt()
 			s.cancel(data.Get("request").Int())
 			return nil
 		}
 		select {
 		case messages <- data:
+			s.interrupt()
 		default:
 			postError(data, fault{Code: "busy", Message: "Too much is waiting to be computed.", Next: "Wait a moment."})
 		}

@@ -91,13 +91,17 @@ func (s *session) prepare(message js.Value) error {
 	}
 	if s.onGPU() && !s.waiting() {
 		// Drivers finish compiling a pipeline when it first runs; let that be over a grey square, before a user waits for it.
-		grey := &imageio.Image{W: 64, H: 64, Pix: bytes.Repeat([]byte{128}, 3*64*64)}
-		if _, err := s.engine.Segment(ctx, grey, segment.Options{ROI: "none"}); err != nil {
+		if _, err := s.engine.Segment(ctx, grey(), segment.Options{ROI: "none"}); err != nil {
 			return err
 		}
 	}
 	post(map[string]any{"type": "prepare", "request": message.Get("request")})
 	return nil
+}
+
+// grey is a new picture of which nothing is asked.
+func grey() *imageio.Image {
+	return &imageio.Image{W: 64, H: 64, Pix: bytes.Repeat([]byte{128}, 3*64*64)}
 }
 
 // picture decodes the message's image, or finds the one decoded before.

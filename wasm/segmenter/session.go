@@ -42,9 +42,11 @@ type session struct {
 
 	pictures []picture
 	results  []result
+	tuning   tuning
 
 	mu        sync.Mutex
 	stop      context.CancelFunc // ends the running segmentation or preparation; nil where none runs
+	idle      context.CancelFunc // ends what is done only while there is nothing else; nil where nothing is
 	cancelled int                // requests up to this number are not begun any more
 }
 
@@ -72,9 +74,12 @@ func (s *session) start(ctx context.Context) {
 
 func (s *session) onGPU() bool { return !s.dev.Info().InGo() }
 
-// precision is what the page asked for by its worker's name, from its address (?precision=f16), where the device can; else f32.
+// wish is what the page's address asks for: ?NAME=….
+func wish(name string) string { return js.Global().Get("mrprismWishes").Call("get", name).String() }
+
+// precision is what was asked for (?precision=f16), where the device can; else f32.
 func (s *session) precision() model.Precision {
-	if js.Global().Get("name").String() == string(model.F16) && s.dev.Info().HasFeature("shader-f16") {
+	if wish("precision") == string(model.F16) && s.dev.Info().HasFeature("shader-f16") {
 		return model.F16
 	}
 	return model.F32
@@ -94,10 +99,11 @@ func (s *session) openDevice(ctx context.Context) {
 		if err != nil {
 			panic(err) // it needs nothing
 		}
-	} else {
-		s.gpuReason = ""
+		s.dev = dev
+		return
 	}
-	s.dev = dev
+	s.gpuReason = ""
+	s.dev = s.remembered(ctx, dev)
 }
 
 // closeDevice drops the engine with its device. Errors are of no use any more.
@@ -196,6 +202,32 @@ func (s *session) begin(request int) (context.Context, context.CancelFunc) {
 	}
 }
 
+// whileIdle makes the context of work that the next message ends.
+func (s *session) whileIdle() (context.Context, context.CancelFunc) {
+	ctx, stop := context.WithCancel(context.Background())
+	s.mu.Lock()
+	s.idle = stop
+	s.mu.Unlock()
+	if s.waiting() { // since before there was something to end
+		stop()
+	}
+	return ctx, func() {
+		s.mu.Lock()
+		s.idle = nil
+		s.mu.Unlock()
+		stop()
+	}
+}
+
+// interrupt ends what is done only while there is nothing else.
+func (s *session) interrupt() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.idle != nil {
+		s.idle()
+	}
+}
+
 // answer works on one message.
 func (s *session) answer(message js.Value) {
 	var err error
@@ -204,6 +236,8 @@ func (s *session) answer(message js.Value) {
 		err = s.segment(message)
 	case "prepare":
 		err = s.prepare(message)
+	case "tune":
+		err = s.tuneMessage(message)
 	case "weights":
 		err = s.openWeights(message)
 	case "map":
