@@ -72,5 +72,8 @@ const SideMultiple = 64
 // Normalise is what the network expects of a pixel value v in 0..1.
 func Normalise(v float32) float32 { return (v - 0.5) / 0.25 }
 
+// Denormalise takes what Normalise gives back to 0..1.
+func Denormalise(v float32) float32 { return v*0.25 + 0.5 }
+
 // lowest is the clamp of every probability before a logarithm (PAPER.md §3.4).
 const lowest = 1e-3

@@ -52,6 +52,7 @@ type Options struct {
 	SkipBad bool // leave out images whose files cannot be read, instead of ending; the others keep their order and what is held out stays so
 
 	CheckpointSeconds float64 // time between checkpoints; 0: after every step
+	Pictures          int     // to report over the run
 	Recompute         bool    // less memory, more time, the same bits: model.Config.Recompute
 
 	Note func(string) // is told what the user should know; may be nil

@@ -29,9 +29,13 @@ type Report struct {
 	Rate          float64
 	Loss          float64            // of the step
 	Terms         map[string]float64 // weighted, summed over the recurrences
+	Images        int                // learned from
 	Seconds       float64            // of the step, its data included
 	DataSeconds   float64            // of that, waiting for data
+	DeviceSeconds float64            // of that, from handing the commands over to having the losses
 	Left          time.Duration      // estimate for the rest of the run
+	SoftDice      *float64           // of the averaged weights on the images set aside, where it was measured after this step; nil
+	Picture       *Picture           // what the network made of an image, now and then; nil
 }
 
 // Trainer is a run in progress.
@@ -228,6 +232,9 @@ func (t *Trainer) prepare(ctx context.Context, side int) (*stage, error) {
 			}
 		}
 	}
+	for _, r := range p.step.Recurrence {
+		r.Y.Keep()
+	}
 	sampler, err := dataset.NewSampler(t.Dataset, t.cases, dataset.Options{
 		Size: side, Batch: t.Options.Batch, Seed: t.Options.Seed, Anchor: t.Options.Anchor,
 		Augmentation: dataset.DefaultAugmentation,
@@ -291,19 +298,25 @@ func (t *Trainer) next(ctx context.Context, p *stage) (*Report, error) {
 	data := <-p.data
 	waited := time.Since(began)
 	rate := t.schedule().Rate(t.step)
-	values, err := t.compute(ctx, p, data, rate)
+	values, computed, err := t.compute(ctx, p, data, rate)
 	if err != nil {
 		return nil, fmt.Errorf("step %d: %w", t.step+1, err)
 	}
 	now := &Report{
 		Step: t.step + 1, Steps: total, Epoch: t.step/t.epochSteps() + 1, Epochs: total / t.epochSteps(), Side: p.side,
-		Rate: rate, Loss: values[0], Terms: map[string]float64{}, Seconds: time.Since(began).Seconds(), DataSeconds: waited.Seconds(),
+		Rate: rate, Loss: values[0], Terms: map[string]float64{}, Images: t.Options.Batch,
+		Seconds: time.Since(began).Seconds(), DataSeconds: waited.Seconds(), DeviceSeconds: computed.Seconds(),
 	}
 	for i, name := range p.names {
 		now.Terms[name] += values[i+1]
 	}
 	if math.IsNaN(now.Loss) || math.IsInf(now.Loss, 0) {
 		return nil, fmt.Errorf("step %d on %s: %w (%v); %s", t.step+1, strings.Join(data.Names, ", "), ErrDiverged, now.Terms, t.lastGood())
+	}
+	if t.pictured() {
+		if now.Picture, err = p.picture(ctx, data); err != nil {
+			return nil, fmt.Errorf("step %d: %w", t.step+1, err)
+		}
 	}
 	t.step++
 	return now, nil
@@ -315,8 +328,8 @@ func (t *Trainer) schedule() optim.Schedule {
 	return optim.Schedule{Peak: r.Rate, Warmup: max(1, total/10), Total: total, Last: 0.01, Constant: r.Constant}
 }
 
-// compute runs a step on a batch and returns the loss and its terms.
-func (t *Trainer) compute(ctx context.Context, p *stage, data *dataset.Batch, rate float64) ([]float64, error) {
+// compute runs a step on a batch and returns the loss and its terms, and how long the device took.
+func (t *Trainer) compute(ctx context.Context, p *stage, data *dataset.Batch, rate float64) (values []float64, took time.Duration, err error) {
 	r := t.Options.Recipe
 	b := model.Batch{X: data.Images, Z: data.Labels, Valid: data.Valid}
 	for i, v := range b.X {
@@ -324,24 +337,25 @@ func (t *Trainer) compute(ctx context.Context, p *stage, data *dataset.Batch, ra
 	}
 	b.Draw(p.step, r, rand.New(rand.NewPCG(t.Options.Seed^0x6d72707269736d, uint64(t.step))))
 	if err := p.step.Write(p.plan, b, r.FadeWeight*optim.Fade(t.step, t.Steps(), r.FadeFloor)); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	now := shaders.AdamSchedule(t.adam, t.step+1, rate, 1, optim.Averaging(t.step, r.Average))
 	if err := p.plan.Write(p.step.Schedule, now); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
+	began := time.Now()
 	if err := p.plan.Run(ctx); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	read, err := p.plan.Read(ctx, append([]*tensor.Tensor{p.loss}, p.terms...)...)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	values := make([]float64, len(read))
-	for i, v := range read {
-		values[i] = float64(v[0])
+	took = time.Since(began)
+	for _, v := range read {
+		values = append(values, float64(v[0]))
 	}
-	return values, t.settle(ctx)
+	return values, took, t.settle(ctx)
 }
 
 // settle rounds what the reference device keeps in float64 to what a checkpoint holds, so that a resumed run is the same run there too.
