@@ -22,6 +22,7 @@ const program = "train"
 const intro = `train - learns a MrPrism model from images that several raters have annotated (Algorithm 1 of the paper)
 
 usage: train -data DIR[,DIR] -out RUN [flags]
+       train check DIR[,DIR] [flags]             reads a data set and tells what is wrong with it; see "train check -h"
        train synthetic SCENARIO DIR [flags]      makes a data set whose truth is known; see "train synthetic -h"
 
 A data set is a folder: dataset.json (name, classes, raters, labels), images/NAME.png|jpg, raters/RATER/CLASS/NAME.png of 0 and
@@ -54,8 +55,13 @@ func main() { command.Main(run) }
 
 // run is the program; it returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	if len(args) > 0 && args[0] == "synthetic" {
-		return runSynthetic(ctx, args[1:], stdout, stderr)
+	if len(args) > 0 {
+		switch args[0] {
+		case "synthetic":
+			return runSynthetic(ctx, args[1:], stdout, stderr)
+		case "check":
+			return runCheck(ctx, args[1:], stdout, stderr)
+		}
 	}
 	r := runner{stderr: stderr, bar: newProgress(stderr)}
 	if code, done := r.parse(args, stdout); done {

@@ -320,9 +320,17 @@ func (c *Case) checkSize(path string) {
 		c.faults.add("%v", err)
 		return
 	}
-	if c.W != 0 && (info.W != c.W || info.H != c.H) {
-		c.faults.add("%s: the mask is %d×%d pixels but %s is %d×%d; they must be equal", path, info.W, info.H, c.Image, c.W, c.H)
+	if err := c.fits(path, info.W, info.H); err != nil {
+		c.faults.add("%v", err)
 	}
+}
+
+// fits refuses a mask of another size than its image's, where that is known.
+func (c *Case) fits(path string, w, h int) error {
+	if c.W != 0 && (w != c.W || h != c.H) {
+		return fmt.Errorf("%s: the mask is %d×%d pixels but %s is %d×%d; they must be equal", path, w, h, c.Image, c.W, c.H)
+	}
+	return nil
 }
 
 func header(path string) (*imageio.Info, error) {

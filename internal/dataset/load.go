@@ -43,7 +43,7 @@ func Load(c Case) (*Loaded, error) {
 			if path == "" {
 				continue
 			}
-			mask, err := readMask(path, c.W, c.H)
+			mask, err := c.readMask(path)
 			if err != nil {
 				problems.add("%v", err)
 			}
@@ -114,19 +114,19 @@ func decode(path string) (*imageio.Image, error) {
 
 // readMask reads a picture of 0 and 255. Other values are refused: a mask of 0 and 1 would otherwise read as empty, and a
 // probability map as something nobody drew.
-func readMask(path string, w, h int) ([]uint8, error) {
+func (c *Case) readMask(path string) ([]uint8, error) {
 	image, err := decode(path)
 	if err != nil {
 		return nil, err
 	}
-	if image.W != w || image.H != h {
-		return nil, fmt.Errorf("%s: the mask is %d×%d pixels but its image is %d×%d; they must be equal", path, image.W, image.H, w, h)
+	if err := c.fits(path, image.W, image.H); err != nil {
+		return nil, err
 	}
-	mask := make([]uint8, w*h)
+	mask := make([]uint8, image.W*image.H)
 	for i := range mask {
 		r, g, b := image.Pix[3*i], image.Pix[3*i+1], image.Pix[3*i+2]
 		if (r != 0 && r != 255) || r != g || r != b {
-			return nil, fmt.Errorf("%s: holds the value %d,%d,%d at x %d, y %d; a mask is black and white, 0 and 255", path, r, g, b, i%w, i/w)
+			return nil, fmt.Errorf("%s: holds the value %d,%d,%d at x %d, y %d; a mask is black and white, 0 and 255", path, r, g, b, i%image.W, i/image.W)
 		}
 		mask[i] = r & 1
 	}

@@ -1,0 +1,180 @@
+package dataset
+
+import (
+	"image"
+	"image/color"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func check(t *testing.T, dirs ...string) *Report {
+	t.Helper()
+	return Check(t.Context(), dirs, nil)
+}
+
+// of lists the findings of a kind: FILE: TEXT, the file relative to the folder.
+func of(t *testing.T, r *Report, dir, kind string) (found []string) {
+	t.Helper()
+	for _, f := range r.Findings {
+		if f.Kind == kind {
+			file := f.File
+			if file != "" {
+				var err error
+				file, err = filepath.Rel(dir, file)
+				require.NoError(t, err)
+				file += ": "
+			}
+			found = append(found, file+f.Text)
+		}
+	}
+	return found
+}
+
+func TestCheckOfSoundData(t *testing.T) {
+	dir := write(t, 6)
+	calls := 0
+	r := Check(t.Context(), []string{dir}, func(done, total int) {
+		calls++
+		assert.Equal(t, []int{calls, 6}, []int{done, total})
+	})
+	assert.False(t, r.Failed())
+	assert.Equal(t, []int{6, 5, 1}, []int{r.Images, r.Training, r.HeldOut})
+	for _, f := range r.Findings { // the sample is small, and its cups are all the same
+		assert.Contains(t, []string{KindSize, KindSame}, f.Kind, f.Text)
+	}
+	assert.Equal(t, []string{"raters a and b marked exactly the same cup in 6 of 6 images; is one a copy?",
+		"raters a and c marked exactly the same cup in 6 of 6 images; is one a copy?",
+		"raters b and c marked exactly the same cup in 6 of 6 images; is one a copy?"}, of(t, r, dir, KindSame))
+	require.Len(t, r.Figures, 6)
+	// discs of 20 columns and 20, 21 and 22 rows, one within the next
+	b := r.Figures[1]
+	assert.Equal(t, Figure{Class: "disc", Rater: "b", Masks: 6, Share: b.Share, Compared: 6, Dice: b.Dice, Area: b.Area, Worst: "eyes/eye00", Least: b.Least}, b)
+	assert.InDelta(t, b.Dice, b.Least, 1e-12, "they are alike in every image")
+	assert.InDelta(t, 20*21/float64(sampleW*sampleH), b.Share, 1e-12)
+	assert.InDelta(t, (2*20/41.+2*21/43.)/2, b.Dice, 1e-12)
+	assert.InDelta(t, 1, b.Area, 1e-12)
+}
+
+// Every fault is told once, the header's too that shows again in the pixels, and what is sound is looked at all the same.
+func TestCheckGoesOnAfterFaults(t *testing.T) {
+	dir := write(t, 11)
+	put(t, maskPath(dir, "a", "cup", 2), []byte("this was an image once"))
+	put(t, maskPath(dir, "a", "disc", 3), pngOf(t, image.NewGray(image.Rect(0, 0, 8, 9))))
+	grey := maskOf(image.Rect(5, 5, 20, 20)).(*image.Gray)
+	grey.Pix[7] = 1
+	put(t, maskPath(dir, "b", "cup", 5), pngOf(t, grey))
+	put(t, filepath.Join(dir, "raters", "zoe", "disc", "eye00.png"), pngOf(t, grey))
+	same, err := os.ReadFile(filepath.Join(dir, "images", name(0)+".png"))
+	require.NoError(t, err)
+	put(t, filepath.Join(dir, "images", name(9)+".png"), same) // held out
+	put(t, filepath.Join(dir, "images", name(1)+".png"), same)
+	r := check(t, dir)
+	assert.True(t, r.Failed())
+	faults := of(t, r, dir, KindFault)
+	require.Len(t, faults, 4)
+	for i, want := range []string{"zoe: dataset.json names no such rater", filepath.Join("cup", "eye02.png"), "8×9", "1,1,1 at x 7"} {
+		assert.Contains(t, faults[i], want)
+	}
+	for _, f := range r.Findings[:4] {
+		assert.True(t, f.Error, "errors come first")
+	}
+	duplicates := of(t, r, dir, KindDuplicate)
+	require.Len(t, duplicates, 2)
+	assert.Contains(t, duplicates[0], filepath.Join("images", "eye01.png")+": the same pixels as")
+	assert.Contains(t, duplicates[0], "both are trained on")
+	assert.Contains(t, duplicates[1], "held out: scores would be too good")
+
+	r = check(t, filepath.Join(dir, "nowhere"))
+	assert.True(t, r.Failed())
+	require.Len(t, r.Findings, 1)
+}
+
+func TestCheckOfMasks(t *testing.T) {
+	dir := write(t, 10)
+	disc, _ := discOf(0, 0)
+	turned := maskOf(disc).(*image.Gray)
+	for i := range turned.Pix {
+		turned.Pix[i] = 255 - turned.Pix[i]
+	}
+	put(t, maskPath(dir, "a", "disc", 0), pngOf(t, turned))
+	put(t, maskPath(dir, "b", "disc", 1), pngOf(t, maskOf(image.Rectangle{})))
+	put(t, maskPath(dir, "c", "disc", 2), pngOf(t, maskOf(image.Rect(0, 0, 15, 15))))
+	put(t, maskPath(dir, "c", "cup", 3), pngOf(t, maskOf(image.Rect(0, 0, sampleW, sampleH))))
+	require.NoError(t, os.Remove(maskPath(dir, "a", "cup", 4)))
+	for _, rater := range []string{"a", "b", "c"} { // an image without a disc is no fault
+		put(t, maskPath(dir, rater, "disc", 5), pngOf(t, maskOf(image.Rectangle{})))
+	}
+	r := check(t, dir)
+	assert.False(t, r.Failed())
+	inverted := of(t, r, dir, KindInverted)
+	require.Len(t, inverted, 2)
+	assert.Contains(t, inverted[0], filepath.Join("a", "disc", "eye00.png")+": marks 79 % of the image as disc")
+	assert.Contains(t, inverted[1], filepath.Join("c", "cup", "eye03.png")+": marks the whole image as cup")
+	assert.Equal(t, []string{filepath.Join("raters", "b", "disc", "eye01.png") + ": is empty; 2 other raters marked the disc"}, of(t, r, dir, KindEmpty))
+	outliers := of(t, r, dir, KindMask)
+	require.Len(t, outliers, 1)
+	assert.Contains(t, outliers[0], filepath.Join("c", "disc", "eye02.png")+": mean Dice 0.")
+	assert.Contains(t, outliers[0], "who have 0.98 among themselves")
+	assert.Equal(t, []string{"rater a has not marked the cup in 1 of 10 images; they count as labels that nobody gave"}, of(t, r, dir, KindMissing))
+}
+
+func TestCheckOfRaters(t *testing.T) {
+	dir := write(t, 6)
+	for i := range 6 { // half of the disc
+		disc, _ := discOf(i, 2)
+		disc.Max.X = disc.Min.X + disc.Dx()/2
+		put(t, maskPath(dir, "c", "disc", i), pngOf(t, maskOf(disc)))
+	}
+	found := of(t, check(t, dir), dir, KindRater)
+	require.Len(t, found, 1)
+	assert.Contains(t, found[0], "rater c, disc: mean Dice 0.6")
+	assert.Contains(t, found[0], "areas 0.54 times theirs, over 6 images") // 10·22 of 20·20 and 20·21
+
+	// agreement levels are not people: they are to be nested, and in the sample the upper ones are larger
+	levels := write(t, 5)
+	put(t, filepath.Join(levels, "dataset.json"), []byte(`{"classes":["disc","cup"],"raters":["a","b","c"],"labels":"agreement-levels"}`))
+	r := check(t, levels)
+	assert.Empty(t, of(t, r, levels, KindSame))
+	nesting := of(t, r, levels, KindNesting)
+	require.Len(t, nesting, 10)
+	assert.Equal(t, filepath.Join("raters", "b", "disc", "eye00.png")+": 20 of its 420 pixels are not in a, the level below", nesting[0])
+}
+
+func TestCheckOfImages(t *testing.T) {
+	dir := write(t, 6)
+	grey := image.NewGray(image.Rect(0, 0, sampleW, sampleH))
+	grey.Pix[3] = 9
+	put(t, filepath.Join(dir, "images", name(1)+".png"), pngOf(t, grey))
+	blank := image.NewRGBA(image.Rect(0, 0, 200, 90))
+	for i := range 200 * 90 {
+		blank.Set(i%200, i/200, color.RGBA{1, 2, 3, 255})
+	}
+	put(t, filepath.Join(dir, "images", "long.png"), pngOf(t, blank))
+	for _, rater := range []string{"a", "b", "c"} {
+		dot := image.NewGray(blank.Rect)
+		put(t, filepath.Join(dir, "raters", rater, "disc", "long.png"), pngOf(t, dot))
+		put(t, filepath.Join(dir, "raters", rater, "cup", "long.png"), pngOf(t, dot))
+	}
+	r := check(t, dir)
+	assert.Equal(t, []string{filepath.Join("images", "eye01.png") + ": is grey; 6 of 7 images are in colour"}, of(t, r, dir, KindColour))
+	assert.Equal(t, []string{filepath.Join("images", "long.png") + ": is of one colour, 1,2,3"}, of(t, r, dir, KindBlank))
+	sizes := of(t, r, dir, KindSize)
+	require.Len(t, sizes, 7)
+	assert.Contains(t, sizes[6], "long.png: is 200×90 pixels; more than half")
+
+	few := write(t, 2)
+	for i := range 2 {
+		for _, rater := range []string{"a", "b", "c"} {
+			put(t, maskPath(few, rater, "cup", i), pngOf(t, maskOf(image.Rect(9, 9, 10, 10))))
+		}
+	}
+	r = check(t, few)
+	assert.Equal(t, []string{"fewer than 5 images: none is held out, so that nothing can be measured"}, of(t, r, few, KindSplit))
+	small := of(t, r, few, KindSmall)
+	require.Len(t, small, 1)
+	assert.Contains(t, small[0], "the cup covers 0.052 % of an image, 8.5 pixels at 128²")
+}
