@@ -1,6 +1,7 @@
 package shaders
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -62,7 +63,7 @@ func TestConvolutionAbsorbs(t *testing.T) {
 		{"transposed", true, ConvTranspose2x2, func(in, out int) []int { return []int{2, 2, in, out} }, 2},
 	}
 	const height, width, inputs = 5, 7, 6
-	run := func(d gpu.Device, k int, c chain, apart bool) (result []float32, dispatches int, variants []tensor.Alternatives) {
+	run := func(d gpu.Device, floats gpu.ElementType, k int, c chain, apart bool) (result []float32, dispatches int, variants []tensor.Alternatives) {
 		conv := convolutions[k]
 		r := rand.New(rand.NewPCG(5, uint64(k)))
 		draw := func(n int) []float32 {
@@ -72,7 +73,8 @@ func TestConvolutionAbsorbs(t *testing.T) {
 			}
 			return out
 		}
-		g, set := tensor.NewGraph(), tensor.NewSet()
+		g, set := tensor.NewGraphOf(floats), tensor.NewSet()
+		require.NoError(t, set.Store(floats))
 		values := map[*Tensor][]float32{}
 		input := func(shape ...int) *Tensor {
 			x := g.Input("x", shape...)
@@ -126,18 +128,26 @@ func TestConvolutionAbsorbs(t *testing.T) {
 			if k > 0 && i%3 != k { // all chains with one convolution, some with the others
 				continue
 			}
-			asVariants(t, func(device string, d gpu.Device) []tensor.Alternatives {
-				what := device + ", " + conv.name + ", " + c.name
-				want, _, _ := run(d, k, c, true)
-				got, one, variants := run(d, k, c, false)
-				if conv.biased && strings.Contains(c.name, "norm") {
-					require.Greater(t, one, 1, "%s: a bias is not scaled: batch norm stays, and what follows it", what)
-				} else {
-					require.Equal(t, 1, one, what)
-				}
-				require.InDeltaSlice(t, want, got, 2e-5, what) // the same sums of up to 54 products, scaled in another order
-				return variants
-			})
+			for floats, tolerance := range map[gpu.ElementType]float64{
+				gpu.F32: 2e-5, // the same sums of up to 54 products, scaled in another order
+				gpu.F16: 0.05, // what is stored between is about 10 and rounded in steps of 2^-7, up to four times
+			} {
+				asVariants(t, func(device string, d gpu.Device) []tensor.Alternatives {
+					if !canStore(d, floats) {
+						return nil
+					}
+					what := fmt.Sprint(device, ", ", floats, ", ", conv.name, ", ", c.name)
+					want, _, _ := run(d, floats, k, c, true)
+					got, one, variants := run(d, floats, k, c, false)
+					if conv.biased && strings.Contains(c.name, "norm") {
+						require.Greater(t, one, 1, "%s: a bias is not scaled: batch norm stays, and what follows it", what)
+					} else {
+						require.Equal(t, 1, one, what)
+					}
+					require.InDeltaSlice(t, want, got, tolerance, what)
+					return variants
+				})
+			}
 		}
 	}
 }

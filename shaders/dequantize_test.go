@@ -1,7 +1,6 @@
 package shaders
 
 import (
-	"context"
 	"math/rand/v2"
 	"testing"
 
@@ -12,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What weights.Quantize packs comes back as weights.Dequantize has it, to the bit: both multiply in float32.
+// What weights.Quantize packs comes back as weights.Dequantize has it, to the bit: both multiply in float32. As halves it is rounded once.
 func TestDequantize(t *testing.T) {
 	for _, shape := range [][]int{{3, 3, 8, 20}, {7, 211}, {1, 1031}, {64, 65, 32}} {
 		r := rand.New(rand.NewPCG(1, 2))
@@ -34,19 +33,26 @@ func TestDequantize(t *testing.T) {
 		want, err := plain.Tensor("a.weight").Float32()
 		require.NoError(t, err)
 		asKinds(t, func(device string, d gpu.Device) {
-			ctx := context.Background()
-			g := tensor.NewGraph()
-			q, scale := g.InputOf(gpu.I8, "q", shape...), g.Input("scale", len(scales))
-			y := Dequantize(q, scale).Keep()
-			plan, err := tensor.Compile(ctx, d, tensor.NewSet(), g)
-			require.NoError(t, err)
-			defer plan.Release()
-			require.NoError(t, plan.WriteBytes(q, quantized.Tensor("a.weight").Data))
-			require.NoError(t, plan.Write(scale, scales))
-			require.NoError(t, plan.Run(ctx))
-			got, err := plan.Read(ctx, y)
-			require.NoError(t, err)
-			require.Equal(t, want, got[0], device)
+			run := func(floats gpu.ElementType) []float32 {
+				g, set := tensor.NewGraphOf(floats), tensor.NewSet()
+				require.NoError(t, set.Store(floats))
+				q, scale := g.InputOf(gpu.I8, "q", shape...), g.InputOf(gpu.F32, "scale", len(scales))
+				y := Dequantize(q, scale).Keep()
+				plan, err := tensor.Compile(t.Context(), d, set, g)
+				require.NoError(t, err)
+				defer plan.Release()
+				require.NoError(t, plan.WriteBytes(q, quantized.Tensor("a.weight").Data))
+				require.NoError(t, plan.Write(scale, scales))
+				require.NoError(t, plan.Run(t.Context()))
+				got, err := plan.Read(t.Context(), y)
+				require.NoError(t, err)
+				return got[0]
+			}
+			require.Equal(t, want, run(gpu.F32), device)
+			if canStore(d, gpu.F16) {
+				test := operatorTest{rtol: rounded}
+				test.compare(t, device, "halves", run(gpu.F16), want)
+			}
 		})
 	}
 }

@@ -36,6 +36,9 @@ func TestLinearAbsorbsLayerNorm(t *testing.T) {
 			},
 			rtol: 1e-4, // sums of 64 products near 100 in float32, whose differences are normalised to about 1 and scaled by 10
 		}
+		if c.dispatches == 1 { // else what lies between is rounded near 1000, and its differences are normalised to about 1
+			test.half = rounded
+		}
 		operator := func(between func(*Tensor) *Tensor) func(x []*Tensor) *Tensor {
 			return func(x []*Tensor) *Tensor {
 				bias := x[2]
@@ -49,19 +52,24 @@ func TestLinearAbsorbsLayerNorm(t *testing.T) {
 				return LayerNorm(y, x[4], x[5], 1e-5)
 			}
 		}
-		test.build = operator((*Tensor).Keep)
-		ref := reference.Open()
-		want, _ := test.run(t, t.Context(), ref)
+		for _, test := range test.storages() {
+			test.build = operator((*Tensor).Keep)
+			ref := reference.Open()
+			want, _ := test.run(t, t.Context(), ref)
 
-		test.build = operator(func(x *Tensor) *Tensor { return x })
-		fused := test.compile(t, t.Context(), ref)
-		require.Equal(t, c.dispatches, fused.plan.Dispatches(), "%+v", c)
-		fused.plan.Release()
-		require.NoError(t, ref.Close())
-		asVariants(t, func(device string, d gpu.Device) []tensor.Alternatives {
-			got, alternatives := test.run(t, t.Context(), d)
-			test.compare(t, device, fmt.Sprintf("%+v", c), got[0], want[0])
-			return alternatives
-		})
+			test.build = operator(func(x *Tensor) *Tensor { return x })
+			fused := test.compile(t, t.Context(), ref)
+			require.Equal(t, c.dispatches, fused.plan.Dispatches(), "%+v", c)
+			fused.plan.Release()
+			require.NoError(t, ref.Close())
+			asVariants(t, func(device string, d gpu.Device) []tensor.Alternatives {
+				if !test.runsOn(d) {
+					return nil
+				}
+				got, alternatives := test.run(t, t.Context(), d)
+				test.compare(t, device, fmt.Sprintf("%+v", c), got[0], want[0])
+				return alternatives
+			})
+		}
 	}
 }

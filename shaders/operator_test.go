@@ -2,6 +2,7 @@ package shaders
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -23,7 +24,12 @@ type operatorTest struct {
 	rtol   float64                                  // relative to the largest value; 0: 1e-5 and 1e-5, f32 rounding of short sums
 	fd     float64                                  // finite differences against the gradient, relative; 0: 1e-5
 	rough  bool                                     // no finite differences: the gradient is a stated rule (threshold), checked elsewhere
+	half   float64                                  // for inference with storage of halves: the result, relative to the largest value; 0: not checked
+	floats gpu.ElementType                          // what storage holds; checkOperator sets it
 }
+
+// rounded is twice what a result that is stored as a half differs by, 2^-11 of it, which leaves room for f32.
+const rounded = 1.0 / (1 << 10)
 
 // as is a device that claims to be of another kind, with other measurements, so that other kernel variants are chosen.
 type as struct {
@@ -39,8 +45,35 @@ func (d as) Info() gpu.Info {
 }
 
 // checkOperator checks an operator three ways: the reference's gradient against central differences in float64; on every
-// device, forward and gradients against the reference, with every kernel variant that runs there.
+// device, forward and gradients against the reference, with every kernel variant that runs there; and forward with storage of halves.
 func checkOperator(t *testing.T, o operatorTest) {
+	t.Helper()
+	for _, o := range o.storages() {
+		o.check(t)
+	}
+}
+
+// storages are the test with storage of f32 and, where it has a tolerance for that, with storage of halves, without gradients.
+func (o operatorTest) storages() []operatorTest {
+	if o.half == 0 {
+		return []operatorTest{o}
+	}
+	h := o
+	h.floats, h.rough, h.atol, h.rtol, h.fixed = gpu.F16, true, 0, o.half, map[int]bool{}
+	for k := range o.inputs {
+		h.fixed[k] = true
+	}
+	return []operatorTest{o, h}
+}
+
+// runsOn says whether the device can compute with what storage holds.
+func (o *operatorTest) runsOn(d gpu.Device) bool { return canStore(d, o.floats) }
+
+func canStore(d gpu.Device, floats gpu.ElementType) bool {
+	return floats == gpu.F32 || d.Info().InGo() || d.Info().HasFeature("shader-f16")
+}
+
+func (o *operatorTest) check(t *testing.T) {
 	t.Helper()
 	ctx := context.Background()
 	ref := reference.Open()
@@ -50,12 +83,12 @@ func checkOperator(t *testing.T, o operatorTest) {
 		o.finiteDifferences(t, ctx)
 	}
 	asVariants(t, func(name string, d gpu.Device) []tensor.Alternatives {
-		if d.Info().Kind == gpu.KindReference {
+		if d.Info().Kind == gpu.KindReference || !o.runsOn(d) {
 			return nil
 		}
 		got, alternatives := o.run(t, ctx, d)
 		for i := range want {
-			o.compare(t, name, o.label(i), got[i], want[i])
+			o.compare(t, fmt.Sprint(name, ", ", o.floats), o.label(i), got[i], want[i])
 		}
 		return alternatives
 	})
@@ -130,7 +163,8 @@ type built struct {
 // compile builds the operator and the gradient of Σ weights·output.
 func (o *operatorTest) compile(t *testing.T, ctx context.Context, d gpu.Device) *built {
 	t.Helper()
-	g := tensor.NewGraph()
+	g, set := tensor.NewGraphOf(o.floats), tensor.NewSet()
+	require.NoError(t, set.Store(o.floats))
 	b := &built{}
 	for k, shape := range o.inputs {
 		x := g.Input("input", shape...)
@@ -150,7 +184,7 @@ func (o *operatorTest) compile(t *testing.T, ctx context.Context, d gpu.Device) 
 			}
 		}
 	}
-	plan, err := tensor.Compile(ctx, d, tensor.NewSet(), g)
+	plan, err := tensor.Compile(ctx, d, set, g)
 	require.NoError(t, err)
 	b.plan = plan
 	for k, v := range o.values() {
