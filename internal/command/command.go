@@ -41,15 +41,24 @@ func Main(run func(ctx context.Context, args []string, stdout, stderr io.Writer)
 // Parse parses flags anywhere among the arguments and returns the others. Where the program is to end, done is true: help was asked for,
 // and is on stdout, or the usage is wrong, and what is wrong is on stderr.
 func Parse(flags *flag.FlagSet, intro, examples string, args []string, stdout, stderr io.Writer) (rest []string, code int, done bool) {
+	describe := func(w io.Writer) {
+		fmt.Fprint(w, "\nflags:\n")
+		flags.SetOutput(w)
+		flags.PrintDefaults()
+	}
+	return parse(flags, describe, intro, examples, args, stdout, stderr)
+}
+
+// parse is Parse; describe lists the flags for help.
+func parse(flags *flag.FlagSet, describe func(io.Writer), intro, examples string, args []string, stdout, stderr io.Writer) (rest []string, code int, done bool) {
 	flags.Init(flags.Name(), flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.Usage = func() {}
 	for len(args) > 0 {
 		err := flags.Parse(args)
 		if errors.Is(err, flag.ErrHelp) {
-			flags.SetOutput(stdout)
-			fmt.Fprint(stdout, intro, "\nflags:\n")
-			flags.PrintDefaults()
+			fmt.Fprint(stdout, intro)
+			describe(stdout)
 			fmt.Fprint(stdout, examples)
 			return nil, Done, true
 		}

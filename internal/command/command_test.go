@@ -38,6 +38,25 @@ func TestParse(t *testing.T) {
 	require.Contains(t, stderr, "see prog -h")
 }
 
+// Help lists groups in the order of their making, each with its flags; all are parsed as one.
+func TestGroups(t *testing.T) {
+	g := NewGroups("prog")
+	var n *int
+	var loud *bool
+	g.Add("numbers", func(f *flag.FlagSet) { n = f.Int("n", 3, "a `NUMBER`") })
+	g.Add("manners", func(f *flag.FlagSet) { loud = f.Bool("loud", false, "say it `LOUD`ly") })
+	var out, err bytes.Buffer
+	rest, _, done := ParseGroups(g, "prog - does\n", "examples\n", []string{"-loud", "a", "-n", "5"}, &out, &err)
+	require.False(t, done)
+	require.Equal(t, []string{"a"}, rest)
+	require.Equal(t, 5, *n)
+	require.True(t, *loud)
+	_, code, done := ParseGroups(g, "prog - does\n", "examples\n", []string{"-h"}, &out, &err)
+	require.True(t, done)
+	require.Equal(t, Done, code)
+	require.Regexp(t, "(?s)^prog - does\n\nnumbers:.*a NUMBER \\(default 3\\)\n\nmanners:.*say it LOUDly.*examples\n$", out.String())
+}
+
 func TestFail(t *testing.T) {
 	var b bytes.Buffer
 	require.Equal(t, Failed, Fail(t.Context(), &b, "prog", errors.New("no disk")))
