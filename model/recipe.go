@@ -30,7 +30,7 @@ type Recipe struct {
 	FixedStart    bool    // w₀ = log ½ instead of a draw
 
 	Rate     float64 // peak learning rate
-	Constant bool    // no warm-up, no cosine
+	Constant bool    // no cosine
 	Decay    float64 // decoupled weight decay
 	Average  float64 // momentum of the averaged weights that are exported; 0: the last weights
 }

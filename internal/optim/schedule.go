@@ -3,8 +3,8 @@ package optim
 
 import "math"
 
-// Schedule is a learning rate over a run of Total steps: a linear warm-up over Warmup steps to Peak, then a cosine to Last × Peak;
-// or Peak throughout where Constant.
+// Schedule is a learning rate over a run of Total steps: a linear warm-up over Warmup steps to Peak, then a cosine to Last × Peak, or
+// Peak to the end where Constant.
 type Schedule struct {
 	Peak          float64
 	Warmup, Total int
@@ -15,10 +15,10 @@ type Schedule struct {
 // Rate is the learning rate of step t = 0, 1, ….
 func (s Schedule) Rate(t int) float64 {
 	switch {
-	case s.Constant:
-		return s.Peak
 	case t < s.Warmup:
 		return s.Peak * float64(t+1) / float64(s.Warmup)
+	case s.Constant:
+		return s.Peak
 	}
 	done := min(1, float64(t-s.Warmup)/float64(max(1, s.Total-s.Warmup)))
 	return s.Peak * (s.Last + (1-s.Last)*(1+math.Cos(math.Pi*done))/2)

@@ -14,6 +14,12 @@ func TestSchedule(t *testing.T) {
 	require.InDelta(t, 0.1, s.Rate(110), 1e-12)
 	require.InDelta(t, 0.1, s.Rate(1000), 1e-12)
 	require.Equal(t, 3.0, Schedule{Peak: 3, Constant: true}.Rate(99))
+	require.Equal(t, []float64{1, 2, 3, 4, 4}, func() (rates []float64) {
+		for i := range 5 {
+			rates = append(rates, Schedule{Peak: 4, Warmup: 4, Total: 5, Constant: true}.Rate(i))
+		}
+		return rates
+	}())
 }
 
 func TestAveragingForgetsTheStart(t *testing.T) {

@@ -164,7 +164,7 @@ func (t *Trainer) loadFile(path string) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if had := file.Metadata["options"]; had != t.Options.fingerprint() {
-		return fmt.Errorf("%s: %w:\n  then %s\n  now  %s", path, errOptions, had, t.Options.fingerprint())
+		return fmt.Errorf("%s: %w:\n%s", path, errOptions, differences(had, t.Options.fingerprint()))
 	}
 	if had, ok := file.Metadata["images"]; ok && had != t.images() {
 		return fmt.Errorf("%s: %w: the data folders hold other images than when it was written (then %s, now %s): put back what changed, or begin "+

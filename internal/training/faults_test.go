@@ -3,6 +3,7 @@ package training
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io/fs"
 	"maps"
 	"math"
@@ -101,27 +102,30 @@ func TestADamagedCheckpoint(t *testing.T) {
 	})
 }
 
-// A run goes on with the options it began with; others are refused, both shown.
+// A run goes on with the options it began with; others are refused, each named with both values.
 func TestOtherOptionsAreRefused(t *testing.T) {
+	had, _ := finished(t)
 	elsewhere := writeData(t, 5)
-	for name, change := range map[string]func(*Options){
-		"rate=0.5":   func(o *Options) { o.Recipe.Rate = 0.5 },
-		"seed=2":     func(o *Options) { o.Seed = 2 },
-		"batch=4":    func(o *Options) { o.Batch = 4 },
-		"{64 3}":     func(o *Options) { o.Phases[0].Epochs = 3 },
-		"Name:paper": func(o *Options) { o.Recipe, _ = model.NewRecipe("paper") },
-		"anchor":     func(o *Options) { o.Anchor = "disc" },
-		elsewhere:    func(o *Options) { o.Data = []string{elsewhere} },
+	for want, change := range map[string]func(*Options){
+		`rate: then "0.002", now "0.5"`:                      func(o *Options) { o.Recipe.Rate = 0.5 },
+		`seed: then "1", now "2"`:                            func(o *Options) { o.Seed = 2 },
+		`batch: then "2", now "4"`:                           func(o *Options) { o.Batch = 4 },
+		`phases: then "[{64 2}]", now "[{64 3}]"`:            func(o *Options) { o.Phases[0].Epochs = 3 },
+		`name: then "default", now "paper"`:                  func(o *Options) { o.Recipe, _ = model.NewRecipe("paper") },
+		`anchor: then "", now "disc"`:                        func(o *Options) { o.Anchor = "disc" },
+		`warmup: then "", now "7"`:                           func(o *Options) { o.Warmup = 7 },
+		fmt.Sprintf(`data: then %q, now %q`, had, elsewhere): func(o *Options) { o.Data = []string{elsewhere} },
 	} {
 		o := resumable(t)
-		had := o.fingerprint()
 		change(&o)
 		_, _, err := resume(t, o)
-		require.ErrorIs(t, err, errOptions, name)
-		require.ErrorContains(t, err, "then "+had)
-		require.ErrorContains(t, err, "now  "+o.fingerprint())
+		require.ErrorIs(t, err, errOptions, want)
+		require.ErrorContains(t, err, want)
 		require.ErrorContains(t, err, filepath.Join(o.Out, Checkpoint))
 		assert.NotContains(t, err.Error(), PreviousCheckpoint)
+		if strings.HasPrefix(want, "rate") {
+			assert.NotContains(t, err.Error(), "seed", "what is the same is not named")
+		}
 	}
 }
 
@@ -388,6 +392,8 @@ func TestOptionsAreChecked(t *testing.T) {
 		"learning rate NaN":        func(o *Options) { o.Recipe.Rate = math.NaN() },
 		"weight decay":             func(o *Options) { o.Recipe.Decay = math.Inf(1) },
 		"time between checkpoints": func(o *Options) { o.CheckpointSeconds = -1 },
+		"-1 steps of warm-up":      func(o *Options) { o.Warmup = -1 },
+		"momentum 1 of the av":     func(o *Options) { o.Recipe.Average = 1 },
 		`name "a/b"`:               func(o *Options) { o.Name = "a/b" },
 	} {
 		o := options(t, "data")

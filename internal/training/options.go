@@ -38,6 +38,7 @@ type Options struct {
 	Recipe model.Recipe // losses and optimiser
 	Phases []Phase      // in order
 	Batch  int
+	Warmup int // steps over which the learning rate rises; 0: a tenth of the run, or none where the rate is constant
 	Seed   uint64
 	Anchor string // class that is searched for in whole photographs; empty: images are always seen whole
 	Name   string // of the exported model
@@ -73,6 +74,12 @@ func (o Options) Validate() error {
 	if _, err := model.NewConfig(o.Config, 1, 1); err != nil {
 		return err
 	}
+	if o.Warmup < 0 {
+		return fmt.Errorf("%d steps of warm-up: a number from 0 on is needed", o.Warmup)
+	}
+	if !(o.Recipe.Average >= 0 && o.Recipe.Average < 1) {
+		return fmt.Errorf("momentum %v of the averaged weights: a number from 0 on and below 1 is needed", o.Recipe.Average)
+	}
 	for name, v := range map[string]float64{"learning rate": o.Recipe.Rate, "weight decay": o.Recipe.Decay, "time between checkpoints": o.CheckpointSeconds} {
 		if !(v >= 0) || math.IsInf(v, 0) {
 			return fmt.Errorf("%s %v: a number from 0 on is needed", name, v)
@@ -98,10 +105,4 @@ func (o Options) Validate() error {
 	like := &dataset.Dataset{Name: "data", Classes: []string{cmp.Or(o.Anchor, "structure")}, Raters: []string{"rater"}}
 	_, err := o.metadata(like, 1, 0).Map()
 	return err
-}
-
-// fingerprint names everything that a resumed run must share with the run that wrote the checkpoint.
-func (o Options) fingerprint() string {
-	return fmt.Sprintf("config=%s recipe=%+v phases=%v batch=%d seed=%d anchor=%s data=%s",
-		o.Config, o.Recipe, o.Phases, o.Batch, o.Seed, o.Anchor, strings.Join(o.Data, ","))
 }

@@ -324,8 +324,11 @@ func (t *Trainer) next(ctx context.Context, p *stage) (*Report, error) {
 
 // schedule is the learning rate over the run.
 func (t *Trainer) schedule() optim.Schedule {
-	r, total := t.Options.Recipe, t.Steps()
-	return optim.Schedule{Peak: r.Rate, Warmup: max(1, total/10), Total: total, Last: 0.01, Constant: r.Constant}
+	r, total, warmup := t.Options.Recipe, t.Steps(), t.Options.Warmup
+	if warmup == 0 && !r.Constant {
+		warmup = max(1, total/10)
+	}
+	return optim.Schedule{Peak: r.Rate, Warmup: warmup, Total: total, Last: 0.01, Constant: r.Constant}
 }
 
 // compute runs a step on a batch and returns the loss and its terms, and how long the device took.

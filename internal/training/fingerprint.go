@@ -1,0 +1,51 @@
+package training
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// fingerprint names everything that a resumed run must share with the run that wrote the checkpoint. What was added to it later is left out where
+// it is as it was before, so that older checkpoints are still resumed.
+func (o Options) fingerprint() string {
+	text := fmt.Sprintf("config=%s recipe=%+v phases=%v batch=%d seed=%d anchor=%s data=%s",
+		o.Config, o.Recipe, o.Phases, o.Batch, o.Seed, o.Anchor, strings.Join(o.Data, ","))
+	if o.Warmup != 0 {
+		text += fmt.Sprintf(" warmup=%d", o.Warmup)
+	}
+	return text
+}
+
+// differences says, a line each, in what two fingerprints differ.
+func differences(then, now string) string {
+	had, has := choices(then), choices(now)
+	all := maps.Clone(had)
+	maps.Copy(all, has)
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if had[name] != has[name] {
+			lines = append(lines, fmt.Sprintf("  %s: then %q, now %q", name, had[name], has[name]))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// choice is where the value of a fingerprint's choice begins: NAME=VALUE, and within the recipe Name:VALUE.
+var choice = regexp.MustCompile(`(?:^| |\{)(\w+)[=:]`)
+
+// choices takes a fingerprint apart.
+func choices(fingerprint string) map[string]string {
+	out := map[string]string{}
+	at := choice.FindAllStringSubmatchIndex(fingerprint, -1)
+	for i, m := range at {
+		end := len(fingerprint)
+		if i+1 < len(at) {
+			end = at[i+1][0]
+		}
+		out[strings.ToLower(fingerprint[m[2]:m[3]])] = strings.TrimRight(fingerprint[m[1]:end], "}")
+	}
+	return out
+}
