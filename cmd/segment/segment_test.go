@@ -318,10 +318,11 @@ func TestFailures(t *testing.T) {
 		"1 missing: divp.project.bias": {"-weights", weightsFile(t, dir, lacking, func(f *weights.File) {
 			f.Tensors = slices.DeleteFunc(f.Tensors, func(t weights.Tensor) bool { return t.Name == "divp.project.bias" })
 		}), photo},
-		"-weights nonesuch: there is no such file":                  {"-weights", "nonesuch", photo},
-		"none.safetensors: no such file":                            {"-weights", filepath.Join(dir, "none.safetensors"), photo},
-		photo + ": region 500,0,10 does not fit this image":         {"-weights", w, "-roi", "500,0,10", photo},
-		photo + ": the structure was not found in this image; give": {"-weights", none, photo},
+		"-weights nonesuch: there is no such file":                                                               {"-weights", "nonesuch", photo},
+		"none.safetensors: no such file":                                                                         {"-weights", filepath.Join(dir, "none.safetensors"), photo},
+		photo + ": region 500,0,10 does not fit this image":                                                      {"-weights", w, "-roi", "500,0,10", photo},
+		photo + ": the structure was not found in this image; give":                                              {"-weights", none, photo},
+		"precision f16: Go float64 [reference, reference] cannot compute with it (it lacks shader-f16); use f32": {"-weights", w, "-precision", "f16", photo},
 		"device dawn": {"-weights", w, "-device", "dawn", "-dawn-lib", filepath.Join(dir, "none.so"), photo},
 	} {
 		out := filepath.Join(t.TempDir(), "out")
