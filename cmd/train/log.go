@@ -11,13 +11,32 @@ import (
 	"mrprism/internal/training"
 )
 
+// logName is the log's in the run's folder: JSON, one line a step.
+const logName = "log.jsonl"
+
+// logLine is one step in the log.
+type logLine struct {
+	Step          int                `json:"step"`
+	Epoch         int                `json:"epoch"`
+	Side          int                `json:"side"`
+	Rate          float64            `json:"rate"`
+	Loss          float64            `json:"loss"`
+	Terms         map[string]float64 `json:"terms"`
+	SoftDice      *float64           `json:"soft_dice,omitempty"`
+	Images        int                `json:"images"`
+	Seconds       float64            `json:"seconds"`
+	DataSeconds   float64            `json:"data_seconds"`
+	DeviceSeconds float64            `json:"device_seconds"`
+	Time          string             `json:"time"`
+}
+
 // openLog opens a run's log behind the lines of the steps done: steps after the checkpoint, and a line cut off, are taken again.
 func openLog(path string, done int) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	end, err := linesUpTo(f, done)
+	end, err := readLog(f, func(l logLine) bool { return l.Step <= done })
 	if err == nil {
 		err = f.Truncate(end)
 	}
@@ -31,30 +50,30 @@ func openLog(path string, done int) (*os.File, error) {
 	return f, nil
 }
 
-// linesUpTo is the length of the leading lines of steps not after done.
-func linesUpTo(r io.Reader, done int) (end int64, err error) {
+// readLog hands the leading lines to more, which says whether to go on, and returns the length of those accepted. A line cut off ends them.
+func readLog(r io.Reader, more func(logLine) bool) (end int64, err error) {
 	lines := bufio.NewReader(r)
 	for {
-		line, err := lines.ReadBytes('\n')
+		text, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
 			return end, nil
 		}
 		if err != nil {
 			return 0, err
 		}
-		var step struct{ Step int }
-		if json.Unmarshal(line, &step) != nil || step.Step > done {
+		var line logLine
+		if json.Unmarshal(text, &line) != nil || !more(line) {
 			return end, nil
 		}
-		end += int64(len(line))
+		end += int64(len(text))
 	}
 }
 
 // logStep writes one line. What fails here, such as a full disk, will fail the next checkpoint, which says so.
 func logStep(w io.Writer, r training.Report) {
-	line, err := json.Marshal(map[string]any{
-		"step": r.Step, "epoch": r.Epoch, "side": r.Side, "rate": r.Rate, "loss": r.Loss, "terms": r.Terms,
-		"seconds": r.Seconds, "data_seconds": r.DataSeconds, "time": time.Now().UTC().Format(time.RFC3339),
+	line, err := json.Marshal(logLine{
+		Step: r.Step, Epoch: r.Epoch, Side: r.Side, Rate: r.Rate, Loss: r.Loss, Terms: r.Terms, SoftDice: r.SoftDice, Images: r.Images,
+		Seconds: r.Seconds, DataSeconds: r.DataSeconds, DeviceSeconds: r.DeviceSeconds, Time: time.Now().UTC().Format(time.RFC3339),
 	})
 	if err == nil {
 		_, _ = w.Write(append(line, '\n'))

@@ -4,59 +4,84 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"mrprism/internal/training"
+
+	"golang.org/x/term"
 )
 
-// progress shows how a run goes: one line rewritten on a terminal, a line every ten seconds elsewhere.
+// progress shows how a run goes: a bar rewritten in place on a terminal, a line every ten seconds elsewhere.
 type progress struct {
-	out      io.Writer
-	terminal bool
-	shown    time.Time
-	open     bool    // a line is not ended yet
-	mean     float64 // of the loss, recent
+	out   io.Writer
+	width func() int // of the terminal, in characters; nil: none
+	shown time.Time
+	open  bool    // a line is not ended yet
+	loss  float64 // recent mean
+	speed float64 // recent mean of a step's seconds an image
 }
 
 func newProgress(out io.Writer) *progress {
 	p := &progress{out: out, shown: time.Now()}
-	if f, ok := out.(*os.File); ok {
-		info, err := f.Stat()
-		p.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
+	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		p.width = func() int {
+			width, _, err := term.GetSize(int(f.Fd()))
+			if err != nil {
+				return 80
+			}
+			return width
+		}
 	}
 	return p
 }
 
 // reading tells how many images are read.
 func (p *progress) reading(done, total int) {
-	p.line(done == total && p.terminal, "reading images %d/%d", done, total)
+	p.line(done == total && p.width != nil, done, total, fmt.Sprintf("reading images %d/%d", done, total))
 }
 
 // show tells how a step went.
 func (p *progress) show(r training.Report) {
-	if p.mean == 0 {
-		p.mean = r.Loss
+	each := r.Seconds / float64(r.Images)
+	if p.loss == 0 {
+		p.loss, p.speed = r.Loss, each
 	}
-	p.mean += 0.05 * (r.Loss - p.mean)
-	p.line(r.Step == r.Steps, "step %d/%d  epoch %d/%d  %d²  loss %.4f  rate %.1e  %.2f s a step  %s left",
-		r.Step, r.Steps, r.Epoch, r.Epochs, r.Side, p.mean, r.Rate, r.Seconds, r.Left.Round(time.Second))
+	p.loss += 0.05 * (r.Loss - p.loss)
+	p.speed += 0.1 * (each - p.speed)
+	p.line(r.Step == r.Steps, r.Step, r.Steps, fmt.Sprintf("step %d/%d  epoch %d/%d  %d²  loss %.4f  %.1f images/s  %s left",
+		r.Step, r.Steps, r.Epoch, r.Epochs, r.Side, p.loss, 1/p.speed, r.Left.Round(time.Second)))
 }
 
-func (p *progress) line(now bool, format string, args ...any) {
+// line shows text, behind a bar where there is a terminal, unless the last one was shown a moment ago.
+func (p *progress) line(now bool, done, total int, text string) {
 	every := 10 * time.Second
-	if p.terminal {
+	if p.width != nil {
 		every = 200 * time.Millisecond
 	}
 	if time.Since(p.shown) < every && !now {
 		return
 	}
 	p.shown = time.Now()
-	if p.terminal {
-		fmt.Fprintf(p.out, "\r\x1b[K"+format, args...)
-		p.open = true
-	} else {
-		fmt.Fprintf(p.out, format+"\n", args...)
+	if p.width == nil {
+		fmt.Fprintln(p.out, text)
+		return
 	}
+	fmt.Fprint(p.out, "\r\x1b[K", fitted(done, total, text, p.width()-1))
+	p.open = true
+}
+
+// fitted is text behind a bar that takes what room there is, up to 30 characters; where there is hardly any, the text alone, cut off.
+func fitted(done, total int, text string, width int) string {
+	percent := fmt.Sprintf("%3d %% ", 100*done/max(1, total))
+	room := min(30, width-utf8.RuneCountInString(percent)-utf8.RuneCountInString(text)-2)
+	if room < 5 {
+		letters := []rune(text)
+		return string(letters[:max(0, min(len(letters), width))])
+	}
+	full := room * done / max(1, total)
+	return percent + strings.Repeat("█", full) + strings.Repeat("░", room-full) + "  " + text
 }
 
 // end leaves the line as it is.

@@ -44,7 +44,7 @@ const (
 	plotHeight  = 190
 	panelHeight = plotHeight + 74
 	head        = 78
-	bins        = 300 // places along x
+	bins        = 180 // places along x
 )
 
 // colours can be told apart by most eyes, on paper too. Source: Okabe and Ito, 2008, without the yellow.
@@ -75,8 +75,10 @@ func (c Chart) WriteTo(w io.Writer) (int64, error) {
 // draw draws the panel with its upper edge at top.
 func (p Panel) draw(out *strings.Builder, top int, xs interval, xName string) {
 	ys := span(p.Lines, func(l Line) []float64 { return l.Y })
+	air := 0.05 * (ys.high - ys.low)
+	ys = interval{ys.low - air, ys.high + air}
 	if p.Zero {
-		ys.low = min(0, ys.low)
+		ys.low = min(0, ys.low+air)
 	}
 	upper := float64(top + 30)
 	lower := upper + plotHeight
@@ -93,7 +95,7 @@ func (p Panel) draw(out *strings.Builder, top int, xs interval, xName string) {
 		fmt.Fprintf(out, `<path d="M%.1f %.1fv5" stroke="#999"/><text x="%.1f" y="%.1f" text-anchor="middle" fill="#666">%s</text>`+"\n",
 			placeX(v), lower, placeX(v), lower+18, number(v))
 	}
-	fmt.Fprintf(out, `<text x="%d" y="%.1f" fill="#666">%s</text>`+"\n", plotRight+10, lower+18, html.EscapeString(xName))
+	fmt.Fprintf(out, `<text x="%d" y="%.1f" fill="#666">%s</text>`+"\n", plotRight+32, lower+18, html.EscapeString(xName))
 
 	var names []label
 	for i, line := range p.Lines {
@@ -226,14 +228,14 @@ func ticks(s interval, n int) []float64 {
 	}
 	var out []float64
 	for i := math.Ceil(s.low/step - 1e-9); i*step <= s.high+1e-9*step; i++ {
-		out = append(out, i*step)
+		out = append(out, i*step+0) // no −0
 	}
 	return out
 }
 
 // number writes a tick.
 func number(v float64) string {
-	if v != 0 && math.Abs(v) < 1e-3 {
+	if v != 0 && math.Abs(v) < 1e-4 {
 		return strconv.FormatFloat(v, 'e', -1, 64)
 	}
 	return strconv.FormatFloat(math.Round(v*1e9)/1e9, 'f', -1, 64)

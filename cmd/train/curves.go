@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"mrprism/internal/chart"
+	"mrprism/weights"
+)
+
+// curvesName is the picture of the run's curves in its folder.
+const curvesName = "curves.svg"
+
+// drawCurves draws what the log of the run in the folder tells.
+func drawCurves(folder, title string) error {
+	log, err := os.Open(filepath.Join(folder, logName))
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	loss, rate, dice := chart.Line{Name: "loss", Band: true}, chart.Line{Name: "rate"}, chart.Line{Name: "soft Dice", Dots: true}
+	terms := []chart.Line{{Name: "mask"}, {Name: "fusion"}, {Name: "shuffle"}, {Name: "heads"}, {Name: "fade"}}
+	var last logLine
+	images, seconds := 0, 0.0
+	_, err = readLog(log, func(l logLine) bool {
+		x := float64(l.Step)
+		loss.X, loss.Y = append(loss.X, x), append(loss.Y, l.Loss)
+		rate.X, rate.Y = append(rate.X, x), append(rate.Y, l.Rate)
+		for i := range terms {
+			if v, there := l.Terms[terms[i].Name]; there {
+				terms[i].X, terms[i].Y = append(terms[i].X, x), append(terms[i].Y, v)
+			}
+		}
+		if l.SoftDice != nil {
+			dice.X, dice.Y = append(dice.X, x), append(dice.Y, *l.SoftDice)
+		}
+		images, seconds, last = images+l.Images, seconds+l.Seconds, l
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	c := chart.Chart{Title: title, X: "step", Panels: []chart.Panel{
+		{Title: "Loss: mean, smallest and largest", Zero: true, Lines: []chart.Line{loss}},
+		{Title: "Its terms, weighted and summed over the recurrences", Zero: true, Lines: terms},
+		{Title: "Learning rate", Zero: true, Lines: []chart.Line{rate}},
+	}}
+	c.Subtitle = fmt.Sprintf("%d steps, %d epochs; %.1f images/s", last.Step, last.Epoch, float64(images)/max(seconds, 1e-9))
+	if len(dice.X) > 0 {
+		c.Panels = append(c.Panels, chart.Panel{Title: "Soft Dice of the averaged weights on the images held in", Lines: []chart.Line{dice}})
+	}
+	return weights.WriteAtomic(filepath.Join(folder, curvesName), func(w io.Writer) error {
+		_, err := c.WriteTo(w)
+		return err
+	})
+}

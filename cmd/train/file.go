@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// configurationName is the file in the run's folder that says what the run was told.
+const configurationName = "run.yaml"
+
+// neverKept are the flags that a file of flags cannot hold.
+var neverKept = []string{"with", "resume"}
+
+// readFile takes flags from a YAML file: a flag's name, its value, and where it takes several separated by commas, perhaps a list. Flags that the
+// command line gave stay as they are. "commit" is what wrote the file; another is told.
+func (d *declared) readFile(path string, note func(string)) error {
+	given := map[string]bool{}
+	d.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	if given["side"] || given["epochs"] {
+		given["phases"] = true // which would be taken instead of them
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	var document yaml.Node
+	if err := yaml.Unmarshal(data, &document); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if len(document.Content) == 0 {
+		return nil
+	}
+	pairs := document.Content[0]
+	if pairs.Kind != yaml.MappingNode {
+		return fmt.Errorf("%s: wanted lines as \"rate: 0.001\"", path)
+	}
+	seen := map[string]bool{}
+	for i := 0; i < len(pairs.Content); i += 2 {
+		key, value := pairs.Content[i], pairs.Content[i+1]
+		fail := func(format string, args ...any) error {
+			return fmt.Errorf("%s:%d: %s", path, key.Line, fmt.Sprintf(format, args...))
+		}
+		text, ok := scalars(value)
+		switch {
+		case seen[key.Value]:
+			return fail("%s is there twice", key.Value)
+		case !ok:
+			return fail("%s: a value or a list of values is needed", key.Value)
+		case key.Value == "commit":
+			if text != commit {
+				note(fmt.Sprintf("%s was written by version %s of this program, which is now %s: results may differ in their last bits", path, text, commit))
+			}
+		case d.Lookup(key.Value) == nil || slices.Contains(neverKept, key.Value):
+			return fail("there is no %s; the nearest is %s", key.Value, d.nearest(key.Value))
+		case !given[key.Value]:
+			if err := d.Set(key.Value, text); err != nil {
+				return fail("%s: %v", key.Value, err)
+			}
+		}
+		seen[key.Value] = true
+	}
+	return nil
+}
+
+// scalars is the text of one value, or of several with commas between.
+func scalars(n *yaml.Node) (text string, ok bool) {
+	switch n.Kind {
+	case yaml.ScalarNode:
+		if n.Tag == "!!null" {
+			return "", true
+		}
+		return n.Value, true
+	case yaml.SequenceNode:
+		var parts []string
+		for _, c := range n.Content {
+			if c.Kind != yaml.ScalarNode {
+				return "", false
+			}
+			parts = append(parts, c.Value)
+		}
+		return strings.Join(parts, ","), true
+	}
+	return "", false
+}
+
+// nearest is the flag whose name takes the fewest changes.
+func (d *declared) nearest(name string) (nearest string) {
+	fewest := -1
+	d.Each(func(_ string, f *flag.Flag) {
+		if n := changes(name, f.Name); (fewest < 0 || n < fewest) && !slices.Contains(neverKept, f.Name) {
+			nearest, fewest = f.Name, n
+		}
+	})
+	return nearest
+}
+
+// changes is the number of letters to put in, take out or replace to turn a into b. Source: Wagner and Fischer, 1974.
+func changes(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replace := diagonal
+			if a[i] != b[j] {
+				replace++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replace, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// file is what the flags say as a file for -with, defaults filled in.
+func (d *declared) file() []byte {
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "# What this run was told. To repeat it: train -with THIS FILE -out ANOTHER; to go on with it: train -with THIS FILE -resume\ncommit: %s\n", quoted(commit))
+	last := ""
+	d.Each(func(group string, f *flag.Flag) {
+		if slices.Contains(neverKept, f.Name) {
+			return
+		}
+		if group != last {
+			fmt.Fprintf(&out, "\n# %s\n", group)
+			last = group
+		}
+		fmt.Fprintf(&out, "%s: %s\n", f.Name, quoted(f.Value.(flag.Getter).Get()))
+	})
+	return out.Bytes()
+}
+
+// quoted is a value on one line of YAML.
+func quoted(value any) string {
+	node := yaml.Node{}
+	if err := node.Encode(value); err != nil {
+		panic(err) // only of kinds that no flag has
+	}
+	if text, ok := value.(string); ok && strings.Contains(text, "\n") {
+		node.Style = yaml.DoubleQuotedStyle
+	}
+	line, err := yaml.Marshal(&node)
+	if err != nil {
+		panic(err)
+	}
+	return strings.TrimSuffix(string(line), "\n")
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"mrprism/internal/command"
+	"mrprism/internal/training"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// written puts text into a file.
+func written(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "flags.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	return path
+}
+
+// parsed is what the program makes of its arguments.
+func parsed(t *testing.T, args ...string) *runner {
+	t.Helper()
+	var said strings.Builder
+	r := &runner{stderr: &said, bar: newProgress(&said)}
+	_, done := r.parse(args, io.Discard)
+	require.False(t, done, said.String())
+	return r
+}
+
+// A file says what flags say; the command line wins.
+func TestFlagsFromAFile(t *testing.T) {
+	path := written(t, "# a study\ndata: [a, b]\nout: run\nrate: 1e-3\nphases: 64:2,128:3\nrecompute: true\nname: eyes\ntitle: 'a: b'\nseed: 18446744073709551615\n")
+	o := parsed(t, "-with", path).options
+	assert.Equal(t, []string{"a", "b"}, o.Data)
+	assert.Equal(t, 1e-3, o.Recipe.Rate)
+	assert.Equal(t, []training.Phase{{Side: 64, Epochs: 2}, {Side: 128, Epochs: 3}}, o.Phases)
+	assert.True(t, o.Recompute)
+	assert.Equal(t, "a: b", o.Title)
+	assert.Equal(t, ^uint64(0), o.Seed)
+
+	o = parsed(t, "-with", path, "-rate", "0.5", "-data", "c", "-recompute=false").options
+	assert.Equal(t, 0.5, o.Recipe.Rate)
+	assert.Equal(t, []string{"c"}, o.Data)
+	assert.False(t, o.Recompute)
+	assert.Equal(t, "eyes", o.Name)
+	o = parsed(t, "-with", path, "-epochs", "7").options
+	assert.Equal(t, []training.Phase{{Side: 128, Epochs: 7}}, o.Phases, "-epochs of the command line wins over the file's phases")
+}
+
+// What a file says wrongly is an error with its line.
+func TestFilesThatAreWrong(t *testing.T) {
+	for want, text := range map[string]string{
+		"flags.yaml:2: there is no epoch; the nearest is epochs":    "data: a\nepoch: 3\n",
+		"flags.yaml:1: there is no learning-rate; the nearest is":   "learning-rate: 3\n",
+		"flags.yaml:1: there is no resume":                          "resume: true\n",
+		"flags.yaml:1: there is no with":                            "with: other.yaml\n",
+		"flags.yaml:3: rate is there twice":                         "rate: 1\nseed: 1\nrate: 2\n",
+		"flags.yaml:1: batch: parse error":                          "batch: many\n",
+		"flags.yaml:1: data: a value or a list of values is needed": "data: {a: b}\n",
+		"flags.yaml: wanted lines as":                               "- data\n",
+		"flags.yaml: yaml:":                                         "data: [a\n",
+		"-schedule linear: cosine or constant":                      "schedule: linear\n",
+		"momentum 2":                                                "ema: 2\n",
+		"-hours -1":                                                 "hours: -1\n",
+		"no such file or directory":                                 "",
+	} {
+		path := written(t, text)
+		if text == "" {
+			path += ".missing"
+		}
+		code, _, stderr := invoke(t.Context(), "-data", "a", "-out", "b", "-with", path)
+		assert.Equal(t, command.Usage, code, want)
+		assert.Contains(t, stderr, want)
+	}
+}
+
+func TestChanges(t *testing.T) {
+	for pair, want := range map[[2]string]int{{"", "abc"}: 3, {"abc", ""}: 3, {"kitten", "sitting"}: 3, {"same", "same"}: 0, {"flaw", "lawn"}: 2} {
+		assert.Equal(t, want, changes(pair[0], pair[1]), pair)
+	}
+}
+
+// A run's folder holds what it was told; given back, the run is the same to the byte, and another seed is another run.
+func TestARunIsRepeated(t *testing.T) {
+	data, folder := writeData(t, 5), t.TempDir()
+	first, second, third := filepath.Join(folder, "first"), filepath.Join(folder, "second"), filepath.Join(folder, "third")
+	code, _, stderr := invoke(t.Context(), arguments(data, first, "2", "-seed", "5", "-rate", "0.001", "-warmup", "2", "-schedule", "constant")...)
+	require.Equal(t, command.Done, code, stderr)
+	told := filepath.Join(first, configurationName)
+	for _, line := range []string{"commit: unknown", "seed: 5", "rate: 0.001", "ema: 0.98", "schedule: constant", "epochs: 2", `phases: ""`, "data: " + data} {
+		assert.Contains(t, string(readFile(t, told)), "\n"+line+"\n")
+	}
+	code, _, stderr = invoke(t.Context(), "-with", told, "-out", second)
+	require.Equal(t, command.Done, code, stderr)
+	requireSame(t, first, second)
+	assert.Equal(t, strings.Replace(string(readFile(t, told)), "out: "+first, "out: "+second, 1), string(readFile(t, second, configurationName)))
+
+	code, _, stderr = invoke(t.Context(), "-with", told, "-out", third, "-seed", "6")
+	require.Equal(t, command.Done, code, stderr)
+	assert.NotEqual(t, string(readFile(t, first, "eyes.safetensors")), string(readFile(t, third, "eyes.safetensors")))
+
+	code, _, stderr = invoke(t.Context(), "-with", told, "-resume", "-rate", "0.5", "-warmup", "0")
+	assert.Equal(t, command.Failed, code)
+	assert.Contains(t, stderr, `rate: then "0.001", now "0.5"`)
+	assert.Contains(t, stderr, `warmup: then "2", now ""`)
+	assert.NotContains(t, stderr, "seed")
+}
+
+// Stopped by the clock or a file, a run has saved and exits with 0; resumed with its own file, it ends as if it had not been stopped.
+func TestStoppedBeforeTheEnd(t *testing.T) {
+	data, folder := writeData(t, 5), t.TempDir()
+	straight, stopped := filepath.Join(folder, "straight"), filepath.Join(folder, "stopped")
+	code, _, stderr := invoke(t.Context(), arguments(data, straight, "2")...)
+	require.Equal(t, command.Done, code, stderr)
+
+	code, _, stderr = invoke(t.Context(), arguments(data, stopped, "2", "-hours", "1e-9")...)
+	require.Equal(t, command.Done, code, stderr)
+	assert.Contains(t, stderr, "stopped before the end after 1e-09 hours: saved in "+stopped)
+	assert.Equal(t, []int{1}, steps(t, stopped))
+
+	stop := filepath.Join(stopped, "stop")
+	told := []string{"-with", filepath.Join(stopped, configurationName), "-resume", "-hours", "0"}
+	require.NoError(t, os.WriteFile(stop, nil, 0o644))
+	code, _, stderr = invoke(t.Context(), told...)
+	assert.Equal(t, command.Failed, code)
+	assert.Contains(t, stderr, stop+" is there already")
+	require.NoError(t, os.Remove(stop))
+
+	go func() {
+		for end := time.Now().Add(time.Minute); lines(stopped) < 2 && time.Now().Before(end); {
+			time.Sleep(time.Millisecond)
+		}
+		_ = os.WriteFile(stop, nil, 0o644)
+	}()
+	code, _, stderr = invoke(t.Context(), told...)
+	require.Equal(t, command.Done, code, stderr)
+	assert.Contains(t, stderr, "stopped before the end by the file "+stop)
+	assert.Less(t, len(steps(t, stopped)), 4)
+	require.NoError(t, os.Remove(stop))
+
+	code, _, stderr = invoke(t.Context(), told...)
+	require.Equal(t, command.Done, code, stderr)
+	requireSame(t, straight, stopped)
+}
+
+// lines counts those of a run's log.
+func lines(folder string) int {
+	data, _ := os.ReadFile(filepath.Join(folder, logName))
+	return strings.Count(string(data), "\n")
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"mrprism/internal/command"
+	"mrprism/internal/gpu"
+	"mrprism/internal/training"
+	"mrprism/model"
+)
+
+// declared are the program's flags, and what has to be worked out after they are read.
+type declared struct {
+	*command.Groups
+	data, phases, recipe, schedule *string
+	side, epochs                   *int
+	rate, decay, average           *float64
+	with                           *string
+	device                         command.Device
+}
+
+// declare makes the flags; what needs no working out goes into the runner at once.
+func (r *runner) declare() *declared {
+	d, o := &declared{Groups: command.NewGroups(program)}, &r.options
+	d.Add("data", func(f *flag.FlagSet) {
+		d.data = f.String("data", "", "data set `FOLDER`s, separated by commas; of the same classes and raters (required)")
+		f.StringVar(&o.Anchor, "anchor", "", "`CLASS` that is searched for in whole photographs; crops are then drawn at all scales around it")
+		f.BoolVar(&o.SkipBad, "skip-bad", false, "leave out images whose files cannot be read, naming them, instead of ending (\"train check\" finds them first)")
+	})
+	d.Add("model", func(f *flag.FlagSet) {
+		f.StringVar(&o.Config, "config", "compact", "network: compact (6 M parameters, what the site downloads) or paper (35 M)")
+		f.StringVar(&o.Init, "init", "", "start from the weights in `FILE` instead of random ones")
+		f.StringVar(&o.Name, "name", "model", "name of the exported model")
+		f.StringVar(&o.Title, "title", "", "one line about the model, for people")
+		f.StringVar(&o.Task, "task", "", "what the images show")
+	})
+	d.Add("recipe", func(f *flag.FlagSet) {
+		d.recipe = f.String("recipe", "default", "default, paper (the letter of the paper) or baseline (no recurrence, 1 − SSIM of the mean vote)")
+		d.side = f.Int("side", 128, "image side in pixels, a multiple of 64")
+		d.phases = f.String("phases", "", "`SIDE:EPOCHS`,… instead of -side and -epochs: small images first, for speed (64:60,128:40,256:5)")
+		f.IntVar(&o.Batch, "batch", 4, "images a step")
+		d.rate = f.Float64("rate", 0, "peak learning rate (0: the recipe's)")
+		d.schedule = f.String("schedule", "", "how the rate goes on after the warm-up: cosine, to a hundredth, or constant (default the recipe's)")
+		f.IntVar(&o.Warmup, "warmup", 0, "`STEPS` over which the rate rises (0: a tenth of the run, none where the rate is constant; 1: none)")
+		d.decay = f.Float64("decay", 0, "decoupled weight decay of Adam; biases and norms do not decay")
+		d.average = f.Float64("ema", -1, "`MOMENTUM` of the averaged weights, which are what is exported (0: the last weights; -1: the recipe's)")
+		f.Uint64Var(&o.Seed, "seed", 1, "decides the start, the order and every random draw")
+	})
+	d.Add("end", func(f *flag.FlagSet) {
+		d.epochs = f.Int("epochs", 150, "passes over the images at -side")
+		f.Float64Var(&r.hours, "hours", 0, "stop, saved, after so many `HOURS`; -resume goes on (0: no limit)")
+		f.StringVar(&r.stopFile, "stop-file", "", "stop, saved, when this `FILE` appears; -resume goes on (default RUN/stop)")
+	})
+	d.Add("run", func(f *flag.FlagSet) {
+		f.StringVar(&o.Out, "out", "", "`FOLDER` of the run (required)")
+		f.BoolVar(&o.Resume, "resume", false, "go on from the checkpoint in -out; what decides the result as it was")
+		d.with = f.String("with", "", "take flags from a YAML `FILE` of lines as \"rate: 0.001\"; those of the command line win. A run's run.yaml is one")
+		f.Float64Var(&o.CheckpointSeconds, "save", 120, "`SECONDS` between checkpoints")
+	})
+	d.Add("device", func(f *flag.FlagSet) {
+		d.device = command.DeviceFlags(f)
+		f.BoolVar(&o.Recompute, "recompute", false, "keep less for the gradient and compute it again: 0.6 of the memory at side 256, 0.7 at 128, for 1.3 of the time; no bit of the result changes")
+	})
+	return d
+}
+
+// parse reads the flags; where the program is to end, done is true.
+func (r *runner) parse(args []string, stdout io.Writer) (code int, done bool) {
+	d := r.declare()
+	rest, code, done := command.ParseGroups(d.Groups, intro, examples, args, stdout, r.stderr)
+	if done {
+		return code, true
+	}
+	var err error
+	if len(rest) > 0 {
+		err = fmt.Errorf("unexpected argument %q", rest[0])
+	}
+	if err == nil && *d.with != "" {
+		err = d.readFile(*d.with, r.note)
+	}
+	if err == nil {
+		err = d.resolve(&r.options)
+	}
+	if err == nil {
+		err = r.options.Validate()
+	}
+	switch {
+	case err != nil:
+	case !(r.hours >= 0):
+		err = fmt.Errorf("-hours %v: a number from 0 on is needed", r.hours)
+	default:
+		err = d.device.Check()
+	}
+	if err != nil {
+		return command.Misused(r.stderr, program, "%v", err), true
+	}
+	r.configuration = d.file()
+	r.options.Note, r.stopFile = r.note, cmp.Or(r.stopFile, filepath.Join(r.options.Out, "stop"))
+	r.open = func(ctx context.Context) (gpu.Device, error) { return d.device.OpenNamed(ctx, r.note) }
+	return 0, false
+}
+
+// resolve works out the options and writes into the flags what their defaults stood for.
+func (d *declared) resolve(o *training.Options) (err error) {
+	o.Commit, o.Pictures = commit, 50
+	if *d.data != "" {
+		o.Data = strings.Split(*d.data, ",")
+	}
+	o.Phases = []training.Phase{{Side: *d.side, Epochs: *d.epochs}}
+	if *d.phases != "" {
+		if o.Phases, err = training.ParsePhases(*d.phases); err != nil {
+			return err
+		}
+	}
+	if o.Recipe, err = model.NewRecipe(*d.recipe); err != nil {
+		return err
+	}
+	if *d.rate != 0 {
+		o.Recipe.Rate = *d.rate
+	}
+	if *d.average != -1 {
+		o.Recipe.Average = *d.average
+	}
+	o.Recipe.Decay = *d.decay
+	switch *d.schedule {
+	case "":
+	case "cosine", "constant":
+		o.Recipe.Constant = *d.schedule == "constant"
+	default:
+		return fmt.Errorf("-schedule %s: cosine or constant", *d.schedule)
+	}
+	*d.rate, *d.average = o.Recipe.Rate, o.Recipe.Average
+	*d.schedule = map[bool]string{false: "cosine", true: "constant"}[o.Recipe.Constant]
+	return nil
+}

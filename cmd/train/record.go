@@ -1,0 +1,154 @@
+package main
+
+import (
+	"fmt"
+	"image"
+	"image/color"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"mrprism/internal/tensorboard"
+	"mrprism/internal/training"
+)
+
+// boardFolder holds TensorBoard's event files, in the run's folder.
+const boardFolder = "tensorboard"
+
+// recorder keeps what a run reports: the log, TensorBoard's event files, and sums for the summary.
+type recorder struct {
+	out   string // the run's folder
+	log   *os.File
+	board *tensorboard.Writer
+
+	began                               time.Time
+	images, steps                       int     // in this process
+	seconds, dataSeconds, deviceSeconds float64 // of those steps
+	last                                training.Report
+	mean                                map[string]float64 // of the recent terms, and of "loss"
+	best, current                       *float64           // soft Dice
+}
+
+// openRecorder goes on in the run's folder behind the steps that are done.
+func openRecorder(out string, done int) (*recorder, error) {
+	log, err := openLog(filepath.Join(out, logName), done)
+	if err != nil {
+		return nil, err
+	}
+	board, err := tensorboard.Create(filepath.Join(out, boardFolder), done+1)
+	if err != nil {
+		log.Close()
+		return nil, err
+	}
+	return &recorder{out: out, log: log, board: board, began: time.Now(), mean: map[string]float64{}}, nil
+}
+
+func (r *recorder) close() {
+	r.log.Close()
+	r.board.Close()
+}
+
+// step records one step. What cannot be written here, a full disk's, the next checkpoint cannot either, and that is told.
+func (r *recorder) step(report training.Report) {
+	logStep(r.log, report)
+	scalars := []tensorboard.Scalar{
+		{Tag: "loss/all", Value: report.Loss}, {Tag: "rate", Value: report.Rate}, {Tag: "epoch", Value: float64(report.Epoch)},
+		{Tag: "speed/images per second", Value: float64(report.Images) / report.Seconds},
+		{Tag: "speed/share of time not on the device", Value: 1 - report.DeviceSeconds/report.Seconds},
+	}
+	for _, name := range slices.Sorted(maps.Keys(report.Terms)) {
+		scalars = append(scalars, tensorboard.Scalar{Tag: "loss/" + name, Value: report.Terms[name]})
+	}
+	if report.SoftDice != nil {
+		scalars = append(scalars, tensorboard.Scalar{Tag: "soft Dice, held in", Value: *report.SoftDice})
+	}
+	_ = r.board.Scalars(report.Step, scalars...)
+	if report.Picture != nil {
+		_ = r.board.Image(report.Step, "image, votes, mask after each recurrence", tiles(report.Picture))
+	}
+	r.add(report)
+}
+
+// add sums up for the summary.
+func (r *recorder) add(report training.Report) {
+	r.images += report.Images
+	r.seconds += report.Seconds
+	r.dataSeconds += report.DataSeconds
+	r.deviceSeconds += report.DeviceSeconds
+	values := maps.Clone(report.Terms)
+	values["loss"] = report.Loss
+	for name, v := range values {
+		if r.steps == 0 {
+			r.mean[name] = v
+		}
+		r.mean[name] += 0.05 * (v - r.mean[name])
+	}
+	if s := report.SoftDice; s != nil {
+		r.current = s
+		if r.best == nil || *s > *r.best {
+			r.best = s
+		}
+	}
+	r.steps++
+	r.last = report
+	r.last.Picture = nil
+}
+
+// tiles puts a picture's maps side by side, a row for each class: the image, the share of the raters' votes, the mask after each recurrence.
+func tiles(p *training.Picture) image.Image {
+	const gap = 2
+	columns := 2 + len(p.Masks)
+	out := image.NewRGBA(image.Rect(0, 0, columns*(p.Side+gap)-gap, p.Classes*(p.Side+gap)-gap))
+	level := func(v float32) uint8 { return uint8(min(max(v, 0), 1)*255 + 0.5) }
+	for k := range p.Classes {
+		for i := range p.Side * p.Side {
+			x, y := i%p.Side, i/p.Side+k*(p.Side+gap)
+			out.SetRGBA(x, y, color.RGBA{level(p.Image[3*i]), level(p.Image[3*i+1]), level(p.Image[3*i+2]), 255})
+			for c, values := range append([][]float32{p.Votes}, p.Masks...) {
+				v := level(values[i*p.Classes+k])
+				out.SetRGBA(x+(c+1)*(p.Side+gap), y, color.RGBA{v, v, v, 255})
+			}
+		}
+	}
+	return out
+}
+
+// summary tells how the run went, as a table.
+func (r *recorder) summary(w io.Writer, files ...string) {
+	if r.steps == 0 {
+		return
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(table, "  %s\t%s\n", name, fmt.Sprintf(format, args...))
+	}
+	fmt.Fprintln(w)
+	row("steps", "%d of %d, %d of them now (epoch %d of %d, %d²)", r.last.Step, r.last.Steps, r.steps, r.last.Epoch, r.last.Epochs, r.last.Side)
+	row("time", "%s; a step %.3g s, %.1f images/s", time.Since(r.began).Round(time.Second), r.seconds/float64(r.steps), float64(r.images)/r.seconds)
+	row("not on the device", "%.1f %% of a step, %.1f %% waiting for data", 100*(1-r.deviceSeconds/r.seconds), 100*r.dataSeconds/r.seconds)
+	var terms []string
+	for _, name := range slices.Sorted(maps.Keys(r.last.Terms)) {
+		terms = append(terms, fmt.Sprintf("%s %.4f", name, r.mean[name]))
+	}
+	row("loss", "%.4f: %s (recent means)", r.mean["loss"], strings.Join(terms, ", "))
+	if r.current != nil {
+		row("soft Dice, held in", "%.4f, best %.4f", *r.current, *r.best)
+	}
+	for i, name := range files {
+		info, err := os.Stat(filepath.Join(r.out, name))
+		if err != nil {
+			continue
+		}
+		size := ""
+		if !info.IsDir() {
+			size = fmt.Sprintf("  %.3g MB", float64(info.Size())/1e6)
+		}
+		row(map[bool]string{true: "files"}[i == 0], "%s%s", filepath.Join(r.out, name), size)
+	}
+	table.Flush()
+}

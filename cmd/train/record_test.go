@@ -1,0 +1,86 @@
+package main
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"image/color"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"mrprism/internal/command"
+	"mrprism/internal/training"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The bar takes what room is left; text alone is cut off. No line is longer than the terminal is wide.
+func TestTheBarFits(t *testing.T) {
+	assert.Equal(t, " 25 % ██████░░░░░░░░░░░░░░░░░░  step 1/4", fitted(1, 4, "step 1/4", 40))
+	assert.Equal(t, "100 % ██████████████████████████████  done", fitted(4, 4, "done", 200))
+	assert.Equal(t, "a text that", fitted(1, 4, "a text that is long", 11))
+	for width := range 100 {
+		assert.LessOrEqual(t, utf8.RuneCountInString(fitted(3, 7, "step 3/7  128²", width)), width)
+	}
+}
+
+// A run leaves its curves and event files, also when it is stopped and goes on, and ends with a table.
+func TestWhatARunShows(t *testing.T) {
+	data, out := writeData(t, 5), filepath.Join(t.TempDir(), "run")
+	code, _, stderr := invoke(t.Context(), arguments(data, out, "1", "-hours", "1e-9")...)
+	require.Equal(t, command.Done, code, stderr)
+	code, _, stderr = invoke(t.Context(), arguments(data, out, "1", "-resume")...)
+	require.Equal(t, command.Done, code, stderr)
+	assert.Regexp(t, `steps +2 of 2, 1 of them now \(epoch 1 of 1, 64²\)`, stderr)
+	assert.Regexp(t, `time +\d+s; a step [\d.]+ s, [\d.]+ images/s`, stderr)
+	assert.Regexp(t, `not on the device +[\d.]+ % of a step, [\d.]+ % waiting for data`, stderr)
+	assert.Regexp(t, `loss +[\d.]+: fade [\d.]+, fusion`, stderr)
+	for _, name := range []string{"eyes.safetensors", curvesName, configurationName, boardFolder} {
+		assert.Contains(t, stderr, filepath.Join(out, name))
+	}
+
+	svg := readFile(t, out, curvesName)
+	for d := xml.NewDecoder(bytes.NewReader(svg)); ; {
+		if _, err := d.Token(); err != nil {
+			require.ErrorIs(t, err, io.EOF)
+			break
+		}
+	}
+	assert.Contains(t, string(svg), "2 steps, 1 epochs")
+
+	events, err := os.ReadDir(filepath.Join(out, boardFolder))
+	require.NoError(t, err)
+	require.Len(t, events, 2, "one for each start")
+	for i, e := range events {
+		content := string(readFile(t, out, boardFolder, e.Name()))
+		for _, tag := range []string{"brain.Event:2", "loss/all", "loss/heads", "rate", "images per second", "mask after each recurrence"} {
+			assert.Equal(t, 1, strings.Count(content, tag), "%s in file %d", tag, i)
+		}
+	}
+}
+
+// A picture is a row for each class: image, votes, masks.
+func TestTiles(t *testing.T) {
+	p := &training.Picture{
+		Side: 1, Classes: 2, Image: []float32{1, 0.5, 0}, Votes: []float32{0.25, 1}, Masks: [][]float32{{0, 0.2}, {0.4, 2}},
+	}
+	picture := tiles(p)
+	require.Equal(t, "(0,0)-(10,4)", picture.Bounds().String())
+	grey := func(v uint8) color.RGBA { return color.RGBA{v, v, v, 255} }
+	for row, want := range [][]color.RGBA{{{255, 128, 0, 255}, grey(64), grey(0), grey(102)}, {{255, 128, 0, 255}, grey(255), grey(51), grey(255)}} {
+		for column, c := range want {
+			assert.Equal(t, c, picture.At(3*column, 3*row), "row %d, column %d", row, column)
+		}
+	}
+}
+
+// Curves need a log that can be read.
+func TestNoCurves(t *testing.T) {
+	err := drawCurves(t.TempDir(), "eyes")
+	require.True(t, errors.Is(err, os.ErrNotExist), err)
+}
