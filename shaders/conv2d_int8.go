@@ -39,7 +39,7 @@ const (
 // fixedPoint: where the result is int8, its terms are summed in 256ths of a step.
 const fixedPoint = 256
 
-// conv2dInt8 takes x and weight in int8, the scale of the weight, bias, residual, shortcut, y. Channels are multiples of four.
+// conv2dInt8 takes x and weight in int8, the scale of the weight, bias, residual, shortcut, y. Channels are multiples of four, the inputs with zeros behind them.
 var conv2dInt8 = &tensor.Kernel{
 	Name: "conv2d_int8", Arguments: []gpu.Access{read, read, read, read, read, read, write}, Body: tensor.Body(conv2dInt8Body),
 	Absorb: conv2dInt8Absorb,
@@ -113,35 +113,28 @@ func conv2dInt8Absorb(params any, next *tensor.Kernel, nextParams any, at int) (
 }
 
 // Conv2D is shaders.Conv2D of what q stands for and weight in int8, one step an output; the result is in floats, unless it is read by
-// Quantize alone. Cin and Cout are multiples of four. No gradient.
+// Quantize alone. Cout is a multiple of four. No gradient.
 func (q Quantized) Conv2D(weight, bias *Tensor, win Window) *Tensor {
 	requireShape("Conv2D", "x", q.Q, -1, -1, -1, -1)
-	requireShape("Conv2D", "weight", weight, -1, -1, q.Q.Dim(3), -1)
+	requireShape("Conv2D", "weight", weight, -1, -1, q.Channels, -1)
 	p := conv2dGeometry(q.Q, weight, win)
-	return q.convolve(p, 1, weight, bias, p.shape())
-}
-
-// Linear is shaders.Linear, likewise.
-func (q Quantized) Linear(weight, bias *Tensor) *Tensor {
-	inputs, outputs := q.Q.Dim(-1), weight.Dim(-1)
-	requireShape("Linear", "weight", weight, inputs, outputs)
-	shape := append(append([]int{}, q.Q.Shape()[:len(q.Q.Shape())-1]...), outputs)
-	return q.convolve(linearGeometry(q.Q.Elements()/inputs, inputs, outputs), 1, weight, bias, shape)
+	return q.convolve(p, 1, weight, bias)
 }
 
 // ConvTranspose2x2 is shaders.ConvTranspose2x2, likewise.
 func (q Quantized) ConvTranspose2x2(weight, bias *Tensor) *Tensor {
 	requireShape("ConvTranspose2x2", "x", q.Q, -1, -1, -1, -1)
-	requireShape("ConvTranspose2x2", "weight", weight, 2, 2, q.Q.Dim(3), -1)
+	requireShape("ConvTranspose2x2", "weight", weight, 2, 2, q.Channels, -1)
 	p := doublingGeometry(q.Q, weight, 0, 0)
-	return q.convolve(p, 2, weight, bias, p.shape())
+	return q.convolve(p, 2, weight, bias)
 }
 
-// convolve appends the convolution, in so many phases an axis, with a result of the shape.
-func (q Quantized) convolve(geometry conv2dParams, phases int, weight, bias *Tensor, shape []int) *Tensor {
-	if geometry.Inputs%4 != 0 || geometry.Outputs%4 != 0 {
-		panic(fmt.Sprintf("Conv2D of int8: the channels of weight %v are not multiples of four", weight))
+// convolve appends the convolution, in so many phases an axis.
+func (q Quantized) convolve(geometry conv2dParams, phases int, weight, bias *Tensor) *Tensor {
+	if geometry.Outputs%4 != 0 {
+		panic(fmt.Sprintf("Conv2D of int8: the outputs of weight %v are no multiple of four", weight))
 	}
+	geometry.Inputs = padded(geometry.Inputs)
 	p := &conv2dInt8Params{conv2dParams: geometry, Factor: 1, ResidualFactor: 1}
 	p.Parts = uint32(phases)
 	largest := uint(p.taps()) * uint(p.Inputs) * 127 * 127 // that a sum can be
@@ -156,7 +149,7 @@ func (q Quantized) convolve(geometry conv2dParams, phases int, weight, bias *Ten
 		requireShape("bias", "of "+weight.String(), bias, int(p.Outputs))
 		p.HasBias = 1
 	}
-	y := g.New("conv2d", shape)
+	y := g.New("conv2d", p.shape())
 	g.Dispatch(conv2dInt8, p, q.Q, w, scale, bias, unused, unused, y)
 	return y
 }

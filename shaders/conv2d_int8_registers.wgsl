@@ -129,34 +129,44 @@ fn fixed(v: vec4<f32>) -> vec4<i32> {
   return vec4<i32>(clamp(round(v), vec4<f32>(-8388608.0), vec4<f32>(8388608.0)));
 }
 
+// Finish is what a quad of outputs needs to finish its sums: a sum times by, plus start, plus the residual times residual_by.
+struct Finish {
+  by: vec4<f32>,
+  residual_by: vec4<f32>,
+  start: vec4<f32>,
+}
+
+fn finish(quad: i32) -> Finish {
+  let quads = i32(params.outputs) / 4;
+  var f = Finish(scale[quad] * params.sum_factor, vec4<f32>(params.residual_factor), vec4<f32>());
+  if (params.has_bias == 1u) { f.start = bias[quad] * params.factor; }
+  if (params.has_bias == 2u) {
+    let factor = bias[quad];
+    f.by *= factor;
+    f.start = bias[quads + quad] * params.factor;
+    if ((params.adds & 3u) == 3u) { f.residual_by *= factor; }
+  }
+  return f;
+}
+
 // store finishes a quad of sums and writes it. Where y is int8, every term is rounded to fixed before it is added, so that the result is the
 // same to the bit on every device: a term is a product of f32, rounded as every device rounds it, and no addition follows that could be
 // fused with it; sums of whole numbers are exact, and so is a sum as f32 once params.shift bits are cut.
-fn store(pixel: i32, quad: i32, total: vec4<i32>) {
+fn store(pixel: i32, quad: i32, f: Finish, total: vec4<i32>) {
   let quads = i32(params.outputs) / 4;
   if ((pixel < 0) | (quad >= quads)) { return; }
   let i = pixel * quads + quad;
   let sum = vec4<f32>(total >> vec4<u32>(params.shift));
-  let adds = params.adds & 3u;
-  var by = scale[quad] * params.sum_factor;
-  var residual_by = vec4<f32>(params.residual_factor);
-  var start = vec4<f32>();
-  if (params.has_bias == 1u) { start = bias[quad] * params.factor; }
-  if (params.has_bias == 2u) {
-    by *= bias[quad];
-    start = bias[quads + quad] * params.factor;
-    if (adds == 3u) { residual_by *= bias[quad]; }
-  }
   if (INT8 == 1u) {
-    var t = fixed(sum * by) + fixed(start);
-    if (adds != 0u) { t += fixed(residual_at(i) * residual_by); }
+    var t = fixed(sum * f.by) + fixed(f.start);
+    if ((params.adds & 3u) != 0u) { t += fixed(residual_at(i) * f.residual_by); }
     if (ACTIVATION == 1u) { t = max(t, vec4<i32>()); }
     if ((params.adds & 4u) != 0u) { t += fixed(shortcut[i] * params.factor); }
     y[i] = packed(clamp((t + vec4<i32>(128)) >> vec4<u32>(8u), vec4<i32>(-127), vec4<i32>(127)));
     return;
   }
-  var v = sum * by + start;
-  if (adds != 0u) { v += residual_at(i) * residual_by; }
+  var v = sum * f.by + f.start;
+  if ((params.adds & 3u) != 0u) { v += residual_at(i) * f.residual_by; }
   v = activated(v);
   if ((params.adds & 4u) != 0u) { v += shortcut[i]; }
   let bits = bitcast<vec4<u32>>(v);
@@ -231,12 +241,13 @@ fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups)
     }
   }
   all *= 128;
-  store(destination(p0, phase), quad, s0 - all);
-  store(destination(p1, phase), quad, s1 - all);
-  store(destination(p2, phase), quad, s2 - all);
-  store(destination(p3, phase), quad, s3 - all);
-  store(destination(p4, phase), quad, s4 - all);
-  store(destination(p5, phase), quad, s5 - all);
-  store(destination(p6, phase), quad, s6 - all);
-  store(destination(p7, phase), quad, s7 - all);
+  let f = finish(quad);
+  store(destination(p0, phase), quad, f, s0 - all);
+  store(destination(p1, phase), quad, f, s1 - all);
+  store(destination(p2, phase), quad, f, s2 - all);
+  store(destination(p3, phase), quad, f, s3 - all);
+  store(destination(p4, phase), quad, f, s4 - all);
+  store(destination(p5, phase), quad, f, s5 - all);
+  store(destination(p6, phase), quad, f, s6 - all);
+  store(destination(p7, phase), quad, f, s7 - all);
 }

@@ -126,34 +126,44 @@ fn fixed(v: vec4<f32>) -> vec4<i32> {
   return vec4<i32>(clamp(round(v), vec4<f32>(-8388608.0), vec4<f32>(8388608.0)));
 }
 
+// Finish is what a quad of outputs needs to finish its sums: a sum times by, plus start, plus the residual times residual_by.
+struct Finish {
+  by: vec4<f32>,
+  residual_by: vec4<f32>,
+  start: vec4<f32>,
+}
+
+fn finish(quad: i32) -> Finish {
+  let quads = i32(params.outputs) / 4;
+  var f = Finish(scale[quad] * params.sum_factor, vec4<f32>(params.residual_factor), vec4<f32>());
+  if (params.has_bias == 1u) { f.start = bias[quad] * params.factor; }
+  if (params.has_bias == 2u) {
+    let factor = bias[quad];
+    f.by *= factor;
+    f.start = bias[quads + quad] * params.factor;
+    if ((params.adds & 3u) == 3u) { f.residual_by *= factor; }
+  }
+  return f;
+}
+
 // store finishes a quad of sums and writes it. Where y is int8, every term is rounded to fixed before it is added, so that the result is the
 // same to the bit on every device: a term is a product of f32, rounded as every device rounds it, and no addition follows that could be
 // fused with it; sums of whole numbers are exact, and so is a sum as f32 once params.shift bits are cut.
-fn store(pixel: i32, quad: i32, total: vec4<i32>) {
+fn store(pixel: i32, quad: i32, f: Finish, total: vec4<i32>) {
   let quads = i32(params.outputs) / 4;
   if ((pixel < 0) | (quad >= quads)) { return; }
   let i = pixel * quads + quad;
   let sum = vec4<f32>(total >> vec4<u32>(params.shift));
-  let adds = params.adds & 3u;
-  var by = scale[quad] * params.sum_factor;
-  var residual_by = vec4<f32>(params.residual_factor);
-  var start = vec4<f32>();
-  if (params.has_bias == 1u) { start = bias[quad] * params.factor; }
-  if (params.has_bias == 2u) {
-    by *= bias[quad];
-    start = bias[quads + quad] * params.factor;
-    if (adds == 3u) { residual_by *= bias[quad]; }
-  }
   if (INT8 == 1u) {
-    var t = fixed(sum * by) + fixed(start);
-    if (adds != 0u) { t += fixed(residual_at(i) * residual_by); }
+    var t = fixed(sum * f.by) + fixed(f.start);
+    if ((params.adds & 3u) != 0u) { t += fixed(residual_at(i) * f.residual_by); }
     if (ACTIVATION == 1u) { t = max(t, vec4<i32>()); }
     if ((params.adds & 4u) != 0u) { t += fixed(shortcut[i] * params.factor); }
     y[i] = packed(clamp((t + vec4<i32>(128)) >> vec4<u32>(8u), vec4<i32>(-127), vec4<i32>(127)));
     return;
   }
-  var v = sum * by + start;
-  if (adds != 0u) { v += residual_at(i) * residual_by; }
+  var v = sum * f.by + f.start;
+  if ((params.adds & 3u) != 0u) { v += residual_at(i) * f.residual_by; }
   v = activated(v);
   if ((params.adds & 4u) != 0u) { v += shortcut[i]; }
   let bits = bitcast<vec4<u32>>(v);
@@ -284,22 +294,23 @@ fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
     }
   }
   all *= 128;
+  let f = finish(q);
   let da = destination(pa, phase);
   let db = destination(pb, phase);
-  store(subgroupBroadcast(da, 0u), quad, s0 - all);
-  store(subgroupBroadcast(da, 1u), quad, s1 - all);
-  store(subgroupBroadcast(da, 2u), quad, s2 - all);
-  store(subgroupBroadcast(da, 3u), quad, s3 - all);
-  store(subgroupBroadcast(da, 4u), quad, s4 - all);
-  store(subgroupBroadcast(da, 5u), quad, s5 - all);
-  store(subgroupBroadcast(da, 6u), quad, s6 - all);
-  store(subgroupBroadcast(da, 7u), quad, s7 - all);
-  store(subgroupBroadcast(db, 0u), quad, s8 - all);
-  store(subgroupBroadcast(db, 1u), quad, s9 - all);
-  store(subgroupBroadcast(db, 2u), quad, s10 - all);
-  store(subgroupBroadcast(db, 3u), quad, s11 - all);
-  store(subgroupBroadcast(db, 4u), quad, s12 - all);
-  store(subgroupBroadcast(db, 5u), quad, s13 - all);
-  store(subgroupBroadcast(db, 6u), quad, s14 - all);
-  store(subgroupBroadcast(db, 7u), quad, s15 - all);
+  store(subgroupBroadcast(da, 0u), quad, f, s0 - all);
+  store(subgroupBroadcast(da, 1u), quad, f, s1 - all);
+  store(subgroupBroadcast(da, 2u), quad, f, s2 - all);
+  store(subgroupBroadcast(da, 3u), quad, f, s3 - all);
+  store(subgroupBroadcast(da, 4u), quad, f, s4 - all);
+  store(subgroupBroadcast(da, 5u), quad, f, s5 - all);
+  store(subgroupBroadcast(da, 6u), quad, f, s6 - all);
+  store(subgroupBroadcast(da, 7u), quad, f, s7 - all);
+  store(subgroupBroadcast(db, 0u), quad, f, s8 - all);
+  store(subgroupBroadcast(db, 1u), quad, f, s9 - all);
+  store(subgroupBroadcast(db, 2u), quad, f, s10 - all);
+  store(subgroupBroadcast(db, 3u), quad, f, s11 - all);
+  store(subgroupBroadcast(db, 4u), quad, f, s12 - all);
+  store(subgroupBroadcast(db, 5u), quad, f, s13 - all);
+  store(subgroupBroadcast(db, 6u), quad, f, s14 - all);
+  store(subgroupBroadcast(db, 7u), quad, f, s15 - all);
 }

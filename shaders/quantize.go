@@ -11,17 +11,17 @@ import (
 //go:embed quantize.wgsl
 var quantizeSource string
 
-// Quantized is a tensor in int8: Q is −127 to 127, I8 of the shape of what it stands for, whose value is Q times Step. The last extent is a
-// multiple of four. No gradient passes.
+// Quantized is a tensor (…, C) in int8: Q (…, 4⌈C/4⌉) of I8, −127 to 127, stands for Q times Step; beyond C are zeros. No gradient passes.
 type Quantized struct {
-	Q    *Tensor
-	Step float32
+	Q        *Tensor
+	Step     float32
+	Channels int // C
 }
 
 // quantizeParams is word for word the Params of quantize.wgsl.
 type quantizeParams struct {
-	Words, Outputs, Rows uint32
-	Factor               float32
+	Words, Inputs, Outputs, Rows uint32
+	Factor                       float32
 }
 
 func quantizedWords(p *quantizeParams) uint32   { return p.Words }
@@ -30,7 +30,10 @@ func quantizedOutputs(p *quantizeParams) uint32 { return p.Outputs }
 var (
 	quantizeForward = perElement("quantize", quantizeSource, []gpu.Access{read, write}, quantizedWords, func(p *quantizeParams, a []gpu.Array) {
 		for i := range 4 * p.Words {
-			a[1].B[i] = wholeSteps(float32(a[0].F[i]) * p.Factor)
+			a[1].B[i] = 0
+			if pixel, channel := i/padded(p.Inputs), i%padded(p.Inputs); channel < p.Inputs {
+				a[1].B[i] = wholeSteps(float32(a[0].F[pixel*p.Inputs+channel]) * p.Factor)
+			}
 		}
 	})
 	addInt8Forward = perElement("add_int8", quantizeSource, []gpu.Access{read, read, write}, quantizedWords, func(p *quantizeParams, a []gpu.Array) {
@@ -50,9 +53,11 @@ var (
 		}
 	})
 	quantizeWeight = perElement("quantize_weight", quantizeSource, []gpu.Access{read, read, write}, quantizedWords, func(p *quantizeParams, a []gpu.Array) {
+		clear(a[2].B[:4*p.Words])
 		for row := range p.Rows {
+			tap, k := row/p.Inputs, row%p.Inputs
 			for o := range p.Outputs {
-				a[2].B[(row/4*p.Outputs+o)*4+row%4] = wholeSteps(float32(a[0].F[row*p.Outputs+o] / a[1].F[o]))
+				a[2].B[((tap*padded(p.Inputs)+k)/4*p.Outputs+o)*4+k%4] = wholeSteps(float32(a[0].F[row*p.Outputs+o] / a[1].F[o]))
 			}
 		}
 	})
@@ -61,17 +66,24 @@ var (
 // wholeSteps is the nearest int8; of two, the even one.
 func wholeSteps(v float32) int8 { return int8(max(-127, min(127, math.RoundToEven(float64(v))))) }
 
-// Quantize rounds x (…, C), C a multiple of four, to the nearest step; what is beyond 127 steps becomes 127.
+// padded is the channels that whole words hold.
+func padded(channels uint32) uint32 { return (channels + 3) / 4 * 4 }
+
+// Quantize rounds x (…, C) to the nearest step; what is beyond 127 steps becomes 127.
 func Quantize(x *Tensor, step float32) Quantized {
-	if x.Dim(-1)%4 != 0 || !(step > 0) {
-		panic(fmt.Sprintf("Quantize: steps of %g for %v, whose last extent must be a multiple of four", step, x))
+	if !(step > 0) {
+		panic(fmt.Sprintf("Quantize: steps of %g for %v", step, x))
 	}
-	q := x.Graph().NewInt8("quantized", x.Shape())
-	x.Graph().Dispatch(quantizeForward, &quantizeParams{Words: uint32(x.Elements() / 4), Factor: 1 / step}, x, q)
-	return Quantized{q, step}
+	channels := x.Dim(-1)
+	shape := append([]int{}, x.Shape()...)
+	shape[len(shape)-1] = int(padded(uint32(channels)))
+	q := x.Graph().NewInt8("quantized", shape)
+	p := quantizeParams{Words: uint32(q.Elements() / 4), Inputs: uint32(channels), Factor: 1 / step}
+	x.Graph().Dispatch(quantizeForward, &p, x, q)
+	return Quantized{q, step, channels}
 }
 
-// AddInt8 is x + q, of one shape.
+// AddInt8 is x + q, of one shape, C a multiple of four.
 func AddInt8(x *Tensor, q Quantized) *Tensor {
 	sameShape("AddInt8", x, q.Q)
 	y := x.Graph().New("add", x.Shape())
@@ -79,15 +91,16 @@ func AddInt8(x *Tensor, q Quantized) *Tensor {
 	return y
 }
 
-// quantizeOutputs is a weight (…, Cin, Cout) in int8, (…, Cin/4, Cout, 4), and the step of each output (Cout): those that weights.Quantize
+// quantizeOutputs is a weight (…, Cin, Cout) in int8, (…, ⌈Cin/4⌉, Cout, 4), and the step of each output (Cout): those that weights.Quantize
 // finds, where the weight has come from it.
 func quantizeOutputs(weight *Tensor) (q, scale *Tensor) {
 	g, shape := weight.Graph(), weight.Shape()
 	inputs, outputs := weight.Dim(-2), weight.Dim(-1)
-	p := &quantizeParams{Words: uint32(weight.Elements() / 4), Outputs: uint32(outputs), Rows: uint32(weight.Elements() / outputs)}
+	rows := weight.Elements() / outputs
 	scale = g.New("scale of "+weight.String(), []int{outputs})
+	q = g.NewInt8("int8 "+weight.String(), append(append([]int{}, shape[:len(shape)-2]...), int(padded(uint32(inputs)))/4, outputs, 4))
+	p := &quantizeParams{Words: uint32(q.Elements() / 4), Inputs: uint32(inputs), Outputs: uint32(outputs), Rows: uint32(rows)}
 	g.Dispatch(quantizeScale, p, weight, scale)
-	q = g.NewInt8("int8 "+weight.String(), append(append([]int{}, shape[:len(shape)-2]...), inputs/4, outputs, 4))
 	g.Dispatch(quantizeWeight, p, weight, scale, q)
 	return q, scale
 }

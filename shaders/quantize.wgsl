@@ -1,21 +1,23 @@
 // int8 for the convolutions of int8: values are whole numbers −127 to 127 of steps, four to a word, the first in the low byte.
 //
-//   quantize         q = clamp(round(x / step)), of an activation, one step for all; ties go to the even neighbour. An invocation has a word.
+//   quantize         q = clamp(round(x / step)), of an activation (…, C), one step for all; ties go to the even neighbour. An invocation has
+//                    a word; of the last of a pixel, what is beyond C is zero.
 //   quantize_scale   scale[o] = max |w[:, o]| / 127, 1 where all are zero: the step of each output of a weight. An invocation has an output.
-//   quantize_weight  q[t, k / 4, o, k % 4] = w[t, k, o] / scale[o], of a weight (taps, Cin, Cout). An invocation has a word.
+//   quantize_weight  q[t, k / 4, o, k % 4] = w[t, k, o] / scale[o], of a weight (taps, Cin, Cout), zero from Cin on. An invocation has a word.
 //   add_int8         y = x + q step. An invocation has a word.
 
 const SIZE: u32 = 64u;
 
 struct Params {
   words: u32,   // of q
+  inputs: u32,  // C, Cin
   outputs: u32, // Cout
   rows: u32,    // taps Cin
   factor: f32,  // of x: 1 / step; of q: step
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read> x: array<f32>;
 @group(0) @binding(2) var<storage, read_write> q: array<u32>;
 
 @group(0) @binding(1) var<storage, read> w: array<f32>;
@@ -24,6 +26,7 @@ struct Params {
 @group(0) @binding(2) var<storage, read> made_scale: array<f32>;
 @group(0) @binding(3) var<storage, read_write> made: array<u32>;
 
+@group(0) @binding(1) var<storage, read> x4: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read> added: array<u32>;
 @group(0) @binding(3) var<storage, read_write> y: array<vec4<f32>>;
 
@@ -36,7 +39,14 @@ fn packed(v: vec4<f32>) -> u32 {
 @compute @workgroup_size(SIZE)
 fn quantize(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
-  if (i < params.words) { q[i] = packed(x[i] * params.factor); }
+  if (i >= params.words) { return; }
+  let words = (params.inputs + 3u) / 4u; // of a pixel
+  let first = i % words * 4u;
+  let from_x = i / words * params.inputs + first;
+  let there = vec4<u32>(first, first + 1u, first + 2u, first + 3u) < vec4<u32>(params.inputs);
+  let last = select(vec4<u32>(), vec4<u32>(0u, 1u, 2u, 3u), there);
+  let four = vec4<f32>(x[from_x], x[from_x + last.y], x[from_x + last.z], x[from_x + last.w]);
+  q[i] = packed(select(vec4<f32>(), four * params.factor, there));
 }
 
 @compute @workgroup_size(SIZE)
@@ -55,9 +65,13 @@ fn quantize_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgro
   let i = (group.y * groups.x + group.x) * SIZE + local;
   if (i >= params.words) { return; }
   let o = i % params.outputs;
-  let first = i / params.outputs * 4u * params.outputs + o; // Cin is a multiple of four: words of all taps follow one another
-  let four = vec4<f32>(w[first], w[first + params.outputs], w[first + 2u * params.outputs], w[first + 3u * params.outputs]);
-  made[i] = packed(four / made_scale[o]);
+  let words = (params.inputs + 3u) / 4u; // of a tap
+  let k = i / params.outputs % words * 4u;
+  let from_w = (i / params.outputs / words * params.inputs + k) * params.outputs + o;
+  let there = vec4<u32>(k, k + 1u, k + 2u, k + 3u) < vec4<u32>(params.inputs);
+  let last = select(vec4<u32>(), vec4<u32>(0u, 1u, 2u, 3u), there) * params.outputs;
+  let four = vec4<f32>(w[from_w], w[from_w + last.y], w[from_w + last.z], w[from_w + last.w]);
+  made[i] = packed(select(vec4<f32>(), four / made_scale[o], there));
 }
 
 @compute @workgroup_size(SIZE)
@@ -65,5 +79,5 @@ fn add_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gr
   let i = (group.y * groups.x + group.x) * SIZE + local;
   if (i >= params.words) { return; }
   let steps = bitcast<vec4<i32>>(vec4<u32>(added[i]) << vec4<u32>(24u, 16u, 8u, 0u)) >> vec4<u32>(24u);
-  y[i] = x[i] + vec4<f32>(steps) * params.factor;
+  y[i] = x4[i] + vec4<f32>(steps) * params.factor;
 }
