@@ -21,6 +21,7 @@ type Inference struct {
 	encoder, recurrence   *tensor.Plan
 	x, prior, y, estimate *tensor.Tensor
 	w                     *tensor.Variable
+	watch                 *watch // nil: nobody looks
 }
 
 // startConfidence is the constant w₀ at inference: every rater as likely right as wrong (PAPER.md §3.4).
@@ -34,19 +35,27 @@ func Variables(c Config) *tensor.Set {
 }
 
 // Declare adds to a set what it lacks of the network's variables.
-func Declare(set *tensor.Set, c Config) { inferenceGraphs(set, c, SideMultiple) }
+func Declare(set *tensor.Set, c Config) { inferenceGraphs(set, c, SideMultiple, nil) }
 
 // NewInference compiles both plans, in the configuration's precision, which decides how the set stores its variables: it has no memory yet, or
 // has it in this way. The set's parameters may be written before or after.
 func NewInference(ctx context.Context, device gpu.Device, set *tensor.Set, c Config, side int) (*Inference, error) {
+	return newInference(ctx, device, set, c, side, nil)
+}
+
+// newInference looks with watch, unless that is nil.
+func newInference(ctx context.Context, device gpu.Device, set *tensor.Set, c Config, side int, watch *watch) (*Inference, error) {
 	if side <= 0 || side%SideMultiple != 0 {
 		return nil, fmt.Errorf("model: side %d is not a multiple of %d", side, SideMultiple)
+	}
+	if c.Precision == Int8 && len(c.Ranges) == 0 {
+		return nil, ErrNoRanges
 	}
 	err := c.Precision.store(set, device.Info())
 	if err != nil {
 		return nil, err
 	}
-	in, encoder, recurrence := inferenceGraphs(set, c, side)
+	in, encoder, recurrence := inferenceGraphs(set, c, side, watch)
 	if in.encoder, err = tensor.Compile(ctx, device, set, encoder); err != nil {
 		return nil, fmt.Errorf("model: encoder: %w", err)
 	}
@@ -57,11 +66,11 @@ func NewInference(ctx context.Context, device gpu.Device, set *tensor.Set, c Con
 	return in, nil
 }
 
-func inferenceGraphs(set *tensor.Set, c Config, side int) (in *Inference, encoder, recurrence *tensor.Graph) {
-	in = &Inference{Config: c, Side: side, set: set}
+func inferenceGraphs(set *tensor.Set, c Config, side int, watch *watch) (in *Inference, encoder, recurrence *tensor.Graph) {
+	in = &Inference{Config: c, Side: side, set: set, watch: watch}
 	encoder, recurrence = tensor.NewGraphOf(set.Floats()), tensor.NewGraphOf(set.Floats())
 
-	n := Network{Config: c, Builder: &nn.Builder{Graph: encoder, Set: set}}
+	n := Network{Config: c, Builder: in.builder(encoder)}
 	in.x = encoder.Input("x", 1, side, side, 3)
 	f := n.Encoder(in.x)
 	skips := n.Skips(f)
@@ -75,7 +84,7 @@ func inferenceGraphs(set *tensor.Set, c Config, side int) (in *Inference, encode
 	}
 	f0 := hand("f0", f.F)
 
-	n.Builder = &nn.Builder{Graph: recurrence, Set: set}
+	n.Builder = in.builder(recurrence)
 	in.w = set.Variable(tensor.Shared, "shared.w", 1, side/8, side/8, c.Raters, c.Classes)
 	w := recurrence.Variable(in.w)
 	in.prior = recurrence.Input("log prior", in.w.Shape[1:]...)
@@ -86,6 +95,18 @@ func inferenceGraphs(set *tensor.Set, c Config, side int) (in *Inference, encode
 	return in, encoder, recurrence
 }
 
+// builder makes the layers of a graph, some of them in int8 where the configuration says so.
+func (in *Inference) builder(g *tensor.Graph) *nn.Builder {
+	b := &nn.Builder{Graph: g, Set: in.set}
+	if in.Precision == Int8 {
+		b.Ranges = in.Ranges
+	}
+	if in.watch != nil {
+		b.Inputs = in.watch.add
+	}
+	return b
+}
+
 // Encode starts an image, x (S, S, 3) normalised: it computes the features and sets the confidence to log ½ plus the prior.
 func (in *Inference) Encode(ctx context.Context, x []float32) error {
 	if err := in.encoder.Write(in.x, x); err != nil {
@@ -94,7 +115,10 @@ func (in *Inference) Encode(ctx context.Context, x []float32) error {
 	if err := in.Restart(); err != nil {
 		return err
 	}
-	return in.encoder.Run(ctx)
+	if err := in.encoder.Run(ctx); err != nil || in.watch == nil {
+		return err
+	}
+	return in.watch.see(ctx, in.encoder, in.x.Graph())
 }
 
 // Restart sets the confidence back to log ½, to run the recurrences again on the same image.
@@ -138,6 +162,11 @@ func (in *Inference) Recur(ctx context.Context) (y, raters []float32, err error)
 func (in *Inference) recur(ctx context.Context) (y, raters []float32, err error) {
 	if err := in.recurrence.Run(ctx); err != nil {
 		return nil, nil, err
+	}
+	if in.watch != nil {
+		if err := in.watch.see(ctx, in.recurrence, in.y.Graph()); err != nil {
+			return nil, nil, err
+		}
 	}
 	values, err := in.recurrence.Read(ctx, in.y, in.estimate)
 	if err != nil {

@@ -64,7 +64,7 @@ func (n *Network) basicBlock(name string, x *tensor.Tensor, width, stride int) *
 	if stride != 1 || x.Dim(-1) != width {
 		x = n.BatchNorm(name+".downsample.1", n.Conv(name+".downsample.0", x, 1, width, stride, 0, false, true))
 	}
-	return shaders.ReLU(shaders.Add(y, x))
+	return shaders.ReLU(n.Add(y, x))
 }
 
 // embed turns log confidences w (B, S/8, S/8, M, K) into the queries of ConP's four stages, at S/32, S/16, S/8 and S/4.

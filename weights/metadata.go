@@ -38,6 +38,7 @@ type Metadata struct {
 	Seed            uint64             // seed
 	Layout          string             // layout: LayoutHWIO
 	Quantization    string             // quantization: empty or Int8PerChannel
+	Ranges          map[string]float32 // ranges: the largest |x| that layers are given, by their names, for inference in int8; may be missing
 }
 
 // normalisation is the JSON form of Mean and Deviation.
@@ -55,12 +56,16 @@ func (m *Metadata) Map() (map[string]string, error) {
 	if metrics == nil {
 		metrics = map[string]float64{}
 	}
-	return map[string]string{
+	values := map[string]string{
 		"format": "mrprism", "name": m.Name, "title": m.Title, "configuration": m.Configuration, "recipe": m.Recipe, "task": m.Task,
 		"classes": asJSON(m.Classes), "raters": asJSON(m.Raters), "labels": m.Labels, "anchor": m.Anchor, "side": strconv.Itoa(m.Side),
 		"normalisation": asJSON(normalisation{m.Mean, m.Deviation}), "data": m.Data, "commit": m.Commit, "metrics": asJSON(metrics),
 		"seed": strconv.FormatUint(m.Seed, 10), "layout": m.Layout, "quantization": m.Quantization,
-	}, nil
+	}
+	if len(m.Ranges) > 0 {
+		values["ranges"] = asJSON(m.Ranges)
+	}
+	return values, nil
 }
 
 // ParseMetadata reads the header's string map. Keys it does not know are left alone.
@@ -82,6 +87,11 @@ func ParseMetadata(values map[string]string) (Metadata, error) {
 	} {
 		if err := json.Unmarshal([]byte(values[field.key]), field.into); err != nil {
 			return Metadata{}, fmt.Errorf("weights: metadata %q is %q: %w", field.key, values[field.key], err)
+		}
+	}
+	if text, ok := values["ranges"]; ok {
+		if err := json.Unmarshal([]byte(text), &m.Ranges); err != nil {
+			return Metadata{}, fmt.Errorf("weights: metadata \"ranges\" is %q: %w", text, err)
 		}
 	}
 	m.Mean, m.Deviation = n.Mean, n.Deviation
@@ -116,10 +126,13 @@ func (m *Metadata) Validate() error {
 	for key, v := range m.Metrics {
 		fault(math.IsNaN(v) || math.IsInf(v, 0), "metric %q is %v", key, v)
 	}
+	for layer, v := range m.Ranges {
+		fault(!(v > 0 && v < math.MaxFloat32), "range of %s is %v", layer, v)
+	}
 	fault(m.Layout != LayoutHWIO, "layout %q is not %q", m.Layout, LayoutHWIO)
 	fault(m.Quantization != "" && m.Quantization != Int8PerChannel, "quantization %q is not known, %q is", m.Quantization, Int8PerChannel)
 	if len(faults) > 0 {
-		slices.Sort(faults) // Metrics is a map: keep the message the same
+		slices.Sort(faults) // Metrics and Ranges are maps: keep the message the same
 		return fmt.Errorf("weights: metadata: %s", strings.Join(slices.Compact(faults), "; "))
 	}
 	return nil

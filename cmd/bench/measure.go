@@ -33,16 +33,9 @@ type options struct {
 	Commit    string          `json:"commit"`
 }
 
-// configuration is that of the network.
-func (o *options) configuration() (model.Config, error) {
-	config, err := model.NewConfig(o.Config, o.Raters, o.Classes)
-	config.Precision = o.Precision
-	return config, err
-}
-
 // bench measures on a device; m is nil for random weights. tell hears what is being done.
 func bench(ctx context.Context, d gpu.Device, o options, m *weights.Model, tell func(string)) (*report, error) {
-	config, err := o.configuration()
+	config, err := o.configuration(ctx, d, m)
 	if err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func picture(side int) []float32 {
 
 // newOurs compiles the network, with random weights, those of `export -config`, where m is nil.
 func newOurs(ctx context.Context, d gpu.Device, o options, m *weights.Model) (*ours, error) {
-	config, err := o.configuration()
+	config, err := o.configuration(ctx, d, m)
 	if err != nil {
 		return nil, err
 	}

@@ -69,7 +69,7 @@ func (r *request) tune(ctx context.Context, m *weights.Model, stderr io.Writer, 
 	if opened.Info().InGo() {
 		return nil, fmt.Errorf("%s has one way to compute each kernel: there is nothing to tune", opened.Info())
 	}
-	config, err := r.configuration()
+	config, err := r.configuration(ctx, opened, m)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-// Command export writes a MrPrism model as ONNX, for other runtimes.
+// Command export writes a MrPrism model as ONNX, for other runtimes, or with the ranges that inference in int8 needs.
 package main
 
 import (
@@ -20,10 +20,11 @@ import (
 
 const program = "export"
 
-const intro = `export - writes a model as ONNX, for ONNX Runtime and other programs
+const intro = `export - writes a model as ONNX, for ONNX Runtime and other programs, or with what inference in int8 needs
 
 usage: export -weights NAME|FILE -onnx OUT.onnx [-part all|encoder] [-passes 4] [-side N]
        export -config compact|paper|tiny [-raters 4] [-classes 2] [-seed 1] -onnx OUT.onnx [...]      random weights, for benches
+       export -weights NAME|FILE -data DIR[,DIR] -ranges OUT.safetensors
 
 The file is opset 17, float32, one image of one side; axes are (1, channels, rows, columns). Its input is
   x         (1, 3, S, S)     RGB values 0..1 of the square to segment, minus mean, over deviation; both are in the file's metadata
@@ -37,6 +38,9 @@ int8 weights are written as the float32 that they stand for. All operators are O
 attention is ONNX Runtime's MultiHeadAttention, which nothing else reads; its WebGPU version (1.30) is wrong on
 lavapipe, so compare before use. Metadata of the file: name, classes, raters, side, mean, deviation and more.
 
+With -ranges the weights are written as they are, and how large the inputs of layers become on training images of -data (all but every fifth
+image), which is what "-precision int8" of other programs needs. The weights that ship have that.
+
 The weights that ship:
   %s
 `
@@ -47,6 +51,7 @@ examples:
   export -weights runs/mine/model.safetensors -passes 1 -side 512 -onnx model.onnx
   export -config paper -part encoder -onnx encoder.onnx          the paper's encoder with random weights, to time it elsewhere
   export -weights fundus -attention ort -onnx fundus-ort.onnx    for ONNX Runtime alone
+  export -weights runs/mine/model.safetensors -data data/mine -ranges mine.safetensors
 
 exit codes: 0 done, 1 something failed, 2 wrong usage, 130 stopped by Ctrl-C (a file that was there is unchanged)
 `
@@ -65,6 +70,7 @@ func main() { command.Main(run) }
 // request is what the user asked for.
 type request struct {
 	weights, config, out          string
+	data, ranges                  string
 	part, attention               string
 	raters, classes, passes, side int
 	seed                          uint64
@@ -85,6 +91,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.StringVar(&r.attention, "attention", attentionPlain, "plain: standard operators, for every runtime; ort: ONNX Runtime's MultiHeadAttention")
 	flags.IntVar(&r.passes, "passes", segment.DefaultRecurrences+1, "masks `N`: Rec0 to Rec(N-1)")
 	flags.IntVar(&r.side, "side", 0, "image side in `pixels`, a multiple of 64 (default: the weights' own; with -config 256)")
+	flags.StringVar(&r.ranges, "ranges", "", "`FILE` to write instead of -onnx: the weights, with the ranges that int8 needs")
+	flags.StringVar(&r.data, "data", "", "`DIR`[,DIR]: data set folders whose training images -ranges looks at")
+	wish := command.DeviceFlags(flags)
 	names := command.Shipped()
 	if names == "" {
 		names = "none in this build; give a file"
@@ -98,7 +107,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err := r.check(rest, names); err != nil {
 		return command.Misused(stderr, program, "%v", err)
 	}
-	line, err := r.export(ctx)
+	if err := wish.Check(); err != nil {
+		return command.Misused(stderr, program, "%v", err)
+	}
+	write := r.export
+	if r.ranges != "" {
+		write = func(ctx context.Context) (string, error) { return r.withRanges(ctx, wish, stderr) }
+	}
+	line, err := write(ctx)
 	if err != nil {
 		return command.Fail(ctx, stderr, program, err)
 	}
@@ -115,6 +131,10 @@ func (r *request) check(rest []string, names string) error {
 		return fmt.Errorf("which weights? give -weights NAME or FILE (that ship: %s), or -config for random ones", names)
 	case r.weights != "" && (r.given["config"] || r.given["raters"] || r.given["classes"] || r.given["seed"]):
 		return fmt.Errorf("-weights decides the configuration: leave out -config, -raters, -classes and -seed")
+	case r.ranges != "" && (r.weights == "" || r.data == "" || r.out != ""):
+		return fmt.Errorf("-ranges needs -weights and -data, and is not written together with -onnx")
+	case r.ranges != "":
+		return nil
 	case r.out == "":
 		return fmt.Errorf("where to? give -onnx FILE")
 	case r.part != "all" && r.part != "encoder":

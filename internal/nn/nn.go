@@ -3,6 +3,7 @@
 package nn
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -16,7 +17,12 @@ type Builder struct {
 	Set      *tensor.Set
 	Training bool // batch norm uses and follows the batch's statistics
 
-	made map[*tensor.Tensor]linear // the linear maps' results
+	// At inference:
+	Ranges map[string]float32                  // the largest |x| that convolutions are given, by their names: those in it compute in int8
+	Inputs func(name string, x *tensor.Tensor) // is told what convolutions are given that can compute in int8; nil: nobody
+
+	int8 map[*tensor.Tensor]shaders.Quantized // what is there in int8
+	made map[*tensor.Tensor]linear            // the linear maps' results
 }
 
 // linear is a linear map of x by weight (Cin, Cout) and bias (Cout) or nil.
@@ -46,14 +52,14 @@ func (b *Builder) Conv(name string, x *tensor.Tensor, k, out, stride, pad int, b
 	if k == 1 && stride == 1 && pad == 0 {
 		return b.linear(linear{x, w.Reshape(in, out), b.bias(name, out, bias)})
 	}
-	return shaders.Conv2D(x, w, b.bias(name, out, bias), shaders.Square(stride, pad))
+	return b.convolution(name, x, w, b.bias(name, out, bias), shaders.Square(stride, pad))
 }
 
 // ConvPart is the share of x in a k×k convolution, k odd, of maps side by side, `of` channels in all, x's from `first` on: the convolution of
 // all is the sum of the shares. The bias comes with one of them.
 func (b *Builder) ConvPart(name string, x *tensor.Tensor, k, out, first, of int, bias bool) *tensor.Tensor {
 	w := b.parameter(name+".weight", he(k*k*of), k, k, of, out)
-	return shaders.Conv2D(x, shaders.Slice(w, first, first+x.Dim(-1)), b.bias(name, out, bias), shaders.Square(1, k/2))
+	return b.convolution(fmt.Sprintf("%s[%d:]", name, first), x, shaders.Slice(w, first, first+x.Dim(-1)), b.bias(name, out, bias), shaders.Square(1, k/2))
 }
 
 // Depthwise is a k×k depthwise convolution with bias, padded by k/2.
@@ -83,7 +89,11 @@ func (b *Builder) Up(name string, x *tensor.Tensor, out int, bias func(channel i
 		initial = func(i int, _ *rand.Rand) float64 { return bias(i) }
 	}
 	w := b.parameter(name+".weight", he(x.Dim(-1)), 2, 2, x.Dim(-1), out)
-	return shaders.ConvTranspose2x2(x, w, b.parameter(name+".bias", initial, out))
+	shift := b.parameter(name+".bias", initial, out)
+	if q, ok := b.inInt8(name, x, out); ok {
+		return q.ConvTranspose2x2(w, shift)
+	}
+	return shaders.ConvTranspose2x2(x, w, shift)
 }
 
 // Linear maps the last extent of x to out, Xavier-initialised.

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"strings"
+
+	"mrprism/internal/command"
+	"mrprism/internal/dataset"
+	"mrprism/internal/imageio"
+	"mrprism/internal/segment"
+	"mrprism/weights"
+)
+
+// rangeImages are looked at for ranges: more change the largest values little.
+const rangeImages = 32
+
+// withRanges writes the weights with the ranges of what layers are given, from training images, and returns a line about it.
+func (r *request) withRanges(ctx context.Context, wish command.Device, stderr io.Writer) (string, error) {
+	m, err := command.Weights(r.weights)
+	if err != nil {
+		return "", err
+	}
+	data, err := dataset.Open(strings.Split(r.data, ",")...)
+	if err != nil {
+		return "", err
+	}
+	cases := data.Training()
+	step := max(1, len(cases)/rangeImages)
+	count := min(rangeImages, (len(cases)+step-1)/step)
+	progress := command.NewProgress(stderr, count)
+	defer progress.Clear()
+	device, err := wish.Open(ctx, func(text string) { progress.Clear(); fmt.Fprintf(stderr, "%s: %s\n", program, text) })
+	if err != nil {
+		return "", err
+	}
+	defer device.Close()
+	at := 0
+	meta := m.Metadata
+	meta.Ranges, err = segment.Ranges(ctx, device, m, func() (*imageio.Image, error) {
+		if at == count {
+			return nil, ctx.Err()
+		}
+		c := cases[at*step]
+		at++
+		progress.Begin()
+		progress.Show("%s", c.Name)
+		l, err := dataset.Load(c)
+		if err != nil {
+			return nil, err
+		}
+		return l.Image, nil
+	})
+	if err != nil {
+		return "", err
+	}
+	values, err := meta.Map()
+	if err != nil {
+		return "", err
+	}
+	file := &weights.File{Tensors: m.Tensors, Metadata: maps.Clone(m.File.Metadata)}
+	maps.Copy(file.Metadata, values)
+	file.Seal()
+	encoded, err := file.Encode()
+	if err != nil {
+		return "", err
+	}
+	err = weights.WriteAtomic(r.ranges, func(w io.Writer) error {
+		_, err := w.Write(encoded)
+		return err
+	})
+	return fmt.Sprintf("%s: %s with the ranges of %d layers, from %d training images", r.ranges, meta.Name, len(meta.Ranges), count), err
+}

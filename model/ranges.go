@@ -1,0 +1,57 @@
+package model
+
+import (
+	"context"
+	"maps"
+	"math"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/tensor"
+)
+
+// layerInput is what a layer is given that can compute in int8.
+type layerInput struct {
+	layer string
+	x     *tensor.Tensor
+}
+
+// watch is how large the inputs of such layers have become.
+type watch struct {
+	inputs  map[*tensor.Graph][]layerInput
+	largest map[string]float32
+}
+
+// NewRanges is NewInference in floats that looks, in every pass, at the inputs of the layers that can compute in int8: Seen returns the
+// largest of them.
+func NewRanges(ctx context.Context, device gpu.Device, set *tensor.Set, c Config, side int) (*Inference, error) {
+	c.Precision = F32
+	return newInference(ctx, device, set, c, side, &watch{map[*tensor.Graph][]layerInput{}, map[string]float32{}})
+}
+
+// Seen are the largest |x| that each layer has been given which can compute in int8, for Config.Ranges.
+func (in *Inference) Seen() map[string]float32 { return maps.Clone(in.watch.largest) }
+
+func (w *watch) add(layer string, x *tensor.Tensor) {
+	w.inputs[x.Graph()] = append(w.inputs[x.Graph()], layerInput{layer, x.Keep()})
+}
+
+// see looks at the inputs in a graph after its plan has run.
+func (w *watch) see(ctx context.Context, plan *tensor.Plan, graph *tensor.Graph) error {
+	inputs := w.inputs[graph]
+	tensors := make([]*tensor.Tensor, len(inputs))
+	for i, l := range inputs {
+		tensors[i] = l.x
+	}
+	values, err := plan.Read(ctx, tensors...)
+	if err != nil {
+		return err
+	}
+	for i, l := range inputs {
+		largest := w.largest[l.layer]
+		for _, v := range values[i] {
+			largest = max(largest, float32(math.Abs(float64(v))))
+		}
+		w.largest[l.layer] = largest
+	}
+	return nil
+}
