@@ -13,7 +13,7 @@ type Picture struct {
 	Name          string // FOLDER/NAME
 	Side, Classes int
 	Image         []float32   // (S, S, 3), as the network saw it
-	Votes         []float32   // (S, S, K), the share of the raters who marked the pixel
+	Votes         []float32   // (S, S, K), the share of those who marked the class that marked the pixel
 	Masks         [][]float32 // the calibrated mask (S, S, K) after each recurrence
 }
 
@@ -34,13 +34,13 @@ func (p *stage) picture(ctx context.Context, data *dataset.Batch) (*Picture, err
 	for i := range out.Image {
 		out.Image[i] = model.Denormalise(data.Images[i])
 	}
-	given := float32(0)
-	for _, v := range data.Valid[:raters] {
-		given += v
+	given := make([]float32, classes) // labels
+	for i, v := range data.Valid[:raters*classes] {
+		given[i%classes] += v
 	}
 	for i := range out.Votes {
 		for m := range raters {
-			out.Votes[i] += data.Labels[(i/classes*raters+m)*classes+i%classes] / max(given, 1)
+			out.Votes[i] += data.Labels[(i/classes*raters+m)*classes+i%classes] / max(given[i%classes], 1)
 		}
 	}
 	var masks []*tensor.Tensor
