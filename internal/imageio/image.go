@@ -50,6 +50,12 @@ func Decode(name string, data []byte) (*Image, error) {
 	}, nil
 }
 
+// Convert makes an Image of a picture that another decoder has read, which it may overwrite.
+func Convert(src image.Image) *Image {
+	b := src.Bounds()
+	return &Image{W: b.Dx(), H: b.Dy(), Orientation: 1, Pix: displayed(src, &Info{Orientation: 1, storedW: b.Dx(), storedH: b.Dy()})}
+}
+
 // displayed converts to RGB in the displayed orientation. Decoded pixels of four bytes and more are compacted in place, so that
 // nothing further is allocated for them.
 func displayed(src image.Image, header *Info) []uint8 {

@@ -1,0 +1,299 @@
+package importer
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mrprism/internal/imageio"
+)
+
+// qubiq is the challenge on disagreement: organs in CT and MRI, each with its own raters and tasks.
+var qubiq = Layout{
+	Name: "qubiq",
+	Description: `QUBIQ 2020 and 2021: one organ's folder (brain-growth, brain-tumor, kidney, prostate, pancreas, pancreatic-lesion), raters and
+           tasks as there are
+           brain-growth/Training/case01/image.nii.gz with task01_seg01.nii.gz to task01_seg07.nii.gz, …, brain-growth/Validation/…:
+           a task is a class, a seg a rater; marked is what is not 0`,
+	list: listQUBIQ,
+}
+
+var qubiqMask = regexp.MustCompile(`(?i)^task(\d{1,3})_seg(\d{1,3})\.nii(\.gz)?$`)
+
+// qubiqCase is a case's folder.
+type qubiqCase struct {
+	name, split string
+	image       string
+	masks       map[[2]int]string // by task and rater, as numbered
+}
+
+func listQUBIQ(o *Options) (*listing, error) {
+	paths, err := files(o.Source)
+	if err != nil {
+		return nil, err
+	}
+	l := &listing{}
+	cases := map[string]*qubiqCase{}
+	for _, path := range paths {
+		if lower := strings.ToLower(filepath.Base(path)); lower == "image.nii" || lower == "image.nii.gz" {
+			folder := filepath.Dir(path)
+			if other := cases[folder]; other != nil {
+				l.skip(path, "there is also "+other.image)
+				continue
+			}
+			cases[folder] = &qubiqCase{name: filepath.Base(folder), image: path, masks: map[[2]int]string{}}
+		}
+	}
+	var tasks, raters []int
+	for _, path := range paths {
+		c := cases[filepath.Dir(path)]
+		found := qubiqMask.FindStringSubmatch(filepath.Base(path))
+		switch {
+		case c != nil && strings.HasPrefix(strings.ToLower(filepath.Base(path)), "image.nii"):
+		case found == nil:
+			l.skip(path, "neither image.nii nor taskN_segN.nii, with or without .gz")
+		case c == nil:
+			l.skip(path, "there is no image.nii beside it")
+		default:
+			task, _ := strconv.Atoi(found[1])
+			rater, _ := strconv.Atoi(found[2])
+			if other := c.masks[[2]int{task, rater}]; other != "" {
+				l.skip(path, "there is also "+other)
+				continue
+			}
+			c.masks[[2]int{task, rater}] = path
+			tasks, raters = append(tasks, task), append(raters, rater)
+		}
+	}
+	slices.Sort(tasks)
+	slices.Sort(raters)
+	tasks, raters = slices.Compact(tasks), slices.Compact(raters)
+	organ, err := oneOrgan(o.Source, cases)
+	if err != nil || len(cases) == 0 {
+		return l, err
+	}
+	l.name, l.source = "qubiq-"+organ, "QUBIQ challenge, "+organ
+	if l.classes, err = taskNames(o, organ, tasks); err != nil {
+		return nil, err
+	}
+	for _, r := range raters {
+		l.raters = append(l.raters, fmt.Sprintf("rater%d", r))
+	}
+	twice := map[string]int{}
+	for _, c := range cases {
+		twice[c.name]++
+	}
+	for _, c := range cases {
+		if len(c.masks) == 0 {
+			l.skip(c.image, "nobody has marked it: there is no taskN_segN.nii beside it")
+			continue
+		}
+		name := c.name
+		if twice[name] > 1 {
+			name = c.split + "-" + name
+		}
+		l.jobs = append(l.jobs, job{name, func() ([]picture, []Skip) { return c.read(o, name, tasks, raters) }})
+	}
+	return l, nil
+}
+
+// oneOrgan is the folder that holds the cases, or that holds Training, Validation or Test with the cases. Organs have different raters,
+// so there may be one only.
+func oneOrgan(source string, cases map[string]*qubiqCase) (string, error) {
+	absolute, err := filepath.Abs(source)
+	if err != nil {
+		return "", err
+	}
+	var organs []string
+	for folder, c := range cases {
+		relative, err := filepath.Rel(source, folder)
+		if err != nil {
+			return "", err
+		}
+		parent := filepath.Dir(filepath.Join(absolute, relative))
+		switch split := strings.ToLower(filepath.Base(parent)); split {
+		case "training", "validation", "testing", "test":
+			c.split = split
+			parent = filepath.Dir(parent)
+		}
+		organs = append(organs, filepath.Base(parent))
+	}
+	slices.Sort(organs)
+	organs = slices.Compact(organs)
+	if len(organs) > 1 {
+		return "", fmt.Errorf("%s holds %s; name the folder of one, since each has its own raters", source, strings.Join(organs, ", "))
+	}
+	return strings.Join(organs, ""), nil
+}
+
+// taskNames are the classes.
+func taskNames(o *Options, organ string, tasks []int) (names []string, err error) {
+	switch {
+	case len(o.Classes) > 0 && len(o.Classes) != len(tasks):
+		return nil, fmt.Errorf("%d classes are named, but there are %d tasks", len(o.Classes), len(tasks))
+	case len(o.Classes) > 0:
+		for _, name := range o.Classes {
+			if name == "" || name != filepath.Base(name) || strings.HasPrefix(name, ".") {
+				return nil, fmt.Errorf("the class %q cannot be a folder's name", name)
+			}
+		}
+		return o.Classes, nil
+	case len(tasks) == 1:
+		return []string{organ}, nil
+	}
+	for _, t := range tasks {
+		names = append(names, fmt.Sprintf("task%02d", t))
+	}
+	return names, nil
+}
+
+// read makes an image of a case, or of a volume's slices. A mask that cannot be used is a missing label.
+func (c *qubiqCase) read(o *Options, name string, tasks, raters []int) (pictures []picture, left []Skip) {
+	v, err := readNIfTI(c.image)
+	if err != nil {
+		return nil, []Skip{{c.image, err.Error()}}
+	}
+	masks := make([][]*volume, len(raters))
+	flat := true // the masks are planes
+	for m, rater := range raters {
+		masks[m] = make([]*volume, len(tasks))
+		for k, task := range tasks {
+			path := c.masks[[2]int{task, rater}]
+			if path == "" {
+				continue
+			}
+			mask, err := readNIfTI(path)
+			switch {
+			case err != nil:
+				left = append(left, Skip{path, err.Error()})
+			case mask.w != v.w || mask.h != v.h || (mask.d != v.d && mask.d != 1):
+				left = append(left, Skip{path, fmt.Sprintf("is %d×%d×%d, its image %d×%d×%d", mask.w, mask.h, mask.d, v.w, v.h, v.d)})
+			default:
+				flat = flat && mask.d == 1
+				masks[m][k] = mask
+			}
+		}
+	}
+	if flat {
+		p, err := c.plane(o, name, v, masks)
+		if err != nil {
+			return nil, append(left, Skip{c.image, err.Error()})
+		}
+		return []picture{p}, left
+	}
+	for m, row := range masks {
+		for k, mask := range row {
+			if mask != nil && mask.d != v.d {
+				left = append(left, Skip{c.masks[[2]int{tasks[k], raters[m]}], "is a plane, while other masks of the case are volumes"})
+				row[k] = nil
+			}
+		}
+	}
+	return c.slices(o, name, v, masks), left
+}
+
+// plane makes the picture of an image whose masks are planes; its third axis, if any, is modalities.
+func (c *qubiqCase) plane(o *Options, name string, v *volume, masks [][]*volume) (picture, error) {
+	channels := o.Channels
+	if len(channels) == 0 {
+		channels = []int{1}
+	}
+	var planes [][]float32
+	for _, n := range channels {
+		if n > v.d {
+			return picture{}, fmt.Errorf("it has no channel %d of %d", n, v.d)
+		}
+		values, _, _ := v.slice(2, n-1)
+		planes = append(planes, values)
+	}
+	p := picture{name: name, file: c.image, image: &imageio.Image{W: v.w, H: v.h, Pix: o.pixels(planes)}}
+	for _, row := range masks {
+		taken := make([][]uint8, len(row))
+		for k, mask := range row {
+			if mask != nil {
+				taken[k] = marked(mask.values)
+			}
+		}
+		p.masks = append(p.masks, taken)
+	}
+	return p, nil
+}
+
+// slices makes pictures of a volume's slices, which lie across its shortest axis: of the one in which most is marked, so that the
+// images that are held out and those that are trained on show different people, or, where asked, of all in which anything is.
+func (c *qubiqCase) slices(o *Options, name string, v *volume, masks [][]*volume) (pictures []picture) {
+	lengths := []int{v.w, v.h, v.d}
+	shortest := slices.Min(lengths)
+	axis := 2
+	for axis > 0 && lengths[axis] > shortest {
+		axis--
+	}
+	most := 0
+	for i := range shortest {
+		p := picture{name: fmt.Sprintf("%s-slice%03d", name, i+1), file: c.image}
+		count := 0
+		for _, row := range masks {
+			taken := make([][]uint8, len(row))
+			for k, mask := range row {
+				if mask == nil {
+					continue
+				}
+				values, _, _ := mask.slice(axis, i)
+				taken[k] = marked(values)
+				for _, v := range taken[k] {
+					count += int(v)
+				}
+			}
+			p.masks = append(p.masks, taken)
+		}
+		if count == 0 || (!o.AllSlices && count <= most) {
+			continue
+		}
+		values, w, h := v.slice(axis, i)
+		p.image = &imageio.Image{W: w, H: h, Pix: o.pixels([][]float32{values})}
+		if !o.AllSlices {
+			most, pictures = count, nil
+		}
+		pictures = append(pictures, p)
+	}
+	return pictures
+}
+
+// marked is 1 where a value is not 0.
+func marked(values []float32) []uint8 {
+	mask := make([]uint8, len(values))
+	for i, v := range values {
+		if v != 0 {
+			mask[i] = 1
+		}
+	}
+	return mask
+}
+
+// pixels makes an image (H, W, 3) of one plane of intensities, grey, or of three.
+func (o *Options) pixels(planes [][]float32) []uint8 {
+	pix := make([]uint8, 3*len(planes[0]))
+	for c := range 3 {
+		values := planes[min(c, len(planes)-1)]
+		low, high := o.window(values)
+		for i, v := range values {
+			share := (float64(v) - low) / max(high-low, 1e-12)
+			pix[3*i+c] = uint8(255*min(max(share, 0), 1) + .5)
+		}
+	}
+	return pix
+}
+
+// window is what becomes black and what white.
+func (o *Options) window(values []float32) (low, high float64) {
+	if o.Window != nil {
+		return o.Window[0], o.Window[1]
+	}
+	sorted := slices.SortedFunc(slices.Values(values), cmp.Compare[float32])
+	last := len(sorted) - 1
+	return float64(sorted[last*5/1000]), float64(sorted[last-last*5/1000])
+}

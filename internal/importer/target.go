@@ -1,0 +1,167 @@
+package importer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"image"
+	"image/png"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"mrprism/internal/dataset"
+)
+
+// target is the data set being written, in a hidden folder beside the one that it will be.
+type target struct {
+	folder    string
+	replace   bool
+	temporary string
+}
+
+const descriptionFile = "dataset.json"
+
+// newTarget refuses a destination that must not be written to.
+func newTarget(o *Options) (*target, error) {
+	folder, err := filepath.Abs(o.Destination)
+	if err != nil {
+		return nil, err
+	}
+	source, err := filepath.Abs(o.Source)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(source); err != nil {
+		return nil, err
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("%s is a file; unpack it and name the folder", o.Source)
+	}
+	if within, err := filepath.Rel(folder, source); err == nil && within != ".." && !strings.HasPrefix(within, ".."+string(filepath.Separator)) {
+		return nil, fmt.Errorf("%s is what is read, or holds it; name another folder to write", o.Destination)
+	}
+	t := &target{folder: folder}
+	existing, err := os.ReadDir(folder)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return t, nil
+	case err != nil:
+		return nil, err
+	}
+	t.replace = true
+	if len(existing) == 0 {
+		return t, nil
+	}
+	if !o.Force {
+		return nil, fmt.Errorf("%s is not empty; name a new folder, or give -force to replace it", o.Destination)
+	}
+	if _, err := os.Stat(filepath.Join(folder, descriptionFile)); err != nil {
+		return nil, fmt.Errorf("%s is not a data set; -force replaces nothing else", o.Destination)
+	}
+	return t, nil
+}
+
+func (t *target) begin() (err error) {
+	parent, base := filepath.Split(t.folder)
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return err
+	}
+	t.temporary, err = os.MkdirTemp(parent, "."+base+".import-*")
+	return err
+}
+
+// abandon removes what was not finished.
+func (t *target) abandon() {
+	if t.temporary != "" {
+		_ = os.RemoveAll(t.temporary)
+	}
+}
+
+// write writes an image and its masks.
+func (t *target) write(p picture, raters, classes []string) error {
+	w, h := p.image.W, p.image.H
+	rgba := image.NewNRGBA(image.Rect(0, 0, w, h))
+	for i := range w * h {
+		copy(rgba.Pix[4*i:], p.image.Pix[3*i:3*i+3])
+		rgba.Pix[4*i+3] = 255
+	}
+	if err := writePNG(filepath.Join(t.temporary, "images", p.name+".png"), rgba); err != nil {
+		return err
+	}
+	for m, masks := range p.masks {
+		for k, mask := range masks {
+			if mask == nil {
+				continue
+			}
+			grey := image.NewGray(rgba.Rect)
+			for i, v := range mask {
+				grey.Pix[i] = 255 * v
+			}
+			if err := writePNG(filepath.Join(t.temporary, "raters", raters[m], classes[k], p.name+".png"), grey); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func writePNG(path string, m image.Image) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := png.Encode(f, m); err != nil {
+		f.Close()
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return f.Close()
+}
+
+// finish describes the data set, reads it back as training will, and gives it its name.
+func (t *target) finish(s *Summary, source string) error {
+	for _, rater := range s.Raters {
+		for _, class := range s.Classes {
+			if err := os.MkdirAll(filepath.Join(t.temporary, "raters", rater, class), 0o755); err != nil {
+				return err
+			}
+		}
+	}
+	text, err := json.MarshalIndent(map[string]any{
+		"name": s.Name, "classes": s.Classes, "raters": s.Raters, "labels": dataset.LabelsRaters, "images": s.Images, "source": source,
+		"licence": "the terms of the source hold",
+	}, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(t.temporary, descriptionFile), append(text, '\n'), 0o644); err != nil {
+		return err
+	}
+	if _, err := dataset.Open(t.temporary); err != nil {
+		return fmt.Errorf("what was written is no data set: %w", err)
+	}
+	if err := os.Chmod(t.temporary, 0o755); err != nil {
+		return err
+	}
+	old := ""
+	if t.replace {
+		old = t.temporary + ".old"
+		if err := os.Rename(t.folder, old); err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(t.temporary, t.folder); err != nil {
+		if old != "" {
+			err = errors.Join(err, os.Rename(old, t.folder))
+		}
+		return err
+	}
+	t.temporary = ""
+	if old != "" {
+		return os.RemoveAll(old)
+	}
+	return nil
+}
