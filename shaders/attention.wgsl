@@ -9,7 +9,8 @@
 // backward computes them again (FlashAttention, Dao et al. 2022). These kernels take any D and suit CPU adapters, where a load
 // costs as much as tens of multiplications: an invocation owns 8 neighbouring queries (dk, dv: keys) of one head and keeps
 // their scores against 8 keys (queries) in registers, a vec4 for 4 keys, so that 16 loads serve 64 multiply-adds. Rows beyond
-// the last are the last again, and not written. The other attention_*.wgsl compute the same.
+// the last are the last again, and not written. The forward adds to y in storage; of halves, it is rounded after every 8 keys. The other
+// attention_*.wgsl compute the same.
 
 alias real = f32; // what storage holds; f16 where a plan asks for it
 alias real4 = vec4<f32>; // the same, in quads

@@ -7,6 +7,9 @@
 // the graph zeroes it first. No floating-point atomics, so that a step is repeatable bit by bit. Arrays may be longer than the
 // tensor: extents come from Params. Images are (B, H, W, C), tokens (B, N, C), convolution weights (kh, kw, Cin, Cout), linear
 // weights (Cin, Cout), so that the innermost extent of a weight is the output channel.
+//
+// What inference stores is declared as real (or real4, four of them), read as f32(x[i]) and written as real(v): an alias of f32 on disk, which
+// package tensor makes one of f16 for plans of halves. All computing is in f32, but where a kernel says that real is f16 (HALF).
 package shaders
 
 import (
