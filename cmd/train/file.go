@@ -15,7 +15,7 @@ import (
 const configurationName = "run.yaml"
 
 // neverKept are the flags that a file of flags cannot hold.
-var neverKept = []string{"with", "resume"}
+var neverKept = []string{"with", "resume", "dry-run"}
 
 // readFile takes flags from a YAML file: a flag's name, its value, and where it takes several separated by commas, perhaps a list. Flags that the
 // command line gave stay as they are. "commit" is what wrote the file; another is told.

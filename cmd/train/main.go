@@ -77,6 +77,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "\nfinishing the step and saving; Ctrl-C again exits at once")
 	})
 	defer tell()
+	if r.options.DryRun {
+		if err := r.try(ctx, stdout); err != nil {
+			return command.Fail(ctx, stderr, program, err)
+		}
+		return command.Done
+	}
 	err := r.train(ctx)
 	switch {
 	case err == nil:

@@ -49,6 +49,7 @@ type Options struct {
 	Resume bool   // go on from the checkpoint in Out
 	Init   string // weights file to start from
 	Commit string // of the program
+	DryRun bool   // for Try: nothing is written, and Out is not needed
 
 	SkipBad bool // leave out images whose files cannot be read, instead of ending; the others keep their order and what is held out stays so
 
@@ -64,7 +65,7 @@ func (o Options) Validate() error {
 	switch {
 	case len(o.Data) == 0:
 		return fmt.Errorf("no data: name at least one data set folder")
-	case o.Out == "":
+	case o.Out == "" && !o.DryRun:
 		return fmt.Errorf("no output folder")
 	case o.Batch < 1:
 		return fmt.Errorf("batch size %d: at least 1 is needed (BatchNorm works better with 4 or more)", o.Batch)

@@ -59,7 +59,7 @@ func New(ctx context.Context, device gpu.Device, o Options, progress func(done, 
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	if !o.Resume {
+	if !o.Resume && !o.DryRun {
 		if err := o.vacant(); err != nil {
 			return nil, err
 		}
@@ -78,8 +78,10 @@ func New(ctx context.Context, device gpu.Device, o Options, progress func(done, 
 	if _, err := o.metadata(data, len(data.Training()), 0).Map(); err != nil {
 		return nil, fmt.Errorf("a model of this data could not be exported: %w", err)
 	}
-	if err := o.writable(); err != nil {
-		return nil, err
+	if !o.DryRun {
+		if err := o.writable(); err != nil {
+			return nil, err
+		}
 	}
 	cases, err := o.read(data.Training(), progress)
 	if err != nil {

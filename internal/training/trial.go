@@ -1,0 +1,81 @@
+package training
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Trial is what a few steps at one image side have shown.
+type Trial struct {
+	Side        int
+	Bytes       int64         // of GPU memory that training at this side takes
+	Dispatches  int           // a step's
+	Seconds     float64       // a step's median
+	DataSeconds float64       // of that, waiting for data: the median
+	Left        time.Duration // what all steps of the run at this side take at that pace
+}
+
+// staging is what a device keeps at most to read a checkpoint through, in bytes (internal/gpu/dawn).
+const staging = 32 << 20
+
+// Try takes a few steps at every image side of the run, for what they cost. Options.DryRun is set, and nothing is written or kept: afterwards the
+// trainer can only be closed.
+func (t *Trainer) Try(ctx context.Context, report func(Trial)) error {
+	if !t.Options.DryRun {
+		panic("training: Try without Options.DryRun")
+	}
+	const steps = 4 // of which the first warms up
+	remaining := t.remaining(t.step)
+	tried := map[int]bool{}
+	for _, phase := range t.Options.Phases {
+		if tried[phase.Side] || phase.Epochs == 0 {
+			continue
+		}
+		tried[phase.Side] = true
+		trial, err := t.try(ctx, phase.Side, steps)
+		if err != nil {
+			return err
+		}
+		trial.Left = time.Duration(float64(remaining[phase.Side]) * trial.Seconds * float64(time.Second))
+		report(*trial)
+	}
+	return nil
+}
+
+// try takes steps at one image side.
+func (t *Trainer) try(ctx context.Context, side, steps int) (*Trial, error) {
+	p, err := t.prepare(ctx, side)
+	if err != nil {
+		return nil, err
+	}
+	defer p.release()
+	trial := &Trial{Side: side, Bytes: t.set.Bytes() + p.plan.Bytes(), Dispatches: p.plan.Dispatches()}
+	trial.Bytes += min(staging, t.stateBytes())
+	var seconds, data []float64
+	for i := range steps {
+		now, err := t.next(ctx, p)
+		if err != nil {
+			return nil, fmt.Errorf("trying a step at %d²: %w", side, err)
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			seconds, data = append(seconds, now.Seconds), append(data, now.DataSeconds)
+		}
+	}
+	slices.Sort(seconds)
+	slices.Sort(data)
+	trial.Seconds, trial.DataSeconds = seconds[len(seconds)/2], data[len(data)/2]
+	return trial, nil
+}
+
+// stateBytes is the size of what a checkpoint holds.
+func (t *Trainer) stateBytes() (n int64) {
+	for _, v := range t.state() {
+		n += int64(v.Type.Size() * v.Elements())
+	}
+	return n
+}

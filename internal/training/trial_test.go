@@ -1,0 +1,72 @@
+package training
+
+import (
+	"context"
+	"testing"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/gpu/gputest"
+	"mrprism/internal/gpu/reference"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// metered is a device that sums up the memory asked for.
+type metered struct {
+	gpu.Device
+	bytes int64
+}
+
+func (m *metered) Allocate(ctx context.Context, specs []gpu.BufferSpec) ([]gpu.Buffer, error) {
+	for _, s := range specs {
+		m.bytes += int64(s.Bytes())
+	}
+	return m.Device.Allocate(ctx, specs)
+}
+
+// What a trial says of memory is what the run then asks for, within a tenth, on every device; nothing is written.
+func TestTry(t *testing.T) {
+	data, _ := finished(t)
+	gputest.Each(t, func(t *testing.T, device gpu.Device) {
+		o := options(t, data)
+		o.Phases = []Phase{{64, 1}}
+		o.DryRun, o.Out = true, ""
+		tried, err := New(t.Context(), device, o, nil)
+		require.NoError(t, err)
+		var trials []Trial
+		require.NoError(t, tried.Try(t.Context(), func(trial Trial) { trials = append(trials, trial) }))
+		tried.Close()
+		require.Len(t, trials, 1)
+		assert.Equal(t, 64, trials[0].Side)
+		assert.Positive(t, trials[0].Seconds)
+		assert.Less(t, trials[0].DataSeconds, trials[0].Seconds)
+		assert.InEpsilon(t, 2*trials[0].Seconds, trials[0].Left.Seconds(), 1e-3, "two steps")
+
+		o = options(t, data)
+		o.Phases = []Phase{{64, 1}}
+		meter := &metered{Device: device}
+		train(t, meter, o, 2)
+		t.Logf("said %d, used %d bytes", trials[0].Bytes, meter.bytes)
+		assert.InEpsilon(t, meter.bytes, trials[0].Bytes, 0.1)
+	})
+}
+
+// Every side is tried once.
+func TestTryPhases(t *testing.T) {
+	data, _ := finished(t)
+	o := options(t, data)
+	o.Phases, o.DryRun = []Phase{{128, 1}, {64, 1}, {128, 2}, {192, 0}}, true
+	tried, err := New(t.Context(), reference.Open(), o, nil)
+	require.NoError(t, err)
+	defer tried.Close()
+	var sides []int
+	var seconds []float64
+	require.NoError(t, tried.Try(t.Context(), func(trial Trial) {
+		sides = append(sides, trial.Side)
+		seconds = append(seconds, trial.Left.Seconds()/trial.Seconds)
+	}))
+	assert.Equal(t, []int{128, 64}, sides)
+	assert.InDeltaSlice(t, []float64{6, 2}, seconds, 1e-3, "steps at each side")
+	assert.NoDirExists(t, o.Out)
+}
