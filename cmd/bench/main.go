@@ -40,6 +40,8 @@ larger of its shares of the two ceilings (the most that was seen of each). Small
 With -compare the figures of an earlier -json are set beside those of this run, as ratios now/base: of medians, and from the least to the
 most that the spreads of both allow.
 
+With -precision f16 or int8 the network runs in turn with itself in f32, and ratios to that are printed as well.
+
 With -train, whole training steps (Algorithm 1: forward, backward, Adam; the recipe's recurrences) are measured as well.
 
 With -tune every kernel that can be computed in several ways is timed in each of them, at the shapes of this network, and with -train of the

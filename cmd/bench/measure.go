@@ -71,65 +71,6 @@ func (p *preparing) Prepare(ctx context.Context, programs []*gpu.Program) error 
 	return err
 }
 
-// inference measures the encoder and the recurrences as `segment` runs them: one image, results read back after every pass.
-func inference(ctx context.Context, device gpu.Device, config model.Config, o options, m *weights.Model, r *report, tell func(string)) error {
-	tell("compiling the network")
-	set := tensor.NewSet()
-	defer set.Release()
-	d := &preparing{Device: device, programs: map[*gpu.Program]bool{}}
-	start := time.Now()
-	network, err := model.NewInference(ctx, d, set, config, o.Side)
-	if err != nil {
-		return err
-	}
-	defer network.Release()
-	t := &inferenceTimes{CompileMS: since(start), PipelinesMS: d.ms, Pipelines: len(d.programs), Bytes: network.Bytes()}
-	r.Inference = t
-	t.EncoderDispatches, t.RecurrenceDispatches = network.Dispatches()
-	if err := fill(set, m); err != nil {
-		return err
-	}
-	image := picture(o.Side)
-	small := smallest(set) // what is read to wait for the encoder
-	once := func() (encoder, total float64, recurrences []float64, err error) {
-		start := time.Now()
-		if err = network.Encode(ctx, image); err == nil {
-			_, err = set.Read(ctx, small)
-		}
-		encoder = since(start)
-		for range passes {
-			began := time.Now()
-			if err == nil {
-				_, _, err = network.Recur(ctx)
-			}
-			recurrences = append(recurrences, since(began))
-		}
-		return encoder, since(start), recurrences, err
-	}
-	tell("first pass")
-	if _, t.FirstMS, _, err = once(); err != nil {
-		return err
-	}
-	var encoders, recurrences, totals []float64
-	for i := range o.Repeats {
-		tell(fmt.Sprintf("inference %d of %d", i+1, o.Repeats))
-		e, total, rs, err := once()
-		if err != nil {
-			return err
-		}
-		encoders, recurrences, totals = append(encoders, e), append(recurrences, rs...), append(totals, total)
-	}
-	t.Encoder, t.Recurrence, t.FourPasses = spreadOf(encoders), spreadOf(recurrences), spreadOf(totals)
-	if !o.Kernels {
-		return nil
-	}
-	encoder, recurrence := network.Plans()
-	if err := r.kernels(ctx, d, "encoder", encoder, o.Repeats, tell); err != nil {
-		return err
-	}
-	return r.kernels(ctx, d, "one recurrence", recurrence, o.Repeats, tell)
-}
-
 // training measures whole steps: batch written, forward, backward, Adam, loss read.
 func training(ctx context.Context, device gpu.Device, config model.Config, o options, r *report, tell func(string)) error {
 	tell("compiling the training step")

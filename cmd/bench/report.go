@@ -34,6 +34,15 @@ type inferenceTimes struct {
 	EncoderDispatches    int     `json:"encoder_dispatches"`
 	RecurrenceDispatches int     `json:"recurrence_dispatches"`
 	Bytes                int64   `json:"bytes"` // of GPU buffers, all of which live as long as the network: plans and variables
+	ToF32                *ratios `json:"to_f32,omitempty"`
+}
+
+// ratios are those of another precision to f32, of runs in turn.
+type ratios struct {
+	Encoder    spread  `json:"encoder"`
+	Recurrence spread  `json:"recurrence"`
+	FourPasses spread  `json:"four_passes"`
+	Bytes      float64 `json:"bytes"`
 }
 
 type trainingTimes struct {
@@ -91,6 +100,12 @@ func (r *report) figures() []figure {
 		{"encoder", "dispatches", one(float64(i.EncoderDispatches))}, {"one recurrence", "dispatches", one(float64(i.RecurrenceDispatches))},
 		{"four passes", "dispatches", one(float64(i.EncoderDispatches + passes*i.RecurrenceDispatches))},
 		{"network", "MiB of buffers", one(mebibytes(i.Bytes))},
+	}
+	if t := i.ToF32; t != nil {
+		out = append(out, []figure{
+			{"encoder", "of f32", t.Encoder}, {"one recurrence", "of f32", t.Recurrence}, {"four passes, warm", "of f32", t.FourPasses},
+			{"network, buffers", "of f32", one(t.Bytes)},
+		}...)
 	}
 	if t := r.Training; t != nil {
 		out = append(out, []figure{

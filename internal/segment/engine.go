@@ -53,13 +53,13 @@ func Warm(ctx context.Context, device gpu.Device, about weights.Entry, precision
 // New checks that the weights are those of the configuration they name (the error wraps a *weights.MismatchError that lists every
 // difference), compiles the network for the device at the side they were trained for, in the precision wanted, and writes them to it.
 func New(ctx context.Context, device gpu.Device, m *weights.Model, precision model.Precision) (*Engine, error) {
-	return open(ctx, device, m, precision, model.NewInference)
+	return newEngine(ctx, device, m, precision, model.NewInference)
 }
 
-// compiler is model.NewInference or model.NewRanges.
-type compiler func(ctx context.Context, device gpu.Device, set *tensor.Set, c model.Config, side int) (*model.Inference, error)
+// compile is model.NewInference or model.NewRanges.
+type compile func(ctx context.Context, device gpu.Device, set *tensor.Set, c model.Config, side int) (*model.Inference, error)
 
-func open(ctx context.Context, device gpu.Device, m *weights.Model, precision model.Precision, compile compiler) (*Engine, error) {
+func newEngine(ctx context.Context, device gpu.Device, m *weights.Model, precision model.Precision, network compile) (*Engine, error) {
 	about := m.Metadata
 	config, err := model.NewConfig(about.Configuration, len(about.Raters), len(about.Classes))
 	if err != nil {
@@ -70,7 +70,7 @@ func open(ctx context.Context, device gpu.Device, m *weights.Model, precision mo
 		return nil, fmt.Errorf("weights %s, configuration %s with %d raters and %d classes: %w", about.Name, about.Configuration, len(about.Raters), len(about.Classes), err)
 	}
 	e := &Engine{device: device, about: about, set: tensor.NewSet()}
-	if err := e.prepare(ctx, config, m.File, compile); err != nil {
+	if err := e.prepare(ctx, config, m.File, network); err != nil {
 		e.Close()
 		return nil, err
 	}
@@ -85,9 +85,9 @@ func match(file *weights.File, config model.Config) error {
 	return file.Match(expected)
 }
 
-func (e *Engine) prepare(ctx context.Context, config model.Config, file *weights.File, compile compiler) error {
+func (e *Engine) prepare(ctx context.Context, config model.Config, file *weights.File, network compile) error {
 	var err error
-	if e.network, err = compile(ctx, e.device, e.set, config, e.about.Side); err != nil {
+	if e.network, err = network(ctx, e.device, e.set, config, e.about.Side); err != nil {
 		return fmt.Errorf("weights %s: %w", e.about.Name, err)
 	}
 	if err := load(ctx, e.device, e.set, file); err != nil {

@@ -14,7 +14,7 @@ import (
 // Ranges segments images, each as it stands and, with a model that has an anchor, searched as well, and returns how large the inputs of
 // layers became: weights.Metadata.Ranges, which inference in int8 needs. next returns an image at a time, nil after the last.
 func Ranges(ctx context.Context, device gpu.Device, m *weights.Model, next func() (*imageio.Image, error)) (map[string]float32, error) {
-	e, err := open(ctx, device, m, model.F32, model.NewRanges)
+	e, err := newEngine(ctx, device, m, model.F32, model.NewRanges)
 	if err != nil {
 		return nil, err
 	}
