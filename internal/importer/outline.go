@@ -2,6 +2,7 @@ package importer
 
 import (
 	"math"
+	"slices"
 
 	"mrprism/internal/imageio"
 )
@@ -30,8 +31,8 @@ func outlined(photograph, drawn *imageio.Image) (disc, cup []uint8, reason strin
 		}
 		strongest = max(strongest, difference[i])
 	}
-	thresholds := []uint8{20, 40, 80}
-	if strongest <= thresholds[0] {
+	thresholds := []uint8{20, 40, 80, 10}
+	if strongest <= slices.Min(thresholds) {
 		return nil, nil, "nothing is drawn into it"
 	}
 	reason = "no closed outline can be told"
