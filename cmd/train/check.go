@@ -18,7 +18,7 @@ const checkIntro = `train check - reads a data set as training would, before an 
 usage: train check DIR[,DIR] [flags]
 
 Errors are what training refuses: files that cannot be read, masks of another size than their image or of other values than 0 and
-255, folders that dataset.json does not name. Warnings are what it takes though it can hardly be meant: masks that are empty or exchanged with their
+255, folders that dataset.json does not name; "train -skip-bad" leaves out images whose own files are at fault. Warnings are what it takes though it can hardly be meant: masks that are empty or exchanged with their
 background, raters and single masks far from the others, missing labels, the same picture twice (most of all across the held-out split), images of
 odd size or colour.
 

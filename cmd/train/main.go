@@ -43,6 +43,7 @@ saved last is kept. A GPU that is lost is opened again and the run goes on from 
 
 const examples = `
 examples:
+  train import qubiq downloads/brain-growth data/qubiq-brain-growth && train check data/qubiq-brain-growth
   train -data data/qubiq-brain-growth -out runs/brain -name newborn-brain -epochs 150
   train -data data/drishti-gs1-crop,data/drishti-gs1-full -out runs/fundus -name fundus -anchor disc -phases 64:25,128:25
   train -with runs/brain/run.yaml -resume                                           go on, also as the same flags and -resume

@@ -100,7 +100,7 @@ func Check(ctx context.Context, dirs []string, progress func(done, total int)) *
 	r.duplicates(d, looked)
 	r.colours(looked)
 	r.figures(d, looked)
-	slices.SortStableFunc(r.Findings, func(a, b Finding) int { // errors, then by kind in the order in which kinds turned up
+	slices.SortStableFunc(r.Findings, func(a, b Finding) int { // errors, then in the order of kinds
 		return cmp.Or(btoi(b.Error)-btoi(a.Error), slices.Index(kinds, a.Kind)-slices.Index(kinds, b.Kind))
 	})
 	return r
