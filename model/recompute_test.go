@@ -6,9 +6,11 @@ import (
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/gpu/gputest"
+	"mrprism/internal/gpu/reference"
 	"mrprism/internal/tensor"
 	"mrprism/shaders"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -59,4 +61,29 @@ func TestRecomputationChangesNoBit(t *testing.T) {
 			require.Less(t, float64(recomputed), 0.9*float64(kept), "%s: bytes", name) // the baseline has one recurrence and one loss to save on
 		}
 	})
+}
+
+// The commands and the memory of a step are budgets, as those of inference are: what grows them must be worth it.
+func TestStepBudget(t *testing.T) {
+	for _, budget := range []struct {
+		recompute            bool
+		dispatches, zeroings int
+		megabytes            float64 // beside the parameters, their moments and averages
+	}{{false, 2093, 413, 71}, {true, 2449, 413, 47}} {
+		c, err := NewConfig("compact", 4, 2)
+		require.NoError(t, err)
+		c.Recompute = budget.recompute
+		set := tensor.NewSet()
+		s := NewStep(set, c, recipe(t, "default"), 1, 128)
+		s.Backward(s.Loss())
+		s.Update(set, shaders.AdamOptions{})
+		plan, err := tensor.Compile(t.Context(), reference.Open(), set, s.Graph)
+		require.NoError(t, err)
+		commands, _ := plan.Commands()
+		assert.LessOrEqual(t, plan.Dispatches(), budget.dispatches)
+		assert.LessOrEqual(t, len(commands)-plan.Dispatches(), budget.zeroings)
+		assert.LessOrEqual(t, float64(plan.Bytes())/(1<<20), budget.megabytes)
+		plan.Release()
+		set.Release()
+	}
 }

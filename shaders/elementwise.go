@@ -43,13 +43,17 @@ var (
 			a[1].F[i] += float64(p.Factor) * a[0].F[i]
 		}
 	})
+	addOnce = func() *tensor.Kernel { k := *addScaled; k.Fresh = copyForward; return &k }() // with the factor 1
 )
 
 // addTo appends gradient += factor × dy, where x needs a gradient.
 func addTo(x, dy *Tensor, factor float32) {
 	if x.NeedsGradient() {
-		n := uint32(x.Elements())
-		x.Graph().Dispatch(addScaled, &elementwiseParams{n, n, factor}, dy, x.Gradient())
+		n, kernel := uint32(x.Elements()), addScaled
+		if factor == 1 {
+			kernel = addOnce
+		}
+		x.Graph().Dispatch(kernel, &elementwiseParams{n, n, factor}, dy, x.Gradient())
 	}
 }
 

@@ -18,7 +18,8 @@ type Kernel struct {
 	Fast      gpu.Fast     // the same in float32 and fast, for the processor; nil: it computes Body
 	Variants  []Variant    // of those that run on a device the one that was measured to be the fastest (gpu.Info.Tuned) is used, else the first preferred
 
-	Copies bool // the kernel does nothing but write its first argument to its second
+	Copies bool    // the kernel does nothing but write its first argument to its second
+	Fresh  *Kernel // writes the last argument, all of it, from the same params and others where this one adds to it; nil: there is none
 
 	// Absorb tells how the kernel, with these params, takes over the dispatch that alone reads its result, its last argument, as
 	// argument `at`; ok is false where it cannot. nil: never.

@@ -1,0 +1,52 @@
+package tensor
+
+import "slices"
+
+// fresh spares zeroing what is first added to by a kernel that has a Fresh form: that writes it. Where this merely copies what nobody touches
+// afterwards, not even the copy is made: the copy's users get the original.
+func fresh(nodes []node) []node {
+	users := map[*storage][]int{} // nodes that touch a storage, in order
+	for i := range nodes {
+		for _, s := range nodes[i].touched() {
+			if list := users[s]; len(list) == 0 || list[len(list)-1] != i {
+				users[s] = append(list, i)
+			}
+		}
+	}
+	gone := make([]bool, len(nodes))
+	for i := range nodes {
+		n := &nodes[i]
+		if n.kernel == nil || n.kernel.Fresh == nil {
+			continue
+		}
+		from, to := n.arguments[0], n.arguments[len(n.arguments)-1]
+		at := slices.Index(users[to], i)
+		if at < 1 || nodes[users[to][at-1]].kernel != nil || to.variable != nil { // users of what lies in a block are the block's
+			continue
+		}
+		gone[users[to][at-1]] = true
+		n.kernel = n.kernel.Fresh
+		later, own := users[to][at+1:], users[from]
+		if !n.kernel.Copies || at > 1 || to.kept || from.kept || from.variable != nil || len(own) == 0 || own[len(own)-1] != i {
+			continue
+		}
+		gone[i] = true
+		for _, k := range later {
+			nodes[k].arguments = slices.Clone(nodes[k].arguments) // the graph keeps its own
+			for j, a := range nodes[k].arguments {
+				if a == to {
+					nodes[k].arguments[j] = from
+				}
+			}
+		}
+		users[from] = append(own[:len(own)-1:len(own)-1], later...)
+		delete(users, to)
+	}
+	out := make([]node, 0, len(nodes))
+	for i, n := range nodes {
+		if !gone[i] {
+			out = append(out, n)
+		}
+	}
+	return out
+}
