@@ -18,11 +18,10 @@ import (
 // declared are the program's flags, and what has to be worked out after they are read.
 type declared struct {
 	*command.Groups
-	data, phases, recipe, schedule *string
-	side, epochs                   *int
-	rate, decay, average           *float64
-	with                           *string
-	device                         command.Device
+	data, fold, phases, recipe, schedule, with *string
+	side, epochs                               *int
+	rate, decay, average                       *float64
+	device                                     command.Device
 }
 
 // declare makes the flags; what needs no working out goes into the runner at once.
@@ -31,6 +30,8 @@ func (r *runner) declare() *declared {
 	d.Add("data", func(f *flag.FlagSet) {
 		d.data = f.String("data", "", "data set `FOLDER`s, separated by commas; of the same classes and raters (required)")
 		f.StringVar(&o.Anchor, "anchor", "", "`CLASS` that is searched for in whole photographs; crops are then drawn at all scales around it")
+		f.Float64Var(&o.Validate, "validate", 0, "`SHARE` of the training images to set aside: after every epoch the averaged weights are scored on them, and the best kept as NAME.best")
+		d.fold = f.String("fold", "", "`I/K`: set the I-th of K parts aside instead; K runs, one for each I, score every training image once. What \"evaluate\" holds out is in no part")
 		f.BoolVar(&o.SkipBad, "skip-bad", false, "leave out images whose files cannot be read, naming them, instead of ending (\"train check\" finds them first)")
 	})
 	d.Add("model", func(f *flag.FlagSet) {
@@ -54,6 +55,7 @@ func (r *runner) declare() *declared {
 	})
 	d.Add("end", func(f *flag.FlagSet) {
 		d.epochs = f.Int("epochs", 150, "passes over the images at -side")
+		f.IntVar(&o.Patience, "patience", 0, "stop after so many `EPOCHS` without a better score on what -validate or -fold set aside (0: never)")
 		f.Float64Var(&r.hours, "hours", 0, "stop, saved, after so many `HOURS`; -resume goes on (0: no limit)")
 		f.StringVar(&r.stopFile, "stop-file", "", "stop, saved, when this `FILE` appears; -resume goes on (default RUN/stop)")
 	})
@@ -89,7 +91,7 @@ func (r *runner) parse(args []string, stdout io.Writer) (code int, done bool) {
 		err = d.resolve(&r.options)
 	}
 	if err == nil {
-		err = r.options.Validate()
+		err = r.options.Check()
 	}
 	switch {
 	case err != nil:
@@ -116,6 +118,11 @@ func (d *declared) resolve(o *training.Options) (err error) {
 	o.Phases = []training.Phase{{Side: *d.side, Epochs: *d.epochs}}
 	if *d.phases != "" {
 		if o.Phases, err = training.ParsePhases(*d.phases); err != nil {
+			return err
+		}
+	}
+	if *d.fold != "" {
+		if o.Fold, err = training.ParseFold(*d.fold); err != nil {
 			return err
 		}
 	}

@@ -33,6 +33,7 @@ The run's folder receives
   checkpoint.safetensors   everything needed to go on, bit for bit; the one before it is kept beside it
   NAME.safetensors         the weights so far, int8, for "segment" and the site;  NAME.f32.safetensors  the same in float32
   run.yaml                 every flag's value, commit and seed: "train -with RUN/run.yaml -out ANOTHER" repeats the run
+  NAME.best.safetensors    with -validate or -fold: the weights that scored best so far, also in float32
   log.jsonl                one line a step
   tensorboard/             the same and pictures of masks: "tensorboard --logdir RUN"
   curves.svg               the curves, drawn when the run ends or stops
@@ -48,6 +49,8 @@ examples:
   train -data data/drishti-gs1-crop,data/drishti-gs1-full -out runs/fundus -name fundus -anchor disc -phases 64:25,128:25
   train -with runs/brain/run.yaml -resume                                           go on, also as the same flags and -resume
   train -with runs/brain/run.yaml -out runs/brain-2 -seed 2                         the same with another seed
+  train -data my-hospital -out runs/mine -validate 0.2 -patience 20                 stop when 20 epochs brought nothing
+  for i in 1 2 3 4 5; do train -with runs/mine/run.yaml -validate 0 -fold $i/5 -out runs/mine-fold$i; done        cross-validation
   train -data my-hospital -init runs/fundus/fundus.f32.safetensors -out runs/mine -rate 2e-4         from a model's weights
 
 exit codes: 0 trained to the end, or stopped by -hours or -stop-file (saved), 1 something failed, 2 wrong usage, 130 stopped by Ctrl-C (saved)
@@ -182,8 +185,12 @@ func (r *runner) attempt(ctx context.Context, began time.Time) (done int, err er
 
 // describe tells what is trained on.
 func (r *runner) describe(t *training.Trainer) {
-	r.note(fmt.Sprintf("%s: %d images to train on, %d held out; %d raters, %d classes; %d steps, %d done", t.Dataset.Name,
-		len(t.Dataset.Training()), len(t.Dataset.HeldOut()), t.Config.Raters, t.Config.Classes, t.Steps(), t.Done()))
+	aside := ""
+	if t.Aside() > 0 {
+		aside = fmt.Sprintf(", %d set aside to score by", t.Aside())
+	}
+	r.note(fmt.Sprintf("%s: %d images to train on%s, %d held out; %d raters, %d classes; %d steps, %d done", t.Dataset.Name,
+		t.Images(), aside, len(t.Dataset.HeldOut()), t.Config.Raters, t.Config.Classes, t.Steps(), t.Done()))
 	if missing := t.Dataset.Missing; len(missing) > 0 {
 		r.note(fmt.Sprintf("%d masks are missing, such as %s; they count as labels that nobody gave", len(missing), missing[0]))
 	}
@@ -221,5 +228,5 @@ func (r *runner) finish(record *recorder) {
 	if err := drawCurves(o.Out, o.Name); err != nil {
 		r.note(fmt.Sprintf("the curves could not be drawn: %v", err))
 	}
-	record.summary(r.stderr, o.Name+".safetensors", o.Name+".f32.safetensors", training.Checkpoint, configurationName, curvesName, logName, boardFolder)
+	record.summary(r.stderr, o.Name+training.BestSuffix+".safetensors", o.Name+".safetensors", o.Name+".f32.safetensors", training.Checkpoint, configurationName, curvesName, logName, boardFolder)
 }

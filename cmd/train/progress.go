@@ -21,6 +21,7 @@ type progress struct {
 	open  bool    // a line is not ended yet
 	loss  float64 // recent mean
 	speed float64 // recent mean of a step's seconds an image
+	dice  string  // the last score, as it is shown; empty: none
 }
 
 func newProgress(out io.Writer) *progress {
@@ -50,8 +51,11 @@ func (p *progress) show(r training.Report) {
 	}
 	p.loss += 0.05 * (r.Loss - p.loss)
 	p.speed += 0.1 * (each - p.speed)
-	p.line(r.Step == r.Steps, r.Step, r.Steps, fmt.Sprintf("step %d/%d  epoch %d/%d  %d²  loss %.4f  %.1f images/s  %s left",
-		r.Step, r.Steps, r.Epoch, r.Epochs, r.Side, p.loss, 1/p.speed, r.Left.Round(time.Second)))
+	if r.SoftDice != nil {
+		p.dice = fmt.Sprintf("soft Dice %.4f  ", *r.SoftDice)
+	}
+	p.line(r.Step == r.Steps, r.Step, r.Steps, fmt.Sprintf("step %d/%d  epoch %d/%d  %d²  loss %.4f  %s%.1f images/s  %s left",
+		r.Step, r.Steps, r.Epoch, r.Epochs, r.Side, p.loss, p.dice, 1/p.speed, r.Left.Round(time.Second)))
 }
 
 // line shows text, behind a bar where there is a terminal, unless the last one was shown a moment ago.

@@ -139,7 +139,8 @@ func (r *recorder) summary(w io.Writer, files ...string) {
 	if r.current != nil {
 		row("soft Dice, held in", "%.4f, best %.4f", *r.current, *r.best)
 	}
-	for i, name := range files {
+	head := "files"
+	for _, name := range files {
 		info, err := os.Stat(filepath.Join(r.out, name))
 		if err != nil {
 			continue
@@ -148,7 +149,8 @@ func (r *recorder) summary(w io.Writer, files ...string) {
 		if !info.IsDir() {
 			size = fmt.Sprintf("  %.3g MB", float64(info.Size())/1e6)
 		}
-		row(map[bool]string{true: "files"}[i == 0], "%s%s", filepath.Join(r.out, name), size)
+		row(head, "%s%s", filepath.Join(r.out, name), size)
+		head = ""
 	}
 	table.Flush()
 }

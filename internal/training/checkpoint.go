@@ -12,12 +12,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
-	"mrprism/internal/dataset"
 	"mrprism/internal/tensor"
-	"mrprism/model"
 	"mrprism/weights"
 )
 
@@ -25,9 +22,6 @@ import (
 const (
 	Checkpoint         = "checkpoint.safetensors"
 	PreviousCheckpoint = "checkpoint.previous.safetensors"
-
-	floatSuffix = ".f32.safetensors" // the exported model in float32, after its name
-	smallSuffix = ".safetensors"     // in int8
 )
 
 // save writes the whole state of the run, the checkpoint before it being kept as the previous one, and exports the weights. A state
@@ -49,7 +43,11 @@ func (t *Trainer) save(ctx context.Context) error {
 		}
 		t.checkpointed = t.step
 	}
-	if err := t.export(variables, values); err != nil {
+	file, err := t.averaged(ctx)
+	if err == nil {
+		err = t.Options.export(file, "")
+	}
+	if err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
 	t.saved = time.Now()
@@ -67,6 +65,9 @@ func (t *Trainer) checkpoint(variables []*tensor.Variable, values [][]float32) e
 	file := &weights.File{Metadata: map[string]string{
 		"mrprism_checkpoint": "1", "step": strconv.Itoa(t.step), "options": t.Options.fingerprint(), "images": t.images(), "commit": t.Options.Commit,
 	}}
+	if t.best.Epoch > 0 {
+		file.Metadata["best"] = fmt.Sprintf("%v %d", t.best.Score, t.best.Epoch)
+	}
 	for i, v := range variables {
 		file.Tensors = append(file.Tensors, weights.NewF32(v.Name, v.Shape, values[i]))
 	}
@@ -116,8 +117,8 @@ func writeFile(path string, file *weights.File) error {
 	})
 }
 
-// load reads the checkpoint; where it is damaged or missing, the previous one.
-func (t *Trainer) load() error {
+// restore reads the checkpoint; where it is damaged or missing, the previous one.
+func (t *Trainer) restore() error {
 	var problems []error
 	for _, name := range []string{Checkpoint, PreviousCheckpoint} {
 		path := filepath.Join(t.Options.Out, name)
@@ -178,10 +179,16 @@ func (t *Trainer) loadFile(path string) error {
 	if err != nil {
 		return fmt.Errorf("%s: step %q", path, file.Metadata["step"])
 	}
+	var had best
+	if text, ok := file.Metadata["best"]; ok {
+		if _, err := fmt.Sscan(text, &had.Score, &had.Epoch); err != nil {
+			return fmt.Errorf("%s: best %q", path, text)
+		}
+	}
 	if err := t.write(file, t.state()); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	t.step = step
+	t.step, t.best = step, had
 	return nil
 }
 
@@ -241,58 +248,4 @@ func openInitial(path string) (*weights.File, error) {
 		return nil, err
 	}
 	return weights.Dequantize(m.File)
-}
-
-// export writes the averaged weights, in f32 and in int8, under the model's name.
-func (t *Trainer) export(variables []*tensor.Variable, values [][]float32) error {
-	byName := map[string][]float32{}
-	for i, v := range variables {
-		byName[v.Name] = values[i]
-	}
-	metadata, err := t.Options.metadata(t.Dataset, len(t.cases), t.step).Map()
-	if err != nil {
-		return err
-	}
-	file := &weights.File{Metadata: metadata}
-	for _, v := range t.set.Variables(tensor.Parameter, tensor.Statistic) {
-		value := byName[v.Name]
-		if average := byName[model.AveragePrefix+v.Name]; average != nil && t.Options.Recipe.Average > 0 && t.step > 0 {
-			value = average
-		}
-		file.Tensors = append(file.Tensors, weights.NewF32(v.Name, v.Shape, value))
-	}
-	small, err := weights.Quantize(file)
-	if err != nil {
-		return err
-	}
-	small.Metadata["quantization"] = weights.Int8PerChannel
-	for suffix, f := range map[string]*weights.File{floatSuffix: file, smallSuffix: small} {
-		f.Seal()
-		if err := writeFile(filepath.Join(t.Options.Out, t.Options.Name+suffix), f); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// metadata says what the exported model is.
-func (o Options) metadata(d *dataset.Dataset, images, step int) *weights.Metadata {
-	labels := weights.LabelsRaters
-	if d.Levels {
-		labels = weights.LabelsAgreementLevels
-	}
-	side := 0
-	for _, p := range o.Phases {
-		if p.Epochs > 0 {
-			side = p.Side
-		}
-	}
-	return &weights.Metadata{
-		Name: o.Name, Title: o.Title, Configuration: o.Config, Recipe: o.Recipe.Name, Task: o.Task,
-		Classes: d.Classes, Raters: d.Raters, Labels: labels, Anchor: o.Anchor, Side: side,
-		Mean: [3]float32{0.5, 0.5, 0.5}, Deviation: [3]float32{0.25, 0.25, 0.25},
-		Data:   fmt.Sprintf("%s; every fifth image held out; %d images trained on", strings.ReplaceAll(d.Name, "+", ", "), images),
-		Commit: o.Commit, Seed: o.Seed, Layout: weights.LayoutHWIO,
-		Metrics: map[string]float64{"steps": float64(step)},
-	}
 }

@@ -113,6 +113,7 @@ func TestOtherOptionsAreRefused(t *testing.T) {
 		`phases: then "[{64 2}]", now "[{64 3}]"`:            func(o *Options) { o.Phases[0].Epochs = 3 },
 		`name: then "default", now "paper"`:                  func(o *Options) { o.Recipe, _ = model.NewRecipe("paper") },
 		`anchor: then "", now "disc"`:                        func(o *Options) { o.Anchor = "disc" },
+		`fold: then "", now "1/4"`:                           func(o *Options) { o.Fold = Fold{1, 4} },
 		`warmup: then "", now "7"`:                           func(o *Options) { o.Warmup = 7 },
 		fmt.Sprintf(`data: then %q, now %q`, had, elsewhere): func(o *Options) { o.Data = []string{elsewhere} },
 	} {
@@ -376,7 +377,7 @@ func TestADeviceThatFails(t *testing.T) {
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	require.NoError(t, options(t, "data").Validate())
+	require.NoError(t, options(t, "data").Check())
 	for want, change := range map[string]func(*Options){
 		"no data":                  func(o *Options) { o.Data = nil },
 		"no output":                func(o *Options) { o.Out = "" },
@@ -392,13 +393,16 @@ func TestOptionsAreChecked(t *testing.T) {
 		"learning rate NaN":        func(o *Options) { o.Recipe.Rate = math.NaN() },
 		"weight decay":             func(o *Options) { o.Recipe.Decay = math.Inf(1) },
 		"time between checkpoints": func(o *Options) { o.CheckpointSeconds = -1 },
+		"share 1 to set aside":     func(o *Options) { o.Validate = 1 },
+		"either a share or a fold": func(o *Options) { o.Validate, o.Fold = 0.2, Fold{1, 5} },
+		"patience of 3 epochs":     func(o *Options) { o.Patience = 3 },
 		"-1 steps of warm-up":      func(o *Options) { o.Warmup = -1 },
 		"momentum 1 of the av":     func(o *Options) { o.Recipe.Average = 1 },
 		`name "a/b"`:               func(o *Options) { o.Name = "a/b" },
 	} {
 		o := options(t, "data")
 		change(&o)
-		assert.ErrorContains(t, o.Validate(), want)
+		assert.ErrorContains(t, o.Check(), want)
 	}
 	o := options(t, writeData(t, 2))
 	o.Anchor = "macula"

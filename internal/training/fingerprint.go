@@ -16,6 +16,12 @@ func (o Options) fingerprint() string {
 	if o.Warmup != 0 {
 		text += fmt.Sprintf(" warmup=%d", o.Warmup)
 	}
+	if o.Validate != 0 {
+		text += fmt.Sprintf(" validate=%v", o.Validate)
+	}
+	if o.Fold.Of != 0 {
+		text += fmt.Sprintf(" fold=%v", o.Fold)
+	}
 	return text
 }
 

@@ -51,6 +51,10 @@ type Options struct {
 	Commit string // of the program
 	DryRun bool   // for Try: nothing is written, and Out is not needed
 
+	Validate float64 // share of the training part that is set aside, to score the averaged weights after every epoch
+	Fold     Fold    // or the fold that is
+	Patience int     // epochs without a better score after which the run ends; 0: no end
+
 	SkipBad bool // leave out images whose files cannot be read, instead of ending; the others keep their order and what is held out stays so
 
 	CheckpointSeconds float64 // time between checkpoints; 0: after every step
@@ -60,8 +64,8 @@ type Options struct {
 	Note func(string) // is told what the user should know; may be nil
 }
 
-// Validate refuses options that cannot be run.
-func (o Options) Validate() error {
+// Check refuses options that cannot be run.
+func (o Options) Check() error {
 	switch {
 	case len(o.Data) == 0:
 		return fmt.Errorf("no data: name at least one data set folder")
@@ -74,6 +78,14 @@ func (o Options) Validate() error {
 	}
 	if _, err := model.NewConfig(o.Config, 1, 1); err != nil {
 		return err
+	}
+	switch {
+	case !(o.Validate >= 0 && o.Validate < 1):
+		return fmt.Errorf("share %v to set aside: a number from 0 on and below 1 is needed", o.Validate)
+	case o.Validate > 0 && o.Fold.Of > 0:
+		return fmt.Errorf("what is set aside is either a share or a fold, not both")
+	case o.Patience < 0 || o.Patience > 0 && !o.validates():
+		return fmt.Errorf("patience of %d epochs: at least 0, and images set aside to score by", o.Patience)
 	}
 	if o.Warmup < 0 {
 		return fmt.Errorf("%d steps of warm-up: a number from 0 on is needed", o.Warmup)

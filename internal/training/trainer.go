@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"mrprism/internal/dataset"
 	"mrprism/internal/gpu"
 	"mrprism/internal/optim"
+	"mrprism/internal/segment"
 	"mrprism/internal/tensor"
 	"mrprism/model"
 	"mrprism/shaders"
@@ -44,8 +46,11 @@ type Trainer struct {
 	Config  model.Config
 
 	device gpu.Device
-	cases  []*dataset.Loaded
+	cases  []*dataset.Loaded // to learn from
+	aside  []*dataset.Loaded // to score by
 	set    *tensor.Set
+	engine *segment.Engine // that scores; nil before it is needed
+	best   best
 	step   int // steps done
 	adam   shaders.AdamOptions
 
@@ -56,7 +61,7 @@ type Trainer struct {
 // New opens and checks the data, declares the network and, where asked, reads the checkpoint or the weights to start from. What can be
 // refused is refused before the images are read, of which progress is told.
 func New(ctx context.Context, device gpu.Device, o Options, progress func(done, total int)) (*Trainer, error) {
-	if err := o.Validate(); err != nil {
+	if err := o.Check(); err != nil {
 		return nil, err
 	}
 	if !o.Resume && !o.DryRun {
@@ -83,9 +88,19 @@ func New(ctx context.Context, device gpu.Device, o Options, progress func(done, 
 			return nil, err
 		}
 	}
-	cases, err := o.read(data.Training(), progress)
+	learn, apart := o.split(data.Training())
+	if o.validates() && (len(learn) == 0 || len(apart) == 0) {
+		return nil, fmt.Errorf("of %d images %d would be set aside to score by and %d learned from: both are needed", len(learn)+len(apart), len(apart), len(learn))
+	}
+	cases, err := o.read(learn, progress)
 	if err != nil {
 		return nil, err
+	}
+	var aside []*dataset.Loaded
+	if o.validates() {
+		if aside, err = o.read(apart, progress); err != nil {
+			return nil, err
+		}
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -100,7 +115,7 @@ func New(ctx context.Context, device gpu.Device, o Options, progress func(done, 
 		o.Recipe = o.Recipe.ForLevels()
 	}
 	t := &Trainer{
-		Options: o, Dataset: data, Config: c, device: device, cases: cases, set: tensor.NewSet(), checkpointed: none,
+		Options: o, Dataset: data, Config: c, device: device, cases: cases, aside: aside, set: tensor.NewSet(), checkpointed: none,
 		adam: shaders.AdamOptions{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: float32(o.Recipe.Decay)},
 	}
 	t.build(o.Phases[0].Side, o.Batch) // declares every variable: parameters, statistics, moments, averages
@@ -127,7 +142,7 @@ func (t *Trainer) build(side, batch int) (s *model.Step, loss *tensor.Tensor) {
 // start gives the variables their first values: from the checkpoint, from given weights, or drawn.
 func (t *Trainer) start(initial *weights.File) error {
 	if t.Options.Resume {
-		return t.load()
+		return t.restore()
 	}
 	if err := t.set.Initialise(t.Options.Seed); err != nil {
 		return err
@@ -166,22 +181,30 @@ func areas(cases []*dataset.Loaded, classes int) []float64 {
 }
 
 // Close returns the GPU memory.
-func (t *Trainer) Close() { t.set.Release() }
+func (t *Trainer) Close() {
+	if t.engine != nil {
+		t.engine.Close()
+	}
+	t.set.Release()
+}
 
 // Images is the number of images trained on.
 func (t *Trainer) Images() int { return len(t.cases) }
 
+// Aside is the number of images set aside to score by.
+func (t *Trainer) Aside() int { return len(t.aside) }
+
 // Done is the number of steps done.
 func (t *Trainer) Done() int { return t.step }
 
-// Run trains to the end, or until the context is cancelled, after which it finishes the step and saves. It returns the
-// context's error in that case.
+// Run trains to the end, or until patience is out, or the context is cancelled, after which it finishes the step and saves. It returns
+// the context's error in that case.
 func (t *Trainer) Run(ctx context.Context, report func(Report)) error {
 	t.saved = time.Now()
 	last := 0
 	for _, phase := range t.Options.Phases {
 		last += phase.Epochs * t.epochSteps()
-		if t.step < last && ctx.Err() == nil {
+		if t.step < last && ctx.Err() == nil && !t.outOfPatience() {
 			if err := t.phase(ctx, phase, last, report); err != nil {
 				return err
 			}
@@ -189,6 +212,11 @@ func (t *Trainer) Run(ctx context.Context, report func(Report)) error {
 	}
 	if err := t.save(context.WithoutCancel(ctx)); err != nil {
 		return err
+	}
+	if t.outOfPatience() {
+		t.note(fmt.Sprintf("stopped: since epoch %d, with %.4f, none of %d epochs scored better; that model is %s", t.best.Epoch, t.best.Score,
+			t.Options.Patience, filepath.Join(t.Options.Out, t.Options.Name+BestSuffix+smallSuffix)))
+		return nil
 	}
 	if t.step < last {
 		return ctx.Err()
@@ -217,10 +245,13 @@ func (t *Trainer) phase(ctx context.Context, phase Phase, last int, report func(
 	}
 	defer p.release()
 	var pace pace
-	for t.step < last && ctx.Err() == nil {
+	for t.step < last && ctx.Err() == nil && !t.outOfPatience() {
 		now, err := t.next(working, p)
 		if err != nil {
 			return err
+		}
+		if now.SoftDice, err = t.score(working); err != nil {
+			return fmt.Errorf("after step %d: %w", t.step, err)
 		}
 		now.Left = pace.left(now.Seconds, phase.Side, t.remaining(t.step))
 		report(*now)
@@ -230,7 +261,7 @@ func (t *Trainer) phase(ctx context.Context, phase Phase, last int, report func(
 			}
 		}
 	}
-	if t.step < t.Steps() && ctx.Err() == nil {
+	if t.step < t.Steps() && ctx.Err() == nil && !t.outOfPatience() {
 		return t.save(working) // the next phase may need more memory than there is
 	}
 	return nil

@@ -11,7 +11,6 @@ import (
 type Trial struct {
 	Side        int
 	Bytes       int64         // of GPU memory that training at this side takes
-	Dispatches  int           // a step's
 	Seconds     float64       // a step's median
 	DataSeconds float64       // of that, waiting for data: the median
 	Left        time.Duration // what all steps of the run at this side take at that pace
@@ -51,8 +50,17 @@ func (t *Trainer) try(ctx context.Context, side, steps int) (*Trial, error) {
 		return nil, err
 	}
 	defer p.release()
-	trial := &Trial{Side: side, Bytes: t.set.Bytes() + p.plan.Bytes(), Dispatches: p.plan.Dispatches()}
-	trial.Bytes += min(staging, t.stateBytes())
+	trial := &Trial{Side: side, Bytes: t.set.Bytes() + p.plan.Bytes() + min(staging, t.stateBytes())}
+	if len(t.aside) > 0 {
+		file, err := t.averaged(ctx)
+		if err == nil {
+			err = t.load(ctx, file)
+		}
+		if err != nil {
+			return nil, err
+		}
+		trial.Bytes += t.engine.Bytes()
+	}
 	var seconds, data []float64
 	for i := range steps {
 		now, err := t.next(ctx, p)

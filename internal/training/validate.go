@@ -1,0 +1,126 @@
+package training
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"mrprism/internal/dataset"
+	"mrprism/internal/metric"
+	"mrprism/internal/roi"
+	"mrprism/internal/segment"
+	"mrprism/weights"
+)
+
+// Fold is one of the runs of a cross-validation, Index 1 to Of: its images are set aside, and each image is in one fold. The zero value is none.
+type Fold struct{ Index, Of int }
+
+// ParseFold reads "INDEX/OF".
+func ParseFold(text string) (f Fold, err error) {
+	var rest string
+	if n, _ := fmt.Sscanf(text+" ", "%d/%d%s", &f.Index, &f.Of, &rest); n != 2 || f.Of < 2 || f.Index < 1 || f.Index > f.Of {
+		return Fold{}, fmt.Errorf("fold %q is not INDEX/OF with an index from 1 on, as in 2/5", text)
+	}
+	return f, nil
+}
+
+func (f Fold) String() string { return fmt.Sprintf("%d/%d", f.Index, f.Of) }
+
+// validates reports whether images are set aside.
+func (o Options) validates() bool { return o.Validate > 0 || o.Fold.Of > 0 }
+
+// split parts the images of the training part into those to learn from and those set aside to score by, by name alone: neither the seed nor the
+// order of the folders matters, and an image that is in two folders is in both on the same side. Names in sorted order go to the folds in turn.
+func (o Options) split(cases []dataset.Case) (learn, aside []dataset.Case) {
+	var names []string
+	for _, c := range cases {
+		names = append(names, c.Name)
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	for _, c := range cases {
+		i, _ := slices.BinarySearch(names, c.Name)
+		out := math.Floor(float64(i+1)*o.Validate) > math.Floor(float64(i)*o.Validate)
+		if o.Fold.Of > 0 {
+			out = i%o.Fold.Of == o.Fold.Index-1
+		}
+		if out {
+			aside = append(aside, c)
+		} else {
+			learn = append(learn, c)
+		}
+	}
+	return learn, aside
+}
+
+// best is the score to beat. Checkpoints hold it.
+type best struct {
+	Score float64 // soft Dice
+	Epoch int     // after which it was reached; 0: none was measured yet
+}
+
+// BestSuffix follows the name of the exported model that scored best.
+const BestSuffix = ".best"
+
+// score measures the averaged weights on the images set aside, where an epoch has ended, and exports them where none were better.
+func (t *Trainer) score(ctx context.Context) (*float64, error) {
+	if len(t.aside) == 0 || t.step%t.epochSteps() != 0 {
+		return nil, nil
+	}
+	file, err := t.averaged(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.load(ctx, file); err != nil {
+		return nil, err
+	}
+	mean, count := 0.0, 0
+	for _, c := range t.aside {
+		result, err := t.engine.Segment(ctx, c.Image, segment.Options{Recurrences: segment.DefaultRecurrences})
+		if err != nil && !errors.Is(err, roi.ErrNotFound) {
+			return nil, fmt.Errorf("scoring %s/%s: %w", c.Folder, c.Name, err)
+		}
+		for k := range t.Dataset.Classes {
+			masks := c.Given(k)
+			if len(masks) == 0 {
+				continue
+			}
+			found := make([]float32, len(masks[0])) // nothing, where the search found no region
+			if err == nil {
+				found = result.Probability(k)
+			}
+			mean += metric.SoftDice(found, metric.Count(masks...), metric.DefaultSoftDice)
+			count++
+		}
+	}
+	mean /= float64(max(count, 1))
+	if t.best.Epoch == 0 || mean > t.best.Score {
+		t.best = best{mean, t.step / t.epochSteps()}
+		if err := t.Options.export(file, BestSuffix); err != nil {
+			return nil, fmt.Errorf("export: %w", err)
+		}
+	}
+	return &mean, nil
+}
+
+// load hands weights to the engine that scores, which is made with the first.
+func (t *Trainer) load(ctx context.Context, file *weights.File) (err error) {
+	if t.engine != nil {
+		return t.engine.Replace(ctx, file)
+	}
+	about, err := weights.ParseMetadata(file.Metadata)
+	if err == nil {
+		t.engine, err = segment.New(ctx, t.device, &weights.Model{File: file, Metadata: about}, "")
+	}
+	if err != nil {
+		return fmt.Errorf("preparing to score: %w", err)
+	}
+	return nil
+}
+
+// outOfPatience reports whether the best score is too many epochs ago.
+func (t *Trainer) outOfPatience() bool {
+	return t.Options.Patience > 0 && t.best.Epoch > 0 && t.step/t.epochSteps()-t.best.Epoch >= t.Options.Patience
+}

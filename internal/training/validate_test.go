@@ -1,0 +1,155 @@
+package training
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"mrprism/internal/dataset"
+	"mrprism/internal/gpu"
+	"mrprism/internal/gpu/gputest"
+	"mrprism/internal/gpu/reference"
+	"mrprism/internal/metric"
+	"mrprism/internal/segment"
+	"mrprism/weights"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The folds part the images, whatever their order, and an image that is in two folders is on one side in both.
+func TestSplit(t *testing.T) {
+	var cases []dataset.Case
+	for _, folder := range []string{"crops", "photographs"} {
+		for _, name := range []string{"g", "b", "a", "d", "c", "f", "e"} {
+			cases = append(cases, dataset.Case{Folder: folder, Name: name})
+		}
+	}
+	names := func(cases []dataset.Case) (out []string) {
+		for _, c := range cases {
+			out = append(out, c.Folder+"/"+c.Name)
+		}
+		slices.Sort(out)
+		return out
+	}
+	var all []string
+	for i := range 3 {
+		learn, aside := Options{Fold: Fold{i + 1, 3}}.split(cases)
+		assert.Len(t, learn, len(cases)-len(aside))
+		for _, c := range aside {
+			assert.NotContains(t, learn, dataset.Case{Folder: "crops", Name: c.Name})
+			assert.NotContains(t, learn, dataset.Case{Folder: "photographs", Name: c.Name})
+		}
+		all = append(all, names(aside)...)
+	}
+	slices.Sort(all)
+	assert.Equal(t, names(cases), all, "every image is in one fold")
+
+	for share, want := range map[float64]int{0: 0, 0.1: 0, 0.15: 1, 0.3: 2, 0.5: 3, 0.99: 6} {
+		learn, aside := Options{Validate: share}.split(cases[:7])
+		assert.Len(t, aside, want, share)
+		assert.Len(t, learn, 7-want, share)
+	}
+}
+
+func TestParseFold(t *testing.T) {
+	f, err := ParseFold("2/5")
+	require.NoError(t, err)
+	assert.Equal(t, Fold{2, 5}, f)
+	for _, bad := range []string{"", "2", "0/5", "6/5", "1/1", "2/5x", "2/5/6", "-1/5", "a/b"} {
+		_, err := ParseFold(bad)
+		assert.Error(t, err, bad)
+	}
+}
+
+// scored are the options of a run with one of its four images set aside: three steps in an epoch of two, two epochs.
+func scored(t *testing.T, data string) Options {
+	t.Helper()
+	o := options(t, data)
+	o.Fold = Fold{2, 4}
+	return o
+}
+
+// The score after an epoch is that of the model which is exported then; stopped anywhere, a run comes to the same scores and files.
+func TestScores(t *testing.T) {
+	data, _ := finished(t)
+	gputest.Each(t, func(t *testing.T, d gpu.Device) {
+		straight, stopped := scored(t, data), scored(t, data)
+		trainer, err := New(t.Context(), d, straight, nil)
+		require.NoError(t, err)
+		assert.Equal(t, []int{3, 1}, []int{trainer.Images(), trainer.Aside()})
+		scores := map[int]float64{}
+		require.NoError(t, trainer.Run(t.Context(), func(r Report) {
+			if r.SoftDice != nil {
+				scores[r.Step] = *r.SoftDice
+			}
+		}))
+		aside := trainer.aside[0]
+		trainer.Close()
+		require.Len(t, scores, 2)
+		best := max(scores[2], scores[4])
+
+		m, err := weights.Shipped().Open("eyes", results(t, straight.Out)["eyes.f32.safetensors"])
+		require.NoError(t, err)
+		engine, err := segment.New(t.Context(), d, m, "")
+		require.NoError(t, err)
+		defer engine.Close()
+		r, err := engine.Segment(t.Context(), aside.Image, segment.Options{Recurrences: segment.DefaultRecurrences})
+		require.NoError(t, err)
+		want := 0.0
+		for k := range 2 {
+			want += metric.SoftDice(r.Probability(k), metric.Count(aside.Given(k)...), metric.DefaultSoftDice) / 2
+		}
+		assert.Equal(t, want, scores[4], "the last model is the one that was scored last")
+
+		stopped.Resume = false
+		train(t, d, stopped, 1)
+		stopped.Resume = true
+		train(t, d, stopped, 2)
+		train(t, d, stopped, 3)
+		train(t, d, stopped, 4)
+		requireSame(t, straight.Out, stopped.Out)
+		for _, name := range []string{"eyes.best.safetensors", "eyes.best.f32.safetensors"} {
+			kept := results(t, straight.Out)[name]
+			require.NotEmpty(t, kept)
+			require.True(t, string(kept) == string(results(t, stopped.Out)[name]), name)
+		}
+		if best == scores[4] && scores[4] != scores[2] {
+			require.True(t, string(results(t, straight.Out)["eyes.best.safetensors"]) == string(results(t, straight.Out)["eyes.safetensors"]))
+		}
+	})
+}
+
+// A run whose scores do not get better ends when patience does, and is then done.
+func TestPatience(t *testing.T) {
+	data, _ := finished(t)
+	o := scored(t, data)
+	o.Phases, o.Patience = []Phase{{64, 5}}, 2
+	var notes []string
+	o.Note = func(s string) { notes = append(notes, s) }
+	trainer, err := New(t.Context(), reference.Open(), o, nil)
+	require.NoError(t, err)
+	trainer.best = best{2, 1} // which no soft Dice beats
+	require.NoError(t, trainer.Run(t.Context(), func(Report) {}))
+	assert.Equal(t, 6, trainer.Done(), "three epochs of two steps")
+	trainer.Close()
+	assert.Contains(t, notes[len(notes)-1], "since epoch 1, with 2.0000, none of 2 epochs scored better")
+	assert.NoFileExists(t, filepath.Join(o.Out, "eyes.best.safetensors"))
+
+	o.Resume = true
+	again, err := New(t.Context(), reference.Open(), o, nil)
+	require.NoError(t, err)
+	defer again.Close()
+	require.NoError(t, again.Run(t.Context(), func(Report) { t.Error("a step was taken") }))
+}
+
+// Too few images to set one aside, or to learn from one, is said before they are read.
+func TestNothingAside(t *testing.T) {
+	data, _ := finished(t)
+	for _, change := range []func(*Options){func(o *Options) { o.Validate = 0.1 }, func(o *Options) { o.Fold = Fold{5, 5} }} {
+		o := options(t, data)
+		change(&o)
+		_, err := New(t.Context(), reference.Open(), o, func(int, int) { t.Error("read images first") })
+		require.ErrorContains(t, err, "of 4 images 0 would be set aside")
+	}
+}
