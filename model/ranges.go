@@ -47,7 +47,7 @@ func (w *watch) see(ctx context.Context, plan *tensor.Plan, graph *tensor.Graph)
 		return err
 	}
 	for i, l := range inputs {
-		largest := w.largest[l.layer]
+		largest := max(w.largest[l.layer], 1e-6) // steps of zero are none
 		for _, v := range values[i] {
 			largest = max(largest, float32(math.Abs(float64(v))))
 		}

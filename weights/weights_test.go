@@ -17,6 +17,7 @@ func sampleMetadata() Metadata {
 		Classes: []string{"disc", "cup"}, Raters: []string{"atleast1", "atleast2"}, Labels: LabelsAgreementLevels, Anchor: "disc", Side: 256,
 		Mean: [3]float32{0.5, 0.4, 0.3}, Deviation: [3]float32{0.25, 0.25, 0.25}, Data: "made up", Commit: "0123456",
 		Metrics: map[string]float64{"disc": 94.1}, Seed: 1<<63 + 7, Layout: LayoutHWIO,
+		Ranges: map[string]float32{"encoder.conv1": 2.0078125, "conp.stage1.merge.conv[256:]": 1e-6},
 	}
 }
 
@@ -105,6 +106,14 @@ func TestMetadataRoundTrip(t *testing.T) {
 	again, err := ParseMetadata(values)
 	require.NoError(t, err)
 	assert.Equal(t, m, again)
+
+	m.Ranges = nil // as in files of before
+	values, err = m.Map()
+	require.NoError(t, err)
+	assert.NotContains(t, values, "ranges")
+	again, err = ParseMetadata(values)
+	require.NoError(t, err)
+	assert.Equal(t, m, again)
 }
 
 func TestMetadataFaultsTogether(t *testing.T) {
@@ -113,9 +122,10 @@ func TestMetadataFaultsTogether(t *testing.T) {
 	m.Classes = []string{"disc", "disc"}
 	m.Deviation[1] = 0
 	m.Metrics = map[string]float64{"disc": math.NaN()}
+	m.Ranges = map[string]float32{"encoder.conv1": 0}
 	_, err := m.Map()
 	require.Error(t, err)
-	for _, part := range []string{"../x", "people", "vessel", "100", "OIHW", "int3", `"disc" is used twice`, "channel 1", "NaN"} {
+	for _, part := range []string{"../x", "people", "vessel", "100", "OIHW", "int3", `"disc" is used twice`, "channel 1", "NaN", "range of encoder.conv1 is 0"} {
 		assert.ErrorContains(t, err, part)
 	}
 	_, err = ParseMetadata(map[string]string{"format": "pt"})
@@ -123,6 +133,9 @@ func TestMetadataFaultsTogether(t *testing.T) {
 	good := sampleMetadata()
 	values, err := good.Map()
 	require.NoError(t, err)
+	values["ranges"] = `{"encoder.conv1"`
+	_, err = ParseMetadata(values)
+	assert.ErrorContains(t, err, "ranges")
 	values["classes"] = `["disc"`
 	_, err = ParseMetadata(values)
 	assert.ErrorContains(t, err, "classes")

@@ -261,6 +261,8 @@ func TestUsage(t *testing.T) {
 		"-raters 0":                     {"-config", "tiny", "-raters", "0", "-onnx", out},
 		"compact, paper and tiny":       {"-config", "huge", "-onnx", out},
 		`unexpected argument "more"`:    {"-config", "tiny", "-onnx", out, "more"},
+		"-ranges needs":                 {"-weights", "fundus", "-ranges", out},
+		"not written together":          {"-weights", "fundus", "-data", "data", "-ranges", out, "-onnx", out},
 		"is a folder":                   {"-config", "tiny", "-onnx", filepath.Dir(out)},
 		"flag provided but not defined": {"-wieghts", "fundus"},
 	} {

@@ -33,11 +33,15 @@ type view struct {
 	took   map[string]float64 // ms, search and encode
 }
 
-// Warm compiles for the device what New will need for such a model in this precision, so that its weights may arrive meanwhile.
+// Warm compiles for the device what New will need for such a model in this precision, so that its weights may arrive meanwhile. Which layers
+// compute in int8 is known with the weights: then it does nothing.
 func Warm(ctx context.Context, device gpu.Device, about weights.Entry, precision model.Precision) error {
 	config, err := model.NewConfig(about.Configuration, about.Raters, about.Classes)
 	if err != nil {
 		return err
+	}
+	if precision == model.Int8 {
+		return nil
 	}
 	config.Precision = precision
 	set := tensor.NewSet()

@@ -77,8 +77,11 @@ func (s *session) onGPU() bool { return !s.dev.Info().InGo() }
 // wish is what the page's address asks for: ?NAME=….
 func wish(name string) string { return js.Global().Get("mrprismWishes").Call("get", name).String() }
 
-// precision is what was asked for (?precision=f16), where the device can; else f32.
+// precision is what was asked for (?precision=int8, or f16 where the device can); else f32.
 func (s *session) precision() model.Precision {
+	if wish("precision") == string(model.Int8) {
+		return model.Int8
+	}
 	if wish("precision") == string(model.F16) && s.dev.Info().HasFeature("shader-f16") {
 		return model.F16
 	}

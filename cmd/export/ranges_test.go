@@ -1,0 +1,52 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"mrprism/internal/command"
+	"mrprism/internal/segment/segmenttest"
+	"mrprism/internal/synthetic"
+	"mrprism/weights"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The weights are written as they were, with the ranges of all convolutions that can compute in int8.
+func TestRanges(t *testing.T) {
+	folder := t.TempDir()
+	scenario, err := synthetic.FindScenario("unbiased")
+	require.NoError(t, err)
+	data := filepath.Join(folder, "data")
+	require.NoError(t, synthetic.WriteDataset(data, scenario, 5, 48, 3))
+	about := segmenttest.Fundus()
+	file, err := segmenttest.Untrained(about)
+	require.NoError(t, err)
+	encoded, err := segmenttest.Encode(file)
+	require.NoError(t, err)
+	before, after := filepath.Join(folder, "before.safetensors"), filepath.Join(folder, "after.safetensors")
+	require.NoError(t, os.WriteFile(before, encoded, 0o644))
+
+	code, stdout, stderr := call(t, "-weights", before, "-data", data, "-ranges", after, "-device", "processor")
+	require.Equal(t, command.Done, code, stderr)
+	assert.Contains(t, stdout, "from 4 training images")
+	was, err := command.Weights(before)
+	require.NoError(t, err)
+	is, err := command.Weights(after)
+	require.NoError(t, err)
+	assert.ElementsMatch(t, was.Tensors, is.Tensors)
+	assert.Equal(t, weights.Int8PerChannel, is.Metadata.Quantization)
+	ranges := is.Metadata.Ranges
+	assert.Len(t, ranges, 34, "13 of the encoder, a merge and a shortcut for each of two inputs and an enlargement in four stages, DivP's first")
+	assert.Greater(t, ranges["encoder.conv1"], float32(0.5))
+	assert.Positive(t, ranges["divp.stem"])
+	assert.LessOrEqual(t, ranges["divp.stem"], float32(1), "it is given probabilities")
+	is.Metadata.Ranges = nil
+	assert.Equal(t, was.Metadata, is.Metadata)
+
+	code, _, stderr = call(t, "-weights", before, "-data", filepath.Join(folder, "none"), "-ranges", after)
+	assert.Equal(t, command.Failed, code)
+	assert.Contains(t, stderr, "none")
+}

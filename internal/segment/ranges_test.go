@@ -1,0 +1,43 @@
+package segment
+
+import (
+	"testing"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/gpu/gputest"
+	"mrprism/internal/imageio"
+	"mrprism/internal/segment/segmenttest"
+	"mrprism/model"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Weights without ranges are told what they lack; with those of an image its masks in int8 are close to those in floats.
+func TestInt8(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, d gpu.Device) {
+		m := open(t, segmenttest.Raters())
+		_, err := New(t.Context(), d, m, model.Int8)
+		require.ErrorIs(t, err, model.ErrNoRanges)
+		require.ErrorContains(t, err, "untrained-raters")
+
+		img := photograph(80, 60)
+		images := []*imageio.Image{img, nil}
+		m.Metadata.Ranges, err = Ranges(t.Context(), d, m, func() (*imageio.Image, error) {
+			next := images[0]
+			images = images[1:]
+			return next, nil
+		})
+		require.NoError(t, err)
+		e, err := New(t.Context(), d, m, model.Int8)
+		require.NoError(t, err)
+		defer e.Close()
+		floats, err := engine(t, d, m).Segment(t.Context(), img, Options{Recurrences: 1, ROI: "none"})
+		require.NoError(t, err)
+		whole, err := e.Segment(t.Context(), img, Options{Recurrences: 1, ROI: "none"})
+		require.NoError(t, err)
+		want, got := floats.Probability(0), whole.Probability(0)
+		assert.NotEqual(t, want, got)
+		assert.InDeltaSlice(t, want, got, 0.1, "steps of a 127th of the largest, through some ten random layers")
+	})
+}
