@@ -13,7 +13,7 @@ type Precision string
 // The precisions.
 const (
 	F32  Precision = "f32"
-	F16  Precision = "f16"  // what plans store, where the device has shader-f16; sums stay f32
+	F16  Precision = "f16"  // what plans store, where the device has shader-f16; all but short sums stay f32
 	Int8 Precision = "int8" // activations and weights of the convolutions whose inputs' ranges are known; the rest F32
 )
 

@@ -1,6 +1,7 @@
 package shaders
 
 import (
+	"fmt"
 	"strings"
 
 	"mrprism/internal/gpu"
@@ -40,4 +41,13 @@ func onCPU(info gpu.Info, _ any) bool { return info.Kind == gpu.KindCPU }
 func eightLanes(info gpu.Info) bool {
 	eight := strings.Contains(info.Adapter, "llvmpipe") && strings.Contains(info.Adapter, "256 bits")
 	return info.Kind == gpu.KindCPU && info.HasFeature("subgroups") && eight
+}
+
+// unsigned writes values as WGSL's constants of u32.
+func unsigned(values map[string]int) map[string]string {
+	written := map[string]string{}
+	for name, value := range values {
+		written[name] = fmt.Sprintf("%du", value)
+	}
+	return written
 }

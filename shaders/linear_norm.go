@@ -2,7 +2,6 @@ package shaders
 
 import (
 	_ "embed"
-	"fmt"
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/tensor"
@@ -27,41 +26,50 @@ var linearNormForward = &tensor.Kernel{
 	Name: "linear_norm_forward", Arguments: []gpu.Access{read, read, read, read, read, read, write},
 	Body: tensor.Body(linearNormForwardBody), Fast: tensor.Fast(linearNormForwardFast),
 	Variants: []tensor.Variant{
-		linearNorm("subgroups", linearNormSubgroupsSource, 16, func(info gpu.Info, params any) bool {
-			return eightLanes(info) && params.(*linearNormParams).Outputs%32 == 0
-		}, func(outputs int) map[string]int {
-			return map[string]int{"LANES": outputs / 4, "SUBGROUPS": outputs / 32, "MOMENTS": 16 * outputs / 32}
-		}),
-		linearNorm("", linearNormSource, 8, nil, func(outputs int) map[string]int {
-			return map[string]int{"LANES": outputs / 4, "QUADS": 8 * outputs / 4}
-		}),
+		{
+			Name: "subgroups", Source: linearNormSubgroupsSource,
+			Runs: func(info gpu.Info, params any) bool {
+				return eightLanes(info) && params.(*linearNormParams).Outputs%32 == 0
+			},
+			Groups: func(params any) [3]int { return tensor.Linear(int(params.(*linearNormParams).Rows), 16) },
+			Consts: func(params any) map[string]string {
+				outputs := params.(*linearNormParams).Outputs
+				return unsigned(map[string]int{"LANES": int(outputs / 4), "SUBGROUPS": int(outputs / 32), "MOMENTS": int(outputs / 2)})
+			},
+		},
+		{
+			Source: linearNormSource,
+			Groups: func(params any) [3]int {
+				p := params.(*linearNormParams)
+				blocks := linearNormSize(p) / int(p.Outputs/4)
+				return tensor.Linear(int(p.Rows), 8*blocks)
+			},
+			Consts: func(params any) map[string]string {
+				size := linearNormSize(params.(*linearNormParams))
+				return unsigned(map[string]int{"SIZE": size, "QUADS": 8 * size})
+			},
+		},
 	},
 }
 
-// linearNorm is a variant whose workgroups compute so many rows each.
-func linearNorm(name, source string, rows int, runs func(gpu.Info, any) bool, constants func(outputs int) map[string]int) tensor.Variant {
-	return tensor.Variant{
-		Name: name, Source: source, Runs: runs,
-		Groups: func(params any) [3]int { return tensor.Linear(int(params.(*linearNormParams).Rows), rows) },
-		Consts: func(params any) map[string]string {
-			written := map[string]string{}
-			for name, value := range constants(int(params.(*linearNormParams).Outputs)) {
-				written[name] = fmt.Sprintf("%du", value)
-			}
-			return written
-		},
+// linearNormSize are the invocations of a workgroup. Every size is another program to compile, and the larger the slower on emulated GPUs.
+func linearNormSize(p *linearNormParams) int {
+	size := 32
+	for size < int(p.Outputs/4) {
+		size *= 2
 	}
+	return size
 }
 
-// linearNormLanes are the most invocations of a workgroup, each with four outputs.
-const linearNormLanes = 128
+// leastNormOutputs and mostNormOutputs of a row fit workgroups of these sizes, and their memory of 16 KiB.
+const leastNormOutputs, mostNormOutputs = 32, 512
 
 // withLayerNorm is the linear map p with the layer normalisation after it, if p is one that the kernel computes.
 func withLayerNorm(p *conv2dParams, norm *layerNormParams) (tensor.Absorbed, bool) {
 	geometry := linearGeometry(p.pixels(), int(p.Inputs), int(p.Outputs))
 	linear := p.Rows == geometry.Rows && p.Cols == geometry.Cols && p.Batch == 1
 	plain := p.HasBias <= 1 && (p.Adds == 0 || p.Adds == addResidual) && p.Activation == 0
-	if !linear || !plain || p.Inputs%4 != 0 || p.Outputs%4 != 0 || p.Outputs > 4*linearNormLanes {
+	if !linear || !plain || p.Inputs%4 != 0 || p.Outputs%4 != 0 || p.Outputs < leastNormOutputs || p.Outputs > mostNormOutputs {
 		return tensor.Absorbed{}, false
 	}
 	q := &linearNormParams{Rows: norm.Rows, Inputs: p.Inputs, Outputs: p.Outputs, HasBias: p.HasBias, Eps: norm.Eps}

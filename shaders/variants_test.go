@@ -79,3 +79,15 @@ func TestVariantsChosenUntuned(t *testing.T) {
 		}
 	}
 }
+
+// With storage of halves the tiles of GPUs hold and multiply halves; a processor that emulates a GPU would only convert them to and fro.
+func TestTilesMultiplyHalves(t *testing.T) {
+	source := func(kind gpu.Kind, floats gpu.ElementType) string {
+		p, _ := conv2dForward.Program(gpu.Info{Kind: kind}, floats, &conv2dParams{Outputs: 64})
+		return p.Source
+	}
+	require.Contains(t, source(gpu.KindDiscrete, gpu.F16), "\nconst HALF: bool = true;")
+	require.Contains(t, source(gpu.KindDiscrete, gpu.F16), "array<real4, LEFT>")
+	require.Contains(t, source(gpu.KindDiscrete, gpu.F32), "\nconst HALF: bool = false;")
+	require.NotContains(t, source(gpu.KindCPU, gpu.F16), "HALF")
+}
