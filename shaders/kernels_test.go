@@ -42,6 +42,7 @@ var noGoldens = map[string]struct {
 		Adam(x[0].Keep(), x[1], x[2], x[3], x[4], x[5], AdamOptions{})
 		return Scale(x[0], 1)
 	}},
+	"clip": {[][]int{{5}, {9}}, func(x []*Tensor) *Tensor { return Scale(ClipSchedule(x[0], SquareSum(x[1]), 1), 1) }},
 	"shuffle raters": {[][]int{{2, 3, 3, 4, 2}, {4}, {4}}, func(x []*Tensor) *Tensor {
 		return ShuffleRaters(x[0], Shuffle{Order: x[0].Graph().InputOf(gpu.U32, "order", 4), Scale: x[1], Offset: x[2]})
 	}},

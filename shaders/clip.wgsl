@@ -1,0 +1,43 @@
+// Clipping of a gradient by its norm (Pascanu, Mikolov & Bengio 2013): g' = g · min(1, limit / ‖g‖).
+//
+//   square_sums_partial   partials[p] = Σ_j x[p + j chunks]²; reduce_rows_write adds them up
+//   clip_schedule         y = schedule, with the factor f = schedule[3] of gradients replaced by f · min(1, limit / (f √squares))
+//
+// Sums are in a fixed order, so that they repeat bit by bit.
+
+const SIZE: u32 = 64u;
+
+struct Params {
+  n: u32,
+  chunks: u32,
+  limit: f32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> x: array<f32>; // (n); clip_schedule: the schedule (5)
+@group(0) @binding(2) var<storage, read> squares: array<f32>; // (1)
+@group(0) @binding(2) var<storage, read_write> partials: array<f32>; // (chunks)
+@group(0) @binding(3) var<storage, read_write> y: array<f32>; // (5)
+
+@compute @workgroup_size(SIZE)
+fn square_sums_partial(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+                       @builtin(local_invocation_index) local: u32) {
+  let i = (group.y * groups.x + group.x) * SIZE + local;
+  if (i >= params.chunks) { return; }
+  var sum = 0.0;
+  for (var at = i; at < params.n; at += params.chunks) { sum += x[at] * x[at]; }
+  partials[i] = sum;
+}
+
+@compute @workgroup_size(SIZE)
+fn clip_schedule(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+                 @builtin(local_invocation_index) local: u32) {
+  let i = (group.y * groups.x + group.x) * SIZE + local;
+  if (i >= 5u) { return; }
+  var value = x[i];
+  if (i == 3u) {
+    let norm = value * sqrt(squares[0]);
+    if (norm > params.limit) { value *= params.limit / norm; }
+  }
+  y[i] = value;
+}

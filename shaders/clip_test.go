@@ -1,0 +1,53 @@
+package shaders
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"mrprism/internal/gpu/reference"
+	"mrprism/internal/tensor"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestSquareSum(t *testing.T) {
+	for _, n := range []int{1, 2, 63, 65, 1000, 100_003} {
+		checkOperator(t, operatorTest{
+			inputs: [][]int{{n}},
+			build:  func(x []*Tensor) *Tensor { return SquareSum(x[0]) },
+			fixed:  map[int]bool{0: true},
+			rough:  true,
+		})
+	}
+}
+
+func TestClipSchedule(t *testing.T) {
+	for _, limit := range []float32{0.1, 1, 100} {
+		checkOperator(t, operatorTest{
+			inputs: [][]int{{5}, {1}},
+			build:  func(x []*Tensor) *Tensor { return ClipSchedule(x[0], x[1], limit) },
+			fill:   func(_, _ int, r *rand.Rand) float64 { return 0.1 + r.Float64() },
+			fixed:  map[int]bool{0: true, 1: true},
+			rough:  true,
+		})
+	}
+}
+
+// The clipped gradient has the norm that is the limit, or its own.
+func TestClippedNorm(t *testing.T) {
+	for limit, want := range map[float32]float32{1: 0.5 * 0.2, 5: 0.5, 100: 0.5} {
+		g, set := tensor.NewGraph(), tensor.NewSet()
+		x, schedule := g.Input("x", 2), g.Input("schedule", 5)
+		clipped := ClipSchedule(schedule, SquareSum(x), limit).Keep()
+		d := reference.Open()
+		p, err := tensor.Compile(t.Context(), d, set, g)
+		require.NoError(t, err)
+		require.NoError(t, p.Write(x, []float32{6, 8}))
+		require.NoError(t, p.Write(schedule, []float32{7, 8, 9, 0.5, 6}))
+		require.NoError(t, p.Run(t.Context()))
+		values, err := p.Read(t.Context(), clipped)
+		require.NoError(t, err)
+		require.InDeltaSlice(t, []float32{7, 8, 9, want, 6}, values[0], 1e-6)
+		p.Release()
+	}
+}
