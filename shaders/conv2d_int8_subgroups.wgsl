@@ -199,9 +199,9 @@ fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
   var s13 = vec4<i32>();
   var s14 = vec4<i32>();
   var s15 = vec4<i32>();
-  for (var tap = 0; tap < params.rows.taps * params.cols.taps; tap++) {
-    let t = tap / params.cols.taps;
-    let s = tap % params.cols.taps;
+  var t = 0;
+  var s = 0;
+  for (var tap = 0; tap < params.rows.taps * params.cols.taps; tap++) { // (t, s), without divisions, which cost as much as a word
     let xa = source(pa, t, s);
     let xb = source(pb, t, s);
     let row = (params.rows.w_start + phase.x + t * params.rows.w_tap) * params.cols.w_size + params.cols.w_start + phase.y + s * params.cols.w_tap;
@@ -292,6 +292,8 @@ fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
       s15 += subgroupBroadcast(b3, 7u) * w3;
       from_w += quads;
     }
+    s = select(s + 1, 0, s + 1 == params.cols.taps);
+    t += select(0, 1, s == 0);
   }
   all *= 128;
   let f = finish(q);
