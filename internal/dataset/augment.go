@@ -40,7 +40,7 @@ type view struct {
 }
 
 // view draws the geometry. The draws' number is fixed, so that one probability does not shift what the others draw.
-func (a Augmentation) view(it *item, rng *rand.Rand) view {
+func (a Augmentation) view(it *Sample, rng *rand.Rand) view {
 	kind, between := rng.Float64(), rng.Float64()
 	scale, dx, dy := symmetric(rng), symmetric(rng), symmetric(rng)
 	angle := a.Rotation * math.Pi / 180 * symmetric(rng)
@@ -78,7 +78,7 @@ func (a Augmentation) view(it *item, rng *rand.Rand) view {
 }
 
 // look draws the rest. The draws' number does not depend on the picture.
-func (a Augmentation) look(it *item, rng *rand.Rand) Look {
+func (a Augmentation) look(it *Sample, rng *rand.Rand) Look {
 	l := AsTaken
 	l.Brightness = a.Brightness * symmetric(rng)
 	l.Contrast = math.Exp(a.Contrast * symmetric(rng))

@@ -33,7 +33,7 @@ type Finding struct {
 
 // Kinds of findings; those after the first are warnings, but for KindSplit, which is an error where nothing is left to train on.
 const (
-	KindFault     = "fault"           // what Open, Load and NewSampler refuse
+	KindFault     = "fault"           // what Open, Load and LoadSamples refuse
 	KindSplit     = "split"           // nothing to train on, or nothing held out
 	KindDuplicate = "duplicate image" // the same pixels under two names
 	KindBlank     = "blank image"     // one colour

@@ -51,7 +51,7 @@ func (d *Dataset) look(c Case) *caseFigures {
 		}
 	}
 	if err == nil {
-		_, err := newItem(l, -1)
+		_, err := newSample(l, -1)
 		if p, bad := err.(Problems); bad {
 			faults = append(faults, p...)
 		}

@@ -68,11 +68,20 @@ func LoadAll(cases []Case, progress func(done, total int)) ([]*Loaded, error) {
 
 // LoadSound is LoadAll, but leaves out the cases with bad files, the others staying in order, and says what is wrong with them.
 func LoadSound(cases []Case, progress func(done, total int)) (sound []*Loaded, left Problems) {
-	loaded, faults := make([]*Loaded, len(cases)), make([]error, len(cases))
+	return load(cases, progress, func(l *Loaded) (*Loaded, error) { return l, nil })
+}
+
+// load reads cases and keeps what is made of them.
+func load[T any](cases []Case, progress func(done, total int), keep func(*Loaded) (T, error)) (sound []T, left Problems) {
+	kept, faults := make([]T, len(cases)), make([]error, len(cases))
 	var lock sync.Mutex
 	done := 0
 	each(len(cases), func(i int) {
-		loaded[i], faults[i] = Load(cases[i])
+		l, err := Load(cases[i])
+		if err == nil {
+			kept[i], err = keep(l)
+		}
+		faults[i] = err
 		lock.Lock()
 		defer lock.Unlock()
 		done++
@@ -84,7 +93,7 @@ func LoadSound(cases []Case, progress func(done, total int)) (sound []*Loaded, l
 		if p, ok := err.(Problems); ok {
 			left = append(left, p...)
 		} else {
-			sound = append(sound, loaded[i])
+			sound = append(sound, kept[i])
 		}
 	}
 	return sound, left

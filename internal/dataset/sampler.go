@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
 )
 
@@ -14,10 +13,7 @@ type Options struct {
 	Batch int    // cases a batch
 	Seed  uint64 // with the step this decides everything
 
-	// Anchor is the class that a search in whole photographs looks for: crops are drawn at all scales between the whole image and
-	// the square around it. Empty for images that are always seen whole.
-	Anchor       string
-	Augmentation Augmentation
+	Augmentation Augmentation // crops are drawn at all scales between the whole image and the square around its anchor
 }
 
 // Batch is what one training step reads; B cases, M raters, K classes.
@@ -33,32 +29,20 @@ type Batch struct {
 // training run resumes exactly by asking for its next step.
 type Sampler struct {
 	options Options
-	items   []*item
+	samples []*Sample
 	raters  int
 	classes int
 }
 
-// NewSampler prepares loaded cases of a dataset; they are kept decoded, 5 bytes a pixel.
-func NewSampler(d *Dataset, cases []*Loaded, o Options) (*Sampler, error) {
+// NewSampler draws from samples of a dataset.
+func NewSampler(d *Dataset, samples []*Sample, o Options) (*Sampler, error) {
 	if o.Size < 1 || o.Batch < 1 {
 		panic(fmt.Sprintf("dataset: NewSampler: size %d, batch %d", o.Size, o.Batch))
 	}
-	if len(cases) == 0 {
+	if len(samples) == 0 {
 		return nil, Problems{"no cases to train on: the dataset has too few images"}
 	}
-	anchor := slices.Index(d.Classes, o.Anchor)
-	if anchor < 0 && o.Anchor != "" {
-		return nil, Problems{fmt.Sprintf("the anchor %q is not a class of %s", o.Anchor, d.Name)}
-	}
-	s := &Sampler{options: o, raters: len(d.Raters), classes: len(d.Classes)}
-	for _, c := range cases {
-		it, err := newItem(c, anchor)
-		if err != nil {
-			return nil, err
-		}
-		s.items = append(s.items, it)
-	}
-	return s, nil
+	return &Sampler{options: o, samples: samples, raters: len(d.Raters), classes: len(d.Classes)}, nil
 }
 
 // Batch makes the batch of a step, its cases side by side on all processors.
@@ -73,13 +57,13 @@ func (s *Sampler) Batch(step uint64) *Batch {
 	for i := range b {
 		wait.Go(func() {
 			position := step*uint64(b) + uint64(i)
-			it := s.items[s.at(position)]
+			it := s.samples[s.at(position)]
 			rng := s.random(drawStream, position)
 			view := s.options.Augmentation.view(it, rng)
 			it.sampleImage(out.Images[i*area*3:(i+1)*area*3], size, view, s.options.Augmentation.look(it, rng))
 			it.sampleLabels(out.Labels[i*area*labels:(i+1)*area*labels], size, view)
 			copy(out.Valid[i*labels:], it.valid)
-			out.Names[i] = it.name
+			out.Names[i] = it.Folder + "/" + it.Name
 		})
 	}
 	wait.Wait()
@@ -101,10 +85,10 @@ func (s *Sampler) Prefetch(ctx context.Context, from uint64) <-chan *Batch {
 	return batches
 }
 
-// at is the case at a position of the endless sequence in which each stretch of len(items) is a permutation.
+// at is the case at a position of the endless sequence in which each stretch of len(samples) is a permutation.
 func (s *Sampler) at(position uint64) int {
-	n := uint64(len(s.items))
-	return s.random(orderStream, position/n).Perm(len(s.items))[position%n]
+	n := uint64(len(s.samples))
+	return s.random(orderStream, position/n).Perm(len(s.samples))[position%n]
 }
 
 // Streams keep the order of cases and the draws for each apart.

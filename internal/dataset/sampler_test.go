@@ -14,25 +14,28 @@ import (
 	"mrprism/internal/imageio"
 )
 
-func sampler(t testing.TB, o Options, dirs ...string) (*Sampler, []*Loaded) {
+func sampler(t testing.TB, anchor string, o Options, dirs ...string) (*Sampler, []*Loaded) {
 	d, err := Open(dirs...)
 	require.NoError(t, err)
 	loaded, err := LoadAll(d.Training(), nil)
 	require.NoError(t, err)
-	s, err := NewSampler(d, loaded, o)
+	samples, left, err := LoadSamples(d, d.Training(), anchor, nil)
+	require.NoError(t, err)
+	require.Empty(t, left)
+	s, err := NewSampler(d, samples, o)
 	require.NoError(t, err)
 	return s, loaded
 }
 
 func TestBatchDependsOnSeedAndStepAlone(t *testing.T) {
 	dir := write(t, 7)
-	o := Options{Size: 32, Batch: 4, Seed: 9, Anchor: "disc", Augmentation: DefaultAugmentation}
-	first, _ := sampler(t, o, dir)
+	o := Options{Size: 32, Batch: 4, Seed: 9, Augmentation: DefaultAugmentation}
+	first, _ := sampler(t, "disc", o, dir)
 	var batches []*Batch
 	for i := range 5 {
 		batches = append(batches, first.Batch(uint64(i)))
 	}
-	again, _ := sampler(t, o, dir)
+	again, _ := sampler(t, "disc", o, dir)
 	assert.Equal(t, batches[3], again.Batch(3), "resumed at step 3")
 	ctx, cancel := context.WithCancel(context.Background())
 	ahead := again.Prefetch(ctx, 1)
@@ -43,13 +46,13 @@ func TestBatchDependsOnSeedAndStepAlone(t *testing.T) {
 	for range ahead { // closes
 	}
 	o.Seed++
-	other, _ := sampler(t, o, dir)
+	other, _ := sampler(t, "disc", o, dir)
 	assert.NotEqual(t, batches[0].Images, other.Batch(0).Images)
 	assert.NotEqual(t, batches[0].Images, batches[1].Images)
 }
 
 func TestEveryCaseOnceAnEpoch(t *testing.T) {
-	s, _ := sampler(t, Options{Size: 8, Batch: 2, Seed: 1}, write(t, 7)) // six to train on
+	s, _ := sampler(t, "", Options{Size: 8, Batch: 2, Seed: 1}, write(t, 7)) // six to train on
 	var orders [][]string
 	for epoch := range 4 {
 		seen := map[string]int{}
@@ -69,7 +72,7 @@ func TestEveryCaseOnceAnEpoch(t *testing.T) {
 
 // Without augmentation a view is what inference sees: the letterboxed image, by imageio's rule where it enlarges.
 func TestPlainViewEqualsInference(t *testing.T) {
-	s, loaded := sampler(t, Options{Size: 96, Batch: 1, Seed: 1}, write(t, 2))
+	s, loaded := sampler(t, "", Options{Size: 96, Batch: 1, Seed: 1}, write(t, 2))
 	b := s.Batch(0)
 	l := loaded[0]
 	if b.Names[0] != "eyes/"+l.Name {
@@ -107,7 +110,7 @@ func TestImageAndLabelsMoveTogether(t *testing.T) {
 		put(t, filepath.Join(dir, "images", name(i)+".png"), data)
 	}
 	geometry := Augmentation{Tight: .4, Between: .3, FlipX: .5, FlipY: .5, Rotation: 40, Scale: .3, Shift: .1}
-	s, _ := sampler(t, Options{Size: 80, Batch: 2, Seed: 4, Anchor: "disc", Augmentation: geometry}, dir)
+	s, _ := sampler(t, "disc", Options{Size: 80, Batch: 2, Seed: 4, Augmentation: geometry}, dir)
 	shares := map[float32]bool{}
 	for step := range uint64(20) {
 		b := s.Batch(step)
@@ -130,7 +133,7 @@ func TestImageAndLabelsMoveTogether(t *testing.T) {
 }
 
 func TestTightViewIsTheSearchedRegion(t *testing.T) {
-	s, loaded := sampler(t, Options{Size: 40, Batch: 2, Seed: 4, Anchor: "disc", Augmentation: Augmentation{Tight: 1}}, write(t, 2))
+	s, loaded := sampler(t, "disc", Options{Size: 40, Batch: 2, Seed: 4, Augmentation: Augmentation{Tight: 1}}, write(t, 2))
 	b := s.Batch(0)
 	i := 0
 	if b.Names[0] == "eyes/eye01" {
@@ -149,7 +152,7 @@ func TestTightViewIsTheSearchedRegion(t *testing.T) {
 func TestMissingLabelIsInvalid(t *testing.T) {
 	dir := write(t, 1)
 	require.NoError(t, os.Remove(maskPath(dir, "b", "cup", 0)))
-	s, _ := sampler(t, Options{Size: 16, Batch: 1}, dir)
+	s, _ := sampler(t, "", Options{Size: 16, Batch: 1}, dir)
 	b := s.Batch(0)
 	assert.Equal(t, []float32{1, 1, 1, 0, 1, 1}, b.Valid)
 	disc := float32(0)
@@ -161,9 +164,9 @@ func TestMissingLabelIsInvalid(t *testing.T) {
 }
 
 func TestToneKeepsGreyAndRange(t *testing.T) {
-	s, _ := sampler(t, Options{Size: 16, Batch: 1, Augmentation: Augmentation{Brightness: .5, Contrast: .5, Gamma: .5, Colour: .5, Saturation: .5, Blur: .1}}, write(t, 1))
+	s, _ := sampler(t, "", Options{Size: 16, Batch: 1, Augmentation: Augmentation{Brightness: .5, Contrast: .5, Gamma: .5, Colour: .5, Saturation: .5, Blur: .1}}, write(t, 1))
 	colour := s.Batch(0).Images
-	s.items[0].grey = true
+	s.samples[0].grey = true
 	grey := s.Batch(0).Images
 	assert.NotEqual(t, colour, grey)
 	for step := range uint64(10) {
@@ -178,9 +181,7 @@ func TestNewSamplerRefuses(t *testing.T) {
 	require.NoError(t, err)
 	_, err = NewSampler(d, nil, Options{Size: 8, Batch: 1})
 	assert.ErrorContains(t, err, "no cases")
-	loaded, err := LoadAll(d.Cases, nil)
-	require.NoError(t, err)
-	_, err = NewSampler(d, loaded, Options{Size: 8, Batch: 1, Anchor: "macula"})
+	_, _, err = LoadSamples(d, d.Cases, "macula", nil)
 	assert.ErrorContains(t, err, `"macula" is not a class`)
 }
 
@@ -189,8 +190,26 @@ func BenchmarkBatch(b *testing.B) {
 	if _, err := os.Stat(root); err != nil {
 		b.Skipf("no real data: %v", err)
 	}
-	s, _ := sampler(b, Options{Size: 256, Batch: 4, Seed: 1, Anchor: "disc", Augmentation: DefaultAugmentation}, root)
+	s, _ := sampler(b, "disc", Options{Size: 256, Batch: 4, Seed: 1, Augmentation: DefaultAugmentation}, root)
 	for i := uint64(0); b.Loop(); i++ {
 		s.Batch(i)
+	}
+}
+
+// What training keeps still knows how much is marked, as the masks say it, missing ones left out.
+func TestMarked(t *testing.T) {
+	dir := write(t, 1)
+	require.NoError(t, os.Remove(maskPath(dir, "b", "cup", 0)))
+	s, loaded := sampler(t, "", Options{Size: 8, Batch: 1}, dir)
+	for k := range 2 {
+		inside, all := 0, 0
+		for _, mask := range loaded[0].Given(k) {
+			for _, v := range mask {
+				inside += int(v)
+			}
+			all += len(mask)
+		}
+		gotInside, gotAll := s.samples[0].Marked(k, 2)
+		assert.Equal(t, []float64{float64(inside), float64(all)}, []float64{gotInside, gotAll})
 	}
 }

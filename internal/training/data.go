@@ -17,17 +17,31 @@ func (o Options) open() (*dataset.Dataset, error) {
 	return d, err
 }
 
-// read loads the cases to train on, in order; as open does, it ends the run or leaves out what cannot be read.
+// samples reads the cases to learn from, in order; as open does, it ends the run or leaves out what cannot be read.
+func (o Options) samples(d *dataset.Dataset, cases []dataset.Case, progress func(done, total int)) ([]*dataset.Sample, error) {
+	samples, left, err := dataset.LoadSamples(d, cases, o.Anchor, progress)
+	if err != nil {
+		return nil, err
+	}
+	return samples, o.leave(left, len(samples))
+}
+
+// read reads the cases to score by, likewise.
 func (o Options) read(cases []dataset.Case, progress func(done, total int)) ([]*dataset.Loaded, error) {
-	if !o.SkipBad {
-		return dataset.LoadAll(cases, progress)
-	}
 	loaded, left := dataset.LoadSound(cases, progress)
-	o.tellSkipped(left)
-	if len(loaded) == 0 {
-		return nil, fmt.Errorf("no image is left to train on")
+	return loaded, o.leave(left, len(loaded))
+}
+
+// leave ends the run where anything is left out and that was not asked for, or where nothing else is there.
+func (o Options) leave(left dataset.Problems, sound int) error {
+	if len(left) > 0 && !o.SkipBad {
+		return left
 	}
-	return loaded, nil
+	o.tellSkipped(left)
+	if len(left) > 0 && sound == 0 {
+		return fmt.Errorf("none of the images can be read")
+	}
+	return nil
 }
 
 func (o Options) tellSkipped(left dataset.Problems) {

@@ -51,5 +51,5 @@ func TestSkipBad(t *testing.T) {
 	}
 	o.Out = filepath.Join(t.TempDir(), "none")
 	_, _, err = resume(t, o)
-	require.ErrorContains(t, err, "no image is left")
+	require.ErrorContains(t, err, "none of the images")
 }

@@ -45,7 +45,7 @@ func (t *Trainer) prepare(ctx context.Context, side int) (*stage, error) {
 		r.Y.Keep()
 	}
 	sampler, err := dataset.NewSampler(t.Dataset, t.cases, dataset.Options{
-		Size: side, Batch: t.Options.Batch, Seed: t.Options.Seed, Anchor: t.Options.Anchor,
+		Size: side, Batch: t.Options.Batch, Seed: t.Options.Seed,
 		Augmentation: dataset.DefaultAugmentation,
 	})
 	if err != nil {

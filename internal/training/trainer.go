@@ -46,7 +46,7 @@ type Trainer struct {
 	Config  model.Config
 
 	device gpu.Device
-	cases  []*dataset.Loaded // to learn from
+	cases  []*dataset.Sample // to learn from
 	aside  []*dataset.Loaded // to score by
 	set    *tensor.Set
 	engine *segment.Engine // that scores; nil before it is needed
@@ -92,7 +92,7 @@ func New(ctx context.Context, device gpu.Device, o Options, progress func(done, 
 	if o.validates() && (len(learn) == 0 || len(apart) == 0) {
 		return nil, fmt.Errorf("of %d images %d would be set aside to score by and %d learned from: both are needed", len(learn)+len(apart), len(apart), len(learn))
 	}
-	cases, err := o.read(learn, progress)
+	cases, err := o.samples(data, learn, progress)
 	if err != nil {
 		return nil, err
 	}
@@ -163,17 +163,13 @@ func (t *Trainer) note(text string) {
 }
 
 // areas are the mean shares of pixels of each class in the labels.
-func areas(cases []*dataset.Loaded, classes int) []float64 {
+func areas(cases []*dataset.Sample, classes int) []float64 {
 	share := make([]float64, classes)
 	for k := range share {
 		inside, all := 0.0, 0.0
 		for _, c := range cases {
-			for _, mask := range c.Given(k) {
-				for _, v := range mask {
-					inside += float64(v)
-				}
-				all += float64(len(mask))
-			}
+			in, of := c.Marked(k, classes)
+			inside, all = inside+in, all+of
 		}
 		share[k] = min(max(inside/max(all, 1), 0.01), 0.5)
 	}

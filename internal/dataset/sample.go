@@ -3,14 +3,16 @@ package dataset
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"mrprism/internal/imageio"
 )
 
-// item is a case as the sampler keeps it. All masks share one map of indices into the label patterns that occur, since between
-// borders a pixel and its neighbours have the same labels.
-type item struct {
-	name     string
+// Sample is a case as training keeps it, 5 bytes a pixel. All masks share one map of indices into the label patterns that occur, since
+// between borders a pixel and its neighbours have the same labels.
+type Sample struct {
+	Folder, Name string
+
 	image    *imageio.Image
 	grey     bool
 	index    []uint16    // (H, W) into patterns
@@ -21,8 +23,37 @@ type item struct {
 	anchored bool
 }
 
-func newItem(l *Loaded, anchor int) (*item, error) {
-	it := &item{name: l.Folder + "/" + l.Name, image: l.Image, whole: imageio.Letterbox(l.Image.W, l.Image.H), grey: true}
+// LoadSamples reads cases as LoadSound does, and makes samples of them, the masks not being kept. The anchor is the class that a search in whole
+// photographs looks for; empty for images that are always seen whole. The error is that there is no such class.
+func LoadSamples(d *Dataset, cases []Case, anchor string, progress func(done, total int)) (samples []*Sample, left Problems, err error) {
+	k := slices.Index(d.Classes, anchor)
+	if k < 0 && anchor != "" {
+		return nil, nil, Problems{fmt.Sprintf("the anchor %q is not a class of %s", anchor, d.Name)}
+	}
+	samples, left = load(cases, progress, func(l *Loaded) (*Sample, error) { return newSample(l, k) })
+	return samples, left, nil
+}
+
+// Marked sums the pixels that raters marked as class k of so many, and all pixels of those masks.
+func (it *Sample) Marked(k, classes int) (inside, all float64) {
+	count := make([]int, len(it.patterns)) // of pixels
+	for _, n := range it.index {
+		count[n]++
+	}
+	for l := k; l < len(it.valid); l += classes {
+		if it.valid[l] == 0 {
+			continue
+		}
+		all += float64(len(it.index))
+		for n, pattern := range it.patterns {
+			inside += float64(pattern[l]) * float64(count[n])
+		}
+	}
+	return inside, all
+}
+
+func newSample(l *Loaded, anchor int) (*Sample, error) {
+	it := &Sample{Folder: l.Folder, Name: l.Name, image: l.Image, whole: imageio.Letterbox(l.Image.W, l.Image.H), grey: true}
 	for i := 0; i < len(l.Image.Pix) && it.grey; i += 3 {
 		it.grey = l.Image.Pix[i] == l.Image.Pix[i+1] && l.Image.Pix[i] == l.Image.Pix[i+2]
 	}
@@ -70,7 +101,7 @@ func newItem(l *Loaded, anchor int) (*item, error) {
 
 // sampleImage fills dst (s, s, 3). Where the view shrinks, a pixel is the mean of n×n bilinear samples, n the whole number of image
 // pixels that it covers along a side; where it enlarges, one: imageio's rule, turned. Beyond the border the edge continues.
-func (it *item) sampleImage(dst []float32, s int, v view, look Look) {
+func (it *Sample) sampleImage(dst []float32, s int, v view, look Look) {
 	tone := look.tones()
 	n := max(1, int(math.Ceil(v.side/float64(s)-1e-9)))
 	w, h := it.image.W, it.image.H
@@ -104,7 +135,7 @@ func (it *item) sampleImage(dst []float32, s int, v view, look Look) {
 // sampleLabels fills dst (s, s, M·K). A label is 1 where the bilinear interpolation of the mask at the pixel's centre exceeds one
 // half: enlarged contours come out smooth where the nearest pixel would give stairs, labels stay 0 and 1, nested masks stay nested
 // and area is kept. Beyond the image nobody marked anything.
-func (it *item) sampleLabels(dst []float32, s int, v view) {
+func (it *Sample) sampleLabels(dst []float32, s int, v view) {
 	w, h := it.image.W, it.image.H
 	labels := len(it.patterns[0])
 	for y := range s {
