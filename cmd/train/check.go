@@ -78,7 +78,8 @@ func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 // printReport writes the table and the findings, of each kind of warning so many at most (0: all).
 func printReport(to io.Writer, r *dataset.Report, most int) error {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s: %d images, %d to train on, %d held out; %d raters, %d classes\n", r.Name, r.Images, r.Training, r.HeldOut, len(r.Raters), len(r.Classes))
+	fmt.Fprintf(&text, "%s: %d images, %d to train on, %d held out; %d raters, %d classes; %.1f MiB of memory while training\n", r.Name, r.Images, r.Training,
+		r.HeldOut, len(r.Raters), len(r.Classes), float64(r.Memory)/(1<<20))
 	if r.Levels {
 		fmt.Fprintln(&text, "the raters are agreement levels, not people: they are wanted nested, and none is called an outlier")
 	}

@@ -19,6 +19,7 @@ type Report struct {
 	Classes  []string  `json:"classes"`
 	Raters   []string  `json:"raters"`
 	Levels   bool      `json:"levels"`
+	Memory   int       `json:"memory"`   // bytes in which training keeps its images
 	Figures  []Figure  `json:"figures"`  // by class, then rater
 	Findings []Finding `json:"findings"` // errors first
 }
@@ -69,6 +70,9 @@ func Check(ctx context.Context, dirs []string, progress func(done, total int)) *
 	train := d.Training()
 	r.Name, r.Classes, r.Raters, r.Levels = d.Name, d.Classes, d.Raters, d.Levels
 	r.Images, r.Training, r.HeldOut = len(d.Cases), len(train), len(d.HeldOut())
+	for _, c := range train {
+		r.Memory += samplePixel * c.W * c.H
+	}
 	switch {
 	case r.Images > 0 && r.Training == 0:
 		r.add(Finding{Error: true, Kind: KindSplit, Text: "no image is left to train on"})

@@ -43,6 +43,7 @@ func TestCheckOfSoundData(t *testing.T) {
 	})
 	assert.False(t, r.Failed())
 	assert.Equal(t, []int{6, 5, 1}, []int{r.Images, r.Training, r.HeldOut})
+	assert.Equal(t, 5*5*sampleW*sampleH, r.Memory)
 	for _, f := range r.Findings { // the sample is small, and its cups are all the same
 		assert.Contains(t, []string{KindSize, KindSame}, f.Kind, f.Text)
 	}

@@ -8,6 +8,9 @@ import (
 	"mrprism/internal/imageio"
 )
 
+// samplePixel is what a pixel of a sample takes, bytes: its colours and an index.
+const samplePixel = 3 + 2
+
 // Sample is a case as training keeps it, 5 bytes a pixel. All masks share one map of indices into the label patterns that occur, since
 // between borders a pixel and its neighbours have the same labels.
 type Sample struct {
@@ -53,7 +56,11 @@ func (it *Sample) Marked(k, classes int) (inside, all float64) {
 }
 
 func newSample(l *Loaded, anchor int) (*Sample, error) {
-	it := &Sample{Folder: l.Folder, Name: l.Name, image: l.Image, whole: imageio.Letterbox(l.Image.W, l.Image.H), grey: true}
+	image := *l.Image
+	if cap(image.Pix) > len(image.Pix) {
+		image.Pix = slices.Clone(image.Pix) // decoders leave room of four bytes a pixel
+	}
+	it := &Sample{Folder: l.Folder, Name: l.Name, image: &image, whole: imageio.Letterbox(image.W, image.H), grey: true}
 	for i := 0; i < len(l.Image.Pix) && it.grey; i += 3 {
 		it.grey = l.Image.Pix[i] == l.Image.Pix[i+1] && l.Image.Pix[i] == l.Image.Pix[i+2]
 	}

@@ -196,11 +196,13 @@ func BenchmarkBatch(b *testing.B) {
 	}
 }
 
-// What training keeps still knows how much is marked, as the masks say it, missing ones left out.
-func TestMarked(t *testing.T) {
+// What training keeps is small, and still knows how much is marked, as the masks say it, missing ones left out.
+func TestSample(t *testing.T) {
 	dir := write(t, 1)
 	require.NoError(t, os.Remove(maskPath(dir, "b", "cup", 0)))
 	s, loaded := sampler(t, "", Options{Size: 8, Batch: 1}, dir)
+	assert.Less(t, cap(s.samples[0].image.Pix), 7*sampleW*sampleH/2, "three bytes a pixel, rounded by the allocator")
+	require.Equal(t, 4*sampleW*sampleH, cap(loaded[0].Image.Pix), "as it was decoded, or this tests nothing")
 	for k := range 2 {
 		inside, all := 0, 0
 		for _, mask := range loaded[0].Given(k) {
