@@ -331,7 +331,7 @@ func TestEveryConfigurationBuilds(t *testing.T) {
 				set := tensor.NewSet()
 				s := NewStep(set, c, r, 1, 256)
 				s.Backward(s.Loss())
-				s.Update(set, shaders.AdamOptions{})
+				s.Update(set, shaders.AdamOptions{}, 0)
 				for _, v := range set.Variables(tensor.Parameter) {
 					require.NotNil(t, set.Lookup(AveragePrefix+v.Name), "%s, %s: no gradient reaches %s", size.config, name, v.Name)
 				}

@@ -25,7 +25,7 @@ func trained(t *testing.T, d gpu.Device, r Recipe, recompute bool) (values [][]f
 	loss := s.Loss()
 	s.Backward(loss)
 	o := shaders.AdamOptions{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: 0.01}
-	s.Update(set, o)
+	u := s.Update(set, o, 0)
 	plan, err := tensor.Compile(t.Context(), d, set, s.Graph)
 	require.NoError(t, err)
 	defer plan.Release()
@@ -34,7 +34,7 @@ func trained(t *testing.T, d gpu.Device, r Recipe, recompute bool) (values [][]f
 	b.Draw(s, r, rand.New(rand.NewPCG(1, 1)))
 	for i := range 2 {
 		require.NoError(t, s.Write(plan, b, r.FadeWeight))
-		require.NoError(t, plan.Write(s.Schedule, shaders.AdamSchedule(o, i+1, 1e-3, 1, 0.9)))
+		require.NoError(t, plan.Write(u.Schedule, shaders.AdamSchedule(o, i+1, 1e-3, 1, 0.9)))
 		require.NoError(t, plan.Run(t.Context()))
 	}
 	variables := set.Variables()
@@ -76,7 +76,7 @@ func TestStepBudget(t *testing.T) {
 		set := tensor.NewSet()
 		s := NewStep(set, c, recipe(t, "default"), 1, 128)
 		s.Backward(s.Loss())
-		s.Update(set, shaders.AdamOptions{})
+		s.Update(set, shaders.AdamOptions{}, 0)
 		plan, err := tensor.Compile(t.Context(), reference.Open(), set, s.Graph)
 		require.NoError(t, err)
 		commands, _ := plan.Commands()

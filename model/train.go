@@ -21,7 +21,6 @@ type Step struct {
 	Fade     *tensor.Tensor      // (B, 1, K): the same for the fading cross-entropy
 	Heads    *tensor.Tensor      // (B, M, K): the same for each rater's own
 	Shuffles [][]shaders.Shuffle // [recurrence][reweighting]
-	Schedule *tensor.Tensor      // what shaders.AdamSchedule gives
 	seed     *tensor.Tensor
 
 	Terms      []Terms // by recurrence, of one element each; nil where the recipe lacks the term
@@ -52,7 +51,6 @@ func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
 		Present:  g.Input("present", batch, 1, k),
 		Fade:     g.Input("fade", batch, 1, k),
 		Heads:    g.Input("heads", batch, m, k),
-		Schedule: g.Input("schedule", 5),
 		seed:     g.Constant("seed", []float32{1}, 1),
 	}
 	equal := g.Constant("equal confidence", make([]float32, s.Z.Elements()), s.Z.Shape()...)
@@ -175,41 +173,3 @@ func (s *Step) Loss() *tensor.Tensor {
 
 // Backward appends the gradients of the loss.
 func (s *Step) Backward(loss *tensor.Tensor) { s.Graph.Backward(loss, s.seed) }
-
-// Update appends Adam's update of all parameters that have a gradient (DivP's have none in the baseline): their moments and averages are
-// variables of the set, and all are joined to blocks, so that the update is a dispatch or two. The set must have no memory yet, or
-// have been through Update.
-func (s *Step) Update(set *tensor.Set, o shaders.AdamOptions) {
-	var weights, others updated // biases and norms do not decay
-	for _, v := range set.Variables(tensor.Parameter) {
-		switch {
-		case !s.Graph.Variable(v).HasGradient():
-		case len(v.Shape) < 2:
-			others.add(set, v)
-		default:
-			weights.add(set, v)
-		}
-	}
-	weights.update(s, set, o)
-	o.Decay = 0
-	others.update(s, set, o)
-}
-
-// updated are parameters that one update takes together, with Adam's moments and their averages.
-type updated struct{ x, m, v, average []*tensor.Variable }
-
-func (u *updated) add(set *tensor.Set, x *tensor.Variable) {
-	state := func(prefix string) *tensor.Variable { return set.Variable(tensor.Moment, prefix+x.Name, x.Shape...) }
-	u.x, u.m, u.v, u.average = append(u.x, x), append(u.m, state("adam.m.")), append(u.v, state("adam.v.")), append(u.average, state(AveragePrefix))
-}
-
-func (u *updated) update(s *Step, set *tensor.Set, o shaders.AdamOptions) {
-	x, m, v, average := set.Join(u.x), set.Join(u.m), set.Join(u.v), set.Join(u.average)
-	for i := range x {
-		gradients := s.Graph.Gradients(x[i])
-		shaders.Adam(s.Graph.Variable(x[i]), gradients, s.Graph.Variable(m[i]), s.Graph.Variable(v[i]), s.Graph.Variable(average[i]), s.Schedule, o)
-	}
-}
-
-// AveragePrefix names the exponential moving average of a parameter.
-const AveragePrefix = "average."

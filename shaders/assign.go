@@ -1,10 +1,17 @@
 package shaders
 
+import "mrprism/internal/tensor"
+
 // Assign copies src into dst, which has the same number of elements: how a plan leaves a result in a variable. No gradient.
-func Assign(dst, src *Tensor) {
+func Assign(dst, src *Tensor) { into(copyForward, dst, src) }
+
+// Accumulate adds src to dst, which has the same number of elements. No gradient.
+func Accumulate(dst, src *Tensor) { into(addScaled, dst, src) }
+
+func into(kernel *tensor.Kernel, dst, src *Tensor) {
 	n := uint32(src.Elements())
 	if dst.Elements() != int(n) {
-		panic("assign: " + dst.String() + " and " + src.String() + " differ in size")
+		panic(kernel.Name + ": " + dst.String() + " and " + src.String() + " differ in size")
 	}
-	src.Graph().Dispatch(copyForward, &elementwiseParams{n, n, 1}, src, dst)
+	src.Graph().Dispatch(kernel, &elementwiseParams{n, n, 1}, src, dst)
 }

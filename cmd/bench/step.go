@@ -14,6 +14,7 @@ import (
 // step is a training step on a device with random weights, images and labels.
 type step struct {
 	*model.Step
+	update *model.Update
 	set    *tensor.Set
 	plan   *tensor.Plan
 	loss   *tensor.Tensor
@@ -39,7 +40,7 @@ func newStep(ctx context.Context, d gpu.Device, config model.Config, o options) 
 	s.Step = model.NewStep(s.set, config, recipe, o.Batch, o.Side)
 	s.loss = s.Loss()
 	s.Backward(s.loss)
-	s.Update(s.set, adam)
+	s.update = s.Update(s.set, adam, 0)
 	if s.plan, err = tensor.Compile(ctx, d, s.set, s.Graph); err != nil {
 		s.release()
 		return nil, err
@@ -64,7 +65,7 @@ func (s *step) run(ctx context.Context) error {
 	if err := s.Write(s.plan, s.batch, s.recipe.FadeWeight); err != nil {
 		return err
 	}
-	if err := s.plan.Write(s.Schedule, shaders.AdamSchedule(adam, s.done, s.recipe.Rate, 1, s.recipe.Average)); err != nil {
+	if err := s.plan.Write(s.update.Schedule, shaders.AdamSchedule(adam, s.done, s.recipe.Rate, 1, s.recipe.Average)); err != nil {
 		return err
 	}
 	if err := s.plan.Run(ctx); err != nil {

@@ -30,7 +30,7 @@ func (r *runner) try(ctx context.Context, stdout io.Writer) error {
 	most, total := int64(0), time.Duration(0)
 	err = t.Try(ctx, func(trial training.Trial) {
 		fmt.Fprintf(table, "%d²\t%d MiB\t%.3g s\t%.1f\t%.1f %%\t%s\n", trial.Side, trial.Bytes>>20, trial.Seconds,
-			float64(r.options.Batch)/trial.Seconds, 100*trial.DataSeconds/trial.Seconds, trial.Left.Round(time.Second))
+			float64(trial.Images)/trial.Seconds, 100*trial.DataSeconds/trial.Seconds, trial.Left.Round(time.Second))
 		most, total = max(most, trial.Bytes), total+trial.Left
 	})
 	if err != nil {

@@ -64,6 +64,9 @@ func (r *recorder) step(report training.Report) {
 	for _, name := range slices.Sorted(maps.Keys(report.Terms)) {
 		scalars = append(scalars, tensorboard.Scalar{Tag: "loss/" + name, Value: report.Terms[name]})
 	}
+	if report.Norm > 0 {
+		scalars = append(scalars, tensorboard.Scalar{Tag: "gradient norm", Value: report.Norm})
+	}
 	if report.SoftDice != nil {
 		scalars = append(scalars, tensorboard.Scalar{Tag: "soft Dice, held in", Value: *report.SoftDice})
 	}

@@ -114,6 +114,8 @@ func TestOtherOptionsAreRefused(t *testing.T) {
 		`name: then "default", now "paper"`:                  func(o *Options) { o.Recipe, _ = model.NewRecipe("paper") },
 		`anchor: then "", now "disc"`:                        func(o *Options) { o.Anchor = "disc" },
 		`fold: then "", now "1/4"`:                           func(o *Options) { o.Fold = Fold{1, 4} },
+		`accumulate: then "", now "2"`:                       func(o *Options) { o.Accumulate = 2 },
+		`clip: then "", now "0.5"`:                           func(o *Options) { o.Clip = 0.5 },
 		`warmup: then "", now "7"`:                           func(o *Options) { o.Warmup = 7 },
 		fmt.Sprintf(`data: then %q, now %q`, had, elsewhere): func(o *Options) { o.Data = []string{elsewhere} },
 	} {
@@ -209,7 +211,7 @@ func TestALossThatIsNotANumber(t *testing.T) {
 		}
 	})
 	require.ErrorIs(t, err, ErrDiverged)
-	assert.Regexp(t, `step 3 on synthetic-pair/case000\d, synthetic-pair/case000\d`, err)
+	assert.Regexp(t, `step 3: the loss is not a number on synthetic-pair/case000\d, synthetic-pair/case000\d`, err)
 	assert.ErrorContains(t, err, "mask:NaN")
 	assert.ErrorContains(t, err, filepath.Join(o.Out, Checkpoint)+" holds step 2")
 	assert.ErrorContains(t, err, "-init "+filepath.Join(o.Out, "eyes.f32.safetensors"))
@@ -393,6 +395,8 @@ func TestOptionsAreChecked(t *testing.T) {
 		"learning rate NaN":        func(o *Options) { o.Recipe.Rate = math.NaN() },
 		"weight decay":             func(o *Options) { o.Recipe.Decay = math.Inf(1) },
 		"time between checkpoints": func(o *Options) { o.CheckpointSeconds = -1 },
+		"-1 batches a step":        func(o *Options) { o.Accumulate = -1 },
+		"norm to clip":             func(o *Options) { o.Clip = math.NaN() },
 		"share 1 to set aside":     func(o *Options) { o.Validate = 1 },
 		"either a share or a fold": func(o *Options) { o.Validate, o.Fold = 0.2, Fold{1, 5} },
 		"patience of 3 epochs":     func(o *Options) { o.Patience = 3 },

@@ -16,6 +16,12 @@ func (o Options) fingerprint() string {
 	if o.Warmup != 0 {
 		text += fmt.Sprintf(" warmup=%d", o.Warmup)
 	}
+	if o.accumulate() > 1 {
+		text += fmt.Sprintf(" accumulate=%d", o.Accumulate)
+	}
+	if o.Clip != 0 {
+		text += fmt.Sprintf(" clip=%v", o.Clip)
+	}
 	if o.Validate != 0 {
 		text += fmt.Sprintf(" validate=%v", o.Validate)
 	}

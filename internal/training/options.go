@@ -38,12 +38,15 @@ type Options struct {
 	Recipe model.Recipe // losses and optimiser
 	Phases []Phase      // in order
 	Batch  int
-	Warmup int // steps over which the learning rate rises; 0: a tenth of the run, or none where the rate is constant
-	Seed   uint64
-	Anchor string // class that is searched for in whole photographs; empty: images are always seen whole
-	Name   string // of the exported model
-	Title  string
-	Task   string
+	// Accumulate is the number of batches whose gradients make one step, with the memory of one; 0: 1. Batch norm still sees one at a time.
+	Accumulate int
+	Clip       float64 // largest norm of the gradient of all parameters; 0: any
+	Warmup     int     // steps over which the learning rate rises; 0: a tenth of the run, or none where the rate is constant
+	Seed       uint64
+	Anchor     string // class that is searched for in whole photographs; empty: images are always seen whole
+	Name       string // of the exported model
+	Title      string
+	Task       string
 
 	Out    string // folder of checkpoints and exports
 	Resume bool   // go on from the checkpoint in Out
@@ -63,6 +66,12 @@ type Options struct {
 
 	Note func(string) // is told what the user should know; may be nil
 }
+
+// accumulate is the number of batches a step.
+func (o Options) accumulate() int { return max(1, o.Accumulate) }
+
+// images is the number of images a step.
+func (o Options) images() int { return o.Batch * o.accumulate() }
 
 // Check refuses options that cannot be run.
 func (o Options) Check() error {
@@ -87,13 +96,16 @@ func (o Options) Check() error {
 	case o.Patience < 0 || o.Patience > 0 && !o.validates():
 		return fmt.Errorf("patience of %d epochs: at least 0, and images set aside to score by", o.Patience)
 	}
+	if o.Accumulate < 0 {
+		return fmt.Errorf("%d batches a step: at least 1 is needed", o.Accumulate)
+	}
 	if o.Warmup < 0 {
 		return fmt.Errorf("%d steps of warm-up: a number from 0 on is needed", o.Warmup)
 	}
 	if !(o.Recipe.Average >= 0 && o.Recipe.Average < 1) {
 		return fmt.Errorf("momentum %v of the averaged weights: a number from 0 on and below 1 is needed", o.Recipe.Average)
 	}
-	for name, v := range map[string]float64{"learning rate": o.Recipe.Rate, "weight decay": o.Recipe.Decay, "time between checkpoints": o.CheckpointSeconds} {
+	for name, v := range map[string]float64{"learning rate": o.Recipe.Rate, "weight decay": o.Recipe.Decay, "norm to clip gradients to": o.Clip, "time between checkpoints": o.CheckpointSeconds} {
 		if !(v >= 0) || math.IsInf(v, 0) {
 			return fmt.Errorf("%s %v: a number from 0 on is needed", name, v)
 		}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"mrprism/internal/dataset"
@@ -15,22 +17,24 @@ import (
 	"mrprism/shaders"
 )
 
-// stage is a step's graph compiled at one image side.
+// stage is a step's graphs compiled at one image side.
 type stage struct {
-	side   int
-	step   *model.Step
-	plan   *tensor.Plan
-	loss   *tensor.Tensor
-	names  []string // of the terms, one a recurrence
-	terms  []*tensor.Tensor
-	cancel context.CancelFunc
-	data   <-chan *dataset.Batch
+	side     int
+	step     *model.Step
+	plan     *tensor.Plan // of the losses and gradients of a batch
+	update   *model.Update
+	updating *tensor.Plan // plan too, unless the gradients of several batches make a step
+	loss     *tensor.Tensor
+	names    []string // of the terms, one a recurrence
+	terms    []*tensor.Tensor
+	cancel   context.CancelFunc
+	data     <-chan *dataset.Batch
 }
 
 // prepare compiles a phase's step and starts making its batches.
 func (t *Trainer) prepare(ctx context.Context, side int) (*stage, error) {
 	p := &stage{side: side}
-	p.step, p.loss = t.build(side, t.Options.Batch)
+	p.step, p.loss, p.update = t.build(side, t.Options.Batch)
 	for _, r := range p.step.Terms {
 		for _, term := range []struct {
 			name  string
@@ -52,6 +56,12 @@ func (t *Trainer) prepare(ctx context.Context, side int) (*stage, error) {
 		return nil, err
 	}
 	p.plan, err = tensor.Compile(ctx, t.device, t.set, p.step.Graph)
+	p.updating = p.plan
+	if err == nil && p.update.Graph != p.step.Graph {
+		if p.updating, err = tensor.Compile(ctx, t.device, t.set, p.update.Graph); err != nil {
+			p.plan.Release()
+		}
+	}
 	switch {
 	case errors.Is(err, gpu.ErrOutOfMemory):
 		hint := "-recompute, or a smaller -batch or side"
@@ -63,43 +73,107 @@ func (t *Trainer) prepare(ctx context.Context, side int) (*stage, error) {
 		return nil, fmt.Errorf("preparing a step of %d images of %d²: %w", t.Options.Batch, side, err)
 	}
 	loading, cancel := context.WithCancel(ctx)
-	p.cancel, p.data = cancel, sampler.Prefetch(loading, uint64(t.step))
+	p.cancel, p.data = cancel, sampler.Prefetch(loading, uint64(t.step*t.Options.accumulate()))
 	return p, nil
 }
 
 func (p *stage) release() {
 	p.cancel()
 	p.plan.Release()
+	if p.updating != p.plan {
+		p.updating.Release()
+	}
 }
 
-// compute runs a step on a batch and returns the loss and its terms, and how long the device took.
-func (t *Trainer) compute(ctx context.Context, p *stage, data *dataset.Batch, rate float64) (values []float64, took time.Duration, err error) {
-	r := t.Options.Recipe
+// bytes is the memory of the plans.
+func (p *stage) bytes() int64 {
+	if p.updating != p.plan {
+		return p.plan.Bytes() + p.updating.Bytes()
+	}
+	return p.plan.Bytes()
+}
+
+// next takes one step.
+func (t *Trainer) next(ctx context.Context, p *stage) (*Report, error) {
+	total, began := t.Steps(), time.Now()
+	now := &Report{
+		Step: t.step + 1, Steps: total, Epoch: t.step/t.epochSteps() + 1, Epochs: total / t.epochSteps(), Side: p.side,
+		Rate: t.schedule().Rate(t.step), Terms: map[string]float64{}, Images: t.Options.images(),
+	}
+	if err := t.compute(ctx, p, now); err != nil {
+		return nil, fmt.Errorf("step %d: %w", t.step+1, err)
+	}
+	t.step++
+	now.Seconds = time.Since(began).Seconds()
+	return now, nil
+}
+
+// compute takes the batches of a step and updates the parameters.
+func (t *Trainer) compute(ctx context.Context, p *stage, now *Report) error {
+	batches := t.Options.accumulate()
+	schedule := shaders.AdamSchedule(t.adam, t.step+1, now.Rate, 1/float64(batches), optim.Averaging(t.step, t.Options.Recipe.Average))
+	if err := p.updating.Write(p.update.Schedule, schedule); err != nil {
+		return err
+	}
+	for i := range batches {
+		asked := time.Now()
+		data := <-p.data
+		now.DataSeconds += time.Since(asked).Seconds()
+		if err := t.learn(ctx, p, data, i, now); err != nil {
+			return err
+		}
+		if math.IsNaN(now.Loss) || math.IsInf(now.Loss, 0) {
+			return fmt.Errorf("%w on %s (%v); %s", ErrDiverged, strings.Join(data.Names, ", "), now.Terms, t.lastGood())
+		}
+		if i == 0 && t.pictured() {
+			var err error
+			if now.Picture, err = p.picture(ctx, data); err != nil {
+				return err
+			}
+		}
+	}
+	began := time.Now()
+	if p.updating != p.plan {
+		if err := p.updating.Run(ctx); err != nil {
+			return err
+		}
+	}
+	if p.update.Squares != nil {
+		squares, err := p.updating.Read(ctx, p.update.Squares)
+		if err != nil {
+			return err
+		}
+		now.Norm = math.Sqrt(float64(squares[0][0])) / float64(batches)
+	}
+	now.DeviceSeconds += time.Since(began).Seconds()
+	return t.settle(ctx)
+}
+
+// learn runs the plan on a step's i-th batch and adds to the report its share of the loss and the terms.
+func (t *Trainer) learn(ctx context.Context, p *stage, data *dataset.Batch, i int, now *Report) error {
+	r, batches := t.Options.Recipe, t.Options.accumulate()
 	b := model.Batch{X: data.Images, Z: data.Labels, Valid: data.Valid}
 	for i, v := range b.X {
 		b.X[i] = model.Normalise(v)
 	}
-	b.Draw(p.step, r, rand.New(rand.NewPCG(t.Options.Seed^0x6d72707269736d, uint64(t.step))))
+	b.Draw(p.step, r, rand.New(rand.NewPCG(t.Options.Seed^0x6d72707269736d, uint64(t.step*batches+i))))
 	if err := p.step.Write(p.plan, b, r.FadeWeight*optim.Fade(t.step, t.Steps(), r.FadeFloor)); err != nil {
-		return nil, 0, err
-	}
-	now := shaders.AdamSchedule(t.adam, t.step+1, rate, 1, optim.Averaging(t.step, r.Average))
-	if err := p.plan.Write(p.step.Schedule, now); err != nil {
-		return nil, 0, err
+		return err
 	}
 	began := time.Now()
 	if err := p.plan.Run(ctx); err != nil {
-		return nil, 0, err
+		return err
 	}
 	read, err := p.plan.Read(ctx, append([]*tensor.Tensor{p.loss}, p.terms...)...)
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
-	took = time.Since(began)
-	for _, v := range read {
-		values = append(values, float64(v[0]))
+	now.DeviceSeconds += time.Since(began).Seconds()
+	now.Loss += float64(read[0][0]) / float64(batches)
+	for k, name := range p.names {
+		now.Terms[name] += float64(read[k+1][0]) / float64(batches)
 	}
-	return values, took, t.settle(ctx)
+	return nil
 }
 
 // settle rounds what the reference device keeps in float64 to what a checkpoint holds, so that a resumed run is the same run there too.

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"mrprism/internal/dataset"
@@ -30,6 +28,7 @@ type Report struct {
 	Rate          float64
 	Loss          float64            // of the step
 	Terms         map[string]float64 // weighted, summed over the recurrences
+	Norm          float64            // of the gradient before it is clipped; 0 where it is not limited
 	Images        int                // learned from
 	Seconds       float64            // of the step, its data included
 	DataSeconds   float64            // of that, waiting for data
@@ -130,13 +129,15 @@ func New(ctx context.Context, device gpu.Device, o Options, progress func(done, 
 	return t, nil
 }
 
-// build makes the graph of one step.
-func (t *Trainer) build(side, batch int) (s *model.Step, loss *tensor.Tensor) {
+// build makes the graph of one step and that of its update: the same, unless gradients are accumulated.
+func (t *Trainer) build(side, batch int) (s *model.Step, loss *tensor.Tensor, u *model.Update) {
 	s = model.NewStep(t.set, t.Config, t.Options.Recipe, batch, side)
 	loss = s.Loss()
 	s.Backward(loss)
-	s.Update(t.set, t.adam)
-	return s, loss
+	if t.Options.accumulate() > 1 {
+		return s, loss, s.Accumulate(t.set, t.adam, t.Options.Clip)
+	}
+	return s, loss, s.Update(t.set, t.adam, t.Options.Clip)
 }
 
 // start gives the variables their first values: from the checkpoint, from given weights, or drawn.
@@ -229,7 +230,9 @@ func (t *Trainer) Steps() int {
 	return n
 }
 
-func (t *Trainer) epochSteps() int { return (len(t.cases) + t.Options.Batch - 1) / t.Options.Batch }
+func (t *Trainer) epochSteps() int {
+	return (len(t.cases) + t.Options.images() - 1) / t.Options.images()
+}
 
 // phase trains at one image side until `last` steps are done, or the context is cancelled.
 func (t *Trainer) phase(ctx context.Context, phase Phase, last int, report func(Report)) error {
@@ -261,36 +264,6 @@ func (t *Trainer) phase(ctx context.Context, phase Phase, last int, report func(
 		return t.save(working) // the next phase may need more memory than there is
 	}
 	return nil
-}
-
-// next takes one step.
-func (t *Trainer) next(ctx context.Context, p *stage) (*Report, error) {
-	total, began := t.Steps(), time.Now()
-	data := <-p.data
-	waited := time.Since(began)
-	rate := t.schedule().Rate(t.step)
-	values, computed, err := t.compute(ctx, p, data, rate)
-	if err != nil {
-		return nil, fmt.Errorf("step %d: %w", t.step+1, err)
-	}
-	now := &Report{
-		Step: t.step + 1, Steps: total, Epoch: t.step/t.epochSteps() + 1, Epochs: total / t.epochSteps(), Side: p.side,
-		Rate: rate, Loss: values[0], Terms: map[string]float64{}, Images: t.Options.Batch,
-		Seconds: time.Since(began).Seconds(), DataSeconds: waited.Seconds(), DeviceSeconds: computed.Seconds(),
-	}
-	for i, name := range p.names {
-		now.Terms[name] += values[i+1]
-	}
-	if math.IsNaN(now.Loss) || math.IsInf(now.Loss, 0) {
-		return nil, fmt.Errorf("step %d on %s: %w (%v); %s", t.step+1, strings.Join(data.Names, ", "), ErrDiverged, now.Terms, t.lastGood())
-	}
-	if t.pictured() {
-		if now.Picture, err = p.picture(ctx, data); err != nil {
-			return nil, fmt.Errorf("step %d: %w", t.step+1, err)
-		}
-	}
-	t.step++
-	return now, nil
 }
 
 // schedule is the learning rate over the run.

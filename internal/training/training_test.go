@@ -160,6 +160,37 @@ func TestResumeIsBitExact(t *testing.T) {
 	})
 }
 
+// The same with everything that a recipe can ask for.
+func TestResumeOfAnElaborateRecipe(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, d gpu.Device) {
+		data := writeData(t, 9)
+		straight := options(t, data)
+		straight.Batch, straight.Accumulate, straight.Clip, straight.Warmup = 2, 2, 0.5, 2
+		straight.Fold, straight.Patience, straight.Recipe.Constant, straight.Recipe.Decay = Fold{1, 4}, 9, true, 0.01
+		stopped := straight
+		stopped.Out = filepath.Join(t.TempDir(), "stopped")
+		trainer, err := New(t.Context(), d, straight, nil)
+		require.NoError(t, err)
+		require.Equal(t, []int{6, 4}, []int{trainer.Images(), trainer.Steps()})
+		require.NoError(t, trainer.Run(t.Context(), func(r Report) {
+			assert.Equal(t, 4, r.Images)
+			assert.Greater(t, r.Norm, 0.5, "so that it is clipped")
+			assert.Equal(t, straight.Recipe.Rate*min(1, float64(r.Step)/2), r.Rate)
+			sum := 0.0
+			for _, v := range r.Terms {
+				sum += v
+			}
+			assert.InEpsilon(t, r.Loss, sum, 1e-5)
+		}))
+		trainer.Close()
+		train(t, d, stopped, 1)
+		stopped.Resume = true
+		train(t, d, stopped, 3)
+		train(t, d, stopped, 4)
+		requireSame(t, straight.Out, stopped.Out)
+	})
+}
+
 // The same where the run stops between two phases and in the second, at another image side.
 func TestResumeAcrossPhases(t *testing.T) {
 	data := writeData(t, 5)

@@ -11,6 +11,7 @@ import (
 type Trial struct {
 	Side        int
 	Bytes       int64         // of GPU memory that training at this side takes
+	Images      int           // a step
 	Seconds     float64       // a step's median
 	DataSeconds float64       // of that, waiting for data: the median
 	Left        time.Duration // what all steps of the run at this side take at that pace
@@ -50,7 +51,7 @@ func (t *Trainer) try(ctx context.Context, side, steps int) (*Trial, error) {
 		return nil, err
 	}
 	defer p.release()
-	trial := &Trial{Side: side, Bytes: t.set.Bytes() + p.plan.Bytes() + min(staging, t.stateBytes())}
+	trial := &Trial{Side: side, Images: t.Options.images(), Bytes: t.set.Bytes() + p.bytes() + min(staging, t.stateBytes())}
 	if len(t.aside) > 0 {
 		file, err := t.averaged(ctx)
 		if err == nil {

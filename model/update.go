@@ -1,0 +1,108 @@
+package model
+
+import (
+	"mrprism/internal/tensor"
+	"mrprism/shaders"
+)
+
+// AveragePrefix names the exponential moving average of a parameter.
+const AveragePrefix = "average."
+
+// Update is Adam's update of all parameters that have a gradient (DivP's have none in the baseline): their moments and averages are variables
+// of the set, and all are joined to blocks, so that the update is a dispatch or two.
+type Update struct {
+	Graph    *tensor.Graph
+	Schedule *tensor.Tensor // what shaders.AdamSchedule gives
+	Squares  *tensor.Tensor // sum of the gradients' squares, before the schedule's factor; nil where the norm is not limited
+}
+
+// Update appends the update to the step. clip is the largest norm that the gradient of all parameters together may have; 0: any. The set must have
+// no memory yet, or have been through Update.
+func (s *Step) Update(set *tensor.Set, o shaders.AdamOptions, clip float64) *Update {
+	blocks := s.blocks(set)
+	for i := range blocks {
+		blocks[i].gradient = s.Graph.Gradients(blocks[i].x)
+	}
+	return update(s.Graph, blocks, o, clip)
+}
+
+// Accumulate appends that the gradients are added to variables of the set, and gives as a graph of its own the update by their sum, which then
+// is zero again: the schedule's factor makes it a mean. Set and clip are as for Update.
+func (s *Step) Accumulate(set *tensor.Set, o shaders.AdamOptions, clip float64) *Update {
+	blocks, g := s.blocks(set), tensor.NewGraph()
+	var sums []*tensor.Tensor
+	for i := range blocks {
+		sum := set.Variable(tensor.Shared, "gradient sum of "+blocks[i].x.Name, blocks[i].x.Elements())
+		shaders.Accumulate(s.Graph.Variable(sum), s.Graph.Gradients(blocks[i].x))
+		blocks[i].gradient = g.Variable(sum)
+		sums = append(sums, blocks[i].gradient)
+	}
+	u := update(g, blocks, o, clip)
+	for _, sum := range sums {
+		g.Zero(sum)
+	}
+	return u
+}
+
+// block is parameters side by side with what belongs to each: Adam's moments and the average.
+type block struct {
+	x, m, v, average *tensor.Variable
+	gradient         *tensor.Tensor
+	decays           bool // biases and norms do not
+}
+
+// blocks joins the parameters.
+func (s *Step) blocks(set *tensor.Set) []block {
+	var decaying, others joined
+	for _, v := range set.Variables(tensor.Parameter) {
+		switch {
+		case !s.Graph.Variable(v).HasGradient():
+		case len(v.Shape) < 2:
+			others.add(set, v)
+		default:
+			decaying.add(set, v)
+		}
+	}
+	return append(decaying.blocks(set, true), others.blocks(set, false)...)
+}
+
+// joined are parameters that one update takes together, with Adam's moments and their averages.
+type joined struct{ x, m, v, average []*tensor.Variable }
+
+func (j *joined) add(set *tensor.Set, x *tensor.Variable) {
+	state := func(prefix string) *tensor.Variable { return set.Variable(tensor.Moment, prefix+x.Name, x.Shape...) }
+	j.x, j.m, j.v, j.average = append(j.x, x), append(j.m, state("adam.m.")), append(j.v, state("adam.v.")), append(j.average, state(AveragePrefix))
+}
+
+func (j *joined) blocks(set *tensor.Set, decays bool) (blocks []block) {
+	x, m, v, average := set.Join(j.x), set.Join(j.m), set.Join(j.v), set.Join(j.average)
+	for i := range x {
+		blocks = append(blocks, block{x: x[i], m: m[i], v: v[i], average: average[i], decays: decays})
+	}
+	return blocks
+}
+
+// update appends the update of the blocks by their gradients to a graph.
+func update(g *tensor.Graph, blocks []block, o shaders.AdamOptions, clip float64) *Update {
+	u := &Update{Graph: g, Schedule: g.Input("schedule", 5)}
+	schedule := u.Schedule
+	if clip > 0 {
+		for _, b := range blocks {
+			squares := shaders.SquareSum(b.gradient)
+			if u.Squares != nil {
+				squares = shaders.Add(u.Squares, squares)
+			}
+			u.Squares = squares
+		}
+		u.Squares.Keep()
+		schedule = shaders.ClipSchedule(schedule, u.Squares, float32(clip))
+	}
+	for _, b := range blocks {
+		adam := o
+		if !b.decays {
+			adam.Decay = 0
+		}
+		shaders.Adam(g.Variable(b.x), b.gradient, g.Variable(b.m), g.Variable(b.v), g.Variable(b.average), schedule, adam)
+	}
+	return u
+}
