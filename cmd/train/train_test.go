@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -207,81 +205,6 @@ func waitFor(t *testing.T, happened func() bool) {
 	for end := time.Now().Add(2 * time.Minute); !happened(); time.Sleep(5 * time.Millisecond) {
 		require.True(t, time.Now().Before(end), "nothing happens")
 	}
-}
-
-// Killed at any moment, also while a checkpoint is being written, a run has lost at most what came after its last checkpoint, and ends with
-// the bytes of a run that was left alone.
-func TestKill(t *testing.T) {
-	kills, epochs, count := 20, "20", 40 // a kill lets two steps pass at most
-	if testing.Short() {
-		kills, epochs, count = 4, "4", 8
-	}
-	data, folder := writeData(t, 5), t.TempDir()
-	straight, killed := filepath.Join(folder, "straight"), filepath.Join(folder, "killed")
-	began := time.Now()
-	code, _, stderr := invoke(t.Context(), arguments(data, straight, epochs, "-recipe", "baseline")...)
-	require.Equal(t, command.Done, code, stderr)
-
-	step := time.Since(began) / time.Duration(count)
-	farthest, torn := 0, 0
-	for i := range kills {
-		args := arguments(data, killed, epochs, "-recipe", "baseline")
-		if _, err := os.Stat(filepath.Join(killed, training.Checkpoint)); err == nil {
-			args = append(args, "-resume")
-		}
-		c := process(args...)
-		require.NoError(t, c.Start())
-		before := modified(killed)
-		if i%2 == 0 { // at any moment of the step that follows a new checkpoint
-			waitFor(t, func() bool { return modified(killed) != before })
-			time.Sleep(step * time.Duration(i*53%100) / 140)
-		} else { // while a file is being written
-			waitFor(t, func() bool {
-				unfinished, _ := filepath.Glob(filepath.Join(killed, ".*.tmp"))
-				return len(unfinished) > 0
-			})
-			time.Sleep(time.Duration(i*37%20) * 100 * time.Microsecond)
-		}
-		require.NoError(t, c.Process.Kill())
-		_ = c.Wait()
-		unfinished, _ := filepath.Glob(filepath.Join(killed, ".*.tmp"))
-		torn += min(1, len(unfinished))
-		now := lastStep(t, killed)
-		require.GreaterOrEqual(t, now, farthest, "no step is lost")
-		farthest = now
-	}
-	t.Logf("%d kills, %d of them while a file was being written; at step %d", kills, torn, farthest)
-	code, _, stderr = invoke(t.Context(), arguments(data, killed, epochs, "-recipe", "baseline", "-resume")...)
-	require.Equal(t, command.Done, code, stderr)
-	requireSame(t, straight, killed)
-	entries, err := os.ReadDir(killed)
-	require.NoError(t, err)
-	assert.Len(t, entries, 8, "nothing temporary is left")
-}
-
-// modified is when a run's checkpoint was last written.
-func modified(folder string) time.Time {
-	info, err := os.Stat(filepath.Join(folder, training.Checkpoint))
-	if err != nil {
-		return time.Time{}
-	}
-	return info.ModTime()
-}
-
-// lastStep is the step of the checkpoint, which is whole whatever was killed; 0 where none was written yet.
-func lastStep(t *testing.T, folder string) int {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join(folder, training.Checkpoint))
-	if errors.Is(err, os.ErrNotExist) {
-		return 0
-	}
-	require.NoError(t, err)
-	file, err := weights.Decode(data)
-	require.NoError(t, err)
-	require.NoError(t, file.VerifyContent())
-	step, err := strconv.Atoi(file.Metadata["step"])
-	require.NoError(t, err)
-	return step
 }
 
 // A disk that is full, here a limit to the size of a file: an exit code, a message, the checkpoint before it whole, no rest of another.

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"errors"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"mrprism/internal/command"
+	"mrprism/internal/training"
+	"mrprism/weights"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// killsVariable names how often TestKill kills a run: 20 times unless it is set, 200 times before a release.
+const killsVariable = "MRPRISM_KILLS"
+
+// kills is how often.
+func kills(t *testing.T) int {
+	t.Helper()
+	if text := os.Getenv(killsVariable); text != "" {
+		n, err := strconv.Atoi(text)
+		require.NoError(t, err, killsVariable)
+		return n
+	}
+	if testing.Short() {
+		return 4
+	}
+	return 20
+}
+
+// Killed at any moment, also while it starts, or while a checkpoint is being written, a run has lost at most what came after its last
+// checkpoint, and ends with the bytes of a run that was left alone.
+func TestKill(t *testing.T) {
+	kills, random := kills(t), rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano())))
+	epochs := strconv.Itoa(kills) // of two steps; a kill lets two steps pass at most
+	data, folder := writeData(t, 5), t.TempDir()
+	straight, killed := filepath.Join(folder, "straight"), filepath.Join(folder, "killed")
+	began := time.Now()
+	code, _, stderr := invoke(t.Context(), arguments(data, straight, epochs, "-recipe", "baseline")...)
+	require.Equal(t, command.Done, code, stderr)
+
+	step := time.Since(began) / time.Duration(2*kills)
+	farthest, torn := 0, 0
+	for i := range kills {
+		args := arguments(data, killed, epochs, "-recipe", "baseline")
+		if _, err := os.Stat(filepath.Join(killed, training.Checkpoint)); err == nil {
+			args = append(args, "-resume")
+		}
+		before, rests := modified(killed), unfinished(killed)
+		c := process(args...)
+		require.NoError(t, c.Start())
+		switch i % 4 {
+		case 0: // while it starts, goes on from a checkpoint or takes its first steps
+			time.Sleep(time.Duration(random.Int64N(int64(5 * step))))
+		case 1, 3: // while a file is being written
+			files, seen := 1+random.IntN(3), unfinished(killed) // of the checkpoint and two exports
+			begun := len(seen) + files
+			waitFor(t, func() bool {
+				maps.Copy(seen, unfinished(killed))
+				return len(seen) >= begun
+			})
+			time.Sleep(time.Duration(random.Int64N(int64(2 * time.Millisecond))))
+		case 2: // in the step that follows a new checkpoint
+			waitFor(t, func() bool { return modified(killed) != before })
+			time.Sleep(time.Duration(random.Int64N(int64(step))))
+		}
+		require.NoError(t, c.Process.Kill())
+		_ = c.Wait()
+		for path := range unfinished(killed) {
+			if !rests[path] {
+				torn++
+			}
+		}
+		now := lastStep(t, killed)
+		require.GreaterOrEqual(t, now, farthest, "no step is lost")
+		farthest = now
+	}
+	t.Logf("%d kills, %d of them with a file half-written; at step %d of %d; %v", kills, torn, farthest, 2*kills, time.Since(began).Round(time.Second))
+	code, _, stderr = invoke(t.Context(), arguments(data, killed, epochs, "-recipe", "baseline", "-resume")...)
+	require.Equal(t, command.Done, code, stderr)
+	requireSame(t, straight, killed)
+	entries, err := os.ReadDir(killed)
+	require.NoError(t, err)
+	assert.Len(t, entries, 8, "nothing temporary is left")
+}
+
+// unfinished are the files in a run's folder that are being written, or were when it was killed.
+func unfinished(folder string) map[string]bool {
+	files := map[string]bool{}
+	paths, _ := filepath.Glob(filepath.Join(folder, ".*.tmp"))
+	for _, path := range paths {
+		files[path] = true
+	}
+	return files
+}
+
+// modified is when a run's checkpoint was last written.
+func modified(folder string) time.Time {
+	info, err := os.Stat(filepath.Join(folder, training.Checkpoint))
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+// lastStep is the step of the checkpoint, which is whole whatever was killed; 0 where none was written yet.
+func lastStep(t *testing.T, folder string) int {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(folder, training.Checkpoint))
+	if errors.Is(err, os.ErrNotExist) {
+		return 0
+	}
+	require.NoError(t, err)
+	file, err := weights.Decode(data)
+	require.NoError(t, err)
+	require.NoError(t, file.VerifyContent())
+	step, err := strconv.Atoi(file.Metadata["step"])
+	require.NoError(t, err)
+	return step
+}
