@@ -49,7 +49,7 @@ struct Params {
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> x: array<u32>;            // (B, H, W, Cin / 4), four channels a word
-@group(0) @binding(2) var<storage, read> w: array<vec4<u32>>;    // (taps, Cin / 4, Cout), four channels a word, a quad of outputs an element
+@group(0) @binding(2) var<storage, read> w: array<vec4<u32>>;      // (taps, Cin / 4, Cout), four channels a word, a quad of outputs an element
 @group(0) @binding(3) var<storage, read> scale: array<vec4<f32>>;  // (Cout), what one step of a weight is worth
 @group(0) @binding(4) var<storage, read> bias: array<vec4<f32>>;
 @group(0) @binding(5) var<storage, read> residual: array<u32>;     // int8, or the bits of f32

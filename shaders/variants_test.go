@@ -43,6 +43,7 @@ func TestVariantsChosenUntuned(t *testing.T) {
 	subgroups := guises()[0]
 	software, discrete := gpu.Info{Kind: gpu.KindCPU, Adapter: "SwiftShader"}, gpu.Info{Kind: gpu.KindDiscrete, Features: subgroups.Features}
 	outputs := func(n uint32) any { return &conv2dParams{Outputs: n} }
+	int8Outputs := func(n uint32) any { return &conv2dInt8Params{conv2dParams: conv2dParams{Outputs: n}} }
 	width := func(n uint32) any { return &attentionParams{Width: n} }
 	for _, c := range []struct {
 		kernel *tensor.Kernel
@@ -55,6 +56,8 @@ func TestVariantsChosenUntuned(t *testing.T) {
 		{conv2dForward, outputs(20), [3]string{"registers", "registers", "tiles"}},
 		{conv2dForward, outputs(32), [3]string{"subgroups", "registers", "tiles"}},
 		{conv2dForward, outputs(33), [3]string{"", "", "tiles"}},
+		{conv2dInt8, int8Outputs(4), [3]string{"registers", "registers", "tiles"}},
+		{conv2dInt8, int8Outputs(32), [3]string{"subgroups", "registers", "tiles"}},
 		{conv2dBackwardWeight, outputs(5), [3]string{"", "", ""}},
 		{conv2dBackwardWeight, outputs(24), [3]string{"registers", "registers", "tiles"}},
 		{conv2dBackwardWeight, outputs(64), [3]string{"subgroups", "registers", "tiles"}},
