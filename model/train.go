@@ -43,15 +43,15 @@ func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
 	n := Network{Config: c, Builder: &nn.Builder{Graph: g, Set: set, Training: true}}
 	m, k := c.Raters, c.Classes
 	s := &Step{
-		Graph:    g,
-		X:        g.Input("x", batch, side, side, 3),
-		Z:        g.Input("z", batch, side, side, m, k),
-		Valid:    g.Input("valid", batch, m, k),
-		W0:       g.Input("w0", batch, side/8, side/8, m, k),
-		Present:  g.Input("present", batch, 1, k),
-		Fade:     g.Input("fade", batch, 1, k),
-		Heads:    g.Input("heads", batch, m, k),
-		seed:     g.Constant("seed", []float32{1}, 1),
+		Graph:   g,
+		X:       g.Input("x", batch, side, side, 3),
+		Z:       g.Input("z", batch, side, side, m, k),
+		Valid:   g.Input("valid", batch, m, k),
+		W0:      g.Input("w0", batch, side/8, side/8, m, k),
+		Present: g.Input("present", batch, 1, k),
+		Fade:    g.Input("fade", batch, 1, k),
+		Heads:   g.Input("heads", batch, m, k),
+		seed:    g.Constant("seed", []float32{1}, 1),
 	}
 	equal := g.Constant("equal confidence", make([]float32, s.Z.Elements()), s.Z.Shape()...)
 

@@ -32,8 +32,8 @@ A data set is a folder: dataset.json (name, classes, raters, labels), images/NAM
 The run's folder receives
   checkpoint.safetensors   everything needed to go on, bit for bit; the one before it is kept beside it
   NAME.safetensors         the weights so far, int8, for "segment" and the site;  NAME.f32.safetensors  the same in float32
-  run.yaml                 every flag's value, commit and seed: "train -with RUN/run.yaml -out ANOTHER" repeats the run
   NAME.best.safetensors    with -validate or -fold: the weights that scored best so far, also in float32
+  run.yaml                 every flag's value, commit and seed: "train -with RUN/run.yaml -out ANOTHER" repeats the run
   log.jsonl                one line a step
   tensorboard/             the same and pictures of masks: "tensorboard --logdir RUN"
   curves.svg               the curves, drawn when the run ends or stops
@@ -45,6 +45,7 @@ saved last is kept. A GPU that is lost is opened again and the run goes on from 
 const examples = `
 examples:
   train import qubiq downloads/brain-growth data/qubiq-brain-growth && train check data/qubiq-brain-growth
+  train -data data/qubiq-brain-growth -dry-run                                      what GPU memory and time that would take
   train -data data/qubiq-brain-growth -out runs/brain -name newborn-brain -epochs 150
   train -data data/drishti-gs1-crop,data/drishti-gs1-full -out runs/fundus -name fundus -anchor disc -phases 64:25,128:25
   train -with runs/brain/run.yaml -resume                                           go on, also as the same flags and -resume
