@@ -37,7 +37,7 @@ type Metadata struct {
 	Metrics         map[string]float64 // metrics: on the held-out images
 	Seed            uint64             // seed
 	Layout          string             // layout: LayoutHWIO
-	Quantization    string             // quantization: empty or Int8PerChannel
+	Quantization    string             // quantization: empty (F32 or F16) or Int8PerChannel
 	Ranges          map[string]float32 // ranges: the largest |x| that layers are given, by their names, for inference in int8; may be missing
 }
 

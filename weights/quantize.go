@@ -1,10 +1,13 @@
 package weights
 
 import (
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"math"
 	"strings"
+
+	"mrprism/internal/half"
 )
 
 // Int8PerChannel names the quantization: w ≈ scale[o]·q with q in −127..127, one scale per output channel o (the last axis), scale =
@@ -14,11 +17,46 @@ const Int8PerChannel = "int8-per-channel"
 // ScaleSuffix is appended to a quantized tensor's name for its scales.
 const ScaleSuffix = ".scale"
 
-// quantizedElements is the size from which a weight is quantized. Below it (heads, biases, norms) int8 saves nothing worth having.
+// quantizedElements is the size from which a weight is quantized or halved. Below it (heads, biases, norms) that saves nothing worth having.
 const quantizedElements = 1024
 
-// Quantize returns f with its heavy weights (NAME.weight, rank 2 and more, at least 1,024 elements) as int8 per output channel and all
-// else as F32, and the metadata saying so. Values that are not finite are refused.
+// heavy weights are NAME.weight of rank 2 and more, with at least 1,024 elements.
+func (t *Tensor) heavy() bool {
+	return len(t.Shape) >= 2 && t.Elements() >= quantizedElements && strings.HasSuffix(t.Name, ".weight")
+}
+
+// Halve returns f with its heavy weights as F16, each the nearest there is, and all else as F32: half the bytes. Values beyond ±65504 and
+// values that are not finite are refused.
+func Halve(f *File) (*File, error) {
+	if q := f.Metadata["quantization"]; q != "" {
+		return nil, fmt.Errorf("weights: already quantized (%s); halve the file it was made from", q)
+	}
+	out := &File{Metadata: maps.Clone(f.Metadata)}
+	for i := range f.Tensors {
+		t := &f.Tensors[i]
+		values, err := t.Float32()
+		if err != nil {
+			return nil, err
+		}
+		if !t.heavy() {
+			out.Tensors = append(out.Tensors, NewF32(t.Name, t.Shape, values))
+			continue
+		}
+		halves := Tensor{Name: t.Name, DType: F16, Shape: append([]int{}, t.Shape...)}
+		for j, v := range values {
+			bits := half.FromFloat32(v)
+			if h := half.ToFloat32(bits); h-h != 0 {
+				return nil, fmt.Errorf("weights: tensor %s: element %d is %v, more than the %d that f16 can hold", t.Name, j, v, half.Most)
+			}
+			halves.Data = binary.LittleEndian.AppendUint16(halves.Data, bits)
+		}
+		out.Tensors = append(out.Tensors, halves)
+	}
+	return out, nil
+}
+
+// Quantize returns f with its heavy weights as int8 per output channel and all else as F32, and the metadata saying so. Values that are not
+// finite are refused.
 func Quantize(f *File) (*File, error) {
 	if q := f.Metadata["quantization"]; q != "" {
 		return nil, fmt.Errorf("weights: already quantized (%s); quantize the checkpoint it was made from", q)
@@ -34,7 +72,7 @@ func Quantize(f *File) (*File, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(t.Shape) < 2 || len(values) < quantizedElements || !strings.HasSuffix(t.Name, ".weight") {
+		if !t.heavy() {
 			out.Tensors = append(out.Tensors, NewF32(t.Name, t.Shape, values))
 			continue
 		}

@@ -174,6 +174,36 @@ func TestQuantizeError(t *testing.T) {
 	assert.ErrorContains(t, err, "already quantized")
 }
 
+// Halved, the heavy weight is within half a step of f16, 2⁻¹¹ of its size, and the others are as they were.
+func TestHalve(t *testing.T) {
+	f := sampleFile(t)
+	halved, err := Halve(f)
+	require.NoError(t, err)
+	assert.Equal(t, f.Tensors[1:], halved.Tensors[1:])
+	assert.Equal(t, F16, halved.Tensors[0].DType)
+	want, err := f.Tensors[0].Float32()
+	require.NoError(t, err)
+	got, err := halved.Tensors[0].Float32()
+	require.NoError(t, err)
+	differ := 0
+	for i := range want {
+		require.InDelta(t, want[i], got[i], max(math.Abs(float64(want[i]))/2048, 1./(1<<25)))
+		if want[i] != got[i] {
+			differ++
+		}
+	}
+	assert.Positive(t, differ)
+	require.NoError(t, halved.Match([]Spec{{"conv.weight", []int{3, 3, 16, 8}}, {"head.weight", []int{8, 2}}, {"head.bias", []int{2}}}))
+
+	quantized, err := Quantize(f)
+	require.NoError(t, err)
+	_, err = Halve(quantized)
+	require.ErrorContains(t, err, "already quantized")
+	binary.LittleEndian.PutUint32(f.Tensors[0].Data, math.Float32bits(-65520)) // rounds to infinity
+	_, err = Halve(f)
+	require.ErrorContains(t, err, "conv.weight: element 0 is -65520")
+}
+
 func TestQuantizeZeroChannelAndBadScales(t *testing.T) {
 	values := make([]float32, 2048)
 	for i := 1; i < len(values); i += 2 {

@@ -1,4 +1,4 @@
-// Command export writes a MrPrism model as ONNX, for other runtimes, or with the ranges that inference in int8 needs.
+// Command export writes a MrPrism model as ONNX, for other runtimes, as smaller weights, or with the ranges that inference in int8 needs.
 package main
 
 import (
@@ -20,13 +20,14 @@ import (
 
 const program = "export"
 
-const intro = `export - writes a model as ONNX, for ONNX Runtime and other programs, or with what inference in int8 needs
+const intro = `export - writes a model as ONNX, for ONNX Runtime and other programs, as smaller weights, or with what inference in int8 needs
 
 usage: export -weights NAME|FILE -onnx OUT.onnx [-part all|encoder] [-passes 4] [-side N]
        export -config compact|paper|tiny [-raters 4] [-classes 2] [-seed 1] -onnx OUT.onnx [...]      random weights, for benches
+       export -weights FILE [-f16 OUT.safetensors] [-int8 OUT.safetensors] [-data DIR[,DIR]]        smaller weights, and their cost
        export -weights NAME|FILE -data DIR[,DIR] -ranges OUT.safetensors
 
-The file is opset 17, float32, one image of one side; axes are (1, channels, rows, columns). Its input is
+The ONNX file is opset 17, float32, one image of one side; axes are (1, channels, rows, columns). Its input is
   x         (1, 3, S, S)     RGB values 0..1 of the square to segment, minus mean, over deviation; both are in the file's metadata
 With -part all its outputs are what "segment" computes from that square, probabilities 0..1 with every rater equally trusted at first:
   rec0, rec1 ...  (1, K, S, S)     the calibrated mask of each structure after each pass
@@ -38,8 +39,13 @@ int8 weights are written as the float32 that they stand for. All operators are O
 attention is ONNX Runtime's MultiHeadAttention, which nothing else reads; its WebGPU version (1.30) is wrong on
 lavapipe, so compare before use. Metadata of the file: name, classes, raters, side, mean, deviation and more.
 
-With -ranges the weights are written as they are, and how large the inputs of layers become on training images of -data (all but every fifth
-image), which is what "-precision int8" of other programs needs. The weights that ship have that.
+With -f16 and -int8 the float32 weights of a run are written with half and a quarter of the bytes: heavy weights as float16, or as int8 with a
+scale for each output channel, which all programs and the page compute with as the float32 that they stand for. With -data the training
+images (all but every fifth) are segmented with both, and a table says for each structure what that changes in soft Dice, and for which
+image the most. "train" writes int8 beside float32 by itself.
+
+With -ranges the weights are written as they are, and how large the inputs of layers become on training images of -data, which is what
+"-precision int8" of other programs needs. The weights that ship have that.
 
 The weights that ship:
   %s
@@ -51,6 +57,7 @@ examples:
   export -weights runs/mine/model.safetensors -passes 1 -side 512 -onnx model.onnx
   export -config paper -part encoder -onnx encoder.onnx          the paper's encoder with random weights, to time it elsewhere
   export -weights fundus -attention ort -onnx fundus-ort.onnx    for ONNX Runtime alone
+  export -weights runs/mine/model.f32.safetensors -f16 mine-f16.safetensors -int8 mine.safetensors -data data/mine
   export -weights runs/mine/model.safetensors -data data/mine -ranges mine.safetensors
 
 exit codes: 0 done, 1 something failed, 2 wrong usage, 130 stopped by Ctrl-C (a file that was there is unchanged)
@@ -70,7 +77,7 @@ func main() { command.Main(run) }
 // request is what the user asked for.
 type request struct {
 	weights, config, out          string
-	data, ranges                  string
+	data, ranges, f16, int8       string
 	part, attention               string
 	raters, classes, passes, side int
 	seed                          uint64
@@ -92,7 +99,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.IntVar(&r.passes, "passes", segment.DefaultRecurrences+1, "masks `N`: Rec0 to Rec(N-1)")
 	flags.IntVar(&r.side, "side", 0, "image side in `pixels`, a multiple of 64 (default: the weights' own; with -config 256)")
 	flags.StringVar(&r.ranges, "ranges", "", "`FILE` to write instead of -onnx: the weights, with the ranges that int8 needs")
-	flags.StringVar(&r.data, "data", "", "`DIR`[,DIR]: data set folders whose training images -ranges looks at")
+	flags.StringVar(&r.f16, "f16", "", "`FILE` to write instead: float32 weights as float16")
+	flags.StringVar(&r.int8, "int8", "", "`FILE` to write instead: float32 weights as int8")
+	flags.StringVar(&r.data, "data", "", "`DIR`[,DIR]: data set folders whose training images -ranges looks at and -f16 and -int8 are measured on")
 	wish := command.DeviceFlags(flags)
 	names := command.Shipped()
 	if names == "" {
@@ -111,7 +120,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return command.Misused(stderr, program, "%v", err)
 	}
 	write := r.export
-	if r.ranges != "" {
+	switch {
+	case r.f16 != "" || r.int8 != "":
+		write = func(ctx context.Context) (string, error) { return r.store(ctx, wish, stderr) }
+	case r.ranges != "":
 		write = func(ctx context.Context) (string, error) { return r.withRanges(ctx, wish, stderr) }
 	}
 	line, err := write(ctx)
@@ -131,6 +143,8 @@ func (r *request) check(rest []string, names string) error {
 		return fmt.Errorf("which weights? give -weights NAME or FILE (that ship: %s), or -config for random ones", names)
 	case r.weights != "" && (r.given["config"] || r.given["raters"] || r.given["classes"] || r.given["seed"]):
 		return fmt.Errorf("-weights decides the configuration: leave out -config, -raters, -classes and -seed")
+	case r.f16 != "" || r.int8 != "":
+		return r.checkStore()
 	case r.ranges != "" && (r.weights == "" || r.data == "" || r.out != ""):
 		return fmt.Errorf("-ranges needs -weights and -data, and is not written together with -onnx")
 	case r.ranges != "":
@@ -157,6 +171,17 @@ func (r *request) check(rest []string, names string) error {
 		if _, err := model.NewConfig(r.config, r.raters, r.classes); err != nil {
 			return fmt.Errorf("-config %s: there are compact, paper and tiny", r.config)
 		}
+	}
+	return nil
+}
+
+// checkStore says what is wrong with -f16 and -int8.
+func (r *request) checkStore() error {
+	if r.weights == "" || r.out != "" || r.ranges != "" {
+		return fmt.Errorf("-f16 and -int8 need -weights, and are not written together with -onnx or -ranges")
+	}
+	if r.f16 == r.int8 || r.f16 == r.weights || r.int8 == r.weights {
+		return fmt.Errorf("-weights, -f16 and -int8 are different files")
 	}
 	return nil
 }

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"mrprism/internal/command"
+	"mrprism/internal/dataset"
+	"mrprism/internal/metric"
+	"mrprism/internal/segment"
+	"mrprism/weights"
+)
+
+// form is a way to store a model's weights.
+type form struct {
+	name    string // f32, f16 or int8
+	path    string // to write; empty: where they come from
+	encoded []byte
+	model   *weights.Model
+	dice    [][]float64 // soft Dice by class and image; see score
+}
+
+// store writes the weights as f16 and int8, whichever were asked for, and returns what was written and, with data, what that costs.
+func (r *request) store(ctx context.Context, wish command.Device, stderr io.Writer) (string, error) {
+	source, err := command.Weights(r.weights)
+	if err != nil {
+		return "", err
+	}
+	for _, t := range source.Tensors {
+		if t.DType != weights.F32 {
+			return "", fmt.Errorf("%s has its weights as %s already (%s): give the .f32.safetensors of the run that it comes from", r.weights, t.DType, t.Name)
+		}
+	}
+	forms := []*form{{name: "f32", model: source}}
+	for _, f := range []struct {
+		name, path string
+		convert    func(*weights.File) (*weights.File, error)
+	}{{"f16", r.f16, weights.Halve}, {"int8", r.int8, weights.Quantize}} {
+		if f.path == "" {
+			continue
+		}
+		if info, err := os.Stat(filepath.Dir(f.path)); err != nil || !info.IsDir() {
+			return "", fmt.Errorf("%s: there is no folder %s", f.path, filepath.Dir(f.path))
+		}
+		made, err := convert(f.name, f.path, source, f.convert)
+		if err != nil {
+			return "", err
+		}
+		forms = append(forms, made)
+	}
+	var text strings.Builder
+	if r.data == "" {
+		fmt.Fprintln(&text, "what that costs in soft Dice was not measured: give -data")
+	} else if err := r.cost(ctx, forms, wish, stderr, &text); err != nil {
+		return "", err
+	}
+	for _, f := range forms[1:] {
+		err := weights.WriteAtomic(f.path, func(w io.Writer) error {
+			_, err := w.Write(f.encoded)
+			return err
+		})
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&text, "%s: %s as %s, %.1f MB\n", f.path, source.Metadata.Name, f.name, float64(len(f.encoded))/1e6)
+	}
+	return strings.TrimSuffix(text.String(), "\n"), nil
+}
+
+// convert makes the file of a form and opens it as any program would.
+func convert(name, path string, source *weights.Model, how func(*weights.File) (*weights.File, error)) (*form, error) {
+	file, err := how(source.File)
+	if err != nil {
+		return nil, err
+	}
+	file.Seal()
+	f := &form{name: name, path: path}
+	if f.encoded, err = file.Encode(); err == nil {
+		f.model, err = weights.Shipped().Open(path, f.encoded)
+	}
+	return f, err
+}
+
+// cost segments the training images with every form and tells how much worse each is than the first.
+func (r *request) cost(ctx context.Context, forms []*form, wish command.Device, stderr io.Writer, to io.Writer) error {
+	data, err := dataset.Open(strings.Split(r.data, ",")...)
+	if err != nil {
+		return err
+	}
+	about, cases := forms[0].model.Metadata, data.Training()
+	if strings.Join(about.Classes, ", ") != strings.Join(data.Classes, ", ") {
+		return fmt.Errorf("%s segments %s, and %s is about %s", about.Name, strings.Join(about.Classes, ", "), r.data, strings.Join(data.Classes, ", "))
+	}
+	progress := command.NewProgress(stderr, len(forms)*len(cases))
+	defer progress.Clear()
+	for _, f := range forms {
+		s := &command.Session{Model: f.model, Open: wish.Open, Note: func(text string) { progress.Clear(); fmt.Fprintf(stderr, "%s: %s\n", program, text) }}
+		err := f.score(ctx, s, data, cases, progress)
+		s.Close()
+		if err != nil {
+			return err
+		}
+	}
+	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(table, "soft Dice ×100 against the mean vote, %d training images\n", len(cases))
+	fmt.Fprintln(table, "structure\tstored as\tmean\tdifference\tworst image")
+	for k, class := range about.Classes {
+		for _, f := range forms {
+			mean, difference, worst, at := compare(f.dice[k], forms[0].dice[k])
+			switch {
+			case math.IsNaN(mean):
+				fmt.Fprintf(table, "%s\t%s\tnobody has marked it\n", class, f.name)
+			case f == forms[0]:
+				fmt.Fprintf(table, "%s\t%s\t%.2f\n", class, f.name, 100*mean)
+			default:
+				fmt.Fprintf(table, "%s\t%s\t%.2f\t%+.2f\t%+.2f %s\n", class, f.name, 100*mean, 100*difference, 100*worst, cases[at].Name)
+			}
+		}
+	}
+	return table.Flush()
+}
+
+// score segments the cases as they stand. The soft Dice of what nobody has marked, and of incomplete agreement levels, is NaN.
+func (f *form) score(ctx context.Context, s *command.Session, data *dataset.Dataset, cases []dataset.Case, progress *command.Progress) error {
+	f.dice = make([][]float64, len(data.Classes))
+	for _, c := range cases {
+		progress.Begin()
+		progress.Show("%s: %s", f.name, c.Name)
+		l, err := dataset.Load(c)
+		if err != nil {
+			return err
+		}
+		err = s.Do(ctx, func(e *segment.Engine) error {
+			result, err := e.Segment(ctx, l.Image, segment.Options{Recurrences: segment.DefaultRecurrences, ROI: "none"})
+			if err != nil {
+				return fmt.Errorf("%s: %w", c.Image, err)
+			}
+			for k := range f.dice {
+				dice, given := math.NaN(), l.Given(k)
+				if len(given) > 0 && (!data.Levels || len(given) == len(data.Raters)) {
+					dice = metric.SoftDice(result.Probability(k), metric.Count(given...), metric.DefaultSoftDice)
+				}
+				f.dice[k] = append(f.dice[k], dice)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compare gives the mean of what is not NaN, how much it is above that of the source, and the image that loses most by how much. All NaN: NaN.
+func compare(dice, source []float64) (mean, difference, worst float64, at int) {
+	n := 0.0
+	for i, d := range dice {
+		if math.IsNaN(d) {
+			continue
+		}
+		n++
+		mean += d
+		difference += d - source[i]
+		if n == 1 || d-source[i] < worst {
+			worst, at = d-source[i], i
+		}
+	}
+	return mean / n, difference / n, worst, at
+}

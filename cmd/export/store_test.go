@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"mrprism/internal/command"
+	"mrprism/internal/segment/segmenttest"
+	"mrprism/internal/synthetic"
+	"mrprism/weights"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// floats writes a random model of disc and cup in float32.
+func floats(t *testing.T, path string, change func(*weights.File)) {
+	t.Helper()
+	file, err := segmenttest.Untrained(segmenttest.Fundus())
+	require.NoError(t, err)
+	change(file)
+	file.Seal()
+	data, err := file.Encode()
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, data, 0o644))
+}
+
+// Float32 weights become f16 and int8, which open as any weights do, and the table says what that changes on the training images.
+func TestStore(t *testing.T) {
+	folder := t.TempDir()
+	scenario, err := synthetic.FindScenario("unbiased")
+	require.NoError(t, err)
+	data := filepath.Join(folder, "data")
+	require.NoError(t, synthetic.WriteDataset(data, scenario, 5, 48, 3))
+	at := func(name string) string { return filepath.Join(folder, name+".safetensors") }
+	floats(t, at("source"), func(*weights.File) {})
+
+	code, stdout, stderr := call(t, "-weights", at("source"), "-f16", at("half"), "-int8", at("small"), "-data", data, "-device", "processor")
+	require.Equal(t, command.Done, code, stderr)
+	assert.Regexp(t, `4 training images
+structure +stored as +mean +difference +worst image
+disc +f32 +[\d.]+
+disc +f16 +[\d.]+ +[+-]0\.\d\d +[+-]0\.\d\d case000\d
+disc +int8 +[\d.]+ +[+-]\d\.\d\d +[+-]\d\.\d\d case000\d
+cup `, stdout)
+	assert.Contains(t, stdout, at("half")+": untrained-fundus as f16, ")
+	source, err := command.Weights(at("source"))
+	require.NoError(t, err)
+	for name, kind := range map[string]weights.DType{"half": weights.F16, "small": weights.I8} {
+		m, err := command.Weights(at(name))
+		require.NoError(t, err)
+		kinds := map[weights.DType]int{}
+		for _, v := range m.Tensors {
+			kinds[v.DType]++
+		}
+		assert.Positive(t, kinds[kind])
+		plain, err := weights.Dequantize(m.File)
+		require.NoError(t, err)
+		for _, v := range source.Tensors {
+			want, err := v.Float32()
+			require.NoError(t, err)
+			got, err := plain.Tensor(v.Name).Float32()
+			require.NoError(t, err)
+			assert.InDeltaSlice(t, want, got, 0.02, "%s: a 254th of the largest weight", v.Name)
+		}
+	}
+
+	for want, args := range map[string][]string{
+		"already (":          {"-weights", at("small"), "-int8", at("again")},
+		"as F16 already":     {"-weights", at("half"), "-f16", at("again")},
+		"there is no folder": {"-weights", at("source"), "-f16", filepath.Join(folder, "none", "x.safetensors")},
+		filepath.Join(data, "raters", "dataset.json"): {"-weights", at("source"), "-f16", at("again"), "-data", filepath.Join(data, "raters")},
+	} {
+		code, _, stderr := call(t, args...)
+		assert.Equal(t, command.Failed, code, want)
+		assert.Contains(t, stderr, want)
+	}
+	for want, args := range map[string][]string{
+		"need -weights":        {"-config", "tiny", "-f16", at("again")},
+		"not written together": {"-weights", at("source"), "-f16", at("again"), "-onnx", "x.onnx"},
+		"are different files":  {"-weights", at("source"), "-int8", at("source")},
+	} {
+		code, _, stderr := call(t, args...)
+		assert.Equal(t, command.Usage, code, want)
+		assert.Contains(t, stderr, want)
+	}
+	floats(t, at("source"), func(f *weights.File) {
+		v := f.Tensor("encoder.layer2.0.conv1.weight")
+		values := make([]float32, v.Elements())
+		values[7] = 70000
+		*v = weights.NewF32(v.Name, v.Shape, values)
+	})
+	code, stdout, stderr = call(t, "-weights", at("source"), "-f16", at("again"))
+	assert.Equal(t, command.Failed, code, stdout)
+	assert.Contains(t, stderr, "encoder.layer2.0.conv1.weight: element 7 is 70000")
+	assert.NoFileExists(t, at("again"))
+}
+
+// Means leave out what nobody has marked; the worst image is that which loses most, or gains least.
+func TestCompare(t *testing.T) {
+	mean, difference, worst, at := compare([]float64{.5, math.NaN(), .7, .6}, []float64{.4, math.NaN(), .9, .5})
+	assert.Equal(t, "0.600 0.000 -0.200 2", fmt.Sprintf("%.3f %.3f %.3f %d", mean, math.Abs(difference), worst, at))
+	_, _, worst, at = compare([]float64{.5, .4}, []float64{.4, .35})
+	assert.InDelta(t, .05, worst, 1e-12)
+	assert.Equal(t, 1, at)
+	mean, _, _, _ = compare([]float64{math.NaN()}, []float64{math.NaN()})
+	assert.True(t, math.IsNaN(mean))
+}
