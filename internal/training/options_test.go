@@ -1,0 +1,100 @@
+package training
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mrprism/internal/gpu/reference"
+	"mrprism/model"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A run goes on with the options it began with; others are refused, each named with both values.
+func TestOtherOptionsAreRefused(t *testing.T) {
+	had, _ := finished(t)
+	elsewhere := writeData(t, 5)
+	for want, change := range map[string]func(*Options){
+		`rate: then "0.002", now "0.5"`:                      func(o *Options) { o.Recipe.Rate = 0.5 },
+		`seed: then "1", now "2"`:                            func(o *Options) { o.Seed = 2 },
+		`batch: then "2", now "4"`:                           func(o *Options) { o.Batch = 4 },
+		`phases: then "[{64 2}]", now "[{64 3}]"`:            func(o *Options) { o.Phases[0].Epochs = 3 },
+		`name: then "default", now "paper"`:                  func(o *Options) { o.Recipe, _ = model.NewRecipe("paper") },
+		`anchor: then "", now "disc"`:                        func(o *Options) { o.Anchor = "disc" },
+		`fold: then "", now "1/4"`:                           func(o *Options) { o.Fold = Fold{1, 4} },
+		`accumulate: then "", now "2"`:                       func(o *Options) { o.Accumulate = 2 },
+		`clip: then "", now "0.5"`:                           func(o *Options) { o.Clip = 0.5 },
+		`warmup: then "", now "7"`:                           func(o *Options) { o.Warmup = 7 },
+		fmt.Sprintf(`data: then %q, now %q`, had, elsewhere): func(o *Options) { o.Data = []string{elsewhere} },
+	} {
+		o := resumable(t)
+		change(&o)
+		_, _, err := resume(t, o)
+		require.ErrorIs(t, err, errOptions, want)
+		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, err, filepath.Join(o.Out, Checkpoint))
+		assert.NotContains(t, err.Error(), PreviousCheckpoint)
+		if strings.HasPrefix(want, "rate") {
+			assert.NotContains(t, err.Error(), "seed", "what is the same is not named")
+		}
+	}
+}
+
+// A checkpoint of this version can be read by the next: what is compared may not change while runs are under way.
+func TestFingerprint(t *testing.T) {
+	o := options(t, "a")
+	o.Data, o.Anchor = []string{"a", "b"}, "disc"
+	assert.Equal(t, "config=tiny recipe={Name:default Recurrences:2 Rule:likelihood Permutations:2 Draws:1 ShuffleWeight:0.3 HeadsWeight:1 "+
+		"FadeWeight:1 FadeFloor:0.5 Threshold:false FuseLoss:true Levels:false FixedStart:false Rate:0.002 Constant:false Decay:0 Average:0.98} "+
+		"phases=[{64 2}] batch=2 seed=1 anchor=disc data=a,b", o.fingerprint())
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	require.NoError(t, options(t, "data").Check())
+	for want, change := range map[string]func(*Options){
+		"no data":                  func(o *Options) { o.Data = nil },
+		"no output":                func(o *Options) { o.Out = "" },
+		"batch size 0":             func(o *Options) { o.Batch = 0 },
+		"BatchNorm":                func(o *Options) { o.Batch = 1 },
+		"not both":                 func(o *Options) { o.Resume, o.Init = true, "x" },
+		`"huge"`:                   func(o *Options) { o.Config = "huge" },
+		"side 100":                 func(o *Options) { o.Phases[0].Side = 100 },
+		"side 2048":                func(o *Options) { o.Phases[0].Side = 2048 },
+		"-1 epochs":                func(o *Options) { o.Phases[0].Epochs = -1 },
+		"no epochs":                func(o *Options) { o.Phases[0].Epochs = 0 },
+		"learning rate -1":         func(o *Options) { o.Recipe.Rate = -1 },
+		"learning rate NaN":        func(o *Options) { o.Recipe.Rate = math.NaN() },
+		"weight decay":             func(o *Options) { o.Recipe.Decay = math.Inf(1) },
+		"time between checkpoints": func(o *Options) { o.CheckpointSeconds = -1 },
+		"-1 batches a step":        func(o *Options) { o.Accumulate = -1 },
+		"norm to clip":             func(o *Options) { o.Clip = math.NaN() },
+		"share 1 to set aside":     func(o *Options) { o.Validate = 1 },
+		"either a share or a fold": func(o *Options) { o.Validate, o.Fold = 0.2, Fold{1, 5} },
+		"patience of 3 epochs":     func(o *Options) { o.Patience = 3 },
+		"-1 steps of warm-up":      func(o *Options) { o.Warmup = -1 },
+		"momentum 1 of the av":     func(o *Options) { o.Recipe.Average = 1 },
+		`name "a/b"`:               func(o *Options) { o.Name = "a/b" },
+	} {
+		o := options(t, "data")
+		change(&o)
+		assert.ErrorContains(t, o.Check(), want)
+	}
+	o := options(t, writeData(t, 2))
+	o.Anchor = "macula"
+	_, err := New(t.Context(), reference.Open(), o, nil)
+	assert.ErrorContains(t, err, `"macula"`)
+}
+
+func TestParsePhases(t *testing.T) {
+	phases, err := ParsePhases("64:60,128:40, 256:5")
+	require.NoError(t, err)
+	assert.Equal(t, []Phase{{64, 60}, {128, 40}, {256, 5}}, phases)
+	for _, bad := range []string{"", "64", "64:", ":5", "64:x", "64:5x", "64:5:6", "64:5,", "a:b"} {
+		_, err := ParsePhases(bad)
+		assert.Error(t, err, bad)
+	}
+}
