@@ -43,6 +43,19 @@ func TestReport(t *testing.T) {
 	assert.Greater(t, r.Training.Dispatches, r.Inference.EncoderDispatches+2*r.Inference.RecurrenceDispatches)
 }
 
+// Another precision is measured beside f32; random weights get their ranges from the picture.
+func TestPrecision(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "times.json")
+	code, table, stderr := call(t, "-device", "processor", "-precision", "int8", "-json", file)
+	require.Equal(t, command.Done, code, stderr)
+	assert.Contains(t, table, "of f32")
+	r, err := readReport(file)
+	require.NoError(t, err)
+	require.NotNil(t, r.Inference.ToF32)
+	assert.Equal(t, 2*passes, r.Inference.ToF32.Recurrence.N)
+	assert.Positive(t, r.Inference.ToF32.FourPasses.Least)
+}
+
 func check(t *testing.T, r *report, backend string) {
 	t.Helper()
 	assert.Equal(t, backend, r.Backend)
