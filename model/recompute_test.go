@@ -69,7 +69,7 @@ func TestStepBudget(t *testing.T) {
 		recompute            bool
 		dispatches, zeroings int
 		megabytes            float64 // beside the parameters, their moments and averages
-	}{{false, 2093, 413, 71}, {true, 2449, 413, 47}} {
+	}{{false, 2100, 420, 61}, {true, 2456, 420, 39}} {
 		c, err := NewConfig("compact", 4, 2)
 		require.NoError(t, err)
 		c.Recompute = budget.recompute

@@ -9,7 +9,7 @@ import (
 const AveragePrefix = "average."
 
 // Update is Adam's update of all parameters that have a gradient (DivP's have none in the baseline): their moments and averages are variables
-// of the set, and all are joined to blocks, so that the update is a dispatch or two.
+// of the set, and all are joined to blocks, so that the update is a dispatch for each 4 MiB.
 type Update struct {
 	Graph    *tensor.Graph
 	Schedule *tensor.Tensor // what shaders.AdamSchedule gives

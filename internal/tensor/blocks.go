@@ -11,11 +11,12 @@ import (
 
 const (
 	blockAlignment = gpu.ViewAlignment / 4 // elements at whose multiples members begin
-	blockMost      = 128 << 20 / 4         // elements that every device lets a kernel see of a buffer
+	blockMost      = 4 << 20 / 4           // elements, unless one member has more: until its gradients are needed, others use a block's memory
 )
 
-// Join lays float variables of one role side by side in the order given, in as few blocks as kernels can see whole. Padding between them is
-// zero at first. They must not have memory yet. The same variables are joined once; variables of equal shapes make blocks of equal layout.
+// Join lays float variables of one role side by side in the order given, in blocks of 4 MiB at most, but for larger variables, each of which has
+// its own. Padding between them is zero at first. They must not have memory yet. The same variables are joined once; variables of equal shapes
+// make blocks of equal layout.
 func (s *Set) Join(variables []*Variable) []*Variable {
 	if len(variables) > 0 && variables[0].block != nil {
 		return joined(variables)

@@ -58,7 +58,7 @@ func TestABlockIsItsMembersSideBySide(t *testing.T) {
 	require.Panics(t, func() { set.Join([]*Variable{alone}) }, "it has memory of its own")
 }
 
-func TestBlocksStayWithinABinding(t *testing.T) {
+func TestBlocksHaveTheirSize(t *testing.T) {
 	set := NewSet()
 	var variables []*Variable
 	for _, name := range []string{"a", "b", "c"} {
@@ -67,7 +67,9 @@ func TestBlocksStayWithinABinding(t *testing.T) {
 	blocks := set.Join(variables)
 	require.Len(t, blocks, 2)
 	require.Equal(t, blockMost, blocks[0].Elements())
-	require.NoError(t, gpu.BufferSpec{Elements: blockMost}.Validate(gpu.DefaultLimits()))
+	large := set.Join([]*Variable{set.Variable(Moment, "small", 1), set.Variable(Moment, "large", blockMost+1), set.Variable(Moment, "last", 1)})
+	require.Len(t, large, 3, "what is larger is alone")
+	require.Equal(t, blockMost+blockAlignment, large[1].Elements())
 }
 
 // What a plan makes of parameters alone is made again when their block was written.
