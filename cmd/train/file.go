@@ -25,6 +25,9 @@ func (d *declared) readFile(path string, note func(string)) error {
 	if given["side"] || given["epochs"] {
 		given["phases"] = true // which would be taken instead of them
 	}
+	if given["resume"] {
+		given["init"], given["names"] = true, true // what the checkpoint began with
+	}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return err

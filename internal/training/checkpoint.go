@@ -215,37 +215,3 @@ func (o Options) writable() error {
 	trial.Close()
 	return os.Remove(trial.Name())
 }
-
-// write copies a file's tensors into variables; names and shapes must fit exactly.
-func (t *Trainer) write(file *weights.File, variables []*tensor.Variable) error {
-	var expected []weights.Spec
-	for _, v := range variables {
-		expected = append(expected, weights.Spec{Name: v.Name, Shape: v.Shape})
-	}
-	if err := file.Match(expected); err != nil {
-		return err
-	}
-	for _, v := range variables {
-		values, err := file.Tensor(v.Name).Float32()
-		if err != nil {
-			return err
-		}
-		if err := t.set.Write(v, values); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// openInitial reads the weights to start from, quantized or not.
-func openInitial(path string) (*weights.File, error) {
-	data, err := weights.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	m, err := weights.Shipped().Open(path, data)
-	if err != nil {
-		return nil, err
-	}
-	return weights.Dequantize(m.File)
-}

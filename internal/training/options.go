@@ -51,6 +51,7 @@ type Options struct {
 	Out    string // folder of checkpoints and exports
 	Resume bool   // go on from the checkpoint in Out
 	Init   string // weights file to start from
+	Names  string // what the tensors of Init are, where they were trained in PyTorch: torch.FindMap's argument; empty: Init is a model of ours
 	Commit string // of the program
 	DryRun bool   // for Try: nothing is written, and Out is not needed
 
@@ -84,6 +85,8 @@ func (o Options) Check() error {
 		return fmt.Errorf("batch size %d: at least 1 is needed (BatchNorm works better with 4 or more)", o.Batch)
 	case o.Resume && o.Init != "":
 		return fmt.Errorf("a run is either resumed or started from other weights, not both")
+	case o.Names != "" && o.Init == "" && !o.Resume:
+		return fmt.Errorf("names %s are of a file to start from, and none is given", o.Names)
 	}
 	if _, err := model.NewConfig(o.Config, 1, 1); err != nil {
 		return err

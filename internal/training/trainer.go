@@ -14,7 +14,6 @@ import (
 	"mrprism/internal/tensor"
 	"mrprism/model"
 	"mrprism/shaders"
-	"mrprism/weights"
 )
 
 // ErrDiverged means that a step's loss was not a number; what was saved before it is untouched.
@@ -68,12 +67,9 @@ func New(ctx context.Context, device gpu.Device, o Options, progress func(done, 
 			return nil, err
 		}
 	}
-	var initial *weights.File
-	if o.Init != "" {
-		var err error
-		if initial, err = openInitial(o.Init); err != nil {
-			return nil, err
-		}
+	begin, err := o.openInitial()
+	if err != nil {
+		return nil, err
 	}
 	data, err := o.open()
 	if err != nil {
@@ -122,7 +118,7 @@ func New(ctx context.Context, device gpu.Device, o Options, progress func(done, 
 	if err := t.set.Allocate(ctx, device); err != nil {
 		return nil, err
 	}
-	if err := t.start(initial); err != nil {
+	if err := t.start(begin); err != nil {
 		t.Close()
 		return nil, err
 	}
@@ -141,17 +137,17 @@ func (t *Trainer) build(side, batch int) (s *model.Step, loss *tensor.Tensor, u 
 }
 
 // start gives the variables their first values: from the checkpoint, from given weights, or drawn.
-func (t *Trainer) start(initial *weights.File) error {
+func (t *Trainer) start(from initial) error {
 	if t.Options.Resume {
 		return t.restore()
 	}
 	if err := t.set.Initialise(t.Options.Seed); err != nil {
 		return err
 	}
-	if initial == nil {
+	if from.file == nil {
 		return nil
 	}
-	if err := t.write(initial, t.set.Variables(tensor.Parameter, tensor.Statistic)); err != nil {
+	if err := t.begin(from); err != nil {
 		return fmt.Errorf("%s: %w", t.Options.Init, err)
 	}
 	return nil

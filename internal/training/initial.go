@@ -1,0 +1,90 @@
+package training
+
+import (
+	"fmt"
+	"strings"
+
+	"mrprism/internal/tensor"
+	"mrprism/internal/torch"
+	"mrprism/weights"
+)
+
+// initial are the weights that a run starts from.
+type initial struct {
+	file  *weights.File // nil: random ones
+	names *torch.Map    // what the file's tensors are; nil: it is a model of ours
+}
+
+// openInitial reads the weights to start from, quantized or not, or those trained in PyTorch.
+func (o Options) openInitial() (from initial, err error) {
+	switch {
+	case o.Init == "":
+		return from, nil
+	case o.Names != "":
+		if from.names, err = torch.FindMap(o.Names); err != nil {
+			return from, err
+		}
+		from.file, err = torch.Open(o.Init)
+		return from, err
+	}
+	data, err := weights.ReadFile(o.Init)
+	if err != nil {
+		return from, err
+	}
+	m, err := weights.Shipped().Open(o.Init, data)
+	if err != nil {
+		return from, fmt.Errorf("%w (what was trained in PyTorch is taken with -names)", err)
+	}
+	from.file, err = weights.Dequantize(m.File)
+	return from, err
+}
+
+// begin gives the variables their initial weights. What a file from PyTorch does not have stays as it was drawn, and is told.
+func (t *Trainer) begin(from initial) error {
+	variables := t.set.Variables(tensor.Parameter, tensor.Statistic)
+	if from.names == nil {
+		return t.write(from.file, variables)
+	}
+	taken, err := from.names.Take(from.file, specs(variables))
+	if err != nil {
+		return fmt.Errorf("configuration %s with names %s: %w", t.Options.Config, t.Options.Names, err)
+	}
+	var given []*tensor.Variable
+	for _, v := range variables {
+		if taken.Tensor(v.Name) != nil {
+			given = append(given, v)
+		}
+	}
+	said := fmt.Sprintf("from %s: %d of the network's %d tensors", t.Options.Init, len(given), len(variables))
+	if missing := torch.Missing(taken, specs(variables)); len(missing) > 0 {
+		said += "; at random start " + strings.Join(missing, ", ")
+	}
+	t.note(said)
+	return t.write(taken, given)
+}
+
+// write copies a file's tensors into variables; names and shapes must fit exactly.
+func (t *Trainer) write(file *weights.File, variables []*tensor.Variable) error {
+	if err := file.Match(specs(variables)); err != nil {
+		return err
+	}
+	for _, v := range variables {
+		values, err := file.Tensor(v.Name).Float32()
+		if err != nil {
+			return err
+		}
+		if err := t.set.Write(v, values); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// specs are what a file has to hold for variables.
+func specs(variables []*tensor.Variable) []weights.Spec {
+	var out []weights.Spec
+	for _, v := range variables {
+		out = append(out, weights.Spec{Name: v.Name, Shape: v.Shape})
+	}
+	return out
+}
