@@ -169,7 +169,10 @@ func TestInt8ConvolutionInFloats(t *testing.T) {
 		if name == "norm, sum with int8, relu" { // another sum than that of floats
 			continue
 		}
-		for _, activation := range []func(*Tensor) *Tensor{func(x *Tensor) *Tensor { return x }, GELU, Sigmoid} {
+		for k, activation := range []func(*Tensor) *Tensor{func(x *Tensor) *Tensor { return x }, GELU, Sigmoid} {
+			if k > 0 && name != "nothing" { // it is not taken over after another
+				continue
+			}
 			then := func(y, rows, other, more *Tensor, q Quantized) *Tensor {
 				return activation(chain(y, rows, other, more, q))
 			}
