@@ -21,6 +21,7 @@ func drawCurves(folder, title string) error {
 	}
 	defer log.Close()
 	loss, rate, dice := chart.Line{Name: "loss", Band: true}, chart.Line{Name: "rate"}, chart.Line{Name: "soft Dice", Dots: true}
+	norm := chart.Line{Name: "norm", Band: true}
 	terms := []chart.Line{{Name: "mask"}, {Name: "fusion"}, {Name: "shuffle"}, {Name: "heads"}, {Name: "fade"}}
 	var last logLine
 	images, seconds := 0, 0.0
@@ -32,6 +33,9 @@ func drawCurves(folder, title string) error {
 			if v, there := l.Terms[terms[i].Name]; there {
 				terms[i].X, terms[i].Y = append(terms[i].X, x), append(terms[i].Y, v)
 			}
+		}
+		if l.Norm > 0 {
+			norm.X, norm.Y = append(norm.X, x), append(norm.Y, l.Norm)
 		}
 		if l.SoftDice != nil {
 			dice.X, dice.Y = append(dice.X, x), append(dice.Y, *l.SoftDice)
@@ -48,6 +52,9 @@ func drawCurves(folder, title string) error {
 		{Title: "Learning rate", Zero: true, Lines: []chart.Line{rate}},
 	}}
 	c.Subtitle = fmt.Sprintf("%d steps, %d epochs; %.1f images/s", last.Step, last.Epoch, float64(images)/max(seconds, 1e-9))
+	if len(norm.X) > 0 {
+		c.Panels = append(c.Panels, chart.Panel{Title: "Norm of the gradient before it is clipped", Zero: true, Lines: []chart.Line{norm}})
+	}
 	if len(dice.X) > 0 {
 		c.Panels = append(c.Panels, chart.Panel{Title: "Soft Dice of the averaged weights on the images held in", Lines: []chart.Line{dice}})
 	}

@@ -88,17 +88,20 @@ func TestNoCurves(t *testing.T) {
 // What is set aside is told, and its score is in the log, the curves, TensorBoard's file, the table and the run's own file of flags.
 func TestAScoredRun(t *testing.T) {
 	data, out := writeData(t, 5), filepath.Join(t.TempDir(), "run")
-	code, _, stderr := invoke(t.Context(), arguments(data, out, "1", "-fold", "2/4", "-patience", "3")...)
+	code, _, stderr := invoke(t.Context(), arguments(data, out, "1", "-fold", "2/4", "-patience", "3", "-clip", "1", "-accumulate", "2")...)
 	require.Equal(t, command.Done, code, stderr)
 	assert.Contains(t, stderr, "3 images to train on, 1 set aside to score by, 1 held out")
-	assert.Regexp(t, `step 2/2 .* soft Dice 0\.\d{4} `, stderr)
+	assert.Regexp(t, `step 1/1 .* soft Dice 0\.\d{4} `, stderr)
 	assert.Regexp(t, `soft Dice, held in +0\.\d{4}, best 0\.\d{4}`, stderr)
 	assert.Contains(t, stderr, filepath.Join(out, "eyes.best.safetensors"))
 	assert.Contains(t, string(readFile(t, out, logName)), `"soft_dice":0.`)
+	assert.Contains(t, string(readFile(t, out, logName)), `"gradient_norm":`)
 	assert.Contains(t, string(readFile(t, out, curvesName)), "Soft Dice")
+	assert.Contains(t, string(readFile(t, out, curvesName)), "Norm of the gradient")
 	assert.Contains(t, string(readFile(t, out, configurationName)), "\nfold: 2/4\n")
 	events, err := filepath.Glob(filepath.Join(out, boardFolder, "*"))
 	require.NoError(t, err)
 	require.Len(t, events, 1)
 	assert.Contains(t, string(readFile(t, events[0])), "soft Dice, held in")
+	assert.Contains(t, string(readFile(t, events[0])), "gradient norm")
 }

@@ -29,26 +29,32 @@ func (m *metered) Allocate(ctx context.Context, specs []gpu.BufferSpec) ([]gpu.B
 func TestTry(t *testing.T) {
 	data, _ := finished(t)
 	gputest.Each(t, func(t *testing.T, device gpu.Device) {
-		o := options(t, data)
-		o.Phases = []Phase{{64, 1}}
-		o.DryRun, o.Out = true, ""
-		tried, err := New(t.Context(), device, o, nil)
-		require.NoError(t, err)
-		var trials []Trial
-		require.NoError(t, tried.Try(t.Context(), func(trial Trial) { trials = append(trials, trial) }))
-		tried.Close()
-		require.Len(t, trials, 1)
-		assert.Equal(t, 64, trials[0].Side)
-		assert.Positive(t, trials[0].Seconds)
-		assert.Less(t, trials[0].DataSeconds, trials[0].Seconds)
-		assert.InEpsilon(t, 2*trials[0].Seconds, trials[0].Left.Seconds(), 1e-3, "two steps")
+		for name, change := range map[string]func(*Options){
+			"plain":     func(*Options) {},
+			"elaborate": func(o *Options) { o.Accumulate, o.Clip, o.Fold = 2, 0.5, Fold{2, 4} },
+		} {
+			o := options(t, data)
+			o.Phases = []Phase{{64, 1}}
+			change(&o)
+			run := o
+			o.DryRun, o.Out = true, ""
+			tried, err := New(t.Context(), device, o, nil)
+			require.NoError(t, err)
+			var trials []Trial
+			require.NoError(t, tried.Try(t.Context(), func(trial Trial) { trials = append(trials, trial) }))
+			steps := tried.Steps()
+			tried.Close()
+			require.Len(t, trials, 1)
+			assert.Equal(t, 64, trials[0].Side)
+			assert.Positive(t, trials[0].Seconds)
+			assert.Less(t, trials[0].DataSeconds, trials[0].Seconds)
+			assert.InEpsilon(t, float64(steps)*trials[0].Seconds, trials[0].Left.Seconds(), 1e-3)
 
-		o = options(t, data)
-		o.Phases = []Phase{{64, 1}}
-		meter := &metered{Device: device}
-		train(t, meter, o, 2)
-		t.Logf("said %d, used %d bytes", trials[0].Bytes, meter.bytes)
-		assert.InEpsilon(t, meter.bytes, trials[0].Bytes, 0.1)
+			meter := &metered{Device: device}
+			train(t, meter, run, steps)
+			t.Logf("%s: said %d, used %d bytes", name, trials[0].Bytes, meter.bytes)
+			assert.InEpsilon(t, meter.bytes, trials[0].Bytes, 0.1, name)
+		}
 	})
 }
 
