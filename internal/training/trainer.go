@@ -184,8 +184,13 @@ func (t *Trainer) Close() {
 // Images is the number of images trained on.
 func (t *Trainer) Images() int { return len(t.cases) }
 
-// Aside is the number of images set aside to score by.
-func (t *Trainer) Aside() int { return len(t.aside) }
+// Aside are the names, FOLDER/NAME, of the images set aside to score by.
+func (t *Trainer) Aside() (names []string) {
+	for _, c := range t.aside {
+		names = append(names, c.Folder+"/"+c.Name)
+	}
+	return names
+}
 
 // Done is the number of steps done.
 func (t *Trainer) Done() int { return t.step }

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/training"
+	"mrprism/weights"
+)
+
+// runner is the program's wishes.
+type runner struct {
+	options       training.Options
+	configuration []byte  // for run.yaml
+	hours         float64 // 0: no limit
+	stopFile      string
+	open          func(context.Context) (gpu.Device, error)
+	stderr        io.Writer
+	bar           *progress
+	started       bool // training has begun, so that an interrupted run has saved
+}
+
+// note tells the user something between the lines of the progress.
+func (r *runner) note(text string) {
+	r.bar.end()
+	fmt.Fprintln(r.stderr, text)
+}
+
+// train trains to the end. Where the device is lost it is opened again and the run goes on from its last checkpoint, as long as it
+// comes farther each time.
+func (r *runner) train(ctx context.Context) error {
+	farthest, began := -1, time.Now()
+	if err := r.enough(began); err != nil {
+		return fmt.Errorf("%s is there already: delete it to train", r.stopFile)
+	}
+	for {
+		done, err := r.attempt(ctx, began)
+		if !errors.Is(err, gpu.ErrLost) || done <= farthest || ctx.Err() != nil {
+			return err
+		}
+		farthest = done
+		r.note(fmt.Sprintf("%v\nopening the device again", err))
+		if _, missing := os.Stat(filepath.Join(r.options.Out, training.Checkpoint)); missing == nil {
+			r.options.Resume, r.options.Init = true, ""
+		}
+	}
+}
+
+// attempt trains on one device until it is lost and says how many steps were done then.
+func (r *runner) attempt(ctx context.Context, began time.Time) (done int, err error) {
+	d, err := r.open(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer d.Close()
+	r.note(fmt.Sprintf("computing on %s", d.Info()))
+	t, err := training.New(ctx, d, r.options, r.bar.reading)
+	r.bar.end()
+	if err != nil {
+		return 0, err
+	}
+	defer t.Close()
+	r.describe(t)
+	if err := r.keepConfiguration(); err != nil {
+		return 0, err
+	}
+	record, err := openRecorder(r.options.Out, t.Done())
+	if err != nil {
+		return 0, err
+	}
+	defer record.close()
+	r.started = true
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	err = t.Run(ctx, func(report training.Report) {
+		r.bar.show(report)
+		record.step(report)
+		if why := r.enough(began); why != nil {
+			stop(why)
+		}
+	})
+	r.bar.end()
+	if why := context.Cause(ctx); errors.Is(err, context.Canceled) && errors.Is(why, errEnough) {
+		err = why
+	}
+	if err == nil || ctx.Err() != nil {
+		r.finish(record)
+	}
+	return t.Done(), err
+}
+
+// describe tells what is trained on.
+func (r *runner) describe(t *training.Trainer) {
+	aside := ""
+	if names := t.Aside(); len(names) > 0 {
+		aside = fmt.Sprintf(", %d set aside to score by (%s)", len(names), some(names))
+	}
+	r.note(fmt.Sprintf("%s: %d images to train on%s, %d held out; %d raters, %d classes; %d steps, %d done", t.Dataset.Name,
+		t.Images(), aside, len(t.Dataset.HeldOut()), t.Config.Raters, t.Config.Classes, t.Steps(), t.Done()))
+	if missing := t.Dataset.Missing; len(missing) > 0 {
+		r.note(fmt.Sprintf("%d masks are missing, such as %s; they count as labels that nobody gave", len(missing), missing[0]))
+	}
+}
+
+// some are the first few names.
+func some(names []string) string {
+	const few = 6
+	if len(names) > few {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:few], ", "), len(names)-few)
+	}
+	return strings.Join(names, ", ")
+}
+
+// keepConfiguration writes run.yaml when a run begins.
+func (r *runner) keepConfiguration() error {
+	path := filepath.Join(r.options.Out, configurationName)
+	if _, err := os.Stat(path); err == nil && r.options.Resume {
+		return nil // says how the run began
+	}
+	return weights.WriteAtomic(path, func(w io.Writer) error {
+		_, err := w.Write(r.configuration)
+		return err
+	})
+}
+
+// errEnough is why a run stops that was told to before its end.
+var errEnough = errors.New("stopped before the end")
+
+// enough says whether to stop after this step, and why.
+func (r *runner) enough(began time.Time) error {
+	if r.hours > 0 && time.Since(began).Hours() >= r.hours {
+		return fmt.Errorf("%w after %v hours", errEnough, r.hours)
+	}
+	if _, err := os.Stat(r.stopFile); err == nil {
+		return fmt.Errorf("%w by the file %s", errEnough, r.stopFile)
+	}
+	return nil
+}
+
+// finish draws the curves and tells how the run went.
+func (r *runner) finish(record *recorder) {
+	o := r.options
+	if err := drawCurves(o.Out, o.Name); err != nil {
+		r.note(fmt.Sprintf("the curves could not be drawn: %v", err))
+	}
+	record.summary(r.stderr, o.Name+training.BestSuffix+".safetensors", o.Name+".safetensors", o.Name+".f32.safetensors", training.Checkpoint, configurationName, curvesName, logName, boardFolder)
+}
