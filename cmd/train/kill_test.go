@@ -57,8 +57,8 @@ func TestKill(t *testing.T) {
 		c := process(args...)
 		require.NoError(t, c.Start())
 		switch i % 4 {
-		case 0: // while it starts, goes on from a checkpoint or takes its first steps
-			time.Sleep(time.Duration(random.Int64N(int64(5 * step))))
+		case 0: // while it starts, goes on from a checkpoint or takes a step
+			time.Sleep(time.Duration(random.Int64N(int64(3 * step))))
 		case 1, 3: // while a file is being written
 			files, seen := 1+random.IntN(3), unfinished(killed) // of the checkpoint and two exports
 			begun := len(seen) + files

@@ -35,12 +35,16 @@ type MismatchError struct {
 }
 
 func (e *MismatchError) Error() string {
-	var text strings.Builder
-	fmt.Fprintf(&text, "%d tensors of another shape, %d of other names than this model has", len(e.Misshaped), len(e.Homeless))
-	for _, line := range slices.Concat(e.Misshaped, e.Homeless) {
-		text.WriteString("\n  " + line)
+	var text []string
+	if n := len(e.Misshaped); n > 0 {
+		text = append(text, fmt.Sprintf("%d tensors of another shape", n))
+		text = append(text, e.Misshaped...)
 	}
-	return text.String()
+	if n := len(e.Homeless); n > 0 {
+		text = append(text, fmt.Sprintf("%d tensors of names that this model does not have", n))
+		text = append(text, e.Homeless...)
+	}
+	return strings.Join(text, "\n  ")
 }
 
 // Take turns a state dict into float32 tensors of the model's names and layouts (specs). What the map leaves out is left out, and so are

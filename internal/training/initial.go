@@ -47,7 +47,7 @@ func (t *Trainer) begin(from initial) error {
 	}
 	taken, err := from.names.Take(from.file, specs(variables))
 	if err != nil {
-		return fmt.Errorf("configuration %s with names %s: %w", t.Options.Config, t.Options.Names, err)
+		return fmt.Errorf("configuration %s with names %s (torchvision's ResNet-34 is the encoder of paper): %w", t.Options.Config, t.Options.Names, err)
 	}
 	var given []*tensor.Variable
 	for _, v := range variables {

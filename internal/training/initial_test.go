@@ -61,7 +61,8 @@ func TestInitFromPyTorch(t *testing.T) {
 
 	o.Config = "compact"
 	_, _, err = resume(t, o)
-	require.ErrorContains(t, err, o.Init+": configuration compact with names "+o.Names+": 60 tensors of another shape")
+	require.ErrorContains(t, err, o.Init+": configuration compact with names "+o.Names)
+	require.ErrorContains(t, err, "60 tensors of another shape\n  backbone.conv1.weight is [8 3 7 7], encoder.conv1.weight takes [32 3 7 7]\n")
 	o.Config, o.Names = "tiny", ""
 	_, _, err = resume(t, o)
 	require.ErrorContains(t, err, "-names")
