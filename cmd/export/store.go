@@ -97,6 +97,9 @@ func (r *request) cost(ctx context.Context, forms []*form, wish command.Device, 
 	if strings.Join(about.Classes, ", ") != strings.Join(data.Classes, ", ") {
 		return fmt.Errorf("%s segments %s, and %s is about %s", about.Name, strings.Join(about.Classes, ", "), r.data, strings.Join(data.Classes, ", "))
 	}
+	if len(cases) == 0 {
+		return fmt.Errorf("%s has no training images to measure on", r.data)
+	}
 	progress := command.NewProgress(stderr, len(forms)*len(cases))
 	defer progress.Clear()
 	for _, f := range forms {
