@@ -61,7 +61,7 @@ var (
 		Fast: tensor.Fast(resizeForwardFast),
 		Variants: []tensor.Variant{{Source: resizeSource, Groups: func(params any) [3]int {
 			p := params.(*resizeParams)
-			return imageGroups(int(p.OutWidth*p.Channels), int(p.Rows))
+			return imageGroups(int(p.OutWidth), int(p.Rows))
 		}}},
 	}
 	resizeBackward = &tensor.Kernel{

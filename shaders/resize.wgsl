@@ -3,8 +3,8 @@
 //   output pixel o looks at s = clamp((2 o + 1) H / (2 H') - 1/2, 0, H - 1) with weights 1 - |s - i|, the same along x
 //   dx[i] += Σ_o max(0, 1 - |s(o) - i|) dy[o]
 //
-// Positions are kept as whole numbers of 1 / (2 H'), so that they are exact. An invocation has an x and a channel; the row is
-// the workgroup's y and z.
+// Positions are kept as whole numbers of 1 / (2 H'), so that they are exact. Forward, an invocation has an x, since what it
+// shares among channels costs more than they; backward it has an x and a channel. The row is the workgroup's y and z.
 
 alias real = f32; // what storage holds; f16 where a plan asks for it
 const SIZE: u32 = 64u;
@@ -31,12 +31,10 @@ fn position(o: i32, inputs: i32, outputs: i32) -> i32 {
 fn resize_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                   @builtin(local_invocation_index) local: u32) {
   let row = i32(group.z * groups.y + group.y);
-  let column = i32(group.x * SIZE + local);
-  let c_count = params.channels;
-  if (row >= params.rows || column >= params.out_width * c_count) { return; }
+  let ox = i32(group.x * SIZE + local);
+  if (row >= params.rows || ox >= params.out_width) { return; }
+  let n = params.channels;
   let b = row / params.out_height;
-  let ox = column / c_count;
-  let c = column - ox * c_count;
   let unit_y = 2 * params.out_height;
   let unit_x = 2 * params.out_width;
   let sy = position(row - b * params.out_height, params.height, params.out_height);
@@ -45,13 +43,16 @@ fn resize_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgrou
   let x0 = sx / unit_x;
   let fy = f32(sy - y0 * unit_y) / f32(unit_y);
   let fx = f32(sx - x0 * unit_x) / f32(unit_x);
-  let top = ((b * params.height + y0) * params.width) * c_count + c;
-  let bottom = top + select(0, params.width * c_count, y0 + 1 < params.height);
-  let left = x0 * c_count;
-  let right = min(x0 + 1, params.width - 1) * c_count;
-  let above = f32(x[top + left]) * (1.0 - fx) + f32(x[top + right]) * fx;
-  let below = f32(x[bottom + left]) * (1.0 - fx) + f32(x[bottom + right]) * fx;
-  y[row * params.out_width * c_count + column] = real(above * (1.0 - fy) + below * fy);
+  let left = ((b * params.height + y0) * params.width + x0) * n;
+  let right = select(0, n, x0 + 1 < params.width);
+  let down = select(0, params.width * n, y0 + 1 < params.height);
+  let to = (row * params.out_width + ox) * n;
+  for (var c = 0; c < n; c++) {
+    let at = left + c;
+    let above = f32(x[at]) * (1.0 - fx) + f32(x[at + right]) * fx;
+    let below = f32(x[at + down]) * (1.0 - fx) + f32(x[at + down + right]) * fx;
+    y[to + c] = real(above * (1.0 - fy) + below * fy);
+  }
 }
 
 // the weight of input i in output o
