@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -137,7 +138,16 @@ func (t *Trainer) restore() error {
 		}
 		problems = append(problems, err)
 	}
-	return fmt.Errorf("nothing to resume in %s (start without -resume): %w", t.Options.Out, errors.Join(problems...))
+	return t.Options.nothing(problems...)
+}
+
+// nothing says that there is no checkpoint to go on from: none at all, or none that can be read, and why.
+func (o Options) nothing(problems ...error) error {
+	damaged := slices.DeleteFunc(problems, func(err error) bool { return errors.Is(err, fs.ErrNotExist) })
+	if len(damaged) == 0 {
+		return fmt.Errorf("nothing to resume: no %s (start without -resume)", filepath.Join(o.Out, Checkpoint))
+	}
+	return fmt.Errorf("nothing to resume in %s (start without -resume): %w", o.Out, errors.Join(damaged...))
 }
 
 // images names what is trained on: how many images, and a sum over their names in order.
@@ -165,7 +175,8 @@ func (t *Trainer) loadFile(path string) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if had := file.Metadata["options"]; had != t.Options.fingerprint() {
-		return fmt.Errorf("%s: %w:\n%s", path, errOptions, differences(had, t.Options.fingerprint()))
+		return fmt.Errorf("%s: %w:\n%s\ngo on with what it had then (run.yaml beside it has every flag, see -with), or begin anew in another -out, from its "+
+			"weights by -init", path, errOptions, differences(had, t.Options.fingerprint()))
 	}
 	if had, ok := file.Metadata["images"]; ok && had != t.images() {
 		return fmt.Errorf("%s: %w: the data folders hold other images than when it was written (then %s, now %s): put back what changed, or begin "+
@@ -201,17 +212,4 @@ func (o Options) vacant() error {
 		}
 	}
 	return nil
-}
-
-// writable makes the run's folder and tries it, before hours are spent on what could not be saved.
-func (o Options) writable() error {
-	if err := os.MkdirAll(o.Out, 0o755); err != nil {
-		return fmt.Errorf("the run's folder cannot be made: %w", err)
-	}
-	trial, err := os.CreateTemp(o.Out, ".trial.*")
-	if err != nil {
-		return fmt.Errorf("the run's folder cannot be written to: %w", err)
-	}
-	trial.Close()
-	return os.Remove(trial.Name())
 }

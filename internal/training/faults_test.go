@@ -77,6 +77,7 @@ func TestADamagedCheckpoint(t *testing.T) {
 			assert.Equal(t, "3", stepOf(t, path))
 			assert.Equal(t, "3", stepOf(t, filepath.Join(o.Out, PreviousCheckpoint)))
 			if name == "one bit" {
+				trainer.Close()
 				train(t, reference.Open(), o, 4)
 				for _, file := range []string{Checkpoint, "eyes.safetensors"} {
 					require.True(t, string(results(t, o.Out)[file]) == string(files[file]), file)
@@ -137,6 +138,35 @@ func TestAnotherRunIsNotWrittenOver(t *testing.T) {
 	require.ErrorContains(t, err, filepath.Join(o.Out, Checkpoint))
 	require.ErrorContains(t, err, "-resume")
 	requireUntouched(t, before, o.Out)
+}
+
+// Two processes would write over each other's checkpoints: while one has a folder, neither a new run nor a resumed one gets it.
+func TestOneRunAFolder(t *testing.T) {
+	data, _ := finished(t)
+	o := options(t, data)
+	first, err := New(t.Context(), reference.Open(), o, nil)
+	require.NoError(t, err)
+	for _, o.Resume = range []bool{false, true} {
+		_, err := New(t.Context(), reference.Open(), o, func(int, int) { t.Error("read images first") })
+		require.ErrorContains(t, err, o.Out+": another process is training in this folder")
+	}
+	first.Close()
+	o.Resume = false
+	second, err := New(t.Context(), reference.Open(), o, nil)
+	require.NoError(t, err)
+	second.Close()
+}
+
+// What is not there is not resumed, and no empty folder is left that looks like a run.
+func TestNothingToResume(t *testing.T) {
+	o := resumable(t)
+	o.Out = filepath.Join(t.TempDir(), "mistyped")
+	_, _, err := resume(t, o)
+	require.EqualError(t, err, "nothing to resume: no "+filepath.Join(o.Out, Checkpoint)+" (start without -resume)")
+	assert.NoDirExists(t, o.Out)
+	require.NoError(t, os.Mkdir(o.Out, 0o755))
+	_, _, err = resume(t, o)
+	require.ErrorContains(t, err, "nothing to resume: no "+filepath.Join(o.Out, Checkpoint))
 }
 
 // requireUntouched wants a folder to be as it was.
@@ -300,6 +330,7 @@ func TestStoppedBeforeTheFirstStep(t *testing.T) {
 	cancel()
 	require.ErrorIs(t, trainer.Run(ctx, func(Report) { t.Error("a step was taken") }), context.Canceled)
 	assert.Equal(t, "0", stepOf(t, filepath.Join(o.Out, Checkpoint)))
+	trainer.Close()
 	o.Resume = true
 	train(t, reference.Open(), o, 4)
 	require.True(t, string(results(t, o.Out)[Checkpoint]) == string(files[Checkpoint]))
@@ -331,12 +362,12 @@ func TestADeviceThatFails(t *testing.T) {
 		require.ErrorIs(t, err, fault)
 		require.ErrorContains(t, err, "step 3")
 		assert.Equal(t, "2", stepOf(t, filepath.Join(o.Out, Checkpoint)))
+		trainer.Close()
 		if fault == gpu.ErrLost {
 			o.Resume = true
 			train(t, reference.Open(), o, 4)
 			require.True(t, string(results(t, o.Out)[Checkpoint]) == string(files[Checkpoint]))
 		}
-		trainer.Close()
 	}
 }
 

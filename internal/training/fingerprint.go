@@ -1,6 +1,7 @@
 package training
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -39,11 +40,14 @@ func differences(then, now string) string {
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if had[name] != has[name] {
-			lines = append(lines, fmt.Sprintf("  %s: then %q, now %q", name, had[name], has[name]))
+			lines = append(lines, fmt.Sprintf("  %s: then %q, now %q", cmp.Or(spoken[name], name), had[name], has[name]))
 		}
 	}
 	return strings.Join(lines, "\n")
 }
+
+// spoken are a fingerprint's names of choices where users know them by others.
+var spoken = map[string]string{"name": "recipe", "average": "ema", "phases": "phases (or side and epochs)"}
 
 // choice is where the value of a fingerprint's choice begins: NAME=VALUE, and within the recipe Name:VALUE.
 var choice = regexp.MustCompile(`(?:^| |\{)(\w+)[=:]`)
@@ -57,7 +61,11 @@ func choices(fingerprint string) map[string]string {
 		if i+1 < len(at) {
 			end = at[i+1][0]
 		}
-		out[strings.ToLower(fingerprint[m[2]:m[3]])] = strings.TrimRight(fingerprint[m[1]:end], "}")
+		name, value := strings.ToLower(fingerprint[m[2]:m[3]]), strings.TrimRight(fingerprint[m[1]:end], "}")
+		if name == "phases" { // as they are given: [{64 2} {128 1}] is 64:2,128:1
+			value = strings.NewReplacer("[{", "", "} {", ",", "}]", "", " ", ":").Replace(value)
+		}
+		out[name] = value
 	}
 	return out
 }

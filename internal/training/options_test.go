@@ -19,17 +19,17 @@ func TestOtherOptionsAreRefused(t *testing.T) {
 	had, _ := finished(t)
 	elsewhere := writeData(t, 5)
 	for want, change := range map[string]func(*Options){
-		`rate: then "0.002", now "0.5"`:                      func(o *Options) { o.Recipe.Rate = 0.5 },
-		`seed: then "1", now "2"`:                            func(o *Options) { o.Seed = 2 },
-		`batch: then "2", now "4"`:                           func(o *Options) { o.Batch = 4 },
-		`phases: then "[{64 2}]", now "[{64 3}]"`:            func(o *Options) { o.Phases[0].Epochs = 3 },
-		`name: then "default", now "paper"`:                  func(o *Options) { o.Recipe, _ = model.NewRecipe("paper") },
-		`anchor: then "", now "disc"`:                        func(o *Options) { o.Anchor = "disc" },
-		`fold: then "", now "1/4"`:                           func(o *Options) { o.Fold = Fold{1, 4} },
-		`accumulate: then "", now "2"`:                       func(o *Options) { o.Accumulate = 2 },
-		`clip: then "", now "0.5"`:                           func(o *Options) { o.Clip = 0.5 },
-		`warmup: then "", now "7"`:                           func(o *Options) { o.Warmup = 7 },
-		fmt.Sprintf(`data: then %q, now %q`, had, elsewhere): func(o *Options) { o.Data = []string{elsewhere} },
+		`rate: then "0.002", now "0.5"`:                              func(o *Options) { o.Recipe.Rate = 0.5 },
+		`seed: then "1", now "2"`:                                    func(o *Options) { o.Seed = 2 },
+		`batch: then "2", now "4"`:                                   func(o *Options) { o.Batch = 4 },
+		`phases (or side and epochs): then "64:2", now "64:2,128:1"`: func(o *Options) { o.Phases = append(o.Phases, Phase{128, 1}) },
+		`recipe: then "default", now "paper"`:                        func(o *Options) { o.Recipe, _ = model.NewRecipe("paper") },
+		`anchor: then "", now "disc"`:                                func(o *Options) { o.Anchor = "disc" },
+		`fold: then "", now "1/4"`:                                   func(o *Options) { o.Fold = Fold{1, 4} },
+		`accumulate: then "", now "2"`:                               func(o *Options) { o.Accumulate = 2 },
+		`clip: then "", now "0.5"`:                                   func(o *Options) { o.Clip = 0.5 },
+		`warmup: then "", now "7"`:                                   func(o *Options) { o.Warmup = 7 },
+		fmt.Sprintf(`data: then %q, now %q`, had, elsewhere):         func(o *Options) { o.Data = []string{elsewhere} },
 	} {
 		o := resumable(t)
 		change(&o)
@@ -37,6 +37,7 @@ func TestOtherOptionsAreRefused(t *testing.T) {
 		require.ErrorIs(t, err, errOptions, want)
 		require.ErrorContains(t, err, want)
 		require.ErrorContains(t, err, filepath.Join(o.Out, Checkpoint))
+		require.ErrorContains(t, err, "run.yaml beside it has every flag")
 		assert.NotContains(t, err.Error(), PreviousCheckpoint)
 		if strings.HasPrefix(want, "rate") {
 			assert.NotContains(t, err.Error(), "seed", "what is the same is not named")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"time"
 
@@ -52,6 +53,7 @@ type Trainer struct {
 	step   int // steps done
 	adam   shaders.AdamOptions
 
+	held         io.Closer // the run's folder, kept from other processes; nil: a dry run
 	saved        time.Time // when the state was last saved
 	checkpointed int       // the step of the whole checkpoint in the run's folder; none
 }
@@ -78,11 +80,24 @@ func New(ctx context.Context, device gpu.Device, o Options, progress func(done, 
 	if _, err := o.metadata(data, len(data.Training()), 0).Map(); err != nil {
 		return nil, fmt.Errorf("a model of this data could not be exported: %w", err)
 	}
-	if !o.DryRun {
-		if err := o.writable(); err != nil {
-			return nil, err
-		}
+	if o.DryRun {
+		return load(ctx, device, o, data, begin, progress)
 	}
+	held, err := o.claim()
+	if err != nil {
+		return nil, err
+	}
+	t, err := load(ctx, device, o, data, begin, progress)
+	if err != nil {
+		held.Close()
+		return nil, err
+	}
+	t.held = held
+	return t, nil
+}
+
+// load reads the images and gives the network its first values.
+func load(ctx context.Context, device gpu.Device, o Options, data *dataset.Dataset, begin initial, progress func(done, total int)) (*Trainer, error) {
 	learn, apart := o.split(data.Training())
 	if o.validates() && (len(learn) == 0 || len(apart) == 0) {
 		return nil, fmt.Errorf("of %d images %d would be set aside to score by and %d learned from: both are needed", len(learn)+len(apart), len(apart), len(learn))
@@ -173,8 +188,11 @@ func areas(cases []*dataset.Sample, classes int) []float64 {
 	return share
 }
 
-// Close returns the GPU memory.
+// Close returns the GPU memory and the run's folder.
 func (t *Trainer) Close() {
+	if t.held != nil {
+		t.held.Close()
+	}
 	if t.engine != nil {
 		t.engine.Close()
 	}

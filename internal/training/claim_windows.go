@@ -1,0 +1,23 @@
+package training
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// lock takes a folder for this process: it keeps a file open there that nobody else can open meanwhile.
+func lock(folder string) (io.Closer, error) {
+	path := filepath.Join(folder, ".training")
+	name, err := syscall.UTF16PtrFromString(path)
+	if err != nil {
+		return nil, err
+	}
+	const shared = 0
+	handle, err := syscall.CreateFile(name, syscall.GENERIC_WRITE, shared, nil, syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(handle), path), nil
+}
