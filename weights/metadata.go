@@ -106,14 +106,15 @@ func (m *Metadata) Validate() error {
 			faults = append(faults, fmt.Sprintf(format, args...))
 		}
 	}
-	fault(!isName(m.Name), "name %q is not letters, digits, hyphens and underscores", m.Name)
+	fault(!IsName(m.Name), "name %q is not letters, digits, hyphens and underscores", m.Name)
 	fault(m.Configuration == "", "configuration is empty")
 	fault(m.Recipe == "", "recipe is empty")
 	fault(len(m.Classes) == 0 || len(m.Classes) > 16, "%d classes, 1 to 16 are possible", len(m.Classes))
 	fault(len(m.Raters) == 0 || len(m.Raters) > 64, "%d raters, 1 to 64 are possible", len(m.Raters))
 	for _, list := range [][]string{m.Classes, m.Raters} {
 		for i, name := range list {
-			fault(!isName(name) || slices.Contains(list[:i], name), "class or rater name %q is used twice or not letters, digits, hyphens and underscores", name)
+			fault(!IsName(name), "class or rater name %q is not letters, digits, hyphens and underscores", name)
+			fault(slices.Contains(list[:i], name), "class or rater name %q is used twice", name)
 		}
 	}
 	fault(m.Labels != LabelsRaters && m.Labels != LabelsAgreementLevels, "labels %q is neither %q nor %q", m.Labels, LabelsRaters, LabelsAgreementLevels)
@@ -138,8 +139,9 @@ func (m *Metadata) Validate() error {
 	return nil
 }
 
-// isName holds names to what is safe in a file name, a URL and a column heading.
-func isName(s string) bool {
+// IsName holds names of models, classes and raters to what is safe in a file name, a URL and a column heading: 1 to 64 ASCII letters,
+// digits, hyphens and underscores.
+func IsName(s string) bool {
 	for _, r := range s {
 		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_') {
 			return false

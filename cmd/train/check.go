@@ -17,10 +17,10 @@ const checkIntro = `train check - reads a data set as training would, before an 
 
 usage: train check DIR[,DIR] [flags]
 
-Errors are what training refuses: files that cannot be read, masks of another size than their image or of other values than 0 and
-255, folders that dataset.json does not name; "train -skip-bad" leaves out images whose own files are at fault. Warnings are what it takes though it can hardly be meant: masks that are empty or exchanged with their
-background, raters and single masks far from the others, missing labels, the same picture twice (most of all across the held-out split), images of
-odd size or colour.
+Errors are what training and evaluate refuse: files that cannot be read, masks of another size than their image or of other values than
+0 and 255, folders that dataset.json does not name; "train -skip-bad" leaves out images whose own files are at fault. Warnings are what
+they take though it can hardly be meant: masks that are empty or exchanged with their background, raters and single masks far from the
+others, missing labels, the same picture twice (most of all across the held-out split), images of odd size or colour.
 
 The table has, by class and rater
   masks, missing, empty   how many there are
@@ -78,8 +78,12 @@ func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 // printReport writes the table and the findings, of each kind of warning so many at most (0: all).
 func printReport(to io.Writer, r *dataset.Report, most int) error {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s: %d images, %d to train on, %d held out; %d raters, %d classes; %.1f MiB of memory while training\n", r.Name, r.Images, r.Training,
-		r.HeldOut, len(r.Raters), len(r.Classes), float64(r.Memory)/(1<<20))
+	fmt.Fprint(&text, r.Name)
+	if len(r.Classes) > 0 {
+		fmt.Fprintf(&text, ": %d images, %d to train on, %d held out; %d raters, %d classes; %.1f MiB of memory while training", r.Images, r.Training,
+			r.HeldOut, len(r.Raters), len(r.Classes), float64(r.Memory)/(1<<20))
+	}
+	fmt.Fprintln(&text)
 	if r.Levels {
 		fmt.Fprintln(&text, "the raters are agreement levels, not people: they are wanted nested, and none is called an outlier")
 	}
@@ -89,7 +93,7 @@ func printReport(to io.Writer, r *dataset.Report, most int) error {
 		kind := f.Kind
 		if f.Error {
 			errors++
-			kind = "errors: training would fail"
+			kind = "errors: training or evaluate would fail"
 		}
 		if of[kind] == nil {
 			kinds = append(kinds, kind)
@@ -114,7 +118,7 @@ func printReport(to io.Writer, r *dataset.Report, most int) error {
 			fmt.Fprintf(&text, "  … and %d more; -most 0 shows all\n", more)
 		}
 	}
-	fmt.Fprintf(&text, "\n%d errors, %d warnings\n", errors, len(r.Findings)-errors)
+	fmt.Fprintf(&text, "\nerrors: %d, warnings: %d\n", errors, len(r.Findings)-errors)
 	_, err := io.WriteString(to, text.String())
 	return err
 }

@@ -26,13 +26,13 @@ func TestCheck(t *testing.T) {
 	code, stdout, _ = invoke(t.Context(), "check", data)
 	assert.Equal(t, command.Done, code)
 	assert.Contains(t, stdout, "rater bob has not marked the cup in 1 of 6 images")
-	assert.Contains(t, stdout, "0 errors, 1 warnings")
+	assert.Contains(t, stdout, "errors: 0, warnings: 1")
 
 	image := filepath.Join(data, "images", "case0002.png")
 	require.NoError(t, os.WriteFile(image, []byte("a text"), 0o644))
 	code, stdout, _ = invoke(t.Context(), "check", data)
 	assert.Equal(t, command.Failed, code)
-	assert.Contains(t, stdout, "errors: training would fail (1)")
+	assert.Contains(t, stdout, "errors: training or evaluate would fail (1)")
 	assert.Contains(t, stdout, image)
 	code, stdout, _ = invoke(t.Context(), "check", "-json", data)
 	assert.Equal(t, command.Failed, code)
@@ -41,11 +41,17 @@ func TestCheck(t *testing.T) {
 	assert.True(t, report.Failed())
 	assert.Len(t, report.Findings, 2)
 
+	_, stdout, _ = invoke(t.Context(), "check", filepath.Join(data, "nowhere"))
+	assert.NotContains(t, stdout, "0 images", "what cannot be read is not counted")
+
 	for _, args := range [][]string{{"check"}, {"check", "a", "b"}, {"check", "a", "-nonsense"}} {
 		code, _, stderr := invoke(t.Context(), args...)
 		assert.Equal(t, command.Usage, code, args)
 		assert.Contains(t, stderr, "train check -h")
 	}
+	code, _, stderr = invoke(t.Context(), "chekc", data)
+	assert.Equal(t, command.Usage, code)
+	assert.Contains(t, stderr, `no train "chekc", only import, check and synthetic`)
 	code, stdout, _ = invoke(t.Context(), "check", "-h")
 	assert.Equal(t, command.Done, code)
 	assert.Contains(t, stdout, "least")

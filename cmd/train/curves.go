@@ -56,7 +56,7 @@ func drawCurves(folder, title string) error {
 		c.Panels = append(c.Panels, chart.Panel{Title: "Norm of the gradient before it is clipped", Zero: true, Lines: []chart.Line{norm}})
 	}
 	if len(dice.X) > 0 {
-		c.Panels = append(c.Panels, chart.Panel{Title: "Soft Dice of the averaged weights on the images held in", Lines: []chart.Line{dice}})
+		c.Panels = append(c.Panels, chart.Panel{Title: "Soft Dice of the averaged weights on the images set aside", Lines: []chart.Line{dice}})
 	}
 	return weights.WriteAtomic(filepath.Join(folder, curvesName), func(w io.Writer) error {
 		_, err := c.WriteTo(w)

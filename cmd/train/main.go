@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
+	"strings"
 
 	"mrprism/internal/command"
 )
@@ -20,9 +20,13 @@ usage: train -data DIR[,DIR] -out RUN [flags]
        train check DIR[,DIR] [flags]             reads a data set and tells what is wrong with it; see "train check -h"
        train synthetic SCENARIO DIR [flags]      makes a data set whose truth is known; see "train synthetic -h"
 
-A data set is a folder: dataset.json (name, classes, raters, labels), images/NAME.png|jpg, raters/RATER/CLASS/NAME.png of 0 and
-255. A missing mask is a missing label. Every fifth image in sorted order is held out and never trained on: score it with
-"evaluate".
+A data set is a folder of
+  dataset.json                  as {"name": "hearts", "classes": ["ventricle", "wall"], "raters": ["ann", "bob", "eve"]}
+  images/NAME.png or .jpg       of any size; where it is not square its edge is continued
+  raters/RATER/CLASS/NAME.png   of 0 and 255, as large as its image; a missing mask is a missing label
+Classes and raters are named with letters, digits, hyphens and underscores. With "labels": "agreement-levels" the raters are not people:
+the j-th holds what at least j experts marked. Every fifth image in sorted order is held out and never trained on: score it with
+"evaluate". So have all images in the folder before the first run: one more moves what is held out.
 
 The run's folder receives
   checkpoint.safetensors   everything needed to go on, bit for bit; the one before it is kept beside it
@@ -69,6 +73,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		case "check":
 			return runCheck(ctx, args[1:], stdout, stderr)
 		}
+		if !strings.HasPrefix(args[0], "-") {
+			return command.Misused(stderr, program, "there is no train %q, only import, check and synthetic", args[0])
+		}
 	}
 	r := runner{stderr: stderr, bar: newProgress(stderr)}
 	if code, done := r.parse(args, stdout); done {
@@ -87,7 +94,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	err := r.train(ctx)
 	switch {
 	case err == nil:
-		fmt.Fprintf(stderr, "done: %s\n", filepath.Join(r.options.Out, r.options.Name+".safetensors"))
+		fmt.Fprintf(stderr, "done: %s\n", r.result())
+		if r.heldOut > 0 {
+			fmt.Fprintf(stderr, "score it: evaluate -weights %s -data %s\n", quote(r.result()), quote(strings.Join(r.options.Data, ",")))
+		}
 		return command.Done
 	case errors.Is(err, errEnough):
 		fmt.Fprintf(stderr, "%v: saved in %s; go on with -resume\n", err, r.options.Out)

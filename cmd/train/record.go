@@ -68,7 +68,7 @@ func (r *recorder) step(report training.Report) {
 		scalars = append(scalars, tensorboard.Scalar{Tag: "gradient norm", Value: report.Norm})
 	}
 	if report.SoftDice != nil {
-		scalars = append(scalars, tensorboard.Scalar{Tag: "soft Dice, held in", Value: *report.SoftDice})
+		scalars = append(scalars, tensorboard.Scalar{Tag: "soft Dice, set aside", Value: *report.SoftDice})
 	}
 	_ = r.board.Scalars(report.Step, scalars...)
 	if report.Picture != nil {
@@ -121,6 +121,14 @@ func tiles(p *training.Picture) image.Image {
 	return out
 }
 
+// megabytes is a file's size as people read it.
+func megabytes(n int64) string {
+	if n < 1e6 {
+		return fmt.Sprintf("%.3g kB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.3g MB", float64(n)/1e6)
+}
+
 // summary tells how the run went, as a table.
 func (r *recorder) summary(w io.Writer, files ...string) {
 	if r.steps == 0 {
@@ -140,7 +148,7 @@ func (r *recorder) summary(w io.Writer, files ...string) {
 	}
 	row("loss", "%.4f: %s (recent means)", r.mean["loss"], strings.Join(terms, ", "))
 	if r.current != nil {
-		row("soft Dice, held in", "%.4f, best %.4f", *r.current, *r.best)
+		row("soft Dice, set aside", "%.4f, best %.4f", *r.current, *r.best)
 	}
 	head := "files"
 	for _, name := range files {
@@ -150,7 +158,7 @@ func (r *recorder) summary(w io.Writer, files ...string) {
 		}
 		size := ""
 		if !info.IsDir() {
-			size = fmt.Sprintf("  %.3g MB", float64(info.Size())/1e6)
+			size = "  " + megabytes(info.Size())
 		}
 		row(head, "%s%s", filepath.Join(r.out, name), size)
 		head = ""

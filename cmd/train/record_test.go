@@ -92,8 +92,10 @@ func TestAScoredRun(t *testing.T) {
 	require.Equal(t, command.Done, code, stderr)
 	assert.Contains(t, stderr, "3 images to train on, 1 set aside to score by (synthetic-pair/case0001), 1 held out")
 	assert.Regexp(t, `step 1/1 .* soft Dice 0\.\d{4} `, stderr)
-	assert.Regexp(t, `soft Dice, held in +0\.\d{4}, best 0\.\d{4}`, stderr)
-	assert.Contains(t, stderr, filepath.Join(out, "eyes.best.safetensors"))
+	assert.Regexp(t, `soft Dice, set aside +0\.\d{4}, best 0\.\d{4}`, stderr)
+	best := filepath.Join(out, "eyes.best.safetensors")
+	assert.Contains(t, stderr, "done: "+best+"\nscore it: evaluate -weights "+best+" -data "+data+"\n")
+	assert.Regexp(t, `run.yaml +0\.\d+ kB`, stderr)
 	assert.Contains(t, string(readFile(t, out, logName)), `"soft_dice":0.`)
 	assert.Contains(t, string(readFile(t, out, logName)), `"gradient_norm":`)
 	assert.Contains(t, string(readFile(t, out, curvesName)), "Soft Dice")
@@ -102,6 +104,13 @@ func TestAScoredRun(t *testing.T) {
 	events, err := filepath.Glob(filepath.Join(out, boardFolder, "*"))
 	require.NoError(t, err)
 	require.Len(t, events, 1)
-	assert.Contains(t, string(readFile(t, events[0])), "soft Dice, held in")
+	assert.Contains(t, string(readFile(t, events[0])), "soft Dice, set aside")
 	assert.Contains(t, string(readFile(t, events[0])), "gradient norm")
+}
+
+// What is told to be typed can be typed.
+func TestQuote(t *testing.T) {
+	for argument, want := range map[string]string{"runs/mine": "runs/mine", "my runs": "'my runs'", "it's": `'it'\''s'`, "$HOME": "'$HOME'"} {
+		assert.Equal(t, want, quote(argument))
+	}
 }

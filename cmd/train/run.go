@@ -24,6 +24,7 @@ type runner struct {
 	open          func(context.Context) (gpu.Device, error)
 	stderr        io.Writer
 	bar           *progress
+	heldOut       int  // images that are not trained on
 	started       bool // training has begun, so that an interrupted run has saved
 }
 
@@ -99,11 +100,12 @@ func (r *runner) attempt(ctx context.Context, began time.Time) (done int, err er
 // describe tells what is trained on.
 func (r *runner) describe(t *training.Trainer) {
 	aside := ""
+	r.heldOut = len(t.Dataset.HeldOut())
 	if names := t.Aside(); len(names) > 0 {
 		aside = fmt.Sprintf(", %d set aside to score by (%s)", len(names), some(names))
 	}
 	r.note(fmt.Sprintf("%s: %d images to train on%s, %d held out; %d raters, %d classes; %d steps, %d done", t.Dataset.Name,
-		t.Images(), aside, len(t.Dataset.HeldOut()), t.Config.Raters, t.Config.Classes, t.Steps(), t.Done()))
+		t.Images(), aside, r.heldOut, t.Config.Raters, t.Config.Classes, t.Steps(), t.Done()))
 	if missing := t.Dataset.Missing; len(missing) > 0 {
 		r.note(fmt.Sprintf("%d masks are missing, such as %s; they count as labels that nobody gave", len(missing), missing[0]))
 	}
@@ -142,6 +144,23 @@ func (r *runner) enough(began time.Time) error {
 		return fmt.Errorf("%w by the file %s", errEnough, r.stopFile)
 	}
 	return nil
+}
+
+// result is the file of the weights to use: the best ones, where they were scored.
+func (r *runner) result() string {
+	best := filepath.Join(r.options.Out, r.options.Name+training.BestSuffix+".safetensors")
+	if _, err := os.Stat(best); err == nil {
+		return best
+	}
+	return filepath.Join(r.options.Out, r.options.Name+".safetensors")
+}
+
+// quote is an argument as a shell reads it.
+func quote(argument string) string {
+	if strings.ContainsAny(argument, " '\"$&;()<>|*?") {
+		return "'" + strings.ReplaceAll(argument, "'", `'\''`) + "'"
+	}
+	return argument
 }
 
 // finish draws the curves and tells how the run went.

@@ -21,6 +21,7 @@ import (
 	"strings"
 
 	"mrprism/internal/imageio"
+	"mrprism/weights"
 )
 
 // Kinds of labels, as dataset.json names them.
@@ -149,7 +150,7 @@ func open(dir string, problems *Problems) *Dataset {
 	path := filepath.Join(dir, "dataset.json")
 	text, err := os.ReadFile(path)
 	if err != nil {
-		problems.add("%s: cannot be read (%v); a dataset folder has dataset.json, images and raters", path, cause(err))
+		problems.add("%s: cannot be read (%v); a data set folder has dataset.json, images and raters, see train -h", path, cause(err))
 		return nil
 	}
 	var desc description
@@ -178,14 +179,14 @@ func open(dir string, problems *Problems) *Dataset {
 	return d
 }
 
-// checkNames wants names that are plain, distinct folder names.
+// checkNames wants distinct names that a model can bear too.
 func checkNames(path, field string, names []string, problems *Problems) {
 	if len(names) == 0 {
 		problems.add("%s: %s is empty or missing", path, field)
 	}
 	for i, n := range names {
-		if n == "" || n != filepath.Base(n) || strings.HasPrefix(n, ".") || strings.ContainsAny(n, `/\`) {
-			problems.add("%s: %s: %q cannot be a folder's name", path, field, n)
+		if !weights.IsName(n) {
+			problems.add("%s: %s: %q is not letters (a to z), digits, hyphens and underscores; rename it, and its folders", path, field, n)
 		}
 		if slices.Contains(names[:i], n) {
 			problems.add("%s: %s: %q appears twice", path, field, n)

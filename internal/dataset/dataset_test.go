@@ -189,7 +189,10 @@ func TestOpenRefuses(t *testing.T) {
 		}, "classes is empty"},
 		"path as name": {func(t *testing.T, dir string) {
 			put(t, filepath.Join(dir, "dataset.json"), []byte(`{"classes":["../up"],"raters":["a","a"]}`))
-		}, "cannot be a folder's name"},
+		}, `"../up" is not letters`},
+		"name that no model can bear": {func(t *testing.T, dir string) {
+			put(t, filepath.Join(dir, "dataset.json"), []byte(`{"classes":["disc","cup"],"raters":["a","b","Dr. Müller"]}`))
+		}, `raters: "Dr. Müller" is not letters (a to z), digits, hyphens and underscores; rename it`},
 		"unknown labels": {func(t *testing.T, dir string) {
 			put(t, filepath.Join(dir, "dataset.json"), []byte(`{"classes":["disc","cup"],"raters":["a","b","c"],"labels":"votes"}`))
 		}, `labels is "votes"`},

@@ -78,9 +78,9 @@ func (o Options) images() int { return o.Batch * o.accumulate() }
 func (o Options) Check() error {
 	switch {
 	case len(o.Data) == 0:
-		return fmt.Errorf("no data: name at least one data set folder")
+		return fmt.Errorf("no data: name at least one data set folder by -data, or a run's run.yaml by -with")
 	case o.Out == "" && !o.DryRun:
-		return fmt.Errorf("no output folder")
+		return fmt.Errorf("no output folder: name one by -out")
 	case o.Batch < 1:
 		return fmt.Errorf("batch size %d: at least 1 is needed (BatchNorm works better with 4 or more)", o.Batch)
 	case o.Resume && o.Init != "":
@@ -97,7 +97,7 @@ func (o Options) Check() error {
 	case o.Validate > 0 && o.Fold.Of > 0:
 		return fmt.Errorf("what is set aside is either a share or a fold, not both")
 	case o.Patience < 0 || o.Patience > 0 && !o.validates():
-		return fmt.Errorf("patience of %d epochs: at least 0, and images set aside to score by", o.Patience)
+		return fmt.Errorf("patience of %d epochs: at least 0, and images set aside to score by (-validate or -fold)", o.Patience)
 	}
 	if o.Accumulate < 0 {
 		return fmt.Errorf("%d batches a step: at least 1 is needed", o.Accumulate)

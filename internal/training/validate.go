@@ -17,11 +17,11 @@ import (
 // Fold is one of the runs of a cross-validation, Index 1 to Of: its images are set aside, and each image is in one fold. The zero value is none.
 type Fold struct{ Index, Of int }
 
-// ParseFold reads "INDEX/OF".
+// ParseFold reads "I/K".
 func ParseFold(text string) (f Fold, err error) {
 	var rest string
 	if n, _ := fmt.Sscanf(text+" ", "%d/%d%s", &f.Index, &f.Of, &rest); n != 2 || f.Of < 2 || f.Index < 1 || f.Index > f.Of {
-		return Fold{}, fmt.Errorf("fold %q is not INDEX/OF with an index from 1 on, as in 2/5", text)
+		return Fold{}, fmt.Errorf("fold %q is not I/K with I from 1 to K, as in 2/5", text)
 	}
 	return f, nil
 }
