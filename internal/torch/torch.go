@@ -38,13 +38,22 @@ func (e *MismatchError) Error() string {
 	var text []string
 	if n := len(e.Misshaped); n > 0 {
 		text = append(text, fmt.Sprintf("%d tensors of another shape", n))
-		text = append(text, e.Misshaped...)
+		text = append(text, some(e.Misshaped)...)
 	}
 	if n := len(e.Homeless); n > 0 {
 		text = append(text, fmt.Sprintf("%d tensors of names that this model does not have", n))
-		text = append(text, e.Homeless...)
+		text = append(text, some(e.Homeless)...)
 	}
 	return strings.Join(text, "\n  ")
+}
+
+// some are the first lines of a list: where a map is wrong altogether, hundreds more tell nothing more.
+func some(lines []string) []string {
+	const few = 20
+	if len(lines) <= few+1 {
+		return lines
+	}
+	return append(slices.Clone(lines[:few]), fmt.Sprintf("… and %d more", len(lines)-few))
 }
 
 // Take turns a state dict into float32 tensors of the model's names and layouts (specs). What the map leaves out is left out, and so are
