@@ -290,6 +290,10 @@ func TestUsageAndFailures(t *testing.T) {
 	scenario, err := synthetic.FindScenario("unbiased")
 	require.NoError(t, err)
 	require.NoError(t, synthetic.WriteDataset(few, scenario, 3, 48, 1))
+	cut := filepath.Join(t.TempDir(), "cut")
+	require.NoError(t, os.CopyFS(cut, os.DirFS(dir)))
+	image := filepath.Join(cut, "images", "case0004.png")
+	require.NoError(t, os.Truncate(image, int64(len(must(os.ReadFile(image)))/2)))
 	damaged := slices.Clone(must(os.ReadFile(file)))
 	damaged[len(damaged)/2] ^= 4
 	broken := filepath.Join(t.TempDir(), "broken.safetensors")
@@ -310,6 +314,7 @@ func TestUsageAndFailures(t *testing.T) {
 		{1, "it lacks shader-f16); use f32", []string{"-weights", file, "-data", dir, "-precision", "f16", "-device", "processor"}},
 		{1, "nowhere", []string{"-weights", file, "-data", filepath.Join(dir, "nowhere")}},
 		{1, "case0001.png", []string{"-weights", file, "-data", bad}},
+		{1, "evaluate: " + image + ": this PNG is damaged", []string{"-weights", file, "-data", cut}},
 		{1, "no images in the split heldout", []string{"-weights", file, "-data", few}},
 		{1, "give data of the same classes", []string{"-weights", weightsFile(t, segmenttest.Raters(), nil), "-data", dir}},
 	} {

@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -154,6 +155,9 @@ func evaluate(ctx context.Context, r request, wish command.Device, stdout, stder
 		progress.Begin()
 		if err := s.score(ctx, c); err != nil {
 			progress.Clear()
+			if problems := (dataset.Problems)(nil); errors.As(err, &problems) {
+				return err // names its files
+			}
 			return fmt.Errorf("%s: %w", c.Image, err)
 		}
 	}

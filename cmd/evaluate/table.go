@@ -13,7 +13,11 @@ import (
 // table prints the report for people. Shares are in percent.
 func (r *report) table(w io.Writer) error {
 	t := &table{tabwriter.NewWriter(w, 0, 0, 2, ' ', 0), nil}
-	t.line("%s, %s", r.Weights.Name, r.Weights.Title)
+	whose := r.Weights.Title
+	if !strings.HasPrefix(whose, r.Weights.Name) { // weights without a title are called by their name
+		whose = r.Weights.Name + ", " + whose
+	}
+	t.line("%s", whose)
 	t.line("%s, %s: %d images, region %s; %s", r.Data, r.Split, r.Images, r.Region, r.Device)
 	if r.NotFound > 0 {
 		t.line("nothing was found in %d of them; they are scored as empty masks", r.NotFound)
