@@ -37,8 +37,8 @@ It segments every image of the split and compares, at the image's own size,
     and left for right
 Brackets hold 95 %% intervals, from 2,000 bootstrap samples of the images. An image in which nothing was found counts as an empty mask.
 
-A data set is a folder: dataset.json, images/NAME.png|jpg, raters/RATER/CLASS/NAME.png. Every fifth image in sorted order is held out of
-training.
+A data set is a folder: dataset.json, images/NAME.png|jpg, raters/RATER/CLASS/NAME.png ("train -h" says more). Every fifth image in sorted
+order is held out of training.
 
 The weights that ship:
   %s

@@ -93,7 +93,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.IntVar(&r.raters, "raters", 4, "raters of random weights")
 	flags.IntVar(&r.classes, "classes", 2, "structures of random weights")
 	flags.Uint64Var(&r.seed, "seed", 1, "decides random weights")
-	flags.StringVar(&r.out, "onnx", "", "`FILE` to write (required)")
+	flags.StringVar(&r.out, "onnx", "", "`FILE` to write as ONNX")
 	flags.StringVar(&r.part, "part", "all", "all: the whole inference; encoder: the encoder alone")
 	flags.StringVar(&r.attention, "attention", attentionPlain, "plain: standard operators, for every runtime; ort: ONNX Runtime's MultiHeadAttention")
 	flags.IntVar(&r.passes, "passes", segment.DefaultRecurrences+1, "masks `N`: Rec0 to Rec(N-1)")
