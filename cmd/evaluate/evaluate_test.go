@@ -80,7 +80,7 @@ func synthesise(t *testing.T) (dir string, about weights.Metadata) {
 	dir = filepath.Join(t.TempDir(), "data")
 	scenario, err := synthetic.FindScenario("unbiased")
 	require.NoError(t, err)
-	require.NoError(t, synthetic.WriteDataset(dir, scenario, 5, 48, 3))
+	require.NoError(t, synthetic.WriteDataset(t.Context(), dir, scenario, 5, 48, 3))
 	about = segmenttest.Raters()
 	about.Classes, about.Raters = synthetic.Classes, nil
 	for _, r := range scenario.Raters {
@@ -289,7 +289,7 @@ func TestUsageAndFailures(t *testing.T) {
 	few := filepath.Join(t.TempDir(), "few")
 	scenario, err := synthetic.FindScenario("unbiased")
 	require.NoError(t, err)
-	require.NoError(t, synthetic.WriteDataset(few, scenario, 3, 48, 1))
+	require.NoError(t, synthetic.WriteDataset(t.Context(), few, scenario, 3, 48, 1))
 	cut := filepath.Join(t.TempDir(), "cut")
 	require.NoError(t, os.CopyFS(cut, os.DirFS(dir)))
 	image := filepath.Join(cut, "images", "case0004.png")

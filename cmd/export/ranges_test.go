@@ -20,7 +20,7 @@ func TestRanges(t *testing.T) {
 	scenario, err := synthetic.FindScenario("unbiased")
 	require.NoError(t, err)
 	data := filepath.Join(folder, "data")
-	require.NoError(t, synthetic.WriteDataset(data, scenario, 5, 48, 3))
+	require.NoError(t, synthetic.WriteDataset(t.Context(), data, scenario, 5, 48, 3))
 	about := segmenttest.Fundus()
 	file, err := segmenttest.Untrained(about)
 	require.NoError(t, err)

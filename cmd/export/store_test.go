@@ -34,7 +34,7 @@ func TestStore(t *testing.T) {
 	scenario, err := synthetic.FindScenario("unbiased")
 	require.NoError(t, err)
 	data := filepath.Join(folder, "data")
-	require.NoError(t, synthetic.WriteDataset(data, scenario, 5, 48, 3))
+	require.NoError(t, synthetic.WriteDataset(t.Context(), data, scenario, 5, 48, 3))
 	at := func(name string) string { return filepath.Join(folder, name+".safetensors") }
 	floats(t, at("source"), func(*weights.File) {})
 

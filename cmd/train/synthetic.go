@@ -27,7 +27,7 @@ example:
   train -data data/one-expert -out runs/one-expert -name one-expert -epochs 25
   evaluate -weights runs/one-expert/one-expert.safetensors -data data/one-expert
 
-exit codes: 0 written, 1 something failed, 2 wrong usage
+exit codes: 0 written, 1 something failed, 2 wrong usage, 130 stopped by Ctrl-C (without dataset.json: not a data set)
 `
 
 // runSynthetic is the program as "train synthetic"; it returns the exit code.
@@ -57,7 +57,7 @@ func runSynthetic(ctx context.Context, args []string, stdout, stderr io.Writer) 
 	case *side < 16 || *side > 4096:
 		return command.Misused(stderr, f.Name(), "-side %d: 16 to 4096 pixels", *side)
 	}
-	if err := synthetic.WriteDataset(rest[1], scenario, *images, *side, *seed); err != nil {
+	if err := synthetic.WriteDataset(ctx, rest[1], scenario, *images, *side, *seed); err != nil {
 		return command.Fail(ctx, stderr, f.Name(), err)
 	}
 	fmt.Fprintf(stderr, "%s: %d images of %d² with %d raters\n", rest[1], *images, *side, len(scenario.Raters))

@@ -39,7 +39,7 @@ func writeData(t *testing.T, images int) string {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "eyes")
 	pair := synthetic.Scenario{Name: "pair", Raters: []synthetic.Rater{{Name: "ann", Noise: 0.05}, {Name: "bob", Noise: 0.05, Bias: 0.3}}}
-	require.NoError(t, synthetic.WriteDataset(folder, pair, images, 64, 1))
+	require.NoError(t, synthetic.WriteDataset(t.Context(), folder, pair, images, 64, 1))
 	return folder
 }
 
@@ -310,6 +310,12 @@ func TestSynthetic(t *testing.T) {
 	for _, file := range []string{"dataset.json", "images/case0004.png", "raters/rater6/cup/case0000.png", "truth/disc/case0000.png"} {
 		assert.FileExists(t, filepath.Join(folder, file))
 	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	part := filepath.Join(t.TempDir(), "part")
+	code, _, _ = invoke(stopped, "synthetic", "one-expert", part)
+	assert.Equal(t, command.Interrupted, code)
+	assert.NoFileExists(t, filepath.Join(part, "dataset.json"))
 	code, _, stderr = invoke(t.Context(), "synthetic", "one-expert", folder)
 	assert.Equal(t, command.Failed, code)
 	assert.Contains(t, stderr, folder+" is not empty")

@@ -3,6 +3,7 @@
 package synthetic
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"image"
@@ -14,8 +15,9 @@ import (
 
 // WriteDataset writes n cases of a scenario as a data set folder: dataset.json, images/NAME.png, raters/RATER/CLASS/NAME.png (0 or 255), and
 // beside what a data set has, what only a generator knows: truth/CLASS/NAME.png (0 or 255) and calibrated/CLASS/NAME.png, the
-// closed-form mean of the raters' probabilities in 16 bits. The folder must not exist or be empty.
-func WriteDataset(folder string, sc Scenario, n, side int, seed uint64) error {
+// closed-form mean of the raters' probabilities in 16 bits. The folder must not exist or be empty. It has no dataset.json before all else
+// is there, so that what was interrupted is not taken for a smaller data set.
+func WriteDataset(ctx context.Context, folder string, sc Scenario, n, side int, seed uint64) error {
 	if existing, err := os.ReadDir(folder); err == nil && len(existing) > 0 {
 		return fmt.Errorf("synthetic: %s is not empty; name a new folder", folder)
 	}
@@ -27,15 +29,15 @@ func WriteDataset(folder string, sc Scenario, n, side int, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	if err := writeFile(filepath.Join(folder, "dataset.json"), append(text, '\n')); err != nil {
-		return err
-	}
 	for i := range n {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if err := writeCase(folder, &sc, i, side, seed); err != nil {
 			return err
 		}
 	}
-	return nil
+	return writeFile(filepath.Join(folder, "dataset.json"), append(text, '\n'))
 }
 
 func writeCase(folder string, sc *Scenario, index, side int, seed uint64) error {

@@ -19,7 +19,7 @@ func TestWriteDataset(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "new", "data")
 	sc := mustScenario(t, "sectoral")
 	const n, side = 2, 48
-	require.NoError(t, WriteDataset(folder, *sc, n, side, 5))
+	require.NoError(t, WriteDataset(t.Context(), folder, *sc, n, side, 5))
 
 	text, err := os.ReadFile(filepath.Join(folder, "dataset.json"))
 	require.NoError(t, err)
@@ -52,7 +52,7 @@ func TestWriteDataset(t *testing.T) {
 	}
 	picture := open(t, folder, "images", "case0001.png")
 	assert.Equal(t, c.Scene.Image().RGBAAt(5, 7), color.RGBAModel.Convert(picture.At(5, 7)))
-	assert.ErrorContains(t, WriteDataset(folder, *sc, n, side, 5), "not empty")
+	assert.ErrorContains(t, WriteDataset(t.Context(), folder, *sc, n, side, 5), "not empty")
 }
 
 func open(t *testing.T, parts ...string) image.Image {

@@ -26,7 +26,7 @@ func writeData(t *testing.T, images int) string {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "eyes")
 	pair := synthetic.Scenario{Name: "pair", Raters: []synthetic.Rater{{Name: "ann", Noise: 0.05}, {Name: "bob", Noise: 0.05, Bias: 0.3}}}
-	require.NoError(t, synthetic.WriteDataset(folder, pair, images, 64, 1))
+	require.NoError(t, synthetic.WriteDataset(t.Context(), folder, pair, images, 64, 1))
 	return folder
 }
 
