@@ -52,7 +52,7 @@ func (p *progress) show(r training.Report) {
 	p.loss += 0.05 * (r.Loss - p.loss)
 	p.speed += 0.1 * (each - p.speed)
 	if r.SoftDice != nil {
-		p.dice = fmt.Sprintf("soft Dice %.4f  ", *r.SoftDice)
+		p.dice = fmt.Sprintf("soft Dice %.4f (best %.4f)  ", *r.SoftDice, r.Best)
 	}
 	p.line(r.Step == r.Steps, r.Step, r.Steps, fmt.Sprintf("step %d/%d  epoch %d/%d  %d²  loss %.4f  %s%.1f images/s  %s left",
 		r.Step, r.Steps, r.Epoch, r.Epochs, r.Side, p.loss, p.dice, 1/p.speed, r.Left.Round(time.Second)))

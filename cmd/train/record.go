@@ -31,7 +31,8 @@ type recorder struct {
 	seconds, dataSeconds, deviceSeconds float64 // of those steps
 	last                                training.Report
 	mean                                map[string]float64 // of the recent terms, and of "loss"
-	best, current                       *float64           // soft Dice
+	current                             *float64           // soft Dice; nil: none yet
+	best                                float64
 }
 
 // openRecorder goes on in the run's folder behind the steps that are done.
@@ -92,10 +93,7 @@ func (r *recorder) add(report training.Report) {
 		r.mean[name] += 0.05 * (v - r.mean[name])
 	}
 	if s := report.SoftDice; s != nil {
-		r.current = s
-		if r.best == nil || *s > *r.best {
-			r.best = s
-		}
+		r.current, r.best = s, report.Best
 	}
 	r.steps++
 	r.last = report
@@ -148,7 +146,7 @@ func (r *recorder) summary(w io.Writer, files ...string) {
 	}
 	row("loss", "%.4f: %s (recent means)", r.mean["loss"], strings.Join(terms, ", "))
 	if r.current != nil {
-		row("soft Dice, set aside", "%.4f, best %.4f", *r.current, *r.best)
+		row("soft Dice, set aside", "%.4f, best %.4f", *r.current, r.best)
 	}
 	head := "files"
 	for _, name := range files {

@@ -91,7 +91,7 @@ func TestAScoredRun(t *testing.T) {
 	code, _, stderr := invoke(t.Context(), arguments(data, out, "1", "-fold", "2/4", "-patience", "3", "-clip", "1", "-accumulate", "2")...)
 	require.Equal(t, command.Done, code, stderr)
 	assert.Contains(t, stderr, "3 images to train on, 1 set aside to score by (synthetic-pair/case0001), 1 held out")
-	assert.Regexp(t, `step 1/1 .* soft Dice 0\.\d{4} `, stderr)
+	assert.Regexp(t, `step 1/1 .* soft Dice 0\.\d{4} \(best 0\.\d{4}\) `, stderr)
 	assert.Regexp(t, `soft Dice, set aside +0\.\d{4}, best 0\.\d{4}`, stderr)
 	best := filepath.Join(out, "eyes.best.safetensors")
 	assert.Contains(t, stderr, "done: "+best+"\nscore it: evaluate -weights "+best+" -data "+data+"\n")

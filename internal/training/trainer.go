@@ -35,6 +35,7 @@ type Report struct {
 	DeviceSeconds float64            // of that, from handing the commands over to having the losses
 	Left          time.Duration      // estimate for the rest of the run
 	SoftDice      *float64           // of the averaged weights on the images set aside, where it was measured after this step; nil
+	Best          float64            // with SoftDice: the highest since the run began, however often it was resumed
 	Picture       *Picture           // what the network made of an image, now and then; nil
 }
 
@@ -271,6 +272,7 @@ func (t *Trainer) phase(ctx context.Context, phase Phase, last int, report func(
 		if now.SoftDice, err = t.score(working); err != nil {
 			return fmt.Errorf("after step %d: %w", t.step, err)
 		}
+		now.Best = t.best.Score
 		now.Left = pace.left(now.Seconds, phase.Side, t.remaining(t.step))
 		report(*now)
 		if time.Since(t.saved).Seconds() >= t.Options.CheckpointSeconds {

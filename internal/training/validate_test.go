@@ -131,7 +131,7 @@ func TestPatience(t *testing.T) {
 	trainer, err := New(t.Context(), reference.Open(), o, nil)
 	require.NoError(t, err)
 	trainer.best = best{2, 1} // which no soft Dice beats
-	require.NoError(t, trainer.Run(t.Context(), func(Report) {}))
+	require.NoError(t, trainer.Run(t.Context(), func(r Report) { assert.Equal(t, 2., r.Best, "a score of before the run was resumed counts") }))
 	assert.Equal(t, 6, trainer.Done(), "three epochs of two steps")
 	trainer.Close()
 	assert.Contains(t, notes[len(notes)-1], "since epoch 1, with 2.0000, none of 2 epochs scored better")
