@@ -70,6 +70,9 @@ func (m *Metadata) Map() (map[string]string, error) {
 
 // ParseMetadata reads the header's string map. Keys it does not know are left alone.
 func ParseMetadata(values map[string]string) (Metadata, error) {
+	if values["mrprism_checkpoint"] != "" {
+		return Metadata{}, fmt.Errorf("weights: this is the checkpoint of a run, for train -resume; its weights are in the NAME.safetensors beside it")
+	}
 	if values["format"] != "mrprism" {
 		return Metadata{}, fmt.Errorf("weights: metadata has no \"format\": \"mrprism\"; this is a safetensors file of another program")
 	}

@@ -130,6 +130,8 @@ func TestMetadataFaultsTogether(t *testing.T) {
 	}
 	_, err = ParseMetadata(map[string]string{"format": "pt"})
 	assert.ErrorContains(t, err, "another program")
+	_, err = ParseMetadata(map[string]string{"mrprism_checkpoint": "1"})
+	assert.ErrorContains(t, err, "checkpoint of a run")
 	good := sampleMetadata()
 	values, err := good.Map()
 	require.NoError(t, err)

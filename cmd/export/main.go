@@ -150,7 +150,9 @@ func (r *request) check(rest []string, names string) error {
 	case r.ranges != "":
 		return nil
 	case r.out == "":
-		return fmt.Errorf("where to? give -onnx FILE")
+		return fmt.Errorf("where to? give -onnx FILE, or -ranges, -f16 or -int8")
+	case same(r.out, r.weights):
+		return fmt.Errorf("-onnx %s would be written over the weights", r.out)
 	case r.part != "all" && r.part != "encoder":
 		return fmt.Errorf("-part %s: there are all and encoder", r.part)
 	case r.attention != attentionPlain && r.attention != attentionORT:
@@ -180,10 +182,17 @@ func (r *request) checkStore() error {
 	if r.weights == "" || r.out != "" || r.ranges != "" {
 		return fmt.Errorf("-f16 and -int8 need -weights, and are not written together with -onnx or -ranges")
 	}
-	if r.f16 == r.int8 || r.f16 == r.weights || r.int8 == r.weights {
+	if same(r.f16, r.int8) || same(r.f16, r.weights) || same(r.int8, r.weights) {
 		return fmt.Errorf("-weights, -f16 and -int8 are different files")
 	}
 	return nil
+}
+
+// same reports whether two paths are of one file.
+func same(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return a == b || errX == nil && errY == nil && os.SameFile(x, y)
 }
 
 // export writes the file and returns a line about it.

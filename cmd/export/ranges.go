@@ -27,6 +27,9 @@ func (r *request) withRanges(ctx context.Context, wish command.Device, stderr io
 	if err != nil {
 		return "", err
 	}
+	if err := fits(m, data); err != nil {
+		return "", err
+	}
 	cases := data.Training()
 	step := max(1, len(cases)/rangeImages)
 	count := min(rangeImages, (len(cases)+step-1)/step)

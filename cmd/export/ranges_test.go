@@ -45,6 +45,21 @@ func TestRanges(t *testing.T) {
 	is.Metadata.Ranges = nil
 	assert.Equal(t, was.Metadata, is.Metadata)
 
+	code, _, stderr = call(t, "-weights", before, "-onnx", filepath.Join(folder, "data", "..", "before.safetensors"))
+	assert.Equal(t, command.Usage, code)
+	assert.Contains(t, stderr, "over the weights")
+
+	about.Classes, about.Anchor = []string{"cell", "core"}, ""
+	file, err = segmenttest.Untrained(about)
+	require.NoError(t, err)
+	encoded, err = segmenttest.Encode(file)
+	require.NoError(t, err)
+	cells := filepath.Join(folder, "cells.safetensors")
+	require.NoError(t, os.WriteFile(cells, encoded, 0o644))
+	code, _, stderr = call(t, "-weights", cells, "-data", data, "-ranges", after)
+	assert.Equal(t, command.Failed, code)
+	assert.Contains(t, stderr, "segments cell, core, and synthetic-unbiased is about disc, cup")
+
 	code, _, stderr = call(t, "-weights", before, "-data", filepath.Join(folder, "none"), "-ranges", after)
 	assert.Equal(t, command.Failed, code)
 	assert.Contains(t, stderr, "none")

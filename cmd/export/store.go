@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -87,18 +88,27 @@ func convert(name, path string, source *weights.Model, how func(*weights.File) (
 	return f, err
 }
 
+// fits refuses data that a model cannot be measured on.
+func fits(m *weights.Model, data *dataset.Dataset) error {
+	about := m.Metadata
+	switch {
+	case !slices.Equal(about.Classes, data.Classes):
+		return fmt.Errorf("%s segments %s, and %s is about %s", about.Name, strings.Join(about.Classes, ", "), data.Name, strings.Join(data.Classes, ", "))
+	case len(data.Training()) == 0:
+		return fmt.Errorf("%s has no training images to measure on", data.Name)
+	}
+	return nil
+}
+
 // cost segments the training images with every form and tells how much worse each is than the first.
 func (r *request) cost(ctx context.Context, forms []*form, wish command.Device, stderr io.Writer, to io.Writer) error {
 	data, err := dataset.Open(strings.Split(r.data, ",")...)
 	if err != nil {
 		return err
 	}
-	about, cases := forms[0].model.Metadata, data.Training()
-	if strings.Join(about.Classes, ", ") != strings.Join(data.Classes, ", ") {
-		return fmt.Errorf("%s segments %s, and %s is about %s", about.Name, strings.Join(about.Classes, ", "), r.data, strings.Join(data.Classes, ", "))
-	}
-	if len(cases) == 0 {
-		return fmt.Errorf("%s has no training images to measure on", r.data)
+	cases := data.Training()
+	if err := fits(forms[0].model, data); err != nil {
+		return err
 	}
 	progress := command.NewProgress(stderr, len(forms)*len(cases))
 	defer progress.Clear()
@@ -113,7 +123,7 @@ func (r *request) cost(ctx context.Context, forms []*form, wish command.Device, 
 	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "soft Dice ×100 against the mean vote, %d training images\n", len(cases))
 	fmt.Fprintln(table, "structure\tstored as\tmean\tdifference\tworst image")
-	for k, class := range about.Classes {
+	for k, class := range data.Classes {
 		for _, f := range forms {
 			mean, difference, worst, at := compare(f.dice[k], forms[0].dice[k])
 			switch {
