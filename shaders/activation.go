@@ -8,8 +8,13 @@ import (
 	"mrprism/internal/tensor"
 )
 
+//go:embed activation_functions.wgsl
+var activationPart string
+
 //go:embed activation.wgsl
-var activationSource string
+var activationFile string
+
+var activationSource = joined(activationPart, activationFile)
 
 type activationParams struct{ N uint32 }
 

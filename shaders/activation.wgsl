@@ -5,9 +5,10 @@
 //                                                 dx += dy (Φ(x) + x φ(x))
 //   sigmoid  y = 1 / (1 + e^-x)                   dx += dy y (1 - y)
 //
-// Φ uses erf by Abramowitz & Stegun 7.1.26, whose absolute error is below 1.5e-7.
+// Joined with activation_functions.wgsl.
 
 alias real = f32; // what storage holds; f16 where a plan asks for it
+alias floats = f32;
 const SIZE: u32 = 64u;
 
 struct Params {
@@ -19,17 +20,6 @@ struct Params {
 @group(0) @binding(2) var<storage, read_write> y: array<real>;
 @group(0) @binding(2) var<storage, read> dy: array<f32>;
 @group(0) @binding(3) var<storage, read_write> dx: array<f32>;
-
-fn erf(v: f32) -> f32 {
-  let a = abs(v);
-  let t = 1.0 / (1.0 + 0.3275911 * a);
-  let poly = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))));
-  return sign(v) * (1.0 - poly * exp(-a * a));
-}
-
-fn normal_cdf(v: f32) -> f32 {
-  return 0.5 * (1.0 + erf(v * 0.70710678));
-}
 
 @compute @workgroup_size(SIZE)
 fn relu_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,

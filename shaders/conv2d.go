@@ -9,17 +9,40 @@ import (
 	"mrprism/internal/tensor"
 )
 
+//go:embed conv2d_geometry.wgsl
+var conv2dGeometryPart string
+
+//go:embed conv2d_params.wgsl
+var conv2dParamsPart string
+
+//go:embed conv2d_finish.wgsl
+var conv2dFinishPart string
+
+//go:embed conv2d_quads.wgsl
+var conv2dQuadsPart string
+
+//go:embed conv2d_terms.wgsl
+var conv2dTermsPart string
+
 //go:embed conv2d.wgsl
-var conv2dSource string
+var conv2dFile string
 
 //go:embed conv2d_registers.wgsl
-var conv2dRegistersSource string
+var conv2dRegistersFile string
 
 //go:embed conv2d_tiles.wgsl
-var conv2dTilesSource string
+var conv2dTilesFile string
 
 //go:embed conv2d_subgroups.wgsl
-var conv2dSubgroupsSource string
+var conv2dSubgroupsFile string
+
+var (
+	conv2dParts           = joined(conv2dGeometryPart, conv2dParamsPart, conv2dFinishPart, activationPart)
+	conv2dSource          = joined(conv2dParts, conv2dFile)
+	conv2dRegistersSource = joined(conv2dParts, conv2dQuadsPart, conv2dRegistersFile)
+	conv2dSubgroupsSource = joined(conv2dParts, conv2dQuadsPart, conv2dSubgroupsFile)
+	conv2dTilesSource     = joined(conv2dParts, conv2dTermsPart, conv2dTilesFile)
+)
 
 // conv2dAxis says which pixels and taps of one axis meet. Position u in [0, Count) and tap t in [0, Taps) read x at
 // u XStep + XStart + t XTap (zero outside [0, XSize)), use the weight at WStart + t WTap and write y at u YStep + YStart.
@@ -34,7 +57,7 @@ type conv2dAxis struct {
 	WSize, WStart, WTap        int32
 }
 
-// conv2dParams is word for word the Params of conv2d.wgsl.
+// conv2dParams is word for word the Params of conv2d_params.wgsl.
 type conv2dParams struct {
 	Batch, Inputs, Outputs uint32
 	HasBias, Adds          uint32
@@ -105,7 +128,7 @@ func fillsTiles(info gpu.Info, params any) bool {
 	return onGPU(info, params) && params.(*conv2dParams).Outputs > 16
 }
 
-// conv2dDepth is the DEPTH of conv2d_tiles.wgsl and conv2d_int8_tiles.wgsl.
+// conv2dDepth is the DEPTH of conv2d_terms.wgsl.
 const conv2dDepth = 8
 
 // conv2dTiles is a variant with tiles of rows × columns results; groups are its workgroups.

@@ -11,16 +11,29 @@ import (
 	"mrprism/internal/tensor"
 )
 
+//go:embed conv2d_int8_finish.wgsl
+var conv2dInt8FinishPart string
+
+//go:embed conv2d_int8_channels.wgsl
+var conv2dInt8ChannelsPart string
+
 //go:embed conv2d_int8_registers.wgsl
-var conv2dInt8RegistersSource string
+var conv2dInt8RegistersFile string
 
 //go:embed conv2d_int8_tiles.wgsl
-var conv2dInt8TilesSource string
+var conv2dInt8TilesFile string
 
 //go:embed conv2d_int8_subgroups.wgsl
-var conv2dInt8SubgroupsSource string
+var conv2dInt8SubgroupsFile string
 
-// conv2dInt8Params is word for word the Params of conv2d_int8_*.wgsl.
+var (
+	conv2dInt8Parts           = joined(conv2dGeometryPart, quantizeWordsPart, conv2dInt8FinishPart, activationPart)
+	conv2dInt8RegistersSource = joined(conv2dInt8Parts, conv2dInt8ChannelsPart, conv2dInt8RegistersFile)
+	conv2dInt8SubgroupsSource = joined(conv2dInt8Parts, conv2dInt8ChannelsPart, conv2dInt8SubgroupsFile)
+	conv2dInt8TilesSource     = joined(conv2dInt8Parts, conv2dTermsPart, conv2dInt8TilesFile)
+)
+
+// conv2dInt8Params is word for word the Params of conv2d_int8_finish.wgsl.
 type conv2dInt8Params struct {
 	conv2dParams
 	Int8, Shift, Int8Residual         uint32

@@ -8,7 +8,9 @@ import (
 )
 
 //go:embed depthwise.wgsl
-var depthwiseSource string
+var depthwiseFile string
+
+var depthwiseSource = joined(conv2dGeometryPart, conv2dParamsPart, depthwiseFile)
 
 // The kernels of the depthwise convolution take conv2dParams with Inputs = Outputs = C.
 var (

@@ -2,11 +2,20 @@ package shaders
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/tensor"
 )
+
+var directives = regexp.MustCompile(`(?m)^(?:enable|requires) .*;\n+`)
+
+// joined is the WGSL of files that need each other, or of what is joined already: their directives, which come first in WGSL, then the rest.
+func joined(parts ...string) string {
+	text := strings.Join(parts, "\n")
+	return strings.Join(directives.FindAllString(text, -1), "") + directives.ReplaceAllString(text, "")
+}
 
 // perElement is a kernel with one invocation for each of count(params) elements, in workgroups of 64.
 func perElement[P any](name, source string, arguments []gpu.Access, count func(p *P) uint32, body func(p *P, a []gpu.Array)) *tensor.Kernel {

@@ -8,8 +8,13 @@ import (
 	"mrprism/internal/gpu"
 )
 
+//go:embed quantize_words.wgsl
+var quantizeWordsPart string
+
 //go:embed quantize.wgsl
-var quantizeSource string
+var quantizeFile string
+
+var quantizeSource = joined(quantizeWordsPart, quantizeFile)
 
 // Quantized is a tensor (…, C) in int8: Q (…, 4⌈C/4⌉) of I8, −127 to 127, stands for Q times Step; beyond C are zeros. No gradient passes.
 type Quantized struct {

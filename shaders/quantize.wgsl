@@ -1,4 +1,4 @@
-// int8 for the convolutions of int8: values are whole numbers −127 to 127 of steps, four to a word, the first in the low byte.
+// int8 for the convolutions of int8: values are whole numbers −127 to 127 of steps, four to a word. Joined with quantize_words.wgsl.
 //
 //   quantize         q = clamp(round(x / step)), of an activation (…, C), one step for all; ties go to the even neighbour. An invocation has
 //                    a word; of the last of a pixel, what is beyond C is zero.
@@ -30,10 +30,8 @@ struct Params {
 @group(0) @binding(2) var<storage, read> added: array<u32>;
 @group(0) @binding(3) var<storage, read_write> y: array<vec4<f32>>;
 
-fn packed(v: vec4<f32>) -> u32 {
-  let whole = vec4<i32>(clamp(round(v), vec4<f32>(-127.0), vec4<f32>(127.0)));
-  let bytes = (bitcast<vec4<u32>>(whole) & vec4<u32>(255u)) << vec4<u32>(0u, 8u, 16u, 24u);
-  return bytes.x | bytes.y | bytes.z | bytes.w;
+fn rounded(v: vec4<f32>) -> u32 {
+  return packed(vec4<i32>(clamp(round(v), vec4<f32>(-127.0), vec4<f32>(127.0))));
 }
 
 @compute @workgroup_size(SIZE)
@@ -46,7 +44,7 @@ fn quantize(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gr
   let there = vec4<u32>(first, first + 1u, first + 2u, first + 3u) < vec4<u32>(params.inputs);
   let last = select(vec4<u32>(), vec4<u32>(0u, 1u, 2u, 3u), there);
   let four = vec4<f32>(x[from_x], x[from_x + last.y], x[from_x + last.z], x[from_x + last.w]);
-  q[i] = packed(select(vec4<f32>(), four * params.factor, there));
+  q[i] = rounded(select(vec4<f32>(), four * params.factor, there));
 }
 
 @compute @workgroup_size(SIZE)
@@ -71,13 +69,12 @@ fn quantize_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgro
   let there = vec4<u32>(k, k + 1u, k + 2u, k + 3u) < vec4<u32>(params.inputs);
   let last = select(vec4<u32>(), vec4<u32>(0u, 1u, 2u, 3u), there) * params.outputs;
   let four = vec4<f32>(w[from_w], w[from_w + last.y], w[from_w + last.z], w[from_w + last.w]);
-  made[i] = packed(select(vec4<f32>(), four / made_scale[o], there));
+  made[i] = rounded(select(vec4<f32>(), four / made_scale[o], there));
 }
 
 @compute @workgroup_size(SIZE)
 fn add_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
   if (i >= params.words) { return; }
-  let steps = bitcast<vec4<i32>>(vec4<u32>(added[i]) << vec4<u32>(24u, 16u, 8u, 0u)) >> vec4<u32>(24u);
-  y[i] = x4[i] + vec4<f32>(steps) * params.factor;
+  y[i] = x4[i] + vec4<f32>(unpacked(added[i])) * params.factor;
 }

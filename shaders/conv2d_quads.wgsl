@@ -1,0 +1,39 @@
+// Part of conv2d_registers.wgsl and conv2d_subgroups.wgsl: how they load, and how the gradient by the weights walks along them. Outputs are a
+// multiple of four and held in quads. Beside conv2d_geometry.wgsl and conv2d_finish.wgsl.
+
+alias stored = real4;
+alias floats = vec4<f32>;
+const WIDTH: u32 = 4u;
+
+// load is channel k of the pixel whose first channel is at base, zero where base is negative.
+fn load(base: i32, k: i32) -> f32 {
+  return select(0.0, f32(x[max(base, 0) + k]), base >= 0);
+}
+
+// Row j of the weights of one row of taps is channel j % inputs at column tap j / inputs: neighbours in x and in dw alike. A
+// pixel has rows [low, high) inside the image; base is where row 0 would lie in x.
+struct Rows {
+  base: i32,
+  low: i32,
+  high: i32,
+}
+
+fn rows_at(p: Position, t: i32) -> Rows {
+  let inputs = i32(params.inputs);
+  let r = p.u * params.rows.x_step + params.rows.x_start + t * params.rows.x_tap;
+  let c = p.v * params.cols.x_step + params.cols.x_start;
+  let low = -c * inputs;
+  let high = select(low, min(low + params.cols.x_size * inputs, params.cols.taps * inputs), (r >= 0) & (r < params.rows.x_size));
+  return Rows(((p.b * params.rows.x_size + r) * params.cols.x_size + c) * inputs, low, high);
+}
+
+fn load_row(rows: Rows, j: i32) -> f32 {
+  let inside = (j >= rows.low) & (j < rows.high);
+  return select(0.0, f32(x[select(0, rows.base + j, inside)]), inside);
+}
+
+// weight_row is where row j of tap row t lies in dw, in rows; -1 beyond the last.
+fn weight_row(part: i32, t: i32, j: i32) -> i32 {
+  let tap = part * params.rows.w_size * params.cols.w_size + weight_at(t, 0, vec2<i32>());
+  return select(-1, tap * i32(params.inputs) + j, j < params.cols.taps * i32(params.inputs));
+}
