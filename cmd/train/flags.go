@@ -46,7 +46,7 @@ func (r *runner) declare() *declared {
 		d.recipe = f.String("recipe", "default", "default, paper (the letter of the paper) or baseline (no recurrence, 1 − SSIM of the mean vote)")
 		d.side = f.Int("side", 128, "image side in pixels, a multiple of 64")
 		d.phases = f.String("phases", "", "`SIDE:EPOCHS`,… instead of -side and -epochs: small images first, for speed (64:60,128:40,256:5)")
-		f.IntVar(&o.Batch, "batch", 4, "images at once, and a step but for -accumulate")
+		f.IntVar(&o.Batch, "batch", 4, "images at once; a step is one batch, or several with -accumulate")
 		f.IntVar(&o.Accumulate, "accumulate", 1, "`BATCHES` whose gradients make one step, as of a larger batch in the memory of one; batch norm sees one at a time")
 		f.Float64Var(&o.Clip, "clip", 0, "largest `NORM` of the gradient of all parameters together; a longer one is shortened to it (0: any)")
 		d.rate = f.Float64("rate", 0, "peak learning rate (0: the recipe's)")
