@@ -9,17 +9,30 @@ import (
 	"mrprism/internal/tensor"
 )
 
+//go:embed attention_tokens.wgsl
+var attentionTokensPart string
+
+//go:embed attention_quads.wgsl
+var attentionQuadsPart string
+
 //go:embed attention.wgsl
-var attentionSource string
+var attentionFile string
 
 //go:embed attention_narrow.wgsl
-var attentionNarrowSource string
+var attentionNarrowFile string
 
 //go:embed attention_subgroups.wgsl
-var attentionSubgroupsSource string
+var attentionSubgroupsFile string
 
 //go:embed attention_tiles.wgsl
-var attentionTilesSource string
+var attentionTilesFile string
+
+var (
+	attentionSource          = joined(attentionTokensPart, attentionFile)
+	attentionNarrowSource    = joined(attentionTokensPart, attentionQuadsPart, attentionNarrowFile)
+	attentionSubgroupsSource = joined(attentionTokensPart, attentionQuadsPart, attentionSubgroupsFile)
+	attentionTilesSource     = joined(attentionTokensPart, attentionQuadsPart, attentionTilesFile)
+)
 
 // attentionSize is the workgroup size of the CPU kernels, attentionRows how many tokens an invocation owns. Workgroups of the
 // tiled kernels own attentionTileQueries queries, or attentionTileKeys keys; those of the subgroup kernels own so many tokens that

@@ -10,42 +10,19 @@
 // costs as much as tens of multiplications: an invocation owns 8 neighbouring queries (dk, dv: keys) of one head and keeps
 // their scores against 8 keys (queries) in registers, a vec4 for 4 keys, so that 16 loads serve 64 multiply-adds. Rows beyond
 // the last are the last again, and not written. The forward adds to y in storage; of halves, it is rounded after every 8 keys. The other
-// attention_*.wgsl compute the same.
+// attention_*.wgsl with these kernels compute the same. Joined with attention_tokens.wgsl.
 
-alias real = f32; // what storage holds; f16 where a plan asks for it
-alias real4 = vec4<f32>; // the same, in quads
+alias stored = real;
+alias floats = f32;
 const SIZE: u32 = 8u;
-const LOG2E: f32 = 1.44269504;
-const LOWEST: f32 = -1e30; // below every score
 
-struct Params {
-  batch: u32,
-  queries: u32,
-  keys: u32,
-  heads: u32,
-  width: u32, // D
-  scale: f32,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> q: array<real>;
-@group(0) @binding(2) var<storage, read> kv: array<real>;
-@group(0) @binding(3) var<storage, read_write> y: array<real>;
-@group(0) @binding(4) var<storage, read_write> lse_out: array<real>;
-@group(0) @binding(3) var<storage, read> dy: array<f32>;
-@group(0) @binding(4) var<storage, read> lse: array<f32>;
-@group(0) @binding(5) var<storage, read> delta: array<f32>;
-@group(0) @binding(6) var<storage, read_write> dq: array<f32>;
-@group(0) @binding(6) var<storage, read_write> dkv: array<f32>;
 // delta's own
 @group(0) @binding(1) var<storage, read> result: array<f32>; // y
 @group(0) @binding(2) var<storage, read> dresult: array<f32>; // dy
 @group(0) @binding(3) var<storage, read_write> delta_out: array<f32>;
 
-// the first element of token i, of n, of image b and head h, in lse and delta (index) and in the others (row)
-fn index(b: u32, i: u32, n: u32, h: u32) -> u32 {
-  return (b * n + min(i, n - 1u)) * params.heads + h;
-}
+// from a key to its value
+fn values() -> u32 { return params.heads * params.width; }
 
 fn row(b: u32, i: u32, n: u32, h: u32) -> u32 {
   return index(b, i, n, h) * params.width;
@@ -54,14 +31,6 @@ fn row(b: u32, i: u32, n: u32, h: u32) -> u32 {
 fn four(b: u32, i: u32, n: u32, h: u32) -> vec4<u32> {
   return vec4<u32>(index(b, i, n, h), index(b, i + 1u, n, h), index(b, i + 2u, n, h), index(b, i + 3u, n, h));
 }
-
-// the same for key i of kv, where an image's token has the keys of all heads, then their values
-fn pair(b: u32, i: u32, h: u32) -> u32 {
-  return (b * params.keys + min(i, params.keys - 1u)) * 2u * params.heads + h;
-}
-
-// from a key to its value
-fn values() -> u32 { return params.heads * params.width; }
 
 fn four_pairs(b: u32, i: u32, h: u32) -> vec4<u32> {
   return vec4<u32>(pair(b, i, h), pair(b, i + 1u, h), pair(b, i + 2u, h), pair(b, i + 3u, h));

@@ -1,53 +1,16 @@
 // Attention (attention.wgsl) for heads of D = 4 or 8 channels on CPU adapters, where a load costs as much as tens of
 // multiplications: an invocation holds ROWS neighbouring queries (dk, dv: keys) and their results in registers and visits the
 // keys (queries), so that a load serves ROWS multiply-adds. Names with an a hold what belongs to rows 0 to 3, those with a b to
-// 4 to 7, which vanish where ROWS is 4: more registers would take a driver's compiler ten seconds.
+// 4 to 7, which vanish where ROWS is 4: more registers would take a driver's compiler ten seconds. Joined with
+// attention_tokens.wgsl and attention_quads.wgsl.
 
-alias real = f32; // what storage holds; f16 where a plan asks for it
-alias real4 = vec4<f32>; // the same, in quads
 const SIZE: u32 = 8u;
-const QUADS: u32 = 2u; // D / 4: 1 or 2
 const LAST: u32 = QUADS - 1u;
 const ROWS: u32 = 8u; // of an invocation, 4 or 8
-const LOG2E: f32 = 1.44269504;
-const LOWEST: f32 = -1e30; // below every score
 
-struct Params {
-  batch: u32,
-  queries: u32,
-  keys: u32,
-  heads: u32,
-  width: u32, // D
-  scale: f32,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> q: array<real4>;
-@group(0) @binding(2) var<storage, read> kv: array<real4>;
-@group(0) @binding(3) var<storage, read_write> y: array<real4>;
-@group(0) @binding(4) var<storage, read_write> lse_out: array<real>;
-@group(0) @binding(3) var<storage, read> dy: array<vec4<f32>>;
-@group(0) @binding(4) var<storage, read> lse: array<f32>;
-@group(0) @binding(5) var<storage, read> delta: array<f32>;
-@group(0) @binding(6) var<storage, read_write> dq: array<vec4<f32>>;
-@group(0) @binding(6) var<storage, read_write> dkv: array<vec4<f32>>;
-
-// the first vec4 of row i, of n, of image b and head h; beyond the last it is the last
-fn row(b: u32, i: u32, n: u32, h: u32) -> u32 {
-  return ((b * n + min(i, n - 1u)) * params.heads + h) * QUADS;
-}
-
-// the same for key i of kv, where an image's token has the keys of all heads, then their values
-fn pair(b: u32, i: u32, h: u32) -> u32 {
-  return ((b * params.keys + min(i, params.keys - 1u)) * 2u * params.heads + h) * QUADS;
-}
-
-// from a key to its value
-fn values() -> u32 { return params.heads * QUADS; }
-
-fn product(x: vec4<f32>, y: vec4<f32>) -> f32 {
-  return fma(x.w, y.w, fma(x.z, y.z, fma(x.y, y.y, x.x * y.x)));
-}
+// the first quad of query i, and of key i
+fn query_row(b: u32, i: u32, h: u32) -> u32 { return index(b, i, params.queries, h) * QUADS; }
+fn key_row(b: u32, i: u32, h: u32) -> u32 { return pair(b, i, h) * QUADS; }
 
 fn products(x: vec4<f32>, a: vec4<f32>, b: vec4<f32>, c: vec4<f32>, d: vec4<f32>) -> vec4<f32> {
   return vec4<f32>(product(x, a), product(x, b), product(x, c), product(x, d));
@@ -74,10 +37,10 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
   let h = group.y;
   let b = group.z;
   let a = params.scale * LOG2E;
-  let r0 = row(b, first, params.queries, h); let r1 = row(b, first + 1u, params.queries, h);
-  let r2 = row(b, first + 2u, params.queries, h); let r3 = row(b, first + 3u, params.queries, h);
-  let r4 = row(b, first + 4u, params.queries, h); let r5 = row(b, first + 5u, params.queries, h);
-  let r6 = row(b, first + 6u, params.queries, h); let r7 = row(b, first + 7u, params.queries, h);
+  let r0 = query_row(b, first, h); let r1 = query_row(b, first + 1u, h);
+  let r2 = query_row(b, first + 2u, h); let r3 = query_row(b, first + 3u, h);
+  let r4 = query_row(b, first + 4u, h); let r5 = query_row(b, first + 5u, h);
+  let r6 = query_row(b, first + 6u, h); let r7 = query_row(b, first + 7u, h);
   let q0 = vec4<f32>(q[r0]) * a; var y0 = vec4<f32>(0.0); let q1 = vec4<f32>(q[r1]) * a; var y1 = vec4<f32>(0.0);
   let q2 = vec4<f32>(q[r2]) * a; var y2 = vec4<f32>(0.0); let q3 = vec4<f32>(q[r3]) * a; var y3 = vec4<f32>(0.0);
   let q4 = vec4<f32>(q[r4]) * a; var y4 = vec4<f32>(0.0); let q5 = vec4<f32>(q[r5]) * a; var y5 = vec4<f32>(0.0);
@@ -89,8 +52,8 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
   var ma = vec4<f32>(LOWEST); var mb = vec4<f32>(LOWEST);
   var la = vec4<f32>(0.0); var lb = vec4<f32>(0.0);
   for (var j = 0u; j < params.keys; j += 4u) {
-    let c0 = pair(b, j, h); let c1 = pair(b, j + 1u, h);
-    let c2 = pair(b, j + 2u, h); let c3 = pair(b, j + 3u, h);
+    let c0 = key_row(b, j, h); let c1 = key_row(b, j + 1u, h);
+    let c2 = key_row(b, j + 2u, h); let c3 = key_row(b, j + 3u, h);
     let k0 = vec4<f32>(kv[c0]);
     let k1 = vec4<f32>(kv[c1]);
     let k2 = vec4<f32>(kv[c2]);
@@ -196,10 +159,10 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
   let h = group.y;
   let b = group.z;
   let a = params.scale * LOG2E;
-  let r0 = row(b, first, params.queries, h); let r1 = row(b, first + 1u, params.queries, h);
-  let r2 = row(b, first + 2u, params.queries, h); let r3 = row(b, first + 3u, params.queries, h);
-  let r4 = row(b, first + 4u, params.queries, h); let r5 = row(b, first + 5u, params.queries, h);
-  let r6 = row(b, first + 6u, params.queries, h); let r7 = row(b, first + 7u, params.queries, h);
+  let r0 = query_row(b, first, h); let r1 = query_row(b, first + 1u, h);
+  let r2 = query_row(b, first + 2u, h); let r3 = query_row(b, first + 3u, h);
+  let r4 = query_row(b, first + 4u, h); let r5 = query_row(b, first + 5u, h);
+  let r6 = query_row(b, first + 6u, h); let r7 = query_row(b, first + 7u, h);
   let q0 = vec4<f32>(q[r0]) * a; let g0 = dy[r0]; var d0 = vec4<f32>(0.0);
   let q1 = vec4<f32>(q[r1]) * a; let g1 = dy[r1]; var d1 = vec4<f32>(0.0);
   let q2 = vec4<f32>(q[r2]) * a; let g2 = dy[r2]; var d2 = vec4<f32>(0.0);
@@ -221,7 +184,7 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
   let xa = vec4<f32>(delta[r0 / QUADS], delta[r1 / QUADS], delta[r2 / QUADS], delta[r3 / QUADS]);
   let xb = vec4<f32>(delta[r4 / QUADS], delta[r5 / QUADS], delta[r6 / QUADS], delta[r7 / QUADS]);
   for (var j = 0u; j < params.keys; j++) {
-    let r = pair(b, j, h);
+    let r = key_row(b, j, h);
     let k0 = vec4<f32>(kv[r]);
     let k1 = vec4<f32>(kv[r + LAST]);
     let v0 = vec4<f32>(kv[values() + r]);
@@ -285,10 +248,10 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
   let h = group.y;
   let b = group.z;
   let a = params.scale * LOG2E;
-  let r0 = pair(b, first, h); let r1 = pair(b, first + 1u, h);
-  let r2 = pair(b, first + 2u, h); let r3 = pair(b, first + 3u, h);
-  let r4 = pair(b, first + 4u, h); let r5 = pair(b, first + 5u, h);
-  let r6 = pair(b, first + 6u, h); let r7 = pair(b, first + 7u, h);
+  let r0 = key_row(b, first, h); let r1 = key_row(b, first + 1u, h);
+  let r2 = key_row(b, first + 2u, h); let r3 = key_row(b, first + 3u, h);
+  let r4 = key_row(b, first + 4u, h); let r5 = key_row(b, first + 5u, h);
+  let r6 = key_row(b, first + 6u, h); let r7 = key_row(b, first + 7u, h);
   let k0 = vec4<f32>(kv[r0]) * a; let v0 = vec4<f32>(kv[values() + r0]); var d0 = vec4<f32>(0.0); var w0 = vec4<f32>(0.0);
   let k1 = vec4<f32>(kv[r1]) * a; let v1 = vec4<f32>(kv[values() + r1]); var d1 = vec4<f32>(0.0); var w1 = vec4<f32>(0.0);
   let k2 = vec4<f32>(kv[r2]) * a; let v2 = vec4<f32>(kv[values() + r2]); var d2 = vec4<f32>(0.0); var w2 = vec4<f32>(0.0);
@@ -306,7 +269,7 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
   let t6 = vec4<f32>(kv[r6 + LAST]) * a; let o6 = vec4<f32>(kv[values() + r6 + LAST]); var f6 = vec4<f32>(0.0); var z6 = vec4<f32>(0.0);
   let t7 = vec4<f32>(kv[r7 + LAST]) * a; let o7 = vec4<f32>(kv[values() + r7 + LAST]); var f7 = vec4<f32>(0.0); var z7 = vec4<f32>(0.0);
   for (var j = 0u; j < params.queries; j++) {
-    let r = row(b, j, params.queries, h);
+    let r = query_row(b, j, h);
     let e = lse[r / QUADS];
     let x = delta[r / QUADS];
     let q0 = vec4<f32>(q[r]);

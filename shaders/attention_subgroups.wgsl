@@ -6,64 +6,23 @@ enable subgroups;
 // serves the whole tile. For D = 64 the lower half of the registers is channels 0 to 31 and the upper half 32 to 63 of the same tokens.
 // A product of rows is summed within each lane, then eight products at once across lanes, by folding, which leaves token i's score in
 // lane i: the softmax of eight tokens is one. Broadcasts hand the weights back to the channels. Larger tiles would save loads, but a
-// driver's compiler takes time that grows with the square of the registers: about a second for these.
+// driver's compiler takes time that grows with the square of the registers: about a second for these. Joined with attention_tokens.wgsl
+// and attention_quads.wgsl.
 
-alias real = f32; // what storage holds; f16 where a plan asks for it
-alias real4 = vec4<f32>; // the same, in quads
 const LANES: u32 = 8u; // a workgroup is one subgroup
-const QUADS: u32 = 16u; // D / 4: 8 or 16
 const WIDE: bool = QUADS == 16u;
 const FORWARD_TILE: u32 = 128u / QUADS; // tokens of 16 registers
 const BACKWARD_TILE: u32 = 64u / QUADS; // tokens of 8 registers
 const HALF: u32 = QUADS - LANES; // from the first quads of a row to those of the upper registers
-const LOG2E: f32 = 1.44269504;
-const LOWEST: f32 = -1e30; // below every score
-
-struct Params {
-  batch: u32,
-  queries: u32,
-  keys: u32,
-  heads: u32,
-  width: u32, // D
-  scale: f32,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> q: array<real4>;
-@group(0) @binding(2) var<storage, read> kv: array<real4>;
-@group(0) @binding(3) var<storage, read_write> y: array<real4>;
-@group(0) @binding(4) var<storage, read_write> lse_out: array<real>;
-@group(0) @binding(3) var<storage, read> dy: array<vec4<f32>>;
-@group(0) @binding(4) var<storage, read> lse: array<f32>;
-@group(0) @binding(5) var<storage, read> delta: array<f32>;
-@group(0) @binding(6) var<storage, read_write> dq: array<vec4<f32>>;
-@group(0) @binding(6) var<storage, read_write> dkv: array<vec4<f32>>;
-
-// token i, of n, of image b and head h, in lse and delta; beyond the last it is the last
-fn index(b: u32, i: u32, n: u32, h: u32) -> u32 {
-  return (b * n + min(i, n - 1u)) * params.heads + h;
-}
 
 // what register i holds in this lane, of the tile of so many tokens that begins with token first
 fn quad(b: u32, first: u32, i: u32, tile: u32, n: u32, h: u32, lane: u32) -> u32 {
   return index(b, first + i % tile, n, h) * QUADS + i / tile * LANES + lane;
 }
 
-// the same for key i of kv, where an image's token has the keys of all heads, then their values
-fn pair(b: u32, i: u32, h: u32) -> u32 {
-  return (b * params.keys + min(i, params.keys - 1u)) * 2u * params.heads + h;
-}
-
-// from a key to its value
-fn values() -> u32 { return params.heads * QUADS; }
-
 // what register i of the gradients holds in this lane, of the tile of keys that begins with key first
 fn pair_quad(b: u32, first: u32, i: u32, h: u32, lane: u32) -> u32 {
   return pair(b, first + i % BACKWARD_TILE, h) * QUADS + i / BACKWARD_TILE * LANES + lane;
-}
-
-fn product(x: vec4<f32>, y: vec4<f32>) -> f32 {
-  return fma(x.w, y.w, fma(x.z, y.z, fma(x.y, y.y, x.x * y.x)));
 }
 
 // x of the lanes without the bit, y of those with it, each added to what the lane across has of it

@@ -3,56 +3,18 @@
 //
 // Forward and dq give a query to an invocation, which keeps it and its result in registers. dk and dv, where tokens are few and
 // the sum is long, give a key to 8 invocations, each with every eighth query; they add up their parts at the end, in order.
-// Rows are padded by one vec4 so that the 8 invocations read different banks.
+// Rows are padded by one vec4 so that the 8 invocations read different banks. Joined with attention_tokens.wgsl and attention_quads.wgsl.
 
-alias real = f32; // what storage holds; f16 where a plan asks for it
-alias real4 = vec4<f32>; // the same, in quads
 const SIZE: u32 = 64u;
 const TILE: u32 = 16u;
 const SLICES: u32 = 8u; // invocations that share a key
-const QUADS: u32 = 16u; // D / 4
 const PITCH: u32 = QUADS + 1u;
-const LOG2E: f32 = 1.44269504;
-const LOWEST: f32 = -1e30; // below every score
-
-struct Params {
-  batch: u32,
-  queries: u32,
-  keys: u32,
-  heads: u32,
-  width: u32, // D
-  scale: f32,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> q: array<real4>;
-@group(0) @binding(2) var<storage, read> kv: array<real4>;
-@group(0) @binding(3) var<storage, read_write> y: array<real4>;
-@group(0) @binding(4) var<storage, read_write> lse_out: array<real>;
-@group(0) @binding(3) var<storage, read> dy: array<vec4<f32>>;
-@group(0) @binding(4) var<storage, read> lse: array<f32>;
-@group(0) @binding(5) var<storage, read> delta: array<f32>;
-@group(0) @binding(6) var<storage, read_write> dq: array<vec4<f32>>;
-@group(0) @binding(6) var<storage, read_write> dkv: array<vec4<f32>>;
 
 var<workgroup> first_tile: array<vec4<f32>, 272>; // (TILE, PITCH): keys, queries
 var<workgroup> second_tile: array<vec4<f32>, 272>; // (TILE, PITCH): values, dy
 var<workgroup> scores: array<f32, 1088>; // (SIZE, TILE + 1)
 var<workgroup> own_keys: array<vec4<f32>, 136>; // (SIZE / SLICES, PITCH)
 var<workgroup> own_values: array<vec4<f32>, 136>;
-
-// token i, of n, of image b and head h; beyond the last it is the last
-fn index(b: u32, i: u32, n: u32, h: u32) -> u32 {
-  return (b * n + min(i, n - 1u)) * params.heads + h;
-}
-
-// the same for key i of kv, where an image's token has the keys of all heads, then their values
-fn pair(b: u32, i: u32, h: u32) -> u32 {
-  return (b * params.keys + min(i, params.keys - 1u)) * 2u * params.heads + h;
-}
-
-// from a key to its value
-fn values() -> u32 { return params.heads * QUADS; }
 
 fn load_keys(b: u32, h: u32, j: u32, local: u32) {
   for (var t = local; t < TILE * QUADS; t += SIZE) {

@@ -7,13 +7,21 @@ import (
 	"mrprism/internal/tensor"
 )
 
+//go:embed linear_norm_rows.wgsl
+var linearNormRowsPart string
+
 //go:embed linear_norm.wgsl
-var linearNormSource string
+var linearNormFile string
 
 //go:embed linear_norm_subgroups.wgsl
-var linearNormSubgroupsSource string
+var linearNormSubgroupsFile string
 
-// linearNormParams is word for word the Params of linear_norm.wgsl.
+var (
+	linearNormSource          = joined(linearNormRowsPart, linearNormFile)
+	linearNormSubgroupsSource = joined(linearNormRowsPart, linearNormSubgroupsFile)
+)
+
+// linearNormParams is word for word the Params of linear_norm_rows.wgsl.
 type linearNormParams struct {
 	Rows, Inputs, Outputs uint32
 	HasBias, HasResidual  uint32

@@ -1,0 +1,47 @@
+// Part of linear_norm*.wgsl: their parameters and arguments but x, and the moments of a row.
+
+alias real = f32; // what storage holds; f16 where a plan asks for it
+alias real4 = vec4<f32>; // the same, in quads
+
+struct Params {
+  rows: u32,
+  inputs: u32,
+  outputs: u32,
+  has_bias: u32,
+  has_residual: u32,
+  eps: f32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(2) var<storage, read> w: array<real4>;
+@group(0) @binding(3) var<storage, read> bias: array<real4>;
+@group(0) @binding(4) var<storage, read> residual: array<real4>;
+@group(0) @binding(5) var<storage, read> scale: array<real4>;
+@group(0) @binding(6) var<storage, read> shift: array<real4>;
+@group(0) @binding(7) var<storage, read_write> y: array<real4>;
+
+// started is what the products of a row's quad of outputs, of so many, are added to.
+fn started(row: u32, quad: u32, quads: u32) -> vec4<f32> {
+  var v = vec4<f32>();
+  if (params.has_bias == 1u) { v = vec4<f32>(bias[quad]); }
+  if (params.has_residual == 1u) { v += vec4<f32>(residual[min(row, params.rows - 1u) * quads + quad]); }
+  return v;
+}
+
+// joined are the moments (mean, squared distances from it, summed) of n parts of a row and of one more, each of so many outputs, as Chan, Golub
+// and LeVeque (1983) join those of parts: no difference of large sums.
+fn joined(all: vec2<f32>, n: u32, part: vec2<f32>, outputs: f32) -> vec2<f32> {
+  let share = 1.0 / f32(n + 1u);
+  let d = part.x - all.x;
+  return vec2<f32>(all.x + d * share, all.y + (part.y + d * d * (outputs * f32(n) * share)));
+}
+
+// mean_and_rate are μ and r of a row with these moments.
+fn mean_and_rate(m: vec2<f32>) -> vec2<f32> {
+  return vec2<f32>(m.x, inverseSqrt(m.y / f32(params.outputs) + params.eps));
+}
+
+// store normalises quad v of a row, with its μ and r, and writes it.
+fn store(row: u32, quad: u32, quads: u32, m: vec2<f32>, v: vec4<f32>) {
+  if (row < params.rows) { y[row * quads + quad] = real4((v - vec4<f32>(m.x)) * m.y * vec4<f32>(scale[quad]) + vec4<f32>(shift[quad])); }
+}
