@@ -36,7 +36,7 @@ func (r *runner) declare() *declared {
 	})
 	d.Add("model", func(f *flag.FlagSet) {
 		f.StringVar(&o.Config, "config", "compact", "network: compact (6 M parameters, what the site downloads) or paper (35 M)")
-		f.StringVar(&o.Init, "init", "", "start from the weights in `FILE` instead of random ones")
+		f.StringVar(&o.Init, "init", "", "start from the weights in `FILE` instead of random ones; of a model of other numbers of raters or classes, from what does not depend on them")
 		f.StringVar(&o.Names, "names", "", "-init is a state dict of PyTorch saved as safetensors, and `MAP` says what its tensors are: resnet (torchvision's ResNet-34 for -config paper), same (our names) or a JSON file as {\"names\": {\"backbone.\": \"encoder.\", \"head.\": null}}, if need be with \"mean\" and \"deviation\" of the colours it was trained on. What it does not have starts at random")
 		f.StringVar(&o.Name, "name", "model", "name of the exported model")
 		f.StringVar(&o.Title, "title", "", "one line about the model, for people")

@@ -54,7 +54,7 @@ examples:
   train -with runs/brain/run.yaml -out runs/brain-2 -seed 2                         the same with another seed
   train -data my-hospital -out runs/mine -validate 0.2 -patience 20                 stop when 20 epochs brought nothing
   for i in 1 2 3 4 5; do train -with runs/mine/run.yaml -validate 0 -fold $i/5 -out runs/mine-fold$i; done        cross-validation
-  train -data my-hospital -init runs/fundus/fundus.f32.safetensors -out runs/mine -rate 2e-4         from a model's weights
+  train -data my-hospital -init runs/fundus/fundus.f32.safetensors -out runs/mine -rate 2e-4         from a model, of other raters too
   train -data my-hospital -init resnet34.safetensors -names resnet -config paper -out runs/mine     from ImageNet's ResNet-34, see -names
 
 exit codes: 0 trained to the end, or stopped by -hours or -stop-file (saved), 1 something failed, 2 wrong usage, 130 stopped by Ctrl-C (saved)

@@ -37,6 +37,7 @@ func TestSkipBad(t *testing.T) {
 	said := strings.Join(notes, "\n")
 	assert.Contains(t, said, header)
 	assert.Contains(t, said, pixels)
+	trainer.Close()
 
 	train(t, reference.Open(), o, 2)
 	again := o

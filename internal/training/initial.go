@@ -2,6 +2,7 @@ package training
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"mrprism/internal/tensor"
@@ -13,6 +14,7 @@ import (
 type initial struct {
 	file  *weights.File // nil: random ones
 	names *torch.Map    // what the file's tensors are; nil: it is a model of ours
+	model string        // then its configuration
 }
 
 // openInitial reads the weights to start from, quantized or not, or those trained in PyTorch.
@@ -35,19 +37,26 @@ func (o Options) openInitial() (from initial, err error) {
 	if err != nil {
 		return from, fmt.Errorf("%w (what was trained in PyTorch is taken with -names)", err)
 	}
+	from.model = m.Metadata.Configuration
 	from.file, err = weights.Dequantize(m.File)
 	return from, err
 }
 
-// begin gives the variables their initial weights. What a file from PyTorch does not have stays as it was drawn, and is told.
+// begin gives the variables their initial weights. What a file from PyTorch does not have stays as it was drawn, and so does what a model
+// of other numbers of raters or classes has in another shape; that is told.
 func (t *Trainer) begin(from initial) error {
 	variables := t.set.Variables(tensor.Parameter, tensor.Statistic)
-	if from.names == nil {
-		return t.write(from.file, variables)
-	}
-	taken, err := from.names.Take(from.file, specs(variables))
-	if err != nil {
-		return fmt.Errorf("configuration %s with names %s (torchvision's ResNet-34 is the encoder of paper): %w", t.Options.Config, t.Options.Names, err)
+	var taken *weights.File
+	var err error
+	switch {
+	case from.names != nil:
+		if taken, err = from.names.Take(from.file, specs(variables)); err != nil {
+			return fmt.Errorf("configuration %s with names %s (torchvision's ResNet-34 is the encoder of paper): %w", t.Options.Config, t.Options.Names, err)
+		}
+	case from.model != t.Options.Config:
+		return fmt.Errorf("a model of configuration %s, and -config is %s", from.model, t.Options.Config)
+	default:
+		taken = alike(from.file, variables)
 	}
 	var given []*tensor.Variable
 	for _, v := range variables {
@@ -55,12 +64,25 @@ func (t *Trainer) begin(from initial) error {
 			given = append(given, v)
 		}
 	}
-	said := fmt.Sprintf("from %s: %d of the network's %d tensors", t.Options.Init, len(given), len(variables))
-	if missing := torch.Missing(taken, specs(variables)); len(missing) > 0 {
-		said += "; at random start " + strings.Join(missing, ", ")
+	if from.names != nil || len(given) < len(variables) {
+		said := fmt.Sprintf("from %s: %d of the network's %d tensors", t.Options.Init, len(given), len(variables))
+		if missing := torch.Missing(taken, specs(variables)); len(missing) > 0 {
+			said += "; at random start " + strings.Join(missing, ", ")
+		}
+		t.note(said)
 	}
-	t.note(said)
 	return t.write(taken, given)
+}
+
+// alike are the tensors of a file that have a variable's name and shape.
+func alike(file *weights.File, variables []*tensor.Variable) *weights.File {
+	out := &weights.File{}
+	for _, v := range variables {
+		if found := file.Tensor(v.Name); found != nil && slices.Equal(found.Shape, v.Shape) {
+			out.Tensors = append(out.Tensors, *found)
+		}
+	}
+	return out
 }
 
 // write copies a file's tensors into variables; names and shapes must fit exactly.

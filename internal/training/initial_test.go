@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"mrprism/internal/gpu/reference"
+	"mrprism/internal/synthetic"
 	"mrprism/internal/tensor"
 	"mrprism/weights"
 
@@ -59,6 +61,8 @@ func TestInitFromPyTorch(t *testing.T) {
 		require.ElementsMatch(t, want, read(trainer, v), v.Name)
 	}
 
+	trainer.Close()
+
 	o.Config = "compact"
 	_, _, err = resume(t, o)
 	require.ErrorContains(t, err, o.Init+": configuration compact with names "+o.Names)
@@ -70,6 +74,36 @@ func TestInitFromPyTorch(t *testing.T) {
 	require.ErrorContains(t, o.Check(), "names resnet")
 	_, err = New(t.Context(), reference.Open(), o, nil)
 	require.Error(t, err)
+}
+
+// A model of two raters begins one of three: what depends on their number is what the seed draws, and is told; all else is the model's.
+func TestInitOfOtherRaters(t *testing.T) {
+	_, files := finished(t)
+	scenario := synthetic.Scenario{Name: "three", Raters: []synthetic.Rater{{Name: "ann", Noise: 0.05}, {Name: "bob", Noise: 0.05}, {Name: "eve", Noise: 0.05}}}
+	o := options(t, filepath.Join(t.TempDir(), "three"))
+	require.NoError(t, synthetic.WriteDataset(t.Context(), o.Data[0], scenario, 5, 64, 1))
+	drawn, _, err := resume(t, o)
+	require.NoError(t, err)
+	o.Out, o.Init = filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "two.safetensors")
+	require.NoError(t, os.WriteFile(o.Init, files["eyes.f32.safetensors"], 0o644))
+	trainer, notes, err := resume(t, o)
+	require.NoError(t, err)
+	require.Len(t, notes, 1)
+	model := must(weights.Decode(files["eyes.f32.safetensors"]))
+	random := 0
+	for _, v := range trainer.set.Variables(tensor.Parameter, tensor.Statistic) {
+		got := must(trainer.set.Read(t.Context(), v))[0]
+		had := model.Tensor(v.Name)
+		if slices.Equal(had.Shape, v.Shape) {
+			require.Equal(t, must(had.Float32()), got, v.Name)
+			continue
+		}
+		random++
+		require.Equal(t, must(drawn.set.Read(t.Context(), drawn.set.Lookup(v.Name)))[0], got, v.Name)
+	}
+	assert.Equal(t, 15, random)
+	assert.Equal(t, "from "+o.Init+": 247 of the network's 262 tensors; at random start conp.confidence.stage1.0.*, conp.confidence.stage1.1.weight, "+
+		"conp.confidence.stage2.0.weight, conp.confidence.stage3.0.weight, conp.confidence.stage4.0.weight, divp.heads.*", notes[0])
 }
 
 func must[T any](v T, err error) T {

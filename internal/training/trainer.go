@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -91,6 +92,7 @@ func New(ctx context.Context, device gpu.Device, o Options, progress func(done, 
 	t, err := load(ctx, device, o, data, begin, progress)
 	if err != nil {
 		held.Close()
+		_ = os.Remove(o.Out) // unless something is in it
 		return nil, err
 	}
 	t.held = held
