@@ -5,7 +5,7 @@
 //                                                 dx += dy (Φ(x) + x φ(x))
 //   sigmoid  y = 1 / (1 + e^-x)                   dx += dy y (1 - y)
 //
-// Joined with activation_functions.wgsl.
+// Joined with activation_functions.wgsl, which has erf.
 
 alias real = f32; // what storage holds; f16 where a plan asks for it
 alias floats = f32;
@@ -20,6 +20,11 @@ struct Params {
 @group(0) @binding(2) var<storage, read_write> y: array<real>;
 @group(0) @binding(2) var<storage, read> dy: array<f32>;
 @group(0) @binding(3) var<storage, read_write> dx: array<f32>;
+
+fn normal_cdf(v: f32) -> f32 {
+  let a = v * 0.70710678;
+  return 0.5 * (1.0 + sign(a) * erf_above(abs(a)));
+}
 
 @compute @workgroup_size(SIZE)
 fn relu_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,

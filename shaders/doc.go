@@ -10,6 +10,8 @@
 //
 // What inference stores is declared as real (or real4, four of them), read as f32(x[i]) and written as real(v): an alias of f32 on disk, which
 // package tensor makes one of f16 for plans of halves. All computing is in f32, but where a kernel says that real is f16 (HALF).
+//
+// What several .wgsl files need stands once, in a part: a .wgsl file without entry points, which is joined with theirs.
 package shaders
 
 import (

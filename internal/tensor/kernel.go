@@ -29,7 +29,7 @@ type Kernel struct {
 // Variant is one way to compute a Kernel.
 type Variant struct {
 	Name    string                               // "", "cpu", "tiles"; no two of a kernel's have the same
-	Source  string                               // WGSL; every file is valid as it stands
+	Source  string                               // WGSL, valid as it stands
 	Entry   string                               // entry point, if not the kernel's name
 	Runs    func(info gpu.Info, params any) bool // whether it computes what the kernel should there; nil: everywhere
 	Prefers func(info gpu.Info, params any) bool // whether it is likely faster there than those after it; nil: everywhere
