@@ -46,7 +46,7 @@ var linearNormForward = &tensor.Kernel{
 			},
 		},
 		{
-			Source: linearNormSource,
+			Source: linearNormSource, Prefers: onGPU, // emulated without subgroups it is slower than the two that it replaces, and longer to compile
 			Groups: func(params any) [3]int {
 				p := params.(*linearNormParams)
 				blocks := linearNormSize(p) / int(p.Outputs/4)

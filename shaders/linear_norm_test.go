@@ -36,7 +36,7 @@ func TestLinearAbsorbsLayerNorm(t *testing.T) {
 			},
 			rtol: 1e-4, // sums of 64 products near 100 in float32, whose differences are normalised to about 1 and scaled by 10
 		}
-		if c.dispatches == 1 { // else what lies between is rounded near 1000, and its differences are normalised to about 1
+		if c.dispatches == 1 && c.outputs%32 == 0 { // everywhere; else what lies between is rounded near 1000, and its differences are normalised to about 1
 			test.half = rounded
 		}
 		operator := func(between func(*Tensor) *Tensor) func(x []*Tensor) *Tensor {

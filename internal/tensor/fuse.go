@@ -8,14 +8,14 @@ import (
 
 // Absorbed is a dispatch that also does the work of the one after it.
 type Absorbed struct {
-	Kernel *Kernel // what computes both; nil: the first's kernel
+	Kernel *Kernel // what computes both, if the device prefers one of its variants; nil: the first's kernel
 	Params any
 	From   map[int]int // the arguments that are those of the dispatch after it, by position here and there; the others are the first's, where they were
 }
 
 // fuse lets kernels take over the dispatch that reads their result, where nothing else does: activations, sums, scales. The one dispatch
 // that remains stands where the second stood.
-func fuse(nodes []node) []node {
+func fuse(nodes []node, info gpu.Info) []node {
 	users := map[*storage][]int{} // nodes that touch a storage, in order
 	for i := range nodes {
 		for _, s := range nodes[i].touched() {
@@ -26,7 +26,7 @@ func fuse(nodes []node) []node {
 	gone := make([]bool, len(nodes))
 	for i := range nodes {
 		for at := i; ; {
-			second, ok := absorb(nodes, users, sharers, at)
+			second, ok := absorb(nodes, users, sharers, at, info)
 			if !ok {
 				break
 			}
@@ -49,7 +49,7 @@ func fuse(nodes []node) []node {
 
 // absorb makes one node of nodes[first] and the one that alone reads its result, in the place of the latter.
 // What is made again counts once: kernels, and so every bit, are those of a graph in which nothing is.
-func absorb(nodes []node, users map[*storage][]int, sharers map[*storage]int, first int) (second int, ok bool) {
+func absorb(nodes []node, users map[*storage][]int, sharers map[*storage]int, first int, info gpu.Info) (second int, ok bool) {
 	a := &nodes[first]
 	if a.kernel == nil || a.kernel.Absorb == nil {
 		return 0, false
@@ -86,7 +86,9 @@ func absorb(nodes []node, users map[*storage][]int, sharers map[*storage]int, fi
 	}
 	kernel := a.kernel
 	if absorbed.Kernel != nil {
-		kernel = absorbed.Kernel
+		if kernel = absorbed.Kernel; !kernel.preferred(info, absorbed.Params) {
+			return 0, false
+		}
 	}
 	n := node{kernel: kernel, params: absorbed.Params, arguments: make([]*storage, len(kernel.Arguments))}
 	copy(n.arguments, a.arguments)

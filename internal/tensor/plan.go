@@ -31,7 +31,7 @@ func Compile(ctx context.Context, device gpu.Device, set *Set, g *Graph) (*Plan,
 	if err := set.Allocate(ctx, device); err != nil {
 		return nil, err
 	}
-	once, each, held := fold(elide(fresh(fuse(live(g.nodes)))))
+	once, each, held := fold(elide(fresh(fuse(live(g.nodes), device.Info()))))
 	p := &Plan{device: device, set: set, floats: g.floats, buffers: map[*storage]gpu.Buffer{}, trains: writeLearned(each), folded: -1, nodes: each}
 	if err := p.allocate(ctx, slices.Concat(once, each), held); err != nil {
 		p.Release()

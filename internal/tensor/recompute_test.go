@@ -110,7 +110,7 @@ func TestRecomputedKernelsAbsorbWhatTheyWould(t *testing.T) {
 		a.Gradient().Keep()
 		b.Gradient().Keep()
 		absorbed := 0
-		for _, n := range fuse(live(g.nodes)) {
+		for _, n := range fuse(live(g.nodes), gpu.Info{}) {
 			if p, ok := n.params.(*scaleParams); ok && p.Plus == 1 {
 				absorbed++
 			}
