@@ -23,6 +23,9 @@ func TestInt8Encoder(t *testing.T) {
 	c, err := NewConfig(m.Metadata.Configuration, len(m.Metadata.Raters), len(m.Metadata.Classes))
 	require.NoError(t, err)
 	c.Precision, c.Ranges = Int8, m.Metadata.Ranges
+	for layer := range AnyRanges(c) {
+		assert.Contains(t, c.Ranges, layer)
+	}
 	set := tensor.NewSet()
 	defer set.Release()
 	in, err := NewInference(t.Context(), reference.Open(), set, c, 64)

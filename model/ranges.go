@@ -31,6 +31,20 @@ func NewRanges(ctx context.Context, device gpu.Device, set *tensor.Set, c Config
 // Seen are the largest |x| that each layer has been given which can compute in int8, for Config.Ranges.
 func (in *Inference) Seen() map[string]float32 { return maps.Clone(in.watch.largest) }
 
+// AnyRanges are ranges for every layer that can compute in int8: what is compiled depends on which layers have one, not on how large it is.
+func AnyRanges(c Config) map[string]float32 {
+	c.Precision = F32
+	w := &watch{inputs: map[*tensor.Graph][]layerInput{}}
+	inferenceGraphs(tensor.NewSet(), c, SideMultiple, w)
+	ranges := map[string]float32{}
+	for _, inputs := range w.inputs {
+		for _, l := range inputs {
+			ranges[l.layer] = 1
+		}
+	}
+	return ranges
+}
+
 func (w *watch) add(layer string, x *tensor.Tensor) {
 	w.inputs[x.Graph()] = append(w.inputs[x.Graph()], layerInput{layer, x.Keep()})
 }

@@ -34,16 +34,13 @@ type view struct {
 }
 
 // Warm compiles for the device what New will need for such a model in this precision, so that its weights may arrive meanwhile. Which layers
-// compute in int8 is known with the weights: then it does nothing.
+// have ranges, to compute in int8, is known with the weights; they have them for all that can.
 func Warm(ctx context.Context, device gpu.Device, about weights.Entry, precision model.Precision) error {
 	config, err := model.NewConfig(about.Configuration, about.Raters, about.Classes)
 	if err != nil {
 		return err
 	}
-	if precision == model.Int8 {
-		return nil
-	}
-	config.Precision = precision
+	config.Precision, config.Ranges = precision, model.AnyRanges(config)
 	set := tensor.NewSet()
 	defer set.Release()
 	network, err := model.NewInference(ctx, device, set, config, about.Side)

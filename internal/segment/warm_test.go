@@ -7,6 +7,7 @@ import (
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/gpu/reference"
+	"mrprism/internal/imageio"
 	"mrprism/internal/segment/segmenttest"
 	"mrprism/model"
 	"mrprism/weights"
@@ -32,19 +33,31 @@ func (c *compiler) Prepare(ctx context.Context, programs []*gpu.Program) error {
 	return c.Device.Prepare(ctx, programs)
 }
 
-// What has been compiled while the weights arrived is all that the network needs; reading int8 is not of the network.
+// What has been compiled while the weights arrived is all that the network needs, in any precision; reading int8 is not of the network.
 func TestWarm(t *testing.T) {
 	m := open(t, segmenttest.Raters())
 	about := m.Metadata
-	d := &compiler{Device: reference.Open(), seen: map[*gpu.Program]bool{}}
 	entry := weights.Entry{Configuration: about.Configuration, Raters: len(about.Raters), Classes: len(about.Classes), Side: about.Side}
-	require.NoError(t, Warm(t.Context(), d, entry, model.F32))
-	require.NotEmpty(t, d.new)
-	d.new = nil
-	engine(t, d, m)
-	for _, name := range d.new {
-		assert.True(t, strings.HasPrefix(name, "dequantize"), name)
+	images := []*imageio.Image{photograph(80, 60), nil}
+	var err error
+	m.Metadata.Ranges, err = Ranges(t.Context(), reference.Open(), m, func() (*imageio.Image, error) {
+		next := images[0]
+		images = images[1:]
+		return next, nil
+	})
+	require.NoError(t, err)
+	for _, precision := range []model.Precision{model.F32, model.Int8} {
+		d := &compiler{Device: reference.Open(), seen: map[*gpu.Program]bool{}}
+		require.NoError(t, Warm(t.Context(), d, entry, precision))
+		require.NotEmpty(t, d.new)
+		d.new = nil
+		e, err := New(t.Context(), d, m, precision)
+		require.NoError(t, err)
+		e.Close()
+		for _, name := range d.new {
+			assert.True(t, strings.HasPrefix(name, "dequantize"), "%s: %s", precision, name)
+		}
 	}
 	entry.Configuration = "enormous"
-	assert.Error(t, Warm(t.Context(), d, entry, model.F32))
+	assert.Error(t, Warm(t.Context(), reference.Open(), entry, model.F32))
 }
