@@ -2,8 +2,6 @@ package shaders
 
 import (
 	_ "embed"
-	"fmt"
-	"maps"
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/tensor"
@@ -79,6 +77,7 @@ var conv2dForward = &tensor.Kernel{
 			p := params.(*conv2dParams)
 			return p.phased(registerGroups(p, ceil(p.pixels(), 8)))
 		}, Consts: conv2dActivation},
+		conv2dSlices("slices16x16", slices16x16), conv2dSlices("slices32x32", slices32x32),
 		conv2dTiles("tiles", 64, 64, forwardTiles), conv2dTiles("tiles32x64", 32, 64, forwardTiles), conv2dTiles("tiles32x32", 32, 32, forwardTiles),
 		{Source: conv2dSource, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
@@ -121,46 +120,6 @@ func fillsSubgroups(_ gpu.Info, params any) bool { return params.(*conv2dParams)
 // registerGroups are the workgroups of conv2d_registers.wgsl for blocks of 8 outputs.
 func registerGroups(p *conv2dParams, blocks int) [3]int {
 	return tensor.Linear(ceil(int(p.Outputs), 8)*blocks, 32)
-}
-
-// fillsTiles: a GPU, and enough outputs to fill a good part of a tile.
-func fillsTiles(info gpu.Info, params any) bool {
-	return onGPU(info, params) && params.(*conv2dParams).Outputs > 16
-}
-
-// conv2dDepth is the DEPTH of conv2d_terms.wgsl.
-const conv2dDepth = 8
-
-// conv2dTiles is a variant with tiles of rows × columns results; groups are its workgroups.
-func conv2dTiles(name string, rows, columns int, groups func(p *conv2dParams, rows, columns int) [3]int) tensor.Variant {
-	return tensor.Variant{
-		Name: name, Source: conv2dTilesSource, Prefers: fillsTiles,
-		Groups: func(params any) [3]int { return groups(params.(*conv2dParams), rows, columns) },
-		Consts: func(params any) map[string]string {
-			constants := tileConsts(rows, columns)
-			maps.Copy(constants, conv2dActivation(params))
-			return constants
-		},
-	}
-}
-
-// tileConsts are the constants of a file with tiles of rows × columns results.
-func tileConsts(rows, columns int) map[string]string {
-	constants := map[string]string{}
-	for constant, value := range map[string]int{
-		"ROWS": rows / 4, "COLUMNS": columns / 4, "SIZE": rows / 4 * columns / 4, "LEFT": conv2dDepth * rows / 4, "RIGHT": conv2dDepth * columns / 4,
-	} {
-		constants[constant] = fmt.Sprintf("%du", value)
-	}
-	return constants
-}
-
-func forwardTiles(p *conv2dParams, rows, columns int) [3]int {
-	return p.phased([3]int{ceil(p.pixels(), rows), ceil(int(p.Outputs), columns), 1})
-}
-
-func weightTiles(p *conv2dParams, rows, columns int) [3]int {
-	return [3]int{ceil(p.taps()*int(p.Inputs), rows), ceil(int(p.Outputs), columns), int(p.Parts)}
 }
 
 // pixels is the number of positions (b, u, v).

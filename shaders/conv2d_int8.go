@@ -66,7 +66,8 @@ var conv2dInt8 = &tensor.Kernel{
 				return p.phased([3]int{ceil(p.pixels(), 16), ceil(int(p.Outputs), 32), 1})
 			},
 		},
-		conv2dInt8Tiles("tiles", 64, 64), conv2dInt8Tiles("tiles32x32", 32, 32),
+		conv2dInt8Slices("slices16x16", slices16x16), conv2dInt8Slices("slices32x32", slices32x32),
+		conv2dInt8Tiles("tiles", conv2dTile{64, 64, 1, 8}), conv2dInt8Tiles("tiles32x32", conv2dTile{32, 32, 1, 8}),
 		{
 			Name: "registers", Source: conv2dInt8RegistersSource, Consts: conv2dInt8Consts,
 			Groups: func(params any) [3]int {
@@ -82,18 +83,31 @@ func conv2dInt8Consts(params any) map[string]string {
 	return map[string]string{"ACTIVATION": fmt.Sprintf("%du", p.Activation), "INT8": fmt.Sprintf("%du", p.Int8)}
 }
 
-// conv2dInt8Tiles is the variant with tiles of rows × columns results.
-func conv2dInt8Tiles(name string, rows, columns int) tensor.Variant {
+// conv2dInt8Tiles is the variant with tiles.
+func conv2dInt8Tiles(name string, tile conv2dTile) tensor.Variant {
 	return tensor.Variant{
 		Name: name, Source: conv2dInt8TilesSource, Prefers: onGPU,
-		Runs:   func(info gpu.Info, _ any) bool { return info.HasFeature(gpu.PackedDot) },
-		Groups: func(params any) [3]int { return forwardTiles(&params.(*conv2dInt8Params).conv2dParams, rows, columns) },
+		Runs: func(info gpu.Info, _ any) bool { return info.HasFeature(gpu.PackedDot) },
+		Groups: func(params any) [3]int {
+			return forwardTiles(&params.(*conv2dInt8Params).conv2dParams, tile.rows, tile.columns)
+		},
 		Consts: func(params any) map[string]string {
-			constants := tileConsts(rows, columns)
+			constants := tile.consts()
 			maps.Copy(constants, conv2dInt8Consts(params))
 			return constants
 		},
 	}
+}
+
+// conv2dInt8Slices is conv2dSlices; a term is a word.
+func conv2dInt8Slices(name string, tile conv2dTile) tensor.Variant {
+	v := conv2dInt8Tiles(name, tile)
+	runs := v.Runs
+	v.Runs = func(info gpu.Info, params any) bool {
+		p := &params.(*conv2dInt8Params).conv2dParams
+		return runs(info, params) && tile.fits(p, p.taps()*int(p.Inputs)/4)
+	}
+	return v
 }
 
 // conv2dInt8Absorb takes over what conv2dAbsorb does for floats, the sum with what is int8 already, and, where no more than a ReLU is on the

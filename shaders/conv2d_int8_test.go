@@ -30,6 +30,7 @@ var int8Shapes = map[string]struct {
 	"rater stem":           {[]int{1, 16, 16, 2}, []int{8, 8, 2, 24}, Square(2, 3), false},
 	"6 inputs":             {[]int{2, 3, 3, 6}, []int{3, 3, 6, 8}, Square(1, 1), false},
 	"transposed":           {[]int{1, 3, 5, 8}, []int{2, 2, 8, 36}, Window{}, true},
+	"transposed, wide":     {[]int{1, 3, 3, 516}, []int{2, 2, 516, 20}, Window{}, true},
 	"transposed, one word": {[]int{2, 1, 2, 4}, []int{2, 2, 4, 4}, Window{}, true},
 }
 

@@ -1,15 +1,16 @@
 requires packed_4x8_integer_dot_product;
 
 // Convolution of int8 with int8 for GPUs, as a product of matrices that are gathered on the way (implicit GEMM): a workgroup keeps a tile of
-// 4 ROWS pixels × 4 COLUMNS outputs, 4 × 4 an invocation, and walks along the contraction DEPTH words of four products at a time, through
+// 4 ROWS pixels × 4 COLUMNS outputs, 4 × 4 an invocation, and walks along the contraction STEP words of four products at a time, through
 // workgroup memory. Joined with conv2d_terms.wgsl, conv2d_int8_finish.wgsl, conv2d_geometry.wgsl, quantize_words.wgsl and
 // activation_functions.wgsl.
 
 alias element = u32;
 const CHANNELS: u32 = 4u;
+alias summed = vec4<i32>;
 
-var<workgroup> left: array<vec4<u32>, LEFT>;   // [depth][row quad]
-var<workgroup> right: array<vec4<u32>, RIGHT>; // [depth][column quad]
+var<workgroup> left: array<vec4<u32>, LEFT>;   // [word][row quad]
+var<workgroup> right: array<vec4<u32>, RIGHT>; // [word][column quad]
 
 fn dots(x: u32, words: vec4<u32>) -> vec4<i32> {
   return vec4<i32>(dot4I8Packed(x, words.x), dot4I8Packed(x, words.y), dot4I8Packed(x, words.z), dot4I8Packed(x, words.w));
@@ -22,29 +23,32 @@ fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
   let length = params.rows.taps * params.cols.taps * i32(params.inputs) / 4;
   let first_row = i32(group.x * ROWS * 4u);
   let first_quad = i32(group.y * COLUMNS);
+  let row_quad = local % TILE / COLUMNS;
+  let column_quad = local % COLUMNS;
+  let slice = local / TILE;
   var s0 = vec4<i32>();
   var s1 = vec4<i32>();
   var s2 = vec4<i32>();
   var s3 = vec4<i32>();
-  for (var start = 0; start < length; start += i32(DEPTH)) {
+  for (var start = 0; start < length; start += i32(STEP)) {
     for (var i = local; i < LEFT; i += SIZE) { // neighbours load neighbouring channels
-      let at = start + i32(i % DEPTH);
+      let at = start + i32(i % STEP);
       let a = term(at);
-      let p0 = position(first_row + i32(i / DEPTH) * 4);
+      let p0 = position(first_row + i32(i / STEP) * 4);
       let p1 = next(p0);
       let p2 = next(p1);
       let p3 = next(p2);
       let ok = at < length; // beyond it x is zero, and the weight of no account
-      left[(i % DEPTH) * ROWS + i / DEPTH] = vec4<u32>(load_x(p0, a, ok), load_x(p1, a, ok), load_x(p2, a, ok), load_x(p3, a, ok));
+      left[(i % STEP) * ROWS + i / STEP] = vec4<u32>(load_x(p0, a, ok), load_x(p1, a, ok), load_x(p2, a, ok), load_x(p3, a, ok));
     }
     for (var i = local; i < RIGHT; i += SIZE) {
       let row = weight_row(term(min(start + i32(i / COLUMNS), length - 1)), phase);
       right[i] = w[row * quads + min(first_quad + i32(i % COLUMNS), quads - 1)];
     }
     workgroupBarrier();
-    for (var d = 0u; d < DEPTH; d++) {
-      let a = left[d * ROWS + local / COLUMNS];
-      let b = right[d * COLUMNS + local % COLUMNS];
+    for (var d = slice * DEPTH; d < (slice + 1u) * DEPTH; d++) {
+      let a = left[d * ROWS + row_quad];
+      let b = right[d * COLUMNS + column_quad];
       s0 += dots(a.x, b);
       s1 += dots(a.y, b);
       s2 += dots(a.z, b);
@@ -52,9 +56,15 @@ fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
     }
     workgroupBarrier();
   }
-  let quad = first_quad + i32(local % COLUMNS);
+  let quad = first_quad + i32(column_quad);
   let f = finish(min(quad, quads - 1));
-  let p0 = position(first_row + i32(local / COLUMNS) * 4);
+  let row = first_row + i32(row_quad) * 4;
+  if (SLICES > 1u) {
+    let sum = whole(local, 3u, s3, whole(local, 2u, s2, whole(local, 1u, s1, whole(local, 0u, s0, summed()))));
+    if (slice < 4u) { store(destination(position(row + i32(slice)), phase), quad, f, sum); }
+    return;
+  }
+  let p0 = position(row);
   let p1 = next(p0);
   let p2 = next(p1);
   let p3 = next(p2);

@@ -1,12 +1,35 @@
-// Part of conv2d_tiles.wgsl and conv2d_int8_tiles.wgsl: their tiles, and the terms of the sums. Beside conv2d_geometry.wgsl. What is joined
-// with it declares `element`, what x holds, and CHANNELS, how many are in one.
+// Part of conv2d_tiles.wgsl and conv2d_int8_tiles.wgsl: their tiles, the terms of the sums, and how the sums of slices become one. Beside
+// conv2d_geometry.wgsl. What is joined with it declares `element`, what x holds, CHANNELS, how many are in one, and `summed`, a quad of sums.
+//
+// Where there are few results and long sums, several slices of a workgroup have the same tile, and each adds up its own terms: of every STEP
+// terms slice i takes DEPTH, from i DEPTH on.
 
 const ROWS: u32 = 16u;    // quads
 const COLUMNS: u32 = 16u; // quads
+const TILE: u32 = 256u;   // ROWS × COLUMNS
+const SLICES: u32 = 1u;   // 1, or 4 and more
+const SIZE: u32 = 256u;   // TILE × SLICES
 const DEPTH: u32 = 8u;    // terms
-const SIZE: u32 = 256u;   // ROWS × COLUMNS
-const LEFT: u32 = 128u;   // DEPTH × ROWS
-const RIGHT: u32 = 128u;  // DEPTH × COLUMNS
+const STEP: u32 = 8u;     // DEPTH × SLICES
+const LEFT: u32 = 128u;   // STEP × ROWS
+const RIGHT: u32 = 128u;  // STEP × COLUMNS
+const PARTS: u32 = 1u;    // SIZE where there are slices
+
+var<workgroup> parts: array<summed, PARTS>;
+
+// whole gives the invocations of slice `row` the sum over all slices, one after the other, of what each has of this row of its 4 × 4 results;
+// the others keep what they have.
+fn whole(local: u32, row: u32, part: summed, has: summed) -> summed {
+  parts[local] = part;
+  workgroupBarrier();
+  var sum = has;
+  if (local / TILE == row) {
+    sum = parts[local % TILE];
+    for (var slice = 1u; slice < SLICES; slice++) { sum += parts[slice * TILE + local % TILE]; }
+  }
+  workgroupBarrier();
+  return sum;
+}
 
 // Term is one of the contraction: tap (t, s) and element k of the channels.
 struct Term {

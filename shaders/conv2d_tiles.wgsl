@@ -1,10 +1,10 @@
 // Convolution for GPUs, as a product of matrices that are gathered on the way (implicit GEMM): a workgroup keeps a tile of
-// 4 ROWS × 4 COLUMNS results, 4 × 4 an invocation, and walks along the contraction DEPTH at a time, through workgroup memory.
+// 4 ROWS × 4 COLUMNS results, 4 × 4 an invocation, and walks along the contraction STEP at a time, through workgroup memory.
 // Small tiles make more workgroups, large ones load less. The maths are those of conv2d.wgsl. Joined with
 // conv2d_terms.wgsl and the parts of conv2d.wgsl.
 //
 //   forward          rows are pixels (b, u, v),  columns outputs, the contraction runs over (t, s, input)
-//   backward_weight  rows are (t, s, input),     columns outputs, the contraction runs over the pixels of one part
+//   backward_weight  rows are (t, s, input),     columns outputs, the contraction runs over the pixels of one part; no slices
 //
 // Where storage is of f16, forward also multiplies and adds the DEPTH terms of a step in f16, at which GPUs are up to twice as fast, and the
 // steps in f32: a sum of eight is off by eight roundings of 2^-11 at most, and no error grows with the length of the contraction.
@@ -16,9 +16,10 @@ alias floats = f32;
 const WIDTH: u32 = 1u;
 alias element = real;
 const CHANNELS: u32 = 1u;
+alias summed = vec4<f32>;
 
-var<workgroup> left: array<real4, LEFT>;   // [depth][row quad]
-var<workgroup> right: array<real4, RIGHT>; // [depth][column quad]
+var<workgroup> left: array<real4, LEFT>;   // [term][row quad]
+var<workgroup> right: array<real4, RIGHT>; // [term][column quad]
 
 @compute @workgroup_size(SIZE)
 fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
@@ -27,22 +28,25 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
   let length = params.rows.taps * params.cols.taps * i32(params.inputs);
   let first_row = i32(group.x * ROWS * 4u);
   let first_column = i32(group.y * COLUMNS * 4u);
-  let row = first_row + i32(local / COLUMNS) * 4;
-  let column = first_column + i32(local % COLUMNS) * 4;
+  let row_quad = local % TILE / COLUMNS;
+  let column_quad = local % COLUMNS;
+  let row = first_row + i32(row_quad) * 4;
+  let column = first_column + i32(column_quad) * 4;
+  let slice = local / TILE;
   var s0 = vec4<f32>();
   var s1 = vec4<f32>();
   var s2 = vec4<f32>();
   var s3 = vec4<f32>();
-  for (var start = 0; start < length; start += i32(DEPTH)) {
+  for (var start = 0; start < length; start += i32(STEP)) {
     for (var i = local; i < LEFT; i += SIZE) { // neighbours load neighbouring inputs
-      let at = start + i32(i % DEPTH);
+      let at = start + i32(i % STEP);
       let a = term(at);
-      let p0 = position(first_row + i32(i / DEPTH) * 4);
+      let p0 = position(first_row + i32(i / STEP) * 4);
       let p1 = next(p0);
       let p2 = next(p1);
       let p3 = next(p2);
       let ok = at < length;
-      left[(i % DEPTH) * ROWS + i / DEPTH] = real4(load_x(p0, a, ok), load_x(p1, a, ok), load_x(p2, a, ok), load_x(p3, a, ok));
+      left[(i % STEP) * ROWS + i / STEP] = real4(load_x(p0, a, ok), load_x(p1, a, ok), load_x(p2, a, ok), load_x(p3, a, ok));
     }
     for (var i = local; i < RIGHT; i += SIZE) {
       let n = first_column + i32(i % COLUMNS) * 4;
@@ -56,9 +60,9 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
       var t1 = real4();
       var t2 = real4();
       var t3 = real4();
-      for (var d = 0u; d < DEPTH; d++) {
-        let a = left[d * ROWS + local / COLUMNS];
-        let b = right[d * COLUMNS + local % COLUMNS];
+      for (var d = slice * DEPTH; d < (slice + 1u) * DEPTH; d++) {
+        let a = left[d * ROWS + row_quad];
+        let b = right[d * COLUMNS + column_quad];
         t0 += a.x * b;
         t1 += a.y * b;
         t2 += a.z * b;
@@ -69,9 +73,9 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
       s2 += vec4<f32>(t2);
       s3 += vec4<f32>(t3);
     } else {
-      for (var d = 0u; d < DEPTH; d++) {
-        let a = vec4<f32>(left[d * ROWS + local / COLUMNS]);
-        let b = vec4<f32>(right[d * COLUMNS + local % COLUMNS]);
+      for (var d = slice * DEPTH; d < (slice + 1u) * DEPTH; d++) {
+        let a = vec4<f32>(left[d * ROWS + row_quad]);
+        let b = vec4<f32>(right[d * COLUMNS + column_quad]);
         s0 += a.x * b;
         s1 += a.y * b;
         s2 += a.z * b;
@@ -79,6 +83,11 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
       }
     }
     workgroupBarrier();
+  }
+  if (SLICES > 1u) {
+    let sum = whole(local, 3u, s3, whole(local, 2u, s2, whole(local, 1u, s1, whole(local, 0u, s0, summed()))));
+    if (slice < 4u) { store(destination(position(row + i32(slice)), phase), column, sum); }
+    return;
   }
   let p0 = position(row);
   let p1 = next(p0);

@@ -44,6 +44,17 @@ func TestVariantsChosenUntuned(t *testing.T) {
 	software, discrete := gpu.Info{Kind: gpu.KindCPU, Adapter: "SwiftShader"}, gpu.Info{Kind: gpu.KindDiscrete, Features: subgroups.Features}
 	outputs := func(n uint32) any { return &conv2dParams{Outputs: n} }
 	int8Outputs := func(n uint32) any { return &conv2dInt8Params{conv2dParams: conv2dParams{Outputs: n}} }
+	square := func(side int32, inputs, outputs uint32) conv2dParams { // 3×3
+		axis := forwardAxis(int(side), int(side), 3, 1, 1)
+		return conv2dParams{Batch: 1, Inputs: inputs, Outputs: outputs, Parts: 1, Rows: axis, Cols: axis}
+	}
+	convolution := func(side int32, inputs, outputs uint32) any {
+		p := square(side, inputs, outputs)
+		return &p
+	}
+	int8Convolution := func(side int32, inputs, outputs uint32) any {
+		return &conv2dInt8Params{conv2dParams: square(side, inputs, outputs)}
+	}
 	width := func(n uint32) any { return &attentionParams{Width: n} }
 	for _, c := range []struct {
 		kernel *tensor.Kernel
@@ -56,6 +67,14 @@ func TestVariantsChosenUntuned(t *testing.T) {
 		{conv2dForward, outputs(20), [3]string{"registers", "registers", "tiles"}},
 		{conv2dForward, outputs(32), [3]string{"subgroups", "registers", "tiles"}},
 		{conv2dForward, outputs(33), [3]string{"", "", "tiles"}},
+		{conv2dForward, convolution(8, 256, 512), [3]string{"subgroups", "registers", "slices16x16"}},
+		{conv2dForward, convolution(16, 256, 256), [3]string{"subgroups", "registers", "slices32x32"}},
+		{conv2dForward, convolution(64, 64, 64), [3]string{"subgroups", "registers", "tiles"}},
+		{conv2dForward, convolution(4, 4, 64), [3]string{"subgroups", "registers", "tiles"}},
+		{conv2dForward, convolution(4, 256, 2), [3]string{"", "", ""}},
+		{conv2dInt8, int8Convolution(8, 256, 512), [3]string{"subgroups", "registers", "slices16x16"}},
+		{conv2dInt8, int8Convolution(16, 32, 64), [3]string{"subgroups", "registers", "slices32x32"}},
+		{conv2dInt8, int8Convolution(16, 16, 64), [3]string{"subgroups", "registers", "tiles"}},
 		{conv2dInt8, int8Outputs(4), [3]string{"registers", "registers", "tiles"}},
 		{conv2dInt8, int8Outputs(32), [3]string{"subgroups", "registers", "tiles"}},
 		{conv2dBackwardWeight, outputs(5), [3]string{"", "", ""}},

@@ -1,0 +1,78 @@
+package shaders
+
+import (
+	"maps"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/tensor"
+)
+
+// fillsTiles: a GPU, and enough outputs to fill a good part of a tile.
+func fillsTiles(info gpu.Info, params any) bool {
+	return onGPU(info, params) && params.(*conv2dParams).Outputs > 16
+}
+
+// conv2dTiles is a variant with tiles of rows × columns results; groups are its workgroups.
+func conv2dTiles(name string, rows, columns int, groups func(p *conv2dParams, rows, columns int) [3]int) tensor.Variant {
+	return conv2dTiled(name, conv2dTile{rows, columns, 1, 8}, groups)
+}
+
+func conv2dTiled(name string, tile conv2dTile, groups func(p *conv2dParams, rows, columns int) [3]int) tensor.Variant {
+	return tensor.Variant{
+		Name: name, Source: conv2dTilesSource, Prefers: fillsTiles,
+		Groups: func(params any) [3]int { return groups(params.(*conv2dParams), tile.rows, tile.columns) },
+		Consts: func(params any) map[string]string {
+			constants := tile.consts()
+			maps.Copy(constants, conv2dActivation(params))
+			return constants
+		},
+	}
+}
+
+// conv2dSlices is a variant whose tiles are shared among slices, each with its part of the sums.
+func conv2dSlices(name string, tile conv2dTile) tensor.Variant {
+	v := conv2dTiled(name, tile, forwardTiles)
+	v.Runs = func(_ gpu.Info, params any) bool {
+		p := params.(*conv2dParams)
+		return tile.fits(p, p.taps()*int(p.Inputs))
+	}
+	return v
+}
+
+// conv2dTile is how conv2d_terms.wgsl divides work: a workgroup has rows × columns results, of which so many slices add up depth terms in turn.
+type conv2dTile struct{ rows, columns, slices, depth int }
+
+// The coarse maps of a network have few results of long sums, and so few tiles that a GPU would be mostly idle: slices make 16 or 4 times as
+// many invocations of them, and smaller tiles more workgroups. Both take 12 KiB of workgroup memory. Sums divided among workgroups would need a
+// second dispatch each.
+var (
+	slices16x16 = conv2dTile{16, 16, 16, 4}
+	slices32x32 = conv2dTile{32, 32, 4, 8}
+)
+
+// fits: so few results that there are not 256 workgroups of these tiles, and sums of so many terms that every slice has some twice.
+func (t conv2dTile) fits(p *conv2dParams, terms int) bool {
+	results := p.pixels() * int(p.Outputs*p.Parts*p.Parts)
+	return results < 256*t.rows*t.columns && terms >= 2*t.slices*t.depth
+}
+
+// consts are the constants of conv2d_terms.wgsl.
+func (t conv2dTile) consts() map[string]string {
+	rows, columns, step := t.rows/4, t.columns/4, t.slices*t.depth
+	size, parts := rows*columns*t.slices, 1
+	if t.slices > 1 {
+		parts = size
+	}
+	return unsigned(map[string]int{
+		"ROWS": rows, "COLUMNS": columns, "TILE": rows * columns, "SLICES": t.slices, "SIZE": size,
+		"DEPTH": t.depth, "STEP": step, "LEFT": step * rows, "RIGHT": step * columns, "PARTS": parts,
+	})
+}
+
+func forwardTiles(p *conv2dParams, rows, columns int) [3]int {
+	return p.phased([3]int{ceil(p.pixels(), rows), ceil(int(p.Outputs), columns), 1})
+}
+
+func weightTiles(p *conv2dParams, rows, columns int) [3]int {
+	return [3]int{ceil(p.taps()*int(p.Inputs), rows), ceil(int(p.Outputs), columns), int(p.Parts)}
+}
