@@ -11,6 +11,7 @@ import (
 type Batch struct {
 	X, Z, Valid []float32
 	W0          []float32       // log confidence
+	Prior       []float32       // log ψ, of Steered recipes
 	Shuffles    [][]Reweighting // [recurrence][reweighting]
 }
 
@@ -27,6 +28,9 @@ func (b *Batch) Draw(s *Step, r Recipe, random *rand.Rand) {
 	psi := make([]float64, raters)
 	for m := range psi {
 		psi[m] = 0.1 + 0.8*random.Float64()
+		if r.Steered {
+			psi[m] = math.Exp(startConfidence) // Prior says how raters differ
+		}
 	}
 	b.W0 = make([]float32, s.W0.Elements())
 	for i := range b.W0 {
@@ -37,6 +41,9 @@ func (b *Batch) Draw(s *Step, r Recipe, random *rand.Rand) {
 		v := psi[i/classes%raters] + 0.2*random.NormFloat64()
 		b.W0[i] = float32(math.Log(min(max(v, lowest), 1)))
 	}
+	if s.Prior != nil {
+		b.Prior = priors(s.Prior.Shape(), random)
+	}
 	b.Shuffles = make([][]Reweighting, len(s.Shuffles))
 	for i := range b.Shuffles {
 		for range r.Permutations {
@@ -46,6 +53,35 @@ func (b *Batch) Draw(s *Step, r Recipe, random *rand.Rand) {
 			b.Shuffles[i] = append(b.Shuffles[i], randomConfidence(raters, random))
 		}
 	}
+}
+
+// priors draws log ψ for each image, (B, h, w, M, K) alike over pixels and structures, as the weights at inference may be (SetRaterWeights):
+// in two images of five all 1, in three of ten one rater's 1 and the others' the least, otherwise each between, evenly in the logarithm.
+func priors(shape []int, random *rand.Rand) []float32 {
+	images, pixels, raters, classes := shape[0], shape[1]*shape[2], shape[3], shape[4]
+	least := math.Log(lowest)
+	var prior []float32
+	for range images {
+		weight := make([]float32, raters*classes)
+		kind, alone := random.Float64(), random.IntN(raters)
+		for m := range raters {
+			var v float64
+			switch {
+			case kind < 0.4 || kind < 0.7 && m == alone:
+			case kind < 0.7:
+				v = least
+			default:
+				v = least * random.Float64()
+			}
+			for k := range classes {
+				weight[m*classes+k] = float32(v)
+			}
+		}
+		for range pixels {
+			prior = append(prior, weight...)
+		}
+	}
+	return prior
 }
 
 // permutation is a non-identity permutation of the weights (of one rater: the identity).
@@ -82,6 +118,9 @@ func (s *Step) Write(plan *tensor.Plan, b Batch, fade float64) error {
 		values []float32
 	}
 	inputs := []input{{s.X, b.X}, {s.Z, b.Z}, {s.Valid, b.Valid}, {s.W0, b.W0}, {s.Present, present}, {s.Fade, faded}, {s.Heads, heads}}
+	if s.Prior != nil {
+		inputs = append(inputs, input{s.Prior, b.Prior})
+	}
 	for i, row := range s.Shuffles {
 		for j, shuffle := range row {
 			w := b.Shuffles[i][j]

@@ -3,7 +3,6 @@ package model
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"mrprism/internal/gpu/reference"
@@ -60,56 +59,6 @@ func read(t *testing.T, plan *tensor.Plan, tensors ...*tensor.Tensor) [][]float3
 	values, err := plan.Read(t.Context(), tensors...)
 	require.NoError(t, err)
 	return values
-}
-
-// §3.4: w₀ = log clip(ψ + ε, 1e-3, 1), ψ ~ U(.1, .9) a rater, ε ~ N(0, .2²) an element.
-func TestInitialConfidenceIsDrawn(t *testing.T) {
-	s := NewStep(tensor.NewSet(), tiny(t, 3, 2), Recipe{Recurrences: 1, Rule: RuleMean}, 4, 64)
-	random := rand.New(rand.NewPCG(1, 2))
-	var psi, spread []float64
-	lowestSeen, highestSeen := math.Inf(1), math.Inf(-1)
-	for range 400 {
-		var b Batch
-		b.Draw(s, Recipe{}, random)
-		for m := range 3 {
-			var values []float64
-			for i, w := range b.W0 {
-				if i/2%3 == m {
-					values = append(values, math.Exp(float64(w)))
-				}
-				lowestSeen, highestSeen = min(lowestSeen, float64(w)), max(highestSeen, float64(w))
-			}
-			slices.Sort(values)
-			median := values[len(values)/2] // which the clipping leaves alone
-			psi = append(psi, median)
-			if median > 0.45 && median < 0.55 {
-				_, sigma := deviation(values)
-				spread = append(spread, sigma)
-			}
-		}
-	}
-	mean, sigma := deviation(psi)
-	assert.InDelta(t, 0.5, mean, 0.03)                 // 4 standard errors of 1,200 uniform draws
-	assert.InDelta(t, 0.8/math.Sqrt(12), sigma, 0.015) // of U(.1, .9)
-	assert.Greater(t, slices.Min(psi), 0.05)           // a median of 512 normal draws is .011 off
-	assert.Less(t, slices.Max(psi), 0.95)
-	require.NotEmpty(t, spread)
-	for _, s := range spread {
-		assert.InDelta(t, 0.2, s, 0.03) // the clipping takes a little
-	}
-	assert.Equal(t, float64(float32(math.Log(1e-3))), lowestSeen)
-	assert.Equal(t, 0.0, highestSeen)
-}
-
-// deviation is the mean of values and their standard deviation.
-func deviation(values []float64) (mean, sigma float64) {
-	for _, v := range values {
-		mean += v / float64(len(values))
-	}
-	for _, v := range values {
-		sigma += (v - mean) * (v - mean) / float64(len(values))
-	}
-	return mean, math.Sqrt(sigma)
 }
 
 // §3.4, at inference: the constant log ½, with nothing drawn; so too where a recipe fixes the start.
@@ -285,6 +234,8 @@ func TestRecipes(t *testing.T) {
 	assert.Equal(t, RuleLikelihood, byDefault.Rule)
 	assert.Equal(t, 3, byDefault.Shuffles())
 	assert.Positive(t, byDefault.HeadsWeight, "L_MH ties a head to its rater")
+	assert.True(t, byDefault.Steered)
+	assert.False(t, byDefault.ForLevels().Steered, "levels have no weights")
 	baseline := recipe(t, "baseline")
 	assert.Equal(t, 1, baseline.Recurrences)
 	assert.Equal(t, RuleMean, baseline.Rule)
@@ -314,7 +265,7 @@ func TestEveryConfigurationBuilds(t *testing.T) {
 	for _, size := range []struct {
 		config string
 		want   int
-	}{{"paper", 34_800_000}, {"compact", 6_300_000}} {
+	}{{"paper", 34_800_000}, {"compact", 6_300_000}, {"compact-steered", 6_300_000}} {
 		c, err := NewConfig(size.config, 7, 2)
 		require.NoError(t, err)
 		count := 0

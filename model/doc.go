@@ -13,7 +13,10 @@
 //	τ, ζ                        Recipe.Recurrences, Recipe.ShuffleWeight
 package model
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Config is the architecture. Widths are channels.
 type Config struct {
@@ -32,6 +35,7 @@ type Config struct {
 	Raters    int       // M
 	Classes   int       // K
 	AreaPrior []float64 // share of pixels of each structure: where the mask's bias starts; nil: 0.1
+	Steered   bool      // ConP adds the embedded confidences to the maps that they query (ours; PAPER.md §2 has the query alone)
 
 	Recompute bool // in training: keep little of what the gradient needs and compute it again; no bit of the result changes
 
@@ -40,7 +44,22 @@ type Config struct {
 	Ranges    map[string]float32 // of Int8: the largest |x| that layers are given, by their names
 }
 
-// NewConfig gives the named architecture: "paper", "compact" (what the page downloads) or "tiny" (tests).
+// steered is what follows the name of an architecture that is Steered.
+const steered = "-steered"
+
+// Steer makes an architecture a Steered one, of the same parameters.
+func (c *Config) Steer() {
+	if !c.Steered {
+		c.Name, c.Steered = c.Name+steered, true
+	}
+}
+
+// SameParameters says whether the names are of architectures with the same parameters.
+func SameParameters(config, other string) bool {
+	return strings.TrimSuffix(config, steered) == strings.TrimSuffix(other, steered)
+}
+
+// NewConfig gives the named architecture: "paper", "compact" (what the page downloads) or "tiny" (tests), and those followed by "-steered".
 func NewConfig(name string, raters, classes int) (Config, error) {
 	if raters < 1 || classes < 1 {
 		return Config{}, fmt.Errorf("model: %d raters and %d classes: at least one of each is needed", raters, classes)
@@ -49,7 +68,9 @@ func NewConfig(name string, raters, classes int) (Config, error) {
 		Name: name, Raters: raters, Classes: classes,
 		Embedding: [3]int{64, 128, 256}, DivP: [4]int{32, 64, 64, 32}, DivPStem: 64, DivPHeads: 8, RaterHead: 16,
 	}
-	switch name {
+	architecture, isSteered := strings.CutSuffix(name, steered)
+	c.Steered = isSteered
+	switch architecture {
 	case "paper":
 		c.Blocks, c.Widths, c.Stem, c.Bridge = [4]int{3, 4, 6, 3}, [4]int{64, 128, 256, 512}, 64, 512
 		c.ConP, c.MaxKeys = [4]int{512, 256, 128, 64}, 1024

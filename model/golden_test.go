@@ -87,6 +87,9 @@ func (g golden) step(d gpu.Device, r Recipe, fade float64, keep func(s *goldenSt
 	t.Helper()
 	c, err := NewConfig("tiny", goldenRaters, goldenClasses)
 	require.NoError(t, err)
+	if r.Steered {
+		c.Steer()
+	}
 	s := &goldenStep{set: tensor.NewSet()}
 	s.Step = NewStep(s.set, c, r, goldenBatch, goldenSide)
 	s.loss = s.Loss()
@@ -115,6 +118,12 @@ func (g golden) step(d gpu.Device, r Recipe, fade float64, keep func(s *goldenSt
 			})
 		}
 		b.Shuffles = append(b.Shuffles, row)
+	}
+	if r.Steered {
+		image := len(b.W0) / goldenBatch
+		for i := range b.W0 {
+			b.Prior = append(b.Prior, g.values("steered.prior")[i/image*goldenRaters+i/goldenClasses%goldenRaters])
+		}
 	}
 	require.NoError(t, s.Write(s.plan, b, fade))
 	return s
@@ -213,11 +222,14 @@ func TestStepIsTheTwins(t *testing.T) {
 }
 
 func TestLossesUnderEveryRule(t *testing.T) {
-	for _, rule := range []string{"agreement", "code", "levels"} {
+	for _, rule := range []string{"agreement", "code", "levels", "steered"} {
 		t.Run(rule, func(t *testing.T) {
 			gputest.Each(t, func(t *testing.T, d gpu.Device) {
 				g := openGolden(t)
 				r := g.recipe(Rule(rule), rule == "levels")
+				if rule == "steered" {
+					r.Rule, r.Steered = RuleLikelihood, true
+				}
 				r.FadeWeight = 0
 				s := g.step(d, r, 0, func(s *goldenStep) {
 					for _, v := range s.set.Variables(tensor.Parameter) {

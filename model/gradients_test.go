@@ -157,6 +157,7 @@ func TestMissingRatersDropOut(t *testing.T) {
 				}
 				for i := range b.W0 {
 					b.W0[i] = float32(-0.1 * float64(1+i/classes%(kept+1)))
+					b.Prior[i] = 5 * b.W0[i]
 				}
 				reweight(b, kept+1)
 			})
@@ -169,6 +170,7 @@ func TestMissingRatersDropOut(t *testing.T) {
 			func(s *Step, b *Batch) {
 				for i := range b.W0 {
 					b.W0[i] = float32(-0.1 * float64(1+i/classes%kept))
+					b.Prior[i] = 5 * b.W0[i]
 				}
 				reweight(b, kept)
 			})

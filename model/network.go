@@ -135,6 +135,9 @@ func (n *Network) Converge(x *tensor.Tensor, skips [4]Skip, w *tensor.Tensor) (h
 func (n *Network) stage(i, width int, x, embedded *tensor.Tensor, skip Skip) *tensor.Tensor {
 	name := fmt.Sprintf("conp.stage%d", i+1)
 	u := n.Up(name+".up", x, width, nil)
+	if n.Steered {
+		u = shaders.Add(u, embedded)
+	}
 	attended := n.attention(name+".attention", attentionInputs{query: embedded, context: u, width: width, heads: max(1, width/64)})
 	a := n.LayerNorm(name+".norm1", shaders.Add(u, n.Linear(name+".attention.output", attended, width, true)))
 	a = n.LayerNorm(name+".norm2", shaders.Add(a, n.MLP(name+".mlp", a)))

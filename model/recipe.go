@@ -27,6 +27,7 @@ type Recipe struct {
 	Threshold     bool    // T₀.₅ on z̃ in L_sff, straight through
 	FuseLoss      bool    // the second half of L_rec, 1 − SSIM(y_fuse′, ỹ)
 	Levels        bool    // of agreement levels, see ForLevels
+	Steered       bool    // raters get weights ψ from 1e-3 to 1 that stay through the passes, as at inference, and the architecture is Steered
 	FixedStart    bool    // w₀ = log ½ instead of a draw
 
 	Rate     float64 // peak learning rate
@@ -40,16 +41,16 @@ type Recipe struct {
 func NewRecipe(name string) (Recipe, error) {
 	r := Recipe{
 		Name: name, Recurrences: 2, Rule: RuleLikelihood, Permutations: 2, Draws: 1, ShuffleWeight: 0.3, HeadsWeight: 1,
-		FadeWeight: 1, FadeFloor: 0.5, FuseLoss: true, Rate: 2e-3, Average: 0.98,
+		FadeWeight: 1, FadeFloor: 0.5, FuseLoss: true, Steered: true, Rate: 2e-3, Average: 0.98,
 	}
 	switch name {
 	case "default":
 	case "paper":
 		r.Recurrences, r.Rule, r.Permutations, r.Draws, r.HeadsWeight, r.FadeWeight, r.FadeFloor = 3, RuleCode, 3, 0, 0, 0, 0
-		r.Threshold, r.Rate, r.Constant, r.Average = true, 1e-4, true, 0
+		r.Threshold, r.Steered, r.Rate, r.Constant, r.Average = true, false, 1e-4, true, 0
 	case "baseline":
 		r.Recurrences, r.Rule, r.Permutations, r.Draws, r.HeadsWeight, r.FadeWeight, r.FadeFloor = 1, RuleMean, 0, 0, 0, 0, 0
-		r.FuseLoss, r.FixedStart = false, true
+		r.FuseLoss, r.Steered, r.FixedStart = false, false, true
 	default:
 		return Recipe{}, fmt.Errorf("model: no recipe %q; there are default, paper and baseline", name)
 	}
@@ -59,7 +60,7 @@ func NewRecipe(name string) (Recipe, error) {
 // ForLevels is the recipe for agreement levels in place of raters (PAPER.md §3.13): equal weights in every fusion, a cross-entropy
 // for each level, no shuffle, and a start at equal confidence.
 func (r Recipe) ForLevels() Recipe {
-	r.Levels, r.FixedStart, r.Rule, r.Permutations, r.Draws = true, true, RuleMean, 0, 0
+	r.Levels, r.Steered, r.FixedStart, r.Rule, r.Permutations, r.Draws = true, false, true, RuleMean, 0, 0
 	if r.Name != "baseline" {
 		r.HeadsWeight, r.FuseLoss = 1, false // y_fuse is the mean vote whatever DivP says
 	}

@@ -15,7 +15,8 @@ type Step struct {
 	X     *tensor.Tensor // (B, S, S, 3), normalised
 	Z     *tensor.Tensor // (B, S, S, M, K), 0 or 1
 	Valid *tensor.Tensor // (B, M, K), 1 where a label exists
-	W0    *tensor.Tensor // (B, S/8, S/8, M, K), log confidence
+	W0    *tensor.Tensor // (B, S/8, S/8, M, K), log confidence, without the prior
+	Prior *tensor.Tensor // (B, S/8, S/8, M, K), log ψ of Steered recipes, otherwise nil
 
 	Present  *tensor.Tensor      // (B, 1, K): weight of a pixel of structure k of image b in the losses of fused maps
 	Fade     *tensor.Tensor      // (B, 1, K): the same for the fading cross-entropy
@@ -53,12 +54,15 @@ func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
 		Heads:   g.Input("heads", batch, m, k),
 		seed:    g.Constant("seed", []float32{1}, 1),
 	}
+	if r.Steered {
+		s.Prior = g.Input("log prior", s.W0.Shape()...)
+	}
 	equal := g.Constant("equal confidence", make([]float32, s.Z.Elements()), s.Z.Shape()...)
 
 	f := n.Encoder(s.X)
 	s.Features = f
 	skips := n.Skips(f)
-	w := s.W0
+	w := s.steer(s.W0)
 	fused := shaders.Fuse(equal, s.Z, s.Valid)
 	if r.Rule != RuleMean {
 		fused = shaders.Fuse(resizeRaters(w, side), s.Z, s.Valid)
@@ -75,7 +79,7 @@ func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
 			p.ZHat = n.Diverge(p.Half)
 			estimate := resizeRaters(p.ZHat, side)
 			p.Confidence = n.part(func() *tensor.Tensor { return confidence(r.Rule, estimate, s, p.Y, equal) })
-			fused = shaders.Fuse(p.Confidence, s.Z, s.Valid)
+			fused = shaders.Fuse(s.steer(p.Confidence), s.Z, s.Valid)
 			if r.FuseLoss {
 				from := fused
 				terms.Fusion = n.part(func() *tensor.Tensor { return s.mean(shaders.SSIMLoss(from, p.Y.Detach()), s.Present) })
@@ -89,13 +93,25 @@ func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
 					return shaders.Scale(shaders.Sum(own), float32(r.HeadsWeight))
 				})
 			}
-			w = shaders.ClampLog(p.ZHat.Detach(), lowest, 1)
+			w = s.steer(shaders.ClampLog(p.ZHat.Detach(), lowest, 1))
 		}
 		p.Fused = fused
 		s.Recurrence = append(s.Recurrence, p)
 		s.Terms = append(s.Terms, terms)
 	}
 	return s
+}
+
+// steer adds the prior, if there is one, to log confidences (B, ·, ·, M, K).
+func (s *Step) steer(confidence *tensor.Tensor) *tensor.Tensor {
+	if s.Prior == nil {
+		return confidence
+	}
+	prior := s.Prior
+	if side := confidence.Dim(1); side != prior.Dim(1) {
+		prior = resizeRaters(prior, side)
+	}
+	return shaders.Add(confidence, prior)
 }
 
 // confidence is ℓ by the recipe's rule, (B, S, S, M, K), from DivP's estimate at full size.

@@ -130,17 +130,18 @@ func furthest(t *testing.T, what string, got, want []float64) float64 {
 // What is exported computes what package model computes.
 func TestExportIsTheNetwork(t *testing.T) {
 	for _, c := range []struct {
-		part                          string
+		config, part                  string
 		raters, classes, side, passes int
 	}{
-		{"all", 3, 2, 64, 4},
-		{"all", 1, 1, 64, 2},
-		{"all", 2, 3, 128, 2},
-		{"all", 2, 1, 320, 1}, // where windows of average pooling do not divide the map
-		{"encoder", 1, 1, 128, 0},
+		{"tiny", "all", 3, 2, 64, 4},
+		{"tiny-steered", "all", 3, 2, 64, 4},
+		{"tiny", "all", 1, 1, 64, 2},
+		{"tiny", "all", 2, 3, 128, 2},
+		{"tiny", "all", 2, 1, 320, 1}, // where windows of average pooling do not divide the map
+		{"tiny", "encoder", 1, 1, 128, 0},
 	} {
-		t.Run(fmt.Sprintf("%s of %d raters, %d classes, side %d, %d passes", c.part, c.raters, c.classes, c.side, c.passes), func(t *testing.T) {
-			s := trained(t, "tiny", c.raters, c.classes)
+		t.Run(fmt.Sprintf("%s, %s of %d raters, %d classes, side %d, %d passes", c.config, c.part, c.raters, c.classes, c.side, c.passes), func(t *testing.T) {
+			s := trained(t, c.config, c.raters, c.classes)
 			want := engine(t, reference.Open(), s, c.part, c.side, c.passes)
 			_, m := exported(t, s, c.part, attentionPlain, c.side, c.passes)
 			x := array{[]int{1, 3, c.side, c.side}, channelsFirst(image(c.side), 3)}

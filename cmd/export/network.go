@@ -157,6 +157,9 @@ func (n *network) converge(x *onnx.Value, skips [4]skip, w *onnx.Value) *onnx.Va
 		name := fmt.Sprintf("conp.stage%d", i+1)
 		back := n.Within(name)
 		u := n.up(name+".up", x)
+		if n.Steered {
+			u = n.Add(u, embedded[i])
+		}
 		ut, e := tokens(n, u), n.positions(u.Dim(2), u.Dim(3), width)
 		key, value := n.keys(ut, u, e)
 		attended := n.attention(name+".attention", n.Add(tokens(n, embedded[i]), e), key, value, max(1, width/64))

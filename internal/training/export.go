@@ -20,7 +20,9 @@ const (
 
 // averaged reads the averaged weights as a model in float32; where the recipe does not average, the last ones.
 func (t *Trainer) averaged(ctx context.Context) (*weights.File, error) {
-	metadata, err := t.Options.metadata(t.Dataset, len(t.cases), t.step).Map()
+	about := t.Options.metadata(t.Dataset, len(t.cases), t.step)
+	about.Configuration = t.Config.Name
+	metadata, err := about.Map()
 	if err != nil {
 		return nil, err
 	}

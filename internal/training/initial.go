@@ -7,6 +7,7 @@ import (
 
 	"mrprism/internal/tensor"
 	"mrprism/internal/torch"
+	"mrprism/model"
 	"mrprism/weights"
 )
 
@@ -53,7 +54,7 @@ func (t *Trainer) begin(from initial) error {
 		if taken, err = from.names.Take(from.file, specs(variables)); err != nil {
 			return fmt.Errorf("configuration %s with names %s (torchvision's ResNet-34 is the encoder of paper): %w", t.Options.Config, t.Options.Names, err)
 		}
-	case from.model != t.Options.Config:
+	case !model.SameParameters(from.model, t.Options.Config):
 		return fmt.Errorf("a model of configuration %s, and -config is %s", from.model, t.Options.Config)
 	default:
 		taken = alike(from.file, variables)

@@ -50,7 +50,7 @@ func TestFingerprint(t *testing.T) {
 	o := options(t, "a")
 	o.Data, o.Anchor = []string{"a", "b"}, "disc"
 	assert.Equal(t, "config=tiny recipe={Name:default Recurrences:2 Rule:likelihood Permutations:2 Draws:1 ShuffleWeight:0.3 HeadsWeight:1 "+
-		"FadeWeight:1 FadeFloor:0.5 Threshold:false FuseLoss:true Levels:false FixedStart:false Rate:0.002 Constant:false Decay:0 Average:0.98} "+
+		"FadeWeight:1 FadeFloor:0.5 Threshold:false FuseLoss:true Levels:false Steered:true FixedStart:false Rate:0.002 Constant:false Decay:0 Average:0.98} "+
 		"phases=[{64 2}] batch=2 seed=1 anchor=disc data=a,b", o.fingerprint())
 }
 

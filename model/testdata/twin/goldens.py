@@ -7,6 +7,7 @@
                                            every gradient, a 20-step Adam loss curve
 The tensor names are listed in README.md.
 """
+import dataclasses
 import json
 import math
 import pathlib
@@ -246,12 +247,15 @@ def tiny():
         sample(out, f"inference.rec{i}.zHat", raters_last(zs[i]))
 
     # one training step, two recurrences
+    prior = f32(torch.tensor([[1, 1, 1], [1e-3, 1, 1e-3], [0.5, 0.02, 1]], dtype=D).log())
+    out["steered.prior"] = prior
     settings = {"likelihood": twin.Step(fade=0.5), "agreement": twin.Step("agreement"), "code": twin.Step("code"),
-                "levels": twin.Step(levels=True)}
+                "levels": twin.Step(levels=True), "steered": twin.Step(prior=prior)}
     meta = {"layout": "HWIO", "config": "tiny", "raters": str(M), "classes": str(K), "side": str(S), "batch": str(B),
             "recurrences": str(TAU), "note": "float64, stored as float32"}
     for name, s in settings.items():
         net = network()
+        net.c = dataclasses.replace(c, steered=s.prior is not None)
         loss, o = twin.train_forward(net, x, z, valid, w0, shuffles, s)
         loss.backward()
         if name != "likelihood":

@@ -29,6 +29,7 @@ class Config:
     hidden: tuple = (64, 128, 256)  # widths inside the confidence embedding
     M: int = 4
     K: int = 2
+    steered: bool = False  # the embedded confidences are added to the maps that they query
 
 
 def config(name, M, K):
@@ -287,6 +288,8 @@ class Network:
         for i, we in enumerate(self.embed(w)):
             n, C = f"conp.stage{i + 1}", self.c.conp[i]
             u = self.transposed(n + ".up", x)
+            if self.c.steered:
+                u = u + we
             e = positions(u.shape[2], u.shape[3], C, u)
             r = pool_factor(u.shape[2], u.shape[3], self.c.max_keys)
             att = attend(self.linear(n + ".attention.query", we + e),

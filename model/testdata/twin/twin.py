@@ -119,6 +119,7 @@ class Step:
     heads_weight: float = 1.0     # weight of L_MH
     fade: float = 0.0             # weight of CE(y_i, yFuse_{i-1}), PAPER.md 3.12
     levels: bool = False          # agreement levels: equal weights, no shuffle
+    prior: torch.Tensor = None    # (B, M): log of the raters' weights, kept through the passes
 
 
 def train_forward(net, x, z, valid, w0, shuffles, s):
@@ -129,8 +130,10 @@ def train_forward(net, x, z, valid, w0, shuffles, s):
     present = (valid.sum(1) > 0).to(x)
     f = net.encode(x)
     rule = "mean" if s.levels else s.rule
-    w = w0
-    yfuse = fuse(torch.zeros_like(z) if s.levels else resize_raters(w0, 8), z, valid)
+    prior = torch.zeros(B, M).to(x) if s.prior is None else s.prior
+    prior = prior[:, :, None, None, None]
+    w = w0 + prior
+    yfuse = fuse(torch.zeros_like(z) if s.levels else resize_raters(w, 8), z, valid)
     out = {"f": f, "yFuse": [yfuse], "y": [], "half": [], "zHat": [], "ell": [], "features": [],
            "rec_y": [], "rec_fuse": [], "shuffle": [], "heads": [], "fade": []}
     loss = 0
@@ -141,7 +144,7 @@ def train_forward(net, x, z, valid, w0, shuffles, s):
         zraw = resize_raters(zhat, 8)
         zup = passing_clamp(zraw, CLAMP, 1 - CLAMP)
         ell = log_weights(rule, zup, z, valid, y)
-        yfuse2 = fuse(ell, z, valid)
+        yfuse2 = fuse(ell + prior, z, valid)
         terms = {"rec_y": loss_ssim(y, yfuse.detach(), present),
                  "rec_fuse": loss_ssim(yfuse2, y.detach(), present),
                  "shuffle": torch.zeros(()), "heads": loss_heads(zraw, z, valid),
@@ -150,7 +153,7 @@ def train_forward(net, x, z, valid, w0, shuffles, s):
             terms["shuffle"] = loss_shuffle(ell, zraw, z, valid, present, shuffle)
         loss = loss + terms["rec_y"] + terms["rec_fuse"] + s.shuffle_weight * terms["shuffle"] \
             + s.heads_weight * terms["heads"] + s.fade * terms["fade"]
-        w = zhat.detach().clamp_min(CLAMP).log()
+        w = zhat.detach().clamp_min(CLAMP).log() + prior
         yfuse = yfuse2
         for k, v in terms.items():
             out[k].append(v)
