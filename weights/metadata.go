@@ -31,7 +31,8 @@ type Metadata struct {
 	Labels          string             // labels: LabelsRaters or LabelsAgreementLevels
 	Anchor          string             // anchor: the class that the search in a whole photograph follows; empty where images are not searched
 	Side            int                // side: pixels of the square the network sees
-	Mean, Deviation [3]float32         // normalisation: (x − Mean)/Deviation per RGB channel of values 0..1
+	Mean, Deviation [3]float32         // normalisation: (x − Mean)/Deviation per RGB channel of values 0..1, or
+	Standardise     bool               // normalisation: by the mean and the deviation of the image's own values (model.Standardise)
 	Data            string             // data: what it was trained on and what was held out
 	Commit          string             // commit: of the program that trained it
 	Metrics         map[string]float64 // metrics: on the held-out images
@@ -41,10 +42,11 @@ type Metadata struct {
 	Ranges          map[string]float32 // ranges: the largest |x| that layers are given, by their names, for inference in int8; may be missing
 }
 
-// normalisation is the JSON form of Mean and Deviation.
+// normalisation is the JSON form of Mean, Deviation and Standardise.
 type normalisation struct {
-	Mean      [3]float32 `json:"mean"`
-	Deviation [3]float32 `json:"deviation"`
+	Mean        [3]float32 `json:"mean"`
+	Deviation   [3]float32 `json:"deviation"`
+	Standardise bool       `json:"standardise,omitempty"`
 }
 
 // Map returns the header's string map, after Validate.
@@ -59,7 +61,7 @@ func (m *Metadata) Map() (map[string]string, error) {
 	values := map[string]string{
 		"format": "mrprism", "name": m.Name, "title": m.Title, "configuration": m.Configuration, "recipe": m.Recipe, "task": m.Task,
 		"classes": asJSON(m.Classes), "raters": asJSON(m.Raters), "labels": m.Labels, "anchor": m.Anchor, "side": strconv.Itoa(m.Side),
-		"normalisation": asJSON(normalisation{m.Mean, m.Deviation}), "data": m.Data, "commit": m.Commit, "metrics": asJSON(metrics),
+		"normalisation": asJSON(normalisation{m.Mean, m.Deviation, m.Standardise}), "data": m.Data, "commit": m.Commit, "metrics": asJSON(metrics),
 		"seed": strconv.FormatUint(m.Seed, 10), "layout": m.Layout, "quantization": m.Quantization,
 	}
 	if len(m.Ranges) > 0 {
@@ -97,7 +99,7 @@ func ParseMetadata(values map[string]string) (Metadata, error) {
 			return Metadata{}, fmt.Errorf("weights: metadata \"ranges\" is %q: %w", text, err)
 		}
 	}
-	m.Mean, m.Deviation = n.Mean, n.Deviation
+	m.Mean, m.Deviation, m.Standardise = n.Mean, n.Deviation, n.Standardise
 	return m, m.Validate()
 }
 

@@ -107,6 +107,13 @@ func TestMetadataRoundTrip(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, m, again)
 
+	m.Standardise = true
+	values, err = m.Map()
+	require.NoError(t, err)
+	again, err = ParseMetadata(values)
+	require.NoError(t, err)
+	assert.Equal(t, m, again)
+
 	m.Ranges = nil // as in files of before
 	values, err = m.Map()
 	require.NoError(t, err)

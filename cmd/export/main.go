@@ -28,7 +28,8 @@ usage: export -weights NAME|FILE -onnx OUT.onnx [-part all|encoder] [-passes 4] 
        export -weights NAME|FILE -data DIR[,DIR] -ranges OUT.safetensors
 
 The ONNX file is opset 17, float32, one image of one side; axes are (1, channels, rows, columns). Its input is
-  x         (1, 3, S, S)     RGB values 0..1 of the square to segment, minus mean, over deviation; both are in the file's metadata
+  x         (1, 3, S, S)     RGB values 0..1 of the square to segment, minus mean, over deviation: those in the file's metadata
+                             or, where that says "standardise": true, the square's own, over all pixels and colours, deviation at least 0.02
 With -part all its outputs are what "segment" computes from that square, probabilities 0..1 with every rater equally trusted at first:
   rec0, rec1 ...  (1, K, S, S)     the calibrated mask of each structure after each pass
   raters    (1, M, K, S, S)  each rater's likely mask after the last pass (with agreement levels: at least 1, 2 ... experts)
@@ -37,7 +38,7 @@ With -part encoder its outputs are what all passes share:
 The search in whole photographs, resampling and measurements are not in the file. Batch normalisation is folded into the convolutions, and
 int8 weights are written as the float32 that they stand for. All operators are ONNX's own; with -attention ort,
 attention is ONNX Runtime's MultiHeadAttention, which nothing else reads; its WebGPU version (1.30) is wrong on
-lavapipe, so compare before use. Metadata of the file: name, classes, raters, side, mean, deviation and more.
+lavapipe, so compare before use. Metadata of the file: name, classes, raters, side, mean, deviation, standardise and more.
 
 With -f16 and -int8 the float32 weights of a run are written with half and a quarter of the bytes: heavy weights as float16, or as int8 with a
 scale for each output channel, which all programs and the page compute with as the float32 that they stand for. With -data the training
@@ -241,7 +242,7 @@ func (r *request) graph(s *source) (*onnx.Graph, error) {
 	}
 	about := s.about
 	for key, value := range map[string]any{
-		"classes": about.Classes, "raters": about.Raters, "mean": about.Mean, "deviation": about.Deviation,
+		"classes": about.Classes, "raters": about.Raters, "mean": about.Mean, "deviation": about.Deviation, "standardise": about.Standardise,
 	} {
 		text, err := json.Marshal(value)
 		if err != nil {

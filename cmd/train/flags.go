@@ -52,6 +52,8 @@ func (r *runner) declare() *declared {
 		d.rate = f.Float64("rate", 0, "peak learning rate (0: the recipe's)")
 		d.schedule = f.String("schedule", "", "how the rate goes on after the warm-up: cosine, to a hundredth, or constant (default the recipe's)")
 		f.IntVar(&o.Warmup, "warmup", 0, "`STEPS` over which the rate rises (0: a tenth of the run, none where the rate is constant; 1: none)")
+		f.BoolVar(&o.Standardise, "standardise", false, "take brightness and contrast out of every image, by its own mean and deviation, here and wherever the model is used: for images that differ much in both, as in microscopy")
+		f.BoolVar(&o.AnyOrientation, "any-orientation", false, "the images have neither an up nor a left: turn them by any angle and mirror them both ways (otherwise by up to 20 degrees, and left for right)")
 		d.decay = f.Float64("decay", 0, "decoupled weight decay of Adam; biases and norms do not decay")
 		d.average = f.Float64("ema", -1, "`MOMENTUM` of the averaged weights, which are what is exported (0: the last weights; -1: the recipe's)")
 		f.Uint64Var(&o.Seed, "seed", 1, "decides the start, the order and every random draw")

@@ -10,6 +10,7 @@ import (
 
 	"mrprism/internal/imageio"
 	"mrprism/internal/roi"
+	"mrprism/model"
 	"mrprism/weights"
 )
 
@@ -137,8 +138,12 @@ func (e *Engine) encode(ctx context.Context, img *imageio.Image, square imageio.
 	s := e.about.Side
 	x := make([]float32, s*s*3) // (S, S, 3)
 	img.Crop(x, square, s)
-	for i := range x {
-		x[i] = (x[i] - e.about.Mean[i%3]) / e.about.Deviation[i%3]
+	if e.about.Standardise {
+		model.Standardise(x)
+	} else {
+		for i := range x {
+			x[i] = (x[i] - e.about.Mean[i%3]) / e.about.Deviation[i%3]
+		}
 	}
 	if err := e.network.Encode(ctx, x); err != nil {
 		return err

@@ -292,6 +292,32 @@ func TestSmallAndGreyImages(t *testing.T) {
 	}
 }
 
+// A model of standardised images does not see how bright and how contrasty an image is; another does.
+func TestStandardised(t *testing.T) {
+	img, paler := photograph(100, 80), photograph(100, 80)
+	for i, v := range img.Pix {
+		img.Pix[i], paler.Pix[i] = v&^3, 60+v>>2 // a quarter of the contrast, rounding nothing away
+	}
+	for _, standardise := range []bool{true, false} {
+		about := segmenttest.Raters()
+		about.Standardise = standardise
+		e := engine(t, reference.Open(), open(t, about))
+		a, err := e.Segment(t.Context(), img, Options{Recurrences: 1})
+		require.NoError(t, err)
+		b, err := e.Segment(t.Context(), paler, Options{Recurrences: 1})
+		require.NoError(t, err)
+		worst := 0.
+		for i, p := range a.Probability(0) {
+			worst = max(worst, math.Abs(float64(p-b.Probability(0)[i])))
+		}
+		if standardise {
+			require.Less(t, worst, 1e-4)
+		} else {
+			require.Greater(t, worst, 0.01)
+		}
+	}
+}
+
 // With everything below one half there is no structure to find.
 func TestNothingFound(t *testing.T) {
 	f, err := segmenttest.Untrained(segmenttest.Fundus())

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"mrprism/internal/gpu/reference"
+	"mrprism/model"
 )
 
 // Files that cannot be read, by their header or by their pixels, end a run before its first step, every one named. Where they are to be
@@ -53,4 +54,26 @@ func TestSkipBad(t *testing.T) {
 	o.Out = filepath.Join(t.TempDir(), "none")
 	_, _, err = resume(t, o)
 	require.ErrorContains(t, err, "none of the images")
+}
+
+// What a step is given is what the engine gives the network at inference, image by image.
+func TestNormalise(t *testing.T) {
+	o := Options{Batch: 2}
+	b := model.Batch{X: []float32{0.25, 0.5, 0.75, 0.2, 0.2, 0.8}}
+	o.normalise(b)
+	assert.InDeltaSlice(t, []float32{-1, 0, 1, -1.2, -1.2, 1.2}, b.X, 1e-6)
+
+	o.Standardise = true
+	b.X = []float32{0.25, 0.5, 0.75, 0.2, 0.2, 0.8}
+	o.normalise(b)
+	assert.InDeltaSlice(t, []float32{-1.224745, 0, 1.224745, -0.707107, -0.707107, 1.414214}, b.X, 1e-5)
+}
+
+func TestAnyOrientation(t *testing.T) {
+	upright, any := Options{}.augmentation(), Options{AnyOrientation: true}.augmentation()
+	assert.Zero(t, upright.FlipY)
+	assert.Equal(t, 180., any.Rotation)
+	assert.Equal(t, 0.5, any.FlipY)
+	any.Rotation, any.FlipY = upright.Rotation, upright.FlipY
+	assert.Equal(t, upright, any)
 }

@@ -23,6 +23,12 @@ func (o Options) fingerprint() string {
 	if o.Clip != 0 {
 		text += fmt.Sprintf(" clip=%v", o.Clip)
 	}
+	if o.Standardise {
+		text += " standardise=true"
+	}
+	if o.AnyOrientation {
+		text += " orientation=any"
+	}
 	if o.Validate != 0 {
 		text += fmt.Sprintf(" validate=%v", o.Validate)
 	}
@@ -47,7 +53,7 @@ func differences(then, now string) string {
 }
 
 // spoken are a fingerprint's names of choices where users know them by others.
-var spoken = map[string]string{"name": "recipe", "average": "ema", "phases": "phases (or side and epochs)"}
+var spoken = map[string]string{"name": "recipe", "average": "ema", "phases": "phases (or side and epochs)", "orientation": "any-orientation"}
 
 // choice is where the value of a fingerprint's choice begins: NAME=VALUE, and within the recipe Name:VALUE.
 var choice = regexp.MustCompile(`(?:^| |\{)(\w+)[=:]`)

@@ -43,10 +43,14 @@ type Options struct {
 	Clip       float64 // largest norm of the gradient of all parameters; 0: any
 	Warmup     int     // steps over which the learning rate rises; 0: a tenth of the run, or none where the rate is constant
 	Seed       uint64
-	Anchor     string // class that is searched for in whole photographs; empty: images are always seen whole
-	Name       string // of the exported model
-	Title      string
-	Task       string
+
+	Standardise    bool // images: model.Standardise in place of model.Normalise, by the exported model too
+	AnyOrientation bool // images have neither an up nor a left: training views are turned by any angle and mirrored both ways
+
+	Anchor string // class that is searched for in whole photographs; empty: images are always seen whole
+	Name   string // of the exported model
+	Title  string
+	Task   string
 
 	Out    string // folder of checkpoints and exports
 	Resume bool   // go on from the checkpoint in Out
@@ -66,6 +70,15 @@ type Options struct {
 	Recompute         bool    // less memory, more time, the same bits: model.Config.Recompute
 
 	Note func(string) // is told what the user should know; may be nil
+}
+
+// augmentation is dataset.DefaultAugmentation, in any orientation where images have none.
+func (o Options) augmentation() dataset.Augmentation {
+	a := dataset.DefaultAugmentation
+	if o.AnyOrientation {
+		a.Rotation, a.FlipY = 180, 0.5
+	}
+	return a
 }
 
 // accumulate is the number of batches a step.

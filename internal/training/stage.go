@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,7 +51,7 @@ func (t *Trainer) prepare(ctx context.Context, side int) (*stage, error) {
 	}
 	sampler, err := dataset.NewSampler(t.Dataset, t.cases, dataset.Options{
 		Size: side, Batch: t.Options.Batch, Seed: t.Options.Seed,
-		Augmentation: dataset.DefaultAugmentation,
+		Augmentation: t.Options.augmentation(),
 	})
 	if err != nil {
 		return nil, err
@@ -149,13 +150,24 @@ func (t *Trainer) compute(ctx context.Context, p *stage, now *Report) error {
 	return t.settle(ctx)
 }
 
+// normalise makes of a batch's images what the network is given, each as the engine does at inference.
+func (o Options) normalise(b model.Batch) {
+	if o.Standardise {
+		for image := range slices.Chunk(b.X, len(b.X)/o.Batch) {
+			model.Standardise(image)
+		}
+		return
+	}
+	for i, v := range b.X {
+		b.X[i] = model.Normalise(v)
+	}
+}
+
 // learn runs the plan on a step's i-th batch and adds to the report its share of the loss and the terms.
 func (t *Trainer) learn(ctx context.Context, p *stage, data *dataset.Batch, i int, now *Report) error {
 	r, batches := t.Options.Recipe, t.Options.accumulate()
 	b := model.Batch{X: data.Images, Z: data.Labels, Valid: data.Valid}
-	for i, v := range b.X {
-		b.X[i] = model.Normalise(v)
-	}
+	t.Options.normalise(b)
 	b.Draw(p.step, r, rand.New(rand.NewPCG(t.Options.Seed^0x6d72707269736d, uint64(t.step*batches+i))))
 	if err := p.step.Write(p.plan, b, r.FadeWeight*optim.Fade(t.step, t.Steps(), r.FadeFloor)); err != nil {
 		return err
