@@ -235,6 +235,9 @@ func TestRecipes(t *testing.T) {
 	assert.Equal(t, 3, byDefault.Shuffles())
 	assert.Positive(t, byDefault.HeadsWeight, "L_MH ties a head to its rater")
 	assert.True(t, byDefault.Steered)
+	unsteered := byDefault
+	unsteered.Name, unsteered.Steered = "unsteered", false
+	assert.Equal(t, unsteered, recipe(t, "unsteered"))
 	assert.False(t, byDefault.ForLevels().Steered, "levels have no weights")
 	baseline := recipe(t, "baseline")
 	assert.Equal(t, 1, baseline.Recurrences)

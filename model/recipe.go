@@ -36,8 +36,8 @@ type Recipe struct {
 	Average  float64 // momentum of the averaged weights that are exported; 0: the last weights
 }
 
-// NewRecipe gives the named recipe: "default", ours, not yet chosen by comparison; "paper", the letter; "baseline", the same encoder and
-// decoder on 1 − SSIM of the mean vote without recurrence.
+// NewRecipe gives the named recipe: "default", ours; "unsteered", the same without raters' weights that stay; "paper", the letter; "baseline",
+// the same encoder and decoder on 1 − SSIM of the mean vote without recurrence.
 func NewRecipe(name string) (Recipe, error) {
 	r := Recipe{
 		Name: name, Recurrences: 2, Rule: RuleLikelihood, Permutations: 2, Draws: 1, ShuffleWeight: 0.3, HeadsWeight: 1,
@@ -45,6 +45,8 @@ func NewRecipe(name string) (Recipe, error) {
 	}
 	switch name {
 	case "default":
+	case "unsteered":
+		r.Steered = false
 	case "paper":
 		r.Recurrences, r.Rule, r.Permutations, r.Draws, r.HeadsWeight, r.FadeWeight, r.FadeFloor = 3, RuleCode, 3, 0, 0, 0, 0
 		r.Threshold, r.Steered, r.Rate, r.Constant, r.Average = true, false, 1e-4, true, 0
@@ -52,7 +54,7 @@ func NewRecipe(name string) (Recipe, error) {
 		r.Recurrences, r.Rule, r.Permutations, r.Draws, r.HeadsWeight, r.FadeWeight, r.FadeFloor = 1, RuleMean, 0, 0, 0, 0, 0
 		r.FuseLoss, r.Steered, r.FixedStart = false, false, true
 	default:
-		return Recipe{}, fmt.Errorf("model: no recipe %q; there are default, paper and baseline", name)
+		return Recipe{}, fmt.Errorf("model: no recipe %q; there are default, unsteered, paper and baseline", name)
 	}
 	return r, nil
 }

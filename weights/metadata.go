@@ -23,8 +23,8 @@ const LayoutHWIO = "HWIO"
 type Metadata struct {
 	Name            string             // name: short, the file's stem
 	Title           string             // title: one line for people
-	Configuration   string             // configuration: compact, paper, tiny
-	Recipe          string             // recipe: default, paper
+	Configuration   string             // configuration: compact, paper, tiny, each also with -steered behind
+	Recipe          string             // recipe: a name of model.NewRecipe
 	Task            string             // task: what the images show, e.g. "fundus photograph"
 	Classes         []string           // classes: structures in channel order
 	Raters          []string           // raters: in channel order, or the levels' names

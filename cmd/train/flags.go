@@ -35,7 +35,7 @@ func (r *runner) declare() *declared {
 		f.BoolVar(&o.SkipBad, "skip-bad", false, "leave out images whose files cannot be read, naming them, instead of ending (\"train check\" finds them first)")
 	})
 	d.Add("model", func(f *flag.FlagSet) {
-		f.StringVar(&o.Config, "config", "compact", "network: compact (6 M parameters, what the site downloads) or paper (35 M)")
+		f.StringVar(&o.Config, "config", "compact", "network: compact (6 M parameters, what the site downloads) or paper (35 M); the default recipe makes compact-steered or paper-steered of it, where raters' weights are added to the maps")
 		f.StringVar(&o.Init, "init", "", "start from the weights in `FILE` instead of random ones; of a model of other numbers of raters or classes, from what does not depend on them")
 		f.StringVar(&o.Names, "names", "", "-init is a state dict of PyTorch saved as safetensors, and `MAP` says what its tensors are: resnet (torchvision's ResNet-34 for -config paper), same (our names) or a JSON file as {\"names\": {\"backbone.\": \"encoder.\", \"head.\": null}}, if need be with \"mean\" and \"deviation\" of the colours it was trained on. What it does not have starts at random")
 		f.StringVar(&o.Name, "name", "model", "name of the exported model")
@@ -43,7 +43,7 @@ func (r *runner) declare() *declared {
 		f.StringVar(&o.Task, "task", "", "what the images show")
 	})
 	d.Add("recipe", func(f *flag.FlagSet) {
-		d.recipe = f.String("recipe", "default", "default, paper (the letter of the paper) or baseline (no recurrence, 1 − SSIM of the mean vote)")
+		d.recipe = f.String("recipe", "default", "default; unsteered (default before raters' weights were learned, to compare with); paper (the letter of the paper); baseline (no recurrence, 1 − SSIM of the mean vote)")
 		d.side = f.Int("side", 128, "image side in pixels, a multiple of 64")
 		d.phases = f.String("phases", "", "`SIDE:EPOCHS`,… instead of -side and -epochs: small images first, for speed (64:60,128:40,256:5)")
 		f.IntVar(&o.Batch, "batch", 4, "images at once; a step is one batch, or several with -accumulate")
