@@ -37,6 +37,9 @@ func newStep(ctx context.Context, d gpu.Device, config model.Config, o options) 
 	}
 	s := &step{set: tensor.NewSet(), recipe: recipe}
 	config.Recompute = o.Recompute
+	if recipe.Steered {
+		config.Steer()
+	}
 	s.Step = model.NewStep(s.set, config, recipe, o.Batch, o.Side)
 	s.loss = s.Loss()
 	s.Backward(s.loss)
