@@ -7,10 +7,23 @@ import (
 	"mrprism/internal/tensor"
 )
 
+//go:embed depthwise_channels.wgsl
+var depthwiseChannelsPart string
+
+//go:embed depthwise_quads.wgsl
+var depthwiseQuadsPart string
+
 //go:embed depthwise.wgsl
 var depthwiseFile string
 
-var depthwiseSource = joined(conv2dGeometryPart, conv2dParamsPart, depthwiseFile)
+//go:embed depthwise_tiles.wgsl
+var depthwiseTilesFile string
+
+var (
+	depthwiseSource      = joined(conv2dGeometryPart, conv2dParamsPart, depthwiseChannelsPart, depthwiseFile)
+	depthwiseQuadsSource = joined(conv2dGeometryPart, conv2dParamsPart, depthwiseQuadsPart, depthwiseFile)
+	depthwiseTilesSource = joined(depthwiseQuadsSource, depthwiseTilesFile)
+)
 
 // The kernels of the depthwise convolution take conv2dParams with Inputs = Outputs = C.
 var (
@@ -18,26 +31,68 @@ var (
 	depthwiseBackwardX      = depthwiseGather("depthwise_backward_x")
 	depthwiseBackwardWeight = &tensor.Kernel{
 		Name: "depthwise_backward_weight", Arguments: []gpu.Access{read, read, write}, Body: tensor.Body(depthwiseBackwardWeightBody),
-		Variants: []tensor.Variant{{
-			Source: depthwiseSource,
-			Groups: func(params any) [3]int {
-				p := params.(*conv2dParams)
-				return tensor.Linear(int(p.Parts*p.Inputs)*p.taps(), elementwise)
+		Variants: []tensor.Variant{
+			{
+				Name: "tiles", Source: depthwiseTilesSource, Entry: "depthwise_backward_weight_tiles", Runs: outputQuads, Prefers: onGPU,
+				Groups: func(params any) [3]int {
+					p := params.(*conv2dParams)
+					return [3]int{int(p.Inputs) / 4, p.taps(), int(p.Parts)}
+				},
 			},
-		}},
+			{Name: "quads", Source: depthwiseQuadsSource, Runs: outputQuads, Groups: depthwiseWeights(4)},
+			{Source: depthwiseSource, Groups: depthwiseWeights(1)},
+		},
 	}
 )
 
 func depthwiseGather(name string) *tensor.Kernel {
+	const entry = "depthwise_forward"
 	return &tensor.Kernel{
 		Name: name, Arguments: []gpu.Access{read, read, read, write}, Body: tensor.Body(depthwiseForwardBody),
-		Variants: []tensor.Variant{{
-			Source: depthwiseSource, Entry: "depthwise_forward",
-			Groups: func(params any) [3]int {
-				p := params.(*conv2dParams)
-				return tensor.Linear(p.pixels()*int(p.Inputs), elementwise)
+		Variants: []tensor.Variant{
+			{
+				Name: "tiles", Source: depthwiseTilesSource, Entry: "depthwise_forward_tiles", Runs: fitsDepthwiseTiles, Prefers: onGPU,
+				Groups: func(params any) [3]int {
+					p := params.(*conv2dParams)
+					tiles := ceil(int(p.Rows.Count), depthwiseRows) * ceil(int(p.Cols.Count), depthwiseColumns)
+					return [3]int{ceil(int(p.Inputs), 4*depthwiseQuads), tiles, int(p.Batch)}
+				},
 			},
-		}},
+			{Name: "quads", Source: depthwiseQuadsSource, Entry: entry, Runs: outputQuads, Groups: depthwiseResults(4)},
+			{Source: depthwiseSource, Entry: entry, Groups: depthwiseResults(1)},
+		},
+	}
+}
+
+// The constants of depthwise_tiles.wgsl.
+const (
+	depthwiseRows    = 4
+	depthwiseColumns = 8
+	depthwiseQuads   = 2
+	depthwiseSeen    = 512
+)
+
+// fitsDepthwiseTiles: what a tile sees has room.
+func fitsDepthwiseTiles(info gpu.Info, params any) bool {
+	p := params.(*conv2dParams)
+	sees := func(a conv2dAxis, positions int32) int {
+		return int((positions-1)*a.XStep + max(a.XTap, -a.XTap)*(a.Taps-1) + 1)
+	}
+	return outputQuads(info, params) && sees(p.Rows, depthwiseRows)*sees(p.Cols, depthwiseColumns)*depthwiseQuads <= depthwiseSeen
+}
+
+// depthwiseResults and depthwiseWeights are the workgroups with an invocation for so many channels of a pixel, or of a tap in one part.
+func depthwiseResults(channels int) func(params any) [3]int {
+	return func(params any) [3]int {
+		p := params.(*conv2dParams)
+		return tensor.Linear(p.pixels()*int(p.Inputs)/channels, elementwise)
+	}
+}
+
+func depthwiseWeights(channels int) func(params any) [3]int {
+	return func(params any) [3]int {
+		p := params.(*conv2dParams)
+		return tensor.Linear(int(p.Parts*p.Inputs)*p.taps()/channels, elementwise)
 	}
 }
 

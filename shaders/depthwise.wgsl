@@ -1,45 +1,46 @@
-// Depthwise convolution of images (B, H, W, C) with weights (kh, kw, C), one result an invocation; C are its
-// inputs and outputs. Joined with conv2d_geometry.wgsl and conv2d_params.wgsl.
+// Depthwise convolution of images (B, H, W, C) with weights (kh, kw, C), one result, or those of a quad of channels, an invocation; C are its
+// inputs and outputs. Joined with conv2d_geometry.wgsl, conv2d_params.wgsl and depthwise_channels.wgsl or depthwise_quads.wgsl.
 //
 //   y[b, Y(u), X(v), n] = bias[n] + Σ_{t, s} x[b, …, n] w[…, n]      forward; backward_x adds, over the same weights
 //   dw[…, n]            = Σ_{b, u, v} x[b, …, n] dy[b, …, n]         backward_weight, in parts
 
 alias real = f32; // what storage holds; f16 where a plan asks for it
+alias real4 = vec4<f32>;
 const SIZE: u32 = 64u;
 
-@group(0) @binding(1) var<storage, read> x: array<real>;
-@group(0) @binding(2) var<storage, read> w: array<real>;
-@group(0) @binding(3) var<storage, read> bias: array<real>;
-@group(0) @binding(4) var<storage, read_write> y: array<real>;
-@group(0) @binding(2) var<storage, read> dy: array<f32>;
-@group(0) @binding(3) var<storage, read_write> dw: array<f32>;
+@group(0) @binding(1) var<storage, read> x: array<stored>;
+@group(0) @binding(2) var<storage, read> w: array<stored>;
+@group(0) @binding(3) var<storage, read> bias: array<stored>;
+@group(0) @binding(4) var<storage, read_write> y: array<stored>;
+@group(0) @binding(2) var<storage, read> dy: array<stored>;
+@group(0) @binding(3) var<storage, read_write> dw: array<floats>;
 
 @compute @workgroup_size(SIZE)
 fn depthwise_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                      @builtin(local_invocation_index) local: u32) {
   let i = i32((group.y * groups.x + group.x) * SIZE + local);
-  let channels = i32(params.inputs);
+  let channels = i32(params.inputs / WIDTH);
   let n = i % channels;
   let p = position(i / channels);
   if (p.b >= i32(params.batch)) { return; }
-  var sum = 0.0;
-  if (params.has_bias == 1u) { sum = f32(bias[n]); }
+  var sum = floats();
+  if (params.has_bias == 1u) { sum = floats(bias[n]); }
   for (var t = 0; t < params.rows.taps; t++) {
     for (var s = 0; s < params.cols.taps; s++) {
       let pixel = source(p, t, s);
-      if (pixel >= 0) { sum += f32(x[pixel * channels + n]) * f32(w[weight_at(t, s, vec2<i32>()) * channels + n]); }
+      if (pixel >= 0) { sum += floats(x[pixel * channels + n]) * floats(w[weight_at(t, s, vec2<i32>()) * channels + n]); }
     }
   }
   let to = destination(p, vec2<i32>()) * channels + n;
-  if (params.adds == 1u) { sum += f32(y[to]); }
-  y[to] = real(sum);
+  if (params.adds == 1u) { sum += floats(y[to]); }
+  y[to] = stored(sum);
 }
 
 @compute @workgroup_size(SIZE)
 fn depthwise_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                              @builtin(local_invocation_index) local: u32) {
   let i = i32((group.y * groups.x + group.x) * SIZE + local);
-  let channels = i32(params.inputs);
+  let channels = i32(params.inputs / WIDTH);
   let n = i % channels;
   let s = (i / channels) % params.cols.taps;
   let t = (i / channels / params.cols.taps) % params.rows.taps;
@@ -47,11 +48,11 @@ fn depthwise_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(n
   if (part >= i32(params.parts)) { return; }
   let first = part * i32(params.chunk);
   let last = min(i32(params.batch) * params.rows.count * params.cols.count, first + i32(params.chunk));
-  var sum = 0.0;
+  var sum = floats();
   var p = position(first);
   for (var i = first; i < last; i++) {
     let pixel = source(p, t, s);
-    if (pixel >= 0) { sum += f32(x[pixel * channels + n]) * dy[destination(p, vec2<i32>()) * channels + n]; }
+    if (pixel >= 0) { sum += floats(x[pixel * channels + n]) * floats(dy[destination(p, vec2<i32>()) * channels + n]); }
     p = next(p);
   }
   let to = ((part * params.rows.taps + t) * params.cols.taps + s) * channels + n;

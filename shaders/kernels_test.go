@@ -23,15 +23,16 @@ var noGoldens = map[string]struct {
 	inputs [][]int
 	build  func(x []*Tensor) *Tensor
 }{
-	"add broadcast":     {[][]int{{4, 6}, {6}}, func(x []*Tensor) *Tensor { return AddBroadcast(x[0], x[1]) }},
-	"attention, wide":   {[][]int{{1, 9, 32}, {1, 7, 64}}, func(x []*Tensor) *Tensor { return Attention(x[0], x[1], 1) }},
-	"batch norm relu":   {[][]int{{2, 3, 3, 4}, {4}, {4}, {4}, {4}}, func(x []*Tensor) *Tensor { return BatchNormReLU(x[0], x[1], x[2], x[3], x[4], true, 1, 1) }},
-	"clamp":             {[][]int{{9}}, func(x []*Tensor) *Tensor { return Clamp(x[0], 0, 1) }},
-	"slice":             {[][]int{{4, 9, 3}}, func(x []*Tensor) *Tensor { return Slice(x[0], 2, 5) }},
-	"concat":            {[][]int{{3, 4}, {3, 5}}, func(x []*Tensor) *Tensor { return Concat(x[0], x[1]) }},
-	"grouped linear":    {[][]int{{9, 12}, {3, 4, 5}, {3, 5}}, func(x []*Tensor) *Tensor { return GroupedLinear(x[0], x[1], x[2]) }},
-	"linear, wide":      {[][]int{{512, 64}, {64, 96}, {96}}, func(x []*Tensor) *Tensor { return Linear(x[0], x[1], x[2]) }},
-	"convolution, wide": {[][]int{{2, 32, 32, 32}, {3, 3, 32, 64}, {64}}, func(x []*Tensor) *Tensor { return Conv2D(x[0], x[1], x[2], Square(1, 1)) }},
+	"add broadcast":       {[][]int{{4, 6}, {6}}, func(x []*Tensor) *Tensor { return AddBroadcast(x[0], x[1]) }},
+	"attention, wide":     {[][]int{{1, 9, 32}, {1, 7, 64}}, func(x []*Tensor) *Tensor { return Attention(x[0], x[1], 1) }},
+	"batch norm relu":     {[][]int{{2, 3, 3, 4}, {4}, {4}, {4}, {4}}, func(x []*Tensor) *Tensor { return BatchNormReLU(x[0], x[1], x[2], x[3], x[4], true, 1, 1) }},
+	"clamp":               {[][]int{{9}}, func(x []*Tensor) *Tensor { return Clamp(x[0], 0, 1) }},
+	"slice":               {[][]int{{4, 9, 3}}, func(x []*Tensor) *Tensor { return Slice(x[0], 2, 5) }},
+	"concat":              {[][]int{{3, 4}, {3, 5}}, func(x []*Tensor) *Tensor { return Concat(x[0], x[1]) }},
+	"depthwise, in quads": {[][]int{{1, 9, 7, 8}, {3, 3, 8}}, func(x []*Tensor) *Tensor { return DepthwiseConv2D(x[0], x[1], nil, Square(1, 1)) }},
+	"grouped linear":      {[][]int{{9, 12}, {3, 4, 5}, {3, 5}}, func(x []*Tensor) *Tensor { return GroupedLinear(x[0], x[1], x[2]) }},
+	"linear, wide":        {[][]int{{512, 64}, {64, 96}, {96}}, func(x []*Tensor) *Tensor { return Linear(x[0], x[1], x[2]) }},
+	"convolution, wide":   {[][]int{{2, 32, 32, 32}, {3, 3, 32, 64}, {64}}, func(x []*Tensor) *Tensor { return Conv2D(x[0], x[1], x[2], Square(1, 1)) }},
 	"linear map and layer norm, one after the other without gradients": {[][]int{{9, 8}, {8, 32}, {32}}, func(x []*Tensor) *Tensor {
 		return LayerNorm(Linear(x[0].Detach(), x[1].Detach(), nil), x[2].Detach(), x[2].Detach(), 1e-5)
 	}},

@@ -1,0 +1,84 @@
+// Depthwise convolution for GPUs, a quad of channels an invocation. The maths are those of depthwise.wgsl, with which it is joined, and with
+// depthwise_quads.wgsl.
+//
+//   forward, backward_x   a workgroup has ROWS × COLUMNS positions of an image and QUADS quads, and loads what they see of x once
+//   backward_weight       a workgroup has one tap and quad of one part, whose pixels its invocations share
+
+const ROWS: i32 = 4;
+const COLUMNS: i32 = 8;
+const QUADS: i32 = 2; // ROWS × COLUMNS × QUADS = SIZE
+const SEEN: u32 = 512u;
+
+var<workgroup> seen: array<real4, SEEN>; // (rows, columns, QUADS) of x
+var<workgroup> sums: array<vec4<f32>, SIZE>;
+
+// reach is how far from the first to the last tap of an axis, and before how much of that lies before the first.
+fn reach(a: Axis) -> i32 { return (a.taps - 1) * abs(a.x_tap); }
+fn before(a: Axis) -> i32 { return max(0, (1 - a.taps) * a.x_tap); }
+
+@compute @workgroup_size(SIZE)
+fn depthwise_forward_tiles(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+  let r = params.rows;
+  let c = params.cols;
+  let quads = i32(params.inputs / WIDTH);
+  let first_quad = i32(group.x) * QUADS;
+  let tiles = (c.count + COLUMNS - 1) / COLUMNS;
+  let u = i32(group.y) / tiles * ROWS;
+  let v = i32(group.y) % tiles * COLUMNS;
+  let b = i32(group.z);
+  let top = u * r.x_step + r.x_start - before(r);
+  let left = v * c.x_step + c.x_start - before(c);
+  let height = (ROWS - 1) * r.x_step + reach(r) + 1;
+  let width = (COLUMNS - 1) * c.x_step + reach(c) + 1;
+  for (var i = i32(local); i < height * width * QUADS; i += i32(SIZE)) {
+    let quad = first_quad + i % QUADS;
+    let col = left + i / QUADS % width;
+    let row = top + i / QUADS / width;
+    let inside = (row >= 0) & (row < r.x_size) & (col >= 0) & (col < c.x_size) & (quad < quads);
+    seen[i] = select(real4(), x[select(0, ((b * r.x_size + row) * c.x_size + col) * quads + quad, inside)], inside);
+  }
+  workgroupBarrier();
+  let quad = i32(local) % QUADS;
+  let col = i32(local) / QUADS % COLUMNS;
+  let row = i32(local) / QUADS / COLUMNS;
+  let n = first_quad + quad;
+  if ((u + row >= r.count) | (v + col >= c.count) | (n >= quads)) { return; }
+  let none = vec2<i32>();
+  var sum = vec4<f32>();
+  if (params.has_bias == 1u) { sum = vec4<f32>(bias[n]); }
+  for (var t = 0; t < r.taps; t++) {
+    let line = (row * r.x_step + t * r.x_tap + before(r)) * width + col * c.x_step + before(c);
+    for (var s = 0; s < c.taps; s++) {
+      sum += vec4<f32>(seen[(line + s * c.x_tap) * QUADS + quad]) * vec4<f32>(w[weight_at(t, s, none) * quads + n]);
+    }
+  }
+  let to = destination(Position(b, u + row, v + col), none) * quads + n;
+  if (params.adds == 1u) { sum += vec4<f32>(y[to]); }
+  y[to] = real4(sum);
+}
+
+@compute @workgroup_size(SIZE)
+fn depthwise_backward_weight_tiles(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+  let quads = i32(params.inputs / WIDTH);
+  let n = i32(group.x);
+  let t = i32(group.y) / params.cols.taps;
+  let s = i32(group.y) % params.cols.taps;
+  let first = i32(group.z * params.chunk);
+  let last = min(i32(params.batch) * params.rows.count * params.cols.count, first + i32(params.chunk));
+  var sum = vec4<f32>();
+  for (var i = first + i32(local); i < last; i += i32(SIZE)) {
+    let p = position(i);
+    let pixel = source(p, t, s);
+    if (pixel >= 0) { sum += vec4<f32>(x[pixel * quads + n]) * vec4<f32>(dy[destination(p, vec2<i32>()) * quads + n]); }
+  }
+  sums[local] = sum;
+  for (var half = SIZE / 2u; half > 0u; half /= 2u) {
+    workgroupBarrier();
+    if (local < half) { sums[local] += sums[local + half]; }
+  }
+  if (local > 0u) { return; }
+  let to = (i32(group.z) * params.rows.taps * params.cols.taps + i32(group.y)) * quads + n;
+  var total = sums[0];
+  if (params.adds == 1u) { total += dw[to]; }
+  dw[to] = total;
+}
