@@ -29,6 +29,8 @@ It segments every image of the split and compares, at the image's own size,
     where the data set has truth/CLASS/NAME.png, also with that
   - the last one's calibration: expected calibration error and Brier score inside the union of all marks, where background does not drown it
   - each rater's or level's head with the marks of every one (Dice): a head should be nearest to its own
+  - for models of named raters, the weight that each rater's marks get by their likelihood under his own head, and how it ranks the raters
+    beside their Dice with the truth or the majority of the others; marks grossly unlike the others' are named
   - for models of named raters, how the mask moves when one rater has all the weight: change of area, and Dice with that rater before
     and after
   - the vertical cup-to-disc ratio with that of the majority's masks; a slope of predicted by true well below 1 means that sizes are

@@ -40,12 +40,15 @@ type classReport struct {
 	SoftDice    []metric.Interval  `json:"softDice"`              // Rec0 … RecN
 	Gain        *metric.Interval   `json:"gain,omitempty"`        // last less Rec0
 	Truth       []metric.Interval  `json:"truth,omitempty"`       // Rec0 … RecN against truth, over the images that have it
+	TruthGain   *metric.Interval   `json:"truthGain,omitempty"`   // last less Rec0, against truth
 	Against     *metric.Interval   `json:"against,omitempty"`     // the other weights' Rec0
 	OverAgainst *metric.Interval   `json:"overAgainst,omitempty"` // last less that
+	TruthOver   *metric.Interval   `json:"truthOver,omitempty"`   // the same against truth
 	Calibration *calibrationReport `json:"calibration,omitempty"`
 	Heads       *headsReport       `json:"heads,omitempty"`
 	Response    []responseReport   `json:"response,omitempty"` // by rater
-	Follows     *float64           `json:"follows,omitempty"`  // slope of the mask's change of area over the raters' own: 1 follows, 0 does not move
+	Marks       *marksReport       `json:"marks,omitempty"`
+	Follows     *float64           `json:"follows,omitempty"` // slope of the mask's change of area over the raters' own: 1 follows, 0 does not move
 }
 
 type calibrationReport struct {
@@ -143,18 +146,25 @@ func (s *scorer) classReport(k int) classReport {
 	if n > 0 {
 		out.Gain = of(func(c *classScore) float64 { return c.SoftDice[n] - c.SoftDice[0] })
 	}
-	for i := range n + 1 {
+	ofTruth := func(f func(*classScore) float64) *metric.Interval {
 		var values []float64
 		for _, c := range scores {
 			if c.Truth != nil {
-				values = append(values, c.Truth[i])
+				values = append(values, f(c))
 			}
 		}
-		if len(values) > 0 {
-			out.Truth = append(out.Truth, *interval(values))
+		return interval(values)
+	}
+	for i := range n + 1 {
+		if truth := ofTruth(func(c *classScore) float64 { return c.Truth[i] }); truth != nil {
+			out.Truth = append(out.Truth, *truth)
 		}
 	}
+	if n > 0 {
+		out.TruthGain = ofTruth(func(c *classScore) float64 { return c.Truth[n] - c.Truth[0] })
+	}
 	if s.against != nil {
+		out.TruthOver = ofTruth(func(c *classScore) float64 { return c.Truth[n] - *c.TruthAgainst })
 		out.Against = of(func(c *classScore) float64 { return *c.Against })
 		out.OverAgainst = of(func(c *classScore) float64 { return c.SoftDice[n] - *c.Against })
 	}
@@ -164,6 +174,7 @@ func (s *scorer) classReport(k int) classReport {
 	if scores[0].Heads != nil {
 		out.Heads = heads(scores)
 		out.Response, out.Follows = responses(s.data.Raters, scores)
+		out.Marks = s.marksReport(k)
 	}
 	return out
 }

@@ -46,12 +46,14 @@ type caseScore struct {
 }
 
 type classScore struct {
-	SoftDice []float64    `json:"softDice"`           // of Rec0 … RecN against the mean vote
-	Truth    []float64    `json:"truth,omitempty"`    // the same against the folder's truth/CLASS/NAME.png, where there is one
-	Against  *float64     `json:"against,omitempty"`  // soft Dice of the other weights' Rec0 against the mean vote
-	Heads    [][]*float64 `json:"heads,omitempty"`    // Dice of head m (row) with rater n (column); null where the rater is missing
-	Raters   [][]*float64 `json:"raters,omitempty"`   // Dice among the raters themselves
-	Response []*response  `json:"response,omitempty"` // by rater; null where the rater is missing or a mask is empty
+	SoftDice     []float64    `json:"softDice"`               // of Rec0 … RecN against the mean vote
+	Truth        []float64    `json:"truth,omitempty"`        // the same against the folder's truth/CLASS/NAME.png, where there is one
+	Against      *float64     `json:"against,omitempty"`      // soft Dice of the other weights' Rec0 against the mean vote
+	TruthAgainst *float64     `json:"againstTruth,omitempty"` // the same against the truth
+	Heads        [][]*float64 `json:"heads,omitempty"`        // Dice of head m (row) with rater n (column); null where the rater is missing
+	Raters       [][]*float64 `json:"raters,omitempty"`       // Dice among the raters themselves
+	Response     []*response  `json:"response,omitempty"`     // by rater; null where the rater is missing or a mask is empty
+	Marks        []*markScore `json:"marks,omitempty"`        // by rater; null where the rater is missing, absent where no three have marked or nothing is in dispute
 }
 
 // response is what happens to the mask when one rater has all the weight.
@@ -93,13 +95,11 @@ func (s *scorer) score(ctx context.Context, c dataset.Case) error {
 		}
 	}
 	for k, class := range s.data.Classes {
-		scored := s.class(l, m, other, k)
-		if scored != nil {
-			if scored.Truth, err = againstTruth(c, class, m, k); err != nil {
-				return err
-			}
+		truth, err := truth(c, class)
+		if err != nil {
+			return err
 		}
-		score.Classes = append(score.Classes, scored)
+		score.Classes = append(score.Classes, s.class(l, m, other, k, truth))
 	}
 	score.Ratio = s.ratio(l, m)
 	if s.changed {
@@ -199,7 +199,7 @@ func (s *scorer) votes(l *dataset.Loaded, k int) (votes metric.Votes, ok bool) {
 }
 
 // class scores one structure; nil where its votes cannot be counted.
-func (s *scorer) class(l *dataset.Loaded, m maps, other [][]float32, k int) *classScore {
+func (s *scorer) class(l *dataset.Loaded, m maps, other [][]float32, k int, truth []uint8) *classScore {
 	votes, ok := s.votes(l, k)
 	if !ok {
 		return nil
@@ -211,6 +211,16 @@ func (s *scorer) class(l *dataset.Loaded, m maps, other [][]float32, k int) *cla
 	if other != nil {
 		d := metric.SoftDice(other[k], votes, metric.DefaultSoftDice)
 		out.Against = &d
+	}
+	if truth != nil {
+		right := metric.Count(truth)
+		for _, maps := range m.recurrences {
+			out.Truth = append(out.Truth, metric.SoftDice(maps[k], right, metric.DefaultSoftDice))
+		}
+		if other != nil {
+			d := metric.SoftDice(other[k], right, metric.DefaultSoftDice)
+			out.TruthAgainst = &d
+		}
 	}
 	last := m.recurrences[len(m.recurrences)-1][k]
 	s.calibrate(k, last, votes)
@@ -231,6 +241,11 @@ func (s *scorer) class(l *dataset.Loaded, m maps, other [][]float32, k int) *cla
 	if m.alone == nil {
 		return out
 	}
+	ofHeads := make([][]float32, len(m.heads))
+	for i := range ofHeads {
+		ofHeads[i] = m.heads[i][k]
+	}
+	out.Marks = marked(ofHeads, marks, truth)
 	majority := metric.Area(votes.Mean())
 	for i, alone := range m.alone {
 		out.Response = append(out.Response, nil)
@@ -246,9 +261,8 @@ func (s *scorer) class(l *dataset.Loaded, m maps, other [][]float32, k int) *cla
 	return out
 }
 
-// againstTruth is the soft Dice of every recurrence against an arbitrated or generated mask, truth/CLASS/NAME.png beside the images'
-// folder; nil where there is none.
-func againstTruth(c dataset.Case, class string, m maps, k int) (out []float64, err error) {
+// truth is the arbitrated or generated mask (H, W) of 0 and 1, truth/CLASS/NAME.png beside the images' folder; nil where there is none.
+func truth(c dataset.Case, class string) ([]uint8, error) {
 	path := filepath.Join(filepath.Dir(filepath.Dir(c.Image)), "truth", class, c.Name+".png")
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -270,10 +284,7 @@ func againstTruth(c dataset.Case, class string, m maps, k int) (out []float64, e
 		}
 		mask[i] = picture.Pix[3*i] & 1
 	}
-	for _, maps := range m.recurrences {
-		out = append(out, metric.SoftDice(maps[k], metric.Count(mask), metric.DefaultSoftDice))
-	}
-	return out, nil
+	return mask, nil
 }
 
 // dices is the Dice of a mask with every rater's; nil where the rater is missing.

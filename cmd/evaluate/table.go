@@ -74,9 +74,15 @@ func (t *table) class(r *report, c classReport) {
 	for i, s := range c.Truth {
 		t.line("Rec%d against truth\t%s", i, plain(s, 100, 2))
 	}
+	if c.TruthGain != nil {
+		t.line("Rec%d − Rec0 against truth\t%s", r.Recurrences, signed(*c.TruthGain, 100, 2))
+	}
 	if c.Against != nil {
 		t.line("%s, Rec0\t%s", r.Against.Name, plain(*c.Against, 100, 2))
 		t.line("Rec%d − that\t%s", r.Recurrences, signed(*c.OverAgainst, 100, 2))
+		if c.TruthOver != nil {
+			t.line("Rec%d − that, against truth\t%s", r.Recurrences, signed(*c.TruthOver, 100, 2))
+		}
 	}
 	if k := c.Calibration; k != nil {
 		t.title("%s: calibration of Rec%d inside the union of all marks (in the whole image)", c.Class, r.Recurrences)
@@ -86,6 +92,9 @@ func (t *table) class(r *report, c classReport) {
 	}
 	if c.Heads != nil {
 		t.heads(r, c)
+	}
+	if c.Marks != nil {
+		t.marks(c.Class, c.Marks)
 	}
 	if len(c.Response) > 0 {
 		t.responses(c)

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"math"
+	"testing"
+
+	"mrprism/internal/dataset"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Four pixels of which the raters dispute the last two. The heads expect of everybody what the first two raters marked.
+func TestMarked(t *testing.T) {
+	head := []float32{0.9, 0.1, 0.8, 0.2}
+	usual, inverted := []uint8{1, 0, 1, 0}, []uint8{1, 0, 0, 1}
+	heads := [][]float32{head, head, head, head}
+
+	scores := marked(heads, [][]uint8{usual, usual, nil, inverted}, nil)
+	require.Len(t, scores, 4)
+	assert.Nil(t, scores[2])
+	// mean log-probabilities log .8, log .8 and log .2: shares .8, .8 and .2 of 1.8, times three raters
+	assert.InDelta(t, 3*0.8/1.8, scores[0].Weight, 1e-6)
+	assert.InDelta(t, 3*0.2/1.8, scores[3].Weight, 1e-6)
+	// the majority of the other two needs both: pixel 0 for the first, pixels 0 and 2 for the last
+	assert.InDelta(t, 2./3, scores[0].Dice, 1e-3)
+	assert.InDelta(t, 2./4, scores[3].Dice, 1e-3)
+
+	scores = marked(heads, [][]uint8{usual, usual, nil, inverted}, usual)
+	assert.InDelta(t, 1, scores[0].Dice, 1e-9)
+	assert.InDelta(t, 2./4, scores[3].Dice, 1e-3)
+
+	certain := []float32{1, 0, 1, 0} // a head is never believed beyond 1e-3
+	scores = marked([][]float32{certain, certain, certain}, [][]uint8{usual, usual, inverted}, nil)
+	assert.InDelta(t, 3*1e-3/(2*(1-1e-3)+1e-3), scores[2].Weight, 1e-6)
+
+	assert.Nil(t, marked(heads, [][]uint8{usual, nil, nil, inverted}, nil), "two raters have no majority")
+	assert.Nil(t, marked(heads, [][]uint8{usual, usual, usual, usual}, nil), "nothing is in dispute")
+}
+
+func TestMarksReport(t *testing.T) {
+	s := &scorer{data: &dataset.Dataset{Raters: []string{"ann", "bob", "eve"}}}
+	s.cases = []*caseScore{
+		{Name: "one", Classes: []*classScore{{Marks: []*markScore{{1.5, 0.9}, {1.2, 0.8}, {0.3, 0.1}}}}},
+		{Name: "two", Classes: []*classScore{{Marks: []*markScore{{1.1, 0.7}, {0.9, 0.8}, nil}}}},
+		{Name: "undisputed", Classes: []*classScore{{}}},
+		{Name: "unmarked", Classes: []*classScore{nil}},
+	}
+	r := s.marksReport(0)
+	require.Len(t, r.Raters, 3)
+	assert.InDelta(t, 1.3, r.Raters[0].Weight.Mean, 1e-9)
+	assert.InDelta(t, 0.1, r.Raters[2].Dice.Mean, 1e-9)
+	assert.InDelta(t, 0, r.Rank.Mean, 1e-9, "1 in the first image, -1 in the second")
+	assert.Equal(t, []grossMark{{"one", "eve", markScore{0.3, 0.1}}}, r.GrossMarks)
+	assert.InDelta(t, 0.3, r.Gross.Mean, 1e-9)
+	assert.False(t, r.Truth)
+
+	s.cases = s.cases[2:]
+	assert.Nil(t, s.marksReport(0))
+	assert.False(t, math.IsNaN(r.Rank.Low))
+}
