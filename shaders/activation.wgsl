@@ -18,8 +18,8 @@ struct Params {
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> x: array<real>; // forward: input; backward: input (relu, gelu) or output (sigmoid)
 @group(0) @binding(2) var<storage, read_write> y: array<real>;
-@group(0) @binding(2) var<storage, read> dy: array<f32>;
-@group(0) @binding(3) var<storage, read_write> dx: array<f32>;
+@group(0) @binding(2) var<storage, read> dy: array<real>;
+@group(0) @binding(3) var<storage, read_write> dx: array<real>;
 
 fn normal_cdf(v: f32) -> f32 {
   let a = v * 0.70710678;
@@ -40,7 +40,7 @@ fn relu_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroup
                  @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
   if (i >= params.n) { return; }
-  if (f32(x[i]) > 0.0) { dx[i] += dy[i]; }
+  if (f32(x[i]) > 0.0) { dx[i] = real(f32(dx[i]) + f32(dy[i])); }
 }
 
 @compute @workgroup_size(SIZE)
@@ -58,7 +58,7 @@ fn gelu_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroup
   let i = (group.y * groups.x + group.x) * SIZE + local;
   if (i >= params.n) { return; }
   let v = f32(x[i]);
-  dx[i] += dy[i] * (normal_cdf(v) + v * 0.39894228 * exp(-0.5 * v * v));
+  dx[i] = real(f32(dx[i]) + f32(dy[i]) * (normal_cdf(v) + v * 0.39894228 * exp(-0.5 * v * v)));
 }
 
 @compute @workgroup_size(SIZE)
@@ -75,5 +75,5 @@ fn sigmoid_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgr
   let i = (group.y * groups.x + group.x) * SIZE + local;
   if (i >= params.n) { return; }
   let p = f32(x[i]);
-  dx[i] += dy[i] * p * (1.0 - p);
+  dx[i] = real(f32(dx[i]) + f32(dy[i]) * p * (1.0 - p));
 }

@@ -22,7 +22,7 @@ func TestActivations(t *testing.T) {
 					inputs: [][]int{shape},
 					build:  func(x []*Tensor) *Tensor { return f(x[0]) },
 					fill:   awayFromZero,
-					half:   rounded,
+					half:   rounded, mixed: rounded,
 				})
 			}
 		})

@@ -161,7 +161,7 @@ func (p *attentionParams) gradients(a []gpu.Array, f func(query, key, value int,
 }
 
 var (
-	attentionForward = faster(attentionKernel("attention_forward", []gpu.Access{read, read, write, write}, attentionForwardQueries,
+	attentionForward = wide(faster(attentionKernel("attention_forward", []gpu.Access{read, read, write, write}, attentionForwardQueries,
 		func(p *attentionParams, a []gpu.Array) {
 			q, kv, y, lse := a[0].F, a[1].F, a[2].F, a[3].F
 			rows := int(p.Batch * p.Queries * p.Heads)
@@ -183,30 +183,30 @@ var (
 			for i := range rows {
 				lse[i] = (highest[i] + math.Log(total[i])) * math.Log2E
 			}
-		}), attentionForwardFast)
+		}), attentionForwardFast), 3)
 
-	attentionDelta = perElement("attention_delta", attentionSource, []gpu.Access{read, read, write},
+	attentionDelta = wide(perElement("attention_delta", attentionSource, []gpu.Access{read, read, write},
 		func(p *attentionParams) uint32 { return p.Batch * p.Queries * p.Heads },
 		func(p *attentionParams, a []gpu.Array) {
 			for i := range int(p.Batch * p.Queries * p.Heads) {
 				a[2].F[i] = p.dot(a[0].F, i*int(p.Width), a[1].F, i*int(p.Width))
 			}
-		})
+		}), 2)
 
-	attentionBackwardQ = attentionKernel("attention_backward_q",
+	attentionBackwardQ = wide(attentionKernel("attention_backward_q",
 		[]gpu.Access{read, read, read, read, read, write}, attentionBackwardQueries,
 		func(p *attentionParams, a []gpu.Array) {
 			p.gradients(a, func(query, key, _ int, _, ds float64) { p.addRow(a[5].F, query, ds, a[1].F, key) })
-		})
+		}), 3, 4)
 
-	attentionBackwardKV = attentionKernel("attention_backward_kv",
+	attentionBackwardKV = wide(attentionKernel("attention_backward_kv",
 		[]gpu.Access{read, read, read, read, read, write}, attentionBackwardKeys,
 		func(p *attentionParams, a []gpu.Array) {
 			p.gradients(a, func(query, key, value int, weight, ds float64) {
 				p.addRow(a[5].F, key, ds, a[0].F, query)
 				p.addRow(a[5].F, value, weight, a[2].F, query)
 			})
-		})
+		}), 3, 4)
 )
 
 // Attention lets every query token of q (B, N, H·d) look at the key tokens kv (B, L, 2·H·d), all heads' keys beside all heads' values, each
@@ -224,10 +224,10 @@ func Attention(q, kv *Tensor, heads int) *Tensor {
 	}
 	perQuery := []int{q.Dim(0), q.Dim(1), heads}
 	y := g.New("attention", q.Shape(), q, kv)
-	lse := g.New("attention log-sum-exp", perQuery)
+	lse := g.NewOf(gpu.F32, "attention log-sum-exp", perQuery)
 	g.Dispatch(attentionForward, p, q, kv, y, lse)
 	g.OnBackward(y, func() {
-		dy, delta := y.Gradient(), g.New("attention delta", perQuery)
+		dy, delta := y.Gradient(), g.NewOf(gpu.F32, "attention delta", perQuery)
 		g.Dispatch(attentionDelta, p, y, dy, delta)
 		if q.NeedsGradient() {
 			g.Dispatch(attentionBackwardQ, p, q, kv, dy, lse, delta, q.Gradient())

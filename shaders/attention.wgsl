@@ -9,16 +9,16 @@
 // backward computes them again (FlashAttention, Dao et al. 2022). These kernels take any D and suit CPU adapters, where a load
 // costs as much as tens of multiplications: an invocation owns 8 neighbouring queries (dk, dv: keys) of one head and keeps
 // their scores against 8 keys (queries) in registers, a vec4 for 4 keys, so that 16 loads serve 64 multiply-adds. Rows beyond
-// the last are the last again, and not written. The forward adds to y in storage; of halves, it is rounded after every 8 keys. The other
-// attention_*.wgsl with these kernels compute the same. Joined with attention_tokens.wgsl.
+// the last are the last again, and not written. They add to y, dq and dkv in storage;
+// of halves, these are rounded after every 8 keys (queries). The other attention_*.wgsl with these kernels compute the same. Joined with
+// attention_tokens.wgsl.
 
 alias stored = real;
-alias floats = f32;
 const SIZE: u32 = 8u;
 
 // delta's own
-@group(0) @binding(1) var<storage, read> result: array<f32>; // y
-@group(0) @binding(2) var<storage, read> dresult: array<f32>; // dy
+@group(0) @binding(1) var<storage, read> result: array<real>; // y
+@group(0) @binding(2) var<storage, read> dresult: array<real>; // dy
 @group(0) @binding(3) var<storage, read_write> delta_out: array<f32>;
 
 // from a key to its value
@@ -40,7 +40,7 @@ fn four_pairs(b: u32, i: u32, h: u32) -> vec4<u32> {
 fn q_of(r: vec4<u32>, c: u32) -> vec4<f32> { return vec4<f32>(real4(q[r.x + c], q[r.y + c], q[r.z + c], q[r.w + c])); }
 fn k_of(r: vec4<u32>, c: u32) -> vec4<f32> { return vec4<f32>(real4(kv[r.x + c], kv[r.y + c], kv[r.z + c], kv[r.w + c])); }
 fn v_of(r: vec4<u32>, c: u32) -> vec4<f32> { return vec4<f32>(real4(kv[values() + r.x + c], kv[values() + r.y + c], kv[values() + r.z + c], kv[values() + r.w + c])); }
-fn dy_of(r: vec4<u32>, c: u32) -> vec4<f32> { return vec4<f32>(dy[r.x + c], dy[r.y + c], dy[r.z + c], dy[r.w + c]); }
+fn dy_of(r: vec4<u32>, c: u32) -> vec4<f32> { return vec4<f32>(real4(dy[r.x + c], dy[r.y + c], dy[r.z + c], dy[r.w + c])); }
 
 // the scores of tokens from j on; those from the n-th on do not exist
 fn existing(s: vec4<f32>, j: u32, n: u32) -> vec4<f32> {
@@ -132,35 +132,35 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
     }
   }
   if (first < params.queries) {
-    lse_out[index(b, first, params.queries, h)] = real(m0 + log2(l0));
+    lse_out[index(b, first, params.queries, h)] = m0 + log2(l0);
     for (var c = 0u; c < params.width; c++) { y[q0 + c] = real(f32(y[q0 + c]) / l0); }
   }
   if (first + 1u < params.queries) {
-    lse_out[index(b, first + 1u, params.queries, h)] = real(m1 + log2(l1));
+    lse_out[index(b, first + 1u, params.queries, h)] = m1 + log2(l1);
     for (var c = 0u; c < params.width; c++) { y[q1 + c] = real(f32(y[q1 + c]) / l1); }
   }
   if (first + 2u < params.queries) {
-    lse_out[index(b, first + 2u, params.queries, h)] = real(m2 + log2(l2));
+    lse_out[index(b, first + 2u, params.queries, h)] = m2 + log2(l2);
     for (var c = 0u; c < params.width; c++) { y[q2 + c] = real(f32(y[q2 + c]) / l2); }
   }
   if (first + 3u < params.queries) {
-    lse_out[index(b, first + 3u, params.queries, h)] = real(m3 + log2(l3));
+    lse_out[index(b, first + 3u, params.queries, h)] = m3 + log2(l3);
     for (var c = 0u; c < params.width; c++) { y[q3 + c] = real(f32(y[q3 + c]) / l3); }
   }
   if (first + 4u < params.queries) {
-    lse_out[index(b, first + 4u, params.queries, h)] = real(m4 + log2(l4));
+    lse_out[index(b, first + 4u, params.queries, h)] = m4 + log2(l4);
     for (var c = 0u; c < params.width; c++) { y[q4 + c] = real(f32(y[q4 + c]) / l4); }
   }
   if (first + 5u < params.queries) {
-    lse_out[index(b, first + 5u, params.queries, h)] = real(m5 + log2(l5));
+    lse_out[index(b, first + 5u, params.queries, h)] = m5 + log2(l5);
     for (var c = 0u; c < params.width; c++) { y[q5 + c] = real(f32(y[q5 + c]) / l5); }
   }
   if (first + 6u < params.queries) {
-    lse_out[index(b, first + 6u, params.queries, h)] = real(m6 + log2(l6));
+    lse_out[index(b, first + 6u, params.queries, h)] = m6 + log2(l6);
     for (var c = 0u; c < params.width; c++) { y[q6 + c] = real(f32(y[q6 + c]) / l6); }
   }
   if (first + 7u < params.queries) {
-    lse_out[index(b, first + 7u, params.queries, h)] = real(m7 + log2(l7));
+    lse_out[index(b, first + 7u, params.queries, h)] = m7 + log2(l7);
     for (var c = 0u; c < params.width; c++) { y[q7 + c] = real(f32(y[q7 + c]) / l7); }
   }
 }
@@ -171,7 +171,7 @@ fn attention_delta(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgro
   let i = (group.y * groups.x + group.x) * 64u + local;
   if (i >= params.batch * params.queries * params.heads) { return; }
   var sum = 0.0;
-  for (var c = i * params.width; c < (i + 1u) * params.width; c++) { sum = fma(result[c], dresult[c], sum); }
+  for (var c = i * params.width; c < (i + 1u) * params.width; c++) { sum = fma(f32(result[c]), f32(dresult[c]), sum); }
   delta_out[i] = sum;
 }
 
@@ -215,14 +215,14 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
       let x7 = vec4<f32>(f32(q[q7 + c])); a7 = fma(x7, ka, a7); b7 = fma(x7, kb, b7);
       let va = v_of(ra, c);
       let vb = v_of(rb, c);
-      let z0 = vec4<f32>(dy[q0 + c]); f0 = fma(z0, va, f0); g0 = fma(z0, vb, g0);
-      let z1 = vec4<f32>(dy[q1 + c]); f1 = fma(z1, va, f1); g1 = fma(z1, vb, g1);
-      let z2 = vec4<f32>(dy[q2 + c]); f2 = fma(z2, va, f2); g2 = fma(z2, vb, g2);
-      let z3 = vec4<f32>(dy[q3 + c]); f3 = fma(z3, va, f3); g3 = fma(z3, vb, g3);
-      let z4 = vec4<f32>(dy[q4 + c]); f4 = fma(z4, va, f4); g4 = fma(z4, vb, g4);
-      let z5 = vec4<f32>(dy[q5 + c]); f5 = fma(z5, va, f5); g5 = fma(z5, vb, g5);
-      let z6 = vec4<f32>(dy[q6 + c]); f6 = fma(z6, va, f6); g6 = fma(z6, vb, g6);
-      let z7 = vec4<f32>(dy[q7 + c]); f7 = fma(z7, va, f7); g7 = fma(z7, vb, g7);
+      let z0 = vec4<f32>(f32(dy[q0 + c])); f0 = fma(z0, va, f0); g0 = fma(z0, vb, g0);
+      let z1 = vec4<f32>(f32(dy[q1 + c])); f1 = fma(z1, va, f1); g1 = fma(z1, vb, g1);
+      let z2 = vec4<f32>(f32(dy[q2 + c])); f2 = fma(z2, va, f2); g2 = fma(z2, vb, g2);
+      let z3 = vec4<f32>(f32(dy[q3 + c])); f3 = fma(z3, va, f3); g3 = fma(z3, vb, g3);
+      let z4 = vec4<f32>(f32(dy[q4 + c])); f4 = fma(z4, va, f4); g4 = fma(z4, vb, g4);
+      let z5 = vec4<f32>(f32(dy[q5 + c])); f5 = fma(z5, va, f5); g5 = fma(z5, vb, g5);
+      let z6 = vec4<f32>(f32(dy[q6 + c])); f6 = fma(z6, va, f6); g6 = fma(z6, vb, g6);
+      let z7 = vec4<f32>(f32(dy[q7 + c])); f7 = fma(z7, va, f7); g7 = fma(z7, vb, g7);
     }
     a0 = params.scale * exp2(existing(a0 * a, j, params.keys) - e0) * (f0 - d0);
     a1 = params.scale * exp2(existing(a1 * a, j, params.keys) - e1) * (f1 - d1);
@@ -243,14 +243,14 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
     for (var c = 0u; c < params.width; c++) {
       let ka = k_of(ra, c);
       let kb = k_of(rb, c);
-      if (first < params.queries) { dq[q0 + c] = weighted(dq[q0 + c], a0, ka, b0, kb); }
-      if (first + 1u < params.queries) { dq[q1 + c] = weighted(dq[q1 + c], a1, ka, b1, kb); }
-      if (first + 2u < params.queries) { dq[q2 + c] = weighted(dq[q2 + c], a2, ka, b2, kb); }
-      if (first + 3u < params.queries) { dq[q3 + c] = weighted(dq[q3 + c], a3, ka, b3, kb); }
-      if (first + 4u < params.queries) { dq[q4 + c] = weighted(dq[q4 + c], a4, ka, b4, kb); }
-      if (first + 5u < params.queries) { dq[q5 + c] = weighted(dq[q5 + c], a5, ka, b5, kb); }
-      if (first + 6u < params.queries) { dq[q6 + c] = weighted(dq[q6 + c], a6, ka, b6, kb); }
-      if (first + 7u < params.queries) { dq[q7 + c] = weighted(dq[q7 + c], a7, ka, b7, kb); }
+      if (first < params.queries) { dq[q0 + c] = real(weighted(f32(dq[q0 + c]), a0, ka, b0, kb)); }
+      if (first + 1u < params.queries) { dq[q1 + c] = real(weighted(f32(dq[q1 + c]), a1, ka, b1, kb)); }
+      if (first + 2u < params.queries) { dq[q2 + c] = real(weighted(f32(dq[q2 + c]), a2, ka, b2, kb)); }
+      if (first + 3u < params.queries) { dq[q3 + c] = real(weighted(f32(dq[q3 + c]), a3, ka, b3, kb)); }
+      if (first + 4u < params.queries) { dq[q4 + c] = real(weighted(f32(dq[q4 + c]), a4, ka, b4, kb)); }
+      if (first + 5u < params.queries) { dq[q5 + c] = real(weighted(f32(dq[q5 + c]), a5, ka, b5, kb)); }
+      if (first + 6u < params.queries) { dq[q6 + c] = real(weighted(f32(dq[q6 + c]), a6, ka, b6, kb)); }
+      if (first + 7u < params.queries) { dq[q7 + c] = real(weighted(f32(dq[q7 + c]), a7, ka, b7, kb)); }
     }
   }
 }
@@ -326,36 +326,36 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
       let ga = dy_of(ra, c);
       let gb = dy_of(rb, c);
       if (first < params.keys) {
-        dkv[k0 + c] = weighted(dkv[k0 + c], f0, qa, g0, qb);
-        dkv[values() + k0 + c] = weighted(dkv[values() + k0 + c], a0, ga, b0, gb);
+        dkv[k0 + c] = real(weighted(f32(dkv[k0 + c]), f0, qa, g0, qb));
+        dkv[values() + k0 + c] = real(weighted(f32(dkv[values() + k0 + c]), a0, ga, b0, gb));
       }
       if (first + 1u < params.keys) {
-        dkv[k1 + c] = weighted(dkv[k1 + c], f1, qa, g1, qb);
-        dkv[values() + k1 + c] = weighted(dkv[values() + k1 + c], a1, ga, b1, gb);
+        dkv[k1 + c] = real(weighted(f32(dkv[k1 + c]), f1, qa, g1, qb));
+        dkv[values() + k1 + c] = real(weighted(f32(dkv[values() + k1 + c]), a1, ga, b1, gb));
       }
       if (first + 2u < params.keys) {
-        dkv[k2 + c] = weighted(dkv[k2 + c], f2, qa, g2, qb);
-        dkv[values() + k2 + c] = weighted(dkv[values() + k2 + c], a2, ga, b2, gb);
+        dkv[k2 + c] = real(weighted(f32(dkv[k2 + c]), f2, qa, g2, qb));
+        dkv[values() + k2 + c] = real(weighted(f32(dkv[values() + k2 + c]), a2, ga, b2, gb));
       }
       if (first + 3u < params.keys) {
-        dkv[k3 + c] = weighted(dkv[k3 + c], f3, qa, g3, qb);
-        dkv[values() + k3 + c] = weighted(dkv[values() + k3 + c], a3, ga, b3, gb);
+        dkv[k3 + c] = real(weighted(f32(dkv[k3 + c]), f3, qa, g3, qb));
+        dkv[values() + k3 + c] = real(weighted(f32(dkv[values() + k3 + c]), a3, ga, b3, gb));
       }
       if (first + 4u < params.keys) {
-        dkv[k4 + c] = weighted(dkv[k4 + c], f4, qa, g4, qb);
-        dkv[values() + k4 + c] = weighted(dkv[values() + k4 + c], a4, ga, b4, gb);
+        dkv[k4 + c] = real(weighted(f32(dkv[k4 + c]), f4, qa, g4, qb));
+        dkv[values() + k4 + c] = real(weighted(f32(dkv[values() + k4 + c]), a4, ga, b4, gb));
       }
       if (first + 5u < params.keys) {
-        dkv[k5 + c] = weighted(dkv[k5 + c], f5, qa, g5, qb);
-        dkv[values() + k5 + c] = weighted(dkv[values() + k5 + c], a5, ga, b5, gb);
+        dkv[k5 + c] = real(weighted(f32(dkv[k5 + c]), f5, qa, g5, qb));
+        dkv[values() + k5 + c] = real(weighted(f32(dkv[values() + k5 + c]), a5, ga, b5, gb));
       }
       if (first + 6u < params.keys) {
-        dkv[k6 + c] = weighted(dkv[k6 + c], f6, qa, g6, qb);
-        dkv[values() + k6 + c] = weighted(dkv[values() + k6 + c], a6, ga, b6, gb);
+        dkv[k6 + c] = real(weighted(f32(dkv[k6 + c]), f6, qa, g6, qb));
+        dkv[values() + k6 + c] = real(weighted(f32(dkv[values() + k6 + c]), a6, ga, b6, gb));
       }
       if (first + 7u < params.keys) {
-        dkv[k7 + c] = weighted(dkv[k7 + c], f7, qa, g7, qb);
-        dkv[values() + k7 + c] = weighted(dkv[values() + k7 + c], a7, ga, b7, gb);
+        dkv[k7 + c] = real(weighted(f32(dkv[k7 + c]), f7, qa, g7, qb));
+        dkv[values() + k7 + c] = real(weighted(f32(dkv[values() + k7 + c]), a7, ga, b7, gb));
       }
     }
   }

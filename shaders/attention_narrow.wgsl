@@ -112,42 +112,42 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
     }
   }
   if (first < params.queries) {
-    lse_out[r0 / QUADS] = real(ma.x + log2(la.x));
+    lse_out[r0 / QUADS] = ma.x + log2(la.x);
     y[r0] = real4(y0 / la.x);
     if (LAST > 0u) { y[r0 + LAST] = real4(z0 / la.x); }
   }
   if (first + 1u < params.queries) {
-    lse_out[r1 / QUADS] = real(ma.y + log2(la.y));
+    lse_out[r1 / QUADS] = ma.y + log2(la.y);
     y[r1] = real4(y1 / la.y);
     if (LAST > 0u) { y[r1 + LAST] = real4(z1 / la.y); }
   }
   if (first + 2u < params.queries) {
-    lse_out[r2 / QUADS] = real(ma.z + log2(la.z));
+    lse_out[r2 / QUADS] = ma.z + log2(la.z);
     y[r2] = real4(y2 / la.z);
     if (LAST > 0u) { y[r2 + LAST] = real4(z2 / la.z); }
   }
   if (first + 3u < params.queries) {
-    lse_out[r3 / QUADS] = real(ma.w + log2(la.w));
+    lse_out[r3 / QUADS] = ma.w + log2(la.w);
     y[r3] = real4(y3 / la.w);
     if (LAST > 0u) { y[r3 + LAST] = real4(z3 / la.w); }
   }
   if (first + 4u < params.queries) {
-    lse_out[r4 / QUADS] = real(mb.x + log2(lb.x));
+    lse_out[r4 / QUADS] = mb.x + log2(lb.x);
     y[r4] = real4(y4 / lb.x);
     if (LAST > 0u) { y[r4 + LAST] = real4(z4 / lb.x); }
   }
   if (first + 5u < params.queries) {
-    lse_out[r5 / QUADS] = real(mb.y + log2(lb.y));
+    lse_out[r5 / QUADS] = mb.y + log2(lb.y);
     y[r5] = real4(y5 / lb.y);
     if (LAST > 0u) { y[r5 + LAST] = real4(z5 / lb.y); }
   }
   if (first + 6u < params.queries) {
-    lse_out[r6 / QUADS] = real(mb.z + log2(lb.z));
+    lse_out[r6 / QUADS] = mb.z + log2(lb.z);
     y[r6] = real4(y6 / lb.z);
     if (LAST > 0u) { y[r6 + LAST] = real4(z6 / lb.z); }
   }
   if (first + 7u < params.queries) {
-    lse_out[r7 / QUADS] = real(mb.w + log2(lb.w));
+    lse_out[r7 / QUADS] = mb.w + log2(lb.w);
     y[r7] = real4(y7 / lb.w);
     if (LAST > 0u) { y[r7 + LAST] = real4(z7 / lb.w); }
   }
@@ -163,22 +163,22 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
   let r2 = query_row(b, first + 2u, h); let r3 = query_row(b, first + 3u, h);
   let r4 = query_row(b, first + 4u, h); let r5 = query_row(b, first + 5u, h);
   let r6 = query_row(b, first + 6u, h); let r7 = query_row(b, first + 7u, h);
-  let q0 = vec4<f32>(q[r0]) * a; let g0 = dy[r0]; var d0 = vec4<f32>(0.0);
-  let q1 = vec4<f32>(q[r1]) * a; let g1 = dy[r1]; var d1 = vec4<f32>(0.0);
-  let q2 = vec4<f32>(q[r2]) * a; let g2 = dy[r2]; var d2 = vec4<f32>(0.0);
-  let q3 = vec4<f32>(q[r3]) * a; let g3 = dy[r3]; var d3 = vec4<f32>(0.0);
-  let q4 = vec4<f32>(q[r4]) * a; let g4 = dy[r4]; var d4 = vec4<f32>(0.0);
-  let q5 = vec4<f32>(q[r5]) * a; let g5 = dy[r5]; var d5 = vec4<f32>(0.0);
-  let q6 = vec4<f32>(q[r6]) * a; let g6 = dy[r6]; var d6 = vec4<f32>(0.0);
-  let q7 = vec4<f32>(q[r7]) * a; let g7 = dy[r7]; var d7 = vec4<f32>(0.0);
-  let t0 = vec4<f32>(q[r0 + LAST]) * a; let o0 = dy[r0 + LAST]; var f0 = vec4<f32>(0.0);
-  let t1 = vec4<f32>(q[r1 + LAST]) * a; let o1 = dy[r1 + LAST]; var f1 = vec4<f32>(0.0);
-  let t2 = vec4<f32>(q[r2 + LAST]) * a; let o2 = dy[r2 + LAST]; var f2 = vec4<f32>(0.0);
-  let t3 = vec4<f32>(q[r3 + LAST]) * a; let o3 = dy[r3 + LAST]; var f3 = vec4<f32>(0.0);
-  let t4 = vec4<f32>(q[r4 + LAST]) * a; let o4 = dy[r4 + LAST]; var f4 = vec4<f32>(0.0);
-  let t5 = vec4<f32>(q[r5 + LAST]) * a; let o5 = dy[r5 + LAST]; var f5 = vec4<f32>(0.0);
-  let t6 = vec4<f32>(q[r6 + LAST]) * a; let o6 = dy[r6 + LAST]; var f6 = vec4<f32>(0.0);
-  let t7 = vec4<f32>(q[r7 + LAST]) * a; let o7 = dy[r7 + LAST]; var f7 = vec4<f32>(0.0);
+  let q0 = vec4<f32>(q[r0]) * a; let g0 = vec4<f32>(dy[r0]); var d0 = vec4<f32>(0.0);
+  let q1 = vec4<f32>(q[r1]) * a; let g1 = vec4<f32>(dy[r1]); var d1 = vec4<f32>(0.0);
+  let q2 = vec4<f32>(q[r2]) * a; let g2 = vec4<f32>(dy[r2]); var d2 = vec4<f32>(0.0);
+  let q3 = vec4<f32>(q[r3]) * a; let g3 = vec4<f32>(dy[r3]); var d3 = vec4<f32>(0.0);
+  let q4 = vec4<f32>(q[r4]) * a; let g4 = vec4<f32>(dy[r4]); var d4 = vec4<f32>(0.0);
+  let q5 = vec4<f32>(q[r5]) * a; let g5 = vec4<f32>(dy[r5]); var d5 = vec4<f32>(0.0);
+  let q6 = vec4<f32>(q[r6]) * a; let g6 = vec4<f32>(dy[r6]); var d6 = vec4<f32>(0.0);
+  let q7 = vec4<f32>(q[r7]) * a; let g7 = vec4<f32>(dy[r7]); var d7 = vec4<f32>(0.0);
+  let t0 = vec4<f32>(q[r0 + LAST]) * a; let o0 = vec4<f32>(dy[r0 + LAST]); var f0 = vec4<f32>(0.0);
+  let t1 = vec4<f32>(q[r1 + LAST]) * a; let o1 = vec4<f32>(dy[r1 + LAST]); var f1 = vec4<f32>(0.0);
+  let t2 = vec4<f32>(q[r2 + LAST]) * a; let o2 = vec4<f32>(dy[r2 + LAST]); var f2 = vec4<f32>(0.0);
+  let t3 = vec4<f32>(q[r3 + LAST]) * a; let o3 = vec4<f32>(dy[r3 + LAST]); var f3 = vec4<f32>(0.0);
+  let t4 = vec4<f32>(q[r4 + LAST]) * a; let o4 = vec4<f32>(dy[r4 + LAST]); var f4 = vec4<f32>(0.0);
+  let t5 = vec4<f32>(q[r5 + LAST]) * a; let o5 = vec4<f32>(dy[r5 + LAST]); var f5 = vec4<f32>(0.0);
+  let t6 = vec4<f32>(q[r6 + LAST]) * a; let o6 = vec4<f32>(dy[r6 + LAST]); var f6 = vec4<f32>(0.0);
+  let t7 = vec4<f32>(q[r7 + LAST]) * a; let o7 = vec4<f32>(dy[r7 + LAST]); var f7 = vec4<f32>(0.0);
   let ea = vec4<f32>(lse[r0 / QUADS], lse[r1 / QUADS], lse[r2 / QUADS], lse[r3 / QUADS]);
   let eb = vec4<f32>(lse[r4 / QUADS], lse[r5 / QUADS], lse[r6 / QUADS], lse[r7 / QUADS]);
   let xa = vec4<f32>(delta[r0 / QUADS], delta[r1 / QUADS], delta[r2 / QUADS], delta[r3 / QUADS]);
@@ -209,36 +209,36 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
     }
   }
   if (first < params.queries) {
-    dq[r0] += d0 * params.scale;
-    if (LAST > 0u) { dq[r0 + LAST] += f0 * params.scale; }
+    add_dq(r0, d0 * params.scale);
+    if (LAST > 0u) { add_dq(r0 + LAST, f0 * params.scale); }
   }
   if (first + 1u < params.queries) {
-    dq[r1] += d1 * params.scale;
-    if (LAST > 0u) { dq[r1 + LAST] += f1 * params.scale; }
+    add_dq(r1, d1 * params.scale);
+    if (LAST > 0u) { add_dq(r1 + LAST, f1 * params.scale); }
   }
   if (first + 2u < params.queries) {
-    dq[r2] += d2 * params.scale;
-    if (LAST > 0u) { dq[r2 + LAST] += f2 * params.scale; }
+    add_dq(r2, d2 * params.scale);
+    if (LAST > 0u) { add_dq(r2 + LAST, f2 * params.scale); }
   }
   if (first + 3u < params.queries) {
-    dq[r3] += d3 * params.scale;
-    if (LAST > 0u) { dq[r3 + LAST] += f3 * params.scale; }
+    add_dq(r3, d3 * params.scale);
+    if (LAST > 0u) { add_dq(r3 + LAST, f3 * params.scale); }
   }
   if (ROWS > 4u && first + 4u < params.queries) {
-    dq[r4] += d4 * params.scale;
-    if (LAST > 0u) { dq[r4 + LAST] += f4 * params.scale; }
+    add_dq(r4, d4 * params.scale);
+    if (LAST > 0u) { add_dq(r4 + LAST, f4 * params.scale); }
   }
   if (ROWS > 4u && first + 5u < params.queries) {
-    dq[r5] += d5 * params.scale;
-    if (LAST > 0u) { dq[r5 + LAST] += f5 * params.scale; }
+    add_dq(r5, d5 * params.scale);
+    if (LAST > 0u) { add_dq(r5 + LAST, f5 * params.scale); }
   }
   if (ROWS > 4u && first + 6u < params.queries) {
-    dq[r6] += d6 * params.scale;
-    if (LAST > 0u) { dq[r6 + LAST] += f6 * params.scale; }
+    add_dq(r6, d6 * params.scale);
+    if (LAST > 0u) { add_dq(r6 + LAST, f6 * params.scale); }
   }
   if (ROWS > 4u && first + 7u < params.queries) {
-    dq[r7] += d7 * params.scale;
-    if (LAST > 0u) { dq[r7 + LAST] += f7 * params.scale; }
+    add_dq(r7, d7 * params.scale);
+    if (LAST > 0u) { add_dq(r7 + LAST, f7 * params.scale); }
   }
 }
 
@@ -274,8 +274,8 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
     let x = delta[r / QUADS];
     let q0 = vec4<f32>(q[r]);
     let q1 = vec4<f32>(q[r + LAST]);
-    let g0 = dy[r];
-    let g1 = dy[r + LAST];
+    let g0 = vec4<f32>(dy[r]);
+    let g1 = vec4<f32>(dy[r + LAST]);
     var pa = products(q0, k0, k1, k2, k3);
     var pb = products(q0, k4, k5, k6, k7);
     var sa = products(g0, v0, v1, v2, v3);
@@ -300,43 +300,43 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
     }
   }
   if (first < params.keys) {
-    dkv[r0] += d0 * params.scale;
-    dkv[values() + r0] += w0;
-    if (LAST > 0u) { dkv[r0 + LAST] += f0 * params.scale; dkv[values() + r0 + LAST] += z0; }
+    add_dkv(r0, d0 * params.scale);
+    add_dkv(values() + r0, w0);
+    if (LAST > 0u) { add_dkv(r0 + LAST, f0 * params.scale); add_dkv(values() + r0 + LAST, z0); }
   }
   if (first + 1u < params.keys) {
-    dkv[r1] += d1 * params.scale;
-    dkv[values() + r1] += w1;
-    if (LAST > 0u) { dkv[r1 + LAST] += f1 * params.scale; dkv[values() + r1 + LAST] += z1; }
+    add_dkv(r1, d1 * params.scale);
+    add_dkv(values() + r1, w1);
+    if (LAST > 0u) { add_dkv(r1 + LAST, f1 * params.scale); add_dkv(values() + r1 + LAST, z1); }
   }
   if (first + 2u < params.keys) {
-    dkv[r2] += d2 * params.scale;
-    dkv[values() + r2] += w2;
-    if (LAST > 0u) { dkv[r2 + LAST] += f2 * params.scale; dkv[values() + r2 + LAST] += z2; }
+    add_dkv(r2, d2 * params.scale);
+    add_dkv(values() + r2, w2);
+    if (LAST > 0u) { add_dkv(r2 + LAST, f2 * params.scale); add_dkv(values() + r2 + LAST, z2); }
   }
   if (first + 3u < params.keys) {
-    dkv[r3] += d3 * params.scale;
-    dkv[values() + r3] += w3;
-    if (LAST > 0u) { dkv[r3 + LAST] += f3 * params.scale; dkv[values() + r3 + LAST] += z3; }
+    add_dkv(r3, d3 * params.scale);
+    add_dkv(values() + r3, w3);
+    if (LAST > 0u) { add_dkv(r3 + LAST, f3 * params.scale); add_dkv(values() + r3 + LAST, z3); }
   }
   if (ROWS > 4u && first + 4u < params.keys) {
-    dkv[r4] += d4 * params.scale;
-    dkv[values() + r4] += w4;
-    if (LAST > 0u) { dkv[r4 + LAST] += f4 * params.scale; dkv[values() + r4 + LAST] += z4; }
+    add_dkv(r4, d4 * params.scale);
+    add_dkv(values() + r4, w4);
+    if (LAST > 0u) { add_dkv(r4 + LAST, f4 * params.scale); add_dkv(values() + r4 + LAST, z4); }
   }
   if (ROWS > 4u && first + 5u < params.keys) {
-    dkv[r5] += d5 * params.scale;
-    dkv[values() + r5] += w5;
-    if (LAST > 0u) { dkv[r5 + LAST] += f5 * params.scale; dkv[values() + r5 + LAST] += z5; }
+    add_dkv(r5, d5 * params.scale);
+    add_dkv(values() + r5, w5);
+    if (LAST > 0u) { add_dkv(r5 + LAST, f5 * params.scale); add_dkv(values() + r5 + LAST, z5); }
   }
   if (ROWS > 4u && first + 6u < params.keys) {
-    dkv[r6] += d6 * params.scale;
-    dkv[values() + r6] += w6;
-    if (LAST > 0u) { dkv[r6 + LAST] += f6 * params.scale; dkv[values() + r6 + LAST] += z6; }
+    add_dkv(r6, d6 * params.scale);
+    add_dkv(values() + r6, w6);
+    if (LAST > 0u) { add_dkv(r6 + LAST, f6 * params.scale); add_dkv(values() + r6 + LAST, z6); }
   }
   if (ROWS > 4u && first + 7u < params.keys) {
-    dkv[r7] += d7 * params.scale;
-    dkv[values() + r7] += w7;
-    if (LAST > 0u) { dkv[r7 + LAST] += f7 * params.scale; dkv[values() + r7 + LAST] += z7; }
+    add_dkv(r7, d7 * params.scale);
+    add_dkv(values() + r7, w7);
+    if (LAST > 0u) { add_dkv(r7 + LAST, f7 * params.scale); add_dkv(values() + r7 + LAST, z7); }
   }
 }

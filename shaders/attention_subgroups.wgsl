@@ -109,11 +109,11 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
     y14 = fma(vec4<f32>(subgroupBroadcast(pb, 6u)), vb, y14 * subgroupBroadcast(db, 6u));
     y15 = fma(vec4<f32>(subgroupBroadcast(pb, 7u)), vb, y15 * subgroupBroadcast(db, 7u));
   }
-  if (first + lane < params.queries) { lse_out[index(b, first + lane, params.queries, h)] = real(ma + log2(la)); }
+  if (first + lane < params.queries) { lse_out[index(b, first + lane, params.queries, h)] = ma + log2(la); }
   if (WIDE) {
     lb = la;
   } else if (first + LANES + lane < params.queries) {
-    lse_out[index(b, first + LANES + lane, params.queries, h)] = real(mb + log2(lb));
+    lse_out[index(b, first + LANES + lane, params.queries, h)] = mb + log2(lb);
   }
   // those beyond the last are the last again, with its result
   y[quad(b, first, 0u, FORWARD_TILE, params.queries, h, lane)] = real4(y0 / subgroupBroadcast(la, 0u));
@@ -140,14 +140,14 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
   let h = group.y;
   let b = group.z;
   let a = params.scale * LOG2E;
-  let r0 = quad(b, first, 0u, BACKWARD_TILE, params.queries, h, lane); let q0 = vec4<f32>(q[r0]) * a; let g0 = dy[r0]; var d0 = vec4<f32>();
-  let r1 = quad(b, first, 1u, BACKWARD_TILE, params.queries, h, lane); let q1 = vec4<f32>(q[r1]) * a; let g1 = dy[r1]; var d1 = vec4<f32>();
-  let r2 = quad(b, first, 2u, BACKWARD_TILE, params.queries, h, lane); let q2 = vec4<f32>(q[r2]) * a; let g2 = dy[r2]; var d2 = vec4<f32>();
-  let r3 = quad(b, first, 3u, BACKWARD_TILE, params.queries, h, lane); let q3 = vec4<f32>(q[r3]) * a; let g3 = dy[r3]; var d3 = vec4<f32>();
-  let r4 = quad(b, first, 4u, BACKWARD_TILE, params.queries, h, lane); let q4 = vec4<f32>(q[r4]) * a; let g4 = dy[r4]; var d4 = vec4<f32>();
-  let r5 = quad(b, first, 5u, BACKWARD_TILE, params.queries, h, lane); let q5 = vec4<f32>(q[r5]) * a; let g5 = dy[r5]; var d5 = vec4<f32>();
-  let r6 = quad(b, first, 6u, BACKWARD_TILE, params.queries, h, lane); let q6 = vec4<f32>(q[r6]) * a; let g6 = dy[r6]; var d6 = vec4<f32>();
-  let r7 = quad(b, first, 7u, BACKWARD_TILE, params.queries, h, lane); let q7 = vec4<f32>(q[r7]) * a; let g7 = dy[r7]; var d7 = vec4<f32>();
+  let r0 = quad(b, first, 0u, BACKWARD_TILE, params.queries, h, lane); let q0 = vec4<f32>(q[r0]) * a; let g0 = vec4<f32>(dy[r0]); var d0 = vec4<f32>();
+  let r1 = quad(b, first, 1u, BACKWARD_TILE, params.queries, h, lane); let q1 = vec4<f32>(q[r1]) * a; let g1 = vec4<f32>(dy[r1]); var d1 = vec4<f32>();
+  let r2 = quad(b, first, 2u, BACKWARD_TILE, params.queries, h, lane); let q2 = vec4<f32>(q[r2]) * a; let g2 = vec4<f32>(dy[r2]); var d2 = vec4<f32>();
+  let r3 = quad(b, first, 3u, BACKWARD_TILE, params.queries, h, lane); let q3 = vec4<f32>(q[r3]) * a; let g3 = vec4<f32>(dy[r3]); var d3 = vec4<f32>();
+  let r4 = quad(b, first, 4u, BACKWARD_TILE, params.queries, h, lane); let q4 = vec4<f32>(q[r4]) * a; let g4 = vec4<f32>(dy[r4]); var d4 = vec4<f32>();
+  let r5 = quad(b, first, 5u, BACKWARD_TILE, params.queries, h, lane); let q5 = vec4<f32>(q[r5]) * a; let g5 = vec4<f32>(dy[r5]); var d5 = vec4<f32>();
+  let r6 = quad(b, first, 6u, BACKWARD_TILE, params.queries, h, lane); let q6 = vec4<f32>(q[r6]) * a; let g6 = vec4<f32>(dy[r6]); var d6 = vec4<f32>();
+  let r7 = quad(b, first, 7u, BACKWARD_TILE, params.queries, h, lane); let q7 = vec4<f32>(q[r7]) * a; let g7 = vec4<f32>(dy[r7]); var d7 = vec4<f32>();
   let i = index(b, first + lane % BACKWARD_TILE, params.queries, h);
   let e = lse[i]; let c = delta[i];
   for (var j = 0u; j < params.keys; j++) {
@@ -180,14 +180,14 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
     d6 = fma(vec4<f32>(subgroupBroadcast(z, 6u)), kb, d6);
     d7 = fma(vec4<f32>(subgroupBroadcast(z, 7u)), kb, d7);
   }
-  if (first + 0u % BACKWARD_TILE < params.queries) { dq[r0] += d0 * params.scale; }
-  if (first + 1u % BACKWARD_TILE < params.queries) { dq[r1] += d1 * params.scale; }
-  if (first + 2u % BACKWARD_TILE < params.queries) { dq[r2] += d2 * params.scale; }
-  if (first + 3u % BACKWARD_TILE < params.queries) { dq[r3] += d3 * params.scale; }
-  if (first + 4u % BACKWARD_TILE < params.queries) { dq[r4] += d4 * params.scale; }
-  if (first + 5u % BACKWARD_TILE < params.queries) { dq[r5] += d5 * params.scale; }
-  if (first + 6u % BACKWARD_TILE < params.queries) { dq[r6] += d6 * params.scale; }
-  if (first + 7u % BACKWARD_TILE < params.queries) { dq[r7] += d7 * params.scale; }
+  if (first + 0u % BACKWARD_TILE < params.queries) { add_dq(r0, d0 * params.scale); }
+  if (first + 1u % BACKWARD_TILE < params.queries) { add_dq(r1, d1 * params.scale); }
+  if (first + 2u % BACKWARD_TILE < params.queries) { add_dq(r2, d2 * params.scale); }
+  if (first + 3u % BACKWARD_TILE < params.queries) { add_dq(r3, d3 * params.scale); }
+  if (first + 4u % BACKWARD_TILE < params.queries) { add_dq(r4, d4 * params.scale); }
+  if (first + 5u % BACKWARD_TILE < params.queries) { add_dq(r5, d5 * params.scale); }
+  if (first + 6u % BACKWARD_TILE < params.queries) { add_dq(r6, d6 * params.scale); }
+  if (first + 7u % BACKWARD_TILE < params.queries) { add_dq(r7, d7 * params.scale); }
 }
 
 @compute @workgroup_size(LANES)
@@ -216,7 +216,7 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
     let i = index(b, j, params.queries, h);
     let row = i * QUADS + lane;
     let qa = vec4<f32>(q[row]); let qb = vec4<f32>(q[row + HALF]);
-    let ga = dy[row]; let gb = dy[row + HALF];
+    let ga = vec4<f32>(dy[row]); let gb = vec4<f32>(dy[row + HALF]);
     let e = lse[i]; let c = delta[i];
     let s0 = product(k0, qa); let s1 = product(k1, qa); let s2 = product(k2, qa); let s3 = product(k3, qa);
     let s4 = product(k4, qb); let s5 = product(k5, qb); let s6 = product(k6, qb); let s7 = product(k7, qb);
@@ -246,35 +246,35 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
     d7 = fma(vec4<f32>(subgroupBroadcast(z, 7u)), qb, d7); f7 = fma(vec4<f32>(subgroupBroadcast(p, 7u)), gb, f7);
   }
   if (first + 0u % BACKWARD_TILE < params.keys) {
-    dkv[r0] += d0 * params.scale;
-    dkv[values() + r0] += f0;
+    add_dkv(r0, d0 * params.scale);
+    add_dkv(values() + r0, f0);
   }
   if (first + 1u % BACKWARD_TILE < params.keys) {
-    dkv[r1] += d1 * params.scale;
-    dkv[values() + r1] += f1;
+    add_dkv(r1, d1 * params.scale);
+    add_dkv(values() + r1, f1);
   }
   if (first + 2u % BACKWARD_TILE < params.keys) {
-    dkv[r2] += d2 * params.scale;
-    dkv[values() + r2] += f2;
+    add_dkv(r2, d2 * params.scale);
+    add_dkv(values() + r2, f2);
   }
   if (first + 3u % BACKWARD_TILE < params.keys) {
-    dkv[r3] += d3 * params.scale;
-    dkv[values() + r3] += f3;
+    add_dkv(r3, d3 * params.scale);
+    add_dkv(values() + r3, f3);
   }
   if (first + 4u % BACKWARD_TILE < params.keys) {
-    dkv[r4] += d4 * params.scale;
-    dkv[values() + r4] += f4;
+    add_dkv(r4, d4 * params.scale);
+    add_dkv(values() + r4, f4);
   }
   if (first + 5u % BACKWARD_TILE < params.keys) {
-    dkv[r5] += d5 * params.scale;
-    dkv[values() + r5] += f5;
+    add_dkv(r5, d5 * params.scale);
+    add_dkv(values() + r5, f5);
   }
   if (first + 6u % BACKWARD_TILE < params.keys) {
-    dkv[r6] += d6 * params.scale;
-    dkv[values() + r6] += f6;
+    add_dkv(r6, d6 * params.scale);
+    add_dkv(values() + r6, f6);
   }
   if (first + 7u % BACKWARD_TILE < params.keys) {
-    dkv[r7] += d7 * params.scale;
-    dkv[values() + r7] += f7;
+    add_dkv(r7, d7 * params.scale);
+    add_dkv(values() + r7, f7);
   }
 }

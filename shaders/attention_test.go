@@ -30,7 +30,7 @@ func TestAttention(t *testing.T) {
 						return r.NormFloat64()
 					},
 					rtol: 2e-5, atol: 2e-5,
-					half: 4 * rounded, // attention.wgsl keeps its sum in storage, and rounds it after every 8 keys of up to 70
+					half: 4 * rounded, mixed: 4 * rounded, // attention.wgsl keeps its sum in storage, and rounds it after every 8 keys of up to 70
 				})
 			}
 		})

@@ -91,7 +91,7 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
     }
   }
   if (query >= params.queries) { return; }
-  lse_out[at] = real(m + log2(l));
+  lse_out[at] = m + log2(l);
   y[row] = real4(y0 / l);
   if (QUADS > 1u) { y[row + 1u] = real4(y1 / l); } if (QUADS > 2u) { y[row + 2u] = real4(y2 / l); } if (QUADS > 3u) { y[row + 3u] = real4(y3 / l); }
   if (QUADS > 4u) { y[row + 4u] = real4(y4 / l); } if (QUADS > 5u) { y[row + 5u] = real4(y5 / l); } if (QUADS > 6u) { y[row + 6u] = real4(y6 / l); }
@@ -110,22 +110,22 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
   let a = params.scale * LOG2E;
   let e = lse[at];
   let d = delta[at];
-  let q0 = vec4<f32>(q[row + min(0u, QUADS - 1u)]) * a; let g0 = dy[row + min(0u, QUADS - 1u)];
-  let q1 = vec4<f32>(q[row + min(1u, QUADS - 1u)]) * a; let g1 = dy[row + min(1u, QUADS - 1u)];
-  let q2 = vec4<f32>(q[row + min(2u, QUADS - 1u)]) * a; let g2 = dy[row + min(2u, QUADS - 1u)];
-  let q3 = vec4<f32>(q[row + min(3u, QUADS - 1u)]) * a; let g3 = dy[row + min(3u, QUADS - 1u)];
-  let q4 = vec4<f32>(q[row + min(4u, QUADS - 1u)]) * a; let g4 = dy[row + min(4u, QUADS - 1u)];
-  let q5 = vec4<f32>(q[row + min(5u, QUADS - 1u)]) * a; let g5 = dy[row + min(5u, QUADS - 1u)];
-  let q6 = vec4<f32>(q[row + min(6u, QUADS - 1u)]) * a; let g6 = dy[row + min(6u, QUADS - 1u)];
-  let q7 = vec4<f32>(q[row + min(7u, QUADS - 1u)]) * a; let g7 = dy[row + min(7u, QUADS - 1u)];
-  let q8 = vec4<f32>(q[row + min(8u, QUADS - 1u)]) * a; let g8 = dy[row + min(8u, QUADS - 1u)];
-  let q9 = vec4<f32>(q[row + min(9u, QUADS - 1u)]) * a; let g9 = dy[row + min(9u, QUADS - 1u)];
-  let q10 = vec4<f32>(q[row + min(10u, QUADS - 1u)]) * a; let g10 = dy[row + min(10u, QUADS - 1u)];
-  let q11 = vec4<f32>(q[row + min(11u, QUADS - 1u)]) * a; let g11 = dy[row + min(11u, QUADS - 1u)];
-  let q12 = vec4<f32>(q[row + min(12u, QUADS - 1u)]) * a; let g12 = dy[row + min(12u, QUADS - 1u)];
-  let q13 = vec4<f32>(q[row + min(13u, QUADS - 1u)]) * a; let g13 = dy[row + min(13u, QUADS - 1u)];
-  let q14 = vec4<f32>(q[row + min(14u, QUADS - 1u)]) * a; let g14 = dy[row + min(14u, QUADS - 1u)];
-  let q15 = vec4<f32>(q[row + min(15u, QUADS - 1u)]) * a; let g15 = dy[row + min(15u, QUADS - 1u)];
+  let q0 = vec4<f32>(q[row + min(0u, QUADS - 1u)]) * a; let g0 = vec4<f32>(dy[row + min(0u, QUADS - 1u)]);
+  let q1 = vec4<f32>(q[row + min(1u, QUADS - 1u)]) * a; let g1 = vec4<f32>(dy[row + min(1u, QUADS - 1u)]);
+  let q2 = vec4<f32>(q[row + min(2u, QUADS - 1u)]) * a; let g2 = vec4<f32>(dy[row + min(2u, QUADS - 1u)]);
+  let q3 = vec4<f32>(q[row + min(3u, QUADS - 1u)]) * a; let g3 = vec4<f32>(dy[row + min(3u, QUADS - 1u)]);
+  let q4 = vec4<f32>(q[row + min(4u, QUADS - 1u)]) * a; let g4 = vec4<f32>(dy[row + min(4u, QUADS - 1u)]);
+  let q5 = vec4<f32>(q[row + min(5u, QUADS - 1u)]) * a; let g5 = vec4<f32>(dy[row + min(5u, QUADS - 1u)]);
+  let q6 = vec4<f32>(q[row + min(6u, QUADS - 1u)]) * a; let g6 = vec4<f32>(dy[row + min(6u, QUADS - 1u)]);
+  let q7 = vec4<f32>(q[row + min(7u, QUADS - 1u)]) * a; let g7 = vec4<f32>(dy[row + min(7u, QUADS - 1u)]);
+  let q8 = vec4<f32>(q[row + min(8u, QUADS - 1u)]) * a; let g8 = vec4<f32>(dy[row + min(8u, QUADS - 1u)]);
+  let q9 = vec4<f32>(q[row + min(9u, QUADS - 1u)]) * a; let g9 = vec4<f32>(dy[row + min(9u, QUADS - 1u)]);
+  let q10 = vec4<f32>(q[row + min(10u, QUADS - 1u)]) * a; let g10 = vec4<f32>(dy[row + min(10u, QUADS - 1u)]);
+  let q11 = vec4<f32>(q[row + min(11u, QUADS - 1u)]) * a; let g11 = vec4<f32>(dy[row + min(11u, QUADS - 1u)]);
+  let q12 = vec4<f32>(q[row + min(12u, QUADS - 1u)]) * a; let g12 = vec4<f32>(dy[row + min(12u, QUADS - 1u)]);
+  let q13 = vec4<f32>(q[row + min(13u, QUADS - 1u)]) * a; let g13 = vec4<f32>(dy[row + min(13u, QUADS - 1u)]);
+  let q14 = vec4<f32>(q[row + min(14u, QUADS - 1u)]) * a; let g14 = vec4<f32>(dy[row + min(14u, QUADS - 1u)]);
+  let q15 = vec4<f32>(q[row + min(15u, QUADS - 1u)]) * a; let g15 = vec4<f32>(dy[row + min(15u, QUADS - 1u)]);
   var d0 = vec4<f32>(0.0); var d1 = vec4<f32>(0.0); var d2 = vec4<f32>(0.0); var d3 = vec4<f32>(0.0);
   var d4 = vec4<f32>(0.0); var d5 = vec4<f32>(0.0); var d6 = vec4<f32>(0.0); var d7 = vec4<f32>(0.0);
   var d8 = vec4<f32>(0.0); var d9 = vec4<f32>(0.0); var d10 = vec4<f32>(0.0); var d11 = vec4<f32>(0.0);
@@ -165,15 +165,15 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
     }
   }
   if (query >= params.queries) { return; }
-  dq[row] += d0 * params.scale;
-  if (QUADS > 1u) { dq[row + 1u] += d1 * params.scale; } if (QUADS > 2u) { dq[row + 2u] += d2 * params.scale; }
-  if (QUADS > 3u) { dq[row + 3u] += d3 * params.scale; } if (QUADS > 4u) { dq[row + 4u] += d4 * params.scale; }
-  if (QUADS > 5u) { dq[row + 5u] += d5 * params.scale; } if (QUADS > 6u) { dq[row + 6u] += d6 * params.scale; }
-  if (QUADS > 7u) { dq[row + 7u] += d7 * params.scale; } if (QUADS > 8u) { dq[row + 8u] += d8 * params.scale; }
-  if (QUADS > 9u) { dq[row + 9u] += d9 * params.scale; } if (QUADS > 10u) { dq[row + 10u] += d10 * params.scale; }
-  if (QUADS > 11u) { dq[row + 11u] += d11 * params.scale; } if (QUADS > 12u) { dq[row + 12u] += d12 * params.scale; }
-  if (QUADS > 13u) { dq[row + 13u] += d13 * params.scale; } if (QUADS > 14u) { dq[row + 14u] += d14 * params.scale; }
-  if (QUADS > 15u) { dq[row + 15u] += d15 * params.scale; }
+  add_dq(row, d0 * params.scale);
+  if (QUADS > 1u) { add_dq(row + 1u, d1 * params.scale); } if (QUADS > 2u) { add_dq(row + 2u, d2 * params.scale); }
+  if (QUADS > 3u) { add_dq(row + 3u, d3 * params.scale); } if (QUADS > 4u) { add_dq(row + 4u, d4 * params.scale); }
+  if (QUADS > 5u) { add_dq(row + 5u, d5 * params.scale); } if (QUADS > 6u) { add_dq(row + 6u, d6 * params.scale); }
+  if (QUADS > 7u) { add_dq(row + 7u, d7 * params.scale); } if (QUADS > 8u) { add_dq(row + 8u, d8 * params.scale); }
+  if (QUADS > 9u) { add_dq(row + 9u, d9 * params.scale); } if (QUADS > 10u) { add_dq(row + 10u, d10 * params.scale); }
+  if (QUADS > 11u) { add_dq(row + 11u, d11 * params.scale); } if (QUADS > 12u) { add_dq(row + 12u, d12 * params.scale); }
+  if (QUADS > 13u) { add_dq(row + 13u, d13 * params.scale); } if (QUADS > 14u) { add_dq(row + 14u, d14 * params.scale); }
+  if (QUADS > 15u) { add_dq(row + 15u, d15 * params.scale); }
 }
 
 // Adds quads c to c + 3 of dk and dv: the sums, in order, of what the invocations of a key bring.
@@ -193,8 +193,8 @@ fn gather(local: u32, b: u32, first: u32, h: u32, c: u32, k0: vec4<f32>, k1: vec
       value_sum += second_tile[t];
     }
     let to = pair(b, first + key, h) * QUADS + c + quad;
-    dkv[to] += key_sum * params.scale;
-    dkv[values() + to] += value_sum;
+    add_dkv(to, key_sum * params.scale);
+    add_dkv(values() + to, value_sum);
   }
 }
 
@@ -224,7 +224,7 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
     for (var t = local; t < TILE * QUADS; t += SIZE) {
       let source = index(b, j + t / QUADS, params.queries, h) * QUADS + t % QUADS;
       first_tile[t / QUADS * PITCH + t % QUADS] = vec4<f32>(q[source]);
-      second_tile[t / QUADS * PITCH + t % QUADS] = dy[source];
+      second_tile[t / QUADS * PITCH + t % QUADS] = vec4<f32>(dy[source]);
     }
     workgroupBarrier();
     for (var i = slice; i < TILE; i += SLICES) {

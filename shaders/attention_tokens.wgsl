@@ -1,5 +1,5 @@
 // Part of attention*.wgsl: their parameters and arguments, and where tokens lie. What is joined with it declares what it loads and stores at a
-// time, a channel or a quad: `stored` (real or real4) and `floats` (f32 or vec4<f32>).
+// time, a channel or a quad: `stored` (real or real4).
 
 alias real = f32; // what storage holds; f16 where a plan asks for it
 alias real4 = vec4<f32>; // the same, in quads
@@ -19,12 +19,12 @@ struct Params {
 @group(0) @binding(1) var<storage, read> q: array<stored>;
 @group(0) @binding(2) var<storage, read> kv: array<stored>;
 @group(0) @binding(3) var<storage, read_write> y: array<stored>;
-@group(0) @binding(4) var<storage, read_write> lse_out: array<real>;
-@group(0) @binding(3) var<storage, read> dy: array<floats>;
+@group(0) @binding(4) var<storage, read_write> lse_out: array<f32>;
+@group(0) @binding(3) var<storage, read> dy: array<stored>;
 @group(0) @binding(4) var<storage, read> lse: array<f32>;
 @group(0) @binding(5) var<storage, read> delta: array<f32>;
-@group(0) @binding(6) var<storage, read_write> dq: array<floats>;
-@group(0) @binding(6) var<storage, read_write> dkv: array<floats>;
+@group(0) @binding(6) var<storage, read_write> dq: array<stored>;
+@group(0) @binding(6) var<storage, read_write> dkv: array<stored>;
 
 // index is that of token i, of n, of image b and head h, in lse and delta, and times the elements of a token in the others; beyond the last it
 // is the last.

@@ -36,7 +36,7 @@ func (p *batchNormParams) passed(i int, x, statistics, scale, bias, dy []float64
 }
 
 var (
-	batchNormPartial = perElement("batch_norm_partial", batchNormSource, []gpu.Access{read, write}, batchNormStripes,
+	batchNormPartial = wide(perElement("batch_norm_partial", batchNormSource, []gpu.Access{read, write}, batchNormStripes,
 		func(p *batchNormParams, a []gpu.Array) {
 			x, moments, step := a[0].F, a[1].F, int(p.Chunks*p.Channels)
 			for i := range step {
@@ -49,7 +49,7 @@ var (
 				}
 				moments[i], moments[step+i] = sum/n, squares
 			}
-		})
+		}), 1)
 
 	batchNormStatistics = perElement("batch_norm_statistics", batchNormSource, []gpu.Access{read, write, write, write}, batchNormChannels,
 		func(p *batchNormParams, a []gpu.Array) {
@@ -71,22 +71,22 @@ var (
 			}
 		})
 
-	batchNormRunning = perElement("batch_norm_running", batchNormSource, []gpu.Access{read, write, read}, batchNormChannels,
+	batchNormRunning = wide(perElement("batch_norm_running", batchNormSource, []gpu.Access{read, write, read}, batchNormChannels,
 		func(p *batchNormParams, a []gpu.Array) {
 			for c := range p.Channels {
 				a[1].F[c] = a[0].F[c]
 				a[1].F[p.Channels+c] = 1 / math.Sqrt(a[2].F[c]+float64(p.Eps))
 			}
-		})
+		}), 1)
 
-	batchNormScaleShift = perElement("batch_norm_scale_shift", batchNormSource, []gpu.Access{write, read, read, read}, batchNormChannels,
+	batchNormScaleShift = wide(perElement("batch_norm_scale_shift", batchNormSource, []gpu.Access{write, read, read, read}, batchNormChannels,
 		func(p *batchNormParams, a []gpu.Array) {
 			out, statistics, n := a[0].F, a[1].F, int(p.Channels)
 			for c := range n {
 				out[c] = statistics[n+c] * a[2].F[c]
 				out[n+c] = a[3].F[c] - statistics[c]*out[c]
 			}
-		})
+		}), 1)
 
 	scaleShiftForward = perElement("scale_shift_forward", batchNormSource, []gpu.Access{read, read, write}, batchNormStripes,
 		func(p *batchNormParams, a []gpu.Array) {
@@ -99,7 +99,7 @@ var (
 			}
 		})
 
-	batchNormForward = perElement("batch_norm_forward", batchNormSource, []gpu.Access{read, read, read, read, write}, batchNormStripes,
+	batchNormForward = wide(perElement("batch_norm_forward", batchNormSource, []gpu.Access{read, read, read, read, write}, batchNormStripes,
 		func(p *batchNormParams, a []gpu.Array) {
 			for i := range int(p.Rows * p.Channels) {
 				_, y := p.normalised(i, a[0].F, a[1].F, a[2].F, a[3].F)
@@ -108,9 +108,9 @@ var (
 				}
 				a[4].F[i] = y
 			}
-		})
+		}), 1)
 
-	batchNormBackwardPartial = perElement("batch_norm_backward_partial", batchNormSource,
+	batchNormBackwardPartial = wide(perElement("batch_norm_backward_partial", batchNormSource,
 		[]gpu.Access{read, read, read, read, read, write}, batchNormStripes,
 		func(p *batchNormParams, a []gpu.Array) {
 			partials, step := a[5].F, int(p.Chunks*p.Channels)
@@ -122,7 +122,7 @@ var (
 					partials[step+i] += g
 				}
 			}
-		})
+		}), 1, 5)
 
 	batchNormBackwardSums = perElement("batch_norm_backward_sums", batchNormSource, []gpu.Access{read, write, write, write}, batchNormChannels,
 		func(p *batchNormParams, a []gpu.Array) {
@@ -135,7 +135,7 @@ var (
 			}
 		})
 
-	batchNormBackwardX = perElement("batch_norm_backward_x", batchNormSource,
+	batchNormBackwardX = wide(perElement("batch_norm_backward_x", batchNormSource,
 		[]gpu.Access{read, read, read, read, read, read, write}, batchNormStripes,
 		func(p *batchNormParams, a []gpu.Array) {
 			statistics, scale, sums, dx, n := a[1].F, a[2].F, a[5].F, a[6].F, float64(p.Rows)
@@ -147,7 +147,7 @@ var (
 				}
 				dx[i] += scale[c] * statistics[int(p.Channels)+c] * g
 			}
-		})
+		}), 1, 5)
 )
 
 // BatchNorm normalises each channel of x (B, H, W, C), then applies scale and bias (C). In training the mean and variance are
@@ -181,9 +181,9 @@ func batchNorm(name string, x, scale, bias, runningMean, runningVariance *Tensor
 	each.Chunks = uint32(stripes(rows, channels, elementwiseInvocations))
 
 	statistics := g.Once(func() *Tensor { // it moves the running ones
-		statistics := g.New("batch norm statistics", []int{2, channels})
+		statistics := g.NewOf(gpu.F32, "batch norm statistics", []int{2, channels})
 		if training {
-			moments := g.New("batch norm moments", []int{2, int(sums.Chunks), channels})
+			moments := g.NewOf(gpu.F32, "batch norm moments", []int{2, int(sums.Chunks), channels})
 			g.Dispatch(batchNormPartial, &sums, x, moments)
 			g.Dispatch(batchNormStatistics, &sums, moments, statistics, runningMean, runningVariance)
 		} else {
@@ -195,13 +195,13 @@ func batchNorm(name string, x, scale, bias, runningMean, runningVariance *Tensor
 	if training {
 		g.Dispatch(batchNormForward, &each, x, statistics, scale, bias, y)
 	} else { // in two steps: the first depends on no image, and the second is a convolution's to take over
-		scaleShift := g.New("batch norm scale and shift", []int{2, channels})
+		scaleShift := g.NewOf(scale.Type(), "batch norm scale and shift", []int{2, channels})
 		g.Dispatch(batchNormScaleShift, &each, scaleShift, statistics, scale, bias)
 		g.Dispatch(scaleShiftForward, &each, x, scaleShift, y)
 	}
 	g.OnBackward(y, func() {
-		partials := g.New("batch norm sums", []int{2, int(sums.Chunks), channels})
-		total := g.New("batch norm totals", []int{2, channels})
+		partials := g.NewOf(gpu.F32, "batch norm sums", []int{2, int(sums.Chunks), channels})
+		total := g.NewOf(gpu.F32, "batch norm totals", []int{2, channels})
 		g.Dispatch(batchNormBackwardPartial, &sums, x, statistics, scale, bias, y.Gradient(), partials)
 		g.Dispatch(batchNormBackwardSums, &sums, partials, total, gradientOrScratch(scale), gradientOrScratch(bias))
 		if x.NeedsGradient() {

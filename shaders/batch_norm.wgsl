@@ -29,14 +29,14 @@ struct Params {
 // statistics of the batch
 @group(0) @binding(2) var<storage, read_write> moments: array<f32>; // (2, chunks, C): mean, Σ (x - mean)²
 @group(0) @binding(1) var<storage, read> chunk_moments: array<f32>; // the same
-@group(0) @binding(2) var<storage, read_write> saved: array<real>; // (2, C): μ, r
+@group(0) @binding(2) var<storage, read_write> saved: array<f32>; // (2, C): μ, r
 @group(0) @binding(3) var<storage, read_write> moving_mean: array<f32>; // (C)
 @group(0) @binding(4) var<storage, read_write> moving_variance: array<f32>;
 // running statistics
 @group(0) @binding(1) var<storage, read> running_mean: array<real>;
 @group(0) @binding(3) var<storage, read> running_variance: array<real>;
 // forward
-@group(0) @binding(2) var<storage, read> statistics: array<real>; // (2, C)
+@group(0) @binding(2) var<storage, read> statistics: array<f32>; // (2, C)
 @group(0) @binding(3) var<storage, read> scale: array<real>; // (C)
 @group(0) @binding(4) var<storage, read> bias: array<real>;
 @group(0) @binding(5) var<storage, read_write> y: array<real>;
@@ -45,14 +45,14 @@ struct Params {
 @group(0) @binding(2) var<storage, read> scale_shift: array<real>; // the same
 @group(0) @binding(3) var<storage, read_write> shifted: array<real>; // y
 // backward; bindings 1 to 4 as in forward
-@group(0) @binding(5) var<storage, read> dy: array<f32>;
+@group(0) @binding(5) var<storage, read> dy: array<real>;
 @group(0) @binding(6) var<storage, read_write> partials: array<f32>; // (2, chunks, C): Σ dy x̂, Σ dy
 @group(0) @binding(1) var<storage, read> chunk_sums: array<f32>; // the same
 @group(0) @binding(2) var<storage, read_write> sums: array<f32>; // (2, C)
 @group(0) @binding(3) var<storage, read_write> dscale: array<f32>;
 @group(0) @binding(4) var<storage, read_write> dbias: array<f32>;
 @group(0) @binding(6) var<storage, read> totals: array<f32>; // (2, C)
-@group(0) @binding(7) var<storage, read_write> dx: array<f32>;
+@group(0) @binding(7) var<storage, read_write> dx: array<real>;
 
 @compute @workgroup_size(SIZE)
 fn batch_norm_partial(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
@@ -94,8 +94,8 @@ fn batch_norm_statistics(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_w
     let d = chunk_moments[p * params.channels + c] - mean;
     squares += chunk_moments[(params.chunks + p) * params.channels + c] + chunk_rows(p) * d * d;
   }
-  saved[c] = real(mean);
-  saved[params.channels + c] = real(inverseSqrt(squares / n + params.eps));
+  saved[c] = mean;
+  saved[params.channels + c] = inverseSqrt(squares / n + params.eps);
   moving_mean[c] += params.momentum * (mean - moving_mean[c]);
   moving_variance[c] += params.momentum * (squares / (n - 1.0) - moving_variance[c]);
 }
@@ -105,8 +105,8 @@ fn batch_norm_running(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_work
                       @builtin(local_invocation_index) local: u32) {
   let c = (group.y * groups.x + group.x) * SIZE + local;
   if (c >= params.channels) { return; }
-  saved[c] = running_mean[c];
-  saved[params.channels + c] = real(inverseSqrt(f32(running_variance[c]) + params.eps));
+  saved[c] = f32(running_mean[c]);
+  saved[params.channels + c] = inverseSqrt(f32(running_variance[c]) + params.eps);
 }
 
 @compute @workgroup_size(SIZE)
@@ -116,8 +116,8 @@ fn batch_norm_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_work
   let step = params.chunks * params.channels;
   if (i >= step) { return; }
   let c = i % params.channels;
-  let mean = f32(statistics[c]);
-  let gain = f32(statistics[params.channels + c]) * f32(scale[c]);
+  let mean = statistics[c];
+  let gain = statistics[params.channels + c] * f32(scale[c]);
   let shift = f32(bias[c]);
   for (var at = i; at < params.rows * params.channels; at += step) {
     let v = (f32(x[at]) - mean) * gain + shift;
@@ -130,9 +130,9 @@ fn batch_norm_scale_shift(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_
                           @builtin(local_invocation_index) local: u32) {
   let c = (group.y * groups.x + group.x) * SIZE + local;
   if (c >= params.channels) { return; }
-  let gain = f32(statistics[params.channels + c]) * f32(scale[c]);
+  let gain = statistics[params.channels + c] * f32(scale[c]);
   scale_shift_out[c] = real(gain);
-  scale_shift_out[params.channels + c] = real(f32(bias[c]) - f32(statistics[c]) * gain);
+  scale_shift_out[params.channels + c] = real(f32(bias[c]) - statistics[c] * gain);
 }
 
 @compute @workgroup_size(SIZE)
@@ -156,15 +156,15 @@ fn batch_norm_backward_partial(@builtin(workgroup_id) group: vec3<u32>, @builtin
   let step = params.chunks * params.channels;
   if (i >= step) { return; }
   let c = i % params.channels;
-  let mean = f32(statistics[c]);
-  let r = f32(statistics[params.channels + c]);
+  let mean = statistics[c];
+  let r = statistics[params.channels + c];
   let gain = r * f32(scale[c]);
   let shift = f32(bias[c]);
   var a = 0.0;
   var b = 0.0;
   for (var at = i; at < params.rows * params.channels; at += step) {
     let d = f32(x[at]) - mean;
-    let g = select(dy[at], 0.0, params.relu == 1u && d * gain + shift <= 0.0);
+    let g = select(f32(dy[at]), 0.0, params.relu == 1u && d * gain + shift <= 0.0);
     a += g * d;
     b += g;
   }
@@ -198,15 +198,15 @@ fn batch_norm_backward_x(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_w
   if (i >= step) { return; }
   let c = i % params.channels;
   let n = f32(params.rows);
-  let mean = f32(statistics[c]);
-  let r = f32(statistics[params.channels + c]);
+  let mean = statistics[c];
+  let r = statistics[params.channels + c];
   let gain = r * f32(scale[c]);
   let shift = f32(bias[c]);
   let slope = select(0.0, r * totals[c] / n, params.training == 1u);
   let level = select(0.0, totals[params.channels + c] / n, params.training == 1u);
   for (var at = i; at < params.rows * params.channels; at += step) {
     let d = f32(x[at]) - mean;
-    let g = select(dy[at], 0.0, params.relu == 1u && d * gain + shift <= 0.0);
-    dx[at] += gain * (g - level - d * slope);
+    let g = select(f32(dy[at]), 0.0, params.relu == 1u && d * gain + shift <= 0.0);
+    dx[at] = real(f32(dx[at]) + gain * (g - level - d * slope));
   }
 }

@@ -30,16 +30,16 @@ func TestBatchNorm(t *testing.T) {
 				for _, shape := range [][]int{{1, 1, 2, 3}, {3, 5, 7, 2}, {2, 16, 16, 33}, {2, 9, 9, 128}} {
 					c := shape[3]
 					for _, fixed := range []map[int]bool{{3: true, 4: true}, {0: true, 1: true, 3: true, 4: true}} {
-						half := 4 * rounded // a deviation, a scale and a shift are stored between, each of up to four times the result
+						half, mixed := 4*rounded, 0.0 // a deviation, a scale and a shift are stored between, each of up to four times the result
 						if training {
-							half = 0
+							half, mixed = 0, 2*rounded
 						}
 						checkOperator(t, operatorTest{
 							inputs: [][]int{shape, {c}, {c}, {c}, {c}},
 							build: func(x []*Tensor) *Tensor {
 								return f(x[0], x[1], x[2], x[3], x[4], training, 1e-5, 0.1)
 							},
-							fixed: fixed, fill: far, half: half,
+							fixed: fixed, fill: far, half: half, mixed: mixed, params: []int{1, 2}, full: []int{3, 4},
 							rtol: 2e-5, atol: 1e-5, // 6e-8 of a mean of 3 in units of the deviation, and sums of 512
 							fd: 1e-3, // two rows are a step function of their difference: the third derivative is large
 						})

@@ -88,7 +88,7 @@ var conv2dForward = &tensor.Kernel{
 
 // conv2dBackwardWeight takes x, dy, dw. Its column taps and their weights are neighbours: XTap = WTap = 1.
 var conv2dBackwardWeight = &tensor.Kernel{
-	Name: "conv2d_backward_weight", Arguments: []gpu.Access{read, read, write}, Body: tensor.Body(conv2dBackwardWeightBody),
+	Name: "conv2d_backward_weight", Arguments: []gpu.Access{read, read, write}, Wide: []int{2}, Body: tensor.Body(conv2dBackwardWeightBody),
 	Variants: []tensor.Variant{
 		{Name: "subgroups", Source: conv2dSubgroupsSource, Runs: runsSubgroups, Prefers: fillsSubgroups, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
@@ -291,7 +291,7 @@ func convolveWeight(kernel *tensor.Kernel, x, dy, dw *Tensor, geometries ...conv
 	splits := split(geometries[0].pixels(), dw.Elements(), 512, 1<<18) // 64 tiles of 64 × 64
 	to := dw
 	if splits > 1 {
-		to = dw.Graph().New("parts of "+dw.String(), append([]int{splits}, dw.Shape()...))
+		to = dw.Graph().NewOf(gpu.F32, "parts of "+dw.String(), append([]int{splits}, dw.Shape()...))
 	}
 	for _, p := range geometries {
 		p.Parts, p.Chunk = uint32(splits), uint32(ceil(p.pixels(), splits))

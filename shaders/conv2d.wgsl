@@ -54,7 +54,7 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_
   var p = position(first);
   for (var i = first; i < last; i++) {
     let pixel = source(p, t, s);
-    if (pixel >= 0) { sum += f32(x[pixel * inputs + k]) * dy[destination(p, vec2<i32>()) * outputs + n]; }
+    if (pixel >= 0) { sum += f32(x[pixel * inputs + k]) * f32(dy[destination(p, vec2<i32>()) * outputs + n]); }
     p = next(p);
   }
   let tap = part * params.rows.w_size * params.cols.w_size + weight_at(t, s, vec2<i32>());

@@ -11,7 +11,7 @@ alias real4 = vec4<f32>; // the same, in quads
 @group(0) @binding(4) var<storage, read> residual: array<stored>;
 @group(0) @binding(5) var<storage, read> shortcut: array<stored>;
 @group(0) @binding(6) var<storage, read_write> y: array<stored>;
-@group(0) @binding(2) var<storage, read> dy: array<floats>;
+@group(0) @binding(2) var<storage, read> dy: array<stored>;
 @group(0) @binding(3) var<storage, read_write> dw: array<floats>;
 
 // finished is what element i of y, of output (or quad) n, becomes.

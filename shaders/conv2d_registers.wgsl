@@ -153,8 +153,8 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_
   for (var i = first; i < last; i++) {
     let rows = rows_at(p, t);
     let from_y = destination(p, vec2<i32>()) * quads;
-    let ya = dy[from_y + qa];
-    let yb = dy[from_y + qb];
+    let ya = vec4<f32>(dy[from_y + qa]);
+    let yb = vec4<f32>(dy[from_y + qb]);
     let v0 = load_row(rows, j + 0);
     a0 += v0 * ya;
     b0 += v0 * yb;

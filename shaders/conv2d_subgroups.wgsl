@@ -128,7 +128,7 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(loca
   for (var i = first; i < last; i++) {
     let rows = rows_at(p, t);
     let from_y = destination(p, vec2<i32>()) * quads;
-    let gradient = dy[from_y + q];
+    let gradient = vec4<f32>(dy[from_y + q]);
     let va = load_row(rows, j + i32(lane));
     let vb = load_row(rows, j + i32(LANES + lane));
     s0 += subgroupBroadcast(va, 0u) * gradient;

@@ -29,7 +29,7 @@ func TestConv2D(t *testing.T) {
 			checkOperator(t, operatorTest{
 				inputs: [][]int{c.x, c.weight, bias},
 				build:  func(x []*Tensor) *Tensor { return Conv2D(x[0], x[1], x[2], c.win) },
-				half:   2 * rounded, // and sums of eight products in steps of a half
+				half:   2 * rounded, mixed: 2 * rounded, params: []int{1, 2}, // and sums of eight products in steps of a half
 			})
 		})
 	}
@@ -39,8 +39,8 @@ func TestConv2DWithoutBiasOrInputGradient(t *testing.T) {
 	checkOperator(t, operatorTest{
 		inputs: [][]int{{2, 9, 9, 3}, {3, 3, 3, 8}},
 		build:  func(x []*Tensor) *Tensor { return Conv2D(x[0], x[1], nil, Square(2, 1)) },
-		half:   2 * rounded,
-		fixed:  map[int]bool{0: true},
+		half:   2 * rounded, mixed: 2 * rounded, params: []int{1, 2},
+		fixed: map[int]bool{0: true},
 	})
 }
 
@@ -49,7 +49,7 @@ func TestConvTranspose2x2(t *testing.T) {
 		checkOperator(t, operatorTest{
 			inputs: [][]int{c[:4], {2, 2, c[3], c[4]}, {c[4]}},
 			build:  func(x []*Tensor) *Tensor { return ConvTranspose2x2(x[0], x[1], x[2]) },
-			half:   2 * rounded,
+			half:   2 * rounded, mixed: 2 * rounded, params: []int{1, 2},
 		})
 	}
 }
@@ -66,7 +66,7 @@ func TestLinear(t *testing.T) {
 		checkOperator(t, operatorTest{
 			inputs: [][]int{c.x, c.weight, c.weight[1:]},
 			build:  func(x []*Tensor) *Tensor { return Linear(x[0], x[1], x[2]) },
-			half:   2 * rounded,
+			half:   2 * rounded, mixed: 2 * rounded, params: []int{1, 2},
 		})
 	}
 }
@@ -75,7 +75,7 @@ func TestLinearWithoutBias(t *testing.T) {
 	checkOperator(t, operatorTest{
 		inputs: [][]int{{9, 8}, {8, 8}},
 		build:  func(x []*Tensor) *Tensor { return Linear(x[0], x[1], nil) },
-		half:   2 * rounded,
+		half:   2 * rounded, mixed: 2 * rounded, params: []int{1, 2},
 	})
 }
 
@@ -91,7 +91,7 @@ func TestDepthwiseConv2D(t *testing.T) {
 		checkOperator(t, operatorTest{
 			inputs: [][]int{c.x, c.weight, c.weight[2:]},
 			build:  func(x []*Tensor) *Tensor { return DepthwiseConv2D(x[0], x[1], x[2], c.win) },
-			half:   rounded,
+			half:   rounded, mixed: rounded, params: []int{1, 2},
 		})
 	}
 }
@@ -105,12 +105,12 @@ func TestGroupedLinear(t *testing.T) {
 		checkOperator(t, operatorTest{
 			inputs: [][]int{c.x, c.weight, {c.weight[0], c.weight[2]}},
 			build:  func(x []*Tensor) *Tensor { return GroupedLinear(x[0], x[1], x[2]) },
-			half:   rounded,
+			half:   rounded, mixed: rounded, params: []int{1, 2},
 		})
 	}
 	checkOperator(t, operatorTest{ // in one dispatch
 		inputs: [][]int{{5, 6}, {3, 2, 7}, {3, 7}},
 		build:  func(x []*Tensor) *Tensor { return Sigmoid(GroupedLinear(x[0], x[1], x[2])) },
-		half:   rounded,
+		half:   rounded, mixed: rounded, params: []int{1, 2},
 	})
 }

@@ -136,7 +136,7 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(loca
       let n = first_column + i32(i % COLUMNS) * 4;
       let at = destination(position(min(start + i32(i / COLUMNS), last - 1)), vec2<i32>()) * outputs;
       let end = outputs - 1; // beyond it is anything: those results are not stored
-      right[i] = real4(vec4<f32>(dy[at + min(n, end)], dy[at + min(n + 1, end)], dy[at + min(n + 2, end)], dy[at + min(n + 3, end)]));
+      right[i] = real4(dy[at + min(n, end)], dy[at + min(n + 1, end)], dy[at + min(n + 2, end)], dy[at + min(n + 3, end)]);
     }
     workgroupBarrier();
     for (var d = 0u; d < DEPTH; d++) {

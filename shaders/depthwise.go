@@ -30,7 +30,7 @@ var (
 	depthwiseForward        = depthwiseGather("depthwise_forward")
 	depthwiseBackwardX      = depthwiseGather("depthwise_backward_x")
 	depthwiseBackwardWeight = &tensor.Kernel{
-		Name: "depthwise_backward_weight", Arguments: []gpu.Access{read, read, write}, Body: tensor.Body(depthwiseBackwardWeightBody),
+		Name: "depthwise_backward_weight", Arguments: []gpu.Access{read, read, write}, Wide: []int{2}, Body: tensor.Body(depthwiseBackwardWeightBody),
 		Variants: []tensor.Variant{
 			{
 				Name: "tiles", Source: depthwiseTilesSource, Entry: "depthwise_backward_weight_tiles", Runs: outputQuads, Prefers: onGPU,

@@ -18,7 +18,7 @@ func TestDepthwiseConv2DInQuads(t *testing.T) {
 			checkOperator(t, operatorTest{
 				inputs: [][]int{c.x, c.weight, c.weight[2:]},
 				build:  func(x []*Tensor) *Tensor { return DepthwiseConv2D(x[0], x[1], x[2], c.win) },
-				half:   rounded,
+				half:   rounded, mixed: rounded, params: []int{1, 2},
 			})
 		})
 	}

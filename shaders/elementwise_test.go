@@ -7,12 +7,12 @@ func TestAddAndScale(t *testing.T) {
 		checkOperator(t, operatorTest{
 			inputs: [][]int{shape, shape},
 			build:  func(x []*Tensor) *Tensor { return Scale(Add(x[0], x[1]), -1.5) },
-			half:   2 * rounded, // the sum, then its multiple
+			half:   2 * rounded, mixed: 2 * rounded, // the sum, then its multiple
 		})
 		checkOperator(t, operatorTest{
 			inputs: [][]int{shape},
 			build:  func(x []*Tensor) *Tensor { return Add(x[0], x[0]) },
-			half:   rounded,
+			half:   rounded, mixed: rounded,
 		})
 	}
 }

@@ -63,14 +63,14 @@ var (
 			dy, w, dx := a[0].F, a[1].F, a[2].F
 			p.visit(func(_, to, j, i uint32) { dx[to] += dy[i] * w[j] })
 		})
-	groupedLinearBackwardWeight = groupedLinearKernel("grouped_linear_backward_weight", []gpu.Access{read, read, write}, // dy, x, dw
+	groupedLinearBackwardWeight = wide(groupedLinearKernel("grouped_linear_backward_weight", []gpu.Access{read, read, write}, // dy, x, dw
 		func(p *groupedLinearParams) uint32 { return p.Splits * p.Groups * p.Inputs * p.Outputs },
 		func(p *groupedLinearParams, a []gpu.Array) {
 			dy, x, dw := a[0].F, a[1].F, a[2].F
 			weights := p.Groups * p.Inputs * p.Outputs
 			clear(dw[:p.Splits*weights])
 			p.visit(func(pixel, i, to, j uint32) { dw[pixel/p.Chunk*weights+to] += dy[j] * x[i] })
-		})
+		}), 2)
 )
 
 // groupedLinearAbsorb lets the forward kernel compute the sigmoid of its result.
@@ -111,7 +111,7 @@ func GroupedLinear(x, weight, bias *Tensor) *Tensor {
 			q := p
 			splits := split(pixels, weight.Elements(), 64, 4096)
 			q.Splits, q.Chunk = uint32(splits), uint32(ceil(pixels, splits))
-			parts := g.New("parts of "+weight.String(), append([]int{splits}, weight.Shape()...))
+			parts := g.NewOf(gpu.F32, "parts of "+weight.String(), append([]int{splits}, weight.Shape()...))
 			g.Dispatch(groupedLinearBackwardWeight, &q, dy, x, parts)
 			sumRows(parts, weight.Gradient())
 		}

@@ -23,9 +23,9 @@ struct Params {
 @group(0) @binding(2) var<storage, read> w: array<real>;
 @group(0) @binding(3) var<storage, read> bias: array<real>;
 @group(0) @binding(4) var<storage, read_write> y: array<real>;
-@group(0) @binding(1) var<storage, read> dy: array<f32>;
-@group(0) @binding(3) var<storage, read_write> dx: array<f32>;
-@group(0) @binding(2) var<storage, read> x_of: array<f32>;
+@group(0) @binding(1) var<storage, read> dy: array<real>;
+@group(0) @binding(3) var<storage, read_write> dx: array<real>;
+@group(0) @binding(2) var<storage, read> x_of: array<real>;
 @group(0) @binding(3) var<storage, read_write> dw: array<f32>;
 
 @compute @workgroup_size(SIZE)
@@ -57,9 +57,9 @@ fn grouped_linear_backward_x(@builtin(workgroup_id) group: vec3<u32>, @builtin(n
   let pixel = index / p.inputs / p.groups;
   var sum = 0.0;
   for (var o = 0u; o < p.outputs; o++) {
-    sum += dy[(pixel * p.groups + g) * p.outputs + o] * f32(w[(g * p.inputs + i) * p.outputs + o]);
+    sum += f32(dy[(pixel * p.groups + g) * p.outputs + o]) * f32(w[(g * p.inputs + i) * p.outputs + o]);
   }
-  dx[index] += sum;
+  dx[index] = real(f32(dx[index]) + sum);
 }
 
 @compute @workgroup_size(SIZE)
@@ -74,7 +74,7 @@ fn grouped_linear_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @buil
   if (split >= p.splits) { return; }
   var sum = 0.0;
   for (var pixel = split * p.chunk; pixel < min(p.pixels, (split + 1u) * p.chunk); pixel++) {
-    sum += dy[(pixel * p.groups + g) * p.outputs + o] * x_of[(pixel * p.groups + g) * p.inputs + i];
+    sum += f32(dy[(pixel * p.groups + g) * p.outputs + o]) * f32(x_of[(pixel * p.groups + g) * p.inputs + i]);
   }
   dw[index] = sum;
 }

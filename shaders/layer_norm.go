@@ -20,7 +20,7 @@ func layerNormStripes(p *layerNormParams) uint32  { return p.Chunks * p.Channels
 func layerNormChannels(p *layerNormParams) uint32 { return p.Channels }
 
 var (
-	layerNormForward = faster(perElement("layer_norm_forward", layerNormSource, []gpu.Access{read, read, read, write, write}, layerNormRows,
+	layerNormForward = wide(faster(perElement("layer_norm_forward", layerNormSource, []gpu.Access{read, read, read, write, write}, layerNormRows,
 		func(p *layerNormParams, a []gpu.Array) {
 			x, scale, bias, y, saved, n := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F, int(p.Channels)
 			for row := range int(p.Rows) {
@@ -37,9 +37,9 @@ var (
 				}
 				saved[row], saved[int(p.Rows)+row] = mean, r
 			}
-		}), layerNormForwardFast)
+		}), layerNormForwardFast), 4)
 
-	layerNormBackwardX = perElement("layer_norm_backward_x", layerNormSource, []gpu.Access{read, read, read, read, write}, layerNormRows,
+	layerNormBackwardX = wide(perElement("layer_norm_backward_x", layerNormSource, []gpu.Access{read, read, read, read, write}, layerNormRows,
 		func(p *layerNormParams, a []gpu.Array) {
 			x, dy, saved, scale, dx, n := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F, int(p.Channels)
 			for row := range int(p.Rows) {
@@ -53,9 +53,9 @@ var (
 					dx[row*n+c] += r * (dy[row*n+c]*scale[c] - g - (x[row*n+c]-mean)*r*gx)
 				}
 			}
-		})
+		}), 2)
 
-	layerNormBackwardPartial = perElement("layer_norm_backward_partial", layerNormSource, []gpu.Access{read, read, read, write}, layerNormStripes,
+	layerNormBackwardPartial = wide(perElement("layer_norm_backward_partial", layerNormSource, []gpu.Access{read, read, read, write}, layerNormStripes,
 		func(p *layerNormParams, a []gpu.Array) {
 			x, dy, saved, partials := a[0].F, a[1].F, a[2].F, a[3].F
 			step := p.Chunks * p.Channels
@@ -67,7 +67,7 @@ var (
 					partials[step+i] += dy[at]
 				}
 			}
-		})
+		}), 2, 3)
 
 	layerNormBackwardParameters = perElement("layer_norm_backward_parameters", layerNormSource, []gpu.Access{read, write, write}, layerNormChannels,
 		func(p *layerNormParams, a []gpu.Array) {
@@ -88,14 +88,14 @@ func LayerNorm(x, scale, bias *Tensor, eps float32) *Tensor {
 	rows := x.Elements() / channels
 	p := &layerNormParams{uint32(rows), uint32(channels), uint32(reductionStripes(rows)), eps}
 	y := g.New("layer norm", x.Shape(), x, scale, bias)
-	saved := g.New("layer norm statistics", []int{2, rows})
+	saved := g.NewOf(gpu.F32, "layer norm statistics", []int{2, rows})
 	g.Dispatch(layerNormForward, p, x, scale, bias, y, saved)
 	g.OnBackward(y, func() {
 		if x.NeedsGradient() {
 			g.Dispatch(layerNormBackwardX, p, x, y.Gradient(), saved, scale, x.Gradient())
 		}
 		if scale.NeedsGradient() || bias.NeedsGradient() {
-			partials := g.New("layer norm sums", []int{2, int(p.Chunks), channels})
+			partials := g.NewOf(gpu.F32, "layer norm sums", []int{2, int(p.Chunks), channels})
 			g.Dispatch(layerNormBackwardPartial, p, x, y.Gradient(), saved, partials)
 			g.Dispatch(layerNormBackwardParameters, p, partials, gradientOrScratch(scale), gradientOrScratch(bias))
 		}
@@ -108,5 +108,5 @@ func gradientOrScratch(t *Tensor) *Tensor {
 	if t.NeedsGradient() {
 		return t.Gradient()
 	}
-	return t.Graph().New("unused gradient", t.Shape())
+	return t.Graph().NewOf(gpu.F32, "unused gradient", t.Shape())
 }

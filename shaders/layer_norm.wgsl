@@ -22,12 +22,12 @@ struct Params {
 @group(0) @binding(2) var<storage, read> scale: array<real>;
 @group(0) @binding(3) var<storage, read> bias: array<real>;
 @group(0) @binding(4) var<storage, read_write> y: array<real>;
-@group(0) @binding(5) var<storage, read_write> saved: array<real>; // (2, rows): μ, r
+@group(0) @binding(5) var<storage, read_write> saved: array<f32>; // (2, rows): μ, r
 // backward; binding 1 is x
-@group(0) @binding(2) var<storage, read> dy: array<f32>;
+@group(0) @binding(2) var<storage, read> dy: array<real>;
 @group(0) @binding(3) var<storage, read> statistics: array<f32>; // (2, rows)
-@group(0) @binding(4) var<storage, read> gain: array<f32>; // scale
-@group(0) @binding(5) var<storage, read_write> dx: array<f32>;
+@group(0) @binding(4) var<storage, read> gain: array<real>; // scale
+@group(0) @binding(5) var<storage, read_write> dx: array<real>;
 @group(0) @binding(4) var<storage, read_write> partials: array<f32>; // (2, chunks, C): of dy x̂, of dy
 @group(0) @binding(1) var<storage, read> sums: array<f32>; // the same
 @group(0) @binding(2) var<storage, read_write> dscale: array<f32>;
@@ -50,8 +50,8 @@ fn layer_norm_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_work
   }
   let r = inverseSqrt(squares / n + params.eps);
   for (var c = 0u; c < params.channels; c++) { y[first + c] = real((f32(x[first + c]) - mean) * r * f32(scale[c]) + f32(bias[c])); }
-  saved[row] = real(mean);
-  saved[params.rows + row] = real(r);
+  saved[row] = mean;
+  saved[params.rows + row] = r;
 }
 
 @compute @workgroup_size(SIZE)
@@ -66,14 +66,14 @@ fn layer_norm_backward_x(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_w
   var a = 0.0;
   var b = 0.0;
   for (var c = 0u; c < params.channels; c++) {
-    let g = dy[first + c] * gain[c];
+    let g = f32(dy[first + c]) * f32(gain[c]);
     a += g;
     b += g * (f32(x[first + c]) - mean);
   }
   a = a / n;
   b = b * r * r / n;
   for (var c = 0u; c < params.channels; c++) {
-    dx[first + c] += r * (dy[first + c] * gain[c] - a - (f32(x[first + c]) - mean) * b);
+    dx[first + c] = real(f32(dx[first + c]) + r * (f32(dy[first + c]) * f32(gain[c]) - a - (f32(x[first + c]) - mean) * b));
   }
 }
 
@@ -87,7 +87,7 @@ fn layer_norm_backward_partial(@builtin(workgroup_id) group: vec3<u32>, @builtin
   var b = 0.0;
   var at = i;
   for (var row = i / params.channels; row < params.rows; row += params.chunks) {
-    let g = dy[at];
+    let g = f32(dy[at]);
     a += g * (f32(x[at]) - statistics[row]) * statistics[params.rows + row];
     b += g;
     at += step;

@@ -15,7 +15,7 @@ func TestLayerNorm(t *testing.T) {
 				fixed:  fixed,
 				// Rows far from zero, the hard case for variances; f32 keeps 6e-8 of the mean, 3, in units of the deviation, 1.
 				fill: func(input, _ int, r *rand.Rand) float64 { return 3 + r.NormFloat64() },
-				rtol: 2e-5, atol: 1e-5, half: rounded,
+				rtol: 2e-5, atol: 1e-5, half: rounded, mixed: rounded, params: []int{1, 2},
 				fd: 1e-4, // two channels are a step function of their difference: the third derivative is large
 			})
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"mrprism/internal/gpu"
@@ -25,7 +26,11 @@ type operatorTest struct {
 	fd     float64                                  // finite differences against the gradient, relative; 0: 1e-5
 	rough  bool                                     // no finite differences: the gradient is a stated rule (threshold), checked elsewhere
 	half   float64                                  // for inference with storage of halves: the result, relative to the largest value; 0: not checked
+	mixed  float64                                  // for training with storage of halves, the same of the result and the gradients; 0: not checked
+	params []int                                    // inputs that are parameters, which are f32 there, with their gradients
+	full   []int                                    // inputs that the operator itself takes in f32 there: statistics
 	floats gpu.ElementType                          // what storage holds; checkOperator sets it
+	mixes  bool                                     // in a graph of f32; checkOperator sets it
 }
 
 // rounded is twice what a result that is stored as a half differs by, 2^-11 of it, which leaves room for f32.
@@ -45,7 +50,7 @@ func (d as) Info() gpu.Info {
 }
 
 // checkOperator checks an operator three ways: the reference's gradient against central differences in float64; on every
-// device, forward and gradients against the reference, with every kernel variant that runs there; and forward with storage of halves.
+// device, forward and gradients against the reference, with every kernel variant that runs there; and with storage of halves.
 func checkOperator(t *testing.T, o operatorTest) {
 	t.Helper()
 	for _, o := range o.storages() {
@@ -53,17 +58,40 @@ func checkOperator(t *testing.T, o operatorTest) {
 	}
 }
 
-// storages are the test with storage of f32 and, where it has a tolerance for that, with storage of halves, without gradients.
+// storages are the test with storage of f32 and, where it has tolerances for that, with storage of halves: as at inference, without gradients,
+// and as in training. The reference does not round what it stores, so that tolerances are those of the rounding.
 func (o operatorTest) storages() []operatorTest {
-	if o.half == 0 {
-		return []operatorTest{o}
+	all := []operatorTest{o}
+	if o.half != 0 {
+		h := o
+		h.floats, h.rough, h.atol, h.rtol, h.fixed = gpu.F16, true, 0, o.half, map[int]bool{}
+		for k := range o.inputs {
+			h.fixed[k] = true
+		}
+		all = append(all, h)
 	}
-	h := o
-	h.floats, h.rough, h.atol, h.rtol, h.fixed = gpu.F16, true, 0, o.half, map[int]bool{}
-	for k := range o.inputs {
-		h.fixed[k] = true
+	if o.mixed != 0 {
+		h := o
+		h.floats, h.mixes, h.rough, h.atol, h.rtol = gpu.F16, true, true, 0, o.mixed
+		all = append(all, h)
 	}
-	return []operatorTest{o, h}
+	return all
+}
+
+// input is input k, and as the operator is given it.
+func (o *operatorTest) input(g *tensor.Graph, k int) (x, given *Tensor) {
+	floats := o.floats
+	if o.mixes && slices.Contains(slices.Concat(o.params, o.full), k) {
+		floats = gpu.F32
+	}
+	x = g.InputOf(floats, "input", o.inputs[k]...)
+	if !o.fixed[k] {
+		x.Track()
+	}
+	if o.mixes && slices.Contains(o.params, k) {
+		return x, Halve(x)
+	}
+	return x, x
 }
 
 // runsOn says whether the device can compute with what storage holds.
@@ -88,7 +116,7 @@ func (o *operatorTest) check(t *testing.T) {
 		}
 		got, alternatives := o.run(t, ctx, d)
 		for i := range want {
-			o.compare(t, fmt.Sprint(name, ", ", o.floats), o.label(i), got[i], want[i])
+			o.compare(t, fmt.Sprint(name, ", ", o.floats, map[bool]string{true: " mixed with f32"}[o.mixes]), o.label(i), got[i], want[i])
 		}
 		return alternatives
 	})
@@ -163,18 +191,20 @@ type built struct {
 // compile builds the operator and the gradient of Σ weights·output.
 func (o *operatorTest) compile(t *testing.T, ctx context.Context, d gpu.Device) *built {
 	t.Helper()
-	g, set := tensor.NewGraphOf(o.floats), tensor.NewSet()
-	require.NoError(t, set.Store(o.floats))
-	b := &built{}
-	for k, shape := range o.inputs {
-		x := g.Input("input", shape...)
-		if !o.fixed[k] {
-			x.Track()
-		}
-		b.inputs = append(b.inputs, x)
+	whole := o.floats
+	if o.mixes {
+		whole = gpu.F32
 	}
-	b.output = o.build(b.inputs).Keep()
-	b.seed = g.Input("seed", b.output.Shape()...)
+	g, set := tensor.NewGraphOf(whole), tensor.NewSet()
+	require.NoError(t, set.Store(whole))
+	b := &built{}
+	var given []*Tensor
+	for k := range o.inputs {
+		x, as := o.input(g, k)
+		b.inputs, given = append(b.inputs, x), append(given, as)
+	}
+	b.output = o.build(given).Keep()
+	b.seed = g.InputOf(b.output.Type(), "seed", b.output.Shape()...)
 	b.grads = make([]*Tensor, len(b.inputs))
 	if b.output.NeedsGradient() {
 		g.Backward(b.output, b.seed)

@@ -73,12 +73,12 @@ var (
 	maxPoolForward = faster(poolForwardKernel("max_pool_forward", func(p *poolParams, batch int, a []gpu.Array) {
 		p.windows(batch, func(out int, in []int) { a[1].F[out] = a[0].F[first(a[0].F, in)] })
 	}), maxPoolFast)
-	maxPoolPlace = poolForwardKernel("max_pool_place", func(p *poolParams, batch int, a []gpu.Array) {
+	maxPoolPlace = wide(poolForwardKernel("max_pool_place", func(p *poolParams, batch int, a []gpu.Array) {
 		p.windows(batch, func(out int, in []int) {
 			a[1].F[out] = float64(first(a[0].F, in) / int(p.Channels) % int(p.Height*p.Width))
 		})
-	})
-	maxPoolBackward = poolBackwardKernel("max_pool_backward", []gpu.Access{read, read, write}, func(p *poolParams, batch int, a []gpu.Array) {
+	}), 1)
+	maxPoolBackward = wide(poolBackwardKernel("max_pool_backward", []gpu.Access{read, read, write}, func(p *poolParams, batch int, a []gpu.Array) {
 		p.windows(batch, func(out int, in []int) {
 			for _, i := range in {
 				if i/int(p.Channels)%int(p.Height*p.Width) == int(a[1].F[out]) {
@@ -86,7 +86,7 @@ var (
 				}
 			}
 		})
-	})
+	}), 1)
 
 	averagePoolForward = faster(poolForwardKernel("average_pool_forward", func(p *poolParams, batch int, a []gpu.Array) {
 		p.windows(batch, func(out int, in []int) {
@@ -127,7 +127,7 @@ func MaxPool(x *Tensor, kh, kw int, win Window) *Tensor {
 	y, forward, backward := pooled("MaxPool", x, kh, kw, win)
 	g.Dispatch(maxPoolForward, forward, x, y)
 	g.OnBackward(y, func() {
-		places := g.New("places of maxima", y.Shape())
+		places := g.NewOf(gpu.F32, "places of maxima", y.Shape())
 		g.Dispatch(maxPoolPlace, forward, x, places)
 		g.Dispatch(maxPoolBackward, backward, y.Gradient(), places, x.Gradient())
 	})

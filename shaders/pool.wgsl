@@ -26,11 +26,12 @@ struct Params {
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> x: array<real>;
-@group(0) @binding(2) var<storage, read_write> y: array<real>; // y, or the places of the maxima
-@group(0) @binding(1) var<storage, read> dy: array<f32>;
-@group(0) @binding(2) var<storage, read_write> dx: array<f32>;
+@group(0) @binding(2) var<storage, read_write> y: array<real>;
+@group(0) @binding(2) var<storage, read_write> places_out: array<f32>; // of the maxima
+@group(0) @binding(1) var<storage, read> dy: array<real>;
+@group(0) @binding(2) var<storage, read_write> dx: array<real>;
 @group(0) @binding(2) var<storage, read> places: array<f32>; // (B, H', W', C)
-@group(0) @binding(3) var<storage, read_write> dx_max: array<f32>;
+@group(0) @binding(3) var<storage, read_write> dx_max: array<real>;
 
 struct Span {
   first: i32,
@@ -88,7 +89,7 @@ fn max_pool_place(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgrou
   let column = i32(group.x * SIZE + local);
   let columns = params.out_width * params.channels;
   if (row >= params.rows || column >= columns) { return; }
-  y[row * columns + column] = real(f32(best(row, column).place));
+  places_out[row * columns + column] = f32(best(row, column).place);
 }
 
 @compute @workgroup_size(SIZE)
@@ -108,10 +109,11 @@ fn max_pool_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workg
   for (var oy = rows.first; oy < rows.end; oy++) {
     for (var ox = columns.first; ox < columns.end; ox++) {
       let o = ((b * params.out_height + oy) * params.out_width + ox) * params.channels + c;
-      sum += select(0.0, dy[o], places[o] == here);
+      sum += select(0.0, f32(dy[o]), places[o] == here);
     }
   }
-  dx_max[row * params.width * params.channels + column] += sum;
+  let at = row * params.width * params.channels + column;
+  dx_max[at] = real(f32(dx_max[at]) + sum);
 }
 
 @compute @workgroup_size(SIZE)
@@ -151,8 +153,9 @@ fn average_pool_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_w
     for (var ox = columns.first; ox < columns.end; ox++) {
       let wide = covered(ox, params.stride_x, params.left, params.kernel_x, params.width);
       let n = (high.end - high.first) * (wide.end - wide.first);
-      sum += dy[((b * params.out_height + oy) * params.out_width + ox) * params.channels + c] / f32(n);
+      sum += f32(dy[((b * params.out_height + oy) * params.out_width + ox) * params.channels + c]) / f32(n);
     }
   }
-  dx[row * params.width * params.channels + column] += sum;
+  let at = row * params.width * params.channels + column;
+  dx[at] = real(f32(dx[at]) + sum);
 }

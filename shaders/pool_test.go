@@ -28,7 +28,7 @@ func TestPools(t *testing.T) {
 				checkOperator(t, operatorTest{
 					inputs: [][]int{c.shape},
 					build:  func(x []*Tensor) *Tensor { return f(x[0], c.kh, c.kw, c.win) },
-					half:   rounded,
+					half:   rounded, mixed: rounded,
 				})
 				if name == "max" {
 					checkOperator(t, operatorTest{ // ties go to the first; finite differences mean nothing there

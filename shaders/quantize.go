@@ -82,7 +82,7 @@ func Quantize(x *Tensor, step float32) Quantized {
 	channels := x.Dim(-1)
 	shape := append([]int{}, x.Shape()...)
 	shape[len(shape)-1] = int(padded(uint32(channels)))
-	q := x.Graph().NewInt8("quantized", shape)
+	q := x.Graph().NewOf(gpu.I8, "quantized", shape)
 	p := quantizeParams{Words: uint32(q.Elements() / 4), Inputs: uint32(channels), Factor: 1 / step}
 	x.Graph().Dispatch(quantizeForward, &p, x, q)
 	return Quantized{q, step, channels}
@@ -103,7 +103,7 @@ func quantizeOutputs(weight *Tensor) (q, scale *Tensor) {
 	inputs, outputs := weight.Dim(-2), weight.Dim(-1)
 	rows := weight.Elements() / outputs
 	scale = g.New("scale of "+weight.String(), []int{outputs})
-	q = g.NewInt8("int8 "+weight.String(), append(append([]int{}, shape[:len(shape)-2]...), int(padded(uint32(inputs)))/4, outputs, 4))
+	q = g.NewOf(gpu.I8, "int8 "+weight.String(), append(append([]int{}, shape[:len(shape)-2]...), int(padded(uint32(inputs)))/4, outputs, 4))
 	p := &quantizeParams{Words: uint32(q.Elements() / 4), Inputs: uint32(inputs), Outputs: uint32(outputs), Rows: uint32(rows)}
 	g.Dispatch(quantizeScale, p, weight, scale)
 	g.Dispatch(quantizeWeight, p, weight, scale, q)

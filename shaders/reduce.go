@@ -27,7 +27,7 @@ func columnSum(x []float64, n, columns, c uint32) float64 {
 }
 
 var (
-	reduceRowsPartial = perElement("reduce_rows_partial", reduceSource, []gpu.Access{read, write}, reduceStripes, func(p *reduceParams, a []gpu.Array) {
+	reduceRowsPartial = wide(perElement("reduce_rows_partial", reduceSource, []gpu.Access{read, write}, reduceStripes, func(p *reduceParams, a []gpu.Array) {
 		step := p.Chunks * p.Columns
 		for i := range step {
 			a[1].F[i] = 0
@@ -35,17 +35,17 @@ var (
 				a[1].F[i] += a[0].F[at]
 			}
 		}
-	})
+	}), 1)
 	reduceRowsWrite = perElement("reduce_rows_write", reduceSource, []gpu.Access{read, write}, reduceColumns, func(p *reduceParams, a []gpu.Array) {
 		for c := range p.Columns {
 			a[1].F[c] = columnSum(a[0].F, p.Chunks, p.Columns, c)
 		}
 	})
-	reduceRowsAdd = perElement("reduce_rows_add", reduceSource, []gpu.Access{read, write}, reduceColumns, func(p *reduceParams, a []gpu.Array) {
+	reduceRowsAdd = wide(perElement("reduce_rows_add", reduceSource, []gpu.Access{read, write}, reduceColumns, func(p *reduceParams, a []gpu.Array) {
 		for c := range p.Columns {
 			a[1].F[c] += columnSum(a[0].F, p.Chunks, p.Columns, c)
 		}
-	})
+	}), 1)
 	spreadRows = perElement("spread_rows", reduceSource, []gpu.Access{read, write}, reduceStripes, func(p *reduceParams, a []gpu.Array) {
 		for i := range p.Rows * p.Columns {
 			a[1].F[i] += a[0].F[i%p.Columns]
@@ -78,7 +78,7 @@ func reduceRows(last *tensor.Kernel, x, out *Tensor, columns int) {
 		return
 	}
 	p := &reduceParams{uint32(rows), uint32(columns), uint32(reductionStripes(rows))}
-	partials := g.New("partial sums", []int{int(p.Chunks), columns})
+	partials := g.NewOf(gpu.F32, "partial sums", []int{int(p.Chunks), columns})
 	g.Dispatch(reduceRowsPartial, p, x, partials)
 	g.Dispatch(last, p, partials, out)
 }

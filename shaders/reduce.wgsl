@@ -7,6 +7,7 @@
 //
 // Neighbouring invocations read neighbouring elements, whatever the number of columns.
 
+alias real = f32; // what storage holds; f16 where a plan asks for it
 const SIZE: u32 = 64u;
 
 struct Params {
@@ -16,7 +17,7 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> x: array<f32>; // (rows, columns); second step: partials (chunks, columns); backward: dy
+@group(0) @binding(1) var<storage, read> x: array<real>; // (rows, columns); second step: partials (chunks, columns); backward: dy
 @group(0) @binding(2) var<storage, read_write> y: array<f32>;
 
 @compute @workgroup_size(SIZE)
@@ -27,13 +28,13 @@ fn reduce_rows_partial(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_wor
   if (i >= step) { return; }
   let end = params.rows * params.columns;
   var sum = 0.0;
-  for (var at = i; at < end; at += step) { sum += x[at]; }
+  for (var at = i; at < end; at += step) { sum += f32(x[at]); }
   y[i] = sum;
 }
 
 fn total(column: u32) -> f32 {
   var sum = 0.0;
-  for (var p = 0u; p < params.chunks; p++) { sum += x[p * params.columns + column]; }
+  for (var p = 0u; p < params.chunks; p++) { sum += f32(x[p * params.columns + column]); }
   return sum;
 }
 
@@ -60,6 +61,6 @@ fn spread_rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups)
   let step = params.chunks * params.columns;
   if (i >= step) { return; }
   let end = params.rows * params.columns;
-  let add = x[i % params.columns];
+  let add = f32(x[i % params.columns]);
   for (var at = i; at < end; at += step) { y[at] += add; }
 }

@@ -17,7 +17,7 @@ func TestAddBroadcast(t *testing.T) {
 		checkOperator(t, operatorTest{
 			inputs: [][]int{shape, shape[1:]},
 			build:  func(x []*Tensor) *Tensor { return AddBroadcast(x[0], x[1]) },
-			half:   rounded,
+			half:   rounded, mixed: rounded, params: []int{1},
 		})
 	}
 }

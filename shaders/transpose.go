@@ -48,7 +48,7 @@ func transposed(w *Tensor) *Tensor {
 	rows, columns := w.Dim(-2), w.Dim(-1)
 	shape := slices.Clone(w.Shape())
 	shape[len(shape)-2], shape[len(shape)-1] = columns, rows
-	y := w.Graph().New("transposed weight", shape)
+	y := w.Graph().NewOf(w.Type(), "transposed weight", shape)
 	w.Graph().Dispatch(transposeForward, &transposeParams{uint32(w.Elements() / rows / columns), uint32(rows), uint32(columns)}, w, y)
 	return y
 }

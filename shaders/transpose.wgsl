@@ -1,5 +1,7 @@
 // Transposition of `count` matrices: y[t, n, k] = x[t, k, n], x being (count, rows, columns).
 
+alias real = f32; // what storage holds; f16 where a plan asks for it
+alias real4 = vec4<f32>; // the same, in quads
 const SIZE: u32 = 64u;
 
 struct Params {
@@ -9,10 +11,10 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> x: array<f32>;
-@group(0) @binding(2) var<storage, read_write> y: array<f32>;
-@group(0) @binding(1) var<storage, read> quads_x: array<vec4<f32>>;
-@group(0) @binding(2) var<storage, read_write> quads_y: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read> x: array<real>;
+@group(0) @binding(2) var<storage, read_write> y: array<real>;
+@group(0) @binding(1) var<storage, read> quads_x: array<real4>;
+@group(0) @binding(2) var<storage, read_write> quads_y: array<real4>;
 
 // transpose takes any size, an element an invocation.
 @compute @workgroup_size(SIZE)
@@ -43,8 +45,8 @@ fn transpose_quads(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgro
   let c = quads_x[at + 2u * columns];
   let d = quads_x[at + 3u * columns];
   let to = (t * params.columns + n * 4u) * rows + k;
-  quads_y[to] = vec4<f32>(a.x, b.x, c.x, d.x);
-  quads_y[to + rows] = vec4<f32>(a.y, b.y, c.y, d.y);
-  quads_y[to + 2u * rows] = vec4<f32>(a.z, b.z, c.z, d.z);
-  quads_y[to + 3u * rows] = vec4<f32>(a.w, b.w, c.w, d.w);
+  quads_y[to] = real4(a.x, b.x, c.x, d.x);
+  quads_y[to + rows] = real4(a.y, b.y, c.y, d.y);
+  quads_y[to + 2u * rows] = real4(a.z, b.z, c.z, d.z);
+  quads_y[to + 3u * rows] = real4(a.w, b.w, c.w, d.w);
 }

@@ -9,10 +9,11 @@ import (
 
 // Graph is a list of dispatches being built, with the gradient rules of those that have one.
 type Graph struct {
-	floats    gpu.ElementType // of tensors of floats
+	floats    gpu.ElementType // of tensors of floats, but where an operator says otherwise
 	nodes     []node
 	rules     []rule
 	variables map[*Variable]*Tensor
+	halves    map[*Variable]*Tensor // what Halved made
 	constants []*Tensor
 	storages  int
 	made      int     // nodes so far
@@ -62,9 +63,10 @@ type Tensor struct {
 func NewGraph() *Graph { return NewGraphOf(gpu.F32) }
 
 // NewGraphOf returns an empty graph whose floats are stored as F32 or F16, like those of the set with which it will be compiled. Kernels
-// compute sums in f32 either way.
+// compute sums in f32 either way. In a graph of F32 operators may also be given tensors of F16 (Halved), and then make such: mixed
+// precision in training.
 func NewGraphOf(floats gpu.ElementType) *Graph {
-	return &Graph{floats: floats, variables: map[*Variable]*Tensor{}}
+	return &Graph{floats: floats, variables: map[*Variable]*Tensor{}, halves: map[*Variable]*Tensor{}}
 }
 
 // Shape is the tensor's extents; do not modify.
@@ -154,18 +156,24 @@ func (g *Graph) constant(kind gpu.ElementType, label string, values []byte, shap
 	return t
 }
 
-// New is the output of an operator: uninitialised memory that a dispatch fills completely. A gradient flows into it if one
-// flows into any of the inputs.
+// New is the output of an operator: uninitialised memory that a dispatch fills completely. Its floats are stored as those of the inputs. A
+// gradient flows into it if one flows into any of them.
 func (g *Graph) New(label string, shape []int, inputs ...*Tensor) *Tensor {
-	t := g.tensor(label, g.floats, shape)
+	floats := g.floats
+	if i := slices.IndexFunc(inputs, func(t *Tensor) bool { return t.Type().IsFloat() }); i >= 0 {
+		floats = inputs[i].Type()
+	}
+	t := g.tensor(label, floats, shape)
 	for _, in := range inputs {
 		t.needs = t.needs || in.needs
 	}
 	return t
 }
 
-// NewInt8 is New of int8, through which no gradient flows.
-func (g *Graph) NewInt8(label string, shape []int) *Tensor { return g.tensor(label, gpu.I8, shape) }
+// NewOf is New of the element type, whatever the inputs are, through which no gradient flows.
+func (g *Graph) NewOf(kind gpu.ElementType, label string, shape []int) *Tensor {
+	return g.tensor(label, kind, shape)
+}
 
 // Variable is the graph's tensor of a variable; a parameter needs a gradient.
 func (g *Graph) Variable(v *Variable) *Tensor {
@@ -210,6 +218,30 @@ func (t *Tensor) Keep() *Tensor {
 	return t
 }
 
+// Halved sees x, of F32, with every element rounded to a half, by the dispatch that round appends. The gradient is that of x, in F32: what
+// adds to gradients of weights and biases, adds there. Of a variable there is one, wherever in the graph it is asked for.
+func (x *Tensor) Halved(round func(x, half *Tensor)) *Tensor {
+	g := x.graph
+	build := func() *Tensor {
+		y := g.NewOf(gpu.F16, "half of "+x.storage.label, x.shape)
+		round(x, y)
+		return y
+	}
+	v := x.storage.variable
+	y := g.halves[v]
+	switch {
+	case v == nil:
+		y = g.Once(build)
+	case y == nil:
+		region := g.region
+		g.region = nil
+		y = build()
+		g.region = region
+		g.halves[v] = y
+	}
+	return &Tensor{graph: g, shape: x.shape, storage: y.storage, needs: x.needs, base: x}
+}
+
 // Track asks for the gradient of an input, as tests do.
 func (t *Tensor) Track() *Tensor {
 	t.needs = true
@@ -222,7 +254,7 @@ func (t *Tensor) Gradient() *Tensor {
 		return t.base.Gradient().Reshape(t.shape...)
 	}
 	if t.gradient == nil {
-		t.gradient = t.graph.tensor("d "+t.storage.label, t.graph.floats, t.shape)
+		t.gradient = t.graph.tensor("d "+t.storage.label, t.Type(), t.shape)
 		t.graph.Zero(t.gradient)
 	}
 	return t.gradient
@@ -265,6 +297,7 @@ func (g *Graph) Dispatch(k *Kernel, params any, arguments ...*Tensor) {
 			}
 		}
 	}
+	n.floats() // or panic
 	g.append(n)
 }
 

@@ -16,6 +16,7 @@ type Kernel struct {
 	Arguments []gpu.Access // bindings 1, 2, … in order; binding 0 is the uniform Params
 	Body      gpu.Body     // slow, plain, in float64; arrays may be longer than the tensor: take extents from params
 	Fast      gpu.Fast     // the same in float32 and fast, for the processor; nil: it computes Body
+	Wide      []int        // arguments of floats that are F32 also where the others are F16: statistics, partial sums, gradients of weights
 	Variants  []Variant    // of those that run on a device the one that was measured to be the fastest (gpu.Info.Tuned) is used, else the first preferred
 
 	Copies bool    // the kernel does nothing but write its first argument to its second
@@ -67,7 +68,7 @@ var interned = struct {
 	versions map[*Kernel]uint32 // hashes of the sources of all variants
 }{programs: map[string]*gpu.Program{}, versions: map[*Kernel]uint32{}}
 
-func (k *Kernel) specialise(v *Variant, floats gpu.ElementType, params any) *gpu.Program {
+func (k *Kernel) specialise(v *Variant, floats numbers, params any) *gpu.Program {
 	var constants map[string]string
 	if v.Consts != nil {
 		constants = v.Consts(params)
@@ -76,9 +77,7 @@ func (k *Kernel) specialise(v *Variant, floats gpu.ElementType, params any) *gpu
 	if v.Name != "" {
 		name += "/" + v.Name
 	}
-	if floats == gpu.F16 {
-		name += halfSuffix
-	}
+	name += floats.suffix()
 	entry := k.Name
 	if v.Entry != "" {
 		entry = v.Entry
@@ -90,8 +89,8 @@ func (k *Kernel) specialise(v *Variant, floats gpu.ElementType, params any) *gpu
 		return p
 	}
 	source := Specialise(v.Source, constants)
-	if floats == gpu.F16 {
-		source = halved(source)
+	if floats != full {
+		source = halved(source, floats == short)
 	}
 	p := &gpu.Program{Name: name, Source: source, Entry: entry, Arguments: k.Arguments, Body: k.Body, Fast: k.Fast}
 	interned.programs[key] = p

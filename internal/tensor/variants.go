@@ -8,8 +8,15 @@ import (
 	"mrprism/internal/gpu"
 )
 
-// Program chooses the variant for a device and returns the interned program, for floats stored as F32 or F16, and its workgroups.
+// Program chooses the variant for a device and returns the interned program, in plans whose floats are stored as F32 or F16, and its workgroups.
 func (k *Kernel) Program(info gpu.Info, floats gpu.ElementType, params any) (*gpu.Program, [3]int) {
+	if floats == gpu.F16 {
+		return k.program(info, short, params)
+	}
+	return k.program(info, full, params)
+}
+
+func (k *Kernel) program(info gpu.Info, floats numbers, params any) (*gpu.Program, [3]int) {
 	candidates := k.candidates(info, params)
 	v := candidates[0]
 	if len(candidates) > 1 && len(info.Tuned) > 0 {
@@ -55,7 +62,7 @@ func tooMany(groups [3]int) bool { return slices.Max(groups[:]) > mostGroups }
 
 // key is the kernel with parameters in gpu.Info.Tuned. It changes with the source of any variant, since what was measured may then no
 // longer hold.
-func (k *Kernel) key(floats gpu.ElementType, params any) string {
+func (k *Kernel) key(floats numbers, params any) string {
 	interned.Lock()
 	defer interned.Unlock()
 	version, ok := interned.versions[k]
@@ -67,11 +74,7 @@ func (k *Kernel) key(floats gpu.ElementType, params any) string {
 		version = h.Sum32()
 		interned.versions[k] = version
 	}
-	name := k.Name
-	if floats == gpu.F16 {
-		name += halfSuffix
-	}
-	return fmt.Sprintf("%s %08x %v", name, version, params)
+	return fmt.Sprintf("%s%s %08x %v", k.Name, floats.suffix(), version, params)
 }
 
 // Alternatives are the dispatches of one run with equal kernels and parameters, where several variants can compute them.
@@ -102,7 +105,7 @@ func (p *Plan) Alternatives() []Alternatives {
 		if len(variants) == 1 {
 			continue
 		}
-		key := n.kernel.key(p.floats, n.params)
+		key := n.kernel.key(p.numbers(&n), n.params)
 		i, ok := at[key]
 		if !ok {
 			i = len(all)
@@ -112,7 +115,7 @@ func (p *Plan) Alternatives() []Alternatives {
 				a.Arguments = append(a.Arguments, gpu.BufferSpec{Label: s.label, Type: s.kind, Elements: s.elements})
 			}
 			for _, v := range variants {
-				a.Variants = append(a.Variants, Alternative{v.Name, n.kernel.specialise(v, p.floats, n.params), v.Groups(n.params)})
+				a.Variants = append(a.Variants, Alternative{v.Name, n.kernel.specialise(v, p.numbers(&n), n.params), v.Groups(n.params)})
 			}
 			all = append(all, a)
 		}

@@ -23,7 +23,7 @@ var choosy = &Kernel{
 }
 
 func TestVariantsAreChosen(t *testing.T) {
-	key := choosy.key(gpu.F32, &addParams{4})
+	key := choosy.key(full, &addParams{4})
 	require.Equal(t, "choosy 66dead84 &{4}", key, "keys are remembered from one run of a program to the next")
 	for _, c := range []struct {
 		info gpu.Info
@@ -38,7 +38,7 @@ func TestVariantsAreChosen(t *testing.T) {
 		{gpu.Info{Kind: gpu.KindCPU, Tuned: map[string]string{key: "gpu"}}, 4, "choosy/gpu"},
 		{gpu.Info{Kind: gpu.KindDiscrete, Tuned: map[string]string{key: ""}}, 4, "choosy"},
 		{gpu.Info{Kind: gpu.KindDiscrete, Tuned: map[string]string{key: "even"}}, 6, "choosy/gpu"},                       // other params
-		{gpu.Info{Kind: gpu.KindCPU, Tuned: map[string]string{choosy.key(gpu.F32, &addParams{3}): "even"}}, 3, "choosy"}, // does not run
+		{gpu.Info{Kind: gpu.KindCPU, Tuned: map[string]string{choosy.key(full, &addParams{3}): "even"}}, 3, "choosy"}, // does not run
 		{gpu.Info{Kind: gpu.KindCPU, Tuned: map[string]string{key: "of another version"}}, 4, "choosy"},                  // does not exist
 		{gpu.Info{Kind: gpu.KindCPU, Tuned: map[string]string{"choosy 00000000 &{4}": "even"}}, 4, "choosy"},             // other sources
 	} {
@@ -47,12 +47,12 @@ func TestVariantsAreChosen(t *testing.T) {
 	}
 	other := *choosy
 	other.Variants = append([]Variant{{Source: "// new"}}, other.Variants...)
-	require.NotEqual(t, key, other.key(gpu.F32, &addParams{4}))
+	require.NotEqual(t, key, other.key(full, &addParams{4}))
 }
 
 // Alternatives lists equal kernels with parameters once, first what is chosen where nothing was measured, measured or not.
 func TestAlternatives(t *testing.T) {
-	for _, measured := range []map[string]string{nil, {choosy.key(gpu.F32, &addParams{4}): "even"}} {
+	for _, measured := range []map[string]string{nil, {choosy.key(full, &addParams{4}): "even"}} {
 		g := NewGraph()
 		a, b := g.Input("a", 4), g.Input("b", 3)
 		twice := g.New("twice", a.Shape())
@@ -74,7 +74,7 @@ func TestAlternatives(t *testing.T) {
 		}
 		require.Equal(t, []string{"", "gpu", "even"}, names(0))
 		require.Equal(t, []string{"", "gpu"}, names(1))
-		require.Equal(t, choosy.key(gpu.F32, &addParams{4}), all[0].Key)
+		require.Equal(t, choosy.key(full, &addParams{4}), all[0].Key)
 		require.Equal(t, 2, all[0].Dispatches)
 		require.Equal(t, []gpu.BufferSpec{{Label: "a", Elements: 4}, {Label: "a", Elements: 4}, {Label: "twice", Elements: 4}}, all[0].Arguments)
 		require.Equal(t, "choosy/even", all[0].Variants[2].Program.Name)

@@ -1,0 +1,38 @@
+// Between floats in f32 and in the storage of a plan's halves, element by element, over N elements of any shape.
+//
+//   narrow   y = x, rounded to a half
+//   widen    y = x;   dx += dy, rounded to a half
+
+alias real = f32; // what storage holds; f16 where a plan asks for it
+const SIZE: u32 = 64u;
+
+struct Params {
+  n: u32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> x: array<f32>; // backward: dy
+@group(0) @binding(2) var<storage, read_write> y: array<real>; // backward: dx
+@group(0) @binding(1) var<storage, read> half_x: array<real>;
+@group(0) @binding(2) var<storage, read_write> full_y: array<f32>;
+
+@compute @workgroup_size(SIZE)
+fn narrow(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+          @builtin(local_invocation_index) local: u32) {
+  let i = (group.y * groups.x + group.x) * SIZE + local;
+  if (i < params.n) { y[i] = real(x[i]); }
+}
+
+@compute @workgroup_size(SIZE)
+fn widen_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+                 @builtin(local_invocation_index) local: u32) {
+  let i = (group.y * groups.x + group.x) * SIZE + local;
+  if (i < params.n) { full_y[i] = f32(half_x[i]); }
+}
+
+@compute @workgroup_size(SIZE)
+fn widen_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+                  @builtin(local_invocation_index) local: u32) {
+  let i = (group.y * groups.x + group.x) * SIZE + local;
+  if (i < params.n) { y[i] = real(f32(y[i]) + x[i]); }
+}
