@@ -14,50 +14,52 @@ const WIDTH: u32 = 1u;
 @compute @workgroup_size(SIZE)
 fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                   @builtin(local_invocation_index) local: u32) {
+  let g = geometry();
   let i = i32((group.y * groups.x + group.x) * SIZE + local);
   let inputs = i32(params.inputs);
   let outputs = i32(params.outputs);
   let n = i % outputs;
-  let p = position(i / outputs);
-  if (p.b >= i32(params.batch)) { return; }
+  let p = position(g, i / outputs);
+  if (p.b >= g.batch) { return; }
   let phase = phase_of(group.z);
   var sum = 0.0;
   if (params.has_bias == 1u) { sum = f32(bias[n]); }
-  for (var t = 0; t < params.rows.taps; t++) {
-    for (var s = 0; s < params.cols.taps; s++) {
-      let pixel = source(p, t, s);
+  for (var t = 0; t < g.rows.taps; t++) {
+    for (var s = 0; s < g.cols.taps; s++) {
+      let pixel = source(g, p, t, s);
       if (pixel < 0) { continue; }
       let from_x = pixel * inputs;
-      let from_w = weight_at(t, s, phase) * inputs * outputs + n;
+      let from_w = weight_at(g, t, s, phase) * inputs * outputs + n;
       for (var k = 0; k < inputs; k++) { sum += f32(x[from_x + k]) * f32(w[from_w + k * outputs]); }
     }
   }
-  let to = destination(p, phase) * outputs + n;
+  let to = destination(g, p, phase) * outputs + n;
   y[to] = real(finished(to, n, sum));
 }
 
 @compute @workgroup_size(SIZE)
 fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                           @builtin(local_invocation_index) local: u32) {
+  let g = geometry();
   let i = i32((group.y * groups.x + group.x) * SIZE + local);
   let inputs = i32(params.inputs);
   let outputs = i32(params.outputs);
   let n = i % outputs;
   let k = (i / outputs) % inputs;
-  let s = (i / outputs / inputs) % params.cols.taps;
-  let t = (i / outputs / inputs / params.cols.taps) % params.rows.taps;
-  let part = i / outputs / inputs / params.cols.taps / params.rows.taps;
+  let s = (i / outputs / inputs) % g.cols.taps;
+  let t = (i / outputs / inputs / g.cols.taps) % g.rows.taps;
+  let part = i / outputs / inputs / g.cols.taps / g.rows.taps;
   if (part >= i32(params.parts)) { return; }
   let first = part * i32(params.chunk);
-  let last = min(i32(params.batch) * params.rows.count * params.cols.count, first + i32(params.chunk));
+  let last = min(g.batch * g.rows.count * g.cols.count, first + i32(params.chunk));
   var sum = 0.0;
-  var p = position(first);
+  var p = position(g, first);
   for (var i = first; i < last; i++) {
-    let pixel = source(p, t, s);
-    if (pixel >= 0) { sum += f32(x[pixel * inputs + k]) * f32(dy[destination(p, vec2<i32>()) * outputs + n]); }
-    p = next(p);
+    let pixel = source(g, p, t, s);
+    if (pixel >= 0) { sum += f32(x[pixel * inputs + k]) * f32(dy[destination(g, p, vec2<i32>()) * outputs + n]); }
+    p = next(g, p);
   }
-  let tap = part * params.rows.w_size * params.cols.w_size + weight_at(t, s, vec2<i32>());
+  let tap = part * g.rows.w_size * g.cols.w_size + weight_at(g, t, s, vec2<i32>());
   let to = (tap * inputs + k) * outputs + n;
   if (params.adds == 1u) { sum += dw[to]; }
   dw[to] = sum;

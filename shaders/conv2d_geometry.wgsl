@@ -19,6 +19,17 @@ struct Axis {
   w_tap: i32,
 }
 
+// Geometry is that of params, which an entry point reads once: a processor that emulates a GPU reads a uniform again wherever it is named.
+struct Geometry {
+  batch: i32,
+  rows: Axis,
+  cols: Axis,
+}
+
+fn geometry() -> Geometry {
+  return Geometry(i32(params.batch), params.rows, params.cols);
+}
+
 // Position is (b, u, v); b is past the batch for what lies beyond the last.
 struct Position {
   b: i32,
@@ -26,24 +37,24 @@ struct Position {
   v: i32,
 }
 
-fn position(p: i32) -> Position {
-  let row = p / params.cols.count;
-  return Position(row / params.rows.count, row % params.rows.count, p % params.cols.count);
+fn position(g: Geometry, p: i32) -> Position {
+  let row = p / g.cols.count;
+  return Position(row / g.rows.count, row % g.rows.count, p % g.cols.count);
 }
 
-fn next(p: Position) -> Position {
-  let wraps = p.v + 1 == params.cols.count;
+fn next(g: Geometry, p: Position) -> Position {
+  let wraps = p.v + 1 == g.cols.count;
   let u = p.u + select(0, 1, wraps);
-  let ends = u == params.rows.count;
+  let ends = u == g.rows.count;
   return Position(p.b + select(0, 1, ends), select(u, 0, ends), select(p.v + 1, 0, wraps));
 }
 
 // source is the pixel of x that tap (t, s) reads, or -1 outside.
-fn source(p: Position, t: i32, s: i32) -> i32 {
-  let r = p.u * params.rows.x_step + params.rows.x_start + t * params.rows.x_tap;
-  let c = p.v * params.cols.x_step + params.cols.x_start + s * params.cols.x_tap;
-  let inside = (r >= 0) & (r < params.rows.x_size) & (c >= 0) & (c < params.cols.x_size) & (p.b < i32(params.batch));
-  return select(-1, (p.b * params.rows.x_size + r) * params.cols.x_size + c, inside);
+fn source(g: Geometry, p: Position, t: i32, s: i32) -> i32 {
+  let r = p.u * g.rows.x_step + g.rows.x_start + t * g.rows.x_tap;
+  let c = p.v * g.cols.x_step + g.cols.x_start + s * g.cols.x_tap;
+  let inside = (r >= 0) & (r < g.rows.x_size) & (c >= 0) & (c < g.cols.x_size) & (p.b < g.batch);
+  return select(-1, (p.b * g.rows.x_size + r) * g.cols.x_size + c, inside);
 }
 
 // phase_of is that of a forward workgroup, on either axis; what is not divided into phases has (0, 0).
@@ -52,14 +63,14 @@ fn phase_of(z: u32) -> vec2<i32> {
 }
 
 // destination is the pixel of y, or -1 beyond the last.
-fn destination(p: Position, phase: vec2<i32>) -> i32 {
-  let r = p.u * params.rows.y_step + params.rows.y_start + phase.x;
-  let c = p.v * params.cols.y_step + params.cols.y_start + phase.y;
-  return select(-1, (p.b * params.rows.y_size + r) * params.cols.y_size + c, p.b < i32(params.batch));
+fn destination(g: Geometry, p: Position, phase: vec2<i32>) -> i32 {
+  let r = p.u * g.rows.y_step + g.rows.y_start + phase.x;
+  let c = p.v * g.cols.y_step + g.cols.y_start + phase.y;
+  return select(-1, (p.b * g.rows.y_size + r) * g.cols.y_size + c, p.b < g.batch);
 }
 
 // weight_at is where tap (t, s) lies among the (kh, kw) of the weights.
-fn weight_at(t: i32, s: i32, phase: vec2<i32>) -> i32 {
-  let r = params.rows.w_start + phase.x + t * params.rows.w_tap;
-  return r * params.cols.w_size + params.cols.w_start + phase.y + s * params.cols.w_tap;
+fn weight_at(g: Geometry, t: i32, s: i32, phase: vec2<i32>) -> i32 {
+  let r = g.rows.w_start + phase.x + t * g.rows.w_tap;
+  return r * g.cols.w_size + g.cols.w_start + phase.y + s * g.cols.w_tap;
 }

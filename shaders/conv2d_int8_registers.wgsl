@@ -7,19 +7,20 @@ const SIZE: u32 = 32u;
 @compute @workgroup_size(SIZE)
 fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                @builtin(local_invocation_index) local: u32) {
+  let g = geometry();
   let block = i32((group.y * groups.x + group.x) * SIZE + local);
   let phase = phase_of(group.z);
   let quads = i32(params.outputs) / 4;
   let words = i32(params.inputs) / 4;
   let quad = block % quads;
-  let p0 = position(block / quads * 8);
-  let p1 = next(p0);
-  let p2 = next(p1);
-  let p3 = next(p2);
-  let p4 = next(p3);
-  let p5 = next(p4);
-  let p6 = next(p5);
-  let p7 = next(p6);
+  let p0 = position(g, block / quads * 8);
+  let p1 = next(g, p0);
+  let p2 = next(g, p1);
+  let p3 = next(g, p2);
+  let p4 = next(g, p3);
+  let p5 = next(g, p4);
+  let p6 = next(g, p5);
+  let p7 = next(g, p6);
   var all = vec4<i32>(); // the sum of the weights
   var s0 = vec4<i32>();
   var s1 = vec4<i32>();
@@ -31,16 +32,16 @@ fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups)
   var s7 = vec4<i32>();
   var t = 0;
   var s = 0;
-  for (var tap = 0; tap < params.rows.taps * params.cols.taps; tap++) { // (t, s), without divisions, which cost as much as a word
-    let x0 = source(p0, t, s) * words;
-    let x1 = source(p1, t, s) * words;
-    let x2 = source(p2, t, s) * words;
-    let x3 = source(p3, t, s) * words;
-    let x4 = source(p4, t, s) * words;
-    let x5 = source(p5, t, s) * words;
-    let x6 = source(p6, t, s) * words;
-    let x7 = source(p7, t, s) * words;
-    var from_w = weight_at(t, s, phase) * words * quads + quad;
+  for (var tap = 0; tap < g.rows.taps * g.cols.taps; tap++) { // (t, s), without divisions, which cost as much as a word
+    let x0 = source(g, p0, t, s) * words;
+    let x1 = source(g, p1, t, s) * words;
+    let x2 = source(g, p2, t, s) * words;
+    let x3 = source(g, p3, t, s) * words;
+    let x4 = source(g, p4, t, s) * words;
+    let x5 = source(g, p5, t, s) * words;
+    let x6 = source(g, p6, t, s) * words;
+    let x7 = source(g, p7, t, s) * words;
+    var from_w = weight_at(g, t, s, phase) * words * quads + quad;
     for (var k = 0; k < words; k++) {
       let word = w[from_w];
       let w0 = weights(word, 0u);
@@ -66,17 +67,17 @@ fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups)
       s7 += channel(v7, 0u) * w0 + channel(v7, 1u) * w1 + channel(v7, 2u) * w2 + channel(v7, 3u) * w3;
       from_w += quads;
     }
-    s = select(s + 1, 0, s + 1 == params.cols.taps);
+    s = select(s + 1, 0, s + 1 == g.cols.taps);
     t += select(0, 1, s == 0);
   }
   all *= 128;
   let f = finish(quad);
-  store(destination(p0, phase), quad, f, s0 - all);
-  store(destination(p1, phase), quad, f, s1 - all);
-  store(destination(p2, phase), quad, f, s2 - all);
-  store(destination(p3, phase), quad, f, s3 - all);
-  store(destination(p4, phase), quad, f, s4 - all);
-  store(destination(p5, phase), quad, f, s5 - all);
-  store(destination(p6, phase), quad, f, s6 - all);
-  store(destination(p7, phase), quad, f, s7 - all);
+  store(destination(g, p0, phase), quad, f, s0 - all);
+  store(destination(g, p1, phase), quad, f, s1 - all);
+  store(destination(g, p2, phase), quad, f, s2 - all);
+  store(destination(g, p3, phase), quad, f, s3 - all);
+  store(destination(g, p4, phase), quad, f, s4 - all);
+  store(destination(g, p5, phase), quad, f, s5 - all);
+  store(destination(g, p6, phase), quad, f, s6 - all);
+  store(destination(g, p7, phase), quad, f, s7 - all);
 }

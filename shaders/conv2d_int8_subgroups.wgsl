@@ -10,13 +10,14 @@ const LANES: u32 = 8u; // a workgroup is one subgroup
 
 @compute @workgroup_size(LANES)
 fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+  let g = geometry();
   let phase = phase_of(group.z);
   let quads = i32(params.outputs) / 4;
   let words = i32(params.inputs) / 4;
   let quad = i32(group.y * LANES + lane);
   let q = min(quad, quads - 1);
-  let pa = position(i32(group.x * 2u * LANES + lane));
-  let pb = position(i32(group.x * 2u * LANES + LANES + lane));
+  let pa = position(g, i32(group.x * 2u * LANES + lane));
+  let pb = position(g, i32(group.x * 2u * LANES + LANES + lane));
   var all = vec4<i32>(); // the sum of the weights
   var s0 = vec4<i32>();
   var s1 = vec4<i32>();
@@ -36,10 +37,10 @@ fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
   var s15 = vec4<i32>();
   var t = 0;
   var s = 0;
-  for (var tap = 0; tap < params.rows.taps * params.cols.taps; tap++) { // (t, s), without divisions, which cost as much as a word
-    let xa = source(pa, t, s) * words;
-    let xb = source(pb, t, s) * words;
-    var from_w = weight_at(t, s, phase) * words * quads + q;
+  for (var tap = 0; tap < g.rows.taps * g.cols.taps; tap++) { // (t, s), without divisions, which cost as much as a word
+    let xa = source(g, pa, t, s) * words;
+    let xb = source(g, pb, t, s) * words;
+    var from_w = weight_at(g, t, s, phase) * words * quads + q;
     for (var k = 0; k < words; k++) {
       let word = w[from_w];
       let va = load(xa, k);
@@ -126,13 +127,13 @@ fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
       s15 += subgroupBroadcast(b3, 7u) * w3;
       from_w += quads;
     }
-    s = select(s + 1, 0, s + 1 == params.cols.taps);
+    s = select(s + 1, 0, s + 1 == g.cols.taps);
     t += select(0, 1, s == 0);
   }
   all *= 128;
   let f = finish(q);
-  let da = destination(pa, phase);
-  let db = destination(pb, phase);
+  let da = destination(g, pa, phase);
+  let db = destination(g, pb, phase);
   store(subgroupBroadcast(da, 0u), quad, f, s0 - all);
   store(subgroupBroadcast(da, 1u), quad, f, s1 - all);
   store(subgroupBroadcast(da, 2u), quad, f, s2 - all);

@@ -18,9 +18,10 @@ fn dots(x: u32, words: vec4<u32>) -> vec4<i32> {
 
 @compute @workgroup_size(SIZE)
 fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+  let g = geometry();
   let quads = i32(params.outputs) / 4;
   let phase = phase_of(group.z);
-  let length = params.rows.taps * params.cols.taps * i32(params.inputs) / 4;
+  let length = g.rows.taps * g.cols.taps * i32(params.inputs) / 4;
   let first_row = i32(group.x * ROWS * 4u);
   let first_quad = i32(group.y * COLUMNS);
   let row_quad = local % TILE / COLUMNS;
@@ -33,16 +34,16 @@ fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
   for (var start = 0; start < length; start += i32(STEP)) {
     for (var i = local; i < LEFT; i += SIZE) { // neighbours load neighbouring channels
       let at = start + i32(i % STEP);
-      let a = term(at);
-      let p0 = position(first_row + i32(i / STEP) * 4);
-      let p1 = next(p0);
-      let p2 = next(p1);
-      let p3 = next(p2);
+      let a = term(g, at);
+      let p0 = position(g, first_row + i32(i / STEP) * 4);
+      let p1 = next(g, p0);
+      let p2 = next(g, p1);
+      let p3 = next(g, p2);
       let ok = at < length; // beyond it x is zero, and the weight of no account
-      left[(i % STEP) * ROWS + i / STEP] = vec4<u32>(load_x(p0, a, ok), load_x(p1, a, ok), load_x(p2, a, ok), load_x(p3, a, ok));
+      left[(i % STEP) * ROWS + i / STEP] = vec4<u32>(load_x(g, p0, a, ok), load_x(g, p1, a, ok), load_x(g, p2, a, ok), load_x(g, p3, a, ok));
     }
     for (var i = local; i < RIGHT; i += SIZE) {
-      let row = weight_row(term(min(start + i32(i / COLUMNS), length - 1)), phase);
+      let row = weight_row(g, term(g, min(start + i32(i / COLUMNS), length - 1)), phase);
       right[i] = w[row * quads + min(first_quad + i32(i % COLUMNS), quads - 1)];
     }
     workgroupBarrier();
@@ -61,15 +62,15 @@ fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
   let row = first_row + i32(row_quad) * 4;
   if (SLICES > 1u) {
     let sum = whole(local, 3u, s3, whole(local, 2u, s2, whole(local, 1u, s1, whole(local, 0u, s0, summed()))));
-    if (slice < 4u) { store(destination(position(row + i32(slice)), phase), quad, f, sum); }
+    if (slice < 4u) { store(destination(g, position(g, row + i32(slice)), phase), quad, f, sum); }
     return;
   }
-  let p0 = position(row);
-  let p1 = next(p0);
-  let p2 = next(p1);
-  let p3 = next(p2);
-  store(destination(p0, phase), quad, f, s0);
-  store(destination(p1, phase), quad, f, s1);
-  store(destination(p2, phase), quad, f, s2);
-  store(destination(p3, phase), quad, f, s3);
+  let p0 = position(g, row);
+  let p1 = next(g, p0);
+  let p2 = next(g, p1);
+  let p3 = next(g, p2);
+  store(destination(g, p0, phase), quad, f, s0);
+  store(destination(g, p1, phase), quad, f, s1);
+  store(destination(g, p2, phase), quad, f, s2);
+  store(destination(g, p3, phase), quad, f, s3);
 }

@@ -18,13 +18,13 @@ struct Rows {
   high: i32,
 }
 
-fn rows_at(p: Position, t: i32) -> Rows {
+fn rows_at(g: Geometry, p: Position, t: i32) -> Rows {
   let inputs = i32(params.inputs);
-  let r = p.u * params.rows.x_step + params.rows.x_start + t * params.rows.x_tap;
-  let c = p.v * params.cols.x_step + params.cols.x_start;
+  let r = p.u * g.rows.x_step + g.rows.x_start + t * g.rows.x_tap;
+  let c = p.v * g.cols.x_step + g.cols.x_start;
   let low = -c * inputs;
-  let high = select(low, min(low + params.cols.x_size * inputs, params.cols.taps * inputs), (r >= 0) & (r < params.rows.x_size));
-  return Rows(((p.b * params.rows.x_size + r) * params.cols.x_size + c) * inputs, low, high);
+  let high = select(low, min(low + g.cols.x_size * inputs, g.cols.taps * inputs), (r >= 0) & (r < g.rows.x_size));
+  return Rows(((p.b * g.rows.x_size + r) * g.cols.x_size + c) * inputs, low, high);
 }
 
 fn load_row(rows: Rows, j: i32) -> f32 {
@@ -33,7 +33,7 @@ fn load_row(rows: Rows, j: i32) -> f32 {
 }
 
 // weight_row is where row j of tap row t lies in dw, in rows; -1 beyond the last.
-fn weight_row(part: i32, t: i32, j: i32) -> i32 {
-  let tap = part * params.rows.w_size * params.cols.w_size + weight_at(t, 0, vec2<i32>());
-  return select(-1, tap * i32(params.inputs) + j, j < params.cols.taps * i32(params.inputs));
+fn weight_row(g: Geometry, part: i32, t: i32, j: i32) -> i32 {
+  let tap = part * g.rows.w_size * g.cols.w_size + weight_at(g, t, 0, vec2<i32>());
+  return select(-1, tap * i32(params.inputs) + j, j < g.cols.taps * i32(params.inputs));
 }

@@ -18,6 +18,7 @@ fn store(pixel: i32, qa: i32, qb: i32, a: vec4<f32>, b: vec4<f32>) {
 @compute @workgroup_size(SIZE)
 fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                   @builtin(local_invocation_index) local: u32) {
+  let g = geometry();
   let block = i32((group.y * groups.x + group.x) * SIZE + local);
   let phase = phase_of(group.z);
   let inputs = i32(params.inputs);
@@ -25,14 +26,14 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgrou
   let pairs = (quads + 1) / 2;
   let qa = block % pairs * 2;
   let qb = min(qa + 1, quads - 1);
-  let p0 = position(block / pairs * 8);
-  let p1 = next(p0);
-  let p2 = next(p1);
-  let p3 = next(p2);
-  let p4 = next(p3);
-  let p5 = next(p4);
-  let p6 = next(p5);
-  let p7 = next(p6);
+  let p0 = position(g, block / pairs * 8);
+  let p1 = next(g, p0);
+  let p2 = next(g, p1);
+  let p3 = next(g, p2);
+  let p4 = next(g, p3);
+  let p5 = next(g, p4);
+  let p6 = next(g, p5);
+  let p7 = next(g, p6);
   var start_a = vec4<f32>();
   var start_b = vec4<f32>();
   if (params.has_bias == 1u) {
@@ -55,18 +56,18 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgrou
   var b6 = start_b;
   var a7 = start_a;
   var b7 = start_b;
-  for (var tap = 0; tap < params.rows.taps * params.cols.taps; tap++) {
-    let t = tap / params.cols.taps;
-    let s = tap % params.cols.taps;
-    let x0 = source(p0, t, s) * inputs;
-    let x1 = source(p1, t, s) * inputs;
-    let x2 = source(p2, t, s) * inputs;
-    let x3 = source(p3, t, s) * inputs;
-    let x4 = source(p4, t, s) * inputs;
-    let x5 = source(p5, t, s) * inputs;
-    let x6 = source(p6, t, s) * inputs;
-    let x7 = source(p7, t, s) * inputs;
-    var from_w = weight_at(t, s, phase) * inputs * quads;
+  for (var tap = 0; tap < g.rows.taps * g.cols.taps; tap++) {
+    let t = tap / g.cols.taps;
+    let s = tap % g.cols.taps;
+    let x0 = source(g, p0, t, s) * inputs;
+    let x1 = source(g, p1, t, s) * inputs;
+    let x2 = source(g, p2, t, s) * inputs;
+    let x3 = source(g, p3, t, s) * inputs;
+    let x4 = source(g, p4, t, s) * inputs;
+    let x5 = source(g, p5, t, s) * inputs;
+    let x6 = source(g, p6, t, s) * inputs;
+    let x7 = source(g, p7, t, s) * inputs;
+    var from_w = weight_at(g, t, s, phase) * inputs * quads;
     for (var k = 0; k < inputs; k++) {
       let wa = vec4<f32>(w[from_w + qa]);
       let wb = vec4<f32>(w[from_w + qb]);
@@ -97,14 +98,14 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgrou
       from_w += quads;
     }
   }
-  store(destination(p0, phase), qa, qb, a0, b0);
-  store(destination(p1, phase), qa, qb, a1, b1);
-  store(destination(p2, phase), qa, qb, a2, b2);
-  store(destination(p3, phase), qa, qb, a3, b3);
-  store(destination(p4, phase), qa, qb, a4, b4);
-  store(destination(p5, phase), qa, qb, a5, b5);
-  store(destination(p6, phase), qa, qb, a6, b6);
-  store(destination(p7, phase), qa, qb, a7, b7);
+  store(destination(g, p0, phase), qa, qb, a0, b0);
+  store(destination(g, p1, phase), qa, qb, a1, b1);
+  store(destination(g, p2, phase), qa, qb, a2, b2);
+  store(destination(g, p3, phase), qa, qb, a3, b3);
+  store(destination(g, p4, phase), qa, qb, a4, b4);
+  store(destination(g, p5, phase), qa, qb, a5, b5);
+  store(destination(g, p6, phase), qa, qb, a6, b6);
+  store(destination(g, p7, phase), qa, qb, a7, b7);
 }
 
 fn store_weight(row: i32, qa: i32, qb: i32, a: vec4<f32>, b: vec4<f32>) {
@@ -120,16 +121,17 @@ fn store_weight(row: i32, qa: i32, qb: i32, a: vec4<f32>, b: vec4<f32>) {
 @compute @workgroup_size(SIZE)
 fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                           @builtin(local_invocation_index) local: u32) {
+  let g = geometry();
   let block = i32((group.y * groups.x + group.x) * SIZE + local);
   let inputs = i32(params.inputs);
   let quads = i32(params.outputs) / 4;
   let pairs = (quads + 1) / 2;
   let qa = block % pairs * 2;
   let qb = min(qa + 1, quads - 1);
-  let blocks = (params.cols.taps * inputs + 7) / 8;
+  let blocks = (g.cols.taps * inputs + 7) / 8;
   let j = (block / pairs) % blocks * 8;
-  let t = (block / pairs / blocks) % params.rows.taps;
-  let part = block / pairs / blocks / params.rows.taps;
+  let t = (block / pairs / blocks) % g.rows.taps;
+  let part = block / pairs / blocks / g.rows.taps;
   if (part >= i32(params.parts)) { return; }
   var a0 = vec4<f32>();
   var b0 = vec4<f32>();
@@ -148,11 +150,11 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_
   var a7 = vec4<f32>();
   var b7 = vec4<f32>();
   let first = part * i32(params.chunk);
-  let last = min(i32(params.batch) * params.rows.count * params.cols.count, first + i32(params.chunk));
-  var p = position(first);
+  let last = min(g.batch * g.rows.count * g.cols.count, first + i32(params.chunk));
+  var p = position(g, first);
   for (var i = first; i < last; i++) {
-    let rows = rows_at(p, t);
-    let from_y = destination(p, vec2<i32>()) * quads;
+    let rows = rows_at(g, p, t);
+    let from_y = destination(g, p, vec2<i32>()) * quads;
     let ya = vec4<f32>(dy[from_y + qa]);
     let yb = vec4<f32>(dy[from_y + qb]);
     let v0 = load_row(rows, j + 0);
@@ -179,14 +181,14 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_
     let v7 = load_row(rows, j + 7);
     a7 += v7 * ya;
     b7 += v7 * yb;
-    p = next(p);
+    p = next(g, p);
   }
-  store_weight(weight_row(part, t, j + 0), qa, qb, a0, b0);
-  store_weight(weight_row(part, t, j + 1), qa, qb, a1, b1);
-  store_weight(weight_row(part, t, j + 2), qa, qb, a2, b2);
-  store_weight(weight_row(part, t, j + 3), qa, qb, a3, b3);
-  store_weight(weight_row(part, t, j + 4), qa, qb, a4, b4);
-  store_weight(weight_row(part, t, j + 5), qa, qb, a5, b5);
-  store_weight(weight_row(part, t, j + 6), qa, qb, a6, b6);
-  store_weight(weight_row(part, t, j + 7), qa, qb, a7, b7);
+  store_weight(weight_row(g, part, t, j + 0), qa, qb, a0, b0);
+  store_weight(weight_row(g, part, t, j + 1), qa, qb, a1, b1);
+  store_weight(weight_row(g, part, t, j + 2), qa, qb, a2, b2);
+  store_weight(weight_row(g, part, t, j + 3), qa, qb, a3, b3);
+  store_weight(weight_row(g, part, t, j + 4), qa, qb, a4, b4);
+  store_weight(weight_row(g, part, t, j + 5), qa, qb, a5, b5);
+  store_weight(weight_row(g, part, t, j + 6), qa, qb, a6, b6);
+  store_weight(weight_row(g, part, t, j + 7), qa, qb, a7, b7);
 }

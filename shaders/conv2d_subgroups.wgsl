@@ -16,13 +16,14 @@ fn store(pixel: i32, quad: i32, sum: vec4<f32>) {
 
 @compute @workgroup_size(LANES)
 fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+  let g = geometry();
   let phase = phase_of(group.z);
   let inputs = i32(params.inputs);
   let quads = i32(params.outputs) / 4;
   let quad = i32(group.y * LANES + lane);
   let q = min(quad, quads - 1);
-  let pa = position(i32(group.x * 2u * LANES + lane));
-  let pb = position(i32(group.x * 2u * LANES + LANES + lane));
+  let pa = position(g, i32(group.x * 2u * LANES + lane));
+  let pb = position(g, i32(group.x * 2u * LANES + LANES + lane));
   var start = vec4<f32>();
   if (params.has_bias == 1u) { start = vec4<f32>(bias[q]); }
   var s0 = start;
@@ -41,12 +42,12 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
   var s13 = start;
   var s14 = start;
   var s15 = start;
-  for (var tap = 0; tap < params.rows.taps * params.cols.taps; tap++) {
-    let t = tap / params.cols.taps;
-    let s = tap % params.cols.taps;
-    let xa = source(pa, t, s) * inputs;
-    let xb = source(pb, t, s) * inputs;
-    var from_w = weight_at(t, s, phase) * inputs * quads + q;
+  for (var tap = 0; tap < g.rows.taps * g.cols.taps; tap++) {
+    let t = tap / g.cols.taps;
+    let s = tap % g.cols.taps;
+    let xa = source(g, pa, t, s) * inputs;
+    let xb = source(g, pb, t, s) * inputs;
+    var from_w = weight_at(g, t, s, phase) * inputs * quads + q;
     for (var k = 0; k < inputs; k++) {
       let weight = vec4<f32>(w[from_w]);
       let va = load(xa, k);
@@ -70,8 +71,8 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
       from_w += quads;
     }
   }
-  let da = destination(pa, phase);
-  let db = destination(pb, phase);
+  let da = destination(g, pa, phase);
+  let db = destination(g, pb, phase);
   store(subgroupBroadcast(da, 0u), quad, s0);
   store(subgroupBroadcast(da, 1u), quad, s1);
   store(subgroupBroadcast(da, 2u), quad, s2);
@@ -100,12 +101,13 @@ fn store_weight(row: i32, quad: i32, sum: vec4<f32>) {
 
 @compute @workgroup_size(LANES)
 fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+  let g = geometry();
   let quads = i32(params.outputs) / 4;
   let quad = i32(group.y * LANES + lane);
   let q = min(quad, quads - 1);
   let j = i32(group.x * 2u * LANES);
-  let t = i32(group.z) % params.rows.taps;
-  let part = i32(group.z) / params.rows.taps;
+  let t = i32(group.z) % g.rows.taps;
+  let part = i32(group.z) / g.rows.taps;
   var s0 = vec4<f32>();
   var s1 = vec4<f32>();
   var s2 = vec4<f32>();
@@ -123,11 +125,11 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(loca
   var s14 = vec4<f32>();
   var s15 = vec4<f32>();
   let first = part * i32(params.chunk);
-  let last = min(i32(params.batch) * params.rows.count * params.cols.count, first + i32(params.chunk));
-  var p = position(first);
+  let last = min(g.batch * g.rows.count * g.cols.count, first + i32(params.chunk));
+  var p = position(g, first);
   for (var i = first; i < last; i++) {
-    let rows = rows_at(p, t);
-    let from_y = destination(p, vec2<i32>()) * quads;
+    let rows = rows_at(g, p, t);
+    let from_y = destination(g, p, vec2<i32>()) * quads;
     let gradient = vec4<f32>(dy[from_y + q]);
     let va = load_row(rows, j + i32(lane));
     let vb = load_row(rows, j + i32(LANES + lane));
@@ -147,22 +149,22 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(loca
     s13 += subgroupBroadcast(vb, 5u) * gradient;
     s14 += subgroupBroadcast(vb, 6u) * gradient;
     s15 += subgroupBroadcast(vb, 7u) * gradient;
-    p = next(p);
+    p = next(g, p);
   }
-  store_weight(weight_row(part, t, j + 0), quad, s0);
-  store_weight(weight_row(part, t, j + 1), quad, s1);
-  store_weight(weight_row(part, t, j + 2), quad, s2);
-  store_weight(weight_row(part, t, j + 3), quad, s3);
-  store_weight(weight_row(part, t, j + 4), quad, s4);
-  store_weight(weight_row(part, t, j + 5), quad, s5);
-  store_weight(weight_row(part, t, j + 6), quad, s6);
-  store_weight(weight_row(part, t, j + 7), quad, s7);
-  store_weight(weight_row(part, t, j + 8), quad, s8);
-  store_weight(weight_row(part, t, j + 9), quad, s9);
-  store_weight(weight_row(part, t, j + 10), quad, s10);
-  store_weight(weight_row(part, t, j + 11), quad, s11);
-  store_weight(weight_row(part, t, j + 12), quad, s12);
-  store_weight(weight_row(part, t, j + 13), quad, s13);
-  store_weight(weight_row(part, t, j + 14), quad, s14);
-  store_weight(weight_row(part, t, j + 15), quad, s15);
+  store_weight(weight_row(g, part, t, j + 0), quad, s0);
+  store_weight(weight_row(g, part, t, j + 1), quad, s1);
+  store_weight(weight_row(g, part, t, j + 2), quad, s2);
+  store_weight(weight_row(g, part, t, j + 3), quad, s3);
+  store_weight(weight_row(g, part, t, j + 4), quad, s4);
+  store_weight(weight_row(g, part, t, j + 5), quad, s5);
+  store_weight(weight_row(g, part, t, j + 6), quad, s6);
+  store_weight(weight_row(g, part, t, j + 7), quad, s7);
+  store_weight(weight_row(g, part, t, j + 8), quad, s8);
+  store_weight(weight_row(g, part, t, j + 9), quad, s9);
+  store_weight(weight_row(g, part, t, j + 10), quad, s10);
+  store_weight(weight_row(g, part, t, j + 11), quad, s11);
+  store_weight(weight_row(g, part, t, j + 12), quad, s12);
+  store_weight(weight_row(g, part, t, j + 13), quad, s13);
+  store_weight(weight_row(g, part, t, j + 14), quad, s14);
+  store_weight(weight_row(g, part, t, j + 15), quad, s15);
 }

@@ -38,19 +38,19 @@ struct Term {
   k: i32,
 }
 
-fn term(i: i32) -> Term {
+fn term(g: Geometry, i: i32) -> Term {
   let inputs = i32(params.inputs / CHANNELS);
   let tap = i / inputs;
-  return Term(tap / params.cols.taps, tap % params.cols.taps, i % inputs);
+  return Term(tap / g.cols.taps, tap % g.cols.taps, i % inputs);
 }
 
-fn load_x(p: Position, a: Term, ok: bool) -> element {
-  let pixel = source(p, a.t, a.s);
+fn load_x(g: Geometry, p: Position, a: Term, ok: bool) -> element {
+  let pixel = source(g, p, a.t, a.s);
   let inside = (pixel >= 0) & ok;
   return select(element(), x[select(0, pixel * i32(params.inputs / CHANNELS) + a.k, inside)], inside);
 }
 
 // weight_row is the row of the weights, (taps, channels), that belongs to a term.
-fn weight_row(a: Term, phase: vec2<i32>) -> i32 {
-  return weight_at(a.t, a.s, phase) * i32(params.inputs / CHANNELS) + a.k;
+fn weight_row(g: Geometry, a: Term, phase: vec2<i32>) -> i32 {
+  return weight_at(g, a.t, a.s, phase) * i32(params.inputs / CHANNELS) + a.k;
 }

@@ -23,9 +23,10 @@ var<workgroup> right: array<real4, RIGHT>; // [term][column quad]
 
 @compute @workgroup_size(SIZE)
 fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+  let g = geometry();
   let outputs = i32(params.outputs);
   let phase = phase_of(group.z);
-  let length = params.rows.taps * params.cols.taps * i32(params.inputs);
+  let length = g.rows.taps * g.cols.taps * i32(params.inputs);
   let first_row = i32(group.x * ROWS * 4u);
   let first_column = i32(group.y * COLUMNS * 4u);
   let row_quad = local % TILE / COLUMNS;
@@ -40,17 +41,17 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
   for (var start = 0; start < length; start += i32(STEP)) {
     for (var i = local; i < LEFT; i += SIZE) { // neighbours load neighbouring inputs
       let at = start + i32(i % STEP);
-      let a = term(at);
-      let p0 = position(first_row + i32(i / STEP) * 4);
-      let p1 = next(p0);
-      let p2 = next(p1);
-      let p3 = next(p2);
+      let a = term(g, at);
+      let p0 = position(g, first_row + i32(i / STEP) * 4);
+      let p1 = next(g, p0);
+      let p2 = next(g, p1);
+      let p3 = next(g, p2);
       let ok = at < length;
-      left[(i % STEP) * ROWS + i / STEP] = real4(load_x(p0, a, ok), load_x(p1, a, ok), load_x(p2, a, ok), load_x(p3, a, ok));
+      left[(i % STEP) * ROWS + i / STEP] = real4(load_x(g, p0, a, ok), load_x(g, p1, a, ok), load_x(g, p2, a, ok), load_x(g, p3, a, ok));
     }
     for (var i = local; i < RIGHT; i += SIZE) {
       let n = first_column + i32(i % COLUMNS) * 4;
-      let at = weight_row(term(min(start + i32(i / COLUMNS), length - 1)), phase) * outputs;
+      let at = weight_row(g, term(g, min(start + i32(i / COLUMNS), length - 1)), phase) * outputs;
       let end = outputs - 1; // beyond it is anything: those results are not stored
       right[i] = real4(w[at + min(n, end)], w[at + min(n + 1, end)], w[at + min(n + 2, end)], w[at + min(n + 3, end)]);
     }
@@ -86,17 +87,17 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
   }
   if (SLICES > 1u) {
     let sum = whole(local, 3u, s3, whole(local, 2u, s2, whole(local, 1u, s1, whole(local, 0u, s0, summed()))));
-    if (slice < 4u) { store(destination(position(row + i32(slice)), phase), column, sum); }
+    if (slice < 4u) { store(destination(g, position(g, row + i32(slice)), phase), column, sum); }
     return;
   }
-  let p0 = position(row);
-  let p1 = next(p0);
-  let p2 = next(p1);
-  let p3 = next(p2);
-  store(destination(p0, phase), column, s0);
-  store(destination(p1, phase), column, s1);
-  store(destination(p2, phase), column, s2);
-  store(destination(p3, phase), column, s3);
+  let p0 = position(g, row);
+  let p1 = next(g, p0);
+  let p2 = next(g, p1);
+  let p3 = next(g, p2);
+  store(destination(g, p0, phase), column, s0);
+  store(destination(g, p1, phase), column, s1);
+  store(destination(g, p2, phase), column, s2);
+  store(destination(g, p3, phase), column, s3);
 }
 
 fn store(pixel: i32, column: i32, sum: vec4<f32>) {
@@ -114,27 +115,28 @@ fn store(pixel: i32, column: i32, sum: vec4<f32>) {
 
 @compute @workgroup_size(SIZE)
 fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+  let g = geometry();
   let outputs = i32(params.outputs);
-  let length = params.rows.taps * params.cols.taps * i32(params.inputs);
+  let length = g.rows.taps * g.cols.taps * i32(params.inputs);
   let first_row = i32(group.x * ROWS * 4u);
   let first_column = i32(group.y * COLUMNS * 4u);
   let first = i32(group.z * params.chunk);
-  let last = min(i32(params.batch) * params.rows.count * params.cols.count, first + i32(params.chunk));
+  let last = min(g.batch * g.rows.count * g.cols.count, first + i32(params.chunk));
   var s0 = vec4<f32>();
   var s1 = vec4<f32>();
   var s2 = vec4<f32>();
   var s3 = vec4<f32>();
   for (var start = first; start < last; start += i32(DEPTH)) {
     for (var i = local; i < LEFT; i += SIZE) {
-      let p = position(start + i32(i / ROWS));
+      let p = position(g, start + i32(i / ROWS));
       let ok = start + i32(i / ROWS) < last;
       let row = first_row + i32(i % ROWS) * 4;
-      left[i] = real4(load_x(p, term(row), ok & (row < length)), load_x(p, term(row + 1), ok & (row + 1 < length)),
-                          load_x(p, term(row + 2), ok & (row + 2 < length)), load_x(p, term(row + 3), ok & (row + 3 < length)));
+      left[i] = real4(load_x(g, p, term(g, row), ok & (row < length)), load_x(g, p, term(g, row + 1), ok & (row + 1 < length)),
+                      load_x(g, p, term(g, row + 2), ok & (row + 2 < length)), load_x(g, p, term(g, row + 3), ok & (row + 3 < length)));
     }
     for (var i = local; i < RIGHT; i += SIZE) {
       let n = first_column + i32(i % COLUMNS) * 4;
-      let at = destination(position(min(start + i32(i / COLUMNS), last - 1)), vec2<i32>()) * outputs;
+      let at = destination(g, position(g, min(start + i32(i / COLUMNS), last - 1)), vec2<i32>()) * outputs;
       let end = outputs - 1; // beyond it is anything: those results are not stored
       right[i] = real4(dy[at + min(n, end)], dy[at + min(n + 1, end)], dy[at + min(n + 2, end)], dy[at + min(n + 3, end)]);
     }
@@ -151,19 +153,19 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(loca
   }
   let row = first_row + i32(local / COLUMNS) * 4;
   let column = first_column + i32(local % COLUMNS) * 4;
-  store_weights(group.z, row, column, s0);
-  store_weights(group.z, row + 1, column, s1);
-  store_weights(group.z, row + 2, column, s2);
-  store_weights(group.z, row + 3, column, s3);
+  store_weights(g, group.z, row, column, s0);
+  store_weights(g, group.z, row + 1, column, s1);
+  store_weights(g, group.z, row + 2, column, s2);
+  store_weights(g, group.z, row + 3, column, s3);
 }
 
-fn store_weights(part: u32, row: i32, column: i32, sum: vec4<f32>) {
+fn store_weights(g: Geometry, part: u32, row: i32, column: i32, sum: vec4<f32>) {
   var values = sum;
-  let whole = params.rows.w_size * params.cols.w_size * i32(params.inputs);
-  let to = (i32(part) * whole + weight_row(term(row), vec2<i32>())) * i32(params.outputs);
+  let whole = g.rows.w_size * g.cols.w_size * i32(params.inputs);
+  let to = (i32(part) * whole + weight_row(g, term(g, row), vec2<i32>())) * i32(params.outputs);
   for (var c = 0; c < 4; c++) {
     let n = column + c;
-    if ((row < params.rows.taps * params.cols.taps * i32(params.inputs)) & (n < i32(params.outputs))) {
+    if ((row < g.rows.taps * g.cols.taps * i32(params.inputs)) & (n < i32(params.outputs))) {
       dw[to + n] = values[c] + select(0.0, dw[to + n], params.adds == 1u);
     }
   }

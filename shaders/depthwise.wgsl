@@ -18,20 +18,21 @@ const SIZE: u32 = 64u;
 @compute @workgroup_size(SIZE)
 fn depthwise_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                      @builtin(local_invocation_index) local: u32) {
+  let g = geometry();
   let i = i32((group.y * groups.x + group.x) * SIZE + local);
   let channels = i32(params.inputs / WIDTH);
   let n = i % channels;
-  let p = position(i / channels);
-  if (p.b >= i32(params.batch)) { return; }
+  let p = position(g, i / channels);
+  if (p.b >= g.batch) { return; }
   var sum = floats();
   if (params.has_bias == 1u) { sum = floats(bias[n]); }
-  for (var t = 0; t < params.rows.taps; t++) {
-    for (var s = 0; s < params.cols.taps; s++) {
-      let pixel = source(p, t, s);
-      if (pixel >= 0) { sum += floats(x[pixel * channels + n]) * floats(w[weight_at(t, s, vec2<i32>()) * channels + n]); }
+  for (var t = 0; t < g.rows.taps; t++) {
+    for (var s = 0; s < g.cols.taps; s++) {
+      let pixel = source(g, p, t, s);
+      if (pixel >= 0) { sum += floats(x[pixel * channels + n]) * floats(w[weight_at(g, t, s, vec2<i32>()) * channels + n]); }
     }
   }
-  let to = destination(p, vec2<i32>()) * channels + n;
+  let to = destination(g, p, vec2<i32>()) * channels + n;
   if (params.adds == 1u) { sum += floats(y[to]); }
   y[to] = stored(sum);
 }
@@ -39,23 +40,24 @@ fn depthwise_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workg
 @compute @workgroup_size(SIZE)
 fn depthwise_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                              @builtin(local_invocation_index) local: u32) {
+  let g = geometry();
   let i = i32((group.y * groups.x + group.x) * SIZE + local);
   let channels = i32(params.inputs / WIDTH);
   let n = i % channels;
-  let s = (i / channels) % params.cols.taps;
-  let t = (i / channels / params.cols.taps) % params.rows.taps;
-  let part = i / channels / params.cols.taps / params.rows.taps;
+  let s = (i / channels) % g.cols.taps;
+  let t = (i / channels / g.cols.taps) % g.rows.taps;
+  let part = i / channels / g.cols.taps / g.rows.taps;
   if (part >= i32(params.parts)) { return; }
   let first = part * i32(params.chunk);
-  let last = min(i32(params.batch) * params.rows.count * params.cols.count, first + i32(params.chunk));
+  let last = min(g.batch * g.rows.count * g.cols.count, first + i32(params.chunk));
   var sum = floats();
-  var p = position(first);
+  var p = position(g, first);
   for (var i = first; i < last; i++) {
-    let pixel = source(p, t, s);
-    if (pixel >= 0) { sum += floats(x[pixel * channels + n]) * floats(dy[destination(p, vec2<i32>()) * channels + n]); }
-    p = next(p);
+    let pixel = source(g, p, t, s);
+    if (pixel >= 0) { sum += floats(x[pixel * channels + n]) * floats(dy[destination(g, p, vec2<i32>()) * channels + n]); }
+    p = next(g, p);
   }
-  let to = ((part * params.rows.taps + t) * params.cols.taps + s) * channels + n;
+  let to = ((part * g.rows.taps + t) * g.cols.taps + s) * channels + n;
   if (params.adds == 1u) { sum += dw[to]; }
   dw[to] = sum;
 }

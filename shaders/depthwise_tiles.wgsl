@@ -18,8 +18,9 @@ fn before(a: Axis) -> i32 { return max(0, (1 - a.taps) * a.x_tap); }
 
 @compute @workgroup_size(SIZE)
 fn depthwise_forward_tiles(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-  let r = params.rows;
-  let c = params.cols;
+  let g = geometry();
+  let r = g.rows;
+  let c = g.cols;
   let quads = i32(params.inputs / WIDTH);
   let first_quad = i32(group.x) * QUADS;
   let tiles = (c.count + COLUMNS - 1) / COLUMNS;
@@ -49,27 +50,28 @@ fn depthwise_forward_tiles(@builtin(workgroup_id) group: vec3<u32>, @builtin(loc
   for (var t = 0; t < r.taps; t++) {
     let line = (row * r.x_step + t * r.x_tap + before(r)) * width + col * c.x_step + before(c);
     for (var s = 0; s < c.taps; s++) {
-      sum += vec4<f32>(seen[(line + s * c.x_tap) * QUADS + quad]) * vec4<f32>(w[weight_at(t, s, none) * quads + n]);
+      sum += vec4<f32>(seen[(line + s * c.x_tap) * QUADS + quad]) * vec4<f32>(w[weight_at(g, t, s, none) * quads + n]);
     }
   }
-  let to = destination(Position(b, u + row, v + col), none) * quads + n;
+  let to = destination(g, Position(b, u + row, v + col), none) * quads + n;
   if (params.adds == 1u) { sum += vec4<f32>(y[to]); }
   y[to] = real4(sum);
 }
 
 @compute @workgroup_size(SIZE)
 fn depthwise_backward_weight_tiles(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+  let g = geometry();
   let quads = i32(params.inputs / WIDTH);
   let n = i32(group.x);
-  let t = i32(group.y) / params.cols.taps;
-  let s = i32(group.y) % params.cols.taps;
+  let t = i32(group.y) / g.cols.taps;
+  let s = i32(group.y) % g.cols.taps;
   let first = i32(group.z * params.chunk);
-  let last = min(i32(params.batch) * params.rows.count * params.cols.count, first + i32(params.chunk));
+  let last = min(g.batch * g.rows.count * g.cols.count, first + i32(params.chunk));
   var sum = vec4<f32>();
   for (var i = first + i32(local); i < last; i += i32(SIZE)) {
-    let p = position(i);
-    let pixel = source(p, t, s);
-    if (pixel >= 0) { sum += vec4<f32>(x[pixel * quads + n]) * vec4<f32>(dy[destination(p, vec2<i32>()) * quads + n]); }
+    let p = position(g, i);
+    let pixel = source(g, p, t, s);
+    if (pixel >= 0) { sum += vec4<f32>(x[pixel * quads + n]) * vec4<f32>(dy[destination(g, p, vec2<i32>()) * quads + n]); }
   }
   sums[local] = sum;
   for (var half = SIZE / 2u; half > 0u; half /= 2u) {
@@ -77,7 +79,7 @@ fn depthwise_backward_weight_tiles(@builtin(workgroup_id) group: vec3<u32>, @bui
     if (local < half) { sums[local] += sums[local + half]; }
   }
   if (local > 0u) { return; }
-  let to = (i32(group.z) * params.rows.taps * params.cols.taps + i32(group.y)) * quads + n;
+  let to = (i32(group.z) * g.rows.taps * g.cols.taps + i32(group.y)) * quads + n;
   var total = sums[0];
   if (params.adds == 1u) { total += dw[to]; }
   dw[to] = total;
