@@ -77,7 +77,7 @@ var conv2dForward = &tensor.Kernel{
 			p := params.(*conv2dParams)
 			return p.phased(registerGroups(p, ceil(p.pixels(), 8)))
 		}, Consts: conv2dActivation},
-		conv2dSlices("slices16x16", slices16x16), conv2dSlices("slices32x32", slices32x32),
+		conv2dSlices("slices8x8", slices8x8), conv2dSlices("slices16x16", slices16x16), conv2dSlices("slices32x32", slices32x32),
 		conv2dTiles("tiles", 64, 64, forwardTiles), conv2dTiles("tiles32x64", 32, 64, forwardTiles), conv2dTiles("tiles32x32", 32, 32, forwardTiles),
 		{Source: conv2dSource, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)

@@ -42,10 +42,11 @@ func conv2dSlices(name string, tile conv2dTile) tensor.Variant {
 // conv2dTile is how conv2d_terms.wgsl divides work: a workgroup has rows × columns results, of which so many slices add up depth terms in turn.
 type conv2dTile struct{ rows, columns, slices, depth int }
 
-// The coarse maps of a network have few results of long sums, and so few tiles that a GPU would be mostly idle: slices make 16 or 4 times as
-// many invocations of them, and smaller tiles more workgroups. Both take 12 KiB of workgroup memory. Sums divided among workgroups would need a
-// second dispatch each.
+// The coarse maps of a network have few results of long sums, and so few tiles that a GPU would be mostly idle: slices make 64, 16 or 4 times as
+// many invocations of them, and smaller tiles more workgroups. All take 12 KiB of workgroup memory. A sum divided among workgroups would need a
+// second dispatch and memory for its parts; divided in one, it needs neither, and is added up in the same order every time.
 var (
+	slices8x8   = conv2dTile{8, 8, 64, 2}
 	slices16x16 = conv2dTile{16, 16, 16, 4}
 	slices32x32 = conv2dTile{32, 32, 4, 8}
 )
