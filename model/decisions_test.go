@@ -243,7 +243,8 @@ func TestRecipes(t *testing.T) {
 	assert.Equal(t, 1, baseline.Recurrences)
 	assert.Equal(t, RuleMean, baseline.Rule)
 	assert.Zero(t, baseline.Shuffles())
-	assert.Zero(t, baseline.FadeWeight, "1 − SSIM and nothing else")
+	assert.Zero(t, baseline.HeadsWeight)
+	assert.Equal(t, byDefault.FadeWeight, baseline.FadeWeight, "the mask learns under the same losses")
 	_, err := NewRecipe("letter")
 	assert.ErrorContains(t, err, `"letter"`)
 
