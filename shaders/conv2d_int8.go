@@ -55,7 +55,7 @@ const fixedPoint = 256
 // conv2dInt8 takes x and weight in int8, the scale of the weight, bias, residual, shortcut, y. Channels are multiples of four, the inputs with zeros behind them.
 var conv2dInt8 = &tensor.Kernel{
 	Name: "conv2d_int8", Arguments: []gpu.Access{read, read, read, read, read, read, write}, Body: tensor.Body(conv2dInt8Body),
-	Absorb: conv2dInt8Absorb,
+	Fast: tensor.Fast(conv2dInt8Fast), Absorb: conv2dInt8Absorb,
 	Variants: []tensor.Variant{
 		{
 			Name: "subgroups", Source: conv2dInt8SubgroupsSource, Consts: conv2dInt8Consts,
@@ -195,14 +195,14 @@ func conv2dInt8Body(p *conv2dInt8Params, a []gpu.Array) {
 		})
 		conv2dPixels(q, func(pixel int) {
 			for n := range outputs {
-				p.finish(pixel*outputs+n, n, sums[pixel*outputs+n], a)
+				finishInt8(p, pixel*outputs+n, n, sums[pixel*outputs+n], a)
 			}
 		})
 	})
 }
 
-// finish does with element i of y, of output n, what the parameters say, in float32 where the result is int8: to the bit as the kernels do.
-func (p *conv2dInt8Params) finish(i, n int, total int32, a []gpu.Array) {
+// finishInt8 does with element i of y, of output n, what the parameters say, in float32 where the result is int8: to the bit as the kernels do.
+func finishInt8[F gpu.Float](p *conv2dInt8Params, i, n int, total int32, a []gpu.ArrayOf[F]) {
 	sum := float32(total >> p.Shift)
 	by, residualBy, start := float32(a[int8Scale].F[n])*p.SumFactor, p.ResidualFactor, float32(0)
 	switch p.HasBias {
@@ -228,7 +228,7 @@ func (p *conv2dInt8Params) finish(i, n int, total int32, a []gpu.Array) {
 	}
 	if p.Int8 == 0 {
 		v := float64(sum)*float64(by) + float64(start) + float64(residual)*float64(residualBy)
-		a[int8Result].F[i] = activated(p.Activation, v) + float64(shortcut)
+		a[int8Result].F[i] = F(activated(p.Activation, v) + float64(shortcut))
 		return
 	}
 	t := fixed(sum*by) + fixed(start) + fixed(residual*residualBy)

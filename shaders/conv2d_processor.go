@@ -22,7 +22,7 @@ func conv2dForwardFast(p *conv2dParams, a []gpu.Array32, split gpu.Split) {
 			for first := from * convolvedRows; first < min(to*convolvedRows, positions); first += convolvedRows {
 				rows = rows[:0]
 				for i := range min(convolvedRows, positions-first) {
-					rows = append(rows, p.sees(first+i, a[0].F, gathered[i*seen:][:seen]))
+					rows = append(rows, sees(p, first+i, a[0].F, gathered[i*seen:][:seen]))
 				}
 				weights.times(rows, sums)
 				for i := range rows {
@@ -35,14 +35,16 @@ func conv2dForwardFast(p *conv2dParams, a []gpu.Array32, split gpu.Split) {
 
 // packWeights packs outputs 4c … 4c+3 of the taps that the positions see.
 func (p *conv2dParams) packWeights(to columns, c int, w []float32) {
-	inputs, outputs, row := int(p.Inputs), int(p.Outputs), 0
-	for t := range p.Rows.Taps {
-		for s := range p.Cols.Taps {
-			tap := int((p.Rows.WStart+t*p.Rows.WTap)*p.Cols.WSize + p.Cols.WStart + s*p.Cols.WTap)
-			to.pack(c, p.taps()*inputs, row, inputs, w[tap*inputs*outputs:], outputs, outputs)
-			row += inputs
-		}
+	inputs, outputs := int(p.Inputs), int(p.Outputs)
+	for tap := range p.taps() {
+		to.pack(c, p.taps()*inputs, tap*inputs, inputs, w[p.weightAt(tap)*inputs*outputs:], outputs, outputs)
 	}
+}
+
+// weightAt is where the weights of tap (t, s), numbered from 0, lie among the (kh, kw).
+func (p *conv2dParams) weightAt(tap int) int {
+	t, s := int32(tap)/p.Cols.Taps, int32(tap)%p.Cols.Taps
+	return int((p.Rows.WStart+t*p.Rows.WTap)*p.Cols.WSize + p.Cols.WStart + s*p.Cols.WTap)
 }
 
 // place is position (b, u, v) of the positions numbered from 0.
@@ -51,8 +53,14 @@ func (p *conv2dParams) place(position int) (b, u, v int32) {
 	return row / p.Rows.Count, row % p.Rows.Count, int32(position) % p.Cols.Count
 }
 
+// destination is the pixel of y that a position writes.
+func (p *conv2dParams) destination(position int) int {
+	b, u, v := p.place(position)
+	return int((b*p.Rows.YSize+u*p.Rows.YStep+p.Rows.YStart)*p.Cols.YSize + v*p.Cols.YStep + p.Cols.YStart)
+}
+
 // sees is what a position sees of x, (taps, inputs), zero outside the image: x itself where that is one pixel, else copied into room.
-func (p *conv2dParams) sees(position int, x, room []float32) []float32 {
+func sees[T float32 | int8](p *conv2dParams, position int, x, room []T) []T {
 	b, u, v := p.place(position)
 	r, c, inputs := &p.Rows, &p.Cols, int(p.Inputs)
 	col := v*c.XStep + c.XStart
@@ -88,9 +96,7 @@ func (p *conv2dParams) sees(position int, x, room []float32) []float32 {
 
 // finish does with the sums (outputs) of a position what the parameters say, and writes them.
 func (p *conv2dParams) finish(position int, sums []float32, a []gpu.Array32) {
-	b, u, v := p.place(position)
-	outputs := len(sums)
-	pixel := int((b*p.Rows.YSize+u*p.Rows.YStep+p.Rows.YStart)*p.Cols.YSize + v*p.Cols.YStep + p.Cols.YStart)
+	outputs, pixel := len(sums), p.destination(position)
 	at := func(argument int) []float32 { return a[argument].F[pixel*outputs:][:outputs] }
 	adds := p.Adds &^ addShortcut
 	if adds == addResidualFirst {

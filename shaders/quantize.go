@@ -33,19 +33,19 @@ func quantizedWords(p *quantizeParams) uint32   { return p.Words }
 func quantizedOutputs(p *quantizeParams) uint32 { return p.Outputs }
 
 var (
-	quantizeForward = perElement("quantize", quantizeSource, []gpu.Access{read, write}, quantizedWords, func(p *quantizeParams, a []gpu.Array) {
+	quantizeForward = faster(perElement("quantize", quantizeSource, []gpu.Access{read, write}, quantizedWords, func(p *quantizeParams, a []gpu.Array) {
 		for i := range 4 * p.Words {
 			a[1].B[i] = 0
 			if pixel, channel := i/padded(p.Inputs), i%padded(p.Inputs); channel < p.Inputs {
 				a[1].B[i] = wholeSteps(float32(a[0].F[pixel*p.Inputs+channel]) * p.Factor)
 			}
 		}
-	})
-	addInt8Forward = perElement("add_int8", quantizeSource, []gpu.Access{read, read, write}, quantizedWords, func(p *quantizeParams, a []gpu.Array) {
+	}), quantizeFast)
+	addInt8Forward = faster(perElement("add_int8", quantizeSource, []gpu.Access{read, read, write}, quantizedWords, func(p *quantizeParams, a []gpu.Array) {
 		for i := range 4 * p.Words {
 			a[2].F[i] = a[0].F[i] + float64(a[1].B[i])*float64(p.Factor)
 		}
-	})
+	}), addInt8Fast)
 	quantizeScale = perElement("quantize_scale", quantizeSource, []gpu.Access{read, write}, quantizedOutputs, func(p *quantizeParams, a []gpu.Array) {
 		for o := range p.Outputs {
 			largest := 0.0
