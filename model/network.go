@@ -27,10 +27,10 @@ type Network struct {
 // part builds a part of the network or of the losses, from which nothing but the result is kept for the gradient where the configuration
 // says Recompute.
 func (n *Network) part(build func() *tensor.Tensor) *tensor.Tensor {
-	if n.Training && n.Recompute {
-		return n.Graph.Recompute(build)
+	if !n.Training {
+		return build()
 	}
-	return build()
+	return n.Graph.Part(n.Recompute, build)
 }
 
 // Encoder is a ResNet of basic blocks with a bridge (PAPER.md §2). x (B, S, S, 3).
@@ -39,7 +39,7 @@ func (n *Network) Encoder(x *tensor.Tensor) Features {
 		panic(fmt.Sprintf("model: the image %v is not a square whose side is a multiple of %d", x, SideMultiple))
 	}
 	var f Features
-	e := n.BatchNormReLU("encoder.bn1", n.Conv("encoder.conv1", x, 7, n.Stem, 2, 3, false, true))
+	e := n.BatchNormReLU("encoder.bn1", n.Conv("encoder.conv1", n.Stored(x), 7, n.Stem, 2, 3, false, true))
 	f.E[0] = e
 	e = shaders.MaxPool(e, 3, 3, shaders.Square(2, 1))
 	for layer := range 4 {
@@ -69,7 +69,7 @@ func (n *Network) basicBlock(name string, x *tensor.Tensor, width, stride int) *
 
 // embed turns log confidences w (B, S/8, S/8, M, K) into the queries of ConP's four stages, at S/32, S/16, S/8 and S/4.
 func (n *Network) embed(w *tensor.Tensor) [4]*tensor.Tensor {
-	w = w.Reshape(w.Dim(0), w.Dim(1), w.Dim(2), w.Dim(3)*w.Dim(4))
+	w = n.Stored(w.Reshape(w.Dim(0), w.Dim(1), w.Dim(2), w.Dim(3)*w.Dim(4)))
 	const prefix = "conp.confidence.stage"
 	point := func(name string, x *tensor.Tensor, out int) *tensor.Tensor {
 		return n.Conv(prefix+name, x, 1, out, 1, 0, true, false)
@@ -118,6 +118,14 @@ func (n *Network) mergeShortcut(stage int, x *tensor.Tensor, first int) *tensor.
 // ConPFeatures are what ConP computes on its way, for tests.
 type ConPFeatures struct{ Embedded, Stages [4]*tensor.Tensor }
 
+// logit is the network's last map as the losses want it: in training its sigmoid and what follows are F32.
+func (n *Network) logit(x *tensor.Tensor) *tensor.Tensor {
+	if n.Training {
+		return shaders.Widen(x)
+	}
+	return x
+}
+
 // Converge is ConP: the calibrated mask from the bridge x, the skips and log confidences w (B, S/8, S/8, M, K). It returns the
 // probability at S/2 and, bilinearly enlarged, at S: (B, ·, ·, K).
 func (n *Network) Converge(x *tensor.Tensor, skips [4]Skip, w *tensor.Tensor) (half, y *tensor.Tensor, inner ConPFeatures) {
@@ -127,7 +135,7 @@ func (n *Network) Converge(x *tensor.Tensor, skips [4]Skip, w *tensor.Tensor) (h
 		x = n.part(func() *tensor.Tensor { return n.stage(i, width, from, inner.Embedded[i], skips[i]) })
 		inner.Stages[i] = x
 	}
-	half = shaders.Sigmoid(n.Up("conp.head", x, n.Classes, n.areaLogit))
+	half = shaders.Sigmoid(n.logit(n.Up("conp.head", x, n.Classes, n.areaLogit)))
 	return half, shaders.Resize(half, 2*half.Dim(1), 2*half.Dim(2)), inner
 }
 
@@ -166,7 +174,7 @@ type attentionInputs struct {
 // alone, and adding it to the result costs the map of x no dispatch.
 func (n *Network) attention(name string, in attentionInputs) *tensor.Tensor {
 	context, e := in.context, n.Positions(in.context)
-	q := shaders.AddBroadcast(n.Linear(name+".query", in.query, in.width, true), n.Linear(name+".query", e, in.width, false))
+	q := n.AddBroadcast(n.Linear(name+".query", in.query, in.width, true), n.Linear(name+".query", e, in.width, false))
 	r := 1
 	for (context.Dim(1)/r)*(context.Dim(2)/r) > n.MaxKeys {
 		r *= 2
@@ -184,7 +192,7 @@ func tokens(x *tensor.Tensor) *tensor.Tensor { return x.Reshape(x.Dim(0), x.Dim(
 // Diverge is DivP: every rater's likely label z̃ (B, S/8, S/8, M, K), a probability, from the calibrated mask half
 // (B, S/2, S/2, K), through which no gradient passes.
 func (n *Network) Diverge(half *tensor.Tensor) *tensor.Tensor {
-	x := shaders.ReLU(n.Conv("divp.stem", half.Detach(), 8, n.DivPStem, 2, 3, true, false))
+	x := shaders.ReLU(n.Conv("divp.stem", n.Stored(half.Detach()), 8, n.DivPStem, 2, 3, true, false))
 	x = n.Linear("divp.project", shaders.MaxPool(x, 3, 3, shaders.Square(2, 1)), n.DivP[0], true)
 	for i, width := range n.DivP {
 		from, name := x, fmt.Sprintf("divp.blocks.%d", i)
@@ -193,7 +201,7 @@ func (n *Network) Diverge(half *tensor.Tensor) *tensor.Tensor {
 	width := n.Raters * n.RaterHead
 	h := n.attention("divp.heads", attentionInputs{query: x, context: x, width: width, heads: n.Raters})
 	h = shaders.Add(h, n.Linear("divp.heads.shortcut", x, width, true))
-	zHat := shaders.Sigmoid(n.GroupedLinear("divp.heads.output", h, n.Raters, n.Classes))
+	zHat := shaders.Sigmoid(n.logit(n.GroupedLinear("divp.heads.output", h, n.Raters, n.Classes)))
 	return zHat.Reshape(zHat.Dim(0), zHat.Dim(1), zHat.Dim(2), n.Raters, n.Classes)
 }
 

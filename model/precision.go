@@ -7,13 +7,13 @@ import (
 	"mrprism/internal/tensor"
 )
 
-// Precision says in what numbers inference computes; the zero value is F32. Training is always F32.
+// Precision says in what numbers inference computes, or training, which is F32 or F16; the zero value is F32.
 type Precision string
 
 // The precisions.
 const (
 	F32  Precision = "f32"
-	F16  Precision = "f16"  // what plans store, where the device has shader-f16; all but short sums stay f32
+	F16  Precision = "f16"  // what plans store, where the device has shader-f16; all but short sums stay f32. In training see NewStep
 	Int8 Precision = "int8" // activations and weights of the convolutions whose inputs' ranges are known; the rest F32
 )
 
@@ -31,8 +31,16 @@ func (p Precision) store(set *tensor.Set, device gpu.Info) error {
 	if p != F16 {
 		return set.Store(gpu.F32)
 	}
-	if !device.HasFeature("shader-f16") {
-		return fmt.Errorf("model: precision %s: %s cannot compute with it (it lacks shader-f16); use %s", p, device, F32)
+	if err := p.Runs(device); err != nil {
+		return err
 	}
 	return set.Store(gpu.F16)
+}
+
+// Runs says whether a device can compute in this precision.
+func (p Precision) Runs(device gpu.Info) error {
+	if p == F16 && !device.HasFeature("shader-f16") {
+		return fmt.Errorf("model: precision %s: %s cannot compute with it (it lacks shader-f16); use %s", p, device, F32)
+	}
+	return nil
 }

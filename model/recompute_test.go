@@ -15,12 +15,12 @@ import (
 )
 
 // trained is what two steps make of every variable, Adam's moments among them, which tell the gradients; and the step's memory in bytes.
-func trained(t *testing.T, d gpu.Device, r Recipe, recompute bool) (values [][]float32, names []string, bytes int64) {
+func trained(t *testing.T, d gpu.Device, r Recipe, precision Precision, recompute bool) (values [][]float32, names []string, bytes int64) {
 	t.Helper()
 	set := tensor.NewSet()
 	defer set.Release()
 	c := tiny(t, 3, 2)
-	c.Recompute = recompute
+	c.Recompute, c.Precision = recompute, precision
 	s := NewStep(set, c, r, 2, 64)
 	loss := s.Loss()
 	s.Backward(loss)
@@ -34,7 +34,7 @@ func trained(t *testing.T, d gpu.Device, r Recipe, recompute bool) (values [][]f
 	b.Draw(s, r, rand.New(rand.NewPCG(1, 1)))
 	for i := range 2 {
 		require.NoError(t, s.Write(plan, b, r.FadeWeight))
-		require.NoError(t, plan.Write(u.Schedule, shaders.AdamSchedule(o, i+1, 1e-3, 1, 0.9)))
+		require.NoError(t, plan.Write(u.Schedule, shaders.AdamSchedule(o, i+1, 1e-3, s.scaled(t, plan, 1<<10), 0.9)))
 		require.NoError(t, plan.Run(t.Context()))
 	}
 	variables := set.Variables()
@@ -53,12 +53,21 @@ func TestRecomputationChangesNoBit(t *testing.T) {
 			if name != "default" && d.Info().InGo() {
 				continue // seconds each
 			}
-			want, names, kept := trained(t, d, recipe(t, name), false)
-			got, _, recomputed := trained(t, d, recipe(t, name), true)
-			for i := range want {
-				require.Equal(t, want[i], got[i], "%s: %s", name, names[i])
+			for _, precision := range []Precision{F32, F16} {
+				if precision.Runs(d.Info()) != nil {
+					continue
+				}
+				want, names, kept := trained(t, d, recipe(t, name), precision, false)
+				got, _, recomputed := trained(t, d, recipe(t, name), precision, true)
+				for i := range want {
+					require.Equal(t, want[i], got[i], "%s: %s", name, names[i])
+				}
+				most := 0.9 // the baseline has one recurrence and one loss to save on
+				if precision == F16 {
+					most = 0.95 // the parameters in halves are kept either way
+				}
+				require.Less(t, float64(recomputed), most*float64(kept), "%s: bytes", name)
 			}
-			require.Less(t, float64(recomputed), 0.9*float64(kept), "%s: bytes", name) // the baseline has one recurrence and one loss to save on
 		}
 	})
 }
@@ -66,13 +75,14 @@ func TestRecomputationChangesNoBit(t *testing.T) {
 // The commands and the memory of a step are budgets, as those of inference are: what grows them must be worth it.
 func TestStepBudget(t *testing.T) {
 	for _, budget := range []struct {
+		precision            Precision
 		recompute            bool
 		dispatches, zeroings int
 		megabytes            float64 // beside the parameters, their moments and averages
-	}{{false, 2122, 420, 61}, {true, 2478, 420, 39}} {
+	}{{F32, false, 2122, 420, 61}, {F32, true, 2478, 420, 39}, {F16, false, 2513, 436, 59}, {F16, true, 2773, 436, 49}} {
 		c, err := NewConfig("compact", 4, 2)
 		require.NoError(t, err)
-		c.Recompute = budget.recompute
+		c.Recompute, c.Precision = budget.recompute, budget.precision
 		c.Steer()
 		set := tensor.NewSet()
 		s := NewStep(set, c, recipe(t, "default"), 1, 128)

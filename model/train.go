@@ -23,6 +23,7 @@ type Step struct {
 	Heads    *tensor.Tensor      // (B, M, K): the same for each rater's own
 	Shuffles [][]shaders.Shuffle // [recurrence][reweighting]
 	seed     *tensor.Tensor
+	Scale    *tensor.Tensor // (1): what the loss is multiplied by before its gradients are taken, of F16; otherwise nil
 
 	Terms      []Terms // by recurrence, of one element each; nil where the recipe lacks the term
 	Recurrence []Pass
@@ -38,10 +39,15 @@ type Pass struct {
 	ConP                             ConPFeatures
 }
 
-// NewStep builds the losses of Algorithm 1 (PAPER.md §4).
+// LossScale is where Scale may begin: that of PyTorch's GradScaler.
+const LossScale = 1 << 16
+
+// NewStep builds the losses of Algorithm 1 (PAPER.md §4). Where the configuration's precision is F16, the network's maps and their gradients are
+// stored as F16, from image, confidences and masks to logits (Micikevicius et al. 2018); parameters with their gradients, losses and
+// statistics stay F32, as the set does.
 func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
 	g := tensor.NewGraph()
-	n := Network{Config: c, Builder: &nn.Builder{Graph: g, Set: set, Training: true}}
+	n := Network{Config: c, Builder: &nn.Builder{Graph: g, Set: set, Training: true, Halves: c.Precision == F16}}
 	m, k := c.Raters, c.Classes
 	s := &Step{
 		Graph:   g,
@@ -52,7 +58,12 @@ func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
 		Present: g.Input("present", batch, 1, k),
 		Fade:    g.Input("fade", batch, 1, k),
 		Heads:   g.Input("heads", batch, m, k),
-		seed:    g.Constant("seed", []float32{1}, 1),
+	}
+	if n.Halves {
+		s.Scale = g.Input("loss scale", 1)
+		s.seed = s.Scale
+	} else {
+		s.seed = g.Constant("seed", []float32{1}, 1)
 	}
 	if r.Steered {
 		s.Prior = g.Input("log prior", s.W0.Shape()...)

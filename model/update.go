@@ -13,17 +13,17 @@ const AveragePrefix = "average."
 type Update struct {
 	Graph    *tensor.Graph
 	Schedule *tensor.Tensor // what shaders.AdamSchedule gives
-	Squares  *tensor.Tensor // sum of the gradients' squares, before the schedule's factor; nil where the norm is not limited
+	Squares  *tensor.Tensor // sum of the gradients' squares, before the schedule's factor: where it is not finite nothing is updated; nil where the norm is not limited, but of F16
 }
 
-// Update appends the update to the step. clip is the largest norm that the gradient of all parameters together may have; 0: any. The set must have
+// Update appends the update to the step. Where the loss is scaled, it is for the schedule's factor to undo that. clip is the largest norm that the gradient of all parameters together may have; 0: any. The set must have
 // no memory yet, or have been through Update.
 func (s *Step) Update(set *tensor.Set, o shaders.AdamOptions, clip float64) *Update {
 	blocks := s.blocks(set)
 	for i := range blocks {
 		blocks[i].gradient = s.Graph.Gradients(blocks[i].x)
 	}
-	return update(s.Graph, blocks, o, clip)
+	return update(s.Graph, blocks, o, clip, s.Scale != nil)
 }
 
 // Accumulate appends that the gradients are added to variables of the set, and gives as a graph of its own the update by their sum, which then
@@ -37,7 +37,7 @@ func (s *Step) Accumulate(set *tensor.Set, o shaders.AdamOptions, clip float64) 
 		blocks[i].gradient = g.Variable(sum)
 		sums = append(sums, blocks[i].gradient)
 	}
-	u := update(g, blocks, o, clip)
+	u := update(g, blocks, o, clip, s.Scale != nil)
 	for _, sum := range sums {
 		g.Zero(sum)
 	}
@@ -82,11 +82,11 @@ func (j *joined) blocks(set *tensor.Set, decays bool) (blocks []block) {
 	return blocks
 }
 
-// update appends the update of the blocks by their gradients to a graph.
-func update(g *tensor.Graph, blocks []block, o shaders.AdamOptions, clip float64) *Update {
+// update appends the update of the blocks by their gradients to a graph; guarded: but where these are not finite.
+func update(g *tensor.Graph, blocks []block, o shaders.AdamOptions, clip float64, guarded bool) *Update {
 	u := &Update{Graph: g, Schedule: g.Input("schedule", 5)}
 	schedule := u.Schedule
-	if clip > 0 {
+	if clip > 0 || guarded {
 		for _, b := range blocks {
 			squares := shaders.SquareSum(b.gradient)
 			if u.Squares != nil {

@@ -22,13 +22,13 @@ type AdamOptions struct {
 }
 
 // AdamSchedule gives the five values of the schedule tensor for step t = 1, 2, …: the learning rate, Adam's bias corrections,
-// the factor that clips gradients (1: none) and the momentum of the averaged weights.
-func AdamSchedule(o AdamOptions, t int, rate, clip, averaging float64) []float32 {
+// the factor of gradients (0: no update) and the momentum of the averaged weights.
+func AdamSchedule(o AdamOptions, t int, rate, factor, averaging float64) []float32 {
 	return []float32{
 		float32(rate),
 		float32(1 / (1 - math.Pow(float64(o.Beta1), float64(t)))),
 		float32(1 / (1 - math.Pow(float64(o.Beta2), float64(t)))),
-		float32(clip), float32(averaging),
+		float32(factor), float32(averaging),
 	}
 }
 
@@ -36,6 +36,9 @@ var adamStep = perElement("adam_step", adamSource, []gpu.Access{read, read, writ
 	func(p *adamParams) uint32 { return p.N },
 	func(p *adamParams, a []gpu.Array) {
 		schedule, m, v, x, average := a[1].F, a[2].F, a[3].F, a[4].F, a[5].F
+		if schedule[3] == 0 {
+			return
+		}
 		b1, b2 := float64(p.Beta1), float64(p.Beta2)
 		for i := range int(p.N) {
 			g := a[0].F[i] * schedule[3]

@@ -1,10 +1,10 @@
 // One step of Adam with decoupled weight decay (Kingma & Ba 2015; Loshchilov & Hutter 2019), N elements.
 //
-//   g' = clip g        m = β₁ m + (1 - β₁) g'        v = β₂ v + (1 - β₂) g'²
+//   g' = factor g      m = β₁ m + (1 - β₁) g'        v = β₂ v + (1 - β₂) g'²
 //   x -= rate (m c₁ / (√(v c₂) + ε) + decay x),      c₁ = 1 / (1 - β₁ᵗ), c₂ = 1 / (1 - β₂ᵗ)
 //   average = μ average + (1 - μ) x
 //
-// What changes from step to step is data: schedule = (rate, c₁, c₂, clip, μ).
+// What changes from step to step is data: schedule = (rate, c₁, c₂, factor, μ). With the factor 0 nothing changes.
 
 const SIZE: u32 = 64u;
 
@@ -28,7 +28,7 @@ struct Params {
 fn adam_step(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
              @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
-  if (i >= params.n) { return; }
+  if (i >= params.n || schedule[3] == 0.0) { return; }
   let g = gradient[i] * schedule[3];
   m[i] = params.beta1 * m[i] + (1.0 - params.beta1) * g;
   v[i] = params.beta2 * v[i] + (1.0 - params.beta2) * g * g;

@@ -28,7 +28,10 @@ var (
 		func(p *clipParams, a []gpu.Array) {
 			schedule, squares, y := a[0].F, a[1].F, a[2].F
 			copy(y[:p.N], schedule)
-			if norm := schedule[3] * math.Sqrt(squares[0]); norm > float64(p.Limit) {
+			switch norm := schedule[3] * math.Sqrt(squares[0]); {
+			case math.IsInf(squares[0], 0) || math.IsNaN(squares[0]):
+				y[3] = 0
+			case p.Limit > 0 && norm > float64(p.Limit):
 				y[3] *= float64(p.Limit) / norm
 			}
 		})
@@ -46,7 +49,7 @@ func SquareSum(x *Tensor) *Tensor {
 }
 
 // ClipSchedule is the schedule (5) for Adam whose factor of the gradients is made smaller where they, with the factor it has and squares (1) the
-// sum of their squares, would have a norm above limit.
+// sum of their squares, would have a norm above limit (0: any), and 0, so that there is no update, where that is not finite.
 func ClipSchedule(schedule, squares *Tensor, limit float32) *Tensor {
 	if schedule.Elements() != 5 || squares.Elements() != 1 {
 		panic(fmt.Sprintf("ClipSchedule: schedule %v, squares %v", schedule, squares))

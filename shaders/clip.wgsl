@@ -1,7 +1,8 @@
-// Clipping of a gradient by its norm (Pascanu, Mikolov & Bengio 2013): g' = g · min(1, limit / ‖g‖).
+// Clipping of a gradient by its norm (Pascanu, Mikolov & Bengio 2013): g' = g · min(1, limit / ‖g‖), or none at all where it is not finite.
 //
 //   square_sums_partial   partials[p] = Σ_j x[p + j chunks]²; reduce_rows_write adds them up
-//   clip_schedule         y = schedule, with the factor f = schedule[3] of gradients replaced by f · min(1, limit / (f √squares))
+//   clip_schedule         y = schedule, with the factor f = schedule[3] of gradients replaced by f · min(1, limit / (f √squares)), and by 0,
+//                         which adam_step takes for no update, where squares is infinite or no number; limit 0: f stays
 //
 // Sums are in a fixed order, so that they repeat bit by bit.
 
@@ -37,7 +38,8 @@ fn clip_schedule(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroup
   var value = x[i];
   if (i == 3u) {
     let norm = value * sqrt(squares[0]);
-    if (norm > params.limit) { value *= params.limit / norm; }
+    if (params.limit > 0.0 && norm > params.limit) { value *= params.limit / norm; }
+    if ((bitcast<u32>(squares[0]) & 0x7fffffffu) >= 0x7f800000u) { value = 0.0; }
   }
   y[i] = value;
 }

@@ -1,9 +1,12 @@
 package shaders
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
+	"mrprism/internal/gpu"
+	"mrprism/internal/gpu/gputest"
 	"mrprism/internal/gpu/reference"
 	"mrprism/internal/tensor"
 
@@ -50,4 +53,41 @@ func TestClippedNorm(t *testing.T) {
 		require.InDeltaSlice(t, []float32{7, 8, 9, want, 6}, values[0], 1e-6)
 		p.Release()
 	}
+}
+
+// Gradients that are not finite stop the update: the factor is 0, and then Adam changes nothing, on every device.
+func TestNoUpdateByWhatIsNotFinite(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, d gpu.Device) {
+		g, set := tensor.NewGraph(), tensor.NewSet()
+		gradient, schedule := g.Input("gradient", 3), g.Input("schedule", 5)
+		var state []*Tensor
+		for range 4 {
+			state = append(state, g.Input("state", 3).Keep())
+		}
+		guarded := ClipSchedule(schedule, SquareSum(gradient), 0)
+		Adam(state[0], gradient, state[1], state[2], state[3], guarded, AdamOptions{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: 0.1})
+		p, err := tensor.Compile(t.Context(), d, set, g)
+		require.NoError(t, err)
+		defer p.Release()
+		for _, s := range state {
+			require.NoError(t, p.Write(s, []float32{1, 2, 3}))
+		}
+		require.NoError(t, p.Write(schedule, []float32{0.1, 1, 1, 0.5, 0.9}))
+		for _, bad := range []float32{float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN())} {
+			require.NoError(t, p.Write(gradient, []float32{1, bad, 1}))
+			require.NoError(t, p.Run(t.Context()))
+			values, err := p.Read(t.Context(), state...)
+			require.NoError(t, err)
+			for _, v := range values {
+				require.Equal(t, []float32{1, 2, 3}, v, "%g", bad)
+			}
+		}
+		require.NoError(t, p.Write(gradient, []float32{1, 1, 1}))
+		require.NoError(t, p.Run(t.Context()))
+		values, err := p.Read(t.Context(), state...)
+		require.NoError(t, err)
+		for _, v := range values {
+			require.NotEqual(t, []float32{1, 2, 3}, v)
+		}
+	})
 }

@@ -68,7 +68,14 @@ func (s *step) run(ctx context.Context) error {
 	if err := s.Write(s.plan, s.batch, s.recipe.FadeWeight); err != nil {
 		return err
 	}
-	if err := s.plan.Write(s.update.Schedule, shaders.AdamSchedule(adam, s.done, s.recipe.Rate, 1, s.recipe.Average)); err != nil {
+	factor := 1.0
+	if s.Scale != nil {
+		factor /= model.LossScale
+		if err := s.plan.Write(s.Scale, []float32{model.LossScale}); err != nil {
+			return err
+		}
+	}
+	if err := s.plan.Write(s.update.Schedule, shaders.AdamSchedule(adam, s.done, s.recipe.Rate, factor, s.recipe.Average)); err != nil {
 		return err
 	}
 	if err := s.plan.Run(ctx); err != nil {

@@ -43,5 +43,5 @@ func (b *Builder) convolution(name string, x, weight, bias *tensor.Tensor, win s
 	if q, ok := b.inInt8(name, x, weight.Dim(-1)); ok {
 		return q.Conv2D(weight, bias, win)
 	}
-	return shaders.Conv2D(x, weight, bias, win)
+	return shaders.Conv2D(x, shaders.Like(x, weight), shaders.Like(x, bias), win)
 }

@@ -16,6 +16,7 @@ type Builder struct {
 	Graph    *tensor.Graph
 	Set      *tensor.Set
 	Training bool // batch norm uses and follows the batch's statistics
+	Halves   bool // in a graph of F32: what Stored begins is stored as F16 up to what shaders.Widen ends; parameters stay F32
 
 	// At inference:
 	Ranges map[string]float32                  // the largest |x| that convolutions are given, by their names: those in it compute in int8
@@ -38,6 +39,14 @@ func (b *Builder) parameter(name string, initial tensor.Initialiser, shape ...in
 	v := b.Set.Variable(tensor.Parameter, name, shape...)
 	v.Initial = initial
 	return b.Graph.Variable(v)
+}
+
+// Stored is x as the network's maps are stored. No gradient passes through it where that is F16.
+func (b *Builder) Stored(x *tensor.Tensor) *tensor.Tensor {
+	if b.Halves {
+		return shaders.Halve(x.Detach())
+	}
+	return x
 }
 
 // Conv is a k×k convolution of x (B, H, W, Cin) to `out` channels; initialised by He's rule over the fan-in, or over the fan-out
@@ -66,7 +75,7 @@ func (b *Builder) ConvPart(name string, x *tensor.Tensor, k, out, first, of int,
 func (b *Builder) Depthwise(name string, x *tensor.Tensor, k, stride int) *tensor.Tensor {
 	c := x.Dim(-1)
 	w := b.parameter(name+".weight", he(k*k), k, k, c)
-	return shaders.DepthwiseConv2D(x, w, b.bias(name, c, true), shaders.Square(stride, k/2))
+	return shaders.DepthwiseConv2D(x, shaders.Like(x, w), shaders.Like(x, b.bias(name, c, true)), shaders.Square(stride, k/2))
 }
 
 // KeysAndValues are, side by side (…, 2·width), the linear map NAME.key of x plus e, without bias, and NAME.value of x; e is of one batch
@@ -79,7 +88,13 @@ func (b *Builder) KeysAndValues(name string, x, e *tensor.Tensor, width int) *te
 	bias := shaders.Concat(none, b.bias(name+".value", width, true))
 	keys := shaders.Linear(e, key, nil)
 	still := b.Graph.Constant("values have no positions", make([]float32, keys.Elements()), keys.Shape()...)
-	return shaders.AddBroadcast(shaders.Linear(x, shaders.Concat(key, value), bias), shaders.Concat(keys, still))
+	both := shaders.Linear(x, shaders.Like(x, shaders.Concat(key, value)), shaders.Like(x, bias))
+	return b.AddBroadcast(both, shaders.Concat(keys, still))
+}
+
+// AddBroadcast adds a table that depends on parameters alone, the size of one batch element of x, to every one.
+func (b *Builder) AddBroadcast(x, table *tensor.Tensor) *tensor.Tensor {
+	return shaders.AddBroadcast(x, shaders.Like(x, table))
 }
 
 // Up is a transposed convolution 2×2/2 with bias, which starts at bias(channel); nil: at 0.
@@ -93,7 +108,7 @@ func (b *Builder) Up(name string, x *tensor.Tensor, out int, bias func(channel i
 	if q, ok := b.inInt8(name, x, out); ok {
 		return q.ConvTranspose2x2(w, shift)
 	}
-	return shaders.ConvTranspose2x2(x, w, shift)
+	return shaders.ConvTranspose2x2(x, shaders.Like(x, w), shaders.Like(x, shift))
 }
 
 // Linear maps the last extent of x to out, Xavier-initialised.
@@ -111,7 +126,7 @@ func (b *Builder) linear(l linear) *tensor.Tensor {
 		}
 		l.x, l.weight = first.x, shaders.Linear(first.weight, l.weight, nil)
 	}
-	y := shaders.Linear(l.x, l.weight, l.bias)
+	y := shaders.Linear(l.x, shaders.Like(l.x, l.weight), shaders.Like(l.x, l.bias))
 	if b.made == nil {
 		b.made = map[*tensor.Tensor]linear{}
 	}
@@ -123,13 +138,14 @@ func (b *Builder) linear(l linear) *tensor.Tensor {
 func (b *Builder) GroupedLinear(name string, x *tensor.Tensor, groups, out int) *tensor.Tensor {
 	in := x.Dim(-1) / groups
 	w := b.parameter(name+".weight", xavier(in, out), groups, in, out)
-	return shaders.GroupedLinear(x, w, b.parameter(name+".bias", constant(0), groups, out))
+	return shaders.GroupedLinear(x, shaders.Like(x, w), shaders.Like(x, b.parameter(name+".bias", constant(0), groups, out)))
 }
 
 // LayerNorm normalises the last extent.
 func (b *Builder) LayerNorm(name string, x *tensor.Tensor) *tensor.Tensor {
 	c := x.Dim(-1)
-	return shaders.LayerNorm(x, b.parameter(name+".weight", constant(1), c), b.parameter(name+".bias", constant(0), c), epsilon)
+	scale, shift := b.parameter(name+".weight", constant(1), c), b.parameter(name+".bias", constant(0), c)
+	return shaders.LayerNorm(x, shaders.Like(x, scale), shaders.Like(x, shift), epsilon)
 }
 
 // BatchNorm normalises the channels of x (B, H, W, C).
@@ -148,7 +164,8 @@ func (b *Builder) batchNorm(name string, x *tensor.Tensor,
 	mean := b.Set.Variable(tensor.Statistic, name+".running_mean", c)
 	variance := b.Set.Variable(tensor.Statistic, name+".running_var", c)
 	variance.Initial = constant(1)
-	return operator(x, b.parameter(name+".weight", constant(1), c), b.parameter(name+".bias", constant(0), c),
+	scale, shift := b.parameter(name+".weight", constant(1), c), b.parameter(name+".bias", constant(0), c)
+	return operator(x, shaders.Like(x, scale), shaders.Like(x, shift),
 		b.Graph.Variable(mean), b.Graph.Variable(variance), b.Training, epsilon, momentum)
 }
 

@@ -60,7 +60,7 @@ func absorb(nodes []node, users map[*storage][]int, sharers map[*storage]int, fi
 	}
 	second = users[result][1]
 	b := &nodes[second]
-	if b.kernel == nil {
+	if b.kernel == nil || b.part != a.part {
 		return 0, false
 	}
 	at := -1
@@ -90,7 +90,7 @@ func absorb(nodes []node, users map[*storage][]int, sharers map[*storage]int, fi
 			return 0, false
 		}
 	}
-	n := node{kernel: kernel, params: absorbed.Params, arguments: make([]*storage, len(kernel.Arguments))}
+	n := node{part: a.part, kernel: kernel, params: absorbed.Params, arguments: make([]*storage, len(kernel.Arguments))}
 	copy(n.arguments, a.arguments)
 	for own, theirs := range absorbed.From {
 		n.arguments[own] = b.arguments[theirs]

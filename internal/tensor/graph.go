@@ -18,11 +18,14 @@ type Graph struct {
 	storages  int
 	made      int     // nodes so far
 	region    *region // being built; nil: none is
+	part      int     // being built; 0: none is
+	parts     int     // so far
 }
 
 // node is one dispatch, or the zeroing of a storage where kernel is nil.
 type node struct {
 	id        int // of it, and of the one that computes the same again
+	part      int // in which it was built
 	kernel    *Kernel
 	params    any
 	arguments []*storage
@@ -273,7 +276,7 @@ func (g *Graph) Zero(t *Tensor) { g.append(node{clear: t.storage}) }
 
 func (g *Graph) append(n node) {
 	g.made++
-	n.id = g.made
+	n.id, n.part = g.made, g.part
 	if g.region != nil {
 		g.region.twin(&n)
 	}

@@ -10,6 +10,24 @@ type region struct {
 	given int       // how many of these the second time has taken
 }
 
+// Part gives what build makes, by Recompute or without. What is inside takes nothing over from outside, nor the reverse (fuse): which kernels
+// there are, and with storage of halves every bit, does not depend on recompute.
+func (g *Graph) Part(recompute bool, build func() *Tensor) *Tensor {
+	g.parts++
+	part := g.parts
+	inside := func() *Tensor {
+		outer := g.part
+		g.part = part
+		y := build()
+		g.part = outer
+		return y
+	}
+	if recompute {
+		return g.Recompute(inside)
+	}
+	return inside()
+}
+
 // Recompute gives what build makes, one tensor, without keeping what lies between build's inputs and its result until the gradient is taken:
 // just before, build is called again and makes it anew, from the same inputs with the same kernels, so that every bit is the same
 // (torch.utils.checkpoint does the same). What variables are told, such as statistics of batch norm, belongs into Once. build makes the same
