@@ -18,10 +18,10 @@ import (
 // declared are the program's flags, and what has to be worked out after they are read.
 type declared struct {
 	*command.Groups
-	data, fold, phases, recipe, schedule, with *string
-	side, epochs                               *int
-	rate, decay, average                       *float64
-	device                                     command.Device
+	data, fold, phases, recipe, schedule, precision, with *string
+	side, epochs                                          *int
+	rate, decay, average                                  *float64
+	device                                                command.Device
 }
 
 // declare makes the flags; what needs no working out goes into the runner at once.
@@ -56,6 +56,7 @@ func (r *runner) declare() *declared {
 		f.BoolVar(&o.AnyOrientation, "any-orientation", false, "the images have neither an up nor a left: turn them by any angle and mirror them both ways (otherwise by up to 20 degrees, and left for right)")
 		d.decay = f.Float64("decay", 0, "decoupled weight decay of Adam; biases and norms do not decay")
 		d.average = f.Float64("ema", -1, "`MOMENTUM` of the averaged weights, which are what is exported (0: the last weights; -1: the recipe's)")
+		d.precision = f.String("precision", "f32", "f32; or f16, where the GPU has it: the network's maps and their gradients take half the memory, weights and losses stay f32, and the loss is scaled as long as no gradient is too large")
 		f.Uint64Var(&o.Seed, "seed", 1, "decides the start, the order and every random draw")
 	})
 	d.Add("end", func(f *flag.FlagSet) {
@@ -132,6 +133,9 @@ func (d *declared) resolve(o *training.Options) (err error) {
 		}
 	}
 	if o.Recipe, err = model.NewRecipe(*d.recipe); err != nil {
+		return err
+	}
+	if o.Precision, err = model.ParsePrecision(*d.precision); err != nil {
 		return err
 	}
 	if *d.rate != 0 {

@@ -24,6 +24,8 @@ type logLine struct {
 	Terms         map[string]float64 `json:"terms"`
 	SoftDice      *float64           `json:"soft_dice,omitempty"`
 	Norm          float64            `json:"gradient_norm,omitempty"`
+	Scale         float64            `json:"loss_scale,omitempty"` // in f16
+	Skipped       bool               `json:"skipped,omitempty"`    // nothing was updated: a gradient was too large at that scale
 	Images        int                `json:"images"`
 	Seconds       float64            `json:"seconds"`
 	DataSeconds   float64            `json:"data_seconds"`
@@ -73,7 +75,7 @@ func readLog(r io.Reader, more func(logLine) bool) (end int64, err error) {
 // logStep writes one line. What fails here, such as a full disk, will fail the next checkpoint, which says so.
 func logStep(w io.Writer, r training.Report) {
 	line, err := json.Marshal(logLine{
-		Step: r.Step, Epoch: r.Epoch, Side: r.Side, Rate: r.Rate, Loss: r.Loss, Terms: r.Terms, SoftDice: r.SoftDice, Norm: r.Norm, Images: r.Images,
+		Step: r.Step, Epoch: r.Epoch, Side: r.Side, Rate: r.Rate, Loss: r.Loss, Terms: r.Terms, SoftDice: r.SoftDice, Norm: r.Norm, Scale: r.Scale, Skipped: r.Skipped, Images: r.Images,
 		Seconds: r.Seconds, DataSeconds: r.DataSeconds, DeviceSeconds: r.DeviceSeconds, Time: time.Now().UTC().Format(time.RFC3339),
 	})
 	if err == nil {

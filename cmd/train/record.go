@@ -68,6 +68,9 @@ func (r *recorder) step(report training.Report) {
 	if report.Norm > 0 {
 		scalars = append(scalars, tensorboard.Scalar{Tag: "gradient norm", Value: report.Norm})
 	}
+	if report.Scale > 0 {
+		scalars = append(scalars, tensorboard.Scalar{Tag: "loss scale", Value: report.Scale})
+	}
 	if report.SoftDice != nil {
 		scalars = append(scalars, tensorboard.Scalar{Tag: "soft Dice, set aside", Value: *report.SoftDice})
 	}

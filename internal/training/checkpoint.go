@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"mrprism/internal/tensor"
+	"mrprism/model"
 	"mrprism/weights"
 )
 
@@ -69,6 +70,9 @@ func (t *Trainer) checkpoint(variables []*tensor.Variable, values [][]float32) e
 	if t.best.Epoch > 0 {
 		file.Metadata["best"] = fmt.Sprintf("%v %d", t.best.Score, t.best.Epoch)
 	}
+	if t.Options.Precision == model.F16 {
+		file.Metadata["loss_scale"] = t.scaled.String()
+	}
 	for i, v := range variables {
 		file.Tensors = append(file.Tensors, weights.NewF32(v.Name, v.Shape, values[i]))
 	}
@@ -100,11 +104,15 @@ const none = -1
 
 // lastGood says what to do after a run has diverged.
 func (t *Trainer) lastGood() string {
-	if t.checkpointed == none {
-		return "nothing was saved yet: try a lower -rate"
+	lower := "a lower -rate"
+	if t.Options.Precision == model.F16 {
+		lower = "-precision f32 or a lower -rate"
 	}
-	return fmt.Sprintf("%s holds step %d, the last good state: start from its weights with -init %s, a lower -rate and another -out",
-		filepath.Join(t.Options.Out, Checkpoint), t.checkpointed, filepath.Join(t.Options.Out, t.Options.Name+floatSuffix))
+	if t.checkpointed == none {
+		return "nothing was saved yet: try " + lower
+	}
+	return fmt.Sprintf("%s holds step %d, the last good state: start from its weights with -init %s, %s and another -out",
+		filepath.Join(t.Options.Out, Checkpoint), t.checkpointed, filepath.Join(t.Options.Out, t.Options.Name+floatSuffix), lower)
 }
 
 func writeFile(path string, file *weights.File) error {
@@ -196,10 +204,16 @@ func (t *Trainer) loadFile(path string) error {
 			return fmt.Errorf("%s: best %q", path, text)
 		}
 	}
+	scaled := newScaling(t.Options.Precision)
+	if t.Options.Precision == model.F16 {
+		if scaled, err = parseScaling(file.Metadata["loss_scale"]); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
 	if err := t.write(file, t.state()); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	t.step, t.best = step, had
+	t.step, t.best, t.scaled = step, had, scaled
 	return nil
 }
 

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"mrprism/model"
 )
 
 // fingerprint names everything that a resumed run must share with the run that wrote the checkpoint. What was added to it later is left out where
@@ -28,6 +30,9 @@ func (o Options) fingerprint() string {
 	}
 	if o.AnyOrientation {
 		text += " orientation=any"
+	}
+	if o.Precision == model.F16 {
+		text += " precision=f16"
 	}
 	if o.Validate != 0 {
 		text += fmt.Sprintf(" validate=%v", o.Validate)

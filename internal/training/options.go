@@ -40,8 +40,9 @@ type Options struct {
 	Batch  int
 	// Accumulate is the number of batches whose gradients make one step, with the memory of one; 0: 1. Batch norm still sees one at a time.
 	Accumulate int
-	Clip       float64 // largest norm of the gradient of all parameters; 0: any
-	Warmup     int     // steps over which the learning rate rises; 0: a tenth of the run, or none where the rate is constant
+	Clip       float64         // largest norm of the gradient of all parameters; 0: any
+	Precision  model.Precision // in which the network's maps and their gradients are stored: F32, or F16 with scaling of the loss; empty: F32
+	Warmup     int             // steps over which the learning rate rises; 0: a tenth of the run, or none where the rate is constant
 	Seed       uint64
 
 	Standardise    bool // images: model.Standardise in place of model.Normalise, by the exported model too
@@ -111,6 +112,11 @@ func (o Options) Check() error {
 		return fmt.Errorf("what is set aside is either a share or a fold, not both")
 	case o.Patience < 0 || o.Patience > 0 && !o.validates():
 		return fmt.Errorf("patience of %d epochs: at least 0, and images set aside to score by (-validate or -fold)", o.Patience)
+	}
+	switch o.Precision {
+	case "", model.F32, model.F16:
+	default:
+		return fmt.Errorf("precision %s: training is in f32 or f16", o.Precision)
 	}
 	if o.Accumulate < 0 {
 		return fmt.Errorf("%d batches a step: at least 1 is needed", o.Accumulate)

@@ -101,6 +101,9 @@ func (t *Trainer) next(ctx context.Context, p *stage) (*Report, error) {
 		Step: t.step + 1, Steps: total, Epoch: t.step/t.epochSteps() + 1, Epochs: total / t.epochSteps(), Side: p.side,
 		Rate: t.schedule().Rate(t.step), Terms: map[string]float64{}, Images: t.Options.images(),
 	}
+	if t.Options.Precision == model.F16 {
+		now.Scale = t.scaled.Scale
+	}
 	if err := t.compute(ctx, p, now); err != nil {
 		return nil, fmt.Errorf("step %d: %w", t.step+1, err)
 	}
@@ -112,7 +115,8 @@ func (t *Trainer) next(ctx context.Context, p *stage) (*Report, error) {
 // compute takes the batches of a step and updates the parameters.
 func (t *Trainer) compute(ctx context.Context, p *stage, now *Report) error {
 	batches := t.Options.accumulate()
-	schedule := shaders.AdamSchedule(t.adam, t.step+1, now.Rate, 1/float64(batches), optim.Averaging(t.step, t.Options.Recipe.Average))
+	updates, factor := t.step-t.scaled.Skipped, 1/(float64(batches)*t.scaled.Scale)
+	schedule := shaders.AdamSchedule(t.adam, updates+1, now.Rate, factor, optim.Averaging(updates, t.Options.Recipe.Average))
 	if err := p.updating.Write(p.update.Schedule, schedule); err != nil {
 		return err
 	}
@@ -123,7 +127,7 @@ func (t *Trainer) compute(ctx context.Context, p *stage, now *Report) error {
 		if err := t.learn(ctx, p, data, i, now); err != nil {
 			return err
 		}
-		if math.IsNaN(now.Loss) || math.IsInf(now.Loss, 0) {
+		if !finite(now.Loss) {
 			return fmt.Errorf("%w on %s (%v); %s", ErrDiverged, strings.Join(data.Names, ", "), now.Terms, t.lastGood())
 		}
 		if i == 0 && t.pictured() {
@@ -144,7 +148,9 @@ func (t *Trainer) compute(ctx context.Context, p *stage, now *Report) error {
 		if err != nil {
 			return err
 		}
-		now.Norm = math.Sqrt(float64(squares[0][0])) / float64(batches)
+		if err := t.rescale(float64(squares[0][0]), factor, now); err != nil {
+			return err
+		}
 	}
 	now.DeviceSeconds += time.Since(began).Seconds()
 	return t.settle(ctx)
@@ -163,6 +169,21 @@ func (o Options) normalise(b model.Batch) {
 	}
 }
 
+// rescale tells the norm of the gradient from the sum of its squares, and lets the scale of the loss follow.
+func (t *Trainer) rescale(squares, factor float64, now *Report) (err error) {
+	if finite(squares) {
+		now.Norm = math.Sqrt(squares) * factor
+	}
+	if t.scaled, err = t.scaled.after(finite(squares)); err != nil {
+		return fmt.Errorf("%w; %s", err, t.lastGood())
+	}
+	if now.Skipped = !finite(squares); now.Skipped {
+		t.note(fmt.Sprintf("step %d: a gradient is too large for f16 with the loss multiplied by %v: no update, and from now on by %v",
+			now.Step, now.Scale, t.scaled.Scale))
+	}
+	return nil
+}
+
 // learn runs the plan on a step's i-th batch and adds to the report its share of the loss and the terms.
 func (t *Trainer) learn(ctx context.Context, p *stage, data *dataset.Batch, i int, now *Report) error {
 	r, batches := t.Options.Recipe, t.Options.accumulate()
@@ -171,6 +192,11 @@ func (t *Trainer) learn(ctx context.Context, p *stage, data *dataset.Batch, i in
 	b.Draw(p.step, r, rand.New(rand.NewPCG(t.Options.Seed^0x6d72707269736d, uint64(t.step*batches+i))))
 	if err := p.step.Write(p.plan, b, r.FadeWeight*optim.Fade(t.step, t.Steps(), r.FadeFloor)); err != nil {
 		return err
+	}
+	if p.step.Scale != nil {
+		if err := p.plan.Write(p.step.Scale, []float32{float32(t.scaled.Scale)}); err != nil {
+			return err
+		}
 	}
 	began := time.Now()
 	if err := p.plan.Run(ctx); err != nil {

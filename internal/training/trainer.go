@@ -18,8 +18,8 @@ import (
 	"mrprism/shaders"
 )
 
-// ErrDiverged means that a step's loss was not a number; what was saved before it is untouched.
-var ErrDiverged = errors.New("the loss is not a number")
+// ErrDiverged means that a step's loss, or its gradient, was not finite; what was saved before it is untouched.
+var ErrDiverged = errors.New("the loss or its gradient is not finite")
 
 // Report tells how a step went.
 type Report struct {
@@ -29,7 +29,9 @@ type Report struct {
 	Rate          float64
 	Loss          float64            // of the step
 	Terms         map[string]float64 // weighted, summed over the recurrences
-	Norm          float64            // of the gradient before it is clipped; 0 where it is not limited
+	Norm          float64            // of the gradient before it is clipped; 0 where it is not limited, but in f16, or not finite
+	Scale         float64            // of the loss, in f16; otherwise 0
+	Skipped       bool               // a gradient was too large for f16 at that scale, and nothing was updated
 	Images        int                // learned from
 	Seconds       float64            // of the step, its data included
 	DataSeconds   float64            // of that, waiting for data
@@ -53,6 +55,7 @@ type Trainer struct {
 	engine *segment.Engine // that scores; nil before it is needed
 	best   best
 	step   int // steps done
+	scaled scaling
 	adam   shaders.AdamOptions
 
 	held         io.Closer // the run's folder, kept from other processes; nil: a dry run
@@ -64,6 +67,9 @@ type Trainer struct {
 // refused is refused before the images are read, of which progress is told.
 func New(ctx context.Context, device gpu.Device, o Options, progress func(done, total int)) (*Trainer, error) {
 	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	if err := o.Precision.Runs(device.Info()); err != nil {
 		return nil, err
 	}
 	if !o.Resume && !o.DryRun {
@@ -122,7 +128,7 @@ func load(ctx context.Context, device gpu.Device, o Options, data *dataset.Datas
 	if err != nil {
 		return nil, err
 	}
-	c.Recompute = o.Recompute
+	c.Recompute, c.Precision = o.Recompute, o.Precision
 	c.AreaPrior = areas(cases, len(data.Classes))
 	if data.Levels {
 		o.Recipe = o.Recipe.ForLevels()
@@ -131,7 +137,7 @@ func load(ctx context.Context, device gpu.Device, o Options, data *dataset.Datas
 		c.Steer()
 	}
 	t := &Trainer{
-		Options: o, Dataset: data, Config: c, device: device, cases: cases, aside: aside, set: tensor.NewSet(), checkpointed: none,
+		Options: o, Dataset: data, Config: c, device: device, cases: cases, aside: aside, set: tensor.NewSet(), checkpointed: none, scaled: newScaling(o.Precision),
 		adam: shaders.AdamOptions{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: float32(o.Recipe.Decay)},
 	}
 	t.build(o.Phases[0].Side, o.Batch) // declares every variable: parameters, statistics, moments, averages
