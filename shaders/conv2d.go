@@ -31,6 +31,12 @@ var conv2dRegistersFile string
 //go:embed conv2d_tiles.wgsl
 var conv2dTilesFile string
 
+//go:embed conv2d_tiles_channels.wgsl
+var conv2dTilesChannelsPart string
+
+//go:embed conv2d_tiles_quads.wgsl
+var conv2dTilesQuadsPart string
+
 //go:embed conv2d_subgroups.wgsl
 var conv2dSubgroupsFile string
 
@@ -39,7 +45,8 @@ var (
 	conv2dSource          = joined(conv2dParts, conv2dFile)
 	conv2dRegistersSource = joined(conv2dParts, conv2dQuadsPart, conv2dRegistersFile)
 	conv2dSubgroupsSource = joined(conv2dParts, conv2dQuadsPart, conv2dSubgroupsFile)
-	conv2dTilesSource     = joined(conv2dParts, conv2dTermsPart, conv2dTilesFile)
+	conv2dTilesSource     = joined(conv2dParts, conv2dTermsPart, conv2dTilesQuadsPart, conv2dTilesFile)
+	conv2dChannelsSource  = joined(conv2dParts, conv2dTermsPart, conv2dTilesChannelsPart, conv2dTilesFile)
 )
 
 // conv2dAxis says which pixels and taps of one axis meet. Position u in [0, Count) and tap t in [0, Taps) read x at
@@ -78,7 +85,9 @@ var conv2dForward = &tensor.Kernel{
 			return p.phased(registerGroups(p, ceil(p.pixels(), 8)))
 		}, Consts: conv2dActivation},
 		conv2dSlices("slices8x8", slices8x8), conv2dSlices("slices16x16", slices16x16), conv2dSlices("slices32x32", slices32x32),
-		conv2dTiles("tiles", 64, 64, forwardTiles), conv2dTiles("tiles32x64", 32, 64, forwardTiles), conv2dTiles("tiles32x32", 32, 32, forwardTiles),
+		conv2dTiles("tiles", tiles64x64, forwardTiles), conv2dTiles("tiles32x64", tiles32x64, forwardTiles),
+		conv2dTiles("tiles32x32", tiles32x32, forwardTiles), conv2dChannels("channels", tiles64x64, forwardTiles),
+		conv2dChannels("channels32x32", tiles32x32, forwardTiles),
 		{Source: conv2dSource, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
 			return p.phased(tensor.Linear(p.pixels()*int(p.Outputs), elementwise))
@@ -98,7 +107,9 @@ var conv2dBackwardWeight = &tensor.Kernel{
 			p := params.(*conv2dParams)
 			return registerGroups(p, ceil(int(p.Cols.Taps)*int(p.Inputs), 8)*int(p.Parts)*int(p.Rows.Taps))
 		}},
-		conv2dTiles("tiles", 64, 64, weightTiles), conv2dTiles("tiles32x64", 32, 64, weightTiles), conv2dTiles("tiles32x32", 32, 32, weightTiles),
+		conv2dTiles("tiles", tiles64x64, weightTiles), conv2dTiles("tiles32x64", tiles32x64, weightTiles),
+		conv2dTiles("tiles32x32", tiles32x32, weightTiles), conv2dChannels("channels", tiles64x64, weightTiles),
+		conv2dChannels("channels32x32", tiles32x32, weightTiles),
 		{Source: conv2dSource, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
 			return tensor.Linear(int(p.Parts*p.Inputs*p.Outputs)*p.taps(), elementwise)

@@ -7,6 +7,7 @@
 // Joined with conv2d_geometry.wgsl, conv2d_params.wgsl, conv2d_finish.wgsl and activation_functions.wgsl.
 
 const SIZE: u32 = 64u;
+alias element = real;
 alias stored = real;
 alias floats = f32;
 const WIDTH: u32 = 1u;

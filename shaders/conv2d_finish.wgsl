@@ -1,11 +1,11 @@
 // Part of conv2d*.wgsl: their arguments, and what becomes of a sum: biases, residuals, an activation. Beside conv2d_params.wgsl and
-// activation_functions.wgsl. What is joined with it declares what it holds at a time, one output or a quad: `stored` (real or real4), `floats`
-// (f32 or vec4<f32>) and WIDTH (1 or 4).
+// activation_functions.wgsl. What is joined with it declares what it reads of x at a time, one input or a quad: `element` (real or real4); and what
+// of the others: `stored` (real or real4), `floats` (f32 or vec4<f32>) and WIDTH (1 or 4).
 
 alias real = f32; // what storage holds; f16 where a plan asks for it
 alias real4 = vec4<f32>; // the same, in quads
 
-@group(0) @binding(1) var<storage, read> x: array<real>;
+@group(0) @binding(1) var<storage, read> x: array<element>;
 @group(0) @binding(2) var<storage, read> w: array<stored>;
 @group(0) @binding(3) var<storage, read> bias: array<stored>;
 @group(0) @binding(4) var<storage, read> residual: array<stored>;

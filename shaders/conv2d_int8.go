@@ -67,7 +67,7 @@ var conv2dInt8 = &tensor.Kernel{
 			},
 		},
 		conv2dInt8Slices("slices8x8", slices8x8), conv2dInt8Slices("slices16x16", slices16x16), conv2dInt8Slices("slices32x32", slices32x32),
-		conv2dInt8Tiles("tiles", conv2dTile{64, 64, 1, 8}), conv2dInt8Tiles("tiles32x32", conv2dTile{32, 32, 1, 8}),
+		conv2dInt8Tiles("tiles", tiles64x64), conv2dInt8Tiles("tiles32x32", tiles32x32),
 		{
 			Name: "registers", Source: conv2dInt8RegistersSource, Consts: conv2dInt8Consts,
 			Groups: func(params any) [3]int {

@@ -1,6 +1,7 @@
 // Part of conv2d_registers.wgsl and conv2d_subgroups.wgsl: how they load, and how the gradient by the weights walks along them. Outputs are a
 // multiple of four and held in quads. Beside conv2d_geometry.wgsl and conv2d_finish.wgsl.
 
+alias element = real;
 alias stored = real4;
 alias floats = vec4<f32>;
 const WIDTH: u32 = 4u;

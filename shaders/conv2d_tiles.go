@@ -12,14 +12,15 @@ func fillsTiles(info gpu.Info, params any) bool {
 	return onGPU(info, params) && params.(*conv2dParams).Outputs > 16
 }
 
-// conv2dTiles is a variant with tiles of rows × columns results; groups are its workgroups.
-func conv2dTiles(name string, rows, columns int, groups func(p *conv2dParams, rows, columns int) [3]int) tensor.Variant {
-	return conv2dTiled(name, conv2dTile{rows, columns, 1, 8}, groups)
+// inQuads: inputs and outputs are multiples of four.
+func inQuads(info gpu.Info, params any) bool {
+	return outputQuads(info, params) && params.(*conv2dParams).Inputs%4 == 0
 }
 
-func conv2dTiled(name string, tile conv2dTile, groups func(p *conv2dParams, rows, columns int) [3]int) tensor.Variant {
+// conv2dTiles is a variant with tiles for channels in quads; groups are its workgroups.
+func conv2dTiles(name string, tile conv2dTile, groups func(p *conv2dParams, rows, columns int) [3]int) tensor.Variant {
 	return tensor.Variant{
-		Name: name, Source: conv2dTilesSource, Prefers: fillsTiles,
+		Name: name, Source: conv2dTilesSource, Runs: inQuads, Prefers: fillsTiles,
 		Groups: func(params any) [3]int { return groups(params.(*conv2dParams), tile.rows, tile.columns) },
 		Consts: func(params any) map[string]string {
 			constants := tile.consts()
@@ -29,18 +30,32 @@ func conv2dTiled(name string, tile conv2dTile, groups func(p *conv2dParams, rows
 	}
 }
 
+// conv2dChannels is the same for any channels.
+func conv2dChannels(name string, tile conv2dTile, groups func(p *conv2dParams, rows, columns int) [3]int) tensor.Variant {
+	v := conv2dTiles(name, tile, groups)
+	v.Source, v.Runs = conv2dChannelsSource, nil
+	return v
+}
+
 // conv2dSlices is a variant whose tiles are shared among slices, each with its part of the sums.
 func conv2dSlices(name string, tile conv2dTile) tensor.Variant {
-	v := conv2dTiled(name, tile, forwardTiles)
-	v.Runs = func(_ gpu.Info, params any) bool {
+	v := conv2dTiles(name, tile, forwardTiles)
+	v.Runs = func(info gpu.Info, params any) bool {
 		p := params.(*conv2dParams)
-		return tile.fits(p, p.taps()*int(p.Inputs))
+		return inQuads(info, params) && tile.fits(p, p.taps()*int(p.Inputs))
 	}
 	return v
 }
 
 // conv2dTile is how conv2d_terms.wgsl divides work: a workgroup has rows × columns results, of which so many slices add up depth terms in turn.
 type conv2dTile struct{ rows, columns, slices, depth int }
+
+// Tiles that nobody shares.
+var (
+	tiles64x64 = conv2dTile{64, 64, 1, 8}
+	tiles32x64 = conv2dTile{32, 64, 1, 8}
+	tiles32x32 = conv2dTile{32, 32, 1, 8}
+)
 
 // The coarse maps of a network have few results of long sums, and so few tiles that a GPU would be mostly idle: slices make 64, 16 or 4 times as
 // many invocations of them, and smaller tiles more workgroups. All take 12 KiB of workgroup memory. A sum divided among workgroups would need a

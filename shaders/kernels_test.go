@@ -33,6 +33,7 @@ var noGoldens = map[string]struct {
 	"depthwise, in quads": {[][]int{{1, 9, 7, 8}, {3, 3, 8}}, func(x []*Tensor) *Tensor { return DepthwiseConv2D(x[0], x[1], nil, Square(1, 1)) }},
 	"grouped linear":      {[][]int{{9, 12}, {3, 4, 5}, {3, 5}}, func(x []*Tensor) *Tensor { return GroupedLinear(x[0], x[1], x[2]) }},
 	"linear, wide":        {[][]int{{512, 64}, {64, 96}, {96}}, func(x []*Tensor) *Tensor { return Linear(x[0], x[1], x[2]) }},
+	"linear, odd":         {[][]int{{9, 19}, {19, 21}}, func(x []*Tensor) *Tensor { return Linear(x[0], x[1], nil) }},
 	"convolution, wide":   {[][]int{{2, 32, 32, 32}, {3, 3, 32, 64}, {64}}, func(x []*Tensor) *Tensor { return Conv2D(x[0], x[1], x[2], Square(1, 1)) }},
 	"linear map and layer norm, one after the other without gradients": {[][]int{{9, 8}, {8, 32}, {32}}, func(x []*Tensor) *Tensor {
 		return LayerNorm(Linear(x[0].Detach(), x[1].Detach(), nil), x[2].Detach(), x[2].Detach(), 1e-5)

@@ -63,10 +63,10 @@ func TestVariantsChosenUntuned(t *testing.T) {
 	}{
 		{conv2dForward, outputs(4), [3]string{"registers", "registers", ""}},
 		{conv2dForward, outputs(16), [3]string{"registers", "registers", ""}},
-		{conv2dForward, outputs(18), [3]string{"", "", "tiles"}},
+		{conv2dForward, outputs(18), [3]string{"", "", "channels"}},
 		{conv2dForward, outputs(20), [3]string{"registers", "registers", "tiles"}},
 		{conv2dForward, outputs(32), [3]string{"subgroups", "registers", "tiles"}},
-		{conv2dForward, outputs(33), [3]string{"", "", "tiles"}},
+		{conv2dForward, outputs(33), [3]string{"", "", "channels"}},
 		{conv2dForward, convolution(4, 256, 256), [3]string{"subgroups", "registers", "slices8x8"}},
 		{conv2dForward, convolution(8, 256, 512), [3]string{"subgroups", "registers", "slices16x16"}},
 		{conv2dForward, convolution(16, 256, 256), [3]string{"subgroups", "registers", "slices32x32"}},
