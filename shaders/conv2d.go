@@ -87,7 +87,6 @@ var conv2dForward = &tensor.Kernel{
 		conv2dSlices("slices8x8", slices8x8), conv2dSlices("slices16x16", slices16x16), conv2dSlices("slices32x32", slices32x32),
 		conv2dTiles("tiles", tiles64x64, forwardTiles), conv2dTiles("tiles32x64", tiles32x64, forwardTiles),
 		conv2dTiles("tiles32x32", tiles32x32, forwardTiles), conv2dChannels("channels", tiles64x64, forwardTiles),
-		conv2dChannels("channels32x32", tiles32x32, forwardTiles),
 		{Source: conv2dSource, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
 			return p.phased(tensor.Linear(p.pixels()*int(p.Outputs), elementwise))
@@ -109,7 +108,6 @@ var conv2dBackwardWeight = &tensor.Kernel{
 		}},
 		conv2dTiles("tiles", tiles64x64, weightTiles), conv2dTiles("tiles32x64", tiles32x64, weightTiles),
 		conv2dTiles("tiles32x32", tiles32x32, weightTiles), conv2dChannels("channels", tiles64x64, weightTiles),
-		conv2dChannels("channels32x32", tiles32x32, weightTiles),
 		{Source: conv2dSource, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
 			return tensor.Linear(int(p.Parts*p.Inputs*p.Outputs)*p.taps(), elementwise)
