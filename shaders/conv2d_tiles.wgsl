@@ -6,10 +6,10 @@
 //   forward          rows are pixels (b, u, v),  columns outputs, the contraction runs over (t, s, input)
 //   backward_weight  rows are (t, s, input),     columns outputs, the contraction runs over the pixels of one part; no slices
 //
-// Where storage is of f16, forward also multiplies and adds the DEPTH terms of a step in f16, at which GPUs are up to twice as fast, and the
-// steps in f32: a sum of eight is off by eight roundings of 2^-11 at most, and no error grows with the length of the contraction.
+// Where storage is of f16, forward at inference also multiplies and adds the DEPTH terms of a step in f16, at which GPUs are up to twice as fast,
+// and the steps in f32: a sum of eight is off by eight roundings of 2^-11 at most, and no error grows with the length of the contraction.
 
-const HALF: bool = false; // real is f16
+const HALF: bool = false; // real is f16, at inference
 
 alias summed = vec4<f32>;
 

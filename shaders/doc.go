@@ -8,8 +8,10 @@
 // tensor: extents come from Params. Images are (B, H, W, C), tokens (B, N, C), convolution weights (kh, kw, Cin, Cout), linear
 // weights (Cin, Cout), so that the innermost extent of a weight is the output channel.
 //
-// What inference stores is declared as real (or real4, four of them), read as f32(x[i]) and written as real(v): an alias of f32 on disk, which
-// package tensor makes one of f16 for plans of halves. All computing is in f32, but where a kernel says that real is f16 (HALF).
+// What the network stores, maps and weights and the gradients of maps, is declared as real (or real4, four of them), read as f32(x[i]) and written
+// as real(v): an alias of f32 on disk, which package tensor makes one of f16 for plans of halves, and in training for what is halves there. What
+// is f32 either way, statistics, partial sums and gradients of weights, is declared so, and told to tensor (Kernel.Wide). All computing is
+// in f32, but where a kernel says that real is f16 at inference (HALF).
 //
 // What several .wgsl files need stands once, in a part: a .wgsl file without entry points, which is joined with theirs.
 package shaders
