@@ -40,8 +40,7 @@ type Config struct {
 
 	Recompute bool // in training: keep little of what the gradient needs and compute it again; no bit of the result changes
 
-	// At inference:
-	Precision Precision
+	Precision Precision          // of inference or of training
 	Ranges    map[string]float32 // of Int8: the largest |x| that layers are given, by their names
 }
 
