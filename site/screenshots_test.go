@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"testing"
@@ -48,7 +49,8 @@ func TestScreenshots(t *testing.T) {
 	}
 }
 
-// TestScreenshotsOfAPhotograph drops the photograph that MRPRISM_PHOTOGRAPH names on the site with the weights that ship.
+// TestScreenshotsOfAPhotograph drops the photograph that MRPRISM_PHOTOGRAPH names on the site with the weights that ship: of MRPRISM_MODEL, or fundus.
+// Of raters, all contours are shown.
 func TestScreenshotsOfAPhotograph(t *testing.T) {
 	folder, file := os.Getenv("MRPRISM_SCREENSHOTS"), os.Getenv("MRPRISM_PHOTOGRAPH")
 	if folder == "" || file == "" {
@@ -57,11 +59,14 @@ func TestScreenshotsOfAPhotograph(t *testing.T) {
 	require.NoError(t, os.MkdirAll(folder, 0o755))
 	photograph, err := os.ReadFile(file)
 	require.NoError(t, err)
-	_, files := shippedModel(t, "fundus")
+	name := cmp.Or(os.Getenv("MRPRISM_MODEL"), "fundus")
+	_, files := shippedModel(t, name)
 	p := open(t, real(t, files), 1440, 900)
 	p.ready()
+	p.do(`(document.getElementById("model").value = "` + name + `", document.getElementById("model").dispatchEvent(new Event("change")))`)
 	p.drop(filepath.Base(file), photograph)
 	p.until(`!document.getElementById("save").hidden && document.getElementById("progress").hidden`)
+	p.do(`document.querySelectorAll("input[name=rater]").forEach((box) => box.click())`)
 	for _, size := range []struct {
 		name          string
 		width, height int64
