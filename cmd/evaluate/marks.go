@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -21,7 +22,10 @@ type markScore struct {
 const fewestRaters = 3
 
 // gross is the Dice below which a mark is called grossly different from the others'.
-const gross = 0.5
+const gross = 0.7
+
+// shown is how many of those the table names.
+const shown = 10
 
 // lowestProbability is the clamp of the heads before the logarithm (PAPER.md §3.4).
 const lowestProbability = 1e-3
@@ -106,8 +110,8 @@ type marksReport struct {
 	Rank   *metric.Interval `json:"rank,omitempty"` // Spearman's correlation of weight and Dice among the raters of an image
 	// Of the marks whose Dice is below gross: their weights, and which they are.
 	Gross      *metric.Interval `json:"gross,omitempty"`
-	GrossMarks []grossMark      `json:"grossMarks,omitempty"`
-	Truth      bool             `json:"truth"` // Dice is with the truth, not with the majority of the others
+	GrossMarks []grossMark      `json:"grossMarks,omitempty"` // the worst first
+	Truth      bool             `json:"truth"`                // Dice is with the truth, not with the majority of the others
 }
 
 type markReport struct {
@@ -156,6 +160,7 @@ func (s *scorer) marksReport(k int) *marksReport {
 	if out.Raters == nil {
 		return nil
 	}
+	slices.SortStableFunc(out.GrossMarks, func(a, b grossMark) int { return cmp.Compare(a.Dice, b.Dice) })
 	out.Rank, out.Gross = interval(ranks), interval(low)
 	return out
 }
@@ -175,7 +180,10 @@ func (t *table) marks(class string, r *marksReport) {
 	if r.Gross != nil {
 		t.line("marks with a Dice below %.0f: %d\t%s\t", 100*gross, len(r.GrossMarks), plain(*r.Gross, 1, 2))
 	}
-	for _, m := range r.GrossMarks {
+	for _, m := range r.GrossMarks[:min(len(r.GrossMarks), shown)] {
 		t.line("  %s of %s\t%.2f\t%.1f", m.Rater, m.Image, m.Weight, 100*m.Dice)
+	}
+	if more := len(r.GrossMarks) - shown; more > 0 {
+		t.line("  and %d more, in -json", more)
 	}
 }

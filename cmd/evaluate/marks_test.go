@@ -41,7 +41,7 @@ func TestMarked(t *testing.T) {
 func TestMarksReport(t *testing.T) {
 	s := &scorer{data: &dataset.Dataset{Raters: []string{"ann", "bob", "eve"}}}
 	s.cases = []*caseScore{
-		{Name: "one", Classes: []*classScore{{Marks: []*markScore{{1.5, 0.9}, {1.2, 0.8}, {0.3, 0.1}}}}},
+		{Name: "one", Classes: []*classScore{{Marks: []*markScore{{1.5, 0.9}, {1.2, 0.6}, {0.3, 0.1}}}}},
 		{Name: "two", Classes: []*classScore{{Marks: []*markScore{{1.1, 0.7}, {0.9, 0.8}, nil}}}},
 		{Name: "undisputed", Classes: []*classScore{{}}},
 		{Name: "unmarked", Classes: []*classScore{nil}},
@@ -51,8 +51,8 @@ func TestMarksReport(t *testing.T) {
 	assert.InDelta(t, 1.3, r.Raters[0].Weight.Mean, 1e-9)
 	assert.InDelta(t, 0.1, r.Raters[2].Dice.Mean, 1e-9)
 	assert.InDelta(t, 0, r.Rank.Mean, 1e-9, "1 in the first image, -1 in the second")
-	assert.Equal(t, []grossMark{{"one", "eve", markScore{0.3, 0.1}}}, r.GrossMarks)
-	assert.InDelta(t, 0.3, r.Gross.Mean, 1e-9)
+	assert.Equal(t, []grossMark{{"one", "eve", markScore{0.3, 0.1}}, {"one", "bob", markScore{1.2, 0.6}}}, r.GrossMarks, "the worst first")
+	assert.InDelta(t, 0.75, r.Gross.Mean, 1e-9)
 	assert.False(t, r.Truth)
 
 	s.cases = s.cases[2:]
