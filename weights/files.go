@@ -31,6 +31,7 @@ func ReadFile(path string) ([]byte, error) {
 // metadata is its file's stem, and its card NAME.md stands beside it.
 func BuildManifest(folder string) (*Manifest, error) {
 	m := &Manifest{Models: []Entry{}}
+	var others []Entry
 	paths, err := filepath.Glob(filepath.Join(folder, "*.safetensors")) // sorted
 	if err != nil {
 		return nil, err
@@ -53,8 +54,14 @@ func BuildManifest(folder string) (*Manifest, error) {
 		if _, err := os.Stat(filepath.Join(folder, card)); errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%s has no model card; write %s beside it", path, card)
 		}
-		m.Models = append(m.Models, Entry{Name: meta.Name, File: file, Bytes: len(data), SHA256: model.SHA256, Title: meta.Title,
-			Configuration: meta.Configuration, Raters: len(meta.Raters), Classes: len(meta.Classes), Side: meta.Side, Card: card})
+		entry := Entry{Name: meta.Name, File: file, Bytes: len(data), SHA256: model.SHA256, Title: meta.Title,
+			Configuration: meta.Configuration, Raters: len(meta.Raters), Classes: len(meta.Classes), Side: meta.Side, Card: card}
+		if meta.Anchor != "" {
+			m.Models = append(m.Models, entry)
+		} else {
+			others = append(others, entry)
+		}
 	}
+	m.Models = append(m.Models, others...)
 	return m, nil
 }

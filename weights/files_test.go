@@ -55,6 +55,18 @@ func TestBuildManifest(t *testing.T) {
 	require.Len(t, m.Models, 1)
 	assert.Equal(t, Entry{Name: "fundus", File: "fundus.safetensors", Bytes: len(data), SHA256: m.Models[0].SHA256, Title: "Disc and cup",
 		Configuration: "compact", Raters: 2, Classes: 2, Side: 256, Card: "fundus.md"}, m.Models[0])
+	crops := sampleFile(t) // a model that does not search comes last, whatever its name
+	crops.Metadata["name"], crops.Metadata["anchor"] = "crops", ""
+	crops.Seal()
+	other, err := crops.Encode()
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "crops.safetensors"), other, 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "crops.md"), []byte("# Crops\n"), 0o644))
+	both, err := BuildManifest(folder)
+	require.NoError(t, err)
+	require.Len(t, both.Models, 2)
+	assert.Equal(t, []string{"fundus", "crops"}, []string{both.Models[0].Name, both.Models[1].Name})
+
 	_, err = m.OpenShipped("fundus", data)
 	assert.NoError(t, err)
 	again, err := ParseManifest(m.JSON())

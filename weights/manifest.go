@@ -14,7 +14,7 @@ import (
 
 // Manifest lists the models that ship. It is built into every program, the page's included.
 type Manifest struct {
-	Models []Entry `json:"models"` // sorted by name
+	Models []Entry `json:"models"` // those that search whole images, then the others, each by name; the page offers the first
 }
 
 // Entry is one shipped model.
