@@ -37,10 +37,10 @@ func TestVariantsAreChosen(t *testing.T) {
 		{gpu.Info{Kind: gpu.KindCPU, Tuned: map[string]string{key: "even"}}, 4, "choosy/even"},
 		{gpu.Info{Kind: gpu.KindCPU, Tuned: map[string]string{key: "gpu"}}, 4, "choosy/gpu"},
 		{gpu.Info{Kind: gpu.KindDiscrete, Tuned: map[string]string{key: ""}}, 4, "choosy"},
-		{gpu.Info{Kind: gpu.KindDiscrete, Tuned: map[string]string{key: "even"}}, 6, "choosy/gpu"},                       // other params
+		{gpu.Info{Kind: gpu.KindDiscrete, Tuned: map[string]string{key: "even"}}, 6, "choosy/gpu"},                    // other params
 		{gpu.Info{Kind: gpu.KindCPU, Tuned: map[string]string{choosy.key(full, &addParams{3}): "even"}}, 3, "choosy"}, // does not run
-		{gpu.Info{Kind: gpu.KindCPU, Tuned: map[string]string{key: "of another version"}}, 4, "choosy"},                  // does not exist
-		{gpu.Info{Kind: gpu.KindCPU, Tuned: map[string]string{"choosy 00000000 &{4}": "even"}}, 4, "choosy"},             // other sources
+		{gpu.Info{Kind: gpu.KindCPU, Tuned: map[string]string{key: "of another version"}}, 4, "choosy"},               // does not exist
+		{gpu.Info{Kind: gpu.KindCPU, Tuned: map[string]string{"choosy 00000000 &{4}": "even"}}, 4, "choosy"},          // other sources
 	} {
 		program, _ := choosy.Program(c.info, gpu.F32, &addParams{c.n})
 		require.Equal(t, c.want, program.Name, "%d with %+v", c.n, c.info)
