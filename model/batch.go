@@ -60,7 +60,7 @@ func (b *Batch) Draw(s *Step, r Recipe, random *rand.Rand) {
 func priors(shape []int, random *rand.Rand) []float32 {
 	images, pixels, raters, classes := shape[0], shape[1]*shape[2], shape[3], shape[4]
 	least := math.Log(lowest)
-	var prior []float32
+	prior := make([]float32, 0, images*pixels*raters*classes)
 	for range images {
 		weight := make([]float32, raters*classes)
 		kind, alone := random.Float64(), random.IntN(raters)
