@@ -63,7 +63,7 @@ export class Display extends EventTarget {
   get recurrence() { return Number($("recurrence").value); }
 
   // build makes the controls for a model's classes and raters.
-  #build({ classes, raters, labels }) {
+  #build({ classes, raters, labels, steered }) {
     const set = $("structure-set");
     set.replaceChildren(set.querySelector("legend"), ...classes.map((name, c) => {
       const label = document.createElement("label"), input = document.createElement("input"), span = document.createElement("span");
@@ -76,6 +76,9 @@ export class Display extends EventTarget {
     set.hidden = classes.length < 2;
     $("levels").hidden = labels !== "agreement-levels";
     $("raters").hidden = labels === "agreement-levels";
+    $("raters-title").textContent = steered ? "Contour and weight of each rater" : "Contour of each rater";
+    $("raters-equal").hidden = !steered;
+    $("raters-unsteered").hidden = steered;
     $("level").max = raters.length;
     $("level").value = Math.min($("level").value, raters.length);
     this.#levelText(raters.length);
@@ -92,7 +95,7 @@ export class Display extends EventTarget {
       weight.setAttribute("aria-label", `Weight of ${title(name)}`);
       weight.oninput = () => { this.#weightText(weight); clearTimeout(this.#timer); this.#timer = setTimeout(() => this.#weigh(), WEIGHT_DELAY); };
       check.append(box, swatch, text);
-      item.append(check, weight, out);
+      item.append(check, ...(steered ? [weight, out] : []));
       return item;
     }));
   }

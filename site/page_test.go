@@ -78,6 +78,17 @@ func TestSampleInThePage(t *testing.T) {
 	p.clean()
 }
 
+// Weights of named raters that have not learned to follow one of them show their contours, and nothing to set.
+func TestRatersWithoutWeights(t *testing.T) {
+	p := open(t, mock(t, func(text string) string { return strings.Replace(text, "steered: true", "steered: false", 1) }), 1200, 800)
+	p.ready()
+	p.choose("raters")
+	p.sample()
+	assert.Equal(t, []int{7, 7, 0}, get[[]int](p, `["#rater-list li", "input[name=rater]", "input[name=weight]"].map((s) => document.querySelectorAll(s).length)`))
+	assert.Equal(t, []bool{false, true, false}, get[[]bool](p, `["raters", "raters-equal", "raters-unsteered"].map((id) => document.getElementById(id).hidden)`))
+	p.clean()
+}
+
 func TestUnchangedPageDrawsNothing(t *testing.T) {
 	p := open(t, mock(t, nil), 1000, 700)
 	p.ready()

@@ -19,6 +19,7 @@ import (
 type Engine struct {
 	device  gpu.Device
 	about   weights.Metadata
+	steered bool // the mask follows raters' weights
 	network *model.Inference
 	set     *tensor.Set
 	fence   gpu.Buffer // one word, read where the device has to have finished
@@ -70,7 +71,7 @@ func newEngine(ctx context.Context, device gpu.Device, m *weights.Model, precisi
 	if err := match(m.File, config); err != nil {
 		return nil, fmt.Errorf("weights %s, configuration %s with %d raters and %d classes: %w", about.Name, about.Configuration, len(about.Raters), len(about.Classes), err)
 	}
-	e := &Engine{device: device, about: about, set: tensor.NewSet()}
+	e := &Engine{device: device, about: about, steered: config.Steered, set: tensor.NewSet()}
 	if err := e.prepare(ctx, config, m.File, network); err != nil {
 		e.Close()
 		return nil, err

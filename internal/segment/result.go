@@ -11,6 +11,7 @@ type Result struct {
 	Classes       []string // K structures; each lies inside the one before
 	Raters        []string // M raters, or levels: "at least j of M experts"
 	Labels        string   // weights.LabelsRaters or weights.LabelsAgreementLevels
+	Steered       bool     // the model has learned to follow raters' weights: without, they hardly move its mask
 	ROI           imageio.Square
 	Recurrences   int // Rec0 … RecN
 	Measurements  Measurements

@@ -318,6 +318,17 @@ func TestStandardised(t *testing.T) {
 	}
 }
 
+// A result says whether its model has learned to follow raters' weights.
+func TestSteered(t *testing.T) {
+	for configuration, want := range map[string]bool{"tiny": false, "tiny-steered": true} {
+		about := segmenttest.Raters()
+		about.Configuration = configuration
+		r, err := engine(t, reference.Open(), open(t, about)).Segment(t.Context(), photograph(64, 64), Options{ROI: "none"})
+		require.NoError(t, err)
+		require.Equal(t, want, r.Steered, configuration)
+	}
+}
+
 // With everything below one half there is no structure to find.
 func TestNothingFound(t *testing.T) {
 	f, err := segmenttest.Untrained(segmenttest.Fundus())

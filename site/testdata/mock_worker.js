@@ -4,8 +4,8 @@ const models = [
   { name: "levels", title: "Fundus: optic disc and cup", bytes: 6200000 },
   { name: "raters", title: "Newborn brain, seven raters", bytes: 6100000 },
 ];
-const shape = { levels: { classes: ["disc", "cup"], raters: ["atleast1", "atleast2", "atleast3", "atleast4"], labels: "agreement-levels" },
-  raters: { classes: ["brain"], raters: ["rater1", "rater2", "rater3", "rater4", "rater5", "rater6", "rater7"], labels: "raters" } };
+const shape = { levels: { classes: ["disc", "cup"], raters: ["atleast1", "atleast2", "atleast3", "atleast4"], labels: "agreement-levels", steered: false },
+  raters: { classes: ["brain"], raters: ["rater1", "rater2", "rater3", "rater4", "rater5", "rater6", "rater7"], labels: "raters", steered: true } };
 const gpu = true; // tests replace this line to play a browser without WebGPU
 let results = 0, cancelled = false, current = null;
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));

@@ -2,6 +2,7 @@
 package segmenttest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -11,10 +12,10 @@ import (
 	"mrprism/weights"
 )
 
-// Untrained is a model of configuration tiny with random parameters. Its masks mean nothing, but there are some: the bias of the
+// Untrained is a model of configuration tiny, unless about names another, with random parameters. Its masks mean nothing, but there are some: the bias of the
 // calibrated mask is that of structures as large as half the image.
 func Untrained(about weights.Metadata) (*weights.File, error) {
-	config, err := model.NewConfig("tiny", len(about.Raters), len(about.Classes))
+	config, err := model.NewConfig(cmp.Or(about.Configuration, "tiny"), len(about.Raters), len(about.Classes))
 	if err != nil {
 		return nil, err
 	}
