@@ -245,6 +245,13 @@ func TestRecipes(t *testing.T) {
 	assert.Zero(t, baseline.Shuffles())
 	assert.Zero(t, baseline.HeadsWeight)
 	assert.Equal(t, byDefault.FadeWeight, baseline.FadeWeight, "the mask learns under the same losses")
+	bce := recipe(t, "bce")
+	assert.Equal(t, 1., bce.FadeFloor, "nothing fades")
+	terms := NewStep(tensor.NewSet(), tiny(t, 2, 1), bce, 2, 64).Terms
+	assert.Nil(t, terms[0].Mask)
+	assert.NotNil(t, terms[0].Fade)
+	bce.Name, bce.NoSSIM, bce.FadeFloor = baseline.Name, false, baseline.FadeFloor
+	assert.Equal(t, baseline, bce)
 	_, err := NewRecipe("letter")
 	assert.ErrorContains(t, err, `"letter"`)
 
@@ -277,7 +284,7 @@ func TestEveryConfigurationBuilds(t *testing.T) {
 			count += v.Elements()
 		}
 		assert.InEpsilon(t, size.want, count, 0.01, size.config)
-		for _, name := range []string{"default", "paper", "baseline"} {
+		for _, name := range []string{"default", "paper", "baseline", "bce"} {
 			for _, levels := range []bool{false, true} {
 				r := recipe(t, name)
 				if levels {

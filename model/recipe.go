@@ -24,6 +24,7 @@ type Recipe struct {
 	HeadsWeight   float64 // weight of L_MH, the cross-entropy of each head against its rater
 	FadeWeight    float64 // weight at the start of CE(ỹ, y_fuse), which falls over the first two fifths of the run to
 	FadeFloor     float64 // this share of it
+	NoSSIM        bool    // the mask learns by cross-entropy alone, without the first half of L_rec
 	Threshold     bool    // T₀.₅ on z̃ in L_sff, straight through
 	FuseLoss      bool    // the second half of L_rec, 1 − SSIM(y_fuse′, ỹ)
 	Levels        bool    // of agreement levels, see ForLevels
@@ -37,8 +38,8 @@ type Recipe struct {
 }
 
 // NewRecipe gives the named recipe: "default", ours; "unsteered", the same without raters' weights that stay; "paper", the letter; "baseline",
-// what claims are set beside: the same encoder and decoder on the mean vote, under the same losses of the mask, without recurrence or heads. (On
-// 1 − SSIM alone it hardly leaves its random start in the steps of our runs.)
+// what claims are set beside: the same encoder and decoder on the mean vote, under the same losses of the mask, without recurrence or heads (on
+// 1 − SSIM alone it hardly leaves its random start in the steps of our runs); "bce", the same under binary cross-entropy alone.
 func NewRecipe(name string) (Recipe, error) {
 	r := Recipe{
 		Name: name, Recurrences: 2, Rule: RuleLikelihood, Permutations: 2, Draws: 1, ShuffleWeight: 0.3, HeadsWeight: 1,
@@ -51,11 +52,14 @@ func NewRecipe(name string) (Recipe, error) {
 	case "paper":
 		r.Recurrences, r.Rule, r.Permutations, r.Draws, r.HeadsWeight, r.FadeWeight, r.FadeFloor = 3, RuleCode, 3, 0, 0, 0, 0
 		r.Threshold, r.Steered, r.Rate, r.Constant, r.Average = true, false, 1e-4, true, 0
-	case "baseline":
+	case "baseline", "bce":
 		r.Recurrences, r.Rule, r.Permutations, r.Draws, r.HeadsWeight = 1, RuleMean, 0, 0, 0
 		r.FuseLoss, r.Steered, r.FixedStart = false, false, true
+		if name == "bce" {
+			r.NoSSIM, r.FadeFloor = true, 1
+		}
 	default:
-		return Recipe{}, fmt.Errorf("model: no recipe %q; there are default, unsteered, paper and baseline", name)
+		return Recipe{}, fmt.Errorf("model: no recipe %q; there are default, unsteered, paper, baseline and bce", name)
 	}
 	return r, nil
 }
@@ -63,8 +67,9 @@ func NewRecipe(name string) (Recipe, error) {
 // ForLevels is the recipe for agreement levels in place of raters (PAPER.md §3.13): equal weights in every fusion, a cross-entropy
 // for each level, no shuffle, and a start at equal confidence.
 func (r Recipe) ForLevels() Recipe {
+	heads := r.HeadsWeight > 0 || r.Shuffles() > 0
 	r.Levels, r.Steered, r.FixedStart, r.Rule, r.Permutations, r.Draws = true, false, true, RuleMean, 0, 0
-	if r.Name != "baseline" {
+	if heads {
 		r.HeadsWeight, r.FuseLoss = 1, false // y_fuse is the mean vote whatever DivP says
 	}
 	return r

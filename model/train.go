@@ -82,7 +82,10 @@ func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
 		var p Pass
 		p.Half, p.Y, p.ConP = n.Converge(f.F, skips, w)
 		target := fused.Detach()
-		terms := Terms{Mask: n.part(func() *tensor.Tensor { return s.mean(shaders.SSIMLoss(p.Y, target), s.Present) })}
+		var terms Terms
+		if !r.NoSSIM {
+			terms.Mask = n.part(func() *tensor.Tensor { return s.mean(shaders.SSIMLoss(p.Y, target), s.Present) })
+		}
 		if r.FadeWeight > 0 {
 			terms.Fade = n.part(func() *tensor.Tensor { return s.mean(shaders.CrossEntropy(p.Y, target, lowest), s.Fade) })
 		}
