@@ -29,13 +29,13 @@ func (b *Batch) Draw(s *Step, r Recipe, random *rand.Rand) {
 	for m := range psi {
 		psi[m] = 0.1 + 0.8*random.Float64()
 		if r.Steered {
-			psi[m] = math.Exp(startConfidence) // Prior says how raters differ
+			psi[m] = startEstimate // Prior says how raters differ
 		}
 	}
 	b.W0 = make([]float32, s.W0.Elements())
 	for i := range b.W0 {
 		if r.FixedStart {
-			b.W0[i] = float32(startConfidence)
+			b.W0[i] = float32(math.Log(startEstimate))
 			continue
 		}
 		v := psi[i/classes%raters] + 0.2*random.NormFloat64()

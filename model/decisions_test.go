@@ -3,6 +3,7 @@ package model
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"mrprism/internal/gpu/reference"
@@ -61,22 +62,21 @@ func read(t *testing.T, plan *tensor.Plan, tensors ...*tensor.Tensor) [][]float3
 	return values
 }
 
-// §3.4, at inference: the constant log ½, with nothing drawn; so too where a recipe fixes the start.
+// §3.4, at inference: the constant ½, of which the logarithm is taken, with nothing drawn; so too where a recipe fixes the start.
 func TestInitialConfidenceAtInference(t *testing.T) {
 	c := tiny(t, 3, 2)
 	d, set := reference.Open(), Variables(c)
 	in, err := NewInference(t.Context(), d, set, c, 64)
 	require.NoError(t, err)
 	require.NoError(t, in.Restart())
-	w, err := set.Read(t.Context(), in.w)
+	start, err := set.Read(t.Context(), in.between)
 	require.NoError(t, err)
-	half := float32(math.Log(0.5))
-	assert.Equal(t, repeat(half, 8*8*3*2), w[0])
+	assert.Equal(t, repeat(0.5, 8*8*3*2), start[0])
 
 	s := NewStep(tensor.NewSet(), c, Recipe{Recurrences: 1, Rule: RuleMean}, 2, 64)
 	var b Batch
 	b.Draw(s, Recipe{FixedStart: true}, rand.New(rand.NewPCG(1, 2)))
-	assert.Equal(t, repeat(half, 2*8*8*3*2), b.W0)
+	assert.Equal(t, repeat(float32(math.Log(0.5)), 2*8*8*3*2), b.W0)
 }
 
 // §3.8: the weights are permuted by permutations that move somebody, drawn anew each recurrence from the seed alone.
@@ -133,22 +133,26 @@ func saturated(t *testing.T, raters, mask []float32) (*Inference, *tensor.Set) {
 // §3.4: a probability is clamped at 1e-3 before its logarithm.
 func TestLogarithmsAreClamped(t *testing.T) {
 	in, set := saturated(t, []float32{-200, -200, 200, 200}, []float32{0, 0})
-	for range 2 {
-		_, _, err := in.Recur(t.Context())
+	after := func(estimate ...float32) []float32 {
+		require.NoError(t, set.Write(in.between, slices.Repeat(estimate, in.between.Elements()/len(estimate))))
+		y, err := in.Recur(t.Context())
 		require.NoError(t, err)
-		w, err := set.Read(t.Context(), in.w)
-		require.NoError(t, err)
-		low := float32(math.Log(1e-3))
-		for i := 0; i < len(w[0]); i += 4 {
-			require.InDeltaSlice(t, []float32{low, low, 0, 0}, w[0][i:i+4], 1e-6)
-		}
+		return y
 	}
+	clamped := after(1e-3, 1e-3, 1, 1)
+	again, err := in.Recur(t.Context()) // from what DivP made
+	require.NoError(t, err)
+	require.InDeltaSlice(t, clamped, again, 1e-6)
+	require.Equal(t, clamped, after(0, 1e-4, 1, 1))
+	require.NotEqual(t, clamped, after(2e-3, 1e-3, 1, 1))
 }
 
 // §3.10: the second structure lies inside the first, in the mask and in every rater's.
 func TestStructuresAreNested(t *testing.T) {
 	in, _ := saturated(t, []float32{-1, 5, -1, 5}, []float32{-1, 5})
-	y, raters, err := in.Recur(t.Context())
+	y, err := in.Recur(t.Context())
+	require.NoError(t, err)
+	raters, err := in.RaterLabels(t.Context())
 	require.NoError(t, err)
 	for _, maps := range [][]float32{y, raters} {
 		for i := 0; i < len(maps); i += 2 {

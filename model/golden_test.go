@@ -298,7 +298,7 @@ func TestInferenceIsTheTwins(t *testing.T) {
 			require.NoError(t, in.SetRaterWeights(nil))
 			require.NoError(t, in.Encode(t.Context(), g.values("input.x")[3*image*b:][:3*image]))
 			for i := range got {
-				y, _, err := in.recur(t.Context())
+				y, err := in.recur(t.Context())
 				require.NoError(t, err)
 				got[i] = append(got[i], y...)
 			}

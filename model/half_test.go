@@ -26,13 +26,13 @@ func passesIn(t *testing.T, d gpu.Device, c Config, p Precision, side int, x []f
 	defer in.Release()
 	fill(set)
 	require.NoError(t, in.Encode(t.Context(), x))
-	var raters []float32
 	for range 4 {
-		var y []float32
-		y, raters, err = in.Recur(t.Context())
+		y, err := in.Recur(t.Context())
 		require.NoError(t, err)
 		maps = append(maps, y)
 	}
+	raters, err := in.RaterLabels(t.Context())
+	require.NoError(t, err)
 	return append(maps, raters), in.Bytes()
 }
 

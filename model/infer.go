@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/nn"
@@ -11,21 +12,23 @@ import (
 	"mrprism/shaders"
 )
 
-// Inference is the network on one image of S×S pixels as two plans: the encoder, run once an image, and one recurrence, which
-// reads the features and the confidence and writes the confidence of the next.
+// Inference is the network on one image of S×S pixels as three plans: the encoder, run once an image; one recurrence, which reads the
+// features and every rater's likely label z̃, of whose logarithm the confidence is made, and writes the z̃ that the next one reads; and, only
+// when the raters' labels are asked for, what brings z̃ to full size.
 type Inference struct {
 	Config
 	Side int
 
-	set                   *tensor.Set
-	encoder, recurrence   *tensor.Plan
-	x, prior, y, estimate *tensor.Tensor
-	w                     *tensor.Variable
-	watch                 *watch // nil: nobody looks
+	set                         *tensor.Set
+	encoder, recurrence, labels *tensor.Plan
+	x, prior, y, full           *tensor.Tensor
+	estimate                    *tensor.Tensor   // z̃ in the recurrence
+	between                     *tensor.Variable // z̃ from one recurrence to the next, (1, S/8, S/8, M, K)
+	watch                       *watch           // nil: nobody looks
 }
 
-// startConfidence is the constant w₀ at inference: every rater as likely right as wrong (PAPER.md §3.4).
-var startConfidence = math.Log(0.5)
+// startEstimate is z̃ before the first recurrence: every rater is as likely right as wrong (PAPER.md §3.4).
+const startEstimate = 0.5
 
 // Variables declares all variables of the network, parameters and statistics, in a set.
 func Variables(c Config) *tensor.Set {
@@ -37,7 +40,7 @@ func Variables(c Config) *tensor.Set {
 // Declare adds to a set what it lacks of the network's variables.
 func Declare(set *tensor.Set, c Config) { inferenceGraphs(set, c, SideMultiple, nil) }
 
-// NewInference compiles both plans, in the configuration's precision, which decides how the set stores its variables: it has no memory yet, or
+// NewInference compiles the plans, in the configuration's precision, which decides how the set stores its variables: it has no memory yet, or
 // has it in this way. The set's parameters may be written before or after.
 func NewInference(ctx context.Context, device gpu.Device, set *tensor.Set, c Config, side int) (*Inference, error) {
 	return newInference(ctx, device, set, c, side, nil)
@@ -55,20 +58,26 @@ func newInference(ctx context.Context, device gpu.Device, set *tensor.Set, c Con
 	if err != nil {
 		return nil, err
 	}
-	in, encoder, recurrence := inferenceGraphs(set, c, side, watch)
-	if in.encoder, err = tensor.Compile(ctx, device, set, encoder); err != nil {
-		return nil, fmt.Errorf("model: encoder: %w", err)
-	}
-	if in.recurrence, err = tensor.Compile(ctx, device, set, recurrence); err != nil {
-		in.Release()
-		return nil, fmt.Errorf("model: recurrence: %w", err)
+	in := inferenceGraphs(set, c, side, watch)
+	for _, part := range []struct {
+		name  string
+		plan  **tensor.Plan
+		graph *tensor.Graph
+	}{
+		{"encoder", &in.encoder, in.x.Graph()}, {"recurrence", &in.recurrence, in.y.Graph()}, {"rater labels", &in.labels, in.full.Graph()},
+	} {
+		if *part.plan, err = tensor.Compile(ctx, device, set, part.graph); err != nil {
+			in.Release()
+			return nil, fmt.Errorf("model: %s: %w", part.name, err)
+		}
 	}
 	return in, nil
 }
 
-func inferenceGraphs(set *tensor.Set, c Config, side int, watch *watch) (in *Inference, encoder, recurrence *tensor.Graph) {
-	in = &Inference{Config: c, Side: side, set: set, watch: watch}
-	encoder, recurrence = tensor.NewGraphOf(set.Floats()), tensor.NewGraphOf(set.Floats())
+// inferenceGraphs builds the graphs, which are those of the tensors in the result.
+func inferenceGraphs(set *tensor.Set, c Config, side int, watch *watch) *Inference {
+	in := &Inference{Config: c, Side: side, set: set, watch: watch}
+	encoder, recurrence, labels := tensor.NewGraphOf(set.Floats()), tensor.NewGraphOf(set.Floats()), tensor.NewGraphOf(set.Floats())
 
 	n := Network{Config: c, Builder: in.builder(encoder)}
 	in.x = encoder.Input("x", 1, side, side, 3)
@@ -85,14 +94,14 @@ func inferenceGraphs(set *tensor.Set, c Config, side int, watch *watch) (in *Inf
 	f0 := hand("f0", f.F)
 
 	n.Builder = in.builder(recurrence)
-	in.w = set.Variable(tensor.Shared, "shared.w", 1, side/8, side/8, c.Raters, c.Classes)
-	w := recurrence.Variable(in.w)
-	in.prior = recurrence.Input("log prior", in.w.Shape[1:]...)
-	half, y, _ := n.Converge(f0, skips, shaders.AddBroadcast(w, in.prior))
-	zHat := n.Diverge(half)
-	in.y, in.estimate = y.Keep(), resizeRaters(zHat, side).Keep()
-	shaders.Assign(w, shaders.ClampLog(zHat, lowest, 1))
-	return in, encoder, recurrence
+	in.between = set.Variable(tensor.Shared, "shared.estimate", 1, side/8, side/8, c.Raters, c.Classes)
+	in.estimate = recurrence.Variable(in.between)
+	in.prior = recurrence.Input("log prior", in.between.Shape[1:]...)
+	half, y, _ := n.Converge(f0, skips, shaders.AddBroadcast(shaders.ClampLog(in.estimate, lowest, 1), in.prior))
+	shaders.Assign(in.estimate, n.Diverge(half))
+	in.y = y.Keep()
+	in.full = resizeRaters(labels.Variable(in.between), side).Keep()
+	return in
 }
 
 // builder makes the layers of a graph, some of them in int8 where the configuration says so.
@@ -107,7 +116,7 @@ func (in *Inference) builder(g *tensor.Graph) *nn.Builder {
 	return b
 }
 
-// Encode starts an image, x (S, S, 3) normalised: it computes the features and sets the confidence to log ½ plus the prior.
+// Encode starts an image, x (S, S, 3) normalised: it computes the features and sets every rater's likely label to ½.
 func (in *Inference) Encode(ctx context.Context, x []float32) error {
 	if err := in.encoder.Write(in.x, x); err != nil {
 		return err
@@ -121,13 +130,9 @@ func (in *Inference) Encode(ctx context.Context, x []float32) error {
 	return in.watch.see(ctx, in.encoder, in.x.Graph())
 }
 
-// Restart sets the confidence back to log ½, to run the recurrences again on the same image.
+// Restart sets every rater's likely label back to ½, to run the recurrences again on the same image.
 func (in *Inference) Restart() error {
-	start := make([]float32, in.w.Elements())
-	for i := range start {
-		start[i] = float32(startConfidence)
-	}
-	return in.set.Write(in.w, start)
+	return in.set.Write(in.between, slices.Repeat([]float32{startEstimate}, in.between.Elements()))
 }
 
 // SetRaterWeights gives each rater's confidence a factor in 0..1, of at least 1e-3, in every recurrence that follows; nil: all 1.
@@ -135,7 +140,7 @@ func (in *Inference) SetRaterWeights(weights []float32) error {
 	if weights != nil && len(weights) != in.Raters {
 		return fmt.Errorf("model: %d rater weights for %d raters", len(weights), in.Raters)
 	}
-	prior := make([]float32, in.w.Elements())
+	prior := make([]float32, in.between.Elements())
 	for i := range prior {
 		if weights != nil {
 			f := float64(weights[i/in.Classes%in.Raters])
@@ -148,38 +153,58 @@ func (in *Inference) SetRaterWeights(weights []float32) error {
 	return in.recurrence.Write(in.prior, prior)
 }
 
-// Recur runs one recurrence and returns the calibrated mask y (S, S, K) and each rater's likely label (S, S, M, K), all
-// probabilities. Values that are not finite or not in 0..1 are an error, never a mask.
-func (in *Inference) Recur(ctx context.Context) (y, raters []float32, err error) {
-	if y, raters, err = in.recur(ctx); err != nil {
-		return nil, nil, err
+// Recur runs one recurrence and returns the calibrated mask y (S, S, K), probabilities. What is none, there or among the raters' likely labels,
+// of which the next mask will be made, is an error and never a mask, and so are zeros everywhere.
+func (in *Inference) Recur(ctx context.Context) ([]float32, error) {
+	y, err := in.recur(ctx)
+	if err == nil {
+		nest(y, in.Classes)
 	}
-	nest(y, in.Classes)
-	nest(raters, in.Classes)
-	return y, raters, nil
+	return y, err
 }
 
-func (in *Inference) recur(ctx context.Context) (y, raters []float32, err error) {
+func (in *Inference) recur(ctx context.Context) ([]float32, error) {
 	if err := in.recurrence.Run(ctx); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if in.watch != nil {
 		if err := in.watch.see(ctx, in.recurrence, in.y.Graph()); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	values, err := in.recurrence.Read(ctx, in.y, in.estimate)
+	return probabilities(ctx, in.recurrence, in.y, in.estimate)
+}
+
+// RaterLabels returns every rater's likely label (S, S, M, K) after the recurrences that have run, probabilities.
+func (in *Inference) RaterLabels(ctx context.Context) ([]float32, error) {
+	err := in.labels.Run(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
+	}
+	z, err := probabilities(ctx, in.labels, in.full)
+	if err == nil {
+		nest(z, in.Classes)
+	}
+	return z, err
+}
+
+// probabilities reads maps that must be such, and returns the first.
+func probabilities(ctx context.Context, plan *tensor.Plan, maps ...*tensor.Tensor) ([]float32, error) {
+	values, err := plan.Read(ctx, maps...)
+	if err != nil {
+		return nil, err
 	}
 	for _, v := range values {
 		for _, p := range v {
 			if !(p >= 0 && p <= 1) {
-				return nil, nil, fmt.Errorf("%w: probability %v", ErrNotFinite, p)
+				return nil, fmt.Errorf("%w: probability %v", ErrNotFinite, p)
 			}
 		}
+		if slices.Max(v) == 0 {
+			return nil, ErrNothing
+		}
 	}
-	return values[0], values[1], nil
+	return values[0], nil
 }
 
 // nest makes every structure lie inside the one before: cup = min(cup, disc) (PAPER.md §3.10). maps (…, K).
@@ -191,22 +216,28 @@ func nest(maps []float32, k int) {
 	}
 }
 
-// Bytes is the GPU memory of both plans and all variables.
+// Bytes is the GPU memory of the plans and all variables.
 func (in *Inference) Bytes() int64 {
-	return in.encoder.Bytes() + in.recurrence.Bytes() + in.set.Bytes()
+	total := in.set.Bytes()
+	for _, p := range in.Plans() {
+		total += p.Bytes()
+	}
+	return total
 }
 
-// Dispatches of the encoder and of one recurrence.
-func (in *Inference) Dispatches() (encoder, recurrence int) {
-	return in.encoder.Dispatches(), in.recurrence.Dispatches()
+// Dispatches are those of an image and so many passes, the raters' labels read once.
+func (in *Inference) Dispatches(passes int) int {
+	return in.encoder.Dispatches() + passes*in.recurrence.Dispatches() + in.labels.Dispatches()
 }
 
-// Plans are those of the encoder and of one recurrence, for who measures their commands.
-func (in *Inference) Plans() (encoder, recurrence *tensor.Plan) { return in.encoder, in.recurrence }
+// Plans are those of the encoder, of one recurrence and of the raters' labels, for who measures their commands.
+func (in *Inference) Plans() [3]*tensor.Plan {
+	return [3]*tensor.Plan{in.encoder, in.recurrence, in.labels}
+}
 
 // Release returns the plans' memory; the set is the caller's.
 func (in *Inference) Release() {
-	for _, p := range []*tensor.Plan{in.encoder, in.recurrence} {
+	for _, p := range in.Plans() {
 		if p != nil {
 			p.Release()
 		}

@@ -31,9 +31,8 @@ func TestInt8Encoder(t *testing.T) {
 	in, err := NewInference(t.Context(), reference.Open(), set, c, 64)
 	require.NoError(t, err)
 	defer in.Release()
-	encoder, _ := in.Plans()
 	programs := map[string]int{}
-	commands, _ := encoder.Commands()
+	commands, _ := in.encoder.Commands()
 	for _, c := range commands {
 		kernel, _, _ := strings.Cut(c.Program.Name, "/")
 		programs[kernel]++

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"mrprism/internal/gpu"
+	"mrprism/internal/tensor"
 )
 
 //go:embed clamp_log.wgsl
@@ -17,11 +18,22 @@ type clampLogParams struct {
 
 func clampLogCount(p *clampLogParams) uint32 { return p.N }
 
+func (p *clampLogParams) of(x float64) float64 {
+	return math.Log(min(max(x, float64(p.Low)), float64(p.High)))
+}
+
 var (
-	clampLogForward = perElement("clamp_log_forward", clampLogSource, []gpu.Access{read, write}, clampLogCount,
+	clampLogForward = absorbing(clampLogAbsorb, perElement("clamp_log_forward", clampLogSource, []gpu.Access{read, write}, clampLogCount,
 		func(p *clampLogParams, a []gpu.Array) {
 			for i := range int(p.N) {
-				a[1].F[i] = math.Log(min(max(a[0].F[i], float64(p.Low)), float64(p.High)))
+				a[1].F[i] = p.of(a[0].F[i])
+			}
+		}))
+	// clampLogAdd takes x, what is added, y. No operator appends it: a logarithm becomes it where it takes over the sum after it.
+	clampLogAdd = perElement("clamp_log_add", clampLogSource, []gpu.Access{read, read, write}, clampLogCount,
+		func(p *clampLogParams, a []gpu.Array) {
+			for i := range int(p.N) {
+				a[2].F[i] = p.of(a[0].F[i]) + a[1].F[i]
 			}
 		})
 	clampLogBackward = perElement("clamp_log_backward", clampLogSource, []gpu.Access{read, read, write}, clampLogCount,
@@ -33,6 +45,14 @@ var (
 			}
 		})
 )
+
+// clampLogAbsorb lets the logarithm also do a sum: with another tensor, or with a table where that is added to one batch element.
+func clampLogAbsorb(params any, next *tensor.Kernel, nextParams any, at int) (tensor.Absorbed, bool) {
+	if next != addForward && !(next == addBroadcastForward && at == 0 && nextParams.(*elementwiseParams).once()) {
+		return tensor.Absorbed{}, false
+	}
+	return tensor.Absorbed{Kernel: clampLogAdd, Params: params, From: map[int]int{1: 1 - at, 2: 2}}, true
+}
 
 // ClampLog is log(clamp(x, low, high)), the log confidence of a probability (PAPER.md §3.4).
 func ClampLog(x *Tensor, low, high float32) *Tensor {

@@ -27,6 +27,7 @@ var noGoldens = map[string]struct {
 	"attention, wide":     {[][]int{{1, 9, 32}, {1, 7, 64}}, func(x []*Tensor) *Tensor { return Attention(x[0], x[1], 1) }},
 	"batch norm relu":     {[][]int{{2, 3, 3, 4}, {4}, {4}, {4}, {4}}, func(x []*Tensor) *Tensor { return BatchNormReLU(x[0], x[1], x[2], x[3], x[4], true, 1, 1) }},
 	"cast":                {[][]int{{9}}, func(x []*Tensor) *Tensor { h := Halve(x[0]); return Add(Widen(h), Widen(h)) }},
+	"clamp log and sum":   {[][]int{{9}, {9}}, func(x []*Tensor) *Tensor { return Add(ClampLog(x[0], 0.1, 1), x[1]) }},
 	"clamp":               {[][]int{{9}}, func(x []*Tensor) *Tensor { return Clamp(x[0], 0, 1) }},
 	"slice":               {[][]int{{4, 9, 3}}, func(x []*Tensor) *Tensor { return Slice(x[0], 2, 5) }},
 	"concat":              {[][]int{{3, 4}, {3, 5}}, func(x []*Tensor) *Tensor { return Concat(x[0], x[1]) }},

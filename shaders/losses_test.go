@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"mrprism/internal/gpu"
 	"mrprism/internal/gpu/reference"
 	"mrprism/internal/tensor"
 
@@ -33,6 +34,38 @@ func TestClampLog(t *testing.T) {
 			return []float64{0.1, 0.3, 0.5, 0.7, 0.9}[r.IntN(5)] + 0.05*r.Float64()
 		},
 	})
+}
+
+// TestClampLogAbsorbsSum compares logarithm and sum in one dispatch, on every device, with the reference's of one after the other, which
+// keeping the result between them forces.
+func TestClampLogAbsorbsSum(t *testing.T) {
+	for name, sum := range map[string]func(log, other *Tensor) *Tensor{
+		"a table":     AddBroadcast,
+		"on the left": Add,
+		"on the right": func(log, other *Tensor) *Tensor {
+			return Add(other, log)
+		},
+	} {
+		test := operatorTest{inputs: [][]int{{1, 5, 7, 3}, {1, 5, 7, 3}}, fixed: map[int]bool{0: true, 1: true}, fill: probability, half: rounded}
+		for _, test := range test.storages() {
+			ref := reference.Open()
+			test.build = func(x []*Tensor) *Tensor { return sum(ClampLog(x[0], 0.2, 0.8).Keep(), x[1]) }
+			want, _ := test.run(t, t.Context(), ref)
+			test.build = func(x []*Tensor) *Tensor { return sum(ClampLog(x[0], 0.2, 0.8), x[1]) }
+			fused := test.compile(t, t.Context(), ref)
+			require.Equal(t, 1, fused.plan.Dispatches(), name)
+			fused.plan.Release()
+			require.NoError(t, ref.Close())
+			asVariants(t, func(device string, d gpu.Device) []tensor.Alternatives {
+				if !test.runsOn(d) {
+					return nil
+				}
+				got, alternatives := test.run(t, t.Context(), d)
+				test.compare(t, device, name, got[0], want[0])
+				return alternatives
+			})
+		}
+	}
 }
 
 func TestFuse(t *testing.T) {

@@ -68,6 +68,7 @@ func check(t *testing.T, r *report, backend string) {
 	assert.GreaterOrEqual(t, i.FourPasses.Least, i.Encoder.Least+passes*i.Recurrence.Least, "the whole is its parts")
 	assert.Greater(t, i.EncoderDispatches, 10)
 	assert.Greater(t, i.RecurrenceDispatches, 50)
+	assert.Equal(t, i.EncoderDispatches+passes*i.RecurrenceDispatches+1, i.Dispatches)
 	assert.Greater(t, i.Bytes, int64(100_000))
 	assert.Greater(t, i.Pipelines, 10)
 	assert.LessOrEqual(t, i.PipelinesMS, i.CompileMS)
@@ -93,7 +94,7 @@ func TestKernels(t *testing.T) {
 		assert.Positive(t, k.Ceiling, k.Name)
 		assert.NotEmpty(t, k.Shape, k.Name)
 	}
-	assert.Equal(t, map[string]int{"encoder": r.Inference.EncoderDispatches, "one recurrence": r.Inference.RecurrenceDispatches}, dispatches)
+	assert.Equal(t, map[string]int{"encoder": r.Inference.EncoderDispatches, "one recurrence": r.Inference.RecurrenceDispatches, "rater labels": 1}, dispatches)
 
 	code, table, stderr = call(t, "-device", "reference", "-raters", "3", "-compare", base, "-json", again)
 	require.Equal(t, command.Done, code, stderr)

@@ -38,7 +38,7 @@ func (o *options) ranges(ctx context.Context, d gpu.Device, config model.Config)
 	if err := network.Encode(ctx, picture(o.Side)); err != nil {
 		return nil, err
 	}
-	if _, _, err = network.Recur(ctx); err != nil {
+	if _, err = network.Recur(ctx); err != nil {
 		return nil, err
 	}
 	return network.Seen(), nil

@@ -37,7 +37,7 @@ func (m *measured) release() {
 	m.set.Release()
 }
 
-// run runs the network once, as ` + "`segment`" + ` does: one image, results read back after every pass.
+// run runs the network once, as `segment` does: one image, the mask read back after every pass, the raters' labels after the last.
 func (m *measured) run(ctx context.Context) error {
 	start := time.Now()
 	err := m.network.Encode(ctx, m.image)
@@ -48,9 +48,12 @@ func (m *measured) run(ctx context.Context) error {
 	for range passes {
 		began := time.Now()
 		if err == nil {
-			_, _, err = m.network.Recur(ctx)
+			_, err = m.network.Recur(ctx)
 		}
 		m.recurrences = append(m.recurrences, since(began))
+	}
+	if err == nil {
+		_, err = m.network.RaterLabels(ctx)
 	}
 	m.totals = append(m.totals, since(start))
 	return err
@@ -71,7 +74,8 @@ func inference(ctx context.Context, device gpu.Device, config model.Config, o op
 	defer network.release()
 	t := &inferenceTimes{CompileMS: since(start), PipelinesMS: d.ms, Pipelines: len(d.programs), Bytes: network.network.Bytes()}
 	r.Inference = t
-	t.EncoderDispatches, t.RecurrenceDispatches = network.network.Dispatches()
+	plans := network.network.Plans()
+	t.EncoderDispatches, t.RecurrenceDispatches, t.Dispatches = plans[0].Dispatches(), plans[1].Dispatches(), network.network.Dispatches(passes)
 	all := []*measured{network}
 	if o.Precision != model.F32 && o.Precision != "" {
 		config.Precision = model.F32
@@ -113,11 +117,12 @@ func inference(ctx context.Context, device gpu.Device, config model.Config, o op
 	if !o.Kernels {
 		return nil
 	}
-	encoder, recurrence := network.network.Plans()
-	if err := r.kernels(ctx, d, "encoder", encoder, o.Repeats, tell); err != nil {
-		return err
+	for i, part := range []string{"encoder", "one recurrence", "rater labels"} {
+		if err := r.kernels(ctx, d, part, plans[i], o.Repeats, tell); err != nil {
+			return err
+		}
 	}
-	return r.kernels(ctx, d, "one recurrence", recurrence, o.Repeats, tell)
+	return nil
 }
 
 // ratiosOf are those of runs that followed each other.

@@ -16,7 +16,7 @@ import (
 // kernelTimes are of the dispatches of one program with one shape in one part of the network. Each is replayed alone on the network's own
 // buffers, which its neighbours do not use meanwhile: what fits into a cache is read from there, more often than in the network.
 type kernelTimes struct {
-	Part       string  `json:"part"`    // encoder, one recurrence, training step
+	Part       string  `json:"part"`    // encoder, one recurrence, rater labels, training step
 	Name       string  `json:"name"`    // of kernel and variant
 	Shape      string  `json:"shape"`   // for people
 	Dispatches int     `json:"count"`   // in one run of the part
@@ -99,7 +99,7 @@ func rows(part []kernelTimes, programs bool) []row {
 	return out
 }
 
-// parts cuts the kernels into those of encoder, recurrence and training step.
+// parts cuts the kernels into those of encoder, recurrence, rater labels and training step.
 func parts(kernels []kernelTimes) (out [][]kernelTimes) {
 	from := 0
 	for i := range kernels {

@@ -60,7 +60,7 @@ func newOurs(ctx context.Context, d gpu.Device, o options, m *weights.Model) (*o
 		return nil, err
 	}
 	for _, v := range u.set.Variables(tensor.Shared) {
-		if v.Name != featurePrefix+"w" { // the confidence, which recurrences write
+		if v.Name != featurePrefix+"estimate" { // what recurrences write
 			u.features = append(u.features, v)
 		}
 	}
@@ -115,13 +115,15 @@ func (u *ours) runNetwork(ctx context.Context, values map[string][]float32) erro
 		return err
 	}
 	for pass := range passes {
-		y, raters, err := u.network.Recur(ctx)
+		y, err := u.network.Recur(ctx)
 		if err != nil {
 			return err
 		}
-		values[fmt.Sprintf("rec%d", pass)], values["raters"] = y, raters
+		values[fmt.Sprintf("rec%d", pass)] = y
 	}
-	return nil
+	raters, err := u.network.RaterLabels(ctx)
+	values["raters"] = raters
+	return err
 }
 
 // channels are those of an output's pixels.

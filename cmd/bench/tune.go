@@ -84,9 +84,9 @@ func (r *request) tune(ctx context.Context, m *weights.Model, stderr io.Writer, 
 			if err != nil {
 				return nil, err
 			}
-			encoder, recurrence := u.network.Plans()
+			plans := u.network.Plans()
 			run := func(ctx context.Context) error { return u.runNetwork(ctx, map[string][]float32{}) }
-			return &workload{[]*tensor.Plan{encoder, recurrence}, run, u.release}, nil
+			return &workload{plans[:], run, u.release}, nil
 		}},
 		{"training step", func(d gpu.Device) (*workload, error) {
 			s, err := newStep(ctx, d, config, r.options)

@@ -94,11 +94,13 @@ func engine(t *testing.T, d gpu.Device, s *source, part string, side, passes int
 		return out
 	}
 	for pass := range passes {
-		y, raters, err := in.Recur(t.Context())
+		y, err := in.Recur(t.Context())
 		require.NoError(t, err)
 		out[fmt.Sprintf("rec%d", pass)] = channelsFirst(y, s.config.Classes)
-		out["raters"] = channelsFirst(raters, s.config.Raters*s.config.Classes)
 	}
+	raters, err := in.RaterLabels(t.Context())
+	require.NoError(t, err)
+	out["raters"] = channelsFirst(raters, s.config.Raters*s.config.Classes)
 	return out
 }
 

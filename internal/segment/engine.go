@@ -5,7 +5,6 @@ package segment
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"mrprism/internal/gpu"
@@ -113,8 +112,8 @@ func (e *Engine) Metadata() weights.Metadata { return e.about }
 
 // Plans are the network's, for who measures their kernels.
 func (e *Engine) Plans() []*tensor.Plan {
-	encoder, recurrence := e.network.Plans()
-	return []*tensor.Plan{encoder, recurrence}
+	plans := e.network.Plans()
+	return plans[:]
 }
 
 // Bytes is the memory on the device.
@@ -131,6 +130,3 @@ func (e *Engine) Close() {
 	e.set.Release()
 	e.view = nil
 }
-
-// ErrNothing says that a device returned nothing but zeros, which no weights compute: the result is refused.
-var ErrNothing = errors.New("the device returned nothing but zeros")

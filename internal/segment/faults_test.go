@@ -139,7 +139,7 @@ func TestFaultsOfTheDeviceNeverBecomeMasks(t *testing.T) {
 		spoil func([]gpu.Range) error
 		want  error
 	}{
-		{fill(0), ErrNothing}, {fill(float32(math.NaN())), model.ErrNotFinite}, {fill(float32(math.Inf(1))), model.ErrNotFinite},
+		{fill(0), model.ErrNothing}, {fill(float32(math.NaN())), model.ErrNotFinite}, {fill(float32(math.Inf(1))), model.ErrNotFinite},
 		{fill(-.1), model.ErrNotFinite}, {fails(gpu.ErrLost), gpu.ErrLost}, {fails(gpu.ErrOutOfMemory), gpu.ErrOutOfMemory},
 		{fails(gpu.ErrValidation), gpu.ErrValidation}, {fails(errors.New("map rejected")), nil},
 	} {

@@ -39,7 +39,7 @@ type Options struct {
 //
 // With ROI "auto" and a model that has an anchor, the whole image is searched for the anchoring structure first, and the region around it
 // is segmented; an image where there is none is roi.ErrNotFound, wrong options are an OptionError. Errors of the device are the typed ones
-// of package gpu; what is not a probability is model.ErrNotFinite or ErrNothing, and never becomes a mask.
+// of package gpu; what is not a probability is model.ErrNotFinite or model.ErrNothing, and never becomes a mask.
 func (e *Engine) Segment(ctx context.Context, img *imageio.Image, o Options) (*Result, error) {
 	if o.ROI == "" {
 		o.ROI = "auto"
@@ -120,7 +120,7 @@ func (e *Engine) region(ctx context.Context, v *view, request roi.Request, o Opt
 			return err
 		}
 		o.Progress("search", 1, 2)
-		y, _, err := e.once(ctx)
+		y, err := e.checked(ctx, e.network.Recur)
 		if err != nil {
 			return err
 		}
@@ -174,8 +174,11 @@ func (e *Engine) recur(ctx context.Context, o Options) (*Result, error) {
 		o.Progress("segment", i, o.Recurrences+1)
 		var err error
 		r.Timings[fmt.Sprintf("rec%d", i)], err = timed(func() error {
-			y, raters, err := e.once(ctx)
-			r.masks, r.raters = append(r.masks, y), raters
+			y, err := e.checked(ctx, e.network.Recur)
+			r.masks = append(r.masks, y)
+			if err == nil && i == o.Recurrences {
+				r.raters, err = e.checked(ctx, e.network.RaterLabels)
+			}
 			return err
 		})
 		if err != nil {
@@ -190,19 +193,16 @@ func (e *Engine) recur(ctx context.Context, o Options) (*Result, error) {
 	return r, nil
 }
 
-// once runs one recurrence: the calibrated mask (S, S, K) and the raters' (S, S, M, K).
-func (e *Engine) once(ctx context.Context) (y, raters []float32, err error) {
+// checked computes maps, of one recurrence or of the raters, and names the device that returned nothing.
+func (e *Engine) checked(ctx context.Context, compute func(context.Context) ([]float32, error)) ([]float32, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if y, raters, err = e.network.Recur(ctx); err != nil {
-		return nil, nil, err
+	maps, err := compute(ctx)
+	if errors.Is(err, model.ErrNothing) {
+		err = fmt.Errorf("%s: %w; no mask is shown", e.device.Info(), err)
 	}
-	// a sigmoid is nowhere 0; zeros everywhere are memory that nobody wrote
-	if slices.Max(y) == 0 || slices.Max(raters) == 0 {
-		return nil, nil, fmt.Errorf("%s: %w; no mask is shown", e.device.Info(), ErrNothing)
-	}
-	return y, raters, nil
+	return maps, err
 }
 
 // nestLevels makes what at least j + 1 experts mark lie inside what at least j do. maps (S, S, M, K).

@@ -62,9 +62,9 @@ func (s segmentation) run(t *testing.T) []float32 {
 		x[i] = float32(r.NormFloat64())
 	}
 	require.NoError(t, s.Encode(t.Context(), x))
-	_, _, err := s.Recur(t.Context())
+	_, err := s.Recur(t.Context())
 	require.NoError(t, err)
-	y, _, err := s.Recur(t.Context())
+	y, err := s.Recur(t.Context())
 	require.NoError(t, err)
 	return y
 }
@@ -74,8 +74,8 @@ func TestTunedComputesTheSame(t *testing.T) {
 	d := gputest.Require(t, "dawn")
 	untuned := open(t, d)
 	want := untuned.run(t)
-	encoder, recurrence := untuned.Plans()
-	all := Alternatives(encoder, recurrence)
+	plans := untuned.Plans()
+	all := Alternatives(plans[:]...)
 	last := Choices{}
 	for _, a := range all {
 		last[a.Key] = a.Variants[len(a.Variants)-1].Variant
@@ -108,10 +108,9 @@ func TestTunedComputesTheSame(t *testing.T) {
 	}
 }
 
-// programs are the names of what an encoder and a recurrence dispatch.
+// programs are the names of what the plans dispatch.
 func programs(s segmentation) (names []string) {
-	encoder, recurrence := s.Plans()
-	for _, p := range []*tensor.Plan{encoder, recurrence} {
+	for _, p := range s.Plans() {
 		commands, _ := p.Commands()
 		for _, c := range commands {
 			if c.Program != nil {

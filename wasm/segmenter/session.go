@@ -138,7 +138,7 @@ func (s *session) recover(ctx context.Context, cause error, again bool) bool {
 	case errors.Is(cause, gpu.ErrLost):
 		note = "The graphics processor failed twice; the processor computes meanwhile. It takes longer, with the same result."
 		s.useProcessor(cause)
-	case errors.Is(cause, segment.ErrNothing), errors.Is(cause, model.ErrNotFinite), errors.Is(cause, gpu.ErrValidation):
+	case errors.Is(cause, model.ErrNothing), errors.Is(cause, model.ErrNotFinite), errors.Is(cause, gpu.ErrValidation):
 		note = "The graphics processor computed wrongly, which was noticed; the processor computes. It takes longer, with the right result."
 		s.useProcessor(cause)
 	case errors.Is(cause, gpu.ErrOutOfMemory):
