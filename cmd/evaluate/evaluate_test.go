@@ -112,7 +112,7 @@ func TestFiguresOfAnImage(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "scores.json")
 	code, stdout, stderr := call(t, "-weights", file, "-data", dir, "-device", "reference", "-recurrences", "1", "-json", out)
 	require.Zero(t, code, stderr)
-	for _, part := range []string{"disc, 1 images: soft Dice", "Rec1 − Rec0", "Brier", "each head (row) with each rater", "one rater has all the weight", "Vertical cup/disc ratio"} {
+	for _, part := range []string{"disc, 1 images: soft Dice", "Rec1 − Rec0", "Brier", "each head (row) with each rater", "one rater has all the weight", "95 % Hausdorff distance", "generalized energy distance", "Wilcoxon p", "Vertical cup/disc ratio"} {
 		require.Contains(t, stdout, part)
 	}
 	var got report

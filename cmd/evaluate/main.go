@@ -28,7 +28,10 @@ It segments every image of the split and compares, at the image's own size,
   - the calibrated masks of Rec0 to RecN with the mean vote: soft Dice, the mean over the thresholds .1 .3 .5 .7 .9, in percent
     where the data set has truth/CLASS/NAME.png, also with that
   - the last one's calibration: expected calibration error and Brier score inside the union of all marks, where background does not drown it
+  - its outline: the 95 %% Hausdorff distance from the majority's; and how far the raters themselves agree: Fleiss' kappa, and the intraclass
+    correlation of their areas
   - each rater's or level's head with the marks of every one (Dice): a head should be nearest to its own
+  - for models of named raters, their heads as a set of possible marks: generalized energy distance, Dice_max, Dice_match
   - for models of named raters, the weight that each rater's marks get by their likelihood under his own head, and how it ranks the raters
     beside their Dice with the truth or the majority of the others; marks grossly unlike the others' are named
   - for models of named raters, how the mask moves when one rater has all the weight: change of area, and Dice with that rater before
@@ -37,7 +40,7 @@ It segments every image of the split and compares, at the image's own size,
     guessed toward the middle, and the smallest quarter shows by how much
   - with -changed, how the last mask fares where the same images look as from another camera: blurred, paler, darker, brighter, bluish,
     and left for right
-Brackets hold 95 %% intervals, from 2,000 bootstrap samples of the images. An image in which nothing was found counts as an empty mask.
+Brackets hold 95 %% intervals, from 2,000 bootstrap samples of the images; p-values are of Wilcoxon's signed-rank test over the images. An image in which nothing was found counts as an empty mask.
 
 A data set is a folder: dataset.json, images/NAME.png|jpg, raters/RATER/CLASS/NAME.png ("train -h" says more). Every fifth image in sorted
 order is held out of training.
@@ -52,7 +55,8 @@ examples:
   evaluate -weights fundus -data data/drishti-gs1-full -roi auto           whole photographs, searched first
   evaluate -weights fundus -data data/drishti-gs1-crop -against baseline.safetensors   beside a model without recurrence
   evaluate -weights fundus -data data/drishti-gs1-crop -changed            also blurred, paler, darker, brighter, bluish, mirrored
-  evaluate -weights fundus -data data/drishti-gs1-crop -json scores.json   everything, image by image, for programs
+  evaluate -weights fundus -data data/drishti-gs1-crop -csv scores.csv     also image by image, for a spreadsheet or R
+  evaluate -weights fundus -data data/drishti-gs1-crop -json scores.json   everything, for programs
 
 exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C
 `
@@ -66,7 +70,7 @@ type request struct {
 	data, split, region      string
 	recurrences              int
 	changed                  bool
-	jsonPath                 string
+	jsonPath, csvPath        string
 }
 
 // run is the program; it returns the exit code.
@@ -83,6 +87,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.IntVar(&r.recurrences, "recurrences", segment.DefaultRecurrences, "feedbacks `N`: Rec0 to RecN are scored")
 	flags.BoolVar(&r.changed, "changed", false, "also score every image as it would look from another camera, and mirrored; takes about as long again for each")
 	flags.StringVar(&r.jsonPath, "json", "", "`FILE` to write all figures to as JSON; - for standard output, instead of the table")
+	flags.StringVar(&r.csvPath, "csv", "", "`FILE` to write a line an image and structure to, for statistics programs")
 	names := command.Shipped()
 	rest, code, done := command.Parse(flags, fmt.Sprintf(intro, names), examples, args, stdout, stderr)
 	if done {
@@ -183,25 +188,27 @@ func split(d *dataset.Dataset, name string) (cases []dataset.Case, err error) {
 	return cases, nil
 }
 
-// deliver prints the table and writes the JSON.
+// deliver prints the table, or with -json - the JSON, and writes the files.
 func deliver(report *report, r request, stdout io.Writer) error {
-	text, err := json.MarshalIndent(report, "", "  ")
-	if err != nil {
-		return err
+	asJSON := func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(report)
 	}
-	text = append(text, '\n')
+	print := report.table
+	files := map[string]func(io.Writer) error{r.csvPath: report.csv, r.jsonPath: asJSON}
 	if r.jsonPath == "-" {
-		_, err = stdout.Write(text)
+		print = asJSON
+		delete(files, "-")
+	}
+	if err := print(stdout); err != nil {
 		return err
 	}
-	if err := report.table(stdout); err != nil {
-		return err
+	delete(files, "")
+	for path, content := range files {
+		if err := weights.WriteAtomic(path, content); err != nil {
+			return err
+		}
 	}
-	if r.jsonPath == "" {
-		return nil
-	}
-	return weights.WriteAtomic(r.jsonPath, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
+	return nil
 }

@@ -39,14 +39,18 @@ type classReport struct {
 	Images      int                `json:"images"`                // in which it is marked
 	SoftDice    []metric.Interval  `json:"softDice"`              // Rec0 … RecN
 	Gain        *metric.Interval   `json:"gain,omitempty"`        // last less Rec0
+	GainP       *float64           `json:"gainP,omitempty"`       // Wilcoxon's signed-rank test of that
 	Truth       []metric.Interval  `json:"truth,omitempty"`       // Rec0 … RecN against truth, over the images that have it
 	TruthGain   *metric.Interval   `json:"truthGain,omitempty"`   // last less Rec0, against truth
 	Against     *metric.Interval   `json:"against,omitempty"`     // the other weights' Rec0
 	OverAgainst *metric.Interval   `json:"overAgainst,omitempty"` // last less that
-	TruthOver   *metric.Interval   `json:"truthOver,omitempty"`   // the same against truth
+	OverP       *float64           `json:"overAgainstP,omitempty"`
+	TruthOver   *metric.Interval   `json:"truthOver,omitempty"` // the same against truth
 	Calibration *calibrationReport `json:"calibration,omitempty"`
 	Heads       *headsReport       `json:"heads,omitempty"`
 	Response    []responseReport   `json:"response,omitempty"` // by rater
+	Agreement   *agreementReport   `json:"agreement,omitempty"`
+	Set         *setReport         `json:"set,omitempty"`
 	Marks       *marksReport       `json:"marks,omitempty"`
 	Follows     *float64           `json:"follows,omitempty"` // slope of the mask's change of area over the raters' own: 1 follows, 0 does not move
 }
@@ -132,19 +136,23 @@ func (s *scorer) classReport(k int) classReport {
 	if out.Images = len(scores); out.Images == 0 {
 		return out
 	}
-	of := func(f func(*classScore) float64) *metric.Interval {
-		var values []float64
+	each := func(f func(*classScore) float64) (values []float64) {
 		for _, c := range scores {
 			values = append(values, f(c))
 		}
-		return interval(values)
+		return values
+	}
+	of := func(f func(*classScore) float64) *metric.Interval { return interval(each(f)) }
+	paired := func(f func(*classScore) float64) (*metric.Interval, *float64) {
+		values := each(f)
+		return interval(values), defined(metric.Wilcoxon(values))
 	}
 	n := s.recurrences
 	for i := range n + 1 {
 		out.SoftDice = append(out.SoftDice, *of(func(c *classScore) float64 { return c.SoftDice[i] }))
 	}
 	if n > 0 {
-		out.Gain = of(func(c *classScore) float64 { return c.SoftDice[n] - c.SoftDice[0] })
+		out.Gain, out.GainP = paired(func(c *classScore) float64 { return c.SoftDice[n] - c.SoftDice[0] })
 	}
 	ofTruth := func(f func(*classScore) float64) *metric.Interval {
 		var values []float64
@@ -166,11 +174,12 @@ func (s *scorer) classReport(k int) classReport {
 	if s.against != nil {
 		out.TruthOver = ofTruth(func(c *classScore) float64 { return c.Truth[n] - *c.TruthAgainst })
 		out.Against = of(func(c *classScore) float64 { return *c.Against })
-		out.OverAgainst = of(func(c *classScore) float64 { return c.SoftDice[n] - *c.Against })
+		out.OverAgainst, out.OverP = paired(func(c *classScore) float64 { return c.SoftDice[n] - *c.Against })
 	}
 	if cal := s.calibration[k]; !math.IsNaN(cal.union15.ECE()) {
 		out.Calibration = &calibrationReport{cal.union15.ECE(), cal.union50.ECE(), cal.union15.Brier(), cal.whole15.ECE(), cal.whole15.Brier()}
 	}
+	out.Set, out.Agreement = setReports(scores)
 	if scores[0].Heads != nil {
 		out.Heads = heads(scores)
 		out.Response, out.Follows = responses(s.data.Raters, scores)

@@ -53,7 +53,10 @@ type classScore struct {
 	Heads        [][]*float64 `json:"heads,omitempty"`        // Dice of head m (row) with rater n (column); null where the rater is missing
 	Raters       [][]*float64 `json:"raters,omitempty"`       // Dice among the raters themselves
 	Response     []*response  `json:"response,omitempty"`     // by rater; null where the rater is missing or a mask is empty
-	Marks        []*markScore `json:"marks,omitempty"`        // by rater; null where the rater is missing, absent where no three have marked or nothing is in dispute
+	Agreement    agreement    `json:"agreement"`
+	Areas        []float64    `json:"areas,omitempty"` // pixels, by rater; absent where one is missing
+	Set          *setScore    `json:"set,omitempty"`   // of named raters
+	Marks        []*markScore `json:"marks,omitempty"` // by rater; null where the rater is missing, absent where no three have marked or nothing is in dispute
 }
 
 // response is what happens to the mask when one rater has all the weight.
@@ -204,7 +207,7 @@ func (s *scorer) class(l *dataset.Loaded, m maps, other [][]float32, k int, trut
 	if !ok {
 		return nil
 	}
-	out := &classScore{}
+	out := &classScore{Areas: s.areas(l, k)}
 	for _, maps := range m.recurrences {
 		out.SoftDice = append(out.SoftDice, metric.SoftDice(maps[k], votes, metric.DefaultSoftDice))
 	}
@@ -224,6 +227,7 @@ func (s *scorer) class(l *dataset.Loaded, m maps, other [][]float32, k int, trut
 	}
 	last := m.recurrences[len(m.recurrences)-1][k]
 	s.calibrate(k, last, votes)
+	out.Agreement = agree(last, votes, l.Image.W, l.Image.H)
 	if m.heads == nil {
 		return out
 	}
@@ -238,12 +242,16 @@ func (s *scorer) class(l *dataset.Loaded, m maps, other [][]float32, k int, trut
 			out.Raters[i] = dices(marks[i], marks)
 		}
 	}
-	if m.alone == nil {
+	if s.data.Levels {
 		return out
 	}
 	ofHeads := make([][]float32, len(m.heads))
 	for i := range ofHeads {
 		ofHeads[i] = m.heads[i][k]
+	}
+	out.Set = set(ofHeads, marks)
+	if m.alone == nil {
+		return out
 	}
 	out.Marks = marked(ofHeads, marks, truth)
 	majority := metric.Area(votes.Mean())

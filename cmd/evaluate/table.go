@@ -69,7 +69,7 @@ func (t *table) class(r *report, c classReport) {
 		t.line("Rec%d\t%s", i, plain(s, 100, 2))
 	}
 	if c.Gain != nil {
-		t.line("Rec%d − Rec0\t%s", r.Recurrences, signed(*c.Gain, 100, 2))
+		t.line("Rec%d − Rec0\t%s\tWilcoxon p = %.2g", r.Recurrences, signed(*c.Gain, 100, 2), *c.GainP)
 	}
 	for i, s := range c.Truth {
 		t.line("Rec%d against truth\t%s", i, plain(s, 100, 2))
@@ -79,7 +79,7 @@ func (t *table) class(r *report, c classReport) {
 	}
 	if c.Against != nil {
 		t.line("%s, Rec0\t%s", r.Against.Name, plain(*c.Against, 100, 2))
-		t.line("Rec%d − that\t%s", r.Recurrences, signed(*c.OverAgainst, 100, 2))
+		t.line("Rec%d − that\t%s\tWilcoxon p = %.2g", r.Recurrences, signed(*c.OverAgainst, 100, 2), *c.OverP)
 		if c.TruthOver != nil {
 			t.line("Rec%d − that, against truth\t%s", r.Recurrences, signed(*c.TruthOver, 100, 2))
 		}
@@ -90,8 +90,12 @@ func (t *table) class(r *report, c classReport) {
 		t.line("expected calibration error, 50 bins\t%.4f\t", k.ECE50)
 		t.line("Brier\t%.4f\t(%.4f)", k.Brier, k.WholeSq)
 	}
+	t.agreement(r, c.Class, c.Agreement)
 	if c.Heads != nil {
 		t.heads(r, c)
+	}
+	if c.Set != nil {
+		t.set(c.Class, c.Set)
 	}
 	if c.Marks != nil {
 		t.marks(c.Class, c.Marks)

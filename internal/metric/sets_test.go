@@ -1,0 +1,109 @@
+package metric
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestMatch(t *testing.T) {
+	m := Matrix{{.9, .8, .1}, {.85, .2, .1}, {.3, .4, .6}}
+	assert.InDelta(t, (.85+.8+.6)/3, m.Match(), 1e-12, "the first prediction is given to the second rater")
+	assert.InDelta(t, (.9+.8+.6)/3, m.Max(), 1e-12)
+	assert.InDelta(t, (.9+.4)/2, Matrix{{.9, .2}, {.3, .4}, {.1, .1}}.Match(), 1e-12, "one prediction stays over")
+	assert.True(t, math.IsNaN(Matrix{{.9, .2}}.Match()))
+}
+
+// d is 0 for equal sets, whose members may differ among themselves, and grows with the distance between sets.
+func TestEnergy(t *testing.T) {
+	a, b, empty := []uint8{1, 1, 0, 0}, []uint8{0, 1, 1, 0}, []uint8{0, 0, 0, 0}
+	assert.InDelta(t, 0, Energy([][]uint8{a, b}, [][]uint8{b, a}), 1e-12)
+	assert.InDelta(t, 2*(1-1./3), Energy([][]uint8{a}, [][]uint8{b}), 1e-12)
+	assert.InDelta(t, 2, Energy([][]uint8{a}, [][]uint8{empty}), 1e-12)
+	assert.InDelta(t, 0, Energy([][]uint8{empty}, [][]uint8{empty}), 1e-12)
+	// {a, b} against {a}: 2·(0 + ⅔)/2 − 2·⅔/4 − 0
+	assert.InDelta(t, 2./3-1./3, Energy([][]uint8{a, b}, [][]uint8{a}), 1e-12)
+}
+
+func TestHausdorff95(t *testing.T) {
+	const w, h = 40, 30
+	square := func(x0, y0, side int) []uint8 {
+		m := make([]uint8, w*h)
+		for y := y0; y < y0+side; y++ {
+			for x := x0; x < x0+side; x++ {
+				m[y*w+x] = 1
+			}
+		}
+		return m
+	}
+	a := square(5, 5, 20)
+	assert.Zero(t, Hausdorff95(a, a, w, h))
+	assert.InDelta(t, 3, Hausdorff95(a, square(8, 5, 20), w, h), 1e-12, "moved by three pixels")
+	speck := square(5, 5, 20)
+	speck[29*w+39] = 1
+	assert.InDelta(t, 0, Hausdorff95(a, speck, w, h), 1e-12, "one pixel of 77 is within the last 5 %")
+	assert.Zero(t, Hausdorff95(make([]uint8, w*h), make([]uint8, w*h), w, h))
+	assert.True(t, math.IsNaN(Hausdorff95(a, make([]uint8, w*h), w, h)))
+}
+
+// Against its definition: pairs of raters who agree, and the same for raters who draw at random with the same share.
+func TestFleissKappa(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	masks := make([][]uint8, 4)
+	for m := range masks {
+		masks[m] = make([]uint8, 50)
+		for i := range masks[m] {
+			if rng.Float64() < .3 || i < 15 {
+				masks[m][i] = 1
+			}
+		}
+	}
+	pairs, agreed, marked := 0., 0., 0.
+	for i := range masks[0] {
+		for a := range masks {
+			marked += float64(masks[a][i]) / 200
+			for b := range masks {
+				if a != b {
+					pairs++
+					if masks[a][i] == masks[b][i] {
+						agreed++
+					}
+				}
+			}
+		}
+	}
+	chance := marked*marked + (1-marked)*(1-marked)
+	votes := Count(masks...)
+	assert.InDelta(t, (agreed/pairs-chance)/(1-chance), FleissKappa(votes, nil), 1e-12)
+	assert.InDelta(t, 1, FleissKappa(Count([]uint8{1, 0}, []uint8{1, 0}), nil), 1e-12)
+	assert.InDelta(t, -1, FleissKappa(Count([]uint8{1, 0}, []uint8{0, 1}), nil), 1e-12)
+	assert.True(t, math.IsNaN(FleissKappa(Count([]uint8{1, 0}, []uint8{1, 0}), []uint8{1, 0})), "all marked all")
+	assert.True(t, math.IsNaN(FleissKappa(Count([]uint8{1, 0}), nil)))
+}
+
+// The example of Shrout and Fleiss (1979): six targets, four judges, ICC(2,1) = .29.
+func TestICC(t *testing.T) {
+	values := [][]float64{{9, 2, 5, 8}, {6, 1, 3, 2}, {8, 4, 6, 8}, {7, 1, 2, 6}, {10, 5, 6, 9}, {6, 2, 4, 7}}
+	assert.InDelta(t, .29, ICC(values), .005)
+	assert.InDelta(t, 1, ICC([][]float64{{1, 1}, {2, 2}, {5, 5}}), 1e-12)
+	assert.True(t, math.IsNaN(ICC(values[:1])))
+	assert.True(t, math.IsNaN(ICC([][]float64{{1, 1}, {1, 1}})))
+}
+
+func TestWilcoxon(t *testing.T) {
+	// Cross- and self-fertilised corn plants (Darwin 1876), SciPy's example: 0.04126.
+	assert.InDelta(t, 0.041259765625, Wilcoxon([]float64{6, 8, 14, 16, 23, 24, 28, 29, 41, -48, 49, 56, 60, -67, 75}), 1e-12)
+	assert.InDelta(t, 2./8, Wilcoxon([]float64{1, 1, 1, 0}), 1e-12, "ties, and a difference of 0")
+	assert.InDelta(t, 1, Wilcoxon([]float64{1, -1}), 1e-12)
+	assert.InDelta(t, 1, Wilcoxon(nil), 1e-12)
+	// The approximation goes on where counting ends.
+	var many []float64
+	for i := range mostExact {
+		many = append(many, math.Sin(float64(i))+.1)
+	}
+	exact := Wilcoxon(many)
+	assert.InDelta(t, exact, Wilcoxon(append(many, 1e-9)), .005)
+	assert.Less(t, exact, .5)
+}
