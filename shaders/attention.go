@@ -15,8 +15,14 @@ var attentionTokensPart string
 //go:embed attention_quads.wgsl
 var attentionQuadsPart string
 
+//go:embed attention_floats.wgsl
+var attentionFloatsPart string
+
 //go:embed attention.wgsl
 var attentionFile string
+
+//go:embed attention_lanes.wgsl
+var attentionLanesFile string
 
 //go:embed attention_narrow.wgsl
 var attentionNarrowFile string
@@ -24,22 +30,31 @@ var attentionNarrowFile string
 //go:embed attention_subgroups.wgsl
 var attentionSubgroupsFile string
 
+//go:embed attention_subgroups_backward.wgsl
+var attentionSubgroupsBackwardFile string
+
+//go:embed attention_tiles_backward.wgsl
+var attentionTilesBackwardFile string
+
 //go:embed attention_tiles.wgsl
 var attentionTilesFile string
 
 var (
+	attentionFloatParts      = joined(attentionTokensPart, attentionQuadsPart, attentionFloatsPart)
 	attentionSource          = joined(attentionTokensPart, attentionFile)
-	attentionNarrowSource    = joined(attentionTokensPart, attentionQuadsPart, attentionNarrowFile)
-	attentionSubgroupsSource = joined(attentionTokensPart, attentionQuadsPart, attentionSubgroupsFile)
-	attentionTilesSource     = joined(attentionTokensPart, attentionQuadsPart, attentionTilesFile)
+	attentionLanesSource     = joined(attentionFloatParts, attentionLanesFile)
+	attentionNarrowSource    = joined(attentionFloatParts, attentionNarrowFile)
+	attentionSubgroupsSource = joined(attentionFloatParts, attentionSubgroupsFile, attentionSubgroupsBackwardFile)
+	attentionTilesSource     = joined(attentionFloatParts, attentionTilesFile, attentionTilesBackwardFile)
 )
 
 // attentionSize is the workgroup size of the CPU kernels, attentionRows how many tokens an invocation owns. Workgroups of the
-// tiled kernels own attentionTileQueries queries, or attentionTileKeys keys; those of the subgroup kernels own so many tokens that
-// their rows are attentionForwardChannels, or attentionBackwardChannels, long together: 32 a register.
+// tiled kernels own attentionTileQueries queries, or attentionTileKeys keys, those of lanes attentionLanesQueries; those of the subgroup
+// kernels own so many tokens that their rows are attentionForwardChannels, or attentionBackwardChannels, long together: 32 a register.
 const (
 	attentionSize, attentionRows            = 8, 8
 	attentionTileQueries, attentionTileKeys = 64, 8
+	attentionLanesQueries                   = 8 * 4
 
 	attentionForwardChannels, attentionBackwardChannels = 16 * 32, 8 * 32
 )
@@ -50,18 +65,20 @@ type attentionParams struct {
 }
 
 // attentionLayout says how many tokens a workgroup of a kernel owns, of count(p) for every head of every image: tile of them in
-// the tiled variant, attentionSize × narrow(p) in the narrow one, channels / width in the one of subgroups.
+// the tiled variant, attentionSize × narrow(p) in the narrow one, channels / width in the one of subgroups, lanes in that of lanes, if not 0.
 type attentionLayout struct {
 	count    func(p *attentionParams) uint32
 	tile     uint32
+	lanes    uint32
 	narrow   func(p *attentionParams) uint32
 	channels uint32
 }
 
 var (
-	attentionForwardQueries  = attentionLayout{attentionQueries, attentionTileQueries, attentionForwardRows, attentionForwardChannels}
-	attentionBackwardQueries = attentionLayout{attentionQueries, attentionTileQueries, attentionBackwardRows, attentionBackwardChannels}
-	attentionBackwardKeys    = attentionLayout{attentionKeys, attentionTileKeys, attentionBackwardRows, attentionBackwardChannels}
+	attentionForwardQueries = attentionLayout{
+		attentionQueries, attentionTileQueries, attentionLanesQueries, attentionForwardRows, attentionForwardChannels}
+	attentionBackwardQueries = attentionLayout{attentionQueries, attentionTileQueries, 0, attentionBackwardRows, attentionBackwardChannels}
+	attentionBackwardKeys    = attentionLayout{attentionKeys, attentionTileKeys, 0, attentionBackwardRows, attentionBackwardChannels}
 )
 
 func attentionQueries(p *attentionParams) uint32 { return p.Queries }
@@ -72,48 +89,73 @@ func attentionForwardRows(p *attentionParams) uint32 {
 }
 func attentionBackwardRows(p *attentionParams) uint32 { return attentionRows * 4 / p.Width }
 
+// groups are the workgroups of a variant, each of so many tokens.
+func (l attentionLayout) groups(tokens func(p *attentionParams) uint32) func(params any) [3]int {
+	return func(params any) [3]int {
+		p := params.(*attentionParams)
+		return [3]int{ceil(int(l.count(p)), int(tokens(p))), int(p.Heads), int(p.Batch)}
+	}
+}
+
+// attentionQuads specialises the kernels that hold channels in quads.
+func attentionQuads(params any) map[string]string {
+	return unsigned(map[string]int{"QUADS": int(params.(*attentionParams).Width / 4)})
+}
+
+// tiles, inLanes and subgroups are the variants of these names, of floats or of int8 as their source says.
+func (l attentionLayout) tiles(source string) tensor.Variant {
+	return tensor.Variant{
+		Name: "tiles", Source: source,
+		Runs:    func(_ gpu.Info, params any) bool { return params.(*attentionParams).Width%4 == 0 },
+		Prefers: onGPU,
+		Groups:  l.groups(func(*attentionParams) uint32 { return l.tile }),
+		Consts:  attentionQuads,
+	}
+}
+
+func (l attentionLayout) inLanes(source string) tensor.Variant {
+	return tensor.Variant{
+		Name: "lanes", Source: source,
+		Runs: func(info gpu.Info, params any) bool {
+			width := params.(*attentionParams).Width
+			return l.lanes > 0 && eightLanes(info) && (width == 4 || width == 8 || width == 16)
+		},
+		Groups: l.groups(func(*attentionParams) uint32 { return l.lanes }),
+		Consts: attentionQuads,
+	}
+}
+
+func (l attentionLayout) subgroups(source string) tensor.Variant {
+	return tensor.Variant{
+		Name: "subgroups", Source: source,
+		Runs: func(info gpu.Info, params any) bool {
+			width := params.(*attentionParams).Width
+			return eightLanes(info) && (width == 32 || width == 64)
+		},
+		Groups: l.groups(func(p *attentionParams) uint32 { return l.channels / p.Width }),
+		Consts: attentionQuads,
+	}
+}
+
 func attentionKernel(name string, arguments []gpu.Access, layout attentionLayout, body func(p *attentionParams, a []gpu.Array)) *tensor.Kernel {
-	groups := func(tokens func(p *attentionParams) uint32) func(params any) [3]int {
-		return func(params any) [3]int {
-			p := params.(*attentionParams)
-			return [3]int{int((layout.count(p) + tokens(p) - 1) / tokens(p)), int(p.Heads), int(p.Batch)}
-		}
-	}
-	quads := func(params any) map[string]string {
-		return map[string]string{"QUADS": fmt.Sprintf("%du", params.(*attentionParams).Width/4)}
-	}
 	return &tensor.Kernel{
 		Name: name, Arguments: arguments, Body: tensor.Body(body),
 		Variants: []tensor.Variant{
-			{
-				Name: "tiles", Source: attentionTilesSource,
-				Runs:    func(_ gpu.Info, params any) bool { return params.(*attentionParams).Width%4 == 0 },
-				Prefers: onGPU,
-				Groups:  groups(func(*attentionParams) uint32 { return layout.tile }),
-				Consts:  quads,
-			},
+			layout.tiles(attentionTilesSource), layout.inLanes(attentionLanesSource),
 			{
 				Name: "narrow", Source: attentionNarrowSource,
 				Runs: func(_ gpu.Info, params any) bool {
 					width := params.(*attentionParams).Width
 					return width == 4 || width == 8
 				},
-				Groups: groups(func(p *attentionParams) uint32 { return attentionSize * layout.narrow(p) }),
+				Groups: layout.groups(func(p *attentionParams) uint32 { return attentionSize * layout.narrow(p) }),
 				Consts: func(params any) map[string]string {
 					p := params.(*attentionParams)
-					return map[string]string{"QUADS": fmt.Sprintf("%du", p.Width/4), "ROWS": fmt.Sprintf("%du", layout.narrow(p))}
+					return unsigned(map[string]int{"QUADS": int(p.Width / 4), "ROWS": int(layout.narrow(p))})
 				},
 			},
-			{
-				Name: "subgroups", Source: attentionSubgroupsSource,
-				Runs: func(info gpu.Info, params any) bool {
-					width := params.(*attentionParams).Width
-					return eightLanes(info) && (width == 32 || width == 64)
-				},
-				Groups: groups(func(p *attentionParams) uint32 { return layout.channels / p.Width }),
-				Consts: quads,
-			},
-			{Source: attentionSource, Groups: groups(func(*attentionParams) uint32 { return attentionSize * attentionRows })},
+			layout.subgroups(attentionSubgroupsSource),
+			{Source: attentionSource, Groups: layout.groups(func(*attentionParams) uint32 { return attentionSize * attentionRows })},
 		},
 	}
 }

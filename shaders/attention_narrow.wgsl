@@ -2,7 +2,7 @@
 // multiplications: an invocation holds ROWS neighbouring queries (dk, dv: keys) and their results in registers and visits the
 // keys (queries), so that a load serves ROWS multiply-adds. Names with an a hold what belongs to rows 0 to 3, those with a b to
 // 4 to 7, which vanish where ROWS is 4: more registers would take a driver's compiler ten seconds. Joined with
-// attention_tokens.wgsl and attention_quads.wgsl.
+// attention_tokens.wgsl, attention_quads.wgsl and attention_floats.wgsl.
 
 const SIZE: u32 = 8u;
 const LAST: u32 = QUADS - 1u;
