@@ -43,7 +43,7 @@ fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
       left[(i % STEP) * ROWS + i / STEP] = vec4<u32>(load_x(g, p0, a, ok), load_x(g, p1, a, ok), load_x(g, p2, a, ok), load_x(g, p3, a, ok));
     }
     for (var i = local; i < RIGHT; i += SIZE) {
-      let row = weight_row(g, term(g, min(start + i32(i / COLUMNS), length - 1)), phase);
+      let row = weight_of(g, term(g, min(start + i32(i / COLUMNS), length - 1)), phase);
       right[i] = w[row * quads + min(first_quad + i32(i % COLUMNS), quads - 1)];
     }
     workgroupBarrier();

@@ -1,7 +1,7 @@
 // Part of conv2d_tiles.wgsl and conv2d_int8_tiles.wgsl: their tiles, the terms of the sums, and how the sums of slices become one. Beside
 // conv2d_geometry.wgsl. What is joined with it declares `element`, what x holds, CHANNELS, how many are in one, and `summed`, a quad of sums.
 //
-// Where there are few results and long sums, several slices of a workgroup have the same tile, and each adds up its own terms: of every STEP
+// Where there are few results and long sums ("split-K" inside a workgroup), its slices have the same tile, and each adds up its own terms: of every STEP
 // terms slice i takes DEPTH, from i DEPTH on.
 
 const ROWS: u32 = 16u;    // quads
@@ -13,19 +13,19 @@ const DEPTH: u32 = 8u;    // terms
 const STEP: u32 = 8u;     // DEPTH × SLICES
 const LEFT: u32 = 128u;   // STEP × ROWS
 const RIGHT: u32 = 128u;  // STEP × COLUMNS
-const PARTS: u32 = 1u;    // SIZE where there are slices
+const PARTIALS: u32 = 1u; // SIZE where there are slices
 
-var<workgroup> parts: array<summed, PARTS>;
+var<workgroup> partial: array<summed, PARTIALS>;
 
 // whole gives the invocations of slice `row` the sum over all slices, one after the other, of what each has of this row of its 4 × 4 results;
 // the others keep what they have.
-fn whole(local: u32, row: u32, part: summed, has: summed) -> summed {
-  parts[local] = part;
+fn whole(local: u32, row: u32, own: summed, has: summed) -> summed {
+  partial[local] = own;
   workgroupBarrier();
   var sum = has;
   if (local / TILE == row) {
-    sum = parts[local % TILE];
-    for (var slice = 1u; slice < SLICES; slice++) { sum += parts[slice * TILE + local % TILE]; }
+    sum = partial[local % TILE];
+    for (var slice = 1u; slice < SLICES; slice++) { sum += partial[slice * TILE + local % TILE]; }
   }
   workgroupBarrier();
   return sum;
@@ -50,7 +50,7 @@ fn load_x(g: Geometry, p: Position, a: Term, ok: bool) -> element {
   return select(element(), x[select(0, pixel * i32(params.inputs / CHANNELS) + a.k, inside)], inside);
 }
 
-// weight_row is the row of the weights, (taps, channels), that belongs to a term.
-fn weight_row(g: Geometry, a: Term, phase: vec2<i32>) -> i32 {
+// weight_of is the row of the weights, (taps, channels / CHANNELS), that belongs to a term.
+fn weight_of(g: Geometry, a: Term, phase: vec2<i32>) -> i32 {
   return weight_at(g, a.t, a.s, phase) * i32(params.inputs / CHANNELS) + a.k;
 }

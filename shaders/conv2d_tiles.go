@@ -75,13 +75,13 @@ func (t conv2dTile) fits(p *conv2dParams, terms int) bool {
 // consts are the constants of conv2d_terms.wgsl.
 func (t conv2dTile) consts() map[string]string {
 	rows, columns, step := t.rows/4, t.columns/4, t.slices*t.depth
-	size, parts := rows*columns*t.slices, 1
+	size, partials := rows*columns*t.slices, 1
 	if t.slices > 1 {
-		parts = size
+		partials = size
 	}
 	return unsigned(map[string]int{
 		"ROWS": rows, "COLUMNS": columns, "TILE": rows * columns, "SLICES": t.slices, "SIZE": size,
-		"DEPTH": t.depth, "STEP": step, "LEFT": step * rows, "RIGHT": step * columns, "PARTS": parts,
+		"DEPTH": t.depth, "STEP": step, "LEFT": step * rows, "RIGHT": step * columns, "PARTIALS": partials,
 	})
 }
 

@@ -19,7 +19,7 @@ var<workgroup> right: array<real4, RIGHT>; // [term][column quad]
 // row_of is the row of the weights, (taps, inputs), that belongs to term i of the contraction.
 fn row_of(g: Geometry, i: i32, phase: vec2<i32>) -> i32 {
   let channels = i32(CHANNELS);
-  return weight_row(g, term(g, i / channels), phase) * channels + i % channels;
+  return weight_of(g, term(g, i / channels), phase) * channels + i % channels;
 }
 
 @compute @workgroup_size(SIZE)
