@@ -3,6 +3,7 @@ package model
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"mrprism/internal/tensor"
 )
@@ -22,14 +23,16 @@ type Reweighting struct {
 }
 
 // Draw fills in what Algorithm 1 draws at random: w₀ = log clip(ψ + ε, 1e-3, 1) with ψ ~ U(.1, .9) a rater and ε ~ N(0, .2²) an
-// element (PAPER.md §3.4), and the reweightings of L_sff (§3.8).
+// element (PAPER.md §3.4), the reweightings of L_sff (§3.8) and, in Steered recipes, the prior of raters who have marked, which Valid says; ψ is
+// one half there, since the prior says how raters differ.
 func (b *Batch) Draw(s *Step, r Recipe, random *rand.Rand) {
 	raters, classes := s.W0.Dim(3), s.W0.Dim(4)
 	psi := make([]float64, raters)
 	for m := range psi {
-		psi[m] = 0.1 + 0.8*random.Float64()
 		if r.Steered {
-			psi[m] = startEstimate // Prior says how raters differ
+			psi[m] = startEstimate
+		} else {
+			psi[m] = 0.1 + 0.8*random.Float64()
 		}
 	}
 	b.W0 = make([]float32, s.W0.Elements())
@@ -42,7 +45,7 @@ func (b *Batch) Draw(s *Step, r Recipe, random *rand.Rand) {
 		b.W0[i] = float32(math.Log(min(max(v, lowest), 1)))
 	}
 	if s.Prior != nil {
-		b.Prior = priors(s.Prior.Shape(), random)
+		b.Prior = priors(s.Prior.Shape(), b.Valid, random)
 	}
 	b.Shuffles = make([][]Reweighting, len(s.Shuffles))
 	for i := range b.Shuffles {
@@ -56,25 +59,35 @@ func (b *Batch) Draw(s *Step, r Recipe, random *rand.Rand) {
 }
 
 // priors draws log ψ for each image, (B, h, w, M, K) alike over pixels and structures, as the weights at inference may be (SetRaterWeights):
-// in two images of five all 1, in three of ten one rater's 1 and the others' the least, otherwise each between, evenly in the logarithm.
-func priors(shape []int, random *rand.Rand) []float32 {
+// in two images of five all 1, in three of ten one rater's 1 and the others' the least, otherwise each between, evenly in the logarithm. The one is
+// of those who have marked the image, valid (B, M, K), and alone only for the structures that he has: for others there is nothing of him to follow.
+func priors(shape []int, valid []float32, random *rand.Rand) []float32 {
 	images, pixels, raters, classes := shape[0], shape[1]*shape[2], shape[3], shape[4]
 	least := math.Log(lowest)
 	prior := make([]float32, 0, images*pixels*raters*classes)
-	for range images {
-		weight := make([]float32, raters*classes)
-		kind, alone := random.Float64(), random.IntN(raters)
+	for image := range images {
+		marked := valid[image*raters*classes:][:raters*classes]
+		var present []int // raters who have marked anything
 		for m := range raters {
-			var v float64
-			switch {
-			case kind < 0.4 || kind < 0.7 && m == alone:
-			case kind < 0.7:
-				v = least
-			default:
-				v = least * random.Float64()
+			if slices.Contains(marked[m*classes:][:classes], 1) {
+				present = append(present, m)
 			}
+		}
+		weight := make([]float32, raters*classes)
+		kind, alone := random.Float64(), 0
+		if len(present) > 0 {
+			alone = present[random.IntN(len(present))]
+		}
+		for m := range raters {
+			between := least * random.Float64()
 			for k := range classes {
-				weight[m*classes+k] = float32(v)
+				switch {
+				case kind < 0.4 || kind < 0.7 && (m == alone || marked[alone*classes+k] == 0):
+				case kind < 0.7:
+					weight[m*classes+k] = float32(least)
+				default:
+					weight[m*classes+k] = float32(between)
+				}
 			}
 		}
 		for range pixels {

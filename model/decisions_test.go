@@ -85,7 +85,7 @@ func TestShufflesAreDrawn(t *testing.T) {
 		r := recipe(t, name)
 		s := NewStep(tensor.NewSet(), tiny(t, 4, 1), r, 2, 64)
 		draw := func(seed uint64) Batch {
-			var b Batch
+			b := Batch{Valid: slices.Repeat([]float32{1}, s.Valid.Elements())}
 			b.Draw(s, r, rand.New(rand.NewPCG(seed, 0)))
 			return b
 		}

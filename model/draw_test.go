@@ -60,7 +60,7 @@ func TestPriorsAreDrawn(t *testing.T) {
 	var alone [3]float64
 	const draws = 500
 	for range draws {
-		var b Batch
+		b := Batch{Valid: slices.Repeat([]float32{1}, 4*3*2)}
 		b.Draw(s, steered, random)
 		for image := range 4 {
 			prior := b.Prior[image*len(b.Prior)/4:][:len(b.Prior)/4]
@@ -85,6 +85,34 @@ func TestPriorsAreDrawn(t *testing.T) {
 	assert.InDelta(t, 0.3, between/(4*draws), 0.04)
 	for _, n := range alone {
 		assert.InDelta(t, 0.1, n/(4*draws), 0.025)
+	}
+}
+
+// Nobody is alone in what he has not marked, and who has marked nothing is never alone.
+func TestPriorsOfMissingLabels(t *testing.T) {
+	steered := Recipe{Recurrences: 1, Rule: RuleMean, Steered: true}
+	s := NewStep(tensor.NewSet(), tiny(t, 3, 2), steered, 2, 64)
+	random := rand.New(rand.NewPCG(1, 2))
+	one := []float32{1, 1, 1, 0, 0, 0} // (M, K): both, the first structure, nothing
+	seen := map[[6]bool]int{}
+	for range 300 {
+		b := Batch{Valid: slices.Concat(one, one)}
+		b.Draw(s, steered, random)
+		for image := range 2 {
+			prior, most := b.Prior[image*len(b.Prior)/2:][:6], [6]bool{}
+			if !slices.Contains(prior, 0) {
+				continue // anything between
+			}
+			for i, v := range prior {
+				most[i] = v == 0
+			}
+			seen[most]++
+		}
+	}
+	all, first, second := [6]bool{true, true, true, true, true, true}, [6]bool{true, true}, [6]bool{false, true, true, true, false, true}
+	assert.Len(t, seen, 3)
+	for _, kind := range [][6]bool{all, first, second} {
+		assert.Positive(t, seen[kind], kind)
 	}
 }
 

@@ -5,7 +5,8 @@ import "errors"
 // ErrNotFinite means that the network produced something that is no probability: damaged weights or a failing device.
 var ErrNotFinite = errors.New("the network's output is not a probability")
 
-// ErrNothing means that a device returned nothing but zeros, which no weights compute: a sigmoid is nowhere 0, so it is memory that nobody wrote.
+// ErrNothing means that a device returned nothing but zeros: a sigmoid is nowhere 0 in f32, so it is memory that nobody wrote. (Halves become 0
+// below a logit of about −17, or −10 where small ones are flushed; a map that is so sure of nothing everywhere is refused too.)
 var ErrNothing = errors.New("the device returned nothing but zeros")
 
 // ErrNoRanges means that weights do not say how large the inputs of layers become, which inference in int8 needs.

@@ -13,7 +13,7 @@ const AveragePrefix = "average."
 type Update struct {
 	Graph    *tensor.Graph
 	Schedule *tensor.Tensor // what shaders.AdamSchedule gives
-	Squares  *tensor.Tensor // sum of the gradients' squares, before the schedule's factor: where it is not finite nothing is updated; nil where the norm is not limited, but of F16
+	Squares  *tensor.Tensor // sum of the gradients' squares, before the schedule's factor: where it is not finite, no parameter, moment or average is updated; nil in F32 without clip
 }
 
 // Update appends the update to the step. Where the loss is scaled, it is for the schedule's factor to undo that. clip is the largest norm that the gradient of all parameters together may have; 0: any. The set must have

@@ -25,7 +25,7 @@ type options struct {
 	Raters    int             `json:"raters"`
 	Classes   int             `json:"classes"`
 	Side      int             `json:"side"`      // pixels
-	Precision model.Precision `json:"precision"` // of inference
+	Precision model.Precision `json:"precision"` // of inference, and in f16 of the training step
 	Repeats   int             `json:"repeats"`
 	Train     bool            `json:"train"`
 	Batch     int             `json:"batch"`   // images a training step

@@ -13,9 +13,9 @@ import (
 type markScore struct {
 	// Weight is the share that the mark would have in a fusion by likelihood, over an equal share: the mean log-probability that the rater's own
 	// head gives his mark, over the pixels that the raters dispute, in a softmax over the raters, times their number (PAPER.md §3.3).
-	Weight float64 `json:"weight"`
-	// Dice of the mark with the truth or, where there is none, with the majority of the other raters.
-	Dice float64 `json:"dice"`
+	Weight float64  `json:"weight"`
+	Dice   float64  `json:"dice"`            // of the mark with the majority of the other raters
+	Truth  *float64 `json:"truth,omitempty"` // with the truth, where there is one
 }
 
 // fewest raters of whom a majority of the others can be told.
@@ -71,11 +71,11 @@ func marked(heads [][]float32, marks [][]uint8, truth []uint8) []*markScore {
 		if mark == nil {
 			continue
 		}
-		reference := truth
-		if reference == nil {
-			reference = majority(marks, m)
+		out[m] = &markScore{Weight: likelihood[m] / sum * float64(len(given)), Dice: metric.Dice(mark, majority(marks, m))}
+		if truth != nil {
+			d := metric.Dice(mark, truth)
+			out[m].Truth = &d
 		}
-		out[m] = &markScore{likelihood[m] / sum * float64(len(given)), metric.Dice(mark, reference)}
 	}
 	return out
 }
@@ -111,7 +111,7 @@ type marksReport struct {
 	// Of the marks whose Dice is below gross: their weights, and which they are.
 	Gross      *metric.Interval `json:"gross,omitempty"`
 	GrossMarks []grossMark      `json:"grossMarks,omitempty"` // the worst first
-	Truth      bool             `json:"truth"`                // Dice is with the truth, not with the majority of the others
+	Truth      bool             `json:"truth"`                // Dice is with the truth, which all of these images have, not with the majority of the others
 }
 
 type markReport struct {
@@ -121,31 +121,36 @@ type markReport struct {
 }
 
 type grossMark struct {
-	Image string `json:"image"`
-	Rater string `json:"rater"`
-	markScore
+	Image  string  `json:"image"`
+	Rater  string  `json:"rater"`
+	Weight float64 `json:"weight"`
+	Dice   float64 `json:"dice"`
 }
 
 // marksReport gathers what cases say of the marks of class k; nil where none does.
 func (s *scorer) marksReport(k int) *marksReport {
-	out := &marksReport{}
+	out := &marksReport{Truth: true}
 	weights, dice := make([][]float64, len(s.data.Raters)), make([][]float64, len(s.data.Raters))
 	var ranks, low []float64
-	for _, c := range s.cases {
-		if c.Classes[k] == nil || c.Classes[k].Marks == nil {
-			continue
-		}
-		out.Truth = c.Classes[k].Truth != nil
+	scored := slices.DeleteFunc(slices.Clone(s.cases), func(c *caseScore) bool { return c.Classes[k] == nil || c.Classes[k].Marks == nil })
+	for _, c := range scored {
+		out.Truth = out.Truth && c.Classes[k].Truth != nil
+	}
+	for _, c := range scored {
 		var w, d []float64
 		for m, mark := range c.Classes[k].Marks {
 			if mark == nil {
 				continue
 			}
-			weights[m], dice[m] = append(weights[m], mark.Weight), append(dice[m], mark.Dice)
-			w, d = append(w, mark.Weight), append(d, mark.Dice)
-			if mark.Dice < gross {
+			with := mark.Dice
+			if out.Truth {
+				with = *mark.Truth
+			}
+			weights[m], dice[m] = append(weights[m], mark.Weight), append(dice[m], with)
+			w, d = append(w, mark.Weight), append(d, with)
+			if with < gross {
 				low = append(low, mark.Weight)
-				out.GrossMarks = append(out.GrossMarks, grossMark{c.Name, s.data.Raters[m], *mark})
+				out.GrossMarks = append(out.GrossMarks, grossMark{c.Name, s.data.Raters[m], mark.Weight, with})
 			}
 		}
 		if rank := metric.Spearman(w, d); !math.IsNaN(rank) {

@@ -26,9 +26,11 @@ func TestMarked(t *testing.T) {
 	assert.InDelta(t, 2./3, scores[0].Dice, 1e-3)
 	assert.InDelta(t, 2./4, scores[3].Dice, 1e-3)
 
+	assert.Nil(t, scores[0].Truth)
 	scores = marked(heads, [][]uint8{usual, usual, nil, inverted}, usual)
-	assert.InDelta(t, 1, scores[0].Dice, 1e-9)
-	assert.InDelta(t, 2./4, scores[3].Dice, 1e-3)
+	assert.InDelta(t, 2./3, scores[0].Dice, 1e-3)
+	assert.InDelta(t, 1, *scores[0].Truth, 1e-9)
+	assert.InDelta(t, 2./4, *scores[3].Truth, 1e-3)
 
 	certain := []float32{1, 0, 1, 0} // a head is never believed beyond 1e-3
 	scores = marked([][]float32{certain, certain, certain}, [][]uint8{usual, usual, inverted}, nil)
@@ -40,9 +42,10 @@ func TestMarked(t *testing.T) {
 
 func TestMarksReport(t *testing.T) {
 	s := &scorer{data: &dataset.Dataset{Raters: []string{"ann", "bob", "eve"}}}
+	mark := func(weight, dice, truth float64) *markScore { return &markScore{weight, dice, &truth} }
 	s.cases = []*caseScore{
-		{Name: "one", Classes: []*classScore{{Marks: []*markScore{{1.5, 0.9}, {1.2, 0.6}, {0.3, 0.1}}}}},
-		{Name: "two", Classes: []*classScore{{Marks: []*markScore{{1.1, 0.7}, {0.9, 0.8}, nil}}}},
+		{Name: "one", Classes: []*classScore{{Truth: []float64{1}, Marks: []*markScore{mark(1.5, 0.9, 0.2), mark(1.2, 0.6, 0.3), mark(0.3, 0.1, 0.4)}}}},
+		{Name: "two", Classes: []*classScore{{Marks: []*markScore{{Weight: 1.1, Dice: 0.7}, {Weight: 0.9, Dice: 0.8}, nil}}}},
 		{Name: "undisputed", Classes: []*classScore{{}}},
 		{Name: "unmarked", Classes: []*classScore{nil}},
 	}
@@ -51,11 +54,17 @@ func TestMarksReport(t *testing.T) {
 	assert.InDelta(t, 1.3, r.Raters[0].Weight.Mean, 1e-9)
 	assert.InDelta(t, 0.1, r.Raters[2].Dice.Mean, 1e-9)
 	assert.InDelta(t, 0, r.Rank.Mean, 1e-9, "1 in the first image, -1 in the second")
-	assert.Equal(t, []grossMark{{"one", "eve", markScore{0.3, 0.1}}, {"one", "bob", markScore{1.2, 0.6}}}, r.GrossMarks, "the worst first")
+	assert.Equal(t, []grossMark{{"one", "eve", 0.3, 0.1}, {"one", "bob", 1.2, 0.6}}, r.GrossMarks, "the worst first")
 	assert.InDelta(t, 0.75, r.Gross.Mean, 1e-9)
-	assert.False(t, r.Truth)
+	assert.False(t, r.Truth, "the second image has none, so that all are beside the majority")
 
-	s.cases = s.cases[2:]
+	all := s.cases
+	s.cases = []*caseScore{all[0], all[2]}
+	r = s.marksReport(0)
+	assert.True(t, r.Truth)
+	assert.InDelta(t, 0.4, r.Raters[2].Dice.Mean, 1e-9)
+
+	s.cases = all[2:]
 	assert.Nil(t, s.marksReport(0))
 	assert.False(t, math.IsNaN(r.Rank.Low))
 }

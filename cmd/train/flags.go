@@ -74,7 +74,7 @@ func (r *runner) declare() *declared {
 	})
 	d.Add("device", func(f *flag.FlagSet) {
 		d.device = command.DeviceFlags(f)
-		f.BoolVar(&o.Recompute, "recompute", false, "keep less for the gradient and compute it again: 0.6 of the memory at side 256, 0.7 at 128, for 1.3 of the time; no bit of the result changes")
+		f.BoolVar(&o.Recompute, "recompute", false, "keep less for the gradient and compute it again: 0.6 of the memory at side 256, 0.7 at 128, for 1.2 of the time; no bit of the result changes")
 	})
 	return d
 }

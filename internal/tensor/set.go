@@ -19,7 +19,7 @@ const (
 	Parameter Role = iota // learned; saved with the weights
 	Statistic             // running statistics of batch norm; saved with the weights
 	Moment                // the optimiser's state; saved in checkpoints
-	Shared                // passed from plan to plan: features, confidence
+	Shared                // passed from plan to plan: features, estimates
 )
 
 // learned says that a variable is part of a model's weights.

@@ -8,7 +8,7 @@ import (
 	"mrprism/internal/gpu"
 )
 
-// Program chooses the variant for a device and returns the interned program, in plans whose floats are stored as F32 or F16, and its workgroups.
+// Program, which tests ask, chooses the variant for a device and returns the interned program, in plans whose floats are stored as F32 or F16, and its workgroups.
 func (k *Kernel) Program(info gpu.Info, floats gpu.ElementType, params any) (*gpu.Program, [3]int) {
 	if floats == gpu.F16 {
 		return k.program(info, short, params)

@@ -14,8 +14,9 @@ import (
 // fingerprint names everything that a resumed run must share with the run that wrote the checkpoint. What was added to it later is left out where
 // it is as it was before, so that older checkpoints are still resumed.
 func (o Options) fingerprint() string {
-	text := fmt.Sprintf("config=%s recipe=%+v phases=%v batch=%d seed=%d anchor=%s data=%s",
-		o.Config, o.Recipe, o.Phases, o.Batch, o.Seed, o.Anchor, strings.Join(o.Data, ","))
+	recipe := strings.Replace(fmt.Sprintf("%+v", o.Recipe), " NoSSIM:false", "", 1)
+	text := fmt.Sprintf("config=%s recipe=%s phases=%v batch=%d seed=%d anchor=%s data=%s",
+		o.Config, recipe, o.Phases, o.Batch, o.Seed, o.Anchor, strings.Join(o.Data, ","))
 	if o.Warmup != 0 {
 		text += fmt.Sprintf(" warmup=%d", o.Warmup)
 	}

@@ -8,11 +8,11 @@ import (
 	"mrprism/model"
 )
 
-// Picture is what a step made of the first image of its batch, all values 0..1.
+// Picture is what a step made of the first image of its batch, values 0..1 but for the image's.
 type Picture struct {
 	Name          string // FOLDER/NAME
 	Side, Classes int
-	Image         []float32   // (S, S, 3), as the network saw it
+	Image         []float32   // (S, S, 3), as the network saw it: 0..1, or standardised, about one half
 	Votes         []float32   // (S, S, K), the share of those who marked the class that marked the pixel
 	Masks         [][]float32 // the calibrated mask (S, S, K) after each recurrence
 }

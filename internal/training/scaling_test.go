@@ -94,7 +94,7 @@ func TestMixedPrecisionFollowsF32(t *testing.T) {
 	})
 }
 
-// A scale far too large is halved until gradients fit, and then the run goes as any; what was skipped changed nothing. Stopped in the midst and
+// A scale far too large is halved until gradients fit, and then the run goes as any; what was skipped changed no parameter. Stopped in the midst and
 // resumed, it ends with the very bytes of a run that was not, and it is not resumed in f32.
 func TestLossScaleRecovers(t *testing.T) {
 	data := writeData(t, 5)

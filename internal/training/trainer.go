@@ -29,9 +29,9 @@ type Report struct {
 	Rate          float64
 	Loss          float64            // of the step
 	Terms         map[string]float64 // weighted, summed over the recurrences
-	Norm          float64            // of the gradient before it is clipped; 0 where it is not limited, but in f16, or not finite
+	Norm          float64            // of the gradient before it is clipped; 0 in f32 without -clip, and where it is not finite
 	Scale         float64            // of the loss, in f16; otherwise 0
-	Skipped       bool               // a gradient was too large for f16 at that scale, and nothing was updated
+	Skipped       bool               // a gradient was too large for f16 at that scale, and no parameter was updated
 	Images        int                // learned from
 	Seconds       float64            // of the step, its data included
 	DataSeconds   float64            // of that, waiting for data
