@@ -2,6 +2,8 @@ package shaders
 
 import (
 	"fmt"
+	"runtime"
+	"strings"
 	"testing"
 
 	"mrprism/internal/gpu"
@@ -13,6 +15,9 @@ import (
 
 // asVariants calls f as asKinds does, and with every device as a CPU adapter so often again, with one and another choice of variants, that
 // every variant that runs there has run, of every kernel of the plan that f made. f returns its Alternatives.
+//
+// In a browser, where nearly all of the time goes into compiling, variants that it would not choose itself run as one program in each test,
+// which all cases share that can, and not once for every width and everything a convolution takes over.
 func asVariants(t *testing.T, f func(name string, d gpu.Device) []tensor.Alternatives) {
 	t.Helper()
 	for _, d := range gputest.Devices(t) {
@@ -21,20 +26,51 @@ func asVariants(t *testing.T, f func(name string, d gpu.Device) []tensor.Alterna
 			f(info.Backend, d)
 			continue
 		}
-		f(info.Backend+" as "+string(gpu.KindDiscrete), as{Device: d, kind: gpu.KindDiscrete})
 		all := f(info.Backend+" as "+string(gpu.KindCPU), as{Device: d, kind: gpu.KindCPU})
-		for round := 1; ; round++ {
-			tuned := map[string]string{}
-			for _, a := range all {
-				if round < len(a.Variants) {
-					tuned[a.Key] = a.Variants[round].Variant
-				}
-			}
-			if len(tuned) == 0 {
-				break
-			}
-			f(fmt.Sprintf("%s, choice %d of variants", info.Backend, round), as{d, gpu.KindCPU, tuned})
+		discrete := map[string]string{}
+		if inBrowser { // the same programs: what is new is compiled below, and here what only a GPU's plan has
+			discrete, _ = choice(all, 0, nil)
 		}
+		f(info.Backend+" as "+string(gpu.KindDiscrete), as{d, gpu.KindDiscrete, discrete})
+		for round, more := 1, true; more; round++ {
+			var tuned map[string]string
+			if tuned, more = choice(all, round, wanted(t)); len(tuned) > 0 {
+				f(fmt.Sprintf("%s, choice %d of variants", info.Backend, round), as{d, gpu.KindCPU, tuned})
+			}
+		}
+	}
+}
+
+// inBrowser says that the tests themselves run in one.
+const inBrowser = runtime.GOOS == "js"
+
+// choice is the i-th variant of each that has as many and is wanted, as gpu.Info has it; more says whether one has as many. Without wanted all are.
+func choice(all []tensor.Alternatives, i int, wanted func(p *gpu.Program) bool) (tuned map[string]string, more bool) {
+	tuned = map[string]string{}
+	for _, a := range all {
+		if i >= len(a.Variants) {
+			continue
+		}
+		more = true
+		if v := a.Variants[i]; wanted == nil || wanted(v.Program) {
+			tuned[a.Key] = v.Variant
+		}
+	}
+	return tuned, more
+}
+
+// sampled are the programs that stand for a variant in a browser, by test and name.
+var sampled = map[string]*gpu.Program{}
+
+// wanted says which programs are run: all of them, but in a browser the first of each name in a test, and the same again.
+func wanted(t *testing.T) func(p *gpu.Program) bool {
+	test, _, _ := strings.Cut(t.Name(), "/")
+	return func(p *gpu.Program) bool {
+		key := test + " " + p.Name
+		if sampled[key] == nil {
+			sampled[key] = p
+		}
+		return !inBrowser || sampled[key] == p
 	}
 }
 
