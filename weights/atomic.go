@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"mrprism/internal/disk"
 )
 
 // WriteAtomic replaces the file at path with what write writes, or leaves the old one as it was: the bytes go to a temporary file in the
@@ -36,7 +38,7 @@ func WriteAtomic(path string, write func(io.Writer) error) error {
 
 // replace writes a temporary file, checks it and gives it the name; where it fails the temporary is removed.
 func replace(path, folder, base string, write func(io.Writer) error) (err error) {
-	temporary, err := os.CreateTemp(folder, "."+base+".*"+temporarySuffix)
+	temporary, err := disk.CreateTemp(folder, "."+base+".*"+temporarySuffix)
 	if err != nil {
 		return err
 	}
@@ -55,7 +57,7 @@ func replace(path, folder, base string, write func(io.Writer) error) (err error)
 		temporary.Sync,
 		temporary.Close,
 		func() error { return sameContent(temporary.Name(), written.Sum(nil)) },
-		func() error { return os.Rename(temporary.Name(), path) },
+		func() error { return disk.Move(temporary.Name(), path) },
 	} {
 		if err := step(); err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"mrprism/internal/disk"
 	"mrprism/internal/training"
 )
 
@@ -34,23 +35,21 @@ type logLine struct {
 }
 
 // openLog opens a run's log behind the lines of the steps done: steps after the checkpoint, and a line cut off, are taken again.
-func openLog(path string, done int) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+func openLog(path string, done int) (*disk.Records, error) {
+	f, err := disk.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, err
 	}
 	end, err := readLog(f, func(l logLine) bool { return l.Step <= done })
+	var records *disk.Records
 	if err == nil {
-		err = f.Truncate(end)
-	}
-	if err == nil {
-		_, err = f.Seek(end, io.SeekStart)
+		records, err = disk.NewRecords(f, end)
 	}
 	if err != nil {
 		f.Close()
 		return nil, err
 	}
-	return f, nil
+	return records, nil
 }
 
 // readLog hands the leading lines to more, which says whether to go on, and returns the length of those accepted. A line cut off ends them.
@@ -72,13 +71,14 @@ func readLog(r io.Reader, more func(logLine) bool) (end int64, err error) {
 	}
 }
 
-// logStep writes one line. What fails here, such as a full disk, will fail the next checkpoint, which says so.
-func logStep(w io.Writer, r training.Report) {
+// logStep writes one line.
+func logStep(log *disk.Records, r training.Report) error {
 	line, err := json.Marshal(logLine{
 		Step: r.Step, Epoch: r.Epoch, Side: r.Side, Rate: r.Rate, Loss: r.Loss, Terms: r.Terms, SoftDice: r.SoftDice, Norm: r.Norm, Scale: r.Scale, Skipped: r.Skipped, Images: r.Images,
 		Seconds: r.Seconds, DataSeconds: r.DataSeconds, DeviceSeconds: r.DeviceSeconds, Time: time.Now().UTC().Format(time.RFC3339),
 	})
-	if err == nil {
-		_, _ = w.Write(append(line, '\n'))
+	if err != nil {
+		return err
 	}
+	return log.Append(append(line, '\n'))
 }

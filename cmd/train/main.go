@@ -111,5 +111,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "saved in %s; go on with -resume\n", r.options.Out)
 		return command.Interrupted
 	}
+	if !errors.Is(err, context.Canceled) { // after Ctrl-C too: what could not be saved then is to be known
+		ctx = context.WithoutCancel(ctx)
+	}
 	return command.Fail(ctx, stderr, program, err)
 }

@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"mrprism/internal/disk"
 	"mrprism/internal/tensorboard"
 	"mrprism/internal/training"
 )
@@ -22,9 +23,11 @@ const boardFolder = "tensorboard"
 
 // recorder keeps what a run reports: the log, TensorBoard's event files, and sums for the summary.
 type recorder struct {
-	out   string // the run's folder
-	log   *os.File
-	board *tensorboard.Writer
+	out     string // the run's folder
+	log     *disk.Records
+	board   *tensorboard.Writer
+	note    func(string)
+	failing bool // the last step could not be recorded
 
 	began                               time.Time
 	images, steps                       int     // in this process
@@ -36,7 +39,7 @@ type recorder struct {
 }
 
 // openRecorder goes on in the run's folder behind the steps that are done.
-func openRecorder(out string, done int) (*recorder, error) {
+func openRecorder(out string, done int, note func(string)) (*recorder, error) {
 	log, err := openLog(filepath.Join(out, logName), done)
 	if err != nil {
 		return nil, err
@@ -46,7 +49,7 @@ func openRecorder(out string, done int) (*recorder, error) {
 		log.Close()
 		return nil, err
 	}
-	return &recorder{out: out, log: log, board: board, began: time.Now(), mean: map[string]float64{}}, nil
+	return &recorder{out: out, log: log, board: board, note: note, began: time.Now(), mean: map[string]float64{}}, nil
 }
 
 func (r *recorder) close() {
@@ -54,9 +57,25 @@ func (r *recorder) close() {
 	r.board.Close()
 }
 
-// step records one step. What cannot be written here, a full disk's, the next checkpoint cannot either, and that is told.
+// step records one step. Training goes on where that cannot be written, on a disk that is full, until a checkpoint cannot be either; steps after
+// it are recorded once there is room.
 func (r *recorder) step(report training.Report) {
-	logStep(r.log, report)
+	r.add(report)
+	err := r.write(report)
+	if err != nil && !r.failing {
+		r.note(fmt.Sprintf("step %d is missing in the log: %v; training goes on: make room before the next checkpoint is due", report.Step, err))
+	}
+	r.failing = err != nil
+}
+
+// write puts one step into the log and the event file, whatever of that can be written, and returns the first error.
+func (r *recorder) write(report training.Report) error {
+	first := logStep(r.log, report)
+	also := func(err error) {
+		if first == nil {
+			first = err
+		}
+	}
 	scalars := []tensorboard.Scalar{
 		{Tag: "loss/all", Value: report.Loss}, {Tag: "rate", Value: report.Rate}, {Tag: "epoch", Value: float64(report.Epoch)},
 		{Tag: "speed/images per second", Value: float64(report.Images) / report.Seconds},
@@ -74,11 +93,11 @@ func (r *recorder) step(report training.Report) {
 	if report.SoftDice != nil {
 		scalars = append(scalars, tensorboard.Scalar{Tag: "soft Dice, set aside", Value: *report.SoftDice})
 	}
-	_ = r.board.Scalars(report.Step, scalars...)
+	also(r.board.Scalars(report.Step, scalars...))
 	if report.Picture != nil {
-		_ = r.board.Image(report.Step, "image, votes, mask after each recurrence", tiles(report.Picture))
+		also(r.board.Image(report.Step, "image, votes, mask after each recurrence", tiles(report.Picture)))
 	}
-	r.add(report)
+	return first
 }
 
 // add sums up for the summary.

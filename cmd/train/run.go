@@ -70,11 +70,11 @@ func (r *runner) attempt(ctx context.Context, began time.Time) (done int, err er
 	defer t.Close()
 	r.describe(t)
 	if err := r.keepConfiguration(); err != nil {
-		return 0, err
+		return 0, noBeginning(err)
 	}
-	record, err := openRecorder(r.options.Out, t.Done())
+	record, err := openRecorder(r.options.Out, t.Done(), r.note)
 	if err != nil {
-		return 0, err
+		return 0, noBeginning(err)
 	}
 	defer record.close()
 	r.started = true
@@ -95,6 +95,11 @@ func (r *runner) attempt(ctx context.Context, began time.Time) (done int, err er
 		r.finish(record)
 	}
 	return t.Done(), err
+}
+
+// noBeginning says what to do where a run's folder cannot be written to before its first step.
+func noBeginning(err error) error {
+	return fmt.Errorf("%w: make room there, or let it be written to, and start again", err)
 }
 
 // describe tells what is trained on.

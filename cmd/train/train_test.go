@@ -296,8 +296,7 @@ func TestLogIsCut(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte("{\"step\":1}\n{\"step\":2}\n{\"step\":3}\n{\"st"), 0o644))
 		f, err := openLog(path, done)
 		require.NoError(t, err)
-		_, err = f.WriteString("next\n")
-		require.NoError(t, err)
+		require.NoError(t, f.Append([]byte("next\n")))
 		require.NoError(t, f.Close())
 		assert.Equal(t, want+"next\n", string(readFile(t, path)))
 	}

@@ -13,11 +13,12 @@ import (
 	"path/filepath"
 	"time"
 
+	"mrprism/internal/disk"
 	"mrprism/internal/protobuf"
 )
 
 // Writer appends to one event file.
-type Writer struct{ file *os.File }
+type Writer struct{ file *disk.Records }
 
 // Scalar is one point of the curve that bears the tag. Tags with a slash, as in "loss/mask", are shown in groups.
 type Scalar struct {
@@ -33,11 +34,16 @@ func Create(folder string, step int) (*Writer, error) {
 	}
 	// TensorBoard reads a folder's files in the order of their names and wants "tfevents" in them
 	path := filepath.Join(folder, fmt.Sprintf("events.out.tfevents.%019d.mrprism", time.Now().UnixNano()))
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	file, err := disk.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{file}
+	records, err := disk.NewRecords(file, 0)
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	w := &Writer{records}
 	err = w.event(0, func(e *protobuf.Message) { e.Text(3, "brain.Event:2") })
 	if err == nil {
 		var session protobuf.Message
@@ -95,8 +101,7 @@ func (w *Writer) event(step int, fill func(e *protobuf.Message)) error {
 	_, _ = e.WriteTo(data) // which cannot fail
 	record = data.Bytes()
 	record = binary.LittleEndian.AppendUint32(record, masked(record[12:]))
-	_, err := w.file.Write(record) // at once, so that a run that is killed leaves whole records
-	return err
+	return w.file.Append(record) // at once, so that a run that is killed leaves whole records
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

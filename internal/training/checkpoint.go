@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"time"
 
+	"mrprism/internal/disk"
 	"mrprism/internal/tensor"
 	"mrprism/model"
 	"mrprism/weights"
@@ -41,7 +42,7 @@ func (t *Trainer) save(ctx context.Context) error {
 	}
 	if t.checkpointed != t.step {
 		if err := t.checkpoint(variables, values); err != nil {
-			return fmt.Errorf("checkpoint: %w", err)
+			return fmt.Errorf("checkpoint: %w; %s", err, t.kept())
 		}
 		t.checkpointed = t.step
 	}
@@ -50,7 +51,7 @@ func (t *Trainer) save(ctx context.Context) error {
 		err = t.Options.export(file, "")
 	}
 	if err != nil {
-		return fmt.Errorf("export: %w", err)
+		return fmt.Errorf("export: %w; %s", err, t.kept())
 	}
 	t.saved = time.Now()
 	return nil
@@ -86,17 +87,37 @@ func (t *Trainer) checkpoint(variables []*tensor.Variable, values [][]float32) e
 	}
 	second := previous + ".new"
 	_ = os.Remove(second)
-	if err := os.Link(path, second); err != nil { // a file system without links
-		if err := os.Rename(path, previous); err != nil {
+	if err := disk.SecondName(path, second); err != nil { // a file system without links, or no room for one
+		if err := disk.Move(path, previous); err != nil {
 			return err
 		}
-		return writeFile(path, file)
-	}
-	if err := writeFile(path, file); err != nil {
-		_ = os.Remove(second)
+		err := writeFile(path, file)
+		if err != nil {
+			_ = os.Rename(previous, path)
+		}
 		return err
 	}
-	return os.Rename(second, previous)
+	err := writeFile(path, file)
+	if err == nil {
+		err = disk.Move(second, previous)
+	}
+	if err != nil {
+		_ = os.Remove(second)
+	}
+	return err
+}
+
+// kept says what to do after the disk has failed.
+func (t *Trainer) kept() string {
+	const again = "make room there, or let it be written to, and "
+	path := filepath.Join(t.Options.Out, Checkpoint)
+	switch {
+	case t.checkpointed != none:
+		return fmt.Sprintf("%s holds step %d: %sgo on with -resume", path, t.checkpointed, again)
+	case t.Options.Resume:
+		return fmt.Sprintf("what the run went on from is still there: %sresume once more", again)
+	}
+	return fmt.Sprintf("nothing of the run was saved yet: %sstart again, or name another -out", again)
 }
 
 // none is the step of a checkpoint that does not exist.

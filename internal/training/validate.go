@@ -99,7 +99,7 @@ func (t *Trainer) score(ctx context.Context) (*float64, error) {
 	if t.best.Epoch == 0 || mean > t.best.Score {
 		t.best = best{mean, t.step / t.epochSteps()}
 		if err := t.Options.export(file, BestSuffix); err != nil {
-			return nil, fmt.Errorf("export: %w", err)
+			return nil, fmt.Errorf("export: %w; %s", err, t.kept())
 		}
 	}
 	return &mean, nil

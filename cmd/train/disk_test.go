@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"mrprism/internal/command"
+	"mrprism/internal/disk"
+	"mrprism/internal/training"
+	"mrprism/weights"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// operation is one that changes the disk.
+type operation struct{ what, path string }
+
+var temporary = regexp.MustCompile(`^\.(.+?)\.\*?\d*\*?\.tmp$`)
+
+// file is the name of the file that a user knows: what is written to .NAME.*.tmp is NAME.
+func (o operation) file() string {
+	name := filepath.Base(o.path)
+	if found := temporary.FindStringSubmatch(name); found != nil {
+		return found[1]
+	}
+	return strings.TrimSuffix(name, ".new") // a second name of the checkpoint, on its way to be the previous one
+}
+
+// failing makes every operation that fails says fail from the n-th on. It returns what was asked for before, and the first that failed.
+func failing(t *testing.T, n int, err error, fails func(what string) bool) (asked *[]operation, first *operation) {
+	asked, first = new([]operation), new(operation)
+	disk.Fault = func(what, path string) error {
+		if len(*asked) < n || !fails(what) {
+			*asked = append(*asked, operation{what, path})
+			return nil
+		}
+		if *first == (operation{}) {
+			*first = operation{what, path}
+		}
+		return err
+	}
+	t.Cleanup(func() { disk.Fault = nil })
+	return asked, first
+}
+
+// From any operation on, the disk is full, or the folder can only be read: the message names the file and what to do, what bears a final name is
+// whole, and once there is room the run ends with the bytes of one that was left alone.
+func TestADiskThatFailsAtAnyWrite(t *testing.T) {
+	data, folder := writeData(t, 5), t.TempDir()
+	train := func(out string, more ...string) (int, string) {
+		code, _, stderr := invoke(t.Context(), arguments(data, out, "1", append(more, "-recipe", "baseline")...)...)
+		return code, stderr
+	}
+	straight := filepath.Join(folder, "straight")
+	asked, _ := failing(t, math.MaxInt, nil, nil)
+	code, stderr := train(straight)
+	require.Equal(t, command.Done, code, stderr)
+	all := *asked
+	require.Greater(t, len(all), 40)
+
+	every := func(string) bool { return true }
+	names := func(what string) bool { return what != disk.Write && what != disk.Sync } // what is open can still be written
+	for _, fault := range []struct {
+		err   error
+		fails func(what string) bool
+	}{{syscall.ENOSPC, every}, {syscall.EROFS, names}} {
+		for n, o := range all {
+			if !fault.fails(o.what) || testing.Short() && n%5 != 0 {
+				continue
+			}
+			out := filepath.Join(t.TempDir(), "run")
+			_, first := failing(t, n, fault.err, fault.fails)
+			code, stderr := train(out)
+			disk.Fault = nil
+			about := fmt.Sprint(fault.err, " from ", *first, " on:\n", stderr)
+			require.Contains(t, stderr, fault.err.Error(), about)
+			require.Contains(t, stderr, first.file(), about)
+			if first.file() == curvesName { // all else is written by then
+				require.Equal(t, command.Done, code, about)
+			} else {
+				require.Equal(t, command.Failed, code, about)
+				require.Contains(t, stderr, "make room there, or let it be written to, and ", about)
+			}
+			require.NoFileExists(t, filepath.Join(out, training.PreviousCheckpoint+".new"), about)
+			requireWhole(t, out, about)
+			resumed := []string{}
+			if lastStep(t, out) > 0 {
+				require.True(t, code == command.Done || strings.Contains(stderr, "-resume"), about)
+				resumed = append(resumed, "-resume")
+			}
+			code, stderr = train(out, resumed...)
+			require.Equal(t, command.Done, code, about+stderr)
+			for _, name := range []string{training.Checkpoint, "eyes.safetensors", "eyes.f32.safetensors"} {
+				require.True(t, slices.Equal(readFile(t, straight, name), readFile(t, out, name)), "%s differs: %s", name, about)
+			}
+			require.Equal(t, steps(t, straight), steps(t, out), about)
+		}
+	}
+}
+
+// requireWhole reads what a run has left.
+func requireWhole(t *testing.T, out, about string) {
+	t.Helper()
+	require.Empty(t, unfinished(out), about)
+	files, err := filepath.Glob(filepath.Join(out, "*.safetensors"))
+	require.NoError(t, err)
+	for _, path := range files {
+		file, err := weights.Decode(readFile(t, path))
+		require.NoError(t, err, about)
+		require.NoError(t, file.VerifyContent(), about)
+	}
+	if log, err := os.ReadFile(filepath.Join(out, logName)); err == nil && len(log) > 0 {
+		assert.True(t, strings.HasSuffix(string(log), "}\n"), about)
+		steps(t, out)
+	}
+}
+
+// A disk that was full for a step and has room again before the checkpoint is due stops nothing: one step is missing in the log, which is told.
+func TestADiskThatIsFullForAWhile(t *testing.T) {
+	data, out := writeData(t, 5), filepath.Join(t.TempDir(), "run")
+	failed := false
+	disk.Fault = func(what, path string) error {
+		if failed || what != disk.Write || filepath.Base(path) != logName {
+			return nil
+		}
+		failed = true
+		return syscall.ENOSPC
+	}
+	defer func() { disk.Fault = nil }()
+	code, _, stderr := invoke(t.Context(), arguments(data, out, "2", "-recipe", "baseline")...)
+	require.Equal(t, command.Done, code, stderr)
+	require.Contains(t, stderr, "step 1 is missing in the log: write "+filepath.Join(out, logName)+": no space left on device; training goes on")
+	require.Equal(t, []int{2, 3, 4}, steps(t, out))
+}
+
+// What cannot be saved after Ctrl-C is told, and is no success.
+func TestInterruptedOnAFullDisk(t *testing.T) {
+	data, out := writeData(t, 5), filepath.Join(t.TempDir(), "run")
+	ctx, stop := context.WithCancel(t.Context())
+	disk.Fault = func(what, path string) error {
+		if strings.HasSuffix(path, logName) && what == disk.Write {
+			stop()
+		}
+		if strings.Contains(path, training.Checkpoint) {
+			return syscall.ENOSPC
+		}
+		return nil
+	}
+	defer func() { disk.Fault = nil }()
+	var said bytes.Buffer
+	code := run(ctx, arguments(data, out, "2", "-save", "3600"), io.Discard, &said)
+	require.Equal(t, command.Failed, code)
+	require.Contains(t, said.String(), training.Checkpoint+", what was there is unchanged: ")
+	require.Contains(t, said.String(), "nothing of the run was saved yet: make room there")
+}
