@@ -17,6 +17,9 @@ func ReadFile(path string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("weights: %w", err)
 	}
+	if info.IsDir() {
+		return nil, fmt.Errorf("weights: %s is a folder: name a .safetensors file in it; in that of a run it is NAME.safetensors or NAME.best.safetensors", path)
+	}
 	if !info.Mode().IsRegular() || info.Size() > MaxFileBytes {
 		return nil, fmt.Errorf("weights: %s is not a file of at most %d MiB", path, MaxFileBytes>>20)
 	}

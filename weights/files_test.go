@@ -84,7 +84,7 @@ func TestBuildManifest(t *testing.T) {
 
 func TestReadFileRefusesWhatIsNoFile(t *testing.T) {
 	_, err := ReadFile(t.TempDir())
-	assert.Error(t, err)
+	assert.ErrorContains(t, err, "is a folder: name a .safetensors file in it")
 	huge := filepath.Join(t.TempDir(), "huge")
 	f, err := os.Create(huge)
 	require.NoError(t, err)

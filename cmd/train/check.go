@@ -80,8 +80,8 @@ func printReport(to io.Writer, r *dataset.Report, most int) error {
 	var text strings.Builder
 	fmt.Fprint(&text, r.Name)
 	if len(r.Classes) > 0 {
-		fmt.Fprintf(&text, ": %d images, %d to train on, %d held out; %d raters, %d classes; %.1f MiB of memory while training", r.Images, r.Training,
-			r.HeldOut, len(r.Raters), len(r.Classes), float64(r.Memory)/(1<<20))
+		fmt.Fprintf(&text, ": %d images, %d to train on, %d held out; %s, %s; %.1f MiB of memory while training", r.Images, r.Training,
+			r.HeldOut, several(len(r.Raters), "rater", "raters"), several(len(r.Classes), "class", "classes"), float64(r.Memory)/(1<<20))
 	}
 	fmt.Fprintln(&text)
 	if r.Levels {

@@ -126,7 +126,7 @@ func requireWhole(t *testing.T, out, about string) {
 	}
 }
 
-// A disk that was full for a step and has room again before the checkpoint is due stops nothing: one step is missing in the log, which is told.
+// A disk that was full for a step and has room again before the checkpoint is due stops nothing: one step is missing in the log, which is told of.
 func TestADiskThatIsFullForAWhile(t *testing.T) {
 	data, out := writeData(t, 5), filepath.Join(t.TempDir(), "run")
 	failed := false
@@ -140,7 +140,7 @@ func TestADiskThatIsFullForAWhile(t *testing.T) {
 	defer func() { disk.Fault = nil }()
 	code, _, stderr := invoke(t.Context(), arguments(data, out, "2", "-recipe", "baseline")...)
 	require.Equal(t, command.Done, code, stderr)
-	require.Contains(t, stderr, "step 1 is missing in the log: write "+filepath.Join(out, logName)+": no space left on device; training goes on")
+	require.Contains(t, stderr, "step 1 could not be recorded: write "+filepath.Join(out, logName)+": no space left on device; training goes on")
 	require.Equal(t, []int{2, 3, 4}, steps(t, out))
 }
 

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -27,6 +28,9 @@ func (d *declared) readFile(path string, note func(string)) error {
 	}
 	if given["resume"] {
 		given["init"], given["names"] = true, true // what the checkpoint began with
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() { // a run's folder
+		path = filepath.Join(path, configurationName)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -121,11 +121,11 @@ func TestStoppedBeforeTheEnd(t *testing.T) {
 
 	code, _, stderr = invoke(t.Context(), arguments(data, stopped, "2", "-hours", "1e-9")...)
 	require.Equal(t, command.Done, code, stderr)
-	assert.Contains(t, stderr, "stopped before the end after 1e-09 hours: saved in "+stopped)
+	assert.Contains(t, stderr, "stopped before the end after 1e-09 hours: saved in "+stopped+"; go on: train -with "+filepath.Join(stopped, configurationName)+" -resume\n")
 	assert.Equal(t, []int{1}, steps(t, stopped))
 
 	stop := filepath.Join(stopped, "stop")
-	told := []string{"-with", filepath.Join(stopped, configurationName), "-resume", "-hours", "0"}
+	told := []string{"-with", stopped, "-resume", "-hours", "0"} // the folder stands for its run.yaml
 	require.NoError(t, os.WriteFile(stop, nil, 0o644))
 	code, _, stderr = invoke(t.Context(), told...)
 	assert.Equal(t, command.Failed, code)

@@ -66,7 +66,7 @@ func TestImport(t *testing.T) {
 	assert.Equal(t, command.Done, code, stdout)
 	code, _, stderr = invoke(t.Context(), arguments(data, filepath.Join(t.TempDir(), "run"), "1", "-anchor", "disc")...)
 	require.Equal(t, command.Done, code, stderr)
-	assert.Contains(t, stderr, "4 images to train on, 1 held out; 1 raters, 2 classes")
+	assert.Contains(t, stderr, "4 images to train on, 1 held out; 1 rater, 2 classes")
 
 	code, _, stderr = invoke(t.Context(), "import", "refuge", source, data)
 	assert.Equal(t, command.Failed, code)

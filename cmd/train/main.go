@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"mrprism/internal/command"
+	"mrprism/internal/dataset"
 )
 
 const program = "train"
@@ -105,11 +106,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 		return command.Done
 	case errors.Is(err, errEnough):
-		fmt.Fprintf(stderr, "%v: saved in %s; go on with -resume\n", err, r.options.Out)
+		fmt.Fprintf(stderr, "%v: %s\n", err, r.goOn())
 		return command.Done
 	case errors.Is(err, context.Canceled) && r.started:
-		fmt.Fprintf(stderr, "saved in %s; go on with -resume\n", r.options.Out)
+		fmt.Fprintln(stderr, r.goOn())
 		return command.Interrupted
+	}
+	if problems := (dataset.Problems{}); errors.As(err, &problems) {
+		err = fmt.Errorf("%w\n\"train check %s\" lists all that is wrong with the data; -skip-bad leaves out images whose files are at fault", err,
+			quote(strings.Join(r.options.Data, ",")))
 	}
 	if !errors.Is(err, context.Canceled) { // after Ctrl-C too: what could not be saved then is to be known
 		ctx = context.WithoutCancel(ctx)

@@ -63,7 +63,7 @@ func (r *recorder) step(report training.Report) {
 	r.add(report)
 	err := r.write(report)
 	if err != nil && !r.failing {
-		r.note(fmt.Sprintf("step %d is missing in the log: %v; training goes on: make room before the next checkpoint is due", report.Step, err))
+		r.note(fmt.Sprintf("step %d could not be recorded: %v; training goes on: make room before the next checkpoint is due", report.Step, err))
 	}
 	r.failing = err != nil
 }

@@ -109,11 +109,19 @@ func (r *runner) describe(t *training.Trainer) {
 	if names := t.Aside(); len(names) > 0 {
 		aside = fmt.Sprintf(", %d set aside to score by (%s)", len(names), some(names))
 	}
-	r.note(fmt.Sprintf("%s: %d images to train on%s, %d held out; %d raters, %d classes; %d steps, %d done", t.Dataset.Name,
-		t.Images(), aside, r.heldOut, t.Config.Raters, t.Config.Classes, t.Steps(), t.Done()))
+	r.note(fmt.Sprintf("%s: %d images to train on%s, %d held out; %s, %s; %d steps, %d done", t.Dataset.Name,
+		t.Images(), aside, r.heldOut, several(t.Config.Raters, "rater", "raters"), several(t.Config.Classes, "class", "classes"), t.Steps(), t.Done()))
 	if missing := t.Dataset.Missing; len(missing) > 0 {
 		r.note(fmt.Sprintf("%d masks are missing, such as %s; they count as labels that nobody gave", len(missing), missing[0]))
 	}
+}
+
+// several is a number of things.
+func several(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprint(n, " ", more)
 }
 
 // some are the first few names.
@@ -158,6 +166,11 @@ func (r *runner) result() string {
 		return best
 	}
 	return filepath.Join(r.options.Out, r.options.Name+".safetensors")
+}
+
+// goOn says where a run that was stopped is, and the command that goes on with it.
+func (r *runner) goOn() string {
+	return fmt.Sprintf("saved in %s; go on: train -with %s -resume", r.options.Out, quote(filepath.Join(r.options.Out, configurationName)))
 }
 
 // quote is an argument as a shell reads it.

@@ -132,6 +132,7 @@ func TestFailures(t *testing.T) {
 	require.NoError(t, os.WriteFile(image, []byte("a text"), 0o644))
 	for want, args := range map[string][]string{
 		image:                                 arguments(data, out, "1"),
+		`"train check ` + data + `" lists`:    arguments(data, out, "1"),
 		filepath.Join(out, "dataset.json"):    arguments(out, out, "1"),
 		"nothing to resume":                   arguments(writeData(t, 2), out, "1", "-resume"),
 		filepath.Join(data, "x.safetensors"):  arguments(data, out, "1", "-init", filepath.Join(data, "x.safetensors")),

@@ -13,7 +13,9 @@
 package dataset
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -155,7 +157,11 @@ func open(dir string, problems *Problems) *Dataset {
 	}
 	var desc description
 	if err := json.Unmarshal(text, &desc); err != nil {
-		problems.add("%s: not valid JSON: %v", path, err)
+		where := ""
+		if wrong := (*json.SyntaxError)(nil); errors.As(err, &wrong) {
+			where = fmt.Sprintf(", line %d", 1+bytes.Count(text[:wrong.Offset], []byte("\n")))
+		}
+		problems.add("%s: not valid JSON%s: %v", path, where, err)
 		return nil
 	}
 	before := len(*problems)

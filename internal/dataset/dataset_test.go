@@ -182,8 +182,8 @@ func TestOpenRefuses(t *testing.T) {
 			require.NoError(t, os.Remove(filepath.Join(dir, "dataset.json")))
 		}, "dataset.json: cannot be read"},
 		"not JSON": {func(t *testing.T, dir string) {
-			put(t, filepath.Join(dir, "dataset.json"), []byte("{"))
-		}, "not valid JSON"},
+			put(t, filepath.Join(dir, "dataset.json"), []byte("{\n\"raters\": [\"a\"],\n}"))
+		}, "not valid JSON, line 3: "},
 		"no classes": {func(t *testing.T, dir string) {
 			put(t, filepath.Join(dir, "dataset.json"), []byte(`{"raters":["a"]}`))
 		}, "classes is empty"},
