@@ -169,12 +169,10 @@ type attentionInputs struct {
 	width, heads   int
 }
 
-// attention is multi-head attention without its output projection, over pixels as tokens: queries and keys know their positions, values
-// do not. The share of the positions e (1, H, W, C) in a linear map of x + e is computed apart: without training it depends on parameters
-// alone, and adding it to the result costs the map of x no dispatch.
+// attention is nn's, of maps.
 func (n *Network) attention(name string, in attentionInputs) *tensor.Tensor {
 	context, e := in.context, n.Positions(in.context)
-	q := n.AddBroadcast(n.Linear(name+".query", in.query, in.width, true), n.Linear(name+".query", e, in.width, false))
+	query := nn.Placed{X: in.query, E: e}
 	r := 1
 	for (context.Dim(1)/r)*(context.Dim(2)/r) > n.MaxKeys {
 		r *= 2
@@ -182,12 +180,8 @@ func (n *Network) attention(name string, in attentionInputs) *tensor.Tensor {
 	if r > 1 {
 		context, e = shaders.AveragePool(context, r, r, shaders.Square(r, 0)), shaders.AveragePool(e, r, r, shaders.Square(r, 0))
 	}
-	kv := n.KeysAndValues(name, context, e, in.width)
-	return shaders.Attention(tokens(q), tokens(kv), in.heads).Reshape(q.Shape()...)
+	return n.Attention(name, query, nn.Placed{X: context, E: e}, in.width, in.heads)
 }
-
-// tokens sees a map (B, H, W, C) as (B, H·W, C).
-func tokens(x *tensor.Tensor) *tensor.Tensor { return x.Reshape(x.Dim(0), x.Dim(1)*x.Dim(2), x.Dim(3)) }
 
 // Diverge is DivP: every rater's likely label z̃ (B, S/8, S/8, M, K), a probability, from the calibrated mask half
 // (B, S/2, S/2, K), through which no gradient passes.

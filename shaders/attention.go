@@ -62,10 +62,12 @@ const (
 type attentionParams struct {
 	Batch, Queries, Keys, Heads, Width uint32
 	Scale                              float32
+	ValueStep                          float32 // of int8
 }
 
 // attentionLayout says how many tokens a workgroup of a kernel owns, of count(p) for every head of every image: tile of them in
-// the tiled variant, attentionSize × narrow(p) in the narrow one, channels / width in the one of subgroups, lanes in that of lanes, if not 0.
+// the tiled variant, attentionSize × narrow(p) in the narrow one, channels / width in the one of subgroups, lanes in that of lanes, if not 0
+// (of heads 32 wide half as many).
 type attentionLayout struct {
 	count    func(p *attentionParams) uint32
 	tile     uint32
@@ -118,9 +120,9 @@ func (l attentionLayout) inLanes(source string) tensor.Variant {
 		Name: "lanes", Source: source,
 		Runs: func(info gpu.Info, params any) bool {
 			width := params.(*attentionParams).Width
-			return l.lanes > 0 && eightLanes(info) && (width == 4 || width == 8 || width == 16)
+			return l.lanes > 0 && eightLanes(info) && (width == 4 || width == 8 || width == 16 || width == 32)
 		},
-		Groups: l.groups(func(*attentionParams) uint32 { return l.lanes }),
+		Groups: l.groups(func(p *attentionParams) uint32 { return l.lanes / max(1, p.Width/16) }),
 		Consts: attentionQuads,
 	}
 }
@@ -262,7 +264,8 @@ func Attention(q, kv *Tensor, heads int) *Tensor {
 	width := q.Dim(2) / heads
 	g := q.Graph()
 	p := &attentionParams{
-		uint32(q.Dim(0)), uint32(q.Dim(1)), uint32(kv.Dim(1)), uint32(heads), uint32(width), float32(1 / math.Sqrt(float64(width))),
+		Batch: uint32(q.Dim(0)), Queries: uint32(q.Dim(1)), Keys: uint32(kv.Dim(1)), Heads: uint32(heads), Width: uint32(width),
+		Scale: float32(1 / math.Sqrt(float64(width))),
 	}
 	perQuery := []int{q.Dim(0), q.Dim(1), heads}
 	y := g.New("attention", q.Shape(), q, kv)

@@ -1,24 +1,28 @@
 enable subgroups;
 
-// Attention (attention.wgsl), forward, for heads of D = 4, 8 or 16 channels on processors that emulate a GPU with subgroups of eight, where a
-// load is a loop over lanes: each lane holds four neighbouring queries and their results. Of four keys at a time, half of the lanes load one
-// each, the others their values, and shuffles hand them to all: a loop over lanes serves eight rows and the 32 queries of a subgroup.
+// Attention (attention.wgsl), forward, for heads of D = 4, 8, 16 or 32 channels on processors that emulate a GPU with subgroups of eight, where
+// a load is a loop over lanes: each lane holds four neighbouring queries and their results; of 32 channels it holds half, and the lane beside it
+// the other. Four keys and their values are visited at a time: lanes load different ones, and shuffles hand them to all.
 // Joined with attention_tokens.wgsl, attention_quads.wgsl, and attention_floats.wgsl or attention_int8.wgsl.
 
 const LANES: u32 = 8u; // a workgroup is one subgroup
 const KEYS: u32 = 4u; // at a time
 const ROWS: u32 = 4u; // queries of a lane
+const SHARE: u32 = max(QUADS / 4u, 1u); // lanes of a query, 1 or 2
+const OWN: u32 = min(QUADS, 4u); // quads of a token that a lane has
 
-// Quads are those of a token; of what it has not nothing is read. Rows are those of four queries.
+// Quads are those that a lane has of a token; beyond OWN nothing is read. Rows are those of four queries, Loaded those of the SHARE tokens that
+// a lane loads.
 struct Quads { c0: vec4<f32>, c1: vec4<f32>, c2: vec4<f32>, c3: vec4<f32> }
 struct Rows { r0: Quads, r1: Quads, r2: Quads, r3: Quads }
+struct Loaded { first: Quads, second: Quads }
 
 // Weights of four keys, p0 to p3, for each of four queries, and what the sums before them are scaled by.
 struct Weights { decay: vec4<f32>, p0: vec4<f32>, p1: vec4<f32>, p2: vec4<f32>, p3: vec4<f32> }
 
-fn query_quads(b: u32, i: u32, h: u32) -> Quads {
+fn query_quads(b: u32, i: u32, h: u32, part: u32) -> Quads {
   let a = params.scale * LOG2E;
-  let at = index(b, i, params.queries, h) * QUADS;
+  let at = index(b, i, params.queries, h) * QUADS + part * OWN;
   var x = Quads(load_query(at) * a, vec4<f32>(), vec4<f32>(), vec4<f32>());
   if (QUADS > 1u) { x.c1 = load_query(at + 1u) * a; }
   if (QUADS > 2u) { x.c2 = load_query(at + 2u) * a; x.c3 = load_query(at + 3u) * a; }
@@ -48,9 +52,23 @@ fn products(x: Quads, y: Rows) -> vec4<f32> {
   return vec4<f32>(along(x, y.r0), along(x, y.r1), along(x, y.r2), along(x, y.r3));
 }
 
-// scores are those of key j, which a lane has, for the queries, if it exists.
-fn scores(queries: Rows, token: Quads, lane: u32, j: u32) -> vec4<f32> {
-  return select(vec4<f32>(LOWEST), products(shuffled(token, lane), queries), vec4<bool>(j < params.keys));
+// load is what a lane loads first (n = 0) and second: of the four keys from j on, then of their values.
+fn load(b: u32, j: u32, h: u32, lane: u32, n: u32) -> Quads {
+  let token = (n * LANES + lane) / SHARE;
+  return pair_quads(pair(b, j + token % KEYS, h) * QUADS + select(0u, values(), token >= KEYS) + lane % SHARE * OWN);
+}
+
+// taken is a lane's part of one of the eight: a key, or a value from the fourth on.
+fn taken(l: Loaded, token: u32, part: u32) -> Quads {
+  if (token * SHARE < LANES) { return shuffled(l.first, token * SHARE + part); }
+  return shuffled(l.second, token * SHARE - LANES + part);
+}
+
+// scores are those of a key for the queries, if it exists.
+fn scores(queries: Rows, key: Quads, exists: bool) -> vec4<f32> {
+  var s = products(key, queries);
+  if (SHARE > 1u) { s += subgroupShuffleXor(s, 1u); }
+  return select(vec4<f32>(LOWEST), s, vec4<bool>(exists));
 }
 
 // mix is y scaled, plus four values by their weights.
@@ -63,11 +81,11 @@ fn mix(y: Quads, decay: f32, p0: f32, v0: Quads, p1: f32, v1: Quads, p2: f32, v2
 }
 
 // store_query stores the result of a query that exists, from its sum of weighted values.
-fn store_query(b: u32, i: u32, h: u32, y: Quads, highest: f32, total: f32) {
+fn store_query(b: u32, i: u32, h: u32, part: u32, y: Quads, highest: f32, total: f32) {
   if (i >= params.queries) { return; }
   let row = index(b, i, params.queries, h);
-  let at = row * QUADS;
-  store_sum(row, highest + log2(total));
+  let at = row * QUADS + part * OWN;
+  if (part == 0u) { store_sum(row, highest + log2(total)); }
   store(at, y.c0 / total);
   if (QUADS > 1u) { store(at + 1u, y.c1 / total); }
   if (QUADS > 2u) { store(at + 2u, y.c2 / total); store(at + 3u, y.c3 / total); }
@@ -75,29 +93,31 @@ fn store_query(b: u32, i: u32, h: u32, y: Quads, highest: f32, total: f32) {
 
 @compute @workgroup_size(LANES)
 fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
-  let first = (group.x * LANES + lane) * ROWS;
+  let first = (group.x * LANES + lane) / SHARE * ROWS;
+  let part = lane % SHARE;
   let h = group.y;
   let b = group.z;
-  let queries = Rows(query_quads(b, first, h), query_quads(b, first + 1u, h), query_quads(b, first + 2u, h), query_quads(b, first + 3u, h));
+  let queries = Rows(
+    query_quads(b, first, h, part), query_quads(b, first + 1u, h, part), query_quads(b, first + 2u, h, part), query_quads(b, first + 3u, h, part));
   var y = Rows();
   var highest = vec4<f32>(LOWEST);
   var total = vec4<f32>();
-  let part = select(0u, values(), lane >= KEYS);
   for (var j = 0u; j < params.keys; j += KEYS) {
-    let token = pair_quads(pair(b, j + lane % KEYS, h) * QUADS + part);
-    let s0 = scores(queries, token, 0u, j); let s1 = scores(queries, token, 1u, j + 1u);
-    let s2 = scores(queries, token, 2u, j + 2u); let s3 = scores(queries, token, 3u, j + 3u);
+    var tokens = Loaded(load(b, j, h, lane, 0u), Quads());
+    if (SHARE == 2u) { tokens.second = load(b, j, h, lane, 1u); }
+    let s0 = scores(queries, taken(tokens, 0u, part), true); let s1 = scores(queries, taken(tokens, 1u, part), j + 1u < params.keys);
+    let s2 = scores(queries, taken(tokens, 2u, part), j + 2u < params.keys); let s3 = scores(queries, taken(tokens, 3u, part), j + 3u < params.keys);
     let next = max(highest, max(max(s0, s1), max(s2, s3)));
     let w = Weights(exp2(highest - next), exp2(s0 - next), exp2(s1 - next), exp2(s2 - next), exp2(s3 - next));
     highest = next;
     total = total * w.decay + ((w.p0 + w.p1) + (w.p2 + w.p3));
-    let v0 = shuffled(token, KEYS); let v1 = shuffled(token, KEYS + 1u); let v2 = shuffled(token, KEYS + 2u); let v3 = shuffled(token, KEYS + 3u);
+    let v0 = taken(tokens, 4u, part); let v1 = taken(tokens, 5u, part); let v2 = taken(tokens, 6u, part); let v3 = taken(tokens, 7u, part);
     y = Rows(
       mix(y.r0, w.decay.x, w.p0.x, v0, w.p1.x, v1, w.p2.x, v2, w.p3.x, v3), mix(y.r1, w.decay.y, w.p0.y, v0, w.p1.y, v1, w.p2.y, v2, w.p3.y, v3),
       mix(y.r2, w.decay.z, w.p0.z, v0, w.p1.z, v1, w.p2.z, v2, w.p3.z, v3), mix(y.r3, w.decay.w, w.p0.w, v0, w.p1.w, v1, w.p2.w, v2, w.p3.w, v3));
   }
-  store_query(b, first, h, y.r0, highest.x, total.x);
-  store_query(b, first + 1u, h, y.r1, highest.y, total.y);
-  store_query(b, first + 2u, h, y.r2, highest.z, total.z);
-  store_query(b, first + 3u, h, y.r3, highest.w, total.w);
+  store_query(b, first, h, part, y.r0, highest.x, total.x);
+  store_query(b, first + 1u, h, part, y.r1, highest.y, total.y);
+  store_query(b, first + 2u, h, part, y.r2, highest.z, total.z);
+  store_query(b, first + 3u, h, part, y.r3, highest.w, total.w);
 }

@@ -1,5 +1,5 @@
 // Part of attention*.wgsl: their parameters and arguments, and where tokens lie. What is joined with it declares what it loads and stores at a
-// time, a channel or a quad: `stored` (real or real4).
+// time, a channel or a quad: `stored` (real, real4, or u32 for a quad of int8).
 
 alias real = f32; // what storage holds; f16 where a plan asks for it
 alias real4 = vec4<f32>; // the same, in quads
@@ -13,6 +13,7 @@ struct Params {
   heads: u32,
   width: u32, // D
   scale: f32,
+  value_step: f32, // where tokens are int8: what a step of the values is worth
 }
 
 @group(0) @binding(0) var<uniform> params: Params;

@@ -24,7 +24,7 @@ var noGoldens = map[string]struct {
 	build  func(x []*Tensor) *Tensor
 }{
 	"add broadcast":       {[][]int{{4, 6}, {6}}, func(x []*Tensor) *Tensor { return AddBroadcast(x[0], x[1]) }},
-	"attention, wide":     {[][]int{{1, 9, 32}, {1, 7, 64}}, func(x []*Tensor) *Tensor { return Attention(x[0], x[1], 1) }},
+	"attention, wide":     {[][]int{{1, 9, 64}, {1, 7, 128}}, func(x []*Tensor) *Tensor { return Attention(x[0], x[1], 1) }},
 	"batch norm relu":     {[][]int{{2, 3, 3, 4}, {4}, {4}, {4}, {4}}, func(x []*Tensor) *Tensor { return BatchNormReLU(x[0], x[1], x[2], x[3], x[4], true, 1, 1) }},
 	"cast":                {[][]int{{9}}, func(x []*Tensor) *Tensor { h := Halve(x[0]); return Add(Widen(h), Widen(h)) }},
 	"clamp log and sum":   {[][]int{{9}, {9}}, func(x []*Tensor) *Tensor { return Add(ClampLog(x[0], 0.1, 1), x[1]) }},
@@ -58,6 +58,12 @@ var noGoldens = map[string]struct {
 	}},
 	"int8 convolution, few outputs": {[][]int{{1, 8, 8, 3}, {1, 1, 3, 4}}, func(x []*Tensor) *Tensor {
 		return Quantize(x[0], 1).Conv2D(x[1], nil, Square(1, 0))
+	}},
+	"int8 attention": {[][]int{{1, 9, 8}, {1, 7, 16}}, func(x []*Tensor) *Tensor {
+		return Quantize(x[0], 1).Attention(Quantize(x[1], 1), 1, 1, 1)
+	}},
+	"int8 attention, wide": {[][]int{{1, 9, 64}, {1, 7, 128}}, func(x []*Tensor) *Tensor {
+		return Quantize(x[0], 1).Attention(Quantize(x[1], 1), 1, 1, 1)
 	}},
 	"add int8":   {[][]int{{8}}, func(x []*Tensor) *Tensor { return AddInt8(x[0], Quantize(x[0], 1)) }},
 	"dequantize": {[][]int{{8}}, func(x []*Tensor) *Tensor { return Dequantize(x[0].Graph().InputOf(gpu.I8, "q", 4, 8), x[0]) }},

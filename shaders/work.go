@@ -20,7 +20,7 @@ func Work(c gpu.Command) (shape string, operations float64) {
 	case *attentionParams:
 		shape = fmt.Sprintf("%d×%d queries, %d keys, %d×%d", p.Batch, p.Queries, p.Keys, p.Heads, p.Width)
 		products := map[string]float64{ // matrix products of queries, keys and channels
-			attentionForward.Name: 2, attentionBackwardQ.Name: 3, attentionBackwardKV.Name: 4,
+			attentionForward.Name: 2, attentionInt8.Name: 2, attentionBackwardQ.Name: 3, attentionBackwardKV.Name: 4,
 		}[kernel]
 		return shape, 2 * products * float64(p.Batch*p.Heads*p.Width) * float64(p.Queries) * float64(p.Keys)
 	case *groupedLinearParams:

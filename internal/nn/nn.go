@@ -78,20 +78,6 @@ func (b *Builder) Depthwise(name string, x *tensor.Tensor, k, stride int) *tenso
 	return shaders.DepthwiseConv2D(x, shaders.Like(x, w), shaders.Like(x, b.bias(name, c, true)), shaders.Square(stride, k/2))
 }
 
-// KeysAndValues are, side by side (…, 2·width), the linear map NAME.key of x plus e, without bias, and NAME.value of x; e is of one batch
-// element, (1, …).
-func (b *Builder) KeysAndValues(name string, x, e *tensor.Tensor, width int) *tensor.Tensor {
-	in := x.Dim(-1)
-	key := b.parameter(name+".key.weight", xavier(in, width), in, width)
-	value := b.parameter(name+".value.weight", xavier(in, width), in, width)
-	none := b.Graph.Constant("no key bias", make([]float32, width), width)
-	bias := shaders.Concat(none, b.bias(name+".value", width, true))
-	keys := shaders.Linear(e, key, nil)
-	still := b.Graph.Constant("values have no positions", make([]float32, keys.Elements()), keys.Shape()...)
-	both := shaders.Linear(x, shaders.Like(x, shaders.Concat(key, value)), shaders.Like(x, bias))
-	return b.AddBroadcast(both, shaders.Concat(keys, still))
-}
-
 // AddBroadcast adds a table that depends on parameters alone, the size of one batch element of x, to every one.
 func (b *Builder) AddBroadcast(x, table *tensor.Tensor) *tensor.Tensor {
 	return shaders.AddBroadcast(x, shaders.Like(x, table))
@@ -117,21 +103,27 @@ func (b *Builder) Linear(name string, x *tensor.Tensor, out int, bias bool) *ten
 	return b.linear(linear{x, w, b.bias(name, out, bias)})
 }
 
-// linear appends a linear map. Without training, that of another's result is a single one of what the other maps, unless that is wider: the
-// weights of both depend on parameters alone and are multiplied once.
+// linear appends a linear map.
 func (b *Builder) linear(l linear) *tensor.Tensor {
-	if first, ok := b.made[l.x]; ok && !b.Training && first.weight.Dim(0) <= first.weight.Dim(1) {
-		if first.bias != nil {
-			l.bias = shaders.Linear(first.bias.Reshape(1, l.weight.Dim(0)), l.weight, l.bias).Reshape(l.weight.Dim(1))
-		}
-		l.x, l.weight = first.x, shaders.Linear(first.weight, l.weight, nil)
-	}
+	l = b.folded(l)
 	y := shaders.Linear(l.x, shaders.Like(l.x, l.weight), shaders.Like(l.x, l.bias))
 	if b.made == nil {
 		b.made = map[*tensor.Tensor]linear{}
 	}
 	b.made[y] = l
 	return y
+}
+
+// folded is, without training, a linear map of another's result as a single one of what the other maps, unless that is wider: the weights of
+// both depend on parameters alone and are multiplied once.
+func (b *Builder) folded(l linear) linear {
+	if first, ok := b.made[l.x]; ok && !b.Training && first.weight.Dim(0) <= first.weight.Dim(1) {
+		if first.bias != nil {
+			l.bias = shaders.Linear(first.bias.Reshape(1, l.weight.Dim(0)), l.weight, l.bias).Reshape(l.weight.Dim(1))
+		}
+		l.x, l.weight = first.x, shaders.Linear(first.weight, l.weight, nil)
+	}
+	return l
 }
 
 // GroupedLinear gives each of the groups of x's channels its own linear map to out channels, with bias.

@@ -1,0 +1,73 @@
+package shaders
+
+import (
+	_ "embed"
+	"fmt"
+	"math"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/tensor"
+)
+
+//go:embed attention_int8.wgsl
+var attentionInt8Part string
+
+var attentionInt8Parts = joined(attentionTokensPart, attentionQuadsPart, quantizeWordsPart, attentionInt8Part)
+
+// attentionInt8 takes q and kv in int8, y in floats. What is loaded is a quarter of what attentionForward loads; products, softmax and sums are
+// in floats, as there: of whole numbers they would cost lavapipe more.
+var attentionInt8 = &tensor.Kernel{
+	Name: "attention_int8", Arguments: []gpu.Access{read, read, write},
+	Body: tensor.Body(func(p *attentionParams, a []gpu.Array) {
+		inFloats(p, a, func(floats []gpu.Array) { attentionForward.Body(p, floats) })
+	}),
+	Fast: tensor.Fast(func(p *attentionParams, a []gpu.Array32, split gpu.Split) {
+		inFloats(p, a, func(floats []gpu.Array32) { attentionForwardFast(p, floats, split) })
+	}),
+	Variants: []tensor.Variant{
+		ofInt8(attentionForwardQueries.inLanes(joined(attentionInt8Parts, attentionLanesFile))),
+		ofInt8(attentionForwardQueries.subgroups(joined(attentionInt8Parts, attentionSubgroupsFile))),
+		ofInt8(attentionForwardQueries.tiles(joined(attentionInt8Parts, attentionTilesFile))),
+	},
+}
+
+// ofInt8 is a variant of attentionForward's for attentionInt8.
+func ofInt8(v tensor.Variant) tensor.Variant {
+	v.Entry, v.Prefers = "attention_forward", nil
+	return v
+}
+
+// inFloats calls forward with the arguments of attentionForward, and gives its result the step of the values.
+func inFloats[F gpu.Float](p *attentionParams, a []gpu.ArrayOf[F], forward func(floats []gpu.ArrayOf[F])) {
+	rows := int(p.Batch * p.Queries * p.Heads)
+	y := a[2].F[:rows*int(p.Width)]
+	floats := func(q []int8) gpu.ArrayOf[F] {
+		f := make([]F, len(q))
+		for i, v := range q {
+			f[i] = F(v)
+		}
+		return gpu.ArrayOf[F]{F: f}
+	}
+	forward([]gpu.ArrayOf[F]{floats(a[0].B), floats(a[1].B), {F: y}, {F: make([]F, rows)}})
+	for i := range y {
+		y[i] *= F(p.ValueStep)
+	}
+}
+
+// Attention is shaders.Attention of what q and kv stand for, of heads of a multiple of four channels; a step of the keys and one of the
+// values are worth what is said, whatever kv.Step. No gradient.
+func (q Quantized) Attention(kv Quantized, keyStep, valueStep float32, heads int) *Tensor {
+	requireShape("Attention", "q", q.Q, -1, -1, -1)
+	requireShape("Attention", "kv", kv.Q, q.Q.Dim(0), -1, 2*q.Channels)
+	if heads < 1 || q.Channels%(4*heads) != 0 || q.Channels/heads > 64 {
+		panic(fmt.Sprintf("Attention: %v does not divide into %d heads of at most 64 channels, in fours", q.Q, heads))
+	}
+	width := q.Channels / heads
+	p := &attentionParams{
+		Batch: uint32(q.Q.Dim(0)), Queries: uint32(q.Q.Dim(1)), Keys: uint32(kv.Q.Dim(1)), Heads: uint32(heads), Width: uint32(width),
+		Scale: float32(float64(q.Step*keyStep) / math.Sqrt(float64(width))), ValueStep: valueStep,
+	}
+	y := q.Q.Graph().New("attention", q.Q.Shape())
+	q.Q.Graph().Dispatch(attentionInt8, p, q.Q, kv.Q, y)
+	return y
+}
