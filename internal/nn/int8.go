@@ -7,10 +7,10 @@ import (
 
 // inInt8 is what a convolution is given, in int8, where it is to compute so: at inference, with outputs in fours, where the largest input is
 // known. Those that are given the same tensor are given the same int8. Linear maps stay in floats: on lavapipe what they gain, up to 256
-// channels, goes into rounding their input; but for those whose results attention wants in int8. So do convolutions of one channel, which would
-// leave most of every word empty.
+// channels, goes into rounding their input; but for those whose results attention wants in int8. So do convolutions of one or two channels,
+// which would leave half of every word empty.
 func (b *Builder) inInt8(name string, x *tensor.Tensor, out int) (q shaders.Quantized, ok bool) {
-	if b.Training || x.Dim(-1) < 2 || out%4 != 0 {
+	if b.Training || x.Dim(-1) < 3 || out%4 != 0 {
 		return q, false
 	}
 	if b.Inputs != nil {
