@@ -143,10 +143,15 @@ func (n *Network) Converge(x *tensor.Tensor, skips [4]Skip, w *tensor.Tensor) (h
 func (n *Network) stage(i, width int, x, embedded *tensor.Tensor, skip Skip) *tensor.Tensor {
 	name := fmt.Sprintf("conp.stage%d", i+1)
 	u := n.Up(name+".up", x, width, nil)
+	var steering *tensor.Tensor
 	if n.Steered {
-		u = shaders.Add(u, embedded)
+		steering = embedded
 	}
-	attended := n.attention(name+".attention", attentionInputs{query: embedded, context: u, width: width, heads: max(1, width/64)})
+	queries, steering := n.Queries(name+".attention", embedded, width, steering)
+	if steering != nil {
+		u = shaders.Add(u, steering)
+	}
+	attended := n.attention(name+".attention", queries, u, max(1, width/64))
 	a := n.LayerNorm(name+".norm1", shaders.Add(u, n.Linear(name+".attention.output", attended, width, true)))
 	a = n.LayerNorm(name+".norm2", shaders.Add(a, n.MLP(name+".mlp", a)))
 	merged := n.BatchNormReLU(name+".merge.bn", shaders.Add(n.mergeConv(i, a, 0), skip.Merge))
@@ -162,17 +167,9 @@ func (n *Network) areaLogit(class int) float64 {
 	return math.Log(share / (1 - share))
 }
 
-// attentionInputs are maps (B, H, W, C) to which positions are yet to be added; keys and values come from the context, average-pooled to at
-// most MaxKeys.
-type attentionInputs struct {
-	query, context *tensor.Tensor
-	width, heads   int
-}
-
-// attention is nn's, of maps.
-func (n *Network) attention(name string, in attentionInputs) *tensor.Tensor {
-	context, e := in.context, n.Positions(in.context)
-	query := nn.Placed{X: in.query, E: e}
+// attention is nn's, of maps; the context is average-pooled to at most MaxKeys.
+func (n *Network) attention(name string, queries, context *tensor.Tensor, heads int) *tensor.Tensor {
+	e := n.Positions(context)
 	r := 1
 	for (context.Dim(1)/r)*(context.Dim(2)/r) > n.MaxKeys {
 		r *= 2
@@ -180,7 +177,7 @@ func (n *Network) attention(name string, in attentionInputs) *tensor.Tensor {
 	if r > 1 {
 		context, e = shaders.AveragePool(context, r, r, shaders.Square(r, 0)), shaders.AveragePool(e, r, r, shaders.Square(r, 0))
 	}
-	return n.Attention(name, query, nn.Placed{X: context, E: e}, in.width, in.heads)
+	return n.Attention(name, queries, nn.Placed{X: context, E: e}, heads)
 }
 
 // Diverge is DivP: every rater's likely label z̃ (B, S/8, S/8, M, K), a probability, from the calibrated mask half
@@ -193,19 +190,24 @@ func (n *Network) Diverge(half *tensor.Tensor) *tensor.Tensor {
 		x = n.part(func() *tensor.Tensor { return n.attentionBlock(name, from, width) })
 	}
 	width := n.Raters * n.RaterHead
-	h := n.attention("divp.heads", attentionInputs{query: x, context: x, width: width, heads: n.Raters})
-	h = shaders.Add(h, n.Linear("divp.heads.shortcut", x, width, true))
+	queries, _ := n.Queries("divp.heads", x, width, nil)
+	h := n.attention("divp.heads", queries, x, n.Raters)
+	h = shaders.Add(h, n.Linear("divp.heads.shortcut", x, width, true)) // which does the sum
 	zHat := shaders.Sigmoid(n.logit(n.GroupedLinear("divp.heads.output", h, n.Raters, n.Classes)))
 	return zHat.Reshape(zHat.Dim(0), zHat.Dim(1), zHat.Dim(2), n.Raters, n.Classes)
 }
 
 // attentionBlock is DivP's MHA block, post-norm; the residual is projected where the width changes.
 func (n *Network) attentionBlock(name string, x *tensor.Tensor, width int) *tensor.Tensor {
-	attended := n.attention(name+".attention", attentionInputs{query: x, context: x, width: width, heads: n.DivPHeads})
-	residual := x
+	var projected *tensor.Tensor
 	if x.Dim(-1) != width {
-		residual = n.Linear(name+".residual", x, width, true)
+		projected = n.Linear(name+".residual", x, width, true)
 	}
+	queries, residual := n.Queries(name+".attention", x, width, projected)
+	if residual == nil {
+		residual = x
+	}
+	attended := n.attention(name+".attention", queries, x, n.DivPHeads)
 	a := n.LayerNorm(name+".norm1", shaders.Add(residual, n.Linear(name+".attention.output", attended, width, true)))
 	return n.LayerNorm(name+".norm2", shaders.Add(a, n.MLP(name+".mlp", a)))
 }

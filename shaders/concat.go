@@ -23,6 +23,15 @@ var (
 				copy(y[p.Part:], a[1].F[r*(p.Columns-p.Part):][:p.Columns-p.Part])
 			}
 		})
+	splitForward = perElement("split_forward", concatSource, []gpu.Access{read, write, write},
+		func(p *concatParams) uint32 { return p.Chunks * p.Columns },
+		func(p *concatParams, a []gpu.Array) {
+			for r := range p.Rows {
+				both := a[0].F[r*p.Columns:][:p.Columns]
+				copy(a[1].F[r*p.Part:], both[:p.Part])
+				copy(a[2].F[r*(p.Columns-p.Part):], both[p.Part:])
+			}
+		})
 	sliceForward = perElement("slice_forward", concatSource, []gpu.Access{read, write},
 		func(p *concatParams) uint32 { return p.Chunks * p.Part },
 		func(p *concatParams, a []gpu.Array) {
@@ -93,4 +102,30 @@ func Concat(a, b *Tensor) *Tensor {
 		}
 	})
 	return y
+}
+
+// Split is what Concat joined: of x (…, A+B) the first A of the last extent, (…, A), and the others, (…, B). A convolution whose result alone
+// is split writes both by itself.
+func Split(x *Tensor, first int) (a, b *Tensor) {
+	last := len(x.Shape()) - 1
+	columns := x.Dim(-1)
+	if first < 1 || first >= columns {
+		panic(fmt.Sprintf("Split: %v does not divide after %d of its last extent", x, first))
+	}
+	g := x.Graph()
+	rows := x.Elements() / columns
+	part := func(offset, width int) *Tensor {
+		shape := slices.Clone(x.Shape())
+		shape[last] = width
+		y := g.New("split", shape, x)
+		g.OnBackward(y, func() {
+			chunks := stripes(rows, width, elementwiseInvocations)
+			g.Dispatch(sliceBackward, &concatParams{uint32(rows), uint32(columns), uint32(width), uint32(offset), uint32(chunks)}, y.Gradient(), x.Gradient())
+		})
+		return y
+	}
+	a, b = part(0, first), part(first, columns-first)
+	chunks := stripes(rows, columns, elementwiseInvocations)
+	g.Dispatch(splitForward, &concatParams{uint32(rows), uint32(columns), uint32(first), 0, uint32(chunks)}, x, a, b)
+	return a, b
 }

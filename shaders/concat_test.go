@@ -14,6 +14,26 @@ func TestConcat(t *testing.T) {
 	}
 }
 
+func TestSplit(t *testing.T) {
+	for _, c := range []struct {
+		shape []int
+		first int
+		parts func(a, b *Tensor) *Tensor // of what is made with the parts
+	}{
+		{[]int{1, 2}, 1, Add}, {[]int{3, 5, 7, 12}, 6, Add},
+		{[]int{3, 5, 7, 11}, 2, func(a, b *Tensor) *Tensor { return Concat(b, a) }},
+		{[]int{2, 40, 40, 96}, 64, func(a, b *Tensor) *Tensor { return Concat(b, a) }},
+		{[]int{4, 9}, 3, func(a, _ *Tensor) *Tensor { return Scale(a, 2) }},
+		{[]int{4, 9}, 3, func(_, b *Tensor) *Tensor { return Scale(b, 2) }},
+	} {
+		checkOperator(t, operatorTest{
+			inputs: [][]int{c.shape},
+			build:  func(x []*Tensor) *Tensor { return c.parts(Split(x[0], c.first)) },
+			half:   rounded,
+		})
+	}
+}
+
 func TestSlice(t *testing.T) {
 	for _, c := range []struct {
 		shape    []int

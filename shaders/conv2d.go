@@ -40,14 +40,26 @@ var conv2dTilesQuadsPart string
 //go:embed conv2d_subgroups.wgsl
 var conv2dSubgroupsFile string
 
-var (
-	conv2dParts           = joined(conv2dGeometryPart, conv2dParamsPart, conv2dFinishPart, activationPart)
-	conv2dSource          = joined(conv2dParts, conv2dFile)
-	conv2dRegistersSource = joined(conv2dParts, conv2dQuadsPart, conv2dRegistersFile)
-	conv2dSubgroupsSource = joined(conv2dParts, conv2dQuadsPart, conv2dSubgroupsFile)
-	conv2dTilesSource     = joined(conv2dParts, conv2dTermsPart, conv2dTilesQuadsPart, conv2dTilesFile)
-	conv2dChannelsSource  = joined(conv2dParts, conv2dTermsPart, conv2dTilesChannelsPart, conv2dTilesFile)
-)
+//go:embed conv2d_whole.wgsl
+var conv2dWholePart string
+
+// conv2dSources are the files of the variants.
+type conv2dSources struct{ plain, registers, subgroups, tiles, channels string }
+
+// newConv2dSources joins them with the part that says where a result goes.
+func newConv2dSources(results string) conv2dSources {
+	parts := joined(conv2dGeometryPart, conv2dParamsPart, conv2dFinishPart, results, activationPart)
+	return conv2dSources{
+		plain:     joined(parts, conv2dFile),
+		registers: joined(parts, conv2dQuadsPart, conv2dRegistersFile),
+		subgroups: joined(parts, conv2dQuadsPart, conv2dSubgroupsFile),
+		tiles:     joined(parts, conv2dTermsPart, conv2dTilesQuadsPart, conv2dTilesFile),
+		channels:  joined(parts, conv2dTermsPart, conv2dTilesChannelsPart, conv2dTilesFile),
+	}
+}
+
+// conv2dWhole has one result.
+var conv2dWhole = newConv2dSources(conv2dWholePart)
 
 // conv2dAxis says which pixels and taps of one axis meet. Position u in [0, Count) and tap t in [0, Taps) read x at
 // u XStep + XStart + t XTap (zero outside [0, XSize)), use the weight at WStart + t WTap and write y at u YStep + YStart.
@@ -74,41 +86,45 @@ type conv2dParams struct {
 // conv2dForward takes x, weight, bias, residual, shortcut, y; it also computes gradients by the input: dy, transposed weight, three unused, dx.
 var conv2dForward = &tensor.Kernel{
 	Name: "conv2d_forward", Arguments: []gpu.Access{read, read, read, read, read, write}, Body: tensor.Body(conv2dForwardBody),
-	Fast: tensor.Fast(conv2dForwardFast), Absorb: conv2dAbsorb,
-	Variants: []tensor.Variant{
-		{Name: "subgroups", Source: conv2dSubgroupsSource, Runs: runsSubgroups, Prefers: fillsSubgroups, Groups: func(params any) [3]int {
+	Fast: tensor.Fast(conv2dForwardFast), Absorb: conv2dAbsorb, Variants: conv2dWhole.forward(),
+}
+
+// forward are the variants of the kernels that compute forwards.
+func (s *conv2dSources) forward() []tensor.Variant {
+	return []tensor.Variant{
+		{Name: "subgroups", Source: s.subgroups, Runs: runsSubgroups, Prefers: fillsSubgroups, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
 			return p.phased([3]int{ceil(p.pixels(), 16), ceil(int(p.Outputs), 32), 1})
 		}, Consts: conv2dActivation},
-		{Name: "registers", Source: conv2dRegistersSource, Runs: outputQuads, Prefers: onCPU, Groups: func(params any) [3]int {
+		{Name: "registers", Source: s.registers, Runs: outputQuads, Prefers: onCPU, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
 			return p.phased(registerGroups(p, ceil(p.pixels(), 8)))
 		}, Consts: conv2dActivation},
-		conv2dSlices("slices8x8", slices8x8), conv2dSlices("slices16x16", slices16x16), conv2dSlices("slices32x32", slices32x32),
-		conv2dTiles("tiles", tiles64x64, forwardTiles), conv2dTiles("tiles32x64", tiles32x64, forwardTiles),
-		conv2dTiles("tiles32x32", tiles32x32, forwardTiles), conv2dChannels("channels", tiles64x64, forwardTiles),
-		{Source: conv2dSource, Groups: func(params any) [3]int {
+		s.sliced("slices8x8", slices8x8), s.sliced("slices16x16", slices16x16), s.sliced("slices32x32", slices32x32),
+		s.tiled("tiles", tiles64x64, forwardTiles), s.tiled("tiles32x64", tiles32x64, forwardTiles),
+		s.tiled("tiles32x32", tiles32x32, forwardTiles), s.tiledChannels("channels", tiles64x64, forwardTiles),
+		{Source: s.plain, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
 			return p.phased(tensor.Linear(p.pixels()*int(p.Outputs), elementwise))
 		}, Consts: conv2dActivation},
-	},
+	}
 }
 
 // conv2dBackwardWeight takes x, dy, dw. Its column taps and their weights are neighbours: XTap = WTap = 1.
 var conv2dBackwardWeight = &tensor.Kernel{
 	Name: "conv2d_backward_weight", Arguments: []gpu.Access{read, read, write}, Wide: []int{2}, Body: tensor.Body(conv2dBackwardWeightBody),
 	Variants: []tensor.Variant{
-		{Name: "subgroups", Source: conv2dSubgroupsSource, Runs: runsSubgroups, Prefers: fillsSubgroups, Groups: func(params any) [3]int {
+		{Name: "subgroups", Source: conv2dWhole.subgroups, Runs: runsSubgroups, Prefers: fillsSubgroups, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
 			return [3]int{ceil(int(p.Cols.Taps)*int(p.Inputs), 16), ceil(int(p.Outputs), 32), int(p.Parts) * int(p.Rows.Taps)}
 		}},
-		{Name: "registers", Source: conv2dRegistersSource, Runs: outputQuads, Prefers: onCPU, Groups: func(params any) [3]int {
+		{Name: "registers", Source: conv2dWhole.registers, Runs: outputQuads, Prefers: onCPU, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
 			return registerGroups(p, ceil(int(p.Cols.Taps)*int(p.Inputs), 8)*int(p.Parts)*int(p.Rows.Taps))
 		}},
-		conv2dTiles("tiles", tiles64x64, weightTiles), conv2dTiles("tiles32x64", tiles32x64, weightTiles),
-		conv2dTiles("tiles32x32", tiles32x32, weightTiles), conv2dChannels("channels", tiles64x64, weightTiles),
-		{Source: conv2dSource, Groups: func(params any) [3]int {
+		conv2dWhole.tiled("tiles", tiles64x64, weightTiles), conv2dWhole.tiled("tiles32x64", tiles32x64, weightTiles),
+		conv2dWhole.tiled("tiles32x32", tiles32x32, weightTiles), conv2dWhole.tiledChannels("channels", tiles64x64, weightTiles),
+		{Source: conv2dWhole.plain, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
 			return tensor.Linear(int(p.Parts*p.Inputs*p.Outputs)*p.taps(), elementwise)
 		}},

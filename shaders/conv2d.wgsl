@@ -34,8 +34,7 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgrou
       for (var k = 0; k < inputs; k++) { sum += f32(x[from_x + k]) * f32(w[from_w + k * outputs]); }
     }
   }
-  let to = destination(g, p, phase) * outputs + n;
-  y[to] = real(finished(to, n, sum));
+  put(destination(g, p, phase), n, sum);
 }
 
 @compute @workgroup_size(SIZE)

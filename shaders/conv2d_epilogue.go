@@ -52,11 +52,13 @@ const (
 )
 
 // conv2dAbsorb lets a convolution do the work of what follows it, in the order sum, scale and shift, sum, activation, sum: the inference of
-// a network with batch norm and residuals needs few other dispatches. The first two sums are of one residual. A linear map takes over a layer
-// norm, and becomes another kernel.
+// a network with batch norm and residuals needs few other dispatches. The first two sums are of one residual. With a split at the end it
+// becomes another kernel, and so does a linear map with a layer norm.
 func conv2dAbsorb(params any, next *tensor.Kernel, nextParams any, at int) (tensor.Absorbed, bool) {
 	p := *params.(*conv2dParams)
 	switch {
+	case next == splitForward && p.Adds != addToY:
+		return p.split(nextParams.(*concatParams))
 	case p.Adds == addToY || p.Adds&addShortcut != 0:
 	case p.Activation != 0:
 		if next == addForward {

@@ -1,5 +1,5 @@
-// Part of conv2d*.wgsl: their arguments, and what becomes of a sum: biases, residuals, an activation. Beside conv2d_params.wgsl and
-// activation_functions.wgsl. What is joined with it declares what it reads of x at a time, one input or a quad: `element` (real or real4); and what
+// Part of conv2d*.wgsl: their arguments, and what becomes of a sum: biases, residuals, an activation. Beside conv2d_params.wgsl,
+// activation_functions.wgsl and conv2d_whole.wgsl or conv2d_split.wgsl. What is joined with it declares what it reads of x at a time, one input or a quad: `element` (real or real4); and what
 // of the others: `stored` (real or real4), `floats` (f32 or vec4<f32>) and WIDTH (1 or 4).
 
 alias real = f32; // what storage holds; f16 where a plan asks for it
@@ -14,7 +14,7 @@ alias real4 = vec4<f32>; // the same, in quads
 @group(0) @binding(2) var<storage, read> dy: array<stored>;
 @group(0) @binding(3) var<storage, read_write> dw: array<floats>;
 
-// finished is what element i of y, of output (or quad) n, becomes.
+// finished is what element i of the result, of output (or quad) n, becomes.
 fn finished(i: i32, n: i32, sum: floats) -> floats {
   var v = sum;
   let adds = params.adds & 3u;

@@ -9,7 +9,7 @@ struct Params {
                  // shortcut, after the activation
   parts: u32,    // backward_weight: parts of the sum, each with a result of its own; forward: phases of either axis, one a group.z:
                  // each begins a weight and a pixel of y further
-  chunk: u32,    // pixels (b, u, v) of one part
+  chunk: u32,    // backward_weight: pixels (b, u, v) of one part; forward: with conv2d_split.wgsl, outputs of the first result
   activation: u32, // ACTIVATION
   rows: Axis,
   cols: Axis,

@@ -94,7 +94,7 @@ func sees[T float32 | int8](p *conv2dParams, position int, x, room []T) []T {
 	return room
 }
 
-// finish does with the sums (outputs) of a position what the parameters say, and writes them.
+// finish does with the sums (outputs) of a position what the parameters say, and writes them, in two parts for conv2dSplit.
 func (p *conv2dParams) finish(position int, sums []float32, a []gpu.Array32) {
 	outputs, pixel := len(sums), p.destination(position)
 	at := func(argument int) []float32 { return a[argument].F[pixel*outputs:][:outputs] }
@@ -123,7 +123,13 @@ func (p *conv2dParams) finish(position int, sums []float32, a []gpu.Array32) {
 	if p.Adds&addShortcut != 0 {
 		addFast(sums, at(convShortcut))
 	}
-	copy(at(convResult), sums)
+	if len(a) <= convRest {
+		copy(at(convResult), sums)
+		return
+	}
+	first := int(p.Chunk)
+	copy(a[convResult].F[pixel*first:], sums[:first])
+	copy(a[convRest].F[pixel*(outputs-first):], sums[first:])
 }
 
 // addFast adds x to sums of the same length.

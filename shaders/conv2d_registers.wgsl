@@ -4,14 +4,11 @@
 
 const SIZE: u32 = 32u;
 
-// store finishes the quads a and b of one pixel. Where there is only one quad, both are it.
+// store finishes the quads a and b of one pixel, which are the same where there is only one.
 fn store(pixel: i32, qa: i32, qb: i32, a: vec4<f32>, b: vec4<f32>) {
   if (pixel >= 0) {
-    let quads = i32(params.outputs) / 4;
-    let va = finished(pixel * quads + qa, qa, a);
-    let vb = finished(pixel * quads + qb, qb, b);
-    y[pixel * quads + qa] = real4(va);
-    y[pixel * quads + qb] = real4(vb);
+    put(pixel, qa, a);
+    if (qb != qa) { put(pixel, qb, b); } // once, since it may add to what is there
   }
 }
 

@@ -7,11 +7,7 @@ enable subgroups;
 const LANES: u32 = 8u; // a workgroup is one subgroup
 
 fn store(pixel: i32, quad: i32, sum: vec4<f32>) {
-  let quads = i32(params.outputs) / 4;
-  if ((pixel >= 0) & (quad < quads)) {
-    let i = pixel * quads + quad;
-    y[i] = real4(finished(i, quad, sum));
-  }
+  if ((pixel >= 0) & (quad < i32(params.outputs) / 4)) { put(pixel, quad, sum); }
 }
 
 @compute @workgroup_size(LANES)

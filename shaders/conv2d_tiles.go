@@ -17,10 +17,10 @@ func inQuads(info gpu.Info, params any) bool {
 	return outputQuads(info, params) && params.(*conv2dParams).Inputs%4 == 0
 }
 
-// conv2dTiles is a variant with tiles for channels in quads; groups are its workgroups.
-func conv2dTiles(name string, tile conv2dTile, groups func(p *conv2dParams, rows, columns int) [3]int) tensor.Variant {
+// tiled is a variant with tiles for channels in quads; groups are its workgroups.
+func (s *conv2dSources) tiled(name string, tile conv2dTile, groups func(p *conv2dParams, rows, columns int) [3]int) tensor.Variant {
 	return tensor.Variant{
-		Name: name, Source: conv2dTilesSource, Runs: inQuads, Prefers: fillsTiles,
+		Name: name, Source: s.tiles, Runs: inQuads, Prefers: fillsTiles,
 		Groups: func(params any) [3]int { return groups(params.(*conv2dParams), tile.rows, tile.columns) },
 		Consts: func(params any) map[string]string {
 			constants := tile.consts()
@@ -30,16 +30,16 @@ func conv2dTiles(name string, tile conv2dTile, groups func(p *conv2dParams, rows
 	}
 }
 
-// conv2dChannels is the same for any channels.
-func conv2dChannels(name string, tile conv2dTile, groups func(p *conv2dParams, rows, columns int) [3]int) tensor.Variant {
-	v := conv2dTiles(name, tile, groups)
-	v.Source, v.Runs = conv2dChannelsSource, nil
+// tiledChannels is the same for any channels.
+func (s *conv2dSources) tiledChannels(name string, tile conv2dTile, groups func(p *conv2dParams, rows, columns int) [3]int) tensor.Variant {
+	v := s.tiled(name, tile, groups)
+	v.Source, v.Runs = s.channels, nil
 	return v
 }
 
-// conv2dSlices is a variant whose tiles are shared among slices, each with its part of the sums.
-func conv2dSlices(name string, tile conv2dTile) tensor.Variant {
-	v := conv2dTiles(name, tile, forwardTiles)
+// sliced is a variant whose tiles are shared among slices, each with its part of the sums.
+func (s *conv2dSources) sliced(name string, tile conv2dTile) tensor.Variant {
+	v := s.tiled(name, tile, forwardTiles)
 	v.Runs = func(info gpu.Info, params any) bool {
 		p := params.(*conv2dParams)
 		return inQuads(info, params) && tile.fits(p, p.taps()*int(p.Inputs))

@@ -44,10 +44,9 @@ fn store(pixel: i32, column: i32, sum: vec4<f32>) {
   for (var c = 0; c < 4; c++) {
     let n = column + c;
     if ((pixel >= 0) & (n < i32(params.outputs))) {
-      let i = pixel * i32(params.outputs) + n;
       var v = values[c];
       if (params.has_bias == 1u) { v += f32(bias[n]); }
-      y[i] = real(finished(i, n, v));
+      put(pixel, n, v);
     }
   }
 }

@@ -48,10 +48,9 @@ fn load_gradients(pixel: i32, n: i32) -> real4 {
 fn store(pixel: i32, column: i32, sum: vec4<f32>) {
   if ((pixel >= 0) & (column < i32(params.outputs))) {
     let n = column / 4;
-    let i = pixel * i32(params.outputs) / 4 + n;
     var v = sum;
     if (params.has_bias == 1u) { v += vec4<f32>(bias[n]); }
-    y[i] = real4(finished(i, n, v));
+    put(pixel, n, v);
   }
 }
 

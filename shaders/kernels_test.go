@@ -23,13 +23,23 @@ var noGoldens = map[string]struct {
 	inputs [][]int
 	build  func(x []*Tensor) *Tensor
 }{
-	"add broadcast":       {[][]int{{4, 6}, {6}}, func(x []*Tensor) *Tensor { return AddBroadcast(x[0], x[1]) }},
-	"attention, wide":     {[][]int{{1, 9, 64}, {1, 7, 128}}, func(x []*Tensor) *Tensor { return Attention(x[0], x[1], 1) }},
-	"batch norm relu":     {[][]int{{2, 3, 3, 4}, {4}, {4}, {4}, {4}}, func(x []*Tensor) *Tensor { return BatchNormReLU(x[0], x[1], x[2], x[3], x[4], true, 1, 1) }},
-	"cast":                {[][]int{{9}}, func(x []*Tensor) *Tensor { h := Halve(x[0]); return Add(Widen(h), Widen(h)) }},
-	"clamp log and sum":   {[][]int{{9}, {9}}, func(x []*Tensor) *Tensor { return Add(ClampLog(x[0], 0.1, 1), x[1]) }},
-	"clamp":               {[][]int{{9}}, func(x []*Tensor) *Tensor { return Clamp(x[0], 0, 1) }},
-	"slice":               {[][]int{{4, 9, 3}}, func(x []*Tensor) *Tensor { return Slice(x[0], 2, 5) }},
+	"add broadcast":     {[][]int{{4, 6}, {6}}, func(x []*Tensor) *Tensor { return AddBroadcast(x[0], x[1]) }},
+	"attention, wide":   {[][]int{{1, 9, 64}, {1, 7, 128}}, func(x []*Tensor) *Tensor { return Attention(x[0], x[1], 1) }},
+	"batch norm relu":   {[][]int{{2, 3, 3, 4}, {4}, {4}, {4}, {4}}, func(x []*Tensor) *Tensor { return BatchNormReLU(x[0], x[1], x[2], x[3], x[4], true, 1, 1) }},
+	"cast":              {[][]int{{9}}, func(x []*Tensor) *Tensor { h := Halve(x[0]); return Add(Widen(h), Widen(h)) }},
+	"clamp log and sum": {[][]int{{9}, {9}}, func(x []*Tensor) *Tensor { return Add(ClampLog(x[0], 0.1, 1), x[1]) }},
+	"clamp":             {[][]int{{9}}, func(x []*Tensor) *Tensor { return Clamp(x[0], 0, 1) }},
+	"slice":             {[][]int{{4, 9, 3}}, func(x []*Tensor) *Tensor { return Slice(x[0], 2, 5) }},
+	"split":             {[][]int{{3, 9}}, func(x []*Tensor) *Tensor { a, b := Split(x[0], 4); return Concat(b, a) }},
+	"split of a linear map": {[][]int{{512, 64}, {64, 96}}, func(x []*Tensor) *Tensor {
+		return Concat(Split(Linear(x[0].Detach(), x[1].Detach(), nil), 64))
+	}},
+	"split of a few outputs": {[][]int{{9, 4}, {4, 8}}, func(x []*Tensor) *Tensor {
+		return Concat(Split(Linear(x[0].Detach(), x[1].Detach(), nil), 4))
+	}},
+	"split of a linear map, odd": {[][]int{{9, 19}, {19, 21}}, func(x []*Tensor) *Tensor {
+		return Concat(Split(Linear(x[0].Detach(), x[1].Detach(), nil), 2))
+	}},
 	"concat":              {[][]int{{3, 4}, {3, 5}}, func(x []*Tensor) *Tensor { return Concat(x[0], x[1]) }},
 	"depthwise, in quads": {[][]int{{1, 9, 7, 8}, {3, 3, 8}}, func(x []*Tensor) *Tensor { return DepthwiseConv2D(x[0], x[1], nil, Square(1, 1)) }},
 	"grouped linear":      {[][]int{{9, 12}, {3, 4, 5}, {3, 5}}, func(x []*Tensor) *Tensor { return GroupedLinear(x[0], x[1], x[2]) }},

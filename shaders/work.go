@@ -40,7 +40,7 @@ func Work(c gpu.Command) (shape string, operations float64) {
 // work is that of a kernel whose geometry is a convolution's.
 func (p *conv2dParams) work(kernel string) (shape string, operations float64) {
 	phases := 1
-	if kernel == conv2dForward.Name || kernel == conv2dInt8.Name {
+	if kernel == conv2dForward.Name || kernel == conv2dSplit.Name || kernel == conv2dInt8.Name {
 		phases = int(p.Parts * p.Parts)
 	}
 	channels, products := fmt.Sprintf("%d→%d", p.Inputs, p.Outputs), float64(p.Inputs)*float64(p.Outputs)

@@ -8,13 +8,13 @@ import (
 // Placed is a map X (B, H, W, C) and the positions E (1, H, W, C) of its pixels, which are yet to be added to it.
 type Placed struct{ X, E *tensor.Tensor }
 
-// Attention is multi-head attention without its output projection, over pixels as tokens: (B, H, W, width) of the query's H and W. Queries and
-// keys know their positions, values do not. The share of the positions in a linear map of x + e is computed apart: without training it depends
-// on parameters alone, and adding it to the result costs the map of x no dispatch. Where the ranges of queries, keys and values are known, their
-// maps end in int8.
-func (b *Builder) Attention(name string, query, context Placed, width, heads int) *tensor.Tensor {
+// Attention is multi-head attention of queries q (B, H, W, width) without its output projection, over pixels as tokens: of q's shape. Queries
+// and keys know their positions, values do not. The share of the positions in a linear map of x + e is computed apart: without training it
+// depends on parameters alone, and adding it to the result costs the map of x no dispatch. Where the ranges of queries, keys and values are
+// known, their maps end in int8.
+func (b *Builder) Attention(name string, q *tensor.Tensor, context Placed, heads int) *tensor.Tensor {
+	width := q.Dim(-1)
 	steps, int8 := b.attentionSteps(name, width/heads)
-	q := b.queries(name, query, width)
 	kv := b.keysAndValues(name, context, width, steps)
 	if !int8 {
 		return shaders.Attention(tokens(q), tokens(kv), heads).Reshape(q.Shape()...)
@@ -46,7 +46,7 @@ func (b *Builder) told(name string, x *tensor.Tensor) *tensor.Tensor {
 	return x
 }
 
-// projected is a linear map of a map whose result can be rounded, in int8 where the range of what it is given is known.
+// projected is a linear map of a map whose result can be rounded, but for the table, in int8 where the range of what it is given is known.
 func (b *Builder) projected(name string, l linear) *tensor.Tensor {
 	in, out := l.weight.Dim(0), l.weight.Dim(1)
 	if q, ok := b.inInt8(name, l.x, out); ok {
@@ -55,12 +55,20 @@ func (b *Builder) projected(name string, l linear) *tensor.Tensor {
 	return shaders.Linear(l.x, shaders.Like(l.x, l.weight), shaders.Like(l.x, l.bias))
 }
 
-// queries are the linear map NAME.query of x + e: (…, width).
-func (b *Builder) queries(name string, x Placed, width int) *tensor.Tensor {
-	in := x.X.Dim(-1)
+// Queries are, for Attention, the linear map NAME.query of x and its positions: (…, width).
+//
+// Beside is what else a linear map makes of x, or of what x is made of by one; or nil. At inference in floats one dispatch computes both: what
+// it makes takes the place of beside.
+func (b *Builder) Queries(name string, x *tensor.Tensor, width int, beside *tensor.Tensor) (queries, besides *tensor.Tensor) {
+	in := x.Dim(-1)
 	weight := b.parameter(name+".query.weight", xavier(in, width), in, width)
-	q := b.projected(name+".query", b.folded(linear{x.X, weight, b.bias(name+".query", width, true)}))
-	return b.told(name+".queries", b.AddBroadcast(q, shaders.Linear(x.E, weight, nil)))
+	l := b.folded(linear{x, weight, b.bias(name+".query", width, true), shaders.Linear(b.Positions(x), weight, nil)})
+	other, ok := b.made[beside]
+	if _, int8 := b.Ranges[name+".queries"]; b.Training || b.Inputs != nil || int8 || !ok || other.x != l.x {
+		return b.told(name+".queries", b.AddBroadcast(b.projected(name+".query", l), l.table)), beside
+	}
+	both := b.beside(l, other)
+	return shaders.Split(b.AddBroadcast(shaders.Linear(both.x, both.weight, both.bias), both.table), width)
 }
 
 // keysAndValues are, side by side (…, 2·width), in steps, the linear map NAME.key of x + e, without bias, and NAME.value of x.
@@ -74,11 +82,8 @@ func (b *Builder) keysAndValues(name string, x Placed, width int, steps attentio
 		b.told(name+".values", shaders.Linear(x.X, value, bias))
 	}
 	key, value, bias = inSteps(key, steps.keys), inSteps(value, steps.values), inSteps(bias, steps.values)
-	none := b.Graph.Constant("no key bias", make([]float32, width), width)
-	keys := shaders.Linear(x.E, key, nil)
-	still := b.Graph.Constant("values have no positions", make([]float32, keys.Elements()), keys.Shape()...)
-	both := b.projected(name+".key", linear{x.X, shaders.Concat(key, value), shaders.Concat(none, bias)})
-	return b.AddBroadcast(both, shaders.Concat(keys, still))
+	both := b.beside(linear{x.X, key, nil, shaders.Linear(x.E, key, nil)}, linear{x: x.X, weight: value, bias: bias})
+	return b.AddBroadcast(b.projected(name+".key", both), both.table)
 }
 
 // inSteps is a parameter divided by what a step is worth.

@@ -26,9 +26,6 @@ type Builder struct {
 	made map[*tensor.Tensor]linear            // the linear maps' results
 }
 
-// linear is a linear map of x by weight (Cin, Cout) and bias (Cout) or nil.
-type linear struct{ x, weight, bias *tensor.Tensor }
-
 // Normalisation constants, as in PyTorch.
 const (
 	epsilon  = 1e-5
@@ -59,7 +56,7 @@ func (b *Builder) Conv(name string, x *tensor.Tensor, k, out, stride, pad int, b
 	}
 	w := b.parameter(name+".weight", he(fan), k, k, in, out)
 	if k == 1 && stride == 1 && pad == 0 {
-		return b.linear(linear{x, w.Reshape(in, out), b.bias(name, out, bias)})
+		return b.linear(linear{x: x, weight: w.Reshape(in, out), bias: b.bias(name, out, bias)})
 	}
 	return b.convolution(name, x, w, b.bias(name, out, bias), shaders.Square(stride, pad))
 }
@@ -95,35 +92,6 @@ func (b *Builder) Up(name string, x *tensor.Tensor, out int, bias func(channel i
 		return q.ConvTranspose2x2(w, shift)
 	}
 	return shaders.ConvTranspose2x2(x, shaders.Like(x, w), shaders.Like(x, shift))
-}
-
-// Linear maps the last extent of x to out, Xavier-initialised.
-func (b *Builder) Linear(name string, x *tensor.Tensor, out int, bias bool) *tensor.Tensor {
-	w := b.parameter(name+".weight", xavier(x.Dim(-1), out), x.Dim(-1), out)
-	return b.linear(linear{x, w, b.bias(name, out, bias)})
-}
-
-// linear appends a linear map.
-func (b *Builder) linear(l linear) *tensor.Tensor {
-	l = b.folded(l)
-	y := shaders.Linear(l.x, shaders.Like(l.x, l.weight), shaders.Like(l.x, l.bias))
-	if b.made == nil {
-		b.made = map[*tensor.Tensor]linear{}
-	}
-	b.made[y] = l
-	return y
-}
-
-// folded is, without training, a linear map of another's result as a single one of what the other maps, unless that is wider: the weights of
-// both depend on parameters alone and are multiplied once.
-func (b *Builder) folded(l linear) linear {
-	if first, ok := b.made[l.x]; ok && !b.Training && first.weight.Dim(0) <= first.weight.Dim(1) {
-		if first.bias != nil {
-			l.bias = shaders.Linear(first.bias.Reshape(1, l.weight.Dim(0)), l.weight, l.bias).Reshape(l.weight.Dim(1))
-		}
-		l.x, l.weight = first.x, shaders.Linear(first.weight, l.weight, nil)
-	}
-	return l
 }
 
 // GroupedLinear gives each of the groups of x's channels its own linear map to out channels, with bias.

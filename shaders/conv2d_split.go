@@ -1,0 +1,51 @@
+package shaders
+
+import (
+	_ "embed"
+	"slices"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/tensor"
+)
+
+//go:embed conv2d_split.wgsl
+var conv2dSplitPart string
+
+// conv2dSplitSources have two results.
+var conv2dSplitSources = newConv2dSources(conv2dSplitPart)
+
+// conv2dSplit takes x, weight, bias, residual, shortcut, as conv2dForward does, and the two parts of the result, of which the first has Chunk
+// outputs. No operator appends it: a convolution becomes it where it takes over the split that alone reads its result (conv2dAbsorb).
+var conv2dSplit = &tensor.Kernel{
+	Name: "conv2d_split", Arguments: []gpu.Access{read, read, read, read, read, write, write},
+	Body: tensor.Body(conv2dSplitBody), Fast: tensor.Fast(conv2dForwardFast), Variants: conv2dSplitVariants(),
+}
+
+// convRest is the position of conv2dSplit's last argument.
+const convRest = convResult + 1
+
+// conv2dSplitVariants are those of conv2dForward. What holds quads of outputs runs where a quad is of one part.
+func conv2dSplitVariants() []tensor.Variant {
+	variants := conv2dSplitSources.forward()
+	for i := range variants {
+		v := &variants[i]
+		v.Entry = "conv2d_forward"
+		if runs := v.Runs; runs != nil {
+			v.Runs = func(info gpu.Info, params any) bool { return params.(*conv2dParams).Chunk%4 == 0 && runs(info, params) }
+		}
+	}
+	return variants
+}
+
+// split is the convolution p with the split after it.
+func (p conv2dParams) split(s *concatParams) (tensor.Absorbed, bool) {
+	p.Chunk = s.Part
+	return tensor.Absorbed{Kernel: conv2dSplit, Params: &p, From: map[int]int{convResult: 1, convRest: 2}}, true
+}
+
+func conv2dSplitBody(p *conv2dParams, a []gpu.Array) {
+	rows, outputs := p.Batch*uint32(p.Rows.YSize*p.Cols.YSize), p.Outputs
+	both := gpu.Array{F: make([]float64, rows*outputs)}
+	conv2dForwardBody(p, append(slices.Clone(a[:convResult]), both))
+	splitForward.Body(&concatParams{Rows: rows, Columns: outputs, Part: p.Chunk}, []gpu.Array{both, a[convResult], a[convRest]})
+}

@@ -1,0 +1,83 @@
+package shaders
+
+import (
+	"fmt"
+	"testing"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/gpu/reference"
+	"mrprism/internal/tensor"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestConvolutionAbsorbsSplit compares a convolution, what it absorbs and the split of the result, in one dispatch on every device, with the
+// reference's of one after the other, which keeping every result between them forces.
+func TestConvolutionAbsorbsSplit(t *testing.T) {
+	const batch, height, width = 1, 5, 7
+	linear := func(x, w, bias *Tensor) *Tensor { return Linear(x, w.Reshape(w.Dim(2), w.Dim(3)), bias) }
+	for _, c := range []struct {
+		name                   string
+		inputs, outputs, first int
+		kernel, enlarged       int
+		apply                  func(x, w, bias *Tensor) *Tensor
+		between                func(y, other *Tensor, each func(*Tensor) *Tensor) *Tensor
+	}{
+		{"linear", 8, 64, 32, 1, 1, linear, nil},
+		{"linear, table", 12, 96, 32, 1, 1, linear, func(y, other *Tensor, _ func(*Tensor) *Tensor) *Tensor { return AddBroadcast(y, other) }},
+		{"linear, first of no quads", 8, 36, 18, 1, 1, linear, nil},
+		{"linear, sum, gelu, no quads", 5, 21, 20, 1, 1, linear, func(y, other *Tensor, each func(*Tensor) *Tensor) *Tensor { return GELU(each(Add(other, y))) }},
+		{"3×3", 8, 40, 8, 3, 1, func(x, w, bias *Tensor) *Tensor { return Conv2D(x, w, bias, Square(1, 1)) }, nil},
+		{"transposed", 8, 36, 4, 2, 2, ConvTranspose2x2, nil},
+	} {
+		test := operatorTest{
+			inputs: [][]int{
+				{batch, height, width, c.inputs}, {c.kernel, c.kernel, c.inputs, c.outputs}, {c.outputs},
+				{batch, c.enlarged * height, c.enlarged * width, c.outputs},
+			},
+			fixed: map[int]bool{0: true, 1: true, 2: true, 3: true},
+			half:  4 * rounded, // what lies between is stored nowhere, but GPUs add eight products in halves
+		}
+		for _, test := range test.storages() {
+			operator := func(each func(*Tensor) *Tensor) func(x []*Tensor) *Tensor {
+				return func(x []*Tensor) *Tensor {
+					y := each(c.apply(x[0], x[1], x[2]))
+					if c.between != nil {
+						y = each(c.between(y, x[3], each))
+					}
+					return Concat(Split(y, c.first))
+				}
+			}
+			test.build = operator((*Tensor).Keep)
+			ref := reference.Open()
+			want, _ := test.run(t, t.Context(), ref)
+			test.build = operator(func(x *Tensor) *Tensor { return x })
+			fused := test.compile(t, t.Context(), ref)
+			require.Equal(t, 2, fused.plan.Dispatches(), "%s: convolution and Concat", c.name)
+			fused.plan.Release()
+			require.NoError(t, ref.Close())
+			asVariants(t, func(device string, d gpu.Device) []tensor.Alternatives {
+				if !test.runsOn(d) {
+					return nil
+				}
+				got, alternatives := test.run(t, t.Context(), d)
+				test.compare(t, device, fmt.Sprint(c.name, ", ", test.floats), got[0], want[0])
+				return alternatives
+			})
+		}
+	}
+}
+
+// What is read whole as well is not split where it is made.
+func TestSplitOfWhatIsReadWhole(t *testing.T) {
+	g := tensor.NewGraph()
+	x, w := g.Input("x", 3, 4), g.Input("w", 4, 8)
+	y := Linear(x, w, nil)
+	a, b := Split(y, 4)
+	Add(a, b).Keep()
+	ReLU(y).Keep()
+	plan, err := tensor.Compile(t.Context(), reference.Open(), tensor.NewSet(), g)
+	require.NoError(t, err)
+	defer plan.Release()
+	require.Equal(t, 4, plan.Dispatches())
+}
