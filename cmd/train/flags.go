@@ -68,7 +68,7 @@ func (r *runner) declare() *declared {
 	d.Add("run", func(f *flag.FlagSet) {
 		f.StringVar(&o.Out, "out", "", "`FOLDER` of the run (required)")
 		f.BoolVar(&o.Resume, "resume", false, "go on from the checkpoint in -out; what decides the result as it was")
-		d.with = f.String("with", "", "take flags from a YAML `FILE` of lines as \"rate: 0.001\"; those of the command line win. A run's run.yaml is one")
+		d.with = f.String("with", "", "take flags from a YAML `FILE` of lines as \"rate: 0.001\"; those of the command line win. A run's run.yaml is one; a run's folder stands for it")
 		f.BoolVar(&o.DryRun, "dry-run", false, "only take a few steps at every image side and tell GPU memory and time; nothing is written, and -out not needed")
 		f.Float64Var(&o.CheckpointSeconds, "save", 120, "`SECONDS` between checkpoints")
 	})
