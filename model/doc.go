@@ -16,6 +16,7 @@ package model
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -96,19 +97,23 @@ func Normalise(v float32) float32 { return (v - 0.5) / 0.25 }
 // Denormalise takes what Normalise gives back to 0..1.
 func Denormalise(v float32) float32 { return v*0.25 + 0.5 }
 
-// Standardise gives an image's values, of any shape, the mean 0 and the deviation 1, so that neither brightness nor contrast is left of it;
-// deviations below 0.02 of 0..1 count as that, so that noise is not blown up to a picture.
+// Standardise takes brightness and contrast out of an image's values, of any shape. What lies beyond the 5th and the 95th percentile counts as
+// those for the mean and the deviation (they are winsorised), so that specks and haloes do not hide what is faint; then values become
+// (v − mean) / deviation, within ±4. Deviations below 0.01 of 0..1 count as that, so that noise is not blown up to a picture.
 func Standardise(x []float32) {
+	sorted := slices.Sorted(slices.Values(x))
+	low, high := sorted[len(x)/20], sorted[len(x)-1-len(x)/20]
 	mean, square := 0., 0.
-	for _, v := range x {
-		mean += float64(v) / float64(len(x))
+	for _, v := range sorted {
+		mean += float64(min(max(v, low), high)) / float64(len(x))
 	}
-	for _, v := range x {
-		square += (float64(v) - mean) * (float64(v) - mean) / float64(len(x))
+	for _, v := range sorted {
+		d := float64(min(max(v, low), high)) - mean
+		square += d * d / float64(len(x))
 	}
-	deviation := max(math.Sqrt(square), 0.02)
+	deviation := max(math.Sqrt(square), 0.01)
 	for i, v := range x {
-		x[i] = float32((float64(v) - mean) / deviation)
+		x[i] = float32(min(max((float64(v)-mean)/deviation, -4), 4))
 	}
 }
 

@@ -19,5 +19,26 @@ func TestStandardise(t *testing.T) {
 
 	dim := []float32{0.5, 0.502} // a deviation of 0.001
 	Standardise(dim)
-	assert.InDeltaSlice(t, []float32{-0.05, 0.05}, dim, 1e-5)
+	assert.InDeltaSlice(t, []float32{-0.1, 0.1}, dim, 1e-5)
+}
+
+// A few specks neither dim the rest nor get beyond 4 deviations.
+func TestStandardiseOfSpecks(t *testing.T) {
+	plain, specked := make([]float32, 100), make([]float32, 100)
+	for i := range plain {
+		plain[i] = float32(i%10) / 100
+		specked[i] = plain[i]
+	}
+	for i := 9; i < 50; i += 10 {
+		specked[i] = 1
+	}
+	Standardise(plain)
+	Standardise(specked)
+	for i := range plain {
+		if i%10 == 9 && i < 50 {
+			assert.Equal(t, float32(4), specked[i])
+		} else {
+			assert.InDelta(t, plain[i], specked[i], 1e-6)
+		}
+	}
 }

@@ -30,9 +30,10 @@ type Metadata struct {
 	Raters          []string           // raters: in channel order, or the levels' names
 	Labels          string             // labels: LabelsRaters or LabelsAgreementLevels
 	Anchor          string             // anchor: the class that the search in a whole photograph follows; empty where images are not searched
+	SinglePieces    bool               // pieces: "single" where each structure is one piece, so that of its mask the largest is kept
 	Side            int                // side: pixels of the square the network sees
 	Mean, Deviation [3]float32         // normalisation: (x − Mean)/Deviation per RGB channel of values 0..1, or
-	Standardise     bool               // normalisation: by the mean and the deviation of the image's own values (model.Standardise)
+	Standardise     bool               // normalisation: by the winsorised mean and deviation of the image's own values (model.Standardise)
 	Data            string             // data: what it was trained on and what was held out
 	Commit          string             // commit: of the program that trained it
 	Metrics         map[string]float64 // metrics: on the held-out images
@@ -41,6 +42,9 @@ type Metadata struct {
 	Quantization    string             // quantization: empty (F32 or F16) or Int8PerChannel
 	Ranges          map[string]float32 // ranges: the largest |x| that layers are given, by their names, for inference in int8; may be missing
 }
+
+// single is the value of pieces where there is one of each structure.
+const single = "single"
 
 // normalisation is the JSON form of Mean, Deviation and Standardise.
 type normalisation struct {
@@ -64,6 +68,9 @@ func (m *Metadata) Map() (map[string]string, error) {
 		"normalisation": asJSON(normalisation{m.Mean, m.Deviation, m.Standardise}), "data": m.Data, "commit": m.Commit, "metrics": asJSON(metrics),
 		"seed": strconv.FormatUint(m.Seed, 10), "layout": m.Layout, "quantization": m.Quantization,
 	}
+	if m.SinglePieces {
+		values["pieces"] = single
+	}
 	if len(m.Ranges) > 0 {
 		values["ranges"] = asJSON(m.Ranges)
 	}
@@ -81,7 +88,7 @@ func ParseMetadata(values map[string]string) (Metadata, error) {
 	m := Metadata{
 		Name: values["name"], Title: values["title"], Configuration: values["configuration"], Recipe: values["recipe"], Task: values["task"],
 		Labels: values["labels"], Anchor: values["anchor"], Data: values["data"], Commit: values["commit"], Layout: values["layout"],
-		Quantization: values["quantization"],
+		Quantization: values["quantization"], SinglePieces: values["pieces"] == single,
 	}
 	var n normalisation
 	for _, field := range []struct {

@@ -29,13 +29,14 @@ usage: export -weights NAME|FILE -onnx OUT.onnx [-part all|encoder] [-passes 4] 
 
 The ONNX file is opset 17, float32, one image of one side; axes are (1, channels, rows, columns). Its input is
   x         (1, 3, S, S)     RGB values 0..1 of the square to segment, minus mean, over deviation: those in the file's metadata
-                             or, where that says "standardise": true, the square's own, over all pixels and colours, deviation at least 0.02
+                             or, where that says "standardise": true, the square's own, over all pixels and colours, with values beyond
+                             the 5th and 95th percentile counted as those; deviation at least 0.01, and the quotient within -4 to 4
 With -part all its outputs are what "segment" computes from that square, probabilities 0..1 with every rater equally trusted at first:
   rec0, rec1 ...  (1, K, S, S)     the calibrated mask of each structure after each pass
   raters    (1, M, K, S, S)  each rater's likely mask after the last pass (with agreement levels: at least 1, 2 ... experts)
 With -part encoder its outputs are what all passes share:
   f0 (1, ., S/64, S/64), and merge1 shortcut1 ... merge4 shortcut4 at S/32, S/16, S/8 and S/4: what ConP's stages make of the features
-The search in whole photographs, resampling and measurements are not in the file. Batch normalisation is folded into the convolutions, and
+The search in whole photographs, resampling, the choice of one piece ("pieces": "single") and measurements are not in the file. Batch normalisation is folded into the convolutions, and
 int8 weights are written as the float32 that they stand for. All operators are ONNX's own; with -attention ort,
 attention is ONNX Runtime's MultiHeadAttention, which nothing else reads; its WebGPU version (1.30) is wrong on
 lavapipe, so compare before use. Metadata of the file: name, classes, raters, side, mean, deviation, standardise and more.

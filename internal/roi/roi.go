@@ -55,35 +55,17 @@ func Locate(p []float32, s, w, h int) (imageio.Square, error) {
 // box is half open: pixels x0 ≤ x < x1.
 type box struct{ x0, y0, x1, y1 int }
 
-// largest is the bounding box of the 8-connected component of p > 0.5 with the most pixels; of equals the first in reading order.
+// largest is the bounding box of the largest piece of p > 0.5; of equals the first in reading order.
 func largest(p []float32, s int) (best box, found bool) {
-	seen := make([]bool, len(p))
-	var stack []int
 	most := 0
-	for start := range p {
-		if seen[start] || p[start] <= 0.5 {
+	for _, piece := range Pieces(p, s, 0.5) {
+		if len(piece) <= most {
 			continue
 		}
-		seen[start] = true
-		stack = append(stack[:0], start)
-		size, b := 0, box{s, s, 0, 0}
-		for len(stack) > 0 {
-			at := stack[len(stack)-1]
-			stack = stack[:len(stack)-1]
+		most, best = len(piece), box{s, s, 0, 0}
+		for _, at := range piece {
 			x, y := at%s, at/s
-			size++
-			b = box{min(b.x0, x), min(b.y0, y), max(b.x1, x+1), max(b.y1, y+1)}
-			for ny := max(0, y-1); ny <= min(s-1, y+1); ny++ {
-				for nx := max(0, x-1); nx <= min(s-1, x+1); nx++ {
-					if n := ny*s + nx; !seen[n] && p[n] > 0.5 {
-						seen[n] = true
-						stack = append(stack, n)
-					}
-				}
-			}
-		}
-		if size > most {
-			most, best = size, b
+			best = box{min(best.x0, x), min(best.y0, y), max(best.x1, x+1), max(best.y1, y+1)}
 		}
 	}
 	return best, most > 0

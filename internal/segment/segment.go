@@ -185,6 +185,12 @@ func (e *Engine) recur(ctx context.Context, o Options) (*Result, error) {
 			return nil, err
 		}
 	}
+	if e.about.SinglePieces {
+		for _, maps := range r.masks {
+			onePiece(maps, r.side, len(r.Classes))
+		}
+		onePiece(r.raters, r.side, len(r.Raters)*len(r.Classes))
+	}
 	if r.Labels == weights.LabelsAgreementLevels {
 		nestLevels(r.raters, len(r.Raters), len(r.Classes))
 	}

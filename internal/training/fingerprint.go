@@ -29,6 +29,9 @@ func (o Options) fingerprint() string {
 	if o.Standardise {
 		text += " standardise=true"
 	}
+	if o.SinglePieces {
+		text += " pieces=single"
+	}
 	if o.AnyOrientation {
 		text += " orientation=any"
 	}
@@ -59,7 +62,7 @@ func differences(then, now string) string {
 }
 
 // spoken are a fingerprint's names of choices where users know them by others.
-var spoken = map[string]string{"name": "recipe", "average": "ema", "phases": "phases (or side and epochs)", "orientation": "any-orientation"}
+var spoken = map[string]string{"name": "recipe", "average": "ema", "phases": "phases (or side and epochs)", "orientation": "any-orientation", "pieces": "single-pieces"}
 
 // choice is where the value of a fingerprint's choice begins: NAME=VALUE, and within the recipe Name:VALUE.
 var choice = regexp.MustCompile(`(?:^| |\{)(\w+)[=:]`)

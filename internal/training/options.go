@@ -46,6 +46,7 @@ type Options struct {
 	Seed       uint64
 
 	Standardise    bool // images: model.Standardise in place of model.Normalise, by the exported model too
+	SinglePieces   bool // each structure is one piece: of its mask the largest is kept wherever the model is used
 	AnyOrientation bool // images have neither an up nor a left: training views are turned by any angle and mirrored both ways
 
 	Anchor string // class that is searched for in whole photographs; empty: images are always seen whole

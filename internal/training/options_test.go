@@ -30,6 +30,7 @@ func TestOtherOptionsAreRefused(t *testing.T) {
 		`clip: then "", now "0.5"`:                                   func(o *Options) { o.Clip = 0.5 },
 		`warmup: then "", now "7"`:                                   func(o *Options) { o.Warmup = 7 },
 		`standardise: then "", now "true"`:                           func(o *Options) { o.Standardise = true },
+		`single-pieces: then "", now "single"`:                       func(o *Options) { o.SinglePieces = true },
 		`any-orientation: then "", now "any"`:                        func(o *Options) { o.AnyOrientation = true },
 		fmt.Sprintf(`data: then %q, now %q`, had, elsewhere):         func(o *Options) { o.Data = []string{elsewhere} },
 	} {

@@ -1,0 +1,35 @@
+package segment
+
+import "mrprism/internal/roi"
+
+// faint is the probability above which pixels belong to a piece: the lowest threshold of soft Dice.
+const faint = 0.1
+
+// onePiece leaves of each channel of maps (S, S, channels) one piece, that with the most pixels above one half: what is faint or more elsewhere becomes
+// 0. Where nothing is above one half, nothing changes. (What nnU-Net does to structures that are one, Isensee et al. 2021.)
+func onePiece(maps []float32, side, channels int) {
+	for c := range channels {
+		pieces, sizes, best := roi.Pieces(channel(maps, c, channels), side, faint), []int(nil), 0
+		for i, piece := range pieces {
+			size := 0
+			for _, at := range piece {
+				if maps[at*channels+c] > 0.5 {
+					size++
+				}
+			}
+			if sizes = append(sizes, size); size > sizes[best] {
+				best = i
+			}
+		}
+		if len(pieces) == 0 || sizes[best] == 0 {
+			continue
+		}
+		for i, piece := range pieces {
+			for _, at := range piece {
+				if i != best {
+					maps[at*channels+c] = 0
+				}
+			}
+		}
+	}
+}

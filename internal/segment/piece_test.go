@@ -1,0 +1,71 @@
+package segment
+
+import (
+	"testing"
+
+	"mrprism/internal/gpu/reference"
+	"mrprism/internal/roi"
+	"mrprism/internal/segment/segmenttest"
+	"mrprism/weights"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The wider but fainter piece goes; what is joined to the kept one by faint pixels stays, and so does what nobody would see.
+func TestOnePiece(t *testing.T) {
+	first := []float32{
+		.9, .2, .6, .05,
+		.0, .0, .0, .05,
+		.3, .0, .0, .0,
+		.3, .4, .8, .4,
+	}
+	second := []float32{
+		.4, .0, .0, .0,
+		.0, .0, .0, .0,
+		.0, .0, .3, .0,
+		.0, .0, .0, .0,
+	}
+	maps := make([]float32, 32)
+	for i := range first {
+		maps[2*i], maps[2*i+1] = first[i], second[i]
+	}
+	onePiece(maps, 4, 2)
+	assert.Equal(t, []float32{
+		.9, .2, .6, .05,
+		.0, .0, .0, .05,
+		.0, .0, .0, .0,
+		.0, .0, .0, .0,
+	}, channel(maps, 0, 2))
+	assert.Equal(t, second, channel(maps, 1, 2), "nothing above one half")
+}
+
+// A model of single pieces shows one of each structure in every pass; another shows what it finds.
+func TestSinglePieces(t *testing.T) {
+	most := map[bool]int{}
+	for _, single := range []bool{true, false} {
+		about := segmenttest.Raters()
+		about.SinglePieces = single
+		f, err := segmenttest.Untrained(about)
+		require.NoError(t, err)
+		sharpen(t, f.Tensor("conp.head.weight"))
+		r, err := engine(t, reference.Open(), seal(t, f)).Segment(t.Context(), photograph(90, 90), Options{Recurrences: 1, ROI: "none"})
+		require.NoError(t, err)
+		for _, maps := range r.masks {
+			most[single] = max(most[single], len(roi.Pieces(maps, r.side, faint)))
+		}
+	}
+	assert.Equal(t, 1, most[true])
+	assert.Greater(t, most[false], 1, "or this test says little")
+}
+
+// sharpen makes of a faint mask one of black and white.
+func sharpen(t *testing.T, w *weights.Tensor) {
+	t.Helper()
+	values, err := w.Float32()
+	require.NoError(t, err)
+	for i := range values {
+		values[i] *= 100
+	}
+	*w = weights.NewF32(w.Name, w.Shape, values)
+}
