@@ -101,7 +101,8 @@ func Denormalise(v float32) float32 { return v*0.25 + 0.5 }
 // those for the mean and the deviation (they are winsorised), so that specks and haloes do not hide what is faint; then values become
 // (v − mean) / deviation, within ±4. Deviations below 0.01 of 0..1 count as that, so that noise is not blown up to a picture.
 func Standardise(x []float32) {
-	sorted := slices.Sorted(slices.Values(x))
+	sorted := slices.Clone(x)
+	slices.Sort(sorted)
 	low, high := sorted[len(x)/20], sorted[len(x)-1-len(x)/20]
 	mean, square := 0., 0.
 	for _, v := range sorted {

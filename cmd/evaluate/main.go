@@ -40,7 +40,8 @@ It segments every image of the split and compares, at the image's own size,
     guessed toward the middle, and the smallest quarter shows by how much
   - with -changed, how the last mask fares where the same images look as from another camera: blurred, paler, darker, brighter, bluish,
     and left for right
-Brackets hold 95 %% intervals, from 2,000 bootstrap samples of the images; p-values are of Wilcoxon's signed-rank test over the images. An image in which nothing was found counts as an empty mask.
+Brackets hold 95 %% intervals, from 2,000 bootstrap samples of the images; p-values are of Wilcoxon's signed-rank test over the images. An image
+in which nothing was found counts as an empty mask.
 
 A data set is a folder: dataset.json, images/NAME.png|jpg, raters/RATER/CLASS/NAME.png ("train -h" says more). Every fifth image in sorted
 order is held out of training.
@@ -80,7 +81,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	weightsName := command.WeightsFlag(flags)
 	precision := command.PrecisionFlag(flags)
 	wish := command.DeviceFlags(flags)
-	flags.StringVar(&r.againstName, "against", "", "`NAME` or FILE of weights trained without recurrence, whose Rec0 is set beside (recipe baseline)")
+	flags.StringVar(&r.againstName, "against", "", "`NAME` or FILE of weights trained without recurrence, whose Rec0 is set beside (recipe baseline or bce)")
 	flags.StringVar(&r.data, "data", "", "`DIR`[,DIR]: data set folders of the same classes and raters (required)")
 	flags.StringVar(&r.split, "split", "heldout", "`SPLIT`: heldout, train or all")
 	flags.StringVar(&r.region, "roi", "none", "`REGION`: none (the image is the region) or auto (search it first)")
@@ -195,13 +196,13 @@ func deliver(report *report, r request, stdout io.Writer) error {
 		e.SetIndent("", "  ")
 		return e.Encode(report)
 	}
-	print := report.table
+	show := report.table
 	files := map[string]func(io.Writer) error{r.csvPath: report.csv, r.jsonPath: asJSON}
 	if r.jsonPath == "-" {
-		print = asJSON
+		show = asJSON
 		delete(files, "-")
 	}
-	if err := print(stdout); err != nil {
+	if err := show(stdout); err != nil {
 		return err
 	}
 	delete(files, "")

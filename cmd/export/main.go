@@ -36,10 +36,11 @@ With -part all its outputs are what "segment" computes from that square, probabi
   raters    (1, M, K, S, S)  each rater's likely mask after the last pass (with agreement levels: at least 1, 2 ... experts)
 With -part encoder its outputs are what all passes share:
   f0 (1, ., S/64, S/64), and merge1 shortcut1 ... merge4 shortcut4 at S/32, S/16, S/8 and S/4: what ConP's stages make of the features
-The search in whole photographs, resampling, the choice of one piece ("pieces": "single") and measurements are not in the file. Batch normalisation is folded into the convolutions, and
-int8 weights are written as the float32 that they stand for. All operators are ONNX's own; with -attention ort,
-attention is ONNX Runtime's MultiHeadAttention, which nothing else reads; its WebGPU version (1.30) is wrong on
-lavapipe, so compare before use. Metadata of the file: name, classes, raters, side, mean, deviation, standardise and more.
+The search in whole photographs, resampling, measurements and, where the metadata say "singlePieces": true, the choice of each mask's largest
+piece are not in the file. Batch normalisation is folded into the convolutions, and int8 weights are written as the float32 that they stand
+for. All operators are ONNX's own; with -attention ort, attention is ONNX Runtime's MultiHeadAttention, which nothing else reads; its WebGPU
+version (1.30) is wrong on lavapipe, so compare before use. Metadata of the file: name, classes, raters, side, mean, deviation, standardise,
+singlePieces and more.
 
 With -f16 and -int8 the float32 weights of a run are written with half and a quarter of the bytes: heavy weights as float16, or as int8 with a
 scale for each output channel, which all programs and the page compute with as the float32 that they stand for. With -data the training
@@ -243,7 +244,8 @@ func (r *request) graph(s *source) (*onnx.Graph, error) {
 	}
 	about := s.about
 	for key, value := range map[string]any{
-		"classes": about.Classes, "raters": about.Raters, "mean": about.Mean, "deviation": about.Deviation, "standardise": about.Standardise,
+		"classes": about.Classes, "raters": about.Raters, "mean": about.Mean, "deviation": about.Deviation,
+		"standardise": about.Standardise, "singlePieces": about.SinglePieces,
 	} {
 		text, err := json.Marshal(value)
 		if err != nil {
