@@ -17,6 +17,7 @@ type Augmentation struct {
 	Rotation     float64 // ± degrees
 	Scale        float64 // side × exp(±Scale)
 	Shift        float64 // centre ± Shift × side, each way
+	Elastic      float64 // control points, a quarter of the side apart, move by ± Elastic × side each way; up to MostElastic
 
 	Brightness float64 // ± added to values 0..1
 	Contrast   float64 // × exp(±Contrast) about one half
@@ -29,14 +30,24 @@ type Augmentation struct {
 // DefaultAugmentation suits photographs and slices with a left and a right form. Its colours are to cover cameras that it has not seen.
 var DefaultAugmentation = Augmentation{
 	Tight: .5, Between: .25, FlipX: .5, Rotation: 20, Scale: .25, Shift: .1,
-	Brightness: .1, Contrast: .3, Gamma: .4, Colour: .12, Saturation: .4, Blur: .008,
+	Brightness: .1, Contrast: .3, Gamma: .6, Colour: .12, Saturation: .8, Blur: .008,
 }
 
-// view maps the unit square to the image: (u, v) in -½..½ from the middle goes to centre + matrix·(u, v), in pixels.
+// view maps the unit square to the image: (u, v) in -½..½ from the middle goes to centre + matrix·((u, v) + bend(u, v)), in pixels.
 type view struct {
 	cx, cy         float64
 	xu, xv, yu, yv float64
 	side           float64
+	bend           *bend // nil: none
+}
+
+// at is the point of the image, in pixels, that the view shows at (u, v).
+func (v *view) at(u, w float64) (x, y float64) {
+	if v.bend != nil {
+		du, dw := v.bend.at(u, w)
+		u, w = u+du, w+dw
+	}
+	return v.cx + v.xu*u + v.xv*w, v.cy + v.yu*u + v.yv*w
 }
 
 // view draws the geometry. The draws' number is fixed, so that one probability does not shift what the others draw.

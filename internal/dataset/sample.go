@@ -121,8 +121,9 @@ func (it *Sample) sampleImage(dst []float32, s int, v view, look Look) {
 				vv := (float64(y*n+j)+.5)*grid - .5
 				for i := range n {
 					u := (float64(x*n+i)+.5)*grid - .5
-					x0, x1, fx := corner(v.cx+v.xu*u+v.xv*vv, w)
-					y0, y1, fy := corner(v.cy+v.yu*u+v.yv*vv, h)
+					px, py := v.at(u, vv)
+					x0, x1, fx := corner(px, w)
+					y0, y1, fy := corner(py, h)
 					p00, p10 := it.image.Pix[3*(y0*w+x0):][:3], it.image.Pix[3*(y0*w+x1):][:3]
 					p01, p11 := it.image.Pix[3*(y1*w+x0):][:3], it.image.Pix[3*(y1*w+x1):][:3]
 					w11 := fx * fy
@@ -149,7 +150,7 @@ func (it *Sample) sampleLabels(dst []float32, s int, v view) {
 		vv := (float64(y)+.5)/float64(s) - .5
 		for x := range s {
 			u := (float64(x)+.5)/float64(s) - .5
-			px, py := v.cx+v.xu*u+v.xv*vv, v.cy+v.yu*u+v.yv*vv
+			px, py := v.at(u, vv)
 			out := dst[(y*s+x)*labels:][:labels]
 			if px < 0 || py < 0 || px >= float64(w) || py >= float64(h) {
 				clear(out)

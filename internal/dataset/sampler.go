@@ -59,8 +59,9 @@ func (s *Sampler) Batch(step uint64) *Batch {
 			position := step*uint64(b) + uint64(i)
 			it := s.samples[s.at(position)]
 			rng := s.random(drawStream, position)
-			view := s.options.Augmentation.view(it, rng)
-			it.sampleImage(out.Images[i*area*3:(i+1)*area*3], size, view, s.options.Augmentation.look(it, rng))
+			view, look := s.options.Augmentation.view(it, rng), s.options.Augmentation.look(it, rng)
+			view.bend = s.options.Augmentation.bend(rng)
+			it.sampleImage(out.Images[i*area*3:(i+1)*area*3], size, view, look)
 			it.sampleLabels(out.Labels[i*area*labels:(i+1)*area*labels], size, view)
 			copy(out.Valid[i*labels:], it.valid)
 			out.Names[i] = it.Folder + "/" + it.Name

@@ -76,4 +76,5 @@ func TestAnyOrientation(t *testing.T) {
 	assert.Equal(t, 0.5, any.FlipY)
 	any.Rotation, any.FlipY = upright.Rotation, upright.FlipY
 	assert.Equal(t, upright, any)
+	assert.Equal(t, 0.05, Options{Elastic: 0.05}.augmentation().Elastic)
 }

@@ -35,6 +35,9 @@ func (o Options) fingerprint() string {
 	if o.AnyOrientation {
 		text += " orientation=any"
 	}
+	if o.Elastic != 0 {
+		text += fmt.Sprintf(" elastic=%v", o.Elastic)
+	}
 	if o.Precision == model.F16 {
 		text += " precision=f16"
 	}

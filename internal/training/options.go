@@ -45,9 +45,10 @@ type Options struct {
 	Warmup     int             // steps over which the learning rate rises; 0: a tenth of the run, or none where the rate is constant
 	Seed       uint64
 
-	Standardise    bool // images: model.Standardise in place of model.Normalise, by the exported model too
-	SinglePieces   bool // each structure is one piece: of its mask the largest is kept wherever the model is used
-	AnyOrientation bool // images have neither an up nor a left: training views are turned by any angle and mirrored both ways
+	Standardise    bool    // images: model.Standardise in place of model.Normalise, by the exported model too
+	SinglePieces   bool    // each structure is one piece: of its mask the largest is kept wherever the model is used
+	AnyOrientation bool    // images have neither an up nor a left: training views are turned by any angle and mirrored both ways
+	Elastic        float64 // training views are bent: control points, a quarter of the side apart, move by up to this share of the side; at most 0.1
 
 	Anchor string // class that is searched for in whole photographs; empty: images are always seen whole
 	Name   string // of the exported model
@@ -80,6 +81,7 @@ func (o Options) augmentation() dataset.Augmentation {
 	if o.AnyOrientation {
 		a.Rotation, a.FlipY = 180, 0.5
 	}
+	a.Elastic = o.Elastic
 	return a
 }
 
@@ -107,6 +109,8 @@ func (o Options) Check() error {
 		return err
 	}
 	switch {
+	case !(o.Elastic >= 0 && o.Elastic <= dataset.MostElastic):
+		return fmt.Errorf("elastic %v: a share of the side from 0 to %v, beyond which images fold", o.Elastic, dataset.MostElastic)
 	case !(o.Validate >= 0 && o.Validate < 1):
 		return fmt.Errorf("share %v to set aside: a number from 0 on and below 1 is needed", o.Validate)
 	case o.Validate > 0 && o.Fold.Of > 0:

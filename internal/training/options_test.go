@@ -32,6 +32,7 @@ func TestOtherOptionsAreRefused(t *testing.T) {
 		`standardise: then "", now "true"`:                           func(o *Options) { o.Standardise = true },
 		`single-pieces: then "", now "single"`:                       func(o *Options) { o.SinglePieces = true },
 		`any-orientation: then "", now "any"`:                        func(o *Options) { o.AnyOrientation = true },
+		`elastic: then "", now "0.05"`:                               func(o *Options) { o.Elastic = 0.05 },
 		fmt.Sprintf(`data: then %q, now %q`, had, elsewhere):         func(o *Options) { o.Data = []string{elsewhere} },
 	} {
 		o := resumable(t)
@@ -81,6 +82,8 @@ func TestOptionsAreChecked(t *testing.T) {
 		"patience of 3 epochs":     func(o *Options) { o.Patience = 3 },
 		"-1 steps of warm-up":      func(o *Options) { o.Warmup = -1 },
 		"momentum 1 of the av":     func(o *Options) { o.Recipe.Average = 1 },
+		"elastic 0.2":              func(o *Options) { o.Elastic = 0.2 },
+		"elastic NaN":              func(o *Options) { o.Elastic = math.NaN() },
 		`name "a/b"`:               func(o *Options) { o.Name = "a/b" },
 	} {
 		o := options(t, "data")
