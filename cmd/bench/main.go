@@ -17,6 +17,7 @@ import (
 	"mrprism/internal/chromium"
 	"mrprism/internal/command"
 	"mrprism/internal/gpu/device"
+	"mrprism/model"
 	"mrprism/weights"
 )
 
@@ -149,6 +150,8 @@ func (r *request) check(rest []string, set map[string]bool) error {
 		return fmt.Errorf("-peers compares inference: leave out -train, -kernels and -compare")
 	case r.tunes && (r.browser || r.modules != "" || r.Kernels || r.base != "" || set["untuned"]):
 		return fmt.Errorf("-tune stands alone: leave out -browser, -peers, -kernels, -compare and -untuned")
+	case r.Train && r.Precision == model.Int8:
+		return fmt.Errorf("no training step computes in int8: leave out -train, or choose -precision f32 or f16")
 	case r.Repeats < 1 || r.Batch < 1:
 		return fmt.Errorf("-n and -batch are at least 1")
 	}
