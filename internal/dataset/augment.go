@@ -24,6 +24,7 @@ type Augmentation struct {
 	Gamma      float64 // exponent exp(±Gamma)
 	Colour     float64 // each channel × exp(±Colour); pictures without colour stay so
 	Saturation float64 // distance from the pixel's grey × exp(±Saturation)
+	Grain      float64 // every second view gets noise of a deviation of 0..Grain times the picture's own
 	Blur       float64 // every second view is blurred by a Gaussian of 0..Blur sides' deviation
 }
 

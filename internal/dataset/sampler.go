@@ -62,6 +62,7 @@ func (s *Sampler) Batch(step uint64) *Batch {
 			view, look := s.options.Augmentation.view(it, rng), s.options.Augmentation.look(it, rng)
 			view.bend = s.options.Augmentation.bend(rng)
 			it.sampleImage(out.Images[i*area*3:(i+1)*area*3], size, view, look)
+			s.options.Augmentation.grain(out.Images[i*area*3:(i+1)*area*3], size, rng)
 			it.sampleLabels(out.Labels[i*area*labels:(i+1)*area*labels], size, view)
 			copy(out.Valid[i*labels:], it.valid)
 			out.Names[i] = it.Folder + "/" + it.Name

@@ -38,6 +38,9 @@ func (o Options) fingerprint() string {
 	if o.Elastic != 0 {
 		text += fmt.Sprintf(" elastic=%v", o.Elastic)
 	}
+	if o.Grain != 0 {
+		text += fmt.Sprintf(" grain=%v", o.Grain)
+	}
 	if o.Precision == model.F16 {
 		text += " precision=f16"
 	}

@@ -48,6 +48,7 @@ type Options struct {
 	Standardise    bool    // images: model.Standardise in place of model.Normalise, by the exported model too
 	SinglePieces   bool    // each structure is one piece: of its mask the largest is kept wherever the model is used
 	AnyOrientation bool    // images have neither an up nor a left: training views are turned by any angle and mirrored both ways
+	Grain          float64 // every second training view gets noise of a deviation of 0 to so many times the picture's own
 	Elastic        float64 // training views are bent: control points, a quarter of the side apart, move by up to this share of the side; at most 0.1
 
 	Anchor string // class that is searched for in whole photographs; empty: images are always seen whole
@@ -81,7 +82,7 @@ func (o Options) augmentation() dataset.Augmentation {
 	if o.AnyOrientation {
 		a.Rotation, a.FlipY = 180, 0.5
 	}
-	a.Elastic = o.Elastic
+	a.Elastic, a.Grain = o.Elastic, o.Grain
 	return a
 }
 
@@ -109,6 +110,8 @@ func (o Options) Check() error {
 		return err
 	}
 	switch {
+	case !(o.Grain >= 0 && o.Grain <= 1):
+		return fmt.Errorf("grain %v: a share of the picture's own deviation, from 0 to 1", o.Grain)
 	case !(o.Elastic >= 0 && o.Elastic <= dataset.MostElastic):
 		return fmt.Errorf("elastic %v: a share of the side from 0 to %v, beyond which images fold", o.Elastic, dataset.MostElastic)
 	case !(o.Validate >= 0 && o.Validate < 1):

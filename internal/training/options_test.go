@@ -33,6 +33,7 @@ func TestOtherOptionsAreRefused(t *testing.T) {
 		`single-pieces: then "", now "single"`:                       func(o *Options) { o.SinglePieces = true },
 		`any-orientation: then "", now "any"`:                        func(o *Options) { o.AnyOrientation = true },
 		`elastic: then "", now "0.05"`:                               func(o *Options) { o.Elastic = 0.05 },
+		`grain: then "", now "0.3"`:                                  func(o *Options) { o.Grain = 0.3 },
 		fmt.Sprintf(`data: then %q, now %q`, had, elsewhere):         func(o *Options) { o.Data = []string{elsewhere} },
 	} {
 		o := resumable(t)
@@ -84,6 +85,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		"momentum 1 of the av":     func(o *Options) { o.Recipe.Average = 1 },
 		"elastic 0.2":              func(o *Options) { o.Elastic = 0.2 },
 		"elastic NaN":              func(o *Options) { o.Elastic = math.NaN() },
+		"grain 2":                  func(o *Options) { o.Grain = 2 },
 		`name "a/b"`:               func(o *Options) { o.Name = "a/b" },
 	} {
 		o := options(t, "data")
