@@ -18,6 +18,7 @@ var changes = []struct {
 	{"darker (exponent 1.8)", look(func(l *dataset.Look) { l.Gamma = 1.8 })},
 	{"brighter (exponent 0.5)", look(func(l *dataset.Look) { l.Gamma = .5 })},
 	{"bluish (red × 0.75, green × 0.95, blue × 1.3)", look(func(l *dataset.Look) { l.Channels = [3]float64{.75, .95, 1.3} })},
+	{"from farther, off the middle (on black, 1.6 times as wide)", func(l *dataset.Loaded) *dataset.Loaded { return l.Farther(1.6) }},
 	{"mirrored left-right", (*dataset.Loaded).Mirrored},
 }
 

@@ -55,7 +55,7 @@ examples:
   evaluate -weights newborn-brain -data data/qubiq-brain-growth            the held-out images
   evaluate -weights fundus -data data/drishti-gs1-full -roi auto           whole photographs, searched first
   evaluate -weights fundus -data data/drishti-gs1-crop -against baseline.safetensors   beside a model without recurrence
-  evaluate -weights fundus -data data/drishti-gs1-crop -changed            also blurred, paler, darker, brighter, bluish, mirrored
+  evaluate -weights fundus -data data/drishti-gs1-crop -changed            also blurred, paler, darker, brighter, bluish, from farther, mirrored
   evaluate -weights fundus -data data/drishti-gs1-crop -csv scores.csv     also image by image, for a spreadsheet or R
   evaluate -weights fundus -data data/drishti-gs1-crop -json scores.json   everything, for programs
 

@@ -12,6 +12,7 @@ import (
 type Augmentation struct {
 	Tight   float64 // share of views around the anchor at inference's scale
 	Between float64 // share of views at a scale drawn between that and the whole image; the rest see the whole image
+	Wide    float64 // where there is an anchor, these reach up to exp(Wide) times as far, the image anywhere in them: cameras see more than ours
 
 	FlipX, FlipY float64 // probability of mirroring left-right, up-down
 	Rotation     float64 // ± degrees
@@ -30,7 +31,7 @@ type Augmentation struct {
 
 // DefaultAugmentation suits photographs and slices with a left and a right form. Its colours are to cover cameras that it has not seen.
 var DefaultAugmentation = Augmentation{
-	Tight: .5, Between: .25, FlipX: .5, Rotation: 20, Scale: .25, Shift: .1,
+	Tight: .5, Between: .25, Wide: .6, FlipX: .5, Rotation: 20, Scale: .25, Shift: .1,
 	Brightness: .1, Contrast: .3, Gamma: .6, Colour: .12, Saturation: .8, Blur: .008,
 }
 
@@ -60,7 +61,13 @@ func (a Augmentation) view(it *Sample, rng *rand.Rand) view {
 
 	sq := it.whole
 	side, cx, cy := float64(sq.Side), float64(sq.X)+float64(sq.Side)/2, float64(sq.Y)+float64(sq.Side)/2
-	if it.anchored && kind < a.Tight+a.Between {
+	room := 0. // each way, between the image and the border of a view that is wider
+	switch {
+	case !it.anchored:
+	case kind >= a.Tight+a.Between:
+		room = side * (math.Exp(a.Wide*between) - 1) / 2
+		side += 2 * room
+	default:
 		t := it.tight
 		f := 0. // 0 at the anchor's square, 1 at the whole image; sides in proportion, centres in a line
 		if kind >= a.Tight {
@@ -77,7 +84,8 @@ func (a Augmentation) view(it *Sample, rng *rand.Rand) view {
 		cy = (float64(t.Y)+near/2)*(1-g) + cy*g
 	}
 	side *= math.Exp(a.Scale * scale)
-	v := view{cx: cx + a.Shift*side*dx, cy: cy + a.Shift*side*dy, side: side}
+	shift := max(room, a.Shift*side)
+	v := view{cx: cx + shift*dx, cy: cy + shift*dy, side: side}
 	sin, cos := math.Sincos(angle)
 	v.xu, v.xv, v.yu, v.yv = side*cos, -side*sin, side*sin, side*cos
 	if flipX {

@@ -78,6 +78,28 @@ func TestMirrored(t *testing.T) {
 	assert.Equal(t, l.Masks, twice.Masks)
 }
 
+func TestFarther(t *testing.T) {
+	l := picture(1, 2, 3)
+	l.Image.Pix[3*(20*7)+1] = 200 // at x 0, y 7
+	f := l.Farther(1.6)
+	w, h := f.Image.W, f.Image.H
+	assert.Equal(t, []int{32, l.Image.H * 16 / 10, 20}, []int{w, h, l.Image.W})
+	x, y := 3, 3*(h-l.Image.H)/4
+	assert.Len(t, f.Image.Pix, 3*w*h)
+	assert.Equal(t, []uint8{1, 200, 3}, f.Image.Pix[3*((y+7)*w+x):][:3])
+	assert.Equal(t, []uint8{0, 0, 0}, f.Image.Pix[3*((y+7)*w+x-1):][:3])
+	require.Nil(t, f.Masks[0][1])
+	count := func(mask []uint8) (n int) {
+		for _, v := range mask {
+			n += int(v)
+		}
+		return n
+	}
+	assert.Equal(t, count(l.Masks[0][0]), count(f.Masks[0][0]))
+	assert.Equal(t, l.Masks[0][0][20+4], f.Masks[0][0][(y+1)*w+x+4])
+	assert.Len(t, l.Image.Pix, 3*20*l.Image.H, "the case itself stays")
+}
+
 func TestFinish(t *testing.T) {
 	const side = 33
 	view := make([]float32, side*side*3)

@@ -109,7 +109,7 @@ func TestImageAndLabelsMoveTogether(t *testing.T) {
 		require.NoError(t, err)
 		put(t, filepath.Join(dir, "images", name(i)+".png"), data)
 	}
-	geometry := Augmentation{Tight: .4, Between: .3, FlipX: .5, FlipY: .5, Rotation: 40, Scale: .3, Shift: .1, Elastic: .05}
+	geometry := Augmentation{Tight: .4, Between: .3, FlipX: .5, FlipY: .5, Rotation: 40, Scale: .3, Shift: .1, Wide: .2, Elastic: .05}
 	s, _ := sampler(t, "disc", Options{Size: 80, Batch: 2, Seed: 4, Augmentation: geometry}, dir)
 	shares := map[float32]bool{}
 	for step := range uint64(20) {
