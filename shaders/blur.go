@@ -5,44 +5,49 @@ import (
 	"math"
 
 	"mrprism/internal/gpu"
+	"mrprism/internal/tensor"
 )
 
 //go:embed blur.wgsl
-var blurSource string
+var blurFile string
 
 type blurParams struct{ Outer, Length, Inner, Radius uint32 }
 
 // blurRun is how many neighbours an invocation computes.
 const blurRun = 8
 
-func blurRuns(p *blurParams) uint32  { return p.Outer * ((p.Length + blurRun - 1) / blurRun) * p.Inner }
-func blurCount(p *blurParams) uint32 { return p.Outer * p.Length * p.Inner }
-
-// blurred is Σ_t window[t] x[q+t-R] at element i.
-func (p *blurParams) blurred(i int, x, window []float64) float64 {
-	q, radius, sum := i/int(p.Inner)%int(p.Length), int(p.Radius), 0.0
-	for t := -radius; t <= radius; t++ {
-		if q+t >= 0 && q+t < int(p.Length) {
-			sum += window[t+radius] * x[i+t*int(p.Inner)]
-		}
-	}
-	return sum
+// blur takes x, the window and y.
+var blur = &tensor.Kernel{
+	Name: "blur", Arguments: []gpu.Access{read, read, write}, Body: tensor.Body(blurBody),
+	Variants: []tensor.Variant{
+		{
+			Name: "quads", Source: joined(quadsPart, blurFile), Groups: blurRuns(4),
+			Runs: func(_ gpu.Info, params any) bool { return params.(*blurParams).Inner%4 == 0 },
+		},
+		{Source: joined(singlesPart, blurFile), Groups: blurRuns(1)},
+	},
 }
 
-var (
-	blurForward = perElement("blur_forward", blurSource, []gpu.Access{read, read, write}, blurRuns,
-		func(p *blurParams, a []gpu.Array) {
-			for i := range int(blurCount(p)) {
-				a[2].F[i] = p.blurred(i, a[0].F, a[1].F)
-			}
-		})
-	blurBackward = perElement("blur_backward", blurSource, []gpu.Access{read, read, write}, blurRuns,
-		func(p *blurParams, a []gpu.Array) {
-			for i := range int(blurCount(p)) {
-				a[2].F[i] += p.blurred(i, a[0].F, a[1].F)
-			}
-		})
-)
+// blurRuns are the workgroups where an invocation takes so many elements side by side.
+func blurRuns(width uint32) func(params any) [3]int {
+	return func(params any) [3]int {
+		p := params.(*blurParams)
+		return tensor.Linear(int(p.Outer*((p.Length+blurRun-1)/blurRun)*p.Inner/width), elementwise)
+	}
+}
+
+func (p *blurParams) elements() int { return int(p.Outer * p.Length * p.Inner) }
+
+func blurBody(p *blurParams, a []gpu.Array) {
+	inner, length, radius := int(p.Inner), int(p.Length), int(p.Radius)
+	for i := range p.elements() {
+		q, sum := i/inner%length, 0.0
+		for t := max(-radius, -q); t <= min(radius, length-1-q); t++ {
+			sum += a[1].F[t+radius] * a[0].F[i+t*inner]
+		}
+		a[2].F[i] = sum
+	}
+}
 
 // gaussianWindow is the normalised window of 2·radius+1 weights.
 func gaussianWindow(sigma float64, radius int) []float32 {
@@ -66,10 +71,15 @@ func GaussianBlur(x *Tensor, sigma float64, radius int) *Tensor {
 	return blurAxis(rows, window, &blurParams{b * h, w, c, uint32(radius)})
 }
 
+// blurAxis appends the window along one axis. It is symmetric, so that the gradient is the same sum.
 func blurAxis(x, window *Tensor, p *blurParams) *Tensor {
 	g := x.Graph()
 	y := g.New("blur", x.Shape(), x)
-	g.Dispatch(blurForward, p, x, window, y)
-	g.OnBackward(y, func() { g.Dispatch(blurBackward, p, y.Gradient(), window, x.Gradient()) })
+	g.Dispatch(blur, p, x, window, y)
+	g.OnBackward(y, func() {
+		back := g.New("blurred gradient", x.Shape())
+		g.Dispatch(blur, p, y.Gradient(), window, back)
+		addTo(x, back, 1)
+	})
 	return y
 }

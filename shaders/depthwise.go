@@ -7,12 +7,6 @@ import (
 	"mrprism/internal/tensor"
 )
 
-//go:embed depthwise_channels.wgsl
-var depthwiseChannelsPart string
-
-//go:embed depthwise_quads.wgsl
-var depthwiseQuadsPart string
-
 //go:embed depthwise.wgsl
 var depthwiseFile string
 
@@ -20,8 +14,8 @@ var depthwiseFile string
 var depthwiseTilesFile string
 
 var (
-	depthwiseSource      = joined(conv2dGeometryPart, conv2dParamsPart, depthwiseChannelsPart, depthwiseFile)
-	depthwiseQuadsSource = joined(conv2dGeometryPart, conv2dParamsPart, depthwiseQuadsPart, depthwiseFile)
+	depthwiseSource      = joined(conv2dGeometryPart, conv2dParamsPart, singlesPart, depthwiseFile)
+	depthwiseQuadsSource = joined(conv2dGeometryPart, conv2dParamsPart, quadsPart, depthwiseFile)
 	depthwiseTilesSource = joined(depthwiseQuadsSource, depthwiseTilesFile)
 )
 

@@ -29,7 +29,7 @@ func Work(c gpu.Command) (shape string, operations float64) {
 	case *linearNormParams:
 		return fmt.Sprintf("%d rows, %d→%d", p.Rows, p.Inputs, p.Outputs), 2 * float64(p.Rows) * float64(p.Inputs*p.Outputs)
 	case *blurParams:
-		return fmt.Sprintf("%d×%d×%d", p.Outer, p.Length, p.Inner), 2 * float64(blurCount(p)*(2*p.Radius+1))
+		return fmt.Sprintf("%d×%d×%d", p.Outer, p.Length, p.Inner), 2 * float64(p.elements()) * float64(2*p.Radius+1)
 	case nil:
 		return "", 0
 	default:

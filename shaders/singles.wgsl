@@ -1,4 +1,4 @@
-// Part of depthwise.wgsl: one channel at a time.
+// Part of kernels in two widths: one element at a time.
 
 alias stored = real;
 alias floats = f32;

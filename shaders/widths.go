@@ -1,0 +1,11 @@
+package shaders
+
+import _ "embed"
+
+// singlesPart and quadsPart make of one file a kernel that takes one element at a time, and one that takes four.
+var (
+	//go:embed singles.wgsl
+	singlesPart string
+	//go:embed quads.wgsl
+	quadsPart string
+)
