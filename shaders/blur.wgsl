@@ -4,7 +4,7 @@
 //
 // x, y (outer, length, inner). An invocation computes RUN neighbours along the axis, of WIDTH elements of inner side by side, so that a
 // load of x serves all of them: s_k = y[q+k] takes window[j-k] of source j, and the weights move up from source to source. Joined with
-// singles.wgsl or quads.wgsl.
+// widths_singles.wgsl or widths_quads.wgsl.
 
 alias real = f32;
 alias real4 = vec4<f32>;

@@ -1,5 +1,5 @@
 // Depthwise convolution of images (B, H, W, C) with weights (kh, kw, C), one result, or those of a quad of channels, an invocation; C are its
-// inputs and outputs. Joined with conv2d_geometry.wgsl, conv2d_params.wgsl and singles.wgsl or quads.wgsl.
+// inputs and outputs. Joined with conv2d_geometry.wgsl, conv2d_params.wgsl and widths_singles.wgsl or widths_quads.wgsl.
 //
 //   y[b, Y(u), X(v), n] = bias[n] + Σ_{t, s} x[b, …, n] w[…, n]      forward; backward_x adds, over the same weights
 //   dw[…, n]            = Σ_{b, u, v} x[b, …, n] dy[b, …, n]         backward_weight, in parts

@@ -1,5 +1,5 @@
 // Depthwise convolution for GPUs, a quad of channels an invocation. The maths are those of depthwise.wgsl, with which it is joined, and with
-// quads.wgsl.
+// widths_quads.wgsl.
 //
 //   forward, backward_x   a workgroup has ROWS × COLUMNS positions of an image and QUADS quads, and loads what they see of x once
 //   backward_weight       a workgroup has one tap and quad of one part, whose pixels its invocations share
