@@ -8,7 +8,7 @@ import (
 )
 
 //go:embed adam.wgsl
-var adamSource string
+var adamFile string
 
 type adamParams struct {
 	N                            uint32
@@ -32,7 +32,7 @@ func AdamSchedule(o AdamOptions, t int, rate, factor, averaging float64) []float
 	}
 }
 
-var adamStep = perElement("adam_step", adamSource, []gpu.Access{read, read, write, write, write, write},
+var adamStep = wide(flat("adam_step", adamFile, []gpu.Access{read, read, write, write, write, write},
 	func(p *adamParams) uint32 { return p.N },
 	func(p *adamParams, a []gpu.Array) {
 		schedule, m, v, x, average := a[1].F, a[2].F, a[3].F, a[4].F, a[5].F
@@ -48,7 +48,7 @@ var adamStep = perElement("adam_step", adamSource, []gpu.Access{read, read, writ
 			x[i] -= schedule[0] * (step + float64(p.Decay)*x[i])
 			average[i] = schedule[4]*average[i] + (1-schedule[4])*x[i]
 		}
-	})
+	}), 0, 1, 2, 3, 4, 5)
 
 // Adam appends the update of the parameter x by its gradient, with first and second moments m and v and the exponential moving
 // average of x, all of one shape; schedule holds what AdamSchedule gives.

@@ -4,8 +4,11 @@
 //   x -= rate (m c₁ / (√(v c₂) + ε) + decay x),      c₁ = 1 / (1 - β₁ᵗ), c₂ = 1 / (1 - β₂ᵗ)
 //   average = μ average + (1 - μ) x
 //
-// What changes from step to step is data: schedule = (rate, c₁, c₂, factor, μ). With the factor 0 nothing changes.
+// What changes from step to step is data: schedule = (rate, c₁, c₂, factor, μ). With the factor 0 nothing changes. All is f32,
+// in two widths: joined with widths_singles.wgsl or widths_quads.wgsl.
 
+alias real = f32;
+alias real4 = vec4<f32>;
 const SIZE: u32 = 64u;
 
 struct Params {
@@ -17,22 +20,27 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> gradient: array<f32>;
+@group(0) @binding(1) var<storage, read> gradient: array<floats>;
 @group(0) @binding(2) var<storage, read> schedule: array<f32>;
-@group(0) @binding(3) var<storage, read_write> m: array<f32>;
-@group(0) @binding(4) var<storage, read_write> v: array<f32>;
-@group(0) @binding(5) var<storage, read_write> x: array<f32>;
-@group(0) @binding(6) var<storage, read_write> average: array<f32>;
+@group(0) @binding(3) var<storage, read_write> m: array<floats>;
+@group(0) @binding(4) var<storage, read_write> v: array<floats>;
+@group(0) @binding(5) var<storage, read_write> x: array<floats>;
+@group(0) @binding(6) var<storage, read_write> average: array<floats>;
 
 @compute @workgroup_size(SIZE)
 fn adam_step(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
              @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
-  if (i >= params.n || schedule[3] == 0.0) { return; }
-  let g = gradient[i] * schedule[3];
-  m[i] = params.beta1 * m[i] + (1.0 - params.beta1) * g;
-  v[i] = params.beta2 * v[i] + (1.0 - params.beta2) * g * g;
-  let step = m[i] * schedule[1] / (sqrt(v[i] * schedule[2]) + params.epsilon);
-  x[i] -= schedule[0] * (step + params.decay * x[i]);
-  average[i] = schedule[4] * average[i] + (1.0 - schedule[4]) * x[i];
+  let factor = schedule[3];
+  if (i * WIDTH >= params.n || factor == 0.0) { return; }
+  let g = gradient[i] * factor;
+  let first = params.beta1 * m[i] + (1.0 - params.beta1) * g;
+  let second = params.beta2 * v[i] + (1.0 - params.beta2) * g * g;
+  let step = first * schedule[1] / (sqrt(second * schedule[2]) + params.epsilon);
+  let before = x[i];
+  let after = before - schedule[0] * (step + params.decay * before);
+  m[i] = first;
+  v[i] = second;
+  x[i] = after;
+  average[i] = schedule[4] * average[i] + (1.0 - schedule[4]) * after;
 }
