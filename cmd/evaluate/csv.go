@@ -17,7 +17,7 @@ func (r *report) csv(w io.Writer) error {
 		header = append(header, fmt.Sprintf("soft_dice_rec%d", i))
 	}
 	for i := range r.Recurrences + 1 {
-		header = append(header, fmt.Sprintf("soft_dice_truth_rec%d", i))
+		header = append(header, fmt.Sprintf("dice_truth_rec%d", i))
 	}
 	header = append(header, "soft_dice_against", "hausdorff95_pixels", "fleiss_kappa", "energy_distance", "dice_max", "dice_match", "own_dice")
 	if err := out.Write(header); err != nil {

@@ -146,7 +146,7 @@ func TestFiguresOfAnImage(t *testing.T) {
 		for i := range mask {
 			mask[i] = truth.Pix[3*i] / 255
 		}
-		require.InDelta(t, metric.SoftDice(equal.Probability(k), metric.Count(mask), metric.DefaultSoftDice), c.Truth[1], 1e-12)
+		require.InDelta(t, metric.Dice(equal.Probability(k), mask), c.Truth[1], 1e-12)
 		require.InDelta(t, c.Truth[1], got.Classes[k].Truth[1].Mean, 1e-12)
 		calibration := metric.NewCalibration(15)
 		calibration.Add(equal.Probability(k), votes, votes.Union())

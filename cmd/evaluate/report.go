@@ -40,12 +40,12 @@ type classReport struct {
 	SoftDice    []metric.Interval  `json:"softDice"`              // Rec0 … RecN
 	Gain        *metric.Interval   `json:"gain,omitempty"`        // last less Rec0
 	GainP       *float64           `json:"gainP,omitempty"`       // Wilcoxon's signed-rank test of that
-	Truth       []metric.Interval  `json:"truth,omitempty"`       // Rec0 … RecN against truth, over the images that have it
-	TruthGain   *metric.Interval   `json:"truthGain,omitempty"`   // last less Rec0, against truth
+	Truth       []metric.Interval  `json:"truth,omitempty"`       // Dice of Rec0 … RecN with truth, over the images that have it
+	TruthGain   *metric.Interval   `json:"truthGain,omitempty"`   // last less Rec0, with truth
 	Against     *metric.Interval   `json:"against,omitempty"`     // the other weights' Rec0
 	OverAgainst *metric.Interval   `json:"overAgainst,omitempty"` // last less that
 	OverP       *float64           `json:"overAgainstP,omitempty"`
-	TruthOver   *metric.Interval   `json:"truthOver,omitempty"` // the same against truth
+	TruthOver   *metric.Interval   `json:"truthOver,omitempty"` // the same with truth
 	Calibration *calibrationReport `json:"calibration,omitempty"`
 	Heads       *headsReport       `json:"heads,omitempty"`
 	Response    []responseReport   `json:"response,omitempty"` // by rater

@@ -47,9 +47,9 @@ type caseScore struct {
 
 type classScore struct {
 	SoftDice     []float64    `json:"softDice"`               // of Rec0 … RecN against the mean vote
-	Truth        []float64    `json:"truth,omitempty"`        // the same against the folder's truth/CLASS/NAME.png, where there is one
+	Truth        []float64    `json:"truth,omitempty"`        // Dice of Rec0 … RecN with the folder's truth/CLASS/NAME.png, where there is one
 	Against      *float64     `json:"against,omitempty"`      // soft Dice of the other weights' Rec0 against the mean vote
-	TruthAgainst *float64     `json:"againstTruth,omitempty"` // the same against the truth
+	TruthAgainst *float64     `json:"againstTruth,omitempty"` // Dice of that with the truth
 	Heads        [][]*float64 `json:"heads,omitempty"`        // Dice of head m (row) with rater n (column); null where the rater is missing
 	Raters       [][]*float64 `json:"raters,omitempty"`       // Dice among the raters themselves
 	Response     []*response  `json:"response,omitempty"`     // by rater; null where the rater is missing or a mask is empty
@@ -216,12 +216,11 @@ func (s *scorer) class(l *dataset.Loaded, m maps, other [][]float32, k int, trut
 		out.Against = &d
 	}
 	if truth != nil {
-		right := metric.Count(truth)
 		for _, maps := range m.recurrences {
-			out.Truth = append(out.Truth, metric.SoftDice(maps[k], right, metric.DefaultSoftDice))
+			out.Truth = append(out.Truth, metric.Dice(maps[k], truth))
 		}
 		if other != nil {
-			d := metric.SoftDice(other[k], right, metric.DefaultSoftDice)
+			d := metric.Dice(other[k], truth)
 			out.TruthAgainst = &d
 		}
 	}
