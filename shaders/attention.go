@@ -24,14 +24,11 @@ var attentionFile string
 //go:embed attention_lanes.wgsl
 var attentionLanesFile string
 
+//go:embed attention_lanes_backward.wgsl
+var attentionLanesBackwardFile string
+
 //go:embed attention_narrow.wgsl
 var attentionNarrowFile string
-
-//go:embed attention_subgroups.wgsl
-var attentionSubgroupsFile string
-
-//go:embed attention_subgroups_backward.wgsl
-var attentionSubgroupsBackwardFile string
 
 //go:embed attention_tiles_backward.wgsl
 var attentionTilesBackwardFile string
@@ -40,23 +37,19 @@ var attentionTilesBackwardFile string
 var attentionTilesFile string
 
 var (
-	attentionFloatParts      = joined(attentionTokensPart, attentionQuadsPart, attentionFloatsPart)
-	attentionSource          = joined(attentionTokensPart, attentionFile)
-	attentionLanesSource     = joined(attentionFloatParts, attentionLanesFile)
-	attentionNarrowSource    = joined(attentionFloatParts, attentionNarrowFile)
-	attentionSubgroupsSource = joined(attentionFloatParts, attentionSubgroupsFile, attentionSubgroupsBackwardFile)
-	attentionTilesSource     = joined(attentionFloatParts, attentionTilesFile, attentionTilesBackwardFile)
+	attentionFloatParts   = joined(attentionTokensPart, attentionQuadsPart, attentionFloatsPart)
+	attentionSource       = joined(attentionTokensPart, attentionFile)
+	attentionLanesSource  = joined(attentionFloatParts, attentionLanesFile, attentionLanesBackwardFile)
+	attentionNarrowSource = joined(attentionFloatParts, attentionNarrowFile)
+	attentionTilesSource  = joined(attentionFloatParts, attentionTilesFile, attentionTilesBackwardFile)
 )
 
 // attentionSize is the workgroup size of the CPU kernels, attentionRows how many tokens an invocation owns. Workgroups of the
-// tiled kernels own attentionTileQueries queries, or attentionTileKeys keys, those of lanes attentionLanesQueries; those of the subgroup
-// kernels own so many tokens that their rows are attentionForwardChannels, or attentionBackwardChannels, long together: 32 a register.
+// tiled kernels own attentionTileQueries queries, or attentionTileKeys keys, those of lanes attentionLanesTokens of either, of up to 16 channels.
 const (
 	attentionSize, attentionRows            = 8, 8
 	attentionTileQueries, attentionTileKeys = 64, 8
-	attentionLanesQueries                   = 8 * 4
-
-	attentionForwardChannels, attentionBackwardChannels = 16 * 32, 8 * 32
+	attentionLanesTokens                    = 8 * 4
 )
 
 type attentionParams struct {
@@ -66,21 +59,17 @@ type attentionParams struct {
 }
 
 // attentionLayout says how many tokens a workgroup of a kernel owns, of count(p) for every head of every image: tile of them in
-// the tiled variant, attentionSize × narrow(p) in the narrow one, channels / width in the one of subgroups, lanes in that of lanes, if not 0
-// (of heads 32 wide half as many).
+// the tiled variant, attentionSize × narrow(p) in the narrow one.
 type attentionLayout struct {
-	count    func(p *attentionParams) uint32
-	tile     uint32
-	lanes    uint32
-	narrow   func(p *attentionParams) uint32
-	channels uint32
+	count  func(p *attentionParams) uint32
+	tile   uint32
+	narrow func(p *attentionParams) uint32
 }
 
 var (
-	attentionForwardQueries = attentionLayout{
-		attentionQueries, attentionTileQueries, attentionLanesQueries, attentionForwardRows, attentionForwardChannels}
-	attentionBackwardQueries = attentionLayout{attentionQueries, attentionTileQueries, 0, attentionBackwardRows, attentionBackwardChannels}
-	attentionBackwardKeys    = attentionLayout{attentionKeys, attentionTileKeys, 0, attentionBackwardRows, attentionBackwardChannels}
+	attentionForwardQueries  = attentionLayout{attentionQueries, attentionTileQueries, attentionForwardRows}
+	attentionBackwardQueries = attentionLayout{attentionQueries, attentionTileQueries, attentionBackwardRows}
+	attentionBackwardKeys    = attentionLayout{attentionKeys, attentionTileKeys, attentionBackwardRows}
 )
 
 func attentionQueries(p *attentionParams) uint32 { return p.Queries }
@@ -104,7 +93,7 @@ func attentionQuads(params any) map[string]string {
 	return unsigned(map[string]int{"QUADS": int(params.(*attentionParams).Width / 4)})
 }
 
-// tiles, inLanes and subgroups are the variants of these names, of floats or of int8 as their source says.
+// tiles and inLanes are the variants of these names, of floats or of int8 as their source says.
 func (l attentionLayout) tiles(source string) tensor.Variant {
 	return tensor.Variant{
 		Name: "tiles", Source: source,
@@ -120,21 +109,9 @@ func (l attentionLayout) inLanes(source string) tensor.Variant {
 		Name: "lanes", Source: source,
 		Runs: func(info gpu.Info, params any) bool {
 			width := params.(*attentionParams).Width
-			return l.lanes > 0 && eightLanes(info) && (width == 4 || width == 8 || width == 16 || width == 32)
+			return eightLanes(info) && (width == 4 || width == 8 || width == 16 || width == 32 || width == 64)
 		},
-		Groups: l.groups(func(p *attentionParams) uint32 { return l.lanes / max(1, p.Width/16) }),
-		Consts: attentionQuads,
-	}
-}
-
-func (l attentionLayout) subgroups(source string) tensor.Variant {
-	return tensor.Variant{
-		Name: "subgroups", Source: source,
-		Runs: func(info gpu.Info, params any) bool {
-			width := params.(*attentionParams).Width
-			return eightLanes(info) && (width == 32 || width == 64)
-		},
-		Groups: l.groups(func(p *attentionParams) uint32 { return l.channels / p.Width }),
+		Groups: l.groups(func(p *attentionParams) uint32 { return attentionLanesTokens / max(1, p.Width/16) }),
 		Consts: attentionQuads,
 	}
 }
@@ -156,7 +133,6 @@ func attentionKernel(name string, arguments []gpu.Access, layout attentionLayout
 					return unsigned(map[string]int{"QUADS": int(p.Width / 4), "ROWS": int(layout.narrow(p))})
 				},
 			},
-			layout.subgroups(attentionSubgroupsSource),
 			{Source: attentionSource, Groups: layout.groups(func(*attentionParams) uint32 { return attentionSize * attentionRows })},
 		},
 	}

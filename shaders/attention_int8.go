@@ -26,7 +26,6 @@ var attentionInt8 = &tensor.Kernel{
 	}),
 	Variants: []tensor.Variant{
 		ofInt8(attentionForwardQueries.inLanes(joined(attentionInt8Parts, attentionLanesFile))),
-		ofInt8(attentionForwardQueries.subgroups(joined(attentionInt8Parts, attentionSubgroupsFile))),
 		ofInt8(attentionForwardQueries.tiles(joined(attentionInt8Parts, attentionTilesFile))),
 	},
 }
