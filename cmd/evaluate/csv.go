@@ -17,7 +17,7 @@ func (r *report) csv(w io.Writer) error {
 		header = append(header, fmt.Sprintf("soft_dice_rec%d", i))
 	}
 	for i := range r.Recurrences + 1 {
-		header = append(header, fmt.Sprintf("dice_truth_rec%d", i))
+		header = append(header, fmt.Sprintf("dice_truth_rec%d", i), fmt.Sprintf("brier_truth_rec%d", i))
 	}
 	header = append(header, "soft_dice_against", "hausdorff95_pixels", "fleiss_kappa", "energy_distance", "dice_max", "dice_match", "own_dice")
 	if err := out.Write(header); err != nil {
@@ -52,9 +52,11 @@ func (c *classScore) cells(recurrences int) (cells []string) {
 	for i := range recurrences + 1 {
 		if c.Truth == nil {
 			cell(nil)
+			cell(nil)
 			continue
 		}
-		cell(&c.Truth[i])
+		cell(&c.Truth[i].Dice)
+		cell(&c.Truth[i].Brier)
 	}
 	cell(c.Against)
 	cell(c.Agreement.Hausdorff)

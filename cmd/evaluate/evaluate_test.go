@@ -146,8 +146,17 @@ func TestFiguresOfAnImage(t *testing.T) {
 		for i := range mask {
 			mask[i] = truth.Pix[3*i] / 255
 		}
-		require.InDelta(t, metric.Dice(equal.Probability(k), mask), c.Truth[1], 1e-12)
-		require.InDelta(t, c.Truth[1], got.Classes[k].Truth[1].Mean, 1e-12)
+		require.InDelta(t, metric.Dice(equal.Probability(k), mask), c.Truth[1].Dice, 1e-12)
+		require.InDelta(t, c.Truth[1].Dice, got.Classes[k].Truth.Dice.Passes[1].Mean, 1e-12)
+		require.InDelta(t, c.Truth[1].Brier-c.Truth[0].Brier, got.Classes[k].Truth.Brier.Gain.Mean, 1e-12)
+		var square, pixels float64
+		for i, p := range equal.Probability(k) {
+			if votes.Count[i] > 0 || mask[i] == 1 {
+				square += (float64(p) - float64(mask[i])) * (float64(p) - float64(mask[i]))
+				pixels++
+			}
+		}
+		require.InDelta(t, square/pixels, c.Truth[1].Brier, 1e-12)
 		calibration := metric.NewCalibration(15)
 		calibration.Add(equal.Probability(k), votes, votes.Union())
 		require.InDelta(t, calibration.ECE(), got.Classes[k].Calibration.ECE15, 1e-12)

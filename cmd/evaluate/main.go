@@ -26,7 +26,7 @@ usage: evaluate -weights NAME|FILE -data DIR[,DIR] [flags]
 
 It segments every image of the split and compares, at the image's own size,
   - the calibrated masks of Rec0 to RecN with the mean vote: soft Dice, the mean over the thresholds .1 .3 .5 .7 .9, in percent
-    where the data set has truth/CLASS/NAME.png, also with that: Dice of the pixels above one half
+    where the data set has truth/CLASS/NAME.png, also with that: Dice of the pixels above one half, and Brier score
   - the last one's calibration: expected calibration error and Brier score inside the union of all marks, where background does not drown it
   - its outline: the 95 %% Hausdorff distance from the majority's; and how far the raters themselves agree: Fleiss' kappa, and the intraclass
     correlation of their areas

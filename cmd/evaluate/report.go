@@ -40,12 +40,10 @@ type classReport struct {
 	SoftDice    []metric.Interval  `json:"softDice"`              // Rec0 … RecN
 	Gain        *metric.Interval   `json:"gain,omitempty"`        // last less Rec0
 	GainP       *float64           `json:"gainP,omitempty"`       // Wilcoxon's signed-rank test of that
-	Truth       []metric.Interval  `json:"truth,omitempty"`       // Dice of Rec0 … RecN with truth, over the images that have it
-	TruthGain   *metric.Interval   `json:"truthGain,omitempty"`   // last less Rec0, with truth
 	Against     *metric.Interval   `json:"against,omitempty"`     // the other weights' Rec0
 	OverAgainst *metric.Interval   `json:"overAgainst,omitempty"` // last less that
 	OverP       *float64           `json:"overAgainstP,omitempty"`
-	TruthOver   *metric.Interval   `json:"truthOver,omitempty"` // the same with truth
+	Truth       *truthReport       `json:"truth,omitempty"`
 	Calibration *calibrationReport `json:"calibration,omitempty"`
 	Heads       *headsReport       `json:"heads,omitempty"`
 	Response    []responseReport   `json:"response,omitempty"` // by rater
@@ -154,25 +152,8 @@ func (s *scorer) classReport(k int) classReport {
 	if n > 0 {
 		out.Gain, out.GainP = paired(func(c *classScore) float64 { return c.SoftDice[n] - c.SoftDice[0] })
 	}
-	ofTruth := func(f func(*classScore) float64) *metric.Interval {
-		var values []float64
-		for _, c := range scores {
-			if c.Truth != nil {
-				values = append(values, f(c))
-			}
-		}
-		return interval(values)
-	}
-	for i := range n + 1 {
-		if truth := ofTruth(func(c *classScore) float64 { return c.Truth[i] }); truth != nil {
-			out.Truth = append(out.Truth, *truth)
-		}
-	}
-	if n > 0 {
-		out.TruthGain = ofTruth(func(c *classScore) float64 { return c.Truth[n] - c.Truth[0] })
-	}
+	out.Truth = truths(scores)
 	if s.against != nil {
-		out.TruthOver = ofTruth(func(c *classScore) float64 { return c.Truth[n] - *c.TruthAgainst })
 		out.Against = of(func(c *classScore) float64 { return *c.Against })
 		out.OverAgainst, out.OverP = paired(func(c *classScore) float64 { return c.SoftDice[n] - *c.Against })
 	}

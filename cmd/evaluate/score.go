@@ -3,10 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"mrprism/internal/command"
@@ -47,9 +43,9 @@ type caseScore struct {
 
 type classScore struct {
 	SoftDice     []float64    `json:"softDice"`               // of Rec0 … RecN against the mean vote
-	Truth        []float64    `json:"truth,omitempty"`        // Dice of Rec0 … RecN with the folder's truth/CLASS/NAME.png, where there is one
+	Truth        []truthScore `json:"truth,omitempty"`        // Rec0 … RecN with the folder's truth/CLASS/NAME.png, where there is one
 	Against      *float64     `json:"against,omitempty"`      // soft Dice of the other weights' Rec0 against the mean vote
-	TruthAgainst *float64     `json:"againstTruth,omitempty"` // Dice of that with the truth
+	TruthAgainst *truthScore  `json:"againstTruth,omitempty"` // that with the truth
 	Heads        [][]*float64 `json:"heads,omitempty"`        // Dice of head m (row) with rater n (column); null where the rater is missing
 	Raters       [][]*float64 `json:"raters,omitempty"`       // Dice among the raters themselves
 	Response     []*response  `json:"response,omitempty"`     // by rater; null where the rater is missing or a mask is empty
@@ -98,7 +94,7 @@ func (s *scorer) score(ctx context.Context, c dataset.Case) error {
 		}
 	}
 	for k, class := range s.data.Classes {
-		truth, err := truth(c, class)
+		truth, err := readTruth(c, class)
 		if err != nil {
 			return err
 		}
@@ -216,11 +212,12 @@ func (s *scorer) class(l *dataset.Loaded, m maps, other [][]float32, k int, trut
 		out.Against = &d
 	}
 	if truth != nil {
+		right := newTruth(truth, votes)
 		for _, maps := range m.recurrences {
-			out.Truth = append(out.Truth, metric.Dice(maps[k], truth))
+			out.Truth = append(out.Truth, right.score(maps[k]))
 		}
 		if other != nil {
-			d := metric.Dice(other[k], truth)
+			d := right.score(other[k])
 			out.TruthAgainst = &d
 		}
 	}
@@ -266,32 +263,6 @@ func (s *scorer) class(l *dataset.Loaded, m maps, other [][]float32, k int, trut
 		}
 	}
 	return out
-}
-
-// truth is the arbitrated or generated mask (H, W) of 0 and 1, truth/CLASS/NAME.png beside the images' folder; nil where there is none.
-func truth(c dataset.Case, class string) ([]uint8, error) {
-	path := filepath.Join(filepath.Dir(filepath.Dir(c.Image)), "truth", class, c.Name+".png")
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
-	}
-	picture, err := imageio.Decode(path, data)
-	if err != nil {
-		return nil, err
-	}
-	if picture.W != c.W || picture.H != c.H {
-		return nil, fmt.Errorf("%s is %d×%d pixels but its image is %d×%d; they must be equal", path, picture.W, picture.H, c.W, c.H)
-	}
-	mask := make([]uint8, c.W*c.H)
-	for i := range mask {
-		if v := picture.Pix[3*i]; v != 0 && v != 255 {
-			return nil, fmt.Errorf("%s holds the value %d; a mask is black and white, 0 and 255", path, v)
-		}
-		mask[i] = picture.Pix[3*i] & 1
-	}
-	return mask, nil
 }
 
 // dices is the Dice of a mask with every rater's; nil where the rater is missing.

@@ -71,18 +71,12 @@ func (t *table) class(r *report, c classReport) {
 	if c.Gain != nil {
 		t.line("Rec%d − Rec0\t%s\tWilcoxon p = %.2g", r.Recurrences, signed(*c.Gain, 100, 2), *c.GainP)
 	}
-	for i, s := range c.Truth {
-		t.line("Rec%d with truth, Dice\t%s", i, plain(s, 100, 2))
-	}
-	if c.TruthGain != nil {
-		t.line("Rec%d − Rec0 with truth\t%s", r.Recurrences, signed(*c.TruthGain, 100, 2))
-	}
 	if c.Against != nil {
 		t.line("%s, Rec0\t%s", r.Against.Name, plain(*c.Against, 100, 2))
 		t.line("Rec%d − that\t%s\tWilcoxon p = %.2g", r.Recurrences, signed(*c.OverAgainst, 100, 2), *c.OverP)
-		if c.TruthOver != nil {
-			t.line("Rec%d − that, with truth\t%s", r.Recurrences, signed(*c.TruthOver, 100, 2))
-		}
+	}
+	if c.Truth != nil {
+		t.truth(r, c)
 	}
 	if k := c.Calibration; k != nil {
 		t.title("%s: calibration of Rec%d inside the union of all marks (in the whole image)", c.Class, r.Recurrences)
