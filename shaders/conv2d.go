@@ -19,6 +19,12 @@ var conv2dFinishPart string
 //go:embed conv2d_quads.wgsl
 var conv2dQuadsPart string
 
+//go:embed conv2d_channel_loads.wgsl
+var conv2dChannelLoadsPart string
+
+//go:embed conv2d_quad_loads.wgsl
+var conv2dQuadLoadsPart string
+
 //go:embed conv2d_terms.wgsl
 var conv2dTermsPart string
 
@@ -44,17 +50,18 @@ var conv2dSubgroupsFile string
 var conv2dWholePart string
 
 // conv2dSources are the files of the variants.
-type conv2dSources struct{ plain, registers, subgroups, tiles, channels string }
+type conv2dSources struct{ plain, registers, subgroups, subgroupsChannels, tiles, channels string }
 
 // newConv2dSources joins them with the part that says where a result goes.
 func newConv2dSources(results string) conv2dSources {
 	parts := joined(conv2dGeometryPart, conv2dParamsPart, conv2dFinishPart, results, activationPart)
 	return conv2dSources{
-		plain:     joined(parts, conv2dFile),
-		registers: joined(parts, conv2dQuadsPart, conv2dRegistersFile),
-		subgroups: joined(parts, conv2dQuadsPart, conv2dSubgroupsFile),
-		tiles:     joined(parts, conv2dTermsPart, conv2dTilesQuadsPart, conv2dTilesFile),
-		channels:  joined(parts, conv2dTermsPart, conv2dTilesChannelsPart, conv2dTilesFile),
+		plain:             joined(parts, conv2dFile),
+		registers:         joined(parts, conv2dQuadsPart, conv2dChannelLoadsPart, conv2dRegistersFile),
+		subgroups:         joined(parts, conv2dQuadsPart, conv2dQuadLoadsPart, conv2dSubgroupsFile),
+		subgroupsChannels: joined(parts, conv2dQuadsPart, conv2dChannelLoadsPart, conv2dSubgroupsFile),
+		tiles:             joined(parts, conv2dTermsPart, conv2dTilesQuadsPart, conv2dTilesFile),
+		channels:          joined(parts, conv2dTermsPart, conv2dTilesChannelsPart, conv2dTilesFile),
 	}
 }
 
@@ -92,10 +99,8 @@ var conv2dForward = &tensor.Kernel{
 // forward are the variants of the kernels that compute forwards.
 func (s *conv2dSources) forward() []tensor.Variant {
 	return []tensor.Variant{
-		{Name: "subgroups", Source: s.subgroups, Runs: runsSubgroups, Prefers: fillsSubgroups, Groups: func(params any) [3]int {
-			p := params.(*conv2dParams)
-			return p.phased([3]int{ceil(p.pixels(), 16), ceil(int(p.Outputs), 32), 1})
-		}, Consts: conv2dActivation},
+		forwardInSubgroups("subgroups", s.subgroups, runsSubgroups),
+		forwardInSubgroups("subgroup channels", s.subgroupsChannels, runsSubgroupChannels),
 		{Name: "registers", Source: s.registers, Runs: outputQuads, Prefers: onCPU, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
 			return p.phased(registerGroups(p, ceil(p.pixels(), 8)))
@@ -114,10 +119,8 @@ func (s *conv2dSources) forward() []tensor.Variant {
 var conv2dBackwardWeight = &tensor.Kernel{
 	Name: "conv2d_backward_weight", Arguments: []gpu.Access{read, read, write}, Wide: []int{2}, Body: tensor.Body(conv2dBackwardWeightBody),
 	Variants: []tensor.Variant{
-		{Name: "subgroups", Source: conv2dWhole.subgroups, Runs: runsSubgroups, Prefers: fillsSubgroups, Groups: func(params any) [3]int {
-			p := params.(*conv2dParams)
-			return [3]int{ceil(int(p.Cols.Taps)*int(p.Inputs), 16), ceil(int(p.Outputs), 32), int(p.Parts) * int(p.Rows.Taps)}
-		}},
+		weightInSubgroups("subgroups", conv2dWhole.subgroups, runsSubgroups),
+		weightInSubgroups("subgroup channels", conv2dWhole.subgroupsChannels, runsSubgroupChannels),
 		{Name: "registers", Source: conv2dWhole.registers, Runs: outputQuads, Prefers: onCPU, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
 			return registerGroups(p, ceil(int(p.Cols.Taps)*int(p.Inputs), 8)*int(p.Parts)*int(p.Rows.Taps))
@@ -133,14 +136,6 @@ var conv2dBackwardWeight = &tensor.Kernel{
 
 // outputQuads: the registers of some kernels hold outputs in quads.
 func outputQuads(_ gpu.Info, params any) bool { return params.(*conv2dParams).Outputs%4 == 0 }
-
-// runsSubgroups: subgroups of eight lanes, each with a quad of outputs.
-func runsSubgroups(info gpu.Info, params any) bool {
-	return outputQuads(info, params) && eightLanes(info)
-}
-
-// fillsSubgroups: enough outputs for all lanes.
-func fillsSubgroups(_ gpu.Info, params any) bool { return params.(*conv2dParams).Outputs >= 32 }
 
 // registerGroups are the workgroups of conv2d_registers.wgsl for blocks of 8 outputs.
 func registerGroups(p *conv2dParams, blocks int) [3]int {

@@ -1,15 +1,9 @@
-// Part of conv2d_registers.wgsl and conv2d_subgroups.wgsl: how they load, and how the gradient by the weights walks along them. Outputs are a
-// multiple of four and held in quads. Beside conv2d_geometry.wgsl and conv2d_finish.wgsl.
+// Part of conv2d_registers.wgsl and conv2d_subgroups.wgsl: how the gradient by the weights walks along them. Outputs are a multiple of four and
+// held in quads. Beside conv2d_geometry.wgsl, conv2d_finish.wgsl, and conv2d_channel_loads.wgsl or conv2d_quad_loads.wgsl.
 
-alias element = real;
 alias stored = real4;
 alias floats = vec4<f32>;
 const WIDTH: u32 = 4u;
-
-// load is channel k of the pixel whose first channel is at base, zero where base is negative.
-fn load(base: i32, k: i32) -> f32 {
-  return select(0.0, f32(x[max(base, 0) + k]), base >= 0);
-}
 
 // Row j of the weights of one row of taps is channel j % inputs at column tap j / inputs: neighbours in x and in dw alike. A
 // pixel has rows [low, high) inside the image; base is where row 0 would lie in x.
@@ -26,11 +20,6 @@ fn rows_at(g: Geometry, p: Position, t: i32) -> Rows {
   let low = -c * inputs;
   let high = select(low, min(low + g.cols.x_size * inputs, g.cols.taps * inputs), (r >= 0) & (r < g.rows.x_size));
   return Rows(((p.b * g.rows.x_size + r) * g.cols.x_size + c) * inputs, low, high);
-}
-
-fn load_row(rows: Rows, j: i32) -> f32 {
-  let inside = (j >= rows.low) & (j < rows.high);
-  return select(0.0, f32(x[select(0, rows.base + j, inside)]), inside);
 }
 
 // weight_row is where row j of tap row t lies in dw, in rows; -1 beyond the last.

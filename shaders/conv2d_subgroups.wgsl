@@ -1,8 +1,11 @@
 enable subgroups;
 
-// Convolution for processors that emulate a GPU with subgroups of eight: a subgroup computes 16 pixels × 32 outputs. Each lane
-// keeps the four outputs of one quad for every pixel, and loads x for two of the pixels; a broadcast gives it to the others.
-// The maths are those of conv2d.wgsl; outputs are a multiple of four. Joined with conv2d_quads.wgsl and the parts of conv2d.wgsl.
+// Convolution for processors that emulate a GPU with subgroups of eight: a subgroup computes 16 pixels × 32 outputs, or 32 rows × 32 outputs of
+// the weights' gradient. Each lane keeps the four outputs of one quad for all of them, and loads a part of x, which broadcasts give to the others.
+// There a sum that is kept from turn to turn of a loop is loaded, masked and stored in every turn, and each load takes some 2 KB of code: hence
+// several terms a turn, but not so many that the loop outgrows the processor's cache of 32 KiB.
+// The maths are those of conv2d.wgsl; outputs are a multiple of four. Joined with conv2d_quads.wgsl, conv2d_channel_loads.wgsl or
+// conv2d_quad_loads.wgsl, and the parts of conv2d.wgsl.
 
 const LANES: u32 = 8u; // a workgroup is one subgroup
 
@@ -44,27 +47,27 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
     let xa = source(g, pa, t, s) * inputs;
     let xb = source(g, pb, t, s) * inputs;
     var from_w = weight_at(g, t, s, phase) * inputs * quads + q;
-    for (var k = 0; k < inputs; k++) {
-      let weight = vec4<f32>(w[from_w]);
+    for (var k = 0; k < inputs; k += TERMS) {
+      let weights = load_weights(from_w, quads);
       let va = load(xa, k);
       let vb = load(xb, k);
-      s0 += subgroupBroadcast(va, 0u) * weight;
-      s1 += subgroupBroadcast(va, 1u) * weight;
-      s2 += subgroupBroadcast(va, 2u) * weight;
-      s3 += subgroupBroadcast(va, 3u) * weight;
-      s4 += subgroupBroadcast(va, 4u) * weight;
-      s5 += subgroupBroadcast(va, 5u) * weight;
-      s6 += subgroupBroadcast(va, 6u) * weight;
-      s7 += subgroupBroadcast(va, 7u) * weight;
-      s8 += subgroupBroadcast(vb, 0u) * weight;
-      s9 += subgroupBroadcast(vb, 1u) * weight;
-      s10 += subgroupBroadcast(vb, 2u) * weight;
-      s11 += subgroupBroadcast(vb, 3u) * weight;
-      s12 += subgroupBroadcast(vb, 4u) * weight;
-      s13 += subgroupBroadcast(vb, 5u) * weight;
-      s14 += subgroupBroadcast(vb, 6u) * weight;
-      s15 += subgroupBroadcast(vb, 7u) * weight;
-      from_w += quads;
+      s0 += weights * subgroupBroadcast(va, 0u);
+      s1 += weights * subgroupBroadcast(va, 1u);
+      s2 += weights * subgroupBroadcast(va, 2u);
+      s3 += weights * subgroupBroadcast(va, 3u);
+      s4 += weights * subgroupBroadcast(va, 4u);
+      s5 += weights * subgroupBroadcast(va, 5u);
+      s6 += weights * subgroupBroadcast(va, 6u);
+      s7 += weights * subgroupBroadcast(va, 7u);
+      s8 += weights * subgroupBroadcast(vb, 0u);
+      s9 += weights * subgroupBroadcast(vb, 1u);
+      s10 += weights * subgroupBroadcast(vb, 2u);
+      s11 += weights * subgroupBroadcast(vb, 3u);
+      s12 += weights * subgroupBroadcast(vb, 4u);
+      s13 += weights * subgroupBroadcast(vb, 5u);
+      s14 += weights * subgroupBroadcast(vb, 6u);
+      s15 += weights * subgroupBroadcast(vb, 7u);
+      from_w += TERMS * quads;
     }
   }
   let da = destination(g, pa, phase);
@@ -95,72 +98,72 @@ fn store_weight(row: i32, quad: i32, sum: vec4<f32>) {
   }
 }
 
+// store_weights writes the sums of four rows from j on, each a column.
+fn store_weights(g: Geometry, part: i32, t: i32, j: i32, quad: i32, sums: mat4x4<f32>) {
+  store_weight(weight_row(g, part, t, j), quad, sums[0]);
+  store_weight(weight_row(g, part, t, j + 1), quad, sums[1]);
+  store_weight(weight_row(g, part, t, j + 2), quad, sums[2]);
+  store_weight(weight_row(g, part, t, j + 3), quad, sums[3]);
+}
+
+// rows_of are Rows as the lane of their pixel gives them to the others.
+fn rows_of(given: vec3<i32>) -> Rows {
+  return Rows(given.x, given.y, given.z);
+}
+
+// In each turn every lane loads its four rows of four pixels, which lanes 0 to 3 have found.
 @compute @workgroup_size(LANES)
 fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
   let g = geometry();
   let quads = i32(params.outputs) / 4;
   let quad = i32(group.y * LANES + lane);
   let q = min(quad, quads - 1);
-  let j = i32(group.x * 2u * LANES);
+  let block = i32(group.x * 4u * LANES);
+  let j = block + i32(4u * lane);
   let t = i32(group.z) % g.rows.taps;
   let part = i32(group.z) / g.rows.taps;
-  var s0 = vec4<f32>();
-  var s1 = vec4<f32>();
-  var s2 = vec4<f32>();
-  var s3 = vec4<f32>();
-  var s4 = vec4<f32>();
-  var s5 = vec4<f32>();
-  var s6 = vec4<f32>();
-  var s7 = vec4<f32>();
-  var s8 = vec4<f32>();
-  var s9 = vec4<f32>();
-  var s10 = vec4<f32>();
-  var s11 = vec4<f32>();
-  var s12 = vec4<f32>();
-  var s13 = vec4<f32>();
-  var s14 = vec4<f32>();
-  var s15 = vec4<f32>();
+  var s0 = mat4x4<f32>();
+  var s1 = mat4x4<f32>();
+  var s2 = mat4x4<f32>();
+  var s3 = mat4x4<f32>();
+  var s4 = mat4x4<f32>();
+  var s5 = mat4x4<f32>();
+  var s6 = mat4x4<f32>();
+  var s7 = mat4x4<f32>();
   let first = part * i32(params.chunk);
   let last = min(g.batch * g.rows.count * g.cols.count, first + i32(params.chunk));
-  var p = position(g, first);
-  for (var i = first; i < last; i++) {
-    let rows = rows_at(g, p, t);
-    let from_y = destination(g, p, vec2<i32>()) * quads;
-    let gradient = vec4<f32>(dy[from_y + q]);
-    let va = load_row(rows, j + i32(lane));
-    let vb = load_row(rows, j + i32(LANES + lane));
-    s0 += subgroupBroadcast(va, 0u) * gradient;
-    s1 += subgroupBroadcast(va, 1u) * gradient;
-    s2 += subgroupBroadcast(va, 2u) * gradient;
-    s3 += subgroupBroadcast(va, 3u) * gradient;
-    s4 += subgroupBroadcast(va, 4u) * gradient;
-    s5 += subgroupBroadcast(va, 5u) * gradient;
-    s6 += subgroupBroadcast(va, 6u) * gradient;
-    s7 += subgroupBroadcast(va, 7u) * gradient;
-    s8 += subgroupBroadcast(vb, 0u) * gradient;
-    s9 += subgroupBroadcast(vb, 1u) * gradient;
-    s10 += subgroupBroadcast(vb, 2u) * gradient;
-    s11 += subgroupBroadcast(vb, 3u) * gradient;
-    s12 += subgroupBroadcast(vb, 4u) * gradient;
-    s13 += subgroupBroadcast(vb, 5u) * gradient;
-    s14 += subgroupBroadcast(vb, 6u) * gradient;
-    s15 += subgroupBroadcast(vb, 7u) * gradient;
-    p = next(g, p);
+  let own = i32(lane % 4u);
+  var p = position(g, first + own);
+  for (var i = first; i < last; i += 4) {
+    let inside = i + own < last;
+    let r = rows_at(g, p, t);
+    let rows = vec3<i32>(r.base, r.low, select(r.low, r.high, inside));
+    let from_y = select(0, destination(g, p, vec2<i32>()) * quads, inside);
+    let v0 = load_rows(rows_of(subgroupBroadcast(rows, 0u)), j);
+    let v1 = load_rows(rows_of(subgroupBroadcast(rows, 1u)), j);
+    let v2 = load_rows(rows_of(subgroupBroadcast(rows, 2u)), j);
+    let v3 = load_rows(rows_of(subgroupBroadcast(rows, 3u)), j);
+    let gradients = mat4x4<f32>(
+      vec4<f32>(dy[subgroupBroadcast(from_y, 0u) + q]),
+      vec4<f32>(dy[subgroupBroadcast(from_y, 1u) + q]),
+      vec4<f32>(dy[subgroupBroadcast(from_y, 2u) + q]),
+      vec4<f32>(dy[subgroupBroadcast(from_y, 3u) + q]));
+    s0 += gradients * transpose(mat4x4<f32>(subgroupBroadcast(v0, 0u), subgroupBroadcast(v1, 0u), subgroupBroadcast(v2, 0u), subgroupBroadcast(v3, 0u)));
+    s1 += gradients * transpose(mat4x4<f32>(subgroupBroadcast(v0, 1u), subgroupBroadcast(v1, 1u), subgroupBroadcast(v2, 1u), subgroupBroadcast(v3, 1u)));
+    s2 += gradients * transpose(mat4x4<f32>(subgroupBroadcast(v0, 2u), subgroupBroadcast(v1, 2u), subgroupBroadcast(v2, 2u), subgroupBroadcast(v3, 2u)));
+    s3 += gradients * transpose(mat4x4<f32>(subgroupBroadcast(v0, 3u), subgroupBroadcast(v1, 3u), subgroupBroadcast(v2, 3u), subgroupBroadcast(v3, 3u)));
+    s4 += gradients * transpose(mat4x4<f32>(subgroupBroadcast(v0, 4u), subgroupBroadcast(v1, 4u), subgroupBroadcast(v2, 4u), subgroupBroadcast(v3, 4u)));
+    s5 += gradients * transpose(mat4x4<f32>(subgroupBroadcast(v0, 5u), subgroupBroadcast(v1, 5u), subgroupBroadcast(v2, 5u), subgroupBroadcast(v3, 5u)));
+    s6 += gradients * transpose(mat4x4<f32>(subgroupBroadcast(v0, 6u), subgroupBroadcast(v1, 6u), subgroupBroadcast(v2, 6u), subgroupBroadcast(v3, 6u)));
+    s7 += gradients * transpose(mat4x4<f32>(subgroupBroadcast(v0, 7u), subgroupBroadcast(v1, 7u), subgroupBroadcast(v2, 7u), subgroupBroadcast(v3, 7u)));
+    p = next(g, next(g, next(g, next(g, p))));
   }
-  store_weight(weight_row(g, part, t, j + 0), quad, s0);
-  store_weight(weight_row(g, part, t, j + 1), quad, s1);
-  store_weight(weight_row(g, part, t, j + 2), quad, s2);
-  store_weight(weight_row(g, part, t, j + 3), quad, s3);
-  store_weight(weight_row(g, part, t, j + 4), quad, s4);
-  store_weight(weight_row(g, part, t, j + 5), quad, s5);
-  store_weight(weight_row(g, part, t, j + 6), quad, s6);
-  store_weight(weight_row(g, part, t, j + 7), quad, s7);
-  store_weight(weight_row(g, part, t, j + 8), quad, s8);
-  store_weight(weight_row(g, part, t, j + 9), quad, s9);
-  store_weight(weight_row(g, part, t, j + 10), quad, s10);
-  store_weight(weight_row(g, part, t, j + 11), quad, s11);
-  store_weight(weight_row(g, part, t, j + 12), quad, s12);
-  store_weight(weight_row(g, part, t, j + 13), quad, s13);
-  store_weight(weight_row(g, part, t, j + 14), quad, s14);
-  store_weight(weight_row(g, part, t, j + 15), quad, s15);
+  store_weights(g, part, t, block + 0, quad, s0);
+  store_weights(g, part, t, block + 4, quad, s1);
+  store_weights(g, part, t, block + 8, quad, s2);
+  store_weights(g, part, t, block + 12, quad, s3);
+  store_weights(g, part, t, block + 16, quad, s4);
+  store_weights(g, part, t, block + 20, quad, s5);
+  store_weights(g, part, t, block + 24, quad, s6);
+  store_weights(g, part, t, block + 28, quad, s7);
 }
