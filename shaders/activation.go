@@ -22,7 +22,7 @@ func activationCount(p *activationParams) uint32 { return p.N }
 
 // forwardOf and backwardOf lift scalar functions; backward is given the saved value (input or output) and dy.
 func forwardOf(name string, f func(x float64) float64, fast func(values []float32)) *tensor.Kernel {
-	return faster(perElement(name, activationSource, []gpu.Access{read, write}, activationCount, func(p *activationParams, a []gpu.Array) {
+	return faster(flat(name, activationSource, []gpu.Access{read, write}, activationCount, func(p *activationParams, a []gpu.Array) {
 		for i := range int(p.N) {
 			a[1].F[i] = f(a[0].F[i])
 		}
@@ -35,7 +35,7 @@ func forwardOf(name string, f func(x float64) float64, fast func(values []float3
 }
 
 func backwardOf(name string, f func(saved, dy float64) float64) *tensor.Kernel {
-	return perElement(name, activationSource, []gpu.Access{read, read, write}, activationCount, func(p *activationParams, a []gpu.Array) {
+	return flat(name, activationSource, []gpu.Access{read, read, write}, activationCount, func(p *activationParams, a []gpu.Array) {
 		for i := range int(p.N) {
 			a[2].F[i] += f(a[0].F[i], a[1].F[i])
 		}

@@ -9,7 +9,7 @@ import (
 )
 
 //go:embed batch_norm.wgsl
-var batchNormSource string
+var batchNormFile string
 
 type batchNormParams struct {
 	Rows, Channels, Chunks, Relu, Training uint32
@@ -18,6 +18,7 @@ type batchNormParams struct {
 
 func batchNormStripes(p *batchNormParams) uint32  { return p.Chunks * p.Channels }
 func batchNormChannels(p *batchNormParams) uint32 { return p.Channels }
+func batchNormQuads(p *batchNormParams) bool      { return p.Channels%4 == 0 }
 
 // normalised is x̂ and y, before the ReLU, at element i.
 func (p *batchNormParams) normalised(i int, x, statistics, scale, bias []float64) (xHat, y float64) {
@@ -36,7 +37,7 @@ func (p *batchNormParams) passed(i int, x, statistics, scale, bias, dy []float64
 }
 
 var (
-	batchNormPartial = wide(perElement("batch_norm_partial", batchNormSource, []gpu.Access{read, write}, batchNormStripes,
+	batchNormPartial = wide(columnwise("batch_norm_partial", batchNormFile, []gpu.Access{read, write}, batchNormStripes, batchNormQuads,
 		func(p *batchNormParams, a []gpu.Array) {
 			x, moments, step := a[0].F, a[1].F, int(p.Chunks*p.Channels)
 			for i := range step {
@@ -51,7 +52,7 @@ var (
 			}
 		}), 1)
 
-	batchNormStatistics = perElement("batch_norm_statistics", batchNormSource, []gpu.Access{read, write, write, write}, batchNormChannels,
+	batchNormStatistics = columnwise("batch_norm_statistics", batchNormFile, []gpu.Access{read, write, write, write}, batchNormChannels, batchNormQuads,
 		func(p *batchNormParams, a []gpu.Array) {
 			moments, saved, movingMean, movingVariance := a[0].F, a[1].F, a[2].F, a[3].F
 			n, channels, chunks := float64(p.Rows), int(p.Channels), int(p.Chunks)
@@ -71,7 +72,7 @@ var (
 			}
 		})
 
-	batchNormRunning = wide(perElement("batch_norm_running", batchNormSource, []gpu.Access{read, write, read}, batchNormChannels,
+	batchNormRunning = wide(columnwise("batch_norm_running", batchNormFile, []gpu.Access{read, write, read}, batchNormChannels, batchNormQuads,
 		func(p *batchNormParams, a []gpu.Array) {
 			for c := range p.Channels {
 				a[1].F[c] = a[0].F[c]
@@ -79,7 +80,7 @@ var (
 			}
 		}), 1)
 
-	batchNormScaleShift = wide(perElement("batch_norm_scale_shift", batchNormSource, []gpu.Access{write, read, read, read}, batchNormChannels,
+	batchNormScaleShift = wide(columnwise("batch_norm_scale_shift", batchNormFile, []gpu.Access{write, read, read, read}, batchNormChannels, batchNormQuads,
 		func(p *batchNormParams, a []gpu.Array) {
 			out, statistics, n := a[0].F, a[1].F, int(p.Channels)
 			for c := range n {
@@ -88,7 +89,7 @@ var (
 			}
 		}), 1)
 
-	scaleShiftForward = perElement("scale_shift_forward", batchNormSource, []gpu.Access{read, read, write}, batchNormStripes,
+	scaleShiftForward = columnwise("scale_shift_forward", batchNormFile, []gpu.Access{read, read, write}, batchNormStripes, batchNormQuads,
 		func(p *batchNormParams, a []gpu.Array) {
 			for i := range int(p.Rows * p.Channels) {
 				c := i % int(p.Channels)
@@ -99,7 +100,7 @@ var (
 			}
 		})
 
-	batchNormForward = wide(perElement("batch_norm_forward", batchNormSource, []gpu.Access{read, read, read, read, write}, batchNormStripes,
+	batchNormForward = wide(columnwise("batch_norm_forward", batchNormFile, []gpu.Access{read, read, read, read, write}, batchNormStripes, batchNormQuads,
 		func(p *batchNormParams, a []gpu.Array) {
 			for i := range int(p.Rows * p.Channels) {
 				_, y := p.normalised(i, a[0].F, a[1].F, a[2].F, a[3].F)
@@ -110,8 +111,8 @@ var (
 			}
 		}), 1)
 
-	batchNormBackwardPartial = wide(perElement("batch_norm_backward_partial", batchNormSource,
-		[]gpu.Access{read, read, read, read, read, write}, batchNormStripes,
+	batchNormBackwardPartial = wide(columnwise("batch_norm_backward_partial", batchNormFile,
+		[]gpu.Access{read, read, read, read, read, write}, batchNormStripes, batchNormQuads,
 		func(p *batchNormParams, a []gpu.Array) {
 			partials, step := a[5].F, int(p.Chunks*p.Channels)
 			for i := range step {
@@ -124,7 +125,7 @@ var (
 			}
 		}), 1, 5)
 
-	batchNormBackwardSums = perElement("batch_norm_backward_sums", batchNormSource, []gpu.Access{read, write, write, write}, batchNormChannels,
+	batchNormBackwardSums = columnwise("batch_norm_backward_sums", batchNormFile, []gpu.Access{read, write, write, write}, batchNormChannels, batchNormQuads,
 		func(p *batchNormParams, a []gpu.Array) {
 			partials, sums, dscale, dbias := a[0].F, a[1].F, a[2].F, a[3].F
 			for c := range p.Channels {
@@ -135,8 +136,8 @@ var (
 			}
 		})
 
-	batchNormBackwardX = wide(perElement("batch_norm_backward_x", batchNormSource,
-		[]gpu.Access{read, read, read, read, read, read, write}, batchNormStripes,
+	batchNormBackwardX = wide(columnwise("batch_norm_backward_x", batchNormFile,
+		[]gpu.Access{read, read, read, read, read, read, write}, batchNormStripes, batchNormQuads,
 		func(p *batchNormParams, a []gpu.Array) {
 			statistics, scale, sums, dx, n := a[1].F, a[2].F, a[5].F, a[6].F, float64(p.Rows)
 			for i := range int(p.Rows * p.Channels) {

@@ -9,9 +9,10 @@
 //
 // Rows are cut into interleaved chunks (reduce.wgsl); an invocation keeps its channel. A chunk sums x - k and (x - k)² about
 // its own first element k, which lies within sqrt(n - 1) deviations of the mean of n, so little cancels; chunks are merged by
-// Chan et al. 1983.
+// Chan et al. 1983. In two widths: joined with widths_singles.wgsl or widths_quads.wgsl, the second for channels that are a multiple of four.
 
 alias real = f32; // what storage holds; f16 where a plan asks for it
+alias real4 = vec4<f32>;
 const SIZE: u32 = 64u;
 
 struct Params {
@@ -25,53 +26,58 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> x: array<real>; // (rows, C)
+@group(0) @binding(1) var<storage, read> x: array<stored>; // (rows, C)
 // statistics of the batch
-@group(0) @binding(2) var<storage, read_write> moments: array<f32>; // (2, chunks, C): mean, Σ (x - mean)²
-@group(0) @binding(1) var<storage, read> chunk_moments: array<f32>; // the same
-@group(0) @binding(2) var<storage, read_write> saved: array<f32>; // (2, C): μ, r
-@group(0) @binding(3) var<storage, read_write> moving_mean: array<f32>; // (C)
-@group(0) @binding(4) var<storage, read_write> moving_variance: array<f32>;
+@group(0) @binding(2) var<storage, read_write> moments: array<floats>; // (2, chunks, C): mean, Σ (x - mean)²
+@group(0) @binding(1) var<storage, read> chunk_moments: array<floats>; // the same
+@group(0) @binding(2) var<storage, read_write> saved: array<floats>; // (2, C): μ, r
+@group(0) @binding(3) var<storage, read_write> moving_mean: array<floats>; // (C)
+@group(0) @binding(4) var<storage, read_write> moving_variance: array<floats>;
 // running statistics
-@group(0) @binding(1) var<storage, read> running_mean: array<real>;
-@group(0) @binding(3) var<storage, read> running_variance: array<real>;
+@group(0) @binding(1) var<storage, read> running_mean: array<stored>;
+@group(0) @binding(3) var<storage, read> running_variance: array<stored>;
 // forward
-@group(0) @binding(2) var<storage, read> statistics: array<f32>; // (2, C)
-@group(0) @binding(3) var<storage, read> scale: array<real>; // (C)
-@group(0) @binding(4) var<storage, read> bias: array<real>;
-@group(0) @binding(5) var<storage, read_write> y: array<real>;
+@group(0) @binding(2) var<storage, read> statistics: array<floats>; // (2, C)
+@group(0) @binding(3) var<storage, read> scale: array<stored>; // (C)
+@group(0) @binding(4) var<storage, read> bias: array<stored>;
+@group(0) @binding(5) var<storage, read_write> y: array<stored>;
 // forward in inference
-@group(0) @binding(1) var<storage, read_write> scale_shift_out: array<real>; // (2, C): r scale, bias - μ r scale
-@group(0) @binding(2) var<storage, read> scale_shift: array<real>; // the same
-@group(0) @binding(3) var<storage, read_write> shifted: array<real>; // y
+@group(0) @binding(1) var<storage, read_write> scale_shift_out: array<stored>; // (2, C): r scale, bias - μ r scale
+@group(0) @binding(2) var<storage, read> scale_shift: array<stored>; // the same
+@group(0) @binding(3) var<storage, read_write> shifted: array<stored>; // y
 // backward; bindings 1 to 4 as in forward
-@group(0) @binding(5) var<storage, read> dy: array<real>;
-@group(0) @binding(6) var<storage, read_write> partials: array<f32>; // (2, chunks, C): Σ dy x̂, Σ dy
-@group(0) @binding(1) var<storage, read> chunk_sums: array<f32>; // the same
-@group(0) @binding(2) var<storage, read_write> sums: array<f32>; // (2, C)
-@group(0) @binding(3) var<storage, read_write> dscale: array<f32>;
-@group(0) @binding(4) var<storage, read_write> dbias: array<f32>;
-@group(0) @binding(6) var<storage, read> totals: array<f32>; // (2, C)
-@group(0) @binding(7) var<storage, read_write> dx: array<real>;
+@group(0) @binding(5) var<storage, read> dy: array<stored>;
+@group(0) @binding(6) var<storage, read_write> partials: array<floats>; // (2, chunks, C): Σ dy x̂, Σ dy
+@group(0) @binding(1) var<storage, read> chunk_sums: array<floats>; // the same
+@group(0) @binding(2) var<storage, read_write> sums: array<floats>; // (2, C)
+@group(0) @binding(3) var<storage, read_write> dscale: array<floats>;
+@group(0) @binding(4) var<storage, read_write> dbias: array<floats>;
+@group(0) @binding(6) var<storage, read> totals: array<floats>; // (2, C)
+@group(0) @binding(7) var<storage, read_write> dx: array<stored>;
+
+// passed is g where the ReLU after the norm, if there is one, passes y; a NaN passes.
+fn passed(g: floats, y: floats) -> floats { return select(g, select(g, floats(), y <= floats()), params.relu == 1u); }
 
 @compute @workgroup_size(SIZE)
 fn batch_norm_partial(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                       @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
-  let step = params.chunks * params.channels;
+  let channels = params.channels / WIDTH;
+  let step = params.chunks * channels;
   if (i >= step) { return; }
-  let k = f32(x[i]);
+  let k = floats(x[i]);
   var n = 0.0;
-  var sum = 0.0;
-  var squares = 0.0;
-  for (var at = i; at < params.rows * params.channels; at += step) {
-    let d = f32(x[at]) - k;
+  var sum = floats();
+  var squares = floats();
+  let end = params.rows * channels;
+  for (var at = i; at < end; at += step) {
+    let d = floats(x[at]) - k;
     n += 1.0;
     sum += d;
     squares += d * d;
   }
   moments[i] = k + sum / n;
-  moments[step + i] = max(0.0, squares - sum * sum / n);
+  moments[step + i] = max(floats(), squares - sum * sum / n);
 }
 
 // rows in chunk p
@@ -83,19 +89,20 @@ fn chunk_rows(p: u32) -> f32 {
 fn batch_norm_statistics(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                          @builtin(local_invocation_index) local: u32) {
   let c = (group.y * groups.x + group.x) * SIZE + local;
-  if (c >= params.channels) { return; }
+  let channels = params.channels / WIDTH;
+  if (c >= channels) { return; }
   let n = f32(params.rows);
   let k = chunk_moments[c];
-  var sum = 0.0;
-  for (var p = 0u; p < params.chunks; p++) { sum += chunk_rows(p) * (chunk_moments[p * params.channels + c] - k); }
+  var sum = floats();
+  for (var p = 0u; p < params.chunks; p++) { sum += chunk_rows(p) * (chunk_moments[p * channels + c] - k); }
   let mean = k + sum / n;
-  var squares = 0.0;
+  var squares = floats();
   for (var p = 0u; p < params.chunks; p++) {
-    let d = chunk_moments[p * params.channels + c] - mean;
-    squares += chunk_moments[(params.chunks + p) * params.channels + c] + chunk_rows(p) * d * d;
+    let d = chunk_moments[p * channels + c] - mean;
+    squares += chunk_moments[(params.chunks + p) * channels + c] + chunk_rows(p) * d * d;
   }
   saved[c] = mean;
-  saved[params.channels + c] = inverseSqrt(squares / n + params.eps);
+  saved[channels + c] = inverseSqrt(squares / n + params.eps);
   moving_mean[c] += params.momentum * (mean - moving_mean[c]);
   moving_variance[c] += params.momentum * (squares / (n - 1.0) - moving_variance[c]);
 }
@@ -104,24 +111,27 @@ fn batch_norm_statistics(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_w
 fn batch_norm_running(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                       @builtin(local_invocation_index) local: u32) {
   let c = (group.y * groups.x + group.x) * SIZE + local;
-  if (c >= params.channels) { return; }
-  saved[c] = f32(running_mean[c]);
-  saved[params.channels + c] = inverseSqrt(f32(running_variance[c]) + params.eps);
+  let channels = params.channels / WIDTH;
+  if (c >= channels) { return; }
+  saved[c] = floats(running_mean[c]);
+  saved[channels + c] = inverseSqrt(floats(running_variance[c]) + params.eps);
 }
 
 @compute @workgroup_size(SIZE)
 fn batch_norm_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                       @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
-  let step = params.chunks * params.channels;
+  let channels = params.channels / WIDTH;
+  let step = params.chunks * channels;
   if (i >= step) { return; }
-  let c = i % params.channels;
+  let c = i % channels;
   let mean = statistics[c];
-  let gain = statistics[params.channels + c] * f32(scale[c]);
-  let shift = f32(bias[c]);
-  for (var at = i; at < params.rows * params.channels; at += step) {
-    let v = (f32(x[at]) - mean) * gain + shift;
-    y[at] = real(select(v, 0.0, params.relu == 1u && v <= 0.0)); // a NaN passes
+  let gain = statistics[channels + c] * floats(scale[c]);
+  let shift = floats(bias[c]);
+  let end = params.rows * channels;
+  for (var at = i; at < end; at += step) {
+    let v = (floats(x[at]) - mean) * gain + shift;
+    y[at] = stored(passed(v, v));
   }
 }
 
@@ -129,23 +139,26 @@ fn batch_norm_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_work
 fn batch_norm_scale_shift(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                           @builtin(local_invocation_index) local: u32) {
   let c = (group.y * groups.x + group.x) * SIZE + local;
-  if (c >= params.channels) { return; }
-  let gain = statistics[params.channels + c] * f32(scale[c]);
-  scale_shift_out[c] = real(gain);
-  scale_shift_out[params.channels + c] = real(f32(bias[c]) - statistics[c] * gain);
+  let channels = params.channels / WIDTH;
+  if (c >= channels) { return; }
+  let gain = statistics[channels + c] * floats(scale[c]);
+  scale_shift_out[c] = stored(gain);
+  scale_shift_out[channels + c] = stored(floats(bias[c]) - statistics[c] * gain);
 }
 
 @compute @workgroup_size(SIZE)
 fn scale_shift_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                        @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
-  let step = params.chunks * params.channels;
+  let channels = params.channels / WIDTH;
+  let step = params.chunks * channels;
   if (i >= step) { return; }
-  let gain = f32(scale_shift[i % params.channels]);
-  let shift = f32(scale_shift[params.channels + i % params.channels]);
-  for (var at = i; at < params.rows * params.channels; at += step) {
-    let v = f32(x[at]) * gain + shift;
-    shifted[at] = real(select(v, 0.0, params.relu == 1u && v <= 0.0)); // a NaN passes
+  let gain = floats(scale_shift[i % channels]);
+  let shift = floats(scale_shift[channels + i % channels]);
+  let end = params.rows * channels;
+  for (var at = i; at < end; at += step) {
+    let v = floats(x[at]) * gain + shift;
+    shifted[at] = stored(passed(v, v));
   }
 }
 
@@ -153,18 +166,20 @@ fn scale_shift_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_wor
 fn batch_norm_backward_partial(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                                @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
-  let step = params.chunks * params.channels;
+  let channels = params.channels / WIDTH;
+  let step = params.chunks * channels;
   if (i >= step) { return; }
-  let c = i % params.channels;
+  let c = i % channels;
   let mean = statistics[c];
-  let r = statistics[params.channels + c];
-  let gain = r * f32(scale[c]);
-  let shift = f32(bias[c]);
-  var a = 0.0;
-  var b = 0.0;
-  for (var at = i; at < params.rows * params.channels; at += step) {
-    let d = f32(x[at]) - mean;
-    let g = select(f32(dy[at]), 0.0, params.relu == 1u && d * gain + shift <= 0.0);
+  let r = statistics[channels + c];
+  let gain = r * floats(scale[c]);
+  let shift = floats(bias[c]);
+  var a = floats();
+  var b = floats();
+  let end = params.rows * channels;
+  for (var at = i; at < end; at += step) {
+    let d = floats(x[at]) - mean;
+    let g = passed(floats(dy[at]), d * gain + shift);
     a += g * d;
     b += g;
   }
@@ -176,16 +191,17 @@ fn batch_norm_backward_partial(@builtin(workgroup_id) group: vec3<u32>, @builtin
 fn batch_norm_backward_sums(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                             @builtin(local_invocation_index) local: u32) {
   let c = (group.y * groups.x + group.x) * SIZE + local;
-  if (c >= params.channels) { return; }
-  let step = params.chunks * params.channels;
-  var a = 0.0;
-  var b = 0.0;
-  for (var at = c; at < step; at += params.channels) {
+  let channels = params.channels / WIDTH;
+  if (c >= channels) { return; }
+  let step = params.chunks * channels;
+  var a = floats();
+  var b = floats();
+  for (var at = c; at < step; at += channels) {
     a += chunk_sums[at];
     b += chunk_sums[step + at];
   }
   sums[c] = a;
-  sums[params.channels + c] = b;
+  sums[channels + c] = b;
   dscale[c] += a;
   dbias[c] += b;
 }
@@ -194,19 +210,21 @@ fn batch_norm_backward_sums(@builtin(workgroup_id) group: vec3<u32>, @builtin(nu
 fn batch_norm_backward_x(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                          @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
-  let step = params.chunks * params.channels;
+  let channels = params.channels / WIDTH;
+  let step = params.chunks * channels;
   if (i >= step) { return; }
-  let c = i % params.channels;
+  let c = i % channels;
   let n = f32(params.rows);
   let mean = statistics[c];
-  let r = statistics[params.channels + c];
-  let gain = r * f32(scale[c]);
-  let shift = f32(bias[c]);
-  let slope = select(0.0, r * totals[c] / n, params.training == 1u);
-  let level = select(0.0, totals[params.channels + c] / n, params.training == 1u);
-  for (var at = i; at < params.rows * params.channels; at += step) {
-    let d = f32(x[at]) - mean;
-    let g = select(f32(dy[at]), 0.0, params.relu == 1u && d * gain + shift <= 0.0);
-    dx[at] = real(f32(dx[at]) + gain * (g - level - d * slope));
+  let r = statistics[channels + c];
+  let gain = r * floats(scale[c]);
+  let shift = floats(bias[c]);
+  let slope = select(floats(), r * totals[c] / n, params.training == 1u);
+  let level = select(floats(), totals[channels + c] / n, params.training == 1u);
+  let end = params.rows * channels;
+  for (var at = i; at < end; at += step) {
+    let d = floats(x[at]) - mean;
+    let g = passed(floats(dy[at]), d * gain + shift);
+    dx[at] = stored(floats(dx[at]) + gain * (g - level - d * slope));
   }
 }

@@ -9,7 +9,7 @@ import (
 )
 
 //go:embed clamp_log.wgsl
-var clampLogSource string
+var clampLogFile string
 
 type clampLogParams struct {
 	N         uint32
@@ -23,20 +23,20 @@ func (p *clampLogParams) of(x float64) float64 {
 }
 
 var (
-	clampLogForward = absorbing(clampLogAbsorb, perElement("clamp_log_forward", clampLogSource, []gpu.Access{read, write}, clampLogCount,
+	clampLogForward = absorbing(clampLogAbsorb, flat("clamp_log_forward", clampLogFile, []gpu.Access{read, write}, clampLogCount,
 		func(p *clampLogParams, a []gpu.Array) {
 			for i := range int(p.N) {
 				a[1].F[i] = p.of(a[0].F[i])
 			}
 		}))
 	// clampLogAdd takes x, what is added, y. No operator appends it: a logarithm becomes it where it takes over the sum after it.
-	clampLogAdd = perElement("clamp_log_add", clampLogSource, []gpu.Access{read, read, write}, clampLogCount,
+	clampLogAdd = flat("clamp_log_add", clampLogFile, []gpu.Access{read, read, write}, clampLogCount,
 		func(p *clampLogParams, a []gpu.Array) {
 			for i := range int(p.N) {
 				a[2].F[i] = p.of(a[0].F[i]) + a[1].F[i]
 			}
 		})
-	clampLogBackward = perElement("clamp_log_backward", clampLogSource, []gpu.Access{read, read, write}, clampLogCount,
+	clampLogBackward = flat("clamp_log_backward", clampLogFile, []gpu.Access{read, read, write}, clampLogCount,
 		func(p *clampLogParams, a []gpu.Array) {
 			for i := range int(p.N) {
 				if x := a[0].F[i]; x > float64(p.Low) && x < float64(p.High) {

@@ -3,9 +3,10 @@
 //   y = log(clamp(x, low, high))        dx += dy / x where low < x < high
 //   y = log(clamp(x, low, high)) + b
 //
-// N elements of any shape.
+// N elements of any shape, in two widths: joined with widths_singles.wgsl or widths_quads.wgsl.
 
 alias real = f32; // what storage holds; f16 where a plan asks for it
+alias real4 = vec4<f32>;
 const SIZE: u32 = 64u;
 
 struct Params {
@@ -15,36 +16,37 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> x: array<real>;
-@group(0) @binding(2) var<storage, read_write> y: array<real>;
-@group(0) @binding(2) var<storage, read> b: array<real>;
-@group(0) @binding(3) var<storage, read_write> sum: array<real>;
-@group(0) @binding(2) var<storage, read> dy: array<f32>;
-@group(0) @binding(3) var<storage, read_write> dx: array<f32>;
+@group(0) @binding(1) var<storage, read> x: array<stored>;
+@group(0) @binding(2) var<storage, read_write> y: array<stored>;
+@group(0) @binding(2) var<storage, read> b: array<stored>;
+@group(0) @binding(3) var<storage, read_write> sum: array<stored>;
+@group(0) @binding(2) var<storage, read> dy: array<stored>;
+@group(0) @binding(3) var<storage, read_write> dx: array<stored>;
 
-fn clamped(i: u32) -> f32 { return log(clamp(f32(x[i]), params.low, params.high)); }
+fn clamped(i: u32) -> floats { return log(clamp(floats(x[i]), floats(params.low), floats(params.high))); }
 
 @compute @workgroup_size(SIZE)
 fn clamp_log_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                      @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
-  if (i >= params.n) { return; }
-  y[i] = real(clamped(i));
+  if (i * WIDTH >= params.n) { return; }
+  y[i] = stored(clamped(i));
 }
 
 @compute @workgroup_size(SIZE)
 fn clamp_log_add(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                  @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
-  if (i >= params.n) { return; }
-  sum[i] = real(clamped(i) + f32(b[i]));
+  if (i * WIDTH >= params.n) { return; }
+  sum[i] = stored(clamped(i) + floats(b[i]));
 }
 
 @compute @workgroup_size(SIZE)
 fn clamp_log_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                       @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
-  if (i >= params.n) { return; }
-  let v = f32(x[i]);
-  if (v > params.low && v < params.high) { dx[i] += dy[i] / v; }
+  if (i * WIDTH >= params.n) { return; }
+  let v = floats(x[i]);
+  let inside = (v > floats(params.low)) & (v < floats(params.high));
+  dx[i] = stored(floats(dx[i]) + select(floats(), floats(dy[i]) / v, inside));
 }

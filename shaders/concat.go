@@ -9,13 +9,16 @@ import (
 )
 
 //go:embed concat.wgsl
-var concatSource string
+var concatFile string
 
 type concatParams struct{ Rows, Columns, Part, Offset, Chunks uint32 }
 
+// concatQuads: quads begin and end with rows and their parts.
+func concatQuads(p *concatParams) bool { return (p.Columns|p.Part|p.Offset)%4 == 0 }
+
 var (
-	concatForward = perElement("concat_forward", concatSource, []gpu.Access{read, read, write},
-		func(p *concatParams) uint32 { return p.Chunks * p.Columns },
+	concatForward = columnwise("concat_forward", concatFile, []gpu.Access{read, read, write},
+		func(p *concatParams) uint32 { return p.Chunks * p.Columns }, concatQuads,
 		func(p *concatParams, a []gpu.Array) {
 			for r := range p.Rows {
 				y := a[2].F[r*p.Columns:]
@@ -23,8 +26,8 @@ var (
 				copy(y[p.Part:], a[1].F[r*(p.Columns-p.Part):][:p.Columns-p.Part])
 			}
 		})
-	splitForward = perElement("split_forward", concatSource, []gpu.Access{read, write, write},
-		func(p *concatParams) uint32 { return p.Chunks * p.Columns },
+	splitForward = columnwise("split_forward", concatFile, []gpu.Access{read, write, write},
+		func(p *concatParams) uint32 { return p.Chunks * p.Columns }, concatQuads,
 		func(p *concatParams, a []gpu.Array) {
 			for r := range p.Rows {
 				both := a[0].F[r*p.Columns:][:p.Columns]
@@ -32,15 +35,15 @@ var (
 				copy(a[2].F[r*(p.Columns-p.Part):], both[p.Part:])
 			}
 		})
-	sliceForward = perElement("slice_forward", concatSource, []gpu.Access{read, write},
-		func(p *concatParams) uint32 { return p.Chunks * p.Part },
+	sliceForward = columnwise("slice_forward", concatFile, []gpu.Access{read, write},
+		func(p *concatParams) uint32 { return p.Chunks * p.Part }, concatQuads,
 		func(p *concatParams, a []gpu.Array) {
 			for r := range p.Rows {
 				copy(a[1].F[r*p.Part:][:p.Part], a[0].F[r*p.Columns+p.Offset:])
 			}
 		})
-	sliceBackward = perElement("slice_backward", concatSource, []gpu.Access{read, write},
-		func(p *concatParams) uint32 { return p.Chunks * p.Part },
+	sliceBackward = columnwise("slice_backward", concatFile, []gpu.Access{read, write},
+		func(p *concatParams) uint32 { return p.Chunks * p.Part }, concatQuads,
 		func(p *concatParams, a []gpu.Array) {
 			for r := range p.Rows {
 				for c := range p.Part {
@@ -48,8 +51,8 @@ var (
 				}
 			}
 		})
-	concatBackward = perElement("concat_backward", concatSource, []gpu.Access{read, write},
-		func(p *concatParams) uint32 { return p.Chunks * p.Part },
+	concatBackward = columnwise("concat_backward", concatFile, []gpu.Access{read, write},
+		func(p *concatParams) uint32 { return p.Chunks * p.Part }, concatQuads,
 		func(p *concatParams, a []gpu.Array) {
 			for r := range p.Rows {
 				for c := range p.Part {

@@ -9,9 +9,11 @@
 //   slice_forward     y[r, c] = a[r, offset + c]
 //   slice_backward    dx[r, offset + c] += dy[r, c]    also for what split_forward makes
 //
-// An invocation keeps its column and visits every chunks-th row.
+// An invocation keeps its column and visits every chunks-th row. In two widths: joined with widths_singles.wgsl or widths_quads.wgsl; the second
+// for columns, part and offset that are multiples of four.
 
 alias real = f32; // what storage holds; f16 where a plan asks for it
+alias real4 = vec4<f32>;
 const SIZE: u32 = 64u;
 
 struct Params {
@@ -23,28 +25,38 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> a: array<real>;
-@group(0) @binding(2) var<storage, read> b: array<real>;
-@group(0) @binding(3) var<storage, read_write> y: array<real>;
-@group(0) @binding(2) var<storage, read_write> slice: array<real>;
-@group(0) @binding(1) var<storage, read> both: array<real>;
-@group(0) @binding(2) var<storage, read_write> left: array<real>;
-@group(0) @binding(3) var<storage, read_write> right: array<real>;
-@group(0) @binding(1) var<storage, read> dy: array<f32>;
-@group(0) @binding(2) var<storage, read_write> dx: array<f32>;
+@group(0) @binding(1) var<storage, read> a: array<stored>;
+@group(0) @binding(2) var<storage, read> b: array<stored>;
+@group(0) @binding(3) var<storage, read_write> y: array<stored>;
+@group(0) @binding(2) var<storage, read_write> slice: array<stored>;
+@group(0) @binding(1) var<storage, read> both: array<stored>;
+@group(0) @binding(2) var<storage, read_write> left: array<stored>;
+@group(0) @binding(3) var<storage, read_write> right: array<stored>;
+@group(0) @binding(1) var<storage, read> dy: array<stored>;
+@group(0) @binding(2) var<storage, read_write> dx: array<stored>;
+
+// Extents are those of Params in elements of storage.
+struct Extents {
+  columns: u32,
+  part: u32,
+  offset: u32,
+}
+
+fn extents() -> Extents { return Extents(params.columns / WIDTH, params.part / WIDTH, params.offset / WIDTH); }
 
 @compute @workgroup_size(SIZE)
 fn concat_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                   @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
-  if (i >= params.chunks * params.columns) { return; }
-  let c = i % params.columns;
-  let rest = params.columns - params.part;
-  for (var row = i / params.columns; row < params.rows; row += params.chunks) {
-    if (c < params.part) {
-      y[row * params.columns + c] = a[row * params.part + c];
+  let p = extents();
+  if (i >= params.chunks * p.columns) { return; }
+  let c = i % p.columns;
+  let rest = p.columns - p.part;
+  for (var row = i / p.columns; row < params.rows; row += params.chunks) {
+    if (c < p.part) {
+      y[row * p.columns + c] = a[row * p.part + c];
     } else {
-      y[row * params.columns + c] = b[row * rest + c - params.part];
+      y[row * p.columns + c] = b[row * rest + c - p.part];
     }
   }
 }
@@ -53,14 +65,15 @@ fn concat_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgrou
 fn split_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                  @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
-  if (i >= params.chunks * params.columns) { return; }
-  let c = i % params.columns;
-  let rest = params.columns - params.part;
-  for (var row = i / params.columns; row < params.rows; row += params.chunks) {
-    if (c < params.part) {
-      left[row * params.part + c] = both[row * params.columns + c];
+  let p = extents();
+  if (i >= params.chunks * p.columns) { return; }
+  let c = i % p.columns;
+  let rest = p.columns - p.part;
+  for (var row = i / p.columns; row < params.rows; row += params.chunks) {
+    if (c < p.part) {
+      left[row * p.part + c] = both[row * p.columns + c];
     } else {
-      right[row * rest + c - params.part] = both[row * params.columns + c];
+      right[row * rest + c - p.part] = both[row * p.columns + c];
     }
   }
 }
@@ -69,10 +82,12 @@ fn split_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroup
 fn concat_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                    @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
-  if (i >= params.chunks * params.part) { return; }
-  let c = i % params.part;
-  for (var row = i / params.part; row < params.rows; row += params.chunks) {
-    dx[row * params.part + c] += dy[row * params.columns + params.offset + c];
+  let p = extents();
+  if (i >= params.chunks * p.part) { return; }
+  let c = i % p.part;
+  for (var row = i / p.part; row < params.rows; row += params.chunks) {
+    let at = row * p.part + c;
+    dx[at] = stored(floats(dx[at]) + floats(dy[row * p.columns + p.offset + c]));
   }
 }
 
@@ -80,10 +95,11 @@ fn concat_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgro
 fn slice_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                  @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
-  if (i >= params.chunks * params.part) { return; }
-  let c = i % params.part;
-  for (var row = i / params.part; row < params.rows; row += params.chunks) {
-    slice[row * params.part + c] = a[row * params.columns + params.offset + c];
+  let p = extents();
+  if (i >= params.chunks * p.part) { return; }
+  let c = i % p.part;
+  for (var row = i / p.part; row < params.rows; row += params.chunks) {
+    slice[row * p.part + c] = a[row * p.columns + p.offset + c];
   }
 }
 
@@ -91,9 +107,11 @@ fn slice_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroup
 fn slice_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                   @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
-  if (i >= params.chunks * params.part) { return; }
-  let c = i % params.part;
-  for (var row = i / params.part; row < params.rows; row += params.chunks) {
-    dx[row * params.columns + params.offset + c] += dy[row * params.part + c];
+  let p = extents();
+  if (i >= params.chunks * p.part) { return; }
+  let c = i % p.part;
+  for (var row = i / p.part; row < params.rows; row += params.chunks) {
+    let at = row * p.columns + p.offset + c;
+    dx[at] = stored(floats(dx[at]) + floats(dy[row * p.part + c]));
   }
 }

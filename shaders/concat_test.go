@@ -8,7 +8,7 @@ func TestConcat(t *testing.T) {
 			checkOperator(t, operatorTest{
 				inputs: shapes,
 				build:  func(x []*Tensor) *Tensor { return Concat(x[0], x[1]) },
-				fixed:  fixed, half: rounded,
+				fixed:  fixed, half: rounded, mixed: rounded,
 			})
 		}
 	}
@@ -29,7 +29,7 @@ func TestSplit(t *testing.T) {
 		checkOperator(t, operatorTest{
 			inputs: [][]int{c.shape},
 			build:  func(x []*Tensor) *Tensor { return c.parts(Split(x[0], c.first)) },
-			half:   rounded,
+			half:   rounded, mixed: rounded,
 		})
 	}
 }
@@ -42,7 +42,7 @@ func TestSlice(t *testing.T) {
 		checkOperator(t, operatorTest{
 			inputs: [][]int{c.shape},
 			build:  func(x []*Tensor) *Tensor { return Slice(x[0], c.from, c.to) },
-			half:   rounded,
+			half:   rounded, mixed: rounded,
 		})
 	}
 }

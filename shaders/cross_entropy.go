@@ -8,7 +8,7 @@ import (
 )
 
 //go:embed cross_entropy.wgsl
-var crossEntropySource string
+var crossEntropyFile string
 
 type crossEntropyParams struct {
 	N   uint32
@@ -18,14 +18,14 @@ type crossEntropyParams struct {
 func crossEntropyCount(p *crossEntropyParams) uint32 { return p.N }
 
 var (
-	crossEntropyForward = perElement("cross_entropy_forward", crossEntropySource, []gpu.Access{read, read, write}, crossEntropyCount,
+	crossEntropyForward = flat("cross_entropy_forward", crossEntropyFile, []gpu.Access{read, read, write}, crossEntropyCount,
 		func(p *crossEntropyParams, a []gpu.Array) {
 			for i := range int(p.N) {
 				q, t := min(max(a[0].F[i], float64(p.Low)), 1-float64(p.Low)), a[1].F[i]
 				a[2].F[i] = -(t*math.Log(q) + (1-t)*math.Log(1-q))
 			}
 		})
-	crossEntropyBackward = perElement("cross_entropy_backward", crossEntropySource, []gpu.Access{read, read, read, write}, crossEntropyCount,
+	crossEntropyBackward = flat("cross_entropy_backward", crossEntropyFile, []gpu.Access{read, read, read, write}, crossEntropyCount,
 		func(p *crossEntropyParams, a []gpu.Array) {
 			for i := range int(p.N) {
 				q := min(max(a[0].F[i], float64(p.Low)), 1-float64(p.Low))

@@ -9,7 +9,7 @@ import (
 )
 
 //go:embed elementwise.wgsl
-var elementwiseSource string
+var elementwiseFile string
 
 type elementwiseParams struct {
 	N, Period uint32
@@ -22,23 +22,23 @@ func (p *elementwiseParams) once() bool { return p.N == p.Period }
 func elementwiseCount(p *elementwiseParams) uint32 { return p.Period }
 
 var (
-	addForward = perElement("add_forward", elementwiseSource, []gpu.Access{read, read, write}, elementwiseCount, func(p *elementwiseParams, a []gpu.Array) {
+	addForward = flat("add_forward", elementwiseFile, []gpu.Access{read, read, write}, elementwiseCount, func(p *elementwiseParams, a []gpu.Array) {
 		for i := range p.N {
 			a[2].F[i] = a[0].F[i] + a[1].F[i]
 		}
 	})
-	addBroadcastForward = perElement("add_broadcast_forward", elementwiseSource, []gpu.Access{read, read, write}, elementwiseCount, func(p *elementwiseParams, a []gpu.Array) {
+	addBroadcastForward = flat("add_broadcast_forward", elementwiseFile, []gpu.Access{read, read, write}, elementwiseCount, func(p *elementwiseParams, a []gpu.Array) {
 		for i := range p.N {
 			a[2].F[i] = a[0].F[i] + a[1].F[i%p.Period]
 		}
 	})
-	scaleForward = perElement("scale_forward", elementwiseSource, []gpu.Access{read, write}, elementwiseCount, func(p *elementwiseParams, a []gpu.Array) {
+	scaleForward = flat("scale_forward", elementwiseFile, []gpu.Access{read, write}, elementwiseCount, func(p *elementwiseParams, a []gpu.Array) {
 		for i := range p.N {
 			a[1].F[i] = float64(p.Factor) * a[0].F[i]
 		}
 	})
 	copyForward = func() *tensor.Kernel { k := *scaleForward; k.Copies = true; return &k }() // with the factor 1
-	addScaled   = perElement("add_scaled", elementwiseSource, []gpu.Access{read, write}, elementwiseCount, func(p *elementwiseParams, a []gpu.Array) {
+	addScaled   = flat("add_scaled", elementwiseFile, []gpu.Access{read, write}, elementwiseCount, func(p *elementwiseParams, a []gpu.Array) {
 		for i := range p.N {
 			a[1].F[i] += float64(p.Factor) * a[0].F[i]
 		}

@@ -4,8 +4,11 @@
 //   scale           y = factor a
 //   add_scaled      dx += factor dy
 //   add_broadcast   y[b, i] = a[b, i] + table[i], i < N / batch
+//
+// In two widths: joined with widths_singles.wgsl or widths_quads.wgsl.
 
 alias real = f32; // what storage holds; f16 where a plan asks for it
+alias real4 = vec4<f32>;
 const SIZE: u32 = 64u;
 
 struct Params {
@@ -15,40 +18,41 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> a: array<real>;
-@group(0) @binding(2) var<storage, read> b: array<real>; // of add; the table of add_broadcast
-@group(0) @binding(3) var<storage, read_write> sum: array<real>;
-@group(0) @binding(2) var<storage, read_write> y: array<real>;
+@group(0) @binding(1) var<storage, read> a: array<stored>;
+@group(0) @binding(2) var<storage, read> b: array<stored>; // of add; the table of add_broadcast
+@group(0) @binding(3) var<storage, read_write> sum: array<stored>;
+@group(0) @binding(2) var<storage, read_write> y: array<stored>;
 
 @compute @workgroup_size(SIZE)
 fn add_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
-  if (i >= params.n) { return; }
-  sum[i] = real(f32(a[i]) + f32(b[i]));
+  if (i * WIDTH >= params.n) { return; }
+  sum[i] = stored(floats(a[i]) + floats(b[i]));
 }
 
 @compute @workgroup_size(SIZE)
 fn add_broadcast_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                          @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
-  if (i >= params.period) { return; }
-  let add = f32(b[i]);
-  for (var at = i; at < params.n; at += params.period) { sum[at] = real(f32(a[at]) + add); }
+  let period = params.period / WIDTH;
+  if (i >= period) { return; }
+  let add = floats(b[i]);
+  for (var at = i; at * WIDTH < params.n; at += period) { sum[at] = stored(floats(a[at]) + add); }
 }
 
 @compute @workgroup_size(SIZE)
 fn scale_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                  @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
-  if (i >= params.n) { return; }
-  y[i] = real(params.factor * f32(a[i]));
+  if (i * WIDTH >= params.n) { return; }
+  y[i] = stored(params.factor * floats(a[i]));
 }
 
 @compute @workgroup_size(SIZE)
 fn add_scaled(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
               @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
-  if (i >= params.n) { return; }
-  y[i] = real(f32(y[i]) + params.factor * f32(a[i]));
+  if (i * WIDTH >= params.n) { return; }
+  y[i] = stored(floats(y[i]) + params.factor * floats(a[i]));
 }

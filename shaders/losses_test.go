@@ -26,14 +26,16 @@ func oneMissing(g *tensor.Graph, batch, raters, classes int) *Tensor {
 }
 
 func TestClampLog(t *testing.T) {
-	checkOperator(t, operatorTest{
-		inputs: [][]int{{2, 5, 7, 3}},
-		build:  func(x []*Tensor) *Tensor { return ClampLog(x[0], 0.2, 0.8) },
-		half:   rounded,
-		fill: func(_, _ int, r *rand.Rand) float64 { // clear of both kinks
-			return []float64{0.1, 0.3, 0.5, 0.7, 0.9}[r.IntN(5)] + 0.05*r.Float64()
-		},
-	})
+	for _, shape := range [][]int{{2, 5, 7, 3}, {2, 5, 7, 4}} {
+		checkOperator(t, operatorTest{
+			inputs: [][]int{shape},
+			build:  func(x []*Tensor) *Tensor { return ClampLog(x[0], 0.2, 0.8) },
+			half:   rounded, mixed: rounded,
+			fill: func(_, _ int, r *rand.Rand) float64 { // clear of both kinks
+				return []float64{0.1, 0.3, 0.5, 0.7, 0.9}[r.IntN(5)] + 0.05*r.Float64()
+			},
+		})
+	}
 }
 
 // TestClampLogAbsorbsSum compares logarithm and sum in one dispatch, on every device, with the reference's of one after the other, which
@@ -46,24 +48,26 @@ func TestClampLogAbsorbsSum(t *testing.T) {
 			return Add(other, log)
 		},
 	} {
-		test := operatorTest{inputs: [][]int{{1, 5, 7, 3}, {1, 5, 7, 3}}, fixed: map[int]bool{0: true, 1: true}, fill: probability, half: rounded}
-		for _, test := range test.storages() {
-			ref := reference.Open()
-			test.build = func(x []*Tensor) *Tensor { return sum(ClampLog(x[0], 0.2, 0.8).Keep(), x[1]) }
-			want, _ := test.run(t, t.Context(), ref)
-			test.build = func(x []*Tensor) *Tensor { return sum(ClampLog(x[0], 0.2, 0.8), x[1]) }
-			fused := test.compile(t, t.Context(), ref)
-			require.Equal(t, 1, fused.plan.Dispatches(), name)
-			fused.plan.Release()
-			require.NoError(t, ref.Close())
-			asVariants(t, func(device string, d gpu.Device) []tensor.Alternatives {
-				if !test.runsOn(d) {
-					return nil
-				}
-				got, alternatives := test.run(t, t.Context(), d)
-				test.compare(t, device, name, got[0], want[0])
-				return alternatives
-			})
+		for _, shape := range [][]int{{1, 5, 7, 3}, {1, 5, 7, 4}} {
+			test := operatorTest{inputs: [][]int{shape, shape}, fixed: map[int]bool{0: true, 1: true}, fill: probability, half: rounded}
+			for _, test := range test.storages() {
+				ref := reference.Open()
+				test.build = func(x []*Tensor) *Tensor { return sum(ClampLog(x[0], 0.2, 0.8).Keep(), x[1]) }
+				want, _ := test.run(t, t.Context(), ref)
+				test.build = func(x []*Tensor) *Tensor { return sum(ClampLog(x[0], 0.2, 0.8), x[1]) }
+				fused := test.compile(t, t.Context(), ref)
+				require.Equal(t, 1, fused.plan.Dispatches(), name)
+				fused.plan.Release()
+				require.NoError(t, ref.Close())
+				asVariants(t, func(device string, d gpu.Device) []tensor.Alternatives {
+					if !test.runsOn(d) {
+						return nil
+					}
+					got, alternatives := test.run(t, t.Context(), d)
+					test.compare(t, device, name, got[0], want[0])
+					return alternatives
+				})
+			}
 		}
 	}
 }
@@ -167,10 +171,12 @@ func TestSSIM(t *testing.T) {
 }
 
 func TestCrossEntropy(t *testing.T) {
-	checkOperator(t, operatorTest{
-		inputs: [][]int{{3, 5, 7}, {3, 5, 7}}, fill: probability, fixed: map[int]bool{1: true},
-		build: func(x []*Tensor) *Tensor { return CrossEntropy(x[0], x[1], 0.01) },
-	})
+	for _, shape := range [][]int{{3, 5, 7}, {3, 5, 8}} {
+		checkOperator(t, operatorTest{
+			inputs: [][]int{shape, shape}, fill: probability, fixed: map[int]bool{1: true},
+			build: func(x []*Tensor) *Tensor { return CrossEntropy(x[0], x[1], 0.01) },
+		})
+	}
 	t.Run("gradient passes the clamp", func(t *testing.T) {
 		checkOperator(t, operatorTest{
 			inputs: [][]int{{40}, {40}}, fixed: map[int]bool{1: true}, rough: true, rtol: 1e-4,
@@ -198,10 +204,12 @@ func TestStraightThrough(t *testing.T) {
 		func(x *Tensor) *Tensor { return Threshold(x, 0.5) },
 		func(x *Tensor) *Tensor { return Clamp(x, 0.3, 0.6) },
 	} {
-		checkOperator(t, operatorTest{
-			inputs: [][]int{{3, 5, 7}}, fill: probability, rough: true, // the gradient is stated, not the derivative
-			build: func(x []*Tensor) *Tensor { return f(x[0]) },
-		})
+		for _, shape := range [][]int{{3, 5, 7}, {3, 5, 8}} {
+			checkOperator(t, operatorTest{
+				inputs: [][]int{shape}, fill: probability, rough: true, // the gradient is stated, not the derivative
+				build: func(x []*Tensor) *Tensor { return f(x[0]) },
+			})
+		}
 	}
 }
 

@@ -10,12 +10,13 @@ import (
 )
 
 //go:embed reduce.wgsl
-var reduceSource string
+var reduceFile string
 
 type reduceParams struct{ Rows, Columns, Chunks uint32 }
 
 func reduceColumns(p *reduceParams) uint32 { return p.Columns }
 func reduceStripes(p *reduceParams) uint32 { return p.Chunks * p.Columns }
+func reduceQuads(p *reduceParams) bool     { return p.Columns%4 == 0 }
 
 // columnSum adds up column c of n rows.
 func columnSum(x []float64, n, columns, c uint32) float64 {
@@ -27,7 +28,7 @@ func columnSum(x []float64, n, columns, c uint32) float64 {
 }
 
 var (
-	reduceRowsPartial = wide(perElement("reduce_rows_partial", reduceSource, []gpu.Access{read, write}, reduceStripes, func(p *reduceParams, a []gpu.Array) {
+	reduceRowsPartial = wide(columnwise("reduce_rows_partial", reduceFile, []gpu.Access{read, write}, reduceStripes, reduceQuads, func(p *reduceParams, a []gpu.Array) {
 		step := p.Chunks * p.Columns
 		for i := range step {
 			a[1].F[i] = 0
@@ -36,17 +37,17 @@ var (
 			}
 		}
 	}), 1)
-	reduceRowsWrite = perElement("reduce_rows_write", reduceSource, []gpu.Access{read, write}, reduceColumns, func(p *reduceParams, a []gpu.Array) {
+	reduceRowsWrite = columnwise("reduce_rows_write", reduceFile, []gpu.Access{read, write}, reduceColumns, reduceQuads, func(p *reduceParams, a []gpu.Array) {
 		for c := range p.Columns {
 			a[1].F[c] = columnSum(a[0].F, p.Chunks, p.Columns, c)
 		}
 	})
-	reduceRowsAdd = wide(perElement("reduce_rows_add", reduceSource, []gpu.Access{read, write}, reduceColumns, func(p *reduceParams, a []gpu.Array) {
+	reduceRowsAdd = wide(columnwise("reduce_rows_add", reduceFile, []gpu.Access{read, write}, reduceColumns, reduceQuads, func(p *reduceParams, a []gpu.Array) {
 		for c := range p.Columns {
 			a[1].F[c] += columnSum(a[0].F, p.Chunks, p.Columns, c)
 		}
 	}), 1)
-	spreadRows = perElement("spread_rows", reduceSource, []gpu.Access{read, write}, reduceStripes, func(p *reduceParams, a []gpu.Array) {
+	spreadRows = columnwise("spread_rows", reduceFile, []gpu.Access{read, write}, reduceStripes, reduceQuads, func(p *reduceParams, a []gpu.Array) {
 		for i := range p.Rows * p.Columns {
 			a[1].F[i] += a[0].F[i%p.Columns]
 		}

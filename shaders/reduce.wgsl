@@ -5,9 +5,11 @@
 //   reduce_rows_add       y[c] += Σ_p partials[p, c]
 //   spread_rows           dx[r, c] += dy[c]
 //
-// Neighbouring invocations read neighbouring elements, whatever the number of columns.
+// Neighbouring invocations read neighbouring elements, whatever the number of columns. In two widths: joined with
+// widths_singles.wgsl or widths_quads.wgsl, the second for columns that are a multiple of four.
 
 alias real = f32; // what storage holds; f16 where a plan asks for it
+alias real4 = vec4<f32>;
 const SIZE: u32 = 64u;
 
 struct Params {
@@ -17,24 +19,26 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> x: array<real>; // (rows, columns); second step: partials (chunks, columns); backward: dy
-@group(0) @binding(2) var<storage, read_write> y: array<f32>;
+@group(0) @binding(1) var<storage, read> x: array<stored>; // (rows, columns); second step: partials (chunks, columns); backward: dy
+@group(0) @binding(2) var<storage, read_write> y: array<floats>;
 
 @compute @workgroup_size(SIZE)
 fn reduce_rows_partial(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                        @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
-  let step = params.chunks * params.columns;
+  let columns = params.columns / WIDTH;
+  let step = params.chunks * columns;
   if (i >= step) { return; }
-  let end = params.rows * params.columns;
-  var sum = 0.0;
-  for (var at = i; at < end; at += step) { sum += f32(x[at]); }
+  let end = params.rows * columns;
+  var sum = floats();
+  for (var at = i; at < end; at += step) { sum += floats(x[at]); }
   y[i] = sum;
 }
 
-fn total(column: u32) -> f32 {
-  var sum = 0.0;
-  for (var p = 0u; p < params.chunks; p++) { sum += f32(x[p * params.columns + column]); }
+// total is of one of n columns.
+fn total(column: u32, n: u32) -> floats {
+  var sum = floats();
+  for (var p = 0u; p < params.chunks; p++) { sum += floats(x[p * n + column]); }
   return sum;
 }
 
@@ -42,25 +46,28 @@ fn total(column: u32) -> f32 {
 fn reduce_rows_write(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                      @builtin(local_invocation_index) local: u32) {
   let c = (group.y * groups.x + group.x) * SIZE + local;
-  if (c >= params.columns) { return; }
-  y[c] = total(c);
+  let n = params.columns / WIDTH;
+  if (c >= n) { return; }
+  y[c] = total(c, n);
 }
 
 @compute @workgroup_size(SIZE)
 fn reduce_rows_add(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                    @builtin(local_invocation_index) local: u32) {
   let c = (group.y * groups.x + group.x) * SIZE + local;
-  if (c >= params.columns) { return; }
-  y[c] += total(c);
+  let n = params.columns / WIDTH;
+  if (c >= n) { return; }
+  y[c] += total(c, n);
 }
 
 @compute @workgroup_size(SIZE)
 fn spread_rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
-  let step = params.chunks * params.columns;
+  let columns = params.columns / WIDTH;
+  let step = params.chunks * columns;
   if (i >= step) { return; }
-  let end = params.rows * params.columns;
-  let add = f32(x[i % params.columns]);
+  let end = params.rows * columns;
+  let add = floats(x[i % columns]);
   for (var at = i; at < end; at += step) { y[at] += add; }
 }

@@ -8,7 +8,7 @@ import (
 )
 
 //go:embed straight_through.wgsl
-var straightThroughSource string
+var straightThroughFile string
 
 type straightThroughParams struct {
 	N         uint32
@@ -18,7 +18,7 @@ type straightThroughParams struct {
 func straightThroughCount(p *straightThroughParams) uint32 { return p.N }
 
 var (
-	thresholdForward = perElement("threshold_forward", straightThroughSource, []gpu.Access{read, write}, straightThroughCount,
+	thresholdForward = flat("threshold_forward", straightThroughFile, []gpu.Access{read, write}, straightThroughCount,
 		func(p *straightThroughParams, a []gpu.Array) {
 			for i := range int(p.N) {
 				a[1].F[i] = 0
@@ -27,13 +27,13 @@ var (
 				}
 			}
 		})
-	clampForward = perElement("clamp_forward", straightThroughSource, []gpu.Access{read, write}, straightThroughCount,
+	clampForward = flat("clamp_forward", straightThroughFile, []gpu.Access{read, write}, straightThroughCount,
 		func(p *straightThroughParams, a []gpu.Array) {
 			for i := range int(p.N) {
 				a[1].F[i] = min(max(a[0].F[i], float64(p.Low)), float64(p.High))
 			}
 		})
-	straightThroughBackward = perElement("straight_through_backward", straightThroughSource, []gpu.Access{read, write}, straightThroughCount,
+	straightThroughBackward = flat("straight_through_backward", straightThroughFile, []gpu.Access{read, write}, straightThroughCount,
 		func(p *straightThroughParams, a []gpu.Array) {
 			for i := range int(p.N) {
 				a[1].F[i] += a[0].F[i]
