@@ -6,7 +6,7 @@
 // load of x serves all of them: s_k = y[q+k] takes window[j-k] of source j, and the weights move up from source to source. Joined with
 // widths_singles.wgsl or widths_quads.wgsl.
 
-alias real = f32;
+alias real = f32; // what storage holds; f16 where a plan asks for it
 alias real4 = vec4<f32>;
 const SIZE: u32 = 64u;
 const RUN: u32 = 8u;
@@ -20,7 +20,7 @@ struct Params {
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> x: array<stored>;
-@group(0) @binding(2) var<storage, read> window: array<f32>; // 2R + 1
+@group(0) @binding(2) var<storage, read> window: array<real>; // 2R + 1
 @group(0) @binding(3) var<storage, read_write> y: array<stored>;
 
 @compute @workgroup_size(SIZE)
@@ -47,7 +47,7 @@ fn blur(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   var s7 = floats();
   for (var j = 0u; j < width + RUN - 1u; j++) {
     weights_b = vec4<f32>(weights_a.w, weights_b.xyz);
-    weights_a = vec4<f32>(select(0.0, window[min(j, width - 1u)], j < width), weights_a.xyz);
+    weights_a = vec4<f32>(select(0.0, f32(window[min(j, width - 1u)]), j < width), weights_a.xyz);
     let p = i32(first + j) - i32(radius);
     let inside = (p >= 0) & (p < i32(length));
     let v = select(floats(), floats(x[base + select(0u, u32(p), inside) * inner]), inside);
@@ -62,12 +62,12 @@ fn blur(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   }
   let at = base + first * inner;
   let count = length - first;
-  y[at] = s0;
-  if (1u < count) { y[at + inner] = s1; }
-  if (2u < count) { y[at + 2u * inner] = s2; }
-  if (3u < count) { y[at + 3u * inner] = s3; }
-  if (4u < count) { y[at + 4u * inner] = s4; }
-  if (5u < count) { y[at + 5u * inner] = s5; }
-  if (6u < count) { y[at + 6u * inner] = s6; }
-  if (7u < count) { y[at + 7u * inner] = s7; }
+  y[at] = stored(s0);
+  if (1u < count) { y[at + inner] = stored(s1); }
+  if (2u < count) { y[at + 2u * inner] = stored(s2); }
+  if (3u < count) { y[at + 3u * inner] = stored(s3); }
+  if (4u < count) { y[at + 4u * inner] = stored(s4); }
+  if (5u < count) { y[at + 5u * inner] = stored(s5); }
+  if (6u < count) { y[at + 6u * inner] = stored(s6); }
+  if (7u < count) { y[at + 7u * inner] = stored(s7); }
 }

@@ -6,79 +6,98 @@
 // y (B, P, K), P pixels. A structure that nobody labelled gives 0.
 //
 //   dz += s_m dy        dℓ += s_m (z_m - y) dy
+//
+// Joined with raters_block.wgsl.
 
-const SIZE: u32 = 64u;
+const NOBODY: f32 = -3.0e38; // in place of ℓ of who did not label
 
-struct Params {
-  batch: u32,
-  pixels: u32,
-  raters: u32,
-  classes: u32,
-}
+@group(0) @binding(1) var<storage, read> confidence: array<stored>; // ℓ
+@group(0) @binding(2) var<storage, read> z: array<stored>;
+@group(0) @binding(3) var<storage, read> valid: array<real>;
+@group(0) @binding(4) var<storage, read_write> y: array<stored>;
+@group(0) @binding(4) var<storage, read> dy: array<stored>;
+@group(0) @binding(5) var<storage, read_write> dz: array<stored>;
+@group(0) @binding(5) var<storage, read_write> dconfidence: array<stored>;
 
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> confidence: array<f32>; // ℓ
-@group(0) @binding(2) var<storage, read> z: array<f32>;
-@group(0) @binding(3) var<storage, read> valid: array<f32>;
-@group(0) @binding(4) var<storage, read_write> y: array<f32>;
-@group(0) @binding(4) var<storage, read> dy: array<f32>;
-@group(0) @binding(5) var<storage, read_write> dz: array<f32>;
-@group(0) @binding(5) var<storage, read_write> dconfidence: array<f32>;
-
-struct Softmax {
-  largest: f32,
-  sum: f32,
-}
-
-// Largest ℓ over the raters who labelled, and Σ e^(ℓ - largest).
-fn softmax(label: u32, first: u32) -> Softmax {
-  var largest = -3.0e38;
-  for (var m = 0u; m < params.raters; m++) {
-    if (valid[label + m * params.classes] > 0.0) { largest = max(largest, confidence[first + m * params.classes]); }
-  }
-  var sum = 0.0;
-  for (var m = 0u; m < params.raters; m++) {
-    if (valid[label + m * params.classes] > 0.0) { sum += exp(confidence[first + m * params.classes] - largest); }
-  }
-  return Softmax(largest, sum);
-}
-
-fn fused(label: u32, first: u32, s: Softmax) -> f32 {
-  var total = 0.0;
-  for (var m = 0u; m < params.raters; m++) {
-    if (valid[label + m * params.classes] > 0.0) {
-      let j = first + m * params.classes;
-      total += exp(confidence[j] - s.largest) * z[j];
+// s of a block.
+fn shares(block: u32, image: u32) -> array<f32, VALUES> {
+  var s: array<f32, VALUES>;
+  for (var q = 0u; q < QUADS; q++) {
+    let l = floats(confidence[block * QUADS + q]);
+    for (var n = 0u; n < WIDTH; n++) {
+      let j = q * WIDTH + n;
+      s[j] = select(NOBODY, lane(l, n), f32(valid[label_of(j, image)]) > 0.0);
     }
   }
-  return select(0.0, total / s.sum, s.sum > 0.0);
+  for (var r = 0u; r < RESULTS; r++) {
+    let first = r / CLASSES * LABELS + r % CLASSES;
+    var largest = NOBODY;
+    for (var m = 0u; m < RATERS; m++) { largest = max(largest, s[first + m * CLASSES]); }
+    var sum = 0.0;
+    for (var m = 0u; m < RATERS; m++) {
+      let e = exp(s[first + m * CLASSES] - largest);
+      s[first + m * CLASSES] = e;
+      sum += e;
+    }
+    let scale = select(0.0, 1.0 / sum, largest > NOBODY);
+    for (var m = 0u; m < RATERS; m++) { s[first + m * CLASSES] *= scale; }
+  }
+  return s;
+}
+
+// dy of a block.
+fn gradients(block: u32) -> array<f32, RESULTS> {
+  var d: array<f32, RESULTS>;
+  for (var q = 0u; q < RESULT_QUADS; q++) {
+    let v = floats(dy[block * RESULT_QUADS + q]);
+    for (var n = 0u; n < WIDTH; n++) { d[q * WIDTH + n] = lane(v, n); }
+  }
+  return d;
+}
+
+// y of a block with these shares.
+fn fused(block: u32, s: array<f32, VALUES>) -> array<f32, RESULTS> {
+  var share = s;
+  var sums: array<f32, RESULTS>;
+  for (var q = 0u; q < QUADS; q++) {
+    let labels = floats(z[block * QUADS + q]);
+    for (var n = 0u; n < WIDTH; n++) {
+      let j = q * WIDTH + n;
+      sums[result_of(j)] += share[j] * lane(labels, n);
+    }
+  }
+  return sums;
 }
 
 @compute @workgroup_size(SIZE)
 fn fuse_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                 @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
-  if (i >= params.batch * params.pixels * params.classes) { return; }
-  let pixel = i / params.classes;
-  let label = pixel / params.pixels * params.raters * params.classes + i % params.classes;
-  let first = pixel * params.raters * params.classes + i % params.classes;
-  y[i] = fused(label, first, softmax(label, first));
+  if (i >= blocks()) { return; }
+  let block = group.z * blocks() + i;
+  var sums = fused(block, shares(block, group.z));
+  for (var q = 0u; q < RESULT_QUADS; q++) {
+    var v = floats();
+    for (var n = 0u; n < WIDTH; n++) { v = with_lane(v, n, sums[q * WIDTH + n]); }
+    y[block * RESULT_QUADS + q] = stored(v);
+  }
 }
 
 @compute @workgroup_size(SIZE)
 fn fuse_backward_z(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                    @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
-  if (i >= params.batch * params.pixels * params.classes) { return; }
-  let pixel = i / params.classes;
-  let label = pixel / params.pixels * params.raters * params.classes + i % params.classes;
-  let first = pixel * params.raters * params.classes + i % params.classes;
-  let s = softmax(label, first);
-  for (var m = 0u; m < params.raters; m++) {
-    if (valid[label + m * params.classes] > 0.0) {
-      let j = first + m * params.classes;
-      dz[j] += exp(confidence[j] - s.largest) / s.sum * dy[i];
+  if (i >= blocks()) { return; }
+  let block = group.z * blocks() + i;
+  var s = shares(block, group.z);
+  var d = gradients(block);
+  for (var q = 0u; q < QUADS; q++) {
+    var v = floats(dz[block * QUADS + q]);
+    for (var n = 0u; n < WIDTH; n++) {
+      let j = q * WIDTH + n;
+      v = with_lane(v, n, lane(v, n) + s[j] * d[result_of(j)]);
     }
+    dz[block * QUADS + q] = stored(v);
   }
 }
 
@@ -86,16 +105,19 @@ fn fuse_backward_z(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgro
 fn fuse_backward_confidence(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                             @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
-  if (i >= params.batch * params.pixels * params.classes) { return; }
-  let pixel = i / params.classes;
-  let label = pixel / params.pixels * params.raters * params.classes + i % params.classes;
-  let first = pixel * params.raters * params.classes + i % params.classes;
-  let s = softmax(label, first);
-  let value = fused(label, first, s);
-  for (var m = 0u; m < params.raters; m++) {
-    if (valid[label + m * params.classes] > 0.0) {
-      let j = first + m * params.classes;
-      dconfidence[j] += exp(confidence[j] - s.largest) / s.sum * (z[j] - value) * dy[i];
+  if (i >= blocks()) { return; }
+  let block = group.z * blocks() + i;
+  var s = shares(block, group.z);
+  var d = gradients(block);
+  var sums = fused(block, s);
+  for (var q = 0u; q < QUADS; q++) {
+    let labels = floats(z[block * QUADS + q]);
+    var v = floats(dconfidence[block * QUADS + q]);
+    for (var n = 0u; n < WIDTH; n++) {
+      let j = q * WIDTH + n;
+      let r = result_of(j);
+      v = with_lane(v, n, lane(v, n) + s[j] * (lane(labels, n) - sums[r]) * d[r]);
     }
+    dconfidence[block * QUADS + q] = stored(v);
   }
 }

@@ -4,10 +4,31 @@ import (
 	_ "embed"
 
 	"mrprism/internal/gpu"
+	"mrprism/internal/tensor"
 )
 
 //go:embed raters.wgsl
-var ratersSource string
+var ratersFile string
+
+//go:embed raters_block.wgsl
+var ratersBlockPart string
+
+// ratersParams are the extents of maps (B, P, M, K): P pixels, M raters, K classes.
+type ratersParams struct{ Batch, Pixels, Raters, Classes uint32 }
+
+func (p *ratersParams) values() int  { return int(p.Batch * p.Pixels * p.Raters * p.Classes) }
+func (p *ratersParams) results() int { return int(p.Batch * p.Pixels * p.Classes) }
+
+// label and first give, for element i of (B, P, K), the index of its rater 0 in (B, M, K) and in (B, P, M, K).
+func (p *ratersParams) label(i int) int {
+	k := int(p.Classes)
+	return i/(k*int(p.Pixels))*int(p.Raters)*k + i%k
+}
+
+func (p *ratersParams) first(i int) int {
+	k := int(p.Classes)
+	return i/k*int(p.Raters)*k + i%k
+}
 
 // labelOf is the index in (B, M, K) of element i of (B, P, M, K).
 func (p *ratersParams) labelOf(i int) int {
@@ -15,31 +36,73 @@ func (p *ratersParams) labelOf(i int) int {
 	return i/(labels*int(p.Pixels))*labels + i%labels
 }
 
+// withoutRater is the index in (B, P, K) of element i of (B, P, M, K).
+func (p *ratersParams) withoutRater(i int) int {
+	k := int(p.Classes)
+	return i/(k*int(p.Raters))*k + i%k
+}
+
+// quadPixels are how few pixels fill whole quads in (B, P, M, K) and in (B, P, K).
+func (p *ratersParams) quadPixels() int {
+	switch {
+	case p.Classes%4 == 0:
+		return 1
+	case p.Classes%2 == 0:
+		return 2
+	}
+	return 4
+}
+
+// perBlock is a kernel with an invocation for each block of pixels (raters_block.wgsl); an image is a layer of workgroups.
+func perBlock(name, file string, arguments []gpu.Access, body func(p *ratersParams, a []gpu.Array)) *tensor.Kernel {
+	variant := func(name, width string, pixels func(p *ratersParams) int) tensor.Variant {
+		return tensor.Variant{
+			Name: name, Source: joined(width, ratersBlockPart, file),
+			Runs: func(_ gpu.Info, params any) bool {
+				p := params.(*ratersParams)
+				return int(p.Pixels)%pixels(p) == 0
+			},
+			Groups: func(params any) [3]int {
+				p := params.(*ratersParams)
+				groups := tensor.Linear(int(p.Pixels)/pixels(p), elementwise)
+				groups[2] = int(p.Batch)
+				return groups
+			},
+			Consts: func(params any) map[string]string {
+				p := params.(*ratersParams)
+				m, k, n := int(p.Raters), int(p.Classes), pixels(p)
+				return unsigned(map[string]int{"RATERS": m, "CLASSES": k, "LABELS": m * k, "PIXELS": n, "VALUES": n * m * k, "RESULTS": n * k})
+			},
+		}
+	}
+	return &tensor.Kernel{
+		Name: name, Arguments: arguments, Body: tensor.Body(body),
+		Variants: []tensor.Variant{
+			variant("quads", quadsPart, (*ratersParams).quadPixels),
+			variant("", singlesPart, func(*ratersParams) int { return 1 }),
+		},
+	}
+}
+
 var (
-	shuffleRaters = perElement("shuffle_raters", ratersSource, []gpu.Access{read, read, read, read, write}, ratersAll,
+	shuffleRaters = perBlock("shuffle_raters", ratersFile, []gpu.Access{read, read, read, read, write},
 		func(p *ratersParams, a []gpu.Array) {
 			x, order, scale, offset := a[0].F, a[1].U, a[2].F, a[3].F
 			k := int(p.Classes)
-			for i := range int(ratersAll(p)) {
+			for i := range p.values() {
 				m := i / k % int(p.Raters)
 				a[4].F[i] = scale[m]*x[i+(int(order[m])-m)*k] + offset[m]
 			}
 		})
-	weighRatersForward = perElement("weigh_raters_forward", ratersSource, []gpu.Access{read, read, write}, ratersAll,
+	weighRaters = perBlock("weigh_raters", ratersFile, []gpu.Access{read, read, write},
 		func(p *ratersParams, a []gpu.Array) {
-			for i := range int(ratersAll(p)) {
+			for i := range p.values() {
 				a[2].F[i] = a[0].F[i] * a[1].F[p.labelOf(i)]
 			}
 		})
-	weighRatersBackward = perElement("weigh_raters_backward", ratersSource, []gpu.Access{read, read, write}, ratersAll,
+	disputed = perBlock("disputed", ratersFile, []gpu.Access{read, read, write},
 		func(p *ratersParams, a []gpu.Array) {
-			for i := range int(ratersAll(p)) {
-				a[2].F[i] += a[0].F[i] * a[1].F[p.labelOf(i)]
-			}
-		})
-	disputed = perElement("disputed", ratersSource, []gpu.Access{read, read, write}, ratersFused,
-		func(p *ratersParams, a []gpu.Array) {
-			for i := range int(ratersFused(p)) {
+			for i := range p.results() {
 				least, most := 2.0, -1.0
 				for m := range int(p.Raters) {
 					if a[1].F[p.label(i)+m*int(p.Classes)] > 0 {
@@ -54,6 +117,12 @@ var (
 			}
 		})
 )
+
+// ratersOf checks maps (B, H, W, M, K) and gives their extents.
+func ratersOf(operator string, x *Tensor) *ratersParams {
+	requireShape(operator, "maps", x, -1, -1, -1, -1, -1)
+	return &ratersParams{uint32(x.Dim(0)), uint32(x.Dim(1) * x.Dim(2)), uint32(x.Dim(3)), uint32(x.Dim(4))}
+}
 
 // Shuffle holds one reweighting of PAPER.md §3.8: rater m gets scale[m] times the confidence of rater order[m], plus offset[m].
 // A permutation has scale 1 and offset 0; random confidences ψ have scale 0 and offset log ψ. order (M) u32, scale, offset (M).
@@ -77,8 +146,12 @@ func WeighRaters(x, share *Tensor) *Tensor {
 	requireShape("weigh_raters", "share", share, x.Dim(0), x.Dim(3), x.Dim(4))
 	g := x.Graph()
 	y := g.New("weigh_raters", x.Shape(), x)
-	g.Dispatch(weighRatersForward, p, x, share, y)
-	g.OnBackward(y, func() { g.Dispatch(weighRatersBackward, p, y.Gradient(), share, x.Gradient()) })
+	g.Dispatch(weighRaters, p, x, share, y)
+	g.OnBackward(y, func() {
+		back := g.New("weighed gradient", x.Shape())
+		g.Dispatch(weighRaters, p, y.Gradient(), share, back)
+		addTo(x, back, 1)
+	})
 	return y
 }
 

@@ -4,74 +4,85 @@
 //   weigh     y[b,p,m,k] = x[b,p,m,k] share[b,m,k]                    dx += dy share
 //   disputed  y[b,p,k] = 1 where two raters who labelled differ, else 0
 //
-// order (M) u32 is a permutation, scale and offset (M); share and valid (B, M, K).
+// order (M) u32 is a permutation, scale and offset (M); share and valid (B, M, K). Joined with raters_block.wgsl.
 
-const SIZE: u32 = 64u;
-
-struct Params {
-  batch: u32,
-  pixels: u32,
-  raters: u32,
-  classes: u32,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> x: array<f32>; // backward: dy
+@group(0) @binding(1) var<storage, read> x: array<stored>;
 @group(0) @binding(2) var<storage, read> order: array<u32>;
-@group(0) @binding(2) var<storage, read> share: array<f32>;
-@group(0) @binding(3) var<storage, read_write> y: array<f32>; // backward: dx
+@group(0) @binding(2) var<storage, read> share: array<real>; // valid, of disputed
+@group(0) @binding(3) var<storage, read_write> y: array<stored>;
 
-@group(0) @binding(3) var<storage, read> scale: array<f32>;
-@group(0) @binding(4) var<storage, read> offset: array<f32>;
-@group(0) @binding(5) var<storage, read_write> shuffled: array<f32>;
+@group(0) @binding(3) var<storage, read> scale: array<real>;
+@group(0) @binding(4) var<storage, read> offset: array<real>;
+@group(0) @binding(5) var<storage, read_write> shuffled: array<stored>;
 
-// Index in (B, M, K) of element i of (B, P, M, K).
-fn label_of(i: u32) -> u32 {
-  let labels = params.raters * params.classes;
-  return i / (labels * params.pixels) * labels + i % labels;
+// x of a block.
+fn values(block: u32) -> array<f32, VALUES> {
+  var all: array<f32, VALUES>;
+  for (var q = 0u; q < QUADS; q++) {
+    let v = floats(x[block * QUADS + q]);
+    for (var n = 0u; n < WIDTH; n++) { all[q * WIDTH + n] = lane(v, n); }
+  }
+  return all;
 }
 
+// A register has no index that is computed: the source is looked for among all raters.
 @compute @workgroup_size(SIZE)
 fn shuffle_raters(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                   @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
-  if (i >= params.batch * params.pixels * params.raters * params.classes) { return; }
-  let rater = i / params.classes % params.raters;
-  let source = i - rater * params.classes + order[rater] * params.classes;
-  shuffled[i] = scale[rater] * x[source] + offset[rater];
+  if (i >= blocks()) { return; }
+  let block = group.z * blocks() + i;
+  var all = values(block);
+  for (var q = 0u; q < QUADS; q++) {
+    var v = floats();
+    for (var n = 0u; n < WIDTH; n++) {
+      let j = q * WIDTH + n;
+      let rater = j / CLASSES % RATERS;
+      let first = j - rater * CLASSES;
+      let giver = order[rater];
+      var source = all[first];
+      for (var m = 1u; m < RATERS; m++) { source = select(source, all[first + m * CLASSES], giver == m); }
+      v = with_lane(v, n, f32(scale[rater]) * source + f32(offset[rater]));
+    }
+    shuffled[block * QUADS + q] = stored(v);
+  }
 }
 
 @compute @workgroup_size(SIZE)
-fn weigh_raters_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                        @builtin(local_invocation_index) local: u32) {
+fn weigh_raters(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+                @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
-  if (i >= params.batch * params.pixels * params.raters * params.classes) { return; }
-  y[i] = x[i] * share[label_of(i)];
-}
-
-@compute @workgroup_size(SIZE)
-fn weigh_raters_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                         @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
-  if (i >= params.batch * params.pixels * params.raters * params.classes) { return; }
-  y[i] += x[i] * share[label_of(i)];
+  if (i >= blocks()) { return; }
+  let block = group.z * blocks() + i;
+  for (var q = 0u; q < QUADS; q++) {
+    var weights = floats();
+    for (var n = 0u; n < WIDTH; n++) { weights = with_lane(weights, n, f32(share[label_of(q * WIDTH + n, group.z)])); }
+    y[block * QUADS + q] = stored(floats(x[block * QUADS + q]) * weights);
+  }
 }
 
 @compute @workgroup_size(SIZE)
 fn disputed(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
             @builtin(local_invocation_index) local: u32) {
   let i = (group.y * groups.x + group.x) * SIZE + local;
-  if (i >= params.batch * params.pixels * params.classes) { return; }
-  let pixel = i / params.classes;
-  let first = pixel / params.pixels * params.raters * params.classes + i % params.classes;
-  var least = 2.0;
-  var most = -1.0;
-  for (var m = 0u; m < params.raters; m++) {
-    if (share[first + m * params.classes] > 0.0) {
-      let label = x[(pixel * params.raters + m) * params.classes + i % params.classes];
-      least = min(least, label);
-      most = max(most, label);
+  if (i >= blocks()) { return; }
+  let block = group.z * blocks() + i;
+  var all = values(block);
+  for (var q = 0u; q < RESULT_QUADS; q++) {
+    var v = floats();
+    for (var n = 0u; n < WIDTH; n++) {
+      let r = q * WIDTH + n;
+      let first = r / CLASSES * LABELS + r % CLASSES;
+      var least = 2.0;
+      var most = -1.0;
+      for (var m = 0u; m < RATERS; m++) {
+        let labelled = f32(share[label_of(first + m * CLASSES, group.z)]) > 0.0;
+        let label = all[first + m * CLASSES];
+        least = select(least, min(least, label), labelled);
+        most = select(most, max(most, label), labelled);
+      }
+      v = with_lane(v, n, select(0.0, 1.0, most > least));
     }
+    y[block * RESULT_QUADS + q] = stored(v);
   }
-  y[i] = select(0.0, 1.0, most > least);
 }

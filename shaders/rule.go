@@ -8,71 +8,52 @@ import (
 )
 
 //go:embed rule.wgsl
-var ruleSource string
-
-type ruleParams struct{ N, Raters, Classes uint32 }
-
-func ruleCount(p *ruleParams) uint32 { return p.N }
-
-// withoutRater is the index of (b, p, k) for index i of (b, p, m, k).
-func (p *ruleParams) withoutRater(i int) int {
-	k := int(p.Classes)
-	return i/(k*int(p.Raters))*k + i%k
-}
+var ruleFile string
 
 var (
-	likelihoodForward = perElement("likelihood_forward", ruleSource, []gpu.Access{read, read, read, write}, ruleCount,
-		func(p *ruleParams, a []gpu.Array) {
-			for i := range int(p.N) {
-				q, label := a[0].F[i], a[1].F[i]
-				a[3].F[i] = a[2].F[p.withoutRater(i)] * (label*math.Log(q) + (1-label)*math.Log(1-q))
+	likelihoodForward = perBlock("likelihood_forward", ruleFile, []gpu.Access{read, read, read, read, write},
+		func(p *ratersParams, a []gpu.Array) {
+			for i := range p.values() {
+				q, label := a[0].F[i], a[2].F[i]
+				a[4].F[i] = a[3].F[p.labelOf(i)] * a[1].F[p.withoutRater(i)] * (label*math.Log(q) + (1-label)*math.Log(1-q))
 			}
 		})
-	likelihoodBackward = perElement("likelihood_backward", ruleSource, []gpu.Access{read, read, read, read, write}, ruleCount,
-		func(p *ruleParams, a []gpu.Array) {
-			for i := range int(p.N) {
-				q, label := a[0].F[i], a[1].F[i]
-				a[4].F[i] += a[2].F[p.withoutRater(i)] * (label - q) / (q * (1 - q)) * a[3].F[i]
+	likelihoodBackward = perBlock("likelihood_backward", ruleFile, []gpu.Access{read, read, read, read, read, write},
+		func(p *ratersParams, a []gpu.Array) {
+			for i := range p.values() {
+				q, label := a[0].F[i], a[2].F[i]
+				a[5].F[i] += a[3].F[p.labelOf(i)] * a[1].F[p.withoutRater(i)] * (label - q) / (q * (1 - q)) * a[4].F[i]
 			}
 		})
-	agreementForward = perElement("agreement_forward", ruleSource, []gpu.Access{read, read, write}, ruleCount,
-		func(p *ruleParams, a []gpu.Array) {
-			for i := range int(p.N) {
+	agreementForward = perBlock("agreement_forward", ruleFile, []gpu.Access{read, read, write},
+		func(p *ratersParams, a []gpu.Array) {
+			for i := range p.values() {
 				q, mask := a[0].F[i], a[1].F[p.withoutRater(i)]
 				a[2].F[i] = math.Log(q*mask + (1-q)*(1-mask))
 			}
 		})
-	agreementBackward = perElement("agreement_backward", ruleSource, []gpu.Access{read, read, read, write}, ruleCount,
-		func(p *ruleParams, a []gpu.Array) {
-			for i := range int(p.N) {
+	agreementBackward = perBlock("agreement_backward", ruleFile, []gpu.Access{read, read, read, write},
+		func(p *ratersParams, a []gpu.Array) {
+			for i := range p.values() {
 				q, mask := a[0].F[i], a[1].F[p.withoutRater(i)]
 				a[3].F[i] += (2*mask - 1) / (q*mask + (1-q)*(1-mask)) * a[2].F[i]
 			}
 		})
-	normaliseForward = perElement("normalise_forward", ruleSource, []gpu.Access{read, read, write}, ruleCount,
-		func(p *ruleParams, a []gpu.Array) {
-			for i := range int(p.N) {
+	normalise = perBlock("normalise", ruleFile, []gpu.Access{read, read, write},
+		func(p *ratersParams, a []gpu.Array) {
+			for i := range p.values() {
 				a[2].F[i] = 0
 				if d := a[1].F[p.withoutRater(i)]; d > 1e-12 {
 					a[2].F[i] = a[0].F[i] / d
 				}
 			}
 		})
-	normaliseBackward = perElement("normalise_backward", ruleSource, []gpu.Access{read, read, read, write}, ruleCount,
-		func(p *ruleParams, a []gpu.Array) {
-			for i := range int(p.N) {
-				if d := a[1].F[p.withoutRater(i)]; d > 1e-12 {
-					a[3].F[i] += a[2].F[i] / d
-				}
-			}
-		})
 )
 
 // ruleOf checks maps x (B, H, W, M, K) and the fused map beside them (B, H, W, K).
-func ruleOf(operator string, x, fused *Tensor) *ruleParams {
-	r := ratersOf(operator, x)
+func ruleOf(operator string, x, fused *Tensor) *ratersParams {
 	requireShape(operator, "fused map", fused, x.Dim(0), x.Dim(1), x.Dim(2), x.Dim(4))
-	return &ruleParams{uint32(x.Elements()), r.Raters, r.Classes}
+	return ratersOf(operator, x)
 }
 
 // LikelihoodRule is ℓ = z log z̃ + (1 - z) log(1 - z̃), the log-probability of the label that was given, averaged over a Gaussian
@@ -84,18 +65,21 @@ func LikelihoodRule(estimate, z, valid *Tensor, sigma float64) *Tensor {
 	where := Disputed(z, valid)
 	p := ruleOf("likelihood_rule", estimate, where)
 	likelihoods := g.New("likelihood", estimate.Shape(), estimate)
-	g.Dispatch(likelihoodForward, p, estimate, z, where, likelihoods)
+	g.Dispatch(likelihoodForward, p, estimate, where, z, valid, likelihoods)
 	g.OnBackward(likelihoods, func() {
-		g.Dispatch(likelihoodBackward, p, estimate, z, where, likelihoods.Gradient(), estimate.Gradient())
+		g.Dispatch(likelihoodBackward, p, estimate, where, z, valid, likelihoods.Gradient(), estimate.Gradient())
 	})
-	term := WeighRaters(likelihoods, valid)
 	b, h, w := estimate.Dim(0), estimate.Dim(1), estimate.Dim(2)
 	radius := int(math.Ceil(3 * sigma))
-	sum := GaussianBlur(term.Reshape(b, h, w, estimate.Dim(3)*estimate.Dim(4)), sigma, radius).Reshape(estimate.Shape()...)
+	sum := GaussianBlur(likelihoods.Reshape(b, h, w, estimate.Dim(3)*estimate.Dim(4)), sigma, radius).Reshape(estimate.Shape()...)
 	weight := GaussianBlur(where, sigma, radius)
 	y := g.New("likelihood_rule", estimate.Shape(), sum)
-	g.Dispatch(normaliseForward, p, sum, weight, y)
-	g.OnBackward(y, func() { g.Dispatch(normaliseBackward, p, sum, weight, y.Gradient(), sum.Gradient()) })
+	g.Dispatch(normalise, p, sum, weight, y)
+	g.OnBackward(y, func() {
+		back := g.New("normalised gradient", sum.Shape())
+		g.Dispatch(normalise, p, y.Gradient(), weight, back)
+		addTo(sum, back, 1)
+	})
 	return y
 }
 
