@@ -24,7 +24,10 @@ var blur = &tensor.Kernel{
 			Name: "quads", Source: joined(quadsPart, blurFile), Groups: blurRuns(4),
 			Runs: func(_ gpu.Info, params any) bool { return params.(*blurParams).Inner%4 == 0 },
 		},
-		{Source: joined(singlesPart, blurFile), Groups: blurRuns(1)},
+		{
+			Source: joined(singlesPart, blurFile), Groups: blurRuns(1),
+			Runs: func(_ gpu.Info, params any) bool { return params.(*blurParams).Inner%4 != 0 },
+		},
 	},
 }
 

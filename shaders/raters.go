@@ -53,14 +53,21 @@ func (p *ratersParams) quadPixels() int {
 	return 4
 }
 
-// perBlock is a kernel with an invocation for each block of pixels (raters_block.wgsl); an image is a layer of workgroups.
+// perBlock is a kernel with an invocation for each block of pixels (raters_block.wgsl), in quads where an image has whole blocks of them; an image
+// is a layer of workgroups.
 func perBlock(name, file string, arguments []gpu.Access, body func(p *ratersParams, a []gpu.Array)) *tensor.Kernel {
-	variant := func(name, width string, pixels func(p *ratersParams) int) tensor.Variant {
+	variant := func(name, width string, quads bool) tensor.Variant {
+		pixels := func(p *ratersParams) int {
+			if quads {
+				return p.quadPixels()
+			}
+			return 1
+		}
 		return tensor.Variant{
 			Name: name, Source: joined(width, ratersBlockPart, file),
 			Runs: func(_ gpu.Info, params any) bool {
 				p := params.(*ratersParams)
-				return int(p.Pixels)%pixels(p) == 0
+				return quads == (int(p.Pixels)%p.quadPixels() == 0)
 			},
 			Groups: func(params any) [3]int {
 				p := params.(*ratersParams)
@@ -77,10 +84,7 @@ func perBlock(name, file string, arguments []gpu.Access, body func(p *ratersPara
 	}
 	return &tensor.Kernel{
 		Name: name, Arguments: arguments, Body: tensor.Body(body),
-		Variants: []tensor.Variant{
-			variant("quads", quadsPart, (*ratersParams).quadPixels),
-			variant("", singlesPart, func(*ratersParams) int { return 1 }),
-		},
+		Variants: []tensor.Variant{variant("quads", quadsPart, true), variant("", singlesPart, false)},
 	}
 }
 
