@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"text/tabwriter"
 
@@ -142,9 +143,20 @@ func (t *table) responses(c classReport) {
 
 // plain and signed write an interval, scaled.
 func plain(i metric.Interval, scale float64, digits int) string {
-	return fmt.Sprintf("%.*f [%.*f, %.*f]", digits, scale*i.Mean, digits, scale*i.Low, digits, scale*i.High)
+	return bracketed("%.*f", i, scale, digits)
 }
 
 func signed(i metric.Interval, scale float64, digits int) string {
-	return fmt.Sprintf("%+.*f [%+.*f, %+.*f]", digits, scale*i.Mean, digits, scale*i.Low, digits, scale*i.High)
+	return bracketed("%+.*f", i, scale, digits)
+}
+
+// bracketed is the mean and the interval in a form; what would be shown as −0 is 0.
+func bracketed(form string, i metric.Interval, scale float64, digits int) string {
+	number := func(v float64) string {
+		if v *= scale; math.Abs(v) < 0.5*math.Pow10(-digits) {
+			v = 0
+		}
+		return fmt.Sprintf(form, digits, v)
+	}
+	return number(i.Mean) + " [" + number(i.Low) + ", " + number(i.High) + "]"
 }
