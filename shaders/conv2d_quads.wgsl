@@ -1,4 +1,4 @@
-// Part of conv2d_registers.wgsl and conv2d_subgroups.wgsl: how the gradient by the weights walks along them. Outputs are a multiple of four and
+// Part of conv2d_registers.wgsl and conv2d_subgroups.wgsl: how the gradient by the weights walks along the weights' rows. Outputs are a multiple of four and
 // held in quads. Beside conv2d_geometry.wgsl, conv2d_finish.wgsl, and conv2d_channel_loads.wgsl or conv2d_quad_loads.wgsl.
 
 alias stored = real4;

@@ -1,6 +1,6 @@
 // Convolution for processors that emulate a GPU: each invocation keeps 8 pixels × 8 outputs (quads a and b) in named variables,
 // so that few loads serve many products; no workgroup memory. The maths are those of conv2d.wgsl; outputs are a multiple of four. Joined with
-// conv2d_quads.wgsl and the parts of conv2d.wgsl.
+// conv2d_quads.wgsl, conv2d_channel_loads.wgsl and the parts of conv2d.wgsl.
 
 const SIZE: u32 = 32u;
 

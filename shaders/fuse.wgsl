@@ -9,7 +9,7 @@
 //
 // Joined with raters_block.wgsl.
 
-const NOBODY: f32 = -3.0e38; // in place of ℓ of who did not label
+const NOBODY: f32 = -1.0e30; // in place of ℓ of who did not label
 
 @group(0) @binding(1) var<storage, read> confidence: array<stored>; // ℓ
 @group(0) @binding(2) var<storage, read> z: array<stored>;

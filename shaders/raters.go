@@ -53,7 +53,16 @@ func (p *ratersParams) quadPixels() int {
 	return 4
 }
 
-// perBlock is a kernel with an invocation for each block of pixels (raters_block.wgsl), in quads where an image has whole blocks of them; an image
+// mostBlockValues is what a block in quads may hold of (B, P, M, K): loops over more are not unrolled, and their arrays are no registers any more.
+const mostBlockValues = 128
+
+// inQuads says whether blocks are taken in quads: an image has whole ones, and they are not too large.
+func (p *ratersParams) inQuads() bool {
+	n := p.quadPixels()
+	return int(p.Pixels)%n == 0 && n*int(p.Raters*p.Classes) <= mostBlockValues
+}
+
+// perBlock is a kernel with an invocation for each block of pixels (raters_block.wgsl), in quads where they are so (inQuads); an image
 // is a layer of workgroups.
 func perBlock(name, file string, arguments []gpu.Access, body func(p *ratersParams, a []gpu.Array)) *tensor.Kernel {
 	variant := func(name, width string, quads bool) tensor.Variant {
@@ -66,8 +75,7 @@ func perBlock(name, file string, arguments []gpu.Access, body func(p *ratersPara
 		return tensor.Variant{
 			Name: name, Source: joined(width, ratersBlockPart, file),
 			Runs: func(_ gpu.Info, params any) bool {
-				p := params.(*ratersParams)
-				return quads == (int(p.Pixels)%p.quadPixels() == 0)
+				return quads == params.(*ratersParams).inQuads()
 			},
 			Groups: func(params any) [3]int {
 				p := params.(*ratersParams)

@@ -1,7 +1,7 @@
 // What is done rater by rater to maps (B, P, M, K), P pixels (PAPER.md §3.3, §3.8).
 //
 //   shuffle   y[b,p,m,k] = scale[m] x[b,p,order[m],k] + offset[m]     no gradient: weights are detached
-//   weigh     y[b,p,m,k] = x[b,p,m,k] share[b,m,k]                    dx += dy share
+//   weigh     y[b,p,m,k] = x[b,p,m,k] share[b,m,k]                    dx += the same of dy
 //   disputed  y[b,p,k] = 1 where two raters who labelled differ, else 0
 //
 // order (M) u32 is a permutation, scale and offset (M); share and valid (B, M, K). Joined with raters_block.wgsl.

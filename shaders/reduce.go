@@ -47,7 +47,7 @@ var (
 			a[1].F[c] += columnSum(a[0].F, p.Chunks, p.Columns, c)
 		}
 	}), 1)
-	spreadRows = columnwise("spread_rows", reduceFile, []gpu.Access{read, write}, reduceStripes, reduceQuads, func(p *reduceParams, a []gpu.Array) {
+	spreadRows = perElement("spread_rows", joined(singlesPart, reduceFile), []gpu.Access{read, write}, reduceStripes, func(p *reduceParams, a []gpu.Array) {
 		for i := range p.Rows * p.Columns {
 			a[1].F[i] += a[0].F[i%p.Columns]
 		}

@@ -39,7 +39,7 @@ It segments every image of the split and compares, at the image's own size,
   - the vertical cup-to-disc ratio with that of the majority's masks; a slope of predicted by true well below 1 means that sizes are
     guessed toward the middle, and the smallest quarter shows by how much
   - with -changed, how the last mask fares where the same images look as from another camera: blurred, paler, darker, brighter, bluish,
-    and left for right
+    from farther, and left for right
 Brackets hold 95 %% intervals, from 2,000 bootstrap samples of the images; p-values are of Wilcoxon's signed-rank test over the images. An image
 in which nothing was found counts as an empty mask.
 

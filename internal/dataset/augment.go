@@ -61,12 +61,11 @@ func (a Augmentation) view(it *Sample, rng *rand.Rand) view {
 
 	sq := it.whole
 	side, cx, cy := float64(sq.Side), float64(sq.X)+float64(sq.Side)/2, float64(sq.Y)+float64(sq.Side)/2
-	room := 0. // each way, between the image and the border of a view that is wider
+	whole := side
 	switch {
 	case !it.anchored:
 	case kind >= a.Tight+a.Between:
-		room = side * (math.Exp(a.Wide*between) - 1) / 2
-		side += 2 * room
+		side *= math.Exp(a.Wide * between)
 	default:
 		t := it.tight
 		f := 0. // 0 at the anchor's square, 1 at the whole image; sides in proportion, centres in a line
@@ -84,7 +83,10 @@ func (a Augmentation) view(it *Sample, rng *rand.Rand) view {
 		cy = (float64(t.Y)+near/2)*(1-g) + cy*g
 	}
 	side *= math.Exp(a.Scale * scale)
-	shift := max(room, a.Shift*side)
+	shift := a.Shift * side
+	if it.anchored && kind >= a.Tight+a.Between {
+		shift = max(shift, (side-whole)/2) // anywhere in a view that is wider
+	}
 	v := view{cx: cx + shift*dx, cy: cy + shift*dy, side: side}
 	sin, cos := math.Sincos(angle)
 	v.xu, v.xv, v.yu, v.yv = side*cos, -side*sin, side*sin, side*cos

@@ -12,7 +12,7 @@ const MostElastic = 0.4 / bendCells
 // stand 1/bendCells apart, one more on each side than the square has corners of cells.
 type bend [bendCells + 3][bendCells + 3][2]float64
 
-// bend draws one: the last draws of a view, and none without Elastic.
+// bend draws one, after all else of a view but grain; nothing is drawn without Elastic.
 func (a Augmentation) bend(rng *rand.Rand) *bend {
 	if a.Elastic == 0 {
 		return nil

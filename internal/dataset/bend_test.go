@@ -28,18 +28,43 @@ func TestBendOfLines(t *testing.T) {
 	}
 }
 
-// At the most that is allowed, what lies right of a point stays right of it, and what lies below stays below.
+// area is how many times as large a small square at (u, v) becomes; below 0 it is folded.
+func (b *bend) area(u, v float64) float64 {
+	const step = 1e-4
+	u0, v0 := b.at(u, v)
+	ur, vr := b.at(u+step, v)
+	ub, vb := b.at(u, v+step)
+	return ((step+ur-u0)*(step+vb-v0) - (vr-v0)*(ub-u0)) / (step * step)
+}
+
+// At the most that is allowed nothing folds, also where columns that lie left go right and those that lie right go left, as rows do; at twice as much that folds.
 func TestBendDoesNotFold(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	const step = 1e-3
+	source := rand.NewPCG(1, 2)
+	rng := rand.New(source)
 	for range 200 {
 		b := Augmentation{Elastic: MostElastic}.bend(rng)
-		u, v := rng.Float64()-.5-step, rng.Float64()-.5-step
-		u0, v0 := b.at(u, v)
-		ur, vr := b.at(u+step, v)
-		ub, vb := b.at(u, v+step)
-		area := (step+ur-u0)*(step+vb-v0) - (vr-v0)*(ub-u0)
-		require.Positive(t, area)
+		require.Positive(t, b.area(rng.Float64()-.51, rng.Float64()-.51))
 	}
-	assert.Nil(t, Augmentation{}.bend(rng), "nothing is drawn where nothing bends")
+	squeezed := func(elastic float64) *bend {
+		var b bend
+		for row := range b {
+			for column := range b[row] {
+				b[row][column] = [2]float64{elastic, elastic}
+				if column >= len(b)/2 {
+					b[row][column][0] = -elastic
+				}
+				if row >= len(b)/2 {
+					b[row][column][1] = -elastic
+				}
+			}
+		}
+		return &b
+	}
+	const middle = -.5 / bendCells // of the second cell, between the columns that part
+	assert.InDelta(t, .4*.4, squeezed(MostElastic).area(middle, middle), 1e-3, "each way 1 - 1.5 times twice the most, in cells")
+	assert.Negative(t, squeezed(2*MostElastic).area(middle, .4))
+
+	before := *source
+	assert.Nil(t, Augmentation{}.bend(rng))
+	assert.Equal(t, before, *source, "nothing is drawn where nothing bends")
 }

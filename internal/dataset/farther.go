@@ -5,19 +5,7 @@ package dataset
 func (l *Loaded) Farther(times float64) *Loaded {
 	w, h := int(times*float64(l.Image.W)), int(times*float64(l.Image.H))
 	x, y := (w-l.Image.W)/4, 3*(h-l.Image.H)/4
-	changed, image := *l, *l.Image
-	image.W, image.H, image.Pix = w, h, placed(image.Pix, image.W, w, h, x, y, 3)
-	changed.Image = &image
-	changed.Masks = make([][][]uint8, len(l.Masks))
-	for m, masks := range l.Masks {
-		changed.Masks[m] = make([][]uint8, len(masks))
-		for k, mask := range masks {
-			if mask != nil {
-				changed.Masks[m][k] = placed(mask, l.Image.W, w, h, x, y, 1)
-			}
-		}
-	}
-	return &changed
+	return l.moved(w, h, func(pixels []uint8, channels int) []uint8 { return placed(pixels, l.Image.W, w, h, x, y, channels) })
 }
 
 // placed is a picture of lines of so many pixels on zeros (h, w, channels), its corner at (x, y).

@@ -6,7 +6,7 @@ import (
 )
 
 // grain adds to every second view (s, s, 3) a grain of grey: Gaussian noise of blobs of 1 to 4 pixels, of a deviation drawn from 0 to Grain times
-// the picture's own. These are the last draws of a view, and there are none without Grain.
+// the picture's own. These are the last draws of a view; nothing is drawn without Grain.
 func (a Augmentation) grain(pixels []float32, s int, rng *rand.Rand) {
 	if a.Grain == 0 {
 		return

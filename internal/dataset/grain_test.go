@@ -14,7 +14,8 @@ func TestGrain(t *testing.T) {
 		ramp[i] = .3 + .4*float32(i/3%s)/s
 	}
 	assert.InDelta(t, .4/3.4641, spread(ramp), .001, "of a uniform distribution")
-	rng := rand.New(rand.NewPCG(1, 2))
+	source := rand.NewPCG(1, 2)
+	rng := rand.New(source)
 	grainy := 0
 	for range 40 {
 		pixels := append([]float32{}, ramp...)
@@ -32,8 +33,8 @@ func TestGrain(t *testing.T) {
 	}
 	assert.InDelta(t, 20, grainy, 9, "every second view")
 	pixels := append([]float32{}, ramp...)
-	before := *rng
+	before := *source
 	Augmentation{}.grain(pixels, s, rng)
 	assert.Equal(t, ramp, pixels)
-	assert.Equal(t, before, *rng, "nothing is drawn")
+	assert.Equal(t, before, *source, "nothing is drawn")
 }

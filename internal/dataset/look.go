@@ -35,16 +35,20 @@ func (l *Loaded) With(look Look) *Loaded {
 
 // Mirrored is the case with left and right exchanged, labels too: a left eye for a right one.
 func (l *Loaded) Mirrored() *Loaded {
-	changed := *l
-	image := *l.Image
-	image.Pix = mirror(image.Pix, image.W, 3)
+	return l.moved(l.Image.W, l.Image.H, func(pixels []uint8, channels int) []uint8 { return mirror(pixels, l.Image.W, channels) })
+}
+
+// moved is the case of a picture of another size or arrangement, which move makes of the image's pixels (H, W, channels) and of each mask's.
+func (l *Loaded) moved(w, h int, move func(pixels []uint8, channels int) []uint8) *Loaded {
+	changed, image := *l, *l.Image
+	image.W, image.H, image.Pix = w, h, move(image.Pix, 3)
 	changed.Image = &image
 	changed.Masks = make([][][]uint8, len(l.Masks))
 	for m, masks := range l.Masks {
 		changed.Masks[m] = make([][]uint8, len(masks))
 		for k, mask := range masks {
 			if mask != nil {
-				changed.Masks[m][k] = mirror(mask, image.W, 1)
+				changed.Masks[m][k] = move(mask, 1)
 			}
 		}
 	}

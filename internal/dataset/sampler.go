@@ -13,7 +13,7 @@ type Options struct {
 	Batch int    // cases a batch
 	Seed  uint64 // with the step this decides everything
 
-	Augmentation Augmentation // crops are drawn at all scales between the whole image and the square around its anchor
+	Augmentation Augmentation // crops are drawn at all scales from the square around its anchor to beyond the whole image
 }
 
 // Batch is what one training step reads; B cases, M raters, K classes.

@@ -11,7 +11,8 @@ import (
 	"mrprism/model"
 )
 
-// fingerprint names everything that a resumed run must share with the run that wrote the checkpoint. What was added to it later is left out where
+// fingerprint names every choice that a resumed run must share with the run that wrote the checkpoint; what the version of the program decides, as how
+// far views stray, is not among them, and the user is told where that is another. What was added to it later is left out where
 // it is as it was before, so that older checkpoints are still resumed.
 func (o Options) fingerprint() string {
 	recipe := strings.Replace(fmt.Sprintf("%+v", o.Recipe), " NoSSIM:false", "", 1)
