@@ -56,10 +56,10 @@ func TestSampleWithShippedWeights(t *testing.T) {
 		timings := get[map[string]float64](p, `(async () => {
 			const image = new File([await (await fetch("sample.jpg")).arrayBuffer()], "sample.jpg");
 			globalThis.r = await mrprism.segment(image, { model: "fundus", recurrences: 3, roi: "auto" });
-			return r.timings;
+			return { ...r.timings, page: performance.now() };
 		})()`)
 		later := timings["rec1"] + timings["rec2"] + timings["rec3"]
-		t.Logf("%s: first mask after %.2f s, all four after %.2f s; ms: %v", state, (timings["total"]-later)/1000, timings["total"]/1000, timings)
+		t.Logf("%s: first mask after %.2f s, all four after %.2f s; ms, page: since it began to load: %v", state, (timings["total"]-later)/1000, timings["total"]/1000, timings)
 		return get[[]int](p, "[r.roi.x, r.roi.y, r.roi.side]")
 	}
 	segmented("again")
