@@ -13,7 +13,7 @@ const (
 func exchangeControl(control uint32) (before uint32)
 
 // withoutSubnormals calls f on a thread that takes numbers below 2^-126 for 0, as do all threads that f starts in a library, for good: those of a
-// software adapter, which compute the shaders. WebGPU allows it, and GPUs do it; a processor takes a hundred times as long for an operation on such
+// software adapter, which compute the shaders. WebGPU allows it, and GPUs do it; a processor takes many times as long for an operation on such
 // a number, and products of weights of attention with gradients are full of them.
 func withoutSubnormals(f func()) {
 	runtime.LockOSThread()
