@@ -118,4 +118,21 @@ func TestSampleOnTheProcessor(t *testing.T) {
 	})()`)
 	t.Logf("again, in ms: %v", timings)
 	assert.Contains(t, get[string](p, "adapter"), "[processor")
+
+	// The worker hears "cancel" while it computes, long before the last pass, and the next question is answered as ever.
+	ended := get[[]float64](p, `(async () => {
+		const image = new File([await (await fetch("sample.jpg")).arrayBuffer()], "sample.jpg");
+		let passes = 0, clicked = 0;
+		const code = await mrprism.segment(image, { model: "fundus", recurrences: 32, roi: "none", progress: ({ stage, done }) => {
+			if (stage !== "segment") return;
+			passes = done;
+			if (done >= 1 && !clicked) { clicked = performance.now(); document.getElementById("cancel").click(); }
+		} }).catch((e) => e.code);
+		const waited = performance.now() - clicked;
+		const r = await mrprism.segment(image, { model: "fundus", recurrences: 0, roi: "none" });
+		return [code === "cancelled" ? 1 : 0, passes, waited, r.recurrences];
+	})()`)
+	t.Logf("cancelled in pass %g of 33, %.0f ms after the click", ended[1], ended[2])
+	assert.EqualValues(t, 1, ended[0], "it was cancelled")
+	assert.EqualValues(t, 0, ended[3], "and goes on")
 }
