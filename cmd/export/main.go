@@ -9,7 +9,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"mrprism/internal/command"
 	"mrprism/internal/onnx"
@@ -25,6 +27,7 @@ const intro = `export - writes a model as ONNX, for ONNX Runtime and other progr
 usage: export -weights NAME|FILE -onnx OUT.onnx [-part all|encoder] [-passes 4] [-side N]
        export -config compact|paper|tiny [-raters 4] [-classes 2] [-seed 1] -onnx OUT.onnx [...]      random weights, for benches
        export -weights FILE [-f16 OUT.safetensors] [-int8 OUT.safetensors] [-data DIR[,DIR]]        smaller weights, and their cost
+       export -weights FILE -mean FILE[,FILE] [-f32 OUT.safetensors] [-f16 ...] [-int8 ...]         the mean of several runs
        export -weights NAME|FILE -data DIR[,DIR] -ranges OUT.safetensors
 
 The ONNX file is opset 17, float32, one image of one side; axes are (1, channels, rows, columns). Its input is
@@ -47,6 +50,10 @@ scale for each output channel, which all programs and the page compute with as t
 images (all but every fifth) are segmented with both, and a table says for each structure what that changes in soft Dice, and for which
 image the most. "train" writes int8 beside float32 by itself.
 
+With -mean the float32 weights of other runs are averaged with those of -weights, all alike, which often segments better than the best of
+them (a model soup). It needs runs that went on from the same weights (train -init FILE with other seeds or flags); of runs from different
+random weights the mean is of no use. -f32 writes the mean itself, for train -init.
+
 With -ranges the weights are written as they are, and how large the inputs of layers become on training images of -data, which is what
 "-precision int8" of other programs needs. The weights that ship have that.
 
@@ -61,6 +68,7 @@ examples:
   export -config paper -part encoder -onnx encoder.onnx          the paper's encoder with random weights, to time it elsewhere
   export -weights fundus -attention ort -onnx fundus-ort.onnx    for ONNX Runtime alone
   export -weights runs/mine/model.f32.safetensors -f16 mine-f16.safetensors -int8 mine.safetensors -data data/mine
+  export -weights runs/a/model.f32.safetensors -mean runs/b/model.f32.safetensors -f32 mean.f32.safetensors -int8 mean.safetensors
   export -weights runs/mine/model.safetensors -data data/mine -ranges mine.safetensors
 
 exit codes: 0 done, 1 something failed, 2 wrong usage, 130 stopped by Ctrl-C (a file that was there is unchanged)
@@ -80,7 +88,8 @@ func main() { command.Main(run) }
 // request is what the user asked for.
 type request struct {
 	weights, config, out          string
-	data, ranges, f16, int8       string
+	mean, data, ranges            string
+	f32, f16, int8                string
 	part, attention               string
 	raters, classes, passes, side int
 	seed                          uint64
@@ -102,6 +111,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.IntVar(&r.passes, "passes", segment.DefaultRecurrences+1, "masks `N`: Rec0 to Rec(N-1)")
 	flags.IntVar(&r.side, "side", 0, "image side in `pixels`, a multiple of 64 (default: the weights' own; with -config 256)")
 	flags.StringVar(&r.ranges, "ranges", "", "`FILE` to write instead of -onnx: the weights, with the ranges that int8 needs")
+	flags.StringVar(&r.mean, "mean", "", "`FILE`[,FILE]: float32 weights of other runs from the same start, to be averaged with those of -weights")
+	flags.StringVar(&r.f32, "f32", "", "`FILE` to write instead: the mean of -mean as float32")
 	flags.StringVar(&r.f16, "f16", "", "`FILE` to write instead: float32 weights as float16")
 	flags.StringVar(&r.int8, "int8", "", "`FILE` to write instead: float32 weights as int8")
 	flags.StringVar(&r.data, "data", "", "`DIR`[,DIR]: data set folders whose training images -ranges looks at and -f16 and -int8 are measured on")
@@ -124,7 +135,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	write := r.export
 	switch {
-	case r.f16 != "" || r.int8 != "":
+	case r.stores():
 		write = func(ctx context.Context) (string, error) { return r.store(ctx, wish, stderr) }
 	case r.ranges != "":
 		write = func(ctx context.Context) (string, error) { return r.withRanges(ctx, wish, stderr) }
@@ -146,14 +157,16 @@ func (r *request) check(rest []string, names string) error {
 		return fmt.Errorf("which weights? give -weights NAME or FILE (that ship: %s), or -config for random ones", names)
 	case r.weights != "" && (r.given["config"] || r.given["raters"] || r.given["classes"] || r.given["seed"]):
 		return fmt.Errorf("-weights decides the configuration: leave out -config, -raters, -classes and -seed")
-	case r.f16 != "" || r.int8 != "":
+	case r.stores():
 		return r.checkStore()
+	case r.mean != "":
+		return fmt.Errorf("-mean is written by -f32, -f16 or -int8; export its file in a second step")
 	case r.ranges != "" && (r.weights == "" || r.data == "" || r.out != ""):
 		return fmt.Errorf("-ranges needs -weights and -data, and is not written together with -onnx")
 	case r.ranges != "":
 		return nil
 	case r.out == "":
-		return fmt.Errorf("where to? give -onnx FILE, or -ranges, -f16 or -int8")
+		return fmt.Errorf("where to? give -onnx FILE, or -ranges, -f32, -f16 or -int8")
 	case same(r.out, r.weights):
 		return fmt.Errorf("-onnx %s would be written over the weights", r.out)
 	case r.part != "all" && r.part != "encoder":
@@ -180,13 +193,22 @@ func (r *request) check(rest []string, names string) error {
 	return nil
 }
 
-// checkStore says what is wrong with -f16 and -int8.
+// stores reports whether weights are to be written as f32, f16 or int8.
+func (r *request) stores() bool { return r.f32 != "" || r.f16 != "" || r.int8 != "" }
+
+// checkStore says what is wrong with -mean, -f32, -f16 and -int8.
 func (r *request) checkStore() error {
-	if r.weights == "" || r.out != "" || r.ranges != "" {
-		return fmt.Errorf("-f16 and -int8 need -weights, and are not written together with -onnx or -ranges")
+	switch {
+	case r.weights == "" || r.out != "" || r.ranges != "":
+		return fmt.Errorf("-f32, -f16 and -int8 need -weights, and are not written together with -onnx or -ranges")
+	case r.f32 != "" && r.mean == "":
+		return fmt.Errorf("-f32 writes a mean: say of what with -mean")
 	}
-	if same(r.f16, r.int8) || same(r.f16, r.weights) || same(r.int8, r.weights) {
-		return fmt.Errorf("-weights, -f16 and -int8 are different files")
+	files := slices.DeleteFunc(append(strings.Split(r.mean, ","), r.weights, r.f32, r.f16, r.int8), func(path string) bool { return path == "" })
+	for i, path := range files {
+		if slices.ContainsFunc(files[:i], func(other string) bool { return same(path, other) }) {
+			return fmt.Errorf("-weights, -mean, -f32, -f16 and -int8 are different files: %s is there twice", path)
+		}
 	}
 	return nil
 }

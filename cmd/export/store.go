@@ -21,24 +21,19 @@ import (
 // form is a way to store a model's weights.
 type form struct {
 	name    string // f32, f16 or int8
-	path    string // to write; empty: where they come from
+	path    string // to write; empty: not to be written
 	encoded []byte
 	model   *weights.Model
 	dice    [][]float64 // soft Dice by class and image; see score
 }
 
-// store writes the weights as f16 and int8, whichever were asked for, and returns what was written and, with data, what that costs.
+// store writes the weights as f32, f16 and int8, whichever were asked for, and returns what was written and, with data, what that costs.
 func (r *request) store(ctx context.Context, wish command.Device, stderr io.Writer) (string, error) {
-	source, err := command.Weights(r.weights)
+	source, err := r.averaged()
 	if err != nil {
 		return "", err
 	}
-	for _, t := range source.Tensors {
-		if t.DType != weights.F32 {
-			return "", fmt.Errorf("%s has its weights as %s already (%s): give the .f32.safetensors of the run that it comes from", r.weights, t.DType, t.Name)
-		}
-	}
-	forms := []*form{{name: "f32", model: source}}
+	forms := []*form{{name: "f32", path: r.f32, model: source}}
 	for _, f := range []struct {
 		name, path string
 		convert    func(*weights.File) (*weights.File, error)
@@ -46,14 +41,19 @@ func (r *request) store(ctx context.Context, wish command.Device, stderr io.Writ
 		if f.path == "" {
 			continue
 		}
-		if info, err := os.Stat(filepath.Dir(f.path)); err != nil || !info.IsDir() {
-			return "", fmt.Errorf("%s: there is no folder %s", f.path, filepath.Dir(f.path))
-		}
 		made, err := convert(f.name, f.path, source, f.convert)
 		if err != nil {
 			return "", err
 		}
 		forms = append(forms, made)
+	}
+	if forms[0].encoded, err = source.Encode(); err != nil {
+		return "", err
+	}
+	for _, f := range forms {
+		if info, err := os.Stat(filepath.Dir(f.path)); f.path != "" && (err != nil || !info.IsDir()) {
+			return "", fmt.Errorf("%s: there is no folder %s", f.path, filepath.Dir(f.path))
+		}
 	}
 	var text strings.Builder
 	if r.data == "" {
@@ -61,7 +61,10 @@ func (r *request) store(ctx context.Context, wish command.Device, stderr io.Writ
 	} else if err := r.cost(ctx, forms, wish, stderr, &text); err != nil {
 		return "", err
 	}
-	for _, f := range forms[1:] {
+	for _, f := range forms {
+		if f.path == "" {
+			continue
+		}
 		err := weights.WriteAtomic(f.path, func(w io.Writer) error {
 			_, err := w.Write(f.encoded)
 			return err
@@ -72,6 +75,35 @@ func (r *request) store(ctx context.Context, wish command.Device, stderr io.Writ
 		fmt.Fprintf(&text, "%s: %s as %s, %.1f MB\n", f.path, source.Metadata.Name, f.name, float64(len(f.encoded))/1e6)
 	}
 	return strings.TrimSuffix(text.String(), "\n"), nil
+}
+
+// averaged gives the float32 weights of -weights, or their mean with those of -mean.
+func (r *request) averaged() (*weights.Model, error) {
+	var files []*weights.File
+	var first *weights.Model
+	for _, path := range append([]string{r.weights}, strings.FieldsFunc(r.mean, func(c rune) bool { return c == ',' })...) {
+		m, err := command.Weights(path)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range m.Tensors {
+			if t.DType != weights.F32 {
+				return nil, fmt.Errorf("%s has its weights as %s already (%s): give the .f32.safetensors of the run that it comes from", path, t.DType, t.Name)
+			}
+		}
+		if first == nil {
+			first = m
+		}
+		files = append(files, m.File)
+	}
+	if len(files) == 1 {
+		return first, nil
+	}
+	f, err := convert("f32", "the mean", first, func(*weights.File) (*weights.File, error) { return weights.Mean(files...) })
+	if err != nil {
+		return nil, err
+	}
+	return f.model, nil
 }
 
 // convert makes the file of a form and opens it as any program would.

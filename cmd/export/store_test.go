@@ -82,6 +82,9 @@ cup `, stdout)
 		"need -weights":        {"-config", "tiny", "-f16", at("again")},
 		"not written together": {"-weights", at("source"), "-f16", at("again"), "-onnx", "x.onnx"},
 		"are different files":  {"-weights", at("source"), "-int8", at("source")},
+		"is there twice":       {"-weights", at("source"), "-mean", at("half"), "-f32", at("half")},
+		"say of what":          {"-weights", at("source"), "-f32", at("again")},
+		"in a second step":     {"-weights", at("source"), "-mean", at("half"), "-onnx", "x.onnx"},
 	} {
 		code, _, stderr := call(t, args...)
 		assert.Equal(t, command.Usage, code, want)
@@ -97,6 +100,35 @@ cup `, stdout)
 	assert.Equal(t, command.Failed, code, stdout)
 	assert.Contains(t, stderr, "encoder.layer2.0.conv1.weight: element 7 is 70000")
 	assert.NoFileExists(t, at("again"))
+}
+
+// The mean of two runs opens as a run's weights do and lies between them, in float32 and int8.
+func TestMean(t *testing.T) {
+	folder := t.TempDir()
+	at := func(name string) string { return filepath.Join(folder, name+".safetensors") }
+	const name = "encoder.layer2.0.conv1.weight"
+	for i, path := range []string{at("a"), at("b")} {
+		floats(t, path, func(f *weights.File) {
+			v := f.Tensor(name)
+			values, err := v.Float32()
+			require.NoError(t, err)
+			values[7] = float32(i + 1)
+			*v = weights.NewF32(v.Name, v.Shape, values)
+		})
+	}
+	code, stdout, stderr := call(t, "-weights", at("a"), "-mean", at("b"), "-f32", at("mean"), "-int8", at("small"))
+	require.Equal(t, command.Done, code, stderr)
+	assert.Contains(t, stdout, at("mean")+": untrained-fundus as f32, ")
+	assert.FileExists(t, at("small"))
+	m, err := command.Weights(at("mean"))
+	require.NoError(t, err)
+	values, err := m.Tensor(name).Float32()
+	require.NoError(t, err)
+	assert.Equal(t, float32(1.5), values[7])
+
+	code, _, stderr = call(t, "-weights", at("a"), "-mean", at("small"), "-f32", at("again"))
+	assert.Equal(t, command.Failed, code)
+	assert.Contains(t, stderr, "small.safetensors has its weights as I8 already")
 }
 
 // Means leave out what nobody has marked; the worst image is that which loses most, or gains least.
