@@ -246,8 +246,8 @@ function modelNote() {
   const model = segmenter.info?.models.find(({ name }) => name === $("model").value);
   $("model-note").textContent = model?.bytes ? `${(model.bytes / 1e6).toFixed(1)} MB, downloaded once` : "";
 }
-// prepare gets the chosen model ready while nothing else is to be done; an image that is opened meanwhile waits for it and shows how far it
-// is. What fails here is told when it is needed.
+// prepare gets the chosen model ready while nothing else is to be done; an image that is opened meanwhile waits for its weights and shows how far
+// they are. What fails here is told when it is needed.
 function prepare() {
   if (modelChosen && !navigator.connection?.saveData) {
     segmenter.prepare(modelChosen, { progress: (event) => { if (state.job) showStage(event); } }).catch(() => {});

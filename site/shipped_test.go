@@ -3,9 +3,11 @@ package site
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,8 +57,9 @@ func TestSampleWithShippedWeights(t *testing.T) {
 	segmented := func(state string) (region []int) {
 		timings := get[map[string]float64](p, `(async () => {
 			const image = new File([await (await fetch("sample.jpg")).arrayBuffer()], "sample.jpg");
-			globalThis.r = await mrprism.segment(image, { model: "fundus", recurrences: 3, roi: "auto" });
-			return { ...r.timings, page: performance.now() };
+			const began = {};
+			globalThis.r = await mrprism.segment(image, { model: "fundus", recurrences: 3, roi: "auto", progress: ({ stage, done }) => { began[stage + done] ??= performance.now(); } });
+			return { ...r.timings, ...began, page: performance.now() };
 		})()`)
 		later := timings["rec1"] + timings["rec2"] + timings["rec3"]
 		t.Logf("%s: first mask after %.2f s, all four after %.2f s; ms, page: since it began to load: %v", state, (timings["total"]-later)/1000, timings["total"]/1000, timings)
@@ -99,6 +102,37 @@ func TestSampleWithShippedWeights(t *testing.T) {
 		assert.LessOrEqual(t, float64(differ), 0.001*float64(len(got)))
 		assert.Positive(t, want.Measurements.Structures[c].Area, "the sample shows a disc and a cup")
 	}
+	p.clean()
+}
+
+// While the GPU's pipelines are compiled the processor answers, with the same mask, also for another model; then the GPU takes over.
+func TestWhileTheGPUCompiles(t *testing.T) {
+	_, files := shippedModel(t, "fundus")
+	_, brain := shippedModel(t, "newborn-brain")
+	maps.Copy(files, brain)
+	script, err := os.ReadFile("gpu.js")
+	require.NoError(t, err)
+	const compiling = "const pipeline = await this.device.createComputePipelineAsync("
+	require.Contains(t, string(script), compiling)
+	held := `const released = new Promise((go) => { new BroadcastChannel("compile").onmessage = go; });` + "\n" +
+		strings.ReplaceAll(string(script), compiling, "await released; "+compiling)
+	p := open(t, serve(t, built(t, map[string][]byte{"sw.js": []byte("// none in this test"), "gpu.js": []byte(held)}), files), 900, 700)
+	p.ready()
+	ask := func(model string) string {
+		return get[string](p, fmt.Sprintf(`(async () => {
+			const image = new File([await (await fetch("sample.jpg")).arrayBuffer()], "sample.jpg");
+			globalThis.r = await mrprism.segment(image, { model: %q, recurrences: 1, roi: "0,0,600" });
+			return r.adapter;
+		})()`, model))
+	}
+	assert.Contains(t, ask("fundus"), "[processor")
+	p.do(`r.probability(0).then((map) => { globalThis.first = map; })`)
+	assert.Contains(t, ask("newborn-brain"), "[processor")
+	p.do(`new BroadcastChannel("compile").postMessage("go")`)
+	require.Eventually(t, func() bool { return strings.Contains(ask("fundus"), "[browser") }, 2*time.Minute, 500*time.Millisecond)
+	worst := get[float64](p, `r.probability(0).then((map) => map.reduce((worst, v, i) => Math.max(worst, Math.abs(v - first[i])), 0))`)
+	assert.Less(t, worst, 2e-3)
+	assert.Equal(t, 600., get[float64](p, "r.roi.side"))
 	p.clean()
 }
 

@@ -6,7 +6,6 @@ import (
 	"context"
 	"syscall/js"
 
-	"mrprism/internal/segment"
 	"mrprism/weights"
 )
 
@@ -56,9 +55,12 @@ func (s *session) useModel(ctx context.Context, name string, tell func(string, i
 			return err
 		}
 	}
-	if model != s.model && s.engine != nil {
-		s.engine.Close()
-		s.engine = nil
+	if model != s.model {
+		if s.engine != nil {
+			s.engine.Close()
+			s.engine = nil
+		}
+		s.dropBridge()
 	}
 	s.model = model
 	return nil
@@ -77,8 +79,8 @@ func (s *session) fetchModel(ctx context.Context, name string, tell func(string,
 		defer close(arrived)
 		data, err = download(ctx, "weights/"+entry.File, func(done int) { tell("download", done, entry.Bytes) })
 	}()
-	if s.onGPU() && s.engine == nil { // not beside another model's buffers; what it compiled mostly serves this one too
-		_ = segment.Warm(ctx, s.dev, entry, s.precision()) // what fails is told when it is needed
+	if s.onGPU() && s.engine == nil && s.making == nil { // not beside another model's buffers; what it compiled mostly serves this one too
+		s.warm(entry)
 	}
 	<-arrived
 	if ctx.Err() != nil {

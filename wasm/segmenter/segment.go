@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -56,52 +55,37 @@ func (s *session) segment(message js.Value) error {
 	return s.postResult(message, res, time.Since(start))
 }
 
-// run builds the engine where there is none, and segments.
+// run segments with the engine, or with the processor while the GPU's is being made.
 func (s *session) run(ctx context.Context, img *imageio.Image, options segment.Options, tell func(string, int, int)) (*segment.Result, error) {
+	if res, ok, err := s.bridged(ctx, img, options); ok {
+		return res, err
+	}
 	if err := s.build(ctx, tell); err != nil {
 		return nil, err
 	}
 	return s.engine.Segment(ctx, img, options)
 }
 
-// build makes the engine where there is none for this device and model.
-func (s *session) build(ctx context.Context, tell func(string, int, int)) error {
-	if s.engine != nil {
-		return nil
-	}
-	tell("compile", 0, 0)
-	engine, err := segment.New(ctx, s.dev, s.model, s.precision())
-	if err != nil {
-		return err
-	}
-	s.engine = engine
-	return nil
-}
-
-// prepare answers "prepare". What the device cannot do now is left to be met when it is asked to segment.
+// prepare answers "prepare", once the engine is made or another message is there; what is being made goes on. What the device cannot do now is
+// left to be met when it is asked to segment.
 func (s *session) prepare(message js.Value) error {
 	ctx, end := s.begin(message.Get("request").Int())
 	defer end()
-	tell := s.progress(message)
-	if err := s.useModel(ctx, message.Get("model").String(), tell); err != nil {
+	if err := s.useModel(ctx, message.Get("model").String(), s.progress(message)); err != nil {
 		return err
 	}
-	if err := s.build(ctx, tell); err != nil {
-		return err
-	}
-	if s.onGPU() && !s.waiting() {
-		// Drivers finish compiling a pipeline when it first runs; let that be over a grey square, before a user waits for it.
-		if _, err := s.engine.Segment(ctx, grey(), segment.Options{ROI: "none"}); err != nil {
-			return err
+	idle, over := s.whileIdle()
+	defer over()
+	if s.make(); s.making != nil {
+		select {
+		case <-s.making.done:
+		case <-idle.Done():
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
 	post(map[string]any{"type": "prepare", "request": message.Get("request")})
 	return nil
-}
-
-// grey is a new picture of which nothing is asked.
-func grey() *imageio.Image {
-	return &imageio.Image{W: 64, H: 64, Pix: bytes.Repeat([]byte{128}, 3*64*64)}
 }
 
 // picture decodes the message's image, or finds the one decoded before.

@@ -38,7 +38,11 @@ type session struct {
 
 	model  *weights.Model // the one the engine has
 	engine *segment.Engine
+	making *making          // the engine to come; nil where none is being made
 	own    []*weights.Model // the user's own files
+
+	bridge       *segment.Engine // on the processor, until the first engine of a GPU is made; nil where there is none
+	bridgeDevice gpu.Device
 
 	pictures []picture
 	results  []result
@@ -111,6 +115,9 @@ func (s *session) openDevice(ctx context.Context) {
 
 // closeDevice drops the engine with its device. Errors are of no use any more.
 func (s *session) closeDevice() {
+	s.making.drop()
+	s.making = nil
+	s.dropBridge()
 	if s.engine != nil {
 		s.engine.Close()
 		s.engine = nil
@@ -233,6 +240,7 @@ func (s *session) interrupt() {
 
 // answer works on one message.
 func (s *session) answer(message js.Value) {
+	_ = s.adopt() // what could not be made is tried anew where it is needed, and told there
 	var err error
 	switch kind := message.Get("type").String(); kind {
 	case "segment":

@@ -1,0 +1,166 @@
+//go:build js
+
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"mrprism/internal/gpu/device"
+	"mrprism/internal/imageio"
+	"mrprism/internal/roi"
+	"mrprism/internal/segment"
+	"mrprism/model"
+	"mrprism/weights"
+)
+
+// making is an engine that is being made: a GPU may compile for seconds, and other questions are answered meanwhile.
+type making struct {
+	model  *weights.Model // nil where it is not known yet
+	done   chan struct{}  // closed when engine or err is there
+	engine *segment.Engine
+	err    error
+	wanted bool // somebody waits for it
+}
+
+// next makes an engine by how, after what is being made already.
+func (s *session) next(m *weights.Model, how func(mk *making)) {
+	before, mk := s.making, &making{model: m, done: make(chan struct{})}
+	s.making = mk
+	go func() {
+		defer close(mk.done)
+		before.drop()
+		how(mk)
+	}()
+}
+
+// drop waits for what is being made and closes it. A nil making is none.
+func (mk *making) drop() {
+	if mk == nil {
+		return
+	}
+	<-mk.done
+	if mk.engine != nil {
+		mk.engine.Close()
+	}
+}
+
+// warm compiles what a model will need whose weights are not here yet.
+func (s *session) warm(entry weights.Entry) {
+	dev, precision := s.dev, s.precision()
+	s.next(nil, func(*making) { _ = segment.Warm(context.Background(), dev, entry, precision) }) // what fails is told when it is needed
+}
+
+// make begins to make the present model's engine, unless it is there or being made.
+func (s *session) make() {
+	if s.engine != nil || s.making != nil && s.making.model == s.model {
+		return
+	}
+	dev, onGPU, m, precision := s.dev, s.onGPU(), s.model, s.precision()
+	s.next(m, func(mk *making) {
+		ctx := context.Background()
+		if mk.engine, mk.err = segment.New(ctx, dev, m, precision); mk.err != nil || !onGPU || mk.wanted || s.waiting() {
+			return
+		}
+		// Drivers finish compiling a pipeline when it first runs; let that be over a grey square, before a user waits for it.
+		_, mk.err = mk.engine.Segment(ctx, grey(), segment.Options{ROI: "none"})
+	})
+}
+
+// adopt takes over the present model's engine if it has been made. What went wrong is the error, once.
+func (s *session) adopt() error {
+	mk := s.making
+	if mk == nil || mk.model == nil || mk.model != s.model {
+		return nil
+	}
+	select {
+	case <-mk.done:
+	default:
+		return nil
+	}
+	s.making = nil
+	s.dropBridge()
+	if mk.err != nil {
+		mk.drop()
+		return mk.err
+	}
+	s.engine = mk.engine
+	return nil
+}
+
+// build waits for the present model's engine.
+func (s *session) build(ctx context.Context, tell func(string, int, int)) error {
+	if s.make(); s.engine != nil {
+		return nil
+	}
+	tell("compile", 0, 0)
+	s.making.wanted = true
+	select {
+	case <-s.making.done:
+		return s.adopt()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// bridged segments on the processor while an engine that was asked for before is being made for the GPU, where that pays. ok is false where the
+// GPU is to be waited for.
+func (s *session) bridged(ctx context.Context, img *imageio.Image, options segment.Options) (res *segment.Result, ok bool, err error) {
+	if s.making == nil || s.making.model == nil || !s.onGPU() || s.precision() != model.F32 || !quick(s.model) {
+		return nil, false, nil
+	}
+	s.make() // where what is being made is another model's
+	mk := s.making
+	select {
+	case <-mk.done:
+		return nil, false, nil
+	default:
+	}
+	if s.bridge == nil {
+		dev, err := device.Open(ctx, device.Processor, device.Options{})
+		if err != nil {
+			return nil, false, nil
+		}
+		if s.bridge, err = segment.New(ctx, dev, s.model, model.F32); err != nil {
+			dev.Close()
+			return nil, false, nil // the GPU's engine will tell
+		}
+		s.bridgeDevice = dev
+	}
+	limited, stop := context.WithCancel(ctx)
+	defer stop()
+	if !s.software() { // a GPU that is ready does it all before the processor has ended
+		go func() {
+			select {
+			case <-mk.done:
+				stop()
+			case <-limited.Done():
+			}
+		}()
+	}
+	res, err = s.bridge.Segment(limited, img, options)
+	var wrong *segment.OptionError
+	ok = err == nil || ctx.Err() != nil || errors.Is(err, roi.ErrNotFound) || errors.As(err, &wrong)
+	return res, ok, err
+}
+
+// quick says whether the processor segments with a model in a second or two.
+func quick(m *weights.Model) bool { return !strings.HasPrefix(m.Metadata.Configuration, "paper") }
+
+func (s *session) dropBridge() {
+	if s.bridge != nil {
+		s.bridge.Close()
+		s.bridgeDevice.Close()
+		s.bridge = nil
+	}
+}
+
+// grey is a picture of which nothing is asked.
+func grey() *imageio.Image {
+	pix := make([]byte, 3*64*64)
+	for i := range pix {
+		pix[i] = 128
+	}
+	return &imageio.Image{W: 64, H: 64, Pix: pix}
+}
