@@ -129,7 +129,9 @@ func TestWhileTheGPUCompiles(t *testing.T) {
 	p.do(`r.probability(0).then((map) => { globalThis.first = map; })`)
 	assert.Contains(t, ask("newborn-brain"), "[processor")
 	p.do(`new BroadcastChannel("compile").postMessage("go")`)
-	require.Eventually(t, func() bool { return strings.Contains(ask("fundus"), "[browser") }, 2*time.Minute, 500*time.Millisecond)
+	for adapter := ask("fundus"); !strings.Contains(adapter, "[browser"); adapter = ask("fundus") { // until the page's time is over
+		require.Contains(t, adapter, "[processor")
+	}
 	worst := get[float64](p, `r.probability(0).then((map) => map.reduce((worst, v, i) => Math.max(worst, Math.abs(v - first[i])), 0))`)
 	assert.Less(t, worst, 2e-3)
 	assert.Equal(t, 600., get[float64](p, "r.roi.side"))
