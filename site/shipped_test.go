@@ -62,13 +62,18 @@ func TestSampleWithShippedWeights(t *testing.T) {
 			return { ...r.timings, ...began, page: performance.now() };
 		})()`)
 		later := timings["rec1"] + timings["rec2"] + timings["rec3"]
-		t.Logf("%s: first mask after %.2f s, all four after %.2f s; ms, page: since it began to load: %v", state, (timings["total"]-later)/1000, timings["total"]/1000, timings)
+		t.Logf("%s, by %s: first mask after %.2f s, all four after %.2f s; ms, page: since it began to load: %v", state, get[string](p, "r.adapter"),
+			(timings["total"]-later)/1000, timings["total"]/1000, timings)
 		return get[[]int](p, "[r.roi.x, r.roi.y, r.roi.side]")
 	}
+	byGPU := func() bool { return strings.Contains(get[string](p, "r.adapter"), "[browser") }
 	segmented("again")
 	p.run(chromedp.Reload())
 	p.ready()
 	region := segmented("in a page just loaded, its files cached")
+	for !byGPU() { // until the page's time is over
+		region = segmented("once more")
+	}
 
 	ctx := context.Background()
 	dev, err := device.Open(ctx, device.Auto, device.Options{})
@@ -105,22 +110,34 @@ func TestSampleWithShippedWeights(t *testing.T) {
 	p.clean()
 }
 
-// While the GPU's pipelines are compiled the processor answers, with the same mask, also for another model; then the GPU takes over.
-func TestWhileTheGPUCompiles(t *testing.T) {
+// heldPage is a page with shipped models whose GPU compiles nothing before "go" is said.
+func heldPage(t *testing.T) *page {
+	t.Helper()
 	_, files := shippedModel(t, "fundus")
 	_, brain := shippedModel(t, "newborn-brain")
 	maps.Copy(files, brain)
-	script, err := os.ReadFile("gpu.js")
+	files["misfit.safetensors"] = tinyWeights(t, weights.LabelsRaters, func(f *weights.File) { f.Tensors = f.Tensors[1:] })
+	data, err := os.ReadFile("gpu.js")
 	require.NoError(t, err)
 	const compiling = "const pipeline = await this.device.createComputePipelineAsync("
-	require.Contains(t, string(script), compiling)
-	held := `const released = new Promise((go) => { new BroadcastChannel("compile").onmessage = go; });` + "\n" +
-		strings.ReplaceAll(string(script), compiling, "await released; "+compiling)
-	p := open(t, serve(t, built(t, map[string][]byte{"sw.js": []byte("// none in this test"), "gpu.js": []byte(held)}), files), 900, 700)
+	require.Contains(t, string(data), compiling)
+	script := strings.ReplaceAll(string(data), compiling, "await released; "+compiling)
+	script = `const released = new Promise((go) => { new BroadcastChannel("compile").onmessage = go; });` + "\n" + script
+	p := open(t, serve(t, built(t, map[string][]byte{"sw.js": []byte("// none in this test"), "gpu.js": []byte(script)}), files), 900, 700)
 	p.ready()
+	p.do(`(async () => {
+		globalThis.go = () => new BroadcastChannel("compile").postMessage("go");
+		globalThis.image = new File([await (await fetch("sample.jpg")).arrayBuffer()], "sample.jpg");
+	})()`)
+	return p
+}
+
+// While the GPU's pipelines are compiled the processor answers, with the same mask, also for another model, and what is cancelled or wrong is
+// told at once; then the GPU takes over.
+func TestWhileTheGPUCompiles(t *testing.T) {
+	p := heldPage(t)
 	ask := func(model string) string {
 		return get[string](p, fmt.Sprintf(`(async () => {
-			const image = new File([await (await fetch("sample.jpg")).arrayBuffer()], "sample.jpg");
 			globalThis.r = await mrprism.segment(image, { model: %q, recurrences: 1, roi: "0,0,600" });
 			return r.adapter;
 		})()`, model))
@@ -128,14 +145,32 @@ func TestWhileTheGPUCompiles(t *testing.T) {
 	assert.Contains(t, ask("fundus"), "[processor")
 	p.do(`r.probability(0).then((map) => { globalThis.first = map; })`)
 	assert.Contains(t, ask("newborn-brain"), "[processor")
-	p.do(`new BroadcastChannel("compile").postMessage("go")`)
+	assert.Equal(t, "cancelled", get[string](p, `mrprism.segment(image, { model: "newborn-brain", recurrences: 32, roi: "none", progress: ({ stage, done }) => {
+		if (stage === "segment" && done === 1) document.getElementById("cancel").click();
+	} }).then(() => "all passes", (error) => error.code)`))
+	assert.Equal(t, "weights", get[string](p, `fetch("weights/misfit.safetensors").then((r) => r.blob()).then((model) => mrprism.segment(image, { model }))
+		.then(() => "a mask", (error) => error.code)`))
+	p.do("go()")
 	for adapter := ask("fundus"); !strings.Contains(adapter, "[browser"); adapter = ask("fundus") { // until the page's time is over
 		require.Contains(t, adapter, "[processor")
 	}
 	worst := get[float64](p, `r.probability(0).then((map) => map.reduce((worst, v, i) => Math.max(worst, Math.abs(v - first[i])), 0))`)
 	assert.Less(t, worst, 2e-3)
-	assert.Equal(t, 600., get[float64](p, "r.roi.side"))
 	p.clean()
+}
+
+// A GPU takes over as soon as it is ready, and not only with the next question.
+func TestAGPUThatIsReadyTakesOver(t *testing.T) {
+	p := heldPage(t)
+	assert.Equal(t, "cancelled after the passes began anew", get[string](p, `(async () => {
+		let last = 0, anew = "";
+		return await mrprism.segment(image, { model: "newborn-brain", recurrences: 32, roi: "none", progress: ({ stage, done }) => {
+			if (stage !== "segment") return;
+			if (done === 1 && !last) go();
+			if (done < last) { anew = " after the passes began anew"; document.getElementById("cancel").click(); }
+			last = done;
+		} }).then(() => "all passes", (error) => error.code) + anew;
+	})()`))
 }
 
 // The same where there is no WebGPU, and how long it takes.
@@ -149,13 +184,13 @@ func TestSampleOnTheProcessor(t *testing.T) {
 	timings := get[map[string]float64](p, `(async () => {
 		const image = new File([await (await fetch("sample.jpg")).arrayBuffer()], "sample.jpg");
 		const r = await mrprism.segment(image, { model: "fundus", recurrences: 3, roi: "auto" });
-		globalThis.adapter = r.adapter;
+		globalThis.r = r;
 		return r.timings;
 	})()`)
 	t.Logf("again, in ms: %v", timings)
-	assert.Contains(t, get[string](p, "adapter"), "[processor")
+	assert.Contains(t, get[string](p, "r.adapter"), "[processor")
 
-	// The worker hears "cancel" while it computes, long before the last pass, and the next question is answered as ever.
+	// The worker hears "cancel" while it computes, long before the last pass; the result before stays, and the next question is answered as ever.
 	ended := get[[]float64](p, `(async () => {
 		const image = new File([await (await fetch("sample.jpg")).arrayBuffer()], "sample.jpg");
 		let passes = 0, clicked = 0;
@@ -165,10 +200,12 @@ func TestSampleOnTheProcessor(t *testing.T) {
 			if (done >= 1 && !clicked) { clicked = performance.now(); document.getElementById("cancel").click(); }
 		} }).catch((e) => e.code);
 		const waited = performance.now() - clicked;
-		const r = await mrprism.segment(image, { model: "fundus", recurrences: 0, roi: "none" });
-		return [code === "cancelled" ? 1 : 0, passes, waited, r.recurrences];
+		const kept = await r.probability(0), next = await mrprism.segment(image, { model: "fundus", recurrences: 0, roi: "none" });
+		return [code === "cancelled" ? 1 : 0, passes, waited, next.recurrences, kept.length];
 	})()`)
 	t.Logf("cancelled in pass %g of 33, %.0f ms after the click", ended[1], ended[2])
 	assert.EqualValues(t, 1, ended[0], "it was cancelled")
+	assert.Less(t, ended[1], 16., "and not only when it had ended")
 	assert.EqualValues(t, 0, ended[3], "and goes on")
+	assert.Positive(t, ended[4], "with what it had")
 }

@@ -1,4 +1,5 @@
-// Command export writes a MrPrism model as ONNX, for other runtimes, as smaller weights, or with the ranges that inference in int8 needs.
+// Command export writes a MrPrism model as ONNX, for other runtimes, as smaller weights, as the mean of several, or with the ranges that inference in
+// int8 needs.
 package main
 
 import (
@@ -22,7 +23,7 @@ import (
 
 const program = "export"
 
-const intro = `export - writes a model as ONNX, for ONNX Runtime and other programs, as smaller weights, or with what inference in int8 needs
+const intro = `export - writes a model as ONNX, for ONNX Runtime and other programs, as smaller weights, as the mean of runs, or with what int8 needs
 
 usage: export -weights NAME|FILE -onnx OUT.onnx [-part all|encoder] [-passes 4] [-side N]
        export -config compact|paper|tiny [-raters 4] [-classes 2] [-seed 1] -onnx OUT.onnx [...]      random weights, for benches
@@ -50,9 +51,9 @@ scale for each output channel, which all programs and the page compute with as t
 images (all but every fifth) are segmented with both, and a table says for each structure what that changes in soft Dice, and for which
 image the most. "train" writes int8 beside float32 by itself.
 
-With -mean the float32 weights of other runs are averaged with those of -weights, all alike, which often segments better than the best of
-them (a model soup). It needs runs that went on from the same weights (train -init FILE with other seeds or flags); of runs from different
-random weights the mean is of no use. -f32 writes the mean itself, for train -init.
+With -mean the float32 weights of other runs are averaged with those of -weights, each counting the same, which often segments better than the
+best of them (a model soup). It needs runs that went on from the same weights (train -init FILE with other seeds or flags); of runs from different
+random weights the mean is of no use. -f32 writes the mean itself, for train -init. Ranges are of one run: take them of the mean's file anew.
 
 With -ranges the weights are written as they are, and how large the inputs of layers become on training images of -data, which is what
 "-precision int8" of other programs needs. The weights that ship have that.
@@ -204,7 +205,14 @@ func (r *request) checkStore() error {
 	case r.f32 != "" && r.mean == "":
 		return fmt.Errorf("-f32 writes a mean: say of what with -mean")
 	}
-	files := slices.DeleteFunc(append(strings.Split(r.mean, ","), r.weights, r.f32, r.f16, r.int8), func(path string) bool { return path == "" })
+	files := []string{r.weights}
+	if r.mean != "" {
+		files = append(files, strings.Split(r.mean, ",")...)
+	}
+	if slices.Contains(files, "") {
+		return fmt.Errorf("-mean %s: a name is missing", r.mean)
+	}
+	files = slices.DeleteFunc(append(files, r.f32, r.f16, r.int8), func(path string) bool { return path == "" })
 	for i, path := range files {
 		if slices.ContainsFunc(files[:i], func(other string) bool { return same(path, other) }) {
 			return fmt.Errorf("-weights, -mean, -f32, -f16 and -int8 are different files: %s is there twice", path)

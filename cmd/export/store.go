@@ -29,11 +29,16 @@ type form struct {
 
 // store writes the weights as f32, f16 and int8, whichever were asked for, and returns what was written and, with data, what that costs.
 func (r *request) store(ctx context.Context, wish command.Device, stderr io.Writer) (string, error) {
+	for _, path := range []string{r.f32, r.f16, r.int8} {
+		if info, err := os.Stat(filepath.Dir(path)); path != "" && (err != nil || !info.IsDir()) {
+			return "", fmt.Errorf("%s: there is no folder %s", path, filepath.Dir(path))
+		}
+	}
 	source, err := r.averaged()
 	if err != nil {
 		return "", err
 	}
-	forms := []*form{{name: "f32", path: r.f32, model: source}}
+	forms := []*form{source}
 	for _, f := range []struct {
 		name, path string
 		convert    func(*weights.File) (*weights.File, error)
@@ -41,25 +46,21 @@ func (r *request) store(ctx context.Context, wish command.Device, stderr io.Writ
 		if f.path == "" {
 			continue
 		}
-		made, err := convert(f.name, f.path, source, f.convert)
+		made, err := convert(f.name, f.path, source.model, f.convert)
 		if err != nil {
 			return "", err
 		}
 		forms = append(forms, made)
 	}
-	if forms[0].encoded, err = source.Encode(); err != nil {
-		return "", err
-	}
-	for _, f := range forms {
-		if info, err := os.Stat(filepath.Dir(f.path)); f.path != "" && (err != nil || !info.IsDir()) {
-			return "", fmt.Errorf("%s: there is no folder %s", f.path, filepath.Dir(f.path))
-		}
-	}
 	var text strings.Builder
-	if r.data == "" {
+	switch {
+	case len(forms) == 1: // the mean alone, which stands for itself
+	case r.data == "":
 		fmt.Fprintln(&text, "what that costs in soft Dice was not measured: give -data")
-	} else if err := r.cost(ctx, forms, wish, stderr, &text); err != nil {
-		return "", err
+	default:
+		if err := r.cost(ctx, forms, wish, stderr, &text); err != nil {
+			return "", err
+		}
 	}
 	for _, f := range forms {
 		if f.path == "" {
@@ -72,38 +73,35 @@ func (r *request) store(ctx context.Context, wish command.Device, stderr io.Writ
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(&text, "%s: %s as %s, %.1f MB\n", f.path, source.Metadata.Name, f.name, float64(len(f.encoded))/1e6)
+		fmt.Fprintf(&text, "%s: %s as %s, %.1f MB\n", f.path, f.model.Metadata.Name, f.name, float64(len(f.encoded))/1e6)
 	}
 	return strings.TrimSuffix(text.String(), "\n"), nil
 }
 
-// averaged gives the float32 weights of -weights, or their mean with those of -mean.
-func (r *request) averaged() (*weights.Model, error) {
+// averaged gives the float32 weights of -weights, or their mean with those of -mean, to be written to -f32.
+func (r *request) averaged() (*form, error) {
+	names := []string{r.weights}
+	if r.mean != "" {
+		names = append(names, strings.Split(r.mean, ",")...)
+	}
+	var models []*weights.Model
 	var files []*weights.File
-	var first *weights.Model
-	for _, path := range append([]string{r.weights}, strings.FieldsFunc(r.mean, func(c rune) bool { return c == ',' })...) {
-		m, err := command.Weights(path)
+	for _, name := range names {
+		m, err := command.Weights(name)
 		if err != nil {
 			return nil, err
 		}
 		for _, t := range m.Tensors {
 			if t.DType != weights.F32 {
-				return nil, fmt.Errorf("%s has its weights as %s already (%s): give the .f32.safetensors of the run that it comes from", path, t.DType, t.Name)
+				return nil, fmt.Errorf("%s has its weights as %s already (%s): give the .f32.safetensors of the run that it comes from", name, t.DType, t.Name)
 			}
 		}
-		if first == nil {
-			first = m
-		}
-		files = append(files, m.File)
+		models, files = append(models, m), append(files, m.File)
 	}
-	if len(files) == 1 {
-		return first, nil
+	if len(models) == 1 {
+		return &form{name: "f32", model: models[0]}, nil
 	}
-	f, err := convert("f32", "the mean", first, func(*weights.File) (*weights.File, error) { return weights.Mean(files...) })
-	if err != nil {
-		return nil, err
-	}
-	return f.model, nil
+	return convert("f32", r.f32, models[0], func(*weights.File) (*weights.File, error) { return weights.Mean(names, files) })
 }
 
 // convert makes the file of a form and opens it as any program would.

@@ -83,6 +83,7 @@ cup `, stdout)
 		"not written together": {"-weights", at("source"), "-f16", at("again"), "-onnx", "x.onnx"},
 		"are different files":  {"-weights", at("source"), "-int8", at("source")},
 		"is there twice":       {"-weights", at("source"), "-mean", at("half"), "-f32", at("half")},
+		"a name is missing":    {"-weights", at("source"), "-mean", at("half") + ",", "-f32", at("again")},
 		"say of what":          {"-weights", at("source"), "-f32", at("again")},
 		"in a second step":     {"-weights", at("source"), "-mean", at("half"), "-onnx", "x.onnx"},
 	} {
@@ -102,7 +103,7 @@ cup `, stdout)
 	assert.NoFileExists(t, at("again"))
 }
 
-// The mean of two runs opens as a run's weights do and lies between them, in float32 and int8.
+// The mean of two runs opens as a run's weights do and lies between them.
 func TestMean(t *testing.T) {
 	folder := t.TempDir()
 	at := func(name string) string { return filepath.Join(folder, name+".safetensors") }
@@ -119,7 +120,9 @@ func TestMean(t *testing.T) {
 	code, stdout, stderr := call(t, "-weights", at("a"), "-mean", at("b"), "-f32", at("mean"), "-int8", at("small"))
 	require.Equal(t, command.Done, code, stderr)
 	assert.Contains(t, stdout, at("mean")+": untrained-fundus as f32, ")
-	assert.FileExists(t, at("small"))
+	small, err := command.Weights(at("small"))
+	require.NoError(t, err)
+	assert.Equal(t, weights.I8, small.Tensor(name).DType)
 	m, err := command.Weights(at("mean"))
 	require.NoError(t, err)
 	values, err := m.Tensor(name).Float32()

@@ -11,7 +11,8 @@
 //	map      id of a result, kind (probability, rater, recurrence, disagreement), m, i, class: the whole map
 //	view     the same: what the stage needs of it, within the region
 //	png      the same and what (mask, probability): a grey PNG at the photograph's size
-//	prepare  model: download, verify and compile it before it is asked for; answered when that is done or another message comes
+//	prepare  model: download, verify and compile it before it is asked for; answered when that is done, or once it is
+//	         downloaded when another message comes
 //	tune     find the GPU's fastest kernels until another message comes; answered with done, and how many were changed
 //	cancel   ends what runs and what waits to be segmented; no answer of its own
 //

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -24,14 +25,15 @@ type making struct {
 	wanted bool // somebody waits for it
 }
 
-// next makes an engine by how, after what is being made already.
+// next makes an engine by how, after what is being made already, unless another is wanted by then.
 func (s *session) next(m *weights.Model, how func(mk *making)) {
 	before, mk := s.making, &making{model: m, done: make(chan struct{})}
 	s.making = mk
 	go func() {
 		defer close(mk.done)
-		before.drop()
-		how(mk)
+		if before.drop(); s.making == mk {
+			how(mk)
+		}
 	}()
 }
 
@@ -60,7 +62,7 @@ func (s *session) make() {
 	dev, onGPU, m, precision := s.dev, s.onGPU(), s.model, s.precision()
 	s.next(m, func(mk *making) {
 		ctx := context.Background()
-		if mk.engine, mk.err = segment.New(ctx, dev, m, precision); mk.err != nil || !onGPU || mk.wanted || s.waiting() {
+		if mk.engine, mk.err = segment.New(ctx, dev, m, precision); mk.err != nil || !onGPU || mk.wanted || s.making != mk || s.waiting() {
 			return
 		}
 		// Drivers finish compiling a pipeline when it first runs; let that be over a grey square, before a user waits for it.
@@ -104,8 +106,8 @@ func (s *session) build(ctx context.Context, tell func(string, int, int)) error 
 	}
 }
 
-// bridged segments on the processor while an engine that was asked for before is being made for the GPU, where that pays. ok is false where the
-// GPU is to be waited for.
+// bridged segments on the processor while an engine is being made for the GPU that was begun before there was an image (by "prepare", at least for
+// another model): what is asked of a page for the first time without that waits for the GPU. ok is false where the GPU is to be waited for.
 func (s *session) bridged(ctx context.Context, img *imageio.Image, options segment.Options) (res *segment.Result, ok bool, err error) {
 	if s.making == nil || s.making.model == nil || !s.onGPU() || s.precision() != model.F32 || !quick(s.model) {
 		return nil, false, nil
@@ -124,29 +126,31 @@ func (s *session) bridged(ctx context.Context, img *imageio.Image, options segme
 		}
 		if s.bridge, err = segment.New(ctx, dev, s.model, model.F32); err != nil {
 			dev.Close()
-			return nil, false, nil // the GPU's engine will tell
+			return nil, true, err // weights that do not fit, most likely
 		}
 		s.bridgeDevice = dev
 	}
-	limited, stop := context.WithCancel(ctx)
+	limited, stop := context.WithCancel(ctx) // a GPU that is ready does it all before the processor has ended
 	defer stop()
-	if !s.software() { // a GPU that is ready does it all before the processor has ended
-		go func() {
-			select {
-			case <-mk.done:
-				stop()
-			case <-limited.Done():
-			}
-		}()
-	}
+	go func() {
+		select {
+		case <-mk.done:
+			stop()
+		case <-limited.Done():
+		}
+	}()
+	mk.wanted = true
+	defer func() { mk.wanted = false }()
 	res, err = s.bridge.Segment(limited, img, options)
 	var wrong *segment.OptionError
 	ok = err == nil || ctx.Err() != nil || errors.Is(err, roi.ErrNotFound) || errors.As(err, &wrong)
 	return res, ok, err
 }
 
-// quick says whether the processor segments with a model in a second or two.
-func quick(m *weights.Model) bool { return !strings.HasPrefix(m.Metadata.Configuration, "paper") }
+// quick says whether the processor segments with a model in seconds.
+func quick(m *weights.Model) bool {
+	return !strings.HasPrefix(m.Metadata.Configuration, "paper") && m.Metadata.Side <= 256
+}
 
 func (s *session) dropBridge() {
 	if s.bridge != nil {
@@ -158,9 +162,5 @@ func (s *session) dropBridge() {
 
 // grey is a picture of which nothing is asked.
 func grey() *imageio.Image {
-	pix := make([]byte, 3*64*64)
-	for i := range pix {
-		pix[i] = 128
-	}
-	return &imageio.Image{W: 64, H: 64, Pix: pix}
+	return &imageio.Image{W: 64, H: 64, Pix: bytes.Repeat([]byte{128}, 3*64*64)}
 }

@@ -71,6 +71,9 @@ func (s *session) run(ctx context.Context, img *imageio.Image, options segment.O
 func (s *session) prepare(message js.Value) error {
 	ctx, end := s.begin(message.Get("request").Int())
 	defer end()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if err := s.useModel(ctx, message.Get("model").String(), s.progress(message)); err != nil {
 		return err
 	}
@@ -80,9 +83,10 @@ func (s *session) prepare(message js.Value) error {
 		select {
 		case <-s.making.done:
 		case <-idle.Done():
-		case <-ctx.Done():
-			return ctx.Err()
 		}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
 	post(map[string]any{"type": "prepare", "request": message.Get("request")})
 	return nil

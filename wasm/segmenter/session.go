@@ -36,9 +36,9 @@ type session struct {
 	retryGPU  time.Time // when to ask for a GPU again; zero where none is expected
 	lastLoss  time.Time
 
-	model  *weights.Model // the one the engine has
+	model  *weights.Model // the one that was asked for last; the engine has it, where there is one
 	engine *segment.Engine
-	making *making          // the engine to come; nil where none is being made
+	making *making          // what is made, or was made and is not adopted yet; nil where nothing is
 	own    []*weights.Model // the user's own files
 
 	bridge       *segment.Engine // on the processor, until the first engine of a GPU is made; nil where there is none

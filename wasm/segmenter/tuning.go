@@ -45,7 +45,7 @@ func (s *session) remembered(ctx context.Context, d gpu.Device) gpu.Device {
 
 // tuneMessage answers "tune": it measures kernels until all are, or until another message comes. done is false where there is more to do.
 func (s *session) tuneMessage(message js.Value) error {
-	done, changed := true, 0
+	done, changed := s.making == nil || s.making.model == nil, 0 // else there will be an engine to measure
 	if s.tunes() {
 		ctx, end := s.whileIdle()
 		defer end()

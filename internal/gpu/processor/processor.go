@@ -17,7 +17,7 @@ import (
 const (
 	pieces = 8 // of a dispatch, for each processor
 	// patience is how long the browser may wait for its turn: long for a page, that is, and much longer than a turn takes (up to 5 ms).
-	patience = 100 * time.Millisecond
+	patience = 30 * time.Millisecond
 )
 
 // Device is the processor of this machine.
