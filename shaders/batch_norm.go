@@ -179,7 +179,7 @@ func batchNorm(name string, x, scale, bias, runningMean, runningVariance *Tensor
 	}
 	sums, each := whole, whole // in many rows, in few rows an invocation
 	sums.Chunks = uint32(reductionStripes(rows))
-	each.Chunks = uint32(stripes(rows, channels, elementwiseInvocations))
+	each.Chunks = uint32(stripes(rows, channels))
 
 	statistics := g.Once(func() *Tensor { // it moves the running ones
 		statistics := g.NewOf(gpu.F32, "batch norm statistics", []int{2, channels})

@@ -73,7 +73,7 @@ func Slice(x *Tensor, from, to int) *Tensor {
 	shape[axis] = to - from
 	whole, part := x.Dim(axis)*x.Dim(-1), (to-from)*x.Dim(-1)
 	rows := x.Elements() / whole
-	p := &concatParams{uint32(rows), uint32(whole), uint32(part), uint32(from * x.Dim(-1)), uint32(stripes(rows, part, elementwiseInvocations))}
+	p := &concatParams{uint32(rows), uint32(whole), uint32(part), uint32(from * x.Dim(-1)), uint32(stripes(rows, part))}
 	y := g.New("slice", shape, x)
 	g.Dispatch(sliceForward, p, x, y)
 	g.OnBackward(y, func() { g.Dispatch(sliceBackward, p, y.Gradient(), x.Gradient()) })
@@ -91,7 +91,7 @@ func Concat(a, b *Tensor) *Tensor {
 	shape[last] += b.Dim(-1)
 	rows, columns := a.Elements()/a.Dim(-1), shape[last]
 	params := func(part, offset, width int) *concatParams {
-		chunks := stripes(rows, width, elementwiseInvocations)
+		chunks := stripes(rows, width)
 		return &concatParams{uint32(rows), uint32(columns), uint32(part), uint32(offset), uint32(chunks)}
 	}
 	y := g.New("concat", shape, a, b)
@@ -122,13 +122,13 @@ func Split(x *Tensor, first int) (a, b *Tensor) {
 		shape[last] = width
 		y := g.New("split", shape, x)
 		g.OnBackward(y, func() {
-			chunks := stripes(rows, width, elementwiseInvocations)
+			chunks := stripes(rows, width)
 			g.Dispatch(sliceBackward, &concatParams{uint32(rows), uint32(columns), uint32(width), uint32(offset), uint32(chunks)}, y.Gradient(), x.Gradient())
 		})
 		return y
 	}
 	a, b = part(0, first), part(first, columns-first)
-	chunks := stripes(rows, columns, elementwiseInvocations)
+	chunks := stripes(rows, columns)
 	g.Dispatch(splitForward, &concatParams{uint32(rows), uint32(columns), uint32(first), 0, uint32(chunks)}, x, a, b)
 	return a, b
 }

@@ -25,6 +25,7 @@ func TestConvolutionAbsorbsSplit(t *testing.T) {
 	}{
 		{"linear", 8, 64, 32, 1, 1, linear, nil},
 		{"linear, table", 12, 96, 32, 1, 1, linear, func(y, other *Tensor, _ func(*Tensor) *Tensor) *Tensor { return AddBroadcast(y, other) }},
+		{"linear, long sums", 256, 24, 8, 1, 1, linear, nil}, // which slices of a workgroup share
 		{"linear, first of no quads", 8, 36, 18, 1, 1, linear, nil},
 		{"linear, sum, gelu, no quads", 5, 21, 20, 1, 1, linear, func(y, other *Tensor, each func(*Tensor) *Tensor) *Tensor { return GELU(each(Add(other, y))) }},
 		{"3×3", 8, 40, 8, 3, 1, func(x, w, bias *Tensor) *Tensor { return Conv2D(x, w, bias, Square(1, 1)) }, nil},

@@ -160,7 +160,7 @@ func withoutConstants(source string) string {
 }
 
 // Every entry point of every .wgsl file is dispatched by something, joined with its parts, every part is joined with something that is, and
-// all of that compiles on every device. What needs a WGSL extension is compiled where the device has the feature.
+// all of that compiles on every device, in both widths where there are two. What needs a WGSL extension is compiled where the device has the feature.
 func TestEveryKernelCompiles(t *testing.T) {
 	programs := slices.Collect(maps.Keys(everyProgram(t)))
 	files, err := os.ReadDir(".")
@@ -188,7 +188,7 @@ func TestEveryKernelCompiles(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d gpu.Device) {
 		compiled := map[string]bool{}
 		without := map[string]int{}
-		for _, p := range programs {
+		for _, p := range slices.Concat(programs, inOtherWidths(programs)) {
 			if extension := lacking(d, p.Source); extension != "" {
 				without[extension]++
 				continue
@@ -202,6 +202,20 @@ func TestEveryKernelCompiles(t *testing.T) {
 		t.Logf("%d programs compiled; not compiled, for lack of a feature: %v", len(compiled), without)
 		require.Greater(t, len(compiled), 60)
 	})
+}
+
+// inOtherWidths are the programs that come in two widths, each in the width that it does not have.
+func inOtherWidths(programs []*gpu.Program) []*gpu.Program {
+	swap := strings.NewReplacer(singlesPart, quadsPart, quadsPart, singlesPart)
+	var others []*gpu.Program
+	for _, p := range programs {
+		other := *p
+		other.Source = swap.Replace(p.Source)
+		if other.Source != p.Source && !strings.HasSuffix(p.Name, "/tiles") { // tiles are of quads alone
+			others = append(others, &other)
+		}
+	}
+	return others
 }
 
 // lacking is an extension that the source enables and the device was not granted.

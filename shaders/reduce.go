@@ -54,18 +54,21 @@ var (
 	})
 )
 
-// stripes is into how many interleaved chunks of rows a (rows, columns) matrix is cut, so that chunks × columns invocations
-// are about as many as asked for, each with a few rows.
-func stripes(rows, columns, invocations int) int {
-	return max(1, min((invocations+columns-1)/columns, rows))
+// stripes is into how many interleaved chunks of rows a (rows, columns) matrix is cut where each element stays in its column, so that about
+// elementwiseInvocations share it, each with a few rows: with four columns where those divide.
+func stripes(rows, columns int) int {
+	if columns%4 == 0 {
+		columns /= 4
+	}
+	return max(1, min((elementwiseInvocations+columns-1)/columns, rows))
 }
+
+// elementwiseInvocations fill a GPU.
+const elementwiseInvocations = 1 << 16
 
 // reductionStripes is stripes for sums: √rows, so that the two steps add up equally many numbers one after another, which is
 // what takes time on a GPU where channels are few.
 func reductionStripes(rows int) int { return int(math.Ceil(math.Sqrt(float64(rows)))) }
-
-// elementwiseInvocations is how many invocations share the elements where each stays in its column.
-const elementwiseInvocations = 1 << 16
 
 // reduceRows appends out = or += the column sums of x, whose last extent, or the whole of it, is columns.
 func reduceRows(last *tensor.Kernel, x, out *Tensor, columns int) {
@@ -94,7 +97,7 @@ func Sum(x *Tensor) *Tensor {
 	reduceRows(reduceRowsWrite, x, y, 1)
 	g.OnBackward(y, func() {
 		n := x.Elements()
-		g.Dispatch(spreadRows, &reduceParams{uint32(n), 1, uint32(stripes(n, 1, elementwiseInvocations))}, y.Gradient(), x.Gradient())
+		g.Dispatch(spreadRows, &reduceParams{uint32(n), 1, uint32(stripes(n, 1))}, y.Gradient(), x.Gradient())
 	})
 	return y
 }
