@@ -19,6 +19,7 @@ type Augmentation struct {
 	Scale        float64 // side × exp(±Scale)
 	Shift        float64 // centre ± Shift × side, each way
 	Elastic      float64 // control points, a quarter of the side apart, move by ± Elastic × side each way; up to MostElastic
+	Swell        float64 // where there is an anchor, what lies about its middle is seen smaller or larger, by up to exp(±Swell), its outline as it is
 
 	Brightness float64 // ± added to values 0..1
 	Contrast   float64 // × exp(±Contrast) about one half
@@ -40,7 +41,8 @@ type view struct {
 	cx, cy         float64
 	xu, xv, yu, yv float64
 	side           float64
-	bend           *bend // nil: none
+	bend           *bend  // nil: none
+	swell          *swell // nil: none
 }
 
 // at is the point of the image, in pixels, that the view shows at (u, v).
@@ -49,7 +51,11 @@ func (v *view) at(u, w float64) (x, y float64) {
 		du, dw := v.bend.at(u, w)
 		u, w = u+du, w+dw
 	}
-	return v.cx + v.xu*u + v.xv*w, v.cy + v.yu*u + v.yv*w
+	x, y = v.cx+v.xu*u+v.xv*w, v.cy+v.yu*u+v.yv*w
+	if v.swell != nil {
+		x, y = v.swell.at(x, y)
+	}
+	return x, y
 }
 
 // view draws the geometry. The draws' number is fixed, so that one probability does not shift what the others draw.

@@ -24,6 +24,7 @@ type Sample struct {
 	whole    imageio.Square
 	tight    imageio.Square // around the anchor
 	anchored bool
+	disc     disc // the anchor's
 }
 
 // LoadSamples reads cases as LoadSound does, and makes samples of them, the masks not being kept. The anchor is the class that a search in whole
@@ -102,6 +103,9 @@ func newSample(l *Loaded, anchor int) (*Sample, error) {
 			it.patterns = append(it.patterns, pattern)
 		}
 		it.index[i] = n
+	}
+	if anchor >= 0 {
+		it.disc = it.anchorDisc(anchor, classes)
 	}
 	return it, nil
 }

@@ -61,6 +61,7 @@ func (s *Sampler) Batch(step uint64) *Batch {
 			rng := s.random(drawStream, position)
 			view, look := s.options.Augmentation.view(it, rng), s.options.Augmentation.look(it, rng)
 			view.bend = s.options.Augmentation.bend(rng)
+			view.swell = s.options.Augmentation.swell(it, rng)
 			it.sampleImage(out.Images[i*area*3:(i+1)*area*3], size, view, look)
 			s.options.Augmentation.grain(out.Images[i*area*3:(i+1)*area*3], size, rng)
 			it.sampleLabels(out.Labels[i*area*labels:(i+1)*area*labels], size, view)

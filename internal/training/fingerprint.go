@@ -42,6 +42,9 @@ func (o Options) fingerprint() string {
 	if o.Grain != 0 {
 		text += fmt.Sprintf(" grain=%v", o.Grain)
 	}
+	if o.Swell != 0 {
+		text += fmt.Sprintf(" swell=%v", o.Swell)
+	}
 	if o.Precision == model.F16 {
 		text += " precision=f16"
 	}

@@ -50,6 +50,7 @@ type Options struct {
 	AnyOrientation bool    // images have neither an up nor a left: training views are turned by any angle and mirrored both ways
 	Grain          float64 // every second training view gets noise of a deviation of 0 to so many times the picture's own
 	Elastic        float64 // training views are bent: control points, a quarter of the side apart, move by up to this share of the side; at most 0.1
+	Swell          float64 // where there is an anchor, what lies about its middle is seen smaller or larger in training, by up to exp(±Swell)
 
 	Anchor string // class that is searched for in whole photographs; empty: images are always seen whole
 	Name   string // of the exported model
@@ -82,7 +83,7 @@ func (o Options) augmentation() dataset.Augmentation {
 	if o.AnyOrientation {
 		a.Rotation, a.FlipY = 180, 0.5
 	}
-	a.Elastic, a.Grain = o.Elastic, o.Grain
+	a.Elastic, a.Grain, a.Swell = o.Elastic, o.Grain, o.Swell
 	return a
 }
 
@@ -114,6 +115,10 @@ func (o Options) Check() error {
 		return fmt.Errorf("grain %v: a share of the picture's own deviation, from 0 to 1", o.Grain)
 	case !(o.Elastic >= 0 && o.Elastic <= dataset.MostElastic):
 		return fmt.Errorf("elastic %v: a share of the side from 0 to %v, beyond which images fold", o.Elastic, dataset.MostElastic)
+	case !(o.Swell >= 0 && o.Swell <= dataset.MostSwell):
+		return fmt.Errorf("swell %v: a number from 0 to %v, beyond which images fold", o.Swell, dataset.MostSwell)
+	case o.Swell > 0 && o.Anchor == "":
+		return fmt.Errorf("swell %v is of what lies within the anchor, and none is given (-anchor CLASS)", o.Swell)
 	case !(o.Validate >= 0 && o.Validate < 1):
 		return fmt.Errorf("share %v to set aside: a number from 0 on and below 1 is needed", o.Validate)
 	case o.Validate > 0 && o.Fold.Of > 0:

@@ -34,6 +34,7 @@ func TestOtherOptionsAreRefused(t *testing.T) {
 		`any-orientation: then "", now "any"`:                        func(o *Options) { o.AnyOrientation = true },
 		`elastic: then "", now "0.05"`:                               func(o *Options) { o.Elastic = 0.05 },
 		`grain: then "", now "0.3"`:                                  func(o *Options) { o.Grain = 0.3 },
+		`swell: then "", now "0.7"`:                                  func(o *Options) { o.Anchor, o.Swell = "disc", 0.7 },
 		fmt.Sprintf(`data: then %q, now %q`, had, elsewhere):         func(o *Options) { o.Data = []string{elsewhere} },
 	} {
 		o := resumable(t)
@@ -86,6 +87,8 @@ func TestOptionsAreChecked(t *testing.T) {
 		"elastic 0.2":              func(o *Options) { o.Elastic = 0.2 },
 		"elastic NaN":              func(o *Options) { o.Elastic = math.NaN() },
 		"grain 2":                  func(o *Options) { o.Grain = 2 },
+		"swell 2":                  func(o *Options) { o.Anchor, o.Swell = "disc", 2 },
+		"within the anchor":        func(o *Options) { o.Swell = 0.5 },
 		`name "a/b"`:               func(o *Options) { o.Name = "a/b" },
 	} {
 		o := options(t, "data")
