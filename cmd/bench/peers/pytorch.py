@@ -1,0 +1,224 @@
+"""Times the PyTorch twin (model/testdata/twin) in PyTorch's own ways, to be set beside `bench` on the same GPU.
+
+    python3 cmd/bench/peers/pytorch.py --config compact --side 256 --batch 4 --json pytorch.json
+    build/bench -config compact-steered -side 256 -batch 4 -train
+
+Weights are held in PyTorch's layouts, attention is its scaled_dot_product_attention and the optimiser its own, fused where it can be, so that it
+is not held back by ours. Ways: eager and compiled; f32 with TF32 off and on, bf16 by autocast. What is timed: the encoder, four passes from an
+image, and a training step of recipe `default` (two recurrences, three reweightings); the median of --runs after --warmup, in milliseconds, with
+the first and last tenth. Development only; any PyTorch from 2.0 on (1.13 runs eagerly).
+"""
+import argparse
+import json
+import math
+import pathlib
+import statistics
+import sys
+import time
+
+import torch
+import torch.nn.functional as F
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "model/testdata/twin"))
+import network  # noqa: E402
+import twin  # noqa: E402
+
+PASSES, RECURRENCES, SHUFFLES = 4, 2, 3
+
+
+def attend(q, k, v, heads):
+    """network.attend by PyTorch's own kernel."""
+    B, C, H, W = q.shape
+    def split(t):
+        return t.reshape(B, heads, C // heads, -1).transpose(2, 3)
+    y = F.scaled_dot_product_attention(split(q), split(k), split(v))
+    return y.transpose(2, 3).reshape(B, C, H, W)
+
+
+class Native(network.Network):
+    """The twin with weights in PyTorch's layouts, converted once."""
+
+    def __init__(self, c, params, buffers):
+        super().__init__(c, {k: self.native(k, v).contiguous() for k, v in params.items()}, buffers)
+
+    @staticmethod
+    def native(name, v):
+        if not name.endswith(".weight") or name == "divp.heads.output.weight":
+            return v
+        if v.dim() == 4 and (name.endswith(".up.weight") or name == "conp.head.weight"):
+            return v.permute(2, 3, 0, 1)
+        if v.dim() == 4:
+            return v.permute(3, 2, 0, 1)
+        if v.dim() == 3:
+            return v.permute(2, 0, 1)[:, None]
+        return v.t()[:, :, None, None] if v.dim() == 2 else v
+
+    def conv(self, name, x, stride=1, pad=0):
+        return F.conv2d(x, self.p[name + ".weight"], self.p.get(name + ".bias"), stride, pad)
+
+    def depthwise(self, name, x, pad):
+        return F.conv2d(x, self.p[name + ".weight"], self.p[name + ".bias"], 2, pad, groups=x.shape[1])
+
+    def transposed(self, name, x):
+        return F.conv_transpose2d(x, self.p[name + ".weight"], self.p[name + ".bias"], 2)
+
+    def linear(self, name, x):
+        return F.conv2d(x, self.p[name + ".weight"], self.p.get(name + ".bias"))
+
+
+def remembered(f):
+    """f, whose results are constants of its arguments' sizes, computed once."""
+    known = {}
+
+    def g(h, w, c, like):
+        key = h, w, c, like.dtype, like.device
+        if key not in known:
+            known[key] = f(h, w, c, like)
+        return known[key]
+    return g
+
+
+def timed(f, device, warmup, runs):
+    def wait():
+        if device == "cuda":
+            torch.cuda.synchronize()
+    for _ in range(warmup):
+        f()
+    wait()
+    took = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        f()
+        wait()
+        took.append(1e3 * (time.perf_counter() - start))
+    took.sort()
+    return {"ms": statistics.median(took), "low": took[len(took) // 10], "high": took[-1 - len(took) // 10], "runs": runs}
+
+
+def cases(net, a, device):
+    """What is timed, by name. The step's draws are made once: they are data."""
+    M, K, S, B = net.c.M, net.c.K, a.side, a.batch
+    g = torch.Generator().manual_seed(1)
+    x = torch.randn(B, 3, S, S, generator=g).to(device)
+    z = (torch.rand(B, M, K, S, S, generator=g) > .5).float().to(device)
+    valid = torch.ones(B, M, K, device=device)
+    w0 = twin.initial_confidence(g, B, M, K, S // 8).to(device)
+    draws = [[(p.to(device), s, o.to(device)) for p, s, o in row] for row in twin.draw_shuffles(g, RECURRENCES, M, 2, SHUFFLES - 2)]
+    settings = twin.Step(fade=.5, prior=torch.zeros(B, M, device=device))
+    start = torch.full((B, M * K, S // 8, S // 8), math.log(.5), device=device)
+
+    def encoder():
+        net.training = False
+        with torch.no_grad():
+            return net.encode(x)["f0"]
+
+    def passes():
+        net.training = False
+        with torch.no_grad():
+            f, w = net.encode(x), start
+            for _ in range(PASSES):
+                half, y = net.conp(f, w)
+                w = net.divp(half).clamp_min(twin.CLAMP).log().reshape(start.shape)
+            return y
+
+    def loss():
+        net.training = True
+        return twin.train_forward(net, x, z, valid, w0, draws, settings)[0]
+
+    return {"encoder": encoder, "passes": passes}, loss
+
+
+def measure(a, device, way, compiled):
+    c = network.config(a.config, a.raters, a.classes)
+    c.steered = True
+    params, buffers = network.initialise(c, 1)
+    net = Native(c, {k: v.to(device) for k, v in params.items()}, {k: v.to(device) for k, v in buffers.items()})
+    forward, loss = cases(net, a, device)
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = way == "tf32"
+    wrap = torch.compile if compiled else (lambda f: f)
+    out = {}
+
+    def run(name, f):
+        def cast():
+            with torch.autocast(device, torch.bfloat16, enabled=way == "bf16"):
+                return f()
+        out[name] = timed(cast, device, a.warmup, a.runs)
+
+    for name, f in forward.items():
+        run(name, wrap(f))
+    for v in net.p.values():
+        v.requires_grad_()
+    adam = torch.optim.Adam(net.p.values(), 1e-3, **({"fused": True} if device == "cuda" else {}))
+    total = wrap(loss)
+
+    def step():
+        adam.zero_grad(set_to_none=True)
+        total().backward()
+        adam.step()
+    if device == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+    run("step", step)
+    if device == "cuda":
+        out["step"]["MiB"] = torch.cuda.max_memory_allocated() / 2**20
+    return out
+
+
+def agrees(a):
+    """That the converted network is the twin, to within rounding."""
+    c = network.config("tiny", a.raters, a.classes)
+    params, buffers = network.initialise(c, 2, spread=.1)
+    x = torch.randn(1, 3, 64, 64, generator=torch.Generator().manual_seed(3))
+    plain = network.attend
+    with torch.no_grad():
+        network.attend = PLAIN
+        want = twin.infer(twin.Network(c, params, buffers), x, 2)[0][-1]
+        network.attend = plain
+        got = twin.infer(Native(c, params, buffers), x, 2)[0][-1]
+    worst = (want - got).abs().max().item()
+    if not worst < 1e-4:
+        raise SystemExit(f"pytorch.py: the converted network differs from the twin by {worst}")
+
+
+PLAIN = network.attend
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--config", default="compact", choices=["compact", "paper", "tiny"])
+    p.add_argument("--side", type=int, default=256, help="image side, pixels, a multiple of 64")
+    p.add_argument("--batch", type=int, default=4)
+    p.add_argument("--raters", type=int, default=4)
+    p.add_argument("--classes", type=int, default=2)
+    p.add_argument("--runs", type=int, default=20)
+    p.add_argument("--warmup", type=int, default=5)
+    p.add_argument("--ways", default="f32,tf32,bf16", help="of f32, tf32, bf16")
+    p.add_argument("--no-compile", action="store_true", help="eager only")
+    p.add_argument("--json", help="file to write the figures to")
+    a = p.parse_args()
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    network.positions = remembered(network.positions)
+    if hasattr(F, "scaled_dot_product_attention"):
+        network.attend = attend
+    agrees(a)
+    where = torch.cuda.get_device_name() if device == "cuda" else f"CPU, {torch.get_num_threads()} threads"
+    print(f"PyTorch {torch.__version__} on {where}: {a.config}, {a.side}², batch {a.batch}; ms, median [10 %, 90 %]")
+    results = {"torch": torch.__version__, "device": where, "config": a.config, "side": a.side, "batch": a.batch, "ways": {}}
+    for compiled in [False] if a.no_compile or not hasattr(torch, "compile") else [False, True]:
+        for way in a.ways.split(","):
+            if way == "tf32" and device == "cpu":
+                continue
+            name = f"{'compiled' if compiled else 'eager'} {way}"
+            try:
+                results["ways"][name] = measure(a, device, way, compiled)
+            except Exception as e:  # one way that fails does not end the others
+                results["ways"][name] = {"error": f"{type(e).__name__}: {e}"}
+                print(f"{name:16} {results['ways'][name]['error'][:160]}")
+                continue
+            line = "   ".join(f"{k} {v['ms']:.2f} [{v['low']:.2f}, {v['high']:.2f}]" for k, v in results["ways"][name].items())
+            print(f"{name:16} {line}", flush=True)
+    if a.json:
+        pathlib.Path(a.json).write_text(json.dumps(results, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
