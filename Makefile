@@ -18,7 +18,7 @@ help: ## this list
 .PHONY: run
 run: site ## build the programs of the page and the site, and serve it at http://127.0.0.1:8080/
 	@mkdir -p build
-	go build -o build/serve ./cmd/serve
+	CGO_ENABLED=0 go build -o build/serve ./cmd/serve
 	@exec build/serve -addr $(ADDRESS)
 
 .PHONY: test
@@ -33,9 +33,10 @@ test: setup ## all tests; as root on Debian, installs what they need first
 	go test $(TESTFLAGS) ./...
 
 .PHONY: build
-build: ## every program, in build/
+build: site ## every program, in build/
 	@mkdir -p build
-	go build -ldflags "-X main.commit=$(COMMIT)" -o build/ $(PROGRAMS:%=./cmd/%)
+	CGO_ENABLED=0 go build -o build/serve ./cmd/serve
+	go build -ldflags "-X main.commit=$(COMMIT)" -o build/ $(patsubst %,./cmd/%,$(filter-out serve,$(PROGRAMS)))
 
 site: ## the page, in site/dist
 size: ## the page's download sizes; fails above 4 MB of programs (brotli) or 7 MB of weights a model

@@ -74,6 +74,14 @@ type request struct {
 	jsonPath, csvPath        string
 }
 
+// jsonFile is the file to write the JSON to; empty: none.
+func (r *request) jsonFile() string {
+	if r.jsonPath == "-" {
+		return ""
+	}
+	return r.jsonPath
+}
+
 // run is the program; it returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var r request
@@ -107,6 +115,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return misused("-split %s: choose heldout, train or all", r.split)
 	case r.region != "none" && r.region != "auto":
 		return misused("-roi %s: choose none or auto", r.region)
+	case r.csvPath == "-":
+		return misused("-csv -: name a file; what goes to standard output is the table, or the JSON with -json -")
 	case r.recurrences < 0 || r.recurrences > segment.MaxRecurrences:
 		return misused("-recurrences %d: 0 to %d are possible", r.recurrences, segment.MaxRecurrences)
 	}
@@ -120,6 +130,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 func evaluate(ctx context.Context, r request, wish command.Device, stdout, stderr io.Writer) error {
+	if err := command.CheckOutputs(r.jsonFile(), r.csvPath); err != nil {
+		return err
+	}
 	scored, err := command.Weights(r.weightsName)
 	if err != nil {
 		return err
@@ -197,10 +210,9 @@ func deliver(report *report, r request, stdout io.Writer) error {
 		return e.Encode(report)
 	}
 	show := report.table
-	files := map[string]func(io.Writer) error{r.csvPath: report.csv, r.jsonPath: asJSON}
+	files := map[string]func(io.Writer) error{r.csvPath: report.csv, r.jsonFile(): asJSON}
 	if r.jsonPath == "-" {
 		show = asJSON
-		delete(files, "-")
 	}
 	if err := show(stdout); err != nil {
 		return err

@@ -4,26 +4,28 @@ import (
 	"math"
 
 	"mrprism/internal/metric"
+	"mrprism/model"
 	"mrprism/weights"
 )
 
 // report is everything, as in the JSON. Intervals are of the mean over images; shares are 0..1.
 type report struct {
-	Weights     source         `json:"weights"`
-	Against     *source        `json:"against,omitempty"`
-	Data        string         `json:"data"`
-	Split       string         `json:"split"`
-	Region      string         `json:"roi"`
-	Images      int            `json:"images"`
-	NotFound    int            `json:"notFound"` // scored as empty masks
-	Device      string         `json:"device"`
-	Raters      []string       `json:"raters"`
-	Labels      string         `json:"labels"`
-	Recurrences int            `json:"recurrences"`
-	Classes     []classReport  `json:"classes"`
-	Ratio       *ratioReport   `json:"verticalRatio,omitempty"`
-	Changes     []changeReport `json:"changes,omitempty"`
-	Cases       []*caseScore   `json:"cases"`
+	Weights     source          `json:"weights"`
+	Against     *source         `json:"against,omitempty"`
+	Data        string          `json:"data"`
+	Split       string          `json:"split"`
+	Region      string          `json:"roi"`
+	Images      int             `json:"images"`
+	NotFound    int             `json:"notFound"` // scored as empty masks
+	Device      string          `json:"device"`
+	Precision   model.Precision `json:"precision"`
+	Raters      []string        `json:"raters"`
+	Labels      string          `json:"labels"`
+	Recurrences int             `json:"recurrences"`
+	Classes     []classReport   `json:"classes"`
+	Ratio       *ratioReport    `json:"verticalRatio,omitempty"`
+	Changes     []changeReport  `json:"changes,omitempty"`
+	Cases       []*caseScore    `json:"cases"`
 }
 
 // source says which weights these are.
@@ -102,7 +104,7 @@ func about(given string, m *weights.Model) source {
 func (s *scorer) report() *report {
 	r := &report{
 		Weights: about(s.weightsName, s.session.Model), Data: s.request.data, Split: s.split, Region: s.region, Images: len(s.cases),
-		Device: s.adapter, Raters: s.session.Model.Metadata.Raters, Labels: s.session.Model.Metadata.Labels, Recurrences: s.recurrences, Cases: s.cases,
+		Device: s.adapter, Precision: s.precision, Raters: s.session.Model.Metadata.Raters, Labels: s.session.Model.Metadata.Labels, Recurrences: s.recurrences, Cases: s.cases,
 	}
 	if s.against != nil {
 		other := about(s.againstName, s.against.Model)

@@ -19,7 +19,7 @@ func (r *report) table(w io.Writer) error {
 		whose = r.Weights.Name + ", " + whose
 	}
 	t.line("%s", whose)
-	t.line("%s, %s: %d images, region %s; %s", r.Data, r.Split, r.Images, r.Region, r.Device)
+	t.line("%s, %s: %d images, region %s; %s, %s", r.Data, r.Split, r.Images, r.Region, r.Device, r.Precision)
 	if r.NotFound > 0 {
 		t.line("nothing was found in %d of them; they are scored as empty masks", r.NotFound)
 	}

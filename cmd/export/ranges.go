@@ -19,6 +19,9 @@ const rangeImages = 32
 
 // withRanges writes the weights with the ranges of what layers are given, from training images, and returns a line about it.
 func (r *request) withRanges(ctx context.Context, wish command.Device, stderr io.Writer) (string, error) {
+	if err := command.CheckOutputs(r.ranges); err != nil {
+		return "", err
+	}
 	m, err := command.Weights(r.weights)
 	if err != nil {
 		return "", err

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -29,10 +27,8 @@ type form struct {
 
 // store writes the weights as f32, f16 and int8, whichever were asked for, and returns what was written and, with data, what that costs.
 func (r *request) store(ctx context.Context, wish command.Device, stderr io.Writer) (string, error) {
-	for _, path := range []string{r.f32, r.f16, r.int8} {
-		if info, err := os.Stat(filepath.Dir(path)); path != "" && (err != nil || !info.IsDir()) {
-			return "", fmt.Errorf("%s: there is no folder %s", path, filepath.Dir(path))
-		}
+	if err := command.CheckOutputs(r.f32, r.f16, r.int8); err != nil {
+		return "", err
 	}
 	source, err := r.averaged()
 	if err != nil {

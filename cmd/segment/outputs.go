@@ -55,16 +55,30 @@ func plan(dir string, images []string, about weights.Metadata) ([]item, error) {
 		}
 		items = append(items, it)
 	}
+	return items, spares(images, by)
+}
+
+// spares refuses outputs (image by output) that are one of the images, which may lie in the folder of an earlier run.
+func spares(images []string, by map[string]string) error {
+	there := map[string]os.FileInfo{}
+	for output := range by {
+		if info, err := os.Stat(output); err == nil {
+			there[output] = info
+		}
+	}
 	for _, image := range images {
+		if len(there) == 0 {
+			return nil
+		}
 		input, err := os.Stat(image)
 		if err != nil {
 			continue // told when its turn comes
 		}
-		for output, of := range by {
-			if there, err := os.Stat(output); err == nil && os.SameFile(input, there) {
-				return nil, fmt.Errorf("%s would be overwritten by a mask of %s; give another -out folder", image, of)
+		for output, info := range there {
+			if os.SameFile(input, info) {
+				return fmt.Errorf("%s would be overwritten by a mask of %s; give another -out folder", image, by[output])
 			}
 		}
 	}
-	return items, nil
+	return nil
 }

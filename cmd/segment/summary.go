@@ -7,6 +7,7 @@ import (
 
 	"mrprism/internal/imageio"
 	"mrprism/internal/segment"
+	"mrprism/model"
 )
 
 // summary is STEM.json. Its fields are named as in the page's own JSON.
@@ -24,6 +25,7 @@ type summary struct {
 	Recurrences  int                  `json:"recurrences"`
 	Measurements segment.Measurements `json:"measurements"`
 	Device       string               `json:"device"`
+	Precision    model.Precision      `json:"precision"`
 	Times        map[string]float64   `json:"times_ms"`
 	Files        files                `json:"files"`
 }
@@ -54,7 +56,7 @@ func (b *batch) summary(it item, r *segment.Result) summary {
 		Image: it.image, Width: r.Width, Height: r.Height, Model: b.session.Model.Metadata.Name,
 		Weights: origin{b.weightsName, b.session.Model.Label(), b.session.Model.SHA256, b.session.Model.Shipped},
 		Classes: r.Classes, Raters: r.Raters, Labels: r.Labels, Region: r.ROI, Requested: b.options.ROI, Recurrences: r.Recurrences,
-		Measurements: r.Measurements, Device: r.Adapter, Times: r.Timings, Files: f,
+		Measurements: r.Measurements, Device: r.Adapter, Precision: r.Precision, Times: r.Timings, Files: f,
 	}
 }
 

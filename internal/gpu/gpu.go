@@ -15,6 +15,7 @@ var (
 	ErrLost        = errors.New("GPU device lost")
 	ErrOutOfMemory = errors.New("out of GPU memory")
 	ErrValidation  = errors.New("GPU validation error")
+	ErrInternal    = errors.New("GPU driver error") // the computation is valid, and the driver could not compile or run it
 )
 
 // Device computes. All methods may be called from one goroutine at a time, except Lost, which is safe at any time.

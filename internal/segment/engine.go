@@ -16,13 +16,14 @@ import (
 
 // Engine is a model ready to run on a device. One goroutine at a time may use it.
 type Engine struct {
-	device  gpu.Device
-	about   weights.Metadata
-	steered bool // the mask follows raters' weights
-	network *model.Inference
-	set     *tensor.Set
-	fence   gpu.Buffer // one word, read where the device has to have finished
-	view    *view      // what the encoder has last seen; nil where its features are not to be used
+	device    gpu.Device
+	about     weights.Metadata
+	steered   bool // the mask follows raters' weights
+	precision model.Precision
+	network   *model.Inference
+	set       *tensor.Set
+	fence     gpu.Buffer // one word, read where the device has to have finished
+	view      *view      // what the encoder has last seen; nil where its features are not to be used
 }
 
 // view is a region of an image as the encoder has seen it.
@@ -70,7 +71,7 @@ func newEngine(ctx context.Context, device gpu.Device, m *weights.Model, precisi
 	if err := match(m.File, config); err != nil {
 		return nil, fmt.Errorf("weights %s, configuration %s with %d raters and %d classes: %w", about.Name, about.Configuration, len(about.Raters), len(about.Classes), err)
 	}
-	e := &Engine{device: device, about: about, steered: config.Steered, set: tensor.NewSet()}
+	e := &Engine{device: device, about: about, steered: config.Steered, precision: config.Precision, set: tensor.NewSet()}
 	if err := e.prepare(ctx, config, m.File, network); err != nil {
 		e.Close()
 		return nil, err

@@ -2,6 +2,7 @@ package segment
 
 import (
 	"mrprism/internal/imageio"
+	"mrprism/model"
 	"mrprism/weights"
 )
 
@@ -17,6 +18,7 @@ type Result struct {
 	Measurements  Measurements
 	Timings       map[string]float64 // ms: search (where there was one), encode, rec0 … recN, total
 	Adapter       string             // what computed it
+	Precision     model.Precision    // in which
 
 	side   int
 	masks  [][]float32 // calibrated masks of Rec0 … RecN, each (S, S, K)

@@ -35,6 +35,8 @@ func faultOf(err error) fault {
 		return fault{Code: "cancelled", Message: "Cancelled."}
 	case errors.As(err, &picture):
 		return fault{"image", picture.Name + ": " + picture.Problem + ".", sentence(picture.Advice) + "."}
+	case errors.Is(err, model.ErrNoRanges):
+		return fault{"weights", sentence(err.Error()) + ".", "Open the page without ?precision=int8, or choose another model."}
 	case errors.As(err, &mismatch):
 		return fault{"weights", sentence(err.Error()) + ".", "Choose another model, or open a .safetensors file written by MrPrism's train."}
 	case errors.As(err, &options):
@@ -45,7 +47,7 @@ func faultOf(err error) fault {
 		return fault{"memory", "The memory does not suffice: " + err.Error() + ".", "Close other pages, or use a smaller image."}
 	case errors.Is(err, gpu.ErrLost):
 		return fault{"lost", "The graphics processor was lost: " + err.Error() + ".", "Try again."}
-	case errors.Is(err, gpu.ErrValidation):
+	case errors.Is(err, gpu.ErrValidation), errors.Is(err, gpu.ErrInternal):
 		return fault{"gpu", "The graphics processor refused the computation: " + err.Error() + ".", "No result is shown. Please report this with the adapter's name."}
 	case errors.Is(err, model.ErrNothing), errors.Is(err, model.ErrNotFinite):
 		return fault{"refused", sentence(err.Error()) + ".", "No mask is shown. Try again; please report this with the adapter's name."}

@@ -95,14 +95,15 @@ func (s *session) precision() model.Precision {
 // software reports that the processor plays a GPU.
 func (s *session) software() bool { return s.dev.Info().Kind == gpu.KindCPU }
 
-// openDevice takes the GPU, or the processor where there is none. It always leaves a device.
+// openDevice takes the GPU, or the processor where there is none. It always leaves a device, and the request that needs it being cancelled does not
+// keep a GPU away from the next.
 func (s *session) openDevice(ctx context.Context) {
-	limited, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
-	dev, err := device.Open(limited, device.Auto, device.Options{})
+	dev, err := device.Open(ctx, device.Auto, device.Options{})
 	if err != nil {
 		s.gpuReason = err.Error()
-		dev, err = device.Open(ctx, device.Processor, device.Options{})
+		dev, err = device.Open(context.Background(), device.Processor, device.Options{})
 		if err != nil {
 			panic(err) // it needs nothing
 		}
@@ -145,7 +146,10 @@ func (s *session) recover(ctx context.Context, cause error, again bool) bool {
 	case errors.Is(cause, gpu.ErrLost):
 		note = "The graphics processor failed twice; the processor computes meanwhile. It takes longer, with the same result."
 		s.useProcessor(cause)
-	case errors.Is(cause, model.ErrNothing), errors.Is(cause, model.ErrNotFinite), errors.Is(cause, gpu.ErrValidation):
+	case errors.Is(cause, gpu.ErrValidation), errors.Is(cause, gpu.ErrInternal):
+		note = "The graphics processor cannot run this model; the processor computes. It takes longer, with the same result."
+		s.useProcessor(cause)
+	case errors.Is(cause, model.ErrNothing), errors.Is(cause, model.ErrNotFinite):
 		note = "The graphics processor computed wrongly, which was noticed; the processor computes. It takes longer, with the right result."
 		s.useProcessor(cause)
 	case errors.Is(cause, gpu.ErrOutOfMemory):

@@ -19,7 +19,7 @@ func typed(kind uint32, message string) error {
 	case errorOutOfMemory:
 		return fmt.Errorf("%w: %s", gpu.ErrOutOfMemory, message)
 	case errorInternal:
-		return fmt.Errorf("internal error of the GPU driver: %s", message)
+		return fmt.Errorf("%w: %s", gpu.ErrInternal, message)
 	}
 	return fmt.Errorf("%w: %s", gpu.ErrValidation, message)
 }

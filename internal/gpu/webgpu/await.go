@@ -56,6 +56,8 @@ func outcome(answer js.Value, doing string) error {
 		kind = gpu.ErrOutOfMemory
 	case "validation":
 		kind = gpu.ErrValidation
+	case "internal":
+		kind = gpu.ErrInternal
 	default:
 		return fmt.Errorf("browser: %s: %s", doing, message)
 	}

@@ -68,6 +68,7 @@ func TestRejectedMapIsAnError(t *testing.T) {
 		return promise("reject", js.Global().Get("Error").New("injected"))
 	})
 	values, err := read(t, d, b)
+	require.ErrorIs(t, err, gpu.ErrInternal)
 	require.ErrorContains(t, err, "injected")
 	assert.Equal(t, []float32{-1, -1}, values, "nothing is delivered")
 	restore()
@@ -75,7 +76,8 @@ func TestRejectedMapIsAnError(t *testing.T) {
 }
 
 func TestErrorScopesAreHeard(t *testing.T) {
-	for class, want := range map[string]error{"GPUOutOfMemoryError": gpu.ErrOutOfMemory, "GPUValidationError": gpu.ErrValidation} {
+	for class, want := range map[string]error{"GPUOutOfMemoryError": gpu.ErrOutOfMemory, "GPUValidationError": gpu.ErrValidation,
+		"GPUInternalError": gpu.ErrInternal} {
 		d, b := openBrowser(t)
 		before := d.object.Get("buffers").Get("size").Int()
 		restore := replace(t, prototype("GPUDevice"), "popErrorScope", func() js.Value {
@@ -91,6 +93,25 @@ func TestErrorScopesAreHeard(t *testing.T) {
 		restore()
 		requireRead(t, d, b)
 	}
+}
+
+// A driver that does not compile a valid program is told as such, and another try is free to succeed.
+func TestDriverRefusesAPipeline(t *testing.T) {
+	d, _ := openBrowser(t)
+	program := &gpu.Program{
+		Name: "nothing", Entry: "nothing", Arguments: []gpu.Access{gpu.ReadWrite},
+		Source: "@group(0) @binding(1) var<storage, read_write> x: array<f32>;\n@compute @workgroup_size(1) fn nothing() { x[0] = 0.0; }",
+		Body:   func(any, []gpu.Array) {},
+	}
+	restore := replace(t, prototype("GPUDevice"), "createComputePipelineAsync", func() js.Value {
+		reason := js.ValueOf(map[string]any{"reason": "internal"})
+		return promise("reject", js.Global().Get("GPUPipelineError").New("injected", reason))
+	})
+	err := d.Prepare(t.Context(), []*gpu.Program{program})
+	require.ErrorIs(t, err, gpu.ErrInternal)
+	require.ErrorContains(t, err, "injected")
+	restore()
+	require.NoError(t, d.Prepare(t.Context(), []*gpu.Program{program}))
 }
 
 // What goes wrong in a run is told by the next call that looks at results, once.

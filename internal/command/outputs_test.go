@@ -1,0 +1,22 @@
+package command
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestCheckOutputs(t *testing.T) {
+	folder := t.TempDir()
+	file := filepath.Join(folder, "a.csv")
+	require.NoError(t, os.WriteFile(file, nil, 0o644))
+	require.NoError(t, CheckOutputs())
+	require.NoError(t, CheckOutputs("", file, "", filepath.Join(folder, "b.csv")), "what is there is replaced")
+	assert.ErrorContains(t, CheckOutputs(filepath.Join(folder, "none", "a.csv")), "there is no folder "+filepath.Join(folder, "none"))
+	assert.ErrorContains(t, CheckOutputs(filepath.Join(file, "a.csv")), "there is no folder "+file)
+	assert.ErrorContains(t, CheckOutputs(folder), "is a folder")
+	assert.ErrorContains(t, CheckOutputs(file, folder+"/./a.csv"), "written twice")
+}
