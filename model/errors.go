@@ -9,5 +9,8 @@ var ErrNotFinite = errors.New("the network's output is not a probability")
 // below a logit of about −17, or −10 where small ones are flushed; a map that is so sure of nothing everywhere is refused too.)
 var ErrNothing = errors.New("the device returned nothing but zeros")
 
+// ErrWrong means that a device computes something else than others do.
+var ErrWrong = errors.New("the device computes wrongly")
+
 // ErrNoRanges means that weights do not say how large the inputs of layers become, which inference in int8 needs.
 var ErrNoRanges = errors.New("they do not say how large the inputs of layers become, which precision int8 needs: add that with export -ranges, from training images")

@@ -27,8 +27,9 @@ type Entry struct {
 	Configuration string `json:"configuration"`
 	Raters        int    `json:"raters"`
 	Classes       int    `json:"classes"`
-	Side          int    `json:"side"` // pixels
-	Card          string `json:"card"` // the model card, Markdown, in weights/shipped
+	Side          int    `json:"side"`            // pixels
+	Card          string `json:"card"`            // the model card, Markdown, in weights/shipped
+	Proof         string `json:"proof,omitempty"` // what the model makes of a certain picture: package segment's
 }
 
 //go:embed manifest.json

@@ -78,6 +78,7 @@ type Model struct {
 	Metadata Metadata
 	SHA256   string // of the whole file, hex
 	Shipped  bool   // one of ours, by its sum; otherwise the user's own
+	Proof    string // of a shipped one, its entry's
 }
 
 // Label says whose weights these are, for the page and the commands.
@@ -98,7 +99,11 @@ func (m *Model) Label() string {
 func (m *Manifest) Open(name string, data []byte) (*Model, error) {
 	sum := sha256.Sum256(data)
 	model := &Model{SHA256: hex.EncodeToString(sum[:])}
-	model.Shipped = slices.ContainsFunc(m.Models, func(e Entry) bool { return e.SHA256 == model.SHA256 })
+	for _, e := range m.Models {
+		if e.SHA256 == model.SHA256 {
+			model.Shipped, model.Proof = true, e.Proof
+		}
+	}
 	var err error
 	if model.File, err = Decode(data); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

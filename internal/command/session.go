@@ -30,7 +30,14 @@ func (s *Session) Ready(ctx context.Context) (err error) {
 	if s.device, err = s.Open(ctx, s.Note); err != nil {
 		return err
 	}
-	if s.engine, err = segment.New(ctx, s.device, s.Model, s.Precision); err != nil {
+	s.engine, err = segment.New(ctx, s.device, s.Model, s.Precision)
+	if info := s.device.Info(); err == nil && !info.InGo() && info.Kind != gpu.KindCPU { // software adapters have been seen to compute by our tests
+		err = s.engine.Prove(ctx, s.Model.Proof)
+	}
+	if errors.Is(err, model.ErrWrong) {
+		err = fmt.Errorf("%w; nothing was written: compute with -device processor, and please report the adapter and its driver", err)
+	}
+	if err != nil {
 		s.Close()
 	}
 	return err

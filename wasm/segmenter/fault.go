@@ -49,7 +49,7 @@ func faultOf(err error) fault {
 		return fault{"lost", "The graphics processor was lost: " + err.Error() + ".", "Try again."}
 	case errors.Is(err, gpu.ErrValidation), errors.Is(err, gpu.ErrInternal):
 		return fault{"gpu", "The graphics processor refused the computation: " + err.Error() + ".", "No result is shown. Please report this with the adapter's name."}
-	case errors.Is(err, model.ErrNothing), errors.Is(err, model.ErrNotFinite):
+	case errors.Is(err, model.ErrNothing), errors.Is(err, model.ErrNotFinite), errors.Is(err, model.ErrWrong):
 		return fault{"refused", sentence(err.Error()) + ".", "No mask is shown. Try again; please report this with the adapter's name."}
 	default:
 		return fault{"internal", sentence(err.Error()) + ".", "Try again; if it stays, reload the page."}

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -59,14 +58,14 @@ func (s *session) make() {
 	if s.engine != nil || s.making != nil && s.making.model == s.model {
 		return
 	}
-	dev, onGPU, m, precision := s.dev, s.onGPU(), s.model, s.precision()
+	dev, onGPU, software, m, precision := s.dev, s.onGPU(), s.software(), s.model, s.precision()
 	s.next(m, func(mk *making) {
 		ctx := context.Background()
-		if mk.engine, mk.err = segment.New(ctx, dev, m, precision); mk.err != nil || !onGPU || mk.wanted || s.making != mk || s.waiting() {
-			return
+		mk.engine, mk.err = segment.New(ctx, dev, m, precision)
+		hurry := software && (mk.wanted || s.making != mk || s.waiting()) // software adapters are slow, and our tests have seen them compute
+		if mk.err == nil && onGPU && !hurry {
+			mk.err = mk.engine.Prove(ctx, m.Proof) // also what drivers compile when it first runs is compiled then
 		}
-		// Drivers finish compiling a pipeline when it first runs; let that be over a grey square, before a user waits for it.
-		_, mk.err = mk.engine.Segment(ctx, grey(), segment.Options{ROI: "none"})
 	})
 }
 
@@ -158,9 +157,4 @@ func (s *session) dropBridge() {
 		s.bridgeDevice.Close()
 		s.bridge = nil
 	}
-}
-
-// grey is a picture of which nothing is asked.
-func grey() *imageio.Image {
-	return &imageio.Image{W: 64, H: 64, Pix: bytes.Repeat([]byte{128}, 3*64*64)}
 }

@@ -4,8 +4,10 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"syscall/js"
 
+	"mrprism/model"
 	"mrprism/weights"
 )
 
@@ -21,14 +23,24 @@ func nameOf(m *weights.Model) string {
 // openWeights answers "weights": it verifies a file of the user's own and keeps it.
 func (s *session) openWeights(message js.Value) error {
 	name := message.Get("name").String()
-	model, err := weights.Shipped().Open(name, bytesOf(js.Global().Get("Uint8Array").New(message.Get("blob"))))
-	if err != nil {
+	wrong := func(err error) error {
 		return fault{Code: "weights", Message: sentence(err.Error()) + ".", Next: "Open a .safetensors file written by MrPrism's train."}
 	}
-	if s.find(nameOf(model)) == nil {
-		s.own = append(s.own, model)
+	blob := message.Get("blob")
+	if size := blob.Get("byteLength").Float(); size > weights.MaxFileBytes {
+		return wrong(fmt.Errorf("%s has %.0f MB, and a model has at most %d", name, size/1e6, weights.MaxFileBytes/1_000_000))
 	}
-	post(map[string]any{"type": "weights", "request": message.Get("request"), "name": nameOf(model), "title": model.Label(), "bytes": 0})
+	m, err := weights.Shipped().Open(name, bytesOf(js.Global().Get("Uint8Array").New(blob)))
+	if err != nil {
+		return wrong(err)
+	}
+	if _, err := model.NewConfig(m.Metadata.Configuration, len(m.Metadata.Raters), len(m.Metadata.Classes)); err != nil {
+		return fault{Code: "weights", Message: sentence(name+": "+err.Error()) + ".", Next: "Was it trained by a newer MrPrism? Then update this site."}
+	}
+	if s.find(nameOf(m)) == nil {
+		s.own = append(s.own, m)
+	}
+	post(map[string]any{"type": "weights", "request": message.Get("request"), "name": nameOf(m), "title": m.Label(), "bytes": 0})
 	return nil
 }
 

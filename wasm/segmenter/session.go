@@ -149,7 +149,7 @@ func (s *session) recover(ctx context.Context, cause error, again bool) bool {
 	case errors.Is(cause, gpu.ErrValidation), errors.Is(cause, gpu.ErrInternal):
 		note = "The graphics processor cannot run this model; the processor computes. It takes longer, with the same result."
 		s.useProcessor(cause)
-	case errors.Is(cause, model.ErrNothing), errors.Is(cause, model.ErrNotFinite):
+	case errors.Is(cause, model.ErrNothing), errors.Is(cause, model.ErrNotFinite), errors.Is(cause, model.ErrWrong):
 		note = "The graphics processor computed wrongly, which was noticed; the processor computes. It takes longer, with the right result."
 		s.useProcessor(cause)
 	case errors.Is(cause, gpu.ErrOutOfMemory):

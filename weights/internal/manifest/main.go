@@ -4,15 +4,23 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
+	"mrprism/internal/gpu/device"
+	"mrprism/internal/segment"
+	"mrprism/model"
 	"mrprism/weights"
 )
 
 func main() {
 	m, err := weights.BuildManifest("shipped")
+	for i := 0; err == nil && i < len(m.Models); i++ {
+		m.Models[i].Proof, err = proof(&m.Models[i])
+	}
 	if err == nil {
 		err = weights.WriteAtomic("manifest.json", func(w io.Writer) error {
 			_, err := w.Write(m.JSON())
@@ -26,4 +34,27 @@ func main() {
 	for _, e := range m.Models {
 		fmt.Printf("%s  %s  %d bytes\n", e.SHA256, e.File, e.Bytes)
 	}
+}
+
+// proof is what the processor makes of the picture by which devices are compared with it.
+func proof(e *weights.Entry) (string, error) {
+	data, err := os.ReadFile(filepath.Join("shipped", e.File))
+	if err != nil {
+		return "", err
+	}
+	m, err := (&weights.Manifest{}).Open(e.File, data)
+	if err != nil {
+		return "", err
+	}
+	d, err := device.Open(context.Background(), device.Processor, device.Options{})
+	if err != nil {
+		return "", err
+	}
+	defer d.Close()
+	engine, err := segment.New(context.Background(), d, m, model.F32)
+	if err != nil {
+		return "", err
+	}
+	defer engine.Close()
+	return engine.Proof(context.Background())
 }
