@@ -86,33 +86,35 @@ const STAGES = {
 // run segments with what changes (picture, roi, weights, model as chosen) and shows the result. The old result stays until the new one is
 // there, and a failure leaves everything as it was.
 async function run(changes) {
-  if (state.job) { state.job.stale = true; segmenter.cancel(); }
+  state.job?.ending.abort();
   const picture = changes.picture ?? state.picture, fresh = picture !== state.picture;
-  const job = (state.job = { picture, stale: false, cancelled: false });
+  const job = (state.job = { picture, ending: new AbortController() });
+  const stale = () => state.job !== job;
   const roi = changes.roi ?? state.roi, weights = changes.weights !== undefined ? changes.weights : fresh ? null : state.weights;
   stageNow = "";
   progress("Waiting for the program", 0, 0);
   try {
     await segmenter.ready;
-    if (job.stale || job.cancelled) throw cancelled();
+    if (stale()) return;
     const model = $("model").value;
     if (!model) throw new SegmentError({ code: "weights", message: "This site has no models.", next: "Choose a weights file of your own under Model, or serve a site built with weights." });
     const result = await segmenter.segment(picture, { model, recurrences: 3, roi, raterWeights: weights }, {
-      progress: (event) => { if (!job.stale) showStage(event); },
-      image: fresh ? (image) => { if (!job.stale) adopt(picture, image); } : undefined,
+      signal: job.ending.signal,
+      progress: (event) => { if (!stale()) showStage(event); },
+      image: fresh ? (image) => { if (!stale()) adopt(picture, image); } : undefined,
     });
-    if (job.stale) return;
+    if (stale()) return;
     Object.assign(state, { roi, weights, result });
     show(result);
     tuneWhenIdle();
   } catch (error) {
-    if (!job.stale) {
+    if (!stale()) {
       fail(error);
       keepChoices(error);
       if (error.code === "region") beginPlacing();
     }
   } finally {
-    if (state.job === job) { state.job = null; $("progress").hidden = true; }
+    if (!stale()) { state.job = null; $("progress").hidden = true; }
   }
 }
 
@@ -157,9 +159,13 @@ function progress(text, done, total, figure = "") {
   if (total > 0) { bar.max = total; bar.value = done; } else bar.removeAttribute("value");
 }
 $("cancel").onclick = () => {
-  if (state.job) state.job.cancelled = true;
-  segmenter.cancel();
+  state.job?.ending.abort();
+  preparing.abort(); // the job may wait for it
+  state.job = null;
+  $("progress").hidden = true;
   $("stage").focus(); // the button goes
+  fail(cancelled());
+  keepChoices(cancelled());
 };
 
 // adopt puts a newly decoded picture on the stage; from here on the old one's result is gone.
@@ -248,12 +254,15 @@ function modelNote() {
 }
 // prepare gets the chosen model ready while nothing else is to be done; an image that is opened meanwhile waits for its weights and shows how far
 // they are. What fails here is told when it is needed.
+let preparing = new AbortController();
 function prepare() {
+  preparing = new AbortController();
   if (modelChosen && !navigator.connection?.saveData) {
-    segmenter.prepare(modelChosen, { progress: (event) => { if (state.job) showStage(event); } }).catch(() => {});
+    segmenter.prepare(modelChosen, { signal: preparing.signal, progress: (event) => { if (state.job) showStage(event); } }).catch(() => {});
   }
 }
 function useModel(name) {
+  preparing.abort(); // another model's
   $("model").value = modelChosen = name;
   modelNote();
   const picture = state.job?.picture ?? state.picture; // one that is being opened goes on with this model

@@ -31,7 +31,7 @@ const read = (blob, name, kind) => blob.arrayBuffer().catch(() => {
 // Segmenter runs the worker, starts it again when it dies, and pairs answers with questions. Events: "ready" (detail: adapter, gpu,
 // reason, models) each time a worker is up, "adapter" when another device took over.
 export class Segmenter extends EventTarget {
-  #worker = null; #pending = new Map(); #next = 1; #restarts = 0; #imageSent = 0; #images = 0; #cancels = 0; #own = new Map(); #ownSent = new Set();
+  #worker = null; #pending = new Map(); #next = 1; #restarts = 0; #imageSent = 0; #images = 0; #own = new Map(); #ownSent = new Set();
 
   constructor() {
     super();
@@ -82,7 +82,9 @@ export class Segmenter extends EventTarget {
 
   async #ask(message, transfer = [], hooks = {}) {
     await this.ready;
+    if (hooks.signal?.aborted) throw cancelled();
     const request = this.#next++;
+    hooks.signal?.addEventListener("abort", () => { if (this.#pending.has(request)) this.#worker.postMessage({ type: "cancel", request }); });
     return new Promise((resolve, reject) => {
       this.#pending.set(request, { resolve, reject, ...hooks });
       this.#worker.postMessage({ ...message, request }, transfer);
@@ -92,7 +94,7 @@ export class Segmenter extends EventTarget {
   // A picture to segment: decoded once by the worker however often it is segmented.
   picture(blob, name) { return { blob, name, key: ++this.#images }; }
 
-  // Download and compile a model before it is asked for. hooks: progress.
+  // Download and compile a model before it is asked for. hooks: progress, signal.
   prepare(model, hooks) { return this.#ask({ type: "prepare", model }, [], hooks); }
 
   // Find the GPU's fastest kernels, until something else is asked for. Resolves to { done, changed }.
@@ -107,20 +109,22 @@ export class Segmenter extends EventTarget {
   }
 
   // Segment a picture. options: model, recurrences, roi ("auto", "none" or "x,y,side"), raterWeights. hooks: progress({ stage, done,
-  // total }), image({ width, height, pixelsWide, pixelsHigh, rgba }). Resolves to the worker's result message.
+  // total }), image({ width, height, pixelsWide, pixelsHigh, rgba }), signal (an AbortSignal, which ends this request and no other). Resolves to
+  // the worker's result message.
   async segment(picture, options, hooks = {}) {
-    const cancels = this.#cancels;
     await this.ready;
     const own = this.#own.get(options.model);
     if (own && !this.#ownSent.has(options.model)) await this.weights(own.blob, own.name); // this worker is a new one
     const bytes = this.#imageSent === picture.key ? null : await read(picture.blob, picture.name, "image");
-    if (cancels !== this.#cancels) throw cancelled(); // before there was a request to cancel
+    if (hooks.signal?.aborted) throw cancelled();
     this.#imageSent = picture.key;
+    const unsent = () => { if (this.#imageSent === picture.key) this.#imageSent = 0; }; // perhaps not decoded
+    hooks.signal?.addEventListener("abort", unsent);
     const message = { type: "segment", key: picture.key, blob: bytes, name: picture.name, wantImage: Boolean(hooks.image), ...options };
     try {
       return await this.#ask(message, bytes ? [bytes] : [], hooks);
     } catch (error) {
-      if (this.#imageSent === picture.key) this.#imageSent = 0;
+      unsent();
       throw error;
     }
   }
@@ -131,13 +135,6 @@ export class Segmenter extends EventTarget {
   view(result, kind, fields) { return this.#ask({ type: "view", id: result.id, kind, ...fields }); }
   // A PNG at the photograph's size: { bytes }. what: mask or probability.
   png(result, what, kind, fields) { return this.#ask({ type: "png", id: result.id, what, kind, ...fields }); }
-
-  // Stop what is running.
-  cancel() {
-    this.#cancels++;
-    this.#imageSent = 0; // perhaps not decoded yet
-    if (this.info) this.#worker.postMessage({ type: "cancel", request: this.#next - 1 });
-  }
 }
 
 // publish makes window.mrprism: the same segmenter for scripts. It shows nothing on the page.
@@ -152,14 +149,14 @@ export function publish(segmenter) {
     // tune() finds the GPU's fastest kernels for the model that was used last, as the page does when nobody waits; resolves to { done, changed },
     // done being false where another question came first.
     tune: () => segmenter.tune().then(({ done, changed }) => ({ done, changed })),
-    // segment(blob, { model, recurrences, roi, raterWeights, progress }): model is a name or a Blob of weights; raterWeights has a number from
-    // 0 to 1 for each rater; maps are Promises of Float32Arrays at the image's size.
-    async segment(blob, { model, recurrences = 3, roi = "auto", raterWeights = null, progress } = {}) {
+    // segment(blob, { model, recurrences, roi, raterWeights, progress, signal }): model is a name or a Blob of weights; raterWeights has a number
+    // from 0 to 1 for each rater; signal is an AbortSignal; maps are Promises of Float32Arrays at the image's size, of the last four results.
+    async segment(blob, { model, recurrences = 3, roi = "auto", raterWeights = null, progress, signal } = {}) {
       const { models } = await segmenter.ready;
       if (!Number.isInteger(recurrences)) throw new TypeError(`recurrences ${recurrences} is not a whole number`);
       if (model instanceof Blob) ({ name: model } = await segmenter.weights(model));
       const picture = segmenter.picture(blob, blob.name ?? "image");
-      const r = await segmenter.segment(picture, { model: model ?? models[0]?.name, recurrences, roi, raterWeights: raterWeights && Float32Array.from(raterWeights) }, { progress });
+      const r = await segmenter.segment(picture, { model: model ?? models[0]?.name, recurrences, roi, raterWeights: raterWeights && Float32Array.from(raterWeights) }, { progress, signal });
       const values = async (kind, fields) => (await segmenter.map(r, kind, fields)).values;
       const c = (wanted) => index(r.classes, wanted, "class"), m = (wanted) => index(r.raters, wanted, "rater");
       return {

@@ -7,7 +7,8 @@ const models = [
 const shape = { levels: { classes: ["disc", "cup"], raters: ["atleast1", "atleast2", "atleast3", "atleast4"], labels: "agreement-levels", steered: false },
   raters: { classes: ["brain"], raters: ["rater1", "rater2", "rater3", "rater4", "rater5", "rater6", "rater7"], labels: "raters", steered: true } };
 const gpu = true; // tests replace this line to play a browser without WebGPU
-let results = 0, cancelled = false, current = null;
+let current = null;
+const results = new Map(), cancelled = new Set(); // by number of request
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 // ellipse of probabilities around the middle of the region, its radius shrunk by class, rater and recurrence.
@@ -20,15 +21,20 @@ function value(fields, u, v) { // u, v in −0.5…0.5 of the region
   return fields.kind === "disagreement" ? 4 * p * (1 - p) : p;
 }
 
-onmessage = async ({ data }) => {
+// One message after the other, as the real one works; "cancel" is heard at once.
+let turn = Promise.resolve();
+onmessage = ({ data }) => {
+  if (data.type === "cancel") cancelled.add(data.request);
+  else turn = turn.then(() => work(data));
+};
+async function work(data) {
   const answer = (fields, transfer = []) => postMessage({ request: data.request, ...fields }, transfer);
-  if (data.type === "cancel") { cancelled = true; return; }
   if (data.type === "prepare") return answer({ type: "prepare" });
   if (data.type === "tune") return answer({ type: "tune", done: true, changed: 0 });
   if (data.type === "segment") {
-    cancelled = false;
     if (data.name.includes("crash")) return postMessage({ type: "crashed", message: "as asked" });
     if (data.name.includes("queued")) await wait(1000);
+    if (cancelled.has(data.request)) return answer({ type: "error", code: "cancelled", message: "Cancelled." });
     if (!data.blob && data.key !== current?.key) return answer({ type: "error", code: "image", message: `${data.name} is no longer in memory.`, next: "Open it again." });
     if (data.blob) {
       const bitmap = await createImageBitmap(new Blob([data.blob])).catch(() => null);
@@ -43,7 +49,7 @@ onmessage = async ({ data }) => {
     for (const [stage, steps] of [["download", 4], ["search", 1], ["segment", 4]]) for (let i = 0; i < steps; i++) {
       answer({ type: "progress", stage, done: stage === "download" ? i * 1.6e6 : i, total: stage === "download" ? 6.2e6 : steps });
       await wait(slow);
-      if (cancelled) return answer({ type: "error", code: "cancelled", message: "Cancelled." });
+      if (cancelled.has(data.request)) return answer({ type: "error", code: "cancelled", message: "Cancelled." });
     }
     if (data.name.includes("unready") && data.model === "raters") return answer({ type: "error", code: "weights", message: "The model could not be downloaded.", next: "Try again." });
     if (data.name.includes("nodisc") && data.roi === "auto") return answer({ type: "error", code: "region", message: `${data.name}: no disc was found.`, next: "Place the square around the structure by hand, then choose Segment here." });
@@ -52,15 +58,17 @@ onmessage = async ({ data }) => {
     let roi = { x: Math.round(width * 0.68 - side / 2), y: Math.round(height * 0.5 - side / 2), side, whole: false };
     if (data.roi === "none") roi = { x: Math.round((width - Math.max(width, height)) / 2), y: Math.round((height - Math.max(width, height)) / 2), side: Math.max(width, height), whole: true };
     else if (data.roi !== "auto") { const [x, y, square] = data.roi.split(",").map(Number); roi = { x, y, side: square, whole: false }; }
-    current.roi = roi;
+    results.set(data.request, { width, height, roi });
+    if (results.size > 4) results.delete(results.keys().next().value);
     const area = (c) => Math.round(Math.PI * (radius({ kind: "probability", class: c }) * roi.side) ** 2);
-    answer({ type: "result", id: ++results, width, height, ...s, model: data.model, title: models.find((m) => m.name === data.model).title, roi, recurrences: 3,
+    answer({ type: "result", id: data.request, width, height, ...s, model: data.model, title: models.find((m) => m.name === data.model).title, roi, recurrences: 3,
       adapter: gpu ? "Test adapter [mock]" : "Go float32 [processor, processor]", timings: { total: 1234 },
       measurements: { structures: s.classes.map((cls, c) => ({ class: cls, area: area(c), low: area(c) * 0.94, high: area(c) * 1.05, share: area(c) / width / height, height: 2 * radius({ class: c }) * roi.side })),
         verticalRatio: s.classes.length > 1 ? { inner: "cup", outer: "disc", value: 0.52, low: 0.47, high: 0.58 } : undefined } });
     return;
   }
-  const { width, height, roi } = current;
+  if (!results.has(data.id)) return answer({ type: "error", code: "gone", message: "That result is no longer in memory.", next: "Segment the image again." });
+  const { width, height, roi } = results.get(data.id);
   if (data.type === "view") {
     const x = Math.max(0, roi.x), y = Math.max(0, roi.y), w = Math.min(width, roi.x + roi.side) - x, h = Math.min(height, roi.y + roi.side) - y;
     const values = new Uint8Array(w * h), points = [];
@@ -82,6 +90,6 @@ onmessage = async ({ data }) => {
     const blob = await canvas.convertToBlob({ type: "image/png" });
     answer({ type: "png", bytes: new Uint8Array(await blob.arrayBuffer()) });
   }
-};
+}
 
 postMessage({ type: "ready", adapter: gpu ? "Test adapter [mock]" : "Go float32 [processor, processor]", gpu, software: false, reason: gpu ? "" : "navigator.gpu is missing", models });

@@ -51,7 +51,8 @@ type session struct {
 	mu        sync.Mutex
 	stop      context.CancelFunc // ends the running segmentation or preparation; nil where none runs
 	idle      context.CancelFunc // ends what is done only while there is nothing else; nil where nothing is
-	cancelled int                // requests up to this number are not begun any more
+	begun     int                // the request that was begun last
+	cancelled map[int]bool       // requests that wait and are not to begin
 }
 
 type picture struct {
@@ -64,7 +65,9 @@ type result struct {
 	res *segment.Result
 }
 
-func newSession(waiting func() bool) *session { return &session{waiting: waiting} }
+func newSession(waiting func() bool) *session {
+	return &session{waiting: waiting, cancelled: map[int]bool{}}
+}
 
 // start opens a device and says that the worker is there.
 func (s *session) start(ctx context.Context) {
@@ -189,12 +192,13 @@ func (s *session) tellAdapter(note string) {
 		"note": note, "next": "Closing other pages that use the graphics processor may help."})
 }
 
-// cancel ends the running request and those waiting up to the given number.
-func (s *session) cancel(upTo int) {
+// cancel ends one request, whether it runs or waits.
+func (s *session) cancel(request int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.cancelled = upTo
-	if s.stop != nil {
+	if request > s.begun {
+		s.cancelled[request] = true
+	} else if request == s.begun && s.stop != nil {
 		s.stop()
 	}
 }
@@ -203,8 +207,9 @@ func (s *session) cancel(upTo int) {
 func (s *session) begin(request int) (context.Context, context.CancelFunc) {
 	ctx, stop := context.WithCancel(context.Background())
 	s.mu.Lock()
-	s.stop = stop
-	if request <= s.cancelled {
+	s.stop, s.begun = stop, request
+	if s.cancelled[request] {
+		delete(s.cancelled, request)
 		stop()
 	}
 	s.mu.Unlock()

@@ -1,0 +1,87 @@
+package site
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// asking notes what the page asks the worker to segment, for lastAsked.
+func (p *page) asking() {
+	p.t.Helper()
+	p.do(`globalThis.asked = [], globalThis.posted = Worker.prototype.postMessage, Worker.prototype.postMessage = function (message, transfer) {
+		if (message.type === "segment") asked.push({ ...message, raterWeights: message.raterWeights && Array.from(message.raterWeights) });
+		posted.call(this, message, transfer);
+	}`)
+}
+
+type question struct {
+	Name, Model, ROI string
+	RaterWeights     []float64
+}
+
+// lastAsked is the last question for a segmentation.
+func (p *page) lastAsked() question {
+	p.t.Helper()
+	var q question
+	require.NoError(p.t, json.Unmarshal([]byte(get[string](p, `JSON.stringify({ ...asked.at(-1), blob: null })`)), &q))
+	return q
+}
+
+// slide moves a slider.
+func (p *page) slide(selector string, value int) {
+	p.t.Helper()
+	p.do(fmt.Sprintf(`(() => { const slider = document.querySelector(%q); slider.value = %d; slider.dispatchEvent(new Event("input")); })()`, selector, value))
+}
+
+func (p *page) click(id string) {
+	p.t.Helper()
+	p.do(fmt.Sprintf(`document.getElementById(%q).click()`, id))
+}
+
+const (
+	computing   = `!document.getElementById("progress").hidden`
+	segmenting  = computing + ` && document.getElementById("progress-text").textContent.startsWith("Segmenting")`
+	firstWeight = "input[name=weight]"
+)
+
+// raters opens a photograph with the model of named raters.
+func (p *page) raters(photograph string) {
+	p.t.Helper()
+	p.ready()
+	p.asking()
+	p.choose("raters")
+	p.drop(photograph, readBuilt(p.t, "sample.jpg"))
+	p.until(sampleDone + ` && document.querySelectorAll("#rater-list li").length === 7`)
+}
+
+// The page's Cancel ends the page's own job and no script's, whichever of them waits; a script ends its own.
+func TestCancelEndsOnlyThePagesJob(t *testing.T) {
+	p := open(t, mock(t, nil), 1200, 800)
+	p.ready()
+	photograph := readBuilt(t, "sample.jpg")
+	p.do(`(async () => {
+		globalThis.slow = new File([await (await fetch("sample.jpg")).arrayBuffer()], "slow.jpg");
+		globalThis.script = (options) => mrprism.segment(slow, options).then(() => "a mask", (error) => error.code);
+	})()`)
+	p.do(`void (globalThis.outcome = script())`) // it computes, and the page's job waits
+	p.drop("photo.jpg", photograph)
+	p.until(computing)
+	time.Sleep(300 * time.Millisecond)
+	p.click("cancel")
+	p.until(`document.getElementById("progress").hidden`)
+	assert.Equal(t, "a mask", get[string](p, "outcome"))
+
+	p.drop("slow.jpg", photograph)
+	p.until(segmenting)
+	p.do(`void (globalThis.outcome = script())`) // it waits for the page's job
+	time.Sleep(300 * time.Millisecond)
+	p.click("cancel")
+	assert.Equal(t, "a mask", get[string](p, "outcome"))
+	assert.Equal(t, "cancelled", get[string](p, `(() => { const ending = new AbortController(); setTimeout(() => ending.abort(), 500); return script({ signal: ending.signal }); })()`))
+	p.clean()
+}
