@@ -85,3 +85,46 @@ func TestCancelEndsOnlyThePagesJob(t *testing.T) {
 	assert.Equal(t, "cancelled", get[string](p, `(() => { const ending = new AbortController(); setTimeout(() => ending.abort(), 500); return script({ signal: ending.signal }); })()`))
 	p.clean()
 }
+
+// A job that takes over from another goes on with its region, its photograph and the weights of its model.
+func TestChangesWhileComputing(t *testing.T) {
+	p := open(t, mock(t, nil), 1200, 800)
+	p.raters("slow.jpg")
+
+	// A square by hand, then a rater's weight.
+	p.click("place")
+	p.slide("#region-side", 300)
+	p.click("place-apply")
+	p.until(computing)
+	p.slide(firstWeight, 20)
+	p.until(sampleDone)
+	assert.Contains(t, get[string](p, `document.getElementById("region-line").textContent`), "300 × 300 px")
+	assert.Contains(t, get[string](p, `document.getElementById("region-line").textContent`), "by hand")
+	assert.InDelta(t, 0.2, p.lastAsked().RaterWeights[0], 1e-6)
+
+	// Another model, then the whole image.
+	p.choose("levels")
+	p.until(segmenting)
+	p.click("region-none")
+	p.until(sampleDone)
+	assert.Equal(t, question{"slow.jpg", "levels", "none", nil}, p.lastAsked())
+	assert.True(t, get[bool](p, `document.getElementById("banner").hidden`))
+
+	// Another photograph, then the region of it.
+	p.drop("queued.jpg", readBuilt(t, "sample.jpg"))
+	p.until(computing)
+	p.click("region-none")
+	p.until(sampleDone)
+	assert.Contains(t, get[string](p, `document.getElementById("file-line").textContent`), "queued.jpg")
+	assert.Equal(t, "The whole image", get[string](p, `document.getElementById("region-line").textContent`))
+
+	// A square of the old one does not go over to the new one.
+	p.click("place")
+	p.drop("queued.jpg", readBuilt(t, "sample.jpg"))
+	p.until(computing)
+	assert.True(t, get[bool](p, `document.getElementById("placing").hidden`))
+	p.click("place")
+	assert.True(t, get[bool](p, `document.getElementById("placing").hidden`))
+	p.until(sampleDone)
+	p.clean()
+}

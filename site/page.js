@@ -13,7 +13,8 @@ const segmenter = new Segmenter();
 publish(segmenter);
 const display = new Display(stage, segmenter, fail);
 
-// What the page is about. picture: the file, image: as decoded; job: the running segmentation; result: the last one, of this picture.
+// What the page is about. picture: the file, image: as decoded; result: the last one, of this picture, with its roi and weights; job: the
+// running segmentation, with the picture, roi and weights that it is of.
 const state = { picture: null, image: null, roi: "auto", weights: null, result: null, job: null };
 
 const say = (text) => { $("status").textContent = text; };
@@ -69,7 +70,8 @@ async function open(blob, name, keepBanner = false) {
   if (blob.size > LARGEST_FILE) {
     return fail(new SegmentError({ code: "image", message: `${name} is too large: ${Math.round(blob.size / 2 ** 20)} MB.`, next: "Save it as a JPEG or in a smaller size." }));
   }
-  await run({ picture: segmenter.picture(blob, name), roi: "auto" });
+  if (stage.placing) endPlacing(false); // the square is another photograph's
+  await run({ picture: segmenter.picture(blob, name), roi: "auto", weights: null });
 }
 
 // ---- computing ----
@@ -83,14 +85,13 @@ const STAGES = {
   segment: (done) => `Segmenting, Rec${done}`,
 };
 
-// run segments with what changes (picture, roi, weights, model as chosen) and shows the result. The old result stays until the new one is
-// there, and a failure leaves everything as it was.
+// run segments with what changes (picture, roi, weights; the model as chosen) and shows the result. What does not change is as in the job that
+// this one takes over from, or as in the last result. The old result stays until the new one is there, and a failure leaves everything as it was.
 async function run(changes) {
   state.job?.ending.abort();
-  const picture = changes.picture ?? state.picture, fresh = picture !== state.picture;
-  const job = (state.job = { picture, ending: new AbortController() });
+  const { picture, roi, weights } = { ...(state.job ?? state), ...changes }, fresh = picture !== state.picture;
+  const job = (state.job = { picture, roi, weights, ending: new AbortController() });
   const stale = () => state.job !== job;
-  const roi = changes.roi ?? state.roi, weights = changes.weights !== undefined ? changes.weights : fresh ? null : state.weights;
   stageNow = "";
   progress("Waiting for the program", 0, 0);
   try {
@@ -171,7 +172,6 @@ $("cancel").onclick = () => {
 // adopt puts a newly decoded picture on the stage; from here on the old one's result is gone.
 function adopt(picture, image) {
   Object.assign(state, { picture, image, roi: "auto", weights: null });
-  if (stage.placing) endPlacing(false);
   if ($("welcome").contains(document.activeElement)) $("stage").focus();
   showNothing();
   stage.setImage(image);
@@ -265,8 +265,7 @@ function useModel(name) {
   preparing.abort(); // another model's
   $("model").value = modelChosen = name;
   modelNote();
-  const picture = state.job?.picture ?? state.picture; // one that is being opened goes on with this model
-  picture ? run({ picture, roi: "auto", weights: null }) : prepare();
+  (state.job ?? state).picture ? run({ roi: "auto", weights: null }) : prepare();
 }
 $("model").onchange = () => {
   if ($("model").value !== "open") return useModel($("model").value);
@@ -290,7 +289,7 @@ display.addEventListener("weights", ({ detail }) => { if (state.result?.model ==
 
 function beginPlacing() {
   const { image } = state, last = state.result?.roi;
-  if (!image) return;
+  if (!image || (state.job && state.job.picture !== state.picture)) return; // another photograph is about to be shown
   const side = Math.round(Math.min(image.width, image.height) / 3);
   stage.place(last && !last.whole ? { x: last.x, y: last.y, side: last.side }
     : { x: Math.round((image.width - side) / 2), y: Math.round((image.height - side) / 2), side });

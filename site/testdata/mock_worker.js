@@ -54,6 +54,9 @@ async function work(data) {
     if (data.name.includes("unready") && data.model === "raters") return answer({ type: "error", code: "weights", message: "The model could not be downloaded.", next: "Try again." });
     if (data.name.includes("nodisc") && data.roi === "auto") return answer({ type: "error", code: "region", message: `${data.name}: no disc was found.`, next: "Place the square around the structure by hand, then choose Segment here." });
     const { width, height } = current, s = shape[data.model];
+    if (data.raterWeights && !(s.steered && data.raterWeights.length === s.raters.length)) {
+      return answer({ type: "error", code: "options", message: `${data.raterWeights.length} weights of raters do not fit ${data.model}.`, next: "Correct the options." });
+    }
     const side = Math.round(height * 0.32);
     let roi = { x: Math.round(width * 0.68 - side / 2), y: Math.round(height * 0.5 - side / 2), side, whole: false };
     if (data.roi === "none") roi = { x: Math.round((width - Math.max(width, height)) / 2), y: Math.round((height - Math.max(width, height)) / 2), side: Math.max(width, height), whole: true };
