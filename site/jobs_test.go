@@ -128,3 +128,24 @@ func TestChangesWhileComputing(t *testing.T) {
 	p.until(sampleDone)
 	p.clean()
 }
+
+// A model that finds nothing takes over neither region nor weights of the one before.
+func TestModelThatFindsNothing(t *testing.T) {
+	p := open(t, mock(t, nil), 1200, 800)
+	p.ready()
+	p.asking()
+	p.choose("raters")
+	p.drop("nodisc.jpg", readBuilt(t, "sample.jpg"))
+	p.until(`!document.getElementById("placing").hidden`)
+	p.click("place-apply")
+	p.until(sampleDone)
+	p.slide(firstWeight, 20)
+	p.until(`asked.at(-1).raterWeights && ` + sampleDone)
+	p.choose("levels")
+	p.until(`!document.getElementById("placing").hidden`)
+	p.click("place-apply")
+	p.until(sampleDone)
+	assert.Nil(t, p.lastAsked().RaterWeights)
+	assert.Contains(t, get[string](p, `document.getElementById("about-list").innerText`), "Fundus")
+	p.clean()
+}

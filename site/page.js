@@ -171,7 +171,7 @@ $("cancel").onclick = () => {
 
 // adopt puts a newly decoded picture on the stage; from here on the old one's result is gone.
 function adopt(picture, image) {
-  Object.assign(state, { picture, image, roi: "auto", weights: null });
+  Object.assign(state, { picture, image });
   if ($("welcome").contains(document.activeElement)) $("stage").focus();
   showNothing();
   stage.setImage(image);
@@ -183,7 +183,7 @@ function adopt(picture, image) {
   $("region").hidden = false;
 }
 function showNothing() {
-  state.result = null;
+  Object.assign(state, { roi: "auto", weights: null, result: null });
   $("region-line").textContent = "";
   for (const id of ["measurements", "show", "experts", "recurrences", "save"]) $(id).hidden = true;
   display.clear();
