@@ -44,7 +44,7 @@ export class Display extends EventTarget {
     const old = this.#result;
     this.#views.clear();
     this.#result = result;
-    if (!old || old.model !== result.model) this.#build(result);
+    if (!old || old.model !== result.model) { this.#rest(); this.#build(result); }
     this.setWeights(weights);
     const last = result.recurrences, slider = $("recurrence");
     if (Number(slider.max) !== last || !old) { slider.max = last; slider.value = last; }
@@ -52,9 +52,9 @@ export class Display extends EventTarget {
     this.refresh();
   }
 
-  // setWeights puts the raters' sliders where the weights of the result are; null: all at 1.
+  // setWeights puts the raters' sliders where the weights of the result are, unless they are being moved; null: all at 1.
   setWeights(weights) {
-    clearTimeout(this.#timer);
+    if (this.#timer) return;
     for (const [m, slider] of this.#sliders().entries()) { slider.value = weights ? Math.round(weights[m] * 100) : 100; this.#weightText(slider); }
   }
 
@@ -93,7 +93,7 @@ export class Display extends EventTarget {
       text.textContent = title(name);
       Object.assign(weight, { type: "range", min: 0, max: 100, value: 100, name: "weight" });
       weight.setAttribute("aria-label", `Weight of ${title(name)}`);
-      weight.oninput = () => { this.#weightText(weight); clearTimeout(this.#timer); this.#timer = setTimeout(() => this.#weigh(), WEIGHT_DELAY); };
+      weight.oninput = () => { this.#weightText(weight); this.#rest(); this.#timer = setTimeout(() => this.#weigh(), WEIGHT_DELAY); };
       check.append(box, swatch, text);
       item.append(check, ...(steered ? [weight, out] : []));
       return item;
@@ -102,8 +102,9 @@ export class Display extends EventTarget {
 
   #sliders() { return [...$("rater-list").querySelectorAll("input[name=weight]")]; }
   #weightText(slider) { slider.nextElementSibling.textContent = `${slider.value} %`; }
+  #rest() { clearTimeout(this.#timer); this.#timer = 0; }
   #weigh() {
-    clearTimeout(this.#timer);
+    this.#rest();
     const values = this.#sliders().map((s) => s.value / 100);
     this.dispatchEvent(new CustomEvent("weights", { detail: values.every((v) => v === 1) ? null : Float32Array.from(values) }));
   }

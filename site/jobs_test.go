@@ -149,3 +149,22 @@ func TestModelThatFindsNothing(t *testing.T) {
 	assert.Contains(t, get[string](p, `document.getElementById("about-list").innerText`), "Fundus")
 	p.clean()
 }
+
+// A slider that moves while a result arrives stays where it is, and is obeyed.
+func TestSliderMovedWhileAResultArrives(t *testing.T) {
+	p := open(t, mock(t, nil), 1200, 800)
+	p.raters("slow.jpg")
+	p.slide(firstWeight, 50)
+	p.until(computing)
+	p.do(`(() => { // it goes on to 20, and has not come to rest when the result of 50 is shown
+		const slider = document.querySelector("input[name=weight]"), progress = document.getElementById("progress");
+		const moving = setInterval(() => { slider.value = 20; slider.dispatchEvent(new Event("input")); }, 20);
+		new MutationObserver(() => { if (progress.hidden && !globalThis.shown) { clearInterval(moving); globalThis.shown = slider.value; } }).observe(progress, { attributes: true });
+	})()`)
+	p.until(`globalThis.shown`)
+	assert.Equal(t, "20", get[string](p, `shown`))
+	p.until(`asked.length === 3 && ` + sampleDone)
+	assert.InDelta(t, 0.2, p.lastAsked().RaterWeights[0], 1e-6)
+	assert.Equal(t, "20", get[string](p, `document.querySelector("input[name=weight]").value`))
+	p.clean()
+}
