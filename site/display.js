@@ -132,18 +132,20 @@ export class Display extends EventTarget {
     const line = async (view, colour, width, dash = 0) => { const v = await view; return { points: v.points, starts: v.starts, colour, width, dash }; };
     const all = [...result.classes.keys()];
     const calibrated = (c) => this.#view("recurrence", { i, class: c });
+    // Raters, levels and their disagreement are of the last recurrence; where another is shown, every key names its own.
+    const [now, last] = i < result.recurrences ? [` (Rec${i})`, ` (Rec${result.recurrences})`] : ["", ""];
     if (this.levels && $("level-shown").checked) {
       const chosen = $("level-all").checked ? [...result.raters.keys()] : [Number($("level").value) - 1];
       for (const c of all) for (const m of chosen) lines.push(line(this.#view("rater", { m, class: c }), fade(structureColour(c), chosen.length > 1 ? m / (result.raters.length - 1) : 1), 1.25, $("level-all").checked ? 0 : 5));
-      keys.push({ colour: [225, 228, 232], dash: !$("level-all").checked, text: $("level-all").checked ? `at least 1 (pale) to ${result.raters.length} of ${result.raters.length} experts` : $("level-text").textContent });
+      keys.push({ colour: [225, 228, 232], dash: !$("level-all").checked, text: ($("level-all").checked ? `at least 1 (pale) to ${result.raters.length} of ${result.raters.length} experts` : $("level-text").textContent) + last });
     }
     const shown = this.levels ? [] : [...document.querySelectorAll("input[name=rater]:checked")].map((box) => Number(box.value));
-    const of = all.length > 1 ? `, ${result.classes[s]}` : "";
+    const of = (all.length > 1 ? `, ${result.classes[s]}` : "") + last;
     for (const m of shown) lines.push(line(this.#view("rater", { m, class: s }), raterColour(m), 1.5));
     if (shown.length > 3) keys.push({ colours: shown.map(raterColour), text: `${shown.length} raters${of}` });
     else keys.push(...shown.map((m) => ({ colour: raterColour(m), text: title(result.raters[m]) + of })));
     if ($("contour").checked) for (const c of all) lines.push(line(calibrated(c), structureColour(c), 2));
-    if ($("contour").checked) keys.unshift(...all.map((c) => ({ colour: structureColour(c), text: `${title(result.classes[c])}, calibrated` + (i < result.recurrences ? ` (Rec${i})` : "") })));
+    if ($("contour").checked) keys.unshift(...all.map((c) => ({ colour: structureColour(c), text: `${title(result.classes[c])}, calibrated${now}` })));
     const map = document.querySelector("input[name=map]:checked").value;
     const picture = map === "none" ? null : map === "heat" ? calibrated(s) : this.#view("disagreement", { class: s });
     try {
@@ -152,11 +154,11 @@ export class Display extends EventTarget {
       this.stage.setRegion(result.roi.whole ? null : result.roi);
       this.stage.setContours(contours);
       this.stage.setOverlay(v && { ...v, rgba: paint(v.values, map, map === "heat" ? 1 : 1 / mostDisagreement(result.raters.length)) });
-      this.#legend(keys, map, result.classes[s]);
+      this.#legend(keys, map, title(result.classes[s]), map === "heat" ? now : last);
     } catch (error) { if (turn === this.#turn) this.fail(error); }
   }
 
-  #legend(keys, map, structure) {
+  #legend(keys, map, structure, recurrence) {
     const rows = keys.map(({ colour, colours = [colour], text, dash }) => {
       const row = document.createElement("div"), label = document.createElement("span");
       row.className = "key";
@@ -177,7 +179,8 @@ export class Display extends EventTarget {
       const row = document.createElement("div"), canvas = document.createElement("canvas"), label = document.createElement("span");
       row.className = "key";
       bar(canvas, map);
-      label.textContent = map === "heat" ? `${title(structure)}: probability, 0 – 100 %` : `${title(structure)}: two experts differ, 0 – ${Math.round(100 * mostDisagreement(this.#result.raters.length))} %`;
+      const what = map === "heat" ? "probability, 0 – 100" : `two experts differ, 0 – ${Math.round(100 * mostDisagreement(this.#result.raters.length))}`;
+      label.textContent = `${structure}: ${what} %${recurrence}`;
       row.append(canvas, label);
       rows.push(row);
     }

@@ -19,15 +19,16 @@ export const csv = (rows) => rows.map((row) => row.map((value) => {
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }).join(",")).join("\r\n") + "\r\n";
 
-// offerSaves fills the section Save for a result; weights are those of the raters that it was computed with, null where all are 1.
-export function offerSaves(result, name, weights, segmenter, fail) {
+// offerSaves fills the section Save for a result; weights are those of the raters that it was computed with, null where all are 1. Masks and
+// probabilities are saved of the recurrence that is shown; measurements are of the last.
+export function offerSaves(result, name, weights, display, segmenter, fail) {
   const base = stem(name);
   const save = (what, c) => async (event) => {
-    const button = event.currentTarget;
+    const button = event.currentTarget, i = display.recurrence;
     button.disabled = true;
     try {
-      const { bytes } = await segmenter.png(result, what, "probability", { class: c });
-      download(`${base}_${result.classes[c]}${what === "mask" ? "_mask" : ""}.png`, "image/png", bytes);
+      const { bytes } = await segmenter.png(result, what, "recurrence", { i, class: c });
+      download(`${base}_${result.classes[c]}${what === "mask" ? "_mask" : ""}${i < result.recurrences ? `_rec${i}` : ""}.png`, "image/png", bytes);
     } catch (error) { fail(error); } finally { button.disabled = false; }
   };
   $("save-masks").replaceChildren(...result.classes.map((cls, c) => {

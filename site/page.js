@@ -195,7 +195,7 @@ function show(result) {
   if (!$("banner").classList.contains("note")) $("banner").hidden = true; // what went wrong before is over
   display.show(result, state.weights);
   showMeasurements(result);
-  offerSaves(result, state.picture.name, state.weights, segmenter, fail);
+  offerSaves(result, state.picture.name, state.weights, display, segmenter, fail);
   const { x, y, side, whole } = result.roi;
   $("region-line").textContent = whole ? "The whole image" : `${side} × ${side} px at ${x}, ${y}` + (state.roi === "auto" ? ", found" : ", by hand");
   about(result);

@@ -69,6 +69,13 @@ func TestSampleInThePage(t *testing.T) {
 	p.until(`document.getElementById("legend").innerText.includes("at least 3 of 4 experts")`)
 	p.do(`(() => { const r = document.getElementById("recurrence"); r.value = 0; r.dispatchEvent(new Event("input")); })()`)
 	p.until(`document.getElementById("legend").innerText.includes("(Rec0)")`)
+	legend := func() string { return get[string](p, `document.getElementById("legend").innerText`) }
+	assert.Contains(t, legend(), "at least 3 of 4 experts (Rec3)")
+	assert.Contains(t, legend(), "Disc: probability, 0 – 100 % (Rec0)")
+	p.do(`document.querySelector("input[value=disagreement]").click()`)
+	p.until(`document.getElementById("legend").innerText.includes("two experts differ")`)
+	assert.Regexp(t, `two experts differ, 0 – \d+ % \(Rec3\)`, legend())
+	p.do(`document.querySelector("input[value=heat]").click()`)
 
 	// Another model: named raters, each with a contour and a weight.
 	p.choose("raters")
@@ -186,6 +193,13 @@ func TestSavedFiles(t *testing.T) {
 	assert.Equal(t, "image,width_px,height_px,model,recurrences,measurement,value,low,high", sheet[0])
 	assert.Contains(t, strings.Join(sheet, "\n"), "sample.jpg,1536,1152,levels,3,vertical_cup_disc_ratio,0.52,0.47,0.58")
 	assert.Equal(t, "image/png", get[string](p, `blobs[saved["sample_disc_mask.png"]].type`))
+
+	// What is saved is the recurrence that is shown, and its name says so.
+	p.slide("#recurrence", 0)
+	p.do(`document.querySelector("[aria-label='Mask PNG of disc']").click(), document.querySelector("[aria-label='Probability PNG of cup']").click()`)
+	p.until(`saved["sample_disc_mask_rec0.png"] && saved["sample_cup_rec0.png"]`)
+	bytes := func(name string) int { return get[int](p, fmt.Sprintf(`blobs[saved[%q]].size`, name)) }
+	assert.NotEqual(t, bytes("sample_disc_mask.png"), bytes("sample_disc_mask_rec0.png"), "another mask")
 }
 
 func TestErrorsLeaveThePageUsable(t *testing.T) {

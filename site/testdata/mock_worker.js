@@ -88,8 +88,9 @@ async function work(data) {
     for (let py = 0; py < height; py++) for (let px = 0; px < width; px++) values[py * width + px] = value(data, (px + 0.5 - roi.x) / roi.side - 0.5, (py + 0.5 - roi.y) / roi.side - 0.5);
     answer({ type: "map", values }, [values.buffer]);
   } else if (data.type === "png") {
-    const canvas = new OffscreenCanvas(width, height);
-    canvas.getContext("2d").fillRect(0, 0, width, height);
+    const canvas = new OffscreenCanvas(width, height), context = canvas.getContext("2d");
+    context.arc(width / 2, height / 2, radius(data) * height, 0, 7);
+    context.fill();
     const blob = await canvas.convertToBlob({ type: "image/png" });
     answer({ type: "png", bytes: new Uint8Array(await blob.arrayBuffer()) });
   }
