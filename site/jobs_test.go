@@ -3,9 +3,12 @@ package site
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -166,5 +169,28 @@ func TestSliderMovedWhileAResultArrives(t *testing.T) {
 	p.until(`asked.length === 3 && ` + sampleDone)
 	assert.InDelta(t, 0.2, p.lastAsked().RaterWeights[0], 1e-6)
 	assert.Equal(t, "20", get[string](p, `document.querySelector("input[name=weight]").value`))
+	p.clean()
+}
+
+// The message that nothing was found and the bar to place the square by hand can both be used by mouse, whatever the screen.
+func TestMessageAndPlacingBar(t *testing.T) {
+	p := open(t, mock(t, nil), 1200, 800)
+	p.ready()
+	p.drop("nodisc.jpg", readBuilt(t, "sample.jpg"))
+	p.until(`!document.getElementById("placing").hidden && !document.getElementById("banner").hidden`)
+	for _, size := range [][2]int64{{390, 844}, {844, 390}, {1280, 657}, {1280, 720}, {1080, 1920}} {
+		p.run(chromedp.EmulateViewport(size[0], size[1]))
+		p.until(fmt.Sprintf("innerWidth === %d", size[0]))
+		if folder := os.Getenv("MRPRISM_SCREENSHOTS"); folder != "" {
+			time.Sleep(700 * time.Millisecond)
+			p.shot(filepath.Join(folder, fmt.Sprintf("message-and-placing-%d.png", size[0])))
+		}
+		for _, id := range []string{"place-apply", "place-cancel", "banner-close", "banner-message"} {
+			assert.True(t, get[bool](p, fmt.Sprintf(`(() => {
+				const element = document.getElementById(%q), box = element.getBoundingClientRect();
+				return element.contains(document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2));
+			})()`, id)), "%s at %v", id, size)
+		}
+	}
 	p.clean()
 }
