@@ -1,8 +1,11 @@
 package site
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -46,6 +49,29 @@ func TestOfflineAfterARestart(t *testing.T) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	assert.Empty(t, p.outside)
+}
+
+// TestOfflineWithoutAReload visits the site once and goes on without the server: page and worker are served what was kept.
+func TestOfflineWithoutAReload(t *testing.T) {
+	worker, err := os.ReadFile("testdata/mock_worker.js")
+	require.NoError(t, err)
+	const tuned = `answer({ type: "tune", done: true, changed: 0 })`
+	require.Contains(t, string(worker), tuned)
+	worker = bytes.Replace(worker, []byte(tuned), []byte(`answer({ type: "tune", changed: (await fetch("icon.svg")).status })`), 1)
+	keeper, err := os.ReadFile("sw.js")
+	require.NoError(t, err)
+	list := fmt.Sprintf(`{ "icon.svg": "%x", "worker.js": "%x" }`, sha256.Sum256(readBuilt(t, "icon.svg")), sha256.Sum256(worker))
+	keeper = []byte(strings.NewReplacer("/*FILES*/{}", list, "/*MODELS*/{}", "{}").Replace(string(keeper)))
+	s := serve(t, built(t, map[string][]byte{"worker.js": worker, "sw.js": keeper}), nil)
+	p := open(t, s, 900, 700)
+	p.ready()
+	p.until(`navigator.serviceWorker.controller?.state === "activated"`)
+	s.http.Close()
+	assert.Equal(t, 200, get[int](p, `fetch("icon.svg").then(({ status }) => status)`), "the page's request")
+	assert.Equal(t, 200, get[int](p, `mrprism.tune().then(({ changed }) => changed)`), "the worker's request")
+	p.drop("crash.jpg", readBuilt(t, "sample.jpg"))
+	p.until(`document.getElementById("banner").innerText.includes("started again")`)
+	p.ready()
 }
 
 // TestNothingIsSent drops an image, segments it, and looks at everything the server was asked: files of the site, each by GET, none with

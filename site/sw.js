@@ -28,6 +28,7 @@ addEventListener("install", (event) => event.waitUntil(fill()));
 addEventListener("activate", (event) => event.waitUntil((async () => {
   const ours = (await caches.keys()).filter((name) => name.startsWith(PREFIX) && name !== PREFIX + VERSION);
   await Promise.all(ours.slice(0, -1).map((name) => caches.delete(name))); // names are in order of creation
+  await clients.claim(); // the page of the first visit too
 })()));
 
 addEventListener("message", (event) => { if (event.data === "activate") skipWaiting(); });
