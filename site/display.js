@@ -10,11 +10,12 @@ const WEIGHT_DELAY = 250; // ms after the last movement of a rater's slider
 
 // Events: "weights" (detail: a factor 0…1 on each rater's confidence, or null where all are 1) when the raters' sliders come to rest.
 export class Display extends EventTarget {
-  #views = new Map(); #result = null; #turn = 0; #timer = 0;
+  #views = new Map(); #result = null; #turn = 0; #timer = 0; #seen = false;
 
-  constructor(stage, segmenter, fail) {
+  // renew segments again what is shown, and shows that.
+  constructor(stage, segmenter, fail, renew) {
     super();
-    Object.assign(this, { stage, segmenter, fail });
+    Object.assign(this, { stage, segmenter, fail, renew });
     const refresh = () => this.refresh();
     for (const id of ["contour", "level-shown", "level-all"]) $(id).onchange = refresh;
     for (const input of document.querySelectorAll("input[name=map]")) input.onchange = refresh;
@@ -44,6 +45,7 @@ export class Display extends EventTarget {
     const old = this.#result;
     this.#views.clear();
     this.#result = result;
+    this.#seen = false;
     if (!old || old.model !== result.model) { this.#rest(); this.#build(result); }
     this.setWeights(weights);
     const last = result.recurrences, slider = $("recurrence");
@@ -155,7 +157,12 @@ export class Display extends EventTarget {
       this.stage.setContours(contours);
       this.stage.setOverlay(v && { ...v, rgba: paint(v.values, map, map === "heat" ? 1 : 1 / mostDisagreement(result.raters.length)) });
       this.#legend(keys, map, title(result.classes[s]), map === "heat" ? now : last);
-    } catch (error) { if (turn === this.#turn) this.fail(error); }
+      this.#seen = true;
+    } catch (error) {
+      if (turn !== this.#turn) return;
+      if (error.code === "gone" && this.#seen) this.renew(); // what is gone at once would be so again
+      else this.fail(error);
+    }
   }
 
   #legend(keys, map, structure, recurrence) {

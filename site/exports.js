@@ -20,15 +20,21 @@ export const csv = (rows) => rows.map((row) => row.map((value) => {
 }).join(",")).join("\r\n") + "\r\n";
 
 // offerSaves fills the section Save for a result; weights are those of the raters that it was computed with, null where all are 1. Masks and
-// probabilities are saved of the recurrence that is shown; measurements are of the last.
-export function offerSaves(result, name, weights, display, segmenter, fail) {
+// probabilities are saved of the recurrence that is shown; measurements are of the last. renew segments again and resolves to the new result.
+export function offerSaves(result, name, weights, { display, segmenter, fail, renew }) {
   const base = stem(name);
   const save = (what, c) => async (event) => {
     const button = event.currentTarget, i = display.recurrence;
     button.disabled = true;
     try {
-      const { bytes } = await segmenter.png(result, what, "recurrence", { i, class: c });
-      download(`${base}_${result.classes[c]}${what === "mask" ? "_mask" : ""}${i < result.recurrences ? `_rec${i}` : ""}.png`, "image/png", bytes);
+      const png = (of) => segmenter.png(of, what, "recurrence", { i, class: c });
+      const answer = await png(result).catch(async (error) => {
+        if (error.code !== "gone") throw error;
+        const again = await renew();
+        return again && png(again);
+      });
+      if (!answer) return; // why has been told
+      download(`${base}_${result.classes[c]}${what === "mask" ? "_mask" : ""}${i < result.recurrences ? `_rec${i}` : ""}.png`, "image/png", answer.bytes);
     } catch (error) { fail(error); } finally { button.disabled = false; }
   };
   $("save-masks").replaceChildren(...result.classes.map((cls, c) => {

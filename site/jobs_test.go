@@ -194,3 +194,39 @@ func TestMessageAndPlacingBar(t *testing.T) {
 	}
 	p.clean()
 }
+
+// The worker keeps its last four results. What the page asks of an older one, or of a worker that died, it has after segmenting again as before.
+func TestResultThatIsGone(t *testing.T) {
+	p := open(t, mock(t, nil), 1200, 800)
+	p.raters("photo.jpg")
+	p.saving()
+	p.slide(firstWeight, 20)
+	p.until(`asked.at(-1).raterWeights && ` + sampleDone)
+	p.click("region-none")
+	p.until(`asked.at(-1).roi === "none" && ` + sampleDone)
+	before := p.lastAsked()
+	require.NotNil(t, before.RaterWeights)
+	script := `(async (name) => { const image = new File([await (await fetch("sample.jpg")).arrayBuffer()], name);
+		await Promise.all([1, 2, 3, 4].map(() => mrprism.segment(image, { model: "levels" }).catch(() => {}))); })`
+	shown := func(recurrence string) string {
+		return `document.getElementById("legend").innerText.includes("(` + recurrence + `)") && document.getElementById("progress").hidden`
+	}
+
+	p.do(script + `("script.jpg")`)
+	p.slide("#recurrence", 0)
+	p.until(shown("Rec0"))
+	assert.Equal(t, before, p.lastAsked())
+
+	p.do(script + `("script.jpg")`)
+	p.do(`document.querySelector("[aria-label='Mask PNG of brain']").click()`)
+	p.until(`saved["photo_brain_mask_rec0.png"]`)
+	assert.Equal(t, before, p.lastAsked())
+
+	p.do(script + `("crash.jpg")`)
+	p.ready()
+	p.slide("#recurrence", 1)
+	p.until(shown("Rec1"))
+	assert.Equal(t, before, p.lastAsked())
+	assert.True(t, get[bool](p, `document.getElementById("banner").hidden`))
+	p.clean()
+}

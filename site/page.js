@@ -11,7 +11,7 @@ const LARGEST_FILE = 256 * 2 ** 20; // bytes; wasm/segmenter refuses larger pict
 const stage = new Stage($("stage"));
 const segmenter = new Segmenter();
 publish(segmenter);
-const display = new Display(stage, segmenter, fail);
+const display = new Display(stage, segmenter, fail, renew);
 
 // What the page is about. picture: the file, image: as decoded; result: the last one, of this picture, with its roi and weights; job: the
 // running segmentation, with the picture, roi and weights that it is of.
@@ -108,6 +108,7 @@ async function run(changes) {
     Object.assign(state, { roi, weights, result });
     show(result);
     tuneWhenIdle();
+    return result;
   } catch (error) {
     if (!stale()) {
       fail(error);
@@ -118,6 +119,10 @@ async function run(changes) {
     if (!stale()) { state.job = null; $("progress").hidden = true; }
   }
 }
+
+// renew segments again what is shown: the worker keeps its last four results, scripts' among them, and a new worker keeps none.
+let renewing = null;
+function renew() { return (renewing ??= run({}).finally(() => { renewing = null; })); }
 
 // keepChoices brings the controls back to the result that stays. Where the model that was chosen only needs its region, the choice stays, and
 // the mask of the other model goes.
@@ -195,7 +200,7 @@ function show(result) {
   if (!$("banner").classList.contains("note")) $("banner").hidden = true; // what went wrong before is over
   display.show(result, state.weights);
   showMeasurements(result);
-  offerSaves(result, state.picture.name, state.weights, display, segmenter, fail);
+  offerSaves(result, state.picture.name, state.weights, { display, segmenter, fail, renew });
   const { x, y, side, whole } = result.roi;
   $("region-line").textContent = whole ? "The whole image" : `${side} × ${side} px at ${x}, ${y}` + (state.roi === "auto" ? ", found" : ", by hand");
   about(result);

@@ -175,13 +175,18 @@ func TestPlacingTheRegion(t *testing.T) {
 	p.clean()
 }
 
+// saving catches downloads where the page hands them to the browser: addresses by name in saved, contents by address in blobs.
+func (p *page) saving() {
+	p.t.Helper()
+	p.do(`globalThis.saved = {}, HTMLAnchorElement.prototype.click = function () { const name = this.download; saved[name] = this.href; }`)
+	p.do(`globalThis.blobs = {}, globalThis.plain = URL.createObjectURL.bind(URL), URL.createObjectURL = (blob) => { const url = plain(blob); blobs[url] = blob; return url; }`)
+}
+
 func TestSavedFiles(t *testing.T) {
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
 	p.sample()
-	// Downloads are caught where the page hands them to the browser.
-	p.do(`globalThis.saved = {}, HTMLAnchorElement.prototype.click = function () { const name = this.download; saved[name] = this.href; }`)
-	p.do(`globalThis.blobs = {}, globalThis.plain = URL.createObjectURL.bind(URL), URL.createObjectURL = (blob) => { const url = plain(blob); blobs[url] = blob; return url; }`)
+	p.saving()
 	p.do(`document.getElementById("save-json").click(), document.getElementById("save-csv").click(), document.querySelector("[aria-label='Mask PNG of disc']").click()`)
 	p.until(`saved["sample_disc_mask.png"]`)
 	record := get[map[string]any](p, `blobs[saved["sample.json"]].text().then(JSON.parse)`)
