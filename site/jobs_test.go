@@ -230,3 +230,34 @@ func TestResultThatIsGone(t *testing.T) {
 	assert.True(t, get[bool](p, `document.getElementById("banner").hidden`))
 	p.clean()
 }
+
+// Arrow keys step through the models: the one where they rest is used, and no entry opens a dialog.
+func TestModelsByArrowKeys(t *testing.T) {
+	p := open(t, mock(t, nil), 1200, 800)
+	p.ready()
+	p.sample()
+	p.asking()
+	p.do(`globalThis.dialogs = 0, document.getElementById("weights").addEventListener("click", (event) => { dialogs++; event.preventDefault(); })`)
+	p.do(`(() => { const list = document.getElementById("model"), step = (name) => { list.value = name; list.dispatchEvent(new Event("change")); };
+		step("raters"); step("levels"); step("raters"); step("levels"); })()`)
+	time.Sleep(600 * time.Millisecond)
+	assert.Zero(t, get[int](p, "asked.length"), "back where it was")
+	p.do(`document.getElementById("model").focus()`)
+	for range 3 {
+		p.press("ArrowDown", false)
+	}
+	p.until(`document.querySelectorAll("#rater-list li").length === 7 && ` + sampleDone)
+	assert.Equal(t, 1, get[int](p, "asked.length"))
+	assert.Equal(t, "model", get[string](p, `document.activeElement.id`))
+	assert.Zero(t, get[int](p, "dialogs"))
+
+	// What is pressed before the keys have rested is done with the model in the list.
+	p.do(`(() => { const list = document.getElementById("model"); list.value = "levels"; list.dispatchEvent(new Event("change")); document.getElementById("region-none").click(); })()`)
+	p.until(`document.getElementById("region-line").textContent === "The whole image" && ` + sampleDone)
+	time.Sleep(600 * time.Millisecond)
+	assert.Equal(t, 2, get[int](p, "asked.length"))
+	assert.Equal(t, question{"sample.jpg", "levels", "none", nil}, p.lastAsked())
+	p.click("own")
+	assert.Equal(t, 1, get[int](p, "dialogs"))
+	p.clean()
+}

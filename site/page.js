@@ -6,6 +6,7 @@ import { showMeasurements, sentence } from "./measurements.js";
 import { offerSaves } from "./exports.js";
 
 const $ = (id) => document.getElementById(id);
+const MODEL_DELAY = 300; // ms after the last change in the list of models, which arrow keys step through
 const LARGEST_FILE = 256 * 2 ** 20; // bytes; wasm/segmenter refuses larger pictures by their header
 
 const stage = new Stage($("stage"));
@@ -89,7 +90,7 @@ const STAGES = {
 // this one takes over from, or as in the last result. The old result stays until the new one is there, and a failure leaves everything as it was.
 async function run(changes) {
   state.job?.ending.abort();
-  const { picture, roi, weights } = { ...(state.job ?? state), ...changes }, fresh = picture !== state.picture;
+  const { picture, roi, weights } = { ...(state.job ?? state), ...takeModel(), ...changes }, fresh = picture !== state.picture;
   const job = (state.job = { picture, roi, weights, ending: new AbortController() });
   const stale = () => state.job !== job;
   stageNow = "";
@@ -97,8 +98,8 @@ async function run(changes) {
   try {
     await segmenter.ready;
     if (stale()) return;
-    const model = $("model").value;
-    if (!model) throw new SegmentError({ code: "weights", message: "This site has no models.", next: "Choose a weights file of your own under Model, or serve a site built with weights." });
+    const model = modelChosen;
+    if (!model) throw new SegmentError({ code: "weights", message: "This site has no models.", next: "Choose a file of your own under Model, or serve a site built with weights." });
     const result = await segmenter.segment(picture, { model, recurrences: 3, roi, raterWeights: weights }, {
       signal: job.ending.signal,
       progress: (event) => { if (!stale()) showStage(event); },
@@ -131,8 +132,8 @@ function keepChoices(error) {
   display.setWeights(state.weights);
   if (state.result.model === modelChosen) return;
   if (error.code === "region") return showNothing();
-  $("model").value = modelChosen = state.result.model;
-  modelNote();
+  modelChosen = state.result.model;
+  if (!choosing) listModel(modelChosen);
 }
 
 // tuneWhenIdle lets the worker find the GPU's fastest kernels while nobody waits for anything: any question to the worker ends it, and it goes
@@ -238,12 +239,11 @@ segmenter.addEventListener("ready", ({ detail }) => {
   if (!detail.gpu && !visited) banner("This browser gives no WebGPU, so the processor computes. It is slower, with the same result.", detail.reason, true);
   const select = $("model"), chosen = select.value;
   const own = [...select.options].filter((option) => option.value.startsWith("own-"));
-  select.replaceChildren(...detail.models.map(({ name, title }) => new Option(title || name, name)), ...own, new Option("Weights file of your own…", "open"));
-  if (detail.models.length === 0 && own.length === 0) select.prepend(new Option("no models on this site", ""));
-  select.value = [...select.options].some((option) => option.value === chosen) ? chosen : select.options[0].value;
+  select.replaceChildren(...detail.models.map(({ name, title }) => new Option(title || name, name)), ...own);
+  if (select.options.length === 0) select.add(new Option("no models on this site", ""));
+  listModel([...select.options].some((option) => option.value === chosen) ? chosen : select.options[0].value);
   select.disabled = false;
   modelChosen = select.value;
-  modelNote();
   if (!visited) prepare();
   visited = true;
 });
@@ -253,7 +253,9 @@ segmenter.addEventListener("failed", ({ detail }) => {
   $("adapter").className = "chip lost";
   banner(detail.message, detail.next);
 });
-function modelNote() {
+// listModel shows a model as the one chosen in the list, and what is to know of it.
+function listModel(name) {
+  $("model").value = name;
   const model = segmenter.info?.models.find(({ name }) => name === $("model").value);
   $("model-note").textContent = model?.bytes ? `${(model.bytes / 1e6).toFixed(1)} MB, downloaded once` : "";
 }
@@ -266,29 +268,39 @@ function prepare() {
     segmenter.prepare(modelChosen, { signal: preparing.signal, progress: (event) => { if (state.job) showStage(event); } }).catch(() => {});
   }
 }
-function useModel(name) {
+// takeModel makes the model chosen in the list the one that computes, and is what changes with it; null where it is the same one.
+let choosing = 0;
+function takeModel() {
+  clearTimeout(choosing);
+  choosing = 0;
+  if ($("model").value === modelChosen) return null;
+  modelChosen = $("model").value;
   preparing.abort(); // another model's
-  $("model").value = modelChosen = name;
-  modelNote();
-  (state.job ?? state).picture ? run({ roi: "auto", weights: null }) : prepare();
+  return { roi: "auto", weights: null };
+}
+function useModel() {
+  const changes = takeModel();
+  if (!changes) return;
+  (state.job ?? state).picture ? run(changes) : prepare();
 }
 $("model").onchange = () => {
-  if ($("model").value !== "open") return useModel($("model").value);
-  $("model").value = modelChosen; // until a file has been chosen and verified
-  $("weights").click();
+  listModel($("model").value);
+  clearTimeout(choosing);
+  choosing = setTimeout(useModel, MODEL_DELAY);
 };
+$("own").onclick = () => $("weights").click();
 $("weights").onchange = async () => {
   const [file] = $("weights").files;
   $("weights").value = "";
   if (!file) return;
   try {
     const { name, title } = await segmenter.weights(file);
-    const options = [...$("model").options];
-    if (!options.some((option) => option.value === name)) $("model").add(new Option(title, name), options.length - 1);
-    useModel(name);
+    if (![...$("model").options].some((option) => option.value === name)) $("model").add(new Option(title, name));
+    listModel(name);
+    useModel();
   } catch (error) { fail(error); }
 };
-display.addEventListener("weights", ({ detail }) => { if (state.result?.model === modelChosen) run({ weights: detail }); });
+display.addEventListener("weights", ({ detail }) => { if (state.result?.model === $("model").value) run({ weights: detail }); });
 
 // ---- region ----
 

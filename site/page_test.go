@@ -123,7 +123,7 @@ func TestKeyboardReachesEverything(t *testing.T) {
 		reached[id] = true
 		assert.True(t, id == "" || get[bool](p, `document.activeElement.matches(":focus-visible")`), "focus shows on %s", id)
 	}
-	for _, id := range []string{"theme", "stage", "zoom-in", "zoom-fit", "model", "contour", "map", "structure", "opacity", "level-shown", "level", "recurrence",
+	for _, id := range []string{"theme", "stage", "zoom-in", "zoom-fit", "model", "own", "contour", "map", "structure", "opacity", "level-shown", "level", "recurrence",
 		"place", "region-auto", "region-none", "save-json", "save-csv"} {
 		assert.True(t, reached[id], "Tab reaches %s", id)
 	}
