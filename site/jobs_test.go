@@ -261,3 +261,19 @@ func TestModelsByArrowKeys(t *testing.T) {
 	assert.Equal(t, 1, get[int](p, "dialogs"))
 	p.clean()
 }
+
+// The note that the processor computes meanwhile goes when the GPU is back.
+func TestGPUThatIsBack(t *testing.T) {
+	p := open(t, mock(t, nil), 1200, 800)
+	p.ready()
+	p.drop("gpulost.jpg", readBuilt(t, "sample.jpg"))
+	p.until(sampleDone + ` && document.getElementById("banner").innerText.includes("meanwhile")`)
+	assert.Contains(t, get[string](p, `document.getElementById("adapter-name").textContent`), "Processor")
+	p.click("region-auto")
+	p.until(sampleDone)
+	assert.False(t, get[bool](p, `document.getElementById("banner").hidden`), "it stays while the processor computes")
+	p.click("region-none")
+	p.until(`document.getElementById("region-line").textContent === "The whole image" && ` + sampleDone)
+	assert.True(t, get[bool](p, `document.getElementById("banner").hidden`))
+	p.clean()
+}

@@ -27,10 +27,12 @@ function fail(error) {
   if (!known) console.error(error);
   banner(known ? error.message : "Something in the page went wrong: " + error, known ? error.next : "Try again; if it stays, reload the page.");
 }
-function banner(message, next, note = false) {
+// kind: what may go by itself: "note" is no error, "adapter" one on what computes; errors have none.
+function banner(message, next, kind = "") {
   $("banner-message").textContent = message;
   $("banner-next").textContent = next ?? "";
-  $("banner").classList.toggle("note", note);
+  $("banner").classList.toggle("note", kind !== "");
+  $("banner").dataset.kind = kind;
   $("banner").hidden = false;
 }
 $("banner-close").onclick = () => { $("banner").hidden = true; $("stage").focus(); };
@@ -58,7 +60,7 @@ addEventListener("drop", (event) => {
   drags = 0;
   $("drop").hidden = true;
   const list = event.dataTransfer.files;
-  if (list.length > 1) banner(`${list.length} files were dropped; ${list[0].name} is opened.`, "One image is shown at a time.", true);
+  if (list.length > 1) banner(`${list.length} files were dropped; ${list[0].name} is opened.`, "One image is shown at a time.", "note");
   if (list.length > 0) open(list[0], list[0].name, list.length > 1);
 });
 addEventListener("paste", (event) => {
@@ -198,7 +200,7 @@ function showNothing() {
 
 function show(result) {
   for (const id of ["measurements", "show", "experts", "recurrences", "region", "save"]) $(id).hidden = false;
-  if (!$("banner").classList.contains("note")) $("banner").hidden = true; // what went wrong before is over
+  if (!$("banner").dataset.kind) $("banner").hidden = true; // what went wrong before is over
   display.show(result, state.weights);
   showMeasurements(result);
   offerSaves(result, state.picture.name, state.weights, { display, segmenter, fail, renew });
@@ -227,16 +229,18 @@ function about(result) {
 
 // ---- what computes, which models ----
 
-function adapter({ adapter: name, gpu, software, reason }) {
+function adapter({ adapter: name, gpu, software, reason, note, next }) {
   $("adapter-name").textContent = gpu ? name : "Processor (no WebGPU)";
   $("adapter").className = `chip ${gpu && !software ? "gpu" : "cpu"}`;
   $("adapter").title = gpu ? `Computed by ${name}` : `Computed by the processor: ${reason}`;
+  if (note) banner(note, next, "adapter");
+  else if (gpu && $("banner").dataset.kind === "adapter") $("banner").hidden = true; // it is back
 }
 let modelChosen = "";
 let visited = false; // a worker was ready before: the warning was given, and what stopped it is not begun again unasked
 segmenter.addEventListener("ready", ({ detail }) => {
   adapter(detail);
-  if (!detail.gpu && !visited) banner("This browser gives no WebGPU, so the processor computes. It is slower, with the same result.", detail.reason, true);
+  if (!detail.gpu && !visited) banner("This browser gives no WebGPU, so the processor computes. It is slower, with the same result.", detail.reason, "adapter");
   const select = $("model"), chosen = select.value;
   const own = [...select.options].filter((option) => option.value.startsWith("own-"));
   select.replaceChildren(...detail.models.map(({ name, title }) => new Option(title || name, name)), ...own);
@@ -247,7 +251,7 @@ segmenter.addEventListener("ready", ({ detail }) => {
   if (!visited) prepare();
   visited = true;
 });
-segmenter.addEventListener("adapter", ({ detail }) => { adapter(detail); if (detail.note) banner(detail.note, detail.next, true); });
+segmenter.addEventListener("adapter", ({ detail }) => adapter(detail));
 segmenter.addEventListener("failed", ({ detail }) => {
   $("adapter-name").textContent = "not running";
   $("adapter").className = "chip lost";

@@ -35,6 +35,10 @@ async function work(data) {
     if (data.name.includes("crash")) return postMessage({ type: "crashed", message: "as asked" });
     if (data.name.includes("queued")) await wait(1000);
     if (cancelled.has(data.request)) return answer({ type: "error", code: "cancelled", message: "Cancelled." });
+    if (data.name.includes("gpulost")) { // it is back for the whole image
+      const back = data.roi === "none";
+      postMessage({ type: "adapter", adapter: back ? "Test adapter [mock]" : "Go float32 [processor, processor]", gpu: back, software: false, reason: back ? "" : "lost", note: back ? "" : "The processor computes meanwhile.", next: "Wait." });
+    }
     if (!data.blob && data.key !== current?.key) return answer({ type: "error", code: "image", message: `${data.name} is no longer in memory.`, next: "Open it again." });
     if (data.blob) {
       const bitmap = await createImageBitmap(new Blob([data.blob])).catch(() => null);
