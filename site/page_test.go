@@ -195,7 +195,7 @@ func TestSavedFiles(t *testing.T) {
 	assert.Contains(t, record, "measurements")
 	assert.Contains(t, record, "device")
 	assert.Equal(t, "f32", record["precision"])
-	assert.Equal(t, map[string]any{"title": "Levels", "sha256": "ab12", "shipped": true}, record["weights"])
+	assert.Equal(t, map[string]any{"title": "Fundus: optic disc and cup", "sha256": "ab12", "shipped": true}, record["weights"])
 	sheet := strings.Split(strings.TrimPrefix(get[string](p, `blobs[saved["sample.csv"]].text()`), "\ufeff"), "\r\n")
 	assert.Equal(t, "image,width_px,height_px,model,recurrences,measurement,value,low,high", sheet[0])
 	assert.Contains(t, strings.Join(sheet, "\n"), "sample.jpg,1536,1152,levels,3,vertical_cup_disc_ratio,0.52,0.47,0.58")
