@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The proofs in the manifest are those of the weights beside it, and every device passes, in every precision that it has.
+// The proofs in the manifest are those of the weights beside it, and every device passes; in int8 the processor's fundus.
 func TestProofsOfShippedModels(t *testing.T) {
 	for _, entry := range weights.Shipped().Models {
 		m, err := shipped.Open(entry.Name)
