@@ -31,23 +31,32 @@ fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
   var s1 = vec4<i32>();
   var s2 = vec4<i32>();
   var s3 = vec4<i32>();
-  for (var start = 0; start < length; start += i32(STEP)) {
-    for (var i = local; i < LEFT; i += SIZE) { // neighbours load neighbouring channels
-      let at = start + i32(i % STEP);
-      let a = term(g, at);
-      let p0 = position(g, first_row + i32(i / STEP) * 4);
-      let p1 = next(g, p0);
-      let p2 = next(g, p1);
-      let p3 = next(g, p2);
-      let ok = at < length; // beyond it x is zero, and the weight of no account
-      left[(i % STEP) * ROWS + i / STEP] = vec4<u32>(load_x(g, p0, a, ok), load_x(g, p1, a, ok), load_x(g, p2, a, ok), load_x(g, p3, a, ok));
+  let steps = (length + i32(STEP) - 1) / i32(STEP);
+  for (var step = 0; step < steps; step++) {
+    let start = step * i32(STEP);
+    for (var turn = 0u; turn < (LEFT + SIZE - 1u) / SIZE; turn++) { // neighbours load neighbouring channels
+      let i = turn * SIZE + local;
+      if (i < LEFT) {
+        let at = start + i32(i % STEP);
+        let a = term(g, at);
+        let p0 = position(g, first_row + i32(i / STEP) * 4);
+        let p1 = next(g, p0);
+        let p2 = next(g, p1);
+        let p3 = next(g, p2);
+        let ok = at < length; // beyond it x is zero, and the weight of no account
+        left[(i % STEP) * ROWS + i / STEP] = vec4<u32>(load_x(g, p0, a, ok), load_x(g, p1, a, ok), load_x(g, p2, a, ok), load_x(g, p3, a, ok));
+      }
     }
-    for (var i = local; i < RIGHT; i += SIZE) {
-      let row = weight_of(g, term(g, min(start + i32(i / COLUMNS), length - 1)), phase);
-      right[i] = w[row * quads + min(first_quad + i32(i % COLUMNS), quads - 1)];
+    for (var turn = 0u; turn < (RIGHT + SIZE - 1u) / SIZE; turn++) {
+      let i = turn * SIZE + local;
+      if (i < RIGHT) {
+        let row = weight_of(g, term(g, min(start + i32(i / COLUMNS), length - 1)), phase);
+        right[i] = w[row * quads + min(first_quad + i32(i % COLUMNS), quads - 1)];
+      }
     }
     workgroupBarrier();
-    for (var d = slice * DEPTH; d < (slice + 1u) * DEPTH; d++) {
+    for (var k = 0u; k < DEPTH; k++) {
+      let d = slice * DEPTH + k;
       let a = left[d * ROWS + row_quad];
       let b = right[d * COLUMNS + column_quad];
       s0 += dots(a.x, b);

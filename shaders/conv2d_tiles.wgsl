@@ -38,11 +38,16 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
   var s1 = vec4<f32>();
   var s2 = vec4<f32>();
   var s3 = vec4<f32>();
-  for (var start = 0; start < length; start += i32(STEP)) {
+  let steps = (length + i32(STEP) - 1) / i32(STEP);
+  for (var step = 0; step < steps; step++) {
+    let start = step * i32(STEP);
     load_step(g, start, length, first_row, local);
-    for (var i = local; i < RIGHT; i += SIZE) {
-      let row = row_of(g, min(start + i32(i / COLUMNS), length - 1), phase);
-      right[i] = load_weights(row, first_column + i32(i % COLUMNS) * 4);
+    for (var turn = 0u; turn < (RIGHT + SIZE - 1u) / SIZE; turn++) {
+      let i = turn * SIZE + local;
+      if (i < RIGHT) {
+        let row = row_of(g, min(start + i32(i / COLUMNS), length - 1), phase);
+        right[i] = load_weights(row, first_column + i32(i % COLUMNS) * 4);
+      }
     }
     workgroupBarrier();
     if (HALF) {
@@ -50,7 +55,8 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
       var t1 = real4();
       var t2 = real4();
       var t3 = real4();
-      for (var d = slice * DEPTH; d < (slice + 1u) * DEPTH; d++) {
+      for (var k = 0u; k < DEPTH; k++) {
+        let d = slice * DEPTH + k;
         let a = left[d * ROWS + row_quad];
         let b = right[d * COLUMNS + column_quad];
         t0 += a.x * b;
@@ -63,7 +69,8 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
       s2 += vec4<f32>(t2);
       s3 += vec4<f32>(t3);
     } else {
-      for (var d = slice * DEPTH; d < (slice + 1u) * DEPTH; d++) {
+      for (var k = 0u; k < DEPTH; k++) {
+        let d = slice * DEPTH + k;
         let a = vec4<f32>(left[d * ROWS + row_quad]);
         let b = vec4<f32>(right[d * COLUMNS + column_quad]);
         s0 += a.x * b;
@@ -101,16 +108,24 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(loca
   var s1 = vec4<f32>();
   var s2 = vec4<f32>();
   var s3 = vec4<f32>();
-  for (var start = first; start < last; start += i32(DEPTH)) {
-    for (var i = local; i < LEFT; i += SIZE) {
-      let p = position(g, start + i32(i / ROWS));
-      let ok = start + i32(i / ROWS) < last;
-      let row = first_row + i32(i % ROWS) * 4;
-      left[i] = load_inputs(g, p, row, length, ok);
+  let steps = (last - first + i32(DEPTH) - 1) / i32(DEPTH);
+  for (var step = 0; step < steps; step++) {
+    let start = first + step * i32(DEPTH);
+    for (var turn = 0u; turn < (LEFT + SIZE - 1u) / SIZE; turn++) {
+      let i = turn * SIZE + local;
+      if (i < LEFT) {
+        let p = position(g, start + i32(i / ROWS));
+        let ok = start + i32(i / ROWS) < last;
+        let row = first_row + i32(i % ROWS) * 4;
+        left[i] = load_inputs(g, p, row, length, ok);
+      }
     }
-    for (var i = local; i < RIGHT; i += SIZE) {
-      let pixel = destination(g, position(g, min(start + i32(i / COLUMNS), last - 1)), vec2<i32>());
-      right[i] = load_gradients(pixel, first_column + i32(i % COLUMNS) * 4);
+    for (var turn = 0u; turn < (RIGHT + SIZE - 1u) / SIZE; turn++) {
+      let i = turn * SIZE + local;
+      if (i < RIGHT) {
+        let pixel = destination(g, position(g, min(start + i32(i / COLUMNS), last - 1)), vec2<i32>());
+        right[i] = load_gradients(pixel, first_column + i32(i % COLUMNS) * 4);
+      }
     }
     workgroupBarrier();
     for (var d = 0u; d < DEPTH; d++) {

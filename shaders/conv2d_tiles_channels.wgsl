@@ -8,15 +8,18 @@ const WIDTH: u32 = 1u;    // outputs at a time
 
 // load_step fills `left` with the terms from start on of the workgroup's pixels; neighbours load neighbouring inputs.
 fn load_step(g: Geometry, start: i32, length: i32, first_row: i32, local: u32) {
-  for (var i = local; i < LEFT; i += SIZE) {
-    let at = start + i32(i % STEP);
-    let a = term(g, at);
-    let p0 = position(g, first_row + i32(i / STEP) * 4);
-    let p1 = next(g, p0);
-    let p2 = next(g, p1);
-    let p3 = next(g, p2);
-    let ok = at < length;
-    left[(i % STEP) * ROWS + i / STEP] = real4(load_x(g, p0, a, ok), load_x(g, p1, a, ok), load_x(g, p2, a, ok), load_x(g, p3, a, ok));
+  for (var turn = 0u; turn < (LEFT + SIZE - 1u) / SIZE; turn++) {
+    let i = turn * SIZE + local;
+    if (i < LEFT) {
+      let at = start + i32(i % STEP);
+      let a = term(g, at);
+      let p0 = position(g, first_row + i32(i / STEP) * 4);
+      let p1 = next(g, p0);
+      let p2 = next(g, p1);
+      let p3 = next(g, p2);
+      let ok = at < length;
+      left[(i % STEP) * ROWS + i / STEP] = real4(load_x(g, p0, a, ok), load_x(g, p1, a, ok), load_x(g, p2, a, ok), load_x(g, p3, a, ok));
+    }
   }
 }
 

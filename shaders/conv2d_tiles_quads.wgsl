@@ -5,27 +5,30 @@ alias stored = real4;
 alias floats = vec4<f32>;
 const CHANNELS: u32 = 4u; // of an element
 const WIDTH: u32 = 4u;    // outputs at a time
+const ELEMENTS: u32 = STEP / 4u;
 
 // load_step fills `left` with the terms from start on of the workgroup's pixels: four pixels × four channels an invocation.
 fn load_step(g: Geometry, start: i32, length: i32, first_row: i32, local: u32) {
-  let elements = STEP / 4u;
-  for (var i = local; i < elements * ROWS; i += SIZE) {
-    let at = start / 4 + i32(i % elements);
-    let a = term(g, at);
-    let p0 = position(g, first_row + i32(i / elements) * 4);
-    let p1 = next(g, p0);
-    let p2 = next(g, p1);
-    let p3 = next(g, p2);
-    let ok = at < length / 4;
-    let v0 = load_x(g, p0, a, ok);
-    let v1 = load_x(g, p1, a, ok);
-    let v2 = load_x(g, p2, a, ok);
-    let v3 = load_x(g, p3, a, ok);
-    let to = i % elements * 4u * ROWS + i / elements;
-    left[to] = real4(v0.x, v1.x, v2.x, v3.x);
-    left[to + ROWS] = real4(v0.y, v1.y, v2.y, v3.y);
-    left[to + 2u * ROWS] = real4(v0.z, v1.z, v2.z, v3.z);
-    left[to + 3u * ROWS] = real4(v0.w, v1.w, v2.w, v3.w);
+  for (var turn = 0u; turn < (ELEMENTS * ROWS + SIZE - 1u) / SIZE; turn++) {
+    let i = turn * SIZE + local;
+    if (i < ELEMENTS * ROWS) {
+      let at = start / 4 + i32(i % ELEMENTS);
+      let a = term(g, at);
+      let p0 = position(g, first_row + i32(i / ELEMENTS) * 4);
+      let p1 = next(g, p0);
+      let p2 = next(g, p1);
+      let p3 = next(g, p2);
+      let ok = at < length / 4;
+      let v0 = load_x(g, p0, a, ok);
+      let v1 = load_x(g, p1, a, ok);
+      let v2 = load_x(g, p2, a, ok);
+      let v3 = load_x(g, p3, a, ok);
+      let to = i % ELEMENTS * 4u * ROWS + i / ELEMENTS;
+      left[to] = real4(v0.x, v1.x, v2.x, v3.x);
+      left[to + ROWS] = real4(v0.y, v1.y, v2.y, v3.y);
+      left[to + 2u * ROWS] = real4(v0.z, v1.z, v2.z, v3.z);
+      left[to + 3u * ROWS] = real4(v0.w, v1.w, v2.w, v3.w);
+    }
   }
 }
 

@@ -31,7 +31,9 @@ fn depthwise_forward_tiles(@builtin(workgroup_id) group: vec3<u32>, @builtin(loc
   let left = v * c.x_step + c.x_start - before(c);
   let height = (ROWS - 1) * r.x_step + reach(r) + 1;
   let width = (COLUMNS - 1) * c.x_step + reach(c) + 1;
-  for (var i = i32(local); i < height * width * QUADS; i += i32(SIZE)) {
+  let loads = (height * width * QUADS + i32(SIZE - 1u - local)) / i32(SIZE);
+  for (var load = 0; load < loads; load++) {
+    let i = load * i32(SIZE) + i32(local);
     let quad = first_quad + i % QUADS;
     let col = left + i / QUADS % width;
     let row = top + i / QUADS / width;
@@ -47,9 +49,11 @@ fn depthwise_forward_tiles(@builtin(workgroup_id) group: vec3<u32>, @builtin(loc
   let none = vec2<i32>();
   var sum = vec4<f32>();
   if (params.has_bias == 1u) { sum = vec4<f32>(bias[n]); }
-  for (var t = 0; t < r.taps; t++) {
+  let row_taps = r.taps;
+  let col_taps = c.taps;
+  for (var t = 0; t < row_taps; t++) {
     let line = (row * r.x_step + t * r.x_tap + before(r)) * width + col * c.x_step + before(c);
-    for (var s = 0; s < c.taps; s++) {
+    for (var s = 0; s < col_taps; s++) {
       sum += vec4<f32>(seen[(line + s * c.x_tap) * QUADS + quad]) * vec4<f32>(w[weight_at(g, t, s, none) * quads + n]);
     }
   }
@@ -68,8 +72,9 @@ fn depthwise_backward_weight_tiles(@builtin(workgroup_id) group: vec3<u32>, @bui
   let first = i32(group.z * params.chunk);
   let last = min(g.batch * g.rows.count * g.cols.count, first + i32(params.chunk));
   var sum = vec4<f32>();
-  for (var i = first + i32(local); i < last; i += i32(SIZE)) {
-    let p = position(g, i);
+  let turns = (last - first + i32(SIZE - 1u - local)) / i32(SIZE);
+  for (var turn = 0; turn < turns; turn++) {
+    let p = position(g, first + i32(local) + turn * i32(SIZE));
     let pixel = source(g, p, t, s);
     if (pixel >= 0) { sum += vec4<f32>(x[pixel * quads + n]) * vec4<f32>(dy[destination(g, p, vec2<i32>()) * quads + n]); }
   }
