@@ -45,7 +45,8 @@ fn blur(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   var s5 = floats();
   var s6 = floats();
   var s7 = floats();
-  for (var j = 0u; j < width + RUN - 1u; j++) {
+  let sources = width + RUN - 1u;
+  for (var j = 0u; j < sources; j++) {
     weights_b = vec4<f32>(weights_a.w, weights_b.xyz);
     weights_a = vec4<f32>(select(0.0, f32(window[min(j, width - 1u)]), j < width), weights_a.xyz);
     let p = i32(first + j) - i32(radius);

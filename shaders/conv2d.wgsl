@@ -25,8 +25,10 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgrou
   let phase = phase_of(group.z);
   var sum = 0.0;
   if (params.has_bias == 1u) { sum = f32(bias[n]); }
-  for (var t = 0; t < g.rows.taps; t++) {
-    for (var s = 0; s < g.cols.taps; s++) {
+  let row_taps = g.rows.taps;
+  let col_taps = g.cols.taps;
+  for (var t = 0; t < row_taps; t++) {
+    for (var s = 0; s < col_taps; s++) {
       let pixel = source(g, p, t, s);
       if (pixel < 0) { continue; }
       let from_x = pixel * inputs;

@@ -26,8 +26,10 @@ fn depthwise_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workg
   if (p.b >= g.batch) { return; }
   var sum = floats();
   if (params.has_bias == 1u) { sum = floats(bias[n]); }
-  for (var t = 0; t < g.rows.taps; t++) {
-    for (var s = 0; s < g.cols.taps; s++) {
+  let row_taps = g.rows.taps;
+  let col_taps = g.cols.taps;
+  for (var t = 0; t < row_taps; t++) {
+    for (var s = 0; s < col_taps; s++) {
       let pixel = source(g, p, t, s);
       if (pixel >= 0) { sum += floats(x[pixel * channels + n]) * floats(w[weight_at(g, t, s, vec2<i32>()) * channels + n]); }
     }

@@ -39,7 +39,8 @@ fn grouped_linear_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_
   let pixel = index / p.outputs / p.groups;
   var sum = 0.0;
   if (p.has_bias == 1u) { sum = f32(bias[g * p.outputs + o]); }
-  for (var i = 0u; i < p.inputs; i++) {
+  let inputs = p.inputs;
+  for (var i = 0u; i < inputs; i++) {
     sum += f32(x[(pixel * p.groups + g) * p.inputs + i]) * f32(w[(g * p.inputs + i) * p.outputs + o]);
   }
   if (p.sigmoid == 1u) { sum = 1.0 / (1.0 + exp(-sum)); }
@@ -56,7 +57,8 @@ fn grouped_linear_backward_x(@builtin(workgroup_id) group: vec3<u32>, @builtin(n
   let g = (index / p.inputs) % p.groups;
   let pixel = index / p.inputs / p.groups;
   var sum = 0.0;
-  for (var o = 0u; o < p.outputs; o++) {
+  let outputs = p.outputs;
+  for (var o = 0u; o < outputs; o++) {
     sum += f32(dy[(pixel * p.groups + g) * p.outputs + o]) * f32(w[(g * p.inputs + i) * p.outputs + o]);
   }
   dx[index] = real(f32(dx[index]) + sum);
@@ -73,7 +75,8 @@ fn grouped_linear_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @buil
   let split = index / p.outputs / p.inputs / p.groups;
   if (split >= p.splits) { return; }
   var sum = 0.0;
-  for (var pixel = split * p.chunk; pixel < min(p.pixels, (split + 1u) * p.chunk); pixel++) {
+  let end = min(p.pixels, (split + 1u) * p.chunk);
+  for (var pixel = split * p.chunk; pixel < end; pixel++) {
     sum += f32(dy[(pixel * p.groups + g) * p.outputs + o]) * f32(x_of[(pixel * p.groups + g) * p.inputs + i]);
   }
   dw[index] = sum;

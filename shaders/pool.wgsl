@@ -62,8 +62,10 @@ fn best(row: i32, column: i32) -> Best {
   let rows = covered(row - b * params.out_height, params.stride_y, params.top, params.kernel_y, params.height);
   let columns = covered(ox, params.stride_x, params.left, params.kernel_x, params.width);
   var found = Best(0.0, -1);
-  for (var iy = rows.first; iy < rows.end; iy++) {
-    for (var ix = columns.first; ix < columns.end; ix++) {
+  let bottom = rows.end;
+  let right = columns.end;
+  for (var iy = rows.first; iy < bottom; iy++) {
+    for (var ix = columns.first; ix < right; ix++) {
       let v = f32(x[((b * params.height + iy) * params.width + ix) * params.channels + c]);
       let nan = (bitcast<u32>(v) & 0x7fffffffu) > 0x7f800000u; // one passes, as in PyTorch
       if (found.place < 0 || v > found.value || nan) { found = Best(v, iy * params.width + ix); }
@@ -106,8 +108,10 @@ fn max_pool_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workg
   let rows = covering(iy, params.stride_y, params.top, params.kernel_y, params.out_height);
   let columns = covering(ix, params.stride_x, params.left, params.kernel_x, params.out_width);
   var sum = 0.0;
-  for (var oy = rows.first; oy < rows.end; oy++) {
-    for (var ox = columns.first; ox < columns.end; ox++) {
+  let bottom = rows.end;
+  let right = columns.end;
+  for (var oy = rows.first; oy < bottom; oy++) {
+    for (var ox = columns.first; ox < right; ox++) {
       let o = ((b * params.out_height + oy) * params.out_width + ox) * params.channels + c;
       sum += select(0.0, f32(dy[o]), places[o] == here);
     }
@@ -128,8 +132,10 @@ fn average_pool_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_wo
   let rows = covered(row - b * params.out_height, params.stride_y, params.top, params.kernel_y, params.height);
   let columns = covered(ox, params.stride_x, params.left, params.kernel_x, params.width);
   var sum = 0.0;
-  for (var iy = rows.first; iy < rows.end; iy++) {
-    for (var ix = columns.first; ix < columns.end; ix++) {
+  let bottom = rows.end;
+  let right = columns.end;
+  for (var iy = rows.first; iy < bottom; iy++) {
+    for (var ix = columns.first; ix < right; ix++) {
       sum += f32(x[((b * params.height + iy) * params.width + ix) * params.channels + c]);
     }
   }
@@ -148,9 +154,11 @@ fn average_pool_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_w
   let rows = covering(row - b * params.height, params.stride_y, params.top, params.kernel_y, params.out_height);
   let columns = covering(ix, params.stride_x, params.left, params.kernel_x, params.out_width);
   var sum = 0.0;
-  for (var oy = rows.first; oy < rows.end; oy++) {
+  let bottom = rows.end;
+  let right = columns.end;
+  for (var oy = rows.first; oy < bottom; oy++) {
     let high = covered(oy, params.stride_y, params.top, params.kernel_y, params.height);
-    for (var ox = columns.first; ox < columns.end; ox++) {
+    for (var ox = columns.first; ox < right; ox++) {
       let wide = covered(ox, params.stride_x, params.left, params.kernel_x, params.width);
       let n = (high.end - high.first) * (wide.end - wide.first);
       sum += f32(dy[((b * params.out_height + oy) * params.out_width + ox) * params.channels + c]) / f32(n);

@@ -82,13 +82,13 @@ fn resize_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgro
   let ix = column / c_count;
   let c = column - ix * c_count;
   let left = first_output(ix, params.width, params.out_width);
-  let right = last_output(ix, params.width, params.out_width);
-  let bottom = last_output(iy, params.height, params.out_height);
+  let right = last_output(ix, params.width, params.out_width) + 1;
+  let bottom = last_output(iy, params.height, params.out_height) + 1;
   var sum = 0.0;
-  for (var oy = first_output(iy, params.height, params.out_height); oy <= bottom; oy++) {
+  for (var oy = first_output(iy, params.height, params.out_height); oy < bottom; oy++) {
     var line = 0.0;
     let from_row = (b * params.out_height + oy) * params.out_width;
-    for (var ox = left; ox <= right; ox++) {
+    for (var ox = left; ox < right; ox++) {
       line += weight(ox, ix, params.width, params.out_width) * f32(x[(from_row + ox) * c_count + c]);
     }
     sum += weight(oy, iy, params.height, params.out_height) * line;
