@@ -70,7 +70,9 @@ fn batch_norm_partial(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_work
   var sum = floats();
   var squares = floats();
   let end = params.rows * channels;
-  for (var at = i; at < end; at += step) {
+  let turns = (end - i + step - 1u) / step;
+  for (var turn = 0u; turn < turns; turn++) {
+    let at = i + turn * step;
     let d = floats(x[at]) - k;
     n += 1.0;
     sum += d;
@@ -94,12 +96,13 @@ fn batch_norm_statistics(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_w
   let n = f32(params.rows);
   let k = chunk_moments[c];
   var sum = floats();
-  for (var p = 0u; p < params.chunks; p++) { sum += chunk_rows(p) * (chunk_moments[p * channels + c] - k); }
+  let chunks = params.chunks;
+  for (var p = 0u; p < chunks; p++) { sum += chunk_rows(p) * (chunk_moments[p * channels + c] - k); }
   let mean = k + sum / n;
   var squares = floats();
-  for (var p = 0u; p < params.chunks; p++) {
+  for (var p = 0u; p < chunks; p++) {
     let d = chunk_moments[p * channels + c] - mean;
-    squares += chunk_moments[(params.chunks + p) * channels + c] + chunk_rows(p) * d * d;
+    squares += chunk_moments[(chunks + p) * channels + c] + chunk_rows(p) * d * d;
   }
   saved[c] = mean;
   saved[channels + c] = inverseSqrt(squares / n + params.eps);
@@ -177,7 +180,9 @@ fn batch_norm_backward_partial(@builtin(workgroup_id) group: vec3<u32>, @builtin
   var a = floats();
   var b = floats();
   let end = params.rows * channels;
-  for (var at = i; at < end; at += step) {
+  let turns = (end - i + step - 1u) / step;
+  for (var turn = 0u; turn < turns; turn++) {
+    let at = i + turn * step;
     let d = floats(x[at]) - mean;
     let g = passed(floats(dy[at]), d * gain + shift);
     a += g * d;
@@ -193,10 +198,12 @@ fn batch_norm_backward_sums(@builtin(workgroup_id) group: vec3<u32>, @builtin(nu
   let c = (group.y * groups.x + group.x) * SIZE + local;
   let channels = params.channels / WIDTH;
   if (c >= channels) { return; }
-  let step = params.chunks * channels;
+  let chunks = params.chunks;
+  let step = chunks * channels;
   var a = floats();
   var b = floats();
-  for (var at = c; at < step; at += channels) {
+  for (var p = 0u; p < chunks; p++) {
+    let at = p * channels + c;
     a += chunk_sums[at];
     b += chunk_sums[step + at];
   }

@@ -26,7 +26,12 @@ fn square_sums_partial(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_wor
   let i = (group.y * groups.x + group.x) * SIZE + local;
   if (i >= params.chunks) { return; }
   var sum = 0.0;
-  for (var at = i; at < params.n; at += params.chunks) { sum += x[at] * x[at]; }
+  let chunks = params.chunks;
+  let turns = (params.n - i + chunks - 1u) / chunks;
+  for (var turn = 0u; turn < turns; turn++) {
+    let v = x[i + turn * chunks];
+    sum += v * v;
+  }
   partials[i] = sum;
 }
 

@@ -38,18 +38,19 @@ fn layer_norm_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_work
                       @builtin(local_invocation_index) local: u32) {
   let row = (group.y * groups.x + group.x) * SIZE + local;
   if (row >= params.rows) { return; }
-  let first = row * params.channels;
-  let n = f32(params.channels);
+  let channels = params.channels;
+  let first = row * channels;
+  let n = f32(channels);
   var sum = 0.0;
-  for (var c = 0u; c < params.channels; c++) { sum += f32(x[first + c]); }
+  for (var c = 0u; c < channels; c++) { sum += f32(x[first + c]); }
   let mean = sum / n;
   var squares = 0.0;
-  for (var c = 0u; c < params.channels; c++) {
+  for (var c = 0u; c < channels; c++) {
     let d = f32(x[first + c]) - mean;
     squares += d * d;
   }
   let r = inverseSqrt(squares / n + params.eps);
-  for (var c = 0u; c < params.channels; c++) { y[first + c] = real((f32(x[first + c]) - mean) * r * f32(scale[c]) + f32(bias[c])); }
+  for (var c = 0u; c < channels; c++) { y[first + c] = real((f32(x[first + c]) - mean) * r * f32(scale[c]) + f32(bias[c])); }
   saved[row] = mean;
   saved[params.rows + row] = r;
 }
@@ -59,20 +60,21 @@ fn layer_norm_backward_x(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_w
                          @builtin(local_invocation_index) local: u32) {
   let row = (group.y * groups.x + group.x) * SIZE + local;
   if (row >= params.rows) { return; }
-  let first = row * params.channels;
-  let n = f32(params.channels);
+  let channels = params.channels;
+  let first = row * channels;
+  let n = f32(channels);
   let mean = statistics[row];
   let r = statistics[params.rows + row];
   var a = 0.0;
   var b = 0.0;
-  for (var c = 0u; c < params.channels; c++) {
+  for (var c = 0u; c < channels; c++) {
     let g = f32(dy[first + c]) * f32(gain[c]);
     a += g;
     b += g * (f32(x[first + c]) - mean);
   }
   a = a / n;
   b = b * r * r / n;
-  for (var c = 0u; c < params.channels; c++) {
+  for (var c = 0u; c < channels; c++) {
     dx[first + c] = real(f32(dx[first + c]) + r * (f32(dy[first + c]) * f32(gain[c]) - a - (f32(x[first + c]) - mean) * b));
   }
 }
@@ -85,12 +87,15 @@ fn layer_norm_backward_partial(@builtin(workgroup_id) group: vec3<u32>, @builtin
   if (i >= step) { return; }
   var a = 0.0;
   var b = 0.0;
-  var at = i;
-  for (var row = i / params.channels; row < params.rows; row += params.chunks) {
+  let chunk = i / params.channels;
+  let chunks = params.chunks;
+  let turns = (params.rows - chunk + chunks - 1u) / chunks;
+  for (var turn = 0u; turn < turns; turn++) {
+    let row = chunk + turn * chunks;
+    let at = i + turn * step;
     let g = f32(dy[at]);
     a += g * (f32(x[at]) - statistics[row]) * statistics[params.rows + row];
     b += g;
-    at += step;
   }
   partials[i] = a;
   partials[step + i] = b;
@@ -101,10 +106,13 @@ fn layer_norm_backward_parameters(@builtin(workgroup_id) group: vec3<u32>, @buil
                                   @builtin(local_invocation_index) local: u32) {
   let c = (group.y * groups.x + group.x) * SIZE + local;
   if (c >= params.channels) { return; }
-  let step = params.chunks * params.channels;
+  let channels = params.channels;
+  let chunks = params.chunks;
+  let step = chunks * channels;
   var a = 0.0;
   var b = 0.0;
-  for (var at = c; at < step; at += params.channels) {
+  for (var p = 0u; p < chunks; p++) {
+    let at = p * channels + c;
     a += sums[at];
     b += sums[step + at];
   }

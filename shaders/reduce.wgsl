@@ -31,14 +31,16 @@ fn reduce_rows_partial(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_wor
   if (i >= step) { return; }
   let end = params.rows * columns;
   var sum = floats();
-  for (var at = i; at < end; at += step) { sum += floats(x[at]); }
+  let turns = (end - i + step - 1u) / step;
+  for (var turn = 0u; turn < turns; turn++) { sum += floats(x[i + turn * step]); }
   y[i] = sum;
 }
 
 // total is of one of n columns.
 fn total(column: u32, n: u32) -> floats {
   var sum = floats();
-  for (var p = 0u; p < params.chunks; p++) { sum += floats(x[p * n + column]); }
+  let chunks = params.chunks;
+  for (var p = 0u; p < chunks; p++) { sum += floats(x[p * n + column]); }
   return sum;
 }
 
