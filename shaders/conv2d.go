@@ -105,7 +105,7 @@ func (s *conv2dSources) forward() []tensor.Variant {
 			p := params.(*conv2dParams)
 			return p.phased(registerGroups(p, ceil(p.pixels(), 8)))
 		}, Consts: conv2dActivation},
-		s.sliced("slices8x8", slices8x8), s.sliced("slices16x16", slices16x16), s.sliced("slices32x32", slices32x32),
+		s.sliced("slices16x16", slices16x16), s.sliced("slices32x32", slices32x32),
 		s.tiled("tiles", tiles64x64, forwardTiles), s.tiled("tiles32x64", tiles32x64, forwardTiles),
 		s.tiled("tiles32x32", tiles32x32, forwardTiles), s.tiledChannels("channels", tiles64x64, forwardTiles),
 		{Source: s.plain, Groups: func(params any) [3]int {

@@ -16,6 +16,11 @@ fn dots(x: u32, words: vec4<u32>) -> vec4<i32> {
   return vec4<i32>(dot4I8Packed(x, words.x), dot4I8Packed(x, words.y), dot4I8Packed(x, words.z), dot4I8Packed(x, words.w));
 }
 
+// load_pixels is a word of four pixels, zero where it is not ok: beyond the last word, where the weight is of no account.
+fn load_pixels(g: Geometry, p0: Position, p1: Position, p2: Position, p3: Position, a: Term, ok: bool) -> vec4<u32> {
+  return vec4<u32>(load_x(g, p0, a, ok), load_x(g, p1, a, ok), load_x(g, p2, a, ok), load_x(g, p3, a, ok));
+}
+
 @compute @workgroup_size(SIZE)
 fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
   let g = geometry();
@@ -27,34 +32,36 @@ fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
   let row_quad = local % TILE / COLUMNS;
   let column_quad = local % COLUMNS;
   let slice = local / TILE;
+  // What this invocation loads of every step: a word of four pixels (neighbours load neighbouring words) and of four outputs of the weights. They
+  // are under way while the step before is added up.
+  let x_row = local / STEP;
+  let x_word = local % STEP;
+  let p0 = position(g, first_row + i32(x_row) * 4);
+  let p1 = next(g, p0);
+  let p2 = next(g, p1);
+  let p3 = next(g, p2);
+  var x_at = select(length, i32(x_word), local < LEFT);
+  var x_term = term(g, x_at);
+  let column = min(first_quad + i32(column_quad), quads - 1);
+  var w_at = select(length, i32(local / COLUMNS), local < RIGHT);
+  var w_term = term(g, w_at);
+  var x_next = load_pixels(g, p0, p1, p2, p3, x_term, x_at < length);
+  var w_next = w[select(0, weight_of(g, w_term, phase) * quads, w_at < length) + column];
   var s0 = vec4<i32>();
   var s1 = vec4<i32>();
   var s2 = vec4<i32>();
   var s3 = vec4<i32>();
   let steps = (length + i32(STEP) - 1) / i32(STEP);
   for (var step = 0; step < steps; step++) {
-    let start = step * i32(STEP);
-    for (var turn = 0u; turn < (LEFT + SIZE - 1u) / SIZE; turn++) { // neighbours load neighbouring channels
-      let i = turn * SIZE + local;
-      if (i < LEFT) {
-        let at = start + i32(i % STEP);
-        let a = term(g, at);
-        let p0 = position(g, first_row + i32(i / STEP) * 4);
-        let p1 = next(g, p0);
-        let p2 = next(g, p1);
-        let p3 = next(g, p2);
-        let ok = at < length; // beyond it x is zero, and the weight of no account
-        left[(i % STEP) * ROWS + i / STEP] = vec4<u32>(load_x(g, p0, a, ok), load_x(g, p1, a, ok), load_x(g, p2, a, ok), load_x(g, p3, a, ok));
-      }
-    }
-    for (var turn = 0u; turn < (RIGHT + SIZE - 1u) / SIZE; turn++) {
-      let i = turn * SIZE + local;
-      if (i < RIGHT) {
-        let row = weight_of(g, term(g, min(start + i32(i / COLUMNS), length - 1)), phase);
-        right[i] = w[row * quads + min(first_quad + i32(i % COLUMNS), quads - 1)];
-      }
-    }
+    if (local < LEFT) { left[x_word * ROWS + x_row] = x_next; }
+    if (local < RIGHT) { right[local] = w_next; }
     workgroupBarrier();
+    x_at += i32(STEP);
+    x_term = term_after(g, x_term, i32(STEP));
+    x_next = load_pixels(g, p0, p1, p2, p3, x_term, x_at < length);
+    w_at += i32(STEP);
+    w_term = term_after(g, w_term, i32(STEP));
+    w_next = w[select(0, weight_of(g, w_term, phase) * quads, w_at < length) + column];
     for (var k = 0u; k < DEPTH; k++) {
       let d = slice * DEPTH + k;
       let a = left[d * ROWS + row_quad];
@@ -74,12 +81,12 @@ fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
     if (slice < 4u) { store(destination(g, position(g, row + i32(slice)), phase), quad, f, sum); }
     return;
   }
-  let p0 = position(g, row);
-  let p1 = next(g, p0);
-  let p2 = next(g, p1);
-  let p3 = next(g, p2);
-  store(destination(g, p0, phase), quad, f, s0);
-  store(destination(g, p1, phase), quad, f, s1);
-  store(destination(g, p2, phase), quad, f, s2);
-  store(destination(g, p3, phase), quad, f, s3);
+  let r0 = position(g, row);
+  let r1 = next(g, r0);
+  let r2 = next(g, r1);
+  let r3 = next(g, r2);
+  store(destination(g, r0, phase), quad, f, s0);
+  store(destination(g, r1, phase), quad, f, s1);
+  store(destination(g, r2, phase), quad, f, s2);
+  store(destination(g, r3, phase), quad, f, s3);
 }

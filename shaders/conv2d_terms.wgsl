@@ -38,10 +38,23 @@ struct Term {
   k: i32,
 }
 
-fn term(g: Geometry, i: i32) -> Term {
+// term_after is the term n further on. Divisions take a GPU long, and most steps along the sum stay within a tap.
+fn term_after(g: Geometry, a: Term, n: i32) -> Term {
   let inputs = i32(params.inputs / CHANNELS);
-  let tap = i / inputs;
-  return Term(tap / g.cols.taps, tap % g.cols.taps, i % inputs);
+  let k = a.k + n;
+  if (k < inputs) { return Term(a.t, a.s, k); }
+  let s = a.s + k / inputs;
+  return Term(a.t + s / g.cols.taps, s % g.cols.taps, k % inputs);
+}
+
+fn term(g: Geometry, i: i32) -> Term { return term_after(g, Term(0, 0, 0), i); }
+
+// position_after is the pixel n further on.
+fn position_after(g: Geometry, p: Position, n: i32) -> Position {
+  let v = p.v + n;
+  if (v < g.cols.count) { return Position(p.b, p.u, v); }
+  let u = p.u + v / g.cols.count;
+  return Position(p.b + u / g.rows.count, u % g.rows.count, v % g.cols.count);
 }
 
 fn load_x(g: Geometry, p: Position, a: Term, ok: bool) -> element {

@@ -47,7 +47,8 @@ func (s *conv2dSources) sliced(name string, tile conv2dTile) tensor.Variant {
 	return v
 }
 
-// conv2dTile is how conv2d_terms.wgsl divides work: a workgroup has rows × columns results, of which so many slices add up depth terms in turn.
+// conv2dTile is how conv2d_terms.wgsl divides work: a workgroup has rows × columns results, of which so many slices add up depth terms in turn. Depth is at
+// most rows / 4 and columns / 4, so that a step is loaded at once, a quad of either side an invocation; for floats it is a multiple of four.
 type conv2dTile struct{ rows, columns, slices, depth int }
 
 // Tiles that nobody shares.
@@ -57,7 +58,7 @@ var (
 	tiles32x32 = conv2dTile{32, 32, 1, 8}
 )
 
-// The coarse maps of a network have few results of long sums, and so few tiles that a GPU would be mostly idle: slices make 64, 16 or 4 times as
+// The coarse maps of a network have few results of long sums, and so few tiles that a GPU would be mostly idle: slices make 64 (of int8), 16 or 4 times as
 // many invocations of them, and smaller tiles more workgroups. All take 12 KiB of workgroup memory. A sum divided among workgroups would need a
 // second dispatch and memory for its parts; divided in one, it needs neither, and is added up in the same order every time.
 var (

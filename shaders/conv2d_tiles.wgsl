@@ -13,19 +13,29 @@ const HALF: bool = false; // real is f16, at inference
 
 alias summed = vec4<f32>;
 
-var<workgroup> left: array<real4, LEFT>;   // [term][row quad]
+var<workgroup> left: array<real4, LEFT>;   // forward: [term quad][row]; backward_weight: [term][row quad]
 var<workgroup> right: array<real4, RIGHT>; // [term][column quad]
 
-// row_of is the row of the weights, (taps, inputs), that belongs to term i of the contraction.
-fn row_of(g: Geometry, i: i32, phase: vec2<i32>) -> i32 {
-  let channels = i32(CHANNELS);
-  return weight_of(g, term(g, i / channels), phase) * channels + i % channels;
+// row_of is the row of the weights, (taps, inputs), that belongs to channel c of element a.
+fn row_of(g: Geometry, a: Term, c: i32, phase: vec2<i32>) -> i32 { return weight_of(g, a, phase) * i32(CHANNELS) + c; }
+
+fn row_at(g: Geometry, i: i32) -> i32 { return row_of(g, term(g, i / i32(CHANNELS)), i % i32(CHANNELS), vec2<i32>()); }
+
+// plus is a sum and four terms more, one after the other.
+fn plus(sum: vec4<f32>, x: real4, w0: real4, w1: real4, w2: real4, w3: real4) -> vec4<f32> {
+  let v = vec4<f32>(x);
+  return (((sum + v.x * vec4<f32>(w0)) + v.y * vec4<f32>(w1)) + v.z * vec4<f32>(w2)) + v.w * vec4<f32>(w3);
+}
+
+fn plus_half(sum: real4, x: real4, w0: real4, w1: real4, w2: real4, w3: real4) -> real4 {
+  return (((sum + x.x * w0) + x.y * w1) + x.z * w2) + x.w * w3;
 }
 
 @compute @workgroup_size(SIZE)
 fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
   let g = geometry();
   let phase = phase_of(group.z);
+  let channels = i32(CHANNELS);
   let length = g.rows.taps * g.cols.taps * i32(params.inputs);
   let first_row = i32(group.x * ROWS * 4u);
   let first_column = i32(group.y * COLUMNS * 4u);
@@ -34,50 +44,62 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
   let row = first_row + i32(row_quad) * 4;
   let column = first_column + i32(column_quad) * 4;
   let slice = local / TILE;
+  // What this invocation loads of every step: four terms of a row of x (neighbours load neighbouring ones) and a term of four columns of the
+  // weights. They are under way while the step before is added up.
+  let x_row = local / 2u % (ROWS * 4u);
+  let x_quad = local / (ROWS * 8u) * 2u + local % 2u;
+  let x_position = position(g, first_row + i32(x_row));
+  var x_at = select(length, i32(x_quad) * 4, local < LEFT);
+  var x_term = term(g, x_at / channels);
+  var w_at = select(length, i32(local / COLUMNS), local < RIGHT);
+  var w_term = term(g, w_at / channels);
+  let w_channel = w_at % channels;
+  var x_next = load_terms(g, x_position, x_term, x_at, length);
+  var w_next = load_weights(row_of(g, w_term, w_channel, phase), w_at < length, column);
   var s0 = vec4<f32>();
   var s1 = vec4<f32>();
   var s2 = vec4<f32>();
   var s3 = vec4<f32>();
   let steps = (length + i32(STEP) - 1) / i32(STEP);
   for (var step = 0; step < steps; step++) {
-    let start = step * i32(STEP);
-    load_step(g, start, length, first_row, local);
-    for (var turn = 0u; turn < (RIGHT + SIZE - 1u) / SIZE; turn++) {
-      let i = turn * SIZE + local;
-      if (i < RIGHT) {
-        let row = row_of(g, min(start + i32(i / COLUMNS), length - 1), phase);
-        right[i] = load_weights(row, first_column + i32(i % COLUMNS) * 4);
+    if (local < LEFT) { left[x_quad * ROWS * 4u + x_row] = x_next; }
+    if (local < RIGHT) { right[local] = w_next; }
+    workgroupBarrier();
+    x_at += i32(STEP);
+    x_term = term_after(g, x_term, i32(STEP) / channels);
+    x_next = load_terms(g, x_position, x_term, x_at, length);
+    w_at += i32(STEP);
+    w_term = term_after(g, w_term, i32(STEP) / channels);
+    w_next = load_weights(row_of(g, w_term, w_channel, phase), w_at < length, column);
+    var t0 = real4();
+    var t1 = real4();
+    var t2 = real4();
+    var t3 = real4();
+    for (var k = 0u; k < DEPTH / 4u; k++) {
+      let quad = slice * (DEPTH / 4u) + k;
+      let x = (quad * ROWS + row_quad) * 4u;
+      let w = quad * 4u * COLUMNS + column_quad;
+      let w0 = right[w];
+      let w1 = right[w + COLUMNS];
+      let w2 = right[w + COLUMNS * 2u];
+      let w3 = right[w + COLUMNS * 3u];
+      if (HALF) {
+        t0 = plus_half(t0, left[x], w0, w1, w2, w3);
+        t1 = plus_half(t1, left[x + 1u], w0, w1, w2, w3);
+        t2 = plus_half(t2, left[x + 2u], w0, w1, w2, w3);
+        t3 = plus_half(t3, left[x + 3u], w0, w1, w2, w3);
+      } else {
+        s0 = plus(s0, left[x], w0, w1, w2, w3);
+        s1 = plus(s1, left[x + 1u], w0, w1, w2, w3);
+        s2 = plus(s2, left[x + 2u], w0, w1, w2, w3);
+        s3 = plus(s3, left[x + 3u], w0, w1, w2, w3);
       }
     }
-    workgroupBarrier();
     if (HALF) {
-      var t0 = real4();
-      var t1 = real4();
-      var t2 = real4();
-      var t3 = real4();
-      for (var k = 0u; k < DEPTH; k++) {
-        let d = slice * DEPTH + k;
-        let a = left[d * ROWS + row_quad];
-        let b = right[d * COLUMNS + column_quad];
-        t0 += a.x * b;
-        t1 += a.y * b;
-        t2 += a.z * b;
-        t3 += a.w * b;
-      }
       s0 += vec4<f32>(t0);
       s1 += vec4<f32>(t1);
       s2 += vec4<f32>(t2);
       s3 += vec4<f32>(t3);
-    } else {
-      for (var k = 0u; k < DEPTH; k++) {
-        let d = slice * DEPTH + k;
-        let a = vec4<f32>(left[d * ROWS + row_quad]);
-        let b = vec4<f32>(right[d * COLUMNS + column_quad]);
-        s0 += a.x * b;
-        s1 += a.y * b;
-        s2 += a.z * b;
-        s3 += a.w * b;
-      }
     }
     workgroupBarrier();
   }
@@ -99,35 +121,35 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
 @compute @workgroup_size(SIZE)
 fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
   let g = geometry();
+  let channels = i32(CHANNELS);
   let length = g.rows.taps * g.cols.taps * i32(params.inputs);
   let first_row = i32(group.x * ROWS * 4u);
-  let first_column = i32(group.y * COLUMNS * 4u);
+  let column = i32((group.y * COLUMNS + local % COLUMNS) * 4u);
   let first = i32(group.z * params.chunk);
   let last = min(g.batch * g.rows.count * g.cols.count, first + i32(params.chunk));
+  // What this invocation loads of every step, as in forward: four rows of a pixel of x, and four columns of a pixel of dy.
+  let x_row = first_row + i32(local % ROWS) * 4;
+  let x_term = term(g, x_row / channels);
+  let x_pixel = select(last, first + i32(local / ROWS), local < LEFT);
+  var x_position = position(g, x_pixel);
+  let dy_pixel = select(last, first + i32(local / COLUMNS), local < RIGHT);
+  var dy_position = position(g, dy_pixel);
+  var x_next = load_terms(g, x_position, x_term, x_row, select(0, length, x_pixel < last));
+  var dy_next = load_gradients(destination(g, dy_position, vec2<i32>()), dy_pixel < last, column);
   var s0 = vec4<f32>();
   var s1 = vec4<f32>();
   var s2 = vec4<f32>();
   var s3 = vec4<f32>();
   let steps = (last - first + i32(DEPTH) - 1) / i32(DEPTH);
   for (var step = 0; step < steps; step++) {
-    let start = first + step * i32(DEPTH);
-    for (var turn = 0u; turn < (LEFT + SIZE - 1u) / SIZE; turn++) {
-      let i = turn * SIZE + local;
-      if (i < LEFT) {
-        let p = position(g, start + i32(i / ROWS));
-        let ok = start + i32(i / ROWS) < last;
-        let row = first_row + i32(i % ROWS) * 4;
-        left[i] = load_inputs(g, p, row, length, ok);
-      }
-    }
-    for (var turn = 0u; turn < (RIGHT + SIZE - 1u) / SIZE; turn++) {
-      let i = turn * SIZE + local;
-      if (i < RIGHT) {
-        let pixel = destination(g, position(g, min(start + i32(i / COLUMNS), last - 1)), vec2<i32>());
-        right[i] = load_gradients(pixel, first_column + i32(i % COLUMNS) * 4);
-      }
-    }
+    if (local < LEFT) { left[local] = x_next; }
+    if (local < RIGHT) { right[local] = dy_next; }
     workgroupBarrier();
+    let further = (step + 1) * i32(DEPTH);
+    x_position = position_after(g, x_position, i32(DEPTH));
+    x_next = load_terms(g, x_position, x_term, x_row, select(0, length, x_pixel + further < last));
+    dy_position = position_after(g, dy_position, i32(DEPTH));
+    dy_next = load_gradients(destination(g, dy_position, vec2<i32>()), dy_pixel + further < last, column);
     for (var d = 0u; d < DEPTH; d++) {
       let a = vec4<f32>(left[d * ROWS + local / COLUMNS]);
       let b = vec4<f32>(right[d * COLUMNS + local % COLUMNS]);
@@ -139,10 +161,9 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(loca
     workgroupBarrier();
   }
   let row = first_row + i32(local / COLUMNS) * 4;
-  let column = first_column + i32(local % COLUMNS) * 4;
   let part = i32(group.z) * g.rows.w_size * g.cols.w_size * i32(params.inputs);
-  if (row < length) { store_weights(part + row_of(g, row, vec2<i32>()), column, s0); }
-  if (row + 1 < length) { store_weights(part + row_of(g, row + 1, vec2<i32>()), column, s1); }
-  if (row + 2 < length) { store_weights(part + row_of(g, row + 2, vec2<i32>()), column, s2); }
-  if (row + 3 < length) { store_weights(part + row_of(g, row + 3, vec2<i32>()), column, s3); }
+  if (row < length) { store_weights(part + row_at(g, row), column, s0); }
+  if (row + 1 < length) { store_weights(part + row_at(g, row + 1), column, s1); }
+  if (row + 2 < length) { store_weights(part + row_at(g, row + 2), column, s2); }
+  if (row + 3 < length) { store_weights(part + row_at(g, row + 3), column, s3); }
 }

@@ -6,38 +6,24 @@ alias floats = f32;
 const CHANNELS: u32 = 1u; // of an element
 const WIDTH: u32 = 1u;    // outputs at a time
 
-// load_step fills `left` with the terms from start on of the workgroup's pixels; neighbours load neighbouring inputs.
-fn load_step(g: Geometry, start: i32, length: i32, first_row: i32, local: u32) {
-  for (var turn = 0u; turn < (LEFT + SIZE - 1u) / SIZE; turn++) {
-    let i = turn * SIZE + local;
-    if (i < LEFT) {
-      let at = start + i32(i % STEP);
-      let a = term(g, at);
-      let p0 = position(g, first_row + i32(i / STEP) * 4);
-      let p1 = next(g, p0);
-      let p2 = next(g, p1);
-      let p3 = next(g, p2);
-      let ok = at < length;
-      left[(i % STEP) * ROWS + i / STEP] = real4(load_x(g, p0, a, ok), load_x(g, p1, a, ok), load_x(g, p2, a, ok), load_x(g, p3, a, ok));
-    }
-  }
+// load_terms are four terms of a pixel of x, of which a is number `at`; zero beyond the last.
+fn load_terms(g: Geometry, p: Position, a: Term, at: i32, length: i32) -> real4 {
+  let b = term_after(g, a, 1);
+  let c = term_after(g, b, 1);
+  let d = term_after(g, c, 1);
+  return real4(load_x(g, p, a, at < length), load_x(g, p, b, at + 1 < length), load_x(g, p, c, at + 2 < length), load_x(g, p, d, at + 3 < length));
 }
 
-// load_inputs are the four inputs of a pixel from row on, of the rows (t, s, input), zero beyond the last.
-fn load_inputs(g: Geometry, p: Position, row: i32, length: i32, ok: bool) -> real4 {
-  return real4(load_x(g, p, term(g, row), ok & (row < length)), load_x(g, p, term(g, row + 1), ok & (row + 1 < length)),
-               load_x(g, p, term(g, row + 2), ok & (row + 2 < length)), load_x(g, p, term(g, row + 3), ok & (row + 3 < length)));
-}
-
-// load_weights and load_gradients are the four outputs from n on of a row of the weights and of a pixel; beyond the last it is anything: those results are not stored.
-fn load_weights(row: i32, n: i32) -> real4 {
-  let at = row * i32(params.outputs);
+// load_weights and load_gradients are the four outputs from n on of a row of the weights and of a pixel, if it is ok. Otherwise, and beyond the last output, they are
+// anything: x is zero there, or the result is not stored.
+fn load_weights(row: i32, ok: bool, n: i32) -> real4 {
+  let at = select(0, row * i32(params.outputs), ok);
   let end = i32(params.outputs) - 1;
   return real4(w[at + min(n, end)], w[at + min(n + 1, end)], w[at + min(n + 2, end)], w[at + min(n + 3, end)]);
 }
 
-fn load_gradients(pixel: i32, n: i32) -> real4 {
-  let at = pixel * i32(params.outputs);
+fn load_gradients(pixel: i32, ok: bool, n: i32) -> real4 {
+  let at = select(0, pixel * i32(params.outputs), ok);
   let end = i32(params.outputs) - 1;
   return real4(dy[at + min(n, end)], dy[at + min(n + 1, end)], dy[at + min(n + 2, end)], dy[at + min(n + 3, end)]);
 }

@@ -103,7 +103,7 @@ func TestVariantsChosenUntuned(t *testing.T) {
 		{conv2dForward, outputs(20), [3]string{"registers", "registers", "tiles"}},
 		{conv2dForward, outputs(32), [3]string{"subgroups", "registers", "tiles"}},
 		{conv2dForward, outputs(33), [3]string{"", "", "channels"}},
-		{conv2dForward, convolution(4, 256, 256), [3]string{"subgroups", "registers", "slices8x8"}},
+		{conv2dForward, convolution(4, 256, 256), [3]string{"subgroups", "registers", "slices16x16"}},
 		{conv2dForward, convolution(8, 256, 512), [3]string{"subgroups", "registers", "slices16x16"}},
 		{conv2dForward, convolution(16, 256, 256), [3]string{"subgroups", "registers", "slices32x32"}},
 		{conv2dForward, convolution(64, 64, 64), [3]string{"subgroups", "registers", "tiles"}},
