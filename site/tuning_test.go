@@ -1,6 +1,10 @@
 package site
 
 import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -24,13 +28,25 @@ func TestTuningInThePage(t *testing.T) {
 		require.NoError(t, p.segmentIn("photo.png", "raters.safetensors", `recurrences: 1, roi: "none"`))
 		p.compare("r.probability(0)", want.Probability(0))
 	}
-	const remembered = `(async () => {
+	const withMemory = `(async () => {
 		const settled = (request) => new Promise((resolve, reject) => { request.onsuccess = () => resolve(request.result); request.onerror = () => reject(request.error); });
 		const database = await settled(indexedDB.open("mrprism", 1));
-		const all = database.objectStoreNames.contains("memory") ? await settled(database.transaction("memory").objectStore("memory").getAll()) : [];
-		database.close();
-		return all.map((text) => Object.keys(JSON.parse(text)).length);
+		const memory = (mode) => database.transaction("memory", mode).objectStore("memory");
+		try { return await (%s)(); } finally { database.close(); }
 	})()`
+	type adapter struct {
+		Choices    map[string]string
+		Unfinished map[string]int
+	}
+	remembered := func() (all []adapter) {
+		texts := get[[]string](p, fmt.Sprintf(withMemory, `() => database.objectStoreNames.contains("memory") ? settled(memory("readonly").getAll()) : []`))
+		for _, text := range texts {
+			var a adapter
+			require.NoError(t, json.Unmarshal([]byte(text), &a))
+			all = append(all, a)
+		}
+		return all
+	}
 	type outcome struct {
 		Done    bool
 		Changed int
@@ -39,21 +55,40 @@ func TestTuningInThePage(t *testing.T) {
 
 	visit("")
 	assert.Equal(t, outcome{Done: true}, tune(), "an emulated GPU is not measured unasked")
-	assert.Empty(t, get[[]int](p, remembered))
+	assert.Empty(t, remembered())
 
 	visit("?tune=on")
 	interrupted := get[outcome](p, `(async () => { const tuned = mrprism.tune(); await r.probability(1); return tuned; })()`)
 	assert.False(t, interrupted.Done, "a question comes first")
 	require.True(t, tune().Done)
-	kept := get[[]int](p, remembered)
+	kept := remembered()
 	require.Len(t, kept, 1, "adapters")
-	assert.Greater(t, kept[0], 10, "kernels with parameters")
+	assert.Greater(t, len(kept[0].Choices), 10, "kernels with parameters")
+	assert.Empty(t, kept[0].Unfinished)
 	require.NoError(t, p.segmentIn("photo.png", "raters.safetensors", `recurrences: 1, roi: "none"`))
 	p.compare("r.probability(0)", want.Probability(0))
 
 	visit("?tune=on")
 	assert.Equal(t, outcome{Done: true}, tune(), "all that was measured before")
-	assert.Equal(t, kept, get[[]int](p, remembered))
+	assert.Equal(t, kept, remembered())
+
+	// What took the GPU with it twice is not measured again, what ended once is.
+	keys := slices.Sorted(maps.Keys(kept[0].Choices))
+	ended, err := json.Marshal(map[string]int{keys[0]: 2, keys[1]: 1})
+	require.NoError(t, err)
+	p.do(fmt.Sprintf(withMemory, fmt.Sprintf(`async () => {
+		const [key] = await settled(memory("readonly").getAllKeys());
+		const known = JSON.parse(await settled(memory("readonly").get(key)));
+		known.unfinished = %s;
+		for (const kernel in known.unfinished) delete known.choices[kernel];
+		await settled(memory("readwrite").put(JSON.stringify(known), key));
+	}`, ended)))
+	visit("?tune=on")
+	require.True(t, tune().Done)
+	again := remembered()
+	assert.Equal(t, keys, slices.Sorted(maps.Keys(again[0].Choices)))
+	assert.Equal(t, map[string]int{keys[0]: 2}, again[0].Unfinished)
+
 	visit("?tune=off")
 	assert.Equal(t, outcome{Done: true}, tune())
 	p.clean()

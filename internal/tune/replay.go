@@ -2,6 +2,7 @@ package tune
 
 import (
 	"context"
+	"math"
 	"slices"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 const (
 	ReplayTime = 20 * time.Millisecond // of one recording, at least
 	mostCopies = 1024
+	latencies  = 4 // of an empty read that a recording takes at least: browsers look for results every so often
 )
 
 // Replay is a command that can be timed: copies of it, one after the other on the same buffers.
@@ -20,6 +22,7 @@ type Replay struct {
 	recording gpu.Recording
 	copies    int
 	wait      gpu.Range
+	latency   float64 // milliseconds from the end of a command until one knows
 }
 
 // NewReplay records a command that has been prepared. It has run when this returns: what was not run before is slower.
@@ -28,8 +31,12 @@ func NewReplay(ctx context.Context, d gpu.Device, c gpu.Command) (*Replay, error
 	if c.Program != nil {
 		r.wait.Buffer = c.Arguments[len(c.Arguments)-1]
 	}
+	var err error
+	if r.latency, err = r.readTime(ctx); err != nil {
+		return nil, err
+	}
+	enough := max(Milliseconds(ReplayTime), latencies*r.latency)
 	for r.copies = 1; ; {
-		var err error
 		if r.recording, err = d.Record(slices.Repeat([]gpu.Command{c}, r.copies)); err != nil {
 			return nil, err
 		}
@@ -43,23 +50,36 @@ func NewReplay(ctx context.Context, d gpu.Device, c gpu.Command) (*Replay, error
 			return nil, err
 		}
 		took := ms * float64(r.copies)
-		if took >= Milliseconds(ReplayTime) || r.copies == mostCopies {
+		if took >= enough || r.copies == mostCopies {
 			return r, nil
 		}
 		r.Release()
-		more := 1.5 * Milliseconds(ReplayTime) / max(took, 0.01)
+		more := 1.5 * enough / max(took, 0.01)
 		r.copies = min(mostCopies, max(2*r.copies, int(float64(r.copies)*more)))
 	}
 }
 
-// Time runs the recording and returns milliseconds a copy.
+// readTime is the least of a few empty reads, in milliseconds.
+func (r *Replay) readTime(ctx context.Context) (float64, error) {
+	least := math.Inf(1)
+	for range 3 {
+		start := time.Now()
+		if err := r.device.Read(ctx, r.wait); err != nil {
+			return 0, err
+		}
+		least = min(least, Milliseconds(time.Since(start)))
+	}
+	return least, nil
+}
+
+// Time runs the recording and returns milliseconds a copy, without the time that reading takes.
 func (r *Replay) Time(ctx context.Context) (float64, error) {
 	start := time.Now()
 	err := r.device.Run(ctx, r.recording)
 	if err == nil {
 		err = r.device.Read(ctx, r.wait)
 	}
-	return Milliseconds(time.Since(start)) / float64(r.copies), err
+	return max(0, Milliseconds(time.Since(start))-r.latency) / float64(r.copies), err
 }
 
 // Release returns the recording; the command's buffers are the caller's.

@@ -18,10 +18,22 @@ import (
 // tuning is what this session knows of the fastest kernels on its GPU. They are measured while nothing else is to be done, and remembered in the
 // browser for this adapter; ?tune=off leaves all that aside, ?tune=on measures on emulated GPUs too, which takes long there.
 type tuning struct {
-	choices tune.Choices            // remembered, and those found since
+	memory
 	results map[string]*tune.Result // of the engine's kernels, by key, as far as they have been measured
 	failed  bool                    // the GPU did not let itself be measured: not tried again
 }
+
+// memory is what the browser remembers of an adapter.
+type memory struct {
+	Choices    tune.Choices   `json:"choices"`              // found in this session too
+	Unfinished map[string]int `json:"unfinished,omitempty"` // how often measuring a kernel, or wholeNetwork, was begun and never came to an end
+}
+
+// mostUnfinished: what ends a GPU's process, or the whole browser's, is not tried again and again. (A closed page does not end it either.)
+const mostUnfinished = 2
+
+// wholeNetwork stands for the network with what was found, beside the keys of kernels.
+const wholeNetwork = "network"
 
 // recallTime bounds the wait for what the browser remembers.
 const recallTime = 2 * time.Second
@@ -34,13 +46,13 @@ func (s *session) remembered(ctx context.Context, d gpu.Device) gpu.Device {
 	if wish("tune") == "off" {
 		return d
 	}
-	if s.tuning.choices == nil {
-		s.tuning.choices = recall(ctx, d.Info())
+	if s.tuning.Choices == nil {
+		s.tuning.memory = recall(ctx, d.Info())
 	}
-	if len(s.tuning.choices) == 0 {
+	if len(s.tuning.Choices) == 0 {
 		return d
 	}
-	return tune.With(d, s.tuning.choices)
+	return tune.With(d, s.tuning.Choices)
 }
 
 // tuneMessage answers "tune": it measures kernels until all are, or until another message comes. done is false where there is more to do.
@@ -73,33 +85,42 @@ func (s *session) tunes() bool {
 func (s *session) tune(ctx context.Context) (done bool, changed int, err error) {
 	var results []tune.Result
 	for _, a := range tune.Alternatives(s.engine.Plans()...) {
-		if _, known := s.tuning.choices[a.Key]; known {
+		if _, known := s.tuning.Choices[a.Key]; known {
 			continue
 		}
 		if s.tuning.results[a.Key] == nil {
-			measured, err := tune.Measure(ctx, s.dev, []tensor.Alternatives{a}, func(int) {})
-			if err != nil {
+			result := tune.Result{Alternatives: a} // what is taken untuned
+			if err := s.attempt(ctx, a.Key, func() error {
+				measured, err := tune.Measure(ctx, s.dev, []tensor.Alternatives{a}, func(int) {})
+				if err == nil {
+					result = measured[0]
+				}
+				return err
+			}); err != nil {
 				return false, 0, err
 			}
 			if s.tuning.results == nil {
 				s.tuning.results = map[string]*tune.Result{}
 			}
-			s.tuning.results[a.Key] = &measured[0]
+			s.tuning.results[a.Key] = &result
 		}
 		results = append(results, *s.tuning.results[a.Key])
 	}
 	if len(results) == 0 {
 		return true, 0, nil
 	}
-	chosen := tune.Join(s.tuning.choices, tune.Chosen(results))
+	chosen := tune.Join(s.tuning.Choices, tune.Chosen(results))
 	for _, r := range results {
 		if r.Chosen > 0 {
 			changed++
 		}
 	}
 	if changed > 0 {
-		faster, err := s.adoptFaster(ctx, chosen)
-		if err != nil {
+		faster := false
+		if err := s.attempt(ctx, wholeNetwork, func() (err error) {
+			faster, err = s.adoptFaster(ctx, chosen)
+			return err
+		}); err != nil {
 			return false, 0, err
 		}
 		if !faster { // what is taken untuned stays, and is remembered, so that it is not measured again
@@ -107,12 +128,30 @@ func (s *session) tune(ctx context.Context) (done bool, changed int, err error) 
 			for i := range results {
 				results[i].Chosen = 0
 			}
-			chosen = tune.Join(s.tuning.choices, tune.Chosen(results))
+			chosen = tune.Join(s.tuning.Choices, tune.Chosen(results))
 		}
 	}
-	s.tuning.choices, s.tuning.results = chosen, nil
+	s.tuning.Choices, s.tuning.results = chosen, nil
 	s.dev = tune.With(s.dev, chosen)
-	return true, changed, remember(ctx, s.dev.Info(), chosen)
+	s.remember(ctx)
+	return true, changed, nil
+}
+
+// attempt does work that may take the GPU with it, unless it never came to an end too often.
+func (s *session) attempt(ctx context.Context, what string, work func() error) error {
+	if s.tuning.Unfinished[what] >= mostUnfinished {
+		return nil
+	}
+	if s.tuning.Unfinished == nil {
+		s.tuning.Unfinished = map[string]int{}
+	}
+	s.tuning.Unfinished[what]++
+	s.remember(ctx)
+	err := work()
+	if err == nil || ctx.Err() != nil {
+		delete(s.tuning.Unfinished, what) // in the browser with what is remembered next
+	}
+	return err
 }
 
 // adoptFaster compiles the network with the choices and makes it the engine's if it is not slower.
@@ -135,24 +174,25 @@ func (s *session) adoptFaster(ctx context.Context, chosen tune.Choices) (faster 
 }
 
 // recall reads what the browser remembers for an adapter; nothing where that cannot be had or read.
-func recall(ctx context.Context, info gpu.Info) tune.Choices {
+func recall(ctx context.Context, info gpu.Info) memory {
 	ctx, cancel := context.WithTimeout(ctx, recallTime)
 	defer cancel()
-	choices := tune.Choices{}
+	m := memory{}
 	text, err := await(ctx, js.Global().Get("mrprismMemory").Call("get", tuningKey(info)))
-	if err == nil && text.Type() == js.TypeString {
-		_ = json.Unmarshal([]byte(text.String()), &choices) // what is damaged is measured again
+	if err == nil && text.Type() == js.TypeString && json.Unmarshal([]byte(text.String()), &m) != nil {
+		m = memory{} // what is damaged is measured again
 	}
-	return choices
+	if m.Choices == nil {
+		m.Choices = tune.Choices{}
+	}
+	return m
 }
 
-// remember keeps choices in the browser. A browser that keeps nothing measures again at the next visit.
-func remember(ctx context.Context, info gpu.Info, choices tune.Choices) error {
-	text, err := json.Marshal(choices)
-	if err == nil {
-		_, _ = await(ctx, js.Global().Get("mrprismMemory").Call("put", tuningKey(info), string(text)))
+// remember keeps what is known in the browser. One that keeps nothing measures again at the next visit.
+func (s *session) remember(ctx context.Context) {
+	if text, err := json.Marshal(s.tuning.memory); err == nil {
+		_, _ = await(ctx, js.Global().Get("mrprismMemory").Call("put", tuningKey(s.dev.Info()), string(text)))
 	}
-	return err
 }
 
 // tuningKey names an adapter with its driver: in the browser, the browser's version.
