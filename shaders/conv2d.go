@@ -37,6 +37,12 @@ var conv2dRegistersFile string
 //go:embed conv2d_tiles.wgsl
 var conv2dTilesFile string
 
+//go:embed conv2d_products.wgsl
+var conv2dProductsPart string
+
+//go:embed conv2d_blocks.wgsl
+var conv2dBlocksFile string
+
 //go:embed conv2d_tiles_channels.wgsl
 var conv2dTilesChannelsPart string
 
@@ -50,18 +56,20 @@ var conv2dSubgroupsFile string
 var conv2dWholePart string
 
 // conv2dSources are the files of the variants.
-type conv2dSources struct{ plain, registers, subgroups, subgroupsChannels, tiles, channels string }
+type conv2dSources struct{ plain, registers, subgroups, subgroupsChannels, tiles, channels, blocks string }
 
 // newConv2dSources joins them with the part that says where a result goes.
 func newConv2dSources(results string) conv2dSources {
 	parts := joined(conv2dGeometryPart, conv2dParamsPart, conv2dFinishPart, results, activationPart)
+	products := joined(parts, conv2dTermsPart, conv2dProductsPart)
 	return conv2dSources{
 		plain:             joined(parts, conv2dFile),
 		registers:         joined(parts, conv2dQuadsPart, conv2dChannelLoadsPart, conv2dRegistersFile),
 		subgroups:         joined(parts, conv2dQuadsPart, conv2dQuadLoadsPart, conv2dSubgroupsFile),
 		subgroupsChannels: joined(parts, conv2dQuadsPart, conv2dChannelLoadsPart, conv2dSubgroupsFile),
-		tiles:             joined(parts, conv2dTermsPart, conv2dTilesQuadsPart, conv2dTilesFile),
-		channels:          joined(parts, conv2dTermsPart, conv2dTilesChannelsPart, conv2dTilesFile),
+		tiles:             joined(products, conv2dTilesQuadsPart, conv2dTilesFile),
+		channels:          joined(products, conv2dTilesChannelsPart, conv2dTilesFile),
+		blocks:            joined(products, conv2dTilesQuadsPart, conv2dBlocksFile),
 	}
 }
 
@@ -108,6 +116,7 @@ func (s *conv2dSources) forward() []tensor.Variant {
 		s.sliced("slices16x16", slices16x16), s.sliced("slices32x32", slices32x32),
 		s.tiled("tiles", tiles64x64, forwardTiles), s.tiled("tiles32x64", tiles32x64, forwardTiles),
 		s.tiled("tiles32x32", tiles32x32, forwardTiles), s.tiledChannels("channels", tiles64x64, forwardTiles),
+		s.blocked(),
 		{Source: s.plain, Groups: func(params any) [3]int {
 			p := params.(*conv2dParams)
 			return p.phased(tensor.Linear(p.pixels()*int(p.Outputs), elementwise))

@@ -1,35 +1,15 @@
 // Convolution for GPUs, as a product of matrices that are gathered on the way (implicit GEMM): a workgroup keeps a tile of
 // 4 ROWS × 4 COLUMNS results, 4 × 4 an invocation, and walks along the contraction STEP at a time, through workgroup memory.
 // Small tiles make more workgroups, large ones load less. The maths are those of conv2d.wgsl. Joined with
-// conv2d_tiles_channels.wgsl or conv2d_tiles_quads.wgsl, conv2d_terms.wgsl and the parts of conv2d.wgsl.
+// conv2d_tiles_channels.wgsl or conv2d_tiles_quads.wgsl, conv2d_products.wgsl, conv2d_terms.wgsl and the parts of conv2d.wgsl.
 //
 //   forward          rows are pixels (b, u, v),  columns outputs, the contraction runs over (t, s, input)
 //   backward_weight  rows are (t, s, input),     columns outputs, the contraction runs over the pixels of one part; no slices
-//
-// Where storage is of f16, forward at inference also multiplies and adds the DEPTH terms of a step in f16, at which GPUs are up to twice as fast,
-// and the steps in f32: a sum of eight is off by eight roundings of 2^-11 at most, and no error grows with the length of the contraction.
-
-const HALF: bool = false; // real is f16, at inference
-
-alias summed = vec4<f32>;
 
 var<workgroup> left: array<real4, LEFT>;   // forward: [term quad][row]; backward_weight: [term][row quad]
 var<workgroup> right: array<real4, RIGHT>; // [term][column quad]
 
-// row_of is the row of the weights, (taps, inputs), that belongs to channel c of element a.
-fn row_of(g: Geometry, a: Term, c: i32, phase: vec2<i32>) -> i32 { return weight_of(g, a, phase) * i32(CHANNELS) + c; }
-
 fn row_at(g: Geometry, i: i32) -> i32 { return row_of(g, term(g, i / i32(CHANNELS)), i % i32(CHANNELS), vec2<i32>()); }
-
-// plus is a sum and four terms more, one after the other.
-fn plus(sum: vec4<f32>, x: real4, w0: real4, w1: real4, w2: real4, w3: real4) -> vec4<f32> {
-  let v = vec4<f32>(x);
-  return (((sum + v.x * vec4<f32>(w0)) + v.y * vec4<f32>(w1)) + v.z * vec4<f32>(w2)) + v.w * vec4<f32>(w3);
-}
-
-fn plus_half(sum: real4, x: real4, w0: real4, w1: real4, w2: real4, w3: real4) -> real4 {
-  return (((sum + x.x * w0) + x.y * w1) + x.z * w2) + x.w * w3;
-}
 
 @compute @workgroup_size(SIZE)
 fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {

@@ -112,16 +112,22 @@ func guises() []gpu.Info {
 	}
 }
 
-// everyProgram is what all operators dispatch, forwards and backwards, on all of these.
+// everyProgram is what all operators dispatch, forwards and backwards, on all of these, and one of each variant that is dispatched only where measuring chose it.
 func everyProgram(t *testing.T) map[*gpu.Program]bool {
 	t.Helper()
 	goldens := goldenFile(t)
 	programs := map[*gpu.Program]bool{}
+	measured := map[string]*gpu.Program{} // by name
 	for _, guise := range guises() {
 		d := &recorder{reference.Open(), guise, programs}
 		compile := func(g *tensor.Graph) {
 			plan, err := tensor.Compile(context.Background(), d, tensor.NewSet(), g)
 			require.NoError(t, err)
+			for _, a := range plan.Alternatives() {
+				for _, v := range a.Variants {
+					measured[v.Program.Name] = v.Program
+				}
+			}
 			plan.Release()
 		}
 		for name, build := range goldenOperators {
@@ -143,6 +149,12 @@ func everyProgram(t *testing.T) map[*gpu.Program]bool {
 			compile(g)
 		}
 		require.NoError(t, d.Close())
+	}
+	for p := range programs {
+		delete(measured, p.Name)
+	}
+	for _, p := range measured {
+		programs[p] = true
 	}
 	return programs
 }
