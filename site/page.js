@@ -86,6 +86,7 @@ const STAGES = {
   compile: () => "Preparing the network",
   search: () => "Finding the region",
   segment: (done) => `Segmenting, Rec${done}`,
+  mirror: (done) => `Segmenting the mirror image, Rec${done}`,
 };
 
 // run segments with what changes (picture, roi, weights; the model as chosen) and shows the result. What does not change is as in the job that

@@ -31,6 +31,7 @@ type Metadata struct {
 	Labels          string             // labels: LabelsRaters or LabelsAgreementLevels
 	Anchor          string             // anchor: the class that the search in a whole photograph follows; empty where images are not searched
 	SinglePieces    bool               // pieces: "single" where each structure is one piece, so that of its mask the largest is kept
+	Mirrored        bool               // mirrored: "averaged" where every map is the mean with that of the mirror image, which takes twice as long
 	Side            int                // side: pixels of the square the network sees
 	Mean, Deviation [3]float32         // normalisation: (x − Mean)/Deviation per RGB channel of values 0..1, or
 	Standardise     bool               // normalisation: by the winsorised mean and deviation of the image's own values (model.Standardise)
@@ -45,6 +46,9 @@ type Metadata struct {
 
 // single is the value of pieces where there is one of each structure.
 const single = "single"
+
+// averaged is the value of mirrored where they are.
+const averaged = "averaged"
 
 // normalisation is the JSON form of Mean, Deviation and Standardise.
 type normalisation struct {
@@ -71,6 +75,9 @@ func (m *Metadata) Map() (map[string]string, error) {
 	if m.SinglePieces {
 		values["pieces"] = single
 	}
+	if m.Mirrored {
+		values["mirrored"] = averaged
+	}
 	if len(m.Ranges) > 0 {
 		values["ranges"] = asJSON(m.Ranges)
 	}
@@ -88,7 +95,7 @@ func ParseMetadata(values map[string]string) (Metadata, error) {
 	m := Metadata{
 		Name: values["name"], Title: values["title"], Configuration: values["configuration"], Recipe: values["recipe"], Task: values["task"],
 		Labels: values["labels"], Anchor: values["anchor"], Data: values["data"], Commit: values["commit"], Layout: values["layout"],
-		Quantization: values["quantization"], SinglePieces: values["pieces"] == single,
+		Quantization: values["quantization"], SinglePieces: values["pieces"] == single, Mirrored: values["mirrored"] == averaged,
 	}
 	var n normalisation
 	for _, field := range []struct {

@@ -107,7 +107,7 @@ func TestMetadataRoundTrip(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, m, again)
 
-	m.Standardise, m.SinglePieces = true, true
+	m.Standardise, m.SinglePieces, m.Mirrored = true, true, true
 	values, err = m.Map()
 	require.NoError(t, err)
 	again, err = ParseMetadata(values)

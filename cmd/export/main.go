@@ -29,7 +29,7 @@ usage: export -weights NAME|FILE -onnx OUT.onnx [-part all|encoder] [-passes 4] 
        export -config compact|paper|tiny [-raters 4] [-classes 2] [-seed 1] -onnx OUT.onnx [...]      random weights, for benches
        export -weights FILE [-f16 OUT.safetensors] [-int8 OUT.safetensors] [-data DIR[,DIR]]        smaller weights, and their cost
        export -weights FILE -mean FILE[,FILE] [-f32 OUT.safetensors] [-f16 ...] [-int8 ...]         the mean of several runs
-       export -weights NAME|FILE -data DIR[,DIR] -ranges OUT.safetensors
+       export -weights NAME|FILE -data DIR[,DIR] -ranges OUT.safetensors [-mirror]
 
 The ONNX file is opset 17, float32, one image of one side; axes are (1, channels, rows, columns). Its input is
   x         (1, 3, S, S)     RGB values 0..1 of the square to segment, minus mean, over deviation: those in the file's metadata
@@ -41,10 +41,10 @@ With -part all its outputs are what "segment" computes from that square, probabi
 With -part encoder its outputs are what all passes share:
   f0 (1, ., S/64, S/64), and merge1 shortcut1 ... merge4 shortcut4 at S/32, S/16, S/8 and S/4: what ConP's stages make of the features
 The search in whole photographs, resampling, measurements and, where the metadata say "singlePieces": true, the choice of each mask's largest
-piece are not in the file. Batch normalisation is folded into the convolutions, and int8 weights are written as the float32 that they stand
+piece, where they say "mirrored": true, the mean with the maps of the mirror image, are not in the file. Batch normalisation is folded into the convolutions, and int8 weights are written as the float32 that they stand
 for. All operators are ONNX's own; with -attention ort, attention is ONNX Runtime's MultiHeadAttention, which nothing else reads; its WebGPU
 version (1.30) is wrong on lavapipe, so compare before use. Metadata of the file: name, classes, raters, side, mean, deviation, standardise,
-singlePieces and more.
+singlePieces, mirrored and more.
 
 With -f16 and -int8 the float32 weights of a run are written with half and a quarter of the bytes: heavy weights as float16, or as int8 with a
 scale for each output channel, which all programs and the page compute with as the float32 that they stand for. With -data the training
@@ -57,6 +57,9 @@ random weights the mean is of no use. -f32 writes the mean itself, for train -in
 
 With -ranges the weights are written as they are, and how large the inputs of layers become on training images of -data, which is what
 "-precision int8" of other programs needs. The weights that ship have that.
+
+With -mirror, beside -ranges, -f32, -f16 or -int8, the file says that every map is to be the mean with that of the mirror image, wherever the
+model is used: where left and right mean nothing, as in eyes, or the same. It takes twice as long. Measure first, with "evaluate", whether it is better.
 
 The weights that ship:
   %s
@@ -92,6 +95,7 @@ type request struct {
 	mean, data, ranges            string
 	f32, f16, int8                string
 	part, attention               string
+	mirror                        bool
 	raters, classes, passes, side int
 	seed                          uint64
 	given                         map[string]bool // flags that were set
@@ -116,6 +120,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.StringVar(&r.f32, "f32", "", "`FILE` to write instead: the mean of -mean as float32")
 	flags.StringVar(&r.f16, "f16", "", "`FILE` to write instead: float32 weights as float16")
 	flags.StringVar(&r.int8, "int8", "", "`FILE` to write instead: float32 weights as int8")
+	flags.BoolVar(&r.mirror, "mirror", false, "beside -ranges, -f32, -f16 or -int8: maps are to be means with those of the mirror image")
 	flags.StringVar(&r.data, "data", "", "`DIR`[,DIR]: data set folders whose training images -ranges looks at and -f16 and -int8 are measured on")
 	wish := command.DeviceFlags(flags)
 	names := command.Shipped()
@@ -166,6 +171,8 @@ func (r *request) check(rest []string, names string) error {
 		return fmt.Errorf("-ranges needs -weights and -data, and is not written together with -onnx")
 	case r.ranges != "":
 		return nil
+	case r.mirror:
+		return fmt.Errorf("-mirror is written into weights, by -ranges, -f32, -f16 or -int8")
 	case r.out == "":
 		return fmt.Errorf("where to? give -onnx FILE, or -ranges, -f32, -f16 or -int8")
 	case same(r.out, r.weights):
@@ -276,6 +283,7 @@ func (r *request) graph(s *source) (*onnx.Graph, error) {
 	for key, value := range map[string]any{
 		"classes": about.Classes, "raters": about.Raters, "mean": about.Mean, "deviation": about.Deviation,
 		"standardise": about.Standardise, "singlePieces": about.SinglePieces,
+		"mirrored": about.Mirrored,
 	} {
 		text, err := json.Marshal(value)
 		if err != nil {

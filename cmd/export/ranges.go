@@ -17,12 +17,28 @@ import (
 // rangeImages are looked at for ranges: more change the largest values little.
 const rangeImages = 32
 
+// open opens weights, which from now on say what -mirror does.
+func (r *request) open(name string) (*weights.Model, error) {
+	m, err := command.Weights(name)
+	if err != nil || !r.mirror {
+		return m, err
+	}
+	m.Metadata.Mirrored = true
+	values, err := m.Metadata.Map()
+	if err != nil {
+		return nil, err
+	}
+	m.File.Metadata = maps.Clone(m.File.Metadata)
+	maps.Copy(m.File.Metadata, values)
+	return m, nil
+}
+
 // withRanges writes the weights with the ranges of what layers are given, from training images, and returns a line about it.
 func (r *request) withRanges(ctx context.Context, wish command.Device, stderr io.Writer) (string, error) {
 	if err := command.CheckOutputs(r.ranges); err != nil {
 		return "", err
 	}
-	m, err := command.Weights(r.weights)
+	m, err := r.open(r.weights)
 	if err != nil {
 		return "", err
 	}

@@ -29,7 +29,7 @@ func TestRanges(t *testing.T) {
 	before, after := filepath.Join(folder, "before.safetensors"), filepath.Join(folder, "after.safetensors")
 	require.NoError(t, os.WriteFile(before, encoded, 0o644))
 
-	code, stdout, stderr := call(t, "-weights", before, "-data", data, "-ranges", after, "-device", "processor")
+	code, stdout, stderr := call(t, "-weights", before, "-data", data, "-ranges", after, "-mirror", "-device", "processor")
 	require.Equal(t, command.Done, code, stderr)
 	assert.Contains(t, stdout, "from 4 training images")
 	was, err := command.Weights(before)
@@ -43,7 +43,8 @@ func TestRanges(t *testing.T) {
 		"13 of the encoder; a merge and a shortcut for each of two inputs, and an enlargement, in four stages; five of each of nine attentions")
 	assert.Greater(t, ranges["encoder.conv1"], float32(0.5))
 	assert.NotContains(t, ranges, "divp.stem")
-	is.Metadata.Ranges = nil
+	assert.True(t, is.Metadata.Mirrored)
+	is.Metadata.Ranges, is.Metadata.Mirrored = nil, false
 	assert.Equal(t, was.Metadata, is.Metadata)
 
 	code, _, stderr = call(t, "-weights", before, "-onnx", filepath.Join(folder, "data", "..", "before.safetensors"))

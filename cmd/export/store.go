@@ -83,7 +83,7 @@ func (r *request) averaged() (*form, error) {
 	var models []*weights.Model
 	var files []*weights.File
 	for _, name := range names {
-		m, err := command.Weights(name)
+		m, err := r.open(name)
 		if err != nil {
 			return nil, err
 		}

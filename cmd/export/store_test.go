@@ -68,6 +68,17 @@ cup `, stdout)
 		}
 	}
 
+	code, _, stderr = call(t, "-weights", at("source"), "-int8", at("mirrored"), "-mirror")
+	require.Equal(t, command.Done, code, stderr)
+	mirrored, err := command.Weights(at("mirrored"))
+	require.NoError(t, err)
+	small, err := command.Weights(at("small"))
+	require.NoError(t, err)
+	assert.ElementsMatch(t, small.Tensors, mirrored.Tensors)
+	assert.True(t, mirrored.Metadata.Mirrored)
+	small.Metadata.Mirrored = true // all that -mirror changes
+	assert.Equal(t, small.Metadata, mirrored.Metadata)
+
 	for want, args := range map[string][]string{
 		"already (":          {"-weights", at("small"), "-int8", at("again")},
 		"as F16 already":     {"-weights", at("half"), "-f16", at("again")},
@@ -85,6 +96,7 @@ cup `, stdout)
 		"is there twice":       {"-weights", at("source"), "-mean", at("half"), "-f32", at("half")},
 		"a name is missing":    {"-weights", at("source"), "-mean", at("half") + ",", "-f32", at("again")},
 		"say of what":          {"-weights", at("source"), "-f32", at("again")},
+		"is written into":      {"-weights", at("source"), "-mirror", "-onnx", "x.onnx"},
 		"in a second step":     {"-weights", at("source"), "-mean", at("half"), "-onnx", "x.onnx"},
 	} {
 		code, _, stderr := call(t, args...)

@@ -101,6 +101,8 @@ func (b *batch) segment(ctx context.Context, name string, img *imageio.Image) (r
 		switch stage {
 		case "search":
 			b.progress.Show("%s: searching", name)
+		case "mirror":
+			b.progress.Show("%s: its mirror image, Rec%d of Rec%d", name, done, total-1)
 		default:
 			b.progress.Show("%s: Rec%d of Rec%d", name, done, total-1)
 		}

@@ -32,6 +32,8 @@ type view struct {
 	roi    string // as asked for
 	square imageio.Square
 	took   map[string]float64 // ms, search and encode
+
+	mirrored bool // which way round it was seen last
 }
 
 // Warm compiles for the device what New will need for such a model in this precision, so that its weights may arrive meanwhile. Which layers

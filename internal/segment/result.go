@@ -16,7 +16,7 @@ type Result struct {
 	ROI           imageio.Square
 	Recurrences   int // Rec0 … RecN
 	Measurements  Measurements
-	Timings       map[string]float64 // ms: search (where there was one), encode, rec0 … recN, total
+	Timings       map[string]float64 // ms: search (where there was one), encode, rec0 … recN, mirror (where the model looks at that too), total
 	Adapter       string             // what computed it
 	Precision     model.Precision    // in which
 

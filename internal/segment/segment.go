@@ -31,7 +31,8 @@ type Options struct {
 	Recurrences  int       // feedbacks, 0 to MaxRecurrences: Rec0 … RecN are computed
 	ROI          string    // auto, none or x,y,side, see package roi; empty: auto
 	RaterWeights []float32 // a factor in 0..1 on the confidence of each rater; nil: all 1. Only for models of named raters
-	// Progress is told, from the same goroutine, what begins: "search" (done of 2 steps), "segment" (done of N + 1 recurrences); may be nil.
+	// Progress is told, from the same goroutine, what begins: "search" (done of 2 steps), "segment" (done of N + 1 recurrences) and, with models that
+	// look at the mirror image too, "mirror" (done of as many); may be nil.
 	Progress func(stage string, done, total int)
 }
 
@@ -60,7 +61,7 @@ func (e *Engine) Segment(ctx context.Context, img *imageio.Image, o Options) (*R
 		return nil, err
 	}
 	o.Progress("segment", 0, o.Recurrences+1)
-	if v.took["encode"], err = timed(func() error { return e.encode(ctx, img, v.square) }); err != nil {
+	if v.took["encode"], err = timed(func() error { return e.encode(ctx, img, v.square, false) }); err != nil {
 		return nil, err
 	}
 	e.view = v
@@ -116,7 +117,7 @@ func (e *Engine) region(ctx context.Context, v *view, request roi.Request, o Opt
 		if err := e.network.SetRaterWeights(nil); err != nil {
 			return err
 		}
-		if err := e.encode(ctx, img, imageio.Letterbox(img.W, img.H)); err != nil {
+		if err := e.encode(ctx, img, imageio.Letterbox(img.W, img.H), false); err != nil {
 			return err
 		}
 		o.Progress("search", 1, 2)
@@ -130,14 +131,17 @@ func (e *Engine) region(ctx context.Context, v *view, request roi.Request, o Opt
 	return square, err
 }
 
-// encode shows a square of the image to the encoder.
-func (e *Engine) encode(ctx context.Context, img *imageio.Image, square imageio.Square) error {
+// encode shows a square of the image to the encoder, as it is or mirrored.
+func (e *Engine) encode(ctx context.Context, img *imageio.Image, square imageio.Square, mirrored bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	s := e.about.Side
 	x := make([]float32, s*s*3) // (S, S, 3)
 	img.Crop(x, square, s)
+	if mirrored {
+		mirror(x, s)
+	}
 	if e.about.Standardise {
 		model.Standardise(x)
 	} else {
@@ -151,15 +155,9 @@ func (e *Engine) encode(ctx context.Context, img *imageio.Image, square imageio.
 	return e.wait(ctx)
 }
 
-// recur runs Rec0 … RecN on the view.
+// recur runs Rec0 … RecN on the view, and on its mirror image where the model wants it.
 func (e *Engine) recur(ctx context.Context, o Options) (*Result, error) {
 	start := time.Now()
-	if err := e.network.SetRaterWeights(o.RaterWeights); err != nil {
-		return nil, err
-	}
-	if err := e.network.Restart(); err != nil {
-		return nil, err
-	}
 	r := &Result{
 		Width: e.view.image.W, Height: e.view.image.H, ROI: e.view.square, Recurrences: o.Recurrences,
 		Classes: slices.Clone(e.about.Classes), Raters: slices.Clone(e.about.Raters), Labels: e.about.Labels, Steered: e.steered,
@@ -170,17 +168,12 @@ func (e *Engine) recur(ctx context.Context, o Options) (*Result, error) {
 		r.Timings[stage] = ms
 		total += ms
 	}
-	for i := range o.Recurrences + 1 {
-		o.Progress("segment", i, o.Recurrences+1)
-		var err error
-		r.Timings[fmt.Sprintf("rec%d", i)], err = timed(func() error {
-			y, err := e.checked(ctx, e.network.Recur)
-			r.masks = append(r.masks, y)
-			if err == nil && i == o.Recurrences {
-				r.raters, err = e.checked(ctx, e.network.RaterLabels)
-			}
-			return err
-		})
+	var err error
+	if r.masks, r.raters, err = e.passes(ctx, o, "segment", r.Timings); err != nil {
+		return nil, err
+	}
+	if e.about.Mirrored {
+		r.Timings["mirror"], err = timed(func() error { return e.withMirrored(ctx, o, r) })
 		if err != nil {
 			return nil, err
 		}
@@ -197,6 +190,28 @@ func (e *Engine) recur(ctx context.Context, o Options) (*Result, error) {
 	r.Measurements = r.measure()
 	r.Timings["total"] = math.Round(1000*(total+since(start))) / 1000
 	return r, nil
+}
+
+// passes are the masks of Rec0 … RecN and the raters' of the last, of what the encoder has seen. took gets the ms of each.
+func (e *Engine) passes(ctx context.Context, o Options, stage string, took map[string]float64) (masks [][]float32, raters []float32, err error) {
+	if err := errors.Join(e.network.SetRaterWeights(o.RaterWeights), e.network.Restart()); err != nil {
+		return nil, nil, err
+	}
+	for i := range o.Recurrences + 1 {
+		o.Progress(stage, i, o.Recurrences+1)
+		took[fmt.Sprintf("rec%d", i)], err = timed(func() error {
+			y, err := e.checked(ctx, e.network.Recur)
+			masks = append(masks, y)
+			if err == nil && i == o.Recurrences {
+				raters, err = e.checked(ctx, e.network.RaterLabels)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	return masks, raters, nil
 }
 
 // checked computes maps, of one recurrence or of the raters, and names the device that returned nothing.
