@@ -53,10 +53,10 @@ export function offerSaves(result, name, weights, { display, segmenter, fail, re
     row.append(label, ...buttons);
     return row;
   }));
-  const { width, height, model, classes, raters, labels, roi, recurrences, measurements, timings, adapter, precision } = result;
+  const { width, height, model, classes, raters, labels, roi, recurrences, measurements, timings, adapter, precision, unlike } = result;
   const record = {
     image: name, width, height, model, weights: { title: result.title, sha256: result.sha256, shipped: result.shipped }, classes, raters, labels, region: roi,
-    recurrences, measurements, device: adapter, precision, times_ms: timings,
+    recurrences, measurements, device: adapter, precision, unlike, times_ms: timings,
   };
   if (weights) record.rater_weights = Array.from(weights, (w) => Number(w.toFixed(2)));
   $("save-json").onclick = () => download(`${base}.json`, "application/json", JSON.stringify(record, null, 2) + "\n");

@@ -89,6 +89,33 @@ func TestCancelEndsOnlyThePagesJob(t *testing.T) {
 	p.clean()
 }
 
+// Of a picture with colours that the model has not seen the page says so, once, and in the measurements always; another model's result takes that away.
+func TestUnlikePicture(t *testing.T) {
+	p := open(t, mock(t, nil), 1200, 800)
+	p.ready()
+	said := func() bool {
+		return get[bool](p, `!document.getElementById("banner").hidden && document.getElementById("banner").innerText.includes("unlike")`)
+	}
+	written := func() bool { return get[bool](p, `document.getElementById("measure-note").textContent.includes("unlike")`) }
+	p.sample()
+	assert.False(t, said() || written())
+	p.drop("grey.jpg", readBuilt(t, "sample.jpg"))
+	p.until(sampleDone + ` && document.getElementById("file-line").textContent.includes("grey.jpg")`)
+	assert.True(t, said() && written())
+	p.click("banner-close")
+	p.click("region-none")
+	p.until(sampleDone + ` && document.getElementById("region-line").textContent === "The whole image"`)
+	assert.False(t, said(), "it was dismissed")
+	assert.True(t, written())
+	p.choose("raters")
+	p.until(sampleDone + ` && document.querySelectorAll("#rater-list li").length === 7`)
+	assert.False(t, said() || written())
+	p.choose("levels")
+	p.until(sampleDone + ` && !document.getElementById("levels").hidden`)
+	assert.True(t, said() && written())
+	p.clean()
+}
+
 // A job that takes over from another goes on with its region, its photograph and the weights of its model.
 func TestChangesWhileComputing(t *testing.T) {
 	p := open(t, mock(t, nil), 1200, 800)

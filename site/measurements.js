@@ -46,9 +46,12 @@ export function showMeasurements(result) {
   $("measure-head").replaceChildren(row(head));
   $("measure-body").replaceChildren(...body);
   const empty = structures.filter((s) => s.area === 0).map((s) => s.class);
-  $("measure-note").textContent = `Calibrated, Rec${result.recurrences}; small figures: the range over the mask and ${over(result)}.` +
+  $("measure-note").textContent = (result.unlike ? unlike(result) + " " : "") + `Calibrated, Rec${result.recurrences}; small figures: the range over the mask and ${over(result)}.` +
     (empty.length ? ` Nothing was found of: ${empty.join(", ")}.` : "");
 }
+
+// unlike says what a result that is unlike is.
+export const unlike = (result) => `The colours of this picture are unlike those of the images that “${result.title}” has learned from.`;
 
 // sentence is the result for a screen reader.
 export function sentence({ measurements: { structures, verticalRatio } }) {

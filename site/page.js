@@ -2,7 +2,7 @@
 import { Stage } from "./stage.js";
 import { Segmenter, SegmentError, cancelled, publish, scriptURL } from "./segmenter.js";
 import { Display } from "./display.js";
-import { showMeasurements, sentence } from "./measurements.js";
+import { showMeasurements, sentence, unlike } from "./measurements.js";
 import { offerSaves } from "./exports.js";
 
 const $ = (id) => document.getElementById(id);
@@ -27,7 +27,7 @@ function fail(error) {
   if (!known) console.error(error);
   banner(known ? error.message : "Something in the page went wrong: " + error, known ? error.next : "Try again; if it stays, reload the page.");
 }
-// kind: what may go by itself: "note" is no error, "adapter" one on what computes; errors have none.
+// kind: what may go by itself: "note" is no error, "adapter" one on what computes, "unlike" one on the picture that is shown; errors have none.
 function banner(message, next, kind = "") {
   $("banner-message").textContent = message;
   $("banner-next").textContent = next ?? "";
@@ -199,9 +199,14 @@ function showNothing() {
   about();
 }
 
+let doubted = ""; // the picture and the model of which it was said
 function show(result) {
   for (const id of ["measurements", "show", "experts", "recurrences", "region", "save"]) $(id).hidden = false;
-  if (!$("banner").dataset.kind) $("banner").hidden = true; // what went wrong before is over
+  const { kind } = $("banner").dataset;
+  if (!kind || kind === "unlike") $("banner").hidden = true; // what went wrong before is over
+  const seen = `${state.picture.key} ${result.model}`;
+  if (result.unlike && doubted !== seen) banner(unlike(result), "Its outlines may mean nothing. Choose the model for such pictures.", "unlike");
+  doubted = result.unlike ? seen : "";
   display.show(result, state.weights);
   showMeasurements(result);
   offerSaves(result, state.picture.name, state.weights, { display, segmenter, fail, renew });

@@ -128,13 +128,15 @@ func (p *page) compare(expression string, want []float32) {
 
 func TestPageComputesWhatProgramsCompute(t *testing.T) {
 	picture := photo(t, 240, 180)
-	levels, raters := tinyWeights(t, weights.LabelsAgreementLevels, nil), tinyWeights(t, weights.LabelsRaters, nil)
+	levels := tinyWeights(t, weights.LabelsAgreementLevels, func(f *weights.File) { f.Metadata["colours"] = `{"red":[0.33,0.34],"blue":[0.33,0.34]}` })
+	raters := tinyWeights(t, weights.LabelsRaters, nil)
 	s := real(t, map[string][]byte{"levels.safetensors": levels, "raters.safetensors": raters, "photo.png": picture})
 	p := open(t, s, 900, 700)
 	p.ready()
 	require.Contains(t, get[string](p, `(async () => (await mrprism.ready).adapter)()`), "browser", "WebGPU computes")
 
 	require.NoError(t, p.segmentIn("photo.png", "levels.safetensors", `recurrences: 2, roi: "60,20,130"`))
+	assert.True(t, get[bool](p, "r.unlike"), "it has seen nothing but grey")
 	want := natively(t, levels, picture, segment.Options{Recurrences: 2, ROI: "60,20,130"})
 	assert.Equal(t, []int{240, 180}, get[[]int](p, "[r.width, r.height]"))
 	assert.Equal(t, "agreement-levels", get[string](p, "r.labels"))

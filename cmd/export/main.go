@@ -56,7 +56,8 @@ best of them (a model soup). It needs runs that went on from the same weights (t
 random weights the mean is of no use. -f32 writes the mean itself, for train -init. Ranges are of one run: take them of the mean's file anew.
 
 With -ranges the weights are written as they are, and how large the inputs of layers become on training images of -data, which is what
-"-precision int8" of other programs needs. The weights that ship have that.
+"-precision int8" of other programs needs, and of which colours those images are: others are then said to be unlike them. The weights that
+ship have that.
 
 With -mirror, beside -ranges, -f32, -f16 or -int8, the file says that every map is to be the mean with that of the mirror image, wherever the
 model is used: where left and right mean nothing, as in eyes, or the same. It takes twice as long. Measure first, with "evaluate", whether it is better.
@@ -115,7 +116,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.StringVar(&r.attention, "attention", attentionPlain, "plain: standard operators, for every runtime; ort: ONNX Runtime's MultiHeadAttention")
 	flags.IntVar(&r.passes, "passes", segment.DefaultRecurrences+1, "masks `N`: Rec0 to Rec(N-1)")
 	flags.IntVar(&r.side, "side", 0, "image side in `pixels`, a multiple of 64 (default: the weights' own; with -config 256)")
-	flags.StringVar(&r.ranges, "ranges", "", "`FILE` to write instead of -onnx: the weights, with the ranges that int8 needs")
+	flags.StringVar(&r.ranges, "ranges", "", "`FILE` to write instead of -onnx: the weights, with the ranges that int8 needs, and the colours of -data")
 	flags.StringVar(&r.mean, "mean", "", "`FILE`[,FILE]: float32 weights of other runs from the same start, to be averaged with those of -weights")
 	flags.StringVar(&r.f32, "f32", "", "`FILE` to write instead: the mean of -mean as float32")
 	flags.StringVar(&r.f16, "f16", "", "`FILE` to write instead: float32 weights as float16")

@@ -33,7 +33,7 @@ func (r *request) open(name string) (*weights.Model, error) {
 	return m, nil
 }
 
-// withRanges writes the weights with the ranges of what layers are given, from training images, and returns a line about it.
+// withRanges writes the weights with the ranges of what layers are given and of the colours of training images, and returns a line about it.
 func (r *request) withRanges(ctx context.Context, wish command.Device, stderr io.Writer) (string, error) {
 	if err := command.CheckOutputs(r.ranges); err != nil {
 		return "", err
@@ -61,7 +61,7 @@ func (r *request) withRanges(ctx context.Context, wish command.Device, stderr io
 	defer device.Close()
 	at := 0
 	meta := m.Metadata
-	meta.Ranges, err = segment.Ranges(ctx, device, m, func() (*imageio.Image, error) {
+	meta.Ranges, meta.Colours, err = segment.Ranges(ctx, device, m, func() (*imageio.Image, error) {
 		if at == count {
 			return nil, ctx.Err()
 		}

@@ -44,7 +44,9 @@ func TestRanges(t *testing.T) {
 	assert.Greater(t, ranges["encoder.conv1"], float32(0.5))
 	assert.NotContains(t, ranges, "divp.stem")
 	assert.True(t, is.Metadata.Mirrored)
-	is.Metadata.Ranges, is.Metadata.Mirrored = nil, false
+	require.NotNil(t, is.Metadata.Colours)
+	assert.Less(t, is.Metadata.Colours.Blue[1], is.Metadata.Colours.Red[0], "drawn photographs are red")
+	is.Metadata.Ranges, is.Metadata.Colours, is.Metadata.Mirrored = nil, nil, false
 	assert.Equal(t, was.Metadata, is.Metadata)
 
 	code, _, stderr = call(t, "-weights", before, "-onnx", filepath.Join(folder, "data", "..", "before.safetensors"))

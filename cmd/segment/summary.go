@@ -26,6 +26,7 @@ type summary struct {
 	Measurements segment.Measurements `json:"measurements"`
 	Device       string               `json:"device"`
 	Precision    model.Precision      `json:"precision"`
+	Unlike       bool                 `json:"unlike"`
 	Times        map[string]float64   `json:"times_ms"`
 	Files        files                `json:"files"`
 }
@@ -56,7 +57,7 @@ func (b *batch) summary(it item, r *segment.Result) summary {
 		Image: it.image, Width: r.Width, Height: r.Height, Model: b.session.Model.Metadata.Name,
 		Weights: origin{b.weightsName, b.session.Model.Label(), b.session.Model.SHA256, b.session.Model.Shipped},
 		Classes: r.Classes, Raters: r.Raters, Labels: r.Labels, Region: r.ROI, Requested: b.options.ROI, Recurrences: r.Recurrences,
-		Measurements: r.Measurements, Device: r.Adapter, Precision: r.Precision, Times: r.Timings, Files: f,
+		Measurements: r.Measurements, Device: r.Adapter, Precision: r.Precision, Unlike: r.Unlike, Times: r.Timings, Files: f,
 	}
 }
 
@@ -68,6 +69,9 @@ func describe(it item, r *segment.Result) string {
 	}
 	if v := r.Measurements.VerticalRatio; v != nil {
 		parts = append(parts, fmt.Sprintf("vertical %s/%s %.2f (%.2f–%.2f)", v.Inner, v.Outer, v.Value, v.Low, v.High))
+	}
+	if r.Unlike {
+		parts = append(parts, "BUT its colours are unlike those of the model's training images: check whether this is the right model")
 	}
 	return fmt.Sprintf("%s: %s; %.1f s on %s; %s", it.image, strings.Join(parts, ", "), r.Timings["total"]/1000, r.Adapter, it.summary)
 }

@@ -19,6 +19,7 @@ type Result struct {
 	Timings       map[string]float64 // ms: search (where there was one), encode, rec0 … recN, mirror (where the model looks at that too), total
 	Adapter       string             // what computed it
 	Precision     model.Precision    // in which
+	Unlike        bool               // the image's colours are not those of the model's training images: its masks may mean nothing
 
 	side   int
 	masks  [][]float32 // calibrated masks of Rec0 … RecN, each (S, S, K)

@@ -161,7 +161,7 @@ func (e *Engine) recur(ctx context.Context, o Options) (*Result, error) {
 	r := &Result{
 		Width: e.view.image.W, Height: e.view.image.H, ROI: e.view.square, Recurrences: o.Recurrences,
 		Classes: slices.Clone(e.about.Classes), Raters: slices.Clone(e.about.Raters), Labels: e.about.Labels, Steered: e.steered,
-		Adapter: e.device.Info().String(), Precision: e.precision, Timings: map[string]float64{}, side: e.about.Side,
+		Adapter: e.device.Info().String(), Precision: e.precision, Unlike: e.unlike(e.view.image), Timings: map[string]float64{}, side: e.about.Side,
 	}
 	total := 0.0
 	for stage, ms := range e.view.took {

@@ -69,7 +69,7 @@ async function work(data) {
     if (results.size > 4) results.delete(results.keys().next().value);
     const area = (c) => Math.round(Math.PI * (radius({ kind: "probability", class: c }) * roi.side) ** 2);
     answer({ type: "result", id: data.request, width, height, ...s, model: data.model, title: models.find((m) => m.name === data.model).title, roi, recurrences: 3,
-      adapter: gpu ? "Test adapter [mock]" : "Go float32 [processor, processor]", timings: { total: 1234 }, precision: "f32", sha256: "ab12", shipped: true,
+      adapter: gpu ? "Test adapter [mock]" : "Go float32 [processor, processor]", timings: { total: 1234 }, precision: "f32", unlike: data.name === "grey.jpg" && data.model === "levels", sha256: "ab12", shipped: true,
       measurements: { structures: s.classes.map((cls, c) => ({ class: cls, area: area(c), low: area(c) * 0.94, high: area(c) * 1.05, share: area(c) / width / height, height: 2 * radius({ class: c }) * roi.side })),
         verticalRatio: s.classes.length > 1 ? { inner: "cup", outer: "disc", value: 0.52, low: 0.47, high: 0.58 } : undefined } });
     return;

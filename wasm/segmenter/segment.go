@@ -151,7 +151,7 @@ func (s *session) postResult(message js.Value, res *segment.Result, took time.Du
 		"type": "result", "request": id, "id": id, "width": res.Width, "height": res.Height,
 		"classes": list(res.Classes), "raters": list(res.Raters), "labels": res.Labels, "steered": res.Steered, "model": nameOf(s.model), "title": s.model.Label(),
 		"roi":         map[string]any{"x": res.ROI.X, "y": res.ROI.Y, "side": res.ROI.Side, "whole": res.ROI == imageio.Letterbox(res.Width, res.Height)},
-		"recurrences": res.Recurrences, "adapter": res.Adapter, "precision": string(res.Precision), "sha256": s.model.SHA256, "shipped": s.model.Shipped, "timings": timings,
+		"recurrences": res.Recurrences, "adapter": res.Adapter, "precision": string(res.Precision), "unlike": res.Unlike, "sha256": s.model.SHA256, "shipped": s.model.Shipped, "timings": timings,
 		"measurements": js.Global().Get("JSON").Call("parse", string(measurements)),
 	})
 	return nil
