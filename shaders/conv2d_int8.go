@@ -99,7 +99,7 @@ func conv2dInt8Tiles(name string, tile conv2dTile) tensor.Variant {
 	}
 }
 
-// conv2dInt8Slices is conv2dSlices; a term is a word.
+// conv2dInt8Slices is what sliced is for floats; a term is a word.
 func conv2dInt8Slices(name string, tile conv2dTile) tensor.Variant {
 	v := conv2dInt8Tiles(name, tile)
 	runs := v.Runs

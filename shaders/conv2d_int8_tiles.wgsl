@@ -9,7 +9,9 @@ alias element = u32;
 const CHANNELS: u32 = 4u;
 alias summed = vec4<i32>;
 
-var<workgroup> left: array<vec4<u32>, LEFT>;   // [word][row quad]
+const PITCH: u32 = ROWS + 1u; // of a word, so that neighbours write to other banks of memory
+const PADDED: u32 = LEFT + STEP;
+var<workgroup> left: array<vec4<u32>, PADDED>; // [word][row quad]
 var<workgroup> right: array<vec4<u32>, RIGHT>; // [word][column quad]
 
 fn dots(x: u32, words: vec4<u32>) -> vec4<i32> {
@@ -32,39 +34,48 @@ fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
   let row_quad = local % TILE / COLUMNS;
   let column_quad = local % COLUMNS;
   let slice = local / TILE;
-  // What this invocation loads of every step: a word of four pixels (neighbours load neighbouring words) and of four outputs of the weights. They
-  // are under way while the step before is added up.
+  // What this invocation loads of every step: if it is one of the first, a word of four pixels (neighbours load neighbouring words), if it is one of the
+  // last, of four outputs of the weights. They are under way while the step before is added up.
+  let loads_x = local < LEFT;
   let x_row = local / STEP;
   let x_word = local % STEP;
   let p0 = position(g, first_row + i32(x_row) * 4);
   let p1 = next(g, p0);
   let p2 = next(g, p1);
   let p3 = next(g, p2);
-  var x_at = select(length, i32(x_word), local < LEFT);
+  var x_at = i32(x_word);
   var x_term = term(g, x_at);
-  let column = min(first_quad + i32(column_quad), quads - 1);
-  var w_at = select(length, i32(local / COLUMNS), local < RIGHT);
+  var x_next = vec4<u32>();
+  if (loads_x) { x_next = load_pixels(g, p0, p1, p2, p3, x_term, x_at < length); }
+  let loads_w = local >= SIZE - RIGHT;
+  let w_own = local - select(0u, SIZE - RIGHT, loads_w);
+  let w_quad = min(first_quad + i32(w_own % COLUMNS), quads - 1);
+  var w_at = i32(w_own / COLUMNS);
   var w_term = term(g, w_at);
-  var x_next = load_pixels(g, p0, p1, p2, p3, x_term, x_at < length);
-  var w_next = w[select(0, weight_of(g, w_term, phase) * quads, w_at < length) + column];
+  var w_next = vec4<u32>();
+  if (loads_w) { w_next = w[select(0, weight_of(g, w_term, phase) * quads, w_at < length) + w_quad]; }
   var s0 = vec4<i32>();
   var s1 = vec4<i32>();
   var s2 = vec4<i32>();
   var s3 = vec4<i32>();
   let steps = (length + i32(STEP) - 1) / i32(STEP);
   for (var step = 0; step < steps; step++) {
-    if (local < LEFT) { left[x_word * ROWS + x_row] = x_next; }
-    if (local < RIGHT) { right[local] = w_next; }
+    if (loads_x) { left[x_word * PITCH + x_row] = x_next; }
+    if (loads_w) { right[w_own] = w_next; }
     workgroupBarrier();
-    x_at += i32(STEP);
-    x_term = term_after(g, x_term, i32(STEP));
-    x_next = load_pixels(g, p0, p1, p2, p3, x_term, x_at < length);
-    w_at += i32(STEP);
-    w_term = term_after(g, w_term, i32(STEP));
-    w_next = w[select(0, weight_of(g, w_term, phase) * quads, w_at < length) + column];
+    if (loads_x) {
+      x_at += i32(STEP);
+      x_term = term_after(g, x_term, i32(STEP));
+      x_next = load_pixels(g, p0, p1, p2, p3, x_term, x_at < length);
+    }
+    if (loads_w) {
+      w_at += i32(STEP);
+      w_term = term_after(g, w_term, i32(STEP));
+      w_next = w[select(0, weight_of(g, w_term, phase) * quads, w_at < length) + w_quad];
+    }
     for (var k = 0u; k < DEPTH; k++) {
       let d = slice * DEPTH + k;
-      let a = left[d * ROWS + row_quad];
+      let a = left[d * PITCH + row_quad];
       let b = right[d * COLUMNS + column_quad];
       s0 += dots(a.x, b);
       s1 += dots(a.y, b);

@@ -1,6 +1,6 @@
 // Part of conv2d_tiles.wgsl and conv2d_blocks.wgsl: the products of which they are sums. Beside conv2d_terms.wgsl.
 //
-// Where storage is of f16, forward at inference also multiplies and adds the DEPTH terms of a step in f16, at which GPUs are up to twice as fast,
+// Where storage is of f16, forward at inference also multiplies and adds the terms of a step, eight at most, in f16, at which GPUs are up to twice as fast,
 // and the steps in f32: a sum of eight is off by eight roundings of 2^-11 at most, and no error grows with the length of the contraction.
 
 const HALF: bool = false; // real is f16, at inference

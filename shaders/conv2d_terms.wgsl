@@ -1,4 +1,4 @@
-// Part of conv2d_tiles.wgsl and conv2d_int8_tiles.wgsl: their tiles, the terms of the sums, and how the sums of slices become one. Beside
+// Part of conv2d_tiles.wgsl, conv2d_blocks.wgsl and conv2d_int8_tiles.wgsl: their tiles, the terms of the sums, and how the sums of slices become one. Beside
 // conv2d_geometry.wgsl. What is joined with it declares `element`, what x holds, CHANNELS, how many are in one, and `summed`, a quad of sums.
 //
 // Where there are few results and long sums ("split-K" inside a workgroup), its slices have the same tile, and each adds up its own terms: of every STEP

@@ -68,7 +68,7 @@ var (
 )
 
 // The coarse maps of a network have few results of long sums, and so few tiles that a GPU would be mostly idle: slices make 64 (of int8), 16 or 4 times as
-// many invocations of them, and smaller tiles more workgroups. All take 12 KiB of workgroup memory. A sum divided among workgroups would need a
+// many invocations of them, and smaller tiles more workgroups. All take 14 KiB of workgroup memory or less. A sum divided among workgroups would need a
 // second dispatch and memory for its parts; divided in one, it needs neither, and is added up in the same order every time.
 var (
 	slices8x8   = conv2dTile{8, 8, 64, 2}

@@ -6,7 +6,9 @@
 //   forward          rows are pixels (b, u, v),  columns outputs, the contraction runs over (t, s, input)
 //   backward_weight  rows are (t, s, input),     columns outputs, the contraction runs over the pixels of one part; no slices
 
-var<workgroup> left: array<real4, LEFT>;   // forward: [term quad][row]; backward_weight: [term][row quad]
+const PITCH: u32 = ROWS * 4u + 4u; // of a term quad, so that neighbours write to other banks of memory
+const PADDED: u32 = LEFT + STEP;
+var<workgroup> left: array<real4, PADDED>; // forward: [term quad][row]; backward_weight: [term][row quad]
 var<workgroup> right: array<real4, RIGHT>; // [term][column quad]
 
 fn row_at(g: Geometry, i: i32) -> i32 { return row_of(g, term(g, i / i32(CHANNELS)), i % i32(CHANNELS), vec2<i32>()); }
@@ -24,40 +26,50 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
   let row = first_row + i32(row_quad) * 4;
   let column = first_column + i32(column_quad) * 4;
   let slice = local / TILE;
-  // What this invocation loads of every step: four terms of a row of x (neighbours load neighbouring ones) and a term of four columns of the
-  // weights. They are under way while the step before is added up.
+  // What this invocation loads of every step: if it is one of the first, four terms of a row of x (neighbours load neighbouring ones), if it is one
+  // of the last, a term of four columns of the weights. They are under way while the step before is added up.
+  let loads_x = local < LEFT;
   let x_row = local / 2u % (ROWS * 4u);
   let x_quad = local / (ROWS * 8u) * 2u + local % 2u;
   let x_position = position(g, first_row + i32(x_row));
-  var x_at = select(length, i32(x_quad) * 4, local < LEFT);
+  var x_at = i32(x_quad) * 4;
   var x_term = term(g, x_at / channels);
-  var w_at = select(length, i32(local / COLUMNS), local < RIGHT);
-  var w_term = term(g, w_at / channels);
+  var x_next = real4();
+  if (loads_x) { x_next = load_terms(g, x_position, terms(g, x_term), x_at, length); }
+  let loads_w = local >= SIZE - RIGHT;
+  let w_own = local - select(0u, SIZE - RIGHT, loads_w);
+  let w_column = first_column + i32(w_own % COLUMNS) * 4;
+  var w_at = i32(w_own / COLUMNS);
   let w_channel = w_at % channels;
-  var x_next = load_terms(g, x_position, x_term, x_at, length);
-  var w_next = load_weights(row_of(g, w_term, w_channel, phase), w_at < length, column);
+  var w_term = term(g, w_at / channels);
+  var w_next = real4();
+  if (loads_w) { w_next = load_weights(row_of(g, w_term, w_channel, phase), w_at < length, w_column); }
   var s0 = vec4<f32>();
   var s1 = vec4<f32>();
   var s2 = vec4<f32>();
   var s3 = vec4<f32>();
   let steps = (length + i32(STEP) - 1) / i32(STEP);
   for (var step = 0; step < steps; step++) {
-    if (local < LEFT) { left[x_quad * ROWS * 4u + x_row] = x_next; }
-    if (local < RIGHT) { right[local] = w_next; }
+    if (loads_x) { left[x_quad * PITCH + x_row] = x_next; }
+    if (loads_w) { right[w_own] = w_next; }
     workgroupBarrier();
-    x_at += i32(STEP);
-    x_term = term_after(g, x_term, i32(STEP) / channels);
-    x_next = load_terms(g, x_position, x_term, x_at, length);
-    w_at += i32(STEP);
-    w_term = term_after(g, w_term, i32(STEP) / channels);
-    w_next = load_weights(row_of(g, w_term, w_channel, phase), w_at < length, column);
+    if (loads_x) {
+      x_at += i32(STEP);
+      x_term = term_after(g, x_term, i32(STEP) / channels);
+      x_next = load_terms(g, x_position, terms(g, x_term), x_at, length);
+    }
+    if (loads_w) {
+      w_at += i32(STEP);
+      w_term = term_after(g, w_term, i32(STEP) / channels);
+      w_next = load_weights(row_of(g, w_term, w_channel, phase), w_at < length, w_column);
+    }
     var t0 = real4();
     var t1 = real4();
     var t2 = real4();
     var t3 = real4();
     for (var k = 0u; k < DEPTH / 4u; k++) {
       let quad = slice * (DEPTH / 4u) + k;
-      let x = (quad * ROWS + row_quad) * 4u;
+      let x = quad * PITCH + row_quad * 4u;
       let w = quad * 4u * COLUMNS + column_quad;
       let w0 = right[w];
       let w1 = right[w + COLUMNS];
@@ -104,32 +116,41 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(loca
   let channels = i32(CHANNELS);
   let length = g.rows.taps * g.cols.taps * i32(params.inputs);
   let first_row = i32(group.x * ROWS * 4u);
-  let column = i32((group.y * COLUMNS + local % COLUMNS) * 4u);
   let first = i32(group.z * params.chunk);
   let last = min(g.batch * g.rows.count * g.cols.count, first + i32(params.chunk));
   // What this invocation loads of every step, as in forward: four rows of a pixel of x, and four columns of a pixel of dy.
   let x_row = first_row + i32(local % ROWS) * 4;
-  let x_term = term(g, x_row / channels);
-  let x_pixel = select(last, first + i32(local / ROWS), local < LEFT);
+  let x_terms = terms(g, term(g, x_row / channels));
+  let loads_x = local < LEFT;
+  let x_pixel = first + i32(local / ROWS);
   var x_position = position(g, x_pixel);
-  let dy_pixel = select(last, first + i32(local / COLUMNS), local < RIGHT);
+  var x_next = real4();
+  if (loads_x) { x_next = load_terms(g, x_position, x_terms, x_row, select(0, length, x_pixel < last)); }
+  let loads_dy = local >= SIZE - RIGHT;
+  let dy_own = local - select(0u, SIZE - RIGHT, loads_dy);
+  let dy_column = i32((group.y * COLUMNS + dy_own % COLUMNS) * 4u);
+  let dy_pixel = first + i32(dy_own / COLUMNS);
   var dy_position = position(g, dy_pixel);
-  var x_next = load_terms(g, x_position, x_term, x_row, select(0, length, x_pixel < last));
-  var dy_next = load_gradients(destination(g, dy_position, vec2<i32>()), dy_pixel < last, column);
+  var dy_next = real4();
+  if (loads_dy) { dy_next = load_gradients(destination(g, dy_position, vec2<i32>()), dy_pixel < last, dy_column); }
   var s0 = vec4<f32>();
   var s1 = vec4<f32>();
   var s2 = vec4<f32>();
   var s3 = vec4<f32>();
   let steps = (last - first + i32(DEPTH) - 1) / i32(DEPTH);
   for (var step = 0; step < steps; step++) {
-    if (local < LEFT) { left[local] = x_next; }
-    if (local < RIGHT) { right[local] = dy_next; }
+    if (loads_x) { left[local] = x_next; }
+    if (loads_dy) { right[dy_own] = dy_next; }
     workgroupBarrier();
     let further = (step + 1) * i32(DEPTH);
-    x_position = position_after(g, x_position, i32(DEPTH));
-    x_next = load_terms(g, x_position, x_term, x_row, select(0, length, x_pixel + further < last));
-    dy_position = position_after(g, dy_position, i32(DEPTH));
-    dy_next = load_gradients(destination(g, dy_position, vec2<i32>()), dy_pixel + further < last, column);
+    if (loads_x) {
+      x_position = position_after(g, x_position, i32(DEPTH));
+      x_next = load_terms(g, x_position, x_terms, x_row, select(0, length, x_pixel + further < last));
+    }
+    if (loads_dy) {
+      dy_position = position_after(g, dy_position, i32(DEPTH));
+      dy_next = load_gradients(destination(g, dy_position, vec2<i32>()), dy_pixel + further < last, dy_column);
+    }
     for (var d = 0u; d < DEPTH; d++) {
       let a = vec4<f32>(left[d * ROWS + local / COLUMNS]);
       let b = vec4<f32>(right[d * COLUMNS + local % COLUMNS]);
@@ -141,6 +162,7 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(loca
     workgroupBarrier();
   }
   let row = first_row + i32(local / COLUMNS) * 4;
+  let column = i32((group.y * COLUMNS + local % COLUMNS) * 4u);
   let part = i32(group.z) * g.rows.w_size * g.cols.w_size * i32(params.inputs);
   if (row < length) { store_weights(part + row_at(g, row), column, s0); }
   if (row + 1 < length) { store_weights(part + row_at(g, row + 1), column, s1); }

@@ -6,12 +6,24 @@ alias floats = f32;
 const CHANNELS: u32 = 1u; // of an element
 const WIDTH: u32 = 1u;    // outputs at a time
 
-// load_terms are four terms of a pixel of x, of which a is number `at`; zero beyond the last.
-fn load_terms(g: Geometry, p: Position, a: Term, at: i32, length: i32) -> real4 {
+// Terms are those of four channels.
+struct Terms {
+  a: Term,
+  b: Term,
+  c: Term,
+  d: Term,
+}
+
+// terms are those from a on.
+fn terms(g: Geometry, a: Term) -> Terms {
   let b = term_after(g, a, 1);
   let c = term_after(g, b, 1);
-  let d = term_after(g, c, 1);
-  return real4(load_x(g, p, a, at < length), load_x(g, p, b, at + 1 < length), load_x(g, p, c, at + 2 < length), load_x(g, p, d, at + 3 < length));
+  return Terms(a, b, c, term_after(g, c, 1));
+}
+
+// load_terms are four terms of a pixel of x, the first of which is number `at`; zero beyond the last.
+fn load_terms(g: Geometry, p: Position, i: Terms, at: i32, length: i32) -> real4 {
+  return real4(load_x(g, p, i.a, at < length), load_x(g, p, i.b, at + 1 < length), load_x(g, p, i.c, at + 2 < length), load_x(g, p, i.d, at + 3 < length));
 }
 
 // load_weights and load_gradients are the four outputs from n on of a row of the weights and of a pixel, if it is ok. Otherwise, and beyond the last output, they are

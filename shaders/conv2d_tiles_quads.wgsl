@@ -1,4 +1,4 @@
-// Part of conv2d_tiles.wgsl: storage is read and written four channels at a time; inputs and outputs are multiples of four.
+// Part of conv2d_tiles.wgsl and conv2d_blocks.wgsl: storage is read and written four channels at a time; inputs and outputs are multiples of four.
 
 alias element = real4;
 alias stored = real4;
@@ -6,8 +6,13 @@ alias floats = vec4<f32>;
 const CHANNELS: u32 = 4u; // of an element
 const WIDTH: u32 = 4u;    // outputs at a time
 
-// load_terms are four terms of a pixel of x, of which a is number `at`; zero beyond the last.
-fn load_terms(g: Geometry, p: Position, a: Term, at: i32, length: i32) -> real4 {
+// terms are those of four channels from a on.
+alias Terms = Term;
+
+fn terms(g: Geometry, a: Term) -> Terms { return a; }
+
+// load_terms are four terms of a pixel of x, the first of which is number `at`; zero beyond the last.
+fn load_terms(g: Geometry, p: Position, a: Terms, at: i32, length: i32) -> real4 {
   return load_x(g, p, a, at < length);
 }
 

@@ -154,7 +154,7 @@ func TestTilesMultiplyHalves(t *testing.T) {
 		return p.Source
 	}
 	require.Contains(t, source(gpu.KindDiscrete, gpu.F16), "\nconst HALF: bool = true;")
-	require.Contains(t, source(gpu.KindDiscrete, gpu.F16), "array<real4, LEFT>")
+	require.Contains(t, source(gpu.KindDiscrete, gpu.F16), "array<real4, PADDED>")
 	require.Contains(t, source(gpu.KindDiscrete, gpu.F32), "\nconst HALF: bool = false;")
 	require.NotContains(t, source(gpu.KindCPU, gpu.F16), "HALF")
 }

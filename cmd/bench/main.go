@@ -28,8 +28,8 @@ usage: bench [-weights NAME|FILE | -config compact|paper|tiny] [-side 256] [-pre
        bench -tune [-weights NAME|FILE | -config ...] [-side 256] [-train -batch 4] [-device NAME]
        bench -peers FOLDER [-weights NAME|FILE | -config ...] [-device NAME | -browser] [-json FILE]
 
-The network runs as "segment" runs it: the encoder once an image, then Rec0 … Rec3, each mask read back, and
-the raters' labels of the last. "Four passes" is all of that.
+The network runs as "segment" runs it on one image: the encoder once, then Rec0 … Rec3, each mask read back, and
+the raters' labels of the last (models that look at the mirror image too take that twice). "Four passes" is all of that.
 Nothing is measured before one run has been thrown away; medians are of -n runs, with the fastest and the slowest beside them. "Compile"
 is the time from nothing to a network that can run: graphs, memory, pipelines. Without -weights, the weights are random: times do not
 depend on them.

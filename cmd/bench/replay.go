@@ -10,7 +10,11 @@ import (
 
 // replay times a command that has been prepared: milliseconds a run, of so many repeats, one after the other on the same buffers.
 func replay(ctx context.Context, d gpu.Device, c gpu.Command, repeats int) (spread, error) {
-	r, err := tune.NewReplay(ctx, d, c)
+	latency, err := tune.Latency(ctx, d)
+	if err != nil {
+		return spread{}, err
+	}
+	r, err := tune.NewReplay(ctx, d, c, latency)
 	if err != nil {
 		return spread{}, err
 	}

@@ -40,10 +40,10 @@ With -part all its outputs are what "segment" computes from that square, probabi
   raters    (1, M, K, S, S)  each rater's likely mask after the last pass (with agreement levels: at least 1, 2 ... experts)
 With -part encoder its outputs are what all passes share:
   f0 (1, ., S/64, S/64), and merge1 shortcut1 ... merge4 shortcut4 at S/32, S/16, S/8 and S/4: what ConP's stages make of the features
-The search in whole photographs, resampling, measurements and, where the metadata say "singlePieces": true, the choice of each mask's largest
-piece, where they say "mirrored": true, the mean with the maps of the mirror image, are not in the file. Batch normalisation is folded into the convolutions, and int8 weights are written as the float32 that they stand
-for. All operators are ONNX's own; with -attention ort, attention is ONNX Runtime's MultiHeadAttention, which nothing else reads; its WebGPU
-version (1.30) is wrong on lavapipe, so compare before use. Metadata of the file: name, classes, raters, side, mean, deviation, standardise,
+The search in whole photographs, resampling, measurements and, where the metadata say "mirrored": true, the mean with the maps of the mirror image, and
+then, where they say "singlePieces": true, the choice of each mask's largest piece are not in the file. Batch normalisation is folded into the
+convolutions, and int8 weights are written as the float32 that they stand for. All operators are ONNX's own; with -attention ort, attention is ONNX
+Runtime's MultiHeadAttention, which nothing else reads; its WebGPU version (1.30) is wrong on lavapipe, so compare before use. Metadata of the file: name, classes, raters, side, mean, deviation, standardise,
 singlePieces, mirrored and more.
 
 With -f16 and -int8 the float32 weights of a run are written with half and a quarter of the bytes: heavy weights as float16, or as int8 with a
@@ -60,7 +60,7 @@ With -ranges the weights are written as they are, and how large the inputs of la
 ship have that.
 
 With -mirror, beside -ranges, -f32, -f16 or -int8, the file says that every map is to be the mean with that of the mirror image, wherever the
-model is used: where left and right mean nothing, as in eyes, or the same. It takes twice as long. Measure first, with "evaluate", whether it is better.
+model is used: where left and right mean nothing, as in eyes, or the same. It takes twice as long. Measure with "evaluate", on images that were not trained on, whether it is better; "train -init" leaves it out again.
 
 The weights that ship:
   %s

@@ -33,7 +33,7 @@ type view struct {
 	square imageio.Square
 	took   map[string]float64 // ms, search and encode
 
-	mirrored bool // which way round it was seen last
+	seen, mirrored bool // by the encoder, and which way round
 }
 
 // Warm compiles for the device what New will need for such a model in this precision, so that its weights may arrive meanwhile. Which layers
@@ -102,11 +102,11 @@ func (e *Engine) prepare(ctx context.Context, config model.Config, file *weights
 		return err
 	}
 	e.fence = buffers[0]
-	return e.wait(ctx) // so that a fault in the writing is told here
+	return e.Wait(ctx) // so that a fault in the writing is told here
 }
 
-// wait returns when the device has done everything submitted.
-func (e *Engine) wait(ctx context.Context) error {
+// Wait returns when the device has done everything submitted.
+func (e *Engine) Wait(ctx context.Context) error {
 	return e.device.Read(ctx, gpu.Range{Buffer: e.fence, Dst: make([]byte, 4)})
 }
 

@@ -2,16 +2,14 @@ package segment
 
 import "context"
 
-// withMirrored makes each map of r, which are of what the encoder has seen of the view, the mean with that of its mirror image: a left eye and a
-// right one are then segmented alike. The encoder is left with the image that it has seen last, which the next recurrences begin with.
+// withMirrored makes each map of r, which are of what the encoder has seen of the view, the mean with that of its mirror image: within a region, left
+// eyes and right ones are then segmented alike. The next recurrences begin with the image that the encoder has seen last.
 func (e *Engine) withMirrored(ctx context.Context, o Options, r *Result) error {
+	o.Progress("mirror", 0, o.Recurrences+1)
 	v := e.view
-	e.view = nil // what the encoder has seen is not known until it has
-	v.mirrored = !v.mirrored
-	if err := e.encode(ctx, v.image, v.square, v.mirrored); err != nil {
+	if err := e.show(ctx, v, !v.mirrored); err != nil {
 		return err
 	}
-	e.view = v
 	masks, raters, err := e.passes(ctx, o, "mirror", map[string]float64{})
 	if err != nil {
 		return err

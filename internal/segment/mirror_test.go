@@ -2,6 +2,7 @@ package segment
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"mrprism/internal/gpu/processor"
@@ -38,7 +39,7 @@ func TestMirrored(t *testing.T) {
 	a, b := segment(once, img), segment(once, mirrored)
 	told = nil
 	both := segment(twice, img)
-	assert.Equal(t, []string{"segment", "segment", "segment", "segment", "mirror", "mirror", "mirror"}, told)
+	assert.Equal(t, []string{"segment", "segment", "segment", "segment", "mirror", "mirror", "mirror", "mirror"}, told)
 	assert.Contains(t, both.Timings, "mirror")
 	assert.NotContains(t, a.Timings, "mirror")
 	differ := 0
@@ -71,11 +72,11 @@ func TestMirrored(t *testing.T) {
 	}
 	again()
 	again()
-	for _, stage := range []string{"segment", "mirror", "mirror"} {
+	for _, at := range []string{"segment 1", "mirror 0", "mirror 1", "mirror 1"} {
 		ctx, cancel := context.WithCancel(t.Context())
 		interrupted := options
 		interrupted.Progress = func(now string, done, _ int) {
-			if now == stage && done == 1 {
+			if fmt.Sprint(now, " ", done) == at {
 				cancel()
 			}
 		}

@@ -36,7 +36,8 @@ type Options struct {
 	Progress func(stage string, done, total int)
 }
 
-// Segment segments an image, which must not be modified while the engine lives: the same image and ROI again cost the recurrences alone.
+// Segment segments an image, which must not be modified while the engine lives: the same image and ROI again cost the recurrences alone, and with
+// models that look at the mirror image too one encoding.
 //
 // With ROI "auto" and a model that has an anchor, the whole image is searched for the anchoring structure first, and the region around it
 // is segmented; an image where there is none is roi.ErrNotFound, wrong options are an OptionError. Errors of the device are the typed ones
@@ -52,19 +53,20 @@ func (e *Engine) Segment(ctx context.Context, img *imageio.Image, o Options) (*R
 	if o.Progress == nil {
 		o.Progress = func(string, int, int) {}
 	}
-	if e.view != nil && e.view.image == img && e.view.roi == o.ROI {
-		return e.recur(ctx, o)
+	if e.view == nil || e.view.image != img || e.view.roi != o.ROI {
+		e.view = nil
+		v := &view{image: img, roi: o.ROI, took: map[string]float64{}}
+		if v.square, err = e.region(ctx, v, request, o); err != nil {
+			return nil, err
+		}
+		e.view = v
 	}
-	e.view = nil
-	v := &view{image: img, roi: o.ROI, took: map[string]float64{}}
-	if v.square, err = e.region(ctx, v, request, o); err != nil {
-		return nil, err
+	if !e.view.seen {
+		o.Progress("segment", 0, o.Recurrences+1)
+		if e.view.took["encode"], err = timed(func() error { return e.show(ctx, e.view, false) }); err != nil {
+			return nil, err
+		}
 	}
-	o.Progress("segment", 0, o.Recurrences+1)
-	if v.took["encode"], err = timed(func() error { return e.encode(ctx, img, v.square, false) }); err != nil {
-		return nil, err
-	}
-	e.view = v
 	return e.recur(ctx, o)
 }
 
@@ -131,6 +133,17 @@ func (e *Engine) region(ctx context.Context, v *view, request roi.Request, o Opt
 	return square, err
 }
 
+// show lets the encoder see the view, as it is or mirrored.
+func (e *Engine) show(ctx context.Context, v *view, mirrored bool) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	v.seen = false // until it has
+	err := e.encode(ctx, v.image, v.square, mirrored)
+	v.seen, v.mirrored = err == nil, mirrored
+	return err
+}
+
 // encode shows a square of the image to the encoder, as it is or mirrored.
 func (e *Engine) encode(ctx context.Context, img *imageio.Image, square imageio.Square, mirrored bool) error {
 	if err := ctx.Err(); err != nil {
@@ -152,7 +165,7 @@ func (e *Engine) encode(ctx context.Context, img *imageio.Image, square imageio.
 	if err := e.network.Encode(ctx, x); err != nil {
 		return err
 	}
-	return e.wait(ctx)
+	return e.Wait(ctx)
 }
 
 // recur runs Rec0 … RecN on the view, and on its mirror image where the model wants it.

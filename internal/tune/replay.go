@@ -2,7 +2,6 @@ package tune
 
 import (
 	"context"
-	"math"
 	"slices"
 	"time"
 
@@ -13,8 +12,27 @@ import (
 const (
 	ReplayTime = 20 * time.Millisecond // of one recording, at least
 	mostCopies = 1024
-	latencies  = 4 // of an empty read that a recording takes at least: browsers look for results every so often
+	latencies  = 4                      // that a recording takes at least
+	mostWait   = 100 * time.Millisecond // what counts of a latency: pages that nobody sees are told seldom
 )
+
+// Latency is the time from the end of a command until one knows: browsers look for results every so often. It is the least of a few empty reads.
+func Latency(ctx context.Context, d gpu.Device) (time.Duration, error) {
+	buffers, err := d.Allocate(ctx, []gpu.BufferSpec{{Label: "latency", Type: gpu.U32, Elements: 1}})
+	if err != nil {
+		return 0, err
+	}
+	defer buffers[0].Release()
+	least := mostWait
+	for range 4 {
+		start := time.Now()
+		if err := d.Read(ctx, gpu.Range{Buffer: buffers[0], Dst: make([]byte, 4)}); err != nil {
+			return 0, err
+		}
+		least = min(least, time.Since(start))
+	}
+	return least, nil
+}
 
 // Replay is a command that can be timed: copies of it, one after the other on the same buffers.
 type Replay struct {
@@ -22,21 +40,18 @@ type Replay struct {
 	recording gpu.Recording
 	copies    int
 	wait      gpu.Range
-	latency   float64 // milliseconds from the end of a command until one knows
+	latency   float64 // milliseconds
 }
 
-// NewReplay records a command that has been prepared. It has run when this returns: what was not run before is slower.
-func NewReplay(ctx context.Context, d gpu.Device, c gpu.Command) (*Replay, error) {
-	r := &Replay{device: d, wait: gpu.Range{Buffer: c.Clear, Dst: make([]byte, 4)}}
+// NewReplay records a command that has been prepared, on a device with that Latency. It has run when this returns: what was not run before is slower.
+func NewReplay(ctx context.Context, d gpu.Device, c gpu.Command, latency time.Duration) (*Replay, error) {
+	r := &Replay{device: d, latency: Milliseconds(latency), wait: gpu.Range{Buffer: c.Clear, Dst: make([]byte, 4)}}
 	if c.Program != nil {
 		r.wait.Buffer = c.Arguments[len(c.Arguments)-1]
 	}
-	var err error
-	if r.latency, err = r.readTime(ctx); err != nil {
-		return nil, err
-	}
 	enough := max(Milliseconds(ReplayTime), latencies*r.latency)
 	for r.copies = 1; ; {
+		var err error
 		if r.recording, err = d.Record(slices.Repeat([]gpu.Command{c}, r.copies)); err != nil {
 			return nil, err
 		}
@@ -59,27 +74,15 @@ func NewReplay(ctx context.Context, d gpu.Device, c gpu.Command) (*Replay, error
 	}
 }
 
-// readTime is the least of a few empty reads, in milliseconds.
-func (r *Replay) readTime(ctx context.Context) (float64, error) {
-	least := math.Inf(1)
-	for range 3 {
-		start := time.Now()
-		if err := r.device.Read(ctx, r.wait); err != nil {
-			return 0, err
-		}
-		least = min(least, Milliseconds(time.Since(start)))
-	}
-	return least, nil
-}
-
-// Time runs the recording and returns milliseconds a copy, without the time that reading takes.
+// Time runs the recording and returns milliseconds a copy, without the latency as far as that is not most of it.
 func (r *Replay) Time(ctx context.Context) (float64, error) {
 	start := time.Now()
 	err := r.device.Run(ctx, r.recording)
 	if err == nil {
 		err = r.device.Read(ctx, r.wait)
 	}
-	return max(0, Milliseconds(time.Since(start))-r.latency) / float64(r.copies), err
+	took := Milliseconds(time.Since(start))
+	return (took - min(r.latency, took/2)) / float64(r.copies), err
 }
 
 // Release returns the recording; the command's buffers are the caller's.

@@ -175,12 +175,16 @@ func measure(ctx context.Context, d gpu.Device, a tensor.Alternatives) ([][]floa
 			}
 		}
 	}()
+	latency, err := Latency(ctx, d)
+	if err != nil {
+		return nil, err
+	}
 	fastest := 0.0
 	for i, v := range a.Variants {
 		if err := d.Prepare(ctx, []*gpu.Program{v.Program}); err != nil {
 			return nil, fmt.Errorf("%s: %w", v.Program.Name, err)
 		}
-		r, err := NewReplay(ctx, d, gpu.Command{Program: v.Program, Params: a.Params, Arguments: buffers, Groups: v.Groups})
+		r, err := NewReplay(ctx, d, gpu.Command{Program: v.Program, Params: a.Params, Arguments: buffers, Groups: v.Groups}, latency)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", v.Program.Name, err)
 		}

@@ -114,7 +114,7 @@ func (s *session) openDevice(ctx context.Context) {
 		return
 	}
 	s.gpuReason = ""
-	s.dev = s.remembered(ctx, dev)
+	s.dev = s.remembered(dev)
 }
 
 // closeDevice drops the engine with its device. Errors are of no use any more.

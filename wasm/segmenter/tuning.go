@@ -6,6 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
+	"maps"
 	"syscall/js"
 	"time"
 
@@ -19,35 +21,35 @@ import (
 // browser for this adapter; ?tune=off leaves all that aside, ?tune=on measures on emulated GPUs too, which takes long there.
 type tuning struct {
 	memory
-	results map[string]*tune.Result // of the engine's kernels, by key, as far as they have been measured
-	failed  bool                    // the GPU did not let itself be measured: not tried again
+	key      string          // in the browser's memory
+	finished map[string]bool // what was begun in this session and came to an end
+	failed   bool            // the GPU did not let itself be measured: not tried again
 }
 
 // memory is what the browser remembers of an adapter.
 type memory struct {
-	Choices    tune.Choices   `json:"choices"`              // found in this session too
-	Unfinished map[string]int `json:"unfinished,omitempty"` // how often measuring a kernel, or wholeNetwork, was begun and never came to an end
+	Choices    tune.Choices   `json:"choices"`              // the fastest kernels
+	Measured   tune.Choices   `json:"measured,omitempty"`   // those by themselves, of networks that have not been judged as a whole
+	Unfinished map[string]int `json:"unfinished,omitempty"` // how often measuring a kernel or a network was begun and never came to an end
 }
 
 // mostUnfinished: what ends a GPU's process, or the whole browser's, is not tried again and again. (A closed page does not end it either.)
 const mostUnfinished = 2
 
-// wholeNetwork stands for the network with what was found, beside the keys of kernels.
-const wholeNetwork = "network"
-
-// recallTime bounds the wait for what the browser remembers.
-const recallTime = 2 * time.Second
-
-// tuningRounds are the runs of the network by which what was found is judged as a whole.
-const tuningRounds = 3
+const (
+	memoryTime   = 2 * time.Second // for what the browser remembers
+	answerTime   = 2 * time.Second // for a GPU to finish what it was given
+	tuningRounds = 3               // runs of the network by which what was found is judged as a whole
+)
 
 // remembered is the device with the kernels that were found to be the fastest on it.
-func (s *session) remembered(ctx context.Context, d gpu.Device) gpu.Device {
+func (s *session) remembered(d gpu.Device) gpu.Device {
 	if wish("tune") == "off" {
 		return d
 	}
-	if s.tuning.Choices == nil {
-		s.tuning.memory = recall(ctx, d.Info())
+	if key := tuningKey(d.Info()); s.tuning.key != key {
+		s.tuning = tuning{key: key, finished: map[string]bool{}}
+		s.tuning.memory, _ = recall(key)
 	}
 	if len(s.tuning.Choices) == 0 {
 		return d
@@ -83,75 +85,89 @@ func (s *session) tunes() bool {
 
 // tune measures the kernels of the engine that were not yet, then the network with the fastest, which becomes the engine's unless it is slower.
 func (s *session) tune(ctx context.Context) (done bool, changed int, err error) {
-	var results []tune.Result
+	found, untuned := tune.Choices{}, tune.Choices{}
 	for _, a := range tune.Alternatives(s.engine.Plans()...) {
 		if _, known := s.tuning.Choices[a.Key]; known {
 			continue
 		}
-		if s.tuning.results[a.Key] == nil {
-			result := tune.Result{Alternatives: a} // what is taken untuned
-			if err := s.attempt(ctx, a.Key, func() error {
-				measured, err := tune.Measure(ctx, s.dev, []tensor.Alternatives{a}, func(int) {})
-				if err == nil {
-					result = measured[0]
-				}
-				return err
-			}); err != nil {
-				return false, 0, err
-			}
-			if s.tuning.results == nil {
-				s.tuning.results = map[string]*tune.Result{}
-			}
-			s.tuning.results[a.Key] = &result
+		untuned[a.Key] = a.Variants[0].Variant
+		if found[a.Key], err = s.fastest(ctx, a); err != nil {
+			return false, 0, err
 		}
-		results = append(results, *s.tuning.results[a.Key])
-	}
-	if len(results) == 0 {
-		return true, 0, nil
-	}
-	chosen := tune.Join(s.tuning.Choices, tune.Chosen(results))
-	for _, r := range results {
-		if r.Chosen > 0 {
+		if found[a.Key] != untuned[a.Key] {
 			changed++
 		}
 	}
 	if changed > 0 {
+		network := fmt.Sprintf("network %s %s %08x", s.model.SHA256, s.precision(), checksum(found))
+		if s.tuning.Unfinished[network] >= mostUnfinished {
+			return true, 0, nil
+		}
 		faster := false
-		if err := s.attempt(ctx, wholeNetwork, func() (err error) {
-			faster, err = s.adoptFaster(ctx, chosen)
+		if err := s.attempt(ctx, network, func() (err error) {
+			faster, err = s.adoptFaster(ctx, tune.Join(s.tuning.Choices, found))
 			return err
 		}); err != nil {
 			return false, 0, err
 		}
 		if !faster { // what is taken untuned stays, and is remembered, so that it is not measured again
-			changed = 0
-			for i := range results {
-				results[i].Chosen = 0
-			}
-			chosen = tune.Join(s.tuning.Choices, tune.Chosen(results))
+			changed, found = 0, untuned
 		}
 	}
-	s.tuning.Choices, s.tuning.results = chosen, nil
-	s.dev = tune.With(s.dev, chosen)
-	s.remember(ctx)
+	if len(found) > 0 {
+		s.remember(func(m *memory) {
+			m.Choices = tune.Join(m.Choices, found)
+			maps.DeleteFunc(m.Measured, func(key, _ string) bool { return found[key] != "" })
+		})
+		s.dev = tune.With(s.dev, s.tuning.Choices)
+	}
 	return true, changed, nil
 }
 
-// attempt does work that may take the GPU with it, unless it never came to an end too often.
+// fastest is the variant that is the fastest by itself; what is taken untuned where measuring it never came to an end.
+func (s *session) fastest(ctx context.Context, a tensor.Alternatives) (string, error) {
+	if variant, ok := s.tuning.Measured[a.Key]; ok {
+		return variant, nil
+	}
+	chosen := 0
+	if s.tuning.Unfinished[a.Key] < mostUnfinished {
+		if err := s.attempt(ctx, a.Key, func() error {
+			results, err := tune.Measure(ctx, s.dev, []tensor.Alternatives{a}, func(int) {})
+			if err == nil {
+				chosen = results[0].Chosen
+			}
+			return err
+		}); err != nil {
+			return "", err
+		}
+	}
+	variant := a.Variants[chosen].Variant
+	s.remember(func(m *memory) { m.Measured = tune.Join(m.Measured, tune.Choices{a.Key: variant}) })
+	return variant, nil
+}
+
+// attempt does work that may take the GPU with it, and remembers if it does.
 func (s *session) attempt(ctx context.Context, what string, work func() error) error {
-	if s.tuning.Unfinished[what] >= mostUnfinished {
-		return nil
-	}
-	if s.tuning.Unfinished == nil {
-		s.tuning.Unfinished = map[string]int{}
-	}
-	s.tuning.Unfinished[what]++
-	s.remember(ctx)
+	s.remember(func(m *memory) { m.Unfinished[what]++ })
+	delete(s.tuning.finished, what)
 	err := work()
-	if err == nil || ctx.Err() != nil {
-		delete(s.tuning.Unfinished, what) // in the browser with what is remembered next
+	if err == nil || ctx.Err() != nil && s.answers() {
+		s.tuning.finished[what] = true
+		s.remember(func(m *memory) { delete(m.Unfinished, what) })
 	}
 	return err
+}
+
+// answers says whether the GPU has done what it was given, or does so soon.
+func (s *session) answers() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
+	defer cancel()
+	return s.engine.Wait(ctx) == nil
+}
+
+func checksum(choices tune.Choices) uint32 {
+	text, _ := json.Marshal(choices) // in the order of the keys
+	return crc32.ChecksumIEEE(text)
 }
 
 // adoptFaster compiles the network with the choices and makes it the engine's if it is not slower.
@@ -173,25 +189,39 @@ func (s *session) adoptFaster(ctx context.Context, chosen tune.Choices) (faster 
 	return true, nil
 }
 
-// recall reads what the browser remembers for an adapter; nothing where that cannot be had or read.
-func recall(ctx context.Context, info gpu.Info) memory {
-	ctx, cancel := context.WithTimeout(ctx, recallTime)
+// recall reads what the browser remembers under a key. Without ok it cannot be had: it is not to be written over.
+func recall(key string) (m memory, ok bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), memoryTime)
 	defer cancel()
-	m := memory{}
-	text, err := await(ctx, js.Global().Get("mrprismMemory").Call("get", tuningKey(info)))
+	text, err := await(ctx, js.Global().Get("mrprismMemory").Call("get", key))
 	if err == nil && text.Type() == js.TypeString && json.Unmarshal([]byte(text.String()), &m) != nil {
 		m = memory{} // what is damaged is measured again
 	}
-	if m.Choices == nil {
-		m.Choices = tune.Choices{}
+	for _, choices := range []*tune.Choices{&m.Choices, &m.Measured} {
+		if *choices == nil {
+			*choices = tune.Choices{}
+		}
 	}
-	return m
+	if m.Unfinished == nil {
+		m.Unfinished = map[string]int{}
+	}
+	return m, err == nil
 }
 
-// remember keeps what is known in the browser. One that keeps nothing measures again at the next visit.
-func (s *session) remember(ctx context.Context) {
-	if text, err := json.Marshal(s.tuning.memory); err == nil {
-		_, _ = await(ctx, js.Global().Get("mrprismMemory").Call("put", tuningKey(s.dev.Info()), string(text)))
+// remember makes a change to what is known here and to what the browser remembers, to which other pages may have added meanwhile. One that keeps
+// nothing measures again at the next visit.
+func (s *session) remember(change func(*memory)) {
+	change(&s.tuning.memory)
+	there, ok := recall(s.tuning.key)
+	if !ok {
+		return
+	}
+	change(&there)
+	maps.DeleteFunc(there.Unfinished, func(what string, _ int) bool { return s.tuning.finished[what] }) // also what could not be written then
+	if text, err := json.Marshal(there); err == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), memoryTime)
+		defer cancel()
+		_, _ = await(ctx, js.Global().Get("mrprismMemory").Call("put", s.tuning.key, string(text)))
 	}
 }
 
