@@ -148,8 +148,8 @@ func (s *session) fastest(ctx context.Context, a tensor.Alternatives) (string, e
 
 // attempt does work that may take the GPU with it, and remembers if it does.
 func (s *session) attempt(ctx context.Context, what string, work func() error) error {
-	s.remember(func(m *memory) { m.Unfinished[what]++ })
 	delete(s.tuning.finished, what)
+	s.remember(func(m *memory) { m.Unfinished[what]++ })
 	err := work()
 	if err == nil || ctx.Err() != nil && s.answers() {
 		s.tuning.finished[what] = true
