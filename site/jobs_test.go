@@ -96,7 +96,9 @@ func TestUnlikePicture(t *testing.T) {
 	said := func() bool {
 		return get[bool](p, `!document.getElementById("banner").hidden && document.getElementById("banner").innerText.includes("unlike")`)
 	}
-	written := func() bool { return get[bool](p, `document.getElementById("measure-note").textContent.includes("unlike")`) }
+	written := func() bool {
+		return get[bool](p, `document.getElementById("measure-note").textContent.includes("unlike")`)
+	}
 	p.sample()
 	assert.False(t, said() || written())
 	p.drop("grey.jpg", readBuilt(t, "sample.jpg"))
