@@ -3,7 +3,7 @@ package segment
 import (
 	"testing"
 
-	"mrprism/internal/gpu/processor"
+	"mrprism/internal/gpu/reference"
 	"mrprism/internal/imageio"
 	"mrprism/internal/segment/segmenttest"
 	"mrprism/weights"
@@ -39,7 +39,7 @@ func TestColours(t *testing.T) {
 
 	about := segmenttest.Raters()
 	about.Colours = seen
-	e := engine(t, processor.Open(), open(t, about))
+	e := engine(t, reference.Open(), open(t, about))
 	for _, c := range []struct {
 		img    *imageio.Image
 		unlike bool
@@ -52,7 +52,7 @@ func TestColours(t *testing.T) {
 		assert.Equal(t, c.unlike, r.Unlike, "%v", c.img.Pix[3*(40*20+20):][:3])
 	}
 
-	r, err := engine(t, processor.Open(), open(t, segmenttest.Raters())).Segment(t.Context(), painted(0, 200, 0), Options{ROI: "none"})
+	r, err := engine(t, reference.Open(), open(t, segmenttest.Raters())).Segment(t.Context(), painted(0, 200, 0), Options{ROI: "none"})
 	require.NoError(t, err)
 	assert.False(t, r.Unlike, "where nothing is known")
 }

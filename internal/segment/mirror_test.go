@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"mrprism/internal/gpu/processor"
+	"mrprism/internal/gpu/reference"
 	"mrprism/internal/imageio"
 	"mrprism/internal/segment/segmenttest"
 
@@ -16,7 +16,7 @@ import (
 // A model that looks at the mirror image gives the mean of both, the same for either, and again the same when the recurrences run anew on what the
 // encoder has seen, whichever that was last and whether they came to an end.
 func TestMirrored(t *testing.T) {
-	d := processor.Open()
+	d := reference.Open()
 	about := segmenttest.Raters()
 	once := engine(t, d, open(t, about))
 	about.Mirrored = true
