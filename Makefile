@@ -5,7 +5,7 @@ ADDRESS ?= 127.0.0.1:8080
 PROGRAMS := $(notdir $(wildcard cmd/*))
 
 # One package at a time: its tests share the two or more cores with a software GPU. No package may take longer than TIMEOUT.
-TIMEOUT ?= 18m
+TIMEOUT ?= 30m
 TESTFLAGS ?= -p 1 -timeout $(TIMEOUT)
 
 .DEFAULT_GOAL := help

@@ -75,17 +75,14 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
   let q6 = row(b, first + 6u, params.queries, h); let q7 = row(b, first + 7u, params.queries, h);
   var m0 = LOWEST; var l0 = 0.0; var m1 = LOWEST; var l1 = 0.0; var m2 = LOWEST; var l2 = 0.0; var m3 = LOWEST; var l3 = 0.0;
   var m4 = LOWEST; var l4 = 0.0; var m5 = LOWEST; var l5 = 0.0; var m6 = LOWEST; var l6 = 0.0; var m7 = LOWEST; var l7 = 0.0;
-  let width = params.width;
-  let turns = (params.keys + 7u) / 8u;
-  for (var turn = 0u; turn < turns; turn++) {
-    let j = turn * 8u;
+  for (var j = 0u; j < params.keys; j += 8u) {
     let ra = four_pairs(b, j, h) * params.width;
     let rb = four_pairs(b, j + 4u, h) * params.width;
     var a0 = vec4<f32>(0.0); var b0 = vec4<f32>(0.0); var a1 = vec4<f32>(0.0); var b1 = vec4<f32>(0.0);
     var a2 = vec4<f32>(0.0); var b2 = vec4<f32>(0.0); var a3 = vec4<f32>(0.0); var b3 = vec4<f32>(0.0);
     var a4 = vec4<f32>(0.0); var b4 = vec4<f32>(0.0); var a5 = vec4<f32>(0.0); var b5 = vec4<f32>(0.0);
     var a6 = vec4<f32>(0.0); var b6 = vec4<f32>(0.0); var a7 = vec4<f32>(0.0); var b7 = vec4<f32>(0.0);
-    for (var c = 0u; c < width; c++) {
+    for (var c = 0u; c < params.width; c++) {
       let ka = k_of(ra, c);
       let kb = k_of(rb, c);
       let x0 = vec4<f32>(f32(q[q0 + c])); a0 = fma(x0, ka, a0); b0 = fma(x0, kb, b0);
@@ -121,7 +118,7 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
     a5 = exp2(a5 - h5); b5 = exp2(b5 - h5); l5 = l5 * d5 + total(a5, b5);
     a6 = exp2(a6 - h6); b6 = exp2(b6 - h6); l6 = l6 * d6 + total(a6, b6);
     a7 = exp2(a7 - h7); b7 = exp2(b7 - h7); l7 = l7 * d7 + total(a7, b7);
-    for (var c = 0u; c < width; c++) {
+    for (var c = 0u; c < params.width; c++) {
       let va = v_of(ra, c);
       let vb = v_of(rb, c);
       if (first < params.queries) { y[q0 + c] = real(weighted(select(f32(y[q0 + c]) * d0, 0.0, j == 0u), a0, va, b0, vb)); }
@@ -136,35 +133,35 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
   }
   if (first < params.queries) {
     lse_out[index(b, first, params.queries, h)] = m0 + log2(l0);
-    for (var c = 0u; c < width; c++) { y[q0 + c] = real(f32(y[q0 + c]) / l0); }
+    for (var c = 0u; c < params.width; c++) { y[q0 + c] = real(f32(y[q0 + c]) / l0); }
   }
   if (first + 1u < params.queries) {
     lse_out[index(b, first + 1u, params.queries, h)] = m1 + log2(l1);
-    for (var c = 0u; c < width; c++) { y[q1 + c] = real(f32(y[q1 + c]) / l1); }
+    for (var c = 0u; c < params.width; c++) { y[q1 + c] = real(f32(y[q1 + c]) / l1); }
   }
   if (first + 2u < params.queries) {
     lse_out[index(b, first + 2u, params.queries, h)] = m2 + log2(l2);
-    for (var c = 0u; c < width; c++) { y[q2 + c] = real(f32(y[q2 + c]) / l2); }
+    for (var c = 0u; c < params.width; c++) { y[q2 + c] = real(f32(y[q2 + c]) / l2); }
   }
   if (first + 3u < params.queries) {
     lse_out[index(b, first + 3u, params.queries, h)] = m3 + log2(l3);
-    for (var c = 0u; c < width; c++) { y[q3 + c] = real(f32(y[q3 + c]) / l3); }
+    for (var c = 0u; c < params.width; c++) { y[q3 + c] = real(f32(y[q3 + c]) / l3); }
   }
   if (first + 4u < params.queries) {
     lse_out[index(b, first + 4u, params.queries, h)] = m4 + log2(l4);
-    for (var c = 0u; c < width; c++) { y[q4 + c] = real(f32(y[q4 + c]) / l4); }
+    for (var c = 0u; c < params.width; c++) { y[q4 + c] = real(f32(y[q4 + c]) / l4); }
   }
   if (first + 5u < params.queries) {
     lse_out[index(b, first + 5u, params.queries, h)] = m5 + log2(l5);
-    for (var c = 0u; c < width; c++) { y[q5 + c] = real(f32(y[q5 + c]) / l5); }
+    for (var c = 0u; c < params.width; c++) { y[q5 + c] = real(f32(y[q5 + c]) / l5); }
   }
   if (first + 6u < params.queries) {
     lse_out[index(b, first + 6u, params.queries, h)] = m6 + log2(l6);
-    for (var c = 0u; c < width; c++) { y[q6 + c] = real(f32(y[q6 + c]) / l6); }
+    for (var c = 0u; c < params.width; c++) { y[q6 + c] = real(f32(y[q6 + c]) / l6); }
   }
   if (first + 7u < params.queries) {
     lse_out[index(b, first + 7u, params.queries, h)] = m7 + log2(l7);
-    for (var c = 0u; c < width; c++) { y[q7 + c] = real(f32(y[q7 + c]) / l7); }
+    for (var c = 0u; c < params.width; c++) { y[q7 + c] = real(f32(y[q7 + c]) / l7); }
   }
 }
 
@@ -174,8 +171,7 @@ fn attention_delta(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgro
   let i = (group.y * groups.x + group.x) * 64u + local;
   if (i >= params.batch * params.queries * params.heads) { return; }
   var sum = 0.0;
-  let end = (i + 1u) * params.width;
-  for (var c = i * params.width; c < end; c++) { sum = fma(f32(result[c]), f32(dresult[c]), sum); }
+  for (var c = i * params.width; c < (i + 1u) * params.width; c++) { sum = fma(f32(result[c]), f32(dresult[c]), sum); }
   delta_out[i] = sum;
 }
 
@@ -195,10 +191,7 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
   let i7 = index(b, first + 7u, params.queries, h); let q7 = i7 * params.width;
   let e0 = lse[i0]; let d0 = delta[i0]; let e1 = lse[i1]; let d1 = delta[i1]; let e2 = lse[i2]; let d2 = delta[i2]; let e3 = lse[i3]; let d3 = delta[i3];
   let e4 = lse[i4]; let d4 = delta[i4]; let e5 = lse[i5]; let d5 = delta[i5]; let e6 = lse[i6]; let d6 = delta[i6]; let e7 = lse[i7]; let d7 = delta[i7];
-  let width = params.width;
-  let turns = (params.keys + 7u) / 8u;
-  for (var turn = 0u; turn < turns; turn++) {
-    let j = turn * 8u;
+  for (var j = 0u; j < params.keys; j += 8u) {
     let ra = four_pairs(b, j, h) * params.width;
     let rb = four_pairs(b, j + 4u, h) * params.width;
     var a0 = vec4<f32>(0.0); var b0 = vec4<f32>(0.0); var f0 = vec4<f32>(0.0); var g0 = vec4<f32>(0.0);
@@ -209,7 +202,7 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
     var a5 = vec4<f32>(0.0); var b5 = vec4<f32>(0.0); var f5 = vec4<f32>(0.0); var g5 = vec4<f32>(0.0);
     var a6 = vec4<f32>(0.0); var b6 = vec4<f32>(0.0); var f6 = vec4<f32>(0.0); var g6 = vec4<f32>(0.0);
     var a7 = vec4<f32>(0.0); var b7 = vec4<f32>(0.0); var f7 = vec4<f32>(0.0); var g7 = vec4<f32>(0.0);
-    for (var c = 0u; c < width; c++) {
+    for (var c = 0u; c < params.width; c++) {
       let ka = k_of(ra, c);
       let kb = k_of(rb, c);
       let x0 = vec4<f32>(f32(q[q0 + c])); a0 = fma(x0, ka, a0); b0 = fma(x0, kb, b0);
@@ -247,7 +240,7 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
     b5 = params.scale * exp2(existing(b5 * a, j + 4u, params.keys) - e5) * (g5 - d5);
     b6 = params.scale * exp2(existing(b6 * a, j + 4u, params.keys) - e6) * (g6 - d6);
     b7 = params.scale * exp2(existing(b7 * a, j + 4u, params.keys) - e7) * (g7 - d7);
-    for (var c = 0u; c < width; c++) {
+    for (var c = 0u; c < params.width; c++) {
       let ka = k_of(ra, c);
       let kb = k_of(rb, c);
       if (first < params.queries) { dq[q0 + c] = real(weighted(f32(dq[q0 + c]), a0, ka, b0, kb)); }
@@ -272,10 +265,7 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
   let k2 = pair(b, first + 2u, h) * params.width; let k3 = pair(b, first + 3u, h) * params.width;
   let k4 = pair(b, first + 4u, h) * params.width; let k5 = pair(b, first + 5u, h) * params.width;
   let k6 = pair(b, first + 6u, h) * params.width; let k7 = pair(b, first + 7u, h) * params.width;
-  let width = params.width;
-  let turns = (params.queries + 7u) / 8u;
-  for (var turn = 0u; turn < turns; turn++) {
-    let j = turn * 8u;
+  for (var j = 0u; j < params.queries; j += 8u) {
     let ia = four(b, j, params.queries, h);
     let ib = four(b, j + 4u, params.queries, h);
     let ra = ia * params.width;
@@ -292,7 +282,7 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
     var a5 = vec4<f32>(0.0); var b5 = vec4<f32>(0.0); var f5 = vec4<f32>(0.0); var g5 = vec4<f32>(0.0);
     var a6 = vec4<f32>(0.0); var b6 = vec4<f32>(0.0); var f6 = vec4<f32>(0.0); var g6 = vec4<f32>(0.0);
     var a7 = vec4<f32>(0.0); var b7 = vec4<f32>(0.0); var f7 = vec4<f32>(0.0); var g7 = vec4<f32>(0.0);
-    for (var c = 0u; c < width; c++) {
+    for (var c = 0u; c < params.width; c++) {
       let qa = q_of(ra, c);
       let qb = q_of(rb, c);
       let x0 = vec4<f32>(f32(kv[k0 + c])); a0 = fma(x0, qa, a0); b0 = fma(x0, qb, b0);
@@ -330,7 +320,7 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
     f5 = params.scale * a5 * (f5 - da); g5 = params.scale * b5 * (g5 - db);
     f6 = params.scale * a6 * (f6 - da); g6 = params.scale * b6 * (g6 - db);
     f7 = params.scale * a7 * (f7 - da); g7 = params.scale * b7 * (g7 - db);
-    for (var c = 0u; c < width; c++) {
+    for (var c = 0u; c < params.width; c++) {
       let qa = q_of(ra, c);
       let qb = q_of(rb, c);
       let ga = dy_of(ra, c);

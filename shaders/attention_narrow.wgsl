@@ -51,9 +51,7 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
   let t6 = vec4<f32>(q[r6 + LAST]) * a; var z6 = vec4<f32>(0.0); let t7 = vec4<f32>(q[r7 + LAST]) * a; var z7 = vec4<f32>(0.0);
   var ma = vec4<f32>(LOWEST); var mb = vec4<f32>(LOWEST);
   var la = vec4<f32>(0.0); var lb = vec4<f32>(0.0);
-  let turns = (params.keys + 3u) / 4u;
-  for (var turn = 0u; turn < turns; turn++) {
-    let j = turn * 4u;
+  for (var j = 0u; j < params.keys; j += 4u) {
     let c0 = key_row(b, j, h); let c1 = key_row(b, j + 1u, h);
     let c2 = key_row(b, j + 2u, h); let c3 = key_row(b, j + 3u, h);
     let k0 = vec4<f32>(kv[c0]);
@@ -185,8 +183,7 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
   let eb = vec4<f32>(lse[r4 / QUADS], lse[r5 / QUADS], lse[r6 / QUADS], lse[r7 / QUADS]);
   let xa = vec4<f32>(delta[r0 / QUADS], delta[r1 / QUADS], delta[r2 / QUADS], delta[r3 / QUADS]);
   let xb = vec4<f32>(delta[r4 / QUADS], delta[r5 / QUADS], delta[r6 / QUADS], delta[r7 / QUADS]);
-  let keys = params.keys;
-  for (var j = 0u; j < keys; j++) {
+  for (var j = 0u; j < params.keys; j++) {
     let r = key_row(b, j, h);
     let k0 = vec4<f32>(kv[r]);
     let k1 = vec4<f32>(kv[r + LAST]);
@@ -271,8 +268,7 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
   let t5 = vec4<f32>(kv[r5 + LAST]) * a; let o5 = vec4<f32>(kv[values() + r5 + LAST]); var f5 = vec4<f32>(0.0); var z5 = vec4<f32>(0.0);
   let t6 = vec4<f32>(kv[r6 + LAST]) * a; let o6 = vec4<f32>(kv[values() + r6 + LAST]); var f6 = vec4<f32>(0.0); var z6 = vec4<f32>(0.0);
   let t7 = vec4<f32>(kv[r7 + LAST]) * a; let o7 = vec4<f32>(kv[values() + r7 + LAST]); var f7 = vec4<f32>(0.0); var z7 = vec4<f32>(0.0);
-  let queries = params.queries;
-  for (var j = 0u; j < queries; j++) {
+  for (var j = 0u; j < params.queries; j++) {
     let r = query_row(b, j, h);
     let e = lse[r / QUADS];
     let x = delta[r / QUADS];

@@ -12,14 +12,11 @@ var<workgroup> second_tile: array<vec4<f32>, 272>; // (TILE, PITCH): values, dy
 var<workgroup> scores: array<f32, 1088>; // (SIZE, TILE + 1)
 
 fn load_keys(b: u32, h: u32, j: u32, local: u32) {
-  for (var turn = 0u; turn < (TILE * QUADS + SIZE - 1u) / SIZE; turn++) {
-    let t = turn * SIZE + local;
-    if (t < TILE * QUADS) {
-      let source = pair(b, j + t / QUADS, h) * QUADS + t % QUADS;
-      let to = t / QUADS * PITCH + t % QUADS;
-      first_tile[to] = load_pair(source);
-      second_tile[to] = load_pair(values() + source);
-    }
+  for (var t = local; t < TILE * QUADS; t += SIZE) {
+    let source = pair(b, j + t / QUADS, h) * QUADS + t % QUADS;
+    let to = t / QUADS * PITCH + t % QUADS;
+    first_tile[to] = load_pair(source);
+    second_tile[to] = load_pair(values() + source);
   }
 }
 
@@ -45,14 +42,11 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
   var y12 = vec4<f32>(0.0); var y13 = vec4<f32>(0.0); var y14 = vec4<f32>(0.0); var y15 = vec4<f32>(0.0);
   var m = LOWEST;
   var l = 0.0;
-  let keys = params.keys;
-  let tiles = (keys + TILE - 1u) / TILE;
-  for (var tile = 0u; tile < tiles; tile++) {
-    let j = tile * TILE;
+  for (var j = 0u; j < params.keys; j += TILE) {
     workgroupBarrier();
     load_keys(b, h, j, local);
     workgroupBarrier();
-    let n = min(TILE, keys - j);
+    let n = min(TILE, params.keys - j);
     var highest = m;
     for (var i = 0u; i < n; i++) {
       let t = i * PITCH;

@@ -38,15 +38,11 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
   var d4 = vec4<f32>(0.0); var d5 = vec4<f32>(0.0); var d6 = vec4<f32>(0.0); var d7 = vec4<f32>(0.0);
   var d8 = vec4<f32>(0.0); var d9 = vec4<f32>(0.0); var d10 = vec4<f32>(0.0); var d11 = vec4<f32>(0.0);
   var d12 = vec4<f32>(0.0); var d13 = vec4<f32>(0.0); var d14 = vec4<f32>(0.0); var d15 = vec4<f32>(0.0);
-  let keys = params.keys;
-  let tiles = (keys + TILE - 1u) / TILE;
-  for (var tile = 0u; tile < tiles; tile++) {
-    let j = tile * TILE;
+  for (var j = 0u; j < params.keys; j += TILE) {
     workgroupBarrier();
     load_keys(b, h, j, local);
     workgroupBarrier();
-    let n = min(TILE, keys - j);
-    for (var i = 0u; i < n; i++) {
+    for (var i = 0u; i < min(TILE, params.keys - j); i++) {
       let t = i * PITCH;
       var s = dot(q0, first_tile[t]); var z = dot(g0, second_tile[t]);
       if (QUADS > 1u) { s += dot(q1, first_tile[t + 1u]); z += dot(g1, second_tile[t + 1u]); }
@@ -100,8 +96,7 @@ fn gather(local: u32, b: u32, first: u32, h: u32, c: u32, k0: vec4<f32>, k1: vec
   if (key < SIZE / SLICES && first + key < params.keys && c + quad < QUADS) {
     var key_sum = vec4<f32>(0.0);
     var value_sum = vec4<f32>(0.0);
-    for (var slice = 0u; slice < SLICES; slice++) {
-      let t = quad * SIZE + key * SLICES + slice;
+    for (var t = quad * SIZE + key * SLICES; t < quad * SIZE + (key + 1u) * SLICES; t++) {
       key_sum += first_tile[t];
       value_sum += second_tile[t];
     }
@@ -119,13 +114,10 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
   let own = local / SLICES * PITCH;
   let first = group.x * (SIZE / SLICES);
   let a = params.scale * LOG2E;
-  for (var turn = 0u; turn < (SIZE / SLICES * QUADS + SIZE - 1u) / SIZE; turn++) {
-    let t = turn * SIZE + local;
-    if (t < SIZE / SLICES * QUADS) {
-      let source = pair(b, first + t / QUADS, h) * QUADS + t % QUADS;
-      own_keys[t / QUADS * PITCH + t % QUADS] = vec4<f32>(kv[source]) * a;
-      own_values[t / QUADS * PITCH + t % QUADS] = vec4<f32>(kv[values() + source]);
-    }
+  for (var t = local; t < SIZE / SLICES * QUADS; t += SIZE) {
+    let source = pair(b, first + t / QUADS, h) * QUADS + t % QUADS;
+    own_keys[t / QUADS * PITCH + t % QUADS] = vec4<f32>(kv[source]) * a;
+    own_values[t / QUADS * PITCH + t % QUADS] = vec4<f32>(kv[values() + source]);
   }
   var k0 = vec4<f32>(0.0); var v0 = vec4<f32>(0.0); var k1 = vec4<f32>(0.0); var v1 = vec4<f32>(0.0);
   var k2 = vec4<f32>(0.0); var v2 = vec4<f32>(0.0); var k3 = vec4<f32>(0.0); var v3 = vec4<f32>(0.0);
@@ -135,21 +127,15 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
   var k10 = vec4<f32>(0.0); var v10 = vec4<f32>(0.0); var k11 = vec4<f32>(0.0); var v11 = vec4<f32>(0.0);
   var k12 = vec4<f32>(0.0); var v12 = vec4<f32>(0.0); var k13 = vec4<f32>(0.0); var v13 = vec4<f32>(0.0);
   var k14 = vec4<f32>(0.0); var v14 = vec4<f32>(0.0); var k15 = vec4<f32>(0.0); var v15 = vec4<f32>(0.0);
-  let tiles = (params.queries + TILE - 1u) / TILE;
-  for (var tile = 0u; tile < tiles; tile++) {
-    let j = tile * TILE;
+  for (var j = 0u; j < params.queries; j += TILE) {
     workgroupBarrier();
-    for (var turn = 0u; turn < (TILE * QUADS + SIZE - 1u) / SIZE; turn++) {
-      let t = turn * SIZE + local;
-      if (t < TILE * QUADS) {
-        let source = index(b, j + t / QUADS, params.queries, h) * QUADS + t % QUADS;
-        first_tile[t / QUADS * PITCH + t % QUADS] = vec4<f32>(q[source]);
-        second_tile[t / QUADS * PITCH + t % QUADS] = vec4<f32>(dy[source]);
-      }
+    for (var t = local; t < TILE * QUADS; t += SIZE) {
+      let source = index(b, j + t / QUADS, params.queries, h) * QUADS + t % QUADS;
+      first_tile[t / QUADS * PITCH + t % QUADS] = vec4<f32>(q[source]);
+      second_tile[t / QUADS * PITCH + t % QUADS] = vec4<f32>(dy[source]);
     }
     workgroupBarrier();
-    for (var turn = 0u; turn < TILE / SLICES; turn++) {
-      let i = turn * SLICES + slice;
+    for (var i = slice; i < TILE; i += SLICES) {
       let row = i * PITCH;
       var s = 0.0;
       var z = 0.0;

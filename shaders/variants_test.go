@@ -16,8 +16,8 @@ import (
 // asVariants calls f as asKinds does, and with every device as a CPU adapter so often again, with one and another choice of variants, that
 // every variant that runs there has run, of every kernel of the plan that f made. f returns its Alternatives.
 //
-// In a browser, where nearly all of the time goes into compiling, variants that it would not choose itself run as one program in each test,
-// which all cases share that can, and not once for every width and everything a convolution takes over.
+// Nearly all of the time goes into compiling. So variants that a device would not choose itself run as one program in each test, which all cases
+// share that can, and not once for every width and everything a convolution takes over.
 func asVariants(t *testing.T, f func(name string, d gpu.Device) []tensor.Alternatives) {
 	t.Helper()
 	for _, d := range gputest.Devices(t) {
@@ -59,10 +59,10 @@ func choice(all []tensor.Alternatives, i int, wanted func(p *gpu.Program) bool) 
 	return tuned, more
 }
 
-// sampled are the programs that stand for a variant in a browser, by test and name.
+// sampled are the programs that stand for a variant, by test and name.
 var sampled = map[string]*gpu.Program{}
 
-// wanted says which programs are run: all of them, but in a browser the first of each name in a test, and the same again.
+// wanted says which programs are run: the first of each name in a test, and the same again.
 func wanted(t *testing.T) func(p *gpu.Program) bool {
 	test, _, _ := strings.Cut(t.Name(), "/")
 	return func(p *gpu.Program) bool {
@@ -70,7 +70,7 @@ func wanted(t *testing.T) func(p *gpu.Program) bool {
 		if sampled[key] == nil {
 			sampled[key] = p
 		}
-		return !inBrowser || sampled[key] == p
+		return sampled[key] == p
 	}
 }
 
