@@ -7,9 +7,8 @@ fn gradient_quads(at: u32) -> Quads {
   return x;
 }
 
-// add_to_query adds to the gradient of a query that exists.
+// add_to_query adds to the gradient of query i.
 fn add_to_query(b: u32, i: u32, h: u32, part: u32, x: Quads) {
-  if (i >= params.queries) { return; }
   let to = at(index(b, i, params.queries, h), part);
   add_dq(to, x.c0);
   if (QUADS > 1u) { add_dq(to + 1u, x.c1); }
@@ -22,13 +21,20 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
   let part = lane % SHARE;
   let h = group.y;
   let b = group.z;
-  let i0 = index(b, first, params.queries, h); let i1 = index(b, first + 1u, params.queries, h);
-  let i2 = index(b, first + 2u, params.queries, h); let i3 = index(b, first + 3u, params.queries, h);
-  let queries = Rows(
-    scores_query(b, first, h, part), scores_query(b, first + 1u, h, part), scores_query(b, first + 2u, h, part), scores_query(b, first + 3u, h, part));
-  let gradients = Rows(gradient_quads(at(i0, part)), gradient_quads(at(i1, part)), gradient_quads(at(i2, part)), gradient_quads(at(i3, part)));
-  let e = vec4<f32>(lse[i0], lse[i1], lse[i2], lse[i3]);
-  let d = vec4<f32>(delta[i0], delta[i1], delta[i2], delta[i3]);
+  let last = min(first + ROWS, params.queries);
+  var q: array<Quads, ROWS>;
+  var g: array<Quads, ROWS>;
+  var e: vec4<f32>;
+  var d: vec4<f32>;
+  for (var i = first; i < last; i++) {
+    let from_i = index(b, i, params.queries, h);
+    q[i - first] = scores_query(b, i, h, part);
+    g[i - first] = gradient_quads(at(from_i, part));
+    e[i - first] = lse[from_i];
+    d[i - first] = delta[from_i];
+  }
+  let queries = Rows(q[0], q[1], q[2], q[3]);
+  let gradients = Rows(g[0], g[1], g[2], g[3]);
   var sum = Rows();
   for (var j = 0u; j < params.keys; j += TOKENS) {
     let own = at(pair(b, j + lane / SHARE, h), part);
@@ -41,15 +47,12 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
       sum = add(sum, ds0, k0, ds1, k1);
     }
   }
-  add_to_query(b, first, h, part, scaled(sum.r0, params.scale));
-  add_to_query(b, first + 1u, h, part, scaled(sum.r1, params.scale));
-  add_to_query(b, first + 2u, h, part, scaled(sum.r2, params.scale));
-  add_to_query(b, first + 3u, h, part, scaled(sum.r3, params.scale));
+  q = array<Quads, ROWS>(sum.r0, sum.r1, sum.r2, sum.r3);
+  for (var i = first; i < last; i++) { add_to_query(b, i, h, part, scaled(q[i - first], params.scale)); }
 }
 
-// add_to_pair adds to the gradients of a key that exists and of its value.
+// add_to_pair adds to the gradients of key i and of its value.
 fn add_to_pair(b: u32, i: u32, h: u32, part: u32, k: Quads, v: Quads) {
-  if (i >= params.keys) { return; }
   let to = at(pair(b, i, h), part);
   add_dkv(to, k.c0); add_dkv(to + values(), v.c0);
   if (QUADS > 1u) { add_dkv(to + 1u, k.c1); add_dkv(to + values() + 1u, v.c1); }
@@ -65,11 +68,16 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
   let part = lane % SHARE;
   let h = group.y;
   let b = group.z;
-  let a = params.scale * LOG2E;
-  let a0 = at(pair(b, first, h), part); let a1 = at(pair(b, first + 1u, h), part);
-  let a2 = at(pair(b, first + 2u, h), part); let a3 = at(pair(b, first + 3u, h), part);
-  let k = Rows(scaled(pair_quads(a0), a), scaled(pair_quads(a1), a), scaled(pair_quads(a2), a), scaled(pair_quads(a3), a));
-  let v = Rows(pair_quads(a0 + values()), pair_quads(a1 + values()), pair_quads(a2 + values()), pair_quads(a3 + values()));
+  let last = min(first + ROWS, params.keys);
+  var first_of: array<Quads, ROWS>;
+  var second_of: array<Quads, ROWS>;
+  for (var i = first; i < last; i++) {
+    let own = at(pair(b, i, h), part);
+    first_of[i - first] = scaled(pair_quads(own), params.scale * LOG2E);
+    second_of[i - first] = pair_quads(own + values());
+  }
+  let k = Rows(first_of[0], first_of[1], first_of[2], first_of[3]);
+  let v = Rows(second_of[0], second_of[1], second_of[2], second_of[3]);
   var dk = Rows();
   var dv = Rows();
   for (var j = 0u; j < params.queries; j += TOKENS) {
@@ -90,8 +98,7 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
       dk = add(dk, ds0, q0, ds1, q1);
     }
   }
-  add_to_pair(b, first, h, part, scaled(dk.r0, params.scale), dv.r0);
-  add_to_pair(b, first + 1u, h, part, scaled(dk.r1, params.scale), dv.r1);
-  add_to_pair(b, first + 2u, h, part, scaled(dk.r2, params.scale), dv.r2);
-  add_to_pair(b, first + 3u, h, part, scaled(dk.r3, params.scale), dv.r3);
+  first_of = array<Quads, ROWS>(dk.r0, dk.r1, dk.r2, dk.r3);
+  second_of = array<Quads, ROWS>(dv.r0, dv.r1, dv.r2, dv.r3);
+  for (var i = first; i < last; i++) { add_to_pair(b, i, h, part, scaled(first_of[i - first], params.scale), second_of[i - first]); }
 }

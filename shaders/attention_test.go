@@ -19,7 +19,7 @@ func TestAttention(t *testing.T) {
 				if large && fixed != nil {
 					return
 				}
-				checkOperator(t, operatorTest{
+				o := operatorTest{
 					inputs: [][]int{{c.batch, c.queries, channels}, {c.batch, c.keys, 2 * channels}},
 					build:  func(x []*Tensor) *Tensor { return Attention(x[0], x[1], c.heads) },
 					fixed:  fixed, rough: large, // finite differences would take minutes
@@ -31,8 +31,11 @@ func TestAttention(t *testing.T) {
 						return r.NormFloat64()
 					},
 					rtol: 2e-5, atol: 2e-5,
-					half: 4 * rounded, mixed: 4 * rounded, // attention.wgsl keeps its sum in storage, and rounds it after every 8 keys of up to 70
-				})
+				}
+				if c.width == 64 || c.width == 8 || c.width == 5 { // what differs between widths is a constant; compiling takes most of the time
+					o.half, o.mixed = 4*rounded, 4*rounded // attention.wgsl keeps its sum in storage, and rounds it after every 8 keys of up to 70
+				}
+				checkOperator(t, o)
 			}
 		})
 	}

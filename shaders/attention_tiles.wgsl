@@ -28,14 +28,11 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
   let at = index(b, query, params.queries, h);
   let row = at * QUADS;
   let a = params.scale * LOG2E;
-  let q0 = load_query(row + min(0u, QUADS - 1u)) * a; let q1 = load_query(row + min(1u, QUADS - 1u)) * a;
-  let q2 = load_query(row + min(2u, QUADS - 1u)) * a; let q3 = load_query(row + min(3u, QUADS - 1u)) * a;
-  let q4 = load_query(row + min(4u, QUADS - 1u)) * a; let q5 = load_query(row + min(5u, QUADS - 1u)) * a;
-  let q6 = load_query(row + min(6u, QUADS - 1u)) * a; let q7 = load_query(row + min(7u, QUADS - 1u)) * a;
-  let q8 = load_query(row + min(8u, QUADS - 1u)) * a; let q9 = load_query(row + min(9u, QUADS - 1u)) * a;
-  let q10 = load_query(row + min(10u, QUADS - 1u)) * a; let q11 = load_query(row + min(11u, QUADS - 1u)) * a;
-  let q12 = load_query(row + min(12u, QUADS - 1u)) * a; let q13 = load_query(row + min(13u, QUADS - 1u)) * a;
-  let q14 = load_query(row + min(14u, QUADS - 1u)) * a; let q15 = load_query(row + min(15u, QUADS - 1u)) * a;
+  let quads = params.width / 4u; // QUADS, which a compiler would write so many times
+  var own: array<vec4<f32>, 16>;
+  for (var c = 0u; c < quads; c++) { own[c] = load_query(row + c) * a; }
+  let q0 = own[0]; let q1 = own[1]; let q2 = own[2]; let q3 = own[3]; let q4 = own[4]; let q5 = own[5]; let q6 = own[6]; let q7 = own[7];
+  let q8 = own[8]; let q9 = own[9]; let q10 = own[10]; let q11 = own[11]; let q12 = own[12]; let q13 = own[13]; let q14 = own[14]; let q15 = own[15];
   var y0 = vec4<f32>(0.0); var y1 = vec4<f32>(0.0); var y2 = vec4<f32>(0.0); var y3 = vec4<f32>(0.0);
   var y4 = vec4<f32>(0.0); var y5 = vec4<f32>(0.0); var y6 = vec4<f32>(0.0); var y7 = vec4<f32>(0.0);
   var y8 = vec4<f32>(0.0); var y9 = vec4<f32>(0.0); var y10 = vec4<f32>(0.0); var y11 = vec4<f32>(0.0);
@@ -87,10 +84,6 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
   }
   if (query >= params.queries) { return; }
   store_sum(at, m + log2(l));
-  store(row, y0 / l);
-  if (QUADS > 1u) { store(row + 1u, y1 / l); } if (QUADS > 2u) { store(row + 2u, y2 / l); } if (QUADS > 3u) { store(row + 3u, y3 / l); }
-  if (QUADS > 4u) { store(row + 4u, y4 / l); } if (QUADS > 5u) { store(row + 5u, y5 / l); } if (QUADS > 6u) { store(row + 6u, y6 / l); }
-  if (QUADS > 7u) { store(row + 7u, y7 / l); } if (QUADS > 8u) { store(row + 8u, y8 / l); } if (QUADS > 9u) { store(row + 9u, y9 / l); }
-  if (QUADS > 10u) { store(row + 10u, y10 / l); } if (QUADS > 11u) { store(row + 11u, y11 / l); } if (QUADS > 12u) { store(row + 12u, y12 / l); }
-  if (QUADS > 13u) { store(row + 13u, y13 / l); } if (QUADS > 14u) { store(row + 14u, y14 / l); } if (QUADS > 15u) { store(row + 15u, y15 / l); }
+  own = array<vec4<f32>, 16>(y0, y1, y2, y3, y4, y5, y6, y7, y8, y9, y10, y11, y12, y13, y14, y15);
+  for (var c = 0u; c < quads; c++) { store(row + c, own[c] / l); }
 }

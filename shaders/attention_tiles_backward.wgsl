@@ -18,22 +18,14 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
   let a = params.scale * LOG2E;
   let e = lse[at];
   let d = delta[at];
-  let q0 = vec4<f32>(q[row + min(0u, QUADS - 1u)]) * a; let g0 = vec4<f32>(dy[row + min(0u, QUADS - 1u)]);
-  let q1 = vec4<f32>(q[row + min(1u, QUADS - 1u)]) * a; let g1 = vec4<f32>(dy[row + min(1u, QUADS - 1u)]);
-  let q2 = vec4<f32>(q[row + min(2u, QUADS - 1u)]) * a; let g2 = vec4<f32>(dy[row + min(2u, QUADS - 1u)]);
-  let q3 = vec4<f32>(q[row + min(3u, QUADS - 1u)]) * a; let g3 = vec4<f32>(dy[row + min(3u, QUADS - 1u)]);
-  let q4 = vec4<f32>(q[row + min(4u, QUADS - 1u)]) * a; let g4 = vec4<f32>(dy[row + min(4u, QUADS - 1u)]);
-  let q5 = vec4<f32>(q[row + min(5u, QUADS - 1u)]) * a; let g5 = vec4<f32>(dy[row + min(5u, QUADS - 1u)]);
-  let q6 = vec4<f32>(q[row + min(6u, QUADS - 1u)]) * a; let g6 = vec4<f32>(dy[row + min(6u, QUADS - 1u)]);
-  let q7 = vec4<f32>(q[row + min(7u, QUADS - 1u)]) * a; let g7 = vec4<f32>(dy[row + min(7u, QUADS - 1u)]);
-  let q8 = vec4<f32>(q[row + min(8u, QUADS - 1u)]) * a; let g8 = vec4<f32>(dy[row + min(8u, QUADS - 1u)]);
-  let q9 = vec4<f32>(q[row + min(9u, QUADS - 1u)]) * a; let g9 = vec4<f32>(dy[row + min(9u, QUADS - 1u)]);
-  let q10 = vec4<f32>(q[row + min(10u, QUADS - 1u)]) * a; let g10 = vec4<f32>(dy[row + min(10u, QUADS - 1u)]);
-  let q11 = vec4<f32>(q[row + min(11u, QUADS - 1u)]) * a; let g11 = vec4<f32>(dy[row + min(11u, QUADS - 1u)]);
-  let q12 = vec4<f32>(q[row + min(12u, QUADS - 1u)]) * a; let g12 = vec4<f32>(dy[row + min(12u, QUADS - 1u)]);
-  let q13 = vec4<f32>(q[row + min(13u, QUADS - 1u)]) * a; let g13 = vec4<f32>(dy[row + min(13u, QUADS - 1u)]);
-  let q14 = vec4<f32>(q[row + min(14u, QUADS - 1u)]) * a; let g14 = vec4<f32>(dy[row + min(14u, QUADS - 1u)]);
-  let q15 = vec4<f32>(q[row + min(15u, QUADS - 1u)]) * a; let g15 = vec4<f32>(dy[row + min(15u, QUADS - 1u)]);
+  let quads = params.width / 4u; // QUADS, which a compiler would write so many times
+  var own: array<vec4<f32>, 16>;
+  for (var c = 0u; c < quads; c++) { own[c] = vec4<f32>(q[row + c]) * a; }
+  let q0 = own[0]; let q1 = own[1]; let q2 = own[2]; let q3 = own[3]; let q4 = own[4]; let q5 = own[5]; let q6 = own[6]; let q7 = own[7];
+  let q8 = own[8]; let q9 = own[9]; let q10 = own[10]; let q11 = own[11]; let q12 = own[12]; let q13 = own[13]; let q14 = own[14]; let q15 = own[15];
+  for (var c = 0u; c < quads; c++) { own[c] = vec4<f32>(dy[row + c]); }
+  let g0 = own[0]; let g1 = own[1]; let g2 = own[2]; let g3 = own[3]; let g4 = own[4]; let g5 = own[5]; let g6 = own[6]; let g7 = own[7];
+  let g8 = own[8]; let g9 = own[9]; let g10 = own[10]; let g11 = own[11]; let g12 = own[12]; let g13 = own[13]; let g14 = own[14]; let g15 = own[15];
   var d0 = vec4<f32>(0.0); var d1 = vec4<f32>(0.0); var d2 = vec4<f32>(0.0); var d3 = vec4<f32>(0.0);
   var d4 = vec4<f32>(0.0); var d5 = vec4<f32>(0.0); var d6 = vec4<f32>(0.0); var d7 = vec4<f32>(0.0);
   var d8 = vec4<f32>(0.0); var d9 = vec4<f32>(0.0); var d10 = vec4<f32>(0.0); var d11 = vec4<f32>(0.0);
@@ -73,15 +65,8 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
     }
   }
   if (query >= params.queries) { return; }
-  add_dq(row, d0 * params.scale);
-  if (QUADS > 1u) { add_dq(row + 1u, d1 * params.scale); } if (QUADS > 2u) { add_dq(row + 2u, d2 * params.scale); }
-  if (QUADS > 3u) { add_dq(row + 3u, d3 * params.scale); } if (QUADS > 4u) { add_dq(row + 4u, d4 * params.scale); }
-  if (QUADS > 5u) { add_dq(row + 5u, d5 * params.scale); } if (QUADS > 6u) { add_dq(row + 6u, d6 * params.scale); }
-  if (QUADS > 7u) { add_dq(row + 7u, d7 * params.scale); } if (QUADS > 8u) { add_dq(row + 8u, d8 * params.scale); }
-  if (QUADS > 9u) { add_dq(row + 9u, d9 * params.scale); } if (QUADS > 10u) { add_dq(row + 10u, d10 * params.scale); }
-  if (QUADS > 11u) { add_dq(row + 11u, d11 * params.scale); } if (QUADS > 12u) { add_dq(row + 12u, d12 * params.scale); }
-  if (QUADS > 13u) { add_dq(row + 13u, d13 * params.scale); } if (QUADS > 14u) { add_dq(row + 14u, d14 * params.scale); }
-  if (QUADS > 15u) { add_dq(row + 15u, d15 * params.scale); }
+  own = array<vec4<f32>, 16>(d0, d1, d2, d3, d4, d5, d6, d7, d8, d9, d10, d11, d12, d13, d14, d15);
+  for (var c = 0u; c < quads; c++) { add_dq(row + c, own[c] * params.scale); }
 }
 
 // Adds quads c to c + 3 of dk and dv: the sums, in order, of what the invocations of a key bring.
@@ -164,8 +149,10 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
       if (QUADS > 15u) { k15 += ds * first_tile[row + 15u]; v15 += p * second_tile[row + 15u]; }
     }
   }
-  gather(local, b, first, h, 0u, k0, k1, k2, k3, v0, v1, v2, v3);
-  if (QUADS > 4u) { gather(local, b, first, h, 4u, k4, k5, k6, k7, v4, v5, v6, v7); }
-  if (QUADS > 8u) { gather(local, b, first, h, 8u, k8, k9, k10, k11, v8, v9, v10, v11); }
-  if (QUADS > 12u) { gather(local, b, first, h, 12u, k12, k13, k14, k15, v12, v13, v14, v15); }
+  var k = array<vec4<f32>, 16>(k0, k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11, k12, k13, k14, k15);
+  var v = array<vec4<f32>, 16>(v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15);
+  let quads = params.width / 4u;
+  for (var c = 0u; c < quads; c += 4u) {
+    gather(local, b, first, h, c, k[c], k[c + 1u], k[c + 2u], k[c + 3u], v[c], v[c + 1u], v[c + 2u], v[c + 3u]);
+  }
 }

@@ -104,12 +104,11 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
   }
   let first = first_row + i32(row);
   let n = first_column + i32(column) * 4;
-  let p0 = destination(g, position(g, first), phase); store(p0, n, s0); store(p0, n + 32, u0);
-  let p1 = destination(g, position(g, first + 8), phase); store(p1, n, s1); store(p1, n + 32, u1);
-  let p2 = destination(g, position(g, first + 16), phase); store(p2, n, s2); store(p2, n + 32, u2);
-  let p3 = destination(g, position(g, first + 24), phase); store(p3, n, s3); store(p3, n + 32, u3);
-  let p4 = destination(g, position(g, first + 32), phase); store(p4, n, s4); store(p4, n + 32, u4);
-  let p5 = destination(g, position(g, first + 40), phase); store(p5, n, s5); store(p5, n + 32, u5);
-  let p6 = destination(g, position(g, first + 48), phase); store(p6, n, s6); store(p6, n + 32, u6);
-  let p7 = destination(g, position(g, first + 56), phase); store(p7, n, s7); store(p7, n + 32, u7);
+  var sums = array<vec4<f32>, 16>(s0, u0, s1, u1, s2, u2, s3, u3, s4, u4, s5, u5, s6, u6, s7, u7);
+  let last = min(first + 64, g.batch * g.rows.count * g.cols.count);
+  for (var i = first; i < last; i += 8) {
+    let pixel = destination(g, position(g, i), phase);
+    store(pixel, n, sums[(i - first) / 4]);
+    store(pixel, n + 32, sums[(i - first) / 4 + 1]);
+  }
 }

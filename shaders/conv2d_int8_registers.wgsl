@@ -13,7 +13,8 @@ fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups)
   let quads = i32(params.outputs) / 4;
   let words = i32(params.inputs) / 4;
   let quad = block % quads;
-  let p0 = position(g, block / quads * 8);
+  let first = block / quads * 8;
+  let p0 = position(g, first);
   let p1 = next(g, p0);
   let p2 = next(g, p1);
   let p3 = next(g, p2);
@@ -72,12 +73,11 @@ fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups)
   }
   all *= 128;
   let f = finish(quad);
-  store(destination(g, p0, phase), quad, f, s0 - all);
-  store(destination(g, p1, phase), quad, f, s1 - all);
-  store(destination(g, p2, phase), quad, f, s2 - all);
-  store(destination(g, p3, phase), quad, f, s3 - all);
-  store(destination(g, p4, phase), quad, f, s4 - all);
-  store(destination(g, p5, phase), quad, f, s5 - all);
-  store(destination(g, p6, phase), quad, f, s6 - all);
-  store(destination(g, p7, phase), quad, f, s7 - all);
+  var sums = array<vec4<i32>, 8>(s0, s1, s2, s3, s4, s5, s6, s7);
+  var p = p0;
+  let last = min(first + 8, g.batch * g.rows.count * g.cols.count);
+  for (var i = first; i < last; i++) {
+    store(destination(g, p, phase), quad, f, sums[i - first] - all);
+    p = next(g, p);
+  }
 }

@@ -16,8 +16,9 @@ fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
   let words = i32(params.inputs) / 4;
   let quad = i32(group.y * LANES + lane);
   let q = min(quad, quads - 1);
-  let pa = position(g, i32(group.x * 2u * LANES + lane));
-  let pb = position(g, i32(group.x * 2u * LANES + LANES + lane));
+  let first = i32(group.x * 2u * LANES);
+  let pa = position(g, first + i32(lane));
+  let pb = position(g, first + i32(LANES + lane));
   var all = vec4<i32>(); // the sum of the weights
   var s0 = vec4<i32>();
   var s1 = vec4<i32>();
@@ -132,22 +133,11 @@ fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
   }
   all *= 128;
   let f = finish(q);
-  let da = destination(g, pa, phase);
-  let db = destination(g, pb, phase);
-  store(subgroupBroadcast(da, 0u), quad, f, s0 - all);
-  store(subgroupBroadcast(da, 1u), quad, f, s1 - all);
-  store(subgroupBroadcast(da, 2u), quad, f, s2 - all);
-  store(subgroupBroadcast(da, 3u), quad, f, s3 - all);
-  store(subgroupBroadcast(da, 4u), quad, f, s4 - all);
-  store(subgroupBroadcast(da, 5u), quad, f, s5 - all);
-  store(subgroupBroadcast(da, 6u), quad, f, s6 - all);
-  store(subgroupBroadcast(da, 7u), quad, f, s7 - all);
-  store(subgroupBroadcast(db, 0u), quad, f, s8 - all);
-  store(subgroupBroadcast(db, 1u), quad, f, s9 - all);
-  store(subgroupBroadcast(db, 2u), quad, f, s10 - all);
-  store(subgroupBroadcast(db, 3u), quad, f, s11 - all);
-  store(subgroupBroadcast(db, 4u), quad, f, s12 - all);
-  store(subgroupBroadcast(db, 5u), quad, f, s13 - all);
-  store(subgroupBroadcast(db, 6u), quad, f, s14 - all);
-  store(subgroupBroadcast(db, 7u), quad, f, s15 - all);
+  var sums = array<vec4<i32>, 16>(s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11, s12, s13, s14, s15);
+  var p = position(g, first);
+  let last = min(first + 16, g.batch * g.rows.count * g.cols.count);
+  for (var i = first; i < last; i++) {
+    store(destination(g, p, phase), quad, f, sums[i - first] - all);
+    p = next(g, p);
+  }
 }

@@ -92,12 +92,11 @@ fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
     if (slice < 4u) { store(destination(g, position(g, row + i32(slice)), phase), quad, f, sum); }
     return;
   }
-  let r0 = position(g, row);
-  let r1 = next(g, r0);
-  let r2 = next(g, r1);
-  let r3 = next(g, r2);
-  store(destination(g, r0, phase), quad, f, s0);
-  store(destination(g, r1, phase), quad, f, s1);
-  store(destination(g, r2, phase), quad, f, s2);
-  store(destination(g, r3, phase), quad, f, s3);
+  var sums = array<vec4<i32>, 4>(s0, s1, s2, s3);
+  let last = min(row + 4, g.batch * g.rows.count * g.cols.count);
+  var p = position(g, row);
+  for (var i = row; i < last; i++) {
+    store(destination(g, p, phase), quad, f, sums[i - row]);
+    p = next(g, p);
+  }
 }

@@ -4,14 +4,6 @@
 
 const SIZE: u32 = 32u;
 
-// store finishes the quads a and b of one pixel, which are the same where there is only one.
-fn store(pixel: i32, qa: i32, qb: i32, a: vec4<f32>, b: vec4<f32>) {
-  if (pixel >= 0) {
-    put(pixel, qa, a);
-    if (qb != qa) { put(pixel, qb, b); } // once, since it may add to what is there
-  }
-}
-
 @compute @workgroup_size(SIZE)
 fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                   @builtin(local_invocation_index) local: u32) {
@@ -23,7 +15,8 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgrou
   let pairs = (quads + 1) / 2;
   let qa = block % pairs * 2;
   let qb = min(qa + 1, quads - 1);
-  let p0 = position(g, block / pairs * 8);
+  let first = block / pairs * 8;
+  let p0 = position(g, first);
   let p1 = next(g, p0);
   let p2 = next(g, p1);
   let p3 = next(g, p2);
@@ -95,14 +88,15 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgrou
       from_w += quads;
     }
   }
-  store(destination(g, p0, phase), qa, qb, a0, b0);
-  store(destination(g, p1, phase), qa, qb, a1, b1);
-  store(destination(g, p2, phase), qa, qb, a2, b2);
-  store(destination(g, p3, phase), qa, qb, a3, b3);
-  store(destination(g, p4, phase), qa, qb, a4, b4);
-  store(destination(g, p5, phase), qa, qb, a5, b5);
-  store(destination(g, p6, phase), qa, qb, a6, b6);
-  store(destination(g, p7, phase), qa, qb, a7, b7);
+  var sums = array<vec4<f32>, 16>(a0, b0, a1, b1, a2, b2, a3, b3, a4, b4, a5, b5, a6, b6, a7, b7);
+  var p = p0;
+  let last = min(first + 8, g.batch * g.rows.count * g.cols.count);
+  for (var i = first; i < last; i++) {
+    let pixel = destination(g, p, phase);
+    put(pixel, qa, sums[2 * (i - first)]);
+    if (qb != qa) { put(pixel, qb, sums[2 * (i - first) + 1]); } // once, since it may add to what is there
+    p = next(g, p);
+  }
 }
 
 fn store_weight(row: i32, qa: i32, qb: i32, a: vec4<f32>, b: vec4<f32>) {
@@ -180,12 +174,7 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_
     b7 += v7 * yb;
     p = next(g, p);
   }
-  store_weight(weight_row(g, part, t, j + 0), qa, qb, a0, b0);
-  store_weight(weight_row(g, part, t, j + 1), qa, qb, a1, b1);
-  store_weight(weight_row(g, part, t, j + 2), qa, qb, a2, b2);
-  store_weight(weight_row(g, part, t, j + 3), qa, qb, a3, b3);
-  store_weight(weight_row(g, part, t, j + 4), qa, qb, a4, b4);
-  store_weight(weight_row(g, part, t, j + 5), qa, qb, a5, b5);
-  store_weight(weight_row(g, part, t, j + 6), qa, qb, a6, b6);
-  store_weight(weight_row(g, part, t, j + 7), qa, qb, a7, b7);
+  var sums = array<vec4<f32>, 16>(a0, b0, a1, b1, a2, b2, a3, b3, a4, b4, a5, b5, a6, b6, a7, b7);
+  let end = min(j + 8, g.cols.taps * inputs);
+  for (var i = j; i < end; i++) { store_weight(weight_row(g, part, t, i), qa, qb, sums[2 * (i - j)], sums[2 * (i - j) + 1]); }
 }

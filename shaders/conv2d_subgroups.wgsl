@@ -21,8 +21,9 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
   let quads = i32(params.outputs) / 4;
   let quad = i32(group.y * LANES + lane);
   let q = min(quad, quads - 1);
-  let pa = position(g, i32(group.x * 2u * LANES + lane));
-  let pb = position(g, i32(group.x * 2u * LANES + LANES + lane));
+  let first = i32(group.x * 2u * LANES);
+  let pa = position(g, first + i32(lane));
+  let pb = position(g, first + i32(LANES + lane));
   var start = vec4<f32>();
   if (params.has_bias == 1u) { start = vec4<f32>(bias[q]); }
   var s0 = start;
@@ -70,24 +71,13 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
       from_w += TERMS * quads;
     }
   }
-  let da = destination(g, pa, phase);
-  let db = destination(g, pb, phase);
-  store(subgroupBroadcast(da, 0u), quad, s0);
-  store(subgroupBroadcast(da, 1u), quad, s1);
-  store(subgroupBroadcast(da, 2u), quad, s2);
-  store(subgroupBroadcast(da, 3u), quad, s3);
-  store(subgroupBroadcast(da, 4u), quad, s4);
-  store(subgroupBroadcast(da, 5u), quad, s5);
-  store(subgroupBroadcast(da, 6u), quad, s6);
-  store(subgroupBroadcast(da, 7u), quad, s7);
-  store(subgroupBroadcast(db, 0u), quad, s8);
-  store(subgroupBroadcast(db, 1u), quad, s9);
-  store(subgroupBroadcast(db, 2u), quad, s10);
-  store(subgroupBroadcast(db, 3u), quad, s11);
-  store(subgroupBroadcast(db, 4u), quad, s12);
-  store(subgroupBroadcast(db, 5u), quad, s13);
-  store(subgroupBroadcast(db, 6u), quad, s14);
-  store(subgroupBroadcast(db, 7u), quad, s15);
+  var sums = array<vec4<f32>, 16>(s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11, s12, s13, s14, s15);
+  var p = position(g, first);
+  let last = min(first + 16, g.batch * g.rows.count * g.cols.count);
+  for (var i = first; i < last; i++) {
+    store(destination(g, p, phase), quad, sums[i - first]);
+    p = next(g, p);
+  }
 }
 
 fn store_weight(row: i32, quad: i32, sum: vec4<f32>) {
@@ -96,14 +86,6 @@ fn store_weight(row: i32, quad: i32, sum: vec4<f32>) {
     let before = select(vec4<f32>(), dw[row * quads + quad], params.adds == 1u);
     dw[row * quads + quad] = before + sum;
   }
-}
-
-// store_weights writes the sums of four rows from j on, each a column.
-fn store_weights(g: Geometry, part: i32, t: i32, j: i32, quad: i32, sums: mat4x4<f32>) {
-  store_weight(weight_row(g, part, t, j), quad, sums[0]);
-  store_weight(weight_row(g, part, t, j + 1), quad, sums[1]);
-  store_weight(weight_row(g, part, t, j + 2), quad, sums[2]);
-  store_weight(weight_row(g, part, t, j + 3), quad, sums[3]);
 }
 
 // rows_of are Rows as the lane of their pixel gives them to the others.
@@ -158,12 +140,7 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(loca
     s7 += gradients * transpose(mat4x4<f32>(subgroupBroadcast(v0, 7u), subgroupBroadcast(v1, 7u), subgroupBroadcast(v2, 7u), subgroupBroadcast(v3, 7u)));
     p = next(g, next(g, next(g, next(g, p))));
   }
-  store_weights(g, part, t, block + 0, quad, s0);
-  store_weights(g, part, t, block + 4, quad, s1);
-  store_weights(g, part, t, block + 8, quad, s2);
-  store_weights(g, part, t, block + 12, quad, s3);
-  store_weights(g, part, t, block + 16, quad, s4);
-  store_weights(g, part, t, block + 20, quad, s5);
-  store_weights(g, part, t, block + 24, quad, s6);
-  store_weights(g, part, t, block + 28, quad, s7);
+  var sums = array<mat4x4<f32>, 8>(s0, s1, s2, s3, s4, s5, s6, s7);
+  let end = min(block + 32, g.cols.taps * i32(params.inputs));
+  for (var i = block; i < end; i++) { store_weight(weight_row(g, part, t, i), quad, sums[(i - block) / 4][i % 4]); }
 }

@@ -100,14 +100,13 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
     if (slice < 4u) { store(destination(g, position(g, row + i32(slice)), phase), column, sum); }
     return;
   }
-  let p0 = position(g, row);
-  let p1 = next(g, p0);
-  let p2 = next(g, p1);
-  let p3 = next(g, p2);
-  store(destination(g, p0, phase), column, s0);
-  store(destination(g, p1, phase), column, s1);
-  store(destination(g, p2, phase), column, s2);
-  store(destination(g, p3, phase), column, s3);
+  var sums = array<vec4<f32>, 4>(s0, s1, s2, s3);
+  let last = min(row + 4, g.batch * g.rows.count * g.cols.count);
+  var p = position(g, row);
+  for (var i = row; i < last; i++) {
+    store(destination(g, p, phase), column, sums[i - row]);
+    p = next(g, p);
+  }
 }
 
 @compute @workgroup_size(SIZE)
@@ -164,8 +163,7 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(loca
   let row = first_row + i32(local / COLUMNS) * 4;
   let column = i32((group.y * COLUMNS + local % COLUMNS) * 4u);
   let part = i32(group.z) * g.rows.w_size * g.cols.w_size * i32(params.inputs);
-  if (row < length) { store_weights(part + row_at(g, row), column, s0); }
-  if (row + 1 < length) { store_weights(part + row_at(g, row + 1), column, s1); }
-  if (row + 2 < length) { store_weights(part + row_at(g, row + 2), column, s2); }
-  if (row + 3 < length) { store_weights(part + row_at(g, row + 3), column, s3); }
+  var sums = array<vec4<f32>, 4>(s0, s1, s2, s3);
+  let end = min(row + 4, length);
+  for (var i = row; i < end; i++) { store_weights(part + row_at(g, i), column, sums[i - row]); }
 }

@@ -42,24 +42,21 @@ fn load_gradients(pixel: i32, ok: bool, n: i32) -> real4 {
 
 fn store(pixel: i32, column: i32, sum: vec4<f32>) {
   var values = sum;
-  for (var c = 0; c < 4; c++) {
-    let n = column + c;
-    if ((pixel >= 0) & (n < i32(params.outputs))) {
-      var v = values[c];
-      if (params.has_bias == 1u) { v += f32(bias[n]); }
-      put(pixel, n, v);
-    }
+  if (pixel < 0) { return; }
+  let last = min(column + 4, i32(params.outputs));
+  for (var n = column; n < last; n++) {
+    var v = values[n - column];
+    if (params.has_bias == 1u) { v += f32(bias[n]); }
+    put(pixel, n, v);
   }
 }
 
 // store_weights writes or adds to four outputs of a row of dw.
 fn store_weights(row: i32, column: i32, sum: vec4<f32>) {
   var values = sum;
-  for (var c = 0; c < 4; c++) {
-    let n = column + c;
-    if (n < i32(params.outputs)) {
-      let i = row * i32(params.outputs) + n;
-      dw[i] = values[c] + select(0.0, dw[i], params.adds == 1u);
-    }
+  let last = min(column + 4, i32(params.outputs));
+  for (var n = column; n < last; n++) {
+    let i = row * i32(params.outputs) + n;
+    dw[i] = values[n - column] + select(0.0, dw[i], params.adds == 1u);
   }
 }

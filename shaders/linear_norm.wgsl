@@ -36,56 +36,45 @@ fn linear_norm_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_wor
   let block = min(local / lanes, blocks - 1u);
   let lane = local % lanes;
   let first = ((group.y * groups.x + group.x) * blocks + block) * 8u;
-  let last = params.rows - 1u;
-  let r0 = min(first, last);
-  let r1 = min(first + 1u, last);
-  let r2 = min(first + 2u, last);
-  let r3 = min(first + 3u, last);
-  let r4 = min(first + 4u, last);
-  let r5 = min(first + 5u, last);
-  let r6 = min(first + 6u, last);
-  let r7 = min(first + 7u, last);
-  var s0 = started(r0, lane, lanes);
-  var s1 = started(r1, lane, lanes);
-  var s2 = started(r2, lane, lanes);
-  var s3 = started(r3, lane, lanes);
-  var s4 = started(r4, lane, lanes);
-  var s5 = started(r5, lane, lanes);
-  var s6 = started(r6, lane, lanes);
-  var s7 = started(r7, lane, lanes);
+  let last = min(first + 8u, params.rows);
+  var sums: array<vec4<f32>, 8>;
+  for (var row = first; row < last; row++) { sums[row - first] = started(row, lane, lanes); }
+  var s0 = sums[0];
+  var s1 = sums[1];
+  var s2 = sums[2];
+  var s3 = sums[3];
+  var s4 = sums[4];
+  var s5 = sums[5];
+  var s6 = sums[6];
+  var s7 = sums[7];
   let inputs = params.inputs / 4u;
+  let x0 = min(first, params.rows - 1u) * inputs;
+  let x1 = min(first + 1u, params.rows - 1u) * inputs;
+  let x2 = min(first + 2u, params.rows - 1u) * inputs;
+  let x3 = min(first + 3u, params.rows - 1u) * inputs;
+  let x4 = min(first + 4u, params.rows - 1u) * inputs;
+  let x5 = min(first + 5u, params.rows - 1u) * inputs;
+  let x6 = min(first + 6u, params.rows - 1u) * inputs;
+  let x7 = min(first + 7u, params.rows - 1u) * inputs;
   for (var k = 0u; k < inputs; k++) {
     let from_w = 4u * k * lanes + lane;
     let w0 = vec4<f32>(w[from_w]);
     let w1 = vec4<f32>(w[from_w + lanes]);
     let w2 = vec4<f32>(w[from_w + 2u * lanes]);
     let w3 = vec4<f32>(w[from_w + 3u * lanes]);
-    s0 += product(vec4<f32>(x[r0 * inputs + k]), w0, w1, w2, w3);
-    s1 += product(vec4<f32>(x[r1 * inputs + k]), w0, w1, w2, w3);
-    s2 += product(vec4<f32>(x[r2 * inputs + k]), w0, w1, w2, w3);
-    s3 += product(vec4<f32>(x[r3 * inputs + k]), w0, w1, w2, w3);
-    s4 += product(vec4<f32>(x[r4 * inputs + k]), w0, w1, w2, w3);
-    s5 += product(vec4<f32>(x[r5 * inputs + k]), w0, w1, w2, w3);
-    s6 += product(vec4<f32>(x[r6 * inputs + k]), w0, w1, w2, w3);
-    s7 += product(vec4<f32>(x[r7 * inputs + k]), w0, w1, w2, w3);
+    s0 += product(vec4<f32>(x[x0 + k]), w0, w1, w2, w3);
+    s1 += product(vec4<f32>(x[x1 + k]), w0, w1, w2, w3);
+    s2 += product(vec4<f32>(x[x2 + k]), w0, w1, w2, w3);
+    s3 += product(vec4<f32>(x[x3 + k]), w0, w1, w2, w3);
+    s4 += product(vec4<f32>(x[x4 + k]), w0, w1, w2, w3);
+    s5 += product(vec4<f32>(x[x5 + k]), w0, w1, w2, w3);
+    s6 += product(vec4<f32>(x[x6 + k]), w0, w1, w2, w3);
+    s7 += product(vec4<f32>(x[x7 + k]), w0, w1, w2, w3);
   }
-  keep_moments(8u * block * lanes + lane, s0);
-  keep_moments((8u * block + 1u) * lanes + lane, s1);
-  keep_moments((8u * block + 2u) * lanes + lane, s2);
-  keep_moments((8u * block + 3u) * lanes + lane, s3);
-  keep_moments((8u * block + 4u) * lanes + lane, s4);
-  keep_moments((8u * block + 5u) * lanes + lane, s5);
-  keep_moments((8u * block + 6u) * lanes + lane, s6);
-  keep_moments((8u * block + 7u) * lanes + lane, s7);
+  sums = array<vec4<f32>, 8>(s0, s1, s2, s3, s4, s5, s6, s7);
+  for (var row = first; row < last; row++) { keep_moments((8u * block + row - first) * lanes + lane, sums[row - first]); }
   workgroupBarrier();
   if (local < 8u * blocks) { moments[local] = joined_row(local, lanes); }
   workgroupBarrier();
-  store(first, lane, lanes, moments[8u * block], s0);
-  store(first + 1u, lane, lanes, moments[8u * block + 1u], s1);
-  store(first + 2u, lane, lanes, moments[8u * block + 2u], s2);
-  store(first + 3u, lane, lanes, moments[8u * block + 3u], s3);
-  store(first + 4u, lane, lanes, moments[8u * block + 4u], s4);
-  store(first + 5u, lane, lanes, moments[8u * block + 5u], s5);
-  store(first + 6u, lane, lanes, moments[8u * block + 6u], s6);
-  store(first + 7u, lane, lanes, moments[8u * block + 7u], s7);
+  for (var row = first; row < last; row++) { store(row, lane, lanes, moments[8u * block + row - first], sums[row - first]); }
 }

@@ -24,7 +24,7 @@ struct Params {
 fn started(row: u32, quad: u32, quads: u32) -> vec4<f32> {
   var v = vec4<f32>();
   if (params.has_bias == 1u) { v = vec4<f32>(bias[quad]); }
-  if (params.has_residual == 1u) { v += vec4<f32>(residual[min(row, params.rows - 1u) * quads + quad]); }
+  if (params.has_residual == 1u) { v += vec4<f32>(residual[row * quads + quad]); }
   return v;
 }
 
@@ -43,5 +43,5 @@ fn mean_and_rate(m: vec2<f32>) -> vec2<f32> {
 
 // store normalises quad v of a row, with its μ and r, and writes it.
 fn store(row: u32, quad: u32, quads: u32, m: vec2<f32>, v: vec4<f32>) {
-  if (row < params.rows) { y[row * quads + quad] = real4((v - vec4<f32>(m.x)) * m.y * vec4<f32>(scale[quad]) + vec4<f32>(shift[quad])); }
+  y[row * quads + quad] = real4((v - vec4<f32>(m.x)) * m.y * vec4<f32>(scale[quad]) + vec4<f32>(shift[quad]));
 }

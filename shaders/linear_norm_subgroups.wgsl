@@ -29,22 +29,25 @@ fn finish(row: u32, at: u32, lane: u32, v: vec4<f32>) {
 fn linear_norm_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
                        @builtin(local_invocation_index) lane: u32) {
   let first = (group.y * groups.x + group.x) * 16u;
-  var s0 = started(first, lane, LANES);
-  var s1 = started(first + 1u, lane, LANES);
-  var s2 = started(first + 2u, lane, LANES);
-  var s3 = started(first + 3u, lane, LANES);
-  var s4 = started(first + 4u, lane, LANES);
-  var s5 = started(first + 5u, lane, LANES);
-  var s6 = started(first + 6u, lane, LANES);
-  var s7 = started(first + 7u, lane, LANES);
-  var s8 = started(first + 8u, lane, LANES);
-  var s9 = started(first + 9u, lane, LANES);
-  var s10 = started(first + 10u, lane, LANES);
-  var s11 = started(first + 11u, lane, LANES);
-  var s12 = started(first + 12u, lane, LANES);
-  var s13 = started(first + 13u, lane, LANES);
-  var s14 = started(first + 14u, lane, LANES);
-  var s15 = started(first + 15u, lane, LANES);
+  let last = min(first + 16u, params.rows);
+  var sums: array<vec4<f32>, 16>;
+  for (var row = first; row < last; row++) { sums[row - first] = started(row, lane, LANES); }
+  var s0 = sums[0];
+  var s1 = sums[1];
+  var s2 = sums[2];
+  var s3 = sums[3];
+  var s4 = sums[4];
+  var s5 = sums[5];
+  var s6 = sums[6];
+  var s7 = sums[7];
+  var s8 = sums[8];
+  var s9 = sums[9];
+  var s10 = sums[10];
+  var s11 = sums[11];
+  var s12 = sums[12];
+  var s13 = sums[13];
+  var s14 = sums[14];
+  var s15 = sums[15];
   let a = min(first + lane % 8u, params.rows - 1u) * params.inputs;
   let b = min(first + 8u + lane % 8u, params.rows - 1u) * params.inputs;
   for (var k = 0u; k < params.inputs; k++) {
@@ -69,37 +72,8 @@ fn linear_norm_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_wor
     s15 += subgroupBroadcast(vb, 7u) * weight;
   }
   let at = lane / 8u * 16u;
-  keep_moments(at, s0);
-  keep_moments(at + 1u, s1);
-  keep_moments(at + 2u, s2);
-  keep_moments(at + 3u, s3);
-  keep_moments(at + 4u, s4);
-  keep_moments(at + 5u, s5);
-  keep_moments(at + 6u, s6);
-  keep_moments(at + 7u, s7);
-  keep_moments(at + 8u, s8);
-  keep_moments(at + 9u, s9);
-  keep_moments(at + 10u, s10);
-  keep_moments(at + 11u, s11);
-  keep_moments(at + 12u, s12);
-  keep_moments(at + 13u, s13);
-  keep_moments(at + 14u, s14);
-  keep_moments(at + 15u, s15);
+  sums = array<vec4<f32>, 16>(s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11, s12, s13, s14, s15);
+  for (var row = first; row < last; row++) { keep_moments(at + row - first, sums[row - first]); }
   workgroupBarrier();
-  finish(first, 0u, lane, s0);
-  finish(first + 1u, 1u, lane, s1);
-  finish(first + 2u, 2u, lane, s2);
-  finish(first + 3u, 3u, lane, s3);
-  finish(first + 4u, 4u, lane, s4);
-  finish(first + 5u, 5u, lane, s5);
-  finish(first + 6u, 6u, lane, s6);
-  finish(first + 7u, 7u, lane, s7);
-  finish(first + 8u, 8u, lane, s8);
-  finish(first + 9u, 9u, lane, s9);
-  finish(first + 10u, 10u, lane, s10);
-  finish(first + 11u, 11u, lane, s11);
-  finish(first + 12u, 12u, lane, s12);
-  finish(first + 13u, 13u, lane, s13);
-  finish(first + 14u, 14u, lane, s14);
-  finish(first + 15u, 15u, lane, s15);
+  for (var row = first; row < last; row++) { finish(row, row - first, lane, sums[row - first]); }
 }
