@@ -36,6 +36,7 @@ func TestTuningInThePage(t *testing.T) {
 	})()`
 	type adapter struct {
 		Choices    map[string]string
+		Measured   map[string]string
 		Unfinished map[string]int
 	}
 	remembered := func() (all []adapter) {
@@ -64,6 +65,7 @@ func TestTuningInThePage(t *testing.T) {
 	kept := remembered()
 	require.Len(t, kept, 1, "adapters")
 	assert.Greater(t, len(kept[0].Choices), 10, "kernels with parameters")
+	assert.Empty(t, kept[0].Measured, "what is not judged as a whole")
 	assert.Empty(t, kept[0].Unfinished)
 	require.NoError(t, p.segmentIn("photo.png", "raters.safetensors", `recurrences: 1, roi: "none"`))
 	p.compare("r.probability(0)", want.Probability(0))
@@ -72,9 +74,9 @@ func TestTuningInThePage(t *testing.T) {
 	assert.Equal(t, outcome{Done: true}, tune(), "all that was measured before")
 	assert.Equal(t, kept, remembered())
 
-	// What took the GPU with it twice is not measured again.
+	// What took the GPU with it twice is not measured again; what did once is.
 	keys := slices.Sorted(maps.Keys(kept[0].Choices))
-	ended, err := json.Marshal(map[string]int{keys[0]: 2})
+	ended, err := json.Marshal(map[string]int{keys[0]: 2, keys[1]: 1})
 	require.NoError(t, err)
 	p.do(fmt.Sprintf(withMemory, fmt.Sprintf(`async () => {
 		const [key] = await settled(memory("readonly").getAllKeys());

@@ -117,7 +117,7 @@ func (s *session) tune(ctx context.Context) (done bool, changed int, err error) 
 	if len(found) > 0 {
 		s.remember(func(m *memory) {
 			m.Choices = tune.Join(m.Choices, found)
-			maps.DeleteFunc(m.Measured, func(key, _ string) bool { return found[key] != "" })
+			maps.DeleteFunc(m.Measured, func(key, _ string) bool { _, judged := found[key]; return judged })
 		})
 		s.dev = tune.With(s.dev, s.tuning.Choices)
 	}
