@@ -60,7 +60,9 @@ With -ranges the weights are written as they are, and how large the inputs of la
 ship have that.
 
 With -mirror, beside -ranges, -f32, -f16 or -int8, the file says that every map is to be the mean with that of the mirror image, wherever the
-model is used: where left and right mean nothing, as in eyes, or the same. It takes twice as long. Measure with "evaluate", on images that were not trained on, whether it is better; "train -init" leaves it out again.
+model is used: where left and right mean nothing, as in eyes, or the same. It takes twice as long. Measure with "evaluate", on images that were
+not trained on, whether it is better. -mirror=false takes it back, and "train -init"
+leaves it out.
 
 The weights that ship:
   %s
@@ -172,7 +174,7 @@ func (r *request) check(rest []string, names string) error {
 		return fmt.Errorf("-ranges needs -weights and -data, and is not written together with -onnx")
 	case r.ranges != "":
 		return nil
-	case r.mirror:
+	case r.given["mirror"]:
 		return fmt.Errorf("-mirror is written into weights, by -ranges, -f32, -f16 or -int8")
 	case r.out == "":
 		return fmt.Errorf("where to? give -onnx FILE, or -ranges, -f32, -f16 or -int8")

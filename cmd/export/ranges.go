@@ -20,15 +20,16 @@ const rangeImages = 32
 // open opens weights, which from now on say what -mirror does.
 func (r *request) open(name string) (*weights.Model, error) {
 	m, err := command.Weights(name)
-	if err != nil || !r.mirror {
+	if err != nil || !r.given["mirror"] {
 		return m, err
 	}
-	m.Metadata.Mirrored = true
+	m.Metadata.Mirrored = r.mirror
 	values, err := m.Metadata.Map()
 	if err != nil {
 		return nil, err
 	}
 	m.File.Metadata = maps.Clone(m.File.Metadata)
+	delete(m.File.Metadata, "mirrored") // what is not so is not named
 	maps.Copy(m.File.Metadata, values)
 	return m, nil
 }

@@ -79,6 +79,13 @@ cup `, stdout)
 	small.Metadata.Mirrored = true // all that -mirror changes
 	assert.Equal(t, small.Metadata, mirrored.Metadata)
 
+	floats(t, at("both"), func(f *weights.File) { f.Metadata["mirrored"] = "averaged" })
+	code, _, stderr = call(t, "-weights", at("both"), "-f16", at("one way"), "-mirror=false")
+	require.Equal(t, command.Done, code, stderr)
+	back, err := command.Weights(at("one way"))
+	require.NoError(t, err)
+	assert.False(t, back.Metadata.Mirrored)
+
 	for want, args := range map[string][]string{
 		"already (":          {"-weights", at("small"), "-int8", at("again")},
 		"as F16 already":     {"-weights", at("half"), "-f16", at("again")},
