@@ -22,8 +22,8 @@ fn rows_at(g: Geometry, p: Position, t: i32) -> Rows {
   return Rows(((p.b * g.rows.x_size + r) * g.cols.x_size + c) * inputs, low, high);
 }
 
-// weight_row is where row j of tap row t lies in dw, in rows; -1 beyond the last.
+// weight_row is where row j of tap row t lies in dw, in rows.
 fn weight_row(g: Geometry, part: i32, t: i32, j: i32) -> i32 {
   let tap = part * g.rows.w_size * g.cols.w_size + weight_at(g, t, 0, vec2<i32>());
-  return select(-1, tap * i32(params.inputs) + j, j < g.cols.taps * i32(params.inputs));
+  return tap * i32(params.inputs) + j;
 }

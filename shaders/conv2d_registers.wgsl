@@ -100,13 +100,11 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgrou
 }
 
 fn store_weight(row: i32, qa: i32, qb: i32, a: vec4<f32>, b: vec4<f32>) {
-  if (row >= 0) {
-    let quads = i32(params.outputs) / 4;
-    let before_a = select(vec4<f32>(), dw[row * quads + qa], params.adds == 1u);
-    let before_b = select(vec4<f32>(), dw[row * quads + qb], params.adds == 1u);
-    dw[row * quads + qa] = before_a + a;
-    dw[row * quads + qb] = before_b + b;
-  }
+  let quads = i32(params.outputs) / 4;
+  let before_a = select(vec4<f32>(), dw[row * quads + qa], params.adds == 1u);
+  let before_b = select(vec4<f32>(), dw[row * quads + qb], params.adds == 1u);
+  dw[row * quads + qa] = before_a + a;
+  dw[row * quads + qb] = before_b + b;
 }
 
 @compute @workgroup_size(SIZE)

@@ -10,7 +10,7 @@ enable subgroups;
 const LANES: u32 = 8u; // a workgroup is one subgroup
 
 fn store(pixel: i32, quad: i32, sum: vec4<f32>) {
-  if ((pixel >= 0) & (quad < i32(params.outputs) / 4)) { put(pixel, quad, sum); }
+  if (quad < i32(params.outputs) / 4) { put(pixel, quad, sum); }
 }
 
 @compute @workgroup_size(LANES)
@@ -82,7 +82,7 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
 
 fn store_weight(row: i32, quad: i32, sum: vec4<f32>) {
   let quads = i32(params.outputs) / 4;
-  if ((row >= 0) & (quad < quads)) {
+  if (quad < quads) {
     let before = select(vec4<f32>(), dw[row * quads + quad], params.adds == 1u);
     dw[row * quads + quad] = before + sum;
   }
