@@ -22,19 +22,19 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
   let h = group.y;
   let b = group.z;
   let last = min(first + ROWS, params.queries);
-  var q: array<Quads, ROWS>;
-  var g: array<Quads, ROWS>;
+  var tokens: array<Quads, ROWS>;
+  var slopes: array<Quads, ROWS>;
   var e: vec4<f32>;
   var d: vec4<f32>;
   for (var i = first; i < last; i++) {
     let from_i = index(b, i, params.queries, h);
-    q[i - first] = scores_query(b, i, h, part);
-    g[i - first] = gradient_quads(at(from_i, part));
+    tokens[i - first] = scores_query(b, i, h, part);
+    slopes[i - first] = gradient_quads(at(from_i, part));
     e[i - first] = lse[from_i];
     d[i - first] = delta[from_i];
   }
-  let queries = Rows(q[0], q[1], q[2], q[3]);
-  let gradients = Rows(g[0], g[1], g[2], g[3]);
+  let queries = Rows(tokens[0], tokens[1], tokens[2], tokens[3]);
+  let gradients = Rows(slopes[0], slopes[1], slopes[2], slopes[3]);
   var sum = Rows();
   for (var j = 0u; j < params.keys; j += TOKENS) {
     let own = at(pair(b, j + lane / SHARE, h), part);
@@ -47,8 +47,8 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
       sum = add(sum, ds0, k0, ds1, k1);
     }
   }
-  q = array<Quads, ROWS>(sum.r0, sum.r1, sum.r2, sum.r3);
-  for (var i = first; i < last; i++) { add_to_query(b, i, h, part, scaled(q[i - first], params.scale)); }
+  tokens = array<Quads, ROWS>(sum.r0, sum.r1, sum.r2, sum.r3);
+  for (var i = first; i < last; i++) { add_to_query(b, i, h, part, scaled(tokens[i - first], params.scale)); }
 }
 
 // add_to_pair adds to the gradients of key i and of its value.
@@ -69,15 +69,15 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
   let h = group.y;
   let b = group.z;
   let last = min(first + ROWS, params.keys);
-  var first_of: array<Quads, ROWS>;
-  var second_of: array<Quads, ROWS>;
+  var keys: array<Quads, ROWS>;
+  var values_of: array<Quads, ROWS>;
   for (var i = first; i < last; i++) {
     let own = at(pair(b, i, h), part);
-    first_of[i - first] = scaled(pair_quads(own), params.scale * LOG2E);
-    second_of[i - first] = pair_quads(own + values());
+    keys[i - first] = scaled(pair_quads(own), params.scale * LOG2E);
+    values_of[i - first] = pair_quads(own + values());
   }
-  let k = Rows(first_of[0], first_of[1], first_of[2], first_of[3]);
-  let v = Rows(second_of[0], second_of[1], second_of[2], second_of[3]);
+  let k = Rows(keys[0], keys[1], keys[2], keys[3]);
+  let v = Rows(values_of[0], values_of[1], values_of[2], values_of[3]);
   var dk = Rows();
   var dv = Rows();
   for (var j = 0u; j < params.queries; j += TOKENS) {
@@ -98,7 +98,7 @@ fn attention_backward_kv(@builtin(workgroup_id) group: vec3<u32>, @builtin(local
       dk = add(dk, ds0, q0, ds1, q1);
     }
   }
-  first_of = array<Quads, ROWS>(dk.r0, dk.r1, dk.r2, dk.r3);
-  second_of = array<Quads, ROWS>(dv.r0, dv.r1, dv.r2, dv.r3);
-  for (var i = first; i < last; i++) { add_to_pair(b, i, h, part, scaled(first_of[i - first], params.scale), second_of[i - first]); }
+  keys = array<Quads, ROWS>(dk.r0, dk.r1, dk.r2, dk.r3);
+  values_of = array<Quads, ROWS>(dv.r0, dv.r1, dv.r2, dv.r3);
+  for (var i = first; i < last; i++) { add_to_pair(b, i, h, part, scaled(keys[i - first], params.scale), values_of[i - first]); }
 }

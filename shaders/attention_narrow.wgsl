@@ -37,18 +37,21 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
   let h = group.y;
   let b = group.z;
   let a = params.scale * LOG2E;
-  let r0 = query_row(b, first, h); let r1 = query_row(b, first + 1u, h);
-  let r2 = query_row(b, first + 2u, h); let r3 = query_row(b, first + 3u, h);
-  let r4 = query_row(b, first + 4u, h); let r5 = query_row(b, first + 5u, h);
-  let r6 = query_row(b, first + 6u, h); let r7 = query_row(b, first + 7u, h);
-  let q0 = vec4<f32>(q[r0]) * a; var y0 = vec4<f32>(0.0); let q1 = vec4<f32>(q[r1]) * a; var y1 = vec4<f32>(0.0);
-  let q2 = vec4<f32>(q[r2]) * a; var y2 = vec4<f32>(0.0); let q3 = vec4<f32>(q[r3]) * a; var y3 = vec4<f32>(0.0);
-  let q4 = vec4<f32>(q[r4]) * a; var y4 = vec4<f32>(0.0); let q5 = vec4<f32>(q[r5]) * a; var y5 = vec4<f32>(0.0);
-  let q6 = vec4<f32>(q[r6]) * a; var y6 = vec4<f32>(0.0); let q7 = vec4<f32>(q[r7]) * a; var y7 = vec4<f32>(0.0);
-  let t0 = vec4<f32>(q[r0 + LAST]) * a; var z0 = vec4<f32>(0.0); let t1 = vec4<f32>(q[r1 + LAST]) * a; var z1 = vec4<f32>(0.0);
-  let t2 = vec4<f32>(q[r2 + LAST]) * a; var z2 = vec4<f32>(0.0); let t3 = vec4<f32>(q[r3 + LAST]) * a; var z3 = vec4<f32>(0.0);
-  let t4 = vec4<f32>(q[r4 + LAST]) * a; var z4 = vec4<f32>(0.0); let t5 = vec4<f32>(q[r5 + LAST]) * a; var z5 = vec4<f32>(0.0);
-  let t6 = vec4<f32>(q[r6 + LAST]) * a; var z6 = vec4<f32>(0.0); let t7 = vec4<f32>(q[r7 + LAST]) * a; var z7 = vec4<f32>(0.0);
+  let last = min(first + 8u, params.queries);
+  var first_quads: array<vec4<f32>, 8>; // first quads of queries, of results
+  var last_quads: array<vec4<f32>, 8>; // last quads, the same where there is one
+  for (var i = first; i < last; i++) {
+    first_quads[i - first] = vec4<f32>(q[query_row(b, i, h)]) * a;
+    last_quads[i - first] = vec4<f32>(q[query_row(b, i, h) + LAST]) * a;
+  }
+  let q0 = first_quads[0]; var y0 = vec4<f32>(0.0); let t0 = last_quads[0]; var z0 = vec4<f32>(0.0);
+  let q1 = first_quads[1]; var y1 = vec4<f32>(0.0); let t1 = last_quads[1]; var z1 = vec4<f32>(0.0);
+  let q2 = first_quads[2]; var y2 = vec4<f32>(0.0); let t2 = last_quads[2]; var z2 = vec4<f32>(0.0);
+  let q3 = first_quads[3]; var y3 = vec4<f32>(0.0); let t3 = last_quads[3]; var z3 = vec4<f32>(0.0);
+  let q4 = first_quads[4]; var y4 = vec4<f32>(0.0); let t4 = last_quads[4]; var z4 = vec4<f32>(0.0);
+  let q5 = first_quads[5]; var y5 = vec4<f32>(0.0); let t5 = last_quads[5]; var z5 = vec4<f32>(0.0);
+  let q6 = first_quads[6]; var y6 = vec4<f32>(0.0); let t6 = last_quads[6]; var z6 = vec4<f32>(0.0);
+  let q7 = first_quads[7]; var y7 = vec4<f32>(0.0); let t7 = last_quads[7]; var z7 = vec4<f32>(0.0);
   var ma = vec4<f32>(LOWEST); var mb = vec4<f32>(LOWEST);
   var la = vec4<f32>(0.0); var lb = vec4<f32>(0.0);
   for (var j = 0u; j < params.keys; j += 4u) {
@@ -111,45 +114,17 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
       z7 = mix(z7, db.w, pb0.w, w0, pb1.w, w1, pb2.w, w2, pb3.w, w3);
     }
   }
-  if (first < params.queries) {
-    lse_out[r0 / QUADS] = ma.x + log2(la.x);
-    y[r0] = real4(y0 / la.x);
-    if (LAST > 0u) { y[r0 + LAST] = real4(z0 / la.x); }
-  }
-  if (first + 1u < params.queries) {
-    lse_out[r1 / QUADS] = ma.y + log2(la.y);
-    y[r1] = real4(y1 / la.y);
-    if (LAST > 0u) { y[r1 + LAST] = real4(z1 / la.y); }
-  }
-  if (first + 2u < params.queries) {
-    lse_out[r2 / QUADS] = ma.z + log2(la.z);
-    y[r2] = real4(y2 / la.z);
-    if (LAST > 0u) { y[r2 + LAST] = real4(z2 / la.z); }
-  }
-  if (first + 3u < params.queries) {
-    lse_out[r3 / QUADS] = ma.w + log2(la.w);
-    y[r3] = real4(y3 / la.w);
-    if (LAST > 0u) { y[r3 + LAST] = real4(z3 / la.w); }
-  }
-  if (first + 4u < params.queries) {
-    lse_out[r4 / QUADS] = mb.x + log2(lb.x);
-    y[r4] = real4(y4 / lb.x);
-    if (LAST > 0u) { y[r4 + LAST] = real4(z4 / lb.x); }
-  }
-  if (first + 5u < params.queries) {
-    lse_out[r5 / QUADS] = mb.y + log2(lb.y);
-    y[r5] = real4(y5 / lb.y);
-    if (LAST > 0u) { y[r5 + LAST] = real4(z5 / lb.y); }
-  }
-  if (first + 6u < params.queries) {
-    lse_out[r6 / QUADS] = mb.z + log2(lb.z);
-    y[r6] = real4(y6 / lb.z);
-    if (LAST > 0u) { y[r6 + LAST] = real4(z6 / lb.z); }
-  }
-  if (first + 7u < params.queries) {
-    lse_out[r7 / QUADS] = mb.w + log2(lb.w);
-    y[r7] = real4(y7 / lb.w);
-    if (LAST > 0u) { y[r7 + LAST] = real4(z7 / lb.w); }
+  first_quads = array<vec4<f32>, 8>(y0, y1, y2, y3, y4, y5, y6, y7);
+  last_quads = array<vec4<f32>, 8>(z0, z1, z2, z3, z4, z5, z6, z7);
+  var highest = array<vec4<f32>, 2>(ma, mb);
+  var total = array<vec4<f32>, 2>(la, lb);
+  for (var i = first; i < last; i++) {
+    let n = i - first;
+    let row = query_row(b, i, h);
+    let l = total[n / 4u][n % 4u];
+    lse_out[row / QUADS] = highest[n / 4u][n % 4u] + log2(l);
+    y[row] = real4(first_quads[n] / l);
+    if (LAST > 0u) { y[row + LAST] = real4(last_quads[n] / l); }
   }
 }
 

@@ -62,11 +62,11 @@ fn phase_of(z: u32) -> vec2<i32> {
   return vec2<i32>(vec2<u32>(z / params.parts, z % params.parts));
 }
 
-// destination is the pixel of y, or -1 beyond the last.
+// destination is the pixel of y.
 fn destination(g: Geometry, p: Position, phase: vec2<i32>) -> i32 {
   let r = p.u * g.rows.y_step + g.rows.y_start + phase.x;
   let c = p.v * g.cols.y_step + g.cols.y_start + phase.y;
-  return select(-1, (p.b * g.rows.y_size + r) * g.cols.y_size + c, p.b < g.batch);
+  return (p.b * g.rows.y_size + r) * g.cols.y_size + c;
 }
 
 // weight_at is where tap (t, s) lies among the (kh, kw) of the weights.

@@ -67,7 +67,7 @@ fn finish(quad: i32) -> Finish {
 // fused with it; sums of whole numbers are exact, and so is a sum as f32 once params.shift bits are cut.
 fn store(pixel: i32, quad: i32, f: Finish, total: vec4<i32>) {
   let quads = i32(params.outputs) / 4;
-  if ((pixel < 0) | (quad >= quads)) { return; }
+  if (quad >= quads) { return; }
   let i = pixel * quads + quad;
   let sum = vec4<f32>(total >> vec4<u32>(params.shift));
   if (INT8 == 1u) {

@@ -87,13 +87,13 @@ fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
   let quad = first_quad + i32(column_quad);
   let f = finish(min(quad, quads - 1));
   let row = first_row + i32(row_quad) * 4;
+  let last = min(row + 4, g.batch * g.rows.count * g.cols.count);
   if (SLICES > 1u) {
     let sum = whole(local, 3u, s3, whole(local, 2u, s2, whole(local, 1u, s1, whole(local, 0u, s0, summed()))));
-    if (slice < 4u) { store(destination(g, position(g, row + i32(slice)), phase), quad, f, sum); }
+    if (row + i32(slice) < last) { store(destination(g, position(g, row + i32(slice)), phase), quad, f, sum); }
     return;
   }
   var sums = array<vec4<i32>, 4>(s0, s1, s2, s3);
-  let last = min(row + 4, g.batch * g.rows.count * g.cols.count);
   var p = position(g, row);
   for (var i = row; i < last; i++) {
     store(destination(g, p, phase), quad, f, sums[i - row]);

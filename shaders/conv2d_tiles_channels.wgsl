@@ -42,7 +42,6 @@ fn load_gradients(pixel: i32, ok: bool, n: i32) -> real4 {
 
 fn store(pixel: i32, column: i32, sum: vec4<f32>) {
   var values = sum;
-  if (pixel < 0) { return; }
   let last = min(column + 4, i32(params.outputs));
   for (var n = column; n < last; n++) {
     var v = values[n - column];

@@ -29,7 +29,7 @@ fn load_gradients(pixel: i32, ok: bool, n: i32) -> real4 {
 }
 
 fn store(pixel: i32, column: i32, sum: vec4<f32>) {
-  if ((pixel >= 0) & (column < i32(params.outputs))) {
+  if (column < i32(params.outputs)) {
     let n = column / 4;
     var v = sum;
     if (params.has_bias == 1u) { v += vec4<f32>(bias[n]); }

@@ -29,7 +29,7 @@ usage: export -weights NAME|FILE -onnx OUT.onnx [-part all|encoder] [-passes 4] 
        export -config compact|paper|tiny [-raters 4] [-classes 2] [-seed 1] -onnx OUT.onnx [...]      random weights, for benches
        export -weights FILE [-f16 OUT.safetensors] [-int8 OUT.safetensors] [-data DIR[,DIR]]        smaller weights, and their cost
        export -weights FILE -mean FILE[,FILE] [-f32 OUT.safetensors] [-f16 ...] [-int8 ...]         the mean of several runs
-       export -weights NAME|FILE -data DIR[,DIR] -ranges OUT.safetensors [-mirror]
+       export -weights NAME|FILE -data DIR[,DIR] -ranges OUT.safetensors [-mirror[=false]]
 
 The ONNX file is opset 17, float32, one image of one side; axes are (1, channels, rows, columns). Its input is
   x         (1, 3, S, S)     RGB values 0..1 of the square to segment, minus mean, over deviation: those in the file's metadata
@@ -61,8 +61,7 @@ ship have that.
 
 With -mirror, beside -ranges, -f32, -f16 or -int8, the file says that every map is to be the mean with that of the mirror image, wherever the
 model is used: where left and right mean nothing, as in eyes, or the same. It takes twice as long. Measure with "evaluate", on images that were
-not trained on, whether it is better. -mirror=false takes it back, and "train -init"
-leaves it out.
+not trained on, whether it is better. -mirror=false takes it back, and "train -init" leaves it out.
 
 The weights that ship:
   %s
