@@ -95,7 +95,7 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
   let h = group.y;
   let b = group.z;
   let last = min(first + ROWS, params.queries);
-  var tokens: array<Quads, ROWS>; // loops, which compile in a tenth of the time of what is written four times
+  var tokens: array<Quads, ROWS>; // visited in loops: what is written four times is compiled four times
   for (var i = first; i < last; i++) { tokens[i - first] = scores_query(b, i, h, part); }
   let queries = Rows(tokens[0], tokens[1], tokens[2], tokens[3]);
   var y = Rows();

@@ -8,7 +8,7 @@ import (
 
 func TestAttention(t *testing.T) {
 	for _, c := range []struct{ batch, queries, keys, heads, width int }{
-		{1, 70, 33, 2, 64}, // first, for what a browser runs once: the most registers
+		{1, 70, 33, 2, 64}, // first, for variants that run as one program: the most registers
 		{1, 1, 1, 1, 1}, {2, 5, 3, 2, 4}, {1, 33, 70, 3, 8}, {2, 64, 64, 2, 16},
 		{2, 19, 13, 3, 32}, {1, 9, 6, 2, 5}, {1, 6, 21, 1, 63}, {1, 520, 300, 1, 4},
 	} {
