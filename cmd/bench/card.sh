@@ -1,0 +1,41 @@
+#!/bin/sh
+# What there is to measure on a discrete GPU, in one go: whether kernels are right there, which are fastest, how long everything takes, and PyTorch beside it.
+#
+#   make build && go test -c -o build/ ./shaders && cmd/bench/card.sh build card        here
+#   cmd/bench/card.sh BIN OUT [python3]                                                 where only BIN (programs, Dawn's library) is
+#
+# OUT receives a .txt for each step and .json reports for bench -compare. A step that fails or takes longer than LIMIT seconds (180) is named at the
+# end and stops no other; programs that are not there are skipped. CONFIGS are those to measure; RUNS of which a median is taken.
+bin=$(cd "${1:?usage: card.sh BIN OUT [python3]}" && pwd) && mkdir -p "${2:?usage: card.sh BIN OUT [python3]}" && out=$(cd "$2" && pwd) || exit 2
+python=${3:-python3}
+here=$(cd "$(dirname "$0")" && pwd)
+failed=
+[ -e "$bin/libwebgpu_wrapper.so" ] && export MRPRISM_DAWN_LIB="${MRPRISM_DAWN_LIB:-$bin/libwebgpu_wrapper.so}"
+
+step() { # step NAME PROGRAM ARGUMENTS
+	name=$1; program=$2; shift 2
+	[ -x "$bin/$program" ] && program=$bin/$program
+	command -v "$program" >/dev/null || { echo "-- $name: no $program"; return; }
+	echo "-- $name: $program $*"
+	began=$(date +%s)
+	timeout "${LIMIT:-180}" "$program" "$@" >"$out/$name.txt" 2>&1 || { failed="$failed $name"; tail -n 3 "$out/$name.txt"; }
+	echo "   $(($(date +%s) - began)) s"
+}
+
+step devices bench -devices
+cd "$here/../../shaders" && step kernels-right shaders.test -test.short; cd "$here" || exit 2
+for config in ${CONFIGS:-compact-steered paper-steered}; do
+	set -- -config "$config" -n "${RUNS:-9}"
+	step "$config-untuned" bench "$@" -untuned -train -kernels -json "$out/$config-untuned.json"
+	step "$config-tune" bench "$@" -tune -train
+	step "$config-tuned" bench "$@" -train -kernels -json "$out/$config-tuned.json" -compare "$out/$config-untuned.json"
+	step "$config-f16" bench "$@" -precision f16
+	step "$config-int8" bench "$@" -precision int8
+	step "$config-train-f16" bench "$@" -precision f16 -train
+	step "$config-pytorch" "$python" peers/pytorch.py --config "${config%-steered}" --runs "${RUNS:-9}" --json "$out/$config-pytorch.json"
+done
+step pictures train synthetic one-expert "$out/pictures" -images 5
+for model in fundus cells newborn-brain; do # a GPU that computes wrongly fails the model's proof
+	step "$model" segment -weights "$model" -out "$out/$model" "$out"/pictures/images/*
+done
+[ -z "$failed" ] || { echo "failed:$failed (see $out)"; exit 1; }
