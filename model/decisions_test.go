@@ -160,8 +160,11 @@ func TestStructuresAreNested(t *testing.T) {
 		}
 	}
 	maps := []float32{0.5, 0.7, 0.6 /**/, 0.9, 0.2, 0.4}
-	nest(maps, 3)
+	(&Config{Classes: 3}).nest(maps)
 	assert.Equal(t, []float32{0.5, 0.5, 0.5, 0.9, 0.2, 0.2}, maps)
+	maps = []float32{0.5, 0.7, 0.6}
+	(&Config{Classes: 3, Independent: true}).nest(maps)
+	assert.Equal(t, []float32{0.5, 0.7, 0.6}, maps)
 }
 
 // §3.11: batch norm's running statistics move once a recurrence: those of ConP τ times a step, those of the encoder once.

@@ -22,22 +22,23 @@ import (
 
 // Config is the architecture. Widths are channels.
 type Config struct {
-	Name      string
-	Blocks    [4]int // basic blocks of the encoder's four layers
-	Widths    [4]int
-	Stem      int
-	Bridge    int
-	ConP      [4]int // ConP's four stages, coarse to fine
-	MaxKeys   int    // keys and values of attention are average-pooled to at most this many
-	Embedding [3]int // hidden widths of the confidence embedding
-	DivP      [4]int
-	DivPStem  int
-	DivPHeads int
-	RaterHead int       // width of each rater's head
-	Raters    int       // M
-	Classes   int       // K
-	AreaPrior []float64 // share of pixels of each structure: where the mask's bias starts; nil: 0.1
-	Steered   bool      // ConP adds the embedded confidences to the maps that they query (ours; PAPER.md §2 has the query alone)
+	Name        string
+	Blocks      [4]int // basic blocks of the encoder's four layers
+	Widths      [4]int
+	Stem        int
+	Bridge      int
+	ConP        [4]int // ConP's four stages, coarse to fine
+	MaxKeys     int    // keys and values of attention are average-pooled to at most this many
+	Embedding   [3]int // hidden widths of the confidence embedding
+	DivP        [4]int
+	DivPStem    int
+	DivPHeads   int
+	RaterHead   int       // width of each rater's head
+	Raters      int       // M
+	Classes     int       // K
+	AreaPrior   []float64 // share of pixels of each structure: where the mask's bias starts; nil: 0.1
+	Independent bool      // structures need not lie inside those before them; otherwise inference keeps each inside (PAPER.md §3.10)
+	Steered     bool      // ConP adds the embedded confidences to the maps that they query (ours; PAPER.md §2 has the query alone)
 
 	Recompute bool // in training: keep little of what the gradient needs and compute it again; no bit of the result changes
 

@@ -158,7 +158,7 @@ func (in *Inference) SetRaterWeights(weights []float32) error {
 func (in *Inference) Recur(ctx context.Context) ([]float32, error) {
 	y, err := in.recur(ctx)
 	if err == nil {
-		nest(y, in.Classes)
+		in.nest(y)
 	}
 	return y, err
 }
@@ -183,7 +183,7 @@ func (in *Inference) RaterLabels(ctx context.Context) ([]float32, error) {
 	}
 	z, err := probabilities(ctx, in.labels, in.full)
 	if err == nil {
-		nest(z, in.Classes)
+		in.nest(z)
 	}
 	return z, err
 }
@@ -207,10 +207,10 @@ func probabilities(ctx context.Context, plan *tensor.Plan, maps ...*tensor.Tenso
 	return values[0], nil
 }
 
-// nest makes every structure lie inside the one before: cup = min(cup, disc) (PAPER.md §3.10). maps (…, K).
-func nest(maps []float32, k int) {
+// nest makes every structure lie inside the one before, unless they are independent: cup = min(cup, disc) (PAPER.md §3.10). maps (…, K).
+func (c *Config) nest(maps []float32) {
 	for i := range maps {
-		if i%k > 0 {
+		if i%c.Classes > 0 && !c.Independent {
 			maps[i] = min(maps[i], maps[i-1])
 		}
 	}

@@ -30,6 +30,7 @@ type Metadata struct {
 	Raters          []string           // raters: in channel order, or the levels' names
 	Labels          string             // labels: LabelsRaters or LabelsAgreementLevels
 	Anchor          string             // anchor: the class that the search in a whole photograph follows; empty where images are not searched
+	Independent     bool               // nesting: "none" where a structure need not lie inside the one before it, as a cup lies inside its disc
 	SinglePieces    bool               // pieces: "single" where each structure is one piece, so that of its mask the largest is kept
 	Mirrored        bool               // mirrored: "averaged" where every map is the mean with that of the mirror image, which takes twice as long
 	Side            int                // side: pixels of the square the network sees
@@ -50,6 +51,9 @@ type Colours struct {
 	Red  [2]float64 `json:"red"`
 	Blue [2]float64 `json:"blue"`
 }
+
+// none is the value of nesting where there is none.
+const none = "none"
 
 // single is the value of pieces where there is one of each structure.
 const single = "single"
@@ -79,6 +83,9 @@ func (m *Metadata) Map() (map[string]string, error) {
 		"normalisation": asJSON(normalisation{m.Mean, m.Deviation, m.Standardise}), "data": m.Data, "commit": m.Commit, "metrics": asJSON(metrics),
 		"seed": strconv.FormatUint(m.Seed, 10), "layout": m.Layout, "quantization": m.Quantization,
 	}
+	if m.Independent {
+		values["nesting"] = none
+	}
 	if m.SinglePieces {
 		values["pieces"] = single
 	}
@@ -105,7 +112,7 @@ func ParseMetadata(values map[string]string) (Metadata, error) {
 	m := Metadata{
 		Name: values["name"], Title: values["title"], Configuration: values["configuration"], Recipe: values["recipe"], Task: values["task"],
 		Labels: values["labels"], Anchor: values["anchor"], Data: values["data"], Commit: values["commit"], Layout: values["layout"],
-		Quantization: values["quantization"], SinglePieces: values["pieces"] == single, Mirrored: values["mirrored"] == averaged,
+		Quantization: values["quantization"], Independent: values["nesting"] == none, SinglePieces: values["pieces"] == single, Mirrored: values["mirrored"] == averaged,
 	}
 	var n normalisation
 	for _, field := range []struct {

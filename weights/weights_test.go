@@ -107,7 +107,7 @@ func TestMetadataRoundTrip(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, m, again)
 
-	m.Standardise, m.SinglePieces, m.Mirrored, m.Colours = true, true, true, &Colours{Red: [2]float64{.5, .75}, Blue: [2]float64{0, .2}}
+	m.Standardise, m.Independent, m.SinglePieces, m.Mirrored, m.Colours = true, true, true, true, &Colours{Red: [2]float64{.5, .75}, Blue: [2]float64{0, .2}}
 	values, err = m.Map()
 	require.NoError(t, err)
 	again, err = ParseMetadata(values)

@@ -65,9 +65,9 @@ func (n *network) encoding(side int) {
 	n.Output("f0", f.f)
 }
 
-// nested makes every structure, along that axis, lie inside the one before: cup = min(cup, disc).
+// nested makes every structure, along that axis, lie inside the one before, unless they are independent: cup = min(cup, disc).
 func (n *network) nested(x *onnx.Value, axis int) *onnx.Value {
-	if x.Dim(axis) == 1 {
+	if x.Dim(axis) == 1 || n.Independent {
 		return x
 	}
 	maps := n.Split(x, axis)

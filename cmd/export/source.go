@@ -30,6 +30,7 @@ func fromWeights(nameOrFile string) (*source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("weights %s: %w", about.Name, err)
 	}
+	config.Independent = about.Independent
 	set := model.Variables(config)
 	variables := set.Variables(tensor.Parameter, tensor.Statistic)
 	var expected []weights.Spec

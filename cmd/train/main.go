@@ -22,11 +22,12 @@ usage: train -data DIR[,DIR] -out RUN [flags]
        train synthetic SCENARIO DIR [flags]      makes a data set whose truth is known; see "train synthetic -h"
 
 A data set is a folder of
-  dataset.json                  as {"name": "hearts", "classes": ["ventricle", "wall"], "raters": ["ann", "bob", "eve"]}
+  dataset.json                  as {"name": "hearts", "classes": ["heart", "ventricle"], "raters": ["ann", "bob", "eve"]}
   images/NAME.png or .jpg       of any size; where it is not square its edge is continued
   raters/RATER/CLASS/NAME.png   of 0 and 255, as large as its image; a missing mask is a missing label
 Classes and raters are named with letters, digits, hyphens and underscores. With "labels": "agreement-levels" the raters are not people:
-the j-th holds what at least j experts marked. Every fifth image in sorted order is held out and never trained on: score it with
+the j-th holds what at least j experts marked. Where nearly all that is marked as a class lies inside the class before it, as a cup inside its disc,
+so do the masks of the model; otherwise it is said that they need not. Every fifth image in sorted order is held out and never trained on: score it with
 "evaluate". So have all images in the folder before the first run: one more moves what is held out.
 
 The run's folder receives

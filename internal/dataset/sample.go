@@ -56,6 +56,25 @@ func (it *Sample) Marked(k, classes int) (inside, all float64) {
 	return inside, all
 }
 
+// Outside sums the pixels that raters marked as class k, after the first of so many, but not as the class before, and all that they marked as k; of
+// raters who have marked both.
+func (it *Sample) Outside(k, classes int) (outside, all float64) {
+	count := make([]int, len(it.patterns)) // of pixels
+	for _, n := range it.index {
+		count[n]++
+	}
+	for l := k; l < len(it.valid); l += classes {
+		if it.valid[l] == 0 || it.valid[l-1] == 0 {
+			continue
+		}
+		for n, pattern := range it.patterns {
+			all += float64(pattern[l]) * float64(count[n])
+			outside += float64(pattern[l]*(1-pattern[l-1])) * float64(count[n])
+		}
+	}
+	return outside, all
+}
+
 func newSample(l *Loaded, anchor int) (*Sample, error) {
 	image := *l.Image
 	if cap(image.Pix) > len(image.Pix) {

@@ -169,6 +169,31 @@ func TestMirroredBeyondTheBorder(t *testing.T) {
 	}
 }
 
+// Pixels marked as a class outside of the class before it are counted, of raters who have marked both.
+func TestOutside(t *testing.T) {
+	dir := write(t, 1)
+	sum := func() (outside, all float64) {
+		s, _ := sampler(t, "", Options{Size: 16, Batch: 1}, dir)
+		return s.samples[0].Outside(1, 2)
+	}
+	outside, nested := sum()
+	assert.Zero(t, outside)
+	assert.Positive(t, nested)
+	cup, err := os.ReadFile(maskPath(dir, "b", "cup", 0))
+	require.NoError(t, err)
+	disc, err := os.ReadFile(maskPath(dir, "b", "disc", 0))
+	require.NoError(t, err)
+	put(t, maskPath(dir, "b", "cup", 0), disc) // exchanged
+	put(t, maskPath(dir, "b", "disc", 0), cup)
+	outside, all := sum()
+	assert.Equal(t, all-nested, outside)
+	assert.Positive(t, outside)
+	require.NoError(t, os.Remove(maskPath(dir, "b", "disc", 0)))
+	outside, fewer := sum()
+	assert.Zero(t, outside)
+	assert.Less(t, fewer, nested)
+}
+
 func TestTightViewIsTheSearchedRegion(t *testing.T) {
 	s, loaded := sampler(t, "disc", Options{Size: 40, Batch: 2, Seed: 4, Augmentation: Augmentation{Tight: 1}}, write(t, 2))
 	b := s.Batch(0)

@@ -69,7 +69,7 @@ func newEngine(ctx context.Context, device gpu.Device, m *weights.Model, precisi
 	if err != nil {
 		return nil, fmt.Errorf("weights %s: %w", about.Name, err)
 	}
-	config.Precision, config.Ranges = precision, about.Ranges
+	config.Precision, config.Ranges, config.Independent = precision, about.Ranges, about.Independent
 	if err := match(m.File, config); err != nil {
 		return nil, fmt.Errorf("weights %s, configuration %s with %d raters and %d classes: %w", about.Name, about.Configuration, len(about.Raters), len(about.Classes), err)
 	}

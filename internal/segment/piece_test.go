@@ -59,6 +59,27 @@ func TestSinglePieces(t *testing.T) {
 	assert.Greater(t, most[false], 1, "or this test says little")
 }
 
+// Of a model of independent structures the second is seen outside of the first, and of no other; in the raters' maps too.
+func TestIndependentStructures(t *testing.T) {
+	for _, independent := range []bool{true, false} {
+		about := segmenttest.Raters()
+		about.Classes, about.Independent = []string{"disc", "cup"}, independent
+		f, err := segmenttest.Untrained(about)
+		require.NoError(t, err)
+		r, err := engine(t, reference.Open(), seal(t, f)).Segment(t.Context(), photograph(90, 90), Options{Recurrences: 1, ROI: "none"})
+		require.NoError(t, err)
+		for _, maps := range append(r.masks, r.raters) {
+			outside := 0
+			for i := 0; i < len(maps); i += 2 {
+				if maps[i+1] > maps[i] {
+					outside++
+				}
+			}
+			assert.Equal(t, independent, outside > 0, "%d", outside)
+		}
+	}
+}
+
 // sharpen makes of a faint mask one of black and white.
 func sharpen(t *testing.T, w *weights.Tensor) {
 	t.Helper()

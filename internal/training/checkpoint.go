@@ -159,7 +159,7 @@ func (t *Trainer) restore() error {
 				t.checkpointed = t.step
 			}
 			for _, p := range problems {
-				t.note(fmt.Sprintf("%v; going on from %s, step %d", p, path, t.step))
+				t.Options.tell(fmt.Sprintf("%v; going on from %s, step %d", p, path, t.step))
 			}
 			return nil
 		case errors.Is(err, errOptions): // a whole checkpoint of another run: its previous one is no better
@@ -212,7 +212,7 @@ func (t *Trainer) loadFile(path string) error {
 			"a new run with -init", path, errOptions, had, t.images())
 	}
 	if had := file.Metadata["commit"]; had != t.Options.Commit {
-		t.note(fmt.Sprintf("%s was written by version %s of this program, which is now %s: the run goes on as this one trains, perhaps not bit for bit", path,
+		t.Options.tell(fmt.Sprintf("%s was written by version %s of this program, which is now %s: the run goes on as this one trains, perhaps not bit for bit", path,
 			cmp.Or(had, "unknown"), cmp.Or(t.Options.Commit, "unknown")))
 	}
 	step, err := strconv.Atoi(file.Metadata["step"])

@@ -45,7 +45,7 @@ func (o Options) leave(left dataset.Problems, sound int) error {
 }
 
 func (o Options) tellSkipped(left dataset.Problems) {
-	if len(left) > 0 && o.Note != nil {
-		o.Note("images left out:\n  " + strings.Join(left, "\n  "))
+	if len(left) > 0 {
+		o.tell("images left out:\n  " + strings.Join(left, "\n  "))
 	}
 }

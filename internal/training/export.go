@@ -21,6 +21,7 @@ const (
 // averaged reads the averaged weights as a model in float32; where the recipe does not average, the last ones.
 func (t *Trainer) averaged(ctx context.Context) (*weights.File, error) {
 	about := t.Options.metadata(t.Dataset, len(t.cases), t.step)
+	about.Independent = t.Config.Independent
 	about.Configuration = t.Config.Name
 	metadata, err := about.Map()
 	if err != nil {

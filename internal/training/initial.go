@@ -70,7 +70,7 @@ func (t *Trainer) begin(from initial) error {
 		if missing := torch.Missing(taken, specs(variables)); len(missing) > 0 {
 			said += "; at random start " + strings.Join(missing, ", ")
 		}
-		t.note(said)
+		t.Options.tell(said)
 	}
 	return t.write(taken, given)
 }

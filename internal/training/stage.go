@@ -178,7 +178,7 @@ func (t *Trainer) rescale(squares, factor float64, now *Report) (err error) {
 		return fmt.Errorf("%w; %s", err, t.lastGood())
 	}
 	if now.Skipped = !finite(squares); now.Skipped {
-		t.note(fmt.Sprintf("step %d: a gradient is too large for f16 with the loss multiplied by %v: no update, and from now on by %v",
+		t.Options.tell(fmt.Sprintf("step %d: a gradient is too large for f16 with the loss multiplied by %v: no update, and from now on by %v",
 			now.Step, now.Scale, t.scaled.Scale))
 	}
 	return nil

@@ -130,6 +130,7 @@ func load(ctx context.Context, device gpu.Device, o Options, data *dataset.Datas
 	}
 	c.Recompute, c.Precision = o.Recompute, o.Precision
 	c.AreaPrior = areas(cases, len(data.Classes))
+	c.Independent = o.independent(data, cases)
 	if data.Levels {
 		o.Recipe = o.Recipe.ForLevels()
 	}
@@ -180,9 +181,9 @@ func (t *Trainer) start(from initial) error {
 	return nil
 }
 
-func (t *Trainer) note(text string) {
-	if t.Options.Note != nil {
-		t.Options.Note(text)
+func (o Options) tell(text string) {
+	if o.Note != nil {
+		o.Note(text)
 	}
 }
 
@@ -198,6 +199,27 @@ func areas(cases []*dataset.Sample, classes int) []float64 {
 		share[k] = min(max(inside/max(all, 1), 0.01), 0.5)
 	}
 	return share
+}
+
+// fewOutside is the share of a structure's pixels that raters may have marked outside of the one before it by mistake.
+const fewOutside = 0.05
+
+// independent says whether raters marked structures that do not lie inside those before them, as a cup lies inside its disc, and tells the user.
+func (o Options) independent(data *dataset.Dataset, cases []*dataset.Sample) bool {
+	found := false
+	for k := 1; k < len(data.Classes); k++ {
+		outside, all := 0.0, 0.0
+		for _, c := range cases {
+			out, of := c.Outside(k, len(data.Classes))
+			outside, all = outside+out, all+of
+		}
+		if outside > fewOutside*all {
+			found = true
+			o.tell(fmt.Sprintf("%.0f %% of what is marked as %s lies outside of %s: masks of the %d structures are not kept inside one another",
+				100*outside/all, data.Classes[k], data.Classes[k-1], len(data.Classes)))
+		}
+	}
+	return found
 }
 
 // Close returns the GPU memory and the run's folder.
@@ -242,7 +264,7 @@ func (t *Trainer) Run(ctx context.Context, report func(Report)) error {
 		return err
 	}
 	if t.outOfPatience() {
-		t.note(fmt.Sprintf("stopped: since epoch %d, with %.4f, none of %d epochs scored better; that model is %s", t.best.Epoch, t.best.Score,
+		t.Options.tell(fmt.Sprintf("stopped: since epoch %d, with %.4f, none of %d epochs scored better; that model is %s", t.best.Epoch, t.best.Score,
 			t.Options.Patience, filepath.Join(t.Options.Out, t.Options.Name+BestSuffix+smallSuffix)))
 		return nil
 	}
@@ -268,7 +290,7 @@ func (t *Trainer) epochSteps() int {
 // phase trains at one image side until `last` steps are done, or the context is cancelled.
 func (t *Trainer) phase(ctx context.Context, phase Phase, last int, report func(Report)) error {
 	working := context.WithoutCancel(ctx) // a step is finished even where the run is told to stop
-	t.note(fmt.Sprintf("preparing the network for images of %d²", phase.Side))
+	t.Options.tell(fmt.Sprintf("preparing the network for images of %d²", phase.Side))
 	p, err := t.prepare(working, phase.Side)
 	if err != nil {
 		return err

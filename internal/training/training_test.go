@@ -2,6 +2,7 @@ package training
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -345,6 +346,32 @@ func TestAgreementLevels(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, weights.LabelsAgreementLevels, m.Metadata.Labels)
 	assert.Equal(t, "disc", m.Metadata.Anchor)
+}
+
+// Structures that do not lie inside one another are not kept so by the model.
+func TestIndependentStructures(t *testing.T) {
+	data := writeData(t, 5)
+	path := filepath.Join(data, "dataset.json")
+	description, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for _, order := range []struct {
+		classes     []string
+		independent bool
+	}{{[]string{"disc", "cup"}, false}, {[]string{"cup", "disc"}, true}} {
+		var about map[string]any
+		require.NoError(t, json.Unmarshal(description, &about))
+		about["classes"] = order.classes
+		changed, err := json.Marshal(about)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(path, changed, 0o644))
+		o, told := options(t, data), ""
+		o.Phases, o.Note = []Phase{{64, 1}}, func(text string) { told += text }
+		train(t, reference.Open(), o, 2)
+		m, err := weights.Shipped().Open("eyes", results(t, o.Out)["eyes.safetensors"])
+		require.NoError(t, err)
+		assert.Equal(t, order.independent, m.Metadata.Independent)
+		assert.Equal(t, order.independent, strings.Contains(told, "of what is marked as disc lies outside of cup"), told)
+	}
 }
 
 // The time left counts the steps at each side by the area of their images.
