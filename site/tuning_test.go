@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -19,7 +21,14 @@ import (
 // masks stay the same.
 func TestTuningInThePage(t *testing.T) {
 	picture, model := photo(t, 96, 80), tinyWeights(t, weights.LabelsRaters, nil)
-	s := real(t, map[string][]byte{"raters.safetensors": model, "photo.png": picture})
+	script, err := os.ReadFile("gpu.js")
+	require.NoError(t, err)
+	const compiling = "const pipeline = await this.device.createComputePipelineAsync("
+	require.Contains(t, string(script), compiling)
+	failing := strings.ReplaceAll(string(script), compiling, // of the first device
+		`if (globalThis.name.includes("fail") && (globalThis.first ??= this) === this) throw new Error("injected");`+"\n"+compiling)
+	s := serve(t, built(t, map[string][]byte{"sw.js": []byte("// none in this test"), "gpu.js": []byte(failing)}),
+		map[string][]byte{"raters.safetensors": model, "photo.png": picture})
 	want := natively(t, model, picture, segment.Options{Recurrences: 1, ROI: "none"})
 	p := open(t, s, 900, 700)
 	visit := func(query string) {
@@ -90,6 +99,15 @@ func TestTuningInThePage(t *testing.T) {
 	again := remembered()
 	assert.Equal(t, keys, slices.Sorted(maps.Keys(again[0].Choices)))
 	assert.Equal(t, map[string]int{keys[0]: 2}, again[0].Unfinished)
+
+	// Where a GPU fails with kernels that were chosen for it, it goes on with those chosen by its kind, and keeps to them.
+	visit("?tune=on&fail=once")
+	assert.Contains(t, get[string](p, "r.adapter"), "[browser")
+	forgotten := remembered()
+	assert.Empty(t, forgotten[0].Choices)
+	assert.Equal(t, keys, slices.Sorted(maps.Keys(forgotten[0].Unfinished)))
+	visit("?tune=on")
+	assert.Equal(t, outcome{Done: true}, tune())
 
 	visit("?tune=off")
 	assert.Equal(t, outcome{Done: true}, tune())

@@ -36,6 +36,13 @@ globalThis.mrprismDownload = async (address, tell) => {
   return all;
 };
 
+// Forget the copies of address that the page keeps for use without a network; whether there were any. For wasm/segmenter.
+globalThis.mrprismForget = async (address) => {
+  let forgotten = false;
+  for (const name of await globalThis.caches?.keys() ?? []) if (await (await caches.open(name)).delete(new URL(address, location.href).href)) forgotten = true;
+  return forgotten;
+};
+
 try {
   const go = new Go();
   const { instance } = await WebAssembly.instantiateStreaming(fetch("segmenter.wasm"), go.importObject);

@@ -12,6 +12,7 @@ import (
 
 	"mrprism/internal/command"
 	"mrprism/internal/imageio"
+	"mrprism/internal/roi"
 	"mrprism/internal/segment"
 	"mrprism/weights"
 )
@@ -109,6 +110,9 @@ func (b *batch) segment(ctx context.Context, name string, img *imageio.Image) (r
 	}
 	err = b.session.Do(ctx, func(e *segment.Engine) error {
 		result, err = e.Segment(ctx, img, options)
+		if errors.Is(err, roi.ErrNotFound) {
+			err = fmt.Errorf("%w; give its region by hand (-roi x,y,side), or -roi none for the whole image", err)
+		}
 		return err
 	})
 	return result, err

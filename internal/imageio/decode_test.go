@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"runtime"
 	"strings"
 	"testing"
@@ -45,8 +46,8 @@ func encodeJPEG(t testing.TB, m image.Image) []byte {
 	return b.Bytes()
 }
 
-// withExif inserts an EXIF segment with an orientation after SOI.
-func withExif(data []byte, order binary.ByteOrder, orientation uint16) []byte {
+// exif is a TIFF structure with an orientation alone.
+func exif(order binary.ByteOrder, orientation uint16) []byte {
 	var tiff bytes.Buffer
 	if order == binary.LittleEndian {
 		tiff.WriteString("II*\x00")
@@ -56,7 +57,12 @@ func withExif(data []byte, order binary.ByteOrder, orientation uint16) []byte {
 	for _, v := range []any{uint32(8), uint16(1), uint16(274), uint16(3), uint32(1), orientation, uint16(0), uint32(0)} {
 		binary.Write(&tiff, order, v)
 	}
-	body := append([]byte("Exif\x00\x00"), tiff.Bytes()...)
+	return tiff.Bytes()
+}
+
+// withExif inserts an EXIF segment with an orientation after SOI.
+func withExif(data []byte, order binary.ByteOrder, orientation uint16) []byte {
+	body := append([]byte("Exif\x00\x00"), exif(order, orientation)...)
 	segment := binary.BigEndian.AppendUint16([]byte{0xff, 0xe1}, uint16(len(body)+2))
 	return bytes.Join([][]byte{data[:2], segment, body, data[2:]}, nil)
 }
@@ -158,6 +164,50 @@ func TestDecodeAppliesOrientation(t *testing.T) {
 	senseless, err := Decode("odd.jpg", withExif(data, binary.LittleEndian, 9))
 	require.NoError(t, err)
 	assert.Equal(t, 1, senseless.Orientation)
+}
+
+// A PNG may say how it is turned too, before its pixels or after them.
+func TestDecodeAppliesOrientationOfPNG(t *testing.T) {
+	stored := image.NewRGBA(image.Rect(0, 0, 24, 16))
+	fill(stored)
+	data := encodePNG(t, stored)
+	plain, err := Decode("plain.png", data)
+	require.NoError(t, err)
+	body := append([]byte("eXIf"), exif(binary.BigEndian, 6)...)
+	chunk := binary.BigEndian.AppendUint32(nil, uint32(len(body)-4))
+	chunk = binary.BigEndian.AppendUint32(append(chunk, body...), crc32.ChecksumIEEE(body))
+	for _, at := range []int{33, len(data) - 12} { // behind IHDR, before IEND
+		got, err := Decode("turned.png", slices.Concat(data[:at], chunk, data[at:]))
+		require.NoError(t, err)
+		assert.Equal(t, 6, got.Orientation)
+		require.Equal(t, [2]int{16, 24}, [2]int{got.W, got.H})
+		for y := range 24 {
+			for x := range 16 {
+				require.Equal(t, plain.Pix[3*((15-x)*24+y):][:3], got.Pix[3*(y*16+x):][:3])
+			}
+		}
+	}
+}
+
+// Pictures of 16-bit samples that use fewer bits, as microscopes write them, are not nearly black.
+func TestDecodeUsedBits(t *testing.T) {
+	r := image.Rect(0, 0, 16, 1)
+	for most, lower := range map[uint16]int{200: 0, 255: 0, 256: 2, 1023: 2, 1024: 4, 4095: 4, 16383: 6, 16384: 8, 65535: 8} {
+		grey, colour, clear := image.NewGray16(r), image.NewRGBA64(r), image.NewNRGBA64(r)
+		for x := range 16 {
+			v := uint16(int(most) * x / 15)
+			grey.Set(x, 0, color.Gray16{Y: v})
+			colour.Set(x, 0, color.RGBA64{v / 2, v, v / 3, 65535})
+			clear.Set(x, 0, color.NRGBA64{v / 2, v, v / 3, uint16(65535 - x)})
+		}
+		for _, m := range []image.Image{grey, colour, clear} {
+			got, err := Decode("deep.png", encodePNG(t, m))
+			require.NoError(t, err)
+			for x := range 16 {
+				assert.InDelta(t, int(most)*x/15>>lower, got.Pix[3*x+1], 1, "%T, at most %d", m, most)
+			}
+		}
+	}
 }
 
 // header makes a PNG that is nothing but a header of the given size.

@@ -86,7 +86,7 @@ func pngHeader(name string, data []byte) (*Info, *Error) {
 	if w > 1<<31-1 || h > 1<<31-1 {
 		return nil, damaged(name, "png", "its size is out of range")
 	}
-	info := &Info{Format: "png", Orientation: 1, storedW: int(w), storedH: int(h)}
+	info := &Info{Format: "png", Orientation: pngOrientation(data), storedW: int(w), storedH: int(h)}
 	if w > MaxSide || h > MaxSide {
 		return info, nil // refused by check; below, products cannot overflow
 	}
@@ -104,10 +104,28 @@ func pngHeader(name string, data []byte) (*Info, *Error) {
 	if interlaced {
 		decoded *= 2 // the seven passes are pictures of their own
 	}
+	if info.Orientation != 1 {
+		converted = 3 // beside what was decoded
+	}
 	raw := pixels * channels * depth / 8
 	info.memory = pixels*(decoded+converted) + 4*int64(w)*channels + slack
 	info.least = raw / 1032 // deflate's largest ratio
 	return info, nil
+}
+
+// pngOrientation is that of the eXIf chunk, which may stand anywhere; 1 where there is none.
+func pngOrientation(data []byte) int {
+	for at := 8; at+8 <= len(data); {
+		size := int64(binary.BigEndian.Uint32(data[at:]))
+		if size > int64(len(data)-at-8) {
+			break // cut short, which the decoder tells
+		}
+		if string(data[at+4:at+8]) == "eXIf" {
+			return exifOrientation(data[at+8:][:size])
+		}
+		at += 12 + int(size)
+	}
+	return 1
 }
 
 // jpegHeader walks the segments of the whole file: the frame's size and sampling, the EXIF orientation, and that every colour

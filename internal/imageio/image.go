@@ -5,7 +5,7 @@
 // is an error, never a half-grey picture.
 //
 // What a file becomes: 8-bit RGB at the size and orientation in which it is displayed. Grey becomes three equal channels, 16-bit
-// samples keep their high byte, palettes are looked up, transparency is composited over black (the surround of a fundus
+// samples keep the eight highest of the bits that the picture uses (8, 10, 12, 14 or 16: depth), palettes are looked up, transparency is composited over black (the surround of a fundus
 // photograph and of a scan is black), CMYK is converted. Colour profiles and gamma chunks are ignored.
 package imageio
 
@@ -15,6 +15,7 @@ import (
 	"image/color"
 	"image/jpeg"
 	"image/png"
+	"math/bits"
 )
 
 // Image is a decoded picture, 8-bit RGB.
@@ -119,9 +120,10 @@ func rows(src image.Image) (row func(y int, dst []uint8), wide []uint8) {
 			}
 		}, nil
 	case *image.Gray16:
+		lower := depth(m.Pix, m.Stride, w, b.Dy(), 1, 1) - 8
 		return func(y int, dst []uint8) {
 			for x := range w {
-				v := m.Pix[y*m.Stride+2*x]
+				v := uint8(sample(m.Pix[y*m.Stride+2*x:]) >> lower)
 				dst[3*x], dst[3*x+1], dst[3*x+2] = v, v, v
 			}
 		}, nil
@@ -158,19 +160,21 @@ func rows(src image.Image) (row func(y int, dst []uint8), wide []uint8) {
 			}
 		}, m.Pix
 	case *image.RGBA64:
+		lower := depth(m.Pix, m.Stride, w, b.Dy(), 4, 3) - 8
 		return func(y int, dst []uint8) {
 			for x := range w {
 				p := m.Pix[y*m.Stride+8*x:]
-				dst[3*x], dst[3*x+1], dst[3*x+2] = p[0], p[2], p[4]
+				dst[3*x], dst[3*x+1], dst[3*x+2] = uint8(sample(p)>>lower), uint8(sample(p[2:])>>lower), uint8(sample(p[4:])>>lower)
 			}
 		}, m.Pix
 	case *image.NRGBA64:
+		lower := depth(m.Pix, m.Stride, w, b.Dy(), 4, 3) - 8
 		return func(y int, dst []uint8) {
 			for x := range w {
 				p := m.Pix[y*m.Stride+8*x:]
-				a := uint32(p[6])<<8 | uint32(p[7])
+				a := sample(p[6:])
 				for c := range 3 {
-					dst[3*x+c] = uint8((uint32(p[2*c])<<8 | uint32(p[2*c+1])) * a / 0xffff >> 8)
+					dst[3*x+c] = uint8(sample(p[2*c:]) * a / 0xffff >> lower)
 				}
 			}
 		}, m.Pix
@@ -182,6 +186,24 @@ func rows(src image.Image) (row func(y int, dst []uint8), wide []uint8) {
 			}
 		}, nil
 	}
+}
+
+// sample is a 16-bit sample.
+func sample(p []uint8) uint32 { return uint32(p[0])<<8 | uint32(p[1]) }
+
+// depth is how many bits a picture of 16-bit samples uses: microscopes and scanners write 10, 12 and 14 without saying so, and their highest byte is
+// black. Of each pixel's channels the first few count.
+func depth(pix []uint8, stride, w, h, channels, few int) int {
+	all := uint32(0)
+	for y := range h {
+		row := pix[y*stride:][:2*channels*w]
+		for x := range w {
+			for c := range few {
+				all |= sample(row[2*(channels*x+c):])
+			}
+		}
+	}
+	return max(8, bits.Len32(all)+bits.Len32(all)%2)
 }
 
 // scale is one channel of alpha 0..255 over black, rounded as color.NRGBA rounds it.

@@ -19,7 +19,7 @@ import (
 )
 
 // ErrNotFound says that no structure was found in the whole photograph; the region must be given by hand.
-var ErrNotFound = errors.New("the structure was not found in this image; give its region by hand (-roi x,y,side, or place the square)")
+var ErrNotFound = errors.New("the structure was not found in this image")
 
 // Margin is the side of the region over the size of the structure.
 const Margin = 2

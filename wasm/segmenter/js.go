@@ -90,6 +90,12 @@ func await(ctx context.Context, promise js.Value) (js.Value, error) {
 	}
 }
 
+// forget drops what the page keeps of an address for use without a network, and reports whether there was anything.
+func forget(ctx context.Context, address string) bool {
+	dropped, err := await(ctx, js.Global().Call("mrprismForget", address))
+	return err == nil && dropped.Bool()
+}
+
 // download fetches an address of this site through worker.js, telling the bytes received.
 func download(ctx context.Context, address string, tell func(done int)) ([]byte, error) {
 	var progress js.Func

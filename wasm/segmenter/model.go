@@ -102,8 +102,16 @@ func (s *session) fetchModel(ctx context.Context, name string, tell func(string,
 		return nil, fault{Code: "weights", Message: "The model could not be downloaded: " + err.Error() + ".", Next: "Check that the site is still served, then try again."}
 	}
 	model, err := weights.Shipped().OpenShipped(name, data)
+	if err != nil && forget(ctx, "weights/"+entry.File) { // what the browser keeps for use without a network may be damaged
+		if data, err = download(ctx, "weights/"+entry.File, func(done int) { tell("download", done, entry.Bytes) }); err == nil {
+			model, err = weights.Shipped().OpenShipped(name, data)
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
 	if err != nil {
-		return nil, fault{Code: "weights", Message: "The model was refused: " + err.Error() + ".", Next: "Reload the page to download it again."}
+		return nil, fault{Code: "weights", Message: "The model was refused: " + err.Error() + ".", Next: "Was the site updated meanwhile? Then reload the page; otherwise tell who serves it."}
 	}
 	return model, nil
 }

@@ -76,6 +76,9 @@ func (s *session) start(ctx context.Context) {
 	for _, e := range weights.Shipped().Models {
 		models = append(models, map[string]any{"name": e.Name, "title": e.Title, "bytes": e.Bytes, "configuration": e.Configuration})
 	}
+	if !s.onGPU() && js.Global().Get("navigator").Get("gpu").Truthy() { // Chrome refuses adapters for a while after losses, in a page that was reloaded too
+		s.retryGPU = time.Now().Add(gpuPause)
+	}
 	post(map[string]any{"type": "ready", "models": models, "adapter": s.dev.Info().String(), "gpu": s.onGPU(), "software": s.software(), "reason": s.gpuReason})
 }
 
@@ -101,9 +104,7 @@ func (s *session) software() bool { return s.dev.Info().Kind == gpu.KindCPU }
 // openDevice takes the GPU, or the processor where there is none. It always leaves a device, and the request that needs it being cancelled does not
 // keep a GPU away from the next.
 func (s *session) openDevice(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
-	defer cancel()
-	dev, err := device.Open(ctx, device.Auto, device.Options{})
+	dev, err := openGPU(ctx)
 	if err != nil {
 		s.gpuReason = err.Error()
 		dev, err = device.Open(context.Background(), device.Processor, device.Options{})
@@ -115,6 +116,13 @@ func (s *session) openDevice(ctx context.Context) {
 	}
 	s.gpuReason = ""
 	s.dev = s.remembered(dev)
+}
+
+// openGPU opens the GPU that the browser gives.
+func openGPU(ctx context.Context) (gpu.Device, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	defer cancel()
+	return device.Open(ctx, device.Auto, device.Options{})
 }
 
 // closeDevice drops the engine with its device. Errors are of no use any more.
@@ -130,8 +138,8 @@ func (s *session) closeDevice() {
 }
 
 // recover answers a failure of the GPU: open it again after a first loss, change to the processor after a second one soon after or in the
-// same request (again), where its memory does not suffice, and where what it computed was refused. It reports whether it makes sense to run
-// again.
+// same request (again), where its memory does not suffice, and where it cannot compute or what it computed was refused, with kernels that were
+// chosen by kind too. It reports whether it makes sense to run again.
 func (s *session) recover(ctx context.Context, cause error, again bool) bool {
 	if !s.onGPU() || ctx.Err() != nil {
 		return false
@@ -149,12 +157,18 @@ func (s *session) recover(ctx context.Context, cause error, again bool) bool {
 	case errors.Is(cause, gpu.ErrLost):
 		note = "The graphics processor failed twice; the processor computes meanwhile. It takes longer, with the same result."
 		s.useProcessor(cause)
-	case errors.Is(cause, gpu.ErrValidation), errors.Is(cause, gpu.ErrInternal):
+	case refusing(cause) || wrong(cause):
+		if s.forgetTuned() {
+			s.closeDevice()
+			s.openDevice(ctx)
+			break
+		}
 		note = "The graphics processor cannot run this model; the processor computes. It takes longer, with the same result."
+		if wrong(cause) {
+			note = "The graphics processor computed wrongly, which was noticed; the processor computes. It takes longer, with the right result."
+		}
 		s.useProcessor(cause)
-	case errors.Is(cause, model.ErrNothing), errors.Is(cause, model.ErrNotFinite), errors.Is(cause, model.ErrWrong):
-		note = "The graphics processor computed wrongly, which was noticed; the processor computes. It takes longer, with the right result."
-		s.useProcessor(cause)
+		s.retryGPU = time.Time{} // it would do the same again
 	case errors.Is(cause, gpu.ErrOutOfMemory):
 		note = "The graphics memory does not suffice; the processor computes. It takes longer, with the same result."
 		s.useProcessor(cause)
@@ -165,6 +179,14 @@ func (s *session) recover(ctx context.Context, cause error, again bool) bool {
 	return true
 }
 
+// refusing says whether a GPU cannot compute what it was given.
+func refusing(err error) bool { return errors.Is(err, gpu.ErrValidation) || errors.Is(err, gpu.ErrInternal) }
+
+// wrong says whether what a GPU computed was refused.
+func wrong(err error) bool {
+	return errors.Is(err, model.ErrNothing) || errors.Is(err, model.ErrNotFinite) || errors.Is(err, model.ErrWrong)
+}
+
 func (s *session) useProcessor(cause error) {
 	s.closeDevice()
 	s.dev, _ = device.Open(context.Background(), device.Processor, device.Options{})
@@ -172,18 +194,18 @@ func (s *session) useProcessor(cause error) {
 	s.retryGPU = time.Now().Add(gpuPause)
 }
 
-// returnToGPU tries the GPU again once its pause is over.
+// returnToGPU tries the GPU again once its pause is over. Where none comes, what the processor holds stays.
 func (s *session) returnToGPU(ctx context.Context) {
 	if s.onGPU() || s.retryGPU.IsZero() || time.Now().Before(s.retryGPU) {
 		return
 	}
-	s.closeDevice()
-	s.openDevice(ctx)
-	if s.onGPU() {
-		s.retryGPU = time.Time{}
-	} else {
+	dev, err := openGPU(ctx)
+	if err != nil {
 		s.retryGPU = time.Now().Add(gpuPause)
+		return
 	}
+	s.closeDevice()
+	s.dev, s.gpuReason, s.retryGPU = s.remembered(dev), "", time.Time{}
 	s.tellAdapter("")
 }
 

@@ -57,6 +57,26 @@ func (s *session) remembered(d gpu.Device) gpu.Device {
 	return tune.With(d, s.tuning.Choices)
 }
 
+// forgetTuned goes back to the kernels that are chosen by the kind of GPU, for good, where others ran: what was measured there is not measured again.
+// It reports whether others ran.
+func (s *session) forgetTuned() bool {
+	wrong := s.tuning.Choices
+	if len(wrong) == 0 || wish("tune") == "off" {
+		return false
+	}
+	s.tuning.failed = true
+	for key := range wrong {
+		delete(s.tuning.finished, key)
+	}
+	s.remember(func(m *memory) {
+		for key := range wrong {
+			m.Unfinished[key] = mostUnfinished
+		}
+		m.Choices, m.Measured = tune.Choices{}, tune.Choices{}
+	})
+	return true
+}
+
 // tuneMessage answers "tune": it measures kernels until all are, or until another message comes. done is false where there is more to do.
 func (s *session) tuneMessage(message js.Value) error {
 	done, changed := s.making == nil || s.making.model == nil, 0 // else there will be an engine to measure
@@ -170,14 +190,21 @@ func checksum(choices tune.Choices) uint32 {
 	return crc32.ChecksumIEEE(text)
 }
 
-// adoptFaster compiles the network with the choices and makes it the engine's if it is not slower.
+// adoptFaster compiles the network with the choices and makes it the engine's if it is not slower. What is fast and wrong is an error: what proves
+// weights that do not ship is what the engine so far computes.
 func (s *session) adoptFaster(ctx context.Context, chosen tune.Choices) (faster bool, err error) {
+	proof := s.model.Proof
+	if proof == "" {
+		if proof, err = s.engine.Proof(ctx); err != nil {
+			return false, err
+		}
+	}
 	engine, err := segment.New(ctx, tune.With(s.dev, chosen), s.model, s.precision())
 	if err != nil {
 		return false, err
 	}
 	run := func(e *segment.Engine) func(context.Context) error {
-		return func(ctx context.Context) error { return e.Prove(ctx, s.model.Proof) } // what is fast and wrong is an error
+		return func(ctx context.Context) error { return e.Prove(ctx, proof) }
 	}
 	before, after, err := tune.InTurn(ctx, run(s.engine), run(engine), tuningRounds, func(int) {})
 	if err != nil || !tune.Faster(before, after) {
