@@ -180,7 +180,9 @@ func (s *session) recover(ctx context.Context, cause error, again bool) bool {
 }
 
 // refusing says whether a GPU cannot compute what it was given.
-func refusing(err error) bool { return errors.Is(err, gpu.ErrValidation) || errors.Is(err, gpu.ErrInternal) }
+func refusing(err error) bool {
+	return errors.Is(err, gpu.ErrValidation) || errors.Is(err, gpu.ErrInternal)
+}
 
 // wrong says whether what a GPU computed was refused.
 func wrong(err error) bool {
