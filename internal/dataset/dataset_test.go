@@ -268,6 +268,26 @@ func TestMixing(t *testing.T) {
 	assert.Contains(t, err.Error(), "only datasets of the same can be mixed")
 }
 
+// A case that is left out for its faults stays held out: of one eye in two folders, as a crop and as a photograph, neither is trained on.
+func TestHeldOutThoughLeftOut(t *testing.T) {
+	a, b := write(t, 10), write(t, 4)
+	for _, rater := range []string{"a", "b", "c"} {
+		for _, class := range []string{"disc", "cup"} {
+			require.NoError(t, os.Rename(maskPath(b, rater, class, 0), maskPath(b, rater, class, 4)))
+		}
+	}
+	require.NoError(t, os.Rename(filepath.Join(b, "images", name(0)+".png"), filepath.Join(b, "images", name(4)+".png"))) // fourth there
+	put(t, filepath.Join(a, "images", name(4)+".png"), []byte("a text"))
+	d, left, err := OpenSound(a, b)
+	require.NoError(t, err)
+	require.Len(t, left, 1)
+	require.Len(t, d.HeldOut(), 1)
+	for _, c := range d.Training() {
+		assert.NotEqual(t, name(4), c.Name, "held out in the first folder")
+	}
+	assert.Len(t, d.Training(), 8+3)
+}
+
 // The data that the shipped weights are trained on, where it is present.
 func TestRealData(t *testing.T) {
 	root := filepath.Join("..", "..", "..", "shared", "data")
