@@ -75,5 +75,9 @@ func (r Recipe) ForLevels() Recipe {
 	return r
 }
 
+// Recurrent reports whether DivP is trained, so that there are estimates to feed back. Where it is not, as in baseline and bce, the weights are good
+// for Rec0 alone.
+func (r Recipe) Recurrent() bool { return r.HeadsWeight > 0 || r.FuseLoss || r.Shuffles() > 0 }
+
 // Shuffles is the number of reweightings of L_sff a recurrence.
 func (r Recipe) Shuffles() int { return r.Permutations + r.Draws }
