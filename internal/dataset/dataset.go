@@ -55,6 +55,7 @@ type Case struct {
 	W, H    int        // pixels, as displayed
 	Masks   [][]string // paths (M, K); empty where the label is missing
 	HeldOut bool       // every fifth of its folder: used for measuring and nothing else
+	Levels  bool       // the raters are agreement levels
 
 	faults  Problems // of its files
 	missing []string // paths of masks that do not exist
@@ -186,7 +187,7 @@ func open(dir string, problems *Problems) *Dataset {
 	d.listImages(dir, problems)
 	d.listMasks(dir, problems)
 	for i := range d.Cases {
-		d.Cases[i].HeldOut = i%HoldOut == HoldOut-1
+		d.Cases[i].HeldOut, d.Cases[i].Levels = i%HoldOut == HoldOut-1, d.Levels
 	}
 	return d
 }

@@ -125,6 +125,32 @@ func TestMissingMaskIsMissingLabel(t *testing.T) {
 	assert.Len(t, l.Given(1), 2)
 }
 
+// Votes are counted where every agreement level is there; of raters those who marked count. What is not counted gives no anchor.
+func TestVotes(t *testing.T) {
+	dir := write(t, 3)
+	require.NoError(t, os.Remove(maskPath(dir, "b", "disc", 1)))
+	for labels, counted := range map[string]bool{LabelsRaters: true, LabelsLevels: false} {
+		put(t, filepath.Join(dir, "dataset.json"), []byte(`{"classes":["disc","cup"],"raters":["a","b","c"],"labels":"`+labels+`"}`))
+		d, err := Open(dir)
+		require.NoError(t, err)
+		l, err := Load(d.Cases[1])
+		require.NoError(t, err)
+		votes, ok := l.Votes(0)
+		require.Equal(t, counted, ok, labels)
+		s, err := newSample(l, 0)
+		require.NoError(t, err)
+		assert.Equal(t, counted, s.anchored, labels)
+		assert.Equal(t, counted, s.disc.radius > 0, labels)
+		if counted {
+			assert.Equal(t, 2, votes.Raters)
+			assert.Equal(t, []uint16{2, 1, 0}, []uint16{votes.Count[20*sampleW+20], votes.Count[29*sampleW+20], votes.Count[31*sampleW+20]}, "a ends at 28, c at 30")
+		}
+		votes, ok = l.Votes(1)
+		require.True(t, ok, "the cup has all three masks")
+		assert.Equal(t, 3, votes.Raters)
+	}
+}
+
 // Every fault is named with its file, all at once.
 func TestOpenNamesEveryFault(t *testing.T) {
 	dir := write(t, 4)
