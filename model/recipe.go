@@ -22,8 +22,8 @@ type Recipe struct {
 	Draws         int     // reweightings that draw random confidences U(.1, .9)
 	ShuffleWeight float64 // ζ
 	HeadsWeight   float64 // weight of L_MH, the cross-entropy of each head against its rater
-	FadeWeight    float64 // weight at the start of CE(ỹ, y_fuse), which falls over the first two fifths of the run to
-	FadeFloor     float64 // this share of it
+	FadeWeight    float64 // weight at the start of CE(ỹ, y_fuse), which falls as optim.Fade says, by a quarter in a tenth of the run, to
+	FadeFloor     float64 // this share of it: one half is reached after a fifth of the run, 0 after two fifths, and 1 is no fall
 	NoSSIM        bool    // the mask learns by cross-entropy alone, without the first half of L_rec
 	Threshold     bool    // T₀.₅ on z̃ in L_sff, straight through
 	FuseLoss      bool    // the second half of L_rec, 1 − SSIM(y_fuse′, ỹ)
@@ -74,6 +74,10 @@ func (r Recipe) ForLevels() Recipe {
 	}
 	return r
 }
+
+// Recurrent reports whether DivP is trained, so that there are estimates to feed back. Where it is not, as in baseline and bce, the weights are good
+// for Rec0 alone.
+func (r Recipe) Recurrent() bool { return r.HeadsWeight > 0 || r.FuseLoss || r.Shuffles() > 0 }
 
 // Shuffles is the number of reweightings of L_sff a recurrence.
 func (r Recipe) Shuffles() int { return r.Permutations + r.Draws }

@@ -89,7 +89,7 @@ func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
 		if r.FadeWeight > 0 {
 			terms.Fade = n.part(func() *tensor.Tensor { return s.mean(shaders.CrossEntropy(p.Y, target, lowest), s.Fade) })
 		}
-		if r.HeadsWeight > 0 || r.FuseLoss || r.Shuffles() > 0 {
+		if r.Recurrent() {
 			p.ZHat = n.Diverge(p.Half)
 			estimate := resizeRaters(p.ZHat, side)
 			p.Confidence = n.part(func() *tensor.Tensor { return confidence(r.Rule, estimate, s, p.Y, equal) })

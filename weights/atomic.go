@@ -11,16 +11,18 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"mrprism/internal/disk"
 )
 
+// ErrUnsynced is WriteAtomic's where the new file is in its place, whole, but the folder could not be forced to disk.
+var ErrUnsynced = errors.New("may not survive a power cut")
+
 // WriteAtomic replaces the file at path with what write writes, or leaves the old one as it was: the bytes go to a temporary file in the
 // same folder, are forced to disk, read back and compared by SHA-256, and only then take the name; the folder is forced to disk last. A
 // program that is killed leaves the old file or the new one, never a part, and perhaps a hidden temporary that the next successful write
-// to the same path removes. One writer per path at a time.
+// to the same path removes. One writer per path at a time. An error says which of the two files is there; the new one with ErrUnsynced.
 func WriteAtomic(path string, write func(io.Writer) error) error {
 	folder, base := filepath.Split(filepath.Clean(path))
 	if folder == "" {
@@ -30,8 +32,8 @@ func WriteAtomic(path string, write func(io.Writer) error) error {
 		return fmt.Errorf("cannot write %s, what was there is unchanged: %w", path, err)
 	}
 	removeLeftovers(folder, base)
-	if err := syncFolder(folder); err != nil {
-		return fmt.Errorf("%s is written, but may not survive a power cut: %w", path, err)
+	if err := disk.SyncName(path); err != nil {
+		return fmt.Errorf("%s is written, but %w: %w", path, ErrUnsynced, err)
 	}
 	return nil
 }
@@ -81,18 +83,6 @@ func sameContent(path string, want []byte) error {
 		return errors.New("what was read back differs from what was written; the disk is failing or full")
 	}
 	return nil
-}
-
-func syncFolder(folder string) error {
-	if runtime.GOOS == "windows" {
-		return nil // folders cannot be synced there; renames are journalled
-	}
-	d, err := os.Open(folder)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
 }
 
 const temporarySuffix = ".tmp"

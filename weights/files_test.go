@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"mrprism/internal/disk"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -129,6 +131,35 @@ func TestWriteAtomic(t *testing.T) {
 	// A panic-free refusal where the target is a folder.
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "taken"), 0o755))
 	assert.Error(t, WriteAtomic(filepath.Join(folder, "taken"), writeBytes(nil)))
+}
+
+// A folder that the file system cannot sync is no fault; one that it fails to sync is, and the new file is there.
+func TestWriteAtomicUnsynced(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "last")
+	for _, fault := range []syscall.Errno{syscall.EINVAL, syscall.ENOTSUP, syscall.EBADF, syscall.EIO} {
+		asked := false
+		disk.Fault = func(operation, name string) error {
+			if operation != disk.Sync || name != path {
+				return nil
+			}
+			asked = true
+			return fault
+		}
+		err := WriteAtomic(path, writeBytes([]byte(fault.Error())))
+		disk.Fault = nil
+		if fault == syscall.EIO {
+			require.ErrorIs(t, err, fault)
+			require.ErrorIs(t, err, ErrUnsynced)
+			require.ErrorContains(t, err, path+" is written, but may not survive a power cut: ")
+		} else {
+			require.NoError(t, err, fault)
+		}
+		require.True(t, asked)
+		kept, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, fault.Error(), string(kept))
+	}
+	assert.NotErrorIs(t, WriteAtomic(filepath.Join(path, "no folder"), writeBytes(nil)), ErrUnsynced)
 }
 
 // TestWriteAtomicFullDisk lets the kernel refuse the bytes: a file-size limit stands in for a full disk.

@@ -190,11 +190,7 @@ func (s *scorer) sameRaters() bool {
 
 // votes counts the marks of a structure; not ok where nobody has marked it, or levels are incomplete, so that they cannot be counted.
 func (s *scorer) votes(l *dataset.Loaded, k int) (votes metric.Votes, ok bool) {
-	given := l.Given(k)
-	if len(given) == 0 || s.data.Levels && len(given) < len(s.data.Raters) {
-		return votes, false
-	}
-	return metric.Count(given...), true
+	return l.Votes(k)
 }
 
 // class scores one structure; nil where its votes cannot be counted.

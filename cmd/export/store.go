@@ -181,9 +181,9 @@ func (f *form) score(ctx context.Context, s *command.Session, data *dataset.Data
 				return fmt.Errorf("%s: %w", c.Image, err)
 			}
 			for k := range f.dice {
-				dice, given := math.NaN(), l.Given(k)
-				if len(given) > 0 && (!data.Levels || len(given) == len(data.Raters)) {
-					dice = metric.SoftDice(result.Probability(k), metric.Count(given...), metric.DefaultSoftDice)
+				dice := math.NaN()
+				if votes, ok := l.Votes(k); ok {
+					dice = metric.SoftDice(result.Probability(k), votes, metric.DefaultSoftDice)
 				}
 				f.dice[k] = append(f.dice[k], dice)
 			}

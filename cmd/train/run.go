@@ -34,47 +34,56 @@ func (r *runner) note(text string) {
 	fmt.Fprintln(r.stderr, text)
 }
 
-// train trains to the end. Where the device is lost it is opened again and the run goes on from its last checkpoint, as long as it
-// comes farther each time.
+// patience is the number of devices lost in a row, with no step saved, after which a run ends.
+const patience = 2
+
+// train trains to the end. Where the device is lost it is opened again and the run goes on from its last checkpoint, unless `patience` attempts
+// in a row have brought no later one. The error is the last attempt's.
 func (r *runner) train(ctx context.Context) error {
-	farthest, began := -1, time.Now()
+	began, idle := time.Now(), 0
 	if err := r.enough(began); err != nil {
 		return fmt.Errorf("%s is there already: delete it to train", r.stopFile)
 	}
+	saved := training.Saved(r.options.Out)
 	for {
-		done, err := r.attempt(ctx, began)
-		if !errors.Is(err, gpu.ErrLost) || done <= farthest || ctx.Err() != nil {
+		err := r.attempt(ctx, began)
+		if !errors.Is(err, gpu.ErrLost) || ctx.Err() != nil {
 			return err
 		}
-		farthest = done
+		before := saved
+		if saved = training.Saved(r.options.Out); saved > before {
+			idle = 0
+		} else if idle++; idle == patience {
+			return err
+		}
 		r.note(fmt.Sprintf("%v\nopening the device again", err))
-		if _, missing := os.Stat(filepath.Join(r.options.Out, training.Checkpoint)); missing == nil {
+		if r.started && saved >= 0 { // not before: what is there may be another run's
 			r.options.Resume, r.options.Init = true, ""
 		}
 	}
 }
 
-// attempt trains on one device until it is lost and says how many steps were done then.
-func (r *runner) attempt(ctx context.Context, began time.Time) (done int, err error) {
+// attempt trains on one device, to the end or until it is lost.
+func (r *runner) attempt(ctx context.Context, began time.Time) error {
 	d, err := r.open(ctx)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer d.Close()
 	r.note(fmt.Sprintf("computing on %s", d.Info()))
 	t, err := training.New(ctx, d, r.options, r.bar.reading)
 	r.bar.end()
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer t.Close()
 	r.describe(t)
 	if err := r.keepConfiguration(); err != nil {
-		return 0, noBeginning(err)
+		return noBeginning(err)
 	}
 	record, err := openRecorder(r.options.Out, t.Done(), r.note)
 	if err != nil {
-		return 0, noBeginning(err)
+		return noBeginning(err)
 	}
 	defer record.close()
 	r.started = true
@@ -94,7 +103,7 @@ func (r *runner) attempt(ctx context.Context, began time.Time) (done int, err er
 	if err == nil || ctx.Err() != nil {
 		r.finish(record)
 	}
-	return t.Done(), err
+	return err
 }
 
 // noBeginning says what to do where a run's folder cannot be written to before its first step.

@@ -248,10 +248,20 @@ func TestFullDisk(t *testing.T) {
 	assert.True(t, bytes.Equal(whole, readFile(t, out, training.Checkpoint)))
 }
 
-// losable is a device that is lost at a given run.
+// losable is a device that is lost at a given run, or at once: with its first buffers.
 type losable struct {
 	gpu.Device
 	left int
+}
+
+// atOnce is losable.left of a device that is lost before training begins.
+const atOnce = -1
+
+func (d *losable) Allocate(ctx context.Context, specs []gpu.BufferSpec) ([]gpu.Buffer, error) {
+	if d.left == atOnce {
+		return nil, gpu.ErrLost
+	}
+	return d.Device.Allocate(ctx, specs)
 }
 
 func (d *losable) Run(ctx context.Context, r ...gpu.Recording) error {
@@ -261,31 +271,59 @@ func (d *losable) Run(ctx context.Context, r ...gpu.Recording) error {
 	return d.Device.Run(ctx, r...)
 }
 
-// A device that is lost is opened again and the run ends as if nothing had been; one that is lost at the same step again ends it.
+// A device that is lost is opened again and the run ends as if nothing had been, as long as not two in a row are lost with no step saved.
 func TestALostDevice(t *testing.T) {
 	data, folder := writeData(t, 5), t.TempDir()
 	straight, lost := filepath.Join(folder, "straight"), filepath.Join(folder, "lost")
 	code, _, stderr := invoke(t.Context(), arguments(data, straight, "2")...)
 	require.Equal(t, command.Done, code, stderr)
 
-	attempt := func(out string, runs ...int) error {
+	type try struct {
+		runs int     // after which the device is lost
+		save float64 // seconds between checkpoints
+	}
+	attempt := func(out string, tries []try, more ...string) error {
 		var said bytes.Buffer
 		r := runner{stderr: &said, bar: newProgress(&said)}
-		_, done := r.parse(arguments(data, out, "2"), io.Discard)
+		_, done := r.parse(arguments(data, out, "2", more...), io.Discard)
 		require.False(t, done)
 		r.open = func(context.Context) (gpu.Device, error) {
-			d := &losable{reference.Open(), runs[0]}
-			runs = runs[1:]
-			return d, nil
+			now := tries[0]
+			tries = tries[1:]
+			r.options.CheckpointSeconds = now.save
+			return &losable{reference.Open(), now.runs}, nil
 		}
-		return r.train(t.Context())
+		err := r.train(t.Context())
+		require.Empty(t, tries, "it ended early")
+		return err
 	}
-	require.NoError(t, attempt(lost, 0, 1, 2, 100))
+	require.NoError(t, attempt(lost, []try{{0, 0}, {1, 0}, {atOnce, 0}, {2, 0}, {100, 0}}))
 	requireSame(t, straight, lost)
 
-	err := attempt(filepath.Join(folder, "again"), 2, 0)
+	again := filepath.Join(folder, "again")
+	err := attempt(again, []try{{2, 0}, {0, 0}, {0, 0}})
 	require.ErrorIs(t, err, gpu.ErrLost)
 	require.ErrorContains(t, err, "step 3")
+	err = attempt(again, []try{{atOnce, 0}, {atOnce, 0}}, "-resume")
+	require.ErrorIs(t, err, gpu.ErrLost)
+
+	// step 3 is taken, and not saved; then it is saved, which is progress though no later step was taken
+	unsaved := filepath.Join(folder, "unsaved")
+	require.NoError(t, attempt(unsaved, []try{{3, 3600}, {1, 0}, {100, 0}}, "-phases", "64:1,64:1"))
+	require.Equal(t, []int{1, 2, 3, 4}, steps(t, unsaved))
+
+	// a device that is lost before another run in the folder was noticed does not make it this one's
+	r := runner{stderr: io.Discard, bar: newProgress(io.Discard)}
+	_, done := r.parse(arguments(data, straight, "2"), io.Discard)
+	require.False(t, done)
+	opened := 0
+	r.open = func(context.Context) (gpu.Device, error) {
+		if opened++; opened == 1 {
+			return nil, gpu.ErrLost
+		}
+		return reference.Open(), nil
+	}
+	require.ErrorContains(t, r.train(t.Context()), training.Checkpoint+" exists")
 }
 
 // A log is cut where the checkpoint is: behind it, and a line that was cut off, steps are taken again.

@@ -145,22 +145,17 @@ func (a Augmentation) look(it *Sample, rng *rand.Rand) Look {
 func symmetric(rng *rand.Rand) float64 { return 2*rng.Float64() - 1 }
 
 // anchorSquare is the region that a perfect search would find: of the pixels that more than half of the raters marked, as
-// roi.Locate finds it at the image's own resolution.
-func anchorSquare(l *Loaded, class int) (imageio.Square, bool) {
-	masks := l.Given(class)
-	if len(masks) == 0 {
-		return imageio.Square{}, false
+// roi.Locate finds it at the image's own resolution. Not ok where no pixel is, or votes cannot be counted.
+func anchorSquare(l *Loaded, class int) (sq imageio.Square, ok bool) {
+	votes, ok := l.Votes(class)
+	if !ok {
+		return sq, false
 	}
+	mean := votes.Mean()
 	whole := imageio.Letterbox(l.Image.W, l.Image.H)
 	vote := make([]float32, whole.Side*whole.Side)
 	for y := range l.Image.H {
-		for x := range l.Image.W {
-			n := 0
-			for _, m := range masks {
-				n += int(m[y*l.Image.W+x])
-			}
-			vote[(y-whole.Y)*whole.Side+x-whole.X] = float32(n) / float32(len(masks))
-		}
+		copy(vote[(y-whole.Y)*whole.Side-whole.X:], mean[y*l.Image.W:(y+1)*l.Image.W])
 	}
 	sq, err := roi.Locate(vote, whole.Side, l.Image.W, l.Image.H)
 	return sq, err == nil

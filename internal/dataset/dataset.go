@@ -43,6 +43,8 @@ type Dataset struct {
 	Levels  bool     // the raters are agreement levels
 	Cases   []Case   // folder by folder, sorted by name within each
 	Missing []string // paths of masks that do not exist: labels that are missing
+
+	held map[string]bool // names of the cases that are held out, those left out for their faults too
 }
 
 // Case is one image with its masks, not yet read.
@@ -53,6 +55,7 @@ type Case struct {
 	W, H    int        // pixels, as displayed
 	Masks   [][]string // paths (M, K); empty where the label is missing
 	HeldOut bool       // every fifth of its folder: used for measuring and nothing else
+	Levels  bool       // the raters are agreement levels
 
 	faults  Problems // of its files
 	missing []string // paths of masks that do not exist
@@ -142,6 +145,10 @@ func survey(dirs []string) (*Dataset, Problems) {
 		all.Cases = append(all.Cases, d.Cases...)
 	}
 	if all != nil {
+		all.held = map[string]bool{}
+		for _, c := range all.Cases {
+			all.held[c.Name] = all.held[c.Name] || c.HeldOut
+		}
 		all.drop(func(Case) bool { return false })
 	}
 	return all, problems
@@ -180,7 +187,7 @@ func open(dir string, problems *Problems) *Dataset {
 	d.listImages(dir, problems)
 	d.listMasks(dir, problems)
 	for i := range d.Cases {
-		d.Cases[i].HeldOut = i%HoldOut == HoldOut-1
+		d.Cases[i].HeldOut, d.Cases[i].Levels = i%HoldOut == HoldOut-1, d.Levels
 	}
 	return d
 }
@@ -362,11 +369,7 @@ func (d *Dataset) HeldOut() []Case {
 }
 
 // Training lists the cases to learn from. Where datasets are mixed, a case is left out if one of the same name is held out in any
-// of them: the same eye may be in both, as a crop and as a photograph.
+// of them, though its files may be at fault: the same eye may be in both, as a crop and as a photograph.
 func (d *Dataset) Training() []Case {
-	held := map[string]bool{}
-	for _, c := range d.Cases {
-		held[c.Name] = held[c.Name] || c.HeldOut
-	}
-	return slices.DeleteFunc(slices.Clone(d.Cases), func(c Case) bool { return held[c.Name] })
+	return slices.DeleteFunc(slices.Clone(d.Cases), func(c Case) bool { return d.held[c.Name] })
 }

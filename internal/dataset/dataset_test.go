@@ -125,6 +125,32 @@ func TestMissingMaskIsMissingLabel(t *testing.T) {
 	assert.Len(t, l.Given(1), 2)
 }
 
+// Votes are counted where every agreement level is there; of raters those who marked count. What is not counted gives no anchor.
+func TestVotes(t *testing.T) {
+	dir := write(t, 3)
+	require.NoError(t, os.Remove(maskPath(dir, "b", "disc", 1)))
+	for labels, counted := range map[string]bool{LabelsRaters: true, LabelsLevels: false} {
+		put(t, filepath.Join(dir, "dataset.json"), []byte(`{"classes":["disc","cup"],"raters":["a","b","c"],"labels":"`+labels+`"}`))
+		d, err := Open(dir)
+		require.NoError(t, err)
+		l, err := Load(d.Cases[1])
+		require.NoError(t, err)
+		votes, ok := l.Votes(0)
+		require.Equal(t, counted, ok, labels)
+		s, err := newSample(l, 0)
+		require.NoError(t, err)
+		assert.Equal(t, counted, s.anchored, labels)
+		assert.Equal(t, counted, s.disc.radius > 0, labels)
+		if counted {
+			assert.Equal(t, 2, votes.Raters)
+			assert.Equal(t, []uint16{2, 1, 0}, []uint16{votes.Count[20*sampleW+20], votes.Count[29*sampleW+20], votes.Count[31*sampleW+20]}, "a ends at 28, c at 30")
+		}
+		votes, ok = l.Votes(1)
+		require.True(t, ok, "the cup has all three masks")
+		assert.Equal(t, 3, votes.Raters)
+	}
+}
+
 // Every fault is named with its file, all at once.
 func TestOpenNamesEveryFault(t *testing.T) {
 	dir := write(t, 4)
@@ -266,6 +292,26 @@ func TestMixing(t *testing.T) {
 	_, err = Open(a, other)
 	require.Error(t, err)
 	assert.Contains(t, err.Error(), "only datasets of the same can be mixed")
+}
+
+// A case that is left out for its faults stays held out: of one eye in two folders, as a crop and as a photograph, neither is trained on.
+func TestHeldOutThoughLeftOut(t *testing.T) {
+	a, b := write(t, 10), write(t, 4)
+	for _, rater := range []string{"a", "b", "c"} {
+		for _, class := range []string{"disc", "cup"} {
+			require.NoError(t, os.Rename(maskPath(b, rater, class, 0), maskPath(b, rater, class, 4)))
+		}
+	}
+	require.NoError(t, os.Rename(filepath.Join(b, "images", name(0)+".png"), filepath.Join(b, "images", name(4)+".png"))) // fourth there
+	put(t, filepath.Join(a, "images", name(4)+".png"), []byte("a text"))
+	d, left, err := OpenSound(a, b)
+	require.NoError(t, err)
+	require.Len(t, left, 1)
+	require.Len(t, d.HeldOut(), 1)
+	for _, c := range d.Training() {
+		assert.NotEqual(t, name(4), c.Name, "held out in the first folder")
+	}
+	assert.Len(t, d.Training(), 8+3)
 }
 
 // The data that the shipped weights are trained on, where it is present.

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"mrprism/internal/imageio"
+	"mrprism/internal/metric"
 )
 
 // Loaded is a case in memory.
@@ -26,6 +27,16 @@ func (l *Loaded) Given(k int) [][]uint8 {
 		}
 	}
 	return masks
+}
+
+// Votes counts, pixel by pixel (H, W), who marked class k. Not ok where nobody gave a mask, or an agreement level is missing: the others do not
+// say how many experts marked a pixel then.
+func (l *Loaded) Votes(k int) (votes metric.Votes, ok bool) {
+	given := l.Given(k)
+	if len(given) == 0 || l.Levels && len(given) < len(l.Masks) {
+		return votes, false
+	}
+	return metric.Count(given...), true
 }
 
 // Load reads a case's image and masks. The error is a Problems that names every bad file of the case.

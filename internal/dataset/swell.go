@@ -8,8 +8,11 @@ import (
 // disc is the circle of an anchor's area about its middle, in pixels.
 type disc struct{ x, y, radius float64 }
 
-// anchorDisc is that of the pixels that more than half of the raters who marked class k, of so many, did.
+// anchorDisc is that of the pixels that more than half of the raters who marked class k, of so many, did; the zero disc where there is no anchor.
 func (it *Sample) anchorDisc(k, classes int) disc {
+	if !it.anchored { // nor are there votes to count, where agreement levels are missing
+		return disc{}
+	}
 	given := float32(0)
 	for l := k; l < len(it.valid); l += classes {
 		given += it.valid[l]

@@ -38,7 +38,7 @@ func TestSwell(t *testing.T) {
 // A cup within a disc is seen smaller and larger in training views, the disc as it is; without Swell nothing is drawn.
 func TestViewsSwell(t *testing.T) {
 	const side = 200
-	it := &Sample{valid: []float32{1, 1}, patterns: [][]float32{{0, 0}, {1, 0}, {1, 1}}, index: make([]uint16, side*side)}
+	it := &Sample{anchored: true, valid: []float32{1, 1}, patterns: [][]float32{{0, 0}, {1, 0}, {1, 1}}, index: make([]uint16, side*side)}
 	it.image = &imageio.Image{W: side, H: side}
 	for i := range it.index {
 		switch r := math.Hypot(float64(i%side)+.5-110, float64(i/side)+.5-90); {

@@ -3,8 +3,12 @@
 package disk
 
 import (
+	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
 )
 
 // Operations on files, as Fault is told of them.
@@ -72,6 +76,33 @@ func Move(from, to string) error {
 		return err
 	}
 	return os.Rename(from, to)
+}
+
+// SyncName forces to disk that the file at path bears its name: it syncs the folder. Where the file system has no such thing, as some of network
+// shares and of FUSE, nothing is done and nothing is wrong.
+func SyncName(path string) error {
+	if runtime.GOOS == "windows" {
+		return nil // folders cannot be synced there; renames are journalled
+	}
+	err := fault(Sync, path)
+	if err == nil {
+		err = syncFolder(filepath.Dir(path))
+	}
+	for _, none := range []error{syscall.EINVAL, syscall.ENOTSUP, syscall.EBADF} {
+		if errors.Is(err, none) {
+			return nil
+		}
+	}
+	return err
+}
+
+func syncFolder(folder string) error {
+	d, err := os.Open(folder)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
 }
 
 // SecondName is os.Link.

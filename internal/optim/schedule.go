@@ -28,8 +28,8 @@ func (s Schedule) Rate(t int) float64 {
 // forgotten, up to limit.
 func Averaging(t int, limit float64) float64 { return min(limit, float64(1+t)/float64(10+t)) }
 
-// Fade is what is left of a loss that falls from 1 to floor over the first two fifths of a run of total steps (PAPER.md §3.12 has
-// one fifth; the two have not been compared).
+// Fade is what is left at step t = 0, 1, … of a loss that falls from 1 by a quarter in each tenth of a run of total steps, down to floor: to one
+// half over the first fifth, to 0 it would be over two fifths (PAPER.md §3.12 has 0 after one fifth; the two have not been compared).
 func Fade(t, total int, floor float64) float64 {
 	return max(floor, 1-2.5*float64(t)/float64(max(1, total)))
 }

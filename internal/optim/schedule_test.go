@@ -36,4 +36,8 @@ func TestFade(t *testing.T) {
 	require.InDelta(t, 0.5, Fade(20, 100, 0), 1e-12)
 	require.Equal(t, 0.0, Fade(40, 100, 0))
 	require.Equal(t, 0.3, Fade(99, 100, 0.3))
+	require.Greater(t, Fade(19, 100, 0.5), 0.5)
+	require.Equal(t, 0.5, Fade(20, 100, 0.5), "half is left after a fifth, and stays")
+	require.Equal(t, 0.5, Fade(99, 100, 0.5))
+	require.Equal(t, 1.0, Fade(99, 100, 1))
 }

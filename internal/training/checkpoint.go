@@ -41,10 +41,13 @@ func (t *Trainer) save(ctx context.Context) error {
 		}
 	}
 	if t.checkpointed != t.step {
-		if err := t.checkpoint(variables, values); err != nil {
+		written, err := t.checkpoint(variables, values)
+		if written {
+			t.checkpointed = t.step
+		}
+		if err != nil {
 			return fmt.Errorf("checkpoint: %w; %s", err, t.kept())
 		}
-		t.checkpointed = t.step
 	}
 	file, err := t.averaged(ctx)
 	if err == nil {
@@ -63,8 +66,8 @@ func (t *Trainer) state() []*tensor.Variable {
 }
 
 // checkpoint writes the state. At no moment is there less than one whole checkpoint, and from the second on never less than two
-// unless the folder cannot hold two names of one file.
-func (t *Trainer) checkpoint(variables []*tensor.Variable, values [][]float32) error {
+// unless the folder cannot hold two names of one file. Once the new one is in its place it counts as written, though there be an error.
+func (t *Trainer) checkpoint(variables []*tensor.Variable, values [][]float32) (written bool, err error) {
 	file := &weights.File{Metadata: map[string]string{
 		"mrprism_checkpoint": "1", "step": strconv.Itoa(t.step), "options": t.Options.fingerprint(), "images": t.images(), "commit": t.Options.Commit,
 	}}
@@ -79,7 +82,7 @@ func (t *Trainer) checkpoint(variables []*tensor.Variable, values [][]float32) e
 	}
 	file.Seal()
 	if err := os.MkdirAll(t.Options.Out, 0o755); err != nil {
-		return err
+		return false, err
 	}
 	path, previous := filepath.Join(t.Options.Out, Checkpoint), filepath.Join(t.Options.Out, PreviousCheckpoint)
 	if t.checkpointed == none { // what bears the name, if anything, is damaged: the previous one is not given up for it
@@ -89,22 +92,23 @@ func (t *Trainer) checkpoint(variables []*tensor.Variable, values [][]float32) e
 	_ = os.Remove(second)
 	if err := disk.SecondName(path, second); err != nil { // a file system without links, or no room for one
 		if err := disk.Move(path, previous); err != nil {
-			return err
+			return false, err
 		}
-		err := writeFile(path, file)
-		if err != nil {
+		written, err := writeFile(path, file)
+		if !written {
 			_ = os.Rename(previous, path)
 		}
-		return err
+		return written, err
 	}
-	err := writeFile(path, file)
-	if err == nil {
-		err = disk.Move(second, previous)
+	if written, err = writeFile(path, file); written {
+		if moved := disk.Move(second, previous); err == nil {
+			err = moved
+		}
 	}
 	if err != nil {
-		_ = os.Remove(second)
+		_ = os.Remove(second) // unless it is the previous one by now
 	}
-	return err
+	return written, err
 }
 
 // kept says what to do after the disk has failed.
@@ -136,15 +140,17 @@ func (t *Trainer) lastGood() string {
 		filepath.Join(t.Options.Out, Checkpoint), t.checkpointed, filepath.Join(t.Options.Out, t.Options.Name+floatSuffix), lower)
 }
 
-func writeFile(path string, file *weights.File) error {
+// writeFile replaces the file at path, whole; written says that it has, which an error of syncing its folder does not undo.
+func writeFile(path string, file *weights.File) (written bool, err error) {
 	data, err := file.Encode()
 	if err != nil {
-		return err
+		return false, err
 	}
-	return weights.WriteAtomic(path, func(w io.Writer) error {
+	err = weights.WriteAtomic(path, func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
 	})
+	return err == nil || errors.Is(err, weights.ErrUnsynced), err
 }
 
 // restore reads the checkpoint; where it is damaged or missing, the previous one.
@@ -188,20 +194,43 @@ func (t *Trainer) images() string {
 	return fmt.Sprintf("%d images %08x", len(t.cases), sum.Sum32())
 }
 
+// Saved is the step of the checkpoint that the run in a folder would go on from; -1 where there is none that is whole.
+func Saved(folder string) int {
+	for _, name := range []string{Checkpoint, PreviousCheckpoint} {
+		file, err := readCheckpoint(filepath.Join(folder, name))
+		if err != nil {
+			continue
+		}
+		if step, err := strconv.Atoi(file.Metadata["step"]); err == nil {
+			return step
+		}
+	}
+	return none
+}
+
+// readCheckpoint reads a whole file of tensors; the error names it.
+func readCheckpoint(path string) (*weights.File, error) {
+	data, err := weights.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	file, err := weights.Decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if err := file.VerifyContent(); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return file, nil
+}
+
 var errOptions = errors.New("written by a run with other options")
 
 // loadFile reads a checkpoint into the variables.
 func (t *Trainer) loadFile(path string) error {
-	data, err := weights.ReadFile(path)
+	file, err := readCheckpoint(path)
 	if err != nil {
 		return err
-	}
-	file, err := weights.Decode(data)
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	if err := file.VerifyContent(); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
 	}
 	if had := file.Metadata["options"]; had != t.Options.fingerprint() {
 		return fmt.Errorf("%s: %w:\n%s\ngo on with what it had then (run.yaml beside it has every flag, see -with), or begin anew in another -out, from its "+

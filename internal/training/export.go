@@ -55,7 +55,7 @@ func (o Options) export(file *weights.File, after string) error {
 	small.Metadata["quantization"] = weights.Int8PerChannel
 	for suffix, f := range map[string]*weights.File{floatSuffix: file, smallSuffix: small} {
 		f.Seal()
-		if err := writeFile(filepath.Join(o.Out, o.Name+after+suffix), f); err != nil {
+		if _, err := writeFile(filepath.Join(o.Out, o.Name+after+suffix), f); err != nil {
 			return err
 		}
 	}

@@ -11,9 +11,11 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 
 	"mrprism/internal/dataset"
+	"mrprism/internal/disk"
 	"mrprism/internal/gpu"
 	"mrprism/internal/gpu/reference"
 	"mrprism/internal/tensor"
@@ -42,6 +44,59 @@ func TestThePreviousCheckpointIsKept(t *testing.T) {
 	entries, err := os.ReadDir(o.Out)
 	require.NoError(t, err)
 	assert.Len(t, entries, 4, "two checkpoints, two exports and nothing temporary")
+}
+
+// Where the folder cannot be forced to disk the new checkpoint is there nevertheless: it is kept, with hard links and without, and the message says so.
+func TestAFolderThatCannotBeSynced(t *testing.T) {
+	defer func() { disk.Fault = nil }()
+	fail := func(path string, links bool, err error) {
+		disk.Fault = func(operation, name string) error {
+			switch {
+			case operation == disk.Link && !links:
+				return syscall.EPERM
+			case operation == disk.Sync && name == path:
+				return err
+			}
+			return nil
+		}
+	}
+	for _, links := range []bool{true, false} {
+		o := resumable(t)
+		path, previous := filepath.Join(o.Out, Checkpoint), filepath.Join(o.Out, PreviousCheckpoint)
+		trainer, _, err := resume(t, o)
+		require.NoError(t, err)
+		trainer.step = 5
+		fail(path, links, syscall.EIO)
+		err = trainer.save(t.Context())
+		require.ErrorIs(t, err, syscall.EIO)
+		require.ErrorContains(t, err, path+" holds step 5: ")
+		require.ErrorContains(t, err, "-resume")
+		assert.Equal(t, []string{"5", "4"}, []string{stepOf(t, path), stepOf(t, previous)})
+		assert.Equal(t, 5, Saved(o.Out))
+
+		trainer.step = 6
+		fail(path, links, syscall.EINVAL) // a file system that cannot sync folders
+		require.NoError(t, trainer.save(t.Context()))
+		assert.Equal(t, []string{"6", "5"}, []string{stepOf(t, path), stepOf(t, previous)})
+
+		trainer.step = 7
+		disk.Fault = func(operation, name string) error {
+			if operation == disk.Link && !links || operation == disk.Rename && name == path {
+				return syscall.EIO
+			}
+			return nil
+		}
+		require.ErrorContains(t, trainer.save(t.Context()), path+" holds step 6: ")
+		assert.Equal(t, "6", stepOf(t, path), "what was not replaced is there")
+	}
+	data, _ := finished(t)
+	o := options(t, data)
+	trainer, _, err := resume(t, o)
+	require.NoError(t, err)
+	assert.Equal(t, -1, Saved(o.Out))
+	fail(filepath.Join(o.Out, Checkpoint), true, syscall.EIO)
+	require.ErrorContains(t, trainer.save(t.Context()), "holds step 0: ", "the first one too")
+	assert.Equal(t, 0, Saved(o.Out))
 }
 
 // Whatever happened to the checkpoint, the run goes on from the previous one, says so and ends as if nothing had been; the previous
@@ -73,6 +128,7 @@ func TestADamagedCheckpoint(t *testing.T) {
 			assert.Contains(t, notes[0], path)
 			assert.Contains(t, notes[0], PreviousCheckpoint+", step 3")
 
+			assert.Equal(t, 3, Saved(o.Out))
 			require.NoError(t, trainer.save(t.Context()))
 			assert.Equal(t, "3", stepOf(t, path))
 			assert.Equal(t, "3", stepOf(t, filepath.Join(o.Out, PreviousCheckpoint)))

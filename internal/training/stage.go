@@ -122,7 +122,10 @@ func (t *Trainer) compute(ctx context.Context, p *stage, now *Report) error {
 	}
 	for i := range batches {
 		asked := time.Now()
-		data := <-p.data
+		data, more := <-p.data
+		if !more { // the context has ended: a trial's, since a run finishes its step
+			return context.Cause(ctx)
+		}
 		now.DataSeconds += time.Since(asked).Seconds()
 		if err := t.learn(ctx, p, data, i, now); err != nil {
 			return err

@@ -120,6 +120,10 @@ func load(ctx context.Context, device gpu.Device, o Options, data *dataset.Datas
 		if aside, err = o.read(apart, progress); err != nil {
 			return nil, err
 		}
+		if !scorable(aside, len(data.Classes)) {
+			return nil, fmt.Errorf("the images set aside to score by (%d) all lack masks of some agreement level, without which votes cannot be counted: add them, "+
+				"or train without -validate and -fold", len(aside))
+		}
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err

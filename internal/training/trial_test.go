@@ -2,6 +2,7 @@ package training
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"mrprism/internal/gpu"
@@ -75,4 +76,24 @@ func TestTryPhases(t *testing.T) {
 	assert.Equal(t, []int{128, 64}, sides)
 	assert.InDeltaSlice(t, []float64{6, 2}, seconds, 1e-3, "steps at each side")
 	assert.NoDirExists(t, o.Out)
+}
+
+// A trial that is interrupted while it waits for data ends with that.
+func TestTryInterrupted(t *testing.T) {
+	data, _ := finished(t)
+	o := options(t, data)
+	o.DryRun = true
+	tried, err := New(t.Context(), reference.Open(), o, nil)
+	require.NoError(t, err)
+	defer tried.Close()
+	ctx, stop := context.WithCancelCause(t.Context())
+	p, err := tried.prepare(ctx, 64)
+	require.NoError(t, err)
+	defer p.release()
+	why := errors.New("enough")
+	stop(why)
+	for range p.data { // what was made already
+	}
+	_, err = tried.next(ctx, p)
+	require.ErrorIs(t, err, why)
 }

@@ -64,6 +64,14 @@ type best struct {
 // BestSuffix follows the name of the exported model that scored best.
 const BestSuffix = ".best"
 
+// recurrences is how many feedbacks the weights are scored with: none where none were learned.
+func (t *Trainer) recurrences() int {
+	if !t.Options.Recipe.Recurrent() {
+		return 0
+	}
+	return segment.DefaultRecurrences
+}
+
 // score measures the averaged weights on the images set aside, where an epoch has ended, and exports them where none were better.
 func (t *Trainer) score(ctx context.Context) (*float64, error) {
 	if len(t.aside) == 0 || t.step%t.epochSteps() != 0 {
@@ -78,20 +86,20 @@ func (t *Trainer) score(ctx context.Context) (*float64, error) {
 	}
 	mean, count := 0.0, 0
 	for _, c := range t.aside {
-		result, err := t.engine.Segment(ctx, c.Image, segment.Options{Recurrences: segment.DefaultRecurrences})
+		result, err := t.engine.Segment(ctx, c.Image, segment.Options{Recurrences: t.recurrences()})
 		if err != nil && !errors.Is(err, roi.ErrNotFound) {
 			return nil, fmt.Errorf("scoring %s/%s: %w", c.Folder, c.Name, err)
 		}
 		for k := range t.Dataset.Classes {
-			masks := c.Given(k)
-			if len(masks) == 0 {
+			votes, ok := c.Votes(k)
+			if !ok {
 				continue
 			}
-			found := make([]float32, len(masks[0])) // nothing, where the search found no region
+			found := make([]float32, len(votes.Count)) // nothing, where the search found no region
 			if err == nil {
 				found = result.Probability(k)
 			}
-			mean += metric.SoftDice(found, metric.Count(masks...), metric.DefaultSoftDice)
+			mean += metric.SoftDice(found, votes, metric.DefaultSoftDice)
 			count++
 		}
 	}
@@ -103,6 +111,18 @@ func (t *Trainer) score(ctx context.Context) (*float64, error) {
 		}
 	}
 	return &mean, nil
+}
+
+// scorable reports whether anything can be scored by: votes of some class in some image.
+func scorable(aside []*dataset.Loaded, classes int) bool {
+	return slices.ContainsFunc(aside, func(l *dataset.Loaded) bool {
+		for k := range classes {
+			if _, ok := l.Votes(k); ok {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // load hands weights to the engine that scores, which is made with the first.

@@ -1,6 +1,8 @@
 package training
 
 import (
+	"bytes"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -11,6 +13,7 @@ import (
 	"mrprism/internal/gpu/reference"
 	"mrprism/internal/metric"
 	"mrprism/internal/segment"
+	"mrprism/model"
 	"mrprism/weights"
 
 	"github.com/stretchr/testify/assert"
@@ -119,6 +122,69 @@ func TestScores(t *testing.T) {
 			require.True(t, string(results(t, straight.Out)["eyes.best.safetensors"]) == string(results(t, straight.Out)["eyes.safetensors"]))
 		}
 	})
+}
+
+// Weights that never learned to feed back are scored by Rec0.
+func TestScoresWithoutRecurrence(t *testing.T) {
+	data, _ := finished(t)
+	for name, want := range map[string]int{"default": segment.DefaultRecurrences, "unsteered": segment.DefaultRecurrences, "paper": segment.DefaultRecurrences, "baseline": 0, "bce": 0} {
+		r, err := model.NewRecipe(name)
+		require.NoError(t, err)
+		for _, r := range []model.Recipe{r, r.ForLevels()} {
+			assert.Equal(t, want, (&Trainer{Options: Options{Recipe: r}}).recurrences(), name)
+		}
+	}
+	o := scored(t, data)
+	o.Recipe, _ = model.NewRecipe("baseline")
+	o.Phases = []Phase{{64, 1}}
+	trainer, err := New(t.Context(), reference.Open(), o, nil)
+	require.NoError(t, err)
+	defer trainer.Close()
+	var score *float64
+	require.NoError(t, trainer.Run(t.Context(), func(r Report) { score = r.SoftDice }))
+	require.NotNil(t, score)
+	dice := func(recurrences int) (mean float64) {
+		r, err := trainer.engine.Segment(t.Context(), trainer.aside[0].Image, segment.Options{Recurrences: recurrences})
+		require.NoError(t, err)
+		for k := range 2 {
+			votes, ok := trainer.aside[0].Votes(k)
+			require.True(t, ok)
+			mean += metric.SoftDice(r.Probability(k), votes, metric.DefaultSoftDice) / 2
+		}
+		return mean
+	}
+	assert.Equal(t, dice(0), *score)
+	assert.NotEqual(t, dice(segment.DefaultRecurrences), *score, "otherwise this test shows nothing")
+}
+
+// Incomplete agreement levels are not counted as votes: they are scored by nothing, and where there is nothing else, that is said before the first step.
+func TestScoresOfIncompleteLevels(t *testing.T) {
+	data := writeData(t, 5)
+	path := filepath.Join(data, "dataset.json")
+	description, err := os.ReadFile(path)
+	require.NoError(t, err)
+	levels := bytes.Replace(description, []byte(`"labels": "raters"`), []byte(`"labels": "agreement-levels"`), 1)
+	require.NotEqual(t, description, levels)
+	require.NoError(t, os.WriteFile(path, levels, 0o644))
+	require.NoError(t, os.Remove(filepath.Join(data, "raters", "bob", "cup", "case0001.png")))
+	o := scored(t, data)
+	o.Phases = []Phase{{64, 1}}
+	trainer, err := New(t.Context(), reference.Open(), o, nil)
+	require.NoError(t, err)
+	defer trainer.Close()
+	var score *float64
+	require.NoError(t, trainer.Run(t.Context(), func(r Report) { score = r.SoftDice }))
+	require.NotNil(t, score)
+	r, err := trainer.engine.Segment(t.Context(), trainer.aside[0].Image, segment.Options{Recurrences: segment.DefaultRecurrences})
+	require.NoError(t, err)
+	votes, ok := trainer.aside[0].Votes(0)
+	require.True(t, ok)
+	assert.Equal(t, metric.SoftDice(r.Probability(0), votes, metric.DefaultSoftDice), *score, "by the disc alone")
+
+	require.NoError(t, os.Remove(filepath.Join(data, "raters", "ann", "disc", "case0001.png")))
+	o.Out = filepath.Join(t.TempDir(), "none")
+	_, err = New(t.Context(), reference.Open(), o, nil)
+	require.ErrorContains(t, err, "the images set aside to score by (1) all lack masks of some agreement level")
 }
 
 // A run whose scores do not get better ends when patience does, and is then done.
