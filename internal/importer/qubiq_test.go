@@ -103,6 +103,9 @@ func TestNIfTI(t *testing.T) {
 		copy(data[at:], b)
 		return data
 	}
+	packed := zipped(t, sound)
+	flipped := bytes.Clone(packed)
+	flipped[len(flipped)-8] ^= 1 // the first byte of the checksum
 	for want, data := range map[string][]byte{
 		"cut short within its header":    sound[:300],
 		"cut short within its 24 values": sound[:len(sound)-1],
@@ -117,6 +120,9 @@ func TestNIfTI(t *testing.T) {
 		"begin at byte 0":                changed(108, 0, 0, 0, 0),
 		"is NaN":                         nifti(t, binary.LittleEndian, 16, 0, 0, []float32{float32(math.NaN())}, 1, 1),
 		"damaged gzip":                   []byte("\x1f\x8bno"),
+		"gzip: invalid checksum":         flipped,
+		"gzip: unexpected EOF; get":      packed[:len(packed)-3],
+		"more than 1 MiB follow":         zipped(t, append(bytes.Clone(sound), make([]byte, 2<<20)...)),
 	} {
 		_, err := readNIfTI(put(t, data, t.TempDir(), "a.nii"))
 		require.ErrorContains(t, err, want)
