@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"testing"
 
 	"mrprism/internal/metric"
@@ -9,7 +10,15 @@ import (
 )
 
 func TestIntervalsAreWritten(t *testing.T) {
-	i := metric.Interval{Mean: -0.00004, Low: -0.00006, High: 0.0123}
+	low, high := -0.00006, 0.0123
+	i := metric.Interval{Mean: -0.00004, Low: &low, High: &high}
 	assert.Equal(t, "+0.00 [-0.01, +1.23]", signed(i, 100, 2))
 	assert.Equal(t, "0.00 [-0.01, 1.23]", plain(i, 100, 2))
+
+	// Of one image there is a mean, and nothing that says how far to trust it.
+	one := interval([]float64{.5})
+	assert.Equal(t, "+50.0", signed(*one, 100, 1))
+	text, err := json.Marshal(one)
+	assert.NoError(t, err)
+	assert.JSONEq(t, `{"mean": 0.5}`, string(text))
 }
