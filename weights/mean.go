@@ -5,23 +5,40 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
-// described are the metadata that say what a file's tensors compute; files that differ in one have no mean.
-var described = []string{"configuration", "classes", "raters", "labels", "anchor", "side", "normalisation", "layout"}
+// described are the metadata that say what a file's tensors compute and what is made of their masks, absent or ""; files that differ in one have no mean.
+var described = []string{"configuration", "recipe", "classes", "raters", "labels", "anchor", "pieces", "mirrored", "side", "normalisation", "layout"}
 
 // Mean is the element-wise mean, as float32, of the weights of runs that began from the same weights: a model soup (Wortsman et al. 2022,
-// "Model soups: averaging weights of multiple fine-tuned models improves accuracy without increasing inference time"). The metadata are the
-// first's, without what was measured on it alone, and mean_of lists the content sums of all. Runs that began apart share no basin,
-// and their mean is of no use; that cannot be seen in the files. names stand in messages.
+// "Model soups: averaging weights of multiple fine-tuned models improves accuracy without increasing inference time"), or of a model and what went on
+// from it (Wortsman et al. 2022, "Robust fine-tuning of zero-shot models"). Float16 and int8 weights count as the float32 that they stand for. The
+// metadata are the first's, without what was measured on it alone: metrics, ranges, and colours that are not those of all. data names what each was
+// trained on, and mean_of lists the content sums of all as they are stored. Runs that began apart share no basin, and their mean is of no use; that
+// cannot be seen in the files. names, as many as files, stand in the error, which says what two files differ in.
 func Mean(names []string, files []*File) (*File, error) {
+	var sums []string
+	stored := files
+	files = make([]*File, len(stored))
+	for i, f := range stored {
+		sum := f.ContentSum()
+		if slices.Contains(sums, sum) {
+			return nil, fmt.Errorf("%s has the same weights as one before it", names[i])
+		}
+		sums = append(sums, sum)
+		var err error
+		if files[i], err = Dequantize(f); err != nil {
+			return nil, fmt.Errorf("%s: %w", names[i], err)
+		}
+	}
 	first := files[0]
 	out := &File{Metadata: maps.Clone(first.Metadata)}
 	specs := make([]Spec, len(first.Tensors))
 	for i, t := range first.Tensors {
 		specs[i] = Spec{t.Name, t.Shape}
 	}
-	var sums []string
+	var data []string
 	for i, f := range files {
 		for _, key := range described {
 			if f.Metadata[key] != first.Metadata[key] {
@@ -31,11 +48,12 @@ func Mean(names []string, files []*File) (*File, error) {
 		if err := f.Match(specs); err != nil {
 			return nil, fmt.Errorf("%s beside %s: %w", names[i], names[0], err)
 		}
-		sum := f.ContentSum()
-		if slices.Contains(sums, sum) {
-			return nil, fmt.Errorf("%s has the same weights as one before it", names[i])
+		if text := f.Metadata["data"]; text != "" && !slices.Contains(data, text) {
+			data = append(data, text)
 		}
-		sums = append(sums, sum)
+		if f.Metadata["colours"] != first.Metadata["colours"] {
+			delete(out.Metadata, "colours")
+		}
 	}
 	for _, t := range first.Tensors {
 		total := make([]float64, t.Elements())
@@ -58,7 +76,7 @@ func Mean(names []string, files []*File) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.Metadata["mean_of"], out.Metadata["metrics"] = string(list), "{}"
+	out.Metadata["mean_of"], out.Metadata["metrics"], out.Metadata["data"] = string(list), "{}", strings.Join(data, " + ")
 	delete(out.Metadata, "ranges")
 	return out, nil
 }

@@ -25,12 +25,58 @@ func TestMean(t *testing.T) {
 	assert.Contains(t, mean.Metadata["mean_of"], b.ContentSum())
 	assert.Contains(t, a.Metadata, "ranges", "the files are as before")
 
+	with := func(key, value string) *File {
+		f := run("64", 5, 5)
+		f.Metadata[key] = value
+		return f
+	}
 	for want, other := range map[string]*File{
 		`b has side "128", a has "64"`:                                  run("128", 1, 2),
 		"b beside a: weights do not fit this model: 1 of another shape": run("64", 1, 2, 3),
 		"b has the same weights":                                        a,
+		`b has pieces "single", a has ""`:                               with("pieces", "single"),
+		`b has mirrored "averaged", a has ""`:                           with("mirrored", "averaged"),
+		`b has recipe "paper", a has ""`:                                with("recipe", "paper"),
 	} {
 		_, err := Mean([]string{"a", "b"}, []*File{a, other})
 		assert.ErrorContains(t, err, want)
+	}
+}
+
+// What is stored in int8 or float16 counts as what it stands for, and the mean says of itself only what is true of it.
+func TestMeanOfSmallFiles(t *testing.T) {
+	model := func(value float32, data string) *File {
+		values := make([]float32, 32*32)
+		for i := range values {
+			values[i] = value
+		}
+		return &File{Metadata: map[string]string{"metrics": "{}", "data": data, "colours": "red"}, Tensors: []Tensor{NewF32("l.weight", []int{32, 32}, values)}}
+	}
+	small, err := Quantize(model(3, "first")) // 3 is 127 of its scale
+	require.NoError(t, err)
+	small.Metadata["ranges"] = `{"l":2}`
+	half, err := Halve(model(4, "second"))
+	require.NoError(t, err)
+	floats := model(8, "first")
+	names := []string{"a", "b", "c"}
+	mean, err := Mean(names, []*File{small, half, floats})
+	require.NoError(t, err)
+	require.Len(t, mean.Tensors, 1, "scales are left out")
+	assert.Equal(t, F32, mean.Tensors[0].DType)
+	values, err := mean.Tensors[0].Float32()
+	require.NoError(t, err)
+	assert.InDelta(t, 5, values[7], 1e-6)
+	assert.Empty(t, mean.Metadata["quantization"])
+	assert.NotContains(t, mean.Metadata, "ranges")
+	assert.Equal(t, "first + second", mean.Metadata["data"])
+	assert.Equal(t, "red", mean.Metadata["colours"], "of all")
+	assert.Contains(t, mean.Metadata["mean_of"], small.ContentSum(), "as it is stored")
+	assert.Equal(t, I8, small.Tensors[0].DType, "the files are as before")
+
+	delete(floats.Metadata, "colours")
+	for _, order := range [][]*File{{small, half, floats}, {floats, small, half}} {
+		mean, err = Mean(names, order)
+		require.NoError(t, err)
+		assert.NotContains(t, mean.Metadata, "colours")
 	}
 }

@@ -337,6 +337,30 @@ func TestUsageAndFailures(t *testing.T) {
 	}
 }
 
+// Bad masks and truths are told all together before a device is opened: here one that would be refused.
+func TestBadFilesAreToldFirst(t *testing.T) {
+	dir, about := synthesise(t)
+	mask, truth := filepath.Join(dir, "raters", about.Raters[0], "disc", "case0001.png"), filepath.Join(dir, "truth", "cup", "case0004.png")
+	grey := image.NewGray(image.Rect(0, 0, 48, 48))
+	grey.Pix[7] = 1
+	var b bytes.Buffer
+	require.NoError(t, png.Encode(&b, grey))
+	require.NoError(t, os.WriteFile(mask, b.Bytes(), 0o644))
+	writeMask(t, truth, 7, 7, func(x, y int) bool { return true })
+	args := []string{"-weights", weightsFile(t, about, nil), "-data", dir, "-precision", "f16", "-device", "processor"}
+	code, stdout, stderr := call(t, append(args, "-split", "all")...)
+	require.Equal(t, command.Failed, code)
+	require.Empty(t, stdout)
+	for _, want := range []string{"2 problems", mask + ": holds the value 1,1,1", truth + " is 7×7 pixels"} {
+		require.Contains(t, stderr, want)
+	}
+	_, _, stderr = call(t, args...)
+	require.NotContains(t, stderr, mask, "it is not in the split")
+	require.Contains(t, stderr, truth)
+	_, _, stderr = call(t, append(args, "-split", "train")...)
+	require.NotContains(t, stderr, truth)
+}
+
 func must(data []byte, err error) []byte {
 	if err != nil {
 		panic(err)

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -40,7 +41,7 @@ It segments every image of the split and compares, at the image's own size,
     guessed toward the middle, and the smallest quarter shows by how much
   - with -changed, how the last mask fares where the same images look as from another camera: blurred, paler, darker, brighter, bluish,
     from farther, and left for right
-Brackets hold 95 %% intervals, from 2,000 bootstrap samples of the images; p-values are of Wilcoxon's signed-rank test over the images. An image
+Brackets hold 95 %% intervals, from 2,000 bootstrap samples of two images or more; p-values are of Wilcoxon's signed-rank test over the images. An image
 in which nothing was found counts as an empty mask.
 
 A data set is a folder: dataset.json, images/NAME.png|jpg, raters/RATER/CLASS/NAME.png ("train -h" says more). Every fifth image in sorted
@@ -157,6 +158,9 @@ func evaluate(ctx context.Context, r request, wish command.Device, stdout, stder
 				strings.Join(m.Metadata.Classes, ", "), r.data, strings.Join(data.Classes, ", "))
 		}
 	}
+	if err := check(ctx, cases, data.Classes, command.NewProgress(stderr, len(cases))); err != nil {
+		return err
+	}
 	images := len(cases)
 	if r.changed {
 		images += len(cases) * len(changes)
@@ -177,13 +181,40 @@ func evaluate(ctx context.Context, r request, wish command.Device, stdout, stder
 		if err := s.score(ctx, c); err != nil {
 			progress.Clear()
 			if problems := (dataset.Problems)(nil); errors.As(err, &problems) {
-				return err // names its files
+				return err // names its files, which have changed since they were checked
 			}
 			return fmt.Errorf("%s: %w", c.Image, err)
 		}
 	}
 	progress.Clear()
 	return deliver(s.report(), r, stdout)
+}
+
+// check reads every image, mask and truth of the cases as score will, a few cases at a time, before minutes are computed in vain. The error is a
+// dataset.Problems that names every bad file, or that of ctx.
+func check(ctx context.Context, cases []dataset.Case, classes []string, progress *command.Progress) error {
+	defer progress.Clear()
+	var problems dataset.Problems
+	for few := range slices.Chunk(cases, runtime.GOMAXPROCS(0)) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		progress.Show("%s: reading", few[0].Name)
+		_, bad := dataset.LoadSound(few, nil)
+		problems = append(problems, bad...)
+		for _, c := range few {
+			progress.Begin()
+			for _, class := range classes {
+				if _, err := readTruth(c, class); err != nil {
+					problems = append(problems, err.Error())
+				}
+			}
+		}
+	}
+	if len(problems) > 0 {
+		return problems
+	}
+	return nil
 }
 
 // split picks the cases.
@@ -202,7 +233,8 @@ func split(d *dataset.Dataset, name string) (cases []dataset.Case, err error) {
 	return cases, nil
 }
 
-// deliver prints the table, or with -json - the JSON, and writes the files.
+// deliver writes the files, -csv first, and then prints the table, or with -json - the JSON: whoever reads standard output may go away, which ends
+// the program. What cannot be written keeps nothing else from being so; all errors are returned together.
 func deliver(report *report, r request, stdout io.Writer) error {
 	asJSON := func(w io.Writer) error {
 		e := json.NewEncoder(w)
@@ -210,18 +242,17 @@ func deliver(report *report, r request, stdout io.Writer) error {
 		return e.Encode(report)
 	}
 	show := report.table
-	files := map[string]func(io.Writer) error{r.csvPath: report.csv, r.jsonFile(): asJSON}
 	if r.jsonPath == "-" {
 		show = asJSON
 	}
-	if err := show(stdout); err != nil {
-		return err
-	}
-	delete(files, "")
-	for path, content := range files {
-		if err := weights.WriteAtomic(path, content); err != nil {
-			return err
+	var failed []error
+	for _, file := range []struct {
+		path    string
+		content func(io.Writer) error
+	}{{r.csvPath, report.csv}, {r.jsonFile(), asJSON}} {
+		if file.path != "" {
+			failed = append(failed, weights.WriteAtomic(file.path, file.content))
 		}
 	}
-	return nil
+	return errors.Join(append(failed, show(stdout))...)
 }

@@ -17,7 +17,7 @@ type setScore struct {
 // agreement is what is to be known of a structure's marks and outline.
 type agreement struct {
 	Hausdorff  *float64 `json:"hausdorff95"` // pixels, of the last recurrence against the majority; null where one of them is empty
-	Kappa      *float64 `json:"fleissKappa"` // of the raters inside the union of their marks; null where it is not defined
+	Kappa      *float64 `json:"fleissKappa"` // of the raters inside the union of their marks; null where it is not defined, as for equal marks
 	KappaWhole *float64 `json:"fleissKappaWholeImage"`
 }
 
@@ -78,11 +78,13 @@ type setReport struct {
 }
 
 type agreementReport struct {
-	Hausdorff  *metric.Interval `json:"hausdorff95,omitempty"`
-	Undefined  int              `json:"hausdorff95Undefined"` // images in which one of the two masks is empty
-	Kappa      *metric.Interval `json:"fleissKappa,omitempty"`
-	KappaWhole *metric.Interval `json:"fleissKappaWholeImage,omitempty"`
-	ICC        *float64         `json:"iccOfAreas,omitempty"` // ICC(2,1) over the images that all raters have marked
+	Hausdorff      *metric.Interval `json:"hausdorff95,omitempty"`
+	Undefined      int              `json:"hausdorff95Undefined"` // images in which one of the two masks is empty
+	Kappa          *metric.Interval `json:"fleissKappa,omitempty"`
+	KappaUndefined int              `json:"fleissKappaUndefined"` // images in which all marks are the same, or empty, or there is one alone
+	KappaWhole     *metric.Interval `json:"fleissKappaWholeImage,omitempty"`
+	WholeUndefined int              `json:"fleissKappaWholeImageUndefined"` // in which all marks are empty, or full, or there is one alone
+	ICC            *float64         `json:"iccOfAreas,omitempty"`           // ICC(2,1) over the images that all raters have marked
 }
 
 // setReports gathers both over the images of a structure.
@@ -107,7 +109,9 @@ func setReports(scores []*classScore) (*setReport, *agreementReport) {
 		}
 	}
 	agreed := &agreementReport{
-		Hausdorff: interval(hausdorff), Undefined: len(scores) - len(hausdorff), Kappa: interval(kappa), KappaWhole: interval(whole), ICC: defined(metric.ICC(areas)),
+		Hausdorff: interval(hausdorff), Undefined: len(scores) - len(hausdorff),
+		Kappa: interval(kappa), KappaUndefined: len(scores) - len(kappa), KappaWhole: interval(whole), WholeUndefined: len(scores) - len(whole),
+		ICC: defined(metric.ICC(areas)),
 	}
 	if energy == nil {
 		return nil, agreed
@@ -126,8 +130,14 @@ func (t *table) agreement(r *report, class string, a *agreementReport) {
 	if a.Kappa != nil {
 		t.line("Fleiss' kappa of the raters inside the union of all marks\t%s", signed(*a.Kappa, 1, 2))
 	}
+	if a.KappaUndefined > 0 {
+		t.line("  kappa not defined, the marks being the same, or one alone\t%d", a.KappaUndefined)
+	}
 	if a.KappaWhole != nil {
 		t.line("  in the whole image\t%s", signed(*a.KappaWhole, 1, 2))
+	}
+	if a.WholeUndefined > 0 {
+		t.line("  kappa there not defined, the marks being empty or full, or one alone\t%d", a.WholeUndefined)
 	}
 	if a.ICC != nil {
 		t.line("intraclass correlation (2,1) of the raters' areas\t%.2f", *a.ICC)

@@ -38,6 +38,24 @@ func TestAgree(t *testing.T) {
 	require.Nil(t, agree(make([]float32, 4), votes, 4, 1).Hausdorff, "an empty mask has no outline")
 }
 
+// Raters who marked the same have no kappa inside the union of their marks; how many images those are is told.
+func TestUndefinedKappa(t *testing.T) {
+	same := metric.Count([]uint8{1, 1, 0, 0}, []uint8{1, 1, 0, 0})
+	differing := metric.Count([]uint8{1, 1, 0, 0}, []uint8{0, 1, 1, 0})
+	empty := metric.Count([]uint8{0, 0, 0, 0}, []uint8{0, 0, 0, 0})
+	var scores []*classScore
+	for _, votes := range []metric.Votes{same, differing, empty} {
+		scores = append(scores, &classScore{Agreement: agree([]float32{1, 1, 0, 0}, votes, 4, 1)})
+	}
+	_, r := setReports(scores)
+	require.Equal(t, []int{2, 1, 1}, []int{r.KappaUndefined, r.WholeUndefined, r.Undefined})
+	require.InDelta(t, *scores[1].Agreement.Kappa, r.Kappa.Mean, 1e-12)
+	var out strings.Builder
+	require.NoError(t, (&report{Classes: []classReport{{Class: "disc", Images: 3, Agreement: r}}}).table(&out))
+	require.Regexp(t, `kappa not defined, the marks being the same, or one alone +2\n`, out.String())
+	require.Regexp(t, `kappa there not defined, the marks being empty or full, or one alone +1\n`, out.String())
+}
+
 // The lines of the CSV are the figures of the JSON, and their means those of the report.
 func TestCSV(t *testing.T) {
 	dir, about := synthesise(t)

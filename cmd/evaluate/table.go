@@ -150,7 +150,7 @@ func signed(i metric.Interval, scale float64, digits int) string {
 	return bracketed("%+.*f", i, scale, digits)
 }
 
-// bracketed is the mean and the interval in a form; what would be shown as −0 is 0.
+// bracketed is the mean and the interval, where there is one, in a form; what would be shown as −0 is 0.
 func bracketed(form string, i metric.Interval, scale float64, digits int) string {
 	number := func(v float64) string {
 		if v *= scale; math.Abs(v) < 0.5*math.Pow10(-digits) {
@@ -158,5 +158,8 @@ func bracketed(form string, i metric.Interval, scale float64, digits int) string
 		}
 		return fmt.Sprintf(form, digits, v)
 	}
-	return number(i.Mean) + " [" + number(i.Low) + ", " + number(i.High) + "]"
+	if i.Low == nil {
+		return number(i.Mean)
+	}
+	return number(i.Mean) + " [" + number(*i.Low) + ", " + number(*i.High) + "]"
 }

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"mrprism/internal/metric"
@@ -9,7 +13,41 @@ import (
 )
 
 func TestIntervalsAreWritten(t *testing.T) {
-	i := metric.Interval{Mean: -0.00004, Low: -0.00006, High: 0.0123}
+	low, high := -0.00006, 0.0123
+	i := metric.Interval{Mean: -0.00004, Low: &low, High: &high}
 	assert.Equal(t, "+0.00 [-0.01, +1.23]", signed(i, 100, 2))
 	assert.Equal(t, "0.00 [-0.01, 1.23]", plain(i, 100, 2))
+
+	// Of one image there is a mean, and nothing that says how far to trust it.
+	one := interval([]float64{.5})
+	assert.Equal(t, "+50.0", signed(*one, 100, 1))
+	text, err := json.Marshal(one)
+	assert.NoError(t, err)
+	assert.JSONEq(t, `{"mean": 0.5}`, string(text))
+}
+
+// stream is a standard output that nobody reads any more.
+type stream struct{}
+
+func (stream) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
+
+// What was computed is in the files, whatever becomes of the table and of the other file.
+func TestDeliver(t *testing.T) {
+	folder := t.TempDir()
+	lines, figures := filepath.Join(folder, "a.csv"), filepath.Join(folder, "a.json")
+	err := deliver(&report{}, request{csvPath: lines, jsonPath: figures}, stream{})
+	assert.ErrorContains(t, err, "broken pipe")
+	assert.FileExists(t, lines)
+	assert.FileExists(t, figures)
+
+	nowhere := filepath.Join(folder, "nowhere", "a.csv")
+	for range 20 { // in whatever order
+		figures = filepath.Join(t.TempDir(), "a.json")
+		var out strings.Builder
+		err = deliver(&report{}, request{csvPath: nowhere, jsonPath: figures}, &out)
+		assert.ErrorContains(t, err, nowhere)
+		assert.FileExists(t, figures)
+		assert.NotEmpty(t, out.String())
+	}
+	assert.ErrorContains(t, deliver(&report{}, request{csvPath: nowhere, jsonPath: nowhere + "x"}, stream{}), "broken pipe")
 }

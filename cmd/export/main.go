@@ -28,7 +28,7 @@ const intro = `export - writes a model as ONNX, for ONNX Runtime and other progr
 usage: export -weights NAME|FILE -onnx OUT.onnx [-part all|encoder] [-passes 4] [-side N]
        export -config compact|paper|tiny [-raters 4] [-classes 2] [-seed 1] -onnx OUT.onnx [...]      random weights, for benches
        export -weights FILE [-f16 OUT.safetensors] [-int8 OUT.safetensors] [-data DIR[,DIR]]        smaller weights, and their cost
-       export -weights FILE -mean FILE[,FILE] [-f32 OUT.safetensors] [-f16 ...] [-int8 ...]         the mean of several runs
+       export -weights NAME|FILE -mean NAME|FILE[,...] [-f32 OUT.safetensors] [-f16 ...] [-int8 ...]   the mean of several runs
        export -weights NAME|FILE -data DIR[,DIR] -ranges OUT.safetensors [-mirror[=false]]
 
 The ONNX file is opset 17, float32, one image of one side; axes are (1, channels, rows, columns). Its input is
@@ -51,9 +51,11 @@ scale for each output channel, which all programs and the page compute with as t
 images (all but every fifth) are segmented with both, and a table says for each structure what that changes in soft Dice, and for which
 image the most. "train" writes int8 beside float32 by itself.
 
-With -mean the float32 weights of other runs are averaged with those of -weights, each counting the same, which often segments better than the
-best of them (a model soup). It needs runs that went on from the same weights (train -init FILE with other seeds or flags); of runs from different
-random weights the mean is of no use. -f32 writes the mean itself, for train -init. Ranges are of one run: take them of the mean's file anew.
+With -mean the weights of other runs are averaged with those of -weights, each counting the same, which often segments better than the best of
+them (a model soup). It needs runs that went on from the same weights (train -init FILE with other seeds or flags), or a model and a run that went
+on from it; of runs from different random weights the mean is of no use. Float16 and int8 weights count as the float32 that they stand for. -f32
+writes the mean itself, for train -init. Ranges and colours are of one run: take them of the mean's file anew. Where only some of the files are
+mirrored, say which the mean is to be: -mirror or -mirror=false.
 
 With -ranges the weights are written as they are, and how large the inputs of layers become on training images of -data, which is what
 "-precision int8" of other programs needs, and of which colours those images are: others are then said to be unlike them. The weights that
@@ -118,10 +120,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.IntVar(&r.passes, "passes", segment.DefaultRecurrences+1, "masks `N`: Rec0 to Rec(N-1)")
 	flags.IntVar(&r.side, "side", 0, "image side in `pixels`, a multiple of 64 (default: the weights' own; with -config 256)")
 	flags.StringVar(&r.ranges, "ranges", "", "`FILE` to write instead of -onnx: the weights, with the ranges that int8 needs, and the colours of -data")
-	flags.StringVar(&r.mean, "mean", "", "`FILE`[,FILE]: float32 weights of other runs from the same start, to be averaged with those of -weights")
+	flags.StringVar(&r.mean, "mean", "", "`NAME|FILE`[,...]: weights of other runs from the same start, to be averaged with those of -weights")
 	flags.StringVar(&r.f32, "f32", "", "`FILE` to write instead: the mean of -mean as float32")
-	flags.StringVar(&r.f16, "f16", "", "`FILE` to write instead: float32 weights as float16")
-	flags.StringVar(&r.int8, "int8", "", "`FILE` to write instead: float32 weights as int8")
+	flags.StringVar(&r.f16, "f16", "", "`FILE` to write instead: float32 weights, or the mean, as float16")
+	flags.StringVar(&r.int8, "int8", "", "`FILE` to write instead: float32 weights, or the mean, as int8")
 	flags.BoolVar(&r.mirror, "mirror", false, "beside -ranges, -f32, -f16 or -int8: maps are to be means with those of the mirror image")
 	flags.StringVar(&r.data, "data", "", "`DIR`[,DIR]: data set folders whose training images -ranges looks at and -f16 and -int8 are measured on")
 	wish := command.DeviceFlags(flags)

@@ -74,7 +74,7 @@ func (r *request) store(ctx context.Context, wish command.Device, stderr io.Writ
 	return strings.TrimSuffix(text.String(), "\n"), nil
 }
 
-// averaged gives the float32 weights of -weights, or their mean with those of -mean, to be written to -f32.
+// averaged gives the float32 weights of -weights, or the mean of weights of any kind with those of -mean, to be written to -f32.
 func (r *request) averaged() (*form, error) {
 	names := []string{r.weights}
 	if r.mean != "" {
@@ -87,14 +87,14 @@ func (r *request) averaged() (*form, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, t := range m.Tensors {
-			if t.DType != weights.F32 {
-				return nil, fmt.Errorf("%s has its weights as %s already (%s): give the .f32.safetensors of the run that it comes from", name, t.DType, t.Name)
-			}
-		}
 		models, files = append(models, m), append(files, m.File)
 	}
 	if len(models) == 1 {
+		for _, t := range models[0].Tensors {
+			if t.DType != weights.F32 {
+				return nil, fmt.Errorf("%s has its weights as %s already (%s): give the .f32.safetensors of the run that it comes from", r.weights, t.DType, t.Name)
+			}
+		}
 		return &form{name: "f32", model: models[0]}, nil
 	}
 	return convert("f32", r.f32, models[0], func(*weights.File) (*weights.File, error) { return weights.Mean(names, files) })

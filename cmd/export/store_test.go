@@ -148,7 +148,18 @@ func TestMean(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, float32(1.5), values[7])
 
-	code, _, stderr = call(t, "-weights", at("a"), "-mean", at("small"), "-f32", at("again"))
+	// What ships is int8: it is averaged as what it stands for.
+	code, _, stderr = call(t, "-weights", at("small"), "-mean", at("a"), "-f32", at("again"))
+	require.Equal(t, command.Done, code, stderr)
+	m, err = command.Weights(at("again"))
+	require.NoError(t, err)
+	assert.Empty(t, m.Metadata.Quantization)
+	assert.Equal(t, weights.F32, m.Tensor(name).DType)
+	values, err = m.Tensor(name).Float32()
+	require.NoError(t, err)
+	assert.InDelta(t, 1.25, values[7], 0.01, "1.5 is 127 of its scale")
+
+	code, _, stderr = call(t, "-weights", at("small"), "-f16", at("none"))
 	assert.Equal(t, command.Failed, code)
 	assert.Contains(t, stderr, "small.safetensors has its weights as I8 already")
 }

@@ -67,6 +67,7 @@ func TestImport(t *testing.T) {
 	code, _, stderr = invoke(t.Context(), arguments(data, filepath.Join(t.TempDir(), "run"), "1", "-anchor", "disc")...)
 	require.Equal(t, command.Done, code, stderr)
 	assert.Contains(t, stderr, "4 images to train on, 1 held out; 1 rater, 2 classes")
+	assert.Contains(t, stderr, " -data "+data+" -roi auto\n", "with an anchor images are searched")
 
 	code, _, stderr = invoke(t.Context(), "import", "refuge", source, data)
 	assert.Equal(t, command.Failed, code)

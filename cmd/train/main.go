@@ -103,7 +103,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case err == nil:
 		fmt.Fprintf(stderr, "done: %s\n", r.result())
 		if r.heldOut > 0 {
-			fmt.Fprintf(stderr, "score it: evaluate -weights %s -data %s\n", quote(r.result()), quote(strings.Join(r.options.Data, ",")))
+			search := ""
+			if r.options.Anchor != "" { // as -validate scores, and as "segment" and the page see photographs
+				search = " -roi auto"
+			}
+			fmt.Fprintf(stderr, "score it: evaluate -weights %s -data %s%s\n", quote(r.result()), quote(strings.Join(r.options.Data, ",")), search)
 		}
 		return command.Done
 	case errors.Is(err, errEnough):

@@ -55,15 +55,31 @@ func readNIfTI(path string) (*volume, error) {
 	if err != nil {
 		return nil, err
 	}
-	var r io.Reader = bytes.NewReader(data)
-	if bytes.HasPrefix(data, []byte("\x1f\x8b")) {
-		z, err := gzip.NewReader(r)
-		if err != nil {
-			return nil, fmt.Errorf("damaged gzip: %w", err)
-		}
-		r = z
+	if !bytes.HasPrefix(data, []byte("\x1f\x8b")) {
+		return decodeNIfTI(bytes.NewReader(data))
 	}
-	return decodeNIfTI(r)
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("damaged gzip: %w", err)
+	}
+	v, err := decodeNIfTI(z)
+	if err != nil {
+		return nil, err
+	}
+	return v, drain(z)
+}
+
+// drain reads a gzip file on to its end, where its checksum is, and refuses one that is damaged or cut short, or goes on for more than 1 MiB.
+func drain(z *gzip.Reader) error {
+	const most = 1 << 20 // bytes
+	switch _, err := io.CopyN(io.Discard, z, most); {
+	case err == nil:
+		return fmt.Errorf("damaged: more than %d MiB follow the values that its header promises", most>>20)
+	case errors.Is(err, io.EOF):
+		return nil
+	default: // gzip.ErrChecksum, io.ErrUnexpectedEOF and the like
+		return fmt.Errorf("damaged gzip: %w; get the file again", err)
+	}
 }
 
 // decodeNIfTI reads a header and exactly the values that it promises, so that nothing unpacks to more than the cap.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"mrprism/internal/imageio"
+	"mrprism/weights"
 )
 
 // qubiq is the challenge on disagreement: organs in CT and MRI, each with its own raters and tasks.
@@ -130,23 +131,27 @@ func oneOrgan(source string, cases map[string]*qubiqCase) (string, error) {
 	return strings.Join(organs, ""), nil
 }
 
-// taskNames are the classes.
+// taskNames are the classes: those of o, or the organ, or task01, …. The error says which name a data set cannot bear, before anything is read.
 func taskNames(o *Options, organ string, tasks []int) (names []string, err error) {
 	switch {
 	case len(o.Classes) > 0 && len(o.Classes) != len(tasks):
 		return nil, fmt.Errorf("%d classes are named, but there are %d tasks", len(o.Classes), len(tasks))
 	case len(o.Classes) > 0:
-		for _, name := range o.Classes {
-			if name == "" || name != filepath.Base(name) || strings.HasPrefix(name, ".") {
-				return nil, fmt.Errorf("the class %q cannot be a folder's name", name)
-			}
-		}
-		return o.Classes, nil
+		names = o.Classes
 	case len(tasks) == 1:
-		return []string{organ}, nil
+		names = []string{organ}
+	default:
+		for _, t := range tasks {
+			names = append(names, fmt.Sprintf("task%02d", t))
+		}
 	}
-	for _, t := range tasks {
-		names = append(names, fmt.Sprintf("task%02d", t))
+	for i, name := range names {
+		switch {
+		case !weights.IsName(name):
+			return nil, fmt.Errorf("the class %q is not 1 to 64 letters (a to z), digits, hyphens and underscores; name it with -classes", name)
+		case slices.Contains(names[:i], name):
+			return nil, fmt.Errorf("two classes are called %q; name each its own with -classes", name)
+		}
 	}
 	return names, nil
 }

@@ -103,6 +103,9 @@ func TestNIfTI(t *testing.T) {
 		copy(data[at:], b)
 		return data
 	}
+	packed := zipped(t, sound)
+	flipped := bytes.Clone(packed)
+	flipped[len(flipped)-8] ^= 1 // the first byte of the checksum
 	for want, data := range map[string][]byte{
 		"cut short within its header":    sound[:300],
 		"cut short within its 24 values": sound[:len(sound)-1],
@@ -117,6 +120,9 @@ func TestNIfTI(t *testing.T) {
 		"begin at byte 0":                changed(108, 0, 0, 0, 0),
 		"is NaN":                         nifti(t, binary.LittleEndian, 16, 0, 0, []float32{float32(math.NaN())}, 1, 1),
 		"damaged gzip":                   []byte("\x1f\x8bno"),
+		"gzip: invalid checksum":         flipped,
+		"gzip: unexpected EOF; get":      packed[:len(packed)-3],
+		"more than 1 MiB follow":         zipped(t, append(bytes.Clone(sound), make([]byte, 2<<20)...)),
 	} {
 		_, err := readNIfTI(put(t, data, t.TempDir(), "a.nii"))
 		require.ErrorContains(t, err, want)
@@ -199,10 +205,28 @@ func TestQUBIQOfModalities(t *testing.T) {
 	require.ErrorContains(t, err, "1 classes are named, but there are 2 tasks")
 	o.Classes = []string{"whole", "../core"}
 	_, err = qubiq.Run(t.Context(), o)
-	require.ErrorContains(t, err, `"../core" cannot be`)
+	require.ErrorContains(t, err, `"../core" is not`)
 	o.Classes, o.Channels = nil, []int{5}
 	_, err = qubiq.Run(t.Context(), o)
 	require.ErrorContains(t, err, "no channel 5 of 4")
+}
+
+// Names that a data set cannot bear are refused before anything is read: the image is none.
+func TestQUBIQNames(t *testing.T) {
+	source := filepath.Join(t.TempDir(), "brain growth")
+	for _, name := range []string{"image.nii", "task01_seg01.nii"} {
+		put(t, []byte("no volume"), source, "case01", name)
+	}
+	classes := func(names ...string) error {
+		_, err := qubiq.Run(t.Context(), Options{Source: source, Destination: filepath.Join(t.TempDir(), "set"), Classes: names})
+		return err
+	}
+	assert.ErrorContains(t, classes(), `the class "brain growth" is not 1 to 64 letters (a to z), digits, hyphens and underscores; name it with -classes`)
+	assert.ErrorContains(t, classes("white matter"), `the class "white matter" is not`)
+	assert.ErrorContains(t, classes("brain"), "no image of it could be taken")
+	put(t, []byte("no volume"), source, "case01", "task02_seg01.nii")
+	assert.ErrorContains(t, classes("a", "a"), `two classes are called "a"; name each its own with -classes`)
+	assert.ErrorContains(t, classes(), "no image of it could be taken", "task01 and task02, whatever the folder's name")
 }
 
 // pancreas: volumes whose slices lie across the first axis.

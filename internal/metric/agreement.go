@@ -2,8 +2,9 @@ package metric
 
 import "math"
 
-// FleissKappa is the agreement of raters about pixels beyond chance (Fleiss 1971), 1 where they agree everywhere: over the pixels where within is 1,
-// or over all where it is nil. NaN for fewer than two raters, and where all marked all pixels or none.
+// FleissKappa is the agreement of raters about pixels beyond chance (Fleiss 1971): over the pixels where within (H, W) is 1, or over all where it is
+// nil. 1 where all marked the same, some of these pixels and not others. NaN for fewer than two raters, for no pixels, and where all marked all of
+// these pixels or none, since chance agrees as well then: so inside the union of their marks it is not defined for raters who marked the same.
 func FleissKappa(v Votes, within []uint8) float64 {
 	n, pixels, marks, agreed := float64(v.Raters), 0., 0., 0.
 	for i, c := range v.Count {

@@ -2,26 +2,31 @@ package metric
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 )
 
-// Interval is a mean with its 95 % interval.
+// Interval is a mean with its 95 % interval, which is missing where there are fewer than two values.
 type Interval struct {
-	Mean float64 `json:"mean"`
-	Low  float64 `json:"low"`
-	High float64 `json:"high"`
+	Mean float64  `json:"mean"`
+	Low  *float64 `json:"low,omitempty"` // nil together with High
+	High *float64 `json:"high,omitempty"`
 }
 
-// String writes the mean and the interval.
-func (i Interval) String() string { return fmt.Sprintf("%.4g [%.4g, %.4g]", i.Mean, i.Low, i.High) }
+// String writes the mean, and the interval where there is one.
+func (i Interval) String() string {
+	if i.Low == nil {
+		return fmt.Sprintf("%.4g", i.Mean)
+	}
+	return fmt.Sprintf("%.4g [%.4g, %.4g]", i.Mean, *i.Low, *i.High)
+}
 
 // Bootstrap resamples the values (one a case) with replacement and takes the 2.5 and 97.5 percentiles of the means. The same seed
-// gives the same interval; 2,000 resamples are plenty. All NaN without values.
+// gives the same interval; 2,000 resamples are plenty. The mean is NaN without values; of one value all samples are the same, so that there is no
+// interval, nor is there without resamples.
 func Bootstrap(values []float64, resamples int, seed uint64) Interval {
-	if len(values) == 0 || resamples < 1 {
-		return Interval{math.NaN(), math.NaN(), math.NaN()}
+	if len(values) < 2 || resamples < 1 {
+		return Interval{Mean: Mean(values)}
 	}
 	rng := rand.New(rand.NewPCG(seed, 0))
 	means := make([]float64, resamples)
@@ -33,7 +38,8 @@ func Bootstrap(values []float64, resamples int, seed uint64) Interval {
 		means[r] = sum / float64(len(values))
 	}
 	slices.Sort(means)
-	return Interval{Mean: Mean(values), Low: quantile(means, .025), High: quantile(means, .975)}
+	low, high := quantile(means, .025), quantile(means, .975)
+	return Interval{Mean(values), &low, &high}
 }
 
 // Mean is the arithmetic mean; NaN without values.

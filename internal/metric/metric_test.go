@@ -117,9 +117,12 @@ func TestBootstrap(t *testing.T) {
 	assert.NotEqual(t, got, Bootstrap(values, 4000, 2))
 	assert.InDelta(t, Mean(values), got.Mean, 1e-12)
 	// The normal interval of a mean of 400 values with σ = 2 is ±1.96·0.1; σ's estimate and resampling stay within 10 % of it.
-	assert.InDelta(t, .196, (got.High-got.Low)/2, .02)
+	assert.InDelta(t, .196, (*got.High-*got.Low)/2, .02)
 	same := Bootstrap([]float64{3, 3, 3}, 100, 1)
-	assert.Equal(t, Interval{3, 3, 3}, same)
+	assert.Equal(t, "3 [3, 3]", same.String())
+	one := Bootstrap([]float64{3}, 100, 1)
+	assert.Equal(t, Interval{Mean: 3}, one, "one value says nothing about others")
+	assert.Equal(t, "3", one.String())
 	assert.True(t, math.IsNaN(Bootstrap(nil, 10, 1).Mean))
 }
 

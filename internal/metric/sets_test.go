@@ -80,6 +80,8 @@ func TestFleissKappa(t *testing.T) {
 	assert.InDelta(t, 1, FleissKappa(Count([]uint8{1, 0}, []uint8{1, 0}), nil), 1e-12)
 	assert.InDelta(t, -1, FleissKappa(Count([]uint8{1, 0}, []uint8{0, 1}), nil), 1e-12)
 	assert.True(t, math.IsNaN(FleissKappa(Count([]uint8{1, 0}, []uint8{1, 0}), []uint8{1, 0})), "all marked all")
+	assert.True(t, math.IsNaN(FleissKappa(Count([]uint8{1, 0}, []uint8{1, 0}), []uint8{0, 0})), "no pixels")
+	assert.InDelta(t, 1, FleissKappa(Count([]uint8{1, 0, 0}, []uint8{1, 0, 0}), []uint8{1, 1, 0}), 1e-12)
 	assert.True(t, math.IsNaN(FleissKappa(Count([]uint8{1, 0}), nil)))
 }
 
