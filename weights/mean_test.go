@@ -35,6 +35,7 @@ func TestMean(t *testing.T) {
 		"b beside a: weights do not fit this model: 1 of another shape": run("64", 1, 2, 3),
 		"b has the same weights":                                        a,
 		`b has pieces "single", a has ""`:                               with("pieces", "single"),
+		`b has nesting "none", a has ""`:                                with("nesting", "none"),
 		`b has mirrored "averaged", a has ""`:                           with("mirrored", "averaged"),
 		`b has recipe "paper", a has ""`:                                with("recipe", "paper"),
 	} {
