@@ -209,6 +209,22 @@ func TestSavedFiles(t *testing.T) {
 	assert.NotEqual(t, bytes("sample_disc_mask.png"), bytes("sample_disc_mask_rec0.png"), "another mask")
 }
 
+// A cup that was not found is said to be missing, and has no ratio of 0.
+func TestCupThatWasNotFound(t *testing.T) {
+	p := open(t, mock(t, nil), 1200, 800)
+	p.ready()
+	p.drop("nocup.jpg", readBuilt(t, "sample.jpg"))
+	p.until(sampleDone)
+	assert.Equal(t, []string{"Cup/disc, vertical", "no cup found"}, get[[]string](p, `[...document.querySelectorAll(".headline > *")].map((cell) => cell.textContent)`))
+	assert.Contains(t, get[string](p, `document.getElementById("status").textContent`), "No cup found. Disc: ")
+	p.saving()
+	p.do(`document.getElementById("save-json").click(), document.getElementById("save-csv").click()`)
+	assert.Equal(t, map[string]any{"inner": "cup", "outer": "disc", "value": nil, "low": nil, "high": nil},
+		get[map[string]any](p, `blobs[saved["nocup.json"]].text().then((text) => JSON.parse(text).measurements.verticalRatio)`))
+	assert.Contains(t, get[string](p, `blobs[saved["nocup.csv"]].text()`), "vertical_cup_disc_ratio,,,\r\n")
+	p.clean()
+}
+
 func TestErrorsLeaveThePageUsable(t *testing.T) {
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
