@@ -342,6 +342,7 @@ stage.addEventListener("region", ({ detail }) => {
 });
 for (const key of ["x", "y", "side"]) {
   $(`region-${key}`).oninput = () => { const value = $(`region-${key}`).valueAsNumber; if (stage.placing && Number.isFinite(value)) stage.movePlacing({ [key]: value }); };
+  $(`region-${key}`).onchange = () => { if (stage.placing) { stage.settlePlacing(); $(`region-${key}`).value = stage.placing[key]; } };
   $(`region-${key}`).onkeydown = (event) => { if (event.key === "Enter") endPlacing(true); if (event.key === "Escape") endPlacing(false); };
 }
 $("region-auto").onclick = () => { if (stage.placing) endPlacing(false); run({ roi: "auto" }); };

@@ -175,6 +175,46 @@ func TestPlacingTheRegion(t *testing.T) {
 	p.clean()
 }
 
+// The corner stays where it is while a side is typed digit by digit, and where the side is already the smallest or the largest.
+func TestPlacedSquareStays(t *testing.T) {
+	p := open(t, mock(t, nil), 1200, 800)
+	p.ready()
+	p.sample()
+	p.click("place")
+	square := func() []int {
+		return get[[]int](p, `["x", "y", "side"].map((key) => document.getElementById("region-" + key).valueAsNumber)`)
+	}
+	for key, value := range map[string]int{"x": -100, "y": -90, "side": 400} {
+		p.slide("#region-"+key, value)
+	}
+	p.do(`document.getElementById("region-side").focus(), document.getElementById("region-side").select()`)
+	for _, digit := range []string{"3", "5", "0"} {
+		p.press(digit, false)
+	}
+	assert.Equal(t, []int{-100, -90, 350}, square())
+	p.do(`document.getElementById("region-side").select()`)
+	p.press("3", false)
+	p.do(`document.getElementById("stage").focus()`) // that is all that was meant
+	assert.Equal(t, []int{-12, -12, 16}, square(), "the smallest square, a quarter of it on the photograph")
+	p.press("-", false)
+	p.press("-", false)
+	assert.Equal(t, []int{-12, -12, 16}, square())
+	p.press("ArrowRight", false)
+	moved := square()
+	assert.Greater(t, moved[0], -12, "from where it is, not from where it was wanted")
+	p.press("-", false)
+	assert.Equal(t, moved, square())
+
+	for key, value := range map[string]int{"side": 9999, "x": -500, "y": -600} {
+		p.slide("#region-"+key, value)
+	}
+	p.do(`document.getElementById("stage").focus()`)
+	assert.Equal(t, []int{-500, -600, 3072}, square())
+	p.press("+", true)
+	assert.Equal(t, []int{-500, -600, 3072}, square())
+	p.clean()
+}
+
 // saving catches downloads where the page hands them to the browser: addresses by name in saved, contents by address in blobs.
 func (p *page) saving() {
 	p.t.Helper()
