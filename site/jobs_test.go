@@ -260,6 +260,36 @@ func TestResultThatIsGone(t *testing.T) {
 	p.clean()
 }
 
+// What is chosen to be shown stays with the next photograph, while the model is the same.
+func TestChoicesStayWithTheModel(t *testing.T) {
+	p := open(t, mock(t, nil), 1200, 800)
+	p.ready()
+	photograph := readBuilt(t, "sample.jpg")
+	p.drop("one.jpg", photograph)
+	p.until(sampleDone)
+	p.do(`document.querySelectorAll("input[name=structure]")[1].click()`)
+	p.slide("#recurrence", 1)
+	next := func(name string) {
+		p.drop(name, photograph)
+		p.until(fmt.Sprintf(`document.getElementById("file-line").textContent.includes(%q) && %s`, name, sampleDone))
+	}
+	next("two.jpg")
+	legend := func() string { return get[string](p, `document.getElementById("legend").innerText`) }
+	assert.Contains(t, legend(), "Cup: probability, 0 – 100 % (Rec1)")
+
+	p.choose("raters")
+	p.until(sampleDone + ` && document.querySelectorAll("#rater-list li").length === 7`)
+	p.do(`document.querySelectorAll("input[name=rater]")[2].click()`)
+	p.slide(firstWeight, 20)
+	next("three.jpg") // before the slider has come to rest
+	assert.Contains(t, legend(), "Rater3")
+	assert.Equal(t, "100", get[string](p, `document.querySelector("input[name=weight]").value`), "weights are the photograph's")
+	p.choose("levels")
+	p.until(sampleDone + ` && !document.getElementById("levels").hidden`)
+	assert.Contains(t, legend(), "Disc: probability", "another model")
+	p.clean()
+}
+
 // Arrow keys step through the models: the one where they rest is used, and no entry opens a dialog.
 func TestModelsByArrowKeys(t *testing.T) {
 	p := open(t, mock(t, nil), 1200, 800)
