@@ -429,7 +429,7 @@ func TestGPUThatIsBack(t *testing.T) {
 	p.ready()
 	p.drop("gpulost.jpg", readBuilt(t, "sample.jpg"))
 	p.until(sampleDone + ` && document.getElementById("banner").innerText.includes("meanwhile")`)
-	assert.Contains(t, get[string](p, `document.getElementById("adapter-name").textContent`), "Processor")
+	assert.Equal(t, "Processor (GPU lost)", get[string](p, `document.getElementById("adapter-name").textContent`))
 	p.click("region-auto")
 	p.until(sampleDone)
 	assert.False(t, get[bool](p, `document.getElementById("banner").hidden`), "it stays while the processor computes")

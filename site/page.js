@@ -4,6 +4,7 @@ import { Segmenter, SegmentError, cancelled, publish, scriptURL } from "./segmen
 import { Display } from "./display.js";
 import { showMeasurements, sentence, unlike } from "./measurements.js";
 import { offerSaves } from "./exports.js";
+import { whyProcessor } from "./adapter.js";
 
 const $ = (id) => document.getElementById(id);
 const MODEL_DELAY = 300; // ms after the last change in the list of models, which arrow keys step through
@@ -248,8 +249,10 @@ function about(result) {
 
 // ---- what computes, which models ----
 
+let hadGPU = false;
 function adapter({ adapter: name, gpu, software, reason, note, next }) {
-  $("adapter-name").textContent = gpu ? name : "Processor (no WebGPU)";
+  hadGPU ||= gpu;
+  $("adapter-name").textContent = gpu ? name : `Processor (${whyProcessor(reason, hadGPU).chip})`;
   $("adapter").className = `chip ${gpu && !software ? "gpu" : "cpu"}`;
   $("adapter").title = gpu ? `Computed by ${name}` : `Computed by the processor: ${reason}`;
   if (note) banner(note, next, "adapter");
@@ -259,7 +262,7 @@ let modelChosen = "";
 let visited = false; // a worker was ready before: the warning was given, and what stopped it is not begun again unasked
 segmenter.addEventListener("ready", ({ detail }) => {
   adapter(detail);
-  if (!detail.gpu && !visited) banner("This browser gives no WebGPU, so the processor computes. It is slower, with the same result.", detail.reason, "adapter");
+  if (!detail.gpu && !visited) banner(`${whyProcessor(detail.reason, hadGPU).sentence}, so the processor computes. It is slower, with the same result.`, detail.reason, "adapter");
   const select = $("model"), chosen = select.value;
   const own = [...select.options].filter((option) => option.value.startsWith("own-"));
   select.replaceChildren(...detail.models.map(({ name, title }) => new Option(title || name, name)), ...own);
@@ -389,7 +392,7 @@ stage.start();
 if (navigator.serviceWorker) addEventListener("load", async () => {
   try {
     const registration = await navigator.serviceWorker.register(scriptURL("sw.js"));
-    // A newer version that has been waiting takes over only while no image is open.
+    // A newer version that has been waiting takes over only while no image is open, in any page: sw.js looks for others.
     if (registration.waiting && navigator.serviceWorker.controller && !state.picture && !state.job) {
       navigator.serviceWorker.addEventListener("controllerchange", () => { if (!state.picture && !state.job) location.reload(); }, { once: true });
       registration.waiting.postMessage("activate");

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,6 +11,9 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"mrprism/internal/gpu"
+	"mrprism/model"
 )
 
 const sampleDone = `!document.getElementById("save").hidden && !document.getElementById("legend").hidden && document.getElementById("progress").hidden`
@@ -341,8 +345,37 @@ func TestWithoutWebGPU(t *testing.T) {
 	s := mock(t, func(text string) string { return strings.Replace(text, "const gpu = true", "const gpu = false", 1) })
 	p := open(t, s, 1200, 800)
 	p.ready()
-	p.until(`document.getElementById("banner").innerText.includes("no WebGPU") && document.getElementById("adapter").innerText.includes("Processor")`)
+	p.until(`document.getElementById("banner").innerText.includes("no WebGPU") && document.getElementById("adapter").innerText.includes("Processor (no WebGPU)")`)
 	p.sample()
+
+	// Other reasons have their own words. They are texts of gpu.js and of Go.
+	script := string(readBuilt(t, "gpu.js"))
+	no := func(reason string) error {
+		assert.Contains(t, script, `"`+reason+`"`)
+		return fmt.Errorf("no GPU can be used: %w: opening the device: %s", gpu.ErrNoAdapter, reason)
+	}
+	const offered = "the browser offers no GPU (switched off, blocked, or lost twice within minutes)"
+	for _, c := range []struct {
+		reason error
+		had    bool
+		chip   string
+	}{
+		{no("this browser has no WebGPU"), true, "no WebGPU"},
+		{no("the page was not loaded over https or from this machine"), false, "no WebGPU"},
+		{no(offered), false, "no GPU"},
+		{no(offered), true, "GPU lost"},
+		{fmt.Errorf("%w: reading: gone", gpu.ErrLost), true, "GPU lost"},
+		{fmt.Errorf("%w: 3 buffers", gpu.ErrOutOfMemory), true, "GPU out of memory"},
+		{fmt.Errorf("%w: compiling", gpu.ErrValidation), true, "GPU failed"},
+		{fmt.Errorf("%w: compiling", gpu.ErrInternal), true, "GPU failed"},
+		{model.ErrNothing, true, "GPU failed"},
+		{model.ErrWrong, true, "GPU failed"},
+		{context.DeadlineExceeded, false, "GPU failed"},
+	} {
+		why := get[map[string]string](p, fmt.Sprintf(`import("./adapter.js").then(({ whyProcessor }) => whyProcessor(%q, %t))`, c.reason, c.had))
+		assert.Equal(t, c.chip, why["chip"], c.reason)
+		assert.Equal(t, c.chip == "no WebGPU", strings.Contains(why["sentence"], "WebGPU"), c.reason)
+	}
 	p.clean()
 }
 

@@ -37,7 +37,7 @@ async function work(data) {
     if (cancelled.has(data.request)) return answer({ type: "error", code: "cancelled", message: "Cancelled." });
     if (data.name.includes("gpulost")) { // it is back for the whole image
       const back = data.roi === "none";
-      postMessage({ type: "adapter", adapter: back ? "Test adapter [mock]" : "Go float32 [processor, processor]", gpu: back, software: false, reason: back ? "" : "lost", note: back ? "" : "The processor computes meanwhile.", next: "Wait." });
+      postMessage({ type: "adapter", adapter: back ? "Test adapter [mock]" : "Go float32 [processor, processor]", gpu: back, software: false, reason: back ? "" : "GPU device lost: reading: as asked", note: back ? "" : "The processor computes meanwhile.", next: "Wait." });
     }
     if (!data.blob && data.key !== current?.key) return answer({ type: "error", code: "image", message: `${data.name} is no longer in memory.`, next: "Open it again." });
     if (data.blob) {
@@ -101,4 +101,4 @@ async function work(data) {
   }
 }
 
-postMessage({ type: "ready", adapter: gpu ? "Test adapter [mock]" : "Go float32 [processor, processor]", gpu, software: false, reason: gpu ? "" : "navigator.gpu is missing", models });
+postMessage({ type: "ready", adapter: gpu ? "Test adapter [mock]" : "Go float32 [processor, processor]", gpu, software: false, reason: gpu ? "" : "no GPU adapter: opening the device: this browser has no WebGPU", models });
