@@ -10,9 +10,9 @@ const WEIGHT_DELAY = 250; // ms after the last movement of a rater's slider
 
 // Events: "weights" (detail: a factor 0…1 on each rater's confidence, or null where all are 1) when the raters' sliders come to rest.
 export class Display extends EventTarget {
-  #views = new Map(); #result = null; #turn = 0; #timer = 0; #seen = false;
+  #views = new Map(); #result = null; #turn = 0; #timer = 0; #seen = false; #again = false; #built = null;
 
-  // renew segments again what is shown, and shows that.
+  // renew segments again as for a result, and shows that.
   constructor(stage, segmenter, fail, renew) {
     super();
     Object.assign(this, { stage, segmenter, fail, renew });
@@ -32,24 +32,30 @@ export class Display extends EventTarget {
 
   clear() {
     this.#result = null;
+    this.#rest();
     this.#views.clear();
     this.#turn++;
+    this.#again = false;
+    this.#blank();
+  }
+  #blank() {
     this.stage.setOverlay(null);
     this.stage.setContours([]);
     this.stage.setRegion(null);
+    $("legend").replaceChildren();
     $("legend").hidden = true;
   }
 
-  // show takes over a new result. Choices stay where they still make sense.
+  // show takes over a new result. Choices stay where they still make sense: what is built for a model, while it is the model, whatever the photograph.
   show(result, weights) {
-    const old = this.#result;
+    const first = this.#built === null;
     this.#views.clear();
     this.#result = result;
     this.#seen = false;
-    if (!old || old.model !== result.model) { this.#rest(); this.#build(result); }
+    if (this.#built !== result.model) { this.#rest(); this.#build(result); }
     this.setWeights(weights);
     const last = result.recurrences, slider = $("recurrence");
-    if (Number(slider.max) !== last || !old) { slider.max = last; slider.value = last; }
+    if (Number(slider.max) !== last || first) { slider.max = last; slider.value = last; }
     this.#recurrenceText();
     this.refresh();
   }
@@ -65,7 +71,8 @@ export class Display extends EventTarget {
   get recurrence() { return Number($("recurrence").value); }
 
   // build makes the controls for a model's classes and raters.
-  #build({ classes, raters, labels, steered }) {
+  #build({ model, classes, raters, labels, steered }) {
+    this.#built = model;
     const set = $("structure-set");
     set.replaceChildren(set.querySelector("legend"), ...classes.map((name, c) => {
       const label = document.createElement("label"), input = document.createElement("input"), span = document.createElement("span");
@@ -158,10 +165,15 @@ export class Display extends EventTarget {
       this.stage.setOverlay(v && { ...v, rgba: paint(v.values, map, map === "heat" ? 1 : 1 / mostDisagreement(result.raters.length)) });
       this.#legend(keys, map, title(result.classes[s]), map === "heat" ? now : last);
       this.#seen = true;
+      this.#again = false;
     } catch (error) {
       if (turn !== this.#turn) return;
-      if (error.code === "gone" && this.#seen) this.renew(); // what is gone at once would be so again
-      else this.fail(error);
+      const gone = error.code === "gone";
+      if (this.#seen ? gone : (gone || error.code === "crashed") && !this.#again) {
+        this.#again = !this.#seen; // what is gone at once, once more, would be so again
+        this.renew(result);
+      } else this.fail(error);
+      if (!this.#seen) this.#blank(); // what is drawn is of another result than the measurements beside it
     }
   }
 

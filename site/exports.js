@@ -1,4 +1,5 @@
 // Saving: masks and probability maps as PNG at the photograph's own size, pixels only; measurements as JSON and CSV.
+import { SegmentError } from "./segmenter.js";
 import { table, title } from "./measurements.js";
 
 const $ = (id) => document.getElementById(id);
@@ -20,21 +21,28 @@ export const csv = (rows) => rows.map((row) => row.map((value) => {
 }).join(",")).join("\r\n") + "\r\n";
 
 // offerSaves fills the section Save for a result; weights are those of the raters that it was computed with, null where all are 1. Masks and
-// probabilities are saved of the recurrence that is shown; measurements are of the last. renew segments again and resolves to the new result.
-export function offerSaves(result, name, weights, { display, segmenter, fail, renew }) {
+// probabilities are saved of the recurrence that is shown; measurements are of the last. renew segments again as for a result and resolves to the new
+// one; to null where the page went on to something else, and to undefined where it failed and has told so.
+export function offerSaves(result, name, weights, { display, segmenter, fail, saved, renew }) {
   const base = stem(name);
   const save = (what, c) => async (event) => {
     const button = event.currentTarget, i = display.recurrence;
+    const file = `${base}_${result.classes[c]}${what === "mask" ? "_mask" : ""}${i < result.recurrences ? `_rec${i}` : ""}.png`;
     button.disabled = true;
     try {
       const png = (of) => segmenter.png(of, what, "recurrence", { i, class: c });
       const answer = await png(result).catch(async (error) => {
         if (error.code !== "gone") throw error;
-        const again = await renew();
+        const again = await renew(result);
+        if (again === null) {
+          throw new SegmentError({ code: "gone", message: `${file} was not saved: its result is no longer in memory.`,
+            next: `Open ${name} and segment it again as it was, then save.` });
+        }
         return again && png(again);
       });
       if (!answer) return; // why has been told
-      download(`${base}_${result.classes[c]}${what === "mask" ? "_mask" : ""}${i < result.recurrences ? `_rec${i}` : ""}.png`, "image/png", answer.bytes);
+      download(file, "image/png", answer.bytes);
+      saved();
     } catch (error) { fail(error); } finally { button.disabled = false; }
   };
   $("save-masks").replaceChildren(...result.classes.map((cls, c) => {

@@ -73,9 +73,11 @@ class Device {
     this.failed ??= failure(error, message);
   }
 
-  // outcome is a failure that nobody was told of yet, or none.
-  outcome() {
+  // outcome is a failure that nobody was told of yet, or none. A call that was given up (token.cancelled) has nobody to tell: the failure is kept for
+  // the next.
+  outcome(token) {
     if (this.lost) return failure("lost", this.lost);
+    if (token.cancelled) return fine;
     const failed = this.failed;
     this.failed = null;
     return failed ?? fine;
@@ -133,8 +135,9 @@ class Device {
     this.writes.add(written);
   }
 
-  // read gives bytes of several pieces of buffers one after the other: pieces is [id, offset, size]…, whole words.
-  async read(pieces) {
+  // read gives bytes of several pieces of buffers one after the other: pieces is [id, offset, size]…, whole words. token.cancelled is set when
+  // nobody waits for them any more.
+  async read(pieces, token) {
     let total = 0;
     for (let i = 0; i < pieces.length; i += 3) total += pieces[i + 2];
     const bytes = new Uint8Array(total);
@@ -143,7 +146,7 @@ class Device {
       if (failed) return failed;
     }
     await Promise.all([...this.writes, ...this.flights]); // whatever went wrong before makes these bytes worthless
-    const outcome = this.outcome();
+    const outcome = this.outcome(token);
     return outcome.error ? outcome : { ...fine, bytes };
   }
 
@@ -288,13 +291,13 @@ class Device {
       const recording = this.recordings.get(id);
       for (let from = 0; from < recording.steps.length;) {
         while (this.flights.length >= ahead) await this.flights[0];
-        if (token.cancelled || this.lost) return this.outcome();
+        if (token.cancelled || this.lost) return this.outcome(token);
         const to = Math.min(from + recording.step, recording.steps.length);
         this.submit(recording, from, to);
         from = to;
       }
     }
-    return this.outcome();
+    return this.outcome(token);
   }
 
   // submit encodes steps [from, to) of a recording as one submission.

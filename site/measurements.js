@@ -1,5 +1,6 @@
 // The measurements table. measurements is what the segmenter computed (mrprism/internal/segment): per structure the area, and where there
-// are a disc and a cup their vertical ratio, each with the range over the mask and the raters or agreement levels.
+// are a disc and a cup their vertical ratio, each with the range over the mask and the raters or agreement levels. A ratio whose inner structure
+// was not found has no value: null.
 import { css, structure as colour } from "./colours.js";
 
 const $ = (id) => document.getElementById(id);
@@ -31,7 +32,8 @@ export function showMeasurements(result) {
   if (verticalRatio) {
     const name = cell("th", `${title(verticalRatio.inner)}/${verticalRatio.outer}, vertical`);
     name.scope = "row";
-    const value = cell("td", verticalRatio.value.toFixed(2), `${verticalRatio.low.toFixed(2)} – ${verticalRatio.high.toFixed(2)}`);
+    const { inner, value: ratio, low, high } = verticalRatio;
+    const value = ratio === null ? cell("td", `no ${inner} found`) : cell("td", ratio.toFixed(2), `${low.toFixed(2)} – ${high.toFixed(2)}`);
     value.colSpan = 2;
     body.push(row([name, value], "headline"));
   }
@@ -56,7 +58,8 @@ export const unlike = (result) => `The colours of this picture are unlike those 
 // sentence is the result for a screen reader.
 export function sentence({ measurements: { structures, verticalRatio } }) {
   const parts = structures.map((s) => `${title(s.class)}: ${whole(s.area)} pixels, ${percent(s.share)} percent of the image`);
-  if (verticalRatio) parts.unshift(`Vertical ${verticalRatio.inner} to ${verticalRatio.outer} ratio ${verticalRatio.value.toFixed(2)}, from ${verticalRatio.low.toFixed(2)} to ${verticalRatio.high.toFixed(2)}`);
+  if (verticalRatio?.value === null) parts.unshift(`No ${verticalRatio.inner} found`);
+  else if (verticalRatio) parts.unshift(`Vertical ${verticalRatio.inner} to ${verticalRatio.outer} ratio ${verticalRatio.value.toFixed(2)}, from ${verticalRatio.low.toFixed(2)} to ${verticalRatio.high.toFixed(2)}`);
   return parts.join(". ") + ".";
 }
 
@@ -70,7 +73,7 @@ export function table(name, result, weights) {
     rows.push([...base, `${s.class}_share_of_image`, s.share, "", ""]);
     rows.push([...base, `${s.class}_height_px`, s.height, "", ""]);
   }
-  if (verticalRatio) rows.push([...base, `vertical_${verticalRatio.inner}_${verticalRatio.outer}_ratio`, verticalRatio.value, verticalRatio.low, verticalRatio.high]);
+  if (verticalRatio) rows.push([...base, `vertical_${verticalRatio.inner}_${verticalRatio.outer}_ratio`, verticalRatio.value ?? "", verticalRatio.low ?? "", verticalRatio.high ?? ""]);
   for (const [m, weight] of (weights ?? []).entries()) rows.push([...base, `weight_of_${result.raters[m]}`, Number(weight.toFixed(2)), "", ""]);
   return rows;
 }

@@ -5,9 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
@@ -72,6 +76,47 @@ func TestOfflineWithoutAReload(t *testing.T) {
 	p.drop("crash.jpg", readBuilt(t, "sample.jpg"))
 	p.until(`document.getElementById("banner").innerText.includes("started again")`)
 	p.ready()
+}
+
+// TestNewVersionWaits: a page without an image does not bring a new version to another that has one open; a page that is alone does.
+func TestNewVersionWaits(t *testing.T) {
+	worker, err := os.ReadFile("testdata/mock_worker.js")
+	require.NoError(t, err)
+	keeper, err := os.ReadFile("sw.js")
+	require.NoError(t, err)
+	keeper = []byte(strings.NewReplacer("/*FILES*/{}", "{}", "/*MODELS*/{}", "{}").Replace(string(keeper)))
+	var now atomic.Pointer[http.Handler]
+	listening := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*now.Load()).ServeHTTP(w, r) }))
+	serve := func(version string) {
+		content := bytes.ReplaceAll(keeper, []byte("/*VERSION*/"), []byte(version))
+		handler, err := Handler(built(t, map[string][]byte{"worker.js": worker, "sw.js": content}), nil, Hosts(listening.Listener.Addr()))
+		require.NoError(t, err)
+		now.Store(&handler)
+	}
+	serve("one")
+	listening.Start()
+	t.Cleanup(listening.Close)
+	p := open(t, &server{URL: listening.URL + "/"}, 900, 700)
+	p.ready()
+	p.until(`navigator.serviceWorker.controller?.state === "activated"`)
+	p.sample()
+	serve("two")
+	p.do(`(async () => { globalThis.kept = await navigator.serviceWorker.getRegistration(); await kept.update(); })()`)
+	p.until(`kept.waiting?.state === "installed"`)
+	p.do(`globalThis.changed = 0, navigator.serviceWorker.addEventListener("controllerchange", () => { changed++; }), globalThis.other = window.open(location.href)`)
+	p.until(`other.document.readyState === "complete" && other.document.getElementById("model")?.disabled === false && other.navigator.serviceWorker.controller`)
+	time.Sleep(2 * time.Second) // it asks once it is loaded
+	assert.True(t, get[bool](p, `kept.waiting !== null && changed === 0`))
+	p.do(`other.close()`)
+	p.until(`other.closed`)
+	time.Sleep(500 * time.Millisecond)
+
+	p.run(chromedp.Navigate(listening.URL + "/"))
+	p.until(`navigator.serviceWorker.getRegistration().then((r) => { globalThis.state = r.waiting === null && r.active.state; }) && globalThis.state === "activated"`)
+	p.until(`document.readyState === "complete"`)
+	p.ready()
+	p.sample()
+	p.clean()
 }
 
 // TestNothingIsSent drops an image, segments it, and looks at everything the server was asked: files of the site, each by GET, none with

@@ -4,6 +4,7 @@ import { Segmenter, SegmentError, cancelled, publish, scriptURL } from "./segmen
 import { Display } from "./display.js";
 import { showMeasurements, sentence, unlike } from "./measurements.js";
 import { offerSaves } from "./exports.js";
+import { whyProcessor } from "./adapter.js";
 
 const $ = (id) => document.getElementById(id);
 const MODEL_DELAY = 300; // ms after the last change in the list of models, which arrow keys step through
@@ -12,29 +13,33 @@ const LARGEST_FILE = 256 * 2 ** 20; // bytes; wasm/segmenter refuses larger pict
 const stage = new Stage($("stage"));
 const segmenter = new Segmenter();
 publish(segmenter);
-const display = new Display(stage, segmenter, fail, renew);
+const display = new Display(stage, segmenter, (error) => fail(error, state.picture), renew);
 
 // What the page is about. picture: the file, image: as decoded; result: the last one, of this picture, with its roi and weights; job: the
-// running segmentation, with the picture, roi and weights that it is of.
+// running segmentation, with the picture, roi and weights that it is of. result.asked has the picture, roi and weights of that result.
 const state = { picture: null, image: null, roi: "auto", weights: null, result: null, job: null };
 
 const say = (text) => { $("status").textContent = text; };
 
-// fail shows an error and what to do next; the page stays usable.
-function fail(error) {
+// fail shows an error and what to do next; the page stays usable. of: what it is about, if that can be made good: a picture, "weights" or "save".
+function fail(error, of = null) {
   if (error?.code === "cancelled") return say("Cancelled.");
   const known = error instanceof SegmentError;
   if (!known) console.error(error);
-  banner(known ? error.message : "Something in the page went wrong: " + error, known ? error.next : "Try again; if it stays, reload the page.");
+  banner(known ? error.message : "Something in the page went wrong: " + error, known ? error.next : "Try again; if it stays, reload the page.", "", of);
 }
 // kind: what may go by itself: "note" is no error, "adapter" one on what computes, "unlike" one on the picture that is shown; errors have none.
-function banner(message, next, kind = "") {
+let bannerOf = null;
+function banner(message, next, kind = "", of = null) {
+  bannerOf = of;
   $("banner-message").textContent = message;
   $("banner-next").textContent = next ?? "";
   $("banner").classList.toggle("note", kind !== "");
   $("banner").dataset.kind = kind;
   $("banner").hidden = false;
 }
+// mended takes away what went wrong with something that has gone well now; what is about something else stays to be read.
+function mended(of) { if (bannerOf === of) $("banner").hidden = true; }
 $("banner-close").onclick = () => { $("banner").hidden = true; $("stage").focus(); };
 
 // ---- opening ----
@@ -91,16 +96,20 @@ const STAGES = {
 
 // run segments with what changes (picture, roi, weights; the model as chosen) and shows the result. What does not change is as in the job that
 // this one takes over from, or as in the last result. The old result stays until the new one is there, and a failure leaves everything as it was.
-async function run(changes) {
+// It resolves to the result, to undefined where that failed, which has been told, and to null where another one took over or it was cancelled.
+function run(changes) {
   state.job?.ending.abort();
-  const { picture, roi, weights } = { ...(state.job ?? state), ...takeModel(), ...changes }, fresh = picture !== state.picture;
+  const { picture, roi, weights } = { ...(state.job ?? state), ...takeModel(), ...changes };
   const job = (state.job = { picture, roi, weights, ending: new AbortController() });
-  const stale = () => state.job !== job;
+  return (job.result = compute(job));
+}
+async function compute(job) {
+  const { picture, roi, weights } = job, fresh = picture !== state.picture, stale = () => state.job !== job;
   stageNow = "";
   progress("Waiting for the program", 0, 0);
   try {
     await segmenter.ready;
-    if (stale()) return;
+    if (stale()) return null;
     const model = modelChosen;
     if (!model) throw new SegmentError({ code: "weights", message: "This site has no models.", next: "Choose a file of your own under Model, or serve a site built with weights." });
     const result = await segmenter.segment(picture, { model, recurrences: 3, roi, raterWeights: weights }, {
@@ -108,25 +117,30 @@ async function run(changes) {
       progress: (event) => { if (!stale()) showStage(event); },
       image: fresh ? (image) => { if (!stale()) adopt(picture, image); } : undefined,
     });
-    if (stale()) return;
-    Object.assign(state, { roi, weights, result });
+    if (stale()) return null;
+    Object.assign(state, { roi, weights, result: Object.assign(result, { asked: { picture, roi, weights } }) });
     show(result);
     tuneWhenIdle();
     return result;
   } catch (error) {
-    if (!stale()) {
-      fail(error);
-      keepChoices(error);
-      if (error.code === "region") beginPlacing();
-    }
+    if (stale()) return null;
+    fail(error, picture);
+    keepChoices(error);
+    if (error.code === "region") beginPlacing();
   } finally {
     if (!stale()) { state.job = null; $("progress").hidden = true; }
   }
 }
 
-// renew segments again what is shown: the worker keeps its last four results, scripts' among them, and a new worker keeps none.
-let renewing = null;
-function renew() { return (renewing ??= run({}).finally(() => { renewing = null; })); }
+// renew segments again as for a result that is gone: the worker keeps its last four, scripts' among them, and a new worker keeps none. It resolves as
+// run does, and to null where the page is about another photograph, model, region or weights by now: their mask is not what was asked for.
+async function renew(result) {
+  const { job, picture, roi, weights } = { ...state, ...state.job }, { asked, model } = result;
+  const same = picture === asked.picture && roi === asked.roi && weights === asked.weights && model === modelChosen && model === $("model").value;
+  if (!same) return null;
+  if (job) return job.result;
+  return state.result && state.result !== result ? state.result : run({}); // the first: somebody else has renewed it
+}
 
 // keepChoices brings the controls back to the result that stays. Where the model that was chosen only needs its region, the choice stays, and
 // the mask of the other model goes.
@@ -202,14 +216,14 @@ function showNothing() {
 let doubted = ""; // the picture and the model of which it was said
 function show(result) {
   for (const id of ["measurements", "show", "experts", "recurrences", "region", "save"]) $(id).hidden = false;
-  const { kind } = $("banner").dataset;
-  if (!kind || kind === "unlike") $("banner").hidden = true; // what went wrong before is over
+  mended(state.picture);
+  if ($("banner").dataset.kind === "unlike") $("banner").hidden = true;
   const seen = `${state.picture.key} ${result.model}`;
   if (result.unlike && doubted !== seen) banner(unlike(result), "Its outlines may mean nothing. Choose the model for such pictures.", "unlike");
   doubted = result.unlike ? seen : "";
   display.show(result, state.weights);
   showMeasurements(result);
-  offerSaves(result, state.picture.name, state.weights, { display, segmenter, fail, renew });
+  offerSaves(result, state.picture.name, state.weights, { display, segmenter, fail: (error) => fail(error, "save"), saved: () => mended("save"), renew });
   const { x, y, side, whole } = result.roi;
   $("region-line").textContent = whole ? "The whole image" : `${side} × ${side} px at ${x}, ${y}` + (state.roi === "auto" ? ", found" : ", by hand");
   about(result);
@@ -235,8 +249,10 @@ function about(result) {
 
 // ---- what computes, which models ----
 
+let hadGPU = false;
 function adapter({ adapter: name, gpu, software, reason, note, next }) {
-  $("adapter-name").textContent = gpu ? name : "Processor (no WebGPU)";
+  hadGPU ||= gpu;
+  $("adapter-name").textContent = gpu ? name : `Processor (${whyProcessor(reason, hadGPU).chip})`;
   $("adapter").className = `chip ${gpu && !software ? "gpu" : "cpu"}`;
   $("adapter").title = gpu ? `Computed by ${name}` : `Computed by the processor: ${reason}`;
   if (note) banner(note, next, "adapter");
@@ -246,7 +262,7 @@ let modelChosen = "";
 let visited = false; // a worker was ready before: the warning was given, and what stopped it is not begun again unasked
 segmenter.addEventListener("ready", ({ detail }) => {
   adapter(detail);
-  if (!detail.gpu && !visited) banner("This browser gives no WebGPU, so the processor computes. It is slower, with the same result.", detail.reason, "adapter");
+  if (!detail.gpu && !visited) banner(`${whyProcessor(detail.reason, hadGPU).sentence}, so the processor computes. It is slower, with the same result.`, detail.reason, "adapter");
   const select = $("model"), chosen = select.value;
   const own = [...select.options].filter((option) => option.value.startsWith("own-"));
   select.replaceChildren(...detail.models.map(({ name, title }) => new Option(title || name, name)), ...own);
@@ -307,8 +323,9 @@ $("weights").onchange = async () => {
     const { name, title } = await segmenter.weights(file);
     if (![...$("model").options].some((option) => option.value === name)) $("model").add(new Option(title, name));
     listModel(name);
+    mended("weights");
     useModel();
-  } catch (error) { fail(error); }
+  } catch (error) { fail(error, "weights"); }
 };
 display.addEventListener("weights", ({ detail }) => { if (state.result?.model === $("model").value) run({ weights: detail }); });
 
@@ -342,6 +359,7 @@ stage.addEventListener("region", ({ detail }) => {
 });
 for (const key of ["x", "y", "side"]) {
   $(`region-${key}`).oninput = () => { const value = $(`region-${key}`).valueAsNumber; if (stage.placing && Number.isFinite(value)) stage.movePlacing({ [key]: value }); };
+  $(`region-${key}`).onchange = () => { if (stage.placing) { stage.settlePlacing(); $(`region-${key}`).value = stage.placing[key]; } };
   $(`region-${key}`).onkeydown = (event) => { if (event.key === "Enter") endPlacing(true); if (event.key === "Escape") endPlacing(false); };
 }
 $("region-auto").onclick = () => { if (stage.placing) endPlacing(false); run({ roi: "auto" }); };
@@ -374,7 +392,7 @@ stage.start();
 if (navigator.serviceWorker) addEventListener("load", async () => {
   try {
     const registration = await navigator.serviceWorker.register(scriptURL("sw.js"));
-    // A newer version that has been waiting takes over only while no image is open.
+    // A newer version that has been waiting takes over only while no image is open, in any page: sw.js looks for others.
     if (registration.waiting && navigator.serviceWorker.controller && !state.picture && !state.job) {
       navigator.serviceWorker.addEventListener("controllerchange", () => { if (!state.picture && !state.job) location.reload(); }, { once: true });
       registration.waiting.postMessage("activate");

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,6 +11,9 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"mrprism/internal/gpu"
+	"mrprism/model"
 )
 
 const sampleDone = `!document.getElementById("save").hidden && !document.getElementById("legend").hidden && document.getElementById("progress").hidden`
@@ -175,6 +179,46 @@ func TestPlacingTheRegion(t *testing.T) {
 	p.clean()
 }
 
+// The corner stays where it is while a side is typed digit by digit, and where the side is already the smallest or the largest.
+func TestPlacedSquareStays(t *testing.T) {
+	p := open(t, mock(t, nil), 1200, 800)
+	p.ready()
+	p.sample()
+	p.click("place")
+	square := func() []int {
+		return get[[]int](p, `["x", "y", "side"].map((key) => document.getElementById("region-" + key).valueAsNumber)`)
+	}
+	for key, value := range map[string]int{"x": -100, "y": -90, "side": 400} {
+		p.slide("#region-"+key, value)
+	}
+	p.do(`document.getElementById("region-side").focus(), document.getElementById("region-side").select()`)
+	for _, digit := range []string{"3", "5", "0"} {
+		p.press(digit, false)
+	}
+	assert.Equal(t, []int{-100, -90, 350}, square())
+	p.do(`document.getElementById("region-side").select()`)
+	p.press("3", false)
+	p.do(`document.getElementById("stage").focus()`) // that is all that was meant
+	assert.Equal(t, []int{-12, -12, 16}, square(), "the smallest square, a quarter of it on the photograph")
+	p.press("-", false)
+	p.press("-", false)
+	assert.Equal(t, []int{-12, -12, 16}, square())
+	p.press("ArrowRight", false)
+	moved := square()
+	assert.Greater(t, moved[0], -12, "from where it is, not from where it was wanted")
+	p.press("-", false)
+	assert.Equal(t, moved, square())
+
+	for key, value := range map[string]int{"side": 9999, "x": -500, "y": -600} {
+		p.slide("#region-"+key, value)
+	}
+	p.do(`document.getElementById("stage").focus()`)
+	assert.Equal(t, []int{-500, -600, 3072}, square())
+	p.press("+", true)
+	assert.Equal(t, []int{-500, -600, 3072}, square())
+	p.clean()
+}
+
 // saving catches downloads where the page hands them to the browser: addresses by name in saved, contents by address in blobs.
 func (p *page) saving() {
 	p.t.Helper()
@@ -207,6 +251,22 @@ func TestSavedFiles(t *testing.T) {
 	p.until(`saved["sample_disc_mask_rec0.png"] && saved["sample_cup_rec0.png"]`)
 	bytes := func(name string) int { return get[int](p, fmt.Sprintf(`blobs[saved[%q]].size`, name)) }
 	assert.NotEqual(t, bytes("sample_disc_mask.png"), bytes("sample_disc_mask_rec0.png"), "another mask")
+}
+
+// A cup that was not found is said to be missing, and has no ratio of 0.
+func TestCupThatWasNotFound(t *testing.T) {
+	p := open(t, mock(t, nil), 1200, 800)
+	p.ready()
+	p.drop("nocup.jpg", readBuilt(t, "sample.jpg"))
+	p.until(sampleDone)
+	assert.Equal(t, []string{"Cup/disc, vertical", "no cup found"}, get[[]string](p, `[...document.querySelectorAll(".headline > *")].map((cell) => cell.textContent)`))
+	assert.Contains(t, get[string](p, `document.getElementById("status").textContent`), "No cup found. Disc: ")
+	p.saving()
+	p.do(`document.getElementById("save-json").click(), document.getElementById("save-csv").click()`)
+	assert.Equal(t, map[string]any{"inner": "cup", "outer": "disc", "value": nil, "low": nil, "high": nil},
+		get[map[string]any](p, `blobs[saved["nocup.json"]].text().then((text) => JSON.parse(text).measurements.verticalRatio)`))
+	assert.Contains(t, get[string](p, `blobs[saved["nocup.csv"]].text()`), "vertical_cup_disc_ratio,,,\r\n")
+	p.clean()
 }
 
 func TestErrorsLeaveThePageUsable(t *testing.T) {
@@ -285,8 +345,37 @@ func TestWithoutWebGPU(t *testing.T) {
 	s := mock(t, func(text string) string { return strings.Replace(text, "const gpu = true", "const gpu = false", 1) })
 	p := open(t, s, 1200, 800)
 	p.ready()
-	p.until(`document.getElementById("banner").innerText.includes("no WebGPU") && document.getElementById("adapter").innerText.includes("Processor")`)
+	p.until(`document.getElementById("banner").innerText.includes("no WebGPU") && document.getElementById("adapter").innerText.includes("Processor (no WebGPU)")`)
 	p.sample()
+
+	// Other reasons have their own words. They are texts of gpu.js and of Go.
+	script := string(readBuilt(t, "gpu.js"))
+	no := func(reason string) error {
+		assert.Contains(t, script, `"`+reason+`"`)
+		return fmt.Errorf("no GPU can be used: %w: opening the device: %s", gpu.ErrNoAdapter, reason)
+	}
+	const offered = "the browser offers no GPU (switched off, blocked, or lost twice within minutes)"
+	for _, c := range []struct {
+		reason error
+		had    bool
+		chip   string
+	}{
+		{no("this browser has no WebGPU"), true, "no WebGPU"},
+		{no("the page was not loaded over https or from this machine"), false, "no WebGPU"},
+		{no(offered), false, "no GPU"},
+		{no(offered), true, "GPU lost"},
+		{fmt.Errorf("%w: reading: gone", gpu.ErrLost), true, "GPU lost"},
+		{fmt.Errorf("%w: 3 buffers", gpu.ErrOutOfMemory), true, "GPU out of memory"},
+		{fmt.Errorf("%w: compiling", gpu.ErrValidation), true, "GPU failed"},
+		{fmt.Errorf("%w: compiling", gpu.ErrInternal), true, "GPU failed"},
+		{model.ErrNothing, true, "GPU failed"},
+		{model.ErrWrong, true, "GPU failed"},
+		{context.DeadlineExceeded, false, "GPU failed"},
+	} {
+		why := get[map[string]string](p, fmt.Sprintf(`import("./adapter.js").then(({ whyProcessor }) => whyProcessor(%q, %t))`, c.reason, c.had))
+		assert.Equal(t, c.chip, why["chip"], c.reason)
+		assert.Equal(t, c.chip == "no WebGPU", strings.Contains(why["sentence"], "WebGPU"), c.reason)
+	}
 	p.clean()
 }
 

@@ -8,6 +8,8 @@ import { Canvas2D } from "./canvas2d.js";
 const MIN_SIDE = 16; // of the region, photograph pixels
 
 export class Stage extends EventTarget {
+  #wanted = null; // the square as it was asked for, which may be smaller, larger or further out than may be
+
   // element: the focusable element over which the photograph is drawn.
   constructor(element) {
     super();
@@ -111,12 +113,14 @@ export class Stage extends EventTarget {
   }
 
   // Placing the region by hand: "region" events carry { x, y, side }, "apply" and "cancel" ask for endPlacing, which gives the last square.
-  place(start) { this.placing = { ...start }; this.element.classList.add("placing"); this.#draw("region"); this.#placed(); }
+  place(start) { this.placing = this.#wanted = { ...start }; this.element.classList.add("placing"); this.#draw("region"); this.#placed(); }
   endPlacing() { const square = this.placing; this.placing = null; this.element.classList.remove("placing"); this.#draw("region"); return square; }
+  // A change is made to the square that was wanted, so that the first digits of a number that is being typed leave no trace in the others;
+  // settlePlacing makes the square that there is the one that is wanted.
   movePlacing(change) {
-    const { image } = this.shown, p = { ...this.placing, ...change };
-    const longest = 2 * Math.max(image.width, image.height);
-    p.side = Math.round(Math.min(longest, Math.max(MIN_SIDE, p.side)));
+    const { image } = this.shown, p = { ...this.#wanted, ...change };
+    this.#wanted = { ...p };
+    p.side = this.#within(p.side);
     // At least a quarter of the square stays on the photograph.
     p.x = Math.round(Math.min(image.width - p.side / 4, Math.max(-0.75 * p.side, p.x)));
     p.y = Math.round(Math.min(image.height - p.side / 4, Math.max(-0.75 * p.side, p.y)));
@@ -124,6 +128,8 @@ export class Stage extends EventTarget {
     this.#draw("region");
     this.#placed();
   }
+  settlePlacing() { this.#wanted = this.placing; this.#placed(); }
+  #within(side) { const { width, height } = this.shown.image; return Math.round(Math.min(2 * Math.max(width, height), Math.max(MIN_SIDE, side))); }
   #placed() { this.dispatchEvent(new CustomEvent("region", { detail: this.placing })); }
 
   #listen() {
@@ -179,7 +185,7 @@ export class Stage extends EventTarget {
   #drag(grip, px, py) {
     const x = (px - this.x) / this.scale, y = (py - this.y) / this.scale;
     if (grip.offset) return this.movePlacing({ x: x - grip.offset[0], y: y - grip.offset[1] });
-    const [ax, ay] = grip.anchor, side = Math.max(MIN_SIDE, Math.abs(x - ax), Math.abs(y - ay));
+    const [ax, ay] = grip.anchor, side = this.#within(Math.max(Math.abs(x - ax), Math.abs(y - ay)));
     this.movePlacing({ side, x: x < ax ? ax - side : ax, y: y < ay ? ay - side : ay });
   }
 
@@ -193,7 +199,8 @@ export class Stage extends EventTarget {
       this.movePlacing({ x: p.x - arrow[0] * pixels, y: p.y - arrow[1] * pixels });
     } else if (p && "+=-_".includes(event.key)) {
       const grow = (event.key === "+" || event.key === "=" ? 1 : -1) * Math.max(2, Math.round(p.side / 64) * 2);
-      this.movePlacing({ side: p.side + grow, x: p.x - grow / 2, y: p.y - grow / 2 });
+      const side = this.#within(p.side + grow), half = (side - p.side) / 2;
+      this.movePlacing({ side, x: p.x - half, y: p.y - half });
     } else if (p && (event.key === "Enter" || event.key === "Escape")) {
       this.dispatchEvent(new Event(event.key === "Enter" ? "apply" : "cancel"));
     } else if (arrow) this.pan(arrow[0] * 40 * step, arrow[1] * 40 * step);

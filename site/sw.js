@@ -1,5 +1,6 @@
 // Keeps the page for use without a network: one cache a version, filled and checked by hash before it is used, the previous one kept. A
-// new version takes over when no page of the old one is open, or when a page without an image asks for it.
+// new version takes over when no page of the old one is open, or when a page without an image asks for it and is the only one: another may have an
+// image open.
 const VERSION = "/*VERSION*/";
 const FILES = /*FILES*/{};
 const MODELS = /*MODELS*/{};
@@ -31,7 +32,12 @@ addEventListener("activate", (event) => event.waitUntil((async () => {
   await clients.claim(); // the page of the first visit too
 })()));
 
-addEventListener("message", (event) => { if (event.data === "activate") skipWaiting(); });
+addEventListener("message", (event) => { if (event.data === "activate") event.waitUntil(takeOver()); });
+
+async function takeOver() {
+  const pages = await clients.matchAll({ type: "window", includeUncontrolled: true }); // a worker that waits controls none
+  if (pages.filter(({ url }) => url.startsWith(registration.scope)).length === 1) await skipWaiting();
+}
 
 addEventListener("fetch", (event) => {
   const url = new URL(event.request.url);

@@ -67,8 +67,10 @@ func describe(it item, r *segment.Result) string {
 	for _, s := range r.Measurements.Structures {
 		parts = append(parts, fmt.Sprintf("%s %d px (%d–%d)", s.Class, s.Area, s.Low, s.High))
 	}
-	if v := r.Measurements.VerticalRatio; v != nil {
-		parts = append(parts, fmt.Sprintf("vertical %s/%s %.2f (%.2f–%.2f)", v.Inner, v.Outer, v.Value, v.Low, v.High))
+	if v := r.Measurements.VerticalRatio; v != nil && v.Value == nil {
+		parts = append(parts, "no "+v.Inner+" found")
+	} else if v != nil {
+		parts = append(parts, fmt.Sprintf("vertical %s/%s %.2f (%.2f–%.2f)", v.Inner, v.Outer, *v.Value, *v.Low, *v.High))
 	}
 	if r.Unlike {
 		parts = append(parts, "BUT its colours are unlike those of the model's training images: check whether this is the right model")

@@ -26,13 +26,14 @@ type Structure struct {
 	Disagreement float64 `json:"disagreement"` // pixels about which two raters are expected to disagree
 }
 
-// Ratio is the height of one structure over another's.
+// Ratio is the height of one structure over another's. Its figures are nil where the calibrated mask has no inner structure: not to find one is
+// no ratio of 0, and what raters mark is told by the structure's own interval.
 type Ratio struct {
-	Inner string  `json:"inner"`
-	Outer string  `json:"outer"`
-	Value float64 `json:"value"`
-	Low   float64 `json:"low"` // of the mask and the raters or levels that mark the outer structure
-	High  float64 `json:"high"`
+	Inner string   `json:"inner"`
+	Outer string   `json:"outer"`
+	Value *float64 `json:"value"`
+	Low   *float64 `json:"low"` // of the mask and the raters or levels that mark the outer structure
+	High  *float64 `json:"high"`
 }
 
 // extent is the size of one mask in pixels.
@@ -88,9 +89,11 @@ func (r *Result) ratio(calibrated []extent, raters [][]extent) *Ratio {
 	if len(over) == 1 {
 		return nil
 	}
-	return &Ratio{
-		Inner: r.Classes[inner], Outer: r.Classes[outer], Value: over[0], Low: slices.Min(over), High: slices.Max(over),
+	out := &Ratio{Inner: r.Classes[inner], Outer: r.Classes[outer]}
+	if calibrated[inner].height > 0 {
+		out.Value, out.Low, out.High = new(over[0]), new(slices.Min(over)), new(slices.Max(over))
 	}
+	return out
 }
 
 func (r *Result) extent(maps []float32, channels, c int) extent {

@@ -188,19 +188,22 @@ func TestVerticalRatio(t *testing.T) {
 	}
 	require.Nil(t, r.measure().VerticalRatio)
 	column(r.masks[0], k, 0, 3, 6)
-	column(r.masks[0], k, 1, 3, 3)
 	require.Nil(t, r.measure().VerticalRatio, "no level has a disc")
 	column(r.raters, m*k, 0, 2, 8)
 	column(r.raters, m*k, 1, 2, 6)
 	column(r.raters, m*k, k, 2, 5)
 	column(r.raters, m*k, k+1, 4, 1)
+	encoded, err := json.Marshal(r.measure().VerticalRatio)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"inner": "cup", "outer": "disc", "value": null, "low": null, "high": null}`, string(encoded), "a cup that was not found has no ratio of 0")
+	column(r.masks[0], k, 1, 3, 3)
 	measured := r.measure()
-	require.Equal(t, &Ratio{Inner: "cup", Outer: "disc", Value: .5, Low: .2, High: .75}, measured.VerticalRatio)
+	require.Equal(t, &Ratio{Inner: "cup", Outer: "disc", Value: new(.5), Low: new(.2), High: new(.75)}, measured.VerticalRatio)
 	require.Equal(t, 0, measured.Structures[0].Low)
 	require.Equal(t, 8, measured.Structures[0].High)
 	require.Equal(t, 6, measured.Structures[0].Height)
 	column(r.masks[0], k, 1, 3, 6)
-	require.Equal(t, &Ratio{Inner: "cup", Outer: "disc", Value: 1, Low: .2, High: 1}, r.measure().VerticalRatio, "the mask's own ratio lies in its interval")
+	require.Equal(t, &Ratio{Inner: "cup", Outer: "disc", Value: new(1.), Low: new(.2), High: new(1.)}, r.measure().VerticalRatio, "the mask's own ratio lies in its interval")
 }
 
 // Both formulas against their definitions by enumeration.

@@ -37,7 +37,7 @@ async function work(data) {
     if (cancelled.has(data.request)) return answer({ type: "error", code: "cancelled", message: "Cancelled." });
     if (data.name.includes("gpulost")) { // it is back for the whole image
       const back = data.roi === "none";
-      postMessage({ type: "adapter", adapter: back ? "Test adapter [mock]" : "Go float32 [processor, processor]", gpu: back, software: false, reason: back ? "" : "lost", note: back ? "" : "The processor computes meanwhile.", next: "Wait." });
+      postMessage({ type: "adapter", adapter: back ? "Test adapter [mock]" : "Go float32 [processor, processor]", gpu: back, software: false, reason: back ? "" : "GPU device lost: reading: as asked", note: back ? "" : "The processor computes meanwhile.", next: "Wait." });
     }
     if (!data.blob && data.key !== current?.key) return answer({ type: "error", code: "image", message: `${data.name} is no longer in memory.`, next: "Open it again." });
     if (data.blob) {
@@ -67,11 +67,12 @@ async function work(data) {
     else if (data.roi !== "auto") { const [x, y, square] = data.roi.split(",").map(Number); roi = { x, y, side: square, whole: false }; }
     results.set(data.request, { width, height, roi });
     if (results.size > 4) results.delete(results.keys().next().value);
-    const area = (c) => Math.round(Math.PI * (radius({ kind: "probability", class: c }) * roi.side) ** 2);
+    const missing = (c) => data.name.includes("nocup") && s.classes[c] === "cup";
+    const area = (c) => missing(c) ? 0 : Math.round(Math.PI * (radius({ kind: "probability", class: c }) * roi.side) ** 2);
     answer({ type: "result", id: data.request, width, height, ...s, model: data.model, title: models.find((m) => m.name === data.model).title, roi, recurrences: 3,
       adapter: gpu ? "Test adapter [mock]" : "Go float32 [processor, processor]", timings: { total: 1234 }, precision: "f32", unlike: data.name === "grey.jpg" && data.model === "levels", sha256: "ab12", shipped: true,
       measurements: { structures: s.classes.map((cls, c) => ({ class: cls, area: area(c), low: area(c) * 0.94, high: area(c) * 1.05, share: area(c) / width / height, height: 2 * radius({ class: c }) * roi.side })),
-        verticalRatio: s.classes.length > 1 ? { inner: "cup", outer: "disc", value: 0.52, low: 0.47, high: 0.58 } : undefined } });
+        verticalRatio: s.classes.length > 1 ? { inner: "cup", outer: "disc", ...(missing(1) ? { value: null, low: null, high: null } : { value: 0.52, low: 0.47, high: 0.58 }) } : undefined } });
     return;
   }
   if (!results.has(data.id)) return answer({ type: "error", code: "gone", message: "That result is no longer in memory.", next: "Segment the image again." });
@@ -100,4 +101,4 @@ async function work(data) {
   }
 }
 
-postMessage({ type: "ready", adapter: gpu ? "Test adapter [mock]" : "Go float32 [processor, processor]", gpu, software: false, reason: gpu ? "" : "navigator.gpu is missing", models });
+postMessage({ type: "ready", adapter: gpu ? "Test adapter [mock]" : "Go float32 [processor, processor]", gpu, software: false, reason: gpu ? "" : "no GPU adapter: opening the device: this browser has no WebGPU", models });

@@ -37,7 +37,12 @@ func await(ctx context.Context, promise js.Value) (js.Value, error) {
 	case s := <-done:
 		return s.value, s.err
 	case <-ctx.Done():
-		return js.Value{}, ctx.Err()
+		select {
+		case s := <-done: // what has been answered has been told, and is not told again
+			return s.value, s.err
+		default:
+			return js.Value{}, ctx.Err()
+		}
 	}
 }
 
@@ -71,6 +76,16 @@ func ask(ctx context.Context, doing string, object js.Value, method string, argu
 		return js.Value{}, err
 	}
 	return answer, outcome(answer, doing)
+}
+
+// askUntil is ask of a method whose last argument is a token: its cancelled is set once nobody waits for the answer any more.
+func askUntil(ctx context.Context, doing string, object js.Value, method string, arguments ...any) (js.Value, error) {
+	token := js.ValueOf(map[string]any{"cancelled": false})
+	answer, err := ask(ctx, doing, object, method, append(arguments, token)...)
+	if err != nil {
+		token.Set("cancelled", true)
+	}
+	return answer, err
 }
 
 // bytesToJS copies bytes into a new Uint8Array.

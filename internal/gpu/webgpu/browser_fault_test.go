@@ -133,6 +133,37 @@ func TestFailedRunSpoilsTheRead(t *testing.T) {
 	assert.Equal(t, []float32{0, 0}, values)
 }
 
+// A failure is not told to a read or a run that was given up: the next read hears of it.
+func TestFailureOfAnAbandonedCall(t *testing.T) {
+	d, b := openBrowser(t)
+	cleared, err := d.Record([]gpu.Command{{Clear: b}})
+	require.NoError(t, err)
+	for name, call := range map[string]func(context.Context) error{
+		"read": func(ctx context.Context) error { return d.Read(ctx, gpu.Range{Buffer: b, Dst: make([]byte, 8)}) },
+		"run":  func(ctx context.Context) error { return d.Run(ctx, cleared) },
+	} {
+		// Submissions before it are not done yet, so that both wait; then they have failed.
+		var settle js.Value
+		executor := js.FuncOf(func(_ js.Value, arguments []js.Value) any { settle = arguments[0]; return nil })
+		waits := js.Global().Get("Promise").New(executor)
+		executor.Release()
+		for range 8 {
+			d.object.Get("flights").Call("push", waits)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		require.ErrorIs(t, call(ctx), context.DeadlineExceeded, name)
+		cancel()
+		d.object.Call("fail", "validation", "injected")
+		d.object.Get("flights").Set("length", 0)
+		settle.Invoke()
+		time.Sleep(100 * time.Millisecond) // until the call that was given up ends
+		_, err := read(t, d, b)
+		require.ErrorIs(t, err, gpu.ErrValidation, name)
+		_, err = read(t, d, b)
+		require.NoError(t, err, "it was told")
+	}
+}
+
 func TestUncapturedErrorSpoilsTheRead(t *testing.T) {
 	d, b := openBrowser(t)
 	d.object.Get("device").Call("createBuffer", map[string]any{"size": 4, "usage": 0xffff})

@@ -141,11 +141,7 @@ func (d *device) Run(ctx context.Context, recordings ...gpu.Recording) error {
 		}
 		ids[i] = r.id
 	}
-	token := js.ValueOf(map[string]any{"cancelled": false})
-	_, err := ask(ctx, "running", d.object, "run", ids, token)
-	if err != nil {
-		token.Set("cancelled", true)
-	}
+	_, err := askUntil(ctx, "running", d.object, "run", ids)
 	return err
 }
 
@@ -187,7 +183,7 @@ func (d *device) Read(ctx context.Context, ranges ...gpu.Range) error {
 		for _, p := range pieces[:n] {
 			wanted = append(wanted, p.buffer.id, p.from, p.size)
 		}
-		answer, err := ask(ctx, "reading", d.object, "read", wanted)
+		answer, err := askUntil(ctx, "reading", d.object, "read", wanted)
 		if err != nil {
 			return err
 		}
