@@ -20,7 +20,6 @@ type Augmentation struct {
 	Shift        float64 // centre ± Shift × side, each way
 	Elastic      float64 // control points, a quarter of the side apart, move by ± Elastic × side each way; up to MostElastic
 	Swell        float64 // where there is an anchor, what lies about its middle is seen smaller or larger, by up to exp(±Swell), its outline as it is
-	Mirrored     bool    // where there is no anchor, an image goes on beyond its border as its mirror image, marks and all; otherwise its edge continues, unmarked
 
 	Brightness float64 // ± added to values 0..1
 	Contrast   float64 // × exp(±Contrast) about one half
@@ -44,8 +43,6 @@ type view struct {
 	side           float64
 	bend           *bend  // nil: none
 	swell          *swell // nil: none
-	mirrored       bool   // at the borders of the image, which is w wide and h high
-	w, h           float64
 }
 
 // at is the point of the image, in pixels, that the view shows at (u, v).
@@ -58,18 +55,7 @@ func (v *view) at(u, w float64) (x, y float64) {
 	if v.swell != nil {
 		x, y = v.swell.at(x, y)
 	}
-	if v.mirrored {
-		x, y = fold(x, v.w), fold(y, v.h)
-	}
 	return x, y
-}
-
-// fold is where in 0..n, open at n, a coordinate lies that goes on beyond it from mirror image to mirror image.
-func fold(c, n float64) float64 {
-	if c >= 0 && c < n {
-		return c
-	}
-	return min(math.Abs(math.Remainder(c, 2*n)), math.Nextafter(n, 0))
 }
 
 // view draws the geometry. The draws' number is fixed, so that one probability does not shift what the others draw.
@@ -107,10 +93,7 @@ func (a Augmentation) view(it *Sample, rng *rand.Rand) view {
 	if it.anchored && kind >= a.Tight+a.Between {
 		shift = max(shift, (side-whole)/2) // anywhere in a view that is wider
 	}
-	v := view{
-		cx: cx + shift*dx, cy: cy + shift*dy, side: side,
-		mirrored: a.Mirrored && !it.anchored, w: float64(it.image.W), h: float64(it.image.H),
-	}
+	v := view{cx: cx + shift*dx, cy: cy + shift*dy, side: side}
 	sin, cos := math.Sincos(angle)
 	v.xu, v.xv, v.yu, v.yv = side*cos, -side*sin, side*sin, side*cos
 	if flipX {

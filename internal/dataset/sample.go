@@ -130,8 +130,7 @@ func newSample(l *Loaded, anchor int) (*Sample, error) {
 }
 
 // sampleImage fills dst (s, s, 3). Where the view shrinks, a pixel is the mean of n×n bilinear samples, n the whole number of image
-// pixels that it covers along a side; where it enlarges, one: imageio's rule, turned. Beyond the border the edge continues, or what
-// the view says.
+// pixels that it covers along a side; where it enlarges, one: imageio's rule, turned. Beyond the border the edge continues.
 func (it *Sample) sampleImage(dst []float32, s int, v view, look Look) {
 	tone := look.tones()
 	n := max(1, int(math.Ceil(v.side/float64(s)-1e-9)))

@@ -132,43 +132,6 @@ func TestImageAndLabelsMoveTogether(t *testing.T) {
 	assert.Greater(t, len(shares), 15, "views differ in scale")
 }
 
-// A view with the image's left border in its middle shows the image and its mirror image, with their marks; around an anchor the left half has none.
-func TestMirroredBeyondTheBorder(t *testing.T) {
-	const n = 40
-	images, labels := make([]float32, 3*n*n), make([]float32, 6*n*n)
-	render := func(anchor string) (marked [2]float32) {
-		s, _ := sampler(t, anchor, Options{Size: n, Batch: 1, Augmentation: Augmentation{Mirrored: true}}, write(t, 1))
-		it := s.samples[0]
-		v := Augmentation{Mirrored: true}.view(it, s.random(drawStream, 0))
-		v.cx, v.cy = 0, float64(it.image.H)/2
-		v.xu, v.xv, v.yu, v.yv, v.side = n, 0, 0, n, n
-		it.sampleImage(images, n, v, AsTaken)
-		it.sampleLabels(labels, n, v)
-		for y := range n {
-			for x := range n / 2 {
-				left, right := y*n+x, y*n+n-1-x
-				marked[0], marked[1] = marked[0]+labels[6*left], marked[1]+labels[6*right]
-				if anchor == "" {
-					require.InDeltaSlice(t, images[3*right:3*right+3], images[3*left:3*left+3], 1e-6)
-					require.Equal(t, labels[6*right:6*right+6], labels[6*left:6*left+6])
-				}
-			}
-		}
-		return marked
-	}
-	without := render("")
-	assert.Positive(t, without[0])
-	assert.Equal(t, without[0], without[1])
-	with := render("disc")
-	assert.Zero(t, with[0])
-	assert.Positive(t, with[1])
-
-	for c, want := range map[float64]float64{-.5: .5, 0: 0, 3: 3, 10: 10, 10.5: 9.5, 19: 1, 21: 1, -11: 9} {
-		assert.InDelta(t, want, fold(c, 10), 1e-9, c)
-		assert.Less(t, fold(c, 10), 10.)
-	}
-}
-
 // Pixels marked as a class outside of the class before it are counted, of raters who have marked both.
 func TestOutside(t *testing.T) {
 	dir := write(t, 1)

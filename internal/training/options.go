@@ -81,7 +81,7 @@ type Options struct {
 func (o Options) augmentation() dataset.Augmentation {
 	a := dataset.DefaultAugmentation
 	if o.AnyOrientation {
-		a.Rotation, a.FlipY, a.Mirrored = 180, 0.5, true
+		a.Rotation, a.FlipY = 180, 0.5
 	}
 	a.Elastic, a.Grain, a.Swell = o.Elastic, o.Grain, o.Swell
 	return a
