@@ -1,15 +1,18 @@
-// Why the processor computes, in words.
+// Why the processor computes, in words, and what can be done about it.
 
 // The worker's reason is the text of a Go error, which holds one of these: of gpu.js where there is no adapter, else of internal/gpu. The first that
 // fits counts.
 const reasons = [
-  ["this browser has no WebGPU", { chip: "no WebGPU", sentence: "This browser gives no WebGPU" }],
-  ["not loaded over https", { chip: "no WebGPU", sentence: "This browser gives no WebGPU to pages from another machine without https" }],
-  ["GPU device lost", { chip: "GPU lost", sentence: "The graphics processor was lost" }],
-  ["out of GPU memory", { chip: "GPU out of memory", sentence: "The graphics memory does not suffice" }],
-  ["no GPU adapter", { chip: "no GPU", sentence: "This browser offers no graphics processor" }],
+  ["this browser has no WebGPU", { chip: "no WebGPU", sentence: "This browser gives no WebGPU", next: "Current Chrome and Edge have it." }],
+  ["not loaded over https", { chip: "no WebGPU", sentence: "This browser gives no WebGPU to pages from another machine without https",
+    next: "Open the page over https, or on the machine that serves it." }],
+  ["GPU device lost", { chip: "GPU lost", sentence: "The graphics processor was lost", next: "After two minutes it is asked for again." }],
+  ["out of GPU memory", { chip: "GPU out of memory", sentence: "The graphics memory does not suffice", next: "Closing other pages that use the graphics processor may help." }],
+  ["no GPU adapter", { chip: "no GPU", sentence: "This browser offers no graphics processor",
+    next: "It may be switched off in the browser's settings (graphics or hardware acceleration)." }],
 ];
-const failed = { chip: "GPU failed", sentence: "The graphics processor could not be used" }; // refused, not answered, or computed wrongly
+const failed = { chip: "GPU failed", sentence: "The graphics processor could not be used",
+  next: "Please report this with the text that the adapter's name shows under the pointer." }; // refused, not answered, or computed wrongly
 
 // whyProcessor words a reason; had: a GPU computed before in this page, so that one which is not offered now was lost.
 export function whyProcessor(reason, had) {

@@ -262,7 +262,8 @@ let modelChosen = "";
 let visited = false; // a worker was ready before: the warning was given, and what stopped it is not begun again unasked
 segmenter.addEventListener("ready", ({ detail }) => {
   adapter(detail);
-  if (!detail.gpu && !visited) banner(`${whyProcessor(detail.reason, hadGPU).sentence}, so the processor computes. It is slower, with the same result.`, detail.reason, "adapter");
+  const why = whyProcessor(detail.reason, hadGPU);
+  if (!detail.gpu && !visited) banner(`${why.sentence}, so the processor computes. It is slower, with the same result.`, why.next, "adapter");
   const select = $("model"), chosen = select.value;
   const own = [...select.options].filter((option) => option.value.startsWith("own-"));
   select.replaceChildren(...detail.models.map(({ name, title }) => new Option(title || name, name)), ...own);

@@ -374,6 +374,7 @@ func TestWithoutWebGPU(t *testing.T) {
 	} {
 		why := get[map[string]string](p, fmt.Sprintf(`import("./adapter.js").then(({ whyProcessor }) => whyProcessor(%q, %t))`, c.reason, c.had))
 		assert.Equal(t, c.chip, why["chip"], c.reason)
+		assert.Regexp(t, `^[A-Z][^-]+\.$`, why["next"], "what a user of the page can do, and no flag")
 		assert.Equal(t, c.chip == "no WebGPU", strings.Contains(why["sentence"], "WebGPU"), c.reason)
 	}
 	p.clean()
