@@ -62,7 +62,7 @@ func (s *scorer) changes(ctx context.Context, l *dataset.Loaded) (scores []chang
 		score := changedScore{Change: c.name, Found: seen}
 		for k, mask := range masks {
 			var dice *float64
-			if votes, ok := s.votes(changed, k); ok {
+			if votes, ok := changed.Votes(k); ok {
 				d := metric.SoftDice(mask, votes, metric.DefaultSoftDice)
 				dice = &d
 			}

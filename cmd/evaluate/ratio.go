@@ -37,8 +37,8 @@ func (s *scorer) ratio(l *dataset.Loaded, m maps) *ratioScore {
 	if disc < 0 || cup < 0 {
 		return nil
 	}
-	outer, marked := s.votes(l, disc)
-	inner, both := s.votes(l, cup)
+	outer, marked := l.Votes(disc)
+	inner, both := l.Votes(cup)
 	if !marked || !both || metric.Area(outer.Mean()) == 0 {
 		return nil
 	}

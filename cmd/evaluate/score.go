@@ -188,14 +188,9 @@ func (s *scorer) sameRaters() bool {
 	return slices.Equal(about.Raters, s.data.Raters) && (about.Labels == weights.LabelsAgreementLevels) == s.data.Levels
 }
 
-// votes counts the marks of a structure; not ok where nobody has marked it, or levels are incomplete, so that they cannot be counted.
-func (s *scorer) votes(l *dataset.Loaded, k int) (votes metric.Votes, ok bool) {
-	return l.Votes(k)
-}
-
 // class scores one structure; nil where its votes cannot be counted.
 func (s *scorer) class(l *dataset.Loaded, m maps, other [][]float32, k int, truth []uint8) *classScore {
-	votes, ok := s.votes(l, k)
+	votes, ok := l.Votes(k)
 	if !ok {
 		return nil
 	}

@@ -124,6 +124,19 @@ func TestScores(t *testing.T) {
 	})
 }
 
+// oneEpoch trains one at 64² and gives its score. The trainer is closed when the test ends.
+func oneEpoch(t *testing.T, o Options) (*Trainer, float64) {
+	t.Helper()
+	o.Phases = []Phase{{64, 1}}
+	trainer, err := New(t.Context(), reference.Open(), o, nil)
+	require.NoError(t, err)
+	t.Cleanup(trainer.Close)
+	var score *float64
+	require.NoError(t, trainer.Run(t.Context(), func(r Report) { score = r.SoftDice }))
+	require.NotNil(t, score)
+	return trainer, *score
+}
+
 // Weights that never learned to feed back are scored by Rec0.
 func TestScoresWithoutRecurrence(t *testing.T) {
 	data, _ := finished(t)
@@ -136,13 +149,7 @@ func TestScoresWithoutRecurrence(t *testing.T) {
 	}
 	o := scored(t, data)
 	o.Recipe, _ = model.NewRecipe("baseline")
-	o.Phases = []Phase{{64, 1}}
-	trainer, err := New(t.Context(), reference.Open(), o, nil)
-	require.NoError(t, err)
-	defer trainer.Close()
-	var score *float64
-	require.NoError(t, trainer.Run(t.Context(), func(r Report) { score = r.SoftDice }))
-	require.NotNil(t, score)
+	trainer, score := oneEpoch(t, o)
 	dice := func(recurrences int) (mean float64) {
 		r, err := trainer.engine.Segment(t.Context(), trainer.aside[0].Image, segment.Options{Recurrences: recurrences})
 		require.NoError(t, err)
@@ -153,8 +160,8 @@ func TestScoresWithoutRecurrence(t *testing.T) {
 		}
 		return mean
 	}
-	assert.Equal(t, dice(0), *score)
-	assert.NotEqual(t, dice(segment.DefaultRecurrences), *score, "otherwise this test shows nothing")
+	assert.Equal(t, dice(0), score)
+	assert.NotEqual(t, dice(segment.DefaultRecurrences), score, "otherwise this test shows nothing")
 }
 
 // Incomplete agreement levels are not counted as votes: they are scored by nothing, and where there is nothing else, that is said before the first step.
@@ -168,18 +175,12 @@ func TestScoresOfIncompleteLevels(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, levels, 0o644))
 	require.NoError(t, os.Remove(filepath.Join(data, "raters", "bob", "cup", "case0001.png")))
 	o := scored(t, data)
-	o.Phases = []Phase{{64, 1}}
-	trainer, err := New(t.Context(), reference.Open(), o, nil)
-	require.NoError(t, err)
-	defer trainer.Close()
-	var score *float64
-	require.NoError(t, trainer.Run(t.Context(), func(r Report) { score = r.SoftDice }))
-	require.NotNil(t, score)
+	trainer, score := oneEpoch(t, o)
 	r, err := trainer.engine.Segment(t.Context(), trainer.aside[0].Image, segment.Options{Recurrences: segment.DefaultRecurrences})
 	require.NoError(t, err)
 	votes, ok := trainer.aside[0].Votes(0)
 	require.True(t, ok)
-	assert.Equal(t, metric.SoftDice(r.Probability(0), votes, metric.DefaultSoftDice), *score, "by the disc alone")
+	assert.Equal(t, metric.SoftDice(r.Probability(0), votes, metric.DefaultSoftDice), score, "by the disc alone")
 
 	require.NoError(t, os.Remove(filepath.Join(data, "raters", "ann", "disc", "case0001.png")))
 	o.Out = filepath.Join(t.TempDir(), "none")

@@ -34,8 +34,9 @@ func (s *session) segment(message js.Value) error {
 	if err != nil {
 		return err
 	}
-	s.returnToGPU(ctx)
-	if err := s.useModel(ctx, message.Get("model").String(), tell); err != nil {
+	model := message.Get("model").String()
+	s.returnToGPU(ctx, model)
+	if err := s.useModel(ctx, model, tell); err != nil {
 		return err
 	}
 	options := segment.Options{

@@ -34,6 +34,7 @@ type session struct {
 	dev       gpu.Device
 	gpuReason string    // why the processor computes, where it does
 	retryGPU  time.Time // when to ask for a GPU again; zero where none is expected
+	unfit     string    // the model for which it is not asked for again: the GPU refused it, or computed it wrongly
 	lastLoss  time.Time
 
 	model  *weights.Model // the one that was asked for last; the engine has it, where there is one
@@ -158,7 +159,8 @@ func (s *session) recover(ctx context.Context, cause error, again bool) bool {
 		note = "The graphics processor failed twice; the processor computes meanwhile. It takes longer, with the same result."
 		s.useProcessor(cause)
 	case refusing(cause) || wrong(cause):
-		if s.forgetTuned() {
+		// A user's own weights may come to nothing on any device: no fault of kernels.
+		if (refusing(cause) || errors.Is(cause, model.ErrWrong) || s.model.Shipped) && s.forgetTuned() {
 			s.closeDevice()
 			s.openDevice(ctx)
 			break
@@ -168,7 +170,7 @@ func (s *session) recover(ctx context.Context, cause error, again bool) bool {
 			note = "The graphics processor computed wrongly, which was noticed; the processor computes. It takes longer, with the right result."
 		}
 		s.useProcessor(cause)
-		s.retryGPU = time.Time{} // it would do the same again
+		s.unfit = nameOf(s.model)
 	case errors.Is(cause, gpu.ErrOutOfMemory):
 		note = "The graphics memory does not suffice; the processor computes. It takes longer, with the same result."
 		s.useProcessor(cause)
@@ -196,9 +198,9 @@ func (s *session) useProcessor(cause error) {
 	s.retryGPU = time.Now().Add(gpuPause)
 }
 
-// returnToGPU tries the GPU again once its pause is over. Where none comes, what the processor holds stays.
-func (s *session) returnToGPU(ctx context.Context) {
-	if s.onGPU() || s.retryGPU.IsZero() || time.Now().Before(s.retryGPU) {
+// returnToGPU tries the GPU again once its pause is over, for a model that it is fit for. Where none comes, what the processor holds stays.
+func (s *session) returnToGPU(ctx context.Context, model string) {
+	if s.onGPU() || s.retryGPU.IsZero() || time.Now().Before(s.retryGPU) || model == s.unfit {
 		return
 	}
 	dev, err := openGPU(ctx)

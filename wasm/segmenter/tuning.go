@@ -60,16 +60,16 @@ func (s *session) remembered(d gpu.Device) gpu.Device {
 // forgetTuned goes back to the kernels that are chosen by the kind of GPU, for good, where others ran: what was measured there is not measured again.
 // It reports whether others ran.
 func (s *session) forgetTuned() bool {
-	wrong := s.tuning.Choices
-	if len(wrong) == 0 || wish("tune") == "off" {
+	ran := s.tuning.Choices
+	if len(ran) == 0 || wish("tune") == "off" {
 		return false
 	}
 	s.tuning.failed = true
-	for key := range wrong {
+	for key := range ran {
 		delete(s.tuning.finished, key)
 	}
 	s.remember(func(m *memory) {
-		for key := range wrong {
+		for key := range ran {
 			m.Unfinished[key] = mostUnfinished
 		}
 		m.Choices, m.Measured = tune.Choices{}, tune.Choices{}
