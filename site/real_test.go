@@ -174,8 +174,9 @@ func TestBadFilesInThePage(t *testing.T) {
 	s := real(t, map[string][]byte{
 		"good.safetensors": good, "flipped.safetensors": flipped, "photo.png": photo(t, 120, 90), "one.png": photo(t, 1, 1), "text.png": []byte("hello, this is text\n"),
 		"cut.jpg": jpeg[:len(jpeg)/2], "huge.png": huge,
-		"missing.safetensors": tinyWeights(t, weights.LabelsRaters, func(f *weights.File) { f.Tensors = f.Tensors[1:] }),
-		"shape.safetensors":   tinyWeights(t, weights.LabelsRaters, func(f *weights.File) { slices.Reverse(f.Tensors[0].Shape) }),
+		"missing.safetensors":  tinyWeights(t, weights.LabelsRaters, func(f *weights.File) { f.Tensors = f.Tensors[1:] }),
+		"headless.safetensors": tinyWeights(t, weights.LabelsRaters, func(f *weights.File) { f.Metadata["recipe"] = "baseline" }),
+		"shape.safetensors":    tinyWeights(t, weights.LabelsRaters, func(f *weights.File) { slices.Reverse(f.Tensors[0].Shape) }),
 		"nan.safetensors": tinyWeights(t, weights.LabelsRaters, func(f *weights.File) {
 			copy(f.Tensors[3].Data, []byte{0, 0, 0xc0, 0x7f})
 		}),
@@ -191,6 +192,7 @@ func TestBadFilesInThePage(t *testing.T) {
 		{"photo.png", "missing", "conv1"},
 		{"photo.png", "shape", "shape"},
 		{"photo.png", "nan", "weights: "},
+		{"photo.png", "headless", "weights: headless.safetensors was trained without heads"},
 	} {
 		err := p.segmentIn(c.image, c.model+".safetensors", options)
 		if assert.Error(t, err, c.image+" "+c.model) {

@@ -337,6 +337,20 @@ func TestUsageAndFailures(t *testing.T) {
 	}
 }
 
+// Weights that learned no feedback are scored without, unless it is asked for.
+func TestFeedbacksOfBaselines(t *testing.T) {
+	dir, about := synthesise(t)
+	file := weightsFile(t, about, func(f *weights.File) { f.Metadata["recipe"] = "baseline" })
+	for recurrences, args := range map[int][]string{0: nil, 1: {"-recurrences", "1"}} {
+		code, stdout, stderr := call(t, append(args, "-weights", file, "-data", dir, "-device", "processor", "-json", "-")...)
+		require.Zero(t, code, stderr)
+		var r report
+		require.NoError(t, json.Unmarshal([]byte(stdout), &r))
+		require.Equal(t, recurrences, r.Recurrences)
+		require.Len(t, r.Classes[0].SoftDice, recurrences+1)
+	}
+}
+
 // Bad masks and truths are told all together before a device is opened: here one that would be refused.
 func TestBadFilesAreToldFirst(t *testing.T) {
 	dir, about := synthesise(t)

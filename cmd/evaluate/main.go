@@ -94,7 +94,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.StringVar(&r.data, "data", "", "`DIR`[,DIR]: data set folders of the same classes and raters (required)")
 	flags.StringVar(&r.split, "split", "heldout", "`SPLIT`: heldout, train or all")
 	flags.StringVar(&r.region, "roi", "none", "`REGION`: none (the image is the region) or auto (search it first)")
-	flags.IntVar(&r.recurrences, "recurrences", segment.DefaultRecurrences, "feedbacks `N`: Rec0 to RecN are scored")
+	flags.IntVar(&r.recurrences, "recurrences", -1, fmt.Sprintf("feedbacks `N`: Rec0 to RecN are scored (-1: %d, or 0 of weights that learned none)", segment.DefaultRecurrences))
 	flags.BoolVar(&r.changed, "changed", false, "also score every image as it would look from another camera, and mirrored; takes about as long again for each")
 	flags.StringVar(&r.jsonPath, "json", "", "`FILE` to write all figures to as JSON; - for standard output, instead of the table")
 	flags.StringVar(&r.csvPath, "csv", "", "`FILE` to write a line an image and structure to, for statistics programs")
@@ -118,7 +118,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return misused("-roi %s: choose none or auto", r.region)
 	case r.csvPath == "-":
 		return misused("-csv -: name a file; what goes to standard output is the table, or the JSON with -json -")
-	case r.recurrences < 0 || r.recurrences > segment.MaxRecurrences:
+	case r.recurrences < -1 || r.recurrences > segment.MaxRecurrences:
 		return misused("-recurrences %d: 0 to %d are possible", r.recurrences, segment.MaxRecurrences)
 	}
 	if err := wish.Check(); err != nil {
@@ -137,6 +137,9 @@ func evaluate(ctx context.Context, r request, wish command.Device, stdout, stder
 	scored, err := command.Weights(r.weightsName)
 	if err != nil {
 		return err
+	}
+	if r.recurrences < 0 {
+		r.recurrences = segment.Feedbacks(&scored.Metadata)
 	}
 	var against *weights.Model
 	if r.againstName != "" {

@@ -78,6 +78,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return command.Fail(ctx, stderr, program, err)
 	}
+	if err := segment.CheckHeads("-weights "+*weightsName, &model.Metadata); err != nil {
+		return command.Fail(ctx, stderr, program, err)
+	}
 	plan, err := plan(*out, images, model.Metadata)
 	if err != nil {
 		return misused("%v", err)

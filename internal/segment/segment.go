@@ -17,6 +17,24 @@ import (
 // DefaultRecurrences is the number of feedbacks that the paper reports: Rec0 to Rec3.
 const DefaultRecurrences = 3
 
+// Feedbacks is the number of feedbacks that a model's weights are good for: DefaultRecurrences, and 0 where it was trained without DivP, as baselines
+// are. The maps of such a model's raters mean nothing.
+func Feedbacks(about *weights.Metadata) int {
+	if r, err := model.NewRecipe(about.Recipe); err == nil && !r.Recurrent() { // a recipe that is not known here is a later one
+		return 0
+	}
+	return DefaultRecurrences
+}
+
+// CheckHeads is an error that names the file where the model's raters mean nothing.
+func CheckHeads(name string, about *weights.Metadata) error {
+	if Feedbacks(about) > 0 {
+		return nil
+	}
+	return fmt.Errorf("%s was trained without heads (recipe %s), so that it could not tell raters or disagreement; it is there to be compared with, by evaluate",
+		name, about.Recipe)
+}
+
 // MaxRecurrences is far above what anybody asks for.
 const MaxRecurrences = 32
 

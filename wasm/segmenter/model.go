@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"syscall/js"
 
+	"mrprism/internal/segment"
 	"mrprism/model"
 	"mrprism/weights"
 )
@@ -36,6 +37,9 @@ func (s *session) openWeights(message js.Value) error {
 	}
 	if _, err := model.NewConfig(m.Metadata.Configuration, len(m.Metadata.Raters), len(m.Metadata.Classes)); err != nil {
 		return fault{Code: "weights", Message: sentence(name+": "+err.Error()) + ".", Next: "Was it trained by a newer MrPrism? Then update this site."}
+	}
+	if err := segment.CheckHeads(name, &m.Metadata); err != nil {
+		return wrong(err)
 	}
 	if s.find(nameOf(m)) == nil {
 		s.own = append(s.own, m)
