@@ -17,7 +17,7 @@ import (
 	"mrprism/weights"
 )
 
-// The page measures kernels where its address asks for it on an emulated GPU, stops for a question, goes on, and remembers what it found; the
+// The page measures kernels where its address asks for it on an emulated GPU (here of one name: all take minutes), stops for a question, goes on, and remembers what it found; the
 // masks stay the same.
 func TestTuningInThePage(t *testing.T) {
 	picture, model := photo(t, 96, 80), tinyWeights(t, weights.LabelsRaters, nil)
@@ -67,19 +67,22 @@ func TestTuningInThePage(t *testing.T) {
 	assert.Equal(t, outcome{Done: true}, tune(), "an emulated GPU is not measured unasked")
 	assert.Empty(t, remembered())
 
-	visit("?tune=on")
+	visit("?tune=depthwise")
 	interrupted := get[outcome](p, `(async () => { const tuned = mrprism.tune(); await r.probability(1); return tuned; })()`)
 	assert.False(t, interrupted.Done, "a question comes first")
 	require.True(t, tune().Done)
 	kept := remembered()
 	require.Len(t, kept, 1, "adapters")
-	assert.Greater(t, len(kept[0].Choices), 10, "kernels with parameters")
+	assert.GreaterOrEqual(t, len(kept[0].Choices), 2, "kernels with parameters")
+	for kernel := range kept[0].Choices {
+		assert.True(t, strings.HasPrefix(kernel, "depthwise"), kernel)
+	}
 	assert.Empty(t, kept[0].Measured, "what is not judged as a whole")
 	assert.Empty(t, kept[0].Unfinished)
 	require.NoError(t, p.segmentIn("photo.png", "raters.safetensors", `recurrences: 1, roi: "none"`))
 	p.compare("r.probability(0)", want.Probability(0))
 
-	visit("?tune=on")
+	visit("?tune=depthwise")
 	assert.Equal(t, outcome{Done: true}, tune(), "all that was measured before")
 	assert.Equal(t, kept, remembered())
 
@@ -94,19 +97,19 @@ func TestTuningInThePage(t *testing.T) {
 		for (const kernel in known.unfinished) delete known.choices[kernel];
 		await settled(memory("readwrite").put(JSON.stringify(known), key));
 	}`, ended)))
-	visit("?tune=on")
+	visit("?tune=depthwise")
 	require.True(t, tune().Done)
 	again := remembered()
 	assert.Equal(t, keys, slices.Sorted(maps.Keys(again[0].Choices)))
 	assert.Equal(t, map[string]int{keys[0]: 2}, again[0].Unfinished)
 
 	// Where a GPU fails with kernels that were chosen for it, it goes on with those chosen by its kind, and keeps to them.
-	visit("?tune=on&fail=once")
+	visit("?tune=depthwise&fail=once")
 	assert.Contains(t, get[string](p, "r.adapter"), "[browser")
 	forgotten := remembered()
 	assert.Empty(t, forgotten[0].Choices)
 	assert.Equal(t, keys, slices.Sorted(maps.Keys(forgotten[0].Unfinished)))
-	visit("?tune=on")
+	visit("?tune=depthwise")
 	assert.Equal(t, outcome{Done: true}, tune())
 
 	visit("?tune=off")

@@ -85,6 +85,9 @@ func (s *session) start(ctx context.Context) {
 
 func (s *session) onGPU() bool { return !s.dev.Info().InGo() }
 
+// noWish is the wish where the page's address has none.
+const noWish = "<null>"
+
 // wish is what the page's address asks for: ?NAME=….
 func wish(name string) string { return js.Global().Get("mrprismWishes").Call("get", name).String() }
 

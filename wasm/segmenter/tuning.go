@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"maps"
+	"strings"
 	"syscall/js"
 	"time"
 
@@ -18,7 +19,8 @@ import (
 )
 
 // tuning is what this session knows of the fastest kernels on its GPU. They are measured while nothing else is to be done, and remembered in the
-// browser for this adapter; ?tune=off leaves all that aside, ?tune=on measures on emulated GPUs too, which takes long there.
+// browser for this adapter; ?tune=off leaves all that aside, ?tune=on measures on emulated GPUs too, which takes long there, and ?tune=KERNEL
+// there and elsewhere only the kernels whose names begin so.
 type tuning struct {
 	memory
 	key      string          // in the browser's memory
@@ -99,15 +101,20 @@ func (s *session) tuneMessage(message js.Value) error {
 
 // tunes says whether this session's GPU is to be measured.
 func (s *session) tunes() bool {
-	wanted := wish("tune")
-	return s.engine != nil && s.onGPU() && !s.tuning.failed && wanted != "off" && (wanted == "on" || !s.software())
+	return s.engine != nil && s.onGPU() && !s.tuning.failed && wish("tune") != "off" && (wish("tune") != noWish || !s.software())
+}
+
+// tunesKernel says whether a kernel of this name is to be measured.
+func tunesKernel(key string) bool {
+	only := wish("tune")
+	return only == noWish || only == "on" || strings.HasPrefix(key, only)
 }
 
 // tune measures the kernels of the engine that were not yet, then the network with the fastest, which becomes the engine's unless it is slower.
 func (s *session) tune(ctx context.Context) (done bool, changed int, err error) {
 	found, untuned := tune.Choices{}, tune.Choices{}
 	for _, a := range tune.Alternatives(s.engine.Plans()...) {
-		if _, known := s.tuning.Choices[a.Key]; known {
+		if _, known := s.tuning.Choices[a.Key]; known || !tunesKernel(a.Key) {
 			continue
 		}
 		untuned[a.Key] = a.Variants[0].Variant
