@@ -72,7 +72,7 @@ func TestMixedPrecisionFollowsF32(t *testing.T) {
 	data := writeData(t, 9)
 	gputest.Each(t, func(t *testing.T, d gpu.Device) {
 		o := options(t, data)
-		o.Phases, o.Accumulate, o.Clip, o.Recompute, o.Precision = []Phase{{64, 8}}, 2, 1, true, model.F16
+		o.Phases, o.Accumulate, o.Clip, o.Recompute, o.Precision = []Phase{{64, 5}}, 2, 1, true, model.F16
 		if model.F16.Runs(d.Info()) != nil {
 			_, err := New(t.Context(), d, o, func(int, int) { t.Error("read images first") })
 			require.ErrorContains(t, err, "it lacks shader-f16); use f32")
@@ -81,7 +81,7 @@ func TestMixedPrecisionFollowsF32(t *testing.T) {
 		}
 		got := curve(t, d, o, nil)
 		o = options(t, data)
-		o.Phases, o.Accumulate, o.Clip, o.Recompute = []Phase{{64, 8}}, 2, 1, true
+		o.Phases, o.Accumulate, o.Clip, o.Recompute = []Phase{{64, 5}}, 2, 1, true
 		want := curve(t, d, o, nil)
 		require.Len(t, got, len(want))
 		for i, r := range want {

@@ -52,7 +52,7 @@ async function work(data) {
     const slow = data.name.includes("slow") ? 400 : 15;
     for (const [stage, steps] of [["download", 4], ["search", 1], ["segment", 4]]) for (let i = 0; i < steps; i++) {
       answer({ type: "progress", stage, done: stage === "download" ? i * 1.6e6 : i, total: stage === "download" ? 6.2e6 : steps });
-      await wait(slow);
+      await wait(stage === "download" ? slow / 4 : slow);
       if (cancelled.has(data.request)) return answer({ type: "error", code: "cancelled", message: "Cancelled." });
     }
     if (data.name.includes("unready") && data.model === "raters") return answer({ type: "error", code: "weights", message: "The model could not be downloaded.", next: "Try again." });
