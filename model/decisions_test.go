@@ -160,11 +160,14 @@ func TestStructuresAreNested(t *testing.T) {
 		}
 	}
 	maps := []float32{0.5, 0.7, 0.6 /**/, 0.9, 0.2, 0.4}
-	(&Config{Classes: 3}).nest(maps)
+	(&Config{Classes: 3}).nest(maps, 3)
 	assert.Equal(t, []float32{0.5, 0.5, 0.5, 0.9, 0.2, 0.2}, maps)
 	maps = []float32{0.5, 0.7, 0.6}
-	(&Config{Classes: 3, Independent: true}).nest(maps)
+	(&Config{Classes: 3, Independent: true}).nest(maps, 3)
 	assert.Equal(t, []float32{0.5, 0.7, 0.6}, maps)
+	levels := []float32{0.9, 0.8 /**/, 0.5, 0.6 /**/, 0.7, 0.4} // of three levels, discs and cups
+	(&Config{Classes: 2, Levels: true}).nest(levels, 6)
+	assert.Equal(t, []float32{0.9, 0.8, 0.5, 0.5, 0.5, 0.4}, levels)
 }
 
 // §3.11: batch norm's running statistics move once a recurrence: those of ConP τ times a step, those of the encoder once.

@@ -38,6 +38,7 @@ type Config struct {
 	Classes     int       // K
 	AreaPrior   []float64 // share of pixels of each structure: where the mask's bias starts; nil: 0.1
 	Independent bool      // structures need not lie inside those before them; otherwise inference keeps each inside (PAPER.md §3.10)
+	Levels      bool      // what stands for raters are agreement levels: inference keeps each inside the one before
 	Steered     bool      // ConP adds the embedded confidences to the maps that they query (ours; PAPER.md §2 has the query alone)
 
 	Recompute bool // in training: keep little of what the gradient needs and compute it again; no bit of the result changes

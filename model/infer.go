@@ -158,7 +158,7 @@ func (in *Inference) SetRaterWeights(weights []float32) error {
 func (in *Inference) Recur(ctx context.Context) ([]float32, error) {
 	y, err := in.recur(ctx)
 	if err == nil {
-		in.nest(y)
+		in.nest(y, in.Classes)
 	}
 	return y, err
 }
@@ -183,7 +183,7 @@ func (in *Inference) RaterLabels(ctx context.Context) ([]float32, error) {
 	}
 	z, err := probabilities(ctx, in.labels, in.full)
 	if err == nil {
-		in.nest(z)
+		in.nest(z, in.Raters*in.Classes)
 	}
 	return z, err
 }
@@ -207,11 +207,25 @@ func probabilities(ctx context.Context, plan *tensor.Plan, maps ...*tensor.Tenso
 	return values[0], nil
 }
 
-// nest makes every structure lie inside the one before, unless they are independent: cup = min(cup, disc) (PAPER.md §3.10). maps (…, K).
-func (c *Config) nest(maps []float32) {
-	for i := range maps {
-		if i%c.Classes > 0 && !c.Independent {
-			maps[i] = min(maps[i], maps[i-1])
+// Inside are the channels, before it, inside which a channel of maps (…, K) or (…, M, K) lies: the structure before, unless they are independent, as a
+// cup lies in its disc (PAPER.md §3.10); and of agreement levels the level before, as what two experts mark lies in what one of them does.
+func (c *Config) Inside(channel int) (outer []int) {
+	if channel%c.Classes > 0 && !c.Independent {
+		outer = append(outer, channel-1)
+	}
+	if channel >= c.Classes && c.Levels {
+		outer = append(outer, channel-c.Classes)
+	}
+	return outer
+}
+
+// nest makes every channel of maps (…, channels) lie inside those that it lies within: cup = min(cup, disc).
+func (c *Config) nest(maps []float32, channels int) {
+	for channel := range channels {
+		for _, outer := range c.Inside(channel) {
+			for i := 0; i < len(maps); i += channels {
+				maps[i+channel] = min(maps[i+channel], maps[i+outer])
+			}
 		}
 	}
 }

@@ -28,6 +28,9 @@ func WriteAtomic(path string, write func(io.Writer) error) error {
 	if folder == "" {
 		folder = "."
 	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("cannot write %s: that is no file, but a folder or a device; name another", path)
+	}
 	if err := replace(path, folder, base, write); err != nil {
 		return fmt.Errorf("cannot write %s, what was there is unchanged: %w", path, err)
 	}

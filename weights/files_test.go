@@ -128,6 +128,7 @@ func TestWriteAtomic(t *testing.T) {
 	assert.Equal(t, []string{".last.safetensors.backup.5.tmp", "last.safetensors"}, names(t, folder))
 
 	assert.Error(t, WriteAtomic(filepath.Join(folder, "no", "such", "folder"), writeBytes(nil)))
+	assert.ErrorContains(t, WriteAtomic(os.DevNull, writeBytes(nil)), "that is no file")
 	// A panic-free refusal where the target is a folder.
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "taken"), 0o755))
 	assert.Error(t, WriteAtomic(filepath.Join(folder, "taken"), writeBytes(nil)))

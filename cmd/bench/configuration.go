@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"mrprism/internal/gpu"
+	"mrprism/internal/segment"
 	"mrprism/internal/tensor"
 	"mrprism/model"
 	"mrprism/weights"
@@ -12,6 +13,9 @@ import (
 // configuration is that of the network; m is nil for random weights, whose ranges, for int8, are those of the picture.
 func (o *options) configuration(ctx context.Context, d gpu.Device, m *weights.Model) (model.Config, error) {
 	config, err := model.NewConfig(o.Config, o.Raters, o.Classes)
+	if m != nil {
+		config, err = segment.Configuration(&m.Metadata)
+	}
 	config.Precision = o.Precision
 	switch {
 	case err != nil || o.Precision != model.Int8:

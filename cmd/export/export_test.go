@@ -134,16 +134,19 @@ func TestExportIsTheNetwork(t *testing.T) {
 	for _, c := range []struct {
 		config, part                  string
 		raters, classes, side, passes int
+		levels                        bool
 	}{
-		{"tiny", "all", 3, 2, 64, 4},
-		{"tiny-steered", "all", 3, 2, 64, 4},
-		{"tiny", "all", 1, 1, 64, 2},
-		{"tiny", "all", 2, 3, 128, 2},
-		{"tiny", "all", 2, 1, 320, 1}, // where windows of average pooling do not divide the map
-		{"tiny", "encoder", 1, 1, 128, 0},
+		{"tiny", "all", 3, 2, 64, 4, false},
+		{"tiny", "all", 3, 2, 64, 1, true},
+		{"tiny-steered", "all", 3, 2, 64, 4, false},
+		{"tiny", "all", 1, 1, 64, 2, false},
+		{"tiny", "all", 2, 3, 128, 2, false},
+		{"tiny", "all", 2, 1, 320, 1, false}, // where windows of average pooling do not divide the map
+		{"tiny", "encoder", 1, 1, 128, 0, false},
 	} {
 		t.Run(fmt.Sprintf("%s, %s of %d raters, %d classes, side %d, %d passes", c.config, c.part, c.raters, c.classes, c.side, c.passes), func(t *testing.T) {
 			s := trained(t, c.config, c.raters, c.classes)
+			s.config.Levels = c.levels
 			want := engine(t, reference.Open(), s, c.part, c.side, c.passes)
 			_, m := exported(t, s, c.part, attentionPlain, c.side, c.passes)
 			x := array{[]int{1, 3, c.side, c.side}, channelsFirst(image(c.side), 3)}
@@ -219,6 +222,19 @@ func TestFile(t *testing.T) {
 	assert.True(t, bytes.Equal(file, again), "the same network gives the same bytes")
 }
 
+// Of weights trained without heads the file has the one mask that they are good for.
+func TestWithoutHeads(t *testing.T) {
+	s, err := random(t.Context(), "tiny", 2, 1, 1)
+	require.NoError(t, err)
+	s.about.Recipe = "baseline"
+	_, m := exported(t, s, "all", attentionPlain, 64, 4)
+	assert.Equal(t, []string{"rec0"}, m.Outputs)
+	assert.Equal(t, "1", m.Metadata["passes"])
+	r := request{part: "all", side: 64, passes: 2, given: map[string]bool{"passes": true}}
+	_, err = r.graph(s)
+	assert.ErrorContains(t, err, "was trained without heads (recipe baseline)")
+}
+
 func call(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, err bytes.Buffer
@@ -252,22 +268,27 @@ func TestShippedWeights(t *testing.T) {
 func TestUsage(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "model.onnx")
 	for message, args := range map[string][]string{
-		"which weights":                 {"-onnx", out},
-		"where to":                      {"-config", "tiny"},
-		"-weights decides":              {"-weights", "fundus", "-raters", "3", "-onnx", out},
-		"-part decoder":                 {"-config", "tiny", "-part", "decoder", "-onnx", out},
-		"leave out -passes":             {"-config", "tiny", "-part", "encoder", "-passes", "2", "-onnx", out},
-		"-attention flash":              {"-config", "tiny", "-attention", "flash", "-onnx", out},
-		"-passes 0":                     {"-config", "tiny", "-passes", "0", "-onnx", out},
-		"multiple of 64":                {"-config", "tiny", "-side", "100", "-onnx", out},
-		"up to 2048":                    {"-config", "tiny", "-side", "4096", "-onnx", out},
-		"-raters 0":                     {"-config", "tiny", "-raters", "0", "-onnx", out},
-		"compact, paper and tiny":       {"-config", "huge", "-onnx", out},
-		`unexpected argument "more"`:    {"-config", "tiny", "-onnx", out, "more"},
-		"-ranges needs":                 {"-weights", "fundus", "-ranges", out},
-		"not written together":          {"-weights", "fundus", "-data", "data", "-ranges", out, "-onnx", out},
-		"is a folder":                   {"-config", "tiny", "-onnx", filepath.Dir(out)},
-		"flag provided but not defined": {"-wieghts", "fundus"},
+		"which weights":              {"-onnx", out},
+		"where to":                   {"-config", "tiny"},
+		"-weights decides":           {"-weights", "fundus", "-raters", "3", "-onnx", out},
+		"-part decoder":              {"-config", "tiny", "-part", "decoder", "-onnx", out},
+		"leave out -passes":          {"-config", "tiny", "-part", "encoder", "-passes", "2", "-onnx", out},
+		"-attention flash":           {"-config", "tiny", "-attention", "flash", "-onnx", out},
+		"-passes 0":                  {"-config", "tiny", "-passes", "0", "-onnx", out},
+		"multiple of 64":             {"-config", "tiny", "-side", "100", "-onnx", out},
+		"up to 2048":                 {"-config", "tiny", "-side", "4096", "-onnx", out},
+		"-raters 0":                  {"-config", "tiny", "-raters", "0", "-onnx", out},
+		"compact, paper and tiny":    {"-config", "huge", "-onnx", out},
+		`unexpected argument "more"`: {"-config", "tiny", "-onnx", out, "more"},
+		"-ranges needs":              {"-weights", "fundus", "-ranges", out},
+		"not written together":       {"-weights", "fundus", "-data", "data", "-ranges", out, "-onnx", out},
+		"is a folder":                {"-config", "tiny", "-onnx", filepath.Dir(out)},
+		"-side says nothing about -f32, -f16 and -int8":            {"-weights", "fundus", "-int8", out, "-side", "512"},
+		"-device says nothing about weights that are not measured": {"-weights", "fundus", "-int8", out, "-device", "processor"},
+		"-data says nothing about -f32 alone":                      {"-weights", "fundus", "-mean", "cells", "-f32", out, "-data", "data"},
+		"-passes says nothing about -ranges":                       {"-weights", "fundus", "-data", "data", "-ranges", out, "-passes", "1"},
+		"-data says nothing about -onnx":                           {"-config", "tiny", "-onnx", out, "-data", "data"},
+		"flag provided but not defined":                            {"-wieghts", "fundus"},
 	} {
 		code, _, stderr := call(t, args...)
 		assert.Equal(t, command.Usage, code, message)

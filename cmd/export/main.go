@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
@@ -38,6 +39,7 @@ The ONNX file is opset 17, float32, one image of one side; axes are (1, channels
 With -part all its outputs are what "segment" computes from that square, probabilities 0..1 with every rater equally trusted at first:
   rec0, rec1 ...  (1, K, S, S)     the calibrated mask of each structure after each pass
   raters    (1, M, K, S, S)  each rater's likely mask after the last pass (with agreement levels: at least 1, 2 ... experts)
+  Of weights trained without heads (recipes baseline and bce) there is rec0 alone.
 With -part encoder its outputs are what all passes share:
   f0 (1, ., S/64, S/64), and merge1 shortcut1 ... merge4 shortcut4 at S/32, S/16, S/8 and S/4: what ConP's stages make of the features
 The search in whole photographs, resampling, measurements and, where the metadata say "mirrored": true, the mean with the maps of the mirror image, and
@@ -168,13 +170,13 @@ func (r *request) check(rest []string, names string) error {
 	case r.weights != "" && (r.given["config"] || r.given["raters"] || r.given["classes"] || r.given["seed"]):
 		return fmt.Errorf("-weights decides the configuration: leave out -config, -raters, -classes and -seed")
 	case r.stores():
-		return r.checkStore()
+		return cmp.Or(r.checkStore(), r.unused("-f32, -f16 and -int8", "side", "passes", "part", "attention"), r.checkMeasuring())
 	case r.mean != "":
 		return fmt.Errorf("-mean is written by -f32, -f16 or -int8; export its file in a second step")
 	case r.ranges != "" && (r.weights == "" || r.data == "" || r.out != ""):
 		return fmt.Errorf("-ranges needs -weights and -data, and is not written together with -onnx")
 	case r.ranges != "":
-		return nil
+		return r.unused("-ranges", "side", "passes", "part", "attention")
 	case r.given["mirror"]:
 		return fmt.Errorf("-mirror is written into weights, by -ranges, -f32, -f16 or -int8")
 	case r.out == "":
@@ -194,6 +196,9 @@ func (r *request) check(rest []string, names string) error {
 	case r.raters < 1 || r.raters > maxRaters || r.classes < 1 || r.classes > maxClasses:
 		return fmt.Errorf("-raters %d, -classes %d: 1 to %d raters and 1 to %d structures are possible", r.raters, r.classes, maxRaters, maxClasses)
 	}
+	if err := r.unused("-onnx", slices.Concat([]string{"data"}, deviceFlags)...); err != nil {
+		return err
+	}
 	if info, err := os.Stat(r.out); err == nil && info.IsDir() {
 		return fmt.Errorf("-onnx %s is a folder; name a file in it, e.g. %s", r.out, filepath.Join(r.out, "model.onnx"))
 	}
@@ -201,6 +206,30 @@ func (r *request) check(rest []string, names string) error {
 		if _, err := model.NewConfig(r.config, r.raters, r.classes); err != nil {
 			return fmt.Errorf("-config %s: there are compact, paper and tiny", r.config)
 		}
+	}
+	return nil
+}
+
+// deviceFlags are those that say what computes.
+var deviceFlags = []string{"device", "dawn-lib", "untuned"}
+
+// unused is an error where one of the flags was given, which say nothing for this output.
+func (r *request) unused(output string, flags ...string) error {
+	for _, name := range flags {
+		if r.given[name] {
+			return fmt.Errorf("-%s says nothing about %s: leave it out", name, output)
+		}
+	}
+	return nil
+}
+
+// checkMeasuring says what is wrong with -data, and with what computes, beside -f32, -f16 and -int8.
+func (r *request) checkMeasuring() error {
+	if r.f16 == "" && r.int8 == "" {
+		return r.unused("-f32 alone, of which nothing is measured", slices.Concat([]string{"data"}, deviceFlags)...)
+	}
+	if r.data == "" {
+		return r.unused("weights that are not measured (-data DIR)", deviceFlags...)
 	}
 	return nil
 }
@@ -275,8 +304,17 @@ func (r *request) graph(s *source) (*onnx.Graph, error) {
 		r.side = s.about.Side
 	}
 	g := onnx.NewGraph(s.about.Name)
-	n := network{Graph: g, Config: s.config, weights: s.values, ownAttention: r.attention == attentionORT}
+	n := network{
+		Graph: g, Config: s.config, weights: s.values, ownAttention: r.attention == attentionORT,
+		heads: segment.Feedbacks(&s.about) > 0,
+	}
 	passes := r.passes
+	if !n.heads && r.part == "all" {
+		if r.given["passes"] && passes > 1 {
+			return nil, fmt.Errorf("-passes %d: %w, and has one pass", passes, segment.CheckHeads(s.about.Name, &s.about))
+		}
+		passes = 1
+	}
 	if r.part == "encoder" {
 		passes = 0
 		n.encoding(r.side)

@@ -21,6 +21,7 @@ type network struct {
 	model.Config
 	weights parameters
 
+	heads        bool // DivP is trained; otherwise there is one pass and nothing about raters
 	ownAttention bool // attention is ONNX Runtime's own operator
 }
 
@@ -33,7 +34,8 @@ const (
 var startConfidence = math.Log(0.5) // w₀
 
 // inference is what model.Inference computes: from the normalised image x (1, 3, S, S) the masks rec0, rec1, … (1, K, S, S), one a pass,
-// and of the last pass the raters' likely labels (1, M, K, S, S).
+// and of the last pass the raters' likely labels (1, M, K, S, S), of which agreement levels
+// are nested, as package segment does it.
 func (n *network) inference(side, passes int) {
 	f := n.encoder(n.Input("x", 1, 3, side, side))
 	skips := n.skips(f, true)
@@ -43,11 +45,19 @@ func (n *network) inference(side, passes int) {
 	for pass := range passes {
 		back := n.Within(fmt.Sprintf("rec%d", pass))
 		half := n.converge(f.f, skips, w)
-		n.Output(fmt.Sprintf("rec%d", pass), n.nested(n.Resize(half, 2), 1))
+		n.Output(fmt.Sprintf("rec%d", pass), n.structures(n.Resize(half, 2), 1))
+		if !n.heads {
+			back()
+			return
+		}
 		zHat := n.diverge(half)
 		if pass == passes-1 {
 			raters := n.Reshape(n.Resize(zHat, 8), 1, n.Raters, n.Classes, side, side)
-			n.Output("raters", n.nested(raters, 2))
+			raters = n.structures(raters, 2)
+			if n.Levels {
+				raters = n.nested(raters, 1)
+			}
+			n.Output("raters", raters)
 		} else {
 			w = n.Log(n.AtLeast(zHat, lowest))
 		}
@@ -65,9 +75,17 @@ func (n *network) encoding(side int) {
 	n.Output("f0", f.f)
 }
 
-// nested makes every structure, along that axis, lie inside the one before, unless they are independent: cup = min(cup, disc).
+// structures are nested, along that axis, unless they are independent.
+func (n *network) structures(x *onnx.Value, axis int) *onnx.Value {
+	if n.Independent {
+		return x
+	}
+	return n.nested(x, axis)
+}
+
+// nested makes every map, along that axis, lie inside the one before: cup = min(cup, disc).
 func (n *network) nested(x *onnx.Value, axis int) *onnx.Value {
-	if x.Dim(axis) == 1 || n.Independent {
+	if x.Dim(axis) == 1 {
 		return x
 	}
 	maps := n.Split(x, axis)

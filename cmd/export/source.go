@@ -6,6 +6,7 @@ import (
 
 	"mrprism/internal/command"
 	"mrprism/internal/gpu/device"
+	"mrprism/internal/segment"
 	"mrprism/internal/tensor"
 	"mrprism/model"
 	"mrprism/weights"
@@ -26,11 +27,10 @@ func fromWeights(nameOrFile string) (*source, error) {
 		return nil, err
 	}
 	about := m.Metadata
-	config, err := model.NewConfig(about.Configuration, len(about.Raters), len(about.Classes))
+	config, err := segment.Configuration(&about)
 	if err != nil {
-		return nil, fmt.Errorf("weights %s: %w", about.Name, err)
+		return nil, err
 	}
-	config.Independent = about.Independent
 	set := model.Variables(config)
 	variables := set.Variables(tensor.Parameter, tensor.Statistic)
 	var expected []weights.Spec

@@ -176,7 +176,7 @@ func (f *form) score(ctx context.Context, s *command.Session, data *dataset.Data
 			return err
 		}
 		err = s.Do(ctx, func(e *segment.Engine) error {
-			result, err := e.Segment(ctx, l.Image, segment.Options{Recurrences: segment.DefaultRecurrences, ROI: "none"})
+			result, err := e.Segment(ctx, l.Image, segment.Options{Recurrences: segment.Feedbacks(&f.model.Metadata), ROI: "none"})
 			if err != nil {
 				return fmt.Errorf("%s: %w", c.Image, err)
 			}

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,7 +26,7 @@ var ErrNotFound = errors.New("the structure was not found in this image")
 const Margin = 2
 
 // Locate finds the region from p (s, s), the probability of the anchoring structure on the letterboxed whole image of w×h pixels.
-// It returns ErrNotFound where nothing is above one half, and another error where p is not a map of probabilities.
+// It returns ErrNotFound where nothing on the image is above one half, and another error where p is not a map of probabilities.
 func Locate(p []float32, s, w, h int) (imageio.Square, error) {
 	if s <= 0 || len(p) != s*s || w <= 0 || h <= 0 {
 		panic(fmt.Sprintf("roi: Locate: %d values for %d², image %d×%d", len(p), s, w, h))
@@ -35,12 +36,12 @@ func Locate(p []float32, s, w, h int) (imageio.Square, error) {
 			return imageio.Square{}, fmt.Errorf("the probability at x %d, y %d is %v", i%s, i/s, v)
 		}
 	}
-	b, found := largest(p, s)
+	whole := imageio.Letterbox(w, h)
+	scale := float64(whole.Side) / float64(s)
+	b, found := largest(shown(p, s, whole, w, h), s)
 	if !found {
 		return imageio.Square{}, ErrNotFound
 	}
-	whole := imageio.Letterbox(w, h)
-	scale := float64(whole.Side) / float64(s)
 	side := int(math.Round(Margin * float64(max(b.x1-b.x0, b.y1-b.y0)) * scale))
 	if side >= whole.Side {
 		return whole, nil
@@ -50,6 +51,22 @@ func Locate(p []float32, s, w, h int) (imageio.Square, error) {
 		Y:    int(math.Round(float64(whole.Y) + float64(b.y0+b.y1)/2*scale - float64(side)/2)),
 		Side: max(side, 1),
 	}, nil
+}
+
+// shown is p without those of its pixels that lie wholly beside the image, where the letterbox continues its edge: nothing there has been seen.
+func shown(p []float32, s int, whole imageio.Square, w, h int) []float32 {
+	scale := float64(whole.Side) / float64(s)
+	beside := func(i, origin, extent int) bool {
+		from := float64(origin) + float64(i)*scale
+		return from+scale <= 0 || from >= float64(extent)
+	}
+	kept := slices.Clone(p)
+	for i := range kept {
+		if beside(i%s, whole.X, w) || beside(i/s, whole.Y, h) {
+			kept[i] = 0
+		}
+	}
+	return kept
 }
 
 // box is half open: pixels x0 ≤ x < x1.

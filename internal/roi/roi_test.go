@@ -55,6 +55,20 @@ func TestLocateAtTheBorder(t *testing.T) {
 	require.NoError(t, Check(got, 3, 3))
 }
 
+// Beside the image, where its edge is continued, nothing is found; and of what reaches there only what is in the image counts.
+func TestLocateBesideTheImage(t *testing.T) {
+	const s, w, h = 64, 30, 512 // 8 pixels for one; the image is in columns 30 to 33
+	p := make([]float32, s*s)
+	paint(p, s, 40, 10, 60, 30, .9)
+	_, err := Locate(p, s, w, h)
+	require.ErrorIs(t, err, ErrNotFound)
+	paint(p, s, 10, 50, 32, 54, .8)
+	got, err := Locate(p, s, w, h)
+	require.NoError(t, err)
+	assert.Equal(t, imageio.Square{X: 7 - 32, Y: 416 - 32, Side: 64}, got)
+	require.NoError(t, Check(got, w, h))
+}
+
 func TestLocateFindsNothing(t *testing.T) {
 	_, err := Locate(make([]float32, 16), 4, 100, 100)
 	require.ErrorIs(t, err, ErrNotFound)

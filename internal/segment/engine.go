@@ -60,16 +60,26 @@ func New(ctx context.Context, device gpu.Device, m *weights.Model, precision mod
 	return newEngine(ctx, device, m, precision, model.NewInference)
 }
 
+// Configuration is the network of weights, with what is known about its maps.
+func Configuration(about *weights.Metadata) (model.Config, error) {
+	config, err := model.NewConfig(about.Configuration, len(about.Raters), len(about.Classes))
+	if err != nil {
+		return model.Config{}, fmt.Errorf("weights %s: %w", about.Name, err)
+	}
+	config.Independent, config.Levels = about.Independent, about.Labels == weights.LabelsAgreementLevels
+	return config, nil
+}
+
 // compile is model.NewInference or model.NewRanges.
 type compile func(ctx context.Context, device gpu.Device, set *tensor.Set, c model.Config, side int) (*model.Inference, error)
 
 func newEngine(ctx context.Context, device gpu.Device, m *weights.Model, precision model.Precision, network compile) (*Engine, error) {
 	about := m.Metadata
-	config, err := model.NewConfig(about.Configuration, len(about.Raters), len(about.Classes))
+	config, err := Configuration(&about)
 	if err != nil {
-		return nil, fmt.Errorf("weights %s: %w", about.Name, err)
+		return nil, err
 	}
-	config.Precision, config.Ranges, config.Independent = precision, about.Ranges, about.Independent
+	config.Precision, config.Ranges = precision, about.Ranges
 	if err := match(m.File, config); err != nil {
 		return nil, fmt.Errorf("weights %s, configuration %s with %d raters and %d classes: %w", about.Name, about.Configuration, len(about.Raters), len(about.Classes), err)
 	}

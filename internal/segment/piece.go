@@ -6,9 +6,15 @@ import "mrprism/internal/roi"
 const faint = 0.1
 
 // onePiece leaves of each channel of maps (S, S, channels) one piece, that with the most pixels above one half: what is faint or more elsewhere becomes
-// 0. Where nothing is above one half, nothing changes. (What nnU-Net does to structures that are one, Isensee et al. 2021.)
-func onePiece(maps []float32, side, channels int) {
+// 0. Where nothing is above one half, nothing changes. (What nnU-Net does to structures that are one, Isensee et al. 2021.) A channel lies inside
+// those that inside names, which come before it, so that the pieces left of disc and cup are of the same eye.
+func onePiece(maps []float32, side, channels int, inside func(channel int) []int) {
 	for c := range channels {
+		for _, outer := range inside(c) {
+			for i := 0; i < len(maps); i += channels {
+				maps[i+c] = min(maps[i+c], maps[i+outer])
+			}
+		}
 		pieces, sizes, best := roi.Pieces(channel(maps, c, channels), side, faint), []int(nil), 0
 		for i, piece := range pieces {
 			size := 0

@@ -6,6 +6,7 @@ import (
 	"mrprism/internal/gpu/reference"
 	"mrprism/internal/roi"
 	"mrprism/internal/segment/segmenttest"
+	"mrprism/model"
 	"mrprism/weights"
 
 	"github.com/stretchr/testify/assert"
@@ -30,7 +31,7 @@ func TestOnePiece(t *testing.T) {
 	for i := range first {
 		maps[2*i], maps[2*i+1] = first[i], second[i]
 	}
-	onePiece(maps, 4, 2)
+	onePiece(maps, 4, 2, (&model.Config{Classes: 2, Independent: true}).Inside)
 	assert.Equal(t, []float32{
 		.9, .2, .6, .05,
 		.0, .0, .0, .05,
@@ -38,6 +39,37 @@ func TestOnePiece(t *testing.T) {
 		.0, .0, .0, .0,
 	}, channel(maps, 0, 2))
 	assert.Equal(t, second, channel(maps, 1, 2), "nothing above one half")
+}
+
+// Where two discs are seen, as of two eyes side by side, the cup is that of the disc that is kept, and the second level is of the piece of the first.
+func TestPiecesOfOneEye(t *testing.T) {
+	outer := []float32{
+		.9, .9, .0, .8,
+		.9, .9, .0, .8,
+		.9, .0, .0, .8,
+		.0, .0, .0, .8,
+	}
+	inner := []float32{
+		.0, .7, .0, .8,
+		.0, .0, .0, .8,
+		.0, .0, .0, .8,
+		.0, .0, .0, .8,
+	}
+	for _, c := range []model.Config{{Classes: 2}, {Classes: 1, Levels: true}} {
+		maps := make([]float32, 32)
+		for i := range outer {
+			maps[2*i], maps[2*i+1] = outer[i], inner[i]
+		}
+		onePiece(maps, 4, 2, c.Inside)
+		for i := range outer {
+			want := outer[i]
+			if i%4 == 3 {
+				want = 0
+			}
+			assert.Equal(t, want, maps[2*i])
+			assert.Equal(t, min(inner[i], want), maps[2*i+1])
+		}
+	}
 }
 
 // A model of single pieces shows one of each structure in every pass; another shows what it finds.

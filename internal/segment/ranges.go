@@ -33,7 +33,7 @@ func Ranges(ctx context.Context, device gpu.Device, m *weights.Model, next func(
 			regions = append(regions, "auto")
 		}
 		for _, region := range regions {
-			if _, err := e.Segment(ctx, img, Options{Recurrences: DefaultRecurrences, ROI: region}); err != nil && !errors.Is(err, roi.ErrNotFound) {
+			if _, err := e.Segment(ctx, img, Options{Recurrences: Feedbacks(&m.Metadata), ROI: region}); err != nil && !errors.Is(err, roi.ErrNotFound) {
 				return nil, nil, err
 			}
 		}

@@ -211,12 +211,9 @@ func (e *Engine) recur(ctx context.Context, o Options) (*Result, error) {
 	}
 	if e.about.SinglePieces {
 		for _, maps := range r.masks {
-			onePiece(maps, r.side, len(r.Classes))
+			onePiece(maps, r.side, len(r.Classes), e.network.Inside)
 		}
-		onePiece(r.raters, r.side, len(r.Raters)*len(r.Classes))
-	}
-	if r.Labels == weights.LabelsAgreementLevels {
-		nestLevels(r.raters, len(r.Raters), len(r.Classes))
+		onePiece(r.raters, r.side, len(r.Raters)*len(r.Classes), e.network.Inside)
 	}
 	r.Measurements = r.measure()
 	r.Timings["total"] = math.Round(1000*(total+since(start))) / 1000
@@ -255,15 +252,6 @@ func (e *Engine) checked(ctx context.Context, compute func(context.Context) ([]f
 		err = fmt.Errorf("%s: %w; no mask is shown", e.device.Info(), err)
 	}
 	return maps, err
-}
-
-// nestLevels makes what at least j + 1 experts mark lie inside what at least j do. maps (S, S, M, K).
-func nestLevels(maps []float32, m, k int) {
-	for i := range maps {
-		if i/k%m > 0 {
-			maps[i] = min(maps[i], maps[i-k])
-		}
-	}
 }
 
 // channel picks channel c of maps (…, channels).
