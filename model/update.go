@@ -1,6 +1,8 @@
 package model
 
 import (
+	"strings"
+
 	"mrprism/internal/tensor"
 	"mrprism/shaders"
 )
@@ -57,7 +59,7 @@ func (s *Step) blocks(set *tensor.Set) []block {
 	for _, v := range set.Variables(tensor.Parameter) {
 		switch {
 		case !s.Graph.Variable(v).HasGradient():
-		case len(v.Shape) < 2:
+		case len(v.Shape) < 2, strings.HasSuffix(v.Name, ".bias"): // one is (M, K)
 			others.add(set, v)
 		default:
 			decaying.add(set, v)

@@ -3,10 +3,13 @@ package model
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/gpu/gputest"
+	"mrprism/internal/gpu/processor"
 	"mrprism/internal/tensor"
 	"mrprism/shaders"
 
@@ -106,4 +109,39 @@ func TestGradientsAreClipped(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Decay draws weights towards 0, and neither biases nor the scales and shifts of norms, also where they are matrices, as the heads' biases.
+func TestBiasesDoNotDecay(t *testing.T) {
+	after := func(decay float32) (*tensor.Set, map[string][]float32) {
+		set := tensor.NewSet()
+		t.Cleanup(set.Release)
+		r := recipe(t, "default")
+		s := NewStep(set, tiny(t, 2, 2), r, 2, 64)
+		s.Backward(s.Loss())
+		o := shaders.AdamOptions{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: decay}
+		u := s.Update(set, o, 0)
+		plan, err := tensor.Compile(t.Context(), processor.Open(), set, s.Graph)
+		require.NoError(t, err)
+		t.Cleanup(plan.Release)
+		require.NoError(t, set.Initialise(1))
+		b := discs(s, 1)
+		b.Draw(s, r, rand.New(rand.NewPCG(1, 1)))
+		require.NoError(t, s.Write(plan, b, r.FadeWeight))
+		require.NoError(t, plan.Write(u.Schedule, shaders.AdamSchedule(o, 1, 1e-3, 1, 0.9)))
+		require.NoError(t, plan.Run(t.Context()))
+		values := map[string][]float32{}
+		for _, v := range set.Variables(tensor.Parameter) {
+			read, err := set.Read(t.Context(), v)
+			require.NoError(t, err)
+			values[v.Name] = read[0]
+		}
+		return set, values
+	}
+	set, without := after(0)
+	_, with := after(100)
+	for name, values := range without {
+		decays := strings.HasSuffix(name, ".weight") && len(set.Lookup(name).Shape) > 1
+		require.Equal(t, !decays, slices.Equal(values, with[name]), name)
+	}
 }

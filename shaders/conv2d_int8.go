@@ -115,7 +115,7 @@ func conv2dInt8Slices(name string, tile conv2dTile) tensor.Variant {
 func conv2dInt8Absorb(params any, next *tensor.Kernel, nextParams any, at int) (tensor.Absorbed, bool) {
 	p := *params.(*conv2dInt8Params)
 	switch {
-	case p.Int8 == 1 || next == layerNormForward:
+	case p.Int8 == 1:
 		return tensor.Absorbed{}, false
 	case next == quantizeForward && p.Activation <= activation(reluForward):
 		factor := fixedPoint * nextParams.(*quantizeParams).Factor
@@ -128,8 +128,8 @@ func conv2dInt8Absorb(params any, next *tensor.Kernel, nextParams any, at int) (
 		return tensor.Absorbed{Params: &p, From: map[int]int{int8Residual: 1, int8Result: 2}}, true
 	}
 	absorbed, ok := conv2dAbsorb(&p.conv2dParams, next, nextParams, at)
-	if !ok {
-		return absorbed, false
+	if !ok || absorbed.Kernel != nil { // another kernel is of floats
+		return tensor.Absorbed{}, false
 	}
 	p.conv2dParams = *absorbed.Params.(*conv2dParams)
 	from := map[int]int{}

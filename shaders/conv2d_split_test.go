@@ -85,3 +85,15 @@ func TestSplitOfWhatIsReadWhole(t *testing.T) {
 	defer plan.Release()
 	require.Equal(t, 4, plan.Dispatches())
 }
+
+// A convolution of int8 does not take over a split, which the kernel of floats alone can.
+func TestSplitOfAnInt8Convolution(t *testing.T) {
+	g := tensor.NewGraph()
+	x, w := g.Input("x", 1, 3, 3, 4), g.Input("w", 1, 1, 4, 8)
+	a, b := Split(Quantize(x, 0.5).Conv2D(w, nil, Square(1, 0)), 4)
+	a.Keep()
+	b.Keep()
+	plan, err := tensor.Compile(t.Context(), reference.Open(), tensor.NewSet(), g)
+	require.NoError(t, err)
+	plan.Release()
+}

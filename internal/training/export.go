@@ -31,7 +31,7 @@ func (t *Trainer) averaged(ctx context.Context) (*weights.File, error) {
 	from := make([]*tensor.Variable, len(variables))
 	for i, v := range variables {
 		from[i] = v
-		if average := t.set.Lookup(model.AveragePrefix + v.Name); average != nil && t.Options.Recipe.Average > 0 && t.step > 0 {
+		if average := t.set.Lookup(model.AveragePrefix + v.Name); average != nil && t.Options.Recipe.Average > 0 {
 			from[i] = average
 		}
 	}

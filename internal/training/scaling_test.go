@@ -3,12 +3,14 @@ package training
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/gpu/gputest"
 	"mrprism/internal/gpu/reference"
 	"mrprism/model"
+	"mrprism/weights"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -138,6 +140,9 @@ func TestLossScaleRecovers(t *testing.T) {
 			}
 		}), context.Canceled)
 		trainer.Close()
+		saved := must(weights.Decode(results(t, stopped.Out)["eyes.f32.safetensors"]))
+		scales := must(saved.Tensor("encoder.bn1.weight").Float32())
+		assert.Equal(t, slices.Repeat([]float32{1}, len(scales)), scales, "no update so far: as it began")
 		stopped.Resume = true
 		train(t, d, stopped, skipped+2)
 		train(t, d, stopped, len(reports))

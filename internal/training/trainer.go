@@ -150,7 +150,7 @@ func load(ctx context.Context, device gpu.Device, o Options, data *dataset.Datas
 	if err := t.set.Allocate(ctx, device); err != nil {
 		return nil, err
 	}
-	if err := t.start(begin); err != nil {
+	if err := t.start(ctx, begin); err != nil {
 		t.Close()
 		return nil, err
 	}
@@ -169,18 +169,35 @@ func (t *Trainer) build(side, batch int) (s *model.Step, loss *tensor.Tensor, u 
 }
 
 // start gives the variables their first values: from the checkpoint, from given weights, or drawn.
-func (t *Trainer) start(from initial) error {
+func (t *Trainer) start(ctx context.Context, from initial) error {
 	if t.Options.Resume {
 		return t.restore()
 	}
 	if err := t.set.Initialise(t.Options.Seed); err != nil {
 		return err
 	}
-	if from.file == nil {
-		return nil
+	if from.file != nil {
+		if err := t.begin(from); err != nil {
+			return fmt.Errorf("%s: %w", t.Options.Init, err)
+		}
 	}
-	if err := t.begin(from); err != nil {
-		return fmt.Errorf("%s: %w", t.Options.Init, err)
+	return t.beginAverages(ctx)
+}
+
+// beginAverages makes the parameters their own averages: from 0 the first steps' would be too small, and those of a run whose steps were all skipped 0.
+func (t *Trainer) beginAverages(ctx context.Context) error {
+	for _, v := range t.set.Variables(tensor.Parameter) {
+		average := t.set.Lookup(model.AveragePrefix + v.Name)
+		if average == nil {
+			continue
+		}
+		values, err := t.set.Read(ctx, v)
+		if err != nil {
+			return err
+		}
+		if err := t.set.Write(average, values[0]); err != nil {
+			return err
+		}
 	}
 	return nil
 }
