@@ -8,6 +8,7 @@ import (
 
 	"mrprism/internal/gpu/reference"
 	"mrprism/internal/metric"
+	"mrprism/internal/nn"
 	"mrprism/internal/tensor"
 	"mrprism/shaders"
 
@@ -314,4 +315,31 @@ func TestEveryConfigurationBuilds(t *testing.T) {
 	assert.ErrorContains(t, err, `"huge"`)
 	_, err = NewConfig("compact", 0, 1)
 	assert.Error(t, err)
+}
+
+// Every pixel of a map reaches the keys and values that it is pooled to, also where windows do not divide it.
+func TestPoolingLeavesNothingOut(t *testing.T) {
+	g, set := tensor.NewGraph(), tensor.NewSet()
+	defer set.Release()
+	c := tiny(t, 2, 1)
+	c.MaxKeys = 9
+	n := Network{Config: c, Builder: &nn.Builder{Graph: g, Set: set, Training: true}}
+	queries, context := g.Input("queries", 1, 2, 2, 16), g.Input("context", 1, 5, 5, 16).Track()
+	g.Backward(shaders.Sum(n.attention("attention", queries, context, 1)), g.Constant("seed", []float32{1}, 1))
+	gradient := context.Gradient().Keep()
+	plan, err := tensor.Compile(t.Context(), reference.Open(), set, g)
+	require.NoError(t, err)
+	defer plan.Release()
+	require.NoError(t, set.Initialise(1))
+	values := make([]float32, context.Elements())
+	for i := range values {
+		values[i] = float32(i%7) / 7
+	}
+	require.NoError(t, plan.Write(context, values))
+	require.NoError(t, plan.Write(queries, values[:queries.Elements()]))
+	require.NoError(t, plan.Run(t.Context()))
+	by := read(t, plan, gradient)[0]
+	for pixel := range 25 {
+		assert.NotZero(t, by[16*pixel], pixel)
+	}
 }

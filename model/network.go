@@ -167,15 +167,16 @@ func (n *Network) areaLogit(class int) float64 {
 	return math.Log(share / (1 - share))
 }
 
-// attention is nn's, of maps; the context is average-pooled to at most MaxKeys.
+// attention is nn's, of maps; the context is average-pooled to at most MaxKeys, by windows of which the last may reach beyond the map.
 func (n *Network) attention(name string, queries, context *tensor.Tensor, heads int) *tensor.Tensor {
 	e := n.Positions(context)
-	r := 1
-	for (context.Dim(1)/r)*(context.Dim(2)/r) > n.MaxKeys {
+	height, width, r := context.Dim(1), context.Dim(2), 1
+	for ((height+r-1)/r)*((width+r-1)/r) > n.MaxKeys {
 		r *= 2
 	}
 	if r > 1 {
-		context, e = shaders.AveragePool(context, r, r, shaders.Square(r, 0)), shaders.AveragePool(e, r, r, shaders.Square(r, 0))
+		windows := shaders.Window{StrideY: r, StrideX: r, Bottom: (r - height%r) % r, Right: (r - width%r) % r}
+		context, e = shaders.AveragePool(context, r, r, windows), shaders.AveragePool(e, r, r, windows)
 	}
 	return n.Attention(name, queries, nn.Placed{X: context, E: e}, heads)
 }

@@ -168,7 +168,7 @@ func plane(n *network, x *onnx.Value, height, width int) *onnx.Value {
 // pooling is by how much keys and values of a map are average-pooled, so that there are at most MaxKeys.
 func (n *network) pooling(height, width int) int {
 	r := 1
-	for (height/r)*(width/r) > n.MaxKeys {
+	for ((height+r-1)/r)*((width+r-1)/r) > n.MaxKeys {
 		r *= 2
 	}
 	return r
@@ -203,14 +203,15 @@ func positions(height, width, channels int) []float64 {
 	return out
 }
 
-// pooled is the mean of each r×r window of a table (H, W, C).
+// pooled is the mean of each r×r window of a table (H, W, C), of what of the window lies in it.
 func pooled(table []float64, height, width, channels, r int) []float64 {
-	rows, columns := height/r, width/r
+	rows, columns := (height+r-1)/r, (width+r-1)/r
 	out := make([]float64, rows*columns*channels)
-	for y := range rows * r {
-		for x := range columns * r {
+	for y := range height {
+		for x := range width {
+			size := min(r, height-y/r*r) * min(r, width-x/r*r)
 			for c := range channels {
-				out[(y/r*columns+x/r)*channels+c] += table[(y*width+x)*channels+c] / float64(r*r)
+				out[(y/r*columns+x/r)*channels+c] += table[(y*width+x)*channels+c] / float64(size)
 			}
 		}
 	}

@@ -66,17 +66,22 @@ func present(values ...*Value) []*Value {
 
 // MaxPool is the largest of each k×k window of x (N, C, H, W).
 func (g *Graph) MaxPool(x *Value, k, stride, pad int) *Value {
-	return g.pool("MaxPool", x, k, stride, pad)
+	requireRank("MaxPool", x, 4)
+	shape := []int{x.Dim(0), x.Dim(1), window("MaxPool", x.Dim(2), k, stride, pad), window("MaxPool", x.Dim(3), k, stride, pad)}
+	return g.pool("MaxPool", x, shape, k, stride, [4]int{pad, pad, pad, pad})
 }
 
-// AveragePool is the mean of each k×k window of x (N, C, H, W); windows do not overlap.
-func (g *Graph) AveragePool(x *Value, k int) *Value { return g.pool("AveragePool", x, k, k, 0) }
+// AveragePool is the mean of each k×k window of x (N, C, H, W); windows do not overlap, and of the last ones what lies in x counts.
+func (g *Graph) AveragePool(x *Value, k int) *Value {
+	requireRank("AveragePool", x, 4)
+	rows, columns := (x.Dim(2)+k-1)/k, (x.Dim(3)+k-1)/k
+	return g.pool("AveragePool", x, []int{x.Dim(0), x.Dim(1), rows, columns}, k, k, [4]int{0, 0, rows*k - x.Dim(2), columns*k - x.Dim(3)})
+}
 
-func (g *Graph) pool(operator string, x *Value, k, stride, pad int) *Value {
-	requireRank(operator, x, 4)
-	shape := []int{x.Dim(0), x.Dim(1), window(operator, x.Dim(2), k, stride, pad), window(operator, x.Dim(3), k, stride, pad)}
+// pool has the paddings in ONNX's order: top, left, bottom, right.
+func (g *Graph) pool(operator string, x *Value, shape []int, k, stride int, pads [4]int) *Value {
 	return g.node(operator, shape, map[string]Attribute{
-		"kernel_shape": list(k, k), "strides": list(stride, stride), "pads": list(pad, pad, pad, pad),
+		"kernel_shape": list(k, k), "strides": list(stride, stride), "pads": list(pads[:]...),
 	}, x)
 }
 
