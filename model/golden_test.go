@@ -8,6 +8,7 @@ import (
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/gpu/gputest"
+	"mrprism/internal/gpu/reference"
 	"mrprism/internal/tensor"
 	"mrprism/shaders"
 	"mrprism/weights"
@@ -252,6 +253,45 @@ func TestLossesUnderEveryRule(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The Dice loss of a recurrence is the mean over the batch's images of what their masks and targets have by hand, without structures that nobody
+// labelled.
+func TestDiceTerm(t *testing.T) {
+	d := reference.Open()
+	g := openGolden(t)
+	r := g.recipe(RuleMean, false)
+	r.DiceWeight = 0.5
+	s := g.step(d, r, 0, func(s *goldenStep) {
+		s.Terms[1].Dice.Keep()
+		s.Recurrence[1].Y.Keep()
+		s.Recurrence[0].Fused.Keep()
+	})
+	valid := g.values("input.valid")
+	for m := range goldenRaters { // of image 1 nobody marked the second structure
+		valid[(goldenRaters+m)*goldenClasses+1] = 0
+	}
+	require.NoError(t, s.plan.Write(s.Valid, valid))
+	present, _ := shares(valid, s.Z.Shape())
+	require.NoError(t, s.plan.Write(s.Present, present))
+	require.NoError(t, s.plan.Run(t.Context()))
+	got := s.read(t, s.Terms[1].Dice, s.Recurrence[1].Y, s.Recurrence[0].Fused)
+	want, y, target := 0.0, got[1], got[2]
+	for b := range goldenBatch {
+		for k := range goldenClasses {
+			if b == 1 && k == 1 {
+				continue
+			}
+			differ, sum := 0.0, 1.0
+			for i := range goldenSide * goldenSide {
+				at := (b*goldenSide*goldenSide+i)*goldenClasses + k
+				differ += math.Abs(float64(y[at]) - float64(target[at]))
+				sum += float64(y[at]) + float64(target[at])
+			}
+			want += 0.5 * differ / sum / goldenBatch
+		}
+	}
+	require.InEpsilon(t, want, got[0][0], 1e-5)
 }
 
 // Twenty steps of Adam on one batch follow PyTorch's loss curve.

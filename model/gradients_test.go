@@ -39,12 +39,13 @@ func TestGradientsStop(t *testing.T) {
 		}{
 			{"mask", mask, func(t Terms) *tensor.Tensor { return t.Mask }},
 			{"fade", mask, func(t Terms) *tensor.Tensor { return t.Fade }},
+			{"dice", mask, func(t Terms) *tensor.Tensor { return t.Dice }},
 			{"fusion", estimates, func(t Terms) *tensor.Tensor { return t.Fusion }},
 			{"shuffle", estimates, func(t Terms) *tensor.Tensor { return t.Shuffle }},
 			{"heads", estimates, func(t Terms) *tensor.Tensor { return t.Heads }},
 		} {
 			r := recipe(t, "default")
-			r.Rule = rule
+			r.Rule, r.DiceWeight = rule, 1
 			set := tensor.NewSet()
 			s := NewStep(set, tiny(t, 3, 2), r, 2, 64)
 			assert.Equal(t, test.want, reached(s, set, test.pick(s.Terms[1])), "%s under %s", test.name, rule)

@@ -15,7 +15,7 @@ import (
 func TestMissingLabelsReachNothing(t *testing.T) {
 	const raters, classes, batch = 3, 2, 2
 	agreement := recipe(t, "default")
-	agreement.Rule = RuleAgreement
+	agreement.Rule, agreement.DiceWeight = RuleAgreement, 1
 	for name, r := range map[string]Recipe{
 		"default": recipe(t, "default"), "paper": recipe(t, "paper"), "baseline": recipe(t, "baseline"),
 		"levels": recipe(t, "default").ForLevels(), "agreement": agreement,
@@ -25,7 +25,7 @@ func TestMissingLabelsReachNothing(t *testing.T) {
 			s := NewStep(set, tiny(t, raters, classes), r, batch, 64)
 			var wanted []*tensor.Tensor
 			for _, terms := range s.Terms {
-				for _, term := range []*tensor.Tensor{terms.Mask, terms.Fusion, terms.Shuffle, terms.Heads, terms.Fade} {
+				for _, term := range []*tensor.Tensor{terms.Mask, terms.Fusion, terms.Shuffle, terms.Heads, terms.Fade, terms.Dice} {
 					if term != nil {
 						wanted = append(wanted, term.Keep())
 					}

@@ -24,6 +24,7 @@ type Recipe struct {
 	HeadsWeight   float64 // weight of L_MH, the cross-entropy of each head against its rater
 	FadeWeight    float64 // weight at the start of CE(ỹ, y_fuse), which falls as optim.Fade says, by a quarter in a tenth of the run, to
 	FadeFloor     float64 // this share of it: one half is reached after a fifth of the run, 0 after two fifths, and 1 is no fall
+	DiceWeight    float64 // weight of the Dice loss of ỹ against y_fuse
 	NoSSIM        bool    // the mask learns by cross-entropy alone, without the first half of L_rec
 	Threshold     bool    // T₀.₅ on z̃ in L_sff, straight through
 	FuseLoss      bool    // the second half of L_rec, 1 − SSIM(y_fuse′, ỹ)

@@ -31,7 +31,7 @@ type Step struct {
 }
 
 // Terms are the losses of one recurrence, already weighted.
-type Terms struct{ Mask, Fusion, Shuffle, Heads, Fade *tensor.Tensor }
+type Terms struct{ Mask, Fusion, Shuffle, Heads, Fade, Dice *tensor.Tensor }
 
 // Pass is what one recurrence computes: Fused is y_fuse after it.
 type Pass struct {
@@ -88,6 +88,9 @@ func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
 		}
 		if r.FadeWeight > 0 {
 			terms.Fade = n.part(func() *tensor.Tensor { return s.mean(shaders.CrossEntropy(p.Y, target, lowest), s.Fade) })
+		}
+		if r.DiceWeight > 0 {
+			terms.Dice = n.part(func() *tensor.Tensor { return shaders.Scale(s.meanDice(p.Y, target), float32(r.DiceWeight)) })
 		}
 		if r.Recurrent() {
 			p.ZHat = n.Diverge(p.Half)
@@ -178,6 +181,14 @@ func (s *Step) mean(x, weight *tensor.Tensor) *tensor.Tensor {
 	return shaders.Sum(shaders.WeighRaters(maps, weight))
 }
 
+// meanDice is the mean over the images of the Dice losses of all structures that anybody labelled there.
+func (s *Step) meanDice(y, target *tensor.Tensor) *tensor.Tensor {
+	losses := shaders.DiceLoss(y, target)
+	images := losses.Reshape(losses.Dim(0), 1, 1, 1, losses.Dim(1))
+	pixels := y.Dim(1) * y.Dim(2) // of which Present is the share of one
+	return shaders.Scale(shaders.Sum(shaders.WeighRaters(images, s.Present)), float32(pixels))
+}
+
 // resizeRaters enlarges maps (B, h, h, M, K) to side×side, bilinearly.
 func resizeRaters(x *tensor.Tensor, side int) *tensor.Tensor {
 	b, h, w, m, k := x.Dim(0), x.Dim(1), x.Dim(2), x.Dim(3), x.Dim(4)
@@ -188,7 +199,7 @@ func resizeRaters(x *tensor.Tensor, side int) *tensor.Tensor {
 func (s *Step) Loss() *tensor.Tensor {
 	var total *tensor.Tensor
 	for _, terms := range s.Terms {
-		for _, t := range []*tensor.Tensor{terms.Mask, terms.Fusion, terms.Shuffle, terms.Heads, terms.Fade} {
+		for _, t := range []*tensor.Tensor{terms.Mask, terms.Fusion, terms.Shuffle, terms.Heads, terms.Fade, terms.Dice} {
 			switch {
 			case t == nil:
 			case total == nil:

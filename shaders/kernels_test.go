@@ -29,6 +29,7 @@ var noGoldens = map[string]struct {
 	"cast":              {[][]int{{9}}, func(x []*Tensor) *Tensor { h := Halve(x[0]); return Add(Widen(h), Widen(h)) }},
 	"clamp log and sum": {[][]int{{9}, {9}}, func(x []*Tensor) *Tensor { return Add(ClampLog(x[0], 0.1, 1), x[1]) }},
 	"clamp":             {[][]int{{9}}, func(x []*Tensor) *Tensor { return Clamp(x[0], 0, 1) }},
+	"dice":              {[][]int{{2, 3, 3, 2}, {2, 3, 3, 2}}, func(x []*Tensor) *Tensor { return DiceLoss(x[0], x[1].Detach()) }},
 	"slice":             {[][]int{{4, 9, 3}}, func(x []*Tensor) *Tensor { return Slice(x[0], 2, 5) }},
 	"split":             {[][]int{{3, 9}}, func(x []*Tensor) *Tensor { a, b := Split(x[0], 4); return Concat(b, a) }},
 	"split of a linear map": {[][]int{{512, 64}, {64, 96}}, func(x []*Tensor) *Tensor {

@@ -22,7 +22,7 @@ func drawCurves(folder, title string) error {
 	defer log.Close()
 	loss, rate, dice := chart.Line{Name: "loss", Band: true}, chart.Line{Name: "rate"}, chart.Line{Name: "soft Dice", Dots: true}
 	norm := chart.Line{Name: "norm", Band: true}
-	terms := []chart.Line{{Name: "mask"}, {Name: "fusion"}, {Name: "shuffle"}, {Name: "heads"}, {Name: "fade"}}
+	terms := []chart.Line{{Name: "mask"}, {Name: "fusion"}, {Name: "shuffle"}, {Name: "heads"}, {Name: "fade"}, {Name: "dice"}}
 	var last logLine
 	images, seconds := 0, 0.0
 	_, err = readLog(log, func(l logLine) bool {

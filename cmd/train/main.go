@@ -38,11 +38,12 @@ The run's folder receives
   log.jsonl                one line a step
   tensorboard/             the same and pictures of masks: "tensorboard --logdir RUN"
   curves.svg               the curves, drawn when the run ends or stops
-The loss there is a sum over the recurrences of: mask, 1 − SSIM of the calibrated mask and the raters' labels fused; fusion, the same seen
-from the raters' weights; shuffle, the estimates fused against the labels fused, under weights drawn anew; heads, the cross-entropy of
-each rater's own mask; fade, that of the calibrated mask, whose weight falls to one half over the first fifth of the run (with the recipe
-bce it is the whole loss and stays). With the recipe default and named raters every image is given weights of its raters, equal for some,
-all on one rater for others, under which its labels are fused and which the network sees: so the mask follows whom a user weighs more.
+The loss there is a sum over the recurrences of: mask, 1 − SSIM of the calibrated mask and the raters' labels fused; fusion, the same
+seen from the raters' weights; shuffle, the estimates fused against the labels fused, under weights drawn anew; heads, the cross-entropy
+of each rater's own mask; fade, that of the calibrated mask, whose weight falls to one half over the first fifth of the run (with the
+recipe bce it is the whole loss and stays); dice, with -dice, that by the overlap of each image's mask, whatever its size. With the
+recipe default and named raters every image is given weights of its raters, equal for some, all on one rater for others, under which its
+labels are fused and which the network sees: so the mask follows whom a user weighs more.
 
 Ctrl-C finishes the step, saves and exits with 130; -resume goes on. A second Ctrl-C exits at once, as a crash would: what was
 saved last is kept. A GPU that is lost is opened again and the run goes on from its last checkpoint.

@@ -15,7 +15,10 @@ import (
 // far views stray, is not among them, and the user is told where that is another. What was added to it later is left out where
 // it is as it was before, so that older checkpoints are still resumed.
 func (o Options) fingerprint() string {
-	recipe := strings.Replace(fmt.Sprintf("%+v", o.Recipe), " NoSSIM:false", "", 1)
+	recipe := fmt.Sprintf("%+v", o.Recipe)
+	for _, asBefore := range []string{"DiceWeight:0 ", "NoSSIM:false "} {
+		recipe = strings.Replace(recipe, asBefore, "", 1)
+	}
 	text := fmt.Sprintf("config=%s recipe=%s phases=%v batch=%d seed=%d anchor=%s data=%s",
 		o.Config, recipe, o.Phases, o.Batch, o.Seed, o.Anchor, strings.Join(o.Data, ","))
 	if o.Warmup != 0 {
@@ -72,7 +75,7 @@ func differences(then, now string) string {
 }
 
 // spoken are a fingerprint's names of choices where users know them by others.
-var spoken = map[string]string{"name": "recipe", "average": "ema", "phases": "phases (or side and epochs)", "orientation": "any-orientation", "pieces": "single-pieces"}
+var spoken = map[string]string{"name": "recipe", "average": "ema", "diceweight": "dice", "phases": "phases (or side and epochs)", "orientation": "any-orientation", "pieces": "single-pieces"}
 
 // choice is where the value of a fingerprint's choice begins: NAME=VALUE, and within the recipe Name:VALUE.
 var choice = regexp.MustCompile(`(?:^| |\{)(\w+)[=:]`)

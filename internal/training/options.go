@@ -140,7 +140,7 @@ func (o Options) Check() error {
 	if !(o.Recipe.Average >= 0 && o.Recipe.Average < 1) {
 		return fmt.Errorf("momentum %v of the averaged weights: a number from 0 on and below 1 is needed", o.Recipe.Average)
 	}
-	for name, v := range map[string]float64{"learning rate": o.Recipe.Rate, "weight decay": o.Recipe.Decay, "norm to clip gradients to": o.Clip, "time between checkpoints": o.CheckpointSeconds} {
+	for name, v := range map[string]float64{"learning rate": o.Recipe.Rate, "weight decay": o.Recipe.Decay, "weight of the Dice loss": o.Recipe.DiceWeight, "norm to clip gradients to": o.Clip, "time between checkpoints": o.CheckpointSeconds} {
 		if !(v >= 0) || math.IsInf(v, 0) {
 			return fmt.Errorf("%s %v: a number from 0 on is needed", name, v)
 		}

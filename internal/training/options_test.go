@@ -34,6 +34,7 @@ func TestOtherOptionsAreRefused(t *testing.T) {
 		`any-orientation: then "", now "any"`:                        func(o *Options) { o.AnyOrientation = true },
 		`elastic: then "", now "0.05"`:                               func(o *Options) { o.Elastic = 0.05 },
 		`grain: then "", now "0.3"`:                                  func(o *Options) { o.Grain = 0.3 },
+		`dice: then "", now "0.5"`:                                   func(o *Options) { o.Recipe.DiceWeight = 0.5 },
 		`swell: then "", now "0.7"`:                                  func(o *Options) { o.Anchor, o.Swell = "disc", 0.7 },
 		fmt.Sprintf(`data: then %q, now %q`, had, elsewhere):         func(o *Options) { o.Data = []string{elsewhere} },
 	} {

@@ -40,7 +40,7 @@ func (t *Trainer) prepare(ctx context.Context, side int) (*stage, error) {
 		for _, term := range []struct {
 			name  string
 			value *tensor.Tensor
-		}{{"mask", r.Mask}, {"fusion", r.Fusion}, {"shuffle", r.Shuffle}, {"heads", r.Heads}, {"fade", r.Fade}} {
+		}{{"mask", r.Mask}, {"fusion", r.Fusion}, {"shuffle", r.Shuffle}, {"heads", r.Heads}, {"fade", r.Fade}, {"dice", r.Dice}} {
 			if term.value != nil {
 				p.names, p.terms = append(p.names, term.name), append(p.terms, term.value.Keep())
 			}

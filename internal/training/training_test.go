@@ -167,6 +167,7 @@ func TestResumeOfAnElaborateRecipe(t *testing.T) {
 		data := writeData(t, 9)
 		straight := options(t, data)
 		straight.Batch, straight.Accumulate, straight.Clip, straight.Warmup = 2, 2, 0.5, 2
+		straight.Recipe.DiceWeight = 0.5
 		straight.Fold, straight.Patience, straight.Recipe.Constant, straight.Recipe.Decay = Fold{1, 4}, 9, true, 0.01
 		stopped := straight
 		stopped.Out = filepath.Join(t.TempDir(), "stopped")
