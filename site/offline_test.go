@@ -35,6 +35,23 @@ func TestOfflineAfterARestart(t *testing.T) {
 	p.ready()
 	p.do(`navigator.serviceWorker.ready`)
 	p.until(`globalThis.mrprismViewer`)
+
+	// A model that the browser keeps and that is damaged is fetched, and kept, anew.
+	entry, err := weights.Shipped().Find("newborn-brain")
+	require.NoError(t, err)
+	p.do(fmt.Sprintf(`(async () => {
+		globalThis.address = new URL("weights/%s", location.href).href;
+		globalThis.keeping = await caches.open((await caches.keys())[0]);
+		globalThis.size = async () => (await (await keeping.match(address))?.arrayBuffer())?.byteLength ?? 0;
+		globalThis.whole = await size();
+		await keeping.put(address, new Response(new Uint8Array(1000)));
+	})()`, entry.File))
+	p.do(`(async () => {
+		const image = new File([await (await fetch("sample.jpg")).arrayBuffer()], "sample.jpg");
+		await mrprism.segment(image, { model: "newborn-brain", recurrences: 0, roi: "900,400,400" });
+	})()`)
+	p.until(`size().then((n) => { globalThis.now = n; }), globalThis.now === whole`)
+	assert.Equal(t, entry.Bytes, get[int](p, "whole"))
 	require.NoError(t, chromedp.Cancel(p.ctx), "the browser ends in good order")
 	s.http.Close()
 

@@ -45,7 +45,10 @@ addEventListener("fetch", (event) => {
   if (event.request.method !== "GET" || !url.href.startsWith(registration.scope)) return;
   const name = url.href.slice(registration.scope.length) || "index.html";
   if (name in ALL) event.respondWith((async () => {
-    const cache = await caches.open(PREFIX + VERSION);
-    return (await cache.match(address(name))) ?? fetch(event.request);
+    const cache = await caches.open(PREFIX + VERSION), kept = await cache.match(address(name));
+    if (kept) return kept;
+    const response = await fetch(event.request), copy = response.clone(); // it was damaged, and forgotten: kept anew
+    event.waitUntil(sum(copy).then((is) => (is === ALL[name] ? cache.put(address(name), copy) : undefined)).catch(() => {}));
+    return response;
   })());
 });
