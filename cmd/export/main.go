@@ -65,7 +65,8 @@ ship have that.
 
 With -mirror, beside -ranges, -f32, -f16 or -int8, the file says that every map is to be the mean with that of the mirror image, wherever the
 model is used: where left and right mean nothing, as in eyes, or the same. It takes twice as long. Measure with "evaluate", on images that were
-not trained on, whether it is better. -mirror=false takes it back, and "train -init" leaves it out.
+not trained on, whether it is better. -mirror=false takes it back, and "train -init" leaves it out. -title and -task, in the same places, say in
+words what the model is, where "train" was not told.
 
 The weights that ship:
   %s
@@ -102,6 +103,7 @@ type request struct {
 	f32, f16, int8                string
 	part, attention               string
 	mirror                        bool
+	title, task                   string
 	raters, classes, passes, side int
 	seed                          uint64
 	given                         map[string]bool // flags that were set
@@ -127,6 +129,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.StringVar(&r.f16, "f16", "", "`FILE` to write instead: float32 weights, or the mean, as float16")
 	flags.StringVar(&r.int8, "int8", "", "`FILE` to write instead: float32 weights, or the mean, as int8")
 	flags.BoolVar(&r.mirror, "mirror", false, "beside -ranges, -f32, -f16 or -int8: maps are to be means with those of the mirror image")
+	flags.StringVar(&r.title, "title", "", "beside the same: one line about the model, for people, as train -title")
+	flags.StringVar(&r.task, "task", "", "beside the same: what the images show, as train -task")
 	flags.StringVar(&r.data, "data", "", "`DIR`[,DIR]: data set folders whose training images -ranges looks at and -f16 and -int8 are measured on")
 	wish := command.DeviceFlags(flags)
 	names := command.Shipped()
@@ -177,8 +181,8 @@ func (r *request) check(rest []string, names string) error {
 		return fmt.Errorf("-ranges needs -weights and -data, and is not written together with -onnx")
 	case r.ranges != "":
 		return r.unused("-ranges", "side", "passes", "part", "attention")
-	case r.given["mirror"]:
-		return fmt.Errorf("-mirror is written into weights, by -ranges, -f32, -f16 or -int8")
+	case r.given["mirror"] || r.given["title"] || r.given["task"]:
+		return fmt.Errorf("-mirror, -title and -task are written into weights, by -ranges, -f32, -f16 or -int8")
 	case r.out == "":
 		return fmt.Errorf("where to? give -onnx FILE, or -ranges, -f32, -f16 or -int8")
 	case same(r.out, r.weights):

@@ -17,13 +17,21 @@ import (
 // rangeImages are looked at for ranges: more change the largest values little.
 const rangeImages = 32
 
-// open opens weights, which from now on say what -mirror does.
+// open opens weights, which from now on say what -mirror, -title and -task do.
 func (r *request) open(name string) (*weights.Model, error) {
 	m, err := command.Weights(name)
-	if err != nil || !r.given["mirror"] {
+	if err != nil || !(r.given["mirror"] || r.given["title"] || r.given["task"]) {
 		return m, err
 	}
-	m.Metadata.Mirrored = r.mirror
+	if r.given["mirror"] {
+		m.Metadata.Mirrored = r.mirror
+	}
+	if r.given["title"] {
+		m.Metadata.Title = r.title
+	}
+	if r.given["task"] {
+		m.Metadata.Task = r.task
+	}
 	values, err := m.Metadata.Map()
 	if err != nil {
 		return nil, err

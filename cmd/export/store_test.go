@@ -79,6 +79,12 @@ cup `, stdout)
 	small.Metadata.Mirrored = true // all that -mirror changes
 	assert.Equal(t, small.Metadata, mirrored.Metadata)
 
+	code, _, stderr = call(t, "-weights", at("source"), "-int8", at("named"), "-title", "Two discs", "-task", "drawing")
+	require.Equal(t, command.Done, code, stderr)
+	named, err := command.Weights(at("named"))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"Two discs", "drawing"}, []string{named.Metadata.Title, named.Metadata.Task})
+
 	floats(t, at("both"), func(f *weights.File) { f.Metadata["mirrored"] = "averaged" })
 	code, _, stderr = call(t, "-weights", at("both"), "-f16", at("one way"), "-mirror=false")
 	require.Equal(t, command.Done, code, stderr)
@@ -103,7 +109,7 @@ cup `, stdout)
 		"is there twice":       {"-weights", at("source"), "-mean", at("half"), "-f32", at("half")},
 		"a name is missing":    {"-weights", at("source"), "-mean", at("half") + ",", "-f32", at("again")},
 		"say of what":          {"-weights", at("source"), "-f32", at("again")},
-		"is written into":      {"-weights", at("source"), "-mirror", "-onnx", "x.onnx"},
+		"are written into":     {"-weights", at("source"), "-mirror", "-onnx", "x.onnx"},
 		"in a second step":     {"-weights", at("source"), "-mean", at("half"), "-onnx", "x.onnx"},
 	} {
 		code, _, stderr := call(t, args...)
