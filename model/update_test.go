@@ -9,7 +9,7 @@ import (
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/gpu/gputest"
-	"mrprism/internal/gpu/processor"
+	"mrprism/internal/gpu/reference"
 	"mrprism/internal/tensor"
 	"mrprism/shaders"
 
@@ -121,7 +121,7 @@ func TestBiasesDoNotDecay(t *testing.T) {
 		s.Backward(s.Loss())
 		o := shaders.AdamOptions{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: decay}
 		u := s.Update(set, o, 0)
-		plan, err := tensor.Compile(t.Context(), processor.Open(), set, s.Graph)
+		plan, err := tensor.Compile(t.Context(), reference.Open(), set, s.Graph)
 		require.NoError(t, err)
 		t.Cleanup(plan.Release)
 		require.NoError(t, set.Initialise(1))
