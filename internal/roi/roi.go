@@ -38,7 +38,7 @@ func Locate(p []float32, s, w, h int) (imageio.Square, error) {
 	}
 	whole := imageio.Letterbox(w, h)
 	scale := float64(whole.Side) / float64(s)
-	b, found := largest(shown(p, s, whole, w, h), s)
+	b, found := largest(shown(p, s, scale, whole, w, h), s)
 	if !found {
 		return imageio.Square{}, ErrNotFound
 	}
@@ -54,8 +54,7 @@ func Locate(p []float32, s, w, h int) (imageio.Square, error) {
 }
 
 // shown is p without those of its pixels that lie wholly beside the image, where the letterbox continues its edge: nothing there has been seen.
-func shown(p []float32, s int, whole imageio.Square, w, h int) []float32 {
-	scale := float64(whole.Side) / float64(s)
+func shown(p []float32, s int, scale float64, whole imageio.Square, w, h int) []float32 {
 	beside := func(i, origin, extent int) bool {
 		from := float64(origin) + float64(i)*scale
 		return from+scale <= 0 || from >= float64(extent)

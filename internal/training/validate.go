@@ -66,10 +66,7 @@ const BestSuffix = ".best"
 
 // recurrences is how many feedbacks the weights are scored with: none where none were learned.
 func (t *Trainer) recurrences() int {
-	if !t.Options.Recipe.Recurrent() {
-		return 0
-	}
-	return segment.DefaultRecurrences
+	return segment.Feedbacks(&weights.Metadata{Recipe: t.Options.Recipe.Name})
 }
 
 // score measures the averaged weights on the images set aside, where an epoch has ended, and exports them where none were better.
