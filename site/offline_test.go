@@ -95,7 +95,8 @@ func TestOfflineWithoutAReload(t *testing.T) {
 	p.ready()
 }
 
-// TestNewVersionWaits: a page without an image does not bring a new version to another that has one open; a page that is alone does.
+// TestNewVersionWaits: a page without an image does not bring a new version to another that has one open; a page that is alone does, also one
+// that is alone only later.
 func TestNewVersionWaits(t *testing.T) {
 	worker, err := os.ReadFile("testdata/mock_worker.js")
 	require.NoError(t, err)
@@ -120,15 +121,15 @@ func TestNewVersionWaits(t *testing.T) {
 	serve("two")
 	p.do(`(async () => { globalThis.kept = await navigator.serviceWorker.getRegistration(); await kept.update(); })()`)
 	p.until(`kept.waiting?.state === "installed"`)
-	p.do(`globalThis.changed = 0, navigator.serviceWorker.addEventListener("controllerchange", () => { changed++; }), globalThis.other = window.open(location.href)`)
+	p.do(`globalThis.changed = 0, navigator.serviceWorker.addEventListener("controllerchange", () => { changed++; }), globalThis.other = window.open(location.href, "other")`)
 	p.until(`other.document.readyState === "complete" && other.document.getElementById("model")?.disabled === false && other.navigator.serviceWorker.controller`)
 	time.Sleep(2 * time.Second) // it asks once it is loaded
 	assert.True(t, get[bool](p, `kept.waiting !== null && changed === 0`))
-	p.do(`other.close()`)
-	p.until(`other.closed`)
-	time.Sleep(500 * time.Millisecond)
 
 	p.run(chromedp.Navigate(listening.URL + "/"))
+	p.ready()
+	assert.True(t, get[bool](p, `navigator.serviceWorker.getRegistration().then(({ waiting }) => waiting !== null)`))
+	p.do(`window.open("", "other").close()`)
 	p.until(`navigator.serviceWorker.getRegistration().then((r) => { globalThis.state = r.waiting === null && r.active.state; }) && globalThis.state === "activated"`)
 	p.until(`document.readyState === "complete"`)
 	p.ready()

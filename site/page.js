@@ -5,6 +5,7 @@ import { Display } from "./display.js";
 import { showMeasurements, sentence, unlike } from "./measurements.js";
 import { offerSaves } from "./exports.js";
 import { whyProcessor } from "./adapter.js";
+import { keepOffline } from "./versions.js";
 
 const $ = (id) => document.getElementById(id);
 const MODEL_DELAY = 300; // ms after the last change in the list of models, which arrow keys step through
@@ -390,13 +391,4 @@ try { const theme = localStorage.getItem("mrprism-theme"); if (theme) document.d
 // ---- start ----
 
 stage.start();
-if (navigator.serviceWorker) addEventListener("load", async () => {
-  try {
-    const registration = await navigator.serviceWorker.register(scriptURL("sw.js"));
-    // A newer version that has been waiting takes over only while no image is open, in any page: sw.js looks for others.
-    if (registration.waiting && navigator.serviceWorker.controller && !state.picture && !state.job) {
-      navigator.serviceWorker.addEventListener("controllerchange", () => { if (!state.picture && !state.job) location.reload(); }, { once: true });
-      registration.waiting.postMessage("activate");
-    }
-  } catch (error) { console.info("offline use is not available:", error.message); }
-});
+addEventListener("load", () => keepOffline(() => !state.picture && !state.job));
