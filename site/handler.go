@@ -173,7 +173,7 @@ func Hosts(address net.Addr) []string {
 	for _, name := range names {
 		hosts = append(hosts, net.JoinHostPort(name, port))
 		if port == "80" {
-			hosts = append(hosts, name)
+			hosts = append(hosts, strings.TrimSuffix(net.JoinHostPort(name, ""), ":")) // with the brackets of IPv6
 		}
 	}
 	return hosts

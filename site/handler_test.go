@@ -100,6 +100,12 @@ func TestOtherHostsAreRefused(t *testing.T) {
 	assert.Contains(t, hosts, "127.0.0.1:"+port)
 	assert.Contains(t, hosts, "localhost:"+port)
 	assert.NotContains(t, hosts, "localhost")
+
+	// Browsers leave out the port that is http's own.
+	hosts = Hosts(&net.TCPAddr{IP: net.IPv6unspecified, Port: 80})
+	for _, host := range []string{"[::1]", "127.0.0.1", "localhost", "localhost:80", "[::1]:80", "[::]"} {
+		assert.Contains(t, hosts, host)
+	}
 }
 
 func TestCompressionAndCaching(t *testing.T) {

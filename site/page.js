@@ -391,4 +391,4 @@ try { const theme = localStorage.getItem("mrprism-theme"); if (theme) document.d
 // ---- start ----
 
 stage.start();
-addEventListener("load", () => keepOffline(() => !state.picture && !state.job));
+addEventListener("load", () => keepOffline(() => !segmenter.used));

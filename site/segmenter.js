@@ -32,6 +32,7 @@ const read = (blob, name, kind) => blob.arrayBuffer().catch(() => {
 // reason, models) each time a worker is up, "adapter" when another device took over.
 export class Segmenter extends EventTarget {
   #worker = null; #pending = new Map(); #next = 1; #restarts = 0; #imageSent = 0; #images = 0; #own = new Map(); #ownSent = new Set();
+  used = false; // there are pictures or weights, the page's or a script's, that would be lost with the page
 
   constructor() {
     super();
@@ -92,7 +93,10 @@ export class Segmenter extends EventTarget {
   }
 
   // A picture to segment: decoded once by the worker however often it is segmented.
-  picture(blob, name) { return { blob, name, key: ++this.#images }; }
+  picture(blob, name) {
+    this.used = true;
+    return { blob, name, key: ++this.#images };
+  }
 
   // Download and compile a model before it is asked for. hooks: progress, signal.
   prepare(model, hooks) { return this.#ask({ type: "prepare", model }, [], hooks); }
@@ -102,6 +106,7 @@ export class Segmenter extends EventTarget {
 
   // A weights file of the user's own: verified by the worker, then a model like the others. Resolves to { name, title }.
   async weights(blob, name = blob.name ?? "weights") {
+    this.used = true;
     const bytes = await read(blob, name, "weights"), model = await this.#ask({ type: "weights", blob: bytes, name }, [bytes]);
     this.#own.set(model.name, { blob, name });
     this.#ownSent.add(model.name);

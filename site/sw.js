@@ -20,7 +20,7 @@ async function fill() {
     const url = address(name), kept = await caches.match(url);
     let response = kept && (await sum(kept)) === wanted ? kept : await fetch(url, { cache: "no-cache" });
     if (!response.ok || (await sum(response)) !== wanted) throw new Error(`${name} is not of this version`);
-    await cache.put(url, response);
+    await cache.put(url, response.redirected ? new Response(response.body, { headers: response.headers }) : response); // browsers open no page from a redirected one
   }
 }
 

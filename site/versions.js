@@ -1,4 +1,4 @@
-// Offline use, and when a newer version takes over: only while no image is open, in any page. sw.js keeps the files and looks for other pages.
+// Offline use, and when a newer version takes over: only while nothing is open, in any page. sw.js keeps the files and looks for other pages.
 import { scriptURL } from "./segmenter.js";
 
 const AGAIN = 5e3; // ms until a page asks again: another may be closing, or have work to end

@@ -34,7 +34,7 @@ for config in ${CONFIGS:-compact-steered paper-steered}; do
 	step "$config-train-f16" bench "$@" -precision f16 -train
 	step "$config-pytorch" "$python" peers/pytorch.py --config "${config%-steered}" --runs "${RUNS:-9}" --json "$out/$config-pytorch.json"
 done
-step pictures train synthetic one-expert "$out/pictures" -images 5
+[ -e "$out/pictures/dataset.json" ] || { rm -rf "$out/pictures"; step pictures train synthetic one-expert "$out/pictures" -images 5; }
 for model in fundus cells newborn-brain; do # a GPU that computes wrongly fails the model's proof
 	step "$model" segment -weights "$model" -out "$out/$model" "$out"/pictures/images/*
 done

@@ -56,7 +56,7 @@ compiled to WebAssembly; that needs Go and a folder inside MrPrism's sources.
 With -peers ONNX Runtime computes the same network, as "export" writes it, from the same weights and image, in turn with ours: in node with its
 WebGPU, on the adapter that the Vulkan loader gives both; with -browser in the same Chromium, its WebGPU beside ours and its WebAssembly of two
 threads beside our processor. Times are from the image to all results in memory. Results are compared before anything is timed. Ratios are of
-medians, and from the least to the most of neighbouring runs. "make bench-peers" installs what it needs and runs all of it.
+medians, and from the least to the most of neighbouring runs. "make bench-peers" installs what it needs and runs all of it. That needs node, Go and a folder inside MrPrism's sources.
 `
 
 const examples = `
@@ -124,7 +124,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return command.Misused(stderr, "bench", "%v", err)
 	}
 	if *list {
-		devices(ctx, stdout)
+		devices(ctx, stdout, f.Lookup("dawn-lib").Value.String())
 		return command.Done
 	}
 	if err := r.run(ctx, stdout, stderr); err != nil {
@@ -152,8 +152,20 @@ func (r *request) check(rest []string, set map[string]bool) error {
 		return fmt.Errorf("-tune stands alone: leave out -browser, -peers, -kernels, -compare and -untuned")
 	case r.Train && r.Precision == model.Int8:
 		return fmt.Errorf("no training step computes in int8: leave out -train, or choose -precision f32 or f16")
+	case r.base != "" && r.jsonFile == "-":
+		return fmt.Errorf("-json - prints nothing but the report: name a file beside -compare")
 	case r.Repeats < 1 || r.Batch < 1:
 		return fmt.Errorf("-n and -batch are at least 1")
+	}
+	if r.Train {
+		if _, err := model.NewRecipe(r.Recipe); err != nil {
+			return err
+		}
+	}
+	if r.jsonFile != "-" {
+		if err := command.CheckOutputs(r.jsonFile); err != nil {
+			return err
+		}
 	}
 	return r.wish.Check()
 }
@@ -176,6 +188,11 @@ func (r *request) run(ctx context.Context, stdout, stderr io.Writer) error {
 		r.Config, r.Raters, r.Classes = about.Configuration, len(about.Raters), len(about.Classes)
 		if !r.sideGiven {
 			r.Side = about.Side
+		}
+	}
+	if r.Train {
+		if err := r.checkStep(); err != nil {
+			return err
 		}
 	}
 	note := func(note string) { fmt.Fprintln(stderr, note) }
@@ -202,7 +219,7 @@ func (r *request) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	progress.Clear()
-	if err := write(found, r.jsonFile, stdout); err != nil || base == nil || r.jsonFile == "-" {
+	if err := write(found, r.jsonFile, stdout); err != nil || base == nil {
 		return err
 	}
 	return compare(stdout, base, found)
@@ -260,13 +277,13 @@ func write(found interface{ table(io.Writer) error }, jsonFile string, stdout io
 }
 
 // devices tells of every device whether it can be opened here.
-func devices(ctx context.Context, stdout io.Writer) {
+func devices(ctx context.Context, stdout io.Writer, dawnLibrary string) {
 	for _, name := range device.Names() {
 		if name == device.Auto {
 			continue
 		}
 		limited, cancel := context.WithTimeout(ctx, time.Minute)
-		d, err := device.Open(limited, name, device.Options{})
+		d, err := device.Open(limited, name, device.Options{DawnLibrary: dawnLibrary})
 		cancel()
 		if err != nil {
 			fmt.Fprintf(stdout, "%-10s missing: %v\n", name, err)

@@ -104,7 +104,7 @@ func exported(ctx context.Context, folder string, o options) (map[string][]byte,
 			arguments = append(arguments, "-passes", fmt.Sprint(passes))
 		}
 		if _, err := goTool(ctx, nil, arguments...); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("-peers writes the network by cmd/export, in a folder of MrPrism's sources: %w", err)
 		}
 		var err error
 		if files["/model/"+part], err = os.ReadFile(file); err != nil {

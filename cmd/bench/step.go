@@ -31,10 +31,6 @@ func newStep(ctx context.Context, d gpu.Device, config model.Config, o options) 
 	if err != nil {
 		return nil, err
 	}
-	if size := o.Side / model.SideMultiple; o.Side != size*model.SideMultiple || o.Batch*size*size < 2 {
-		return nil, fmt.Errorf("-batch %d, -side %d: a step needs a side that is a multiple of %d, and two images where it is %[3]d: batch norm at the bridge "+
-			"has no variance else", o.Batch, o.Side, model.SideMultiple)
-	}
 	s := &step{set: tensor.NewSet(), recipe: recipe}
 	config.Recompute = o.Recompute
 	if recipe.Steered {
@@ -49,6 +45,15 @@ func newStep(ctx context.Context, d gpu.Device, config model.Config, o options) 
 		return nil, err
 	}
 	return s, nil
+}
+
+// checkStep refuses batches that no step can be made of.
+func (o options) checkStep() error {
+	if size := o.Side / model.SideMultiple; o.Side != size*model.SideMultiple || o.Batch*size*size < 2 {
+		return fmt.Errorf("-batch %d, -side %d: a step needs a side that is a multiple of %d, and two images where it is %[3]d: batch norm at the bridge "+
+			"has no variance else", o.Batch, o.Side, model.SideMultiple)
+	}
+	return nil
 }
 
 // begin draws weights, images and labels.

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -107,7 +108,7 @@ func serve(ctx context.Context, addr string, extra []string, stdout io.Writer) e
 		return err
 	}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
-	fmt.Fprintf(stdout, "MrPrism is at http://%s/ (Ctrl-C stops it)\n", listener.Addr())
+	fmt.Fprintf(stdout, "MrPrism is at http://%s/ (Ctrl-C stops it)\n", reachable(listener.Addr()))
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
 	select {
@@ -122,6 +123,14 @@ func serve(ctx context.Context, addr string, extra []string, stdout io.Writer) e
 		}
 		return nil
 	}
+}
+
+// reachable is the address to open on this machine; of a listener at all addresses the loopback one, which browsers trust without https.
+func reachable(address net.Addr) string {
+	if tcp, ok := address.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
+	}
+	return address.String()
 }
 
 // models returns the files of the shipped models and their cards, by name.

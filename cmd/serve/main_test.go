@@ -91,3 +91,13 @@ func TestServesAndStops(t *testing.T) {
 	_, err = net.DialTimeout("tcp", host, time.Second)
 	assert.Error(t, err, "the address is free again")
 }
+
+func TestReachableAddress(t *testing.T) {
+	for listens, want := range map[string]string{
+		"[::]:8080": "127.0.0.1:8080", "0.0.0.0:80": "127.0.0.1:80", "127.0.0.1:8080": "127.0.0.1:8080", "[::1]:8080": "[::1]:8080", "192.168.1.5:80": "192.168.1.5:80",
+	} {
+		address, err := net.ResolveTCPAddr("tcp", listens)
+		require.NoError(t, err)
+		assert.Equal(t, want, reachable(address))
+	}
+}

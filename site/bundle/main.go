@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -115,19 +116,26 @@ func serviceWorker(files map[string][]byte) ([]byte, error) {
 	return []byte(strings.ReplaceAll(text, "/*VERSION*/", hex.EncodeToString(version[:8]))), nil
 }
 
-// write stores a file and, where it shrinks, its compressed forms; those are kept while the content stays the same.
+// write stores a file and, where it shrinks, its compressed forms. Those are kept while content and quality stay the same, which a hidden file beside
+// them says; it is written last.
 func write(path string, content []byte, quality int) error {
 	compressible := !slices.Contains([]string{".png", ".jpg"}, filepath.Ext(path))
-	stamp := path + ".br"
 	old, err := os.ReadFile(path)
-	if err == nil && bytes.Equal(old, content) && (!compressible || newer(stamp, path)) {
-		return nil
-	}
-	if err := os.WriteFile(path, content, 0o644); err != nil {
-		return err
+	if err != nil || !bytes.Equal(old, content) {
+		if err := os.WriteFile(path, content, 0o644); err != nil {
+			return err
+		}
 	}
 	if !compressible {
 		return nil
+	}
+	stamp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".compressed")
+	wanted := fmt.Appendf(nil, "%x, quality %d", sha256.Sum256(content), quality)
+	if is, err := os.ReadFile(stamp); err == nil && bytes.Equal(is, wanted) && exists(path+".gz") && exists(path+".br") {
+		return nil
+	}
+	if err := os.Remove(stamp); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
 	}
 	var gz, br bytes.Buffer
 	g, _ := gzip.NewWriterLevel(&gz, gzip.BestCompression)
@@ -143,14 +151,15 @@ func write(path string, content []byte, quality int) error {
 	if err := os.WriteFile(path+".gz", gz.Bytes(), 0o644); err != nil {
 		return err
 	}
-	return os.WriteFile(stamp, br.Bytes(), 0o644)
+	if err := os.WriteFile(path+".br", br.Bytes(), 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(stamp, wanted, 0o644)
 }
 
-// newer reports whether a was written no earlier than b.
-func newer(a, b string) bool {
-	x, errX := os.Stat(a)
-	y, errY := os.Stat(b)
-	return errX == nil && errY == nil && !x.ModTime().Before(y.ModTime())
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // removeOthers deletes what an earlier build left behind.
