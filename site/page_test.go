@@ -289,6 +289,16 @@ func TestErrorsLeaveThePageUsable(t *testing.T) {
 	p.until(`document.getElementById("file-line").textContent.includes("fine.jpg") && ` + sampleDone)
 	assert.True(t, get[bool](p, `document.getElementById("banner").hidden`), "opening another file takes the message away")
 
+	// It dies with more questions waiting, each of which fails in it: one new worker is started all the same.
+	assert.Equal(t, 6, get[int](p, `(async () => {
+		const image = new File([await (await fetch("sample.jpg")).arrayBuffer()], "crash.jpg");
+		const all = await Promise.allSettled([1, 2, 3, 4, 5, 6].map(() => mrprism.segment(image, { model: "levels" })));
+		return all.filter(({ reason }) => reason?.code === "crashed").length;
+	})()`))
+	p.ready()
+	p.drop("fine-too.jpg", photo)
+	p.until(`document.getElementById("file-line").textContent.includes("fine-too.jpg") && ` + sampleDone)
+
 	// No disc: the square is asked for at once.
 	p.drop("nodisc.jpg", photo)
 	p.until(`!document.getElementById("placing").hidden`)

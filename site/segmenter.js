@@ -46,8 +46,9 @@ export class Segmenter extends EventTarget {
     this.ready = new Promise((resolve, reject) => { this.#settle = { resolve, reject }; });
     this.ready.catch(() => {}); // whoever awaits it hears of it
     const worker = new Worker(scriptURL("worker.js"), { type: "module", name: location.search }); // its wishes; see wasm/segmenter
-    worker.onmessage = ({ data }) => this.#receive(data);
-    worker.onerror = (event) => { event.preventDefault(); this.#died(event.message ?? "worker.js could not be loaded"); };
+    // A worker that died may still be heard of: what waited in it fails, one message after the other.
+    worker.onmessage = ({ data }) => { if (worker === this.#worker) this.#receive(data); };
+    worker.onerror = (event) => { event.preventDefault(); if (worker === this.#worker) this.#died(event.message ?? "worker.js could not be loaded"); };
     this.#worker = worker;
   }
   #settle;
@@ -85,11 +86,12 @@ export class Segmenter extends EventTarget {
     await this.ready;
     if (hooks.signal?.aborted) throw cancelled();
     const request = this.#next++;
-    hooks.signal?.addEventListener("abort", () => { if (this.#pending.has(request)) this.#worker.postMessage({ type: "cancel", request }); });
+    const cancel = () => { if (this.#pending.has(request)) this.#worker.postMessage({ type: "cancel", request }); };
+    hooks.signal?.addEventListener("abort", cancel);
     return new Promise((resolve, reject) => {
       this.#pending.set(request, { resolve, reject, ...hooks });
       this.#worker.postMessage({ ...message, request }, transfer);
-    });
+    }).finally(() => hooks.signal?.removeEventListener("abort", cancel));
   }
 
   // A picture to segment: decoded once by the worker however often it is segmented.
@@ -131,6 +133,8 @@ export class Segmenter extends EventTarget {
     } catch (error) {
       unsent();
       throw error;
+    } finally {
+      hooks.signal?.removeEventListener("abort", unsent);
     }
   }
 

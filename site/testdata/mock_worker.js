@@ -21,9 +21,10 @@ function value(fields, u, v) { // u, v in −0.5…0.5 of the region
   return fields.kind === "disagreement" ? 4 * p * (1 - p) : p;
 }
 
-// One message after the other, as the real one works; "cancel" is heard at once.
-let turn = Promise.resolve();
+// One message after the other, as the real one works; "cancel" is heard at once. After a crash each message fails, as wasm_exec.js has it.
+let turn = Promise.resolve(), crashed = false;
 onmessage = ({ data }) => {
+  if (crashed) throw new Error("Go program has already exited");
   if (data.type === "cancel") cancelled.add(data.request);
   else turn = turn.then(() => work(data));
 };
@@ -32,7 +33,10 @@ async function work(data) {
   if (data.type === "prepare") return answer({ type: "prepare" });
   if (data.type === "tune") return answer({ type: "tune", done: true, changed: 0 });
   if (data.type === "segment") {
-    if (data.name.includes("crash")) return postMessage({ type: "crashed", message: "as asked" });
+    if (data.name.includes("crash")) {
+      crashed = true;
+      return postMessage({ type: "crashed", message: "as asked" });
+    }
     if (data.name.includes("queued")) await wait(1000);
     if (cancelled.has(data.request)) return answer({ type: "error", code: "cancelled", message: "Cancelled." });
     if (data.name.includes("gpulost")) { // it is back for the whole image
