@@ -24,33 +24,62 @@ var ErrUnsynced = errors.New("may not survive a power cut")
 // program that is killed leaves the old file or the new one, never a part, and perhaps a hidden temporary that the next successful write
 // to the same path removes. One writer per path at a time. An error says which of the two files is there; the new one with ErrUnsynced.
 func WriteAtomic(path string, write func(io.Writer) error) error {
-	folder, base := filepath.Split(filepath.Clean(path))
-	if folder == "" {
-		folder = "."
+	staged, err := Stage(path, write)
+	if err != nil {
+		return err
+	}
+	return staged.Commit()
+}
+
+// Staged is a file that is whole and on the disk under a temporary name.
+type Staged struct{ path, folder, base, temporary string }
+
+// Stage does what WriteAtomic does but for the name, for files that are to change together: Commit gives it, Discard leaves what is there.
+func Stage(path string, write func(io.Writer) error) (*Staged, error) {
+	s := &Staged{path: path}
+	if s.folder, s.base = filepath.Split(filepath.Clean(path)); s.folder == "" {
+		s.folder = "."
 	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("cannot write %s: that is no file, but a folder or a device; name another", path)
+		return nil, fmt.Errorf("cannot write %s: that is no file, but a folder or a device; name another", path)
 	}
-	if err := replace(path, folder, base, write); err != nil {
-		return fmt.Errorf("cannot write %s, what was there is unchanged: %w", path, err)
+	if err := s.fill(write); err != nil {
+		return nil, s.unchanged(err)
 	}
-	removeLeftovers(folder, base)
-	if err := disk.SyncName(path); err != nil {
-		return fmt.Errorf("%s is written, but %w: %w", path, ErrUnsynced, err)
+	return s, nil
+}
+
+func (s *Staged) unchanged(err error) error {
+	return fmt.Errorf("cannot write %s, what was there is unchanged: %w", s.path, err)
+}
+
+// Commit gives the file its name. Where that fails the temporary is removed.
+func (s *Staged) Commit() error {
+	if err := disk.Move(s.temporary, s.path); err != nil {
+		s.Discard()
+		return s.unchanged(err)
+	}
+	removeLeftovers(s.folder, s.base)
+	if err := disk.SyncName(s.path); err != nil {
+		return fmt.Errorf("%s is written, but %w: %w", s.path, ErrUnsynced, err)
 	}
 	return nil
 }
 
-// replace writes a temporary file, checks it and gives it the name; where it fails the temporary is removed.
-func replace(path, folder, base string, write func(io.Writer) error) (err error) {
-	temporary, err := disk.CreateTemp(folder, "."+base+".*"+temporarySuffix)
+// Discard removes the temporary; after Commit there is none.
+func (s *Staged) Discard() { os.Remove(s.temporary) }
+
+// fill writes a temporary file and checks it; where that fails it is removed.
+func (s *Staged) fill(write func(io.Writer) error) (err error) {
+	temporary, err := disk.CreateTemp(s.folder, "."+s.base+".*"+temporarySuffix)
 	if err != nil {
 		return err
 	}
+	s.temporary = temporary.Name()
 	defer func() {
 		if err != nil {
 			temporary.Close()
-			os.Remove(temporary.Name())
+			s.Discard()
 		}
 	}()
 	written := sha256.New()
@@ -58,11 +87,9 @@ func replace(path, folder, base string, write func(io.Writer) error) (err error)
 	for _, step := range []func() error{
 		func() error { return write(buffer) },
 		buffer.Flush,
-		func() error { return temporary.Chmod(0o644) },
 		temporary.Sync,
 		temporary.Close,
-		func() error { return sameContent(temporary.Name(), written.Sum(nil)) },
-		func() error { return disk.Move(temporary.Name(), path) },
+		func() error { return sameContent(s.temporary, written.Sum(nil)) },
 	} {
 		if err := step(); err != nil {
 			return err

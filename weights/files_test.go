@@ -134,6 +134,29 @@ func TestWriteAtomic(t *testing.T) {
 	assert.Error(t, WriteAtomic(filepath.Join(folder, "taken"), writeBytes(nil)))
 }
 
+// What is staged takes its name when it is told to.
+func TestStage(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "result")
+	require.NoError(t, WriteAtomic(path, writeBytes([]byte("old"))))
+	content := func() string {
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		return string(data)
+	}
+	staged, err := Stage(path, writeBytes([]byte("new")))
+	require.NoError(t, err)
+	assert.Equal(t, "old", content())
+	staged.Discard()
+	assert.Equal(t, []string{"result"}, names(t, folder))
+	assert.ErrorContains(t, staged.Commit(), "what was there is unchanged")
+	staged, err = Stage(path, writeBytes([]byte("new")))
+	require.NoError(t, err)
+	require.NoError(t, staged.Commit())
+	assert.Equal(t, "new", content())
+	assert.Equal(t, []string{"result"}, names(t, folder))
+}
+
 // A folder that the file system cannot sync is no fault; one that it fails to sync is, and the new file is there.
 func TestWriteAtomicUnsynced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "last")

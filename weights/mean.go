@@ -1,6 +1,7 @@
 package weights
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -22,7 +23,7 @@ func Mean(names []string, files []*File) (*File, error) {
 	stored := files
 	files = make([]*File, len(stored))
 	for i, f := range stored {
-		sum := f.ContentSum()
+		sum := cmp.Or(f.Metadata[contentKey], f.ContentSum()) // of the file, whatever has been changed of its metadata since
 		if slices.Contains(sums, sum) {
 			return nil, fmt.Errorf("%s has the same weights as one before it", names[i])
 		}

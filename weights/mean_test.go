@@ -24,6 +24,13 @@ func TestMean(t *testing.T) {
 	assert.NotContains(t, mean.Metadata, "ranges")
 	assert.Contains(t, mean.Metadata["mean_of"], b.ContentSum())
 	assert.Contains(t, a.Metadata, "ranges", "the files are as before")
+	sealed := run("64", 6, 6)
+	sealed.Seal()
+	sum := sealed.ContentSum()
+	sealed.Metadata["title"] = "another, as export -title gives it"
+	mean, err = Mean([]string{"a", "sealed"}, []*File{a, sealed})
+	require.NoError(t, err)
+	assert.Contains(t, mean.Metadata["mean_of"], sum, "as the file is stored")
 
 	with := func(key, value string) *File {
 		f := run("64", 5, 5)

@@ -162,8 +162,8 @@ func channelScales(byName map[string]*Tensor, t *Tensor) ([]float32, error) {
 		return nil, err
 	}
 	for i, v := range scales {
-		if v <= 0 {
-			return nil, fmt.Errorf("weights: tensor %s: scale %d is %v, expected a positive number", s.Name, i, v)
+		if v <= 0 || v > math.MaxFloat32/128 {
+			return nil, fmt.Errorf("weights: tensor %s: scale %d is %v, expected a positive number of which 128 are finite", s.Name, i, v)
 		}
 	}
 	return scales, nil

@@ -81,6 +81,15 @@ type Model struct {
 	Proof    string // of a shipped one, its entry's
 }
 
+// Name is what programs call the model: the name that it ships under, or "own-" and the sum of a user's own, which can so neither stand in for
+// a shipped model nor for another of the same name.
+func (m *Model) Name() string {
+	if m.Shipped {
+		return m.Metadata.Name
+	}
+	return "own-" + m.SHA256[:12]
+}
+
 // Label says whose weights these are, for the page and the commands.
 func (m *Model) Label() string {
 	title := m.Metadata.Title

@@ -233,7 +233,7 @@ func TestQuantizeZeroChannelAndBadScales(t *testing.T) {
 	for name, bad := range map[string]Tensor{
 		"zero": NewF32("w.weight.scale", []int{2}, []float32{1, 0}), "negative": NewF32("w.weight.scale", []int{2}, []float32{-1, 1}),
 		"short": NewF32("w.weight.scale", []int{1}, []float32{1}), "NaN": NewF32("w.weight.scale", []int{2}, []float32{1, float32(math.NaN())}),
-		"elsewhere": NewF32("v.scale", []int{2}, []float32{1, 1}),
+		"elsewhere": NewF32("v.scale", []int{2}, []float32{1, 1}), "infinite": NewF32("w.weight.scale", []int{2}, []float32{1, 3e38}),
 	} {
 		broken := &File{Metadata: q.Metadata, Tensors: []Tensor{q.Tensors[0], bad}}
 		_, err := Dequantize(broken)

@@ -31,7 +31,8 @@ type smallestReport struct {
 	Bias      metric.Interval `json:"bias"`      // predicted less reference
 }
 
-// ratio compares the vertical cup-to-disc ratio with that of the majority's masks; nil where there are no such structures or marks.
+// ratio compares the vertical cup-to-disc ratio with that of the majority's masks; nil where there are no such structures or marks. A cup that was not
+// found counts as a ratio of 0: the error that it is.
 func (s *scorer) ratio(l *dataset.Loaded, m maps) *ratioScore {
 	disc, cup := slices.Index(s.data.Classes, "disc"), slices.Index(s.data.Classes, "cup")
 	if disc < 0 || cup < 0 {

@@ -119,7 +119,7 @@ func (b *batch) segment(ctx context.Context, name string, img *imageio.Image) (r
 }
 
 // write writes the maps, and last the summary; one that is there from before goes first, so that it never stands beside other maps. All is
-// encoded before anything is touched, and what has begun is finished even after Ctrl-C.
+// on the disk before anything takes its name, so that what is there stays where the disk is full, and what has begun is finished even after Ctrl-C.
 func (b *batch) write(ctx context.Context, it item, r *segment.Result) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -147,11 +147,24 @@ func (b *batch) write(ctx context.Context, it item, r *segment.Result) error {
 		return err
 	}
 	all = append(all, file{it.summary, append(text, '\n')})
+	var staged []*weights.Staged
+	defer func() {
+		for _, s := range staged {
+			s.Discard()
+		}
+	}()
+	for _, f := range all {
+		s, err := weights.Stage(f.path, func(w io.Writer) error { _, err := w.Write(f.data); return err })
+		if err != nil {
+			return err
+		}
+		staged = append(staged, s)
+	}
 	if err := os.Remove(it.summary); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	for _, f := range all {
-		if err := weights.WriteAtomic(f.path, func(w io.Writer) error { _, err := w.Write(f.data); return err }); err != nil {
+	for _, s := range staged {
+		if err := s.Commit(); err != nil {
 			return err
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"testing"
 
 	"mrprism/internal/command"
+	"mrprism/internal/disk"
 	"mrprism/internal/gpu"
 	"mrprism/internal/gpu/reference"
 	"mrprism/internal/segment"
@@ -123,6 +124,40 @@ func TestFailures(t *testing.T) {
 	got := call(t, append(slices.Clone(base), "-weights", w, "-out", photo, photo)...)
 	require.Equal(t, 1, got.code)
 	require.Contains(t, got.stderr, "cannot make the folder")
+}
+
+// On a full disk the results of an earlier run stay, all of them.
+func TestFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	photo, out := filepath.Join(dir, "a.png"), filepath.Join(dir, "out")
+	args := []string{"-weights", weightsFile(t, dir, segmenttest.Raters(), nil), "-device", "reference", "-recurrences", "0", "-out", out, photo}
+	write(t, photo, encodePNG(t, synthetic.Photograph(1, 40, 40)))
+	require.Zero(t, call(t, args...).code)
+	before := map[string][]byte{}
+	for _, name := range listed(t, out) {
+		before[name] = must(os.ReadFile(filepath.Join(out, name)))
+	}
+	require.Len(t, before, 5)
+	write(t, photo, encodePNG(t, synthetic.Photograph(2, 50, 50)))
+	for _, last := range []string{"a_brain.png", "a_brain_rater3.png", "a.json"} {
+		disk.Fault = func(operation, path string) error {
+			if operation == disk.Write && strings.Contains(path, last) {
+				return syscall.ENOSPC
+			}
+			return nil
+		}
+		var stdout, stderr bytes.Buffer
+		code := run(t.Context(), args, &stdout, &stderr)
+		disk.Fault = nil
+		require.Equal(t, 1, code)
+		require.Contains(t, stderr.String(), last+", what was there is unchanged")
+		require.Equal(t, len(before), len(listed(t, out)), "temporaries are removed")
+		for name, data := range before {
+			require.Equal(t, data, must(os.ReadFile(filepath.Join(out, name))), "%s after %s failed", name, last)
+		}
+	}
+	require.Zero(t, call(t, args...).code)
+	require.NotEqual(t, before["a_brain.png"], must(os.ReadFile(filepath.Join(out, "a_brain.png"))))
 }
 
 // Without any Vulkan driver the CPU computes and the user is told; who asked for a GPU gets an error and no mask.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"mrprism/weights"
@@ -28,7 +29,7 @@ func (i item) outputs() []string {
 // plan names all files to be written, and refuses images whose files would fall together, or fall on an image that is to be read.
 func plan(dir string, images []string, about weights.Metadata) ([]item, error) {
 	var items []item
-	by := map[string]string{} // image by output
+	by, taken := map[string]string{}, map[string]string{} // image by output, and by what file systems tell apart of it
 	for _, image := range images {
 		base := filepath.Base(image)
 		stem := strings.TrimSuffix(base, filepath.Ext(base))
@@ -48,14 +49,22 @@ func plan(dir string, images []string, about weights.Metadata) ([]item, error) {
 			it.raters = append(it.raters, paths)
 		}
 		for _, output := range it.outputs() {
-			if other, taken := by[output]; taken {
+			if other, named := taken[folded(output)]; named {
 				return nil, fmt.Errorf("%s and %s would both be written to %s; give them different -out folders", other, image, output)
 			}
-			by[output] = image
+			by[output], taken[folded(output)] = image, image
 		}
 		items = append(items, it)
 	}
 	return items, spares(images, by)
+}
+
+// folded is a path without what the file systems of macOS and Windows do not tell apart.
+func folded(path string) string {
+	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
+		return strings.ToLower(path)
+	}
+	return path
 }
 
 // spares refuses outputs (image by output) that are one of the images, which may lie in the folder of an earlier run.

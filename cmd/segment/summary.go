@@ -54,7 +54,7 @@ func (b *batch) summary(it item, r *segment.Result) summary {
 		}
 	}
 	return summary{
-		Image: it.image, Width: r.Width, Height: r.Height, Model: b.session.Model.Metadata.Name,
+		Image: it.image, Width: r.Width, Height: r.Height, Model: b.session.Model.Name(),
 		Weights: origin{b.weightsName, b.session.Model.Label(), b.session.Model.SHA256, b.session.Model.Shipped},
 		Classes: r.Classes, Raters: r.Raters, Labels: r.Labels, Region: r.ROI, Requested: b.options.ROI, Recurrences: r.Recurrences,
 		Measurements: r.Measurements, Device: r.Adapter, Precision: r.Precision, Unlike: r.Unlike, Times: r.Timings, Files: f,

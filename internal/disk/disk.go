@@ -5,9 +5,12 @@ package disk
 import (
 	"errors"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -45,13 +48,19 @@ func OpenFile(path string, flag int, mode fs.FileMode) (*File, error) {
 	return &File{f}, err
 }
 
-// CreateTemp is os.CreateTemp.
+// CreateTemp is os.CreateTemp, whose file others may read as far as the user's umask lets them, since it is to become a result.
 func CreateTemp(folder, pattern string) (*File, error) {
 	if err := fault(Open, pattern); err != nil {
 		return nil, err
 	}
-	f, err := os.CreateTemp(folder, pattern)
-	return &File{f}, err
+	before, after, _ := strings.Cut(pattern, "*")
+	for {
+		path := filepath.Join(folder, before+strconv.FormatUint(uint64(rand.Uint32()), 10)+after)
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		if !errors.Is(err, fs.ErrExist) {
+			return &File{f}, err
+		}
+	}
 }
 
 func (f *File) Write(b []byte) (int, error) {

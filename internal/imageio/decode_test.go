@@ -231,12 +231,15 @@ func TestDecodeRefuses(t *testing.T) {
 	binary.BigEndian.PutUint16(tall[sof+5:], 4800)
 	empty := bytes.Clone(jpegData)
 	binary.BigEndian.PutUint16(empty[sof+5:], 0)
+	scan := bytes.Index(jpegData, []byte{0xff, 0xda})
+	scans := slices.Concat(jpegData[:scan], bytes.Repeat(jpegData[scan:scan+14], maxScans), jpegData[scan:])
 	cases := []struct {
 		name string
 		data []byte
 		kind error
 		says string
 	}{
+		{"scans.jpg", scans, ErrDamaged, "more than 100 scans"},
 		{"empty.png", nil, ErrNotImage, "empty"},
 		{"notes.png", []byte("Patient seen on Monday, see über-report.\n"), ErrNotImage, "text file"},
 		{"noise.png", []byte{1, 2, 3, 0, 255}, ErrNotImage, "not a PNG or JPEG"},

@@ -157,7 +157,7 @@ func TestEncodeProbability(t *testing.T) {
 	got, err := Decode("p.png", data)
 	require.NoError(t, err)
 	assertPixels(t, m, got)
-	assert.Equal(t, []uint8{0, 64, 128, 191, 255, 0}, []uint8{got.Pix[0], got.Pix[3], got.Pix[6], got.Pix[9], got.Pix[12], got.Pix[15]})
+	assert.Equal(t, []uint8{0, 64, 127, 191, 255, 0}, []uint8{got.Pix[0], got.Pix[3], got.Pix[6], got.Pix[9], got.Pix[12], got.Pix[15]})
 	var chunks []string
 	for at := 8; at < len(data); {
 		n := int(data[at])<<24 | int(data[at+1])<<16 | int(data[at+2])<<8 | int(data[at+3])

@@ -42,14 +42,14 @@ func Locate(p []float32, s, w, h int) (imageio.Square, error) {
 	if !found {
 		return imageio.Square{}, ErrNotFound
 	}
-	side := int(math.Round(Margin * float64(max(b.x1-b.x0, b.y1-b.y0)) * scale))
+	side := max(1, int(math.Round(Margin*float64(max(b.x1-b.x0, b.y1-b.y0))*scale)))
 	if side >= whole.Side {
 		return whole, nil
 	}
 	return imageio.Square{
 		X:    int(math.Round(float64(whole.X) + float64(b.x0+b.x1)/2*scale - float64(side)/2)),
 		Y:    int(math.Round(float64(whole.Y) + float64(b.y0+b.y1)/2*scale - float64(side)/2)),
-		Side: max(side, 1),
+		Side: side,
 	}, nil
 }
 

@@ -53,6 +53,13 @@ func TestLocateAtTheBorder(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 1, got.Side)
 	require.NoError(t, Check(got, 3, 3))
+	for i := range tiny {
+		tiny[i] = 0
+	}
+	tiny[99] = 1
+	got, err = Locate(tiny, 10, 1, 1)
+	require.NoError(t, err)
+	assert.Equal(t, imageio.Square{Side: 1}, got, "the region reaches into the image")
 }
 
 // Beside the image, where its edge is continued, nothing is found; and of what reaches there only what is in the image counts.

@@ -4,6 +4,7 @@
 package segment
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -31,6 +32,7 @@ type view struct {
 	image  *imageio.Image
 	roi    string // as asked for
 	square imageio.Square
+	unlike bool               // its colours those of training
 	took   map[string]float64 // ms, search and encode
 
 	seen, mirrored bool // by the encoder, and which way round
@@ -79,7 +81,7 @@ func newEngine(ctx context.Context, device gpu.Device, m *weights.Model, precisi
 	if err != nil {
 		return nil, err
 	}
-	config.Precision, config.Ranges = precision, about.Ranges
+	config.Precision, config.Ranges = cmp.Or(precision, model.F32), about.Ranges
 	if err := match(m.File, config); err != nil {
 		return nil, fmt.Errorf("weights %s, configuration %s with %d raters and %d classes: %w", about.Name, about.Configuration, len(about.Raters), len(about.Classes), err)
 	}

@@ -3,8 +3,10 @@ package segment
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"mrprism/internal/gpu"
+	"mrprism/internal/half"
 	"mrprism/internal/tensor"
 	"mrprism/shaders"
 	"mrprism/weights"
@@ -36,6 +38,11 @@ func load(ctx context.Context, device gpu.Device, set *tensor.Set, file *weights
 		if err != nil {
 			return err
 		}
+		if set.Floats() == gpu.F16 {
+			if err := fitHalf(v.Name, t.Data, scales); err != nil {
+				return err
+			}
+		}
 		u := upload{g.InputOf(gpu.I8, v.Name, v.Shape...), g.InputOf(gpu.F32, v.Name+weights.ScaleSuffix, len(scales)), t.Data, scales}
 		shaders.Assign(g.Variable(v), shaders.Dequantize(u.q, u.scale))
 		uploads = append(uploads, u)
@@ -60,4 +67,14 @@ func load(ctx context.Context, device gpu.Device, set *tensor.Set, file *weights
 		return err
 	}
 	return device.Read(ctx) // waits, so that the int8 copies may go
+}
+
+// fitHalf refuses int8 weights that become floats beyond f16's, as infinity may pass for a number later.
+func fitHalf(name string, q []byte, scales []float32) error {
+	for i, b := range q {
+		if v := float64(int8(b)) * float64(scales[i%len(scales)]); math.Abs(v) > half.Most {
+			return fmt.Errorf("element %d of %s is %g, and f16 ends at %d: use the precision f32", i, name, v, half.Most)
+		}
+	}
+	return nil
 }

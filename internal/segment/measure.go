@@ -32,7 +32,7 @@ type Ratio struct {
 	Inner string   `json:"inner"`
 	Outer string   `json:"outer"`
 	Value *float64 `json:"value"`
-	Low   *float64 `json:"low"` // of the mask and the raters or levels that mark the outer structure
+	Low   *float64 `json:"low"` // of the mask and the raters or levels that mark both structures
 	High  *float64 `json:"high"`
 }
 
@@ -70,7 +70,8 @@ func (r *Result) measure() Measurements {
 	return out
 }
 
-// ratio is the vertical cup-to-disc ratio; nil where there is no disc, or nobody marks one: a ratio is not given without its interval.
+// ratio is the vertical cup-to-disc ratio; nil where there is no disc, or no rater or level has what the mask has: a ratio is
+// not given without its interval.
 func (r *Result) ratio(calibrated []extent, raters [][]extent) *Ratio {
 	find := func(name string) int {
 		return slices.IndexFunc(r.Classes, func(class string) bool { return strings.EqualFold(class, name) })
@@ -79,10 +80,11 @@ func (r *Result) ratio(calibrated []extent, raters [][]extent) *Ratio {
 	if outer < 0 || inner < 0 || calibrated[outer].height == 0 {
 		return nil
 	}
+	found := calibrated[inner].height > 0
 	of := func(e []extent) float64 { return float64(e[inner].height) / float64(e[outer].height) }
 	over := []float64{of(calibrated)}
 	for _, e := range raters {
-		if e[outer].height > 0 {
+		if e[outer].height > 0 && (e[inner].height > 0 || !found) {
 			over = append(over, of(e))
 		}
 	}
@@ -90,7 +92,7 @@ func (r *Result) ratio(calibrated []extent, raters [][]extent) *Ratio {
 		return nil
 	}
 	out := &Ratio{Inner: r.Classes[inner], Outer: r.Classes[outer]}
-	if calibrated[inner].height > 0 {
+	if found {
 		out.Value, out.Low, out.High = new(over[0]), new(slices.Min(over)), new(slices.Max(over))
 	}
 	return out

@@ -5,6 +5,7 @@ import (
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/gpu/gputest"
+	"mrprism/internal/gpu/reference"
 	"mrprism/internal/imageio"
 	"mrprism/internal/segment/segmenttest"
 	"mrprism/model"
@@ -40,4 +41,17 @@ func TestInt8(t *testing.T) {
 		assert.NotEqual(t, want, got)
 		assert.InDeltaSlice(t, want, got, 0.1, "steps of a 127th of the largest, through some ten random layers")
 	})
+}
+
+// Int8 weights are floats on the device, where f16 has a largest; and what no precision is asked of computes in f32.
+func TestPrecisions(t *testing.T) {
+	assert.NoError(t, fitHalf("w", []byte{127, 127}, []float32{1, 515}))
+	assert.ErrorContains(t, fitHalf("w", []byte{127, 127}, []float32{1, 516}), "element 1 of w is 65532, and f16 ends at 65504")
+	assert.Error(t, fitHalf("w", []byte{0x80}, []float32{512}))
+	e, err := New(t.Context(), reference.Open(), open(t, segmenttest.Raters()), "")
+	require.NoError(t, err)
+	defer e.Close()
+	r, err := e.Segment(t.Context(), photograph(40, 40), Options{ROI: "none"})
+	require.NoError(t, err)
+	assert.Equal(t, model.F32, r.Precision)
 }

@@ -73,7 +73,7 @@ func (e *Engine) Segment(ctx context.Context, img *imageio.Image, o Options) (*R
 	}
 	if e.view == nil || e.view.image != img || e.view.roi != o.ROI {
 		e.view = nil
-		v := &view{image: img, roi: o.ROI, took: map[string]float64{}}
+		v := &view{image: img, roi: o.ROI, unlike: e.unlike(img), took: map[string]float64{}}
 		if v.square, err = e.region(ctx, v, request, o); err != nil {
 			return nil, err
 		}
@@ -192,7 +192,7 @@ func (e *Engine) recur(ctx context.Context, o Options) (*Result, error) {
 	r := &Result{
 		Width: e.view.image.W, Height: e.view.image.H, ROI: e.view.square, Recurrences: o.Recurrences,
 		Classes: slices.Clone(e.about.Classes), Raters: slices.Clone(e.about.Raters), Labels: e.about.Labels, Steered: e.steered,
-		Adapter: e.device.Info().String(), Precision: e.precision, Unlike: e.unlike(e.view.image), Timings: map[string]float64{}, side: e.about.Side,
+		Adapter: e.device.Info().String(), Precision: e.precision, Unlike: e.view.unlike, Timings: map[string]float64{}, side: e.about.Side,
 	}
 	total := 0.0
 	for stage, ms := range e.view.took {

@@ -12,15 +12,6 @@ import (
 	"mrprism/weights"
 )
 
-// nameOf is the name by which the page asks for a model. A user's own file is named by its content, so that it can neither stand in for
-// a shipped model nor be mistaken for another file.
-func nameOf(m *weights.Model) string {
-	if m.Shipped {
-		return m.Metadata.Name
-	}
-	return "own-" + m.SHA256[:12]
-}
-
 // openWeights answers "weights": it verifies a file of the user's own and keeps it.
 func (s *session) openWeights(message js.Value) error {
 	name := message.Get("name").String()
@@ -41,20 +32,20 @@ func (s *session) openWeights(message js.Value) error {
 	if err := segment.CheckHeads(name, &m.Metadata); err != nil {
 		return wrong(err)
 	}
-	if s.find(nameOf(m)) == nil {
+	if s.find(m.Name()) == nil {
 		s.own = append(s.own, m)
 	}
-	post(map[string]any{"type": "weights", "request": message.Get("request"), "name": nameOf(m), "title": m.Label(), "bytes": 0})
+	post(map[string]any{"type": "weights", "request": message.Get("request"), "name": m.Name(), "title": m.Label(), "bytes": 0})
 	return nil
 }
 
 // find returns a model that is here already, or nil.
 func (s *session) find(name string) *weights.Model {
-	if s.model != nil && nameOf(s.model) == name {
+	if s.model != nil && s.model.Name() == name {
 		return s.model
 	}
 	for _, m := range s.own {
-		if nameOf(m) == name {
+		if m.Name() == name {
 			return m
 		}
 	}

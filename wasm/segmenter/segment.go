@@ -150,7 +150,7 @@ func (s *session) postResult(message js.Value, res *segment.Result, took time.Du
 	timings["total"] = float64(took.Microseconds()) / 1000
 	post(map[string]any{
 		"type": "result", "request": id, "id": id, "width": res.Width, "height": res.Height,
-		"classes": list(res.Classes), "raters": list(res.Raters), "labels": res.Labels, "steered": res.Steered, "model": nameOf(s.model), "title": s.model.Label(),
+		"classes": list(res.Classes), "raters": list(res.Raters), "labels": res.Labels, "steered": res.Steered, "model": s.model.Name(), "title": s.model.Label(),
 		"roi":         map[string]any{"x": res.ROI.X, "y": res.ROI.Y, "side": res.ROI.Side, "whole": res.ROI == imageio.Letterbox(res.Width, res.Height)},
 		"recurrences": res.Recurrences, "adapter": res.Adapter, "precision": string(res.Precision), "unlike": res.Unlike, "sha256": s.model.SHA256, "shipped": s.model.Shipped, "timings": timings,
 		"measurements": js.Global().Get("JSON").Call("parse", string(measurements)),

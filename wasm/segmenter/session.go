@@ -170,10 +170,10 @@ func (s *session) recover(ctx context.Context, cause error, again bool) bool {
 		}
 		note = "The graphics processor cannot run this model; the processor computes. It takes longer, with the same result."
 		if wrong(cause) {
-			note = "The graphics processor computed wrongly, which was noticed; the processor computes. It takes longer, with the right result."
+			note = "What the graphics processor computed is not shown; the processor computes. It takes longer."
 		}
 		s.useProcessor(cause)
-		s.unfit = nameOf(s.model)
+		s.unfit, s.retryGPU = s.model.Name(), time.Now() // nothing was lost: other models need not wait for the GPU
 	case errors.Is(cause, gpu.ErrOutOfMemory):
 		note = "The graphics memory does not suffice; the processor computes. It takes longer, with the same result."
 		s.useProcessor(cause)

@@ -10,8 +10,8 @@ import (
 	"github.com/hajimehoshi/ebiten/v2/vector"
 )
 
-// maxVertices bounds one DrawTriangles call: indices are 16 bits wide, and a stroked point makes at most 8 vertices here.
-const maxVertices = 60000
+// mostPoints bounds one DrawTriangles call: indices are 16 bits wide, and a stroked point makes at most 8 vertices here.
+const mostPoints = 7500
 
 var casing = color.NRGBA{A: 150} // the dark edge under every line, so that it shows on any photograph
 
@@ -72,12 +72,23 @@ func (s *stroker) closedLine(points []float32, dash float64) {
 		s.dashed(append(line, line[0]), dash*s.g.density)
 		return
 	}
+	if len(line) > mostPoints {
+		for line = append(line, line[0]); len(line) > 1; line = line[min(mostPoints, len(line))-1:] {
+			s.open(line[:min(mostPoints, len(line))])
+		}
+		return
+	}
+	s.open(line)
+	s.path.Close()
+}
+
+// open adds an open line of at most mostPoints.
+func (s *stroker) open(line [][2]float32) {
 	s.room(len(line))
 	s.path.MoveTo(line[0][0], line[0][1])
 	for _, p := range line[1:] {
 		s.path.LineTo(p[0], p[1])
 	}
-	s.path.Close()
 }
 
 // dashed adds the line as dashes of the given length with gaps of 0.7 of it, in device pixels.
@@ -113,7 +124,7 @@ func (s *stroker) dashed(line [][2]float32, dash float64) {
 
 // room flushes when n more points might not fit into one call.
 func (s *stroker) room(n int) {
-	if (s.points+n)*8 > maxVertices {
+	if s.points+n > mostPoints {
 		s.flush()
 	}
 	s.points += n
