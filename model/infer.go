@@ -41,7 +41,8 @@ func Variables(c Config) *tensor.Set {
 func Declare(set *tensor.Set, c Config) { inferenceGraphs(set, c, SideMultiple, nil) }
 
 // NewInference compiles the plans, in the configuration's precision, which decides how the set stores its variables: it has no memory yet, or
-// has it in this way. The set's parameters may be written before or after.
+// has it in this way. Of variables it holds parameters and statistics, or what a network of this side has declared (Declare's is SideMultiple). The
+// parameters may be written before or after.
 func NewInference(ctx context.Context, device gpu.Device, set *tensor.Set, c Config, side int) (*Inference, error) {
 	return newInference(ctx, device, set, c, side, nil)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Step is Algorithm 1 as a graph: one training step on a batch of B images of side S. The exported tensors are inputs, except
-// Terms and what Outputs holds.
+// Terms and what Recurrence and Features hold.
 type Step struct {
 	Graph *tensor.Graph
 

@@ -9,7 +9,7 @@
 // backward computes them again (FlashAttention, Dao et al. 2022). These kernels take any D and suit CPU adapters, where a load
 // costs as much as tens of multiplications: an invocation owns 8 neighbouring queries (dk, dv: keys) of one head and keeps
 // their scores against 8 keys (queries) in registers, a vec4 for 4 keys, so that 16 loads serve 64 multiply-adds. Rows beyond
-// the last are the last again, and not written. They add to y, dq and dkv in storage;
+// the last are the last again, and not written. They keep y, the mean over the keys so far, and dq and dkv in storage;
 // of halves, these are rounded after every 8 keys (queries). The other attention_*.wgsl with these kernels compute the same. Joined with
 // attention_tokens.wgsl.
 
@@ -110,59 +110,35 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
     let h5 = max(m5, highest(a5, b5)); let d5 = exp2(m5 - h5); m5 = h5;
     let h6 = max(m6, highest(a6, b6)); let d6 = exp2(m6 - h6); m6 = h6;
     let h7 = max(m7, highest(a7, b7)); let d7 = exp2(m7 - h7); m7 = h7;
-    a0 = exp2(a0 - h0); b0 = exp2(b0 - h0); l0 = l0 * d0 + total(a0, b0);
-    a1 = exp2(a1 - h1); b1 = exp2(b1 - h1); l1 = l1 * d1 + total(a1, b1);
-    a2 = exp2(a2 - h2); b2 = exp2(b2 - h2); l2 = l2 * d2 + total(a2, b2);
-    a3 = exp2(a3 - h3); b3 = exp2(b3 - h3); l3 = l3 * d3 + total(a3, b3);
-    a4 = exp2(a4 - h4); b4 = exp2(b4 - h4); l4 = l4 * d4 + total(a4, b4);
-    a5 = exp2(a5 - h5); b5 = exp2(b5 - h5); l5 = l5 * d5 + total(a5, b5);
-    a6 = exp2(a6 - h6); b6 = exp2(b6 - h6); l6 = l6 * d6 + total(a6, b6);
-    a7 = exp2(a7 - h7); b7 = exp2(b7 - h7); l7 = l7 * d7 + total(a7, b7);
+    a0 = exp2(a0 - h0); b0 = exp2(b0 - h0); let n0 = l0 * d0 + total(a0, b0); let s0 = l0 * d0 / n0; a0 /= n0; b0 /= n0; l0 = n0;
+    a1 = exp2(a1 - h1); b1 = exp2(b1 - h1); let n1 = l1 * d1 + total(a1, b1); let s1 = l1 * d1 / n1; a1 /= n1; b1 /= n1; l1 = n1;
+    a2 = exp2(a2 - h2); b2 = exp2(b2 - h2); let n2 = l2 * d2 + total(a2, b2); let s2 = l2 * d2 / n2; a2 /= n2; b2 /= n2; l2 = n2;
+    a3 = exp2(a3 - h3); b3 = exp2(b3 - h3); let n3 = l3 * d3 + total(a3, b3); let s3 = l3 * d3 / n3; a3 /= n3; b3 /= n3; l3 = n3;
+    a4 = exp2(a4 - h4); b4 = exp2(b4 - h4); let n4 = l4 * d4 + total(a4, b4); let s4 = l4 * d4 / n4; a4 /= n4; b4 /= n4; l4 = n4;
+    a5 = exp2(a5 - h5); b5 = exp2(b5 - h5); let n5 = l5 * d5 + total(a5, b5); let s5 = l5 * d5 / n5; a5 /= n5; b5 /= n5; l5 = n5;
+    a6 = exp2(a6 - h6); b6 = exp2(b6 - h6); let n6 = l6 * d6 + total(a6, b6); let s6 = l6 * d6 / n6; a6 /= n6; b6 /= n6; l6 = n6;
+    a7 = exp2(a7 - h7); b7 = exp2(b7 - h7); let n7 = l7 * d7 + total(a7, b7); let s7 = l7 * d7 / n7; a7 /= n7; b7 /= n7; l7 = n7;
     for (var c = 0u; c < params.width; c++) {
       let va = v_of(ra, c);
       let vb = v_of(rb, c);
-      if (first < params.queries) { y[q0 + c] = real(weighted(select(f32(y[q0 + c]) * d0, 0.0, j == 0u), a0, va, b0, vb)); }
-      if (first + 1u < params.queries) { y[q1 + c] = real(weighted(select(f32(y[q1 + c]) * d1, 0.0, j == 0u), a1, va, b1, vb)); }
-      if (first + 2u < params.queries) { y[q2 + c] = real(weighted(select(f32(y[q2 + c]) * d2, 0.0, j == 0u), a2, va, b2, vb)); }
-      if (first + 3u < params.queries) { y[q3 + c] = real(weighted(select(f32(y[q3 + c]) * d3, 0.0, j == 0u), a3, va, b3, vb)); }
-      if (first + 4u < params.queries) { y[q4 + c] = real(weighted(select(f32(y[q4 + c]) * d4, 0.0, j == 0u), a4, va, b4, vb)); }
-      if (first + 5u < params.queries) { y[q5 + c] = real(weighted(select(f32(y[q5 + c]) * d5, 0.0, j == 0u), a5, va, b5, vb)); }
-      if (first + 6u < params.queries) { y[q6 + c] = real(weighted(select(f32(y[q6 + c]) * d6, 0.0, j == 0u), a6, va, b6, vb)); }
-      if (first + 7u < params.queries) { y[q7 + c] = real(weighted(select(f32(y[q7 + c]) * d7, 0.0, j == 0u), a7, va, b7, vb)); }
+      if (first < params.queries) { y[q0 + c] = real(weighted(select(f32(y[q0 + c]) * s0, 0.0, j == 0u), a0, va, b0, vb)); }
+      if (first + 1u < params.queries) { y[q1 + c] = real(weighted(select(f32(y[q1 + c]) * s1, 0.0, j == 0u), a1, va, b1, vb)); }
+      if (first + 2u < params.queries) { y[q2 + c] = real(weighted(select(f32(y[q2 + c]) * s2, 0.0, j == 0u), a2, va, b2, vb)); }
+      if (first + 3u < params.queries) { y[q3 + c] = real(weighted(select(f32(y[q3 + c]) * s3, 0.0, j == 0u), a3, va, b3, vb)); }
+      if (first + 4u < params.queries) { y[q4 + c] = real(weighted(select(f32(y[q4 + c]) * s4, 0.0, j == 0u), a4, va, b4, vb)); }
+      if (first + 5u < params.queries) { y[q5 + c] = real(weighted(select(f32(y[q5 + c]) * s5, 0.0, j == 0u), a5, va, b5, vb)); }
+      if (first + 6u < params.queries) { y[q6 + c] = real(weighted(select(f32(y[q6 + c]) * s6, 0.0, j == 0u), a6, va, b6, vb)); }
+      if (first + 7u < params.queries) { y[q7 + c] = real(weighted(select(f32(y[q7 + c]) * s7, 0.0, j == 0u), a7, va, b7, vb)); }
     }
   }
-  if (first < params.queries) {
-    lse_out[index(b, first, params.queries, h)] = m0 + log2(l0);
-    for (var c = 0u; c < params.width; c++) { y[q0 + c] = real(f32(y[q0 + c]) / l0); }
-  }
-  if (first + 1u < params.queries) {
-    lse_out[index(b, first + 1u, params.queries, h)] = m1 + log2(l1);
-    for (var c = 0u; c < params.width; c++) { y[q1 + c] = real(f32(y[q1 + c]) / l1); }
-  }
-  if (first + 2u < params.queries) {
-    lse_out[index(b, first + 2u, params.queries, h)] = m2 + log2(l2);
-    for (var c = 0u; c < params.width; c++) { y[q2 + c] = real(f32(y[q2 + c]) / l2); }
-  }
-  if (first + 3u < params.queries) {
-    lse_out[index(b, first + 3u, params.queries, h)] = m3 + log2(l3);
-    for (var c = 0u; c < params.width; c++) { y[q3 + c] = real(f32(y[q3 + c]) / l3); }
-  }
-  if (first + 4u < params.queries) {
-    lse_out[index(b, first + 4u, params.queries, h)] = m4 + log2(l4);
-    for (var c = 0u; c < params.width; c++) { y[q4 + c] = real(f32(y[q4 + c]) / l4); }
-  }
-  if (first + 5u < params.queries) {
-    lse_out[index(b, first + 5u, params.queries, h)] = m5 + log2(l5);
-    for (var c = 0u; c < params.width; c++) { y[q5 + c] = real(f32(y[q5 + c]) / l5); }
-  }
-  if (first + 6u < params.queries) {
-    lse_out[index(b, first + 6u, params.queries, h)] = m6 + log2(l6);
-    for (var c = 0u; c < params.width; c++) { y[q6 + c] = real(f32(y[q6 + c]) / l6); }
-  }
-  if (first + 7u < params.queries) {
-    lse_out[index(b, first + 7u, params.queries, h)] = m7 + log2(l7);
-    for (var c = 0u; c < params.width; c++) { y[q7 + c] = real(f32(y[q7 + c]) / l7); }
-  }
+  if (first < params.queries) { lse_out[index(b, first, params.queries, h)] = m0 + log2(l0); }
+  if (first + 1u < params.queries) { lse_out[index(b, first + 1u, params.queries, h)] = m1 + log2(l1); }
+  if (first + 2u < params.queries) { lse_out[index(b, first + 2u, params.queries, h)] = m2 + log2(l2); }
+  if (first + 3u < params.queries) { lse_out[index(b, first + 3u, params.queries, h)] = m3 + log2(l3); }
+  if (first + 4u < params.queries) { lse_out[index(b, first + 4u, params.queries, h)] = m4 + log2(l4); }
+  if (first + 5u < params.queries) { lse_out[index(b, first + 5u, params.queries, h)] = m5 + log2(l5); }
+  if (first + 6u < params.queries) { lse_out[index(b, first + 6u, params.queries, h)] = m6 + log2(l6); }
+  if (first + 7u < params.queries) { lse_out[index(b, first + 7u, params.queries, h)] = m7 + log2(l7); }
 }
 
 @compute @workgroup_size(64)

@@ -33,10 +33,25 @@ func TestAttention(t *testing.T) {
 					rtol: 2e-5, atol: 2e-5,
 				}
 				if fixed == nil && (c.width == 64 || c.width == 8 || c.width == 5) { // what differs between widths is a constant; compiling takes most of the time
-					o.half, o.mixed = 4*rounded, 4*rounded // attention.wgsl keeps its sum in storage, and rounds it after every 8 keys of up to 70
+					o.half, o.mixed = 4*rounded, 4*rounded // attention.wgsl keeps its mean in storage, and rounds it after every 8 keys of up to 70
 				}
 				checkOperator(t, o)
 			}
 		})
 	}
+}
+
+// A sum over many keys is beyond f16 where their mean is not.
+func TestAttentionOfManyKeys(t *testing.T) {
+	checkOperator(t, operatorTest{
+		inputs: [][]int{{1, 9, 16}, {1, 1024, 32}},
+		build:  func(x []*Tensor) *Tensor { return Attention(x[0], x[1], 1) },
+		fill: func(input, i int, r *rand.Rand) float64 {
+			if input == 1 && i%32 >= 16 {
+				return 70 + r.NormFloat64()
+			}
+			return r.NormFloat64() / 4
+		},
+		rough: true, rtol: 2e-5, atol: 2e-5, half: 4 * rounded,
+	})
 }

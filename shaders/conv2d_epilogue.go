@@ -53,11 +53,11 @@ const (
 
 // conv2dAbsorb lets a convolution do the work of what follows it, in the order sum, scale and shift, sum, activation, sum: the inference of
 // a network with batch norm and residuals needs few other dispatches. The first two sums are of one residual. With a split at the end it
-// becomes another kernel, and so does a linear map with a layer norm.
+// becomes another kernel, and so does a linear map with a layer norm. What is of channels has as many: the sum may have been reshaped.
 func conv2dAbsorb(params any, next *tensor.Kernel, nextParams any, at int) (tensor.Absorbed, bool) {
 	p := *params.(*conv2dParams)
 	switch {
-	case next == splitForward && p.Adds != addToY:
+	case next == splitForward && p.Adds != addToY && nextParams.(*concatParams).Columns == p.Outputs:
 		return p.split(nextParams.(*concatParams))
 	case p.Adds == addToY || p.Adds&addShortcut != 0:
 	case p.Activation != 0:
@@ -74,9 +74,9 @@ func conv2dAbsorb(params any, next *tensor.Kernel, nextParams any, at int) (tens
 	case next == addBroadcastForward && p.Adds == 0 && at == 0 && nextParams.(*elementwiseParams).once():
 		p.Adds = addResidual
 		return tensor.Absorbed{Params: &p, From: map[int]int{convResidual: 1, convResult: 2}}, true
-	case next == layerNormForward:
+	case next == layerNormForward && nextParams.(*layerNormParams).Channels == p.Outputs:
 		return withLayerNorm(&p, nextParams.(*layerNormParams))
-	case next == scaleShiftForward && p.HasBias == 0:
+	case next == scaleShiftForward && p.HasBias == 0 && nextParams.(*batchNormParams).Channels == p.Outputs:
 		p.HasBias = scaleAndShift
 		if p.Adds == addResidual {
 			p.Adds = addResidualFirst

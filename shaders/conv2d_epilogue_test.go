@@ -170,3 +170,57 @@ func TestConvolutionAbsorbsTableOnce(t *testing.T) {
 		require.Equal(t, slices.Repeat(values, batch), got[0])
 	}
 }
+
+// What is of channels is not of a convolution's where its result was reshaped.
+func TestReshapedConvolutions(t *testing.T) {
+	some := func(g *tensor.Graph, shape ...int) *Tensor {
+		random, n := rand.New(rand.NewPCG(1, uint64(len(shape)))), 1
+		for _, extent := range shape {
+			n *= extent
+		}
+		values := make([]float32, n)
+		for i := range values {
+			values[i] = 1 + random.Float32()
+		}
+		return g.Constant("some", values, shape...)
+	}
+	for name, build := range map[string]func(g *tensor.Graph, each func(*Tensor) *Tensor) []*Tensor{
+		"split": func(g *tensor.Graph, each func(*Tensor) *Tensor) []*Tensor {
+			a, b := Split(each(Linear(some(g, 3, 4), some(g, 4, 8), nil)).Reshape(6, 4), 2)
+			return []*Tensor{a, b}
+		},
+		"layer norm": func(g *tensor.Graph, each func(*Tensor) *Tensor) []*Tensor {
+			return []*Tensor{LayerNorm(each(Linear(some(g, 3, 4), some(g, 4, 64), nil)).Reshape(6, 32), some(g, 32), some(g, 32), 1e-5)}
+		},
+		"batch norm": func(g *tensor.Graph, each func(*Tensor) *Tensor) []*Tensor {
+			x := each(Linear(some(g, 3, 4), some(g, 4, 64), nil)).Reshape(1, 2, 3, 32)
+			return []*Tensor{BatchNorm(x, some(g, 32), some(g, 32), some(g, 32), some(g, 32), false, 1e-5, 0.1)}
+		},
+		"int8": func(g *tensor.Graph, each func(*Tensor) *Tensor) []*Tensor {
+			y := each(Quantize(some(g, 1, 1, 3, 4), 0.01).Conv2D(some(g, 1, 1, 4, 8), nil, Square(1, 0))).Reshape(1, 1, 4, 6)
+			return []*Tensor{Quantize(y, 0.1).Conv2D(some(g, 1, 1, 6, 4), nil, Square(1, 0))}
+		},
+	} {
+		run := func(each func(*Tensor) *Tensor) (all [][]float32) {
+			g := tensor.NewGraph()
+			results := build(g, each)
+			for _, r := range results {
+				r.Keep()
+			}
+			plan, err := tensor.Compile(t.Context(), reference.Open(), tensor.NewSet(), g)
+			require.NoError(t, err)
+			defer plan.Release()
+			require.NoError(t, plan.Run(t.Context()))
+			for _, r := range results {
+				values, err := plan.Read(t.Context(), r)
+				require.NoError(t, err)
+				all = append(all, values[0])
+			}
+			return all
+		}
+		want, got := run((*Tensor).Keep), run(func(x *Tensor) *Tensor { return x })
+		for i := range want {
+			require.InDeltaSlice(t, want[i], got[i], 1e-5, name)
+		}
+	}
+}

@@ -117,7 +117,7 @@ func conv2dInt8Absorb(params any, next *tensor.Kernel, nextParams any, at int) (
 	switch {
 	case p.Int8 == 1:
 		return tensor.Absorbed{}, false
-	case next == quantizeForward && p.Activation <= activation(reluForward):
+	case next == quantizeForward && p.Activation <= activation(reluForward) && nextParams.(*quantizeParams).Inputs == p.Outputs:
 		factor := fixedPoint * nextParams.(*quantizeParams).Factor
 		p.Int8, p.Factor = 1, factor
 		p.SumFactor *= factor

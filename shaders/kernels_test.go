@@ -61,9 +61,6 @@ var noGoldens = map[string]struct {
 	"shuffle raters": {[][]int{{2, 3, 3, 4, 2}, {4}, {4}}, func(x []*Tensor) *Tensor {
 		return ShuffleRaters(x[0], Shuffle{Order: x[0].Graph().InputOf(gpu.U32, "order", 4), Scale: x[1], Offset: x[2]})
 	}},
-	"prepare": {[][]int{{1}}, func(x []*Tensor) *Tensor {
-		return Prepare(x[0].Graph().InputOf(gpu.U32, "pixels", 4, 4), x[0].Graph().InputOf(gpu.I32, "region", 3), 8, 0, 1)
-	}},
 	"int8 convolution": {[][]int{{1, 8, 8, 32}, {3, 3, 32, 64}}, func(x []*Tensor) *Tensor {
 		return Quantize(x[0], 1).Conv2D(x[1], nil, Square(1, 1))
 	}},

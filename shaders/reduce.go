@@ -90,8 +90,11 @@ func reduceRows(last *tensor.Kernel, x, out *Tensor, columns int) {
 // sumRows appends gradient[c] += Σ_r x[r, c], in a fixed order: the gradient of whatever was added to every row of x.
 func sumRows(x, gradient *Tensor) { reduceRows(reduceRowsAdd, x, gradient, gradient.Elements()) }
 
-// Sum is Σ x, of shape (1).
+// Sum is Σ x, of shape (1), of F32 alone.
 func Sum(x *Tensor) *Tensor {
+	if x.Type() != gpu.F32 {
+		panic(fmt.Sprintf("Sum: %v is %v, and sums are f32", x, x.Type()))
+	}
 	g := x.Graph()
 	y := g.New("sum", []int{1}, x)
 	reduceRows(reduceRowsWrite, x, y, 1)

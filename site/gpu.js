@@ -350,8 +350,8 @@ function pace(recording, n, took, least) {
 }
 
 // open gives {device} with the best adapter, whatever wantedFeatures it has and its largest buffers. onLost is called once, with a
-// message, when the device is lost.
-async function open(onLost) {
+// message, when the device is lost. A device that comes after token.cancelled was set is destroyed.
+async function open(onLost, token) {
   if (!globalThis.navigator?.gpu) {
     const why = globalThis.isSecureContext === false
       ? "the page was not loaded over https or from this machine" : "this browser has no WebGPU";
@@ -366,6 +366,7 @@ async function open(onLost) {
     }
     const requiredFeatures = wantedFeatures.filter((feature) => adapter.features.has(feature));
     const device = await adapter.requestDevice({ label: "mrprism", requiredFeatures, requiredLimits });
+    if (token.cancelled) device.destroy(); // nobody waits for it any more
     return { ...fine, device: new Device(adapter, device, onLost) };
   } catch (error) {
     return failure("no-adapter", error.message);

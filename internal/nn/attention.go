@@ -31,11 +31,11 @@ type attentionSteps struct{ queries, keys, values float32 }
 
 // attentionSteps says whether attention with heads of a width is to be in int8; if not, all are 1.
 func (b *Builder) attentionSteps(name string, width int) (steps attentionSteps, int8 bool) {
-	queries, ok := b.Ranges[name+".queries"]
-	if b.Training || !ok || width%4 != 0 {
+	queries, keys, values := b.Ranges[name+".queries"], b.Ranges[name+".keys"], b.Ranges[name+".values"]
+	if b.Training || queries == 0 || keys == 0 || values == 0 || width%4 != 0 {
 		return attentionSteps{1, 1, 1}, false
 	}
-	return attentionSteps{queries / 127, b.Ranges[name+".keys"] / 127, b.Ranges[name+".values"] / 127}, true
+	return attentionSteps{queries / 127, keys / 127, values / 127}, true
 }
 
 // told tells Inputs, if it is there, of a tensor that attention can take in int8.

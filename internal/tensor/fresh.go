@@ -27,7 +27,8 @@ func fresh(nodes []node) []node {
 		gone[users[to][at-1]] = true
 		n.kernel = n.kernel.Fresh
 		later, own := users[to][at+1:], users[from]
-		if !n.kernel.Copies || at > 1 || to.kept || from.kept || from.variable != nil || len(own) == 0 || own[len(own)-1] != i {
+		cleared := slices.ContainsFunc(later, func(k int) bool { return nodes[k].kernel == nil }) // once more, for another purpose
+		if !n.kernel.Copies || at > 1 || cleared || to.kept || from.kept || from.variable != nil || len(own) == 0 || own[len(own)-1] != i {
 			continue
 		}
 		gone[i] = true

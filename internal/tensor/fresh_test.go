@@ -52,6 +52,13 @@ func TestWhatIsFirstAddedToIsNotZeroed(t *testing.T) {
 			g.Dispatch(added, p, a, d)
 			return add(before, d)
 		}, 5, 22},
+		{"it becomes something else after", func(g *Graph, a, d *Tensor) *Tensor {
+			g.Dispatch(added, p, a, d)
+			before := add(d, d)
+			g.Zero(d)
+			g.Dispatch(accumulate, p, g.Constant("ten", []float32{10, 10, 10}, n), d)
+			return add(before, d)
+		}, 5, 14},
 		{"what is kept has its own memory", func(g *Graph, a, d *Tensor) *Tensor {
 			g.Dispatch(added, p, a, d)
 			return d

@@ -114,6 +114,7 @@ func (d *debugger) Run(ctx context.Context, recordings ...gpu.Recording) error {
 	if d.level < debugValues {
 		return d.Device.Run(ctx, recordings...)
 	}
+	clear(d.nan) // what an earlier run has left is about to be written over
 	for _, r := range recordings {
 		s, ok := r.(*steps)
 		if !ok {
@@ -130,6 +131,7 @@ func (d *debugger) Run(ctx context.Context, recordings ...gpu.Recording) error {
 
 func (d *debugger) step(ctx context.Context, c gpu.Command, r gpu.Recording) error {
 	if c.Program == nil {
+		delete(d.nan, c.Clear)
 		return d.Device.Run(ctx, r)
 	}
 	if err := d.Device.Run(ctx, r); err != nil {

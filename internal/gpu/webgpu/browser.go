@@ -49,7 +49,7 @@ func Open(ctx context.Context) (gpu.Device, error) {
 		d.lost <- err // called once, and one fits
 		return nil
 	})
-	answer, err := ask(ctx, "opening the device", script, "open", d.onLost)
+	answer, err := askUntil(ctx, "opening the device", script, "open", d.onLost)
 	if err != nil {
 		return nil, err
 	}

@@ -172,6 +172,8 @@ func (d *device) failed(doing string) error {
 		return fmt.Errorf("%w: %s: %s", gpu.ErrOutOfMemory, doing, message)
 	case C.native_validation:
 		return fmt.Errorf("%w: %s: %s", gpu.ErrValidation, doing, message)
+	case C.native_internal:
+		return fmt.Errorf("%w: %s: %s", gpu.ErrInternal, doing, message)
 	case C.native_device_lost:
 		return fmt.Errorf("%w: %s: %s", gpu.ErrLost, doing, message)
 	}

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 // Error types of webgpu.h that errors are told apart by.
-enum { native_no_error = 0, native_validation = 1, native_out_of_memory = 2, native_device_lost = 5 };
+enum { native_no_error = 0, native_validation = 1, native_out_of_memory = 2, native_internal = 3, native_device_lost = 5 };
 
 // native_errors holds the first error since it was last cleared, and the loss of the device. It lives in C memory as long as the
 // device.
