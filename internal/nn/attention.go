@@ -31,11 +31,15 @@ type attentionSteps struct{ queries, keys, values float32 }
 
 // attentionSteps says whether attention with heads of a width is to be in int8; if not, all are 1.
 func (b *Builder) attentionSteps(name string, width int) (steps attentionSteps, int8 bool) {
-	queries, keys, values := b.Ranges[name+".queries"], b.Ranges[name+".keys"], b.Ranges[name+".values"]
-	if b.Training || queries == 0 || keys == 0 || values == 0 || width%4 != 0 {
+	if b.Training || !b.attentionRanges(name) || width%4 != 0 {
 		return attentionSteps{1, 1, 1}, false
 	}
-	return attentionSteps{queries / 127, keys / 127, values / 127}, true
+	return attentionSteps{b.Ranges[name+".queries"] / 127, b.Ranges[name+".keys"] / 127, b.Ranges[name+".values"] / 127}, true
+}
+
+// attentionRanges says whether all that int8 attention needs is known.
+func (b *Builder) attentionRanges(name string) bool {
+	return b.Ranges[name+".queries"] > 0 && b.Ranges[name+".keys"] > 0 && b.Ranges[name+".values"] > 0
 }
 
 // told tells Inputs, if it is there, of a tensor that attention can take in int8.
@@ -64,7 +68,7 @@ func (b *Builder) Queries(name string, x *tensor.Tensor, width int, beside *tens
 	weight := b.parameter(name+".query.weight", xavier(in, width), in, width)
 	l := b.folded(linear{x, weight, b.bias(name+".query", width, true), shaders.Linear(b.Positions(x), weight, nil)})
 	other, ok := b.made[beside]
-	if _, int8 := b.Ranges[name+".queries"]; b.Training || b.Inputs != nil || int8 || !ok || other.x != l.x {
+	if b.Training || b.Inputs != nil || b.attentionRanges(name) || !ok || other.x != l.x {
 		return b.told(name+".queries", b.AddBroadcast(b.projected(name+".query", l), l.table)), beside
 	}
 	both := b.beside(l, other)

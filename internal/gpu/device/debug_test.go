@@ -48,6 +48,7 @@ func TestDebugNamesNaN(t *testing.T) {
 	require.NoError(t, err)
 	err = d.Run(ctx, r)
 	require.ErrorContains(t, err, "logarithm made a NaN in z[0]")
+	require.ErrorContains(t, d.Run(ctx, r), "logarithm made a NaN in z[0]", "in every run")
 	require.NoError(t, d.Close())
 	assert.Contains(t, told.String(), "WGSL of negate")
 	assert.Contains(t, told.String(), "negate [1 1 1] x[1 f32] y[1 f32]*")
