@@ -46,8 +46,8 @@ func trained(t *testing.T, config string, raters, classes int) *source {
 	return s
 }
 
-// image is noise (S, S, 3), normalised.
-func image(side int) []float32 {
+// noise is an image of noise (S, S, 3), normalised.
+func noise(side int) []float32 {
 	r := rand.New(rand.NewPCG(5, 5))
 	x := make([]float32, 3*side*side)
 	for i := range x {
@@ -77,7 +77,7 @@ func engine(t *testing.T, d gpu.Device, s *source, part string, side, passes int
 	for name, p := range s.values {
 		require.NoError(t, set.Write(set.Lookup(name), p.values))
 	}
-	require.NoError(t, in.Encode(t.Context(), image(side)))
+	require.NoError(t, in.Encode(t.Context(), noise(side)))
 	out := map[string][]float64{}
 	if part == "encoder" {
 		read := func(name string) {
@@ -149,7 +149,7 @@ func TestExportIsTheNetwork(t *testing.T) {
 			s.config.Levels = c.levels
 			want := engine(t, reference.Open(), s, c.part, c.side, c.passes)
 			_, m := exported(t, s, c.part, attentionPlain, c.side, c.passes)
-			x := array{[]int{1, 3, c.side, c.side}, channelsFirst(image(c.side), 3)}
+			x := array{[]int{1, 3, c.side, c.side}, channelsFirst(noise(c.side), 3)}
 			got, err := interpret(m, map[string]array{"x": x})
 			require.NoError(t, err)
 			require.Len(t, m.Outputs, len(want))

@@ -59,7 +59,7 @@ func runONNX(t *testing.T, folder string, file []byte, side int) (map[string][]f
 	modelFile, input := filepath.Join(dir, "model.onnx"), filepath.Join(dir, "x.f32")
 	require.NoError(t, os.WriteFile(modelFile, file, 0o644))
 	var x []float32
-	for _, v := range channelsFirst(image(side), 3) {
+	for _, v := range channelsFirst(noise(side), 3) {
 		x = append(x, float32(v))
 	}
 	require.NoError(t, os.WriteFile(input, gpu.Float32Bytes(x), 0o644))

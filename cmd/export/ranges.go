@@ -14,8 +14,14 @@ import (
 	"mrprism/weights"
 )
 
-// rangeImages are looked at for ranges: more change the largest values little.
-const rangeImages = 32
+// rangeImages go through the network for the ranges of its layers: more change the largest values little.
+var rangeImages = 32
+
+// taken says whether the i-th of all images is one of the most, or fewer, that are spread evenly over them: folders lie one behind the other.
+func taken(i, all, most int) bool {
+	count := min(most, all)
+	return i == 0 || i*count/all > (i-1)*count/all
+}
 
 // open opens weights, which from now on say what -mirror, -title and -task do.
 func (r *request) open(name string) (*weights.Model, error) {
@@ -59,30 +65,31 @@ func (r *request) withRanges(ctx context.Context, wish command.Device, stderr io
 		return "", err
 	}
 	cases := data.Training()
-	step := max(1, len(cases)/rangeImages)
-	count := min(rangeImages, (len(cases)+step-1)/step)
-	progress := command.NewProgress(stderr, count)
+	progress := command.NewProgress(stderr, len(cases))
 	defer progress.Clear()
 	device, err := wish.Open(ctx, func(text string) { progress.Clear(); fmt.Fprintf(stderr, "%s: %s\n", program, text) })
 	if err != nil {
 		return "", err
 	}
 	defer device.Close()
-	at := 0
-	meta := m.Metadata
-	meta.Ranges, meta.Colours, err = segment.Ranges(ctx, device, m, func() (*imageio.Image, error) {
-		if at == count {
-			return nil, ctx.Err()
+	meta, at := m.Metadata, 0
+	meta.Colours = nil
+	meta.Ranges, err = segment.Ranges(ctx, device, m, func() (*imageio.Image, error) {
+		for at < len(cases) && ctx.Err() == nil {
+			c, measured := cases[at], taken(at, len(cases), rangeImages)
+			at++
+			progress.Begin()
+			progress.Show("%s", c.Name)
+			l, err := dataset.Load(c)
+			if err != nil {
+				return nil, err
+			}
+			meta.Colours = segment.Widened(meta.Colours, l.Image)
+			if measured {
+				return l.Image, nil
+			}
 		}
-		c := cases[at*step]
-		at++
-		progress.Begin()
-		progress.Show("%s", c.Name)
-		l, err := dataset.Load(c)
-		if err != nil {
-			return nil, err
-		}
-		return l.Image, nil
+		return nil, ctx.Err()
 	})
 	if err != nil {
 		return "", err
@@ -102,5 +109,6 @@ func (r *request) withRanges(ctx context.Context, wish command.Device, stderr io
 		_, err := w.Write(encoded)
 		return err
 	})
-	return fmt.Sprintf("%s: %s with the ranges of %d layers, from %d training images", r.ranges, meta.Name, len(meta.Ranges), count), err
+	return fmt.Sprintf("%s: %s with the ranges of %d layers, from %d training images, and the colours of all %d", r.ranges, meta.Name,
+		len(meta.Ranges), min(rangeImages, len(cases)), len(cases)), err
 }

@@ -43,8 +43,8 @@ func beyond(seen [2]float64, v float64) bool {
 	return v < seen[0]-colourMargin || v > seen[1]+colourMargin
 }
 
-// widened are the colours seen with those of another image.
-func widened(seen *weights.Colours, img *imageio.Image) *weights.Colours {
+// Widened are the colours seen, nil for none, with those of another image.
+func Widened(seen *weights.Colours, img *imageio.Image) *weights.Colours {
 	red, blue := colours(img)
 	if seen == nil {
 		return &weights.Colours{Red: [2]float64{red, red}, Blue: [2]float64{blue, blue}}

@@ -32,7 +32,7 @@ func TestColours(t *testing.T) {
 
 	var seen *weights.Colours
 	for _, img := range []*imageio.Image{painted(150, 75, 25), painted(140, 60, 0), painted(120, 80, 40)} {
-		seen = widened(seen, img)
+		seen = Widened(seen, img)
 	}
 	assert.InDeltaSlice(t, []float64{.5, .7}, seen.Red[:], 1e-9)
 	assert.InDeltaSlice(t, []float64{0, 1. / 6}, seen.Blue[:], 1e-9)

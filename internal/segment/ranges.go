@@ -12,29 +12,28 @@ import (
 )
 
 // Ranges segments images, each as it stands and, with a model that has an anchor, searched as well, and returns how large the inputs of
-// layers became, weights.Metadata.Ranges, which inference in int8 needs, and of which colours the images were. next returns an image at a time, nil after the last.
-func Ranges(ctx context.Context, device gpu.Device, m *weights.Model, next func() (*imageio.Image, error)) (ranges map[string]float32, colours *weights.Colours, err error) {
+// layers became, weights.Metadata.Ranges, which inference in int8 needs. next returns an image at a time, nil after the last.
+func Ranges(ctx context.Context, device gpu.Device, m *weights.Model, next func() (*imageio.Image, error)) (map[string]float32, error) {
 	e, err := newEngine(ctx, device, m, model.F32, model.NewRanges)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer e.Close()
 	for {
 		img, err := next()
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if img == nil {
-			return e.network.Seen(), colours, nil
+			return e.network.Seen(), nil
 		}
-		colours = widened(colours, img)
 		regions := []string{"none"}
 		if m.Metadata.Anchor != "" {
 			regions = append(regions, "auto")
 		}
 		for _, region := range regions {
 			if _, err := e.Segment(ctx, img, Options{Recurrences: Feedbacks(&m.Metadata), ROI: region}); err != nil && !errors.Is(err, roi.ErrNotFound) {
-				return nil, nil, err
+				return nil, err
 			}
 		}
 	}

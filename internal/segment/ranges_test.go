@@ -24,7 +24,7 @@ func TestInt8(t *testing.T) {
 
 		img := photograph(80, 60)
 		images := []*imageio.Image{img, nil}
-		m.Metadata.Ranges, m.Metadata.Colours, err = Ranges(t.Context(), d, m, func() (*imageio.Image, error) {
+		m.Metadata.Ranges, err = Ranges(t.Context(), d, m, func() (*imageio.Image, error) {
 			next := images[0]
 			images = images[1:]
 			return next, nil

@@ -40,7 +40,7 @@ func TestWarm(t *testing.T) {
 	entry := weights.Entry{Configuration: about.Configuration, Raters: len(about.Raters), Classes: len(about.Classes), Side: about.Side}
 	images := []*imageio.Image{photograph(80, 60), nil}
 	var err error
-	m.Metadata.Ranges, _, err = Ranges(t.Context(), reference.Open(), m, func() (*imageio.Image, error) {
+	m.Metadata.Ranges, err = Ranges(t.Context(), reference.Open(), m, func() (*imageio.Image, error) {
 		next := images[0]
 		images = images[1:]
 		return next, nil
