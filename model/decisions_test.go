@@ -263,6 +263,11 @@ func TestRecipes(t *testing.T) {
 	assert.NotNil(t, terms[0].Fade)
 	bce.Name, bce.NoSSIM, bce.FadeFloor = baseline.Name, false, baseline.FadeFloor
 	assert.Equal(t, baseline, bce)
+	onePass := recipe(t, "one-pass")
+	assert.True(t, onePass.Steered)
+	assert.Equal(t, RuleLikelihood, onePass.Rule, "labels are not fused equally, but under the weights")
+	onePass.Name, onePass.Rule, onePass.Steered = baseline.Name, baseline.Rule, false
+	assert.Equal(t, baseline, onePass)
 	_, err := NewRecipe("letter")
 	assert.ErrorContains(t, err, `"letter"`)
 
@@ -295,7 +300,7 @@ func TestEveryConfigurationBuilds(t *testing.T) {
 			count += v.Elements()
 		}
 		assert.InEpsilon(t, size.want, count, 0.01, size.config)
-		for _, name := range []string{"default", "paper", "baseline", "bce"} {
+		for _, name := range []string{"default", "paper", "baseline", "one-pass", "bce"} {
 			for _, levels := range []bool{false, true} {
 				r := recipe(t, name)
 				if levels {

@@ -40,7 +40,8 @@ type Recipe struct {
 
 // NewRecipe gives the named recipe: "default", ours; "unsteered", the same without raters' weights that stay; "paper", the letter; "baseline",
 // what claims are set beside: the same encoder and decoder on the mean vote, under the same losses of the mask, without recurrence or heads (on
-// 1 − SSIM alone it hardly leaves its random start in the steps of our runs); "bce", the same under binary cross-entropy alone.
+// 1 − SSIM alone it hardly leaves its random start in the steps of our runs); "one-pass", the same with raters' weights; "bce", baseline under
+// binary cross-entropy alone.
 func NewRecipe(name string) (Recipe, error) {
 	r := Recipe{
 		Name: name, Recurrences: 2, Rule: RuleLikelihood, Permutations: 2, Draws: 1, ShuffleWeight: 0.3, HeadsWeight: 1,
@@ -53,14 +54,17 @@ func NewRecipe(name string) (Recipe, error) {
 	case "paper":
 		r.Recurrences, r.Rule, r.Permutations, r.Draws, r.HeadsWeight, r.FadeWeight, r.FadeFloor = 3, RuleCode, 3, 0, 0, 0, 0
 		r.Threshold, r.Steered, r.Rate, r.Constant, r.Average = true, false, 1e-4, true, 0
-	case "baseline", "bce":
+	case "baseline", "bce", "one-pass":
 		r.Recurrences, r.Rule, r.Permutations, r.Draws, r.HeadsWeight = 1, RuleMean, 0, 0, 0
 		r.FuseLoss, r.Steered, r.FixedStart = false, false, true
-		if name == "bce" {
+		switch name {
+		case "bce":
 			r.NoSSIM, r.FadeFloor = true, 1
+		case "one-pass":
+			r.Rule, r.Steered = RuleLikelihood, true // of no estimates: labels are fused under the raters' weights alone
 		}
 	default:
-		return Recipe{}, fmt.Errorf("model: no recipe %q; there are default, unsteered, paper, baseline and bce", name)
+		return Recipe{}, fmt.Errorf("model: no recipe %q; there are default, unsteered, paper, baseline, one-pass and bce", name)
 	}
 	return r, nil
 }
@@ -76,7 +80,7 @@ func (r Recipe) ForLevels() Recipe {
 	return r
 }
 
-// Recurrent reports whether DivP is trained, so that there are estimates to feed back. Where it is not, as in baseline and bce, the weights are good
+// Recurrent reports whether DivP is trained, so that there are estimates to feed back. Where it is not, as in baseline, one-pass and bce, the weights are good
 // for Rec0 alone.
 func (r Recipe) Recurrent() bool { return r.HeadsWeight > 0 || r.FuseLoss || r.Shuffles() > 0 }
 

@@ -68,14 +68,16 @@ func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
 	if r.Steered {
 		s.Prior = g.Input("log prior", s.W0.Shape()...)
 	}
-	equal := g.Constant("equal confidence", make([]float32, s.Z.Elements()), s.Z.Shape()...)
 
 	f := n.Encoder(s.X)
 	s.Features = f
 	skips := n.Skips(f)
 	w := s.steer(s.W0)
-	fused := shaders.Fuse(equal, s.Z, s.Valid)
-	if r.Rule != RuleMean {
+	var equal, fused *tensor.Tensor
+	if r.Rule == RuleMean {
+		equal = g.Constant("equal confidence", make([]float32, s.Z.Elements()), s.Z.Shape()...)
+		fused = shaders.Fuse(equal, s.Z, s.Valid)
+	} else {
 		fused = shaders.Fuse(resizeRaters(w, side), s.Z, s.Valid)
 	}
 	for range r.Recurrences {
@@ -131,7 +133,7 @@ func (s *Step) steer(confidence *tensor.Tensor) *tensor.Tensor {
 	return shaders.Add(confidence, prior)
 }
 
-// confidence is ℓ by the recipe's rule, (B, S, S, M, K), from DivP's estimate at full size.
+// confidence is ℓ by the recipe's rule, (B, S, S, M, K), from DivP's estimate at full size; equal is that of RuleMean.
 func confidence(rule Rule, estimate *tensor.Tensor, s *Step, y, equal *tensor.Tensor) *tensor.Tensor {
 	inside := shaders.Clamp(estimate, lowest, 1-lowest)
 	switch rule {

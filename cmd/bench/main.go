@@ -102,7 +102,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	f.BoolVar(&r.Train, "train", false, "measure training steps too, with -precision f16 in f16")
 	f.BoolVar(&r.Kernels, "kernels", false, "time every kernel of the network at its shapes, and with -train of the step")
 	f.IntVar(&r.Batch, "batch", 4, "images a training step")
-	f.StringVar(&r.Recipe, "recipe", "default", "training recipe: default, unsteered, paper, baseline or bce")
+	f.StringVar(&r.Recipe, "recipe", "default", "training recipe: default, unsteered, paper, baseline, one-pass or bce")
 	f.BoolVar(&r.Recompute, "recompute", false, "training steps keep less and compute it again")
 	f.BoolVar(&r.browser, "browser", false, "measure in headless Chromium ("+chromium.Variable+" names another)")
 	f.BoolVar(&r.tunes, "tune", false, "find the fastest kernels for this GPU and remember them")

@@ -348,7 +348,25 @@ func TestFeedbacksOfBaselines(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(stdout), &r))
 		require.Equal(t, recurrences, r.Recurrences)
 		require.Len(t, r.Classes[0].SoftDice, recurrences+1)
+		c := r.Classes[0]
+		require.True(t, c.Heads == nil && c.Set == nil && c.Marks == nil && c.Response == nil, "of heads that were not trained")
 	}
+}
+
+// Weights that learned to follow raters, but no heads, are asked how far they follow.
+func TestFollowsWithoutHeads(t *testing.T) {
+	dir, about := synthesise(t)
+	file := weightsFile(t, about, func(f *weights.File) {
+		f.Metadata["recipe"], f.Metadata["configuration"] = "one-pass", f.Metadata["configuration"]+"-steered"
+	})
+	code, stdout, stderr := call(t, "-weights", file, "-data", dir, "-device", "processor", "-json", "-")
+	require.Zero(t, code, stderr)
+	var r report
+	require.NoError(t, json.Unmarshal([]byte(stdout), &r))
+	c := r.Classes[0]
+	require.Len(t, c.Response, len(about.Raters))
+	require.NotNil(t, c.Follows)
+	require.True(t, c.Heads == nil && c.Set == nil && c.Marks == nil)
 }
 
 // Bad masks and truths are told all together before a device is opened: here one that would be refused.

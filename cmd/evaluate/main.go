@@ -41,6 +41,7 @@ It segments every image of the split and compares, at the image's own size,
     guessed toward the middle, and the smallest quarter shows by how much
   - with -changed, how the last mask fares where the same images look as from another camera: blurred, paler, darker, brighter, bluish,
     from farther, and left for right
+Of weights whose raters' heads were not trained (recipes baseline, one-pass and bce) what needs heads is left out.
 Brackets hold 95 %% intervals, from 2,000 bootstrap samples of two images or more; p-values are of Wilcoxon's signed-rank test over the images. An image
 in which nothing was found counts as an empty mask.
 
@@ -90,7 +91,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	weightsName := command.WeightsFlag(flags)
 	precision := command.PrecisionFlag(flags)
 	wish := command.DeviceFlags(flags)
-	flags.StringVar(&r.againstName, "against", "", "`NAME` or FILE of weights trained without recurrence, whose Rec0 is set beside (recipe baseline or bce)")
+	flags.StringVar(&r.againstName, "against", "", "`NAME` or FILE of weights trained without recurrence, whose Rec0 is set beside (recipe baseline, one-pass or bce)")
 	flags.StringVar(&r.data, "data", "", "`DIR`[,DIR]: data set folders of the same classes and raters (required)")
 	flags.StringVar(&r.split, "split", "heldout", "`SPLIT`: heldout, train or all")
 	flags.StringVar(&r.region, "roi", "none", "`REGION`: none (the image is the region) or auto (search it first)")
@@ -199,11 +200,11 @@ func check(ctx context.Context, cases []dataset.Case, classes []string, progress
 	defer progress.Clear()
 	var problems dataset.Problems
 	for few := range slices.Chunk(cases, runtime.GOMAXPROCS(0)) {
-		if err := ctx.Err(); err != nil {
+		progress.Show("%s: reading", few[0].Name)
+		_, bad, err := dataset.LoadSound(ctx, few, nil)
+		if err != nil {
 			return err
 		}
-		progress.Show("%s: reading", few[0].Name)
-		_, bad := dataset.LoadSound(few, nil)
 		problems = append(problems, bad...)
 		for _, c := range few {
 			progress.Begin()

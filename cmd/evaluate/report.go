@@ -163,9 +163,9 @@ func (s *scorer) classReport(k int) classReport {
 		out.Calibration = &calibrationReport{cal.union15.ECE(), cal.union50.ECE(), cal.union15.Brier(), cal.whole15.ECE(), cal.whole15.Brier()}
 	}
 	out.Set, out.Agreement = setReports(scores)
+	out.Response, out.Follows = responses(s.data.Raters, scores)
 	if scores[0].Heads != nil {
 		out.Heads = heads(scores)
-		out.Response, out.Follows = responses(s.data.Raters, scores)
 		out.Marks = s.marksReport(k)
 	}
 	return out

@@ -164,10 +164,14 @@ func (s *scorer) segment(ctx context.Context, e *segment.Engine, l *dataset.Load
 	if !s.sameRaters() {
 		return nil
 	}
+	heads := segment.Feedbacks(&about) > 0 // the others mean nothing
 	for i := range about.Raters {
+		if !heads {
+			break
+		}
 		m.heads = append(m.heads, read(func(k int) []float32 { return r.Rater(i, k) }))
 	}
-	if about.Labels == weights.LabelsAgreementLevels || !score.Found {
+	if about.Labels == weights.LabelsAgreementLevels || !score.Found || !heads && !r.Steered {
 		return nil
 	}
 	for i := range about.Raters {
@@ -215,32 +219,25 @@ func (s *scorer) class(l *dataset.Loaded, m maps, other [][]float32, k int, trut
 	last := m.recurrences[len(m.recurrences)-1][k]
 	s.calibrate(k, last, votes)
 	out.Agreement = agree(last, votes, l.Image.W, l.Image.H)
-	if m.heads == nil {
-		return out
-	}
 	marks := make([][]uint8, len(l.Masks))
 	for i := range marks {
 		marks[i] = l.Masks[i][k]
 	}
+	ofHeads := make([][]float32, len(m.heads))
 	for i, head := range m.heads {
+		ofHeads[i] = head[k]
 		out.Heads = append(out.Heads, dices(head[k], marks))
 		out.Raters = append(out.Raters, make([]*float64, len(marks)))
 		if marks[i] != nil {
 			out.Raters[i] = dices(marks[i], marks)
 		}
 	}
-	if s.data.Levels {
-		return out
+	if m.heads != nil && !s.data.Levels {
+		out.Set = set(ofHeads, marks)
+		if m.alone != nil {
+			out.Marks = marked(ofHeads, marks, truth)
+		}
 	}
-	ofHeads := make([][]float32, len(m.heads))
-	for i := range ofHeads {
-		ofHeads[i] = m.heads[i][k]
-	}
-	out.Set = set(ofHeads, marks)
-	if m.alone == nil {
-		return out
-	}
-	out.Marks = marked(ofHeads, marks, truth)
 	majority := metric.Area(votes.Mean())
 	for i, alone := range m.alone {
 		out.Response = append(out.Response, nil)

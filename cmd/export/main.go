@@ -39,7 +39,7 @@ The ONNX file is opset 17, float32, one image of one side; axes are (1, channels
 With -part all its outputs are what "segment" computes from that square, probabilities 0..1 with every rater equally trusted at first:
   rec0, rec1 ...  (1, K, S, S)     the calibrated mask of each structure after each pass
   raters    (1, M, K, S, S)  each rater's likely mask after the last pass (with agreement levels: at least 1, 2 ... experts)
-  Of weights trained without heads (recipes baseline and bce) there is rec0 alone.
+  Of weights trained without heads (recipes baseline, one-pass and bce) there is rec0 alone.
 With -part encoder its outputs are what all passes share:
   f0 (1, ., S/64, S/64), and merge1 shortcut1 ... merge4 shortcut4 at S/32, S/16, S/8 and S/4: what ConP's stages make of the features
 The search in whole photographs, resampling, measurements and, where the metadata say "mirrored": true, the mean with the maps of the mirror image, and

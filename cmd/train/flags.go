@@ -43,7 +43,7 @@ func (r *runner) declare() *declared {
 		f.StringVar(&o.Task, "task", "", "what the images show")
 	})
 	d.Add("recipe", func(f *flag.FlagSet) {
-		d.recipe = f.String("recipe", "default", "default; unsteered (default before raters' weights were learned, to compare with); paper (the letter of the paper); baseline (the mean vote under the same losses, without recurrence and raters); bce (the same under cross-entropy alone)")
+		d.recipe = f.String("recipe", "default", "default; unsteered (default before raters' weights were learned, to compare with); paper (the letter of the paper); baseline (the mean vote under the same losses, without recurrence and raters); one-pass (baseline with raters' weights); bce (baseline under cross-entropy alone)")
 		d.side = f.Int("side", 128, "image side in pixels, a multiple of 64")
 		d.phases = f.String("phases", "", "`SIDE:EPOCHS`,… instead of -side and -epochs: small images first, for speed (64:60,128:40,256:5)")
 		f.IntVar(&o.Batch, "batch", 4, "images at once; a step is one batch, or several with -accumulate")

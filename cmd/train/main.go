@@ -98,7 +98,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return command.Done
 	}
 	tell := context.AfterFunc(ctx, func() {
-		fmt.Fprintln(stderr, "\nfinishing the step and saving; Ctrl-C again exits at once")
+		if r.started.Load() {
+			fmt.Fprintln(stderr, "\nfinishing the step and saving; Ctrl-C again exits at once")
+		}
 	})
 	defer tell()
 	err := r.train(ctx)
@@ -116,7 +118,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case errors.Is(err, errEnough):
 		fmt.Fprintf(stderr, "%v: %s\n", err, r.goOn())
 		return command.Done
-	case errors.Is(err, context.Canceled) && r.started:
+	case errors.Is(err, context.Canceled) && r.started.Load():
 		fmt.Fprintln(stderr, r.goOn())
 		return command.Interrupted
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"mrprism/internal/gpu"
@@ -24,8 +25,8 @@ type runner struct {
 	open          func(context.Context) (gpu.Device, error)
 	stderr        io.Writer
 	bar           *progress
-	heldOut       int  // images that are not trained on
-	started       bool // training has begun, so that an interrupted run has saved
+	heldOut       int         // images that are not trained on
+	started       atomic.Bool // training has begun, so that an interrupted run has saved
 }
 
 // note tells the user something between the lines of the progress.
@@ -57,7 +58,7 @@ func (r *runner) train(ctx context.Context) error {
 			return err
 		}
 		r.note(fmt.Sprintf("%v\nopening the device again", err))
-		if r.started && saved >= 0 { // not before: what is there may be another run's
+		if r.started.Load() && saved >= 0 { // not before: what is there may be another run's
 			r.options.Resume, r.options.Init = true, ""
 		}
 	}
@@ -86,7 +87,7 @@ func (r *runner) attempt(ctx context.Context, began time.Time) error {
 		return noBeginning(err)
 	}
 	defer record.close()
-	r.started = true
+	r.started.Store(true)
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	err = t.Run(ctx, func(report training.Report) {

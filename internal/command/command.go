@@ -3,6 +3,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -152,21 +153,25 @@ func DeviceFlags(flags *flag.FlagSet) Device {
 	}
 }
 
-// Check refuses a name that no device has.
+// Check refuses a name that no device has, be it the flag's or the environment's.
 func (d Device) Check() error {
-	if *d.name != "" && !slices.Contains(device.Names(), *d.name) {
-		return fmt.Errorf("-device %s: choose one of %s", *d.name, strings.Join(device.Names(), ", "))
+	from := "-device "
+	if *d.name == "" {
+		from = device.Variable + "="
+	}
+	if name := d.wished(); name != "" && !slices.Contains(device.Names(), name) {
+		return fmt.Errorf("%s%s: choose one of %s", from, name, strings.Join(device.Names(), ", "))
 	}
 	return nil
 }
 
+// wished is the name of the device that the user wants; empty where there is none.
+func (d Device) wished() string { return cmp.Or(*d.name, os.Getenv(device.Variable)) }
+
 // Open opens the device. Where nobody named one and no GPU can be used, the CPU computes, and note is told.
 func (d Device) Open(ctx context.Context, note func(string)) (gpu.Device, error) {
 	opened, err := d.OpenNamed(ctx, note)
-	wished := *d.name
-	if wished == "" {
-		wished = os.Getenv(device.Variable)
-	}
+	wished := d.wished()
 	if errors.Is(err, gpu.ErrNoAdapter) && (wished == "" || wished == device.Auto) && ctx.Err() == nil {
 		note(fmt.Sprintf("%v\nso the CPU computes: slower, with the same result", err))
 		return device.Open(ctx, device.Processor, device.Options{})

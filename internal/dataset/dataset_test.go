@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"image"
 	"image/color"
@@ -9,6 +10,7 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -102,13 +104,25 @@ func TestOpenAndLoad(t *testing.T) {
 	}
 	assert.Len(t, l.Given(1), 3)
 	calls := 0
-	all, err := LoadAll(d.Cases, func(done, total int) {
+	all, left, err := LoadSound(t.Context(), d.Cases, func(done, total int) {
 		calls++
 		assert.Equal(t, calls, done)
 		assert.Equal(t, 11, total)
 	})
 	require.NoError(t, err)
+	require.Empty(t, left)
 	assert.Equal(t, "eye10", all[10].Name)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	calls = 0
+	all, left, err = LoadSound(ctx, d.Cases, func(done, total int) {
+		calls++
+		cancel()
+	})
+	require.ErrorIs(t, err, context.Canceled)
+	assert.LessOrEqual(t, calls, runtime.GOMAXPROCS(0), "none is begun after that")
+	assert.Empty(t, all)
+	assert.Empty(t, left)
 }
 
 func TestMissingMaskIsMissingLabel(t *testing.T) {
@@ -240,7 +254,7 @@ func TestOpenRefuses(t *testing.T) {
 }
 
 // Faults that show only in the pixels are found when loading, all of them.
-func TestLoadAllNamesEveryFault(t *testing.T) {
+func TestLoadSoundNamesEveryFault(t *testing.T) {
 	dir := write(t, 3)
 	grey := image.NewGray(image.Rect(0, 0, sampleW, sampleH))
 	grey.Pix[5] = 1
@@ -254,14 +268,15 @@ func TestLoadAllNamesEveryFault(t *testing.T) {
 	put(t, filepath.Join(dir, "images", "eye01.jpg"), photo.Bytes()[:photo.Len()-9])
 	d, err := Open(dir)
 	require.NoError(t, err, "headers are sound")
-	_, err = LoadAll(d.Cases, nil)
-	require.Error(t, err)
+	_, left, err := LoadSound(t.Context(), d.Cases, nil)
+	require.NoError(t, err)
+	require.NotEmpty(t, left)
 	for _, want := range []string{
 		filepath.Join("a", "disc", "eye00.png") + ": holds the value 1,1,1 at x 5, y 0",
 		filepath.Join("b", "cup", "eye02.png") + ": this PNG is damaged",
 		filepath.Join("images", "eye01.jpg") + ": this JPEG is damaged",
 	} {
-		assert.Contains(t, err.Error(), want)
+		assert.Contains(t, left.Error(), want)
 	}
 }
 
@@ -340,7 +355,8 @@ func TestRealData(t *testing.T) {
 		assert.Len(t, d.HeldOut(), c.held)
 		assert.Len(t, d.Training(), c.cases-c.held)
 		assert.Equal(t, c.levels, d.Levels)
-		_, err = LoadAll(d.HeldOut(), nil)
+		_, left, err := LoadSound(t.Context(), d.HeldOut(), nil)
 		require.NoError(t, err)
+		assert.Empty(t, left)
 	}
 }

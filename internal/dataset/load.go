@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"runtime"
@@ -67,27 +68,21 @@ func Load(c Case) (*Loaded, error) {
 	return l, nil
 }
 
-// LoadAll reads cases on all processors and tells progress after each, from one goroutine at a time. The error is a Problems that
-// names every bad file of all cases.
-func LoadAll(cases []Case, progress func(done, total int)) ([]*Loaded, error) {
-	loaded, problems := LoadSound(cases, progress)
-	if len(problems) > 0 {
-		return nil, problems
-	}
-	return loaded, nil
-}
-
-// LoadSound is LoadAll, but leaves out the cases with bad files, the others staying in order, and says what is wrong with them.
-func LoadSound(cases []Case, progress func(done, total int)) (sound []*Loaded, left Problems) {
-	return load(cases, progress, func(l *Loaded) (*Loaded, error) { return l, nil })
+// LoadSound reads cases on all processors and tells progress after each, from one goroutine at a time. It leaves out the cases with bad files, the
+// others staying in order, and says what is wrong with them: every bad file of all cases. The error is the context's, after which nothing is returned.
+func LoadSound(ctx context.Context, cases []Case, progress func(done, total int)) (sound []*Loaded, left Problems, err error) {
+	return load(ctx, cases, progress, func(l *Loaded) (*Loaded, error) { return l, nil })
 }
 
 // load reads cases and keeps what is made of them.
-func load[T any](cases []Case, progress func(done, total int), keep func(*Loaded) (T, error)) (sound []T, left Problems) {
+func load[T any](ctx context.Context, cases []Case, progress func(done, total int), keep func(*Loaded) (T, error)) (sound []T, left Problems, err error) {
 	kept, faults := make([]T, len(cases)), make([]error, len(cases))
 	var lock sync.Mutex
 	done := 0
 	each(len(cases), func(i int) {
+		if ctx.Err() != nil {
+			return
+		}
 		l, err := Load(cases[i])
 		if err == nil {
 			kept[i], err = keep(l)
@@ -100,6 +95,9 @@ func load[T any](cases []Case, progress func(done, total int), keep func(*Loaded
 			progress(done, len(cases))
 		}
 	})
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
 	for i, err := range faults {
 		if p, ok := err.(Problems); ok {
 			left = append(left, p...)
@@ -107,7 +105,7 @@ func load[T any](cases []Case, progress func(done, total int), keep func(*Loaded
 			sound = append(sound, kept[i])
 		}
 	}
-	return sound, left
+	return sound, left, nil
 }
 
 // each calls do for 0..n-1 on all processors.

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -28,14 +29,13 @@ type Sample struct {
 }
 
 // LoadSamples reads cases as LoadSound does, and makes samples of them, the masks not being kept. The anchor is the class that a search in whole
-// photographs looks for; empty for images that are always seen whole. The error is that there is no such class.
-func LoadSamples(d *Dataset, cases []Case, anchor string, progress func(done, total int)) (samples []*Sample, left Problems, err error) {
+// photographs looks for; empty for images that are always seen whole. The error is that there is no such class, or the context's.
+func LoadSamples(ctx context.Context, d *Dataset, cases []Case, anchor string, progress func(done, total int)) (samples []*Sample, left Problems, err error) {
 	k := slices.Index(d.Classes, anchor)
 	if k < 0 && anchor != "" {
 		return nil, nil, Problems{fmt.Sprintf("the anchor %q is not a class of %s", anchor, d.Name)}
 	}
-	samples, left = load(cases, progress, func(l *Loaded) (*Sample, error) { return newSample(l, k) })
-	return samples, left, nil
+	return load(ctx, cases, progress, func(l *Loaded) (*Sample, error) { return newSample(l, k) })
 }
 
 // Marked sums the pixels that raters marked as class k of so many, and all pixels of those masks.

@@ -17,9 +17,10 @@ import (
 func sampler(t testing.TB, anchor string, o Options, dirs ...string) (*Sampler, []*Loaded) {
 	d, err := Open(dirs...)
 	require.NoError(t, err)
-	loaded, err := LoadAll(d.Training(), nil)
+	loaded, left, err := LoadSound(t.Context(), d.Training(), nil)
 	require.NoError(t, err)
-	samples, left, err := LoadSamples(d, d.Training(), anchor, nil)
+	require.Empty(t, left)
+	samples, left, err := LoadSamples(t.Context(), d, d.Training(), anchor, nil)
 	require.NoError(t, err)
 	require.Empty(t, left)
 	s, err := NewSampler(d, samples, o)
@@ -206,7 +207,7 @@ func TestNewSamplerRefuses(t *testing.T) {
 	require.NoError(t, err)
 	_, err = NewSampler(d, nil, Options{Size: 8, Batch: 1})
 	assert.ErrorContains(t, err, "no cases")
-	_, _, err = LoadSamples(d, d.Cases, "macula", nil)
+	_, _, err = LoadSamples(t.Context(), d, d.Cases, "macula", nil)
 	assert.ErrorContains(t, err, `"macula" is not a class`)
 }
 

@@ -104,8 +104,9 @@ func load(t *testing.T, folder string) (*dataset.Dataset, []*dataset.Loaded) {
 	t.Helper()
 	d, err := dataset.Open(folder)
 	require.NoError(t, err)
-	loaded, err := dataset.LoadAll(d.Cases, nil)
+	loaded, left, err := dataset.LoadSound(t.Context(), d.Cases, nil)
 	require.NoError(t, err)
+	require.Empty(t, left)
 	return d, loaded
 }
 

@@ -168,7 +168,7 @@ func (v *volume) fill(r io.Reader, count int, number stored, order binary.ByteOr
 		}
 		for i := 0; i < len(b); i += number.size {
 			x := slope*number.read(order, b[i:]) + intercept
-			if math.IsNaN(x) || math.IsInf(x, 0) {
+			if math.IsNaN(x) || math.Abs(x) > math.MaxFloat32 {
 				return fmt.Errorf("its value %d is %v", len(v.values), x)
 			}
 			v.values = append(v.values, float32(x))

@@ -119,6 +119,7 @@ func TestNIfTI(t *testing.T) {
 		"data type 128":                  changed(70, 128),
 		"begin at byte 0":                changed(108, 0, 0, 0, 0),
 		"is NaN":                         nifti(t, binary.LittleEndian, 16, 0, 0, []float32{float32(math.NaN())}, 1, 1),
+		"its value 0 is 6.80":            nifti(t, binary.LittleEndian, 4, math.MaxFloat32, math.MaxFloat32, []float32{1}, 1, 1),
 		"damaged gzip":                   []byte("\x1f\x8bno"),
 		"gzip: invalid checksum":         flipped,
 		"gzip: unexpected EOF; get":      packed[:len(packed)-3],

@@ -1,6 +1,9 @@
 package metric
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // FleissKappa is the agreement of raters about pixels beyond chance (Fleiss 1971): over the pixels where within (H, W) is 1, or over all where it is
 // nil. 1 where all marked the same, some of these pixels and not others. NaN for fewer than two raters, for no pixels, and where all marked all of
@@ -25,10 +28,13 @@ func FleissKappa(v Votes, within []uint8) float64 {
 }
 
 // ICC is the intraclass correlation ICC(2,1) of Shrout and Fleiss (1979): two-way random effects, absolute agreement, a single rater. values has a row
-// a case and a column a rater. NaN for fewer than two of either, and where nothing varies.
+// a case and a column a rater. NaN for fewer than two of either, and where no value differs from another.
 func ICC(values [][]float64) float64 {
 	n := len(values)
 	if n < 2 || len(values[0]) < 2 {
+		return math.NaN()
+	}
+	if all := slices.Concat(values...); slices.Min(all) == slices.Max(all) { // where sums are rounded they might say that something does
 		return math.NaN()
 	}
 	k := len(values[0])
@@ -53,7 +59,7 @@ func ICC(values [][]float64) float64 {
 	msr, msc := rows/float64(n-1), between/float64(k-1)
 	mse := (all - rows - between) / float64((n-1)*(k-1))
 	whole := msr + float64(k-1)*mse + float64(k)*(msc-mse)/float64(n)
-	if whole == 0 {
+	if whole == 0 { // two raters who exchange their values between two cases
 		return math.NaN()
 	}
 	return (msr - mse) / whole

@@ -91,7 +91,9 @@ func TestICC(t *testing.T) {
 	assert.InDelta(t, .29, ICC(values), .005)
 	assert.InDelta(t, 1, ICC([][]float64{{1, 1}, {2, 2}, {5, 5}}), 1e-12)
 	assert.True(t, math.IsNaN(ICC(values[:1])))
-	assert.True(t, math.IsNaN(ICC([][]float64{{1, 1}, {1, 1}})))
+	assert.True(t, math.IsNaN(ICC([][]float64{{.1, .1, .1}, {.1, .1, .1}, {.1, .1, .1}, {.1, .1, .1}, {.1, .1, .1}, {.1, .1, .1}, {.1, .1, .1}})),
+		"of equal values that no sum has exactly")
+	assert.True(t, math.IsNaN(ICC([][]float64{{1, 0}, {0, 1}})))
 }
 
 func TestWilcoxon(t *testing.T) {

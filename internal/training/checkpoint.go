@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"mrprism/internal/disk"
+	"mrprism/internal/gpu"
 	"mrprism/internal/tensor"
 	"mrprism/model"
 	"mrprism/weights"
@@ -70,6 +72,7 @@ func (t *Trainer) state() []*tensor.Variable {
 func (t *Trainer) checkpoint(variables []*tensor.Variable, values [][]float32) (written bool, err error) {
 	file := &weights.File{Metadata: map[string]string{
 		"mrprism_checkpoint": "1", "step": strconv.Itoa(t.step), "options": t.Options.fingerprint(), "images": t.images(), "commit": t.Options.Commit,
+		"device": computedOn(t.device.Info()),
 	}}
 	if t.best.Epoch > 0 {
 		file.Metadata["best"] = fmt.Sprintf("%v %d", t.best.Score, t.best.Epoch)
@@ -133,7 +136,10 @@ func (t *Trainer) lastGood() string {
 	if t.Options.Precision == model.F16 {
 		lower = "-precision f32 or a lower -rate"
 	}
-	if t.checkpointed == none {
+	switch {
+	case t.checkpointed == none && t.Options.Resume: // from the previous checkpoint
+		return fmt.Sprintf("%s is whole: start from the weights exported beside it with -init, %s and another -out", filepath.Join(t.Options.Out, PreviousCheckpoint), lower)
+	case t.checkpointed == none:
 		return "nothing was saved yet: try " + lower
 	}
 	return fmt.Sprintf("%s holds step %d, the last good state: start from its weights with -init %s, %s and another -out",
@@ -182,7 +188,8 @@ func (o Options) nothing(problems ...error) error {
 	if len(damaged) == 0 {
 		return fmt.Errorf("nothing to resume: no %s (start without -resume)", filepath.Join(o.Out, Checkpoint))
 	}
-	return fmt.Errorf("nothing to resume in %s (start without -resume): %w", o.Out, errors.Join(damaged...))
+	return fmt.Errorf("nothing in %s can be resumed: %w\nbegin anew in another -out, from its weights by -init if they were exported (NAME%s)", o.Out,
+		errors.Join(damaged...), floatSuffix)
 }
 
 // images names what is trained on: how many images, and a sum over their names in order.
@@ -224,6 +231,22 @@ func readCheckpoint(path string) (*weights.File, error) {
 	return file, nil
 }
 
+// computedOn says what the values of a step depend on beside options and images: the device, its driver and the kernels that were tuned for it.
+func computedOn(info gpu.Info) string {
+	text := info.String()
+	if info.Driver != "" {
+		text += ", " + info.Driver
+	}
+	if len(info.Tuned) > 0 {
+		sum := crc32.NewIEEE()
+		for _, kernel := range slices.Sorted(maps.Keys(info.Tuned)) {
+			fmt.Fprintf(sum, "%s %s\n", kernel, info.Tuned[kernel])
+		}
+		text += fmt.Sprintf(", tuned %08x", sum.Sum32())
+	}
+	return text
+}
+
 var errOptions = errors.New("written by a run with other options")
 
 // loadFile reads a checkpoint into the variables.
@@ -243,6 +266,9 @@ func (t *Trainer) loadFile(path string) error {
 	if had := file.Metadata["commit"]; had != t.Options.Commit {
 		t.Options.tell(fmt.Sprintf("%s was written by version %s of this program, which is now %s: the run goes on as this one trains, perhaps not bit for bit", path,
 			cmp.Or(had, "unknown"), cmp.Or(t.Options.Commit, "unknown")))
+	}
+	if had, now := file.Metadata["device"], computedOn(t.device.Info()); had != "" && had != now {
+		t.Options.tell(fmt.Sprintf("%s was computed on %s, and the run goes on on %s: not bit for bit as it would have there", path, had, now))
 	}
 	step, err := strconv.Atoi(file.Metadata["step"])
 	if err != nil {
@@ -264,16 +290,5 @@ func (t *Trainer) loadFile(path string) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	t.step, t.best, t.scaled = step, had, scaled
-	return nil
-}
-
-// vacant makes sure that no other run would be written over.
-func (o Options) vacant() error {
-	for _, name := range []string{Checkpoint, PreviousCheckpoint} {
-		path := filepath.Join(o.Out, name)
-		if _, err := os.Lstat(path); err == nil {
-			return fmt.Errorf("%s exists: go on with that run by -resume, or name another -out for a new one", path)
-		}
-	}
 	return nil
 }

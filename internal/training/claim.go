@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 )
 
 // claim makes the run's folder, tries it before hours are spent on what could not be saved, and keeps other processes from training in
@@ -29,5 +30,31 @@ func (o Options) claim() (io.Closer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: another process is training in this folder: wait for it, stop it, or name another -out", o.Out)
 	}
+	if err := o.vacant(); err != nil { // a run may have ended since New asked
+		held.Close()
+		return nil, err
+	}
 	return held, nil
+}
+
+// vacant makes sure that no other run would be written over, be it one that is done and whose checkpoints were deleted.
+func (o Options) vacant() error {
+	if o.Resume {
+		return nil
+	}
+	exists := func(path string) bool {
+		_, err := os.Lstat(path)
+		return err == nil
+	}
+	for _, name := range []string{Checkpoint, PreviousCheckpoint} {
+		if path := filepath.Join(o.Out, name); exists(path) {
+			return fmt.Errorf("%s exists: go on with that run by -resume, or name another -out for a new one", path)
+		}
+	}
+	for _, suffix := range []string{floatSuffix, smallSuffix} {
+		if path := filepath.Join(o.Out, o.Name+suffix); exists(path) {
+			return fmt.Errorf("%s exists, of another run: name another -out for a new one", path)
+		}
+	}
+	return nil
 }

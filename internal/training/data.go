@@ -1,6 +1,7 @@
 package training
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -18,8 +19,8 @@ func (o Options) open() (*dataset.Dataset, error) {
 }
 
 // samples reads the cases to learn from, in order; as open does, it ends the run or leaves out what cannot be read.
-func (o Options) samples(d *dataset.Dataset, cases []dataset.Case, progress func(done, total int)) ([]*dataset.Sample, error) {
-	samples, left, err := dataset.LoadSamples(d, cases, o.Anchor, progress)
+func (o Options) samples(ctx context.Context, d *dataset.Dataset, cases []dataset.Case, progress func(done, total int)) ([]*dataset.Sample, error) {
+	samples, left, err := dataset.LoadSamples(ctx, d, cases, o.Anchor, progress)
 	if err != nil {
 		return nil, err
 	}
@@ -27,8 +28,11 @@ func (o Options) samples(d *dataset.Dataset, cases []dataset.Case, progress func
 }
 
 // read reads the cases to score by, likewise.
-func (o Options) read(cases []dataset.Case, progress func(done, total int)) ([]*dataset.Loaded, error) {
-	loaded, left := dataset.LoadSound(cases, progress)
+func (o Options) read(ctx context.Context, cases []dataset.Case, progress func(done, total int)) ([]*dataset.Loaded, error) {
+	loaded, left, err := dataset.LoadSound(ctx, cases, progress)
+	if err != nil {
+		return nil, err
+	}
 	return loaded, o.leave(left, len(loaded))
 }
 

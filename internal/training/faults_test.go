@@ -149,6 +149,8 @@ func TestADamagedCheckpoint(t *testing.T) {
 		_, _, err := resume(t, o)
 		require.ErrorContains(t, err, filepath.Join(o.Out, Checkpoint))
 		require.ErrorContains(t, err, filepath.Join(o.Out, PreviousCheckpoint))
+		require.ErrorContains(t, err, "begin anew in another -out")
+		assert.NotContains(t, err.Error(), "start without -resume", "which would be refused")
 	})
 	t.Run("none", func(t *testing.T) {
 		o := options(t, data)

@@ -13,9 +13,9 @@ import (
 
 // initial are the weights that a run starts from.
 type initial struct {
-	file  *weights.File // nil: random ones
-	names *torch.Map    // what the file's tensors are; nil: it is a model of ours
-	model string        // then its configuration
+	file  *weights.File    // nil: random ones
+	names *torch.Map       // what the file's tensors are; nil: it is a model of ours
+	about weights.Metadata // then what it is
 }
 
 // openInitial reads the weights to start from, quantized or not, or those trained in PyTorch.
@@ -38,7 +38,7 @@ func (o Options) openInitial() (from initial, err error) {
 	if err != nil {
 		return from, fmt.Errorf("%w (what was trained in PyTorch is taken with -names)", err)
 	}
-	from.model = m.Metadata.Configuration
+	from.about = m.Metadata
 	from.file, err = weights.Dequantize(m.File)
 	return from, err
 }
@@ -54,9 +54,14 @@ func (t *Trainer) begin(from initial) error {
 		if taken, err = from.names.Take(from.file, specs(variables)); err != nil {
 			return fmt.Errorf("configuration %s with names %s (torchvision's ResNet-34 is the encoder of paper): %w", t.Options.Config, t.Options.Names, err)
 		}
-	case !model.SameParameters(from.model, t.Options.Config):
-		return fmt.Errorf("a model of configuration %s, and -config is %s", from.model, t.Options.Config)
+	case !model.SameParameters(from.about.Configuration, t.Options.Config):
+		return fmt.Errorf("a model of configuration %s, and -config is %s", from.about.Configuration, t.Options.Config)
 	default:
+		if from.about.Standardise != t.Options.Standardise {
+			with := map[bool]string{true: "with", false: "without"}
+			t.Options.tell(fmt.Sprintf("%s was trained %s -standardise, and this run is %s: what it knows of brightness and contrast does not hold here",
+				t.Options.Init, with[from.about.Standardise], with[t.Options.Standardise]))
+		}
 		taken = alike(from.file, variables)
 	}
 	var given []*tensor.Variable

@@ -93,6 +93,9 @@ func (o Options) accumulate() int { return max(1, o.Accumulate) }
 // images is the number of images a step.
 func (o Options) images() int { return o.Batch * o.accumulate() }
 
+// mostPixels of the images of a batch, whose colours alone are then 4 GiB, the largest buffer of today's devices.
+const mostPixels = 4 << 30 / (3 * 4)
+
 // Check refuses options that cannot be run.
 func (o Options) Check() error {
 	switch {
@@ -149,6 +152,10 @@ func (o Options) Check() error {
 	for _, p := range o.Phases {
 		if p.Side < model.SideMultiple || p.Side%model.SideMultiple != 0 {
 			return fmt.Errorf("image side %d is not a multiple of %d", p.Side, model.SideMultiple)
+		}
+		if pixels := p.Side * p.Side; o.Batch > mostPixels/pixels {
+			return fmt.Errorf("batch size %d at side %d: no device holds so many images at once, at most %d; with -accumulate a step learns from several batches",
+				o.Batch, p.Side, mostPixels/pixels)
 		}
 		if p.Epochs < 0 {
 			return fmt.Errorf("%d epochs", p.Epochs)

@@ -68,6 +68,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		"no output":                func(o *Options) { o.Out = "" },
 		"batch size 0":             func(o *Options) { o.Batch = 0 },
 		"BatchNorm":                func(o *Options) { o.Batch = 1 },
+		"at most 87381":            func(o *Options) { o.Batch = 1e6 },
 		"not both":                 func(o *Options) { o.Resume, o.Init = true, "x" },
 		`"huge"`:                   func(o *Options) { o.Config = "huge" },
 		"side 100":                 func(o *Options) { o.Phases[0].Side = 100 },

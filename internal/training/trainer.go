@@ -72,7 +72,7 @@ func New(ctx context.Context, device gpu.Device, o Options, progress func(done, 
 	if err := o.Precision.Runs(device.Info()); err != nil {
 		return nil, err
 	}
-	if !o.Resume && !o.DryRun {
+	if !o.DryRun {
 		if err := o.vacant(); err != nil {
 			return nil, err
 		}
@@ -111,22 +111,19 @@ func load(ctx context.Context, device gpu.Device, o Options, data *dataset.Datas
 	if o.validates() && (len(learn) == 0 || len(apart) == 0) {
 		return nil, fmt.Errorf("of %d images %d would be set aside to score by and %d learned from: both are needed", len(learn)+len(apart), len(apart), len(learn))
 	}
-	cases, err := o.samples(data, learn, progress)
+	cases, err := o.samples(ctx, data, learn, progress)
 	if err != nil {
 		return nil, err
 	}
 	var aside []*dataset.Loaded
 	if o.validates() {
-		if aside, err = o.read(apart, progress); err != nil {
+		if aside, err = o.read(ctx, apart, progress); err != nil {
 			return nil, err
 		}
 		if !scorable(aside, len(data.Classes)) {
 			return nil, fmt.Errorf("the images set aside to score by (%d) all lack masks of some agreement level, without which votes cannot be counted: add them, "+
 				"or train without -validate and -fold", len(aside))
 		}
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
 	}
 	c, err := model.NewConfig(o.Config, len(data.Raters), len(data.Classes))
 	if err != nil {

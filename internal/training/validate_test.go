@@ -140,7 +140,7 @@ func oneEpoch(t *testing.T, o Options) (*Trainer, float64) {
 // Weights that never learned to feed back are scored by Rec0.
 func TestScoresWithoutRecurrence(t *testing.T) {
 	data, _ := finished(t)
-	for name, want := range map[string]int{"default": segment.DefaultRecurrences, "unsteered": segment.DefaultRecurrences, "paper": segment.DefaultRecurrences, "baseline": 0, "bce": 0} {
+	for name, want := range map[string]int{"default": segment.DefaultRecurrences, "unsteered": segment.DefaultRecurrences, "paper": segment.DefaultRecurrences, "baseline": 0, "one-pass": 0, "bce": 0} {
 		r, err := model.NewRecipe(name)
 		require.NoError(t, err)
 		for _, r := range []model.Recipe{r, r.ForLevels()} {
