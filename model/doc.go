@@ -1,6 +1,9 @@
 // Package model is the MrPrism network (Wu et al., "Multi-rater Prism") as read in ARCHITECTURE.md: the encoder, ConP, DivP and
 // Algorithm 1 in training and at inference.
 //
+// Where the paper is open or contradicts itself, comments cite "PAPER.md §n": the notes in which we settled how to read it. They are not part of this
+// repository; each citation says what was settled.
+//
 // Glossary, paper to code:
 //
 //	x    image                  (B, S, S, 3), normalised by Normalise

@@ -94,7 +94,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	r := request{options: options{Commit: commit}}
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.StringVar(&r.Weights, "weights", "", "`NAME` of a model that ships, or a .safetensors file; it decides configuration, raters, classes and side")
-	f.StringVar(&r.Config, "config", "compact", "network with random weights: compact, paper or tiny")
+	f.StringVar(&r.Config, "config", "compact", "network with random weights: compact, paper or tiny; NAME-steered is that to which raters' weights are added")
 	f.IntVar(&r.Raters, "raters", 4, "raters of that network")
 	f.IntVar(&r.Classes, "classes", 2, "structures of that network")
 	f.IntVar(&r.Side, "side", 256, "image side in `pixels`, a multiple of 64 (with -weights: theirs)")
@@ -156,6 +156,14 @@ func (r *request) check(rest []string, set map[string]bool) error {
 		return fmt.Errorf("-json - prints nothing but the report: name a file beside -compare")
 	case r.Repeats < 1 || r.Batch < 1:
 		return fmt.Errorf("-n and -batch are at least 1")
+	}
+	if r.Weights == "" {
+		if _, err := model.NewConfig(r.Config, r.Raters, r.Classes); err != nil {
+			return err
+		}
+	}
+	if r.Side%model.SideMultiple != 0 || r.Side < model.SideMultiple {
+		return fmt.Errorf("-side %d: it has to be a multiple of %d", r.Side, model.SideMultiple)
 	}
 	if r.Train {
 		if _, err := model.NewRecipe(r.Recipe); err != nil {

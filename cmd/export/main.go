@@ -55,7 +55,7 @@ image the most. "train" writes int8 beside float32 by itself.
 
 With -mean the weights of other runs are averaged with those of -weights, each counting the same, which often segments better than the best of
 them (a model soup). It needs runs that went on from the same weights (train -init FILE with other seeds or flags), or a model and a run that went
-on from it; of runs from different random weights the mean is of no use. Float16 and int8 weights count as the float32 that they stand for. -f32
+on from it; runs from different random weights have no useful mean and are refused. Float16 and int8 weights count as the float32 that they stand for. -f32
 writes the mean itself, for train -init. Ranges and colours are of one run: take them of the mean's file anew. Where only some of the files are
 mirrored, say which the mean is to be: -mirror or -mirror=false.
 
@@ -114,7 +114,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var r request
 	flags := flag.NewFlagSet(program, flag.ContinueOnError)
 	flags.StringVar(&r.weights, "weights", "", "`NAME` of a model that ships, or a .safetensors FILE")
-	flags.StringVar(&r.config, "config", "", "instead of -weights: `NAME` of a configuration with random weights: compact, paper or tiny")
+	flags.StringVar(&r.config, "config", "", "instead of -weights: `NAME` of a configuration with random weights: compact, paper or tiny; NAME-steered is that to which raters' weights are added")
 	flags.IntVar(&r.raters, "raters", 4, "raters of random weights")
 	flags.IntVar(&r.classes, "classes", 2, "structures of random weights")
 	flags.Uint64Var(&r.seed, "seed", 1, "decides random weights")
@@ -205,6 +205,9 @@ func (r *request) check(rest []string, names string) error {
 	}
 	if info, err := os.Stat(r.out); err == nil && info.IsDir() {
 		return fmt.Errorf("-onnx %s is a folder; name a file in it, e.g. %s", r.out, filepath.Join(r.out, "model.onnx"))
+	}
+	if err := command.CheckOutputs(r.out); err != nil {
+		return err
 	}
 	if r.config != "" {
 		if _, err := model.NewConfig(r.config, r.raters, r.classes); err != nil {

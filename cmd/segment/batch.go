@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"mrprism/internal/command"
 	"mrprism/internal/imageio"
@@ -76,6 +77,18 @@ func (b *batch) one(ctx context.Context, it item) (string, error) {
 	return describe(it, result), nil
 }
 
+// pattern is what a shell takes for the images in a folder.
+func pattern(folder string) string {
+	entries, _ := os.ReadDir(folder)
+	for _, e := range entries {
+		switch extension := filepath.Ext(e.Name()); strings.ToLower(extension) {
+		case ".png", ".jpg", ".jpeg":
+			return "e.g. " + filepath.Join(folder, "*"+extension)
+		}
+	}
+	return "of which there are none (.png, .jpg)"
+}
+
 // read decodes a file; every error names it.
 func read(path string) (*imageio.Image, error) {
 	info, err := os.Stat(path)
@@ -83,7 +96,7 @@ func read(path string) (*imageio.Image, error) {
 	case err != nil:
 		return nil, err
 	case info.IsDir():
-		return nil, fmt.Errorf("%s is a folder; give its images, e.g. %s", path, filepath.Join(path, "*.png"))
+		return nil, fmt.Errorf("%s is a folder; give its images, %s", path, pattern(path))
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s is not an ordinary file", path)
 	case info.Size() > maxFile:

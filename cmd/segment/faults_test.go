@@ -63,7 +63,8 @@ func TestBadImagesDoNotStopTheOthers(t *testing.T) {
 		require.GreaterOrEqual(t, i, 0, "%s is not named in %s", name, got.stderr)
 		assert.Contains(t, lines[i], "; ", "what to do next is missing: %s", lines[i])
 	}
-	require.Contains(t, got.stderr, dir+" is a folder; give its images")
+	require.Contains(t, got.stderr, dir+" is a folder; give its images, e.g. "+dir+"/*.")
+	assert.Equal(t, "of which there are none (.png, .jpg)", pattern(t.TempDir()))
 	require.Contains(t, got.stderr, "absent.png")
 	require.Contains(t, got.stderr, "6 of 11 images failed")
 	for name := range good {
@@ -105,7 +106,7 @@ func TestFailures(t *testing.T) {
 			f.Tensors = slices.DeleteFunc(f.Tensors, func(t weights.Tensor) bool { return t.Name == "divp.project.bias" })
 		}), photo},
 		"was trained without heads (recipe baseline)":                                                            {"-weights", weightsFile(t, dir, baseline, func(f *weights.File) { f.Metadata["recipe"] = "baseline" }), photo},
-		"-weights nonesuch: there is no such file":                                                               {"-weights", "nonesuch", photo},
+		"nonesuch: there is no such file":                                                                        {"-weights", "nonesuch", photo},
 		"none.safetensors: no such file":                                                                         {"-weights", filepath.Join(dir, "none.safetensors"), photo},
 		photo + ": region 500,0,10 does not fit this image":                                                      {"-weights", w, "-roi", "500,0,10", photo},
 		photo + ": the structure was not found in this image; give":                                              {"-weights", none, photo},

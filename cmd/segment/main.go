@@ -24,6 +24,14 @@ For each image (PNG or JPEG) it writes
   DIR/STEM.json               measurements, region, device and times; written last, so that where it is, all is
 STEM is the image's file name without its extension. A mask is where a probability is above one half (128 and more).
 
+The line that is printed for an image, and "measurements" in the JSON, have for each structure
+  area           pixels of the mask; "share" of the image, "height" the most pixels in any one column
+  (low–high)     the least and the greatest area of the mask and of what each rater or level would draw. These are no confidence interval: the
+                 raters' maps are coarser than the mask and can all lie to one side of it
+  disagreement   pixels about which two raters are expected to disagree
+and for discs and cups the vertical cup-to-disc ratio: "value", "low" and "high" are null where no cup is found, and where no disc is there is no
+"verticalRatio". "unlike" says that the image's colours are unlike those that the model has learned from: it may be the wrong model.
+
 Models that know what to look for in a whole photograph search it first and segment the region around what they find; -roi gives the region
 by hand, or none to segment the whole image at once.
 

@@ -238,3 +238,13 @@ func TestUsage(t *testing.T) {
 }
 
 // What is wrong with weights, region, device or folder: one message, nothing written, exit code 1.
+
+// What was not found is said so; what raters would mark there stays.
+func TestDescribe(t *testing.T) {
+	r := &segment.Result{Adapter: "a GPU", Timings: map[string]float64{"total": 1500}}
+	r.Measurements.Structures = []segment.Structure{{Class: "disc", Area: 50, Low: 40, High: 60}, {Class: "cup", High: 7}}
+	r.Measurements.VerticalRatio = &segment.Ratio{Inner: "cup", Outer: "disc"}
+	require.Equal(t, "a.png: disc 50 px (40–60), no cup found (0–7 px); 1.5 s on a GPU; out/a.json", describe(item{image: "a.png", summary: "out/a.json"}, r))
+	r.Measurements.Structures[0], r.Measurements.VerticalRatio = segment.Structure{Class: "disc"}, nil
+	require.Contains(t, describe(item{}, r), "no disc found (0–0 px), no cup found (0–7 px)")
+}

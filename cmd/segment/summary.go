@@ -65,11 +65,13 @@ func (b *batch) summary(it item, r *segment.Result) summary {
 func describe(it item, r *segment.Result) string {
 	var parts []string
 	for _, s := range r.Measurements.Structures {
+		if s.Area == 0 {
+			parts = append(parts, fmt.Sprintf("no %s found (%d–%d px)", s.Class, s.Low, s.High))
+			continue
+		}
 		parts = append(parts, fmt.Sprintf("%s %d px (%d–%d)", s.Class, s.Area, s.Low, s.High))
 	}
-	if v := r.Measurements.VerticalRatio; v != nil && v.Value == nil {
-		parts = append(parts, "no "+v.Inner+" found")
-	} else if v != nil {
+	if v := r.Measurements.VerticalRatio; v != nil && v.Value != nil {
 		parts = append(parts, fmt.Sprintf("vertical %s/%s %.2f (%.2f–%.2f)", v.Inner, v.Outer, *v.Value, *v.Low, *v.High))
 	}
 	if r.Unlike {

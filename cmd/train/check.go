@@ -44,7 +44,7 @@ exit codes: 0 training can begin (there may be warnings), 1 it would fail, 2 wro
 func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	f := flag.NewFlagSet(program+" check", flag.ContinueOnError)
 	asJSON := f.Bool("json", false, "print everything as JSON")
-	most := f.Int("most", 10, "warnings of a kind that are printed; 0: all")
+	most := f.Int("most", 10, "errors, and warnings of a kind, that are printed; 0: all")
 	rest, code, done := command.Parse(f, checkIntro, checkExamples, args, stdout, stderr)
 	if done {
 		return code
@@ -75,7 +75,7 @@ func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 	return command.Done
 }
 
-// printReport writes the table and the findings, of each kind of warning so many at most (0: all).
+// printReport writes the table and the findings, of the errors and of each kind of warning so many at most (0: all).
 func printReport(to io.Writer, r *dataset.Report, most int) error {
 	var text strings.Builder
 	fmt.Fprint(&text, r.Name)
@@ -104,7 +104,7 @@ func printReport(to io.Writer, r *dataset.Report, most int) error {
 		found := of[kind]
 		fmt.Fprintf(&text, "\n%s (%d)\n", kind, len(found))
 		shown := len(found)
-		if most > 0 && !found[0].Error {
+		if most > 0 {
 			shown = min(shown, most)
 		}
 		for _, f := range found[:shown] {

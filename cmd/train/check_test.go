@@ -41,6 +41,13 @@ func TestCheck(t *testing.T) {
 	assert.True(t, report.Failed())
 	assert.Len(t, report.Findings, 2)
 
+	for _, class := range []string{"disc", "cup"} {
+		require.NoError(t, os.WriteFile(filepath.Join(data, "raters", "ann", class, "case0003.png"), []byte("a text"), 0o644))
+	}
+	_, stdout, _ = invoke(t.Context(), "check", "-most", "1", data)
+	assert.Contains(t, stdout, "(3)\n")
+	assert.Contains(t, stdout, "and 2 more; -most 0 shows all", "of errors too")
+
 	_, stdout, _ = invoke(t.Context(), "check", filepath.Join(data, "nowhere"))
 	assert.NotContains(t, stdout, "0 images", "what cannot be read is not counted")
 

@@ -35,8 +35,8 @@ func (r *runner) declare() *declared {
 		f.BoolVar(&o.SkipBad, "skip-bad", false, "leave out images whose files cannot be read, naming them, instead of ending (\"train check\" finds them first)")
 	})
 	d.Add("model", func(f *flag.FlagSet) {
-		f.StringVar(&o.Config, "config", "compact", "network: compact (6 M parameters, what the site downloads) or paper (35 M); the default recipe makes compact-steered or paper-steered of it, where raters' weights are added to the maps")
-		f.StringVar(&o.Init, "init", "", "start from the weights in `FILE` instead of random ones; of a model of other numbers of raters or classes, from what does not depend on them")
+		f.StringVar(&o.Config, "config", "compact", "network: compact (6 M parameters, what the site downloads), paper (35 M) or, to try things, tiny; the default recipe makes compact-steered or paper-steered of it, where raters' weights are added to the maps")
+		f.StringVar(&o.Init, "init", "", "start from the weights in `FILE`, or of a model that ships by its name, instead of random ones; of a model of other numbers of raters or classes, from what does not depend on them")
 		f.StringVar(&o.Names, "names", "", "-init is a state dict of PyTorch saved as safetensors, and `MAP` says what its tensors are: resnet (torchvision's ResNet-34 for -config paper), same (our names) or a JSON file as {\"names\": {\"backbone.\": \"encoder.\", \"head.\": null}}, if need be with \"mean\" and \"deviation\" of the colours it was trained on. What it does not have starts at random")
 		f.StringVar(&o.Name, "name", "model", "name of the exported model")
 		f.StringVar(&o.Title, "title", "", "one line about the model, for people")

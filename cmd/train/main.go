@@ -51,7 +51,7 @@ saved last is kept. A GPU that is lost is opened again and the run goes on from 
 
 const examples = `
 examples:
-  train import qubiq downloads/brain-growth data/qubiq-brain-growth && train check data/qubiq-brain-growth
+  train import qubiq downloads/brain-growth data/qubiq-brain-growth -classes brain && train check data/qubiq-brain-growth
   train -data data/qubiq-brain-growth -dry-run                                      what GPU memory and time that would take
   train -data data/qubiq-brain-growth -out runs/brain -name newborn-brain -epochs 150
   train -data data/drishti-gs1-crop,data/drishti-gs1-full -out runs/fundus -name fundus -anchor disc -phases 64:25,128:25
@@ -61,7 +61,7 @@ examples:
   train -with runs/brain/run.yaml -out runs/brain-2 -seed 2                         the same with another seed
   train -data my-hospital -out runs/mine -validate 0.2 -patience 20                 stop when 20 epochs brought nothing
   for i in 1 2 3 4 5; do train -with runs/mine/run.yaml -validate 0 -fold $i/5 -out runs/mine-fold$i; done        cross-validation
-  train -data my-hospital -init runs/fundus/fundus.f32.safetensors -out runs/mine -rate 2e-4         from a model, of other raters too
+  train -data my-hospital -init fundus -out runs/mine -rate 2e-4                    from a model that ships, or a FILE; of other raters too
   train -data my-hospital -init resnet34.safetensors -names resnet -config paper -out runs/mine     from ImageNet's ResNet-34, see -names
 
 exit codes: 0 trained to the end, or stopped by -hours or -stop-file (saved), 1 something failed, 2 wrong usage, 130 stopped by Ctrl-C (saved)

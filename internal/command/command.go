@@ -101,7 +101,7 @@ func Weights(nameOrFile string) (*weights.Model, error) {
 		return shipped.Open(nameOrFile)
 	}
 	if _, err := os.Stat(nameOrFile); err != nil && !strings.HasSuffix(nameOrFile, ".safetensors") && filepath.Base(nameOrFile) == nameOrFile {
-		return nil, fmt.Errorf("-weights %s: there is no such file, and the models that ship are %s", nameOrFile, Shipped())
+		return nil, fmt.Errorf("%s: there is no such file, and the models that ship are %s", nameOrFile, Shipped())
 	}
 	data, err := weights.ReadFile(nameOrFile)
 	if err != nil {

@@ -78,7 +78,7 @@ func TestProgressIsSilentInFiles(t *testing.T) {
 
 func TestUnknownWeights(t *testing.T) {
 	_, err := Weights("nonesuch")
-	require.ErrorContains(t, err, "-weights nonesuch: there is no such file")
+	require.ErrorContains(t, err, "nonesuch: there is no such file")
 	_, err = Weights(t.TempDir() + "/absent.safetensors")
 	require.ErrorContains(t, err, "absent.safetensors")
 }

@@ -6,9 +6,20 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"mrprism/internal/gpu/device"
 	"mrprism/internal/gpu/gputest"
 	"mrprism/internal/tune"
 )
+
+// A device that there is none of is a wrong usage, whoever names it.
+func TestUnknownDevice(t *testing.T) {
+	t.Setenv(device.Variable, "abacus")
+	flags := flag.NewFlagSet("", flag.ContinueOnError)
+	wish := DeviceFlags(flags)
+	require.ErrorContains(t, wish.Check(), device.Variable+"=abacus: choose one of auto, ")
+	require.NoError(t, flags.Parse([]string{"-device", "processor"}))
+	require.NoError(t, wish.Check())
+}
 
 // What was measured on a device is used by whoever opens it, unless asked not to.
 func TestDevicesAreOpenedAsMeasured(t *testing.T) {

@@ -1,5 +1,5 @@
 // Package synthetic makes fundus-like images whose truth is known: the source of the site's sample photograph, of test data, and of
-// claims about self-calibration (BASELINES.md §4).
+// claims about self-calibration.
 //
 // An [Eye] is drawn from a seed alone: an optic disc r(θ) = r₀(1 + Σ aₖ cos(kθ + φₖ)) with a cup inside, vessels, macula and
 // texture. Geometry is in disc radii (r₀ = 1) with the disc's centre at the origin, x to the right and y down, so one eye can be painted at any

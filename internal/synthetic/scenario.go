@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Scenario is a group of raters, and what else is arranged, under which BASELINES.md §4 expects an order of methods.
+// Scenario is a group of raters, and what else is arranged, under which an order of methods is expected.
 type Scenario struct {
 	Name        string
 	Description string

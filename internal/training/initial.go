@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"mrprism/internal/command"
 	"mrprism/internal/tensor"
 	"mrprism/internal/torch"
 	"mrprism/model"
@@ -18,7 +19,7 @@ type initial struct {
 	about weights.Metadata // then what it is
 }
 
-// openInitial reads the weights to start from, quantized or not, or those trained in PyTorch.
+// openInitial reads the weights to start from, of a file or a model that ships, quantized or not, or those trained in PyTorch.
 func (o Options) openInitial() (from initial, err error) {
 	switch {
 	case o.Init == "":
@@ -30,11 +31,7 @@ func (o Options) openInitial() (from initial, err error) {
 		from.file, err = torch.Open(o.Init)
 		return from, err
 	}
-	data, err := weights.ReadFile(o.Init)
-	if err != nil {
-		return from, err
-	}
-	m, err := weights.Shipped().Open(o.Init, data)
+	m, err := command.Weights(o.Init)
 	if err != nil {
 		return from, fmt.Errorf("%w (what was trained in PyTorch is taken with -names)", err)
 	}

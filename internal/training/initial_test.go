@@ -70,6 +70,12 @@ func TestInitFromPyTorch(t *testing.T) {
 	o.Config, o.Names = "tiny", ""
 	_, _, err = resume(t, o)
 	require.ErrorContains(t, err, "-names")
+	o.Init = "fundus"
+	_, _, err = resume(t, o)
+	require.ErrorContains(t, err, "fundus: a model of configuration compact, and -config is tiny")
+	o.Init = "fungus"
+	_, _, err = resume(t, o)
+	require.ErrorContains(t, err, "fungus: there is no such file, and the models that ship are ")
 	o.Init, o.Names = "", "resnet"
 	require.ErrorContains(t, o.Check(), "names resnet")
 	_, err = New(t.Context(), reference.Open(), o, nil)

@@ -100,7 +100,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	o := options(t, writeData(t, 2))
 	o.Anchor = "macula"
 	_, err := New(t.Context(), reference.Open(), o, nil)
-	assert.ErrorContains(t, err, `"macula"`)
+	assert.ErrorContains(t, err, "-anchor macula: no class of synthetic-pair, which has disc, cup")
 }
 
 func TestParsePhases(t *testing.T) {

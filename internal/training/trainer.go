@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"mrprism/internal/dataset"
@@ -84,6 +86,9 @@ func New(ctx context.Context, device gpu.Device, o Options, progress func(done, 
 	data, err := o.open()
 	if err != nil {
 		return nil, err
+	}
+	if o.Anchor != "" && !slices.Contains(data.Classes, o.Anchor) {
+		return nil, fmt.Errorf("-anchor %s: no class of %s, which has %s", o.Anchor, data.Name, strings.Join(data.Classes, ", "))
 	}
 	if _, err := o.metadata(data, len(data.Training()), 0).Map(); err != nil {
 		return nil, fmt.Errorf("a model of this data could not be exported: %w", err)
