@@ -268,6 +268,8 @@ func TestRecipes(t *testing.T) {
 	assert.Equal(t, RuleLikelihood, onePass.Rule, "labels are not fused equally, but under the weights")
 	onePass.Name, onePass.Rule, onePass.Steered = baseline.Name, baseline.Rule, false
 	assert.Equal(t, baseline, onePass)
+	assert.Nil(t, NewStep(tensor.NewSet(), tiny(t, 2, 1), byDefault.CrossEntropy(), 2, 64).Terms[1].Mask)
+	assert.NotNil(t, NewStep(tensor.NewSet(), tiny(t, 2, 1), paper.CrossEntropy(), 2, 64).Terms[1].Fade, "which has none by itself")
 	_, err := NewRecipe("letter")
 	assert.ErrorContains(t, err, `"letter"`)
 

@@ -59,7 +59,7 @@ func NewRecipe(name string) (Recipe, error) {
 		r.FuseLoss, r.Steered, r.FixedStart = false, false, true
 		switch name {
 		case "bce":
-			r.NoSSIM, r.FadeFloor = true, 1
+			r = r.CrossEntropy()
 		case "one-pass":
 			r.Rule, r.Steered = RuleLikelihood, true // of no estimates: labels are fused under the raters' weights alone
 		}
@@ -77,6 +77,12 @@ func (r Recipe) ForLevels() Recipe {
 	if heads {
 		r.HeadsWeight, r.FuseLoss = 1, false // y_fuse is the mean vote whatever DivP says
 	}
+	return r
+}
+
+// CrossEntropy is the recipe under which the mask learns by cross-entropy alone, which does not fade, without 1 − SSIM.
+func (r Recipe) CrossEntropy() Recipe {
+	r.NoSSIM, r.FadeWeight, r.FadeFloor = true, 1, 1
 	return r
 }
 

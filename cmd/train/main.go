@@ -41,7 +41,7 @@ The run's folder receives
 The loss there is a sum over the recurrences of: mask, 1 − SSIM of the calibrated mask and the raters' labels fused; fusion, the same
 seen from the raters' weights; shuffle, the estimates fused against the labels fused, under weights drawn anew; heads, the cross-entropy
 of each rater's own mask; fade, that of the calibrated mask, whose weight falls to one half over the first fifth of the run (with the
-recipe bce it is the whole loss and stays); dice, with -dice, that by the overlap of each image's mask, whatever its size. With the
+recipe bce, or -cross-entropy, it is the mask's whole loss and stays); dice, with -dice, that by the overlap of each image's mask, whatever its size. With the
 recipe default and named raters every image is given weights of its raters, equal for some, all on one rater for others, under which its
 labels are fused and which the network sees: so the mask follows whom a user weighs more.
 

@@ -75,7 +75,7 @@ func differences(then, now string) string {
 }
 
 // spoken are a fingerprint's names of choices where users know them by others.
-var spoken = map[string]string{"name": "recipe", "average": "ema", "diceweight": "dice", "phases": "phases (or side and epochs)", "orientation": "any-orientation", "pieces": "single-pieces"}
+var spoken = map[string]string{"name": "recipe", "average": "ema", "diceweight": "dice", "nossim": "cross-entropy", "phases": "phases (or side and epochs)", "orientation": "any-orientation", "pieces": "single-pieces"}
 
 // choice is where the value of a fingerprint's choice begins: NAME=VALUE, and within the recipe Name:VALUE.
 var choice = regexp.MustCompile(`(?:^| |\{)(\w+)[=:]`)

@@ -35,6 +35,7 @@ func TestOtherOptionsAreRefused(t *testing.T) {
 		`elastic: then "", now "0.05"`:                               func(o *Options) { o.Elastic = 0.05 },
 		`grain: then "", now "0.3"`:                                  func(o *Options) { o.Grain = 0.3 },
 		`dice: then "", now "0.5"`:                                   func(o *Options) { o.Recipe.DiceWeight = 0.5 },
+		`cross-entropy: then "", now "true"`:                         func(o *Options) { o.Recipe = o.Recipe.CrossEntropy() },
 		`swell: then "", now "0.7"`:                                  func(o *Options) { o.Anchor, o.Swell = "disc", 0.7 },
 		fmt.Sprintf(`data: then %q, now %q`, had, elsewhere):         func(o *Options) { o.Data = []string{elsewhere} },
 	} {
