@@ -206,9 +206,6 @@ func (r *request) check(rest []string, names string) error {
 	if info, err := os.Stat(r.out); err == nil && info.IsDir() {
 		return fmt.Errorf("-onnx %s is a folder; name a file in it, e.g. %s", r.out, filepath.Join(r.out, "model.onnx"))
 	}
-	if err := command.CheckOutputs(r.out); err != nil {
-		return err
-	}
 	if r.config != "" {
 		if _, err := model.NewConfig(r.config, r.raters, r.classes); err != nil {
 			return fmt.Errorf("-config %s: there are compact, paper and tiny", r.config)
@@ -277,6 +274,9 @@ func same(a, b string) bool {
 
 // export writes the file and returns a line about it.
 func (r *request) export(ctx context.Context) (string, error) {
+	if err := command.CheckOutputs(r.out); err != nil {
+		return "", err
+	}
 	s, err := r.source(ctx)
 	if err != nil {
 		return "", err
