@@ -165,11 +165,10 @@ func (s *scorer) segment(ctx context.Context, e *segment.Engine, l *dataset.Load
 		return nil
 	}
 	heads := segment.Feedbacks(&about) > 0 // the others mean nothing
-	for i := range about.Raters {
-		if !heads {
-			break
+	if heads {
+		for i := range about.Raters {
+			m.heads = append(m.heads, read(func(k int) []float32 { return r.Rater(i, k) }))
 		}
-		m.heads = append(m.heads, read(func(k int) []float32 { return r.Rater(i, k) }))
 	}
 	if about.Labels == weights.LabelsAgreementLevels || !score.Found || !heads && !r.Steered {
 		return nil

@@ -59,7 +59,7 @@ func (r *runner) declare() *declared {
 		f.Float64Var(&o.Elastic, "elastic", 0, "bend the images, smoothly, by up to this `SHARE` of their side (0.05 bends visibly, 0.1 is the most): for what has no fixed form, as cells")
 		f.Float64Var(&o.Grain, "grain", 0, "add noise to every second image, of up to this `SHARE` of the picture's own deviation (0.5 is much): for what is found in dim, grainy pictures too")
 		f.Float64Var(&o.Swell, "swell", 0, "show what lies about the middle of the anchor smaller or larger, by up to exp(±`SWELL`), its outline as it is (0.9 is much): for cups of all sizes, where few discs were marked")
-		d.crossEntropy = f.Bool("cross-entropy", false, "the mask learns by cross-entropy alone, as with the recipe bce, and without 1 − SSIM: better calibrated probabilities, and in the study (weights/shipped/STUDY.md) in most cases a mask less close to the truth")
+		d.crossEntropy = f.Bool("cross-entropy", false, "the mask learns by cross-entropy alone, as with the recipe bce, and without 1 − SSIM: better calibrated probabilities; masks were closer to the truth for some structures and farther for others (weights/shipped/STUDY.md)")
 		d.dice = f.Float64("dice", 0, "`WEIGHT` of a Dice loss of the mask beside the recipe's losses (with 1 it is somewhat larger than that by SSIM): for structures that are small or thin, which weigh little where every pixel counts alike; sharper masks, less well calibrated")
 		d.decay = f.Float64("decay", 0, "decoupled weight decay of Adam; biases and norms do not decay")
 		d.average = f.Float64("ema", -1, "`MOMENTUM` of the averaged weights, which are what is exported (0: the last weights; -1: the recipe's)")
