@@ -123,7 +123,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return command.Interrupted
 	}
 	if problems := (dataset.Problems{}); errors.As(err, &problems) {
-		err = fmt.Errorf("%w\n\"train check %s\" lists all that is wrong with the data; -skip-bad leaves out images whose files are at fault", err,
+		err = fmt.Errorf("%w\n\"train check -most 0 %s\" lists all that is wrong with the data; -skip-bad leaves out images whose files are at fault", err,
 			quote(strings.Join(r.options.Data, ",")))
 	}
 	if !errors.Is(err, context.Canceled) { // after Ctrl-C too: what could not be saved then is to be known

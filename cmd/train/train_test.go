@@ -131,13 +131,13 @@ func TestFailures(t *testing.T) {
 	image := filepath.Join(data, "images", "case0001.png")
 	require.NoError(t, os.WriteFile(image, []byte("a text"), 0o644))
 	for want, args := range map[string][]string{
-		image:                                 arguments(data, out, "1"),
-		`"train check ` + data + `" lists`:    arguments(data, out, "1"),
-		filepath.Join(out, "dataset.json"):    arguments(out, out, "1"),
-		"nothing to resume":                   arguments(writeData(t, 2), out, "1", "-resume"),
-		filepath.Join(data, "x.safetensors"):  arguments(data, out, "1", "-init", filepath.Join(data, "x.safetensors")),
-		image + ": not a directory":           arguments(writeData(t, 2), filepath.Join(image, "run"), "1"),
-		filepath.Join(data, "libdawn.so.123"): arguments(data, out, "1", "-device", "dawn", "-dawn-lib", filepath.Join(data, "libdawn.so.123")),
+		image: arguments(data, out, "1"),
+		`"train check -most 0 ` + data + `" lists`: arguments(data, out, "1"),
+		filepath.Join(out, "dataset.json"):         arguments(out, out, "1"),
+		"nothing to resume":                        arguments(writeData(t, 2), out, "1", "-resume"),
+		filepath.Join(data, "x.safetensors"):       arguments(data, out, "1", "-init", filepath.Join(data, "x.safetensors")),
+		image + ": not a directory":                arguments(writeData(t, 2), filepath.Join(image, "run"), "1"),
+		filepath.Join(data, "libdawn.so.123"):      arguments(data, out, "1", "-device", "dawn", "-dawn-lib", filepath.Join(data, "libdawn.so.123")),
 	} {
 		code, _, stderr := invoke(t.Context(), args...)
 		assert.Equal(t, command.Failed, code, args)

@@ -64,12 +64,16 @@ type Case struct {
 // Problems is every fault found, one a line.
 type Problems []string
 
-// Error lists all of them.
+// Error lists the first ten; "train check" has them all.
 func (p Problems) Error() string {
 	if len(p) == 1 {
 		return p[0]
 	}
-	return fmt.Sprintf("%d problems with the data:\n  %s", len(p), strings.Join(p, "\n  "))
+	shown, more := p[:min(len(p), 10)], ""
+	if len(p) > len(shown) {
+		more = fmt.Sprintf("\n  … and %d more", len(p)-len(shown))
+	}
+	return fmt.Sprintf("%d problems with the data:\n  %s%s", len(p), strings.Join(shown, "\n  "), more)
 }
 
 func (p *Problems) add(format string, args ...any) { *p = append(*p, fmt.Sprintf(format, args...)) }

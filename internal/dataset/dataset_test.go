@@ -198,6 +198,19 @@ func TestOpenNamesEveryFault(t *testing.T) {
 	assert.GreaterOrEqual(t, len(problems), 9)
 }
 
+// An error of thousands of faults names ten of them and how many more there are.
+func TestProblemsAreTenAtMost(t *testing.T) {
+	var p Problems
+	for i := range 12 {
+		p.add("fault %d.", i)
+	}
+	assert.Contains(t, p[:10].Error(), "fault 9.")
+	assert.NotContains(t, p[:10].Error(), "more")
+	assert.Contains(t, p.Error(), "12 problems")
+	assert.Contains(t, p.Error(), "fault 9.\n  … and 2 more")
+	assert.NotContains(t, p.Error(), "fault 10.")
+}
+
 func TestOpenRefuses(t *testing.T) {
 	cases := map[string]struct {
 		spoil func(t *testing.T, dir string)

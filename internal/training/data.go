@@ -50,6 +50,6 @@ func (o Options) leave(left dataset.Problems, sound int) error {
 
 func (o Options) tellSkipped(left dataset.Problems) {
 	if len(left) > 0 {
-		o.tell("images left out:\n  " + strings.Join(left, "\n  "))
+		o.tell(fmt.Sprintf("left out (%d):\n  %s", len(left), strings.Join(left, "\n  ")))
 	}
 }
