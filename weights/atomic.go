@@ -19,10 +19,11 @@ import (
 // ErrUnsynced is WriteAtomic's where the new file is in its place, whole, but the folder could not be forced to disk.
 var ErrUnsynced = errors.New("may not survive a power cut")
 
-// WriteAtomic replaces the file at path with what write writes, or leaves the old one as it was: the bytes go to a temporary file in the
-// same folder, are forced to disk, read back and compared by SHA-256, and only then take the name; the folder is forced to disk last. A
-// program that is killed leaves the old file or the new one, never a part, and perhaps a hidden temporary that the next successful write
-// to the same path removes. One writer per path at a time. An error says which of the two files is there; the new one with ErrUnsynced.
+// WriteAtomic replaces the file at path, or that a symbolic link there names, with what write writes, or leaves the old one as it was: the
+// bytes go to a temporary file in the same folder, are forced to disk, read back and compared by SHA-256, and only then take the name; the
+// folder is forced to disk last. A program that is killed leaves the old file or the new one, never a part, and perhaps a hidden temporary
+// that the next successful write to the same path removes. One writer per path at a time. An error says which of the two files is there;
+// the new one with ErrUnsynced.
 func WriteAtomic(path string, write func(io.Writer) error) error {
 	staged, err := Stage(path, write)
 	if err != nil {
@@ -36,6 +37,11 @@ type Staged struct{ path, folder, base, temporary string }
 
 // Stage does what WriteAtomic does but for the name, for files that are to change together: Commit gives it, Discard leaves what is there.
 func Stage(path string, write func(io.Writer) error) (*Staged, error) {
+	if _, err := os.Readlink(path); err == nil {
+		if file, err := filepath.EvalSymlinks(path); err == nil {
+			path = file // the link stays
+		}
+	}
 	s := &Staged{path: path}
 	if s.folder, s.base = filepath.Split(filepath.Clean(path)); s.folder == "" {
 		s.folder = "."
@@ -71,7 +77,7 @@ func (s *Staged) Discard() { os.Remove(s.temporary) }
 
 // fill writes a temporary file and checks it; where that fails it is removed.
 func (s *Staged) fill(write func(io.Writer) error) (err error) {
-	temporary, err := disk.CreateTemp(s.folder, "."+s.base+".*"+temporarySuffix)
+	temporary, err := disk.CreateTemp(s.folder, temporaryPrefix(s.base)+"*"+temporarySuffix)
 	if err != nil {
 		return err
 	}
@@ -117,6 +123,15 @@ func sameContent(path string, want []byte) error {
 
 const temporarySuffix = ".tmp"
 
+// temporaryPrefix is what a file's temporaries begin with: its name, or a sum of it where that is so long that file systems might not take more.
+func temporaryPrefix(base string) string {
+	const most = 100 // bytes
+	if len(base) > most {
+		base = fmt.Sprintf("%x", sha256.Sum256([]byte(base)))
+	}
+	return "." + base + "."
+}
+
 // removeLeftovers removes temporaries of killed programs for this path (".BASE.DIGITS.tmp"); failing to is harmless.
 func removeLeftovers(folder, base string) {
 	entries, err := os.ReadDir(folder)
@@ -124,7 +139,7 @@ func removeLeftovers(folder, base string) {
 		return
 	}
 	for _, e := range entries {
-		middle, isOurs := strings.CutPrefix(e.Name(), "."+base+".")
+		middle, isOurs := strings.CutPrefix(e.Name(), temporaryPrefix(base))
 		middle, isTemporary := strings.CutSuffix(middle, temporarySuffix)
 		if isOurs && isTemporary && strings.Trim(middle, "0123456789") == "" {
 			os.Remove(filepath.Join(folder, e.Name()))

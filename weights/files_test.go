@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -132,6 +133,41 @@ func TestWriteAtomic(t *testing.T) {
 	// A panic-free refusal where the target is a folder.
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "taken"), 0o755))
 	assert.Error(t, WriteAtomic(filepath.Join(folder, "taken"), writeBytes(nil)))
+}
+
+// A symbolic link stays, and the file that it names is replaced; a link to nothing is replaced itself.
+func TestWriteAtomicThroughLink(t *testing.T) {
+	folder, other := t.TempDir(), t.TempDir()
+	file, link := filepath.Join(other, "run7"), filepath.Join(folder, "latest")
+	require.NoError(t, os.WriteFile(file, []byte("old"), 0o644))
+	require.NoError(t, os.Symlink(file, link))
+	require.NoError(t, WriteAtomic(link, writeBytes([]byte("new"))))
+	written, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Equal(t, "new", string(written))
+	to, err := os.Readlink(link)
+	require.NoError(t, err)
+	assert.Equal(t, file, to)
+	require.NoError(t, os.Remove(file))
+	require.NoError(t, WriteAtomic(link, writeBytes([]byte("newer"))))
+	assert.NoFileExists(t, file)
+	assert.FileExists(t, link)
+}
+
+// A name may be as long as the file system takes, of two that begin alike each has its own temporaries, and what a killed program left goes.
+func TestStageLongNames(t *testing.T) {
+	folder := t.TempDir()
+	long := strings.Repeat("n", 250)
+	a, err := Stage(filepath.Join(folder, long+".json"), writeBytes([]byte("a")))
+	require.NoError(t, err)
+	killed, err := Stage(filepath.Join(folder, long+".json"), writeBytes([]byte("a")))
+	require.NoError(t, err)
+	b, err := Stage(filepath.Join(folder, long+".png"), writeBytes([]byte("b")))
+	require.NoError(t, err)
+	require.NoError(t, a.Commit())
+	assert.NoFileExists(t, killed.temporary)
+	require.NoError(t, b.Commit())
+	assert.Equal(t, []string{long + ".json", long + ".png"}, names(t, folder))
 }
 
 // What is staged takes its name when it is told to.

@@ -20,7 +20,8 @@ usage: train check DIR[,DIR] [flags]
 Errors are what training and evaluate refuse: files that cannot be read, masks of another size than their image or of other values than
 0 and 255, folders that dataset.json does not name; "train -skip-bad" leaves out images whose own files are at fault. Warnings are what
 they take though it can hardly be meant: masks that are empty or exchanged with their background, raters and single masks far from the
-others, missing labels, the same picture twice (most of all across the held-out split), images of odd size or colour.
+others, missing labels, the same picture twice (most of all across the held-out split), images of odd size or colour, or shown brighter
+than the others because they use fewer of their 16 bits.
 
 The table has, by class and rater
   masks, missing, empty   how many there are

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -40,6 +41,7 @@ const (
 	KindBlank     = "blank image"     // one colour
 	KindSize      = "odd size"        // tiny or long
 	KindColour    = "odd colour"      // grey among coloured or the reverse
+	KindScale     = "odd scale"       // of 16 bits it uses fewer than the others, or more
 	KindTurned    = "turned image"    // its EXIF orientation is applied
 	KindMissing   = "missing labels"
 	KindEmpty     = "empty mask"
@@ -103,6 +105,7 @@ func Check(ctx context.Context, dirs []string, progress func(done, total int)) *
 	}
 	r.duplicates(d, looked)
 	r.colours(looked)
+	r.scales(looked)
 	r.figures(d, looked)
 	slices.SortStableFunc(r.Findings, func(a, b Finding) int { // errors, then in the order of kinds
 		return cmp.Or(btoi(b.Error)-btoi(a.Error), slices.Index(kinds, a.Kind)-slices.Index(kinds, b.Kind))
@@ -112,7 +115,7 @@ func Check(ctx context.Context, dirs []string, progress func(done, total int)) *
 
 // kinds is the order in which findings are told.
 var kinds = []string{KindFault, KindSplit, KindDuplicate, KindInverted, KindEmpty, KindRater, KindSame, KindMask, KindNesting, KindMissing,
-	KindBlank, KindTurned, KindSize, KindColour, KindSmall}
+	KindBlank, KindTurned, KindSize, KindColour, KindScale, KindSmall}
 
 func btoi(b bool) int {
 	if b {
@@ -173,6 +176,43 @@ func (r *Report) colours(looked []*caseFigures) {
 			r.warn(KindColour, c.Image, "is grey; %d of %d images are in colour", all-grey, all)
 		case !c.grey && share >= 1-few:
 			r.warn(KindColour, c.Image, "is in colour; %d of %d images are grey", grey, all)
+		}
+	}
+}
+
+// scales finds images of 16-bit samples that are shown brighter or darker than most of their folder, since it is decided image by image how
+// many of the bits are used.
+func (r *Report) scales(looked []*caseFigures) {
+	counts := map[string]*[17]int{} // by folder: how many images use so many bits
+	of := func(c *caseFigures) *[17]int {
+		folder := filepath.Dir(c.Image)
+		if counts[folder] == nil {
+			counts[folder] = &[17]int{}
+		}
+		return counts[folder]
+	}
+	for _, c := range looked {
+		if c.bits > 0 {
+			of(c)[c.bits]++
+		}
+	}
+	for _, c := range looked {
+		if c.bits == 0 {
+			continue
+		}
+		usual := 0
+		for bits, n := range of(c) {
+			if n >= of(c)[usual] {
+				usual = bits
+			}
+		}
+		how, by := "bright", usual-c.bits
+		if by < 0 {
+			how, by = "dark", -by
+		}
+		if by > 0 {
+			r.warn(KindScale, c.Image, "uses %d bits, most others %d: it is shown %d times as %s as they are; store all in 8 bits with the same scaling", c.bits,
+				usual, 1<<by, how)
 		}
 	}
 }

@@ -17,6 +17,7 @@ type caseFigures struct {
 	read     bool     // image and masks were read
 	hash     [32]byte // of size and pixels
 	grey     bool
+	bits     int           // of 16-bit samples, how many the image uses
 	marks    [][]mark      // (K, M)
 	pairs    [][][]float64 // (K, M, M) Dice of raters a and b, at [a][b] for b < a
 	findings []Finding
@@ -80,7 +81,7 @@ func (f *caseFigures) picture(m *imageio.Image) {
 	_ = binary.Write(hash, binary.LittleEndian, [2]uint32{uint32(m.W), uint32(m.H)})
 	hash.Write(m.Pix)
 	hash.Sum(f.hash[:0])
-	f.grey = true
+	f.grey, f.bits = true, m.Bits
 	blank := true
 	for i := 0; i < len(m.Pix); i += 3 {
 		p := m.Pix[i : i+3]

@@ -5,6 +5,7 @@
 //	dataset.json                      name, classes, raters, labels ("raters" or "agreement-levels")
 //	images/NAME.png|jpg               the images
 //	raters/RATER/CLASS/NAME.png       the masks, 0 and 255, as large as their image
+//	truth/CLASS/NAME.png              what is true, where that is known: evaluate scores by it
 //
 // A missing mask file is a missing label. Everything else that is not as above is an error, and all errors are listed together,
 // each with its file: a mask of another size, an unreadable file, a folder of a rater or class that dataset.json does not name, a
@@ -13,9 +14,6 @@
 package dataset
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,7 +21,6 @@ import (
 	"strings"
 
 	"mrprism/internal/imageio"
-	"mrprism/weights"
 )
 
 // Kinds of labels, as dataset.json names them.
@@ -59,6 +56,7 @@ type Case struct {
 
 	faults  Problems // of its files
 	missing []string // paths of masks that do not exist
+	turned  string   // says so where EXIF exchanges the image's width and height
 }
 
 // Problems is every fault found, one a line.
@@ -77,14 +75,6 @@ func (p Problems) Error() string {
 }
 
 func (p *Problems) add(format string, args ...any) { *p = append(*p, fmt.Sprintf(format, args...)) }
-
-// description is dataset.json; further fields (source, licence, note, …) are for people.
-type description struct {
-	Name    string   `json:"name"`
-	Classes []string `json:"classes"`
-	Raters  []string `json:"raters"`
-	Labels  string   `json:"labels"`
-}
 
 // Open reads the folders' descriptions, lists their cases and compares the size in every mask's header with its image's. The error
 // is a Problems.
@@ -132,6 +122,7 @@ func survey(dirs []string) (*Dataset, Problems) {
 	}
 	var all *Dataset
 	var problems Problems
+	dirs = distinct(dirs, &problems)
 	for _, dir := range dirs {
 		d := open(dir, &problems)
 		if d == nil {
@@ -158,30 +149,29 @@ func survey(dirs []string) (*Dataset, Problems) {
 	return all, problems
 }
 
+// distinct is the folders without the spaces around their names. Names that are empty and folders that are named again are problems.
+func distinct(dirs []string, problems *Problems) (folders []string) {
+	var infos []os.FileInfo
+	for _, dir := range dirs {
+		dir = strings.TrimSpace(dir)
+		info, err := os.Stat(dir)
+		again := slices.IndexFunc(infos, func(other os.FileInfo) bool { return err == nil && os.SameFile(info, other) })
+		switch {
+		case dir == "":
+			problems.add("%q: a folder's name is empty; remove the comma or name the folder", strings.Join(dirs, ","))
+		case again >= 0:
+			problems.add("%s: the same folder as %s, and would count twice; name it once", dir, folders[again])
+		default:
+			folders, infos = append(folders, dir), append(infos, info)
+		}
+	}
+	return folders
+}
+
 // open reads one folder; nil where there is nothing to go on with.
 func open(dir string, problems *Problems) *Dataset {
-	path := filepath.Join(dir, "dataset.json")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		problems.add("%s: cannot be read (%v); a data set folder has dataset.json, images and raters, see train -h", path, cause(err))
-		return nil
-	}
-	var desc description
-	if err := json.Unmarshal(text, &desc); err != nil {
-		where := ""
-		if wrong := (*json.SyntaxError)(nil); errors.As(err, &wrong) {
-			where = fmt.Sprintf(", line %d", 1+bytes.Count(text[:wrong.Offset], []byte("\n")))
-		}
-		problems.add("%s: not valid JSON%s: %v", path, where, err)
-		return nil
-	}
-	before := len(*problems)
-	checkNames(path, "classes", desc.Classes, problems)
-	checkNames(path, "raters", desc.Raters, problems)
-	if desc.Labels != "" && desc.Labels != LabelsRaters && desc.Labels != LabelsLevels {
-		problems.add("%s: labels is %q; want %q or %q", path, desc.Labels, LabelsRaters, LabelsLevels)
-	}
-	if len(*problems) > before {
+	desc := describe(filepath.Join(dir, "dataset.json"), problems)
+	if desc == nil {
 		return nil
 	}
 	if desc.Name == "" {
@@ -190,25 +180,14 @@ func open(dir string, problems *Problems) *Dataset {
 	d := &Dataset{Name: desc.Name, Classes: desc.Classes, Raters: desc.Raters, Levels: desc.Labels == LabelsLevels}
 	d.listImages(dir, problems)
 	d.listMasks(dir, problems)
+	truth := filepath.Join(dir, "truth")
+	if _, err := os.Stat(truth); err == nil {
+		strange(truth, "class", d.Classes, problems)
+	}
 	for i := range d.Cases {
 		d.Cases[i].HeldOut, d.Cases[i].Levels = i%HoldOut == HoldOut-1, d.Levels
 	}
 	return d
-}
-
-// checkNames wants distinct names that a model can bear too.
-func checkNames(path, field string, names []string, problems *Problems) {
-	if len(names) == 0 {
-		problems.add("%s: %s is empty or missing", path, field)
-	}
-	for i, n := range names {
-		if !weights.IsName(n) {
-			problems.add("%s: %s: %q is not letters (a to z), digits, hyphens and underscores; rename it, and its folders", path, field, n)
-		}
-		if slices.Contains(names[:i], n) {
-			problems.add("%s: %s: %q appears twice", path, field, n)
-		}
-	}
 }
 
 // entries lists a folder in sorted order without hidden files; a folder that cannot be read is a problem.
@@ -243,6 +222,9 @@ func (d *Dataset) listImages(dir string, problems *Problems) {
 			c.faults.add("%v", err) // masks are still listed; their sizes are not compared
 		} else {
 			c.W, c.H = info.W, info.H
+			if info.Orientation >= 5 {
+				c.turned = fmt.Sprintf(" (as displayed: EXIF orientation %d turns it; draw the mask so or remove the tag)", info.Orientation)
+			}
 		}
 		d.Cases = append(d.Cases, c)
 	}
@@ -318,18 +300,24 @@ func (c *Case) count(folder string, raters, classes []string) {
 
 // known compares a folder's sub-folders with the names that dataset.json gives.
 func known(dir, kind string, names []string, problems *Problems) {
-	present := map[string]bool{}
+	present := strange(dir, kind, names, problems)
+	for _, n := range names {
+		if !present[n] {
+			problems.add("%s: the %s is in dataset.json but has no folder; add it or remove the name", filepath.Join(dir, n), kind)
+		}
+	}
+}
+
+// strange finds what is in a folder under another name than dataset.json gives, and tells what is there.
+func strange(dir, kind string, names []string, problems *Problems) (present map[string]bool) {
+	present = map[string]bool{}
 	for _, e := range entries(dir, "a folder for each "+kind+" belongs there", problems) {
 		present[e.Name()] = true
 		if !slices.Contains(names, e.Name()) {
 			problems.add("%s: dataset.json names no such %s (%s)", filepath.Join(dir, e.Name()), kind, strings.Join(names, ", "))
 		}
 	}
-	for _, n := range names {
-		if !present[n] {
-			problems.add("%s: the %s is in dataset.json but has no folder; add it or remove the name", filepath.Join(dir, n), kind)
-		}
-	}
+	return present
 }
 
 func (c *Case) checkSize(path string) {
@@ -346,7 +334,7 @@ func (c *Case) checkSize(path string) {
 // fits refuses a mask of another size than its image's, where that is known.
 func (c *Case) fits(path string, w, h int) error {
 	if c.W != 0 && (w != c.W || h != c.H) {
-		return fmt.Errorf("%s: the mask is %d×%d pixels but %s is %d×%d; they must be equal", path, w, h, c.Image, c.W, c.H)
+		return fmt.Errorf("%s: the mask is %d×%d pixels but %s is %d×%d%s; they must be equal", path, w, h, c.Image, c.W, c.H, c.turned)
 	}
 	return nil
 }

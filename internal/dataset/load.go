@@ -55,7 +55,7 @@ func Load(c Case) (*Loaded, error) {
 			if path == "" {
 				continue
 			}
-			mask, err := c.readMask(path)
+			mask, err := c.Mask(path)
 			if err != nil {
 				problems.add("%v", err)
 			}
@@ -125,14 +125,14 @@ func each(n int, do func(i int)) {
 func decode(path string) (*imageio.Image, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("%s: cannot be read (%v)", path, cause(err))
+		return nil, fmt.Errorf("%s: cannot be read (%w)", path, cause(err))
 	}
 	return imageio.Decode(path, data)
 }
 
-// readMask reads a picture of 0 and 255. Other values are refused: a mask of 0 and 1 would otherwise read as empty, and a
-// probability map as something nobody drew.
-func (c *Case) readMask(path string) ([]uint8, error) {
+// Mask reads a picture of 0 and 255, as large as the image, as one (H, W) of 0 and 1. Other values are refused: a mask of 0 and 1 would
+// otherwise read as empty, and a probability map as something nobody drew.
+func (c *Case) Mask(path string) ([]uint8, error) {
 	image, err := decode(path)
 	if err != nil {
 		return nil, err

@@ -102,6 +102,7 @@ func TestDecodeKinds(t *testing.T) {
 			got, err := Decode(name, data)
 			require.NoError(t, err)
 			assert.Equal(t, "png", got.Format)
+			assert.Equal(t, strings.HasSuffix(name, "16") || strings.HasSuffix(name, "64"), got.Bits > 0)
 			assertPixels(t, want, got)
 		})
 	}
@@ -203,6 +204,7 @@ func TestDecodeUsedBits(t *testing.T) {
 		for _, m := range []image.Image{grey, colour, clear} {
 			got, err := Decode("deep.png", encodePNG(t, m))
 			require.NoError(t, err)
+			assert.Equal(t, 8+lower, got.Bits, "%T, at most %d", m, most)
 			for x := range 16 {
 				assert.InDelta(t, int(most)*x/15>>lower, got.Pix[3*x+1], 1, "%T, at most %d", m, most)
 			}

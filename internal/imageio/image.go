@@ -23,6 +23,7 @@ type Image struct {
 	W, H        int
 	Pix         []uint8 // (H, W, 3), values 0..255
 	Orientation int     // the EXIF orientation, 1..8, that has been applied; 1 where the file has none
+	Bits        int     // of 16-bit samples, how many the picture uses (depth), all but the highest 8 of which are dropped; 0 for other samples
 	Format      string  // "png" or "jpeg"
 }
 
@@ -45,23 +46,24 @@ func Decode(name string, data []byte) (*Image, error) {
 	if b := decoded.Bounds(); b.Dx() != header.storedW || b.Dy() != header.storedH {
 		return nil, damaged(name, header.Format, "its size changes within the file")
 	}
+	used := depth(decoded) // before the pixels are written over
 	return &Image{
-		W: header.W, H: header.H, Pix: displayed(decoded, header),
-		Orientation: header.Orientation, Format: header.Format,
+		W: header.W, H: header.H, Pix: displayed(decoded, header, used),
+		Orientation: header.Orientation, Bits: used, Format: header.Format,
 	}, nil
 }
 
 // Convert makes an Image of a picture that another decoder has read, which it may overwrite.
 func Convert(src image.Image) *Image {
-	b := src.Bounds()
-	return &Image{W: b.Dx(), H: b.Dy(), Orientation: 1, Pix: displayed(src, &Info{Orientation: 1, storedW: b.Dx(), storedH: b.Dy()})}
+	b, used := src.Bounds(), depth(src)
+	return &Image{W: b.Dx(), H: b.Dy(), Orientation: 1, Bits: used, Pix: displayed(src, &Info{Orientation: 1, storedW: b.Dx(), storedH: b.Dy()}, used)}
 }
 
 // displayed converts to RGB in the displayed orientation. Decoded pixels of four bytes and more are compacted in place, so that
 // nothing further is allocated for them.
-func displayed(src image.Image, header *Info) []uint8 {
+func displayed(src image.Image, header *Info, used int) []uint8 {
 	w, h := header.storedW, header.storedH
-	row, wide := rows(src)
+	row, wide := rows(src, used)
 	size := 3 * w * h
 	if header.Orientation == 1 {
 		dst := wide
@@ -108,10 +110,11 @@ func orient(orientation, w, h int) (base, dx, dy int) {
 }
 
 // rows returns a function that writes row y as RGB. wide is the picture's own memory where a pixel takes at least four bytes:
-// writing rows in order into it never overtakes the reading.
-func rows(src image.Image) (row func(y int, dst []uint8), wide []uint8) {
+// writing rows in order into it never overtakes the reading. Of 16-bit samples that use so many bits the highest 8 are kept.
+func rows(src image.Image, used int) (row func(y int, dst []uint8), wide []uint8) {
 	b := src.Bounds()
 	w := b.Dx()
+	lower := used - 8
 	switch m := src.(type) {
 	case *image.Gray:
 		return func(y int, dst []uint8) {
@@ -120,7 +123,6 @@ func rows(src image.Image) (row func(y int, dst []uint8), wide []uint8) {
 			}
 		}, nil
 	case *image.Gray16:
-		lower := depth(m.Pix, m.Stride, w, b.Dy(), 1, 1) - 8
 		return func(y int, dst []uint8) {
 			for x := range w {
 				v := uint8(sample(m.Pix[y*m.Stride+2*x:]) >> lower)
@@ -160,7 +162,6 @@ func rows(src image.Image) (row func(y int, dst []uint8), wide []uint8) {
 			}
 		}, m.Pix
 	case *image.RGBA64:
-		lower := depth(m.Pix, m.Stride, w, b.Dy(), 4, 3) - 8
 		return func(y int, dst []uint8) {
 			for x := range w {
 				p := m.Pix[y*m.Stride+8*x:]
@@ -168,7 +169,6 @@ func rows(src image.Image) (row func(y int, dst []uint8), wide []uint8) {
 			}
 		}, m.Pix
 	case *image.NRGBA64:
-		lower := depth(m.Pix, m.Stride, w, b.Dy(), 4, 3) - 8
 		return func(y int, dst []uint8) {
 			for x := range w {
 				p := m.Pix[y*m.Stride+8*x:]
@@ -192,14 +192,26 @@ func rows(src image.Image) (row func(y int, dst []uint8), wide []uint8) {
 func sample(p []uint8) uint32 { return uint32(p[0])<<8 | uint32(p[1]) }
 
 // depth is how many bits a picture of 16-bit samples uses: microscopes and scanners write 10, 12 and 14 without saying so, and their highest byte is
-// black. Of each pixel's channels the first few count.
-func depth(pix []uint8, stride, w, h, channels, few int) int {
+// black. It is 0 for other pictures. Transparency does not count.
+func depth(src image.Image) int {
+	var pix []uint8
+	var stride, channels, few int
+	switch m := src.(type) {
+	case *image.Gray16:
+		pix, stride, channels, few = m.Pix, m.Stride, 1, 1
+	case *image.RGBA64:
+		pix, stride, channels, few = m.Pix, m.Stride, 4, 3
+	case *image.NRGBA64:
+		pix, stride, channels, few = m.Pix, m.Stride, 4, 3
+	default:
+		return 0
+	}
 	all := uint32(0)
-	for y := range h {
-		row := pix[y*stride:][:2*channels*w]
-		for x := range w {
+	for y := range src.Bounds().Dy() {
+		row := pix[y*stride:][:2*channels*src.Bounds().Dx()]
+		for ; len(row) > 0; row = row[2*channels:] {
 			for c := range few {
-				all |= sample(row[2*(channels*x+c):])
+				all |= sample(row[2*c:])
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -89,6 +90,10 @@ type picture struct {
 // Run imports. The folder appears whole at the end or not at all; a folder that holds anything is left alone unless Force is given and it
 // is a data set.
 func (l Layout) Run(ctx context.Context, o Options) (*Summary, error) {
+	var err error
+	if o.Source, err = filepath.Abs(o.Source); err != nil { // cases are called after its name, which "." has not
+		return nil, err
+	}
 	t, err := newTarget(&o)
 	if err != nil {
 		return nil, err

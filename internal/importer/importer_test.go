@@ -191,6 +191,32 @@ func TestRIGA(t *testing.T) {
 	}
 }
 
+// A folder has its name where it is called "." too, and where its own files lie beside those of a folder of the same name.
+func TestRIGAHere(t *testing.T) {
+	source, destination := filepath.Join(t.TempDir(), "Female"), filepath.Join(t.TempDir(), "riga")
+	photograph := eye(160, 120, 1)
+	drawn := copied(photograph)
+	ellipse{80, 60, 40, 44}.stroke(drawn, color.RGBA{0, 0, 255, 255}, 2, 0)
+	ellipse{80, 60, 20, 18}.stroke(drawn, color.RGBA{0, 0, 255, 255}, 2, 0)
+	names := func() (names []string) {
+		_, err := riga.Run(t.Context(), Options{Source: ".", Destination: destination, Force: true})
+		require.NoError(t, err)
+		_, loaded := load(t, destination)
+		for _, l := range loaded {
+			names = append(names, l.Name)
+		}
+		return names
+	}
+	for _, folder := range []string{source, filepath.Join(source, "Female")} {
+		put(t, encoded(t, photograph, ".tif"), folder, "image1prime.tif")
+		put(t, encoded(t, drawn, ".tif"), folder, "image1-1.tif")
+	}
+	t.Chdir(filepath.Join(source, "Female"))
+	assert.Equal(t, []string{"female-image1"}, names())
+	t.Chdir(source)
+	assert.Equal(t, []string{"female-female-image1", "female-image1"}, names())
+}
+
 // Outlines with gaps, that touch, thin or thick; and what is no pair of outlines.
 func TestOutlines(t *testing.T) {
 	const w, h = 300, 260
@@ -273,12 +299,18 @@ func TestREFUGE(t *testing.T) {
 	put(t, photograph, source, "Training400", "Non-Glaucoma", "n0002.jpg")
 	put(t, photograph, source, "Training400", "Non-Glaucoma", "n0003.jpg")
 	put(t, photograph, source, "REFUGE-Validation400", "V0001.jpg")
+	put(t, photograph, source, "REFUGE-Validation400", "V0002.jpg")
 	masks := filepath.Join(source, "Annotation-Training400", "Disc_Cup_Masks")
 	put(t, encoded(t, reference(0, 128), ".bmp"), masks, "Glaucoma", "g0001.bmp")
 	put(t, encoded(t, reference(0, 128), ".bmp"), masks, "Non-Glaucoma", "n0001.bmp")
 	put(t, encoded(t, reference(0, 100), ".bmp"), masks, "Non-Glaucoma", "n0002.bmp")
 	put(t, encoded(t, reference(0, 128), ".bmp"), masks, "Non-Glaucoma", "n0009.bmp")
 	put(t, encoded(t, reference(0, 128), ".bmp"), source, "REFUGE-Validation400-GT", "Disc_Cup_Masks", "V0001.bmp")
+	drawn := eye(w, h, 1)
+	for i := range drawn.Pix {
+		drawn.Pix[i] = 255 * uint8(min(1, i%4)) // red is 0 and would be cup
+	}
+	put(t, encoded(t, drawn, ".bmp"), source, "REFUGE-Validation400-GT", "Disc_Cup_Masks", "V0002.bmp")
 	put(t, photograph, source, "Annotation-Training400", "Disc_Cup_Fovea_Illustration", "g0001.jpg")
 	put(t, []byte("x"), source, "Annotation-Training400", "Fovea_location.xlsx")
 	put(t, []byte("x"), source, "__MACOSX", "g0001.jpg")
@@ -297,11 +329,12 @@ func TestREFUGE(t *testing.T) {
 	assert.Equal(t, []int{900, 100}, []int{disc, cup})
 	skipped := reasons(s)
 	assert.Contains(t, skipped["n0002.bmp"], "holds the value 100 at x 10, y 10")
+	assert.Contains(t, skipped["V0002.bmp"], "holds the colour 0,255,255 at x 0, y 0; a mask is grey")
 	assert.Contains(t, skipped["n0009.bmp"], "no photograph")
 	assert.Contains(t, skipped["n0003.jpg"], "no mask")
 	assert.Contains(t, skipped["g0001.jpg"], "illustration")
 	assert.Contains(t, skipped["Fovea_location.xlsx"], "neither")
-	assert.Len(t, s.Skipped, 5)
+	assert.Len(t, s.Skipped, 6)
 }
 
 // What is there is not written over; a data set is where that is asked for, and nothing else; what fails or is stopped leaves nothing.

@@ -105,17 +105,9 @@ func listQUBIQ(o *Options) (*listing, error) {
 // oneOrgan is the folder that holds the cases, or that holds Training, Validation or Test with the cases. Organs have different raters,
 // so there may be one only.
 func oneOrgan(source string, cases map[string]*qubiqCase) (string, error) {
-	absolute, err := filepath.Abs(source)
-	if err != nil {
-		return "", err
-	}
 	var organs []string
 	for folder, c := range cases {
-		relative, err := filepath.Rel(source, folder)
-		if err != nil {
-			return "", err
-		}
-		parent := filepath.Dir(filepath.Join(absolute, relative))
+		parent := filepath.Dir(folder)
 		switch split := strings.ToLower(filepath.Base(parent)); split {
 		case "training", "validation", "testing", "test":
 			c.split = split
@@ -182,6 +174,9 @@ func (c *qubiqCase) read(o *Options, name string, tasks, raters []int) (pictures
 				masks[m][k] = mask
 			}
 		}
+	}
+	if !flat && len(o.Channels) > 0 {
+		return nil, append(left, Skip{c.image, "its third axis is slices, -channels does not apply; leave it out"})
 	}
 	if flat {
 		p, err := c.plane(o, name, v, masks)

@@ -254,4 +254,8 @@ func TestQUBIQOfVolumes(t *testing.T) {
 	_, loaded = load(t, o.Destination)
 	require.Len(t, loaded, 2)
 	assert.Equal(t, "case1-1-slice002", loaded[0].Name)
+	o.Destination += "channels"
+	o.Channels = []int{2}
+	_, err = qubiq.Run(t.Context(), o)
+	require.ErrorContains(t, err, filepath.Join(source, "case1-1", "image.nii")+": its third axis is slices, -channels does not apply")
 }

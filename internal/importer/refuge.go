@@ -83,7 +83,11 @@ func readREFUGE(name, photograph, path string) ([]picture, []Skip) {
 	}
 	disc, cup := make([]uint8, m.W*m.H), make([]uint8, m.W*m.H)
 	for i := range disc {
-		switch v := mask.Pix[3*i]; v {
+		v := mask.Pix[3*i]
+		if g, b := mask.Pix[3*i+1], mask.Pix[3*i+2]; g != v || b != v {
+			return nil, []Skip{{path, fmt.Sprintf("holds the colour %d,%d,%d at x %d, y %d; a mask is grey", v, g, b, i%m.W, i/m.W)}}
+		}
+		switch v {
 		case 0:
 			disc[i], cup[i] = 1, 1
 		case 128:

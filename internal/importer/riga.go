@@ -101,7 +101,7 @@ func (l *listing) withoutCorrected(paths []string) []string {
 	return slices.DeleteFunc(paths, func(path string) bool { return present[filepath.Dir(path)+corrected] > 0 })
 }
 
-// rigaNames gives every folder a short name: its own, or its whole path where two have the same.
+// rigaNames gives every folder a short name: its own, or, where two have the same, its path from the source on.
 func rigaNames(source string, cases []*rigaCase) map[string]string {
 	folders := map[string][]string{}
 	for _, c := range cases {
@@ -114,7 +114,7 @@ func rigaNames(source string, cases []*rigaCase) map[string]string {
 	for short, same := range folders {
 		for _, folder := range same {
 			names[folder] = short
-			if relative, err := filepath.Rel(source, folder); err == nil && len(same) > 1 {
+			if relative, err := filepath.Rel(filepath.Dir(source), folder); err == nil && len(same) > 1 {
 				names[folder] = strings.ToLower(strings.ReplaceAll(filepath.ToSlash(relative), "/", "-"))
 			}
 		}

@@ -29,16 +29,12 @@ func newTarget(o *Options) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	source, err := filepath.Abs(o.Source)
-	if err != nil {
-		return nil, err
-	}
-	if info, err := os.Stat(source); err != nil {
+	if info, err := os.Stat(o.Source); err != nil {
 		return nil, err
 	} else if !info.IsDir() {
 		return nil, fmt.Errorf("%s is a file; unpack it and name the folder", o.Source)
 	}
-	if within, err := filepath.Rel(folder, source); err == nil && within != ".." && !strings.HasPrefix(within, ".."+string(filepath.Separator)) {
+	if within, err := filepath.Rel(folder, o.Source); err == nil && within != ".." && !strings.HasPrefix(within, ".."+string(filepath.Separator)) {
 		return nil, fmt.Errorf("%s is what is read, or holds it; name another folder to write", o.Destination)
 	}
 	t := &target{folder: folder}
