@@ -136,19 +136,21 @@ func (in *Inference) Restart() error {
 	return in.set.Write(in.between, slices.Repeat([]float32{startEstimate}, in.between.Elements()))
 }
 
-// SetRaterWeights gives each rater's confidence a factor in 0..1, of at least 1e-3, in every recurrence that follows; nil: all 1.
+// SetRaterWeights gives each rater's confidence a factor in every recurrence that follows: its weight, 0..1, as a share of the largest, of at least
+// 1e-3. So equal weights, zeros too, are what none are; nil: all 1.
 func (in *Inference) SetRaterWeights(weights []float32) error {
 	if weights != nil && len(weights) != in.Raters {
 		return fmt.Errorf("model: %d rater weights for %d raters", len(weights), in.Raters)
 	}
 	prior := make([]float32, in.between.Elements())
-	for i := range prior {
-		if weights != nil {
-			f := float64(weights[i/in.Classes%in.Raters])
-			if !(f >= 0 && f <= 1) {
-				return fmt.Errorf("model: rater weight %g is outside 0..1", f)
-			}
-			prior[i] = float32(math.Log(max(f, lowest)))
+	for _, f := range weights {
+		if !(f >= 0 && f <= 1) {
+			return fmt.Errorf("model: rater weight %g is outside 0..1", f)
+		}
+	}
+	if largest := slices.Max(append([]float32{0}, weights...)); largest > 0 {
+		for i := range prior {
+			prior[i] = float32(math.Log(max(float64(weights[i/in.Classes%in.Raters]/largest), lowest)))
 		}
 	}
 	return in.recurrence.Write(in.prior, prior)

@@ -59,7 +59,7 @@ func TestNotANumberIsNoMask(t *testing.T) {
 	})
 }
 
-// A rater's weight is a factor on his confidence, the same in every pixel and structure: ConP sees its logarithm, clamped.
+// A rater's weight, as a share of the largest, is a factor on his confidence, the same in every pixel and structure: ConP sees its logarithm, clamped.
 func TestRaterWeights(t *testing.T) {
 	c := tiny(t, 3, 2)
 	set := Variables(c)
@@ -75,7 +75,10 @@ func TestRaterWeights(t *testing.T) {
 	}
 	equal := mask()
 	assert.True(t, slices.Equal(equal, mask(1, 1, 1)))
+	assert.True(t, slices.Equal(equal, mask(0.2, 0.2, 0.2)), "equal weights are none")
+	assert.True(t, slices.Equal(equal, mask(0, 0, 0)))
 	assert.False(t, slices.Equal(equal, mask(1, 1, 0.1)), "the mask moves")
+	assert.True(t, slices.Equal(mask(0.5, 0.5, 0.05), mask(1, 1, 0.1)), "it is shares of the largest that count")
 	assert.True(t, slices.Equal(mask(1, 1, 0), mask(1, 1, lowest)))
 	for _, bad := range [][]float32{{1, 1}, {1, 1, 1, 1}, {1, 1, -0.1}, {1, 1, 1.1}, {1, 1, float32(math.NaN())}} {
 		assert.Error(t, in.SetRaterWeights(bad), "%v", bad)

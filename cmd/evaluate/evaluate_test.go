@@ -243,7 +243,16 @@ func TestLevelsNotFoundAndComparison(t *testing.T) {
 	require.Zero(t, got.Cases[0].Ratio.Predicted)
 	require.Positive(t, got.Cases[0].Ratio.Reference)
 
-	code, stdout, stderr = call(t, "-weights", good, "-data", dir+","+dir, "-device", "reference", "-recurrences", "0", "-split", "train")
+	require.Zero(t, got.NotFoundBy)
+	require.Contains(t, got.Device, "Go", "what computes is told where nothing was found, too")
+	code, stdout, stderr = call(t, "-weights", good, "-against", weightsFile(t, segmenttest.Fundus(), blind), "-data", dir, "-device", "reference",
+		"-recurrences", "0", "-roi", "auto")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "untrained-fundus found nothing in 1 of them")
+
+	again := filepath.Join(t.TempDir(), "again")
+	require.NoError(t, os.CopyFS(again, os.DirFS(dir)))
+	code, stdout, stderr = call(t, "-weights", good, "-data", dir+","+again, "-device", "reference", "-recurrences", "0", "-split", "train")
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, "8 images")
 	require.Contains(t, stdout, "each head (row) with each level")
@@ -328,6 +337,7 @@ func TestUsageAndFailures(t *testing.T) {
 		{1, "case0001.png", []string{"-weights", file, "-data", bad}},
 		{1, "evaluate: " + image + ": this PNG is damaged", []string{"-weights", file, "-data", cut}},
 		{1, "no images in the split heldout", []string{"-weights", file, "-data", few}},
+		{1, "does not search photographs", []string{"-weights", file, "-data", dir, "-roi", "auto"}},
 		{1, "give data of the same classes", []string{"-weights", weightsFile(t, segmenttest.Raters(), nil), "-data", dir}},
 	} {
 		code, stdout, stderr := call(t, append(c.args, "-recurrences", "0")...)
@@ -383,7 +393,7 @@ func TestBadFilesAreToldFirst(t *testing.T) {
 	code, stdout, stderr := call(t, append(args, "-split", "all")...)
 	require.Equal(t, command.Failed, code)
 	require.Empty(t, stdout)
-	for _, want := range []string{"2 problems", mask + ": holds the value 1,1,1", truth + " is 7×7 pixels"} {
+	for _, want := range []string{"2 problems", mask + ": holds the value 1,1,1", truth + ": the mask is 7×7 pixels"} {
 		require.Contains(t, stderr, want)
 	}
 	_, _, stderr = call(t, args...)

@@ -45,6 +45,9 @@ Of weights whose raters' heads were not trained (recipes baseline, one-pass and 
 Brackets hold 95 %% intervals, from 2,000 bootstrap samples of two images or more; p-values are of Wilcoxon's signed-rank test over the images. An image
 in which nothing was found counts as an empty mask.
 
+What compares heads with raters, or gives raters weights, needs data of the model's raters, in the same order. Ctrl-C ends the program with what was
+scored until then, which says so.
+
 A data set is a folder: dataset.json, images/NAME.png|jpg, raters/RATER/CLASS/NAME.png ("train -h" says more). Every fifth image in sorted
 order is held out of training.
 
@@ -162,6 +165,13 @@ func evaluate(ctx context.Context, r request, wish command.Device, stdout, stder
 				strings.Join(m.Metadata.Classes, ", "), r.data, strings.Join(data.Classes, ", "))
 		}
 	}
+	if r.region == "auto" {
+		for _, m := range []*weights.Model{scored, against} {
+			if m != nil && m.Metadata.Anchor == "" {
+				return fmt.Errorf("%s does not search photographs (it was trained without -anchor): leave -roi auto out", m.Metadata.Name)
+			}
+		}
+	}
 	if err := check(ctx, cases, data.Classes, command.NewProgress(stderr, len(cases))); err != nil {
 		return err
 	}
@@ -180,18 +190,15 @@ func evaluate(ctx context.Context, r request, wish command.Device, stdout, stder
 		s.against = &command.Session{Model: against, Precision: r.precision, Open: wish.Open, Note: note}
 		defer s.against.Close()
 	}
-	for _, c := range cases {
-		progress.Begin()
-		if err := s.score(ctx, c); err != nil {
-			progress.Clear()
-			if problems := (dataset.Problems)(nil); errors.As(err, &problems) {
-				return err // names its files, which have changed since they were checked
-			}
-			return fmt.Errorf("%s: %w", c.Image, err)
-		}
+	if text := s.strangers(); text != "" {
+		note(text)
 	}
+	stopped := s.scoreAll(ctx, cases)
 	progress.Clear()
-	return deliver(s.report(), r, stdout)
+	if len(s.cases) == 0 {
+		return stopped
+	}
+	return errors.Join(stopped, deliver(s.report(len(cases)), r, stdout))
 }
 
 // check reads every image, mask and truth of the cases as score will, a few cases at a time, before minutes are computed in vain. The error is a

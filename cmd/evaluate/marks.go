@@ -108,7 +108,7 @@ func majority(marks [][]uint8, but int) []uint8 {
 type marksReport struct {
 	Raters []markReport     `json:"raters"`
 	Rank   *metric.Interval `json:"rank,omitempty"` // Spearman's correlation of weight and Dice among the raters of an image
-	// Of the marks whose Dice is below gross: their weights, and which they are.
+	// Of the marks whose Dice is below gross: their weights, first averaged within an image, and which they are.
 	Gross      *metric.Interval `json:"gross,omitempty"`
 	GrossMarks []grossMark      `json:"grossMarks,omitempty"` // the worst first
 	Truth      bool             `json:"truth"`                // Dice is with the truth, which all of these images have, not with the majority of the others
@@ -137,7 +137,7 @@ func (s *scorer) marksReport(k int) *marksReport {
 		out.Truth = out.Truth && c.Classes[k].Truth != nil
 	}
 	for _, c := range scored {
-		var w, d []float64
+		var w, d, grossly []float64
 		for m, mark := range c.Classes[k].Marks {
 			if mark == nil {
 				continue
@@ -149,9 +149,12 @@ func (s *scorer) marksReport(k int) *marksReport {
 			weights[m], dice[m] = append(weights[m], mark.Weight), append(dice[m], with)
 			w, d = append(w, mark.Weight), append(d, with)
 			if with < gross {
-				low = append(low, mark.Weight)
+				grossly = append(grossly, mark.Weight)
 				out.GrossMarks = append(out.GrossMarks, grossMark{c.Name, s.data.Raters[m], mark.Weight, with})
 			}
+		}
+		if len(grossly) > 0 {
+			low = append(low, metric.Mean(grossly))
 		}
 		if rank := metric.Spearman(w, d); !math.IsNaN(rank) {
 			ranks = append(ranks, rank)

@@ -56,6 +56,7 @@ func TestMarksReport(t *testing.T) {
 	assert.InDelta(t, 0, r.Rank.Mean, 1e-9, "1 in the first image, -1 in the second")
 	assert.Equal(t, []grossMark{{"one", "eve", 0.3, 0.1}, {"one", "bob", 1.2, 0.6}}, r.GrossMarks, "the worst first")
 	assert.InDelta(t, 0.75, r.Gross.Mean, 1e-9)
+	assert.Nil(t, r.Gross.Low, "two marks of one image say nothing about other images")
 	assert.False(t, r.Truth, "the second image has none, so that all are beside the majority")
 
 	all := s.cases

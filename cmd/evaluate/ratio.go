@@ -7,6 +7,7 @@ import (
 
 	"mrprism/internal/dataset"
 	"mrprism/internal/metric"
+	"mrprism/internal/segment"
 )
 
 // ratioScore is one image's vertical cup-to-disc ratio.
@@ -31,10 +32,10 @@ type smallestReport struct {
 	Bias      metric.Interval `json:"bias"`      // predicted less reference
 }
 
-// ratio compares the vertical cup-to-disc ratio with that of the majority's masks; nil where there are no such structures or marks. A cup that was not
-// found counts as a ratio of 0: the error that it is.
+// ratio compares the vertical cup-to-disc ratio with that of the majority's masks; nil where there are no such structures or marks. A disc or cup that
+// was not found counts as a ratio of 0: the error that it is.
 func (s *scorer) ratio(l *dataset.Loaded, m maps) *ratioScore {
-	disc, cup := slices.Index(s.data.Classes, "disc"), slices.Index(s.data.Classes, "cup")
+	disc, cup := segment.DiscAndCup(s.data.Classes)
 	if disc < 0 || cup < 0 {
 		return nil
 	}

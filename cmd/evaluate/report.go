@@ -16,7 +16,9 @@ type report struct {
 	Split       string          `json:"split"`
 	Region      string          `json:"roi"`
 	Images      int             `json:"images"`
-	NotFound    int             `json:"notFound"` // scored as empty masks
+	Of          int             `json:"of,omitempty"`                // images of the split, where the program was stopped before all were scored
+	NotFound    int             `json:"notFound"`                    // scored as empty masks
+	NotFoundBy  int             `json:"notFoundByAgainst,omitempty"` // the same of the other weights
 	Device      string          `json:"device"`
 	Precision   model.Precision `json:"precision"`
 	Raters      []string        `json:"raters"`
@@ -100,8 +102,8 @@ func about(given string, m *weights.Model) source {
 	return source{given, m.Metadata.Name, m.Label(), m.SHA256}
 }
 
-// report gathers the scores of all cases.
-func (s *scorer) report() *report {
+// report gathers the scores of the cases: of so many images, or of fewer where the program was stopped.
+func (s *scorer) report(images int) *report {
 	r := &report{
 		Weights: about(s.weightsName, s.session.Model), Data: s.request.data, Split: s.split, Region: s.region, Images: len(s.cases),
 		Device: s.adapter, Precision: s.precision, Raters: s.session.Model.Metadata.Raters, Labels: s.session.Model.Metadata.Labels, Recurrences: s.recurrences, Cases: s.cases,
@@ -114,6 +116,12 @@ func (s *scorer) report() *report {
 		if !c.Found {
 			r.NotFound++
 		}
+		if c.Against != nil && !*c.Against {
+			r.NotFoundBy++
+		}
+	}
+	if len(s.cases) < images {
+		r.Of = images
 	}
 	for k := range s.data.Classes {
 		r.Classes = append(r.Classes, s.classReport(k))

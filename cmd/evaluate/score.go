@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"mrprism/internal/command"
 	"mrprism/internal/dataset"
@@ -35,8 +37,9 @@ type caseScore struct {
 	Name    string         `json:"name"`
 	Folder  string         `json:"folder"`
 	Region  imageio.Square `json:"region"`
-	Found   bool           `json:"found"`   // false: the search found nothing, and an empty mask was scored
-	Classes []*classScore  `json:"classes"` // null where nobody has marked the class
+	Found   bool           `json:"found"`                    // false: the search found nothing, and an empty mask was scored
+	Against *bool          `json:"foundByAgainst,omitempty"` // the same of the other weights
+	Classes []*classScore  `json:"classes"`                  // null where nobody has marked the class
 	Ratio   *ratioScore    `json:"verticalRatio,omitempty"`
 	Changed []changedScore `json:"changed,omitempty"` // by change
 }
@@ -70,6 +73,20 @@ type maps struct {
 	alone       [][][]float32 // [rater][class], the mask under that rater's weight alone; nil where not asked for
 }
 
+// scoreAll scores the cases until one fails, which the error names.
+func (s *scorer) scoreAll(ctx context.Context, cases []dataset.Case) error {
+	for _, c := range cases {
+		s.progress.Begin()
+		if err := s.score(ctx, c); err != nil {
+			if problems := (dataset.Problems)(nil); errors.As(err, &problems) {
+				return err // names its files, which have changed since they were checked
+			}
+			return fmt.Errorf("%s: %w", c.Image, err)
+		}
+	}
+	return nil
+}
+
 // score segments one case and keeps its scores.
 func (s *scorer) score(ctx context.Context, c dataset.Case) error {
 	s.progress.Show("%s: reading", c.Name)
@@ -89,23 +106,27 @@ func (s *scorer) score(ctx context.Context, c dataset.Case) error {
 	var other [][]float32
 	if s.against != nil {
 		s.progress.Show("%s: the other weights", c.Name)
-		if other, _, err = s.masks(ctx, s.against, l, 0); err != nil {
+		var seen bool
+		if other, seen, err = s.masks(ctx, s.against, l, 0); err != nil {
 			return err
 		}
+		score.Against = &seen
 	}
-	for k, class := range s.data.Classes {
-		truth, err := readTruth(c, class)
-		if err != nil {
-			return err
-		}
-		score.Classes = append(score.Classes, s.class(l, m, other, k, truth))
-	}
-	score.Ratio = s.ratio(l, m)
 	if s.changed {
 		if score.Changed, err = s.changes(ctx, l); err != nil {
 			return err
 		}
 	}
+	truths := make([][]uint8, len(s.data.Classes))
+	for k, class := range s.data.Classes {
+		if truths[k], err = readTruth(c, class); err != nil {
+			return err
+		}
+	}
+	for k, truth := range truths { // nothing fails from here on: a case is scored as a whole or not at all
+		score.Classes = append(score.Classes, s.class(l, m, other, k, truth))
+	}
+	score.Ratio = s.ratio(l, m)
 	s.cases = append(s.cases, score)
 	return nil
 }
@@ -148,9 +169,9 @@ func (s *scorer) segment(ctx context.Context, e *segment.Engine, l *dataset.Load
 	if found(err) != nil {
 		return err
 	}
-	score.Found = err == nil
+	score.Found, s.adapter = err == nil, e.Adapter()
 	if score.Found {
-		score.Region, s.adapter = r.ROI, r.Adapter
+		score.Region = r.ROI
 	}
 	read := func(of func(k int) []float32) (out [][]float32) {
 		for k := range about.Classes {
@@ -187,8 +208,25 @@ func (s *scorer) segment(ctx context.Context, e *segment.Engine, l *dataset.Load
 
 // sameRaters reports whether the model's heads are the data's raters.
 func (s *scorer) sameRaters() bool {
-	about := s.session.Model.Metadata
+	about := &s.session.Model.Metadata
 	return slices.Equal(about.Raters, s.data.Raters) && (about.Labels == weights.LabelsAgreementLevels) == s.data.Levels
+}
+
+// strangers says what is left out where they are not; empty where they are.
+func (s *scorer) strangers() string {
+	if s.sameRaters() {
+		return ""
+	}
+	about := &s.session.Model.Metadata
+	return fmt.Sprintf("the heads of %s are of %s %s, in this order, and the data has %s %s: what compares heads with raters, or gives raters weights, is left out", about.Name,
+		about.Labels, strings.Join(about.Raters, ", "), labels(s.data), strings.Join(s.data.Raters, ", "))
+}
+
+func labels(d *dataset.Dataset) string {
+	if d.Levels {
+		return weights.LabelsAgreementLevels
+	}
+	return weights.LabelsRaters
 }
 
 // class scores one structure; nil where its votes cannot be counted.

@@ -20,8 +20,14 @@ func (r *report) table(w io.Writer) error {
 	}
 	t.line("%s", whose)
 	t.line("%s, %s: %d images, region %s; %s, %s", r.Data, r.Split, r.Images, r.Region, r.Device, r.Precision)
+	if r.Of > 0 {
+		t.line("stopped before all %d images were scored", r.Of)
+	}
 	if r.NotFound > 0 {
 		t.line("nothing was found in %d of them; they are scored as empty masks", r.NotFound)
+	}
+	if r.NotFoundBy > 0 {
+		t.line("%s found nothing in %d of them; they are scored as empty masks too", r.Against.Name, r.NotFoundBy)
 	}
 	for _, c := range r.Classes {
 		t.class(r, c)

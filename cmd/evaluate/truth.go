@@ -2,13 +2,11 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 
 	"mrprism/internal/dataset"
-	"mrprism/internal/imageio"
 	"mrprism/internal/metric"
 )
 
@@ -116,25 +114,8 @@ func (t *table) truth(r *report, c classReport) {
 // readTruth is the arbitrated or generated mask (H, W) of 0 and 1, truth/CLASS/NAME.png beside the images' folder; nil where there is none.
 func readTruth(c dataset.Case, class string) ([]uint8, error) {
 	path := filepath.Join(filepath.Dir(filepath.Dir(c.Image)), "truth", class, c.Name+".png")
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
-	} else if err != nil {
-		return nil, err
 	}
-	picture, err := imageio.Decode(path, data)
-	if err != nil {
-		return nil, err
-	}
-	if picture.W != c.W || picture.H != c.H {
-		return nil, fmt.Errorf("%s is %d×%d pixels but its image is %d×%d; they must be equal", path, picture.W, picture.H, c.W, c.H)
-	}
-	mask := make([]uint8, c.W*c.H)
-	for i := range mask {
-		if v := picture.Pix[3*i]; v != 0 && v != 255 {
-			return nil, fmt.Errorf("%s holds the value %d; a mask is black and white, 0 and 255", path, v)
-		}
-		mask[i] = picture.Pix[3*i] & 1
-	}
-	return mask, nil
+	return c.Mask(path)
 }

@@ -49,7 +49,10 @@ func plan(dir string, images []string, about weights.Metadata) ([]item, error) {
 			it.raters = append(it.raters, paths)
 		}
 		for _, output := range it.outputs() {
-			if other, named := taken[folded(output)]; named {
+			other, named := taken[folded(output)]
+			if named && filepath.Clean(other) == filepath.Clean(image) {
+				return nil, fmt.Errorf("%s is given twice", image)
+			} else if named {
 				return nil, fmt.Errorf("%s and %s would both be written to %s; give them different -out folders", other, image, output)
 			}
 			by[output], taken[folded(output)] = image, image

@@ -225,7 +225,7 @@ func TestUsage(t *testing.T) {
 		"-device abacus: choose":       {"-weights", w, "-out", dir, "-device", "abacus", photo},
 		"not defined: -colour":         {"-weights", w, "-out", dir, "-colour", photo},
 		"would both be written":        {"-weights", w, "-out", dir, photo, other},
-		"a.png would both":             {"-weights", w, "-out", dir, photo, photo},
+		"a.png is given twice":         {"-weights", w, "-out", dir, photo, photo},
 		"a_brain.png would be overwri": {"-weights", w, "-out", dir, mask, photo},
 	} {
 		got := call(t, args...)

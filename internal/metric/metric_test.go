@@ -139,9 +139,10 @@ func TestVerticalRatio(t *testing.T) {
 		0, 0, 0}
 	assert.Equal(t, 4, VerticalDiameter(disc, 3, 4))
 	assert.Equal(t, 1, VerticalDiameter(cup, 3, 4))
-	assert.InDelta(t, .25, VerticalRatio(disc, cup, 3, 4), 1e-7)
+	assert.Equal(t, .25, VerticalRatio(disc, cup, 3, 4))
 	assert.Equal(t, 6, Area(disc))
 	assert.Zero(t, VerticalRatio(make([]float32, 4), make([]float32, 4), 2, 2))
+	assert.Zero(t, VerticalRatio(make([]uint8, 12), cup, 3, 4), "a cup without a disc")
 }
 
 func TestCountRefusesGreyMasks(t *testing.T) {

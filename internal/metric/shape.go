@@ -29,7 +29,11 @@ func VerticalDiameter[T Pixel](mask []T, w, h int) int {
 	return most
 }
 
-// VerticalRatio is the vertical cup-to-disc ratio: cup's diameter / (disc's + 1e-7).
+// VerticalRatio is the vertical cup-to-disc ratio: cup's diameter / disc's; 0 without a disc, where a cup says nothing.
 func VerticalRatio[T Pixel](disc, cup []T, w, h int) float64 {
-	return float64(VerticalDiameter(cup, w, h)) / (float64(VerticalDiameter(disc, w, h)) + 1e-7)
+	outer := VerticalDiameter(disc, w, h)
+	if outer == 0 {
+		return 0
+	}
+	return float64(VerticalDiameter(cup, w, h)) / float64(outer)
 }

@@ -125,6 +125,9 @@ func (e *Engine) Wait(ctx context.Context) error {
 // Metadata says what the weights say about themselves.
 func (e *Engine) Metadata() weights.Metadata { return e.about }
 
+// Adapter says what computes.
+func (e *Engine) Adapter() string { return e.device.Info().String() }
+
 // Plans are the network's, for who measures their kernels.
 func (e *Engine) Plans() []*tensor.Plan {
 	plans := e.network.Plans()

@@ -70,13 +70,18 @@ func (r *Result) measure() Measurements {
 	return out
 }
 
+// DiscAndCup are the indices of these classes, whatever their case; -1 where there is none.
+func DiscAndCup(classes []string) (disc, cup int) {
+	find := func(name string) int {
+		return slices.IndexFunc(classes, func(class string) bool { return strings.EqualFold(class, name) })
+	}
+	return find("disc"), find("cup")
+}
+
 // ratio is the vertical cup-to-disc ratio; nil where there is no disc, or no rater or level has what the mask has: a ratio is
 // not given without its interval.
 func (r *Result) ratio(calibrated []extent, raters [][]extent) *Ratio {
-	find := func(name string) int {
-		return slices.IndexFunc(r.Classes, func(class string) bool { return strings.EqualFold(class, name) })
-	}
-	outer, inner := find("disc"), find("cup")
+	outer, inner := DiscAndCup(r.Classes)
 	if outer < 0 || inner < 0 || calibrated[outer].height == 0 {
 		return nil
 	}

@@ -48,7 +48,7 @@ func (e *OptionError) Unwrap() error { return e.Err }
 type Options struct {
 	Recurrences  int       // feedbacks, 0 to MaxRecurrences: Rec0 … RecN are computed
 	ROI          string    // auto, none or x,y,side, see package roi; empty: auto
-	RaterWeights []float32 // a factor in 0..1 on the confidence of each rater; nil: all 1. Only for models of named raters
+	RaterWeights []float32 // 0..1, how much each rater counts beside the one who counts most; nil: all alike. Only for models of named raters
 	// Progress is told, from the same goroutine, what begins: "search" (done of 2 steps), "segment" (done of N + 1 recurrences) and, with models that
 	// look at the mirror image too, "mirror" (done of as many); may be nil.
 	Progress func(stage string, done, total int)
@@ -192,7 +192,7 @@ func (e *Engine) recur(ctx context.Context, o Options) (*Result, error) {
 	r := &Result{
 		Width: e.view.image.W, Height: e.view.image.H, ROI: e.view.square, Recurrences: o.Recurrences,
 		Classes: slices.Clone(e.about.Classes), Raters: slices.Clone(e.about.Raters), Labels: e.about.Labels, Steered: e.steered,
-		Adapter: e.device.Info().String(), Precision: e.precision, Unlike: e.view.unlike, Timings: map[string]float64{}, side: e.about.Side,
+		Adapter: e.Adapter(), Precision: e.precision, Unlike: e.view.unlike, Timings: map[string]float64{}, side: e.about.Side,
 	}
 	total := 0.0
 	for stage, ms := range e.view.took {
