@@ -12,7 +12,7 @@ const reasons = [
     next: "It may be switched off in the browser's settings (graphics or hardware acceleration)." }],
 ];
 const failed = { chip: "GPU failed", sentence: "The graphics processor could not be used",
-  next: "Please report this with the text that the adapter's name shows under the pointer." }; // refused, not answered, or computed wrongly
+  next: "Please report this with the reason under About." }; // refused, not answered, or computed wrongly
 
 // whyProcessor words a reason; had: a GPU computed before in this page, so that one which is not offered now was lost.
 export function whyProcessor(reason, had) {

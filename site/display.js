@@ -1,5 +1,5 @@
-// What of a result is shown on the stage: contours, map, legend, and the controls that choose among them. Maps are asked for when they
-// are first shown and kept while the result is.
+// What of a result is shown on the stage: contours, map, legend, and the controls that choose among them. Maps are asked for before the
+// result is shown, others when they are first chosen, and kept while the result is.
 import { title } from "./measurements.js";
 import { bar, css, paint, rater as raterColour, structure as structureColour } from "./colours.js";
 
@@ -10,7 +10,7 @@ const WEIGHT_DELAY = 250; // ms after the last movement of a rater's slider
 
 // Events: "weights" (detail: a factor 0…1 on each rater's confidence, or null where all are 1) when the raters' sliders come to rest.
 export class Display extends EventTarget {
-  #views = new Map(); #result = null; #turn = 0; #timer = 0; #seen = false; #again = false; #built = null;
+  #views = new Map(); #result = null; #turn = 0; #timer = 0; #built = null;
 
   // renew segments again as for a result, and shows that.
   constructor(stage, segmenter, fail, renew) {
@@ -25,6 +25,7 @@ export class Display extends EventTarget {
     };
     $("level").oninput = () => { this.#levelText(); if ($("level-all").checked) $("level-all").checked = false; $("level-shown").checked = true; refresh(); };
     $("level-all").onchange = () => { if ($("level-all").checked) $("level-shown").checked = true; refresh(); };
+    $("recurrence").value = $("recurrence").max; // browsers bring back what it was before the page was loaded anew
     $("recurrence").oninput = () => { this.#recurrenceText(); refresh(); };
     $("raters-equal").onclick = () => { for (const s of this.#sliders()) { s.value = 100; this.#weightText(s); } this.#weigh(); };
     stage.setOpacity($("opacity").value / 100);
@@ -35,10 +36,6 @@ export class Display extends EventTarget {
     this.#rest();
     this.#views.clear();
     this.#turn++;
-    this.#again = false;
-    this.#blank();
-  }
-  #blank() {
     this.stage.setOverlay(null);
     this.stage.setContours([]);
     this.stage.setRegion(null);
@@ -46,17 +43,25 @@ export class Display extends EventTarget {
     $("legend").hidden = true;
   }
 
-  // show takes over a new result. Choices stay where they still make sense: what is built for a model, while it is the model, whatever the photograph.
-  show(result, weights) {
-    const first = this.#built === null;
-    this.#views.clear();
+  // gather asks for what the controls want of a result, and for what they want by the time it is here, until all of it is. With it show draws
+  // before anything else is seen: nothing of one result stands beside another's.
+  async gather(result) {
+    const views = new Map();
+    for (let had = -1; views.size > had;) {
+      had = views.size;
+      const { lines, picture } = this.#wanted(result, views);
+      await Promise.all([...lines, picture]);
+    }
+    return views;
+  }
+
+  // show takes over a new result with its gathered views. Choices stay where they still make sense: what is built for a model, while it is the
+  // model, whatever the photograph.
+  show(result, views, weights) {
+    this.#views = views;
     this.#result = result;
-    this.#seen = false;
     if (this.#built !== result.model) { this.#rest(); this.#build(result); }
     this.setWeights(weights);
-    const last = result.recurrences, slider = $("recurrence");
-    if (Number(slider.max) !== last || first) { slider.max = last; slider.value = last; }
-    this.#recurrenceText();
     this.refresh();
   }
 
@@ -66,8 +71,6 @@ export class Display extends EventTarget {
     for (const [m, slider] of this.#sliders().entries()) { slider.value = weights ? Math.round(weights[m] * 100) : 100; this.#weightText(slider); }
   }
 
-  get levels() { return this.#result?.labels === "agreement-levels"; }
-  get structure() { return Number(document.querySelector("input[name=structure]:checked")?.value ?? 0); }
   get recurrence() { return Number($("recurrence").value); }
 
   // build makes the controls for a model's classes and raters.
@@ -88,9 +91,12 @@ export class Display extends EventTarget {
     $("raters-title").textContent = steered ? "Contour and weight of each rater" : "Contour of each rater";
     $("raters-equal").hidden = !steered;
     $("raters-unsteered").hidden = steered;
+    $("recurrence-raters").hidden = labels === "agreement-levels";
+    $("recurrence-sliders").hidden = !steered;
+    $("recurrence-levels").hidden = labels !== "agreement-levels";
     $("level").max = raters.length;
     $("level").value = Math.min($("level").value, raters.length);
-    this.#levelText(raters.length);
+    this.#levelText();
     $("rater-list").replaceChildren(...(labels === "agreement-levels" ? [] : raters).map((name, m) => {
       const item = document.createElement("li"), check = document.createElement("label"), box = document.createElement("input");
       const swatch = document.createElement("i"), text = document.createElement("span"), weight = document.createElement("input"), out = document.createElement("output");
@@ -118,62 +124,60 @@ export class Display extends EventTarget {
     this.dispatchEvent(new CustomEvent("weights", { detail: values.every((v) => v === 1) ? null : Float32Array.from(values) }));
   }
   #recurrenceText() { $("recurrence-value").textContent = `Rec${$("recurrence").value}`; }
-  #levelText(of = Number($("level").max)) {
-    const j = Number($("level").value);
-    $("level-text").textContent = j === of ? `all ${of} of ${of} experts` : `at least ${j} of ${of} experts`;
-  }
+  #levelText() { $("level-text").textContent = agreement(Number($("level").value), Number($("level").max)); }
 
-  #view(kind, fields) {
-    const key = kind + JSON.stringify(fields), result = this.#result;
-    if (!this.#views.has(key)) {
-      const asked = this.segmenter.view(result, kind, fields);
-      asked.catch(() => this.#views.delete(key));
-      this.#views.set(key, asked);
-    }
-    return this.#views.get(key);
-  }
-
-  // refresh fetches what the controls ask for and puts it on the stage, unless something newer has been asked for meanwhile.
-  async refresh() {
-    const result = this.#result, turn = ++this.#turn;
-    if (!result) return;
-    const s = this.structure, i = this.recurrence, keys = [], lines = [];
+  // wanted is what the controls ask for of a result: lines and the map's picture, as promises that views keeps, and what the legend says. Controls that
+  // are built for another model count as they will be once they are built for this one.
+  #wanted(result, views) {
+    const view = (kind, fields) => {
+      const key = kind + JSON.stringify(fields);
+      if (!views.has(key)) {
+        const asked = this.segmenter.view(result, kind, fields);
+        asked.catch(() => views.delete(key));
+        views.set(key, asked);
+      }
+      return views.get(key);
+    };
+    const chosen = (name) => (this.#built === result.model ? [...document.querySelectorAll(`input[name=${name}]:checked`)].map((box) => Number(box.value)) : []);
+    const [s = 0] = chosen("structure"), i = this.recurrence, keys = [], lines = [], levels = result.labels === "agreement-levels";
     const line = async (view, colour, width, dash = 0) => { const v = await view; return { points: v.points, starts: v.starts, colour, width, dash }; };
     const all = [...result.classes.keys()];
-    const calibrated = (c) => this.#view("recurrence", { i, class: c });
+    const calibrated = (c) => view("recurrence", { i, class: c });
     // Raters, levels and their disagreement are of the last recurrence; where another is shown, every key names its own.
     const [now, last] = i < result.recurrences ? [` (Rec${i})`, ` (Rec${result.recurrences})`] : ["", ""];
-    if (this.levels && $("level-shown").checked) {
-      const chosen = $("level-all").checked ? [...result.raters.keys()] : [Number($("level").value) - 1];
-      for (const c of all) for (const m of chosen) lines.push(line(this.#view("rater", { m, class: c }), fade(structureColour(c), chosen.length > 1 ? m / (result.raters.length - 1) : 1), 1.25, $("level-all").checked ? 0 : 5));
-      keys.push({ colour: [225, 228, 232], dash: !$("level-all").checked, text: ($("level-all").checked ? `at least 1 (pale) to ${result.raters.length} of ${result.raters.length} experts` : $("level-text").textContent) + last });
+    if (levels && $("level-shown").checked) {
+      const n = result.raters.length, j = Math.min(Number($("level").value), n), every = $("level-all").checked;
+      for (const c of all) for (const m of every ? result.raters.keys() : [j - 1]) lines.push(line(view("rater", { m, class: c }), fade(structureColour(c), every ? m / (n - 1) : 1), 1.25, every ? 0 : 5));
+      keys.push({ colour: [225, 228, 232], dash: !every, text: (every ? `at least 1 (pale) to ${n} of ${n} experts` : agreement(j, n)) + last });
     }
-    const shown = this.levels ? [] : [...document.querySelectorAll("input[name=rater]:checked")].map((box) => Number(box.value));
+    const shown = levels ? [] : chosen("rater");
     const of = (all.length > 1 ? `, ${result.classes[s]}` : "") + last;
-    for (const m of shown) lines.push(line(this.#view("rater", { m, class: s }), raterColour(m), 1.5));
+    for (const m of shown) lines.push(line(view("rater", { m, class: s }), raterColour(m), 1.5));
     if (shown.length > 3) keys.push({ colours: shown.map(raterColour), text: `${shown.length} raters${of}` });
     else keys.push(...shown.map((m) => ({ colour: raterColour(m), text: title(result.raters[m]) + of })));
     if ($("contour").checked) for (const c of all) lines.push(line(calibrated(c), structureColour(c), 2));
     if ($("contour").checked) keys.unshift(...all.map((c) => ({ colour: structureColour(c), text: `${title(result.classes[c])}, calibrated${now}` })));
     const map = document.querySelector("input[name=map]:checked").value;
-    const picture = map === "none" ? null : map === "heat" ? calibrated(s) : this.#view("disagreement", { class: s });
+    const picture = map === "none" ? null : map === "heat" ? calibrated(s) : view("disagreement", { class: s });
+    return { lines, picture, map, legend: [keys, map, title(result.classes[s]), map === "heat" ? now : last] };
+  }
+
+  // refresh puts what the controls ask for on the stage, unless something newer has been asked for meanwhile.
+  async refresh() {
+    const result = this.#result, turn = ++this.#turn;
+    if (!result) return;
+    const { lines, picture, map, legend } = this.#wanted(result, this.#views);
     try {
       const [contours, v] = await Promise.all([Promise.all(lines), picture]);
       if (turn !== this.#turn) return;
       this.stage.setRegion(result.roi.whole ? null : result.roi);
       this.stage.setContours(contours);
       this.stage.setOverlay(v && { ...v, rgba: paint(v.values, map, map === "heat" ? 1 : 1 / mostDisagreement(result.raters.length)) });
-      this.#legend(keys, map, title(result.classes[s]), map === "heat" ? now : last);
-      this.#seen = true;
-      this.#again = false;
+      this.#legend(...legend);
     } catch (error) {
       if (turn !== this.#turn) return;
-      const gone = error.code === "gone";
-      if (this.#seen ? gone : (gone || error.code === "crashed") && !this.#again) {
-        this.#again = !this.#seen; // what is gone at once, once more, would be so again
-        this.renew(result);
-      } else this.fail(error);
-      if (!this.#seen) this.#blank(); // what is drawn is of another result than the measurements beside it
+      if (error.code === "gone") this.renew(result);
+      else this.fail(error);
     }
   }
 
@@ -210,3 +214,6 @@ export class Display extends EventTarget {
 
 // fade mixes a colour with white: level 0 pale, level 1 full.
 const fade = (rgb, level) => rgb.map((v) => Math.round(v * (0.35 + 0.65 * level) + 255 * 0.65 * (1 - level)));
+
+// agreement is level j of n experts in words.
+const agreement = (j, n) => (j === n ? `all ${n} of ${n} experts` : `at least ${j} of ${n} experts`);

@@ -1,9 +1,9 @@
 // Saving: masks and probability maps as PNG at the photograph's own size, pixels only; measurements as JSON and CSV.
 import { SegmentError } from "./segmenter.js";
-import { table, title } from "./measurements.js";
+import { regionBy, table, title } from "./measurements.js";
 
 const $ = (id) => document.getElementById(id);
-export const stem = (name) => name.replace(/\.[^.]*$/, "").replace(/[^\p{L}\p{N}._-]+/gu, "_") || "image";
+export const stem = (name) => name.replace(/\.[^.]*$/, "").replace(/[^\p{L}\p{M}\p{N}._-]+/gu, "_") || "image";
 
 function download(name, type, content) {
   const link = document.createElement("a");
@@ -27,8 +27,9 @@ export function offerSaves(result, name, weights, { display, segmenter, fail, sa
   const base = stem(name);
   const save = (what, c) => async (event) => {
     const button = event.currentTarget, i = display.recurrence;
+    if (button.ariaDisabled) return; // disabled in earnest it would lose the focus
     const file = `${base}_${result.classes[c]}${what === "mask" ? "_mask" : ""}${i < result.recurrences ? `_rec${i}` : ""}.png`;
-    button.disabled = true;
+    button.ariaDisabled = "true";
     try {
       const png = (of) => segmenter.png(of, what, "recurrence", { i, class: c });
       const answer = await png(result).catch(async (error) => {
@@ -43,8 +44,9 @@ export function offerSaves(result, name, weights, { display, segmenter, fail, sa
       if (!answer) return; // why has been told
       download(file, "image/png", answer.bytes);
       saved();
-    } catch (error) { fail(error); } finally { button.disabled = false; }
+    } catch (error) { fail(error); } finally { button.ariaDisabled = null; }
   };
+  const focused = [...$("save-masks").querySelectorAll("button")].indexOf(document.activeElement);
   $("save-masks").replaceChildren(...result.classes.map((cls, c) => {
     const row = document.createElement("div"), label = document.createElement("span");
     row.className = "row";
@@ -61,9 +63,10 @@ export function offerSaves(result, name, weights, { display, segmenter, fail, sa
     row.append(label, ...buttons);
     return row;
   }));
+  $("save-masks").querySelectorAll("button")[focused]?.focus();
   const { width, height, model, classes, raters, labels, roi, recurrences, measurements, timings, adapter, precision, unlike } = result;
   const record = {
-    image: name, width, height, model, weights: { title: result.title, sha256: result.sha256, shipped: result.shipped }, classes, raters, labels, region: roi,
+    image: name, width, height, model, weights: { title: result.title, sha256: result.sha256, shipped: result.shipped }, classes, raters, labels, region: { ...roi, by: regionBy(result) },
     recurrences, measurements, device: adapter, precision, unlike, times_ms: timings,
   };
   if (weights) record.rater_weights = Array.from(weights, (w) => Number(w.toFixed(2)));

@@ -315,33 +315,6 @@ func TestSaveOfAResultThatIsGone(t *testing.T) {
 	p.clean()
 }
 
-// Where the worker dies before anything of a result is shown, it is asked once more; measurements never stand beside another result's contours.
-func TestResultThatCannotBeShown(t *testing.T) {
-	p := open(t, mock(t, nil), 1200, 800)
-	p.raters("photo.jpg")
-	p.do(`(() => {
-		const plain = Worker.prototype.postMessage, contours = mrprismViewer.contours;
-		globalThis.dying = 0;
-		Worker.prototype.postMessage = function (message, transfer) {
-			if (message.type === "view" && dying > 0) { dying--; this.onmessage({ data: { type: "crashed", message: "as asked" } }); } else plain.call(this, message, transfer);
-		};
-		mrprismViewer.contours = (list) => { globalThis.drawn = list.length; contours(list); };
-	})()`)
-	p.do(`dying = 1, document.getElementById("region-none").click()`)
-	p.until(`dying === 0 && document.getElementById("region-line").textContent === "The whole image" && ` + sampleDone + ` && globalThis.drawn === 1`)
-	assert.True(t, get[bool](p, `document.getElementById("banner").hidden`))
-
-	p.do(`dying = 2, document.getElementById("region-auto").click()`)
-	p.until(`dying === 0 && document.getElementById("banner").innerText.includes("started again")`)
-	assert.Contains(t, get[string](p, `document.getElementById("region-line").textContent`), "found")
-	assert.Zero(t, get[int](p, `drawn`))
-	assert.True(t, get[bool](p, `document.getElementById("legend").hidden`))
-	p.click("region-none")
-	p.until(sampleDone + ` && drawn === 1`)
-	assert.True(t, get[bool](p, `document.getElementById("banner").hidden`))
-	p.clean()
-}
-
 // A job that ends takes away what was said of its own picture, and not what was said meanwhile of something else.
 func TestMessageAboutSomethingElse(t *testing.T) {
 	p := open(t, mock(t, nil), 1200, 800)

@@ -52,6 +52,9 @@ export function showMeasurements(result) {
     (empty.length ? ` Nothing was found of: ${empty.join(", ")}.` : "");
 }
 
+// regionBy says how a result's region came about.
+export const regionBy = ({ roi, asked }) => (roi.whole ? "whole image" : asked.roi === "auto" ? "found" : "by hand");
+
 // unlike says what a result that is unlike is.
 export const unlike = (result) => `The colours of this picture are unlike those of the images that “${result.title}” has learned from.`;
 
@@ -66,14 +69,16 @@ export function sentence({ measurements: { structures, verticalRatio } }) {
 // table is the measurements as rows for CSV; weights are those of the raters, null where all are 1.
 export function table(name, result, weights) {
   const { structures, verticalRatio } = result.measurements;
-  const rows = [["image", "width_px", "height_px", "model", "recurrences", "measurement", "value", "low", "high"]];
-  const base = [name, result.width, result.height, result.model, result.recurrences];
+  const { x, y, side } = result.roi, before = [name, result.width, result.height, result.model, result.recurrences];
+  const after = [x, y, side, regionBy(result), result.unlike, result.sha256];
+  const rows = [], add = (measurement, value, low, high) => rows.push([...before, measurement, value ?? "", low ?? "", high ?? "", ...after]);
   for (const s of structures) {
-    rows.push([...base, `${s.class}_area_px`, s.area, s.low, s.high]);
-    rows.push([...base, `${s.class}_share_of_image`, s.share, "", ""]);
-    rows.push([...base, `${s.class}_height_px`, s.height, "", ""]);
+    add(`${s.class}_area_px`, s.area, s.low, s.high);
+    add(`${s.class}_share_of_image`, s.share);
+    add(`${s.class}_height_px`, s.height);
   }
-  if (verticalRatio) rows.push([...base, `vertical_${verticalRatio.inner}_${verticalRatio.outer}_ratio`, verticalRatio.value ?? "", verticalRatio.low ?? "", verticalRatio.high ?? ""]);
-  for (const [m, weight] of (weights ?? []).entries()) rows.push([...base, `weight_of_${result.raters[m]}`, Number(weight.toFixed(2)), "", ""]);
-  return rows;
+  if (verticalRatio) add(`vertical_${verticalRatio.inner}_${verticalRatio.outer}_ratio`, verticalRatio.value, verticalRatio.low, verticalRatio.high);
+  for (const [m, weight] of (weights ?? []).entries()) add(`weight_of_${result.raters[m]}`, Number(weight.toFixed(2)));
+  return [["image", "width_px", "height_px", "model", "recurrences", "measurement", "value", "low", "high",
+    "region_x", "region_y", "region_side", "region_by", "unlike", "weights_sha256"], ...rows];
 }

@@ -2,8 +2,9 @@
 import { Stage } from "./stage.js";
 import { Segmenter, SegmentError, cancelled, publish, scriptURL } from "./segmenter.js";
 import { Display } from "./display.js";
-import { showMeasurements, sentence, unlike } from "./measurements.js";
+import { regionBy, showMeasurements, sentence, unlike } from "./measurements.js";
 import { offerSaves } from "./exports.js";
+import { takePhotographs } from "./opening.js";
 import { whyProcessor } from "./adapter.js";
 import { keepOffline } from "./versions.js";
 
@@ -45,34 +46,8 @@ $("banner-close").onclick = () => { $("banner").hidden = true; $("stage").focus(
 
 // ---- opening ----
 
-$("file").onchange = () => { const [file] = $("file").files; $("file").value = ""; if (file) open(file, file.name); };
-for (const button of document.querySelectorAll("[data-action=open]")) button.onclick = () => $("file").click();
-for (const button of document.querySelectorAll("[data-action=sample]")) button.onclick = async () => {
-  try {
-    const response = await fetch("sample.jpg");
-    if (!response.ok) throw new Error();
-    await open(await response.blob(), "sample.jpg");
-  } catch { fail(new SegmentError({ code: "image", message: "The sample could not be loaded.", next: "Is the program `serve` still running? Reload the page." })); }
-};
-
-let drags = 0;
-const files = (event) => event.dataTransfer?.types.includes("Files");
-addEventListener("dragenter", (event) => { if (files(event)) { event.preventDefault(); drags++; $("drop").hidden = false; } });
-addEventListener("dragleave", (event) => { if (files(event) && --drags <= 0) { drags = 0; $("drop").hidden = true; } });
-addEventListener("dragover", (event) => { if (files(event)) event.preventDefault(); });
-addEventListener("drop", (event) => {
-  if (!files(event)) return;
-  event.preventDefault();
-  drags = 0;
-  $("drop").hidden = true;
-  const list = event.dataTransfer.files;
-  if (list.length > 1) banner(`${list.length} files were dropped; ${list[0].name} is opened.`, "One image is shown at a time.", "note");
-  if (list.length > 0) open(list[0], list[0].name, list.length > 1);
-});
-addEventListener("paste", (event) => {
-  const [file] = event.clipboardData?.files ?? [];
-  if (file) open(file, file.name || "pasted image");
-});
+takePhotographs(open, fail, (message, next) => banner(message, next, "note"));
+$("close").onclick = () => location.reload(); // nothing of the photograph stays, nor in the worker, and a version that waits may take over
 
 async function open(blob, name, keepBanner = false) {
   if (!keepBanner) $("banner").hidden = true;
@@ -88,7 +63,6 @@ async function open(blob, name, keepBanner = false) {
 const STAGES = {
   download: () => "Downloading the model",
   decode: () => "Reading the image",
-  device: () => "Starting the graphics processor",
   compile: () => "Preparing the network",
   search: () => "Finding the region",
   segment: (done) => `Segmenting, Rec${done}`,
@@ -105,7 +79,7 @@ function run(changes) {
   return (job.result = compute(job));
 }
 async function compute(job) {
-  const { picture, roi, weights } = job, fresh = picture !== state.picture, stale = () => state.job !== job;
+  const { picture, roi, weights } = job, stale = () => state.job !== job;
   stageNow = "";
   progress("Waiting for the program", 0, 0);
   try {
@@ -113,23 +87,28 @@ async function compute(job) {
     if (stale()) return null;
     const model = modelChosen;
     if (!model) throw new SegmentError({ code: "weights", message: "This site has no models.", next: "Choose a file of your own under Model, or serve a site built with weights." });
-    const result = await segmenter.segment(picture, { model, recurrences: 3, roi, raterWeights: weights }, {
-      signal: job.ending.signal,
-      progress: (event) => { if (!stale()) showStage(event); },
-      image: fresh ? (image) => { if (!stale()) adopt(picture, image); } : undefined,
-    });
-    if (stale()) return null;
+    let result, views;
+    for (let again = false; !views; again = true) { // once more, where the worker forgets the result or dies before it can be shown
+      result = await segmenter.segment(picture, { model, recurrences: 3, roi, raterWeights: weights }, {
+        signal: job.ending.signal,
+        progress: (event) => { if (!stale()) showStage(event); },
+        image: picture !== state.picture ? (image) => { if (!stale()) adopt(picture, image); } : undefined,
+      });
+      if (stale()) return null;
+      views = await display.gather(result).catch((error) => { if (again || (error.code !== "gone" && error.code !== "crashed")) throw error; });
+      if (stale()) return null;
+    }
     Object.assign(state, { roi, weights, result: Object.assign(result, { asked: { picture, roi, weights } }) });
-    show(result);
+    show(result, views);
     tuneWhenIdle();
     return result;
   } catch (error) {
     if (stale()) return null;
     fail(error, picture);
     keepChoices(error);
-    if (error.code === "region") beginPlacing();
+    if (error.code === "region" && !stage.placing) beginPlacing();
   } finally {
-    if (!stale()) { state.job = null; $("progress").hidden = true; }
+    if (!stale()) endJob();
   }
 }
 
@@ -183,12 +162,15 @@ function progress(text, done, total, figure = "") {
   const bar = $("progress-bar");
   if (total > 0) { bar.max = total; bar.value = done; } else bar.removeAttribute("value");
 }
+function endJob() {
+  state.job = null;
+  if ($("progress").contains(document.activeElement)) $("stage").focus(); // it goes
+  $("progress").hidden = true;
+}
 $("cancel").onclick = () => {
   state.job?.ending.abort();
   preparing.abort(); // the job may wait for it
-  state.job = null;
-  $("progress").hidden = true;
-  $("stage").focus(); // the button goes
+  endJob();
   fail(cancelled());
   keepChoices(cancelled());
 };
@@ -202,7 +184,8 @@ function adopt(picture, image) {
   $("welcome").hidden = true;
   $("tools").hidden = false;
   $("stage").classList.remove("empty");
-  $("file-line").textContent = `${picture.name} · ${image.width} × ${image.height}`;
+  for (const line of document.querySelectorAll(".file")) line.title = line.textContent = `${picture.name} · ${image.width} × ${image.height}`;
+  $("opened").hidden = false;
   $("stage").setAttribute("aria-label", `Photograph ${picture.name}, ${image.width} by ${image.height} pixels`);
   $("region").hidden = false;
 }
@@ -215,30 +198,31 @@ function showNothing() {
 }
 
 let doubted = ""; // the picture and the model of which it was said
-function show(result) {
+function show(result, views) {
   for (const id of ["measurements", "show", "experts", "recurrences", "region", "save"]) $(id).hidden = false;
   mended(state.picture);
   if ($("banner").dataset.kind === "unlike") $("banner").hidden = true;
   const seen = `${state.picture.key} ${result.model}`;
   if (result.unlike && doubted !== seen) banner(unlike(result), "Its outlines may mean nothing. Choose the model for such pictures.", "unlike");
   doubted = result.unlike ? seen : "";
-  display.show(result, state.weights);
+  display.show(result, views, state.weights);
   showMeasurements(result);
   offerSaves(result, state.picture.name, state.weights, { display, segmenter, fail: (error) => fail(error, "save"), saved: () => mended("save"), renew });
   const { x, y, side, whole } = result.roi;
-  $("region-line").textContent = whole ? "The whole image" : `${side} × ${side} px at ${x}, ${y}` + (state.roi === "auto" ? ", found" : ", by hand");
-  about(result);
+  $("region-line").textContent = whole ? "The whole image" : `${side} × ${side} px at ${x}, ${y}, ${regionBy(result)}`;
+  about();
   const seconds = (result.timings.total ?? 0) / 1000;
   say(`Done${seconds ? ` in ${seconds.toFixed(1)} seconds` : ""}. ${sentence(result)}`);
 }
 
-function about(result) {
-  const list = $("about-list"), rows = [];
+function about() {
+  const list = $("about-list"), rows = [], { result } = state, { info } = segmenter;
+  if (info && !info.gpu) rows.push(["Why no GPU", info.reason]);
   if (result) {
     rows.push(["Model", result.title ?? result.model], ["Computed by", result.adapter]);
     const total = result.timings.total;
     if (total) rows.push(["Time", total < 1000 ? `${Math.round(total)} ms` : `${(total / 1000).toFixed(1)} s`]);
-    rows.push(["Recurrences", String(result.recurrences)], ["Data sent", "none"]);
+    rows.push(["Recurrences", String(result.recurrences)], ["Image uploaded", "never"]);
   }
   list.replaceChildren(...rows.flatMap(([term, text]) => {
     const dt = document.createElement("dt"), dd = document.createElement("dd");
@@ -256,6 +240,7 @@ function adapter({ adapter: name, gpu, software, reason, note, next }) {
   $("adapter-name").textContent = gpu ? name : `Processor (${whyProcessor(reason, hadGPU).chip})`;
   $("adapter").className = `chip ${gpu && !software ? "gpu" : "cpu"}`;
   $("adapter").title = gpu ? `Computed by ${name}` : `Computed by the processor: ${reason}`;
+  about();
   if (note) banner(note, next, "adapter");
   else if (gpu && $("banner").dataset.kind === "adapter") $("banner").hidden = true; // it is back
 }
@@ -285,7 +270,8 @@ segmenter.addEventListener("failed", ({ detail }) => {
 function listModel(name) {
   $("model").value = name;
   const model = segmenter.info?.models.find(({ name }) => name === $("model").value);
-  $("model-note").textContent = model?.bytes ? `${(model.bytes / 1e6).toFixed(1)} MB, downloaded once` : "";
+  const card = Object.assign(document.createElement("a"), { href: `weights/${name}.md`, target: "_blank", rel: "noopener", textContent: "How good it is, and where it fails" });
+  $("model-note").replaceChildren(...(model?.bytes ? [card, ` (${(model.bytes / 1e6).toFixed(1)} MB)`] : []));
 }
 // prepare gets the chosen model ready while nothing else is to be done; an image that is opened meanwhile waits for its weights and shows how far
 // they are. What fails here is told when it is needed.
@@ -298,6 +284,7 @@ function prepare() {
 }
 // takeModel makes the model chosen in the list the one that computes, and is what changes with it; null where it is the same one.
 let choosing = 0;
+let choice = 0; // raised by whatever is chosen: weights that arrive later are not used in its place
 function takeModel() {
   clearTimeout(choosing);
   choosing = 0;
@@ -312,6 +299,7 @@ function useModel() {
   (state.job ?? state).picture ? run(changes) : prepare();
 }
 $("model").onchange = () => {
+  choice++;
   listModel($("model").value);
   clearTimeout(choosing);
   choosing = setTimeout(useModel, MODEL_DELAY);
@@ -321,11 +309,13 @@ $("weights").onchange = async () => {
   const [file] = $("weights").files;
   $("weights").value = "";
   if (!file) return;
+  const turn = ++choice;
   try {
     const { name, title } = await segmenter.weights(file);
     if (![...$("model").options].some((option) => option.value === name)) $("model").add(new Option(title, name));
-    listModel(name);
     mended("weights");
+    if (turn !== choice) return;
+    listModel(name);
     useModel();
   } catch (error) { fail(error, "weights"); }
 };

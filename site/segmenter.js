@@ -25,7 +25,7 @@ export const cancelled = () => new SegmentError({ code: "cancelled", message: "C
 
 // read is a file's bytes; kind is the code of the error where they cannot be had.
 const read = (blob, name, kind) => blob.arrayBuffer().catch(() => {
-  throw new SegmentError({ code: kind, message: `${name} could not be read.`, next: "Was it moved or deleted? Open it again." });
+  throw new SegmentError({ code: kind, message: `${name} could not be read.`, next: "Folders cannot be opened. A file that was moved or deleted has to be opened again." });
 });
 
 // Segmenter runs the worker, starts it again when it dies, and pairs answers with questions. Events: "ready" (detail: adapter, gpu,

@@ -72,7 +72,7 @@ export class Stage extends EventTarget {
     return image ? Math.max(1e-3, Math.min((w - 24) / image.width, (h - 24) / image.height)) : 1;
   }
 
-  layout() { this.fitted ? this.fit() : this.#draw("view"); }
+  layout() { this.fitted ? this.fit() : this.#clamp(); }
   fit() {
     const { image } = this.shown, [w, h] = this.size;
     this.fitted = true;

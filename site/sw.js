@@ -4,7 +4,7 @@
 const VERSION = "/*VERSION*/";
 const FILES = /*FILES*/{};
 const MODELS = /*MODELS*/{};
-const PREFIX = "mrprism-";
+const PREFIX = `mrprism-${new URL(registration.scope).pathname}-`; // caches belong to the origin, which may have other deployments
 const ALL = { ...FILES, ...MODELS };
 
 const address = (name) => new URL(name, registration.scope).href;
@@ -27,8 +27,9 @@ async function fill() {
 addEventListener("install", (event) => event.waitUntil(fill()));
 
 addEventListener("activate", (event) => event.waitUntil((async () => {
-  const ours = (await caches.keys()).filter((name) => name.startsWith(PREFIX) && name !== PREFIX + VERSION);
-  await Promise.all(ours.slice(0, -1).map((name) => caches.delete(name))); // names are in order of creation
+  const names = await caches.keys(), ours = names.filter((name) => name.startsWith(PREFIX) && name !== PREFIX + VERSION);
+  const old = names.filter((name) => /^mrprism-[^/]*$/.test(name)); // of the first versions, which named no scope
+  await Promise.all([...ours.slice(0, -1), ...old].map((name) => caches.delete(name))); // names are in order of creation
   await clients.claim(); // the page of the first visit too
 })()));
 

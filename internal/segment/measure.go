@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"mrprism/internal/imageio"
 	"mrprism/internal/metric"
 )
 
@@ -40,15 +39,19 @@ type Ratio struct {
 type extent struct{ area, height int }
 
 func (r *Result) measure() Measurements {
-	m, k := len(r.Raters), len(r.Classes)
-	calibrated, raters := make([]extent, k), make([][]extent, m)
+	k := len(r.Classes)
+	calibrated, raters := make([]extent, k), make([][]extent, len(r.Raters))
+	within, _, _ := r.Within()
+	size := func(mask []float32) extent {
+		return extent{metric.Area(mask), metric.VerticalDiameter(mask, within.Width, within.Height)}
+	}
 	for c := range k {
-		calibrated[c] = r.extent(r.masks[r.Recurrences], k, c)
+		calibrated[c] = size(within.Probability(c))
 	}
 	for i := range raters {
 		raters[i] = make([]extent, k)
 		for c := range k {
-			raters[i][c] = r.extent(r.raters, m*k, i*k+c)
+			raters[i][c] = size(within.Rater(i, c))
 		}
 	}
 	var out Measurements
@@ -60,8 +63,7 @@ func (r *Result) measure() Measurements {
 		for i := range raters {
 			s.Low, s.High = min(s.Low, raters[i][c].area), max(s.High, raters[i][c].area)
 		}
-		disagreement, _, _ := r.window(r.disagreement(c), 1, 0)
-		for _, p := range disagreement {
+		for _, p := range within.Disagreement(c) {
 			s.Disagreement += float64(p)
 		}
 		out.Structures = append(out.Structures, s)
@@ -101,17 +103,4 @@ func (r *Result) ratio(calibrated []extent, raters [][]extent) *Ratio {
 		out.Value, out.Low, out.High = new(over[0]), new(slices.Min(over)), new(slices.Max(over))
 	}
 	return out
-}
-
-func (r *Result) extent(maps []float32, channels, c int) extent {
-	mask, w, h := r.window(maps, channels, c)
-	return extent{metric.Area(mask), metric.VerticalDiameter(mask, w, h)}
-}
-
-// window is the part (h, w) of the map at the image's size that lies within the region: all that is not zero of it.
-func (r *Result) window(maps []float32, channels, c int) (p []float32, w, h int) {
-	x0, y0 := max(0, r.ROI.X), max(0, r.ROI.Y)
-	w, h = min(r.Width, r.ROI.X+r.ROI.Side)-x0, min(r.Height, r.ROI.Y+r.ROI.Side)-y0
-	square := imageio.Square{X: r.ROI.X - x0, Y: r.ROI.Y - y0, Side: r.ROI.Side}
-	return restore(maps, r.side, channels, c, square, w, h), w, h
 }

@@ -26,6 +26,16 @@ type Result struct {
 	raters []float32   // of the last recurrence, (S, S, M, K)
 }
 
+// Within is the result of the part of the image that lies in the region, which begins at x, y and has all of the maps that is not zero.
+// Measurements stay those of the image.
+func (r *Result) Within() (part *Result, x, y int) {
+	within := *r
+	x, y = max(0, r.ROI.X), max(0, r.ROI.Y)
+	within.Width, within.Height = min(r.Width, r.ROI.X+r.ROI.Side)-x, min(r.Height, r.ROI.Y+r.ROI.Side)-y
+	within.ROI.X, within.ROI.Y = r.ROI.X-x, r.ROI.Y-y
+	return &within, x, y
+}
+
 // Probability is the calibrated map of a structure after the last recurrence.
 func (r *Result) Probability(class int) []float32 { return r.Recurrence(r.Recurrences, class) }
 

@@ -138,6 +138,15 @@ func TestMapsAreOfTheImageAndOfTheRegion(t *testing.T) {
 		}
 		require.Equal(t, 20*30, inside)
 	}
+
+	// Within is the same without what is outside.
+	part, x, y := r.Within()
+	require.Equal(t, []int{100, 0, 20, 30}, []int{x, y, part.Width, part.Height})
+	for _, maps := range [][2][]float32{{r.Probability(0), part.Probability(0)}, {r.Rater(2, 0), part.Rater(2, 0)}, {r.Disagreement(0), part.Disagreement(0)}} {
+		for i, v := range maps[1] {
+			require.Equal(t, maps[0][(y+i/20)*120+x+i%20], v)
+		}
+	}
 }
 
 // The measured window is the map's part in the region.

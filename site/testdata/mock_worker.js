@@ -31,6 +31,7 @@ onmessage = ({ data }) => {
 async function work(data) {
   const answer = (fields, transfer = []) => postMessage({ request: data.request, ...fields }, transfer);
   if (data.type === "prepare") return answer({ type: "prepare" });
+  if (data.type === "weights") return answer({ type: "weights", name: "own-1", title: data.name });
   if (data.type === "tune") return answer({ type: "tune", done: true, changed: 0 });
   if (data.type === "segment") {
     if (data.name.includes("crash")) {
@@ -69,7 +70,7 @@ async function work(data) {
     let roi = { x: Math.round(width * 0.68 - side / 2), y: Math.round(height * 0.5 - side / 2), side, whole: false };
     if (data.roi === "none") roi = { x: Math.round((width - Math.max(width, height)) / 2), y: Math.round((height - Math.max(width, height)) / 2), side: Math.max(width, height), whole: true };
     else if (data.roi !== "auto") { const [x, y, square] = data.roi.split(",").map(Number); roi = { x, y, side: square, whole: false }; }
-    results.set(data.request, { width, height, roi });
+    results.set(data.request, { width, height, roi, name: data.name });
     if (results.size > 4) results.delete(results.keys().next().value);
     const missing = (c) => data.name.includes("nocup") && s.classes[c] === "cup";
     const area = (c) => missing(c) ? 0 : Math.round(Math.PI * (radius({ kind: "probability", class: c }) * roi.side) ** 2);
@@ -80,8 +81,9 @@ async function work(data) {
     return;
   }
   if (!results.has(data.id)) return answer({ type: "error", code: "gone", message: "That result is no longer in memory.", next: "Segment the image again." });
-  const { width, height, roi } = results.get(data.id);
+  const { width, height, roi, name } = results.get(data.id);
   if (data.type === "view") {
+    if (name.includes("large")) await wait(200);
     const x = Math.max(0, roi.x), y = Math.max(0, roi.y), w = Math.min(width, roi.x + roi.side) - x, h = Math.min(height, roi.y + roi.side) - y;
     const values = new Uint8Array(w * h), points = [];
     for (let py = 0; py < h; py++) for (let px = 0; px < w; px++) values[py * w + px] = 255 * value(data, (px + 0.5 + x - roi.x) / roi.side - 0.5, (py + 0.5 + y - roi.y) / roi.side - 0.5);

@@ -17,18 +17,11 @@ const longestSide = 1024
 // lineTolerance is how far a simplified contour may lie from the traced one, in map pixels.
 const lineTolerance = 0.06
 
-// Square is the part of a square region (corner and side in photograph pixels; it may reach beyond) inside a photograph of width ×
-// height, which is empty where they do not meet.
-func Square(x, y, side, width, height int) Window {
-	left, top := max(x, 0), max(y, 0)
-	return Window{X: left, Y: top, Width: max(0, min(x+side, width)-left), Height: max(0, min(y+side, height)-top)}
-}
-
-// NewMap cuts the window out of values (height × width), averages whole blocks of pixels where it is larger than the stage needs, and
-// traces the contour at one half. It panics where the window is not inside the photograph.
-func NewMap(values []float32, width, height int, w Window) Map {
-	if w.X < 0 || w.Y < 0 || w.X+w.Width > width || w.Y+w.Height > height || len(values) != width*height {
-		panic("overlay: the window is not inside the photograph")
+// NewMap averages whole blocks of a window's values (Height, Width) where it is larger than the stage needs, and traces the contour at one
+// half. It panics where the values are not those of the window.
+func NewMap(values []float32, w Window) Map {
+	if len(values) != w.Width*w.Height {
+		panic("overlay: the values are not those of the window")
 	}
 	factor := max(1, (max(w.Width, w.Height)+longestSide-1)/longestSide)
 	m := Map{Window: w, PixelsWide: (w.Width + factor - 1) / factor, PixelsHigh: (w.Height + factor - 1) / factor}
@@ -40,7 +33,7 @@ func NewMap(values []float32, width, height int, w Window) Map {
 			x1, y1 := min(x0+factor, w.Width), min(y0+factor, w.Height)
 			sum := float32(0)
 			for y := y0; y < y1; y++ {
-				for _, v := range values[(w.Y+y)*width+w.X+x0 : (w.Y+y)*width+w.X+x1] {
+				for _, v := range values[y*w.Width+x0 : y*w.Width+x1] {
 					sum += v
 				}
 			}

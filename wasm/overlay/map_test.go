@@ -8,16 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestSquare(t *testing.T) {
-	assert.Equal(t, Window{10, 20, 30, 30}, Square(10, 20, 30, 100, 90))
-	assert.Equal(t, Window{0, 0, 25, 20}, Square(-5, -10, 30, 100, 90))
-	assert.Equal(t, Window{90, 80, 10, 10}, Square(90, 80, 30, 100, 90))
-	assert.Zero(t, Square(200, 0, 30, 100, 90).Width)
-}
-
 func TestMapKeepsPlaceAndValues(t *testing.T) {
-	v := cone(300, 200, 150.5, 90, 30)
-	m := NewMap(v, 300, 200, Window{100, 40, 120, 110})
+	v := cone(120, 110, 50.5, 50, 30)
+	m := NewMap(v, Window{100, 40, 120, 110})
 	assert.Equal(t, [2]int{120, 110}, [2]int{m.PixelsWide, m.PixelsHigh}, "small windows keep every pixel")
 	assert.EqualValues(t, 255, m.Values[50*120+50], "the middle is certain")
 	assert.EqualValues(t, 0, m.Values[0])
@@ -30,14 +23,14 @@ func TestMapKeepsPlaceAndValues(t *testing.T) {
 func TestLargeMapIsAveragedInPlace(t *testing.T) {
 	const w, h = 2500, 2100
 	v := cone(w, h, 1300, 1000, 600)
-	m := NewMap(v, w, h, Window{0, 0, w, h})
+	m := NewMap(v, Window{0, 0, w, h})
 	require.LessOrEqual(t, max(m.PixelsWide, m.PixelsHigh), longestSide)
 	assert.Equal(t, m.PixelsWide*3, m.Width, "three pixels a block")
 	for i := 0; i < len(m.Lines.Points); i += 2 {
 		r := math.Hypot(float64(m.Lines.Points[i])-1300, float64(m.Lines.Points[i+1])-1000)
 		assert.InDelta(t, 600, r, 0.5, "blocks of three average a linear slope exactly; the rest is simplification")
 	}
-	assert.Panics(t, func() { NewMap(v, w, h, Window{1, 0, w, h}) })
+	assert.Panics(t, func() { NewMap(v, Window{0, 0, w, h + 1}) })
 }
 
 func TestPicture(t *testing.T) {

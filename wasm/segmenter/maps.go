@@ -78,11 +78,12 @@ func (s *session) postView(message js.Value) error {
 	if err != nil {
 		return err
 	}
+	r, x, y := r.Within()
 	v, err := values(r, message)
 	if err != nil {
 		return err
 	}
-	m := overlay.NewMap(v, r.Width, r.Height, overlay.Square(r.ROI.X, r.ROI.Y, r.ROI.Side, r.Width, r.Height))
+	m := overlay.NewMap(v, overlay.Window{X: x, Y: y, Width: r.Width, Height: r.Height})
 	bytes, points, starts := toJS(m.Values), floatsToJS(m.Lines.Points), wordsToJS(m.Lines.Starts)
 	post(map[string]any{
 		"type": "view", "request": message.Get("request"), "x": m.X, "y": m.Y, "width": m.Width, "height": m.Height,

@@ -35,7 +35,7 @@ func (s *session) openWeights(message js.Value) error {
 	if s.find(m.Name()) == nil {
 		s.own = append(s.own, m)
 	}
-	post(map[string]any{"type": "weights", "request": message.Get("request"), "name": m.Name(), "title": m.Label(), "bytes": 0})
+	post(map[string]any{"type": "weights", "request": message.Get("request"), "name": m.Name(), "title": m.Label()})
 	return nil
 }
 

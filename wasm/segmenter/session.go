@@ -75,7 +75,7 @@ func (s *session) start(ctx context.Context) {
 	s.openDevice(ctx)
 	models := []any{}
 	for _, e := range weights.Shipped().Models {
-		models = append(models, map[string]any{"name": e.Name, "title": e.Title, "bytes": e.Bytes, "configuration": e.Configuration})
+		models = append(models, map[string]any{"name": e.Name, "title": e.Title, "bytes": e.Bytes})
 	}
 	if !s.onGPU() && js.Global().Get("navigator").Get("gpu").Truthy() { // Chrome refuses adapters for a while after losses, in a page that was reloaded too
 		s.retryGPU = time.Now().Add(gpuPause)

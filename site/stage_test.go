@@ -1,0 +1,52 @@
+package site
+
+import (
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestStageWithoutWebGL(t *testing.T) {
+	s := mock(t, nil)
+	p := open(t, s, 1200, 800, chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-software-rasterizer", true), chromedp.Flag("enable-unsafe-swiftshader", false),
+		chromedp.Flag("use-webgpu-adapter", false), chromedp.Flag("enable-unsafe-webgpu", false), chromedp.Flag("disable-3d-apis", true))
+	p.until(`!document.getElementById("model").disabled`)
+	require.True(t, get[bool](p, `document.createElement("canvas").getContext("webgl2") === null`), "this browser has no WebGL2")
+	p.sample()
+	time.Sleep(500 * time.Millisecond)
+	assert.Greater(t, get[int](p, colours), 1000, "the photograph is drawn by the plain canvas")
+}
+
+// colours counts different colours on the stage's plain canvas.
+const colours = `(() => { const c = document.querySelector("#stage > canvas"), d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data, s = new Set();
+	for (let i = 0; i < d.length; i += 4) s.add(d[i] << 16 | d[i + 1] << 8 | d[i + 2]); return s.size; })()`
+
+func TestStageSurvivesLosingWebGL(t *testing.T) {
+	p := open(t, mock(t, nil), 1200, 800)
+	p.ready()
+	p.sample()
+	p.do(`globalThis.notReloaded = true, document.querySelector("#stage > canvas").getContext("webgl2").getExtension("WEBGL_lose_context").loseContext()`)
+	p.until(`document.querySelector("#stage > canvas").getContext("2d")`)
+	time.Sleep(500 * time.Millisecond)
+	assert.Greater(t, get[int](p, colours), 1000, "the photograph is still there, drawn by the plain canvas")
+	assert.True(t, get[bool](p, "globalThis.notReloaded === true"), "the page was not reloaded")
+	assert.True(t, get[bool](p, sampleDone))
+}
+
+func TestGPUProcessKilled(t *testing.T) {
+	p := open(t, mock(t, nil), 1200, 800)
+	p.ready()
+	p.sample()
+	p.do(`globalThis.notReloaded = true`)
+	p.crashGPU()
+	time.Sleep(3 * time.Second)
+	assert.True(t, get[bool](p, `globalThis.notReloaded === true && `+sampleDone), "the page and its result are still there")
+	zoom := `document.getElementById("zoom").textContent`
+	before := get[string](p, zoom)
+	p.click("zoom-region")
+	assert.NotEqual(t, before, get[string](p, zoom), "and can be looked at")
+	p.until(`document.querySelector("#stage > canvas").getContext("2d") && ` + colours + ` > 1000`)
+}
