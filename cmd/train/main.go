@@ -36,7 +36,7 @@ The run's folder receives
   NAME.best.safetensors    with -validate or -fold: the weights that scored best so far, also in float32
   run.yaml                 every flag's value, commit and seed: "train -with RUN/run.yaml -out ANOTHER" repeats the run
   log.jsonl                one line a step
-  tensorboard/             the same and pictures of masks: "tensorboard --logdir RUN"
+  tensorboard/             the same and, now and then, TRAINING IMAGES with their votes and masks: "tensorboard --logdir RUN"
   curves.svg               the curves, drawn when the run ends or stops
 The loss there is a sum over the recurrences of: mask, 1 − SSIM of the calibrated mask and the raters' labels fused; fusion, the same
 seen from the raters' weights; shuffle, the estimates fused against the labels fused, under weights drawn anew; heads, the cross-entropy
@@ -56,7 +56,7 @@ examples:
   train -data data/qubiq-brain-growth -out runs/brain -name newborn-brain -epochs 150
   train -data data/drishti-gs1-crop,data/drishti-gs1-full -out runs/fundus -name fundus -anchor disc -phases 64:25,128:25
   train -data DIR -recipe baseline -epochs 75 -out runs/first && train -data DIR -init runs/first/model.f32.safetensors -epochs 75 -out runs/then
-                                                                                    mask first, raters then: quicker than 150 epochs of all at once, and on average better
+                                                                                    mask first, raters then: quicker than 150 epochs of all at once and, on our generator's eyes, on average better
   train -with runs/brain/run.yaml -resume                                           go on, also as the same flags and -resume
   train -with runs/brain/run.yaml -out runs/brain-2 -seed 2                         the same with another seed
   train -data my-hospital -out runs/mine -validate 0.2 -patience 20                 stop when 20 epochs brought nothing
