@@ -11,6 +11,7 @@ import (
 // Batch is the data of one step, in the shapes of Step's inputs.
 type Batch struct {
 	X, Z, Valid []float32
+	Own         []float32       // (B, M, K), 1 where the label is the rater's own, so that his head learns from it; nil: as Valid
 	W0          []float32       // log confidence
 	Prior       []float32       // log ψ, of Steered recipes
 	Shuffles    [][]Reweighting // [recurrence][reweighting]
@@ -122,6 +123,10 @@ func randomConfidence(raters int, random *rand.Rand) Reweighting {
 // Write hands a batch to a plan of the step. fade is the present weight of the fading cross-entropy.
 func (s *Step) Write(plan *tensor.Plan, b Batch, fade float64) error {
 	present, heads := shares(b.Valid, s.Z.Shape())
+	own := present
+	if b.Own != nil {
+		own, heads = shares(b.Own, s.Z.Shape())
+	}
 	faded := make([]float32, len(present))
 	for i, v := range present {
 		faded[i] = float32(fade) * v
@@ -131,6 +136,9 @@ func (s *Step) Write(plan *tensor.Plan, b Batch, fade float64) error {
 		values []float32
 	}
 	inputs := []input{{s.X, b.X}, {s.Z, b.Z}, {s.Valid, b.Valid}, {s.W0, b.W0}, {s.Present, present}, {s.Fade, faded}, {s.Heads, heads}}
+	if len(s.Shuffles) > 0 {
+		inputs = append(inputs, input{s.Own, own})
+	}
 	if s.Prior != nil {
 		inputs = append(inputs, input{s.Prior, b.Prior})
 	}

@@ -21,6 +21,7 @@ type Step struct {
 	Present  *tensor.Tensor      // (B, 1, K): weight of a pixel of structure k of image b in the losses of fused maps
 	Fade     *tensor.Tensor      // (B, 1, K): the same for the fading cross-entropy
 	Heads    *tensor.Tensor      // (B, M, K): the same for each rater's own
+	Own      *tensor.Tensor      // (B, 1, K): as Present, of structures that the raters themselves have marked; nil in recipes without shuffles
 	Shuffles [][]shaders.Shuffle // [recurrence][reweighting]
 	seed     *tensor.Tensor
 	Scale    *tensor.Tensor // (1): what the loss is multiplied by before its gradients are taken, of F16; otherwise nil
@@ -58,6 +59,9 @@ func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
 		Present: g.Input("present", batch, 1, k),
 		Fade:    g.Input("fade", batch, 1, k),
 		Heads:   g.Input("heads", batch, m, k),
+	}
+	if r.Recurrent() && r.Shuffles() > 0 {
+		s.Own = g.Input("own", batch, 1, k)
 	}
 	if n.Halves {
 		s.Scale = g.Input("loss scale", 1)
@@ -166,7 +170,7 @@ func (s *Step) shuffleLoss(n *Network, r Recipe, estimate, confidence *tensor.Te
 			reweighted := shaders.ShuffleRaters(confidence, shuffle)
 			self := shaders.Fuse(reweighted, own, s.Valid)
 			target := shaders.Fuse(reweighted, s.Z, s.Valid)
-			loss := s.mean(shaders.CrossEntropy(self, target, 0.01), s.Present)
+			loss := s.mean(shaders.CrossEntropy(self, target, 0.01), s.Own)
 			if total != nil {
 				loss = shaders.Add(total, loss)
 			}

@@ -18,11 +18,11 @@ import (
 // declared are the program's flags, and what has to be worked out after they are read.
 type declared struct {
 	*command.Groups
-	data, fold, phases, recipe, schedule, precision, with *string
-	side, epochs                                          *int
-	rate, decay, dice, average                            *float64
-	crossEntropy                                          *bool
-	device                                                command.Device
+	data, also, fold, phases, recipe, schedule, precision, with *string
+	side, epochs                                                *int
+	rate, decay, dice, average                                  *float64
+	crossEntropy                                                *bool
+	device                                                      command.Device
 }
 
 // declare makes the flags; what needs no working out goes into the runner at once.
@@ -30,6 +30,7 @@ func (r *runner) declare() *declared {
 	d, o := &declared{Groups: command.NewGroups(program)}, &r.options
 	d.Add("data", func(f *flag.FlagSet) {
 		d.data = f.String("data", "", "data set `FOLDER`s, separated by commas; of the same classes and raters (required)")
+		d.also = f.String("also", "", "`FOLDER`s that other people have marked, separated by commas, of the same classes or some of them: every second image is from these; the majority of their marks teaches the mask, and no rater or level")
 		f.StringVar(&o.Anchor, "anchor", "", "`CLASS` that is searched for in whole photographs; crops are then drawn at all scales around it")
 		f.Float64Var(&o.Validate, "validate", 0, "`SHARE` of the training images to set aside: after every epoch the averaged weights are scored on them, and the best kept as NAME.best")
 		d.fold = f.String("fold", "", "`I/K`: set the I-th of K parts aside, instead of a share; K runs, one for each I, score every training image once. What \"evaluate\" holds out is in no part")
@@ -56,6 +57,9 @@ func (r *runner) declare() *declared {
 		f.BoolVar(&o.SinglePieces, "single-pieces", false, "each structure is one piece: wherever the model is used, of its mask the largest piece is kept, and what is found elsewhere is left out")
 		f.BoolVar(&o.Standardise, "standardise", false, "take brightness and contrast out of every image, by the mean and deviation of its own values (those beyond the 5th and 95th percentile count as these), here and wherever the model is used: for images that differ much in both, as in microscopy")
 		f.BoolVar(&o.AnyOrientation, "any-orientation", false, "the images have neither an up nor a left: turn them by any angle and mirror them both ways (otherwise by up to 20 degrees, and left for right)")
+		f.BoolVar(&o.Turns, "turns", false, "photographs may lie any of four ways: turn them by 90, 180 or 270 degrees too")
+		f.Float64Var(&o.Away, "away", 0, "`SHARE` of the views that look where the anchor is not, and must come out empty")
+		f.Float64Var(&o.Distract, "distract", 0, "`SHARE` of the views on which bright and dark lesions, reflexes and veils are painted beside what is marked, so that these are not taken for it")
 		f.Float64Var(&o.Elastic, "elastic", 0, "bend the images, smoothly, by up to this `SHARE` of their side (0.05 bends visibly, 0.1 is the most): for what has no fixed form, as cells")
 		f.Float64Var(&o.Grain, "grain", 0, "add noise to every second image, of up to this `SHARE` of the picture's own deviation (0.5 is much): for what is found in dim, grainy pictures too")
 		f.Float64Var(&o.Swell, "swell", 0, "show what lies about the middle of the anchor smaller or larger, by up to exp(±`SWELL`), its outline as it is (0.9 is much): for cups of all sizes, where few discs were marked")
@@ -127,6 +131,9 @@ func (d *declared) resolve(o *training.Options) (err error) {
 	o.Commit, o.Pictures = commit, 50
 	if *d.data != "" {
 		o.Data = strings.Split(*d.data, ",")
+	}
+	if *d.also != "" {
+		o.Also = strings.Split(*d.also, ",")
 	}
 	o.Phases = []training.Phase{{Side: *d.side, Epochs: *d.epochs}}
 	if *d.phases != "" {

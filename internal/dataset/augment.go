@@ -14,6 +14,8 @@ type Augmentation struct {
 	Between float64 // share of views at a scale drawn between that and the whole image; the rest see the whole image
 	Wide    float64 // where there is an anchor, these reach up to exp(Wide) times as far, the image anywhere in them: cameras see more than ours
 
+	Away         float64 // where there is an anchor, share of views that look where it is not, at any scale up to the image's
+	Turns        bool    // photographs lie any of four ways: views are turned by a multiple of 90° more
 	FlipX, FlipY float64 // probability of mirroring left-right, up-down
 	Rotation     float64 // ± degrees
 	Scale        float64 // side × exp(±Scale)
@@ -28,6 +30,7 @@ type Augmentation struct {
 	Saturation float64 // distance from the pixel's grey × exp(±Saturation)
 	Grain      float64 // every second view gets noise of a deviation of 0..Grain times the picture's own
 	Blur       float64 // every second view is blurred by a Gaussian of 0..Blur sides' deviation
+	Distract   float64 // share of views on which lesions, reflexes and veils are painted beside what is marked
 }
 
 // DefaultAugmentation suits photographs and slices with a left and a right form. Its colours are to cover cameras that it has not seen.
@@ -35,6 +38,9 @@ var DefaultAugmentation = Augmentation{
 	Tight: .5, Between: .25, Wide: .6, FlipX: .5, Rotation: 20, Scale: .25, Shift: .1,
 	Brightness: .1, Contrast: .3, Gamma: .6, Colour: .12, Saturation: .8, Blur: .008,
 }
+
+// othersTight is the share of Tight in the views of cases that other people have marked.
+const othersTight = 0.4
 
 // view maps the unit square to the image: (u, v) in -½..½ from the middle goes to centre + matrix·((u, v) + bend(u, v)), in pixels.
 type view struct {
@@ -64,18 +70,25 @@ func (a Augmentation) view(it *Sample, rng *rand.Rand) view {
 	scale, dx, dy := symmetric(rng), symmetric(rng), symmetric(rng)
 	angle := a.Rotation * math.Pi / 180 * symmetric(rng)
 	flipX, flipY := rng.Float64() < a.FlipX, rng.Float64() < a.FlipY
+	if a.Turns {
+		angle += float64(rng.IntN(4)) * math.Pi / 2
+	}
+	elsewhere, away := a.away(it, rng)
 
 	sq := it.whole
 	side, cx, cy := float64(sq.Side), float64(sq.X)+float64(sq.Side)/2, float64(sq.Y)+float64(sq.Side)/2
-	whole := side
+	whole, tight := side, a.Tight
+	if it.others { // these are there to teach where the structure is
+		tight *= othersTight
+	}
 	switch {
 	case !it.anchored:
-	case kind >= a.Tight+a.Between:
+	case kind >= tight+a.Between:
 		side *= math.Exp(a.Wide * between)
 	default:
 		t := it.tight
 		f := 0. // 0 at the anchor's square, 1 at the whole image; sides in proportion, centres in a line
-		if kind >= a.Tight {
+		if kind >= tight {
 			f = between
 		}
 		near := float64(t.Side)
@@ -90,10 +103,13 @@ func (a Augmentation) view(it *Sample, rng *rand.Rand) view {
 	}
 	side *= math.Exp(a.Scale * scale)
 	shift := a.Shift * side
-	if it.anchored && kind >= a.Tight+a.Between {
+	if it.anchored && kind >= tight+a.Between {
 		shift = max(shift, (side-whole)/2) // anywhere in a view that is wider
 	}
 	v := view{cx: cx + shift*dx, cy: cy + shift*dy, side: side}
+	if away {
+		v, side = elsewhere, elsewhere.side
+	}
 	sin, cos := math.Sincos(angle)
 	v.xu, v.xv, v.yu, v.yv = side*cos, -side*sin, side*sin, side*cos
 	if flipX {
@@ -103,6 +119,29 @@ func (a Augmentation) view(it *Sample, rng *rand.Rand) view {
 		v.xv, v.yv = -v.xv, -v.yv
 	}
 	return v
+}
+
+// awayTries is how often a view away from the anchor is drawn until one does not show it.
+const awayTries = 8
+
+// away draws a view of the image that shows nothing of the anchor however it is turned, and whether to take it: not where none was found, as in a crop.
+// Nothing is drawn without Away.
+func (a Augmentation) away(it *Sample, rng *rand.Rand) (v view, take bool) {
+	if a.Away == 0 {
+		return v, false
+	}
+	wanted := rng.Float64() < a.Away
+	for range awayTries {
+		scale, dx, dy := rng.Float64(), rng.Float64(), rng.Float64()
+		if !wanted || take || it.disc.radius == 0 {
+			continue
+		}
+		near := float64(it.tight.Side) / 2
+		v.side = near * math.Pow(max(1, float64(it.whole.Side)/near), scale)
+		v.cx, v.cy = dx*float64(it.image.W), dy*float64(it.image.H)
+		take = math.Hypot(v.cx-it.disc.x, v.cy-it.disc.y) > v.side*math.Sqrt2/2+1.5*it.disc.radius
+	}
+	return v, take
 }
 
 // look draws the rest. The draws' number does not depend on the picture.

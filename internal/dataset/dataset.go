@@ -53,6 +53,7 @@ type Case struct {
 	Masks   [][]string // paths (M, K); empty where the label is missing
 	HeldOut bool       // every fifth of its folder: used for measuring and nothing else
 	Levels  bool       // the raters are agreement levels
+	Others  bool       // marked by other people than the data set's raters: see Add
 
 	faults  Problems // of its files
 	missing []string // paths of masks that do not exist

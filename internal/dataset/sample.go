@@ -22,6 +22,7 @@ type Sample struct {
 	index    []uint16    // (H, W) into patterns
 	patterns [][]float32 // each (M, K) of 0 and 1; pattern 0 is all 0
 	valid    []float32   // (M, K)
+	others   bool        // marked by other people than the raters, whose heads learn nothing from it
 	whole    imageio.Square
 	tight    imageio.Square // around the anchor
 	anchored bool
@@ -35,8 +36,16 @@ func LoadSamples(ctx context.Context, d *Dataset, cases []Case, anchor string, p
 	if k < 0 && anchor != "" {
 		return nil, nil, Problems{fmt.Sprintf("the anchor %q is not a class of %s", anchor, d.Name)}
 	}
-	return load(ctx, cases, progress, func(l *Loaded) (*Sample, error) { return newSample(l, k) })
+	return load(ctx, cases, progress, func(l *Loaded) (*Sample, error) {
+		if l.Others {
+			l = l.shared(len(d.Raters))
+		}
+		return newSample(l, k)
+	})
 }
+
+// Others reports whether other people than the data set's raters marked it.
+func (it *Sample) Others() bool { return it.others }
 
 // Marked sums the pixels that raters marked as class k of so many, and all pixels of those masks.
 func (it *Sample) Marked(k, classes int) (inside, all float64) {
@@ -80,7 +89,7 @@ func newSample(l *Loaded, anchor int) (*Sample, error) {
 	if cap(image.Pix) > len(image.Pix) {
 		image.Pix = slices.Clone(image.Pix) // decoders leave room of four bytes a pixel
 	}
-	it := &Sample{Folder: l.Folder, Name: l.Name, image: &image, whole: imageio.Letterbox(image.W, image.H), grey: true}
+	it := &Sample{Folder: l.Folder, Name: l.Name, image: &image, whole: imageio.Letterbox(image.W, image.H), grey: true, others: l.Others}
 	for i := 0; i < len(l.Image.Pix) && it.grey; i += 3 {
 		it.grey = l.Image.Pix[i] == l.Image.Pix[i+1] && l.Image.Pix[i] == l.Image.Pix[i+2]
 	}

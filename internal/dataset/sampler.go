@@ -22,6 +22,7 @@ type Batch struct {
 	Images []float32 // (B, S, S, 3), values 0..1
 	Labels []float32 // (B, S, S, M, K), 0 or 1; 0 for a missing label
 	Valid  []float32 // (B, M, K), 1 where the rater has marked the class
+	Own    []float32 // (B, M, K), the same where it is the rater's own mark and not that of other people
 	Names  []string  // FOLDER/NAME, for messages
 }
 
@@ -29,7 +30,8 @@ type Batch struct {
 // training run resumes exactly by asking for its next step.
 type Sampler struct {
 	options Options
-	samples []*Sample
+	samples []*Sample // of the data set's raters
+	others  []*Sample // of other people: every second image of a batch is one of these, where there are any
 	raters  int
 	classes int
 }
@@ -39,10 +41,18 @@ func NewSampler(d *Dataset, samples []*Sample, o Options) (*Sampler, error) {
 	if o.Size < 1 || o.Batch < 1 {
 		panic(fmt.Sprintf("dataset: NewSampler: size %d, batch %d", o.Size, o.Batch))
 	}
-	if len(samples) == 0 {
+	s := &Sampler{options: o, raters: len(d.Raters), classes: len(d.Classes)}
+	for _, it := range samples {
+		if it.others {
+			s.others = append(s.others, it)
+		} else {
+			s.samples = append(s.samples, it)
+		}
+	}
+	if len(s.samples) == 0 {
 		return nil, Problems{"no cases to train on: the dataset has too few images"}
 	}
-	return &Sampler{options: o, samples: samples, raters: len(d.Raters), classes: len(d.Classes)}, nil
+	return s, nil
 }
 
 // Batch makes the batch of a step, its cases side by side on all processors.
@@ -51,21 +61,25 @@ func (s *Sampler) Batch(step uint64) *Batch {
 	area, labels := size*size, s.raters*s.classes
 	out := &Batch{
 		Step: step, Images: make([]float32, b*area*3), Labels: make([]float32, b*area*labels),
-		Valid: make([]float32, b*labels), Names: make([]string, b),
+		Valid: make([]float32, b*labels), Own: make([]float32, b*labels), Names: make([]string, b),
 	}
 	var wait sync.WaitGroup
 	for i := range b {
 		wait.Go(func() {
 			position := step*uint64(b) + uint64(i)
-			it := s.samples[s.at(position)]
+			it := s.sample(position)
 			rng := s.random(drawStream, position)
 			view, look := s.options.Augmentation.view(it, rng), s.options.Augmentation.look(it, rng)
 			view.bend = s.options.Augmentation.bend(rng)
 			view.swell = s.options.Augmentation.swell(it, rng)
 			it.sampleImage(out.Images[i*area*3:(i+1)*area*3], size, view, look)
-			s.options.Augmentation.grain(out.Images[i*area*3:(i+1)*area*3], size, rng)
 			it.sampleLabels(out.Labels[i*area*labels:(i+1)*area*labels], size, view)
+			s.options.Augmentation.grain(out.Images[i*area*3:(i+1)*area*3], size, rng)
+			s.options.Augmentation.distract(out.Images[i*area*3:(i+1)*area*3], out.Labels[i*area*labels:(i+1)*area*labels], size, rng)
 			copy(out.Valid[i*labels:], it.valid)
+			if !it.others {
+				copy(out.Own[i*labels:], it.valid)
+			}
 			out.Names[i] = it.Folder + "/" + it.Name
 		})
 	}
@@ -88,16 +102,27 @@ func (s *Sampler) Prefetch(ctx context.Context, from uint64) <-chan *Batch {
 	return batches
 }
 
-// at is the case at a position of the endless sequence in which each stretch of len(samples) is a permutation.
-func (s *Sampler) at(position uint64) int {
-	n := uint64(len(s.samples))
-	return s.random(orderStream, position/n).Perm(len(s.samples))[position%n]
+// sample is the case at a position of the endless sequence. Where there are cases of other people, they take the odd positions.
+func (s *Sampler) sample(position uint64) *Sample {
+	switch {
+	case len(s.others) == 0:
+		return s.samples[s.at(position, len(s.samples), orderStream)]
+	case position%2 == 0:
+		return s.samples[s.at(position/2, len(s.samples), orderStream)]
+	}
+	return s.others[s.at(position/2, len(s.others), othersStream)]
+}
+
+// at is the index at a position of an endless sequence in which each stretch of n is a permutation.
+func (s *Sampler) at(position uint64, n int, stream uint64) int {
+	return s.random(stream, position/uint64(n)).Perm(n)[position%uint64(n)]
 }
 
 // Streams keep the order of cases and the draws for each apart.
 const (
 	orderStream = iota
 	drawStream
+	othersStream
 )
 
 // random is the generator of one epoch's order or one position's draws.

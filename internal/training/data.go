@@ -10,10 +10,27 @@ import (
 
 // open lists the data. Cases at fault end the run, or are named and left out where that was asked for.
 func (o Options) open() (*dataset.Dataset, error) {
-	if !o.SkipBad {
-		return dataset.Open(o.Data...)
+	d, err := o.openFolders(o.Data)
+	if err != nil {
+		return nil, err
 	}
-	d, left, err := dataset.OpenSound(o.Data...)
+	for _, folder := range o.Also { // each has raters of its own
+		others, err := o.openFolders([]string{folder})
+		if err != nil {
+			return nil, err
+		}
+		if err := d.Add(others); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+func (o Options) openFolders(folders []string) (*dataset.Dataset, error) {
+	if !o.SkipBad {
+		return dataset.Open(folders...)
+	}
+	d, left, err := dataset.OpenSound(folders...)
 	o.tellSkipped(left)
 	return d, err
 }

@@ -76,6 +76,7 @@ func TestAnyOrientation(t *testing.T) {
 	assert.Equal(t, 0.5, any.FlipY)
 	any.Rotation, any.FlipY = upright.Rotation, upright.FlipY
 	assert.Equal(t, upright, any)
+	assert.Equal(t, Options{Turns: true, Away: .1, Distract: .5}.augmentation().Away, .1)
 	bent := Options{Elastic: 0.05, Grain: 0.3, Swell: 0.7}.augmentation()
 	assert.Equal(t, []float64{0.05, 0.3, 0.7}, []float64{bent.Elastic, bent.Grain, bent.Swell})
 }

@@ -48,6 +48,18 @@ func (o Options) fingerprint() string {
 	if o.Swell != 0 {
 		text += fmt.Sprintf(" swell=%v", o.Swell)
 	}
+	if len(o.Also) > 0 {
+		text += fmt.Sprintf(" also=%s", strings.Join(o.Also, ","))
+	}
+	if o.Turns {
+		text += " turns=true"
+	}
+	if o.Away != 0 {
+		text += fmt.Sprintf(" away=%v", o.Away)
+	}
+	if o.Distract != 0 {
+		text += fmt.Sprintf(" distract=%v", o.Distract)
+	}
 	if o.Precision == model.F16 {
 		text += " precision=f16"
 	}

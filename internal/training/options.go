@@ -34,6 +34,7 @@ func ParsePhases(text string) ([]Phase, error) {
 // Options are one run's choices; together with the data they decide every step.
 type Options struct {
 	Data   []string     // data set folders
+	Also   []string     // folders that other people have marked, maybe with fewer classes: every second image is from these, and teaches the mask alone
 	Config string       // compact, paper, tiny
 	Recipe model.Recipe // losses and optimiser
 	Phases []Phase      // in order
@@ -48,6 +49,9 @@ type Options struct {
 	Standardise    bool    // images: model.Standardise in place of model.Normalise, by the exported model too
 	SinglePieces   bool    // each structure is one piece: of its mask the largest is kept wherever the model is used
 	AnyOrientation bool    // images have neither an up nor a left: training views are turned by any angle and mirrored both ways
+	Turns          bool    // photographs lie any of four ways: training views are turned by a multiple of 90° more
+	Away           float64 // where there is an anchor, share of training views that look where it is not
+	Distract       float64 // share of training views on which lesions, reflexes and veils are painted beside what is marked
 	Grain          float64 // every second training view gets noise of a deviation of 0 to so many times the picture's own
 	Elastic        float64 // training views are bent: control points, a quarter of the side apart, move by up to this share of the side; at most 0.1
 	Swell          float64 // where there is an anchor, what lies about its middle is seen smaller or larger in training, by up to exp(±Swell)
@@ -83,7 +87,7 @@ func (o Options) augmentation() dataset.Augmentation {
 	if o.AnyOrientation {
 		a.Rotation, a.FlipY = 180, 0.5
 	}
-	a.Elastic, a.Grain, a.Swell = o.Elastic, o.Grain, o.Swell
+	a.Elastic, a.Grain, a.Swell, a.Turns, a.Away, a.Distract = o.Elastic, o.Grain, o.Swell, o.Turns, o.Away, o.Distract
 	return a
 }
 
@@ -122,6 +126,12 @@ func (o Options) Check() error {
 		return fmt.Errorf("swell %v: a number from 0 to %v, beyond which images fold", o.Swell, dataset.MostSwell)
 	case o.Swell > 0 && o.Anchor == "":
 		return fmt.Errorf("swell %v is of what lies within the anchor, and none is given (-anchor CLASS)", o.Swell)
+	case !(o.Away >= 0 && o.Away < 1):
+		return fmt.Errorf("away %v: a share of the views, from 0 on and below 1", o.Away)
+	case o.Away > 0 && o.Anchor == "":
+		return fmt.Errorf("away %v is from the anchor, and none is given (-anchor CLASS)", o.Away)
+	case !(o.Distract >= 0 && o.Distract <= 1):
+		return fmt.Errorf("distract %v: a share of the views, from 0 to 1", o.Distract)
 	case !(o.Validate >= 0 && o.Validate < 1):
 		return fmt.Errorf("share %v to set aside: a number from 0 on and below 1 is needed", o.Validate)
 	case o.Validate > 0 && o.Fold.Of > 0:

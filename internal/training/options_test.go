@@ -37,6 +37,10 @@ func TestOtherOptionsAreRefused(t *testing.T) {
 		`dice: then "", now "0.5"`:                                   func(o *Options) { o.Recipe.DiceWeight = 0.5 },
 		`cross-entropy: then "", now "true"`:                         func(o *Options) { o.Recipe = o.Recipe.CrossEntropy() },
 		`swell: then "", now "0.7"`:                                  func(o *Options) { o.Anchor, o.Swell = "disc", 0.7 },
+		`turns: then "", now "true"`:                                 func(o *Options) { o.Turns = true },
+		`away: then "", now "0.1"`:                                   func(o *Options) { o.Anchor, o.Away = "disc", 0.1 },
+		`distract: then "", now "0.5"`:                               func(o *Options) { o.Distract = 0.5 },
+		fmt.Sprintf(`also: then "", now %q`, elsewhere):              func(o *Options) { o.Also = []string{elsewhere} },
 		fmt.Sprintf(`data: then %q, now %q`, had, elsewhere):         func(o *Options) { o.Data = []string{elsewhere} },
 	} {
 		o := resumable(t)
@@ -84,6 +88,9 @@ func TestOptionsAreChecked(t *testing.T) {
 		"norm to clip":             func(o *Options) { o.Clip = math.NaN() },
 		"share 1 to set aside":     func(o *Options) { o.Validate = 1 },
 		"either a share or a fold": func(o *Options) { o.Validate, o.Fold = 0.2, Fold{1, 5} },
+		"away 1:":                  func(o *Options) { o.Anchor, o.Away = "disc", 1 },
+		"away 0.1 is from the":     func(o *Options) { o.Away = 0.1 },
+		"distract 2":               func(o *Options) { o.Distract = 2 },
 		"patience of 3 epochs":     func(o *Options) { o.Patience = 3 },
 		"-1 steps of warm-up":      func(o *Options) { o.Warmup = -1 },
 		"momentum 1 of the av":     func(o *Options) { o.Recipe.Average = 1 },

@@ -307,7 +307,21 @@ func (t *Trainer) Steps() int {
 }
 
 func (t *Trainer) epochSteps() int {
-	return (len(t.cases) + t.Options.images() - 1) / t.Options.images()
+	images := t.Options.images()
+	if n := t.own(); n < len(t.cases) { // every second image is of other people
+		return (2*n + images - 1) / images
+	}
+	return (len(t.cases) + images - 1) / images
+}
+
+// own is the number of images that the data set's own raters have marked: an epoch sees each of these once.
+func (t *Trainer) own() (n int) {
+	for _, c := range t.cases {
+		if !c.Others() {
+			n++
+		}
+	}
+	return n
 }
 
 // phase trains at one image side until `last` steps are done, or the context is cancelled.
