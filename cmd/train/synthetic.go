@@ -14,6 +14,7 @@ import (
 const syntheticIntro = `train synthetic - makes a data set whose truth is known
 
 usage: train synthetic SCENARIO DIR [flags]
+       train synthetic foreign DIR [flags]     makes pictures without a disc; see "train synthetic foreign -h"
 
 Paints eyes and lets simulated raters mark disc and cup. Beside what a data set has, DIR receives truth/ (scored by "evaluate") and
 calibrated/, the raters' mean probability in closed form, in 16 bits. The same seed makes the same files.
@@ -32,6 +33,9 @@ exit codes: 0 written, 1 something failed, 2 wrong usage, 130 stopped by Ctrl-C 
 
 // runSynthetic is the program as "train synthetic"; it returns the exit code.
 func runSynthetic(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	if len(args) > 0 && args[0] == "foreign" {
+		return runForeign(ctx, args[1:], stdout, stderr)
+	}
 	f := flag.NewFlagSet(program+" synthetic", flag.ContinueOnError)
 	images := f.Int("images", 100, "images to make; every fifth is held out")
 	side := f.Int("side", 128, "image side in pixels")
@@ -47,6 +51,9 @@ func runSynthetic(ctx context.Context, args []string, stdout, stderr io.Writer) 
 	}
 	if len(rest) != 2 {
 		return command.Misused(stderr, f.Name(), "a SCENARIO and a DIR are needed")
+	}
+	if rest[0] == "foreign" {
+		return command.Misused(stderr, f.Name(), "foreign comes before the flags")
 	}
 	scenario, err := synthetic.FindScenario(rest[0])
 	switch {

@@ -9,5 +9,7 @@
 // (positive inside) and the ambiguity β(θ) varies with the angle. Raters mark z = 1[s + b + kβ + σ·g > 0] with g a smooth standard normal field,
 // so that the probability of each label is known in closed form.
 //
+// Pictures in which there is no disc are drawn too, of the kinds in [ForeignKinds]: they teach a network to mark nothing, and test that it does.
+//
 // Everything is deterministic by seed and the same in every program.
 package synthetic

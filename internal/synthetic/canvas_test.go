@@ -1,0 +1,52 @@
+package synthetic
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// area is the sum of a channel, in square units.
+func (c *canvas) area() (sum float64) {
+	for _, p := range c.pix {
+		sum += p[0] / sq(c.radius)
+	}
+	return sum
+}
+
+// TestAreas: shapes cover what geometry says, whichever way their corners go around.
+func TestAreas(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for name, want := range map[string]struct {
+		shape
+		area float64
+	}{
+		"round":     {round(0.1, -0.2, 0.5), math.Pi * 0.25},
+		"rectangle": {rectangle(-0.5, -0.25, 0.25, 0.3), 0.75 * 0.55},
+		"triangle":  {polygon([2]float64{0, 0}, [2]float64{0, 0.6}, [2]float64{0.5, 0}), 0.15},
+		"reversed":  {polygon([2]float64{0.5, 0}, [2]float64{0, 0.6}, [2]float64{0, 0}), 0.15},
+		"line":      {line(-0.5, 0, 0.5, 0.1, 0.1), 0.1*math.Hypot(1, 0.1) + math.Pi*0.0025},
+		"blot":      {blot(r, 0, 0, 0.4, 0, 1.3, 0.7), math.Pi * 0.16},
+		"ring":      {round(0, 0, 0.5).band(0, 0.1), math.Pi * (sq(0.55) - sq(0.45))},
+	} {
+		c := newCanvas(200, 160)
+		c.draw(want.shape, 0, solid(gray(1)))
+		assert.InDelta(t, want.area, c.area(), 0.004, name)
+	}
+}
+
+// TestBlur keeps the sum of a point in the middle and spreads it by the given deviation.
+func TestBlur(t *testing.T) {
+	c := newCanvas(101, 81)
+	c.pix[40*101+50] = gray(1)
+	c.blur(0.1)
+	sum, square := 0.0, 0.0
+	for i, p := range c.pix {
+		x, _ := c.point(i%101, i/101)
+		sum, square = sum+p[1], square+p[1]*x*x
+	}
+	assert.InDelta(t, 1, sum, 1e-9)
+	assert.InDelta(t, 0.1, math.Sqrt(square), 0.01)
+}

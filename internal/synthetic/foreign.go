@@ -1,0 +1,100 @@
+package synthetic
+
+import (
+	"fmt"
+	"image"
+	"math/rand/v2"
+	"strings"
+)
+
+// ForeignKind is a kind of picture in which there is no optic disc.
+type ForeignKind struct {
+	Name, Description string
+	draw              func(*canvas, *rand.Rand)
+}
+
+// ForeignKinds are pictures to train a network to say "nothing here", and to test that it doubts.
+var ForeignKinds = []ForeignKind{
+	{"lesions", "a retina beside the disc: scars, exudates, haemorrhages and reflexes", drawLesions},
+	{"veil", "a retina behind a cataract: a glow, hardly a vessel", drawVeil},
+	{"noise", "noise by pixels, blobs, rows or blocks", drawNoise},
+	{"flat", "one colour, or a slow gradient", drawFlat},
+	{"landscape", "sky, sun, ground, mountains and trees", drawLandscape},
+	{"room", "a room in perspective with a lamp and furniture", drawRoom},
+	{"text", "a page of strokes that look like text", drawText},
+	{"shapes", "geometric shapes, bright circles on dark ground among them", drawShapes},
+	{"scan", "grey pictures as of MRI, X-ray, ultrasound and microscopes", drawScan},
+}
+
+// FindForeign returns a kind by name.
+func FindForeign(name string) (ForeignKind, error) {
+	names := make([]string, len(ForeignKinds))
+	for i, k := range ForeignKinds {
+		if k.Name == name {
+			return k, nil
+		}
+		names[i] = k.Name
+	}
+	return ForeignKind{}, fmt.Errorf("synthetic: no kind %q; there are %s", name, strings.Join(names, ", "))
+}
+
+// Picture draws one. The same seed gives the same bytes.
+func (k ForeignKind) Picture(seed uint64, width, height int) *image.RGBA {
+	c := newCanvas(width, height)
+	k.draw(c, source(seed, k.purpose()))
+	return c.develop(source(seed, k.purpose()+1))
+}
+
+// purpose makes the kinds of one seed independent of each other. The next is the sensor's, and those after it are the pictures' of a data set.
+func (k ForeignKind) purpose() uint64 {
+	purpose := forForeign
+	for _, letter := range []byte(k.Name) {
+		purpose = purpose*31 + uint64(letter)
+	}
+	return purpose
+}
+
+// Foreign draws a picture of a kind that ForeignKinds names; another name is a programming error.
+func Foreign(kind string, seed uint64, width, height int) *image.RGBA {
+	k, err := FindForeign(kind)
+	if err != nil {
+		panic(err)
+	}
+	return k.Picture(seed, width, height)
+}
+
+// forForeign is far above the raters' purposes.
+const forForeign uint64 = 1 << 16
+
+// chance is true in the share p of all draws.
+func chance(r *rand.Rand, p float64) bool { return r.Float64() < p }
+
+// either returns one of the values.
+func either[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }
+
+// anyColour is a colour of any hue, brightness and saturation.
+func anyColour(r *rand.Rand) colour {
+	c := colour{r.Float64(), r.Float64(), r.Float64()}
+	mean := (c[0] + c[1] + c[2]) / 3
+	return mixed(gray(mean), c, either(r, 0.3, 1, 1)).scaled(between(r, 0.4, 1.2))
+}
+
+// near is a colour whose channels differ from c's by up to a share, alone and together.
+func near(r *rand.Rand, c colour, share float64) colour {
+	light := between(r, 1-share, 1+share)
+	for i := range c {
+		c[i] *= light * between(r, 1-share/2, 1+share/2)
+	}
+	return c
+}
+
+// camera gives a drawn picture what a camera would: focus, vignette, colour balance, contrast and noise.
+func (c *canvas) camera(r *rand.Rand) {
+	c.blur(either(r, 0, 0, between(r, 0, 0.004), between(r, 0, 0.02)))
+	vignette, contrast, black := between(r, 0, 0.4), between(r, 0.65, 1.15), either(r, 0, between(r, 0, 0.12))
+	balance := colour{between(r, 0.85, 1.15), 1, between(r, 0.8, 1.2)}
+	c.fill(func(x, y float64, under colour) colour {
+		return under.times(balance).scaled(contrast * (1 - vignette*(x*x+y*y))).plus(gray(black))
+	})
+	c.noise = either(r, 0.002, between(r, 0.002, 0.02), between(r, 0.01, 0.06))
+}

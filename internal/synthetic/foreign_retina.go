@@ -1,0 +1,226 @@
+package synthetic
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// retina is a part of an eye where its disc is not. Its canvas has the middle of the field at (0, 0); a unit is a disc's radius.
+type retina struct {
+	*canvas
+	*painter
+	random  *rand.Rand
+	field   float64 // radius of the camera's field, disc radii
+	cut     float64 // where the field stop cuts it off above and below, disc radii
+	stop    bool    // the field's edge is in the picture
+	bands   *field  // the choroid's large vessels, where it is near 0
+	course  float64 // their direction
+	shown   float64 // how clear they are, 0..1
+	side    float64 // direction in which the disc lies, outside of the field
+	vessels []vessel
+}
+
+// newRetina frames a field of 3 to 7 disc radii, on black or larger than the picture.
+func newRetina(c *canvas, r *rand.Rand) *retina {
+	t := &retina{canvas: c, random: r, field: between(r, 3, 7), stop: chance(r, 0.7), side: between(r, -math.Pi, math.Pi)}
+	w, h := float64(c.width), float64(c.height)
+	pixels := 0.5 * min(w, h*between(r, 1, 1.2)) * between(r, 0.88, 1)
+	if !t.stop {
+		pixels = 0.5 * math.Hypot(w, h)
+	}
+	t.cut = t.field * either(r, 2, between(r, 0.8, 0.95))
+	c.view.radius = pixels / t.field
+	c.view.x += w * between(r, -0.02, 0.02)
+	e := &Eye{seed: r.Uint64(), temporal: 1, macula: [2]float64{100, 100}}
+	if chance(r, 0.6) {
+		x, y := t.place(0.6)
+		e.macula = [2]float64{x, y}
+	}
+	t.painter = newPainter(e)
+	t.complexion()
+	if chance(r, 0.9) {
+		t.vessels = growAcross(r, t.field*1.03+0.2, t.side, e.macula)
+	}
+	return t
+}
+
+// complexion varies the palette more than an eye's: from dark brown to pink, the choroid hidden or plain to see.
+func (t *retina) complexion() {
+	r, p := t.random, t.painter
+	p.fundus = p.fundus.times(colour{between(r, 0.9, 1.25), between(r, 0.75, 1.15), between(r, 0.6, 2.4)})
+	p.deep = p.deep.times(colour{between(r, 0.8, 1.2), between(r, 0.7, 1.3), between(r, 0.6, 2)})
+	p.exposure = between(r, 0.6, 1.15)
+	t.bands, t.course = newField(r, between(r, 0.3, 0.6), vesselReach), between(r, 0, math.Pi)
+	if chance(r, 0.4) {
+		t.shown = between(r, 0.1, 0.45)
+	}
+	if chance(r, 0.3) {
+		p.amplitude.choroid *= between(r, 1.2, 2.5)
+	}
+}
+
+// growAcross draws vessels that fan out from a disc far outside of the field, and fine ones from all around. They begin on a circle of the given
+// radius around the field.
+func growAcross(r *rand.Rand, border, side float64, macula [2]float64) []vessel {
+	g := grower{random: r, macula: macula}
+	far := border * between(r, 1.2, 1.8)
+	for i := range 2 + r.IntN(5) {
+		at := side + between(r, -1, 1)
+		x, y := border*math.Cos(at), border*math.Sin(at)
+		heading := math.Atan2(y-far*math.Sin(side), x-far*math.Cos(side)) + between(r, -0.25, 0.25)
+		g.grow(walker{artery: i%2 == 1, x: x, y: y, heading: heading, goal: heading + between(r, -0.5, 0.5), width: between(r, 0.08, 0.17)},
+			border*between(r, 0.8, 2.4), 3)
+	}
+	for i := range r.IntN(7) {
+		at := between(r, -math.Pi, math.Pi)
+		heading := at + math.Pi + between(r, -0.7, 0.7)
+		g.grow(walker{artery: i%2 == 1, x: border * math.Cos(at), y: border * math.Sin(at), heading: heading, goal: heading, width: between(r, 0.035, 0.07)},
+			border*between(r, 0.3, 1), 2)
+	}
+	return g.vessels
+}
+
+// place is a point of the picture within a share of the field's radius.
+func (t *retina) place(share float64) (x, y float64) {
+	for range 50 {
+		if x, y = t.anywhere(t.random); math.Hypot(x, y) < share*t.field {
+			break
+		}
+	}
+	return x, y
+}
+
+// aside is of a few places the one with the least vessels within a reach: a bright place at which vessels gather would look like a disc.
+func (t *retina) aside(share, reach float64) (x, y float64) {
+	least := math.Inf(1)
+	for range 6 {
+		px, py := t.place(share)
+		if n := crowd(t.vessels, px, py, reach); n < least {
+			x, y, least = px, py, n
+		}
+	}
+	return x, y
+}
+
+// crowd is the area of the vessels within a reach of a point.
+func crowd(vessels []vessel, x, y, reach float64) (area float64) {
+	for _, v := range vessels {
+		for _, p := range v.points {
+			if math.Abs(p.x-x) < reach && math.Hypot(p.x-x, p.y-y) < reach {
+				area += p.width * vesselStep
+			}
+		}
+	}
+	return area
+}
+
+// ground paints pigment, choroid and macula.
+func (t *retina) ground() {
+	p := t.painter
+	t.fill(func(x, y float64, _ colour) colour {
+		if math.Hypot(x, y) > t.field*1.05 && t.stop {
+			return darkness
+		}
+		c, light := p.texture(x, y)
+		if t.shown > 0 {
+			c = mixed(c, colour{0.75, 0.34, 0.12}, t.shown*t.band(x, y))
+		}
+		m := math.Hypot(x-p.macula[0], y-p.macula[1])
+		dark := 0.42*math.Exp(-sq(m/0.95)/2) + 0.22*math.Exp(-sq(m/0.32)/2)
+		return c.times(colour{1 - 0.75*dark, 1 - dark, 1 - dark}).scaled(light)
+	})
+}
+
+// illuminate is the camera's lamp, which lights one side better and the field's edge less.
+func (t *retina) illuminate() {
+	r := t.random
+	slope, fall := between(r, 0, 0.25)/t.field, between(r, 0.05, 0.5)/sq(t.field)
+	cx, cy := t.place(0.4)
+	t.fill(func(x, y float64, under colour) colour {
+		return under.scaled(max(0.1, 1+slope*(x*t.light[0]+y*t.light[1])-fall*(sq(x-cx)+sq(y-cy))))
+	})
+}
+
+// band is 1 in the middle of a large vessel of the choroid and 0 between them; they run side by side.
+func (t *retina) band(x, y float64) float64 {
+	sin, cos := math.Sincos(t.course)
+	return smooth(1.3 - 2*math.Abs(t.bands.at((x*cos+y*sin)/4, y*cos-x*sin+0.35*t.clouds.at(x, y))))
+}
+
+// vasculature lays the vessels over what is there.
+func (t *retina) vasculature() {
+	cover := drawVessels(t.vessels, t.view)
+	for i, c := range t.pix {
+		vein, artery := float64(cover.vein[i]), float64(cover.artery[i])
+		if vein+artery > 0 {
+			t.pix[i] = bleed(c, vein, artery, float64(cover.reflex[i]), 1)
+		}
+	}
+}
+
+// finish is lens, film and field stop.
+func (t *retina) finish(focus float64) {
+	r := t.random
+	t.blur(focus * t.field)
+	balance := colour{between(r, 0.92, 1.12), between(r, 0.88, 1.08), between(r, 0.7, 1.3)}
+	if chance(r, 0.03) { // without red light
+		balance = colour{0.15, 1.4, 0.25}
+	}
+	black, soft := darkness.scaled(between(r, 0, 4)), max(1/t.radius, t.field*either(r, 0.006, 0.006, between(r, 0.01, 0.05)))
+	t.fill(func(x, y float64, under colour) colour {
+		open := 1.0
+		if t.stop {
+			open = smooth(min(t.field-math.Hypot(x, y), t.cut-math.Abs(y))/soft + 0.5)
+		}
+		c := under.times(balance).scaled(t.exposure)
+		for k := range c {
+			c[k] = shoulder(c[k])
+		}
+		return mixed(black, c, open)
+	})
+	t.noise = either(r, 0.004, between(r, 0.004, 0.012), between(r, 0.01, 0.03))
+}
+
+// drawLesions draws a retina with lesions under and over its vessels, and maybe a reflex.
+func drawLesions(c *canvas, r *rand.Rand) {
+	t := newRetina(c, r)
+	t.ground()
+	if chance(r, 0.75) {
+		for range 1 + r.IntN(3) {
+			t.scar()
+		}
+	}
+	for range r.IntN(4) {
+		either(r, t.exudates, t.exudates, t.drusen, t.naevus, t.laser, t.laser, t.scar)()
+	}
+	t.vasculature()
+	for range r.IntN(4) {
+		either(r, t.haemorrhages, t.haemorrhages, t.haemorrhages, t.flames, t.flames, t.cottonWool, t.cottonWool, t.exudates)()
+	}
+	if chance(r, 0.07) {
+		t.pool()
+	}
+	t.illuminate()
+	if chance(r, 0.45) {
+		either(r, t.crescent, t.flare, t.ghosts, t.sheen)()
+	}
+	t.finish(either(r, 0, 0.002, between(r, 0, 0.012)))
+}
+
+// drawVeil draws a retina with few lesions behind a cataract: what is sharp goes, and haze comes.
+func drawVeil(c *canvas, r *rand.Rand) {
+	t := newRetina(c, r)
+	t.ground()
+	t.vasculature()
+	if chance(r, 0.2) {
+		t.haemorrhages()
+	}
+	t.illuminate()
+	t.blur(t.field * either(r, between(r, 0.01, 0.03), between(r, 0.02, 0.12)))
+	t.haze()
+	for range r.IntN(3) {
+		either(r, t.spokes, t.clouding, t.floaters, t.crescent, t.flare)()
+	}
+	t.exposure *= either(r, 1, 1, between(r, 0.3, 0.9), between(r, 1.1, 1.8))
+	t.finish(between(r, 0, 0.01))
+}
