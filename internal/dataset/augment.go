@@ -39,8 +39,8 @@ var DefaultAugmentation = Augmentation{
 	Brightness: .1, Contrast: .3, Gamma: .6, Colour: .12, Saturation: .8, Blur: .008,
 }
 
-// othersTight is the share of Tight in the views of cases that other people have marked.
-const othersTight = 0.4
+// othersTight and othersWide are the shares of Tight and Wide in the views of cases that other people have marked.
+const othersTight, othersWide = 0.4, 0.3
 
 // view maps the unit square to the image: (u, v) in -½..½ from the middle goes to centre + matrix·((u, v) + bend(u, v)), in pixels.
 type view struct {
@@ -77,14 +77,14 @@ func (a Augmentation) view(it *Sample, rng *rand.Rand) view {
 
 	sq := it.whole
 	side, cx, cy := float64(sq.Side), float64(sq.X)+float64(sq.Side)/2, float64(sq.Y)+float64(sq.Side)/2
-	whole, tight := side, a.Tight
-	if it.others { // these are there to teach where the structure is
-		tight *= othersTight
+	whole, tight, wide := side, a.Tight, a.Wide
+	if it.others { // these are there to teach where the structure is, and come from many cameras
+		tight, wide = tight*othersTight, wide*othersWide
 	}
 	switch {
 	case !it.anchored:
 	case kind >= tight+a.Between:
-		side *= math.Exp(a.Wide * between)
+		side *= math.Exp(wide * between)
 	default:
 		t := it.tight
 		f := 0. // 0 at the anchor's square, 1 at the whole image; sides in proportion, centres in a line
