@@ -32,7 +32,7 @@ func look(set func(*dataset.Look)) func(*dataset.Loaded) *dataset.Loaded {
 // changedScore is one image under one change.
 type changedScore struct {
 	Change   string     `json:"change"`
-	Found    bool       `json:"found"`    // false: the search found nothing, and an empty mask was scored
+	Found    bool       `json:"found"`    // false: the program found nothing, and an empty mask was scored
 	SoftDice []*float64 `json:"softDice"` // by class, of the last recurrence against the mean vote; null where nobody has marked it
 }
 

@@ -186,7 +186,7 @@ func TestChangesOfModelsThatDoNotLook(t *testing.T) {
 func TestRatios(t *testing.T) {
 	var cases []*caseScore
 	for _, reference := range []float64{.8, .4, .7, .5, .6} {
-		cases = append(cases, &caseScore{Ratio: &ratioScore{reference, .5*reference + .3}})
+		cases = append(cases, &caseScore{Ratio: &ratioScore{Reference: reference, Predicted: .5*reference + .3}})
 	}
 	cases = append(cases, &caseScore{}) // nobody has marked it
 	r := ratios(cases)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"mrprism/internal/metric"
 )
@@ -19,7 +20,7 @@ func (r *report) csv(w io.Writer) error {
 	for i := range r.Recurrences + 1 {
 		header = append(header, fmt.Sprintf("dice_truth_rec%d", i), fmt.Sprintf("brier_truth_rec%d", i))
 	}
-	header = append(header, "soft_dice_against", "hausdorff95_pixels", "fleiss_kappa", "energy_distance", "dice_max", "dice_match", "own_dice")
+	header = append(header, "soft_dice_against", "hausdorff95_pixels", "fleiss_kappa", "energy_distance", "dice_max", "dice_match", "own_dice", "doubted", "doubt", "doubts")
 	if err := out.Write(header); err != nil {
 		return err
 	}
@@ -28,7 +29,8 @@ func (r *report) csv(w io.Writer) error {
 			if class == nil {
 				continue
 			}
-			if err := out.Write(append([]string{c.Folder, c.Name, strconv.FormatBool(c.Found), r.Classes[k].Class}, class.cells(r.Recurrences)...)); err != nil {
+			line := append([]string{c.Folder, c.Name, strconv.FormatBool(c.Found), r.Classes[k].Class}, class.cells(r.Recurrences)...)
+			if err := out.Write(append(line, c.trust.cells()...)); err != nil {
 				return err
 			}
 		}
@@ -39,13 +41,7 @@ func (r *report) csv(w io.Writer) error {
 
 // cells are the figures of one structure in one image, in the header's order.
 func (c *classScore) cells(recurrences int) (cells []string) {
-	cell := func(v *float64) {
-		text := ""
-		if v != nil {
-			text = strconv.FormatFloat(*v, 'g', 6, 64)
-		}
-		cells = append(cells, text)
-	}
+	cell := func(v *float64) { cells = append(cells, figure(v)) }
 	for i := range recurrences + 1 {
 		cell(&c.SoftDice[i])
 	}
@@ -71,4 +67,17 @@ func (c *classScore) cells(recurrences int) (cells []string) {
 	own, _ := parts(c.Heads)
 	cell(defined(metric.Mean(own)))
 	return cells
+}
+
+// cells are whether the image is doubted, the score, and the codes of the doubts.
+func (t *trust) cells() []string {
+	return []string{strconv.FormatBool(t.Doubted), figure(t.Doubt), strings.Join(t.codes(), ";")}
+}
+
+// figure writes a number; nothing where there is none.
+func figure(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*v, 'g', 6, 64)
 }

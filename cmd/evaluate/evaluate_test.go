@@ -338,7 +338,7 @@ func TestUsageAndFailures(t *testing.T) {
 		{1, "evaluate: " + image + ": this PNG is damaged", []string{"-weights", file, "-data", cut}},
 		{1, "no images in the split heldout", []string{"-weights", file, "-data", few}},
 		{1, "does not search photographs", []string{"-weights", file, "-data", dir, "-roi", "auto"}},
-		{1, "give data of the same classes", []string{"-weights", weightsFile(t, segmenttest.Raters(), nil), "-data", dir}},
+		{1, "synthetic-unbiased marks disc, which is none of brain: give data of classes that untrained-raters segments", []string{"-weights", weightsFile(t, segmenttest.Raters(), nil), "-data", dir}},
 	} {
 		code, stdout, stderr := call(t, append(c.args, "-recurrences", "0")...)
 		require.Equal(t, c.code, code, stderr)

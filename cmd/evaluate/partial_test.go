@@ -39,10 +39,10 @@ func TestPartOfTheImages(t *testing.T) {
 	defer s.session.Close()
 	require.NoError(t, os.Remove(data.Cases[2].Image))
 	require.ErrorContains(t, s.scoreAll(t.Context(), data.Cases), data.Cases[2].Image)
-	r := s.report(len(data.Cases))
+	r := s.report(&input{cases: data.Cases})
 	require.Equal(t, []int{2, 5, 2}, []int{r.Images, r.Of, r.Classes[0].Images})
 	var table bytes.Buffer
 	require.NoError(t, r.table(&table))
 	require.Contains(t, table.String(), "stopped before all 5 images were scored")
-	require.Zero(t, s.report(2).Of)
+	require.Zero(t, s.report(&input{cases: data.Cases[:2]}).Of)
 }

@@ -14,6 +14,8 @@ import (
 type ratioScore struct {
 	Reference float64 `json:"reference"` // of the majority's masks
 	Predicted float64 `json:"predicted"`
+	Interval  *held   `json:"interval,omitempty"`
+	Raters    *held   `json:"ratersRange,omitempty"` // of the mask's ratio and the raters' or levels'
 }
 
 type ratioReport struct {
@@ -46,7 +48,11 @@ func (s *scorer) ratio(l *dataset.Loaded, m maps) *ratioScore {
 	}
 	last := m.recurrences[len(m.recurrences)-1]
 	w, h := l.Image.W, l.Image.H
-	return &ratioScore{metric.VerticalRatio(outer.Mean(), inner.Mean(), w, h), metric.VerticalRatio(last[disc], last[cup], w, h)}
+	out := &ratioScore{Reference: metric.VerticalRatio(outer.Mean(), inner.Mean(), w, h), Predicted: metric.VerticalRatio(last[disc], last[cup], w, h)}
+	if measured := m.measured.VerticalRatio; measured != nil {
+		out.Interval, out.Raters = promised(measured.Interval, out.Reference), ranged(measured, out.Reference)
+	}
+	return out
 }
 
 // ratios gathers those of all cases; nil where there are none.

@@ -10,24 +10,30 @@ import (
 
 // report is everything, as in the JSON. Intervals are of the mean over images; shares are 0..1.
 type report struct {
-	Weights     source          `json:"weights"`
-	Against     *source         `json:"against,omitempty"`
-	Data        string          `json:"data"`
-	Split       string          `json:"split"`
-	Region      string          `json:"roi"`
-	Images      int             `json:"images"`
-	Of          int             `json:"of,omitempty"`                // images of the split, where the program was stopped before all were scored
-	NotFound    int             `json:"notFound"`                    // scored as empty masks
-	NotFoundBy  int             `json:"notFoundByAgainst,omitempty"` // the same of the other weights
-	Device      string          `json:"device"`
-	Precision   model.Precision `json:"precision"`
-	Raters      []string        `json:"raters"`
-	Labels      string          `json:"labels"`
-	Recurrences int             `json:"recurrences"`
-	Classes     []classReport   `json:"classes"`
-	Ratio       *ratioReport    `json:"verticalRatio,omitempty"`
-	Changes     []changeReport  `json:"changes,omitempty"`
-	Cases       []*caseScore    `json:"cases"`
+	Weights     source           `json:"weights"`
+	Against     *source          `json:"against,omitempty"`
+	Device      string           `json:"device"`
+	Precision   model.Precision  `json:"precision"`
+	Raters      []string         `json:"raters"`
+	Labels      string           `json:"labels"`
+	Recurrences int              `json:"recurrences"`
+	Data        string           `json:"data,omitempty"` // empty without -data, as is what follows but for the last three
+	Split       string           `json:"split,omitempty"`
+	Region      string           `json:"roi,omitempty"`
+	Images      int              `json:"images"`
+	Of          int              `json:"of,omitempty"`                // images of the split, where the program was stopped before all were scored
+	NotFound    int              `json:"notFound"`                    // scored as empty masks
+	NotFoundBy  int              `json:"notFoundByAgainst,omitempty"` // the same of the other weights
+	Doubts      *doubtsReport    `json:"doubts,omitempty"`
+	Classes     []classReport    `json:"classes,omitempty"`
+	Ratio       *ratioReport     `json:"verticalRatio,omitempty"`
+	Intervals   *coveragesReport `json:"intervals,omitempty"`
+	Risk        *riskReport      `json:"riskCoverage,omitempty"`
+	Changes     []changeReport   `json:"changes,omitempty"`
+	Cases       []*caseScore     `json:"cases,omitempty"`
+	Centres     *centresReport   `json:"centres,omitempty"`
+	Foreign     *foreignReport   `json:"foreign,omitempty"`
+	Odd         *oddReport       `json:"doubtScore,omitempty"` // of all pictures, with -centres or -foreign
 }
 
 // source says which weights these are.
@@ -102,16 +108,26 @@ func about(given string, m *weights.Model) source {
 	return source{given, m.Metadata.Name, m.Label(), m.SHA256}
 }
 
-// report gathers the scores of the cases: of so many images, or of fewer where the program was stopped.
-func (s *scorer) report(images int) *report {
+// report gathers what was judged of the input: all of it, or a part where the program was stopped.
+func (s *scorer) report(in *input) *report {
+	made := &s.session.Model.Metadata
 	r := &report{
-		Weights: about(s.weightsName, s.session.Model), Data: s.request.data, Split: s.split, Region: s.region, Images: len(s.cases),
-		Device: s.adapter, Precision: s.precision, Raters: s.session.Model.Metadata.Raters, Labels: s.session.Model.Metadata.Labels, Recurrences: s.recurrences, Cases: s.cases,
+		Weights: about(s.weightsName, s.session.Model), Device: s.adapter, Precision: s.precision, Raters: made.Raters, Labels: made.Labels,
+		Recurrences: s.recurrences, Centres: s.centresReport(in.centres), Foreign: s.foreignReport(in.foreign), Odd: s.odd(),
 	}
 	if s.against != nil {
 		other := about(s.againstName, s.against.Model)
 		r.Against = &other
 	}
+	if s.data != nil {
+		s.dataReport(r, len(in.cases))
+	}
+	return r
+}
+
+// dataReport gathers the scores of the cases: of so many images, or of fewer where the program was stopped.
+func (s *scorer) dataReport(r *report, images int) {
+	r.Data, r.Split, r.Region, r.Images, r.Cases = s.request.data, s.split, s.region, len(s.cases), s.cases
 	for _, c := range s.cases {
 		if !c.Found {
 			r.NotFound++
@@ -126,11 +142,10 @@ func (s *scorer) report(images int) *report {
 	for k := range s.data.Classes {
 		r.Classes = append(r.Classes, s.classReport(k))
 	}
-	r.Ratio = ratios(s.cases)
+	r.Doubts, r.Ratio, r.Intervals, r.Risk = doubts(s.cases), ratios(s.cases), s.coverages(), risks(s.cases)
 	if s.changed {
 		r.Changes = s.changeReports()
 	}
-	return r
 }
 
 func (s *scorer) classReport(k int) classReport {

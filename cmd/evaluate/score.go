@@ -11,7 +11,6 @@ import (
 	"mrprism/internal/dataset"
 	"mrprism/internal/imageio"
 	"mrprism/internal/metric"
-	"mrprism/internal/roi"
 	"mrprism/internal/segment"
 	"mrprism/weights"
 )
@@ -19,14 +18,16 @@ import (
 // scorer segments cases and keeps their scores.
 type scorer struct {
 	request
-	data     *dataset.Dataset
+	data     *dataset.Dataset // with the model's classes; nil without -data
 	session  command.Session
 	against  *command.Session // nil: no comparison
 	progress *command.Progress
 
 	adapter     string
-	cases       []*caseScore
+	cases       []*caseScore  // of -data
 	calibration []calibration // by class
+	centred     []*centreScore
+	foreign     []*foreignScore
 }
 
 // calibration gathers pixels of all cases.
@@ -37,8 +38,8 @@ type caseScore struct {
 	Name    string         `json:"name"`
 	Folder  string         `json:"folder"`
 	Region  imageio.Square `json:"region"`
-	Found   bool           `json:"found"`                    // false: the search found nothing, and an empty mask was scored
-	Against *bool          `json:"foundByAgainst,omitempty"` // the same of the other weights
+	trust                  // where nothing was found, an empty mask was scored
+	Against *bool          `json:"foundByAgainst,omitempty"` // whether the other weights found something
 	Classes []*classScore  `json:"classes"`                  // null where nobody has marked the class
 	Ratio   *ratioScore    `json:"verticalRatio,omitempty"`
 	Changed []changedScore `json:"changed,omitempty"` // by change
@@ -53,9 +54,10 @@ type classScore struct {
 	Raters       [][]*float64 `json:"raters,omitempty"`       // Dice among the raters themselves
 	Response     []*response  `json:"response,omitempty"`     // by rater; null where the rater is missing or a mask is empty
 	Agreement    agreement    `json:"agreement"`
-	Areas        []float64    `json:"areas,omitempty"` // pixels, by rater; absent where one is missing
-	Set          *setScore    `json:"set,omitempty"`   // of named raters
-	Marks        []*markScore `json:"marks,omitempty"` // by rater; null where the rater is missing, absent where no three have marked or nothing is in dispute
+	Areas        []float64    `json:"areas,omitempty"`    // pixels, by rater; absent where one is missing
+	Set          *setScore    `json:"set,omitempty"`      // of named raters
+	Interval     *held        `json:"interval,omitempty"` // of the area, pixels
+	Marks        []*markScore `json:"marks,omitempty"`    // by rater; null where the rater is missing, absent where no three have marked or nothing is in dispute
 }
 
 // response is what happens to the mask when one rater has all the weight.
@@ -71,6 +73,7 @@ type maps struct {
 	recurrences [][][]float32 // [Rec i][class]
 	heads       [][][]float32 // [rater][class]
 	alone       [][][]float32 // [rater][class], the mask under that rater's weight alone; nil where not asked for
+	measured    segment.Measurements
 }
 
 // scoreAll scores the cases until one fails, which the error names.
@@ -135,29 +138,16 @@ func (s *scorer) score(ctx context.Context, c dataset.Case) error {
 func (s *scorer) masks(ctx context.Context, session *command.Session, l *dataset.Loaded, recurrences int) (masks [][]float32, seen bool, err error) {
 	err = session.Do(ctx, func(e *segment.Engine) error {
 		r, err := e.Segment(ctx, l.Image, segment.Options{Recurrences: recurrences, ROI: s.region})
-		masks, seen = nil, err == nil
-		for k := range s.data.Classes {
-			masks = append(masks, mapOr(r, err, len(l.Image.Pix)/3, func() []float32 { return r.Probability(k) }))
+		if err != nil {
+			return err
 		}
-		return found(err)
+		masks, seen = nil, r.Found
+		for k := range s.data.Classes {
+			masks = append(masks, r.Probability(k))
+		}
+		return nil
 	})
 	return masks, seen, err
-}
-
-// mapOr is the map, or an empty one where nothing was found.
-func mapOr(r *segment.Result, err error, pixels int, of func() []float32) []float32 {
-	if err != nil || r == nil {
-		return make([]float32, pixels)
-	}
-	return of()
-}
-
-// found lets a search that finds nothing pass: it is scored as an empty mask.
-func found(err error) error {
-	if errors.Is(err, roi.ErrNotFound) {
-		return nil
-	}
-	return err
 }
 
 // segment fills m, and what score says of the region.
@@ -166,16 +156,13 @@ func (s *scorer) segment(ctx context.Context, e *segment.Engine, l *dataset.Load
 	n := s.recurrences
 	s.progress.Show("%s: segmenting", l.Name)
 	r, err := e.Segment(ctx, l.Image, segment.Options{Recurrences: n, ROI: s.region})
-	if found(err) != nil {
+	if err != nil {
 		return err
 	}
-	score.Found, s.adapter = err == nil, e.Adapter()
-	if score.Found {
-		score.Region = r.ROI
-	}
+	score.trust, score.Region, s.adapter, m.measured = trustOf(r), r.ROI, e.Adapter(), r.Measurements
 	read := func(of func(k int) []float32) (out [][]float32) {
 		for k := range about.Classes {
-			out = append(out, mapOr(r, err, len(l.Image.Pix)/3, func() []float32 { return of(k) }))
+			out = append(out, of(k))
 		}
 		return out
 	}
@@ -214,7 +201,7 @@ func (s *scorer) sameRaters() bool {
 
 // strangers says what is left out where they are not; empty where they are.
 func (s *scorer) strangers() string {
-	if s.sameRaters() {
+	if s.data == nil || s.sameRaters() {
 		return ""
 	}
 	about := &s.session.Model.Metadata
@@ -276,6 +263,7 @@ func (s *scorer) class(l *dataset.Loaded, m maps, other [][]float32, k int, trut
 		}
 	}
 	majority := metric.Area(votes.Mean())
+	out.Interval = promised(m.measured.Structures[k].Interval, float64(majority))
 	for i, alone := range m.alone {
 		out.Response = append(out.Response, nil)
 		area := metric.Area(last)

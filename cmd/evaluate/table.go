@@ -19,7 +19,26 @@ func (r *report) table(w io.Writer) error {
 		whose = r.Weights.Name + ", " + whose
 	}
 	t.line("%s", whose)
-	t.line("%s, %s: %d images, region %s; %s, %s", r.Data, r.Split, r.Images, r.Region, r.Device, r.Precision)
+	t.line("%s, %s", r.Device, r.Precision)
+	t.data(r)
+	if r.Centres != nil {
+		t.centres(r.Centres)
+	}
+	if r.Foreign != nil {
+		t.foreign(r.Foreign)
+	}
+	if r.Odd != nil {
+		t.odd(r.Odd)
+	}
+	t.flush()
+	return t.err
+}
+
+// data prints what was scored on -data, if anything was.
+func (t *table) data(r *report) {
+	if r.Data != "" {
+		t.line("%s, %s: %d images, region %s", r.Data, r.Split, r.Images, r.Region)
+	}
 	if r.Of > 0 {
 		t.line("stopped before all %d images were scored", r.Of)
 	}
@@ -29,17 +48,24 @@ func (r *report) table(w io.Writer) error {
 	if r.NotFoundBy > 0 {
 		t.line("%s found nothing in %d of them; they are scored as empty masks too", r.Against.Name, r.NotFoundBy)
 	}
+	if r.Doubts != nil {
+		t.doubts(r.Doubts)
+	}
 	for _, c := range r.Classes {
 		t.class(r, c)
 	}
 	if r.Ratio != nil {
 		t.ratio(r.Ratio)
 	}
+	if r.Intervals != nil {
+		t.coverages(r)
+	}
+	if r.Risk != nil {
+		t.risk(r.Risk)
+	}
 	if r.Changes != nil {
 		t.changes(r)
 	}
-	t.flush()
-	return t.err
 }
 
 type table struct {

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"mrprism/internal/imageio"
+	"mrprism/internal/segment"
+)
+
+// centreScore is the judgement of one photograph of -centres, as it is or turned.
+type centreScore struct {
+	Set      string   `json:"set"` // the CSV
+	Name     string   `json:"name"`
+	Turned   int      `json:"turned"`             // degrees, clockwise
+	Present  bool     `json:"present"`            // the CSV says that the structure is in the photograph
+	Distance *float64 `json:"distance,omitempty"` // from the mask's centroid to the circle's centre, in radii; absent without a mask or a circle
+	Area     *float64 `json:"area,omitempty"`     // of the mask, in areas of the circle; absent without a circle
+	Right    bool     `json:"right"`
+	trust
+}
+
+// silent reports whether a wrong result is not doubted.
+func (c *centreScore) silent() bool { return !c.Right && !c.Doubted }
+
+// judgeCentres judges the photographs of all sets until one fails. The error names it.
+func (s *scorer) judgeCentres(ctx context.Context, sets []*centreSet) error {
+	for _, set := range sets {
+		for _, p := range set.photographs {
+			img, err := readPicture(p.path)
+			if err != nil {
+				return err
+			}
+			if err := s.judgeTurns(ctx, set.file, p, img); err != nil {
+				return fmt.Errorf("%s: %w", p.path, err)
+			}
+		}
+	}
+	return nil
+}
+
+// turns is how often the program judges a photograph.
+func (r *request) turns() int {
+	if r.turned {
+		return 4
+	}
+	return 1
+}
+
+// judgeTurns judges one photograph as it is, and with -turned after each quarter turn.
+func (s *scorer) judgeTurns(ctx context.Context, set string, p photograph, img *imageio.Image) error {
+	var at *circle // in pixels
+	if p.circle != nil {
+		at = new(p.circle.of(img))
+	}
+	for i := range s.turns() {
+		if i > 0 {
+			if at != nil {
+				at = new(at.quarter(img.H))
+			}
+			img = quarter(img)
+		}
+		s.progress.Begin()
+		s.progress.Show("%s: segmenting", turnedName(p.name, 90*i))
+		score := &centreScore{Set: set, Name: p.name, Turned: 90 * i}
+		if err := s.look(ctx, img, func(r *segment.Result) { score.judge(r, s.anchor(), at) }); err != nil {
+			return err
+		}
+		s.centred = append(s.centred, score)
+	}
+	return nil
+}
+
+// anchor is the class that the model searches whole photographs for; -1 where there is none.
+func (s *scorer) anchor() int {
+	about := &s.session.Model.Metadata
+	return slices.Index(about.Classes, about.Anchor)
+}
+
+// judge compares the anchor's mask with the circle, in pixels. The circle is nil where the structure is absent.
+func (c *centreScore) judge(r *segment.Result, anchor int, at *circle) {
+	c.trust, c.Present = trustOf(r), at != nil
+	if at == nil {
+		c.Right = !r.Found
+		return
+	}
+	distance, area := at.compare(r.Probability(anchor), r.Width)
+	c.Distance, c.Area = defined(distance), &area
+	c.Right = right(distance, area)
+}
+
+// right judges a mask by the distance of its centroid, in radii of the circle, and by its area, in areas of the circle. A distance that is NaN is wrong.
+func right(distance, area float64) bool {
+	return distance <= farthest && area >= smallest && area <= largest
+}
+
+// wrong says in what way.
+func (c *centreScore) wrong() string {
+	switch {
+	case !c.Present:
+		return "it is absent, and something was found"
+	case c.Distance == nil:
+		return "it is present, and nothing was found"
+	}
+	return fmt.Sprintf("the centroid lies %.2f radii from the centre, and the area is %.2f times the circle's", *c.Distance, *c.Area)
+}
+
+// turnedName names a photograph, or a row of them, that is turned by so many degrees.
+func turnedName(name string, degrees int) string {
+	if degrees == 0 {
+		return name
+	}
+	return fmt.Sprintf("%s, turned by %d°", name, degrees)
+}
+
+type centresReport struct {
+	Anchor   string         `json:"anchor"`
+	Sets     []tally        `json:"sets"`         // a row a set and turn
+	Together []tally        `json:"together"`     // a row a turn
+	Of       int            `json:"of,omitempty"` // pictures, where the program was stopped before it had judged all
+	Pictures []*centreScore `json:"pictures"`
+}
+
+// tally is one row: a set, or all of them, under one turn.
+type tally struct {
+	Set          string `json:"set,omitempty"` // the CSV; empty: all
+	Turned       int    `json:"turned"`        // degrees, clockwise
+	Images       int    `json:"images"`
+	Right        part   `json:"right"`
+	RightDoubted part   `json:"rightDoubted"`
+	WrongDoubted part   `json:"wrongDoubted"`
+	Silent       part   `json:"silentlyWrong"` // wrong and not doubted
+}
+
+// centresReport gathers the judgements of so many pictures; nil without -centres.
+func (s *scorer) centresReport(sets []*centreSet) *centresReport {
+	if len(sets) == 0 {
+		return nil
+	}
+	out := &centresReport{Anchor: s.session.Model.Metadata.Anchor, Together: s.tallies(""), Pictures: s.centred}
+	for _, set := range sets {
+		out.Sets = append(out.Sets, s.tallies(set.file)...)
+	}
+	if all := s.turns() * photographs(sets); len(s.centred) < all {
+		out.Of = all
+	}
+	return out
+}
+
+// photographs is how many the sets hold.
+func photographs(sets []*centreSet) (n int) {
+	for _, set := range sets {
+		n += len(set.photographs)
+	}
+	return n
+}
+
+// tallies has a row a turn of one set, or of all sets where the name is empty. It leaves out rows without a picture.
+func (s *scorer) tallies(set string) (rows []tally) {
+	for i := range s.turns() {
+		var of []*centreScore
+		for _, c := range s.centred {
+			if c.Turned == 90*i && (set == "" || c.Set == set) {
+				of = append(of, c)
+			}
+		}
+		if len(of) == 0 {
+			continue
+		}
+		rows = append(rows, tally{
+			Set: set, Turned: 90 * i, Images: len(of),
+			Right:        count(of, func(c *centreScore) bool { return c.Right }),
+			RightDoubted: count(of, func(c *centreScore) bool { return c.Right && c.Doubted }),
+			WrongDoubted: count(of, func(c *centreScore) bool { return !c.Right && c.Doubted }),
+			Silent:       count(of, (*centreScore).silent),
+		})
+	}
+	return rows
+}
+
+// centres prints the rows, and names every picture that is silently wrong.
+func (t *table) centres(r *centresReport) {
+	t.title("Photographs with the centre of the %s", r.Anchor)
+	if r.Of > 0 {
+		t.line("stopped before all %d were judged", r.Of)
+		t.flush()
+	}
+	t.line("\timages\tright\tright and doubted\twrong and doubted\tsilently wrong")
+	rows := r.Sets
+	if slices.ContainsFunc(rows, func(row tally) bool { return row.Set != rows[0].Set }) {
+		rows = slices.Concat(rows, r.Together)
+	}
+	for _, row := range rows {
+		name := row.Set
+		if name == "" {
+			name = "together"
+		}
+		t.line("%s\t%d\t%v\t%v\t%v\t%v", turnedName(name, row.Turned), row.Images, row.Right, row.RightDoubted, row.WrongDoubted, row.Silent)
+	}
+	t.flush()
+	for _, c := range r.Pictures {
+		if c.silent() {
+			t.line("silently wrong: %s: %s", turnedName(c.Name+" of "+c.Set, c.Turned), c.wrong())
+		}
+	}
+}

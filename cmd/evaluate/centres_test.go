@@ -1,0 +1,310 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mrprism/internal/command"
+	"mrprism/internal/gpu"
+	"mrprism/internal/gpu/reference"
+	"mrprism/internal/imageio"
+	"mrprism/internal/segment"
+	"mrprism/internal/segment/segmenttest"
+	"mrprism/model"
+	"mrprism/weights"
+
+	"github.com/stretchr/testify/require"
+)
+
+// writePicture draws a picture of some colours.
+func writePicture(t *testing.T, path string, w, h int) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	img := image.NewNRGBA(image.Rect(0, 0, w, h))
+	for i := range w * h {
+		img.Set(i%w, i/w, color.NRGBA{uint8(3 * i), uint8(90 + i%w), uint8(40 + i/w), 255})
+	}
+	var b bytes.Buffer
+	require.NoError(t, png.Encode(&b, img))
+	require.NoError(t, os.WriteFile(path, b.Bytes(), 0o644))
+}
+
+// centresFile writes a CSV and its pictures, of 40×30 pixels.
+func centresFile(t *testing.T, text string, pictures ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "images"), 0o755))
+	for _, name := range pictures {
+		writePicture(t, filepath.Join(dir, "images", name), 40, 30)
+	}
+	file := filepath.Join(dir, "disc.csv")
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
+	return file
+}
+
+// biased is a model whose mask is everything, or nothing.
+func biased(t *testing.T, about weights.Metadata, bias float32) string {
+	t.Helper()
+	return weightsFile(t, about, func(f *weights.File) {
+		b := f.Tensor("conp.head.bias")
+		values := make([]float32, len(about.Classes))
+		for i := range values {
+			values[i] = bias
+		}
+		*b = weights.NewF32(b.Name, b.Shape, values)
+	})
+}
+
+func TestReadCentres(t *testing.T) {
+	file := centresFile(t, "\ufeffname,cx,cy,r,note\r\na, .25,0.5,0.1,\"by eye, twice\"\r\nb,,,,none\r\n", "a.PNG", "b.jpeg", "c.png")
+	set, err := readCentres(file)
+	require.NoError(t, err)
+	require.Equal(t, file, set.file)
+	dir := filepath.Join(filepath.Dir(file), "images")
+	require.Equal(t, []photograph{{"a", filepath.Join(dir, "a.PNG"), &circle{.25, .5, .1}}, {"b", filepath.Join(dir, "b.jpeg"), nil}}, set.photographs)
+	set, err = readCentres(centresFile(t, "name,cx,cy,r\na,0,1,1\n", "a.png"))
+	require.NoError(t, err)
+	require.Equal(t, &circle{0, 1, 1}, set.photographs[0].circle)
+}
+
+// Every bad line is told by its number, and why; good lines are not.
+func TestBadCentres(t *testing.T) {
+	lines := []struct{ line, want string }{
+		{"a,.1,.1,.1,", ""},
+		{"nosuch,.1,.1,.1,", "there is no image images/nosuch.png"},
+		{"../a,.1,.1,.1,", "there is no image"},
+		{",.1,.1,.1,", "the name is empty"},
+		{"a,.2,.2,.2,", "a stands in line 2 already"},
+		{"b,1.1,.1,.1,", "cx is 1.1; it has to be a share"},
+		{"b,.1,-.1,.1,", "cy is -.1; it has to be a share"},
+		{"b,.1,NaN,.1,", "cy is NaN; it has to be a share"},
+		{"b,.1,.1,left,", `r is "left" and no number`},
+		{"b,.1,.1,,", `r is "" and no number`},
+		{"b,.1,.1,0,", "r is 0"},
+		{"b,.1,.1,.1", "it has 4 fields, and the first line has 5"},
+		{"b,.1,.1,.1,x,y", "it has 6 fields"},
+		{`b,.1,"."1,.1,`, `"`},
+		{"two,.1,.1,.1,", "several images are called two"},
+		{"c,,,,", ""},
+	}
+	text := "name,cx,cy,r,note\n"
+	for _, l := range lines {
+		text += l.line + "\n"
+	}
+	file := centresFile(t, text, "a.png", "b.png", "c.png", "two.png", "two.jpg")
+	_, err := readCentres(file)
+	var told []string
+	for i, l := range lines {
+		if l.want != "" {
+			told = append(told, fmt.Sprintf("%s, line %d: ", file, i+2)+"|"+l.want)
+		}
+	}
+	problems := asProblems(t, err)
+	require.Len(t, problems, len(told))
+	for i, want := range told {
+		where, why, _ := strings.Cut(want, "|")
+		require.Contains(t, problems[i], where)
+		require.Contains(t, problems[i], why)
+	}
+	shown := strings.Split(err.Error(), "\n")
+	require.Len(t, shown, 1+10+1)
+	require.Contains(t, shown[11], fmt.Sprintf("and %d more", len(told)-10))
+	for text, want := range map[string]string{
+		"":                       "the first line has to be name,cx,cy,r",
+		"name,x,y,r\na,.1,.1,.1": "the first line has to be name,cx,cy,r",
+		"cx,name,cy,r\n":         "the first line has to be name,cx,cy,r",
+		"name,cx,cy,r,note\n":    "names no photograph",
+	} {
+		_, err := readCentres(centresFile(t, text, "a.png"))
+		require.ErrorContains(t, err, want)
+	}
+	require.NoError(t, os.RemoveAll(filepath.Join(filepath.Dir(file), "images")))
+	_, err = readCentres(file)
+	require.ErrorContains(t, err, filepath.Join(filepath.Dir(file), "images"))
+}
+
+// A disc drawn anew has its own centre and area, whatever the image's shape.
+func TestCompare(t *testing.T) {
+	const w, h = 120, 80
+	img := &imageio.Image{W: w, H: h}
+	mask := make([]float32, w*h)
+	for i := range mask {
+		if math.Hypot(float64(i%w)+.5-30, float64(i/w)+.5-50) < 18 {
+			mask[i] = .6
+		} else {
+			mask[i] = .5 // one half is outside
+		}
+	}
+	distance, area := circle{30. / w, 50. / h, 18. / w}.of(img).compare(mask, w)
+	require.InDelta(t, 0, distance, 1e-9)
+	require.InDelta(t, 1, area, .01)
+	distance, area = circle{(30. + 9) / w, (50. - 12) / h, 9. / w}.of(img).compare(mask, w)
+	require.InDelta(t, 15./9, distance, 1e-9)
+	require.InDelta(t, 4, area, .04)
+	distance, area = circle{.5, .5, .1}.of(img).compare(make([]float32, w*h), w)
+	require.True(t, math.IsNaN(distance))
+	require.Zero(t, area)
+}
+
+// The limits of right: the distance, the area below and above, and what is absent.
+func TestRight(t *testing.T) {
+	for _, c := range []struct {
+		distance, area float64
+		want           bool
+	}{
+		{.99, 1, true}, {1.01, 1, false}, {0, .41, true}, {0, .39, false}, {0, 2.49, true}, {0, 2.51, false}, {math.NaN(), 1, false},
+	} {
+		require.Equal(t, c.want, right(c.distance, c.area), "%v", c)
+	}
+	absent := &centreScore{}
+	absent.judge(&segment.Result{Found: true}, 0, nil)
+	require.False(t, absent.Right)
+	require.True(t, absent.silent())
+	absent.judge(&segment.Result{Doubts: []segment.Doubt{{Code: "not-found"}}}, 0, nil)
+	require.True(t, absent.Right && absent.Doubted && !absent.Present)
+}
+
+// A bright pixel is where the circle's centre is, after every turn; four turns are none.
+func TestQuarter(t *testing.T) {
+	img := &imageio.Image{W: 7, H: 4, Pix: make([]uint8, 3*7*4), Format: "png"}
+	for i := range img.Pix {
+		img.Pix[i] = uint8(i)
+	}
+	img.Pix[3*(1*7+5)+1] = 255 // x 5, y 1, green
+	at, turned := circle{5.5, 1.5, 2}, img
+	for i, size := range [][2]int{{4, 7}, {7, 4}, {4, 7}, {7, 4}} {
+		at, turned = at.quarter(turned.H), quarter(turned)
+		require.Equal(t, size, [2]int{turned.W, turned.H})
+		require.Equal(t, uint8(255), turned.Pix[3*(int(at.y)*turned.W+int(at.x))+1], "turn %d", i+1)
+		if i == 0 {
+			require.Equal(t, circle{4 - 1.5, 5.5, 2}, at, "clockwise: what was above is to the right")
+		}
+	}
+	require.Equal(t, img, turned)
+	require.Equal(t, circle{5.5, 1.5, 2}, at)
+}
+
+// The program judges by the CSV alone: what marks everything is right where the circle is as large, in every turn, and wrong where it is elsewhere or
+// nothing is there.
+func TestCentres(t *testing.T) {
+	text := "name,cx,cy,r\nlarge,.7,.5,.4\nelsewhere,.1,.1,.4\nabsent,,,\nsmall,.5,.5,.1\n"
+	names := []string{"large.png", "elsewhere.png", "absent.jpg", "small.png"}
+	one, two := centresFile(t, text, names...), centresFile(t, "name,cx,cy,r\nlarge,.5,.5,.5\n", "large.png")
+	got, table := scores(t, "-weights", biased(t, segmenttest.Fundus(), 30), "-centres", one+","+two, "-turned")
+	r := got.Centres
+	require.Equal(t, "disc", r.Anchor)
+	require.Len(t, r.Pictures, 4*5)
+	require.Len(t, r.Sets, 8)
+	require.Len(t, r.Together, 4)
+	for i, row := range r.Together {
+		require.Equal(t, []int{90 * i, 5, 2}, []int{row.Turned, row.Images, row.Right.Images})
+		require.Equal(t, []int{4, 1}, []int{r.Sets[i].Images, r.Sets[i].Right.Images}, "%s", r.Sets[i].Set)
+		require.InDelta(t, .25, r.Sets[i].Right.Share, 1e-12)
+		require.Equal(t, row.Images, row.Right.Images+row.WrongDoubted.Images+row.Silent.Images)
+	}
+	for _, c := range r.Pictures {
+		require.Equal(t, c.Name == "large", c.Right, "%s of %s turned by %d", c.Name, c.Set, c.Turned)
+		require.Equal(t, len(c.Doubts) > 0, c.Doubted)
+		require.Equal(t, c.Name != "absent", c.Present)
+		line := fmt.Sprintf("silently wrong: %s: ", turnedName(c.Name+" of "+c.Set, c.Turned))
+		require.Equal(t, !c.Right && !c.Doubted, strings.Contains(table, line), line)
+	}
+	require.InDelta(t, 8./16, *r.Pictures[0].Distance, 1e-9, ".2 of 40 pixels from the middle, with a radius of 16")
+	require.InDelta(t, 1200/(math.Pi*256), *r.Pictures[0].Area, 1e-9)
+	require.Contains(t, table, "together, turned by 270° ")
+	require.Empty(t, got.Data)
+	require.Nil(t, got.Doubts)
+	require.Positive(t, got.Odd.Odd)
+	require.Equal(t, 5*4, got.Odd.Odd+got.Odd.Others)
+	require.NotContains(t, table, "region none", "there is no data")
+
+	got, table = scores(t, "-weights", biased(t, segmenttest.Fundus(), -30), "-centres", one)
+	require.Len(t, got.Centres.Pictures, 4)
+	for _, c := range got.Centres.Pictures {
+		require.False(t, c.Found)
+		require.Equal(t, c.Name == "absent", c.Right)
+		require.Nil(t, c.Distance)
+	}
+	row := got.Centres.Together[0]
+	require.Equal(t, []int{1, 1, 3, 0}, []int{row.Right.Images, row.RightDoubted.Images, row.WrongDoubted.Images, row.Silent.Images})
+	require.NotContains(t, table, "together")
+	require.InDelta(t, .5, *got.Odd.AUROC, 1e-12, "what finds nothing is all equally odd")
+	require.Contains(t, table, "AUROC  0.500  3 odd, 1 others")
+}
+
+// Rows and names of what is judged, whatever the engine doubts.
+func TestTallies(t *testing.T) {
+	doubt := []segment.Doubt{{Code: "odd"}}
+	of := func(set, name string, right, doubted bool) *centreScore {
+		c := &centreScore{Set: set, Name: name, Present: true, Distance: new(1.5), Area: new(1.), Right: right, trust: trust{Found: true, Doubted: doubted}}
+		if doubted {
+			c.Doubts = doubt
+		}
+		return c
+	}
+	s := &scorer{centred: []*centreScore{
+		of("a", "p", true, false), of("a", "q", true, true), of("a", "r", false, true), of("b", "s", false, false), of("b", "t", false, true),
+	}}
+	rows := s.tallies("")
+	require.Equal(t, []tally{{"", 0, 5, part{2, .4}, part{1, .2}, part{2, .4}, part{1, .2}}}, rows)
+	var out bytes.Buffer
+	require.NoError(t, (&report{Centres: &centresReport{Anchor: "disc", Sets: append(s.tallies("a"), s.tallies("b")...), Together: rows, Pictures: s.centred}}).table(&out))
+	require.Contains(t, out.String(), "together  5       2 (40.0 %)  1 (20.0 %)         2 (40.0 %)         1 (20.0 %)")
+	require.Contains(t, out.String(), "silently wrong: s of b: the centroid lies 1.50 radii from the centre, and the area is 1.00 times the circle's")
+	require.Equal(t, 1, strings.Count(out.String(), "silently wrong:"))
+}
+
+// stopping is a device on which the user stops as soon as ready says so.
+type stopping struct {
+	gpu.Device
+	ready func() bool
+	stop  func()
+}
+
+func (d *stopping) Run(ctx context.Context, recordings ...gpu.Recording) error {
+	if d.ready() {
+		d.stop()
+	}
+	return d.Device.Run(ctx, recordings...)
+}
+
+// What was judged until the user stops is told, with how much is missing.
+func TestStopped(t *testing.T) {
+	centres, foreign := centresFile(t, "name,cx,cy,r\na,.5,.5,.5\nb,.5,.5,.5\n", "a.png", "b.png"), t.TempDir()
+	for i := range 3 {
+		writePicture(t, filepath.Join(foreign, fmt.Sprintf("f%d.png", i)), 30, 20)
+	}
+	m, err := command.Weights(biased(t, segmenttest.Fundus(), 30))
+	require.NoError(t, err)
+	for _, c := range []struct{ centred, foreign int }{{1, 0}, {2, 1}} {
+		ctx, cancel := context.WithCancel(t.Context())
+		s := &scorer{request: request{centres: centres, foreign: foreign}, progress: command.NewProgress(io.Discard, 5)}
+		ready := func() bool { return len(s.centred) == c.centred && len(s.foreign) == c.foreign }
+		open := func(context.Context, func(string)) (gpu.Device, error) {
+			return &stopping{reference.Open(), ready, cancel}, nil
+		}
+		s.session = command.Session{Model: m, Precision: model.F32, Open: open}
+		in, err := s.open(m)
+		require.NoError(t, err)
+		require.ErrorIs(t, s.judge(ctx, in), context.Canceled)
+		s.session.Close()
+		r := s.report(in)
+		require.Equal(t, c.centred, r.Centres.Together[0].Images)
+		require.Equal(t, c.foreign, r.Foreign.Together.Images)
+		require.Equal(t, 3, r.Foreign.Of)
+		var table bytes.Buffer
+		require.NoError(t, r.table(&table))
+		require.Equal(t, c.centred < 2, strings.Contains(table.String(), "stopped before all 2 were judged"))
+		require.Contains(t, table.String(), "stopped before all 3 were judged")
+	}
+}

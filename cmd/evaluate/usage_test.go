@@ -1,0 +1,63 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mrprism/internal/segment/segmenttest"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The program runs within the test here: Go's test cache does not see what TestMain builds, and would keep results of an older program.
+func TestHelp(t *testing.T) {
+	var out, problems strings.Builder
+	require.Zero(t, run(t.Context(), []string{"-h"}, &out, &problems))
+	require.Empty(t, problems.String())
+	stdout := out.String()
+	for _, word := range []string{"-centres FILE", "-turned", "-foreign DIR", "-risk", "AUROC", "name,cx,cy,r,note", "Wilson", "0.4 to 2.5", "silently wrong"} {
+		require.Contains(t, stdout, word)
+	}
+	require.NotContains(t, stdout, "%!", "a verb without its value")
+	require.NotContains(t, stdout, "%%")
+	for line := range strings.Lines(stdout) {
+		require.LessOrEqual(t, len([]rune(line)), 170, line)
+	}
+}
+
+// Flags that need another one, lists that cannot be meant, and models that do not search.
+func TestWrongUsageOfPictures(t *testing.T) {
+	centres := centresFile(t, "name,cx,cy,r\na,.5,.5,.5\n", "a.png")
+	file, blind := weightsFile(t, segmenttest.Fundus(), nil), weightsFile(t, segmenttest.Raters(), nil)
+	dir := filepath.Dir(centres)
+	for _, c := range []struct {
+		code int
+		want string
+		args []string
+	}{
+		{2, "which data? give -data DIR, -centres FILE or -foreign DIR", []string{"-weights", file}},
+		{2, "which data?", []string{"-weights", file, "-data", "", "-centres", ""}},
+		{2, "-turned says something about -centres, which is missing", []string{"-weights", file, "-foreign", dir, "-turned"}},
+		{2, "-csv says something about -data", []string{"-weights", file, "-centres", centres, "-csv", "a.csv"}},
+		{2, "-roi says something about -data", []string{"-weights", file, "-centres", centres, "-roi", "auto"}},
+		{2, "-risk says something about -data", []string{"-weights", file, "-foreign", dir, "-risk", "a.svg"}},
+		{2, "-changed says something about -data", []string{"-weights", file, "-foreign", dir, "-changed"}},
+		{2, "-split says something about -data", []string{"-weights", file, "-foreign", dir, "-split", "all"}},
+		{2, "-against says something about -data", []string{"-weights", file, "-foreign", dir, "-against", file}},
+		{2, "-risk curve.png: the curve is an SVG picture", []string{"-weights", file, "-data", dir, "-risk", "curve.png"}},
+		{1, "does not search photographs (it was trained without -anchor): leave -centres out", []string{"-weights", blind, "-centres", centres}},
+		{1, filepath.Join(dir, "nowhere.csv") + ": cannot be read", []string{"-weights", file, "-centres", filepath.Join(dir, "nowhere.csv")}},
+		{1, "would count twice", []string{"-weights", file, "-centres", centres + "," + dir + "/./disc.csv"}},
+		{1, "a name is empty", []string{"-weights", file, "-foreign", dir + ","}},
+		{1, "there is no .png", []string{"-weights", file, "-foreign", t.TempDir()}},
+		{1, "not a directory", []string{"-weights", file, "-foreign", centres}},
+		{1, "there is no folder", []string{"-weights", file, "-data", dir, "-risk", filepath.Join(dir, "nowhere", "a.svg")}},
+		{1, "compare weights of the same classes", []string{"-weights", file, "-data", dir, "-against", blind}},
+	} {
+		code, stdout, stderr := call(t, append(c.args, "-device", "reference")...)
+		require.Equal(t, c.code, code, stderr)
+		require.Contains(t, stderr, c.want)
+		require.Empty(t, stdout)
+	}
+}
