@@ -161,13 +161,13 @@ func TestStructuresAreNested(t *testing.T) {
 		}
 	}
 	maps := []float32{0.5, 0.7, 0.6 /**/, 0.9, 0.2, 0.4}
-	(&Config{Classes: 3}).nest(maps, 3)
+	(&Config{Classes: 3}).Nest(maps, 3)
 	assert.Equal(t, []float32{0.5, 0.5, 0.5, 0.9, 0.2, 0.2}, maps)
 	maps = []float32{0.5, 0.7, 0.6}
-	(&Config{Classes: 3, Independent: true}).nest(maps, 3)
+	(&Config{Classes: 3, Independent: true}).Nest(maps, 3)
 	assert.Equal(t, []float32{0.5, 0.7, 0.6}, maps)
 	levels := []float32{0.9, 0.8 /**/, 0.5, 0.6 /**/, 0.7, 0.4} // of three levels, discs and cups
-	(&Config{Classes: 2, Levels: true}).nest(levels, 6)
+	(&Config{Classes: 2, Levels: true}).Nest(levels, 6)
 	assert.Equal(t, []float32{0.9, 0.8, 0.5, 0.5, 0.5, 0.4}, levels)
 }
 

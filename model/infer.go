@@ -161,7 +161,7 @@ func (in *Inference) SetRaterWeights(weights []float32) error {
 func (in *Inference) Recur(ctx context.Context) ([]float32, error) {
 	y, err := in.recur(ctx)
 	if err == nil {
-		in.nest(y, in.Classes)
+		in.Nest(y, in.Classes)
 	}
 	return y, err
 }
@@ -186,7 +186,7 @@ func (in *Inference) RaterLabels(ctx context.Context) ([]float32, error) {
 	}
 	z, err := probabilities(ctx, in.labels, in.full)
 	if err == nil {
-		in.nest(z, in.Raters*in.Classes)
+		in.Nest(z, in.Raters*in.Classes)
 	}
 	return z, err
 }
@@ -222,8 +222,8 @@ func (c *Config) Inside(channel int) (outer []int) {
 	return outer
 }
 
-// nest makes every channel of maps (…, channels) lie inside those that it lies within: cup = min(cup, disc).
-func (c *Config) nest(maps []float32, channels int) {
+// Nest makes every channel of maps (…, channels) lie inside those that it lies within: cup = min(cup, disc).
+func (c *Config) Nest(maps []float32, channels int) {
 	for channel := range channels {
 		for _, outer := range c.Inside(channel) {
 			for i := 0; i < len(maps); i += channels {

@@ -61,8 +61,9 @@ export class Canvas2D {
     c.globalAlpha = 1;
     for (const line of this.#contours) {
       c.lineJoin = "round";
-      if (!line.dash) this.#stroke(line.path, "rgb(0 0 0 / .6)", (line.width + 2) / v.scale, []);
-      this.#stroke(line.path, line.colour, line.width / v.scale, line.dash ? [line.dash / v.scale, 0.7 * line.dash / v.scale] : []);
+      const dash = line.dash ? [line.dash / v.scale, 0.7 * line.dash / v.scale] : [];
+      this.#stroke(line.path, "rgb(0 0 0 / .6)", (line.width + 2) / v.scale, dash);
+      this.#stroke(line.path, line.colour, line.width / v.scale, dash);
     }
     if (this.#region) this.#drawRegion(v);
   }

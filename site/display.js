@@ -1,12 +1,13 @@
 // What of a result is shown on the stage: contours, map, legend, and the controls that choose among them. Maps are asked for before the
 // result is shown, others when they are first chosen, and kept while the result is.
-import { title } from "./measurements.js";
+import { title, whyDoubted } from "./measurements.js";
 import { bar, css, paint, rater as raterColour, structure as structureColour } from "./colours.js";
 
 const $ = (id) => document.getElementById(id);
 // mostDisagreement is the highest chance that two of n experts differ, when half of them mark a pixel: what the map's scale ends at.
 const mostDisagreement = (n) => n < 2 ? 1 : Math.floor(n / 2) * Math.ceil(n / 2) / (n * (n - 1) / 2);
 const WEIGHT_DELAY = 250; // ms after the last movement of a rater's slider
+const DOUBTED = 9, LEVEL = 6; // CSS pixels, dashes of the lines of a doubted result and of one agreement level
 
 // Events: "weights" (detail: a factor 0…1 on each rater's confidence, or null where all are 1) when the raters' sliders come to rest.
 export class Display extends EventTarget {
@@ -129,6 +130,9 @@ export class Display extends EventTarget {
   // wanted is what the controls ask for of a result: lines and the map's picture, as promises that views keeps, and what the legend says. Controls that
   // are built for another model count as they will be once they are built for this one.
   #wanted(result, views) {
+    const why = whyDoubted(result)?.title;
+    if (!result.found) return { lines: [], picture: null, map: "none", legend: [why, [], "none"] };
+    const dash = why ? DOUBTED : 0;
     const view = (kind, fields) => {
       const key = kind + JSON.stringify(fields);
       if (!views.has(key)) {
@@ -140,26 +144,26 @@ export class Display extends EventTarget {
     };
     const chosen = (name) => (this.#built === result.model ? [...document.querySelectorAll(`input[name=${name}]:checked`)].map((box) => Number(box.value)) : []);
     const [s = 0] = chosen("structure"), i = this.recurrence, keys = [], lines = [], levels = result.labels === "agreement-levels";
-    const line = async (view, colour, width, dash = 0) => { const v = await view; return { points: v.points, starts: v.starts, colour, width, dash }; };
+    const line = async (view, colour, width, dash) => { const v = await view; return { points: v.points, starts: v.starts, colour, width, dash }; };
     const all = [...result.classes.keys()];
     const calibrated = (c) => view("recurrence", { i, class: c });
     // Raters, levels and their disagreement are of the last recurrence; where another is shown, every key names its own.
     const [now, last] = i < result.recurrences ? [` (Rec${i})`, ` (Rec${result.recurrences})`] : ["", ""];
     if (levels && $("level-shown").checked) {
       const n = result.raters.length, j = Math.min(Number($("level").value), n), every = $("level-all").checked;
-      for (const c of all) for (const m of every ? result.raters.keys() : [j - 1]) lines.push(line(view("rater", { m, class: c }), fade(structureColour(c), every ? m / (n - 1) : 1), 1.25, every ? 0 : 5));
-      keys.push({ colour: [225, 228, 232], dash: !every, text: (every ? `at least 1 (pale) to ${n} of ${n} experts` : agreement(j, n)) + last });
+      for (const c of all) for (const m of every ? result.raters.keys() : [j - 1]) lines.push(line(view("rater", { m, class: c }), fade(structureColour(c), every ? m / (n - 1) : 1), 1.25, every ? dash : LEVEL));
+      keys.push({ colour: [225, 228, 232], dash: every ? dash : LEVEL, text: (every ? `at least 1 (pale) to ${n} of ${n} experts` : agreement(j, n)) + last });
     }
     const shown = levels ? [] : chosen("rater");
     const of = (all.length > 1 ? `, ${result.classes[s]}` : "") + last;
-    for (const m of shown) lines.push(line(view("rater", { m, class: s }), raterColour(m), 1.5));
-    if (shown.length > 3) keys.push({ colours: shown.map(raterColour), text: `${shown.length} raters${of}` });
-    else keys.push(...shown.map((m) => ({ colour: raterColour(m), text: title(result.raters[m]) + of })));
-    if ($("contour").checked) for (const c of all) lines.push(line(calibrated(c), structureColour(c), 2));
-    if ($("contour").checked) keys.unshift(...all.map((c) => ({ colour: structureColour(c), text: `${title(result.classes[c])}, calibrated${now}` })));
+    for (const m of shown) lines.push(line(view("rater", { m, class: s }), raterColour(m), 1.5, dash));
+    if (shown.length > 3) keys.push({ colours: shown.map(raterColour), dash, text: `${shown.length} raters${of}` });
+    else keys.push(...shown.map((m) => ({ colour: raterColour(m), dash, text: title(result.raters[m]) + of })));
+    if ($("contour").checked) for (const c of all) lines.push(line(calibrated(c), structureColour(c), 2, dash));
+    if ($("contour").checked) keys.unshift(...all.map((c) => ({ colour: structureColour(c), dash, text: `${title(result.classes[c])}, calibrated${now}` })));
     const map = document.querySelector("input[name=map]:checked").value;
     const picture = map === "none" ? null : map === "heat" ? calibrated(s) : view("disagreement", { class: s });
-    return { lines, picture, map, legend: [keys, map, title(result.classes[s]), map === "heat" ? now : last] };
+    return { lines, picture, map, legend: [why, keys, map, title(result.classes[s]), map === "heat" ? now : last] };
   }
 
   // refresh puts what the controls ask for on the stage, unless something newer has been asked for meanwhile.
@@ -181,7 +185,8 @@ export class Display extends EventTarget {
     }
   }
 
-  #legend(keys, map, structure, recurrence) {
+  // legend says why the result is doubted, where it is, and names the lines and the map.
+  #legend(why, keys, map, structure, recurrence) {
     const rows = keys.map(({ colour, colours = [colour], text, dash }) => {
       const row = document.createElement("div"), label = document.createElement("span");
       row.className = "key";
@@ -191,7 +196,7 @@ export class Display extends EventTarget {
         path.setAttribute("d", `M${1 + 20 * i / colours.length} 5h${20 / colours.length}`);
         path.setAttribute("stroke", css(c));
         path.setAttribute("stroke-width", "2.5");
-        if (dash) path.setAttribute("stroke-dasharray", "4 3");
+        if (dash) path.setAttribute("stroke-dasharray", `${0.8 * dash} ${0.6 * dash}`);
         svg.append(path);
       }
       label.textContent = text;
@@ -207,6 +212,7 @@ export class Display extends EventTarget {
       row.append(canvas, label);
       rows.push(row);
     }
+    if (why) rows.unshift(Object.assign(document.createElement("strong"), { textContent: why }));
     $("legend").replaceChildren(...rows);
     $("legend").hidden = rows.length === 0 || this.stage.placing !== null;
   }

@@ -21,7 +21,7 @@ export const csv = (rows) => rows.map((row) => row.map((value) => {
 }).join(",")).join("\r\n") + "\r\n";
 
 // offerSaves fills the section Save for a result; weights are those of the raters that it was computed with, null where all are 1. Masks and
-// probabilities are saved of the recurrence that is shown; measurements are of the last. renew segments again as for a result and resolves to the new
+// probabilities are saved of the recurrence that is shown, where something was found; measurements are of the last. renew segments again as for a result and resolves to the new
 // one; to null where the page went on to something else, and to undefined where it failed and has told so.
 export function offerSaves(result, name, weights, { display, segmenter, fail, saved, renew }) {
   const base = stem(name);
@@ -47,7 +47,7 @@ export function offerSaves(result, name, weights, { display, segmenter, fail, sa
     } catch (error) { fail(error); } finally { button.ariaDisabled = null; }
   };
   const focused = [...$("save-masks").querySelectorAll("button")].indexOf(document.activeElement);
-  $("save-masks").replaceChildren(...result.classes.map((cls, c) => {
+  $("save-masks").replaceChildren(...(result.found ? result.classes : []).map((cls, c) => {
     const row = document.createElement("div"), label = document.createElement("span");
     row.className = "row";
     label.className = "name";
@@ -64,10 +64,10 @@ export function offerSaves(result, name, weights, { display, segmenter, fail, sa
     return row;
   }));
   $("save-masks").querySelectorAll("button")[focused]?.focus();
-  const { width, height, model, classes, raters, labels, roi, recurrences, measurements, timings, adapter, precision, unlike } = result;
+  const { width, height, model, classes, raters, labels, roi, recurrences, measurements, timings, adapter, precision, found, doubts, doubt } = result;
   const record = {
     image: name, width, height, model, weights: { title: result.title, sha256: result.sha256, shipped: result.shipped }, classes, raters, labels, region: { ...roi, by: regionBy(result) },
-    recurrences, measurements, device: adapter, precision, unlike, times_ms: timings,
+    recurrences, measurements, device: adapter, precision, found, doubts, doubt, times_ms: timings,
   };
   if (weights) record.rater_weights = Array.from(weights, (w) => Number(w.toFixed(2)));
   $("save-json").onclick = () => download(`${base}.json`, "application/json", JSON.stringify(record, null, 2) + "\n");

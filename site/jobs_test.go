@@ -89,35 +89,6 @@ func TestCancelEndsOnlyThePagesJob(t *testing.T) {
 	p.clean()
 }
 
-// Of a picture with colours that the model has not seen the page says so, once, and in the measurements always; another model's result takes that away.
-func TestUnlikePicture(t *testing.T) {
-	p := open(t, mock(t, nil), 1200, 800)
-	p.ready()
-	said := func() bool {
-		return get[bool](p, `!document.getElementById("banner").hidden && document.getElementById("banner").innerText.includes("unlike")`)
-	}
-	written := func() bool {
-		return get[bool](p, `document.getElementById("measure-note").textContent.includes("unlike")`)
-	}
-	p.sample()
-	assert.False(t, said() || written())
-	p.drop("grey.jpg", readBuilt(t, "sample.jpg"))
-	p.until(sampleDone + ` && document.getElementById("file-line").textContent.includes("grey.jpg")`)
-	assert.True(t, said() && written())
-	p.click("banner-close")
-	p.click("region-none")
-	p.until(sampleDone + ` && document.getElementById("region-line").textContent === "The whole image"`)
-	assert.False(t, said(), "it was dismissed")
-	assert.True(t, written())
-	p.choose("raters")
-	p.until(sampleDone + ` && document.querySelectorAll("#rater-list li").length === 7`)
-	assert.False(t, said() || written())
-	p.choose("levels")
-	p.until(sampleDone + ` && !document.getElementById("levels").hidden`)
-	assert.True(t, said() && written())
-	p.clean()
-}
-
 // A job that takes over from another goes on with its region, its photograph and the weights of its model.
 func TestChangesWhileComputing(t *testing.T) {
 	p := open(t, mock(t, nil), 1200, 800)
@@ -168,15 +139,18 @@ func TestModelThatFindsNothing(t *testing.T) {
 	p.asking()
 	p.choose("raters")
 	p.drop("nodisc.jpg", readBuilt(t, "sample.jpg"))
-	p.until(`!document.getElementById("placing").hidden`)
+	p.until(nothingOf("brain"))
+	p.click("doubt-place")
 	p.click("place-apply")
-	p.until(sampleDone)
+	p.until(found)
 	p.slide(firstWeight, 20)
-	p.until(`asked.at(-1).raterWeights && ` + sampleDone)
+	p.until(`asked.at(-1).raterWeights && ` + found)
 	p.choose("levels")
-	p.until(`!document.getElementById("placing").hidden`)
+	p.until(nothingOf("disc"))
+	assert.Equal(t, question{"nodisc.jpg", "levels", "auto", nil}, p.lastAsked())
+	p.click("doubt-place")
 	p.click("place-apply")
-	p.until(sampleDone)
+	p.until(found)
 	assert.Nil(t, p.lastAsked().RaterWeights)
 	assert.Contains(t, get[string](p, `document.getElementById("about-list").innerText`), "Fundus")
 	p.clean()
@@ -201,12 +175,14 @@ func TestSliderMovedWhileAResultArrives(t *testing.T) {
 	p.clean()
 }
 
-// The message that nothing was found and the bar to place the square by hand can both be used by mouse, whatever the screen.
+// A message and the bar to place the square by hand can both be used by mouse, whatever the screen.
 func TestMessageAndPlacingBar(t *testing.T) {
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
-	p.drop("nodisc.jpg", readBuilt(t, "sample.jpg"))
-	p.until(`!document.getElementById("placing").hidden && !document.getElementById("banner").hidden`)
+	p.sample()
+	p.drop("notes.png", []byte("this is text"))
+	p.until(`!document.getElementById("banner").hidden && document.getElementById("progress").hidden`)
+	p.click("place")
 	for _, size := range [][2]int64{{390, 844}, {844, 390}, {1280, 657}, {1280, 720}, {1080, 1920}} {
 		p.run(chromedp.EmulateViewport(size[0], size[1]))
 		p.until(fmt.Sprintf("innerWidth === %d", size[0]))

@@ -1,23 +1,27 @@
-// The measurements table. measurements is what the segmenter computed (mrprism/internal/segment): per structure the area, and where there
-// are a disc and a cup their vertical ratio, each with the range over the mask and the raters or agreement levels. A ratio whose inner structure
-// was not found has no value: null.
+// The measurements table, and why a result is doubted. The segmenter computes both (mrprism/internal/segment). measurements has the area of each
+// structure, and the vertical ratio where there are a disc and a cup. low and high are the range over the mask and the raters or agreement levels.
+// interval held the experts' majority in a share of images, its coverage; weights may lack it. A ratio without an inner structure has value null.
 import { css, structure as colour } from "./colours.js";
 
 const $ = (id) => document.getElementById(id);
 export const title = (name) => name.charAt(0).toUpperCase() + name.slice(1).replace(/[_-]/g, " ");
 const whole = (n) => Math.round(n).toLocaleString("en-US").replaceAll(",", "\u202f");
 const percent = (share) => (100 * share).toFixed(share < 0.1 ? 2 : 1);
-export const over = (result) => (result.labels === "agreement-levels" ? `the ${result.raters.length} agreement levels` : `the ${result.raters.length} raters`);
+const over = (result) => (result.labels === "agreement-levels" ? `the ${result.raters.length} agreement levels` : `the ${result.raters.length} raters`);
 
-function cell(tag, text, small) {
-  const element = document.createElement(tag);
+function cell(tag, text, fields) {
+  const element = Object.assign(document.createElement(tag), fields);
   element.append(text);
-  if (small) {
-    const line = document.createElement("small");
-    line.textContent = small;
-    element.append(line);
-  }
   return element;
+}
+// ranges are those that a figure has: name, meaning, and the range in the figure's format.
+function ranges(result, { low, high, interval }, format) {
+  const range = (a, b) => `${format(a)} – ${format(b)}`, list = [["experts' range", `from the least to the greatest of the mask and ${over(result)}`, range(low, high)]];
+  if (interval) {
+    const hundredth = Math.round(100 * interval.coverage);
+    list.push([`${hundredth} % interval`, `it held the experts' majority in ${hundredth} of 100 images that it was not fitted on`, range(interval.low, interval.high)]);
+  }
+  return list;
 }
 function row(cells, className = "") {
   const tr = document.createElement("tr");
@@ -26,59 +30,84 @@ function row(cells, className = "") {
   return tr;
 }
 
+// whyDoubted is why a result is not to be relied on, in a title and further reasons; null where there is no reason.
+export function whyDoubted({ found, doubts, classes }) {
+  if (found && !doubts.length) return null;
+  const missing = doubts.find(({ code }) => code === "not-found")?.text ?? `No ${classes[0]} was found in this picture.`;
+  const title = found ? "The model doubts this result." : missing;
+  return { title, reasons: doubts.map(({ text }) => text).filter((text) => text !== title) };
+}
+
 export function showMeasurements(result) {
-  const { structures, verticalRatio } = result.measurements, body = [];
-  const head = ["Structure", "Area, px", "% of image"].map((text) => { const th = cell("th", text); th.scope = "col"; return th; });
+  const why = whyDoubted(result);
+  $("doubt").hidden = !why;
+  $("doubt-title").textContent = why?.title ?? "";
+  $("doubt-reasons").textContent = why?.reasons.join(" ") ?? "";
+  $("doubt-hint").textContent = result.found ? "Its outline and figures may be wrong. Check that the model is for such pictures." : "If you see one, place the region around it. Or choose another model.";
+  $("measure-table").hidden = $("measure-note").hidden = !result.found;
+  $("measure-table").classList.toggle("doubted", why !== null);
+  $("measure-untold").hidden = !result.found || result.doubt !== null;
+  if (result.found) fillTable(result, why !== null);
+}
+
+function fillTable(result, doubted) {
+  const { structures, verticalRatio } = result.measurements, body = [], meanings = new Map();
+  const add = (cells, figure, format, className) => { // a figure, and its ranges below it
+    body.push(row(cells, className));
+    for (const [name, meaning, range] of figure ? ranges(result, figure, format) : []) {
+      meanings.set(name, meaning);
+      body.push(row([cell("th", name, { scope: "row", title: `${title(name)}: ${meaning}` }), cell("td", range, { colSpan: cells.length === 2 ? 2 : 1 }), ...cells.slice(2).map(() => cell("td", ""))], "range"));
+    }
+  };
   if (verticalRatio) {
-    const name = cell("th", `${title(verticalRatio.inner)}/${verticalRatio.outer}, vertical`);
-    name.scope = "row";
-    const { inner, value: ratio, low, high } = verticalRatio;
-    const value = ratio === null ? cell("td", `no ${inner} found`) : cell("td", ratio.toFixed(2), `${low.toFixed(2)} – ${high.toFixed(2)}`);
-    value.colSpan = 2;
-    body.push(row([name, value], "headline"));
+    const { inner, outer, value } = verticalRatio;
+    add([cell("th", `${title(inner)}/${outer}, vertical`, { scope: "row" }), cell("td", value === null ? `no ${inner} found` : value.toFixed(2), { colSpan: 2 })],
+      value === null ? null : verticalRatio, (ratio) => ratio.toFixed(2), "headline");
   }
   for (const [c, s] of structures.entries()) {
-    const name = cell("th", ""), swatch = document.createElement("i");
-    name.scope = "row";
-    swatch.className = "swatch";
+    const swatch = Object.assign(document.createElement("i"), { className: "swatch" });
     swatch.style.background = css(colour(c));
-    name.append(swatch, title(s.class));
-    body.push(row([name, cell("td", whole(s.area), `${whole(s.low)} – ${whole(s.high)}`), cell("td", percent(s.share))]));
+    const name = cell("th", swatch, { scope: "row" });
+    name.append(title(s.class));
+    add([name, cell("td", whole(s.area)), cell("td", percent(s.share))], s, whole);
   }
-  $("measure-head").replaceChildren(row(head));
+  $("measure-head").replaceChildren(row(["Structure", "Area, px", "% of image"].map((text) => cell("th", text, { scope: "col" }))));
   $("measure-body").replaceChildren(...body);
-  const empty = structures.filter((s) => s.area === 0).map((s) => s.class);
-  $("measure-note").textContent = (result.unlike ? unlike(result) + " " : "") + `Calibrated, Rec${result.recurrences}; small figures: the range over the mask and ${over(result)}.` +
-    (empty.length ? ` Nothing was found of: ${empty.join(", ")}.` : "");
+  const empty = structures.filter((s) => s.area === 0).map((s) => s.class), notes = [`Calibrated, Rec${result.recurrences}.`];
+  for (const [name, meaning] of meanings) notes.push(`${title(name)}: ${meaning}.`);
+  if (doubted && meanings.size > 1) notes.push("It need not hold where the model doubts its result.");
+  if (empty.length) notes.push(`Nothing was found of: ${empty.join(", ")}.`);
+  $("measure-note").textContent = notes.join(" ");
 }
 
 // regionBy says how a result's region came about.
 export const regionBy = ({ roi, asked }) => (roi.whole ? "whole image" : asked.roi === "auto" ? "found" : "by hand");
 
-// unlike says what a result that is unlike is.
-export const unlike = (result) => `The colours of this picture are unlike those of the images that “${result.title}” has learned from.`;
-
 // sentence is the result for a screen reader.
-export function sentence({ measurements: { structures, verticalRatio } }) {
-  const parts = structures.map((s) => `${title(s.class)}: ${whole(s.area)} pixels, ${percent(s.share)} percent of the image`);
-  if (verticalRatio?.value === null) parts.unshift(`No ${verticalRatio.inner} found`);
-  else if (verticalRatio) parts.unshift(`Vertical ${verticalRatio.inner} to ${verticalRatio.outer} ratio ${verticalRatio.value.toFixed(2)}, from ${verticalRatio.low.toFixed(2)} to ${verticalRatio.high.toFixed(2)}`);
-  return parts.join(". ") + ".";
+export function sentence(result) {
+  const { structures, verticalRatio } = result.measurements, why = whyDoubted(result), parts = why ? [why.title, ...why.reasons] : [];
+  if (!result.found) return [...parts, "Place the region by hand, or choose another model."].join(" ");
+  const between = (figure, format) => ranges(result, figure, format).map(([name, , range]) => `, ${name.replace("%", "percent")} ${range.replace("–", "to")}`).join("");
+  if (verticalRatio?.value === null) parts.push(`No ${verticalRatio.inner} found.`);
+  else if (verticalRatio) parts.push(`Vertical ${verticalRatio.inner} to ${verticalRatio.outer} ratio ${verticalRatio.value.toFixed(2)}${between(verticalRatio, (ratio) => ratio.toFixed(2))}.`);
+  for (const s of structures) parts.push(`${title(s.class)}: ${whole(s.area)} pixels, ${percent(s.share)} percent of the image.`);
+  return parts.join(" ");
 }
 
 // table is the measurements as rows for CSV; weights are those of the raters, null where all are 1.
 export function table(name, result, weights) {
   const { structures, verticalRatio } = result.measurements;
   const { x, y, side } = result.roi, before = [name, result.width, result.height, result.model, result.recurrences];
-  const after = [x, y, side, regionBy(result), result.unlike, result.sha256];
-  const rows = [], add = (measurement, value, low, high) => rows.push([...before, measurement, value ?? "", low ?? "", high ?? "", ...after]);
+  const after = [x, y, side, regionBy(result), result.found, result.doubts.map(({ code }) => code).join(";"), result.doubt ?? "", result.sha256];
+  const rows = [], add = (measurement, value, { low, high, interval } = {}) =>
+    rows.push([...before, measurement, value ?? "", low ?? "", high ?? "", interval?.low ?? "", interval?.high ?? "", interval?.coverage ?? "", ...after]);
   for (const s of structures) {
-    add(`${s.class}_area_px`, s.area, s.low, s.high);
+    add(`${s.class}_area_px`, s.area, s);
     add(`${s.class}_share_of_image`, s.share);
     add(`${s.class}_height_px`, s.height);
   }
-  if (verticalRatio) add(`vertical_${verticalRatio.inner}_${verticalRatio.outer}_ratio`, verticalRatio.value, verticalRatio.low, verticalRatio.high);
+  if (verticalRatio) add(`vertical_${verticalRatio.inner}_${verticalRatio.outer}_ratio`, verticalRatio.value, verticalRatio);
   for (const [m, weight] of (weights ?? []).entries()) add(`weight_of_${result.raters[m]}`, Number(weight.toFixed(2)));
-  return [["image", "width_px", "height_px", "model", "recurrences", "measurement", "value", "low", "high",
-    "region_x", "region_y", "region_side", "region_by", "unlike", "weights_sha256"], ...rows];
+  return [["image", "width_px", "height_px", "model", "recurrences", "measurement", "value", "low", "high", "interval_low", "interval_high", "coverage",
+    "region_x", "region_y", "region_side", "region_by", "found", "doubts", "doubt", "weights_sha256"], ...rows];
 }

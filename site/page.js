@@ -2,7 +2,7 @@
 import { Stage } from "./stage.js";
 import { Segmenter, SegmentError, cancelled, publish, scriptURL } from "./segmenter.js";
 import { Display } from "./display.js";
-import { regionBy, showMeasurements, sentence, unlike } from "./measurements.js";
+import { regionBy, showMeasurements, sentence } from "./measurements.js";
 import { offerSaves } from "./exports.js";
 import { takePhotographs } from "./opening.js";
 import { whyProcessor } from "./adapter.js";
@@ -30,7 +30,7 @@ function fail(error, of = null) {
   if (!known) console.error(error);
   banner(known ? error.message : "Something in the page went wrong: " + error, known ? error.next : "Try again; if it stays, reload the page.", "", of);
 }
-// kind: what may go by itself: "note" is no error, "adapter" one on what computes, "unlike" one on the picture that is shown; errors have none.
+// kind: "note" is no error, "adapter" is a note that goes when the GPU is back; errors have none.
 let bannerOf = null;
 function banner(message, next, kind = "", of = null) {
   bannerOf = of;
@@ -98,15 +98,16 @@ async function compute(job) {
       views = await display.gather(result).catch((error) => { if (again || (error.code !== "gone" && error.code !== "crashed")) throw error; });
       if (stale()) return null;
     }
+    const another = state.result?.model !== result.model; // photograph or model
     Object.assign(state, { roi, weights, result: Object.assign(result, { asked: { picture, roi, weights } }) });
     show(result, views);
+    if (another) revealDoubt();
     tuneWhenIdle();
     return result;
   } catch (error) {
     if (stale()) return null;
     fail(error, picture);
-    keepChoices(error);
-    if (error.code === "region" && !stage.placing) beginPlacing();
+    keepChoices();
   } finally {
     if (!stale()) endJob();
   }
@@ -122,13 +123,11 @@ async function renew(result) {
   return state.result && state.result !== result ? state.result : run({}); // the first: somebody else has renewed it
 }
 
-// keepChoices brings the controls back to the result that stays. Where the model that was chosen only needs its region, the choice stays, and
-// the mask of the other model goes.
-function keepChoices(error) {
+// keepChoices brings the controls back to the result that stays.
+function keepChoices() {
   if (!state.result) return;
   display.setWeights(state.weights);
   if (state.result.model === modelChosen) return;
-  if (error.code === "region") return showNothing();
   modelChosen = state.result.model;
   if (!choosing) listModel(modelChosen);
 }
@@ -172,7 +171,7 @@ $("cancel").onclick = () => {
   preparing.abort(); // the job may wait for it
   endJob();
   fail(cancelled());
-  keepChoices(cancelled());
+  keepChoices();
 };
 
 // adopt puts a newly decoded picture on the stage; from here on the old one's result is gone.
@@ -197,14 +196,10 @@ function showNothing() {
   about();
 }
 
-let doubted = ""; // the picture and the model of which it was said
 function show(result, views) {
-  for (const id of ["measurements", "show", "experts", "recurrences", "region", "save"]) $(id).hidden = false;
+  for (const id of ["measurements", "region", "save"]) $(id).hidden = false;
+  for (const id of ["show", "experts", "recurrences"]) $(id).hidden = !result.found; // there is nothing to choose from
   mended(state.picture);
-  if ($("banner").dataset.kind === "unlike") $("banner").hidden = true;
-  const seen = `${state.picture.key} ${result.model}`;
-  if (result.unlike && doubted !== seen) banner(unlike(result), "Its outlines may mean nothing. Choose the model for such pictures.", "unlike");
-  doubted = result.unlike ? seen : "";
   display.show(result, views, state.weights);
   showMeasurements(result);
   offerSaves(result, state.picture.name, state.weights, { display, segmenter, fail: (error) => fail(error, "save"), saved: () => mended("save"), renew });
@@ -213,6 +208,12 @@ function show(result, views) {
   about();
   const seconds = (result.timings.total ?? 0) / 1000;
   say(`Done${seconds ? ` in ${seconds.toFixed(1)} seconds` : ""}. ${sentence(result)}`);
+}
+
+// revealDoubt scrolls the panel down to why the result is doubted, where that is below it.
+function revealDoubt() {
+  const panel = $("panel"), below = $("doubt").getBoundingClientRect().bottom - panel.getBoundingClientRect().bottom;
+  if (below > 0) panel.scrollTop += below + 12;
 }
 
 function about() {
@@ -341,7 +342,7 @@ function endPlacing(keep) {
   display.refresh();
   if (keep && square) run({ roi: `${square.x},${square.y},${square.side}` });
 }
-$("place").onclick = beginPlacing;
+$("place").onclick = $("doubt-place").onclick = beginPlacing;
 $("place-apply").onclick = () => endPlacing(true);
 $("place-cancel").onclick = () => endPlacing(false);
 stage.addEventListener("apply", () => endPlacing(true));

@@ -128,7 +128,7 @@ func (p *page) compare(expression string, want []float32) {
 
 func TestPageComputesWhatProgramsCompute(t *testing.T) {
 	picture := photo(t, 240, 180)
-	levels := tinyWeights(t, weights.LabelsAgreementLevels, func(f *weights.File) { f.Metadata["colours"] = `{"red":[0.33,0.34],"blue":[0.33,0.34]}` })
+	levels := tinyWeights(t, weights.LabelsAgreementLevels, nil)
 	raters := tinyWeights(t, weights.LabelsRaters, nil)
 	s := real(t, map[string][]byte{"levels.safetensors": levels, "raters.safetensors": raters, "photo.png": picture})
 	p := open(t, s, 900, 700)
@@ -136,7 +136,7 @@ func TestPageComputesWhatProgramsCompute(t *testing.T) {
 	require.Contains(t, get[string](p, `(async () => (await mrprism.ready).adapter)()`), "browser", "WebGPU computes")
 
 	require.NoError(t, p.segmentIn("photo.png", "levels.safetensors", `recurrences: 2, roi: "60,20,130"`))
-	assert.True(t, get[bool](p, "r.unlike"), "it has seen nothing but grey")
+	assert.Equal(t, "[true,[],null]", get[string](p, "JSON.stringify([r.found, r.doubts, r.doubt])"), "these weights cannot tell what is odd")
 	want := natively(t, levels, picture, segment.Options{Recurrences: 2, ROI: "60,20,130"})
 	assert.Equal(t, []int{240, 180}, get[[]int](p, "[r.width, r.height]"))
 	assert.Equal(t, "agreement-levels", get[string](p, "r.labels"))
@@ -160,6 +160,24 @@ func TestPageComputesWhatProgramsCompute(t *testing.T) {
 	want = natively(t, raters, picture, segment.Options{Recurrences: 1, ROI: "none", RaterWeights: []float32{1, 0.2, 0, 0.7}})
 	p.compare("r.probability(0)", want.Probability(0))
 	p.compare(`r.rater("three", 1)`, want.Rater(2, 1))
+	p.clean()
+}
+
+// Where nothing is found the page has a result all the same, which says so, and whose maps are 0.
+func TestNothingFoundByTheWorker(t *testing.T) {
+	data := tinyWeights(t, weights.LabelsAgreementLevels, func(f *weights.File) {
+		bias := f.Tensor("conp.head.bias")
+		*bias = weights.NewF32(bias.Name, bias.Shape, []float32{-30, -30})
+	})
+	s := real(t, map[string][]byte{"w.safetensors": data, "photo.png": photo(t, 240, 180)})
+	p := open(t, s, 900, 700)
+	p.ready()
+	require.NoError(t, p.segmentIn("photo.png", "w.safetensors", `recurrences: 1, roi: "auto"`))
+	assert.False(t, get[bool](p, "r.found"))
+	assert.Equal(t, `[{"code":"not-found","text":"No disc was found in this picture."}]`, get[string](p, "JSON.stringify(r.doubts)"))
+	for _, maps := range []string{"r.probability(1)", "r.rater(3, 0)", "r.recurrence(0, 0)", "r.disagreement(0)"} {
+		assert.Equal(t, []int{240 * 180, 0}, get[[]int](p, maps+`.then((map) => [map.length, map.filter((v) => v !== 0).length])`), maps)
+	}
 	p.clean()
 }
 

@@ -9,7 +9,7 @@ const policy = globalThis.trustedTypes?.createPolicy("mrprism", {
 });
 export const scriptURL = (name) => (policy ? policy.createScriptURL(name) : name);
 
-// SegmentError is what went wrong and what the user can do next. code: image, weights, region, memory, lost, cancelled, crashed, …
+// SegmentError is what went wrong and what the user can do next. code: image, weights, memory, lost, cancelled, crashed, …
 export class SegmentError extends Error {
   constructor({ code, message, next }) {
     super(message);
@@ -160,6 +160,8 @@ export function publish(segmenter) {
     tune: () => segmenter.tune().then(({ done, changed }) => ({ done, changed })),
     // segment(blob, { model, recurrences, roi, raterWeights, progress, signal }): model is a name or a Blob of weights; raterWeights has a number
     // from 0 to 1 for each rater; signal is an AbortSignal; maps are Promises of Float32Arrays at the image's size, of the last four results.
+    // found is false where nothing of the kind is in the picture. doubts say why the model does not believe its result, as { code, text }. doubt is how
+    // odd the result is: above 1 the model doubts it; null where the weights cannot tell.
     async segment(blob, { model, recurrences = 3, roi = "auto", raterWeights = null, progress, signal } = {}) {
       const { models } = await segmenter.ready;
       if (!Number.isInteger(recurrences)) throw new TypeError(`recurrences ${recurrences} is not a whole number`);
@@ -170,7 +172,7 @@ export function publish(segmenter) {
       const c = (wanted) => index(r.classes, wanted, "class"), m = (wanted) => index(r.raters, wanted, "rater");
       return {
         width: r.width, height: r.height, classes: r.classes, raters: r.raters, labels: r.labels, roi: r.roi, recurrences: r.recurrences,
-        measurements: r.measurements, timings: r.timings, adapter: r.adapter, model: r.model, unlike: r.unlike,
+        measurements: r.measurements, timings: r.timings, adapter: r.adapter, model: r.model, found: r.found, doubts: r.doubts, doubt: r.doubt,
         probability: (cls) => values("probability", { class: c(cls) }),
         rater: (rater, cls) => values("rater", { m: m(rater), class: c(cls) }),
         recurrence: (i, cls) => values("recurrence", { i, class: c(cls) }),

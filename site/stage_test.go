@@ -18,6 +18,12 @@ func TestStageWithoutWebGL(t *testing.T) {
 	p.sample()
 	time.Sleep(500 * time.Millisecond)
 	assert.Greater(t, get[int](p, colours), 1000, "the photograph is drawn by the plain canvas")
+
+	// It dashes the two outlines of a doubted result, each with its dark edge.
+	p.do(`(() => { const plain = CanvasRenderingContext2D.prototype.stroke; CanvasRenderingContext2D.prototype.stroke = function (path) {
+		if (this.getLineDash().length) globalThis.dashed = (globalThis.dashed ?? 0) + 1; plain.call(this, path); }; })()`)
+	p.dropped("odd.jpg")
+	p.until(`globalThis.dashed >= 4`)
 }
 
 // colours counts different colours on the stage's plain canvas.

@@ -64,7 +64,8 @@ func TestResultThatCannotBeShown(t *testing.T) {
 	p.clean()
 }
 
-// What was asked for first and arrives last takes no newer thing's place: the sample, weights, and a job that asks for the square which is being placed.
+// What was asked for first and arrives last takes no newer thing's place: the sample, weights, and a result that finds nothing while the square is
+// being placed.
 func TestWhatArrivesLate(t *testing.T) {
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
@@ -84,10 +85,10 @@ func TestWhatArrivesLate(t *testing.T) {
 	p.do(`release()`)
 	p.click("place")
 	p.slide("#region-x", 17)
-	p.until(`document.getElementById("banner").innerText.includes("no disc was found")`)
+	p.until(`document.getElementById("doubt-title").checkVisibility() && document.getElementById("progress").hidden`)
 	assert.Equal(t, 17, get[int](p, `document.getElementById("region-x").valueAsNumber`))
 	p.click("place-apply")
-	p.until(sampleDone)
+	p.until(found)
 	assert.Contains(t, get[string](p, `document.getElementById("file-line").textContent`), "slow-nodisc.jpg")
 	assert.Equal(t, "raters", get[string](p, `document.getElementById("model").value`))
 	assert.Contains(t, get[string](p, `document.getElementById("model").textContent`), "own.safetensors", "it can be chosen")

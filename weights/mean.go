@@ -16,7 +16,7 @@ var described = []string{"configuration", "recipe", "classes", "raters", "labels
 // Mean is the element-wise mean, as float32, of the weights of runs that began from the same weights: a model soup (Wortsman et al. 2022,
 // "Model soups: averaging weights of multiple fine-tuned models improves accuracy without increasing inference time"), or of a model and what went on
 // from it (Wortsman et al. 2022, "Robust fine-tuning of zero-shot models"). Float16 and int8 weights count as the float32 that they stand for. The
-// metadata are the first's, without what was measured on it alone: metrics, ranges, and colours that are not those of all. data names what each was
+// metadata are the first's, without what was measured on it alone: metrics, ranges, trust and the colours of older files. data names what each was
 // trained on, and mean_of lists the content sums of all as they are stored. Runs that began apart share no basin, and their mean is of no use; they
 // are refused. names, as many as files, stand in the error, which says what two files differ in.
 func Mean(names []string, files []*File) (*File, error) {
@@ -53,9 +53,6 @@ func Mean(names []string, files []*File) (*File, error) {
 		if text := f.Metadata["data"]; text != "" && !slices.Contains(data, text) {
 			data = append(data, text)
 		}
-		if f.Metadata["colours"] != first.Metadata["colours"] {
-			delete(out.Metadata, "colours")
-		}
 	}
 	if err := related(names, files); err != nil {
 		return nil, err
@@ -82,7 +79,9 @@ func Mean(names []string, files []*File) (*File, error) {
 		return nil, err
 	}
 	out.Metadata["mean_of"], out.Metadata["metrics"], out.Metadata["data"] = string(list), "{}", strings.Join(data, " + ")
-	delete(out.Metadata, "ranges")
+	for _, key := range []string{"ranges", "trust", "colours"} {
+		delete(out.Metadata, key)
+	}
 	return out, nil
 }
 

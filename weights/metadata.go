@@ -42,14 +42,8 @@ type Metadata struct {
 	Seed            uint64             // seed
 	Layout          string             // layout: LayoutHWIO
 	Quantization    string             // quantization: empty (F32 or F16) or Int8PerChannel
-	Colours         *Colours           // colours: of the training images, to tell what is unlike them; may be missing
+	Trust           *Trust             // trust: when to believe a result; nil: the file does not tell
 	Ranges          map[string]float32 // ranges: the largest |x| that layers are given, by their names, for inference in int8; may be missing
-}
-
-// Colours are the least and the most of the mean shares of red and blue in the light of an image's pixels.
-type Colours struct {
-	Red  [2]float64 `json:"red"`
-	Blue [2]float64 `json:"blue"`
 }
 
 // none is the value of nesting where there is none.
@@ -92,8 +86,8 @@ func (m *Metadata) Map() (map[string]string, error) {
 	if m.Mirrored {
 		values["mirrored"] = averaged
 	}
-	if m.Colours != nil {
-		values["colours"] = asJSON(m.Colours)
+	if m.Trust != nil {
+		values["trust"] = asJSON(m.Trust)
 	}
 	if len(m.Ranges) > 0 {
 		values["ranges"] = asJSON(m.Ranges)
@@ -130,9 +124,9 @@ func ParseMetadata(values map[string]string) (Metadata, error) {
 			return Metadata{}, fmt.Errorf("weights: metadata \"ranges\" is %q: %w", text, err)
 		}
 	}
-	if text, ok := values["colours"]; ok {
-		if err := json.Unmarshal([]byte(text), &m.Colours); err != nil {
-			return Metadata{}, fmt.Errorf("weights: metadata \"colours\" is %q: %w", text, err)
+	if text, ok := values["trust"]; ok {
+		if err := json.Unmarshal([]byte(text), &m.Trust); err != nil {
+			return Metadata{}, fmt.Errorf("weights: metadata \"trust\": %w", err)
 		}
 	}
 	m.Mean, m.Deviation, m.Standardise = n.Mean, n.Deviation, n.Standardise
@@ -168,10 +162,8 @@ func (m *Metadata) Validate() error {
 	for key, v := range m.Metrics {
 		fault(math.IsNaN(v) || math.IsInf(v, 0), "metric %q is %v", key, v)
 	}
-	if c := m.Colours; c != nil {
-		for _, seen := range [][2]float64{c.Red, c.Blue} {
-			fault(!(0 <= seen[0] && seen[0] <= seen[1] && seen[1] <= 1), "colours %v: shares are a least and a most in 0..1", seen)
-		}
+	if m.Trust != nil {
+		faults = append(faults, m.Trust.Faults(m.Classes)...)
 	}
 	for layer, v := range m.Ranges {
 		fault(!(v > 0 && v < math.MaxFloat32), "range of %s is %v", layer, v)

@@ -107,7 +107,7 @@ func TestMetadataRoundTrip(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, m, again)
 
-	m.Standardise, m.Independent, m.SinglePieces, m.Mirrored, m.Colours = true, true, true, true, &Colours{Red: [2]float64{.5, .75}, Blue: [2]float64{0, .2}}
+	m.Standardise, m.Independent, m.SinglePieces, m.Mirrored, m.Trust = true, true, true, true, sampleTrust()
 	values, err = m.Map()
 	require.NoError(t, err)
 	again, err = ParseMetadata(values)
@@ -121,6 +121,39 @@ func TestMetadataRoundTrip(t *testing.T) {
 	again, err = ParseMetadata(values)
 	require.NoError(t, err)
 	assert.Equal(t, m, again)
+}
+
+// sampleTrust has every field.
+func sampleTrust() *Trust {
+	return &Trust{
+		Images: 9, Threshold: 1.5, FoldsOf: 3, Evidence: map[string]Evidence{"size": {Middle: -2, Far: .5, Weight: 1}},
+		Looks: map[string]Features{"close": {Mean: []float32{1, 2}, Scale: []float32{1, 1}, Directions: []byte{127, 0}, Deviations: []float32{2}, Rest: 1}},
+		Maps:  map[string]Map{"disc": {From: []float32{0, .5, 1}, To: []float32{0, .25, 1}}},
+		Areas: map[string]Spread{"disc": {Low: -.1, High: .2, Coverage: .9}}, Ratio: &Spread{Low: -.1, High: .1, Coverage: .9},
+	}
+}
+
+func TestTrustFaults(t *testing.T) {
+	for want, spoil := range map[string]func(*Trust){
+		"threshold 0":         func(t *Trust) { t.Threshold = 0 },
+		"evidence size":       func(t *Trust) { t.Evidence["size"] = Evidence{Far: 0} },
+		"look close: 2 means": func(t *Trust) { f := t.Looks["close"]; f.Directions = f.Directions[:1]; t.Looks["close"] = f },
+		"deviation 0":         func(t *Trust) { f := t.Looks["close"]; f.Scale = []float32{1, 0}; t.Looks["close"] = f },
+		"mean NaN": func(t *Trust) {
+			f := t.Looks["close"]
+			f.Mean = []float32{1, float32(math.NaN())}
+			t.Looks["close"] = f
+		},
+		"map of disc is not monotone": func(t *Trust) { t.Maps["disc"] = Map{From: []float32{0, .5, 1}, To: []float32{0, 2, 1}} },
+		`map of "iris"`:               func(t *Trust) { t.Maps["iris"] = t.Maps["disc"] },
+		"area of disc":                func(t *Trust) { t.Areas["disc"] = Spread{Low: 1, High: 0, Coverage: .9} },
+		"ratio":                       func(t *Trust) { t.Ratio.Coverage = 1 },
+	} {
+		known := sampleTrust()
+		require.Empty(t, known.Faults([]string{"disc"}))
+		spoil(known)
+		require.Contains(t, strings.Join(known.Faults([]string{"disc"}), "; "), want)
+	}
 }
 
 func TestMetadataFaultsTogether(t *testing.T) {

@@ -56,12 +56,19 @@ image the most. "train" writes int8 beside float32 by itself.
 With -mean the weights of other runs are averaged with those of -weights, each counting the same, which often segments better than the best of
 them (a model soup). It needs runs that went on from the same weights (train -init FILE with other seeds or flags), or a model and a run that went
 on from it; runs from different random weights have no useful mean and are refused. Float16 and int8 weights count as the float32 that they stand for. -f32
-writes the mean itself, for train -init. Ranges and colours are of one run: take them of the mean's file anew. Where only some of the files are
+writes the mean itself, for train -init. What -ranges writes is of one run: write it anew into the mean's file. Where only some of the files are
 mirrored, say which the mean is to be: -mirror or -mirror=false.
 
-With -ranges the weights are written as they are, and how large the inputs of layers become on training images of -data, which is what
-"-precision int8" of other programs needs, and of which colours those images are: others are then said to be unlike them. The weights that
-ship have that.
+With -ranges the weights are written as they are, together with what the training images of -data (and -also) say about them:
+  - how large the inputs of layers become, which "-precision int8" of other programs needs
+  - how results on training images are, and the encoder's features of these images. The programs doubt a result that is unlike these. Pictures
+    of other kinds, which are drawn for it, and training images on which the model is wrong, decide how much each sign of that counts; the threshold
+    lets 98 %% of the right results pass
+  - with -folds, how probabilities and measurements are off on images that a run had set aside: monotone maps bring probabilities to the raters'
+    share of votes, and intervals hold the majority's area and cup/disc ratio in 90 %% of images
+    for i in 1 2 3 4; do train -data DIR -fold $i/4 -out runs/fold$i; done
+    export -weights runs/all/model.safetensors -data DIR -folds runs/fold1/model.safetensors,…,runs/fold4/model.safetensors -ranges OUT.safetensors
+The weights that ship say in their cards which of these they have.
 
 With -mirror, beside -ranges, -f32, -f16 or -int8, the file says that every map is to be the mean with that of the mirror image, wherever the
 model is used: where left and right mean nothing, as in eyes, or the same. It takes twice as long. Measure with "evaluate", on images that were
@@ -99,7 +106,8 @@ func main() { command.Main(run) }
 // request is what the user asked for.
 type request struct {
 	weights, config, out          string
-	mean, data, ranges            string
+	mean, data, also, folds       string
+	ranges                        string
 	f32, f16, int8                string
 	part, attention               string
 	mirror                        bool
@@ -123,7 +131,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.StringVar(&r.attention, "attention", attentionPlain, "plain: standard operators, for every runtime; ort: ONNX Runtime's MultiHeadAttention")
 	flags.IntVar(&r.passes, "passes", segment.DefaultRecurrences+1, "masks `N`: Rec0 to Rec(N-1); of weights trained without heads 1")
 	flags.IntVar(&r.side, "side", 0, "image side in `pixels`, a multiple of 64 (default: the weights' own; with -config 256)")
-	flags.StringVar(&r.ranges, "ranges", "", "`FILE` to write instead of -onnx: the weights, with the ranges that int8 needs, and the colours of -data")
+	flags.StringVar(&r.ranges, "ranges", "", "`FILE` to write instead of -onnx: the weights, with the ranges that int8 needs, and what -data says about when to believe a result")
+	flags.StringVar(&r.also, "also", "", "beside -ranges: `DIR`[,DIR] that other people have marked, as \"train -also\" takes them")
+	flags.StringVar(&r.folds, "folds", "", "beside -ranges: `FILE`,FILE[,…], the weights of \"train -fold 1/K\" to K/K on the same data, in this order: calibration and intervals are learned from images that these had set aside")
 	flags.StringVar(&r.mean, "mean", "", "`NAME|FILE`[,...]: weights of other runs from the same start, to be averaged with those of -weights")
 	flags.StringVar(&r.f32, "f32", "", "`FILE` to write instead: the mean of -mean as float32")
 	flags.StringVar(&r.f16, "f16", "", "`FILE` to write instead: float32 weights, or the mean, as float16")
@@ -181,6 +191,8 @@ func (r *request) check(rest []string, names string) error {
 		return fmt.Errorf("-ranges needs -weights and -data, and is not written together with -onnx")
 	case r.ranges != "":
 		return r.unused("-ranges", "side", "passes", "part", "attention")
+	case r.also != "" || r.folds != "":
+		return fmt.Errorf("-also and -folds are for -ranges")
 	case r.given["mirror"] || r.given["title"] || r.given["task"]:
 		return fmt.Errorf("-mirror, -title and -task are written into weights, by -ranges, -f32, -f16 or -int8")
 	case r.out == "":

@@ -9,6 +9,7 @@ import (
 
 	"mrprism/internal/command"
 	"mrprism/internal/dataset"
+	"mrprism/internal/gpu"
 	"mrprism/internal/imageio"
 	"mrprism/internal/segment"
 	"mrprism/weights"
@@ -48,7 +49,8 @@ func (r *request) open(name string) (*weights.Model, error) {
 	return m, nil
 }
 
-// withRanges writes the weights with the ranges of what layers are given and of the colours of training images, and returns a line about it.
+// withRanges writes the weights with the ranges of what layers are given and what training images say about when to believe a result, and returns a line
+// about it.
 func (r *request) withRanges(ctx context.Context, wish command.Device, stderr io.Writer) (string, error) {
 	if err := command.CheckOutputs(r.ranges); err != nil {
 		return "", err
@@ -57,58 +59,109 @@ func (r *request) withRanges(ctx context.Context, wish command.Device, stderr io
 	if err != nil {
 		return "", err
 	}
-	data, err := dataset.Open(strings.Split(r.data, ",")...)
+	data, err := r.trainingData(m)
 	if err != nil {
 		return "", err
 	}
-	if err := fits(m, data); err != nil {
+	folds, err := r.openFolds(m)
+	if err != nil {
 		return "", err
 	}
 	cases := data.Training()
-	progress := command.NewProgress(stderr, len(cases))
+	progress := command.NewProgress(stderr, min(rangeImages, len(cases))+len(cases)*min(2, 1+len(folds))+foreign)
 	defer progress.Clear()
 	device, err := wish.Open(ctx, func(text string) { progress.Clear(); fmt.Fprintf(stderr, "%s: %s\n", program, text) })
 	if err != nil {
 		return "", err
 	}
 	defer device.Close()
-	meta, at := m.Metadata, 0
-	meta.Colours = nil
-	meta.Ranges, err = segment.Ranges(ctx, device, m, func() (*imageio.Image, error) {
+	meta := m.Metadata
+	if meta.Ranges, err = measure(ctx, device, m, cases, progress); err != nil {
+		return "", err
+	}
+	t := truster{device: device, progress: progress, cases: cases, anchor: m.Metadata.Anchor}
+	if meta.Trust, err = t.learn(ctx, m, folds); err != nil {
+		return "", err
+	}
+	if err := write(r.ranges, m, meta); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s: %s with the ranges of %d layers, from %d training images, and %s", r.ranges, meta.Name, len(meta.Ranges),
+		min(rangeImages, len(cases)), told(meta.Trust, len(folds))), nil
+}
+
+// trainingData opens -data and -also for a model.
+func (r *request) trainingData(m *weights.Model) (*dataset.Dataset, error) {
+	data, err := dataset.Open(strings.Split(r.data, ",")...)
+	if err != nil {
+		return nil, err
+	}
+	if err := fits(m, data); err != nil || r.also == "" {
+		return data, err
+	}
+	for folder := range strings.SplitSeq(r.also, ",") { // each has raters of its own
+		others, err := dataset.Open(folder)
+		if err != nil {
+			return nil, err
+		}
+		if err := data.Add(others); err != nil {
+			return nil, err
+		}
+	}
+	return data, nil
+}
+
+// measure gives the ranges of layers over some of the cases.
+func measure(ctx context.Context, device gpu.Device, m *weights.Model, cases []dataset.Case, progress *command.Progress) (map[string]float32, error) {
+	at := 0
+	return segment.Ranges(ctx, device, m, func() (*imageio.Image, error) {
 		for at < len(cases) && ctx.Err() == nil {
 			c, measured := cases[at], taken(at, len(cases), rangeImages)
 			at++
+			if !measured {
+				continue
+			}
 			progress.Begin()
-			progress.Show("%s", c.Name)
+			progress.Show("%s: ranges", c.Name)
 			l, err := dataset.Load(c)
 			if err != nil {
 				return nil, err
 			}
-			meta.Colours = segment.Widened(meta.Colours, l.Image)
-			if measured {
-				return l.Image, nil
-			}
+			return l.Image, nil
 		}
 		return nil, ctx.Err()
 	})
-	if err != nil {
-		return "", err
-	}
+}
+
+// write writes the model's weights under other metadata.
+func write(path string, m *weights.Model, meta weights.Metadata) error {
 	values, err := meta.Map()
 	if err != nil {
-		return "", err
+		return err
 	}
 	file := &weights.File{Tensors: m.Tensors, Metadata: maps.Clone(m.File.Metadata)}
+	delete(file.Metadata, "trust")   // what is not known is not named
+	delete(file.Metadata, "colours") // of older files
 	maps.Copy(file.Metadata, values)
 	file.Seal()
 	encoded, err := file.Encode()
 	if err != nil {
-		return "", err
+		return err
 	}
-	err = weights.WriteAtomic(r.ranges, func(w io.Writer) error {
+	return weights.WriteAtomic(path, func(w io.Writer) error {
 		_, err := w.Write(encoded)
 		return err
 	})
-	return fmt.Sprintf("%s: %s with the ranges of %d layers, from %d training images, and the colours of all %d", r.ranges, meta.Name,
-		len(meta.Ranges), min(rangeImages, len(cases)), len(cases)), err
+}
+
+// told says what the file knows about when to believe a result.
+func told(t *weights.Trust, folds int) string {
+	switch {
+	case t == nil:
+		return "nothing to doubt by: that takes eight training images"
+	case folds == 0:
+		return fmt.Sprintf("how results on %d training images are, to doubt others by; calibration and intervals need -folds", t.Images)
+	}
+	return fmt.Sprintf("how results on %d training images are, each by a run that had set it aside, with %d maps of probabilities and %d intervals of areas",
+		t.Images, len(t.Maps), len(t.Areas))
 }

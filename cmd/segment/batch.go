@@ -13,7 +13,6 @@ import (
 
 	"mrprism/internal/command"
 	"mrprism/internal/imageio"
-	"mrprism/internal/roi"
 	"mrprism/internal/segment"
 	"mrprism/weights"
 )
@@ -123,9 +122,6 @@ func (b *batch) segment(ctx context.Context, name string, img *imageio.Image) (r
 	}
 	err = b.session.Do(ctx, func(e *segment.Engine) error {
 		result, err = e.Segment(ctx, img, options)
-		if errors.Is(err, roi.ErrNotFound) {
-			err = fmt.Errorf("%w; give its region by hand (-roi x,y,side), or -roi none for the whole image", err)
-		}
 		return err
 	})
 	return result, err

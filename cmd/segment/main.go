@@ -26,14 +26,21 @@ STEM is the image's file name without its extension. A mask is where a probabili
 
 The line that is printed for an image, and "measurements" in the JSON, have for each structure
   area           pixels of the mask; "share" of the image, "height" the most pixels in any one column
-  (low–high)     the least and the greatest area of the mask and of what each rater or level would draw. These are no confidence interval: the
-                 raters' maps are coarser than the mask and can all lie to one side of it
+  experts        "low" to "high": the least and the greatest area of the mask and of what each rater or level would draw. This is no confidence
+                 interval: the raters' maps are coarser than the mask and can all lie to one side of it
+  90 %%           "interval", its "low" to its "high": it held the area that the majority of the experts marked in 90 %% ("coverage") of the images
+                 that it was not fitted on. It need not hold for a doubted result. Some weights lack the data for it
   disagreement   pixels about which two raters are expected to disagree
 and for discs and cups the vertical cup-to-disc ratio: "value", "low" and "high" are null where no cup is found, and where no disc is there is no
-"verticalRatio". "unlike" says that the image's colours are unlike those that the model has learned from: it may be the wrong model.
+"verticalRatio".
 
-Models that know what to look for in a whole photograph search it first and segment the region around what they find; -roi gives the region
-by hand, or none to segment the whole image at once.
+The JSON says beside them whether to believe the result:
+  found          false where nothing of the kind is in the picture. All masks are 0 then, and the line says e.g. "no disc found"
+  doubts         why the model does not believe its result, each a "code" and a "text", which the line gives after DOUBTED; empty where it does
+  doubt          how odd the result is beside those on the training images, from 0 on: above 1 it is doubted; null where the weights cannot tell
+
+Models that know what to look for in a whole photograph search it first and segment the region around what they find. Where they find nothing, or
+the wrong place, -roi gives the region by hand. -roi none segments the whole image at once.
 
 The weights that ship:
   %s
@@ -46,7 +53,7 @@ examples:
   segment -weights fundus -roi 812,640,420 -out masks p.png   the square from x 812, y 640 with a side of 420 pixels
   segment -weights my.safetensors -device processor -out masks p.png   weights of your own, computed on the CPU
 
-exit codes: 0 all images done, 1 something failed, 2 wrong usage, 130 stopped by Ctrl-C (what is written is complete)
+exit codes: 0 all images done, those too where nothing was found; 1 something failed, 2 wrong usage, 130 stopped by Ctrl-C (what is written is complete)
 `
 
 func main() { command.Main(run) }

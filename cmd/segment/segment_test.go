@@ -212,7 +212,8 @@ func TestUsage(t *testing.T) {
 	help := call(t, "-h")
 	require.Zero(t, help.code)
 	require.Empty(t, help.stderr)
-	for _, word := range []string{"usage:", "examples:", "exit codes:", "-recurrences", "-roi", "-weights", "-device", "-out", "-dawn-lib"} {
+	for _, word := range []string{"usage:", "examples:", "exit codes:", "-recurrences", "-roi", "-weights", "-device", "-out", "-dawn-lib",
+		"\n  found ", "\n  doubts ", "\n  doubt ", "\n  90 %  ", `"interval"`, `"coverage"`} {
 		require.Contains(t, help.stdout, word)
 	}
 	for want, args := range map[string][]string{
@@ -239,12 +240,68 @@ func TestUsage(t *testing.T) {
 
 // What is wrong with weights, region, device or folder: one message, nothing written, exit code 1.
 
-// What was not found is said so; what raters would mark there stays.
+// An image in which nothing is found is done like any other: its masks are empty, and line and summary say so.
+func TestNothingFound(t *testing.T) {
+	dir, out := t.TempDir(), t.TempDir()
+	w := weightsFile(t, dir, segmenttest.Fundus(), func(f *weights.File) {
+		bias := f.Tensor("conp.head.bias")
+		*bias = weights.NewF32(bias.Name, bias.Shape, []float32{-30, -30})
+	})
+	photo := write(t, filepath.Join(dir, "eye.png"), encodePNG(t, synthetic.Photograph(1, 60, 40)))
+	got := call(t, "-weights", w, "-device", "reference", "-recurrences", "1", "-out", out, photo)
+	require.Zero(t, got.code, got.stderr)
+	require.Empty(t, got.stderr)
+	require.Contains(t, got.stdout, photo+": no disc found, no cup found; ")
+	require.Contains(t, got.stdout, filepath.Join(out, "eye.json"))
+	require.NotContains(t, got.stdout, "DOUBTED", "once is enough")
+	require.Len(t, listed(t, out), 11)
+	for _, name := range listed(t, out) {
+		if filepath.Ext(name) == ".png" {
+			mask := readPNG(t, filepath.Join(out, name))
+			require.Equal(t, image.Pt(60, 40), mask.Rect.Size())
+			require.Equal(t, make([]byte, 60*40), mask.Pix)
+		}
+	}
+	var s map[string]any
+	require.NoError(t, json.Unmarshal(must(os.ReadFile(filepath.Join(out, "eye.json"))), &s))
+	require.Equal(t, false, s["found"])
+	require.Equal(t, []any{map[string]any{"code": "not-found", "text": "No disc was found in this picture."}}, s["doubts"])
+}
+
+// What the summary says of believing the result: no doubts are an empty list, and weights that cannot tell have null.
+func TestDoubtsInTheSummary(t *testing.T) {
+	m, err := command.Weights(weightsFile(t, t.TempDir(), segmenttest.Raters(), nil))
+	require.NoError(t, err)
+	b, r := &batch{session: command.Session{Model: m}}, &segment.Result{Found: true}
+	of := func() string {
+		t.Helper()
+		var fields map[string]json.RawMessage
+		require.NoError(t, json.Unmarshal(must(json.Marshal(b.summary(item{}, r))), &fields))
+		return fmt.Sprintf("%s %s %s", fields["found"], fields["doubts"], fields["doubt"])
+	}
+	require.Equal(t, "true [] null", of())
+	r.Doubts, r.Doubt = []segment.Doubt{{Code: "unfamiliar", Text: "Never seen."}}, new(1.5)
+	require.Equal(t, `true [{"code":"unfamiliar","text":"Never seen."}] 1.5`, of())
+}
+
+// The line tells the experts' range from the interval, what was not found, and why the result is doubted.
 func TestDescribe(t *testing.T) {
-	r := &segment.Result{Adapter: "a GPU", Timings: map[string]float64{"total": 1500}}
+	r := &segment.Result{Adapter: "a GPU", Timings: map[string]float64{"total": 1500}, Found: true}
 	r.Measurements.Structures = []segment.Structure{{Class: "disc", Area: 50, Low: 40, High: 60}, {Class: "cup", High: 7}}
 	r.Measurements.VerticalRatio = &segment.Ratio{Inner: "cup", Outer: "disc"}
-	require.Equal(t, "a.png: disc 50 px (40–60), no cup found (0–7 px); 1.5 s on a GPU; out/a.json", describe(item{image: "a.png", summary: "out/a.json"}, r))
-	r.Measurements.Structures[0], r.Measurements.VerticalRatio = segment.Structure{Class: "disc"}, nil
-	require.Contains(t, describe(item{}, r), "no disc found (0–0 px), no cup found (0–7 px)")
+	eye := item{image: "a.png", summary: "out/a.json"}
+	require.Equal(t, "a.png: disc 50 px (experts 40–60), no cup found (experts 0–7 px); 1.5 s on a GPU; out/a.json", describe(eye, r))
+
+	r.Measurements.Structures[0].Interval = &segment.Interval{Low: 37.6, High: 66.3, Coverage: 0.9}
+	r.Measurements.Structures[1] = segment.Structure{Class: "cup", Area: 6, Low: 5, High: 7}
+	r.Measurements.VerticalRatio = &segment.Ratio{Inner: "cup", Outer: "disc", Value: new(0.52), Low: new(0.48), High: new(0.61),
+		Interval: &segment.Interval{Low: 0.416, High: 0.66, Coverage: 0.9}}
+	r.Doubts = []segment.Doubt{{Code: "unfamiliar", Text: "Never seen."}, {Code: "blurred", Text: "The border cannot be made out."}}
+	require.Equal(t, "a.png: disc 50 px (experts 40–60, 90 % 38–66), cup 6 px (experts 5–7), vertical cup/disc 0.52 (experts 0.48–0.61, 90 % 0.42–0.66); "+
+		"DOUBTED: Never seen; DOUBTED: The border cannot be made out; 1.5 s on a GPU; out/a.json", describe(eye, r))
+
+	none := &segment.Result{Adapter: "a GPU", Timings: map[string]float64{"total": 1500}}
+	none.Measurements.Structures = []segment.Structure{{Class: "disc"}, {Class: "cup"}}
+	none.Doubts = []segment.Doubt{{Code: "not-found", Text: "No disc was found in this picture."}, {Code: "unfamiliar", Text: "Never seen."}}
+	require.Equal(t, "a.png: no disc found, no cup found; DOUBTED: Never seen; 1.5 s on a GPU; out/a.json", describe(eye, none))
 }

@@ -7,6 +7,7 @@ import (
 
 	"mrprism/internal/imageio"
 	"mrprism/internal/segment"
+	"mrprism/internal/trust"
 	"mrprism/model"
 )
 
@@ -26,7 +27,9 @@ type summary struct {
 	Measurements segment.Measurements `json:"measurements"`
 	Device       string               `json:"device"`
 	Precision    model.Precision      `json:"precision"`
-	Unlike       bool                 `json:"unlike"`
+	Found        bool                 `json:"found"`
+	Doubts       []segment.Doubt      `json:"doubts"` // empty, not null, where there are none
+	Doubt        *float64             `json:"doubt"`  // null: the weights cannot tell
 	Times        map[string]float64   `json:"times_ms"`
 	Files        files                `json:"files"`
 }
@@ -57,7 +60,7 @@ func (b *batch) summary(it item, r *segment.Result) summary {
 		Image: it.image, Width: r.Width, Height: r.Height, Model: b.session.Model.Name(),
 		Weights: origin{b.weightsName, b.session.Model.Label(), b.session.Model.SHA256, b.session.Model.Shipped},
 		Classes: r.Classes, Raters: r.Raters, Labels: r.Labels, Region: r.ROI, Requested: b.options.ROI, Recurrences: r.Recurrences,
-		Measurements: r.Measurements, Device: r.Adapter, Precision: r.Precision, Unlike: r.Unlike, Times: r.Timings, Files: f,
+		Measurements: r.Measurements, Device: r.Adapter, Precision: r.Precision, Found: r.Found, Doubts: append([]segment.Doubt{}, r.Doubts...), Doubt: r.Doubt, Times: r.Timings, Files: f,
 	}
 }
 
@@ -65,17 +68,33 @@ func (b *batch) summary(it item, r *segment.Result) summary {
 func describe(it item, r *segment.Result) string {
 	var parts []string
 	for _, s := range r.Measurements.Structures {
-		if s.Area == 0 {
-			parts = append(parts, fmt.Sprintf("no %s found (%d–%d px)", s.Class, s.Low, s.High))
-			continue
+		experts := fmt.Sprintf("experts %d–%d", s.Low, s.High)
+		switch {
+		case s.High == 0:
+			parts = append(parts, fmt.Sprintf("no %s found", s.Class))
+		case s.Area == 0:
+			parts = append(parts, fmt.Sprintf("no %s found (%s px)", s.Class, experts))
+		default:
+			parts = append(parts, fmt.Sprintf("%s %d px (%s%s)", s.Class, s.Area, experts, interval(s.Interval, 0)))
 		}
-		parts = append(parts, fmt.Sprintf("%s %d px (%d–%d)", s.Class, s.Area, s.Low, s.High))
 	}
 	if v := r.Measurements.VerticalRatio; v != nil && v.Value != nil {
-		parts = append(parts, fmt.Sprintf("vertical %s/%s %.2f (%.2f–%.2f)", v.Inner, v.Outer, *v.Value, *v.Low, *v.High))
+		parts = append(parts, fmt.Sprintf("vertical %s/%s %.2f (experts %.2f–%.2f%s)", v.Inner, v.Outer, *v.Value, *v.Low, *v.High, interval(v.Interval, 2)))
 	}
-	if r.Unlike {
-		parts = append(parts, "BUT its colours are unlike those of the model's training images: check whether this is the right model")
+	line := []string{strings.Join(parts, ", ")}
+	for _, d := range r.Doubts {
+		if r.Found || d.Code != trust.NotFound { // "no disc found" says that
+			line = append(line, "DOUBTED: "+strings.TrimSuffix(d.Text, "."))
+		}
 	}
-	return fmt.Sprintf("%s: %s; %.1f s on %s; %s", it.image, strings.Join(parts, ", "), r.Timings["total"]/1000, r.Adapter, it.summary)
+	line = append(line, fmt.Sprintf("%.1f s on %s", r.Timings["total"]/1000, r.Adapter), it.summary)
+	return it.image + ": " + strings.Join(line, "; ")
+}
+
+// interval is the interval with some decimals, after a comma; nothing where there is none.
+func interval(i *segment.Interval, decimals int) string {
+	if i == nil {
+		return ""
+	}
+	return fmt.Sprintf(", %.0f %% %.*f–%.*f", 100*i.Coverage, decimals, i.Low, decimals, i.High)
 }

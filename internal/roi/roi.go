@@ -25,32 +25,69 @@ var ErrNotFound = errors.New("the structure was not found in this image")
 // Margin is the side of the region over the size of the structure.
 const Margin = 2
 
-// Locate finds the region from p (s, s), the probability of the anchoring structure on the letterboxed whole image of w×h pixels.
-// It returns ErrNotFound where nothing on the image is above one half, and another error where p is not a map of probabilities.
+// Candidate is a place where the structure may be.
+type Candidate struct {
+	Square imageio.Square // to look at closely
+	X, Y   float64        // centroid, pixels of the image
+	Area   float64        // pixels of the image
+	Mass   float64        // sum of the probabilities above one half, as pixels of the image
+}
+
+// Locate is the first of the Candidates in the letterboxed whole image, as a square. It returns ErrNotFound where there is none.
 func Locate(p []float32, s, w, h int) (imageio.Square, error) {
+	found, err := Candidates(p, s, imageio.Letterbox(w, h), w, h)
+	if err != nil {
+		return imageio.Square{}, err
+	}
+	if len(found) == 0 {
+		return imageio.Square{}, ErrNotFound
+	}
+	return found[0].Square, nil
+}
+
+// Candidates finds the regions from p (s, s), the probability of the anchoring structure on a square of an image of w×h pixels: the pieces above one half,
+// the largest first. p that is no map of probabilities is an error.
+func Candidates(p []float32, s int, seen imageio.Square, w, h int) ([]Candidate, error) {
 	if s <= 0 || len(p) != s*s || w <= 0 || h <= 0 {
-		panic(fmt.Sprintf("roi: Locate: %d values for %d², image %d×%d", len(p), s, w, h))
+		panic(fmt.Sprintf("roi: Candidates: %d values for %d², image %d×%d", len(p), s, w, h))
 	}
 	for i, v := range p {
 		if !(v >= 0 && v <= 1) {
-			return imageio.Square{}, fmt.Errorf("the probability at x %d, y %d is %v", i%s, i/s, v)
+			return nil, fmt.Errorf("the probability at x %d, y %d is %v", i%s, i/s, v)
 		}
 	}
-	whole := imageio.Letterbox(w, h)
-	scale := float64(whole.Side) / float64(s)
-	b, found := largest(shown(p, s, scale, whole, w, h), s)
-	if !found {
-		return imageio.Square{}, ErrNotFound
+	scale := float64(seen.Side) / float64(s)
+	p = shown(p, s, scale, seen, w, h)
+	pieces := Pieces(p, s, 0.5)
+	slices.SortStableFunc(pieces, func(a, b []int) int { return len(b) - len(a) })
+	var found []Candidate
+	for _, piece := range pieces {
+		found = append(found, candidate(p, s, piece, seen, scale, imageio.Letterbox(w, h)))
 	}
+	return found, nil
+}
+
+// candidate describes a piece.
+func candidate(p []float32, s int, piece []int, seen imageio.Square, scale float64, whole imageio.Square) Candidate {
+	b := box{s, s, 0, 0}
+	var c Candidate
+	for _, at := range piece {
+		x, y := at%s, at/s
+		b = box{min(b.x0, x), min(b.y0, y), max(b.x1, x+1), max(b.y1, y+1)}
+		c.X, c.Y, c.Mass = c.X+float64(x)+.5, c.Y+float64(y)+.5, c.Mass+float64(p[at])
+	}
+	n := float64(len(piece))
+	c.X, c.Y = float64(seen.X)+c.X/n*scale, float64(seen.Y)+c.Y/n*scale
+	c.Area, c.Mass = n*scale*scale, c.Mass*scale*scale
 	side := max(1, int(math.Round(Margin*float64(max(b.x1-b.x0, b.y1-b.y0))*scale)))
-	if side >= whole.Side {
-		return whole, nil
+	if c.Square = whole; side < whole.Side {
+		c.Square = imageio.Square{
+			X:    int(math.Round(float64(seen.X) + float64(b.x0+b.x1)/2*scale - float64(side)/2)),
+			Y:    int(math.Round(float64(seen.Y) + float64(b.y0+b.y1)/2*scale - float64(side)/2)),
+			Side: side,
+		}
 	}
-	return imageio.Square{
-		X:    int(math.Round(float64(whole.X) + float64(b.x0+b.x1)/2*scale - float64(side)/2)),
-		Y:    int(math.Round(float64(whole.Y) + float64(b.y0+b.y1)/2*scale - float64(side)/2)),
-		Side: side,
-	}, nil
+	return c
 }
 
 // shown is p without those of its pixels that lie wholly beside the image, where the letterbox continues its edge: nothing there has been seen.
@@ -70,22 +107,6 @@ func shown(p []float32, s int, scale float64, whole imageio.Square, w, h int) []
 
 // box is half open: pixels x0 ≤ x < x1.
 type box struct{ x0, y0, x1, y1 int }
-
-// largest is the bounding box of the largest piece of p > 0.5; of equals the first in reading order.
-func largest(p []float32, s int) (best box, found bool) {
-	most := 0
-	for _, piece := range Pieces(p, s, 0.5) {
-		if len(piece) <= most {
-			continue
-		}
-		most, best = len(piece), box{s, s, 0, 0}
-		for _, at := range piece {
-			x, y := at%s, at/s
-			best = box{min(best.x0, x), min(best.y0, y), max(best.x1, x+1), max(best.y1, y+1)}
-		}
-	}
-	return best, most > 0
-}
 
 // Mode says how the region is chosen.
 type Mode int

@@ -10,6 +10,7 @@ import (
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/imageio"
+	"mrprism/internal/roi"
 	"mrprism/internal/tensor"
 	"mrprism/model"
 	"mrprism/weights"
@@ -32,8 +33,10 @@ type view struct {
 	image  *imageio.Image
 	roi    string // as asked for
 	square imageio.Square
-	unlike bool               // its colours those of training
-	took   map[string]float64 // ms, search and encode
+	field  imageio.Square       // what was searched, or the whole image
+	places []roi.Candidate      // what the search found, the chosen one first
+	looks  map[string][]float32 // the encoder's features of what was searched, "whole", and of the region, "close"
+	took   map[string]float64   // ms, search and encode
 
 	seen, mirrored bool // by the encoder, and which way round
 }

@@ -10,8 +10,8 @@ import (
 	"mrprism/internal/gpu"
 	"mrprism/internal/gpu/reference"
 	"mrprism/internal/imageio"
-	"mrprism/internal/roi"
 	"mrprism/internal/segment/segmenttest"
+	"mrprism/internal/trust"
 	"mrprism/model"
 	"mrprism/weights"
 
@@ -55,10 +55,16 @@ func TestNothingFound(t *testing.T) {
 	bias := f.Tensor("conp.head.bias")
 	*bias = weights.NewF32(bias.Name, bias.Shape, []float32{-20, -20})
 	e := engine(t, reference.Open(), seal(t, f))
-	_, err = e.Segment(t.Context(), photograph(120, 90), Options{Recurrences: 1})
-	require.ErrorIs(t, err, roi.ErrNotFound)
-	r, err := e.Segment(t.Context(), photograph(120, 90), Options{Recurrences: 1, ROI: "none"})
+	r, err := e.Segment(t.Context(), photograph(120, 90), Options{Recurrences: 1})
 	require.NoError(t, err)
+	require.False(t, r.Found)
+	require.Equal(t, []Doubt{{trust.NotFound, "No disc was found in this picture."}}, r.Doubts)
+	require.Zero(t, slices.Max(r.Recurrence(1, 0)))
+	require.Zero(t, slices.Max(r.Rater(3, 1)))
+	require.Zero(t, r.Measurements.Structures[1].High)
+	r, err = e.Segment(t.Context(), photograph(120, 90), Options{Recurrences: 1, ROI: "none"})
+	require.NoError(t, err)
+	require.False(t, r.Found)
 	require.Nil(t, r.Measurements.VerticalRatio)
 	require.Zero(t, r.Measurements.Structures[0].Area)
 }

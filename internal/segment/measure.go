@@ -23,6 +23,8 @@ type Structure struct {
 	Share        float64 `json:"share"`        // of the image's area, 0..1
 	Height       int     `json:"height"`       // largest number of pixels in any one column
 	Disagreement float64 `json:"disagreement"` // pixels about which two raters are expected to disagree
+	// Interval is that of the area, pixels; nil where the weights do not know it.
+	Interval *Interval `json:"interval,omitempty"`
 }
 
 // Ratio is the height of one structure over another's. Its figures are nil where the calibrated mask has no inner structure: not to find one is
@@ -33,6 +35,15 @@ type Ratio struct {
 	Value *float64 `json:"value"`
 	Low   *float64 `json:"low"` // of the mask and the raters or levels that mark both structures
 	High  *float64 `json:"high"`
+	// Interval is that of the value; nil where there is no value or the weights do not know it.
+	Interval *Interval `json:"interval,omitempty"`
+}
+
+// Interval held the majority's figure in a share of images, Coverage, that it was not fitted on (split conformal prediction, Lei et al. 2018).
+type Interval struct {
+	Low      float64 `json:"low"`
+	High     float64 `json:"high"`
+	Coverage float64 `json:"coverage"` // 0..1
 }
 
 // extent is the size of one mask in pixels.

@@ -1,6 +1,10 @@
 package segment
 
-import "context"
+import (
+	"context"
+
+	"mrprism/internal/trust"
+)
 
 // withMirrored makes each map of r, which are of what the encoder has seen of the view, the mean with that of its mirror image: within a region, left
 // eyes and right ones are then segmented alike. The next recurrences begin with the image that the encoder has seen last.
@@ -23,6 +27,9 @@ func (e *Engine) withMirrored(ctx context.Context, o Options, r *Result) error {
 			mirror(maps, r.side)
 		} else { // those before were of the mirror image
 			mirror(mean, r.side)
+		}
+		if i == len(masks)-1 {
+			r.Figures[trust.Unstable] = apart(mean, maps)
 		}
 		for j, m := range maps {
 			mean[j] = (mean[j] + m) / 2

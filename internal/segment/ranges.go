@@ -2,11 +2,9 @@ package segment
 
 import (
 	"context"
-	"errors"
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/imageio"
-	"mrprism/internal/roi"
 	"mrprism/model"
 	"mrprism/weights"
 )
@@ -32,7 +30,7 @@ func Ranges(ctx context.Context, device gpu.Device, m *weights.Model, next func(
 			regions = append(regions, "auto")
 		}
 		for _, region := range regions {
-			if _, err := e.Segment(ctx, img, Options{Recurrences: Feedbacks(&m.Metadata), ROI: region}); err != nil && !errors.Is(err, roi.ErrNotFound) {
+			if _, err := e.Segment(ctx, img, Options{Recurrences: Feedbacks(&m.Metadata), ROI: region}); err != nil {
 				return nil, err
 			}
 		}

@@ -2,6 +2,7 @@ package segment
 
 import (
 	"mrprism/internal/imageio"
+	"mrprism/internal/trust"
 	"mrprism/model"
 	"mrprism/weights"
 )
@@ -16,14 +17,24 @@ type Result struct {
 	ROI           imageio.Square
 	Recurrences   int // Rec0 … RecN
 	Measurements  Measurements
-	Timings       map[string]float64 // ms: search (where there was one), encode, rec0 … recN, mirror (where the model looks at that too), total
-	Adapter       string             // what computed it
-	Precision     model.Precision    // in which
-	Unlike        bool               // the image's colours are not those of the model's training images: its masks may mean nothing
+	Timings       map[string]float64   // ms: search (where there was one), encode, rec0 … recN, mirror (where the model looks at that too), total
+	Adapter       string               // what computed it
+	Precision     model.Precision      // in which
+	Found         bool                 // false: nothing of the kind is in the picture, and every map is 0
+	Doubts        []Doubt              // why its maker does not believe it; none: it does
+	Figures       trust.Figures        // what the doubt is made of, by trust's codes
+	Looks         map[string][]float32 // the encoder's features of the whole image and of the region, for trust.Fit
+	Doubt         *float64             // how odd it is beside results on the training images, from 0 on: above 1 it is doubted; nil: the weights cannot tell
 
 	side   int
 	masks  [][]float32 // calibrated masks of Rec0 … RecN, each (S, S, K)
 	raters []float32   // of the last recurrence, (S, S, M, K)
+}
+
+// Doubt is a reason not to believe a result.
+type Doubt struct {
+	Code string `json:"code"` // for programs: one of trust's codes
+	Text string `json:"text"` // a sentence for people
 }
 
 // Within is the result of the part of the image that lies in the region, which begins at x, y and has all of the maps that is not zero.

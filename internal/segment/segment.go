@@ -10,6 +10,7 @@ import (
 
 	"mrprism/internal/imageio"
 	"mrprism/internal/roi"
+	"mrprism/internal/trust"
 	"mrprism/model"
 	"mrprism/weights"
 )
@@ -58,7 +59,7 @@ type Options struct {
 // models that look at the mirror image too one encoding.
 //
 // With ROI "auto" and a model that has an anchor, the whole image is searched for the anchoring structure first, and the region around it
-// is segmented; an image where there is none is roi.ErrNotFound, wrong options are an OptionError. Errors of the device are the typed ones
+// is segmented; where there is none the result says so (Found). Wrong options are an OptionError. Errors of the device are the typed ones
 // of package gpu; what is not a probability is model.ErrNotFinite or model.ErrNothing, and never becomes a mask.
 func (e *Engine) Segment(ctx context.Context, img *imageio.Image, o Options) (*Result, error) {
 	if o.ROI == "" {
@@ -73,15 +74,22 @@ func (e *Engine) Segment(ctx context.Context, img *imageio.Image, o Options) (*R
 	}
 	if e.view == nil || e.view.image != img || e.view.roi != o.ROI {
 		e.view = nil
-		v := &view{image: img, roi: o.ROI, unlike: e.unlike(img), took: map[string]float64{}}
-		if v.square, err = e.region(ctx, v, request, o); err != nil {
+		v := &view{image: img, roi: o.ROI, took: map[string]float64{}}
+		found, err := e.region(ctx, v, request, o)
+		if err != nil {
 			return nil, err
+		}
+		if !found {
+			return e.nothing(v, o), nil
 		}
 		e.view = v
 	}
 	if !e.view.seen {
 		o.Progress("segment", 0, o.Recurrences+1)
-		if e.view.took["encode"], err = timed(func() error { return e.show(ctx, e.view, false) }); err != nil {
+		e.view.took["encode"], err = timed(func() error {
+			return errors.Join(e.show(ctx, e.view, false), e.look(ctx, e.view, "close"))
+		})
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -122,35 +130,6 @@ func (e *Engine) check(img *imageio.Image, o Options) (roi.Request, error) {
 	return request, err
 }
 
-// region is the square to segment.
-func (e *Engine) region(ctx context.Context, v *view, request roi.Request, o Options) (square imageio.Square, err error) {
-	img := v.image
-	anchor := slices.Index(e.about.Classes, e.about.Anchor)
-	switch {
-	case request.Mode == roi.Given:
-		return request.Square, nil
-	case request.Mode == roi.None || anchor < 0:
-		return imageio.Letterbox(img.W, img.H), nil
-	}
-	v.took["search"], err = timed(func() error {
-		o.Progress("search", 0, 2)
-		if err := e.network.SetRaterWeights(nil); err != nil {
-			return err
-		}
-		if err := e.encode(ctx, img, imageio.Letterbox(img.W, img.H), false); err != nil {
-			return err
-		}
-		o.Progress("search", 1, 2)
-		y, err := e.checked(ctx, e.network.Recur)
-		if err != nil {
-			return err
-		}
-		square, err = roi.Locate(channel(y, anchor, len(e.about.Classes)), e.about.Side, img.W, img.H)
-		return err
-	})
-	return square, err
-}
-
 // show lets the encoder see the view, as it is or mirrored.
 func (e *Engine) show(ctx context.Context, v *view, mirrored bool) error {
 	if err := ctx.Err(); err != nil {
@@ -189,11 +168,7 @@ func (e *Engine) encode(ctx context.Context, img *imageio.Image, square imageio.
 // recur runs Rec0 … RecN on the view, and on its mirror image where the model wants it.
 func (e *Engine) recur(ctx context.Context, o Options) (*Result, error) {
 	start := time.Now()
-	r := &Result{
-		Width: e.view.image.W, Height: e.view.image.H, ROI: e.view.square, Recurrences: o.Recurrences,
-		Classes: slices.Clone(e.about.Classes), Raters: slices.Clone(e.about.Raters), Labels: e.about.Labels, Steered: e.steered,
-		Adapter: e.Adapter(), Precision: e.precision, Unlike: e.view.unlike, Timings: map[string]float64{}, side: e.about.Side,
-	}
+	r := e.result(e.view, o)
 	total := 0.0
 	for stage, ms := range e.view.took {
 		r.Timings[stage] = ms
@@ -215,9 +190,34 @@ func (e *Engine) recur(ctx context.Context, o Options) (*Result, error) {
 		}
 		onePiece(r.raters, r.side, len(r.Raters)*len(r.Classes), e.network.Inside)
 	}
+	e.calibrate(r)
 	r.Measurements = r.measure()
+	e.judge(r)
 	r.Timings["total"] = math.Round(1000*(total+since(start))) / 1000
 	return r, nil
+}
+
+// result is one of a view, without maps.
+func (e *Engine) result(v *view, o Options) *Result {
+	return &Result{
+		Width: v.image.W, Height: v.image.H, ROI: v.square, Recurrences: o.Recurrences,
+		Classes: slices.Clone(e.about.Classes), Raters: slices.Clone(e.about.Raters), Labels: e.about.Labels, Steered: e.steered,
+		Adapter: e.Adapter(), Precision: e.precision, Timings: map[string]float64{}, Figures: trust.Figures{}, Looks: v.looks, side: e.about.Side,
+	}
+}
+
+// nothing is the result where the search found nothing.
+func (e *Engine) nothing(v *view, o Options) *Result {
+	r := e.result(v, o)
+	pixels, k := r.side*r.side, len(r.Classes)
+	for range o.Recurrences + 1 {
+		r.masks = append(r.masks, make([]float32, pixels*k))
+	}
+	r.raters = make([]float32, pixels*len(r.Raters)*k)
+	r.Measurements = r.measure()
+	e.judge(r)
+	r.Timings["search"], r.Timings["total"] = v.took["search"], v.took["search"]
+	return r
 }
 
 // passes are the masks of Rec0 … RecN and the raters' of the last, of what the encoder has seen. took gets the ms of each.

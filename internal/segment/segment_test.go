@@ -74,6 +74,9 @@ func TestDevicesAgree(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, want.ROI, got.ROI)
 				require.Equal(t, d.Info().String(), got.Adapter)
+				for look, features := range want.Looks {
+					require.InDeltaSlice(t, features, got.Looks[look], 5e-3, look)
+				}
 				for k := range got.Classes {
 					for i := range 4 {
 						same(t, want.Recurrence(i, k), got.Recurrence(i, k))

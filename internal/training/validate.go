@@ -2,14 +2,12 @@ package training
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 
 	"mrprism/internal/dataset"
 	"mrprism/internal/metric"
-	"mrprism/internal/roi"
 	"mrprism/internal/segment"
 	"mrprism/weights"
 )
@@ -40,11 +38,12 @@ func (o Options) split(cases []dataset.Case) (learn, aside []dataset.Case) {
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
-	for _, c := range cases {
+	folds := dataset.Folds(cases, max(1, o.Fold.Of))
+	for n, c := range cases {
 		i, _ := slices.BinarySearch(names, c.Name)
 		out := math.Floor(float64(i+1)*o.Validate) > math.Floor(float64(i)*o.Validate)
 		if o.Fold.Of > 0 {
-			out = i%o.Fold.Of == o.Fold.Index-1
+			out = folds[n] == o.Fold.Index-1
 		}
 		if out {
 			aside = append(aside, c)
@@ -84,7 +83,7 @@ func (t *Trainer) score(ctx context.Context) (*float64, error) {
 	mean, count := 0.0, 0
 	for _, c := range t.aside {
 		result, err := t.engine.Segment(ctx, c.Image, segment.Options{Recurrences: t.recurrences()})
-		if err != nil && !errors.Is(err, roi.ErrNotFound) {
+		if err != nil {
 			return nil, fmt.Errorf("scoring %s/%s: %w", c.Folder, c.Name, err)
 		}
 		for k := range t.Dataset.Classes {
@@ -92,11 +91,7 @@ func (t *Trainer) score(ctx context.Context) (*float64, error) {
 			if !ok {
 				continue
 			}
-			found := make([]float32, len(votes.Count)) // nothing, where the search found no region
-			if err == nil {
-				found = result.Probability(k)
-			}
-			mean += metric.SoftDice(found, votes, metric.DefaultSoftDice)
+			mean += metric.SoftDice(result.Probability(k), votes, metric.DefaultSoftDice)
 			count++
 		}
 	}

@@ -61,23 +61,28 @@ async function work(data) {
       if (cancelled.has(data.request)) return answer({ type: "error", code: "cancelled", message: "Cancelled." });
     }
     if (data.name.includes("unready") && data.model === "raters") return answer({ type: "error", code: "weights", message: "The model could not be downloaded.", next: "Try again." });
-    if (data.name.includes("nodisc") && data.roi === "auto") return answer({ type: "error", code: "region", message: `${data.name}: no disc was found.`, next: "Place the square around the structure by hand, then choose Segment here." });
     const { width, height } = current, s = shape[data.model];
     if (data.raterWeights && !(s.steered && data.raterWeights.length === s.raters.length)) {
       return answer({ type: "error", code: "options", message: `${data.raterWeights.length} weights of raters do not fit ${data.model}.`, next: "Correct the options." });
     }
+    const found = !(data.name.includes("nodisc") && data.roi === "auto");
     const side = Math.round(height * 0.32);
     let roi = { x: Math.round(width * 0.68 - side / 2), y: Math.round(height * 0.5 - side / 2), side, whole: false };
-    if (data.roi === "none") roi = { x: Math.round((width - Math.max(width, height)) / 2), y: Math.round((height - Math.max(width, height)) / 2), side: Math.max(width, height), whole: true };
+    if (data.roi === "none" || !found) roi = { x: Math.round((width - Math.max(width, height)) / 2), y: Math.round((height - Math.max(width, height)) / 2), side: Math.max(width, height), whole: true };
     else if (data.roi !== "auto") { const [x, y, square] = data.roi.split(",").map(Number); roi = { x, y, side: square, whole: false }; }
     results.set(data.request, { width, height, roi, name: data.name });
     if (results.size > 4) results.delete(results.keys().next().value);
-    const missing = (c) => data.name.includes("nocup") && s.classes[c] === "cup";
+    const missing = (c) => !found || data.name.includes("nocup") && s.classes[c] === "cup";
     const area = (c) => missing(c) ? 0 : Math.round(Math.PI * (radius({ kind: "probability", class: c }) * roi.side) ** 2);
+    // The weights of "levels" can tell what is odd, and have intervals.
+    const tells = data.model === "levels", odd = data.name.includes("odd") && tells;
+    const interval = (low, high) => tells ? { interval: { low, high, coverage: 0.9 } } : {};
+    const doubts = [...(found ? [] : [{ code: "not-found", text: `No ${s.classes[0]} was found in this picture.` }]),
+      ...(odd ? [{ code: "unfamiliar", text: "This picture is unlike those that the model has learned from." }, { code: "blurred", text: `The border of the ${s.classes[0]} cannot be made out.` }] : [])];
     answer({ type: "result", id: data.request, width, height, ...s, model: data.model, title: models.find((m) => m.name === data.model).title, roi, recurrences: 3,
-      adapter: gpu ? "Test adapter [mock]" : "Go float32 [processor, processor]", timings: { total: 1234 }, precision: "f32", unlike: data.name === "grey.jpg" && data.model === "levels", sha256: "ab12", shipped: true,
-      measurements: { structures: s.classes.map((cls, c) => ({ class: cls, area: area(c), low: area(c) * 0.94, high: area(c) * 1.05, share: area(c) / width / height, height: 2 * radius({ class: c }) * roi.side })),
-        verticalRatio: s.classes.length > 1 ? { inner: "cup", outer: "disc", ...(missing(1) ? { value: null, low: null, high: null } : { value: 0.52, low: 0.47, high: 0.58 }) } : undefined } });
+      adapter: gpu ? "Test adapter [mock]" : "Go float32 [processor, processor]", timings: { total: 1234 }, precision: "f32", found, doubts, doubt: !tells ? null : odd ? 1.75 : 0.25, sha256: "ab12", shipped: true,
+      measurements: { structures: s.classes.map((cls, c) => ({ class: cls, area: area(c), low: area(c) * 0.94, high: area(c) * 1.05, share: area(c) / width / height, height: missing(c) ? 0 : 2 * radius({ class: c }) * roi.side, ...interval(area(c) * 0.9, area(c) * 1.12) })),
+        verticalRatio: found && s.classes.length > 1 ? { inner: "cup", outer: "disc", ...(missing(1) ? { value: null, low: null, high: null } : { value: 0.52, low: 0.47, high: 0.58, ...interval(0.42, 0.66) }) } : undefined } });
     return;
   }
   if (!results.has(data.id)) return answer({ type: "error", code: "gone", message: "That result is no longer in memory.", next: "Segment the image again." });

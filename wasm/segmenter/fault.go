@@ -11,7 +11,6 @@ import (
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/imageio"
-	"mrprism/internal/roi"
 	"mrprism/internal/segment"
 	"mrprism/model"
 	"mrprism/weights"
@@ -41,8 +40,6 @@ func faultOf(err error) fault {
 		return fault{"weights", sentence(err.Error()) + ".", "Choose another model, or open a .safetensors file written by MrPrism's train."}
 	case errors.As(err, &options):
 		return fault{"options", sentence(err.Error()) + ".", "Correct the options that the script gives."}
-	case errors.Is(err, roi.ErrNotFound):
-		return fault{"region", sentence(err.Error()) + ".", "Place the square around the structure by hand, then choose Segment here."}
 	case errors.Is(err, gpu.ErrOutOfMemory):
 		return fault{"memory", "The memory does not suffice: " + err.Error() + ".", "Close other pages, or use a smaller image."}
 	case errors.Is(err, gpu.ErrLost):

@@ -9,7 +9,6 @@ import (
 
 	"mrprism/internal/gpu/device"
 	"mrprism/internal/imageio"
-	"mrprism/internal/roi"
 	"mrprism/internal/segment"
 	"mrprism/model"
 	"mrprism/weights"
@@ -142,7 +141,7 @@ func (s *session) bridged(ctx context.Context, img *imageio.Image, options segme
 	defer func() { mk.wanted = false }()
 	res, err = s.bridge.Segment(limited, img, options)
 	var wrong *segment.OptionError
-	ok = err == nil || ctx.Err() != nil || errors.Is(err, roi.ErrNotFound) || errors.As(err, &wrong)
+	ok = err == nil || ctx.Err() != nil || errors.As(err, &wrong)
 	return res, ok, err
 }
 

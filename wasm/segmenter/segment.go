@@ -133,7 +133,7 @@ func (s *session) postImage(message js.Value, img *imageio.Image) {
 
 // postResult keeps the result for later questions about its maps and describes it to the page.
 func (s *session) postResult(message js.Value, res *segment.Result, took time.Duration) error {
-	measurements, err := json.Marshal(res.Measurements)
+	figures, err := json.Marshal(map[string]any{"measurements": res.Measurements, "doubts": append([]segment.Doubt{}, res.Doubts...), "doubt": res.Doubt})
 	if err != nil {
 		return err
 	}
@@ -148,12 +148,13 @@ func (s *session) postResult(message js.Value, res *segment.Result, took time.Du
 	}
 	timings["network"] = timings["total"] // what the engine measured; in all, as the user waited:
 	timings["total"] = float64(took.Microseconds()) / 1000
+	parsed := js.Global().Get("JSON").Call("parse", string(figures))
 	post(map[string]any{
 		"type": "result", "request": id, "id": id, "width": res.Width, "height": res.Height,
 		"classes": list(res.Classes), "raters": list(res.Raters), "labels": res.Labels, "steered": res.Steered, "model": s.model.Name(), "title": s.model.Label(),
 		"roi":         map[string]any{"x": res.ROI.X, "y": res.ROI.Y, "side": res.ROI.Side, "whole": res.ROI == imageio.Letterbox(res.Width, res.Height)},
-		"recurrences": res.Recurrences, "adapter": res.Adapter, "precision": string(res.Precision), "unlike": res.Unlike, "sha256": s.model.SHA256, "shipped": s.model.Shipped, "timings": timings,
-		"measurements": js.Global().Get("JSON").Call("parse", string(measurements)),
+		"recurrences": res.Recurrences, "adapter": res.Adapter, "precision": string(res.Precision), "found": res.Found, "doubts": parsed.Get("doubts"), "doubt": parsed.Get("doubt"), "sha256": s.model.SHA256, "shipped": s.model.Shipped, "timings": timings,
+		"measurements": parsed.Get("measurements"),
 	})
 	return nil
 }

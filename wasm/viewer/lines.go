@@ -17,21 +17,19 @@ var casing = color.NRGBA{A: 150} // the dark edge under every line, so that it s
 
 // strokeContour draws the lines over a dark casing.
 func (g *game) strokeContour(stage *ebiten.Image, c contour) {
-	path := func(width float64, colour color.NRGBA, dash float64) {
+	path := func(width float64, colour color.NRGBA) {
 		s := g.newStroker(stage, width, colour)
 		for i, start := range c.starts {
 			end := len(c.points) / 2
 			if i+1 < len(c.starts) {
 				end = int(c.starts[i+1])
 			}
-			s.closedLine(c.points[2*start:2*end], dash)
+			s.closedLine(c.points[2*start:2*end], c.dash)
 		}
 		s.flush()
 	}
-	if c.dash == 0 {
-		path(c.width+2, casing, 0)
-	}
-	path(c.width, c.colour, c.dash)
+	path(c.width+2, casing)
+	path(c.width, c.colour)
 }
 
 // stroker gathers line pieces and draws them in as few calls as fit.

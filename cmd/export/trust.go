@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"mrprism/internal/command"
+	"mrprism/internal/dataset"
+	"mrprism/internal/gpu"
+	"mrprism/internal/imageio"
+	"mrprism/internal/metric"
+	"mrprism/internal/segment"
+	"mrprism/internal/synthetic"
+	"mrprism/internal/trust"
+	"mrprism/model"
+	"mrprism/weights"
+)
+
+// openFolds opens the weights of -folds, that of "train -fold 1/K" first. They look at images as the model does.
+func (r *request) openFolds(m *weights.Model) ([]*weights.Model, error) {
+	if r.folds == "" {
+		return nil, nil
+	}
+	var folds []*weights.Model
+	for _, name := range strings.Split(r.folds, ",") {
+		fold, err := command.Weights(name)
+		if err != nil {
+			return nil, err
+		}
+		if fmt.Sprint(fold.Metadata.Classes, fold.Metadata.Raters, fold.Metadata.Anchor) != fmt.Sprint(m.Metadata.Classes, m.Metadata.Raters, m.Metadata.Anchor) {
+			return nil, fmt.Errorf("-folds: %s has other classes, raters or another anchor than %s", name, m.Metadata.Name)
+		}
+		fold.Metadata.Mirrored, fold.Metadata.SinglePieces, fold.Metadata.Trust = m.Metadata.Mirrored, m.Metadata.SinglePieces, nil
+		folds = append(folds, fold)
+	}
+	if len(folds) < 2 {
+		return nil, fmt.Errorf("-folds %s: a run for each of two or more folds is needed", r.folds)
+	}
+	return folds, nil
+}
+
+// coverage is the share of images in which intervals are to hold the majority's figure.
+const coverage = 0.9
+
+// truster learns from training images when to believe a model's results.
+type truster struct {
+	device   gpu.Device
+	progress *command.Progress
+	cases    []dataset.Case
+	anchor   string
+
+	references []trust.Reference
+	pixels     []trust.Pixels // by structure
+	areas      [][]float64    // by structure: errors
+	ratios     []float64      // errors
+}
+
+// learn fits what the file keeps. With folds, each image's figures are those of the run that had set it aside; its features are always the model's own.
+func (t *truster) learn(ctx context.Context, m *weights.Model, folds []*weights.Model) (*weights.Trust, error) {
+	classes := m.Metadata.Classes
+	t.references = make([]trust.Reference, len(t.cases), len(t.cases)+foreign)
+	t.pixels, t.areas = make([]trust.Pixels, len(classes)), make([][]float64, len(classes))
+	plain := *m
+	plain.Metadata.Trust = nil
+	err := t.each(ctx, &plain, func(int) bool { return true }, func(i int, l *dataset.Loaded, r *segment.Result) {
+		t.references[i].Looks = r.Looks
+		if len(folds) == 0 {
+			t.refer(i, l, r)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	parts := dataset.Folds(t.cases, max(1, len(folds)))
+	for part, fold := range folds {
+		err := t.each(ctx, fold, func(i int) bool { return parts[i] == part }, func(i int, l *dataset.Loaded, r *segment.Result) {
+			t.refer(i, l, r)
+			if !l.Others {
+				t.compare(l, r)
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := t.addForeign(ctx, &plain); err != nil {
+		return nil, err
+	}
+	known := trust.Fit(slices.DeleteFunc(t.references, func(r trust.Reference) bool { return r.Figures == nil }))
+	if known == nil || len(folds) == 0 {
+		return known, nil
+	}
+	known.FoldsOf, known.Maps, known.Areas = len(folds), map[string]weights.Map{}, map[string]weights.Spread{}
+	for k, class := range classes {
+		if curve, ok := trust.NewMap(&t.pixels[k]); ok {
+			known.Maps[class] = curve
+		}
+		if spread, ok := trust.NewSpread(t.areas[k], coverage); ok {
+			known.Areas[class] = spread
+		}
+	}
+	if spread, ok := trust.NewSpread(t.ratios, coverage); ok {
+		known.Ratio = &spread
+	}
+	return known, nil
+}
+
+// each segments some of the cases with a model, searched where it has an anchor.
+func (t *truster) each(ctx context.Context, m *weights.Model, wanted func(i int) bool, keep func(i int, l *dataset.Loaded, r *segment.Result)) error {
+	e, err := segment.New(ctx, t.device, m, model.F32)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	for i, c := range t.cases {
+		if !wanted(i) {
+			continue
+		}
+		t.progress.Begin()
+		t.progress.Show("%s: what to believe", c.Name)
+		l, err := dataset.Load(c)
+		if err != nil {
+			return err
+		}
+		r, err := e.Segment(ctx, l.Image, segment.Options{Recurrences: segment.Feedbacks(&m.Metadata)})
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.Image, err)
+		}
+		keep(i, l, r)
+	}
+	return nil
+}
+
+// refer keeps the figures of a result, and whether the structure that all hangs on is where people marked it. Where nothing was found, or nobody marked
+// anything, there are no figures.
+func (t *truster) refer(i int, l *dataset.Loaded, r *segment.Result) {
+	anchor := max(0, slices.Index(r.Classes, t.anchor))
+	votes, ok := l.Votes(anchor)
+	if !ok || !r.Found {
+		return
+	}
+	t.references[i].Figures = r.Figures
+	t.references[i].Wrong = metric.Dice(r.Probability(anchor), votes.Mean()) < wrong
+}
+
+// wrong is the Dice below which a mask is that of something else.
+const wrong = 0.5
+
+// foreign is how many pictures of other kinds the evidence is weighed with, and foreignSide their longer side, pixels.
+const foreign, foreignSide = 54, 384
+
+// addForeign adds results on pictures that are drawn for it and show nothing of the model's.
+func (t *truster) addForeign(ctx context.Context, m *weights.Model) error {
+	e, err := segment.New(ctx, t.device, m, model.F32)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	for i := range foreign {
+		t.progress.Begin()
+		t.progress.Show("a picture of another kind")
+		kind := synthetic.ForeignKinds[i%len(synthetic.ForeignKinds)]
+		drawn := kind.Picture(uint64(i), foreignSide, foreignSide*3/4)
+		img := &imageio.Image{W: drawn.Rect.Dx(), H: drawn.Rect.Dy()}
+		for p := 0; p < len(drawn.Pix); p += 4 {
+			img.Pix = append(img.Pix, drawn.Pix[p:p+3]...)
+		}
+		r, err := e.Segment(ctx, img, segment.Options{Recurrences: segment.Feedbacks(&m.Metadata)})
+		if err != nil {
+			return fmt.Errorf("a picture of another kind: %w", err)
+		}
+		if r.Found {
+			t.references = append(t.references, trust.Reference{Figures: r.Figures, Looks: r.Looks, Wrong: true})
+		}
+	}
+	return nil
+}
+
+// faint is the probability from which a pixel that nobody has marked counts for a map.
+const faint = 0.05
+
+// compare adds a result's errors.
+func (t *truster) compare(l *dataset.Loaded, r *segment.Result) {
+	for k := range r.Classes {
+		votes, ok := l.Votes(k)
+		if !ok || !r.Found {
+			continue
+		}
+		p, mean := r.Probability(k), votes.Mean()
+		for i, v := range p {
+			if mean[i] > 0 || v >= faint {
+				t.pixels[k].Add(v, float64(mean[i]))
+			}
+		}
+		if majority, area := metric.Area(mean), metric.Area(p); majority > 0 && area > 0 {
+			t.areas[k] = append(t.areas[k], math.Log(float64(majority)/float64(area)))
+		}
+	}
+	disc, cup := segment.DiscAndCup(r.Classes)
+	if ratio := r.Measurements.VerticalRatio; ratio != nil && ratio.Value != nil {
+		outer, first := l.Votes(disc)
+		inner, second := l.Votes(cup)
+		if first && second {
+			t.ratios = append(t.ratios, metric.VerticalRatio(outer.Mean(), inner.Mean(), l.Image.W, l.Image.H)-*ratio.Value)
+		}
+	}
+}

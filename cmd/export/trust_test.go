@@ -1,0 +1,127 @@
+package main
+
+import (
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"mrprism/internal/command"
+	"mrprism/internal/gpu/device"
+	"mrprism/internal/imageio"
+	"mrprism/internal/segment"
+	"mrprism/internal/segment/segmenttest"
+	"mrprism/internal/synthetic"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// agreed writes a data set of n photographs whose marks are the model's own masks, so that its results are right.
+func agreed(t *testing.T, weights string, n int) string {
+	folder := t.TempDir()
+	m, err := command.Weights(weights)
+	require.NoError(t, err)
+	d, err := device.Open(t.Context(), "processor", device.Options{})
+	require.NoError(t, err)
+	defer d.Close()
+	e, err := segment.New(t.Context(), d, m, "")
+	require.NoError(t, err)
+	defer e.Close()
+	put := func(path string, img image.Image) {
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		f, err := os.Create(path)
+		require.NoError(t, err)
+		require.NoError(t, png.Encode(f, img))
+		require.NoError(t, f.Close())
+	}
+	about := m.Metadata
+	for i := range n {
+		name := fmt.Sprintf("eye%02d.png", i)
+		drawn := synthetic.Photograph(uint64(i), 64, 64)
+		put(filepath.Join(folder, "images", name), drawn)
+		img := &imageio.Image{W: 64, H: 64}
+		for p := 0; p < len(drawn.Pix); p += 4 {
+			img.Pix = append(img.Pix, drawn.Pix[p:p+3]...)
+		}
+		r, err := e.Segment(t.Context(), img, segment.Options{Recurrences: 3})
+		require.NoError(t, err)
+		for k, class := range about.Classes {
+			mask := image.NewGray(image.Rect(0, 0, 64, 64))
+			for p, v := range r.Probability(k) {
+				if v > .5 {
+					mask.Set(p%64, p/64, color.White)
+				}
+			}
+			for _, rater := range about.Raters {
+				put(filepath.Join(folder, "raters", rater, class, name), mask)
+			}
+		}
+	}
+	text := `{"classes": ["disc", "cup"], "raters": ["atleast1", "atleast2", "atleast3", "atleast4"], "labels": "agreement-levels"}`
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "dataset.json"), []byte(text), 0o644))
+	return folder
+}
+
+// From images that runs had set aside the file learns evidence, maps and intervals; without such runs evidence alone; and what it has learned it tells.
+func TestTrustIsLearned(t *testing.T) {
+	folder := t.TempDir()
+	about := segmenttest.Fundus()
+	file, err := segmenttest.Untrained(about)
+	require.NoError(t, err)
+	encoded, err := segmenttest.Encode(file)
+	require.NoError(t, err)
+	before, after := filepath.Join(folder, "before.safetensors"), filepath.Join(folder, "after.safetensors")
+	require.NoError(t, os.WriteFile(before, encoded, 0o644))
+	data := agreed(t, before, 15) // twelve to train on
+	args := []string{"-weights", before, "-data", data, "-ranges", after, "-device", "processor"}
+
+	code, stdout, stderr := call(t, args...)
+	require.Equal(t, command.Done, code, stderr)
+	assert.Contains(t, stdout, "how results on 12 training images are")
+	is, err := command.Weights(after)
+	require.NoError(t, err)
+	known := is.Metadata.Trust
+	require.NotNil(t, known)
+	assert.Equal(t, 12, known.Images)
+	assert.Len(t, known.Looks, 2)
+	assert.Empty(t, known.Maps, "what the weights have seen says nothing of how far they are off")
+	assert.Empty(t, known.Areas)
+	assert.Nil(t, known.Ratio)
+
+	code, stdout, stderr = call(t, append(args, "-folds", before+","+before)...)
+	require.Equal(t, command.Done, code, stderr)
+	assert.Contains(t, stdout, "each by a run that had set it aside")
+	is, err = command.Weights(after)
+	require.NoError(t, err)
+	known = is.Metadata.Trust
+	assert.Equal(t, 2, known.FoldsOf)
+	assert.Contains(t, known.Maps, "disc")
+	require.Contains(t, known.Areas, "disc")
+	assert.InDelta(t, 0, known.Areas["disc"].High, .02, "the marks are its own masks")
+	assert.Equal(t, .9, known.Areas["disc"].Coverage)
+
+	other := segmenttest.Raters()
+	file, err = segmenttest.Untrained(other)
+	require.NoError(t, err)
+	encoded, err = segmenttest.Encode(file)
+	require.NoError(t, err)
+	strange := filepath.Join(folder, "strange.safetensors")
+	require.NoError(t, os.WriteFile(strange, encoded, 0o644))
+	for want, more := range map[string][]string{
+		"has other classes": {"-folds", before + "," + strange},
+		"for each of two":   {"-folds", before},
+		"none.safetensors":  {"-folds", before + "," + filepath.Join(folder, "none.safetensors")},
+		"no such file":      {"-also", filepath.Join(folder, "none")},
+	} {
+		code, _, stderr = call(t, append(args[:len(args):len(args)], more...)...)
+		assert.Equal(t, command.Failed, code)
+		assert.Contains(t, stderr, want)
+	}
+	code, _, stderr = call(t, "-weights", before, "-onnx", filepath.Join(folder, "x.onnx"), "-folds", before)
+	assert.Equal(t, command.Usage, code)
+	assert.Contains(t, stderr, "-also and -folds are for -ranges")
+}

@@ -1,0 +1,44 @@
+package roi
+
+import "mrprism/internal/imageio"
+
+const (
+	dark  = 20     // the brightest channel of a pixel outside the field, of 255, at most
+	tenth = .1     // a field's square is smaller than the letterbox by at least so much
+	share = .02    // of a row or column that is lit where the field begins
+	least = 1. / 8 // of the letterbox: a smaller field is none
+)
+
+// Field is the square around what is lit: photographs of the eye's ground lie on black, some with a wide margin. Where little would be gained, or nothing
+// is lit, it is the letterbox.
+func Field(img *imageio.Image) imageio.Square {
+	whole := imageio.Letterbox(img.W, img.H)
+	rows, columns := make([]int, img.H), make([]int, img.W)
+	for y := range img.H {
+		row := img.Pix[3*img.W*y:][:3*img.W]
+		for x := range img.W {
+			if row[3*x] > dark || row[3*x+1] > dark || row[3*x+2] > dark {
+				rows[y]++
+				columns[x]++
+			}
+		}
+	}
+	x0, x1 := lit(columns, share*float64(img.H))
+	y0, y1 := lit(rows, share*float64(img.W))
+	side := max(x1-x0, y1-y0)
+	if float64(side) > (1-tenth)*float64(whole.Side) || float64(side) < least*float64(whole.Side) {
+		return whole
+	}
+	return imageio.Square{X: (x0 + x1 - side) / 2, Y: (y0 + y1 - side) / 2, Side: side}
+}
+
+// lit is from the first to behind the last line of which more than so many pixels are lit.
+func lit(count []int, more float64) (from, to int) {
+	from = len(count)
+	for i, n := range count {
+		if float64(n) > more {
+			from, to = min(from, i), i+1
+		}
+	}
+	return min(from, to), to
+}

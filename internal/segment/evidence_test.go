@@ -1,0 +1,164 @@
+package segment
+
+import (
+	"math"
+	"testing"
+
+	"mrprism/internal/gpu/reference"
+	"mrprism/internal/imageio"
+	"mrprism/internal/roi"
+	"mrprism/internal/segment/segmenttest"
+	"mrprism/internal/trust"
+	"mrprism/weights"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// drawn is a map (S, S) of an ellipse about (x, y) with half axes a and b, of probability p.
+func drawn(side int, x, y, a, b float64, p float32) []float32 {
+	out := make([]float32, side*side)
+	for i := range out {
+		u, v := (float64(i%side)+.5-x)/a, (float64(i/side)+.5-y)/b
+		if u*u+v*v < 1 {
+			out[i] = p
+		}
+	}
+	return out
+}
+
+func TestShape(t *testing.T) {
+	s := shapeOf(drawn(128, 50, 70, 30, 15, .9), 128)
+	assert.InDelta(t, math.Pi*30*15, s.area, 20)
+	assert.InDeltaSlice(t, []float64{50, 70, .9, math.Log(2), 0}, []float64{s.x, s.y, s.mean, s.stretch, s.gap}, .02)
+	ring := drawn(128, 50, 70, 30, 30, 1)
+	for i, v := range drawn(128, 50, 70, 25, 25, 1) {
+		ring[i] -= v
+	}
+	assert.Greater(t, shapeOf(ring, 128).gap, .5, "far from an ellipse")
+	assert.Zero(t, shapeOf(ring, 128).blur)
+	assert.Greater(t, shapeOf(drawn(128, 50, 70, 30, 15, .6), 128).blur, s.blur)
+	assert.Equal(t, shape{}, shapeOf(make([]float32, 16), 4))
+}
+
+func TestApart(t *testing.T) {
+	a, b := drawn(64, 20, 20, 10, 10, 1), drawn(64, 20, 20, 10, 10, 1)
+	assert.Zero(t, apart(a, b))
+	assert.Equal(t, 1., apart(a, drawn(64, 50, 50, 10, 10, 1)))
+	assert.Zero(t, apart(make([]float32, 9), make([]float32, 9)))
+}
+
+// known is what a file may tell of a model, with nothing odd but what is asked for.
+func known(codes ...string) *weights.Trust {
+	k := &weights.Trust{Images: 20, Threshold: 1, Evidence: map[string]weights.Evidence{trust.Quality: {Middle: 0, Far: 1e9, Weight: 1}}}
+	for _, code := range codes {
+		k.Evidence[code] = weights.Evidence{Middle: -1e6, Far: 1, Weight: 1}
+	}
+	return k
+}
+
+func trusting(t *testing.T, about weights.Metadata, k *weights.Trust) *Engine {
+	t.Helper()
+	about.Trust = k
+	return engine(t, reference.Open(), open(t, about))
+}
+
+// A result is doubted for what is odd in it; weights that know nothing do not doubt, and say so.
+func TestDoubts(t *testing.T) {
+	img := photograph(120, 90)
+	segment := func(k *weights.Trust) *Result {
+		r, err := trusting(t, segmenttest.Fundus(), k).Segment(t.Context(), img, Options{Recurrences: 1})
+		require.NoError(t, err)
+		require.True(t, r.Found, "or this test says little")
+		return r
+	}
+	without := segment(nil)
+	assert.Nil(t, without.Doubt)
+	assert.Equal(t, []Doubt{}, without.Doubts)
+	assert.Len(t, without.Looks, 2)
+	for _, code := range []string{trust.Faint, trust.Blurred, trust.Shape, trust.Size, trust.Several, trust.Unstable, trust.Inner, trust.Quality} {
+		assert.Contains(t, without.Figures, code)
+	}
+	calm := segment(known())
+	assert.Empty(t, calm.Doubts)
+	require.NotNil(t, calm.Doubt)
+	assert.Less(t, *calm.Doubt, 1.)
+	odd := segment(known(trust.Shape, trust.Faint))
+	assert.Greater(t, *odd.Doubt, 1.)
+	require.Len(t, odd.Doubts, 2)
+	for _, d := range odd.Doubts {
+		assert.Equal(t, trust.Sentence(d.Code, "disc"), d.Text)
+	}
+	far := known()
+	far.Looks = map[string]weights.Features{"close": {Mean: make([]float32, 3), Scale: []float32{1, 1, 1}, Rest: 1}}
+	far.Evidence[trust.Strange] = weights.Evidence{Middle: 1, Far: 1, Weight: 1}
+	assert.Equal(t, trust.Strange, segment(far).Doubts[0].Code, "features of another network are not taken for known ones")
+}
+
+// Maps go onto probabilities before anything is measured, and structures stay nested; intervals go around what was measured.
+func TestCalibrationAndIntervals(t *testing.T) {
+	img := photograph(120, 90)
+	plain, err := trusting(t, segmenttest.Fundus(), nil).Segment(t.Context(), img, Options{Recurrences: 1, ROI: "none"})
+	require.NoError(t, err)
+	assert.Nil(t, plain.Measurements.Structures[0].Interval)
+	k := known()
+	k.Maps = map[string]weights.Map{"disc": {From: []float32{0, .5, 1}, To: []float32{0, .8, 1}}}
+	k.Areas = map[string]weights.Spread{"disc": {Low: -.1, High: .2, Coverage: .9}}
+	k.Ratio = &weights.Spread{Low: -.1, High: .05, Coverage: .9}
+	mapped, err := trusting(t, segmenttest.Fundus(), k).Segment(t.Context(), img, Options{Recurrences: 1, ROI: "none"})
+	require.NoError(t, err)
+	for i, v := range plain.masks[1] {
+		want := v
+		if i%2 == 0 {
+			want = trust.At(k.Maps["disc"], v)
+		}
+		require.InDelta(t, want, mapped.masks[1][i], 1e-6)
+		if i%2 == 1 {
+			require.LessOrEqual(t, mapped.masks[1][i], mapped.masks[1][i-1])
+		}
+	}
+	disc := mapped.Measurements.Structures[0]
+	assert.Greater(t, disc.Area, plain.Measurements.Structures[0].Area)
+	require.NotNil(t, disc.Interval)
+	assert.InDelta(t, min(120*90, float64(disc.Area)*math.Exp(.2)), disc.Interval.High, 1e-6)
+	assert.InDelta(t, float64(disc.Area)*math.Exp(-.1), disc.Interval.Low, 1e-6)
+	assert.Equal(t, .9, disc.Interval.Coverage)
+	assert.Nil(t, mapped.Measurements.Structures[1].Interval, "of the cup nothing is known")
+
+	for value, want := range map[float64]Interval{.5: {.4, .55, .9}, .05: {0, .1, .9}, .98: {.88, 1, .9}} {
+		mapped.Measurements.VerticalRatio = &Ratio{Value: &value}
+		trusting(t, segmenttest.Fundus(), k).intervals(mapped)
+		got := mapped.Measurements.VerticalRatio.Interval
+		assert.InDeltaSlice(t, []float64{want.Low, want.High, want.Coverage}, []float64{got.Low, got.High, got.Coverage}, 1e-9)
+	}
+}
+
+// A cup that a map would bring beyond its disc stays inside it.
+func TestCalibratedStructuresStayNested(t *testing.T) {
+	k := known()
+	k.Maps = map[string]weights.Map{"cup": {From: []float32{0, .01, 1}, To: []float32{0, 1, 1}}}
+	r, err := trusting(t, segmenttest.Fundus(), k).Segment(t.Context(), photograph(120, 90), Options{Recurrences: 1, ROI: "none"})
+	require.NoError(t, err)
+	for i := 0; i < len(r.masks[1]); i += 2 {
+		require.LessOrEqual(t, r.masks[1][i+1], r.masks[1][i])
+	}
+}
+
+// The search looks at the lit field alone, where that is smaller than the photograph.
+func TestSearchOfTheField(t *testing.T) {
+	small := photograph(60, 60)
+	img := &imageio.Image{W: 300, H: 200, Pix: make([]uint8, 3*300*200)}
+	for y := range 60 {
+		copy(img.Pix[3*((y+100)*300+200):][:180], small.Pix[180*y:])
+	}
+	e := trusting(t, segmenttest.Fundus(), nil)
+	inside, err := e.Segment(t.Context(), img, Options{Recurrences: 1})
+	require.NoError(t, err)
+	alone, err := e.Segment(t.Context(), small, Options{Recurrences: 1})
+	require.NoError(t, err)
+	field := roi.Field(img)
+	require.Less(t, field.Side, 80)
+	assert.InDelta(t, alone.ROI.X+200, inside.ROI.X, 6)
+	assert.InDelta(t, alone.ROI.Y+100, inside.ROI.Y, 6)
+	assert.InDelta(t, alone.ROI.Side, inside.ROI.Side, 8)
+}

@@ -1,0 +1,96 @@
+package segment
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"mrprism/internal/imageio"
+	"mrprism/internal/roi"
+)
+
+// rival is the share of the first candidate's probability that makes another worth a closer look.
+const rival = 0.25
+
+// region finds the square to segment, v.square; not found where the model searches and there is nothing.
+func (e *Engine) region(ctx context.Context, v *view, request roi.Request, o Options) (found bool, err error) {
+	v.field = imageio.Letterbox(v.image.W, v.image.H)
+	v.square = v.field
+	anchor := slices.Index(e.about.Classes, e.about.Anchor)
+	switch {
+	case request.Mode == roi.Given:
+		v.square = request.Square
+		return true, nil
+	case request.Mode == roi.None || anchor < 0:
+		return true, nil
+	}
+	v.took["search"], err = timed(func() error {
+		o.Progress("search", 0, 2)
+		if err := e.network.SetRaterWeights(nil); err != nil {
+			return err
+		}
+		v.field = roi.Field(v.image)
+		if v.places, err = e.search(ctx, v, v.field, anchor, "whole"); err != nil {
+			return err
+		}
+		o.Progress("search", 1, 2)
+		if len(v.places) > 1 && v.places[1].Mass > rival*v.places[0].Mass {
+			return e.compare(ctx, v, anchor)
+		}
+		return nil
+	})
+	if err != nil || len(v.places) == 0 {
+		return false, err
+	}
+	v.square = v.places[0].Square
+	return true, nil
+}
+
+// search looks for the anchor on a square of the image. The features of the look are kept under a name, unless that is empty.
+func (e *Engine) search(ctx context.Context, v *view, square imageio.Square, anchor int, name string) ([]roi.Candidate, error) {
+	if err := e.encode(ctx, v.image, square, false); err != nil {
+		return nil, err
+	}
+	if name != "" {
+		if err := e.look(ctx, v, name); err != nil {
+			return nil, err
+		}
+	}
+	y, err := e.checked(ctx, e.network.Recur)
+	if err != nil {
+		return nil, err
+	}
+	return roi.Candidates(channel(y, anchor, len(e.about.Classes)), e.about.Side, square, v.image.W, v.image.H)
+}
+
+// compare looks closely at the first two places and puts the one first that is surer then: from near, what is none is seen to be none.
+func (e *Engine) compare(ctx context.Context, v *view, anchor int) error {
+	var sure [2]float64
+	for i := range sure {
+		place := v.places[i]
+		near, err := e.search(ctx, v, place.Square, anchor, "")
+		if err != nil {
+			return err
+		}
+		if len(near) > 0 {
+			sure[i] = near[0].Mass / max(near[0].Area, place.Area) // mean probability, less where the place has shrunk
+		}
+	}
+	if sure[1] > sure[0] {
+		v.places[0], v.places[1] = v.places[1], v.places[0]
+	}
+	return nil
+}
+
+// look keeps the features of what the encoder has just seen.
+func (e *Engine) look(ctx context.Context, v *view, name string) error {
+	features, err := e.network.Features(ctx)
+	if err != nil {
+		return fmt.Errorf("features: %w", err)
+	}
+	if v.looks == nil {
+		v.looks = map[string][]float32{}
+	}
+	v.looks[name] = features
+	return nil
+}

@@ -1,0 +1,204 @@
+package trust
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"mrprism/weights"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// cloud draws looks of 40 features that vary along three directions and a little everywhere.
+func cloud(n int, seed uint64) [][]float32 {
+	r := rand.New(rand.NewPCG(seed, 1))
+	looks := make([][]float32, n)
+	for i := range looks {
+		a, b, c := r.NormFloat64(), r.NormFloat64(), r.NormFloat64()
+		looks[i] = make([]float32, 40)
+		for j := range looks[i] {
+			v := 3*a*math.Sin(float64(j)) + 2*b*math.Cos(2*float64(j)) + c*math.Sin(3*float64(j)) + .2*r.NormFloat64()
+			looks[i][j] = float32(5 + v)
+		}
+	}
+	return looks
+}
+
+func TestDistance(t *testing.T) {
+	f, ok := NewFeatures(cloud(100, 1))
+	require.True(t, ok)
+	sum := 0.
+	for _, look := range cloud(200, 2) {
+		d := Distance(f, look)
+		sum += d / 200
+		assert.Less(t, d, 3., "looks of the same kind are near")
+	}
+	assert.InDelta(t, 1, sum, .25, "1 is usual")
+	far := cloud(1, 3)[0]
+	for j := range far {
+		far[j] += float32(2 * (j % 2)) // in none of the directions
+	}
+	assert.Greater(t, Distance(f, far), 5.)
+	along := cloud(1, 3)[0]
+	for j := range along {
+		along[j] += float32(30 * math.Sin(float64(j))) // ten deviations in the first
+	}
+	assert.Greater(t, Distance(f, along), 2.)
+	assert.True(t, math.IsInf(Distance(f, far[:39]), 1))
+	far[3] = float32(math.NaN())
+	assert.True(t, math.IsInf(Distance(f, far), 1), "what is no number is not near")
+	_, ok = NewFeatures(cloud(3, 1))
+	assert.False(t, ok)
+}
+
+// A fit's own looks are nearer to it than to fits without them.
+func TestUnseen(t *testing.T) {
+	looks := cloud(24, 4)
+	f, _ := NewFeatures(looks)
+	distances, ok := Unseen(looks, 4)
+	require.True(t, ok)
+	seen, unseen := 0., 0.
+	for i, look := range looks {
+		seen += Distance(f, look)
+		unseen += distances[i]
+	}
+	assert.Greater(t, unseen, 1.05*seen)
+}
+
+// results draws right results of a kind, and with wrong ones that are fainter and elsewhere.
+func results(n int, seed uint64, wrong bool) (references []Reference) {
+	r := rand.New(rand.NewPCG(seed, 2))
+	for _, look := range cloud(n, seed) {
+		f := Figures{Faint: -.9 + .02*r.NormFloat64(), Size: -2 + .3*r.NormFloat64(), Several: 0, Quality: r.NormFloat64()}
+		if wrong {
+			f[Faint] += .3 * r.Float64()
+			for j := range look {
+				look[j] += float32(r.Float64() * float64(j%2))
+			}
+		}
+		references = append(references, Reference{f, map[string][]float32{"close": look}, wrong})
+	}
+	return references
+}
+
+func TestFitAndJudge(t *testing.T) {
+	known := Fit(append(results(300, 6, false), results(40, 7, true)...))
+	require.Equal(t, 300, known.Images)
+	require.Empty(t, known.Faults(nil))
+	count := func(references []Reference) (doubted int) {
+		for _, f := range references {
+			score, codes := Judge(known, f.Figures, f.Looks)
+			assert.Equal(t, score > 1, len(codes) > 0)
+			assert.LessOrEqual(t, score, float64(Most))
+			if len(codes) > 0 {
+				doubted++
+			}
+		}
+		return doubted
+	}
+	assert.LessOrEqual(t, count(results(500, 8, false)), 25, "about two in a hundred of the same kind")
+	assert.Greater(t, count(results(500, 9, true)), 400, "most of those that are wrong")
+	assert.Greater(t, known.Evidence[Faint].Weight, 2*known.Evidence[Size].Weight, "size does not tell wrong from right here")
+	assert.Less(t, known.Evidence[Quality].Weight, .5)
+
+	_, codes := Judge(known, Figures{Faint: -.1, Size: -2}, results(1, 10, false)[0].Looks)
+	assert.Equal(t, []string{Faint}, codes)
+	_, codes = Judge(known, results(1, 10, false)[0].Figures, map[string][]float32{"close": make([]float32, 40)})
+	assert.Equal(t, []string{Strange}, codes)
+	score, _ := Judge(known, Figures{Faint: math.Inf(1), Size: math.Inf(-1)}, map[string][]float32{"close": {1}})
+	assert.False(t, math.IsInf(score, 0) || math.IsNaN(score))
+
+	again := Fit(append(results(300, 6, false), results(40, 7, true)...))
+	assert.Equal(t, known, again, "to the bit")
+}
+
+// Without wrong results all evidence weighs the same: each alone is enough, to the side that counts.
+func TestJudgeByEachEvidence(t *testing.T) {
+	known := Fit(results(300, 6, false))
+	judge := func(change func(Figures)) []string {
+		f := Figures{Faint: -.9, Size: -2, Several: 0, Quality: 0}
+		change(f)
+		_, codes := Judge(known, f, results(1, 11, false)[0].Looks)
+		return codes
+	}
+	assert.Empty(t, judge(func(Figures) {}))
+	assert.Equal(t, []string{Faint}, judge(func(f Figures) { f[Faint] = -.5 }))
+	assert.Empty(t, judge(func(f Figures) { f[Faint] = -1 }), "surer than usual is no reason")
+	assert.Equal(t, []string{Size}, judge(func(f Figures) { f[Size] = -9 }))
+	assert.Equal(t, []string{Size}, judge(func(f Figures) { f[Size] = 5 }))
+	assert.Equal(t, []string{Faint, Several}, judge(func(f Figures) { f[Several], f[Faint] = .7, -.5 }), "the weightiest first")
+	assert.Empty(t, judge(func(f Figures) { delete(f, Size) }), "what does not apply says nothing")
+	assert.Nil(t, Fit(results(7, 8, false)), "too few")
+	for _, k := range kinds {
+		sentence := Sentence(k.code, "disc")
+		assert.NotEqual(t, k.code, sentence, "a sentence for people")
+		assert.NotContains(t, sentence, "%")
+	}
+}
+
+func TestMap(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 1))
+	var counted, half Pixels
+	truth := func(p float64) float64 { return p * p } // it is too sure
+	for range 200_000 {
+		p := r.Float64()
+		to := &counted
+		if r.IntN(2) == 0 {
+			to = &half
+		}
+		share := 0.
+		if r.Float64() < truth(p) {
+			share = 1
+		}
+		to.Add(float32(p), share)
+	}
+	counted.Merge(&half)
+	m, ok := NewMap(&counted)
+	require.True(t, ok)
+	trusted := weights.Trust{Threshold: 1, Maps: map[string]weights.Map{"disc": m}}
+	require.Empty(t, trusted.Faults([]string{"disc"}))
+	last := float32(0)
+	for i := range 101 {
+		p := float32(i) / 100
+		v := At(m, p)
+		require.GreaterOrEqual(t, v, last)
+		require.InDelta(t, truth(float64(p)), v, .03)
+		last = v
+	}
+	require.Equal(t, []float32{0, 1}, []float32{At(m, 0), At(m, 1)})
+
+	var wild Pixels // not monotone: the share falls where the probability rises
+	for i := range 4000 {
+		wild.Add(float32(i)/4000, float64(1-i/2000))
+	}
+	m, ok = NewMap(&wild)
+	require.True(t, ok)
+	require.Empty(t, (&weights.Trust{Threshold: 1, Maps: map[string]weights.Map{"disc": m}}).Faults([]string{"disc"}))
+	require.InDelta(t, .5, At(m, .5), .01)
+	_, ok = NewMap(&Pixels{})
+	require.False(t, ok)
+}
+
+func TestSpreadHoldsWhatItSays(t *testing.T) {
+	r := rand.New(rand.NewPCG(10, 1))
+	held, trials := 0, 4000
+	for range trials {
+		errors := make([]float64, 30)
+		for i := range errors {
+			errors[i] = .3 + r.ExpFloat64()
+		}
+		s, ok := NewSpread(errors, .9)
+		require.True(t, ok)
+		if v := .3 + r.ExpFloat64(); s.Low <= v && v <= s.High {
+			held++
+		}
+	}
+	assert.InDelta(t, .91, float64(held)/float64(trials), .02, "at least nine in ten, and at most one in 31 more")
+	_, ok := NewSpread(make([]float64, 8), .9)
+	assert.False(t, ok, "eight say nothing of nine in ten")
+	s, ok := NewSpread([]float64{1, 2, 3, 4, 5, 6, 7, 8, 9}, .9)
+	require.True(t, ok)
+	assert.Equal(t, weights.Spread{Low: 1, High: 9, Coverage: .9}, s)
+}

@@ -1,0 +1,100 @@
+package weights
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Trust is what a model's file knows about when to believe its results, learned from training images ("export -ranges"). Package trust makes and uses it.
+type Trust struct {
+	Images    int                 `json:"images"`            // whose results it was learned from
+	Evidence  map[string]Evidence `json:"evidence"`          // by code
+	Threshold float64             `json:"threshold"`         // of the score, the weighted sum of the evidence, above which a result is doubted
+	Looks     map[string]Features `json:"looks"`             // "whole" and "close": the encoder's features of these views
+	Maps      map[string]Map      `json:"maps,omitempty"`    // by structure: from the network's probability to the share of raters
+	Areas     map[string]Spread   `json:"areas,omitempty"`   // by structure: logarithm of the majority's area over the mask's
+	Ratio     *Spread             `json:"ratio,omitempty"`   // the majority's cup/disc ratio less the mask's
+	FoldsOf   int                 `json:"foldsOf,omitempty"` // runs that had each set a part of the images aside; 0: the images are those that the weights have seen
+}
+
+// Evidence says how one figure of a result is spread over training images.
+type Evidence struct {
+	Middle float64 `json:"middle"` // median
+	Far    float64 `json:"far"`    // 95th percentile of the distance from it, above 0
+	Weight float64 `json:"weight"` // in the score, from 0 on
+}
+
+// Features are a mean, the directions in which features vary most, and how far, for Mahalanobis' distance (Lee et al. 2018).
+type Features struct {
+	Mean       []float32 `json:"mean"`
+	Scale      []float32 `json:"scale"`      // deviation of each feature
+	Directions []byte    `json:"directions"` // (N, len(Mean)) signed bytes, each row of unit length when divided by its own
+	Deviations []float32 `json:"deviations"` // along each of the N directions, in scaled features
+	Rest       float32   `json:"rest"`       // root mean square of what the directions leave
+}
+
+// Map is monotone and piecewise linear: probability From[i] becomes To[i]. It begins at 0 and ends at 1.
+type Map struct {
+	From []float32 `json:"from"`
+	To   []float32 `json:"to"`
+}
+
+// Spread is an interval of errors that held a share of those it was not fitted on.
+type Spread struct {
+	Low      float64 `json:"low"`
+	High     float64 `json:"high"`
+	Coverage float64 `json:"coverage"` // 0..1
+}
+
+// Faults lists what makes no sense.
+func (t *Trust) Faults(classes []string) (faults []string) {
+	fault := func(bad bool, format string, args ...any) {
+		if bad {
+			faults = append(faults, "trust: "+fmt.Sprintf(format, args...))
+		}
+	}
+	fault(!(t.Threshold > 0) || math.IsInf(t.Threshold, 0), "threshold %v", t.Threshold)
+	for code, e := range t.Evidence {
+		fault(!finite(e.Middle) || !(e.Far > 0) || !finite(e.Far) || !(e.Weight >= 0) || !finite(e.Weight), "evidence %s: %v", code, e)
+	}
+	for look, f := range t.Looks {
+		n := len(f.Deviations)
+		fault(len(f.Scale) != len(f.Mean) || len(f.Directions) != n*len(f.Mean) || !(f.Rest > 0), "look %s: %d means, %d scales, %d directions of %d values",
+			look, len(f.Mean), len(f.Scale), n, len(f.Directions))
+		for _, v := range append(slices.Clone(f.Scale), f.Deviations...) {
+			fault(!(v > 0) || !finite(float64(v)), "look %s: deviation %v", look, v)
+		}
+		for _, v := range f.Mean {
+			fault(!finite(float64(v)), "look %s: mean %v", look, v)
+		}
+	}
+	for class, m := range t.Maps {
+		fault(!slices.Contains(classes, class), "map of %q, which is no structure", class)
+		fault(!m.valid(), "map of %s is not monotone from 0 to 1", class)
+	}
+	for class, s := range t.Areas {
+		fault(!slices.Contains(classes, class) || !s.valid(), "area of %s: %v", class, s)
+	}
+	fault(t.Ratio != nil && !t.Ratio.valid(), "ratio: %v", t.Ratio)
+	return faults
+}
+
+func (m Map) valid() bool {
+	n := len(m.From)
+	if n < 2 || len(m.To) != n || m.From[0] != 0 || m.From[n-1] != 1 || m.To[0] != 0 || m.To[n-1] != 1 {
+		return false
+	}
+	for i := 1; i < n; i++ {
+		if !(m.From[i] > m.From[i-1]) || !(m.To[i] >= m.To[i-1]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s Spread) valid() bool {
+	return finite(s.Low) && finite(s.High) && s.Low <= s.High && s.Coverage > 0 && s.Coverage < 1
+}
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
