@@ -34,6 +34,7 @@ func (r *runner) declare() *declared {
 		f.StringVar(&o.Anchor, "anchor", "", "`CLASS` that is searched for in whole photographs; crops are then drawn at all scales around it")
 		f.Float64Var(&o.Validate, "validate", 0, "`SHARE` of the training images to set aside: after every epoch the averaged weights are scored on them, and the best kept as NAME.best")
 		d.fold = f.String("fold", "", "`I/K`: set the I-th of K parts aside, instead of a share; K runs, one for each I, score every training image once. What \"evaluate\" holds out is in no part")
+		f.IntVar(&o.ScoreEvery, "score-every", 1, "`EPOCHS` from one score of -validate or -fold to the next; the last epoch is always scored")
 		f.BoolVar(&o.SkipBad, "skip-bad", false, "leave out images whose files cannot be read, naming them, instead of ending (\"train check\" finds them first)")
 	})
 	d.Add("model", func(f *flag.FlagSet) {

@@ -68,9 +68,10 @@ type Options struct {
 	Commit string // of the program
 	DryRun bool   // for Try: nothing is written, and Out is not needed
 
-	Validate float64 // share of the training part that is set aside, to score the averaged weights after every epoch
-	Fold     Fold    // or the fold that is
-	Patience int     // epochs without a better score after which the run ends; 0: no end
+	Validate   float64 // share of the training part that is set aside, to score the averaged weights after every epoch
+	Fold       Fold    // or the fold that is
+	ScoreEvery int     // epochs from one such score to the next; 0: 1
+	Patience   int     // epochs without a better score after which the run ends; 0: no end
 
 	SkipBad bool // leave out images whose files cannot be read, instead of ending; the others keep their order and what is held out stays so
 
@@ -136,6 +137,8 @@ func (o Options) Check() error {
 		return fmt.Errorf("share %v to set aside: a number from 0 on and below 1 is needed", o.Validate)
 	case o.Validate > 0 && o.Fold.Of > 0:
 		return fmt.Errorf("what is set aside is either a share or a fold, not both")
+	case o.ScoreEvery < 0 || o.ScoreEvery > 1 && !o.validates():
+		return fmt.Errorf("a score every %d epochs: at least 1, and images set aside to score by (-validate or -fold)", o.ScoreEvery)
 	case o.Patience < 0 || o.Patience > 0 && !o.validates():
 		return fmt.Errorf("patience of %d epochs: at least 0, and images set aside to score by (-validate or -fold)", o.Patience)
 	}

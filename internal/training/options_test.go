@@ -90,6 +90,8 @@ func TestOptionsAreChecked(t *testing.T) {
 		"either a share or a fold": func(o *Options) { o.Validate, o.Fold = 0.2, Fold{1, 5} },
 		"away 1:":                  func(o *Options) { o.Anchor, o.Away = "disc", 1 },
 		"away 0.1 is from the":     func(o *Options) { o.Away = 0.1 },
+		"a score every -1 epochs":  func(o *Options) { o.ScoreEvery = -1 },
+		"a score every 2 epochs":   func(o *Options) { o.ScoreEvery = 2 },
 		"distract 2":               func(o *Options) { o.Distract = 2 },
 		"patience of 3 epochs":     func(o *Options) { o.Patience = 3 },
 		"-1 steps of warm-up":      func(o *Options) { o.Warmup = -1 },

@@ -124,6 +124,25 @@ func TestScores(t *testing.T) {
 	})
 }
 
+// With -score-every, epochs in between are not scored, and the last is.
+func TestScoresNow(t *testing.T) {
+	data, _ := finished(t)
+	for every, want := range map[int][]int{0: {2, 4, 6}, 2: {4, 6}, 5: {6}} {
+		o := scored(t, data)
+		o.Phases, o.ScoreEvery = []Phase{{64, 3}}, every
+		trainer, err := New(t.Context(), reference.Open(), o, nil)
+		require.NoError(t, err)
+		var steps []int
+		for trainer.step = 1; trainer.step <= trainer.Steps(); trainer.step++ {
+			if trainer.scoresNow() {
+				steps = append(steps, trainer.step)
+			}
+		}
+		assert.Equal(t, want, steps, every)
+		trainer.Close()
+	}
+}
+
 // oneEpoch trains one at 64² and gives its score. The trainer is closed when the test ends.
 func oneEpoch(t *testing.T, o Options) (*Trainer, float64) {
 	t.Helper()
