@@ -46,7 +46,11 @@ func (b *Batch) Draw(s *Step, r Recipe, random *rand.Rand) {
 		b.W0[i] = float32(math.Log(min(max(v, lowest), 1)))
 	}
 	if s.Prior != nil {
-		b.Prior = priors(s.Prior.Shape(), b.Valid, random)
+		own := b.Own
+		if own == nil {
+			own = b.Valid
+		}
+		b.Prior = priors(s.Prior.Shape(), own, random)
 	}
 	b.Shuffles = make([][]Reweighting, len(s.Shuffles))
 	for i := range b.Shuffles {

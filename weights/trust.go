@@ -13,15 +13,15 @@ type Trust struct {
 	Threshold float64             `json:"threshold"`         // of the score, the weighted sum of the evidence, above which a result is doubted
 	Looks     map[string]Features `json:"looks"`             // "whole" and "close": the encoder's features of these views
 	Maps      map[string]Map      `json:"maps,omitempty"`    // by structure: from the network's probability to the share of raters
-	Areas     map[string]Spread   `json:"areas,omitempty"`   // by structure: logarithm of the majority's area over the mask's
-	Ratio     *Spread             `json:"ratio,omitempty"`   // the majority's cup/disc ratio less the mask's
+	Areas     map[string]Spread   `json:"areas,omitempty"`   // by structure: logarithm of the majority's area over the mask's, before Maps
+	Ratio     *Spread             `json:"ratio,omitempty"`   // the majority's cup/disc ratio less the mask's, before Maps
 	FoldsOf   int                 `json:"foldsOf,omitempty"` // runs that had each set a part of the images aside; 0: the images are those that the weights have seen
 }
 
 // Evidence says how one figure of a result is spread over training images.
 type Evidence struct {
 	Middle float64 `json:"middle"` // median
-	Far    float64 `json:"far"`    // 95th percentile of the distance from it, above 0
+	Far    float64 `json:"far"`    // 95th percentile of the distance from it, or the least that is a difference where that is more; above 0
 	Weight float64 `json:"weight"` // in the score, from 0 on
 }
 
@@ -47,6 +47,9 @@ type Spread struct {
 	Coverage float64 `json:"coverage"` // 0..1
 }
 
+// mostFaults are told: a file may have thousands.
+const mostFaults = 10
+
 // Faults lists what makes no sense.
 func (t *Trust) Faults(classes []string) (faults []string) {
 	fault := func(bad bool, format string, args ...any) {
@@ -59,9 +62,12 @@ func (t *Trust) Faults(classes []string) (faults []string) {
 		fault(!finite(e.Middle) || !(e.Far > 0) || !finite(e.Far) || !(e.Weight >= 0) || !finite(e.Weight), "evidence %s: %v", code, e)
 	}
 	for look, f := range t.Looks {
-		n := len(f.Deviations)
-		fault(len(f.Scale) != len(f.Mean) || len(f.Directions) != n*len(f.Mean) || !(f.Rest > 0), "look %s: %d means, %d scales, %d directions of %d values",
-			look, len(f.Mean), len(f.Scale), n, len(f.Directions))
+		n, d := len(f.Deviations), len(f.Mean)
+		bad := len(f.Scale) != d || len(f.Directions) != n*d || !(f.Rest > 0)
+		fault(bad, "look %s: %d means, %d scales, %d directions of %d values", look, d, len(f.Scale), n, len(f.Directions))
+		for row := 0; row < n && !bad; row++ {
+			fault(!slices.ContainsFunc(f.Directions[row*d:][:d], func(v byte) bool { return v != 0 }), "look %s: a direction is nowhere", look)
+		}
 		for _, v := range append(slices.Clone(f.Scale), f.Deviations...) {
 			fault(!(v > 0) || !finite(float64(v)), "look %s: deviation %v", look, v)
 		}
@@ -77,7 +83,8 @@ func (t *Trust) Faults(classes []string) (faults []string) {
 		fault(!slices.Contains(classes, class) || !s.valid(), "area of %s: %v", class, s)
 	}
 	fault(t.Ratio != nil && !t.Ratio.valid(), "ratio: %v", t.Ratio)
-	return faults
+	slices.Sort(faults) // much of this is in maps
+	return faults[:min(len(faults), mostFaults)]
 }
 
 func (m Map) valid() bool {

@@ -2,8 +2,10 @@ package weights
 
 import (
 	"encoding/binary"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -114,6 +116,13 @@ func TestMetadataRoundTrip(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, m, again)
 
+	for text, want := range map[string]string{values["trust"][:200]: "unexpected end of JSON", `{"threshold": NaN}`: "invalid character", `{"threshold": 1e999}`: "cannot unmarshal", `{}`: "threshold 0"} {
+		spoiled := maps.Clone(values)
+		spoiled["trust"] = text
+		_, err = ParseMetadata(spoiled)
+		require.ErrorContains(t, err, want)
+	}
+
 	m.Ranges = nil // as in files of before
 	values, err = m.Map()
 	require.NoError(t, err)
@@ -144,6 +153,7 @@ func TestTrustFaults(t *testing.T) {
 			f.Mean = []float32{1, float32(math.NaN())}
 			t.Looks["close"] = f
 		},
+		"a direction is nowhere":      func(t *Trust) { t.Looks["close"].Directions[0] = 0 },
 		"map of disc is not monotone": func(t *Trust) { t.Maps["disc"] = Map{From: []float32{0, .5, 1}, To: []float32{0, 2, 1}} },
 		`map of "iris"`:               func(t *Trust) { t.Maps["iris"] = t.Maps["disc"] },
 		"area of disc":                func(t *Trust) { t.Areas["disc"] = Spread{Low: 1, High: 0, Coverage: .9} },
@@ -154,6 +164,12 @@ func TestTrustFaults(t *testing.T) {
 		spoil(known)
 		require.Contains(t, strings.Join(known.Faults([]string{"disc"}), "; "), want)
 	}
+	hostile := sampleTrust()
+	for i := range 5000 {
+		hostile.Evidence[strconv.Itoa(i)] = Evidence{Far: -1}
+	}
+	require.Equal(t, 10, len(hostile.Faults([]string{"disc"})), "not a message of thousands of lines")
+	require.Equal(t, hostile.Faults([]string{"disc"}), hostile.Faults([]string{"disc"}))
 }
 
 func TestMetadataFaultsTogether(t *testing.T) {

@@ -133,7 +133,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.IntVar(&r.side, "side", 0, "image side in `pixels`, a multiple of 64 (default: the weights' own; with -config 256)")
 	flags.StringVar(&r.ranges, "ranges", "", "`FILE` to write instead of -onnx: the weights, with the ranges that int8 needs, and what -data says about when to believe a result")
 	flags.StringVar(&r.also, "also", "", "beside -ranges: `DIR`[,DIR] that other people have marked, as \"train -also\" takes them")
-	flags.StringVar(&r.folds, "folds", "", "beside -ranges: `FILE`,FILE[,…], the weights of \"train -fold 1/K\" to K/K on the same data, in this order: calibration and intervals are learned from images that these had set aside")
+	flags.StringVar(&r.folds, "folds", "", "beside -ranges: `FILE`,FILE[,…], the weights of \"train -fold 1/K\" to K/K on the same -data and -also, in this order: calibration and intervals are learned from images that these had set aside")
 	flags.StringVar(&r.mean, "mean", "", "`NAME|FILE`[,...]: weights of other runs from the same start, to be averaged with those of -weights")
 	flags.StringVar(&r.f32, "f32", "", "`FILE` to write instead: the mean of -mean as float32")
 	flags.StringVar(&r.f16, "f16", "", "`FILE` to write instead: float32 weights, or the mean, as float16")

@@ -30,8 +30,10 @@ func (r *request) open(name string) (*weights.Model, error) {
 	if err != nil || !(r.given["mirror"] || r.given["title"] || r.given["task"]) {
 		return m, err
 	}
-	if r.given["mirror"] {
-		m.Metadata.Mirrored = r.mirror
+	m.File.Metadata = maps.Clone(m.File.Metadata)
+	if r.given["mirror"] && m.Metadata.Mirrored != r.mirror {
+		m.Metadata.Mirrored, m.Metadata.Trust = r.mirror, nil // what is known is of results without mirror images, or with
+		delete(m.File.Metadata, "trust")
 	}
 	if r.given["title"] {
 		m.Metadata.Title = r.title
@@ -43,7 +45,6 @@ func (r *request) open(name string) (*weights.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.File.Metadata = maps.Clone(m.File.Metadata)
 	delete(m.File.Metadata, "mirrored") // what is not so is not named
 	maps.Copy(m.File.Metadata, values)
 	return m, nil
@@ -63,7 +64,7 @@ func (r *request) withRanges(ctx context.Context, wish command.Device, stderr io
 	if err != nil {
 		return "", err
 	}
-	folds, err := r.openFolds(m)
+	folds, err := r.openFolds(m, data)
 	if err != nil {
 		return "", err
 	}

@@ -19,8 +19,9 @@ import (
 	"mrprism/weights"
 )
 
-// openFolds opens the weights of -folds, that of "train -fold 1/K" first. They look at images as the model does.
-func (r *request) openFolds(m *weights.Model) ([]*weights.Model, error) {
+// openFolds opens the weights of -folds, that of "train -fold 1/K" first. They look at images as the model does. Which images a run had set aside follows
+// from the names of all its images: -data and -also are to be the folders of these runs.
+func (r *request) openFolds(m *weights.Model, data *dataset.Dataset) ([]*weights.Model, error) {
 	if r.folds == "" {
 		return nil, nil
 	}
@@ -33,6 +34,10 @@ func (r *request) openFolds(m *weights.Model) ([]*weights.Model, error) {
 		if fmt.Sprint(fold.Metadata.Classes, fold.Metadata.Raters, fold.Metadata.Anchor) != fmt.Sprint(m.Metadata.Classes, m.Metadata.Raters, m.Metadata.Anchor) {
 			return nil, fmt.Errorf("-folds: %s has other classes, raters or another anchor than %s", name, m.Metadata.Name)
 		}
+		if from, ours := trainedOn(&fold.Metadata), folders(data.Name); from != nil && !slices.Equal(from, ours) {
+			return nil, fmt.Errorf("-folds: %s was trained on %s, and -data and -also are %s: name the same folders, or it had set other images aside",
+				name, strings.Join(from, ", "), strings.Join(ours, ", "))
+		}
 		fold.Metadata.Mirrored, fold.Metadata.SinglePieces, fold.Metadata.Trust = m.Metadata.Mirrored, m.Metadata.SinglePieces, nil
 		folds = append(folds, fold)
 	}
@@ -40,6 +45,20 @@ func (r *request) openFolds(m *weights.Model) ([]*weights.Model, error) {
 		return nil, fmt.Errorf("-folds %s: a run for each of two or more folds is needed", r.folds)
 	}
 	return folds, nil
+}
+
+// trainedOn are the sorted names of the data sets that the metadata say weights were trained on; nil where they are not as train writes them.
+func trainedOn(about *weights.Metadata) []string {
+	names, _, known := strings.Cut(about.Data, "; every fifth image held out")
+	if !known {
+		return nil
+	}
+	return folders(names)
+}
+
+// folders are the sorted names of a dataset.Dataset that is of several, or of the list that train makes of them.
+func folders(names string) []string {
+	return slices.Sorted(strings.SplitSeq(strings.ReplaceAll(names, "+", ", "), ", "))
 }
 
 // coverage is the share of images in which intervals are to hold the majority's figure.
@@ -152,7 +171,7 @@ const wrong = 0.5
 // foreign is how many pictures of other kinds the evidence is weighed with, and foreignSide their longer side, pixels.
 const foreign, foreignSide = 54, 384
 
-// addForeign adds results on pictures that are drawn for it and show nothing of the model's.
+// addForeign adds results on pictures of other kinds, which are drawn for it, as wrong. There are brains and cells in a few: a model of those loses little.
 func (t *truster) addForeign(ctx context.Context, m *weights.Model) error {
 	e, err := segment.New(ctx, t.device, m, model.F32)
 	if err != nil {
@@ -179,8 +198,18 @@ func (t *truster) addForeign(ctx context.Context, m *weights.Model) error {
 	return nil
 }
 
-// faint is the probability from which a pixel that nobody has marked counts for a map.
+// faint is the probability from which a pixel counts for a map. Fainter ones are left out whether somebody has marked them or not: of those that are marked
+// alone, a map would learn that what is faint is mostly marked.
 const faint = 0.05
+
+// count adds the pixels of a structure, of probability p, that a share of the raters marked.
+func count(pixels *trust.Pixels, p, share []float32) {
+	for i, v := range p {
+		if v >= faint {
+			pixels.Add(v, float64(share[i]))
+		}
+	}
+}
 
 // compare adds a result's errors.
 func (t *truster) compare(l *dataset.Loaded, r *segment.Result) {
@@ -190,11 +219,7 @@ func (t *truster) compare(l *dataset.Loaded, r *segment.Result) {
 			continue
 		}
 		p, mean := r.Probability(k), votes.Mean()
-		for i, v := range p {
-			if mean[i] > 0 || v >= faint {
-				t.pixels[k].Add(v, float64(mean[i]))
-			}
-		}
+		count(&t.pixels[k], p, mean)
 		if majority, area := metric.Area(mean), metric.Area(p); majority > 0 && area > 0 {
 			t.areas[k] = append(t.areas[k], math.Log(float64(majority)/float64(area)))
 		}

@@ -15,15 +15,17 @@ import (
 	"mrprism/internal/segment"
 	"mrprism/internal/segment/segmenttest"
 	"mrprism/internal/synthetic"
+	"mrprism/internal/trust"
+	"mrprism/weights"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
 // agreed writes a data set of n photographs whose marks are the model's own masks, so that its results are right.
-func agreed(t *testing.T, weights string, n int) string {
+func agreed(t *testing.T, file string, n int) string {
 	folder := t.TempDir()
-	m, err := command.Weights(weights)
+	m, err := command.Weights(file)
 	require.NoError(t, err)
 	d, err := device.Open(t.Context(), "processor", device.Options{})
 	require.NoError(t, err)
@@ -92,7 +94,21 @@ func TestTrustIsLearned(t *testing.T) {
 	assert.Empty(t, known.Areas)
 	assert.Nil(t, known.Ratio)
 
-	code, stdout, stderr = call(t, append(args, "-folds", before+","+before)...)
+	written := func(name string, about weights.Metadata) string {
+		file, err := segmenttest.Untrained(about)
+		require.NoError(t, err)
+		encoded, err := segmenttest.Encode(file)
+		require.NoError(t, err)
+		path := filepath.Join(folder, name+".safetensors")
+		require.NoError(t, os.WriteFile(path, encoded, 0o644))
+		return path
+	}
+	about.Data = filepath.Base(data) + "; every fifth image held out; 6 images trained on"
+	second := written("second", about)
+	about.Data = filepath.Base(data) + ", drawn; every fifth image held out; 9 images trained on"
+	elsewhere := written("elsewhere", about)
+
+	code, stdout, stderr = call(t, append(args, "-folds", before+","+second)...)
 	require.Equal(t, command.Done, code, stderr)
 	assert.Contains(t, stdout, "each by a run that had set it aside")
 	is, err = command.Weights(after)
@@ -104,18 +120,13 @@ func TestTrustIsLearned(t *testing.T) {
 	assert.InDelta(t, 0, known.Areas["disc"].High, .02, "the marks are its own masks")
 	assert.Equal(t, .9, known.Areas["disc"].Coverage)
 
-	other := segmenttest.Raters()
-	file, err = segmenttest.Untrained(other)
-	require.NoError(t, err)
-	encoded, err = segmenttest.Encode(file)
-	require.NoError(t, err)
-	strange := filepath.Join(folder, "strange.safetensors")
-	require.NoError(t, os.WriteFile(strange, encoded, 0o644))
+	strange := written("strange", segmenttest.Raters())
 	for want, more := range map[string][]string{
 		"has other classes": {"-folds", before + "," + strange},
 		"for each of two":   {"-folds", before},
-		"none.safetensors":  {"-folds", before + "," + filepath.Join(folder, "none.safetensors")},
-		"no such file":      {"-also", filepath.Join(folder, "none")},
+		"was trained on " + filepath.Base(data) + ", drawn, and -data and -also are " + filepath.Base(data): {"-folds", before + "," + elsewhere},
+		"none.safetensors": {"-folds", before + "," + filepath.Join(folder, "none.safetensors")},
+		"no such file":     {"-also", filepath.Join(folder, "none")},
 	} {
 		code, _, stderr = call(t, append(args[:len(args):len(args)], more...)...)
 		assert.Equal(t, command.Failed, code)
@@ -124,4 +135,42 @@ func TestTrustIsLearned(t *testing.T) {
 	code, _, stderr = call(t, "-weights", before, "-onnx", filepath.Join(folder, "x.onnx"), "-folds", before)
 	assert.Equal(t, command.Usage, code)
 	assert.Contains(t, stderr, "-also and -folds are for -ranges")
+}
+
+// A map learns nothing from what is faint: neither from what nobody has marked, of which there is much, nor from what somebody has, which alone would say
+// that all of it is marked.
+func TestFaintPixelsDoNotCount(t *testing.T) {
+	var pixels trust.Pixels
+	var p, share []float32
+	for i := range 6000 {
+		p, share = append(p, []float32{.01, .3}[i%2]), append(share, 0)
+		if i%4 == 0 || i%10 == 1 { // every second of .01, every fifth of .3
+			share[i] = 1
+		}
+	}
+	count(&pixels, p, share)
+	curve, ok := trust.NewMap(&pixels)
+	require.True(t, ok)
+	assert.InDelta(t, .2, trust.At(curve, .3), .001)
+	assert.Less(t, trust.At(curve, .01), float32(.01))
+}
+
+// What is known of results holds without mirror images or with them, as it was learned.
+func TestMirroredWeightsForgetWhatWasKnown(t *testing.T) {
+	about := segmenttest.Fundus()
+	about.Trust = &weights.Trust{Threshold: 1}
+	file, err := segmenttest.Untrained(about)
+	require.NoError(t, err)
+	encoded, err := segmenttest.Encode(file)
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "known.safetensors")
+	require.NoError(t, os.WriteFile(path, encoded, 0o644))
+	for _, mirror := range []bool{true, false} {
+		r := request{mirror: mirror, given: map[string]bool{"mirror": true}}
+		m, err := r.open(path)
+		require.NoError(t, err)
+		_, named := m.File.Metadata["trust"]
+		assert.Equal(t, !mirror, m.Metadata.Trust != nil)
+		assert.Equal(t, !mirror, named)
+	}
 }

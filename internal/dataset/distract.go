@@ -30,8 +30,8 @@ func patches(pixels []float32, s int, marked disc, bright [3]float32, rng *rand.
 	}
 	for range rng.IntN(7) {
 		p := patch{x: rng.Float64() * float64(s), y: rng.Float64() * float64(s), radius: size * math.Exp(1.2*symmetric(rng)), rng: rng}
-		if math.Hypot(p.x-marked.x, p.y-marked.y) < 1.5*p.radius+1.5*marked.radius {
-			p.radius = (math.Hypot(p.x-marked.x, p.y-marked.y) - 1.5*marked.radius) / 1.5
+		if marked.radius > 0 {
+			p.radius = min(p.radius, math.Hypot(p.x-marked.x, p.y-marked.y)/1.5-marked.radius)
 		}
 		if p.radius < 1 {
 			continue

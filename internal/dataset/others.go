@@ -29,7 +29,7 @@ func (d *Dataset) As(classes []string) error {
 	return nil
 }
 
-// Add adds the cases of folders that other people have marked, maybe with fewer classes. Their majority teaches the mask, and no rater's own.
+// Add adds the cases of folders that other people have marked, maybe with fewer classes. Their majority teaches the mask; the raters' heads learn nothing from them.
 func (d *Dataset) Add(others *Dataset) error {
 	if err := others.As(d.Classes); err != nil {
 		return err

@@ -22,7 +22,7 @@ type Batch struct {
 	Images []float32 // (B, S, S, 3), values 0..1
 	Labels []float32 // (B, S, S, M, K), 0 or 1; 0 for a missing label
 	Valid  []float32 // (B, M, K), 1 where the rater has marked the class
-	Own    []float32 // (B, M, K), the same where it is the rater's own mark and not that of other people
+	Own    []float32 // (B, M, K), as Valid, but 0 in cases that other people have marked
 	Names  []string  // FOLDER/NAME, for messages
 }
 

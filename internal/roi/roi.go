@@ -1,9 +1,9 @@
 // Package roi decides which square of a photograph the network looks at closely.
 //
-// A photograph is first seen whole, letterboxed to S×S. The region is then found from the probability of the anchoring structure:
-// the largest 8-connected component above one half, its bounding box brought to the photograph's pixels, and around the centre of
-// that box the square of twice the box's longer side. Side and corner are rounded to whole pixels. The square is not moved to lie
-// inside the photograph (the image's edge continues it), so the structure is always in its middle, as in training. Where the
+// What is lit of a photograph (Field) is first seen whole, brought to S×S. Regions are then found from the probability of the anchoring
+// structure (Candidates), one for each 8-connected component above one half: its bounding box brought to the photograph's pixels, and
+// around the centre of that box the square of twice the box's longer side. Side and corner are rounded to whole pixels. The square is not
+// moved to lie inside the photograph (the image's edge continues it), so the structure is always in its middle, as in training. Where the
 // square would be at least as large as the letterbox there is nothing to gain from a second look, and the letterbox itself is the
 // region.
 package roi
@@ -19,7 +19,7 @@ import (
 	"mrprism/internal/imageio"
 )
 
-// ErrNotFound says that no structure was found in the whole photograph; the region must be given by hand.
+// ErrNotFound says that Locate found no structure.
 var ErrNotFound = errors.New("the structure was not found in this image")
 
 // Margin is the side of the region over the size of the structure.

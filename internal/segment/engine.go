@@ -33,10 +33,11 @@ type view struct {
 	image  *imageio.Image
 	roi    string // as asked for
 	square imageio.Square
-	field  imageio.Square       // what was searched, or the whole image
+	field  imageio.Square       // what is lit, where the model has an anchor, which is searched for there; otherwise the whole image
 	places []roi.Candidate      // what the search found, the chosen one first
 	looks  map[string][]float32 // the encoder's features of what was searched, "whole", and of the region, "close"
 	took   map[string]float64   // ms, search and encode
+	found  bool                 // false: the search found nothing, and there is no region
 
 	seen, mirrored bool // by the encoder, and which way round
 }

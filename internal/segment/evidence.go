@@ -32,13 +32,11 @@ func (e *Engine) calibrate(r *Result) {
 // judge says whether the structure was found, how odd the result is and why it is not to be believed.
 func (e *Engine) judge(r *Result) {
 	what := r.Classes[e.anchor()]
-	r.Found = r.Measurements.Structures[e.anchor()].Area > 0
+	r.Found = slices.ContainsFunc(r.Measurements.Structures, func(s Structure) bool { return s.Area > 0 && (s.Class == what || e.separate()) })
 	r.Doubts = []Doubt{}
 	if !r.Found {
 		r.Doubts = append(r.Doubts, Doubt{trust.NotFound, trust.Sentence(trust.NotFound, what)})
-	}
-	if r.Found {
-		e.figures(r)
+		clear(r.Figures) // of nothing
 	}
 	known := e.about.Trust
 	if known == nil || len(known.Evidence) == 0 {
@@ -52,18 +50,27 @@ func (e *Engine) judge(r *Result) {
 	for _, code := range codes {
 		r.Doubts = append(r.Doubts, Doubt{code, trust.Sentence(code, what)})
 	}
-	e.intervals(r)
 }
 
 // anchor is the structure that everything hangs on: the one that is searched for, or the first.
 func (e *Engine) anchor() int { return max(0, slices.Index(e.about.Classes, e.about.Anchor)) }
 
-// figures gathers what can be told from the maps and the view.
+// separate says that nothing hangs on the first structure: each may be there without the others.
+func (e *Engine) separate() bool { return e.about.Anchor == "" && e.network.Independent }
+
+// figures gathers what can be told from the view and from the maps as they are before calibrate, as trust.Fit has seen them.
 func (e *Engine) figures(r *Result) {
 	v, f := e.view, r.Figures
 	k, anchor := len(r.Classes), e.anchor()
 	last := channel(r.masks[len(r.masks)-1], anchor, k)
 	s := shapeOf(last, r.side)
+	f[trust.Quality] = e.detail(v)
+	if s.area == 0 { // it may have some after calibrate
+		if !e.separate() {
+			f[trust.Faint] = 0 // nothing is fainter
+		}
+		return
+	}
 	f[trust.Faint], f[trust.Blurred] = -s.mean, s.blur
 	f[trust.Shape] = s.stretch + s.gap
 	pixel := float64(v.square.Side) / float64(r.side)
@@ -88,7 +95,6 @@ func (e *Engine) figures(r *Result) {
 			f[trust.Inner] = 0
 		}
 	}
-	f[trust.Quality] = e.detail(v)
 }
 
 // detail is the logarithm of how much the field's lightness changes from pixel to pixel, beside its mean, as the network sees it.
@@ -156,19 +162,26 @@ func apart(a, b []float32) float64 {
 	return 1 - 2*both/all
 }
 
-// intervals gives measurements the intervals that the weights know.
-func (e *Engine) intervals(r *Result) {
+// intervals gives measurements the intervals that the weights know. They are of errors of the masks as they are before calibrate, own, of raters who
+// all count the same.
+func (e *Engine) intervals(r *Result, own []extent) {
 	known := e.about.Trust
 	whole := float64(r.Width) * float64(r.Height)
 	for i := range r.Measurements.Structures {
 		s := &r.Measurements.Structures[i]
-		if spread, ok := known.Areas[s.Class]; ok && s.Area > 0 {
-			area := float64(s.Area)
-			s.Interval = &Interval{Low: area * math.Exp(spread.Low), High: min(whole, area*math.Exp(spread.High)), Coverage: spread.Coverage}
+		if spread, ok := known.Areas[s.Class]; ok && s.Area > 0 && own[i].area > 0 {
+			within := func(by float64) float64 { return min(whole, float64(own[i].area)*math.Exp(by)) }
+			s.Interval = &Interval{Low: within(spread.Low), High: within(spread.High), Coverage: spread.Coverage}
 		}
 	}
-	if ratio := r.Measurements.VerticalRatio; ratio != nil && ratio.Value != nil && known.Ratio != nil {
-		s := known.Ratio
-		ratio.Interval = &Interval{Low: min(max(*ratio.Value+s.Low, 0), 1), High: min(max(*ratio.Value+s.High, 0), 1), Coverage: s.Coverage}
+	outer, inner := DiscAndCup(r.Classes)
+	if ratio, s := r.Measurements.VerticalRatio, known.Ratio; ratio != nil && ratio.Value != nil && s != nil && own[outer].height > 0 && own[inner].height > 0 {
+		within := func(by float64) float64 { return min(max(own[inner].over(own[outer])+by, 0), 1) }
+		ratio.Interval = &Interval{Low: within(s.Low), High: within(s.High), Coverage: s.Coverage}
 	}
+}
+
+// alike says that the raters all count the same.
+func alike(weights []float32) bool {
+	return len(weights) == 0 || slices.Min(weights) == slices.Max(weights)
 }

@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"encoding/json"
 	"math"
 	"testing"
 
@@ -117,20 +118,85 @@ func TestCalibrationAndIntervals(t *testing.T) {
 			require.LessOrEqual(t, mapped.masks[1][i], mapped.masks[1][i-1])
 		}
 	}
-	disc := mapped.Measurements.Structures[0]
-	assert.Greater(t, disc.Area, plain.Measurements.Structures[0].Area)
+	assert.Equal(t, plain.Figures, mapped.Figures, "evidence is learned of results without maps")
+	disc, own := mapped.Measurements.Structures[0], plain.Measurements.Structures[0].Area
+	assert.Greater(t, disc.Area, own)
 	require.NotNil(t, disc.Interval)
-	assert.InDelta(t, min(120*90, float64(disc.Area)*math.Exp(.2)), disc.Interval.High, 1e-6)
-	assert.InDelta(t, float64(disc.Area)*math.Exp(-.1), disc.Interval.Low, 1e-6)
+	assert.InDelta(t, min(120*90, float64(own)*math.Exp(.2)), disc.Interval.High, 1e-6, "and so are errors")
+	assert.InDelta(t, float64(own)*math.Exp(-.1), disc.Interval.Low, 1e-6)
 	assert.Equal(t, .9, disc.Interval.Coverage)
 	assert.Nil(t, mapped.Measurements.Structures[1].Interval, "of the cup nothing is known")
 
-	for value, want := range map[float64]Interval{.5: {.4, .55, .9}, .05: {0, .1, .9}, .98: {.88, 1, .9}} {
-		mapped.Measurements.VerticalRatio = &Ratio{Value: &value}
-		trusting(t, segmenttest.Fundus(), k).intervals(mapped)
+	for height, want := range map[int]Interval{50: {.4, .55, .9}, 5: {0, .1, .9}, 98: {.88, 1, .9}} {
+		mapped.Measurements.VerticalRatio = &Ratio{Value: new(.7)}
+		trusting(t, segmenttest.Fundus(), k).intervals(mapped, []extent{{1, 100}, {1, height}})
 		got := mapped.Measurements.VerticalRatio.Interval
 		assert.InDeltaSlice(t, []float64{want.Low, want.High, want.Coverage}, []float64{got.Low, got.High, got.Coverage}, 1e-9)
 	}
+}
+
+// What a file says of errors holds for the mask of raters who count the same, and makes no number that JSON cannot hold.
+func TestIntervalsThatAreNotKnown(t *testing.T) {
+	k := known()
+	k.Areas = map[string]weights.Spread{"brain": {Low: 1000, High: 1001, Coverage: .9}}
+	e := trusting(t, segmenttest.Raters(), k)
+	for _, c := range []struct {
+		raters []float32
+		known  bool
+	}{{nil, true}, {[]float32{.5, .5, .5}, true}, {[]float32{1, .5, 1}, false}} {
+		r, err := e.Segment(t.Context(), photograph(60, 50), Options{RaterWeights: c.raters})
+		require.NoError(t, err)
+		require.True(t, r.Found, "or this test says little")
+		assert.Equal(t, c.known, r.Measurements.Structures[0].Interval != nil, c.raters)
+		_, err = json.Marshal(r.Measurements)
+		require.NoError(t, err)
+	}
+}
+
+// A structure that only the weights' map makes more than one half is doubted, by numbers that JSON can hold.
+func TestFoundByCalibrationAlone(t *testing.T) {
+	k := known()
+	k.Evidence[trust.Faint] = weights.Evidence{Middle: -.9, Far: .05, Weight: 1}
+	k.Evidence[trust.Unstable] = weights.Evidence{Middle: 0, Far: 1, Weight: 1}
+	k.Maps = map[string]weights.Map{"disc": {From: []float32{0, 1e-9, 1}, To: []float32{0, .6, 1}}}
+	k.Areas, k.Ratio = map[string]weights.Spread{"disc": {Low: -1, High: 1, Coverage: .9}}, &weights.Spread{Low: -1, High: 1, Coverage: .9}
+	about := segmenttest.Fundus()
+	about.Trust = k
+	r, err := engine(t, reference.Open(), biased(t, about, -5, -5)).Segment(t.Context(), photograph(60, 50), Options{Recurrences: 1, ROI: "none"})
+	require.NoError(t, err)
+	require.True(t, r.Found)
+	assert.Equal(t, trust.Faint, r.Doubts[0].Code)
+	assert.Nil(t, r.Measurements.Structures[0].Interval)
+	_, err = json.Marshal([]any{r.Measurements, r.Doubt, r.Figures})
+	require.NoError(t, err)
+}
+
+// Of structures that do not hang on each other each alone is something.
+func TestFoundOfSeparateStructures(t *testing.T) {
+	about := segmenttest.Raters()
+	about.Classes, about.Independent, about.Trust = []string{"liver", "spleen"}, true, known(trust.Shape)
+	found := func(about weights.Metadata, liver, spleen float32) *Result {
+		r, err := engine(t, reference.Open(), biased(t, about, liver, spleen)).Segment(t.Context(), photograph(60, 50), Options{Recurrences: 1})
+		require.NoError(t, err)
+		return r
+	}
+	r := found(about, -20, 5)
+	assert.True(t, r.Found)
+	assert.Empty(t, r.Doubts, "nothing is known of the form of what is there")
+	assert.False(t, found(about, -20, -20).Found)
+	assert.Equal(t, trust.Shape, found(about, 0, -20).Doubts[0].Code)
+	about.Anchor = "liver"
+	assert.False(t, found(about, -20, 5).Found, "all hangs on the anchor")
+}
+
+// biased is an untrained model whose head has these biases.
+func biased(t *testing.T, about weights.Metadata, biases ...float32) *weights.Model {
+	t.Helper()
+	f, err := segmenttest.Untrained(about)
+	require.NoError(t, err)
+	bias := f.Tensor("conp.head.bias")
+	*bias = weights.NewF32(bias.Name, bias.Shape, biases)
+	return seal(t, f)
 }
 
 // A cup that a map would bring beyond its disc stays inside it.
@@ -161,4 +227,8 @@ func TestSearchOfTheField(t *testing.T) {
 	assert.InDelta(t, alone.ROI.X+200, inside.ROI.X, 6)
 	assert.InDelta(t, alone.ROI.Y+100, inside.ROI.Y, 6)
 	assert.InDelta(t, alone.ROI.Side, inside.ROI.Side, 8)
+
+	given, err := e.Segment(t.Context(), img, Options{Recurrences: 1, ROI: "200,100,60"})
+	require.NoError(t, err)
+	assert.Equal(t, inside.Figures[trust.Quality], given.Figures[trust.Quality], "the picture has the detail that it has, however the region is found")
 }

@@ -50,18 +50,28 @@ func TestRefusedOptions(t *testing.T) {
 
 // With everything below one half there is no structure to find.
 func TestNothingFound(t *testing.T) {
-	f, err := segmenttest.Untrained(segmenttest.Fundus())
-	require.NoError(t, err)
-	bias := f.Tensor("conp.head.bias")
-	*bias = weights.NewF32(bias.Name, bias.Shape, []float32{-20, -20})
-	e := engine(t, reference.Open(), seal(t, f))
-	r, err := e.Segment(t.Context(), photograph(120, 90), Options{Recurrences: 1})
+	d := &counter{Device: reference.Open()}
+	e := engine(t, d, biased(t, segmenttest.Fundus(), -20, -20))
+	img := photograph(120, 90)
+	r, err := e.Segment(t.Context(), img, Options{Recurrences: 1})
 	require.NoError(t, err)
 	require.False(t, r.Found)
 	require.Equal(t, []Doubt{{trust.NotFound, "No disc was found in this picture."}}, r.Doubts)
 	require.Zero(t, slices.Max(r.Recurrence(1, 0)))
 	require.Zero(t, slices.Max(r.Rater(3, 1)))
 	require.Zero(t, r.Measurements.Structures[1].High)
+	searched := d.runs
+	for _, again := range []func() (*Result, error){
+		func() (*Result, error) { return e.Segment(t.Context(), img, Options{Recurrences: 3}) },
+		func() (*Result, error) { return e.Recalculate(t.Context(), Options{Recurrences: 3}) },
+	} {
+		r, err = again()
+		require.NoError(t, err)
+		require.False(t, r.Found)
+		require.Zero(t, slices.Max(r.Recurrence(3, 0)))
+		require.Contains(t, r.Looks, "whole")
+	}
+	require.Equal(t, searched, d.runs, "the same image is not searched again")
 	r, err = e.Segment(t.Context(), photograph(120, 90), Options{Recurrences: 1, ROI: "none"})
 	require.NoError(t, err)
 	require.False(t, r.Found)
@@ -160,6 +170,28 @@ func TestFaultsOfTheDeviceNeverBecomeMasks(t *testing.T) {
 	d.spoil = nil
 	_, err := e.Segment(t.Context(), img, Options{Recurrences: 1})
 	require.NoError(t, err)
+}
+
+// A look at the features that fails is made good with the next: no result goes without what its region looks like.
+func TestLooksAreNotLost(t *testing.T) {
+	d := &counter{Device: reference.Open()}
+	e := engine(t, d, open(t, segmenttest.Raters()))
+	img := photograph(80, 80)
+	d.spoil = func(ranges []gpu.Range) error {
+		if len(ranges) == 4 { // the bridge's map, and three merges
+			return context.Canceled
+		}
+		return nil
+	}
+	_, err := e.Segment(t.Context(), img, Options{})
+	require.ErrorIs(t, err, context.Canceled)
+	d.spoil = nil
+	for range 2 {
+		r, err := e.Segment(t.Context(), img, Options{})
+		require.NoError(t, err)
+		require.Contains(t, r.Looks, "close")
+		clear(r.Looks) // the caller's own
+	}
 }
 
 func TestCancelling(t *testing.T) {

@@ -49,20 +49,31 @@ type Interval struct {
 // extent is the size of one mask in pixels.
 type extent struct{ area, height int }
 
+// over is the height over that of another, which is not empty.
+func (e extent) over(outer extent) float64 { return float64(e.height) / float64(outer.height) }
+
+// extents are those of the masks after the last recurrence, by class.
+func (r *Result) extents() (sizes []extent) {
+	within, _, _ := r.Within()
+	for c := range r.Classes {
+		sizes = append(sizes, within.extent(within.Probability(c)))
+	}
+	return sizes
+}
+
+// extent is that of a map of the result's size.
+func (r *Result) extent(mask []float32) extent {
+	return extent{metric.Area(mask), metric.VerticalDiameter(mask, r.Width, r.Height)}
+}
+
 func (r *Result) measure() Measurements {
 	k := len(r.Classes)
-	calibrated, raters := make([]extent, k), make([][]extent, len(r.Raters))
+	calibrated, raters := r.extents(), make([][]extent, len(r.Raters))
 	within, _, _ := r.Within()
-	size := func(mask []float32) extent {
-		return extent{metric.Area(mask), metric.VerticalDiameter(mask, within.Width, within.Height)}
-	}
-	for c := range k {
-		calibrated[c] = size(within.Probability(c))
-	}
 	for i := range raters {
 		raters[i] = make([]extent, k)
 		for c := range k {
-			raters[i][c] = size(within.Rater(i, c))
+			raters[i][c] = within.extent(within.Rater(i, c))
 		}
 	}
 	var out Measurements
@@ -99,7 +110,7 @@ func (r *Result) ratio(calibrated []extent, raters [][]extent) *Ratio {
 		return nil
 	}
 	found := calibrated[inner].height > 0
-	of := func(e []extent) float64 { return float64(e[inner].height) / float64(e[outer].height) }
+	of := func(e []extent) float64 { return e[inner].over(e[outer]) }
 	over := []float64{of(calibrated)}
 	for _, e := range raters {
 		if e[outer].height > 0 && (e[inner].height > 0 || !found) {

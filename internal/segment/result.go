@@ -20,11 +20,11 @@ type Result struct {
 	Timings       map[string]float64   // ms: search (where there was one), encode, rec0 … recN, mirror (where the model looks at that too), total
 	Adapter       string               // what computed it
 	Precision     model.Precision      // in which
-	Found         bool                 // false: nothing of the kind is in the picture, and every map is 0
+	Found         bool                 // false: the structure that all hangs on has no pixel; where the search found none, every map is 0
 	Doubts        []Doubt              // why its maker does not believe it; none: it does
 	Figures       trust.Figures        // what the doubt is made of, by trust's codes
-	Looks         map[string][]float32 // the encoder's features of the whole image and of the region, for trust.Fit
-	Doubt         *float64             // how odd it is beside results on the training images, from 0 on: above 1 it is doubted; nil: the weights cannot tell
+	Looks         map[string][]float32 // the encoder's features of what was searched, "whole", and of the region, "close", for trust.Fit
+	Doubt         *float64             // how odd it is beside results on the training images, from 0 on: above 1 it is doubted, and at least 1 where nothing was found; nil: the weights cannot tell
 
 	side   int
 	masks  [][]float32 // calibrated masks of Rec0 … RecN, each (S, S, K)

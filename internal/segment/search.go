@@ -12,24 +12,26 @@ import (
 // rival is the share of the first candidate's probability that makes another worth a closer look.
 const rival = 0.25
 
-// region finds the square to segment, v.square; not found where the model searches and there is nothing.
-func (e *Engine) region(ctx context.Context, v *view, request roi.Request, o Options) (found bool, err error) {
-	v.field = imageio.Letterbox(v.image.W, v.image.H)
-	v.square = v.field
+// region finds the square to segment, v.square, unless the model searches and there is nothing: v.found is false then.
+func (e *Engine) region(ctx context.Context, v *view, request roi.Request, o Options) (err error) {
+	v.square = imageio.Letterbox(v.image.W, v.image.H)
+	v.field, v.found = v.square, true
 	anchor := slices.Index(e.about.Classes, e.about.Anchor)
+	if anchor >= 0 {
+		v.field = roi.Field(v.image)
+	}
 	switch {
 	case request.Mode == roi.Given:
 		v.square = request.Square
-		return true, nil
+		return nil
 	case request.Mode == roi.None || anchor < 0:
-		return true, nil
+		return nil
 	}
 	v.took["search"], err = timed(func() error {
 		o.Progress("search", 0, 2)
 		if err := e.network.SetRaterWeights(nil); err != nil {
 			return err
 		}
-		v.field = roi.Field(v.image)
 		if v.places, err = e.search(ctx, v, v.field, anchor, "whole"); err != nil {
 			return err
 		}
@@ -39,11 +41,10 @@ func (e *Engine) region(ctx context.Context, v *view, request roi.Request, o Opt
 		}
 		return nil
 	})
-	if err != nil || len(v.places) == 0 {
-		return false, err
+	if v.found = len(v.places) > 0; err == nil && v.found {
+		v.square = v.places[0].Square
 	}
-	v.square = v.places[0].Square
-	return true, nil
+	return err
 }
 
 // search looks for the anchor on a square of the image. The features of the look are kept under a name, unless that is empty.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -58,7 +59,7 @@ type Options struct {
 // Segment segments an image, which must not be modified while the engine lives: the same image and ROI again cost the recurrences alone, and with
 // models that look at the mirror image too one encoding.
 //
-// With ROI "auto" and a model that has an anchor, the whole image is searched for the anchoring structure first, and the region around it
+// With ROI "auto" and a model that has an anchor, what is lit of the image is searched for the anchoring structure first, and the region around it
 // is segmented; where there is none the result says so (Found). Wrong options are an OptionError. Errors of the device are the typed ones
 // of package gpu; what is not a probability is model.ErrNotFinite or model.ErrNothing, and never becomes a mask.
 func (e *Engine) Segment(ctx context.Context, img *imageio.Image, o Options) (*Result, error) {
@@ -75,20 +76,17 @@ func (e *Engine) Segment(ctx context.Context, img *imageio.Image, o Options) (*R
 	if e.view == nil || e.view.image != img || e.view.roi != o.ROI {
 		e.view = nil
 		v := &view{image: img, roi: o.ROI, took: map[string]float64{}}
-		found, err := e.region(ctx, v, request, o)
-		if err != nil {
+		if err := e.region(ctx, v, request, o); err != nil {
 			return nil, err
-		}
-		if !found {
-			return e.nothing(v, o), nil
 		}
 		e.view = v
 	}
+	if !e.view.found {
+		return e.nothing(o), nil
+	}
 	if !e.view.seen {
 		o.Progress("segment", 0, o.Recurrences+1)
-		e.view.took["encode"], err = timed(func() error {
-			return errors.Join(e.show(ctx, e.view, false), e.look(ctx, e.view, "close"))
-		})
+		e.view.took["encode"], err = timed(func() error { return e.show(ctx, e.view, false) })
 		if err != nil {
 			return nil, err
 		}
@@ -130,13 +128,16 @@ func (e *Engine) check(img *imageio.Image, o Options) (roi.Request, error) {
 	return request, err
 }
 
-// show lets the encoder see the view, as it is or mirrored.
+// show lets the encoder see the view, as it is or mirrored. Its features of the view as it is are kept.
 func (e *Engine) show(ctx context.Context, v *view, mirrored bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	v.seen = false // until it has
 	err := e.encode(ctx, v.image, v.square, mirrored)
+	if err == nil && !mirrored && v.looks["close"] == nil {
+		err = e.look(ctx, v, "close")
+	}
 	v.seen, v.mirrored = err == nil, mirrored
 	return err
 }
@@ -190,9 +191,17 @@ func (e *Engine) recur(ctx context.Context, o Options) (*Result, error) {
 		}
 		onePiece(r.raters, r.side, len(r.Raters)*len(r.Classes), e.network.Inside)
 	}
+	e.figures(r)
+	var own []extent // where intervals are known of them
+	if e.about.Trust != nil && alike(o.RaterWeights) {
+		own = r.extents()
+	}
 	e.calibrate(r)
 	r.Measurements = r.measure()
 	e.judge(r)
+	if own != nil {
+		e.intervals(r, own)
+	}
 	r.Timings["total"] = math.Round(1000*(total+since(start))) / 1000
 	return r, nil
 }
@@ -202,13 +211,13 @@ func (e *Engine) result(v *view, o Options) *Result {
 	return &Result{
 		Width: v.image.W, Height: v.image.H, ROI: v.square, Recurrences: o.Recurrences,
 		Classes: slices.Clone(e.about.Classes), Raters: slices.Clone(e.about.Raters), Labels: e.about.Labels, Steered: e.steered,
-		Adapter: e.Adapter(), Precision: e.precision, Timings: map[string]float64{}, Figures: trust.Figures{}, Looks: v.looks, side: e.about.Side,
+		Adapter: e.Adapter(), Precision: e.precision, Timings: map[string]float64{}, Figures: trust.Figures{}, Looks: maps.Clone(v.looks), side: e.about.Side,
 	}
 }
 
 // nothing is the result where the search found nothing.
-func (e *Engine) nothing(v *view, o Options) *Result {
-	r := e.result(v, o)
+func (e *Engine) nothing(o Options) *Result {
+	r := e.result(e.view, o)
 	pixels, k := r.side*r.side, len(r.Classes)
 	for range o.Recurrences + 1 {
 		r.masks = append(r.masks, make([]float32, pixels*k))
@@ -216,7 +225,7 @@ func (e *Engine) nothing(v *view, o Options) *Result {
 	r.raters = make([]float32, pixels*len(r.Raters)*k)
 	r.Measurements = r.measure()
 	e.judge(r)
-	r.Timings["search"], r.Timings["total"] = v.took["search"], v.took["search"]
+	r.Timings["search"], r.Timings["total"] = e.view.took["search"], e.view.took["search"]
 	return r
 }
 

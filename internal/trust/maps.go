@@ -23,15 +23,6 @@ func (s *Pixels) Add(p float32, share float64) {
 	s.to[i] += share
 }
 
-// Merge adds the counts of others.
-func (s *Pixels) Merge(o *Pixels) {
-	for i := range bins {
-		s.count[i] += o.count[i]
-		s.from[i] += o.from[i]
-		s.to[i] += o.to[i]
-	}
-}
-
 // NewMap is the isotonic regression of the share on the probability (pool adjacent violators, Barlow et al. 1972), linear between the means of its steps,
 // from 0 at 0 to 1 at 1. Not ok without a thousand pixels.
 func NewMap(s *Pixels) (m weights.Map, ok bool) {

@@ -51,7 +51,7 @@ var kinds = []kind{
 func kindOf(code string) kind {
 	i := slices.IndexFunc(kinds, func(k kind) bool { return k.code == code })
 	if i < 0 {
-		return kind{code: code, least: 1e-6, sentence: code} // of a later version
+		return kind{code: code, sentence: code} // of a later version
 	}
 	return kinds[i]
 }
@@ -73,7 +73,7 @@ type Reference struct {
 var lookCode = map[string]string{"whole": Unfamiliar, "close": Strange}
 
 // passed is the share of the right results on training images that is not to be doubted.
-const passed = 0.98
+const passed = 0.97
 
 // enough is how many right results it takes.
 const enough = 8
@@ -196,12 +196,17 @@ const farthest = 6
 // odd is the score, and what each figure gives to it.
 func odd(t *weights.Trust, f Figures) (score float64, each map[string]float64) {
 	each = map[string]float64{}
-	for code, e := range t.Evidence {
-		if v, has := f[code]; has {
-			each[code] = e.Weight * min(farthest, kindOf(code).away(v-e.Middle)/e.Far)
-		}
-	}
 	for _, k := range kinds { // in a fixed order, so that a sum is the same to the bit
+		e, known := t.Evidence[k.code]
+		v, has := f[k.code]
+		if !known || !has {
+			continue
+		}
+		far := k.away(v-e.Middle) / e.Far
+		if !(far < farthest) { // what is no number is not near
+			far = farthest
+		}
+		each[k.code] = e.Weight * far
 		score += each[k.code]
 	}
 	return score, each
