@@ -64,7 +64,13 @@ func (s *scorer) judgeTurns(ctx context.Context, set string, p photograph, img *
 		s.progress.Begin()
 		s.progress.Show("%s: segmenting", turnedName(p.name, 90*i))
 		score := &centreScore{Set: set, Name: p.name, Turned: 90 * i}
-		if err := s.look(ctx, img, func(r *segment.Result) { score.judge(r, s.anchor(), at) }); err != nil {
+		err := s.look(ctx, img, func(r *segment.Result) {
+			score.judge(r, s.anchor(), at)
+			if s.sheet != nil {
+				s.sheet.offerCentre(img, r, score, at)
+			}
+		})
+		if err != nil {
 			return err
 		}
 		s.centred = append(s.centred, score)

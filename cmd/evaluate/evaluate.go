@@ -16,7 +16,7 @@ import (
 
 // evaluate reads all that is to be judged, judges it and delivers the report.
 func evaluate(ctx context.Context, r request, wish command.Device, stdout, stderr io.Writer) error {
-	if err := command.CheckOutputs(r.jsonFile(), r.csvPath, r.riskPath); err != nil {
+	if err := command.CheckOutputs(r.jsonFile(), r.csvPath, r.riskPath, r.worstPath); err != nil {
 		return err
 	}
 	scored, against, err := r.models()
@@ -25,6 +25,9 @@ func evaluate(ctx context.Context, r request, wish command.Device, stdout, stder
 	}
 	in, err := r.open(scored)
 	if err != nil {
+		return err
+	}
+	if err := r.sheetable(in, scored); err != nil {
 		return err
 	}
 	if err := in.check(ctx, scored.Metadata.Classes, stderr); err != nil {
@@ -39,6 +42,7 @@ func evaluate(ctx context.Context, r request, wish command.Device, stdout, stder
 		return command.Session{Model: m, Precision: r.precision, Open: wish.Open, Note: note}
 	}
 	s := &scorer{request: r, data: in.data, progress: progress, session: open(scored)}
+	s.sheet = s.newSheet()
 	defer s.session.Close()
 	if against != nil {
 		s.against = new(open(against))
@@ -110,7 +114,7 @@ func deliver(report *report, r request, stdout io.Writer) error {
 	for _, file := range []struct {
 		path    string
 		content func(io.Writer) error
-	}{{r.csvPath, report.csv}, {r.jsonFile(), asJSON}, {r.riskPath, report.riskSVG}} {
+	}{{r.csvPath, report.csv}, {r.jsonFile(), asJSON}, {r.riskPath, report.riskSVG}, {r.worstPath, report.sheet.jpeg}} {
 		if file.path != "" {
 			failed = append(failed, weights.WriteAtomic(file.path, file.content))
 		}

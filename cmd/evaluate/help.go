@@ -45,6 +45,14 @@ result is silently wrong if it is wrong and has no doubt; the table names these.
 searches each for the model's anchor, where the model has one, and counts the results that it doubts. A result that found nothing is doubted. The
 table names the first ten that are not.
 
+-worst FILE.jpg: a contact sheet. The program draws the ten worst results as one JPEG picture. Of -data these are the images with the lowest soft Dice
+of the model's anchor, or of its first structure where it has no anchor. The last recurrence counts. Of -centres these are the wrong results, the
+silently wrong before the doubted, and then the results farthest from the centre, in units of r. With both flags the sheet has two blocks. Each
+structure of the model has an outline of its own colour. The dashed white outline is the raters' majority, or the CSV's circle. The frame is amber
+where the program doubts the result. It is red where the result is silently wrong, or where soft Dice is below 50 and the program does not doubt it.
+Other frames are grey. The captions tell the image's name, and soft Dice or the distance. Images of -changed and -foreign are not on the sheet. The
+sheet shows the images with their names: keep it where the images may lie.
+
 With -centres or -foreign the program also tells how well the doubt score tells what should be doubted from what should not: the area under the ROC
 curve (AUROC). Wrong results of -centres and foreign pictures should be doubted. Right results of -centres and the images of -data should not. A
 result that found nothing is odder than all others. Weights that have no score say so.
@@ -66,6 +74,7 @@ examples:
   evaluate -weights fundus -data data/drishti-gs1-crop -json scores.json   everything, for programs
   evaluate -weights fundus -centres data/hrf/disc.csv -turned              is the disc found, and is what is wrong doubted?
   evaluate -weights fundus -data data/drishti-gs1-full -roi auto -foreign data/bubil-cells,data/qubiq-brain-growth -risk risk.svg
+  evaluate -weights fundus -centres data/hrf/disc.csv -worst worst.jpg     and a picture of the ten worst results
 
 exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C
 `

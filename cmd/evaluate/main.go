@@ -29,7 +29,7 @@ type request struct {
 	recurrences              int
 	changed, turned          bool
 	jsonPath, csvPath        string
-	riskPath                 string
+	riskPath, worstPath      string
 }
 
 // jsonFile is the file to write the JSON to; empty: none.
@@ -54,6 +54,7 @@ func (r *request) declare(flags *flag.FlagSet) {
 	flags.StringVar(&r.jsonPath, "json", "", "`FILE` to write all figures to as JSON; - for standard output, instead of the table")
 	flags.StringVar(&r.csvPath, "csv", "", "`FILE` to write a line an image of -data and structure to, for statistics programs")
 	flags.StringVar(&r.riskPath, "risk", "", "`FILE.svg` to draw the risk–coverage curve of -data to")
+	flags.StringVar(&r.worstPath, "worst", "", "`FILE.jpg` to draw the ten worst results of -data, of -centres, or of each, to")
 }
 
 // run is the program; it returns the exit code.
@@ -106,6 +107,10 @@ func (r *request) misused(flags *flag.FlagSet, rest []string) (err error) {
 		return errors.New("-csv -: name a file; what goes to standard output is the table, or the JSON with -json -")
 	case r.riskPath != "" && strings.ToLower(filepath.Ext(r.riskPath)) != ".svg":
 		return fmt.Errorf("-risk %s: the curve is an SVG picture; name a file that ends in .svg", r.riskPath)
+	case given["worst"] && !given["data"] && !given["centres"]:
+		return errors.New("-worst says something about -data or -centres, which are missing")
+	case r.worstPath != "" && !slices.Contains([]string{".jpg", ".jpeg"}, strings.ToLower(filepath.Ext(r.worstPath))):
+		return fmt.Errorf("-worst %s: the sheet is a JPEG picture; name a file that ends in .jpg or .jpeg", r.worstPath)
 	case r.recurrences < -1 || r.recurrences > segment.MaxRecurrences:
 		return fmt.Errorf("-recurrences %d: 0 to %d are possible", r.recurrences, segment.MaxRecurrences)
 	}

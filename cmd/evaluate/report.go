@@ -34,6 +34,8 @@ type report struct {
 	Centres     *centresReport   `json:"centres,omitempty"`
 	Foreign     *foreignReport   `json:"foreign,omitempty"`
 	Odd         *oddReport       `json:"doubtScore,omitempty"` // of all pictures, with -centres or -foreign
+
+	sheet *sheet // of -worst
 }
 
 // source says which weights these are.
@@ -114,6 +116,7 @@ func (s *scorer) report(in *input) *report {
 	r := &report{
 		Weights: about(s.weightsName, s.session.Model), Device: s.adapter, Precision: s.precision, Raters: made.Raters, Labels: made.Labels,
 		Recurrences: s.recurrences, Centres: s.centresReport(in.centres), Foreign: s.foreignReport(in.foreign), Odd: s.odd(),
+		sheet: s.sheet,
 	}
 	if s.against != nil {
 		other := about(s.againstName, s.against.Model)

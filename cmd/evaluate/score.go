@@ -28,6 +28,7 @@ type scorer struct {
 	calibration []calibration // by class
 	centred     []*centreScore
 	foreign     []*foreignScore
+	sheet       *sheet // nil without -worst
 }
 
 // calibration gathers pixels of all cases.
@@ -131,6 +132,9 @@ func (s *scorer) score(ctx context.Context, c dataset.Case) error {
 	}
 	score.Ratio = s.ratio(l, m)
 	s.cases = append(s.cases, score)
+	if s.sheet != nil {
+		s.sheet.offerCase(l, m, score)
+	}
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,7 +17,8 @@ func TestHelp(t *testing.T) {
 	require.Zero(t, run(t.Context(), []string{"-h"}, &out, &problems))
 	require.Empty(t, problems.String())
 	stdout := out.String()
-	for _, word := range []string{"-centres FILE", "-turned", "-foreign DIR", "-risk", "AUROC", "name,cx,cy,r,note", "Wilson", "0.4 to 2.5", "silently wrong"} {
+	for _, word := range []string{"-centres FILE", "-turned", "-foreign DIR", "-risk", "AUROC", "name,cx,cy,r,note", "Wilson", "0.4 to 2.5", "silently wrong",
+		"-worst FILE.jpg", "contact sheet"} {
 		require.Contains(t, stdout, word)
 	}
 	require.NotContains(t, stdout, "%!", "a verb without its value")
@@ -30,7 +32,7 @@ func TestHelp(t *testing.T) {
 func TestWrongUsageOfPictures(t *testing.T) {
 	centres := centresFile(t, "name,cx,cy,r\na,.5,.5,.5\n", "a.png")
 	file, blind := weightsFile(t, segmenttest.Fundus(), nil), weightsFile(t, segmenttest.Raters(), nil)
-	dir := filepath.Dir(centres)
+	dir, cups := filepath.Dir(centres), cupsOnly(t)
 	for _, c := range []struct {
 		code int
 		want string
@@ -46,6 +48,12 @@ func TestWrongUsageOfPictures(t *testing.T) {
 		{2, "-split says something about -data", []string{"-weights", file, "-foreign", dir, "-split", "all"}},
 		{2, "-against says something about -data", []string{"-weights", file, "-foreign", dir, "-against", file}},
 		{2, "-risk curve.png: the curve is an SVG picture", []string{"-weights", file, "-data", dir, "-risk", "curve.png"}},
+		{2, "-worst says something about -data or -centres, which are missing", []string{"-weights", file, "-foreign", dir, "-worst", "a.jpg"}},
+		{2, "-worst sheet.png: the sheet is a JPEG picture", []string{"-weights", file, "-centres", centres, "-worst", "sheet.png"}},
+		{2, "-worst -: the sheet is a JPEG picture", []string{"-weights", file, "-data", dir, "-worst", "-"}},
+		{2, "-worst jpg: the sheet is a JPEG picture", []string{"-weights", file, "-data", dir, "-worst", "jpg"}},
+		{1, "there is no folder", []string{"-weights", file, "-centres", centres, "-worst", filepath.Join(dir, "nowhere", "a.jpeg")}},
+		{1, "nobody has marked the disc in the images of -data, and -worst ranks them by it", []string{"-weights", file, "-data", cups, "-worst", filepath.Join(dir, "a.jpg")}},
 		{1, "does not search photographs (it was trained without -anchor): leave -centres out", []string{"-weights", blind, "-centres", centres}},
 		{1, filepath.Join(dir, "nowhere.csv") + ": cannot be read", []string{"-weights", file, "-centres", filepath.Join(dir, "nowhere.csv")}},
 		{1, "would count twice", []string{"-weights", file, "-centres", centres + "," + dir + "/./disc.csv"}},
@@ -60,4 +68,16 @@ func TestWrongUsageOfPictures(t *testing.T) {
 		require.Contains(t, stderr, c.want)
 		require.Empty(t, stdout)
 	}
+}
+
+// cupsOnly is levelData whose discs nobody has marked.
+func cupsOnly(t *testing.T) string {
+	t.Helper()
+	dir := levelData(t)
+	for _, rater := range []string{"atleast1", "atleast2", "atleast3", "atleast4"} {
+		require.NoError(t, os.RemoveAll(filepath.Join(dir, "raters", rater, "disc")))
+	}
+	about := `{"name": "levels", "classes": ["cup"], "raters": ["atleast1", "atleast2", "atleast3", "atleast4"], "labels": "agreement-levels"}`
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "dataset.json"), []byte(about), 0o644))
+	return dir
 }

@@ -110,7 +110,7 @@ type request struct {
 	ranges                        string
 	f32, f16, int8                string
 	part, attention               string
-	mirror                        bool
+	mirror, turns                 bool
 	title, task                   string
 	raters, classes, passes, side int
 	seed                          uint64
@@ -139,6 +139,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.StringVar(&r.f16, "f16", "", "`FILE` to write instead: float32 weights, or the mean, as float16")
 	flags.StringVar(&r.int8, "int8", "", "`FILE` to write instead: float32 weights, or the mean, as int8")
 	flags.BoolVar(&r.mirror, "mirror", false, "beside -ranges, -f32, -f16 or -int8: maps are to be means with those of the mirror image")
+	flags.BoolVar(&r.turns, "turns", false, "beside -ranges: of a model that was trained with -turns: look at three of four training images turned, so that turned photographs are not doubted for that")
 	flags.StringVar(&r.title, "title", "", "beside -ranges, -f32, -f16 or -int8: one line about the model, for people")
 	flags.StringVar(&r.task, "task", "", "beside -ranges, -f32, -f16 or -int8: what the images show")
 	flags.StringVar(&r.data, "data", "", "`DIR`[,DIR]: data set folders whose training images -ranges looks at and -f16 and -int8 are measured on")
@@ -191,8 +192,8 @@ func (r *request) check(rest []string, names string) error {
 		return fmt.Errorf("-ranges needs -weights and -data, and is not written together with -onnx")
 	case r.ranges != "":
 		return r.unused("-ranges", "side", "passes", "part", "attention")
-	case r.also != "" || r.folds != "":
-		return fmt.Errorf("-also and -folds are for -ranges")
+	case r.also != "" || r.folds != "" || r.turns:
+		return fmt.Errorf("-also, -folds and -turns are for -ranges")
 	case r.given["mirror"] || r.given["title"] || r.given["task"]:
 		return fmt.Errorf("-mirror, -title and -task are written into weights, by -ranges, -f32, -f16 or -int8")
 	case r.out == "":

@@ -69,7 +69,11 @@ func (r *request) withRanges(ctx context.Context, wish command.Device, stderr io
 		return "", err
 	}
 	cases := data.Training()
-	progress := command.NewProgress(stderr, min(rangeImages, len(cases))+len(cases)*min(2, 1+len(folds))+foreign)
+	looks := min(rangeImages, len(cases)) + len(cases) + foreign
+	if len(folds) > 0 {
+		looks += len(cases) + own(cases)
+	}
+	progress := command.NewProgress(stderr, looks)
 	defer progress.Clear()
 	device, err := wish.Open(ctx, func(text string) { progress.Clear(); fmt.Fprintf(stderr, "%s: %s\n", program, text) })
 	if err != nil {
@@ -80,7 +84,7 @@ func (r *request) withRanges(ctx context.Context, wish command.Device, stderr io
 	if meta.Ranges, err = measure(ctx, device, m, cases, progress); err != nil {
 		return "", err
 	}
-	t := truster{device: device, progress: progress, cases: cases, anchor: m.Metadata.Anchor}
+	t := truster{device: device, progress: progress, cases: cases, anchor: m.Metadata.Anchor, turns: r.turns}
 	if meta.Trust, err = t.learn(ctx, m, folds); err != nil {
 		return "", err
 	}
@@ -89,6 +93,16 @@ func (r *request) withRanges(ctx context.Context, wish command.Device, stderr io
 	}
 	return fmt.Sprintf("%s: %s with the ranges of %d layers, from %d training images, and %s", r.ranges, meta.Name, len(meta.Ranges),
 		min(rangeImages, len(cases)), told(meta.Trust, len(folds))), nil
+}
+
+// own is how many cases the data set's own raters have marked.
+func own(cases []dataset.Case) (n int) {
+	for _, c := range cases {
+		if !c.Others {
+			n++
+		}
+	}
+	return n
 }
 
 // trainingData opens -data and -also for a model.

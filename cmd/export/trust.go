@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -70,6 +71,7 @@ type truster struct {
 	progress *command.Progress
 	cases    []dataset.Case
 	anchor   string
+	turns    bool // training images are also looked at turned
 
 	references []trust.Reference
 	pixels     []trust.Pixels // by structure
@@ -84,7 +86,7 @@ func (t *truster) learn(ctx context.Context, m *weights.Model, folds []*weights.
 	t.pixels, t.areas = make([]trust.Pixels, len(classes)), make([][]float64, len(classes))
 	plain := *m
 	plain.Metadata.Trust = nil
-	err := t.each(ctx, &plain, func(int) bool { return true }, func(i int, l *dataset.Loaded, r *segment.Result) {
+	err := t.each(ctx, &plain, t.turns, func(int) bool { return true }, func(i int, l *dataset.Loaded, r *segment.Result) {
 		t.references[i].Looks = r.Looks
 		if len(folds) == 0 {
 			t.refer(i, l, r)
@@ -95,12 +97,9 @@ func (t *truster) learn(ctx context.Context, m *weights.Model, folds []*weights.
 	}
 	parts := dataset.Folds(t.cases, max(1, len(folds)))
 	for part, fold := range folds {
-		err := t.each(ctx, fold, func(i int) bool { return parts[i] == part }, func(i int, l *dataset.Loaded, r *segment.Result) {
-			t.refer(i, l, r)
-			if !l.Others {
-				t.compare(l, r)
-			}
-		})
+		err := errors.Join(
+			t.each(ctx, fold, t.turns, func(i int) bool { return parts[i] == part }, t.refer),
+			t.each(ctx, fold, false, func(i int) bool { return parts[i] == part && !t.cases[i].Others }, func(_ int, l *dataset.Loaded, r *segment.Result) { t.compare(l, r) }))
 		if err != nil {
 			return nil, err
 		}
@@ -127,8 +126,8 @@ func (t *truster) learn(ctx context.Context, m *weights.Model, folds []*weights.
 	return known, nil
 }
 
-// each segments some of the cases with a model, searched where it has an anchor.
-func (t *truster) each(ctx context.Context, m *weights.Model, wanted func(i int) bool, keep func(i int, l *dataset.Loaded, r *segment.Result)) error {
+// each segments some of the cases with a model, searched where it has an anchor; with turns a quarter of them lies each way.
+func (t *truster) each(ctx context.Context, m *weights.Model, turns bool, wanted func(i int) bool, keep func(i int, l *dataset.Loaded, r *segment.Result)) error {
 	e, err := segment.New(ctx, t.device, m, model.F32)
 	if err != nil {
 		return err
@@ -143,6 +142,9 @@ func (t *truster) each(ctx context.Context, m *weights.Model, wanted func(i int)
 		l, err := dataset.Load(c)
 		if err != nil {
 			return err
+		}
+		if turns {
+			l = l.Turned(i % 4)
 		}
 		r, err := e.Segment(ctx, l.Image, segment.Options{Recurrences: segment.Feedbacks(&m.Metadata)})
 		if err != nil {

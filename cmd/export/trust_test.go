@@ -134,7 +134,7 @@ func TestTrustIsLearned(t *testing.T) {
 	}
 	code, _, stderr = call(t, "-weights", before, "-onnx", filepath.Join(folder, "x.onnx"), "-folds", before)
 	assert.Equal(t, command.Usage, code)
-	assert.Contains(t, stderr, "-also and -folds are for -ranges")
+	assert.Contains(t, stderr, "-also, -folds and -turns are for -ranges")
 }
 
 // A map learns nothing from what is faint: neither from what nobody has marked, of which there is much, nor from what somebody has, which alone would say

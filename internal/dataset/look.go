@@ -38,6 +38,26 @@ func (l *Loaded) Mirrored() *Loaded {
 	return l.moved(l.Image.W, l.Image.H, func(pixels []uint8, channels int) []uint8 { return mirror(pixels, l.Image.W, channels) })
 }
 
+// Turned is the case turned clockwise by so many quarters, labels too: photographs lie any of four ways.
+func (l *Loaded) Turned(quarters int) *Loaded {
+	for range quarters {
+		w, h := l.Image.W, l.Image.H
+		l = l.moved(h, w, func(pixels []uint8, channels int) []uint8 { return turn(pixels, w, h, channels) })
+	}
+	return l
+}
+
+// turn makes of pixels (h, w, channels) those turned clockwise by a quarter, (w, h, channels).
+func turn(pixels []uint8, w, h, channels int) []uint8 {
+	out := make([]uint8, len(pixels))
+	for y := range h {
+		for x := range w {
+			copy(out[(x*h+h-1-y)*channels:][:channels], pixels[(y*w+x)*channels:])
+		}
+	}
+	return out
+}
+
 // moved is the case of a picture of another size or arrangement, which move makes of the image's pixels (H, W, channels) and of each mask's.
 func (l *Loaded) moved(w, h int, move func(pixels []uint8, channels int) []uint8) *Loaded {
 	changed, image := *l, *l.Image

@@ -78,6 +78,20 @@ func TestMirrored(t *testing.T) {
 	assert.Equal(t, l.Masks, twice.Masks)
 }
 
+func TestTurned(t *testing.T) {
+	l := picture(10, 20, 30) // 20×30, its column 4 white and marked
+	l.Image.Pix[3*(20*2+7)] = 99
+	turned := l.Turned(1)
+	assert.Equal(t, []int{30, 20}, []int{turned.Image.W, turned.Image.H})
+	assert.Equal(t, uint8(99), turned.Image.Pix[3*(7*30+27)], "what was near the upper left is at the upper right")
+	for i, v := range turned.Masks[0][0] {
+		require.Equal(t, i/30 == 4, v == 1)
+	}
+	assert.Nil(t, turned.Masks[0][1])
+	assert.Equal(t, l.Image, l.Turned(4).Image)
+	assert.Equal(t, turned.Image, l.Turned(5).Image)
+}
+
 func TestFarther(t *testing.T) {
 	l := picture(1, 2, 3)
 	l.Image.Pix[3*(20*7)+1] = 200 // at x 0, y 7

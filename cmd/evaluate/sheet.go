@@ -1,0 +1,254 @@
+package main
+
+import (
+	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/jpeg"
+	"io"
+	"slices"
+
+	"golang.org/x/image/font"
+	"golang.org/x/image/font/basicfont"
+	"golang.org/x/image/math/fixed"
+)
+
+// Measures of the sheet in pixels.
+const (
+	columns  = 5
+	border   = 4 // width of a frame
+	cellWide = longest + 2*border
+	gap      = 18
+	lineTall = 16 // from one line of text to the next
+	below    = 4  // from a frame to its caption
+	wide     = columns*cellWide + (columns+1)*gap
+	quality  = 80
+)
+
+// Colours of the sheet.
+var (
+	ground = color.RGBA{24, 26, 29, 255}
+	bright = color.RGBA{238, 240, 242, 255}
+	pale   = color.RGBA{172, 178, 185, 255}
+)
+
+// block is rows of cells below a title.
+type block struct {
+	title string
+	cells []*cell
+}
+
+// blocks are those that have cells.
+func (s *sheet) blocks() (blocks []block) {
+	add := func(title string, w worst) {
+		if len(w.cells) > 0 {
+			blocks = append(blocks, block{fmt.Sprintf("%s (%d of %d)", title, len(w.cells), w.offered), w.cells})
+		}
+	}
+	add(fmt.Sprintf("Images of -data: the lowest soft Dice x100 of the %s first", s.classes[s.ranked]), s.data)
+	add("Photographs of -centres: wrong results first, then the farthest from the centre, in radii r of the circle", s.centres)
+	return blocks
+}
+
+// jpeg writes the sheet.
+func (s *sheet) jpeg(w io.Writer) error {
+	blocks := s.blocks()
+	if len(blocks) == 0 {
+		return fmt.Errorf("there is no sheet of the worst results: the program judged no image in which somebody has marked the %s", s.classes[s.ranked])
+	}
+	return jpeg.Encode(w, s.draw(blocks), &jpeg.Options{Quality: quality})
+}
+
+// draw draws title, legend and blocks, one below the other.
+func (s *sheet) draw(blocks []block) *image.RGBA {
+	legend := newLegend(s.samples())
+	tall := gap + lineTall + legend.tall()
+	for _, b := range blocks {
+		tall += b.tall()
+	}
+	on := image.NewRGBA(image.Rect(0, 0, wide, tall))
+	fill(on, on.Rect, ground)
+	write(on, gap, gap, fit("The worst results of "+s.model, wide-2*gap), bright)
+	legend.draw(on, gap+lineTall)
+	y := gap + lineTall + legend.tall()
+	for _, b := range blocks {
+		b.draw(on, y)
+		y += b.tall()
+	}
+	return on
+}
+
+// row is the cells of one row.
+type row []*cell
+
+// rows are the cells, so many to a row as there are columns.
+func (b block) rows() (rows []row) {
+	for cells := range slices.Chunk(b.cells, columns) {
+		rows = append(rows, cells)
+	}
+	return rows
+}
+
+// tall is the block's height, with two gaps below.
+func (b block) tall() int {
+	tall := lineTall + gap/2 + gap
+	for _, r := range b.rows() {
+		tall += r.tall()
+	}
+	return tall
+}
+
+// draw draws the block from y on.
+func (b block) draw(on *image.RGBA, y int) {
+	write(on, gap, y, fit(b.title, wide-2*gap), bright)
+	y += lineTall + gap/2
+	for _, r := range b.rows() {
+		for i, c := range r {
+			c.draw(on, r.frame(i, y), gap+i*(cellWide+gap), y+r.frames()+below)
+		}
+		y += r.tall()
+	}
+}
+
+// frames is the height of the row's tallest frame.
+func (r row) frames() (tall int) {
+	for _, c := range r {
+		tall = max(tall, c.picture.Rect.Dy()+2*border)
+	}
+	return tall
+}
+
+// tall is the row's height, with captions and a gap below.
+func (r row) tall() int { return r.frames() + below + 2*lineTall + gap }
+
+// frame is the outer edge of the frame of cell i, where the row begins at y. Frames stand on one line above the captions.
+func (r row) frame(i, y int) image.Rectangle {
+	size := r[i].picture.Rect.Size().Add(image.Pt(2*border, 2*border))
+	corner := image.Pt(gap+i*(cellWide+gap), y+r.frames()-size.Y)
+	return image.Rectangle{corner, corner.Add(size)}
+}
+
+// draw draws the picture in its frame, and the captions from x, y on.
+func (c *cell) draw(on *image.RGBA, frame image.Rectangle, x, y int) {
+	fill(on, frame, c.frame)
+	draw.Draw(on, frame.Inset(border), c.picture, c.picture.Rect.Min, draw.Src)
+	turned, ink := "", c.frame
+	if c.turned != 0 {
+		turned = fmt.Sprintf(", turned %d", c.turned)
+	}
+	if ink == grey {
+		ink = pale
+	}
+	write(on, x, y, fit(c.name, cellWide-textWidth(turned))+turned, bright)
+	write(on, x, y+lineTall, c.figure, ink)
+}
+
+// sample is an entry of the legend.
+type sample struct {
+	text string
+	draw func(on *image.RGBA, at image.Rectangle)
+}
+
+// Measures of a sample in pixels: its picture and what is between samples.
+const (
+	swatch  = 26
+	between = 24
+)
+
+// outlined is the sample of an outline.
+func outlined(text string, stroke func(on *image.RGBA, along piece)) sample {
+	return sample{text, func(on *image.RGBA, at image.Rectangle) {
+		y := float64((at.Min.Y+at.Max.Y)/2) + .5
+		stroke(on, piece{point{float64(at.Min.X), y}, point{float64(at.Max.X), y}})
+	}}
+}
+
+// framed is the sample of a frame.
+func framed(text string, ink color.RGBA) sample {
+	return sample{text, func(on *image.RGBA, at image.Rectangle) {
+		fill(on, at, ink)
+		fill(on, at.Inset(border), ground)
+	}}
+}
+
+// samples explain the outlines and the frames.
+func (s *sheet) samples() (all []sample) {
+	for k, class := range s.classes {
+		all = append(all, outlined(class, func(on *image.RGBA, p piece) { stroke(on, []piece{p}, resultLine, structureColour(k)) }))
+	}
+	truth, wrong := "the raters' majority or the circle of the CSV", "wrong or soft Dice below 50, not doubted"
+	switch {
+	case len(s.centres.cells) == 0:
+		truth, wrong = "the raters' majority", "soft Dice below 50, not doubted"
+	case len(s.data.cells) == 0:
+		truth, wrong = "the circle of the CSV", "wrong, not doubted"
+	}
+	return append(all, outlined(truth, func(on *image.RGBA, p piece) { stroke(on, every([]piece{p}, dash+hole), truthLine, white) }),
+		framed(wrong, red), framed("doubted", amber), framed("neither", grey))
+}
+
+// legend is samples in lines.
+type legend [][]sample
+
+// newLegend begins a new line where a sample would reach beyond the sheet.
+func newLegend(samples []sample) (l legend) {
+	x := wide
+	for _, s := range samples {
+		if x+s.wide() > wide-gap {
+			l, x = append(l, nil), gap
+		}
+		l[len(l)-1] = append(l[len(l)-1], s)
+		x += s.wide() + between
+	}
+	return l
+}
+
+// wide is the sample's width.
+func (s sample) wide() int { return swatch + swatch/4 + textWidth(s.text) }
+
+// tall is the legend's height, with a gap above and below.
+func (l legend) tall() int { return gap/2 + len(l)*(lineTall+gap/4) + gap }
+
+// draw draws the legend from y on.
+func (l legend) draw(on *image.RGBA, y int) {
+	y += gap / 2
+	for _, samples := range l {
+		x := gap
+		for _, s := range samples {
+			s.draw(on, image.Rect(x, y, x+swatch, y+lineTall-2))
+			write(on, x+swatch+swatch/4, y, s.text, pale)
+			x += s.wide() + between
+		}
+		y += lineTall + gap/4
+	}
+}
+
+// fill fills a rectangle.
+func fill(on *image.RGBA, r image.Rectangle, ink color.RGBA) {
+	draw.Draw(on, r, image.NewUniform(ink), image.Point{}, draw.Src)
+}
+
+// face has the letters of ASCII. It draws a box for any other.
+var face = basicfont.Face7x13
+
+// textWidth is a text's width in pixels.
+func textWidth(text string) int { return font.MeasureString(face, text).Ceil() }
+
+// write writes a line of text below y.
+func write(on *image.RGBA, x, y int, text string, ink color.RGBA) {
+	d := font.Drawer{Dst: on, Src: image.NewUniform(ink), Face: face, Dot: fixed.P(x, y+face.Ascent)}
+	d.DrawString(text)
+}
+
+// fit leaves out the middle of a name that is wider than so many pixels. Names of photographs differ at the end.
+func fit(name string, wide int) string {
+	letters := []rune(name)
+	if room := wide / face.Advance; len(letters) > room {
+		const dots = "..."
+		begin := (room - len(dots)) / 2
+		end := room - len(dots) - begin
+		return string(letters[:begin]) + dots + string(letters[len(letters)-end:])
+	}
+	return name
+}

@@ -1,0 +1,406 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/jpeg"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"mrprism/internal/command"
+	"mrprism/internal/dataset"
+	"mrprism/internal/gpu/reference"
+	"mrprism/internal/imageio"
+	"mrprism/internal/segment"
+	"mrprism/internal/segment/segmenttest"
+	"mrprism/model"
+	"mrprism/weights"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The ten worst stay, the worst first. Of equals the earlier stays and comes first. Results that are not among the ten are not drawn.
+func TestWorst(t *testing.T) {
+	var w worst
+	drawn := 0
+	offer := func(name string, r rank) {
+		w.offer(r, func() *cell {
+			drawn++
+			return &cell{name: name}
+		})
+	}
+	for i, figure := range []float64{3, 9, 1, 9, 4, 2, 8, 5, 7, 6} {
+		offer(fmt.Sprint(i), rank{0, figure})
+	}
+	offer("less", rank{0, .5})
+	offer("equal", rank{0, 1})
+	require.Equal(t, 10, drawn)
+	offer("group", rank{1, -7})
+	offer("greater", rank{0, 2.5})
+	require.Equal(t, 12, drawn)
+	var names []string
+	for _, c := range w.cells {
+		names = append(names, c.name)
+	}
+	require.Equal(t, []string{"group", "1", "3", "6", "8", "9", "7", "4", "0", "greater"}, names)
+	require.Equal(t, 14, w.offered)
+}
+
+// Silently wrong results come before doubted ones, and these before right ones, the farthest first.
+func TestRankOfCentres(t *testing.T) {
+	doubted := trust{Found: true, Doubted: true}
+	ordered := []*centreScore{
+		{Name: "absent, but found", Distance: nil, trust: trust{Found: true}},
+		{Name: "silently wrong, far", Present: true, Distance: new(3.), Area: new(1.)},
+		{Name: "silently wrong, near", Present: true, Distance: new(.2), Area: new(9.)},
+		{Name: "not found", Present: true, trust: trust{Doubted: true}},
+		{Name: "wrong and doubted", Present: true, Distance: new(8.), Area: new(1.), trust: doubted},
+		{Name: "right, far", Present: true, Distance: new(.9), Area: new(1.), Right: true},
+		{Name: "right and doubted, near", Present: true, Distance: new(.1), Area: new(1.), Right: true, trust: doubted},
+		{Name: "absent, not found", Right: true, trust: trust{Doubted: true}},
+	}
+	for i, c := range ordered[1:] {
+		require.Negative(t, ordered[i].rank().compare(c.rank()), "%s, %s", ordered[i].Name, c.Name)
+	}
+	figures := []string{"absent, but found", "3.00 r away", "0.20 r away, area x 9.00", "not found", "8.00 r away", "0.90 r away", "0.10 r away", "absent, not found"}
+	frames := []color.RGBA{red, red, red, amber, amber, grey, amber, amber}
+	for i, c := range ordered {
+		require.Equal(t, figures[i], c.figure())
+		require.Equal(t, frames[i], frame(!c.Right, c.Doubted), c.Name)
+	}
+}
+
+// flat is an image of one colour.
+func flat(w, h int, ink color.RGBA) *imageio.Image {
+	img := &imageio.Image{W: w, H: h, Pix: make([]uint8, 3*w*h)}
+	for i := range w * h {
+		copy(img.Pix[3*i:], []uint8{ink.R, ink.G, ink.B})
+	}
+	return img
+}
+
+// disc is a mask of 1 within r of a place.
+func disc[T uint8 | float32](w, h int, x, y, r float64) []T {
+	mask := make([]T, w*h)
+	for i := range mask {
+		if math.Hypot(float64(i%w)+.5-x, float64(i/w)+.5-y) < r {
+			mask[i] = 1
+		}
+	}
+	return mask
+}
+
+// A picture is 220 pixels long. Outlines lie where the mask's border does, whether the map is the whole image's or a part's. Dashes leave holes.
+func TestOutlines(t *testing.T) {
+	ground := color.RGBA{80, 60, 40, 255}
+	img := flat(440, 330, ground)
+	p := newPicture(img)
+	require.Equal(t, image.Rect(0, 27, 220, 193), p.Rect, "of a letterbox; 165 pixels from 27.5 on")
+	require.Equal(t, ground, p.RGBAAt(0, 27), "no edge is dark")
+	require.Equal(t, ground, p.RGBAAt(219, 192))
+
+	whole := p.trace(disc[float32](440, 330, 200, 165, 80), 440, 330, 0, 0)
+	part := p.trace(disc[float32](200, 200, 100, 105, 80), 200, 200, 100, 60)
+	require.Len(t, whole, 1)
+	for i, at := range part[0] {
+		require.InDelta(t, 40, math.Hypot(at.x-100, at.y-110), .4)
+		require.InDelta(t, whole[0][i].x, at.x, 1e-6)
+		require.InDelta(t, whole[0][i].y, at.y, 1e-6)
+	}
+	require.Empty(t, p.trace(slices.Repeat([]float32{.5}, 4), 2, 2, 0, 0), "one half is outside")
+
+	p.result(1, whole)
+	for angle := range 360 {
+		sin, cos := math.Sincos(float64(angle) * math.Pi / 180)
+		at := func(r float64) color.RGBA { return p.RGBAAt(int(100+r*cos), int(110+r*sin)) }
+		require.Equal(t, ground, at(37))
+		require.Equal(t, ground, at(43))
+		green := slices.ContainsFunc([]float64{39, 39.5, 40, 40.5, 41}, func(r float64) bool {
+			c := at(r)
+			return c.G > 160 && c.G > c.B+80 && c.G > c.R+25
+		})
+		require.True(t, green, "at %d°: %v", angle, at(40))
+	}
+	p.truth([][]point{p.circle(circle{200, 165, 120})})
+	const dashes = 54 // 2π·60/7 = 53.9
+	for i := range dashes {
+		for share, want := range map[float64]bool{dash / 2.: true, dash + hole/2.: false} {
+			sin, cos := math.Sincos(2 * math.Pi * (float64(i) + share/(dash+hole)) / dashes)
+			white := slices.ContainsFunc([]float64{59.5, 60, 60.5}, func(r float64) bool { return p.RGBAAt(int(100+r*cos), int(110+r*sin)).B > 110 })
+			require.Equal(t, want, white, "dash %d, after %v pixels", i, share)
+		}
+	}
+	require.Equal(t, ground, p.RGBAAt(100, 110))
+}
+
+// Dashes close: their number is whole. Lines too short for two have none.
+func TestDashed(t *testing.T) {
+	square := func(side float64) [][]point { return [][]point{{{0, 0}, {side, 0}, {side, side}, {0, side}}} }
+	length, begins := 0., 0
+	pieces := dashed(square(10)) // 40 pixels: 6 dashes, as 40/7 is nearest to 6
+	for i, p := range pieces {
+		length += p.length()
+		if i == 0 || pieces[i-1].to != p.from {
+			begins++
+		}
+	}
+	require.InDelta(t, 40*dash/7., length, 1e-9)
+	require.Equal(t, 6, begins)
+	require.Equal(t, whole(square(2)), dashed(square(2)))
+}
+
+// alike reports whether no channel differs by more than so much.
+func alike(a, b color.RGBA, most int) bool {
+	for _, d := range []int{int(a.R) - int(b.R), int(a.G) - int(b.G), int(a.B) - int(b.B)} {
+		if max(d, -d) > most {
+			return false
+		}
+	}
+	return true
+}
+
+// places are where the frames are on a sheet with so many cells in each block, for pictures of 40×30. It draws a sheet with frames of colours that
+// nothing else has.
+func places(classes []string, data, centres int) (frames []image.Rectangle) {
+	s := &sheet{model: "untrained-fundus", classes: classes, data: worst{offered: 1}, centres: worst{offered: 1}}
+	for i := range data + centres {
+		c := &cell{frame: color.RGBA{1, uint8(200 + i), 3, 255}, picture: newPicture(flat(40, 30, color.RGBA{9, 9, 9, 255})).RGBA}
+		if i < data {
+			s.data.cells = append(s.data.cells, c)
+		} else {
+			s.centres.cells = append(s.centres.cells, c)
+		}
+	}
+	drawn := s.draw(s.blocks())
+	frames = make([]image.Rectangle, data+centres)
+	for y := range drawn.Rect.Dy() {
+		for x := range drawn.Rect.Dx() {
+			if c := drawn.RGBAAt(x, y); c.R == 1 && c.B == 3 {
+				frames[c.G-200] = frames[c.G-200].Union(image.Rect(x, y, x+1, y+1))
+			}
+		}
+	}
+	return frames
+}
+
+// A row has five cells, and each block begins a new row.
+func TestPlaces(t *testing.T) {
+	frames := places([]string{"disc", "cup"}, 7, 6)
+	for i, f := range frames {
+		require.Equal(t, image.Pt(longest+2*border, 166+2*border), f.Size())
+		at := i
+		if i >= 7 {
+			at = i - 7
+		}
+		require.Equal(t, gap+at%columns*(cellWide+gap), f.Min.X, "cell %d", i)
+		if at%columns > 0 {
+			require.Equal(t, frames[i-1].Min.Y, f.Min.Y)
+		} else if i > 0 {
+			require.GreaterOrEqual(t, f.Min.Y, frames[i-1].Max.Y+2*lineTall, "captions lie between")
+		}
+	}
+	many := places([]string{"a long name of a structure", "another long name of a structure", "a third name of a structure", "a fourth name"}, 1, 0)
+	require.Greater(t, many[0].Min.Y, frames[0].Min.Y, "the legend has a second line")
+}
+
+// Captions are as wide as their cells.
+func TestFit(t *testing.T) {
+	require.Equal(t, "short", fit("short", 70))
+	require.Equal(t, "exactlyten", fit("exactlyten", 70))
+	require.Equal(t, "pat...0017", fit("patient_eye_0017", 70))
+	require.LessOrEqual(t, textWidth(fit("patient_eye_0017", 76)), 76)
+	require.Equal(t, "ä...ß", fit("äöüöüöß", 35))
+}
+
+// readSheet reads a sheet.
+func readSheet(t *testing.T, path string) image.Image {
+	t.Helper()
+	img, err := jpeg.Decode(bytes.NewReader(must(os.ReadFile(path))))
+	require.NoError(t, err)
+	return img
+}
+
+// colourAt is that of the sheet, which JPEG has changed a little.
+func colourAt(img image.Image, x, y int) color.RGBA {
+	return color.RGBAModel.Convert(img.At(x, y)).(color.RGBA)
+}
+
+// paint draws a picture of 40×30 pixels of one colour.
+func paint(t *testing.T, path string, ink color.RGBA) {
+	t.Helper()
+	img := image.NewRGBA(image.Rect(0, 0, 40, 30))
+	draw.Draw(img, img.Rect, image.NewUniform(ink), image.Point{}, draw.Src)
+	var b bytes.Buffer
+	require.NoError(t, png.Encode(&b, img))
+	require.NoError(t, os.WriteFile(path, b.Bytes(), 0o644))
+}
+
+// inks are colours that JPEG does not make alike.
+var inks = []color.RGBA{{40, 40, 40, 255}, {150, 40, 40, 255}, {40, 150, 40, 255}, {40, 40, 150, 255}, {150, 150, 40, 255}}
+
+// The program draws the images of -data by soft Dice, and the results of -centres by how wrong they are, in frames that say what the JSON says.
+func TestSheet(t *testing.T) {
+	dir := levelData(t)
+	for i, r := range []int{9, 5, 15, 7, 11} {
+		paint(t, filepath.Join(dir, "images", fmt.Sprintf("i%d.png", i)), inks[i])
+		for j := range 4 {
+			writeMask(t, filepath.Join(dir, "raters", fmt.Sprintf("atleast%d", j+1), "disc", fmt.Sprintf("i%d.png", i)), 40, 30, func(x, y int) bool {
+				return (x-20)*(x-20)+(y-15)*(y-15) < r*r
+			})
+		}
+	}
+	centres := centresFile(t, "name,cx,cy,r\nright,.7,.5,.4\nelsewhere,.1,.1,.4\nabsent,,,\nsmall,.5,.5,.1\n", "right.png", "elsewhere.png", "absent.png", "small.png")
+	for i, name := range []string{"right", "elsewhere", "absent", "small"} {
+		paint(t, filepath.Join(filepath.Dir(centres), "images", name+".png"), inks[i])
+	}
+	file, path := biased(t, segmenttest.Fundus(), 30), filepath.Join(t.TempDir(), "worst.JPG")
+	got, _ := scores(t, "-weights", file, "-data", dir, "-split", "all", "-centres", centres, "-worst", path)
+
+	var want []color.RGBA // the inks, in order
+	var frames []color.RGBA
+	for _, i := range []int{1, 3, 0, 4, 2} {
+		want = append(want, inks[i])
+		c := got.Cases[i]
+		frames = append(frames, frame(c.Classes[0].SoftDice[1] < .5, c.Doubted))
+	}
+	require.True(t, slices.IsSortedFunc([]int{1, 3, 0, 4, 2}, func(a, b int) int {
+		return cmp.Compare(got.Cases[a].Classes[0].SoftDice[1], got.Cases[b].Classes[0].SoftDice[1])
+	}), "or this test is wrong")
+	pictures := got.Centres.Pictures
+	order := []int{2, 1, 3, 0}
+	slices.SortStableFunc(order, func(a, b int) int { // all that are silent first
+		return cmp.Compare(pictures[b].rank().group, pictures[a].rank().group)
+	})
+	require.Equal(t, 0, order[3])
+	for _, i := range order {
+		want = append(want, inks[i])
+		frames = append(frames, frame(!pictures[i].Right, pictures[i].Doubted))
+	}
+	require.Contains(t, frames, red, "or this test says little")
+
+	img := readSheet(t, path)
+	at := places(segmenttest.Fundus().Classes, 5, 4)
+	require.Greater(t, img.Bounds().Dy(), at[8].Max.Y)
+	for i, f := range at {
+		require.True(t, alike(frames[i], colourAt(img, f.Min.X+2, f.Min.Y+60), 25), "frame %d: %v", i, colourAt(img, f.Min.X+2, f.Min.Y+60))
+		inner := f.Inset(border)
+		require.True(t, alike(want[i], colourAt(img, inner.Min.X+20, inner.Min.Y+20), 12), "picture %d: %v", i, colourAt(img, inner.Min.X+20, inner.Min.Y+20))
+		brightest := func(r float64) (v uint8) { // right of the middle, where a circle has a dash
+			for y := -20; y <= 20; y++ {
+				for x := -3; x <= 2; x++ {
+					c := colourAt(img, inner.Min.X+longest/2+int(math.Sqrt(r*r-float64(y*y)))+x, inner.Min.Y+83+y)
+					v = max(v, min(c.R, c.G, c.B))
+				}
+			}
+			return v
+		}
+		if i < 5 {
+			require.Greater(t, brightest([]float64{5, 7, 9, 11, 15}[i]*longest/40), uint8(170), "the majority's disc, picture %d", i)
+		} else {
+			small := order[i-5] == 3
+			require.Equal(t, small, brightest(4*longest/40.) > 170, "the CSV's circle, picture %d", i)
+		}
+	}
+	last := colourAt(img, at[4].Min.X+2, at[8].Min.Y+60)
+	require.True(t, alike(ground, last, 12), "the second block has four cells: %v", last)
+}
+
+// Images in which nobody has marked the ranked class are left out. The anchor ranks, wherever it stands among the classes, and the last recurrence counts.
+func TestOfferCase(t *testing.T) {
+	about := weights.Metadata{Classes: []string{"rim", "disc"}, Anchor: "disc"}
+	require.Equal(t, 1, rankedClass(&about))
+	about.Anchor = ""
+	require.Equal(t, 0, rankedClass(&about))
+
+	s := &sheet{classes: []string{"rim", "disc"}, ranked: 1}
+	mask := disc[uint8](40, 30, 20, 15, 8)
+	l := &dataset.Loaded{Image: flat(40, 30, color.RGBA{70, 70, 70, 255}), Masks: [][][]uint8{{nil, mask}}}
+	found := [][]float32{make([]float32, 1200), disc[float32](40, 30, 20, 15, 4)}
+	m := maps{recurrences: [][][]float32{{make([]float32, 1200), make([]float32, 1200)}, found}}
+	offer := func(name string, t trust, dice ...float64) {
+		s.offerCase(l, m, &caseScore{Name: name, trust: t, Classes: []*classScore{{SoftDice: []float64{1, 0}}, {SoftDice: dice}}})
+	}
+	offer("good", trust{Found: true}, .1, .9)
+	offer("bad", trust{Found: true}, .9, .4)
+	offer("doubted", trust{Found: true, Doubted: true}, .9, .3)
+	offer("nothing", trust{Doubted: true}, .9, 0)
+	s.offerCase(l, m, &caseScore{Name: "unmarked", Classes: []*classScore{{SoftDice: []float64{0, 0}}, nil}})
+	var told []string
+	for _, c := range s.data.cells {
+		told = append(told, fmt.Sprint(c.name, ": ", c.figure, " ", c.frame == red, c.frame == amber, c.frame == grey))
+	}
+	require.Equal(t, []string{"nothing: not found false true false", "doubted: soft Dice 30.0 false true false", "bad: soft Dice 40.0 true false false",
+		"good: soft Dice 90.0 false false true"}, told)
+	require.Equal(t, 4, s.data.offered)
+	p := s.data.cells[0].picture
+	require.True(t, alike(structures[1], p.RGBAAt(110+21, 110), 60) || alike(structures[1], p.RGBAAt(110+22, 110), 60), "the last recurrence's outline, 22 pixels from the middle")
+
+	require.ErrorContains(t, (&sheet{classes: []string{"disc"}}).jpeg(nil), "somebody has marked the disc")
+}
+
+// A turned photograph has a turned circle, and its caption tells it.
+func TestOfferCentre(t *testing.T) {
+	s := &sheet{classes: nil}
+	ground := color.RGBA{70, 70, 70, 255}
+	s.offerCentre(flat(30, 40, ground), &segment.Result{Width: 30, Height: 40}, &centreScore{Name: "a", Turned: 90, Present: true}, &circle{10, 30, 4})
+	c := s.centres.cells[0]
+	require.Equal(t, 90, c.turned)
+	require.Equal(t, image.Rect(27, 0, 193, 220), c.picture.Rect)
+	x, y, r := 27.5+10*5.5, 30*5.5, 4*5.5
+	require.NotEqual(t, ground, c.picture.RGBAAt(int(x+r), int(y)), "the first dash begins at the right")
+	require.Equal(t, ground, c.picture.RGBAAt(int(x), int(y)))
+	drawn := func(turned int) *image.RGBA {
+		on := image.NewRGBA(image.Rect(0, 0, 300, 300))
+		(&cell{name: "a", figure: "b", turned: turned, frame: red, picture: c.picture}).draw(on, image.Rect(0, 0, 174, 228), 0, 240)
+		return on
+	}
+	require.NotEqual(t, drawn(0).Pix, drawn(90).Pix)
+	require.NotEqual(t, drawn(180).Pix, drawn(90).Pix)
+	captions := drawn(0)
+	inked := func(ink color.RGBA) (pixels int) {
+		for y := 240; y < 300; y++ {
+			for x := range 300 {
+				if captions.RGBAAt(x, y) == ink {
+					pixels++
+				}
+			}
+		}
+		return pixels
+	}
+	require.Positive(t, inked(bright), "the name")
+	require.Positive(t, inked(red), "the figure has the frame's colour")
+}
+
+// The outlines of a result that lies in a part of the photograph are where those of the whole maps are.
+func TestOfferPart(t *testing.T) {
+	m, err := command.Weights(biased(t, segmenttest.Fundus(), 30))
+	require.NoError(t, err)
+	e, err := segment.New(t.Context(), reference.Open(), m, model.F32)
+	require.NoError(t, err)
+	defer e.Close()
+	img := flat(90, 70, color.RGBA{70, 70, 70, 255})
+	r, err := e.Segment(t.Context(), img, segment.Options{ROI: "30,20,36"})
+	require.NoError(t, err)
+	s := &sheet{classes: m.Metadata.Classes}
+	s.offerCentre(img, r, &centreScore{Present: true}, nil)
+	want := newPicture(img)
+	for k := range s.classes {
+		loops := want.trace(r.Probability(k), r.Width, r.Height, 0, 0)
+		require.NotEmpty(t, loops)
+		want.result(k, loops)
+	}
+	got := s.centres.cells[0].picture
+	for y := got.Rect.Min.Y; y < got.Rect.Max.Y; y++ {
+		for x := range longest {
+			require.True(t, alike(want.RGBAAt(x, y), got.RGBAAt(x, y), 2), "%d, %d", x, y)
+		}
+	}
+}
