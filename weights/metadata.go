@@ -33,6 +33,7 @@ type Metadata struct {
 	Independent     bool               // nesting: "none" where a structure need not lie inside the one before it, as a cup lies inside its disc
 	SinglePieces    bool               // pieces: "single" where each structure is one piece, so that of its mask the largest is kept
 	Mirrored        bool               // mirrored: "averaged" where every map is the mean with that of the mirror image, which takes twice as long
+	Turned          bool               // orientation: "any" where images may lie any of four ways, so that a search that finds nothing looks at them turned
 	Side            int                // side: pixels of the square the network sees
 	Mean, Deviation [3]float32         // normalisation: (x − Mean)/Deviation per RGB channel of values 0..1, or
 	Standardise     bool               // normalisation: by the winsorised mean and deviation of the image's own values (model.Standardise)
@@ -51,6 +52,9 @@ const none = "none"
 
 // single is the value of pieces where there is one of each structure.
 const single = "single"
+
+// anyWay is the value of orientation where images may lie any of four ways.
+const anyWay = "any"
 
 // averaged is the value of mirrored where they are.
 const averaged = "averaged"
@@ -86,6 +90,9 @@ func (m *Metadata) Map() (map[string]string, error) {
 	if m.Mirrored {
 		values["mirrored"] = averaged
 	}
+	if m.Turned {
+		values["orientation"] = anyWay
+	}
 	if m.Trust != nil {
 		values["trust"] = asJSON(m.Trust)
 	}
@@ -107,6 +114,7 @@ func ParseMetadata(values map[string]string) (Metadata, error) {
 		Name: values["name"], Title: values["title"], Configuration: values["configuration"], Recipe: values["recipe"], Task: values["task"],
 		Labels: values["labels"], Anchor: values["anchor"], Data: values["data"], Commit: values["commit"], Layout: values["layout"],
 		Quantization: values["quantization"], Independent: values["nesting"] == none, SinglePieces: values["pieces"] == single, Mirrored: values["mirrored"] == averaged,
+		Turned: values["orientation"] == anyWay,
 	}
 	var n normalisation
 	for _, field := range []struct {

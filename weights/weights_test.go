@@ -109,7 +109,7 @@ func TestMetadataRoundTrip(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, m, again)
 
-	m.Standardise, m.Independent, m.SinglePieces, m.Mirrored, m.Trust = true, true, true, true, sampleTrust()
+	m.Standardise, m.Independent, m.SinglePieces, m.Mirrored, m.Turned, m.Trust = true, true, true, true, true, sampleTrust()
 	values, err = m.Map()
 	require.NoError(t, err)
 	again, err = ParseMetadata(values)

@@ -139,7 +139,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.StringVar(&r.f16, "f16", "", "`FILE` to write instead: float32 weights, or the mean, as float16")
 	flags.StringVar(&r.int8, "int8", "", "`FILE` to write instead: float32 weights, or the mean, as int8")
 	flags.BoolVar(&r.mirror, "mirror", false, "beside -ranges, -f32, -f16 or -int8: maps are to be means with those of the mirror image")
-	flags.BoolVar(&r.turns, "turns", false, "beside -ranges: of a model that was trained with -turns: look at three of four training images turned, so that turned photographs are not doubted for that")
+	flags.BoolVar(&r.turns, "turns", false, "beside -ranges: of a model that was trained with -turns: look at three of four training images turned, so that turned photographs are not doubted for that; and say in the file that a search that finds nothing is to look at the photograph turned")
 	flags.StringVar(&r.title, "title", "", "beside -ranges, -f32, -f16 or -int8: one line about the model, for people")
 	flags.StringVar(&r.task, "task", "", "beside -ranges, -f32, -f16 or -int8: what the images show")
 	flags.StringVar(&r.data, "data", "", "`DIR`[,DIR]: data set folders whose training images -ranges looks at and -f16 and -int8 are measured on")

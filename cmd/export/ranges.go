@@ -80,6 +80,7 @@ func (r *request) withRanges(ctx context.Context, wish command.Device, stderr io
 		return "", err
 	}
 	defer device.Close()
+	m.Metadata.Turned = m.Metadata.Turned || r.turns
 	meta := m.Metadata
 	if meta.Ranges, err = measure(ctx, device, m, cases, progress); err != nil {
 		return "", err

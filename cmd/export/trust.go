@@ -39,7 +39,7 @@ func (r *request) openFolds(m *weights.Model, data *dataset.Dataset) ([]*weights
 			return nil, fmt.Errorf("-folds: %s was trained on %s, and -data and -also are %s: name the same folders, or it had set other images aside",
 				name, strings.Join(from, ", "), strings.Join(ours, ", "))
 		}
-		fold.Metadata.Mirrored, fold.Metadata.SinglePieces, fold.Metadata.Trust = m.Metadata.Mirrored, m.Metadata.SinglePieces, nil
+		fold.Metadata.Mirrored, fold.Metadata.SinglePieces, fold.Metadata.Turned, fold.Metadata.Trust = m.Metadata.Mirrored, m.Metadata.SinglePieces, m.Metadata.Turned, nil
 		folds = append(folds, fold)
 	}
 	if len(folds) < 2 {

@@ -232,3 +232,46 @@ func TestSearchOfTheField(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, inside.Figures[trust.Quality], given.Figures[trust.Quality], "the picture has the detail that it has, however the region is found")
 }
+
+// A search of the image turned finds what a search of the turned image does, and tells where that is in the image as it is.
+func TestTurnedSearch(t *testing.T) {
+	e := trusting(t, segmenttest.Fundus(), nil)
+	img := photograph(90, 90)
+	pixels := make([]float32, len(img.Pix))
+	for i, v := range img.Pix {
+		pixels[i] = float32(v)
+	}
+	for quarters := range 4 {
+		lying := &imageio.Image{W: 90, H: 90, Pix: make([]uint8, len(img.Pix))}
+		for i, v := range turned(pixels, 90, quarters) {
+			lying.Pix[i] = uint8(v)
+		}
+		whole := imageio.Letterbox(90, 90)
+		want, err := e.search(t.Context(), &view{image: lying}, whole, 0, 0, "")
+		require.NoError(t, err)
+		require.NotEmpty(t, want)
+		got, err := e.search(t.Context(), &view{image: img}, whole, quarters, 0, "")
+		require.NoError(t, err)
+		x, y := got[0].X, got[0].Y
+		for range quarters {
+			x, y = 90-y, x
+		}
+		assert.InDeltaSlice(t, []float64{want[0].X, want[0].Y, want[0].Area}, []float64{x, y, got[0].Area}, .5, "%d quarters", quarters)
+	}
+}
+
+// Where nothing is found, models of images that may lie any way look at them turned: four looks, not one.
+func TestSearchGoesOnTurned(t *testing.T) {
+	for turns, looks := range map[bool]int{false: 1, true: 4} {
+		about := segmenttest.Fundus()
+		about.Turned = turns
+		d := &counter{Device: reference.Open()}
+		e := engine(t, d, biased(t, about, -20, -20))
+		before := d.runs
+		r, err := e.Segment(t.Context(), photograph(60, 60), Options{})
+		require.NoError(t, err)
+		require.False(t, r.Found)
+		assert.Equal(t, 2*looks, d.runs-before, "an encoding and a pass each")
+		assert.Len(t, r.Looks, 1)
+	}
+}

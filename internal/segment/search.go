@@ -32,8 +32,13 @@ func (e *Engine) region(ctx context.Context, v *view, request roi.Request, o Opt
 		if err := e.network.SetRaterWeights(nil); err != nil {
 			return err
 		}
-		if v.places, err = e.search(ctx, v, v.field, anchor, "whole"); err != nil {
+		if v.places, err = e.search(ctx, v, v.field, 0, anchor, "whole"); err != nil {
 			return err
+		}
+		for quarters := 1; quarters < 4 && len(v.places) == 0 && e.about.Turned; quarters++ {
+			if v.places, err = e.search(ctx, v, v.field, quarters, anchor, ""); err != nil {
+				return err
+			}
 		}
 		o.Progress("search", 1, 2)
 		if len(v.places) > 1 && v.places[1].Mass > rival*v.places[0].Mass {
@@ -47,9 +52,13 @@ func (e *Engine) region(ctx context.Context, v *view, request roi.Request, o Opt
 	return err
 }
 
-// search looks for the anchor on a square of the image. The features of the look are kept under a name, unless that is empty.
-func (e *Engine) search(ctx context.Context, v *view, square imageio.Square, anchor int, name string) ([]roi.Candidate, error) {
-	if err := e.encode(ctx, v.image, square, false); err != nil {
+// search looks for the anchor on a square of the image, turned clockwise by so many quarters. Where the places are, is told of the image as it is. The features of the look are kept under a name, unless that is empty.
+func (e *Engine) search(ctx context.Context, v *view, square imageio.Square, quarters, anchor int, name string) ([]roi.Candidate, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	side := e.about.Side
+	if err := e.feed(ctx, turned(e.crop(v.image, square), side, quarters)); err != nil {
 		return nil, err
 	}
 	if name != "" {
@@ -61,7 +70,23 @@ func (e *Engine) search(ctx context.Context, v *view, square imageio.Square, anc
 	if err != nil {
 		return nil, err
 	}
-	return roi.Candidates(channel(y, anchor, len(e.about.Classes)), e.about.Side, square, v.image.W, v.image.H)
+	p := turned(channel(y, anchor, len(e.about.Classes)), side, 4-quarters)
+	return roi.Candidates(p, side, square, v.image.W, v.image.H)
+}
+
+// turned is maps (S, S, channels) turned clockwise by so many quarters.
+func turned(maps []float32, side, quarters int) []float32 {
+	channels := len(maps) / (side * side)
+	for range quarters % 4 {
+		out := make([]float32, len(maps))
+		for y := range side {
+			for x := range side {
+				copy(out[(x*side+side-1-y)*channels:][:channels], maps[(y*side+x)*channels:])
+			}
+		}
+		maps = out
+	}
+	return maps
 }
 
 // compare looks closely at the first two places and puts the one first that is surer then: from near, what is none is seen to be none.
@@ -69,7 +94,7 @@ func (e *Engine) compare(ctx context.Context, v *view, anchor int) error {
 	var sure [2]float64
 	for i := range sure {
 		place := v.places[i]
-		near, err := e.search(ctx, v, place.Square, anchor, "")
+		near, err := e.search(ctx, v, place.Square, 0, anchor, "")
 		if err != nil {
 			return err
 		}

@@ -147,12 +147,22 @@ func (e *Engine) encode(ctx context.Context, img *imageio.Image, square imageio.
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s := e.about.Side
-	x := make([]float32, s*s*3) // (S, S, 3)
-	img.Crop(x, square, s)
+	x := e.crop(img, square)
 	if mirrored {
-		mirror(x, s)
+		mirror(x, e.about.Side)
 	}
+	return e.feed(ctx, x)
+}
+
+// crop is a square of the image (S, S, 3), values 0..1.
+func (e *Engine) crop(img *imageio.Image, square imageio.Square) []float32 {
+	x := make([]float32, e.about.Side*e.about.Side*3)
+	img.Crop(x, square, e.about.Side)
+	return x
+}
+
+// feed normalises pixels (S, S, 3) and lets the encoder see them.
+func (e *Engine) feed(ctx context.Context, x []float32) error {
 	if e.about.Standardise {
 		model.Standardise(x)
 	} else {

@@ -77,7 +77,7 @@ func (o Options) metadata(d *dataset.Dataset, images, step int) *weights.Metadat
 	return &weights.Metadata{
 		Name: o.Name, Title: o.Title, Configuration: o.Config, Recipe: o.Recipe.Name, Task: o.Task,
 		Classes: d.Classes, Raters: d.Raters, Labels: labels, Anchor: o.Anchor, Side: side,
-		Mean: [3]float32{0.5, 0.5, 0.5}, Deviation: [3]float32{0.25, 0.25, 0.25}, Standardise: o.Standardise, SinglePieces: o.SinglePieces,
+		Mean: [3]float32{0.5, 0.5, 0.5}, Deviation: [3]float32{0.25, 0.25, 0.25}, Standardise: o.Standardise, SinglePieces: o.SinglePieces, Turned: o.Turns,
 		Data:   fmt.Sprintf("%s; every fifth image held out; %d images trained on", strings.ReplaceAll(d.Name, "+", ", "), images),
 		Commit: o.Commit, Seed: o.Seed, Layout: weights.LayoutHWIO,
 		Metrics: map[string]float64{"steps": float64(step)},
