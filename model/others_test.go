@@ -42,7 +42,7 @@ func TestMarksOfOthersTeachTheMaskAlone(t *testing.T) {
 			require.Equal(t, a[0], b[0], "heads")
 			require.NotEqual(t, a[1], b[1], "the mask")
 			if len(a) > 2 {
-				require.InDelta(t, a[2][0], b[2][0], 1e-6, "shuffles")
+				require.InDelta(t, a[2][0], b[2][0], 1e-6, "shuffles: zero times another value, in float sums")
 			}
 			require.NotEqual(t, run(true, 0)[0], run(true, 150)[0], "or this test says little")
 		})

@@ -1,6 +1,10 @@
 package dataset
 
-import "math"
+import (
+	"math"
+
+	"mrprism/internal/imageio"
+)
 
 // Look is how a picture's colours and sharpness differ from the file's. Values are 0..1, and what leaves that range is cut.
 type Look struct {
@@ -42,20 +46,9 @@ func (l *Loaded) Mirrored() *Loaded {
 func (l *Loaded) Turned(quarters int) *Loaded {
 	for range quarters {
 		w, h := l.Image.W, l.Image.H
-		l = l.moved(h, w, func(pixels []uint8, channels int) []uint8 { return turn(pixels, w, h, channels) })
+		l = l.moved(h, w, func(pixels []uint8, channels int) []uint8 { return imageio.Turn(pixels, w, h, channels) })
 	}
 	return l
-}
-
-// turn makes of pixels (h, w, channels) those turned clockwise by a quarter, (w, h, channels).
-func turn(pixels []uint8, w, h, channels int) []uint8 {
-	out := make([]uint8, len(pixels))
-	for y := range h {
-		for x := range w {
-			copy(out[(x*h+h-1-y)*channels:][:channels], pixels[(y*w+x)*channels:])
-		}
-	}
-	return out
 }
 
 // moved is the case of a picture of another size or arrangement, which move makes of the image's pixels (H, W, channels) and of each mask's.

@@ -37,6 +37,7 @@ type view struct {
 	places []roi.Candidate      // what the search found, the chosen one first
 	looks  map[string][]float32 // the encoder's features of what was searched, "whole", and of the region, "close"
 	took   map[string]float64   // ms, search and encode
+	detail float64              // of the field: see trust.Quality
 	found  bool                 // false: the search found nothing, and there is no region
 
 	seen, mirrored bool // by the encoder, and which way round

@@ -64,7 +64,7 @@ func (e *Engine) figures(r *Result) {
 	k, anchor := len(r.Classes), e.anchor()
 	last := channel(r.masks[len(r.masks)-1], anchor, k)
 	s := shapeOf(last, r.side)
-	f[trust.Quality] = e.detail(v)
+	f[trust.Quality] = v.detail
 	if s.area == 0 { // it may have some after calibrate
 		if !e.separate() {
 			f[trust.Faint] = 0 // nothing is fainter
@@ -97,11 +97,8 @@ func (e *Engine) figures(r *Result) {
 	}
 }
 
-// detail is the logarithm of how much the field's lightness changes from pixel to pixel, beside its mean, as the network sees it.
-func (e *Engine) detail(v *view) float64 {
-	s := e.about.Side
-	x := make([]float32, 3*s*s)
-	v.image.Crop(x, v.field, s)
+// detail is the logarithm of how much the lightness of pixels (S, S, 3) changes from one to the next, beside its mean.
+func detail(x []float32, s int) float64 {
 	light := func(i int) float64 { return float64(x[3*i]+x[3*i+1]+x[3*i+2]) / 3 }
 	sum, change := 0., 0.
 	for i := range s * s {
@@ -179,6 +176,11 @@ func (e *Engine) intervals(r *Result, own []extent) {
 		within := func(by float64) float64 { return min(max(own[inner].over(own[outer])+by, 0), 1) }
 		ratio.Interval = &Interval{Low: within(s.Low), High: within(s.High), Coverage: s.Coverage}
 	}
+}
+
+// knowsErrors says whether the weights know how far measurements are off.
+func (e *Engine) knowsErrors() bool {
+	return e.about.Trust != nil && (len(e.about.Trust.Areas) > 0 || e.about.Trust.Ratio != nil)
 }
 
 // alike says that the raters all count the same.

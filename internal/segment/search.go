@@ -20,6 +20,7 @@ func (e *Engine) region(ctx context.Context, v *view, request roi.Request, o Opt
 	if anchor >= 0 {
 		v.field = roi.Field(v.image)
 	}
+	v.detail = detail(e.crop(v.image, v.field), e.about.Side)
 	switch {
 	case request.Mode == roi.Given:
 		v.square = request.Square
@@ -78,13 +79,7 @@ func (e *Engine) search(ctx context.Context, v *view, square imageio.Square, qua
 func turned(maps []float32, side, quarters int) []float32 {
 	channels := len(maps) / (side * side)
 	for range quarters % 4 {
-		out := make([]float32, len(maps))
-		for y := range side {
-			for x := range side {
-				copy(out[(x*side+side-1-y)*channels:][:channels], maps[(y*side+x)*channels:])
-			}
-		}
-		maps = out
+		maps = imageio.Turn(maps, side, side, channels)
 	}
 	return maps
 }

@@ -203,7 +203,7 @@ func (e *Engine) recur(ctx context.Context, o Options) (*Result, error) {
 	}
 	e.figures(r)
 	var own []extent // where intervals are known of them
-	if e.about.Trust != nil && alike(o.RaterWeights) {
+	if e.knowsErrors() && alike(o.RaterWeights) {
 		own = r.extents()
 	}
 	e.calibrate(r)

@@ -74,7 +74,7 @@ func TestDevicesAgree(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, want.ROI, got.ROI)
 				require.Equal(t, d.Info().String(), got.Adapter)
-				for look, features := range want.Looks {
+				for look, features := range want.Looks { // float32 beside float64, of figures of order one
 					require.InDeltaSlice(t, features, got.Looks[look], 5e-3, look)
 				}
 				for k := range got.Classes {

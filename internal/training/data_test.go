@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"mrprism/internal/gpu/reference"
+	"mrprism/internal/synthetic"
 	"mrprism/model"
 )
 
@@ -76,7 +77,33 @@ func TestAnyOrientation(t *testing.T) {
 	assert.Equal(t, 0.5, any.FlipY)
 	any.Rotation, any.FlipY = upright.Rotation, upright.FlipY
 	assert.Equal(t, upright, any)
-	assert.Equal(t, Options{Turns: true, Away: .1, Distract: .5}.augmentation().Away, .1)
+	others := Options{Turns: true, Away: .1, Distract: .5}.augmentation()
+	assert.True(t, others.Turns)
+	assert.Equal(t, []float64{.1, .5}, []float64{others.Away, others.Distract})
 	bent := Options{Elastic: 0.05, Grain: 0.3, Swell: 0.7}.augmentation()
 	assert.Equal(t, []float64{0.05, 0.3, 0.7}, []float64{bent.Elastic, bent.Grain, bent.Swell})
+}
+
+// Images of -also are learned from beside the data set's own, of which each is seen once an epoch; folders may have raters of their own.
+func TestAlso(t *testing.T) {
+	o := options(t, writeData(t, 6)) // one is held out
+	alone, _, err := resume(t, o)
+	require.NoError(t, err)
+	own, steps := alone.Images(), alone.epochSteps()
+	alone.Close()
+	o.Out = filepath.Join(t.TempDir(), "also")
+	o.Also = []string{t.TempDir(), t.TempDir()}
+	for i, folder := range o.Also {
+		set := synthetic.ForeignSet{Kinds: synthetic.ForeignKinds[:1], Classes: []string{"disc"}, Images: 3 + i, Side: 64, Seed: uint64(i)}
+		require.NoError(t, synthetic.WriteForeign(t.Context(), folder, set))
+	}
+	both, _, err := resume(t, o)
+	require.NoError(t, err)
+	assert.Equal(t, own+3+4, both.Images())
+	assert.Equal(t, 2*steps-own%2, both.epochSteps(), "every second image is of the others")
+	both.Close()
+
+	o.Out, o.Also = filepath.Join(t.TempDir(), "missing"), []string{filepath.Join(t.TempDir(), "none")}
+	_, _, err = resume(t, o)
+	require.ErrorContains(t, err, "none")
 }
