@@ -8,8 +8,9 @@ import (
 	"mrprism/internal/tensor"
 )
 
-// Features are what the encoder makes of the image that it has seen last, as a list of figures whose length depends on the configuration alone: the mean of
-// each channel of the bridge's map, and the deviation of each channel of what it hands to the merges of ConP's three finer stages.
+// Features are what the encoder makes of the image that it has seen last, as a list of figures
+// whose length depends on the configuration alone: the mean of each channel of the bridge's map,
+// and the deviation of each channel of what it hands to the merges of ConP's three finer stages.
 func (in *Inference) Features(ctx context.Context) ([]float32, error) {
 	variables := []*tensor.Variable{in.set.Lookup("shared.f0")}
 	for stage := 2; stage <= 4; stage++ {

@@ -222,7 +222,8 @@ func (c *Config) Inside(channel int) (outer []int) {
 	return outer
 }
 
-// Nest makes every channel of maps (…, channels) lie inside those that it lies within: cup = min(cup, disc).
+// Nest makes every channel of maps (…, channels) lie inside those that it lies within: cup =
+// min(cup, disc).
 func (c *Config) Nest(maps []float32, channels int) {
 	for channel := range channels {
 		for _, outer := range c.Inside(channel) {

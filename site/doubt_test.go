@@ -39,8 +39,9 @@ func (p *page) visible(id string) bool {
 	return get[bool](p, fmt.Sprintf(`document.getElementById(%q).checkVisibility()`, id))
 }
 
-// Where the model doubts its result, the reasons stand beside small figures, the outlines are dashed, a screen reader hears it, and the region can
-// be placed at once. Another model's result takes all of that away.
+// Where the model doubts its result, the reasons stand beside small figures, the outlines are
+// dashed, a screen reader hears it, and the region can be placed at once. Another model's result
+// takes all of that away.
 func TestDoubtedResult(t *testing.T) {
 	p := open(t, mock(t, nil), 390, 844)
 	p.ready()
@@ -135,7 +136,8 @@ func TestLinesOfADoubtedResult(t *testing.T) {
 	p.clean()
 }
 
-// A picture without the structure has a result without figures or outlines, and without those of the result before. The region can be placed.
+// A picture without the structure has a result without figures or outlines, and without those of
+// the result before. The region can be placed.
 func TestNothingFound(t *testing.T) {
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()

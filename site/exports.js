@@ -20,9 +20,11 @@ export const csv = (rows) => rows.map((row) => row.map((value) => {
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }).join(",")).join("\r\n") + "\r\n";
 
-// offerSaves fills the section Save for a result; weights are those of the raters that it was computed with, null where all are 1. Masks and
-// probabilities are saved of the recurrence that is shown, where something was found; measurements are of the last. renew segments again as for a result and resolves to the new
-// one; to null where the page went on to something else, and to undefined where it failed and has told so.
+// offerSaves fills the section Save for a result; weights are those of the raters that it was
+// computed with, null where all are 1. Masks and probabilities are saved of the recurrence that is
+// shown, where something was found; measurements are of the last. renew segments again as for a
+// result and resolves to the new one; to null where the page went on to something else, and to
+// undefined where it failed and has told so.
 export function offerSaves(result, name, weights, { display, segmenter, fail, saved, renew }) {
   const base = stem(name);
   const save = (what, c) => async (event) => {

@@ -1,6 +1,8 @@
-// The measurements table, and why a result is doubted. The segmenter computes both (mrprism/internal/segment). measurements has the area of each
-// structure, and the vertical ratio where there are a disc and a cup. low and high are the range over the mask and the raters or agreement levels.
-// interval held the experts' majority in a share of images, its coverage; weights may lack it. A ratio without an inner structure has value null.
+// The measurements table, and why a result is doubted. The segmenter computes both
+// (mrprism/internal/segment). measurements has the area of each structure, and the vertical ratio
+// where there are a disc and a cup. low and high are the range over the mask and the raters or
+// agreement levels. interval held the experts' majority in a share of images, its coverage; weights
+// may lack it. A ratio without an inner structure has value null.
 import { css, structure as colour } from "./colours.js";
 
 const $ = (id) => document.getElementById(id);
@@ -30,7 +32,8 @@ function row(cells, className = "") {
   return tr;
 }
 
-// whyDoubted is why a result is not to be relied on, in a title and further reasons; null where there is no reason.
+// whyDoubted is why a result is not to be relied on, in a title and further reasons; null where
+// there is no reason.
 export function whyDoubted({ found, doubts, classes }) {
   if (found && !doubts.length) return null;
   const missing = doubts.find(({ code }) => code === "not-found")?.text ?? `No ${classes[0]} was found in this picture.`;

@@ -9,7 +9,8 @@ const policy = globalThis.trustedTypes?.createPolicy("mrprism", {
 });
 export const scriptURL = (name) => (policy ? policy.createScriptURL(name) : name);
 
-// SegmentError is what went wrong and what the user can do next. code: image, weights, memory, lost, cancelled, crashed, …
+// SegmentError is what went wrong and what the user can do next. code: image, weights, memory,
+// lost, cancelled, crashed, …
 export class SegmentError extends Error {
   constructor({ code, message, next }) {
     super(message);
@@ -158,10 +159,12 @@ export function publish(segmenter) {
     // tune() finds the GPU's fastest kernels for the model that was used last, as the page does when nobody waits; resolves to { done, changed },
     // done being false where another question came first.
     tune: () => segmenter.tune().then(({ done, changed }) => ({ done, changed })),
-    // segment(blob, { model, recurrences, roi, raterWeights, progress, signal }): model is a name or a Blob of weights; raterWeights has a number
-    // from 0 to 1 for each rater; signal is an AbortSignal; maps are Promises of Float32Arrays at the image's size, of the last four results.
-    // found is false where nothing of the kind is in the picture. doubts say why the model does not believe its result, as { code, text }. doubt is how
-    // odd the result is: above 1 the model doubts it; null where the weights cannot tell.
+    // segment(blob, { model, recurrences, roi, raterWeights, progress, signal }): model is a name
+    // or a Blob of weights; raterWeights has a number from 0 to 1 for each rater; signal is an
+    // AbortSignal; maps are Promises of Float32Arrays at the image's size, of the last four
+    // results. found is false where nothing of the kind is in the picture. doubts say why the model
+    // does not believe its result, as { code, text }. doubt is how odd the result is: above 1 the
+    // model doubts it; null where the weights cannot tell.
     async segment(blob, { model, recurrences = 3, roi = "auto", raterWeights = null, progress, signal } = {}) {
       const { models } = await segmenter.ready;
       if (!Number.isInteger(recurrences)) throw new TypeError(`recurrences ${recurrences} is not a whole number`);

@@ -64,8 +64,8 @@ func TestResultThatCannotBeShown(t *testing.T) {
 	p.clean()
 }
 
-// What was asked for first and arrives last takes no newer thing's place: the sample, weights, and a result that finds nothing while the square is
-// being placed.
+// What was asked for first and arrives last takes no newer thing's place: the sample, weights, and
+// a result that finds nothing while the square is being placed.
 func TestWhatArrivesLate(t *testing.T) {
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()

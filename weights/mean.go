@@ -13,12 +13,15 @@ import (
 // described are the metadata that say what a file's tensors compute and what is made of their masks, absent or ""; files that differ in one have no mean.
 var described = []string{"configuration", "recipe", "classes", "raters", "labels", "anchor", "nesting", "pieces", "mirrored", "side", "normalisation", "layout"}
 
-// Mean is the element-wise mean, as float32, of the weights of runs that began from the same weights: a model soup (Wortsman et al. 2022,
-// "Model soups: averaging weights of multiple fine-tuned models improves accuracy without increasing inference time"), or of a model and what went on
-// from it (Wortsman et al. 2022, "Robust fine-tuning of zero-shot models"). Float16 and int8 weights count as the float32 that they stand for. The
-// metadata are the first's, without what was measured on it alone: metrics, ranges, trust and the colours of older files. data names what each was
-// trained on, and mean_of lists the content sums of all as they are stored. Runs that began apart share no basin, and their mean is of no use; they
-// are refused. names, as many as files, stand in the error, which says what two files differ in.
+// Mean is the element-wise mean, as float32, of the weights of runs that began from the same
+// weights: a model soup (Wortsman et al. 2022, "Model soups: averaging weights of multiple
+// fine-tuned models improves accuracy without increasing inference time"), or of a model and what
+// went on from it (Wortsman et al. 2022, "Robust fine-tuning of zero-shot models"). Float16 and
+// int8 weights count as the float32 that they stand for. The metadata are the first's, without what
+// was measured on it alone: metrics, ranges, trust and the colours of older files. data names what
+// each was trained on, and mean_of lists the content sums of all as they are stored. Runs that
+// began apart share no basin, and their mean is of no use; they are refused. names, as many as
+// files, stand in the error, which says what two files differ in.
 func Mean(names []string, files []*File) (*File, error) {
 	var sums []string
 	stored := files

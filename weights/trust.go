@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// Trust is what a model's file knows about when to believe its results, learned from training images ("export -ranges"). Package trust makes and uses it.
+// Trust is what a model's file knows about when to believe its results, learned from training
+// images ("export -ranges"). Package trust makes and uses it.
 type Trust struct {
 	Images    int                 `json:"images"`            // whose results it was learned from
 	Evidence  map[string]Evidence `json:"evidence"`          // by code
@@ -25,7 +26,8 @@ type Evidence struct {
 	Weight float64 `json:"weight"` // in the score, from 0 on
 }
 
-// Features are a mean, the directions in which features vary most, and how far, for Mahalanobis' distance (Lee et al. 2018).
+// Features are a mean, the directions in which features vary most, and how far, for Mahalanobis'
+// distance (Lee et al. 2018).
 type Features struct {
 	Mean       []float32 `json:"mean"`
 	Scale      []float32 `json:"scale"`      // deviation of each feature
@@ -34,7 +36,8 @@ type Features struct {
 	Rest       float32   `json:"rest"`       // root mean square of what the directions leave
 }
 
-// Map is monotone and piecewise linear: probability From[i] becomes To[i]. It begins at 0 and ends at 1.
+// Map is monotone and piecewise linear: probability From[i] becomes To[i]. It begins at 0 and ends
+// at 1.
 type Map struct {
 	From []float32 `json:"from"`
 	To   []float32 `json:"to"`

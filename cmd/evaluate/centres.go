@@ -84,7 +84,8 @@ func (s *scorer) anchor() int {
 	return slices.Index(about.Classes, about.Anchor)
 }
 
-// judge compares the anchor's mask with the circle, in pixels. The circle is nil where the structure is absent.
+// judge compares the anchor's mask with the circle, in pixels. The circle is nil where the
+// structure is absent.
 func (c *centreScore) judge(r *segment.Result, anchor int, at *circle) {
 	c.trust, c.Present = trustOf(r), at != nil
 	if at == nil {
@@ -96,7 +97,8 @@ func (c *centreScore) judge(r *segment.Result, anchor int, at *circle) {
 	c.Right = right(distance, area)
 }
 
-// right judges a mask by the distance of its centroid, in radii of the circle, and by its area, in areas of the circle. A distance that is NaN is wrong.
+// right judges a mask by the distance of its centroid, in radii of the circle, and by its area, in
+// areas of the circle. A distance that is NaN is wrong.
 func right(distance, area float64) bool {
 	return distance <= farthest && area >= smallest && area <= largest
 }
@@ -162,7 +164,8 @@ func photographs(sets []*centreSet) (n int) {
 	return n
 }
 
-// tallies has a row a turn of one set, or of all sets where the name is empty. It leaves out rows without a picture.
+// tallies has a row a turn of one set, or of all sets where the name is empty. It leaves out rows
+// without a picture.
 func (s *scorer) tallies(set string) (rows []tally) {
 	for i := range s.turns() {
 		var of []*centreScore

@@ -194,8 +194,8 @@ func TestQuarter(t *testing.T) {
 	require.Equal(t, circle{5.5, 1.5, 2}, at)
 }
 
-// The program judges by the CSV alone: what marks everything is right where the circle is as large, in every turn, and wrong where it is elsewhere or
-// nothing is there.
+// The program judges by the CSV alone: what marks everything is right where the circle is as large,
+// in every turn, and wrong where it is elsewhere or nothing is there.
 func TestCentres(t *testing.T) {
 	text := "name,cx,cy,r\nlarge,.7,.5,.4\nelsewhere,.1,.1,.4\nabsent,,,\nsmall,.5,.5,.1\n"
 	names := []string{"large.png", "elsewhere.png", "absent.jpg", "small.png"}

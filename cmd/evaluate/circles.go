@@ -18,7 +18,8 @@ import (
 	"mrprism/internal/metric"
 )
 
-// circle is where the structure lies. Lengths are in pixels, or shares: x and r of the image's width, y of its height.
+// circle is where the structure lies. Lengths are in pixels, or shares: x and r of the image's
+// width, y of its height.
 type circle struct{ x, y, r float64 }
 
 // of is the circle in pixels of an image, from one in shares.
@@ -27,15 +28,17 @@ func (c circle) of(img *imageio.Image) circle {
 	return circle{c.x * w, c.y * h, c.r * w}
 }
 
-// Limits of a right mask: where its centroid lies, in radii of the circle, and how large it is, in areas of the circle.
+// Limits of a right mask: where its centroid lies, in radii of the circle, and how large it is, in
+// areas of the circle.
 const (
 	farthest = 1
 	smallest = 0.4
 	largest  = 2.5
 )
 
-// compare sets the pixels of a mask (H, W) above one half beside the circle, in pixels: the distance of their centroid from the centre in radii, NaN
-// without any, and their area in areas of the circle.
+// compare sets the pixels of a mask (H, W) above one half beside the circle, in pixels: the
+// distance of their centroid from the centre in radii, NaN without any, and their area in areas of
+// the circle.
 func (c circle) compare(mask []float32, w int) (distance, area float64) {
 	n, x, y := 0., 0., 0.
 	for i, v := range mask {
@@ -74,7 +77,8 @@ type photograph struct {
 // centreHeader is the CSV's; the last column may be missing.
 var centreHeader = []string{"name", "cx", "cy", "r", "note"}
 
-// readCentres reads a CSV and finds its images, which lie in the folder images beside it. The error is a dataset.Problems that names every bad line.
+// readCentres reads a CSV and finds its images, which lie in the folder images beside it. The error
+// is a dataset.Problems that names every bad line.
 func readCentres(file string) (*centreSet, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -136,7 +140,8 @@ func imagesByName(dir string) (images map[string]string, twice map[string]bool, 
 	return images, twice, err
 }
 
-// readPhotograph reads the fields of one line, or says which line is wrong. failed is what the reader of the CSV had to say of it.
+// readPhotograph reads the fields of one line, or says which line is wrong. failed is what the
+// reader of the CSV had to say of it.
 func readPhotograph(r *csv.Reader, fields []string, columns int, failed error) (line int, p photograph, err error) {
 	if broken := (*csv.ParseError)(nil); errors.As(failed, &broken) {
 		return broken.StartLine, p, broken.Err

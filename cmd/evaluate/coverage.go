@@ -26,7 +26,8 @@ func promised(i *segment.Interval, reference float64) *held {
 	return &held{i.Low, i.High, &i.Coverage, reference}
 }
 
-// ranged is the range of the mask's and the raters' figures beside the majority's; nil where the result has none.
+// ranged is the range of the mask's and the raters' figures beside the majority's; nil where the
+// result has none.
 func ranged(r *segment.Ratio, reference float64) *held {
 	if r == nil || r.Low == nil || r.High == nil {
 		return nil
@@ -46,8 +47,8 @@ type coverageReport struct {
 	Width    *float64 `json:"width"`    // median
 }
 
-// coverage gathers intervals, nil where an image has none. Widths are in units of each image's figure where relative; an image whose figure is 0 has no
-// such width.
+// coverage gathers intervals, nil where an image has none. Widths are in units of each image's
+// figure where relative; an image whose figure is 0 has no such width.
 func coverage(intervals []*held, relative bool) *coverageReport {
 	var out coverageReport
 	var widths []float64

@@ -103,7 +103,8 @@ func (t *table) odd(r *oddReport) {
 	}
 }
 
-// softDice is the mean over the structures that are marked, of the last recurrence; NaN where none is.
+// softDice is the mean over the structures that are marked, of the last recurrence; NaN where none
+// is.
 func (c *caseScore) softDice() float64 {
 	var values []float64
 	for _, class := range c.Classes {

@@ -16,7 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// judged is an image of two structures, of which nobody may have marked the second: its soft Dice, its score, and the codes of its doubts.
+// judged is an image of two structures, of which nobody may have marked the second: its soft Dice,
+// its score, and the codes of its doubts.
 func judged(dice []float64, score *float64, codes ...string) *caseScore {
 	c := &caseScore{Name: "i", Folder: "f", trust: trust{Found: true, Doubt: score, Doubted: len(codes) > 0}}
 	for _, code := range codes {
@@ -48,7 +49,8 @@ func TestDoubts(t *testing.T) {
 	require.Nil(t, doubts(nil))
 }
 
-// Wrong results and foreign pictures are odd, the others not; what finds nothing is odder than all. One score that is unknown is enough to say so.
+// Wrong results and foreign pictures are odd, the others not; what finds nothing is odder than all.
+// One score that is unknown is enough to say so.
 func TestOdd(t *testing.T) {
 	s := &scorer{cases: []*caseScore{judged([]float64{1}, new(.2)), judged([]float64{1}, new(.9))}}
 	require.Nil(t, s.odd(), "nothing should be doubted where there is only -data")
@@ -82,7 +84,8 @@ func TestOdd(t *testing.T) {
 	}
 }
 
-// The curve is that of the images in the order of their scores; of equal ones it is the mean over all orders.
+// The curve is that of the images in the order of their scores; of equal ones it is the mean over
+// all orders.
 func TestCurve(t *testing.T) {
 	inf := math.Inf(1)
 	images := []ranked{{inf, .1}, {.5, .9}, {.2, .8}, {.5, .6}, {inf, .3}}
@@ -103,7 +106,8 @@ func TestCurve(t *testing.T) {
 	}
 }
 
-// The means are over the structures that are marked; images without a doubt are kept; the area is that under the curve.
+// The means are over the structures that are marked; images without a doubt are kept; the area is
+// that under the curve.
 func TestRisks(t *testing.T) {
 	cases := []*caseScore{judged([]float64{.9, .7}, new(.1)), judged([]float64{.5}, new(1.5), "odd"), lost(0), judged([]float64{.6}, new(.3))}
 	cases = append(cases, &caseScore{Classes: []*classScore{nil, nil}}) // of levels, one of which is missing
@@ -135,7 +139,8 @@ func TestRisks(t *testing.T) {
 	require.Nil(t, risks(cases[4:]))
 }
 
-// The picture is written where there is a curve. Where there is none the other files are, and the program fails.
+// The picture is written where there is a curve. Where there is none the other files are, and the
+// program fails.
 func TestRiskFile(t *testing.T) {
 	dir := levelData(t)
 	file := filepath.Join(t.TempDir(), "risk.svg")

@@ -70,7 +70,8 @@ func (s *scorer) judge(ctx context.Context, in *input) error {
 	return s.judgeForeign(ctx, in.foreign)
 }
 
-// models opens the weights, and those to set beside; nil where there are none. It decides how many recurrences are scored where the user has not.
+// models opens the weights, and those to set beside; nil where there are none. It decides how many
+// recurrences are scored where the user has not.
 func (r *request) models() (scored, against *weights.Model, err error) {
 	if scored, err = command.Weights(r.weightsName); err != nil {
 		return nil, nil, err
@@ -98,8 +99,9 @@ func (r *request) models() (scored, against *weights.Model, err error) {
 	return scored, against, nil
 }
 
-// deliver writes the files, -csv first, and then prints the table, or with -json - the JSON: whoever reads standard output may go away, which ends
-// the program. What cannot be written keeps nothing else from being so; all errors are returned together.
+// deliver writes the files, -csv first, and then prints the table, or with -json - the JSON:
+// whoever reads standard output may go away, which ends the program. What cannot be written keeps
+// nothing else from being so; all errors are returned together.
 func deliver(report *report, r request, stdout io.Writer) error {
 	asJSON := func(w io.Writer) error {
 		e := json.NewEncoder(w)

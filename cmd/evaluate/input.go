@@ -37,7 +37,8 @@ func (r *request) open(m *weights.Model) (in *input, err error) {
 	return in, nil
 }
 
-// openData opens the data sets, where any are given. Classes of the model that they lack are marked by nobody.
+// openData opens the data sets, where any are given. Classes of the model that they lack are marked
+// by nobody.
 func (in *input) openData(r *request, m *weights.Model) (err error) {
 	if r.data == "" {
 		return nil
@@ -52,7 +53,8 @@ func (in *input) openData(r *request, m *weights.Model) (err error) {
 	return err
 }
 
-// readEach reads every path of a list; none where the list is empty. The error is a dataset.Problems where that is what is wrong with several.
+// readEach reads every path of a list; none where the list is empty. The error is a
+// dataset.Problems where that is what is wrong with several.
 func readEach[T any](list string, read func(path string) (T, error)) (all []T, err error) {
 	if list == "" {
 		return nil, nil
@@ -94,7 +96,8 @@ func (in *input) foreignPaths() (paths []string) {
 	return paths
 }
 
-// check reads everything once, before minutes are computed in vain. The error is a dataset.Problems that names every bad file, or that of ctx.
+// check reads everything once, before minutes are computed in vain. The error is a dataset.Problems
+// that names every bad file, or that of ctx.
 func (in *input) check(ctx context.Context, classes []string, stderr io.Writer) error {
 	paths := in.foreignPaths()
 	for _, set := range in.centres {
@@ -117,8 +120,8 @@ func (in *input) check(ctx context.Context, classes []string, stderr io.Writer) 
 	return nil
 }
 
-// checkCases reads every image, mask and truth of the cases as score will, a few cases at a time. The error is a dataset.Problems that names every bad
-// file, or that of ctx.
+// checkCases reads every image, mask and truth of the cases as score will, a few cases at a time.
+// The error is a dataset.Problems that names every bad file, or that of ctx.
 func checkCases(ctx context.Context, cases []dataset.Case, classes []string, progress *command.Progress) error {
 	defer progress.Clear()
 	var problems dataset.Problems

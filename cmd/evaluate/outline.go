@@ -18,7 +18,8 @@ const (
 	dash, hole = 4, 3
 )
 
-// Colours of the outlines. The page has the same for structures: they show on a fundus, on grey images, and to people who confuse red and green.
+// Colours of the outlines. The page has the same for structures: they show on a fundus, on grey
+// images, and to people who confuse red and green.
 var (
 	structures = []color.RGBA{
 		{63, 208, 255, 255}, {190, 245, 92, 255}, {255, 138, 216, 255}, {255, 214, 92, 255}, {170, 160, 255, 255}, {120, 240, 200, 255},
@@ -33,7 +34,8 @@ func structureColour(class int) color.RGBA { return structures[class%len(structu
 // point is a place in pixels.
 type point struct{ x, y float64 }
 
-// picture is an image at the size of the sheet. Its bounds lie in the image's letterbox, which has longest² pixels.
+// picture is an image at the size of the sheet. Its bounds lie in the image's letterbox, which has
+// longest² pixels.
 type picture struct {
 	*image.RGBA
 	square imageio.Square // the letterbox, in pixels of the image
@@ -64,7 +66,8 @@ func (p *picture) place(x, y float64) point {
 	return point{(x - float64(p.square.X)) * p.scale, (y - float64(p.square.Y)) * p.scale}
 }
 
-// trace follows the outlines of what lies above one half in a map (h, w) that begins at x, y of the image. Each is a closed line.
+// trace follows the outlines of what lies above one half in a map (h, w) that begins at x, y of the
+// image. Each is a closed line.
 func (p *picture) trace(values []float32, w, h, x, y int) (loops [][]point) {
 	const tolerance = .2 // pixels of the picture
 	lines := overlay.Trace(values, w, h, math.Nextafter32(.5, 1), float32(tolerance/p.scale))
@@ -113,7 +116,8 @@ func whole(loops [][]point) (pieces []piece) {
 	return pieces
 }
 
-// dashed is closed lines in pieces with holes. A line has a whole number of dashes. Lines too short for two are whole.
+// dashed is closed lines in pieces with holes. A line has a whole number of dashes. Lines too short
+// for two are whole.
 func dashed(loops [][]point) (pieces []piece) {
 	for _, loop := range loops {
 		sides, length := whole([][]point{loop}), 0.

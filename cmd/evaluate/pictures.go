@@ -24,7 +24,8 @@ type trust struct {
 	Doubts  []segment.Doubt `json:"doubts,omitempty"`
 }
 
-// trustOf is the result's, with the largest number for a score that is infinite or no number: JSON holds neither.
+// trustOf is the result's, with the largest number for a score that is infinite or no number: JSON
+// holds neither.
 func trustOf(r *segment.Result) trust {
 	t := trust{r.Found, len(r.Doubts) > 0, r.Doubt, r.Doubts}
 	if t.Doubt != nil && !(*t.Doubt <= math.MaxFloat64) {
@@ -33,7 +34,8 @@ func trustOf(r *segment.Result) trust {
 	return t
 }
 
-// oddness is the score to rank results by: infinite where nothing was found. Not ok where the weights cannot tell.
+// oddness is the score to rank results by: infinite where nothing was found. Not ok where the
+// weights cannot tell.
 func (t *trust) oddness() (score float64, ok bool) {
 	switch {
 	case !t.Found:
@@ -76,7 +78,8 @@ func count[T any](pictures []T, so func(T) bool) (p part) {
 	return p
 }
 
-// distinct splits paths at commas. Paths that are empty, that do not exist or that name the same file twice are refused.
+// distinct splits paths at commas. Paths that are empty, that do not exist or that name the same
+// file twice are refused.
 func distinct(text string) (paths []string, err error) {
 	var infos []os.FileInfo
 	for path := range strings.SplitSeq(text, ",") {
@@ -123,7 +126,8 @@ func readPicture(path string) (*imageio.Image, error) {
 	return imageio.Decode(path, data)
 }
 
-// checkPictures decodes files before minutes are computed in vain. The error is a dataset.Problems that names every bad file, or that of ctx.
+// checkPictures decodes files before minutes are computed in vain. The error is a dataset.Problems
+// that names every bad file, or that of ctx.
 func checkPictures(ctx context.Context, paths []string, progress *command.Progress) error {
 	defer progress.Clear()
 	var problems dataset.Problems
@@ -143,7 +147,8 @@ func checkPictures(ctx context.Context, paths []string, progress *command.Progre
 	return nil
 }
 
-// look segments a picture that no data set has, searching it first where the model has an anchor, and hands the result to use.
+// look segments a picture that no data set has, searching it first where the model has an anchor,
+// and hands the result to use.
 func (s *scorer) look(ctx context.Context, img *imageio.Image, use func(*segment.Result)) error {
 	return s.session.Do(ctx, func(e *segment.Engine) error {
 		r, err := e.Segment(ctx, img, segment.Options{Recurrences: s.recurrences, ROI: "auto"})

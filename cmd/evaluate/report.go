@@ -128,7 +128,8 @@ func (s *scorer) report(in *input) *report {
 	return r
 }
 
-// dataReport gathers the scores of the cases: of so many images, or of fewer where the program was stopped.
+// dataReport gathers the scores of the cases: of so many images, or of fewer where the program was
+// stopped.
 func (s *scorer) dataReport(r *report, images int) {
 	r.Data, r.Split, r.Region, r.Images, r.Cases = s.request.data, s.split, s.region, len(s.cases), s.cases
 	for _, c := range s.cases {

@@ -12,7 +12,8 @@ import (
 	"mrprism/internal/metric"
 )
 
-// riskReport is what it is worth to leave out the images of -data that the program doubts. Soft Dice is the mean over an image's marked structures.
+// riskReport is what it is worth to leave out the images of -data that the program doubts. Soft
+// Dice is the mean over an image's marked structures.
 type riskReport struct {
 	All        *metric.Interval `json:"softDice"`           // of all images
 	NotDoubted *metric.Interval `json:"softDiceNotDoubted"` // of those without a doubt; null where there is none
@@ -65,8 +66,8 @@ func risks(cases []*caseScore) *riskReport {
 	return &out
 }
 
-// curve is the mean soft Dice of the first, the first two … images in the order of their scores. Images of equal scores may come in any order: each
-// counts as their mean.
+// curve is the mean soft Dice of the first, the first two … images in the order of their scores.
+// Images of equal scores may come in any order: each counts as their mean.
 func curve(images []ranked) (points []riskPoint) {
 	slices.SortStableFunc(images, func(a, b ranked) int { return cmp.Compare(a.score, b.score) })
 	sum := 0.

@@ -122,7 +122,8 @@ func (r row) frames() (tall int) {
 // tall is the row's height, with captions and a gap below.
 func (r row) tall() int { return r.frames() + below + 2*lineTall + gap }
 
-// frame is the outer edge of the frame of cell i, where the row begins at y. Frames stand on one line above the captions.
+// frame is the outer edge of the frame of cell i, where the row begins at y. Frames stand on one
+// line above the captions.
 func (r row) frame(i, y int) image.Rectangle {
 	size := r[i].picture.Rect.Size().Add(image.Pt(2*border, 2*border))
 	corner := image.Pt(gap+i*(cellWide+gap), y+r.frames()-size.Y)
@@ -241,7 +242,8 @@ func write(on *image.RGBA, x, y int, text string, ink color.RGBA) {
 	d.DrawString(text)
 }
 
-// fit leaves out the middle of a name that is wider than so many pixels. Names of photographs differ at the end.
+// fit leaves out the middle of a name that is wider than so many pixels. Names of photographs
+// differ at the end.
 func fit(name string, wide int) string {
 	letters := []rune(name)
 	if room := wide / face.Advance; len(letters) > room {

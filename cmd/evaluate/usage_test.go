@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The program runs within the test here: Go's test cache does not see what TestMain builds, and would keep results of an older program.
+// The program runs within the test here: Go's test cache does not see what TestMain builds, and
+// would keep results of an older program.
 func TestHelp(t *testing.T) {
 	var out, problems strings.Builder
 	require.Zero(t, run(t.Context(), []string{"-h"}, &out, &problems))

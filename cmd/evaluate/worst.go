@@ -32,7 +32,8 @@ func (s *scorer) newSheet() *sheet {
 	return &sheet{model: m.Label(), classes: m.Metadata.Classes, ranked: rankedClass(&m.Metadata)}
 }
 
-// sheetable says, before minutes are computed in vain, that nobody has marked the class by which -worst ranks the images of -data.
+// sheetable says, before minutes are computed in vain, that nobody has marked the class by which
+// -worst ranks the images of -data.
 func (r *request) sheetable(in *input, m *weights.Model) error {
 	if r.worstPath == "" || r.centres != "" {
 		return nil
@@ -54,7 +55,8 @@ func rankedClass(about *weights.Metadata) int {
 // most is how many results a block of the sheet holds.
 const most = 10
 
-// worst keeps the cells of the worst results, the worst first. Memory does not grow with the number of results.
+// worst keeps the cells of the worst results, the worst first. Memory does not grow with the number
+// of results.
 type worst struct {
 	cells   []*cell
 	offered int
@@ -81,7 +83,8 @@ func (r rank) compare(other rank) int {
 	return cmp.Or(cmp.Compare(other.group, r.group), cmp.Compare(other.figure, r.figure))
 }
 
-// offer draws a result and keeps it, if it is among the worst so far. Of two results of one rank the earlier stays.
+// offer draws a result and keeps it, if it is among the worst so far. Of two results of one rank
+// the earlier stays.
 func (w *worst) offer(r rank, draw func() *cell) {
 	w.offered++
 	if len(w.cells) == most && r.compare(w.cells[most-1].rank) >= 0 {
@@ -115,7 +118,8 @@ func frame(wrong, doubted bool) color.RGBA {
 // lowDice is the soft Dice below which a result counts as wrong.
 const lowDice = .5
 
-// offerCase offers an image of -data. Images in which nobody has marked the ranked class are left out.
+// offerCase offers an image of -data. Images in which nobody has marked the ranked class are left
+// out.
 func (s *sheet) offerCase(l *dataset.Loaded, m maps, score *caseScore) {
 	ranked := score.Classes[s.ranked]
 	if ranked == nil {
@@ -144,7 +148,8 @@ func (s *sheet) offerCase(l *dataset.Loaded, m maps, score *caseScore) {
 // notFound is the figure of a result that found nothing.
 const notFound = "not found"
 
-// offerCentre offers a photograph of -centres. The circle is in pixels, and nil where the structure is absent.
+// offerCentre offers a photograph of -centres. The circle is in pixels, and nil where the structure
+// is absent.
 func (s *sheet) offerCentre(img *imageio.Image, r *segment.Result, score *centreScore, at *circle) {
 	s.centres.offer(score.rank(), func() *cell {
 		p := newPicture(img)
@@ -159,8 +164,8 @@ func (s *sheet) offerCentre(img *imageio.Image, r *segment.Result, score *centre
 	})
 }
 
-// rank puts silently wrong results before those that are wrong and doubted, and these before right ones. A wrong result without a distance is farther
-// than all others of its group.
+// rank puts silently wrong results before those that are wrong and doubted, and these before right
+// ones. A wrong result without a distance is farther than all others of its group.
 func (c *centreScore) rank() rank {
 	r := rank{}
 	switch {

@@ -27,7 +27,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The ten worst stay, the worst first. Of equals the earlier stays and comes first. Results that are not among the ten are not drawn.
+// The ten worst stay, the worst first. Of equals the earlier stays and comes first. Results that
+// are not among the ten are not drawn.
 func TestWorst(t *testing.T) {
 	var w worst
 	drawn := 0
@@ -98,7 +99,8 @@ func disc[T uint8 | float32](w, h int, x, y, r float64) []T {
 	return mask
 }
 
-// A picture is 220 pixels long. Outlines lie where the mask's border does, whether the map is the whole image's or a part's. Dashes leave holes.
+// A picture is 220 pixels long. Outlines lie where the mask's border does, whether the map is the
+// whole image's or a part's. Dashes leave holes.
 func TestOutlines(t *testing.T) {
 	ground := color.RGBA{80, 60, 40, 255}
 	img := flat(440, 330, ground)
@@ -167,8 +169,8 @@ func alike(a, b color.RGBA, most int) bool {
 	return true
 }
 
-// places are where the frames are on a sheet with so many cells in each block, for pictures of 40×30. It draws a sheet with frames of colours that
-// nothing else has.
+// places are where the frames are on a sheet with so many cells in each block, for pictures of
+// 40×30. It draws a sheet with frames of colours that nothing else has.
 func places(classes []string, data, centres int) (frames []image.Rectangle) {
 	s := &sheet{model: "untrained-fundus", classes: classes, data: worst{offered: 1}, centres: worst{offered: 1}}
 	for i := range data + centres {
@@ -246,7 +248,8 @@ func paint(t *testing.T, path string, ink color.RGBA) {
 // inks are colours that JPEG does not make alike.
 var inks = []color.RGBA{{40, 40, 40, 255}, {150, 40, 40, 255}, {40, 150, 40, 255}, {40, 40, 150, 255}, {150, 150, 40, 255}}
 
-// The program draws the images of -data by soft Dice, and the results of -centres by how wrong they are, in frames that say what the JSON says.
+// The program draws the images of -data by soft Dice, and the results of -centres by how wrong they
+// are, in frames that say what the JSON says.
 func TestSheet(t *testing.T) {
 	dir := levelData(t)
 	for i, r := range []int{9, 5, 15, 7, 11} {
@@ -313,7 +316,8 @@ func TestSheet(t *testing.T) {
 	require.True(t, alike(ground, last, 12), "the second block has four cells: %v", last)
 }
 
-// Images in which nobody has marked the ranked class are left out. The anchor ranks, wherever it stands among the classes, and the last recurrence counts.
+// Images in which nobody has marked the ranked class are left out. The anchor ranks, wherever it
+// stands among the classes, and the last recurrence counts.
 func TestOfferCase(t *testing.T) {
 	about := weights.Metadata{Classes: []string{"rim", "disc"}, Anchor: "disc"}
 	require.Equal(t, 1, rankedClass(&about))
@@ -379,7 +383,8 @@ func TestOfferCentre(t *testing.T) {
 	require.Positive(t, inked(red), "the figure has the frame's colour")
 }
 
-// The outlines of a result that lies in a part of the photograph are where those of the whole maps are.
+// The outlines of a result that lies in a part of the photograph are where those of the whole maps
+// are.
 func TestOfferPart(t *testing.T) {
 	m, err := command.Weights(biased(t, segmenttest.Fundus(), 30))
 	require.NoError(t, err)

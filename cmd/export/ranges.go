@@ -50,8 +50,8 @@ func (r *request) open(name string) (*weights.Model, error) {
 	return m, nil
 }
 
-// withRanges writes the weights with the ranges of what layers are given and what training images say about when to believe a result, and returns a line
-// about it.
+// withRanges writes the weights with the ranges of what layers are given and what training images
+// say about when to believe a result, and returns a line about it.
 func (r *request) withRanges(ctx context.Context, wish command.Device, stderr io.Writer) (string, error) {
 	if err := command.CheckOutputs(r.ranges); err != nil {
 		return "", err

@@ -20,8 +20,9 @@ import (
 	"mrprism/weights"
 )
 
-// openFolds opens the weights of -folds, that of "train -fold 1/K" first. They look at images as the model does. Which images a run had set aside follows
-// from the names of all its images: -data and -also are to be the folders of these runs.
+// openFolds opens the weights of -folds, that of "train -fold 1/K" first. They look at images as
+// the model does. Which images a run had set aside follows from the names of all its images: -data
+// and -also are to be the folders of these runs.
 func (r *request) openFolds(m *weights.Model, data *dataset.Dataset) ([]*weights.Model, error) {
 	if r.folds == "" {
 		return nil, nil
@@ -48,7 +49,8 @@ func (r *request) openFolds(m *weights.Model, data *dataset.Dataset) ([]*weights
 	return folds, nil
 }
 
-// trainedOn are the sorted names of the data sets that the metadata say weights were trained on; nil where they are not as train writes them.
+// trainedOn are the sorted names of the data sets that the metadata say weights were trained on;
+// nil where they are not as train writes them.
 func trainedOn(about *weights.Metadata) []string {
 	names, _, known := strings.Cut(about.Data, "; every fifth image held out")
 	if !known {
@@ -57,7 +59,8 @@ func trainedOn(about *weights.Metadata) []string {
 	return folders(names)
 }
 
-// folders are the sorted names of a dataset.Dataset that is of several, or of the list that train makes of them.
+// folders are the sorted names of a dataset.Dataset that is of several, or of the list that train
+// makes of them.
 func folders(names string) []string {
 	return slices.Sorted(strings.SplitSeq(strings.ReplaceAll(names, "+", ", "), ", "))
 }
@@ -79,7 +82,8 @@ type truster struct {
 	ratios     []float64      // errors
 }
 
-// learn fits what the file keeps. With folds, each image's figures are those of the run that had set it aside; its features are always the model's own.
+// learn fits what the file keeps. With folds, each image's figures are those of the run that had
+// set it aside; its features are always the model's own.
 func (t *truster) learn(ctx context.Context, m *weights.Model, folds []*weights.Model) (*weights.Trust, error) {
 	classes := m.Metadata.Classes
 	t.references = make([]trust.Reference, len(t.cases), len(t.cases)+foreign)
@@ -126,7 +130,8 @@ func (t *truster) learn(ctx context.Context, m *weights.Model, folds []*weights.
 	return known, nil
 }
 
-// each segments some of the cases with a model, searched where it has an anchor; with turns a quarter of them lies each way.
+// each segments some of the cases with a model, searched where it has an anchor; with turns a
+// quarter of them lies each way.
 func (t *truster) each(ctx context.Context, m *weights.Model, turns bool, wanted func(i int) bool, keep func(i int, l *dataset.Loaded, r *segment.Result)) error {
 	e, err := segment.New(ctx, t.device, m, model.F32)
 	if err != nil {
@@ -155,8 +160,8 @@ func (t *truster) each(ctx context.Context, m *weights.Model, turns bool, wanted
 	return nil
 }
 
-// refer keeps the figures of a result, and whether the structure that all hangs on is where people marked it. Where nothing was found, or nobody marked
-// anything, there are no figures.
+// refer keeps the figures of a result, and whether the structure that all hangs on is where people
+// marked it. Where nothing was found, or nobody marked anything, there are no figures.
 func (t *truster) refer(i int, l *dataset.Loaded, r *segment.Result) {
 	anchor := max(0, slices.Index(r.Classes, t.anchor))
 	votes, ok := l.Votes(anchor)
@@ -170,10 +175,12 @@ func (t *truster) refer(i int, l *dataset.Loaded, r *segment.Result) {
 // wrong is the Dice below which a mask is that of something else.
 const wrong = 0.5
 
-// foreign is how many pictures of other kinds the evidence is weighed with, and foreignSide their longer side, pixels.
+// foreign is how many pictures of other kinds the evidence is weighed with, and foreignSide their
+// longer side, pixels.
 const foreign, foreignSide = 54, 384
 
-// addForeign adds results on pictures of other kinds, which are drawn for it, as wrong. There are brains and cells in a few: a model of those loses little.
+// addForeign adds results on pictures of other kinds, which are drawn for it, as wrong. There are
+// brains and cells in a few: a model of those loses little.
 func (t *truster) addForeign(ctx context.Context, m *weights.Model) error {
 	e, err := segment.New(ctx, t.device, m, model.F32)
 	if err != nil {
@@ -200,8 +207,9 @@ func (t *truster) addForeign(ctx context.Context, m *weights.Model) error {
 	return nil
 }
 
-// faint is the probability from which a pixel counts for a map. Fainter ones are left out whether somebody has marked them or not: of those that are marked
-// alone, a map would learn that what is faint is mostly marked.
+// faint is the probability from which a pixel counts for a map. Fainter ones are left out whether
+// somebody has marked them or not: of those that are marked alone, a map would learn that what is
+// faint is mostly marked.
 const faint = 0.05
 
 // count adds the pixels of a structure, of probability p, that a share of the raters marked.

@@ -22,7 +22,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// agreed writes a data set of n photographs whose marks are the model's own masks, so that its results are right.
+// agreed writes a data set of n photographs whose marks are the model's own masks, so that its
+// results are right.
 func agreed(t *testing.T, file string, n int) string {
 	folder := t.TempDir()
 	m, err := command.Weights(file)
@@ -68,7 +69,8 @@ func agreed(t *testing.T, file string, n int) string {
 	return folder
 }
 
-// From images that runs had set aside the file learns evidence, maps and intervals; without such runs evidence alone; and what it has learned it tells.
+// From images that runs had set aside the file learns evidence, maps and intervals; without such
+// runs evidence alone; and what it has learned it tells.
 func TestTrustIsLearned(t *testing.T) {
 	folder := t.TempDir()
 	about := segmenttest.Fundus()
@@ -137,8 +139,8 @@ func TestTrustIsLearned(t *testing.T) {
 	assert.Contains(t, stderr, "-also, -folds and -turns are for -ranges")
 }
 
-// A map learns nothing from what is faint: neither from what nobody has marked, of which there is much, nor from what somebody has, which alone would say
-// that all of it is marked.
+// A map learns nothing from what is faint: neither from what nobody has marked, of which there is
+// much, nor from what somebody has, which alone would say that all of it is marked.
 func TestFaintPixelsDoNotCount(t *testing.T) {
 	var pixels trust.Pixels
 	var p, share []float32

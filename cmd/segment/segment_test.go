@@ -240,7 +240,8 @@ func TestUsage(t *testing.T) {
 
 // What is wrong with weights, region, device or folder: one message, nothing written, exit code 1.
 
-// An image in which nothing is found is done like any other: its masks are empty, and line and summary say so.
+// An image in which nothing is found is done like any other: its masks are empty, and line and
+// summary say so.
 func TestNothingFound(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
 	w := weightsFile(t, dir, segmenttest.Fundus(), func(f *weights.File) {
@@ -268,7 +269,8 @@ func TestNothingFound(t *testing.T) {
 	require.Equal(t, []any{map[string]any{"code": "not-found", "text": "No disc was found in this picture."}}, s["doubts"])
 }
 
-// What the summary says of believing the result: no doubts are an empty list, and weights that cannot tell have null.
+// What the summary says of believing the result: no doubts are an empty list, and weights that
+// cannot tell have null.
 func TestDoubtsInTheSummary(t *testing.T) {
 	m, err := command.Weights(weightsFile(t, t.TempDir(), segmenttest.Raters(), nil))
 	require.NoError(t, err)
@@ -284,7 +286,8 @@ func TestDoubtsInTheSummary(t *testing.T) {
 	require.Equal(t, `true [{"code":"unfamiliar","text":"Never seen."}] 1.5`, of())
 }
 
-// The line tells the experts' range from the interval, what was not found, and why the result is doubted.
+// The line tells the experts' range from the interval, what was not found, and why the result is
+// doubted.
 func TestDescribe(t *testing.T) {
 	r := &segment.Result{Adapter: "a GPU", Timings: map[string]float64{"total": 1500}, Found: true}
 	r.Measurements.Structures = []segment.Structure{{Class: "disc", Area: 50, Low: 40, High: 60}, {Class: "cup", High: 7}}

@@ -39,7 +39,8 @@ var DefaultAugmentation = Augmentation{
 	Brightness: .1, Contrast: .3, Gamma: .6, Colour: .12, Saturation: .8, Blur: .008,
 }
 
-// othersTight and othersWide are the shares of Tight and Wide in the views of cases that other people have marked.
+// othersTight and othersWide are the shares of Tight and Wide in the views of cases that other
+// people have marked.
 const othersTight, othersWide = 0.4, 0.3
 
 // view maps the unit square to the image: (u, v) in -½..½ from the middle goes to centre + matrix·((u, v) + bend(u, v)), in pixels.
@@ -124,8 +125,8 @@ func (a Augmentation) view(it *Sample, rng *rand.Rand) view {
 // awayTries is how often a view away from the anchor is drawn until one does not show it.
 const awayTries = 8
 
-// away draws a view of the image that shows nothing of the anchor however it is turned, and whether to take it: not where none was found, as in a crop.
-// Nothing is drawn without Away.
+// away draws a view of the image that shows nothing of the anchor however it is turned, and whether
+// to take it: not where none was found, as in a crop. Nothing is drawn without Away.
 func (a Augmentation) away(it *Sample, rng *rand.Rand) (v view, take bool) {
 	if a.Away == 0 {
 		return v, false

@@ -5,9 +5,10 @@ import (
 	"math/rand/v2"
 )
 
-// distract paints on a share of the views (s, s, 3) what may be taken for a structure and is none: bright and dark patches of the structure's size,
-// clusters of specks, rings, and over everything a veil and a flare. Patches keep off what anybody has marked, labels (s, s, ·), by half its size. These
-// are the last draws of a view; nothing is drawn without Distract.
+// distract paints on a share of the views (s, s, 3) what may be taken for a structure and is none:
+// bright and dark patches of the structure's size, clusters of specks, rings, and over everything a
+// veil and a flare. Patches keep off what anybody has marked, labels (s, s, ·), by half its size.
+// These are the last draws of a view; nothing is drawn without Distract.
 func (a Augmentation) distract(pixels, labels []float32, s int, rng *rand.Rand) {
 	if a.Distract == 0 || rng.Float64() >= a.Distract {
 		return
@@ -82,7 +83,8 @@ func flare(pixels []float32, s int, rng *rand.Rand) {
 	}
 }
 
-// markedCircle is the circle around the middle of all marked pixels that has their area; the zero circle where none is.
+// markedCircle is the circle around the middle of all marked pixels that has their area; the zero
+// circle where none is.
 func markedCircle(labels []float32, s int) (d disc) {
 	each, n := len(labels)/(s*s), 0.
 	for i := range s * s {

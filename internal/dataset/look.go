@@ -42,7 +42,8 @@ func (l *Loaded) Mirrored() *Loaded {
 	return l.moved(l.Image.W, l.Image.H, func(pixels []uint8, channels int) []uint8 { return mirror(pixels, l.Image.W, channels) })
 }
 
-// Turned is the case turned clockwise by so many quarters, labels too: photographs lie any of four ways.
+// Turned is the case turned clockwise by so many quarters, labels too: photographs lie any of four
+// ways.
 func (l *Loaded) Turned(quarters int) *Loaded {
 	for range quarters {
 		w, h := l.Image.W, l.Image.H

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// As gives every case the columns of other classes, in their order: what the data set lacks of them are missing labels. Classes of the data set that
-// are not among them are an error.
+// As gives every case the columns of other classes, in their order: what the data set lacks of them
+// are missing labels. Classes of the data set that are not among them are an error.
 func (d *Dataset) As(classes []string) error {
 	column := make([]int, len(d.Classes))
 	for k, class := range d.Classes {
@@ -29,7 +29,8 @@ func (d *Dataset) As(classes []string) error {
 	return nil
 }
 
-// Add adds the cases of folders that other people have marked, maybe with fewer classes. Their majority teaches the mask; the raters' heads learn nothing from them.
+// Add adds the cases of folders that other people have marked, maybe with fewer classes. Their
+// majority teaches the mask; the raters' heads learn nothing from them.
 func (d *Dataset) Add(others *Dataset) error {
 	if err := others.As(d.Classes); err != nil {
 		return err
@@ -45,7 +46,8 @@ func (d *Dataset) Add(others *Dataset) error {
 	return nil
 }
 
-// shared is a case of other people as one of so many raters: each has the majority's mask of a class that anybody marked.
+// shared is a case of other people as one of so many raters: each has the majority's mask of a
+// class that anybody marked.
 func (l *Loaded) shared(raters int) *Loaded {
 	changed := *l
 	changed.Masks = make([][][]uint8, raters)

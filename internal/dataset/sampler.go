@@ -102,7 +102,8 @@ func (s *Sampler) Prefetch(ctx context.Context, from uint64) <-chan *Batch {
 	return batches
 }
 
-// sample is the case at a position of the endless sequence. Where there are cases of other people, they take the odd positions.
+// sample is the case at a position of the endless sequence. Where there are cases of other people,
+// they take the odd positions.
 func (s *Sampler) sample(position uint64) *Sample {
 	switch {
 	case len(s.others) == 0:

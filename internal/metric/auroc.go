@@ -7,9 +7,10 @@ import (
 	"sort"
 )
 
-// AUROC is the area under the receiver operating characteristic, 0..1: the share of all pairs of a positive and a negative in which the positive has
-// the higher score. Equal scores count one half (Mann and Whitney 1947). An infinite score is above all finite ones. NaN without positives or without
-// negatives.
+// AUROC is the area under the receiver operating characteristic, 0..1: the share of all pairs of a
+// positive and a negative in which the positive has the higher score. Equal scores count one half
+// (Mann and Whitney 1947). An infinite score is above all finite ones. NaN without positives or
+// without negatives.
 func AUROC(positives, negatives []float64) float64 {
 	for _, score := range slices.Concat(positives, negatives) {
 		if math.IsNaN(score) {

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// AUROC is the share of pairs that are in order, counted here one by one, with ties and infinite scores among them.
+// AUROC is the share of pairs that are in order, counted here one by one, with ties and infinite
+// scores among them.
 func TestAUROC(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 20 {

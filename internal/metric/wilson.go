@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// Wilson is the 95 % interval of a share, 0..1, that was seen as so many of n (Wilson 1927, without continuity correction). It is NaN for n = 0.
+// Wilson is the 95 % interval of a share, 0..1, that was seen as so many of n (Wilson 1927, without
+// continuity correction). It is NaN for n = 0.
 func Wilson(successes, n int) (low, high float64) {
 	if successes < 0 || successes > n {
 		panic(fmt.Sprintf("metric: Wilson: %d of %d", successes, n))
@@ -26,7 +27,8 @@ func Wilson(successes, n int) (low, high float64) {
 	return low, high
 }
 
-// Median is the middle one of the values in sorted order, or the mean of the middle two; NaN without values.
+// Median is the middle one of the values in sorted order, or the mean of the middle two; NaN
+// without values.
 func Median(values []float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()

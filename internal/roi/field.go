@@ -9,8 +9,8 @@ const (
 	least = 1. / 8 // of the letterbox: a smaller field is none
 )
 
-// Field is the square around what is lit: photographs of the eye's ground lie on black, some with a wide margin. Where little would be gained, or nothing
-// is lit, it is the letterbox.
+// Field is the square around what is lit: photographs of the eye's ground lie on black, some with a
+// wide margin. Where little would be gained, or nothing is lit, it is the letterbox.
 func Field(img *imageio.Image) imageio.Square {
 	whole := imageio.Letterbox(img.W, img.H)
 	rows, columns := make([]int, img.H), make([]int, img.W)

@@ -1,10 +1,12 @@
 // Package roi decides which square of a photograph the network looks at closely.
 //
-// What is lit of a photograph (Field) is first seen whole, brought to S×S. Regions are then found from the probability of the anchoring
-// structure (Candidates), one for each 8-connected component above one half: its bounding box brought to the photograph's pixels, and
-// around the centre of that box the square of twice the box's longer side. Side and corner are rounded to whole pixels. The square is not
-// moved to lie inside the photograph (the image's edge continues it), so the structure is always in its middle, as in training. Where the
-// square would be at least as large as the letterbox there is nothing to gain from a second look, and the letterbox itself is the
+// What is lit of a photograph (Field) is first seen whole, brought to S×S. Regions are then found
+// from the probability of the anchoring structure (Candidates), one for each 8-connected component
+// above one half: its bounding box brought to the photograph's pixels, and around the centre of
+// that box the square of twice the box's longer side. Side and corner are rounded to whole pixels.
+// The square is not moved to lie inside the photograph (the image's edge continues it), so the
+// structure is always in its middle, as in training. Where the square would be at least as large as
+// the letterbox there is nothing to gain from a second look, and the letterbox itself is the
 // region.
 package roi
 
@@ -33,7 +35,8 @@ type Candidate struct {
 	Mass   float64        // sum of the probabilities above one half, as pixels of the image
 }
 
-// Locate is the first of the Candidates in the letterboxed whole image, as a square. It returns ErrNotFound where there is none.
+// Locate is the first of the Candidates in the letterboxed whole image, as a square. It returns
+// ErrNotFound where there is none.
 func Locate(p []float32, s, w, h int) (imageio.Square, error) {
 	found, err := Candidates(p, s, imageio.Letterbox(w, h), w, h)
 	if err != nil {
@@ -45,8 +48,9 @@ func Locate(p []float32, s, w, h int) (imageio.Square, error) {
 	return found[0].Square, nil
 }
 
-// Candidates finds the regions from p (s, s), the probability of the anchoring structure on a square of an image of w×h pixels: the pieces above one half,
-// the largest first. p that is no map of probabilities is an error.
+// Candidates finds the regions from p (s, s), the probability of the anchoring structure on a
+// square of an image of w×h pixels: the pieces above one half, the largest first. p that is no map
+// of probabilities is an error.
 func Candidates(p []float32, s int, seen imageio.Square, w, h int) ([]Candidate, error) {
 	if s <= 0 || len(p) != s*s || w <= 0 || h <= 0 {
 		panic(fmt.Sprintf("roi: Candidates: %d values for %d², image %d×%d", len(p), s, w, h))

@@ -7,7 +7,8 @@ import (
 	"mrprism/internal/trust"
 )
 
-// calibrate brings probabilities to the shares of raters that they stand for, where the weights know them.
+// calibrate brings probabilities to the shares of raters that they stand for, where the weights
+// know them.
 func (e *Engine) calibrate(r *Result) {
 	if e.about.Trust == nil {
 		return
@@ -29,7 +30,8 @@ func (e *Engine) calibrate(r *Result) {
 	}
 }
 
-// judge says whether the structure was found, how odd the result is and why it is not to be believed.
+// judge says whether the structure was found, how odd the result is and why it is not to be
+// believed.
 func (e *Engine) judge(r *Result) {
 	what := r.Classes[e.anchor()]
 	r.Found = slices.ContainsFunc(r.Measurements.Structures, func(s Structure) bool { return s.Area > 0 && (s.Class == what || e.separate()) })
@@ -58,7 +60,8 @@ func (e *Engine) anchor() int { return max(0, slices.Index(e.about.Classes, e.ab
 // separate says that nothing hangs on the first structure: each may be there without the others.
 func (e *Engine) separate() bool { return e.about.Anchor == "" && e.network.Independent }
 
-// figures gathers what can be told from the view and from the maps as they are before calibrate, as trust.Fit has seen them.
+// figures gathers what can be told from the view and from the maps as they are before calibrate, as
+// trust.Fit has seen them.
 func (e *Engine) figures(r *Result) {
 	v, f := e.view, r.Figures
 	k, anchor := len(r.Classes), e.anchor()
@@ -97,7 +100,8 @@ func (e *Engine) figures(r *Result) {
 	}
 }
 
-// detail is the logarithm of how much the lightness of pixels (S, S, 3) changes from one to the next, beside its mean.
+// detail is the logarithm of how much the lightness of pixels (S, S, 3) changes from one to the
+// next, beside its mean.
 func detail(x []float32, s int) float64 {
 	light := func(i int) float64 { return float64(x[3*i]+x[3*i+1]+x[3*i+2]) / 3 }
 	sum, change := 0., 0.
@@ -146,7 +150,8 @@ func shapeOf(p []float32, side int) (s shape) {
 	return s
 }
 
-// apart is how far two maps differ: 1 less their soft overlap (Dice of sums of minima), 0 where both are nearly empty.
+// apart is how far two maps differ: 1 less their soft overlap (Dice of sums of minima), 0 where
+// both are nearly empty.
 func apart(a, b []float32) float64 {
 	both, all := 0., 0.
 	for i := range a {
@@ -159,8 +164,8 @@ func apart(a, b []float32) float64 {
 	return 1 - 2*both/all
 }
 
-// intervals gives measurements the intervals that the weights know. They are of errors of the masks as they are before calibrate, own, of raters who
-// all count the same.
+// intervals gives measurements the intervals that the weights know. They are of errors of the masks
+// as they are before calibrate, own, of raters who all count the same.
 func (e *Engine) intervals(r *Result, own []extent) {
 	known := e.about.Trust
 	whole := float64(r.Width) * float64(r.Height)

@@ -96,7 +96,8 @@ func TestDoubts(t *testing.T) {
 	assert.Equal(t, trust.Strange, segment(far).Doubts[0].Code, "features of another network are not taken for known ones")
 }
 
-// Maps go onto probabilities before anything is measured, and structures stay nested; intervals go around what was measured.
+// Maps go onto probabilities before anything is measured, and structures stay nested; intervals go
+// around what was measured.
 func TestCalibrationAndIntervals(t *testing.T) {
 	img := photograph(120, 90)
 	plain, err := trusting(t, segmenttest.Fundus(), nil).Segment(t.Context(), img, Options{Recurrences: 1, ROI: "none"})
@@ -135,7 +136,8 @@ func TestCalibrationAndIntervals(t *testing.T) {
 	}
 }
 
-// What a file says of errors holds for the mask of raters who count the same, and makes no number that JSON cannot hold.
+// What a file says of errors holds for the mask of raters who count the same, and makes no number
+// that JSON cannot hold.
 func TestIntervalsThatAreNotKnown(t *testing.T) {
 	k := known()
 	k.Areas = map[string]weights.Spread{"brain": {Low: 1000, High: 1001, Coverage: .9}}
@@ -153,7 +155,8 @@ func TestIntervalsThatAreNotKnown(t *testing.T) {
 	}
 }
 
-// A structure that only the weights' map makes more than one half is doubted, by numbers that JSON can hold.
+// A structure that only the weights' map makes more than one half is doubted, by numbers that JSON
+// can hold.
 func TestFoundByCalibrationAlone(t *testing.T) {
 	k := known()
 	k.Evidence[trust.Faint] = weights.Evidence{Middle: -.9, Far: .05, Weight: 1}
@@ -233,7 +236,8 @@ func TestSearchOfTheField(t *testing.T) {
 	assert.Equal(t, inside.Figures[trust.Quality], given.Figures[trust.Quality], "the picture has the detail that it has, however the region is found")
 }
 
-// A search of the image turned finds what a search of the turned image does, and tells where that is in the image as it is.
+// A search of the image turned finds what a search of the turned image does, and tells where that
+// is in the image as it is.
 func TestTurnedSearch(t *testing.T) {
 	e := trusting(t, segmenttest.Fundus(), nil)
 	img := photograph(90, 90)
@@ -260,7 +264,8 @@ func TestTurnedSearch(t *testing.T) {
 	}
 }
 
-// Where nothing is found, models of images that may lie any way look at them turned: four looks, not one.
+// Where nothing is found, models of images that may lie any way look at them turned: four looks,
+// not one.
 func TestSearchGoesOnTurned(t *testing.T) {
 	for turns, looks := range map[bool]int{false: 1, true: 4} {
 		about := segmenttest.Fundus()

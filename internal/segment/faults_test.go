@@ -172,7 +172,8 @@ func TestFaultsOfTheDeviceNeverBecomeMasks(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A look at the features that fails is made good with the next: no result goes without what its region looks like.
+// A look at the features that fails is made good with the next: no result goes without what its
+// region looks like.
 func TestLooksAreNotLost(t *testing.T) {
 	d := &counter{Device: reference.Open()}
 	e := engine(t, d, open(t, segmenttest.Raters()))

@@ -39,7 +39,8 @@ type Ratio struct {
 	Interval *Interval `json:"interval,omitempty"`
 }
 
-// Interval held the majority's figure in a share of images, Coverage, that it was not fitted on (split conformal prediction, Lei et al. 2018).
+// Interval held the majority's figure in a share of images, Coverage, that it was not fitted on
+// (split conformal prediction, Lei et al. 2018).
 type Interval struct {
 	Low      float64 `json:"low"`
 	High     float64 `json:"high"`

@@ -56,12 +56,15 @@ type Options struct {
 	Progress func(stage string, done, total int)
 }
 
-// Segment segments an image, which must not be modified while the engine lives: the same image and ROI again cost the recurrences alone, and with
-// models that look at the mirror image too one encoding.
+// Segment segments an image, which must not be modified while the engine lives: the same image and
+// ROI again cost the recurrences alone, and with models that look at the mirror image too one
+// encoding.
 //
-// With ROI "auto" and a model that has an anchor, what is lit of the image is searched for the anchoring structure first, and the region around it
-// is segmented; where there is none the result says so (Found). Wrong options are an OptionError. Errors of the device are the typed ones
-// of package gpu; what is not a probability is model.ErrNotFinite or model.ErrNothing, and never becomes a mask.
+// With ROI "auto" and a model that has an anchor, what is lit of the image is searched for the
+// anchoring structure first, and the region around it is segmented; where there is none the result
+// says so (Found). Wrong options are an OptionError. Errors of the device are the typed ones of
+// package gpu; what is not a probability is model.ErrNotFinite or model.ErrNothing, and never
+// becomes a mask.
 func (e *Engine) Segment(ctx context.Context, img *imageio.Image, o Options) (*Result, error) {
 	if o.ROI == "" {
 		o.ROI = "auto"
@@ -128,7 +131,8 @@ func (e *Engine) check(img *imageio.Image, o Options) (roi.Request, error) {
 	return request, err
 }
 
-// show lets the encoder see the view, as it is or mirrored. Its features of the view as it is are kept.
+// show lets the encoder see the view, as it is or mirrored. Its features of the view as it is are
+// kept.
 func (e *Engine) show(ctx context.Context, v *view, mirrored bool) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -6,7 +6,8 @@ import (
 	"math/rand/v2"
 )
 
-// canvas is a picture in the making. Its view gives the place of a point: a unit is radius pixels, x to the right and y down.
+// canvas is a picture in the making. Its view gives the place of a point: a unit is radius pixels,
+// x to the right and y down.
 type canvas struct {
 	view
 	pix   []colour // row by row, 0..1
@@ -65,7 +66,8 @@ type shape struct {
 	depth          func(x, y float64) float64 // units inside of its edge, negative outside
 }
 
-// draw inks a shape. Its edge fades over soft units, half of them on either side, and over a pixel at least.
+// draw inks a shape. Its edge fades over soft units, half of them on either side, and over a pixel
+// at least.
 func (c *canvas) draw(s shape, soft float64, ink ink) {
 	soft = max(soft, 1/c.radius)
 	ax, ay := c.pixel(s.x0-soft, s.y0-soft)
@@ -139,7 +141,8 @@ func rectangle(x0, y0, x1, y1 float64) shape {
 	return polygon([2]float64{x0, y0}, [2]float64{x1, y0}, [2]float64{x1, y1}, [2]float64{x0, y1})
 }
 
-// blot is a closed curve r(θ) = size(1 + Σ aₖ cos(kθ + φₖ)), stretched by a factor along an angle and pressed by it across.
+// blot is a closed curve r(θ) = size(1 + Σ aₖ cos(kθ + φₖ)), stretched by a factor along an angle
+// and pressed by it across.
 func blot(r *rand.Rand, x, y, size, rough, stretch, angle float64) shape {
 	h := harmonics{mean: 1}
 	for i := range h.amplitude {
@@ -158,7 +161,8 @@ func blot(r *rand.Rand, x, y, size, rough, stretch, angle float64) shape {
 	}}
 }
 
-// band is what lies within half a width of a shape's edge, or of the curve that is shifted inwards from it.
+// band is what lies within half a width of a shape's edge, or of the curve that is shifted inwards
+// from it.
 func (s shape) band(shift, width float64) shape {
 	depth, w := s.depth, width/2
 	reach := max(0, w-shift)
@@ -167,7 +171,8 @@ func (s shape) band(shift, width float64) shape {
 	}}
 }
 
-// blur spreads each pixel over about so many units: three box filters, whose standard deviation it is.
+// blur spreads each pixel over about so many units: three box filters, whose standard deviation it
+// is.
 func (c *canvas) blur(width float64) {
 	n := int(math.Round(math.Sqrt(1+4*sq(width*c.radius)) - 1)) // a box of n+1 pixels has the variance ((n+1)² − 1)/12
 	n += n % 2
@@ -185,7 +190,8 @@ func (c *canvas) blur(width float64) {
 	}
 }
 
-// boxFilter averages over reach elements on both sides; the ends are repeated. The elements lie stride apart, and line takes a copy.
+// boxFilter averages over reach elements on both sides; the ends are repeated. The elements lie
+// stride apart, and line takes a copy.
 func boxFilter(pix, line []colour, stride, reach int) {
 	for i := range line {
 		line[i] = pix[i*stride]

@@ -45,7 +45,8 @@ func (k ForeignKind) Picture(seed uint64, width, height int) *image.RGBA {
 	return c.develop(source(seed, k.purpose()+1))
 }
 
-// purpose makes the kinds of one seed independent of each other. The next is the sensor's, and those after it are the pictures' of a data set.
+// purpose makes the kinds of one seed independent of each other. The next is the sensor's, and
+// those after it are the pictures' of a data set.
 func (k ForeignKind) purpose() uint64 {
 	purpose := forForeign
 	for _, letter := range []byte(k.Name) {
@@ -88,7 +89,8 @@ func near(r *rand.Rand, c colour, share float64) colour {
 	return c
 }
 
-// camera gives a drawn picture what a camera would: focus, vignette, colour balance, contrast and noise.
+// camera gives a drawn picture what a camera would: focus, vignette, colour balance, contrast and
+// noise.
 func (c *canvas) camera(r *rand.Rand) {
 	c.blur(either(r, 0, 0, between(r, 0, 0.004), between(r, 0, 0.02)))
 	vignette, contrast, black := between(r, 0, 0.4), between(r, 0.65, 1.15), either(r, 0, between(r, 0, 0.12))

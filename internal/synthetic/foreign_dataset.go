@@ -27,8 +27,9 @@ type ForeignSet struct {
 	Seed    uint64
 }
 
-// WriteForeign writes a data set folder of pictures in which the classes are not: images/KIND_0001.png or .jpg, the kinds in turn, and empty masks of
-// the rater nobody. The folder must not exist or be empty. It has no dataset.json before all else is there.
+// WriteForeign writes a data set folder of pictures in which the classes are not:
+// images/KIND_0001.png or .jpg, the kinds in turn, and empty masks of the rater nobody. The folder
+// must not exist or be empty. It has no dataset.json before all else is there.
 func WriteForeign(ctx context.Context, folder string, s ForeignSet) error {
 	if existing, err := os.ReadDir(folder); err == nil && len(existing) > 0 {
 		return fmt.Errorf("synthetic: %s is not empty; name a new folder", folder)
@@ -57,7 +58,8 @@ func WriteForeign(ctx context.Context, folder string, s ForeignSet) error {
 	return writeFile(filepath.Join(folder, "dataset.json"), append(text, '\n'))
 }
 
-// write draws picture i. Its shape and file format vary. A picture depends on the seed, its kind and its number alone.
+// write draws picture i. Its shape and file format vary. A picture depends on the seed, its kind
+// and its number alone.
 func (s *ForeignSet) write(folder string, i int) error {
 	kind, number := s.Kinds[i%len(s.Kinds)], i/len(s.Kinds)+1
 	r := source(s.Seed, kind.purpose()+1+uint64(number))

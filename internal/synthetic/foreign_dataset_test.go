@@ -13,7 +13,8 @@ import (
 	"mrprism/internal/dataset"
 )
 
-// TestWriteForeign: the folder reads as a data set whose masks are all empty, and a picture does not depend on what else is written.
+// TestWriteForeign: the folder reads as a data set whose masks are all empty, and a picture does
+// not depend on what else is written.
 func TestWriteForeign(t *testing.T) {
 	root := t.TempDir()
 	folder := filepath.Join(root, "new", "foreign")

@@ -17,7 +17,8 @@ func (t *retina) pale() colour {
 	return near(t.random, c, 0.1)
 }
 
-// scar draws a pale place of about a disc's size, seldom larger, with soft or hard edges, maybe with pigment, maybe with a paler middle.
+// scar draws a pale place of about a disc's size, seldom larger, with soft or hard edges, maybe
+// with pigment, maybe with a paler middle.
 func (t *retina) scar() {
 	r := t.random
 	size := between(r, 0.4, 1.5)
@@ -43,7 +44,8 @@ func (t *retina) scar() {
 	}
 }
 
-// scarred is the white of the eye, of which the retina before it has gone: uneven, with the choroid's vessels in it, maybe redder towards the edge.
+// scarred is the white of the eye, of which the retina before it has gone: uneven, with the
+// choroid's vessels in it, maybe redder towards the edge.
 func (t *retina) scarred(s shape, size float64) ink {
 	r := t.random
 	base, opacity, mottle := t.pale(), between(r, 0.45, 1), between(r, 0.03, 0.16)
@@ -86,7 +88,8 @@ func (t *retina) clumps(x, y, size float64) {
 	}
 }
 
-// exudates draws a cluster of small yellow deposits with sharp edges: in a patch, a ring, or rays as around a macula.
+// exudates draws a cluster of small yellow deposits with sharp edges: in a patch, a ring, or rays
+// as around a macula.
 func (t *retina) exudates() {
 	r := t.random
 	x, y := t.place(0.9)

@@ -36,7 +36,8 @@ type page struct {
 // turned is the picture's point of the page's.
 func (p *page) turned(x, y float64) (float64, float64) { return x*p.cos - y*p.sin, x*p.sin + y*p.cos }
 
-// drawText draws a page with a heading, columns of lines and maybe a figure, as scanned, photographed or on a screen.
+// drawText draws a page with a heading, columns of lines and maybe a figure, as scanned,
+// photographed or on a screen.
 func drawText(c *canvas, r *rand.Rand) {
 	sin, cos := math.Sincos(either(r, 0, between(r, -0.05, 0.05), between(r, -0.5, 0.5)))
 	p := &page{canvas: c, random: r, letters: alphabet(r), sin: sin, cos: cos}
@@ -105,7 +106,8 @@ func (p *page) layout(x, y float64, paper colour) {
 	}
 }
 
-// words writes a line from left to right; size is a letter's height, weight its strokes' width as a share of it.
+// words writes a line from left to right; size is a letter's height, weight its strokes' width as a
+// share of it.
 func (p *page) words(left, right, top, size, weight float64) {
 	r := p.random
 	for x := left; x < right-size*0.6; {

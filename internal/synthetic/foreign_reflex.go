@@ -62,7 +62,8 @@ func (t *retina) sheen() {
 	})
 }
 
-// haze mixes in the light that a clouded lens scatters: grey, yellow or brown, brightest in the middle.
+// haze mixes in the light that a clouded lens scatters: grey, yellow or brown, brightest in the
+// middle.
 func (t *retina) haze() {
 	r := t.random
 	veil := either(r, colour{0.62, 0.46, 0.34}, colour{0.62, 0.40, 0.16}, colour{0.58, 0.53, 0.47}, colour{0.45, 0.22, 0.08},

@@ -5,7 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// retina is a part of an eye where its disc is not. Its canvas has the middle of the field at (0, 0); a unit is a disc's radius.
+// retina is a part of an eye where its disc is not. Its canvas has the middle of the field at (0,
+// 0); a unit is a disc's radius.
 type retina struct {
 	*canvas
 	*painter
@@ -44,7 +45,8 @@ func newRetina(c *canvas, r *rand.Rand) *retina {
 	return t
 }
 
-// complexion varies the palette more than an eye's: from dark brown to pink, the choroid hidden or plain to see.
+// complexion varies the palette more than an eye's: from dark brown to pink, the choroid hidden or
+// plain to see.
 func (t *retina) complexion() {
 	r, p := t.random, t.painter
 	p.fundus = p.fundus.times(colour{between(r, 0.9, 1.25), between(r, 0.75, 1.15), between(r, 0.6, 2.4)})
@@ -59,8 +61,8 @@ func (t *retina) complexion() {
 	}
 }
 
-// growAcross draws vessels that fan out from a disc far outside of the field, and fine ones from all around. They begin on a circle of the given
-// radius around the field.
+// growAcross draws vessels that fan out from a disc far outside of the field, and fine ones from
+// all around. They begin on a circle of the given radius around the field.
 func growAcross(r *rand.Rand, border, side float64, macula [2]float64) []vessel {
 	g := grower{random: r, macula: macula}
 	far := border * between(r, 1.2, 1.8)
@@ -90,7 +92,8 @@ func (t *retina) place(share float64) (x, y float64) {
 	return x, y
 }
 
-// aside is of a few places the one with the least vessels within a reach: a bright place at which vessels gather would look like a disc.
+// aside is of a few places the one with the least vessels within a reach: a bright place at which
+// vessels gather would look like a disc.
 func (t *retina) aside(share, reach float64) (x, y float64) {
 	least := math.Inf(1)
 	for range 6 {
@@ -141,7 +144,8 @@ func (t *retina) illuminate() {
 	})
 }
 
-// band is 1 in the middle of a large vessel of the choroid and 0 between them; they run side by side.
+// band is 1 in the middle of a large vessel of the choroid and 0 between them; they run side by
+// side.
 func (t *retina) band(x, y float64) float64 {
 	sin, cos := math.Sincos(t.course)
 	return smooth(1.3 - 2*math.Abs(t.bands.at((x*cos+y*sin)/4, y*cos-x*sin+0.35*t.clouds.at(x, y))))

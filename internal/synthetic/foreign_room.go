@@ -4,7 +4,8 @@ import (
 	"math/rand/v2"
 )
 
-// room is a box seen from its open side. Points have x to the right, y down and z away, in half widths of the picture at z = 1.
+// room is a box seen from its open side. Points have x to the right, y down and z away, in half
+// widths of the picture at z = 1.
 type room struct {
 	*canvas
 	random               *rand.Rand

@@ -5,7 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// drawShapes draws one of several compositions. All but the first have bright discs, which a search for a disc could take.
+// drawShapes draws one of several compositions. All but the first have bright discs, which a search
+// for a disc could take.
 func drawShapes(c *canvas, r *rand.Rand) {
 	either(r, medley, medley, medley, spotlights, bokeh, rings, dots)(c, r)
 	if chance(r, 0.5) {

@@ -24,7 +24,8 @@ func TestForeignIsDeterministic(t *testing.T) {
 	assert.Equal(t, "0daad88e859523c0", fmt.Sprintf("%x", all.Sum(nil))[:16])
 }
 
-// TestForeignVaries: no two seeds of a kind, and no two kinds of a seed, give the same picture, and the brightness differs much.
+// TestForeignVaries: no two seeds of a kind, and no two kinds of a seed, give the same picture, and
+// the brightness differs much.
 func TestForeignVaries(t *testing.T) {
 	seen := map[string]string{}
 	for _, k := range ForeignKinds {
@@ -50,7 +51,8 @@ func brightness(img *image.RGBA) (mean float64) {
 	return mean
 }
 
-// TestForeignAtEverySize: the size changes how fine a picture is, not what is drawn. Noise has the size of pixels.
+// TestForeignAtEverySize: the size changes how fine a picture is, not what is drawn. Noise has the
+// size of pixels.
 func TestForeignAtEverySize(t *testing.T) {
 	for _, k := range ForeignKinds {
 		for _, size := range [][2]int{{1, 1}, {1, 40}, {33, 9}} {
@@ -66,7 +68,8 @@ func TestForeignAtEverySize(t *testing.T) {
 	}
 }
 
-// difference is the mean of |small − large| in levels, the large one averaged over squares of 4 × 4 pixels.
+// difference is the mean of |small − large| in levels, the large one averaged over squares of 4 × 4
+// pixels.
 func difference(small, large *image.RGBA) (mean float64) {
 	for y := range small.Rect.Dy() {
 		for x := range small.Rect.Dx() {
@@ -91,7 +94,8 @@ func TestScansAreGrey(t *testing.T) {
 	}
 }
 
-// TestRetinaHasNoDisc: under the lesions nothing of a disc's size is bright, and vessels do not come from one place. Both are so in an eye.
+// TestRetinaHasNoDisc: under the lesions nothing of a disc's size is bright, and vessels do not
+// come from one place. Both are so in an eye.
 func TestRetinaHasNoDisc(t *testing.T) {
 	const side = 160
 	vessels := 0
@@ -128,7 +132,8 @@ func TestAside(t *testing.T) {
 	assert.Less(t, 3*aside, anywhere)
 }
 
-// brightPlace is the brightest green to the median one, of the field's inner part, blurred by a third of a disc's radius.
+// brightPlace is the brightest green to the median one, of the field's inner part, blurred by a
+// third of a disc's radius.
 func brightPlace(c *canvas, field float64) float64 {
 	var green []float64
 	c.blur(0.33)
@@ -141,7 +146,8 @@ func brightPlace(c *canvas, field float64) float64 {
 	return green[len(green)-1] / green[len(green)/2]
 }
 
-// convergence is the sum of the widths of the vessels that begin within a disc's radius of one that begins in the field.
+// convergence is the sum of the widths of the vessels that begin within a disc's radius of one that
+// begins in the field.
 func convergence(vessels []vessel, field float64) (most float64) {
 	for _, v := range vessels {
 		if math.Hypot(v.points[0].x, v.points[0].y) > field {

@@ -114,7 +114,8 @@ func (p *painter) at(x, y float64, vein, artery, reflex float64) colour {
 	return bleed(c, vein, artery, reflex, depth)
 }
 
-// bleed lays vessels over a colour, given how much of the point they cover; depth is how clear they are, 1 on the retina.
+// bleed lays vessels over a colour, given how much of the point they cover; depth is how clear they
+// are, 1 on the retina.
 func bleed(c colour, vein, artery, reflex, depth float64) colour {
 	artery *= 1 - 0.6*vein // where they cross, one lies over the other
 	c = c.times(colour{1 - 0.24*vein*depth, 1 - 0.58*vein*depth, 1 - 0.45*vein})

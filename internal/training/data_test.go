@@ -84,7 +84,8 @@ func TestAnyOrientation(t *testing.T) {
 	assert.Equal(t, []float64{0.05, 0.3, 0.7}, []float64{bent.Elastic, bent.Grain, bent.Swell})
 }
 
-// Images of -also are learned from beside the data set's own, of which each is seen once an epoch; folders may have raters of their own.
+// Images of -also are learned from beside the data set's own, of which each is seen once an epoch;
+// folders may have raters of their own.
 func TestAlso(t *testing.T) {
 	o := options(t, writeData(t, 6)) // one is held out
 	alone, _, err := resume(t, o)

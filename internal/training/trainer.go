@@ -314,7 +314,8 @@ func (t *Trainer) epochSteps() int {
 	return (len(t.cases) + images - 1) / images
 }
 
-// own is the number of images that the data set's own raters have marked: an epoch sees each of these once.
+// own is the number of images that the data set's own raters have marked: an epoch sees each of
+// these once.
 func (t *Trainer) own() (n int) {
 	for _, c := range t.cases {
 		if !c.Others() {

@@ -68,13 +68,15 @@ func (t *Trainer) recurrences() int {
 	return segment.Feedbacks(&weights.Metadata{Recipe: t.Options.Recipe.Name})
 }
 
-// scoresNow reports whether an epoch has ended after which the weights are scored: every so many, and the last.
+// scoresNow reports whether an epoch has ended after which the weights are scored: every so many,
+// and the last.
 func (t *Trainer) scoresNow() bool {
 	every := t.epochSteps() * max(1, t.Options.ScoreEvery)
 	return t.step%every == 0 || t.step == t.Steps()
 }
 
-// score measures the averaged weights on the images set aside, where an epoch to score after has ended, and exports them where none were better.
+// score measures the averaged weights on the images set aside, where an epoch to score after has
+// ended, and exports them where none were better.
 func (t *Trainer) score(ctx context.Context) (*float64, error) {
 	if len(t.aside) == 0 || !t.scoresNow() {
 		return nil, nil

@@ -1,5 +1,6 @@
-// Package trust tells when to believe a result. From results on training images it learns how their figures are spread (Fit), what becomes of
-// probabilities (maps) and how far measurements are off (spreads); of a new result it says how odd it is and why. It is pure arithmetic: package segment
+// Package trust tells when to believe a result. From results on training images it learns how their
+// figures are spread (Fit), what becomes of probabilities (maps) and how far measurements are off
+// (spreads); of a new result it says how odd it is and why. It is pure arithmetic: package segment
 // gathers the figures.
 package trust
 
@@ -9,10 +10,12 @@ import (
 	"mrprism/weights"
 )
 
-// directions is how many directions of features a look keeps at most: fewer where there are few images.
+// directions is how many directions of features a look keeps at most: fewer where there are few
+// images.
 const directions = 12
 
-// NewFeatures fits a mean and principal directions to the features (n, D) of n looks. Fewer than four looks say too little: not ok.
+// NewFeatures fits a mean and principal directions to the features (n, D) of n looks. Fewer than
+// four looks say too little: not ok.
 func NewFeatures(looks [][]float32) (f weights.Features, ok bool) {
 	n := len(looks)
 	if n < 4 {
@@ -63,7 +66,8 @@ func NewFeatures(looks [][]float32) (f weights.Features, ok bool) {
 	return f, true
 }
 
-// principal is the direction of unit length along which the rows x (n, D), whose mean is 0, vary most, and their deviation along it, by power iteration.
+// principal is the direction of unit length along which the rows x (n, D), whose mean is 0, vary
+// most, and their deviation along it, by power iteration.
 func principal(x [][]float64) (direction []float64, deviation float64) {
 	d := len(x[0])
 	direction = make([]float64, d)
@@ -127,8 +131,9 @@ func project(x []float64, row []byte) float64 {
 	return sum / lengthOf(row)
 }
 
-// Distance is Mahalanobis' along the directions, together with the distance from their span, each as a multiple of the usual: about 1 for looks like those
-// of the fit. It is infinite where the look's number of features is another, or one is no number.
+// Distance is Mahalanobis' along the directions, together with the distance from their span, each
+// as a multiple of the usual: about 1 for looks like those of the fit. It is infinite where the
+// look's number of features is another, or one is no number.
 func Distance(f weights.Features, look []float32) float64 {
 	d := len(f.Mean)
 	if len(look) != d {
@@ -158,8 +163,8 @@ func Distance(f weights.Features, look []float32) float64 {
 	return distance
 }
 
-// Unseen are the distances of looks from fits that have not seen them: of n looks in so many parts, each part's from the fit of the others. Not ok where a
-// fit has too few.
+// Unseen are the distances of looks from fits that have not seen them: of n looks in so many parts,
+// each part's from the fit of the others. Not ok where a fit has too few.
 func Unseen(looks [][]float32, parts int) (distances []float64, ok bool) {
 	distances = make([]float64, len(looks))
 	for part := range parts {

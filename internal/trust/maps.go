@@ -23,8 +23,9 @@ func (s *Pixels) Add(p float32, share float64) {
 	s.to[i] += share
 }
 
-// NewMap is the isotonic regression of the share on the probability (pool adjacent violators, Barlow et al. 1972), linear between the means of its steps,
-// from 0 at 0 to 1 at 1. Not ok without a thousand pixels.
+// NewMap is the isotonic regression of the share on the probability (pool adjacent violators,
+// Barlow et al. 1972), linear between the means of its steps, from 0 at 0 to 1 at 1. Not ok without
+// a thousand pixels.
 func NewMap(s *Pixels) (m weights.Map, ok bool) {
 	type block struct{ count, from, to float64 }
 	var blocks []block
@@ -69,8 +70,9 @@ func At(m weights.Map, p float32) float32 {
 	return m.To[i-1] + t*(m.To[i]-m.To[i-1])
 }
 
-// NewSpread is the interval about the median of errors that holds a share of those it has not seen: split conformal prediction with the distance from the
-// median as score (Lei et al. 2018). Not ok where there are too few errors for that share.
+// NewSpread is the interval about the median of errors that holds a share of those it has not seen:
+// split conformal prediction with the distance from the median as score (Lei et al. 2018). Not ok
+// where there are too few errors for that share.
 func NewSpread(errors []float64, coverage float64) (s weights.Spread, ok bool) {
 	sorted := slices.Clone(errors)
 	slices.Sort(sorted)

@@ -10,7 +10,8 @@ import (
 	"mrprism/weights"
 )
 
-// Codes of evidence. A result that is far from those of training images in some of these is doubted for them.
+// Codes of evidence. A result that is far from those of training images in some of these is doubted
+// for them.
 const (
 	NotFound   = "not-found"         // nothing of the kind is in the picture
 	Unfamiliar = "unfamiliar"        // the encoder's features of the whole picture are unlike those of training images
@@ -78,8 +79,9 @@ const passed = 0.97
 // enough is how many right results it takes.
 const enough = 8
 
-// Fit learns from results on training images that are right, and how to weigh the evidence from those that are wrong. Distances of features are of fits
-// without the image. Fewer than eight right results say too little: nil.
+// Fit learns from results on training images that are right, and how to weigh the evidence from
+// those that are wrong. Distances of features are of fits without the image. Fewer than eight right
+// results say too little: nil.
 func Fit(references []Reference) *weights.Trust {
 	var right, wrong []Figures
 	var looks []map[string][]float32
@@ -115,7 +117,8 @@ func Fit(references []Reference) *weights.Trust {
 	return t
 }
 
-// learnLook fits the features of a look and gives each right result its distance from a fit without it.
+// learnLook fits the features of a look and gives each right result its distance from a fit without
+// it.
 func learnLook(t *weights.Trust, look, code string, right []Figures, looks []map[string][]float32) {
 	var features [][]float32
 	var of []int
@@ -190,7 +193,8 @@ func quantile(sorted []float64, q float64) float64 {
 	return sorted[i]*(1-f) + sorted[i+1]*f
 }
 
-// farthest is where the distance of one figure ends, in units of Far: one alone does not say everything.
+// farthest is where the distance of one figure ends, in units of Far: one alone does not say
+// everything.
 const farthest = 6
 
 // odd is the score, and what each figure gives to it.
@@ -212,8 +216,8 @@ func odd(t *weights.Trust, f Figures) (score float64, each map[string]float64) {
 	return score, each
 }
 
-// weigh gives each evidence the weight, from 0 on, that a logistic regression finds to tell wrong results from right ones, both counting the same. Without
-// wrong ones all weigh the same.
+// weigh gives each evidence the weight, from 0 on, that a logistic regression finds to tell wrong
+// results from right ones, both counting the same. Without wrong ones all weigh the same.
 func weigh(t *weights.Trust, right, wrong []Figures) {
 	if len(wrong) == 0 {
 		return
@@ -262,7 +266,8 @@ func weigh(t *weights.Trust, right, wrong []Figures) {
 	}
 }
 
-// Of the regression: enough steps of gradient descent that more change nothing, and a penalty that keeps weights finite where nothing is confused.
+// Of the regression: enough steps of gradient descent that more change nothing, and a penalty that
+// keeps weights finite where nothing is confused.
 const (
 	steps = 4000
 	rate  = 0.5
@@ -272,7 +277,8 @@ const (
 // Most is the largest score that Judge gives.
 const Most = 99
 
-// Judge says how odd a result is, above 1 being doubted and Most the most, and then for which codes, the weightiest first. looks are features by look.
+// Judge says how odd a result is, above 1 being doubted and Most the most, and then for which
+// codes, the weightiest first. looks are features by look.
 func Judge(t *weights.Trust, f Figures, looks map[string][]float32) (score float64, doubted []string) {
 	sum, each := odd(t, withLooks(t, f, looks))
 	score = min(Most, sum/t.Threshold)

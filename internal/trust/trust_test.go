@@ -117,7 +117,8 @@ func TestFitAndJudge(t *testing.T) {
 	assert.Equal(t, known, again, "to the bit")
 }
 
-// Without wrong results all evidence weighs the same: each alone is enough, to the side that counts.
+// Without wrong results all evidence weighs the same: each alone is enough, to the side that
+// counts.
 func TestJudgeByEachEvidence(t *testing.T) {
 	known := Fit(results(300, 6, false))
 	judge := func(change func(Figures)) []string {
