@@ -79,9 +79,9 @@ const passed = 0.97
 // enough is how many right results it takes.
 const enough = 8
 
-// Fit learns from results on training images that are right, and how to weigh the evidence from
-// those that are wrong. Distances of features are of fits without the image. Fewer than eight right
-// results say too little: nil.
+// Fit learns how right results on training images look, and from the wrong ones how much each sign of
+// doubt counts. The distance of an image's features is from a fit without that image. Fit returns nil
+// if fewer than eight results are right.
 func Fit(references []Reference) *weights.Trust {
 	var right, wrong []Figures
 	var looks []map[string][]float32
@@ -216,8 +216,8 @@ func odd(t *weights.Trust, f Figures) (score float64, each map[string]float64) {
 	return score, each
 }
 
-// weigh gives each evidence the weight, from 0 on, that a logistic regression finds to tell wrong
-// results from right ones, both counting the same. Without wrong ones all weigh the same.
+// weigh sets the weight of each evidence by a logistic regression with weights from 0 on, which tells
+// wrong results from right ones. Both groups count the same. If nothing is wrong, all weights stay 1.
 func weigh(t *weights.Trust, right, wrong []Figures) {
 	if len(wrong) == 0 {
 		return
@@ -277,8 +277,8 @@ const (
 // Most is the largest score that Judge gives.
 const Most = 99
 
-// Judge says how odd a result is, above 1 being doubted and Most the most, and then for which
-// codes, the weightiest first. looks are features by look.
+// Judge returns the doubt score of a result, from 0 to Most, and the codes of the reasons, the
+// weightiest first. A result is doubted if its score is above 1. looks are the encoder's features by look.
 func Judge(t *weights.Trust, f Figures, looks map[string][]float32) (score float64, doubted []string) {
 	sum, each := odd(t, withLooks(t, f, looks))
 	score = min(Most, sum/t.Threshold)
