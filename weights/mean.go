@@ -11,7 +11,7 @@ import (
 )
 
 // described are the metadata that say what a file's tensors compute and what is made of their masks, absent or ""; files that differ in one have no mean.
-var described = []string{"configuration", "recipe", "classes", "raters", "labels", "anchor", "nesting", "pieces", "mirrored", "side", "normalisation", "layout"}
+var described = []string{"configuration", "recipe", "classes", "raters", "labels", "anchor", "orientation", "nesting", "pieces", "mirrored", "side", "normalisation", "layout"}
 
 // Mean is the element-wise mean, as float32, of the weights of runs that began from the same
 // weights: a model soup (Wortsman et al. 2022, "Model soups: averaging weights of multiple

@@ -100,6 +100,9 @@ func (t *truster) learn(ctx context.Context, m *weights.Model, folds []*weights.
 		return nil, err
 	}
 	parts := dataset.Folds(t.cases, max(1, len(folds)))
+	for i, part := range dataset.Folds(t.cases, 4) { // of what the model has seen, too
+		t.references[i].Part = part
+	}
 	for part, fold := range folds {
 		err := errors.Join(
 			t.each(ctx, fold, t.turns, func(i int) bool { return parts[i] == part }, t.refer),
@@ -177,7 +180,16 @@ const wrong = 0.5
 
 // foreign is how many pictures of other kinds the evidence is weighed with, and foreignSide their
 // longer side, pixels.
-const foreign, foreignSide = 54, 384
+const foreign, foreignSide = 60, 384
+
+// foreignKind is the i-th picture's. One in three is a scan: a model of grey pictures mistakes these
+// most.
+func foreignKind(i int) string {
+	if i%3 == 2 {
+		return "scan"
+	}
+	return synthetic.ForeignKinds[(i-i/3)%len(synthetic.ForeignKinds)].Name
+}
 
 // addForeign adds results on pictures of other kinds, which are drawn for it, as wrong. There are
 // brains and cells in a few: a model of those loses little.
@@ -190,8 +202,7 @@ func (t *truster) addForeign(ctx context.Context, m *weights.Model) error {
 	for i := range foreign {
 		t.progress.Begin()
 		t.progress.Show("a picture of another kind")
-		kind := synthetic.ForeignKinds[i%len(synthetic.ForeignKinds)]
-		drawn := kind.Picture(uint64(i), foreignSide, foreignSide*3/4)
+		drawn := synthetic.Foreign(foreignKind(i), uint64(i), foreignSide, foreignSide*3/4)
 		img := &imageio.Image{W: drawn.Rect.Dx(), H: drawn.Rect.Dy()}
 		for p := 0; p < len(drawn.Pix); p += 4 {
 			img.Pix = append(img.Pix, drawn.Pix[p:p+3]...)

@@ -6,6 +6,7 @@ package trust
 
 import (
 	"math"
+	"slices"
 
 	"mrprism/weights"
 )
@@ -163,14 +164,17 @@ func Distance(f weights.Features, look []float32) float64 {
 	return distance
 }
 
-// Unseen are the distances of looks from fits that have not seen them: of n looks in so many parts,
-// each part's from the fit of the others. Not ok where a fit has too few.
-func Unseen(looks [][]float32, parts int) (distances []float64, ok bool) {
+// Unseen are the distances of looks from fits that have not seen them: those of a part from the fit
+// of the other parts. parts has one for each look. Not ok where a fit has too few.
+func Unseen(looks [][]float32, parts []int) (distances []float64, ok bool) {
 	distances = make([]float64, len(looks))
-	for part := range parts {
+	for part := range 1 + slices.Max(append([]int{0}, parts...)) {
+		if !slices.Contains(parts, part) {
+			continue
+		}
 		var others [][]float32
 		for i, look := range looks {
-			if i%parts != part {
+			if parts[i] != part {
 				others = append(others, look)
 			}
 		}
@@ -178,8 +182,10 @@ func Unseen(looks [][]float32, parts int) (distances []float64, ok bool) {
 		if !ok {
 			return nil, false
 		}
-		for i := part; i < len(looks); i += parts {
-			distances[i] = Distance(f, looks[i])
+		for i, look := range looks {
+			if parts[i] == part {
+				distances[i] = Distance(f, look)
+			}
 		}
 	}
 	return distances, true

@@ -67,6 +67,7 @@ type Figures map[string]float64
 type Reference struct {
 	Figures Figures
 	Looks   map[string][]float32 // features of each look, of the weights that are to be judged
+	Part    int                  // from 0 to a few; those of one image, cropped or not, have the same
 	Wrong   bool                 // the structure is elsewhere, or not in the picture: to be doubted
 }
 
@@ -80,14 +81,14 @@ const passed = 0.97
 const enough = 8
 
 // Fit learns how right results on training images look, and from the wrong ones how much each sign of
-// doubt counts. The distance of an image's features is from a fit without that image. Fit returns nil
+// doubt counts. The distance of an image's features is from a fit without the images of its part. Fit returns nil
 // if fewer than eight results are right.
 func Fit(references []Reference) *weights.Trust {
 	var right, wrong []Figures
-	var looks []map[string][]float32
+	var unseen []Reference // that are right
 	for _, r := range references {
 		if !r.Wrong {
-			right, looks = append(right, maps.Clone(r.Figures)), append(looks, r.Looks)
+			right, unseen = append(right, maps.Clone(r.Figures)), append(unseen, r)
 		}
 	}
 	if len(right) < enough {
@@ -95,7 +96,7 @@ func Fit(references []Reference) *weights.Trust {
 	}
 	t := &weights.Trust{Images: len(right), Evidence: map[string]weights.Evidence{}, Looks: map[string]weights.Features{}}
 	for look, code := range lookCode {
-		learnLook(t, look, code, right, looks)
+		learnLook(t, look, code, right, unseen)
 	}
 	for _, r := range references {
 		if r.Wrong {
@@ -118,20 +119,20 @@ func Fit(references []Reference) *weights.Trust {
 }
 
 // learnLook fits the features of a look and gives each right result its distance from a fit without
-// it.
-func learnLook(t *weights.Trust, look, code string, right []Figures, looks []map[string][]float32) {
+// its part.
+func learnLook(t *weights.Trust, look, code string, right []Figures, references []Reference) {
 	var features [][]float32
-	var of []int
-	for i, l := range looks {
-		if l[look] != nil {
-			features, of = append(features, l[look]), append(of, i)
+	var of, parts []int
+	for i, r := range references {
+		if l := r.Looks[look]; l != nil {
+			features, of, parts = append(features, l), append(of, i), append(parts, r.Part)
 		}
 	}
 	f, ok := NewFeatures(features)
 	if !ok {
 		return
 	}
-	distances, ok := Unseen(features, 4)
+	distances, ok := Unseen(features, parts)
 	if !ok {
 		return
 	}

@@ -3,6 +3,7 @@ package trust
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"mrprism/weights"
@@ -53,12 +54,21 @@ func TestDistance(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// A fit's own looks are nearer to it than to fits without them.
+// A fit's own looks are nearer to it than to fits without them. A look's twin is of its part.
 func TestUnseen(t *testing.T) {
 	looks := cloud(24, 4)
 	f, _ := NewFeatures(looks)
-	distances, ok := Unseen(looks, 4)
+	var parts []int
+	for i := range looks {
+		parts = append(parts, i%4)
+	}
+	distances, ok := Unseen(looks, parts)
 	require.True(t, ok)
+	twice, ok := Unseen(append(slices.Clone(looks), looks...), append(slices.Clone(parts), parts...))
+	require.True(t, ok)
+	assert.InDelta(t, distances[5], twice[24+5], .3*distances[5], "its twin does not make it known")
+	_, ok = Unseen(looks, make([]int, 24))
+	assert.False(t, ok, "nothing is left to fit")
 	seen, unseen := 0., 0.
 	for i, look := range looks {
 		seen += Distance(f, look)
@@ -70,7 +80,7 @@ func TestUnseen(t *testing.T) {
 // results draws right results of a kind, and with wrong ones that are fainter and elsewhere.
 func results(n int, seed uint64, wrong bool) (references []Reference) {
 	r := rand.New(rand.NewPCG(seed, 2))
-	for _, look := range cloud(n, seed) {
+	for i, look := range cloud(n, seed) {
 		f := Figures{Faint: -.9 + .02*r.NormFloat64(), Size: -2 + .3*r.NormFloat64(), Several: 0, Quality: r.NormFloat64()}
 		if wrong {
 			f[Faint] += .3 * r.Float64()
@@ -78,7 +88,7 @@ func results(n int, seed uint64, wrong bool) (references []Reference) {
 				look[j] += float32(r.Float64() * float64(j%2))
 			}
 		}
-		references = append(references, Reference{f, map[string][]float32{"close": look}, wrong})
+		references = append(references, Reference{f, map[string][]float32{"close": look}, i % 4, wrong})
 	}
 	return references
 }
