@@ -2,6 +2,8 @@
 
 COMMIT := $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
 ADDRESS ?= 127.0.0.1:8080
+# Vectors for what is computed on the processor, where that has AVX2. Without it the same is computed in plain Go.
+export GOEXPERIMENT = simd
 PROGRAMS := $(notdir $(wildcard cmd/*))
 
 # One package at a time: its tests share the two or more cores with a software GPU. No package may take longer than TIMEOUT.

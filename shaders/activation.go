@@ -6,6 +6,7 @@ import (
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/tensor"
+	"mrprism/internal/vector"
 )
 
 //go:embed activation_functions.wgsl
@@ -43,7 +44,7 @@ func backwardOf(name string, f func(saved, dy float64) float64) *tensor.Kernel {
 }
 
 var (
-	reluForward  = forwardOf("relu_forward", relu, reluFast)
+	reluForward  = forwardOf("relu_forward", relu, vector.ReLU)
 	reluBackward = backwardOf("relu_backward", func(x, dy float64) float64 {
 		if x > 0 {
 			return dy
@@ -51,12 +52,12 @@ var (
 		return 0
 	})
 
-	geluForward  = forwardOf("gelu_forward", gelu, geluFast)
+	geluForward  = forwardOf("gelu_forward", gelu, vector.GELU)
 	geluBackward = backwardOf("gelu_backward", func(x, dy float64) float64 {
 		return dy * (normalCDF(x) + x*math.Exp(-x*x/2)/math.Sqrt(2*math.Pi))
 	})
 
-	sigmoidForward  = forwardOf("sigmoid_forward", sigmoid, sigmoidFast)
+	sigmoidForward  = forwardOf("sigmoid_forward", sigmoid, vector.Sigmoid)
 	sigmoidBackward = backwardOf("sigmoid_backward", func(y, dy float64) float64 { return dy * y * (1 - y) })
 )
 

@@ -127,6 +127,7 @@ func (s *conv2dSources) forward() []tensor.Variant {
 // conv2dBackwardWeight takes x, dy, dw. Its column taps and their weights are neighbours: XTap = WTap = 1.
 var conv2dBackwardWeight = &tensor.Kernel{
 	Name: "conv2d_backward_weight", Arguments: []gpu.Access{read, read, write}, Wide: []int{2}, Body: tensor.Body(conv2dBackwardWeightBody),
+	Fast: tensor.Fast(conv2dBackwardWeightFast),
 	Variants: []tensor.Variant{
 		weightInSubgroups("subgroups", conv2dWhole.subgroups, runsSubgroups),
 		weightInSubgroups("subgroup channels", conv2dWhole.subgroupsChannels, runsSubgroupChannels),

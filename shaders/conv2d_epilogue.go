@@ -5,6 +5,7 @@ import (
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/tensor"
+	"mrprism/internal/vector"
 )
 
 // What a convolution does with a sum before it is written. HasBias: nothing, bias, or scale and shift by the two rows of the bias argument.
@@ -24,7 +25,7 @@ var activations = []struct {
 	kernel *tensor.Kernel
 	f      func(x float64) float64
 	fast   func(values []float32)
-}{{reluForward, relu, reluFast}, {geluForward, gelu, geluFast}, {sigmoidForward, sigmoid, sigmoidFast}}
+}{{reluForward, relu, vector.ReLU}, {geluForward, gelu, vector.GELU}, {sigmoidForward, sigmoid, vector.Sigmoid}}
 
 // activation is the value for a kernel; 0 where it is no activation.
 func activation(k *tensor.Kernel) uint32 {

@@ -1,44 +1,151 @@
 package shaders
 
-import "mrprism/internal/gpu"
+import (
+	"mrprism/internal/gpu"
+	"mrprism/internal/vector"
+)
 
-// convolvedRows is how many positions share one pass over the weights.
-const convolvedRows = 8
-
-// conv2dForwardFast is a matrix product: what a position sees of x, all taps in a row, times the weights.
+// conv2dForwardFast is a matrix product: what positions see of x, all taps in a row, times the weights.
 func conv2dForwardFast(p *conv2dParams, a []gpu.Array32, split gpu.Split) {
+	shared := takeRoom()
+	defer shared.leave()
 	p.eachPhase(func(p *conv2dParams) {
-		seen, outputs := p.taps()*int(p.Inputs), int(p.Outputs)
-		weights := newColumns(seen, outputs)
-		split(ceil(outputs, 4), func(from, to int) {
-			for c := from; c < to; c++ {
-				p.packWeights(weights, c, a[1].F)
+		seen, outputs, positions := p.taps()*int(p.Inputs), int(p.Outputs), p.pixels()
+		weights := &shared.matrix
+		weights.Reset(seen, outputs)
+		split(weights.Panels(), func(from, to int) {
+			for panel := from; panel < to; panel++ {
+				p.packWeights(weights, panel, a[1].F)
 			}
 		})
-		positions := p.pixels()
-		split(ceil(positions, convolvedRows), func(from, to int) {
-			rows, gathered := make([][]float32, 0, convolvedRows), make([]float32, convolvedRows*seen)
-			sums := make([]float32, convolvedRows*ceil(outputs, 4)*4)
-			for first := from * convolvedRows; first < min(to*convolvedRows, positions); first += convolvedRows {
-				rows = rows[:0]
-				for i := range min(convolvedRows, positions-first) {
-					rows = append(rows, sees(p, first+i, a[0].F, gathered[i*seen:][:seen]))
-				}
-				weights.times(rows, sums)
-				for i := range rows {
-					p.finish(first+i, sums[i*ceil(outputs, 4)*4:][:outputs], a)
+		rows := vector.Rows()
+		split(ceil(positions, rows), func(from, to int) {
+			room := takeRoom()
+			defer room.leave()
+			for first := from * rows; first < min(to*rows, positions); first += rows {
+				count := min(rows, positions-first)
+				sums := roomFor(&room.sums, count*weights.Stride())
+				weights.Multiply(count, p.seen(first, count, a[0].F, &room.rows), seen, 1, sums, weights.Stride(), false)
+				for i := range count {
+					p.finish(first+i, sums[i*weights.Stride():][:outputs], a)
 				}
 			}
 		})
 	})
 }
 
-// packWeights packs outputs 4c … 4c+3 of the taps that the positions see.
-func (p *conv2dParams) packWeights(to columns, c int, w []float32) {
+// packWeights packs a panel of the taps that the positions see.
+func (p *conv2dParams) packWeights(to *vector.Matrix, panel int, w []float32) {
 	inputs, outputs := int(p.Inputs), int(p.Outputs)
 	for tap := range p.taps() {
-		to.pack(c, p.taps()*inputs, tap*inputs, inputs, w[p.weightAt(tap)*inputs*outputs:], outputs, outputs)
+		to.Pack(panel, tap*inputs, inputs, w[p.weightAt(tap)*inputs*outputs:], outputs)
 	}
+}
+
+// seen is what positions from first on see of x, (count, taps, inputs): x itself where each sees its own
+// pixel, else copied into room.
+func (p *conv2dParams) seen(first, count int, x []float32, room *[]float32) []float32 {
+	seen := p.taps() * int(p.Inputs)
+	if p.Rows.own() && p.Cols.own() {
+		return x[first*seen:][:count*seen]
+	}
+	rows := roomFor(room, count*seen)
+	for i := range count {
+		row := rows[i*seen:][:seen]
+		if from := sees(p, first+i, x, row); &from[0] != &row[0] {
+			copy(row, from)
+		}
+	}
+	return rows
+}
+
+// own says that each position reads the pixel of its own number.
+func (a *conv2dAxis) own() bool {
+	return a.Taps == 1 && a.XStep == 1 && a.XStart == 0 && a.Count == a.XSize
+}
+
+// weightChannels is how many input channels a piece of the gradient by the weight has.
+const weightChannels = 96
+
+// conv2dBackwardWeightFast is, for each tap, a matrix product: what the positions see there of x,
+// transposed, times dy.
+func conv2dBackwardWeightFast(p *conv2dParams, a []gpu.Array32, split gpu.Split) {
+	shared := takeRoom()
+	defer shared.leave()
+	inputs, outputs, positions := int(p.Inputs), int(p.Outputs), p.pixels()
+	dy, dw := &shared.matrix, a[2].F
+	dy.Reset(positions, outputs)
+	const packed = 256 // rows at once
+	split(ceil(positions, packed), func(from, to int) {
+		for first := from * packed; first < min(to*packed, positions); first += packed {
+			p.packResults(dy, first, min(packed, positions-first), a[1].F)
+		}
+	})
+	all := int(p.Rows.WSize*p.Cols.WSize) * inputs * outputs
+	blocks := ceil(inputs, weightChannels)
+	split(int(p.Parts)*p.taps()*blocks, func(from, to int) {
+		room := takeRoom()
+		defer room.leave()
+		for item := from; item < to; item++ {
+			block, tap, part := item%blocks, item/blocks%p.taps(), item/blocks/p.taps()
+			first := block * weightChannels
+			channels := min(weightChannels, inputs-first)
+			sums := roomFor(&room.sums, channels*dy.Stride())
+			clear(sums)
+			end := min((part+1)*int(p.Chunk), positions)
+			for at := part * int(p.Chunk); at < end; at += packed {
+				count := min(packed, end-at)
+				x := p.tapSeen(tap, at, count, first, channels, a[0].F, roomFor(&room.rows, packed*channels))
+				dy.MultiplyTerms(at, count, channels, x, 1, channels, sums, dy.Stride(), true)
+			}
+			to := dw[part*all+(p.weightAt(tap)*inputs+first)*outputs:]
+			for i := range channels {
+				if row, sum := to[i*outputs:][:outputs], sums[i*dy.Stride():][:outputs]; p.Adds == 0 {
+					copy(row, sum)
+				} else {
+					vector.Add(row, sum)
+				}
+			}
+		}
+	})
+}
+
+// packResults packs dy at positions from first on.
+func (p *conv2dParams) packResults(to *vector.Matrix, first, count int, dy []float32) {
+	outputs := int(p.Outputs)
+	for panel := range to.Panels() {
+		if p.Rows.Count == p.Rows.YSize && p.Cols.Count == p.Cols.YSize { // pixels are numbered as positions are
+			to.Pack(panel, first, count, dy[first*outputs:], outputs)
+			continue
+		}
+		for i := first; i < first+count; i++ {
+			to.Pack(panel, i, 1, dy[p.destination(i)*outputs:], outputs)
+		}
+	}
+}
+
+// tapSeen copies into room some channels of what positions from first on see of x at a tap, (count,
+// channels).
+func (p *conv2dParams) tapSeen(tap, first, count, channel, channels int, x, room []float32) []float32 {
+	t, s, inputs := int32(tap)/p.Cols.Taps, int32(tap)%p.Cols.Taps, int(p.Inputs)
+	b, u, v := p.place(first)
+	r, c := &p.Rows, &p.Cols
+	for i := range count {
+		to := room[i*channels:][:channels]
+		row, col := u*r.XStep+r.XStart+t*r.XTap, v*c.XStep+c.XStart+s*c.XTap
+		if row < 0 || row >= r.XSize || col < 0 || col >= c.XSize {
+			clear(to)
+		} else {
+			copy(to, x[int((b*r.XSize+row)*c.XSize+col)*inputs+channel:])
+		}
+		if v++; v == c.Count {
+			u, v = u+1, 0
+			if u == r.Count {
+				b, u = b+1, 0
+			}
+		}
+	}
+	return room[:count*channels]
 }
 
 // weightAt is where the weights of tap (t, s), numbered from 0, lie among the (kh, kw).
@@ -100,28 +207,25 @@ func (p *conv2dParams) finish(position int, sums []float32, a []gpu.Array32) {
 	at := func(argument int) []float32 { return a[argument].F[pixel*outputs:][:outputs] }
 	adds := p.Adds &^ addShortcut
 	if adds == addResidualFirst {
-		addFast(sums, at(convResidual))
+		vector.Add(sums, at(convResidual))
 	}
 	switch p.HasBias {
 	case 1:
-		addFast(sums, a[convBias].F[:outputs])
+		vector.Add(sums, a[convBias].F[:outputs])
 	case scaleAndShift:
-		scale, shift := a[convBias].F[:outputs], a[convBias].F[outputs:][:outputs]
-		for i := range sums {
-			sums[i] = sums[i]*scale[i] + shift[i]
-		}
+		vector.ScaleAndShift(sums, a[convBias].F[:outputs], a[convBias].F[outputs:][:outputs])
 	}
 	switch adds {
 	case addResidual:
-		addFast(sums, at(convResidual))
+		vector.Add(sums, at(convResidual))
 	case addToY:
-		addFast(sums, at(convResult))
+		vector.Add(sums, at(convResult))
 	}
 	if p.Activation != 0 {
 		activations[p.Activation-1].fast(sums)
 	}
 	if p.Adds&addShortcut != 0 {
-		addFast(sums, at(convShortcut))
+		vector.Add(sums, at(convShortcut))
 	}
 	if len(a) <= convRest {
 		copy(at(convResult), sums)
@@ -130,12 +234,4 @@ func (p *conv2dParams) finish(position int, sums []float32, a []gpu.Array32) {
 	first := int(p.Chunk)
 	copy(a[convResult].F[pixel*first:], sums[:first])
 	copy(a[convRest].F[pixel*(outputs-first):], sums[first:])
-}
-
-// addFast adds x to sums of the same length.
-func addFast(sums, x []float32) {
-	x = x[:len(sums)]
-	for i, v := range x {
-		sums[i] += v
-	}
 }

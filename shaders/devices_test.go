@@ -12,7 +12,7 @@ func asKinds(t *testing.T, f func(name string, d gpu.Device)) {
 	t.Helper()
 	for _, d := range gputest.Devices(t) {
 		if d.Info().InGo() {
-			f(d.Info().Backend, d)
+			inGo(d, func(name string) { f(name, d) })
 			continue
 		}
 		for _, kind := range []gpu.Kind{gpu.KindCPU, gpu.KindDiscrete} {

@@ -1,6 +1,9 @@
 package shaders
 
-import "mrprism/internal/gpu"
+import (
+	"mrprism/internal/gpu"
+	"mrprism/internal/vector"
+)
 
 // poolForwardFast gives every output pixel the pixels of its window, one after the other, and then their number.
 func poolForwardFast(first, next func(y, x []float32), last func(y []float32, pixels int)) func(p *poolParams, a []gpu.Array32, split gpu.Split) {
@@ -39,7 +42,7 @@ func maxFast(y, x []float32) {
 
 var (
 	maxPoolFast     = poolForwardFast(setFast, maxFast, func([]float32, int) {})
-	averagePoolFast = poolForwardFast(setFast, addFast, func(y []float32, pixels int) {
+	averagePoolFast = poolForwardFast(setFast, vector.Add, func(y []float32, pixels int) {
 		for i := range y {
 			y[i] /= float32(pixels)
 		}

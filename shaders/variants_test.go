@@ -9,6 +9,7 @@ import (
 	"mrprism/internal/gpu"
 	"mrprism/internal/gpu/gputest"
 	"mrprism/internal/tensor"
+	"mrprism/internal/vector"
 
 	"github.com/stretchr/testify/require"
 )
@@ -23,7 +24,7 @@ func asVariants(t *testing.T, f func(name string, d gpu.Device) []tensor.Alterna
 	for _, d := range gputest.Devices(t) {
 		info := d.Info()
 		if info.InGo() {
-			f(info.Backend, d)
+			inGo(d, func(name string) { f(name, d) })
 			continue
 		}
 		all := f(info.Backend+" as "+string(gpu.KindCPU), as{Device: d, kind: gpu.KindCPU})
@@ -38,6 +39,19 @@ func asVariants(t *testing.T, f func(name string, d gpu.Device) []tensor.Alterna
 				f(fmt.Sprintf("%s, choice %d of variants", info.Backend, round), as{d, gpu.KindCPU, tuned})
 			}
 		}
+	}
+}
+
+// inGo calls f with the name of a device in Go, for the processor once at each level of vectors.
+func inGo(d gpu.Device, f func(name string)) {
+	if d.Info().Kind != gpu.KindProcessor {
+		f(d.Info().Backend)
+		return
+	}
+	defer vector.Use(vector.Current())
+	for _, l := range vector.Levels() {
+		vector.Use(l)
+		f(d.Info().Backend + ", " + l.Name)
 	}
 }
 

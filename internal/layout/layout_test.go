@@ -75,7 +75,7 @@ func ours(paths []string) []string {
 }
 
 func TestImportsRunOneWay(t *testing.T) {
-	tower := []string{"internal/half", "internal/gpu", "internal/tensor", "shaders", "internal/nn", "model"} // each may use those before it
+	tower := []string{"internal/half", "internal/gpu", "internal/tensor", "internal/vector", "shaders", "internal/nn", "model"} // each may use those before it
 	both(t, func(t *testing.T, all []*list) {
 		found := 0
 		for _, p := range all {

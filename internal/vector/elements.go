@@ -1,0 +1,224 @@
+package vector
+
+import "math"
+
+// What is done to the elements of slices of one length. Vectors compute the last elements of a slice as
+// they do the others, so that a result does not depend on where it is cut.
+
+// Add adds x to y.
+func Add(y, x []float32) {
+	x = x[:len(y)]
+	if vectors() {
+		addVectors(y, x)
+		return
+	}
+	for i, v := range x {
+		y[i] += v
+	}
+}
+
+// AddScaled adds s x to y.
+func AddScaled(y, x []float32, s float32) {
+	x = x[:len(y)]
+	if vectors() {
+		addScaledVectors(y, x, s)
+		return
+	}
+	for i, v := range x {
+		y[i] += s * v
+	}
+}
+
+// AddProducts adds a[i] b[i] to every y[i].
+func AddProducts(y, a, b []float32) {
+	a, b = a[:len(y)], b[:len(y)]
+	if vectors() {
+		addProductsVectors(y, a, b)
+		return
+	}
+	for i, v := range a {
+		y[i] += v * b[i]
+	}
+}
+
+// ScaleAndShift makes every y[i] y[i]*scale[i] + shift[i].
+func ScaleAndShift(y, scale, shift []float32) {
+	scale, shift = scale[:len(y)], shift[:len(y)]
+	if vectors() {
+		scaleAndShiftVectors(y, scale, shift)
+		return
+	}
+	for i, v := range y {
+		y[i] = v*scale[i] + shift[i]
+	}
+}
+
+// ReLU makes what is below 0 zero. A NaN stays.
+func ReLU(x []float32) {
+	if vectors() {
+		reluVectors(x)
+		return
+	}
+	for i, v := range x {
+		if v < 0 {
+			x[i] = 0
+		}
+	}
+}
+
+// Max is the largest element, of one or more that are numbers.
+func Max(x []float32) float32 {
+	if vectors() && len(x) >= 8 {
+		return maxVectors(x)
+	}
+	highest := x[0]
+	for _, v := range x {
+		if v > highest {
+			highest = v
+		}
+	}
+	return highest
+}
+
+// Sum adds up the elements.
+func Sum(x []float32) float32 {
+	if vectors() {
+		return sumVectors(x)
+	}
+	var sum float32
+	for _, v := range x {
+		sum += v
+	}
+	return sum
+}
+
+// Dot is Σ a[i] b[i].
+func Dot(a, b []float32) float32 {
+	b = b[:len(a)]
+	if vectors() {
+		return dotVectors(a, b)
+	}
+	var sum float32
+	for i, v := range a {
+		sum += v * b[i]
+	}
+	return sum
+}
+
+// Of e^x: x is taken as at least least and at most most. e^x = 2^n e^r with n = round(x / log 2), so
+// that |r| ≤ log 2 / 2, where Taylor's series up to r⁶ / 6! is off by 1.2e-7 at most. Adding 1.5·2²³
+// leaves n in the last bits of a float32.
+const (
+	round       = 3 << 22
+	high, low   = 0.693359375, -2.12194440e-4 // log 2 in two parts, so that n high is exact
+	least, most = -87, 88
+)
+
+// plainExp is Exp in one loop: a call for each element would take as long as the rest.
+func plainExp(values []float32, scale, shift float32) {
+	for i, x := range values {
+		x = scale*x + shift
+		if x < least {
+			x = least
+		}
+		if x > most {
+			x = most
+		}
+		shifted := x*math.Log2E + round
+		n := shifted - round
+		r := x - n*high - n*low
+		e := 1 + r*(1+r*(1./2+r*(1./6+r*(1./24+r*(1./120+r*(1./720))))))
+		values[i] = e * math.Float32frombits((math.Float32bits(shifted)+127)<<23)
+	}
+}
+
+// Exp replaces every x by e^(scale x + shift), within three units of its last place where the exponent
+// is in -87…88; further out it stays what it is there.
+func Exp(x []float32, scale, shift float32) {
+	if vectors() {
+		expVectors(x, scale, shift)
+		return
+	}
+	plainExp(x, scale, shift)
+}
+
+// Sigmoid replaces every x by 1 / (1 + e^-x).
+func Sigmoid(x []float32) {
+	if vectors() {
+		sigmoidVectors(x)
+		return
+	}
+	plainExp(x, -1, 0)
+	for i, e := range x {
+		x[i] = 1 / (1 + e)
+	}
+}
+
+// Of Φ(-|x|), the area under the normal density: formula 7.1.26 of Abramowitz and Stegun, whose error
+// is below 1e-7.
+const (
+	tailT  = 0.3275911 / math.Sqrt2
+	tail1  = 0.254829592
+	tail2  = -0.284496736
+	tail3  = 1.421413741
+	tail4  = -1.453152027
+	tail5  = 1.061405429
+	normal = 0.3989422804014327 // 1/√(2π)
+)
+
+// block is how many elements plain Go computes in steps.
+const block = 64
+
+// plainPhi gives Φ(x), and e^(-x²/2), of up to a block.
+func plainPhi(x []float32, phi, bell *[block]float32) {
+	b, p := bell[:len(x)], phi[:len(x)]
+	for i, v := range x {
+		b[i] = -v * v / 2
+	}
+	plainExp(b, 1, 0)
+	for i, v := range x {
+		away := v
+		if v < 0 {
+			away = -v
+		}
+		t := 1 / (1 + tailT*away)
+		tail := 0.5 * b[i] * t * (tail1 + t*(tail2+t*(tail3+t*(tail4+t*tail5))))
+		if v > 0 {
+			tail = 1 - tail
+		}
+		p[i] = tail
+	}
+}
+
+// GELU replaces every x by x Φ(x).
+func GELU(x []float32) {
+	if vectors() {
+		geluVectors(x)
+		return
+	}
+	var phi, bell [block]float32
+	for ; len(x) > 0; x = x[min(block, len(x)):] {
+		now := x[:min(block, len(x))]
+		plainPhi(now, &phi, &bell)
+		for i := range now {
+			now[i] *= phi[i]
+		}
+	}
+}
+
+// AddGELUGradient adds to dx what GELU's gradient makes of dy: dy (Φ(x) + x φ(x)).
+func AddGELUGradient(dx, dy, x []float32) {
+	dy, x = dy[:len(dx)], x[:len(dx)]
+	if vectors() {
+		addGELUGradientVectors(dx, dy, x)
+		return
+	}
+	var phi, bell [block]float32
+	for at := 0; at < len(x); at += block {
+		now := x[at:min(at+block, len(x))]
+		plainPhi(now, &phi, &bell)
+		for i, v := range now {
+			dx[at+i] += dy[at+i] * (phi[i] + v*normal*bell[i])
+		}
+	}
+}

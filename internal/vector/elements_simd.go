@@ -1,0 +1,160 @@
+//go:build goexperiment.simd && amd64
+
+package vector
+
+import (
+	"math"
+	"simd/archsimd"
+)
+
+// vectors says whether slices are computed in vectors of eight: with AVX2, wider ones gain little where
+// memory is what takes time.
+func vectors() bool { return Current().elements }
+
+type eight = archsimd.Float32x8
+
+func all(v float32) eight { return archsimd.BroadcastFloat32x8(v) }
+
+// load and store take as many as are left, up to eight.
+func load(x []float32) eight {
+	if len(x) >= 8 {
+		return archsimd.LoadFloat32x8((*[8]float32)(x))
+	}
+	return archsimd.LoadFloat32x8SlicePart(x)
+}
+
+func store(v eight, x []float32) {
+	if len(x) >= 8 {
+		v.Store((*[8]float32)(x))
+		return
+	}
+	v.StoreSlicePart(x)
+}
+
+func addVectors(y, x []float32) {
+	for i := 0; i < len(y); i += 8 {
+		store(load(y[i:]).Add(load(x[i:])), y[i:])
+	}
+}
+
+func addScaledVectors(y, x []float32, s float32) {
+	factor := all(s)
+	for i := 0; i < len(y); i += 8 {
+		store(factor.MulAdd(load(x[i:]), load(y[i:])), y[i:])
+	}
+}
+
+func addProductsVectors(y, a, b []float32) {
+	for i := 0; i < len(y); i += 8 {
+		store(load(a[i:]).MulAdd(load(b[i:]), load(y[i:])), y[i:])
+	}
+}
+
+func scaleAndShiftVectors(y, scale, shift []float32) {
+	for i := 0; i < len(y); i += 8 {
+		store(load(y[i:]).MulAdd(load(scale[i:]), load(shift[i:])), y[i:])
+	}
+}
+
+func reluVectors(x []float32) {
+	var zero eight
+	for i := 0; i < len(x); i += 8 {
+		v := load(x[i:])
+		store(zero.Merge(v, v.Less(zero)), x[i:])
+	}
+}
+
+func maxVectors(x []float32) float32 {
+	m := load(x)
+	for i := 8; i+8 <= len(x); i += 8 {
+		m = m.Max(load(x[i:]))
+	}
+	m = m.Max(load(x[len(x)-8:]))
+	var each [8]float32
+	m.Store(&each)
+	return max(each[0], each[1], each[2], each[3], each[4], each[5], each[6], each[7])
+}
+
+// total adds up the elements of a vector.
+func total(v eight) float32 {
+	var each [8]float32
+	v.Store(&each)
+	return (each[0] + each[4]) + (each[1] + each[5]) + ((each[2] + each[6]) + (each[3] + each[7]))
+}
+
+func sumVectors(x []float32) float32 {
+	var sum eight
+	for i := 0; i < len(x); i += 8 {
+		sum = sum.Add(load(x[i:]))
+	}
+	return total(sum)
+}
+
+func dotVectors(a, b []float32) float32 {
+	var sum eight
+	for i := 0; i < len(a); i += 8 {
+		sum = load(a[i:]).MulAdd(load(b[i:]), sum)
+	}
+	return total(sum)
+}
+
+// expOf is e^x. A NaN stays: a comparison with it is false.
+func expOf(x eight) eight {
+	x = all(least).Merge(x, x.Less(all(least)))
+	x = all(most).Merge(x, x.Greater(all(most)))
+	shifted := x.MulAdd(all(math.Log2E), all(round))
+	n := shifted.Sub(all(round))
+	r := n.MulAdd(all(-low), n.MulAdd(all(-high), x))
+	e := r.MulAdd(all(1./720), all(1./120))
+	e = r.MulAdd(e, all(1./24))
+	e = r.MulAdd(e, all(1./6))
+	e = r.MulAdd(e, all(1./2))
+	e = r.MulAdd(e, all(1))
+	e = r.MulAdd(e, all(1))
+	power := shifted.AsInt32x8().Add(archsimd.BroadcastInt32x8(127)).ShiftAllLeft(23)
+	return e.Mul(power.AsFloat32x8())
+}
+
+func expVectors(x []float32, scale, shift float32) {
+	a, b := all(scale), all(shift)
+	for i := 0; i < len(x); i += 8 {
+		store(expOf(a.MulAdd(load(x[i:]), b)), x[i:])
+	}
+}
+
+func sigmoidVectors(x []float32) {
+	for i := 0; i < len(x); i += 8 {
+		store(all(1).Div(all(1).Add(expOf(all(0).Sub(load(x[i:]))))), x[i:])
+	}
+}
+
+// phiOf is Φ(x), and e^(-x²/2).
+func phiOf(x eight) (phi, bell eight) {
+	var zero eight
+	bell = expOf(x.Mul(x).Mul(all(-0.5)))
+	away := x.Max(zero.Sub(x))
+	t := all(1).Div(away.MulAdd(all(tailT), all(1)))
+	p := t.MulAdd(all(tail5), all(tail4))
+	p = t.MulAdd(p, all(tail3))
+	p = t.MulAdd(p, all(tail2))
+	p = t.MulAdd(p, all(tail1))
+	p = p.Mul(t).Mul(bell).Mul(all(0.5))
+	return all(1).Sub(p).Merge(p, x.Greater(zero)), bell
+}
+
+func geluVectors(x []float32) {
+	for i := 0; i < len(x); i += 8 {
+		v := load(x[i:])
+		p, _ := phiOf(v)
+		store(v.Mul(p), x[i:])
+	}
+}
+
+func addGELUGradientVectors(dx, dy, x []float32) {
+	for i := 0; i < len(x); i += 8 {
+		v := load(x[i:])
+		p, bell := phiOf(v)
+		slope := v.Mul(all(normal)).MulAdd(bell, p)
+		store(slope.MulAdd(load(dy[i:]), load(dx[i:])), dx[i:])
+	}
+}

@@ -1,0 +1,101 @@
+package vector
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Lengths with and without a rest.
+var lengths = []int{1, 7, 8, 16, 21}
+
+// elementwise compares what a function makes of slices with what it is to make of each element.
+func elementwise(t *testing.T, do func(y, a, b []float32), want func(y, a, b float64) float64) {
+	t.Helper()
+	asLevels(t, func(l *Level) {
+		for _, n := range lengths {
+			y, a, b := random(n+1, 1), random(n+1, 2), random(n+1, 3)
+			got := append([]float32(nil), y...)
+			do(got[:n], a[:n], b[:n])
+			for i := range n {
+				require.InDelta(t, want(float64(y[i]), float64(a[i]), float64(b[i])), got[i], 1e-6, "%s: element %d of %d", l.Name, i, n)
+			}
+			assert.Equal(t, y[n], got[n], "beyond the slice nothing is written")
+			whole := append([]float32(nil), y...)
+			do(whole[:n], a[:n], b[:n])
+			parts := append([]float32(nil), y...)
+			do(parts[:n/2], a[:n/2], b[:n/2])
+			do(parts[n/2:n], a[n/2:n], b[n/2:n])
+			assert.Equal(t, whole, parts, "the same wherever a slice is cut")
+		}
+	})
+}
+
+func TestElements(t *testing.T) {
+	normalOf := func(x float64) float64 { return (1 + math.Erf(x/math.Sqrt2)) / 2 }
+	elementwise(t, func(y, a, _ []float32) { Add(y, a) }, func(y, a, _ float64) float64 { return y + a })
+	elementwise(t, func(y, a, _ []float32) { AddScaled(y, a, .5) }, func(y, a, _ float64) float64 { return y + a/2 })
+	elementwise(t, AddProducts, func(y, a, b float64) float64 { return y + a*b })
+	elementwise(t, ScaleAndShift, func(y, a, b float64) float64 { return y*a + b })
+	elementwise(t, func(y, _, _ []float32) { ReLU(y) }, func(y, _, _ float64) float64 { return max(y, 0) })
+	elementwise(t, func(y, _, _ []float32) { Sigmoid(y) }, func(y, _, _ float64) float64 { return 1 / (1 + math.Exp(-y)) })
+	elementwise(t, func(y, _, _ []float32) { Exp(y, .5, -1) }, func(y, _, _ float64) float64 { return math.Exp(y/2 - 1) })
+	elementwise(t, func(y, _, _ []float32) { GELU(y) }, func(y, _, _ float64) float64 { return y * normalOf(y) })
+	elementwise(t, AddGELUGradient, func(dx, dy, x float64) float64 {
+		return dx + dy*(normalOf(x)+x*math.Exp(-x*x/2)/math.Sqrt(2*math.Pi))
+	})
+}
+
+func TestSums(t *testing.T) {
+	asLevels(t, func(l *Level) {
+		for _, n := range lengths {
+			a, b := random(n, 1), random(n, 2)
+			sum, dot, most := 0., 0., float32(math.Inf(-1))
+			for i, v := range a {
+				sum, dot, most = sum+float64(v), dot+float64(v)*float64(b[i]), max(most, v)
+			}
+			assert.InDelta(t, sum, Sum(a), 1e-5, l.Name)
+			assert.InDelta(t, dot, Dot(a, b), 1e-5, l.Name)
+			assert.Equal(t, most, Max(a), l.Name)
+		}
+	})
+}
+
+func TestExp(t *testing.T) {
+	asLevels(t, func(l *Level) {
+		var x []float32
+		for v := float32(-87); v <= 88; v += 0.00317 {
+			x = append(x, v)
+		}
+		got := append([]float32(nil), x...)
+		Exp(got, 1, 0)
+		for i, v := range x {
+			require.InDelta(t, 1, float64(got[i])/math.Exp(float64(v)), 3*0x1p-23, "%s: e^%g", l.Name, v)
+		}
+		ends := []float32{-100, float32(math.Inf(-1)), 0, 100, float32(math.NaN())}
+		Exp(ends, 1, 0)
+		require.InDelta(t, 0, ends[0], 1e-37)
+		require.InDelta(t, 0, ends[1], 1e-37)
+		require.EqualValues(t, 1, ends[2])
+		require.Greater(t, ends[3], float32(1e38))
+		require.True(t, math.IsNaN(float64(ends[4])))
+	})
+}
+
+// A network that has gone wrong must not look right: what is no number stays none.
+func TestNaNStays(t *testing.T) {
+	for name, do := range map[string]func(x []float32){
+		"ReLU": ReLU, "Sigmoid": Sigmoid, "GELU": GELU, "Add": func(x []float32) { Add(x, make([]float32, len(x))) },
+	} {
+		asLevels(t, func(l *Level) {
+			x := make([]float32, 13)
+			x[3], x[11] = float32(math.NaN()), float32(math.NaN())
+			do(x)
+			for i, v := range x {
+				assert.Equal(t, i == 3 || i == 11, v != v, "%s, %s: element %d", l.Name, name, i)
+			}
+		})
+	}
+}

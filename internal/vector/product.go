@@ -1,0 +1,135 @@
+package vector
+
+import "math"
+
+// Matrix is the right factor of a product, (K, N), packed in panels of as many columns as a block of
+// sums has. Columns beyond the last are 0.
+type Matrix struct {
+	level *Level
+	k, n  int
+	data  []float32 // (panels, K, columns)
+}
+
+// Reset makes it a matrix of k rows and n columns, for Pack to fill. It reuses its memory.
+func (m *Matrix) Reset(k, n int) {
+	m.level, m.k, m.n = Current(), k, n
+	size := m.Panels() * k * m.level.columns
+	if cap(m.data) < size {
+		m.data = make([]float32, size)
+	}
+	m.data = m.data[:size]
+}
+
+// Panels is the number of panels.
+func (m *Matrix) Panels() int { return (m.n + m.level.columns - 1) / m.level.columns }
+
+// Stride is the number of columns of all panels: N, rounded up.
+func (m *Matrix) Stride() int { return m.Panels() * m.level.columns }
+
+// Pack sets rows first … first+rows-1 of a panel. Element (i, j) of these, of all N columns, is
+// w[i*stride + j].
+func (m *Matrix) Pack(panel, first, rows int, w []float32, stride int) {
+	width := m.level.columns
+	from := panel * width
+	count := min(width, m.n-from)
+	to := m.data[(panel*m.k+first)*width:][:rows*width]
+	for i := range rows {
+		line := to[i*width:][:width]
+		copy(line, w[i*stride+from:][:count])
+		clear(line[count:])
+	}
+}
+
+// PackTransposed sets a panel, all K rows. Element (i, j) is w[j*stride + i].
+func (m *Matrix) PackTransposed(panel int, w []float32, stride int) {
+	width := m.level.columns
+	from := panel * width
+	count := min(width, m.n-from)
+	to := m.data[panel*m.k*width:][:m.k*width]
+	for j := range count {
+		for i, v := range w[(from+j)*stride:][:m.k] {
+			to[i*width+j] = v
+		}
+	}
+	if count < width {
+		for i := range m.k {
+			clear(to[i*width+count : (i+1)*width])
+		}
+	}
+}
+
+// Multiply sets c = a m, or adds that to c. Element (i, k) of a is a[i*row + k*step]; that of c is
+// c[i*stride + j], and c has Stride columns, of which those beyond N mean nothing.
+func (m *Matrix) Multiply(rows int, a []float32, row, step int, c []float32, stride int, add bool) {
+	m.MultiplyTerms(0, m.k, rows, a, row, step, c, stride, add)
+}
+
+// MultiplyTerms is Multiply by rows first … first+count-1 of the matrix alone; element (i, 0) of a
+// belongs to the first of these.
+func (m *Matrix) MultiplyTerms(first, count, rows int, a []float32, row, step int, c []float32, stride int, add bool) {
+	l, width, panels := m.level, m.level.columns, m.Panels()
+	if rows == 0 || count == 0 {
+		for i := 0; i < rows && !add; i++ {
+			clear(c[i*stride:][:m.Stride()])
+		}
+		return
+	}
+	_, _ = a[(rows-1)*row+(count-1)*step], c[(rows-1)*stride+panels*width-1] // assembly checks nothing
+	for from := 0; from < count; from += l.terms {
+		terms := min(l.terms, count-from)
+		for panel := range panels {
+			b := m.data[(panel*m.k+first+from)*width:][:terms*width]
+			for i := 0; i < rows; i += l.rows {
+				l.product(terms, a[i*row+from*step:], row, step, b, c[i*stride+panel*width:], stride, min(l.rows, rows-i), add || from > 0)
+			}
+		}
+	}
+}
+
+// Rows is how many rows of a left factor share a pass over the matrix well.
+func Rows() int { return 8 * Current().rows }
+
+// plain is Go without vectors: two rows times four columns are eight sums, which fit into registers
+// with what they are made of.
+var plain = &Level{Name: "Go", rows: 2, columns: 4, terms: math.MaxInt, product: plainProduct}
+
+func plainProduct(k int, a []float32, row, step int, b, c []float32, stride, rows int, add bool) {
+	second := min(1, rows-1)
+	var s0, s1, s2, s3, t0, t1, t2, t3 float32
+	if add {
+		s0, s1, s2, s3 = c[0], c[1], c[2], c[3]
+		t0, t1, t2, t3 = c[second*stride], c[second*stride+1], c[second*stride+2], c[second*stride+3]
+	}
+	if step == 1 {
+		x := a[:k]
+		y, b := a[second*row:][:len(x)], b[:4*len(x)]
+		for i, x := range x {
+			y := y[i]
+			w := (*[4]float32)(b)
+			w0, w1, w2, w3 := w[0], w[1], w[2], w[3]
+			b = b[4:]
+			s0 += x * w0
+			t0 += y * w0
+			s1 += x * w1
+			t1 += y * w1
+			s2 += x * w2
+			t2 += y * w2
+			s3 += x * w3
+			t3 += y * w3
+		}
+	} else {
+		for i := range k {
+			x, y, w := a[i*step], a[i*step+second*row], (*[4]float32)(b[4*i:])
+			s0 += x * w[0]
+			t0 += y * w[0]
+			s1 += x * w[1]
+			t1 += y * w[1]
+			s2 += x * w[2]
+			t2 += y * w[2]
+			s3 += x * w[3]
+			t3 += y * w[3]
+		}
+	}
+	*(*[4]float32)(c) = [4]float32{s0, s1, s2, s3}
+	*(*[4]float32)(c[second*stride:]) = [4]float32{t0, t1, t2, t3}
+}

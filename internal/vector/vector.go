@@ -1,0 +1,33 @@
+// Package vector is arithmetic on float32, in vectors where the processor has them: the matrix
+// product under convolutions, linear maps and attention, and what is done to each element of a
+// slice. Where there are no vectors it computes the same in plain Go.
+package vector
+
+//go:generate sh -c "cd asm && go run . -out ../product_amd64.s -stubs ../product_amd64.go -pkg vector"
+
+import "sync/atomic"
+
+// Level is a set of instructions.
+type Level struct {
+	Name string // "AVX-512", "AVX2", "Go"
+
+	rows, columns int // of the block of sums that a product holds in registers
+	terms         int // that a product sums before it goes on to the next block
+	product       func(k int, a []float32, row, step int, b []float32, c []float32, stride, rows int, add bool)
+	elements      bool // slices are computed in vectors, not only products
+}
+
+// Levels are those that this processor has, the fastest first. The last is plain Go.
+func Levels() []*Level { return append(levels(), plain) }
+
+// current is what products are computed with.
+var current atomic.Pointer[Level]
+
+func init() { Use(Levels()[0]) }
+
+// Use makes all later products use a level, one of Levels. A Matrix is used at the level at which it
+// was packed. Only tests change it.
+func Use(l *Level) { current.Store(l) }
+
+// Current is the level in use.
+func Current() *Level { return current.Load() }
