@@ -205,28 +205,28 @@ var (
 			}
 		}), attentionForwardFast), 3)
 
-	attentionDelta = wide(perElement("attention_delta", attentionSource, []gpu.Access{read, read, write},
+	attentionDelta = wide(faster(perElement("attention_delta", attentionSource, []gpu.Access{read, read, write},
 		func(p *attentionParams) uint32 { return p.Batch * p.Queries * p.Heads },
 		func(p *attentionParams, a []gpu.Array) {
 			for i := range int(p.Batch * p.Queries * p.Heads) {
 				a[2].F[i] = p.dot(a[0].F, i*int(p.Width), a[1].F, i*int(p.Width))
 			}
-		}), 2)
+		}), attentionDeltaFast), 2)
 
-	attentionBackwardQ = wide(attentionKernel("attention_backward_q",
+	attentionBackwardQ = wide(faster(attentionKernel("attention_backward_q",
 		[]gpu.Access{read, read, read, read, read, write}, attentionBackwardQueries,
 		func(p *attentionParams, a []gpu.Array) {
 			p.gradients(a, func(query, key, _ int, _, ds float64) { p.addRow(a[5].F, query, ds, a[1].F, key) })
-		}), 3, 4)
+		}), attentionBackwardQFast), 3, 4)
 
-	attentionBackwardKV = wide(attentionKernel("attention_backward_kv",
+	attentionBackwardKV = wide(faster(attentionKernel("attention_backward_kv",
 		[]gpu.Access{read, read, read, read, read, write}, attentionBackwardKeys,
 		func(p *attentionParams, a []gpu.Array) {
 			p.gradients(a, func(query, key, value int, weight, ds float64) {
 				p.addRow(a[5].F, key, ds, a[0].F, query)
 				p.addRow(a[5].F, value, weight, a[2].F, query)
 			})
-		}), 3, 4)
+		}), attentionBackwardKVFast), 3, 4)
 )
 
 // Attention lets every query token of q (B, N, H·d) look at the key tokens kv (B, L, 2·H·d), all heads' keys beside all heads' values, each

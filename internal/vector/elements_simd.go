@@ -56,6 +56,12 @@ func scaleAndShiftVectors(y, scale, shift []float32) {
 	}
 }
 
+func softmaxGradientVectors(d, w []float32, delta, scale float32) {
+	for i := 0; i < len(d); i += 8 {
+		store(load(d[i:]).Sub(all(delta)).Mul(load(w[i:]).Mul(all(scale))), d[i:])
+	}
+}
+
 func reluVectors(x []float32) {
 	var zero eight
 	for i := 0; i < len(x); i += 8 {
