@@ -18,7 +18,7 @@ const blurRun = 8
 
 // blur takes x, the window and y.
 var blur = &tensor.Kernel{
-	Name: "blur", Arguments: []gpu.Access{read, read, write}, Body: tensor.Body(blurBody),
+	Name: "blur", Arguments: []gpu.Access{read, read, write}, Body: tensor.Body(blurBody), Fast: tensor.Fast(blurFast),
 	Variants: []tensor.Variant{
 		{
 			Name: "quads", Source: joined(quadsPart, blurFile), Groups: blurRuns(4),

@@ -25,6 +25,7 @@ var (
 	depthwiseBackwardX      = depthwiseGather("depthwise_backward_x")
 	depthwiseBackwardWeight = &tensor.Kernel{
 		Name: "depthwise_backward_weight", Arguments: []gpu.Access{read, read, write}, Wide: []int{2}, Body: tensor.Body(depthwiseBackwardWeightBody),
+		Fast: tensor.Fast(depthwiseBackwardWeightFast),
 		Variants: []tensor.Variant{
 			{
 				Name: "tiles", Source: depthwiseTilesSource, Entry: "depthwise_backward_weight_tiles", Runs: outputQuads, Prefers: onGPU,
@@ -42,7 +43,7 @@ var (
 func depthwiseGather(name string) *tensor.Kernel {
 	const entry = "depthwise_forward"
 	return &tensor.Kernel{
-		Name: name, Arguments: []gpu.Access{read, read, read, write}, Body: tensor.Body(depthwiseForwardBody),
+		Name: name, Arguments: []gpu.Access{read, read, read, write}, Body: tensor.Body(depthwiseForwardBody), Fast: tensor.Fast(depthwiseForwardFast),
 		Variants: []tensor.Variant{
 			{
 				Name: "tiles", Source: depthwiseTilesSource, Entry: "depthwise_forward_tiles", Runs: fitsDepthwiseTiles, Prefers: onGPU,

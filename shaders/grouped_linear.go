@@ -41,7 +41,7 @@ func (p *groupedLinearParams) visit(f func(pixel, x, w, y uint32)) {
 }
 
 var (
-	groupedLinearForward = absorbing(groupedLinearAbsorb, groupedLinearKernel("grouped_linear_forward", []gpu.Access{read, read, read, write},
+	groupedLinearForward = absorbing(groupedLinearAbsorb, faster(groupedLinearKernel("grouped_linear_forward", []gpu.Access{read, read, read, write},
 		func(p *groupedLinearParams) uint32 { return p.Pixels * p.Groups * p.Outputs },
 		func(p *groupedLinearParams, a []gpu.Array) {
 			x, w, bias, y := a[0].F, a[1].F, a[2].F, a[3].F
@@ -56,21 +56,21 @@ var (
 			for i := range p.Sigmoid * p.Pixels * width {
 				y[i] = sigmoid(y[i])
 			}
-		}))
-	groupedLinearBackwardX = groupedLinearKernel("grouped_linear_backward_x", []gpu.Access{read, read, write}, // dy, weight, dx
+		}), groupedLinearForwardFast))
+	groupedLinearBackwardX = faster(groupedLinearKernel("grouped_linear_backward_x", []gpu.Access{read, read, write}, // dy, weight, dx
 		func(p *groupedLinearParams) uint32 { return p.Pixels * p.Groups * p.Inputs },
 		func(p *groupedLinearParams, a []gpu.Array) {
 			dy, w, dx := a[0].F, a[1].F, a[2].F
 			p.visit(func(_, to, j, i uint32) { dx[to] += dy[i] * w[j] })
-		})
-	groupedLinearBackwardWeight = wide(groupedLinearKernel("grouped_linear_backward_weight", []gpu.Access{read, read, write}, // dy, x, dw
+		}), groupedLinearBackwardXFast)
+	groupedLinearBackwardWeight = wide(faster(groupedLinearKernel("grouped_linear_backward_weight", []gpu.Access{read, read, write}, // dy, x, dw
 		func(p *groupedLinearParams) uint32 { return p.Splits * p.Groups * p.Inputs * p.Outputs },
 		func(p *groupedLinearParams, a []gpu.Array) {
 			dy, x, dw := a[0].F, a[1].F, a[2].F
 			weights := p.Groups * p.Inputs * p.Outputs
 			clear(dw[:p.Splits*weights])
 			p.visit(func(pixel, i, to, j uint32) { dw[pixel/p.Chunk*weights+to] += dy[j] * x[i] })
-		}), 2)
+		}), groupedLinearBackwardWeightFast), 2)
 )
 
 // groupedLinearAbsorb lets the forward kernel compute the sigmoid of its result.
