@@ -41,6 +41,23 @@ func AddProducts(y, a, b []float32) {
 	}
 }
 
+// Filter makes y[i] Σ_t window[t] x[i + t*stride]. It reads len(y) + (len(window)-1)*stride elements of
+// x.
+func Filter(y, x []float32, stride int, window []float32) {
+	x = x[:len(y)+(len(window)-1)*stride]
+	if vectors() {
+		filterVectors(y, x, stride, window)
+		return
+	}
+	for i := range y {
+		var sum float32
+		for t, w := range window {
+			sum += w * x[i+t*stride]
+		}
+		y[i] = sum
+	}
+}
+
 // ScaleAndShift makes every y[i] y[i]*scale[i] + shift[i].
 func ScaleAndShift(y, scale, shift []float32) {
 	scale, shift = scale[:len(y)], shift[:len(y)]

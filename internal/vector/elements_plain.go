@@ -9,6 +9,7 @@ func vectors() bool { return false }
 func addVectors(y, x []float32)                                   {}
 func addScaledVectors(y, x []float32, s float32)                  {}
 func addProductsVectors(y, a, b []float32)                        {}
+func filterVectors(y, x []float32, stride int, window []float32)  {}
 func scaleAndShiftVectors(y, scale, shift []float32)              {}
 func softmaxGradientVectors(d, w []float32, delta, scale float32) {}
 func reluVectors(x []float32)                                     {}

@@ -49,6 +49,28 @@ func TestElements(t *testing.T) {
 	})
 }
 
+func TestFilter(t *testing.T) {
+	asLevels(t, func(l *Level) {
+		for _, n := range append(lengths, 32, 77) {
+			const stride = 5
+			window, x, y := random(7, 1), random(n+6*stride, 2), make([]float32, n+1)
+			Filter(y[:n], x, stride, window)
+			for i := range n {
+				want := 0.
+				for t, w := range window {
+					want += float64(w) * float64(x[i+t*stride])
+				}
+				require.InDelta(t, want, y[i], 1e-5, "%s: element %d of %d", l.Name, i, n)
+			}
+			assert.Zero(t, y[n])
+			parts := make([]float32, n)
+			Filter(parts[:n/2], x, stride, window)
+			Filter(parts[n/2:], x[n/2:], stride, window)
+			assert.Equal(t, y[:n], parts, "the same wherever a slice is cut")
+		}
+	})
+}
+
 func TestSums(t *testing.T) {
 	asLevels(t, func(l *Level) {
 		for _, n := range lengths {
