@@ -9,6 +9,7 @@ import (
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/tensor"
+	"mrprism/internal/vector"
 )
 
 //go:embed conv2d_int8_finish.wgsl
@@ -231,16 +232,10 @@ func finishInt8[F gpu.Float](p *conv2dInt8Params, i, n int, total int32, a []gpu
 		a[int8Result].F[i] = F(activated(p.Activation, v) + float64(shortcut))
 		return
 	}
-	t := fixed(sum*by) + fixed(start) + fixed(residual*residualBy)
+	t := vector.ToFixed(sum*by) + vector.ToFixed(start) + vector.ToFixed(residual*residualBy)
 	if p.Activation == activation(reluForward) {
 		t = max(t, 0)
 	}
-	t += fixed(shortcut * p.Factor)
+	t += vector.ToFixed(shortcut * p.Factor)
 	a[int8Result].B[i] = int8(max(-127, min(127, (t+fixedPoint/2)>>8)))
-}
-
-// fixed is a whole number of 256ths of a step.
-func fixed(v float32) int32 {
-	const most = 1 << 23 // far beyond 127 steps, and sums of four fit
-	return int32(max(-most, min(most, math.RoundToEven(float64(v)))))
 }

@@ -1,6 +1,125 @@
 package shaders
 
-import "mrprism/internal/gpu"
+import (
+	"mrprism/internal/gpu"
+	"mrprism/internal/vector"
+)
+
+func conv2dInt8Fast(p *conv2dInt8Params, a []gpu.Array32, split gpu.Split) {
+	if vector.HasWords() {
+		conv2dInt8Words(p, a, split)
+	} else {
+		conv2dInt8Plain(p, a, split)
+	}
+}
+
+// conv2dInt8Words is a matrix product in words of a few inputs.
+func conv2dInt8Words(p *conv2dInt8Params, a []gpu.Array32, split gpu.Split) {
+	shared := takeRoom()
+	defer shared.leave()
+	size, zero := vector.WordBytes()
+	x := roomFor(&shared.bytes, len(a[0].B)*size)
+	split(ceil(len(a[0].B), chunkBytes), func(from, to int) {
+		part := a[0].B[from*chunkBytes : min(to*chunkBytes, len(a[0].B))]
+		vector.ToWords(x[from*chunkBytes*size:], part)
+	})
+	finish := newInt8Finish(p, a)
+	p.eachPhase(func(q *conv2dParams) {
+		inputs, outputs, positions := int(q.Inputs), int(q.Outputs), q.pixels()
+		weights := &shared.words
+		weights.Reset(q.taps()*inputs, outputs)
+		for panel := range weights.Panels() {
+			for tap := range q.taps() {
+				weights.Pack(panel, tap*inputs, inputs, a[1].B[q.weightAt(tap)*inputs*outputs:])
+			}
+		}
+		q.Inputs *= uint32(size) // bytes
+		seen, rows := q.taps()*int(q.Inputs), vector.Rows()
+		split(ceil(positions, rows), func(from, to int) {
+			room := takeRoom()
+			defer room.leave()
+			for first := from * rows; first < min(to*rows, positions); first += rows {
+				count := min(rows, positions-first)
+				sums := roomFor(&room.integers, count*weights.Stride())
+				weights.Multiply(count, seenBy(q, first, count, x, &room.bytes, zero), seen, sums)
+				for i := range count {
+					finish.row(q.destination(first+i), sums[i*weights.Stride():][:outputs], room, a)
+				}
+			}
+		})
+	})
+}
+
+// chunkBytes of x are turned into words at once.
+const chunkBytes = 1 << 14
+
+// int8Finish does with sums what the parameters say, for all outputs of a pixel; see finishInt8.
+type int8Finish struct {
+	*conv2dInt8Params
+	by, residualBy, shortcutBy, start []float32 // by output
+	fixedStart                        []int32
+}
+
+func newInt8Finish(p *conv2dInt8Params, a []gpu.Array32) *int8Finish {
+	n := int(p.Outputs)
+	f := &int8Finish{p, make([]float32, n), make([]float32, n), make([]float32, n), make([]float32, n), make([]int32, n)}
+	for i := range n {
+		f.by[i], f.residualBy[i], f.shortcutBy[i] = a[int8Scale].F[i]*p.SumFactor, p.ResidualFactor, p.Factor
+		switch p.HasBias {
+		case 1:
+			f.start[i] = a[int8Bias].F[i] * p.Factor
+		case scaleAndShift:
+			factor := a[int8Bias].F[i]
+			f.by[i] *= factor
+			f.start[i] = a[int8Bias].F[n+i] * p.Factor
+			if p.Adds&3 == addResidualFirst {
+				f.residualBy[i] *= factor
+			}
+		}
+		f.fixedStart[i] = vector.ToFixed(f.start[i])
+	}
+	return f
+}
+
+// row finishes the sums of a pixel of y.
+func (f *int8Finish) row(pixel int, sums []int32, room *room, a []gpu.Array32) {
+	n := len(sums)
+	at := func(argument int) []float32 { return a[argument].F[pixel*n:][:n] }
+	var residual []float32
+	switch {
+	case f.Adds&3 != 0 && f.Int8Residual == 1:
+		residual = roomFor(&room.rows, n)
+		vector.FloatsOf(residual, a[int8Residual].B[pixel*n:][:n])
+	case f.Adds&3 != 0:
+		residual = at(int8Residual)
+	}
+	if f.Int8 == 0 {
+		y := at(int8Result)
+		vector.Floats(y, sums, f.Shift)
+		vector.ScaleAndShift(y, f.by, f.start)
+		if residual != nil {
+			vector.AddProducts(y, residual, f.residualBy)
+		}
+		if f.Activation != 0 {
+			activations[f.Activation-1].fast(y)
+		}
+		if f.Adds&addShortcut != 0 {
+			vector.Add(y, at(int8Shortcut))
+		}
+		return
+	}
+	vector.Fixed(sums, sums, f.Shift, f.by, f.fixedStart)
+	if residual != nil {
+		vector.AddFixed(sums, residual, f.residualBy)
+	}
+	if f.Activation == activation(reluForward) {
+		vector.ReLUFixed(sums)
+	}
+	if f.Adds&addShortcut != 0 {
+		vector.AddFixed(sums, at(int8Shortcut), f.shortcutBy)
+	}
+	vector.FromFixed(a[int8Result].B[pixel*n:][:n], sums)
+}
 
 // The processor multiplies three values of x by a weight at once: they lie in one int64, 21 bits apart, and so do their sums, as long as each stays
 // within ±2^20, which it does for 64 products of 127 by 127.
@@ -10,8 +129,8 @@ const (
 	mostProducts = 64
 )
 
-// conv2dInt8Fast is a matrix product: what positions see of x, all taps in a row, times the weights.
-func conv2dInt8Fast(p *conv2dInt8Params, a []gpu.Array32, split gpu.Split) {
+// conv2dInt8Plain is the matrix product without vectors.
+func conv2dInt8Plain(p *conv2dInt8Params, a []gpu.Array32, split gpu.Split) {
 	p.eachPhase(func(q *conv2dParams) {
 		seen, inputs, outputs := q.taps()*int(q.Inputs), int(q.Inputs), int(q.Outputs)
 		positions := q.pixels()
@@ -21,7 +140,7 @@ func conv2dInt8Fast(p *conv2dInt8Params, a []gpu.Array32, split gpu.Split) {
 				count := min(abreast, positions-first)
 				clear(x)
 				for i := range count {
-					for j, v := range sees(q, first+i, a[0].B, room) {
+					for j, v := range sees(q, first+i, a[0].B, room, 0) {
 						x[j] += int64(v) << (apart * i)
 					}
 				}

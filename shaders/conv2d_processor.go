@@ -25,7 +25,7 @@ func conv2dForwardFast(p *conv2dParams, a []gpu.Array32, split gpu.Split) {
 			for first := from * rows; first < min(to*rows, positions); first += rows {
 				count := min(rows, positions-first)
 				sums := roomFor(&room.sums, count*weights.Stride())
-				weights.Multiply(count, p.seen(first, count, a[0].F, &room.rows), seen, 1, sums, weights.Stride(), false)
+				weights.Multiply(count, seenBy(p, first, count, a[0].F, &room.rows, 0), seen, 1, sums, weights.Stride(), false)
 				for i := range count {
 					p.finish(first+i, sums[i*weights.Stride():][:outputs], a)
 				}
@@ -42,9 +42,9 @@ func (p *conv2dParams) packWeights(to *vector.Matrix, panel int, w []float32) {
 	}
 }
 
-// seen is what positions from first on see of x, (count, taps, inputs): x itself where each sees its own
+// seenBy is what positions from first on see of x, (count, taps, inputs): x itself where each sees its own
 // pixel, else copied into room.
-func (p *conv2dParams) seen(first, count int, x []float32, room *[]float32) []float32 {
+func seenBy[T float32 | byte](p *conv2dParams, first, count int, x []T, room *[]T, zero T) []T {
 	seen := p.taps() * int(p.Inputs)
 	if p.Rows.own() && p.Cols.own() {
 		return x[first*seen:][:count*seen]
@@ -52,7 +52,7 @@ func (p *conv2dParams) seen(first, count int, x []float32, room *[]float32) []fl
 	rows := roomFor(room, count*seen)
 	for i := range count {
 		row := rows[i*seen:][:seen]
-		if from := sees(p, first+i, x, row); &from[0] != &row[0] {
+		if from := sees(p, first+i, x, row, zero); &from[0] != &row[0] {
 			copy(row, from)
 		}
 	}
@@ -167,7 +167,7 @@ func (p *conv2dParams) destination(position int) int {
 }
 
 // sees is what a position sees of x, (taps, inputs), zero outside the image: x itself where that is one pixel, else copied into room.
-func sees[T float32 | int8](p *conv2dParams, position int, x, room []T) []T {
+func sees[T float32 | int8 | byte](p *conv2dParams, position int, x, room []T, zero T) []T {
 	b, u, v := p.place(position)
 	r, c, inputs := &p.Rows, &p.Cols, int(p.Inputs)
 	col := v*c.XStep + c.XStart
@@ -178,7 +178,7 @@ func sees[T float32 | int8](p *conv2dParams, position int, x, room []T) []T {
 		line := room[at:][:int(c.Taps)*inputs]
 		at += len(line)
 		if row < 0 || row >= r.XSize {
-			clear(line)
+			fill(line, zero)
 			continue
 		}
 		pixels := x[int((b*r.XSize+row)*c.XSize)*inputs:][:int(c.XSize)*inputs]
@@ -191,7 +191,7 @@ func sees[T float32 | int8](p *conv2dParams, position int, x, room []T) []T {
 			for s := range c.Taps {
 				pixel := line[int(s)*inputs:][:inputs]
 				if col := col + s*c.XTap; col < 0 || col >= c.XSize {
-					clear(pixel)
+					fill(pixel, zero)
 				} else {
 					copy(pixel, pixels[int(col)*inputs:])
 				}
@@ -199,6 +199,13 @@ func sees[T float32 | int8](p *conv2dParams, position int, x, room []T) []T {
 		}
 	}
 	return room
+}
+
+// fill makes every value the same.
+func fill[T float32 | int8 | byte](x []T, value T) {
+	for i := range x {
+		x[i] = value
+	}
 }
 
 // finish does with the sums (outputs) of a position what the parameters say, and writes them, in two parts for conv2dSplit.

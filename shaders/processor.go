@@ -11,7 +11,10 @@ import (
 // room is memory for what a piece of a dispatch computes, kept for the next.
 type room struct {
 	rows, sums []float32
+	bytes      []byte
+	integers   []int32
 	matrix     vector.Matrix
+	words      vector.Bytes
 }
 
 var rooms = sync.Pool{New: func() any { return new(room) }}
@@ -21,9 +24,9 @@ func takeRoom() *room { return rooms.Get().(*room) }
 func (r *room) leave() { rooms.Put(r) }
 
 // roomFor is room for n, whose values mean nothing.
-func roomFor(room *[]float32, n int) []float32 {
+func roomFor[T any](room *[]T, n int) []T {
 	if cap(*room) < n {
-		*room = make([]float32, n)
+		*room = make([]T, n)
 	}
 	return (*room)[:n]
 }

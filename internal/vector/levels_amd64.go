@@ -8,6 +8,9 @@ const terms = 256
 func levels() (all []*Level) {
 	x := &cpu.X86
 	if x.HasAVX512F && x.HasAVX512BW && x.HasAVX512DQ && x.HasAVX512VL {
+		if x.HasAVX512VNNI {
+			avx512.words = bytes
+		}
 		all = append(all, avx512)
 	}
 	if x.HasAVX2 && x.HasFMA {
@@ -19,11 +22,11 @@ func levels() (all []*Level) {
 type assembled = func(k int, a *float32, row, step int, b, c *float32, stride int, add bool)
 
 var (
-	avx512 = &Level{Name: "AVX-512", rows: 12, columns: 32, terms: terms, elements: true, product: assembly([]assembled{
+	avx512 = &Level{Name: "AVX-512", rows: 12, columns: 32, terms: terms, elements: true, words: shorts, product: assembly([]assembled{
 		productAVX512x1, productAVX512x2, productAVX512x3, productAVX512x4, productAVX512x5, productAVX512x6,
 		productAVX512x7, productAVX512x8, productAVX512x9, productAVX512x10, productAVX512x11, productAVX512x12,
 	})}
-	avx2 = &Level{Name: "AVX2", rows: 6, columns: 16, terms: terms, elements: true, product: assembly([]assembled{
+	avx2 = &Level{Name: "AVX2", rows: 6, columns: 16, terms: terms, elements: true, words: shorts, product: assembly([]assembled{
 		productAVX2x1, productAVX2x2, productAVX2x3, productAVX2x4, productAVX2x5, productAVX2x6,
 	})}
 )
@@ -32,5 +35,25 @@ var (
 func assembly(products []assembled) func(k int, a []float32, row, step int, b, c []float32, stride, rows int, add bool) {
 	return func(k int, a []float32, row, step int, b, c []float32, stride, rows int, add bool) {
 		products[rows-1](k, &a[0], row, step, &b[0], &c[0], stride, add)
+	}
+}
+
+type assembledDots = func(k int, a *byte, row int, b *byte, c *int32, stride int)
+
+// bytes need AVX-512's instructions for neural networks, shorts AVX2.
+var (
+	bytes = words{inputs: 4, rows: 12, columns: 32, zero: 128, dots: assemblyDots([]assembledDots{
+		dotsAVX512x1, dotsAVX512x2, dotsAVX512x3, dotsAVX512x4, dotsAVX512x5, dotsAVX512x6,
+		dotsAVX512x7, dotsAVX512x8, dotsAVX512x9, dotsAVX512x10, dotsAVX512x11, dotsAVX512x12,
+	})}
+	shorts = words{inputs: 2, rows: 6, columns: 16, dots: assemblyDots([]assembledDots{
+		dotsAVX2x1, dotsAVX2x2, dotsAVX2x3, dotsAVX2x4, dotsAVX2x5, dotsAVX2x6,
+	})}
+)
+
+// assemblyDots chooses the product for a number of rows.
+func assemblyDots(dots []assembledDots) func(k int, a []byte, row int, b []byte, c []int32, stride, rows int) {
+	return func(k int, a []byte, row int, b []byte, c []int32, stride, rows int) {
+		dots[rows-1](k, &a[0], row, &b[0], &c[0], stride)
 	}
 }

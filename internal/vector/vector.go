@@ -15,6 +15,7 @@ type Level struct {
 	terms         int // that a product sums before it goes on to the next block
 	product       func(k int, a []float32, row, step int, b []float32, c []float32, stride, rows int, add bool)
 	elements      bool // slices are computed in vectors, not only products
+	words         words
 }
 
 // Levels are those that this processor has, the fastest first. The last is plain Go.

@@ -26,9 +26,104 @@ func main() {
 	} {
 		for rows := 1; rows <= l.rows; rows++ {
 			l.product(rows)
+			l.dots(rows)
 		}
 	}
 	Generate()
+}
+
+// dots adds to c (rows, 2 lanes), of 32-bit integers, a (rows, k) times b (k, 2 lanes): words of four
+// bytes, the first factor's unsigned, or of two 16-bit integers.
+func (l *level) dots(rows int) {
+	name := fmt.Sprintf("dots%sx%d", l.name, rows)
+	TEXT(name, NOSPLIT, "func(k int, a *byte, row int, b *byte, c *int32, stride int)")
+	Pragma("noescape")
+	Doc(fmt.Sprintf("%s sums k dot products of words for %d rows of two vectors of %s.", name, rows, l.vector))
+	k, row := Load(Param("k"), GP64()), Load(Param("row"), GP64())
+	a := everyThird(Load(Param("a"), GP64()), row, rows)
+	b, c, stride := Load(Param("b"), GP64()), Load(Param("c"), GP64()), Load(Param("stride"), GP64())
+	SHLQ(U8(2), stride)
+	sums := l.registers(2 * rows)
+	l.each(c, stride, rows, func(i int, at Mem) { l.move(at, sums[i]) })
+	TESTQ(k, k)
+	JZ(LabelRef("end"))
+	Label("term")
+	left, right, x, products := l.register(), l.register(), l.register(), l.register()
+	l.move(Mem{Base: b}, left)
+	l.move(Mem{Base: b, Disp: 4 * l.lanes}, right)
+	for r := range rows {
+		VPBROADCASTD(ofRow(a, row, r), x)
+		for i, w := range []reg.VecVirtual{left, right} {
+			if l.lanes == 16 {
+				VPDPBUSD(w, x, sums[2*r+i])
+			} else {
+				VPMADDWD(w, x, products)
+				VPADDD(products, sums[2*r+i], sums[2*r+i])
+			}
+		}
+	}
+	ADDQ(U32(8*l.lanes), b)
+	for _, a := range a {
+		ADDQ(U8(4), a)
+	}
+	DECQ(k)
+	JNZ(LabelRef("term"))
+	Label("end")
+	l.each(c, stride, rows, func(i int, at Mem) { l.move(sums[i], at) })
+	VZEROUPPER()
+	RET()
+}
+
+// move loads or stores integers.
+func (l *level) move(from, to Op) {
+	if l.lanes == 16 {
+		VMOVDQU32(from, to)
+	} else {
+		VMOVDQU(from, to)
+	}
+}
+
+// registers are so many.
+func (l *level) registers(n int) []reg.VecVirtual {
+	all := make([]reg.VecVirtual, n)
+	for i := range all {
+		all[i] = l.register()
+	}
+	return all
+}
+
+// each does something with every vector of c, row by row.
+func (l *level) each(c, stride reg.Register, rows int, do func(i int, at Mem)) {
+	to := GP64()
+	MOVQ(c, to)
+	for r := range rows {
+		do(2*r, Mem{Base: to})
+		do(2*r+1, Mem{Base: to, Disp: 4 * l.lanes})
+		if r < rows-1 {
+			ADDQ(stride, to)
+		}
+	}
+}
+
+// everyThird are the addresses of every third row: an address can add one or two rows.
+func everyThird(a, row reg.Register, rows int) []reg.Register {
+	all := []reg.Register{a}
+	for r := 3; r < rows; r += 3 {
+		next := GP64()
+		LEAQ(Mem{Base: all[len(all)-1], Index: row, Scale: 2}, next)
+		ADDQ(row, next)
+		all = append(all, next)
+	}
+	return all
+}
+
+// ofRow is the address of a row's element.
+func ofRow(a []reg.Register, row reg.Register, r int) Mem {
+	at := Mem{Base: a[r/3]}
+	if r%3 > 0 {
+		at.Index, at.Scale = row, uint8(r%3)
+	}
+	return at
 }
 
 // product is c (rows, 2 lanes) = or += a (rows, k) times b (k, 2 lanes).
@@ -38,37 +133,18 @@ func (l *level) product(rows int) {
 	Pragma("noescape")
 	Doc(fmt.Sprintf("%s sums k products for %d rows of two vectors of %s.", name, rows, l.vector))
 	k := Load(Param("k"), GP64())
-	a := []reg.Register{Load(Param("a"), GP64())} // of every third row
+	first := Load(Param("a"), GP64())
 	row, step := Load(Param("row"), GP64()), Load(Param("step"), GP64())
 	b, c, stride := Load(Param("b"), GP64()), Load(Param("c"), GP64()), Load(Param("stride"), GP64())
 	SHLQ(U8(2), row)
 	SHLQ(U8(2), step)
 	SHLQ(U8(2), stride)
-	for r := 3; r < rows; r += 3 {
-		next := GP64()
-		LEAQ(Mem{Base: a[len(a)-1], Index: row, Scale: 2}, next)
-		ADDQ(row, next)
-		a = append(a, next)
-	}
-	sums := make([]reg.VecVirtual, 2*rows)
-	for i := range sums {
-		sums[i] = l.register()
-	}
-	each := func(do func(i int, at Mem)) { // c's vectors, row by row
-		to := GP64()
-		MOVQ(c, to)
-		for r := range rows {
-			do(2*r, Mem{Base: to})
-			do(2*r+1, Mem{Base: to, Disp: 4 * l.lanes})
-			if r < rows-1 {
-				ADDQ(stride, to)
-			}
-		}
-	}
+	a := everyThird(first, row, rows)
+	sums := l.registers(2 * rows)
 	add := Load(Param("add"), GP8())
 	TESTB(add, add)
 	JZ(LabelRef("zero"))
-	each(func(i int, at Mem) { VMOVUPS(at, sums[i]) })
+	l.each(c, stride, rows, func(i int, at Mem) { VMOVUPS(at, sums[i]) })
 	JMP(LabelRef("begin"))
 	Label("zero")
 	for _, s := range sums {
@@ -83,11 +159,7 @@ func (l *level) product(rows int) {
 	VMOVUPS(Mem{Base: b, Disp: 4 * l.lanes}, right)
 	x := []reg.VecVirtual{l.register(), l.register()}
 	for r := range rows {
-		at := Mem{Base: a[r/3]}
-		if r%3 > 0 {
-			at.Index, at.Scale = row, uint8(r%3)
-		}
-		VBROADCASTSS(at, x[r%2])
+		VBROADCASTSS(ofRow(a, row, r), x[r%2])
 		VFMADD231PS(left, x[r%2], sums[2*r])
 		VFMADD231PS(right, x[r%2], sums[2*r+1])
 	}
@@ -98,7 +170,7 @@ func (l *level) product(rows int) {
 	DECQ(k)
 	JNZ(LabelRef("term"))
 	Label("end")
-	each(func(i int, at Mem) { VMOVUPS(sums[i], at) })
+	l.each(c, stride, rows, func(i int, at Mem) { VMOVUPS(sums[i], at) })
 	VZEROUPPER()
 	RET()
 }
