@@ -25,14 +25,8 @@ func conv2dInt8Words(p *conv2dInt8Params, a []gpu.Array32, split gpu.Split) {
 	})
 	finish := newInt8Finish(p, a)
 	p.eachPhase(func(q *conv2dParams) {
-		inputs, outputs, positions := int(q.Inputs), int(q.Outputs), q.pixels()
-		weights := &shared.words
-		weights.Reset(q.taps()*inputs, outputs)
-		for panel := range weights.Panels() {
-			for tap := range q.taps() {
-				weights.Pack(panel, tap*inputs, inputs, a[1].B[q.weightAt(tap)*inputs*outputs:])
-			}
-		}
+		outputs, positions := int(q.Outputs), q.pixels()
+		weights := q.packedBytes(a[1], split)
 		q.Inputs *= uint32(size) // bytes
 		seen, rows := q.taps()*int(q.Inputs), vector.Rows()
 		split(ceil(positions, rows), func(from, to int) {
@@ -48,6 +42,28 @@ func conv2dInt8Words(p *conv2dInt8Params, a []gpu.Array32, split gpu.Split) {
 			}
 		})
 	})
+}
+
+// packedBytes is packedWeights of int8.
+func (p *conv2dParams) packedBytes(w gpu.Array32, split gpu.Split) *vector.Bytes {
+	kept, fresh := w.Kept.Get(p.weightsKey())
+	m, made := kept.(*vector.Bytes)
+	if fresh && m.Holds() {
+		return m
+	}
+	if !made {
+		m = new(vector.Bytes)
+	}
+	inputs, outputs := int(p.Inputs), int(p.Outputs)
+	m.Reset(p.taps()*inputs, outputs)
+	if each(m.Panels(), split, func(panel int) {
+		for tap := range p.taps() {
+			m.Pack(panel, tap*inputs, inputs, w.B[p.weightAt(tap)*inputs*outputs:])
+		}
+	}) {
+		w.Kept.Set(p.weightsKey(), m)
+	}
+	return m
 }
 
 // chunkBytes of x are turned into words at once.

@@ -7,17 +7,9 @@ import (
 
 // conv2dForwardFast is a matrix product: what positions see of x, all taps in a row, times the weights.
 func conv2dForwardFast(p *conv2dParams, a []gpu.Array32, split gpu.Split) {
-	shared := takeRoom()
-	defer shared.leave()
 	p.eachPhase(func(p *conv2dParams) {
 		seen, outputs, positions := p.taps()*int(p.Inputs), int(p.Outputs), p.pixels()
-		weights := &shared.matrix
-		weights.Reset(seen, outputs)
-		split(weights.Panels(), func(from, to int) {
-			for panel := from; panel < to; panel++ {
-				p.packWeights(weights, panel, a[1].F)
-			}
-		})
+		weights := p.packedWeights(a[1], split)
 		rows := vector.Rows()
 		split(ceil(positions, rows), func(from, to int) {
 			room := takeRoom()
@@ -32,6 +24,29 @@ func conv2dForwardFast(p *conv2dParams, a []gpu.Array32, split gpu.Split) {
 			}
 		})
 	})
+}
+
+// packedWeights are those of the taps that the positions see, kept from dispatch to dispatch.
+func (p *conv2dParams) packedWeights(w gpu.Array32, split gpu.Split) *vector.Matrix {
+	kept, fresh := w.Kept.Get(p.weightsKey())
+	m, made := kept.(*vector.Matrix)
+	if fresh && m.Holds() {
+		return m
+	}
+	if !made {
+		m = new(vector.Matrix)
+	}
+	m.Reset(p.taps()*int(p.Inputs), int(p.Outputs))
+	if each(m.Panels(), split, func(panel int) { p.packWeights(m, panel, w.F) }) {
+		w.Kept.Set(p.weightsKey(), m)
+	}
+	return m
+}
+
+// weightsKey says which weights the positions see.
+func (p *conv2dParams) weightsKey() gpu.KeptKey {
+	r, c := &p.Rows, &p.Cols
+	return gpu.KeptKey{r.Taps, r.WStart, r.WTap, c.Taps, c.WStart, c.WTap, int32(p.Inputs), int32(p.Outputs)}
 }
 
 // packWeights packs a panel of the taps that the positions see.

@@ -2,7 +2,9 @@ package shaders
 
 import (
 	"sync"
+	"sync/atomic"
 
+	"mrprism/internal/gpu"
 	"mrprism/internal/vector"
 )
 
@@ -14,7 +16,6 @@ type room struct {
 	bytes      []byte
 	integers   []int32
 	matrix     vector.Matrix
-	words      vector.Bytes
 }
 
 var rooms = sync.Pool{New: func() any { return new(room) }}
@@ -22,6 +23,18 @@ var rooms = sync.Pool{New: func() any { return new(room) }}
 func takeRoom() *room { return rooms.Get().(*room) }
 
 func (r *room) leave() { rooms.Put(r) }
+
+// each calls f for 0 … n-1 in pieces, and says whether it did for all: a run that ends leaves some out.
+func each(n int, split gpu.Split, f func(i int)) bool {
+	var done atomic.Int64
+	split(n, func(from, to int) {
+		for i := from; i < to; i++ {
+			f(i)
+		}
+		done.Add(int64(to - from))
+	})
+	return int(done.Load()) == n
+}
 
 // roomFor is room for n, whose values mean nothing.
 func roomFor[T any](room *[]T, n int) []T {

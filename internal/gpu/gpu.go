@@ -192,7 +192,41 @@ type ArrayOf[F Float] struct {
 	I []int32  // I32
 	U []uint32 // U32
 	B []int8   // I8
+
+	Kept *Kept // what is kept of it between dispatches; nil: nothing
 }
+
+// Kept is what a Fast has made of an argument, for dispatches to come: packed weights. A write to the
+// argument makes all of it stale; its memory can be used again.
+type Kept struct {
+	values map[KeptKey]any
+	fresh  map[KeptKey]bool
+}
+
+// KeptKey says what was made of an argument.
+type KeptKey [8]int32
+
+// Get gives what was made, and whether it still holds; value is nil where nothing was.
+func (k *Kept) Get(key KeptKey) (value any, fresh bool) {
+	if k == nil {
+		return nil, false
+	}
+	return k.values[key], k.fresh[key]
+}
+
+// Set keeps what was made.
+func (k *Kept) Set(key KeptKey, value any) {
+	if k == nil {
+		return
+	}
+	if k.values == nil {
+		k.values, k.fresh = map[KeptKey]any{}, map[KeptKey]bool{}
+	}
+	k.values[key], k.fresh[key] = value, true
+}
+
+// Expire says that the argument was written.
+func (k *Kept) Expire() { clear(k.fresh) }
 
 // Command is one step of a recording: a dispatch, or, where Program is nil, zeroing the buffer Clear.
 type Command struct {

@@ -40,6 +40,7 @@ func ToWords(to []byte, x []int8) {
 // Bytes is the right factor of a product of int8, (K, N), packed in panels of as many columns as a
 // block has. K is a multiple of four.
 type Bytes struct {
+	level *Level
 	words words
 	k, n  int
 	data  []byte  // (panels, K / inputs, columns) words
@@ -48,7 +49,8 @@ type Bytes struct {
 
 // Reset makes it a matrix of k rows and n columns, for Pack to fill.
 func (m *Bytes) Reset(k, n int) {
-	m.words, m.k, m.n = Current().words, k, n
+	m.level, m.k, m.n = Current(), k, n
+	m.words = m.level.words
 	size := 4 / m.words.inputs * m.k * m.Stride()
 	if cap(m.data) < size {
 		m.data = make([]byte, size)
@@ -60,6 +62,9 @@ func (m *Bytes) Reset(k, n int) {
 	clear(m.data)
 	clear(m.start)
 }
+
+// Holds says whether the matrix was packed at the level in use.
+func (m *Bytes) Holds() bool { return m.level == Current() }
 
 // Panels is the number of panels.
 func (m *Bytes) Panels() int { return (m.n + m.words.columns - 1) / m.words.columns }

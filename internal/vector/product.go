@@ -20,6 +20,9 @@ func (m *Matrix) Reset(k, n int) {
 	m.data = m.data[:size]
 }
 
+// Holds says whether the matrix was packed at the level in use.
+func (m *Matrix) Holds() bool { return m.level == Current() }
+
 // Panels is the number of panels.
 func (m *Matrix) Panels() int { return (m.n + m.level.columns - 1) / m.level.columns }
 

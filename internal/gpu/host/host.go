@@ -21,6 +21,7 @@ type Device[F gpu.Float] struct {
 	live     map[*buffer[F]]bool
 	lost     chan error
 	closed   bool
+	arrays   []gpu.ArrayOf[F] // of the dispatch that is computed
 }
 
 // Run computes one dispatch of a program.
@@ -40,13 +41,22 @@ type buffer[F gpu.Float] struct {
 	device *Device[F]
 	spec   gpu.BufferSpec
 	array  gpu.ArrayOf[F]
+	kept   map[int]*gpu.Kept // by the first element of a view
+	shared bool              // may change unseen, so that nothing is kept
 }
 
 func (b *buffer[F]) Spec() gpu.BufferSpec { return b.spec }
 
 func (b *buffer[F]) Release() {
 	delete(b.device.live, b)
-	b.array = gpu.ArrayOf[F]{}
+	b.array, b.kept = gpu.ArrayOf[F]{}, nil
+}
+
+// written makes stale what is kept of the buffer.
+func (b *buffer[F]) written() {
+	for _, k := range b.kept {
+		k.Expire()
+	}
 }
 
 // Allocate creates zeroed buffers.
@@ -80,9 +90,12 @@ func (d *Device[F]) Allocate(ctx context.Context, specs []gpu.BufferSpec) ([]gpu
 
 // Values gives the elements of an F32 or F16 buffer, shared with the device: changing the slice changes the buffer.
 func (d *Device[F]) Values(b gpu.Buffer) []F {
-	if _, err := d.own(b); err != nil {
+	own, err := d.own(b)
+	if err != nil {
 		panic(err)
 	}
+	own.written()
+	own.shared = true
 	return array[F](b).F
 }
 
@@ -91,9 +104,11 @@ func (d *Device[F]) Write(dst gpu.Buffer, offset int, src []byte) error {
 	if err := d.ready(context.Background()); err != nil {
 		return err
 	}
-	if _, err := d.own(dst); err != nil {
+	own, err := d.own(dst)
+	if err != nil {
 		return err
 	}
+	own.written()
 	spec, to := dst.Spec(), array[F](dst)
 	if err := spec.ValidateWrite(offset, len(src)); err != nil {
 		return err
@@ -225,6 +240,7 @@ func (d *Device[F]) Run(ctx context.Context, recordings ...gpu.Recording) error 
 func (d *Device[F]) command(ctx context.Context, c gpu.Command) error {
 	if c.Program == nil {
 		a := array[F](c.Clear)
+		whole[F](c.Clear).written()
 		clear(a.F)
 		clear(a.I)
 		clear(a.U)
@@ -236,11 +252,17 @@ func (d *Device[F]) command(ctx context.Context, c gpu.Command) error {
 			panic(fmt.Sprintf("%s: %s: %v", d.info.Backend, c.Program.Name, r))
 		}
 	}()
-	arrays := make([]gpu.ArrayOf[F], len(c.Arguments))
+	d.arrays = d.arrays[:0]
 	for i, b := range c.Arguments {
-		arrays[i] = array[F](b)
+		a := array[F](b)
+		if c.Program.Arguments[i] == gpu.ReadWrite {
+			whole[F](b).written()
+		} else {
+			a.Kept = kept[F](b)
+		}
+		d.arrays = append(d.arrays, a)
 	}
-	return d.run(ctx, c.Program, c.Params, arrays)
+	return d.run(ctx, c.Program, c.Params, d.arrays)
 }
 
 // Lost never receives: Go is not lost.
@@ -277,10 +299,32 @@ func (d *Device[F]) check(c gpu.Command) error {
 	return nil
 }
 
+// whole is the device's buffer behind one of its buffers or views.
+func whole[F gpu.Float](b gpu.Buffer) *buffer[F] {
+	whole, _ := gpu.Whole(b)
+	return whole.(*buffer[F])
+}
+
+// kept is what is kept of a buffer or view.
+func kept[F gpu.Float](b gpu.Buffer) *gpu.Kept {
+	own := whole[F](b)
+	if own.shared {
+		return nil
+	}
+	_, first := gpu.Whole(b)
+	if own.kept == nil {
+		own.kept = map[int]*gpu.Kept{}
+	}
+	if own.kept[first] == nil {
+		own.kept[first] = &gpu.Kept{}
+	}
+	return own.kept[first]
+}
+
 // array is the memory of one of the device's buffers or views.
 func array[F gpu.Float](b gpu.Buffer) gpu.ArrayOf[F] {
-	whole, first := gpu.Whole(b)
-	a, end := whole.(*buffer[F]).array, first+b.Spec().Elements
+	_, first := gpu.Whole(b)
+	a, end := whole[F](b).array, first+b.Spec().Elements
 	switch b.Spec().Type {
 	case gpu.F32, gpu.F16:
 		a.F = a.F[first:end:end]

@@ -85,3 +85,49 @@ func TestPanicNamesTheProgram(t *testing.T) {
 		}})
 	})
 }
+
+// What a Fast keeps of an argument holds until that is written, in whatever way.
+func TestKeptUntilWritten(t *testing.T) {
+	d := processor.Open()
+	t.Cleanup(func() { require.NoError(t, d.Close()) })
+	ctx, fresh, known := t.Context(), false, false
+	keep := &gpu.Program{Name: "keep", Entry: "p", Source: "-", Arguments: []gpu.Access{gpu.Read}, Body: none,
+		Fast: func(_ any, a []gpu.Array32, _ gpu.Split) {
+			value, holds := a[0].Kept.Get(gpu.KeptKey{1})
+			fresh, known = holds, value != nil
+			a[0].Kept.Set(gpu.KeptKey{1}, "packed")
+		}}
+	change := &gpu.Program{Name: "change", Entry: "p", Source: "-", Arguments: []gpu.Access{gpu.ReadWrite}, Body: none,
+		Fast: func(any, []gpu.Array32, gpu.Split) {}}
+	require.NoError(t, d.Prepare(ctx, []*gpu.Program{keep, change}))
+	buffers, err := d.Allocate(ctx, []gpu.BufferSpec{{Label: "x", Type: gpu.F32, Elements: 256}})
+	require.NoError(t, err)
+	x := buffers[0]
+	first, second := gpu.NewView("first", x, 0, 64), gpu.NewView("second", x, 64, 64)
+	run := func(c gpu.Command) {
+		c.Groups = [3]int{1, 1, 1}
+		r, err := d.Record([]gpu.Command{c})
+		require.NoError(t, err)
+		require.NoError(t, d.Run(ctx, r))
+	}
+	look := func(of gpu.Buffer) bool {
+		run(gpu.Command{Program: keep, Arguments: []gpu.Buffer{of}})
+		return fresh
+	}
+	assert.False(t, look(first))
+	assert.True(t, look(first))
+	assert.False(t, look(second), "another view has its own")
+	for name, write := range map[string]func(){
+		"Write":      func() { require.NoError(t, d.Write(second, 0, make([]byte, 4))) },
+		"a dispatch": func() { run(gpu.Command{Program: change, Arguments: []gpu.Buffer{x}}) },
+		"zeroing":    func() { run(gpu.Command{Clear: x}) },
+	} {
+		write()
+		assert.False(t, look(first), name)
+		assert.True(t, known, "%s: its memory can be used again", name)
+		assert.True(t, look(first), name)
+	}
+	d.Values(x)
+	assert.False(t, look(first))
+	assert.False(t, look(first), "what may change unseen is never kept")
+}
