@@ -15,6 +15,7 @@ func maxVectors(x []float32) float32                 { return 0 }
 func sumVectors(x []float32) float32                 { return 0 }
 func dotVectors(a, b []float32) float32              { return 0 }
 func expVectors(x []float32, scale, shift float32)   {}
+func logVectors(x []float32)                         {}
 func sigmoidVectors(x []float32)                     {}
 func geluVectors(x []float32)                        {}
 func addGELUGradientVectors(dx, dy, x []float32)     {}
