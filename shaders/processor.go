@@ -1,8 +1,10 @@
 package shaders
 
 import (
+	"math"
 	"sync"
 
+	"mrprism/internal/gpu"
 	"mrprism/internal/vector"
 )
 
@@ -26,4 +28,16 @@ func roomFor(room *[]float32, n int) []float32 {
 		*room = make([]float32, n)
 	}
 	return (*room)[:n]
+}
+
+// logarithms replaces every x by its natural logarithm.
+func logarithms[F gpu.Float](x []F) {
+	switch x := any(x).(type) {
+	case []float32:
+		vector.Log(x)
+	case []float64:
+		for i, v := range x {
+			x[i] = math.Log(v)
+		}
+	}
 }
