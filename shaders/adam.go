@@ -32,23 +32,27 @@ func AdamSchedule(o AdamOptions, t int, rate, factor, averaging float64) []float
 	}
 }
 
-var adamStep = wide(flat("adam_step", adamFile, []gpu.Access{read, read, write, write, write, write},
-	func(p *adamParams) uint32 { return p.N },
-	func(p *adamParams, a []gpu.Array) {
-		schedule, m, v, x, average := a[1].F, a[2].F, a[3].F, a[4].F, a[5].F
-		if schedule[3] == 0 {
-			return
-		}
-		b1, b2 := float64(p.Beta1), float64(p.Beta2)
-		for i := range int(p.N) {
-			g := a[0].F[i] * schedule[3]
-			m[i] = b1*m[i] + (1-b1)*g
-			v[i] = b2*v[i] + (1-b2)*g*g
-			step := m[i] * schedule[1] / (math.Sqrt(v[i]*schedule[2]) + float64(p.Epsilon))
-			x[i] -= schedule[0] * (step + float64(p.Decay)*x[i])
-			average[i] = schedule[4]*average[i] + (1-schedule[4])*x[i]
-		}
-	}), 0, 1, 2, 3, 4, 5)
+func adamCount(p *adamParams) uint32 { return p.N }
+
+var adamStep = wide(inPieces(adamCount, adamPart[float64], adamPart[float32],
+	flat("adam_step", adamFile, []gpu.Access{read, read, write, write, write, write}, adamCount, nil)), 0, 1, 2, 3, 4, 5)
+
+func adamPart[F gpu.Float](p *adamParams, a []gpu.ArrayOf[F], from, to int) {
+	rate, c1, c2, factor, averaging := a[1].F[0], a[1].F[1], a[1].F[2], a[1].F[3], a[1].F[4]
+	if factor == 0 {
+		return
+	}
+	b1, b2, epsilon, decay := F(p.Beta1), F(p.Beta2), F(p.Epsilon), F(p.Decay)
+	m, v, x, average := a[2].F[from:to], a[3].F[from:to], a[4].F[from:to], a[5].F[from:to]
+	for i, g := range a[0].F[from:to] {
+		g *= factor
+		m[i] = b1*m[i] + (1-b1)*g
+		v[i] = b2*v[i] + (1-b2)*g*g
+		step := m[i] * c1 / (F(math.Sqrt(float64(v[i]*c2))) + epsilon)
+		x[i] -= rate * (step + decay*x[i])
+		average[i] = averaging*average[i] + (1-averaging)*x[i]
+	}
+}
 
 // Adam appends the update of the parameter x by its gradient, with first and second moments m and v and the exponential moving
 // average of x, all of one shape; schedule holds what AdamSchedule gives.

@@ -20,136 +20,187 @@ func batchNormStripes(p *batchNormParams) uint32  { return p.Chunks * p.Channels
 func batchNormChannels(p *batchNormParams) uint32 { return p.Channels }
 func batchNormQuads(p *batchNormParams) bool      { return p.Channels%4 == 0 }
 
-// normalised is x̂ and y, before the ReLU, at element i.
-func (p *batchNormParams) normalised(i int, x, statistics, scale, bias []float64) (xHat, y float64) {
-	c := i % int(p.Channels)
-	xHat = (x[i] - statistics[c]) * statistics[int(p.Channels)+c]
-	return xHat, xHat*scale[c] + bias[c]
-}
-
-// passed is x̂ and the gradient that the ReLU, if there is one, lets through at element i.
-func (p *batchNormParams) passed(i int, x, statistics, scale, bias, dy []float64) (xHat, g float64) {
-	xHat, y := p.normalised(i, x, statistics, scale, bias)
-	if p.Relu == 1 && y <= 0 {
-		return xHat, 0
-	}
-	return xHat, dy[i]
-}
+func batchNormChunks(p *batchNormParams) uint32 { return p.Chunks }
+func batchNormRows(p *batchNormParams) uint32   { return p.Rows }
 
 var (
-	batchNormPartial = wide(columnwise("batch_norm_partial", batchNormFile, []gpu.Access{read, write}, batchNormStripes, batchNormQuads,
-		func(p *batchNormParams, a []gpu.Array) {
-			x, moments, step := a[0].F, a[1].F, int(p.Chunks*p.Channels)
-			for i := range step {
-				n, sum, squares := 0.0, 0.0, 0.0
-				for at := i; at < int(p.Rows*p.Channels); at += step {
-					n, sum = n+1, sum+x[at]
-				}
-				for at := i; at < int(p.Rows*p.Channels); at += step {
-					squares += (x[at] - sum/n) * (x[at] - sum/n)
-				}
-				moments[i], moments[step+i] = sum/n, squares
-			}
-		}), 1)
-
-	batchNormStatistics = columnwise("batch_norm_statistics", batchNormFile, []gpu.Access{read, write, write, write}, batchNormChannels, batchNormQuads,
-		func(p *batchNormParams, a []gpu.Array) {
-			moments, saved, movingMean, movingVariance := a[0].F, a[1].F, a[2].F, a[3].F
-			n, channels, chunks := float64(p.Rows), int(p.Channels), int(p.Chunks)
-			for c := range channels {
-				mean, squares := 0.0, 0.0
-				for chunk := range chunks {
-					rows := (int(p.Rows) - chunk + chunks - 1) / chunks
-					mean += float64(rows) / n * moments[chunk*channels+c]
-				}
-				for chunk := range chunks {
-					rows, d := (int(p.Rows)-chunk+chunks-1)/chunks, moments[chunk*channels+c]-mean
-					squares += moments[(chunks+chunk)*channels+c] + float64(rows)*d*d
-				}
-				saved[c], saved[channels+c] = mean, 1/math.Sqrt(squares/n+float64(p.Eps))
-				movingMean[c] += float64(p.Momentum) * (mean - movingMean[c])
-				movingVariance[c] += float64(p.Momentum) * (squares/(n-1) - movingVariance[c])
-			}
-		})
-
-	batchNormRunning = wide(columnwise("batch_norm_running", batchNormFile, []gpu.Access{read, write, read}, batchNormChannels, batchNormQuads,
-		func(p *batchNormParams, a []gpu.Array) {
-			for c := range p.Channels {
-				a[1].F[c] = a[0].F[c]
-				a[1].F[p.Channels+c] = 1 / math.Sqrt(a[2].F[c]+float64(p.Eps))
-			}
-		}), 1)
-
-	batchNormScaleShift = wide(columnwise("batch_norm_scale_shift", batchNormFile, []gpu.Access{write, read, read, read}, batchNormChannels, batchNormQuads,
-		func(p *batchNormParams, a []gpu.Array) {
-			out, statistics, n := a[0].F, a[1].F, int(p.Channels)
-			for c := range n {
-				out[c] = statistics[n+c] * a[2].F[c]
-				out[n+c] = a[3].F[c] - statistics[c]*out[c]
-			}
-		}), 1)
-
-	scaleShiftForward = columnwise("scale_shift_forward", batchNormFile, []gpu.Access{read, read, write}, batchNormStripes, batchNormQuads,
-		func(p *batchNormParams, a []gpu.Array) {
-			for i := range int(p.Rows * p.Channels) {
-				c := i % int(p.Channels)
-				a[2].F[i] = a[0].F[i]*a[1].F[c] + a[1].F[int(p.Channels)+c]
-				if p.Relu == 1 {
-					a[2].F[i] = max(a[2].F[i], 0)
-				}
-			}
-		})
-
-	batchNormForward = wide(columnwise("batch_norm_forward", batchNormFile, []gpu.Access{read, read, read, read, write}, batchNormStripes, batchNormQuads,
-		func(p *batchNormParams, a []gpu.Array) {
-			for i := range int(p.Rows * p.Channels) {
-				_, y := p.normalised(i, a[0].F, a[1].F, a[2].F, a[3].F)
-				if p.Relu == 1 {
-					y = max(y, 0)
-				}
-				a[4].F[i] = y
-			}
-		}), 1)
-
-	batchNormBackwardPartial = wide(columnwise("batch_norm_backward_partial", batchNormFile,
-		[]gpu.Access{read, read, read, read, read, write}, batchNormStripes, batchNormQuads,
-		func(p *batchNormParams, a []gpu.Array) {
-			partials, step := a[5].F, int(p.Chunks*p.Channels)
-			for i := range step {
-				partials[i], partials[step+i] = 0, 0
-				for at := i; at < int(p.Rows*p.Channels); at += step {
-					xHat, g := p.passed(at, a[0].F, a[1].F, a[2].F, a[3].F, a[4].F)
-					partials[i] += g * xHat
-					partials[step+i] += g
-				}
-			}
-		}), 1, 5)
-
-	batchNormBackwardSums = columnwise("batch_norm_backward_sums", batchNormFile, []gpu.Access{read, write, write, write}, batchNormChannels, batchNormQuads,
-		func(p *batchNormParams, a []gpu.Array) {
-			partials, sums, dscale, dbias := a[0].F, a[1].F, a[2].F, a[3].F
-			for c := range p.Channels {
-				sums[c] = columnSum(partials, p.Chunks, p.Channels, c)
-				sums[p.Channels+c] = columnSum(partials[p.Chunks*p.Channels:], p.Chunks, p.Channels, c)
-				dscale[c] += sums[c]
-				dbias[c] += sums[p.Channels+c]
-			}
-		})
-
-	batchNormBackwardX = wide(columnwise("batch_norm_backward_x", batchNormFile,
-		[]gpu.Access{read, read, read, read, read, read, write}, batchNormStripes, batchNormQuads,
-		func(p *batchNormParams, a []gpu.Array) {
-			statistics, scale, sums, dx, n := a[1].F, a[2].F, a[5].F, a[6].F, float64(p.Rows)
-			for i := range int(p.Rows * p.Channels) {
-				c := i % int(p.Channels)
-				xHat, g := p.passed(i, a[0].F, statistics, scale, a[3].F, a[4].F)
-				if p.Training == 1 {
-					g -= sums[int(p.Channels)+c]/n + xHat*sums[c]/n
-				}
-				dx[i] += scale[c] * statistics[int(p.Channels)+c] * g
-			}
-		}), 1, 5)
+	batchNormPartial = wide(inRows(batchNormChunks, batchNormPartialPart[float64], batchNormPartialPart[float32],
+		columnwise("batch_norm_partial", batchNormFile, []gpu.Access{read, write}, batchNormStripes, batchNormQuads, nil)), 1)
+	batchNormStatistics = inPieces(batchNormChannels, batchNormStatisticsPart[float64], batchNormStatisticsPart[float32],
+		columnwise("batch_norm_statistics", batchNormFile, []gpu.Access{read, write, write, write}, batchNormChannels, batchNormQuads, nil))
+	batchNormRunning = wide(inPieces(batchNormChannels, batchNormRunningPart[float64], batchNormRunningPart[float32],
+		columnwise("batch_norm_running", batchNormFile, []gpu.Access{read, write, read}, batchNormChannels, batchNormQuads, nil)), 1)
+	batchNormScaleShift = wide(inPieces(batchNormChannels, batchNormScaleShiftPart[float64], batchNormScaleShiftPart[float32],
+		columnwise("batch_norm_scale_shift", batchNormFile, []gpu.Access{write, read, read, read}, batchNormChannels, batchNormQuads, nil)), 1)
+	scaleShiftForward = inRows(batchNormRows, scaleShiftPart[float64], scaleShiftPart[float32],
+		columnwise("scale_shift_forward", batchNormFile, []gpu.Access{read, read, write}, batchNormStripes, batchNormQuads, nil))
+	batchNormForward = wide(inRows(batchNormRows, batchNormForwardPart[float64], batchNormForwardPart[float32],
+		columnwise("batch_norm_forward", batchNormFile, []gpu.Access{read, read, read, read, write}, batchNormStripes, batchNormQuads, nil)), 1)
+	batchNormBackwardPartial = wide(inRows(batchNormChunks, batchNormBackwardPartialPart[float64], batchNormBackwardPartialPart[float32],
+		columnwise("batch_norm_backward_partial", batchNormFile, []gpu.Access{read, read, read, read, read, write}, batchNormStripes, batchNormQuads, nil)), 1, 5)
+	batchNormBackwardSums = inPieces(batchNormChannels, batchNormBackwardSumsPart[float64], batchNormBackwardSumsPart[float32],
+		columnwise("batch_norm_backward_sums", batchNormFile, []gpu.Access{read, write, write, write}, batchNormChannels, batchNormQuads, nil))
+	batchNormBackwardX = wide(inRows(batchNormRows, batchNormBackwardXPart[float64], batchNormBackwardXPart[float32],
+		columnwise("batch_norm_backward_x", batchNormFile, []gpu.Access{read, read, read, read, read, read, write}, batchNormStripes, batchNormQuads, nil)), 1, 5)
 )
+
+// batchNormPartialPart gives chunks [from, to) of the rows.
+func batchNormPartialPart[F gpu.Float](p *batchNormParams, a []gpu.ArrayOf[F], from, to int) {
+	n, step := int(p.Channels), int(p.Chunks*p.Channels)
+	x := a[0].F[:int(p.Rows)*n]
+	for chunk := from; chunk < to; chunk++ {
+		mean, squares := a[1].F[chunk*n:][:n], a[1].F[step+chunk*n:][:n]
+		clear(mean)
+		clear(squares)
+		for at := chunk * n; at < len(x); at += step {
+			for c, v := range x[at:][:n] {
+				mean[c] += v
+			}
+		}
+		rows := F(p.rowsOf(chunk))
+		for c := range mean {
+			mean[c] /= rows
+		}
+		for at := chunk * n; at < len(x); at += step {
+			for c, v := range x[at:][:n] {
+				squares[c] += (v - mean[c]) * (v - mean[c])
+			}
+		}
+	}
+}
+
+// rowsOf are the rows of a chunk.
+func (p *batchNormParams) rowsOf(chunk int) int {
+	return (int(p.Rows) - chunk + int(p.Chunks) - 1) / int(p.Chunks)
+}
+
+func batchNormStatisticsPart[F gpu.Float](p *batchNormParams, a []gpu.ArrayOf[F], from, to int) {
+	moments, saved, movingMean, movingVariance := a[0].F, a[1].F, a[2].F, a[3].F
+	n, channels, chunks := F(p.Rows), int(p.Channels), int(p.Chunks)
+	for c := from; c < to; c++ {
+		var mean, squares F
+		for chunk := range chunks {
+			mean += F(p.rowsOf(chunk)) / n * moments[chunk*channels+c]
+		}
+		for chunk := range chunks {
+			d := moments[chunk*channels+c] - mean
+			squares += moments[(chunks+chunk)*channels+c] + F(p.rowsOf(chunk))*d*d
+		}
+		saved[c], saved[channels+c] = mean, inverseRoot(squares/n+F(p.Eps))
+		movingMean[c] += F(p.Momentum) * (mean - movingMean[c])
+		movingVariance[c] += F(p.Momentum) * (squares/(n-1) - movingVariance[c])
+	}
+}
+
+func inverseRoot[F gpu.Float](x F) F { return 1 / F(math.Sqrt(float64(x))) }
+
+func batchNormRunningPart[F gpu.Float](p *batchNormParams, a []gpu.ArrayOf[F], from, to int) {
+	mean, statistics, variance := a[0].F, a[1].F, a[2].F
+	for c := from; c < to; c++ {
+		statistics[c], statistics[int(p.Channels)+c] = mean[c], inverseRoot(variance[c]+F(p.Eps))
+	}
+}
+
+func batchNormScaleShiftPart[F gpu.Float](p *batchNormParams, a []gpu.ArrayOf[F], from, to int) {
+	out, statistics, n := a[0].F, a[1].F, int(p.Channels)
+	for c := from; c < to; c++ {
+		out[c] = statistics[n+c] * a[2].F[c]
+		out[n+c] = a[3].F[c] - statistics[c]*out[c]
+	}
+}
+
+func scaleShiftPart[F gpu.Float](p *batchNormParams, a []gpu.ArrayOf[F], from, to int) {
+	n, relu := int(p.Channels), p.Relu == 1
+	scale, shift := a[1].F[:n], a[1].F[n:][:n]
+	for row := from; row < to; row++ {
+		y := a[2].F[row*n:][:n]
+		for c, v := range a[0].F[row*n:][:n] {
+			y[c] = rectified(relu, v*scale[c]+shift[c])
+		}
+	}
+}
+
+// rectified is v, or with ReLU max(v, 0).
+func rectified[F gpu.Float](relu bool, v F) F {
+	if relu {
+		return max(v, 0)
+	}
+	return v
+}
+
+// normalisation is what is known of the channels.
+type normalisation[F gpu.Float] struct{ mean, r, scale, bias []F }
+
+// normalisationOf takes the statistics, scale and bias from arguments 1 to 3.
+func normalisationOf[F gpu.Float](p *batchNormParams, a []gpu.ArrayOf[F]) normalisation[F] {
+	n := int(p.Channels)
+	return normalisation[F]{a[1].F[:n], a[1].F[n:][:n], a[2].F[:n], a[3].F[:n]}
+}
+
+func batchNormForwardPart[F gpu.Float](p *batchNormParams, a []gpu.ArrayOf[F], from, to int) {
+	n, relu, of := int(p.Channels), p.Relu == 1, normalisationOf(p, a)
+	for row := from; row < to; row++ {
+		y := a[4].F[row*n:][:n]
+		for c, v := range a[0].F[row*n:][:n] {
+			y[c] = rectified(relu, (v-of.mean[c])*of.r[c]*of.scale[c]+of.bias[c])
+		}
+	}
+}
+
+// passed is x̂ and the gradient that the ReLU, if there is one, lets through.
+func passed[F gpu.Float](relu bool, x, mean, r, scale, bias, dy F) (xHat, g F) {
+	xHat = (x - mean) * r
+	if relu && xHat*scale+bias <= 0 {
+		return xHat, 0
+	}
+	return xHat, dy
+}
+
+func batchNormBackwardPartialPart[F gpu.Float](p *batchNormParams, a []gpu.ArrayOf[F], from, to int) {
+	n, step, relu, of := int(p.Channels), int(p.Chunks*p.Channels), p.Relu == 1, normalisationOf(p, a)
+	x, dy := a[0].F[:int(p.Rows)*n], a[4].F[:int(p.Rows)*n]
+	for chunk := from; chunk < to; chunk++ {
+		products, sums := a[5].F[chunk*n:][:n], a[5].F[step+chunk*n:][:n]
+		clear(products)
+		clear(sums)
+		for at := chunk * n; at < len(x); at += step {
+			d := dy[at:][:n]
+			for c, v := range x[at:][:n] {
+				xHat, g := passed(relu, v, of.mean[c], of.r[c], of.scale[c], of.bias[c], d[c])
+				products[c] += g * xHat
+				sums[c] += g
+			}
+		}
+	}
+}
+
+func batchNormBackwardSumsPart[F gpu.Float](p *batchNormParams, a []gpu.ArrayOf[F], from, to int) {
+	n, step := int(p.Channels), int(p.Chunks*p.Channels)
+	for half, gradient := range [][]F{a[2].F, a[3].F} {
+		sums := a[1].F[half*n+from : half*n+to]
+		clear(sums)
+		addColumns(sums, a[0].F[half*step:][:step], n, from, to)
+		for i, s := range sums {
+			gradient[from+i] += s
+		}
+	}
+}
+
+func batchNormBackwardXPart[F gpu.Float](p *batchNormParams, a []gpu.ArrayOf[F], from, to int) {
+	n, relu, training, of := int(p.Channels), p.Relu == 1, p.Training == 1, normalisationOf(p, a)
+	share := 1 / F(p.Rows)
+	products, sums := a[5].F[:n], a[5].F[n:][:n]
+	for row := from; row < to; row++ {
+		dy, dx := a[4].F[row*n:][:n], a[6].F[row*n:][:n]
+		for c, v := range a[0].F[row*n:][:n] {
+			xHat, g := passed(relu, v, of.mean[c], of.r[c], of.scale[c], of.bias[c], dy[c])
+			if training {
+				g -= share * (sums[c] + xHat*products[c])
+			}
+			dx[c] += of.scale[c] * of.r[c] * g
+		}
+	}
+}
 
 // BatchNorm normalises each channel of x (B, H, W, C), then applies scale and bias (C). In training the mean and variance are
 // those of the batch, and the running ones move towards them by momentum (the variance unbiased), as PyTorch's do; in

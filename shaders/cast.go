@@ -16,24 +16,32 @@ type castParams struct{ N uint32 }
 func castCount(p *castParams) uint32 { return p.N }
 
 var (
-	narrow = wide(perElement("narrow", castSource, []gpu.Access{read, write}, castCount, func(p *castParams, a []gpu.Array) {
-		for i := range p.N {
-			a[1].F[i] = float64(half.ToFloat32(half.FromFloat32(float32(a[0].F[i]))))
-		}
-	}), 0)
-	widenForward = wide(perElement("widen_forward", castSource, []gpu.Access{read, write}, castCount, func(p *castParams, a []gpu.Array) {
-		copy(a[1].F[:p.N], a[0].F)
-	}), 1)
+	narrow = wide(inPieces(castCount, narrowPart[float64], narrowPart[float32],
+		perElement("narrow", castSource, []gpu.Access{read, write}, castCount, nil)), 0)
+	widenForward = wide(inPieces(castCount, widenPart[float64], widenPart[float32],
+		perElement("widen_forward", castSource, []gpu.Access{read, write}, castCount, nil)), 1)
 	widenBackward = func() *tensor.Kernel {
-		k := wide(perElement("widen_backward", castSource, []gpu.Access{read, write}, castCount, func(p *castParams, a []gpu.Array) {
-			for i := range p.N {
-				a[1].F[i] += a[0].F[i]
-			}
-		}), 0)
+		k := wide(inPieces(castCount, widenBackwardPart[float64], widenBackwardPart[float32],
+			perElement("widen_backward", castSource, []gpu.Access{read, write}, castCount, nil)), 0)
 		k.Fresh = narrow
 		return k
 	}()
 )
+
+func narrowPart[F gpu.Float](_ *castParams, a []gpu.ArrayOf[F], from, to int) {
+	y := a[1].F[from:to]
+	for i, v := range a[0].F[from:to] {
+		y[i] = F(half.ToFloat32(half.FromFloat32(float32(v))))
+	}
+}
+
+func widenPart[F gpu.Float](_ *castParams, a []gpu.ArrayOf[F], from, to int) {
+	copy(a[1].F[from:to], a[0].F[from:])
+}
+
+func widenBackwardPart[F gpu.Float](_ *castParams, a []gpu.ArrayOf[F], from, to int) {
+	addRow(a[1].F[from:to], a[0].F[from:])
+}
 
 // wide says which of a kernel's arguments are of F32 also where the others are of F16.
 func wide(k *tensor.Kernel, arguments ...int) *tensor.Kernel {

@@ -2,7 +2,6 @@ package shaders
 
 import (
 	_ "embed"
-	"math"
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/tensor"
@@ -18,33 +17,45 @@ type clampLogParams struct {
 
 func clampLogCount(p *clampLogParams) uint32 { return p.N }
 
-func (p *clampLogParams) of(x float64) float64 {
-	return math.Log(min(max(x, float64(p.Low)), float64(p.High)))
+var (
+	clampLogForward = absorbing(clampLogAbsorb, inPieces(clampLogCount, clampLogPart[float64], clampLogPart[float32],
+		flat("clamp_log_forward", clampLogFile, []gpu.Access{read, write}, clampLogCount, nil)))
+	// clampLogAdd takes x, what is added, y. No operator appends it: a logarithm becomes it where it takes over the sum after it.
+	clampLogAdd = inPieces(clampLogCount, clampLogAddPart[float64], clampLogAddPart[float32],
+		flat("clamp_log_add", clampLogFile, []gpu.Access{read, read, write}, clampLogCount, nil))
+	clampLogBackward = inPieces(clampLogCount, clampLogBackwardPart[float64], clampLogBackwardPart[float32],
+		flat("clamp_log_backward", clampLogFile, []gpu.Access{read, read, write}, clampLogCount, nil))
+)
+
+func clampLog[F gpu.Float](p *clampLogParams, y, x []F) {
+	low, high := F(p.Low), F(p.High)
+	for i, v := range x {
+		y[i] = min(max(v, low), high)
+	}
+	logarithms(y)
 }
 
-var (
-	clampLogForward = absorbing(clampLogAbsorb, flat("clamp_log_forward", clampLogFile, []gpu.Access{read, write}, clampLogCount,
-		func(p *clampLogParams, a []gpu.Array) {
-			for i := range int(p.N) {
-				a[1].F[i] = p.of(a[0].F[i])
-			}
-		}))
-	// clampLogAdd takes x, what is added, y. No operator appends it: a logarithm becomes it where it takes over the sum after it.
-	clampLogAdd = flat("clamp_log_add", clampLogFile, []gpu.Access{read, read, write}, clampLogCount,
-		func(p *clampLogParams, a []gpu.Array) {
-			for i := range int(p.N) {
-				a[2].F[i] = p.of(a[0].F[i]) + a[1].F[i]
-			}
-		})
-	clampLogBackward = flat("clamp_log_backward", clampLogFile, []gpu.Access{read, read, write}, clampLogCount,
-		func(p *clampLogParams, a []gpu.Array) {
-			for i := range int(p.N) {
-				if x := a[0].F[i]; x > float64(p.Low) && x < float64(p.High) {
-					a[2].F[i] += a[1].F[i] / x
-				}
-			}
-		})
-)
+func clampLogPart[F gpu.Float](p *clampLogParams, a []gpu.ArrayOf[F], from, to int) {
+	clampLog(p, a[1].F[from:to], a[0].F[from:to])
+}
+
+func clampLogAddPart[F gpu.Float](p *clampLogParams, a []gpu.ArrayOf[F], from, to int) {
+	y := a[2].F[from:to]
+	clampLog(p, y, a[0].F[from:to])
+	for i, v := range a[1].F[from:to] {
+		y[i] += v
+	}
+}
+
+func clampLogBackwardPart[F gpu.Float](p *clampLogParams, a []gpu.ArrayOf[F], from, to int) {
+	low, high := F(p.Low), F(p.High)
+	dy, dx := a[1].F[from:to], a[2].F[from:to]
+	for i, v := range a[0].F[from:to] {
+		if v > low && v < high {
+			dx[i] += dy[i] / v
+		}
+	}
+}
 
 // clampLogAbsorb lets the logarithm also do a sum: with another tensor, or with a table where that is added to one batch element.
 func clampLogAbsorb(params any, next *tensor.Kernel, nextParams any, at int) (tensor.Absorbed, bool) {

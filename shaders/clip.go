@@ -16,26 +16,37 @@ type clipParams struct {
 	Limit     float32
 }
 
+func clipChunks(p *clipParams) uint32 { return p.Chunks }
+func clipOnce(*clipParams) uint32     { return 1 }
+
 var (
-	squareSumsPartial = perElement("square_sums_partial", clipSource, []gpu.Access{read, write}, func(p *clipParams) uint32 { return p.Chunks },
-		func(p *clipParams, a []gpu.Array) {
-			clear(a[1].F[:p.Chunks])
-			for i := range p.N {
-				a[1].F[i%p.Chunks] += a[0].F[i] * a[0].F[i]
-			}
-		})
-	clipSchedule = perElement("clip_schedule", clipSource, []gpu.Access{read, read, write}, func(p *clipParams) uint32 { return p.N },
-		func(p *clipParams, a []gpu.Array) {
-			schedule, squares, y := a[0].F, a[1].F, a[2].F
-			copy(y[:p.N], schedule)
-			switch norm := schedule[3] * math.Sqrt(squares[0]); {
-			case math.IsInf(squares[0], 0) || math.IsNaN(squares[0]):
-				y[3] = 0
-			case p.Limit > 0 && norm > float64(p.Limit):
-				y[3] *= float64(p.Limit) / norm
-			}
-		})
+	squareSumsPartial = inPieces(clipChunks, squareSumsPart[float64], squareSumsPart[float32],
+		perElement("square_sums_partial", clipSource, []gpu.Access{read, write}, clipChunks, nil))
+	clipSchedule = inPieces(clipOnce, clipSchedulePart[float64], clipSchedulePart[float32],
+		perElement("clip_schedule", clipSource, []gpu.Access{read, read, write}, func(p *clipParams) uint32 { return p.N }, nil))
 )
+
+func squareSumsPart[F gpu.Float](p *clipParams, a []gpu.ArrayOf[F], from, to int) {
+	sums, x, step := a[1].F[from:to], a[0].F[:p.N], int(p.Chunks)
+	clear(sums)
+	for ; from < len(x); from, to = from+step, to+step {
+		for i, v := range x[from:min(to, len(x))] {
+			sums[i] += v * v
+		}
+	}
+}
+
+// clipSchedulePart gives the schedule, which is one.
+func clipSchedulePart[F gpu.Float](p *clipParams, a []gpu.ArrayOf[F], _, _ int) {
+	schedule, squares, y := a[0].F, float64(a[1].F[0]), a[2].F
+	copy(y[:p.N], schedule)
+	switch norm := float64(schedule[3]) * math.Sqrt(squares); {
+	case math.IsInf(squares, 0) || math.IsNaN(squares):
+		y[3] = 0
+	case p.Limit > 0 && norm > float64(p.Limit):
+		y[3] *= F(float64(p.Limit) / norm)
+	}
+}
 
 // SquareSum is Σ x², of shape (1), added up in a fixed order. No gradient.
 func SquareSum(x *Tensor) *Tensor {

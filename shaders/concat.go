@@ -16,51 +16,71 @@ type concatParams struct{ Rows, Columns, Part, Offset, Chunks uint32 }
 // concatQuads: quads begin and end with rows and their parts.
 func concatQuads(p *concatParams) bool { return (p.Columns|p.Part|p.Offset)%4 == 0 }
 
+func concatRows(p *concatParams) uint32  { return p.Rows }
+func concatWhole(p *concatParams) uint32 { return p.Chunks * p.Columns }
+func concatPart(p *concatParams) uint32  { return p.Chunks * p.Part }
+
 var (
-	concatForward = columnwise("concat_forward", concatFile, []gpu.Access{read, read, write},
-		func(p *concatParams) uint32 { return p.Chunks * p.Columns }, concatQuads,
-		func(p *concatParams, a []gpu.Array) {
-			for r := range p.Rows {
-				y := a[2].F[r*p.Columns:]
-				copy(y, a[0].F[r*p.Part:][:p.Part])
-				copy(y[p.Part:], a[1].F[r*(p.Columns-p.Part):][:p.Columns-p.Part])
-			}
-		})
-	splitForward = columnwise("split_forward", concatFile, []gpu.Access{read, write, write},
-		func(p *concatParams) uint32 { return p.Chunks * p.Columns }, concatQuads,
-		func(p *concatParams, a []gpu.Array) {
-			for r := range p.Rows {
-				both := a[0].F[r*p.Columns:][:p.Columns]
-				copy(a[1].F[r*p.Part:], both[:p.Part])
-				copy(a[2].F[r*(p.Columns-p.Part):], both[p.Part:])
-			}
-		})
-	sliceForward = columnwise("slice_forward", concatFile, []gpu.Access{read, write},
-		func(p *concatParams) uint32 { return p.Chunks * p.Part }, concatQuads,
-		func(p *concatParams, a []gpu.Array) {
-			for r := range p.Rows {
-				copy(a[1].F[r*p.Part:][:p.Part], a[0].F[r*p.Columns+p.Offset:])
-			}
-		})
-	sliceBackward = columnwise("slice_backward", concatFile, []gpu.Access{read, write},
-		func(p *concatParams) uint32 { return p.Chunks * p.Part }, concatQuads,
-		func(p *concatParams, a []gpu.Array) {
-			for r := range p.Rows {
-				for c := range p.Part {
-					a[1].F[r*p.Columns+p.Offset+c] += a[0].F[r*p.Part+c]
-				}
-			}
-		})
-	concatBackward = columnwise("concat_backward", concatFile, []gpu.Access{read, write},
-		func(p *concatParams) uint32 { return p.Chunks * p.Part }, concatQuads,
-		func(p *concatParams, a []gpu.Array) {
-			for r := range p.Rows {
-				for c := range p.Part {
-					a[1].F[r*p.Part+c] += a[0].F[r*p.Columns+p.Offset+c]
-				}
-			}
-		})
+	concatForward = inRows(concatRows, concatForwardPart[float64], concatForwardPart[float32],
+		columnwise("concat_forward", concatFile, []gpu.Access{read, read, write}, concatWhole, concatQuads, nil))
+	splitForward = inRows(concatRows, splitForwardPart[float64], splitForwardPart[float32],
+		columnwise("split_forward", concatFile, []gpu.Access{read, write, write}, concatWhole, concatQuads, nil))
+	sliceForward = inRows(concatRows, sliceForwardPart[float64], sliceForwardPart[float32],
+		columnwise("slice_forward", concatFile, []gpu.Access{read, write}, concatPart, concatQuads, nil))
+	sliceBackward = inRows(concatRows, sliceBackwardPart[float64], sliceBackwardPart[float32],
+		columnwise("slice_backward", concatFile, []gpu.Access{read, write}, concatPart, concatQuads, nil))
+	concatBackward = inRows(concatRows, concatBackwardPart[float64], concatBackwardPart[float32],
+		columnwise("concat_backward", concatFile, []gpu.Access{read, write}, concatPart, concatQuads, nil))
 )
+
+func concatForwardPart[F gpu.Float](p *concatParams, a []gpu.ArrayOf[F], from, to int) {
+	columns, part := int(p.Columns), int(p.Part)
+	for r := from; r < to; r++ {
+		y := a[2].F[r*columns:][:columns]
+		copy(y[:part], a[0].F[r*part:])
+		copy(y[part:], a[1].F[r*(columns-part):])
+	}
+}
+
+func splitForwardPart[F gpu.Float](p *concatParams, a []gpu.ArrayOf[F], from, to int) {
+	columns, part := int(p.Columns), int(p.Part)
+	for r := from; r < to; r++ {
+		both := a[0].F[r*columns:][:columns]
+		copy(a[1].F[r*part:], both[:part])
+		copy(a[2].F[r*(columns-part):], both[part:])
+	}
+}
+
+// within is row r of a part, in the whole.
+func within[F gpu.Float](p *concatParams, whole []F, r int) []F {
+	return whole[r*int(p.Columns)+int(p.Offset):][:p.Part]
+}
+
+func sliceForwardPart[F gpu.Float](p *concatParams, a []gpu.ArrayOf[F], from, to int) {
+	for r := from; r < to; r++ {
+		copy(a[1].F[r*int(p.Part):], within(p, a[0].F, r))
+	}
+}
+
+func sliceBackwardPart[F gpu.Float](p *concatParams, a []gpu.ArrayOf[F], from, to int) {
+	for r := from; r < to; r++ {
+		addRow(within(p, a[1].F, r), a[0].F[r*int(p.Part):])
+	}
+}
+
+func concatBackwardPart[F gpu.Float](p *concatParams, a []gpu.ArrayOf[F], from, to int) {
+	for r := from; r < to; r++ {
+		addRow(a[1].F[r*int(p.Part):][:p.Part], within(p, a[0].F, r))
+	}
+}
+
+// addRow adds x to y.
+func addRow[F gpu.Float](y, x []F) {
+	x = x[:len(y)]
+	for i, v := range x {
+		y[i] += v
+	}
+}
 
 // Slice is the elements of x (…, N, C) at [from, to) of the extent before the last: (…, to - from, C).
 func Slice(x *Tensor, from, to int) *Tensor {

@@ -2,7 +2,6 @@ package shaders
 
 import (
 	_ "embed"
-	"math"
 
 	"mrprism/internal/gpu"
 )
@@ -18,21 +17,46 @@ type crossEntropyParams struct {
 func crossEntropyCount(p *crossEntropyParams) uint32 { return p.N }
 
 var (
-	crossEntropyForward = flat("cross_entropy_forward", crossEntropyFile, []gpu.Access{read, read, write}, crossEntropyCount,
-		func(p *crossEntropyParams, a []gpu.Array) {
-			for i := range int(p.N) {
-				q, t := min(max(a[0].F[i], float64(p.Low)), 1-float64(p.Low)), a[1].F[i]
-				a[2].F[i] = -(t*math.Log(q) + (1-t)*math.Log(1-q))
-			}
-		})
-	crossEntropyBackward = flat("cross_entropy_backward", crossEntropyFile, []gpu.Access{read, read, read, write}, crossEntropyCount,
-		func(p *crossEntropyParams, a []gpu.Array) {
-			for i := range int(p.N) {
-				q := min(max(a[0].F[i], float64(p.Low)), 1-float64(p.Low))
-				a[3].F[i] += (q - a[1].F[i]) / (q * (1 - q)) * a[2].F[i]
-			}
-		})
+	crossEntropyForward = inPieces(crossEntropyCount, crossEntropyPart[float64], crossEntropyPart[float32],
+		flat("cross_entropy_forward", crossEntropyFile, []gpu.Access{read, read, write}, crossEntropyCount, nil))
+	crossEntropyBackward = inPieces(crossEntropyCount, crossEntropyBackwardPart[float64], crossEntropyBackwardPart[float32],
+		flat("cross_entropy_backward", crossEntropyFile, []gpu.Access{read, read, read, write}, crossEntropyCount, nil))
 )
+
+func crossEntropyPart[F gpu.Float](p *crossEntropyParams, a []gpu.ArrayOf[F], from, to int) {
+	low, y := F(p.Low), a[2].F[from:to]
+	for i, v := range a[0].F[from:to] {
+		y[i] = min(max(v, low), 1-low)
+	}
+	logLikelihoods(y, y, a[1].F[from:to])
+	for i, v := range y {
+		y[i] = -v
+	}
+}
+
+// logLikelihoods makes every y[i] label log q + (1 - label) log(1 - q). q may be y.
+func logLikelihoods[F gpu.Float](y, q, label []F) {
+	var marked, unmarked [64]F
+	for at := 0; at < len(y); at += len(marked) {
+		now := min(len(marked), len(y)-at)
+		for i, v := range q[at : at+now] {
+			marked[i], unmarked[i] = v, 1-v
+		}
+		logarithms(marked[:now])
+		logarithms(unmarked[:now])
+		for i, t := range label[at : at+now] {
+			y[at+i] = t*marked[i] + (1-t)*unmarked[i]
+		}
+	}
+}
+
+func crossEntropyBackwardPart[F gpu.Float](p *crossEntropyParams, a []gpu.ArrayOf[F], from, to int) {
+	low, label, dy, dx := F(p.Low), a[1].F[from:to], a[2].F[from:to], a[3].F[from:to]
+	for i, v := range a[0].F[from:to] {
+		q := min(max(v, low), 1-low)
+		dx[i] += (q - label[i]) / (q * (1 - q)) * dy[i]
+	}
+}
 
 // CrossEntropy is the binary cross-entropy of probabilities p against targets t, element by element, with p clamped to
 // [low, 1-low]; the gradient passes the clamp (PAPER.md §3.8). No gradient by t.

@@ -12,13 +12,17 @@ var dequantizeSource string
 
 type dequantizeParams struct{ N, Channels uint32 }
 
-var dequantizeForward = wide(perElement("dequantize", dequantizeSource, []gpu.Access{read, read, write},
-	func(p *dequantizeParams) uint32 { return (p.N + 3) / 4 }, // words
-	func(p *dequantizeParams, a []gpu.Array) {
-		for i := range p.N {
-			a[2].F[i] = float64(a[0].B[i]) * a[1].F[i%p.Channels]
-		}
-	}), 1)
+func dequantizeCount(p *dequantizeParams) uint32 { return p.N }
+func dequantizeWords(p *dequantizeParams) uint32 { return (p.N + 3) / 4 }
+
+var dequantizeForward = wide(inPieces(dequantizeCount, dequantizePart[float64], dequantizePart[float32],
+	perElement("dequantize", dequantizeSource, []gpu.Access{read, read, write}, dequantizeWords, nil)), 1)
+
+func dequantizePart[F gpu.Float](p *dequantizeParams, a []gpu.ArrayOf[F], from, to int) {
+	for i := from; i < to; i++ {
+		a[2].F[i] = F(a[0].B[i]) * a[1].F[i%int(p.Channels)]
+	}
+}
 
 // Dequantize is q (…, C) of I8 times scale (C), as weights.Quantize stores them. No gradient.
 func Dequantize(q, scale *Tensor) *Tensor {

@@ -21,30 +21,53 @@ func (p *elementwiseParams) once() bool { return p.N == p.Period }
 
 func elementwiseCount(p *elementwiseParams) uint32 { return p.Period }
 
+func elementwiseAll(p *elementwiseParams) uint32 { return p.N }
+
 var (
-	addForward = flat("add_forward", elementwiseFile, []gpu.Access{read, read, write}, elementwiseCount, func(p *elementwiseParams, a []gpu.Array) {
-		for i := range p.N {
-			a[2].F[i] = a[0].F[i] + a[1].F[i]
-		}
-	})
-	addBroadcastForward = flat("add_broadcast_forward", elementwiseFile, []gpu.Access{read, read, write}, elementwiseCount, func(p *elementwiseParams, a []gpu.Array) {
-		for i := range p.N {
-			a[2].F[i] = a[0].F[i] + a[1].F[i%p.Period]
-		}
-	})
-	scaleForward = flat("scale_forward", elementwiseFile, []gpu.Access{read, write}, elementwiseCount, func(p *elementwiseParams, a []gpu.Array) {
-		for i := range p.N {
-			a[1].F[i] = float64(p.Factor) * a[0].F[i]
-		}
-	})
+	addForward = inPieces(elementwiseAll, addPart[float64], addPart[float32],
+		flat("add_forward", elementwiseFile, []gpu.Access{read, read, write}, elementwiseCount, nil))
+	addBroadcastForward = inPieces(elementwiseAll, addBroadcastPart[float64], addBroadcastPart[float32],
+		flat("add_broadcast_forward", elementwiseFile, []gpu.Access{read, read, write}, elementwiseCount, nil))
+	scaleForward = inPieces(elementwiseAll, scalePart[float64], scalePart[float32],
+		flat("scale_forward", elementwiseFile, []gpu.Access{read, write}, elementwiseCount, nil))
 	copyForward = func() *tensor.Kernel { k := *scaleForward; k.Copies = true; return &k }() // with the factor 1
-	addScaled   = flat("add_scaled", elementwiseFile, []gpu.Access{read, write}, elementwiseCount, func(p *elementwiseParams, a []gpu.Array) {
-		for i := range p.N {
-			a[1].F[i] += float64(p.Factor) * a[0].F[i]
-		}
-	})
+	addScaled   = inPieces(elementwiseAll, addScaledPart[float64], addScaledPart[float32],
+		flat("add_scaled", elementwiseFile, []gpu.Access{read, write}, elementwiseCount, nil))
 	addOnce = func() *tensor.Kernel { k := *addScaled; k.Fresh = copyForward; return &k }() // with the factor 1
 )
+
+func addPart[F gpu.Float](_ *elementwiseParams, a []gpu.ArrayOf[F], from, to int) {
+	other, y := a[1].F[from:to], a[2].F[from:to]
+	for i, v := range a[0].F[from:to] {
+		y[i] = v + other[i]
+	}
+}
+
+func addBroadcastPart[F gpu.Float](p *elementwiseParams, a []gpu.ArrayOf[F], from, to int) {
+	period := int(p.Period)
+	for from < to {
+		end := min(to, from-from%period+period)
+		table, y := a[1].F[from%period:][:end-from], a[2].F[from:end]
+		for i, v := range a[0].F[from:end] {
+			y[i] = v + table[i]
+		}
+		from = end
+	}
+}
+
+func scalePart[F gpu.Float](p *elementwiseParams, a []gpu.ArrayOf[F], from, to int) {
+	factor, y := F(p.Factor), a[1].F[from:to]
+	for i, v := range a[0].F[from:to] {
+		y[i] = factor * v
+	}
+}
+
+func addScaledPart[F gpu.Float](p *elementwiseParams, a []gpu.ArrayOf[F], from, to int) {
+	factor, y := F(p.Factor), a[1].F[from:to]
+	for i, v := range a[0].F[from:to] {
+		y[i] += factor * v
+	}
+}
 
 // addTo appends gradient += factor × dy, where x needs a gradient.
 func addTo(x, dy *Tensor, factor float32) {

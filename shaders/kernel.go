@@ -18,6 +18,7 @@ func joined(parts ...string) string {
 }
 
 // perElement is a kernel with one invocation for each of count(params) elements, in workgroups of 64.
+// Its body is nil where inPieces or inRows gives it.
 func perElement[P any](name, source string, arguments []gpu.Access, count func(p *P) uint32, body func(p *P, a []gpu.Array)) *tensor.Kernel {
 	return &tensor.Kernel{
 		Name: name, Arguments: arguments, Body: tensor.Body(body),
@@ -32,6 +33,28 @@ func perElement[P any](name, source string, arguments []gpu.Access, count func(p
 func faster[P any](k *tensor.Kernel, fast func(p *P, a []gpu.Array32, split gpu.Split)) *tensor.Kernel {
 	k.Fast = tensor.Fast(fast)
 	return k
+}
+
+// inPieces gives a kernel one body in two precisions. It computes results [from, to) of n(params): of
+// numbers, or of as little as a pixel.
+func inPieces[P any](n func(p *P) uint32, exact func(p *P, a []gpu.Array, from, to int), fast func(p *P, a []gpu.Array32, from, to int), k *tensor.Kernel) *tensor.Kernel {
+	return inPiecesOf(grain, n, exact, fast, k)
+}
+
+// inRows is inPieces for results that are much to compute.
+func inRows[P any](n func(p *P) uint32, exact func(p *P, a []gpu.Array, from, to int), fast func(p *P, a []gpu.Array32, from, to int), k *tensor.Kernel) *tensor.Kernel {
+	return inPiecesOf(1, n, exact, fast, k)
+}
+
+// grain is how many results are worth another thread.
+const grain = 1 << 10
+
+func inPiecesOf[P any](least int, n func(p *P) uint32, exact func(p *P, a []gpu.Array, from, to int), fast func(p *P, a []gpu.Array32, from, to int), k *tensor.Kernel) *tensor.Kernel {
+	k.Body = tensor.Body(func(p *P, a []gpu.Array) { exact(p, a, 0, int(n(p))) })
+	return faster(k, func(p *P, a []gpu.Array32, split gpu.Split) {
+		all := int(n(p))
+		split((all+least-1)/least, func(from, to int) { fast(p, a, from*least, min(to*least, all)) })
+	})
 }
 
 // absorbing gives a kernel the rule by which it takes over what reads its result.

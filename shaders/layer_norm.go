@@ -17,6 +17,7 @@ type layerNormParams struct {
 
 func layerNormRows(p *layerNormParams) uint32     { return p.Rows }
 func layerNormStripes(p *layerNormParams) uint32  { return p.Chunks * p.Channels }
+func layerNormChunks(p *layerNormParams) uint32   { return p.Chunks }
 func layerNormChannels(p *layerNormParams) uint32 { return p.Channels }
 
 var (
@@ -39,45 +40,56 @@ var (
 			}
 		}), layerNormForwardFast), 4)
 
-	layerNormBackwardX = wide(perElement("layer_norm_backward_x", layerNormSource, []gpu.Access{read, read, read, read, write}, layerNormRows,
-		func(p *layerNormParams, a []gpu.Array) {
-			x, dy, saved, scale, dx, n := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F, int(p.Channels)
-			for row := range int(p.Rows) {
-				mean, r := saved[row], saved[int(p.Rows)+row]
-				g, gx := 0.0, 0.0
-				for c := range n {
-					g += dy[row*n+c] * scale[c] / float64(n)
-					gx += dy[row*n+c] * scale[c] * (x[row*n+c] - mean) * r / float64(n)
-				}
-				for c := range n {
-					dx[row*n+c] += r * (dy[row*n+c]*scale[c] - g - (x[row*n+c]-mean)*r*gx)
-				}
-			}
-		}), 2)
-
-	layerNormBackwardPartial = wide(perElement("layer_norm_backward_partial", layerNormSource, []gpu.Access{read, read, read, write}, layerNormStripes,
-		func(p *layerNormParams, a []gpu.Array) {
-			x, dy, saved, partials := a[0].F, a[1].F, a[2].F, a[3].F
-			step := p.Chunks * p.Channels
-			for i := range step {
-				partials[i], partials[step+i] = 0, 0
-				for at := i; at < p.Rows*p.Channels; at += step {
-					row := at / p.Channels
-					partials[i] += dy[at] * (x[at] - saved[row]) * saved[p.Rows+row]
-					partials[step+i] += dy[at]
-				}
-			}
-		}), 2, 3)
-
-	layerNormBackwardParameters = perElement("layer_norm_backward_parameters", layerNormSource, []gpu.Access{read, write, write}, layerNormChannels,
-		func(p *layerNormParams, a []gpu.Array) {
-			partials, dscale, dbias := a[0].F, a[1].F, a[2].F
-			for i := range p.Chunks * p.Channels {
-				dscale[i%p.Channels] += partials[i]
-				dbias[i%p.Channels] += partials[p.Chunks*p.Channels+i]
-			}
-		})
+	layerNormBackwardX = wide(inRows(layerNormRows, layerNormBackwardXPart[float64], layerNormBackwardXPart[float32],
+		perElement("layer_norm_backward_x", layerNormSource, []gpu.Access{read, read, read, read, write}, layerNormRows, nil)), 2)
+	layerNormBackwardPartial = wide(inRows(layerNormChunks, layerNormBackwardPartialPart[float64], layerNormBackwardPartialPart[float32],
+		perElement("layer_norm_backward_partial", layerNormSource, []gpu.Access{read, read, read, write}, layerNormStripes, nil)), 2, 3)
+	layerNormBackwardParameters = inPieces(layerNormChannels, layerNormParametersPart[float64], layerNormParametersPart[float32],
+		perElement("layer_norm_backward_parameters", layerNormSource, []gpu.Access{read, write, write}, layerNormChannels, nil))
 )
+
+func layerNormBackwardXPart[F gpu.Float](p *layerNormParams, a []gpu.ArrayOf[F], from, to int) {
+	n, saved, scale := int(p.Channels), a[2].F, a[3].F[:p.Channels]
+	for row := from; row < to; row++ {
+		x, dy, dx := a[0].F[row*n:][:n], a[1].F[row*n:][:n], a[4].F[row*n:][:n]
+		mean, r := saved[row], saved[int(p.Rows)+row]
+		var g, gx F
+		for c, v := range x {
+			d := dy[c] * scale[c]
+			g += d
+			gx += d * (v - mean) * r
+		}
+		g /= F(n)
+		gx /= F(n)
+		for c, v := range x {
+			dx[c] += r * (dy[c]*scale[c] - g - (v-mean)*r*gx)
+		}
+	}
+}
+
+// layerNormBackwardPartialPart gives chunks [from, to) of the rows.
+func layerNormBackwardPartialPart[F gpu.Float](p *layerNormParams, a []gpu.ArrayOf[F], from, to int) {
+	n, rows, chunks, saved := int(p.Channels), int(p.Rows), int(p.Chunks), a[2].F
+	for chunk := from; chunk < to; chunk++ {
+		products, sums := a[3].F[chunk*n:][:n], a[3].F[(chunks+chunk)*n:][:n]
+		clear(products)
+		clear(sums)
+		for row := chunk; row < rows; row += chunks {
+			x, dy := a[0].F[row*n:][:n], a[1].F[row*n:][:n]
+			mean, r := saved[row], saved[rows+row]
+			for c, d := range dy {
+				products[c] += d * (x[c] - mean) * r
+				sums[c] += d
+			}
+		}
+	}
+}
+
+func layerNormParametersPart[F gpu.Float](p *layerNormParams, a []gpu.ArrayOf[F], from, to int) {
+	n, step := int(p.Channels), int(p.Chunks*p.Channels)
+	addColumns(a[1].F[from:to], a[0].F[:step], n, from, to)
+	addColumns(a[2].F[from:to], a[0].F[step:][:step], n, from, to)
+}
 
 // LayerNorm normalises x (…, C) over its last extent to mean 0 and variance 1, then applies scale and bias (C).
 func LayerNorm(x, scale, bias *Tensor, eps float32) *Tensor {

@@ -1,6 +1,7 @@
 package shaders
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -42,4 +43,16 @@ func roomFor[T any](room *[]T, n int) []T {
 		*room = make([]T, n)
 	}
 	return (*room)[:n]
+}
+
+// logarithms replaces every x by its natural logarithm.
+func logarithms[F gpu.Float](x []F) {
+	switch x := any(x).(type) {
+	case []float32:
+		vector.Log(x)
+	case []float64:
+		for i, v := range x {
+			x[i] = math.Log(v)
+		}
+	}
 }

@@ -96,39 +96,72 @@ func perBlock(name, file string, arguments []gpu.Access, body func(p *ratersPara
 	}
 }
 
+func ratersPixels(p *ratersParams) uint32 { return p.Batch * p.Pixels }
+
 var (
-	shuffleRaters = perBlock("shuffle_raters", ratersFile, []gpu.Access{read, read, read, read, write},
-		func(p *ratersParams, a []gpu.Array) {
-			x, order, scale, offset := a[0].F, a[1].U, a[2].F, a[3].F
-			k := int(p.Classes)
-			for i := range p.values() {
-				m := i / k % int(p.Raters)
-				a[4].F[i] = scale[m]*x[i+(int(order[m])-m)*k] + offset[m]
-			}
-		})
-	weighRaters = perBlock("weigh_raters", ratersFile, []gpu.Access{read, read, write},
-		func(p *ratersParams, a []gpu.Array) {
-			for i := range p.values() {
-				a[2].F[i] = a[0].F[i] * a[1].F[p.labelOf(i)]
-			}
-		})
-	disputed = perBlock("disputed", ratersFile, []gpu.Access{read, read, write},
-		func(p *ratersParams, a []gpu.Array) {
-			for i := range p.results() {
-				least, most := 2.0, -1.0
-				for m := range int(p.Raters) {
-					if a[1].F[p.label(i)+m*int(p.Classes)] > 0 {
-						label := a[0].F[p.first(i)+m*int(p.Classes)]
-						least, most = min(least, label), max(most, label)
-					}
-				}
-				a[2].F[i] = 0
-				if most > least {
-					a[2].F[i] = 1
-				}
-			}
-		})
+	shuffleRaters = inPieces(ratersPixels, shuffleRatersPart[float64], shuffleRatersPart[float32],
+		perBlock("shuffle_raters", ratersFile, []gpu.Access{read, read, read, read, write}, nil))
+	weighRaters = inPieces(ratersPixels, weighRatersPart[float64], weighRatersPart[float32],
+		perBlock("weigh_raters", ratersFile, []gpu.Access{read, read, write}, nil))
+	disputed = inPieces(ratersPixels, disputedPart[float64], disputedPart[float32],
+		perBlock("disputed", ratersFile, []gpu.Access{read, read, write}, nil))
 )
+
+// ofPixel is what a pixel has in x (B, P, M, K), ofImage what its image has in x (B, M, K).
+func ofPixel[F gpu.Float](p *ratersParams, x []F, pixel int) []F {
+	n := int(p.Raters * p.Classes)
+	return x[pixel*n:][:n]
+}
+
+func ofImage[F gpu.Float](p *ratersParams, x []F, pixel int) []F {
+	return ofPixel(p, x, pixel/int(p.Pixels))
+}
+
+// fusedOf is what a pixel has in x (B, P, K).
+func fusedOf[F gpu.Float](p *ratersParams, x []F, pixel int) []F {
+	return x[pixel*int(p.Classes):][:p.Classes]
+}
+
+func shuffleRatersPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to int) {
+	k := int(p.Classes)
+	for pixel := from; pixel < to; pixel++ {
+		x, y := ofPixel(p, a[0].F, pixel), ofPixel(p, a[4].F, pixel)
+		for m, other := range a[1].U[:p.Raters] {
+			scale, offset, y := a[2].F[m], a[3].F[m], y[m*k:][:k]
+			for c, v := range x[int(other)*k:][:k] {
+				y[c] = scale*v + offset
+			}
+		}
+	}
+}
+
+func weighRatersPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to int) {
+	for pixel := from; pixel < to; pixel++ {
+		share, y := ofImage(p, a[1].F, pixel), ofPixel(p, a[2].F, pixel)
+		for i, v := range ofPixel(p, a[0].F, pixel) {
+			y[i] = v * share[i]
+		}
+	}
+}
+
+func disputedPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to int) {
+	k := int(p.Classes)
+	for pixel := from; pixel < to; pixel++ {
+		label, valid, y := ofPixel(p, a[0].F, pixel), ofImage(p, a[1].F, pixel), fusedOf(p, a[2].F, pixel)
+		for c := range y {
+			least, most := F(2), F(-1)
+			for i := c; i < len(label); i += k {
+				if valid[i] > 0 {
+					least, most = min(least, label[i]), max(most, label[i])
+				}
+			}
+			y[c] = 0
+			if most > least {
+				y[c] = 1
+			}
+		}
+	}
+}
 
 // ratersOf checks maps (B, H, W, M, K) and gives their extents.
 func ratersOf(operator string, x *Tensor) *ratersParams {

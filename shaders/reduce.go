@@ -18,41 +18,49 @@ func reduceColumns(p *reduceParams) uint32 { return p.Columns }
 func reduceStripes(p *reduceParams) uint32 { return p.Chunks * p.Columns }
 func reduceQuads(p *reduceParams) bool     { return p.Columns%4 == 0 }
 
-// columnSum adds up column c of n rows.
-func columnSum(x []float64, n, columns, c uint32) float64 {
-	sum := 0.0
-	for r := range n {
-		sum += x[r*columns+c]
-	}
-	return sum
-}
+func reduceAll(p *reduceParams) uint32 { return p.Rows * p.Columns }
 
 var (
-	reduceRowsPartial = wide(columnwise("reduce_rows_partial", reduceFile, []gpu.Access{read, write}, reduceStripes, reduceQuads, func(p *reduceParams, a []gpu.Array) {
-		step := p.Chunks * p.Columns
-		for i := range step {
-			a[1].F[i] = 0
-			for at := i; at < p.Rows*p.Columns; at += step {
-				a[1].F[i] += a[0].F[at]
-			}
-		}
-	}), 1)
-	reduceRowsWrite = columnwise("reduce_rows_write", reduceFile, []gpu.Access{read, write}, reduceColumns, reduceQuads, func(p *reduceParams, a []gpu.Array) {
-		for c := range p.Columns {
-			a[1].F[c] = columnSum(a[0].F, p.Chunks, p.Columns, c)
-		}
-	})
-	reduceRowsAdd = wide(columnwise("reduce_rows_add", reduceFile, []gpu.Access{read, write}, reduceColumns, reduceQuads, func(p *reduceParams, a []gpu.Array) {
-		for c := range p.Columns {
-			a[1].F[c] += columnSum(a[0].F, p.Chunks, p.Columns, c)
-		}
-	}), 1)
-	spreadRows = perElement("spread_rows", joined(singlesPart, reduceFile), []gpu.Access{read, write}, reduceStripes, func(p *reduceParams, a []gpu.Array) {
-		for i := range p.Rows * p.Columns {
-			a[1].F[i] += a[0].F[i%p.Columns]
-		}
-	})
+	reduceRowsPartial = wide(inPieces(reduceStripes, reducePartialPart[float64], reducePartialPart[float32],
+		columnwise("reduce_rows_partial", reduceFile, []gpu.Access{read, write}, reduceStripes, reduceQuads, nil)), 1)
+	reduceRowsWrite = inPieces(reduceColumns, reduceWritePart[float64], reduceWritePart[float32],
+		columnwise("reduce_rows_write", reduceFile, []gpu.Access{read, write}, reduceColumns, reduceQuads, nil))
+	reduceRowsAdd = wide(inPieces(reduceColumns, reduceAddPart[float64], reduceAddPart[float32],
+		columnwise("reduce_rows_add", reduceFile, []gpu.Access{read, write}, reduceColumns, reduceQuads, nil)), 1)
+	spreadRows = inPieces(reduceAll, spreadPart[float64], spreadPart[float32],
+		perElement("spread_rows", joined(singlesPart, reduceFile), []gpu.Access{read, write}, reduceStripes, nil))
 )
+
+// addColumns adds to y the columns [from, to) of x, which has so many.
+func addColumns[F gpu.Float](y, x []F, columns, from, to int) {
+	for ; from < len(x); from, to = from+columns, to+columns {
+		row := x[from:min(to, len(x))]
+		addRow(y[:len(row)], row)
+	}
+}
+
+// Stripes are the columns of a matrix whose last row is not full.
+func reducePartialPart[F gpu.Float](p *reduceParams, a []gpu.ArrayOf[F], from, to int) {
+	y := a[1].F[from:to]
+	clear(y)
+	addColumns(y, a[0].F[:p.Rows*p.Columns], int(p.Chunks*p.Columns), from, to)
+}
+
+func reduceWritePart[F gpu.Float](p *reduceParams, a []gpu.ArrayOf[F], from, to int) {
+	clear(a[1].F[from:to])
+	reduceAddPart(p, a, from, to)
+}
+
+func reduceAddPart[F gpu.Float](p *reduceParams, a []gpu.ArrayOf[F], from, to int) {
+	addColumns(a[1].F[from:to], a[0].F[:p.Chunks*p.Columns], int(p.Columns), from, to)
+}
+
+func spreadPart[F gpu.Float](p *reduceParams, a []gpu.ArrayOf[F], from, to int) {
+	columns := int(p.Columns)
+	for i := from; i < to; i++ {
+		a[1].F[i] += a[0].F[i%columns]
+	}
+}
 
 // stripes is into how many interleaved chunks of rows a (rows, columns) matrix is cut where each element stays in its column, so that about
 // elementwiseInvocations share it, each with a few rows: with four columns where those divide.

@@ -11,44 +11,87 @@ import (
 var ruleFile string
 
 var (
-	likelihoodForward = perBlock("likelihood_forward", ruleFile, []gpu.Access{read, read, read, read, write},
-		func(p *ratersParams, a []gpu.Array) {
-			for i := range p.values() {
-				q, label := a[0].F[i], a[2].F[i]
-				a[4].F[i] = a[3].F[p.labelOf(i)] * a[1].F[p.withoutRater(i)] * (label*math.Log(q) + (1-label)*math.Log(1-q))
+	likelihoodForward = inPieces(ratersPixels, likelihoodPart[float64], likelihoodPart[float32],
+		perBlock("likelihood_forward", ruleFile, []gpu.Access{read, read, read, read, write}, nil))
+	likelihoodBackward = inPieces(ratersPixels, likelihoodBackwardPart[float64], likelihoodBackwardPart[float32],
+		perBlock("likelihood_backward", ruleFile, []gpu.Access{read, read, read, read, read, write}, nil))
+	agreementForward = inPieces(ratersPixels, agreementPart[float64], agreementPart[float32],
+		perBlock("agreement_forward", ruleFile, []gpu.Access{read, read, write}, nil))
+	agreementBackward = inPieces(ratersPixels, agreementBackwardPart[float64], agreementBackwardPart[float32],
+		perBlock("agreement_backward", ruleFile, []gpu.Access{read, read, read, write}, nil))
+	normalise = inPieces(ratersPixels, normalisePart[float64], normalisePart[float32],
+		perBlock("normalise", ruleFile, []gpu.Access{read, read, write}, nil))
+)
+
+func likelihoodPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to int) {
+	n, k := int(p.Raters*p.Classes), int(p.Classes)
+	logLikelihoods(a[4].F[from*n:to*n], a[0].F[from*n:to*n], a[2].F[from*n:to*n])
+	for pixel := from; pixel < to; pixel++ {
+		where, valid, y := fusedOf(p, a[1].F, pixel), ofImage(p, a[3].F, pixel), ofPixel(p, a[4].F, pixel)
+		for m := 0; m < n; m += k {
+			for c, w := range where {
+				y[m+c] *= valid[m+c] * w
 			}
-		})
-	likelihoodBackward = perBlock("likelihood_backward", ruleFile, []gpu.Access{read, read, read, read, read, write},
-		func(p *ratersParams, a []gpu.Array) {
-			for i := range p.values() {
-				q, label := a[0].F[i], a[2].F[i]
-				a[5].F[i] += a[3].F[p.labelOf(i)] * a[1].F[p.withoutRater(i)] * (label - q) / (q * (1 - q)) * a[4].F[i]
+		}
+	}
+}
+
+func likelihoodBackwardPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to int) {
+	n, k := int(p.Raters*p.Classes), int(p.Classes)
+	for pixel := from; pixel < to; pixel++ {
+		estimate, label, dy, dx := ofPixel(p, a[0].F, pixel), ofPixel(p, a[2].F, pixel), ofPixel(p, a[4].F, pixel), ofPixel(p, a[5].F, pixel)
+		where, valid := fusedOf(p, a[1].F, pixel), ofImage(p, a[3].F, pixel)
+		for m := 0; m < n; m += k {
+			for c, w := range where {
+				q := estimate[m+c]
+				dx[m+c] += valid[m+c] * w * (label[m+c] - q) / (q * (1 - q)) * dy[m+c]
 			}
-		})
-	agreementForward = perBlock("agreement_forward", ruleFile, []gpu.Access{read, read, write},
-		func(p *ratersParams, a []gpu.Array) {
-			for i := range p.values() {
-				q, mask := a[0].F[i], a[1].F[p.withoutRater(i)]
-				a[2].F[i] = math.Log(q*mask + (1-q)*(1-mask))
+		}
+	}
+}
+
+func agreement[F gpu.Float](q, mask F) F { return q*mask + (1-q)*(1-mask) }
+
+func agreementPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to int) {
+	n, k := int(p.Raters*p.Classes), int(p.Classes)
+	for pixel := from; pixel < to; pixel++ {
+		estimate, masks, y := ofPixel(p, a[0].F, pixel), fusedOf(p, a[1].F, pixel), ofPixel(p, a[2].F, pixel)
+		for m := 0; m < n; m += k {
+			for c, mask := range masks {
+				y[m+c] = agreement(estimate[m+c], mask)
 			}
-		})
-	agreementBackward = perBlock("agreement_backward", ruleFile, []gpu.Access{read, read, read, write},
-		func(p *ratersParams, a []gpu.Array) {
-			for i := range p.values() {
-				q, mask := a[0].F[i], a[1].F[p.withoutRater(i)]
-				a[3].F[i] += (2*mask - 1) / (q*mask + (1-q)*(1-mask)) * a[2].F[i]
+		}
+	}
+	logarithms(a[2].F[from*n : to*n])
+}
+
+func agreementBackwardPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to int) {
+	n, k := int(p.Raters*p.Classes), int(p.Classes)
+	for pixel := from; pixel < to; pixel++ {
+		estimate, masks := ofPixel(p, a[0].F, pixel), fusedOf(p, a[1].F, pixel)
+		dy, dx := ofPixel(p, a[2].F, pixel), ofPixel(p, a[3].F, pixel)
+		for m := 0; m < n; m += k {
+			for c, mask := range masks {
+				dx[m+c] += (2*mask - 1) / agreement(estimate[m+c], mask) * dy[m+c]
 			}
-		})
-	normalise = perBlock("normalise", ruleFile, []gpu.Access{read, read, write},
-		func(p *ratersParams, a []gpu.Array) {
-			for i := range p.values() {
-				a[2].F[i] = 0
-				if d := a[1].F[p.withoutRater(i)]; d > 1e-12 {
-					a[2].F[i] = a[0].F[i] / d
+		}
+	}
+}
+
+func normalisePart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to int) {
+	n, k := int(p.Raters*p.Classes), int(p.Classes)
+	for pixel := from; pixel < to; pixel++ {
+		x, divisors, y := ofPixel(p, a[0].F, pixel), fusedOf(p, a[1].F, pixel), ofPixel(p, a[2].F, pixel)
+		for m := 0; m < n; m += k {
+			for c, d := range divisors {
+				y[m+c] = 0
+				if d > 1e-12 {
+					y[m+c] = x[m+c] / d
 				}
 			}
-		})
-)
+		}
+	}
+}
 
 // ruleOf checks maps x (B, H, W, M, K) and the fused map beside them (B, H, W, K).
 func ruleOf(operator string, x, fused *Tensor) *ratersParams {

@@ -18,28 +18,34 @@ type straightThroughParams struct {
 func straightThroughCount(p *straightThroughParams) uint32 { return p.N }
 
 var (
-	thresholdForward = flat("threshold_forward", straightThroughFile, []gpu.Access{read, write}, straightThroughCount,
-		func(p *straightThroughParams, a []gpu.Array) {
-			for i := range int(p.N) {
-				a[1].F[i] = 0
-				if a[0].F[i] > float64(p.Low) {
-					a[1].F[i] = 1
-				}
-			}
-		})
-	clampForward = flat("clamp_forward", straightThroughFile, []gpu.Access{read, write}, straightThroughCount,
-		func(p *straightThroughParams, a []gpu.Array) {
-			for i := range int(p.N) {
-				a[1].F[i] = min(max(a[0].F[i], float64(p.Low)), float64(p.High))
-			}
-		})
-	straightThroughBackward = flat("straight_through_backward", straightThroughFile, []gpu.Access{read, write}, straightThroughCount,
-		func(p *straightThroughParams, a []gpu.Array) {
-			for i := range int(p.N) {
-				a[1].F[i] += a[0].F[i]
-			}
-		})
+	thresholdForward = inPieces(straightThroughCount, thresholdPart[float64], thresholdPart[float32],
+		flat("threshold_forward", straightThroughFile, []gpu.Access{read, write}, straightThroughCount, nil))
+	clampForward = inPieces(straightThroughCount, clampPart[float64], clampPart[float32],
+		flat("clamp_forward", straightThroughFile, []gpu.Access{read, write}, straightThroughCount, nil))
+	straightThroughBackward = inPieces(straightThroughCount, straightThroughPart[float64], straightThroughPart[float32],
+		flat("straight_through_backward", straightThroughFile, []gpu.Access{read, write}, straightThroughCount, nil))
 )
+
+func thresholdPart[F gpu.Float](p *straightThroughParams, a []gpu.ArrayOf[F], from, to int) {
+	level, y := F(p.Low), a[1].F[from:to]
+	for i, v := range a[0].F[from:to] {
+		y[i] = 0
+		if v > level {
+			y[i] = 1
+		}
+	}
+}
+
+func clampPart[F gpu.Float](p *straightThroughParams, a []gpu.ArrayOf[F], from, to int) {
+	low, high, y := F(p.Low), F(p.High), a[1].F[from:to]
+	for i, v := range a[0].F[from:to] {
+		y[i] = min(max(v, low), high)
+	}
+}
+
+func straightThroughPart[F gpu.Float](_ *straightThroughParams, a []gpu.ArrayOf[F], from, to int) {
+	addRow(a[1].F[from:to], a[0].F[from:])
+}
 
 // Threshold is [x > level], with the gradient passed straight through (PAPER.md §3.8).
 func Threshold(x *Tensor, level float32) *Tensor {

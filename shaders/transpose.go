@@ -13,8 +13,8 @@ var transposeSource string
 
 type transposeParams struct{ Count, Rows, Columns uint32 }
 
-var transposeForward = &tensor.Kernel{
-	Name: "transpose", Arguments: []gpu.Access{read, write}, Body: tensor.Body(transposeBody),
+var transposeForward = inRows(transposeRows, transposePart[float64], transposePart[float32], &tensor.Kernel{
+	Name: "transpose", Arguments: []gpu.Access{read, write},
 	Variants: []tensor.Variant{
 		{
 			Name: "quads", Source: transposeSource, Entry: "transpose_quads",
@@ -29,16 +29,19 @@ var transposeForward = &tensor.Kernel{
 			Groups: func(params any) [3]int { return tensor.Linear(params.(*transposeParams).elements(), elementwise) },
 		},
 	},
-}
+})
 
 func (p *transposeParams) elements() int { return int(p.Count * p.Rows * p.Columns) }
 
-func transposeBody(p *transposeParams, a []gpu.Array) {
-	for t := range p.Count {
-		for k := range p.Rows {
-			for n := range p.Columns {
-				a[1].F[(t*p.Columns+n)*p.Rows+k] = a[0].F[(t*p.Rows+k)*p.Columns+n]
-			}
+func transposeRows(p *transposeParams) uint32 { return p.Count * p.Columns }
+
+// transposePart gives rows of results.
+func transposePart[F gpu.Float](p *transposeParams, a []gpu.ArrayOf[F], from, to int) {
+	rows, columns := int(p.Rows), int(p.Columns)
+	for row := from; row < to; row++ {
+		x, y := a[0].F[row/columns*rows*columns+row%columns:], a[1].F[row*rows:][:rows]
+		for k := range y {
+			y[k] = x[k*columns]
 		}
 	}
 }

@@ -172,6 +172,17 @@ func Exp(x []float32, scale, shift float32) {
 	plainExp(x, scale, shift)
 }
 
+// Log replaces every x by its natural logarithm, within two units of its last place.
+func Log(x []float32) {
+	if vectors() {
+		logVectors(x)
+		return
+	}
+	for i, v := range x {
+		x[i] = float32(math.Log(float64(v)))
+	}
+}
+
 // Sigmoid replaces every x by 1 / (1 + e^-x).
 func Sigmoid(x []float32) {
 	if vectors() {

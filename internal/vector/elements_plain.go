@@ -22,3 +22,4 @@ func geluVectors(x []float32)                                                 {}
 func addGELUGradientVectors(dx, dy, x []float32)                              {}
 func fixedVectors(t, sums []int32, shift uint32, by []float32, start []int32) {}
 func addFixedVectors(t []int32, x, by []float32)                              {}
+func logVectors(x []float32)                                                  {}

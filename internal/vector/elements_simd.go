@@ -154,6 +154,49 @@ func expVectors(x []float32, scale, shift float32) {
 	}
 }
 
+// Of log x: x = 2^n (1 + f) with 1 + f in √½…√2, and the polynomial of Cephes' logf for f.
+const (
+	rootHalf = 0x3f3504f3 // √½, its bits
+	smallest = 0x1p-126   // what is below has no exponent of its own
+)
+
+// logOf is log x. What is neither subnormal nor a number above 0 is looked at last.
+func logOf(x eight) eight {
+	subnormal := x.Less(all(smallest))
+	bits := x.Mul(all(0x1p24)).Merge(x, subnormal).AsInt32x8()
+	n := bits.Sub(archsimd.BroadcastInt32x8(rootHalf)).ShiftAllRight(23)
+	f := bits.Sub(n.ShiftAllLeft(23)).AsFloat32x8().Sub(all(1))
+	power := n.ConvertToFloat32()
+	power = power.Sub(all(24)).Merge(power, subnormal)
+	p := f.MulAdd(all(7.0376836292e-2), all(-1.1514610310e-1))
+	p = f.MulAdd(p, all(1.1676998740e-1))
+	p = f.MulAdd(p, all(-1.2420140846e-1))
+	p = f.MulAdd(p, all(1.4249322787e-1))
+	p = f.MulAdd(p, all(-1.6668057665e-1))
+	p = f.MulAdd(p, all(2.0000714765e-1))
+	p = f.MulAdd(p, all(-2.4999993993e-1))
+	p = f.MulAdd(p, all(3.3333331174e-1))
+	squared := f.Mul(f)
+	p = power.MulAdd(all(low), p.Mul(f).Mul(squared))
+	p = squared.MulAdd(all(-.5), p).Add(f)
+	return logAtEnds(x, power.MulAdd(all(high), p))
+}
+
+// logAtEnds is y = log x but where x is not above 0, infinite or no number.
+func logAtEnds(x, y eight) eight {
+	var zero eight
+	infinite := all(float32(math.Inf(1)))
+	y = y.Merge(x, x.Less(infinite))
+	y = zero.Sub(infinite).Merge(y, x.Equal(zero))
+	return all(float32(math.NaN())).Merge(y, x.Less(zero))
+}
+
+func logVectors(x []float32) {
+	for i := 0; i < len(x); i += 8 {
+		store(logOf(load(x[i:])), x[i:])
+	}
+}
+
 func sigmoidVectors(x []float32) {
 	for i := 0; i < len(x); i += 8 {
 		store(all(1).Div(all(1).Add(expOf(all(0).Sub(load(x[i:]))))), x[i:])

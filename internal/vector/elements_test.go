@@ -43,6 +43,12 @@ func TestElements(t *testing.T) {
 	elementwise(t, func(y, _, _ []float32) { ReLU(y) }, func(y, _, _ float64) float64 { return max(y, 0) })
 	elementwise(t, func(y, _, _ []float32) { Sigmoid(y) }, func(y, _, _ float64) float64 { return 1 / (1 + math.Exp(-y)) })
 	elementwise(t, func(y, _, _ []float32) { Exp(y, .5, -1) }, func(y, _, _ float64) float64 { return math.Exp(y/2 - 1) })
+	elementwise(t, func(y, a, _ []float32) {
+		for i, v := range a {
+			y[i] = 1 + v*v
+		}
+		Log(y)
+	}, func(_, a, _ float64) float64 { return math.Log(1 + a*a) })
 	elementwise(t, func(y, _, _ []float32) { GELU(y) }, func(y, _, _ float64) float64 { return y * normalOf(y) })
 	elementwise(t, AddGELUGradient, func(dx, dy, x float64) float64 {
 		return dx + dy*(normalOf(x)+x*math.Exp(-x*x/2)/math.Sqrt(2*math.Pi))
@@ -107,10 +113,32 @@ func TestExp(t *testing.T) {
 	})
 }
 
+func TestLog(t *testing.T) {
+	asLevels(t, func(l *Level) {
+		var x []float32
+		for v := float32(0x1p-135); v < 1e38; v *= 1.00317 {
+			x = append(x, v)
+		}
+		got := append([]float32(nil), x...)
+		Log(got)
+		for i, v := range x {
+			want := math.Log(float64(v))
+			require.InDelta(t, want, got[i], 2*0x1p-23*math.Abs(want)+1e-38, "%s: log %g", l.Name, v)
+		}
+		nan, infinite := float32(math.NaN()), float32(math.Inf(1))
+		ends := []float32{0, 1, infinite, -1, -infinite, nan}
+		Log(ends)
+		require.Equal(t, []float32{-infinite, 0, infinite}, ends[:3], l.Name)
+		for _, v := range ends[3:] {
+			require.True(t, v != v, l.Name)
+		}
+	})
+}
+
 // A network that has gone wrong must not look right: what is no number stays none.
 func TestNaNStays(t *testing.T) {
 	for name, do := range map[string]func(x []float32){
-		"ReLU": ReLU, "Sigmoid": Sigmoid, "GELU": GELU, "Add": func(x []float32) { Add(x, make([]float32, len(x))) },
+		"ReLU": ReLU, "Sigmoid": Sigmoid, "GELU": GELU, "Exp": func(x []float32) { Exp(x, 1, 0) }, "Log": Log, "Add": func(x []float32) { Add(x, make([]float32, len(x))) },
 	} {
 		asLevels(t, func(l *Level) {
 			x := make([]float32, 13)
