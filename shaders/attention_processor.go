@@ -7,12 +7,10 @@ import (
 	"mrprism/internal/vector"
 )
 
-// A piece of attention on the processor is one head of one image with some of its queries, or some of
-// its keys. It packs what it multiplies by, so that pieces have nothing to wait for.
-const (
-	pieceQueries = 512
-	pieceKeys    = 256
-)
+// The processor computes attention in panels: as many queries, or keys, as a vector.Matrix has columns
+// in a panel, side by side, and all keys, or queries, below each other. Every product then fills its
+// vectors, however narrow a head is. A piece is a few panels of one head of one image.
+const piecePanels = 4
 
 // attentionHead is one head of one image.
 type attentionHead struct {
@@ -20,13 +18,17 @@ type attentionHead struct {
 	image, head int
 }
 
-// pieces calls f for each head and each run of at most so many of all tokens.
-func (p *attentionParams) pieces(split gpu.Split, tokens, most int, f func(h attentionHead, first, count int)) {
-	runs, heads := ceil(tokens, most), int(p.Heads)
+// panels calls f for each head and each run of tokens that makes a panel, or fewer.
+func (p *attentionParams) panels(split gpu.Split, tokens int, f func(h attentionHead, first, count int)) {
+	width, heads := vector.Columns(), int(p.Heads)
+	runs := ceil(tokens, piecePanels*width)
 	split(int(p.Batch)*heads*runs, func(from, to int) {
 		for i := from; i < to; i++ {
 			run, head, image := i%runs, i/runs%heads, i/runs/heads
-			f(attentionHead{p, image, head}, run*most, min(most, tokens-run*most))
+			end := min((run+1)*piecePanels*width, tokens)
+			for first := run * piecePanels * width; first < end; first += width {
+				f(attentionHead{p, image, head}, first, min(width, end-first))
+			}
 		}
 	})
 }
@@ -53,140 +55,110 @@ func (h *attentionHead) values(kv []float32, first int) []float32 {
 	return h.keys(kv, first)[h.stride():]
 }
 
-// packRows makes of count rows, stride elements apart, a matrix (count, width).
-func (h *attentionHead) packRows(to *vector.Matrix, count int, x []float32, stride int) {
-	to.Reset(count, int(h.Width))
-	for panel := range to.Panels() {
-		to.Pack(panel, 0, count, x, stride)
-	}
-}
-
-// packColumns makes of count rows, stride elements apart, a matrix (width, count).
-func (h *attentionHead) packColumns(to *vector.Matrix, count int, x []float32, stride int) {
+// sideBySide packs tokens, stride elements apart, as the columns of a panel (width, count).
+func (h *attentionHead) sideBySide(to *vector.Matrix, count int, x []float32, stride int) {
 	to.Reset(int(h.Width), count)
-	for panel := range to.Panels() {
-		to.PackTransposed(panel, x, stride)
+	to.PackTransposed(0, x, stride)
+}
+
+// addBack adds a panel (width, count) to tokens, stride elements apart.
+func (h *attentionHead) addBack(to []float32, stride, count int, panel []float32) {
+	columns := vector.Columns()
+	for c := range int(h.Width) {
+		for i, v := range panel[c*columns:][:count] {
+			to[i*stride+c] += v
+		}
 	}
 }
 
-// attentionForwardFast computes the scores of some queries as a matrix product, their exponentials, and
-// the values so weighted as another product.
+// attentionForwardFast computes the scores of a panel of queries as a matrix product, their
+// exponentials, and the values so weighted as another product.
 func attentionForwardFast(p *attentionParams, a []gpu.Array32, split gpu.Split) {
-	rows := vector.Rows()
-	p.pieces(split, int(p.Queries), pieceQueries, func(h attentionHead, from, count int) {
-		room, more := takeRoom(), takeRoom()
+	p.panels(split, int(p.Queries), func(h attentionHead, first, count int) {
+		room := takeRoom()
 		defer room.leave()
-		defer more.leave()
-		keys := int(p.Keys)
-		h.packColumns(&room.matrix, keys, h.keys(a[1].F, 0), 2*h.stride())
-		h.packRows(&more.matrix, keys, h.values(a[1].F, 0), 2*h.stride())
-		for first := from; first < from+count; first += rows {
-			h.attend(first, min(rows, from+count-first), &room.matrix, &more.matrix, room, a)
-		}
+		h.attend(first, count, room, a)
 	})
 }
 
-// attend computes some queries.
-func (h *attentionHead) attend(first, count int, keys, values *vector.Matrix, room *room, a []gpu.Array32) {
-	q, y, logSumExp := h.queries(a[0].F, first), h.queries(a[2].F, first), a[3].F
-	scores, sums := roomFor(&room.rows, count*keys.Stride()), roomFor(&room.sums, count*values.Stride())
-	keys.Multiply(count, q, h.stride(), 1, scores, keys.Stride(), false)
-	for row := range count {
-		scores := scores[row*keys.Stride():][:h.Keys]
-		highest := vector.Max(scores)
-		vector.Exp(scores, h.Scale, -h.Scale*highest)
-		total := vector.Sum(scores)
-		logSumExp[h.row(first+row)] = float32((float64(h.Scale*highest) + math.Log(float64(total))) * math.Log2E)
+// attend computes a panel of queries.
+func (h *attentionHead) attend(first, count int, room *room, a []gpu.Array32) {
+	kv, y, logSumExp := a[1].F, h.queries(a[2].F, first), a[3].F
+	columns, keys, width := vector.Columns(), int(h.Keys), int(h.Width)
+	var highest, shift, total [vector.MaxColumns]float32
+	h.sideBySide(&room.matrix, count, h.queries(a[0].F, first), h.stride())
+	scores := roomFor(&room.rows, keys*columns)
+	room.matrix.Multiply(keys, h.keys(kv, 0), 2*h.stride(), 1, scores, columns, false)
+	vector.MaxOfColumns(highest[:columns], scores)
+	for i, v := range highest {
+		shift[i] = -h.Scale * v
 	}
-	values.Multiply(count, scores, keys.Stride(), 1, sums, values.Stride(), false)
-	for row := range count {
-		total := vector.Sum(scores[row*keys.Stride():][:h.Keys])
-		to := y[row*h.stride():][:h.Width]
-		for c, sum := range sums[row*values.Stride():][:h.Width] {
-			to[c] = sum / total
+	vector.ExpColumns(scores, h.Scale, shift[:columns], total[:columns])
+	sums := roomFor(&room.sums, width*columns)
+	room.wrapped.Wrap(keys, scores)
+	room.wrapped.Multiply(width, h.values(kv, 0), 1, 2*h.stride(), sums, columns, false)
+	for i := range count {
+		logSumExp[h.row(first+i)] = float32((float64(h.Scale*highest[i]) + math.Log(float64(total[i]))) * math.Log2E)
+		for c := range width {
+			y[i*h.stride()+c] = sums[c*columns+i] / total[i]
 		}
 	}
 }
 
-// attentionGradients is what the gradients of one head start from.
-type attentionGradients struct {
-	attentionHead
-	q, kv, dy, lse, delta []float32
-	keys, values          *vector.Matrix // (width, keys) of the piece
-}
-
-// newAttentionGradients packs the keys and values from a key on.
-func newAttentionGradients(h attentionHead, a []gpu.Array32, first, count int, keys, values *room) *attentionGradients {
-	g := &attentionGradients{h, a[0].F, a[1].F, a[2].F, a[3].F, a[4].F, &keys.matrix, &values.matrix}
-	h.packColumns(g.keys, count, h.keys(g.kv, first), 2*h.stride())
-	h.packColumns(g.values, count, h.values(g.kv, first), 2*h.stride())
-	return g
-}
-
-// weights gives, for some queries and the keys, the weights of the forward pass and the gradients of
-// the scores, both (count, keys.Stride()), in room.
-func (g *attentionGradients) weights(first, count int, room *room) (w, ds []float32) {
-	stride := g.keys.Stride()
-	w, ds = roomFor(&room.rows, count*stride), roomFor(&room.sums, count*stride)
-	g.keys.Multiply(count, g.queries(g.q, first), g.attentionHead.stride(), 1, w, stride, false)
-	g.values.Multiply(count, g.queries(g.dy, first), g.attentionHead.stride(), 1, ds, stride, false)
-	for row := range count {
-		w, ds, i := w[row*stride:][:stride], ds[row*stride:][:stride], g.row(first+row)
-		vector.Exp(w, g.Scale, -g.lse[i]*math.Ln2)
-		vector.SoftmaxGradient(ds, w, g.delta[i], g.Scale)
-	}
-	return w, ds
-}
-
-// attentionBackwardQFast adds to dq the gradients of the scores times the keys.
+// attentionBackwardQFast adds to dq the gradients of the scores times the keys, panel by panel of
+// queries.
 func attentionBackwardQFast(p *attentionParams, a []gpu.Array32, split gpu.Split) {
-	rows := vector.Rows()
-	p.pieces(split, int(p.Queries), pieceQueries, func(h attentionHead, from, count int) {
-		transposed, values, room := takeRoom(), takeRoom(), takeRoom()
-		defer transposed.leave()
-		defer values.leave()
+	q, kv, dy, lse, delta, dq := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F, a[5].F
+	columns, keys, width := vector.Columns(), int(p.Keys), int(p.Width)
+	p.panels(split, int(p.Queries), func(h attentionHead, first, count int) {
+		room := takeRoom()
 		defer room.leave()
-		g, keys := newAttentionGradients(h, a, 0, int(p.Keys), transposed, values), &room.matrix
-		h.packRows(keys, int(p.Keys), h.keys(g.kv, 0), 2*h.stride())
-		for first := from; first < from+count; first += rows {
-			n := min(rows, from+count-first)
-			_, ds := g.weights(first, n, room)
-			sums := roomFor(&values.sums, n*keys.Stride())
-			keys.Multiply(n, ds, g.keys.Stride(), 1, sums, keys.Stride(), false)
-			for row := range n {
-				vector.Add(h.queries(a[5].F, first+row)[:h.Width], sums[row*keys.Stride():][:h.Width])
-			}
+		var shift, off, total [vector.MaxColumns]float32
+		for i := range count {
+			shift[i], off[i] = -lse[h.row(first+i)]*math.Ln2, delta[h.row(first+i)]
 		}
+		both := roomFor(&room.rows, 2*keys*columns)
+		w, ds := both[:keys*columns], both[keys*columns:]
+		h.sideBySide(&room.matrix, count, h.queries(q, first), h.stride())
+		room.matrix.Multiply(keys, h.keys(kv, 0), 2*h.stride(), 1, w, columns, false)
+		h.sideBySide(&room.matrix, count, h.queries(dy, first), h.stride())
+		room.matrix.Multiply(keys, h.values(kv, 0), 2*h.stride(), 1, ds, columns, false)
+		vector.ExpColumns(w, p.Scale, shift[:columns], total[:columns])
+		vector.SoftmaxGradientColumns(ds, w, off[:columns], p.Scale)
+		sums := roomFor(&room.sums, width*columns)
+		room.wrapped.Wrap(keys, ds)
+		room.wrapped.Multiply(width, h.keys(kv, 0), 1, 2*h.stride(), sums, columns, false)
+		h.addBack(h.queries(dq, first), h.stride(), count, sums)
 	})
 }
 
 // attentionBackwardKVFast adds to the keys' gradient those of the scores, transposed, times the
-// queries, and to the values' the weights, transposed, times dy.
+// queries, and to the values' the weights, transposed, times dy, panel by panel of keys.
 func attentionBackwardKVFast(p *attentionParams, a []gpu.Array32, split gpu.Split) {
-	rows := vector.Rows()
-	p.pieces(split, int(p.Keys), pieceKeys, func(h attentionHead, from, count int) {
-		keys, values, room := takeRoom(), takeRoom(), takeRoom()
-		defer keys.leave()
-		defer values.leave()
+	q, kv, dy, lse, delta, dkv := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F, a[5].F
+	columns, queries, width := vector.Columns(), int(p.Queries), int(p.Width)
+	p.panels(split, int(p.Keys), func(h attentionHead, first, count int) {
+		room, more := takeRoom(), takeRoom()
 		defer room.leave()
-		g, right := newAttentionGradients(h, a, from, count, keys, values), &room.matrix
-		right.Reset(rows, int(h.Width))
-		width := right.Stride()
-		dk, dv := roomFor(&keys.sums, count*width), roomFor(&values.sums, count*width)
-		clear(dk)
-		clear(dv)
-		for first := 0; first < int(p.Queries); first += rows {
-			n := min(rows, int(p.Queries)-first)
-			w, ds := g.weights(first, n, room)
-			h.packRows(right, n, h.queries(g.q, first), h.stride())
-			right.Multiply(count, ds, 1, g.keys.Stride(), dk, width, true)
-			h.packRows(right, n, h.queries(g.dy, first), h.stride())
-			right.Multiply(count, w, 1, g.keys.Stride(), dv, width, true)
+		defer more.leave()
+		h.sideBySide(&room.matrix, count, h.keys(kv, first), 2*h.stride())
+		h.sideBySide(&more.matrix, count, h.values(kv, first), 2*h.stride())
+		both := roomFor(&room.rows, 2*queries*columns)
+		w, ds := both[:queries*columns], both[queries*columns:]
+		room.matrix.Multiply(queries, h.queries(q, 0), h.stride(), 1, w, columns, false)
+		more.matrix.Multiply(queries, h.queries(dy, 0), h.stride(), 1, ds, columns, false)
+		for i := range queries {
+			w, ds, row := w[i*columns:][:columns], ds[i*columns:][:columns], h.row(i)
+			vector.Exp(w, p.Scale, -lse[row]*math.Ln2)
+			vector.SoftmaxGradient(ds, w, delta[row], p.Scale)
 		}
-		for i := range count {
-			vector.Add(h.keys(a[5].F, from+i)[:h.Width], dk[i*width:][:h.Width])
-			vector.Add(h.values(a[5].F, from+i)[:h.Width], dv[i*width:][:h.Width])
-		}
+		sums := roomFor(&room.sums, width*columns)
+		room.wrapped.Wrap(queries, ds)
+		room.wrapped.Multiply(width, h.queries(q, 0), 1, h.stride(), sums, columns, false)
+		h.addBack(h.keys(dkv, first), 2*h.stride(), count, sums)
+		room.wrapped.Wrap(queries, w)
+		room.wrapped.Multiply(width, h.queries(dy, 0), 1, h.stride(), sums, columns, false)
+		h.addBack(h.values(dkv, first), 2*h.stride(), count, sums)
 	})
 }
 

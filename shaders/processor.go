@@ -17,6 +17,7 @@ type room struct {
 	bytes      []byte
 	integers   []int32
 	matrix     vector.Matrix
+	wrapped    vector.Matrix // of memory that is not its own
 }
 
 var rooms = sync.Pool{New: func() any { return new(room) }}

@@ -269,3 +269,33 @@ func addFixedVectors(t []int32, x, by []float32) {
 		storeIntegers(loadIntegers(t[i:]).Add(toFixed(load(x[i:]).Mul(load(by[i:])))), t[i:])
 	}
 }
+
+func maxRowVectors(most, x []float32) {
+	for i := 0; i < len(most); i += 8 {
+		v, m := load(x[i:]), load(most[i:])
+		store(v.Merge(m, v.Greater(m)), most[i:])
+	}
+}
+
+func expColumnsVectors(x []float32, scale float32, shift, total []float32) {
+	n, a := len(shift), all(scale)
+	for j := 0; j < n; j += 8 {
+		b, sum := load(shift[j:]), load(total[j:])
+		for i := j; i < len(x); i += n {
+			e := expOf(a.MulAdd(load(x[i:]), b))
+			store(e, x[i:])
+			sum = sum.Add(e)
+		}
+		store(sum, total[j:])
+	}
+}
+
+func softmaxGradientColumnsVectors(d, w, delta []float32, scale float32) {
+	n, a := len(delta), all(scale)
+	for j := 0; j < n; j += 8 {
+		off := load(delta[j:])
+		for i := j; i < len(d); i += n {
+			store(load(d[i:]).Sub(off).Mul(load(w[i:]).Mul(a)), d[i:])
+		}
+	}
+}

@@ -89,6 +89,19 @@ func (m *Matrix) MultiplyTerms(first, count, rows int, a []float32, row, step in
 	}
 }
 
+// Wrap makes it a matrix of one panel, k rows of Columns, of values that lie so already.
+func (m *Matrix) Wrap(k int, values []float32) {
+	m.level = Current()
+	m.k, m.n = k, m.level.columns
+	m.data = values[:k*m.n]
+}
+
+// Columns is how many columns a panel has, at most MaxColumns.
+func Columns() int { return Current().columns }
+
+// MaxColumns is the most that any level has.
+const MaxColumns = 32
+
 // Rows is how many rows of a left factor share a pass over the matrix well.
 func Rows() int { return 8 * Current().rows }
 
