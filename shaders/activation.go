@@ -21,7 +21,8 @@ type activationParams struct{ N uint32 }
 
 func activationCount(p *activationParams) uint32 { return p.N }
 
-// forwardOf and backwardOf lift scalar functions; backward is given the saved value (input or output) and dy.
+// forwardOf lifts a scalar function, backwardOf what adds its gradient to dx: saved is the input or
+// the output.
 func forwardOf(name string, f func(x float64) float64, fast func(values []float32)) *tensor.Kernel {
 	return faster(flat(name, activationSource, []gpu.Access{read, write}, activationCount, func(p *activationParams, a []gpu.Array) {
 		for i := range int(p.N) {
@@ -35,31 +36,47 @@ func forwardOf(name string, f func(x float64) float64, fast func(values []float3
 	})
 }
 
-func backwardOf(name string, f func(saved, dy float64) float64) *tensor.Kernel {
-	return flat(name, activationSource, []gpu.Access{read, read, write}, activationCount, func(p *activationParams, a []gpu.Array) {
-		for i := range int(p.N) {
-			a[2].F[i] += f(a[0].F[i], a[1].F[i])
-		}
-	})
+func backwardOf(name string, exact func(dx, dy, saved []float64), fast func(dx, dy, saved []float32)) *tensor.Kernel {
+	return inPieces(activationCount, gradientPart(exact), gradientPart(fast),
+		flat(name, activationSource, []gpu.Access{read, read, write}, activationCount, nil))
+}
+
+func gradientPart[F gpu.Float](add func(dx, dy, saved []F)) func(p *activationParams, a []gpu.ArrayOf[F], from, to int) {
+	return func(_ *activationParams, a []gpu.ArrayOf[F], from, to int) {
+		add(a[2].F[from:to], a[1].F[from:to], a[0].F[from:to])
+	}
 }
 
 var (
 	reluForward  = forwardOf("relu_forward", relu, vector.ReLU)
-	reluBackward = backwardOf("relu_backward", func(x, dy float64) float64 {
-		if x > 0 {
-			return dy
-		}
-		return 0
-	})
+	reluBackward = backwardOf("relu_backward", addReLUGradient[float64], addReLUGradient[float32])
 
 	geluForward  = forwardOf("gelu_forward", gelu, vector.GELU)
-	geluBackward = backwardOf("gelu_backward", func(x, dy float64) float64 {
-		return dy * (normalCDF(x) + x*math.Exp(-x*x/2)/math.Sqrt(2*math.Pi))
-	})
+	geluBackward = backwardOf("gelu_backward", addGELUGradient, vector.AddGELUGradient)
 
 	sigmoidForward  = forwardOf("sigmoid_forward", sigmoid, vector.Sigmoid)
-	sigmoidBackward = backwardOf("sigmoid_backward", func(y, dy float64) float64 { return dy * y * (1 - y) })
+	sigmoidBackward = backwardOf("sigmoid_backward", addSigmoidGradient[float64], addSigmoidGradient[float32])
 )
+
+func addReLUGradient[F gpu.Float](dx, dy, x []F) {
+	for i, v := range x {
+		if v > 0 {
+			dx[i] += dy[i]
+		}
+	}
+}
+
+func addGELUGradient(dx, dy, x []float64) {
+	for i, v := range x {
+		dx[i] += dy[i] * (normalCDF(v) + v*math.Exp(-v*v/2)/math.Sqrt(2*math.Pi))
+	}
+}
+
+func addSigmoidGradient[F gpu.Float](dx, dy, y []F) {
+	for i, v := range y {
+		dx[i] += dy[i] * v * (1 - v)
+	}
+}
 
 func relu(x float64) float64    { return max(x, 0) }
 func gelu(x float64) float64    { return x * normalCDF(x) }

@@ -12,44 +12,58 @@ var diceSource string
 
 type diceParams struct{ Maps, Pixels, Classes, Chunks uint32 }
 
-// mapOf is to which map element i of p belongs.
-func (p *diceParams) mapOf(i uint32) uint32 {
-	return i/(p.Pixels*p.Classes)*p.Classes + i%p.Classes
-}
-
-func (p *diceParams) elements() uint32 { return p.Maps * p.Pixels }
+func diceChunks(p *diceParams) uint32   { return p.Chunks }
+func diceStripes(p *diceParams) uint32  { return p.Chunks * p.Maps }
+func diceMaps(p *diceParams) uint32     { return p.Maps }
+func diceElements(p *diceParams) uint32 { return p.Maps * p.Pixels }
 
 // diceOf is the loss from a map's two sums.
-func diceOf(sums []float64) float64 { return sums[0] / (sums[1] + 1) }
+func diceOf[F gpu.Float](sums []F) F { return sums[0] / (sums[1] + 1) }
 
 var (
-	dicePartial = perElement("dice_partial", diceSource, []gpu.Access{read, read, write}, func(p *diceParams) uint32 { return p.Chunks * p.Maps },
-		func(p *diceParams, a []gpu.Array) {
-			clear(a[2].F[:2*p.Chunks*p.Maps])
-			for i := range p.elements() {
-				chunk := i / p.Classes % p.Pixels % p.Chunks
-				sums := a[2].F[2*(chunk*p.Maps+p.mapOf(i)):]
-				sums[0] += math.Abs(a[0].F[i] - a[1].F[i])
-				sums[1] += a[0].F[i] + a[1].F[i]
-			}
-		})
-	diceForward = perElement("dice_forward", diceSource, []gpu.Access{read, write}, func(p *diceParams) uint32 { return p.Maps },
-		func(p *diceParams, a []gpu.Array) {
-			for i := range p.Maps {
-				a[1].F[i] = diceOf(a[0].F[2*i:])
-			}
-		})
-	diceBackward = perElement("dice_backward", diceSource, []gpu.Access{read, read, read, read, write}, (*diceParams).elements,
-		func(p *diceParams, a []gpu.Array) {
-			for i := range p.elements() {
-				sums, sign := a[2].F[2*p.mapOf(i):], 0.0
-				if d := a[0].F[i] - a[1].F[i]; d != 0 {
-					sign = math.Copysign(1, d)
-				}
-				a[4].F[i] += a[3].F[p.mapOf(i)] * (sign - diceOf(sums)) / (sums[1] + 1)
-			}
-		})
+	dicePartial = inRows(diceChunks, dicePartialPart[float64], dicePartialPart[float32],
+		perElement("dice_partial", diceSource, []gpu.Access{read, read, write}, diceStripes, nil))
+	diceForward = inPieces(diceMaps, diceForwardPart[float64], diceForwardPart[float32],
+		perElement("dice_forward", diceSource, []gpu.Access{read, write}, diceMaps, nil))
+	diceBackward = inPieces(diceElements, diceBackwardPart[float64], diceBackwardPart[float32],
+		perElement("dice_backward", diceSource, []gpu.Access{read, read, read, read, write}, diceElements, nil))
 )
+
+// dicePartialPart gives chunks [from, to) of each map's pixels.
+func dicePartialPart[F gpu.Float](p *diceParams, a []gpu.ArrayOf[F], from, to int) {
+	pixels, classes, chunks := int(p.Pixels), int(p.Classes), int(p.Chunks)
+	for chunk := from; chunk < to; chunk++ {
+		for m := range int(p.Maps) {
+			sums := a[2].F[2*(chunk*int(p.Maps)+m):][:2]
+			clear(sums)
+			first := m/classes*pixels*classes + m%classes
+			for pixel := chunk; pixel < pixels; pixel += chunks {
+				x, t := a[0].F[first+pixel*classes], a[1].F[first+pixel*classes]
+				sums[0] += F(math.Abs(float64(x - t)))
+				sums[1] += x + t
+			}
+		}
+	}
+}
+
+func diceForwardPart[F gpu.Float](_ *diceParams, a []gpu.ArrayOf[F], from, to int) {
+	for i := from; i < to; i++ {
+		a[1].F[i] = diceOf(a[0].F[2*i:])
+	}
+}
+
+func diceBackwardPart[F gpu.Float](p *diceParams, a []gpu.ArrayOf[F], from, to int) {
+	image, classes := int(p.Pixels*p.Classes), int(p.Classes)
+	for i := from; i < to; i++ {
+		m := i/image*classes + i%classes
+		var sign F
+		if d := a[0].F[i] - a[1].F[i]; d != 0 {
+			sign = F(math.Copysign(1, float64(d)))
+		}
+		sums := a[2].F[2*m:][:2]
+		a[4].F[i] += a[3].F[m] * (sign - diceOf(sums)) / (sums[1] + 1)
+	}
+}
 
 // DiceLoss is Σ|p − t| / (1 + Σ(p + t)) of each image and class, (B, K), for probabilities p and soft targets t (B, H, W, K): one less the
 // Dice score where both are 0 or 1, and 0 for p = t whatever t is (Wang et al., Dice semimetric losses, MICCAI 2023); the 1 is a pixel, for masks
