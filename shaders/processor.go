@@ -57,3 +57,15 @@ func logarithms[F gpu.Float](x []F) {
 		}
 	}
 }
+
+// exponentials replaces every x by e^x.
+func exponentials[F gpu.Float](x []F) {
+	switch x := any(x).(type) {
+	case []float32:
+		vector.Exp(x, 1, 0)
+	case []float64:
+		for i, v := range x {
+			x[i] = math.Exp(v)
+		}
+	}
+}

@@ -16,32 +16,6 @@ var ratersBlockPart string
 // ratersParams are the extents of maps (B, P, M, K): P pixels, M raters, K classes.
 type ratersParams struct{ Batch, Pixels, Raters, Classes uint32 }
 
-func (p *ratersParams) values() int  { return int(p.Batch * p.Pixels * p.Raters * p.Classes) }
-func (p *ratersParams) results() int { return int(p.Batch * p.Pixels * p.Classes) }
-
-// label and first give, for element i of (B, P, K), the index of its rater 0 in (B, M, K) and in (B, P, M, K).
-func (p *ratersParams) label(i int) int {
-	k := int(p.Classes)
-	return i/(k*int(p.Pixels))*int(p.Raters)*k + i%k
-}
-
-func (p *ratersParams) first(i int) int {
-	k := int(p.Classes)
-	return i/k*int(p.Raters)*k + i%k
-}
-
-// labelOf is the index in (B, M, K) of element i of (B, P, M, K).
-func (p *ratersParams) labelOf(i int) int {
-	labels := int(p.Raters * p.Classes)
-	return i/(labels*int(p.Pixels))*labels + i%labels
-}
-
-// withoutRater is the index in (B, P, K) of element i of (B, P, M, K).
-func (p *ratersParams) withoutRater(i int) int {
-	k := int(p.Classes)
-	return i/(k*int(p.Raters))*k + i%k
-}
-
 // quadPixels are how few pixels fill whole quads in (B, P, M, K) and in (B, P, K).
 func (p *ratersParams) quadPixels() int {
 	switch {

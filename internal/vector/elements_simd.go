@@ -160,6 +160,8 @@ const (
 	smallest = 0x1p-126   // what is below has no exponent of its own
 )
 
+var nan = float32(math.NaN()) // which would be converted from float64 each time
+
 // logOf is log x. What is neither subnormal nor a number above 0 is looked at last.
 func logOf(x eight) eight {
 	subnormal := x.Less(all(smallest))
@@ -188,7 +190,7 @@ func logAtEnds(x, y eight) eight {
 	infinite := all(float32(math.Inf(1)))
 	y = y.Merge(x, x.Less(infinite))
 	y = zero.Sub(infinite).Merge(y, x.Equal(zero))
-	return all(float32(math.NaN())).Merge(y, x.Less(zero))
+	return all(nan).Merge(y, x.Less(zero))
 }
 
 func logVectors(x []float32) {
