@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 
 	"mrprism/internal/gpu"
@@ -29,6 +30,18 @@ type Options struct {
 	Note        func(string) // is told, where auto passed a backend over, which and why; may be nil
 }
 
+func (o *Options) note(format string, args ...any) {
+	if o.Note != nil {
+		o.Note(fmt.Sprintf(format, args...))
+	}
+}
+
+// emulated says that the adapter is the processor itself, which computes faster without it: natively,
+// where it has vectors. ARCHITECTURE.md has the figures.
+func emulated(info gpu.Info) bool {
+	return info.Kind == gpu.KindCPU && runtime.GOOS != "js" && processor.HasVectors()
+}
+
 // backend is one way to a GPU.
 type backend struct {
 	name string
@@ -44,9 +57,11 @@ func Names() []string {
 	return append(names, Processor, Reference)
 }
 
-// Open gives the named device; where name is empty, that of MRPRISM_DEVICE, else auto. Auto is the first GPU backend that opens,
-// Dawn before wgpu-native; where none does the error wraps gpu.ErrNoAdapter and says of each why, and the caller decides
-// whether to compute on Processor. MRPRISM_DEBUG wraps the device, see DebugVariable.
+// Open gives the named device; where name is empty, that of MRPRISM_DEVICE, else auto. Auto is the
+// first GPU backend that opens, Dawn before wgpu-native, unless its adapter is a processor that
+// emulates a GPU: then, natively, it is Processor where that has vectors. Where no backend opens the
+// error wraps gpu.ErrNoAdapter and says of each why, and the caller decides whether to compute on
+// Processor. MRPRISM_DEBUG wraps the device, see DebugVariable.
 func Open(ctx context.Context, name string, options Options) (gpu.Device, error) {
 	if name == "" {
 		name = os.Getenv(Variable)
@@ -83,9 +98,18 @@ func best(ctx context.Context, options Options) (gpu.Device, error) {
 	var failures []error
 	for _, b := range backends {
 		d, err := b.open(ctx, options)
+		if err == nil && emulated(d.Info()) {
+			name := d.Info().Adapter
+			if err := d.Close(); err != nil {
+				return nil, fmt.Errorf("%s: %w", b.name, err)
+			}
+			d = processor.Open()
+			options.note("computing with %s: the only adapter, %s, emulates a GPU on this processor and takes longer", d.Info(), name)
+			return d, nil
+		}
 		if err == nil {
-			if options.Note != nil && len(failures) > 0 {
-				options.Note(fmt.Sprintf("computing with %s; %v", d.Info(), errors.Join(failures...)))
+			if len(failures) > 0 {
+				options.note("computing with %s; %v", d.Info(), errors.Join(failures...))
 			}
 			return d, nil
 		}

@@ -33,3 +33,19 @@ func TestMissingLibraryIsNamed(t *testing.T) {
 	require.ErrorIs(t, err, gpu.ErrNoAdapter)
 	assert.ErrorContains(t, err, "/nowhere/libdawn.so")
 }
+
+// Where the only adapter emulates a GPU on the processor, auto computes on the processor itself.
+func TestAutoLeavesEmulation(t *testing.T) {
+	t.Setenv(device.Variable, "")
+	said := ""
+	d, err := device.Open(t.Context(), device.Auto, device.Options{Note: func(text string) { said = text }})
+	if err != nil {
+		t.Skip(err)
+	}
+	defer func() { assert.NoError(t, d.Close()) }()
+	if processor := device.Processor; d.Info().Backend == processor {
+		assert.Contains(t, said, "emulates a GPU")
+	} else {
+		assert.NotEqual(t, gpu.KindCPU, d.Info().Kind)
+	}
+}

@@ -12,6 +12,7 @@ import (
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/gpu/host"
+	"mrprism/internal/vector"
 )
 
 const (
@@ -28,10 +29,17 @@ type Device struct {
 
 var _ gpu.Device = (*Device)(nil)
 
+// HasVectors says whether it computes in vectors, several times as fast as without.
+func HasVectors() bool { return vector.Current().Name != "Go" }
+
 // Open gives a device; it needs no hardware and cannot fail.
 func Open() *Device {
 	d := &Device{}
-	info := gpu.Info{Backend: "processor", Adapter: "Go float32", Driver: runtime.Version(), Kind: gpu.KindProcessor}
+	name := "Go float32"
+	if HasVectors() {
+		name += " in " + vector.Current().Name
+	}
+	info := gpu.Info{Backend: "processor", Adapter: name, Driver: runtime.Version(), Kind: gpu.KindProcessor}
 	d.Device = host.Open(info, d.run)
 	return d
 }
