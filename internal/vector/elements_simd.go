@@ -50,6 +50,18 @@ func addProductsVectors(y, a, b []float32) {
 	}
 }
 
+func multiplyVectors(y, x []float32) {
+	for i := 0; i < len(y); i += 8 {
+		store(load(y[i:]).Mul(load(x[i:])), y[i:])
+	}
+}
+
+func takeLargerVectors(y, x []float32) {
+	for i := 0; i < len(y); i += 8 {
+		store(load(y[i:]).Max(load(x[i:])), y[i:])
+	}
+}
+
 func scaleAndShiftVectors(y, scale, shift []float32) {
 	for i := 0; i < len(y); i += 8 {
 		store(load(y[i:]).MulAdd(load(scale[i:]), load(shift[i:])), y[i:])
