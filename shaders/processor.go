@@ -1,10 +1,8 @@
 package shaders
 
 import (
-	"math"
 	"sync"
 
-	"mrprism/internal/gpu"
 	"mrprism/internal/vector"
 )
 
@@ -28,28 +26,4 @@ func roomFor(room *[]float32, n int) []float32 {
 		*room = make([]float32, n)
 	}
 	return (*room)[:n]
-}
-
-// logarithms replaces every x by its natural logarithm.
-func logarithms[F gpu.Float](x []F) {
-	switch x := any(x).(type) {
-	case []float32:
-		vector.Log(x)
-	case []float64:
-		for i, v := range x {
-			x[i] = math.Log(v)
-		}
-	}
-}
-
-// exponentials replaces every x by e^x.
-func exponentials[F gpu.Float](x []F) {
-	switch x := any(x).(type) {
-	case []float32:
-		vector.Exp(x, 1, 0)
-	case []float64:
-		for i, v := range x {
-			x[i] = math.Exp(v)
-		}
-	}
 }
