@@ -74,14 +74,6 @@ func concatBackwardPart[F gpu.Float](p *concatParams, a []gpu.ArrayOf[F], from, 
 	}
 }
 
-// addRow adds x to y.
-func addRow[F gpu.Float](y, x []F) {
-	x = x[:len(y)]
-	for i, v := range x {
-		y[i] += v
-	}
-}
-
 // Slice is the elements of x (…, N, C) at [from, to) of the extent before the last: (…, to - from, C).
 func Slice(x *Tensor, from, to int) *Tensor {
 	axis := len(x.Shape()) - 2

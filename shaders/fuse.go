@@ -25,20 +25,13 @@ type fusion[F gpu.Float] struct {
 	p             *ratersParams
 	first, pixels int
 	valid         []F // (M, K), of the image
-	few           [8 * fusionPixels]F
-	many          []F // in place of few, where that does not have the shares of one pixel
-	largest, sums [fusionPixels]F
+	shares, other planes[F]
+	largest, sums [planePixels]F
 }
-
-// fusionPixels are taken at once, or fewer where raters are many.
-const fusionPixels = 64
 
 // startFusion is where no pixel before the first is left to do.
 func startFusion[F gpu.Float](p *ratersParams, first int) (b fusion[F]) {
 	b.p, b.first = p, first
-	if n := b.labels(); n > len(b.few) {
-		b.many = make([]F, n)
-	}
 	return b
 }
 
@@ -52,72 +45,68 @@ func (b *fusion[F]) next(confidence, valid []F, end int) bool {
 		return false
 	}
 	image := b.first / int(b.p.Pixels)
-	end = min(end, (image+1)*int(b.p.Pixels))
-	b.pixels = min(end-b.first, fusionPixels, max(1, len(b.few)/b.labels()))
+	b.pixels = min(end-b.first, (image+1)*int(b.p.Pixels)-b.first, pixelsInPlanes(b.labels()))
 	b.valid = ofImage(b.p, valid, b.first)
+	b.shares.gather(b.values(confidence, b.labels()), b.labels())
 	for c := range b.classes() {
-		b.share(b.values(confidence, b.labels(), 0), c)
+		b.share(c)
 	}
 	return true
 }
 
-// values are what the pixels have in x, where each has n, from their value i on.
-func (b *fusion[F]) values(x []F, n, i int) []F { return x[b.first*n+i : (b.first+b.pixels)*n] }
+// values are what the pixels have in x, where each has n.
+func (b *fusion[F]) values(x []F, n int) []F { return x[b.first*n:][:b.pixels*n] }
 
-// of are the shares of label i.
-func (b *fusion[F]) of(i int) []F {
-	if b.many != nil {
-		return b.many[i*b.pixels:][:b.pixels]
-	}
-	return b.few[i*b.pixels:][:b.pixels]
-}
-
-// share computes the shares of class c.
-func (b *fusion[F]) share(confidence []F, c int) {
-	n, k := b.labels(), b.classes()
+// share makes of the confidences of class c shares.
+func (b *fusion[F]) share(c int) {
 	largest, sums := b.largest[:b.pixels], b.sums[:b.pixels]
 	for i := range largest {
 		largest[i], sums[i] = F(math.Inf(-1)), 0
 	}
-	for label := c; label < n; label += k {
-		s := b.of(label)
-		clear(s)
+	for label := c; label < b.labels(); label += b.classes() {
 		if b.valid[label] > 0 {
-			for i := range s {
-				s[i] = confidence[i*n+label]
-				largest[i] = max(largest[i], s[i])
-			}
+			takeLarger(largest, b.shares.of(label, b.pixels))
 		}
 	}
-	for label := c; label < n; label += k {
+	for label := c; label < b.labels(); label += b.classes() {
+		s := b.shares.of(label, b.pixels)
 		if b.valid[label] > 0 {
-			s := b.of(label)
-			for i := range s {
-				s[i] -= largest[i]
-			}
+			addScaledRow(s, largest, -1)
 			exponentials(s)
 			addRow(sums, s)
+		} else {
+			clear(s)
 		}
 	}
-	for label := c; label < n; label += k {
+	for i, sum := range sums {
+		sums[i] = 1 / sum
+	}
+	for label := c; label < b.labels(); label += b.classes() {
 		if b.valid[label] > 0 {
-			s := b.of(label)
-			for i := range s {
-				s[i] /= sums[i]
-			}
+			multiplyRow(b.shares.of(label, b.pixels), sums)
 		}
 	}
 }
 
+// fused gives class c of what the labels in other are, fused.
+func (b *fusion[F]) fused(c int) []F {
+	y := b.sums[:b.pixels]
+	clear(y)
+	for label := c; label < b.labels(); label += b.classes() {
+		addProductsOf(y, b.shares.of(label, b.pixels), b.other.of(label, b.pixels))
+	}
+	return y
+}
+
 func fusePart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to int) {
 	b := startFusion[F](p, from)
-	n, k := b.labels(), b.classes()
+	k := b.classes()
 	for b.next(a[0].F, a[2].F, to) {
-		clear(b.values(a[3].F, k, 0))
-		for label := range n {
-			z, y := b.values(a[1].F, n, label), b.values(a[3].F, k, label%k)
-			for i, s := range b.of(label) {
-				y[i*k] += s * z[i*n]
+		b.other.gather(b.values(a[1].F, b.labels()), b.labels())
+		y := b.values(a[3].F, k)
+		for c := range k {
+			for i, v := range b.fused(c) {
+				y[i*k+c] = v
 			}
 		}
 	}
@@ -125,38 +114,34 @@ func fusePart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to int) {
 
 func fuseBackwardZPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to int) {
 	b := startFusion[F](p, from)
-	n, k := b.labels(), b.classes()
 	for b.next(a[0].F, a[2].F, to) {
-		for label := range n {
-			dy, dz := b.values(a[3].F, k, label%k), b.values(a[4].F, n, label)
-			for i, s := range b.of(label) {
-				dz[i*n] += s * dy[i*k]
-			}
+		b.other.gather(b.values(a[3].F, b.classes()), b.classes())
+		for label := range b.labels() {
+			multiplyRow(b.shares.of(label, b.pixels), b.other.of(label%b.classes(), b.pixels))
 		}
+		b.shares.addTo(b.values(a[4].F, b.labels()), b.labels())
 	}
 }
 
 func fuseBackwardConfidencePart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to int) {
 	b := startFusion[F](p, from)
-	n, k := b.labels(), b.classes()
+	k := b.classes()
 	for b.next(a[0].F, a[2].F, to) {
+		b.other.gather(b.values(a[1].F, b.labels()), b.labels())
+		dy := b.values(a[3].F, k)
 		for c := range k {
-			fused := b.sums[:b.pixels]
-			clear(fused)
-			for label := c; label < n; label += k {
-				z := b.values(a[1].F, n, label)
-				for i, s := range b.of(label) {
-					fused[i] += s * z[i*n]
-				}
+			fused, gradient := b.fused(c), b.largest[:b.pixels]
+			for i := range gradient {
+				gradient[i] = dy[i*k+c]
 			}
-			dy := b.values(a[3].F, k, c)
-			for label := c; label < n; label += k {
-				z, dconfidence := b.values(a[1].F, n, label), b.values(a[4].F, n, label)
-				for i, s := range b.of(label) {
-					dconfidence[i*n] += s * (z[i*n] - fused[i]) * dy[i*k]
-				}
+			for label := c; label < b.labels(); label += k {
+				s, z := b.shares.of(label, b.pixels), b.other.of(label, b.pixels)
+				addScaledRow(z, fused, -1)
+				multiplyRow(s, z)
+				multiplyRow(s, gradient)
 			}
 		}
+		b.shares.addTo(b.values(a[4].F, b.labels()), b.labels())
 	}
 }
 

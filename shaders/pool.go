@@ -73,12 +73,12 @@ var (
 	maxPoolForward = faster(poolForwardKernel("max_pool_forward", func(p *poolParams, batch int, a []gpu.Array) {
 		p.windows(batch, func(out int, in []int) { a[1].F[out] = a[0].F[first(a[0].F, in)] })
 	}), maxPoolFast)
-	maxPoolPlace = wide(poolForwardKernel("max_pool_place", func(p *poolParams, batch int, a []gpu.Array) {
+	maxPoolPlace = wide(faster(poolForwardKernel("max_pool_place", func(p *poolParams, batch int, a []gpu.Array) {
 		p.windows(batch, func(out int, in []int) {
 			a[1].F[out] = float64(first(a[0].F, in) / int(p.Channels) % int(p.Height*p.Width))
 		})
-	}), 1)
-	maxPoolBackward = wide(poolBackwardKernel("max_pool_backward", []gpu.Access{read, read, write}, func(p *poolParams, batch int, a []gpu.Array) {
+	}), maxPoolPlaceFast), 1)
+	maxPoolBackward = wide(faster(poolBackwardKernel("max_pool_backward", []gpu.Access{read, read, write}, func(p *poolParams, batch int, a []gpu.Array) {
 		p.windows(batch, func(out int, in []int) {
 			for _, i := range in {
 				if i/int(p.Channels)%int(p.Height*p.Width) == int(a[1].F[out]) {
@@ -86,7 +86,7 @@ var (
 				}
 			}
 		})
-	}), 1)
+	}), maxPoolBackwardFast), 1)
 
 	averagePoolForward = faster(poolForwardKernel("average_pool_forward", func(p *poolParams, batch int, a []gpu.Array) {
 		p.windows(batch, func(out int, in []int) {
@@ -96,13 +96,13 @@ var (
 			}
 		})
 	}), averagePoolFast)
-	averagePoolBackward = poolBackwardKernel("average_pool_backward", []gpu.Access{read, write}, func(p *poolParams, batch int, a []gpu.Array) {
+	averagePoolBackward = faster(poolBackwardKernel("average_pool_backward", []gpu.Access{read, write}, func(p *poolParams, batch int, a []gpu.Array) {
 		p.windows(batch, func(out int, in []int) {
 			for _, i := range in {
 				a[1].F[i] += a[0].F[out] / float64(len(in))
 			}
 		})
-	})
+	}), averagePoolBackwardFast)
 )
 
 // pooled makes the output of a pooling of x and the parameters of its kernels forwards and backwards.

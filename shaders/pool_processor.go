@@ -1,6 +1,8 @@
 package shaders
 
 import (
+	"math"
+
 	"mrprism/internal/gpu"
 	"mrprism/internal/vector"
 )
@@ -11,13 +13,14 @@ func poolForwardFast(first, next func(y, x []float32), last func(y []float32, pi
 		n := int(p.Channels)
 		split(int(p.Rows), func(from, to int) {
 			for row := from; row < to; row++ {
-				top := int32(row)%p.OutHeight*p.StrideY - p.Top
+				top, bottom := p.rowsOf(int32(row) % p.OutHeight)
 				image := a[0].F[row/int(p.OutHeight)*int(p.Height*p.Width)*n:]
 				for ox := range p.OutWidth {
 					y := a[1].F[(row*int(p.OutWidth)+int(ox))*n:][:n]
-					left, pixels, take := ox*p.StrideX-p.Left, 0, first
-					for iy := max(top, 0); iy < min(top+p.KernelY, p.Height); iy++ {
-						for ix := max(left, 0); ix < min(left+p.KernelX, p.Width); ix++ {
+					left, right := p.columnsOf(ox)
+					pixels, take := 0, first
+					for iy := top; iy < bottom; iy++ {
+						for ix := left; ix < right; ix++ {
 							take(y, image[int(iy*p.Width+ix)*n:][:n])
 							pixels, take = pixels+1, next
 						}
@@ -48,3 +51,105 @@ var (
 		}
 	})
 )
+
+// covered are the pixels, of n, that window o covers.
+func covered(o, stride, before, kernel, n int32) (from, to int32) {
+	first := o*stride - before
+	return max(first, 0), min(first+kernel, n)
+}
+
+// covering are the windows, of n, that cover pixel i.
+func covering(i, stride, before, kernel, n int32) (from, to int32) {
+	last := i + before
+	return max(last-kernel+stride, 0) / stride, min(last/stride+1, n)
+}
+
+func (p *poolParams) rowsOf(oy int32) (from, to int32) {
+	return covered(oy, p.StrideY, p.Top, p.KernelY, p.Height)
+}
+
+func (p *poolParams) columnsOf(ox int32) (from, to int32) {
+	return covered(ox, p.StrideX, p.Left, p.KernelX, p.Width)
+}
+
+// maxPoolPlaceFast gives every output pixel where in the image its maximum is.
+func maxPoolPlaceFast(p *poolParams, a []gpu.Array32, split gpu.Split) {
+	n := int(p.Channels)
+	split(int(p.Rows), func(from, to int) {
+		r := takeRoom()
+		defer r.leave()
+		largest := roomFor(&r.rows, n)
+		for row := from; row < to; row++ {
+			image := a[0].F[row/int(p.OutHeight)*int(p.Height*p.Width)*n:]
+			for ox := range p.OutWidth {
+				places := a[1].F[(row*int(p.OutWidth)+int(ox))*n:][:n]
+				p.place(image, int32(row)%p.OutHeight, ox, largest, places)
+			}
+		}
+	})
+}
+
+// place finds the maxima of a window.
+func (p *poolParams) place(image []float32, oy, ox int32, largest, places []float32) {
+	top, bottom := p.rowsOf(oy)
+	left, right := p.columnsOf(ox)
+	for c := range places {
+		largest[c], places[c] = float32(math.Inf(-1)), float32(top*p.Width+left)
+	}
+	for iy := top; iy < bottom; iy++ {
+		for at := iy*p.Width + left; at < iy*p.Width+right; at++ {
+			placeLarger(largest, places, image[int(at)*len(places):], float32(at))
+		}
+	}
+}
+
+// placeLarger notes a pixel x where it is larger than what was. A NaN wins.
+func placeLarger(largest, places, x []float32, at float32) {
+	largest, x = largest[:len(places)], x[:len(places)]
+	for c, v := range x {
+		if v > largest[c] || v != v {
+			largest[c], places[c] = v, at
+		}
+	}
+}
+
+// eachCovering calls f for rows of inputs with each pixel of the outputs whose window covers the row: dx
+// is the row, dy and o, the index of its first channel, the output's.
+func (p *poolParams) eachCovering(dy, dx []float32, split gpu.Split, f func(ox, oy, iy int32, dy, dx []float32, o int)) {
+	n := int(p.Channels)
+	split(int(p.Rows), func(from, to int) {
+		for row := from; row < to; row++ {
+			iy, image := int32(row)%p.Height, row/int(p.Height)
+			dx := dx[row*int(p.Width)*n:][:int(p.Width)*n]
+			first, end := covering(iy, p.StrideY, p.Top, p.KernelY, p.OutHeight)
+			for oy := first; oy < end; oy++ {
+				for ox := range p.OutWidth {
+					o := ((image*int(p.OutHeight)+int(oy))*int(p.OutWidth) + int(ox)) * n
+					f(ox, oy, iy, dy[o:][:n], dx, o)
+				}
+			}
+		}
+	})
+}
+
+func maxPoolBackwardFast(p *poolParams, a []gpu.Array32, split gpu.Split) {
+	n, width := int(p.Channels), int(p.Width)
+	p.eachCovering(a[0].F, a[2].F, split, func(_, _, iy int32, dy, dx []float32, o int) {
+		for c, place := range a[1].F[o:][:n] {
+			if ix := int(place) - int(iy)*width; ix >= 0 && ix < width {
+				dx[ix*n+c] += dy[c]
+			}
+		}
+	})
+}
+
+func averagePoolBackwardFast(p *poolParams, a []gpu.Array32, split gpu.Split) {
+	n := int(p.Channels)
+	p.eachCovering(a[0].F, a[1].F, split, func(ox, oy, _ int32, dy, dx []float32, _ int) {
+		top, bottom := p.rowsOf(oy)
+		left, right := p.columnsOf(ox)
+		for ix := left; ix < right; ix++ {
+			vector.AddScaled(dx[int(ix)*n:][:n], dy, 1/float32((bottom-top)*(right-left)))
+		}
+	})
+}

@@ -1,7 +1,6 @@
 package shaders
 
 import (
-	"math"
 	"sync"
 	"sync/atomic"
 
@@ -44,28 +43,4 @@ func roomFor[T any](room *[]T, n int) []T {
 		*room = make([]T, n)
 	}
 	return (*room)[:n]
-}
-
-// logarithms replaces every x by its natural logarithm.
-func logarithms[F gpu.Float](x []F) {
-	switch x := any(x).(type) {
-	case []float32:
-		vector.Log(x)
-	case []float64:
-		for i, v := range x {
-			x[i] = math.Log(v)
-		}
-	}
-}
-
-// exponentials replaces every x by e^x.
-func exponentials[F gpu.Float](x []F) {
-	switch x := any(x).(type) {
-	case []float32:
-		vector.Exp(x, 1, 0)
-	case []float64:
-		for i, v := range x {
-			x[i] = math.Exp(v)
-		}
-	}
 }

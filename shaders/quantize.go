@@ -30,6 +30,7 @@ type quantizeParams struct {
 }
 
 func quantizedWords(p *quantizeParams) uint32   { return p.Words }
+func quantizedRows(p *quantizeParams) uint32    { return p.Words / p.Outputs }
 func quantizedOutputs(p *quantizeParams) uint32 { return p.Outputs }
 
 var (
@@ -46,27 +47,38 @@ var (
 			a[2].F[i] = a[0].F[i] + float64(a[1].B[i])*float64(p.Factor)
 		}
 	}), addInt8Fast)
-	quantizeScale = perElement("quantize_scale", quantizeSource, []gpu.Access{read, write}, quantizedOutputs, func(p *quantizeParams, a []gpu.Array) {
-		for o := range p.Outputs {
-			largest := 0.0
-			for row := range p.Rows {
-				largest = max(largest, math.Abs(a[0].F[row*p.Outputs+o]))
-			}
-			if a[1].F[o] = largest / 127; largest == 0 {
-				a[1].F[o] = 1
-			}
-		}
-	})
-	quantizeWeight = perElement("quantize_weight", quantizeSource, []gpu.Access{read, read, write}, quantizedWords, func(p *quantizeParams, a []gpu.Array) {
-		clear(a[2].B[:4*p.Words])
-		for row := range p.Rows {
-			tap, k := row/p.Inputs, row%p.Inputs
-			for o := range p.Outputs {
-				a[2].B[((tap*padded(p.Inputs)+k)/4*p.Outputs+o)*4+k%4] = wholeSteps(float32(a[0].F[row*p.Outputs+o] / a[1].F[o]))
-			}
-		}
-	})
+	quantizeScale = inPieces(quantizedOutputs, quantizeScalePart[float64], quantizeScalePart[float32],
+		perElement("quantize_scale", quantizeSource, []gpu.Access{read, write}, quantizedOutputs, nil))
+	quantizeWeight = inRows(quantizedRows, quantizeWeightPart[float64], quantizeWeightPart[float32],
+		perElement("quantize_weight", quantizeSource, []gpu.Access{read, read, write}, quantizedWords, nil))
 )
+
+func quantizeScalePart[F gpu.Float](p *quantizeParams, a []gpu.ArrayOf[F], from, to int) {
+	for o := from; o < to; o++ {
+		var largest F
+		for row := range int(p.Rows) {
+			largest = max(largest, F(math.Abs(float64(a[0].F[row*int(p.Outputs)+o]))))
+		}
+		if a[1].F[o] = largest / 127; largest == 0 {
+			a[1].F[o] = 1
+		}
+	}
+}
+
+// quantizeWeightPart gives rows of words, each of four inputs.
+func quantizeWeightPart[F gpu.Float](p *quantizeParams, a []gpu.ArrayOf[F], from, to int) {
+	outputs, words := int(p.Outputs), int(padded(p.Inputs))/4
+	for row := from; row < to; row++ {
+		tap, first, q := row/words, row%words*4, a[2].B[row*4*outputs:][:4*outputs]
+		clear(q)
+		for j := range min(4, int(p.Inputs)-first) {
+			x := a[0].F[(tap*int(p.Inputs)+first+j)*outputs:][:outputs]
+			for o, v := range x {
+				q[4*o+j] = wholeSteps(float32(v / a[1].F[o]))
+			}
+		}
+	}
+}
 
 // wholeSteps is the nearest int8; of two, the even one.
 func wholeSteps(v float32) int8 { return int8(max(-127, min(127, math.RoundToEven(float64(v))))) }

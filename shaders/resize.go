@@ -71,6 +71,7 @@ var (
 			forward.Rows = p.Rows / p.Height * p.OutHeight
 			forward.taps(func(out, in int, weight float64) { a[1].F[in] += weight * a[0].F[out] })
 		}),
+		Fast: tensor.Fast(resizeBackwardFast),
 		Variants: []tensor.Variant{{Source: resizeSource, Groups: func(params any) [3]int {
 			p := params.(*resizeParams)
 			return imageGroups(int(p.Width*p.Channels), int(p.Rows))

@@ -58,6 +58,30 @@ func Filter(y, x []float32, stride int, window []float32) {
 	}
 }
 
+// Multiply multiplies y by x.
+func Multiply(y, x []float32) {
+	x = x[:len(y)]
+	if vectors() {
+		multiplyVectors(y, x)
+		return
+	}
+	for i, v := range x {
+		y[i] *= v
+	}
+}
+
+// TakeLarger makes every y[i] the larger of it and x[i], of numbers.
+func TakeLarger(y, x []float32) {
+	x = x[:len(y)]
+	if vectors() {
+		takeLargerVectors(y, x)
+		return
+	}
+	for i, v := range x {
+		y[i] = max(y[i], v)
+	}
+}
+
 // ScaleAndShift makes every y[i] y[i]*scale[i] + shift[i].
 func ScaleAndShift(y, scale, shift []float32) {
 	scale, shift = scale[:len(y)], shift[:len(y)]

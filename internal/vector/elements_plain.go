@@ -23,6 +23,7 @@ func addGELUGradientVectors(dx, dy, x []float32)                              {}
 func fixedVectors(t, sums []int32, shift uint32, by []float32, start []int32) {}
 func addFixedVectors(t []int32, x, by []float32)                              {}
 func logVectors(x []float32)                                                  {}
-func maxRowVectors(most, x []float32)                                         {}
 func expColumnsVectors(x []float32, scale float32, shift, total []float32)    {}
 func softmaxGradientColumnsVectors(d, w, delta []float32, scale float32)      {}
+func multiplyVectors(y, x []float32)                                          {}
+func takeLargerVectors(y, x []float32)                                        {}

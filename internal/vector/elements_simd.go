@@ -76,6 +76,18 @@ func filterVectors(y, x []float32, stride int, window []float32) {
 	}
 }
 
+func multiplyVectors(y, x []float32) {
+	for i := 0; i < len(y); i += 8 {
+		store(load(y[i:]).Mul(load(x[i:])), y[i:])
+	}
+}
+
+func takeLargerVectors(y, x []float32) {
+	for i := 0; i < len(y); i += 8 {
+		store(load(y[i:]).Max(load(x[i:])), y[i:])
+	}
+}
+
 func scaleAndShiftVectors(y, scale, shift []float32) {
 	for i := 0; i < len(y); i += 8 {
 		store(load(y[i:]).MulAdd(load(scale[i:]), load(shift[i:])), y[i:])
@@ -269,13 +281,6 @@ func fixedVectors(t, sums []int32, shift uint32, by []float32, start []int32) {
 func addFixedVectors(t []int32, x, by []float32) {
 	for i := 0; i < len(t); i += 8 {
 		storeIntegers(loadIntegers(t[i:]).Add(toFixed(load(x[i:]).Mul(load(by[i:])))), t[i:])
-	}
-}
-
-func maxRowVectors(most, x []float32) {
-	for i := 0; i < len(most); i += 8 {
-		v, m := load(x[i:]), load(most[i:])
-		store(v.Merge(m, v.Greater(m)), most[i:])
 	}
 }
 

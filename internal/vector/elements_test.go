@@ -38,6 +38,8 @@ func TestElements(t *testing.T) {
 	elementwise(t, func(y, a, _ []float32) { Add(y, a) }, func(y, a, _ float64) float64 { return y + a })
 	elementwise(t, func(y, a, _ []float32) { AddScaled(y, a, .5) }, func(y, a, _ float64) float64 { return y + a/2 })
 	elementwise(t, AddProducts, func(y, a, b float64) float64 { return y + a*b })
+	elementwise(t, func(y, a, _ []float32) { Multiply(y, a) }, func(y, a, _ float64) float64 { return y * a })
+	elementwise(t, func(y, a, _ []float32) { TakeLarger(y, a) }, func(y, a, _ float64) float64 { return max(y, a) })
 	elementwise(t, ScaleAndShift, func(y, a, b float64) float64 { return y*a + b })
 	elementwise(t, func(y, a, _ []float32) { SoftmaxGradient(y, a, .3, .5) }, func(y, a, _ float64) float64 { return a * (y - .3) / 2 })
 	elementwise(t, func(y, _, _ []float32) { ReLU(y) }, func(y, _, _ float64) float64 { return max(y, 0) })

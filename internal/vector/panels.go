@@ -8,19 +8,7 @@ func MaxOfColumns(most, x []float32) {
 	n := len(most)
 	copy(most, x)
 	for ; len(x) >= n; x = x[n:] {
-		maxRow(most, x[:n])
-	}
-}
-
-func maxRow(most, x []float32) {
-	if vectors() {
-		maxRowVectors(most, x)
-		return
-	}
-	for i, v := range x {
-		if v > most[i] {
-			most[i] = v
-		}
+		TakeLarger(most, x[:n])
 	}
 }
 

@@ -1,0 +1,50 @@
+package shaders
+
+import (
+	"runtime"
+	"testing"
+
+	"mrprism/internal/gpu/processor"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What the processor computes does not depend on how many threads share it, to the last bit.
+func TestThreadsDoNotMatter(t *testing.T) {
+	maps := []int{2, 31, 33, 3, 2}
+	image := []int{2, 31, 33, 5}
+	for name, o := range map[string]operatorTest{
+		"fuse": {inputs: [][]int{maps, maps}, build: func(x []*Tensor) *Tensor {
+			return Fuse(x[0], x[1], oneMissing(x[0].Graph(), maps[0], maps[3], maps[4]))
+		}},
+		"likelihood": {inputs: [][]int{maps, maps}, fill: probability, fixed: map[int]bool{1: true}, build: func(x []*Tensor) *Tensor {
+			return LikelihoodRule(x[0], x[1], oneMissing(x[0].Graph(), maps[0], maps[3], maps[4]), 1.5)
+		}},
+		"cross-entropy": {inputs: [][]int{image, image}, fill: probability, fixed: map[int]bool{1: true}, build: func(x []*Tensor) *Tensor {
+			return Sum(CrossEntropy(x[0], x[1], .01))
+		}},
+		"dice":       {inputs: [][]int{image, image}, fixed: map[int]bool{1: true}, build: func(x []*Tensor) *Tensor { return DiceLoss(x[0], x[1]) }},
+		"ssim":       {inputs: [][]int{image, image}, build: func(x []*Tensor) *Tensor { return SSIMLoss(x[0], x[1]) }},
+		"clip":       {inputs: [][]int{image}, fixed: map[int]bool{0: true}, build: func(x []*Tensor) *Tensor { return SquareSum(x[0]) }},
+		"layer norm": {inputs: [][]int{image, {5}, {5}}, build: func(x []*Tensor) *Tensor { return LayerNorm(x[0], x[1], x[2], 1e-5) }},
+		"batch norm": {
+			inputs: [][]int{image, {5}, {5}, {5}, {5}}, fill: far, fixed: map[int]bool{3: true, 4: true},
+			build: func(x []*Tensor) *Tensor { return BatchNormReLU(x[0], x[1], x[2], x[3], x[4], true, 1e-5, .1) },
+		},
+		"pooling":  {inputs: [][]int{image}, build: func(x []*Tensor) *Tensor { return AveragePool(MaxPool(x[0], 3, 3, Square(2, 1)), 3, 3, Square(2, 1)) }},
+		"resizing": {inputs: [][]int{image}, build: func(x []*Tensor) *Tensor { return GELU(Resize(x[0], 50, 20)) }},
+		"table":    {inputs: [][]int{image, {31, 33, 5}}, build: func(x []*Tensor) *Tensor { return AddBroadcast(Scale(x[0], 2), x[1]) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := processor.Open()
+			defer d.Close()
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+			want, _ := o.run(t, t.Context(), d)
+			for _, threads := range []int{2, 3, 7} {
+				runtime.GOMAXPROCS(threads)
+				got, _ := o.run(t, t.Context(), d)
+				require.Equal(t, want, got, "%d threads", threads)
+			}
+		})
+	}
+}

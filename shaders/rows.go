@@ -1,0 +1,95 @@
+package shaders
+
+import (
+	"math"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/vector"
+)
+
+// What bodies of both precisions do to rows of one length: in float32 with vectors.
+
+// addRow adds x to y.
+func addRow[F gpu.Float](y, x []F) {
+	switch y := any(y).(type) {
+	case []float32:
+		vector.Add(y, any(x).([]float32))
+	case []float64:
+		for i, v := range any(x).([]float64)[:len(y)] {
+			y[i] += v
+		}
+	}
+}
+
+// addScaledRow adds s x to y.
+func addScaledRow[F gpu.Float](y, x []F, s F) {
+	switch y := any(y).(type) {
+	case []float32:
+		vector.AddScaled(y, any(x).([]float32), float32(s))
+	case []float64:
+		for i, v := range any(x).([]float64) {
+			y[i] += float64(s) * v
+		}
+	}
+}
+
+// multiplyRow multiplies y by x.
+func multiplyRow[F gpu.Float](y, x []F) {
+	switch y := any(y).(type) {
+	case []float32:
+		vector.Multiply(y, any(x).([]float32))
+	case []float64:
+		for i, v := range any(x).([]float64) {
+			y[i] *= v
+		}
+	}
+}
+
+// addProductsOf adds a b to y.
+func addProductsOf[F gpu.Float](y, a, b []F) {
+	switch y := any(y).(type) {
+	case []float32:
+		vector.AddProducts(y, any(a).([]float32), any(b).([]float32))
+	case []float64:
+		b := any(b).([]float64)
+		for i, v := range any(a).([]float64) {
+			y[i] += v * b[i]
+		}
+	}
+}
+
+// takeLarger makes y what is larger of it and x, of numbers.
+func takeLarger[F gpu.Float](y, x []F) {
+	switch y := any(y).(type) {
+	case []float32:
+		vector.TakeLarger(y, any(x).([]float32))
+	case []float64:
+		for i, v := range any(x).([]float64) {
+			y[i] = max(y[i], v)
+		}
+	}
+}
+
+// logarithms replaces every x by its natural logarithm.
+func logarithms[F gpu.Float](x []F) {
+	switch x := any(x).(type) {
+	case []float32:
+		vector.Log(x)
+	case []float64:
+		for i, v := range x {
+			x[i] = math.Log(v)
+		}
+	}
+}
+
+// exponentials replaces every x by e^x.
+func exponentials[F gpu.Float](x []F) {
+	switch x := any(x).(type) {
+	case []float32:
+		vector.Exp(x, 1, 0)
+	case []float64:
+		for i, v := range x {
+			x[i] = math.Exp(v)
+		}
+	}
+}
