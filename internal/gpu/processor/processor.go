@@ -12,6 +12,7 @@ import (
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/gpu/host"
+	"mrprism/internal/vector"
 )
 
 const (
@@ -31,7 +32,8 @@ var _ gpu.Device = (*Device)(nil)
 // Open gives a device; it needs no hardware and cannot fail.
 func Open() *Device {
 	d := &Device{}
-	info := gpu.Info{Backend: "processor", Adapter: "Go float32", Driver: runtime.Version(), Kind: gpu.KindProcessor}
+	driver := runtime.Version() + ", " + vector.Current().Name
+	info := gpu.Info{Backend: "processor", Adapter: "Go float32", Driver: driver, Kind: gpu.KindProcessor}
 	d.Device = host.Open(info, d.run)
 	return d
 }
