@@ -21,6 +21,7 @@ globalThis.Go = class extends Go {
       },
       choose: (number) => { chosen = modules[number]; },
       product: (k, a, row, step, b, c, stride, rows, add) => chosen.product(k, a, row, step, b, c, stride, rows, add),
+      pack: (to, from, rows, stride) => chosen.pack(to, from, rows, stride),
       add: (y, x, n) => chosen.add(y, x, n),
       addScaled: (y, x, n, s) => chosen.addScaled(y, x, n, s),
       addProducts: (y, a, b, n) => chosen.addProducts(y, a, b, n),

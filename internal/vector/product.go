@@ -36,6 +36,11 @@ func (m *Matrix) Pack(panel, first, rows int, w []float32, stride int) {
 	from := panel * width
 	count := min(width, m.n-from)
 	to := m.data[(panel*m.k+first)*width:][:rows*width]
+	if pack := m.level.pack; pack != nil && rows > 0 && count == width {
+		_ = w[(rows-1)*stride+from+width-1] // the module checks nothing
+		pack(to, w[from:], rows, stride)
+		return
+	}
 	for i := range rows {
 		line := to[i*width:][:width]
 		copy(line, w[i*stride+from:][:count])

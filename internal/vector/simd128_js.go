@@ -30,12 +30,16 @@ func install(name, module string) []*Level {
 	}
 	return []*Level{{
 		Name: name, rows: 4, columns: 8, most: math.MaxInt, terms: terms, elements: true,
-		product: productModule, chosen: func() { choose(number) },
+		product: productModule, pack: packModule, chosen: func() { choose(number) },
 	}}
 }
 
 func productModule(k int, a []float32, row, step int, b, c []float32, stride, rows int, add bool) {
 	product(int32(k), &a[0], int32(row), int32(step), &b[0], &c[0], int32(stride), int32(rows), add)
+}
+
+func packModule(to, from []float32, rows, stride int) {
+	pack(&to[0], &from[0], int32(rows), int32(stride))
 }
 
 // compile gives the number of a module, or -1. choose makes one that which is called.
@@ -51,6 +55,10 @@ func choose(number int32)
 //go:wasmimport vectors product
 //go:noescape
 func product(k int32, a *float32, row, step int32, b, c *float32, stride, rows int32, add bool)
+
+//go:wasmimport vectors pack
+//go:noescape
+func pack(to, from *float32, rows, stride int32)
 
 //go:wasmimport vectors add
 //go:noescape

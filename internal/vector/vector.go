@@ -16,8 +16,11 @@ type Level struct {
 	most          int // rows that one call computes: those of a block, or any number of blocks
 	terms         int // that a product sums before it goes on to the next block
 	product       func(k int, a []float32, row, step int, b []float32, c []float32, stride, rows int, add bool)
-	elements      bool   // slices are computed in vectors, not only products
-	chosen        func() // is told when it is to be used; may be nil
+	elements      bool // slices are computed in vectors, not only products
+
+	// Of SIMD128 alone: pack copies rows of a panel without a rest; chosen is told that it is used.
+	pack   func(to, from []float32, rows, stride int)
+	chosen func()
 }
 
 // Levels are those that this processor has, the fastest first. The last is plain Go.

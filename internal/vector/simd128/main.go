@@ -31,6 +31,7 @@ func modules() map[string][]byte {
 func arithmetic(relaxed bool) []byte {
 	m := &module{relaxed: relaxed}
 	m.product()
+	m.pack()
 	m.elements()
 	return m.bytes()
 }

@@ -50,6 +50,21 @@ func (m *module) product() {
 	}
 }
 
+// pack is the function that copies rows of 8 columns, so many elements apart, to lie side by side.
+func (m *module) pack() {
+	f := m.function("pack")
+	to, from, rows, stride := f.parameter(i32), f.parameter(i32), f.parameter(i32), f.parameter(i32)
+	stride.set(leftBy(stride, 2))
+	f.while(rows, func() {
+		for v := range mostVectors {
+			f.store(to, v*bytesOfVector, load(from, v*bytesOfVector))
+		}
+		to.set(plus(to, integer(mostVectors*bytesOfVector)))
+		from.set(plus(from, stride))
+		rows.set(minus(rows, integer(1)))
+	})
+}
+
 // block computes some rows.
 func (p *product) block(rows int) {
 	p.left[0].set(p.start)
