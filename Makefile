@@ -29,7 +29,8 @@ test: setup ## all tests; as root on Debian, installs what they need first
 	@$(MAKE) --no-print-directory site
 	@test -z "$$(gofmt -l cmd internal model shaders site wasm weights)" || { echo "gofmt -l:"; gofmt -l cmd internal model shaders site wasm weights; exit 1; }
 	go vet ./...
-	GOOS=js GOARCH=wasm go vet ./wasm/... ./internal/gpu/...
+	GOOS=js GOARCH=wasm go vet ./wasm/... ./internal/gpu/... ./internal/vector
+	GOOS=js GOARCH=wasm go vet -tags simd128 ./internal/vector
 	@echo "devices here; tests on one that is missing are skipped (with CI=true: fail):"
 	@go run ./cmd/bench -devices
 	go test $(TESTFLAGS) ./...

@@ -29,10 +29,13 @@ func TestBuiltSiteIsCurrent(t *testing.T) {
 	page := string(readBuilt(t, "index.html"))
 	assert.Contains(t, page, strings.Replace(Policy, "frame-ancestors 'none'; ", "", 1), "the page carries the policy for other hosts")
 	worker := string(readBuilt(t, "sw.js"))
-	for _, name := range []string{"index.html", "viewer.wasm", "segmenter.wasm", "gpu.js", "sample.jpg"} {
+	for _, name := range []string{"index.html", "viewer.wasm", "segmenter.wasm", "gpu.js", "vectors.js", "sample.jpg"} {
 		assert.Contains(t, worker, `"`+name+`": "`, "kept for use without a network")
 	}
 	assert.NotContains(t, worker, "/*VERSION*/")
+	const imported = "\x07vectors\x07product"
+	assert.True(t, bytes.Contains(readBuilt(t, "segmenter.wasm"), []byte(imported)), "built with the tag simd128")
+	assert.False(t, bytes.Contains(readBuilt(t, "viewer.wasm"), []byte(imported)), "stage.js does not offer it")
 	assert.NotContains(t, page, "style=", "the policy refuses inline styles")
 	assert.NotContains(t, page, "onclick=", "and inline scripts")
 }

@@ -13,5 +13,5 @@ size: site/programs
 site/programs:
 	@mkdir -p site/dist
 	GOOS=js GOARCH=wasm go build $(WASM_FLAGS) -o site/dist/viewer.wasm ./wasm/viewer
-	GOOS=js GOARCH=wasm go build $(WASM_FLAGS) -o site/dist/segmenter.wasm ./wasm/segmenter
+	GOOS=js GOARCH=wasm go build $(WASM_FLAGS) -tags simd128 -o site/dist/segmenter.wasm ./wasm/segmenter
 	go run ./site/sample site/dist/sample.jpg

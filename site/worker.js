@@ -1,5 +1,6 @@
 // The worker in which everything is computed: it starts the program segmenter.wasm, which answers the page's messages itself.
 import "./wasm_exec.js";
+import "./vectors.js";
 import "./gpu.js";
 
 // What the page's address asks for (?precision=f16, ?tune=off), and what is remembered from visit to visit, by key. For wasm/segmenter.

@@ -129,11 +129,12 @@ func pageFiles(ctx context.Context, o options, m *weights.Model) (map[string][]b
 	}
 	defer os.RemoveAll(folder)
 	compiled := filepath.Join(folder, "bench.wasm")
-	if _, err := goTool(ctx, wasm, "build", "-o", compiled, "mrprism/cmd/bench"); err != nil {
+	if _, err := goTool(ctx, wasm, "build", "-tags", "simd128", "-o", compiled, "mrprism/cmd/bench"); err != nil {
 		return nil, err
 	}
 	for address, file := range map[string]string{
-		"/bench.wasm": compiled, "/gpu.js": filepath.Join(root, "site", "gpu.js"), "/wasm_exec.js": filepath.Join(goroot, "lib", "wasm", "wasm_exec.js"),
+		"/bench.wasm": compiled, "/gpu.js": filepath.Join(root, "site", "gpu.js"), "/vectors.js": filepath.Join(root, "site", "vectors.js"),
+		"/wasm_exec.js": filepath.Join(goroot, "lib", "wasm", "wasm_exec.js"),
 	} {
 		if files[address], err = os.ReadFile(file); err != nil {
 			return nil, err

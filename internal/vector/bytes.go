@@ -114,7 +114,7 @@ func (m *Bytes) Multiply(rows int, x []byte, row int, sums []int32) {
 // held within ±2²³, plus start. One t may be its sum.
 func Fixed(t, sums []int32, shift uint32, by []float32, start []int32) {
 	sums, by, start = sums[:len(t)], by[:len(t)], start[:len(t)]
-	if vectors() {
+	if moreVectors() {
 		fixedVectors(t, sums, shift, by, start)
 		return
 	}
@@ -126,7 +126,7 @@ func Fixed(t, sums []int32, shift uint32, by []float32, start []int32) {
 // AddFixed adds x times by to t, rounded and held likewise.
 func AddFixed(t []int32, x, by []float32) {
 	x, by = x[:len(t)], by[:len(t)]
-	if vectors() {
+	if moreVectors() {
 		addFixedVectors(t, x, by)
 		return
 	}

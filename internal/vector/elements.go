@@ -45,7 +45,7 @@ func AddProducts(y, a, b []float32) {
 // x.
 func Filter(y, x []float32, stride int, window []float32) {
 	x = x[:len(y)+(len(window)-1)*stride]
-	if vectors() {
+	if moreVectors() {
 		filterVectors(y, x, stride, window)
 		return
 	}
@@ -61,7 +61,7 @@ func Filter(y, x []float32, stride int, window []float32) {
 // Multiply multiplies y by x.
 func Multiply(y, x []float32) {
 	x = x[:len(y)]
-	if vectors() {
+	if moreVectors() {
 		multiplyVectors(y, x)
 		return
 	}
@@ -73,7 +73,7 @@ func Multiply(y, x []float32) {
 // TakeLarger makes every y[i] the larger of it and x[i], of numbers.
 func TakeLarger(y, x []float32) {
 	x = x[:len(y)]
-	if vectors() {
+	if moreVectors() {
 		takeLargerVectors(y, x)
 		return
 	}
@@ -98,7 +98,7 @@ func ScaleAndShift(y, scale, shift []float32) {
 // makes that by what scale was multiplied with, where delta is Σ w d.
 func SoftmaxGradient(d, w []float32, delta, scale float32) {
 	w = w[:len(d)]
-	if vectors() {
+	if moreVectors() {
 		softmaxGradientVectors(d, w, delta, scale)
 		return
 	}
@@ -198,7 +198,7 @@ func Exp(x []float32, scale, shift float32) {
 
 // Log replaces every x by its natural logarithm, within two units of its last place.
 func Log(x []float32) {
-	if vectors() {
+	if moreVectors() {
 		logVectors(x)
 		return
 	}

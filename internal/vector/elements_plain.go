@@ -1,4 +1,4 @@
-//go:build !goexperiment.simd || !amd64
+//go:build (!goexperiment.simd || !amd64) && !(js && simd128)
 
 package vector
 
@@ -6,24 +6,17 @@ package vector
 func vectors() bool { return false }
 
 // What is never called, then.
-func addVectors(y, x []float32)                                               {}
-func addScaledVectors(y, x []float32, s float32)                              {}
-func addProductsVectors(y, a, b []float32)                                    {}
-func filterVectors(y, x []float32, stride int, window []float32)              {}
-func scaleAndShiftVectors(y, scale, shift []float32)                          {}
-func softmaxGradientVectors(d, w []float32, delta, scale float32)             {}
-func reluVectors(x []float32)                                                 {}
-func maxVectors(x []float32) float32                                          { return 0 }
-func sumVectors(x []float32) float32                                          { return 0 }
-func dotVectors(a, b []float32) float32                                       { return 0 }
-func expVectors(x []float32, scale, shift float32)                            {}
-func sigmoidVectors(x []float32)                                              {}
-func geluVectors(x []float32)                                                 {}
-func addGELUGradientVectors(dx, dy, x []float32)                              {}
-func fixedVectors(t, sums []int32, shift uint32, by []float32, start []int32) {}
-func addFixedVectors(t []int32, x, by []float32)                              {}
-func logVectors(x []float32)                                                  {}
-func expColumnsVectors(x []float32, scale float32, shift, total []float32)    {}
-func softmaxGradientColumnsVectors(d, w, delta []float32, scale float32)      {}
-func multiplyVectors(y, x []float32)                                          {}
-func takeLargerVectors(y, x []float32)                                        {}
+func addVectors(y, x []float32)                                            {}
+func addScaledVectors(y, x []float32, s float32)                           {}
+func addProductsVectors(y, a, b []float32)                                 {}
+func scaleAndShiftVectors(y, scale, shift []float32)                       {}
+func reluVectors(x []float32)                                              {}
+func maxVectors(x []float32) float32                                       { return 0 }
+func sumVectors(x []float32) float32                                       { return 0 }
+func dotVectors(a, b []float32) float32                                    { return 0 }
+func expVectors(x []float32, scale, shift float32)                         {}
+func sigmoidVectors(x []float32)                                           {}
+func geluVectors(x []float32)                                              {}
+func addGELUGradientVectors(dx, dy, x []float32)                           {}
+func maxOfColumnsVectors(most, x []float32)                                {}
+func expColumnsVectors(x []float32, scale float32, shift, total []float32) {}

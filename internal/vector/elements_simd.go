@@ -11,6 +11,9 @@ import (
 // memory is what takes time.
 func vectors() bool { return Current().elements }
 
+// moreVectors says so of functions that pages do not need.
+func moreVectors() bool { return vectors() }
+
 type eight = archsimd.Float32x8
 
 func all(v float32) eight { return archsimd.BroadcastFloat32x8(v) }
@@ -294,6 +297,17 @@ func expColumnsVectors(x []float32, scale float32, shift, total []float32) {
 			sum = sum.Add(e)
 		}
 		store(sum, total[j:])
+	}
+}
+
+func maxOfColumnsVectors(most, x []float32) {
+	n := len(most)
+	for j := 0; j < n; j += 8 {
+		m := load(x[j:])
+		for i := j + n; i < len(x); i += n {
+			m = m.Max(load(x[i:]))
+		}
+		store(m, most[j:])
 	}
 }
 

@@ -2,9 +2,6 @@ package vector
 
 import "golang.org/x/sys/cpu"
 
-// terms is how many rows of a panel of the right factor stay in the first cache, of 32 KiB or more.
-const terms = 256
-
 func levels() (all []*Level) {
 	x := &cpu.X86
 	if x.HasAVX512F && x.HasAVX512BW && x.HasAVX512DQ && x.HasAVX512VL {
@@ -22,11 +19,11 @@ func levels() (all []*Level) {
 type assembled = func(k int, a *float32, row, step int, b, c *float32, stride int, add bool)
 
 var (
-	avx512 = &Level{Name: "AVX-512", rows: 12, columns: 32, terms: terms, elements: true, words: shorts, product: assembly([]assembled{
+	avx512 = &Level{Name: "AVX-512", rows: 12, columns: 32, most: 12, terms: terms, elements: true, words: shorts, product: assembly([]assembled{
 		productAVX512x1, productAVX512x2, productAVX512x3, productAVX512x4, productAVX512x5, productAVX512x6,
 		productAVX512x7, productAVX512x8, productAVX512x9, productAVX512x10, productAVX512x11, productAVX512x12,
 	})}
-	avx2 = &Level{Name: "AVX2", rows: 6, columns: 16, terms: terms, elements: true, words: shorts, product: assembly([]assembled{
+	avx2 = &Level{Name: "AVX2", rows: 6, columns: 16, most: 6, terms: terms, elements: true, words: shorts, product: assembly([]assembled{
 		productAVX2x1, productAVX2x2, productAVX2x3, productAVX2x4, productAVX2x5, productAVX2x6,
 	})}
 )

@@ -6,9 +6,13 @@ package vector
 // MaxOfColumns gives the largest value of each column of one or more rows.
 func MaxOfColumns(most, x []float32) {
 	n := len(most)
+	if vectors() && n%8 == 0 {
+		maxOfColumnsVectors(most, x)
+		return
+	}
 	copy(most, x)
-	for ; len(x) >= n; x = x[n:] {
-		TakeLarger(most, x[:n])
+	for i, v := range x {
+		most[i%n] = max(most[i%n], v)
 	}
 }
 
@@ -34,7 +38,7 @@ func ExpColumns(x []float32, scale float32, shift, total []float32) {
 // SoftmaxGradientColumns makes every d scale w (d − delta of its column): see SoftmaxGradient.
 func SoftmaxGradientColumns(d, w, delta []float32, scale float32) {
 	n := len(delta)
-	if vectors() && n%8 == 0 {
+	if moreVectors() && n%8 == 0 {
 		softmaxGradientColumnsVectors(d, w, delta, scale)
 		return
 	}

@@ -2,6 +2,9 @@ package vector
 
 import "math"
 
+// terms is how many rows of a panel of the right factor stay in the first cache, of 32 KiB or more.
+const terms = 256
+
 // Matrix is the right factor of a product, (K, N), packed in panels of as many columns as a block of
 // sums has. Columns beyond the last are 0.
 type Matrix struct {
@@ -36,6 +39,11 @@ func (m *Matrix) Pack(panel, first, rows int, w []float32, stride int) {
 	from := panel * width
 	count := min(width, m.n-from)
 	to := m.data[(panel*m.k+first)*width:][:rows*width]
+	if pack := m.level.pack; pack != nil && rows > 0 && count == width {
+		_ = w[(rows-1)*stride+from+width-1] // the module checks nothing
+		pack(to, w[from:], rows, stride)
+		return
+	}
 	for i := range rows {
 		line := to[i*width:][:width]
 		copy(line, w[i*stride+from:][:count])
@@ -82,8 +90,8 @@ func (m *Matrix) MultiplyTerms(first, count, rows int, a []float32, row, step in
 		terms := min(l.terms, count-from)
 		for panel := range panels {
 			b := m.data[(panel*m.k+first+from)*width:][:terms*width]
-			for i := 0; i < rows; i += l.rows {
-				l.product(terms, a[i*row+from*step:], row, step, b, c[i*stride+panel*width:], stride, min(l.rows, rows-i), add || from > 0)
+			for i := 0; i < rows; i += l.most {
+				l.product(terms, a[i*row+from*step:], row, step, b, c[i*stride+panel*width:], stride, min(l.most, rows-i), add || from > 0)
 			}
 		}
 	}
@@ -107,7 +115,7 @@ func Rows() int { return 8 * Current().rows }
 
 // plain is Go without vectors: two rows times four columns are eight sums, which fit into registers
 // with what they are made of.
-var plain = &Level{Name: "Go", rows: 2, columns: 4, terms: math.MaxInt, product: plainProduct}
+var plain = &Level{Name: "Go", rows: 2, columns: 4, most: 2, terms: math.MaxInt, product: plainProduct}
 
 func plainProduct(k int, a []float32, row, step int, b, c []float32, stride, rows int, add bool) {
 	second := min(1, rows-1)

@@ -101,3 +101,19 @@ func BenchmarkMultiply(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkPack(b *testing.B) {
+	const k, n = 2304, 256
+	asLevels(b, func(l *Level) {
+		b.Run(l.Name, func(b *testing.B) {
+			w := random(k*n, 1)
+			var m Matrix
+			m.Reset(k, n)
+			for b.Loop() {
+				for p := range m.Panels() {
+					m.Pack(p, 0, k, w, n)
+				}
+			}
+		})
+	})
+}

@@ -4,18 +4,24 @@
 package vector
 
 //go:generate sh -c "cd asm && go run . -out ../product_amd64.s -stubs ../product_amd64.go -pkg vector"
+//go:generate go run ./simd128 .
 
 import "sync/atomic"
 
 // Level is a set of instructions.
 type Level struct {
-	Name string // "AVX-512", "AVX2", "Go"
+	Name string // "AVX-512", "AVX2", "SIMD128", "Go"
 
 	rows, columns int // of the block of sums that a product holds in registers
+	most          int // rows that one call computes: those of a block, or any number of blocks
 	terms         int // that a product sums before it goes on to the next block
 	product       func(k int, a []float32, row, step int, b []float32, c []float32, stride, rows int, add bool)
 	elements      bool // slices are computed in vectors, not only products
 	words         words
+
+	// Of SIMD128 alone: pack copies rows of a panel without a rest; chosen is told that it is used.
+	pack   func(to, from []float32, rows, stride int)
+	chosen func()
 }
 
 // Levels are those that this processor has, the fastest first. The last is plain Go.
@@ -28,7 +34,12 @@ func init() { Use(Levels()[0]) }
 
 // Use makes all later products use a level, one of Levels. A Matrix is used at the level at which it
 // was packed. Only tests change it.
-func Use(l *Level) { current.Store(l) }
+func Use(l *Level) {
+	if l.chosen != nil {
+		l.chosen()
+	}
+	current.Store(l)
+}
 
 // Current is the level in use.
 func Current() *Level { return current.Load() }

@@ -1,6 +1,7 @@
 // The worker of bench -browser: it runs bench.wasm beside gpu.js, as the site's worker runs the segmenter. Its address names the device, and
 // with ?peer= the name by which it is asked to compute beside other runtimes.
 import "./wasm_exec.js";
+import "./vectors.js";
 import "./gpu.js";
 import { answerJobs } from "./jobs.mjs";
 

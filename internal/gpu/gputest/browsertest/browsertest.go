@@ -136,9 +136,11 @@ func newServer(t *testing.T, directory string, flags []string) *server {
 		}
 	}
 	s.add(t, "/wasm_exec.js", filepath.Join(runtime.GOROOT(), "lib", "wasm", "wasm_exec.js"))
-	s.add(t, "/gpu.js", filepath.Join(root, "site", "gpu.js"))
+	for _, name := range []string{"gpu.js", "vectors.js"} {
+		s.add(t, "/"+name, filepath.Join(root, "site", name))
+	}
 	binary := filepath.Join(t.TempDir(), "test.wasm")
-	goTool(t, absolute, "test", "-c", "-o", binary, ".")
+	goTool(t, absolute, "test", "-tags", "simd128", "-c", "-o", binary, ".")
 	s.add(t, "/test.wasm", binary)
 	err = fs.WalkDir(runner, "runner", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

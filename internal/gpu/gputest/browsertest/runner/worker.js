@@ -1,6 +1,7 @@
 // The worker of browsertest: it runs the test binary and reports its exit code.
 import "./files.js";
 import "./wasm_exec.js";
+import "./vectors.js";
 import "./gpu.js";
 
 const post = (address, body) => fetch(address, { method: "POST", body });

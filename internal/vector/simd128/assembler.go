@@ -1,0 +1,189 @@
+package main
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// code is a sequence of instructions of WebAssembly. A value is code that leaves one number.
+type code []byte
+
+type value interface{ code() code }
+
+func (c code) code() code { return c }
+
+// variable is a parameter or a local of a function.
+type variable struct {
+	f     *function
+	index int
+}
+
+func (v *variable) code() code { return append(code{0x20}, unsigned(v.index)...) }
+
+func (v *variable) set(to value) {
+	v.f.emit(to.code(), append(code{0x21}, unsigned(v.index)...))
+}
+
+// The types of numbers.
+const (
+	i32  = 0x7F
+	f32  = 0x7D
+	v128 = 0x7B
+)
+
+// module is functions that work on a memory of someone else's.
+type module struct {
+	relaxed   bool // with relaxed_madd
+	functions []*function
+}
+
+// function is exported under its name.
+type function struct {
+	*module
+	name       string
+	parameters []byte // types
+	result     []byte
+	locals     []byte
+	body       code
+}
+
+func (m *module) function(name string, result ...byte) *function {
+	f := &function{module: m, name: name, result: result}
+	m.functions = append(m.functions, f)
+	return f
+}
+
+// parameter adds one; it comes before all locals.
+func (f *function) parameter(kind byte) *variable {
+	f.parameters = append(f.parameters, kind)
+	return &variable{f, len(f.parameters) - 1}
+}
+
+func (f *function) local(kind byte) *variable {
+	f.locals = append(f.locals, kind)
+	return &variable{f, len(f.parameters) + len(f.locals) - 1}
+}
+
+func (f *function) emit(parts ...code) {
+	for _, p := range parts {
+		f.body = append(f.body, p...)
+	}
+}
+
+const end = 0x0B
+
+// when does something if the condition holds.
+func (f *function) when(condition value, do func()) {
+	f.emit(condition.code(), code{0x04, 0x40}) // if
+	do()
+	f.emit(code{end})
+}
+
+// otherwise follows when.
+func (f *function) otherwise(do func()) {
+	f.body[len(f.body)-1] = 0x05 // else, for when's end
+	do()
+	f.emit(code{end})
+}
+
+// while does something as long as the condition holds. It is tested once before the loop and at the
+// end of every turn.
+func (f *function) while(condition value, do func()) {
+	f.when(condition, func() {
+		f.emit(code{0x03, 0x40}) // loop
+		do()
+		f.emit(condition.code(), code{0x0D, 0, end}) // branch to the loop's beginning, if
+	})
+}
+
+// apply is what an instruction works on and then the instruction.
+func apply(instruction code, on ...value) code {
+	var all code
+	for _, v := range on {
+		all = append(all, v.code()...)
+	}
+	return append(all, instruction...)
+}
+
+// Single numbers.
+func integer(v int) code            { return append(code{0x41}, signed(v)...) }
+func plus(a, b value) code          { return apply(code{0x6A}, a, b) }
+func minus(a, b value) code         { return apply(code{0x6B}, a, b) }
+func leftBy(a value, bits int) code { return apply(code{0x74}, a, integer(bits)) }
+func times(a, b value) code         { return apply(code{0x6C}, a, b) }
+func equal(a, b value) code         { return apply(code{0x46}, a, b) }
+func before(a, b value) code        { return apply(code{0x49}, a, b) } // of addresses
+func atLeast(a, b value) code       { return apply(code{0x4E}, a, b) }
+
+// vector is an instruction of SIMD128.
+func vector(number int) code { return append(code{0xFD}, unsigned(number)...) }
+
+// access is an instruction on memory, so many bytes beyond an address.
+func access(number, offset int) code {
+	const alignment = 2 // a logarithm; as float32 have it
+	return append(append(vector(number), unsigned(alignment)...), unsigned(offset)...)
+}
+
+// load takes four float32, splat one for all lanes, alone one for the first, with 0 in the others.
+func load(from value, offset int) code  { return apply(access(0x00, offset), from) }
+func splat(from value, offset int) code { return apply(access(0x09, offset), from) }
+func alone(from value) code             { return apply(access(0x5C, 0), from) }
+
+func (f *function) store(to value, offset int, v value) {
+	f.emit(apply(access(0x0B, offset), to, v))
+}
+
+// storeFirst stores the first lane.
+func (f *function) storeFirst(to value, v value) {
+	f.emit(apply(append(access(0x5A, 0), 0), to, v))
+}
+
+// constant and integers have a number in every lane.
+func constant(v float64) code { return integers(math.Float32bits(float32(v))) }
+
+func integers(v uint32) code {
+	all := vector(0x0C)
+	for range 4 {
+		all = binary.LittleEndian.AppendUint32(all, v)
+	}
+	return all
+}
+
+// Float32 in every lane.
+func everywhere(a value) code      { return apply(vector(0x13), a) }
+func add(a, b value) code          { return apply(vector(0xE4), a, b) }
+func sub(a, b value) code          { return apply(vector(0xE5), a, b) }
+func mul(a, b value) code          { return apply(vector(0xE6), a, b) }
+func div(a, b value) code          { return apply(vector(0xE7), a, b) }
+func absolute(a value) code        { return apply(vector(0xE0), a) }
+func less(a, b value) code         { return apply(vector(0x43), a, b) }
+func choose(a, b, mask value) code { return apply(vector(0x52), a, b, mask) }
+
+// raise is b where a < b, else a; lower is b where b < a. So a number that is none stays in a.
+func raise(a, b value) code { return apply(vector(0xEB), a, b) }
+func lower(a, b value) code { return apply(vector(0xEA), a, b) }
+
+// Int32 in every lane.
+func addInt(a, b value) code         { return apply(vector(0xAE), a, b) }
+func leftInt(a value, bits int) code { return apply(vector(0xAB), a, integer(bits)) }
+
+// lane is a single float32 of a vector, together what an operation makes of all.
+func lane(a value, number int) code { return apply(append(vector(0x1F), byte(number)), a) }
+
+func together(operation byte, a value) code {
+	join := func(a, b value) code { return apply(code{operation}, a, b) }
+	return join(join(lane(a, 0), lane(a, 1)), join(lane(a, 2), lane(a, 3)))
+}
+
+const (
+	addition = 0x92
+	maximum  = 0x97
+)
+
+// madd is a b + c.
+func (m *module) madd(a, b, c value) code {
+	if m.relaxed {
+		return apply(vector(0x105), a, b, c)
+	}
+	return add(mul(a, b), c)
+}

@@ -1,0 +1,224 @@
+package main
+
+import "math"
+
+// The formulas of internal/vector/elements.go.
+
+func (m *module) elements() {
+	m.each("add", 2, 0, func(s *slices) { s.set(0, add(s.at(0), s.at(1))) })
+	m.each("addScaled", 2, 1, func(s *slices) { s.set(0, m.madd(s.number(0), s.at(1), s.at(0))) })
+	m.each("addProducts", 3, 0, func(s *slices) { s.set(0, m.madd(s.at(1), s.at(2), s.at(0))) })
+	m.each("scaleAndShift", 3, 0, func(s *slices) { s.set(0, m.madd(s.at(0), s.at(1), s.at(2))) })
+	m.each("relu", 1, 0, func(s *slices) { s.set(0, raise(s.at(0), constant(0))) })
+	m.each("exp", 1, 2, func(s *slices) { s.set(0, s.exp(m.madd(s.number(0), s.at(0), s.number(1)))) })
+	m.each("sigmoid", 1, 0, func(s *slices) {
+		s.set(0, div(constant(1), add(constant(1), s.exp(sub(constant(0), s.at(0))))))
+	})
+	m.each("gelu", 1, 0, func(s *slices) {
+		x := s.keep(s.at(0))
+		phi, _ := s.phi(x)
+		s.set(0, mul(x, phi))
+	})
+	m.each("addGELUGradient", 3, 0, func(s *slices) {
+		x := s.keep(s.at(2))
+		phi, bell := s.phi(x)
+		slope := m.madd(mul(x, constant(normal)), bell, phi)
+		s.set(0, m.madd(slope, s.at(1), s.at(0)))
+	})
+	m.reduce("sum", 1, func(s *slices, so value) value { return add(so, s.at(0)) })
+	m.reduce("dot", 2, func(s *slices, so value) value { return m.madd(s.at(0), s.at(1), so) })
+	m.max()
+	m.maxOfColumns()
+	m.expColumns()
+}
+
+// slices are what a function goes through, four elements at a time and then one at a time. Both ways
+// compute alike, so that a result does not depend on where a slice is cut.
+type slices struct {
+	*function
+	from    []*variable
+	count   *variable
+	numbers []*variable // in every lane
+	one     bool
+	kept    []*variable
+	used    int
+}
+
+// slices begins a function that takes slices, their length and numbers.
+func (m *module) slices(name string, many, numbers int, result ...byte) *slices {
+	f := m.function(name, result...)
+	s := &slices{function: f}
+	for range many {
+		s.from = append(s.from, f.parameter(i32))
+	}
+	s.count = f.parameter(i32)
+	var given []*variable
+	for range numbers {
+		given = append(given, f.parameter(f32))
+	}
+	for _, v := range given {
+		all := f.local(v128)
+		all.set(everywhere(v))
+		s.numbers = append(s.numbers, all)
+	}
+	return s
+}
+
+// each is a function of slices, done for all elements.
+func (m *module) each(name string, many, numbers int, do func(s *slices)) {
+	m.slices(name, many, numbers).through(do)
+}
+
+func (s *slices) through(do func(s *slices)) {
+	for _, width := range []int{4, 1} {
+		s.one, s.used = width == 1, 0
+		s.while(atLeast(s.count, integer(width)), func() {
+			do(s)
+			for _, from := range s.from {
+				from.set(plus(from, integer(4*width)))
+			}
+			s.count.set(minus(s.count, integer(width)))
+		})
+	}
+}
+
+// at is the present elements of a slice: one alone comes with zeros.
+func (s *slices) at(slice int) value {
+	if s.one {
+		return alone(s.from[slice])
+	}
+	return load(s.from[slice], 0)
+}
+
+func (s *slices) set(slice int, v value) {
+	if s.one {
+		s.storeFirst(s.from[slice], v)
+		return
+	}
+	s.store(s.from[slice], 0, v)
+}
+
+func (s *slices) number(i int) value { return s.numbers[i] }
+
+// keep puts a value that is needed again into a local.
+func (s *slices) keep(v value) *variable {
+	if s.used == len(s.kept) {
+		s.kept = append(s.kept, s.local(v128))
+	}
+	s.used++
+	kept := s.kept[s.used-1]
+	kept.set(v)
+	return kept
+}
+
+// reduce is a function that adds up.
+func (m *module) reduce(name string, many int, next func(s *slices, so value) value) {
+	s := m.slices(name, many, 0, f32)
+	sum := s.local(v128) // 0, as locals are
+	s.through(func(s *slices) { sum.set(next(s, sum)) })
+	s.emit(together(addition, sum))
+}
+
+// max is of four elements or more; the last four may have been seen before.
+func (m *module) max() {
+	s := m.slices("max", 1, 0, f32)
+	from, most := s.from[0], s.local(v128)
+	most.set(load(from, 0))
+	last := s.local(i32)
+	last.set(plus(from, leftBy(minus(s.count, integer(4)), 2)))
+	s.while(before(from, last), func() {
+		most.set(raise(most, load(from, 0)))
+		from.set(plus(from, integer(bytesOfVector)))
+	})
+	most.set(raise(most, load(last, 0)))
+	s.emit(together(maximum, most))
+}
+
+// columnsOfPanel is how many columns a panel has.
+const columnsOfPanel = 8
+
+// columns goes through the rows of a panel, four columns after four. begin is told where these lie in
+// the other slices, row does the work of one row, and done ends them.
+func (s *slices) columns(begin func(offset int), row func(at *variable), done func(offset int)) {
+	at, left := s.local(i32), s.local(i32)
+	for offset := 0; offset < 4*columnsOfPanel; offset += bytesOfVector {
+		s.used = 0
+		at.set(plus(s.from[0], integer(offset)))
+		left.set(s.count)
+		begin(offset)
+		s.while(atLeast(left, integer(1)), func() {
+			row(at)
+			at.set(plus(at, integer(4*columnsOfPanel)))
+			left.set(minus(left, integer(1)))
+		})
+		done(offset)
+	}
+}
+
+// maxOfColumns gives the largest of each column of one or more rows.
+func (m *module) maxOfColumns() {
+	s := m.slices("maxOfColumns", 2, 0)
+	most := s.local(v128)
+	s.columns(
+		func(offset int) { most.set(load(s.from[0], offset)) },
+		func(at *variable) { most.set(raise(most, load(at, 0))) },
+		func(offset int) { s.store(s.from[1], offset, most) })
+}
+
+// expColumns replaces every x by e^(scale x + shift of its column), and adds these to total.
+func (m *module) expColumns() {
+	s := m.slices("expColumns", 3, 1)
+	shift, total := s.local(v128), s.local(v128)
+	s.columns(
+		func(offset int) {
+			shift.set(load(s.from[1], offset))
+			total.set(load(s.from[2], offset))
+		},
+		func(at *variable) {
+			e := s.keep(s.exp(m.madd(s.number(0), load(at, 0), shift)))
+			s.store(at, 0, e)
+			total.set(add(total, e))
+		},
+		func(offset int) { s.store(s.from[2], offset, total) })
+}
+
+// Of e^x.
+const (
+	round       = 3 << 22
+	high, low   = 0.693359375, -2.12194440e-4
+	least, most = -87, 88
+)
+
+// exp is e^x.
+func (s *slices) exp(x value) value {
+	limited := s.keep(lower(raise(x, constant(least)), constant(most)))
+	shifted := s.keep(s.madd(limited, constant(math.Log2E), constant(round)))
+	n := s.keep(sub(shifted, constant(round)))
+	r := s.keep(s.madd(n, constant(-low), s.madd(n, constant(-high), limited)))
+	power := leftInt(addInt(shifted, integers(127)), 23)
+	return mul(s.polynomial(r, 1./720, 1./120, 1./24, 1./6, 1./2, 1, 1), power)
+}
+
+// polynomial has the coefficient of the highest power first.
+func (s *slices) polynomial(x value, coefficients ...float64) value {
+	sum := value(constant(coefficients[0]))
+	for _, c := range coefficients[1:] {
+		sum = s.madd(x, sum, constant(c))
+	}
+	return sum
+}
+
+// Of Φ(-|x|).
+const (
+	tailT  = 0.3275911 / math.Sqrt2
+	normal = 0.3989422804014327 // 1/√(2π)
+)
+
+// phi is Φ(x), and e^(-x²/2).
+func (s *slices) phi(x value) (phi, bell value) {
+	bell = s.keep(s.exp(mul(mul(x, x), constant(-.5))))
+	t := s.keep(div(constant(1), s.madd(absolute(x), constant(tailT), constant(1))))
+	p := s.polynomial(t, 1.061405429, -1.453152027, 1.421413741, -.284496736, .254829592)
+	tail := s.keep(mul(mul(mul(p, t), bell), constant(.5)))
+	return choose(sub(constant(1), tail), tail, less(constant(0), x)), bell
+}

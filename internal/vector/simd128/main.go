@@ -1,0 +1,37 @@
+// Command simd128 writes the WebAssembly modules in which package vector computes in the browser, on
+// the memory of the Go program: Go has no vectors there. "go generate ./internal/vector" runs it. One
+// module needs SIMD128; the other also relaxed_madd, which is a multiplication and an addition in one
+// instruction where the processor has that.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+func main() {
+	for name, content := range modules() {
+		if err := os.WriteFile(filepath.Join(os.Args[1], name), content, 0o644); err != nil {
+			fmt.Fprintln(os.Stderr, "simd128:", err)
+			os.Exit(1)
+		}
+	}
+}
+
+// modules are the files by name.
+func modules() map[string][]byte {
+	return map[string][]byte{
+		"simd128.wasm":         arithmetic(false),
+		"simd128_relaxed.wasm": arithmetic(true),
+	}
+}
+
+// arithmetic is a module.
+func arithmetic(relaxed bool) []byte {
+	m := &module{relaxed: relaxed}
+	m.product()
+	m.pack()
+	m.elements()
+	return m.bytes()
+}

@@ -1,0 +1,117 @@
+//go:build simd128
+
+package vector
+
+import (
+	_ "embed"
+	"math"
+)
+
+// In WebAssembly Go has no vectors. A program that is built with the tag simd128 brings modules that
+// have, written by the program in simd128/, and imports their functions, which work on its memory.
+// What loads such a program runs site/vectors.js first, which compiles the modules when the program
+// asks for it.
+
+//go:embed simd128.wasm
+var simd128 string
+
+//go:embed simd128_relaxed.wasm
+var simd128Relaxed string
+
+var installed = append(install("SIMD128 relaxed", simd128Relaxed), install("SIMD128", simd128)...)
+
+func levels() []*Level { return installed }
+
+// install gives the level of a module, or none where the engine refuses it.
+func install(name, module string) []*Level {
+	number := compile(module)
+	if number < 0 {
+		return nil
+	}
+	return []*Level{{
+		Name: name, rows: 4, columns: 8, most: math.MaxInt, terms: terms, elements: true,
+		product: productModule, pack: packModule, chosen: func() { choose(number) },
+	}}
+}
+
+func productModule(k int, a []float32, row, step int, b, c []float32, stride, rows int, add bool) {
+	product(int32(k), &a[0], int32(row), int32(step), &b[0], &c[0], int32(stride), int32(rows), add)
+}
+
+func packModule(to, from []float32, rows, stride int) {
+	pack(&to[0], &from[0], int32(rows), int32(stride))
+}
+
+// compile gives the number of a module, or -1. choose makes one that which is called.
+//
+//go:wasmimport vectors compile
+func compile(module string) int32
+
+//go:wasmimport vectors choose
+func choose(number int32)
+
+// The functions of simd128/product.go and elements.go. Slices are of n elements.
+
+//go:wasmimport vectors product
+//go:noescape
+func product(k int32, a *float32, row, step int32, b, c *float32, stride, rows int32, add bool)
+
+//go:wasmimport vectors pack
+//go:noescape
+func pack(to, from *float32, rows, stride int32)
+
+//go:wasmimport vectors add
+//go:noescape
+func addModule(y, x *float32, n int32)
+
+//go:wasmimport vectors addScaled
+//go:noescape
+func addScaledModule(y, x *float32, n int32, s float32)
+
+//go:wasmimport vectors addProducts
+//go:noescape
+func addProductsModule(y, a, b *float32, n int32)
+
+//go:wasmimport vectors scaleAndShift
+//go:noescape
+func scaleAndShiftModule(y, scale, shift *float32, n int32)
+
+//go:wasmimport vectors relu
+//go:noescape
+func reluModule(x *float32, n int32)
+
+//go:wasmimport vectors max
+//go:noescape
+func maxModule(x *float32, n int32) float32
+
+//go:wasmimport vectors sum
+//go:noescape
+func sumModule(x *float32, n int32) float32
+
+//go:wasmimport vectors dot
+//go:noescape
+func dotModule(a, b *float32, n int32) float32
+
+//go:wasmimport vectors exp
+//go:noescape
+func expModule(x *float32, n int32, scale, shift float32)
+
+//go:wasmimport vectors sigmoid
+//go:noescape
+func sigmoidModule(x *float32, n int32)
+
+//go:wasmimport vectors gelu
+//go:noescape
+func geluModule(x *float32, n int32)
+
+//go:wasmimport vectors addGELUGradient
+//go:noescape
+func addGELUGradientModule(dx, dy, x *float32, n int32)
+
+//go:wasmimport vectors maxOfColumns
+//go:noescape
+func maxOfColumnsModule(x, most *float32, rows int32)
+
+//go:wasmimport vectors expColumns
+//go:noescape
+func expColumnsModule(x, shift, total *float32, rows int32, scale float32)
