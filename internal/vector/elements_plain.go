@@ -6,18 +6,20 @@ package vector
 func vectors() bool { return false }
 
 // What is never called, then.
-func addVectors(y, x []float32)                      {}
-func addScaledVectors(y, x []float32, s float32)     {}
-func addProductsVectors(y, a, b []float32)           {}
-func multiplyVectors(y, x []float32)                 {}
-func takeLargerVectors(y, x []float32)               {}
-func scaleAndShiftVectors(y, scale, shift []float32) {}
-func reluVectors(x []float32)                        {}
-func maxVectors(x []float32) float32                 { return 0 }
-func sumVectors(x []float32) float32                 { return 0 }
-func dotVectors(a, b []float32) float32              { return 0 }
-func expVectors(x []float32, scale, shift float32)   {}
-func logVectors(x []float32)                         {}
-func sigmoidVectors(x []float32)                     {}
-func geluVectors(x []float32)                        {}
-func addGELUGradientVectors(dx, dy, x []float32)     {}
+func addVectors(y, x []float32)                                {}
+func addScaledVectors(y, x []float32, s float32)               {}
+func addProductsVectors(y, a, b []float32)                     {}
+func multiplyVectors(y, x []float32)                           {}
+func takeLargerVectors(y, x []float32)                         {}
+func placeLargerVectors(y, places, x []float32, place float32) {}
+func logLikelihoodVectors(y, q, label []float32)               {}
+func scaleAndShiftVectors(y, scale, shift []float32)           {}
+func reluVectors(x []float32)                                  {}
+func maxVectors(x []float32) float32                           { return 0 }
+func sumVectors(x []float32) float32                           { return 0 }
+func dotVectors(a, b []float32) float32                        { return 0 }
+func expVectors(x []float32, scale, shift float32)             {}
+func logVectors(x []float32)                                   {}
+func sigmoidVectors(x []float32)                               {}
+func geluVectors(x []float32)                                  {}
+func addGELUGradientVectors(dx, dy, x []float32)               {}

@@ -58,7 +58,20 @@ func multiplyVectors(y, x []float32) {
 
 func takeLargerVectors(y, x []float32) {
 	for i := 0; i < len(y); i += 8 {
-		store(load(y[i:]).Max(load(x[i:])), y[i:])
+		largest, v := load(y[i:]), load(x[i:])
+		store(v.Merge(largest, largerOrNaN(v, largest)), y[i:])
+	}
+}
+
+func largerOrNaN(v, than eight) archsimd.Mask32x8 { return than.Less(v).Or(v.NotEqual(v)) }
+
+func placeLargerVectors(y, places, x []float32, place float32) {
+	at := all(place)
+	for i := 0; i < len(y); i += 8 {
+		largest, v := load(y[i:]), load(x[i:])
+		larger := largerOrNaN(v, largest)
+		store(v.Merge(largest, larger), y[i:])
+		store(at.Merge(load(places[i:]), larger), places[i:])
 	}
 }
 
@@ -176,6 +189,14 @@ func logAtEnds(x, y eight) eight {
 func logVectors(x []float32) {
 	for i := 0; i < len(x); i += 8 {
 		store(logOf(load(x[i:])), x[i:])
+	}
+}
+
+func logLikelihoodVectors(y, q, label []float32) {
+	for i := 0; i < len(y); i += 8 {
+		v, t := load(q[i:]), load(label[i:])
+		unmarked := all(1).Sub(t).Mul(logOf(all(1).Sub(v)))
+		store(t.MulAdd(logOf(v), unmarked), y[i:])
 	}
 }
 
