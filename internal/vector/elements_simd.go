@@ -31,10 +31,14 @@ func store(v eight, x []float32) {
 	v.StoreSlicePart(x)
 }
 
+// Each function clears the upper halves of the vectors at its end: while they hold something, every
+// instruction of Go's own arithmetic waits for the one before it that wrote to the same register.
+
 func addVectors(y, x []float32) {
 	for i := 0; i < len(y); i += 8 {
 		store(load(y[i:]).Add(load(x[i:])), y[i:])
 	}
+	archsimd.ClearAVXUpperBits()
 }
 
 func addScaledVectors(y, x []float32, s float32) {
@@ -42,18 +46,21 @@ func addScaledVectors(y, x []float32, s float32) {
 	for i := 0; i < len(y); i += 8 {
 		store(factor.MulAdd(load(x[i:]), load(y[i:])), y[i:])
 	}
+	archsimd.ClearAVXUpperBits()
 }
 
 func addProductsVectors(y, a, b []float32) {
 	for i := 0; i < len(y); i += 8 {
 		store(load(a[i:]).MulAdd(load(b[i:]), load(y[i:])), y[i:])
 	}
+	archsimd.ClearAVXUpperBits()
 }
 
 func multiplyVectors(y, x []float32) {
 	for i := 0; i < len(y); i += 8 {
 		store(load(y[i:]).Mul(load(x[i:])), y[i:])
 	}
+	archsimd.ClearAVXUpperBits()
 }
 
 func takeLargerVectors(y, x []float32) {
@@ -61,6 +68,7 @@ func takeLargerVectors(y, x []float32) {
 		largest, v := load(y[i:]), load(x[i:])
 		store(v.Merge(largest, largerOrNaN(v, largest)), y[i:])
 	}
+	archsimd.ClearAVXUpperBits()
 }
 
 func largerOrNaN(v, than eight) archsimd.Mask32x8 { return than.Less(v).Or(v.NotEqual(v)) }
@@ -73,12 +81,14 @@ func placeLargerVectors(y, places, x []float32, place float32) {
 		store(v.Merge(largest, larger), y[i:])
 		store(at.Merge(load(places[i:]), larger), places[i:])
 	}
+	archsimd.ClearAVXUpperBits()
 }
 
 func scaleAndShiftVectors(y, scale, shift []float32) {
 	for i := 0; i < len(y); i += 8 {
 		store(load(y[i:]).MulAdd(load(scale[i:]), load(shift[i:])), y[i:])
 	}
+	archsimd.ClearAVXUpperBits()
 }
 
 func reluVectors(x []float32) {
@@ -87,6 +97,7 @@ func reluVectors(x []float32) {
 		v := load(x[i:])
 		store(zero.Merge(v, v.Less(zero)), x[i:])
 	}
+	archsimd.ClearAVXUpperBits()
 }
 
 func maxVectors(x []float32) float32 {
@@ -97,6 +108,7 @@ func maxVectors(x []float32) float32 {
 	m = m.Max(load(x[len(x)-8:]))
 	var each [8]float32
 	m.Store(&each)
+	archsimd.ClearAVXUpperBits()
 	return max(each[0], each[1], each[2], each[3], each[4], each[5], each[6], each[7])
 }
 
@@ -104,6 +116,7 @@ func maxVectors(x []float32) float32 {
 func total(v eight) float32 {
 	var each [8]float32
 	v.Store(&each)
+	archsimd.ClearAVXUpperBits()
 	return (each[0] + each[4]) + (each[1] + each[5]) + ((each[2] + each[6]) + (each[3] + each[7]))
 }
 
@@ -145,6 +158,7 @@ func expVectors(x []float32, scale, shift float32) {
 	for i := 0; i < len(x); i += 8 {
 		store(expOf(a.MulAdd(load(x[i:]), b)), x[i:])
 	}
+	archsimd.ClearAVXUpperBits()
 }
 
 // Of log x: x = 2^n (1 + f) with 1 + f in √½…√2, and the polynomial of Cephes' logf for f.
@@ -190,6 +204,7 @@ func logVectors(x []float32) {
 	for i := 0; i < len(x); i += 8 {
 		store(logOf(load(x[i:])), x[i:])
 	}
+	archsimd.ClearAVXUpperBits()
 }
 
 func logLikelihoodVectors(y, q, label []float32) {
@@ -198,12 +213,14 @@ func logLikelihoodVectors(y, q, label []float32) {
 		unmarked := all(1).Sub(t).Mul(logOf(all(1).Sub(v)))
 		store(t.MulAdd(logOf(v), unmarked), y[i:])
 	}
+	archsimd.ClearAVXUpperBits()
 }
 
 func sigmoidVectors(x []float32) {
 	for i := 0; i < len(x); i += 8 {
 		store(all(1).Div(all(1).Add(expOf(all(0).Sub(load(x[i:]))))), x[i:])
 	}
+	archsimd.ClearAVXUpperBits()
 }
 
 // phiOf is Φ(x), and e^(-x²/2).
@@ -226,6 +243,7 @@ func geluVectors(x []float32) {
 		p, _ := phiOf(v)
 		store(v.Mul(p), x[i:])
 	}
+	archsimd.ClearAVXUpperBits()
 }
 
 func addGELUGradientVectors(dx, dy, x []float32) {
@@ -235,4 +253,5 @@ func addGELUGradientVectors(dx, dy, x []float32) {
 		slope := v.Mul(all(normal)).MulAdd(bell, p)
 		store(slope.MulAdd(load(dy[i:]), load(dx[i:])), dx[i:])
 	}
+	archsimd.ClearAVXUpperBits()
 }
