@@ -94,8 +94,8 @@ func (p *poolParams) place(image []float32, oy, ox int32, largest, places []floa
 	}
 }
 
-// eachCovering calls f for rows of inputs with each pixel of the outputs whose window covers the row: dx
-// is the row, dy and o, the index of its first channel, the output's.
+// eachCovering calls f for rows of inputs, dx, with each pixel of the outputs whose window covers
+// the row: dy, and the index o of its first channel.
 func (p *poolParams) eachCovering(dy, dx []float32, split gpu.Split, f func(ox, oy, iy int32, dy, dx []float32, o int)) {
 	n := int(p.Channels)
 	split(int(p.Rows), func(from, to int) {

@@ -26,7 +26,7 @@ func resizeForwardFast(p *resizeParams, a []gpu.Array32, split gpu.Split) {
 	})
 }
 
-// resizeBackwardFast gathers for each row of inputs from the rows of outputs first, and then along it.
+// resizeBackwardFast gathers for each row of inputs from the rows of outputs, and then along it.
 func resizeBackwardFast(p *resizeParams, a []gpu.Array32, split gpu.Split) {
 	row, outRow := int(p.Width*p.Channels), int(p.OutWidth*p.Channels)
 	split(int(p.Rows), func(from, to int) {
