@@ -18,10 +18,9 @@ type batchNormParams struct {
 
 func batchNormStripes(p *batchNormParams) uint32  { return p.Chunks * p.Channels }
 func batchNormChannels(p *batchNormParams) uint32 { return p.Channels }
+func batchNormChunks(p *batchNormParams) uint32   { return p.Chunks }
+func batchNormRows(p *batchNormParams) uint32     { return p.Rows }
 func batchNormQuads(p *batchNormParams) bool      { return p.Channels%4 == 0 }
-
-func batchNormChunks(p *batchNormParams) uint32 { return p.Chunks }
-func batchNormRows(p *batchNormParams) uint32   { return p.Rows }
 
 var (
 	batchNormPartial = wide(inRows(batchNormChunks, batchNormPartialPart[float64], batchNormPartialPart[float32],

@@ -34,22 +34,6 @@ func crossEntropyPart[F gpu.Float](p *crossEntropyParams, a []gpu.ArrayOf[F], fr
 	}
 }
 
-// logLikelihoods makes every y[i] label log q + (1 - label) log(1 - q). q may be y.
-func logLikelihoods[F gpu.Float](y, q, label []F) {
-	var marked, unmarked [64]F
-	for at := 0; at < len(y); at += len(marked) {
-		now := min(len(marked), len(y)-at)
-		for i, v := range q[at : at+now] {
-			marked[i], unmarked[i] = v, 1-v
-		}
-		logarithms(marked[:now])
-		logarithms(unmarked[:now])
-		for i, t := range label[at : at+now] {
-			y[at+i] = t*marked[i] + (1-t)*unmarked[i]
-		}
-	}
-}
-
 func crossEntropyBackwardPart[F gpu.Float](p *crossEntropyParams, a []gpu.ArrayOf[F], from, to int) {
 	low, label, dy, dx := F(p.Low), a[1].F[from:to], a[2].F[from:to], a[3].F[from:to]
 	for i, v := range a[0].F[from:to] {

@@ -19,8 +19,8 @@ var (
 		perBlock("fuse_backward_confidence", fuseFile, []gpu.Access{read, read, read, read, write}, nil))
 )
 
-// fusion holds the shares of some pixels of one image: for each class the softmax of the confidences
-// over the raters who labelled it, and 0 for the others.
+// fusion holds the shares of some pixels of one image: for each class the softmax of the
+// confidences over the raters who labelled it, and 0 for the others.
 type fusion[F gpu.Float] struct {
 	p             *ratersParams
 	first, pixels int

@@ -35,8 +35,8 @@ func faster[P any](k *tensor.Kernel, fast func(p *P, a []gpu.Array32, split gpu.
 	return k
 }
 
-// inPieces gives a kernel one body in two precisions. It computes results [from, to) of n(params): of
-// numbers, or of as little as a pixel.
+// inPieces gives a kernel one body in two precisions. It computes results [from, to) of n(params),
+// each a number or little more.
 func inPieces[P any](n func(p *P) uint32, exact func(p *P, a []gpu.Array, from, to int), fast func(p *P, a []gpu.Array32, from, to int), k *tensor.Kernel) *tensor.Kernel {
 	return inPiecesOf(grain, n, exact, fast, k)
 }

@@ -4,7 +4,8 @@ import (
 	"runtime"
 	"testing"
 
-	"mrprism/internal/gpu/processor"
+	"mrprism/internal/gpu/device"
+	"mrprism/internal/gpu/gputest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -31,13 +32,16 @@ func TestThreadsDoNotMatter(t *testing.T) {
 			inputs: [][]int{image, {5}, {5}, {5}, {5}}, fill: far, fixed: map[int]bool{3: true, 4: true},
 			build: func(x []*Tensor) *Tensor { return BatchNormReLU(x[0], x[1], x[2], x[3], x[4], true, 1e-5, .1) },
 		},
-		"pooling":  {inputs: [][]int{image}, build: func(x []*Tensor) *Tensor { return AveragePool(MaxPool(x[0], 3, 3, Square(2, 1)), 3, 3, Square(2, 1)) }},
-		"resizing": {inputs: [][]int{image}, build: func(x []*Tensor) *Tensor { return GELU(Resize(x[0], 50, 20)) }},
-		"table":    {inputs: [][]int{image, {31, 33, 5}}, build: func(x []*Tensor) *Tensor { return AddBroadcast(Scale(x[0], 2), x[1]) }},
+		"convolution": {inputs: [][]int{image, {3, 3, 5, 40}}, build: func(x []*Tensor) *Tensor { return Conv2D(x[0], x[1], nil, Square(1, 1)) }},
+		"depthwise":   {inputs: [][]int{image, {3, 3, 5}}, build: func(x []*Tensor) *Tensor { return DepthwiseConv2D(x[0], x[1], nil, Square(1, 1)) }},
+		"attention":   {inputs: [][]int{{2, 70, 8}, {2, 45, 16}}, build: func(x []*Tensor) *Tensor { return Attention(x[0], x[1], 2) }},
+		"blur":        {inputs: [][]int{image}, build: func(x []*Tensor) *Tensor { return GaussianBlur(x[0], 1.5, 5) }},
+		"pooling":     {inputs: [][]int{image}, build: func(x []*Tensor) *Tensor { return AveragePool(MaxPool(x[0], 3, 3, Square(2, 1)), 3, 3, Square(2, 1)) }},
+		"resizing":    {inputs: [][]int{image}, build: func(x []*Tensor) *Tensor { return GELU(Resize(x[0], 50, 20)) }},
+		"table":       {inputs: [][]int{image, {31, 33, 5}}, build: func(x []*Tensor) *Tensor { return AddBroadcast(Scale(x[0], 2), x[1]) }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := processor.Open()
-			defer d.Close()
+			d := gputest.Require(t, device.Processor)
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 			want, _ := o.run(t, t.Context(), d)
 			for _, threads := range []int{2, 3, 7} {

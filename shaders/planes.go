@@ -2,8 +2,8 @@ package shaders
 
 import "mrprism/internal/gpu"
 
-// planes hold what some pixels have, one value of all pixels after the other: what bodies in Go compute
-// in vectors, where tensors have the values of a pixel side by side.
+// planes hold what some pixels have, one value of all pixels after the other: what bodies in Go
+// compute in vectors, where tensors have the values of a pixel side by side.
 type planes[F gpu.Float] struct {
 	few  [8 * planePixels]F
 	many []F // in place of few, where that does not have the values of one pixel

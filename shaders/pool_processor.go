@@ -34,17 +34,8 @@ func poolForwardFast(first, next func(y, x []float32), last func(y []float32, pi
 
 func setFast(y, x []float32) { copy(y, x) }
 
-func maxFast(y, x []float32) {
-	x = x[:len(y)]
-	for i, v := range x {
-		if v > y[i] || v != v { // a NaN wins, and stays
-			y[i] = v
-		}
-	}
-}
-
 var (
-	maxPoolFast     = poolForwardFast(setFast, maxFast, func([]float32, int) {})
+	maxPoolFast     = poolForwardFast(setFast, vector.TakeLarger, func([]float32, int) {})
 	averagePoolFast = poolForwardFast(setFast, vector.Add, func(y []float32, pixels int) {
 		for i := range y {
 			y[i] /= float32(pixels)
@@ -98,23 +89,13 @@ func (p *poolParams) place(image []float32, oy, ox int32, largest, places []floa
 	}
 	for iy := top; iy < bottom; iy++ {
 		for at := iy*p.Width + left; at < iy*p.Width+right; at++ {
-			placeLarger(largest, places, image[int(at)*len(places):], float32(at))
+			vector.PlaceLarger(largest, places, image[int(at)*len(places):], float32(at))
 		}
 	}
 }
 
-// placeLarger notes a pixel x where it is larger than what was. A NaN wins.
-func placeLarger(largest, places, x []float32, at float32) {
-	largest, x = largest[:len(places)], x[:len(places)]
-	for c, v := range x {
-		if v > largest[c] || v != v {
-			largest[c], places[c] = v, at
-		}
-	}
-}
-
-// eachCovering calls f for rows of inputs with each pixel of the outputs whose window covers the row: dx
-// is the row, dy and o, the index of its first channel, the output's.
+// eachCovering calls f for rows of inputs, dx, with each pixel of the outputs whose window covers
+// the row: dy, and the index o of its first channel.
 func (p *poolParams) eachCovering(dy, dx []float32, split gpu.Split, f func(ox, oy, iy int32, dy, dx []float32, o int)) {
 	n := int(p.Channels)
 	split(int(p.Rows), func(from, to int) {

@@ -16,9 +16,8 @@ type reduceParams struct{ Rows, Columns, Chunks uint32 }
 
 func reduceColumns(p *reduceParams) uint32 { return p.Columns }
 func reduceStripes(p *reduceParams) uint32 { return p.Chunks * p.Columns }
+func reduceAll(p *reduceParams) uint32     { return p.Rows * p.Columns }
 func reduceQuads(p *reduceParams) bool     { return p.Columns%4 == 0 }
-
-func reduceAll(p *reduceParams) uint32 { return p.Rows * p.Columns }
 
 var (
 	reduceRowsPartial = wide(inPieces(reduceStripes, reducePartialPart[float64], reducePartialPart[float32],

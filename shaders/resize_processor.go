@@ -26,34 +26,46 @@ func resizeForwardFast(p *resizeParams, a []gpu.Array32, split gpu.Split) {
 	})
 }
 
+// resizeBackwardFast gathers for each row of inputs from the rows of outputs, and then along it.
 func resizeBackwardFast(p *resizeParams, a []gpu.Array32, split gpu.Split) {
-	height, row, outRow := int(p.Height), int(p.Width*p.Channels), int(p.OutWidth*p.Channels)
-	outHeight := int(p.OutHeight)
+	row, outRow := int(p.Width*p.Channels), int(p.OutWidth*p.Channels)
 	split(int(p.Rows), func(from, to int) {
-		for r := from; r < to; r++ {
-			iy, dy := r%height, a[0].F[r/height*outHeight*outRow:]
-			// A row above and below, for what rounding makes of positions.
-			first, end := (iy-1)*outHeight/height-1, (iy+2)*outHeight/height+2
-			for oy := max(first, 0); oy < min(end, outHeight); oy++ {
-				y0, y1, f := bilinear(oy, height, outHeight)
-				if y0 == iy {
-					p.addRow(a[1].F[r*row:], dy[oy*outRow:], float32(1-f))
-				}
-				if y1 == iy {
-					p.addRow(a[1].F[r*row:], dy[oy*outRow:], float32(f))
-				}
-			}
+		r := takeRoom()
+		defer r.leave()
+		sum := roomFor(&r.rows, outRow)
+		for at := from; at < to; at++ {
+			image := a[0].F[at/int(p.Height)*int(p.OutHeight)*outRow:]
+			p.gatherRows(sum, image, at%int(p.Height))
+			p.addAlong(a[1].F[at*row:][:row], sum)
 		}
 	})
 }
 
-// addRow adds to a row of the input's gradient what a row of outputs has in it.
-func (p *resizeParams) addRow(dx, dy []float32, weight float32) {
+// gatherRows makes sum what the rows of outputs have in row iy of the inputs.
+func (p *resizeParams) gatherRows(sum, dy []float32, iy int) {
+	clear(sum)
+	height, outHeight := int(p.Height), int(p.OutHeight)
+	first, end := (iy-1)*outHeight/height-1, (iy+2)*outHeight/height+2 // those that may, and a few
+	for oy := max(first, 0); oy < min(end, outHeight); oy++ {
+		y0, y1, f := bilinear(oy, height, outHeight)
+		if y0 == iy {
+			vector.AddScaled(sum, dy[oy*len(sum):], float32(1-f))
+		}
+		if y1 == iy {
+			vector.AddScaled(sum, dy[oy*len(sum):], float32(f))
+		}
+	}
+}
+
+// addAlong adds to a row of the input's gradient what a row like the outputs' has in it.
+func (p *resizeParams) addAlong(dx, dy []float32) {
 	n := int(p.Channels)
 	for ox := range int(p.OutWidth) {
 		x0, x1, f := bilinear(ox, int(p.Width), int(p.OutWidth))
-		d := dy[ox*n:][:n]
-		vector.AddScaled(dx[x0*n:][:n], d, weight*float32(1-f))
-		vector.AddScaled(dx[x1*n:][:n], d, weight*float32(f))
+		left, right, d := dx[x0*n:][:n], dx[x1*n:][:n], dy[ox*n:][:n]
+		for c, v := range d {
+			left[c] += float32(1-f) * v
+			right[c] += float32(f) * v
+		}
 	}
 }

@@ -58,7 +58,7 @@ func addProductsOf[F gpu.Float](y, a, b []F) {
 	}
 }
 
-// takeLarger makes y what is larger of it and x, of numbers.
+// takeLarger makes y what is larger of it and x.
 func takeLarger[F gpu.Float](y, x []F) {
 	switch y := any(y).(type) {
 	case []float32:
@@ -90,6 +90,19 @@ func exponentials[F gpu.Float](x []F) {
 	case []float64:
 		for i, v := range x {
 			x[i] = math.Exp(v)
+		}
+	}
+}
+
+// logLikelihoods makes every y[i] label log q + (1 - label) log(1 - q). y may be q.
+func logLikelihoods[F gpu.Float](y, q, label []F) {
+	switch y := any(y).(type) {
+	case []float32:
+		vector.LogLikelihood(y, any(q).([]float32), any(label).([]float32))
+	case []float64:
+		label := any(label).([]float64)
+		for i, v := range any(q).([]float64) {
+			y[i] = label[i]*math.Log(v) + (1-label[i])*math.Log(1-v)
 		}
 	}
 }

@@ -70,7 +70,7 @@ func Multiply(y, x []float32) {
 	}
 }
 
-// TakeLarger makes every y[i] the larger of it and x[i], of numbers.
+// TakeLarger makes every y[i] the larger of it and x[i]. A NaN is larger than any number.
 func TakeLarger(y, x []float32) {
 	x = x[:len(y)]
 	if moreVectors() {
@@ -78,7 +78,23 @@ func TakeLarger(y, x []float32) {
 		return
 	}
 	for i, v := range x {
-		y[i] = max(y[i], v)
+		if v > y[i] || v != v {
+			y[i] = v
+		}
+	}
+}
+
+// PlaceLarger does the same, and notes in places where it took x.
+func PlaceLarger(y, places, x []float32, place float32) {
+	places, x = places[:len(y)], x[:len(y)]
+	if moreVectors() {
+		placeLargerVectors(y, places, x, place)
+		return
+	}
+	for i, v := range x {
+		if v > y[i] || v != v {
+			y[i], places[i] = v, place
+		}
 	}
 }
 
@@ -204,6 +220,18 @@ func Log(x []float32) {
 	}
 	for i, v := range x {
 		x[i] = float32(math.Log(float64(v)))
+	}
+}
+
+// LogLikelihood makes every y[i] label log q + (1 - label) log(1 - q). y may be q.
+func LogLikelihood(y, q, label []float32) {
+	q, label = q[:len(y)], label[:len(y)]
+	if moreVectors() {
+		logLikelihoodVectors(y, q, label)
+		return
+	}
+	for i, v := range q {
+		y[i] = label[i]*float32(math.Log(float64(v))) + (1-label[i])*float32(math.Log(float64(1-v)))
 	}
 }
 

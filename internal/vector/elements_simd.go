@@ -34,10 +34,14 @@ func store(v eight, x []float32) {
 	v.StoreSlicePart(x)
 }
 
+// Each function clears the upper halves of the vectors at its end: while they hold something, every
+// instruction of Go's own arithmetic waits for the one before it that wrote to the same register.
+
 func addVectors(y, x []float32) {
 	for i := 0; i < len(y); i += 8 {
 		store(load(y[i:]).Add(load(x[i:])), y[i:])
 	}
+	archsimd.ClearAVXUpperBits()
 }
 
 func addScaledVectors(y, x []float32, s float32) {
@@ -45,12 +49,14 @@ func addScaledVectors(y, x []float32, s float32) {
 	for i := 0; i < len(y); i += 8 {
 		store(factor.MulAdd(load(x[i:]), load(y[i:])), y[i:])
 	}
+	archsimd.ClearAVXUpperBits()
 }
 
 func addProductsVectors(y, a, b []float32) {
 	for i := 0; i < len(y); i += 8 {
 		store(load(a[i:]).MulAdd(load(b[i:]), load(y[i:])), y[i:])
 	}
+	archsimd.ClearAVXUpperBits()
 }
 
 // filterVectors sums four vectors at once: one sum waits for itself.
@@ -77,30 +83,49 @@ func filterVectors(y, x []float32, stride int, window []float32) {
 		}
 		store(sum, y[i:])
 	}
+	archsimd.ClearAVXUpperBits()
 }
 
 func multiplyVectors(y, x []float32) {
 	for i := 0; i < len(y); i += 8 {
 		store(load(y[i:]).Mul(load(x[i:])), y[i:])
 	}
+	archsimd.ClearAVXUpperBits()
 }
 
 func takeLargerVectors(y, x []float32) {
 	for i := 0; i < len(y); i += 8 {
-		store(load(y[i:]).Max(load(x[i:])), y[i:])
+		largest, v := load(y[i:]), load(x[i:])
+		store(v.Merge(largest, largerOrNaN(v, largest)), y[i:])
 	}
+	archsimd.ClearAVXUpperBits()
+}
+
+func largerOrNaN(v, than eight) archsimd.Mask32x8 { return than.Less(v).Or(v.NotEqual(v)) }
+
+func placeLargerVectors(y, places, x []float32, place float32) {
+	at := all(place)
+	for i := 0; i < len(y); i += 8 {
+		largest, v := load(y[i:]), load(x[i:])
+		larger := largerOrNaN(v, largest)
+		store(v.Merge(largest, larger), y[i:])
+		store(at.Merge(load(places[i:]), larger), places[i:])
+	}
+	archsimd.ClearAVXUpperBits()
 }
 
 func scaleAndShiftVectors(y, scale, shift []float32) {
 	for i := 0; i < len(y); i += 8 {
 		store(load(y[i:]).MulAdd(load(scale[i:]), load(shift[i:])), y[i:])
 	}
+	archsimd.ClearAVXUpperBits()
 }
 
 func softmaxGradientVectors(d, w []float32, delta, scale float32) {
 	for i := 0; i < len(d); i += 8 {
 		store(load(d[i:]).Sub(all(delta)).Mul(load(w[i:]).Mul(all(scale))), d[i:])
 	}
+	archsimd.ClearAVXUpperBits()
 }
 
 func reluVectors(x []float32) {
@@ -109,6 +134,7 @@ func reluVectors(x []float32) {
 		v := load(x[i:])
 		store(zero.Merge(v, v.Less(zero)), x[i:])
 	}
+	archsimd.ClearAVXUpperBits()
 }
 
 func maxVectors(x []float32) float32 {
@@ -119,6 +145,7 @@ func maxVectors(x []float32) float32 {
 	m = m.Max(load(x[len(x)-8:]))
 	var each [8]float32
 	m.Store(&each)
+	archsimd.ClearAVXUpperBits()
 	return max(each[0], each[1], each[2], each[3], each[4], each[5], each[6], each[7])
 }
 
@@ -126,6 +153,7 @@ func maxVectors(x []float32) float32 {
 func total(v eight) float32 {
 	var each [8]float32
 	v.Store(&each)
+	archsimd.ClearAVXUpperBits()
 	return (each[0] + each[4]) + (each[1] + each[5]) + ((each[2] + each[6]) + (each[3] + each[7]))
 }
 
@@ -167,6 +195,7 @@ func expVectors(x []float32, scale, shift float32) {
 	for i := 0; i < len(x); i += 8 {
 		store(expOf(a.MulAdd(load(x[i:]), b)), x[i:])
 	}
+	archsimd.ClearAVXUpperBits()
 }
 
 // Of log x: x = 2^n (1 + f) with 1 + f in √½…√2, and the polynomial of Cephes' logf for f.
@@ -212,12 +241,23 @@ func logVectors(x []float32) {
 	for i := 0; i < len(x); i += 8 {
 		store(logOf(load(x[i:])), x[i:])
 	}
+	archsimd.ClearAVXUpperBits()
+}
+
+func logLikelihoodVectors(y, q, label []float32) {
+	for i := 0; i < len(y); i += 8 {
+		v, t := load(q[i:]), load(label[i:])
+		unmarked := all(1).Sub(t).Mul(logOf(all(1).Sub(v)))
+		store(t.MulAdd(logOf(v), unmarked), y[i:])
+	}
+	archsimd.ClearAVXUpperBits()
 }
 
 func sigmoidVectors(x []float32) {
 	for i := 0; i < len(x); i += 8 {
 		store(all(1).Div(all(1).Add(expOf(all(0).Sub(load(x[i:]))))), x[i:])
 	}
+	archsimd.ClearAVXUpperBits()
 }
 
 // phiOf is Φ(x), and e^(-x²/2).
@@ -240,6 +280,7 @@ func geluVectors(x []float32) {
 		p, _ := phiOf(v)
 		store(v.Mul(p), x[i:])
 	}
+	archsimd.ClearAVXUpperBits()
 }
 
 func addGELUGradientVectors(dx, dy, x []float32) {
@@ -249,6 +290,7 @@ func addGELUGradientVectors(dx, dy, x []float32) {
 		slope := v.Mul(all(normal)).MulAdd(bell, p)
 		store(slope.MulAdd(load(dy[i:]), load(dx[i:])), dx[i:])
 	}
+	archsimd.ClearAVXUpperBits()
 }
 
 type integers = archsimd.Int32x8
@@ -279,12 +321,14 @@ func fixedVectors(t, sums []int32, shift uint32, by []float32, start []int32) {
 		sum := loadIntegers(sums[i:]).ShiftAllRight(uint64(shift)).ConvertToFloat32()
 		storeIntegers(toFixed(sum.Mul(load(by[i:]))).Add(loadIntegers(start[i:])), t[i:])
 	}
+	archsimd.ClearAVXUpperBits()
 }
 
 func addFixedVectors(t []int32, x, by []float32) {
 	for i := 0; i < len(t); i += 8 {
 		storeIntegers(loadIntegers(t[i:]).Add(toFixed(load(x[i:]).Mul(load(by[i:])))), t[i:])
 	}
+	archsimd.ClearAVXUpperBits()
 }
 
 func expColumnsVectors(x []float32, scale float32, shift, total []float32) {
@@ -298,6 +342,7 @@ func expColumnsVectors(x []float32, scale float32, shift, total []float32) {
 		}
 		store(sum, total[j:])
 	}
+	archsimd.ClearAVXUpperBits()
 }
 
 func maxOfColumnsVectors(most, x []float32) {
@@ -309,6 +354,7 @@ func maxOfColumnsVectors(most, x []float32) {
 		}
 		store(m, most[j:])
 	}
+	archsimd.ClearAVXUpperBits()
 }
 
 func softmaxGradientColumnsVectors(d, w, delta []float32, scale float32) {
@@ -319,4 +365,5 @@ func softmaxGradientColumnsVectors(d, w, delta []float32, scale float32) {
 			store(load(d[i:]).Sub(off).Mul(load(w[i:]).Mul(a)), d[i:])
 		}
 	}
+	archsimd.ClearAVXUpperBits()
 }

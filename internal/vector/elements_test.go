@@ -40,6 +40,12 @@ func TestElements(t *testing.T) {
 	elementwise(t, AddProducts, func(y, a, b float64) float64 { return y + a*b })
 	elementwise(t, func(y, a, _ []float32) { Multiply(y, a) }, func(y, a, _ float64) float64 { return y * a })
 	elementwise(t, func(y, a, _ []float32) { TakeLarger(y, a) }, func(y, a, _ float64) float64 { return max(y, a) })
+	elementwise(t, func(y, a, b []float32) { PlaceLarger(a, b, y, 5); copy(y, b) }, func(y, a, b float64) float64 {
+		if y > a {
+			return 5
+		}
+		return b
+	})
 	elementwise(t, ScaleAndShift, func(y, a, b float64) float64 { return y*a + b })
 	elementwise(t, func(y, a, _ []float32) { SoftmaxGradient(y, a, .3, .5) }, func(y, a, _ float64) float64 { return a * (y - .3) / 2 })
 	elementwise(t, func(y, _, _ []float32) { ReLU(y) }, func(y, _, _ float64) float64 { return max(y, 0) })
@@ -51,6 +57,12 @@ func TestElements(t *testing.T) {
 		}
 		Log(y)
 	}, func(_, a, _ float64) float64 { return math.Log(1 + a*a) })
+	elementwise(t, func(y, a, b []float32) {
+		for i, v := range a {
+			y[i] = 1 / (2 + v*v)
+		}
+		LogLikelihood(y, y, b)
+	}, func(_, a, b float64) float64 { return b*math.Log(1/(2+a*a)) + (1-b)*math.Log(1-1/(2+a*a)) })
 	elementwise(t, func(y, _, _ []float32) { GELU(y) }, func(y, _, _ float64) float64 { return y * normalOf(y) })
 	elementwise(t, AddGELUGradient, func(dx, dy, x float64) float64 {
 		return dx + dy*(normalOf(x)+x*math.Exp(-x*x/2)/math.Sqrt(2*math.Pi))
@@ -140,7 +152,10 @@ func TestLog(t *testing.T) {
 // A network that has gone wrong must not look right: what is no number stays none.
 func TestNaNStays(t *testing.T) {
 	for name, do := range map[string]func(x []float32){
-		"ReLU": ReLU, "Sigmoid": Sigmoid, "GELU": GELU, "Exp": func(x []float32) { Exp(x, 1, 0) }, "Log": Log, "Add": func(x []float32) { Add(x, make([]float32, len(x))) },
+		"ReLU": ReLU, "Sigmoid": Sigmoid, "GELU": GELU, "Exp": func(x []float32) { Exp(x, 1, 0) },
+		"TakeLarger":         func(x []float32) { TakeLarger(x, make([]float32, len(x))) },
+		"TakeLarger's other": func(x []float32) { y := make([]float32, len(x)); TakeLarger(y, x); copy(x, y) },
+		"Log":                Log, "Add": func(x []float32) { Add(x, make([]float32, len(x))) },
 	} {
 		asLevels(t, func(l *Level) {
 			x := make([]float32, 13)
