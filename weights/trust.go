@@ -14,8 +14,8 @@ type Trust struct {
 	Threshold float64             `json:"threshold"`         // of the score, the weighted sum of the evidence, above which a result is doubted
 	Looks     map[string]Features `json:"looks"`             // "whole" and "close": the encoder's features of these views
 	Maps      map[string]Map      `json:"maps,omitempty"`    // by structure: from the network's probability to the share of raters
-	Areas     map[string]Spread   `json:"areas,omitempty"`   // by structure: logarithm of the majority's area over the mask's, before Maps
-	Ratio     *Spread             `json:"ratio,omitempty"`   // the majority's cup/disc ratio less the mask's, before Maps
+	Areas     map[string]Spread   `json:"areas,omitempty"`   // by structure: how far the logarithm of the majority's area lies beyond the range of mask and raters, before Maps
+	Ratio     *Spread             `json:"ratio,omitempty"`   // the same of the cup/disc ratio
 	FoldsOf   int                 `json:"foldsOf,omitempty"` // runs that had each set a part of the images aside; 0: the images are those that the weights have seen
 }
 
@@ -43,7 +43,8 @@ type Map struct {
 	To   []float32 `json:"to"`
 }
 
-// Spread is an interval of errors that held a share of those it was not fitted on.
+// Spread is how far below and above a range an interval reaches that held a share of the figures it
+// was not fitted on.
 type Spread struct {
 	Low      float64 `json:"low"`
 	High     float64 `json:"high"`

@@ -77,9 +77,10 @@ type truster struct {
 	turns    bool // training images are also looked at turned
 
 	references []trust.Reference
-	pixels     []trust.Pixels // by structure
-	areas      [][]float64    // by structure: errors
-	ratios     []float64      // errors
+	parts      []int             // of the cases: which run had set each aside
+	pixels     [][]*trust.Pixels // by structure and image
+	areas      [][]float64       // by structure: how far beyond the range, logarithms
+	ratios     []float64         // how far beyond the range
 }
 
 // learn fits what the file keeps. With folds, each image's figures are those of the run that had
@@ -87,7 +88,7 @@ type truster struct {
 func (t *truster) learn(ctx context.Context, m *weights.Model, folds []*weights.Model) (*weights.Trust, error) {
 	classes := m.Metadata.Classes
 	t.references = make([]trust.Reference, len(t.cases), len(t.cases)+foreign)
-	t.pixels, t.areas = make([]trust.Pixels, len(classes)), make([][]float64, len(classes))
+	t.pixels, t.areas = make([][]*trust.Pixels, len(classes)), make([][]float64, len(classes))
 	plain := *m
 	plain.Metadata.Trust = nil
 	err := t.each(ctx, &plain, t.turns, func(int) bool { return true }, func(i int, l *dataset.Loaded, r *segment.Result) {
@@ -99,14 +100,14 @@ func (t *truster) learn(ctx context.Context, m *weights.Model, folds []*weights.
 	if err != nil {
 		return nil, err
 	}
-	parts := dataset.Folds(t.cases, max(1, len(folds)))
+	t.parts = dataset.Folds(t.cases, max(1, len(folds)))
 	for i, part := range dataset.Folds(t.cases, 4) { // of what the model has seen, too
 		t.references[i].Part = part
 	}
 	for part, fold := range folds {
 		err := errors.Join(
-			t.each(ctx, fold, t.turns, func(i int) bool { return parts[i] == part }, t.refer),
-			t.each(ctx, fold, false, func(i int) bool { return parts[i] == part && !t.cases[i].Others }, func(_ int, l *dataset.Loaded, r *segment.Result) { t.compare(l, r) }))
+			t.each(ctx, fold, t.turns, func(i int) bool { return t.parts[i] == part }, t.refer),
+			t.each(ctx, fold, false, func(i int) bool { return t.parts[i] == part && !t.cases[i].Others }, t.compare))
 		if err != nil {
 			return nil, err
 		}
@@ -120,7 +121,7 @@ func (t *truster) learn(ctx context.Context, m *weights.Model, folds []*weights.
 	}
 	known.FoldsOf, known.Maps, known.Areas = len(folds), map[string]weights.Map{}, map[string]weights.Spread{}
 	for k, class := range classes {
-		if curve, ok := trust.NewMap(&t.pixels[k]); ok {
+		if curve, ok := trust.NewMap(t.pixels[k]); ok {
 			known.Maps[class] = curve
 		}
 		if spread, ok := trust.NewSpread(t.areas[k], coverage); ok {
@@ -218,31 +219,22 @@ func (t *truster) addForeign(ctx context.Context, m *weights.Model) error {
 	return nil
 }
 
-// faint is the probability from which a pixel counts for a map. Fainter ones are left out whether
-// somebody has marked them or not: of those that are marked alone, a map would learn that what is
-// faint is mostly marked.
-const faint = 0.05
-
-// count adds the pixels of a structure, of probability p, that a share of the raters marked.
-func count(pixels *trust.Pixels, p, share []float32) {
-	for i, v := range p {
-		if v >= faint {
-			pixels.Add(v, float64(share[i]))
-		}
-	}
-}
-
-// compare adds a result's errors.
-func (t *truster) compare(l *dataset.Loaded, r *segment.Result) {
+// compare adds how a result differs from what people marked.
+func (t *truster) compare(i int, l *dataset.Loaded, r *segment.Result) {
 	for k := range r.Classes {
 		votes, ok := l.Votes(k)
 		if !ok || !r.Found {
 			continue
 		}
 		p, mean := r.Probability(k), votes.Mean()
-		count(&t.pixels[k], p, mean)
-		if majority, area := metric.Area(mean), metric.Area(p); majority > 0 && area > 0 {
-			t.areas[k] = append(t.areas[k], math.Log(float64(majority)/float64(area)))
+		pixels := &trust.Pixels{Part: t.parts[i]}
+		for j, v := range p {
+			pixels.Add(v, float64(mean[j]))
+		}
+		t.pixels[k] = append(t.pixels[k], pixels)
+		if majority, s := metric.Area(mean), r.Measurements.Structures[k]; majority > 0 && s.Area > 0 {
+			m := math.Log(float64(majority))
+			t.areas[k] = append(t.areas[k], max(math.Log(float64(s.Low))-m, m-math.Log(float64(s.High))))
 		}
 	}
 	disc, cup := segment.DiscAndCup(r.Classes)
@@ -250,7 +242,8 @@ func (t *truster) compare(l *dataset.Loaded, r *segment.Result) {
 		outer, first := l.Votes(disc)
 		inner, second := l.Votes(cup)
 		if first && second {
-			t.ratios = append(t.ratios, metric.VerticalRatio(outer.Mean(), inner.Mean(), l.Image.W, l.Image.H)-*ratio.Value)
+			majority := metric.VerticalRatio(outer.Mean(), inner.Mean(), l.Image.W, l.Image.H)
+			t.ratios = append(t.ratios, max(*ratio.Low-majority, majority-*ratio.High))
 		}
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"mrprism/internal/segment"
 	"mrprism/internal/segment/segmenttest"
 	"mrprism/internal/synthetic"
-	"mrprism/internal/trust"
 	"mrprism/weights"
 
 	"github.com/stretchr/testify/assert"
@@ -137,24 +136,6 @@ func TestTrustIsLearned(t *testing.T) {
 	code, _, stderr = call(t, "-weights", before, "-onnx", filepath.Join(folder, "x.onnx"), "-folds", before)
 	assert.Equal(t, command.Usage, code)
 	assert.Contains(t, stderr, "-also, -folds and -turns are for -ranges")
-}
-
-// A map learns nothing from what is faint: neither from what nobody has marked, of which there is
-// much, nor from what somebody has, which alone would say that all of it is marked.
-func TestFaintPixelsDoNotCount(t *testing.T) {
-	var pixels trust.Pixels
-	var p, share []float32
-	for i := range 6000 {
-		p, share = append(p, []float32{.01, .3}[i%2]), append(share, 0)
-		if i%4 == 0 || i%10 == 1 { // every second of .01, every fifth of .3
-			share[i] = 1
-		}
-	}
-	count(&pixels, p, share)
-	curve, ok := trust.NewMap(&pixels)
-	require.True(t, ok)
-	assert.InDelta(t, .2, trust.At(curve, .3), .001)
-	assert.Less(t, trust.At(curve, .01), float32(.01))
 }
 
 // What is known of results holds without mirror images or with them, as it was learned.

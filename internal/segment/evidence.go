@@ -164,22 +164,24 @@ func apart(a, b []float32) float64 {
 	return 1 - 2*both/all
 }
 
-// intervals gives measurements the intervals that the weights know. They are of errors of the masks
-// as they are before calibrate, own, of raters who all count the same.
-func (e *Engine) intervals(r *Result, own []extent) {
+// far is a logarithm beyond that of any ratio of areas, and its exponential is a number.
+const far = 100
+
+// intervals gives measurements the intervals that the weights know: beyond the range of the mask, as
+// it is before calibrate, and the raters, own, where these all count the same.
+func (e *Engine) intervals(r *Result, own *Measurements) {
 	known := e.about.Trust
 	whole := float64(r.Width) * float64(r.Height)
 	for i := range r.Measurements.Structures {
-		s := &r.Measurements.Structures[i]
-		if spread, ok := known.Areas[s.Class]; ok && s.Area > 0 && own[i].area > 0 {
-			within := func(by float64) float64 { return min(whole, float64(own[i].area)*math.Exp(by)) }
-			s.Interval = &Interval{Low: within(spread.Low), High: within(spread.High), Coverage: spread.Coverage}
+		s, before := &r.Measurements.Structures[i], &own.Structures[i]
+		if spread, ok := known.Areas[s.Class]; ok && s.Area > 0 && before.Area > 0 {
+			within := func(area int, by float64) float64 { return min(whole, float64(area)*math.Exp(min(by, far))) }
+			s.Interval = &Interval{Low: within(before.Low, spread.Low), High: within(before.High, spread.High), Coverage: spread.Coverage}
 		}
 	}
-	outer, inner := DiscAndCup(r.Classes)
-	if ratio, s := r.Measurements.VerticalRatio, known.Ratio; ratio != nil && ratio.Value != nil && s != nil && own[outer].height > 0 && own[inner].height > 0 {
-		within := func(by float64) float64 { return min(max(own[inner].over(own[outer])+by, 0), 1) }
-		ratio.Interval = &Interval{Low: within(s.Low), High: within(s.High), Coverage: s.Coverage}
+	ratio, before, spread := r.Measurements.VerticalRatio, own.VerticalRatio, known.Ratio
+	if spread != nil && ratio != nil && ratio.Value != nil && before != nil && before.Value != nil {
+		ratio.Interval = &Interval{Low: max(0, *before.Low+spread.Low), High: min(1, *before.High+spread.High), Coverage: spread.Coverage}
 	}
 }
 

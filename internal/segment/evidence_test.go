@@ -120,17 +120,22 @@ func TestCalibrationAndIntervals(t *testing.T) {
 		}
 	}
 	assert.Equal(t, plain.Figures, mapped.Figures, "evidence is learned of results without maps")
-	disc, own := mapped.Measurements.Structures[0], plain.Measurements.Structures[0].Area
-	assert.Greater(t, disc.Area, own)
+	disc, own := mapped.Measurements.Structures[0], plain.Measurements.Structures[0]
+	assert.Greater(t, disc.Area, own.Area)
 	require.NotNil(t, disc.Interval)
-	assert.InDelta(t, min(120*90, float64(own)*math.Exp(.2)), disc.Interval.High, 1e-6, "and so are errors")
-	assert.InDelta(t, float64(own)*math.Exp(-.1), disc.Interval.Low, 1e-6)
+	assert.InDelta(t, min(120*90, float64(own.High)*math.Exp(.2)), disc.Interval.High, 1e-6, "and so are ranges")
+	assert.InDelta(t, float64(own.Low)*math.Exp(-.1), disc.Interval.Low, 1e-6)
 	assert.Equal(t, .9, disc.Interval.Coverage)
 	assert.Nil(t, mapped.Measurements.Structures[1].Interval, "of the cup nothing is known")
 
-	for height, want := range map[int]Interval{50: {.4, .55, .9}, 5: {0, .1, .9}, 98: {.88, 1, .9}} {
+	for _, c := range []struct {
+		low, high float64
+		want      Interval
+	}{{.5, .6, Interval{.4, .65, .9}}, {.05, .2, Interval{0, .25, .9}}, {.9, .98, Interval{.8, 1, .9}}} {
+		want := c.want
 		mapped.Measurements.VerticalRatio = &Ratio{Value: new(.7)}
-		trusting(t, segmenttest.Fundus(), k).intervals(mapped, []extent{{1, 100}, {1, height}})
+		before := &Measurements{Structures: make([]Structure, 2), VerticalRatio: &Ratio{Value: new(c.low), Low: new(c.low), High: new(c.high)}}
+		trusting(t, segmenttest.Fundus(), k).intervals(mapped, before)
 		got := mapped.Measurements.VerticalRatio.Interval
 		assert.InDeltaSlice(t, []float64{want.Low, want.High, want.Coverage}, []float64{got.Low, got.High, got.Coverage}, 1e-9)
 	}

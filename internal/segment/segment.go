@@ -206,9 +206,9 @@ func (e *Engine) recur(ctx context.Context, o Options) (*Result, error) {
 		onePiece(r.raters, r.side, len(r.Raters)*len(r.Classes), e.network.Inside)
 	}
 	e.figures(r)
-	var own []extent // where intervals are known of them
+	var own *Measurements // before calibrate, where intervals are known of these
 	if e.knowsErrors() && alike(o.RaterWeights) {
-		own = r.extents()
+		own = new(r.measure())
 	}
 	e.calibrate(r)
 	r.Measurements = r.measure()

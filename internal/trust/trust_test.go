@@ -152,19 +152,23 @@ func TestJudgeByEachEvidence(t *testing.T) {
 	}
 }
 
-func TestMap(t *testing.T) {
+// drawn is images whose pixels of probability p raters mark as vote says, in four parts.
+func drawn(pixels int, vote func(p float64) float64) (images []*Pixels) {
 	r := rand.New(rand.NewPCG(9, 1))
-	var counted Pixels
-	truth := func(p float64) float64 { return p * p } // it is too sure
-	for range 200_000 {
-		p := r.Float64()
-		share := 0.
-		if r.Float64() < truth(p) {
-			share = 1
+	for i := range 8 {
+		image := &Pixels{Part: i % 4}
+		for range pixels {
+			p := r.Float64()
+			image.Add(float32(p), vote(p))
 		}
-		counted.Add(float32(p), share)
+		images = append(images, image)
 	}
-	m, ok := NewMap(&counted)
+	return images
+}
+
+func TestMap(t *testing.T) {
+	truth := func(p float64) float64 { return p * p } // it is too sure
+	m, ok := NewMap(drawn(25_000, truth))
 	require.True(t, ok)
 	trusted := weights.Trust{Threshold: 1, Maps: map[string]weights.Map{"disc": m}}
 	require.Empty(t, trusted.Faults([]string{"disc"}))
@@ -178,36 +182,80 @@ func TestMap(t *testing.T) {
 	}
 	require.Equal(t, []float32{0, 1}, []float32{At(m, 0), At(m, 1)})
 
-	var wild Pixels // not monotone: the share falls where the probability rises
-	for i := range 4000 {
-		wild.Add(float32(i)/4000, float64(1-i/2000))
-	}
-	m, ok = NewMap(&wild)
+	wild := func(p float64) float64 { return math.Floor(2 * (1 - p)) } // not monotone: the share falls where the probability rises
+	m, ok = isotonic(drawn(4000, wild), -1)
 	require.True(t, ok)
 	require.Empty(t, (&weights.Trust{Threshold: 1, Maps: map[string]weights.Map{"disc": m}}).Faults([]string{"disc"}))
-	require.InDelta(t, .5, At(m, .5), .01)
-	_, ok = NewMap(&Pixels{})
+	require.InDelta(t, .5, At(m, .5), .06)
+	_, ok = NewMap([]*Pixels{{}})
 	require.False(t, ok)
+	_, ok = NewMap(drawn(25_000, func(p float64) float64 { return p }))
+	require.False(t, ok, "there is nothing to gain")
+}
+
+// Raters who all agree on what the network is unsure of make it too sure or not sure enough, and its
+// masks are right as they are: calibration would cost them more than it may.
+func TestMapHeedsSoftDice(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 1))
+	images := drawn(25_000, func(p float64) float64 {
+		if r.Float64() < .25+p/2 {
+			return 1
+		}
+		return 0
+	})
+	all, ok := isotonic(images, -1)
+	require.True(t, ok)
+	none := func(*Pixels) weights.Map { return identity }
+	full := func(*Pixels) weights.Map { return all }
+	require.Less(t, softDice(images, full), softDice(images, none)-mostLost, "or this test says little")
+	m, ok := NewMap(images)
+	if ok {
+		by := func(*Pixels) weights.Map { return m }
+		assert.GreaterOrEqual(t, softDice(images, by), softDice(images, none)-1.5*mostLost)
+		assert.Less(t, At(m, .9), float32(.9))
+		assert.Greater(t, At(m, .9), At(all, .9))
+	}
+}
+
+// A map learns nothing from what is faint: neither from what nobody has marked, of which there is
+// much, nor from what somebody has, which alone would say that all of it is marked.
+func TestFaintPixelsDoNotCount(t *testing.T) {
+	image := &Pixels{}
+	for i := range 6000 {
+		share := 0.
+		if i%4 == 0 || i%10 == 1 { // every second of .01, every fifth of .3
+			share = 1
+		}
+		image.Add([]float32{.01, .3}[i%2], share)
+	}
+	curve, ok := isotonic([]*Pixels{image}, -1)
+	require.True(t, ok)
+	assert.InDelta(t, .2, At(curve, .3), .001)
+	assert.Less(t, At(curve, .01), float32(.01))
 }
 
 func TestSpreadHoldsWhatItSays(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 1))
 	held, trials := 0, 4000
 	for range trials {
-		errors := make([]float64, 30)
-		for i := range errors {
-			errors[i] = .3 + r.ExpFloat64()
+		beyond := make([]float64, 30)
+		for i := range beyond {
+			beyond[i] = r.ExpFloat64() - .3
 		}
-		s, ok := NewSpread(errors, .9)
+		s, ok := NewSpread(beyond, .9)
 		require.True(t, ok)
-		if v := .3 + r.ExpFloat64(); s.Low <= v && v <= s.High {
+		require.Equal(t, s.Low, -s.High)
+		if r.ExpFloat64()-.3 <= s.High {
 			held++
 		}
 	}
 	assert.InDelta(t, .91, float64(held)/float64(trials), .02, "at least nine in ten, and at most one in 31 more")
 	_, ok := NewSpread(make([]float64, 8), .9)
 	assert.False(t, ok, "eight say nothing of nine in ten")
-	s, ok := NewSpread([]float64{1, 2, 3, 4, 5, 6, 7, 8, 9}, .9)
+	s, ok := NewSpread([]float64{1, 9, 3, 4, 5, 6, 7, 8, 2}, .9)
 	require.True(t, ok)
-	assert.Equal(t, weights.Spread{Low: 1, High: 9, Coverage: .9}, s)
+	assert.Equal(t, weights.Spread{Low: -9, High: 9, Coverage: .9}, s)
+	s, ok = NewSpread([]float64{-1, -1, -1, -1, -1, -1, -1, -1, -1}, .9)
+	require.True(t, ok)
+	assert.Zero(t, s.High, "a range is never narrowed")
 }
