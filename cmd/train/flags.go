@@ -123,7 +123,11 @@ func (r *runner) parse(args []string, stdout io.Writer) (code int, done bool) {
 	}
 	r.configuration = d.file()
 	r.options.Note, r.stopFile = r.note, cmp.Or(r.stopFile, filepath.Join(r.options.Out, "stop"))
-	r.open = func(ctx context.Context) (gpu.Device, error) { return d.device.OpenNamed(ctx, r.note) }
+	open := d.device.Open
+	r.open = func(ctx context.Context) (gpu.Device, error) {
+		defer func() { open = d.device.OpenNamed }() // a GPU that is lost is not replaced by the CPU
+		return open(ctx, r.note)
+	}
 	return 0, false
 }
 
