@@ -62,8 +62,7 @@ bench: build ## time the compact network here; make bench ARGS="-browser" in Chr
 
 .PHONY: bench-peers
 bench-peers: build peers ## ours beside ONNX Runtime, natively and in Chromium: minutes, and the last hours on software adapters
-	build/bench -peers build/peers -config paper $(ARGS)
-	build/bench -peers build/peers -config compact $(ARGS)
+	for device in dawn processor; do for config in paper compact; do build/bench -peers build/peers -device $$device -config $$config $(ARGS) || exit 1; done; done
 	build/bench -peers build/peers -config compact -browser -n 3 $(ARGS)
 	build/bench -peers build/peers -config paper -browser -n 1 $(ARGS)
 

@@ -54,8 +54,8 @@ With -browser everything is measured in a worker of a headless Chromium, on its 
 compiled to WebAssembly; that needs Go and a folder inside MrPrism's sources.
 
 With -peers ONNX Runtime computes the same network, as "export" writes it, from the same weights and image, in turn with ours: in node with its
-WebGPU, on the adapter that the Vulkan loader gives both; with -browser in the same Chromium, its WebGPU beside ours and its WebAssembly of two
-threads beside our processor. Times are from the image to all results in memory. Results are compared before anything is timed. Ratios are of
+WebGPU, on the adapter that the Vulkan loader gives both, or, where ours is the processor, on the CPU with one thread and with all; with -browser in the
+same Chromium, its WebGPU beside ours and its WebAssembly of one thread and of two beside our processor. Times are from the image to all results in memory. Results are compared before anything is timed. Ratios are of
 medians, and from the least to the most of neighbouring runs. "make bench-peers" installs what it needs and runs all of it. That needs node, Go and a folder inside MrPrism's sources.
 `
 

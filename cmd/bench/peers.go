@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"text/tabwriter"
 
@@ -46,8 +47,39 @@ type peersReport struct {
 	Matches []match `json:"matches"`
 }
 
-// peers plays the matches: on a native device against onnxruntime-node's WebGPU, in Chromium against onnxruntime-web's WebGPU and
-// WebAssembly. Where one fails, those before it are given too: they took minutes.
+// runtimeOf is how ONNX Runtime computes in a match: by WebGPU, or on so many threads of the CPU.
+type runtimeOf struct {
+	device, provider string
+	threads          int
+}
+
+// inPage are the matches in Chromium. There the processor has one thread.
+var inPage = []runtimeOf{{browserDevice, "webgpu", 1}, {device.Processor, "wasm", 1}, {device.Processor, "wasm", 2}}
+
+// natively are the matches of a device: by WebGPU, or on the CPU, where ours has as many threads as
+// theirs.
+func natively(d gpu.Device) []runtimeOf {
+	if !d.Info().InGo() {
+		return []runtimeOf{{"", "webgpu", 1}}
+	}
+	all := []runtimeOf{{"", "cpu", 1}}
+	if most := runtime.GOMAXPROCS(0); most > 1 {
+		all = append(all, runtimeOf{"", "cpu", most})
+	}
+	return all
+}
+
+// String names it for people.
+func (r runtimeOf) String() string {
+	if r.provider == "webgpu" {
+		return r.provider
+	}
+	return fmt.Sprintf("%s, %d threads", r.provider, r.threads)
+}
+
+// peers plays the matches: on a native device against onnxruntime-node's WebGPU, on the processor
+// against its CPU provider, in Chromium against onnxruntime-web's WebGPU and WebAssembly. Where one
+// fails, those before it are given too: they took minutes.
 func (r *request) peers(ctx context.Context, m *weights.Model, tell, note func(string)) (*peersReport, error) {
 	modules, err := filepath.Abs(r.modules)
 	if err != nil {
@@ -71,8 +103,8 @@ func (r *request) peers(ctx context.Context, m *weights.Model, tell, note func(s
 			return nil, err
 		}
 		maps.Copy(files, own)
-		for _, pair := range []struct{ device, provider string }{{browserDevice, "webgpu"}, {device.Processor, "wasm"}} {
-			matches, err := matchInPage(ctx, o, files, modules, pair.device, pair.provider, tell)
+		for _, theirs := range inPage {
+			matches, err := matchInPage(ctx, o, files, modules, theirs, tell)
 			found.Matches = append(found.Matches, matches...)
 			if err != nil {
 				return found, err
@@ -85,8 +117,18 @@ func (r *request) peers(ctx context.Context, m *weights.Model, tell, note func(s
 		return nil, err
 	}
 	defer d.Close()
-	found.Matches, err = matchInNode(ctx, d, o, m, files, modules, folder, tell)
-	return found, err
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	for _, theirs := range natively(d) {
+		if d.Info().InGo() {
+			runtime.GOMAXPROCS(theirs.threads)
+		}
+		matches, err := matchInNode(ctx, d, o, m, files, modules, folder, theirs, tell)
+		found.Matches = append(found.Matches, matches...)
+		if err != nil {
+			return found, err
+		}
+	}
+	return found, nil
 }
 
 // exported writes the network and its encoder as ONNX and gives them, and the picture, by their paths on the site.
@@ -125,8 +167,10 @@ func version(modules, name string) (string, error) {
 	return name + " " + about.Version, err
 }
 
-// matchInNode plays ours on a device against onnxruntime-node's WebGPU, which finds its adapter as Dawn here does.
-func matchInNode(ctx context.Context, d gpu.Device, o options, m *weights.Model, files map[string][]byte, modules, folder string, tell func(string)) ([]match, error) {
+// matchInNode plays ours on a device against onnxruntime-node, whose WebGPU finds its adapter as Dawn
+// here does.
+func matchInNode(ctx context.Context, d gpu.Device, o options, m *weights.Model, files map[string][]byte, modules, folder string, theirs runtimeOf,
+	tell func(string)) ([]match, error) {
 	name, err := version(modules, "onnxruntime-node")
 	if err != nil {
 		return nil, err
@@ -153,7 +197,7 @@ func matchInNode(ctx context.Context, d gpu.Device, o options, m *weights.Model,
 	defer u.release()
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	node := exec.CommandContext(ctx, "node", filepath.Join(folder, "ort.mjs"), s.address, "webgpu", modules)
+	node := exec.CommandContext(ctx, "node", filepath.Join(folder, "ort.mjs"), s.address, theirs.provider, fmt.Sprint(theirs.threads), modules)
 	var complaints strings.Builder
 	node.Stderr = &complaints
 	if err := node.Start(); err != nil {
@@ -167,17 +211,18 @@ func matchInNode(ctx context.Context, d gpu.Device, o options, m *weights.Model,
 	}()
 	defer func() { fail(nil); <-ended }()
 	go watch(ctx, s, fail)
-	return matches(ctx, o, u, s.peers[onnxRuntime], d.Info().String(), name+", webgpu", tell)
+	return matches(ctx, o, u, s.peers[onnxRuntime], d.Info().String(), name+", "+theirs.String(), tell)
 }
 
 // matchInPage plays ours on a device of the page against one provider of onnxruntime-web, each in its own worker.
-func matchInPage(ctx context.Context, o options, files map[string][]byte, modules, deviceName, provider string, tell func(string)) ([]match, error) {
+func matchInPage(ctx context.Context, o options, files map[string][]byte, modules string, theirs runtimeOf, tell func(string)) ([]match, error) {
 	name, err := version(modules, "onnxruntime-web")
 	if err != nil {
 		return nil, err
 	}
-	tell("opening a page, " + provider)
-	p, err := openPage(ctx, files, modules, "worker.js?peer="+oursInPage+"&device="+deviceName, "ort.mjs?provider="+provider)
+	tell("opening a page, " + theirs.String())
+	p, err := openPage(ctx, files, modules, "worker.js?peer="+oursInPage+"&device="+theirs.device,
+		fmt.Sprintf("ort.mjs?provider=%s&threads=%d", theirs.provider, theirs.threads))
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +234,7 @@ func matchInPage(ctx context.Context, o options, files map[string][]byte, module
 		fail(errors.New("Chromium ended: " + p.complaints.String()))
 	}()
 	go watch(ctx, p.site, fail)
-	return matches(ctx, o, p.peers[oursInPage], p.peers[onnxRuntime], "Chromium, "+deviceName, name+", "+provider, tell)
+	return matches(ctx, o, p.peers[oursInPage], p.peers[onnxRuntime], "Chromium, "+theirs.device, name+", "+theirs.String(), tell)
 }
 
 // watch ends the matches when a worker tells of an error.

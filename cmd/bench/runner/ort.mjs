@@ -1,9 +1,11 @@
-// ONNX Runtime as a peer of bench -peers. In node: node ort.mjs BASE PROVIDER FOLDER, where FOLDER has node_modules. In a page it is a module
-// worker, ort.mjs?provider=PROVIDER.
+// ONNX Runtime as a peer of bench -peers. In node: node ort.mjs BASE PROVIDER THREADS FOLDER, where
+// FOLDER has node_modules. In a page it is a module worker, ort.mjs?provider=PROVIDER&threads=THREADS.
+// Threads are those of a provider that computes on the CPU.
 import { answerJobs } from "./jobs.mjs";
 
 const inPage = typeof WorkerGlobalScope !== "undefined";
-const [base, provider, folder] = inPage ? ["", new URLSearchParams(location.search).get("provider")] : process.argv.slice(2);
+const query = inPage ? new URLSearchParams(location.search) : null;
+const [base, provider, threads, folder] = inPage ? ["", query.get("provider"), query.get("threads")] : process.argv.slice(2);
 
 async function load() {
   if (!inPage) {
@@ -11,7 +13,7 @@ async function load() {
     return createRequire(`${folder}/`)("onnxruntime-node");
   }
   const ort = await import(`/ort/ort.${provider}.bundle.min.mjs`); // each provider's own build, without the code of the others
-  ort.env.wasm.numThreads = 2;
+  ort.env.wasm.numThreads = Number(threads);
   return ort;
 }
 
@@ -24,7 +26,7 @@ try {
     if (open?.part !== part) {
       await open?.session.release();
       const model = new Uint8Array(await (await fetch(`${base}/model/${part}`)).arrayBuffer());
-      const options = { executionProviders: [provider], graphOptimizationLevel: "all", logSeverityLevel: 3 };
+      const options = { executionProviders: [provider], graphOptimizationLevel: "all", logSeverityLevel: 3, intraOpNumThreads: Number(threads) };
       open = { part, session: await ort.InferenceSession.create(model, options) };
     }
     const start = performance.now();
