@@ -147,10 +147,13 @@ func attentionBackwardKVFast(p *attentionParams, a []gpu.Array32, split gpu.Spli
 		w, ds := both[:queries*columns], both[queries*columns:]
 		room.matrix.Multiply(queries, h.queries(q, 0), h.stride(), 1, w, columns, false)
 		more.matrix.Multiply(queries, h.queries(dy, 0), h.stride(), 1, ds, columns, false)
+		shift := roomFor(&more.rows, queries)
+		for i := range shift {
+			shift[i] = -lse[h.row(i)] * math.Ln2
+		}
+		vector.ExpRows(w, p.Scale, shift)
 		for i := range queries {
-			w, ds, row := w[i*columns:][:columns], ds[i*columns:][:columns], h.row(i)
-			vector.Exp(w, p.Scale, -lse[row]*math.Ln2)
-			vector.SoftmaxGradient(ds, w, delta[row], p.Scale)
+			vector.SoftmaxGradient(ds[i*columns:][:columns], w[i*columns:][:columns], delta[h.row(i)], p.Scale)
 		}
 		sums := roomFor(&room.sums, width*columns)
 		room.wrapped.Wrap(queries, ds)

@@ -16,22 +16,39 @@ func MaxOfColumns(most, x []float32) {
 	}
 }
 
-// ExpColumns replaces every x by e^(scale x + shift of its column), and adds these up in total.
+// ExpColumns replaces every x by e^(scale x + shift of its column), at most e^88, and adds these to
+// total. shift and total have an element for each of Columns.
 func ExpColumns(x []float32, scale float32, shift, total []float32) {
-	n := len(shift)
-	if vectors() && n%8 == 0 {
+	l, n := Current(), len(shift)
+	switch {
+	case len(x) == 0:
+	case l.expColumns != nil && n == l.columns:
+		l.expColumns(&x[0], len(x)/n, scale, &shift[0], &total[:n][0])
+	case vectors() && n%8 == 0:
 		expColumnsVectors(x, scale, shift, total)
+	default:
+		for ; len(x) >= n; x = x[n:] {
+			row := x[:n]
+			for i, v := range row {
+				row[i] = scale*v + shift[i]
+			}
+			plainExp(row, 1, 0)
+			for i, v := range row {
+				total[i] += v
+			}
+		}
+	}
+}
+
+// ExpRows replaces every x by e^(scale x + shift of its row), at most e^88.
+func ExpRows(x []float32, scale float32, shift []float32) {
+	l, n := Current(), len(x)/len(shift)
+	if l.expRows != nil && n == l.columns {
+		l.expRows(&x[0], len(shift), scale, &shift[0])
 		return
 	}
-	for ; len(x) >= n; x = x[n:] {
-		row := x[:n]
-		for i, v := range row {
-			row[i] = scale*v + shift[i]
-		}
-		plainExp(row, 1, 0)
-		for i, v := range row {
-			total[i] += v
-		}
+	for i, s := range shift {
+		Exp(x[i*n:][:n], scale, s)
 	}
 }
 

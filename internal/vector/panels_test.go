@@ -15,7 +15,8 @@ func TestPanels(t *testing.T) {
 		require.LessOrEqual(t, n, MaxColumns)
 		x, w, shift := random(rows*n, 1), random(rows*n, 2), random(n, 3)
 		most, total, e := make([]float32, n), make([]float32, n), append([]float32(nil), x...)
-		d := append([]float32(nil), x...)
+		d, r, byRow := append([]float32(nil), x...), append([]float32(nil), x...), random(rows, 4)
+		ExpRows(r, .5, byRow)
 		MaxOfColumns(most, x)
 		ExpColumns(e, .5, shift, total)
 		SoftmaxGradientColumns(d, w, shift, .25)
@@ -25,10 +26,30 @@ func TestPanels(t *testing.T) {
 				want := math.Exp(float64(x[i])/2 + float64(shift[j]))
 				require.InDelta(t, want, e[i], 1e-6*want, l.Name)
 				require.InDelta(t, .25*float64(w[i])*(float64(x[i])-float64(shift[j])), d[i], 1e-6, l.Name)
+				rowWant := math.Exp(float64(x[i])/2 + float64(byRow[i/n]))
+				require.InDelta(t, rowWant, r[i], 1e-6*rowWant, l.Name)
 				largest, sum = max(largest, x[i]), sum+want
 			}
 			assert.Equal(t, largest, most[j], l.Name)
 			assert.InDelta(t, sum, total[j], 1e-5*sum, l.Name)
 		}
+	})
+}
+
+// A score that is no number makes a weight that is none, and a total; small ones make nothing.
+func TestExpPanelsAtTheEnds(t *testing.T) {
+	asLevels(t, func(l *Level) {
+		n := Columns()
+		x, shift, total := make([]float32, 2*n), make([]float32, n), make([]float32, n)
+		x[0], x[n+1] = float32(math.NaN()), -1000
+		rows := append([]float32(nil), x...)
+		ExpColumns(x, 1, shift, total)
+		ExpRows(rows, 1, make([]float32, 2))
+		for _, got := range [][]float32{x, rows} {
+			assert.True(t, got[0] != got[0], l.Name)
+			assert.InDelta(t, 0, got[n+1], 1e-37, l.Name)
+			assert.EqualValues(t, 1, got[2], l.Name)
+		}
+		assert.True(t, total[0] != total[0], l.Name)
 	})
 }

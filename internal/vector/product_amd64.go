@@ -64,6 +64,16 @@ func productAVX2x6(k int, a *float32, row int, step int, b *float32, c *float32,
 //go:noescape
 func dotsAVX2x6(k int, a *byte, row int, b *byte, c *int32, stride int)
 
+// expColumnsAVX2 computes exponentials of rows of two vectors of eight.
+//
+//go:noescape
+func expColumnsAVX2(x *float32, rows int, scale float32, shift *float32, total *float32)
+
+// expRowsAVX2 computes exponentials of rows of two vectors of eight.
+//
+//go:noescape
+func expRowsAVX2(x *float32, rows int, scale float32, shift *float32)
+
 // productAVX512x1 sums k products for 1 rows of two vectors of sixteen.
 //
 //go:noescape
@@ -183,3 +193,13 @@ func productAVX512x12(k int, a *float32, row int, step int, b *float32, c *float
 //
 //go:noescape
 func dotsAVX512x12(k int, a *byte, row int, b *byte, c *int32, stride int)
+
+// expColumnsAVX512 computes exponentials of rows of two vectors of sixteen.
+//
+//go:noescape
+func expColumnsAVX512(x *float32, rows int, scale float32, shift *float32, total *float32)
+
+// expRowsAVX512 computes exponentials of rows of two vectors of sixteen.
+//
+//go:noescape
+func expRowsAVX512(x *float32, rows int, scale float32, shift *float32)

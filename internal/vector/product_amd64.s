@@ -4,6 +4,222 @@
 
 #include "textflag.h"
 
+DATA exp_round<>+0(SB)/4, $0x4b400000
+DATA exp_round<>+4(SB)/4, $0x4b400000
+DATA exp_round<>+8(SB)/4, $0x4b400000
+DATA exp_round<>+12(SB)/4, $0x4b400000
+DATA exp_round<>+16(SB)/4, $0x4b400000
+DATA exp_round<>+20(SB)/4, $0x4b400000
+DATA exp_round<>+24(SB)/4, $0x4b400000
+DATA exp_round<>+28(SB)/4, $0x4b400000
+DATA exp_round<>+32(SB)/4, $0x4b400000
+DATA exp_round<>+36(SB)/4, $0x4b400000
+DATA exp_round<>+40(SB)/4, $0x4b400000
+DATA exp_round<>+44(SB)/4, $0x4b400000
+DATA exp_round<>+48(SB)/4, $0x4b400000
+DATA exp_round<>+52(SB)/4, $0x4b400000
+DATA exp_round<>+56(SB)/4, $0x4b400000
+DATA exp_round<>+60(SB)/4, $0x4b400000
+GLOBL exp_round<>(SB), RODATA|NOPTR, $64
+
+DATA exp_high<>+0(SB)/4, $0xbf318000
+DATA exp_high<>+4(SB)/4, $0xbf318000
+DATA exp_high<>+8(SB)/4, $0xbf318000
+DATA exp_high<>+12(SB)/4, $0xbf318000
+DATA exp_high<>+16(SB)/4, $0xbf318000
+DATA exp_high<>+20(SB)/4, $0xbf318000
+DATA exp_high<>+24(SB)/4, $0xbf318000
+DATA exp_high<>+28(SB)/4, $0xbf318000
+DATA exp_high<>+32(SB)/4, $0xbf318000
+DATA exp_high<>+36(SB)/4, $0xbf318000
+DATA exp_high<>+40(SB)/4, $0xbf318000
+DATA exp_high<>+44(SB)/4, $0xbf318000
+DATA exp_high<>+48(SB)/4, $0xbf318000
+DATA exp_high<>+52(SB)/4, $0xbf318000
+DATA exp_high<>+56(SB)/4, $0xbf318000
+DATA exp_high<>+60(SB)/4, $0xbf318000
+GLOBL exp_high<>(SB), RODATA|NOPTR, $64
+
+DATA exp_low<>+0(SB)/4, $0x395e8083
+DATA exp_low<>+4(SB)/4, $0x395e8083
+DATA exp_low<>+8(SB)/4, $0x395e8083
+DATA exp_low<>+12(SB)/4, $0x395e8083
+DATA exp_low<>+16(SB)/4, $0x395e8083
+DATA exp_low<>+20(SB)/4, $0x395e8083
+DATA exp_low<>+24(SB)/4, $0x395e8083
+DATA exp_low<>+28(SB)/4, $0x395e8083
+DATA exp_low<>+32(SB)/4, $0x395e8083
+DATA exp_low<>+36(SB)/4, $0x395e8083
+DATA exp_low<>+40(SB)/4, $0x395e8083
+DATA exp_low<>+44(SB)/4, $0x395e8083
+DATA exp_low<>+48(SB)/4, $0x395e8083
+DATA exp_low<>+52(SB)/4, $0x395e8083
+DATA exp_low<>+56(SB)/4, $0x395e8083
+DATA exp_low<>+60(SB)/4, $0x395e8083
+GLOBL exp_low<>(SB), RODATA|NOPTR, $64
+
+DATA exp_c4<>+0(SB)/4, $0x3d2aaaab
+DATA exp_c4<>+4(SB)/4, $0x3d2aaaab
+DATA exp_c4<>+8(SB)/4, $0x3d2aaaab
+DATA exp_c4<>+12(SB)/4, $0x3d2aaaab
+DATA exp_c4<>+16(SB)/4, $0x3d2aaaab
+DATA exp_c4<>+20(SB)/4, $0x3d2aaaab
+DATA exp_c4<>+24(SB)/4, $0x3d2aaaab
+DATA exp_c4<>+28(SB)/4, $0x3d2aaaab
+DATA exp_c4<>+32(SB)/4, $0x3d2aaaab
+DATA exp_c4<>+36(SB)/4, $0x3d2aaaab
+DATA exp_c4<>+40(SB)/4, $0x3d2aaaab
+DATA exp_c4<>+44(SB)/4, $0x3d2aaaab
+DATA exp_c4<>+48(SB)/4, $0x3d2aaaab
+DATA exp_c4<>+52(SB)/4, $0x3d2aaaab
+DATA exp_c4<>+56(SB)/4, $0x3d2aaaab
+DATA exp_c4<>+60(SB)/4, $0x3d2aaaab
+GLOBL exp_c4<>(SB), RODATA|NOPTR, $64
+
+DATA exp_c3<>+0(SB)/4, $0x3e2aaaab
+DATA exp_c3<>+4(SB)/4, $0x3e2aaaab
+DATA exp_c3<>+8(SB)/4, $0x3e2aaaab
+DATA exp_c3<>+12(SB)/4, $0x3e2aaaab
+DATA exp_c3<>+16(SB)/4, $0x3e2aaaab
+DATA exp_c3<>+20(SB)/4, $0x3e2aaaab
+DATA exp_c3<>+24(SB)/4, $0x3e2aaaab
+DATA exp_c3<>+28(SB)/4, $0x3e2aaaab
+DATA exp_c3<>+32(SB)/4, $0x3e2aaaab
+DATA exp_c3<>+36(SB)/4, $0x3e2aaaab
+DATA exp_c3<>+40(SB)/4, $0x3e2aaaab
+DATA exp_c3<>+44(SB)/4, $0x3e2aaaab
+DATA exp_c3<>+48(SB)/4, $0x3e2aaaab
+DATA exp_c3<>+52(SB)/4, $0x3e2aaaab
+DATA exp_c3<>+56(SB)/4, $0x3e2aaaab
+DATA exp_c3<>+60(SB)/4, $0x3e2aaaab
+GLOBL exp_c3<>(SB), RODATA|NOPTR, $64
+
+DATA exp_c2<>+0(SB)/4, $0x3f000000
+DATA exp_c2<>+4(SB)/4, $0x3f000000
+DATA exp_c2<>+8(SB)/4, $0x3f000000
+DATA exp_c2<>+12(SB)/4, $0x3f000000
+DATA exp_c2<>+16(SB)/4, $0x3f000000
+DATA exp_c2<>+20(SB)/4, $0x3f000000
+DATA exp_c2<>+24(SB)/4, $0x3f000000
+DATA exp_c2<>+28(SB)/4, $0x3f000000
+DATA exp_c2<>+32(SB)/4, $0x3f000000
+DATA exp_c2<>+36(SB)/4, $0x3f000000
+DATA exp_c2<>+40(SB)/4, $0x3f000000
+DATA exp_c2<>+44(SB)/4, $0x3f000000
+DATA exp_c2<>+48(SB)/4, $0x3f000000
+DATA exp_c2<>+52(SB)/4, $0x3f000000
+DATA exp_c2<>+56(SB)/4, $0x3f000000
+DATA exp_c2<>+60(SB)/4, $0x3f000000
+GLOBL exp_c2<>(SB), RODATA|NOPTR, $64
+
+DATA exp_c1<>+0(SB)/4, $0x3f800000
+DATA exp_c1<>+4(SB)/4, $0x3f800000
+DATA exp_c1<>+8(SB)/4, $0x3f800000
+DATA exp_c1<>+12(SB)/4, $0x3f800000
+DATA exp_c1<>+16(SB)/4, $0x3f800000
+DATA exp_c1<>+20(SB)/4, $0x3f800000
+DATA exp_c1<>+24(SB)/4, $0x3f800000
+DATA exp_c1<>+28(SB)/4, $0x3f800000
+DATA exp_c1<>+32(SB)/4, $0x3f800000
+DATA exp_c1<>+36(SB)/4, $0x3f800000
+DATA exp_c1<>+40(SB)/4, $0x3f800000
+DATA exp_c1<>+44(SB)/4, $0x3f800000
+DATA exp_c1<>+48(SB)/4, $0x3f800000
+DATA exp_c1<>+52(SB)/4, $0x3f800000
+DATA exp_c1<>+56(SB)/4, $0x3f800000
+DATA exp_c1<>+60(SB)/4, $0x3f800000
+GLOBL exp_c1<>(SB), RODATA|NOPTR, $64
+
+DATA exp_bias<>+0(SB)/4, $0x0000007f
+DATA exp_bias<>+4(SB)/4, $0x0000007f
+DATA exp_bias<>+8(SB)/4, $0x0000007f
+DATA exp_bias<>+12(SB)/4, $0x0000007f
+DATA exp_bias<>+16(SB)/4, $0x0000007f
+DATA exp_bias<>+20(SB)/4, $0x0000007f
+DATA exp_bias<>+24(SB)/4, $0x0000007f
+DATA exp_bias<>+28(SB)/4, $0x0000007f
+DATA exp_bias<>+32(SB)/4, $0x0000007f
+DATA exp_bias<>+36(SB)/4, $0x0000007f
+DATA exp_bias<>+40(SB)/4, $0x0000007f
+DATA exp_bias<>+44(SB)/4, $0x0000007f
+DATA exp_bias<>+48(SB)/4, $0x0000007f
+DATA exp_bias<>+52(SB)/4, $0x0000007f
+DATA exp_bias<>+56(SB)/4, $0x0000007f
+DATA exp_bias<>+60(SB)/4, $0x0000007f
+GLOBL exp_bias<>(SB), RODATA|NOPTR, $64
+
+DATA exp_least<>+0(SB)/4, $0xc2ae0000
+DATA exp_least<>+4(SB)/4, $0xc2ae0000
+DATA exp_least<>+8(SB)/4, $0xc2ae0000
+DATA exp_least<>+12(SB)/4, $0xc2ae0000
+DATA exp_least<>+16(SB)/4, $0xc2ae0000
+DATA exp_least<>+20(SB)/4, $0xc2ae0000
+DATA exp_least<>+24(SB)/4, $0xc2ae0000
+DATA exp_least<>+28(SB)/4, $0xc2ae0000
+DATA exp_least<>+32(SB)/4, $0xc2ae0000
+DATA exp_least<>+36(SB)/4, $0xc2ae0000
+DATA exp_least<>+40(SB)/4, $0xc2ae0000
+DATA exp_least<>+44(SB)/4, $0xc2ae0000
+DATA exp_least<>+48(SB)/4, $0xc2ae0000
+DATA exp_least<>+52(SB)/4, $0xc2ae0000
+DATA exp_least<>+56(SB)/4, $0xc2ae0000
+DATA exp_least<>+60(SB)/4, $0xc2ae0000
+GLOBL exp_least<>(SB), RODATA|NOPTR, $64
+
+DATA exp_log2e<>+0(SB)/4, $0x3fb8aa3b
+DATA exp_log2e<>+4(SB)/4, $0x3fb8aa3b
+DATA exp_log2e<>+8(SB)/4, $0x3fb8aa3b
+DATA exp_log2e<>+12(SB)/4, $0x3fb8aa3b
+DATA exp_log2e<>+16(SB)/4, $0x3fb8aa3b
+DATA exp_log2e<>+20(SB)/4, $0x3fb8aa3b
+DATA exp_log2e<>+24(SB)/4, $0x3fb8aa3b
+DATA exp_log2e<>+28(SB)/4, $0x3fb8aa3b
+DATA exp_log2e<>+32(SB)/4, $0x3fb8aa3b
+DATA exp_log2e<>+36(SB)/4, $0x3fb8aa3b
+DATA exp_log2e<>+40(SB)/4, $0x3fb8aa3b
+DATA exp_log2e<>+44(SB)/4, $0x3fb8aa3b
+DATA exp_log2e<>+48(SB)/4, $0x3fb8aa3b
+DATA exp_log2e<>+52(SB)/4, $0x3fb8aa3b
+DATA exp_log2e<>+56(SB)/4, $0x3fb8aa3b
+DATA exp_log2e<>+60(SB)/4, $0x3fb8aa3b
+GLOBL exp_log2e<>(SB), RODATA|NOPTR, $64
+
+DATA exp_c6<>+0(SB)/4, $0x3ab60b61
+DATA exp_c6<>+4(SB)/4, $0x3ab60b61
+DATA exp_c6<>+8(SB)/4, $0x3ab60b61
+DATA exp_c6<>+12(SB)/4, $0x3ab60b61
+DATA exp_c6<>+16(SB)/4, $0x3ab60b61
+DATA exp_c6<>+20(SB)/4, $0x3ab60b61
+DATA exp_c6<>+24(SB)/4, $0x3ab60b61
+DATA exp_c6<>+28(SB)/4, $0x3ab60b61
+DATA exp_c6<>+32(SB)/4, $0x3ab60b61
+DATA exp_c6<>+36(SB)/4, $0x3ab60b61
+DATA exp_c6<>+40(SB)/4, $0x3ab60b61
+DATA exp_c6<>+44(SB)/4, $0x3ab60b61
+DATA exp_c6<>+48(SB)/4, $0x3ab60b61
+DATA exp_c6<>+52(SB)/4, $0x3ab60b61
+DATA exp_c6<>+56(SB)/4, $0x3ab60b61
+DATA exp_c6<>+60(SB)/4, $0x3ab60b61
+GLOBL exp_c6<>(SB), RODATA|NOPTR, $64
+
+DATA exp_c5<>+0(SB)/4, $0x3c088889
+DATA exp_c5<>+4(SB)/4, $0x3c088889
+DATA exp_c5<>+8(SB)/4, $0x3c088889
+DATA exp_c5<>+12(SB)/4, $0x3c088889
+DATA exp_c5<>+16(SB)/4, $0x3c088889
+DATA exp_c5<>+20(SB)/4, $0x3c088889
+DATA exp_c5<>+24(SB)/4, $0x3c088889
+DATA exp_c5<>+28(SB)/4, $0x3c088889
+DATA exp_c5<>+32(SB)/4, $0x3c088889
+DATA exp_c5<>+36(SB)/4, $0x3c088889
+DATA exp_c5<>+40(SB)/4, $0x3c088889
+DATA exp_c5<>+44(SB)/4, $0x3c088889
+DATA exp_c5<>+48(SB)/4, $0x3c088889
+DATA exp_c5<>+52(SB)/4, $0x3c088889
+DATA exp_c5<>+56(SB)/4, $0x3c088889
+DATA exp_c5<>+60(SB)/4, $0x3c088889
+GLOBL exp_c5<>(SB), RODATA|NOPTR, $64
+
 // func productAVX2x1(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 // Requires: AVX, FMA3
 TEXT ·productAVX2x1(SB), NOSPLIT, $0-57
@@ -847,6 +1063,134 @@ end:
 	ADDQ    R8, AX
 	VMOVDQU Y10, (AX)
 	VMOVDQU Y11, 32(AX)
+	VZEROUPPER
+	RET
+
+// func expColumnsAVX2(x *float32, rows int, scale float32, shift *float32, total *float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·expColumnsAVX2(SB), NOSPLIT, $0-40
+	MOVQ         x+0(FP), AX
+	MOVQ         rows+8(FP), CX
+	MOVQ         shift+24(FP), DX
+	VBROADCASTSS scale+16(FP), Y0
+	MOVQ         total+32(FP), BX
+	VMOVUPS      (DX), Y1
+	VMOVUPS      (BX), Y3
+	VMOVUPS      32(DX), Y2
+	VMOVUPS      32(BX), Y4
+	TESTQ        CX, CX
+	JZ           end
+
+row:
+	VMOVUPS     Y1, Y5
+	VFMADD231PS (AX), Y0, Y5
+	VMOVDQU     exp_least<>+0(SB), Y6
+	VMAXPS      Y5, Y6, Y5
+	VMOVDQU     exp_round<>+0(SB), Y6
+	VFMADD231PS exp_log2e<>+0(SB), Y5, Y6
+	VSUBPS      exp_round<>+0(SB), Y6, Y7
+	VFMADD231PS exp_high<>+0(SB), Y7, Y5
+	VFMADD231PS exp_low<>+0(SB), Y7, Y5
+	VMOVDQU     exp_c6<>+0(SB), Y7
+	VFMADD213PS exp_c5<>+0(SB), Y5, Y7
+	VFMADD213PS exp_c4<>+0(SB), Y5, Y7
+	VFMADD213PS exp_c3<>+0(SB), Y5, Y7
+	VFMADD213PS exp_c2<>+0(SB), Y5, Y7
+	VFMADD213PS exp_c1<>+0(SB), Y5, Y7
+	VFMADD213PS exp_c1<>+0(SB), Y5, Y7
+	VPADDD      exp_bias<>+0(SB), Y6, Y6
+	VPSLLD      $0x17, Y6, Y6
+	VMULPS      Y6, Y7, Y5
+	VMOVUPS     Y5, (AX)
+	VADDPS      Y5, Y3, Y3
+	VMOVUPS     Y2, Y5
+	VFMADD231PS 32(AX), Y0, Y5
+	VMOVDQU     exp_least<>+0(SB), Y6
+	VMAXPS      Y5, Y6, Y5
+	VMOVDQU     exp_round<>+0(SB), Y6
+	VFMADD231PS exp_log2e<>+0(SB), Y5, Y6
+	VSUBPS      exp_round<>+0(SB), Y6, Y7
+	VFMADD231PS exp_high<>+0(SB), Y7, Y5
+	VFMADD231PS exp_low<>+0(SB), Y7, Y5
+	VMOVDQU     exp_c6<>+0(SB), Y7
+	VFMADD213PS exp_c5<>+0(SB), Y5, Y7
+	VFMADD213PS exp_c4<>+0(SB), Y5, Y7
+	VFMADD213PS exp_c3<>+0(SB), Y5, Y7
+	VFMADD213PS exp_c2<>+0(SB), Y5, Y7
+	VFMADD213PS exp_c1<>+0(SB), Y5, Y7
+	VFMADD213PS exp_c1<>+0(SB), Y5, Y7
+	VPADDD      exp_bias<>+0(SB), Y6, Y6
+	VPSLLD      $0x17, Y6, Y6
+	VMULPS      Y6, Y7, Y5
+	VMOVUPS     Y5, 32(AX)
+	VADDPS      Y5, Y4, Y4
+	ADDQ        $0x00000040, AX
+	DECQ        CX
+	JNZ         row
+
+end:
+	VMOVUPS Y3, (BX)
+	VMOVUPS Y4, 32(BX)
+	VZEROUPPER
+	RET
+
+// func expRowsAVX2(x *float32, rows int, scale float32, shift *float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·expRowsAVX2(SB), NOSPLIT, $0-32
+	MOVQ         x+0(FP), AX
+	MOVQ         rows+8(FP), CX
+	MOVQ         shift+24(FP), DX
+	VBROADCASTSS scale+16(FP), Y0
+	TESTQ        CX, CX
+	JZ           end
+
+row:
+	VBROADCASTSS (DX), Y1
+	VFMADD231PS  (AX), Y0, Y1
+	VMOVDQU      exp_least<>+0(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVDQU      exp_round<>+0(SB), Y2
+	VFMADD231PS  exp_log2e<>+0(SB), Y1, Y2
+	VSUBPS       exp_round<>+0(SB), Y2, Y3
+	VFMADD231PS  exp_high<>+0(SB), Y3, Y1
+	VFMADD231PS  exp_low<>+0(SB), Y3, Y1
+	VMOVDQU      exp_c6<>+0(SB), Y3
+	VFMADD213PS  exp_c5<>+0(SB), Y1, Y3
+	VFMADD213PS  exp_c4<>+0(SB), Y1, Y3
+	VFMADD213PS  exp_c3<>+0(SB), Y1, Y3
+	VFMADD213PS  exp_c2<>+0(SB), Y1, Y3
+	VFMADD213PS  exp_c1<>+0(SB), Y1, Y3
+	VFMADD213PS  exp_c1<>+0(SB), Y1, Y3
+	VPADDD       exp_bias<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y3, Y1
+	VMOVUPS      Y1, (AX)
+	VBROADCASTSS (DX), Y1
+	VFMADD231PS  32(AX), Y0, Y1
+	VMOVDQU      exp_least<>+0(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVDQU      exp_round<>+0(SB), Y2
+	VFMADD231PS  exp_log2e<>+0(SB), Y1, Y2
+	VSUBPS       exp_round<>+0(SB), Y2, Y3
+	VFMADD231PS  exp_high<>+0(SB), Y3, Y1
+	VFMADD231PS  exp_low<>+0(SB), Y3, Y1
+	VMOVDQU      exp_c6<>+0(SB), Y3
+	VFMADD213PS  exp_c5<>+0(SB), Y1, Y3
+	VFMADD213PS  exp_c4<>+0(SB), Y1, Y3
+	VFMADD213PS  exp_c3<>+0(SB), Y1, Y3
+	VFMADD213PS  exp_c2<>+0(SB), Y1, Y3
+	VFMADD213PS  exp_c1<>+0(SB), Y1, Y3
+	VFMADD213PS  exp_c1<>+0(SB), Y1, Y3
+	VPADDD       exp_bias<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y3, Y1
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x04, DX
+	DECQ         CX
+	JNZ          row
+
+end:
 	VZEROUPPER
 	RET
 
@@ -3247,5 +3591,133 @@ end:
 	ADDQ      R10, AX
 	VMOVDQU32 Z22, (AX)
 	VMOVDQU32 Z23, 64(AX)
+	VZEROUPPER
+	RET
+
+// func expColumnsAVX512(x *float32, rows int, scale float32, shift *float32, total *float32)
+// Requires: AVX, AVX512F
+TEXT ·expColumnsAVX512(SB), NOSPLIT, $0-40
+	MOVQ         x+0(FP), AX
+	MOVQ         rows+8(FP), CX
+	MOVQ         shift+24(FP), DX
+	VBROADCASTSS scale+16(FP), Z0
+	MOVQ         total+32(FP), BX
+	VMOVUPS      (DX), Z1
+	VMOVUPS      (BX), Z3
+	VMOVUPS      64(DX), Z2
+	VMOVUPS      64(BX), Z4
+	TESTQ        CX, CX
+	JZ           end
+
+row:
+	VMOVUPS     Z1, Z5
+	VFMADD231PS (AX), Z0, Z5
+	VMOVDQU32   exp_least<>+0(SB), Z6
+	VMAXPS      Z5, Z6, Z5
+	VMOVDQU32   exp_round<>+0(SB), Z6
+	VFMADD231PS exp_log2e<>+0(SB), Z5, Z6
+	VSUBPS      exp_round<>+0(SB), Z6, Z7
+	VFMADD231PS exp_high<>+0(SB), Z7, Z5
+	VFMADD231PS exp_low<>+0(SB), Z7, Z5
+	VMOVDQU32   exp_c6<>+0(SB), Z7
+	VFMADD213PS exp_c5<>+0(SB), Z5, Z7
+	VFMADD213PS exp_c4<>+0(SB), Z5, Z7
+	VFMADD213PS exp_c3<>+0(SB), Z5, Z7
+	VFMADD213PS exp_c2<>+0(SB), Z5, Z7
+	VFMADD213PS exp_c1<>+0(SB), Z5, Z7
+	VFMADD213PS exp_c1<>+0(SB), Z5, Z7
+	VPADDD      exp_bias<>+0(SB), Z6, Z6
+	VPSLLD      $0x17, Z6, Z6
+	VMULPS      Z6, Z7, Z5
+	VMOVUPS     Z5, (AX)
+	VADDPS      Z5, Z3, Z3
+	VMOVUPS     Z2, Z5
+	VFMADD231PS 64(AX), Z0, Z5
+	VMOVDQU32   exp_least<>+0(SB), Z6
+	VMAXPS      Z5, Z6, Z5
+	VMOVDQU32   exp_round<>+0(SB), Z6
+	VFMADD231PS exp_log2e<>+0(SB), Z5, Z6
+	VSUBPS      exp_round<>+0(SB), Z6, Z7
+	VFMADD231PS exp_high<>+0(SB), Z7, Z5
+	VFMADD231PS exp_low<>+0(SB), Z7, Z5
+	VMOVDQU32   exp_c6<>+0(SB), Z7
+	VFMADD213PS exp_c5<>+0(SB), Z5, Z7
+	VFMADD213PS exp_c4<>+0(SB), Z5, Z7
+	VFMADD213PS exp_c3<>+0(SB), Z5, Z7
+	VFMADD213PS exp_c2<>+0(SB), Z5, Z7
+	VFMADD213PS exp_c1<>+0(SB), Z5, Z7
+	VFMADD213PS exp_c1<>+0(SB), Z5, Z7
+	VPADDD      exp_bias<>+0(SB), Z6, Z6
+	VPSLLD      $0x17, Z6, Z6
+	VMULPS      Z6, Z7, Z5
+	VMOVUPS     Z5, 64(AX)
+	VADDPS      Z5, Z4, Z4
+	ADDQ        $0x00000080, AX
+	DECQ        CX
+	JNZ         row
+
+end:
+	VMOVUPS Z3, (BX)
+	VMOVUPS Z4, 64(BX)
+	VZEROUPPER
+	RET
+
+// func expRowsAVX512(x *float32, rows int, scale float32, shift *float32)
+// Requires: AVX, AVX512F
+TEXT ·expRowsAVX512(SB), NOSPLIT, $0-32
+	MOVQ         x+0(FP), AX
+	MOVQ         rows+8(FP), CX
+	MOVQ         shift+24(FP), DX
+	VBROADCASTSS scale+16(FP), Z0
+	TESTQ        CX, CX
+	JZ           end
+
+row:
+	VBROADCASTSS (DX), Z1
+	VFMADD231PS  (AX), Z0, Z1
+	VMOVDQU32    exp_least<>+0(SB), Z2
+	VMAXPS       Z1, Z2, Z1
+	VMOVDQU32    exp_round<>+0(SB), Z2
+	VFMADD231PS  exp_log2e<>+0(SB), Z1, Z2
+	VSUBPS       exp_round<>+0(SB), Z2, Z3
+	VFMADD231PS  exp_high<>+0(SB), Z3, Z1
+	VFMADD231PS  exp_low<>+0(SB), Z3, Z1
+	VMOVDQU32    exp_c6<>+0(SB), Z3
+	VFMADD213PS  exp_c5<>+0(SB), Z1, Z3
+	VFMADD213PS  exp_c4<>+0(SB), Z1, Z3
+	VFMADD213PS  exp_c3<>+0(SB), Z1, Z3
+	VFMADD213PS  exp_c2<>+0(SB), Z1, Z3
+	VFMADD213PS  exp_c1<>+0(SB), Z1, Z3
+	VFMADD213PS  exp_c1<>+0(SB), Z1, Z3
+	VPADDD       exp_bias<>+0(SB), Z2, Z2
+	VPSLLD       $0x17, Z2, Z2
+	VMULPS       Z2, Z3, Z1
+	VMOVUPS      Z1, (AX)
+	VBROADCASTSS (DX), Z1
+	VFMADD231PS  64(AX), Z0, Z1
+	VMOVDQU32    exp_least<>+0(SB), Z2
+	VMAXPS       Z1, Z2, Z1
+	VMOVDQU32    exp_round<>+0(SB), Z2
+	VFMADD231PS  exp_log2e<>+0(SB), Z1, Z2
+	VSUBPS       exp_round<>+0(SB), Z2, Z3
+	VFMADD231PS  exp_high<>+0(SB), Z3, Z1
+	VFMADD231PS  exp_low<>+0(SB), Z3, Z1
+	VMOVDQU32    exp_c6<>+0(SB), Z3
+	VFMADD213PS  exp_c5<>+0(SB), Z1, Z3
+	VFMADD213PS  exp_c4<>+0(SB), Z1, Z3
+	VFMADD213PS  exp_c3<>+0(SB), Z1, Z3
+	VFMADD213PS  exp_c2<>+0(SB), Z1, Z3
+	VFMADD213PS  exp_c1<>+0(SB), Z1, Z3
+	VFMADD213PS  exp_c1<>+0(SB), Z1, Z3
+	VPADDD       exp_bias<>+0(SB), Z2, Z2
+	VPSLLD       $0x17, Z2, Z2
+	VMULPS       Z2, Z3, Z1
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x04, DX
+	DECQ         CX
+	JNZ          row
+
+end:
 	VZEROUPPER
 	RET

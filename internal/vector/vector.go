@@ -19,6 +19,10 @@ type Level struct {
 	elements      bool // slices are computed in vectors, not only products
 	words         words
 
+	// Exponentials of a panel, in assembly; nil: as those of slices.
+	expColumns func(x *float32, rows int, scale float32, shift, total *float32)
+	expRows    func(x *float32, rows int, scale float32, shift *float32)
+
 	// Of SIMD128 alone: pack copies rows of a panel without a rest; chosen is told that it is used.
 	pack   func(to, from []float32, rows, stride int)
 	chosen func()

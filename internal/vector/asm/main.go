@@ -20,6 +20,7 @@ type level struct {
 
 func main() {
 	ConstraintExpr("amd64")
+	c := newConstants()
 	for _, l := range []level{
 		{"AVX2", "eight", 8, 6, YMM},
 		{"AVX512", "sixteen", 16, 12, ZMM},
@@ -28,6 +29,7 @@ func main() {
 			l.product(rows)
 			l.dots(rows)
 		}
+		l.expPanels(c)
 	}
 	Generate()
 }
