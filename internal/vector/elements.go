@@ -175,6 +175,33 @@ func Dot(a, b []float32) float32 {
 	return sum
 }
 
+// LayerNorm makes y of x: less its mean, times r = 1/√(variance + eps), times scale, plus bias. y may
+// be x.
+func LayerNorm(y, x, scale, bias []float32, eps float32) (mean, r float32) {
+	y, scale, bias = y[:len(x)], scale[:len(x)], bias[:len(x)]
+	n := float32(len(x))
+	mean = Sum(x) / n
+	if moreVectors() {
+		r = deviations(squaresVectors(x, mean)/n, eps)
+		normalizeVectors(y, x, scale, bias, mean, r)
+		return mean, r
+	}
+	var squares float32
+	for _, v := range x {
+		squares += (v - mean) * (v - mean)
+	}
+	r = deviations(squares/n, eps)
+	for i, v := range x {
+		y[i] = (v-mean)*r*scale[i] + bias[i]
+	}
+	return mean, r
+}
+
+// deviations is 1/√(variance + eps).
+func deviations(variance, eps float32) float32 {
+	return float32(1 / math.Sqrt(float64(variance+eps)))
+}
+
 // Of e^x: x is taken as at least least and at most most. e^x = 2^n e^r with n = round(x / log 2), so
 // that |r| ≤ log 2 / 2, where Taylor's series up to r⁶ / 6! is off by 1.2e-7 at most. Adding 1.5·2²³
 // leaves n in the last bits of a float32.

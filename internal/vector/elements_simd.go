@@ -173,6 +173,28 @@ func dotVectors(a, b []float32) float32 {
 	return total(sum)
 }
 
+// squaresVectors is Σ (x - mean)².
+func squaresVectors(x []float32, mean float32) float32 {
+	var sum eight
+	i := 0
+	for ; i+8 <= len(x); i += 8 {
+		d := load(x[i:]).Sub(all(mean))
+		sum = d.MulAdd(d, sum)
+	}
+	rest := total(sum)
+	for _, v := range x[i:] {
+		rest += (v - mean) * (v - mean)
+	}
+	return rest
+}
+
+func normalizeVectors(y, x, scale, bias []float32, mean, r float32) {
+	for i := 0; i < len(x); i += 8 {
+		store(load(x[i:]).Sub(all(mean)).Mul(all(r)).MulAdd(load(scale[i:]), load(bias[i:])), y[i:])
+	}
+	archsimd.ClearAVXUpperBits()
+}
+
 // expOf is e^x. A NaN stays: a comparison with it is false.
 func expOf(x eight) eight {
 	x = all(least).Merge(x, x.Less(all(least)))

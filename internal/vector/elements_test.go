@@ -167,3 +167,25 @@ func TestNaNStays(t *testing.T) {
 		})
 	}
 }
+
+func TestLayerNorm(t *testing.T) {
+	asLevels(t, func(l *Level) {
+		for _, n := range lengths {
+			x, scale, bias, y := random(n, 1), random(n, 2), random(n, 3), make([]float32, n+1)
+			mean, r := LayerNorm(y[:n], x, scale, bias, 1e-5)
+			average, variance := 0., 0.
+			for _, v := range x {
+				average += float64(v) / float64(n)
+			}
+			for _, v := range x {
+				variance += (float64(v) - average) * (float64(v) - average) / float64(n)
+			}
+			require.InDelta(t, average, mean, 1e-6, l.Name)
+			require.InEpsilon(t, 1/math.Sqrt(variance+1e-5), r, 1e-5, l.Name)
+			for i, v := range x {
+				require.InDelta(t, (float64(v)-average)*float64(r)*float64(scale[i])+float64(bias[i]), y[i], 1e-5, l.Name)
+			}
+			assert.Zero(t, y[n])
+		}
+	})
+}
