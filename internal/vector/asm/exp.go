@@ -1,0 +1,112 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// constants are those of e^x in elements.go, each in sixteen lanes: operands in memory cost no
+// register.
+type constants map[string]Mem
+
+func newConstants() constants {
+	c := constants{}
+	for name, bits := range map[string]uint32{
+		"least": math.Float32bits(-87), "log2e": math.Float32bits(math.Log2E), "round": math.Float32bits(3 << 22),
+		"high": math.Float32bits(-0.693359375), "low": math.Float32bits(2.12194440e-4), "bias": 127,
+		"c6": math.Float32bits(1. / 720), "c5": math.Float32bits(1. / 120), "c4": math.Float32bits(1. / 24),
+		"c3": math.Float32bits(1. / 6), "c2": math.Float32bits(1. / 2), "c1": math.Float32bits(1),
+	} {
+		at := GLOBL("exp_"+name, RODATA|NOPTR)
+		for lane := range 16 {
+			DATA(4*lane, U32(bits))
+		}
+		c[name] = at
+	}
+	return c
+}
+
+// exp replaces x, at most 88, by e^x. A NaN stays.
+func (l *level) exp(c constants, x reg.VecVirtual) {
+	shifted, n, e := l.register(), l.register(), l.register()
+	limit := l.register()
+	l.move(c["least"], limit)
+	VMAXPS(x, limit, x) // of a number and a NaN the first here
+	l.move(c["round"], shifted)
+	VFMADD231PS(c["log2e"], x, shifted)
+	VSUBPS(c["round"], shifted, n)
+	VFMADD231PS(c["high"], n, x)
+	VFMADD231PS(c["low"], n, x)
+	l.move(c["c6"], e)
+	for _, name := range []string{"c5", "c4", "c3", "c2", "c1", "c1"} {
+		VFMADD213PS(c[name], x, e)
+	}
+	VPADDD(c["bias"], shifted, shifted)
+	VPSLLD(U8(23), shifted, shifted)
+	VMULPS(shifted, e, x)
+}
+
+// expColumns replaces every x (rows, 2 lanes) by e^(scale x + shift of its column) and adds these to
+// total; expRows has a shift for each row and no total.
+func (l *level) expPanels(c constants) {
+	for _, columns := range []bool{true, false} {
+		name, parameters := "expRows"+l.name, "func(x *float32, rows int, scale float32, shift *float32)"
+		if columns {
+			name, parameters = "expColumns"+l.name, "func(x *float32, rows int, scale float32, shift, total *float32)"
+		}
+		TEXT(name, NOSPLIT, parameters)
+		Pragma("noescape")
+		Doc(fmt.Sprintf("%s computes exponentials of rows of two vectors of %s.", name, l.vector))
+		x, rows, shift := Load(Param("x"), GP64()), Load(Param("rows"), GP64()), Load(Param("shift"), GP64())
+		at, err := Param("scale").Resolve()
+		if err != nil {
+			panic(err)
+		}
+		scale := l.register()
+		VBROADCASTSS(at.Addr, scale)
+		shifts, totals := l.registers(2), l.registers(2)
+		total := GP64()
+		if columns {
+			Load(Param("total"), total)
+			for i := range 2 {
+				VMOVUPS(Mem{Base: shift, Disp: 4 * l.lanes * i}, shifts[i])
+				VMOVUPS(Mem{Base: total, Disp: 4 * l.lanes * i}, totals[i])
+			}
+		}
+		TESTQ(rows, rows)
+		JZ(LabelRef("end"))
+		Label("row")
+		for i := range 2 {
+			v := l.register()
+			if columns {
+				VMOVUPS(shifts[i], v)
+			} else {
+				VBROADCASTSS(Mem{Base: shift}, v)
+			}
+			VFMADD231PS(Mem{Base: x, Disp: 4 * l.lanes * i}, scale, v)
+			l.exp(c, v)
+			VMOVUPS(v, Mem{Base: x, Disp: 4 * l.lanes * i})
+			if columns {
+				VADDPS(v, totals[i], totals[i])
+			}
+		}
+		ADDQ(U32(8*l.lanes), x)
+		if !columns {
+			ADDQ(U8(4), shift)
+		}
+		DECQ(rows)
+		JNZ(LabelRef("row"))
+		Label("end")
+		if columns {
+			for i := range 2 {
+				VMOVUPS(totals[i], Mem{Base: total, Disp: 4 * l.lanes * i})
+			}
+		}
+		VZEROUPPER()
+		RET()
+	}
+}
