@@ -64,8 +64,9 @@ With -ranges the weights are written as they are, together with what the trainin
   - how results on training images are, and the encoder's features of these images. The programs doubt a result that is unlike these. Pictures
     of other kinds, which are drawn for it, and training images on which the model is wrong, decide how much each sign of that counts; the threshold
     lets 97 %% of the right results pass
-  - with -folds, how probabilities and measurements are off on images that a run had set aside: monotone maps bring probabilities to the raters'
-    share of votes, and intervals hold the majority's area and cup/disc ratio in 90 %% of images
+  - with -folds, how probabilities and measurements are off on images that a run had set aside: monotone maps bring probabilities towards
+    the raters' share of votes, as far as soft Dice does not fall by more than 0.1 of 100, and intervals about the range of mask and raters hold the
+    majority's area and cup/disc ratio in 90 %% of images
     for i in 1 2 3 4; do train -data DIR -fold $i/4 -out runs/fold$i; done
     export -weights runs/all/model.safetensors -data DIR -folds runs/fold1/model.safetensors,…,runs/fold4/model.safetensors -ranges OUT.safetensors
 The weights that ship say in their cards which of these they have.

@@ -40,7 +40,7 @@ type Ratio struct {
 }
 
 // Interval held the majority's figure in a share of images, Coverage, that it was not fitted on
-// (split conformal prediction, Lei et al. 2018).
+// (conformalized quantile regression, Romano, Patterson and Candès 2019).
 type Interval struct {
 	Low      float64 `json:"low"`
 	High     float64 `json:"high"`
