@@ -71,7 +71,10 @@ func (r *request) withRanges(ctx context.Context, wish command.Device, stderr io
 	cases := data.Training()
 	looks := min(rangeImages, len(cases)) + len(cases) + foreign
 	if len(folds) > 0 {
-		looks += len(cases) + own(cases)
+		looks += own(cases)
+	}
+	if len(folds) >= foldsToDoubtBy {
+		looks += len(cases)
 	}
 	progress := command.NewProgress(stderr, looks)
 	defer progress.Clear()
@@ -178,6 +181,9 @@ func told(t *weights.Trust, folds int) string {
 	case folds == 0:
 		return fmt.Sprintf("how results on %d training images are, to doubt others by; calibration and intervals need -folds", t.Images)
 	}
-	return fmt.Sprintf("how results on %d training images are, each by a run that had set it aside, with %d maps of probabilities and %d intervals of areas",
-		t.Images, len(t.Maps), len(t.Areas))
+	by := "each by a run that had set it aside, with"
+	if folds < foldsToDoubtBy {
+		by = "and, by runs that had set them aside,"
+	}
+	return fmt.Sprintf("how results on %d training images are, %s %d maps of probabilities and %d intervals of areas", t.Images, by, len(t.Maps), len(t.Areas))
 }

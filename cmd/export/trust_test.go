@@ -111,7 +111,7 @@ func TestTrustIsLearned(t *testing.T) {
 
 	code, stdout, stderr = call(t, append(args, "-folds", before+","+second)...)
 	require.Equal(t, command.Done, code, stderr)
-	assert.Contains(t, stdout, "each by a run that had set it aside")
+	assert.Contains(t, stdout, "by runs that had set them aside")
 	is, err = command.Weights(after)
 	require.NoError(t, err)
 	known = is.Metadata.Trust
