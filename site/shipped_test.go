@@ -114,8 +114,9 @@ func TestSampleWithShippedWeights(t *testing.T) {
 	p.clean()
 }
 
-// heldPage is a page with shipped models whose GPU compiles nothing before "go" is said.
-func heldPage(t *testing.T) *page {
+// heldPage is a page with shipped models whose GPU compiles nothing before "go" is said, with some
+// files in place of its own.
+func heldPage(t *testing.T, others map[string][]byte) *page {
 	t.Helper()
 	_, files := shippedModel(t, "fundus")
 	_, brain := shippedModel(t, "newborn-brain")
@@ -127,7 +128,9 @@ func heldPage(t *testing.T) *page {
 	require.Contains(t, string(data), compiling)
 	script := strings.ReplaceAll(string(data), compiling, "await released; "+compiling)
 	script = `const released = new Promise((go) => { new BroadcastChannel("compile").onmessage = go; });` + "\n" + script
-	p := open(t, serve(t, built(t, map[string][]byte{"sw.js": []byte("// none in this test"), "gpu.js": []byte(script)}), files), 900, 700)
+	changed := map[string][]byte{"sw.js": []byte("// none in this test"), "gpu.js": []byte(script)}
+	maps.Copy(changed, others)
+	p := open(t, serve(t, built(t, changed), files), 900, 700)
 	p.ready()
 	p.do(`(async () => {
 		globalThis.go = () => new BroadcastChannel("compile").postMessage("go");
@@ -139,7 +142,7 @@ func heldPage(t *testing.T) *page {
 // While the GPU's pipelines are compiled the processor answers, with the same mask, also for another model, and what is cancelled or wrong is
 // told at once; then the GPU takes over.
 func TestWhileTheGPUCompiles(t *testing.T) {
-	p := heldPage(t)
+	p := heldPage(t, nil)
 	ask := func(model string) string {
 		return get[string](p, fmt.Sprintf(`(async () => {
 			globalThis.r = await mrprism.segment(image, { model: %q, recurrences: 1, roi: "0,0,600" });
@@ -166,9 +169,14 @@ func TestWhileTheGPUCompiles(t *testing.T) {
 	p.clean()
 }
 
-// A GPU takes over as soon as it is ready, and not only with the next question.
+// A GPU takes over as soon as it is ready, and not only with the next question. The processor has no
+// vectors here, or it would be done before.
 func TestAGPUThatIsReadyTakesOver(t *testing.T) {
-	p := heldPage(t)
+	data, err := os.ReadFile("vectors.js")
+	require.NoError(t, err)
+	const compiles = "compile: (at, length) => {"
+	require.Contains(t, string(data), compiles)
+	p := heldPage(t, map[string][]byte{"vectors.js": []byte(strings.ReplaceAll(string(data), compiles, compiles+" return -1;"))})
 	assert.Equal(t, "cancelled after the passes began anew", get[string](p, `(async () => {
 		const ending = new AbortController();
 		let last = 0, anew = "";
