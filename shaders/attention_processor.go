@@ -7,9 +7,9 @@ import (
 	"mrprism/internal/vector"
 )
 
-// The processor computes attention in panels: as many queries, or keys, as a vector.Matrix has columns
-// in a panel, side by side, and all keys, or queries, below each other. Every product then fills its
-// vectors, however narrow a head is. A piece is a few panels of one head of one image.
+// The processor computes attention in panels: as many queries, or keys, as a vector.Matrix has
+// columns in a panel, side by side, and all keys, or queries, below each other. Every product then
+// fills its vectors, however narrow a head is. A piece is a few panels of one head of one image.
 const piecePanels = 4
 
 // attentionHead is one head of one image.

@@ -5,7 +5,8 @@ import (
 	"mrprism/internal/vector"
 )
 
-// conv2dForwardFast is a matrix product: what positions see of x, all taps in a row, times the weights.
+// conv2dForwardFast is a matrix product: what positions see of x, all taps in a row, times the
+// weights.
 func conv2dForwardFast(p *conv2dParams, a []gpu.Array32, split gpu.Split) {
 	p.eachPhase(func(p *conv2dParams) {
 		seen, outputs, positions := p.taps()*int(p.Inputs), int(p.Outputs), p.pixels()
@@ -57,8 +58,8 @@ func (p *conv2dParams) packWeights(to *vector.Matrix, panel int, w []float32) {
 	}
 }
 
-// seenBy is what positions from first on see of x, (count, taps, inputs): x itself where each sees its own
-// pixel, else copied into room.
+// seenBy is what positions from first on see of x, (count, taps, inputs): x itself where each sees
+// its own pixel, else copied into room.
 func seenBy[T float32 | byte](p *conv2dParams, first, count int, x []T, room *[]T, zero T) []T {
 	seen := p.taps() * int(p.Inputs)
 	if p.Rows.own() && p.Cols.own() {

@@ -5,7 +5,8 @@ import (
 	"mrprism/internal/vector"
 )
 
-// groups calls f for each group of each pixel of a run, with the first elements of its x, weight and y.
+// groups calls f for each group of each pixel of a run, with the first elements of its x, weight
+// and y.
 func (p *groupedLinearParams) groups(from, to int, f func(x, w, y int)) {
 	for i := from * int(p.Groups); i < to*int(p.Groups); i++ {
 		f(i*int(p.Inputs), i%int(p.Groups)*int(p.Inputs*p.Outputs), i*int(p.Outputs))

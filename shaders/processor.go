@@ -25,7 +25,8 @@ func takeRoom() *room { return rooms.Get().(*room) }
 
 func (r *room) leave() { rooms.Put(r) }
 
-// each calls f for 0 … n-1 in pieces, and says whether it did for all: a run that ends leaves some out.
+// each calls f for 0 … n-1 in pieces, and says whether it did for all: a run that ends leaves some
+// out.
 func each(n int, split gpu.Split, f func(i int)) bool {
 	var done atomic.Int64
 	split(n, func(from, to int) {

@@ -169,8 +169,8 @@ func TestWhileTheGPUCompiles(t *testing.T) {
 	p.clean()
 }
 
-// A GPU takes over as soon as it is ready, and not only with the next question. The processor has no
-// vectors here, or it would be done before.
+// A GPU takes over as soon as it is ready, and not only with the next question. The processor has
+// no vectors here, or it would be done before.
 func TestAGPUThatIsReadyTakesOver(t *testing.T) {
 	data, err := os.ReadFile("vectors.js")
 	require.NoError(t, err)

@@ -27,7 +27,6 @@ globalThis.Go = class extends Go {
       addProducts: (y, a, b, n) => chosen.addProducts(y, a, b, n),
       scaleAndShift: (y, scale, shift, n) => chosen.scaleAndShift(y, scale, shift, n),
       relu: (x, n) => chosen.relu(x, n),
-      max: (x, n) => chosen.max(x, n),
       sum: (x, n) => chosen.sum(x, n),
       dot: (a, b, n) => chosen.dot(a, b, n),
       exp: (x, n, scale, shift) => chosen.exp(x, n, scale, shift),

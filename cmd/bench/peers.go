@@ -167,8 +167,8 @@ func version(modules, name string) (string, error) {
 	return name + " " + about.Version, err
 }
 
-// matchInNode plays ours on a device against onnxruntime-node, whose WebGPU finds its adapter as Dawn
-// here does.
+// matchInNode plays ours on a device against onnxruntime-node, whose WebGPU finds its adapter as
+// Dawn here does.
 func matchInNode(ctx context.Context, d gpu.Device, o options, m *weights.Model, files map[string][]byte, modules, folder string, theirs runtimeOf,
 	tell func(string)) ([]match, error) {
 	name, err := version(modules, "onnxruntime-node")

@@ -83,13 +83,13 @@ type truster struct {
 	ratios     []float64         // how far beyond the range
 }
 
-// foldsToDoubtBy is from how many folds on the signs of doubt are those of the runs that had set the
-// images aside. Runs on halves of cells were so unlike the model that it doubted 91 % of foreign
-// pictures by their signs, and 97 % by its own.
+// foldsToDoubtBy is from how many folds on the signs of doubt are those of the runs that had set
+// the images aside. Runs on halves of cells were so unlike the model that it doubted 91 % of
+// foreign pictures by their signs, and 97 % by its own.
 const foldsToDoubtBy = 4
 
-// learn fits what the file keeps. With four folds or more, each image's figures are those of the run
-// that had set it aside; its features are always the model's own.
+// learn fits what the file keeps. With four folds or more, each image's figures are those of the
+// run that had set it aside; its features are always the model's own.
 func (t *truster) learn(ctx context.Context, m *weights.Model, folds []*weights.Model) (*weights.Trust, error) {
 	classes := m.Metadata.Classes
 	t.references = make([]trust.Reference, len(t.cases), len(t.cases)+foreign)

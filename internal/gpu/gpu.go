@@ -196,8 +196,8 @@ type ArrayOf[F Float] struct {
 	Kept *Kept // what is kept of it between dispatches; nil: nothing
 }
 
-// Kept is what a Fast has made of an argument, for dispatches to come: packed weights. A write to the
-// argument makes all of it stale; its memory can be used again.
+// Kept is what a Fast has made of an argument, for dispatches to come: packed weights. A write to
+// the argument makes all of it stale; its memory can be used again.
 type Kept struct {
 	values map[KeptKey]any
 	fresh  map[KeptKey]bool

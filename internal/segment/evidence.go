@@ -167,8 +167,8 @@ func apart(a, b []float32) float64 {
 // far is a logarithm beyond that of any ratio of areas, and its exponential is a number.
 const far = 100
 
-// intervals gives measurements the intervals that the weights know: beyond the range of the mask, as
-// it is before calibrate, and the raters, own, where these all count the same.
+// intervals gives measurements the intervals that the weights know: beyond the range of the mask,
+// as it is before calibrate, and the raters, own, where these all count the same.
 func (e *Engine) intervals(r *Result, own *Measurements) {
 	known := e.about.Trust
 	whole := float64(r.Width) * float64(r.Height)

@@ -12,8 +12,8 @@ import (
 // rival is the share of the first candidate's probability that makes another worth a closer look.
 const rival = 0.25
 
-// region sets v.square, the square to segment. It sets v.found to false where the model searches the
-// image and finds nothing.
+// region sets v.square, the square to segment. It sets v.found to false where the model searches
+// the image and finds nothing.
 func (e *Engine) region(ctx context.Context, v *view, request roi.Request, o Options) (err error) {
 	v.square = imageio.Letterbox(v.image.W, v.image.H)
 	v.field, v.found = v.square, true
@@ -55,8 +55,8 @@ func (e *Engine) region(ctx context.Context, v *view, request roi.Request, o Opt
 }
 
 // search looks for the anchor on a square of the image, turned clockwise by so many quarters. The
-// candidates are in pixels of the image as it is. If name is not empty, the view keeps the encoder's
-// features of this look under it.
+// candidates are in pixels of the image as it is. If name is not empty, the view keeps the
+// encoder's features of this look under it.
 func (e *Engine) search(ctx context.Context, v *view, square imageio.Square, quarters, anchor int, name string) ([]roi.Candidate, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -87,8 +87,8 @@ func turned(maps []float32, side, quarters int) []float32 {
 	return maps
 }
 
-// compare looks closely at the first two candidates and puts the surer one first: a lesion that looks
-// like a disc from afar often does not from near.
+// compare looks closely at the first two candidates and puts the surer one first: a lesion that
+// looks like a disc from afar often does not from near.
 func (e *Engine) compare(ctx context.Context, v *view, anchor int) error {
 	var sure [2]float64
 	for i := range sure {

@@ -7,7 +7,8 @@ import (
 	"mrprism/weights"
 )
 
-// A map is fitted on bins equal steps of probability. Pixels are counted in steps ten times as fine.
+// A map is fitted on bins equal steps of probability. Pixels are counted in steps ten times as
+// fine.
 const (
 	bins  = 20
 	finer = 10
@@ -55,10 +56,10 @@ const (
 	mostLost  = 0.001
 )
 
-// NewMap is a map of the images' probabilities towards the shares: isotonic regression, as strong as
-// soft Dice allows. Of ten strengths it takes the largest with which, each image under a map of the
-// other parts, soft Dice does not fall by more than 0.001 and the calibration error of marked pixels
-// falls. Not ok where there is none, or not a thousand pixels.
+// NewMap is a map of the images' probabilities towards the shares: isotonic regression, as strong
+// as soft Dice allows. Of ten strengths it takes the largest with which, each image under a map of
+// the other parts, soft Dice does not fall by more than 0.001 and the calibration error of marked
+// pixels falls. Not ok where there is none, or not a thousand pixels.
 func NewMap(images []*Pixels) (m weights.Map, ok bool) {
 	all, ok := isotonic(images, -1)
 	if !ok {
@@ -159,8 +160,8 @@ func softDice(images []*Pixels, of func(*Pixels) weights.Map) float64 {
 	return sum / float64(len(images))
 }
 
-// calibrationError is the expected calibration error of marked pixels in 15 bins under a map for each
-// image (Naeini et al. 2015).
+// calibrationError is the expected calibration error of marked pixels in 15 bins under a map for
+// each image (Naeini et al. 2015).
 func calibrationError(images []*Pixels, of func(*Pixels) weights.Map) float64 {
 	const bins = 15
 	var off [bins]float64
@@ -198,10 +199,10 @@ func At(m weights.Map, p float32) float32 {
 	return m.To[i-1] + t*(m.To[i]-m.To[i-1])
 }
 
-// NewSpread is how far beyond a range a figure may lie, of figures of which those that were seen lay so
-// far beyond it (negative: inside), so that it holds a share of those it has not seen: conformalized
-// quantile regression (Romano, Patterson and Candès 2019). It never narrows the range. Not ok where
-// there are too few for that share.
+// NewSpread is how far beyond a range a figure may lie, of figures of which those that were seen
+// lay so far beyond it (negative: inside), so that it holds a share of those it has not seen:
+// conformalized quantile regression (Romano, Patterson and Candès 2019). It never narrows the
+// range. Not ok where there are too few for that share.
 func NewSpread(beyond []float64, coverage float64) (s weights.Spread, ok bool) {
 	sorted := slices.Sorted(slices.Values(beyond))
 	rank := int(math.Ceil(coverage * float64(len(sorted)+1)))

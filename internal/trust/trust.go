@@ -80,9 +80,9 @@ const passed = 0.97
 // enough is how many right results it takes.
 const enough = 8
 
-// Fit learns how right results on training images look, and from the wrong ones how much each sign of
-// doubt counts. The distance of an image's features is from a fit without the images of its part. Fit returns nil
-// if fewer than eight results are right.
+// Fit learns how right results on training images look, and from the wrong ones how much each sign
+// of doubt counts. The distance of an image's features is from a fit without the images of its
+// part. Fit returns nil if fewer than eight results are right.
 func Fit(references []Reference) *weights.Trust {
 	var right, wrong []Figures
 	var unseen []Reference // that are right
@@ -217,8 +217,9 @@ func odd(t *weights.Trust, f Figures) (score float64, each map[string]float64) {
 	return score, each
 }
 
-// weigh sets the weight of each evidence by a logistic regression with weights from 0 on, which tells
-// wrong results from right ones. Both groups count the same. If nothing is wrong, all weights stay 1.
+// weigh sets the weight of each evidence by a logistic regression with weights from 0 on, which
+// tells wrong results from right ones. Both groups count the same. If nothing is wrong, all weights
+// stay 1.
 func weigh(t *weights.Trust, right, wrong []Figures) {
 	if len(wrong) == 0 {
 		return
@@ -279,7 +280,8 @@ const (
 const Most = 99
 
 // Judge returns the doubt score of a result, from 0 to Most, and the codes of the reasons, the
-// weightiest first. A result is doubted if its score is above 1. looks are the encoder's features by look.
+// weightiest first. A result is doubted if its score is above 1. looks are the encoder's features
+// by look.
 func Judge(t *weights.Trust, f Figures, looks map[string][]float32) (score float64, doubted []string) {
 	sum, each := odd(t, withLooks(t, f, looks))
 	score = min(Most, sum/t.Threshold)

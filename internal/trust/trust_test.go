@@ -193,8 +193,8 @@ func TestMap(t *testing.T) {
 	require.False(t, ok, "there is nothing to gain")
 }
 
-// Raters who all agree on what the network is unsure of make it too sure or not sure enough, and its
-// masks are right as they are: calibration would cost them more than it may.
+// Raters who all agree on what the network is unsure of make it too sure or not sure enough, and
+// its masks are right as they are: calibration would cost them more than it may.
 func TestMapHeedsSoftDice(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
 	images := drawn(25_000, func(p float64) float64 {

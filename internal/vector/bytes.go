@@ -91,7 +91,8 @@ func (m *Bytes) Pack(panel, first, rows int, w []int8) {
 	}
 }
 
-// Multiply sets sums (rows, Stride) to the products of rows of words, row bytes apart, with the matrix.
+// Multiply sets sums (rows, Stride) to the products of rows of words, row bytes apart, with the
+// matrix.
 func (m *Bytes) Multiply(rows int, x []byte, row int, sums []int32) {
 	w, stride := &m.words, m.Stride()
 	if rows == 0 {
@@ -110,8 +111,8 @@ func (m *Bytes) Multiply(rows int, x []byte, row int, sums []int32) {
 	}
 }
 
-// Fixed makes of sums whole numbers t: sums / 2^shift, times by, rounded to the nearest even number and
-// held within ±2²³, plus start. One t may be its sum.
+// Fixed makes of sums whole numbers t: sums / 2^shift, times by, rounded to the nearest even number
+// and held within ±2²³, plus start. One t may be its sum.
 func Fixed(t, sums []int32, shift uint32, by []float32, start []int32) {
 	sums, by, start = sums[:len(t)], by[:len(t)], start[:len(t)]
 	if moreVectors() {

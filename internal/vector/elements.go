@@ -2,8 +2,8 @@ package vector
 
 import "math"
 
-// What is done to the elements of slices of one length. Vectors compute the last elements of a slice as
-// they do the others, so that a result does not depend on where it is cut.
+// What is done to the elements of slices of one length. Vectors compute the last elements of a
+// slice as they do the others, so that a result does not depend on where it is cut.
 
 // Add adds x to y.
 func Add(y, x []float32) {
@@ -41,8 +41,8 @@ func AddProducts(y, a, b []float32) {
 	}
 }
 
-// Filter makes y[i] Σ_t window[t] x[i + t*stride]. It reads len(y) + (len(window)-1)*stride elements of
-// x.
+// Filter makes y[i] Σ_t window[t] x[i + t*stride]. It reads len(y) + (len(window)-1)*stride
+// elements of x.
 func Filter(y, x []float32, stride int, window []float32) {
 	x = x[:len(y)+(len(window)-1)*stride]
 	if moreVectors() {
@@ -110,8 +110,8 @@ func ScaleAndShift(y, scale, shift []float32) {
 	}
 }
 
-// SoftmaxGradient makes every d[i] scale w[i] (d[i] − delta): of the gradient by softmax's results w it
-// makes that by what scale was multiplied with, where delta is Σ w d.
+// SoftmaxGradient makes every d[i] scale w[i] (d[i] − delta): of the gradient by softmax's results
+// w it makes that by what scale was multiplied with, where delta is Σ w d.
 func SoftmaxGradient(d, w []float32, delta, scale float32) {
 	w = w[:len(d)]
 	if moreVectors() {
@@ -134,20 +134,6 @@ func ReLU(x []float32) {
 			x[i] = 0
 		}
 	}
-}
-
-// Max is the largest element, of one or more that are numbers.
-func Max(x []float32) float32 {
-	if vectors() && len(x) >= 8 {
-		return maxVectors(x)
-	}
-	highest := x[0]
-	for _, v := range x {
-		if v > highest {
-			highest = v
-		}
-	}
-	return highest
 }
 
 // Sum adds up the elements.
@@ -175,8 +161,8 @@ func Dot(a, b []float32) float32 {
 	return sum
 }
 
-// LayerNorm makes y of x: less its mean, times r = 1/√(variance + eps), times scale, plus bias. y may
-// be x.
+// LayerNorm makes y of x: less its mean, times r = 1/√(variance + eps), times scale, plus bias. y
+// may be x.
 func LayerNorm(y, x, scale, bias []float32, eps float32) (mean, r float32) {
 	y, scale, bias = y[:len(x)], scale[:len(x)], bias[:len(x)]
 	n := float32(len(x))
@@ -202,9 +188,9 @@ func deviations(variance, eps float32) float32 {
 	return float32(1 / math.Sqrt(float64(variance+eps)))
 }
 
-// Of e^x: x is taken as at least least and at most most. e^x = 2^n e^r with n = round(x / log 2), so
-// that |r| ≤ log 2 / 2, where Taylor's series up to r⁶ / 6! is off by 1.2e-7 at most. Adding 1.5·2²³
-// leaves n in the last bits of a float32.
+// Of e^x: x is taken as at least least and at most most. e^x = 2^n e^r with n = round(x / log 2),
+// so that |r| ≤ log 2 / 2, where Taylor's series up to r⁶ / 6! is off by 1.2e-7 at most. Adding
+// 1.5·2²³ leaves n in the last bits of a float32.
 const (
 	round       = 3 << 22
 	high, low   = 0.693359375, -2.12194440e-4 // log 2 in two parts, so that n high is exact
@@ -229,8 +215,8 @@ func plainExp(values []float32, scale, shift float32) {
 	}
 }
 
-// Exp replaces every x by e^(scale x + shift), within three units of its last place where the exponent
-// is in -87…88; further out it stays what it is there.
+// Exp replaces every x by e^(scale x + shift), within three units of its last place where the
+// exponent is in -87…88; further out it stays what it is there.
 func Exp(x []float32, scale, shift float32) {
 	if vectors() {
 		expVectors(x, scale, shift)
@@ -274,8 +260,8 @@ func Sigmoid(x []float32) {
 	}
 }
 
-// Of Φ(-|x|), the area under the normal density: formula 7.1.26 of Abramowitz and Stegun, whose error
-// is below 1e-7.
+// Of Φ(-|x|), the area under the normal density: formula 7.1.26 of Abramowitz and Stegun, whose
+// error is below 1e-7.
 const (
 	tailT  = 0.3275911 / math.Sqrt2
 	tail1  = 0.254829592

@@ -24,8 +24,6 @@ func scaleAndShiftVectors(y, scale, shift []float32) {
 
 func reluVectors(x []float32) { reluModule(of(x), int32(len(x))) }
 
-func maxVectors(x []float32) float32 { return maxModule(of(x), int32(len(x))) }
-
 func sumVectors(x []float32) float32 { return sumModule(of(x), int32(len(x))) }
 
 func dotVectors(a, b []float32) float32 { return dotModule(of(a), of(b), int32(len(a))) }

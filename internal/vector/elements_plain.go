@@ -11,7 +11,6 @@ func addScaledVectors(y, x []float32, s float32)                           {}
 func addProductsVectors(y, a, b []float32)                                 {}
 func scaleAndShiftVectors(y, scale, shift []float32)                       {}
 func reluVectors(x []float32)                                              {}
-func maxVectors(x []float32) float32                                       { return 0 }
 func sumVectors(x []float32) float32                                       { return 0 }
 func dotVectors(a, b []float32) float32                                    { return 0 }
 func expVectors(x []float32, scale, shift float32)                         {}

@@ -7,8 +7,8 @@ import (
 	"simd/archsimd"
 )
 
-// vectors says whether slices are computed in vectors of eight: with AVX2, wider ones gain little where
-// memory is what takes time.
+// vectors says whether slices are computed in vectors of eight: with AVX2, wider ones gain little
+// where memory is what takes time.
 func vectors() bool { return Current().elements }
 
 // moreVectors says so of functions that pages do not need.
@@ -135,18 +135,6 @@ func reluVectors(x []float32) {
 		store(zero.Merge(v, v.Less(zero)), x[i:])
 	}
 	archsimd.ClearAVXUpperBits()
-}
-
-func maxVectors(x []float32) float32 {
-	m := load(x)
-	for i := 8; i+8 <= len(x); i += 8 {
-		m = m.Max(load(x[i:]))
-	}
-	m = m.Max(load(x[len(x)-8:]))
-	var each [8]float32
-	m.Store(&each)
-	archsimd.ClearAVXUpperBits()
-	return max(each[0], each[1], each[2], each[3], each[4], each[5], each[6], each[7])
 }
 
 // total adds up the elements of a vector.

@@ -1,7 +1,7 @@
 package vector
 
-// What attention does to a panel x (rows, Columns) of scores: softmax along its columns, for which most,
-// shift, total and delta have an element for each, and its gradient along columns or rows.
+// What attention does to a panel x (rows, Columns) of scores: softmax along its columns, for which
+// most, shift, total and delta have an element for each, and its gradient along columns or rows.
 
 // MaxOfColumns gives the largest value of each column of one or more rows.
 func MaxOfColumns(most, x []float32) {

@@ -5,8 +5,8 @@ import "math"
 // terms is how many rows of a panel of the right factor stay in the first cache, of 32 KiB or more.
 const terms = 256
 
-// Matrix is the right factor of a product, (K, N), packed in panels of as many columns as a block of
-// sums has. Columns beyond the last are 0.
+// Matrix is the right factor of a product, (K, N), packed in panels of as many columns as a block
+// of sums has. Columns beyond the last are 0.
 type Matrix struct {
 	level *Level
 	k, n  int

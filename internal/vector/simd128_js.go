@@ -7,10 +7,10 @@ import (
 	"math"
 )
 
-// In WebAssembly Go has no vectors. A program that is built with the tag simd128 brings modules that
-// have, written by the program in simd128/, and imports their functions, which work on its memory.
-// What loads such a program runs site/vectors.js first, which compiles the modules when the program
-// asks for it.
+// In WebAssembly Go has no vectors. A program that is built with the tag simd128 brings modules
+// that have, written by the program in simd128/, and imports their functions, which work on its
+// memory. What loads such a program runs site/vectors.js first, which compiles the modules when the
+// program asks for it.
 
 //go:embed simd128.wasm
 var simd128 string
@@ -79,10 +79,6 @@ func scaleAndShiftModule(y, scale, shift *float32, n int32)
 //go:wasmimport vectors relu
 //go:noescape
 func reluModule(x *float32, n int32)
-
-//go:wasmimport vectors max
-//go:noescape
-func maxModule(x *float32, n int32) float32
 
 //go:wasmimport vectors sum
 //go:noescape

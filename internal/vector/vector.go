@@ -3,7 +3,7 @@
 // slice. Where there are no vectors it computes the same in plain Go.
 package vector
 
-//go:generate sh -c "cd asm && go run . -out ../product_amd64.s -stubs ../product_amd64.go -pkg vector"
+//go:generate sh -c "cd asm && go run . -out ../assembly_amd64.s -stubs ../assembly_amd64.go -pkg vector"
 //go:generate go run ./simd128 .
 
 import "sync/atomic"
@@ -36,8 +36,8 @@ var current atomic.Pointer[Level]
 
 func init() { Use(Levels()[0]) }
 
-// Use makes all later products use a level, one of Levels. A Matrix is used at the level at which it
-// was packed. Only tests change it.
+// Use makes all later products use a level, one of Levels. A Matrix is used at the level at which
+// it was packed. Only tests change it.
 func Use(l *Level) {
 	if l.chosen != nil {
 		l.chosen()

@@ -36,8 +36,8 @@ func (o *Options) note(format string, args ...any) {
 	}
 }
 
-// emulated says that the adapter is the processor itself, which computes faster without it: natively,
-// where it has vectors. ARCHITECTURE.md has the figures.
+// emulated says that the adapter is the processor itself, which computes faster without it:
+// natively, where it has vectors. ARCHITECTURE.md has the figures.
 func emulated(info gpu.Info) bool {
 	return info.Kind == gpu.KindCPU && runtime.GOOS != "js" && processor.HasVectors()
 }
@@ -59,9 +59,9 @@ func Names() []string {
 
 // Open gives the named device; where name is empty, that of MRPRISM_DEVICE, else auto. Auto is the
 // first GPU backend that opens, Dawn before wgpu-native, unless its adapter is a processor that
-// emulates a GPU: then, natively, it is Processor where that has vectors. Where no backend opens the
-// error wraps gpu.ErrNoAdapter and says of each why, and the caller decides whether to compute on
-// Processor. MRPRISM_DEBUG wraps the device, see DebugVariable.
+// emulates a GPU: then, natively, it is Processor where that has vectors. Where no backend opens
+// the error wraps gpu.ErrNoAdapter and says of each why, and the caller decides whether to compute
+// on Processor. MRPRISM_DEBUG wraps the device, see DebugVariable.
 func Open(ctx context.Context, name string, options Options) (gpu.Device, error) {
 	if name == "" {
 		name = os.Getenv(Variable)

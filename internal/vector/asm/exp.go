@@ -15,19 +15,24 @@ type constants map[string]Mem
 
 func newConstants() constants {
 	c := constants{}
-	for name, bits := range map[string]uint32{
-		"least": math.Float32bits(-87), "log2e": math.Float32bits(math.Log2E), "round": math.Float32bits(3 << 22),
-		"high": math.Float32bits(-0.693359375), "low": math.Float32bits(2.12194440e-4), "bias": 127,
-		"c6": math.Float32bits(1. / 720), "c5": math.Float32bits(1. / 120), "c4": math.Float32bits(1. / 24),
-		"c3": math.Float32bits(1. / 6), "c2": math.Float32bits(1. / 2), "c1": math.Float32bits(1),
+	c.add("bias", 127)
+	for _, number := range []struct {
+		name  string
+		value float32
+	}{
+		{"least", -87}, {"log2e", math.Log2E}, {"round", 3 << 22}, {"high", -0.693359375}, {"low", 2.12194440e-4},
+		{"c6", 1. / 720}, {"c5", 1. / 120}, {"c4", 1. / 24}, {"c3", 1. / 6}, {"c2", 1. / 2}, {"c1", 1},
 	} {
-		at := GLOBL("exp_"+name, RODATA|NOPTR)
-		for lane := range 16 {
-			DATA(4*lane, U32(bits))
-		}
-		c[name] = at
+		c.add(number.name, math.Float32bits(number.value))
 	}
 	return c
+}
+
+func (c constants) add(name string, bits uint32) {
+	c[name] = GLOBL("exp_"+name, RODATA|NOPTR)
+	for lane := range 16 {
+		DATA(4*lane, U32(bits))
+	}
 }
 
 // exp replaces x, at most 88, by e^x. A NaN stays.
@@ -50,8 +55,8 @@ func (l *level) exp(c constants, x reg.VecVirtual) {
 	VMULPS(shifted, e, x)
 }
 
-// expColumns replaces every x (rows, 2 lanes) by e^(scale x + shift of its column) and adds these to
-// total; expRows has a shift for each row and no total.
+// expColumns replaces every x (rows, 2 lanes) by e^(scale x + shift of its column) and adds these
+// to total; expRows has a shift for each row and no total.
 func (l *level) expPanels(c constants) {
 	for _, columns := range []bool{true, false} {
 		name, parameters := "expRows"+l.name, "func(x *float32, rows int, scale float32, shift *float32)"

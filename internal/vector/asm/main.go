@@ -10,8 +10,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// level is a set of instructions: a block has two vectors of columns and at most so many rows, whose
-// sums, with two vectors of the right factor and two of the left, fit into the registers.
+// level is a set of instructions: a block has two vectors of columns and at most so many rows,
+// whose sums, with two vectors of the right factor and two of the left, fit into the registers.
 type level struct {
 	name, vector string
 	lanes, rows  int
@@ -34,8 +34,8 @@ func main() {
 	Generate()
 }
 
-// dots adds to c (rows, 2 lanes), of 32-bit integers, a (rows, k) times b (k, 2 lanes): words of four
-// bytes, the first factor's unsigned, or of two 16-bit integers.
+// dots adds to c (rows, 2 lanes), of 32-bit integers, a (rows, k) times b (k, 2 lanes): words of
+// four bytes, the first factor's unsigned, or of two 16-bit integers.
 func (l *level) dots(rows int) {
 	name := fmt.Sprintf("dots%sx%d", l.name, rows)
 	TEXT(name, NOSPLIT, "func(k int, a *byte, row int, b *byte, c *int32, stride int)")

@@ -112,7 +112,6 @@ func minus(a, b value) code         { return apply(code{0x6B}, a, b) }
 func leftBy(a value, bits int) code { return apply(code{0x74}, a, integer(bits)) }
 func times(a, b value) code         { return apply(code{0x6C}, a, b) }
 func equal(a, b value) code         { return apply(code{0x46}, a, b) }
-func before(a, b value) code        { return apply(code{0x49}, a, b) } // of addresses
 func atLeast(a, b value) code       { return apply(code{0x4E}, a, b) }
 
 // vector is an instruction of SIMD128.
@@ -167,18 +166,13 @@ func lower(a, b value) code { return apply(vector(0xEA), a, b) }
 func addInt(a, b value) code         { return apply(vector(0xAE), a, b) }
 func leftInt(a value, bits int) code { return apply(vector(0xAB), a, integer(bits)) }
 
-// lane is a single float32 of a vector, together what an operation makes of all.
+// lane is a single float32 of a vector, together the sum of all four.
 func lane(a value, number int) code { return apply(append(vector(0x1F), byte(number)), a) }
 
-func together(operation byte, a value) code {
-	join := func(a, b value) code { return apply(code{operation}, a, b) }
-	return join(join(lane(a, 0), lane(a, 1)), join(lane(a, 2), lane(a, 3)))
+func together(a value) code {
+	sum := func(a, b value) code { return apply(code{0x92}, a, b) }
+	return sum(sum(lane(a, 0), lane(a, 1)), sum(lane(a, 2), lane(a, 3)))
 }
-
-const (
-	addition = 0x92
-	maximum  = 0x97
-)
 
 // madd is a b + c.
 func (m *module) madd(a, b, c value) code {

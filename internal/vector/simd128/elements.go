@@ -27,13 +27,12 @@ func (m *module) elements() {
 	})
 	m.reduce("sum", 1, func(s *slices, so value) value { return add(so, s.at(0)) })
 	m.reduce("dot", 2, func(s *slices, so value) value { return m.madd(s.at(0), s.at(1), so) })
-	m.max()
 	m.maxOfColumns()
 	m.expColumns()
 }
 
-// slices are what a function goes through, four elements at a time and then one at a time. Both ways
-// compute alike, so that a result does not depend on where a slice is cut.
+// slices are what a function goes through, four elements at a time and then one at a time. Both
+// ways compute alike, so that a result does not depend on where a slice is cut.
 type slices struct {
 	*function
 	from    []*variable
@@ -116,29 +115,14 @@ func (m *module) reduce(name string, many int, next func(s *slices, so value) va
 	s := m.slices(name, many, 0, f32)
 	sum := s.local(v128) // 0, as locals are
 	s.through(func(s *slices) { sum.set(next(s, sum)) })
-	s.emit(together(addition, sum))
-}
-
-// max is of four elements or more; the last four may have been seen before.
-func (m *module) max() {
-	s := m.slices("max", 1, 0, f32)
-	from, most := s.from[0], s.local(v128)
-	most.set(load(from, 0))
-	last := s.local(i32)
-	last.set(plus(from, leftBy(minus(s.count, integer(4)), 2)))
-	s.while(before(from, last), func() {
-		most.set(raise(most, load(from, 0)))
-		from.set(plus(from, integer(bytesOfVector)))
-	})
-	most.set(raise(most, load(last, 0)))
-	s.emit(together(maximum, most))
+	s.emit(together(sum))
 }
 
 // columnsOfPanel is how many columns a panel has.
 const columnsOfPanel = 8
 
-// columns goes through the rows of a panel, four columns after four. begin is told where these lie in
-// the other slices, row does the work of one row, and done ends them.
+// columns goes through the rows of a panel, four columns after four. begin is told where these lie
+// in the other slices, row does the work of one row, and done ends them.
 func (s *slices) columns(begin func(offset int), row func(at *variable), done func(offset int)) {
 	at, left := s.local(i32), s.local(i32)
 	for offset := 0; offset < 4*columnsOfPanel; offset += bytesOfVector {

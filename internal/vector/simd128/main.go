@@ -1,7 +1,7 @@
-// Command simd128 writes the WebAssembly modules in which package vector computes in the browser, on
-// the memory of the Go program: Go has no vectors there. "go generate ./internal/vector" runs it. One
-// module needs SIMD128; the other also relaxed_madd, which is a multiplication and an addition in one
-// instruction where the processor has that.
+// Command simd128 writes the WebAssembly modules in which package vector computes in the browser,
+// on the memory of the Go program: Go has no vectors there. "go generate ./internal/vector" runs
+// it. One module needs SIMD128; the other also relaxed_madd, which is a multiplication and an
+// addition in one instruction where the processor has that.
 package main
 
 import (
