@@ -1,8 +1,8 @@
 // The measurements table, and why a result is doubted. The segmenter computes both
 // (mrprism/internal/segment). measurements has the area of each structure, and the vertical ratio
 // where there are a disc and a cup. low and high are the range over the mask and the raters or
-// agreement levels. interval held the experts' majority in a share of images, its coverage; weights
-// may lack it. A ratio without an inner structure has value null.
+// agreement levels. interval is made to hold the experts' majority in a share of images, its
+// coverage; weights may lack it. A ratio without an inner structure has value null.
 import { css, structure as colour } from "./colours.js";
 
 const $ = (id) => document.getElementById(id);
@@ -21,7 +21,7 @@ function ranges(result, { low, high, interval }, format) {
   const range = (a, b) => `${format(a)} – ${format(b)}`, list = [["experts' range", `from the least to the greatest of the mask and ${over(result)}`, range(low, high)]];
   if (interval) {
     const hundredth = Math.round(100 * interval.coverage);
-    list.push([`${hundredth} % interval`, `it held the experts' majority in ${hundredth} of 100 images that it was not fitted on`, range(interval.low, interval.high)]);
+    list.push([`${hundredth} % interval`, `it is made to hold the experts' majority in ${hundredth} of 100 images like those that it was learned from`, range(interval.low, interval.high)]);
   }
   return list;
 }

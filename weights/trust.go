@@ -43,8 +43,8 @@ type Map struct {
 	To   []float32 `json:"to"`
 }
 
-// Spread is how far below and above a range an interval reaches that held a share of the figures it
-// was not fitted on.
+// Spread is how far below and above a range an interval reaches, so that it holds a share of the
+// figures of images like those that it was learned from.
 type Spread struct {
 	Low      float64 `json:"low"`
 	High     float64 `json:"high"`

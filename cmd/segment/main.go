@@ -28,8 +28,8 @@ The line that is printed for an image, and "measurements" in the JSON, have for 
   area           pixels of the mask; "share" of the image, "height" the most pixels in any one column
   experts        "low" to "high": the least and the greatest area of the mask and of what each rater or level would draw. This is no confidence
                  interval: the raters' maps are coarser than the mask and can all lie to one side of it
-  90 %%           "interval", its "low" to its "high": it held the area that the majority of the experts marked in 90 %% ("coverage") of the images
-                 that it was not fitted on. It need not hold for a doubted result. Some weights lack the data for it
+  90 %%           "interval", its "low" to its "high": it is made to hold the area that the majority of the experts marked in 90 %% ("coverage")
+                 of images like those that it was learned from. It need not hold for a doubted result. Some weights lack the data for it
   disagreement   pixels about which two raters are expected to disagree
 and for discs and cups the vertical cup-to-disc ratio: "value", "low" and "high" are null where no cup is found, and where no disc is there is no
 "verticalRatio".

@@ -39,8 +39,8 @@ type Ratio struct {
 	Interval *Interval `json:"interval,omitempty"`
 }
 
-// Interval held the majority's figure in a share of images, Coverage, that it was not fitted on
-// (conformalized quantile regression, Romano, Patterson and Candès 2019).
+// Interval is made to hold the majority's figure in a share, Coverage, of images like those that it
+// was learned from (conformalized quantile regression, Romano, Patterson and Candès 2019).
 type Interval struct {
 	Low      float64 `json:"low"`
 	High     float64 `json:"high"`
