@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -79,24 +78,22 @@ func (d *Device) split(ctx context.Context, n int, part func(from, to int)) {
 		}
 		return
 	}
-	var next atomic.Int64
-	var all sync.WaitGroup
 	var panicked atomic.Value
-	for range workers {
-		all.Go(func() {
-			defer func() {
-				if r := recover(); r != nil {
-					panicked.CompareAndSwap(nil, fmt.Sprint(r))
-				}
-			}()
-			for i := int(next.Add(1)) - 1; i < count; i = int(next.Add(1)) - 1 {
-				piece(i)
+	shared := all.do(count, workers, func(i int) {
+		defer func() {
+			if r := recover(); r != nil {
+				panicked.CompareAndSwap(nil, fmt.Sprint(r))
 			}
-		})
-	}
-	all.Wait()
+		}()
+		piece(i)
+	})
 	if r := panicked.Load(); r != nil {
 		panic(r) // where the kernel's name is added
+	}
+	if !shared { // another device has the threads
+		for i := range count {
+			piece(i)
+		}
 	}
 }
 

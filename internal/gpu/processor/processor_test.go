@@ -2,8 +2,10 @@ package processor_test
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -11,6 +13,7 @@ import (
 	"mrprism/internal/gpu"
 	"mrprism/internal/gpu/gputest"
 	"mrprism/internal/gpu/processor"
+	"mrprism/internal/vector"
 )
 
 func TestConformance(t *testing.T) {
@@ -130,4 +133,31 @@ func TestKeptUntilWritten(t *testing.T) {
 	d.Values(x)
 	assert.False(t, look(first))
 	assert.False(t, look(first), "what may change unseen is never kept")
+}
+
+// Devices that run at the same time, and pauses between dispatches, lose no piece.
+func TestDevicesShareTheThreads(t *testing.T) {
+	var devices sync.WaitGroup
+	for range 3 {
+		devices.Go(func() {
+			for i := range 200 {
+				x, err := run(t, t.Context(), 100, &gpu.Program{Body: none, Fast: func(_ any, a []gpu.Array32, split gpu.Split) {
+					for range 10 {
+						split(100, func(from, to int) {
+							for i := from; i < to; i++ {
+								a[0].F[i]++
+							}
+						})
+					}
+				}})
+				if !assert.NoError(t, err) || !assert.EqualValues(t, 1000, vector.Sum(x)) {
+					return
+				}
+				if i%50 == 0 {
+					time.Sleep(time.Millisecond) // longer than the threads look for work
+				}
+			}
+		})
+	}
+	devices.Wait()
 }

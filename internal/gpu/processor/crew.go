@@ -1,0 +1,112 @@
+package processor
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// crew are goroutines that share the pieces of one dispatch after the other with the goroutine that
+// calls them. Hundreds of dispatches follow each other within a few microseconds, in which the
+// system would not even wake a thread: so for a while they look for the next one without rest.
+type crew struct {
+	busy     sync.Mutex
+	members  int
+	piece    func(i int)
+	state    atomic.Uint64 // dispatches so far, pieces of this one, pieces taken
+	left     atomic.Int64  // pieces not yet done
+	sleeping atomic.Int64
+	wake     chan struct{}
+}
+
+// all that compute in Go share one crew.
+var all = &crew{wake: make(chan struct{}, mostMembers)}
+
+const (
+	mostMembers = 1024
+	// restless is how long a member looks for a dispatch before it sleeps, and looks how often it
+	// looks before others may have its thread.
+	restless = 100 * time.Microsecond
+	looks    = 100
+)
+
+// Of state: 16 bits count dispatches, 16 the pieces of this one and 32 those taken.
+const (
+	dispatchUnit = 1 << 48
+	countUnit    = 1 << 32
+)
+
+// do calls piece(0) … piece(count-1) on as many threads as the process may use. It is false where
+// others have the crew.
+func (c *crew) do(count, threads int, piece func(i int)) bool {
+	if !c.busy.TryLock() {
+		return false
+	}
+	defer c.busy.Unlock()
+	for ; c.members < min(threads-1, mostMembers); c.members++ {
+		go c.member(c.state.Load() / dispatchUnit)
+	}
+	c.piece = piece
+	c.left.Store(int64(count))
+	dispatch := c.state.Load()/dispatchUnit + 1
+	c.state.Store(dispatch*dispatchUnit + uint64(count)*countUnit)
+	for range min(c.sleeping.Load(), int64(count-1)) {
+		select {
+		case c.wake <- struct{}{}:
+		default:
+		}
+	}
+	c.work()
+	for i := 1; c.left.Load() > 0; i++ {
+		if i%looks == 0 {
+			runtime.Gosched()
+		}
+	}
+	c.piece = nil
+	return true
+}
+
+// work computes pieces until all are taken.
+func (c *crew) work() {
+	for {
+		taken := c.state.Add(1) - 1
+		i, count := taken%countUnit, taken%dispatchUnit/countUnit
+		if i >= count {
+			return
+		}
+		c.piece(int(i))
+		c.left.Add(-1)
+	}
+}
+
+// member works on all dispatches after the first few.
+func (c *crew) member(done uint64) {
+	for {
+		done = c.next(done)
+		c.work()
+	}
+}
+
+// next waits for a dispatch other than the last one seen.
+func (c *crew) next(seen uint64) uint64 {
+	since := time.Now()
+	for i := 1; ; i++ {
+		if now := c.state.Load() / dispatchUnit; now != seen {
+			return now
+		}
+		if i%looks > 0 {
+			continue
+		}
+		runtime.Gosched()
+		if time.Since(since) < restless {
+			continue
+		}
+		c.sleeping.Add(1)
+		if c.state.Load()/dispatchUnit == seen {
+			<-c.wake
+		}
+		c.sleeping.Add(-1)
+		since = time.Now()
+	}
+}
