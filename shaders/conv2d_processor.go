@@ -9,22 +9,61 @@ import (
 // weights.
 func conv2dForwardFast(p *conv2dParams, a []gpu.Array32, split gpu.Split) {
 	p.eachPhase(func(p *conv2dParams) {
-		seen, outputs, positions := p.taps()*int(p.Inputs), int(p.Outputs), p.pixels()
-		weights := p.packedWeights(a[1], split)
-		rows := vector.Rows()
-		split(ceil(positions, rows), func(from, to int) {
-			room := takeRoom()
-			defer room.leave()
-			for first := from * rows; first < min(to*rows, positions); first += rows {
-				count := min(rows, positions-first)
-				sums := roomFor(&room.sums, count*weights.Stride())
-				weights.Multiply(count, seenBy(p, first, count, a[0].F, &room.rows, 0), seen, 1, sums, weights.Stride(), false)
-				for i := range count {
-					p.finish(first+i, sums[i*weights.Stride():][:outputs], a)
-				}
-			}
-		})
+		p.multiply(a, split, false, func(b convBlock, sums []float32) { p.finish(b, sums, a) })
 	})
+}
+
+// convBlock is what one product computes: runs of positions and of outputs.
+type convBlock struct{ first, count, output, outputs int }
+
+// multiply computes the sums of all positions, block by block, and gives them to finish, (count,
+// outputs). Blocks have all outputs where whole says so, or where there are enough positions for
+// all threads.
+func (p *conv2dParams) multiply(a []gpu.Array32, split gpu.Split, whole bool, finish func(b convBlock, sums []float32)) {
+	p.Cols = p.Cols.ascending()
+	weights := p.packedWeights(a[1], split)
+	line, lines := int(p.Cols.Count), int(p.Batch)*int(p.Rows.Count)
+	if p.own() {
+		line, lines = 1, p.pixels()
+	}
+	runs, cuts := ceil(lines, max(1, vector.Rows()/line)), 1
+	if !whole {
+		cuts = min(weights.Panels(), ceil(leastBlocks, runs))
+	}
+	split(runs*cuts, func(from, to int) {
+		room := takeRoom()
+		defer room.leave()
+		for i := from; i < to; i++ {
+			run, cut := i%runs, i/runs // for one run after the other the same weights
+			first, end := run*lines/runs, (run+1)*lines/runs
+			part := vector.Part{Panel: cut * weights.Panels() / cuts}
+			part.Panels = (cut+1)*weights.Panels()/cuts - part.Panel
+			b := convBlock{first: first * line, count: (end - first) * line, output: part.Panel * vector.Columns()}
+			b.outputs = min(part.Panels*vector.Columns(), int(p.Outputs)-b.output)
+			finish(b, p.sums(b, part, weights, a[0].F, room))
+		}
+	})
+}
+
+// leastBlocks keep the threads of a usual machine at work.
+const leastBlocks = 16
+
+// sums are the products of a block, (count, outputs), in room.
+func (p *conv2dParams) sums(b convBlock, part vector.Part, weights *vector.Matrix, x []float32, room *room) []float32 {
+	stride := part.Panels * vector.Columns()
+	sums := roomFor(&room.sums, b.count*stride)
+	seen, line := p.linesSeen(b.first, b.count, x, &room.rows)
+	part.Terms = int(p.Cols.Taps) * int(p.Inputs)
+	for t := range int(p.Rows.Taps) {
+		part.First = t * part.Terms
+		now := seen
+		now.Values = seen.Values[t*line:]
+		weights.MultiplyPart(part, now, sums, stride, t > 0)
+	}
+	for i := 1; i < b.count && b.outputs < stride; i++ {
+		copy(sums[i*b.outputs:][:b.outputs], sums[i*stride:])
+	}
+	return sums[:b.count*b.outputs]
 }
 
 // packedWeights are those of the taps that the positions see, kept from dispatch to dispatch.
@@ -58,6 +97,80 @@ func (p *conv2dParams) packWeights(to *vector.Matrix, panel int, w []float32) {
 	}
 }
 
+// linesSeen is what lines of positions see of x: for each the lines of x that its taps lie on, one
+// after the other, so many elements apart. It is x itself where each position sees its own pixel,
+// else copied into room, with zeros where x ends.
+func (p *conv2dParams) linesSeen(first, count int, x []float32, room *[]float32) (vector.Left, int) {
+	r, c, inputs := &p.Rows, &p.Cols, int(p.Inputs)
+	if p.own() {
+		return vector.Left{Values: x[first*inputs:][:count*inputs], Lines: 1, Rows: count, Row: inputs, Step: 1}, 0
+	}
+	taps, width, lines := int(r.Taps), int(c.Count), count/int(c.Count)
+	row, pixels := int(c.XStep), int(c.XStep)*(width-1)+int(c.Taps)
+	if c.XTap != 1 {
+		row, pixels = int(c.Taps), width*int(c.Taps)
+	}
+	length := pixels * inputs
+	seen := roomFor(room, lines*taps*length)
+	b, u, _ := p.place(first)
+	for i := range lines {
+		for t := range taps {
+			to, at := seen[(i*taps+t)*length:][:length], u*r.XStep+r.XStart+int32(t)*r.XTap
+			if at < 0 || at >= r.XSize {
+				clear(to)
+			} else {
+				c.lineSeen(to, x[int(b*r.XSize+at)*int(c.XSize)*inputs:][:int(c.XSize)*inputs], inputs)
+			}
+		}
+		if u++; u == r.Count {
+			b, u = b+1, 0
+		}
+	}
+	return vector.Left{Values: seen, Lines: lines, Rows: width, Line: taps * length, Row: row * inputs, Step: 1}, length
+}
+
+// lineSeen copies what the positions of a line see of a line of x.
+func (a *conv2dAxis) lineSeen(to, x []float32, inputs int) {
+	if a.XTap == 1 { // neighbours share what they see
+		before := min(max(0, -int(a.XStart))*inputs, len(to))
+		clear(to[:before])
+		copied := 0
+		if from := max(0, int(a.XStart)) * inputs; from < len(x) {
+			copied = copy(to[before:], x[from:])
+		}
+		clear(to[before+copied:])
+		return
+	}
+	for v := range a.Count {
+		for s := range a.Taps {
+			pixel := to[:inputs]
+			to = to[inputs:]
+			if col := v*a.XStep + a.XStart + s*a.XTap; col < 0 || col >= a.XSize {
+				clear(pixel)
+			} else {
+				copy(pixel, x[int(col)*inputs:])
+			}
+		}
+	}
+}
+
+// ascending is the same axis with taps that follow each other in x, where they follow each other
+// backwards.
+func (a conv2dAxis) ascending() conv2dAxis {
+	if last := a.Taps - 1; a.XTap == -1 {
+		a.XStart, a.XTap = a.XStart-last, 1
+		a.WStart, a.WTap = a.WStart+last*a.WTap, -a.WTap
+	}
+	return a
+}
+
+// own says that each position reads the pixel of its own number.
+func (p *conv2dParams) own() bool { return p.Rows.own() && p.Cols.own() }
+
+func (a *conv2dAxis) own() bool {
+	return a.Taps == 1 && a.XStep == 1 && a.XStart == 0 && a.Count == a.XSize
+}
+
 // seenBy is what positions from first on see of x, (count, taps, inputs): x itself where each sees
 // its own pixel, else copied into room.
 func seenBy[T float32 | byte](p *conv2dParams, first, count int, x []T, room *[]T, zero T) []T {
@@ -73,11 +186,6 @@ func seenBy[T float32 | byte](p *conv2dParams, first, count int, x []T, room *[]
 		}
 	}
 	return rows
-}
-
-// own says that each position reads the pixel of its own number.
-func (a *conv2dAxis) own() bool {
-	return a.Taps == 1 && a.XStep == 1 && a.XStart == 0 && a.Count == a.XSize
 }
 
 // weightChannels is how many input channels a piece of the gradient by the weight has.
@@ -130,7 +238,7 @@ func conv2dBackwardWeightFast(p *conv2dParams, a []gpu.Array32, split gpu.Split)
 func (p *conv2dParams) packResults(to *vector.Matrix, first, count int, dy []float32) {
 	outputs := int(p.Outputs)
 	for panel := range to.Panels() {
-		if p.Rows.Count == p.Rows.YSize && p.Cols.Count == p.Cols.YSize { // pixels are numbered as positions are
+		if p.ordered() {
 			to.Pack(panel, first, count, dy[first*outputs:], outputs)
 			continue
 		}
@@ -224,37 +332,72 @@ func fill[T float32 | int8 | byte](x []T, value T) {
 	}
 }
 
-// finish does with the sums (outputs) of a position what the parameters say, and writes them, in two parts for conv2dSplit.
-func (p *conv2dParams) finish(position int, sums []float32, a []gpu.Array32) {
-	outputs, pixel := len(sums), p.destination(position)
-	at := func(argument int) []float32 { return a[argument].F[pixel*outputs:][:outputs] }
+// finish does with the sums of a block what the parameters say, and writes them, in two parts for
+// conv2dSplit.
+func (p *conv2dParams) finish(b convBlock, sums []float32, a []gpu.Array32) {
+	add := func(argument int) {
+		p.runs(b, func(sum, pixel, n int) { vector.Add(sums[sum:][:n], a[argument].F[pixel:]) })
+	}
 	adds := p.Adds &^ addShortcut
 	if adds == addResidualFirst {
-		vector.Add(sums, at(convResidual))
+		add(convResidual)
 	}
 	switch p.HasBias {
 	case 1:
-		vector.Add(sums, a[convBias].F[:outputs])
+		vector.AddToRows(sums, a[convBias].F[b.output:][:b.outputs])
 	case scaleAndShift:
-		vector.ScaleAndShift(sums, a[convBias].F[:outputs], a[convBias].F[outputs:][:outputs])
+		vector.ScaleAndShiftRows(sums, a[convBias].F[b.output:][:b.outputs], a[convBias].F[int(p.Outputs)+b.output:])
 	}
 	switch adds {
 	case addResidual:
-		vector.Add(sums, at(convResidual))
+		add(convResidual)
 	case addToY:
-		vector.Add(sums, at(convResult))
+		add(convResult)
 	}
 	if p.Activation != 0 {
 		activations[p.Activation-1].fast(sums)
 	}
 	if p.Adds&addShortcut != 0 {
-		vector.Add(sums, at(convShortcut))
+		add(convShortcut)
 	}
-	if len(a) <= convRest {
-		copy(at(convResult), sums)
+	if len(a) > convRest {
+		p.writeParts(b, sums, a)
 		return
 	}
-	first := int(p.Chunk)
-	copy(a[convResult].F[pixel*first:], sums[:first])
-	copy(a[convRest].F[pixel*(outputs-first):], sums[first:])
+	p.runs(b, func(sum, pixel, n int) { copy(a[convResult].F[pixel:][:n], sums[sum:]) })
+}
+
+// runs calls f for each run of n sums of a block that are neighbours in y, too: from element y on.
+func (p *conv2dParams) runs(b convBlock, f func(sum, y, n int)) {
+	outputs := int(p.Outputs)
+	if p.ordered() && b.outputs == outputs {
+		f(0, b.first*outputs, b.count*outputs)
+		return
+	}
+	step, line := int(p.Cols.YStep), int(p.Cols.Count)
+	for i := 0; i < b.count; {
+		pixel := p.destination(b.first + i)
+		for range min(line-(b.first+i)%line, b.count-i) {
+			f(i*b.outputs, pixel*outputs+b.output, b.outputs)
+			i, pixel = i+1, pixel+step
+		}
+	}
+}
+
+// ordered says that the pixels of y are numbered as positions are.
+func (p *conv2dParams) ordered() bool {
+	return p.Rows.Count == p.Rows.YSize && p.Cols.Count == p.Cols.YSize
+}
+
+// writeParts writes the first channels to one tensor and the rest to another.
+func (p *conv2dParams) writeParts(b convBlock, sums []float32, a []gpu.Array32) {
+	first, outputs := int(p.Chunk), int(p.Outputs)
+	for i := range b.count {
+		pixel, row := p.destination(b.first+i), sums[i*b.outputs:][:b.outputs]
+		if cut := first - b.output; cut > 0 {
+			copy(a[convResult].F[pixel*first+b.output:], row[:min(cut, len(row))])
+			row = row[min(cut, len(row)):]
+		}
+		copy(a[convRest].F[pixel*(outputs-first)+max(0, b.output-first):], row)
+	}
 }

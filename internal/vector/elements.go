@@ -110,6 +110,31 @@ func ScaleAndShift(y, scale, shift []float32) {
 	}
 }
 
+// AddToRows adds x to each row of y.
+func AddToRows(y, x []float32) {
+	n := len(x)
+	if n == 0 {
+		return
+	}
+	if vectors() && n%8 == 0 {
+		addToRowsVectors(y, x)
+		return
+	}
+	for ; len(y) >= n; y = y[n:] {
+		for i, v := range x {
+			y[i] += v
+		}
+	}
+}
+
+// ScaleAndShiftRows makes element j of each row of y y*scale[j] + shift[j].
+func ScaleAndShiftRows(y, scale, shift []float32) {
+	n := len(scale)
+	for ; n > 0 && len(y) >= n; y = y[n:] {
+		ScaleAndShift(y[:n], scale, shift)
+	}
+}
+
 // SoftmaxGradient makes every d[i] scale w[i] (d[i] − delta): of the gradient by softmax's results
 // w it makes that by what scale was multiplied with, where delta is Σ w d.
 func SoftmaxGradient(d, w []float32, delta, scale float32) {

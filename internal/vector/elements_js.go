@@ -12,6 +12,12 @@ func of(x []float32) *float32 { return unsafe.SliceData(x) }
 
 func addVectors(y, x []float32) { addModule(of(y), of(x), int32(len(y))) }
 
+func addToRowsVectors(y, x []float32) {
+	for n := len(x); len(y) >= n; y = y[n:] {
+		addModule(of(y), of(x), int32(n))
+	}
+}
+
 func addScaledVectors(y, x []float32, s float32) { addScaledModule(of(y), of(x), int32(len(y)), s) }
 
 func addProductsVectors(y, a, b []float32) {

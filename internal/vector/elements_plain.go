@@ -19,3 +19,4 @@ func geluVectors(x []float32)                                              {}
 func addGELUGradientVectors(dx, dy, x []float32)                           {}
 func maxOfColumnsVectors(most, x []float32)                                {}
 func expColumnsVectors(x []float32, scale float32, shift, total []float32) {}
+func addToRowsVectors(y, x []float32)                                      {}

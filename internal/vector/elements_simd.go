@@ -44,6 +44,18 @@ func addVectors(y, x []float32) {
 	archsimd.ClearAVXUpperBits()
 }
 
+// addToRowsVectors goes down the rows by eight columns at a time.
+func addToRowsVectors(y, x []float32) {
+	for j := 0; j < len(x); j += 8 {
+		v := load(x[j:])
+		for i := j; i < len(y); i += len(x) {
+			y := (*[8]float32)(y[i:])
+			load(y[:]).Add(v).Store(y)
+		}
+	}
+	archsimd.ClearAVXUpperBits()
+}
+
 func addScaledVectors(y, x []float32, s float32) {
 	factor := all(s)
 	for i := 0; i < len(y); i += 8 {

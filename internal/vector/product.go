@@ -69,6 +69,17 @@ func (m *Matrix) PackTransposed(panel int, w []float32, stride int) {
 	}
 }
 
+// Left is the left factor of a product: lines of rows of terms. Term k of row i of line l is
+// Values[l*Line + i*Row + k*Step].
+type Left struct {
+	Values          []float32
+	Lines, Rows     int
+	Line, Row, Step int
+}
+
+// Part is what a product takes of a Matrix: some of its rows, the terms, and some of its panels.
+type Part struct{ First, Terms, Panel, Panels int }
+
 // Multiply sets c = a m, or adds that to c. Element (i, k) of a is a[i*row + k*step]; that of c is
 // c[i*stride + j], and c has Stride columns, of which those beyond N mean nothing.
 func (m *Matrix) Multiply(rows int, a []float32, row, step int, c []float32, stride int, add bool) {
@@ -78,23 +89,42 @@ func (m *Matrix) Multiply(rows int, a []float32, row, step int, c []float32, str
 // MultiplyTerms is Multiply by rows first … first+count-1 of the matrix alone; element (i, 0) of a
 // belongs to the first of these.
 func (m *Matrix) MultiplyTerms(first, count, rows int, a []float32, row, step int, c []float32, stride int, add bool) {
-	l, width, panels := m.level, m.level.columns, m.Panels()
-	if rows == 0 || count == 0 {
+	m.MultiplyPart(Part{first, count, 0, m.Panels()}, Left{a, 1, rows, 0, row, step}, c, stride, add)
+}
+
+// MultiplyPart is Multiply of all rows of all lines, one after the other, by a part of the matrix;
+// column 0 of c belongs to the first panel of that. A panel is used for all rows while it lies in
+// the first cache.
+func (m *Matrix) MultiplyPart(part Part, a Left, c []float32, stride int, add bool) {
+	l, width, rows := m.level, m.level.columns, a.Lines*a.Rows
+	if rows == 0 || part.Terms == 0 {
 		for i := 0; i < rows && !add; i++ {
-			clear(c[i*stride:][:m.Stride()])
+			clear(c[i*stride:][:part.Panels*width])
 		}
 		return
 	}
-	_, _ = a[(rows-1)*row+(count-1)*step], c[(rows-1)*stride+panels*width-1] // assembly checks nothing
-	for from := 0; from < count; from += l.terms {
-		terms := min(l.terms, count-from)
-		for panel := range panels {
-			b := m.data[(panel*m.k+first+from)*width:][:terms*width]
-			for i := 0; i < rows; i += l.most {
-				l.product(terms, a[i*row+from*step:], row, step, b, c[i*stride+panel*width:], stride, min(l.most, rows-i), add || from > 0)
+	// Assembly checks nothing.
+	_ = a.Values[(a.Lines-1)*a.Line+(a.Rows-1)*a.Row+(part.Terms-1)*a.Step]
+	_ = c[(rows-1)*stride+part.Panels*width-1]
+	block := evenly(a.Rows, l.most)
+	for from := 0; from < part.Terms; from += l.terms {
+		terms := min(l.terms, part.Terms-from)
+		for panel := range part.Panels {
+			b := m.data[((part.Panel+panel)*m.k+part.First+from)*width:][:terms*width]
+			for line := range a.Lines {
+				x, y := a.Values[line*a.Line+from*a.Step:], c[line*a.Rows*stride+panel*width:]
+				for i := 0; i < a.Rows; i += block {
+					l.product(terms, x[i*a.Row:], a.Row, a.Step, b, y[i*stride:], stride, min(block, a.Rows-i), add || from > 0)
+				}
 			}
 		}
 	}
+}
+
+// evenly is the size of blocks of at most most, as few and as even as n can be cut into.
+func evenly(n, most int) int {
+	blocks := (n-1)/most + 1
+	return (n-1)/blocks + 1
 }
 
 // Wrap makes it a matrix of one panel, k rows of Columns, of values that lie so already.
