@@ -16,11 +16,15 @@ import (
 	"runtime"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/gpu/device"
 	"mrprism/weights"
 )
+
+// rest is long enough for the threads of one peer to stop looking for work before the other begins.
+const rest = 50 * time.Millisecond
 
 // peer is who computes a part of the network when asked: ours, or another runtime, here or elsewhere.
 type peer interface {
@@ -255,6 +259,7 @@ func matches(ctx context.Context, o options, ours, theirs peer, oursName, theirs
 		tell(part + ": comparing with " + theirsName)
 		x := match{Part: part, OursName: oursName, TheirsName: theirsName}
 		ask := func(p peer, values bool) answer {
+			time.Sleep(rest)
 			a := p.ask(ctx, job{part, values})
 			if a.Error != "" && err == nil {
 				err = fmt.Errorf("%s, %s: %s", part, map[bool]string{true: oursName, false: theirsName}[p == ours], a.Error)
