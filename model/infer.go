@@ -198,12 +198,16 @@ func probabilities(ctx context.Context, plan *tensor.Plan, maps ...*tensor.Tenso
 		return nil, err
 	}
 	for _, v := range values {
+		var most float32
 		for _, p := range v {
 			if !(p >= 0 && p <= 1) {
 				return nil, fmt.Errorf("%w: probability %v", ErrNotFinite, p)
 			}
+			if p > most {
+				most = p
+			}
 		}
-		if slices.Max(v) == 0 {
+		if most == 0 {
 			return nil, ErrNothing
 		}
 	}

@@ -97,10 +97,18 @@ func (h *attentionHead) attend(first, count int, room *room, a []gpu.Array32) {
 	sums := roomFor(&room.sums, width*columns)
 	room.wrapped.Wrap(keys, scores)
 	room.wrapped.Multiply(width, h.values(kv, 0), 1, 2*h.stride(), sums, columns, false)
+	var inverse [vector.MaxColumns]float32
+	for i, v := range total[:columns] {
+		inverse[i] = 1 / v
+	}
+	for c := range width {
+		vector.Multiply(sums[c*columns:][:columns], inverse[:columns])
+	}
+	vector.Log(total[:columns])
 	for i := range count {
-		logSumExp[h.row(first+i)] = float32((float64(h.Scale*highest[i]) + math.Log(float64(total[i]))) * math.Log2E)
-		for c := range width {
-			y[i*h.stride()+c] = sums[c*columns+i] / total[i]
+		logSumExp[h.row(first+i)] = (h.Scale*highest[i] + total[i]) * math.Log2E
+		for c, to := 0, y[i*h.stride():][:width]; c < width; c++ {
+			to[c] = sums[c*columns+i]
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 // weights.
 func conv2dForwardFast(p *conv2dParams, a []gpu.Array32, split gpu.Split) {
 	p.eachPhase(func(p *conv2dParams) {
-		p.multiply(a, split, false, func(b convBlock, sums []float32) { p.finish(b, sums, a) })
+		p.multiply(a, split, false, func(b convBlock, sums []float32, stride int) { p.finish(b, sums, stride, a) })
 	})
 }
 
@@ -17,9 +17,9 @@ func conv2dForwardFast(p *conv2dParams, a []gpu.Array32, split gpu.Split) {
 type convBlock struct{ first, count, output, outputs int }
 
 // multiply computes the sums of all positions, block by block, and gives them to finish, (count,
-// outputs). Blocks have all outputs where whole says so, or where there are enough positions for
+// stride). Blocks have all outputs where whole says so, or where there are enough positions for
 // all threads.
-func (p *conv2dParams) multiply(a []gpu.Array32, split gpu.Split, whole bool, finish func(b convBlock, sums []float32)) {
+func (p *conv2dParams) multiply(a []gpu.Array32, split gpu.Split, whole bool, finish func(b convBlock, sums []float32, stride int)) {
 	p.Cols = p.Cols.ascending()
 	weights := p.packedWeights(a[1], split)
 	line, lines := int(p.Cols.Count), int(p.Batch)*int(p.Rows.Count)
@@ -40,7 +40,7 @@ func (p *conv2dParams) multiply(a []gpu.Array32, split gpu.Split, whole bool, fi
 			part.Panels = (cut+1)*weights.Panels()/cuts - part.Panel
 			b := convBlock{first: first * line, count: (end - first) * line, output: part.Panel * vector.Columns()}
 			b.outputs = min(part.Panels*vector.Columns(), int(p.Outputs)-b.output)
-			finish(b, p.sums(b, part, weights, a[0].F, room))
+			finish(b, p.sums(b, part, weights, a[0].F, room), part.Panels*vector.Columns())
 		}
 	})
 }
@@ -48,7 +48,7 @@ func (p *conv2dParams) multiply(a []gpu.Array32, split gpu.Split, whole bool, fi
 // leastBlocks keep the threads of a usual machine at work.
 const leastBlocks = 16
 
-// sums are the products of a block, (count, outputs), in room.
+// sums are the products of a block, in room.
 func (p *conv2dParams) sums(b convBlock, part vector.Part, weights *vector.Matrix, x []float32, room *room) []float32 {
 	stride := part.Panels * vector.Columns()
 	sums := roomFor(&room.sums, b.count*stride)
@@ -60,10 +60,7 @@ func (p *conv2dParams) sums(b convBlock, part vector.Part, weights *vector.Matri
 		now.Values = seen.Values[t*line:]
 		weights.MultiplyPart(part, now, sums, stride, t > 0)
 	}
-	for i := 1; i < b.count && b.outputs < stride; i++ {
-		copy(sums[i*b.outputs:][:b.outputs], sums[i*stride:])
-	}
-	return sums[:b.count*b.outputs]
+	return sums
 }
 
 // packedWeights are those of the taps that the positions see, kept from dispatch to dispatch.
@@ -334,53 +331,16 @@ func fill[T float32 | int8 | byte](x []T, value T) {
 
 // finish does with the sums of a block what the parameters say, and writes them, in two parts for
 // conv2dSplit.
-func (p *conv2dParams) finish(b convBlock, sums []float32, a []gpu.Array32) {
-	add := func(argument int) {
-		p.runs(b, func(sum, pixel, n int) { vector.Add(sums[sum:][:n], a[argument].F[pixel:]) })
-	}
-	adds := p.Adds &^ addShortcut
-	if adds == addResidualFirst {
-		add(convResidual)
-	}
-	switch p.HasBias {
-	case 1:
-		vector.AddToRows(sums, a[convBias].F[b.output:][:b.outputs])
-	case scaleAndShift:
-		vector.ScaleAndShiftRows(sums, a[convBias].F[b.output:][:b.outputs], a[convBias].F[int(p.Outputs)+b.output:])
-	}
-	switch adds {
-	case addResidual:
-		add(convResidual)
-	case addToY:
-		add(convResult)
-	}
-	if p.Activation != 0 {
-		activations[p.Activation-1].fast(sums)
-	}
-	if p.Adds&addShortcut != 0 {
-		add(convShortcut)
-	}
-	if len(a) > convRest {
-		p.writeParts(b, sums, a)
+func (p *conv2dParams) finish(b convBlock, sums []float32, stride int, a []gpu.Array32) {
+	if p.ordered() {
+		p.finishLine(b, b.first, 1, sums, stride, a)
 		return
 	}
-	p.runs(b, func(sum, pixel, n int) { copy(a[convResult].F[pixel:][:n], sums[sum:]) })
-}
-
-// runs calls f for each run of n sums of a block that are neighbours in y, too: from element y on.
-func (p *conv2dParams) runs(b convBlock, f func(sum, y, n int)) {
-	outputs := int(p.Outputs)
-	if p.ordered() && b.outputs == outputs {
-		f(0, b.first*outputs, b.count*outputs)
-		return
-	}
-	step, line := int(p.Cols.YStep), int(p.Cols.Count)
-	for i := 0; i < b.count; {
-		pixel := p.destination(b.first + i)
-		for range min(line-(b.first+i)%line, b.count-i) {
-			f(i*b.outputs, pixel*outputs+b.output, b.outputs)
-			i, pixel = i+1, pixel+step
-		}
+	for line := int(p.Cols.Count); b.count > 0; {
+		now := b
+		now.count = min(b.count, line-b.first%line)
+		p.finishLine(now, p.destination(b.first), int(p.Cols.YStep), sums, stride, a)
+		b.first, b.count, sums = b.first+now.count, b.count-now.count, sums[now.count*stride:]
 	}
 }
 
@@ -389,15 +349,57 @@ func (p *conv2dParams) ordered() bool {
 	return p.Rows.Count == p.Rows.YSize && p.Cols.Count == p.Cols.YSize
 }
 
-// writeParts writes the first channels to one tensor and the rest to another.
-func (p *conv2dParams) writeParts(b convBlock, sums []float32, a []gpu.Array32) {
-	first, outputs := int(p.Chunk), int(p.Outputs)
-	for i := range b.count {
-		pixel, row := p.destination(b.first+i), sums[i*b.outputs:][:b.outputs]
-		if cut := first - b.output; cut > 0 {
-			copy(a[convResult].F[pixel*first+b.output:], row[:min(cut, len(row))])
-			row = row[min(cut, len(row)):]
-		}
-		copy(a[convRest].F[pixel*(outputs-first)+max(0, b.output-first):], row)
+// finishLine does that with positions that write every step-th pixel from one on.
+func (p *conv2dParams) finishLine(b convBlock, pixel, step int, sums []float32, stride int, a []gpu.Array32) {
+	outputs := int(p.Outputs)
+	finish := func(y []float32, to int, x []float32, from int, f *vector.Finish) {
+		vector.FinishRows(b.count, b.outputs, y, to, x, from, f)
 	}
+	at := func(argument int) []float32 { return a[argument].F[pixel*outputs+b.output:] }
+	of := &vector.Finish{Stride: step * outputs}
+	adds := p.Adds &^ addShortcut
+	switch adds {
+	case addResidualFirst:
+		finish(sums, stride, sums, stride, &vector.Finish{Residual: at(convResidual), Stride: of.Stride})
+	case addResidual:
+		of.Residual = at(convResidual)
+	case addToY:
+		of.Residual = at(convResult)
+	}
+	switch bias := a[convBias].F; p.HasBias {
+	case 1:
+		of.Shift = bias[b.output:]
+	case scaleAndShift:
+		of.Scale, of.Shift = bias[b.output:], bias[outputs+b.output:]
+	}
+	of.ReLU = p.Activation == activation(reluForward)
+	if split := len(a) > convRest; split || p.Activation != 0 && !of.ReLU || p.Adds&addShortcut != 0 {
+		finish(sums, b.outputs, sums, stride, of)
+		sums, stride = sums[:b.count*b.outputs], b.outputs
+		if p.Activation != 0 && !of.ReLU {
+			activations[p.Activation-1].fast(sums)
+		}
+		of = &vector.Finish{}
+		if p.Adds&addShortcut != 0 {
+			of.Residual, of.Stride = at(convShortcut), step*outputs
+		}
+		if split {
+			p.finishParts(b, pixel, step, sums, a)
+			return
+		}
+	}
+	finish(at(convResult), step*outputs, sums, stride, of)
+}
+
+// finishParts writes the first channels to one tensor and the rest to another.
+func (p *conv2dParams) finishParts(b convBlock, pixel, step int, sums []float32, a []gpu.Array32) {
+	part := func(to []float32, first, end, channels int) {
+		from, until := max(first, b.output), min(end, b.output+b.outputs)
+		if from < until {
+			vector.FinishRows(b.count, until-from, to[pixel*channels+from-first:], step*channels, sums[from-b.output:], b.outputs, &vector.Finish{})
+		}
+	}
+	first, outputs := int(p.Chunk), int(p.Outputs)
+	part(a[convResult].F, 0, first, first)
+	part(a[convRest].F, first, outputs, outputs-first)
 }

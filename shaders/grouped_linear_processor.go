@@ -13,23 +13,53 @@ func (p *groupedLinearParams) groups(from, to int, f func(x, w, y int)) {
 	}
 }
 
+// groupedLinearForwardFast is one product, by weights that are 0 from one group to another: a vector
+// has room for many more outputs than a group has.
 func groupedLinearForwardFast(p *groupedLinearParams, a []gpu.Array32, split gpu.Split) {
-	inputs, outputs, width := int(p.Inputs), int(p.Outputs), int(p.Groups*p.Outputs)
-	split(int(p.Pixels), func(from, to int) {
-		all := a[3].F[from*width : to*width]
-		clear(all)
-		for i := 0; i < len(all) && p.HasBias == 1; i += width {
-			copy(all[i:], a[2].F[:width])
-		}
-		p.groups(from, to, func(x, w, y int) {
-			for i, v := range a[0].F[x:][:inputs] {
-				vector.AddScaled(a[3].F[y:][:outputs], a[1].F[w+i*outputs:][:outputs], v)
+	inputs, outputs := int(p.Groups*p.Inputs), int(p.Groups*p.Outputs)
+	weights, rows := p.packedGroups(a[1]), vector.Rows()
+	f := &vector.Finish{}
+	if p.HasBias == 1 {
+		f.Shift = a[2].F[:outputs]
+	}
+	split(ceil(int(p.Pixels), rows), func(from, to int) {
+		room := takeRoom()
+		defer room.leave()
+		sums := roomFor(&room.sums, rows*weights.Stride())
+		for first := from * rows; first < min(to*rows, int(p.Pixels)); first += rows {
+			count := min(rows, int(p.Pixels)-first)
+			y := a[3].F[first*outputs:][:count*outputs]
+			weights.Multiply(count, a[0].F[first*inputs:], inputs, 1, sums, weights.Stride(), false)
+			vector.FinishRows(count, outputs, y, outputs, sums, weights.Stride(), f)
+			if p.Sigmoid == 1 {
+				vector.Sigmoid(y)
 			}
-		})
-		if p.Sigmoid == 1 {
-			vector.Sigmoid(all)
 		}
 	})
+}
+
+// packedGroups are the weights of all groups, kept from dispatch to dispatch.
+func (p *groupedLinearParams) packedGroups(w gpu.Array32) *vector.Matrix {
+	key := gpu.KeptKey{int32(p.Groups), int32(p.Inputs), int32(p.Outputs)}
+	kept, fresh := w.Kept.Get(key)
+	m, made := kept.(*vector.Matrix)
+	if fresh && m.Holds() {
+		return m
+	}
+	if !made {
+		m = new(vector.Matrix)
+	}
+	inputs, outputs, width := int(p.Inputs), int(p.Outputs), int(p.Groups*p.Outputs)
+	all := make([]float32, int(p.Groups)*inputs*width)
+	for i := range int(p.Groups) * inputs {
+		copy(all[i*width+i/inputs*outputs:][:outputs], w.F[i*outputs:])
+	}
+	m.Reset(int(p.Groups)*inputs, width)
+	for panel := range m.Panels() {
+		m.Pack(panel, 0, int(p.Groups)*inputs, all, width)
+	}
+	w.Kept.Set(key, m)
+	return m
 }
 
 func groupedLinearBackwardXFast(p *groupedLinearParams, a []gpu.Array32, split gpu.Split) {

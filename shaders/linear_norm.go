@@ -5,6 +5,7 @@ import (
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/tensor"
+	"mrprism/internal/vector"
 )
 
 //go:embed linear_norm_rows.wgsl
@@ -106,7 +107,18 @@ func linearNormForwardBody(p *linearNormParams, a []gpu.Array) {
 
 func linearNormForwardFast(p *linearNormParams, a []gpu.Array32, split gpu.Split) {
 	linear, norm := p.parts()
-	y, saved := a[6], gpu.Array32{F: make([]float32, 2*p.Rows)}
-	conv2dForwardFast(linear, []gpu.Array32{a[0], a[1], a[2], a[3], a[3], y}, split)
-	layerNormForwardFast(norm, []gpu.Array32{y, a[4], a[5], y, saved}, split)
+	n, y := int(p.Outputs), a[6].F
+	linear.multiply(a, split, true, func(b convBlock, sums []float32, stride int) {
+		f := &vector.Finish{}
+		if p.HasBias == 1 {
+			f.Shift = a[2].F[:n]
+		}
+		if p.HasResidual == 1 {
+			f.Residual, f.Stride = a[3].F[b.first*n:], n
+		}
+		rows := y[b.first*n:][:b.count*n]
+		vector.FinishRows(b.count, n, rows, n, sums, stride, f)
+		var mean, deviations [vector.MostRows]float32
+		vector.LayerNorm(rows, rows, a[4].F[:n], a[5].F[:n], norm.Eps, mean[:b.count], deviations[:b.count])
+	})
 }

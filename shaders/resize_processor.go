@@ -5,25 +5,52 @@ import (
 	"mrprism/internal/vector"
 )
 
+// resizeForwardFast mixes two rows of inputs, and then what lies beside each other in that.
 func resizeForwardFast(p *resizeParams, a []gpu.Array32, split gpu.Split) {
-	n, width := int(p.Channels), int(p.Width)
+	row, outRow := int(p.Width*p.Channels), int(p.OutWidth*p.Channels)
 	split(int(p.Rows), func(from, to int) {
-		for row := from; row < to; row++ {
-			y0, y1, fy := bilinear(row%int(p.OutHeight), int(p.Height), int(p.OutHeight))
-			image := row / int(p.OutHeight) * int(p.Height)
-			upper, lower := a[0].F[(image+y0)*width*n:][:width*n], a[0].F[(image+y1)*width*n:][:width*n]
-			for ox := range int(p.OutWidth) {
-				x0, x1, fx := bilinear(ox, width, int(p.OutWidth))
-				y := a[1].F[(row*int(p.OutWidth)+ox)*n:][:n]
-				right, down := float32(fx), float32(fy)
-				q00, q01, q10, q11 := upper[x0*n:][:n], upper[x1*n:][:n], lower[x0*n:][:n], lower[x1*n:][:n]
-				for c := range y {
-					up, low := q00[c]+right*(q01[c]-q00[c]), q10[c]+right*(q11[c]-q10[c])
-					y[c] = up + down*(low-up)
-				}
+		r := takeRoom()
+		defer r.leave()
+		places := p.places()
+		mixed := roomFor(&r.rows, row)
+		for at := from; at < to; at++ {
+			y0, y1, f := bilinear(at%int(p.OutHeight), int(p.Height), int(p.OutHeight))
+			image := a[0].F[at/int(p.OutHeight)*int(p.Height)*row:]
+			if y0 == y1 {
+				copy(mixed, image[y0*row:])
+			} else {
+				vector.Filter(mixed, image[y0*row:], row, []float32{float32(1 - f), float32(f)})
 			}
+			p.along(a[1].F[at*outRow:][:outRow], mixed, places)
 		}
 	})
+}
+
+// place is what a column of the outputs is made of: elements from left and right on.
+type place struct {
+	left, right int
+	share       float32 // of the right one
+}
+
+// places are those of all columns.
+func (p *resizeParams) places() []place {
+	places, n := make([]place, p.OutWidth), int(p.Channels)
+	for ox := range places {
+		x0, x1, f := bilinear(ox, int(p.Width), int(p.OutWidth))
+		places[ox] = place{x0 * n, x1 * n, float32(f)}
+	}
+	return places
+}
+
+// along mixes what lies beside each other in a row.
+func (p *resizeParams) along(y, x []float32, places []place) {
+	n := int(p.Channels)
+	for i, at := range places {
+		to, left, right := y[i*n:][:n], x[at.left:][:n], x[at.right:][:n]
+		for c, v := range left {
+			to[c] = v + at.share*(right[c]-v)
+		}
+	}
 }
 
 // resizeBackwardFast gathers for each row of inputs from the rows of outputs, and then along it.

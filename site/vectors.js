@@ -34,6 +34,8 @@ globalThis.Go = class extends Go {
       gelu: (x, n) => chosen.gelu(x, n),
       maxOfColumns: (x, most, rows) => chosen.maxOfColumns(x, most, rows),
       expColumns: (x, shift, total, rows, scale) => chosen.expColumns(x, shift, total, rows, scale),
+      finishRows: (...numbers) => chosen.finishRows(...numbers),
+      layerNorm: (...numbers) => chosen.layerNorm(...numbers),
       addGELUGradient: (dx, dy, x, n) => chosen.addGELUGradient(dx, dy, x, n),
     };
   }

@@ -1,27 +1,26 @@
 package gpu
 
 import (
+	"bytes"
 	"encoding/binary"
-	"math"
+	"unsafe"
 
 	"mrprism/internal/half"
 )
 
-// Float32Bytes encodes values for Device.Write.
-func Float32Bytes(values []float32) []byte {
-	b := make([]byte, 4*len(values))
-	for i, v := range values {
-		binary.LittleEndian.PutUint32(b[4*i:], math.Float32bits(v))
-	}
-	return b
+// InMemory are the bytes of values as they lie in memory: little-endian, as on every machine that
+// WebGPU is defined for.
+func InMemory[T float32 | int32 | uint32](values []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), 4*len(values))
 }
+
+// Float32Bytes encodes values for Device.Write.
+func Float32Bytes(values []float32) []byte { return bytes.Clone(InMemory(values)) }
 
 // BytesFloat32 decodes what Device.Read returned.
 func BytesFloat32(b []byte) []float32 {
 	values := make([]float32, len(b)/4)
-	for i := range values {
-		values[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
-	}
+	copy(InMemory(values), b)
 	return values
 }
 
@@ -50,10 +49,4 @@ func (t ElementType) Decode(b []byte) []float32 {
 }
 
 // Uint32Bytes encodes values for Device.Write.
-func Uint32Bytes(values []uint32) []byte {
-	b := make([]byte, 4*len(values))
-	for i, v := range values {
-		binary.LittleEndian.PutUint32(b[4*i:], v)
-	}
-	return b
-}
+func Uint32Bytes(values []uint32) []byte { return bytes.Clone(InMemory(values)) }

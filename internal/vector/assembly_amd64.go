@@ -74,6 +74,11 @@ func expColumnsAVX2(x *float32, rows int, scale float32, shift *float32, total *
 //go:noescape
 func expRowsAVX2(x *float32, rows int, scale float32, shift *float32)
 
+// maxOfColumnsAVX2 finds the largest of the columns of two vectors of eight.
+//
+//go:noescape
+func maxOfColumnsAVX2(most *float32, x *float32, rows int)
+
 // productAVX512x1 sums k products for 1 rows of two vectors of sixteen.
 //
 //go:noescape
@@ -203,3 +208,8 @@ func expColumnsAVX512(x *float32, rows int, scale float32, shift *float32, total
 //
 //go:noescape
 func expRowsAVX512(x *float32, rows int, scale float32, shift *float32)
+
+// maxOfColumnsAVX512 finds the largest of the columns of two vectors of sixteen.
+//
+//go:noescape
+func maxOfColumnsAVX512(most *float32, x *float32, rows int)

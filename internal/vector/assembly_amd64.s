@@ -1194,6 +1194,47 @@ end:
 	VZEROUPPER
 	RET
 
+// func maxOfColumnsAVX2(most *float32, x *float32, rows int)
+// Requires: AVX
+TEXT ·maxOfColumnsAVX2(SB), NOSPLIT, $0-24
+	MOVQ    most+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    rows+16(FP), DX
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	VMOVUPS 64(CX), Y2
+	VMOVUPS 96(CX), Y3
+	VMOVUPS 128(CX), Y4
+	VMOVUPS 160(CX), Y5
+	VMOVUPS 192(CX), Y6
+	VMOVUPS 224(CX), Y7
+	JMP     next
+
+rows:
+	VMAXPS (CX), Y0, Y0
+	VMAXPS 32(CX), Y1, Y1
+	VMAXPS 64(CX), Y2, Y2
+	VMAXPS 96(CX), Y3, Y3
+	VMAXPS 128(CX), Y4, Y4
+	VMAXPS 160(CX), Y5, Y5
+	VMAXPS 192(CX), Y6, Y6
+	VMAXPS 224(CX), Y7, Y7
+
+next:
+	ADDQ    $0x00000100, CX
+	SUBQ    $0x04, DX
+	JNZ     rows
+	VMAXPS  Y2, Y0, Y0
+	VMAXPS  Y3, Y1, Y1
+	VMAXPS  Y4, Y0, Y0
+	VMAXPS  Y5, Y1, Y1
+	VMAXPS  Y6, Y0, Y0
+	VMAXPS  Y7, Y1, Y1
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VZEROUPPER
+	RET
+
 // func productAVX512x1(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·productAVX512x1(SB), NOSPLIT, $0-57
@@ -3719,5 +3760,46 @@ row:
 	JNZ          row
 
 end:
+	VZEROUPPER
+	RET
+
+// func maxOfColumnsAVX512(most *float32, x *float32, rows int)
+// Requires: AVX, AVX512F
+TEXT ·maxOfColumnsAVX512(SB), NOSPLIT, $0-24
+	MOVQ    most+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    rows+16(FP), DX
+	VMOVUPS (CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS 128(CX), Z2
+	VMOVUPS 192(CX), Z3
+	VMOVUPS 256(CX), Z4
+	VMOVUPS 320(CX), Z5
+	VMOVUPS 384(CX), Z6
+	VMOVUPS 448(CX), Z7
+	JMP     next
+
+rows:
+	VMAXPS (CX), Z0, Z0
+	VMAXPS 64(CX), Z1, Z1
+	VMAXPS 128(CX), Z2, Z2
+	VMAXPS 192(CX), Z3, Z3
+	VMAXPS 256(CX), Z4, Z4
+	VMAXPS 320(CX), Z5, Z5
+	VMAXPS 384(CX), Z6, Z6
+	VMAXPS 448(CX), Z7, Z7
+
+next:
+	ADDQ    $0x00000200, CX
+	SUBQ    $0x04, DX
+	JNZ     rows
+	VMAXPS  Z2, Z0, Z0
+	VMAXPS  Z3, Z1, Z1
+	VMAXPS  Z4, Z0, Z0
+	VMAXPS  Z5, Z1, Z1
+	VMAXPS  Z6, Z0, Z0
+	VMAXPS  Z7, Z1, Z1
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET

@@ -110,28 +110,57 @@ func ScaleAndShift(y, scale, shift []float32) {
 	}
 }
 
-// AddToRows adds x to each row of y.
-func AddToRows(y, x []float32) {
-	n := len(x)
-	if n == 0 {
+// Finish is what is done to sums before they are written.
+type Finish struct {
+	Scale, Shift []float32 // by column; nil: 1 and 0. No Scale without Shift.
+	Residual     []float32 // that is added then, in rows; nil: nothing
+	Stride       int       // of the residual
+	ReLU         bool      // what is below 0 becomes 0 at last; a NaN stays
+}
+
+// FinishRows finishes rows of sums x and writes them to y. y may be x, with the same stride or a
+// smaller one.
+func FinishRows(rows, columns int, y []float32, stride int, x []float32, from int, f *Finish) {
+	if rows == 0 || columns == 0 {
 		return
 	}
-	if vectors() && n%8 == 0 {
-		addToRowsVectors(y, x)
-		return
+	_, _ = y[(rows-1)*stride+columns-1], x[(rows-1)*from+columns-1]
+	if f.Shift != nil {
+		_ = f.Shift[columns-1]
 	}
-	for ; len(y) >= n; y = y[n:] {
-		for i, v := range x {
-			y[i] += v
-		}
+	if f.Scale != nil {
+		_ = f.Scale[columns-1]
+	}
+	if f.Residual != nil {
+		_ = f.Residual[(rows-1)*f.Stride+columns-1]
+	}
+	done := 0
+	moves := &y[0] == &x[0] && stride != from // what vectors leave of a row would be written over
+	if vectors() && columns >= 8 && !(moves && columns%8 > 0) {
+		done = columns &^ 7
+		finishRowsVectors(rows, done, y, stride, x, from, f)
+	}
+	for i := 0; i < rows && done < columns; i++ {
+		finishRow(y[i*stride+done:][:columns-done], x[i*from+done:], done, i, f)
 	}
 }
 
-// ScaleAndShiftRows makes element j of each row of y y*scale[j] + shift[j].
-func ScaleAndShiftRows(y, scale, shift []float32) {
-	n := len(scale)
-	for ; n > 0 && len(y) >= n; y = y[n:] {
-		ScaleAndShift(y[:n], scale, shift)
+// finishRow finishes what row i has from a column on.
+func finishRow(y, x []float32, column, i int, f *Finish) {
+	for j, v := range x[:len(y)] {
+		if f.Scale != nil {
+			v *= f.Scale[column+j]
+		}
+		if f.Shift != nil {
+			v += f.Shift[column+j]
+		}
+		if f.Residual != nil {
+			v += f.Residual[i*f.Stride+column+j]
+		}
+		if f.ReLU && v < 0 {
+			v = 0
+		}
+		y[j] = v
 	}
 }
 
@@ -186,26 +215,29 @@ func Dot(a, b []float32) float32 {
 	return sum
 }
 
-// LayerNorm makes y of x: less its mean, times r = 1/√(variance + eps), times scale, plus bias. y
-// may be x.
-func LayerNorm(y, x, scale, bias []float32, eps float32) (mean, r float32) {
-	y, scale, bias = y[:len(x)], scale[:len(x)], bias[:len(x)]
-	n := float32(len(x))
-	mean = Sum(x) / n
-	if moreVectors() {
-		r = deviations(squaresVectors(x, mean)/n, eps)
-		normalizeVectors(y, x, scale, bias, mean, r)
-		return mean, r
+// LayerNorm makes each row of y of that of x: less its mean, times r = 1/√(variance + eps), times
+// scale, plus bias. y may be x. It gives what it found of each row.
+func LayerNorm(y, x, scale, bias []float32, eps float32, mean, r []float32) {
+	n := len(scale)
+	bias, r = bias[:n], r[:len(mean)]
+	y, x = y[:len(mean)*n], x[:len(mean)*n]
+	if vectors() && n > 0 && n%8 == 0 && len(mean) > 0 {
+		layerNormVectors(y, x, scale, bias, eps, mean, r)
+		return
 	}
-	var squares float32
-	for _, v := range x {
-		squares += (v - mean) * (v - mean)
+	for i := range mean {
+		x, y := x[i*n:][:n], y[i*n:][:n]
+		m := Sum(x) / float32(n)
+		var squares float32
+		for _, v := range x {
+			squares += (v - m) * (v - m)
+		}
+		s := deviations(squares/float32(n), eps)
+		for j, v := range x {
+			y[j] = (v-m)*s*scale[j] + bias[j]
+		}
+		mean[i], r[i] = m, s
 	}
-	r = deviations(squares/n, eps)
-	for i, v := range x {
-		y[i] = (v-mean)*r*scale[i] + bias[i]
-	}
-	return mean, r
 }
 
 // deviations is 1/√(variance + eps).

@@ -12,10 +12,14 @@ func of(x []float32) *float32 { return unsafe.SliceData(x) }
 
 func addVectors(y, x []float32) { addModule(of(y), of(x), int32(len(y))) }
 
-func addToRowsVectors(y, x []float32) {
-	for n := len(x); len(y) >= n; y = y[n:] {
-		addModule(of(y), of(x), int32(n))
-	}
+// The module counts rows in bytes.
+func finishRowsVectors(rows, columns int, y []float32, stride int, x []float32, from int, f *Finish) {
+	finishRowsModule(int32(rows), int32(4*columns), of(y), int32(4*stride), of(x), int32(4*from),
+		of(f.Scale), of(f.Shift), of(f.Residual), int32(4*f.Stride), f.ReLU)
+}
+
+func layerNormVectors(y, x, scale, bias []float32, eps float32, mean, r []float32) {
+	layerNormModule(int32(len(mean)), int32(4*len(scale)), of(y), of(x), of(scale), of(bias), of(mean), of(r), eps)
 }
 
 func addScaledVectors(y, x []float32, s float32) { addScaledModule(of(y), of(x), int32(len(y)), s) }

@@ -16,5 +16,3 @@ func multiplyVectors(y, x []float32)                                          {}
 func takeLargerVectors(y, x []float32)                                        {}
 func placeLargerVectors(y, places, x []float32, place float32)                {}
 func logLikelihoodVectors(y, q, label []float32)                              {}
-func squaresVectors(x []float32, mean float32) float32                        { return 0 }
-func normalizeVectors(y, x, scale, bias []float32, mean, r float32)           {}

@@ -19,4 +19,7 @@ func geluVectors(x []float32)                                              {}
 func addGELUGradientVectors(dx, dy, x []float32)                           {}
 func maxOfColumnsVectors(most, x []float32)                                {}
 func expColumnsVectors(x []float32, scale float32, shift, total []float32) {}
-func addToRowsVectors(y, x []float32)                                      {}
+
+func finishRowsVectors(rows, columns int, y []float32, stride int, x []float32, from int, f *Finish) {
+}
+func layerNormVectors(y, x, scale, bias []float32, eps float32, mean, r []float32) {}

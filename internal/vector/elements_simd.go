@@ -44,17 +44,37 @@ func addVectors(y, x []float32) {
 	archsimd.ClearAVXUpperBits()
 }
 
-// addToRowsVectors goes down the rows by eight columns at a time.
-func addToRowsVectors(y, x []float32) {
-	for j := 0; j < len(x); j += 8 {
-		v := load(x[j:])
-		for i := j; i < len(y); i += len(x) {
-			y := (*[8]float32)(y[i:])
-			load(y[:]).Add(v).Store(y)
+// finishRowsVectors finishes columns that are a multiple of eight.
+func finishRowsVectors(rows, columns int, y []float32, stride int, x []float32, from int, f *Finish) {
+	var zero eight
+	scale, shift, residual, relu := f.Scale, f.Shift, f.Residual, f.ReLU
+	for i := range rows {
+		to, x := y[i*stride:][:columns], x[i*from:][:columns]
+		var r []float32
+		if residual != nil {
+			r = residual[i*f.Stride:][:columns]
+		}
+		for j := 0; j < columns; j += 8 {
+			v := load8(x[j:])
+			if scale != nil {
+				v = v.MulAdd(load8(scale[j:]), load8(shift[j:]))
+			} else if shift != nil {
+				v = v.Add(load8(shift[j:]))
+			}
+			if r != nil {
+				v = v.Add(load8(r[j:]))
+			}
+			if relu {
+				v = zero.Max(v) // of a number and a NaN the second
+			}
+			v.Store((*[8]float32)(to[j:]))
 		}
 	}
 	archsimd.ClearAVXUpperBits()
 }
+
+// load8 loads eight of at least as many.
+func load8(x []float32) eight { return archsimd.LoadFloat32x8((*[8]float32)(x)) }
 
 func addScaledVectors(y, x []float32, s float32) {
 	factor := all(s)
@@ -173,26 +193,43 @@ func dotVectors(a, b []float32) float32 {
 	return total(sum)
 }
 
-// squaresVectors is Σ (x - mean)².
-func squaresVectors(x []float32, mean float32) float32 {
-	var sum eight
-	i := 0
-	for ; i+8 <= len(x); i += 8 {
-		d := load(x[i:]).Sub(all(mean))
-		sum = d.MulAdd(d, sum)
-	}
-	rest := total(sum)
-	for _, v := range x[i:] {
-		rest += (v - mean) * (v - mean)
-	}
-	return rest
-}
-
-func normalizeVectors(y, x, scale, bias []float32, mean, r float32) {
-	for i := 0; i < len(x); i += 8 {
-		store(load(x[i:]).Sub(all(mean)).Mul(all(r)).MulAdd(load(scale[i:]), load(bias[i:])), y[i:])
+// layerNormVectors is LayerNorm of rows that are a multiple of eight. What Go computes itself stands
+// apart from the vectors.
+func layerNormVectors(y, x, scale, bias []float32, eps float32, mean, r []float32) {
+	n := len(scale)
+	for i := range mean {
+		x := x[i*n:][:n]
+		var sum, squares eight
+		for j := 0; j < n; j += 8 {
+			sum = sum.Add(load8(x[j:]))
+		}
+		m := together(sum) / float32(n)
+		for j := 0; j < n; j += 8 {
+			d := load8(x[j:]).Sub(all(m))
+			squares = d.MulAdd(d, squares)
+		}
+		mean[i], r[i] = m, together(squares)
 	}
 	archsimd.ClearAVXUpperBits()
+	for i := range r {
+		r[i] = deviations(r[i]/float32(n), eps)
+	}
+	for i := range mean {
+		x, y := x[i*n:][:n], y[i*n:][:n]
+		m, s := all(mean[i]), all(r[i])
+		for j := 0; j < n; j += 8 {
+			v := load8(x[j:]).Sub(m).Mul(s).MulAdd(load8(scale[j:]), load8(bias[j:]))
+			v.Store((*[8]float32)(y[j:]))
+		}
+	}
+	archsimd.ClearAVXUpperBits()
+}
+
+// together is total among vectors.
+func together(v eight) float32 {
+	four := v.GetLo().Add(v.GetHi())
+	two := four.AddPairs(four)
+	return two.AddPairs(two).GetElem(0)
 }
 
 // expOf is e^x. A NaN stays: a comparison with it is false.

@@ -168,23 +168,89 @@ func TestNaNStays(t *testing.T) {
 }
 
 func TestLayerNorm(t *testing.T) {
+	const rows = 3
 	asLevels(t, func(l *Level) {
-		for _, n := range lengths {
-			x, scale, bias, y := random(n, 1), random(n, 2), random(n, 3), make([]float32, n+1)
-			mean, r := LayerNorm(y[:n], x, scale, bias, 1e-5)
-			average, variance := 0., 0.
-			for _, v := range x {
-				average += float64(v) / float64(n)
+		for _, n := range append([]int{96}, lengths...) {
+			if n == 0 {
+				continue
 			}
-			for _, v := range x {
-				variance += (float64(v) - average) * (float64(v) - average) / float64(n)
+			x, scale, bias, y := random(rows*n, 1), random(n, 2), random(n, 3), make([]float32, rows*n+1)
+			var mean, r [rows]float32
+			LayerNorm(y[:rows*n], x, scale, bias, 1e-5, mean[:], r[:])
+			for row := range rows {
+				x, average, variance := x[row*n:][:n], 0., 0.
+				for _, v := range x {
+					average += float64(v) / float64(n)
+				}
+				for _, v := range x {
+					variance += (float64(v) - average) * (float64(v) - average) / float64(n)
+				}
+				require.InDelta(t, average, mean[row], 1e-6, l.Name)
+				require.InEpsilon(t, 1/math.Sqrt(variance+1e-5), r[row], 1e-5, l.Name)
+				for i, v := range x {
+					want := (float64(v)-average)*float64(r[row])*float64(scale[i]) + float64(bias[i])
+					require.InDelta(t, want, y[row*n+i], 2e-5, l.Name)
+				}
 			}
-			require.InDelta(t, average, mean, 1e-6, l.Name)
-			require.InEpsilon(t, 1/math.Sqrt(variance+1e-5), r, 1e-5, l.Name)
-			for i, v := range x {
-				require.InDelta(t, (float64(v)-average)*float64(r)*float64(scale[i])+float64(bias[i]), y[i], 1e-5, l.Name)
-			}
-			assert.Zero(t, y[n])
+			assert.Zero(t, y[rows*n])
 		}
+	})
+}
+
+func TestFinishRows(t *testing.T) {
+	const rows = 3
+	asLevels(t, func(l *Level) {
+		for _, n := range append([]int{96}, lengths...) {
+			for which := range 16 {
+				from, stride := n+2, n+1
+				x, before := random(rows*from, 1), random(rows*stride+1, 2)
+				f := &Finish{ReLU: which&1 > 0}
+				if which&2 > 0 {
+					f.Shift = random(n, 3)
+				}
+				if f.Shift != nil && which&4 > 0 {
+					f.Scale = random(n, 4)
+				}
+				y := append([]float32(nil), before...)
+				if which&8 > 0 {
+					f.Residual, f.Stride = y, stride // what is there already
+				}
+				FinishRows(rows, n, y, stride, x, from, f)
+				for i := range before {
+					row, j := i/stride, i%stride
+					want := before[i]
+					if row < rows && j < n {
+						want = x[row*from+j]
+						if f.Scale != nil {
+							want *= f.Scale[j]
+						}
+						if f.Shift != nil {
+							want += f.Shift[j]
+						}
+						if f.Residual != nil {
+							want += before[i]
+						}
+						if f.ReLU {
+							want = max(want, 0)
+						}
+					}
+					require.InDelta(t, want, y[i], 1e-5, "%s: %d of %d, %d", l.Name, i, n, which)
+				}
+				FinishRows(rows, n, x, n, x, from, f) // closer together
+				for i := range rows {
+					for j := range n {
+						if f.Residual == nil {
+							require.InDelta(t, y[i*stride+j], x[i*n+j], 1e-6)
+						}
+					}
+				}
+			}
+		}
+	})
+	nan := []float32{float32(math.NaN()), 0, 0, 0, 0, 0, 0, 0, float32(math.NaN())}
+	asLevels(t, func(l *Level) {
+		y := make([]float32, 9)
+		FinishRows(1, 9, y, 9, nan, 9, &Finish{ReLU: true})
+		assert.True(t, y[0] != y[0] && y[8] != y[8], "%s: a NaN stays", l.Name)
 	})
 }

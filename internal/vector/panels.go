@@ -5,7 +5,11 @@ package vector
 
 // MaxOfColumns gives the largest value of each column of one or more rows.
 func MaxOfColumns(most, x []float32) {
-	n := len(most)
+	l, n := Current(), len(most)
+	if l.maxOfColumns != nil && n == l.columns && len(x)%(4*n) == 0 {
+		l.maxOfColumns(&most[0], &x[0], len(x)/n)
+		return
+	}
 	if vectors() && n%8 == 0 {
 		maxOfColumnsVectors(most, x)
 		return

@@ -9,8 +9,13 @@ import (
 )
 
 func TestPanels(t *testing.T) {
+	for _, rows := range []int{5, 4, 12} {
+		testPanels(t, rows)
+	}
+}
+
+func testPanels(t *testing.T, rows int) {
 	asLevels(t, func(l *Level) {
-		const rows = 5
 		n := Columns()
 		require.LessOrEqual(t, n, MaxColumns)
 		x, w, shift := random(rows*n, 1), random(rows*n, 2), random(n, 3)

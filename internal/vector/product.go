@@ -143,6 +143,9 @@ const MaxColumns = 32
 // Rows is how many rows of a left factor share a pass over the matrix well.
 func Rows() int { return 8 * Current().rows }
 
+// MostRows is the most that any level has.
+const MostRows = 96
+
 // plain is Go without vectors: two rows times four columns are eight sums, which fit into registers
 // with what they are made of.
 var plain = &Level{Name: "Go", rows: 2, columns: 4, most: 2, terms: math.MaxInt, product: plainProduct}

@@ -111,3 +111,11 @@ func maxOfColumnsModule(x, most *float32, rows int32)
 //go:wasmimport vectors expColumns
 //go:noescape
 func expColumnsModule(x, shift, total *float32, rows int32, scale float32)
+
+//go:wasmimport vectors finishRows
+//go:noescape
+func finishRowsModule(rows, columns int32, y *float32, stride int32, x *float32, from int32, scale, shift, residual *float32, residualStride int32, relu bool)
+
+//go:wasmimport vectors layerNorm
+//go:noescape
+func layerNormModule(rows, columns int32, y, x, scale, bias, mean, r *float32, eps float32)

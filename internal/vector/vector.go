@@ -19,9 +19,11 @@ type Level struct {
 	elements      bool // slices are computed in vectors, not only products
 	words         words
 
-	// Exponentials of a panel, in assembly; nil: as those of slices.
+	// Of a panel, in assembly; nil: as of slices.
 	expColumns func(x *float32, rows int, scale float32, shift, total *float32)
 	expRows    func(x *float32, rows int, scale float32, shift *float32)
+	// Largest values of the columns of a panel, of four, eight, … rows.
+	maxOfColumns func(most, x *float32, rows int)
 
 	// Of SIMD128 alone: pack copies rows of a panel without a rest; chosen is told that it is used.
 	pack   func(to, from []float32, rows, stride int)

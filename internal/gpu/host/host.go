@@ -4,13 +4,10 @@ package host
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
-	"math"
 	"reflect"
 
 	"mrprism/internal/gpu"
-	"mrprism/internal/half"
 )
 
 // Device is a gpu.Device but for its name and what it does with a program.
@@ -113,18 +110,22 @@ func (d *Device[F]) Write(dst gpu.Buffer, offset int, src []byte) error {
 	if err := spec.ValidateWrite(offset, len(src)); err != nil {
 		return err
 	}
-	for i := range len(src) / spec.Type.Size() {
-		switch spec.Type {
-		case gpu.F32:
-			to.F[offset+i] = F(math.Float32frombits(binary.LittleEndian.Uint32(src[4*i:])))
-		case gpu.F16:
-			to.F[offset+i] = F(half.ToFloat32(binary.LittleEndian.Uint16(src[2*i:])))
-		case gpu.I32:
-			to.I[offset+i] = int32(binary.LittleEndian.Uint32(src[4*i:]))
-		case gpu.U32:
-			to.U[offset+i] = binary.LittleEndian.Uint32(src[4*i:])
-		case gpu.I8:
-			to.B[offset+i] = int8(src[i])
+	switch spec.Type {
+	case gpu.I32:
+		copy(gpu.InMemory(to.I[offset:]), src)
+	case gpu.U32:
+		copy(gpu.InMemory(to.U[offset:]), src)
+	case gpu.I8:
+		for i, v := range src {
+			to.B[offset+i] = int8(v)
+		}
+	default:
+		if f, same := any(to.F).([]float32); same && spec.Type == gpu.F32 {
+			copy(gpu.InMemory(f[offset:]), src)
+			break
+		}
+		for i, v := range spec.Type.Decode(src) {
+			to.F[offset+i] = F(v)
 		}
 	}
 	return nil
@@ -145,18 +146,28 @@ func (d *Device[F]) Read(ctx context.Context, ranges ...gpu.Range) error {
 	}
 	for _, r := range ranges {
 		spec, from := r.Buffer.Spec(), array[F](r.Buffer)
-		for i := range len(r.Dst) / spec.Type.Size() {
-			switch spec.Type {
-			case gpu.F32:
-				binary.LittleEndian.PutUint32(r.Dst[4*i:], math.Float32bits(float32(from.F[r.Offset+i])))
-			case gpu.F16:
-				binary.LittleEndian.PutUint16(r.Dst[2*i:], half.FromFloat32(float32(from.F[r.Offset+i])))
-			case gpu.I32:
-				binary.LittleEndian.PutUint32(r.Dst[4*i:], uint32(from.I[r.Offset+i]))
-			case gpu.U32:
-				binary.LittleEndian.PutUint32(r.Dst[4*i:], from.U[r.Offset+i])
-			case gpu.I8:
-				r.Dst[i] = byte(from.B[r.Offset+i])
+		n := len(r.Dst) / spec.Type.Size()
+		switch spec.Type {
+		case gpu.I32:
+			copy(r.Dst, gpu.InMemory(from.I[r.Offset:][:n]))
+		case gpu.U32:
+			copy(r.Dst, gpu.InMemory(from.U[r.Offset:][:n]))
+		case gpu.I8:
+			for i, v := range from.B[r.Offset:][:n] {
+				r.Dst[i] = byte(v)
+			}
+		default:
+			f, same := any(from.F[r.Offset:][:n]).([]float32)
+			if !same {
+				f = make([]float32, n)
+				for i, v := range from.F[r.Offset:][:n] {
+					f[i] = float32(v)
+				}
+			}
+			if spec.Type == gpu.F32 {
+				copy(r.Dst, gpu.InMemory(f))
+			} else {
+				copy(r.Dst, spec.Type.Encode(f))
 			}
 		}
 	}

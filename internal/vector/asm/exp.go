@@ -115,3 +115,34 @@ func (l *level) expPanels(c constants) {
 		RET()
 	}
 }
+
+// maxOfColumns gives the largest of each column of rows (rows, 2 lanes), four rows at a time: one
+// largest value would wait for itself. Rows are a multiple of four.
+func (l *level) maxOfColumns() {
+	TEXT("maxOfColumns"+l.name, NOSPLIT, "func(most, x *float32, rows int)")
+	Pragma("noescape")
+	Doc(fmt.Sprintf("maxOfColumns%s finds the largest of the columns of two vectors of %s.", l.name, l.vector))
+	most, x, rows := Load(Param("most"), GP64()), Load(Param("x"), GP64()), Load(Param("rows"), GP64())
+	at := func(i int) Mem { return Mem{Base: x, Disp: 4 * l.lanes * i} }
+	largest := l.registers(8)
+	for i, v := range largest {
+		VMOVUPS(at(i), v)
+	}
+	JMP(LabelRef("next"))
+	Label("rows")
+	for i, v := range largest {
+		VMAXPS(at(i), v, v)
+	}
+	Label("next")
+	ADDQ(U32(4*l.lanes*len(largest)), x)
+	SUBQ(U8(4), rows)
+	JNZ(LabelRef("rows"))
+	for i, v := range largest[2:] {
+		VMAXPS(v, largest[i%2], largest[i%2])
+	}
+	for i, v := range largest[:2] {
+		VMOVUPS(v, Mem{Base: most, Disp: 4 * l.lanes * i})
+	}
+	VZEROUPPER()
+	RET()
+}

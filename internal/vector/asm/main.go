@@ -30,6 +30,7 @@ func main() {
 			l.dots(rows)
 		}
 		l.expPanels(c)
+		l.maxOfColumns()
 	}
 	Generate()
 }

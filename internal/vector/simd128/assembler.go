@@ -111,6 +111,8 @@ func plus(a, b value) code          { return apply(code{0x6A}, a, b) }
 func minus(a, b value) code         { return apply(code{0x6B}, a, b) }
 func leftBy(a value, bits int) code { return apply(code{0x74}, a, integer(bits)) }
 func times(a, b value) code         { return apply(code{0x6C}, a, b) }
+func quarter(a value) code          { return apply(code{0x75}, a, integer(2)) }
+func toFloat(a value) code          { return apply(code{0xB2}, a) }
 func equal(a, b value) code         { return apply(code{0x46}, a, b) }
 func atLeast(a, b value) code       { return apply(code{0x4E}, a, b) }
 
@@ -154,6 +156,7 @@ func add(a, b value) code          { return apply(vector(0xE4), a, b) }
 func sub(a, b value) code          { return apply(vector(0xE5), a, b) }
 func mul(a, b value) code          { return apply(vector(0xE6), a, b) }
 func div(a, b value) code          { return apply(vector(0xE7), a, b) }
+func squareRoot(a value) code      { return apply(vector(0xE3), a) }
 func absolute(a value) code        { return apply(vector(0xE0), a) }
 func less(a, b value) code         { return apply(vector(0x43), a, b) }
 func choose(a, b, mask value) code { return apply(vector(0x52), a, b, mask) }

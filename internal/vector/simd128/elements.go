@@ -29,6 +29,8 @@ func (m *module) elements() {
 	m.reduce("dot", 2, func(s *slices, so value) value { return m.madd(s.at(0), s.at(1), so) })
 	m.maxOfColumns()
 	m.expColumns()
+	m.finishRows()
+	m.layerNorm()
 }
 
 // slices are what a function goes through, four elements at a time and then one at a time. Both
@@ -137,6 +139,72 @@ func (s *slices) columns(begin func(offset int), row func(at *variable), done fu
 		})
 		done(offset)
 	}
+}
+
+// finishRows is FinishRows of columns that are a multiple of four; strides are in bytes, a slice
+// that is nil at address 0.
+func (m *module) finishRows() {
+	f := m.function("finishRows")
+	rows, columns := f.parameter(i32), f.parameter(i32) // columns in bytes
+	y, stride, x, from := f.parameter(i32), f.parameter(i32), f.parameter(i32), f.parameter(i32)
+	scale, shift := f.parameter(i32), f.parameter(i32)
+	residual, residualStride, relu := f.parameter(i32), f.parameter(i32), f.parameter(i32)
+	at, v := f.local(i32), f.local(v128)
+	in := func(slice *variable) value { return load(plus(slice, at), 0) }
+	f.while(atLeast(rows, integer(1)), func() {
+		at.set(integer(0))
+		f.while(atLeast(columns, plus(at, integer(bytesOfVector))), func() {
+			v.set(in(x))
+			f.when(scale, func() { v.set(m.madd(v, in(scale), in(shift))) })
+			f.otherwise(func() { f.when(shift, func() { v.set(add(v, in(shift))) }) })
+			f.when(residual, func() { v.set(add(v, in(residual))) })
+			f.when(relu, func() { v.set(raise(v, constant(0))) })
+			f.store(plus(y, at), 0, v)
+			at.set(plus(at, integer(bytesOfVector)))
+		})
+		y.set(plus(y, stride))
+		x.set(plus(x, from))
+		f.when(residual, func() { residual.set(plus(residual, residualStride)) })
+		rows.set(minus(rows, integer(1)))
+	})
+}
+
+// layerNorm is LayerNorm of rows that are a multiple of four.
+func (m *module) layerNorm() {
+	f := m.function("layerNorm")
+	rows, columns := f.parameter(i32), f.parameter(i32) // columns in bytes
+	y, x, scale, bias := f.parameter(i32), f.parameter(i32), f.parameter(i32), f.parameter(i32)
+	mean, r, eps := f.parameter(i32), f.parameter(i32), f.parameter(f32)
+	at, n, sum, average := f.local(i32), f.local(v128), f.local(v128), f.local(v128)
+	in := func(slice *variable) value { return load(plus(slice, at), 0) }
+	through := func(do func()) {
+		at.set(integer(0))
+		f.while(atLeast(columns, plus(at, integer(bytesOfVector))), func() {
+			do()
+			at.set(plus(at, integer(bytesOfVector)))
+		})
+	}
+	n.set(everywhere(toFloat(quarter(columns))))
+	f.while(atLeast(rows, integer(1)), func() {
+		sum.set(constant(0))
+		through(func() { sum.set(add(sum, in(x))) })
+		average.set(div(everywhere(together(sum)), n))
+		f.storeFirst(mean, average)
+		sum.set(constant(0))
+		through(func() { sum.set(m.madd(sub(in(x), average), sub(in(x), average), sum)) })
+		sum.set(div(constant(1), squareRoot(add(div(everywhere(together(sum)), n), everywhere(eps)))))
+		f.storeFirst(r, sum)
+		through(func() {
+			f.store(plus(y, at), 0, m.madd(mul(sub(in(x), average), sum), in(scale), in(bias)))
+		})
+		for _, slice := range []*variable{x, y} {
+			slice.set(plus(slice, columns))
+		}
+		for _, slice := range []*variable{mean, r} {
+			slice.set(plus(slice, integer(4)))
+		}
+		rows.set(minus(rows, integer(1)))
+	})
 }
 
 // maxOfColumns gives the largest of each column of one or more rows.
