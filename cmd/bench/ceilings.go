@@ -12,6 +12,7 @@ import (
 // ceilings are the rates that no kernel of the network should be expected to exceed, measured with a kernel that does nothing else.
 type ceilings struct {
 	Arithmetic spread `json:"gflop_per_s"` // multiply-adds on registers, two operations each
+	Int8       spread `json:"gop8_per_s"`  // the same of int8; none where that is not measured
 	Memory     spread `json:"gb_per_s"`    // read and written by a copy of copyBytes
 	Dispatch   spread `json:"dispatch_us"` // a dispatch of one invocation, among many
 }
@@ -19,12 +20,12 @@ type ceilings struct {
 // The micro-kernels. The multiply-adds are eight chains an invocation, enough to hide the latency of each, and enough invocations to
 // fill any GPU.
 const (
-	ceilingSize   = 256 // invocations a workgroup
-	addsGroups    = 1024
-	addsChains    = 8
-	addsUnrolled  = 16
-	mostAddsLoops = 1 << 16
-	copyBytes     = 64 << 20
+	ceilingSize  = 256 // invocations a workgroup
+	addsGroups   = 1024
+	addsChains   = 8
+	addsUnrolled = 16
+	mostLoops    = 1 << 16
+	copyBytes    = 64 << 20
 )
 
 const ceilingSource = `
@@ -77,10 +78,7 @@ func ceilingPrograms() (adds, copying, nothing *gpu.Program) {
 		return &gpu.Program{Name: name, Entry: name, Source: source, Arguments: arguments}
 	}
 	adds = program("multiply_adds", gpu.ReadWrite)
-	adds.Body = func(params any, a []gpu.Array) { multiplyAdds(params.(*ceilingParams), a[0].F, 0) }
-	adds.Fast = func(params any, a []gpu.Array32, split gpu.Split) {
-		split(len(a[0].F), func(from, to int) { multiplyAdds(params.(*ceilingParams), a[0].F[from:to], from) })
-	}
+	adds.Body = func(params any, a []gpu.Array) { multiplyAdds(params.(*ceilingParams), a[0].F) }
 	copying = program("copy", gpu.Read, gpu.ReadWrite)
 	copying.Body = func(_ any, a []gpu.Array) { copy(a[1].F, a[0].F) }
 	copying.Fast = func(_ any, a []gpu.Array32, split gpu.Split) {
@@ -92,11 +90,11 @@ func ceilingPrograms() (adds, copying, nothing *gpu.Program) {
 	return adds, copying, nothing
 }
 
-// multiplyAdds is the kernel in Go, for the invocations from `first` on.
-func multiplyAdds[F gpu.Float](p *ceilingParams, result []F, first int) {
-	f, t := F(p.Factor), F(p.Term)
+// multiplyAdds is the kernel in Go.
+func multiplyAdds(p *ceilingParams, result []float64) {
+	f, t := float64(p.Factor), float64(p.Term)
 	for i := range result {
-		x := F(first + i)
+		x := float64(i)
 		a, b, c, d, e, g, h, k := x, x+1, x+2, x+3, x+4, x+5, x+6, x+7
 		for range p.Loops * addsUnrolled {
 			a, b, c, d = a*f+t, b*f+t, c*f+t, d*f+t
@@ -125,15 +123,17 @@ func findCeilings(ctx context.Context, d gpu.Device, repeats int) (*ceilings, er
 		}
 	}()
 	c := &ceilings{}
-	for p := (ceilingParams{Loops: 1, Factor: 0.999, Term: 0.5}); ; p.Loops *= 2 {
-		ms, err := replay(ctx, d, gpu.Command{Program: adds, Params: &p, Arguments: buffers[:1], Groups: [3]int{addsGroups, 1, 1}}, repeats)
-		if err != nil {
-			return nil, err
-		}
-		if ms.Median > tune.Milliseconds(tune.ReplayTime) || p.Loops == mostAddsLoops {
-			c.Arithmetic = ms.rate(2e-6 * ceilingSize * addsGroups * addsChains * addsUnrolled * float64(p.Loops))
-			break
-		}
+	if d.Info().Kind == gpu.KindProcessor {
+		err = c.ofVectors(ctx, d, repeats)
+	} else {
+		c.Arithmetic, err = fullRate(ctx, d, repeats, func(loops uint32) (gpu.Command, float64) {
+			p := &ceilingParams{Loops: loops, Factor: 0.999, Term: 0.5}
+			return gpu.Command{Program: adds, Params: p, Arguments: buffers[:1], Groups: [3]int{addsGroups, 1, 1}},
+				ceilingSize * addsGroups * addsChains * addsUnrolled * float64(loops)
+		})
+	}
+	if err != nil {
+		return nil, err
 	}
 	ms, err := replay(ctx, d, gpu.Command{Program: copying, Arguments: buffers[1:], Groups: [3]int{elements / 4 / ceilingSize, 1, 1}}, repeats)
 	if err != nil {
@@ -143,4 +143,16 @@ func findCeilings(ctx context.Context, d gpu.Device, repeats int) (*ceilings, er
 	ms, err = replay(ctx, d, gpu.Command{Program: nothing, Arguments: buffers[:1], Groups: [3]int{1, 1, 1}}, repeats)
 	c.Dispatch = ms.scaled(1000)
 	return c, err
+}
+
+// fullRate is that of a command, in billions of operations a second, once it takes so many loops that
+// starting it does not count. The command's multiply-adds, two operations each, are given beside it.
+func fullRate(ctx context.Context, d gpu.Device, repeats int, of func(loops uint32) (gpu.Command, float64)) (spread, error) {
+	for loops := uint32(1); ; loops *= 2 {
+		command, adds := of(loops)
+		ms, err := replay(ctx, d, command, repeats)
+		if err != nil || ms.Median > tune.Milliseconds(tune.ReplayTime) || loops == mostLoops {
+			return ms.rate(2e-6 * adds), err
+		}
+	}
 }

@@ -3,13 +3,16 @@
 package main
 
 import (
+	"encoding/binary"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"mrprism/internal/gpu"
+	"mrprism/internal/gpu/device"
 	"mrprism/internal/gpu/gputest"
+	"mrprism/internal/vector"
 )
 
 // What is timed does the work that is counted: an invocation's chains take so many steps, and the copy is whole.
@@ -45,6 +48,69 @@ func TestCeilingKernels(t *testing.T) {
 			require.InEpsilon(t, want, got, 1e-4, "element %d: 48 steps round by 6e-8 each, and 0.99 by 1e-8 of itself", i)
 		}
 	})
+}
+
+// So do the processor's: every product is computed in every loop.
+func TestCeilingOfVectors(t *testing.T) {
+	ctx := t.Context()
+	d, err := device.Open(ctx, device.Processor, device.Options{})
+	require.NoError(t, err)
+	defer d.Close()
+	programs := []*gpu.Program{products}
+	if vector.HasWords() {
+		programs = append(programs, products8)
+	}
+	require.NoError(t, d.Prepare(ctx, programs))
+	columns := vector.Columns()
+	for _, b := range candidates() {
+		b.Loops = 3
+		rows, terms := int(b.Rows), int(b.Terms)
+		n := blocks * rows * columns
+		buffers, err := d.Allocate(ctx, []gpu.BufferSpec{{Elements: n}, {Elements: n, Type: gpu.I32}})
+		require.NoError(t, err)
+		for i, program := range programs {
+			r, err := d.Record([]gpu.Command{{Program: program, Params: &b, Arguments: buffers[i : i+1], Groups: [3]int{1, 1, 1}}})
+			require.NoError(t, err)
+			require.NoError(t, d.Run(ctx, r))
+			r.Release()
+			raw := make([]byte, 4*n)
+			require.NoError(t, d.Read(ctx, gpu.Range{Buffer: buffers[i], Dst: raw}))
+			for at := range n {
+				row, column := at/columns%rows, at%columns
+				want := 0
+				for k := range terms {
+					if term := leftValue(row*terms+k) * rightValue(k*columns+column); i == 0 {
+						want += int(b.Loops) * term
+					} else { // int8 of its packing: (terms / 4, columns, 4)
+						want += leftValue(row*terms+k) * rightValue((k/4*columns+column)*4+k%4)
+					}
+				}
+				got := int(int32(binary.LittleEndian.Uint32(raw[4*at:])))
+				if i == 0 {
+					got = int(gpu.BytesFloat32(raw[4*at : 4*at+4])[0])
+				}
+				if want != got {
+					require.Equal(t, want, got, "%s, %+v, element %d", program.Name, b, at)
+				}
+			}
+		}
+		buffers[0].Release()
+		buffers[1].Release()
+	}
+}
+
+// A kernel of int8 is set beside int8's own ceiling, where there is one.
+func TestShares(t *testing.T) {
+	k := kernelTimes{Name: "conv2d_int8_forward", GFLOP: 1, GB: 0.1, Time: one(10)} // 100 GFLOP/s, 10 GB/s
+	c := &ceilings{Arithmetic: one(200), Memory: one(40)}
+	adds, ceiling := c.shares(k)
+	assert.Equal(t, []float64{0.5, 0.5}, []float64{adds, ceiling})
+	c.Int8 = one(800)
+	adds, ceiling = c.shares(k)
+	assert.Equal(t, []float64{0.125, 0.25}, []float64{adds, ceiling})
+	k.Name = "conv2d_forward"
+	adds, _ = c.shares(k)
+	assert.Equal(t, 0.5, adds)
 }
 
 func TestSpread(t *testing.T) {

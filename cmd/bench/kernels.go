@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"mrprism/internal/gpu"
@@ -23,6 +24,7 @@ type kernelTimes struct {
 	Time       spread  `json:"ms"`      // of one dispatch, the cost of a dispatch included
 	GFLOP      float64 `json:"gflop"`   // of one dispatch, as shaders.Work counts
 	GB         float64 `json:"gb"`      // of all tensors that a dispatch is given, each once
+	Adds       float64 `json:"adds"`    // the part of the device's multiply-adds that it reaches, 0..1
 	Ceiling    float64 `json:"ceiling"` // the part of the device's arithmetic or bandwidth that it reaches, the larger one; 0..1, or more from a cache
 }
 
@@ -57,24 +59,34 @@ func (r *report) kernels(ctx context.Context, d gpu.Device, part string, plan *t
 		if t.Time, err = replay(ctx, d, first[k], repeats); err != nil {
 			return fmt.Errorf("%s %s: %w", t.Name, t.Shape, err)
 		}
-		atCeiling := 1e3 * max(t.GFLOP/r.Ceilings.Arithmetic.Most, t.GB/r.Ceilings.Memory.Most)
-		t.Ceiling = atCeiling / t.Time.Median
+		t.Adds, t.Ceiling = r.Ceilings.shares(t)
 		r.Kernels = append(r.Kernels, t)
 	}
 	return nil
 }
 
+// shares are how much of the multiply-adds a kernel reaches, and of what it is nearest to.
+func (c *ceilings) shares(t kernelTimes) (adds, ceiling float64) {
+	arithmetic := c.Arithmetic.Most
+	if c.Int8.Most > 0 && strings.Contains(t.Name, "int8") {
+		arithmetic = c.Int8.Most
+	}
+	adds = 1e3 * t.GFLOP / arithmetic / t.Time.Median
+	return adds, max(adds, 1e3*t.GB/c.Memory.Most/t.Time.Median)
+}
+
 // row is a line of a table: all dispatches of one shape, or of one program.
 type row struct {
-	name, shape           string
-	dispatches            int
-	ms, gflop, gb, atBest float64 // atBest: ms at the device's ceiling
+	name, shape    string
+	dispatches     int
+	ms, gflop, gb  float64
+	adding, atBest float64 // ms at the ceiling of multiply-adds, and at the nearest one
 }
 
 func (t *kernelTimes) row() row {
 	n := float64(t.Dispatches)
 	ms := n * t.Time.Median
-	return row{t.Name, t.Shape, t.Dispatches, ms, n * t.GFLOP, n * t.GB, ms * t.Ceiling}
+	return row{t.Name, t.Shape, t.Dispatches, ms, n * t.GFLOP, n * t.GB, ms * t.Adds, ms * t.Ceiling}
 }
 
 // rows are the shapes, or, added up, the programs, those that take longest first.
@@ -93,7 +105,8 @@ func rows(part []kernelTimes, programs bool) []row {
 		}
 		o := &out[at]
 		o.dispatches += r.dispatches
-		o.ms, o.gflop, o.gb, o.atBest = o.ms+r.ms, o.gflop+r.gflop, o.gb+r.gb, o.atBest+r.atBest
+		o.ms, o.gflop, o.gb = o.ms+r.ms, o.gflop+r.gflop, o.gb+r.gb
+		o.adding, o.atBest = o.adding+r.adding, o.atBest+r.atBest
 	}
 	slices.SortStableFunc(out, func(a, b row) int { return cmp.Compare(b.ms, a.ms) })
 	return out
@@ -138,13 +151,13 @@ func kernelTable(out io.Writer, part []kernelTimes, programs bool) error {
 	}
 	fmt.Fprintf(out, "\n%s by %s, each dispatch alone: %s ms together\n\n", part[0].Part, what, digits(sum))
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(w, "ms\tshare\tdispatches\tMFLOP\tGFLOP/s\tMB\tGB/s\tof ceiling\t\n")
+	fmt.Fprint(w, "ms\tshare\tdispatches\tMFLOP\tGFLOP/s\tMB\tGB/s\tof adds\tof ceiling\t\n")
 	for _, r := range all {
 		if r.ms < smallestShare*sum {
 			break
 		}
-		fmt.Fprintf(w, "%s\t%.1f %%\t%d\t%s\t%s\t%s\t%s\t%.0f %%\t  %s  %s\n", digits(r.ms), 100*r.ms/sum, r.dispatches,
-			digits(1e3*r.gflop), digits(1e3*r.gflop/r.ms), digits(1e3*r.gb), digits(1e3*r.gb/r.ms), 100*r.atBest/r.ms, r.name, r.shape)
+		fmt.Fprintf(w, "%s\t%.1f %%\t%d\t%s\t%s\t%s\t%s\t%.0f %%\t%.0f %%\t  %s  %s\n", digits(r.ms), 100*r.ms/sum, r.dispatches,
+			digits(1e3*r.gflop), digits(1e3*r.gflop/r.ms), digits(1e3*r.gb), digits(1e3*r.gb/r.ms), 100*r.adding/r.ms, 100*r.atBest/r.ms, r.name, r.shape)
 	}
 	return w.Flush()
 }

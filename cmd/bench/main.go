@@ -34,10 +34,10 @@ Nothing is measured before one run has been thrown away; medians are of -n runs,
 is the time from nothing to a network that can run: graphs, memory, pipelines. Without -weights, the weights are random: times do not
 depend on them.
 
-First come the ceilings of the device, each measured with a kernel that does nothing else: multiply-adds on registers, a copy of 64 MiB, and
-dispatches of one invocation. With -kernels every kernel of the network is timed alone, in many copies one after the other: the time of all its
-dispatches in one run, the operations that shaders.Work counts (multiply-adds as two), the bytes of all its tensors, each once, and the
-larger of its shares of the two ceilings (the most that was seen of each). Small tensors come from a cache then, so a share of bandwidth may exceed 100 %.
+First come the ceilings of the device, each measured with a kernel that does nothing else: multiply-adds on registers (on the processor: of all
+threads, in its vectors, on blocks in the first cache, and the same of int8), a copy of 64 MiB, and dispatches of one invocation. With -kernels every kernel of the network is timed alone, in many copies one after the other: the time of all its
+dispatches in one run, the operations that shaders.Work counts (multiply-adds as two), the bytes of all its tensors, each once, its share of the
+multiply-adds ("of adds"), and the larger of that and of its share of the bandwidth (the most that was seen of each). Small tensors come from a cache then, so a share of bandwidth may exceed 100 %.
 
 With -compare the figures of an earlier -json are set beside those of this run, as ratios now/base: of medians, and from the least to the
 most that the spreads of both allow.

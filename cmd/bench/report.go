@@ -93,15 +93,19 @@ type figure struct {
 func (r *report) figures() []figure {
 	const ms = "ms"
 	c, i := r.Ceilings, r.Inference
-	out := []figure{
-		{"ceiling of multiply-adds", "GFLOP/s", c.Arithmetic}, {"ceiling of copying", "GB/s", c.Memory}, {"a dispatch of nothing", "µs", c.Dispatch},
+	out := []figure{{"ceiling of multiply-adds", "GFLOP/s", c.Arithmetic}}
+	if c.Int8.N > 0 {
+		out = append(out, figure{"ceiling of multiply-adds of int8", "Gop/s", c.Int8})
+	}
+	out = append(out, []figure{
+		{"ceiling of copying", "GB/s", c.Memory}, {"a dispatch of nothing", "µs", c.Dispatch},
 		{"encoder", ms, i.Encoder}, {"one recurrence", ms, i.Recurrence}, {"four passes, warm", ms, i.FourPasses},
 		{"four passes, the first time", ms, one(i.FirstMS)}, {"compile", ms, one(i.CompileMS)},
 		{"compile, pipelines alone", ms, one(i.PipelinesMS)}, {"network", "pipelines", one(float64(i.Pipelines))},
 		{"encoder", "dispatches", one(float64(i.EncoderDispatches))}, {"one recurrence", "dispatches", one(float64(i.RecurrenceDispatches))},
 		{"four passes", "dispatches", one(float64(i.Dispatches))},
 		{"network", "MiB of buffers", one(mebibytes(i.Bytes))},
-	}
+	}...)
 	if t := i.ToF32; t != nil {
 		out = append(out, []figure{
 			{"encoder", "of f32", t.Encoder}, {"one recurrence", "of f32", t.Recurrence}, {"four passes, warm", "of f32", t.FourPasses},

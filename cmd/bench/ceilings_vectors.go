@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/vector"
+)
+
+// The processor multiplies and adds in the vectors of internal/vector, so its ceiling is their product
+// of blocks that stay in the first cache, on all threads. Which block is the fastest depends on that
+// cache and on what a call costs: the fastest of a few counts.
+
+// block is a product (rows, terms) times (terms, columns of a panel), again and again.
+type block struct{ Rows, Terms, Loops int32 }
+
+// blocks is how many products there are in a dispatch: enough for the threads of any processor.
+const blocks = 256
+
+// candidates are blocks of float32. The smaller rows are those that stay in registers.
+func candidates() []block {
+	rows := int32(vector.Rows())
+	return []block{{Rows: rows / 8, Terms: 128}, {Rows: rows / 8, Terms: 256}, {Rows: rows, Terms: 64}, {Rows: rows, Terms: 256}}
+}
+
+// The factors' values.
+func leftValue(i int) int  { return i % 7 }
+func rightValue(i int) int { return i % 3 }
+
+// values makes n of them.
+func values[T int8 | float32](n int, of func(int) int) []T {
+	out := make([]T, n)
+	for i := range out {
+		out[i] = T(of(i))
+	}
+	return out
+}
+
+// products and products8 are programs of the processor alone, on one buffer (blocks, rows, columns).
+// The first adds up all loops, the second computes the same in each.
+var products, products8 = vectorProgram("products", func(rows, terms, loops, columns int, split gpu.Split, a gpu.Array32) {
+	split(blocks, func(from, to int) {
+		var right vector.Matrix
+		left := values[float32](rows*terms, leftValue)
+		right.Reset(terms, columns)
+		right.Pack(0, 0, terms, values[float32](terms*columns, rightValue), columns)
+		for i := from; i < to; i++ {
+			for loop := range loops {
+				right.Multiply(rows, left, terms, 1, a.F[i*rows*columns:], columns, loop > 0)
+			}
+		}
+	})
+}), vectorProgram("products8", func(rows, terms, loops, columns int, split gpu.Split, a gpu.Array32) {
+	split(blocks, func(from, to int) {
+		var right vector.Bytes
+		size, _ := vector.WordBytes()
+		left := make([]byte, rows*terms*size)
+		vector.ToWords(left, values[int8](rows*terms, leftValue))
+		right.Reset(terms, columns)
+		for p := range right.Panels() {
+			right.Pack(p, 0, terms, values[int8](terms*columns, rightValue))
+		}
+		for i := from; i < to; i++ {
+			for range loops {
+				right.Multiply(rows, left, terms*size, a.I[i*rows*columns:][:rows*columns])
+			}
+		}
+	})
+})
+
+func vectorProgram(name string, fast func(rows, terms, loops, columns int, split gpu.Split, a gpu.Array32)) *gpu.Program {
+	return &gpu.Program{
+		Name: name, Entry: name, Source: "// of the processor alone", Arguments: []gpu.Access{gpu.ReadWrite},
+		Body: func(any, []gpu.Array) { panic(name + ": the processor has its own") },
+		Fast: func(params any, a []gpu.Array32, split gpu.Split) {
+			b := params.(*block)
+			fast(int(b.Rows), int(b.Terms), int(b.Loops), vector.Columns(), split, a[0])
+		},
+	}
+}
+
+// ofVectors measures the processor's multiply-adds.
+func (c *ceilings) ofVectors(ctx context.Context, d gpu.Device, repeats int) error {
+	if err := d.Prepare(ctx, []*gpu.Program{products, products8}); err != nil {
+		return err
+	}
+	columns := vector.Columns()
+	most := blocks * vector.Rows() * columns
+	buffers, err := d.Allocate(ctx, []gpu.BufferSpec{{Label: "products", Elements: most}, {Label: "products of int8", Type: gpu.I32, Elements: most}})
+	if err != nil {
+		return err
+	}
+	defer buffers[0].Release()
+	defer buffers[1].Release()
+	fastest := func(program *gpu.Program, result gpu.Buffer) (best spread, err error) {
+		for _, b := range candidates() {
+			rate, err := fullRate(ctx, d, repeats, func(loops uint32) (gpu.Command, float64) {
+				b.Loops = int32(loops)
+				return gpu.Command{Program: program, Params: &b, Arguments: []gpu.Buffer{result}, Groups: [3]int{1, 1, 1}},
+					blocks * float64(b.Rows) * float64(b.Terms) * float64(columns) * float64(loops)
+			})
+			if err != nil {
+				return best, err
+			}
+			if rate.Median > best.Median {
+				best = rate
+			}
+		}
+		return best, nil
+	}
+	if c.Arithmetic, err = fastest(products, buffers[0]); err != nil || !vector.HasWords() {
+		return err
+	}
+	c.Int8, err = fastest(products8, buffers[1])
+	return err
+}
