@@ -39,7 +39,7 @@ test: setup ## all tests; as root on Debian, installs what they need first
 build: site ## every program, in build/
 	@mkdir -p build
 	CGO_ENABLED=0 go build -o build/serve ./cmd/serve
-	go build -ldflags "-X main.commit=$(COMMIT)" -o build/ $(patsubst %,./cmd/%,$(filter-out serve,$(PROGRAMS)))
+	go build -ldflags "-X main.commit=$(COMMIT) -X mrprism/internal/choose.commit=$(COMMIT)" -o build/ $(patsubst %,./cmd/%,$(filter-out serve,$(PROGRAMS)))
 
 site: ## the page, in site/dist
 size: ## the page's download sizes; fails above 4 MB of programs (brotli) or 7 MB of weights a model

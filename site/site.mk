@@ -1,6 +1,7 @@
 # The page: WebAssembly programs, sample, bundle. Included by the Makefile at the top.
 BROTLI ?= 9
 WASM_FLAGS := -trimpath -ldflags="-s -w"
+SEGMENTER_FLAGS := -trimpath -ldflags="-s -w -X mrprism/internal/choose.commit=$(COMMIT)" -tags simd128
 
 .PHONY: site size
 site: site/programs
@@ -13,5 +14,5 @@ size: site/programs
 site/programs:
 	@mkdir -p site/dist
 	GOOS=js GOARCH=wasm go build $(WASM_FLAGS) -o site/dist/viewer.wasm ./wasm/viewer
-	GOOS=js GOARCH=wasm go build $(WASM_FLAGS) -tags simd128 -o site/dist/segmenter.wasm ./wasm/segmenter
+	GOOS=js GOARCH=wasm go build $(SEGMENTER_FLAGS) -o site/dist/segmenter.wasm ./wasm/segmenter
 	go run ./site/sample site/dist/sample.jpg

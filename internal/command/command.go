@@ -16,6 +16,7 @@ import (
 	"strings"
 	"syscall"
 
+	"mrprism/internal/choose"
 	"mrprism/internal/gpu"
 	"mrprism/internal/gpu/device"
 	"mrprism/internal/tune"
@@ -147,7 +148,9 @@ type Device struct {
 // DeviceFlags declares -device, -dawn-lib and -untuned.
 func DeviceFlags(flags *flag.FlagSet) Device {
 	return Device{
-		flags.String("device", "", "`NAME` of what computes: "+strings.Join(device.Names(), ", ")+" (default "+device.Variable+", else auto)"),
+		flags.String("device", "", "`NAME` of what computes: "+strings.Join(device.Names(), ", ")+" (default "+device.Variable+
+			", else auto: the GPU; where there is none but one that the CPU plays, as lavapipe does, the faster of that and processor, as one second at most of "+
+			"measuring has shown, which is remembered in the user's folder for caches; "+tune.Variable+"=off: processor)"),
 		flags.String("dawn-lib", "", "`FILE` of the Dawn library (default MRPRISM_DAWN_LIB, else what make dawn fetched)"),
 		flags.Bool("untuned", false, "choose kernels by the kind of GPU, not by what bench -tune has measured on it ("+tune.Variable+"=off does that too)"),
 	}
@@ -182,7 +185,11 @@ func (d Device) Open(ctx context.Context, note func(string)) (gpu.Device, error)
 // OpenNamed opens the device, with the kernels that were measured to be the fastest on it. That no GPU can be used is an error unless another
 // device was named.
 func (d Device) OpenNamed(ctx context.Context, note func(string)) (gpu.Device, error) {
-	opened, err := device.Open(ctx, *d.name, device.Options{DawnLibrary: *d.dawn, Note: note})
+	options := device.Options{DawnLibrary: *d.dawn, Note: note}
+	if os.Getenv(tune.Variable) != "off" {
+		options.Compare = choose.With(choose.Files{})
+	}
+	opened, err := device.Open(ctx, *d.name, options)
 	if err != nil || *d.untuned {
 		return opened, err
 	}

@@ -19,6 +19,7 @@ type Result struct {
 	Measurements  Measurements
 	Timings       map[string]float64   // ms: search (where there was one), encode, rec0 … recN, mirror (where the model looks at that too), total
 	Adapter       string               // what computed it
+	Why           string               // why that was taken, where there was a choice; else ""
 	Precision     model.Precision      // in which
 	Found         bool                 // false: the structure that all hangs on has no pixel; where the search found none, every map is 0
 	Doubts        []Doubt              // why its maker does not believe it; none: it does

@@ -225,7 +225,7 @@ func (e *Engine) result(v *view, o Options) *Result {
 	return &Result{
 		Width: v.image.W, Height: v.image.H, ROI: v.square, Recurrences: o.Recurrences,
 		Classes: slices.Clone(e.about.Classes), Raters: slices.Clone(e.about.Raters), Labels: e.about.Labels, Steered: e.steered,
-		Adapter: e.Adapter(), Precision: e.precision, Timings: map[string]float64{}, Figures: trust.Figures{}, Looks: maps.Clone(v.looks), side: e.about.Side,
+		Adapter: e.Adapter(), Why: e.device.Info().Why, Precision: e.precision, Timings: map[string]float64{}, Figures: trust.Figures{}, Looks: maps.Clone(v.looks), side: e.about.Side,
 	}
 }
 

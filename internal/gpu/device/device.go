@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"strings"
 
 	"mrprism/internal/gpu"
@@ -17,7 +16,7 @@ import (
 // Variable is the environment variable that names the device where no flag does.
 const Variable = "MRPRISM_DEVICE"
 
-// Names of devices: auto takes the best GPU that there is; the others compute in Go, the processor in float32, the reference in float64.
+// Names of devices: auto takes the best that there is, see Open; the others compute in Go, the processor in float32, the reference in float64.
 const (
 	Auto      = "auto"
 	Processor = "processor"
@@ -28,6 +27,10 @@ const (
 type Options struct {
 	DawnLibrary string       // path of the Dawn library; where empty, MRPRISM_DAWN_LIB and the usual places
 	Note        func(string) // is told, where auto passed a backend over, which and why; may be nil
+
+	// Compare says how many times as fast as an adapter that is itself a processor Processor is. Where it
+	// fails, or is nil, auto takes Processor. It is never asked about a real GPU. internal/choose has one.
+	Compare func(ctx context.Context, adapter, processor gpu.Device) (ratio float64, err error)
 }
 
 func (o *Options) note(format string, args ...any) {
@@ -36,10 +39,51 @@ func (o *Options) note(format string, args ...any) {
 	}
 }
 
-// emulated says that the adapter is the processor itself, which computes faster without it:
-// natively, where it has vectors. ARCHITECTURE.md has the figures.
-func emulated(info gpu.Info) bool {
-	return info.Kind == gpu.KindCPU && runtime.GOOS != "js" && processor.HasVectors()
+// emulates says that an adapter is the processor itself, which may compute faster without it, where
+// it has vectors. ARCHITECTURE.md has figures.
+func emulates(info gpu.Info) bool { return info.Kind == gpu.KindCPU && processor.HasVectors() }
+
+// explained is a device of which is known why it was taken.
+type explained struct {
+	gpu.Device
+	why string
+}
+
+func (e *explained) Info() gpu.Info {
+	info := e.Device.Info()
+	info.Why = e.why
+	return info
+}
+
+// faster gives what computes faster, an adapter that is a processor or Processor, and closes the other.
+func (o *Options) faster(ctx context.Context, adapter gpu.Device) (gpu.Device, error) {
+	direct := processor.Open()
+	name := adapter.Info().Adapter
+	taken, left := &explained{direct, name + " emulates a GPU on this processor, which takes longer"}, adapter
+	if o.Compare != nil {
+		ratio, err := o.Compare(ctx, adapter, direct)
+		switch {
+		case ctx.Err() != nil:
+			_ = adapter.Close()
+			return nil, ctx.Err()
+		case err != nil:
+			taken.why = fmt.Sprintf("%s emulates a GPU on this processor, and was not compared: %v", name, err)
+		case ratio >= 1:
+			taken.why = timesAsFast(ratio, name)
+		default:
+			taken, left = &explained{adapter, timesAsFast(1/ratio, direct.Info().Adapter)}, direct
+		}
+	}
+	_ = left.Close() // what a device that is given up has to say is of no use
+	o.note("computing with %s: %s", taken.Info(), taken.why)
+	return taken, nil
+}
+
+func timesAsFast(ratio float64, other string) string {
+	if ratio < 1.05 {
+		return fmt.Sprintf("as fast as %s here", other)
+	}
+	return fmt.Sprintf("%.1f times as fast as %s here", ratio, other)
 }
 
 // backend is one way to a GPU.
@@ -59,7 +103,8 @@ func Names() []string {
 
 // Open gives the named device; where name is empty, that of MRPRISM_DEVICE, else auto. Auto is the
 // first GPU backend that opens, Dawn before wgpu-native, unless its adapter is a processor that
-// emulates a GPU: then, natively, it is Processor where that has vectors. Where no backend opens
+// emulates a GPU, and Processor has vectors: then it is the faster of the two, as Options.Compare
+// finds, or else Processor. Where no backend opens
 // the error wraps gpu.ErrNoAdapter and says of each why, and the caller decides whether to compute
 // on Processor. MRPRISM_DEBUG wraps the device, see DebugVariable.
 func Open(ctx context.Context, name string, options Options) (gpu.Device, error) {
@@ -98,14 +143,8 @@ func best(ctx context.Context, options Options) (gpu.Device, error) {
 	var failures []error
 	for _, b := range backends {
 		d, err := b.open(ctx, options)
-		if err == nil && emulated(d.Info()) {
-			name := d.Info().Adapter
-			if err := d.Close(); err != nil {
-				return nil, fmt.Errorf("%s: %w", b.name, err)
-			}
-			d = processor.Open()
-			options.note("computing with %s: the only adapter, %s, emulates a GPU on this processor and takes longer", d.Info(), name)
-			return d, nil
+		if err == nil && emulates(d.Info()) {
+			return options.faster(ctx, d)
 		}
 		if err == nil {
 			if len(failures) > 0 {
