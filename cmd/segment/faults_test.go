@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -152,6 +153,54 @@ func TestFullDisk(t *testing.T) {
 	}
 	require.Zero(t, call(t, args...).code)
 	require.NotEqual(t, before["a_brain.png"], must(os.ReadFile(filepath.Join(out, "a_brain.png"))))
+}
+
+// Where the only adapter is the CPU's own, auto takes what was measured to be faster, and the JSON and the
+// notes say why; what is remembered decides the next time, whichever it is.
+func TestDeviceThatWasChosen(t *testing.T) {
+	t.Setenv("MRPRISM_DEVICE", "")
+	t.Setenv("MRPRISM_TUNE", "")
+	for _, variable := range []string{"XDG_CACHE_HOME", "HOME", "LocalAppData"} { // where caches are on Linux, macOS and Windows
+		t.Setenv(variable, t.TempDir())
+	}
+	dir := t.TempDir()
+	photo := write(t, filepath.Join(dir, "a.png"), encodePNG(t, synthetic.Photograph(1, 40, 40)))
+	base := []string{"-weights", weightsFile(t, dir, segmenttest.Raters(), nil), "-recurrences", "0", photo}
+	segmented := func(name string) (s summary, notes string) {
+		out := filepath.Join(dir, name)
+		got := call(t, append(slices.Clone(base), "-out", out)...)
+		require.Zero(t, got.code, got.stderr)
+		require.NoError(t, json.Unmarshal(must(os.ReadFile(filepath.Join(out, "a.json"))), &s))
+		return s, got.stderr
+	}
+	first, notes := segmented("first")
+	if first.Why == "" {
+		t.Skipf("%s leaves no choice: %s", first.Device, notes)
+	}
+	require.Regexp(t, `fast as .+ here$`, first.Why)
+	require.Contains(t, notes, first.Device+": "+first.Why)
+
+	folder, err := os.UserCacheDir()
+	require.NoError(t, err)
+	files, err := filepath.Glob(filepath.Join(folder, "mrprism", "faster-*.json"))
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	for ms, taken := range map[string]string{`"adapter_ms": 1,`: "cpu]", `"adapter_ms": 99000,`: "[processor, processor]"} {
+		changed := regexp.MustCompile(`"adapter_ms": [^,]+,`).ReplaceAll(must(os.ReadFile(files[0])), []byte(ms))
+		changed = regexp.MustCompile(`"processor_ms": [^\n]+`).ReplaceAll(changed, []byte(`"processor_ms": 1000`))
+		require.NoError(t, os.WriteFile(files[0], changed, 0o600))
+		s, _ := segmented(taken)
+		require.Contains(t, s.Device, taken)
+		require.Regexp(t, `^(1000|99)\.0 times as fast as `, s.Why)
+	}
+
+	require.NoError(t, os.WriteFile(files[0], []byte("{"), 0o600))
+	s, _ := segmented("measured again")
+	require.Regexp(t, `fast as .+ here$`, s.Why)
+	t.Setenv("MRPRISM_DEVICE", "reference")
+	s, notes = segmented("named")
+	require.Contains(t, s.Device, "[reference, ")
+	require.Empty(t, s.Why+notes)
 }
 
 // Without any Vulkan driver the CPU computes and the user is told; who asked for a GPU gets an error and no mask.

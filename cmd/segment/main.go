@@ -37,6 +37,7 @@ and for discs and cups the vertical cup-to-disc ratio: "value", "low" and "high"
 The JSON says beside them whether to believe the result:
   found          false where nothing of the kind is in the picture. All masks are 0 then, and the line says e.g. "no disc found"
   doubts         why the model does not believe its result, each a "code" and a "text", which the line gives after DOUBTED; empty where it does
+  device         what computed it; "device_why" is why -device auto took that on a machine without a GPU, e.g. "3.1 times as fast as llvmpipe here"
   doubt          how odd the result is beside those on the training images, from 0 on: above 1 it is doubted; null where the weights cannot tell
 
 Models that know what to look for in a whole photograph search it first and segment the region around what they find. Where they find nothing, or
