@@ -63,6 +63,7 @@ func built(t *testing.T, replaced map[string][]byte) fs.FS {
 // server is the site at an address of its own, for one test.
 type server struct {
 	URL      string
+	wishes   string // that open asks the page for, after URL
 	http     *http.Server
 	mu       sync.Mutex
 	requests []string
@@ -132,7 +133,7 @@ func open(t *testing.T, s *server, width, height int, extra ...chromedp.ExecAllo
 	t.Cleanup(expire)
 	p := &page{t: t, ctx: ctx}
 	require.NoError(t, chromedp.Listen(ctx, func(event any) { p.heard(s, event) }))
-	p.run(chromedp.EmulateViewport(int64(width), int64(height)), chromedp.Navigate(s.URL))
+	p.run(chromedp.EmulateViewport(int64(width), int64(height)), chromedp.Navigate(s.URL+s.wishes))
 	p.until(`document.readyState === "complete"`)
 	return p
 }

@@ -66,10 +66,10 @@ export function offerSaves(result, name, weights, { display, segmenter, fail, sa
     return row;
   }));
   $("save-masks").querySelectorAll("button")[focused]?.focus();
-  const { width, height, model, classes, raters, labels, roi, recurrences, measurements, timings, adapter, precision, found, doubts, doubt } = result;
+  const { width, height, model, classes, raters, labels, roi, recurrences, measurements, timings, adapter, why, precision, found, doubts, doubt } = result;
   const record = {
     image: name, width, height, model, weights: { title: result.title, sha256: result.sha256, shipped: result.shipped }, classes, raters, labels, region: { ...roi, by: regionBy(result) },
-    recurrences, measurements, device: adapter, precision, found, doubts, doubt, times_ms: timings,
+    recurrences, measurements, device: adapter, device_why: why || undefined, precision, found, doubts, doubt, times_ms: timings,
   };
   if (weights) record.rater_weights = Array.from(weights, (w) => Number(w.toFixed(2)));
   $("save-json").onclick = () => download(`${base}.json`, "application/json", JSON.stringify(record, null, 2) + "\n");

@@ -218,9 +218,9 @@ function revealDoubt() {
 
 function about() {
   const list = $("about-list"), rows = [], { result } = state, { info } = segmenter;
-  if (info && !info.gpu) rows.push(["Why no GPU", info.reason]);
+  if (info?.reason) rows.push(["Why no GPU", info.reason]);
   if (result) {
-    rows.push(["Model", result.title ?? result.model], ["Computed by", result.adapter]);
+    rows.push(["Model", result.title ?? result.model], ["Computed by", result.adapter + (result.why ? `: ${result.why}` : "")]);
     const total = result.timings.total;
     if (total) rows.push(["Time", total < 1000 ? `${Math.round(total)} ms` : `${(total / 1000).toFixed(1)} s`]);
     rows.push(["Recurrences", String(result.recurrences)], ["Image uploaded", "never"]);
@@ -236,11 +236,13 @@ function about() {
 // ---- what computes, which models ----
 
 let hadGPU = false;
-function adapter({ adapter: name, gpu, software, reason, note, next }) {
+// reason: of a GPU that is missing or failed; why: where there was a choice, as on a machine whose only adapter the processor plays.
+function adapter({ adapter: name, gpu, software, reason, why, note, next }) {
   hadGPU ||= gpu;
-  $("adapter-name").textContent = gpu ? name : `Processor (${whyProcessor(reason, hadGPU).chip})`;
+  const short = reason ? whyProcessor(reason, hadGPU).chip : why ? "faster here" : "";
+  $("adapter-name").textContent = gpu ? name : `Processor${short ? ` (${short})` : ""}`;
   $("adapter").className = `chip ${gpu && !software ? "gpu" : "cpu"}`;
-  $("adapter").title = gpu ? `Computed by ${name}` : `Computed by the processor: ${reason}`;
+  $("adapter").title = reason ? `Computed by the processor: ${reason}` : `Computed by ${name.replace(/ \[.*\]$/, "")}${why ? `: ${why}` : ""}`;
   about();
   if (note) banner(note, next, "adapter");
   else if (gpu && $("banner").dataset.kind === "adapter") $("banner").hidden = true; // it is back
@@ -250,7 +252,7 @@ let visited = false; // a worker was ready before: the warning was given, and wh
 segmenter.addEventListener("ready", ({ detail }) => {
   adapter(detail);
   const why = whyProcessor(detail.reason, hadGPU);
-  if (!detail.gpu && !visited) banner(`${why.sentence}, so the processor computes. It is slower, with the same result.`, why.next, "adapter");
+  if (detail.reason && !visited) banner(`${why.sentence}, so the processor computes. It is slower, with the same result.`, why.next, "adapter");
   const select = $("model"), chosen = select.value;
   const own = [...select.options].filter((option) => option.value.startsWith("own-"));
   select.replaceChildren(...detail.models.map(({ name, title }) => new Option(title || name, name)), ...own);

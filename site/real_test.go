@@ -77,6 +77,12 @@ func real(t *testing.T, files map[string][]byte) *server {
 	return serve(t, built(t, map[string][]byte{"sw.js": []byte("// none in this test")}), files)
 }
 
+// emulated asks a site's page for the browser's GPU, which auto leaves where the processor emulates it and computes faster itself.
+func emulated(s *server) *server {
+	s.wishes = "?device=browser"
+	return s
+}
+
 // segmentIn runs mrprism.segment on files served under /weights/ and keeps the result in the page as globalThis.r.
 func (p *page) segmentIn(image, model, options string) error {
 	p.t.Helper()
@@ -130,7 +136,7 @@ func TestPageComputesWhatProgramsCompute(t *testing.T) {
 	picture := photo(t, 240, 180)
 	levels := tinyWeights(t, weights.LabelsAgreementLevels, nil)
 	raters := tinyWeights(t, weights.LabelsRaters, nil)
-	s := real(t, map[string][]byte{"levels.safetensors": levels, "raters.safetensors": raters, "photo.png": picture})
+	s := emulated(real(t, map[string][]byte{"levels.safetensors": levels, "raters.safetensors": raters, "photo.png": picture}))
 	p := open(t, s, 900, 700)
 	p.ready()
 	require.Contains(t, get[string](p, `(async () => (await mrprism.ready).adapter)()`), "browser", "WebGPU computes")
@@ -169,7 +175,7 @@ func TestNothingFoundByTheWorker(t *testing.T) {
 		bias := f.Tensor("conp.head.bias")
 		*bias = weights.NewF32(bias.Name, bias.Shape, []float32{-30, -30})
 	})
-	s := real(t, map[string][]byte{"w.safetensors": data, "photo.png": photo(t, 240, 180)})
+	s := emulated(real(t, map[string][]byte{"w.safetensors": data, "photo.png": photo(t, 240, 180)}))
 	p := open(t, s, 900, 700)
 	p.ready()
 	require.NoError(t, p.segmentIn("photo.png", "w.safetensors", `recurrences: 1, roi: "auto"`))
@@ -249,7 +255,7 @@ func kinds(t *testing.T, width, height int) map[string][]byte {
 
 func TestKindsOfImagesInThePage(t *testing.T) {
 	data, files := tinyWeights(t, weights.LabelsRaters, nil), kinds(t, 120, 90)
-	s := real(t, mapsWith(files, "w.safetensors", data))
+	s := emulated(real(t, mapsWith(files, "w.safetensors", data)))
 	p := open(t, s, 900, 700)
 	p.ready()
 	for name, picture := range files {
@@ -271,7 +277,7 @@ func mapsWith(m map[string][]byte, name string, data []byte) map[string][]byte {
 
 func TestGPULossIsRecoveredFrom(t *testing.T) {
 	picture, data := photo(t, 240, 180), tinyWeights(t, weights.LabelsRaters, nil)
-	s := real(t, map[string][]byte{"w.safetensors": data, "photo.png": picture})
+	s := emulated(real(t, map[string][]byte{"w.safetensors": data, "photo.png": picture}))
 	p := open(t, s, 900, 700)
 	p.ready()
 	options := `recurrences: 1, roi: "60,20,130"`
@@ -287,7 +293,7 @@ func TestGPULossIsRecoveredFrom(t *testing.T) {
 
 func TestGPULossWhileSegmenting(t *testing.T) {
 	picture, data := photo(t, 240, 180), tinyWeights(t, weights.LabelsRaters, nil)
-	s := real(t, map[string][]byte{"w.safetensors": data, "photo.png": picture})
+	s := emulated(real(t, map[string][]byte{"w.safetensors": data, "photo.png": picture}))
 	p := open(t, s, 900, 700)
 	p.ready()
 	p.do(`(async () => {

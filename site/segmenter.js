@@ -175,7 +175,7 @@ export function publish(segmenter) {
       const c = (wanted) => index(r.classes, wanted, "class"), m = (wanted) => index(r.raters, wanted, "rater");
       return {
         width: r.width, height: r.height, classes: r.classes, raters: r.raters, labels: r.labels, roi: r.roi, recurrences: r.recurrences,
-        measurements: r.measurements, timings: r.timings, adapter: r.adapter, model: r.model, found: r.found, doubts: r.doubts, doubt: r.doubt,
+        measurements: r.measurements, timings: r.timings, adapter: r.adapter, why: r.why, model: r.model, found: r.found, doubts: r.doubts, doubt: r.doubt,
         probability: (cls) => values("probability", { class: c(cls) }),
         rater: (rater, cls) => values("rater", { m: m(rater), class: c(cls) }),
         recurrence: (i, cls) => values("recurrence", { i, class: c(cls) }),

@@ -41,7 +41,7 @@ func shippedModel(t *testing.T, name string) (*weights.Model, map[string][]byte)
 // give in a native program on the same region.
 func TestSampleWithShippedWeights(t *testing.T) {
 	m, files := shippedModel(t, "fundus")
-	s := real(t, files)
+	s := emulated(real(t, files))
 	p := open(t, s, 1440, 900)
 	p.ready()
 	start := time.Now()
@@ -130,7 +130,7 @@ func heldPage(t *testing.T, others map[string][]byte) *page {
 	script = `const released = new Promise((go) => { new BroadcastChannel("compile").onmessage = go; });` + "\n" + script
 	changed := map[string][]byte{"sw.js": []byte("// none in this test"), "gpu.js": []byte(script)}
 	maps.Copy(changed, others)
-	p := open(t, serve(t, built(t, changed), files), 900, 700)
+	p := open(t, emulated(serve(t, built(t, changed), files)), 900, 700)
 	p.ready()
 	p.do(`(async () => {
 		globalThis.go = () => new BroadcastChannel("compile").postMessage("go");

@@ -17,6 +17,14 @@ import (
 	"mrprism/weights"
 )
 
+// withMemory is a function's value, which may use what the browser remembers for the site.
+const withMemory = `(async () => {
+	const settled = (request) => new Promise((resolve, reject) => { request.onsuccess = () => resolve(request.result); request.onerror = () => reject(request.error); });
+	const database = await settled(indexedDB.open("mrprism", 1));
+	const memory = (mode) => database.transaction("memory", mode).objectStore("memory");
+	try { return await (%s)(); } finally { database.close(); }
+})()`
+
 // The page measures kernels where its address asks for it on an emulated GPU (here of one name: all take minutes), stops for a question, goes on, and remembers what it found; the
 // masks stay the same.
 func TestTuningInThePage(t *testing.T) {
@@ -27,22 +35,16 @@ func TestTuningInThePage(t *testing.T) {
 	require.Contains(t, string(script), compiling)
 	failing := strings.ReplaceAll(string(script), compiling, // of the first device
 		`if (globalThis.name.includes("fail") && (globalThis.first ??= this) === this) throw new Error("injected");`+"\n"+compiling)
-	s := serve(t, built(t, map[string][]byte{"sw.js": []byte("// none in this test"), "gpu.js": []byte(failing)}),
-		map[string][]byte{"raters.safetensors": model, "photo.png": picture})
+	s := emulated(serve(t, built(t, map[string][]byte{"sw.js": []byte("// none in this test"), "gpu.js": []byte(failing)}),
+		map[string][]byte{"raters.safetensors": model, "photo.png": picture}))
 	want := natively(t, model, picture, segment.Options{Recurrences: 1, ROI: "none"})
 	p := open(t, s, 900, 700)
 	visit := func(query string) {
-		p.run(chromedp.Navigate(s.URL + query))
+		p.run(chromedp.Navigate(s.URL + s.wishes + query))
 		p.ready()
 		require.NoError(t, p.segmentIn("photo.png", "raters.safetensors", `recurrences: 1, roi: "none"`))
 		p.compare("r.probability(0)", want.Probability(0))
 	}
-	const withMemory = `(async () => {
-		const settled = (request) => new Promise((resolve, reject) => { request.onsuccess = () => resolve(request.result); request.onerror = () => reject(request.error); });
-		const database = await settled(indexedDB.open("mrprism", 1));
-		const memory = (mode) => database.transaction("memory", mode).objectStore("memory");
-		try { return await (%s)(); } finally { database.close(); }
-	})()`
 	type adapter struct {
 		Choices    map[string]string
 		Measured   map[string]string
@@ -67,7 +69,7 @@ func TestTuningInThePage(t *testing.T) {
 	assert.Equal(t, outcome{Done: true}, tune(), "an emulated GPU is not measured unasked")
 	assert.Empty(t, remembered())
 
-	visit("?tune=depthwise")
+	visit("&tune=depthwise")
 	interrupted := get[outcome](p, `(async () => { const tuned = mrprism.tune(); await r.probability(1); return tuned; })()`)
 	assert.False(t, interrupted.Done, "a question comes first")
 	require.True(t, tune().Done)
@@ -82,7 +84,7 @@ func TestTuningInThePage(t *testing.T) {
 	require.NoError(t, p.segmentIn("photo.png", "raters.safetensors", `recurrences: 1, roi: "none"`))
 	p.compare("r.probability(0)", want.Probability(0))
 
-	visit("?tune=depthwise")
+	visit("&tune=depthwise")
 	assert.Equal(t, outcome{Done: true}, tune(), "all that was measured before")
 	assert.Equal(t, kept, remembered())
 
@@ -97,22 +99,22 @@ func TestTuningInThePage(t *testing.T) {
 		for (const kernel in known.unfinished) delete known.choices[kernel];
 		await settled(memory("readwrite").put(JSON.stringify(known), key));
 	}`, ended)))
-	visit("?tune=depthwise")
+	visit("&tune=depthwise")
 	require.True(t, tune().Done)
 	again := remembered()
 	assert.Equal(t, keys, slices.Sorted(maps.Keys(again[0].Choices)))
 	assert.Equal(t, map[string]int{keys[0]: 2}, again[0].Unfinished)
 
 	// Where a GPU fails with kernels that were chosen for it, it goes on with those chosen by its kind, and keeps to them.
-	visit("?tune=depthwise&fail=once")
+	visit("&tune=depthwise&fail=once")
 	assert.Contains(t, get[string](p, "r.adapter"), "[browser")
 	forgotten := remembered()
 	assert.Empty(t, forgotten[0].Choices)
 	assert.Equal(t, keys, slices.Sorted(maps.Keys(forgotten[0].Unfinished)))
-	visit("?tune=depthwise")
+	visit("&tune=depthwise")
 	assert.Equal(t, outcome{Done: true}, tune())
 
-	visit("?tune=off")
+	visit("&tune=off")
 	assert.Equal(t, outcome{Done: true}, tune())
 	p.clean()
 }

@@ -34,7 +34,7 @@ type pair struct {
 type record struct {
 	pair
 	Times
-	Failures int `json:"failures,omitempty"` // measurements that failed, since the last that did not
+	Failures int `json:"failures,omitempty"` // measurements that were begun and gave no times
 }
 
 // mostFailures: what failed so often is not measured again.
@@ -61,15 +61,22 @@ func With(memory Memory) func(ctx context.Context, adapter, processor gpu.Device
 		if r.AdapterMS > 0 && r.ProcessorMS > 0 {
 			return r.Ratio(), nil
 		}
+		keep := func() {
+			if text, err := json.MarshalIndent(r, "", "  "); err == nil {
+				_ = memory.Put(p.key(), append(text, '\n')) // where nothing can be kept it is measured again
+			}
+		}
+		r.Failures++ // until it has not: a driver may take the program with it
+		keep()
 		times, err := Measure(ctx, adapter, processor)
-		if ctx.Err() != nil {
-			return 0, ctx.Err() // the user's wish, and no failure
+		if ctx.Err() != nil { // the user's wish, and no failure
+			r.Failures--
+			keep()
+			return 0, ctx.Err()
 		}
-		if r.Times = times; err != nil {
-			r.Failures++
-		}
-		if text, problem := json.MarshalIndent(r, "", "  "); problem == nil {
-			_ = memory.Put(p.key(), append(text, '\n')) // where nothing can be kept it is measured again
+		if err == nil {
+			r.Times, r.Failures = times, 0
+			keep()
 		}
 		if err != nil {
 			return 0, err

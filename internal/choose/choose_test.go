@@ -4,6 +4,7 @@ package choose
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -187,7 +188,31 @@ func TestFailingAdapter(t *testing.T) {
 	adapter, processor := open(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := With(known)(ctx, adapter, processor)
-	require.True(t, errors.Is(err, context.Canceled))
-	assert.Empty(t, known, "Ctrl-C is no failure of the adapter's")
+	for range mostFailures {
+		_, err := With(known)(ctx, adapter, processor)
+		require.True(t, errors.Is(err, context.Canceled))
+	}
+	_, err := With(known)(t.Context(), adapter, processor)
+	require.NoError(t, err, "Ctrl-C is no failure of the adapter's")
+}
+
+// dying is a memory of a process that ends while it measures.
+type dying struct{ memory }
+
+func (d dying) Put(key string, text []byte) error {
+	if len(d.memory[key]) > 0 {
+		return errors.New("the process has ended")
+	}
+	return d.memory.Put(key, text)
+}
+
+// A measurement that was begun and never ended counts as one that failed.
+func TestMeasurementThatTookTheProgramWithIt(t *testing.T) {
+	known := memory{}
+	adapter, processor := open(t)
+	_, _ = With(dying{known})(t.Context(), adapter, processor)
+	key := pairOf(adapter.info, processor.info).key()
+	var r record
+	require.NoError(t, json.Unmarshal(known[key], &r))
+	assert.Equal(t, record{pair: pairOf(adapter.info, processor.info), Failures: 1}, r)
 }

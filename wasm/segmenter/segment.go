@@ -153,7 +153,7 @@ func (s *session) postResult(message js.Value, res *segment.Result, took time.Du
 		"type": "result", "request": id, "id": id, "width": res.Width, "height": res.Height,
 		"classes": list(res.Classes), "raters": list(res.Raters), "labels": res.Labels, "steered": res.Steered, "model": s.model.Name(), "title": s.model.Label(),
 		"roi":         map[string]any{"x": res.ROI.X, "y": res.ROI.Y, "side": res.ROI.Side, "whole": res.ROI == imageio.Letterbox(res.Width, res.Height)},
-		"recurrences": res.Recurrences, "adapter": res.Adapter, "precision": string(res.Precision), "found": res.Found, "doubts": parsed.Get("doubts"), "doubt": parsed.Get("doubt"), "sha256": s.model.SHA256, "shipped": s.model.Shipped, "timings": timings,
+		"recurrences": res.Recurrences, "adapter": res.Adapter, "why": res.Why, "precision": string(res.Precision), "found": res.Found, "doubts": parsed.Get("doubts"), "doubt": parsed.Get("doubt"), "sha256": s.model.SHA256, "shipped": s.model.Shipped, "timings": timings,
 		"measurements": parsed.Get("measurements"),
 	})
 	return nil

@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"syscall/js"
 	"time"
 
+	"mrprism/internal/choose"
 	"mrprism/internal/gpu"
 	"mrprism/internal/gpu/device"
 	"mrprism/internal/imageio"
@@ -77,10 +79,17 @@ func (s *session) start(ctx context.Context) {
 	for _, e := range weights.Shipped().Models {
 		models = append(models, map[string]any{"name": e.Name, "title": e.Title, "bytes": e.Bytes})
 	}
-	if !s.onGPU() && js.Global().Get("navigator").Get("gpu").Truthy() { // Chrome refuses adapters for a while after losses, in a page that was reloaded too
+	if s.gpuReason != "" && js.Global().Get("navigator").Get("gpu").Truthy() { // Chrome refuses adapters for a while after losses, in a page that was reloaded too
 		s.retryGPU = time.Now().Add(gpuPause)
 	}
-	post(map[string]any{"type": "ready", "models": models, "adapter": s.dev.Info().String(), "gpu": s.onGPU(), "software": s.software(), "reason": s.gpuReason})
+	post(s.described(map[string]any{"type": "ready", "models": models}))
+}
+
+// described adds to a message what computes, and why: reason where a GPU is missing or failed, why where there was a choice.
+func (s *session) described(message map[string]any) map[string]any {
+	info := s.dev.Info()
+	maps.Copy(message, map[string]any{"adapter": info.String(), "gpu": s.onGPU(), "software": s.software(), "reason": s.gpuReason, "why": info.Why})
+	return message
 }
 
 func (s *session) onGPU() bool { return !s.dev.Info().InGo() }
@@ -122,11 +131,20 @@ func (s *session) openDevice(ctx context.Context) {
 	s.dev = s.remembered(dev)
 }
 
-// openGPU opens the GPU that the browser gives.
+// openGPU opens the GPU that the browser gives, or the processor where that is the faster of the two; or the device that is wished for:
+// ?device=browser, processor or reference.
 func openGPU(ctx context.Context) (gpu.Device, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
-	return device.Open(ctx, device.Auto, device.Options{})
+	name := wish("device")
+	if name == noWish {
+		name = device.Auto
+	}
+	options := device.Options{}
+	if wish("tune") != "off" {
+		options.Compare = choose.With(browserMemory{})
+	}
+	return device.Open(ctx, name, options)
 }
 
 // closeDevice drops the engine with its device. Errors are of no use any more.
@@ -207,7 +225,10 @@ func (s *session) returnToGPU(ctx context.Context, model string) {
 		return
 	}
 	dev, err := openGPU(ctx)
-	if err != nil {
+	if err == nil && dev.Info().InGo() { // what is offered now is slower
+		dev.Close()
+	}
+	if err != nil || dev.Info().InGo() {
 		s.retryGPU = time.Now().Add(gpuPause)
 		return
 	}
@@ -217,8 +238,7 @@ func (s *session) returnToGPU(ctx context.Context, model string) {
 }
 
 func (s *session) tellAdapter(note string) {
-	post(map[string]any{"type": "adapter", "adapter": s.dev.Info().String(), "gpu": s.onGPU(), "software": s.software(), "reason": s.gpuReason,
-		"note": note, "next": "Closing other pages that use the graphics processor may help."})
+	post(s.described(map[string]any{"type": "adapter", "note": note, "next": "Closing other pages that use the graphics processor may help."}))
 }
 
 // cancel ends one request, whether it runs or waits.

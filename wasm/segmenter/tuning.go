@@ -39,14 +39,13 @@ type memory struct {
 const mostUnfinished = 2
 
 const (
-	memoryTime   = 2 * time.Second // for what the browser remembers
 	answerTime   = 2 * time.Second // for a GPU to finish what it was given
 	tuningRounds = 3               // runs of the network by which what was found is judged as a whole
 )
 
 // remembered is the device with the kernels that were found to be the fastest on it.
 func (s *session) remembered(d gpu.Device) gpu.Device {
-	if wish("tune") == "off" {
+	if wish("tune") == "off" || d.Info().InGo() {
 		return d
 	}
 	if key := tuningKey(d.Info()); s.tuning.key != key {
@@ -225,10 +224,8 @@ func (s *session) adoptFaster(ctx context.Context, chosen tune.Choices) (faster 
 
 // recall reads what the browser remembers under a key. Without ok it cannot be had: it is not to be written over.
 func recall(key string) (m memory, ok bool) {
-	ctx, cancel := context.WithTimeout(context.Background(), memoryTime)
-	defer cancel()
-	text, err := await(ctx, js.Global().Get("mrprismMemory").Call("get", key))
-	if err == nil && text.Type() == js.TypeString && json.Unmarshal([]byte(text.String()), &m) != nil {
+	text, err := browserMemory{}.Get(key)
+	if text != nil && json.Unmarshal(text, &m) != nil {
 		m = memory{} // what is damaged is measured again
 	}
 	for _, choices := range []*tune.Choices{&m.Choices, &m.Measured} {
@@ -253,9 +250,7 @@ func (s *session) remember(change func(*memory)) {
 	change(&there)
 	maps.DeleteFunc(there.Unfinished, func(what string, _ int) bool { return s.tuning.finished[what] }) // also what could not be written then
 	if text, err := json.Marshal(there); err == nil {
-		ctx, cancel := context.WithTimeout(context.Background(), memoryTime)
-		defer cancel()
-		_, _ = await(ctx, js.Global().Get("mrprismMemory").Call("put", s.tuning.key, string(text)))
+		_ = browserMemory{}.Put(s.tuning.key, text)
 	}
 }
 
