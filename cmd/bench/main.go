@@ -27,6 +27,7 @@ usage: bench [-weights NAME|FILE | -config compact|paper|tiny] [-side 256] [-pre
              [-device NAME | -browser] [-json FILE] [-compare BASE.json]
        bench -tune [-weights NAME|FILE | -config ...] [-side 256] [-train -batch 4] [-device NAME]
        bench -peers FOLDER [-weights NAME|FILE | -config ...] [-device NAME | -browser] [-json FILE]
+       bench -peers FOLDER -train -device processor [-config ...] [-side 256] [-batch 4] [-json FILE]
 
 The network runs as "segment" runs it on one image: the encoder once, then Rec0 … Rec3, each mask read back, and
 the raters' labels of the last (models that look at the mirror image too take that twice). "Four passes" is all of that.
@@ -57,6 +58,13 @@ With -peers ONNX Runtime computes the same network, as "export" writes it, from 
 WebGPU, on the adapter that the Vulkan loader gives both, or, where ours is the processor, on the CPU with one thread and with all; with -browser in the
 same Chromium, its WebGPU beside ours and its WebAssembly of one thread and of two beside our processor. Times are from the image to all results in memory. Results are compared before anything is timed. Ratios are of
 medians, and from the least to the most of neighbouring runs. "make bench-peers" installs what it needs and runs all of it. That needs node, Go and a folder inside MrPrism's sources.
+There is no row of ONNX Runtime in int8: its quantizer is Python (onnxruntime.quantization), which neither npm nor Debian 12 has, and "export -onnx" writes
+no int8.
+
+With -peers and -train PyTorch takes the same training steps on the CPU (cmd/bench/peers/pytorch.py; Debian's python3-torch), from the same weights,
+images, labels and draws, with as many threads, in turn with our processor; at 128² and 256² where -side is not given. Loss and the norm of each
+parameter's gradient are compared before anything is timed. Our step also averages the weights, PyTorch's does not. Its BLAS is named: with that of a bare
+Debian, libblas3, its attention takes eight times as long as with libopenblas0-openmp.
 `
 
 const examples = `
@@ -67,6 +75,7 @@ examples:
   bench -weights fundus -browser            a model that ships, in Chromium
   bench -kernels -config paper              where the time goes, and what the device could do
   bench -tune -train -batch 4 -side 128     once, before a long training of such batches
+  bench -peers build/peers -train -device processor   our step beside PyTorch's on the CPU
   bench -json base.json                     for scripts; "-" is standard output, without the table
   bench -compare base.json                  what has changed since then
   bench -devices                            what could compute here, and why the rest could not
@@ -106,7 +115,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	f.BoolVar(&r.Recompute, "recompute", false, "training steps keep less and compute it again")
 	f.BoolVar(&r.browser, "browser", false, "measure in headless Chromium ("+chromium.Variable+" names another)")
 	f.BoolVar(&r.tunes, "tune", false, "find the fastest kernels for this GPU and remember them")
-	f.StringVar(&r.modules, "peers", "", "run ONNX Runtime beside ours; npm has installed it in `FOLDER`")
+	f.StringVar(&r.modules, "peers", "", "run ONNX Runtime beside ours; npm has installed it in `FOLDER`; with -train PyTorch, which is the machine's own")
 	f.StringVar(&r.base, "compare", "", "print ratios to the report in `FILE`, a JSON of an earlier run")
 	f.StringVar(&r.jsonFile, "json", "", "`FILE` that receives the report as JSON")
 	list := f.Bool("devices", false, "list what could compute here, and end")
@@ -146,8 +155,12 @@ func (r *request) check(rest []string, set map[string]bool) error {
 		return fmt.Errorf("-browser computes with the browser's WebGPU, or with -device %s or %s", device.Processor, device.Reference)
 	case r.browser && set["device"] && r.modules != "":
 		return fmt.Errorf("-browser -peers compares all devices of the page: leave out -device")
-	case r.modules != "" && (r.Train || r.Kernels || r.base != ""):
-		return fmt.Errorf("-peers compares inference: leave out -train, -kernels and -compare")
+	case r.modules != "" && (r.Kernels || r.base != ""):
+		return fmt.Errorf("-peers compares whole networks: leave out -kernels and -compare")
+	case r.modules != "" && r.Train && (r.browser || r.Weights != "" || r.Precision != model.F32):
+		return fmt.Errorf("-peers -train compares steps from random weights in f32, natively: leave out -browser, -weights and -precision")
+	case r.modules != "" && r.Train && r.Recipe != "default" && r.Recipe != "unsteered":
+		return fmt.Errorf("-peers -train: PyTorch's step is that of -recipe default or unsteered")
 	case r.tunes && (r.browser || r.modules != "" || r.Kernels || r.base != "" || set["untuned"]):
 		return fmt.Errorf("-tune stands alone: leave out -browser, -peers, -kernels, -compare and -untuned")
 	case r.Train && r.Precision == model.Int8:
@@ -198,7 +211,7 @@ func (r *request) run(ctx context.Context, stdout, stderr io.Writer) error {
 			r.Side = about.Side
 		}
 	}
-	if r.Train {
+	if r.Train && (r.modules == "" || r.sideGiven) {
 		if err := r.checkStep(); err != nil {
 			return err
 		}
@@ -236,6 +249,10 @@ func (r *request) run(ctx context.Context, stdout, stderr io.Writer) error {
 // stages is how often progress is told.
 func (r *request) stages() int {
 	switch {
+	case r.modules != "" && r.Train && r.sideGiven:
+		return 2 + r.Repeats
+	case r.modules != "" && r.Train:
+		return len(stepSides) * (2 + r.Repeats)
 	case r.modules != "" && r.browser:
 		return 1 + 2*(1+2*(1+r.Repeats))
 	case r.modules != "":

@@ -39,7 +39,8 @@ type match struct {
 	Ours       spread  `json:"ours"`       // ms, from the image to all results in memory
 	Theirs     spread  `json:"theirs"`     // ms
 	Ratio      spread  `json:"ratio"`      // ours/theirs: of the medians, and the least and the most of neighbouring runs
-	Difference float64 `json:"difference"` // the largest between results, where these exceed 1 by their largest value
+	Difference float64 `json:"difference"` // the largest between results, where these exceed 1 by their largest value; of a step: of loss and norms
+	Agreement  float64 `json:"agreement"`  // what it should not exceed
 }
 
 // Results may differ by agreement, what float32 sums in another order come to; from tooFar on they are not the same network.
@@ -85,11 +86,20 @@ func (r runtimeOf) String() string {
 // against its CPU provider, in Chromium against onnxruntime-web's WebGPU and WebAssembly. Where one
 // fails, those before it are given too: they took minutes.
 func (r *request) peers(ctx context.Context, m *weights.Model, tell, note func(string)) (*peersReport, error) {
+	o := r.options
+	if r.Train {
+		d, err := r.wish.Open(ctx, note)
+		if err != nil {
+			return nil, err
+		}
+		defer d.Close()
+		matches, err := r.stepMatches(ctx, d, tell)
+		return &peersReport{Options: o, Matches: matches}, err
+	}
 	modules, err := filepath.Abs(r.modules)
 	if err != nil {
 		return nil, err
 	}
-	o := r.options
 	folder, err := os.MkdirTemp("", "mrprism-peers")
 	if err != nil {
 		return nil, err
@@ -257,7 +267,7 @@ func watch(ctx context.Context, s *site, fail func(error)) {
 func matches(ctx context.Context, o options, ours, theirs peer, oursName, theirsName string, tell func(string)) (out []match, err error) {
 	for _, part := range []string{encoderAlone, wholeNetwork} {
 		tell(part + ": comparing with " + theirsName)
-		x := match{Part: part, OursName: oursName, TheirsName: theirsName}
+		x := match{Part: part, OursName: oursName, TheirsName: theirsName, Agreement: agreement}
 		ask := func(p peer, values bool) answer {
 			time.Sleep(rest)
 			a := p.ask(ctx, job{part, values})
@@ -321,7 +331,7 @@ func (r *peersReport) table(out io.Writer) error {
 	fmt.Fprintln(w, "part\tours ms\ttheirs ms\tratio\tfrom\tto\tof\tdiffer by\tours\ttheirs")
 	for _, m := range r.Matches {
 		remark := ""
-		if m.Difference > agreement {
+		if m.Difference > m.Agreement {
 			remark = " (!)"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%.1g%s\t%s\t%s\n", m.Part, digits(m.Ours.Median), digits(m.Theirs.Median),

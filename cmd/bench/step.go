@@ -27,6 +27,11 @@ var adam = shaders.AdamOptions{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
 
 // newStep compiles the step.
 func newStep(ctx context.Context, d gpu.Device, config model.Config, o options) (*step, error) {
+	return newStepWith(ctx, d, config, o, func(s *step) { s.update = s.Update(s.set, adam, 0) })
+}
+
+// newStepWith compiles the step with what follows the backward pass.
+func newStepWith(ctx context.Context, d gpu.Device, config model.Config, o options, end func(*step)) (*step, error) {
 	recipe, err := model.NewRecipe(o.Recipe)
 	if err != nil {
 		return nil, err
@@ -39,7 +44,7 @@ func newStep(ctx context.Context, d gpu.Device, config model.Config, o options) 
 	s.Step = model.NewStep(s.set, config, recipe, o.Batch, o.Side)
 	s.loss = s.Loss()
 	s.Backward(s.loss)
-	s.update = s.Update(s.set, adam, 0)
+	end(s)
 	if s.plan, err = tensor.Compile(ctx, d, s.set, s.Graph); err != nil {
 		s.release()
 		return nil, err

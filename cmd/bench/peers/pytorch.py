@@ -7,6 +7,11 @@ Weights are held in PyTorch's layouts, attention is its scaled_dot_product_atten
 is not held back by ours. Ways: eager and compiled; f32 with TF32 off and on, bf16 by autocast. What is timed: the encoder, four passes from an
 image, and a training step of recipe `default` (two recurrences, three reweightings); the median of --runs after --warmup, in milliseconds, with
 the first and last tenth. Development only; any PyTorch from 2.0 on (1.13 runs eagerly).
+
+    python3 cmd/bench/peers/pytorch.py --serve FOLDER
+
+takes training steps on the CPU for `bench -peers FOLDER -train`, which has written the step there: weights, images, labels and draws. Each line
+of the input asks for one step and is answered by one of JSON.
 """
 import argparse
 import json
@@ -179,6 +184,52 @@ def agrees(a):
         raise SystemExit(f"pytorch.py: the converted network differs from the twin by {worst}")
 
 
+def serve(folder):
+    """Takes the step that cmd/bench/peer_step.go has written, again and again, and says the loss before it and how long it took."""
+    folder = pathlib.Path(folder)
+    about = json.loads((folder / "step.json").read_text())
+    torch.set_num_threads(about["threads"])
+    torch.set_flush_denormal(True)  # ours does, and gradients are full of them
+    values, at = torch.frombuffer(bytearray((folder / "step.f32").read_bytes()), dtype=torch.float32), 0
+    stored = {}
+    for t in about["tensors"]:
+        n = math.prod(t["shape"])
+        stored[t["name"]] = values[at:at + n].reshape(t["shape"])
+        at += n
+    c = network.config(about["config"], about["raters"], about["classes"])
+    c.steered = "prior" in stored
+    params, buffers = network.initialise(c, 1)
+    net = Native(c, {k: stored["param." + k] for k in params}, buffers)
+    net.training = True
+    for v in net.p.values():
+        v.requires_grad_()
+    maps = [stored[name].permute(0, 3, 4, 1, 2).contiguous() for name in ("z", "w0")]
+    x, valid = stored["x"].permute(0, 3, 1, 2).contiguous(), stored["valid"]
+    draws = [[(torch.tensor(d["order"]), d["scale"][0], torch.tensor(d["offset"])) for d in row] for row in about["draws"]]
+    settings = twin.Step(fade=about["fade"], prior=stored["prior"][:, 0, 0, :, 0] if c.steered else None)
+    adam = torch.optim.Adam(net.p.values(), about["rate"])
+
+    def say(answer):
+        print(json.dumps(answer), flush=True)
+
+    maps_of_self = pathlib.Path("/proc/self/maps")  # attention's products are as fast as the BLAS that is installed
+    blas = {pathlib.Path(line.split()[-1]).resolve().name for line in maps_of_self.read_text().splitlines() if "blas" in line} if maps_of_self.exists() else set()
+    say({"torch": torch.__version__, "threads": torch.get_num_threads(), "blas": ", ".join(sorted(blas))})
+    first = True
+    for _ in sys.stdin:
+        start = time.perf_counter()
+        adam.zero_grad(set_to_none=True)
+        loss = twin.train_forward(net, x, maps[0], valid, maps[1], draws, settings)[0]
+        loss.backward()
+        adam.step()
+        value = loss.item()
+        answer = {"ms": 1e3 * (time.perf_counter() - start), "loss": value}
+        if first: # Adam leaves gradients as they are; norms do not depend on layouts
+            answer["norms"] = {k: v.grad.norm().item() for k, v in net.p.items() if v.grad is not None}
+        first = False
+        say(answer)
+
+
 PLAIN = network.attend
 
 
@@ -194,11 +245,14 @@ def main():
     p.add_argument("--ways", default="f32,tf32,bf16", help="of f32, tf32, bf16")
     p.add_argument("--no-compile", action="store_true", help="eager only")
     p.add_argument("--json", help="file to write the figures to")
+    p.add_argument("--serve", metavar="FOLDER", help="take the step of this folder whenever a line comes")
     a = p.parse_args()
-    device = "cuda" if torch.cuda.is_available() else "cpu"
+    device = "cuda" if torch.cuda.is_available() and not a.serve else "cpu"
     network.positions = remembered(network.positions)
     if hasattr(F, "scaled_dot_product_attention"):
         network.attend = attend
+    if a.serve:
+        return serve(a.serve)
     agrees(a)
     where = torch.cuda.get_device_name() if device == "cuda" else f"CPU, {torch.get_num_threads()} threads"
     print(f"PyTorch {torch.__version__} on {where}: {a.config}, {a.side}², batch {a.batch}; ms, median [10 %, 90 %]")

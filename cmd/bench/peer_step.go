@@ -1,0 +1,339 @@
+//go:build !js
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/tensor"
+	"mrprism/model"
+)
+
+// python is Debian's, which its python3-torch belongs to.
+var python = "/usr/bin/python3"
+
+// stepSides are those of the steps that are compared where no other is asked for.
+var stepSides = []int{128, 256}
+
+// stepAgreement is how far losses and gradients of a step may be apart: both sum float32 in their own
+// orders, and labels of noise make gradients that nearly cancel.
+const stepAgreement = 1e-3
+
+// errNoTorch is that of a machine without PyTorch.
+var errNoTorch = errors.New("PyTorch is missing (on Debian: apt-get install python3-torch libopenblas0-openmp)")
+
+// findTorch says why PyTorch cannot be used, if it cannot.
+func findTorch(ctx context.Context) error {
+	output, err := exec.CommandContext(ctx, python, "-c", "import torch").CombinedOutput()
+	if err != nil && ctx.Err() == nil {
+		lines := strings.Split(strings.TrimSpace(string(output)), "\n")
+		return fmt.Errorf("%w: %s: %v: %s", errNoTorch, python, err, lines[len(lines)-1])
+	}
+	return ctx.Err()
+}
+
+// torchStep is a training step in PyTorch, in a process of its own.
+type torchStep struct {
+	process *exec.Cmd
+	ask     io.WriteCloser
+	answers *bufio.Scanner
+	name    string
+	errors  strings.Builder
+}
+
+// torchAnswer is what it says of a step: the loss before it, and after the first the gradients' norms.
+type torchAnswer struct {
+	MS    float64            `json:"ms"`
+	Loss  float64            `json:"loss"`
+	Norms map[string]float64 `json:"norms"`
+}
+
+// newTorchStep starts the process and gives it the step in a folder.
+func newTorchStep(ctx context.Context, folder string) (*torchStep, error) {
+	root, err := goTool(ctx, nil, "list", "-m", "-f", "{{.Dir}}")
+	if err != nil {
+		return nil, fmt.Errorf("-peers -train runs cmd/bench/peers/pytorch.py, in a folder of MrPrism's sources: %w", err)
+	}
+	p := &torchStep{process: exec.CommandContext(ctx, python, "-B", filepath.Join(root, "cmd/bench/peers/pytorch.py"), "--serve", folder)}
+	p.process.Stderr = &p.errors
+	p.process.Env = append(os.Environ(), fmt.Sprintf("OMP_NUM_THREADS=%d", runtime.GOMAXPROCS(0)))
+	if p.ask, err = p.process.StdinPipe(); err != nil {
+		return nil, err
+	}
+	output, err := p.process.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	p.answers = bufio.NewScanner(output)
+	p.answers.Buffer(nil, 1<<20)
+	if err := p.process.Start(); err != nil {
+		return nil, err
+	}
+	var about struct {
+		Torch   string `json:"torch"`
+		Threads int    `json:"threads"`
+		BLAS    string `json:"blas"` // files
+	}
+	if err := p.answer(&about); err != nil {
+		p.close()
+		return nil, err
+	}
+	p.name = fmt.Sprintf("PyTorch %s, CPU, %d threads", about.Torch, about.Threads)
+	if about.BLAS != "" {
+		p.name += ", " + about.BLAS
+	}
+	return p, nil
+}
+
+// answer reads a line.
+func (p *torchStep) answer(into any) error {
+	if !p.answers.Scan() {
+		_ = p.process.Wait()
+		return fmt.Errorf("pytorch.py ended: %s", strings.TrimSpace(p.errors.String()))
+	}
+	return json.Unmarshal(p.answers.Bytes(), into)
+}
+
+// run takes a step.
+func (p *torchStep) run() (a torchAnswer, err error) {
+	if _, err = io.WriteString(p.ask, "step\n"); err == nil {
+		err = p.answer(&a)
+	}
+	return a, err
+}
+
+func (p *torchStep) close() {
+	_ = p.ask.Close()
+	_ = p.process.Wait()
+}
+
+// stepMatches are ours beside PyTorch's, by side.
+func (r *request) stepMatches(ctx context.Context, d gpu.Device, tell func(string)) (out []match, err error) {
+	if !d.Info().InGo() {
+		return nil, fmt.Errorf("-peers -train compares with PyTorch on the CPU: add -device processor")
+	}
+	if err := findTorch(ctx); err != nil {
+		return nil, err
+	}
+	sides := stepSides
+	if r.sideGiven {
+		sides = []int{r.Side}
+	}
+	for _, side := range sides {
+		o := r.options
+		o.Side = side
+		m, err := matchStep(ctx, d, o, tell)
+		if err != nil {
+			return out, err
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// matchStep plays one: loss and gradients of the first step are compared, then steps are timed in turn.
+func matchStep(ctx context.Context, d gpu.Device, o options, tell func(string)) (match, error) {
+	part := fmt.Sprintf("training step, %d×%d², %d threads", o.Batch, o.Side, runtime.GOMAXPROCS(0))
+	tell(part + ": compiling")
+	config, err := model.NewConfig(o.Config, o.Raters, o.Classes)
+	if err != nil {
+		return match{}, err
+	}
+	s, err := newStep(ctx, d, config, o)
+	if err != nil {
+		return match{}, err
+	}
+	defer s.release()
+	if err := s.begin(); err != nil {
+		return match{}, err
+	}
+	folder, err := os.MkdirTemp("", "mrprism-step")
+	if err != nil {
+		return match{}, err
+	}
+	defer os.RemoveAll(folder)
+	if err := s.export(ctx, folder, o); err != nil {
+		return match{}, err
+	}
+	theirs, err := newTorchStep(ctx, folder)
+	if err != nil {
+		return match{}, err
+	}
+	defer theirs.close()
+	m := match{Part: part, OursName: d.Info().String(), TheirsName: theirs.name, Agreement: stepAgreement}
+	tell(part + ": comparing with " + theirs.name)
+	loss, norms, err := gradients(ctx, d, config, o)
+	if err != nil {
+		return match{}, err
+	}
+	first, err := theirs.run() // which warms it up, too
+	if err != nil {
+		return match{}, err
+	}
+	if err := s.run(ctx); err != nil {
+		return match{}, err
+	}
+	if m.Difference, err = apart(loss, norms, first); err != nil {
+		return match{}, err
+	}
+	var times, theirTimes, ratios []float64
+	for i := range o.Repeats {
+		tell(fmt.Sprintf("%s: step %d of %d", part, i+1, o.Repeats))
+		time.Sleep(rest)
+		ms, err := timed(ctx, s.run)
+		if err != nil {
+			return match{}, err
+		}
+		time.Sleep(rest)
+		a, err := theirs.run()
+		if err != nil {
+			return match{}, err
+		}
+		times, theirTimes, ratios = append(times, ms), append(theirTimes, a.MS), append(ratios, ms/a.MS)
+	}
+	m.Ours, m.Theirs, m.Ratio = spreadOf(times), spreadOf(theirTimes), spreadOf(ratios)
+	m.Ratio.Median = m.Ours.Median / m.Theirs.Median
+	return m, nil
+}
+
+// export writes the step as it begins, for pytorch.py.
+func (s *step) export(ctx context.Context, folder string, o options) error {
+	type stored struct {
+		Name  string `json:"name"`
+		Shape []int  `json:"shape"`
+	}
+	type draw struct {
+		Order  []uint32  `json:"order"`
+		Scale  []float32 `json:"scale"`
+		Offset []float32 `json:"offset"`
+	}
+	about := struct {
+		Config  string   `json:"config"`
+		Raters  int      `json:"raters"`
+		Classes int      `json:"classes"`
+		Threads int      `json:"threads"`
+		Fade    float64  `json:"fade"`
+		Rate    float64  `json:"rate"`
+		Tensors []stored `json:"tensors"`
+		Draws   [][]draw `json:"draws"`
+	}{Config: strings.TrimSuffix(o.Config, "-steered"), Raters: o.Raters, Classes: o.Classes, Threads: runtime.GOMAXPROCS(0),
+		Fade: s.recipe.FadeWeight, Rate: s.recipe.Rate}
+	var floats []byte
+	add := func(name string, shape []int, values []float32) {
+		about.Tensors = append(about.Tensors, stored{name, shape})
+		floats = append(floats, gpu.Float32Bytes(values)...)
+	}
+	parameters := s.set.Variables(tensor.Parameter)
+	values, err := s.set.Read(ctx, parameters...)
+	if err != nil {
+		return err
+	}
+	for i, v := range parameters {
+		add("param."+v.Name, v.Shape, values[i])
+	}
+	b := s.batch
+	add("x", s.X.Shape(), b.X)
+	add("z", s.Z.Shape(), b.Z)
+	add("valid", s.Valid.Shape(), b.Valid)
+	add("w0", s.W0.Shape(), b.W0)
+	if s.Prior != nil {
+		add("prior", s.Prior.Shape(), b.Prior)
+	}
+	for _, row := range b.Shuffles {
+		var draws []draw
+		for _, w := range row {
+			draws = append(draws, draw{w.Order, w.Scale, w.Offset})
+		}
+		about.Draws = append(about.Draws, draws)
+	}
+	text, err := json.Marshal(about)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, "step.json"), text, 0o644)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, "step.f32"), floats, 0o644)
+	}
+	return err
+}
+
+// gradients are loss and norms of the gradients of the same step, which has no update here.
+func gradients(ctx context.Context, d gpu.Device, config model.Config, o options) (loss float64, norms map[string]float64, err error) {
+	s, err := newStepWith(ctx, d, config, o, func(s *step) {
+		for _, v := range s.set.Variables(tensor.Parameter) {
+			s.Graph.Variable(v).Gradient().Keep()
+		}
+	})
+	if err != nil {
+		return 0, nil, err
+	}
+	defer s.release()
+	if err := s.begin(); err != nil {
+		return 0, nil, err
+	}
+	if err := s.Write(s.plan, s.batch, s.recipe.FadeWeight); err != nil {
+		return 0, nil, err
+	}
+	if err := s.plan.Run(ctx); err != nil {
+		return 0, nil, err
+	}
+	parameters := s.set.Variables(tensor.Parameter)
+	wanted := []*tensor.Tensor{s.loss}
+	for _, v := range parameters {
+		wanted = append(wanted, s.Graph.Variable(v).Gradient())
+	}
+	values, err := s.plan.Read(ctx, wanted...)
+	if err != nil {
+		return 0, nil, err
+	}
+	norms = map[string]float64{}
+	for i, v := range parameters {
+		sum := 0.0
+		for _, g := range values[i+1] {
+			sum += float64(g) * float64(g)
+		}
+		norms[v.Name] = math.Sqrt(sum)
+	}
+	return float64(values[0][0]), norms, nil
+}
+
+// apart is the largest relative difference of the losses and of the norms, these to at least a
+// thousandth of the largest: what is smaller is rounding.
+func apart(loss float64, norms map[string]float64, theirs torchAnswer) (float64, error) {
+	if len(norms) != len(theirs.Norms) {
+		return 0, fmt.Errorf("%d parameters have gradients here and %d in PyTorch", len(norms), len(theirs.Norms))
+	}
+	largest := 0.0
+	for _, n := range norms {
+		largest = max(largest, n)
+	}
+	most := 0.0
+	compared := func(what string, a, b, least float64) error {
+		difference := math.Abs(a-b) / max(math.Abs(a), least)
+		if !(difference < tooFar) {
+			return fmt.Errorf("%s is %v here and %v in PyTorch: not the same step", what, a, b)
+		}
+		most = max(most, difference)
+		return nil
+	}
+	err := compared("the loss", loss, theirs.Loss, 0)
+	for name, n := range norms {
+		if _, ok := theirs.Norms[name]; !ok {
+			return 0, fmt.Errorf("PyTorch has no gradient of %s", name)
+		}
+		err = errors.Join(err, compared("the norm of the gradient of "+name, n, theirs.Norms[name], largest/1000))
+	}
+	return most, err
+}
