@@ -177,7 +177,8 @@ func TestDeviceThatWasChosen(t *testing.T) {
 	if first.Why == "" {
 		t.Skipf("%s leaves no choice: %s", first.Device, notes)
 	}
-	require.Regexp(t, `fast as .+ here$`, first.Why)
+	const measured = `fast as .+ here$|took longer than 1s$` // the latter on a machine that is busy
+	require.Regexp(t, measured, first.Why)
 	require.Contains(t, notes, first.Device+": "+first.Why)
 
 	folder, err := os.UserCacheDir()
@@ -187,7 +188,7 @@ func TestDeviceThatWasChosen(t *testing.T) {
 	require.Len(t, files, 1)
 	for ms, taken := range map[string]string{`"adapter_ms": 1,`: "cpu]", `"adapter_ms": 99000,`: "[processor, processor]"} {
 		changed := regexp.MustCompile(`"adapter_ms": [^,]+,`).ReplaceAll(must(os.ReadFile(files[0])), []byte(ms))
-		changed = regexp.MustCompile(`"processor_ms": [^\n]+`).ReplaceAll(changed, []byte(`"processor_ms": 1000`))
+		changed = regexp.MustCompile(`(?s)"processor_ms": .+`).ReplaceAll(changed, []byte(`"processor_ms": 1000}`))
 		require.NoError(t, os.WriteFile(files[0], changed, 0o600))
 		s, _ := segmented(taken)
 		require.Contains(t, s.Device, taken)
@@ -196,7 +197,7 @@ func TestDeviceThatWasChosen(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(files[0], []byte("{"), 0o600))
 	s, _ := segmented("measured again")
-	require.Regexp(t, `fast as .+ here$`, s.Why)
+	require.Regexp(t, measured, s.Why)
 	t.Setenv("MRPRISM_DEVICE", "reference")
 	s, notes = segmented("named")
 	require.Contains(t, s.Device, "[reference, ")

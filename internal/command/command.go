@@ -149,7 +149,8 @@ type Device struct {
 func DeviceFlags(flags *flag.FlagSet) Device {
 	return Device{
 		flags.String("device", "", "`NAME` of what computes: "+strings.Join(device.Names(), ", ")+" (default "+device.Variable+
-			", else auto: the GPU; where there is none but one that the CPU plays, as lavapipe does, the faster of that and processor, as one second at most of "+
+			", else auto: the GPU; where\n"+
+			"there is none but one that the CPU plays, as lavapipe does, the faster of that and processor, as a second at most of\n"+
 			"measuring has shown, which is remembered in the user's folder for caches; "+tune.Variable+"=off: processor)"),
 		flags.String("dawn-lib", "", "`FILE` of the Dawn library (default MRPRISM_DAWN_LIB, else what make dawn fetched)"),
 		flags.Bool("untuned", false, "choose kernels by the kind of GPU, not by what bench -tune has measured on it ("+tune.Variable+"=off does that too)"),
