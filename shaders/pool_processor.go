@@ -7,36 +7,39 @@ import (
 	"mrprism/internal/vector"
 )
 
-// poolForwardFast gives every output pixel the pixels of its window, one after the other, and then their number.
-func poolForwardFast(first, next func(y, x []float32), last func(y []float32, pixels int)) func(p *poolParams, a []gpu.Array32, split gpu.Split) {
+// poolForwardFast joins the rows of a window, all columns at once, then the columns, and is told at
+// last how many pixels that were.
+func poolForwardFast(join func(y, x []float32), last func(y []float32, pixels int)) func(p *poolParams, a []gpu.Array32, split gpu.Split) {
 	return func(p *poolParams, a []gpu.Array32, split gpu.Split) {
-		n := int(p.Channels)
+		n, width := int(p.Channels), int(p.Width*p.Channels)
 		split(int(p.Rows), func(from, to int) {
+			r := takeRoom()
+			defer r.leave()
+			joined := roomFor(&r.rows, width)
 			for row := from; row < to; row++ {
 				top, bottom := p.rowsOf(int32(row) % p.OutHeight)
-				image := a[0].F[row/int(p.OutHeight)*int(p.Height*p.Width)*n:]
+				image := a[0].F[row/int(p.OutHeight)*int(p.Height)*width:]
+				copy(joined, image[int(top)*width:])
+				for iy := int(top) + 1; iy < int(bottom); iy++ {
+					join(joined, image[iy*width:])
+				}
 				for ox := range p.OutWidth {
 					y := a[1].F[(row*int(p.OutWidth)+int(ox))*n:][:n]
 					left, right := p.columnsOf(ox)
-					pixels, take := 0, first
-					for iy := top; iy < bottom; iy++ {
-						for ix := left; ix < right; ix++ {
-							take(y, image[int(iy*p.Width+ix)*n:][:n])
-							pixels, take = pixels+1, next
-						}
+					copy(y, joined[int(left)*n:])
+					for ix := int(left) + 1; ix < int(right); ix++ {
+						join(y, joined[ix*n:])
 					}
-					last(y, pixels)
+					last(y, int((bottom-top)*(right-left)))
 				}
 			}
 		})
 	}
 }
 
-func setFast(y, x []float32) { copy(y, x) }
-
 var (
-	maxPoolFast     = poolForwardFast(setFast, vector.TakeLarger, func([]float32, int) {})
-	averagePoolFast = poolForwardFast(setFast, vector.Add, func(y []float32, pixels int) {
+	maxPoolFast     = poolForwardFast(vector.TakeLarger, func([]float32, int) {})
+	averagePoolFast = poolForwardFast(vector.Add, func(y []float32, pixels int) {
 		for i := range y {
 			y[i] /= float32(pixels)
 		}

@@ -26,6 +26,7 @@ globalThis.Go = class extends Go {
       addScaled: (y, x, n, s) => chosen.addScaled(y, x, n, s),
       addProducts: (y, a, b, n) => chosen.addProducts(y, a, b, n),
       scaleAndShift: (y, scale, shift, n) => chosen.scaleAndShift(y, scale, shift, n),
+      takeLarger: (y, x, n) => chosen.takeLarger(y, x, n),
       relu: (x, n) => chosen.relu(x, n),
       sum: (x, n) => chosen.sum(x, n),
       dot: (a, b, n) => chosen.dot(a, b, n),

@@ -56,7 +56,7 @@ compiled to WebAssembly; that needs Go and a folder inside MrPrism's sources.
 
 With -peers ONNX Runtime computes the same network, as "export" writes it, from the same weights and image, in turn with ours: in node with its
 WebGPU, on the adapter that the Vulkan loader gives both, or, where ours is the processor, on the CPU with one thread and with all; with -browser in the
-same Chromium, its WebGPU beside ours and its WebAssembly of one thread and of two beside our processor. Times are from the image to all results in memory. Results are compared before anything is timed. Ratios are of
+same Chromium, its WebGPU beside ours and its WebAssembly of one thread and of two beside our processor (with -device processor that alone). Times are from the image to all results in memory. Results are compared before anything is timed. Ratios are of
 medians, and from the least to the most of neighbouring runs. "make bench-peers" installs what it needs and runs all of it. That needs node, Go and a folder inside MrPrism's sources.
 There is no row of ONNX Runtime in int8: its quantizer is Python (onnxruntime.quantization), which neither npm nor Debian 12 has, and "export -onnx" writes
 no int8.
@@ -153,10 +153,6 @@ func (r *request) check(rest []string, set map[string]bool) error {
 		return fmt.Errorf("-browser computes in the browser: leave out -dawn-lib")
 	case r.browser && set["device"] && r.device != device.Processor && r.device != device.Reference:
 		return fmt.Errorf("-browser computes with the browser's WebGPU, or with -device %s or %s", device.Processor, device.Reference)
-	case r.browser && set["device"] && r.modules != "":
-		return fmt.Errorf("-browser -peers compares all devices of the page: leave out -device")
-	case r.modules != "" && (r.Kernels || r.base != ""):
-		return fmt.Errorf("-peers compares whole networks: leave out -kernels and -compare")
 	case r.modules != "" && r.Train && (r.browser || r.Weights != "" || r.Precision != model.F32):
 		return fmt.Errorf("-peers -train compares steps from random weights in f32, natively: leave out -browser, -weights and -precision")
 	case r.modules != "" && r.Train && r.Recipe != "default" && r.Recipe != "unsteered":

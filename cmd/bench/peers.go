@@ -118,6 +118,9 @@ func (r *request) peers(ctx context.Context, m *weights.Model, tell, note func(s
 		}
 		maps.Copy(files, own)
 		for _, theirs := range inPage {
+			if r.device != "" && r.device != theirs.device {
+				continue
+			}
 			matches, err := matchInPage(ctx, o, files, modules, theirs, tell)
 			found.Matches = append(found.Matches, matches...)
 			if err != nil {

@@ -73,7 +73,7 @@ func Multiply(y, x []float32) {
 // TakeLarger makes every y[i] the larger of it and x[i]. A NaN is larger than any number.
 func TakeLarger(y, x []float32) {
 	x = x[:len(y)]
-	if moreVectors() {
+	if vectors() {
 		takeLargerVectors(y, x)
 		return
 	}

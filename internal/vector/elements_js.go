@@ -32,6 +32,8 @@ func scaleAndShiftVectors(y, scale, shift []float32) {
 	scaleAndShiftModule(of(y), of(scale), of(shift), int32(len(y)))
 }
 
+func takeLargerVectors(y, x []float32) { takeLargerModule(of(y), of(x), int32(len(y))) }
+
 func reluVectors(x []float32) { reluModule(of(x), int32(len(x))) }
 
 func sumVectors(x []float32) float32 { return sumModule(of(x), int32(len(x))) }

@@ -13,6 +13,5 @@ func addFixedVectors(t []int32, x, by []float32)                              {}
 func logVectors(x []float32)                                                  {}
 func softmaxGradientColumnsVectors(d, w, delta []float32, scale float32)      {}
 func multiplyVectors(y, x []float32)                                          {}
-func takeLargerVectors(y, x []float32)                                        {}
 func placeLargerVectors(y, places, x []float32, place float32)                {}
 func logLikelihoodVectors(y, q, label []float32)                              {}

@@ -76,6 +76,10 @@ func addProductsModule(y, a, b *float32, n int32)
 //go:noescape
 func scaleAndShiftModule(y, scale, shift *float32, n int32)
 
+//go:wasmimport vectors takeLarger
+//go:noescape
+func takeLargerModule(y, x *float32, n int32)
+
 //go:wasmimport vectors relu
 //go:noescape
 func reluModule(x *float32, n int32)

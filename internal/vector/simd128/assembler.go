@@ -161,6 +161,9 @@ func absolute(a value) code        { return apply(vector(0xE0), a) }
 func less(a, b value) code         { return apply(vector(0x43), a, b) }
 func choose(a, b, mask value) code { return apply(vector(0x52), a, b, mask) }
 
+// larger is the larger one; a number that is none is larger than any.
+func larger(a, b value) code { return apply(vector(0xE9), a, b) }
+
 // raise is b where a < b, else a; lower is b where b < a. So a number that is none stays in a.
 func raise(a, b value) code { return apply(vector(0xEB), a, b) }
 func lower(a, b value) code { return apply(vector(0xEA), a, b) }
