@@ -1084,14 +1084,14 @@ TEXT ·expColumnsAVX2(SB), NOSPLIT, $0-40
 row:
 	VMOVUPS     Y1, Y5
 	VFMADD231PS (AX), Y0, Y5
-	VMOVDQU     exp_least<>+0(SB), Y6
+	VMOVUPS     exp_least<>+0(SB), Y6
 	VMAXPS      Y5, Y6, Y5
-	VMOVDQU     exp_round<>+0(SB), Y6
+	VMOVUPS     exp_round<>+0(SB), Y6
 	VFMADD231PS exp_log2e<>+0(SB), Y5, Y6
 	VSUBPS      exp_round<>+0(SB), Y6, Y7
 	VFMADD231PS exp_high<>+0(SB), Y7, Y5
 	VFMADD231PS exp_low<>+0(SB), Y7, Y5
-	VMOVDQU     exp_c6<>+0(SB), Y7
+	VMOVUPS     exp_c6<>+0(SB), Y7
 	VFMADD213PS exp_c5<>+0(SB), Y5, Y7
 	VFMADD213PS exp_c4<>+0(SB), Y5, Y7
 	VFMADD213PS exp_c3<>+0(SB), Y5, Y7
@@ -1105,14 +1105,14 @@ row:
 	VADDPS      Y5, Y3, Y3
 	VMOVUPS     Y2, Y5
 	VFMADD231PS 32(AX), Y0, Y5
-	VMOVDQU     exp_least<>+0(SB), Y6
+	VMOVUPS     exp_least<>+0(SB), Y6
 	VMAXPS      Y5, Y6, Y5
-	VMOVDQU     exp_round<>+0(SB), Y6
+	VMOVUPS     exp_round<>+0(SB), Y6
 	VFMADD231PS exp_log2e<>+0(SB), Y5, Y6
 	VSUBPS      exp_round<>+0(SB), Y6, Y7
 	VFMADD231PS exp_high<>+0(SB), Y7, Y5
 	VFMADD231PS exp_low<>+0(SB), Y7, Y5
-	VMOVDQU     exp_c6<>+0(SB), Y7
+	VMOVUPS     exp_c6<>+0(SB), Y7
 	VFMADD213PS exp_c5<>+0(SB), Y5, Y7
 	VFMADD213PS exp_c4<>+0(SB), Y5, Y7
 	VFMADD213PS exp_c3<>+0(SB), Y5, Y7
@@ -1147,14 +1147,14 @@ TEXT ·expRowsAVX2(SB), NOSPLIT, $0-32
 row:
 	VBROADCASTSS (DX), Y1
 	VFMADD231PS  (AX), Y0, Y1
-	VMOVDQU      exp_least<>+0(SB), Y2
+	VMOVUPS      exp_least<>+0(SB), Y2
 	VMAXPS       Y1, Y2, Y1
-	VMOVDQU      exp_round<>+0(SB), Y2
+	VMOVUPS      exp_round<>+0(SB), Y2
 	VFMADD231PS  exp_log2e<>+0(SB), Y1, Y2
 	VSUBPS       exp_round<>+0(SB), Y2, Y3
 	VFMADD231PS  exp_high<>+0(SB), Y3, Y1
 	VFMADD231PS  exp_low<>+0(SB), Y3, Y1
-	VMOVDQU      exp_c6<>+0(SB), Y3
+	VMOVUPS      exp_c6<>+0(SB), Y3
 	VFMADD213PS  exp_c5<>+0(SB), Y1, Y3
 	VFMADD213PS  exp_c4<>+0(SB), Y1, Y3
 	VFMADD213PS  exp_c3<>+0(SB), Y1, Y3
@@ -1167,14 +1167,14 @@ row:
 	VMOVUPS      Y1, (AX)
 	VBROADCASTSS (DX), Y1
 	VFMADD231PS  32(AX), Y0, Y1
-	VMOVDQU      exp_least<>+0(SB), Y2
+	VMOVUPS      exp_least<>+0(SB), Y2
 	VMAXPS       Y1, Y2, Y1
-	VMOVDQU      exp_round<>+0(SB), Y2
+	VMOVUPS      exp_round<>+0(SB), Y2
 	VFMADD231PS  exp_log2e<>+0(SB), Y1, Y2
 	VSUBPS       exp_round<>+0(SB), Y2, Y3
 	VFMADD231PS  exp_high<>+0(SB), Y3, Y1
 	VFMADD231PS  exp_low<>+0(SB), Y3, Y1
-	VMOVDQU      exp_c6<>+0(SB), Y3
+	VMOVUPS      exp_c6<>+0(SB), Y3
 	VFMADD213PS  exp_c5<>+0(SB), Y1, Y3
 	VFMADD213PS  exp_c4<>+0(SB), Y1, Y3
 	VFMADD213PS  exp_c3<>+0(SB), Y1, Y3
@@ -3641,65 +3641,77 @@ TEXT ·expColumnsAVX512(SB), NOSPLIT, $0-40
 	MOVQ         x+0(FP), AX
 	MOVQ         rows+8(FP), CX
 	MOVQ         shift+24(FP), DX
-	VBROADCASTSS scale+16(FP), Z0
+	VMOVUPS      exp_bias<>+0(SB), Z0
+	VMOVUPS      exp_c1<>+0(SB), Z1
+	VMOVUPS      exp_c2<>+0(SB), Z2
+	VMOVUPS      exp_c3<>+0(SB), Z3
+	VMOVUPS      exp_c4<>+0(SB), Z4
+	VMOVUPS      exp_c5<>+0(SB), Z5
+	VMOVUPS      exp_c6<>+0(SB), Z6
+	VMOVUPS      exp_high<>+0(SB), Z7
+	VMOVUPS      exp_least<>+0(SB), Z8
+	VMOVUPS      exp_log2e<>+0(SB), Z9
+	VMOVUPS      exp_low<>+0(SB), Z10
+	VMOVUPS      exp_round<>+0(SB), Z11
+	VBROADCASTSS scale+16(FP), Z12
 	MOVQ         total+32(FP), BX
-	VMOVUPS      (DX), Z1
-	VMOVUPS      (BX), Z3
-	VMOVUPS      64(DX), Z2
-	VMOVUPS      64(BX), Z4
+	VMOVUPS      (DX), Z13
+	VMOVUPS      (BX), Z15
+	VMOVUPS      64(DX), Z14
+	VMOVUPS      64(BX), Z16
 	TESTQ        CX, CX
 	JZ           end
 
 row:
-	VMOVUPS     Z1, Z5
-	VFMADD231PS (AX), Z0, Z5
-	VMOVDQU32   exp_least<>+0(SB), Z6
-	VMAXPS      Z5, Z6, Z5
-	VMOVDQU32   exp_round<>+0(SB), Z6
-	VFMADD231PS exp_log2e<>+0(SB), Z5, Z6
-	VSUBPS      exp_round<>+0(SB), Z6, Z7
-	VFMADD231PS exp_high<>+0(SB), Z7, Z5
-	VFMADD231PS exp_low<>+0(SB), Z7, Z5
-	VMOVDQU32   exp_c6<>+0(SB), Z7
-	VFMADD213PS exp_c5<>+0(SB), Z5, Z7
-	VFMADD213PS exp_c4<>+0(SB), Z5, Z7
-	VFMADD213PS exp_c3<>+0(SB), Z5, Z7
-	VFMADD213PS exp_c2<>+0(SB), Z5, Z7
-	VFMADD213PS exp_c1<>+0(SB), Z5, Z7
-	VFMADD213PS exp_c1<>+0(SB), Z5, Z7
-	VPADDD      exp_bias<>+0(SB), Z6, Z6
-	VPSLLD      $0x17, Z6, Z6
-	VMULPS      Z6, Z7, Z5
-	VMOVUPS     Z5, (AX)
-	VADDPS      Z5, Z3, Z3
-	VMOVUPS     Z2, Z5
-	VFMADD231PS 64(AX), Z0, Z5
-	VMOVDQU32   exp_least<>+0(SB), Z6
-	VMAXPS      Z5, Z6, Z5
-	VMOVDQU32   exp_round<>+0(SB), Z6
-	VFMADD231PS exp_log2e<>+0(SB), Z5, Z6
-	VSUBPS      exp_round<>+0(SB), Z6, Z7
-	VFMADD231PS exp_high<>+0(SB), Z7, Z5
-	VFMADD231PS exp_low<>+0(SB), Z7, Z5
-	VMOVDQU32   exp_c6<>+0(SB), Z7
-	VFMADD213PS exp_c5<>+0(SB), Z5, Z7
-	VFMADD213PS exp_c4<>+0(SB), Z5, Z7
-	VFMADD213PS exp_c3<>+0(SB), Z5, Z7
-	VFMADD213PS exp_c2<>+0(SB), Z5, Z7
-	VFMADD213PS exp_c1<>+0(SB), Z5, Z7
-	VFMADD213PS exp_c1<>+0(SB), Z5, Z7
-	VPADDD      exp_bias<>+0(SB), Z6, Z6
-	VPSLLD      $0x17, Z6, Z6
-	VMULPS      Z6, Z7, Z5
-	VMOVUPS     Z5, 64(AX)
-	VADDPS      Z5, Z4, Z4
+	VMOVUPS     Z13, Z17
+	VFMADD231PS (AX), Z12, Z17
+	VMOVUPS     Z8, Z18
+	VMAXPS      Z17, Z18, Z17
+	VMOVUPS     Z11, Z18
+	VFMADD231PS Z9, Z17, Z18
+	VSUBPS      Z11, Z18, Z19
+	VFMADD231PS Z7, Z19, Z17
+	VFMADD231PS Z10, Z19, Z17
+	VMOVUPS     Z6, Z19
+	VFMADD213PS Z5, Z17, Z19
+	VFMADD213PS Z4, Z17, Z19
+	VFMADD213PS Z3, Z17, Z19
+	VFMADD213PS Z2, Z17, Z19
+	VFMADD213PS Z1, Z17, Z19
+	VFMADD213PS Z1, Z17, Z19
+	VPADDD      Z0, Z18, Z18
+	VPSLLD      $0x17, Z18, Z18
+	VMULPS      Z18, Z19, Z17
+	VMOVUPS     Z17, (AX)
+	VADDPS      Z17, Z15, Z15
+	VMOVUPS     Z14, Z17
+	VFMADD231PS 64(AX), Z12, Z17
+	VMOVUPS     Z8, Z18
+	VMAXPS      Z17, Z18, Z17
+	VMOVUPS     Z11, Z18
+	VFMADD231PS Z9, Z17, Z18
+	VSUBPS      Z11, Z18, Z19
+	VFMADD231PS Z7, Z19, Z17
+	VFMADD231PS Z10, Z19, Z17
+	VMOVUPS     Z6, Z19
+	VFMADD213PS Z5, Z17, Z19
+	VFMADD213PS Z4, Z17, Z19
+	VFMADD213PS Z3, Z17, Z19
+	VFMADD213PS Z2, Z17, Z19
+	VFMADD213PS Z1, Z17, Z19
+	VFMADD213PS Z1, Z17, Z19
+	VPADDD      Z0, Z18, Z18
+	VPSLLD      $0x17, Z18, Z18
+	VMULPS      Z18, Z19, Z17
+	VMOVUPS     Z17, 64(AX)
+	VADDPS      Z17, Z16, Z16
 	ADDQ        $0x00000080, AX
 	DECQ        CX
 	JNZ         row
 
 end:
-	VMOVUPS Z3, (BX)
-	VMOVUPS Z4, 64(BX)
+	VMOVUPS Z15, (BX)
+	VMOVUPS Z16, 64(BX)
 	VZEROUPPER
 	RET
 
@@ -3709,51 +3721,63 @@ TEXT ·expRowsAVX512(SB), NOSPLIT, $0-32
 	MOVQ         x+0(FP), AX
 	MOVQ         rows+8(FP), CX
 	MOVQ         shift+24(FP), DX
-	VBROADCASTSS scale+16(FP), Z0
+	VMOVUPS      exp_bias<>+0(SB), Z0
+	VMOVUPS      exp_c1<>+0(SB), Z1
+	VMOVUPS      exp_c2<>+0(SB), Z2
+	VMOVUPS      exp_c3<>+0(SB), Z3
+	VMOVUPS      exp_c4<>+0(SB), Z4
+	VMOVUPS      exp_c5<>+0(SB), Z5
+	VMOVUPS      exp_c6<>+0(SB), Z6
+	VMOVUPS      exp_high<>+0(SB), Z7
+	VMOVUPS      exp_least<>+0(SB), Z8
+	VMOVUPS      exp_log2e<>+0(SB), Z9
+	VMOVUPS      exp_low<>+0(SB), Z10
+	VMOVUPS      exp_round<>+0(SB), Z11
+	VBROADCASTSS scale+16(FP), Z12
 	TESTQ        CX, CX
 	JZ           end
 
 row:
-	VBROADCASTSS (DX), Z1
-	VFMADD231PS  (AX), Z0, Z1
-	VMOVDQU32    exp_least<>+0(SB), Z2
-	VMAXPS       Z1, Z2, Z1
-	VMOVDQU32    exp_round<>+0(SB), Z2
-	VFMADD231PS  exp_log2e<>+0(SB), Z1, Z2
-	VSUBPS       exp_round<>+0(SB), Z2, Z3
-	VFMADD231PS  exp_high<>+0(SB), Z3, Z1
-	VFMADD231PS  exp_low<>+0(SB), Z3, Z1
-	VMOVDQU32    exp_c6<>+0(SB), Z3
-	VFMADD213PS  exp_c5<>+0(SB), Z1, Z3
-	VFMADD213PS  exp_c4<>+0(SB), Z1, Z3
-	VFMADD213PS  exp_c3<>+0(SB), Z1, Z3
-	VFMADD213PS  exp_c2<>+0(SB), Z1, Z3
-	VFMADD213PS  exp_c1<>+0(SB), Z1, Z3
-	VFMADD213PS  exp_c1<>+0(SB), Z1, Z3
-	VPADDD       exp_bias<>+0(SB), Z2, Z2
-	VPSLLD       $0x17, Z2, Z2
-	VMULPS       Z2, Z3, Z1
-	VMOVUPS      Z1, (AX)
-	VBROADCASTSS (DX), Z1
-	VFMADD231PS  64(AX), Z0, Z1
-	VMOVDQU32    exp_least<>+0(SB), Z2
-	VMAXPS       Z1, Z2, Z1
-	VMOVDQU32    exp_round<>+0(SB), Z2
-	VFMADD231PS  exp_log2e<>+0(SB), Z1, Z2
-	VSUBPS       exp_round<>+0(SB), Z2, Z3
-	VFMADD231PS  exp_high<>+0(SB), Z3, Z1
-	VFMADD231PS  exp_low<>+0(SB), Z3, Z1
-	VMOVDQU32    exp_c6<>+0(SB), Z3
-	VFMADD213PS  exp_c5<>+0(SB), Z1, Z3
-	VFMADD213PS  exp_c4<>+0(SB), Z1, Z3
-	VFMADD213PS  exp_c3<>+0(SB), Z1, Z3
-	VFMADD213PS  exp_c2<>+0(SB), Z1, Z3
-	VFMADD213PS  exp_c1<>+0(SB), Z1, Z3
-	VFMADD213PS  exp_c1<>+0(SB), Z1, Z3
-	VPADDD       exp_bias<>+0(SB), Z2, Z2
-	VPSLLD       $0x17, Z2, Z2
-	VMULPS       Z2, Z3, Z1
-	VMOVUPS      Z1, 64(AX)
+	VBROADCASTSS (DX), Z13
+	VFMADD231PS  (AX), Z12, Z13
+	VMOVUPS      Z8, Z14
+	VMAXPS       Z13, Z14, Z13
+	VMOVUPS      Z11, Z14
+	VFMADD231PS  Z9, Z13, Z14
+	VSUBPS       Z11, Z14, Z15
+	VFMADD231PS  Z7, Z15, Z13
+	VFMADD231PS  Z10, Z15, Z13
+	VMOVUPS      Z6, Z15
+	VFMADD213PS  Z5, Z13, Z15
+	VFMADD213PS  Z4, Z13, Z15
+	VFMADD213PS  Z3, Z13, Z15
+	VFMADD213PS  Z2, Z13, Z15
+	VFMADD213PS  Z1, Z13, Z15
+	VFMADD213PS  Z1, Z13, Z15
+	VPADDD       Z0, Z14, Z14
+	VPSLLD       $0x17, Z14, Z14
+	VMULPS       Z14, Z15, Z13
+	VMOVUPS      Z13, (AX)
+	VBROADCASTSS (DX), Z13
+	VFMADD231PS  64(AX), Z12, Z13
+	VMOVUPS      Z8, Z14
+	VMAXPS       Z13, Z14, Z13
+	VMOVUPS      Z11, Z14
+	VFMADD231PS  Z9, Z13, Z14
+	VSUBPS       Z11, Z14, Z15
+	VFMADD231PS  Z7, Z15, Z13
+	VFMADD231PS  Z10, Z15, Z13
+	VMOVUPS      Z6, Z15
+	VFMADD213PS  Z5, Z13, Z15
+	VFMADD213PS  Z4, Z13, Z15
+	VFMADD213PS  Z3, Z13, Z15
+	VFMADD213PS  Z2, Z13, Z15
+	VFMADD213PS  Z1, Z13, Z15
+	VFMADD213PS  Z1, Z13, Z15
+	VPADDD       Z0, Z14, Z14
+	VPSLLD       $0x17, Z14, Z14
+	VMULPS       Z14, Z15, Z13
+	VMOVUPS      Z13, 64(AX)
 	ADDQ         $0x00000080, AX
 	ADDQ         $0x04, DX
 	DECQ         CX

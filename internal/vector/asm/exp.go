@@ -2,16 +2,18 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// constants are those of e^x in elements.go, each in sixteen lanes: operands in memory cost no
-// register.
-type constants map[string]Mem
+// constants are those of e^x in elements.go, each in sixteen lanes. Where there are registers for
+// them they are held there: as operands in memory they take more time than the arithmetic.
+type constants map[string]Op
 
 func newConstants() constants {
 	c := constants{}
@@ -28,6 +30,20 @@ func newConstants() constants {
 	return c
 }
 
+// held loads the constants, where there are 32 registers.
+func (c constants) held(l *level) constants {
+	if l.lanes < 16 {
+		return c
+	}
+	held := constants{}
+	for _, name := range slices.Sorted(maps.Keys(c)) { // the same assembly from every run
+		register := l.register()
+		VMOVUPS(c[name], register)
+		held[name] = register
+	}
+	return held
+}
+
 func (c constants) add(name string, bits uint32) {
 	c[name] = GLOBL("exp_"+name, RODATA|NOPTR)
 	for lane := range 16 {
@@ -39,14 +55,14 @@ func (c constants) add(name string, bits uint32) {
 func (l *level) exp(c constants, x reg.VecVirtual) {
 	shifted, n, e := l.register(), l.register(), l.register()
 	limit := l.register()
-	l.move(c["least"], limit)
+	VMOVUPS(c["least"], limit)
 	VMAXPS(x, limit, x) // of a number and a NaN the first here
-	l.move(c["round"], shifted)
+	VMOVUPS(c["round"], shifted)
 	VFMADD231PS(c["log2e"], x, shifted)
 	VSUBPS(c["round"], shifted, n)
 	VFMADD231PS(c["high"], n, x)
 	VFMADD231PS(c["low"], n, x)
-	l.move(c["c6"], e)
+	VMOVUPS(c["c6"], e)
 	for _, name := range []string{"c5", "c4", "c3", "c2", "c1", "c1"} {
 		VFMADD213PS(c[name], x, e)
 	}
@@ -71,6 +87,7 @@ func (l *level) expPanels(c constants) {
 		if err != nil {
 			panic(err)
 		}
+		c := c.held(l)
 		scale := l.register()
 		VBROADCASTSS(at.Addr, scale)
 		shifts, totals := l.registers(2), l.registers(2)
