@@ -13,35 +13,139 @@ func conv2dInt8Fast(p *conv2dInt8Params, a []gpu.Array32, split gpu.Split) {
 	}
 }
 
-// conv2dInt8Words is a matrix product in words of a few inputs.
+// conv2dInt8Words is a matrix product in words of a few inputs. A piece is a few lines of positions
+// and some panels of outputs.
 func conv2dInt8Words(p *conv2dInt8Params, a []gpu.Array32, split gpu.Split) {
 	shared := takeRoom()
 	defer shared.leave()
-	size, zero := vector.WordBytes()
-	x := roomFor(&shared.bytes, len(a[0].B)*size)
-	split(ceil(len(a[0].B), chunkBytes), func(from, to int) {
-		part := a[0].B[from*chunkBytes : min(to*chunkBytes, len(a[0].B))]
-		vector.ToWords(x[from*chunkBytes*size:], part)
-	})
+	var padded []byte
+	if !p.direct() {
+		padded = p.padded(a[0].B, &shared.bytes, split)
+	}
 	finish := newInt8Finish(p, a)
 	p.eachPhase(func(q *conv2dParams) {
-		outputs, positions := int(q.Outputs), q.pixels()
 		weights := q.packedBytes(a[1], split)
-		q.Inputs *= uint32(size) // bytes
-		seen, rows := q.taps()*int(q.Inputs), vector.Rows()
-		split(ceil(positions, rows), func(from, to int) {
+		blocks := newInt8Blocks(q, padded)
+		panels := weights.Panels()
+		groups := 1 // of panels
+		if !finish.later {
+			groups = min(panels, ceil(leastPieces, blocks.count))
+		}
+		split(blocks.count*groups, func(from, to int) {
 			room := takeRoom()
 			defer room.leave()
-			for first := from * rows; first < min(to*rows, positions); first += rows {
-				count := min(rows, positions-first)
-				sums := roomFor(&room.integers, count*weights.Stride())
-				weights.Multiply(count, seenBy(q, first, count, x, &room.bytes, zero), seen, sums)
-				for i := range count {
-					finish.row(q.destination(first+i), sums[i*weights.Stride():][:outputs], room, a)
+			for piece := from; piece < to; piece++ {
+				group, l := piece%groups, vector.Lines{}
+				position, x := blocks.block(piece/groups, &l, a[0].B, room)
+				sums := roomFor(&room.integers, l.Lines*l.Rows*weights.Columns())
+				for panel := group * panels / groups; panel < (group+1)*panels/groups; panel++ {
+					weights.Multiply(panel, &l, x, sums)
+					finish.panel(q, position, &l, panel*weights.Columns(), weights.Columns(), sums, room)
+				}
+				if finish.later {
+					finish.activate(q, position, l.Lines*l.Rows)
 				}
 			}
 		})
 	})
+}
+
+const (
+	leastPieces = 8  // for the processors to share
+	blockRows   = 96 // that a block has if its lines allow
+)
+
+// direct says that each position reads the pixel of its own number, so that x needs no copy.
+func (p *conv2dParams) direct() bool { return p.Rows.direct() && p.Cols.direct() }
+
+func (a *conv2dAxis) direct() bool {
+	return a.Taps == 1 && a.XStep == 1 && a.XStart == 0 && a.Count == a.XSize
+}
+
+// whole says that positions are numbered as the pixels are that they write.
+func (p *conv2dParams) whole() bool {
+	return p.Rows.YStep == 1 && p.Cols.YStep == 1 && p.Rows.Count == p.Rows.YSize && p.Cols.Count == p.Cols.YSize
+}
+
+// extent is how many pixels of x, with those around it, the positions see.
+func (a *conv2dAxis) extent() int { return int((a.Count-1)*a.XStep + a.Taps) }
+
+// padded is x in words with zeros around it, (B, rows seen, columns seen, inputs).
+func (p *conv2dParams) padded(x []int8, room *[]byte, split gpu.Split) []byte {
+	size, zero := vector.WordBytes()
+	inputs, height, width := int(p.Inputs), p.Rows.extent(), p.Cols.extent()
+	line := width * inputs * size
+	all := roomFor(room, int(p.Batch)*height*line)
+	before := int(-p.Cols.XStart)
+	inside := max(0, min(int(p.Cols.XSize), width-before)) // what is seen of a row
+	split(int(p.Batch)*height, func(from, to int) {
+		for i := from; i < to; i++ {
+			to := all[i*line:][:line]
+			row := i%height + int(p.Rows.XStart)
+			if row < 0 || row >= int(p.Rows.XSize) {
+				fill(to, zero)
+				continue
+			}
+			pixels := x[(i/height*int(p.Rows.XSize)+row)*int(p.Cols.XSize)*inputs:][:inside*inputs]
+			at := before * inputs * size
+			fill(to[:at], zero)
+			vector.ToWords(to[at:], pixels)
+			fill(to[at+len(pixels)*size:], zero)
+		}
+	})
+	return all
+}
+
+// int8Blocks are the positions of a phase in blocks of lines.
+type int8Blocks struct {
+	*conv2dParams
+	padded       []byte // nil: x itself
+	height       int    // of padded
+	lines        vector.Lines
+	each, images int // lines of a block; blocks of an image
+	count        int
+}
+
+func newInt8Blocks(p *conv2dParams, padded []byte) *int8Blocks {
+	size, _ := vector.WordBytes()
+	inputs := int(p.Inputs)
+	b := &int8Blocks{conv2dParams: p, padded: padded, height: p.Rows.extent()}
+	if padded == nil && p.whole() { // one line
+		b.lines = vector.Lines{Lines: 1, Rows: blockRows, Row: inputs * size, Parts: 1}
+		b.count = ceil(p.pixels(), blockRows)
+		return b
+	}
+	pixel, line := inputs*size, p.Cols.extent()*inputs*size
+	b.lines = vector.Lines{
+		Rows: int(p.Cols.Count), Row: int(p.Cols.XStep) * pixel, Line: int(p.Rows.XStep) * line,
+		Parts: int(p.Rows.Taps), Part: line,
+	}
+	b.each = min(max(1, blockRows/int(p.Cols.Count)), int(p.Rows.Count))
+	b.images = ceil(int(p.Rows.Count), b.each)
+	b.count = int(p.Batch) * b.images
+	return b
+}
+
+// block gives a block: its first position, where its rows lie, and in what.
+func (b *int8Blocks) block(i int, l *vector.Lines, x []int8, room *room) (position int, words []byte) {
+	*l = b.lines
+	inputs := int(b.Inputs)
+	if b.each == 0 {
+		position = i * blockRows
+		l.Rows = min(blockRows, b.pixels()-position)
+	} else {
+		image, line := i/b.images, i%b.images*b.each
+		l.Lines = min(b.each, int(b.Rows.Count)-line)
+		position = (image*int(b.Rows.Count) + line) * int(b.Cols.Count)
+		if b.padded != nil {
+			return position, b.padded[(image*b.height+line*int(b.Rows.XStep))*l.Part:]
+		}
+	}
+	size, _ := vector.WordBytes()
+	x = x[position*inputs:][:l.Lines*l.Rows*inputs]
+	words = roomFor(&room.bytes, len(x)*size)
+	vector.ToWords(words, x)
+	return position, words
 }
 
 // packedBytes is packedWeights of int8.
@@ -66,75 +170,90 @@ func (p *conv2dParams) packedBytes(w gpu.Array32, split gpu.Split) *vector.Bytes
 	return m
 }
 
-// chunkBytes of x are turned into words at once.
-const chunkBytes = 1 << 14
-
-// int8Finish does with sums what the parameters say, for all outputs of a pixel; see finishInt8.
+// int8Finish does with sums what the parameters say; see finishInt8.
 type int8Finish struct {
 	*conv2dInt8Params
-	by, residualBy, shortcutBy, start []float32 // by output
-	fixedStart                        []int32
+	vector.IntegerFinish
+	later bool // the activation is no part of vector.IntegerFinish: it comes when all outputs are there
+	a     []gpu.Array32
 }
 
 func newInt8Finish(p *conv2dInt8Params, a []gpu.Array32) *int8Finish {
-	n := int(p.Outputs)
-	f := &int8Finish{p, make([]float32, n), make([]float32, n), make([]float32, n), make([]float32, n), make([]int32, n)}
-	for i := range n {
-		f.by[i], f.residualBy[i], f.shortcutBy[i] = a[int8Scale].F[i]*p.SumFactor, p.ResidualFactor, p.Factor
+	outputs := int(p.Outputs)
+	n := vector.WholeColumns(outputs)
+	relu := p.Activation == activation(reluForward)
+	f := &int8Finish{p, vector.IntegerFinish{
+		Shift: p.Shift, ReLU: relu, By: make([]float32, n), Start: make([]float32, n), FixedStart: make([]int32, n),
+		ResidualBy: make([]float32, n), ShortcutBy: make([]float32, n),
+	}, p.Activation != 0 && !relu, a}
+	for i := range outputs {
+		f.By[i], f.ResidualBy[i], f.ShortcutBy[i] = a[int8Scale].F[i]*p.SumFactor, p.ResidualFactor, p.Factor
 		switch p.HasBias {
 		case 1:
-			f.start[i] = a[int8Bias].F[i] * p.Factor
+			f.Start[i] = a[int8Bias].F[i] * p.Factor
 		case scaleAndShift:
 			factor := a[int8Bias].F[i]
-			f.by[i] *= factor
-			f.start[i] = a[int8Bias].F[n+i] * p.Factor
+			f.By[i] *= factor
+			f.Start[i] = a[int8Bias].F[outputs+i] * p.Factor
 			if p.Adds&3 == addResidualFirst {
-				f.residualBy[i] *= factor
+				f.ResidualBy[i] *= factor
 			}
 		}
-		f.fixedStart[i] = vector.ToFixed(f.start[i])
+		f.FixedStart[i] = vector.ToFixed(f.Start[i])
 	}
 	return f
 }
 
-// row finishes the sums of a pixel of y.
-func (f *int8Finish) row(pixel int, sums []int32, room *room, a []gpu.Array32) {
-	n := len(sums)
-	at := func(argument int) []float32 { return a[argument].F[pixel*n:][:n] }
-	var residual []float32
+// panel finishes the sums (rows of all lines, columns) of the outputs from first on.
+func (f *int8Finish) panel(q *conv2dParams, position int, l *vector.Lines, first, columns int, sums []int32, room *room) {
+	s := &room.finish
+	*s = vector.Sums{Stride: columns, Rows: l.Rows, First: first, Columns: min(columns, int(q.Outputs)-first)}
+	lines := l.Lines
+	if q.whole() { // all in a row
+		s.Rows, lines = l.Rows*l.Lines, 1
+	}
+	for line := range lines {
+		s.Sums = sums[line*s.Rows*columns:]
+		f.rows(q.destination(position+line*s.Rows), int(q.Cols.YStep), s)
+	}
+	*s = vector.Sums{} // the room is kept for longer than what these are of
+}
+
+// rows finishes sums of pixels that lie so many apart in y.
+func (f *int8Finish) rows(pixel, step int, s *vector.Sums) {
+	outputs := int(f.Outputs)
+	s.Step = step * outputs
+	at := pixel*outputs + s.First
 	switch {
 	case f.Adds&3 != 0 && f.Int8Residual == 1:
-		residual = roomFor(&room.rows, n)
-		vector.FloatsOf(residual, a[int8Residual].B[pixel*n:][:n])
+		s.Residual8 = f.a[int8Residual].B[at:]
 	case f.Adds&3 != 0:
-		residual = at(int8Residual)
+		s.Residual = f.a[int8Residual].F[at:]
 	}
-	if f.Int8 == 0 {
-		y := at(int8Result)
-		vector.Floats(y, sums, f.Shift)
-		vector.ScaleAndShift(y, f.by, f.start)
-		if residual != nil {
-			vector.AddProducts(y, residual, f.residualBy)
-		}
-		if f.Activation != 0 {
-			activations[f.Activation-1].fast(y)
-		}
+	if f.Adds&addShortcut != 0 && !f.later {
+		s.Shortcut = f.a[int8Shortcut].F[at:]
+	}
+	if f.Int8 == 1 {
+		f.ToFixed(f.a[int8Result].B[at:], s)
+	} else {
+		f.ToFloats(f.a[int8Result].F[at:], s)
+	}
+}
+
+// activate does with the results of some positions what comes later.
+func (f *int8Finish) activate(q *conv2dParams, position, count int) {
+	pixels := 1 // at once
+	if q.whole() {
+		pixels = count
+	}
+	for i := 0; i < count; i += pixels {
+		at, n := q.destination(position+i)*int(f.Outputs), pixels*int(f.Outputs)
+		y := f.a[int8Result].F[at:][:n]
+		activations[f.Activation-1].fast(y)
 		if f.Adds&addShortcut != 0 {
-			vector.Add(y, at(int8Shortcut))
+			vector.Add(y, f.a[int8Shortcut].F[at:][:n])
 		}
-		return
 	}
-	vector.Fixed(sums, sums, f.Shift, f.by, f.fixedStart)
-	if residual != nil {
-		vector.AddFixed(sums, residual, f.residualBy)
-	}
-	if f.Activation == activation(reluForward) {
-		vector.ReLUFixed(sums)
-	}
-	if f.Adds&addShortcut != 0 {
-		vector.AddFixed(sums, at(int8Shortcut), f.shortcutBy)
-	}
-	vector.FromFixed(a[int8Result].B[pixel*n:][:n], sums)
 }
 
 // The processor multiplies three values of x by a weight at once: they lie in one int64, 21 bits apart, and so do their sums, as long as each stays

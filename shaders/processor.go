@@ -17,6 +17,7 @@ type room struct {
 	integers   []int32
 	matrix     vector.Matrix
 	wrapped    vector.Matrix // of memory that is not its own
+	finish     vector.Sums
 }
 
 var rooms = sync.Pool{New: func() any { return new(room) }}

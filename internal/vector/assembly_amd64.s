@@ -220,6 +220,132 @@ DATA exp_c1<>+56(SB)/4, $0x3f800000
 DATA exp_c1<>+60(SB)/4, $0x3f800000
 GLOBL exp_c1<>(SB), RODATA|NOPTR, $64
 
+DATA int8_most<>+0(SB)/4, $0x4b000000
+DATA int8_most<>+4(SB)/4, $0x4b000000
+DATA int8_most<>+8(SB)/4, $0x4b000000
+DATA int8_most<>+12(SB)/4, $0x4b000000
+DATA int8_most<>+16(SB)/4, $0x4b000000
+DATA int8_most<>+20(SB)/4, $0x4b000000
+DATA int8_most<>+24(SB)/4, $0x4b000000
+DATA int8_most<>+28(SB)/4, $0x4b000000
+DATA int8_most<>+32(SB)/4, $0x4b000000
+DATA int8_most<>+36(SB)/4, $0x4b000000
+DATA int8_most<>+40(SB)/4, $0x4b000000
+DATA int8_most<>+44(SB)/4, $0x4b000000
+DATA int8_most<>+48(SB)/4, $0x4b000000
+DATA int8_most<>+52(SB)/4, $0x4b000000
+DATA int8_most<>+56(SB)/4, $0x4b000000
+DATA int8_most<>+60(SB)/4, $0x4b000000
+GLOBL int8_most<>(SB), RODATA|NOPTR, $64
+
+DATA int8_least<>+0(SB)/4, $0xcb000000
+DATA int8_least<>+4(SB)/4, $0xcb000000
+DATA int8_least<>+8(SB)/4, $0xcb000000
+DATA int8_least<>+12(SB)/4, $0xcb000000
+DATA int8_least<>+16(SB)/4, $0xcb000000
+DATA int8_least<>+20(SB)/4, $0xcb000000
+DATA int8_least<>+24(SB)/4, $0xcb000000
+DATA int8_least<>+28(SB)/4, $0xcb000000
+DATA int8_least<>+32(SB)/4, $0xcb000000
+DATA int8_least<>+36(SB)/4, $0xcb000000
+DATA int8_least<>+40(SB)/4, $0xcb000000
+DATA int8_least<>+44(SB)/4, $0xcb000000
+DATA int8_least<>+48(SB)/4, $0xcb000000
+DATA int8_least<>+52(SB)/4, $0xcb000000
+DATA int8_least<>+56(SB)/4, $0xcb000000
+DATA int8_least<>+60(SB)/4, $0xcb000000
+GLOBL int8_least<>(SB), RODATA|NOPTR, $64
+
+DATA int8_half<>+0(SB)/4, $0x00000080
+DATA int8_half<>+4(SB)/4, $0x00000080
+DATA int8_half<>+8(SB)/4, $0x00000080
+DATA int8_half<>+12(SB)/4, $0x00000080
+DATA int8_half<>+16(SB)/4, $0x00000080
+DATA int8_half<>+20(SB)/4, $0x00000080
+DATA int8_half<>+24(SB)/4, $0x00000080
+DATA int8_half<>+28(SB)/4, $0x00000080
+DATA int8_half<>+32(SB)/4, $0x00000080
+DATA int8_half<>+36(SB)/4, $0x00000080
+DATA int8_half<>+40(SB)/4, $0x00000080
+DATA int8_half<>+44(SB)/4, $0x00000080
+DATA int8_half<>+48(SB)/4, $0x00000080
+DATA int8_half<>+52(SB)/4, $0x00000080
+DATA int8_half<>+56(SB)/4, $0x00000080
+DATA int8_half<>+60(SB)/4, $0x00000080
+GLOBL int8_half<>(SB), RODATA|NOPTR, $64
+
+DATA int8_smallest<>+0(SB)/4, $0xffffff81
+DATA int8_smallest<>+4(SB)/4, $0xffffff81
+DATA int8_smallest<>+8(SB)/4, $0xffffff81
+DATA int8_smallest<>+12(SB)/4, $0xffffff81
+DATA int8_smallest<>+16(SB)/4, $0xffffff81
+DATA int8_smallest<>+20(SB)/4, $0xffffff81
+DATA int8_smallest<>+24(SB)/4, $0xffffff81
+DATA int8_smallest<>+28(SB)/4, $0xffffff81
+DATA int8_smallest<>+32(SB)/4, $0xffffff81
+DATA int8_smallest<>+36(SB)/4, $0xffffff81
+DATA int8_smallest<>+40(SB)/4, $0xffffff81
+DATA int8_smallest<>+44(SB)/4, $0xffffff81
+DATA int8_smallest<>+48(SB)/4, $0xffffff81
+DATA int8_smallest<>+52(SB)/4, $0xffffff81
+DATA int8_smallest<>+56(SB)/4, $0xffffff81
+DATA int8_smallest<>+60(SB)/4, $0xffffff81
+GLOBL int8_smallest<>(SB), RODATA|NOPTR, $64
+
+DATA int8_mostSteps<>+0(SB)/4, $0x42fe0000
+DATA int8_mostSteps<>+4(SB)/4, $0x42fe0000
+DATA int8_mostSteps<>+8(SB)/4, $0x42fe0000
+DATA int8_mostSteps<>+12(SB)/4, $0x42fe0000
+DATA int8_mostSteps<>+16(SB)/4, $0x42fe0000
+DATA int8_mostSteps<>+20(SB)/4, $0x42fe0000
+DATA int8_mostSteps<>+24(SB)/4, $0x42fe0000
+DATA int8_mostSteps<>+28(SB)/4, $0x42fe0000
+DATA int8_mostSteps<>+32(SB)/4, $0x42fe0000
+DATA int8_mostSteps<>+36(SB)/4, $0x42fe0000
+DATA int8_mostSteps<>+40(SB)/4, $0x42fe0000
+DATA int8_mostSteps<>+44(SB)/4, $0x42fe0000
+DATA int8_mostSteps<>+48(SB)/4, $0x42fe0000
+DATA int8_mostSteps<>+52(SB)/4, $0x42fe0000
+DATA int8_mostSteps<>+56(SB)/4, $0x42fe0000
+DATA int8_mostSteps<>+60(SB)/4, $0x42fe0000
+GLOBL int8_mostSteps<>(SB), RODATA|NOPTR, $64
+
+DATA int8_leastSteps<>+0(SB)/4, $0xc2fe0000
+DATA int8_leastSteps<>+4(SB)/4, $0xc2fe0000
+DATA int8_leastSteps<>+8(SB)/4, $0xc2fe0000
+DATA int8_leastSteps<>+12(SB)/4, $0xc2fe0000
+DATA int8_leastSteps<>+16(SB)/4, $0xc2fe0000
+DATA int8_leastSteps<>+20(SB)/4, $0xc2fe0000
+DATA int8_leastSteps<>+24(SB)/4, $0xc2fe0000
+DATA int8_leastSteps<>+28(SB)/4, $0xc2fe0000
+DATA int8_leastSteps<>+32(SB)/4, $0xc2fe0000
+DATA int8_leastSteps<>+36(SB)/4, $0xc2fe0000
+DATA int8_leastSteps<>+40(SB)/4, $0xc2fe0000
+DATA int8_leastSteps<>+44(SB)/4, $0xc2fe0000
+DATA int8_leastSteps<>+48(SB)/4, $0xc2fe0000
+DATA int8_leastSteps<>+52(SB)/4, $0xc2fe0000
+DATA int8_leastSteps<>+56(SB)/4, $0xc2fe0000
+DATA int8_leastSteps<>+60(SB)/4, $0xc2fe0000
+GLOBL int8_leastSteps<>(SB), RODATA|NOPTR, $64
+
+DATA int8_zero<>+0(SB)/4, $0x80808080
+DATA int8_zero<>+4(SB)/4, $0x80808080
+DATA int8_zero<>+8(SB)/4, $0x80808080
+DATA int8_zero<>+12(SB)/4, $0x80808080
+DATA int8_zero<>+16(SB)/4, $0x80808080
+DATA int8_zero<>+20(SB)/4, $0x80808080
+DATA int8_zero<>+24(SB)/4, $0x80808080
+DATA int8_zero<>+28(SB)/4, $0x80808080
+DATA int8_zero<>+32(SB)/4, $0x80808080
+DATA int8_zero<>+36(SB)/4, $0x80808080
+DATA int8_zero<>+40(SB)/4, $0x80808080
+DATA int8_zero<>+44(SB)/4, $0x80808080
+DATA int8_zero<>+48(SB)/4, $0x80808080
+DATA int8_zero<>+52(SB)/4, $0x80808080
+DATA int8_zero<>+56(SB)/4, $0x80808080
+DATA int8_zero<>+60(SB)/4, $0x80808080
+GLOBL int8_zero<>(SB), RODATA|NOPTR, $64
+
 // func productAVX2x1(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 // Requires: AVX, FMA3
 TEXT ·productAVX2x1(SB), NOSPLIT, $0-57
@@ -267,39 +393,45 @@ end:
 	VZEROUPPER
 	RET
 
-// func dotsAVX2x1(k int, a *byte, row int, b *byte, c *int32, stride int)
+// func dotsAVX2x1(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 // Requires: AVX, AVX2
-TEXT ·dotsAVX2x1(SB), NOSPLIT, $0-48
+TEXT ·dotsAVX2x1(SB), NOSPLIT, $0-72
+	MOVQ    start+48(FP), AX
+	VMOVDQU (AX), Y0
+	VMOVDQU 32(AX), Y1
 	MOVQ    k+0(FP), AX
-	MOVQ    row+16(FP), CX
-	MOVQ    a+8(FP), CX
-	MOVQ    b+24(FP), DX
-	MOVQ    c+32(FP), BX
-	MOVQ    stride+40(FP), SI
-	SHLQ    $0x02, SI
-	MOVQ    BX, SI
-	VMOVDQU (SI), Y0
-	VMOVDQU 32(SI), Y1
-	TESTQ   AX, AX
-	JZ      end
+	MOVQ    parts+8(FP), CX
+	MOVQ    part+16(FP), DX
+	MOVQ    row+32(FP), BX
+	MOVQ    a+24(FP), BX
+	MOVQ    b+40(FP), SI
+	MOVQ    AX, DI
+	SHLQ    $0x02, DI
+	SUBQ    DI, DX
+
+part:
+	MOVQ AX, DI
 
 term:
-	VMOVDQU      (DX), Y2
-	VMOVDQU      32(DX), Y3
-	VPBROADCASTD (CX), Y4
+	VMOVDQU      (SI), Y2
+	VMOVDQU      32(SI), Y3
+	VPBROADCASTD (BX), Y4
 	VPMADDWD     Y2, Y4, Y2
 	VPADDD       Y2, Y0, Y0
 	VPMADDWD     Y3, Y4, Y2
 	VPADDD       Y2, Y1, Y1
-	ADDQ         $0x00000040, DX
-	ADDQ         $0x04, CX
-	DECQ         AX
+	ADDQ         $0x00000040, SI
+	ADDQ         $0x04, BX
+	DECQ         DI
 	JNZ          term
-
-end:
-	MOVQ    BX, AX
-	VMOVDQU Y0, (AX)
-	VMOVDQU Y1, 32(AX)
+	ADDQ         DX, BX
+	DECQ         CX
+	JNZ          part
+	MOVQ         c+56(FP), AX
+	MOVQ         stride+64(FP), CX
+	SHLQ         $0x02, CX
+	VMOVDQU      Y0, (AX)
+	VMOVDQU      Y1, 32(AX)
 	VZEROUPPER
 	RET
 
@@ -361,50 +493,55 @@ end:
 	VZEROUPPER
 	RET
 
-// func dotsAVX2x2(k int, a *byte, row int, b *byte, c *int32, stride int)
+// func dotsAVX2x2(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 // Requires: AVX, AVX2
-TEXT ·dotsAVX2x2(SB), NOSPLIT, $0-48
+TEXT ·dotsAVX2x2(SB), NOSPLIT, $0-72
+	MOVQ    start+48(FP), AX
+	VMOVDQU (AX), Y0
+	VMOVDQU 32(AX), Y1
+	VMOVDQU Y0, Y2
+	VMOVDQU Y1, Y3
 	MOVQ    k+0(FP), AX
-	MOVQ    row+16(FP), CX
-	MOVQ    a+8(FP), DX
-	MOVQ    b+24(FP), BX
-	MOVQ    c+32(FP), SI
-	MOVQ    stride+40(FP), DI
-	SHLQ    $0x02, DI
-	MOVQ    SI, R8
-	VMOVDQU (R8), Y0
-	VMOVDQU 32(R8), Y1
-	ADDQ    DI, R8
-	VMOVDQU (R8), Y2
-	VMOVDQU 32(R8), Y3
-	TESTQ   AX, AX
-	JZ      end
+	MOVQ    parts+8(FP), CX
+	MOVQ    part+16(FP), DX
+	MOVQ    row+32(FP), BX
+	MOVQ    a+24(FP), SI
+	MOVQ    b+40(FP), DI
+	MOVQ    AX, R8
+	SHLQ    $0x02, R8
+	SUBQ    R8, DX
+
+part:
+	MOVQ AX, R8
 
 term:
-	VMOVDQU      (BX), Y4
-	VMOVDQU      32(BX), Y5
-	VPBROADCASTD (DX), Y6
+	VMOVDQU      (DI), Y4
+	VMOVDQU      32(DI), Y5
+	VPBROADCASTD (SI), Y6
 	VPMADDWD     Y4, Y6, Y7
 	VPADDD       Y7, Y0, Y0
 	VPMADDWD     Y5, Y6, Y7
 	VPADDD       Y7, Y1, Y1
-	VPBROADCASTD (DX)(CX*1), Y6
+	VPBROADCASTD (SI)(BX*1), Y6
 	VPMADDWD     Y4, Y6, Y7
 	VPADDD       Y7, Y2, Y2
 	VPMADDWD     Y5, Y6, Y7
 	VPADDD       Y7, Y3, Y3
-	ADDQ         $0x00000040, BX
-	ADDQ         $0x04, DX
-	DECQ         AX
+	ADDQ         $0x00000040, DI
+	ADDQ         $0x04, SI
+	DECQ         R8
 	JNZ          term
-
-end:
-	MOVQ    SI, AX
-	VMOVDQU Y0, (AX)
-	VMOVDQU Y1, 32(AX)
-	ADDQ    DI, AX
-	VMOVDQU Y2, (AX)
-	VMOVDQU Y3, 32(AX)
+	ADDQ         DX, SI
+	DECQ         CX
+	JNZ          part
+	MOVQ         c+56(FP), AX
+	MOVQ         stride+64(FP), CX
+	SHLQ         $0x02, CX
+	VMOVDQU      Y0, (AX)
+	VMOVDQU      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVDQU      Y2, (AX)
+	VMOVDQU      Y3, 32(AX)
 	VZEROUPPER
 	RET
 
@@ -477,61 +614,65 @@ end:
 	VZEROUPPER
 	RET
 
-// func dotsAVX2x3(k int, a *byte, row int, b *byte, c *int32, stride int)
+// func dotsAVX2x3(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 // Requires: AVX, AVX2
-TEXT ·dotsAVX2x3(SB), NOSPLIT, $0-48
+TEXT ·dotsAVX2x3(SB), NOSPLIT, $0-72
+	MOVQ    start+48(FP), AX
+	VMOVDQU (AX), Y0
+	VMOVDQU 32(AX), Y1
+	VMOVDQU Y0, Y2
+	VMOVDQU Y1, Y3
+	VMOVDQU Y0, Y4
+	VMOVDQU Y1, Y5
 	MOVQ    k+0(FP), AX
-	MOVQ    row+16(FP), CX
-	MOVQ    a+8(FP), DX
-	MOVQ    b+24(FP), BX
-	MOVQ    c+32(FP), SI
-	MOVQ    stride+40(FP), DI
-	SHLQ    $0x02, DI
-	MOVQ    SI, R8
-	VMOVDQU (R8), Y0
-	VMOVDQU 32(R8), Y1
-	ADDQ    DI, R8
-	VMOVDQU (R8), Y2
-	VMOVDQU 32(R8), Y3
-	ADDQ    DI, R8
-	VMOVDQU (R8), Y4
-	VMOVDQU 32(R8), Y5
-	TESTQ   AX, AX
-	JZ      end
+	MOVQ    parts+8(FP), CX
+	MOVQ    part+16(FP), DX
+	MOVQ    row+32(FP), BX
+	MOVQ    a+24(FP), SI
+	MOVQ    b+40(FP), DI
+	MOVQ    AX, R8
+	SHLQ    $0x02, R8
+	SUBQ    R8, DX
+
+part:
+	MOVQ AX, R8
 
 term:
-	VMOVDQU      (BX), Y6
-	VMOVDQU      32(BX), Y7
-	VPBROADCASTD (DX), Y8
+	VMOVDQU      (DI), Y6
+	VMOVDQU      32(DI), Y7
+	VPBROADCASTD (SI), Y8
 	VPMADDWD     Y6, Y8, Y9
 	VPADDD       Y9, Y0, Y0
 	VPMADDWD     Y7, Y8, Y9
 	VPADDD       Y9, Y1, Y1
-	VPBROADCASTD (DX)(CX*1), Y8
+	VPBROADCASTD (SI)(BX*1), Y8
 	VPMADDWD     Y6, Y8, Y9
 	VPADDD       Y9, Y2, Y2
 	VPMADDWD     Y7, Y8, Y9
 	VPADDD       Y9, Y3, Y3
-	VPBROADCASTD (DX)(CX*2), Y8
+	VPBROADCASTD (SI)(BX*2), Y8
 	VPMADDWD     Y6, Y8, Y9
 	VPADDD       Y9, Y4, Y4
 	VPMADDWD     Y7, Y8, Y9
 	VPADDD       Y9, Y5, Y5
-	ADDQ         $0x00000040, BX
-	ADDQ         $0x04, DX
-	DECQ         AX
+	ADDQ         $0x00000040, DI
+	ADDQ         $0x04, SI
+	DECQ         R8
 	JNZ          term
-
-end:
-	MOVQ    SI, AX
-	VMOVDQU Y0, (AX)
-	VMOVDQU Y1, 32(AX)
-	ADDQ    DI, AX
-	VMOVDQU Y2, (AX)
-	VMOVDQU Y3, 32(AX)
-	ADDQ    DI, AX
-	VMOVDQU Y4, (AX)
-	VMOVDQU Y5, 32(AX)
+	ADDQ         DX, SI
+	DECQ         CX
+	JNZ          part
+	MOVQ         c+56(FP), AX
+	MOVQ         stride+64(FP), CX
+	SHLQ         $0x02, CX
+	VMOVDQU      Y0, (AX)
+	VMOVDQU      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVDQU      Y2, (AX)
+	VMOVDQU      Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVDQU      Y4, (AX)
+	VMOVDQU      Y5, 32(AX)
 	VZEROUPPER
 	RET
 
@@ -618,75 +759,79 @@ end:
 	VZEROUPPER
 	RET
 
-// func dotsAVX2x4(k int, a *byte, row int, b *byte, c *int32, stride int)
+// func dotsAVX2x4(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 // Requires: AVX, AVX2
-TEXT ·dotsAVX2x4(SB), NOSPLIT, $0-48
+TEXT ·dotsAVX2x4(SB), NOSPLIT, $0-72
+	MOVQ    start+48(FP), AX
+	VMOVDQU (AX), Y0
+	VMOVDQU 32(AX), Y1
+	VMOVDQU Y0, Y2
+	VMOVDQU Y1, Y3
+	VMOVDQU Y0, Y4
+	VMOVDQU Y1, Y5
+	VMOVDQU Y0, Y6
+	VMOVDQU Y1, Y7
 	MOVQ    k+0(FP), AX
-	MOVQ    row+16(FP), CX
-	MOVQ    a+8(FP), DX
-	LEAQ    (DX)(CX*2), BX
-	ADDQ    CX, BX
-	MOVQ    b+24(FP), SI
-	MOVQ    c+32(FP), DI
-	MOVQ    stride+40(FP), R8
-	SHLQ    $0x02, R8
-	MOVQ    DI, R9
-	VMOVDQU (R9), Y0
-	VMOVDQU 32(R9), Y1
-	ADDQ    R8, R9
-	VMOVDQU (R9), Y2
-	VMOVDQU 32(R9), Y3
-	ADDQ    R8, R9
-	VMOVDQU (R9), Y4
-	VMOVDQU 32(R9), Y5
-	ADDQ    R8, R9
-	VMOVDQU (R9), Y6
-	VMOVDQU 32(R9), Y7
-	TESTQ   AX, AX
-	JZ      end
+	MOVQ    parts+8(FP), CX
+	MOVQ    part+16(FP), DX
+	MOVQ    row+32(FP), BX
+	MOVQ    a+24(FP), SI
+	LEAQ    (SI)(BX*2), DI
+	ADDQ    BX, DI
+	MOVQ    b+40(FP), R8
+	MOVQ    AX, R9
+	SHLQ    $0x02, R9
+	SUBQ    R9, DX
+
+part:
+	MOVQ AX, R9
 
 term:
-	VMOVDQU      (SI), Y8
-	VMOVDQU      32(SI), Y9
-	VPBROADCASTD (DX), Y10
+	VMOVDQU      (R8), Y8
+	VMOVDQU      32(R8), Y9
+	VPBROADCASTD (SI), Y10
 	VPMADDWD     Y8, Y10, Y11
 	VPADDD       Y11, Y0, Y0
 	VPMADDWD     Y9, Y10, Y11
 	VPADDD       Y11, Y1, Y1
-	VPBROADCASTD (DX)(CX*1), Y10
+	VPBROADCASTD (SI)(BX*1), Y10
 	VPMADDWD     Y8, Y10, Y11
 	VPADDD       Y11, Y2, Y2
 	VPMADDWD     Y9, Y10, Y11
 	VPADDD       Y11, Y3, Y3
-	VPBROADCASTD (DX)(CX*2), Y10
+	VPBROADCASTD (SI)(BX*2), Y10
 	VPMADDWD     Y8, Y10, Y11
 	VPADDD       Y11, Y4, Y4
 	VPMADDWD     Y9, Y10, Y11
 	VPADDD       Y11, Y5, Y5
-	VPBROADCASTD (BX), Y10
+	VPBROADCASTD (DI), Y10
 	VPMADDWD     Y8, Y10, Y11
 	VPADDD       Y11, Y6, Y6
 	VPMADDWD     Y9, Y10, Y11
 	VPADDD       Y11, Y7, Y7
-	ADDQ         $0x00000040, SI
-	ADDQ         $0x04, DX
-	ADDQ         $0x04, BX
-	DECQ         AX
+	ADDQ         $0x00000040, R8
+	ADDQ         $0x04, SI
+	ADDQ         $0x04, DI
+	DECQ         R9
 	JNZ          term
-
-end:
-	MOVQ    DI, AX
-	VMOVDQU Y0, (AX)
-	VMOVDQU Y1, 32(AX)
-	ADDQ    R8, AX
-	VMOVDQU Y2, (AX)
-	VMOVDQU Y3, 32(AX)
-	ADDQ    R8, AX
-	VMOVDQU Y4, (AX)
-	VMOVDQU Y5, 32(AX)
-	ADDQ    R8, AX
-	VMOVDQU Y6, (AX)
-	VMOVDQU Y7, 32(AX)
+	ADDQ         DX, SI
+	ADDQ         DX, DI
+	DECQ         CX
+	JNZ          part
+	MOVQ         c+56(FP), AX
+	MOVQ         stride+64(FP), CX
+	SHLQ         $0x02, CX
+	VMOVDQU      Y0, (AX)
+	VMOVDQU      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVDQU      Y2, (AX)
+	VMOVDQU      Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVDQU      Y4, (AX)
+	VMOVDQU      Y5, 32(AX)
+	ADDQ         CX, AX
+	VMOVDQU      Y6, (AX)
+	VMOVDQU      Y7, 32(AX)
 	VZEROUPPER
 	RET
 
@@ -784,86 +929,89 @@ end:
 	VZEROUPPER
 	RET
 
-// func dotsAVX2x5(k int, a *byte, row int, b *byte, c *int32, stride int)
+// func dotsAVX2x5(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 // Requires: AVX, AVX2
-TEXT ·dotsAVX2x5(SB), NOSPLIT, $0-48
+TEXT ·dotsAVX2x5(SB), NOSPLIT, $0-72
+	MOVQ    start+48(FP), AX
+	VMOVDQU (AX), Y0
+	VMOVDQU 32(AX), Y1
+	VMOVDQU Y0, Y2
+	VMOVDQU Y1, Y3
+	VMOVDQU Y0, Y4
+	VMOVDQU Y1, Y5
+	VMOVDQU Y0, Y6
+	VMOVDQU Y1, Y7
+	VMOVDQU Y0, Y8
+	VMOVDQU Y1, Y9
 	MOVQ    k+0(FP), AX
-	MOVQ    row+16(FP), CX
-	MOVQ    a+8(FP), DX
-	LEAQ    (DX)(CX*2), BX
-	ADDQ    CX, BX
-	MOVQ    b+24(FP), SI
-	MOVQ    c+32(FP), DI
-	MOVQ    stride+40(FP), R8
-	SHLQ    $0x02, R8
-	MOVQ    DI, R9
-	VMOVDQU (R9), Y0
-	VMOVDQU 32(R9), Y1
-	ADDQ    R8, R9
-	VMOVDQU (R9), Y2
-	VMOVDQU 32(R9), Y3
-	ADDQ    R8, R9
-	VMOVDQU (R9), Y4
-	VMOVDQU 32(R9), Y5
-	ADDQ    R8, R9
-	VMOVDQU (R9), Y6
-	VMOVDQU 32(R9), Y7
-	ADDQ    R8, R9
-	VMOVDQU (R9), Y8
-	VMOVDQU 32(R9), Y9
-	TESTQ   AX, AX
-	JZ      end
+	MOVQ    parts+8(FP), CX
+	MOVQ    part+16(FP), DX
+	MOVQ    row+32(FP), BX
+	MOVQ    a+24(FP), SI
+	LEAQ    (SI)(BX*2), DI
+	ADDQ    BX, DI
+	MOVQ    b+40(FP), R8
+	MOVQ    AX, R9
+	SHLQ    $0x02, R9
+	SUBQ    R9, DX
+
+part:
+	MOVQ AX, R9
 
 term:
-	VMOVDQU      (SI), Y10
-	VMOVDQU      32(SI), Y11
-	VPBROADCASTD (DX), Y12
+	VMOVDQU      (R8), Y10
+	VMOVDQU      32(R8), Y11
+	VPBROADCASTD (SI), Y12
 	VPMADDWD     Y10, Y12, Y13
 	VPADDD       Y13, Y0, Y0
 	VPMADDWD     Y11, Y12, Y13
 	VPADDD       Y13, Y1, Y1
-	VPBROADCASTD (DX)(CX*1), Y12
+	VPBROADCASTD (SI)(BX*1), Y12
 	VPMADDWD     Y10, Y12, Y13
 	VPADDD       Y13, Y2, Y2
 	VPMADDWD     Y11, Y12, Y13
 	VPADDD       Y13, Y3, Y3
-	VPBROADCASTD (DX)(CX*2), Y12
+	VPBROADCASTD (SI)(BX*2), Y12
 	VPMADDWD     Y10, Y12, Y13
 	VPADDD       Y13, Y4, Y4
 	VPMADDWD     Y11, Y12, Y13
 	VPADDD       Y13, Y5, Y5
-	VPBROADCASTD (BX), Y12
+	VPBROADCASTD (DI), Y12
 	VPMADDWD     Y10, Y12, Y13
 	VPADDD       Y13, Y6, Y6
 	VPMADDWD     Y11, Y12, Y13
 	VPADDD       Y13, Y7, Y7
-	VPBROADCASTD (BX)(CX*1), Y12
+	VPBROADCASTD (DI)(BX*1), Y12
 	VPMADDWD     Y10, Y12, Y13
 	VPADDD       Y13, Y8, Y8
 	VPMADDWD     Y11, Y12, Y13
 	VPADDD       Y13, Y9, Y9
-	ADDQ         $0x00000040, SI
-	ADDQ         $0x04, DX
-	ADDQ         $0x04, BX
-	DECQ         AX
+	ADDQ         $0x00000040, R8
+	ADDQ         $0x04, SI
+	ADDQ         $0x04, DI
+	DECQ         R9
 	JNZ          term
-
-end:
-	MOVQ    DI, AX
-	VMOVDQU Y0, (AX)
-	VMOVDQU Y1, 32(AX)
-	ADDQ    R8, AX
-	VMOVDQU Y2, (AX)
-	VMOVDQU Y3, 32(AX)
-	ADDQ    R8, AX
-	VMOVDQU Y4, (AX)
-	VMOVDQU Y5, 32(AX)
-	ADDQ    R8, AX
-	VMOVDQU Y6, (AX)
-	VMOVDQU Y7, 32(AX)
-	ADDQ    R8, AX
-	VMOVDQU Y8, (AX)
-	VMOVDQU Y9, 32(AX)
+	ADDQ         DX, SI
+	ADDQ         DX, DI
+	DECQ         CX
+	JNZ          part
+	MOVQ         c+56(FP), AX
+	MOVQ         stride+64(FP), CX
+	SHLQ         $0x02, CX
+	VMOVDQU      Y0, (AX)
+	VMOVDQU      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVDQU      Y2, (AX)
+	VMOVDQU      Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVDQU      Y4, (AX)
+	VMOVDQU      Y5, 32(AX)
+	ADDQ         CX, AX
+	VMOVDQU      Y6, (AX)
+	VMOVDQU      Y7, 32(AX)
+	ADDQ         CX, AX
+	VMOVDQU      Y8, (AX)
+	VMOVDQU      Y9, 32(AX)
 	VZEROUPPER
 	RET
 
@@ -972,97 +1120,99 @@ end:
 	VZEROUPPER
 	RET
 
-// func dotsAVX2x6(k int, a *byte, row int, b *byte, c *int32, stride int)
+// func dotsAVX2x6(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 // Requires: AVX, AVX2
-TEXT ·dotsAVX2x6(SB), NOSPLIT, $0-48
+TEXT ·dotsAVX2x6(SB), NOSPLIT, $0-72
+	MOVQ    start+48(FP), AX
+	VMOVDQU (AX), Y0
+	VMOVDQU 32(AX), Y1
+	VMOVDQU Y0, Y2
+	VMOVDQU Y1, Y3
+	VMOVDQU Y0, Y4
+	VMOVDQU Y1, Y5
+	VMOVDQU Y0, Y6
+	VMOVDQU Y1, Y7
+	VMOVDQU Y0, Y8
+	VMOVDQU Y1, Y9
+	VMOVDQU Y0, Y10
+	VMOVDQU Y1, Y11
 	MOVQ    k+0(FP), AX
-	MOVQ    row+16(FP), CX
-	MOVQ    a+8(FP), DX
-	LEAQ    (DX)(CX*2), BX
-	ADDQ    CX, BX
-	MOVQ    b+24(FP), SI
-	MOVQ    c+32(FP), DI
-	MOVQ    stride+40(FP), R8
-	SHLQ    $0x02, R8
-	MOVQ    DI, R9
-	VMOVDQU (R9), Y0
-	VMOVDQU 32(R9), Y1
-	ADDQ    R8, R9
-	VMOVDQU (R9), Y2
-	VMOVDQU 32(R9), Y3
-	ADDQ    R8, R9
-	VMOVDQU (R9), Y4
-	VMOVDQU 32(R9), Y5
-	ADDQ    R8, R9
-	VMOVDQU (R9), Y6
-	VMOVDQU 32(R9), Y7
-	ADDQ    R8, R9
-	VMOVDQU (R9), Y8
-	VMOVDQU 32(R9), Y9
-	ADDQ    R8, R9
-	VMOVDQU (R9), Y10
-	VMOVDQU 32(R9), Y11
-	TESTQ   AX, AX
-	JZ      end
+	MOVQ    parts+8(FP), CX
+	MOVQ    part+16(FP), DX
+	MOVQ    row+32(FP), BX
+	MOVQ    a+24(FP), SI
+	LEAQ    (SI)(BX*2), DI
+	ADDQ    BX, DI
+	MOVQ    b+40(FP), R8
+	MOVQ    AX, R9
+	SHLQ    $0x02, R9
+	SUBQ    R9, DX
+
+part:
+	MOVQ AX, R9
 
 term:
-	VMOVDQU      (SI), Y12
-	VMOVDQU      32(SI), Y13
-	VPBROADCASTD (DX), Y14
+	VMOVDQU      (R8), Y12
+	VMOVDQU      32(R8), Y13
+	VPBROADCASTD (SI), Y14
 	VPMADDWD     Y12, Y14, Y15
 	VPADDD       Y15, Y0, Y0
 	VPMADDWD     Y13, Y14, Y15
 	VPADDD       Y15, Y1, Y1
-	VPBROADCASTD (DX)(CX*1), Y14
+	VPBROADCASTD (SI)(BX*1), Y14
 	VPMADDWD     Y12, Y14, Y15
 	VPADDD       Y15, Y2, Y2
 	VPMADDWD     Y13, Y14, Y15
 	VPADDD       Y15, Y3, Y3
-	VPBROADCASTD (DX)(CX*2), Y14
+	VPBROADCASTD (SI)(BX*2), Y14
 	VPMADDWD     Y12, Y14, Y15
 	VPADDD       Y15, Y4, Y4
 	VPMADDWD     Y13, Y14, Y15
 	VPADDD       Y15, Y5, Y5
-	VPBROADCASTD (BX), Y14
+	VPBROADCASTD (DI), Y14
 	VPMADDWD     Y12, Y14, Y15
 	VPADDD       Y15, Y6, Y6
 	VPMADDWD     Y13, Y14, Y15
 	VPADDD       Y15, Y7, Y7
-	VPBROADCASTD (BX)(CX*1), Y14
+	VPBROADCASTD (DI)(BX*1), Y14
 	VPMADDWD     Y12, Y14, Y15
 	VPADDD       Y15, Y8, Y8
 	VPMADDWD     Y13, Y14, Y15
 	VPADDD       Y15, Y9, Y9
-	VPBROADCASTD (BX)(CX*2), Y14
+	VPBROADCASTD (DI)(BX*2), Y14
 	VPMADDWD     Y12, Y14, Y15
 	VPADDD       Y15, Y10, Y10
 	VPMADDWD     Y13, Y14, Y15
 	VPADDD       Y15, Y11, Y11
-	ADDQ         $0x00000040, SI
-	ADDQ         $0x04, DX
-	ADDQ         $0x04, BX
-	DECQ         AX
+	ADDQ         $0x00000040, R8
+	ADDQ         $0x04, SI
+	ADDQ         $0x04, DI
+	DECQ         R9
 	JNZ          term
-
-end:
-	MOVQ    DI, AX
-	VMOVDQU Y0, (AX)
-	VMOVDQU Y1, 32(AX)
-	ADDQ    R8, AX
-	VMOVDQU Y2, (AX)
-	VMOVDQU Y3, 32(AX)
-	ADDQ    R8, AX
-	VMOVDQU Y4, (AX)
-	VMOVDQU Y5, 32(AX)
-	ADDQ    R8, AX
-	VMOVDQU Y6, (AX)
-	VMOVDQU Y7, 32(AX)
-	ADDQ    R8, AX
-	VMOVDQU Y8, (AX)
-	VMOVDQU Y9, 32(AX)
-	ADDQ    R8, AX
-	VMOVDQU Y10, (AX)
-	VMOVDQU Y11, 32(AX)
+	ADDQ         DX, SI
+	ADDQ         DX, DI
+	DECQ         CX
+	JNZ          part
+	MOVQ         c+56(FP), AX
+	MOVQ         stride+64(FP), CX
+	SHLQ         $0x02, CX
+	VMOVDQU      Y0, (AX)
+	VMOVDQU      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVDQU      Y2, (AX)
+	VMOVDQU      Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVDQU      Y4, (AX)
+	VMOVDQU      Y5, 32(AX)
+	ADDQ         CX, AX
+	VMOVDQU      Y6, (AX)
+	VMOVDQU      Y7, 32(AX)
+	ADDQ         CX, AX
+	VMOVDQU      Y8, (AX)
+	VMOVDQU      Y9, 32(AX)
+	ADDQ         CX, AX
+	VMOVDQU      Y10, (AX)
+	VMOVDQU      Y11, 32(AX)
 	VZEROUPPER
 	RET
 
@@ -1235,6 +1385,259 @@ next:
 	VZEROUPPER
 	RET
 
+// func finishFixedAVX2(p *byte)
+// Requires: AVX, AVX2
+TEXT ·finishFixedAVX2(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	VMOVQ        104(AX), X0
+	VPXOR        X1, X1, X1
+	CMPQ         112(AX), $0x00
+	JNE          begin
+	MOVL         $0x80000000, CX
+	VMOVD        CX, X1
+	VPBROADCASTD X1, Y1
+
+begin:
+	MOVQ 40(AX), DX
+	XORQ CX, CX
+
+column:
+	CMPQ    CX, DX
+	JGE     end
+	MOVQ    48(AX), BX
+	VMOVUPS (BX)(CX*4), Y2
+	MOVQ    56(AX), BX
+	VMOVUPS (BX)(CX*4), Y3
+	MOVQ    80(AX), BX
+	VMOVUPS (BX)(CX*4), Y4
+	MOVQ    96(AX), BX
+	VMOVUPS (BX)(CX*4), Y5
+	MOVQ    (AX), BX
+	MOVQ    16(AX), SI
+	MOVQ    32(AX), DI
+	LEAQ    (BX)(CX*4), BX
+	LEAQ    (SI)(CX*1), SI
+	MOVQ    8(AX), R8
+	MOVQ    24(AX), R9
+	SHLQ    $0x02, R8
+	MOVQ    64(AX), R10
+	MOVQ    72(AX), R11
+	MOVQ    88(AX), R12
+	MOVQ    CX, R13
+
+row:
+	VMOVDQU   (BX), Y6
+	VPSRAD    X0, Y6, Y6
+	VCVTDQ2PS Y6, Y6
+	VMULPS    Y2, Y6, Y6
+	VMINPS    int8_most<>+0(SB), Y6, Y6
+	VMAXPS    int8_least<>+0(SB), Y6, Y6
+	VCVTPS2DQ Y6, Y6
+	VPADDD    Y3, Y6, Y6
+	TESTQ     R10, R10
+	JZ        noResidual
+	VMOVUPS   (R10)(R13*4), Y7
+	VMULPS    Y4, Y7, Y7
+	VMINPS    int8_most<>+0(SB), Y7, Y7
+	VMAXPS    int8_least<>+0(SB), Y7, Y7
+	VCVTPS2DQ Y7, Y7
+	VPADDD    Y7, Y6, Y6
+
+noResidual:
+	TESTQ     R11, R11
+	JZ        noResidual8
+	VPMOVSXBD (R11)(R13*1), Y7
+	VCVTDQ2PS Y7, Y7
+	VMULPS    Y4, Y7, Y7
+	VMINPS    int8_most<>+0(SB), Y7, Y7
+	VMAXPS    int8_least<>+0(SB), Y7, Y7
+	VCVTPS2DQ Y7, Y7
+	VPADDD    Y7, Y6, Y6
+
+noResidual8:
+	VPMAXSD   Y1, Y6, Y6
+	TESTQ     R12, R12
+	JZ        noShortcut
+	VMOVUPS   (R12)(R13*4), Y7
+	VMULPS    Y5, Y7, Y7
+	VMINPS    int8_most<>+0(SB), Y7, Y7
+	VMAXPS    int8_least<>+0(SB), Y7, Y7
+	VCVTPS2DQ Y7, Y7
+	VPADDD    Y7, Y6, Y6
+
+noShortcut:
+	VPADDD       int8_half<>+0(SB), Y6, Y6
+	VPSRAD       $0x08, Y6, Y6
+	VPMAXSD      int8_smallest<>+0(SB), Y6, Y6
+	VPACKSSDW    Y6, Y6, Y6
+	VEXTRACTI128 $0x01, Y6, X7
+	VPACKSSWB    X6, X6, X6
+	VPACKSSWB    X7, X7, X7
+	VPUNPCKLDQ   X7, X6, X6
+	VMOVQ        X6, (SI)
+	ADDQ         R9, SI
+	ADDQ         R8, BX
+	ADDQ         R9, R13
+	DECQ         DI
+	JNZ          row
+	ADDQ         $0x08, CX
+	JMP          column
+
+end:
+	VZEROUPPER
+	RET
+
+// func finishFloatsAVX2(p *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·finishFloatsAVX2(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	VMOVQ        104(AX), X0
+	VPXOR        X1, X1, X1
+	CMPQ         112(AX), $0x00
+	JNE          begin
+	MOVL         $0xff800000, CX
+	VMOVD        CX, X1
+	VPBROADCASTD X1, Y1
+
+begin:
+	MOVQ 40(AX), DX
+	XORQ CX, CX
+
+column:
+	CMPQ    CX, DX
+	JGE     end
+	MOVQ    48(AX), BX
+	VMOVUPS (BX)(CX*4), Y2
+	MOVQ    56(AX), BX
+	VMOVUPS (BX)(CX*4), Y3
+	MOVQ    80(AX), BX
+	VMOVUPS (BX)(CX*4), Y4
+	MOVQ    96(AX), BX
+	VMOVUPS (BX)(CX*4), Y5
+	MOVQ    (AX), BX
+	MOVQ    16(AX), SI
+	MOVQ    32(AX), DI
+	LEAQ    (BX)(CX*4), BX
+	LEAQ    (SI)(CX*4), SI
+	MOVQ    8(AX), R8
+	MOVQ    24(AX), R9
+	SHLQ    $0x02, R8
+	MOVQ    64(AX), R10
+	MOVQ    72(AX), R11
+	MOVQ    88(AX), R12
+	MOVQ    CX, R13
+
+row:
+	VMOVDQU     (BX), Y6
+	VPSRAD      X0, Y6, Y6
+	VCVTDQ2PS   Y6, Y6
+	VFMADD213PS Y3, Y2, Y6
+	TESTQ       R10, R10
+	JZ          noResidual
+	VMOVUPS     (R10)(R13*4), Y7
+	VFMADD231PS Y7, Y4, Y6
+
+noResidual:
+	TESTQ       R11, R11
+	JZ          noResidual8
+	VPMOVSXBD   (R11)(R13*1), Y7
+	VCVTDQ2PS   Y7, Y7
+	VFMADD231PS Y7, Y4, Y6
+
+noResidual8:
+	VMAXPS      Y6, Y1, Y6
+	TESTQ       R12, R12
+	JZ          noShortcut
+	VMOVUPS     (R12)(R13*4), Y7
+	VFMADD231PS Y7, Y5, Y6
+
+noShortcut:
+	VMOVUPS Y6, (SI)
+	LEAQ    (SI)(R9*4), SI
+	ADDQ    R8, BX
+	ADDQ    R9, R13
+	DECQ    DI
+	JNZ     row
+	ADDQ    $0x08, CX
+	JMP     column
+
+end:
+	VZEROUPPER
+	RET
+
+// func quantizeAVX2(to *int8, from *float32, n int, factor float32)
+// Requires: AVX, AVX2
+TEXT ·quantizeAVX2(SB), NOSPLIT, $0-28
+	MOVQ         to+0(FP), AX
+	MOVQ         from+8(FP), CX
+	MOVQ         n+16(FP), DX
+	VBROADCASTSS factor+24(FP), Y0
+	TESTQ        DX, DX
+	JZ           end
+
+turn:
+	VMULPS       (CX), Y0, Y1
+	VMINPS       int8_mostSteps<>+0(SB), Y1, Y1
+	VMAXPS       int8_leastSteps<>+0(SB), Y1, Y1
+	VCVTPS2DQ    Y1, Y1
+	VPACKSSDW    Y1, Y1, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPACKSSWB    X1, X1, X1
+	VPACKSSWB    X2, X2, X2
+	VPUNPCKLDQ   X2, X1, X1
+	VMOVQ        X1, (AX)
+	ADDQ         $0x00000008, AX
+	ADDQ         $0x00000020, CX
+	SUBQ         $0x00000008, DX
+	JNZ          turn
+
+end:
+	VZEROUPPER
+	RET
+
+// func floatsAVX2(to *float32, from *int8, n int)
+// Requires: AVX, AVX2
+TEXT ·floatsAVX2(SB), NOSPLIT, $0-24
+	MOVQ  to+0(FP), AX
+	MOVQ  from+8(FP), CX
+	MOVQ  n+16(FP), DX
+	TESTQ DX, DX
+	JZ    end
+
+turn:
+	VPMOVSXBD (CX), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, (AX)
+	ADDQ      $0x00000020, AX
+	ADDQ      $0x00000008, CX
+	SUBQ      $0x00000008, DX
+	JNZ       turn
+
+end:
+	VZEROUPPER
+	RET
+
+// func wordsAVX2(to *byte, from *int8, n int)
+// Requires: AVX, AVX2
+TEXT ·wordsAVX2(SB), NOSPLIT, $0-24
+	MOVQ  to+0(FP), AX
+	MOVQ  from+8(FP), CX
+	MOVQ  n+16(FP), DX
+	TESTQ DX, DX
+	JZ    end
+
+turn:
+	VPMOVSXBW (CX), Y0
+	VMOVDQU   Y0, (AX)
+	ADDQ      $0x00000020, AX
+	ADDQ      $0x00000010, CX
+	SUBQ      $0x00000010, DX
+	JNZ       turn
+
+end:
+	VZEROUPPER
+	RET
+
 // func productAVX512x1(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·productAVX512x1(SB), NOSPLIT, $0-57
@@ -1282,37 +1685,43 @@ end:
 	VZEROUPPER
 	RET
 
-// func dotsAVX512x1(k int, a *byte, row int, b *byte, c *int32, stride int)
+// func dotsAVX512x1(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 // Requires: AVX, AVX512F, AVX512VNNI
-TEXT ·dotsAVX512x1(SB), NOSPLIT, $0-48
+TEXT ·dotsAVX512x1(SB), NOSPLIT, $0-72
+	MOVQ      start+48(FP), AX
+	VMOVDQU32 (AX), Z0
+	VMOVDQU32 64(AX), Z1
 	MOVQ      k+0(FP), AX
-	MOVQ      row+16(FP), CX
-	MOVQ      a+8(FP), CX
-	MOVQ      b+24(FP), DX
-	MOVQ      c+32(FP), BX
-	MOVQ      stride+40(FP), SI
-	SHLQ      $0x02, SI
-	MOVQ      BX, SI
-	VMOVDQU32 (SI), Z0
-	VMOVDQU32 64(SI), Z1
-	TESTQ     AX, AX
-	JZ        end
+	MOVQ      parts+8(FP), CX
+	MOVQ      part+16(FP), DX
+	MOVQ      row+32(FP), BX
+	MOVQ      a+24(FP), BX
+	MOVQ      b+40(FP), SI
+	MOVQ      AX, DI
+	SHLQ      $0x02, DI
+	SUBQ      DI, DX
+
+part:
+	MOVQ AX, DI
 
 term:
-	VMOVDQU32    (DX), Z2
-	VMOVDQU32    64(DX), Z3
-	VPBROADCASTD (CX), Z4
+	VMOVDQU32    (SI), Z2
+	VMOVDQU32    64(SI), Z3
+	VPBROADCASTD (BX), Z4
 	VPDPBUSD     Z2, Z4, Z0
 	VPDPBUSD     Z3, Z4, Z1
-	ADDQ         $0x00000080, DX
-	ADDQ         $0x04, CX
-	DECQ         AX
+	ADDQ         $0x00000080, SI
+	ADDQ         $0x04, BX
+	DECQ         DI
 	JNZ          term
-
-end:
-	MOVQ      BX, AX
-	VMOVDQU32 Z0, (AX)
-	VMOVDQU32 Z1, 64(AX)
+	ADDQ         DX, BX
+	DECQ         CX
+	JNZ          part
+	MOVQ         c+56(FP), AX
+	MOVQ         stride+64(FP), CX
+	SHLQ         $0x02, CX
+	VMOVDQU32    Z0, (AX)
+	VMOVDQU32    Z1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -1374,46 +1783,51 @@ end:
 	VZEROUPPER
 	RET
 
-// func dotsAVX512x2(k int, a *byte, row int, b *byte, c *int32, stride int)
+// func dotsAVX512x2(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 // Requires: AVX, AVX512F, AVX512VNNI
-TEXT ·dotsAVX512x2(SB), NOSPLIT, $0-48
+TEXT ·dotsAVX512x2(SB), NOSPLIT, $0-72
+	MOVQ      start+48(FP), AX
+	VMOVDQU32 (AX), Z0
+	VMOVDQU32 64(AX), Z1
+	VMOVDQU32 Z0, Z2
+	VMOVDQU32 Z1, Z3
 	MOVQ      k+0(FP), AX
-	MOVQ      row+16(FP), CX
-	MOVQ      a+8(FP), DX
-	MOVQ      b+24(FP), BX
-	MOVQ      c+32(FP), SI
-	MOVQ      stride+40(FP), DI
-	SHLQ      $0x02, DI
-	MOVQ      SI, R8
-	VMOVDQU32 (R8), Z0
-	VMOVDQU32 64(R8), Z1
-	ADDQ      DI, R8
-	VMOVDQU32 (R8), Z2
-	VMOVDQU32 64(R8), Z3
-	TESTQ     AX, AX
-	JZ        end
+	MOVQ      parts+8(FP), CX
+	MOVQ      part+16(FP), DX
+	MOVQ      row+32(FP), BX
+	MOVQ      a+24(FP), SI
+	MOVQ      b+40(FP), DI
+	MOVQ      AX, R8
+	SHLQ      $0x02, R8
+	SUBQ      R8, DX
+
+part:
+	MOVQ AX, R8
 
 term:
-	VMOVDQU32    (BX), Z4
-	VMOVDQU32    64(BX), Z5
-	VPBROADCASTD (DX), Z6
+	VMOVDQU32    (DI), Z4
+	VMOVDQU32    64(DI), Z5
+	VPBROADCASTD (SI), Z6
 	VPDPBUSD     Z4, Z6, Z0
 	VPDPBUSD     Z5, Z6, Z1
-	VPBROADCASTD (DX)(CX*1), Z6
+	VPBROADCASTD (SI)(BX*1), Z6
 	VPDPBUSD     Z4, Z6, Z2
 	VPDPBUSD     Z5, Z6, Z3
-	ADDQ         $0x00000080, BX
-	ADDQ         $0x04, DX
-	DECQ         AX
+	ADDQ         $0x00000080, DI
+	ADDQ         $0x04, SI
+	DECQ         R8
 	JNZ          term
-
-end:
-	MOVQ      SI, AX
-	VMOVDQU32 Z0, (AX)
-	VMOVDQU32 Z1, 64(AX)
-	ADDQ      DI, AX
-	VMOVDQU32 Z2, (AX)
-	VMOVDQU32 Z3, 64(AX)
+	ADDQ         DX, SI
+	DECQ         CX
+	JNZ          part
+	MOVQ         c+56(FP), AX
+	MOVQ         stride+64(FP), CX
+	SHLQ         $0x02, CX
+	VMOVDQU32    Z0, (AX)
+	VMOVDQU32    Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z2, (AX)
+	VMOVDQU32    Z3, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -1486,55 +1900,59 @@ end:
 	VZEROUPPER
 	RET
 
-// func dotsAVX512x3(k int, a *byte, row int, b *byte, c *int32, stride int)
+// func dotsAVX512x3(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 // Requires: AVX, AVX512F, AVX512VNNI
-TEXT ·dotsAVX512x3(SB), NOSPLIT, $0-48
+TEXT ·dotsAVX512x3(SB), NOSPLIT, $0-72
+	MOVQ      start+48(FP), AX
+	VMOVDQU32 (AX), Z0
+	VMOVDQU32 64(AX), Z1
+	VMOVDQU32 Z0, Z2
+	VMOVDQU32 Z1, Z3
+	VMOVDQU32 Z0, Z4
+	VMOVDQU32 Z1, Z5
 	MOVQ      k+0(FP), AX
-	MOVQ      row+16(FP), CX
-	MOVQ      a+8(FP), DX
-	MOVQ      b+24(FP), BX
-	MOVQ      c+32(FP), SI
-	MOVQ      stride+40(FP), DI
-	SHLQ      $0x02, DI
-	MOVQ      SI, R8
-	VMOVDQU32 (R8), Z0
-	VMOVDQU32 64(R8), Z1
-	ADDQ      DI, R8
-	VMOVDQU32 (R8), Z2
-	VMOVDQU32 64(R8), Z3
-	ADDQ      DI, R8
-	VMOVDQU32 (R8), Z4
-	VMOVDQU32 64(R8), Z5
-	TESTQ     AX, AX
-	JZ        end
+	MOVQ      parts+8(FP), CX
+	MOVQ      part+16(FP), DX
+	MOVQ      row+32(FP), BX
+	MOVQ      a+24(FP), SI
+	MOVQ      b+40(FP), DI
+	MOVQ      AX, R8
+	SHLQ      $0x02, R8
+	SUBQ      R8, DX
+
+part:
+	MOVQ AX, R8
 
 term:
-	VMOVDQU32    (BX), Z6
-	VMOVDQU32    64(BX), Z7
-	VPBROADCASTD (DX), Z8
+	VMOVDQU32    (DI), Z6
+	VMOVDQU32    64(DI), Z7
+	VPBROADCASTD (SI), Z8
 	VPDPBUSD     Z6, Z8, Z0
 	VPDPBUSD     Z7, Z8, Z1
-	VPBROADCASTD (DX)(CX*1), Z8
+	VPBROADCASTD (SI)(BX*1), Z8
 	VPDPBUSD     Z6, Z8, Z2
 	VPDPBUSD     Z7, Z8, Z3
-	VPBROADCASTD (DX)(CX*2), Z8
+	VPBROADCASTD (SI)(BX*2), Z8
 	VPDPBUSD     Z6, Z8, Z4
 	VPDPBUSD     Z7, Z8, Z5
-	ADDQ         $0x00000080, BX
-	ADDQ         $0x04, DX
-	DECQ         AX
+	ADDQ         $0x00000080, DI
+	ADDQ         $0x04, SI
+	DECQ         R8
 	JNZ          term
-
-end:
-	MOVQ      SI, AX
-	VMOVDQU32 Z0, (AX)
-	VMOVDQU32 Z1, 64(AX)
-	ADDQ      DI, AX
-	VMOVDQU32 Z2, (AX)
-	VMOVDQU32 Z3, 64(AX)
-	ADDQ      DI, AX
-	VMOVDQU32 Z4, (AX)
-	VMOVDQU32 Z5, 64(AX)
+	ADDQ         DX, SI
+	DECQ         CX
+	JNZ          part
+	MOVQ         c+56(FP), AX
+	MOVQ         stride+64(FP), CX
+	SHLQ         $0x02, CX
+	VMOVDQU32    Z0, (AX)
+	VMOVDQU32    Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z2, (AX)
+	VMOVDQU32    Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z4, (AX)
+	VMOVDQU32    Z5, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -1621,67 +2039,71 @@ end:
 	VZEROUPPER
 	RET
 
-// func dotsAVX512x4(k int, a *byte, row int, b *byte, c *int32, stride int)
+// func dotsAVX512x4(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 // Requires: AVX, AVX512F, AVX512VNNI
-TEXT ·dotsAVX512x4(SB), NOSPLIT, $0-48
+TEXT ·dotsAVX512x4(SB), NOSPLIT, $0-72
+	MOVQ      start+48(FP), AX
+	VMOVDQU32 (AX), Z0
+	VMOVDQU32 64(AX), Z1
+	VMOVDQU32 Z0, Z2
+	VMOVDQU32 Z1, Z3
+	VMOVDQU32 Z0, Z4
+	VMOVDQU32 Z1, Z5
+	VMOVDQU32 Z0, Z6
+	VMOVDQU32 Z1, Z7
 	MOVQ      k+0(FP), AX
-	MOVQ      row+16(FP), CX
-	MOVQ      a+8(FP), DX
-	LEAQ      (DX)(CX*2), BX
-	ADDQ      CX, BX
-	MOVQ      b+24(FP), SI
-	MOVQ      c+32(FP), DI
-	MOVQ      stride+40(FP), R8
-	SHLQ      $0x02, R8
-	MOVQ      DI, R9
-	VMOVDQU32 (R9), Z0
-	VMOVDQU32 64(R9), Z1
-	ADDQ      R8, R9
-	VMOVDQU32 (R9), Z2
-	VMOVDQU32 64(R9), Z3
-	ADDQ      R8, R9
-	VMOVDQU32 (R9), Z4
-	VMOVDQU32 64(R9), Z5
-	ADDQ      R8, R9
-	VMOVDQU32 (R9), Z6
-	VMOVDQU32 64(R9), Z7
-	TESTQ     AX, AX
-	JZ        end
+	MOVQ      parts+8(FP), CX
+	MOVQ      part+16(FP), DX
+	MOVQ      row+32(FP), BX
+	MOVQ      a+24(FP), SI
+	LEAQ      (SI)(BX*2), DI
+	ADDQ      BX, DI
+	MOVQ      b+40(FP), R8
+	MOVQ      AX, R9
+	SHLQ      $0x02, R9
+	SUBQ      R9, DX
+
+part:
+	MOVQ AX, R9
 
 term:
-	VMOVDQU32    (SI), Z8
-	VMOVDQU32    64(SI), Z9
-	VPBROADCASTD (DX), Z10
+	VMOVDQU32    (R8), Z8
+	VMOVDQU32    64(R8), Z9
+	VPBROADCASTD (SI), Z10
 	VPDPBUSD     Z8, Z10, Z0
 	VPDPBUSD     Z9, Z10, Z1
-	VPBROADCASTD (DX)(CX*1), Z10
+	VPBROADCASTD (SI)(BX*1), Z10
 	VPDPBUSD     Z8, Z10, Z2
 	VPDPBUSD     Z9, Z10, Z3
-	VPBROADCASTD (DX)(CX*2), Z10
+	VPBROADCASTD (SI)(BX*2), Z10
 	VPDPBUSD     Z8, Z10, Z4
 	VPDPBUSD     Z9, Z10, Z5
-	VPBROADCASTD (BX), Z10
+	VPBROADCASTD (DI), Z10
 	VPDPBUSD     Z8, Z10, Z6
 	VPDPBUSD     Z9, Z10, Z7
-	ADDQ         $0x00000080, SI
-	ADDQ         $0x04, DX
-	ADDQ         $0x04, BX
-	DECQ         AX
+	ADDQ         $0x00000080, R8
+	ADDQ         $0x04, SI
+	ADDQ         $0x04, DI
+	DECQ         R9
 	JNZ          term
-
-end:
-	MOVQ      DI, AX
-	VMOVDQU32 Z0, (AX)
-	VMOVDQU32 Z1, 64(AX)
-	ADDQ      R8, AX
-	VMOVDQU32 Z2, (AX)
-	VMOVDQU32 Z3, 64(AX)
-	ADDQ      R8, AX
-	VMOVDQU32 Z4, (AX)
-	VMOVDQU32 Z5, 64(AX)
-	ADDQ      R8, AX
-	VMOVDQU32 Z6, (AX)
-	VMOVDQU32 Z7, 64(AX)
+	ADDQ         DX, SI
+	ADDQ         DX, DI
+	DECQ         CX
+	JNZ          part
+	MOVQ         c+56(FP), AX
+	MOVQ         stride+64(FP), CX
+	SHLQ         $0x02, CX
+	VMOVDQU32    Z0, (AX)
+	VMOVDQU32    Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z2, (AX)
+	VMOVDQU32    Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z4, (AX)
+	VMOVDQU32    Z5, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z6, (AX)
+	VMOVDQU32    Z7, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -1779,76 +2201,79 @@ end:
 	VZEROUPPER
 	RET
 
-// func dotsAVX512x5(k int, a *byte, row int, b *byte, c *int32, stride int)
+// func dotsAVX512x5(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 // Requires: AVX, AVX512F, AVX512VNNI
-TEXT ·dotsAVX512x5(SB), NOSPLIT, $0-48
+TEXT ·dotsAVX512x5(SB), NOSPLIT, $0-72
+	MOVQ      start+48(FP), AX
+	VMOVDQU32 (AX), Z0
+	VMOVDQU32 64(AX), Z1
+	VMOVDQU32 Z0, Z2
+	VMOVDQU32 Z1, Z3
+	VMOVDQU32 Z0, Z4
+	VMOVDQU32 Z1, Z5
+	VMOVDQU32 Z0, Z6
+	VMOVDQU32 Z1, Z7
+	VMOVDQU32 Z0, Z8
+	VMOVDQU32 Z1, Z9
 	MOVQ      k+0(FP), AX
-	MOVQ      row+16(FP), CX
-	MOVQ      a+8(FP), DX
-	LEAQ      (DX)(CX*2), BX
-	ADDQ      CX, BX
-	MOVQ      b+24(FP), SI
-	MOVQ      c+32(FP), DI
-	MOVQ      stride+40(FP), R8
-	SHLQ      $0x02, R8
-	MOVQ      DI, R9
-	VMOVDQU32 (R9), Z0
-	VMOVDQU32 64(R9), Z1
-	ADDQ      R8, R9
-	VMOVDQU32 (R9), Z2
-	VMOVDQU32 64(R9), Z3
-	ADDQ      R8, R9
-	VMOVDQU32 (R9), Z4
-	VMOVDQU32 64(R9), Z5
-	ADDQ      R8, R9
-	VMOVDQU32 (R9), Z6
-	VMOVDQU32 64(R9), Z7
-	ADDQ      R8, R9
-	VMOVDQU32 (R9), Z8
-	VMOVDQU32 64(R9), Z9
-	TESTQ     AX, AX
-	JZ        end
+	MOVQ      parts+8(FP), CX
+	MOVQ      part+16(FP), DX
+	MOVQ      row+32(FP), BX
+	MOVQ      a+24(FP), SI
+	LEAQ      (SI)(BX*2), DI
+	ADDQ      BX, DI
+	MOVQ      b+40(FP), R8
+	MOVQ      AX, R9
+	SHLQ      $0x02, R9
+	SUBQ      R9, DX
+
+part:
+	MOVQ AX, R9
 
 term:
-	VMOVDQU32    (SI), Z10
-	VMOVDQU32    64(SI), Z11
-	VPBROADCASTD (DX), Z12
+	VMOVDQU32    (R8), Z10
+	VMOVDQU32    64(R8), Z11
+	VPBROADCASTD (SI), Z12
 	VPDPBUSD     Z10, Z12, Z0
 	VPDPBUSD     Z11, Z12, Z1
-	VPBROADCASTD (DX)(CX*1), Z12
+	VPBROADCASTD (SI)(BX*1), Z12
 	VPDPBUSD     Z10, Z12, Z2
 	VPDPBUSD     Z11, Z12, Z3
-	VPBROADCASTD (DX)(CX*2), Z12
+	VPBROADCASTD (SI)(BX*2), Z12
 	VPDPBUSD     Z10, Z12, Z4
 	VPDPBUSD     Z11, Z12, Z5
-	VPBROADCASTD (BX), Z12
+	VPBROADCASTD (DI), Z12
 	VPDPBUSD     Z10, Z12, Z6
 	VPDPBUSD     Z11, Z12, Z7
-	VPBROADCASTD (BX)(CX*1), Z12
+	VPBROADCASTD (DI)(BX*1), Z12
 	VPDPBUSD     Z10, Z12, Z8
 	VPDPBUSD     Z11, Z12, Z9
-	ADDQ         $0x00000080, SI
-	ADDQ         $0x04, DX
-	ADDQ         $0x04, BX
-	DECQ         AX
+	ADDQ         $0x00000080, R8
+	ADDQ         $0x04, SI
+	ADDQ         $0x04, DI
+	DECQ         R9
 	JNZ          term
-
-end:
-	MOVQ      DI, AX
-	VMOVDQU32 Z0, (AX)
-	VMOVDQU32 Z1, 64(AX)
-	ADDQ      R8, AX
-	VMOVDQU32 Z2, (AX)
-	VMOVDQU32 Z3, 64(AX)
-	ADDQ      R8, AX
-	VMOVDQU32 Z4, (AX)
-	VMOVDQU32 Z5, 64(AX)
-	ADDQ      R8, AX
-	VMOVDQU32 Z6, (AX)
-	VMOVDQU32 Z7, 64(AX)
-	ADDQ      R8, AX
-	VMOVDQU32 Z8, (AX)
-	VMOVDQU32 Z9, 64(AX)
+	ADDQ         DX, SI
+	ADDQ         DX, DI
+	DECQ         CX
+	JNZ          part
+	MOVQ         c+56(FP), AX
+	MOVQ         stride+64(FP), CX
+	SHLQ         $0x02, CX
+	VMOVDQU32    Z0, (AX)
+	VMOVDQU32    Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z2, (AX)
+	VMOVDQU32    Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z4, (AX)
+	VMOVDQU32    Z5, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z6, (AX)
+	VMOVDQU32    Z7, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z8, (AX)
+	VMOVDQU32    Z9, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -1957,85 +2382,87 @@ end:
 	VZEROUPPER
 	RET
 
-// func dotsAVX512x6(k int, a *byte, row int, b *byte, c *int32, stride int)
+// func dotsAVX512x6(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 // Requires: AVX, AVX512F, AVX512VNNI
-TEXT ·dotsAVX512x6(SB), NOSPLIT, $0-48
+TEXT ·dotsAVX512x6(SB), NOSPLIT, $0-72
+	MOVQ      start+48(FP), AX
+	VMOVDQU32 (AX), Z0
+	VMOVDQU32 64(AX), Z1
+	VMOVDQU32 Z0, Z2
+	VMOVDQU32 Z1, Z3
+	VMOVDQU32 Z0, Z4
+	VMOVDQU32 Z1, Z5
+	VMOVDQU32 Z0, Z6
+	VMOVDQU32 Z1, Z7
+	VMOVDQU32 Z0, Z8
+	VMOVDQU32 Z1, Z9
+	VMOVDQU32 Z0, Z10
+	VMOVDQU32 Z1, Z11
 	MOVQ      k+0(FP), AX
-	MOVQ      row+16(FP), CX
-	MOVQ      a+8(FP), DX
-	LEAQ      (DX)(CX*2), BX
-	ADDQ      CX, BX
-	MOVQ      b+24(FP), SI
-	MOVQ      c+32(FP), DI
-	MOVQ      stride+40(FP), R8
-	SHLQ      $0x02, R8
-	MOVQ      DI, R9
-	VMOVDQU32 (R9), Z0
-	VMOVDQU32 64(R9), Z1
-	ADDQ      R8, R9
-	VMOVDQU32 (R9), Z2
-	VMOVDQU32 64(R9), Z3
-	ADDQ      R8, R9
-	VMOVDQU32 (R9), Z4
-	VMOVDQU32 64(R9), Z5
-	ADDQ      R8, R9
-	VMOVDQU32 (R9), Z6
-	VMOVDQU32 64(R9), Z7
-	ADDQ      R8, R9
-	VMOVDQU32 (R9), Z8
-	VMOVDQU32 64(R9), Z9
-	ADDQ      R8, R9
-	VMOVDQU32 (R9), Z10
-	VMOVDQU32 64(R9), Z11
-	TESTQ     AX, AX
-	JZ        end
+	MOVQ      parts+8(FP), CX
+	MOVQ      part+16(FP), DX
+	MOVQ      row+32(FP), BX
+	MOVQ      a+24(FP), SI
+	LEAQ      (SI)(BX*2), DI
+	ADDQ      BX, DI
+	MOVQ      b+40(FP), R8
+	MOVQ      AX, R9
+	SHLQ      $0x02, R9
+	SUBQ      R9, DX
+
+part:
+	MOVQ AX, R9
 
 term:
-	VMOVDQU32    (SI), Z12
-	VMOVDQU32    64(SI), Z13
-	VPBROADCASTD (DX), Z14
+	VMOVDQU32    (R8), Z12
+	VMOVDQU32    64(R8), Z13
+	VPBROADCASTD (SI), Z14
 	VPDPBUSD     Z12, Z14, Z0
 	VPDPBUSD     Z13, Z14, Z1
-	VPBROADCASTD (DX)(CX*1), Z14
+	VPBROADCASTD (SI)(BX*1), Z14
 	VPDPBUSD     Z12, Z14, Z2
 	VPDPBUSD     Z13, Z14, Z3
-	VPBROADCASTD (DX)(CX*2), Z14
+	VPBROADCASTD (SI)(BX*2), Z14
 	VPDPBUSD     Z12, Z14, Z4
 	VPDPBUSD     Z13, Z14, Z5
-	VPBROADCASTD (BX), Z14
+	VPBROADCASTD (DI), Z14
 	VPDPBUSD     Z12, Z14, Z6
 	VPDPBUSD     Z13, Z14, Z7
-	VPBROADCASTD (BX)(CX*1), Z14
+	VPBROADCASTD (DI)(BX*1), Z14
 	VPDPBUSD     Z12, Z14, Z8
 	VPDPBUSD     Z13, Z14, Z9
-	VPBROADCASTD (BX)(CX*2), Z14
+	VPBROADCASTD (DI)(BX*2), Z14
 	VPDPBUSD     Z12, Z14, Z10
 	VPDPBUSD     Z13, Z14, Z11
-	ADDQ         $0x00000080, SI
-	ADDQ         $0x04, DX
-	ADDQ         $0x04, BX
-	DECQ         AX
+	ADDQ         $0x00000080, R8
+	ADDQ         $0x04, SI
+	ADDQ         $0x04, DI
+	DECQ         R9
 	JNZ          term
-
-end:
-	MOVQ      DI, AX
-	VMOVDQU32 Z0, (AX)
-	VMOVDQU32 Z1, 64(AX)
-	ADDQ      R8, AX
-	VMOVDQU32 Z2, (AX)
-	VMOVDQU32 Z3, 64(AX)
-	ADDQ      R8, AX
-	VMOVDQU32 Z4, (AX)
-	VMOVDQU32 Z5, 64(AX)
-	ADDQ      R8, AX
-	VMOVDQU32 Z6, (AX)
-	VMOVDQU32 Z7, 64(AX)
-	ADDQ      R8, AX
-	VMOVDQU32 Z8, (AX)
-	VMOVDQU32 Z9, 64(AX)
-	ADDQ      R8, AX
-	VMOVDQU32 Z10, (AX)
-	VMOVDQU32 Z11, 64(AX)
+	ADDQ         DX, SI
+	ADDQ         DX, DI
+	DECQ         CX
+	JNZ          part
+	MOVQ         c+56(FP), AX
+	MOVQ         stride+64(FP), CX
+	SHLQ         $0x02, CX
+	VMOVDQU32    Z0, (AX)
+	VMOVDQU32    Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z2, (AX)
+	VMOVDQU32    Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z4, (AX)
+	VMOVDQU32    Z5, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z6, (AX)
+	VMOVDQU32    Z7, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z8, (AX)
+	VMOVDQU32    Z9, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z10, (AX)
+	VMOVDQU32    Z11, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -2158,97 +2585,99 @@ end:
 	VZEROUPPER
 	RET
 
-// func dotsAVX512x7(k int, a *byte, row int, b *byte, c *int32, stride int)
+// func dotsAVX512x7(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 // Requires: AVX, AVX512F, AVX512VNNI
-TEXT ·dotsAVX512x7(SB), NOSPLIT, $0-48
+TEXT ·dotsAVX512x7(SB), NOSPLIT, $0-72
+	MOVQ      start+48(FP), AX
+	VMOVDQU32 (AX), Z0
+	VMOVDQU32 64(AX), Z1
+	VMOVDQU32 Z0, Z2
+	VMOVDQU32 Z1, Z3
+	VMOVDQU32 Z0, Z4
+	VMOVDQU32 Z1, Z5
+	VMOVDQU32 Z0, Z6
+	VMOVDQU32 Z1, Z7
+	VMOVDQU32 Z0, Z8
+	VMOVDQU32 Z1, Z9
+	VMOVDQU32 Z0, Z10
+	VMOVDQU32 Z1, Z11
+	VMOVDQU32 Z0, Z12
+	VMOVDQU32 Z1, Z13
 	MOVQ      k+0(FP), AX
-	MOVQ      row+16(FP), CX
-	MOVQ      a+8(FP), DX
-	LEAQ      (DX)(CX*2), BX
-	ADDQ      CX, BX
-	LEAQ      (BX)(CX*2), SI
-	ADDQ      CX, SI
-	MOVQ      b+24(FP), DI
-	MOVQ      c+32(FP), R8
-	MOVQ      stride+40(FP), R9
-	SHLQ      $0x02, R9
-	MOVQ      R8, R10
-	VMOVDQU32 (R10), Z0
-	VMOVDQU32 64(R10), Z1
-	ADDQ      R9, R10
-	VMOVDQU32 (R10), Z2
-	VMOVDQU32 64(R10), Z3
-	ADDQ      R9, R10
-	VMOVDQU32 (R10), Z4
-	VMOVDQU32 64(R10), Z5
-	ADDQ      R9, R10
-	VMOVDQU32 (R10), Z6
-	VMOVDQU32 64(R10), Z7
-	ADDQ      R9, R10
-	VMOVDQU32 (R10), Z8
-	VMOVDQU32 64(R10), Z9
-	ADDQ      R9, R10
-	VMOVDQU32 (R10), Z10
-	VMOVDQU32 64(R10), Z11
-	ADDQ      R9, R10
-	VMOVDQU32 (R10), Z12
-	VMOVDQU32 64(R10), Z13
-	TESTQ     AX, AX
-	JZ        end
+	MOVQ      parts+8(FP), CX
+	MOVQ      part+16(FP), DX
+	MOVQ      row+32(FP), BX
+	MOVQ      a+24(FP), SI
+	LEAQ      (SI)(BX*2), DI
+	ADDQ      BX, DI
+	LEAQ      (DI)(BX*2), R8
+	ADDQ      BX, R8
+	MOVQ      b+40(FP), R9
+	MOVQ      AX, R10
+	SHLQ      $0x02, R10
+	SUBQ      R10, DX
+
+part:
+	MOVQ AX, R10
 
 term:
-	VMOVDQU32    (DI), Z14
-	VMOVDQU32    64(DI), Z15
-	VPBROADCASTD (DX), Z16
+	VMOVDQU32    (R9), Z14
+	VMOVDQU32    64(R9), Z15
+	VPBROADCASTD (SI), Z16
 	VPDPBUSD     Z14, Z16, Z0
 	VPDPBUSD     Z15, Z16, Z1
-	VPBROADCASTD (DX)(CX*1), Z16
+	VPBROADCASTD (SI)(BX*1), Z16
 	VPDPBUSD     Z14, Z16, Z2
 	VPDPBUSD     Z15, Z16, Z3
-	VPBROADCASTD (DX)(CX*2), Z16
+	VPBROADCASTD (SI)(BX*2), Z16
 	VPDPBUSD     Z14, Z16, Z4
 	VPDPBUSD     Z15, Z16, Z5
-	VPBROADCASTD (BX), Z16
+	VPBROADCASTD (DI), Z16
 	VPDPBUSD     Z14, Z16, Z6
 	VPDPBUSD     Z15, Z16, Z7
-	VPBROADCASTD (BX)(CX*1), Z16
+	VPBROADCASTD (DI)(BX*1), Z16
 	VPDPBUSD     Z14, Z16, Z8
 	VPDPBUSD     Z15, Z16, Z9
-	VPBROADCASTD (BX)(CX*2), Z16
+	VPBROADCASTD (DI)(BX*2), Z16
 	VPDPBUSD     Z14, Z16, Z10
 	VPDPBUSD     Z15, Z16, Z11
-	VPBROADCASTD (SI), Z16
+	VPBROADCASTD (R8), Z16
 	VPDPBUSD     Z14, Z16, Z12
 	VPDPBUSD     Z15, Z16, Z13
-	ADDQ         $0x00000080, DI
-	ADDQ         $0x04, DX
-	ADDQ         $0x04, BX
+	ADDQ         $0x00000080, R9
 	ADDQ         $0x04, SI
-	DECQ         AX
+	ADDQ         $0x04, DI
+	ADDQ         $0x04, R8
+	DECQ         R10
 	JNZ          term
-
-end:
-	MOVQ      R8, AX
-	VMOVDQU32 Z0, (AX)
-	VMOVDQU32 Z1, 64(AX)
-	ADDQ      R9, AX
-	VMOVDQU32 Z2, (AX)
-	VMOVDQU32 Z3, 64(AX)
-	ADDQ      R9, AX
-	VMOVDQU32 Z4, (AX)
-	VMOVDQU32 Z5, 64(AX)
-	ADDQ      R9, AX
-	VMOVDQU32 Z6, (AX)
-	VMOVDQU32 Z7, 64(AX)
-	ADDQ      R9, AX
-	VMOVDQU32 Z8, (AX)
-	VMOVDQU32 Z9, 64(AX)
-	ADDQ      R9, AX
-	VMOVDQU32 Z10, (AX)
-	VMOVDQU32 Z11, 64(AX)
-	ADDQ      R9, AX
-	VMOVDQU32 Z12, (AX)
-	VMOVDQU32 Z13, 64(AX)
+	ADDQ         DX, SI
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         CX
+	JNZ          part
+	MOVQ         c+56(FP), AX
+	MOVQ         stride+64(FP), CX
+	SHLQ         $0x02, CX
+	VMOVDQU32    Z0, (AX)
+	VMOVDQU32    Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z2, (AX)
+	VMOVDQU32    Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z4, (AX)
+	VMOVDQU32    Z5, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z6, (AX)
+	VMOVDQU32    Z7, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z8, (AX)
+	VMOVDQU32    Z9, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z10, (AX)
+	VMOVDQU32    Z11, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z12, (AX)
+	VMOVDQU32    Z13, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -2382,106 +2811,107 @@ end:
 	VZEROUPPER
 	RET
 
-// func dotsAVX512x8(k int, a *byte, row int, b *byte, c *int32, stride int)
+// func dotsAVX512x8(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 // Requires: AVX, AVX512F, AVX512VNNI
-TEXT ·dotsAVX512x8(SB), NOSPLIT, $0-48
+TEXT ·dotsAVX512x8(SB), NOSPLIT, $0-72
+	MOVQ      start+48(FP), AX
+	VMOVDQU32 (AX), Z0
+	VMOVDQU32 64(AX), Z1
+	VMOVDQU32 Z0, Z2
+	VMOVDQU32 Z1, Z3
+	VMOVDQU32 Z0, Z4
+	VMOVDQU32 Z1, Z5
+	VMOVDQU32 Z0, Z6
+	VMOVDQU32 Z1, Z7
+	VMOVDQU32 Z0, Z8
+	VMOVDQU32 Z1, Z9
+	VMOVDQU32 Z0, Z10
+	VMOVDQU32 Z1, Z11
+	VMOVDQU32 Z0, Z12
+	VMOVDQU32 Z1, Z13
+	VMOVDQU32 Z0, Z14
+	VMOVDQU32 Z1, Z15
 	MOVQ      k+0(FP), AX
-	MOVQ      row+16(FP), CX
-	MOVQ      a+8(FP), DX
-	LEAQ      (DX)(CX*2), BX
-	ADDQ      CX, BX
-	LEAQ      (BX)(CX*2), SI
-	ADDQ      CX, SI
-	MOVQ      b+24(FP), DI
-	MOVQ      c+32(FP), R8
-	MOVQ      stride+40(FP), R9
-	SHLQ      $0x02, R9
-	MOVQ      R8, R10
-	VMOVDQU32 (R10), Z0
-	VMOVDQU32 64(R10), Z1
-	ADDQ      R9, R10
-	VMOVDQU32 (R10), Z2
-	VMOVDQU32 64(R10), Z3
-	ADDQ      R9, R10
-	VMOVDQU32 (R10), Z4
-	VMOVDQU32 64(R10), Z5
-	ADDQ      R9, R10
-	VMOVDQU32 (R10), Z6
-	VMOVDQU32 64(R10), Z7
-	ADDQ      R9, R10
-	VMOVDQU32 (R10), Z8
-	VMOVDQU32 64(R10), Z9
-	ADDQ      R9, R10
-	VMOVDQU32 (R10), Z10
-	VMOVDQU32 64(R10), Z11
-	ADDQ      R9, R10
-	VMOVDQU32 (R10), Z12
-	VMOVDQU32 64(R10), Z13
-	ADDQ      R9, R10
-	VMOVDQU32 (R10), Z14
-	VMOVDQU32 64(R10), Z15
-	TESTQ     AX, AX
-	JZ        end
+	MOVQ      parts+8(FP), CX
+	MOVQ      part+16(FP), DX
+	MOVQ      row+32(FP), BX
+	MOVQ      a+24(FP), SI
+	LEAQ      (SI)(BX*2), DI
+	ADDQ      BX, DI
+	LEAQ      (DI)(BX*2), R8
+	ADDQ      BX, R8
+	MOVQ      b+40(FP), R9
+	MOVQ      AX, R10
+	SHLQ      $0x02, R10
+	SUBQ      R10, DX
+
+part:
+	MOVQ AX, R10
 
 term:
-	VMOVDQU32    (DI), Z16
-	VMOVDQU32    64(DI), Z17
-	VPBROADCASTD (DX), Z18
+	VMOVDQU32    (R9), Z16
+	VMOVDQU32    64(R9), Z17
+	VPBROADCASTD (SI), Z18
 	VPDPBUSD     Z16, Z18, Z0
 	VPDPBUSD     Z17, Z18, Z1
-	VPBROADCASTD (DX)(CX*1), Z18
+	VPBROADCASTD (SI)(BX*1), Z18
 	VPDPBUSD     Z16, Z18, Z2
 	VPDPBUSD     Z17, Z18, Z3
-	VPBROADCASTD (DX)(CX*2), Z18
+	VPBROADCASTD (SI)(BX*2), Z18
 	VPDPBUSD     Z16, Z18, Z4
 	VPDPBUSD     Z17, Z18, Z5
-	VPBROADCASTD (BX), Z18
+	VPBROADCASTD (DI), Z18
 	VPDPBUSD     Z16, Z18, Z6
 	VPDPBUSD     Z17, Z18, Z7
-	VPBROADCASTD (BX)(CX*1), Z18
+	VPBROADCASTD (DI)(BX*1), Z18
 	VPDPBUSD     Z16, Z18, Z8
 	VPDPBUSD     Z17, Z18, Z9
-	VPBROADCASTD (BX)(CX*2), Z18
+	VPBROADCASTD (DI)(BX*2), Z18
 	VPDPBUSD     Z16, Z18, Z10
 	VPDPBUSD     Z17, Z18, Z11
-	VPBROADCASTD (SI), Z18
+	VPBROADCASTD (R8), Z18
 	VPDPBUSD     Z16, Z18, Z12
 	VPDPBUSD     Z17, Z18, Z13
-	VPBROADCASTD (SI)(CX*1), Z18
+	VPBROADCASTD (R8)(BX*1), Z18
 	VPDPBUSD     Z16, Z18, Z14
 	VPDPBUSD     Z17, Z18, Z15
-	ADDQ         $0x00000080, DI
-	ADDQ         $0x04, DX
-	ADDQ         $0x04, BX
+	ADDQ         $0x00000080, R9
 	ADDQ         $0x04, SI
-	DECQ         AX
+	ADDQ         $0x04, DI
+	ADDQ         $0x04, R8
+	DECQ         R10
 	JNZ          term
-
-end:
-	MOVQ      R8, AX
-	VMOVDQU32 Z0, (AX)
-	VMOVDQU32 Z1, 64(AX)
-	ADDQ      R9, AX
-	VMOVDQU32 Z2, (AX)
-	VMOVDQU32 Z3, 64(AX)
-	ADDQ      R9, AX
-	VMOVDQU32 Z4, (AX)
-	VMOVDQU32 Z5, 64(AX)
-	ADDQ      R9, AX
-	VMOVDQU32 Z6, (AX)
-	VMOVDQU32 Z7, 64(AX)
-	ADDQ      R9, AX
-	VMOVDQU32 Z8, (AX)
-	VMOVDQU32 Z9, 64(AX)
-	ADDQ      R9, AX
-	VMOVDQU32 Z10, (AX)
-	VMOVDQU32 Z11, 64(AX)
-	ADDQ      R9, AX
-	VMOVDQU32 Z12, (AX)
-	VMOVDQU32 Z13, 64(AX)
-	ADDQ      R9, AX
-	VMOVDQU32 Z14, (AX)
-	VMOVDQU32 Z15, 64(AX)
+	ADDQ         DX, SI
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         CX
+	JNZ          part
+	MOVQ         c+56(FP), AX
+	MOVQ         stride+64(FP), CX
+	SHLQ         $0x02, CX
+	VMOVDQU32    Z0, (AX)
+	VMOVDQU32    Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z2, (AX)
+	VMOVDQU32    Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z4, (AX)
+	VMOVDQU32    Z5, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z6, (AX)
+	VMOVDQU32    Z7, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z8, (AX)
+	VMOVDQU32    Z9, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z10, (AX)
+	VMOVDQU32    Z11, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z12, (AX)
+	VMOVDQU32    Z13, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z14, (AX)
+	VMOVDQU32    Z15, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -2626,115 +3056,115 @@ end:
 	VZEROUPPER
 	RET
 
-// func dotsAVX512x9(k int, a *byte, row int, b *byte, c *int32, stride int)
+// func dotsAVX512x9(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 // Requires: AVX, AVX512F, AVX512VNNI
-TEXT ·dotsAVX512x9(SB), NOSPLIT, $0-48
+TEXT ·dotsAVX512x9(SB), NOSPLIT, $0-72
+	MOVQ      start+48(FP), AX
+	VMOVDQU32 (AX), Z0
+	VMOVDQU32 64(AX), Z1
+	VMOVDQU32 Z0, Z2
+	VMOVDQU32 Z1, Z3
+	VMOVDQU32 Z0, Z4
+	VMOVDQU32 Z1, Z5
+	VMOVDQU32 Z0, Z6
+	VMOVDQU32 Z1, Z7
+	VMOVDQU32 Z0, Z8
+	VMOVDQU32 Z1, Z9
+	VMOVDQU32 Z0, Z10
+	VMOVDQU32 Z1, Z11
+	VMOVDQU32 Z0, Z12
+	VMOVDQU32 Z1, Z13
+	VMOVDQU32 Z0, Z14
+	VMOVDQU32 Z1, Z15
+	VMOVDQU32 Z0, Z16
+	VMOVDQU32 Z1, Z17
 	MOVQ      k+0(FP), AX
-	MOVQ      row+16(FP), CX
-	MOVQ      a+8(FP), DX
-	LEAQ      (DX)(CX*2), BX
-	ADDQ      CX, BX
-	LEAQ      (BX)(CX*2), SI
-	ADDQ      CX, SI
-	MOVQ      b+24(FP), DI
-	MOVQ      c+32(FP), R8
-	MOVQ      stride+40(FP), R9
-	SHLQ      $0x02, R9
-	MOVQ      R8, R10
-	VMOVDQU32 (R10), Z0
-	VMOVDQU32 64(R10), Z1
-	ADDQ      R9, R10
-	VMOVDQU32 (R10), Z2
-	VMOVDQU32 64(R10), Z3
-	ADDQ      R9, R10
-	VMOVDQU32 (R10), Z4
-	VMOVDQU32 64(R10), Z5
-	ADDQ      R9, R10
-	VMOVDQU32 (R10), Z6
-	VMOVDQU32 64(R10), Z7
-	ADDQ      R9, R10
-	VMOVDQU32 (R10), Z8
-	VMOVDQU32 64(R10), Z9
-	ADDQ      R9, R10
-	VMOVDQU32 (R10), Z10
-	VMOVDQU32 64(R10), Z11
-	ADDQ      R9, R10
-	VMOVDQU32 (R10), Z12
-	VMOVDQU32 64(R10), Z13
-	ADDQ      R9, R10
-	VMOVDQU32 (R10), Z14
-	VMOVDQU32 64(R10), Z15
-	ADDQ      R9, R10
-	VMOVDQU32 (R10), Z16
-	VMOVDQU32 64(R10), Z17
-	TESTQ     AX, AX
-	JZ        end
+	MOVQ      parts+8(FP), CX
+	MOVQ      part+16(FP), DX
+	MOVQ      row+32(FP), BX
+	MOVQ      a+24(FP), SI
+	LEAQ      (SI)(BX*2), DI
+	ADDQ      BX, DI
+	LEAQ      (DI)(BX*2), R8
+	ADDQ      BX, R8
+	MOVQ      b+40(FP), R9
+	MOVQ      AX, R10
+	SHLQ      $0x02, R10
+	SUBQ      R10, DX
+
+part:
+	MOVQ AX, R10
 
 term:
-	VMOVDQU32    (DI), Z18
-	VMOVDQU32    64(DI), Z19
-	VPBROADCASTD (DX), Z20
+	VMOVDQU32    (R9), Z18
+	VMOVDQU32    64(R9), Z19
+	VPBROADCASTD (SI), Z20
 	VPDPBUSD     Z18, Z20, Z0
 	VPDPBUSD     Z19, Z20, Z1
-	VPBROADCASTD (DX)(CX*1), Z20
+	VPBROADCASTD (SI)(BX*1), Z20
 	VPDPBUSD     Z18, Z20, Z2
 	VPDPBUSD     Z19, Z20, Z3
-	VPBROADCASTD (DX)(CX*2), Z20
+	VPBROADCASTD (SI)(BX*2), Z20
 	VPDPBUSD     Z18, Z20, Z4
 	VPDPBUSD     Z19, Z20, Z5
-	VPBROADCASTD (BX), Z20
+	VPBROADCASTD (DI), Z20
 	VPDPBUSD     Z18, Z20, Z6
 	VPDPBUSD     Z19, Z20, Z7
-	VPBROADCASTD (BX)(CX*1), Z20
+	VPBROADCASTD (DI)(BX*1), Z20
 	VPDPBUSD     Z18, Z20, Z8
 	VPDPBUSD     Z19, Z20, Z9
-	VPBROADCASTD (BX)(CX*2), Z20
+	VPBROADCASTD (DI)(BX*2), Z20
 	VPDPBUSD     Z18, Z20, Z10
 	VPDPBUSD     Z19, Z20, Z11
-	VPBROADCASTD (SI), Z20
+	VPBROADCASTD (R8), Z20
 	VPDPBUSD     Z18, Z20, Z12
 	VPDPBUSD     Z19, Z20, Z13
-	VPBROADCASTD (SI)(CX*1), Z20
+	VPBROADCASTD (R8)(BX*1), Z20
 	VPDPBUSD     Z18, Z20, Z14
 	VPDPBUSD     Z19, Z20, Z15
-	VPBROADCASTD (SI)(CX*2), Z20
+	VPBROADCASTD (R8)(BX*2), Z20
 	VPDPBUSD     Z18, Z20, Z16
 	VPDPBUSD     Z19, Z20, Z17
-	ADDQ         $0x00000080, DI
-	ADDQ         $0x04, DX
-	ADDQ         $0x04, BX
+	ADDQ         $0x00000080, R9
 	ADDQ         $0x04, SI
-	DECQ         AX
+	ADDQ         $0x04, DI
+	ADDQ         $0x04, R8
+	DECQ         R10
 	JNZ          term
-
-end:
-	MOVQ      R8, AX
-	VMOVDQU32 Z0, (AX)
-	VMOVDQU32 Z1, 64(AX)
-	ADDQ      R9, AX
-	VMOVDQU32 Z2, (AX)
-	VMOVDQU32 Z3, 64(AX)
-	ADDQ      R9, AX
-	VMOVDQU32 Z4, (AX)
-	VMOVDQU32 Z5, 64(AX)
-	ADDQ      R9, AX
-	VMOVDQU32 Z6, (AX)
-	VMOVDQU32 Z7, 64(AX)
-	ADDQ      R9, AX
-	VMOVDQU32 Z8, (AX)
-	VMOVDQU32 Z9, 64(AX)
-	ADDQ      R9, AX
-	VMOVDQU32 Z10, (AX)
-	VMOVDQU32 Z11, 64(AX)
-	ADDQ      R9, AX
-	VMOVDQU32 Z12, (AX)
-	VMOVDQU32 Z13, 64(AX)
-	ADDQ      R9, AX
-	VMOVDQU32 Z14, (AX)
-	VMOVDQU32 Z15, 64(AX)
-	ADDQ      R9, AX
-	VMOVDQU32 Z16, (AX)
-	VMOVDQU32 Z17, 64(AX)
+	ADDQ         DX, SI
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	DECQ         CX
+	JNZ          part
+	MOVQ         c+56(FP), AX
+	MOVQ         stride+64(FP), CX
+	SHLQ         $0x02, CX
+	VMOVDQU32    Z0, (AX)
+	VMOVDQU32    Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z2, (AX)
+	VMOVDQU32    Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z4, (AX)
+	VMOVDQU32    Z5, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z6, (AX)
+	VMOVDQU32    Z7, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z8, (AX)
+	VMOVDQU32    Z9, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z10, (AX)
+	VMOVDQU32    Z11, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z12, (AX)
+	VMOVDQU32    Z13, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z14, (AX)
+	VMOVDQU32    Z15, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z16, (AX)
+	VMOVDQU32    Z17, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -2893,127 +3323,127 @@ end:
 	VZEROUPPER
 	RET
 
-// func dotsAVX512x10(k int, a *byte, row int, b *byte, c *int32, stride int)
+// func dotsAVX512x10(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 // Requires: AVX, AVX512F, AVX512VNNI
-TEXT ·dotsAVX512x10(SB), NOSPLIT, $0-48
+TEXT ·dotsAVX512x10(SB), NOSPLIT, $0-72
+	MOVQ      start+48(FP), AX
+	VMOVDQU32 (AX), Z0
+	VMOVDQU32 64(AX), Z1
+	VMOVDQU32 Z0, Z2
+	VMOVDQU32 Z1, Z3
+	VMOVDQU32 Z0, Z4
+	VMOVDQU32 Z1, Z5
+	VMOVDQU32 Z0, Z6
+	VMOVDQU32 Z1, Z7
+	VMOVDQU32 Z0, Z8
+	VMOVDQU32 Z1, Z9
+	VMOVDQU32 Z0, Z10
+	VMOVDQU32 Z1, Z11
+	VMOVDQU32 Z0, Z12
+	VMOVDQU32 Z1, Z13
+	VMOVDQU32 Z0, Z14
+	VMOVDQU32 Z1, Z15
+	VMOVDQU32 Z0, Z16
+	VMOVDQU32 Z1, Z17
+	VMOVDQU32 Z0, Z18
+	VMOVDQU32 Z1, Z19
 	MOVQ      k+0(FP), AX
-	MOVQ      row+16(FP), CX
-	MOVQ      a+8(FP), DX
-	LEAQ      (DX)(CX*2), BX
-	ADDQ      CX, BX
-	LEAQ      (BX)(CX*2), SI
-	ADDQ      CX, SI
-	LEAQ      (SI)(CX*2), DI
-	ADDQ      CX, DI
-	MOVQ      b+24(FP), R8
-	MOVQ      c+32(FP), R9
-	MOVQ      stride+40(FP), R10
-	SHLQ      $0x02, R10
-	MOVQ      R9, R11
-	VMOVDQU32 (R11), Z0
-	VMOVDQU32 64(R11), Z1
-	ADDQ      R10, R11
-	VMOVDQU32 (R11), Z2
-	VMOVDQU32 64(R11), Z3
-	ADDQ      R10, R11
-	VMOVDQU32 (R11), Z4
-	VMOVDQU32 64(R11), Z5
-	ADDQ      R10, R11
-	VMOVDQU32 (R11), Z6
-	VMOVDQU32 64(R11), Z7
-	ADDQ      R10, R11
-	VMOVDQU32 (R11), Z8
-	VMOVDQU32 64(R11), Z9
-	ADDQ      R10, R11
-	VMOVDQU32 (R11), Z10
-	VMOVDQU32 64(R11), Z11
-	ADDQ      R10, R11
-	VMOVDQU32 (R11), Z12
-	VMOVDQU32 64(R11), Z13
-	ADDQ      R10, R11
-	VMOVDQU32 (R11), Z14
-	VMOVDQU32 64(R11), Z15
-	ADDQ      R10, R11
-	VMOVDQU32 (R11), Z16
-	VMOVDQU32 64(R11), Z17
-	ADDQ      R10, R11
-	VMOVDQU32 (R11), Z18
-	VMOVDQU32 64(R11), Z19
-	TESTQ     AX, AX
-	JZ        end
+	MOVQ      parts+8(FP), CX
+	MOVQ      part+16(FP), DX
+	MOVQ      row+32(FP), BX
+	MOVQ      a+24(FP), SI
+	LEAQ      (SI)(BX*2), DI
+	ADDQ      BX, DI
+	LEAQ      (DI)(BX*2), R8
+	ADDQ      BX, R8
+	LEAQ      (R8)(BX*2), R9
+	ADDQ      BX, R9
+	MOVQ      b+40(FP), R10
+	MOVQ      AX, R11
+	SHLQ      $0x02, R11
+	SUBQ      R11, DX
+
+part:
+	MOVQ AX, R11
 
 term:
-	VMOVDQU32    (R8), Z20
-	VMOVDQU32    64(R8), Z21
-	VPBROADCASTD (DX), Z22
+	VMOVDQU32    (R10), Z20
+	VMOVDQU32    64(R10), Z21
+	VPBROADCASTD (SI), Z22
 	VPDPBUSD     Z20, Z22, Z0
 	VPDPBUSD     Z21, Z22, Z1
-	VPBROADCASTD (DX)(CX*1), Z22
+	VPBROADCASTD (SI)(BX*1), Z22
 	VPDPBUSD     Z20, Z22, Z2
 	VPDPBUSD     Z21, Z22, Z3
-	VPBROADCASTD (DX)(CX*2), Z22
+	VPBROADCASTD (SI)(BX*2), Z22
 	VPDPBUSD     Z20, Z22, Z4
 	VPDPBUSD     Z21, Z22, Z5
-	VPBROADCASTD (BX), Z22
+	VPBROADCASTD (DI), Z22
 	VPDPBUSD     Z20, Z22, Z6
 	VPDPBUSD     Z21, Z22, Z7
-	VPBROADCASTD (BX)(CX*1), Z22
+	VPBROADCASTD (DI)(BX*1), Z22
 	VPDPBUSD     Z20, Z22, Z8
 	VPDPBUSD     Z21, Z22, Z9
-	VPBROADCASTD (BX)(CX*2), Z22
+	VPBROADCASTD (DI)(BX*2), Z22
 	VPDPBUSD     Z20, Z22, Z10
 	VPDPBUSD     Z21, Z22, Z11
-	VPBROADCASTD (SI), Z22
+	VPBROADCASTD (R8), Z22
 	VPDPBUSD     Z20, Z22, Z12
 	VPDPBUSD     Z21, Z22, Z13
-	VPBROADCASTD (SI)(CX*1), Z22
+	VPBROADCASTD (R8)(BX*1), Z22
 	VPDPBUSD     Z20, Z22, Z14
 	VPDPBUSD     Z21, Z22, Z15
-	VPBROADCASTD (SI)(CX*2), Z22
+	VPBROADCASTD (R8)(BX*2), Z22
 	VPDPBUSD     Z20, Z22, Z16
 	VPDPBUSD     Z21, Z22, Z17
-	VPBROADCASTD (DI), Z22
+	VPBROADCASTD (R9), Z22
 	VPDPBUSD     Z20, Z22, Z18
 	VPDPBUSD     Z21, Z22, Z19
-	ADDQ         $0x00000080, R8
-	ADDQ         $0x04, DX
-	ADDQ         $0x04, BX
+	ADDQ         $0x00000080, R10
 	ADDQ         $0x04, SI
 	ADDQ         $0x04, DI
-	DECQ         AX
+	ADDQ         $0x04, R8
+	ADDQ         $0x04, R9
+	DECQ         R11
 	JNZ          term
-
-end:
-	MOVQ      R9, AX
-	VMOVDQU32 Z0, (AX)
-	VMOVDQU32 Z1, 64(AX)
-	ADDQ      R10, AX
-	VMOVDQU32 Z2, (AX)
-	VMOVDQU32 Z3, 64(AX)
-	ADDQ      R10, AX
-	VMOVDQU32 Z4, (AX)
-	VMOVDQU32 Z5, 64(AX)
-	ADDQ      R10, AX
-	VMOVDQU32 Z6, (AX)
-	VMOVDQU32 Z7, 64(AX)
-	ADDQ      R10, AX
-	VMOVDQU32 Z8, (AX)
-	VMOVDQU32 Z9, 64(AX)
-	ADDQ      R10, AX
-	VMOVDQU32 Z10, (AX)
-	VMOVDQU32 Z11, 64(AX)
-	ADDQ      R10, AX
-	VMOVDQU32 Z12, (AX)
-	VMOVDQU32 Z13, 64(AX)
-	ADDQ      R10, AX
-	VMOVDQU32 Z14, (AX)
-	VMOVDQU32 Z15, 64(AX)
-	ADDQ      R10, AX
-	VMOVDQU32 Z16, (AX)
-	VMOVDQU32 Z17, 64(AX)
-	ADDQ      R10, AX
-	VMOVDQU32 Z18, (AX)
-	VMOVDQU32 Z19, 64(AX)
+	ADDQ         DX, SI
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	DECQ         CX
+	JNZ          part
+	MOVQ         c+56(FP), AX
+	MOVQ         stride+64(FP), CX
+	SHLQ         $0x02, CX
+	VMOVDQU32    Z0, (AX)
+	VMOVDQU32    Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z2, (AX)
+	VMOVDQU32    Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z4, (AX)
+	VMOVDQU32    Z5, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z6, (AX)
+	VMOVDQU32    Z7, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z8, (AX)
+	VMOVDQU32    Z9, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z10, (AX)
+	VMOVDQU32    Z11, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z12, (AX)
+	VMOVDQU32    Z13, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z14, (AX)
+	VMOVDQU32    Z15, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z16, (AX)
+	VMOVDQU32    Z17, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z18, (AX)
+	VMOVDQU32    Z19, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -3183,136 +3613,135 @@ end:
 	VZEROUPPER
 	RET
 
-// func dotsAVX512x11(k int, a *byte, row int, b *byte, c *int32, stride int)
+// func dotsAVX512x11(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 // Requires: AVX, AVX512F, AVX512VNNI
-TEXT ·dotsAVX512x11(SB), NOSPLIT, $0-48
+TEXT ·dotsAVX512x11(SB), NOSPLIT, $0-72
+	MOVQ      start+48(FP), AX
+	VMOVDQU32 (AX), Z0
+	VMOVDQU32 64(AX), Z1
+	VMOVDQU32 Z0, Z2
+	VMOVDQU32 Z1, Z3
+	VMOVDQU32 Z0, Z4
+	VMOVDQU32 Z1, Z5
+	VMOVDQU32 Z0, Z6
+	VMOVDQU32 Z1, Z7
+	VMOVDQU32 Z0, Z8
+	VMOVDQU32 Z1, Z9
+	VMOVDQU32 Z0, Z10
+	VMOVDQU32 Z1, Z11
+	VMOVDQU32 Z0, Z12
+	VMOVDQU32 Z1, Z13
+	VMOVDQU32 Z0, Z14
+	VMOVDQU32 Z1, Z15
+	VMOVDQU32 Z0, Z16
+	VMOVDQU32 Z1, Z17
+	VMOVDQU32 Z0, Z18
+	VMOVDQU32 Z1, Z19
+	VMOVDQU32 Z0, Z20
+	VMOVDQU32 Z1, Z21
 	MOVQ      k+0(FP), AX
-	MOVQ      row+16(FP), CX
-	MOVQ      a+8(FP), DX
-	LEAQ      (DX)(CX*2), BX
-	ADDQ      CX, BX
-	LEAQ      (BX)(CX*2), SI
-	ADDQ      CX, SI
-	LEAQ      (SI)(CX*2), DI
-	ADDQ      CX, DI
-	MOVQ      b+24(FP), R8
-	MOVQ      c+32(FP), R9
-	MOVQ      stride+40(FP), R10
-	SHLQ      $0x02, R10
-	MOVQ      R9, R11
-	VMOVDQU32 (R11), Z0
-	VMOVDQU32 64(R11), Z1
-	ADDQ      R10, R11
-	VMOVDQU32 (R11), Z2
-	VMOVDQU32 64(R11), Z3
-	ADDQ      R10, R11
-	VMOVDQU32 (R11), Z4
-	VMOVDQU32 64(R11), Z5
-	ADDQ      R10, R11
-	VMOVDQU32 (R11), Z6
-	VMOVDQU32 64(R11), Z7
-	ADDQ      R10, R11
-	VMOVDQU32 (R11), Z8
-	VMOVDQU32 64(R11), Z9
-	ADDQ      R10, R11
-	VMOVDQU32 (R11), Z10
-	VMOVDQU32 64(R11), Z11
-	ADDQ      R10, R11
-	VMOVDQU32 (R11), Z12
-	VMOVDQU32 64(R11), Z13
-	ADDQ      R10, R11
-	VMOVDQU32 (R11), Z14
-	VMOVDQU32 64(R11), Z15
-	ADDQ      R10, R11
-	VMOVDQU32 (R11), Z16
-	VMOVDQU32 64(R11), Z17
-	ADDQ      R10, R11
-	VMOVDQU32 (R11), Z18
-	VMOVDQU32 64(R11), Z19
-	ADDQ      R10, R11
-	VMOVDQU32 (R11), Z20
-	VMOVDQU32 64(R11), Z21
-	TESTQ     AX, AX
-	JZ        end
+	MOVQ      parts+8(FP), CX
+	MOVQ      part+16(FP), DX
+	MOVQ      row+32(FP), BX
+	MOVQ      a+24(FP), SI
+	LEAQ      (SI)(BX*2), DI
+	ADDQ      BX, DI
+	LEAQ      (DI)(BX*2), R8
+	ADDQ      BX, R8
+	LEAQ      (R8)(BX*2), R9
+	ADDQ      BX, R9
+	MOVQ      b+40(FP), R10
+	MOVQ      AX, R11
+	SHLQ      $0x02, R11
+	SUBQ      R11, DX
+
+part:
+	MOVQ AX, R11
 
 term:
-	VMOVDQU32    (R8), Z22
-	VMOVDQU32    64(R8), Z23
-	VPBROADCASTD (DX), Z24
+	VMOVDQU32    (R10), Z22
+	VMOVDQU32    64(R10), Z23
+	VPBROADCASTD (SI), Z24
 	VPDPBUSD     Z22, Z24, Z0
 	VPDPBUSD     Z23, Z24, Z1
-	VPBROADCASTD (DX)(CX*1), Z24
+	VPBROADCASTD (SI)(BX*1), Z24
 	VPDPBUSD     Z22, Z24, Z2
 	VPDPBUSD     Z23, Z24, Z3
-	VPBROADCASTD (DX)(CX*2), Z24
+	VPBROADCASTD (SI)(BX*2), Z24
 	VPDPBUSD     Z22, Z24, Z4
 	VPDPBUSD     Z23, Z24, Z5
-	VPBROADCASTD (BX), Z24
+	VPBROADCASTD (DI), Z24
 	VPDPBUSD     Z22, Z24, Z6
 	VPDPBUSD     Z23, Z24, Z7
-	VPBROADCASTD (BX)(CX*1), Z24
+	VPBROADCASTD (DI)(BX*1), Z24
 	VPDPBUSD     Z22, Z24, Z8
 	VPDPBUSD     Z23, Z24, Z9
-	VPBROADCASTD (BX)(CX*2), Z24
+	VPBROADCASTD (DI)(BX*2), Z24
 	VPDPBUSD     Z22, Z24, Z10
 	VPDPBUSD     Z23, Z24, Z11
-	VPBROADCASTD (SI), Z24
+	VPBROADCASTD (R8), Z24
 	VPDPBUSD     Z22, Z24, Z12
 	VPDPBUSD     Z23, Z24, Z13
-	VPBROADCASTD (SI)(CX*1), Z24
+	VPBROADCASTD (R8)(BX*1), Z24
 	VPDPBUSD     Z22, Z24, Z14
 	VPDPBUSD     Z23, Z24, Z15
-	VPBROADCASTD (SI)(CX*2), Z24
+	VPBROADCASTD (R8)(BX*2), Z24
 	VPDPBUSD     Z22, Z24, Z16
 	VPDPBUSD     Z23, Z24, Z17
-	VPBROADCASTD (DI), Z24
+	VPBROADCASTD (R9), Z24
 	VPDPBUSD     Z22, Z24, Z18
 	VPDPBUSD     Z23, Z24, Z19
-	VPBROADCASTD (DI)(CX*1), Z24
+	VPBROADCASTD (R9)(BX*1), Z24
 	VPDPBUSD     Z22, Z24, Z20
 	VPDPBUSD     Z23, Z24, Z21
-	ADDQ         $0x00000080, R8
-	ADDQ         $0x04, DX
-	ADDQ         $0x04, BX
+	ADDQ         $0x00000080, R10
 	ADDQ         $0x04, SI
 	ADDQ         $0x04, DI
-	DECQ         AX
+	ADDQ         $0x04, R8
+	ADDQ         $0x04, R9
+	DECQ         R11
 	JNZ          term
-
-end:
-	MOVQ      R9, AX
-	VMOVDQU32 Z0, (AX)
-	VMOVDQU32 Z1, 64(AX)
-	ADDQ      R10, AX
-	VMOVDQU32 Z2, (AX)
-	VMOVDQU32 Z3, 64(AX)
-	ADDQ      R10, AX
-	VMOVDQU32 Z4, (AX)
-	VMOVDQU32 Z5, 64(AX)
-	ADDQ      R10, AX
-	VMOVDQU32 Z6, (AX)
-	VMOVDQU32 Z7, 64(AX)
-	ADDQ      R10, AX
-	VMOVDQU32 Z8, (AX)
-	VMOVDQU32 Z9, 64(AX)
-	ADDQ      R10, AX
-	VMOVDQU32 Z10, (AX)
-	VMOVDQU32 Z11, 64(AX)
-	ADDQ      R10, AX
-	VMOVDQU32 Z12, (AX)
-	VMOVDQU32 Z13, 64(AX)
-	ADDQ      R10, AX
-	VMOVDQU32 Z14, (AX)
-	VMOVDQU32 Z15, 64(AX)
-	ADDQ      R10, AX
-	VMOVDQU32 Z16, (AX)
-	VMOVDQU32 Z17, 64(AX)
-	ADDQ      R10, AX
-	VMOVDQU32 Z18, (AX)
-	VMOVDQU32 Z19, 64(AX)
-	ADDQ      R10, AX
-	VMOVDQU32 Z20, (AX)
-	VMOVDQU32 Z21, 64(AX)
+	ADDQ         DX, SI
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	DECQ         CX
+	JNZ          part
+	MOVQ         c+56(FP), AX
+	MOVQ         stride+64(FP), CX
+	SHLQ         $0x02, CX
+	VMOVDQU32    Z0, (AX)
+	VMOVDQU32    Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z2, (AX)
+	VMOVDQU32    Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z4, (AX)
+	VMOVDQU32    Z5, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z6, (AX)
+	VMOVDQU32    Z7, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z8, (AX)
+	VMOVDQU32    Z9, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z10, (AX)
+	VMOVDQU32    Z11, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z12, (AX)
+	VMOVDQU32    Z13, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z14, (AX)
+	VMOVDQU32    Z15, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z16, (AX)
+	VMOVDQU32    Z17, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z18, (AX)
+	VMOVDQU32    Z19, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z20, (AX)
+	VMOVDQU32    Z21, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -3493,145 +3922,143 @@ end:
 	VZEROUPPER
 	RET
 
-// func dotsAVX512x12(k int, a *byte, row int, b *byte, c *int32, stride int)
+// func dotsAVX512x12(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 // Requires: AVX, AVX512F, AVX512VNNI
-TEXT ·dotsAVX512x12(SB), NOSPLIT, $0-48
+TEXT ·dotsAVX512x12(SB), NOSPLIT, $0-72
+	MOVQ      start+48(FP), AX
+	VMOVDQU32 (AX), Z0
+	VMOVDQU32 64(AX), Z1
+	VMOVDQU32 Z0, Z2
+	VMOVDQU32 Z1, Z3
+	VMOVDQU32 Z0, Z4
+	VMOVDQU32 Z1, Z5
+	VMOVDQU32 Z0, Z6
+	VMOVDQU32 Z1, Z7
+	VMOVDQU32 Z0, Z8
+	VMOVDQU32 Z1, Z9
+	VMOVDQU32 Z0, Z10
+	VMOVDQU32 Z1, Z11
+	VMOVDQU32 Z0, Z12
+	VMOVDQU32 Z1, Z13
+	VMOVDQU32 Z0, Z14
+	VMOVDQU32 Z1, Z15
+	VMOVDQU32 Z0, Z16
+	VMOVDQU32 Z1, Z17
+	VMOVDQU32 Z0, Z18
+	VMOVDQU32 Z1, Z19
+	VMOVDQU32 Z0, Z20
+	VMOVDQU32 Z1, Z21
+	VMOVDQU32 Z0, Z22
+	VMOVDQU32 Z1, Z23
 	MOVQ      k+0(FP), AX
-	MOVQ      row+16(FP), CX
-	MOVQ      a+8(FP), DX
-	LEAQ      (DX)(CX*2), BX
-	ADDQ      CX, BX
-	LEAQ      (BX)(CX*2), SI
-	ADDQ      CX, SI
-	LEAQ      (SI)(CX*2), DI
-	ADDQ      CX, DI
-	MOVQ      b+24(FP), R8
-	MOVQ      c+32(FP), R9
-	MOVQ      stride+40(FP), R10
-	SHLQ      $0x02, R10
-	MOVQ      R9, R11
-	VMOVDQU32 (R11), Z0
-	VMOVDQU32 64(R11), Z1
-	ADDQ      R10, R11
-	VMOVDQU32 (R11), Z2
-	VMOVDQU32 64(R11), Z3
-	ADDQ      R10, R11
-	VMOVDQU32 (R11), Z4
-	VMOVDQU32 64(R11), Z5
-	ADDQ      R10, R11
-	VMOVDQU32 (R11), Z6
-	VMOVDQU32 64(R11), Z7
-	ADDQ      R10, R11
-	VMOVDQU32 (R11), Z8
-	VMOVDQU32 64(R11), Z9
-	ADDQ      R10, R11
-	VMOVDQU32 (R11), Z10
-	VMOVDQU32 64(R11), Z11
-	ADDQ      R10, R11
-	VMOVDQU32 (R11), Z12
-	VMOVDQU32 64(R11), Z13
-	ADDQ      R10, R11
-	VMOVDQU32 (R11), Z14
-	VMOVDQU32 64(R11), Z15
-	ADDQ      R10, R11
-	VMOVDQU32 (R11), Z16
-	VMOVDQU32 64(R11), Z17
-	ADDQ      R10, R11
-	VMOVDQU32 (R11), Z18
-	VMOVDQU32 64(R11), Z19
-	ADDQ      R10, R11
-	VMOVDQU32 (R11), Z20
-	VMOVDQU32 64(R11), Z21
-	ADDQ      R10, R11
-	VMOVDQU32 (R11), Z22
-	VMOVDQU32 64(R11), Z23
-	TESTQ     AX, AX
-	JZ        end
+	MOVQ      parts+8(FP), CX
+	MOVQ      part+16(FP), DX
+	MOVQ      row+32(FP), BX
+	MOVQ      a+24(FP), SI
+	LEAQ      (SI)(BX*2), DI
+	ADDQ      BX, DI
+	LEAQ      (DI)(BX*2), R8
+	ADDQ      BX, R8
+	LEAQ      (R8)(BX*2), R9
+	ADDQ      BX, R9
+	MOVQ      b+40(FP), R10
+	MOVQ      AX, R11
+	SHLQ      $0x02, R11
+	SUBQ      R11, DX
+
+part:
+	MOVQ AX, R11
 
 term:
-	VMOVDQU32    (R8), Z24
-	VMOVDQU32    64(R8), Z25
-	VPBROADCASTD (DX), Z26
+	VMOVDQU32    (R10), Z24
+	VMOVDQU32    64(R10), Z25
+	VPBROADCASTD (SI), Z26
 	VPDPBUSD     Z24, Z26, Z0
 	VPDPBUSD     Z25, Z26, Z1
-	VPBROADCASTD (DX)(CX*1), Z26
+	VPBROADCASTD (SI)(BX*1), Z26
 	VPDPBUSD     Z24, Z26, Z2
 	VPDPBUSD     Z25, Z26, Z3
-	VPBROADCASTD (DX)(CX*2), Z26
+	VPBROADCASTD (SI)(BX*2), Z26
 	VPDPBUSD     Z24, Z26, Z4
 	VPDPBUSD     Z25, Z26, Z5
-	VPBROADCASTD (BX), Z26
+	VPBROADCASTD (DI), Z26
 	VPDPBUSD     Z24, Z26, Z6
 	VPDPBUSD     Z25, Z26, Z7
-	VPBROADCASTD (BX)(CX*1), Z26
+	VPBROADCASTD (DI)(BX*1), Z26
 	VPDPBUSD     Z24, Z26, Z8
 	VPDPBUSD     Z25, Z26, Z9
-	VPBROADCASTD (BX)(CX*2), Z26
+	VPBROADCASTD (DI)(BX*2), Z26
 	VPDPBUSD     Z24, Z26, Z10
 	VPDPBUSD     Z25, Z26, Z11
-	VPBROADCASTD (SI), Z26
+	VPBROADCASTD (R8), Z26
 	VPDPBUSD     Z24, Z26, Z12
 	VPDPBUSD     Z25, Z26, Z13
-	VPBROADCASTD (SI)(CX*1), Z26
+	VPBROADCASTD (R8)(BX*1), Z26
 	VPDPBUSD     Z24, Z26, Z14
 	VPDPBUSD     Z25, Z26, Z15
-	VPBROADCASTD (SI)(CX*2), Z26
+	VPBROADCASTD (R8)(BX*2), Z26
 	VPDPBUSD     Z24, Z26, Z16
 	VPDPBUSD     Z25, Z26, Z17
-	VPBROADCASTD (DI), Z26
+	VPBROADCASTD (R9), Z26
 	VPDPBUSD     Z24, Z26, Z18
 	VPDPBUSD     Z25, Z26, Z19
-	VPBROADCASTD (DI)(CX*1), Z26
+	VPBROADCASTD (R9)(BX*1), Z26
 	VPDPBUSD     Z24, Z26, Z20
 	VPDPBUSD     Z25, Z26, Z21
-	VPBROADCASTD (DI)(CX*2), Z26
+	VPBROADCASTD (R9)(BX*2), Z26
 	VPDPBUSD     Z24, Z26, Z22
 	VPDPBUSD     Z25, Z26, Z23
-	ADDQ         $0x00000080, R8
-	ADDQ         $0x04, DX
-	ADDQ         $0x04, BX
+	ADDQ         $0x00000080, R10
 	ADDQ         $0x04, SI
 	ADDQ         $0x04, DI
-	DECQ         AX
+	ADDQ         $0x04, R8
+	ADDQ         $0x04, R9
+	DECQ         R11
 	JNZ          term
-
-end:
-	MOVQ      R9, AX
-	VMOVDQU32 Z0, (AX)
-	VMOVDQU32 Z1, 64(AX)
-	ADDQ      R10, AX
-	VMOVDQU32 Z2, (AX)
-	VMOVDQU32 Z3, 64(AX)
-	ADDQ      R10, AX
-	VMOVDQU32 Z4, (AX)
-	VMOVDQU32 Z5, 64(AX)
-	ADDQ      R10, AX
-	VMOVDQU32 Z6, (AX)
-	VMOVDQU32 Z7, 64(AX)
-	ADDQ      R10, AX
-	VMOVDQU32 Z8, (AX)
-	VMOVDQU32 Z9, 64(AX)
-	ADDQ      R10, AX
-	VMOVDQU32 Z10, (AX)
-	VMOVDQU32 Z11, 64(AX)
-	ADDQ      R10, AX
-	VMOVDQU32 Z12, (AX)
-	VMOVDQU32 Z13, 64(AX)
-	ADDQ      R10, AX
-	VMOVDQU32 Z14, (AX)
-	VMOVDQU32 Z15, 64(AX)
-	ADDQ      R10, AX
-	VMOVDQU32 Z16, (AX)
-	VMOVDQU32 Z17, 64(AX)
-	ADDQ      R10, AX
-	VMOVDQU32 Z18, (AX)
-	VMOVDQU32 Z19, 64(AX)
-	ADDQ      R10, AX
-	VMOVDQU32 Z20, (AX)
-	VMOVDQU32 Z21, 64(AX)
-	ADDQ      R10, AX
-	VMOVDQU32 Z22, (AX)
-	VMOVDQU32 Z23, 64(AX)
+	ADDQ         DX, SI
+	ADDQ         DX, DI
+	ADDQ         DX, R8
+	ADDQ         DX, R9
+	DECQ         CX
+	JNZ          part
+	MOVQ         c+56(FP), AX
+	MOVQ         stride+64(FP), CX
+	SHLQ         $0x02, CX
+	VMOVDQU32    Z0, (AX)
+	VMOVDQU32    Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z2, (AX)
+	VMOVDQU32    Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z4, (AX)
+	VMOVDQU32    Z5, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z6, (AX)
+	VMOVDQU32    Z7, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z8, (AX)
+	VMOVDQU32    Z9, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z10, (AX)
+	VMOVDQU32    Z11, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z12, (AX)
+	VMOVDQU32    Z13, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z14, (AX)
+	VMOVDQU32    Z15, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z16, (AX)
+	VMOVDQU32    Z17, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z18, (AX)
+	VMOVDQU32    Z19, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z20, (AX)
+	VMOVDQU32    Z21, 64(AX)
+	ADDQ         CX, AX
+	VMOVDQU32    Z22, (AX)
+	VMOVDQU32    Z23, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -3825,5 +4252,249 @@ next:
 	VMAXPS  Z7, Z1, Z1
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func finishFixedAVX512(p *byte)
+// Requires: AVX, AVX512F
+TEXT ·finishFixedAVX512(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	VMOVQ        104(AX), X0
+	VPXOR        X1, X1, X1
+	CMPQ         112(AX), $0x00
+	JNE          begin
+	MOVL         $0x80000000, CX
+	VMOVD        CX, X1
+	VPBROADCASTD X1, Z1
+
+begin:
+	MOVQ 40(AX), DX
+	XORQ CX, CX
+
+column:
+	CMPQ    CX, DX
+	JGE     end
+	MOVQ    48(AX), BX
+	VMOVUPS (BX)(CX*4), Z2
+	MOVQ    56(AX), BX
+	VMOVUPS (BX)(CX*4), Z3
+	MOVQ    80(AX), BX
+	VMOVUPS (BX)(CX*4), Z4
+	MOVQ    96(AX), BX
+	VMOVUPS (BX)(CX*4), Z5
+	MOVQ    (AX), BX
+	MOVQ    16(AX), SI
+	MOVQ    32(AX), DI
+	LEAQ    (BX)(CX*4), BX
+	LEAQ    (SI)(CX*1), SI
+	MOVQ    8(AX), R8
+	MOVQ    24(AX), R9
+	SHLQ    $0x02, R8
+	MOVQ    64(AX), R10
+	MOVQ    72(AX), R11
+	MOVQ    88(AX), R12
+	MOVQ    CX, R13
+
+row:
+	VMOVDQU32 (BX), Z6
+	VPSRAD    X0, Z6, Z6
+	VCVTDQ2PS Z6, Z6
+	VMULPS    Z2, Z6, Z6
+	VMINPS    int8_most<>+0(SB), Z6, Z6
+	VMAXPS    int8_least<>+0(SB), Z6, Z6
+	VCVTPS2DQ Z6, Z6
+	VPADDD    Z3, Z6, Z6
+	TESTQ     R10, R10
+	JZ        noResidual
+	VMOVUPS   (R10)(R13*4), Z7
+	VMULPS    Z4, Z7, Z7
+	VMINPS    int8_most<>+0(SB), Z7, Z7
+	VMAXPS    int8_least<>+0(SB), Z7, Z7
+	VCVTPS2DQ Z7, Z7
+	VPADDD    Z7, Z6, Z6
+
+noResidual:
+	TESTQ     R11, R11
+	JZ        noResidual8
+	VPMOVSXBD (R11)(R13*1), Z7
+	VCVTDQ2PS Z7, Z7
+	VMULPS    Z4, Z7, Z7
+	VMINPS    int8_most<>+0(SB), Z7, Z7
+	VMAXPS    int8_least<>+0(SB), Z7, Z7
+	VCVTPS2DQ Z7, Z7
+	VPADDD    Z7, Z6, Z6
+
+noResidual8:
+	VPMAXSD   Z1, Z6, Z6
+	TESTQ     R12, R12
+	JZ        noShortcut
+	VMOVUPS   (R12)(R13*4), Z7
+	VMULPS    Z5, Z7, Z7
+	VMINPS    int8_most<>+0(SB), Z7, Z7
+	VMAXPS    int8_least<>+0(SB), Z7, Z7
+	VCVTPS2DQ Z7, Z7
+	VPADDD    Z7, Z6, Z6
+
+noShortcut:
+	VPADDD   int8_half<>+0(SB), Z6, Z6
+	VPSRAD   $0x08, Z6, Z6
+	VPMAXSD  int8_smallest<>+0(SB), Z6, Z6
+	VPMOVSDB Z6, (SI)
+	ADDQ     R9, SI
+	ADDQ     R8, BX
+	ADDQ     R9, R13
+	DECQ     DI
+	JNZ      row
+	ADDQ     $0x10, CX
+	JMP      column
+
+end:
+	VZEROUPPER
+	RET
+
+// func finishFloatsAVX512(p *byte)
+// Requires: AVX, AVX512F
+TEXT ·finishFloatsAVX512(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	VMOVQ        104(AX), X0
+	VPXOR        X1, X1, X1
+	CMPQ         112(AX), $0x00
+	JNE          begin
+	MOVL         $0xff800000, CX
+	VMOVD        CX, X1
+	VPBROADCASTD X1, Z1
+
+begin:
+	MOVQ 40(AX), DX
+	XORQ CX, CX
+
+column:
+	CMPQ    CX, DX
+	JGE     end
+	MOVQ    48(AX), BX
+	VMOVUPS (BX)(CX*4), Z2
+	MOVQ    56(AX), BX
+	VMOVUPS (BX)(CX*4), Z3
+	MOVQ    80(AX), BX
+	VMOVUPS (BX)(CX*4), Z4
+	MOVQ    96(AX), BX
+	VMOVUPS (BX)(CX*4), Z5
+	MOVQ    (AX), BX
+	MOVQ    16(AX), SI
+	MOVQ    32(AX), DI
+	LEAQ    (BX)(CX*4), BX
+	LEAQ    (SI)(CX*4), SI
+	MOVQ    8(AX), R8
+	MOVQ    24(AX), R9
+	SHLQ    $0x02, R8
+	MOVQ    64(AX), R10
+	MOVQ    72(AX), R11
+	MOVQ    88(AX), R12
+	MOVQ    CX, R13
+
+row:
+	VMOVDQU32   (BX), Z6
+	VPSRAD      X0, Z6, Z6
+	VCVTDQ2PS   Z6, Z6
+	VFMADD213PS Z3, Z2, Z6
+	TESTQ       R10, R10
+	JZ          noResidual
+	VMOVUPS     (R10)(R13*4), Z7
+	VFMADD231PS Z7, Z4, Z6
+
+noResidual:
+	TESTQ       R11, R11
+	JZ          noResidual8
+	VPMOVSXBD   (R11)(R13*1), Z7
+	VCVTDQ2PS   Z7, Z7
+	VFMADD231PS Z7, Z4, Z6
+
+noResidual8:
+	VMAXPS      Z6, Z1, Z6
+	TESTQ       R12, R12
+	JZ          noShortcut
+	VMOVUPS     (R12)(R13*4), Z7
+	VFMADD231PS Z7, Z5, Z6
+
+noShortcut:
+	VMOVUPS Z6, (SI)
+	LEAQ    (SI)(R9*4), SI
+	ADDQ    R8, BX
+	ADDQ    R9, R13
+	DECQ    DI
+	JNZ     row
+	ADDQ    $0x10, CX
+	JMP     column
+
+end:
+	VZEROUPPER
+	RET
+
+// func quantizeAVX512(to *int8, from *float32, n int, factor float32)
+// Requires: AVX, AVX512F
+TEXT ·quantizeAVX512(SB), NOSPLIT, $0-28
+	MOVQ         to+0(FP), AX
+	MOVQ         from+8(FP), CX
+	MOVQ         n+16(FP), DX
+	VBROADCASTSS factor+24(FP), Z0
+	TESTQ        DX, DX
+	JZ           end
+
+turn:
+	VMULPS    (CX), Z0, Z1
+	VMINPS    int8_mostSteps<>+0(SB), Z1, Z1
+	VMAXPS    int8_leastSteps<>+0(SB), Z1, Z1
+	VCVTPS2DQ Z1, Z1
+	VPMOVSDB  Z1, (AX)
+	ADDQ      $0x00000010, AX
+	ADDQ      $0x00000040, CX
+	SUBQ      $0x00000010, DX
+	JNZ       turn
+
+end:
+	VZEROUPPER
+	RET
+
+// func floatsAVX512(to *float32, from *int8, n int)
+// Requires: AVX, AVX512F
+TEXT ·floatsAVX512(SB), NOSPLIT, $0-24
+	MOVQ  to+0(FP), AX
+	MOVQ  from+8(FP), CX
+	MOVQ  n+16(FP), DX
+	TESTQ DX, DX
+	JZ    end
+
+turn:
+	VPMOVSXBD (CX), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, (AX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000010, CX
+	SUBQ      $0x00000010, DX
+	JNZ       turn
+
+end:
+	VZEROUPPER
+	RET
+
+// func wordsAVX512(to *byte, from *int8, n int)
+// Requires: AVX, AVX512F
+TEXT ·wordsAVX512(SB), NOSPLIT, $0-24
+	MOVQ  to+0(FP), AX
+	MOVQ  from+8(FP), CX
+	MOVQ  n+16(FP), DX
+	TESTQ DX, DX
+	JZ    end
+
+turn:
+	VMOVDQU32 (CX), Z0
+	VPXORD    int8_zero<>+0(SB), Z0, Z0
+	VMOVDQU32 Z0, (AX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	SUBQ      $0x00000040, DX
+	JNZ       turn
+
+end:
 	VZEROUPPER
 	RET

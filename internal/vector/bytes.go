@@ -1,17 +1,19 @@
 package vector
 
-import (
-	"encoding/binary"
-	"math"
-)
-
 // words is how a level multiplies int8: words of 32 bits hold a few neighbouring inputs, and an
 // instruction multiplies and adds up whole words.
 type words struct {
-	inputs        int  // in a word: four bytes, or two 16-bit integers
-	rows, columns int  // of a block
-	zero          byte // what stands for 0 in the left factor: bytes there are without sign
-	dots          func(k int, a []byte, row int, b []byte, c []int32, stride, rows int)
+	inputs  int  // in a word: four bytes, or two 16-bit integers
+	columns int  // of a panel
+	zero    byte // what stands for 0 in the left factor: bytes there are without sign
+
+	// dots sets sums (rows of all lines, columns) to start (columns) and products with a panel.
+	dots func(k int, l *Lines, x, b []byte, start, sums []int32)
+	// The others do as many elements, or columns, as they can and say how many.
+	toWords  func(to []byte, x []int8) int
+	floats   func(to []float32, x []int8) int
+	quantize func(to []int8, x []float32, factor float32) int
+	finish   func(p *finishing, fixed bool) int
 }
 
 // HasWords says whether the level in use multiplies int8 in words.
@@ -25,16 +27,26 @@ func WordBytes() (size int, zero byte) {
 
 // ToWords writes x in the bytes that Bytes.Multiply takes.
 func ToWords(to []byte, x []int8) {
-	if size, zero := WordBytes(); size == 1 {
-		to = to[:len(x)]
-		for i, v := range x {
-			to[i] = byte(v) ^ zero
-		}
-		return
-	}
+	w := &Current().words
+	size := 4 / w.inputs
+	to = to[:len(x)*size]
+	done := w.toWords(to, x)
+	x, to = x[done:], to[done*size:]
 	for i, v := range x {
-		binary.LittleEndian.PutUint16(to[2*i:], uint16(int16(v)))
+		if size == 1 {
+			to[i] = byte(v) ^ w.zero
+		} else {
+			to[2*i], to[2*i+1] = byte(v), byte(v>>7) // the sign
+		}
 	}
+}
+
+// Lines says where the rows of a left factor lie: so many lines of rows, whose words are in a few
+// parts. All distances are in bytes, from one to the next.
+type Lines struct {
+	Lines, Line int
+	Rows, Row   int
+	Parts, Part int
 }
 
 // Bytes is the right factor of a product of int8, (K, N), packed in panels of as many columns as a
@@ -51,14 +63,15 @@ type Bytes struct {
 func (m *Bytes) Reset(k, n int) {
 	m.level, m.k, m.n = Current(), k, n
 	m.words = m.level.words
-	size := 4 / m.words.inputs * m.k * m.Stride()
+	stride := m.Panels() * m.Columns()
+	size := 4 / m.words.inputs * m.k * stride
 	if cap(m.data) < size {
 		m.data = make([]byte, size)
 	}
-	if cap(m.start) < m.Stride() {
-		m.start = make([]int32, m.Stride())
+	if cap(m.start) < stride {
+		m.start = make([]int32, stride)
 	}
-	m.data, m.start = m.data[:size], m.start[:m.Stride()]
+	m.data, m.start = m.data[:size], m.start[:stride]
 	clear(m.data)
 	clear(m.start)
 }
@@ -69,8 +82,8 @@ func (m *Bytes) Holds() bool { return m.level == Current() }
 // Panels is the number of panels.
 func (m *Bytes) Panels() int { return (m.n + m.words.columns - 1) / m.words.columns }
 
-// Stride is the number of columns of all panels: N, rounded up.
-func (m *Bytes) Stride() int { return m.Panels() * m.words.columns }
+// Columns is how many a panel has.
+func (m *Bytes) Columns() int { return m.words.columns }
 
 // Pack sets rows first … first+rows-1 of a panel from w (rows / 4, N, 4).
 func (m *Bytes) Pack(panel, first, rows int, w []int8) {
@@ -91,91 +104,38 @@ func (m *Bytes) Pack(panel, first, rows int, w []int8) {
 	}
 }
 
-// Multiply sets sums (rows, Stride) to the products of rows of words, row bytes apart, with the
-// matrix.
-func (m *Bytes) Multiply(rows int, x []byte, row int, sums []int32) {
-	w, stride := &m.words, m.Stride()
-	if rows == 0 {
+// Multiply sets sums (rows of all lines, Columns) to the products of rows of words with a panel.
+func (m *Bytes) Multiply(panel int, l *Lines, x []byte, sums []int32) {
+	w, size := &m.words, 4/m.words.inputs
+	if l.Lines == 0 || l.Rows == 0 {
 		return
 	}
-	size := 4 / w.inputs
-	_, _ = x[(rows-1)*row+m.k*size-1], sums[rows*stride-1] // assembly checks nothing
-	for i := range rows {
-		copy(sums[i*stride:][:stride], m.start)
-	}
-	for panel := range m.Panels() {
-		b := m.data[panel*m.k*w.columns*size:]
-		for i := 0; i < rows; i += w.rows {
-			w.dots(m.k/w.inputs, x[i*row:], row, b, sums[i*stride+panel*w.columns:], stride, min(w.rows, rows-i))
-		}
-	}
-}
-
-// Fixed makes of sums whole numbers t: sums / 2^shift, times by, rounded to the nearest even number
-// and held within ±2²³, plus start. One t may be its sum.
-func Fixed(t, sums []int32, shift uint32, by []float32, start []int32) {
-	sums, by, start = sums[:len(t)], by[:len(t)], start[:len(t)]
-	if moreVectors() {
-		fixedVectors(t, sums, shift, by, start)
-		return
-	}
-	for i, sum := range sums {
-		t[i] = ToFixed(float32(sum>>shift)*by[i]) + start[i]
-	}
-}
-
-// AddFixed adds x times by to t, rounded and held likewise.
-func AddFixed(t []int32, x, by []float32) {
-	x, by = x[:len(t)], by[:len(t)]
-	if moreVectors() {
-		addFixedVectors(t, x, by)
-		return
-	}
-	for i, v := range x {
-		t[i] += ToFixed(v * by[i])
-	}
-}
-
-// mostFixed is far beyond what an int8 can hold in 256ths, and sums of four fit.
-const mostFixed = 1 << 23
-
-// ToFixed is v as a whole number.
-func ToFixed(v float32) int32 {
-	v = max(-mostFixed, min(mostFixed, v))
-	const round = 3 << 22
-	if v > -1<<22 && v < 1<<22 {
-		return int32((v + round) - round)
-	}
-	return int32(math.RoundToEven(float64(v)))
-}
-
-// FromFixed makes of t, in 256ths, int8, rounded and held within ±127.
-func FromFixed(y []int8, t []int32) {
-	t = t[:len(y)]
-	for i, v := range t {
-		y[i] = int8(max(-127, min(127, (v+128)>>8)))
-	}
-}
-
-// ReLUFixed makes what is below 0 zero.
-func ReLUFixed(t []int32) {
-	for i, v := range t {
-		t[i] = max(v, 0)
-	}
-}
-
-// Floats makes y of sums / 2^shift.
-func Floats(y []float32, sums []int32, shift uint32) {
-	sums = sums[:len(y)]
-	for i, v := range sums {
-		y[i] = float32(v >> shift)
-	}
+	part := m.k / l.Parts * size                                         // bytes
+	_ = x[(l.Lines-1)*l.Line+(l.Rows-1)*l.Row+(l.Parts-1)*l.Part+part-1] // vectors check nothing
+	_ = sums[l.Lines*l.Rows*w.columns-1]
+	w.dots(part/4, l, x, m.data[panel*m.k*w.columns*size:], m.start[panel*w.columns:], sums)
 }
 
 // FloatsOf makes y of x.
 func FloatsOf(y []float32, x []int8) {
 	x = x[:len(y)]
-	for i, v := range x {
-		y[i] = float32(v)
+	done := 0
+	if w := &Current().words; w.floats != nil {
+		done = w.floats(y, x)
+	}
+	for i, v := range x[done:] {
+		y[done+i] = float32(v)
+	}
+}
+
+// Quantize makes of x times factor int8, rounded to the nearest even number and held within ±127.
+func Quantize(y []int8, x []float32, factor float32) {
+	x = x[:len(y)]
+	done := 0
+	if w := &Current().words; w.quantize != nil {
+		done = w.quantize(y, x, factor)
+	}
+	for i, v := range x[done:] {
+		y[done+i] = int8(nearest(max(-127, min(127, v*factor))))
 	}
 }

@@ -352,44 +352,6 @@ func addGELUGradientVectors(dx, dy, x []float32) {
 	archsimd.ClearAVXUpperBits()
 }
 
-type integers = archsimd.Int32x8
-
-// loadIntegers and storeIntegers take as many as are left, up to eight.
-func loadIntegers(x []int32) integers {
-	if len(x) >= 8 {
-		return archsimd.LoadInt32x8((*[8]int32)(x))
-	}
-	return archsimd.LoadInt32x8SlicePart(x)
-}
-
-func storeIntegers(v integers, x []int32) {
-	if len(x) >= 8 {
-		v.Store((*[8]int32)(x))
-		return
-	}
-	v.StoreSlicePart(x)
-}
-
-// toFixed is ToFixed of each.
-func toFixed(v eight) integers {
-	return v.RoundToEven().Min(all(mostFixed)).Max(all(-mostFixed)).ConvertToInt32()
-}
-
-func fixedVectors(t, sums []int32, shift uint32, by []float32, start []int32) {
-	for i := 0; i < len(t); i += 8 {
-		sum := loadIntegers(sums[i:]).ShiftAllRight(uint64(shift)).ConvertToFloat32()
-		storeIntegers(toFixed(sum.Mul(load(by[i:]))).Add(loadIntegers(start[i:])), t[i:])
-	}
-	archsimd.ClearAVXUpperBits()
-}
-
-func addFixedVectors(t []int32, x, by []float32) {
-	for i := 0; i < len(t); i += 8 {
-		storeIntegers(loadIntegers(t[i:]).Add(toFixed(load(x[i:]).Mul(load(by[i:])))), t[i:])
-	}
-	archsimd.ClearAVXUpperBits()
-}
-
 func expColumnsVectors(x []float32, scale float32, shift, total []float32) {
 	n, a := len(shift), all(scale)
 	for j := 0; j < n; j += 8 {

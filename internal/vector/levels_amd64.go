@@ -1,6 +1,10 @@
 package vector
 
-import "golang.org/x/sys/cpu"
+import (
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+)
 
 func levels() (all []*Level) {
 	x := &cpu.X86
@@ -37,22 +41,85 @@ func assembly(products []assembled) func(k int, a []float32, row, step int, b, c
 	}
 }
 
-type assembledDots = func(k int, a *byte, row int, b *byte, c *int32, stride int)
+type assembledDots = func(k, parts, part int, a *byte, row int, b *byte, start, c *int32, stride int)
 
 // bytes need AVX-512's instructions for neural networks, shorts AVX2.
 var (
-	bytes = words{inputs: 4, rows: 12, columns: 32, zero: 128, dots: assemblyDots([]assembledDots{
-		dotsAVX512x1, dotsAVX512x2, dotsAVX512x3, dotsAVX512x4, dotsAVX512x5, dotsAVX512x6,
-		dotsAVX512x7, dotsAVX512x8, dotsAVX512x9, dotsAVX512x10, dotsAVX512x11, dotsAVX512x12,
-	})}
-	shorts = words{inputs: 2, rows: 6, columns: 16, dots: assemblyDots([]assembledDots{
-		dotsAVX2x1, dotsAVX2x2, dotsAVX2x3, dotsAVX2x4, dotsAVX2x5, dotsAVX2x6,
-	})}
+	bytes = words{
+		inputs: 4, columns: 32, zero: 128,
+		dots: assemblyDots(32, []assembledDots{
+			dotsAVX512x1, dotsAVX512x2, dotsAVX512x3, dotsAVX512x4, dotsAVX512x5, dotsAVX512x6,
+			dotsAVX512x7, dotsAVX512x8, dotsAVX512x9, dotsAVX512x10, dotsAVX512x11, dotsAVX512x12,
+		}),
+		toWords: func(to []byte, x []int8) int {
+			return whole(64, len(x), func(n int) { wordsAVX512(&to[0], &x[0], n) })
+		},
+		floats: func(to []float32, x []int8) int {
+			return whole(16, len(x), func(n int) { floatsAVX512(&to[0], &x[0], n) })
+		},
+		quantize: func(to []int8, x []float32, factor float32) int {
+			return whole(16, len(x), func(n int) { quantizeAVX512(&to[0], &x[0], n, factor) })
+		},
+		finish: func(p *finishing, fixed bool) int {
+			done := p.finish(16, fixed, finishFixedAVX512, finishFloatsAVX512)
+			if done == p.columns {
+				return done
+			}
+			p.from(done, fixed)
+			return done + p.finish(8, fixed, finishFixedAVX2, finishFloatsAVX2)
+		},
+	}
+	shorts = words{
+		inputs: 2, columns: 16,
+		dots: assemblyDots(16, []assembledDots{
+			dotsAVX2x1, dotsAVX2x2, dotsAVX2x3, dotsAVX2x4, dotsAVX2x5, dotsAVX2x6,
+		}),
+		toWords: func(to []byte, x []int8) int {
+			return whole(16, len(x), func(n int) { wordsAVX2(&to[0], &x[0], n) })
+		},
+		floats: func(to []float32, x []int8) int {
+			return whole(8, len(x), func(n int) { floatsAVX2(&to[0], &x[0], n) })
+		},
+		quantize: func(to []int8, x []float32, factor float32) int {
+			return whole(8, len(x), func(n int) { quantizeAVX2(&to[0], &x[0], n, factor) })
+		},
+		finish: func(p *finishing, fixed bool) int {
+			return p.finish(8, fixed, finishFixedAVX2, finishFloatsAVX2)
+		},
+	}
 )
 
-// assemblyDots chooses the product for a number of rows.
-func assemblyDots(dots []assembledDots) func(k int, a []byte, row int, b []byte, c []int32, stride, rows int) {
-	return func(k int, a []byte, row int, b []byte, c []int32, stride, rows int) {
-		dots[rows-1](k, &a[0], row, &b[0], &c[0], stride)
+// assemblyDots computes line by line, in blocks of as many rows as there are products for.
+func assemblyDots(columns int, dots []assembledDots) func(k int, l *Lines, x, b []byte, start, sums []int32) {
+	return func(k int, l *Lines, x, b []byte, start, sums []int32) {
+		for line := range l.Lines {
+			for row := 0; row < l.Rows; row += len(dots) {
+				rows := min(len(dots), l.Rows-row)
+				dots[rows-1](k, l.Parts, l.Part, &x[line*l.Line+row*l.Row], l.Row, &b[0], &start[0], &sums[(line*l.Rows+row)*columns], columns)
+			}
+		}
 	}
+}
+
+// whole does as many of n elements as fill vectors.
+func whole(lanes, n int, do func(n int)) int {
+	n -= n % lanes
+	if n > 0 {
+		do(n)
+	}
+	return n
+}
+
+// finish does as many columns as fill vectors.
+func (p *finishing) finish(lanes int, fixed bool, toFixed, toFloats func(p *byte)) int {
+	given := p.columns
+	done := given - given%lanes
+	p.columns = done
+	if fixed {
+		toFixed((*byte)(unsafe.Pointer(p)))
+	} else {
+		toFloats((*byte)(unsafe.Pointer(p)))
+	}
+	p.columns = given
+	return done
 }

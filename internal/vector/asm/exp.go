@@ -44,8 +44,11 @@ func (c constants) held(l *level) constants {
 	return held
 }
 
-func (c constants) add(name string, bits uint32) {
-	c[name] = GLOBL("exp_"+name, RODATA|NOPTR)
+func (c constants) add(name string, bits uint32) { c.addTo("exp_"+name, name, bits) }
+
+// addTo adds a constant, with the name that it has in the assembly.
+func (c constants) addTo(symbol, name string, bits uint32) {
+	c[name] = GLOBL(symbol, RODATA|NOPTR)
 	for lane := range 16 {
 		DATA(4*lane, U32(bits))
 	}

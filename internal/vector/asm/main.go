@@ -20,7 +20,7 @@ type level struct {
 
 func main() {
 	ConstraintExpr("amd64")
-	c := newConstants()
+	c, fixed := newConstants(), fixedConstants()
 	for _, l := range []level{
 		{"AVX2", "eight", 8, 6, YMM},
 		{"AVX512", "sixteen", 16, 12, ZMM},
@@ -31,50 +31,11 @@ func main() {
 		}
 		l.expPanels(c)
 		l.maxOfColumns()
+		l.finish(fixed, true)
+		l.finish(fixed, false)
+		l.conversions(fixed)
 	}
 	Generate()
-}
-
-// dots adds to c (rows, 2 lanes), of 32-bit integers, a (rows, k) times b (k, 2 lanes): words of
-// four bytes, the first factor's unsigned, or of two 16-bit integers.
-func (l *level) dots(rows int) {
-	name := fmt.Sprintf("dots%sx%d", l.name, rows)
-	TEXT(name, NOSPLIT, "func(k int, a *byte, row int, b *byte, c *int32, stride int)")
-	Pragma("noescape")
-	Doc(fmt.Sprintf("%s sums k dot products of words for %d rows of two vectors of %s.", name, rows, l.vector))
-	k, row := Load(Param("k"), GP64()), Load(Param("row"), GP64())
-	a := everyThird(Load(Param("a"), GP64()), row, rows)
-	b, c, stride := Load(Param("b"), GP64()), Load(Param("c"), GP64()), Load(Param("stride"), GP64())
-	SHLQ(U8(2), stride)
-	sums := l.registers(2 * rows)
-	l.each(c, stride, rows, func(i int, at Mem) { l.move(at, sums[i]) })
-	TESTQ(k, k)
-	JZ(LabelRef("end"))
-	Label("term")
-	left, right, x, products := l.register(), l.register(), l.register(), l.register()
-	l.move(Mem{Base: b}, left)
-	l.move(Mem{Base: b, Disp: 4 * l.lanes}, right)
-	for r := range rows {
-		VPBROADCASTD(ofRow(a, row, r), x)
-		for i, w := range []reg.VecVirtual{left, right} {
-			if l.lanes == 16 {
-				VPDPBUSD(w, x, sums[2*r+i])
-			} else {
-				VPMADDWD(w, x, products)
-				VPADDD(products, sums[2*r+i], sums[2*r+i])
-			}
-		}
-	}
-	ADDQ(U32(8*l.lanes), b)
-	for _, a := range a {
-		ADDQ(U8(4), a)
-	}
-	DECQ(k)
-	JNZ(LabelRef("term"))
-	Label("end")
-	l.each(c, stride, rows, func(i int, at Mem) { l.move(sums[i], at) })
-	VZEROUPPER()
-	RET()
 }
 
 // move loads or stores integers.

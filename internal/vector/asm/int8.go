@@ -1,0 +1,307 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// fixedConstants are those of bytes.go, each in sixteen lanes.
+func fixedConstants() constants {
+	c := constants{}
+	for _, number := range []struct {
+		name string
+		bits uint32
+	}{
+		{"most", math.Float32bits(1 << 23)}, {"least", math.Float32bits(-1 << 23)}, {"half", 128},
+		{"smallest", 0xFFFFFF81}, {"mostSteps", math.Float32bits(127)}, {"leastSteps", math.Float32bits(-127)},
+		{"zero", 0x80808080},
+	} {
+		c.addTo("int8_"+number.name, number.name, number.bits)
+	}
+	return c
+}
+
+// dots is, for some rows, start (2 lanes) plus the products of words of 32 bits of a (rows, parts,
+// k) and b (parts, k, 2 lanes): words of four bytes, the first factor's unsigned, or of two 16-bit
+// integers. Rows and parts of a lie so many bytes apart.
+func (l *level) dots(rows int) {
+	name := fmt.Sprintf("dots%sx%d", l.name, rows)
+	TEXT(name, NOSPLIT, "func(k, parts, part int, a *byte, row int, b *byte, start, c *int32, stride int)")
+	Pragma("noescape")
+	Doc(fmt.Sprintf("%s sums dot products of words for %d rows of two vectors of %s.", name, rows, l.vector))
+	start := Load(Param("start"), GP64())
+	sums := l.registers(2 * rows)
+	l.move(Mem{Base: start}, sums[0])
+	l.move(Mem{Base: start, Disp: 4 * l.lanes}, sums[1])
+	for i := 2; i < len(sums); i++ {
+		l.move(sums[i%2], sums[i])
+	}
+	k, parts, part := Load(Param("k"), GP64()), Load(Param("parts"), GP64()), Load(Param("part"), GP64())
+	row := Load(Param("row"), GP64())
+	a := everyThird(Load(Param("a"), GP64()), row, rows)
+	b := Load(Param("b"), GP64())
+	words := GP64()
+	MOVQ(k, words)
+	SHLQ(U8(2), words)
+	SUBQ(words, part) // from the end of a part to the next one
+	Label("part")
+	MOVQ(k, words)
+	Label("term")
+	left, right, x, products := l.register(), l.register(), l.register(), l.register()
+	l.move(Mem{Base: b}, left)
+	l.move(Mem{Base: b, Disp: 4 * l.lanes}, right)
+	for r := range rows {
+		VPBROADCASTD(ofRow(a, row, r), x)
+		for i, w := range []reg.VecVirtual{left, right} {
+			if l.lanes == 16 {
+				VPDPBUSD(w, x, sums[2*r+i])
+			} else {
+				VPMADDWD(w, x, products)
+				VPADDD(products, sums[2*r+i], sums[2*r+i])
+			}
+		}
+	}
+	ADDQ(U32(8*l.lanes), b)
+	for _, a := range a {
+		ADDQ(U8(4), a)
+	}
+	DECQ(words)
+	JNZ(LabelRef("term"))
+	for _, a := range a {
+		ADDQ(part, a)
+	}
+	DECQ(parts)
+	JNZ(LabelRef("part"))
+	c, stride := Load(Param("c"), GP64()), Load(Param("stride"), GP64())
+	SHLQ(U8(2), stride)
+	l.each(c, stride, rows, func(i int, at Mem) { l.move(sums[i], at) })
+	VZEROUPPER()
+	RET()
+}
+
+// Fields of finishing in finish.go.
+const (
+	finishSums   = 8 * iota
+	finishStride // elements
+	finishY      // int8 or float32
+	finishStep   // elements
+	finishRows
+	finishColumns // a multiple of the lanes
+	finishBy
+	finishStart     // int32 or float32
+	finishResidual  // 0: none
+	finishResidual8 // 0: none
+	finishResidualBy
+	finishShortcut // 0: none
+	finishShortcutBy
+	finishShift
+	finishReLU
+)
+
+// finish makes of sums what finishing says, int8 or floats: a vector of columns after another, and
+// in it row after row.
+func (l *level) finish(c constants, fixed bool) {
+	kind := "Floats"
+	if fixed {
+		kind = "Fixed"
+	}
+	name := "finish" + kind + l.name
+	TEXT(name, NOSPLIT, "func(p *byte)")
+	Pragma("noescape")
+	Doc(fmt.Sprintf("%s finishes sums, vectors of %s.", name, l.vector))
+	p := Load(Param("p"), GP64())
+	field := func(disp int) Mem { return Mem{Base: p, Disp: disp} }
+	pointer := func(disp int) reg.GPVirtual {
+		r := GP64()
+		MOVQ(field(disp), r)
+		return r
+	}
+	shift, least := XMM(), l.register()
+	VMOVQ(field(finishShift), shift)
+	VPXOR(least.AsX(), least.AsX(), least.AsX())
+	CMPQ(field(finishReLU), U8(0))
+	JNE(LabelRef("begin"))
+	bound := uint32(0x80000000)
+	if !fixed {
+		bound = math.Float32bits(float32(math.Inf(-1)))
+	}
+	word := GP32()
+	MOVL(U32(bound), word)
+	VMOVD(word, least.AsX())
+	VPBROADCASTD(least.AsX(), least)
+	Label("begin")
+	column, columns := GP64(), pointer(finishColumns)
+	XORQ(column, column)
+	by, start, residualBy, shortcutBy := l.register(), l.register(), l.register(), l.register()
+	Label("column")
+	CMPQ(column, columns)
+	JGE(LabelRef("end"))
+	at := func(disp int, to reg.VecVirtual) { VMOVUPS(Mem{Base: pointer(disp), Index: column, Scale: 4}, to) }
+	at(finishBy, by)
+	at(finishStart, start)
+	at(finishResidualBy, residualBy)
+	at(finishShortcutBy, shortcutBy)
+	sums, y, rows := pointer(finishSums), pointer(finishY), pointer(finishRows)
+	LEAQ(Mem{Base: sums, Index: column, Scale: 4}, sums)
+	size := uint8(4)
+	if fixed {
+		size = 1
+	}
+	LEAQ(Mem{Base: y, Index: column, Scale: size}, y)
+	stride, step := pointer(finishStride), pointer(finishStep)
+	SHLQ(U8(2), stride)
+	residual, residual8, shortcut := pointer(finishResidual), pointer(finishResidual8), pointer(finishShortcut)
+	place := GP64() // of the row in y, residual and shortcut, in elements
+	MOVQ(column, place)
+	Label("row")
+	v, t := l.register(), l.register()
+	l.move(Mem{Base: sums}, v)
+	VPSRAD(shift, v, v)
+	VCVTDQ2PS(v, v)
+	toFixed := func(v reg.VecVirtual) {
+		VMINPS(c["most"], v, v)
+		VMAXPS(c["least"], v, v)
+		VCVTPS2DQ(v, v)
+	}
+	if fixed {
+		VMULPS(by, v, v)
+		toFixed(v)
+		VPADDD(start, v, v)
+	} else {
+		VFMADD213PS(start, by, v)
+	}
+	addScaled := func(by reg.VecVirtual) {
+		if fixed {
+			VMULPS(by, t, t)
+			toFixed(t)
+			VPADDD(t, v, v)
+		} else {
+			VFMADD231PS(t, by, v)
+		}
+	}
+	TESTQ(residual, residual)
+	JZ(LabelRef("noResidual"))
+	VMOVUPS(Mem{Base: residual, Index: place, Scale: 4}, t)
+	addScaled(residualBy)
+	Label("noResidual")
+	TESTQ(residual8, residual8)
+	JZ(LabelRef("noResidual8"))
+	VPMOVSXBD(Mem{Base: residual8, Index: place, Scale: 1}, t)
+	VCVTDQ2PS(t, t)
+	addScaled(residualBy)
+	Label("noResidual8")
+	if fixed {
+		VPMAXSD(least, v, v)
+	} else {
+		VMAXPS(v, least, v) // of a number and a NaN the first here
+	}
+	TESTQ(shortcut, shortcut)
+	JZ(LabelRef("noShortcut"))
+	VMOVUPS(Mem{Base: shortcut, Index: place, Scale: 4}, t)
+	addScaled(shortcutBy)
+	Label("noShortcut")
+	if fixed {
+		VPADDD(c["half"], v, v)
+		VPSRAD(U8(8), v, v)
+		VPMAXSD(c["smallest"], v, v)
+		l.storeBytes(v, Mem{Base: y})
+		ADDQ(step, y)
+	} else {
+		VMOVUPS(v, Mem{Base: y})
+		LEAQ(Mem{Base: y, Index: step, Scale: 4}, y)
+	}
+	ADDQ(stride, sums)
+	ADDQ(step, place)
+	DECQ(rows)
+	JNZ(LabelRef("row"))
+	ADDQ(U8(l.lanes), column)
+	JMP(LabelRef("column"))
+	Label("end")
+	VZEROUPPER()
+	RET()
+}
+
+// storeBytes stores integers, at most 127 or held there, as int8; v is lost.
+func (l *level) storeBytes(v reg.VecVirtual, to Mem) {
+	if l.lanes == 16 {
+		VPMOVSDB(v, to)
+		return
+	}
+	high := XMM()
+	VPACKSSDW(v, v, v)
+	VEXTRACTI128(U8(1), v, high)
+	VPACKSSWB(v.AsX(), v.AsX(), v.AsX())
+	VPACKSSWB(high, high, high)
+	VPUNPCKLDQ(high, v.AsX(), v.AsX())
+	VMOVQ(v.AsX(), to)
+}
+
+// through is a function of so many elements, a multiple of those in a turn, from one slice to
+// another of elements of these sizes.
+func (l *level) through(name, parameters, doc string, turn, toSize, fromSize int, begin, do func(to, from Mem)) {
+	name += l.name
+	TEXT(name, NOSPLIT, parameters)
+	Pragma("noescape")
+	Doc(fmt.Sprintf("%s %s.", name, doc))
+	to, from, n := Load(Param("to"), GP64()), Load(Param("from"), GP64()), Load(Param("n"), GP64())
+	if begin != nil {
+		begin(Mem{Base: to}, Mem{Base: from})
+	}
+	TESTQ(n, n)
+	JZ(LabelRef("end"))
+	Label("turn")
+	do(Mem{Base: to}, Mem{Base: from})
+	ADDQ(U32(turn*toSize), to)
+	ADDQ(U32(turn*fromSize), from)
+	SUBQ(U32(turn), n)
+	JNZ(LabelRef("turn"))
+	Label("end")
+	VZEROUPPER()
+	RET()
+}
+
+func (l *level) conversions(c constants) {
+	factor := l.register()
+	l.through("quantize", "func(to *int8, from *float32, n int, factor float32)",
+		"rounds n elements times factor to int8", l.lanes, 1, 4,
+		func(_, _ Mem) {
+			at, err := Param("factor").Resolve()
+			if err != nil {
+				panic(err)
+			}
+			VBROADCASTSS(at.Addr, factor)
+		},
+		func(to, from Mem) {
+			v := l.register()
+			VMULPS(from, factor, v)
+			VMINPS(c["mostSteps"], v, v)
+			VMAXPS(c["leastSteps"], v, v)
+			VCVTPS2DQ(v, v)
+			l.storeBytes(v, to)
+		})
+	l.through("floats", "func(to *float32, from *int8, n int)", "makes floats of n int8", l.lanes, 4, 1, nil,
+		func(to, from Mem) {
+			v := l.register()
+			VPMOVSXBD(from, v)
+			VCVTDQ2PS(v, v)
+			VMOVUPS(v, to)
+		})
+	if l.lanes == 16 {
+		l.through("words", "func(to *byte, from *int8, n int)", "adds 128 to n int8", 64, 1, 1, nil, func(to, from Mem) {
+			v := l.register()
+			l.move(from, v)
+			VPXORD(c["zero"], v, v)
+			l.move(v, to)
+		})
+		return
+	}
+	l.through("words", "func(to *byte, from *int8, n int)", "makes 16-bit integers of n int8", 16, 2, 1, nil, func(to, from Mem) {
+		v := l.register()
+		VPMOVSXBW(from, v)
+		l.move(v, to)
+	})
+}
