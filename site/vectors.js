@@ -37,6 +37,12 @@ globalThis.Go = class extends Go {
       expColumns: (x, shift, total, rows, scale) => chosen.expColumns(x, shift, total, rows, scale),
       finishRows: (...numbers) => chosen.finishRows(...numbers),
       layerNorm: (...numbers) => chosen.layerNorm(...numbers),
+      dots: (k, lines, x, b, start, sums) => chosen.dots(k, lines, x, b, start, sums),
+      finishFixed: (p) => chosen.finishFixed(p),
+      finishFloats: (p) => chosen.finishFloats(p),
+      words: (to, from, n) => chosen.words(to, from, n),
+      floats: (to, from, n) => chosen.floats(to, from, n),
+      quantize: (to, from, n, factor) => chosen.quantize(to, from, n, factor),
       addGELUGradient: (dx, dy, x, n) => chosen.addGELUGradient(dx, dy, x, n),
     };
   }

@@ -41,6 +41,15 @@ func ToWords(to []byte, x []int8) {
 	}
 }
 
+// whole does as many of n elements as fill vectors.
+func whole(lanes, n int, do func(n int)) int {
+	n -= n % lanes
+	if n > 0 {
+		do(n)
+	}
+	return n
+}
+
 // Lines says where the rows of a left factor lie: so many lines of rows, whose words are in a few
 // parts. All distances are in bytes, from one to the next.
 type Lines struct {

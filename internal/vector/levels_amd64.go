@@ -101,15 +101,6 @@ func assemblyDots(columns int, dots []assembledDots) func(k int, l *Lines, x, b 
 	}
 }
 
-// whole does as many of n elements as fill vectors.
-func whole(lanes, n int, do func(n int)) int {
-	n -= n % lanes
-	if n > 0 {
-		do(n)
-	}
-	return n
-}
-
 // finish does as many columns as fill vectors.
 func (p *finishing) finish(lanes int, fixed bool, toFixed, toFloats func(p *byte)) int {
 	given := p.columns

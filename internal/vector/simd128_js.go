@@ -5,6 +5,7 @@ package vector
 import (
 	_ "embed"
 	"math"
+	"unsafe"
 )
 
 // In WebAssembly Go has no vectors. A program that is built with the tag simd128 brings modules
@@ -30,7 +31,7 @@ func install(name, module string) []*Level {
 	}
 	return []*Level{{
 		Name: name, rows: 4, columns: 8, most: math.MaxInt, terms: terms, elements: true,
-		product: productModule, pack: packModule, chosen: func() { choose(number) },
+		product: productModule, pack: packModule, chosen: func() { choose(number) }, words: shorts,
 	}}
 }
 
@@ -40,6 +41,31 @@ func productModule(k int, a []float32, row, step int, b, c []float32, stride, ro
 
 func packModule(to, from []float32, rows, stride int) {
 	pack(&to[0], &from[0], int32(rows), int32(stride))
+}
+
+// shorts are words of two 16-bit integers.
+var shorts = words{
+	inputs: 2, columns: 8,
+	dots: func(k int, l *Lines, x, b []byte, start, sums []int32) {
+		dotsModule(int32(k), unsafe.Pointer(l), &x[0], &b[0], &start[0], &sums[0])
+	},
+	toWords: func(to []byte, x []int8) int {
+		return whole(8, len(x), func(n int) { wordsModule(&to[0], &x[0], int32(n)) })
+	},
+	floats: func(to []float32, x []int8) int {
+		return whole(8, len(x), func(n int) { floatsModule(&to[0], &x[0], int32(n)) })
+	},
+	quantize: func(to []int8, x []float32, factor float32) int {
+		return whole(16, len(x), func(n int) { quantizeModule(&to[0], &x[0], int32(n), factor) })
+	},
+	finish: func(p *finishing, fixed bool) int {
+		if fixed {
+			finishFixedModule(unsafe.Pointer(p))
+		} else {
+			finishFloatsModule(unsafe.Pointer(p))
+		}
+		return p.columns // a multiple of four
+	},
 }
 
 // compile gives the number of a module, or -1. choose makes one that which is called.
@@ -123,3 +149,29 @@ func finishRowsModule(rows, columns int32, y *float32, stride int32, x *float32,
 //go:wasmimport vectors layerNorm
 //go:noescape
 func layerNormModule(rows, columns int32, y, x, scale, bias, mean, r *float32, eps float32)
+
+// The functions of simd128/int8.go. They take a Lines and a finishing.
+
+//go:wasmimport vectors dots
+//go:noescape
+func dotsModule(k int32, lines unsafe.Pointer, x, b *byte, start, sums *int32)
+
+//go:wasmimport vectors finishFixed
+//go:noescape
+func finishFixedModule(p unsafe.Pointer)
+
+//go:wasmimport vectors finishFloats
+//go:noescape
+func finishFloatsModule(p unsafe.Pointer)
+
+//go:wasmimport vectors words
+//go:noescape
+func wordsModule(to *byte, from *int8, n int32)
+
+//go:wasmimport vectors floats
+//go:noescape
+func floatsModule(to *float32, from *int8, n int32)
+
+//go:wasmimport vectors quantize
+//go:noescape
+func quantizeModule(to *int8, from *float32, n int32, factor float32)

@@ -172,6 +172,35 @@ func lower(a, b value) code { return apply(vector(0xEA), a, b) }
 func addInt(a, b value) code         { return apply(vector(0xAE), a, b) }
 func leftInt(a value, bits int) code { return apply(vector(0xAB), a, integer(bits)) }
 
+func mostInt(a, b value) code     { return apply(vector(0xB8), a, b) }
+func rightInt(a, bits value) code { return apply(vector(0xAC), a, bits) }
+
+// dot multiplies and adds up pairs of 16-bit integers.
+func dot(a, b value) code { return apply(vector(0xBA), a, b) }
+
+// Between integers and float32. toInts is for whole numbers below 2³¹; a NaN becomes anything.
+func toFloats(a value) code { return apply(vector(0xFA), a) }
+func nearest(a value) code  { return apply(vector(0x6A), a) }
+
+func (m *module) toInts(a value) code {
+	if m.relaxed {
+		return apply(vector(0x101), a)
+	}
+	return apply(vector(0xF8), a)
+}
+
+// eightBytes are 16-bit integers of int8 at an address, fourBytes float32 of such.
+func eightBytes(from value) code { return apply(access(0x01, 0), from) }
+
+func fourBytes(from value) code {
+	return toFloats(apply(append(vector(0x87), vector(0xA7)...), alone(from)))
+}
+
+// narrow makes int8 of 32-bit integers, held where they are beyond.
+func narrow(a, b, c, d value) code {
+	return apply(vector(0x65), apply(vector(0x85), a, b), apply(vector(0x85), c, d))
+}
+
 // lane is a single float32 of a vector, together the sum of all four.
 func lane(a value, number int) code { return apply(append(vector(0x1F), byte(number)), a) }
 

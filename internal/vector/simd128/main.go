@@ -33,5 +33,9 @@ func arithmetic(relaxed bool) []byte {
 	m.product()
 	m.pack()
 	m.elements()
+	m.dots()
+	m.finish(true)
+	m.finish(false)
+	m.conversions()
 	return m.bytes()
 }

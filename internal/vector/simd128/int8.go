@@ -1,0 +1,241 @@
+package main
+
+// What multiplies int8 in words of two 16-bit integers, as bytes.go says, and what becomes of sums.
+// Fields of eight bytes are numbered as they lie.
+
+// field is a number that a structure of the Go program has.
+func field(from value, number int) code {
+	return apply(append(code{0x28, 2}, unsigned(8*number)...), from)
+}
+
+// Fields of vector.Lines.
+const (
+	linesLines = iota
+	linesLine
+	linesRows
+	linesRow
+	linesParts
+	linesPart
+)
+
+// dots is the function that sets sums (rows of all lines, 8) to start (8) plus products of words of
+// a (rows, parts, k) and b (parts, k, 8).
+type dots struct {
+	*function
+	k, lines, a, b, start, c *variable // parameters
+	row, parts, skip, begin  *variable // skip: from the end of a part to the next one
+	left                     [mostRows]*variable
+	fromB, part, count, x    *variable
+	right, first             [mostVectors]*variable
+	sums                     [mostRows][mostVectors]*variable
+}
+
+func (m *module) dots() {
+	f := m.function("dots")
+	d := &dots{function: f, k: f.parameter(i32), lines: f.parameter(i32), a: f.parameter(i32), b: f.parameter(i32),
+		start: f.parameter(i32), c: f.parameter(i32)}
+	local := func() *variable { return f.local(i32) }
+	d.row, d.parts, d.skip, d.begin, d.fromB, d.part, d.count = local(), local(), local(), local(), local(), local(), local()
+	line, rows := local(), local()
+	d.x = f.local(v128)
+	for v := range d.right {
+		d.right[v], d.first[v] = f.local(v128), f.local(v128)
+		d.first[v].set(load(d.start, v*bytesOfVector))
+	}
+	for r := range d.left {
+		d.left[r] = f.local(i32)
+		for v := range d.sums[r] {
+			d.sums[r][v] = f.local(v128)
+		}
+	}
+	d.row.set(field(d.lines, linesRow))
+	d.parts.set(field(d.lines, linesParts))
+	d.skip.set(minus(field(d.lines, linesPart), leftBy(d.k, 2)))
+	line.set(field(d.lines, linesLines))
+	f.while(line, func() {
+		rows.set(field(d.lines, linesRows))
+		d.begin.set(d.a)
+		f.while(atLeast(rows, integer(mostRows)), func() {
+			d.block(mostRows)
+			rows.set(minus(rows, integer(mostRows)))
+		})
+		f.while(rows, func() { // rare
+			d.block(1)
+			rows.set(minus(rows, integer(1)))
+		})
+		d.a.set(plus(d.a, field(d.lines, linesLine)))
+		line.set(minus(line, integer(1)))
+	})
+}
+
+// block computes some rows and goes on to the next.
+func (d *dots) block(rows int) {
+	for r := range rows {
+		d.left[r].set(d.begin)
+		d.begin.set(plus(d.begin, d.row))
+		for v, first := range d.first {
+			d.sums[r][v].set(first)
+		}
+	}
+	d.fromB.set(d.b)
+	d.part.set(d.parts)
+	d.while(d.part, func() {
+		d.count.set(d.k)
+		d.while(d.count, func() { d.term(rows) })
+		for _, left := range d.left[:rows] {
+			left.set(plus(left, d.skip))
+		}
+		d.part.set(minus(d.part, integer(1)))
+	})
+	for r, row := range d.sums[:rows] {
+		for v, sum := range row {
+			d.store(d.c, (r*mostVectors+v)*bytesOfVector, sum)
+		}
+	}
+	d.c.set(plus(d.c, integer(rows*mostVectors*bytesOfVector)))
+}
+
+// term adds the products of a word to every sum.
+func (d *dots) term(rows int) {
+	for v, right := range d.right {
+		right.set(load(d.fromB, v*bytesOfVector))
+	}
+	for r, left := range d.left[:rows] {
+		d.x.set(splat(left, 0))
+		for v, right := range d.right {
+			d.sums[r][v].set(addInt(d.sums[r][v], dot(d.x, right)))
+		}
+		left.set(plus(left, integer(4)))
+	}
+	d.fromB.set(plus(d.fromB, integer(mostVectors*bytesOfVector)))
+	d.count.set(minus(d.count, integer(1)))
+}
+
+// Fields of vector.finishing.
+const (
+	finishSums = iota
+	finishStride
+	finishY
+	finishStep
+	finishRows
+	finishColumns
+	finishBy
+	finishStart
+	finishResidual
+	finishResidual8
+	finishResidualBy
+	finishShortcut
+	finishShortcutBy
+	finishShift
+	finishReLU
+)
+
+// finish makes of sums what vector.finishing says, int8 or floats: four columns after another, and
+// in them row after row.
+func (m *module) finish(fixed bool) {
+	name, size := "finishFloats", 4
+	if fixed {
+		name, size = "finishFixed", 1
+	}
+	f := m.function(name)
+	p := f.parameter(i32)
+	local := func(v value) *variable {
+		l := f.local(i32)
+		l.set(v)
+		return l
+	}
+	vector := func() *variable { return f.local(v128) }
+	of := func(number int) value { return field(p, number) }
+	stride, step, shift, relu := local(leftBy(of(finishStride), 2)), local(of(finishStep)), local(of(finishShift)), local(of(finishReLU))
+	left, column := local(of(finishColumns)), local(integer(0))
+	sums, y, rows, place := f.local(i32), f.local(i32), f.local(i32), f.local(i32)
+	residual, residual8, shortcut := local(of(finishResidual)), local(of(finishResidual8)), local(of(finishShortcut))
+	by, start, residualBy, shortcutBy, v := vector(), vector(), vector(), vector(), vector()
+	addScaled := func(x, by value) {
+		if fixed {
+			v.set(addInt(v, m.toFixed(mul(x, by))))
+		} else {
+			v.set(m.madd(x, by, v))
+		}
+	}
+	f.while(left, func() {
+		ofColumn := func(number int) value { return load(plus(of(number), leftBy(column, 2)), 0) }
+		by.set(ofColumn(finishBy))
+		start.set(ofColumn(finishStart))
+		residualBy.set(ofColumn(finishResidualBy))
+		shortcutBy.set(ofColumn(finishShortcutBy))
+		sums.set(plus(of(finishSums), leftBy(column, 2)))
+		y.set(plus(of(finishY), times(column, integer(size))))
+		rows.set(of(finishRows))
+		place.set(column)
+		f.while(rows, func() {
+			sum := toFloats(rightInt(load(sums, 0), shift))
+			if fixed {
+				v.set(addInt(start, m.toFixed(mul(sum, by))))
+			} else {
+				v.set(m.madd(sum, by, start))
+			}
+			f.when(residual, func() { addScaled(load(plus(residual, leftBy(place, 2)), 0), residualBy) })
+			f.when(residual8, func() { addScaled(fourBytes(plus(residual8, place)), residualBy) })
+			f.when(relu, func() {
+				if fixed {
+					v.set(mostInt(v, integers(0)))
+				} else {
+					v.set(raise(v, constant(0)))
+				}
+			})
+			f.when(shortcut, func() { addScaled(load(plus(shortcut, leftBy(place, 2)), 0), shortcutBy) })
+			if fixed {
+				t := mostInt(rightInt(addInt(v, integers(128)), integer(8)), integers(0xFFFFFF81))
+				f.storeFirst(y, narrow(t, t, t, t))
+			} else {
+				f.store(y, 0, v)
+			}
+			sums.set(plus(sums, stride))
+			y.set(plus(y, times(step, integer(size))))
+			place.set(plus(place, step))
+			rows.set(minus(rows, integer(1)))
+		})
+		column.set(plus(column, integer(4)))
+		left.set(minus(left, integer(4)))
+	})
+}
+
+// toFixed rounds to the nearest even number, of at most 2²³.
+func (m *module) toFixed(v value) value {
+	return m.toInts(nearest(raise(lower(v, constant(1<<23)), constant(-1<<23))))
+}
+
+// turns is a function that works on n elements, a multiple of so many, from one slice to another,
+// of elements of these sizes.
+func (m *module) turns(name string, turn, toSize, fromSize int, numbers int, do func(f *function, to, from, number *variable)) {
+	f := m.function(name)
+	to, from, n := f.parameter(i32), f.parameter(i32), f.parameter(i32)
+	var number *variable
+	if numbers > 0 {
+		given := f.parameter(f32)
+		number = f.local(v128)
+		number.set(everywhere(given))
+	}
+	f.while(n, func() {
+		do(f, to, from, number)
+		to.set(plus(to, integer(turn*toSize)))
+		from.set(plus(from, integer(turn*fromSize)))
+		n.set(minus(n, integer(turn)))
+	})
+}
+
+func (m *module) conversions() {
+	m.turns("words", 8, 2, 1, 0, func(f *function, to, from, _ *variable) { f.store(to, 0, eightBytes(from)) })
+	m.turns("floats", 8, 4, 1, 0, func(f *function, to, from, _ *variable) {
+		f.store(to, 0, fourBytes(from))
+		f.store(to, bytesOfVector, fourBytes(plus(from, integer(4))))
+	})
+	m.turns("quantize", 16, 1, 4, 1, func(f *function, to, from, factor *variable) {
+		steps := func(i int) value {
+			v := mul(load(from, i*bytesOfVector), factor)
+			return m.toInts(nearest(raise(lower(v, constant(127)), constant(-127))))
+		}
+		f.store(to, 0, narrow(steps(0), steps(1), steps(2), steps(3)))
+	})
+}
