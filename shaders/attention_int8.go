@@ -21,9 +21,7 @@ var attentionInt8 = &tensor.Kernel{
 	Body: tensor.Body(func(p *attentionParams, a []gpu.Array) {
 		inFloats(p, a, func(floats []gpu.Array) { attentionForward.Body(p, floats) })
 	}),
-	Fast: tensor.Fast(func(p *attentionParams, a []gpu.Array32, split gpu.Split) {
-		inFloats(p, a, func(floats []gpu.Array32) { attentionForwardFast(p, floats, split) })
-	}),
+	Fast: tensor.Fast(attentionInt8Fast),
 	Variants: []tensor.Variant{
 		ofInt8(attentionForwardQueries.inLanes(joined(attentionInt8Parts, attentionLanesFile))),
 		ofInt8(attentionForwardQueries.tiles(joined(attentionInt8Parts, attentionTilesFile))),

@@ -17,6 +17,8 @@ type room struct {
 	integers   []int32
 	matrix     vector.Matrix
 	wrapped    vector.Matrix // of memory that is not its own
+	words      vector.Bytes
+	lines      vector.Lines
 	finish     vector.Sums
 }
 

@@ -40,6 +40,7 @@ globalThis.Go = class extends Go {
       dots: (k, lines, x, b, start, sums) => chosen.dots(k, lines, x, b, start, sums),
       finishFixed: (p) => chosen.finishFixed(p),
       finishFloats: (p) => chosen.finishFloats(p),
+      softmax: (x, total, rows, scale) => chosen.softmax(x, total, rows, scale),
       words: (to, from, n) => chosen.words(to, from, n),
       floats: (to, from, n) => chosen.floats(to, from, n),
       quantize: (to, from, n, factor) => chosen.quantize(to, from, n, factor),

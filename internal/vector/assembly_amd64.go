@@ -104,6 +104,11 @@ func floatsAVX2(to *float32, from *int8, n int)
 //go:noescape
 func wordsAVX2(to *byte, from *int8, n int)
 
+// softmaxAVX2 computes powers of rows of two vectors of eight.
+//
+//go:noescape
+func softmaxAVX2(x *int32, rows int, scale float32, total *float32)
+
 // productAVX512x1 sums k products for 1 rows of two vectors of sixteen.
 //
 //go:noescape
@@ -263,3 +268,8 @@ func floatsAVX512(to *float32, from *int8, n int)
 //
 //go:noescape
 func wordsAVX512(to *byte, from *int8, n int)
+
+// softmaxAVX512 computes powers of rows of two vectors of sixteen.
+//
+//go:noescape
+func softmaxAVX512(x *int32, rows int, scale float32, total *float32)

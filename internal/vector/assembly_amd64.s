@@ -346,6 +346,132 @@ DATA int8_zero<>+56(SB)/4, $0x80808080
 DATA int8_zero<>+60(SB)/4, $0x80808080
 GLOBL int8_zero<>(SB), RODATA|NOPTR, $64
 
+DATA softmax_least<>+0(SB)/4, $0xc2fa0000
+DATA softmax_least<>+4(SB)/4, $0xc2fa0000
+DATA softmax_least<>+8(SB)/4, $0xc2fa0000
+DATA softmax_least<>+12(SB)/4, $0xc2fa0000
+DATA softmax_least<>+16(SB)/4, $0xc2fa0000
+DATA softmax_least<>+20(SB)/4, $0xc2fa0000
+DATA softmax_least<>+24(SB)/4, $0xc2fa0000
+DATA softmax_least<>+28(SB)/4, $0xc2fa0000
+DATA softmax_least<>+32(SB)/4, $0xc2fa0000
+DATA softmax_least<>+36(SB)/4, $0xc2fa0000
+DATA softmax_least<>+40(SB)/4, $0xc2fa0000
+DATA softmax_least<>+44(SB)/4, $0xc2fa0000
+DATA softmax_least<>+48(SB)/4, $0xc2fa0000
+DATA softmax_least<>+52(SB)/4, $0xc2fa0000
+DATA softmax_least<>+56(SB)/4, $0xc2fa0000
+DATA softmax_least<>+60(SB)/4, $0xc2fa0000
+GLOBL softmax_least<>(SB), RODATA|NOPTR, $64
+
+DATA softmax_c0<>+0(SB)/4, $0x3f800000
+DATA softmax_c0<>+4(SB)/4, $0x3f800000
+DATA softmax_c0<>+8(SB)/4, $0x3f800000
+DATA softmax_c0<>+12(SB)/4, $0x3f800000
+DATA softmax_c0<>+16(SB)/4, $0x3f800000
+DATA softmax_c0<>+20(SB)/4, $0x3f800000
+DATA softmax_c0<>+24(SB)/4, $0x3f800000
+DATA softmax_c0<>+28(SB)/4, $0x3f800000
+DATA softmax_c0<>+32(SB)/4, $0x3f800000
+DATA softmax_c0<>+36(SB)/4, $0x3f800000
+DATA softmax_c0<>+40(SB)/4, $0x3f800000
+DATA softmax_c0<>+44(SB)/4, $0x3f800000
+DATA softmax_c0<>+48(SB)/4, $0x3f800000
+DATA softmax_c0<>+52(SB)/4, $0x3f800000
+DATA softmax_c0<>+56(SB)/4, $0x3f800000
+DATA softmax_c0<>+60(SB)/4, $0x3f800000
+GLOBL softmax_c0<>(SB), RODATA|NOPTR, $64
+
+DATA softmax_c1<>+0(SB)/4, $0x3f317214
+DATA softmax_c1<>+4(SB)/4, $0x3f317214
+DATA softmax_c1<>+8(SB)/4, $0x3f317214
+DATA softmax_c1<>+12(SB)/4, $0x3f317214
+DATA softmax_c1<>+16(SB)/4, $0x3f317214
+DATA softmax_c1<>+20(SB)/4, $0x3f317214
+DATA softmax_c1<>+24(SB)/4, $0x3f317214
+DATA softmax_c1<>+28(SB)/4, $0x3f317214
+DATA softmax_c1<>+32(SB)/4, $0x3f317214
+DATA softmax_c1<>+36(SB)/4, $0x3f317214
+DATA softmax_c1<>+40(SB)/4, $0x3f317214
+DATA softmax_c1<>+44(SB)/4, $0x3f317214
+DATA softmax_c1<>+48(SB)/4, $0x3f317214
+DATA softmax_c1<>+52(SB)/4, $0x3f317214
+DATA softmax_c1<>+56(SB)/4, $0x3f317214
+DATA softmax_c1<>+60(SB)/4, $0x3f317214
+GLOBL softmax_c1<>(SB), RODATA|NOPTR, $64
+
+DATA softmax_c2<>+0(SB)/4, $0x3e75fc8c
+DATA softmax_c2<>+4(SB)/4, $0x3e75fc8c
+DATA softmax_c2<>+8(SB)/4, $0x3e75fc8c
+DATA softmax_c2<>+12(SB)/4, $0x3e75fc8c
+DATA softmax_c2<>+16(SB)/4, $0x3e75fc8c
+DATA softmax_c2<>+20(SB)/4, $0x3e75fc8c
+DATA softmax_c2<>+24(SB)/4, $0x3e75fc8c
+DATA softmax_c2<>+28(SB)/4, $0x3e75fc8c
+DATA softmax_c2<>+32(SB)/4, $0x3e75fc8c
+DATA softmax_c2<>+36(SB)/4, $0x3e75fc8c
+DATA softmax_c2<>+40(SB)/4, $0x3e75fc8c
+DATA softmax_c2<>+44(SB)/4, $0x3e75fc8c
+DATA softmax_c2<>+48(SB)/4, $0x3e75fc8c
+DATA softmax_c2<>+52(SB)/4, $0x3e75fc8c
+DATA softmax_c2<>+56(SB)/4, $0x3e75fc8c
+DATA softmax_c2<>+60(SB)/4, $0x3e75fc8c
+GLOBL softmax_c2<>(SB), RODATA|NOPTR, $64
+
+DATA softmax_c3<>+0(SB)/4, $0x3d635b72
+DATA softmax_c3<>+4(SB)/4, $0x3d635b72
+DATA softmax_c3<>+8(SB)/4, $0x3d635b72
+DATA softmax_c3<>+12(SB)/4, $0x3d635b72
+DATA softmax_c3<>+16(SB)/4, $0x3d635b72
+DATA softmax_c3<>+20(SB)/4, $0x3d635b72
+DATA softmax_c3<>+24(SB)/4, $0x3d635b72
+DATA softmax_c3<>+28(SB)/4, $0x3d635b72
+DATA softmax_c3<>+32(SB)/4, $0x3d635b72
+DATA softmax_c3<>+36(SB)/4, $0x3d635b72
+DATA softmax_c3<>+40(SB)/4, $0x3d635b72
+DATA softmax_c3<>+44(SB)/4, $0x3d635b72
+DATA softmax_c3<>+48(SB)/4, $0x3d635b72
+DATA softmax_c3<>+52(SB)/4, $0x3d635b72
+DATA softmax_c3<>+56(SB)/4, $0x3d635b72
+DATA softmax_c3<>+60(SB)/4, $0x3d635b72
+GLOBL softmax_c3<>(SB), RODATA|NOPTR, $64
+
+DATA softmax_c4<>+0(SB)/4, $0x3c1e8629
+DATA softmax_c4<>+4(SB)/4, $0x3c1e8629
+DATA softmax_c4<>+8(SB)/4, $0x3c1e8629
+DATA softmax_c4<>+12(SB)/4, $0x3c1e8629
+DATA softmax_c4<>+16(SB)/4, $0x3c1e8629
+DATA softmax_c4<>+20(SB)/4, $0x3c1e8629
+DATA softmax_c4<>+24(SB)/4, $0x3c1e8629
+DATA softmax_c4<>+28(SB)/4, $0x3c1e8629
+DATA softmax_c4<>+32(SB)/4, $0x3c1e8629
+DATA softmax_c4<>+36(SB)/4, $0x3c1e8629
+DATA softmax_c4<>+40(SB)/4, $0x3c1e8629
+DATA softmax_c4<>+44(SB)/4, $0x3c1e8629
+DATA softmax_c4<>+48(SB)/4, $0x3c1e8629
+DATA softmax_c4<>+52(SB)/4, $0x3c1e8629
+DATA softmax_c4<>+56(SB)/4, $0x3c1e8629
+DATA softmax_c4<>+60(SB)/4, $0x3c1e8629
+GLOBL softmax_c4<>(SB), RODATA|NOPTR, $64
+
+DATA softmax_c5<>+0(SB)/4, $0x3aae0473
+DATA softmax_c5<>+4(SB)/4, $0x3aae0473
+DATA softmax_c5<>+8(SB)/4, $0x3aae0473
+DATA softmax_c5<>+12(SB)/4, $0x3aae0473
+DATA softmax_c5<>+16(SB)/4, $0x3aae0473
+DATA softmax_c5<>+20(SB)/4, $0x3aae0473
+DATA softmax_c5<>+24(SB)/4, $0x3aae0473
+DATA softmax_c5<>+28(SB)/4, $0x3aae0473
+DATA softmax_c5<>+32(SB)/4, $0x3aae0473
+DATA softmax_c5<>+36(SB)/4, $0x3aae0473
+DATA softmax_c5<>+40(SB)/4, $0x3aae0473
+DATA softmax_c5<>+44(SB)/4, $0x3aae0473
+DATA softmax_c5<>+48(SB)/4, $0x3aae0473
+DATA softmax_c5<>+52(SB)/4, $0x3aae0473
+DATA softmax_c5<>+56(SB)/4, $0x3aae0473
+DATA softmax_c5<>+60(SB)/4, $0x3aae0473
+GLOBL softmax_c5<>(SB), RODATA|NOPTR, $64
+
 // func productAVX2x1(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 // Requires: AVX, FMA3
 TEXT ·productAVX2x1(SB), NOSPLIT, $0-57
@@ -1635,6 +1761,72 @@ turn:
 	JNZ       turn
 
 end:
+	VZEROUPPER
+	RET
+
+// func softmaxAVX2(x *int32, rows int, scale float32, total *float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·softmaxAVX2(SB), NOSPLIT, $0-32
+	MOVQ         x+0(FP), AX
+	MOVQ         rows+8(FP), CX
+	VBROADCASTSS scale+16(FP), Y0
+	VMOVDQU      (AX), Y1
+	VXORPS       Y3, Y3, Y3
+	VMOVDQU      32(AX), Y2
+	VXORPS       Y4, Y4, Y4
+	MOVQ         AX, DX
+	MOVQ         CX, BX
+
+row:
+	VPMAXSD (DX), Y1, Y1
+	VPMAXSD 32(DX), Y2, Y2
+	ADDQ    $0x00000040, DX
+	DECQ    BX
+	JNZ     row
+
+power:
+	VMOVDQU     (AX), Y5
+	VPSUBD      Y1, Y5, Y5
+	VCVTDQ2PS   Y5, Y5
+	VMULPS      Y0, Y5, Y5
+	VMAXPS      softmax_least<>+0(SB), Y5, Y5
+	VCVTPS2DQ   Y5, Y6
+	VCVTDQ2PS   Y6, Y7
+	VSUBPS      Y7, Y5, Y5
+	VMOVDQU     softmax_c5<>+0(SB), Y7
+	VFMADD213PS softmax_c4<>+0(SB), Y5, Y7
+	VFMADD213PS softmax_c3<>+0(SB), Y5, Y7
+	VFMADD213PS softmax_c2<>+0(SB), Y5, Y7
+	VFMADD213PS softmax_c1<>+0(SB), Y5, Y7
+	VFMADD213PS softmax_c0<>+0(SB), Y5, Y7
+	VPSLLD      $0x17, Y6, Y6
+	VPADDD      Y6, Y7, Y7
+	VMOVUPS     Y7, (AX)
+	VADDPS      Y7, Y3, Y3
+	VMOVDQU     32(AX), Y5
+	VPSUBD      Y2, Y5, Y5
+	VCVTDQ2PS   Y5, Y5
+	VMULPS      Y0, Y5, Y5
+	VMAXPS      softmax_least<>+0(SB), Y5, Y5
+	VCVTPS2DQ   Y5, Y6
+	VCVTDQ2PS   Y6, Y7
+	VSUBPS      Y7, Y5, Y5
+	VMOVDQU     softmax_c5<>+0(SB), Y7
+	VFMADD213PS softmax_c4<>+0(SB), Y5, Y7
+	VFMADD213PS softmax_c3<>+0(SB), Y5, Y7
+	VFMADD213PS softmax_c2<>+0(SB), Y5, Y7
+	VFMADD213PS softmax_c1<>+0(SB), Y5, Y7
+	VFMADD213PS softmax_c0<>+0(SB), Y5, Y7
+	VPSLLD      $0x17, Y6, Y6
+	VPADDD      Y6, Y7, Y7
+	VMOVUPS     Y7, 32(AX)
+	VADDPS      Y7, Y4, Y4
+	ADDQ        $0x00000040, AX
+	DECQ        CX
+	JNZ         power
+	MOVQ        total+24(FP), AX
+	VMOVUPS     Y3, (AX)
+	VMOVUPS     Y4, 32(AX)
 	VZEROUPPER
 	RET
 
@@ -4496,5 +4688,71 @@ turn:
 	JNZ       turn
 
 end:
+	VZEROUPPER
+	RET
+
+// func softmaxAVX512(x *int32, rows int, scale float32, total *float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·softmaxAVX512(SB), NOSPLIT, $0-32
+	MOVQ         x+0(FP), AX
+	MOVQ         rows+8(FP), CX
+	VBROADCASTSS scale+16(FP), Z0
+	VMOVDQU32    (AX), Z1
+	VXORPS       Z3, Z3, Z3
+	VMOVDQU32    64(AX), Z2
+	VXORPS       Z4, Z4, Z4
+	MOVQ         AX, DX
+	MOVQ         CX, BX
+
+row:
+	VPMAXSD (DX), Z1, Z1
+	VPMAXSD 64(DX), Z2, Z2
+	ADDQ    $0x00000080, DX
+	DECQ    BX
+	JNZ     row
+
+power:
+	VMOVDQU32   (AX), Z5
+	VPSUBD      Z1, Z5, Z5
+	VCVTDQ2PS   Z5, Z5
+	VMULPS      Z0, Z5, Z5
+	VMAXPS      softmax_least<>+0(SB), Z5, Z5
+	VCVTPS2DQ   Z5, Z6
+	VCVTDQ2PS   Z6, Z7
+	VSUBPS      Z7, Z5, Z5
+	VMOVDQU32   softmax_c5<>+0(SB), Z7
+	VFMADD213PS softmax_c4<>+0(SB), Z5, Z7
+	VFMADD213PS softmax_c3<>+0(SB), Z5, Z7
+	VFMADD213PS softmax_c2<>+0(SB), Z5, Z7
+	VFMADD213PS softmax_c1<>+0(SB), Z5, Z7
+	VFMADD213PS softmax_c0<>+0(SB), Z5, Z7
+	VPSLLD      $0x17, Z6, Z6
+	VPADDD      Z6, Z7, Z7
+	VMOVUPS     Z7, (AX)
+	VADDPS      Z7, Z3, Z3
+	VMOVDQU32   64(AX), Z5
+	VPSUBD      Z2, Z5, Z5
+	VCVTDQ2PS   Z5, Z5
+	VMULPS      Z0, Z5, Z5
+	VMAXPS      softmax_least<>+0(SB), Z5, Z5
+	VCVTPS2DQ   Z5, Z6
+	VCVTDQ2PS   Z6, Z7
+	VSUBPS      Z7, Z5, Z5
+	VMOVDQU32   softmax_c5<>+0(SB), Z7
+	VFMADD213PS softmax_c4<>+0(SB), Z5, Z7
+	VFMADD213PS softmax_c3<>+0(SB), Z5, Z7
+	VFMADD213PS softmax_c2<>+0(SB), Z5, Z7
+	VFMADD213PS softmax_c1<>+0(SB), Z5, Z7
+	VFMADD213PS softmax_c0<>+0(SB), Z5, Z7
+	VPSLLD      $0x17, Z6, Z6
+	VPADDD      Z6, Z7, Z7
+	VMOVUPS     Z7, 64(AX)
+	VADDPS      Z7, Z4, Z4
+	ADDQ        $0x00000080, AX
+	DECQ        CX
+	JNZ         power
+	MOVQ        total+24(FP), AX
+	VMOVUPS     Z3, (AX)
+	VMOVUPS     Z4, 64(AX)
 	VZEROUPPER
 	RET

@@ -14,6 +14,8 @@ type words struct {
 	floats   func(to []float32, x []int8) int
 	quantize func(to []int8, x []float32, factor float32) int
 	finish   func(p *finishing, fixed bool) int
+	// softmax is SoftmaxColumns with scale for base 2.
+	softmax func(x []int32, scale float32, total []float32)
 }
 
 // HasWords says whether the level in use multiplies int8 in words.
@@ -110,6 +112,28 @@ func (m *Bytes) Pack(panel, first, rows int, w []int8) {
 				m.start[from+j] -= int32(m.words.zero) * int32(v)
 			}
 		}
+	}
+}
+
+// PackTransposed sets all of a matrix of one panel. Column j, of so many, is w[j*stride:].
+func (m *Bytes) PackTransposed(w []int8, stride int) {
+	width, inputs := m.words.columns, m.words.inputs
+	for j := range m.n {
+		column, to := w[j*stride:][:m.k], m.data[4*j:]
+		var sum int32
+		if inputs == 4 {
+			for i := 0; i < len(column); i += 4 {
+				v, word := column[i:i+4:i+4], to[i*width:][:4]
+				word[0], word[1], word[2], word[3] = byte(v[0]), byte(v[1]), byte(v[2]), byte(v[3])
+				sum += int32(v[0]) + int32(v[1]) + int32(v[2]) + int32(v[3])
+			}
+		} else {
+			for i := 0; i < len(column); i += 2 {
+				v, word := column[i:i+2:i+2], to[2*i*width:][:4]
+				word[0], word[1], word[2], word[3] = byte(v[0]), byte(v[0]>>7), byte(v[1]), byte(v[1]>>7)
+			}
+		}
+		m.start[j] = -int32(m.words.zero) * sum
 	}
 }
 

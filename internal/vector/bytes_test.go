@@ -144,3 +144,61 @@ func TestQuantize(t *testing.T) {
 		}
 	})
 }
+
+// The right factor may be packed from columns.
+func TestPackTransposed(t *testing.T) {
+	asLevels(t, func(l *Level) {
+		if !HasSoftmax() {
+			return
+		}
+		const rows, k, stride, n = 5, 8, 11, 3
+		x, w := randomBytes(rows*k, 1), randomBytes(n*stride, 2)
+		var m Bytes
+		m.Reset(k, n)
+		m.PackTransposed(w, stride)
+		size, _ := WordBytes()
+		packed, sums := make([]byte, len(x)*size), make([]int32, rows*m.Columns())
+		ToWords(packed, x)
+		m.Multiply(0, &Lines{Lines: 1, Rows: rows, Row: k * size, Parts: 1}, packed, sums)
+		for i := range rows {
+			for j := range n {
+				var want int32
+				for k, v := range w[j*stride:][:k] {
+					want += int32(v) * int32(x[i*8+k])
+				}
+				require.Equal(t, want, sums[i*m.Columns()+j], l.Name)
+			}
+		}
+	})
+}
+
+func TestSoftmaxColumns(t *testing.T) {
+	asLevels(t, func(l *Level) {
+		if !HasSoftmax() {
+			return
+		}
+		for _, rows := range []int{1, 2, 77} {
+			n := Columns()
+			x, r := make([]int32, rows*n), rand.New(rand.NewPCG(2, 7))
+			for i := range x {
+				x[i] = int32(r.IntN(2_000_001) - 1_000_000)
+			}
+			for _, scale := range []float32{1e-6, 3e-5, 1} {
+				total := make([]float32, n)
+				got := SoftmaxColumns(append([]int32(nil), x...), scale, total)
+				for j := range n {
+					most, sum := x[j], 0.
+					for i := j; i < len(x); i += n {
+						most = max(most, x[i])
+					}
+					for i := j; i < len(x); i += n {
+						want := math.Exp(float64(scale) * float64(x[i]-most))
+						sum += want
+						require.InDelta(t, want, got[i], 3e-7, "%s: %d", l.Name, x[i])
+					}
+					require.InEpsilon(t, sum, total[j], 1e-6, l.Name)
+				}
+			}
+		}
+	})
+}

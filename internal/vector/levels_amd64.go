@@ -57,6 +57,9 @@ var (
 		floats: func(to []float32, x []int8) int {
 			return whole(16, len(x), func(n int) { floatsAVX512(&to[0], &x[0], n) })
 		},
+		softmax: func(x []int32, scale float32, total []float32) {
+			softmaxAVX512(&x[0], len(x)/32, scale, &total[0])
+		},
 		quantize: func(to []int8, x []float32, factor float32) int {
 			return whole(16, len(x), func(n int) { quantizeAVX512(&to[0], &x[0], n, factor) })
 		},
@@ -79,6 +82,9 @@ var (
 		},
 		floats: func(to []float32, x []int8) int {
 			return whole(8, len(x), func(n int) { floatsAVX2(&to[0], &x[0], n) })
+		},
+		softmax: func(x []int32, scale float32, total []float32) {
+			softmaxAVX2(&x[0], len(x)/16, scale, &total[0])
 		},
 		quantize: func(to []int8, x []float32, factor float32) int {
 			return whole(8, len(x), func(n int) { quantizeAVX2(&to[0], &x[0], n, factor) })

@@ -58,6 +58,9 @@ var shorts = words{
 	quantize: func(to []int8, x []float32, factor float32) int {
 		return whole(16, len(x), func(n int) { quantizeModule(&to[0], &x[0], int32(n), factor) })
 	},
+	softmax: func(x []int32, scale float32, total []float32) {
+		softmaxModule(&x[0], &total[0], int32(len(x)/8), scale)
+	},
 	finish: func(p *finishing, fixed bool) int {
 		if fixed {
 			finishFixedModule(unsafe.Pointer(p))
@@ -175,3 +178,7 @@ func floatsModule(to *float32, from *int8, n int32)
 //go:wasmimport vectors quantize
 //go:noescape
 func quantizeModule(to *int8, from *float32, n int32, factor float32)
+
+//go:wasmimport vectors softmax
+//go:noescape
+func softmaxModule(x *int32, total *float32, rows int32, scale float32)

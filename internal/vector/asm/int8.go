@@ -305,3 +305,75 @@ func (l *level) conversions(c constants) {
 		l.move(v, to)
 	})
 }
+
+// softmaxConstants are those of softmax.go.
+func softmaxConstants() constants {
+	c := constants{}
+	c.addTo("softmax_least", "least", math.Float32bits(-125))
+	for i, v := range []float32{1, 0.69314694, 0.2402212, 0.05550713, 0.009675541, 0.0013276472} {
+		name := fmt.Sprint("c", i)
+		c.addTo("softmax_"+name, name, math.Float32bits(v))
+	}
+	return c
+}
+
+// softmax replaces every x (rows, 2 lanes), of 32-bit integers, by the float32
+// 2^(scale (x − the largest of its column)), and adds these up by column.
+func (l *level) softmax(c constants) {
+	name := "softmax" + l.name
+	TEXT(name, NOSPLIT, "func(x *int32, rows int, scale float32, total *float32)")
+	Pragma("noescape")
+	Doc(fmt.Sprintf("%s computes powers of rows of two vectors of %s.", name, l.vector))
+	x, rows := Load(Param("x"), GP64()), Load(Param("rows"), GP64())
+	at, err := Param("scale").Resolve()
+	if err != nil {
+		panic(err)
+	}
+	scale := l.register()
+	VBROADCASTSS(at.Addr, scale)
+	most, totals := l.registers(2), l.registers(2)
+	part := func(x reg.Register, i int) Mem { return Mem{Base: x, Disp: 4 * l.lanes * i} }
+	for i, m := range most {
+		l.move(part(x, i), m)
+		VXORPS(totals[i], totals[i], totals[i])
+	}
+	from, left := GP64(), GP64()
+	MOVQ(x, from)
+	MOVQ(rows, left)
+	Label("row")
+	for i, m := range most {
+		VPMAXSD(part(from, i), m, m)
+	}
+	ADDQ(U32(8*l.lanes), from)
+	DECQ(left)
+	JNZ(LabelRef("row"))
+	Label("power")
+	for i, m := range most {
+		v, n, whole, e := l.register(), l.register(), l.register(), l.register()
+		l.move(part(x, i), v)
+		VPSUBD(m, v, v)
+		VCVTDQ2PS(v, v)
+		VMULPS(scale, v, v)
+		VMAXPS(c["least"], v, v)
+		VCVTPS2DQ(v, n)
+		VCVTDQ2PS(n, whole)
+		VSUBPS(whole, v, v)
+		l.move(c["c5"], e)
+		for _, name := range []string{"c4", "c3", "c2", "c1", "c0"} {
+			VFMADD213PS(c[name], v, e)
+		}
+		VPSLLD(U8(23), n, n)
+		VPADDD(n, e, e)
+		VMOVUPS(e, part(x, i))
+		VADDPS(e, totals[i], totals[i])
+	}
+	ADDQ(U32(8*l.lanes), x)
+	DECQ(rows)
+	JNZ(LabelRef("power"))
+	total := Load(Param("total"), GP64())
+	for i, t := range totals {
+		VMOVUPS(t, part(total, i))
+	}
+	VZEROUPPER()
+	RET()
+}

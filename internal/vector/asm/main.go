@@ -20,7 +20,7 @@ type level struct {
 
 func main() {
 	ConstraintExpr("amd64")
-	c, fixed := newConstants(), fixedConstants()
+	c, fixed, powers := newConstants(), fixedConstants(), softmaxConstants()
 	for _, l := range []level{
 		{"AVX2", "eight", 8, 6, YMM},
 		{"AVX512", "sixteen", 16, 12, ZMM},
@@ -34,6 +34,7 @@ func main() {
 		l.finish(fixed, true)
 		l.finish(fixed, false)
 		l.conversions(fixed)
+		l.softmax(powers)
 	}
 	Generate()
 }

@@ -172,6 +172,7 @@ func lower(a, b value) code { return apply(vector(0xEA), a, b) }
 func addInt(a, b value) code         { return apply(vector(0xAE), a, b) }
 func leftInt(a value, bits int) code { return apply(vector(0xAB), a, integer(bits)) }
 
+func subInt(a, b value) code      { return apply(vector(0xB1), a, b) }
 func mostInt(a, b value) code     { return apply(vector(0xB8), a, b) }
 func rightInt(a, bits value) code { return apply(vector(0xAC), a, bits) }
 

@@ -239,3 +239,36 @@ func (m *module) conversions() {
 		f.store(to, 0, narrow(steps(0), steps(1), steps(2), steps(3)))
 	})
 }
+
+// Of 2^x with |x| ≤ ½, the coefficient of the highest power first; see asm/int8.go.
+var powers = []float64{0.0013276472, 0.009675541, 0.05550713, 0.2402212, 0.69314694, 1}
+
+// softmax replaces every x (rows, 8), of 32-bit integers, by the float32
+// 2^(scale (x − the largest of its column)), and adds these up by column.
+func (m *module) softmax() {
+	s := m.slices("softmax", 2, 1) // x, total
+	most, total := s.local(v128), s.local(v128)
+	at, left := s.local(i32), s.local(i32)
+	s.columns(
+		func(offset int) {
+			most.set(load(s.from[0], offset))
+			at.set(plus(s.from[0], integer(offset)))
+			left.set(s.count)
+			s.while(left, func() {
+				most.set(mostInt(most, load(at, 0)))
+				at.set(plus(at, integer(4*columnsOfPanel)))
+				left.set(minus(left, integer(1)))
+			})
+			total.set(constant(0))
+		},
+		func(at *variable) {
+			x := toFloats(subInt(load(at, 0), most))
+			limited := s.keep(raise(mul(x, s.number(0)), constant(-125)))
+			shifted := s.keep(add(limited, constant(round)))
+			r := s.keep(sub(limited, sub(shifted, constant(round))))
+			e := s.keep(addInt(s.polynomial(r, powers...), leftInt(shifted, 23)))
+			s.store(at, 0, e)
+			total.set(add(total, e))
+		},
+		func(offset int) { s.store(s.from[1], offset, total) })
+}

@@ -37,5 +37,6 @@ func arithmetic(relaxed bool) []byte {
 	m.finish(true)
 	m.finish(false)
 	m.conversions()
+	m.softmax()
 	return m.bytes()
 }

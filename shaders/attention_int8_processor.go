@@ -1,0 +1,59 @@
+package shaders
+
+import (
+	"mrprism/internal/gpu"
+	"mrprism/internal/vector"
+)
+
+func attentionInt8Fast(p *attentionParams, a []gpu.Array32, split gpu.Split) {
+	if vector.HasSoftmax() {
+		attentionInt8Words(p, a, split)
+	} else {
+		inFloats(p, a, func(floats []gpu.Array32) { attentionForwardFast(p, floats, split) })
+	}
+}
+
+// attentionInt8Words computes panels of queries as attentionForwardFast does, but scores in whole
+// numbers. Weights and sums of values are floats.
+func attentionInt8Words(p *attentionParams, a []gpu.Array32, split gpu.Split) {
+	shared := takeRoom()
+	defer shared.leave()
+	size, _ := vector.WordBytes()
+	kv := a[1].B
+	words, floats := roomFor(&shared.bytes, len(kv)*size), roomFor(&shared.rows, len(kv))
+	pairs := 2 * int(p.Heads*p.Width) // channels of keys and values
+	split(len(kv)/pairs, func(from, to int) {
+		from, to = from*pairs, to*pairs
+		vector.ToWords(words[from*size:to*size], kv[from:to])
+		vector.FloatsOf(floats[from:to], kv[from:to])
+	})
+	p.panels(split, int(p.Queries), func(h attentionHead, first, count int) {
+		room := takeRoom()
+		defer room.leave()
+		h.attendInt8(first, count, a[0].B, words, floats, a[2].F, room)
+	})
+}
+
+// attendInt8 computes a panel of queries. words and floats are both of keys and values.
+func (h *attentionHead) attendInt8(first, count int, q []int8, words []byte, floats, y []float32, room *room) {
+	columns, keys, width, stride := vector.Columns(), int(h.Keys), int(h.Width), h.stride()
+	size, _ := vector.WordBytes()
+	queries := h.row(first) * width
+	var total [vector.MaxColumns]float32
+	room.words.Reset(width, count)
+	room.words.PackTransposed(q[queries:], stride)
+	scores := roomFor(&room.integers, keys*columns)
+	room.lines = vector.Lines{Lines: 1, Rows: keys, Row: 2 * stride * size, Parts: 1}
+	at := (h.image*keys*2*int(h.Heads) + h.head) * width
+	room.words.Multiply(0, &room.lines, words[at*size:], scores)
+	weights := vector.SoftmaxColumns(scores, h.Scale, total[:])
+	sums := roomFor(&room.sums, width*columns)
+	room.wrapped.Wrap(keys, weights)
+	room.wrapped.Multiply(width, h.values(floats, 0), 1, 2*stride, sums, columns, false)
+	for i := range count {
+		by, to := h.ValueStep/total[i], y[queries+i*stride:][:width]
+		for c, from := 0, sums[i:]; c < len(to); c++ {
+			to[c] = from[c*columns] * by
+		}
+	}
+}
