@@ -43,7 +43,7 @@ func (h *attentionHead) attendInt8(first, count int, q []int8, words []byte, flo
 	room.words.Reset(width, count)
 	room.words.PackTransposed(q[queries:], stride)
 	scores := roomFor(&room.integers, keys*columns)
-	room.lines = vector.Lines{Lines: 1, Rows: keys, Row: 2 * stride * size, Parts: 1}
+	room.lines = vector.Lines{Lines: 1, Rows: keys, Row: 2 * stride * size, Parts: 1, Negative: true}
 	at := (h.image*keys*2*int(h.Heads) + h.head) * width
 	room.words.Multiply(0, &room.lines, words[at*size:], scores)
 	weights := vector.SoftmaxColumns(scores, h.Scale, total[:])

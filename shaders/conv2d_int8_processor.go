@@ -22,10 +22,11 @@ func conv2dInt8Words(p *conv2dInt8Params, a []gpu.Array32, split gpu.Split) {
 	if !p.direct() {
 		padded = p.padded(a[0].B, &shared.bytes, split)
 	}
-	finish := newInt8Finish(p, a)
+	finish, negative := newInt8Finish(p, a), vector.HasNegative(a[0].B)
 	p.eachPhase(func(q *conv2dParams) {
 		weights := q.packedBytes(a[1], split)
 		blocks := newInt8Blocks(q, padded)
+		blocks.lines.Negative = negative
 		panels := weights.Panels()
 		groups := 1 // of panels
 		if !finish.later {

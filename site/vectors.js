@@ -41,6 +41,7 @@ globalThis.Go = class extends Go {
       finishFixed: (p) => chosen.finishFixed(p),
       finishFloats: (p) => chosen.finishFloats(p),
       softmax: (x, total, rows, scale) => chosen.softmax(x, total, rows, scale),
+      negative: (x, n) => chosen.negative(x, n),
       words: (to, from, n) => chosen.words(to, from, n),
       floats: (to, from, n) => chosen.floats(to, from, n),
       quantize: (to, from, n, factor) => chosen.quantize(to, from, n, factor),

@@ -14,6 +14,8 @@ type words struct {
 	floats   func(to []float32, x []int8) int
 	quantize func(to []int8, x []float32, factor float32) int
 	finish   func(p *finishing, fixed bool) int
+	// negative says whether one is below 0; nil where that makes no difference.
+	negative func(x []int8) (negative bool, done int)
 	// softmax is SoftmaxColumns with scale for base 2.
 	softmax func(x []int32, scale float32, total []float32)
 }
@@ -58,6 +60,20 @@ type Lines struct {
 	Lines, Line int
 	Rows, Row   int
 	Parts, Part int
+	Negative    bool // some bytes may be below 0
+}
+
+// HasNegative says whether Lines of x are Negative; true where that makes no difference.
+func HasNegative(x []int8) bool {
+	w := &Current().words
+	if w.negative == nil {
+		return true
+	}
+	negative, done := w.negative(x)
+	for _, v := range x[done:] {
+		negative = negative || v < 0
+	}
+	return negative
 }
 
 // Bytes is the right factor of a product of int8, (K, N), packed in panels of as many columns as a

@@ -22,42 +22,55 @@ func randomBytes(n int, seed uint64) []int8 {
 }
 
 func TestBytes(t *testing.T) {
-	asLevels(t, func(l *Level) {
-		if !HasWords() {
-			return
-		}
-		for _, s := range []struct{ lines, rows, parts, k, n int }{
-			{1, 1, 1, 4, 4}, {1, 13, 1, 64, 36}, {3, 25, 3, 2304, 33}, {2, 7, 2, 8, 100}, {0, 1, 1, 4, 4}, {5, 4, 4, 16, 8},
-		} {
-			size, _ := WordBytes()
-			part := s.k / s.parts
-			// Rows overlap by half a part, as the taps of a convolution do.
-			at := Lines{Lines: s.lines, Rows: s.rows, Parts: s.parts, Row: part / 2 * size, Part: s.rows * part * size, Line: s.rows * s.k * size}
-			x, w := randomBytes(s.lines*s.rows*s.k+part, 1), randomBytes(s.k*s.n, 2)
-			var m Bytes
-			m.Reset(s.k, s.n)
-			for p := range m.Panels() {
-				m.Pack(p, 0, 4, w)
-				m.Pack(p, 4, s.k-4, w[4*s.n:])
+	for _, negative := range []bool{true, false} {
+		asLevels(t, func(l *Level) {
+			if HasWords() {
+				multiplyBytes(t, l, negative)
 			}
-			packed := make([]byte, len(x)*size)
-			ToWords(packed, x)
-			sums := make([]int32, s.lines*s.rows*m.Columns())
-			for panel := range m.Panels() {
-				m.Multiply(panel, &at, packed, sums)
-				for i := range s.lines * s.rows {
-					for j := panel * m.Columns(); j < min(s.n, (panel+1)*m.Columns()); j++ {
-						var want int32
-						for k := range s.k {
-							from := i/s.rows*at.Line + i%s.rows*at.Row + k/part*at.Part
-							want += int32(x[from/size+k%part]) * int32(w[(k/4*s.n+j)*4+k%4])
-						}
-						require.Equal(t, want, sums[i*m.Columns()+j%m.Columns()], "%s: %v at %d, %d", l.Name, s, i, j)
+		})
+	}
+}
+
+// multiplyBytes compares products, of a left factor that may be below 0 or not, with plain sums.
+func multiplyBytes(t *testing.T, l *Level, negative bool) {
+	for _, s := range []struct{ lines, rows, parts, k, n int }{
+		{1, 1, 1, 4, 4}, {1, 13, 1, 64, 36}, {3, 25, 3, 2304, 33}, {2, 7, 2, 8, 100}, {0, 1, 1, 4, 4}, {5, 4, 4, 16, 8},
+	} {
+		size, _ := WordBytes()
+		part := s.k / s.parts
+		// Rows overlap by half a part, as the taps of a convolution do.
+		at := Lines{Lines: s.lines, Rows: s.rows, Parts: s.parts, Row: part / 2 * size, Part: s.rows * part * size, Line: s.rows * s.k * size}
+		x, w := randomBytes(s.lines*s.rows*s.k+part, 1), randomBytes(s.k*s.n, 2)
+		if !negative {
+			for i, v := range x {
+				x[i] = max(v, -v)
+			}
+		}
+		at.Negative = HasNegative(x)
+		require.True(t, at.Negative || !negative, l.Name)
+		var m Bytes
+		m.Reset(s.k, s.n)
+		for p := range m.Panels() {
+			m.Pack(p, 0, 4, w)
+			m.Pack(p, 4, s.k-4, w[4*s.n:])
+		}
+		packed := make([]byte, len(x)*size)
+		ToWords(packed, x)
+		sums := make([]int32, s.lines*s.rows*m.Columns())
+		for panel := range m.Panels() {
+			m.Multiply(panel, &at, packed, sums)
+			for i := range s.lines * s.rows {
+				for j := panel * m.Columns(); j < min(s.n, (panel+1)*m.Columns()); j++ {
+					var want int32
+					for k := range s.k {
+						from := i/s.rows*at.Line + i%s.rows*at.Row + k/part*at.Part
+						want += int32(x[from/size+k%part]) * int32(w[(k/4*s.n+j)*4+k%4])
 					}
+					require.Equal(t, want, sums[i*m.Columns()+j%m.Columns()], "%s: %v at %d, %d", l.Name, s, i, j)
 				}
 			}
 		}
-	})
+	}
 }
 
 func TestToFixed(t *testing.T) {
@@ -159,7 +172,7 @@ func TestPackTransposed(t *testing.T) {
 		size, _ := WordBytes()
 		packed, sums := make([]byte, len(x)*size), make([]int32, rows*m.Columns())
 		ToWords(packed, x)
-		m.Multiply(0, &Lines{Lines: 1, Rows: rows, Row: k * size, Parts: 1}, packed, sums)
+		m.Multiply(0, &Lines{Lines: 1, Rows: rows, Row: k * size, Parts: 1, Negative: true}, packed, sums)
 		for i := range rows {
 			for j := range n {
 				var want int32

@@ -31,7 +31,7 @@ func TestInNode(t *testing.T) {
 	node := needsNode(t)
 	binary := compiled(t, "-tags", "simd128")
 	for _, engine := range []struct{ name, flag, levels string }{
-		{"with relaxed_madd", "--experimental-wasm-relaxed-simd", "SIMD128 relaxed,SIMD128,Go"},
+		{"with relaxed instructions", "--experimental-wasm-relaxed-simd", ""}, // those of Node 20 are not exact
 		{"with SIMD128", "--no-experimental-wasm-relaxed-simd", "SIMD128,Go"},
 		{"without", "--no-enable-sse4-1", "Go"},
 	} {

@@ -19,20 +19,50 @@ var simd128 string
 //go:embed simd128_relaxed.wasm
 var simd128Relaxed string
 
-var installed = append(install("SIMD128 relaxed", simd128Relaxed), install("SIMD128", simd128)...)
+var installed = append(install("SIMD128 relaxed", simd128Relaxed, bytes), install("SIMD128", simd128, shorts)...)
 
 func levels() []*Level { return installed }
 
-// install gives the level of a module, or none where the engine refuses it.
-func install(name, module string) []*Level {
+// install gives the level of a module, or none where the engine refuses it, or errs: the relaxed
+// product of bytes of V8 11.3 (Node 20, behind a flag) does.
+func install(name, module string, w words) []*Level {
 	number := compile(module)
 	if number < 0 {
 		return nil
 	}
+	if choose(number); !w.exact() {
+		return nil
+	}
 	return []*Level{{
 		Name: name, rows: 4, columns: 8, most: math.MaxInt, terms: terms, elements: true,
-		product: productModule, pack: packModule, chosen: func() { choose(number) }, words: shorts,
+		product: productModule, pack: packModule, chosen: func() { choose(number) }, words: w,
 	}}
+}
+
+// exact multiplies a word, once as one that may be below 0.
+func (w *words) exact() bool {
+	for _, l := range []Lines{{Lines: 1, Rows: 1, Parts: 1}, {Lines: 1, Rows: 1, Parts: 1, Negative: true}} {
+		var x [4]byte
+		var b [8 * 4]byte
+		var start, sums [8]int32
+		size, want := 4/w.inputs, int32(0)
+		for i := range w.inputs {
+			v, by := int8(127-3*i), int8(-127+5*i)
+			if l.Negative && i%2 == 0 {
+				v = -v
+			}
+			x[i*size], b[i*size] = byte(v), byte(by)
+			if size == 2 {
+				x[2*i+1], b[2*i+1] = byte(v>>7), byte(by>>7)
+			}
+			want += int32(v) * int32(by)
+		}
+		w.dots(1, &l, x[:], b[:], start[:], sums[:])
+		if sums[0] != want {
+			return false
+		}
+	}
+	return true
 }
 
 func productModule(k int, a []float32, row, step int, b, c []float32, stride, rows int, add bool) {
@@ -43,32 +73,46 @@ func packModule(to, from []float32, rows, stride int) {
 	pack(&to[0], &from[0], int32(rows), int32(stride))
 }
 
-// shorts are words of two 16-bit integers.
-var shorts = words{
-	inputs: 2, columns: 8,
-	dots: func(k int, l *Lines, x, b []byte, start, sums []int32) {
-		dotsModule(int32(k), unsafe.Pointer(l), &x[0], &b[0], &start[0], &sums[0])
-	},
-	toWords: func(to []byte, x []int8) int {
-		return whole(8, len(x), func(n int) { wordsModule(&to[0], &x[0], int32(n)) })
-	},
-	floats: func(to []float32, x []int8) int {
-		return whole(8, len(x), func(n int) { floatsModule(&to[0], &x[0], int32(n)) })
-	},
-	quantize: func(to []int8, x []float32, factor float32) int {
-		return whole(16, len(x), func(n int) { quantizeModule(&to[0], &x[0], int32(n), factor) })
-	},
-	softmax: func(x []int32, scale float32, total []float32) {
-		softmaxModule(&x[0], &total[0], int32(len(x)/8), scale)
-	},
-	finish: func(p *finishing, fixed bool) int {
-		if fixed {
-			finishFixedModule(unsafe.Pointer(p))
-		} else {
-			finishFloatsModule(unsafe.Pointer(p))
+// bytes need the relaxed product of bytes, shorts SIMD128.
+var bytes, shorts = wordsOf(4), wordsOf(2)
+
+func wordsOf(inputs int) words {
+	w := words{
+		inputs: inputs, columns: 8,
+		dots: func(k int, l *Lines, x, b []byte, start, sums []int32) {
+			dotsModule(int32(k), unsafe.Pointer(l), &x[0], &b[0], &start[0], &sums[0])
+		},
+		toWords: func(to []byte, x []int8) int {
+			return whole(8, len(x), func(n int) { wordsModule(&to[0], &x[0], int32(n)) })
+		},
+		floats: func(to []float32, x []int8) int {
+			return whole(8, len(x), func(n int) { floatsModule(&to[0], &x[0], int32(n)) })
+		},
+		quantize: func(to []int8, x []float32, factor float32) int {
+			return whole(16, len(x), func(n int) { quantizeModule(&to[0], &x[0], int32(n), factor) })
+		},
+		softmax: func(x []int32, scale float32, total []float32) {
+			softmaxModule(&x[0], &total[0], int32(len(x)/8), scale)
+		},
+		finish: func(p *finishing, fixed bool) int {
+			if fixed {
+				finishFixedModule(unsafe.Pointer(p))
+			} else {
+				finishFloatsModule(unsafe.Pointer(p))
+			}
+			return p.columns // a multiple of four
+		},
+	}
+	if inputs == 4 {
+		w.toWords = func(to []byte, x []int8) int {
+			return copy(to, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)))
 		}
-		return p.columns // a multiple of four
-	},
+		w.negative = func(x []int8) (negative bool, done int) {
+			done = whole(16, len(x), func(n int) { negative = negativeModule(&x[0], int32(n)) != 0 })
+			return negative, done
+		}
+	}
+	return w
 }
 
 // compile gives the number of a module, or -1. choose makes one that which is called.
@@ -182,3 +226,7 @@ func quantizeModule(to *int8, from *float32, n int32, factor float32)
 //go:wasmimport vectors softmax
 //go:noescape
 func softmaxModule(x *int32, total *float32, rows int32, scale float32)
+
+//go:wasmimport vectors negative
+//go:noescape
+func negativeModule(x *int8, n int32) int32

@@ -179,6 +179,14 @@ func rightInt(a, bits value) code { return apply(vector(0xAC), a, bits) }
 // dot multiplies and adds up pairs of 16-bit integers.
 func dot(a, b value) code { return apply(vector(0xBA), a, b) }
 
+// Bytes in every lane. dotBytes adds to c, of integers, a times b, where all of b are 0 … 127.
+func opposite(a value) code       { return apply(vector(0x61), a) }
+func subBytes(a, b value) code    { return apply(vector(0x71), a, b) }
+func mostBytes(a, b value) code   { return apply(vector(0x78), a, b) }
+func or(a, b value) code          { return apply(vector(0x50), a, b) }
+func signs(a value) code          { return apply(vector(0x64), a) } // a bit of each
+func dotBytes(a, b, c value) code { return apply(vector(0x113), a, b, c) }
+
 // Between integers and float32. toInts is for whole numbers below 2³¹; a NaN becomes anything.
 func toFloats(a value) code { return apply(vector(0xFA), a) }
 func nearest(a value) code  { return apply(vector(0x6A), a) }

@@ -1,11 +1,17 @@
 package main
 
-// What multiplies int8 in words of two 16-bit integers, as bytes.go says, and what becomes of sums.
+// What multiplies int8 in words, as bytes.go says, and what becomes of sums. Words are of two 16-bit
+// integers, or, with the relaxed instructions, of four bytes.
 // Fields of eight bytes are numbered as they lie.
 
 // field is a number that a structure of the Go program has.
 func field(from value, number int) code {
 	return apply(append(code{0x28, 2}, unsigned(8*number)...), from)
+}
+
+// flag is field for a bool.
+func flag(from value, number int) code {
+	return apply(append(code{0x2D, 0}, unsigned(8*number)...), from)
 }
 
 // Fields of vector.Lines.
@@ -16,17 +22,24 @@ const (
 	linesRow
 	linesParts
 	linesPart
+	linesNegative
 )
 
 // dots is the function that sets sums (rows of all lines, 8) to start (8) plus products of words of
 // a (rows, parts, k) and b (parts, k, 8).
+//
+// The relaxed product of bytes is exact where those of one factor are 0 … 127. So there is a second
+// way for what has negative bytes: that with 0 for these, and that of their opposites with the
+// opposite of b.
 type dots struct {
 	*function
+	negative                 bool      // the second way
 	k, lines, a, b, start, c *variable // parameters
 	row, parts, skip, begin  *variable // skip: from the end of a part to the next one
 	left                     [mostRows]*variable
 	fromB, part, count, x    *variable
-	right, first             [mostVectors]*variable
+	right, first, opposite   [mostVectors]*variable
+	less, more               *variable // x below 0, with the other sign, and above
 	sums                     [mostRows][mostVectors]*variable
 }
 
@@ -39,7 +52,7 @@ func (m *module) dots() {
 	line, rows := local(), local()
 	d.x = f.local(v128)
 	for v := range d.right {
-		d.right[v], d.first[v] = f.local(v128), f.local(v128)
+		d.right[v], d.first[v], d.opposite[v] = f.local(v128), f.local(v128), f.local(v128)
 		d.first[v].set(load(d.start, v*bytesOfVector))
 	}
 	for r := range d.left {
@@ -52,9 +65,7 @@ func (m *module) dots() {
 	d.parts.set(field(d.lines, linesParts))
 	d.skip.set(minus(field(d.lines, linesPart), leftBy(d.k, 2)))
 	line.set(field(d.lines, linesLines))
-	f.while(line, func() {
-		rows.set(field(d.lines, linesRows))
-		d.begin.set(d.a)
+	rowsOfLine := func() {
 		f.while(atLeast(rows, integer(mostRows)), func() {
 			d.block(mostRows)
 			rows.set(minus(rows, integer(mostRows)))
@@ -63,6 +74,18 @@ func (m *module) dots() {
 			d.block(1)
 			rows.set(minus(rows, integer(1)))
 		})
+	}
+	f.while(line, func() {
+		rows.set(field(d.lines, linesRows))
+		d.begin.set(d.a)
+		if m.relaxed {
+			d.negative, d.less, d.more = true, f.local(v128), f.local(v128)
+			f.when(flag(d.lines, linesNegative), rowsOfLine)
+			d.negative = false
+			f.otherwise(rowsOfLine)
+		} else {
+			rowsOfLine()
+		}
 		d.a.set(plus(d.a, field(d.lines, linesLine)))
 		line.set(minus(line, integer(1)))
 	})
@@ -99,16 +122,43 @@ func (d *dots) block(rows int) {
 func (d *dots) term(rows int) {
 	for v, right := range d.right {
 		right.set(load(d.fromB, v*bytesOfVector))
+		if d.negative {
+			d.opposite[v].set(opposite(right))
+		}
 	}
 	for r, left := range d.left[:rows] {
 		d.x.set(splat(left, 0))
+		if d.negative {
+			d.more.set(mostBytes(d.x, integers(0)))
+			d.less.set(subBytes(d.more, d.x))
+		}
 		for v, right := range d.right {
-			d.sums[r][v].set(addInt(d.sums[r][v], dot(d.x, right)))
+			switch sum := d.sums[r][v]; {
+			case d.negative:
+				sum.set(dotBytes(d.opposite[v], d.less, dotBytes(right, d.more, sum)))
+			case d.relaxed:
+				sum.set(dotBytes(right, d.x, sum))
+			default:
+				sum.set(addInt(sum, dot(d.x, right)))
+			}
 		}
 		left.set(plus(left, integer(4)))
 	}
 	d.fromB.set(plus(d.fromB, integer(mostVectors*bytesOfVector)))
 	d.count.set(minus(d.count, integer(1)))
+}
+
+// negative is the function that says whether any of n bytes, a multiple of 16, is below 0.
+func (m *module) negative() {
+	f := m.function("negative", i32)
+	from, n := f.parameter(i32), f.parameter(i32)
+	all := f.local(v128)
+	f.while(n, func() {
+		all.set(or(all, load(from, 0)))
+		from.set(plus(from, integer(bytesOfVector)))
+		n.set(minus(n, integer(bytesOfVector)))
+	})
+	f.emit(signs(all))
 }
 
 // Fields of vector.finishing.
@@ -226,7 +276,9 @@ func (m *module) turns(name string, turn, toSize, fromSize int, numbers int, do 
 }
 
 func (m *module) conversions() {
-	m.turns("words", 8, 2, 1, 0, func(f *function, to, from, _ *variable) { f.store(to, 0, eightBytes(from)) })
+	if !m.relaxed {
+		m.turns("words", 8, 2, 1, 0, func(f *function, to, from, _ *variable) { f.store(to, 0, eightBytes(from)) })
+	}
 	m.turns("floats", 8, 4, 1, 0, func(f *function, to, from, _ *variable) {
 		f.store(to, 0, fourBytes(from))
 		f.store(to, bytesOfVector, fourBytes(plus(from, integer(4))))

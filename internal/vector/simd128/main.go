@@ -34,6 +34,9 @@ func arithmetic(relaxed bool) []byte {
 	m.pack()
 	m.elements()
 	m.dots()
+	if relaxed {
+		m.negative()
+	}
 	m.finish(true)
 	m.finish(false)
 	m.conversions()
