@@ -5,9 +5,9 @@ import (
 	"unsafe"
 )
 
-// IntegerFinish says what becomes of the sums of an int8 product: shifted right, times By, plus Start, plus
-// a residual times ResidualBy, held at 0 from below with ReLU, plus a shortcut times ShortcutBy. All
-// have an element for each column, and By … ShortcutBy as many as WholeColumns says.
+// IntegerFinish says what becomes of the sums of an int8 product: shifted right, times By, plus
+// Start, plus a residual times ResidualBy, held at 0 from below with ReLU, plus a shortcut times
+// ShortcutBy. By … FixedStart have an element for each column, as many as WholeColumns says.
 //
 // Floats are what that gives. Int8 are the sum of these terms in whole 256ths, each rounded to the
 // nearest even number and held within ±2²³, rounded again and held within ±127: so every device and
@@ -22,9 +22,9 @@ type IntegerFinish struct {
 // WholeColumns is how long the slices of IntegerFinish are for n columns: vectors read whole ones.
 func WholeColumns(n int) int { return (n + MaxColumns - 1) / MaxColumns * MaxColumns }
 
-// Sums are rows of sums and what is added to them: in columns First … First+Columns-1 of IntegerFinish, a
-// multiple of four. Residual, Residual8 and Shortcut begin with the first of these and have rows
-// Step elements apart, as the result has; nil is none.
+// Sums are rows of sums and what is added to them: in columns First … First+Columns-1 of
+// IntegerFinish, a multiple of four. Residual, Residual8 and Shortcut begin with the first of these
+// and have rows Step elements apart, as the result has; nil is none.
 type Sums struct {
 	Sums           []int32
 	Stride         int // of Sums
