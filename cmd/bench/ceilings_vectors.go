@@ -60,9 +60,12 @@ var products, products8 = vectorProgram("products", func(rows, terms, loops, col
 		for p := range right.Panels() {
 			right.Pack(p, 0, terms, values[int8](terms*columns, rightValue))
 		}
+		lines := vector.Lines{Lines: 1, Rows: rows, Row: terms * size, Parts: 1, Negative: vector.HasNegative(values[int8](rows*terms, leftValue))}
 		for i := from; i < to; i++ {
 			for range loops {
-				right.Multiply(rows, left, terms*size, a.I[i*rows*columns:][:rows*columns])
+				for p := range right.Panels() { // one after the other
+					right.Multiply(p, &lines, left, a.I[(i*right.Panels()+p)*rows*right.Columns():])
+				}
 			}
 		}
 	})
