@@ -19,7 +19,7 @@ func conv2dInt8Words(p *conv2dInt8Params, a []gpu.Array32, split gpu.Split) {
 	shared := takeRoom()
 	defer shared.leave()
 	var padded []byte
-	if !p.direct() {
+	if !p.own() {
 		padded = p.padded(a[0].B, &shared.bytes, split)
 	}
 	finish, negative := newInt8Finish(p, a), vector.HasNegative(a[0].B)
@@ -55,18 +55,6 @@ const (
 	leastPieces = 8  // for the processors to share
 	blockRows   = 96 // that a block has if its lines allow
 )
-
-// direct says that each position reads the pixel of its own number, so that x needs no copy.
-func (p *conv2dParams) direct() bool { return p.Rows.direct() && p.Cols.direct() }
-
-func (a *conv2dAxis) direct() bool {
-	return a.Taps == 1 && a.XStep == 1 && a.XStart == 0 && a.Count == a.XSize
-}
-
-// whole says that positions are numbered as the pixels are that they write.
-func (p *conv2dParams) whole() bool {
-	return p.Rows.YStep == 1 && p.Cols.YStep == 1 && p.Rows.Count == p.Rows.YSize && p.Cols.Count == p.Cols.YSize
-}
 
 // extent is how many pixels of x, with those around it, the positions see.
 func (a *conv2dAxis) extent() int { return int((a.Count-1)*a.XStep + a.Taps) }
@@ -111,7 +99,7 @@ func newInt8Blocks(p *conv2dParams, padded []byte) *int8Blocks {
 	size, _ := vector.WordBytes()
 	inputs := int(p.Inputs)
 	b := &int8Blocks{conv2dParams: p, padded: padded, height: p.Rows.extent()}
-	if padded == nil && p.whole() { // one line
+	if padded == nil && p.ordered() { // one line
 		b.lines = vector.Lines{Lines: 1, Rows: blockRows, Row: inputs * size, Parts: 1}
 		b.count = ceil(p.pixels(), blockRows)
 		return b
@@ -210,7 +198,7 @@ func (f *int8Finish) panel(q *conv2dParams, position int, l *vector.Lines, first
 	s := &room.finish
 	*s = vector.Sums{Stride: columns, Rows: l.Rows, First: first, Columns: min(columns, int(q.Outputs)-first)}
 	lines := l.Lines
-	if q.whole() { // all in a row
+	if q.ordered() { // all in a row
 		s.Rows, lines = l.Rows*l.Lines, 1
 	}
 	for line := range lines {
@@ -244,7 +232,7 @@ func (f *int8Finish) rows(pixel, step int, s *vector.Sums) {
 // activate does with the results of some positions what comes later.
 func (f *int8Finish) activate(q *conv2dParams, position, count int) {
 	pixels := 1 // at once
-	if q.whole() {
+	if q.ordered() {
 		pixels = count
 	}
 	for i := 0; i < count; i += pixels {
@@ -276,7 +264,7 @@ func conv2dInt8Plain(p *conv2dInt8Params, a []gpu.Array32, split gpu.Split) {
 				count := min(abreast, positions-first)
 				clear(x)
 				for i := range count {
-					for j, v := range sees(q, first+i, a[0].B, room, 0) {
+					for j, v := range sees(q, first+i, a[0].B, room) {
 						x[j] += int64(v) << (apart * i)
 					}
 				}
@@ -295,6 +283,42 @@ func conv2dInt8Plain(p *conv2dInt8Params, a []gpu.Array32, split gpu.Split) {
 			}
 		})
 	})
+}
+
+// sees is what a position sees of x, (taps, inputs), zero outside the image: x itself where that is
+// one pixel, else copied into room.
+func sees(p *conv2dParams, position int, x, room []int8) []int8 {
+	b, u, v := p.place(position)
+	r, c, inputs := &p.Rows, &p.Cols, int(p.Inputs)
+	col := v*c.XStep + c.XStart
+	beside := c.XTap == 1 && col >= 0 && col+c.Taps <= c.XSize // the taps of a row are neighbours in x
+	at := 0
+	for t := range r.Taps {
+		row := u*r.XStep + r.XStart + t*r.XTap
+		line := room[at:][:int(c.Taps)*inputs]
+		at += len(line)
+		if row < 0 || row >= r.XSize {
+			clear(line)
+			continue
+		}
+		pixels := x[int((b*r.XSize+row)*c.XSize)*inputs:][:int(c.XSize)*inputs]
+		switch {
+		case beside && r.Taps == 1:
+			return pixels[int(col)*inputs:][:len(line)]
+		case beside:
+			copy(line, pixels[int(col)*inputs:])
+		default:
+			for s := range c.Taps {
+				pixel := line[int(s)*inputs:][:inputs]
+				if col := col + s*c.XTap; col < 0 || col >= c.XSize {
+					clear(pixel)
+				} else {
+					copy(pixel, pixels[int(col)*inputs:])
+				}
+			}
+		}
+	}
+	return room
 }
 
 // addProducts adds to sums (Cout) the products of x, of at most mostProducts channels, with their weights (…, Cout, 4), four channels after four.
@@ -331,4 +355,11 @@ func addParted(to *[abreast]int32, s int64) {
 	to[0] += int32(first)
 	to[1] += int32(second)
 	to[2] += int32((s - second) >> apart)
+}
+
+// fill makes every byte the same.
+func fill(x []byte, value byte) {
+	for i := range x {
+		x[i] = value
+	}
 }

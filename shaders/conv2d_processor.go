@@ -168,23 +168,6 @@ func (a *conv2dAxis) own() bool {
 	return a.Taps == 1 && a.XStep == 1 && a.XStart == 0 && a.Count == a.XSize
 }
 
-// seenBy is what positions from first on see of x, (count, taps, inputs): x itself where each sees
-// its own pixel, else copied into room.
-func seenBy[T float32 | byte](p *conv2dParams, first, count int, x []T, room *[]T, zero T) []T {
-	seen := p.taps() * int(p.Inputs)
-	if p.Rows.own() && p.Cols.own() {
-		return x[first*seen:][:count*seen]
-	}
-	rows := roomFor(room, count*seen)
-	for i := range count {
-		row := rows[i*seen:][:seen]
-		if from := sees(p, first+i, x, row, zero); &from[0] != &row[0] {
-			copy(row, from)
-		}
-	}
-	return rows
-}
-
 // weightChannels is how many input channels a piece of the gradient by the weight has.
 const weightChannels = 96
 
@@ -285,48 +268,6 @@ func (p *conv2dParams) place(position int) (b, u, v int32) {
 func (p *conv2dParams) destination(position int) int {
 	b, u, v := p.place(position)
 	return int((b*p.Rows.YSize+u*p.Rows.YStep+p.Rows.YStart)*p.Cols.YSize + v*p.Cols.YStep + p.Cols.YStart)
-}
-
-// sees is what a position sees of x, (taps, inputs), zero outside the image: x itself where that is one pixel, else copied into room.
-func sees[T float32 | int8 | byte](p *conv2dParams, position int, x, room []T, zero T) []T {
-	b, u, v := p.place(position)
-	r, c, inputs := &p.Rows, &p.Cols, int(p.Inputs)
-	col := v*c.XStep + c.XStart
-	beside := c.XTap == 1 && col >= 0 && col+c.Taps <= c.XSize // the taps of a row are neighbours in x
-	at := 0
-	for t := range r.Taps {
-		row := u*r.XStep + r.XStart + t*r.XTap
-		line := room[at:][:int(c.Taps)*inputs]
-		at += len(line)
-		if row < 0 || row >= r.XSize {
-			fill(line, zero)
-			continue
-		}
-		pixels := x[int((b*r.XSize+row)*c.XSize)*inputs:][:int(c.XSize)*inputs]
-		switch {
-		case beside && r.Taps == 1:
-			return pixels[int(col)*inputs:][:len(line)]
-		case beside:
-			copy(line, pixels[int(col)*inputs:])
-		default:
-			for s := range c.Taps {
-				pixel := line[int(s)*inputs:][:inputs]
-				if col := col + s*c.XTap; col < 0 || col >= c.XSize {
-					fill(pixel, zero)
-				} else {
-					copy(pixel, pixels[int(col)*inputs:])
-				}
-			}
-		}
-	}
-	return room
-}
-
-// fill makes every value the same.
-func fill[T float32 | int8 | byte](x []T, value T) {
-	for i := range x {
-		x[i] = value
-	}
 }
 
 // finish does with the sums of a block what the parameters say, and writes them, in two parts for
