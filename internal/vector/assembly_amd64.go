@@ -79,6 +79,11 @@ func expRowsAVX2(x *float32, rows int, scale float32, shift *float32)
 //go:noescape
 func maxOfColumnsAVX2(most *float32, x *float32, rows int)
 
+// finishRowsAVX2 finishes rows of two vectors of eight.
+//
+//go:noescape
+func finishRowsAVX2(rows int, y *float32, stride int, x *float32, from int, scale *float32, shift *float32, residual *float32, residualStride int, floor float32)
+
 // finishFixedAVX2 finishes sums, vectors of eight.
 //
 //go:noescape
@@ -243,6 +248,11 @@ func expRowsAVX512(x *float32, rows int, scale float32, shift *float32)
 //
 //go:noescape
 func maxOfColumnsAVX512(most *float32, x *float32, rows int)
+
+// finishRowsAVX512 finishes rows of two vectors of sixteen.
+//
+//go:noescape
+func finishRowsAVX512(rows int, y *float32, stride int, x *float32, from int, scale *float32, shift *float32, residual *float32, residualStride int, floor float32)
 
 // finishFixedAVX512 finishes sums, vectors of sixteen.
 //

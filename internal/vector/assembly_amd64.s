@@ -1511,6 +1511,46 @@ next:
 	VZEROUPPER
 	RET
 
+// func finishRowsAVX2(rows int, y *float32, stride int, x *float32, from int, scale *float32, shift *float32, residual *float32, residualStride int, floor float32)
+// Requires: AVX, FMA3
+TEXT ·finishRowsAVX2(SB), NOSPLIT, $0-76
+	MOVQ         rows+0(FP), AX
+	MOVQ         y+8(FP), CX
+	MOVQ         stride+16(FP), DX
+	SHLQ         $0x02, DX
+	MOVQ         x+24(FP), BX
+	MOVQ         from+32(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         residual+56(FP), DI
+	MOVQ         residualStride+64(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         scale+40(FP), R9
+	MOVQ         shift+48(FP), R10
+	VMOVUPS      (R9), Y0
+	VMOVUPS      (R10), Y2
+	VMOVUPS      32(R9), Y1
+	VMOVUPS      32(R10), Y3
+	VBROADCASTSS floor+72(FP), Y4
+
+row:
+	VMOVUPS     (BX), Y5
+	VFMADD213PS Y2, Y0, Y5
+	VADDPS      (DI), Y5, Y5
+	VMAXPS      Y5, Y4, Y5
+	VMOVUPS     Y5, (CX)
+	VMOVUPS     32(BX), Y5
+	VFMADD213PS Y3, Y1, Y5
+	VADDPS      32(DI), Y5, Y5
+	VMAXPS      Y5, Y4, Y5
+	VMOVUPS     Y5, 32(CX)
+	ADDQ        DX, CX
+	ADDQ        SI, BX
+	ADDQ        R8, DI
+	DECQ        AX
+	JNZ         row
+	VZEROUPPER
+	RET
+
 // func finishFixedAVX2(p *byte)
 // Requires: AVX, AVX2
 TEXT ·finishFixedAVX2(SB), NOSPLIT, $0-8
@@ -4444,6 +4484,46 @@ next:
 	VMAXPS  Z7, Z1, Z1
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func finishRowsAVX512(rows int, y *float32, stride int, x *float32, from int, scale *float32, shift *float32, residual *float32, residualStride int, floor float32)
+// Requires: AVX, AVX512F
+TEXT ·finishRowsAVX512(SB), NOSPLIT, $0-76
+	MOVQ         rows+0(FP), AX
+	MOVQ         y+8(FP), CX
+	MOVQ         stride+16(FP), DX
+	SHLQ         $0x02, DX
+	MOVQ         x+24(FP), BX
+	MOVQ         from+32(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         residual+56(FP), DI
+	MOVQ         residualStride+64(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         scale+40(FP), R9
+	MOVQ         shift+48(FP), R10
+	VMOVUPS      (R9), Z0
+	VMOVUPS      (R10), Z2
+	VMOVUPS      64(R9), Z1
+	VMOVUPS      64(R10), Z3
+	VBROADCASTSS floor+72(FP), Z4
+
+row:
+	VMOVUPS     (BX), Z5
+	VFMADD213PS Z2, Z0, Z5
+	VADDPS      (DI), Z5, Z5
+	VMAXPS      Z5, Z4, Z5
+	VMOVUPS     Z5, (CX)
+	VMOVUPS     64(BX), Z5
+	VFMADD213PS Z3, Z1, Z5
+	VADDPS      64(DI), Z5, Z5
+	VMAXPS      Z5, Z4, Z5
+	VMOVUPS     Z5, 64(CX)
+	ADDQ        DX, CX
+	ADDQ        SI, BX
+	ADDQ        R8, DI
+	DECQ        AX
+	JNZ         row
 	VZEROUPPER
 	RET
 

@@ -134,15 +134,68 @@ func FinishRows(rows, columns int, y []float32, stride int, x []float32, from in
 	if f.Residual != nil {
 		_ = f.Residual[(rows-1)*f.Stride+columns-1]
 	}
+	moves := &y[0] == &x[0] && stride != from // what is left of a row would be written over
 	done := 0
-	moves := &y[0] == &x[0] && stride != from // what vectors leave of a row would be written over
-	if vectors() && columns >= 8 && !(moves && columns%8 > 0) {
-		done = columns &^ 7
-		finishRowsVectors(rows, done, y, stride, x, from, f)
+	if !moves {
+		done = finishPanels(rows, columns, y, stride, x, from, f)
+	}
+	if rest := columns - done; vectors() && rest >= 8 && !(moves && rest%8 > 0) {
+		r := f.from(done)
+		finishRowsVectors(rows, rest&^7, y[done:], stride, x[done:], from, &r)
+		done += rest &^ 7
 	}
 	for i := 0; i < rows && done < columns; i++ {
 		finishRow(y[i*stride+done:][:columns-done], x[i*from+done:], done, i, f)
 	}
+}
+
+// from is f of the columns from one on.
+func (f *Finish) from(column int) Finish {
+	r := *f
+	for _, part := range []*[]float32{&r.Scale, &r.Shift, &r.Residual} {
+		if *part != nil {
+			*part = (*part)[column:]
+		}
+	}
+	return r
+}
+
+// What a Finish has in a column where it is nil.
+var (
+	noScale [MaxColumns]float32
+	nothing [MaxColumns]float32
+)
+
+func init() {
+	for i := range noScale {
+		noScale[i] = 1
+	}
+}
+
+// finishPanels finishes as many columns as make panels, in assembly.
+func finishPanels(rows, columns int, y []float32, stride int, x []float32, from int, f *Finish) (done int) {
+	l := Current()
+	if l.finishRows == nil {
+		return 0
+	}
+	floor := float32(math.Inf(-1))
+	if f.ReLU {
+		floor = 0
+	}
+	for ; done+l.columns <= columns; done += l.columns {
+		scale, shift, residual, residualStride := &noScale[0], &nothing[0], &nothing[0], 0
+		if f.Scale != nil {
+			scale = &f.Scale[done]
+		}
+		if f.Shift != nil {
+			shift = &f.Shift[done]
+		}
+		if f.Residual != nil {
+			residual, residualStride = &f.Residual[done], f.Stride
+		}
+		l.finishRows(rows, &y[done], stride, &x[done], from, scale, shift, residual, residualStride, floor)
+	}
+	return done
 }
 
 // finishRow finishes what row i has from a column on.

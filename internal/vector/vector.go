@@ -24,6 +24,8 @@ type Level struct {
 	expRows    func(x *float32, rows int, scale float32, shift *float32)
 	// Largest values of the columns of a panel, of four, eight, … rows.
 	maxOfColumns func(most, x *float32, rows int)
+	// FinishRows of the columns of a panel, where nothing is nil.
+	finishRows func(rows int, y *float32, stride int, x *float32, from int, scale, shift, residual *float32, residualStride int, floor float32)
 
 	// Of SIMD128 alone: pack copies rows of a panel without a rest; chosen is told that it is used.
 	pack   func(to, from []float32, rows, stride int)

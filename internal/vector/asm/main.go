@@ -31,6 +31,7 @@ func main() {
 		}
 		l.expPanels(c)
 		l.maxOfColumns()
+		l.finishRows()
 		l.finish(fixed, true)
 		l.finish(fixed, false)
 		l.conversions(fixed)
