@@ -63,12 +63,7 @@ func (h *attentionHead) sideBySide(to *vector.Matrix, count int, x []float32, st
 
 // addBack adds a panel (width, count) to tokens, stride elements apart.
 func (h *attentionHead) addBack(to []float32, stride, count int, panel []float32) {
-	columns := vector.Columns()
-	for c := range int(h.Width) {
-		for i, v := range panel[c*columns:][:count] {
-			to[i*stride+c] += v
-		}
-	}
+	vector.Transpose(to, stride, panel, vector.Columns(), int(h.Width), count, true)
 }
 
 // attentionForwardFast computes the scores of a panel of queries as a matrix product, their
@@ -107,10 +102,8 @@ func (h *attentionHead) attend(first, count int, room *room, a []gpu.Array32) {
 	vector.Log(total[:columns])
 	for i := range count {
 		logSumExp[h.row(first+i)] = (h.Scale*highest[i] + total[i]) * math.Log2E
-		for c, to := 0, y[i*h.stride():][:width]; c < width; c++ {
-			to[c] = sums[c*columns+i]
-		}
 	}
+	vector.Transpose(y, h.stride(), sums, columns, width, count, false)
 }
 
 // attentionBackwardQFast adds to dq the gradients of the scores times the keys, panel by panel of

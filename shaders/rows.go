@@ -106,3 +106,21 @@ func logLikelihoods[F gpu.Float](y, q, label []F) {
 		}
 	}
 }
+
+// transposeInto makes y, or adds to it, x transposed: rows of columns, from elements apart, whose
+// columns become rows that are to elements apart.
+func transposeInto[F gpu.Float](y []F, to int, x []F, from, rows, columns int, add bool) {
+	switch y := any(y).(type) {
+	case []float32:
+		vector.Transpose(y, to, any(x).([]float32), from, rows, columns, add)
+	case []float64:
+		for i := range rows {
+			for j, v := range any(x).([]float64)[i*from:][:columns] {
+				if add {
+					v += y[j*to+i]
+				}
+				y[j*to+i] = v
+			}
+		}
+	}
+}

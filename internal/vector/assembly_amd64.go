@@ -213,3 +213,13 @@ func expRowsAVX512(x *float32, rows int, scale float32, shift *float32)
 //
 //go:noescape
 func maxOfColumnsAVX512(most *float32, x *float32, rows int)
+
+// transpose8x4 transposes whole blocks of 8 rows and 4 columns, with AVX2.
+//
+//go:noescape
+func transpose8x4(y *float32, to int, x *float32, from int, rows int, columns int, add bool)
+
+// transpose4x8 transposes whole blocks of 4 rows and 8 columns, with AVX2.
+//
+//go:noescape
+func transpose4x8(y *float32, to int, x *float32, from int, rows int, columns int, add bool)

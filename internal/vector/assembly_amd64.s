@@ -3803,3 +3803,167 @@ next:
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
+
+// func transpose8x4(y *float32, to int, x *float32, from int, rows int, columns int, add bool)
+// Requires: AVX
+TEXT ·transpose8x4(SB), NOSPLIT, $0-49
+	MOVQ y+0(FP), AX
+	MOVQ to+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ from+24(FP), BX
+	MOVQ rows+32(FP), SI
+	MOVQ columns+40(FP), DI
+	SHLQ $0x02, CX
+	SHLQ $0x02, BX
+	MOVB add+48(FP), R8
+
+rows:
+	SUBQ $0x08, SI
+	JL   end
+	LEAQ (DX)(BX*2), R9
+	ADDQ BX, R9
+	LEAQ (R9)(BX*2), R10
+	ADDQ BX, R10
+	LEAQ (AX)(CX*2), R11
+	ADDQ CX, R11
+	MOVQ DX, R13
+	MOVQ AX, R14
+	MOVQ DI, R12
+	SUBQ $0x04, R12
+	JL   next
+
+columns:
+	VMOVUPS     (R13), X0
+	VINSERTF128 $0x01, (R9)(BX*1), Y0, Y0
+	VMOVUPS     (R13)(BX*1), X1
+	VINSERTF128 $0x01, (R9)(BX*2), Y1, Y1
+	VMOVUPS     (R13)(BX*2), X2
+	VINSERTF128 $0x01, (R10), Y2, Y2
+	VMOVUPS     (R9), X3
+	VINSERTF128 $0x01, (R10)(BX*1), Y3, Y3
+	VUNPCKLPS   Y1, Y0, Y4
+	VUNPCKHPS   Y1, Y0, Y6
+	VUNPCKLPS   Y3, Y2, Y7
+	VUNPCKHPS   Y3, Y2, Y8
+	VUNPCKLPD   Y7, Y4, Y5
+	VUNPCKHPD   Y7, Y4, Y4
+	VUNPCKLPD   Y8, Y6, Y7
+	VUNPCKHPD   Y8, Y6, Y6
+	TESTB       R8, R8
+	JZ          store
+	VADDPS      (R14), Y5, Y5
+	VADDPS      (R14)(CX*1), Y4, Y4
+	VADDPS      (R14)(CX*2), Y7, Y7
+	VADDPS      (R11), Y6, Y6
+
+store:
+	VMOVUPS Y5, (R14)
+	VMOVUPS Y4, (R14)(CX*1)
+	VMOVUPS Y7, (R14)(CX*2)
+	VMOVUPS Y6, (R11)
+	ADDQ    $0x10, R13
+	ADDQ    $0x10, R9
+	ADDQ    $0x10, R10
+	MOVQ    CX, R15
+	SHLQ    $0x02, R15
+	ADDQ    R15, R14
+	ADDQ    R15, R11
+	SUBQ    $0x04, R12
+	JGE     columns
+
+next:
+	MOVQ BX, R9
+	SHLQ $0x03, R9
+	ADDQ R9, DX
+	ADDQ $0x20, AX
+	JMP  rows
+
+end:
+	VZEROUPPER
+	RET
+
+// func transpose4x8(y *float32, to int, x *float32, from int, rows int, columns int, add bool)
+// Requires: AVX
+TEXT ·transpose4x8(SB), NOSPLIT, $0-49
+	MOVQ y+0(FP), AX
+	MOVQ to+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ from+24(FP), BX
+	MOVQ rows+32(FP), SI
+	MOVQ columns+40(FP), DI
+	SHLQ $0x02, CX
+	SHLQ $0x02, BX
+	MOVB add+48(FP), R8
+
+rows:
+	SUBQ $0x04, SI
+	JL   end
+	LEAQ (DX)(BX*2), R9
+	ADDQ BX, R9
+	LEAQ (AX)(CX*2), R10
+	ADDQ CX, R10
+	LEAQ (R10)(CX*2), R11
+	ADDQ CX, R11
+	MOVQ DX, R13
+	MOVQ AX, R14
+	MOVQ DI, R12
+	SUBQ $0x08, R12
+	JL   next
+
+columns:
+	VMOVUPS     (R13), Y0
+	VMOVUPS     (R13)(BX*1), Y1
+	VMOVUPS     (R13)(BX*2), Y2
+	VMOVUPS     (R9), Y3
+	VUNPCKLPS   Y1, Y0, Y4
+	VUNPCKHPS   Y1, Y0, Y0
+	VUNPCKLPS   Y3, Y2, Y1
+	VUNPCKHPS   Y3, Y2, Y3
+	VUNPCKLPD   Y1, Y4, Y2
+	VUNPCKHPD   Y1, Y4, Y1
+	VUNPCKLPD   Y3, Y0, Y4
+	VUNPCKHPD   Y3, Y0, Y0
+	TESTB       R8, R8
+	JZ          store
+	VMOVUPS     (R14), X5
+	VINSERTF128 $0x01, (R10)(CX*1), Y5, Y5
+	VADDPS      Y5, Y2, Y2
+	VMOVUPS     (R14)(CX*1), X6
+	VINSERTF128 $0x01, (R10)(CX*2), Y6, Y6
+	VADDPS      Y6, Y1, Y1
+	VMOVUPS     (R14)(CX*2), X7
+	VINSERTF128 $0x01, (R11), Y7, Y7
+	VADDPS      Y7, Y4, Y4
+	VMOVUPS     (R10), X8
+	VINSERTF128 $0x01, (R11)(CX*1), Y8, Y8
+	VADDPS      Y8, Y0, Y0
+
+store:
+	VMOVUPS      X2, (R14)
+	VEXTRACTF128 $0x01, Y2, (R10)(CX*1)
+	VMOVUPS      X1, (R14)(CX*1)
+	VEXTRACTF128 $0x01, Y1, (R10)(CX*2)
+	VMOVUPS      X4, (R14)(CX*2)
+	VEXTRACTF128 $0x01, Y4, (R11)
+	VMOVUPS      X0, (R10)
+	VEXTRACTF128 $0x01, Y0, (R11)(CX*1)
+	ADDQ         $0x20, R13
+	ADDQ         $0x20, R9
+	MOVQ         CX, R15
+	SHLQ         $0x03, R15
+	ADDQ         R15, R14
+	ADDQ         R15, R10
+	ADDQ         R15, R11
+	SUBQ         $0x08, R12
+	JGE          columns
+
+next:
+	MOVQ BX, R9
+	SHLQ $0x02, R9
+	ADDQ R9, DX
+	ADDQ $0x10, AX
+	JMP  rows
+
+end:
+	VZEROUPPER
+	RET

@@ -25,6 +25,8 @@ type Level struct {
 	// Largest values of the columns of a panel, of four, eight, … rows.
 	maxOfColumns func(most, x *float32, rows int)
 
+	transpose []blocksTransposed // the first that fit first
+
 	// Of SIMD128 alone: pack copies rows of a panel without a rest; chosen is told that it is used.
 	pack   func(to, from []float32, rows, stride int)
 	chosen func()

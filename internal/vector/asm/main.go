@@ -1,5 +1,5 @@
-// Command asm writes the matrix products of package vector in assembly: the compiler keeps too few
-// sums in registers. "go generate ./internal/vector" runs it.
+// Command asm writes what package vector has in assembly, its matrix products above all: the compiler
+// keeps too few sums in registers. "go generate ./internal/vector" runs it.
 package main
 
 import (
@@ -32,6 +32,8 @@ func main() {
 		l.expPanels(c)
 		l.maxOfColumns()
 	}
+	transpose(8, 4)
+	transpose(4, 8)
 	Generate()
 }
 
