@@ -9,6 +9,12 @@ import (
 
 // What bodies of both precisions do to rows of one length: in float32 with vectors.
 
+// singles is x, of float32: what bodies give functions that have vectors. Of float64 it is nil.
+func singles[F gpu.Float](x []F) []float32 {
+	single, _ := any(x).([]float32)
+	return single
+}
+
 // addRow adds x to y.
 func addRow[F gpu.Float](y, x []F) {
 	switch y := any(y).(type) {
@@ -54,6 +60,19 @@ func addProductsOf[F gpu.Float](y, a, b []F) {
 		b := any(b).([]float64)
 		for i, v := range any(a).([]float64) {
 			y[i] += v * b[i]
+		}
+	}
+}
+
+// addSquaresOf adds (x − mean)² to y.
+func addSquaresOf[F gpu.Float](y, x, mean []F) {
+	switch y := any(y).(type) {
+	case []float32:
+		vector.AddSquares(y, any(x).([]float32), any(mean).([]float32))
+	case []float64:
+		mean := any(mean).([]float64)
+		for i, v := range any(x).([]float64) {
+			y[i] += (v - mean[i]) * (v - mean[i])
 		}
 	}
 }

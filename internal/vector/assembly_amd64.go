@@ -79,6 +79,11 @@ func expRowsAVX2(x *float32, rows int, scale float32, shift *float32)
 //go:noescape
 func maxOfColumnsAVX2(most *float32, x *float32, rows int)
 
+// filterAVX2 filters vectors of eight.
+//
+//go:noescape
+func filterAVX2(y *float32, x *float32, n int, stride int, window *float32, taps int)
+
 // productAVX512x1 sums k products for 1 rows of two vectors of sixteen.
 //
 //go:noescape
@@ -213,6 +218,11 @@ func expRowsAVX512(x *float32, rows int, scale float32, shift *float32)
 //
 //go:noescape
 func maxOfColumnsAVX512(most *float32, x *float32, rows int)
+
+// filterAVX512 filters vectors of sixteen.
+//
+//go:noescape
+func filterAVX512(y *float32, x *float32, n int, stride int, window *float32, taps int)
 
 // transpose8x4 transposes whole blocks of 8 rows and 4 columns, with AVX2.
 //

@@ -1235,6 +1235,86 @@ next:
 	VZEROUPPER
 	RET
 
+// func filterAVX2(y *float32, x *float32, n int, stride int, window *float32, taps int)
+// Requires: AVX, FMA3
+TEXT ·filterAVX2(SB), NOSPLIT, $0-48
+	MOVQ y+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+	MOVQ stride+24(FP), BX
+	MOVQ window+32(FP), SI
+	MOVQ taps+40(FP), DI
+	SHLQ $0x02, BX
+
+begin8:
+	SUBQ   $0x00000040, DX
+	JL     next8
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	MOVQ   CX, R8
+	MOVQ   SI, R9
+	MOVQ   DI, R10
+
+tap8:
+	VBROADCASTSS (R9), Y8
+	VFMADD231PS  (R8), Y8, Y0
+	VFMADD231PS  32(R8), Y8, Y1
+	VFMADD231PS  64(R8), Y8, Y2
+	VFMADD231PS  96(R8), Y8, Y3
+	VFMADD231PS  128(R8), Y8, Y4
+	VFMADD231PS  160(R8), Y8, Y5
+	VFMADD231PS  192(R8), Y8, Y6
+	VFMADD231PS  224(R8), Y8, Y7
+	ADDQ         $0x04, R9
+	ADDQ         BX, R8
+	DECQ         R10
+	JNZ          tap8
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VMOVUPS      Y2, 64(AX)
+	VMOVUPS      Y3, 96(AX)
+	VMOVUPS      Y4, 128(AX)
+	VMOVUPS      Y5, 160(AX)
+	VMOVUPS      Y6, 192(AX)
+	VMOVUPS      Y7, 224(AX)
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000100, AX
+	JMP          begin8
+
+next8:
+	ADDQ $0x00000040, DX
+
+begin1:
+	SUBQ   $0x00000008, DX
+	JL     next1
+	VXORPS Y0, Y0, Y0
+	MOVQ   CX, R8
+	MOVQ   SI, R9
+	MOVQ   DI, R10
+
+tap1:
+	VBROADCASTSS (R9), Y1
+	VFMADD231PS  (R8), Y1, Y0
+	ADDQ         $0x04, R9
+	ADDQ         BX, R8
+	DECQ         R10
+	JNZ          tap1
+	VMOVUPS      Y0, (AX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, AX
+	JMP          begin1
+
+next1:
+	ADDQ $0x00000008, DX
+	VZEROUPPER
+	RET
+
 // func productAVX512x1(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·productAVX512x1(SB), NOSPLIT, $0-57
@@ -3801,6 +3881,86 @@ next:
 	VMAXPS  Z7, Z1, Z1
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func filterAVX512(y *float32, x *float32, n int, stride int, window *float32, taps int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·filterAVX512(SB), NOSPLIT, $0-48
+	MOVQ y+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+	MOVQ stride+24(FP), BX
+	MOVQ window+32(FP), SI
+	MOVQ taps+40(FP), DI
+	SHLQ $0x02, BX
+
+begin8:
+	SUBQ   $0x00000080, DX
+	JL     next8
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	MOVQ   CX, R8
+	MOVQ   SI, R9
+	MOVQ   DI, R10
+
+tap8:
+	VBROADCASTSS (R9), Z8
+	VFMADD231PS  (R8), Z8, Z0
+	VFMADD231PS  64(R8), Z8, Z1
+	VFMADD231PS  128(R8), Z8, Z2
+	VFMADD231PS  192(R8), Z8, Z3
+	VFMADD231PS  256(R8), Z8, Z4
+	VFMADD231PS  320(R8), Z8, Z5
+	VFMADD231PS  384(R8), Z8, Z6
+	VFMADD231PS  448(R8), Z8, Z7
+	ADDQ         $0x04, R9
+	ADDQ         BX, R8
+	DECQ         R10
+	JNZ          tap8
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      Z3, 192(AX)
+	VMOVUPS      Z4, 256(AX)
+	VMOVUPS      Z5, 320(AX)
+	VMOVUPS      Z6, 384(AX)
+	VMOVUPS      Z7, 448(AX)
+	ADDQ         $0x00000200, CX
+	ADDQ         $0x00000200, AX
+	JMP          begin8
+
+next8:
+	ADDQ $0x00000080, DX
+
+begin1:
+	SUBQ   $0x00000010, DX
+	JL     next1
+	VXORPS Z0, Z0, Z0
+	MOVQ   CX, R8
+	MOVQ   SI, R9
+	MOVQ   DI, R10
+
+tap1:
+	VBROADCASTSS (R9), Z1
+	VFMADD231PS  (R8), Z1, Z0
+	ADDQ         $0x04, R9
+	ADDQ         BX, R8
+	DECQ         R10
+	JNZ          tap1
+	VMOVUPS      Z0, (AX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, AX
+	JMP          begin1
+
+next1:
+	ADDQ $0x00000010, DX
 	VZEROUPPER
 	RET
 

@@ -46,6 +46,11 @@ func AddProducts(y, a, b []float32) {
 func Filter(y, x []float32, stride int, window []float32) {
 	x = x[:len(y)+(len(window)-1)*stride]
 	if moreVectors() {
+		if l := Current(); l.filter != nil && len(y) >= l.lanes && len(window) > 0 {
+			n := len(y) / l.lanes * l.lanes
+			l.filter(&y[0], &x[0], n, stride, &window[0], len(window))
+			y, x = y[n:], x[n:]
+		}
 		filterVectors(y, x, stride, window)
 		return
 	}

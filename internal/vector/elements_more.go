@@ -6,13 +6,18 @@ package vector
 func moreVectors() bool { return false }
 
 // What is never called, then.
-func filterVectors(y, x []float32, stride int, window []float32)              {}
-func softmaxGradientVectors(d, w []float32, delta, scale float32)             {}
-func fixedVectors(t, sums []int32, shift uint32, by []float32, start []int32) {}
-func addFixedVectors(t []int32, x, by []float32)                              {}
-func logVectors(x []float32)                                                  {}
-func softmaxGradientColumnsVectors(d, w, delta []float32, scale float32)      {}
-func multiplyVectors(y, x []float32)                                          {}
-func takeLargerVectors(y, x []float32)                                        {}
-func placeLargerVectors(y, places, x []float32, place float32)                {}
-func logLikelihoodVectors(y, q, label []float32)                              {}
+func filterVectors(y, x []float32, stride int, window []float32)                {}
+func softmaxGradientVectors(d, w []float32, delta, scale float32)               {}
+func fixedVectors(t, sums []int32, shift uint32, by []float32, start []int32)   {}
+func addFixedVectors(t []int32, x, by []float32)                                {}
+func logVectors(x []float32)                                                    {}
+func softmaxGradientColumnsVectors(d, w, delta []float32, scale float32)        {}
+func multiplyVectors(y, x []float32)                                            {}
+func takeLargerVectors(y, x []float32)                                          {}
+func placeLargerVectors(y, places, x []float32, place float32)                  {}
+func logLikelihoodVectors(y, q, label []float32)                                {}
+func normaliseVectors(y, x []float32, n *Normalisation)                         {}
+func addNormGradientsVectors(products, sums, x, dy []float32, n *Normalisation) {}
+func addNormGradientByXVectors(dx, x, dy, products, sums []float32, share float32, n *Normalisation) {
+}
+func addSquaresVectors(squares, x, mean []float32) {}

@@ -91,24 +91,9 @@ func addProductsVectors(y, a, b []float32) {
 	archsimd.ClearAVXUpperBits()
 }
 
-// filterVectors sums four vectors at once: one sum waits for itself.
+// filterVectors filters what assembly leaves.
 func filterVectors(y, x []float32, stride int, window []float32) {
-	i := 0
-	for ; i+32 <= len(y); i += 32 {
-		var s0, s1, s2, s3 eight
-		for t, w := range window {
-			x, factor := (*[32]float32)(x[i+t*stride:]), all(w)
-			s0 = factor.MulAdd(load(x[:8]), s0)
-			s1 = factor.MulAdd(load(x[8:16]), s1)
-			s2 = factor.MulAdd(load(x[16:24]), s2)
-			s3 = factor.MulAdd(load(x[24:]), s3)
-		}
-		store(s0, y[i:])
-		store(s1, y[i+8:])
-		store(s2, y[i+16:])
-		store(s3, y[i+24:])
-	}
-	for ; i < len(y); i += 8 {
+	for i := 0; i < len(y); i += 8 {
 		var sum eight
 		for t, w := range window {
 			sum = all(w).MulAdd(load(x[i+t*stride:]), sum)

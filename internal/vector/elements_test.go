@@ -46,6 +46,7 @@ func TestElements(t *testing.T) {
 		}
 		return b
 	})
+	elementwise(t, AddSquares, func(y, a, b float64) float64 { return y + (a-b)*(a-b) })
 	elementwise(t, ScaleAndShift, func(y, a, b float64) float64 { return y*a + b })
 	elementwise(t, func(y, a, _ []float32) { SoftmaxGradient(y, a, .3, .5) }, func(y, a, _ float64) float64 { return a * (y - .3) / 2 })
 	elementwise(t, func(y, _, _ []float32) { ReLU(y) }, func(y, _, _ float64) float64 { return max(y, 0) })
@@ -71,7 +72,7 @@ func TestElements(t *testing.T) {
 
 func TestFilter(t *testing.T) {
 	asLevels(t, func(l *Level) {
-		for _, n := range append(lengths, 32, 77) {
+		for _, n := range append(lengths, 32, 77, 300) {
 			const stride = 5
 			window, x, y := random(7, 1), random(n+6*stride, 2), make([]float32, n+1)
 			Filter(y[:n], x, stride, window)

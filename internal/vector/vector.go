@@ -25,6 +25,10 @@ type Level struct {
 	// Largest values of the columns of a panel, of four, eight, … rows.
 	maxOfColumns func(most, x *float32, rows int)
 
+	// Of slices, a multiple of lanes, in assembly; nil: all in Go.
+	lanes  int
+	filter func(y, x *float32, n, stride int, window *float32, taps int)
+
 	transpose []blocksTransposed // the first that fit first
 
 	// Of SIMD128 alone: pack copies rows of a panel without a rest; chosen is told that it is used.

@@ -31,6 +31,7 @@ func main() {
 		}
 		l.expPanels(c)
 		l.maxOfColumns()
+		l.filter()
 	}
 	transpose(8, 4)
 	transpose(4, 8)
