@@ -390,3 +390,17 @@ func AddGELUGradient(dx, dy, x []float32) {
 		}
 	}
 }
+
+// AddWhere adds x to y where a place is the one given.
+func AddWhere(y, x, places []float32, place float32) {
+	x, places = x[:len(y)], places[:len(y)]
+	if moreVectors() {
+		addWhereVectors(y, x, places, place)
+		return
+	}
+	for i, v := range x {
+		if places[i] == place {
+			y[i] += v
+		}
+	}
+}

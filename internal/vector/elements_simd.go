@@ -411,3 +411,13 @@ func softmaxGradientColumnsVectors(d, w, delta []float32, scale float32) {
 	}
 	archsimd.ClearAVXUpperBits()
 }
+
+func addWhereVectors(y, x, places []float32, place float32) {
+	var zero eight
+	here := all(place)
+	for i := 0; i < len(y); i += 8 {
+		v := load(x[i:]).Merge(zero, load(places[i:]).Equal(here))
+		store(load(y[i:]).Add(v), y[i:])
+	}
+	archsimd.ClearAVXUpperBits()
+}

@@ -46,6 +46,18 @@ func TestElements(t *testing.T) {
 		}
 		return b
 	})
+	elementwise(t, func(y, a, b []float32) {
+		places := make([]float32, len(b))
+		for i, v := range b {
+			places[i] = float32(math.Trunc(float64(v)))
+		}
+		AddWhere(y, a, places, 1)
+	}, func(y, a, b float64) float64 {
+		if math.Trunc(b) == 1 {
+			return y + a
+		}
+		return y
+	})
 	elementwise(t, AddSquares, func(y, a, b float64) float64 { return y + (a-b)*(a-b) })
 	elementwise(t, ScaleAndShift, func(y, a, b float64) float64 { return y*a + b })
 	elementwise(t, func(y, a, _ []float32) { SoftmaxGradient(y, a, .3, .5) }, func(y, a, _ float64) float64 { return a * (y - .3) / 2 })
