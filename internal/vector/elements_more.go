@@ -20,5 +20,7 @@ func normaliseVectors(y, x []float32, n *Normalisation)                         
 func addNormGradientsVectors(products, sums, x, dy []float32, n *Normalisation) {}
 func addNormGradientByXVectors(dx, x, dy, products, sums []float32, share float32, n *Normalisation) {
 }
-func addSquaresVectors(squares, x, mean []float32)          {}
-func addWhereVectors(y, x, places []float32, place float32) {}
+func addSquaresVectors(squares, x, mean []float32)           {}
+func addWhereVectors(y, x, places []float32, place float32)  {}
+func softmaxAcrossVectors(x []float32, rows []int, n int)    {}
+func sumProductsAcrossVectors(y, a, b []float32, rows []int) {}

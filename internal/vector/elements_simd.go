@@ -421,3 +421,37 @@ func addWhereVectors(y, x, places []float32, place float32) {
 	}
 	archsimd.ClearAVXUpperBits()
 }
+
+func softmaxAcrossVectors(x []float32, rows []int, n int) {
+	for j := 0; j < n; j += 8 {
+		m := load(x[rows[0]+j : rows[0]+n])
+		for _, row := range rows[1:] {
+			m = m.Max(load(x[row+j : row+n]))
+		}
+		var sum eight
+		for _, row := range rows {
+			to := x[row+j : row+n]
+			e := expOf(load(to).Sub(m))
+			store(e, to)
+			sum = sum.Add(e)
+		}
+		factor := all(1).Div(sum)
+		for _, row := range rows {
+			to := x[row+j : row+n]
+			store(load(to).Mul(factor), to)
+		}
+	}
+	archsimd.ClearAVXUpperBits()
+}
+
+func sumProductsAcrossVectors(y, a, b []float32, rows []int) {
+	n := len(y)
+	for j := 0; j < n; j += 8 {
+		var sum eight
+		for _, row := range rows {
+			sum = load(a[row+j:row+n]).MulAdd(load(b[row+j:row+n]), sum)
+		}
+		store(sum, y[j:])
+	}
+	archsimd.ClearAVXUpperBits()
+}
