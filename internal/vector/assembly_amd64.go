@@ -69,10 +69,15 @@ func dotsAVX2x6(k int, a *byte, row int, b *byte, c *int32, stride int)
 //go:noescape
 func expColumnsAVX2(x *float32, rows int, scale float32, shift *float32, total *float32)
 
-// expRowsAVX2 computes exponentials of rows of two vectors of eight.
+// expGradientColumnsAVX2 computes softmax and its gradient, rows of two vectors of eight.
 //
 //go:noescape
-func expRowsAVX2(x *float32, rows int, scale float32, shift *float32)
+func expGradientColumnsAVX2(x *float32, d *float32, rows int, scale float32, shift *float32, delta *float32)
+
+// expGradientRowsAVX2 computes softmax and its gradient, rows of two vectors of eight.
+//
+//go:noescape
+func expGradientRowsAVX2(x *float32, d *float32, rows int, scale float32, shift *float32, delta *float32)
 
 // maxOfColumnsAVX2 finds the largest of the columns of two vectors of eight.
 //
@@ -209,10 +214,15 @@ func dotsAVX512x12(k int, a *byte, row int, b *byte, c *int32, stride int)
 //go:noescape
 func expColumnsAVX512(x *float32, rows int, scale float32, shift *float32, total *float32)
 
-// expRowsAVX512 computes exponentials of rows of two vectors of sixteen.
+// expGradientColumnsAVX512 computes softmax and its gradient, rows of two vectors of sixteen.
 //
 //go:noescape
-func expRowsAVX512(x *float32, rows int, scale float32, shift *float32)
+func expGradientColumnsAVX512(x *float32, d *float32, rows int, scale float32, shift *float32, delta *float32)
+
+// expGradientRowsAVX512 computes softmax and its gradient, rows of two vectors of sixteen.
+//
+//go:noescape
+func expGradientRowsAVX512(x *float32, d *float32, rows int, scale float32, shift *float32, delta *float32)
 
 // maxOfColumnsAVX512 finds the largest of the columns of two vectors of sixteen.
 //

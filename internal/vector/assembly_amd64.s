@@ -1072,8 +1072,8 @@ TEXT ·expColumnsAVX2(SB), NOSPLIT, $0-40
 	MOVQ         x+0(FP), AX
 	MOVQ         rows+8(FP), CX
 	MOVQ         shift+24(FP), DX
-	VBROADCASTSS scale+16(FP), Y0
 	MOVQ         total+32(FP), BX
+	VBROADCASTSS scale+16(FP), Y0
 	VMOVUPS      (DX), Y1
 	VMOVUPS      (BX), Y3
 	VMOVUPS      32(DX), Y2
@@ -1134,63 +1134,147 @@ end:
 	VZEROUPPER
 	RET
 
-// func expRowsAVX2(x *float32, rows int, scale float32, shift *float32)
+// func expGradientColumnsAVX2(x *float32, d *float32, rows int, scale float32, shift *float32, delta *float32)
 // Requires: AVX, AVX2, FMA3
-TEXT ·expRowsAVX2(SB), NOSPLIT, $0-32
+TEXT ·expGradientColumnsAVX2(SB), NOSPLIT, $0-48
 	MOVQ         x+0(FP), AX
-	MOVQ         rows+8(FP), CX
-	MOVQ         shift+24(FP), DX
-	VBROADCASTSS scale+16(FP), Y0
-	TESTQ        CX, CX
-	JZ           end
+	MOVQ         d+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         shift+32(FP), BX
+	MOVQ         delta+40(FP), SI
+	VBROADCASTSS scale+24(FP), Y0
+	VMOVUPS      (BX), Y1
+	VMOVUPS      (SI), Y3
+	VMOVUPS      32(BX), Y2
+	VMOVUPS      32(SI), Y4
 
 row:
-	VBROADCASTSS (DX), Y1
-	VFMADD231PS  (AX), Y0, Y1
-	VMOVDQU      exp_least<>+0(SB), Y2
-	VMAXPS       Y1, Y2, Y1
-	VMOVDQU      exp_round<>+0(SB), Y2
-	VFMADD231PS  exp_log2e<>+0(SB), Y1, Y2
-	VSUBPS       exp_round<>+0(SB), Y2, Y3
-	VFMADD231PS  exp_high<>+0(SB), Y3, Y1
-	VFMADD231PS  exp_low<>+0(SB), Y3, Y1
-	VMOVDQU      exp_c6<>+0(SB), Y3
-	VFMADD213PS  exp_c5<>+0(SB), Y1, Y3
-	VFMADD213PS  exp_c4<>+0(SB), Y1, Y3
-	VFMADD213PS  exp_c3<>+0(SB), Y1, Y3
-	VFMADD213PS  exp_c2<>+0(SB), Y1, Y3
-	VFMADD213PS  exp_c1<>+0(SB), Y1, Y3
-	VFMADD213PS  exp_c1<>+0(SB), Y1, Y3
-	VPADDD       exp_bias<>+0(SB), Y2, Y2
-	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y3, Y1
-	VMOVUPS      Y1, (AX)
-	VBROADCASTSS (DX), Y1
-	VFMADD231PS  32(AX), Y0, Y1
-	VMOVDQU      exp_least<>+0(SB), Y2
-	VMAXPS       Y1, Y2, Y1
-	VMOVDQU      exp_round<>+0(SB), Y2
-	VFMADD231PS  exp_log2e<>+0(SB), Y1, Y2
-	VSUBPS       exp_round<>+0(SB), Y2, Y3
-	VFMADD231PS  exp_high<>+0(SB), Y3, Y1
-	VFMADD231PS  exp_low<>+0(SB), Y3, Y1
-	VMOVDQU      exp_c6<>+0(SB), Y3
-	VFMADD213PS  exp_c5<>+0(SB), Y1, Y3
-	VFMADD213PS  exp_c4<>+0(SB), Y1, Y3
-	VFMADD213PS  exp_c3<>+0(SB), Y1, Y3
-	VFMADD213PS  exp_c2<>+0(SB), Y1, Y3
-	VFMADD213PS  exp_c1<>+0(SB), Y1, Y3
-	VFMADD213PS  exp_c1<>+0(SB), Y1, Y3
-	VPADDD       exp_bias<>+0(SB), Y2, Y2
-	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y3, Y1
-	VMOVUPS      Y1, 32(AX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x04, DX
-	DECQ         CX
-	JNZ          row
+	VMOVUPS     Y1, Y5
+	VFMADD231PS (AX), Y0, Y5
+	VMOVDQU     exp_least<>+0(SB), Y6
+	VMAXPS      Y5, Y6, Y5
+	VMOVDQU     exp_round<>+0(SB), Y6
+	VFMADD231PS exp_log2e<>+0(SB), Y5, Y6
+	VSUBPS      exp_round<>+0(SB), Y6, Y7
+	VFMADD231PS exp_high<>+0(SB), Y7, Y5
+	VFMADD231PS exp_low<>+0(SB), Y7, Y5
+	VMOVDQU     exp_c6<>+0(SB), Y7
+	VFMADD213PS exp_c5<>+0(SB), Y5, Y7
+	VFMADD213PS exp_c4<>+0(SB), Y5, Y7
+	VFMADD213PS exp_c3<>+0(SB), Y5, Y7
+	VFMADD213PS exp_c2<>+0(SB), Y5, Y7
+	VFMADD213PS exp_c1<>+0(SB), Y5, Y7
+	VFMADD213PS exp_c1<>+0(SB), Y5, Y7
+	VPADDD      exp_bias<>+0(SB), Y6, Y6
+	VPSLLD      $0x17, Y6, Y6
+	VMULPS      Y6, Y7, Y5
+	VMOVUPS     Y5, (AX)
+	VMOVUPS     (CX), Y6
+	VSUBPS      Y3, Y6, Y6
+	VMULPS      Y0, Y5, Y5
+	VMULPS      Y5, Y6, Y6
+	VMOVUPS     Y6, (CX)
+	VMOVUPS     Y2, Y5
+	VFMADD231PS 32(AX), Y0, Y5
+	VMOVDQU     exp_least<>+0(SB), Y6
+	VMAXPS      Y5, Y6, Y5
+	VMOVDQU     exp_round<>+0(SB), Y6
+	VFMADD231PS exp_log2e<>+0(SB), Y5, Y6
+	VSUBPS      exp_round<>+0(SB), Y6, Y7
+	VFMADD231PS exp_high<>+0(SB), Y7, Y5
+	VFMADD231PS exp_low<>+0(SB), Y7, Y5
+	VMOVDQU     exp_c6<>+0(SB), Y7
+	VFMADD213PS exp_c5<>+0(SB), Y5, Y7
+	VFMADD213PS exp_c4<>+0(SB), Y5, Y7
+	VFMADD213PS exp_c3<>+0(SB), Y5, Y7
+	VFMADD213PS exp_c2<>+0(SB), Y5, Y7
+	VFMADD213PS exp_c1<>+0(SB), Y5, Y7
+	VFMADD213PS exp_c1<>+0(SB), Y5, Y7
+	VPADDD      exp_bias<>+0(SB), Y6, Y6
+	VPSLLD      $0x17, Y6, Y6
+	VMULPS      Y6, Y7, Y5
+	VMOVUPS     Y5, 32(AX)
+	VMOVUPS     32(CX), Y6
+	VSUBPS      Y4, Y6, Y6
+	VMULPS      Y0, Y5, Y5
+	VMULPS      Y5, Y6, Y6
+	VMOVUPS     Y6, 32(CX)
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
+	DECQ        DX
+	JNZ         row
+	VZEROUPPER
+	RET
 
-end:
+// func expGradientRowsAVX2(x *float32, d *float32, rows int, scale float32, shift *float32, delta *float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·expGradientRowsAVX2(SB), NOSPLIT, $0-48
+	MOVQ         x+0(FP), AX
+	MOVQ         d+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         shift+32(FP), BX
+	MOVQ         delta+40(FP), SI
+	VBROADCASTSS scale+24(FP), Y0
+
+row:
+	VBROADCASTSS (BX), Y2
+	VBROADCASTSS (SI), Y1
+	VFMADD231PS  (AX), Y0, Y2
+	VMOVDQU      exp_least<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVDQU      exp_round<>+0(SB), Y3
+	VFMADD231PS  exp_log2e<>+0(SB), Y2, Y3
+	VSUBPS       exp_round<>+0(SB), Y3, Y4
+	VFMADD231PS  exp_high<>+0(SB), Y4, Y2
+	VFMADD231PS  exp_low<>+0(SB), Y4, Y2
+	VMOVDQU      exp_c6<>+0(SB), Y4
+	VFMADD213PS  exp_c5<>+0(SB), Y2, Y4
+	VFMADD213PS  exp_c4<>+0(SB), Y2, Y4
+	VFMADD213PS  exp_c3<>+0(SB), Y2, Y4
+	VFMADD213PS  exp_c2<>+0(SB), Y2, Y4
+	VFMADD213PS  exp_c1<>+0(SB), Y2, Y4
+	VFMADD213PS  exp_c1<>+0(SB), Y2, Y4
+	VPADDD       exp_bias<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y4, Y2
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      (CX), Y3
+	VSUBPS       Y1, Y3, Y3
+	VMULPS       Y0, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VMOVUPS      Y3, (CX)
+	VBROADCASTSS (BX), Y2
+	VBROADCASTSS (SI), Y1
+	VFMADD231PS  32(AX), Y0, Y2
+	VMOVDQU      exp_least<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVDQU      exp_round<>+0(SB), Y3
+	VFMADD231PS  exp_log2e<>+0(SB), Y2, Y3
+	VSUBPS       exp_round<>+0(SB), Y3, Y4
+	VFMADD231PS  exp_high<>+0(SB), Y4, Y2
+	VFMADD231PS  exp_low<>+0(SB), Y4, Y2
+	VMOVDQU      exp_c6<>+0(SB), Y4
+	VFMADD213PS  exp_c5<>+0(SB), Y2, Y4
+	VFMADD213PS  exp_c4<>+0(SB), Y2, Y4
+	VFMADD213PS  exp_c3<>+0(SB), Y2, Y4
+	VFMADD213PS  exp_c2<>+0(SB), Y2, Y4
+	VFMADD213PS  exp_c1<>+0(SB), Y2, Y4
+	VFMADD213PS  exp_c1<>+0(SB), Y2, Y4
+	VPADDD       exp_bias<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y4, Y2
+	VMOVUPS      Y2, 32(AX)
+	VMOVUPS      32(CX), Y3
+	VSUBPS       Y1, Y3, Y3
+	VMULPS       Y0, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VMOVUPS      Y3, 32(CX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	DECQ         DX
+	JNZ          row
 	VZEROUPPER
 	RET
 
@@ -3721,8 +3805,8 @@ TEXT ·expColumnsAVX512(SB), NOSPLIT, $0-40
 	MOVQ         x+0(FP), AX
 	MOVQ         rows+8(FP), CX
 	MOVQ         shift+24(FP), DX
-	VBROADCASTSS scale+16(FP), Z0
 	MOVQ         total+32(FP), BX
+	VBROADCASTSS scale+16(FP), Z0
 	VMOVUPS      (DX), Z1
 	VMOVUPS      (BX), Z3
 	VMOVUPS      64(DX), Z2
@@ -3783,63 +3867,147 @@ end:
 	VZEROUPPER
 	RET
 
-// func expRowsAVX512(x *float32, rows int, scale float32, shift *float32)
+// func expGradientColumnsAVX512(x *float32, d *float32, rows int, scale float32, shift *float32, delta *float32)
 // Requires: AVX, AVX512F
-TEXT ·expRowsAVX512(SB), NOSPLIT, $0-32
+TEXT ·expGradientColumnsAVX512(SB), NOSPLIT, $0-48
 	MOVQ         x+0(FP), AX
-	MOVQ         rows+8(FP), CX
-	MOVQ         shift+24(FP), DX
-	VBROADCASTSS scale+16(FP), Z0
-	TESTQ        CX, CX
-	JZ           end
+	MOVQ         d+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         shift+32(FP), BX
+	MOVQ         delta+40(FP), SI
+	VBROADCASTSS scale+24(FP), Z0
+	VMOVUPS      (BX), Z1
+	VMOVUPS      (SI), Z3
+	VMOVUPS      64(BX), Z2
+	VMOVUPS      64(SI), Z4
 
 row:
-	VBROADCASTSS (DX), Z1
-	VFMADD231PS  (AX), Z0, Z1
-	VMOVDQU32    exp_least<>+0(SB), Z2
-	VMAXPS       Z1, Z2, Z1
-	VMOVDQU32    exp_round<>+0(SB), Z2
-	VFMADD231PS  exp_log2e<>+0(SB), Z1, Z2
-	VSUBPS       exp_round<>+0(SB), Z2, Z3
-	VFMADD231PS  exp_high<>+0(SB), Z3, Z1
-	VFMADD231PS  exp_low<>+0(SB), Z3, Z1
-	VMOVDQU32    exp_c6<>+0(SB), Z3
-	VFMADD213PS  exp_c5<>+0(SB), Z1, Z3
-	VFMADD213PS  exp_c4<>+0(SB), Z1, Z3
-	VFMADD213PS  exp_c3<>+0(SB), Z1, Z3
-	VFMADD213PS  exp_c2<>+0(SB), Z1, Z3
-	VFMADD213PS  exp_c1<>+0(SB), Z1, Z3
-	VFMADD213PS  exp_c1<>+0(SB), Z1, Z3
-	VPADDD       exp_bias<>+0(SB), Z2, Z2
-	VPSLLD       $0x17, Z2, Z2
-	VMULPS       Z2, Z3, Z1
-	VMOVUPS      Z1, (AX)
-	VBROADCASTSS (DX), Z1
-	VFMADD231PS  64(AX), Z0, Z1
-	VMOVDQU32    exp_least<>+0(SB), Z2
-	VMAXPS       Z1, Z2, Z1
-	VMOVDQU32    exp_round<>+0(SB), Z2
-	VFMADD231PS  exp_log2e<>+0(SB), Z1, Z2
-	VSUBPS       exp_round<>+0(SB), Z2, Z3
-	VFMADD231PS  exp_high<>+0(SB), Z3, Z1
-	VFMADD231PS  exp_low<>+0(SB), Z3, Z1
-	VMOVDQU32    exp_c6<>+0(SB), Z3
-	VFMADD213PS  exp_c5<>+0(SB), Z1, Z3
-	VFMADD213PS  exp_c4<>+0(SB), Z1, Z3
-	VFMADD213PS  exp_c3<>+0(SB), Z1, Z3
-	VFMADD213PS  exp_c2<>+0(SB), Z1, Z3
-	VFMADD213PS  exp_c1<>+0(SB), Z1, Z3
-	VFMADD213PS  exp_c1<>+0(SB), Z1, Z3
-	VPADDD       exp_bias<>+0(SB), Z2, Z2
-	VPSLLD       $0x17, Z2, Z2
-	VMULPS       Z2, Z3, Z1
-	VMOVUPS      Z1, 64(AX)
-	ADDQ         $0x00000080, AX
-	ADDQ         $0x04, DX
-	DECQ         CX
-	JNZ          row
+	VMOVUPS     Z1, Z5
+	VFMADD231PS (AX), Z0, Z5
+	VMOVDQU32   exp_least<>+0(SB), Z6
+	VMAXPS      Z5, Z6, Z5
+	VMOVDQU32   exp_round<>+0(SB), Z6
+	VFMADD231PS exp_log2e<>+0(SB), Z5, Z6
+	VSUBPS      exp_round<>+0(SB), Z6, Z7
+	VFMADD231PS exp_high<>+0(SB), Z7, Z5
+	VFMADD231PS exp_low<>+0(SB), Z7, Z5
+	VMOVDQU32   exp_c6<>+0(SB), Z7
+	VFMADD213PS exp_c5<>+0(SB), Z5, Z7
+	VFMADD213PS exp_c4<>+0(SB), Z5, Z7
+	VFMADD213PS exp_c3<>+0(SB), Z5, Z7
+	VFMADD213PS exp_c2<>+0(SB), Z5, Z7
+	VFMADD213PS exp_c1<>+0(SB), Z5, Z7
+	VFMADD213PS exp_c1<>+0(SB), Z5, Z7
+	VPADDD      exp_bias<>+0(SB), Z6, Z6
+	VPSLLD      $0x17, Z6, Z6
+	VMULPS      Z6, Z7, Z5
+	VMOVUPS     Z5, (AX)
+	VMOVUPS     (CX), Z6
+	VSUBPS      Z3, Z6, Z6
+	VMULPS      Z0, Z5, Z5
+	VMULPS      Z5, Z6, Z6
+	VMOVUPS     Z6, (CX)
+	VMOVUPS     Z2, Z5
+	VFMADD231PS 64(AX), Z0, Z5
+	VMOVDQU32   exp_least<>+0(SB), Z6
+	VMAXPS      Z5, Z6, Z5
+	VMOVDQU32   exp_round<>+0(SB), Z6
+	VFMADD231PS exp_log2e<>+0(SB), Z5, Z6
+	VSUBPS      exp_round<>+0(SB), Z6, Z7
+	VFMADD231PS exp_high<>+0(SB), Z7, Z5
+	VFMADD231PS exp_low<>+0(SB), Z7, Z5
+	VMOVDQU32   exp_c6<>+0(SB), Z7
+	VFMADD213PS exp_c5<>+0(SB), Z5, Z7
+	VFMADD213PS exp_c4<>+0(SB), Z5, Z7
+	VFMADD213PS exp_c3<>+0(SB), Z5, Z7
+	VFMADD213PS exp_c2<>+0(SB), Z5, Z7
+	VFMADD213PS exp_c1<>+0(SB), Z5, Z7
+	VFMADD213PS exp_c1<>+0(SB), Z5, Z7
+	VPADDD      exp_bias<>+0(SB), Z6, Z6
+	VPSLLD      $0x17, Z6, Z6
+	VMULPS      Z6, Z7, Z5
+	VMOVUPS     Z5, 64(AX)
+	VMOVUPS     64(CX), Z6
+	VSUBPS      Z4, Z6, Z6
+	VMULPS      Z0, Z5, Z5
+	VMULPS      Z5, Z6, Z6
+	VMOVUPS     Z6, 64(CX)
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
+	DECQ        DX
+	JNZ         row
+	VZEROUPPER
+	RET
 
-end:
+// func expGradientRowsAVX512(x *float32, d *float32, rows int, scale float32, shift *float32, delta *float32)
+// Requires: AVX, AVX512F
+TEXT ·expGradientRowsAVX512(SB), NOSPLIT, $0-48
+	MOVQ         x+0(FP), AX
+	MOVQ         d+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         shift+32(FP), BX
+	MOVQ         delta+40(FP), SI
+	VBROADCASTSS scale+24(FP), Z0
+
+row:
+	VBROADCASTSS (BX), Z2
+	VBROADCASTSS (SI), Z1
+	VFMADD231PS  (AX), Z0, Z2
+	VMOVDQU32    exp_least<>+0(SB), Z3
+	VMAXPS       Z2, Z3, Z2
+	VMOVDQU32    exp_round<>+0(SB), Z3
+	VFMADD231PS  exp_log2e<>+0(SB), Z2, Z3
+	VSUBPS       exp_round<>+0(SB), Z3, Z4
+	VFMADD231PS  exp_high<>+0(SB), Z4, Z2
+	VFMADD231PS  exp_low<>+0(SB), Z4, Z2
+	VMOVDQU32    exp_c6<>+0(SB), Z4
+	VFMADD213PS  exp_c5<>+0(SB), Z2, Z4
+	VFMADD213PS  exp_c4<>+0(SB), Z2, Z4
+	VFMADD213PS  exp_c3<>+0(SB), Z2, Z4
+	VFMADD213PS  exp_c2<>+0(SB), Z2, Z4
+	VFMADD213PS  exp_c1<>+0(SB), Z2, Z4
+	VFMADD213PS  exp_c1<>+0(SB), Z2, Z4
+	VPADDD       exp_bias<>+0(SB), Z3, Z3
+	VPSLLD       $0x17, Z3, Z3
+	VMULPS       Z3, Z4, Z2
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      (CX), Z3
+	VSUBPS       Z1, Z3, Z3
+	VMULPS       Z0, Z2, Z2
+	VMULPS       Z2, Z3, Z3
+	VMOVUPS      Z3, (CX)
+	VBROADCASTSS (BX), Z2
+	VBROADCASTSS (SI), Z1
+	VFMADD231PS  64(AX), Z0, Z2
+	VMOVDQU32    exp_least<>+0(SB), Z3
+	VMAXPS       Z2, Z3, Z2
+	VMOVDQU32    exp_round<>+0(SB), Z3
+	VFMADD231PS  exp_log2e<>+0(SB), Z2, Z3
+	VSUBPS       exp_round<>+0(SB), Z3, Z4
+	VFMADD231PS  exp_high<>+0(SB), Z4, Z2
+	VFMADD231PS  exp_low<>+0(SB), Z4, Z2
+	VMOVDQU32    exp_c6<>+0(SB), Z4
+	VFMADD213PS  exp_c5<>+0(SB), Z2, Z4
+	VFMADD213PS  exp_c4<>+0(SB), Z2, Z4
+	VFMADD213PS  exp_c3<>+0(SB), Z2, Z4
+	VFMADD213PS  exp_c2<>+0(SB), Z2, Z4
+	VFMADD213PS  exp_c1<>+0(SB), Z2, Z4
+	VFMADD213PS  exp_c1<>+0(SB), Z2, Z4
+	VPADDD       exp_bias<>+0(SB), Z3, Z3
+	VPSLLD       $0x17, Z3, Z3
+	VMULPS       Z3, Z4, Z2
+	VMOVUPS      Z2, 64(AX)
+	VMOVUPS      64(CX), Z3
+	VSUBPS       Z1, Z3, Z3
+	VMULPS       Z0, Z2, Z2
+	VMULPS       Z2, Z3, Z3
+	VMOVUPS      Z3, 64(CX)
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	DECQ         DX
+	JNZ          row
 	VZEROUPPER
 	RET
 

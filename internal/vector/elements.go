@@ -169,19 +169,6 @@ func finishRow(y, x []float32, column, i int, f *Finish) {
 	}
 }
 
-// SoftmaxGradient makes every d[i] scale w[i] (d[i] − delta): of the gradient by softmax's results
-// w it makes that by what scale was multiplied with, where delta is Σ w d.
-func SoftmaxGradient(d, w []float32, delta, scale float32) {
-	w = w[:len(d)]
-	if moreVectors() {
-		softmaxGradientVectors(d, w, delta, scale)
-		return
-	}
-	for i, v := range d {
-		d[i] = scale * w[i] * (v - delta)
-	}
-}
-
 // ReLU makes what is below 0 zero. A NaN stays.
 func ReLU(x []float32) {
 	if vectors() {

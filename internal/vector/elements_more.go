@@ -7,11 +7,9 @@ func moreVectors() bool { return false }
 
 // What is never called, then.
 func filterVectors(y, x []float32, stride int, window []float32)                {}
-func softmaxGradientVectors(d, w []float32, delta, scale float32)               {}
 func fixedVectors(t, sums []int32, shift uint32, by []float32, start []int32)   {}
 func addFixedVectors(t []int32, x, by []float32)                                {}
 func logVectors(x []float32)                                                    {}
-func softmaxGradientColumnsVectors(d, w, delta []float32, scale float32)        {}
 func multiplyVectors(y, x []float32)                                            {}
 func takeLargerVectors(y, x []float32)                                          {}
 func placeLargerVectors(y, places, x []float32, place float32)                  {}

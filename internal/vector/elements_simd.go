@@ -138,13 +138,6 @@ func scaleAndShiftVectors(y, scale, shift []float32) {
 	archsimd.ClearAVXUpperBits()
 }
 
-func softmaxGradientVectors(d, w []float32, delta, scale float32) {
-	for i := 0; i < len(d); i += 8 {
-		store(load(d[i:]).Sub(all(delta)).Mul(load(w[i:]).Mul(all(scale))), d[i:])
-	}
-	archsimd.ClearAVXUpperBits()
-}
-
 func reluVectors(x []float32) {
 	var zero eight
 	for i := 0; i < len(x); i += 8 {
@@ -397,17 +390,6 @@ func maxOfColumnsVectors(most, x []float32) {
 			m = m.Max(load(x[i:]))
 		}
 		store(m, most[j:])
-	}
-	archsimd.ClearAVXUpperBits()
-}
-
-func softmaxGradientColumnsVectors(d, w, delta []float32, scale float32) {
-	n, a := len(delta), all(scale)
-	for j := 0; j < n; j += 8 {
-		off := load(delta[j:])
-		for i := j; i < len(d); i += n {
-			store(load(d[i:]).Sub(off).Mul(load(w[i:]).Mul(a)), d[i:])
-		}
 	}
 	archsimd.ClearAVXUpperBits()
 }

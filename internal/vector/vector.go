@@ -20,8 +20,8 @@ type Level struct {
 	words         words
 
 	// Of a panel, in assembly; nil: as of slices.
-	expColumns func(x *float32, rows int, scale float32, shift, total *float32)
-	expRows    func(x *float32, rows int, scale float32, shift *float32)
+	expColumns                          func(x *float32, rows int, scale float32, shift, total *float32)
+	expGradientColumns, expGradientRows func(x, d *float32, rows int, scale float32, shift, delta *float32)
 	// Largest values of the columns of a panel, of four, eight, … rows.
 	maxOfColumns func(most, x *float32, rows int)
 

@@ -29,7 +29,8 @@ func main() {
 			l.product(rows)
 			l.dots(rows)
 		}
-		l.expPanels(c)
+		l.expColumns(c)
+		l.expGradients(c)
 		l.maxOfColumns()
 		l.filter()
 	}
