@@ -106,8 +106,9 @@ func (h *attentionHead) attend(first, count int, room *room, a []gpu.Array32) {
 	vector.Transpose(y, h.stride(), sums, columns, width, count, false)
 }
 
-// togetherRows are as many rows as two panels can have in the first cache.
-const togetherRows = 96
+// togetherRows are as many rows as two panels have at once: in the second cache, where fewer gain
+// less than it costs to begin again.
+const togetherRows = 256
 
 // attentionBackwardQFast adds to dq the gradients of the scores times the keys, panel by panel of
 // queries.
@@ -169,8 +170,7 @@ func attentionBackwardKVFast(p *attentionParams, a []gpu.Array32, split gpu.Spli
 	})
 }
 
-// inParts calls f with parts of two panels, as many rows as stay in the first cache, and the token
-// of the first row.
+// inParts calls f with parts of two panels, and the token of their first row.
 func (h *attentionHead) inParts(tokens int, room *room, f func(first int, w, ds []float32)) {
 	columns := vector.Columns()
 	both := roomFor(&room.rows, 2*togetherRows*columns)

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"mrprism/internal/gpu"
+	"mrprism/internal/vector"
 )
 
 //go:embed layer_norm.wgsl
@@ -53,6 +54,9 @@ func layerNormBackwardXPart[F gpu.Float](p *layerNormParams, a []gpu.ArrayOf[F],
 	for row := from; row < to; row++ {
 		x, dy, dx := a[0].F[row*n:][:n], a[1].F[row*n:][:n], a[4].F[row*n:][:n]
 		mean, r := saved[row], saved[int(p.Rows)+row]
+		if vector.AddLayerNormGradientByX(singles(dx), singles(dy), singles(x), singles(scale), float32(mean), float32(r)) {
+			continue
+		}
 		var g, gx F
 		for c, v := range x {
 			d := dy[c] * scale[c]
@@ -77,6 +81,9 @@ func layerNormBackwardPartialPart[F gpu.Float](p *layerNormParams, a []gpu.Array
 		for row := chunk; row < rows; row += chunks {
 			x, dy := a[0].F[row*n:][:n], a[1].F[row*n:][:n]
 			mean, r := saved[row], saved[rows+row]
+			if vector.AddLayerNormGradients(singles(products), singles(sums), singles(dy), singles(x), float32(mean), float32(r)) {
+				continue
+			}
 			for c, d := range dy {
 				products[c] += d * (x[c] - mean) * r
 				sums[c] += d

@@ -37,6 +37,14 @@ func TestAcross(t *testing.T) {
 				require.Zero(t, y[n])
 			}
 		}
+		y := make([]float32, 4)
+		if DifferAcross(y[:3], []float32{0, 1, 1, 1, 1, 0, 0, .5, 1}, []int{0, 6, 3}) {
+			require.Equal(t, []float32{1, 1, 1, 0}, y)
+			DifferAcross(y, []float32{0, 1, 1, 0, 1, 1, 1, 0}, []int{0, 4})
+			require.Equal(t, []float32{1, 0, 0, 0}, y)
+			DifferAcross(y, y, nil)
+			require.Equal(t, []float32{0, 0, 0, 0}, y)
+		}
 		nan := []float32{1, float32(math.NaN())}
 		if SoftmaxAcross(nan, []int{0, 1}, 1) {
 			require.True(t, nan[0] != nan[0] && nan[1] != nan[1], "a NaN stays")

@@ -437,3 +437,17 @@ func sumProductsAcrossVectors(y, a, b []float32, rows []int) {
 	}
 	archsimd.ClearAVXUpperBits()
 }
+
+func differAcrossVectors(y, x []float32, rows []int) {
+	n := len(y)
+	for j := 0; j < n; j += 8 {
+		least, most := all(2), all(-1) // of probabilities
+		for _, row := range rows {
+			v := load(x[row+j : row+n])
+			least, most = least.Min(v), most.Max(v)
+		}
+		var zero eight
+		store(all(1).Merge(zero, most.Greater(least)), y[j:])
+	}
+	archsimd.ClearAVXUpperBits()
+}
