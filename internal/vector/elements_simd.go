@@ -210,22 +210,44 @@ func together(v eight) float32 {
 	return two.AddPairs(two).GetElem(0)
 }
 
-// expOf is e^x. A NaN stays: a comparison with it is false.
+// constants are in all lanes in memory: to spread one takes three instructions.
+var constants = struct {
+	least, most, log2e, round, high, low, e6, e5, e4, e3, e2, one                [8]float32
+	smallest, shift, shifted, logHigh, logLow, lessHalf, infinite, nan, rootHalf [8]float32
+	tailT, tail1, tail2, tail3, tail4, tail5                                     [8]float32
+}{
+	least: eachLane(least), most: eachLane(most), log2e: eachLane(math.Log2E), round: eachLane(round), high: eachLane(-high), low: eachLane(-low),
+	e6: eachLane(1. / 720), e5: eachLane(1. / 120), e4: eachLane(1. / 24), e3: eachLane(1. / 6), e2: eachLane(1. / 2), one: eachLane(1),
+	smallest: eachLane(smallest), shift: eachLane(0x1p24), shifted: eachLane(24), logHigh: eachLane(high), logLow: eachLane(low), lessHalf: eachLane(-.5),
+	infinite: eachLane(float32(math.Inf(1))), nan: eachLane(float32(math.NaN())), rootHalf: eachLane(math.Float32frombits(rootHalf)),
+	tailT: eachLane(tailT), tail1: eachLane(tail1), tail2: eachLane(tail2), tail3: eachLane(tail3), tail4: eachLane(tail4), tail5: eachLane(tail5),
+}
+
+func eachLane(v float32) (x [8]float32) {
+	for i := range x {
+		x[i] = v
+	}
+	return x
+}
+
+// expOf is e^x. A NaN stays: of a number and a NaN Min and Max take the second.
 func expOf(x eight) eight {
-	x = all(least).Merge(x, x.Less(all(least)))
-	x = all(most).Merge(x, x.Greater(all(most)))
-	shifted := x.MulAdd(all(math.Log2E), all(round))
-	n := shifted.Sub(all(round))
-	r := n.MulAdd(all(-low), n.MulAdd(all(-high), x))
-	e := r.MulAdd(all(1./720), all(1./120))
-	e = r.MulAdd(e, all(1./24))
-	e = r.MulAdd(e, all(1./6))
-	e = r.MulAdd(e, all(1./2))
-	e = r.MulAdd(e, all(1))
-	e = r.MulAdd(e, all(1))
+	c := &constants
+	x = lanes(&c.most).Min(lanes(&c.least).Max(x))
+	shifted := x.MulAdd(lanes(&c.log2e), lanes(&c.round))
+	n := shifted.Sub(lanes(&c.round))
+	r := n.MulAdd(lanes(&c.low), n.MulAdd(lanes(&c.high), x))
+	e := r.MulAdd(lanes(&c.e6), lanes(&c.e5))
+	e = r.MulAdd(e, lanes(&c.e4))
+	e = r.MulAdd(e, lanes(&c.e3))
+	e = r.MulAdd(e, lanes(&c.e2))
+	e = r.MulAdd(e, lanes(&c.one))
+	e = r.MulAdd(e, lanes(&c.one))
 	power := shifted.AsInt32x8().Add(archsimd.BroadcastInt32x8(127)).ShiftAllLeft(23)
 	return e.Mul(power.AsFloat32x8())
 }
+
+func lanes(x *[8]float32) eight { return archsimd.LoadFloat32x8(x) }
 
 func expVectors(x []float32, scale, shift float32) {
 	a, b := all(scale), all(shift)
@@ -241,37 +263,43 @@ const (
 	smallest = 0x1p-126   // what is below has no exponent of its own
 )
 
-var nan = float32(math.NaN()) // which would be converted from float64 each time
+var logSeries = [...][8]float32{
+	eachLane(7.0376836292e-2), eachLane(-1.1514610310e-1), eachLane(1.1676998740e-1), eachLane(-1.2420140846e-1), eachLane(1.4249322787e-1),
+	eachLane(-1.6668057665e-1), eachLane(2.0000714765e-1), eachLane(-2.4999993993e-1), eachLane(3.3333331174e-1),
+}
 
 // logOf is log x. What is neither subnormal nor a number above 0 is looked at last.
 func logOf(x eight) eight {
-	subnormal := x.Less(all(smallest))
-	bits := x.Mul(all(0x1p24)).Merge(x, subnormal).AsInt32x8()
-	n := bits.Sub(archsimd.BroadcastInt32x8(rootHalf)).ShiftAllRight(23)
-	f := bits.Sub(n.ShiftAllLeft(23)).AsFloat32x8().Sub(all(1))
+	c := &constants
+	subnormal := x.Less(lanes(&c.smallest))
+	bits := x.Mul(lanes(&c.shift)).Merge(x, subnormal).AsInt32x8()
+	n := bits.Sub(lanes(&c.rootHalf).AsInt32x8()).ShiftAllRight(23)
+	f := bits.Sub(n.ShiftAllLeft(23)).AsFloat32x8().Sub(lanes(&c.one))
 	power := n.ConvertToFloat32()
-	power = power.Sub(all(24)).Merge(power, subnormal)
-	p := f.MulAdd(all(7.0376836292e-2), all(-1.1514610310e-1))
-	p = f.MulAdd(p, all(1.1676998740e-1))
-	p = f.MulAdd(p, all(-1.2420140846e-1))
-	p = f.MulAdd(p, all(1.4249322787e-1))
-	p = f.MulAdd(p, all(-1.6668057665e-1))
-	p = f.MulAdd(p, all(2.0000714765e-1))
-	p = f.MulAdd(p, all(-2.4999993993e-1))
-	p = f.MulAdd(p, all(3.3333331174e-1))
+	power = power.Sub(lanes(&c.shifted)).Merge(power, subnormal)
+	p := lanes(&logSeries[0])
+	p = f.MulAdd(p, lanes(&logSeries[1]))
+	p = f.MulAdd(p, lanes(&logSeries[2]))
+	p = f.MulAdd(p, lanes(&logSeries[3]))
+	p = f.MulAdd(p, lanes(&logSeries[4]))
+	p = f.MulAdd(p, lanes(&logSeries[5]))
+	p = f.MulAdd(p, lanes(&logSeries[6]))
+	p = f.MulAdd(p, lanes(&logSeries[7]))
+	p = f.MulAdd(p, lanes(&logSeries[8]))
 	squared := f.Mul(f)
-	p = power.MulAdd(all(low), p.Mul(f).Mul(squared))
-	p = squared.MulAdd(all(-.5), p).Add(f)
-	return logAtEnds(x, power.MulAdd(all(high), p))
+	p = power.MulAdd(lanes(&c.logLow), p.Mul(f).Mul(squared))
+	p = squared.MulAdd(lanes(&c.lessHalf), p).Add(f)
+	return logAtEnds(x, power.MulAdd(lanes(&c.logHigh), p))
 }
 
 // logAtEnds is y = log x but where x is not above 0, infinite or no number.
 func logAtEnds(x, y eight) eight {
 	var zero eight
-	infinite := all(float32(math.Inf(1)))
+	c := &constants
+	infinite := lanes(&c.infinite)
 	y = y.Merge(x, x.Less(infinite))
 	y = zero.Sub(infinite).Merge(y, x.Equal(zero))
-	return all(nan).Merge(y, x.Less(zero))
+	return lanes(&c.nan).Merge(y, x.Less(zero))
 }
 
 func logVectors(x []float32) {
@@ -299,16 +327,17 @@ func sigmoidVectors(x []float32) {
 
 // phiOf is Φ(x), and e^(-x²/2).
 func phiOf(x eight) (phi, bell eight) {
+	c := &constants
 	var zero eight
-	bell = expOf(x.Mul(x).Mul(all(-0.5)))
+	bell = expOf(x.Mul(x).Mul(lanes(&c.lessHalf)))
 	away := x.Max(zero.Sub(x))
-	t := all(1).Div(away.MulAdd(all(tailT), all(1)))
-	p := t.MulAdd(all(tail5), all(tail4))
-	p = t.MulAdd(p, all(tail3))
-	p = t.MulAdd(p, all(tail2))
-	p = t.MulAdd(p, all(tail1))
-	p = p.Mul(t).Mul(bell).Mul(all(0.5))
-	return all(1).Sub(p).Merge(p, x.Greater(zero)), bell
+	t := lanes(&c.one).Div(away.MulAdd(lanes(&c.tailT), lanes(&c.one)))
+	p := t.MulAdd(lanes(&c.tail5), lanes(&c.tail4))
+	p = t.MulAdd(p, lanes(&c.tail3))
+	p = t.MulAdd(p, lanes(&c.tail2))
+	p = t.MulAdd(p, lanes(&c.tail1))
+	p = p.Mul(t).Mul(bell).Mul(lanes(&c.e2))
+	return lanes(&c.one).Sub(p).Merge(p, x.Greater(zero)), bell
 }
 
 func geluVectors(x []float32) {
