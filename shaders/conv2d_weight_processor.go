@@ -16,14 +16,7 @@ func conv2dBackwardWeightFast(p *conv2dParams, a []gpu.Array32, split gpu.Split)
 	p = &here
 	shared := takeRoom()
 	defer shared.leave()
-	inputs, outputs, positions := int(p.Inputs), int(p.Outputs), p.pixels()
-	dy := &shared.matrix
-	dy.Reset(positions, outputs)
-	split(ceil(positions, packedPositions), func(from, to int) {
-		for first := from * packedPositions; first < min(to*packedPositions, positions); first += packedPositions {
-			p.packResults(dy, first, min(packedPositions, positions-first), a[1].F)
-		}
-	})
+	inputs, dy := int(p.Inputs), p.packedResults(a[1].F, shared, split)
 	taps, together := p.taps(), 1 // of a product
 	if p.Cols.XTap == 1 && inputs*int(p.Cols.Taps) <= weightChannels {
 		together = int(p.Cols.Taps)
@@ -48,8 +41,9 @@ func conv2dBackwardWeightFast(p *conv2dParams, a []gpu.Array32, split gpu.Split)
 
 const (
 	packedPositions = 256 // at once
-	// shortLine is of how many positions a product takes a line by itself.
-	shortLine = 16
+	// shortLine is of how many positions a product takes a line by itself: to begin one on shorter
+	// lines takes longer than to copy them.
+	shortLine = 32
 )
 
 // weightGradient is a piece of the gradient by the weight: some input channels at a tap, or all at
@@ -125,6 +119,23 @@ func (g *weightGradient) write(sums []float32, stride int, dw []float32) {
 			vector.Add(row, sum)
 		}
 	}
+}
+
+// packedResults is dy as a matrix: itself where it lies as a panel does.
+func (p *conv2dParams) packedResults(dy []float32, room *room, split gpu.Split) *vector.Matrix {
+	outputs, positions := int(p.Outputs), p.pixels()
+	if p.ordered() && outputs == vector.Columns() {
+		room.wrapped.Wrap(positions, dy)
+		return &room.wrapped
+	}
+	packed := &room.matrix
+	packed.Reset(positions, outputs)
+	split(ceil(positions, packedPositions), func(from, to int) {
+		for first := from * packedPositions; first < min(to*packedPositions, positions); first += packedPositions {
+			p.packResults(packed, first, min(packedPositions, positions-first), dy)
+		}
+	})
+	return packed
 }
 
 // packResults packs dy at positions from first on.

@@ -25,8 +25,8 @@ func SumProductsAcross(y, a, b []float32, rows []int) bool {
 	return true
 }
 
-// DifferAcross makes y 1 where rows, of numbers from 0 to 1, are not all the same, else 0. It is false as SumProductsAcross
-// is.
+// DifferAcross makes y 1 where rows, of numbers from 0 to 1, are not all the same, else
+// 0. It is false as SumProductsAcross is.
 func DifferAcross(y, x []float32, rows []int) bool {
 	if !moreVectors() || y == nil {
 		return false

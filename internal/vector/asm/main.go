@@ -1,5 +1,5 @@
-// Command asm writes what package vector has in assembly, its matrix products above all: the compiler
-// keeps too few sums in registers. "go generate ./internal/vector" runs it.
+// Command asm writes what package vector has in assembly, its matrix products above all: the
+// compiler keeps too few sums in registers. "go generate ./internal/vector" runs it.
 package main
 
 import (
