@@ -5,6 +5,7 @@ package vector
 import "simd/archsimd"
 
 func softmaxAcrossVectors(x []float32, rows []int, n int) {
+	one := all(1)
 	for j := 0; j < n; j += 8 {
 		m := load(x[rows[0]+j : rows[0]+n])
 		for _, row := range rows[1:] {
@@ -17,7 +18,7 @@ func softmaxAcrossVectors(x []float32, rows []int, n int) {
 			store(e, to)
 			sum = sum.Add(e)
 		}
-		factor := all(1).Div(sum)
+		factor := one.Div(sum)
 		for _, row := range rows {
 			to := x[row+j : row+n]
 			store(load(to).Mul(factor), to)
@@ -39,15 +40,15 @@ func sumProductsAcrossVectors(y, a, b []float32, rows []int) {
 }
 
 func differAcrossVectors(y, x []float32, rows []int) {
-	n := len(y)
+	var zero eight
+	n, none, one, two := len(y), all(-1), all(1), all(2)
 	for j := 0; j < n; j += 8 {
-		least, most := all(2), all(-1) // of probabilities
+		least, most := two, none // of probabilities
 		for _, row := range rows {
 			v := load(x[row+j : row+n])
 			least, most = least.Min(v), most.Max(v)
 		}
-		var zero eight
-		store(all(1).Merge(zero, most.Greater(least)), y[j:])
+		store(one.Merge(zero, most.Greater(least)), y[j:])
 	}
 	archsimd.ClearAVXUpperBits()
 }

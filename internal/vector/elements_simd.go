@@ -179,8 +179,9 @@ func layerNormVectors(y, x, scale, bias []float32, eps float32, mean, r []float3
 			sum = sum.Add(load8(x[j:]))
 		}
 		m := together(sum) / float32(n)
+		middle := all(m)
 		for j := 0; j < n; j += 8 {
-			d := load8(x[j:]).Sub(all(m))
+			d := load8(x[j:]).Sub(middle)
 			squares = d.MulAdd(d, squares)
 		}
 		mean[i], r[i] = m, together(squares)
@@ -223,17 +224,20 @@ func logVectors(x []float32) {
 }
 
 func logLikelihoodVectors(y, q, label []float32) {
+	one := all(1)
 	for i := 0; i < len(y); i += 8 {
 		v, t := load(q[i:]), load(label[i:])
-		unmarked := all(1).Sub(t).Mul(logOf(all(1).Sub(v)))
+		unmarked := one.Sub(t).Mul(logOf(one.Sub(v)))
 		store(t.MulAdd(logOf(v), unmarked), y[i:])
 	}
 	archsimd.ClearAVXUpperBits()
 }
 
 func sigmoidVectors(x []float32) {
+	var zero eight
+	one := all(1)
 	for i := 0; i < len(x); i += 8 {
-		store(all(1).Div(all(1).Add(expOf(all(0).Sub(load(x[i:]))))), x[i:])
+		store(one.Div(one.Add(expOf(zero.Sub(load(x[i:]))))), x[i:])
 	}
 	archsimd.ClearAVXUpperBits()
 }
@@ -248,10 +252,11 @@ func geluVectors(x []float32) {
 }
 
 func addGELUGradientVectors(dx, dy, x []float32) {
+	bellOf := all(normal)
 	for i := 0; i < len(x); i += 8 {
 		v := load(x[i:])
 		p, bell := phiOf(v)
-		slope := v.Mul(all(normal)).MulAdd(bell, p)
+		slope := v.Mul(bellOf).MulAdd(bell, p)
 		store(slope.MulAdd(load(dy[i:]), load(dx[i:])), dx[i:])
 	}
 	archsimd.ClearAVXUpperBits()

@@ -61,12 +61,23 @@ var logSeries = [...][8]float32{
 func logOf(x eight) eight {
 	c := &constants
 	subnormal := x.Less(lanes(&c.smallest))
-	bits := x.Mul(lanes(&c.shift)).Merge(x, subnormal).AsInt32x8()
-	n := bits.Sub(lanes(&c.rootHalf).AsInt32x8()).ShiftAllRight(23)
-	f := bits.Sub(n.ShiftAllLeft(23)).AsFloat32x8().Sub(lanes(&c.one))
-	power := n.ConvertToFloat32()
+	f, power := parts(x.Mul(lanes(&c.shift)).Merge(x, subnormal))
 	power = power.Sub(lanes(&c.shifted)).Merge(power, subnormal)
-	p := lanes(&logSeries[0])
+	return logAtEnds(x, logOfParts(f, power))
+}
+
+// logOfNormal is log x of x from smallest on, below infinity.
+func logOfNormal(x eight) eight { return logOfParts(parts(x)) }
+
+// parts are f and n.
+func parts(x eight) (f, power eight) {
+	c, bits := &constants, x.AsInt32x8()
+	n := bits.Sub(lanes(&c.rootHalf).AsInt32x8()).ShiftAllRight(23)
+	return bits.Sub(n.ShiftAllLeft(23)).AsFloat32x8().Sub(lanes(&c.one)), n.ConvertToFloat32()
+}
+
+func logOfParts(f, power eight) eight {
+	c, p := &constants, lanes(&logSeries[0])
 	p = f.MulAdd(p, lanes(&logSeries[1]))
 	p = f.MulAdd(p, lanes(&logSeries[2]))
 	p = f.MulAdd(p, lanes(&logSeries[3]))
@@ -78,7 +89,7 @@ func logOf(x eight) eight {
 	squared := f.Mul(f)
 	p = power.MulAdd(lanes(&c.logLow), p.Mul(f).Mul(squared))
 	p = squared.MulAdd(lanes(&c.lessHalf), p).Add(f)
-	return logAtEnds(x, power.MulAdd(lanes(&c.logHigh), p))
+	return power.MulAdd(lanes(&c.logHigh), p)
 }
 
 // logAtEnds is y = log x but where x is not above 0, infinite or no number.

@@ -8,12 +8,15 @@ func more(first []float32) bool { return first != nil && moreVectors() }
 // CrossEntropy makes every y −(label log q + (1 − label) log(1 − q)), q at least low and at most
 // 1 − low.
 func CrossEntropy(y, q, label []float32, low float32) bool {
-	if !more(y) {
+	if !more(y) || low < leastLow {
 		return false
 	}
 	crossEntropyVectors(y, q[:len(y)], label[:len(y)], low)
 	return true
 }
+
+// leastLow keeps 1 − low below 1, so that no logarithm is of 0.
+const leastLow = 0x1p-23
 
 // AddCrossEntropyGradient adds to dx what that makes of dy.
 func AddCrossEntropyGradient(dx, q, label, dy []float32, low float32) bool {

@@ -80,6 +80,19 @@ func TestTraining(t *testing.T) {
 	assert.False(t, ScaleRows(make([]float32, 6), make([]float32, 6), []uint32{0, 1, 2}, nil, nil))
 }
 
+func TestCrossEntropyAtTheEnds(t *testing.T) {
+	asLevels(t, func(l *Level) {
+		y, nan := make([]float32, 4), float32(math.NaN())
+		if !CrossEntropy(y, []float32{0, 1, nan, .5}, []float32{1, 1, 1, nan}, 0x1p-20) {
+			return
+		}
+		require.InDelta(t, 20*math.Ln2, y[0], 2e-6, l.Name)
+		require.InDelta(t, 0x1p-20, y[1], 1e-7, l.Name)
+		require.True(t, y[2] != y[2] && y[3] != y[3], "%s: a NaN stays", l.Name)
+		require.False(t, CrossEntropy(y, y, y, 0), "logarithms of 0 are for others")
+	})
+}
+
 func TestLayerNormGradientByX(t *testing.T) {
 	const mean, r = .5, 2.
 	asLevels(t, func(l *Level) {
