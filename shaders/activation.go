@@ -59,6 +59,9 @@ var (
 )
 
 func addReLUGradient[F gpu.Float](dx, dy, x []F) {
+	if vector.AddReLUGradient(singles(dx), singles(dy), singles(x)) {
+		return
+	}
 	for i, v := range x {
 		if v > 0 {
 			dx[i] += dy[i]

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"mrprism/internal/gpu"
+	"mrprism/internal/vector"
 )
 
 //go:embed adam.wgsl
@@ -44,6 +45,13 @@ func adamPart[F gpu.Float](p *adamParams, a []gpu.ArrayOf[F], from, to int) {
 	}
 	b1, b2, epsilon, decay := F(p.Beta1), F(p.Beta2), F(p.Epsilon), F(p.Decay)
 	m, v, x, average := a[2].F[from:to], a[3].F[from:to], a[4].F[from:to], a[5].F[from:to]
+	s := vector.AdamStep{
+		Factor: float32(factor), Rate: float32(rate), Correction1: float32(c1), Correction2: float32(c2), Averaging: float32(averaging),
+		Beta1: p.Beta1, Beta2: p.Beta2, Epsilon: p.Epsilon, Decay: p.Decay,
+	}
+	if s.Update(singles(x), singles(a[0].F[from:to]), singles(m), singles(v), singles(average)) {
+		return
+	}
 	for i, g := range a[0].F[from:to] {
 		g *= factor
 		m[i] = b1*m[i] + (1-b1)*g

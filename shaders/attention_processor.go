@@ -63,12 +63,7 @@ func (h *attentionHead) sideBySide(to *vector.Matrix, count int, x []float32, st
 
 // addBack adds a panel (width, count) to tokens, stride elements apart.
 func (h *attentionHead) addBack(to []float32, stride, count int, panel []float32) {
-	columns := vector.Columns()
-	for c := range int(h.Width) {
-		for i, v := range panel[c*columns:][:count] {
-			to[i*stride+c] += v
-		}
-	}
+	vector.Transpose(to, stride, panel, vector.Columns(), int(h.Width), count, true)
 }
 
 // attentionForwardFast computes the scores of a panel of queries as a matrix product, their
@@ -107,35 +102,38 @@ func (h *attentionHead) attend(first, count int, room *room, a []gpu.Array32) {
 	vector.Log(total[:columns])
 	for i := range count {
 		logSumExp[h.row(first+i)] = (h.Scale*highest[i] + total[i]) * math.Log2E
-		for c, to := 0, y[i*h.stride():][:width]; c < width; c++ {
-			to[c] = sums[c*columns+i]
-		}
 	}
+	vector.Transpose(y, h.stride(), sums, columns, width, count, false)
 }
+
+// togetherRows are as many rows as two panels have at once: in the second cache, where fewer gain
+// less than it costs to begin again.
+const togetherRows = 256
 
 // attentionBackwardQFast adds to dq the gradients of the scores times the keys, panel by panel of
 // queries.
 func attentionBackwardQFast(p *attentionParams, a []gpu.Array32, split gpu.Split) {
 	q, kv, dy, lse, delta, dq := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F, a[5].F
-	columns, keys, width := vector.Columns(), int(p.Keys), int(p.Width)
+	columns, width := vector.Columns(), int(p.Width)
 	p.panels(split, int(p.Queries), func(h attentionHead, first, count int) {
-		room := takeRoom()
+		room, more := takeRoom(), takeRoom()
 		defer room.leave()
-		var shift, off, total [vector.MaxColumns]float32
+		defer more.leave()
+		var shift, off [vector.MaxColumns]float32
 		for i := range count {
 			shift[i], off[i] = -lse[h.row(first+i)]*math.Ln2, delta[h.row(first+i)]
 		}
-		both := roomFor(&room.rows, 2*keys*columns)
-		w, ds := both[:keys*columns], both[keys*columns:]
 		h.sideBySide(&room.matrix, count, h.queries(q, first), h.stride())
-		room.matrix.Multiply(keys, h.keys(kv, 0), 2*h.stride(), 1, w, columns, false)
-		h.sideBySide(&room.matrix, count, h.queries(dy, first), h.stride())
-		room.matrix.Multiply(keys, h.values(kv, 0), 2*h.stride(), 1, ds, columns, false)
-		vector.ExpColumns(w, p.Scale, shift[:columns], total[:columns])
-		vector.SoftmaxGradientColumns(ds, w, off[:columns], p.Scale)
+		h.sideBySide(&more.matrix, count, h.queries(dy, first), h.stride())
 		sums := roomFor(&room.sums, width*columns)
-		room.wrapped.Wrap(keys, ds)
-		room.wrapped.Multiply(width, h.keys(kv, 0), 1, 2*h.stride(), sums, columns, false)
+		clear(sums)
+		h.inParts(int(p.Keys), room, func(key int, w, ds []float32) {
+			keys := h.keys(kv, key)
+			h.scores(&room.matrix, w, keys, 2*h.stride())
+			h.scores(&more.matrix, ds, h.values(kv, key), 2*h.stride())
+			vector.ExpGradientColumns(w, ds, p.Scale, shift[:columns], off[:columns])
+			h.weigh(sums, room, ds, keys, 2*h.stride())
+		})
 		h.addBack(h.queries(dq, first), h.stride(), count, sums)
 	})
 }
@@ -144,33 +142,53 @@ func attentionBackwardQFast(p *attentionParams, a []gpu.Array32, split gpu.Split
 // queries, and to the values' the weights, transposed, times dy, panel by panel of keys.
 func attentionBackwardKVFast(p *attentionParams, a []gpu.Array32, split gpu.Split) {
 	q, kv, dy, lse, delta, dkv := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F, a[5].F
-	columns, queries, width := vector.Columns(), int(p.Queries), int(p.Width)
+	columns, width := vector.Columns(), int(p.Width)
 	p.panels(split, int(p.Keys), func(h attentionHead, first, count int) {
 		room, more := takeRoom(), takeRoom()
 		defer room.leave()
 		defer more.leave()
 		h.sideBySide(&room.matrix, count, h.keys(kv, first), 2*h.stride())
 		h.sideBySide(&more.matrix, count, h.values(kv, first), 2*h.stride())
-		both := roomFor(&room.rows, 2*queries*columns)
-		w, ds := both[:queries*columns], both[queries*columns:]
-		room.matrix.Multiply(queries, h.queries(q, 0), h.stride(), 1, w, columns, false)
-		more.matrix.Multiply(queries, h.queries(dy, 0), h.stride(), 1, ds, columns, false)
-		shift := roomFor(&more.rows, queries)
-		for i := range shift {
-			shift[i] = -lse[h.row(i)] * math.Ln2
-		}
-		vector.ExpRows(w, p.Scale, shift)
-		for i := range queries {
-			vector.SoftmaxGradient(ds[i*columns:][:columns], w[i*columns:][:columns], delta[h.row(i)], p.Scale)
-		}
-		sums := roomFor(&room.sums, width*columns)
-		room.wrapped.Wrap(queries, ds)
-		room.wrapped.Multiply(width, h.queries(q, 0), 1, h.stride(), sums, columns, false)
-		h.addBack(h.keys(dkv, first), 2*h.stride(), count, sums)
-		room.wrapped.Wrap(queries, w)
-		room.wrapped.Multiply(width, h.queries(dy, 0), 1, h.stride(), sums, columns, false)
-		h.addBack(h.values(dkv, first), 2*h.stride(), count, sums)
+		ofKeys, ofValues := roomFor(&room.sums, width*columns), roomFor(&more.sums, width*columns)
+		clear(ofKeys)
+		clear(ofValues)
+		var shift, off [togetherRows]float32
+		h.inParts(int(p.Queries), room, func(query int, w, ds []float32) {
+			queries, dys := h.queries(q, query), h.queries(dy, query)
+			h.scores(&room.matrix, w, queries, h.stride())
+			h.scores(&more.matrix, ds, dys, h.stride())
+			count := len(w) / columns
+			for i := range count {
+				shift[i], off[i] = -lse[h.row(query+i)]*math.Ln2, delta[h.row(query+i)]
+			}
+			vector.ExpGradientRows(w, ds, p.Scale, shift[:count], off[:count])
+			h.weigh(ofKeys, room, ds, queries, h.stride())
+			h.weigh(ofValues, room, w, dys, h.stride())
+		})
+		h.addBack(h.keys(dkv, first), 2*h.stride(), count, ofKeys)
+		h.addBack(h.values(dkv, first), 2*h.stride(), count, ofValues)
 	})
+}
+
+// inParts calls f with parts of two panels, and the token of their first row.
+func (h *attentionHead) inParts(tokens int, room *room, f func(first int, w, ds []float32)) {
+	columns := vector.Columns()
+	both := roomFor(&room.rows, 2*togetherRows*columns)
+	for first := 0; first < tokens; first += togetherRows {
+		n := min(togetherRows, tokens-first) * columns
+		f(first, both[:n], both[togetherRows*columns:][:n])
+	}
+}
+
+// scores are products of tokens, stride elements apart, with those of a panel.
+func (h *attentionHead) scores(of *vector.Matrix, to, tokens []float32, stride int) {
+	of.Multiply(len(to)/vector.Columns(), tokens, stride, 1, to, vector.Columns(), false)
+}
+
+// weigh adds to sums (width, columns) tokens, stride elements apart, with the weights of a panel.
+func (h *attentionHead) weigh(sums []float32, room *room, weights, tokens []float32, stride int) {
+	room.wrapped.Wrap(len(weights)/vector.Columns(), weights)
+	room.wrapped.Multiply(int(h.Width), tokens, 1, stride, sums, vector.Columns(), true)
 }
 
 // attentionDeltaFast is Σ y dy of every query and head.

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"mrprism/internal/gpu"
+	"mrprism/internal/vector"
 )
 
 //go:embed batch_norm.wgsl
@@ -43,28 +44,29 @@ var (
 		columnwise("batch_norm_backward_x", batchNormFile, []gpu.Access{read, read, read, read, read, read, write}, batchNormStripes, batchNormQuads, nil)), 1, 5)
 )
 
-// batchNormPartialPart gives chunks [from, to) of the rows.
+// batchNormPartialPart gives chunks [from, to) of the rows. Rows of neighbouring chunks are
+// neighbours: they are read in their order.
 func batchNormPartialPart[F gpu.Float](p *batchNormParams, a []gpu.ArrayOf[F], from, to int) {
 	n, step := int(p.Channels), int(p.Chunks*p.Channels)
-	x := a[0].F[:int(p.Rows)*n]
+	mean, squares := a[1].F[from*n:to*n], a[1].F[step+from*n:step+to*n]
+	clear(mean)
+	clear(squares)
+	p.eachRun(from, to, func(first, end int) { addRow(mean[:end-first], a[0].F[first:end]) })
 	for chunk := from; chunk < to; chunk++ {
-		mean, squares := a[1].F[chunk*n:][:n], a[1].F[step+chunk*n:][:n]
-		clear(mean)
-		clear(squares)
-		for at := chunk * n; at < len(x); at += step {
-			for c, v := range x[at:][:n] {
-				mean[c] += v
-			}
-		}
 		rows := F(p.rowsOf(chunk))
-		for c := range mean {
-			mean[c] /= rows
+		for c := range n {
+			mean[(chunk-from)*n+c] /= rows
 		}
-		for at := chunk * n; at < len(x); at += step {
-			for c, v := range x[at:][:n] {
-				squares[c] += (v - mean[c]) * (v - mean[c])
-			}
-		}
+	}
+	p.eachRun(from, to, func(first, end int) { addSquaresOf(squares[:end-first], a[0].F[first:end], mean) })
+}
+
+// eachRun calls f for the runs of rows that belong to chunks [from, to), the first row of each of a
+// run to the first chunk and so on, as elements from the first to the end.
+func (p *batchNormParams) eachRun(from, to int, f func(first, end int)) {
+	n, rows := int(p.Channels), int(p.Rows)
+	for row := from; row < rows; row += int(p.Chunks) {
+		f(row*n, min(row+to-from, rows)*n)
 	}
 }
 
@@ -128,21 +130,35 @@ func rectified[F gpu.Float](relu bool, v F) F {
 }
 
 // normalisation is what is known of the channels.
-type normalisation[F gpu.Float] struct{ mean, r, scale, bias []F }
+type normalisation[F gpu.Float] struct {
+	mean, r, scale, bias []F
+	relu                 bool
+}
 
 // normalisationOf takes the statistics, scale and bias from arguments 1 to 3.
 func normalisationOf[F gpu.Float](p *batchNormParams, a []gpu.ArrayOf[F]) normalisation[F] {
 	n := int(p.Channels)
-	return normalisation[F]{a[1].F[:n], a[1].F[n:][:n], a[2].F[:n], a[3].F[:n]}
+	return normalisation[F]{a[1].F[:n], a[1].F[n:][:n], a[2].F[:n], a[3].F[:n], p.Relu == 1}
+}
+
+// fast is the same for vectors, nil of float64.
+func (n normalisation[F]) fast() *vector.Normalisation {
+	of, single := any(n).(normalisation[float32])
+	if !single {
+		return nil
+	}
+	return &vector.Normalisation{Mean: of.mean, R: of.r, Scale: of.scale, Bias: of.bias, ReLU: of.relu}
 }
 
 func batchNormForwardPart[F gpu.Float](p *batchNormParams, a []gpu.ArrayOf[F], from, to int) {
-	n, relu, of := int(p.Channels), p.Relu == 1, normalisationOf(p, a)
-	for row := from; row < to; row++ {
-		y := a[4].F[row*n:][:n]
-		for c, v := range a[0].F[row*n:][:n] {
-			y[c] = rectified(relu, (v-of.mean[c])*of.r[c]*of.scale[c]+of.bias[c])
-		}
+	n, of := int(p.Channels), normalisationOf(p, a)
+	x, y := a[0].F[from*n:to*n], a[4].F[from*n:to*n]
+	if of.fast().Rows(singles(y), singles(x)) {
+		return
+	}
+	for i, v := range x {
+		c := i % n
+		y[i] = rectified(of.relu, (v-of.mean[c])*of.r[c]*of.scale[c]+of.bias[c])
 	}
 }
 
@@ -156,21 +172,23 @@ func passed[F gpu.Float](relu bool, x, mean, r, scale, bias, dy F) (xHat, g F) {
 }
 
 func batchNormBackwardPartialPart[F gpu.Float](p *batchNormParams, a []gpu.ArrayOf[F], from, to int) {
-	n, step, relu, of := int(p.Channels), int(p.Chunks*p.Channels), p.Relu == 1, normalisationOf(p, a)
-	x, dy := a[0].F[:int(p.Rows)*n], a[4].F[:int(p.Rows)*n]
-	for chunk := from; chunk < to; chunk++ {
-		products, sums := a[5].F[chunk*n:][:n], a[5].F[step+chunk*n:][:n]
-		clear(products)
-		clear(sums)
-		for at := chunk * n; at < len(x); at += step {
-			d := dy[at:][:n]
-			for c, v := range x[at:][:n] {
-				xHat, g := passed(relu, v, of.mean[c], of.r[c], of.scale[c], of.bias[c], d[c])
-				products[c] += g * xHat
-				sums[c] += g
-			}
+	n, step, of := int(p.Channels), int(p.Chunks*p.Channels), normalisationOf(p, a)
+	products, sums := a[5].F[from*n:to*n], a[5].F[step+from*n:step+to*n]
+	clear(products)
+	clear(sums)
+	fast := of.fast()
+	p.eachRun(from, to, func(first, end int) {
+		x, dy := a[0].F[first:end], a[4].F[first:end]
+		if fast.AddGradients(singles(products[:len(x)]), singles(sums), singles(x), singles(dy)) {
+			return
 		}
-	}
+		for i, v := range x {
+			c := i % n
+			xHat, g := passed(of.relu, v, of.mean[c], of.r[c], of.scale[c], of.bias[c], dy[i])
+			products[i] += g * xHat
+			sums[i] += g
+		}
+	})
 }
 
 func batchNormBackwardSumsPart[F gpu.Float](p *batchNormParams, a []gpu.ArrayOf[F], from, to int) {
@@ -186,18 +204,19 @@ func batchNormBackwardSumsPart[F gpu.Float](p *batchNormParams, a []gpu.ArrayOf[
 }
 
 func batchNormBackwardXPart[F gpu.Float](p *batchNormParams, a []gpu.ArrayOf[F], from, to int) {
-	n, relu, training, of := int(p.Channels), p.Relu == 1, p.Training == 1, normalisationOf(p, a)
-	share := 1 / F(p.Rows)
+	n, of, share := int(p.Channels), normalisationOf(p, a), 1/F(p.Rows)
+	if p.Training == 0 {
+		share = 0
+	}
 	products, sums := a[5].F[:n], a[5].F[n:][:n]
-	for row := from; row < to; row++ {
-		dy, dx := a[4].F[row*n:][:n], a[6].F[row*n:][:n]
-		for c, v := range a[0].F[row*n:][:n] {
-			xHat, g := passed(relu, v, of.mean[c], of.r[c], of.scale[c], of.bias[c], dy[c])
-			if training {
-				g -= share * (sums[c] + xHat*products[c])
-			}
-			dx[c] += of.scale[c] * of.r[c] * g
-		}
+	x, dy, dx := a[0].F[from*n:to*n], a[4].F[from*n:to*n], a[6].F[from*n:to*n]
+	if of.fast().AddGradientByX(singles(dx), singles(x), singles(dy), singles(products), singles(sums), float32(share)) {
+		return
+	}
+	for i, v := range x {
+		c := i % n
+		xHat, g := passed(of.relu, v, of.mean[c], of.r[c], of.scale[c], of.bias[c], dy[i])
+		dx[i] += of.scale[c] * of.r[c] * (g - share*(sums[c]+xHat*products[c]))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 
 	"mrprism/internal/gpu"
+	"mrprism/internal/vector"
 )
 
 //go:embed cross_entropy.wgsl
@@ -25,6 +26,9 @@ var (
 
 func crossEntropyPart[F gpu.Float](p *crossEntropyParams, a []gpu.ArrayOf[F], from, to int) {
 	low, y := F(p.Low), a[2].F[from:to]
+	if vector.CrossEntropy(singles(y), singles(a[0].F[from:to]), singles(a[1].F[from:to]), p.Low) {
+		return
+	}
 	for i, v := range a[0].F[from:to] {
 		y[i] = min(max(v, low), 1-low)
 	}
@@ -36,6 +40,9 @@ func crossEntropyPart[F gpu.Float](p *crossEntropyParams, a []gpu.ArrayOf[F], fr
 
 func crossEntropyBackwardPart[F gpu.Float](p *crossEntropyParams, a []gpu.ArrayOf[F], from, to int) {
 	low, label, dy, dx := F(p.Low), a[1].F[from:to], a[2].F[from:to], a[3].F[from:to]
+	if vector.AddCrossEntropyGradient(singles(dx), singles(a[0].F[from:to]), singles(label), singles(dy), p.Low) {
+		return
+	}
 	for i, v := range a[0].F[from:to] {
 		q := min(max(v, low), 1-low)
 		dx[i] += (q - label[i]) / (q * (1 - q)) * dy[i]

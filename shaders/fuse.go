@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"mrprism/internal/gpu"
+	"mrprism/internal/vector"
 )
 
 //go:embed fuse.wgsl
@@ -24,7 +25,8 @@ var (
 type fusion[F gpu.Float] struct {
 	p             *ratersParams
 	first, pixels int
-	valid         []F // (M, K), of the image
+	valid         []F   // (M, K), of the image
+	rows          []int // of one class, in the planes
 	shares, other planes[F]
 	largest, sums [planePixels]F
 }
@@ -59,43 +61,63 @@ func (b *fusion[F]) values(x []F, n int) []F { return x[b.first*n:][:b.pixels*n]
 
 // share makes of the confidences of class c shares.
 func (b *fusion[F]) share(c int) {
-	largest, sums := b.largest[:b.pixels], b.sums[:b.pixels]
+	b.rows = b.rows[:0]
+	for label := c; label < b.labels(); label += b.classes() {
+		if b.valid[label] > 0 {
+			b.rows = append(b.rows, label*b.pixels)
+		} else {
+			clear(b.shares.of(label, b.pixels))
+		}
+	}
+	softmaxAcross(b.shares.all(), b.rows, b.largest[:b.pixels], b.sums[:b.pixels])
+}
+
+// softmaxAcross makes rows that stand in x at the given places, across from each other, their
+// softmax.
+func softmaxAcross[F gpu.Float](x []F, rows []int, largest, sums []F) {
+	if vector.SoftmaxAcross(singles(x), rows, len(sums)) {
+		return
+	}
 	for i := range largest {
 		largest[i], sums[i] = F(math.Inf(-1)), 0
 	}
-	for label := c; label < b.labels(); label += b.classes() {
-		if b.valid[label] > 0 {
-			takeLarger(largest, b.shares.of(label, b.pixels))
-		}
+	for _, row := range rows {
+		takeLarger(largest, x[row:][:len(largest)])
 	}
-	for label := c; label < b.labels(); label += b.classes() {
-		s := b.shares.of(label, b.pixels)
-		if b.valid[label] > 0 {
-			addScaledRow(s, largest, -1)
-			exponentials(s)
-			addRow(sums, s)
-		} else {
-			clear(s)
-		}
+	for _, row := range rows {
+		s := x[row:][:len(sums)]
+		addScaledRow(s, largest, -1)
+		exponentials(s)
+		addRow(sums, s)
 	}
 	for i, sum := range sums {
 		sums[i] = 1 / sum
 	}
-	for label := c; label < b.labels(); label += b.classes() {
-		if b.valid[label] > 0 {
-			multiplyRow(b.shares.of(label, b.pixels), sums)
-		}
+	for _, row := range rows {
+		multiplyRow(x[row:][:len(sums)], sums)
 	}
 }
 
 // fused gives class c of what the labels in other are, fused.
 func (b *fusion[F]) fused(c int) []F {
 	y := b.sums[:b.pixels]
-	clear(y)
+	b.rows = b.rows[:0]
 	for label := c; label < b.labels(); label += b.classes() {
-		addProductsOf(y, b.shares.of(label, b.pixels), b.other.of(label, b.pixels))
+		b.rows = append(b.rows, label*b.pixels)
 	}
+	sumProductsAcross(y, b.shares.all(), b.other.all(), b.rows)
 	return y
+}
+
+// sumProductsAcross makes y the sums of a b across rows.
+func sumProductsAcross[F gpu.Float](y, a, b []F, rows []int) {
+	if vector.SumProductsAcross(singles(y), singles(a), singles(b), rows) {
+		return
+	}
+	clear(y)
+	for _, row := range rows {
+		addProductsOf(y, a[row:][:len(y)], b[row:][:len(y)])
+	}
 }
 
 func fusePart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to int) {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"mrprism/internal/gpu"
+	"mrprism/internal/vector"
 )
 
 //go:embed layer_norm.wgsl
@@ -53,6 +54,9 @@ func layerNormBackwardXPart[F gpu.Float](p *layerNormParams, a []gpu.ArrayOf[F],
 	for row := from; row < to; row++ {
 		x, dy, dx := a[0].F[row*n:][:n], a[1].F[row*n:][:n], a[4].F[row*n:][:n]
 		mean, r := saved[row], saved[int(p.Rows)+row]
+		if vector.AddLayerNormGradientByX(singles(dx), singles(dy), singles(x), singles(scale), float32(mean), float32(r)) {
+			continue
+		}
 		var g, gx F
 		for c, v := range x {
 			d := dy[c] * scale[c]
@@ -67,16 +71,20 @@ func layerNormBackwardXPart[F gpu.Float](p *layerNormParams, a []gpu.ArrayOf[F],
 	}
 }
 
-// layerNormBackwardPartialPart gives chunks [from, to) of the rows.
+// layerNormBackwardPartialPart gives chunks [from, to) of the rows, which are read in their order.
 func layerNormBackwardPartialPart[F gpu.Float](p *layerNormParams, a []gpu.ArrayOf[F], from, to int) {
 	n, rows, chunks, saved := int(p.Channels), int(p.Rows), int(p.Chunks), a[2].F
-	for chunk := from; chunk < to; chunk++ {
-		products, sums := a[3].F[chunk*n:][:n], a[3].F[(chunks+chunk)*n:][:n]
-		clear(products)
-		clear(sums)
-		for row := chunk; row < rows; row += chunks {
+	clear(a[3].F[from*n : to*n])
+	clear(a[3].F[(chunks+from)*n : (chunks+to)*n])
+	for first := 0; first < rows; first += chunks {
+		for chunk := from; chunk < min(to, rows-first); chunk++ {
+			row := first + chunk
+			products, sums := a[3].F[chunk*n:][:n], a[3].F[(chunks+chunk)*n:][:n]
 			x, dy := a[0].F[row*n:][:n], a[1].F[row*n:][:n]
 			mean, r := saved[row], saved[rows+row]
+			if vector.AddLayerNormGradients(singles(products), singles(sums), singles(dy), singles(x), float32(mean), float32(r)) {
+				continue
+			}
 			for c, d := range dy {
 				products[c] += d * (x[c] - mean) * r
 				sums[c] += d

@@ -32,6 +32,10 @@ func TestThreadsDoNotMatter(t *testing.T) {
 			inputs: [][]int{image, {5}, {5}, {5}, {5}}, fill: far, fixed: map[int]bool{3: true, 4: true},
 			build: func(x []*Tensor) *Tensor { return BatchNormReLU(x[0], x[1], x[2], x[3], x[4], true, 1e-5, .1) },
 		},
+		"batch norm in vectors": {
+			inputs: [][]int{{2, 31, 33, 16}, {16}, {16}, {16}, {16}}, fill: far, fixed: map[int]bool{3: true, 4: true},
+			build: func(x []*Tensor) *Tensor { return BatchNorm(x[0], x[1], x[2], x[3], x[4], true, 1e-5, .1) },
+		},
 		"convolution": {inputs: [][]int{image, {3, 3, 5, 40}}, build: func(x []*Tensor) *Tensor { return Conv2D(x[0], x[1], nil, Square(1, 1)) }},
 		"depthwise":   {inputs: [][]int{image, {3, 3, 5}}, build: func(x []*Tensor) *Tensor { return DepthwiseConv2D(x[0], x[1], nil, Square(1, 1)) }},
 		"attention":   {inputs: [][]int{{2, 70, 8}, {2, 45, 16}}, build: func(x []*Tensor) *Tensor { return Attention(x[0], x[1], 2) }},

@@ -5,12 +5,12 @@ import "mrprism/internal/gpu"
 // planes hold what some pixels have, one value of all pixels after the other: what bodies in Go
 // compute in vectors, where tensors have the values of a pixel side by side.
 type planes[F gpu.Float] struct {
-	few  [8 * planePixels]F
-	many []F // in place of few, where that does not have the values of one pixel
+	few  [8 * planePixels]F // in the first cache, two of them and what is gathered
+	many []F                // in place of few, where that does not have the values of one pixel
 }
 
 // planePixels are as many as planes hold at most.
-const planePixels = 64
+const planePixels = 256
 
 // pixelsInPlanes are as many as planes of n values hold.
 func pixelsInPlanes(n int) int { return min(planePixels, max(1, 8*planePixels/n)) }
@@ -30,23 +30,10 @@ func (p *planes[F]) gather(x []F, n int) {
 	if n > len(p.few) && p.many == nil {
 		p.many = make([]F, n)
 	}
-	pixels := len(x) / n
-	all := p.all()[:len(x)]
-	for i := range pixels {
-		for j, v := range x[i*n:][:n] {
-			all[j*pixels+i] = v
-		}
-	}
+	transposeInto(p.all(), len(x)/n, x, n, len(x)/n, n, false)
 }
 
 // addTo adds what the planes hold to y, in which each pixel has n values.
 func (p *planes[F]) addTo(y []F, n int) {
-	pixels := len(y) / n
-	all := p.all()[:len(y)]
-	for i := range pixels {
-		row := y[i*n:][:n]
-		for j := range row {
-			row[j] += all[j*pixels+i]
-		}
-	}
+	transposeInto(y, n, p.all(), len(y)/n, n, len(y)/n, true)
 }

@@ -117,12 +117,12 @@ func (p *poolParams) eachCovering(dy, dx []float32, split gpu.Split, f func(ox, 
 }
 
 func maxPoolBackwardFast(p *poolParams, a []gpu.Array32, split gpu.Split) {
-	n, width := int(p.Channels), int(p.Width)
-	p.eachCovering(a[0].F, a[2].F, split, func(_, _, iy int32, dy, dx []float32, o int) {
-		for c, place := range a[1].F[o:][:n] {
-			if ix := int(place) - int(iy)*width; ix >= 0 && ix < width {
-				dx[ix*n+c] += dy[c]
-			}
+	n := int(p.Channels)
+	p.eachCovering(a[0].F, a[2].F, split, func(ox, _, iy int32, dy, dx []float32, o int) {
+		places := a[1].F[o:][:n]
+		left, right := p.columnsOf(ox)
+		for ix := left; ix < right; ix++ {
+			vector.AddWhere(dx[int(ix)*n:][:n], dy, places, float32(iy*p.Width+ix))
 		}
 	})
 }

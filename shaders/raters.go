@@ -5,6 +5,7 @@ import (
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/tensor"
+	"mrprism/internal/vector"
 )
 
 //go:embed raters.wgsl
@@ -97,42 +98,79 @@ func fusedOf[F gpu.Float](p *ratersParams, x []F, pixel int) []F {
 }
 
 func shuffleRatersPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to int) {
-	k := int(p.Classes)
-	for pixel := from; pixel < to; pixel++ {
-		x, y := ofPixel(p, a[0].F, pixel), ofPixel(p, a[4].F, pixel)
-		for m, other := range a[1].U[:p.Raters] {
-			scale, offset, y := a[2].F[m], a[3].F[m], y[m*k:][:k]
-			for c, v := range x[int(other)*k:][:k] {
-				y[c] = scale*v + offset
-			}
+	n, k := int(p.Raters*p.Classes), int(p.Classes)
+	labels, scale, shift := make([]uint32, n), make([]F, n), make([]F, n)
+	for label := range labels {
+		labels[label] = a[1].U[label/k]*p.Classes + uint32(label%k)
+		scale[label], shift[label] = a[2].F[label/k], a[3].F[label/k]
+	}
+	scaleRows(a[4].F[from*n:to*n], a[0].F[from*n:to*n], labels, scale, shift)
+}
+
+// scaleRows makes each row of y that of x, permuted, times scale plus shift.
+func scaleRows[F gpu.Float](y, x []F, from []uint32, scale, shift []F) {
+	if vector.ScaleRows(singles(y), singles(x), from, singles(scale), singles(shift)) {
+		return
+	}
+	for n := len(from); len(y) >= n; x, y = x[n:], y[n:] {
+		for i, j := range from {
+			y[i] = scale[i]*x[j] + shift[i]
 		}
 	}
 }
 
 func weighRatersPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to int) {
-	for pixel := from; pixel < to; pixel++ {
-		share, y := ofImage(p, a[1].F, pixel), ofPixel(p, a[2].F, pixel)
-		for i, v := range ofPixel(p, a[0].F, pixel) {
-			y[i] = v * share[i]
-		}
+	n, pixels := int(p.Raters*p.Classes), int(p.Pixels)
+	same, zero := make([]uint32, n), make([]F, n)
+	for label := range same {
+		same[label] = uint32(label)
+	}
+	for from < to {
+		end := min(to, (from/pixels+1)*pixels) // of the image
+		scaleRows(a[2].F[from*n:end*n], a[0].F[from*n:end*n], same, ofImage(p, a[1].F, from), zero)
+		from = end
 	}
 }
 
 func disputedPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to int) {
-	k := int(p.Classes)
-	for pixel := from; pixel < to; pixel++ {
-		label, valid, y := ofPixel(p, a[0].F, pixel), ofImage(p, a[1].F, pixel), fusedOf(p, a[2].F, pixel)
-		for c := range y {
-			least, most := F(2), F(-1)
-			for i := c; i < len(label); i += k {
-				if valid[i] > 0 {
-					least, most = min(least, label[i]), max(most, label[i])
+	n, k := int(p.Raters*p.Classes), int(p.Classes)
+	var labels planes[F]
+	var plane [planePixels]F
+	rows := make([]int, 0, p.Raters)
+	for from < to {
+		image := from / int(p.Pixels)
+		pixels := min(to-from, (image+1)*int(p.Pixels)-from, pixelsInPlanes(n))
+		labels.gather(a[0].F[from*n:(from+pixels)*n], n)
+		valid, y := ofImage(p, a[1].F, from), a[2].F[from*k:(from+pixels)*k]
+		for c := range k {
+			rows = rows[:0]
+			for label := c; label < n; label += k {
+				if valid[label] > 0 {
+					rows = append(rows, label*pixels)
 				}
 			}
-			y[c] = 0
-			if most > least {
-				y[c] = 1
+			differAcross(plane[:pixels], labels.all(), rows)
+			for i, v := range plane[:pixels] {
+				y[i*k+c] = v
 			}
+		}
+		from += pixels
+	}
+}
+
+// differAcross makes y 1 where rows are not all the same, else 0.
+func differAcross[F gpu.Float](y, x []F, rows []int) {
+	if vector.DifferAcross(singles(y), singles(x), rows) {
+		return
+	}
+	for i := range y {
+		least, most := F(2), F(-1)
+		for _, row := range rows {
+			least, most = min(least, x[row+i]), max(most, x[row+i])
+		}
+		y[i] = 0
+		if most > least {
+			y[i] = 1
 		}
 	}
 }

@@ -9,6 +9,12 @@ import (
 
 // What bodies of both precisions do to rows of one length: in float32 with vectors.
 
+// singles is x, of float32: what bodies give functions that have vectors. Of float64 it is nil.
+func singles[F gpu.Float](x []F) []float32 {
+	single, _ := any(x).([]float32)
+	return single
+}
+
 // addRow adds x to y.
 func addRow[F gpu.Float](y, x []F) {
 	switch y := any(y).(type) {
@@ -58,6 +64,19 @@ func addProductsOf[F gpu.Float](y, a, b []F) {
 	}
 }
 
+// addSquaresOf adds (x − mean)² to y.
+func addSquaresOf[F gpu.Float](y, x, mean []F) {
+	switch y := any(y).(type) {
+	case []float32:
+		vector.AddSquares(y, any(x).([]float32), any(mean).([]float32))
+	case []float64:
+		mean := any(mean).([]float64)
+		for i, v := range any(x).([]float64) {
+			y[i] += (v - mean[i]) * (v - mean[i])
+		}
+	}
+}
+
 // takeLarger makes y what is larger of it and x.
 func takeLarger[F gpu.Float](y, x []F) {
 	switch y := any(y).(type) {
@@ -103,6 +122,24 @@ func logLikelihoods[F gpu.Float](y, q, label []F) {
 		label := any(label).([]float64)
 		for i, v := range any(q).([]float64) {
 			y[i] = label[i]*math.Log(v) + (1-label[i])*math.Log(1-v)
+		}
+	}
+}
+
+// transposeInto makes y, or adds to it, x transposed: rows of columns, from elements apart, whose
+// columns become rows that are to elements apart.
+func transposeInto[F gpu.Float](y []F, to int, x []F, from, rows, columns int, add bool) {
+	switch y := any(y).(type) {
+	case []float32:
+		vector.Transpose(y, to, any(x).([]float32), from, rows, columns, add)
+	case []float64:
+		for i := range rows {
+			for j, v := range any(x).([]float64)[i*from:][:columns] {
+				if add {
+					v += y[j*to+i]
+				}
+				y[j*to+i] = v
+			}
 		}
 	}
 }

@@ -38,11 +38,11 @@ func transposeRows(p *transposeParams) uint32 { return p.Count * p.Columns }
 // transposePart gives rows of results.
 func transposePart[F gpu.Float](p *transposeParams, a []gpu.ArrayOf[F], from, to int) {
 	rows, columns := int(p.Rows), int(p.Columns)
-	for row := from; row < to; row++ {
-		x, y := a[0].F[row/columns*rows*columns+row%columns:], a[1].F[row*rows:][:rows]
-		for k := range y {
-			y[k] = x[k*columns]
-		}
+	for row := from; row < to; {
+		x, column := a[0].F[row/columns*rows*columns:], row%columns
+		count := min(to-row, columns-column)
+		transposeInto(a[1].F[row*rows:], rows, x[column:], columns, rows, count, false)
+		row += count
 	}
 }
 

@@ -69,10 +69,15 @@ func dotsAVX2x6(k int, parts int, part int, a *byte, row int, b *byte, start *in
 //go:noescape
 func expColumnsAVX2(x *float32, rows int, scale float32, shift *float32, total *float32)
 
-// expRowsAVX2 computes exponentials of rows of two vectors of eight.
+// expGradientColumnsAVX2 computes softmax and its gradient, rows of two vectors of eight.
 //
 //go:noescape
-func expRowsAVX2(x *float32, rows int, scale float32, shift *float32)
+func expGradientColumnsAVX2(x *float32, d *float32, rows int, scale float32, shift *float32, delta *float32)
+
+// expGradientRowsAVX2 computes softmax and its gradient, rows of two vectors of eight.
+//
+//go:noescape
+func expGradientRowsAVX2(x *float32, d *float32, rows int, scale float32, shift *float32, delta *float32)
 
 // maxOfColumnsAVX2 finds the largest of the columns of two vectors of eight.
 //
@@ -113,6 +118,11 @@ func wordsAVX2(to *byte, from *int8, n int)
 //
 //go:noescape
 func softmaxAVX2(x *int32, rows int, scale float32, total *float32)
+
+// filterAVX2 filters vectors of eight.
+//
+//go:noescape
+func filterAVX2(y *float32, x *float32, n int, stride int, window *float32, taps int)
 
 // productAVX512x1 sums k products for 1 rows of two vectors of sixteen.
 //
@@ -239,10 +249,15 @@ func dotsAVX512x12(k int, parts int, part int, a *byte, row int, b *byte, start 
 //go:noescape
 func expColumnsAVX512(x *float32, rows int, scale float32, shift *float32, total *float32)
 
-// expRowsAVX512 computes exponentials of rows of two vectors of sixteen.
+// expGradientColumnsAVX512 computes softmax and its gradient, rows of two vectors of sixteen.
 //
 //go:noescape
-func expRowsAVX512(x *float32, rows int, scale float32, shift *float32)
+func expGradientColumnsAVX512(x *float32, d *float32, rows int, scale float32, shift *float32, delta *float32)
+
+// expGradientRowsAVX512 computes softmax and its gradient, rows of two vectors of sixteen.
+//
+//go:noescape
+func expGradientRowsAVX512(x *float32, d *float32, rows int, scale float32, shift *float32, delta *float32)
 
 // maxOfColumnsAVX512 finds the largest of the columns of two vectors of sixteen.
 //
@@ -283,3 +298,18 @@ func wordsAVX512(to *byte, from *int8, n int)
 //
 //go:noescape
 func softmaxAVX512(x *int32, rows int, scale float32, total *float32)
+
+// filterAVX512 filters vectors of sixteen.
+//
+//go:noescape
+func filterAVX512(y *float32, x *float32, n int, stride int, window *float32, taps int)
+
+// transpose8x4 transposes whole blocks of 8 rows and 4 columns, with AVX2.
+//
+//go:noescape
+func transpose8x4(y *float32, to int, x *float32, from int, rows int, columns int, add bool)
+
+// transpose4x8 transposes whole blocks of 4 rows and 8 columns, with AVX2.
+//
+//go:noescape
+func transpose4x8(y *float32, to int, x *float32, from int, rows int, columns int, add bool)

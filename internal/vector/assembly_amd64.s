@@ -1348,8 +1348,8 @@ TEXT ·expColumnsAVX2(SB), NOSPLIT, $0-40
 	MOVQ         x+0(FP), AX
 	MOVQ         rows+8(FP), CX
 	MOVQ         shift+24(FP), DX
-	VBROADCASTSS scale+16(FP), Y0
 	MOVQ         total+32(FP), BX
+	VBROADCASTSS scale+16(FP), Y0
 	VMOVUPS      (DX), Y1
 	VMOVUPS      (BX), Y3
 	VMOVUPS      32(DX), Y2
@@ -1410,63 +1410,147 @@ end:
 	VZEROUPPER
 	RET
 
-// func expRowsAVX2(x *float32, rows int, scale float32, shift *float32)
+// func expGradientColumnsAVX2(x *float32, d *float32, rows int, scale float32, shift *float32, delta *float32)
 // Requires: AVX, AVX2, FMA3
-TEXT ·expRowsAVX2(SB), NOSPLIT, $0-32
+TEXT ·expGradientColumnsAVX2(SB), NOSPLIT, $0-48
 	MOVQ         x+0(FP), AX
-	MOVQ         rows+8(FP), CX
-	MOVQ         shift+24(FP), DX
-	VBROADCASTSS scale+16(FP), Y0
-	TESTQ        CX, CX
-	JZ           end
+	MOVQ         d+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         shift+32(FP), BX
+	MOVQ         delta+40(FP), SI
+	VBROADCASTSS scale+24(FP), Y0
+	VMOVUPS      (BX), Y1
+	VMOVUPS      (SI), Y3
+	VMOVUPS      32(BX), Y2
+	VMOVUPS      32(SI), Y4
 
 row:
-	VBROADCASTSS (DX), Y1
-	VFMADD231PS  (AX), Y0, Y1
-	VMOVUPS      exp_least<>+0(SB), Y2
-	VMAXPS       Y1, Y2, Y1
-	VMOVUPS      exp_round<>+0(SB), Y2
-	VFMADD231PS  exp_log2e<>+0(SB), Y1, Y2
-	VSUBPS       exp_round<>+0(SB), Y2, Y3
-	VFMADD231PS  exp_high<>+0(SB), Y3, Y1
-	VFMADD231PS  exp_low<>+0(SB), Y3, Y1
-	VMOVUPS      exp_c6<>+0(SB), Y3
-	VFMADD213PS  exp_c5<>+0(SB), Y1, Y3
-	VFMADD213PS  exp_c4<>+0(SB), Y1, Y3
-	VFMADD213PS  exp_c3<>+0(SB), Y1, Y3
-	VFMADD213PS  exp_c2<>+0(SB), Y1, Y3
-	VFMADD213PS  exp_c1<>+0(SB), Y1, Y3
-	VFMADD213PS  exp_c1<>+0(SB), Y1, Y3
-	VPADDD       exp_bias<>+0(SB), Y2, Y2
-	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y3, Y1
-	VMOVUPS      Y1, (AX)
-	VBROADCASTSS (DX), Y1
-	VFMADD231PS  32(AX), Y0, Y1
-	VMOVUPS      exp_least<>+0(SB), Y2
-	VMAXPS       Y1, Y2, Y1
-	VMOVUPS      exp_round<>+0(SB), Y2
-	VFMADD231PS  exp_log2e<>+0(SB), Y1, Y2
-	VSUBPS       exp_round<>+0(SB), Y2, Y3
-	VFMADD231PS  exp_high<>+0(SB), Y3, Y1
-	VFMADD231PS  exp_low<>+0(SB), Y3, Y1
-	VMOVUPS      exp_c6<>+0(SB), Y3
-	VFMADD213PS  exp_c5<>+0(SB), Y1, Y3
-	VFMADD213PS  exp_c4<>+0(SB), Y1, Y3
-	VFMADD213PS  exp_c3<>+0(SB), Y1, Y3
-	VFMADD213PS  exp_c2<>+0(SB), Y1, Y3
-	VFMADD213PS  exp_c1<>+0(SB), Y1, Y3
-	VFMADD213PS  exp_c1<>+0(SB), Y1, Y3
-	VPADDD       exp_bias<>+0(SB), Y2, Y2
-	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y3, Y1
-	VMOVUPS      Y1, 32(AX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x04, DX
-	DECQ         CX
-	JNZ          row
+	VMOVUPS     Y1, Y5
+	VFMADD231PS (AX), Y0, Y5
+	VMOVUPS     exp_least<>+0(SB), Y6
+	VMAXPS      Y5, Y6, Y5
+	VMOVUPS     exp_round<>+0(SB), Y6
+	VFMADD231PS exp_log2e<>+0(SB), Y5, Y6
+	VSUBPS      exp_round<>+0(SB), Y6, Y7
+	VFMADD231PS exp_high<>+0(SB), Y7, Y5
+	VFMADD231PS exp_low<>+0(SB), Y7, Y5
+	VMOVUPS     exp_c6<>+0(SB), Y7
+	VFMADD213PS exp_c5<>+0(SB), Y5, Y7
+	VFMADD213PS exp_c4<>+0(SB), Y5, Y7
+	VFMADD213PS exp_c3<>+0(SB), Y5, Y7
+	VFMADD213PS exp_c2<>+0(SB), Y5, Y7
+	VFMADD213PS exp_c1<>+0(SB), Y5, Y7
+	VFMADD213PS exp_c1<>+0(SB), Y5, Y7
+	VPADDD      exp_bias<>+0(SB), Y6, Y6
+	VPSLLD      $0x17, Y6, Y6
+	VMULPS      Y6, Y7, Y5
+	VMOVUPS     Y5, (AX)
+	VMOVUPS     (CX), Y6
+	VSUBPS      Y3, Y6, Y6
+	VMULPS      Y0, Y5, Y5
+	VMULPS      Y5, Y6, Y6
+	VMOVUPS     Y6, (CX)
+	VMOVUPS     Y2, Y5
+	VFMADD231PS 32(AX), Y0, Y5
+	VMOVUPS     exp_least<>+0(SB), Y6
+	VMAXPS      Y5, Y6, Y5
+	VMOVUPS     exp_round<>+0(SB), Y6
+	VFMADD231PS exp_log2e<>+0(SB), Y5, Y6
+	VSUBPS      exp_round<>+0(SB), Y6, Y7
+	VFMADD231PS exp_high<>+0(SB), Y7, Y5
+	VFMADD231PS exp_low<>+0(SB), Y7, Y5
+	VMOVUPS     exp_c6<>+0(SB), Y7
+	VFMADD213PS exp_c5<>+0(SB), Y5, Y7
+	VFMADD213PS exp_c4<>+0(SB), Y5, Y7
+	VFMADD213PS exp_c3<>+0(SB), Y5, Y7
+	VFMADD213PS exp_c2<>+0(SB), Y5, Y7
+	VFMADD213PS exp_c1<>+0(SB), Y5, Y7
+	VFMADD213PS exp_c1<>+0(SB), Y5, Y7
+	VPADDD      exp_bias<>+0(SB), Y6, Y6
+	VPSLLD      $0x17, Y6, Y6
+	VMULPS      Y6, Y7, Y5
+	VMOVUPS     Y5, 32(AX)
+	VMOVUPS     32(CX), Y6
+	VSUBPS      Y4, Y6, Y6
+	VMULPS      Y0, Y5, Y5
+	VMULPS      Y5, Y6, Y6
+	VMOVUPS     Y6, 32(CX)
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
+	DECQ        DX
+	JNZ         row
+	VZEROUPPER
+	RET
 
-end:
+// func expGradientRowsAVX2(x *float32, d *float32, rows int, scale float32, shift *float32, delta *float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·expGradientRowsAVX2(SB), NOSPLIT, $0-48
+	MOVQ         x+0(FP), AX
+	MOVQ         d+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         shift+32(FP), BX
+	MOVQ         delta+40(FP), SI
+	VBROADCASTSS scale+24(FP), Y0
+
+row:
+	VBROADCASTSS (BX), Y2
+	VBROADCASTSS (SI), Y1
+	VFMADD231PS  (AX), Y0, Y2
+	VMOVUPS      exp_least<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      exp_round<>+0(SB), Y3
+	VFMADD231PS  exp_log2e<>+0(SB), Y2, Y3
+	VSUBPS       exp_round<>+0(SB), Y3, Y4
+	VFMADD231PS  exp_high<>+0(SB), Y4, Y2
+	VFMADD231PS  exp_low<>+0(SB), Y4, Y2
+	VMOVUPS      exp_c6<>+0(SB), Y4
+	VFMADD213PS  exp_c5<>+0(SB), Y2, Y4
+	VFMADD213PS  exp_c4<>+0(SB), Y2, Y4
+	VFMADD213PS  exp_c3<>+0(SB), Y2, Y4
+	VFMADD213PS  exp_c2<>+0(SB), Y2, Y4
+	VFMADD213PS  exp_c1<>+0(SB), Y2, Y4
+	VFMADD213PS  exp_c1<>+0(SB), Y2, Y4
+	VPADDD       exp_bias<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y4, Y2
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      (CX), Y3
+	VSUBPS       Y1, Y3, Y3
+	VMULPS       Y0, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VMOVUPS      Y3, (CX)
+	VBROADCASTSS (BX), Y2
+	VBROADCASTSS (SI), Y1
+	VFMADD231PS  32(AX), Y0, Y2
+	VMOVUPS      exp_least<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      exp_round<>+0(SB), Y3
+	VFMADD231PS  exp_log2e<>+0(SB), Y2, Y3
+	VSUBPS       exp_round<>+0(SB), Y3, Y4
+	VFMADD231PS  exp_high<>+0(SB), Y4, Y2
+	VFMADD231PS  exp_low<>+0(SB), Y4, Y2
+	VMOVUPS      exp_c6<>+0(SB), Y4
+	VFMADD213PS  exp_c5<>+0(SB), Y2, Y4
+	VFMADD213PS  exp_c4<>+0(SB), Y2, Y4
+	VFMADD213PS  exp_c3<>+0(SB), Y2, Y4
+	VFMADD213PS  exp_c2<>+0(SB), Y2, Y4
+	VFMADD213PS  exp_c1<>+0(SB), Y2, Y4
+	VFMADD213PS  exp_c1<>+0(SB), Y2, Y4
+	VPADDD       exp_bias<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y4, Y2
+	VMOVUPS      Y2, 32(AX)
+	VMOVUPS      32(CX), Y3
+	VSUBPS       Y1, Y3, Y3
+	VMULPS       Y0, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VMOVUPS      Y3, 32(CX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	DECQ         DX
+	JNZ          row
 	VZEROUPPER
 	RET
 
@@ -1867,6 +1951,86 @@ power:
 	MOVQ        total+24(FP), AX
 	VMOVUPS     Y3, (AX)
 	VMOVUPS     Y4, 32(AX)
+	VZEROUPPER
+	RET
+
+// func filterAVX2(y *float32, x *float32, n int, stride int, window *float32, taps int)
+// Requires: AVX, FMA3
+TEXT ·filterAVX2(SB), NOSPLIT, $0-48
+	MOVQ y+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+	MOVQ stride+24(FP), BX
+	MOVQ window+32(FP), SI
+	MOVQ taps+40(FP), DI
+	SHLQ $0x02, BX
+
+begin8:
+	SUBQ   $0x00000040, DX
+	JL     next8
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	MOVQ   CX, R8
+	MOVQ   SI, R9
+	MOVQ   DI, R10
+
+tap8:
+	VBROADCASTSS (R9), Y8
+	VFMADD231PS  (R8), Y8, Y0
+	VFMADD231PS  32(R8), Y8, Y1
+	VFMADD231PS  64(R8), Y8, Y2
+	VFMADD231PS  96(R8), Y8, Y3
+	VFMADD231PS  128(R8), Y8, Y4
+	VFMADD231PS  160(R8), Y8, Y5
+	VFMADD231PS  192(R8), Y8, Y6
+	VFMADD231PS  224(R8), Y8, Y7
+	ADDQ         $0x04, R9
+	ADDQ         BX, R8
+	DECQ         R10
+	JNZ          tap8
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VMOVUPS      Y2, 64(AX)
+	VMOVUPS      Y3, 96(AX)
+	VMOVUPS      Y4, 128(AX)
+	VMOVUPS      Y5, 160(AX)
+	VMOVUPS      Y6, 192(AX)
+	VMOVUPS      Y7, 224(AX)
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000100, AX
+	JMP          begin8
+
+next8:
+	ADDQ $0x00000040, DX
+
+begin1:
+	SUBQ   $0x00000008, DX
+	JL     next1
+	VXORPS Y0, Y0, Y0
+	MOVQ   CX, R8
+	MOVQ   SI, R9
+	MOVQ   DI, R10
+
+tap1:
+	VBROADCASTSS (R9), Y1
+	VFMADD231PS  (R8), Y1, Y0
+	ADDQ         $0x04, R9
+	ADDQ         BX, R8
+	DECQ         R10
+	JNZ          tap1
+	VMOVUPS      Y0, (AX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, AX
+	JMP          begin1
+
+next1:
+	ADDQ $0x00000008, DX
 	VZEROUPPER
 	RET
 
@@ -4300,6 +4464,7 @@ TEXT ·expColumnsAVX512(SB), NOSPLIT, $0-40
 	MOVQ         x+0(FP), AX
 	MOVQ         rows+8(FP), CX
 	MOVQ         shift+24(FP), DX
+	MOVQ         total+32(FP), BX
 	VMOVUPS      exp_bias<>+0(SB), Z0
 	VMOVUPS      exp_c1<>+0(SB), Z1
 	VMOVUPS      exp_c2<>+0(SB), Z2
@@ -4313,7 +4478,6 @@ TEXT ·expColumnsAVX512(SB), NOSPLIT, $0-40
 	VMOVUPS      exp_low<>+0(SB), Z10
 	VMOVUPS      exp_round<>+0(SB), Z11
 	VBROADCASTSS scale+16(FP), Z12
-	MOVQ         total+32(FP), BX
 	VMOVUPS      (DX), Z13
 	VMOVUPS      (BX), Z15
 	VMOVUPS      64(DX), Z14
@@ -4374,12 +4538,14 @@ end:
 	VZEROUPPER
 	RET
 
-// func expRowsAVX512(x *float32, rows int, scale float32, shift *float32)
+// func expGradientColumnsAVX512(x *float32, d *float32, rows int, scale float32, shift *float32, delta *float32)
 // Requires: AVX, AVX512F
-TEXT ·expRowsAVX512(SB), NOSPLIT, $0-32
+TEXT ·expGradientColumnsAVX512(SB), NOSPLIT, $0-48
 	MOVQ         x+0(FP), AX
-	MOVQ         rows+8(FP), CX
-	MOVQ         shift+24(FP), DX
+	MOVQ         d+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         shift+32(FP), BX
+	MOVQ         delta+40(FP), SI
 	VMOVUPS      exp_bias<>+0(SB), Z0
 	VMOVUPS      exp_c1<>+0(SB), Z1
 	VMOVUPS      exp_c2<>+0(SB), Z2
@@ -4392,57 +4558,151 @@ TEXT ·expRowsAVX512(SB), NOSPLIT, $0-32
 	VMOVUPS      exp_log2e<>+0(SB), Z9
 	VMOVUPS      exp_low<>+0(SB), Z10
 	VMOVUPS      exp_round<>+0(SB), Z11
-	VBROADCASTSS scale+16(FP), Z12
-	TESTQ        CX, CX
-	JZ           end
+	VBROADCASTSS scale+24(FP), Z12
+	VMOVUPS      (BX), Z13
+	VMOVUPS      (SI), Z15
+	VMOVUPS      64(BX), Z14
+	VMOVUPS      64(SI), Z16
 
 row:
-	VBROADCASTSS (DX), Z13
-	VFMADD231PS  (AX), Z12, Z13
-	VMOVUPS      Z8, Z14
-	VMAXPS       Z13, Z14, Z13
-	VMOVUPS      Z11, Z14
-	VFMADD231PS  Z9, Z13, Z14
-	VSUBPS       Z11, Z14, Z15
-	VFMADD231PS  Z7, Z15, Z13
-	VFMADD231PS  Z10, Z15, Z13
-	VMOVUPS      Z6, Z15
-	VFMADD213PS  Z5, Z13, Z15
-	VFMADD213PS  Z4, Z13, Z15
-	VFMADD213PS  Z3, Z13, Z15
-	VFMADD213PS  Z2, Z13, Z15
-	VFMADD213PS  Z1, Z13, Z15
-	VFMADD213PS  Z1, Z13, Z15
-	VPADDD       Z0, Z14, Z14
-	VPSLLD       $0x17, Z14, Z14
-	VMULPS       Z14, Z15, Z13
-	VMOVUPS      Z13, (AX)
-	VBROADCASTSS (DX), Z13
-	VFMADD231PS  64(AX), Z12, Z13
-	VMOVUPS      Z8, Z14
-	VMAXPS       Z13, Z14, Z13
-	VMOVUPS      Z11, Z14
-	VFMADD231PS  Z9, Z13, Z14
-	VSUBPS       Z11, Z14, Z15
-	VFMADD231PS  Z7, Z15, Z13
-	VFMADD231PS  Z10, Z15, Z13
-	VMOVUPS      Z6, Z15
-	VFMADD213PS  Z5, Z13, Z15
-	VFMADD213PS  Z4, Z13, Z15
-	VFMADD213PS  Z3, Z13, Z15
-	VFMADD213PS  Z2, Z13, Z15
-	VFMADD213PS  Z1, Z13, Z15
-	VFMADD213PS  Z1, Z13, Z15
-	VPADDD       Z0, Z14, Z14
-	VPSLLD       $0x17, Z14, Z14
-	VMULPS       Z14, Z15, Z13
-	VMOVUPS      Z13, 64(AX)
-	ADDQ         $0x00000080, AX
-	ADDQ         $0x04, DX
-	DECQ         CX
-	JNZ          row
+	VMOVUPS     Z13, Z17
+	VFMADD231PS (AX), Z12, Z17
+	VMOVUPS     Z8, Z18
+	VMAXPS      Z17, Z18, Z17
+	VMOVUPS     Z11, Z18
+	VFMADD231PS Z9, Z17, Z18
+	VSUBPS      Z11, Z18, Z19
+	VFMADD231PS Z7, Z19, Z17
+	VFMADD231PS Z10, Z19, Z17
+	VMOVUPS     Z6, Z19
+	VFMADD213PS Z5, Z17, Z19
+	VFMADD213PS Z4, Z17, Z19
+	VFMADD213PS Z3, Z17, Z19
+	VFMADD213PS Z2, Z17, Z19
+	VFMADD213PS Z1, Z17, Z19
+	VFMADD213PS Z1, Z17, Z19
+	VPADDD      Z0, Z18, Z18
+	VPSLLD      $0x17, Z18, Z18
+	VMULPS      Z18, Z19, Z17
+	VMOVUPS     Z17, (AX)
+	VMOVUPS     (CX), Z18
+	VSUBPS      Z15, Z18, Z18
+	VMULPS      Z12, Z17, Z17
+	VMULPS      Z17, Z18, Z18
+	VMOVUPS     Z18, (CX)
+	VMOVUPS     Z14, Z17
+	VFMADD231PS 64(AX), Z12, Z17
+	VMOVUPS     Z8, Z18
+	VMAXPS      Z17, Z18, Z17
+	VMOVUPS     Z11, Z18
+	VFMADD231PS Z9, Z17, Z18
+	VSUBPS      Z11, Z18, Z19
+	VFMADD231PS Z7, Z19, Z17
+	VFMADD231PS Z10, Z19, Z17
+	VMOVUPS     Z6, Z19
+	VFMADD213PS Z5, Z17, Z19
+	VFMADD213PS Z4, Z17, Z19
+	VFMADD213PS Z3, Z17, Z19
+	VFMADD213PS Z2, Z17, Z19
+	VFMADD213PS Z1, Z17, Z19
+	VFMADD213PS Z1, Z17, Z19
+	VPADDD      Z0, Z18, Z18
+	VPSLLD      $0x17, Z18, Z18
+	VMULPS      Z18, Z19, Z17
+	VMOVUPS     Z17, 64(AX)
+	VMOVUPS     64(CX), Z18
+	VSUBPS      Z16, Z18, Z18
+	VMULPS      Z12, Z17, Z17
+	VMULPS      Z17, Z18, Z18
+	VMOVUPS     Z18, 64(CX)
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
+	DECQ        DX
+	JNZ         row
+	VZEROUPPER
+	RET
 
-end:
+// func expGradientRowsAVX512(x *float32, d *float32, rows int, scale float32, shift *float32, delta *float32)
+// Requires: AVX, AVX512F
+TEXT ·expGradientRowsAVX512(SB), NOSPLIT, $0-48
+	MOVQ         x+0(FP), AX
+	MOVQ         d+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         shift+32(FP), BX
+	MOVQ         delta+40(FP), SI
+	VMOVUPS      exp_bias<>+0(SB), Z0
+	VMOVUPS      exp_c1<>+0(SB), Z1
+	VMOVUPS      exp_c2<>+0(SB), Z2
+	VMOVUPS      exp_c3<>+0(SB), Z3
+	VMOVUPS      exp_c4<>+0(SB), Z4
+	VMOVUPS      exp_c5<>+0(SB), Z5
+	VMOVUPS      exp_c6<>+0(SB), Z6
+	VMOVUPS      exp_high<>+0(SB), Z7
+	VMOVUPS      exp_least<>+0(SB), Z8
+	VMOVUPS      exp_log2e<>+0(SB), Z9
+	VMOVUPS      exp_low<>+0(SB), Z10
+	VMOVUPS      exp_round<>+0(SB), Z11
+	VBROADCASTSS scale+24(FP), Z12
+
+row:
+	VBROADCASTSS (BX), Z14
+	VBROADCASTSS (SI), Z13
+	VFMADD231PS  (AX), Z12, Z14
+	VMOVUPS      Z8, Z15
+	VMAXPS       Z14, Z15, Z14
+	VMOVUPS      Z11, Z15
+	VFMADD231PS  Z9, Z14, Z15
+	VSUBPS       Z11, Z15, Z16
+	VFMADD231PS  Z7, Z16, Z14
+	VFMADD231PS  Z10, Z16, Z14
+	VMOVUPS      Z6, Z16
+	VFMADD213PS  Z5, Z14, Z16
+	VFMADD213PS  Z4, Z14, Z16
+	VFMADD213PS  Z3, Z14, Z16
+	VFMADD213PS  Z2, Z14, Z16
+	VFMADD213PS  Z1, Z14, Z16
+	VFMADD213PS  Z1, Z14, Z16
+	VPADDD       Z0, Z15, Z15
+	VPSLLD       $0x17, Z15, Z15
+	VMULPS       Z15, Z16, Z14
+	VMOVUPS      Z14, (AX)
+	VMOVUPS      (CX), Z15
+	VSUBPS       Z13, Z15, Z15
+	VMULPS       Z12, Z14, Z14
+	VMULPS       Z14, Z15, Z15
+	VMOVUPS      Z15, (CX)
+	VBROADCASTSS (BX), Z14
+	VBROADCASTSS (SI), Z13
+	VFMADD231PS  64(AX), Z12, Z14
+	VMOVUPS      Z8, Z15
+	VMAXPS       Z14, Z15, Z14
+	VMOVUPS      Z11, Z15
+	VFMADD231PS  Z9, Z14, Z15
+	VSUBPS       Z11, Z15, Z16
+	VFMADD231PS  Z7, Z16, Z14
+	VFMADD231PS  Z10, Z16, Z14
+	VMOVUPS      Z6, Z16
+	VFMADD213PS  Z5, Z14, Z16
+	VFMADD213PS  Z4, Z14, Z16
+	VFMADD213PS  Z3, Z14, Z16
+	VFMADD213PS  Z2, Z14, Z16
+	VFMADD213PS  Z1, Z14, Z16
+	VFMADD213PS  Z1, Z14, Z16
+	VPADDD       Z0, Z15, Z15
+	VPSLLD       $0x17, Z15, Z15
+	VMULPS       Z15, Z16, Z14
+	VMOVUPS      Z14, 64(AX)
+	VMOVUPS      64(CX), Z15
+	VSUBPS       Z13, Z15, Z15
+	VMULPS       Z12, Z14, Z14
+	VMULPS       Z14, Z15, Z15
+	VMOVUPS      Z15, 64(CX)
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x04, BX
+	ADDQ         $0x04, SI
+	DECQ         DX
+	JNZ          row
 	VZEROUPPER
 	RET
 
@@ -4834,5 +5094,249 @@ power:
 	MOVQ        total+24(FP), AX
 	VMOVUPS     Z3, (AX)
 	VMOVUPS     Z4, 64(AX)
+	VZEROUPPER
+	RET
+
+// func filterAVX512(y *float32, x *float32, n int, stride int, window *float32, taps int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·filterAVX512(SB), NOSPLIT, $0-48
+	MOVQ y+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+	MOVQ stride+24(FP), BX
+	MOVQ window+32(FP), SI
+	MOVQ taps+40(FP), DI
+	SHLQ $0x02, BX
+
+begin8:
+	SUBQ   $0x00000080, DX
+	JL     next8
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	MOVQ   CX, R8
+	MOVQ   SI, R9
+	MOVQ   DI, R10
+
+tap8:
+	VBROADCASTSS (R9), Z8
+	VFMADD231PS  (R8), Z8, Z0
+	VFMADD231PS  64(R8), Z8, Z1
+	VFMADD231PS  128(R8), Z8, Z2
+	VFMADD231PS  192(R8), Z8, Z3
+	VFMADD231PS  256(R8), Z8, Z4
+	VFMADD231PS  320(R8), Z8, Z5
+	VFMADD231PS  384(R8), Z8, Z6
+	VFMADD231PS  448(R8), Z8, Z7
+	ADDQ         $0x04, R9
+	ADDQ         BX, R8
+	DECQ         R10
+	JNZ          tap8
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      Z3, 192(AX)
+	VMOVUPS      Z4, 256(AX)
+	VMOVUPS      Z5, 320(AX)
+	VMOVUPS      Z6, 384(AX)
+	VMOVUPS      Z7, 448(AX)
+	ADDQ         $0x00000200, CX
+	ADDQ         $0x00000200, AX
+	JMP          begin8
+
+next8:
+	ADDQ $0x00000080, DX
+
+begin1:
+	SUBQ   $0x00000010, DX
+	JL     next1
+	VXORPS Z0, Z0, Z0
+	MOVQ   CX, R8
+	MOVQ   SI, R9
+	MOVQ   DI, R10
+
+tap1:
+	VBROADCASTSS (R9), Z1
+	VFMADD231PS  (R8), Z1, Z0
+	ADDQ         $0x04, R9
+	ADDQ         BX, R8
+	DECQ         R10
+	JNZ          tap1
+	VMOVUPS      Z0, (AX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, AX
+	JMP          begin1
+
+next1:
+	ADDQ $0x00000010, DX
+	VZEROUPPER
+	RET
+
+// func transpose8x4(y *float32, to int, x *float32, from int, rows int, columns int, add bool)
+// Requires: AVX
+TEXT ·transpose8x4(SB), NOSPLIT, $0-49
+	MOVQ y+0(FP), AX
+	MOVQ to+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ from+24(FP), BX
+	MOVQ rows+32(FP), SI
+	MOVQ columns+40(FP), DI
+	SHLQ $0x02, CX
+	SHLQ $0x02, BX
+	MOVB add+48(FP), R8
+
+rows:
+	SUBQ $0x08, SI
+	JL   end
+	LEAQ (DX)(BX*2), R9
+	ADDQ BX, R9
+	LEAQ (R9)(BX*2), R10
+	ADDQ BX, R10
+	LEAQ (AX)(CX*2), R11
+	ADDQ CX, R11
+	MOVQ DX, R13
+	MOVQ AX, R14
+	MOVQ DI, R12
+	SUBQ $0x04, R12
+	JL   next
+
+columns:
+	VMOVUPS     (R13), X0
+	VINSERTF128 $0x01, (R9)(BX*1), Y0, Y0
+	VMOVUPS     (R13)(BX*1), X1
+	VINSERTF128 $0x01, (R9)(BX*2), Y1, Y1
+	VMOVUPS     (R13)(BX*2), X2
+	VINSERTF128 $0x01, (R10), Y2, Y2
+	VMOVUPS     (R9), X3
+	VINSERTF128 $0x01, (R10)(BX*1), Y3, Y3
+	VUNPCKLPS   Y1, Y0, Y4
+	VUNPCKHPS   Y1, Y0, Y6
+	VUNPCKLPS   Y3, Y2, Y7
+	VUNPCKHPS   Y3, Y2, Y8
+	VUNPCKLPD   Y7, Y4, Y5
+	VUNPCKHPD   Y7, Y4, Y4
+	VUNPCKLPD   Y8, Y6, Y7
+	VUNPCKHPD   Y8, Y6, Y6
+	TESTB       R8, R8
+	JZ          store
+	VADDPS      (R14), Y5, Y5
+	VADDPS      (R14)(CX*1), Y4, Y4
+	VADDPS      (R14)(CX*2), Y7, Y7
+	VADDPS      (R11), Y6, Y6
+
+store:
+	VMOVUPS Y5, (R14)
+	VMOVUPS Y4, (R14)(CX*1)
+	VMOVUPS Y7, (R14)(CX*2)
+	VMOVUPS Y6, (R11)
+	ADDQ    $0x10, R13
+	ADDQ    $0x10, R9
+	ADDQ    $0x10, R10
+	MOVQ    CX, R15
+	SHLQ    $0x02, R15
+	ADDQ    R15, R14
+	ADDQ    R15, R11
+	SUBQ    $0x04, R12
+	JGE     columns
+
+next:
+	MOVQ BX, R9
+	SHLQ $0x03, R9
+	ADDQ R9, DX
+	ADDQ $0x20, AX
+	JMP  rows
+
+end:
+	VZEROUPPER
+	RET
+
+// func transpose4x8(y *float32, to int, x *float32, from int, rows int, columns int, add bool)
+// Requires: AVX
+TEXT ·transpose4x8(SB), NOSPLIT, $0-49
+	MOVQ y+0(FP), AX
+	MOVQ to+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ from+24(FP), BX
+	MOVQ rows+32(FP), SI
+	MOVQ columns+40(FP), DI
+	SHLQ $0x02, CX
+	SHLQ $0x02, BX
+	MOVB add+48(FP), R8
+
+rows:
+	SUBQ $0x04, SI
+	JL   end
+	LEAQ (DX)(BX*2), R9
+	ADDQ BX, R9
+	LEAQ (AX)(CX*2), R10
+	ADDQ CX, R10
+	LEAQ (R10)(CX*2), R11
+	ADDQ CX, R11
+	MOVQ DX, R13
+	MOVQ AX, R14
+	MOVQ DI, R12
+	SUBQ $0x08, R12
+	JL   next
+
+columns:
+	VMOVUPS     (R13), Y0
+	VMOVUPS     (R13)(BX*1), Y1
+	VMOVUPS     (R13)(BX*2), Y2
+	VMOVUPS     (R9), Y3
+	VUNPCKLPS   Y1, Y0, Y4
+	VUNPCKHPS   Y1, Y0, Y0
+	VUNPCKLPS   Y3, Y2, Y1
+	VUNPCKHPS   Y3, Y2, Y3
+	VUNPCKLPD   Y1, Y4, Y2
+	VUNPCKHPD   Y1, Y4, Y1
+	VUNPCKLPD   Y3, Y0, Y4
+	VUNPCKHPD   Y3, Y0, Y0
+	TESTB       R8, R8
+	JZ          store
+	VMOVUPS     (R14), X5
+	VINSERTF128 $0x01, (R10)(CX*1), Y5, Y5
+	VADDPS      Y5, Y2, Y2
+	VMOVUPS     (R14)(CX*1), X6
+	VINSERTF128 $0x01, (R10)(CX*2), Y6, Y6
+	VADDPS      Y6, Y1, Y1
+	VMOVUPS     (R14)(CX*2), X7
+	VINSERTF128 $0x01, (R11), Y7, Y7
+	VADDPS      Y7, Y4, Y4
+	VMOVUPS     (R10), X8
+	VINSERTF128 $0x01, (R11)(CX*1), Y8, Y8
+	VADDPS      Y8, Y0, Y0
+
+store:
+	VMOVUPS      X2, (R14)
+	VEXTRACTF128 $0x01, Y2, (R10)(CX*1)
+	VMOVUPS      X1, (R14)(CX*1)
+	VEXTRACTF128 $0x01, Y1, (R10)(CX*2)
+	VMOVUPS      X4, (R14)(CX*2)
+	VEXTRACTF128 $0x01, Y4, (R11)
+	VMOVUPS      X0, (R10)
+	VEXTRACTF128 $0x01, Y0, (R11)(CX*1)
+	ADDQ         $0x20, R13
+	ADDQ         $0x20, R9
+	MOVQ         CX, R15
+	SHLQ         $0x03, R15
+	ADDQ         R15, R14
+	ADDQ         R15, R10
+	ADDQ         R15, R11
+	SUBQ         $0x08, R12
+	JGE          columns
+
+next:
+	MOVQ BX, R9
+	SHLQ $0x02, R9
+	ADDQ R9, DX
+	ADDQ $0x10, AX
+	JMP  rows
+
+end:
 	VZEROUPPER
 	RET

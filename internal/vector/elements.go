@@ -46,6 +46,11 @@ func AddProducts(y, a, b []float32) {
 func Filter(y, x []float32, stride int, window []float32) {
 	x = x[:len(y)+(len(window)-1)*stride]
 	if moreVectors() {
+		if l := Current(); l.filter != nil && len(y) >= l.lanes && len(window) > 0 {
+			n := len(y) / l.lanes * l.lanes
+			l.filter(&y[0], &x[0], n, stride, &window[0], len(window))
+			y, x = y[n:], x[n:]
+		}
 		filterVectors(y, x, stride, window)
 		return
 	}
@@ -214,19 +219,6 @@ func finishRow(y, x []float32, column, i int, f *Finish) {
 			v = 0
 		}
 		y[j] = v
-	}
-}
-
-// SoftmaxGradient makes every d[i] scale w[i] (d[i] − delta): of the gradient by softmax's results
-// w it makes that by what scale was multiplied with, where delta is Σ w d.
-func SoftmaxGradient(d, w []float32, delta, scale float32) {
-	w = w[:len(d)]
-	if moreVectors() {
-		softmaxGradientVectors(d, w, delta, scale)
-		return
-	}
-	for i, v := range d {
-		d[i] = scale * w[i] * (v - delta)
 	}
 }
 
@@ -435,6 +427,20 @@ func AddGELUGradient(dx, dy, x []float32) {
 		plainPhi(now, &phi, &bell)
 		for i, v := range now {
 			dx[at+i] += dy[at+i] * (phi[i] + v*normal*bell[i])
+		}
+	}
+}
+
+// AddWhere adds x to y where a place is the one given.
+func AddWhere(y, x, places []float32, place float32) {
+	x, places = x[:len(y)], places[:len(y)]
+	if moreVectors() {
+		addWhereVectors(y, x, places, place)
+		return
+	}
+	for i, v := range x {
+		if places[i] == place {
+			y[i] += v
 		}
 	}
 }

@@ -2,10 +2,7 @@
 
 package vector
 
-import (
-	"math"
-	"simd/archsimd"
-)
+import "simd/archsimd"
 
 // vectors says whether slices are computed in vectors of eight: with AVX2, wider ones gain little
 // where memory is what takes time.
@@ -91,24 +88,9 @@ func addProductsVectors(y, a, b []float32) {
 	archsimd.ClearAVXUpperBits()
 }
 
-// filterVectors sums four vectors at once: one sum waits for itself.
+// filterVectors filters what assembly leaves.
 func filterVectors(y, x []float32, stride int, window []float32) {
-	i := 0
-	for ; i+32 <= len(y); i += 32 {
-		var s0, s1, s2, s3 eight
-		for t, w := range window {
-			x, factor := (*[32]float32)(x[i+t*stride:]), all(w)
-			s0 = factor.MulAdd(load(x[:8]), s0)
-			s1 = factor.MulAdd(load(x[8:16]), s1)
-			s2 = factor.MulAdd(load(x[16:24]), s2)
-			s3 = factor.MulAdd(load(x[24:]), s3)
-		}
-		store(s0, y[i:])
-		store(s1, y[i+8:])
-		store(s2, y[i+16:])
-		store(s3, y[i+24:])
-	}
-	for ; i < len(y); i += 8 {
+	for i := 0; i < len(y); i += 8 {
 		var sum eight
 		for t, w := range window {
 			sum = all(w).MulAdd(load(x[i+t*stride:]), sum)
@@ -149,13 +131,6 @@ func placeLargerVectors(y, places, x []float32, place float32) {
 func scaleAndShiftVectors(y, scale, shift []float32) {
 	for i := 0; i < len(y); i += 8 {
 		store(load(y[i:]).MulAdd(load(scale[i:]), load(shift[i:])), y[i:])
-	}
-	archsimd.ClearAVXUpperBits()
-}
-
-func softmaxGradientVectors(d, w []float32, delta, scale float32) {
-	for i := 0; i < len(d); i += 8 {
-		store(load(d[i:]).Sub(all(delta)).Mul(load(w[i:]).Mul(all(scale))), d[i:])
 	}
 	archsimd.ClearAVXUpperBits()
 }
@@ -204,8 +179,9 @@ func layerNormVectors(y, x, scale, bias []float32, eps float32, mean, r []float3
 			sum = sum.Add(load8(x[j:]))
 		}
 		m := together(sum) / float32(n)
+		middle := all(m)
 		for j := 0; j < n; j += 8 {
-			d := load8(x[j:]).Sub(all(m))
+			d := load8(x[j:]).Sub(middle)
 			squares = d.MulAdd(d, squares)
 		}
 		mean[i], r[i] = m, together(squares)
@@ -232,68 +208,12 @@ func together(v eight) float32 {
 	return two.AddPairs(two).GetElem(0)
 }
 
-// expOf is e^x. A NaN stays: a comparison with it is false.
-func expOf(x eight) eight {
-	x = all(least).Merge(x, x.Less(all(least)))
-	x = all(most).Merge(x, x.Greater(all(most)))
-	shifted := x.MulAdd(all(math.Log2E), all(round))
-	n := shifted.Sub(all(round))
-	r := n.MulAdd(all(-low), n.MulAdd(all(-high), x))
-	e := r.MulAdd(all(1./720), all(1./120))
-	e = r.MulAdd(e, all(1./24))
-	e = r.MulAdd(e, all(1./6))
-	e = r.MulAdd(e, all(1./2))
-	e = r.MulAdd(e, all(1))
-	e = r.MulAdd(e, all(1))
-	power := shifted.AsInt32x8().Add(archsimd.BroadcastInt32x8(127)).ShiftAllLeft(23)
-	return e.Mul(power.AsFloat32x8())
-}
-
 func expVectors(x []float32, scale, shift float32) {
 	a, b := all(scale), all(shift)
 	for i := 0; i < len(x); i += 8 {
 		store(expOf(a.MulAdd(load(x[i:]), b)), x[i:])
 	}
 	archsimd.ClearAVXUpperBits()
-}
-
-// Of log x: x = 2^n (1 + f) with 1 + f in √½…√2, and the polynomial of Cephes' logf for f.
-const (
-	rootHalf = 0x3f3504f3 // √½, its bits
-	smallest = 0x1p-126   // what is below has no exponent of its own
-)
-
-var nan = float32(math.NaN()) // which would be converted from float64 each time
-
-// logOf is log x. What is neither subnormal nor a number above 0 is looked at last.
-func logOf(x eight) eight {
-	subnormal := x.Less(all(smallest))
-	bits := x.Mul(all(0x1p24)).Merge(x, subnormal).AsInt32x8()
-	n := bits.Sub(archsimd.BroadcastInt32x8(rootHalf)).ShiftAllRight(23)
-	f := bits.Sub(n.ShiftAllLeft(23)).AsFloat32x8().Sub(all(1))
-	power := n.ConvertToFloat32()
-	power = power.Sub(all(24)).Merge(power, subnormal)
-	p := f.MulAdd(all(7.0376836292e-2), all(-1.1514610310e-1))
-	p = f.MulAdd(p, all(1.1676998740e-1))
-	p = f.MulAdd(p, all(-1.2420140846e-1))
-	p = f.MulAdd(p, all(1.4249322787e-1))
-	p = f.MulAdd(p, all(-1.6668057665e-1))
-	p = f.MulAdd(p, all(2.0000714765e-1))
-	p = f.MulAdd(p, all(-2.4999993993e-1))
-	p = f.MulAdd(p, all(3.3333331174e-1))
-	squared := f.Mul(f)
-	p = power.MulAdd(all(low), p.Mul(f).Mul(squared))
-	p = squared.MulAdd(all(-.5), p).Add(f)
-	return logAtEnds(x, power.MulAdd(all(high), p))
-}
-
-// logAtEnds is y = log x but where x is not above 0, infinite or no number.
-func logAtEnds(x, y eight) eight {
-	var zero eight
-	infinite := all(float32(math.Inf(1)))
-	y = y.Merge(x, x.Less(infinite))
-	y = zero.Sub(infinite).Merge(y, x.Equal(zero))
-	return all(nan).Merge(y, x.Less(zero))
 }
 
 func logVectors(x []float32) {
@@ -304,33 +224,22 @@ func logVectors(x []float32) {
 }
 
 func logLikelihoodVectors(y, q, label []float32) {
+	one := all(1)
 	for i := 0; i < len(y); i += 8 {
 		v, t := load(q[i:]), load(label[i:])
-		unmarked := all(1).Sub(t).Mul(logOf(all(1).Sub(v)))
+		unmarked := one.Sub(t).Mul(logOf(one.Sub(v)))
 		store(t.MulAdd(logOf(v), unmarked), y[i:])
 	}
 	archsimd.ClearAVXUpperBits()
 }
 
 func sigmoidVectors(x []float32) {
+	var zero eight
+	one := all(1)
 	for i := 0; i < len(x); i += 8 {
-		store(all(1).Div(all(1).Add(expOf(all(0).Sub(load(x[i:]))))), x[i:])
+		store(one.Div(one.Add(expOf(zero.Sub(load(x[i:]))))), x[i:])
 	}
 	archsimd.ClearAVXUpperBits()
-}
-
-// phiOf is Φ(x), and e^(-x²/2).
-func phiOf(x eight) (phi, bell eight) {
-	var zero eight
-	bell = expOf(x.Mul(x).Mul(all(-0.5)))
-	away := x.Max(zero.Sub(x))
-	t := all(1).Div(away.MulAdd(all(tailT), all(1)))
-	p := t.MulAdd(all(tail5), all(tail4))
-	p = t.MulAdd(p, all(tail3))
-	p = t.MulAdd(p, all(tail2))
-	p = t.MulAdd(p, all(tail1))
-	p = p.Mul(t).Mul(bell).Mul(all(0.5))
-	return all(1).Sub(p).Merge(p, x.Greater(zero)), bell
 }
 
 func geluVectors(x []float32) {
@@ -343,10 +252,11 @@ func geluVectors(x []float32) {
 }
 
 func addGELUGradientVectors(dx, dy, x []float32) {
+	bellOf := all(normal)
 	for i := 0; i < len(x); i += 8 {
 		v := load(x[i:])
 		p, bell := phiOf(v)
-		slope := v.Mul(all(normal)).MulAdd(bell, p)
+		slope := v.Mul(bellOf).MulAdd(bell, p)
 		store(slope.MulAdd(load(dy[i:]), load(dx[i:])), dx[i:])
 	}
 	archsimd.ClearAVXUpperBits()
@@ -378,13 +288,12 @@ func maxOfColumnsVectors(most, x []float32) {
 	archsimd.ClearAVXUpperBits()
 }
 
-func softmaxGradientColumnsVectors(d, w, delta []float32, scale float32) {
-	n, a := len(delta), all(scale)
-	for j := 0; j < n; j += 8 {
-		off := load(delta[j:])
-		for i := j; i < len(d); i += n {
-			store(load(d[i:]).Sub(off).Mul(load(w[i:]).Mul(a)), d[i:])
-		}
+func addWhereVectors(y, x, places []float32, place float32) {
+	var zero eight
+	here := all(place)
+	for i := 0; i < len(y); i += 8 {
+		v := load(x[i:]).Merge(zero, load(places[i:]).Equal(here))
+		store(load(y[i:]).Add(v), y[i:])
 	}
 	archsimd.ClearAVXUpperBits()
 }

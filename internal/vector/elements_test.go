@@ -46,8 +46,20 @@ func TestElements(t *testing.T) {
 		}
 		return b
 	})
+	elementwise(t, func(y, a, b []float32) {
+		places := make([]float32, len(b))
+		for i, v := range b {
+			places[i] = float32(math.Trunc(float64(v)))
+		}
+		AddWhere(y, a, places, 1)
+	}, func(y, a, b float64) float64 {
+		if math.Trunc(b) == 1 {
+			return y + a
+		}
+		return y
+	})
+	elementwise(t, AddSquares, func(y, a, b float64) float64 { return y + (a-b)*(a-b) })
 	elementwise(t, ScaleAndShift, func(y, a, b float64) float64 { return y*a + b })
-	elementwise(t, func(y, a, _ []float32) { SoftmaxGradient(y, a, .3, .5) }, func(y, a, _ float64) float64 { return a * (y - .3) / 2 })
 	elementwise(t, func(y, _, _ []float32) { ReLU(y) }, func(y, _, _ float64) float64 { return max(y, 0) })
 	elementwise(t, func(y, _, _ []float32) { Sigmoid(y) }, func(y, _, _ float64) float64 { return 1 / (1 + math.Exp(-y)) })
 	elementwise(t, func(y, _, _ []float32) { Exp(y, .5, -1) }, func(y, _, _ float64) float64 { return math.Exp(y/2 - 1) })
@@ -71,7 +83,7 @@ func TestElements(t *testing.T) {
 
 func TestFilter(t *testing.T) {
 	asLevels(t, func(l *Level) {
-		for _, n := range append(lengths, 32, 77) {
+		for _, n := range append(lengths, 32, 77, 300) {
 			const stride = 5
 			window, x, y := random(7, 1), random(n+6*stride, 2), make([]float32, n+1)
 			Filter(y[:n], x, stride, window)

@@ -24,15 +24,23 @@ type assembled = func(k int, a *float32, row, step int, b, c *float32, stride in
 
 var (
 	avx512 = &Level{Name: "AVX-512", rows: 12, columns: 32, most: 12, terms: terms, elements: true, words: shorts,
-		expColumns: expColumnsAVX512, expRows: expRowsAVX512, maxOfColumns: maxOfColumnsAVX512, finishRows: finishRowsAVX512, product: assembly([]assembled{
+		expColumns:         expColumnsAVX512,
+		expGradientColumns: expGradientColumnsAVX512, expGradientRows: expGradientRowsAVX512,
+		maxOfColumns: maxOfColumnsAVX512, finishRows: finishRowsAVX512, transpose: blocks,
+		lanes: 16, filter: filterAVX512, product: assembly([]assembled{
 			productAVX512x1, productAVX512x2, productAVX512x3, productAVX512x4, productAVX512x5, productAVX512x6,
 			productAVX512x7, productAVX512x8, productAVX512x9, productAVX512x10, productAVX512x11, productAVX512x12,
 		})}
 	avx2 = &Level{Name: "AVX2", rows: 6, columns: 16, most: 6, terms: terms, elements: true, words: shorts,
-		expColumns: expColumnsAVX2, expRows: expRowsAVX2, maxOfColumns: maxOfColumnsAVX2, finishRows: finishRowsAVX2, product: assembly([]assembled{
+		expColumns:         expColumnsAVX2,
+		expGradientColumns: expGradientColumnsAVX2, expGradientRows: expGradientRowsAVX2,
+		maxOfColumns: maxOfColumnsAVX2, finishRows: finishRowsAVX2, transpose: blocks,
+		lanes: 8, filter: filterAVX2, product: assembly([]assembled{
 			productAVX2x1, productAVX2x2, productAVX2x3, productAVX2x4, productAVX2x5, productAVX2x6,
 		})}
 )
+
+var blocks = []blocksTransposed{{8, 4, transpose8x4}, {4, 8, transpose4x8}}
 
 // assembly chooses the product for a number of rows.
 func assembly(products []assembled) func(k int, a []float32, row, step int, b, c []float32, stride, rows int, add bool) {

@@ -44,26 +44,36 @@ func ExpColumns(x []float32, scale float32, shift, total []float32) {
 	}
 }
 
-// ExpRows replaces every x by e^(scale x + shift of its row), at most e^88.
-func ExpRows(x []float32, scale float32, shift []float32) {
-	l, n := Current(), len(x)/len(shift)
-	if l.expRows != nil && n == l.columns {
-		l.expRows(&x[0], len(shift), scale, &shift[0])
+// ExpGradientColumns replaces every x by w = e^(scale x + shift of its column), at most e^88, and
+// every d by scale w (d − delta of its column): by softmax's results w, the gradient by them becomes
+// that by x, where delta is Σ w d.
+func ExpGradientColumns(x, d []float32, scale float32, shift, delta []float32) {
+	l, n := Current(), len(shift)
+	d, delta = d[:len(x)], delta[:n]
+	if l.expGradientColumns != nil && n == l.columns && len(x) > 0 {
+		l.expGradientColumns(&x[0], &d[0], len(x)/n, scale, &shift[0], &delta[0])
 		return
 	}
-	for i, s := range shift {
-		Exp(x[i*n:][:n], scale, s)
+	var total [MaxColumns]float32
+	ExpColumns(x, scale, shift, total[:n])
+	for i, w := range x {
+		d[i] = scale * w * (d[i] - delta[i%n])
 	}
 }
 
-// SoftmaxGradientColumns makes every d scale w (d − delta of its column): see SoftmaxGradient.
-func SoftmaxGradientColumns(d, w, delta []float32, scale float32) {
-	n := len(delta)
-	if moreVectors() && n%8 == 0 {
-		softmaxGradientColumnsVectors(d, w, delta, scale)
+// ExpGradientRows does so with shift and delta of each row.
+func ExpGradientRows(x, d []float32, scale float32, shift, delta []float32) {
+	l, n := Current(), len(x)/len(shift)
+	d, delta = d[:len(x)], delta[:len(shift)]
+	if l.expGradientRows != nil && n == l.columns && len(x) > 0 {
+		l.expGradientRows(&x[0], &d[0], len(shift), scale, &shift[0], &delta[0])
 		return
 	}
-	for i, v := range d {
-		d[i] = scale * w[i] * (v - delta[i%n])
+	for i, s := range shift {
+		w, d := x[i*n:][:n], d[i*n:][:n]
+		Exp(w, scale, s)
+		for j, v := range d {
+			d[j] = scale * w[j] * (v - delta[i])
+		}
 	}
 }

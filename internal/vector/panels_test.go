@@ -18,21 +18,26 @@ func testPanels(t *testing.T, rows int) {
 	asLevels(t, func(l *Level) {
 		n := Columns()
 		require.LessOrEqual(t, n, MaxColumns)
-		x, w, shift := random(rows*n, 1), random(rows*n, 2), random(n, 3)
+		x, by, shift, delta := random(rows*n, 1), random(rows*n, 2), random(n, 3), random(n, 5)
 		most, total, e := make([]float32, n), make([]float32, n), append([]float32(nil), x...)
-		d, r, byRow := append([]float32(nil), x...), append([]float32(nil), x...), random(rows, 4)
-		ExpRows(r, .5, byRow)
+		w, d := append([]float32(nil), x...), append([]float32(nil), by...)
+		r, dr, shiftOfRow, deltaOfRow := append([]float32(nil), x...), append([]float32(nil), by...), random(rows, 4), random(rows, 6)
+		ExpGradientRows(r, dr, .5, shiftOfRow, deltaOfRow)
+		ExpGradientColumns(w, d, .5, shift, delta)
 		MaxOfColumns(most, x)
 		ExpColumns(e, .5, shift, total)
-		SoftmaxGradientColumns(d, w, shift, .25)
 		for j := range n {
 			largest, sum := float32(math.Inf(-1)), 0.
 			for i := j; i < len(x); i += n {
 				want := math.Exp(float64(x[i])/2 + float64(shift[j]))
 				require.InDelta(t, want, e[i], 1e-6*want, l.Name)
-				require.InDelta(t, .25*float64(w[i])*(float64(x[i])-float64(shift[j])), d[i], 1e-6, l.Name)
-				rowWant := math.Exp(float64(x[i])/2 + float64(byRow[i/n]))
+				require.InDelta(t, want, w[i], 1e-6*want, l.Name)
+				gradient := want / 2 * (float64(by[i]) - float64(delta[j]))
+				require.InDelta(t, gradient, d[i], 1e-6*want, l.Name)
+				rowWant := math.Exp(float64(x[i])/2 + float64(shiftOfRow[i/n]))
 				require.InDelta(t, rowWant, r[i], 1e-6*rowWant, l.Name)
+				gradient = rowWant / 2 * (float64(by[i]) - float64(deltaOfRow[i/n]))
+				require.InDelta(t, gradient, dr[i], 1e-6*rowWant, l.Name)
 				largest, sum = max(largest, x[i]), sum+want
 			}
 			assert.Equal(t, largest, most[j], l.Name)
@@ -49,7 +54,7 @@ func TestExpPanelsAtTheEnds(t *testing.T) {
 		x[0], x[n+1] = float32(math.NaN()), -1000
 		rows := append([]float32(nil), x...)
 		ExpColumns(x, 1, shift, total)
-		ExpRows(rows, 1, make([]float32, 2))
+		ExpGradientRows(rows, make([]float32, 2*n), 1, make([]float32, 2), make([]float32, 2))
 		for _, got := range [][]float32{x, rows} {
 			assert.True(t, got[0] != got[0], l.Name)
 			assert.InDelta(t, 0, got[n+1], 1e-37, l.Name)

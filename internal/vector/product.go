@@ -57,11 +57,7 @@ func (m *Matrix) PackTransposed(panel int, w []float32, stride int) {
 	from := panel * width
 	count := min(width, m.n-from)
 	to := m.data[panel*m.k*width:][:m.k*width]
-	for j := range count {
-		for i, v := range w[(from+j)*stride:][:m.k] {
-			to[i*width+j] = v
-		}
-	}
+	Transpose(to, width, w[from*stride:], stride, count, m.k, false)
 	if count < width {
 		for i := range m.k {
 			clear(to[i*width+count : (i+1)*width])

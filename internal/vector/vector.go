@@ -20,12 +20,18 @@ type Level struct {
 	words         words
 
 	// Of a panel, in assembly; nil: as of slices.
-	expColumns func(x *float32, rows int, scale float32, shift, total *float32)
-	expRows    func(x *float32, rows int, scale float32, shift *float32)
+	expColumns                          func(x *float32, rows int, scale float32, shift, total *float32)
+	expGradientColumns, expGradientRows func(x, d *float32, rows int, scale float32, shift, delta *float32)
 	// Largest values of the columns of a panel, of four, eight, … rows.
 	maxOfColumns func(most, x *float32, rows int)
 	// FinishRows of the columns of a panel, where nothing is nil.
 	finishRows func(rows int, y *float32, stride int, x *float32, from int, scale, shift, residual *float32, residualStride int, floor float32)
+
+	// Of slices, a multiple of lanes, in assembly; nil: all in Go.
+	lanes  int
+	filter func(y, x *float32, n, stride int, window *float32, taps int)
+
+	transpose []blocksTransposed // the first that fit first
 
 	// Of SIMD128 alone: pack copies rows of a panel without a rest; chosen is told that it is used.
 	pack   func(to, from []float32, rows, stride int)

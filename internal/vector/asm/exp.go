@@ -75,65 +75,51 @@ func (l *level) exp(c constants, x reg.VecVirtual) {
 }
 
 // expColumns replaces every x (rows, 2 lanes) by e^(scale x + shift of its column) and adds these
-// to total; expRows has a shift for each row and no total.
-func (l *level) expPanels(c constants) {
-	for _, columns := range []bool{true, false} {
-		name, parameters := "expRows"+l.name, "func(x *float32, rows int, scale float32, shift *float32)"
-		if columns {
-			name, parameters = "expColumns"+l.name, "func(x *float32, rows int, scale float32, shift, total *float32)"
-		}
-		TEXT(name, NOSPLIT, parameters)
-		Pragma("noescape")
-		Doc(fmt.Sprintf("%s computes exponentials of rows of two vectors of %s.", name, l.vector))
-		x, rows, shift := Load(Param("x"), GP64()), Load(Param("rows"), GP64()), Load(Param("shift"), GP64())
-		at, err := Param("scale").Resolve()
-		if err != nil {
-			panic(err)
-		}
-		c := c.held(l)
-		scale := l.register()
-		VBROADCASTSS(at.Addr, scale)
-		shifts, totals := l.registers(2), l.registers(2)
-		total := GP64()
-		if columns {
-			Load(Param("total"), total)
-			for i := range 2 {
-				VMOVUPS(Mem{Base: shift, Disp: 4 * l.lanes * i}, shifts[i])
-				VMOVUPS(Mem{Base: total, Disp: 4 * l.lanes * i}, totals[i])
-			}
-		}
-		TESTQ(rows, rows)
-		JZ(LabelRef("end"))
-		Label("row")
-		for i := range 2 {
-			v := l.register()
-			if columns {
-				VMOVUPS(shifts[i], v)
-			} else {
-				VBROADCASTSS(Mem{Base: shift}, v)
-			}
-			VFMADD231PS(Mem{Base: x, Disp: 4 * l.lanes * i}, scale, v)
-			l.exp(c, v)
-			VMOVUPS(v, Mem{Base: x, Disp: 4 * l.lanes * i})
-			if columns {
-				VADDPS(v, totals[i], totals[i])
-			}
-		}
-		ADDQ(U32(8*l.lanes), x)
-		if !columns {
-			ADDQ(U8(4), shift)
-		}
-		DECQ(rows)
-		JNZ(LabelRef("row"))
-		Label("end")
-		if columns {
-			for i := range 2 {
-				VMOVUPS(totals[i], Mem{Base: total, Disp: 4 * l.lanes * i})
-			}
-		}
-		VZEROUPPER()
-		RET()
+// to total.
+func (l *level) expColumns(c constants) {
+	TEXT("expColumns"+l.name, NOSPLIT, "func(x *float32, rows int, scale float32, shift, total *float32)")
+	Pragma("noescape")
+	Doc(fmt.Sprintf("expColumns%s computes exponentials of rows of two vectors of %s.", l.name, l.vector))
+	x, rows := Load(Param("x"), GP64()), Load(Param("rows"), GP64())
+	shift, total := Load(Param("shift"), GP64()), Load(Param("total"), GP64())
+	c = c.held(l)
+	scale := l.argument("scale")
+	shifts, totals := l.registers(2), l.registers(2)
+	for i := range 2 {
+		VMOVUPS(Mem{Base: shift, Disp: 4 * l.lanes * i}, shifts[i])
+		VMOVUPS(Mem{Base: total, Disp: 4 * l.lanes * i}, totals[i])
 	}
+	TESTQ(rows, rows)
+	JZ(LabelRef("end"))
+	Label("row")
+	for i := range 2 {
+		v := l.register()
+		VMOVUPS(shifts[i], v)
+		VFMADD231PS(Mem{Base: x, Disp: 4 * l.lanes * i}, scale, v)
+		l.exp(c, v)
+		VMOVUPS(v, Mem{Base: x, Disp: 4 * l.lanes * i})
+		VADDPS(v, totals[i], totals[i])
+	}
+	ADDQ(U32(8*l.lanes), x)
+	DECQ(rows)
+	JNZ(LabelRef("row"))
+	Label("end")
+	for i := range 2 {
+		VMOVUPS(totals[i], Mem{Base: total, Disp: 4 * l.lanes * i})
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// argument is a number in all lanes.
+func (l *level) argument(name string) reg.VecVirtual {
+	at, err := Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	v := l.register()
+	VBROADCASTSS(at.Addr, v)
+	return v
 }
 
 // maxOfColumns gives the largest of each column of rows (rows, 2 lanes), four rows at a time: one

@@ -31,12 +31,7 @@ func (l *level) finishRows() {
 		VMOVUPS(vector(scale, i), scales[i])
 		VMOVUPS(vector(shift, i), shifts[i])
 	}
-	at, err := Param("floor").Resolve()
-	if err != nil {
-		panic(err)
-	}
-	floor := l.register()
-	VBROADCASTSS(at.Addr, floor)
+	floor := l.argument("floor")
 	Label("row")
 	for i := range 2 {
 		v := l.register()

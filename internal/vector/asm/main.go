@@ -1,5 +1,5 @@
-// Command asm writes the matrix products of package vector in assembly: the compiler keeps too few
-// sums in registers. "go generate ./internal/vector" runs it.
+// Command asm writes what package vector has in assembly, its matrix products above all: the
+// compiler keeps too few sums in registers. "go generate ./internal/vector" runs it.
 package main
 
 import (
@@ -29,14 +29,18 @@ func main() {
 			l.product(rows)
 			l.dots(rows)
 		}
-		l.expPanels(c)
+		l.expColumns(c)
+		l.expGradients(c)
 		l.maxOfColumns()
 		l.finishRows()
 		l.finish(fixed, true)
 		l.finish(fixed, false)
 		l.conversions(fixed)
 		l.softmax(powers)
+		l.filter()
 	}
+	transpose(8, 4)
+	transpose(4, 8)
 	Generate()
 }
 

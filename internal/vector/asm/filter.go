@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+)
+
+// filter makes every y Σ_t window[t] x[i + t stride], i below n, a multiple of a vector: eight
+// vectors of sums at once, and the last ones alone.
+func (l *level) filter() {
+	TEXT("filter"+l.name, NOSPLIT, "func(y, x *float32, n, stride int, window *float32, taps int)")
+	Pragma("noescape")
+	Doc(fmt.Sprintf("filter%s filters vectors of %s.", l.name, l.vector))
+	y, x, n := Load(Param("y"), GP64()), Load(Param("x"), GP64()), Load(Param("n"), GP64())
+	stride, window, taps := Load(Param("stride"), GP64()), Load(Param("window"), GP64()), Load(Param("taps"), GP64())
+	SHLQ(U8(2), stride)
+	at, w, left := GP64(), GP64(), GP64()
+	for _, vectors := range []int{8, 1} {
+		begin, tap, next := fmt.Sprintf("begin%d", vectors), fmt.Sprintf("tap%d", vectors), fmt.Sprintf("next%d", vectors)
+		Label(begin)
+		SUBQ(U32(vectors*l.lanes), n)
+		JL(LabelRef(next))
+		sums, factor := l.registers(vectors), l.register()
+		for _, s := range sums {
+			VXORPS(s, s, s)
+		}
+		MOVQ(x, at)
+		MOVQ(window, w)
+		MOVQ(taps, left)
+		Label(tap)
+		VBROADCASTSS(Mem{Base: w}, factor)
+		for i, s := range sums {
+			VFMADD231PS(Mem{Base: at, Disp: 4 * l.lanes * i}, factor, s)
+		}
+		ADDQ(U8(4), w)
+		ADDQ(stride, at)
+		DECQ(left)
+		JNZ(LabelRef(tap))
+		for i, s := range sums {
+			VMOVUPS(s, Mem{Base: y, Disp: 4 * l.lanes * i})
+		}
+		ADDQ(U32(4*l.lanes*vectors), x)
+		ADDQ(U32(4*l.lanes*vectors), y)
+		JMP(LabelRef(begin))
+		Label(next)
+		ADDQ(U32(vectors*l.lanes), n)
+	}
+	VZEROUPPER()
+	RET()
+}

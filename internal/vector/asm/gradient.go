@@ -1,0 +1,62 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+)
+
+// expGradients replaces every x (rows, 2 lanes) by w = e^(scale x + shift) and every d by
+// scale w (d − delta), shift and delta of its column, or of its row.
+func (l *level) expGradients(c constants) {
+	for _, columns := range []bool{true, false} {
+		name := "expGradientRows" + l.name
+		if columns {
+			name = "expGradientColumns" + l.name
+		}
+		TEXT(name, NOSPLIT, "func(x, d *float32, rows int, scale float32, shift, delta *float32)")
+		Pragma("noescape")
+		Doc(fmt.Sprintf("%s computes softmax and its gradient, rows of two vectors of %s.", name, l.vector))
+		x, d, rows := Load(Param("x"), GP64()), Load(Param("d"), GP64()), Load(Param("rows"), GP64())
+		shift, delta := Load(Param("shift"), GP64()), Load(Param("delta"), GP64())
+		c := c.held(l)
+		scale := l.argument("scale")
+		shifts, deltas := l.registers(2), l.registers(2)
+		if columns {
+			for i := range 2 {
+				VMOVUPS(Mem{Base: shift, Disp: 4 * l.lanes * i}, shifts[i])
+				VMOVUPS(Mem{Base: delta, Disp: 4 * l.lanes * i}, deltas[i])
+			}
+		}
+		Label("row")
+		for i := range 2 {
+			v, of := l.register(), l.register()
+			x, d := Mem{Base: x, Disp: 4 * l.lanes * i}, Mem{Base: d, Disp: 4 * l.lanes * i}
+			if columns {
+				VMOVUPS(shifts[i], v)
+			} else {
+				VBROADCASTSS(Mem{Base: shift}, v)
+				VBROADCASTSS(Mem{Base: delta}, deltas[i])
+			}
+			VFMADD231PS(x, scale, v)
+			l.exp(c, v)
+			VMOVUPS(v, x)
+			VMOVUPS(d, of)
+			VSUBPS(deltas[i], of, of)
+			VMULPS(scale, v, v)
+			VMULPS(v, of, of)
+			VMOVUPS(of, d)
+		}
+		ADDQ(U32(8*l.lanes), x)
+		ADDQ(U32(8*l.lanes), d)
+		if !columns {
+			ADDQ(U8(4), shift)
+			ADDQ(U8(4), delta)
+		}
+		DECQ(rows)
+		JNZ(LabelRef("row"))
+		VZEROUPPER()
+		RET()
+	}
+}

@@ -1,0 +1,90 @@
+package vector
+
+// What only training does to the elements of slices. These compute in vectors, and are false, and
+// have done nothing, where there are none, or no first slice.
+
+func more(first []float32) bool { return first != nil && moreVectors() }
+
+// CrossEntropy makes every y −(label log q + (1 − label) log(1 − q)), q at least low and at most
+// 1 − low.
+func CrossEntropy(y, q, label []float32, low float32) bool {
+	if !more(y) || low < leastLow {
+		return false
+	}
+	crossEntropyVectors(y, q[:len(y)], label[:len(y)], low)
+	return true
+}
+
+// leastLow keeps 1 − low below 1, so that no logarithm is of 0.
+const leastLow = 0x1p-23
+
+// AddCrossEntropyGradient adds to dx what that makes of dy.
+func AddCrossEntropyGradient(dx, q, label, dy []float32, low float32) bool {
+	if !more(dx) {
+		return false
+	}
+	addCrossEntropyGradientVectors(dx, q[:len(dx)], label[:len(dx)], dy[:len(dx)], low)
+	return true
+}
+
+// AddReLUGradient adds dy to dx where x is above 0.
+func AddReLUGradient(dx, dy, x []float32) bool {
+	if !more(dx) {
+		return false
+	}
+	addReLUGradientVectors(dx, dy[:len(dx)], x[:len(dx)])
+	return true
+}
+
+// AdamStep is what Adam's formulas know of a step: see the shader.
+type AdamStep struct {
+	Factor, Rate, Correction1, Correction2, Averaging float32
+	Beta1, Beta2, Epsilon, Decay                      float32
+}
+
+// Update takes a step of parameters x by their gradient g, with their moments and their average.
+func (s *AdamStep) Update(x, g, m, v, average []float32) bool {
+	if !more(x) {
+		return false
+	}
+	n := len(x)
+	adamVectors(x, g[:n], m[:n], v[:n], average[:n], s)
+	return true
+}
+
+// AddLayerNormGradientByX adds to dx, a row of channels, what LayerNorm's gradient makes of dy, with
+// what that found of the row.
+func AddLayerNormGradientByX(dx, dy, x, scale []float32, mean, r float32) bool {
+	if !more(dx) {
+		return false
+	}
+	n := len(dx)
+	addLayerNormGradientByXVectors(dx, dy[:n], x[:n], scale[:n], mean, r)
+	return true
+}
+
+// AddLayerNormGradients adds to products and sums dy x̂ and dy of a row.
+func AddLayerNormGradients(products, sums, dy, x []float32, mean, r float32) bool {
+	if !more(products) {
+		return false
+	}
+	n := len(products)
+	addLayerNormGradientsVectors(products, sums[:n], dy[:n], x[:n], mean, r)
+	return true
+}
+
+// ScaleRows makes each row of y that of x, permuted, times scale plus shift: rows of one, two, four
+// or eight.
+func ScaleRows(y, x []float32, from []uint32, scale, shift []float32) bool {
+	n := len(from)
+	if !more(y) || n == 0 || 8%n > 0 {
+		return false
+	}
+	var lanes [8]uint32
+	var scales, shifts [8]float32
+	for i := range lanes {
+		lanes[i], scales[i], shifts[i] = uint32(i-i%n)+from[i%n], scale[i%n], shift[i%n]
+	}
+	scaleRowsVectors(y, x[:len(y)], &lanes, &scales, &shifts)
+	return true
+}

@@ -1,0 +1,142 @@
+package vector
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// inVectors is elementwise of a function that computes in vectors or not at all.
+func inVectors(t *testing.T, do func(y, a, b []float32) bool, want func(y, a, b float64) float64) {
+	t.Helper()
+	asLevels(t, func(l *Level) {
+		y, a := random(21, 1), random(21, 2)
+		require.Equal(t, moreVectors(), do(y, a, a), l.Name)
+		if !moreVectors() {
+			require.Equal(t, random(21, 1), y, "%s: nothing is done", l.Name)
+		}
+	})
+	elementwise(t, func(y, a, b []float32) {
+		if !do(y, a, b) {
+			for i := range y {
+				y[i] = float32(want(float64(y[i]), float64(a[i]), float64(b[i])))
+			}
+		}
+	}, want)
+}
+
+// probable makes numbers probabilities, some of them 0 and some 1.
+func probable(x float64) float64 { return min(max(.5+x/2, 0), 1) }
+
+func probables(x []float32) []float32 {
+	out := make([]float32, len(x))
+	for i, v := range x {
+		out[i] = float32(probable(float64(v)))
+	}
+	return out
+}
+
+func TestTraining(t *testing.T) {
+	const low = .4 // so that gradients are below 8, and their rounding is below 1e-6
+	within := func(x float64) float64 { return min(max(probable(x), low), 1-low) }
+	inVectors(t, func(y, a, b []float32) bool { return CrossEntropy(y, probables(a), b, low) }, func(_, a, b float64) float64 {
+		q := within(a)
+		return -(b*math.Log(q) + (1-b)*math.Log(1-q))
+	})
+	inVectors(t, func(y, a, b []float32) bool { return AddCrossEntropyGradient(y, probables(a), probables(b), a, low) }, func(y, a, b float64) float64 {
+		q := within(a)
+		return y + (q-probable(b))/(q*(1-q))*a
+	})
+	inVectors(t, AddReLUGradient, func(y, a, b float64) float64 {
+		if b > 0 {
+			return y + a
+		}
+		return y
+	})
+	inVectors(t, func(y, a, b []float32) bool {
+		return AddLayerNormGradients(make([]float32, len(y)), y, a, b, .5, 2)
+	}, func(y, a, _ float64) float64 { return y + a })
+	inVectors(t, func(y, a, b []float32) bool {
+		return AddLayerNormGradients(y, make([]float32, len(y)), a, b, .5, 2)
+	}, func(y, a, b float64) float64 { return y + a*(b-.5)*2 })
+	for _, n := range []uint32{1, 2, 4, 8} {
+		from, scale, shift := make([]uint32, n), random(int(n), 4), random(int(n), 5)
+		for i := range from {
+			from[i] = n - 1 - uint32(i)
+		}
+		asLevels(t, func(l *Level) {
+			x, y := random(int(n)*5, 1), make([]float32, n*5+1)
+			if ScaleRows(y[:n*5], x, from, scale, shift) {
+				for i := range x {
+					row, j := i/int(n)*int(n), i%int(n)
+					require.InDelta(t, scale[j]*x[row+int(from[j])]+shift[j], y[i], 1e-6, l.Name)
+				}
+				require.Zero(t, y[n*5])
+			}
+		})
+	}
+	assert.False(t, ScaleRows(make([]float32, 6), make([]float32, 6), []uint32{0, 1, 2}, nil, nil))
+}
+
+func TestCrossEntropyAtTheEnds(t *testing.T) {
+	asLevels(t, func(l *Level) {
+		y, nan := make([]float32, 4), float32(math.NaN())
+		if !CrossEntropy(y, []float32{0, 1, nan, .5}, []float32{1, 1, 1, nan}, 0x1p-20) {
+			return
+		}
+		require.InDelta(t, 20*math.Ln2, y[0], 2e-6, l.Name)
+		require.InDelta(t, 0x1p-20, y[1], 1e-7, l.Name)
+		require.True(t, y[2] != y[2] && y[3] != y[3], "%s: a NaN stays", l.Name)
+		require.False(t, CrossEntropy(y, y, y, 0), "logarithms of 0 are for others")
+	})
+}
+
+func TestLayerNormGradientByX(t *testing.T) {
+	const mean, r = .5, 2.
+	asLevels(t, func(l *Level) {
+		for _, n := range lengths {
+			dx, dy, x, scale := random(n+1, 1), random(n, 2), random(n, 3), random(n, 4)
+			before := append([]float32(nil), dx...)
+			if !AddLayerNormGradientByX(dx[:n], dy, x, scale, mean, r) {
+				require.False(t, moreVectors())
+				return
+			}
+			g, gx := 0., 0.
+			for i, v := range dy {
+				d := float64(v) * float64(scale[i]) / float64(n)
+				g, gx = g+d, gx+d*(float64(x[i])-mean)*r
+			}
+			for i, v := range dy {
+				want := r * (float64(v)*float64(scale[i]) - g - (float64(x[i])-mean)*r*gx)
+				require.InDelta(t, float64(before[i])+want, dx[i], 1e-4, l.Name)
+			}
+			require.Equal(t, before[n], dx[n])
+		}
+	})
+}
+
+func TestAdam(t *testing.T) {
+	s := &AdamStep{Factor: .5, Rate: .1, Correction1: 2, Correction2: 3, Averaging: .9, Beta1: .8, Beta2: .7, Epsilon: 1e-3, Decay: .01}
+	asLevels(t, func(l *Level) {
+		const n = 21
+		x, g, m, v, average := random(n, 1), random(n, 2), random(n, 3), make([]float32, n), random(n, 5)
+		for i := range v {
+			v[i] = float32(i) / n
+		}
+		x0, m0, v0, average0 := append([]float32(nil), x...), append([]float32(nil), m...), append([]float32(nil), v...), append([]float32(nil), average...)
+		if !s.Update(x, g, m, v, average) {
+			require.False(t, moreVectors())
+			return
+		}
+		for i := range x {
+			g := g[i] * s.Factor
+			require.InDelta(t, s.Beta1*m0[i]+(1-s.Beta1)*g, m[i], 1e-6, l.Name)
+			require.InDelta(t, s.Beta2*v0[i]+(1-s.Beta2)*g*g, v[i], 1e-6, l.Name)
+			step := m[i] * s.Correction1 / (float32(math.Sqrt(float64(v[i]*s.Correction2))) + s.Epsilon)
+			require.InDelta(t, x0[i]-s.Rate*(step+s.Decay*x0[i]), x[i], 1e-5*max(1, math.Abs(float64(step))), l.Name)
+			require.InDelta(t, s.Averaging*average0[i]+(1-s.Averaging)*x[i], average[i], 1e-5, l.Name)
+		}
+	})
+}

@@ -1,0 +1,45 @@
+package vector
+
+// Transpose makes y[j*to + i] x[i*from + j], or adds that, for all rows i and columns j of x.
+func Transpose(y []float32, to int, x []float32, from, rows, columns int, add bool) {
+	if rows == 0 || columns == 0 {
+		return
+	}
+	_, _ = y[(columns-1)*to+rows-1], x[(rows-1)*from+columns-1] // assembly checks nothing
+	first := 0
+	for _, t := range Current().transpose {
+		n, width := (rows-first)/t.rows*t.rows, columns/t.columns*t.columns
+		if n == 0 || width == 0 {
+			continue
+		}
+		t.blocks(&y[first], to, &x[first*from], from, n, width, add)
+		plainTranspose(y[first:], to, x[first*from:], from, n, width, columns, add)
+		first += n
+	}
+	plainTranspose(y[first:], to, x[min(first*from, len(x)):], from, rows-first, 0, columns, add)
+}
+
+// blocksTransposed transposes blocks of so many rows and columns.
+type blocksTransposed struct {
+	rows, columns int
+	blocks        func(y *float32, to int, x *float32, from, rows, columns int, add bool)
+}
+
+// plainTranspose does so from a column of x on.
+func plainTranspose(y []float32, to int, x []float32, from, rows, first, columns int, add bool) {
+	if first == columns {
+		return
+	}
+	for i := range rows {
+		row, y := x[i*from+first:i*from+columns], y[first*to+i:]
+		if add {
+			for j, v := range row {
+				y[j*to] += v
+			}
+		} else {
+			for j, v := range row {
+				y[j*to] = v
+			}
+		}
+	}
+}
