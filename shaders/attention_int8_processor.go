@@ -39,21 +39,22 @@ func (h *attentionHead) attendInt8(first, count int, q []int8, words []byte, flo
 	columns, keys, width, stride := vector.Columns(), int(h.Keys), int(h.Width), h.stride()
 	size, _ := vector.WordBytes()
 	queries := h.row(first) * width
-	var total [vector.MaxColumns]float32
+	total, by, _ := room.ofColumns()
 	room.words.Reset(width, count)
 	room.words.PackTransposed(q[queries:], stride)
 	scores := roomFor(&room.integers, keys*columns)
 	room.lines = vector.Lines{Lines: 1, Rows: keys, Row: 2 * stride * size, Parts: 1, Negative: true}
 	at := (h.image*keys*2*int(h.Heads) + h.head) * width
 	room.words.Multiply(0, &room.lines, words[at*size:], scores)
-	weights := vector.SoftmaxColumns(scores, h.Scale, total[:])
+	weights := vector.SoftmaxColumns(scores, h.Scale, total)
 	sums := roomFor(&room.sums, width*columns)
 	room.wrapped.Wrap(keys, weights)
 	room.wrapped.Multiply(width, h.values(floats, 0), 1, 2*stride, sums, columns, false)
-	for i := range count {
-		by, to := h.ValueStep/total[i], y[queries+i*stride:][:width]
-		for c, from := 0, sums[i:]; c < len(to); c++ {
-			to[c] = from[c*columns] * by
-		}
+	for i, v := range total {
+		by[i] = h.ValueStep / v
 	}
+	for c := range width {
+		vector.Multiply(sums[c*columns:][:columns], by)
+	}
+	vector.Transpose(y[queries:], stride, sums, columns, width, count, false)
 }

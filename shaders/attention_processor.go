@@ -80,26 +80,26 @@ func attentionForwardFast(p *attentionParams, a []gpu.Array32, split gpu.Split) 
 func (h *attentionHead) attend(first, count int, room *room, a []gpu.Array32) {
 	kv, y, logSumExp := a[1].F, h.queries(a[2].F, first), a[3].F
 	columns, keys, width := vector.Columns(), int(h.Keys), int(h.Width)
-	var highest, shift, total [vector.MaxColumns]float32
+	highest, shift, total := room.ofColumns()
 	h.sideBySide(&room.matrix, count, h.queries(a[0].F, first), h.stride())
 	scores := roomFor(&room.rows, keys*columns)
 	room.matrix.Multiply(keys, h.keys(kv, 0), 2*h.stride(), 1, scores, columns, false)
-	vector.MaxOfColumns(highest[:columns], scores)
+	vector.MaxOfColumns(highest, scores)
 	for i, v := range highest {
 		shift[i] = -h.Scale * v
 	}
-	vector.ExpColumns(scores, h.Scale, shift[:columns], total[:columns])
+	vector.ExpColumns(scores, h.Scale, shift, total)
 	sums := roomFor(&room.sums, width*columns)
 	room.wrapped.Wrap(keys, scores)
 	room.wrapped.Multiply(width, h.values(kv, 0), 1, 2*h.stride(), sums, columns, false)
-	var inverse [vector.MaxColumns]float32
-	for i, v := range total[:columns] {
+	inverse := shift
+	for i, v := range total {
 		inverse[i] = 1 / v
 	}
 	for c := range width {
-		vector.Multiply(sums[c*columns:][:columns], inverse[:columns])
+		vector.Multiply(sums[c*columns:][:columns], inverse)
 	}
-	vector.Log(total[:columns])
+	vector.Log(total)
 	for i := range count {
 		logSumExp[h.row(first+i)] = (h.Scale*highest[i] + total[i]) * math.Log2E
 	}
@@ -119,7 +119,7 @@ func attentionBackwardQFast(p *attentionParams, a []gpu.Array32, split gpu.Split
 		room, more := takeRoom(), takeRoom()
 		defer room.leave()
 		defer more.leave()
-		var shift, off [vector.MaxColumns]float32
+		shift, off, _ := room.ofColumns()
 		for i := range count {
 			shift[i], off[i] = -lse[h.row(first+i)]*math.Ln2, delta[h.row(first+i)]
 		}
@@ -131,7 +131,7 @@ func attentionBackwardQFast(p *attentionParams, a []gpu.Array32, split gpu.Split
 			keys := h.keys(kv, key)
 			h.scores(&room.matrix, w, keys, 2*h.stride())
 			h.scores(&more.matrix, ds, h.values(kv, key), 2*h.stride())
-			vector.ExpGradientColumns(w, ds, p.Scale, shift[:columns], off[:columns])
+			vector.ExpGradientColumns(w, ds, p.Scale, shift, off)
 			h.weigh(sums, room, ds, keys, 2*h.stride())
 		})
 		h.addBack(h.queries(dq, first), h.stride(), count, sums)

@@ -17,6 +17,7 @@ type room struct {
 	integers   []int32
 	matrix     vector.Matrix
 	wrapped    vector.Matrix // of memory that is not its own
+	columns    [3][vector.MaxColumns]float32
 	words      vector.Bytes
 	lines      vector.Lines
 	finish     vector.Sums
@@ -25,6 +26,13 @@ type room struct {
 var rooms = sync.Pool{New: func() any { return new(room) }}
 
 func takeRoom() *room { return rooms.Get().(*room) }
+
+// ofColumns is room for three values of each column of a panel: 0 at first.
+func (r *room) ofColumns() (a, b, c []float32) {
+	n := vector.Columns()
+	clear(r.columns[:])
+	return r.columns[0][:n], r.columns[1][:n], r.columns[2][:n]
+}
 
 func (r *room) leave() { rooms.Put(r) }
 
