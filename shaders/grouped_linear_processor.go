@@ -13,8 +13,8 @@ func (p *groupedLinearParams) groups(from, to int, f func(x, w, y int)) {
 	}
 }
 
-// groupedLinearForwardFast is one product, by weights that are 0 from one group to another: a vector
-// has room for many more outputs than a group has.
+// groupedLinearForwardFast is one product, by weights that are 0 from one group to another: a
+// vector has room for many more outputs than a group has.
 func groupedLinearForwardFast(p *groupedLinearParams, a []gpu.Array32, split gpu.Split) {
 	inputs, outputs := int(p.Groups*p.Inputs), int(p.Groups*p.Outputs)
 	weights, rows := p.packedGroups(a[1]), vector.Rows()

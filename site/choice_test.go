@@ -13,8 +13,8 @@ import (
 	"mrprism/weights"
 )
 
-// Where the browser's only adapter is emulated, the page computes with what a measurement shows to be the
-// faster, says so at its chip, and remembers it; ?device= is asked first.
+// Where the browser's only adapter is emulated, the page computes with what a measurement shows to
+// be the faster, says so at its chip, and remembers it; ?device= is asked first.
 func TestThePageTakesTheFaster(t *testing.T) {
 	script, err := os.ReadFile("gpu.js")
 	require.NoError(t, err)

@@ -236,7 +236,8 @@ function about() {
 // ---- what computes, which models ----
 
 let hadGPU = false;
-// reason: of a GPU that is missing or failed; why: where there was a choice, as on a machine whose only adapter the processor plays.
+// reason: of a GPU that is missing or failed; why: where there was a choice, as on a machine whose
+// only adapter the processor plays.
 function adapter({ adapter: name, gpu, software, reason, why, note, next }) {
   hadGPU ||= gpu;
   const short = reason ? whyProcessor(reason, hadGPU).chip : why ? "faster here" : "";

@@ -77,7 +77,8 @@ func real(t *testing.T, files map[string][]byte) *server {
 	return serve(t, built(t, map[string][]byte{"sw.js": []byte("// none in this test")}), files)
 }
 
-// emulated asks a site's page for the browser's GPU, which auto leaves where the processor emulates it and computes faster itself.
+// emulated asks a site's page for the browser's GPU, which auto leaves where the processor emulates
+// it and computes faster itself.
 func emulated(s *server) *server {
 	s.wishes = "?device=browser"
 	return s

@@ -145,8 +145,9 @@ func findCeilings(ctx context.Context, d gpu.Device, repeats int) (*ceilings, er
 	return c, err
 }
 
-// fullRate is that of a command, in billions of operations a second, once it takes so many loops that
-// starting it does not count. The command's multiply-adds, two operations each, are given beside it.
+// fullRate is that of a command, in billions of operations a second, once it takes so many loops
+// that starting it does not count. The command's multiply-adds, two operations each, are given
+// beside it.
 func fullRate(ctx context.Context, d gpu.Device, repeats int, of func(loops uint32) (gpu.Command, float64)) (spread, error) {
 	for loops := uint32(1); ; loops *= 2 {
 		command, adds := of(loops)

@@ -7,9 +7,9 @@ import (
 	"mrprism/internal/vector"
 )
 
-// The processor multiplies and adds in the vectors of internal/vector, so its ceiling is their product
-// of blocks that stay in the first cache, on all threads. Which block is the fastest depends on that
-// cache and on what a call costs: the fastest of a few counts.
+// The processor multiplies and adds in the vectors of internal/vector, so its ceiling is their
+// product of blocks that stay in the first cache, on all threads. Which block is the fastest
+// depends on that cache and on what a call costs: the fastest of a few counts.
 
 // block is a product (rows, terms) times (terms, columns of a panel), again and again.
 type block struct{ Rows, Terms, Loops int32 }
@@ -36,8 +36,8 @@ func values[T int8 | float32](n int, of func(int) int) []T {
 	return out
 }
 
-// products and products8 are programs of the processor alone, on one buffer (blocks, rows, columns).
-// The first adds up all loops, the second computes the same in each.
+// products and products8 are programs of the processor alone, on one buffer (blocks, rows,
+// columns). The first adds up all loops, the second computes the same in each.
 var products, products8 = vectorProgram("products", func(rows, terms, loops, columns int, split gpu.Split, a gpu.Array32) {
 	split(blocks, func(from, to int) {
 		var right vector.Matrix

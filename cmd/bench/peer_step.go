@@ -28,8 +28,8 @@ var python = "/usr/bin/python3"
 // stepSides are those of the steps that are compared where no other is asked for.
 var stepSides = []int{128, 256}
 
-// stepAgreement is how far losses and gradients of a step may be apart: both sum float32 in their own
-// orders, and labels of noise make gradients that nearly cancel.
+// stepAgreement is how far losses and gradients of a step may be apart: both sum float32 in their
+// own orders, and labels of noise make gradients that nearly cancel.
 const stepAgreement = 1e-3
 
 // errNoTorch is that of a machine without PyTorch.
@@ -54,7 +54,8 @@ type torchStep struct {
 	errors  strings.Builder
 }
 
-// torchAnswer is what it says of a step: the loss before it, and after the first the gradients' norms.
+// torchAnswer is what it says of a step: the loss before it, and after the first the gradients'
+// norms.
 type torchAnswer struct {
 	MS    float64            `json:"ms"`
 	Loss  float64            `json:"loss"`
@@ -144,7 +145,8 @@ func (r *request) stepMatches(ctx context.Context, d gpu.Device, tell func(strin
 	return out, nil
 }
 
-// matchStep plays one: loss and gradients of the first step are compared, then steps are timed in turn.
+// matchStep plays one: loss and gradients of the first step are compared, then steps are timed in
+// turn.
 func matchStep(ctx context.Context, d gpu.Device, o options, tell func(string)) (match, error) {
 	part := fmt.Sprintf("training step, %d×%d², %d threads", o.Batch, o.Side, runtime.GOMAXPROCS(0))
 	tell(part + ": compiling")

@@ -155,8 +155,8 @@ func TestFullDisk(t *testing.T) {
 	require.NotEqual(t, before["a_brain.png"], must(os.ReadFile(filepath.Join(out, "a_brain.png"))))
 }
 
-// Where the only adapter is the CPU's own, auto takes what was measured to be faster, and the JSON and the
-// notes say why; what is remembered decides the next time, whichever it is.
+// Where the only adapter is the CPU's own, auto takes what was measured to be faster, and the JSON
+// and the notes say why; what is remembered decides the next time, whichever it is.
 func TestDeviceThatWasChosen(t *testing.T) {
 	t.Setenv("MRPRISM_DEVICE", "")
 	t.Setenv("MRPRISM_TUNE", "")

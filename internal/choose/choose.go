@@ -43,8 +43,8 @@ const mostFailures = 2
 // errFailed is that of a measurement which is not tried again.
 var errFailed = errors.New("it could not be measured")
 
-// With gives the function by which device.Options.Compare is to compare: it measures what the memory
-// does not know.
+// With gives the function by which device.Options.Compare is to compare: it measures what the
+// memory does not know.
 func With(memory Memory) func(ctx context.Context, adapter, processor gpu.Device) (ratio float64, err error) {
 	return func(ctx context.Context, adapter, processor gpu.Device) (float64, error) {
 		p := pairOf(adapter.Info(), processor.Info())
@@ -89,7 +89,8 @@ func pairOf(adapter, processor gpu.Info) pair {
 	return pair{adapter.Backend, adapter.Adapter, adapter.Driver, processor.Adapter, runtime.GOMAXPROCS(0), version()}
 }
 
-// key names the pair in a memory, without the program's version: another version's record is replaced.
+// key names the pair in a memory, without the program's version: another version's record is
+// replaced.
 func (p pair) key() string {
 	p.Program = ""
 	h := fnv.New64a()

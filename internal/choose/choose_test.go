@@ -19,8 +19,8 @@ import (
 	"mrprism/internal/gpu/device"
 )
 
-// guise is the processor with the information of an adapter, which takes its time, fails or computes
-// something else.
+// guise is the processor with the information of an adapter, which takes its time, fails or
+// computes something else.
 type guise struct {
 	gpu.Device
 	info  gpu.Info
@@ -167,7 +167,8 @@ func TestFiles(t *testing.T) {
 	assert.Greater(t, adapter.runs, runs)
 }
 
-// An adapter that fails, or computes something else, is tried twice; whoever asks falls back to the rule.
+// An adapter that fails, or computes something else, is tried twice; whoever asks falls back to the
+// rule.
 func TestFailingAdapter(t *testing.T) {
 	for what, failing := range map[string]guise{"lost": {err: fmt.Errorf("%w: gone", gpu.ErrLost)}, "wrong": {wrong: true}, "slow": {delay: Patience + time.Millisecond}} {
 		known := memory{}

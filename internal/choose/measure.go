@@ -1,6 +1,6 @@
-// Package choose finds out by a short measurement what infers faster on a machine without a real GPU:
-// an adapter that is itself a processor (lavapipe, SwiftShader, WARP), or the processor's own vectors.
-// What it found is remembered with the machine.
+// Package choose finds out by a short measurement what infers faster on a machine without a real
+// GPU: an adapter that is itself a processor (lavapipe, SwiftShader, WARP), or the processor's own
+// vectors. What it found is remembered with the machine.
 package choose
 
 import (
@@ -34,8 +34,8 @@ type Times struct {
 // Ratio says how many times as fast as the adapter the processor is.
 func (t Times) Ratio() float64 { return t.AdapterMS / t.ProcessorMS }
 
-// Measure times a small network on both, in turn, so that what slows the machine meanwhile slows both.
-// It is an error where one of them fails, takes too long, or computes something else.
+// Measure times a small network on both, in turn, so that what slows the machine meanwhile slows
+// both. It is an error where one of them fails, takes too long, or computes something else.
 func Measure(ctx context.Context, adapter, processor gpu.Device) (Times, error) {
 	limited, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
@@ -115,9 +115,9 @@ func newContender(ctx context.Context, d gpu.Device) (*contender, error) {
 	return c, nil
 }
 
-// network is what the real one consists of, short: 3×3 convolutions with and without a stride, and a
-// linear map. It has few kernels, since compiling is most of the time on an adapter that has never
-// seen them.
+// network is what the real one consists of, short: 3×3 convolutions with and without a stride, and
+// a linear map. It has few kernels, since compiling is most of the time on an adapter that has
+// never seen them.
 func network(b *nn.Builder, x *tensor.Tensor) *tensor.Tensor {
 	y := shaders.ReLU(b.Conv("a", x, 3, 32, 1, 1, true, false))
 	y = shaders.ReLU(b.Conv("b", y, 3, 64, 2, 1, true, false))

@@ -168,8 +168,8 @@ func dotVectors(a, b []float32) float32 {
 	return total(sum)
 }
 
-// layerNormVectors is LayerNorm of rows that are a multiple of eight. What Go computes itself stands
-// apart from the vectors.
+// layerNormVectors is LayerNorm of rows that are a multiple of eight. What Go computes itself
+// stands apart from the vectors.
 func layerNormVectors(y, x, scale, bias []float32, eps float32, mean, r []float32) {
 	n := len(scale)
 	for i := range mean {

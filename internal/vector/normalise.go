@@ -2,7 +2,8 @@ package vector
 
 // Normalisation is what batch norm does to rows of channels: y = (x − mean) r scale + bias, and
 // ReLU of it. Its functions compute in vectors, whose sums are those of plain Go but for rounding;
-// they are false, and have done nothing, where there are no vectors for so many channels, or of nil.
+// they are false, and have done nothing, where there are no vectors for so many channels, or of
+// nil.
 type Normalisation struct {
 	Mean, R, Scale, Bias []float32 // (channels)
 	ReLU                 bool
@@ -36,8 +37,8 @@ func (n *Normalisation) AddGradients(products, sums, x, dy []float32) bool {
 	return true
 }
 
-// AddGradientByX adds to dx (rows, channels) scale r (dy − share (sums + x̂ products)), dy where the
-// ReLU lets it through; products and sums (channels).
+// AddGradientByX adds to dx (rows, channels) scale r (dy − share (sums + x̂ products)), dy where
+// the ReLU lets it through; products and sums (channels).
 func (n *Normalisation) AddGradientByX(dx, x, dy, products, sums []float32, share float32) bool {
 	if !n.inVectors() {
 		return false

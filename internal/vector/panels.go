@@ -45,8 +45,8 @@ func ExpColumns(x []float32, scale float32, shift, total []float32) {
 }
 
 // ExpGradientColumns replaces every x by w = e^(scale x + shift of its column), at most e^88, and
-// every d by scale w (d − delta of its column): by softmax's results w, the gradient by them becomes
-// that by x, where delta is Σ w d.
+// every d by scale w (d − delta of its column): by softmax's results w, the gradient by them
+// becomes that by x, where delta is Σ w d.
 func ExpGradientColumns(x, d []float32, scale float32, shift, delta []float32) {
 	l, n := Current(), len(shift)
 	d, delta = d[:len(x)], delta[:n]

@@ -5,7 +5,8 @@ import (
 	"unsafe"
 )
 
-// HasSoftmax says whether the level in use has SoftmaxColumns, whose panels are those of Matrix too.
+// HasSoftmax says whether the level in use has SoftmaxColumns, whose panels are those of Matrix
+// too.
 func HasSoftmax() bool {
 	l := Current()
 	return l.words.softmax != nil && l.words.columns == l.columns

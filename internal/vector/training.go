@@ -52,8 +52,8 @@ func (s *AdamStep) Update(x, g, m, v, average []float32) bool {
 	return true
 }
 
-// AddLayerNormGradientByX adds to dx, a row of channels, what LayerNorm's gradient makes of dy, with
-// what that found of the row.
+// AddLayerNormGradientByX adds to dx, a row of channels, what LayerNorm's gradient makes of dy,
+// with what that found of the row.
 func AddLayerNormGradientByX(dx, dy, x, scale []float32, mean, r float32) bool {
 	if !more(dx) {
 		return false

@@ -85,7 +85,8 @@ func (s *session) start(ctx context.Context) {
 	post(s.described(map[string]any{"type": "ready", "models": models}))
 }
 
-// described adds to a message what computes, and why: reason where a GPU is missing or failed, why where there was a choice.
+// described adds to a message what computes, and why: reason where a GPU is missing or failed, why
+// where there was a choice.
 func (s *session) described(message map[string]any) map[string]any {
 	info := s.dev.Info()
 	maps.Copy(message, map[string]any{"adapter": info.String(), "gpu": s.onGPU(), "software": s.software(), "reason": s.gpuReason, "why": info.Why})
@@ -131,8 +132,8 @@ func (s *session) openDevice(ctx context.Context) {
 	s.dev = s.remembered(dev)
 }
 
-// openGPU opens the GPU that the browser gives, or the processor where that is the faster of the two; or the device that is wished for:
-// ?device=browser, processor or reference.
+// openGPU opens the GPU that the browser gives, or the processor where that is the faster of the
+// two; or the device that is wished for: ?device=browser, processor or reference.
 func openGPU(ctx context.Context) (gpu.Device, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()

@@ -16,7 +16,8 @@ import (
 // Variable is the environment variable that names the device where no flag does.
 const Variable = "MRPRISM_DEVICE"
 
-// Names of devices: auto takes the best that there is, see Open; the others compute in Go, the processor in float32, the reference in float64.
+// Names of devices: auto takes the best that there is, see Open; the others compute in Go, the
+// processor in float32, the reference in float64.
 const (
 	Auto      = "auto"
 	Processor = "processor"
@@ -28,8 +29,9 @@ type Options struct {
 	DawnLibrary string       // path of the Dawn library; where empty, MRPRISM_DAWN_LIB and the usual places
 	Note        func(string) // is told, where auto passed a backend over, which and why; may be nil
 
-	// Compare says how many times as fast as an adapter that is itself a processor Processor is. Where it
-	// fails, or is nil, auto takes Processor. It is never asked about a real GPU. internal/choose has one.
+	// Compare says how many times as fast as an adapter that is itself a processor Processor is. Where
+	// it fails, or is nil, auto takes Processor. It is never asked about a real GPU. internal/choose
+	// has one.
 	Compare func(ctx context.Context, adapter, processor gpu.Device) (ratio float64, err error)
 }
 
@@ -55,7 +57,8 @@ func (e *explained) Info() gpu.Info {
 	return info
 }
 
-// faster gives what computes faster, an adapter that is a processor or Processor, and closes the other.
+// faster gives what computes faster, an adapter that is a processor or Processor, and closes the
+// other.
 func (o *Options) faster(ctx context.Context, adapter gpu.Device) (gpu.Device, error) {
 	direct := processor.Open()
 	name := adapter.Info().Adapter

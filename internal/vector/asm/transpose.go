@@ -8,8 +8,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// transpose writes, or adds, x (rows, columns) transposed, in blocks of 8 × 4 or 4 × 8: as many rows
-// and columns as whole blocks have. Two blocks of 4 × 4 lie side by side in the halves of four
+// transpose writes, or adds, x (rows, columns) transposed, in blocks of 8 × 4 or 4 × 8: as many
+// rows and columns as whole blocks have. Two blocks of 4 × 4 lie side by side in the halves of four
 // vectors, from which eight interleavings make four others.
 func transpose(rows, columns int) {
 	TEXT(fmt.Sprintf("transpose%dx%d", rows, columns), NOSPLIT, "func(y *float32, to int, x *float32, from, rows, columns int, add bool)")

@@ -1,8 +1,8 @@
 package main
 
-// What multiplies int8 in words, as bytes.go says, and what becomes of sums. Words are of two 16-bit
-// integers, or, with the relaxed instructions, of four bytes.
-// Fields of eight bytes are numbered as they lie.
+// What multiplies int8 in words, as bytes.go says, and what becomes of sums. Words are of two
+// 16-bit integers, or, with the relaxed instructions, of four bytes. Fields of eight bytes are
+// numbered as they lie.
 
 // field is a number that a structure of the Go program has.
 func field(from value, number int) code {
