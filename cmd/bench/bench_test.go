@@ -145,7 +145,7 @@ func TestInBrowser(t *testing.T) {
 
 func TestMisuse(t *testing.T) {
 	for _, args := range [][]string{{"-weights", "fundus"}, {"-browser", "-device", "wgpu"}, {"-n", "0"}, {"-device", "abacus"}, {"stray"}, {"-train", "-recipe", "soup"}, {"-json", "/nofolder/report.json"}, {"-compare", "base.json", "-json", "-"},
-		{"-browser", "-peers", "x", "-device", "processor"}, {"-peers", "x", "-train", "-browser"}, {"-train", "-precision", "int8"}, {"-config", "huge"}, {"-side", "65"}, {"-side", "0"}, {"-raters", "0"}} {
+		{"-browser", "-peers", "x", "-device", "wgpu"}, {"-peers", "x", "-train", "-browser"}, {"-train", "-precision", "int8"}, {"-config", "huge"}, {"-side", "65"}, {"-side", "0"}, {"-raters", "0"}} {
 		code, _, stderr := call(t, args...)
 		assert.Equal(t, command.Usage, code, args)
 		assert.Contains(t, stderr, "see bench -h")
