@@ -46,8 +46,7 @@ globalThis.mrprismForget = async (address) => {
 
 try {
   const go = new Go();
-  const { instance } = await WebAssembly.instantiateStreaming(fetch("segmenter.wasm"), go.importObject);
-  await go.run(instance);
+  await go.run(await go.load("segmenter.wasm"));
   postMessage({ type: "crashed", message: "it ended" });
 } catch (error) {
   postMessage({ type: "crashed", message: String(error?.message ?? error) });

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"mrprism/internal/chromium"
+	"mrprism/internal/sharing"
 	"mrprism/weights"
 )
 
@@ -140,7 +141,8 @@ func pageFiles(ctx context.Context, o options, m *weights.Model) (map[string][]b
 			return nil, err
 		}
 	}
-	return files, nil
+	files["/bench.wasm"], err = sharing.Share(files["/bench.wasm"])
+	return files, err
 }
 
 // goTool runs the go command with more environment variables and gives what it printed.

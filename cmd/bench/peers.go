@@ -58,7 +58,7 @@ type runtimeOf struct {
 	threads          int
 }
 
-// inPage are the matches in Chromium. There the processor has one thread.
+// inPage are the matches in Chromium. There the processor has a thread for each core, at most eight.
 var inPage = []runtimeOf{{browserDevice, "webgpu", 1}, {device.Processor, "wasm", 1}, {device.Processor, "wasm", 2}}
 
 // natively are the matches of a device: by WebGPU, or on the CPU, where ours has as many threads as

@@ -25,6 +25,12 @@ func TestEngineHasLevels(t *testing.T) {
 	assert.Equal(t, names[0], Current().Name, "the fastest is used")
 }
 
+func system() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.Sys
+}
+
 // The modules see memory that the program gets only after they were made.
 func TestMemoryGrows(t *testing.T) {
 	const rows, k, n = 5, 300, 24
@@ -38,11 +44,6 @@ func TestMemoryGrows(t *testing.T) {
 		m.Multiply(rows, a, k, 1, c, n, false)
 		GELU(c)
 		return c
-	}
-	system := func() uint64 {
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return m.Sys
 	}
 	before := Current()
 	Use(plain)

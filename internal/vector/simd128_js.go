@@ -5,6 +5,7 @@ package vector
 import (
 	_ "embed"
 	"math"
+	"strings"
 	"unsafe"
 )
 
@@ -23,10 +24,19 @@ var installed = append(install("SIMD128 relaxed", simd128Relaxed, bytes), instal
 
 func levels() []*Level { return installed }
 
+// What a module says of the memory that it imports. Shared ones have at most 65536 pages.
+const (
+	anyMemory    = "\x03mem\x02\x00\x80\x80\x80\x00"
+	sharedMemory = "\x03mem\x02\x03\x00\x80\x80\x04"
+)
+
 // install gives the level of a module, or none where the engine refuses it, or errs: the relaxed
 // product of bytes of V8 11.3 (Node 20, behind a flag) does.
 func install(name, module string, w words) []*Level {
-	number := compile(module)
+	number := compile(strings.Replace(module, anyMemory, sharedMemory, 1))
+	if number < 0 { // the program's memory is its own, as a rule
+		number = compile(module)
+	}
 	if number < 0 {
 		return nil
 	}

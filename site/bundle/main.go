@@ -21,6 +21,7 @@ import (
 
 	"github.com/andybalholm/brotli"
 
+	"mrprism/internal/sharing"
 	"mrprism/site"
 	"mrprism/weights"
 )
@@ -78,6 +79,9 @@ func bundle(from, to string, quality int) error {
 			return fmt.Errorf("%w: run `make site`", err)
 		}
 		files[name] = content
+	}
+	if files["segmenter.wasm"], err = sharing.Share(files["segmenter.wasm"]); err != nil {
+		return err
 	}
 	if files["sw.js"], err = serviceWorker(files); err != nil {
 		return err

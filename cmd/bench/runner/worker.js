@@ -18,8 +18,7 @@ try {
   globalThis.benchOptions = await (await fetch("/options")).text();
   globalThis.benchWeights = new Uint8Array(await (await fetch("/weights")).arrayBuffer());
   const go = new Go();
-  const { instance } = await WebAssembly.instantiateStreaming(fetch("/bench.wasm"), go.importObject);
-  await go.run(instance);
+  await go.run(await go.load("/bench.wasm"));
   benchTell("error", "the program crashed");
 } catch (error) {
   benchTell("error", String(error?.stack ?? error));

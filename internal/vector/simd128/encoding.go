@@ -45,7 +45,8 @@ func (m *module) bytes() []byte {
 		bodies = append(bodies, sized(append(append(list(locals), f.body...), end)))
 	}
 	all := []byte("\x00asm\x01\x00\x00\x00")
-	memory := append(append(text("env"), text("mem")...), 0x02, 0x00, 0x00)
+	// Of any size. internal/vector makes that a shared memory, which takes as many bytes to say.
+	memory := append(append(text("env"), text("mem")...), 0x02, 0x00, 0x80, 0x80, 0x80, 0x00)
 	for _, s := range []code{
 		section(1, types...), section(2, memory), section(3, indices...), section(7, exports...), section(10, bodies...),
 	} {

@@ -29,6 +29,7 @@ import (
 
 	"mrprism/internal/chromium"
 	"mrprism/internal/gpu/gputest"
+	"mrprism/internal/sharing"
 )
 
 //go:embed runner
@@ -142,6 +143,11 @@ func newServer(t *testing.T, directory string, flags []string) *server {
 	binary := filepath.Join(t.TempDir(), "test.wasm")
 	goTool(t, absolute, "test", "-tags", "simd128", "-c", "-o", binary, ".")
 	s.add(t, "/test.wasm", binary)
+	shared, err := sharing.Share(s.files["/test.wasm"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.files["/test.wasm"] = shared
 	err = fs.WalkDir(runner, "runner", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
@@ -193,6 +199,8 @@ func (s *server) text() string {
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Security-Policy", policy)
 	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Cross-Origin-Opener-Policy", "same-origin") // shared memory needs both
+	w.Header().Set("Cross-Origin-Embedder-Policy", "require-corp")
 	switch {
 	case r.Method == http.MethodPost && r.URL.Path == "/output":
 		content, _ := io.ReadAll(r.Body)

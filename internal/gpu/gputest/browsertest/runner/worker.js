@@ -14,8 +14,7 @@ try {
   go.argv = argv;
   go.env = environment;
   go.exit = (exitCode) => { code = exitCode; };
-  const { instance } = await WebAssembly.instantiateStreaming(fetch("/test.wasm"), go.importObject);
-  await go.run(instance);
+  await go.run(await go.load("/test.wasm"));
 } catch (error) {
   await post("/output", `worker: ${error?.stack ?? error}\n`);
   code = 1;
