@@ -69,30 +69,47 @@ func (h *attentionHead) addBack(to []float32, stride, count int, panel []float32
 // attentionForwardFast computes the scores of a panel of queries as a matrix product, their
 // exponentials, and the values so weighted as another product.
 func attentionForwardFast(p *attentionParams, a []gpu.Array32, split gpu.Split) {
-	p.panels(split, int(p.Queries), func(h attentionHead, first, count int) {
-		room := takeRoom()
-		defer room.leave()
-		h.attend(first, count, room, a)
+	columns, heads, queries := vector.Columns(), int(p.Heads), int(p.Queries)
+	runs := ceil(queries, columns)
+	at := func(i int) (h attentionHead, first, count int) {
+		first = i % runs * columns
+		return attentionHead{p, i / runs / heads, i / runs % heads}, first, min(columns, queries-first)
+	}
+	inRooms(int(p.Batch)*heads*runs, attendCalls, split, func(i int, room *room, calls *vector.Calls) {
+		h, first, count := at(i)
+		h.attend(first, count, room, calls, a)
+	}, func(i int, room *room) {
+		h, first, count := at(i)
+		h.attended(first, count, room, a)
 	})
 }
 
-// attend computes a panel of queries.
-func (h *attentionHead) attend(first, count int, room *room, a []gpu.Array32) {
-	kv, y, logSumExp := a[1].F, h.queries(a[2].F, first), a[3].F
+// attendCalls is how many calls attend makes.
+const attendCalls = 5
+
+// attend computes for a panel of queries, in room.sums, the sums of values, not yet divided by those
+// of their weights, and in room.ofColumns the highest scores, what is added to scores, and the sums
+// of weights.
+func (h *attentionHead) attend(first, count int, room *room, calls *vector.Calls, a []gpu.Array32) {
+	kv := a[1].F
 	columns, keys, width := vector.Columns(), int(h.Keys), int(h.Width)
 	highest, shift, total := room.ofColumns()
 	h.sideBySide(&room.matrix, count, h.queries(a[0].F, first), h.stride())
 	scores := roomFor(&room.rows, keys*columns)
-	room.matrix.Multiply(keys, h.keys(kv, 0), 2*h.stride(), 1, scores, columns, false)
-	vector.MaxOfColumns(highest, scores)
-	for i, v := range highest {
-		shift[i] = -h.Scale * v
-	}
-	vector.ExpColumns(scores, h.Scale, shift, total)
-	sums := roomFor(&room.sums, width*columns)
+	calls.Multiply(&room.matrix, keys, h.keys(kv, 0), 2*h.stride(), 1, scores, columns, false)
+	calls.MaxOfColumns(highest, scores)
+	calls.AddScaled(shift, highest, -h.Scale)
+	calls.ExpColumns(scores, h.Scale, shift, total)
 	room.wrapped.Wrap(keys, scores)
-	room.wrapped.Multiply(width, h.values(kv, 0), 1, 2*h.stride(), sums, columns, false)
-	inverse := shift
+	calls.Multiply(&room.wrapped, width, h.values(kv, 0), 1, 2*h.stride(), roomFor(&room.sums, width*columns), columns, false)
+}
+
+// attended writes the results of a panel of queries.
+func (h *attentionHead) attended(first, count int, room *room, a []gpu.Array32) {
+	y, logSumExp := h.queries(a[2].F, first), a[3].F
+	columns, width := vector.Columns(), int(h.Width)
+	highest, inverse, total := room.columns[0][:columns], room.columns[1][:columns], room.columns[2][:columns]
+	sums := room.sums[:width*columns]
 	for i, v := range total {
 		inverse[i] = 1 / v
 	}

@@ -30,26 +30,30 @@ func (p *conv2dParams) multiply(a []gpu.Array32, split gpu.Split, whole bool, fi
 	if !whole {
 		cuts = min(weights.Panels(), ceil(leastBlocks, runs))
 	}
-	split(runs*cuts, func(from, to int) {
-		room := takeRoom()
-		defer room.leave()
-		for i := from; i < to; i++ {
-			run, cut := i%runs, i/runs // for one run after the other the same weights
-			first, end := run*lines/runs, (run+1)*lines/runs
-			part := vector.Part{Panel: cut * weights.Panels() / cuts}
-			part.Panels = (cut+1)*weights.Panels()/cuts - part.Panel
-			b := convBlock{first: first * line, count: (end - first) * line, output: part.Panel * vector.Columns()}
-			b.outputs = min(part.Panels*vector.Columns(), int(p.Outputs)-b.output)
-			finish(b, p.sums(b, part, weights, a[0].F, room), part.Panels*vector.Columns())
-		}
+	block := func(i int) (b convBlock, part vector.Part) {
+		run, cut := i%runs, i/runs // for one run after the other the same weights
+		first, end := run*lines/runs, (run+1)*lines/runs
+		part.Panel = cut * weights.Panels() / cuts
+		part.Panels = (cut+1)*weights.Panels()/cuts - part.Panel
+		b = convBlock{first: first * line, count: (end - first) * line, output: part.Panel * vector.Columns()}
+		b.outputs = min(part.Panels*vector.Columns(), int(p.Outputs)-b.output)
+		return b, part
+	}
+	inRooms(runs*cuts, int(p.Rows.Taps), split, func(i int, room *room, calls *vector.Calls) {
+		b, part := block(i)
+		p.sums(b, part, weights, a[0].F, room, calls)
+	}, func(i int, room *room) {
+		b, part := block(i)
+		stride := part.Panels * vector.Columns()
+		finish(b, room.sums[:b.count*stride], stride)
 	})
 }
 
 // leastBlocks keep the threads of a usual machine at work.
 const leastBlocks = 16
 
-// sums are the products of a block, in room.
-func (p *conv2dParams) sums(b convBlock, part vector.Part, weights *vector.Matrix, x []float32, room *room) []float32 {
+// sums computes the products of a block, in room.sums.
+func (p *conv2dParams) sums(b convBlock, part vector.Part, weights *vector.Matrix, x []float32, room *room, calls *vector.Calls) {
 	stride := part.Panels * vector.Columns()
 	sums := roomFor(&room.sums, b.count*stride)
 	seen, line := p.linesSeen(b.first, b.count, x, &room.rows)
@@ -58,9 +62,8 @@ func (p *conv2dParams) sums(b convBlock, part vector.Part, weights *vector.Matri
 		part.First = t * part.Terms
 		now := seen
 		now.Values = seen.Values[t*line:]
-		weights.MultiplyPart(part, now, sums, stride, t > 0)
+		calls.MultiplyPart(weights, part, now, sums, stride, t > 0)
 	}
-	return sums
 }
 
 // packedWeights are those of the taps that the positions see, kept from dispatch to dispatch.

@@ -36,6 +36,63 @@ func (r *room) ofColumns() (a, b, c []float32) {
 
 func (r *room) leave() { rooms.Put(r) }
 
+// inRooms calls begin for 0 … n-1, each with a room, and then finish with the same. begin makes so
+// many calls, whose results finish finds in the room: where there is a crew, its threads compute the
+// calls of some pieces, this thread those of others, and all of a piece that a thread does not end.
+func inRooms(n, calls int, split gpu.Split, begin func(i int, room *room, calls *vector.Calls), finish func(i int, room *room)) {
+	var crew *vector.Crew
+	if n > 1 && calls <= vector.MostCalls {
+		crew = vector.TakeCrew()
+	}
+	if crew == nil {
+		split(n, func(from, to int) {
+			room := takeRoom()
+			defer room.leave()
+			for i := from; i < to; i++ {
+				begin(i, room, nil)
+				finish(i, room)
+			}
+		})
+		return
+	}
+	type piece struct {
+		i     int
+		room  *room
+		calls *vector.Calls
+	}
+	var flying []piece // the oldest first
+	land := func() {
+		p := flying[0]
+		flying = flying[1:]
+		if !crew.Finish(p.calls, p.room) {
+			p.room = takeRoom() // the other is no longer ours
+			begin(p.i, p.room, nil)
+		}
+		finish(p.i, p.room)
+		p.room.leave()
+	}
+	split(n, func(from, to int) {
+		for i := from; i < to; i++ {
+			p := piece{i, takeRoom(), crew.Calls()}
+			for ; p.calls == nil && len(flying) > 0; p.calls = crew.Calls() {
+				land()
+			}
+			begin(i, p.room, p.calls)
+			if p.calls == nil {
+				finish(i, p.room)
+				p.room.leave()
+				continue
+			}
+			crew.Publish(p.calls)
+			flying = append(flying, p)
+		}
+	})
+	for len(flying) > 0 {
+		land()
+	}
+	crew.Leave()
+}
+
 // each calls f for 0 … n-1 in pieces, and says whether it did for all: a run that ends leaves some
 // out.
 func each(n int, split gpu.Split, f func(i int)) bool {
