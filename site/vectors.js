@@ -152,14 +152,15 @@ if (globalThis.Go) globalThis.Go = class extends Go {
         chosen = modules[number = wanted];
         if (board) Atomics.store(board.numbers, CHOSEN, number);
       },
-      // startCrew starts threads, which are ready some time later, where the memory can be shared.
+      // startCrew starts threads, which are ready some time later, where the memory can be shared:
+      // one for each further core, or of mostThreads, which bench sets.
       startCrew: (at) => {
         if (!isShared(this.mem) || !globalThis.crossOriginIsolated || !globalThis.Worker) return;
         board = new Board(this.#memory, at);
         Atomics.store(board.numbers, CHOSEN, number);
         try {
           const url = globalThis.trustedTypes?.createPolicy("mrprism", { createScriptURL: () => "vectors.js" }).createScriptURL("") ?? "vectors.js";
-          for (let i = Math.min(navigator.hardwareConcurrency - 1, MOST); i > 0; i--) {
+          for (let i = Math.min((globalThis.mostThreads ?? navigator.hardwareConcurrency) - 1, MOST); i > 0; i--) {
             const worker = new Worker(url, { type: "module" });
             worker.onerror = (event) => event.preventDefault();
             worker.postMessage({ memory: this.#memory, modules: compiled, at });

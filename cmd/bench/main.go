@@ -56,8 +56,8 @@ compiled to WebAssembly; that needs Go and a folder inside MrPrism's sources.
 
 With -peers ONNX Runtime computes the same network, as "export" writes it, from the same weights and image, in turn with ours: in node with its
 WebGPU, on the adapter that the Vulkan loader gives both, or, where ours is the processor, on the CPU with one thread and with all; with -browser in the
-same Chromium, its WebGPU beside ours and its WebAssembly of one thread and of two beside our processor,
-which has a thread for each core there, at most eight (with -device processor that alone). Times are from the image to all results in memory. Results are compared before anything is timed. Ratios are of
+same Chromium, its WebGPU beside ours and its WebAssembly of one thread and of two beside our processor with as many
+(with -device processor that alone). Times are from the image to all results in memory. Results are compared before anything is timed. Ratios are of
 medians, and from the least to the most of neighbouring runs. "make bench-peers" installs what it needs and runs all of it. That needs node, Go and a folder inside MrPrism's sources.
 There is no row of ONNX Runtime in int8: its quantizer is Python (onnxruntime.quantization), which neither npm nor Debian 12 has, and "export -onnx" writes
 no int8.

@@ -58,7 +58,7 @@ type runtimeOf struct {
 	threads          int
 }
 
-// inPage are the matches in Chromium. There the processor has a thread for each core, at most eight.
+// inPage are the matches in Chromium. There our processor has as many threads as theirs.
 var inPage = []runtimeOf{{browserDevice, "webgpu", 1}, {device.Processor, "wasm", 1}, {device.Processor, "wasm", 2}}
 
 // natively are the matches of a device: by WebGPU, or on the CPU, where ours has as many threads as
@@ -238,7 +238,7 @@ func matchInPage(ctx context.Context, o options, files map[string][]byte, module
 		return nil, err
 	}
 	tell("opening a page, " + theirs.String())
-	p, err := openPage(ctx, files, modules, "worker.js?peer="+oursInPage+"&device="+theirs.device,
+	p, err := openPage(ctx, files, modules, fmt.Sprintf("worker.js?peer=%s&device=%s&threads=%d", oursInPage, theirs.device, theirs.threads),
 		fmt.Sprintf("ort.mjs?provider=%s&threads=%d", theirs.provider, theirs.threads))
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ globalThis.benchTell = (kind, text) => { sent = sent.then(() => fetch(`/tell/${k
 
 const parameters = new URLSearchParams(location.search);
 globalThis.benchDevice = parameters.get("device");
+if (parameters.has("threads")) globalThis.mostThreads = Number(parameters.get("threads"));
 globalThis.benchIsPeer = parameters.has("peer");
 globalThis.benchReady = (ask) => answerJobs("", parameters.get("peer"), (job) => ask(JSON.stringify(job)))
   .catch((error) => benchTell("error", String(error)));
