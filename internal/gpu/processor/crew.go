@@ -69,16 +69,18 @@ func (c *crew) do(count, threads int, piece func(i int)) bool {
 
 // work computes pieces until all are taken.
 func (c *crew) work() {
-	for {
+	for c.open(c.state.Load()) {
 		taken := c.state.Add(1) - 1
-		i, count := taken%countUnit, taken%dispatchUnit/countUnit
-		if i >= count {
+		if !c.open(taken) {
 			return
 		}
-		c.piece(int(i))
+		c.piece(int(taken % countUnit))
 		c.left.Add(-1)
 	}
 }
+
+// open says that a piece is still to be taken.
+func (c *crew) open(state uint64) bool { return state%countUnit < state%dispatchUnit/countUnit }
 
 // member works on all dispatches after the first few.
 func (c *crew) member(done uint64) {
