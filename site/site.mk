@@ -1,5 +1,5 @@
 # The page: WebAssembly programs, sample, bundle. Included by the Makefile at the top.
-BROTLI ?= 9
+BROTLI ?= 10
 WASM_FLAGS := -trimpath -ldflags="-s -w"
 SEGMENTER_FLAGS := -trimpath -ldflags="-s -w -X mrprism/internal/choose.commit=$(COMMIT)" -tags simd128
 
