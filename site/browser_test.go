@@ -197,6 +197,9 @@ func (p *page) until(condition string) {
 	p.t.Helper()
 	for {
 		ok, err := chromedp.Run(p.ctx, chromedp.Evaluate[bool]("Boolean("+condition+")"))
+		if err != nil && strings.Contains(err.Error(), "target navigated") && p.ctx.Err() == nil { // asked while the page was loaded anew
+			ok, err = false, nil
+		}
 		if err != nil {
 			p.mu.Lock()
 			defer p.mu.Unlock()
