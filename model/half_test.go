@@ -41,7 +41,7 @@ type discrete struct{ gpu.Device }
 
 func (d discrete) Info() gpu.Info {
 	info := d.Device.Info()
-	info.Kind, info.Tuned = gpu.KindDiscrete, nil
+	info.Kind = gpu.KindDiscrete
 	return info
 }
 

@@ -78,7 +78,7 @@ func int8Values(r *rand.Rand, n, outputs int) []float32 {
 
 // runInt8 computes one convolution and what follows, back in floats: steps of 1/8, which floats hold exactly. apart is the same in floats.
 func runInt8(t *testing.T, d gpu.Device, shape string, chain func(y, rows, other, more *Tensor, q Quantized) *Tensor, biased, apart, rounded bool) (
-	result []float32, dispatches int, variants []tensor.Alternatives) {
+	result []float32, dispatches int) {
 	t.Helper()
 	const step, resultStep, otherStep = 0.0173, 1. / 8, 0.031
 	s := int8Shapes[shape]
@@ -134,7 +134,7 @@ func runInt8(t *testing.T, d gpu.Device, shape string, chain func(y, rows, other
 	require.NoError(t, plan.Run(t.Context()))
 	out, err := plan.Read(t.Context(), y)
 	require.NoError(t, err)
-	return out[0], plan.Dispatches(), plan.Alternatives()
+	return out[0], plan.Dispatches()
 }
 
 // Every device gives the very int8 of the reference, which computes in whole numbers, whatever follows the convolution; and that in one dispatch.
@@ -147,16 +147,15 @@ func TestInt8ConvolutionIsExact(t *testing.T) {
 				continue
 			}
 			biased := int8Biased(name)
-			want, dispatches, _ := runInt8(t, ref, shape, chain, biased, false, true)
+			want, dispatches := runInt8(t, ref, shape, chain, biased, false, true)
 			preparing := 4 // x, the weight's scale, the weight; back to floats
 			if name == "norm, sum with int8, relu" {
 				preparing++
 			}
 			require.Equal(t, preparing+1, dispatches, "%s, %s", shape, name)
-			asVariants(t, func(device string, d gpu.Device) []tensor.Alternatives {
-				got, _, variants := runInt8(t, d, shape, chain, biased, false, true)
+			asVariants(t, func(device string, d gpu.Device) {
+				got, _ := runInt8(t, d, shape, chain, biased, false, true)
 				require.Equal(t, want, got, "%s: %s, %s", device, shape, name)
-				return variants
 			})
 		}
 	}
@@ -179,16 +178,15 @@ func TestInt8ConvolutionInFloats(t *testing.T) {
 			}
 			for _, shape := range []string{"3x3 wide, long sums", "stem"} {
 				biased := int8Biased(name)
-				want, _, _ := runInt8(t, ref, shape, then, biased, true, false)
+				want, _ := runInt8(t, ref, shape, then, biased, true, false)
 				largest := 1.0
 				for _, v := range want {
 					largest = max(largest, math.Abs(float64(v)))
 				}
-				asVariants(t, func(device string, d gpu.Device) []tensor.Alternatives {
-					got, _, variants := runInt8(t, d, shape, then, biased, false, false)
+				asVariants(t, func(device string, d gpu.Device) {
+					got, _ := runInt8(t, d, shape, then, biased, false, false)
 					// the sum is exact, or loses its last bit, 1.7e-5, where it may be beyond 2^24; x, the factors and each term are rounded
 					require.InDeltaSlice(t, want, got, 2e-5*largest, "%s: %s, %s", device, shape, name)
-					return variants
 				})
 			}
 		}

@@ -36,16 +36,33 @@ type operatorTest struct {
 // rounded is twice what a result that is stored as a half differs by, 2^-11 of it, which leaves room for f32.
 const rounded = 1.0 / (1 << 10)
 
-// as is a device that claims to be of another kind, with other measurements, so that other kernel variants are chosen.
+// as is a device that claims to be of another kind and chooses kernel variants.
 type as struct {
 	gpu.Device
-	kind  gpu.Kind
-	tuned map[string]string
+	kind   gpu.Kind
+	choose func(programs []*gpu.Program) int // nil: the preferred one
+}
+
+// Choose implements tensor.Chooser.
+func (d as) Choose(programs []*gpu.Program) int {
+	if d.choose == nil {
+		return 0
+	}
+	return d.choose(programs)
+}
+
+// preferring is the device without a choice of its own.
+func preferring(d gpu.Device) gpu.Device {
+	if a, ok := d.(as); ok {
+		a.choose = nil
+		return a
+	}
+	return d
 }
 
 func (d as) Info() gpu.Info {
 	info := d.Device.Info()
-	info.Kind, info.Tuned = d.kind, d.tuned
+	info.Kind = d.kind
 	return info
 }
 
@@ -106,19 +123,18 @@ func (o *operatorTest) check(t *testing.T) {
 	ctx := context.Background()
 	ref := reference.Open()
 	defer ref.Close()
-	want, _ := o.run(t, ctx, ref)
+	want := o.run(t, ctx, ref)
 	if !o.rough && !inBrowser { // where they would be the same once more
 		o.finiteDifferences(t, ctx)
 	}
-	asVariants(t, func(name string, d gpu.Device) []tensor.Alternatives {
+	asVariants(t, func(name string, d gpu.Device) {
 		if d.Info().Kind == gpu.KindReference || !o.runsOn(d) {
-			return nil
+			return
 		}
-		got, alternatives := o.run(t, ctx, d)
+		got := o.run(t, ctx, d)
 		for i := range want {
 			o.compare(t, fmt.Sprint(name, ", ", o.floats, map[bool]string{true: " mixed with f32"}[o.mixes]), o.label(i), got[i], want[i])
 		}
-		return alternatives
 	})
 }
 
@@ -224,8 +240,8 @@ func (o *operatorTest) compile(t *testing.T, ctx context.Context, d gpu.Device) 
 	return b
 }
 
-// run returns the output and the gradients, and which variants could compute them.
-func (o *operatorTest) run(t *testing.T, ctx context.Context, d gpu.Device) ([][]float32, []tensor.Alternatives) {
+// run returns the output and the gradients.
+func (o *operatorTest) run(t *testing.T, ctx context.Context, d gpu.Device) [][]float32 {
 	t.Helper()
 	b := o.compile(t, ctx, d)
 	defer b.plan.Release()
@@ -248,7 +264,7 @@ func (o *operatorTest) run(t *testing.T, ctx context.Context, d gpu.Device) ([][
 		out = append(out, values[k])
 		k++
 	}
-	return out, b.plan.Alternatives()
+	return out
 }
 
 // finiteDifferences compares the reference's gradient with central differences at up to 16 elements of each input.

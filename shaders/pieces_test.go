@@ -47,10 +47,10 @@ func TestThreadsDoNotMatter(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := gputest.Require(t, device.Processor)
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-			want, _ := o.run(t, t.Context(), d)
+			want := o.run(t, t.Context(), d)
 			for _, threads := range []int{2, 3, 7} {
 				runtime.GOMAXPROCS(threads)
-				got, _ := o.run(t, t.Context(), d)
+				got := o.run(t, t.Context(), d)
 				require.Equal(t, want, got, "%d threads", threads)
 			}
 		})

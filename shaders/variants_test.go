@@ -3,6 +3,7 @@ package shaders
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,11 +16,11 @@ import (
 )
 
 // asVariants calls f as asKinds does, and with every device as a CPU adapter so often again, with one and another choice of variants, that
-// every variant that runs there has run, of every kernel of the plan that f made. f returns its Alternatives.
+// every variant that runs there has run, of every kernel of the plans that f compiles.
 //
 // Nearly all of the time goes into compiling. So variants that a device would not choose itself run as one program in each test, which all cases
 // share that can, and not once for every width and everything a convolution takes over.
-func asVariants(t *testing.T, f func(name string, d gpu.Device) []tensor.Alternatives) {
+func asVariants(t *testing.T, f func(name string, d gpu.Device)) {
 	t.Helper()
 	for _, d := range gputest.Devices(t) {
 		info := d.Info()
@@ -27,16 +28,30 @@ func asVariants(t *testing.T, f func(name string, d gpu.Device) []tensor.Alterna
 			inGo(d, func(name string) { f(name, d) })
 			continue
 		}
-		all := f(info.Backend+" as "+string(gpu.KindCPU), as{Device: d, kind: gpu.KindCPU})
-		discrete := map[string]string{}
-		if inBrowser { // the same programs: what is new is compiled below, and here what only a GPU's plan has
-			discrete, _ = choice(all, 0, nil)
-		}
-		f(info.Backend+" as "+string(gpu.KindDiscrete), as{d, gpu.KindDiscrete, discrete})
+		var offered [][]*gpu.Program // what the CPU's plans could run, by dispatch
+		f(info.Backend+" as "+string(gpu.KindCPU), as{d, gpu.KindCPU, func(programs []*gpu.Program) int {
+			offered = append(offered, programs)
+			return 0
+		}})
+		f(info.Backend+" as "+string(gpu.KindDiscrete), as{d, gpu.KindDiscrete, func(programs []*gpu.Program) int {
+			if !inBrowser {
+				return 0
+			}
+			// what the CPU ran is compiled already, other variants are compiled below
+			return max(0, slices.IndexFunc(programs, func(p *gpu.Program) bool {
+				return slices.ContainsFunc(offered, func(o []*gpu.Program) bool { return o[0] == p })
+			}))
+		}})
 		for round, more := 1, true; more; round++ {
-			var tuned map[string]string
-			if tuned, more = choice(all, round, wanted(t)); len(tuned) > 0 {
-				f(fmt.Sprintf("%s, choice %d of variants", info.Backend, round), as{d, gpu.KindCPU, tuned})
+			choose := func(programs []*gpu.Program) int {
+				if round < len(programs) && wanted(t, programs[round]) {
+					return round
+				}
+				return 0
+			}
+			more = slices.ContainsFunc(offered, func(programs []*gpu.Program) bool { return round < len(programs) })
+			if slices.ContainsFunc(offered, func(programs []*gpu.Program) bool { return choose(programs) > 0 }) {
+				f(fmt.Sprintf("%s, choice %d of variants", info.Backend, round), as{d, gpu.KindCPU, choose})
 			}
 		}
 	}
@@ -58,38 +73,21 @@ func inGo(d gpu.Device, f func(name string)) {
 // inBrowser says that the tests themselves run in one.
 const inBrowser = runtime.GOOS == "js"
 
-// choice is the i-th variant of each that has as many and is wanted, as gpu.Info has it; more says whether one has as many. Without wanted all are.
-func choice(all []tensor.Alternatives, i int, wanted func(p *gpu.Program) bool) (tuned map[string]string, more bool) {
-	tuned = map[string]string{}
-	for _, a := range all {
-		if i >= len(a.Variants) {
-			continue
-		}
-		more = true
-		if v := a.Variants[i]; wanted == nil || wanted(v.Program) {
-			tuned[a.Key] = v.Variant
-		}
-	}
-	return tuned, more
-}
-
 // sampled are the programs that stand for a variant, by test and name.
 var sampled = map[string]*gpu.Program{}
 
-// wanted says which programs are run: the first of each name in a test, and the same again.
-func wanted(t *testing.T) func(p *gpu.Program) bool {
+// wanted says whether a program is run: the first of each name in a test, and the same again.
+func wanted(t *testing.T, p *gpu.Program) bool {
 	test, _, _ := strings.Cut(t.Name(), "/")
-	return func(p *gpu.Program) bool {
-		key := test + " " + p.Name
-		if sampled[key] == nil {
-			sampled[key] = p
-		}
-		return sampled[key] == p
+	key := test + " " + p.Name
+	if sampled[key] == nil {
+		sampled[key] = p
 	}
+	return sampled[key] == p
 }
 
-// Where nothing was measured, the kind of device decides, and what a kernel can do.
-func TestVariantsChosenUntuned(t *testing.T) {
+// The kind of device decides which variant runs, and what a kernel can do.
+func TestVariantsChosen(t *testing.T) {
 	subgroups := guises()[0]
 	software, discrete := gpu.Info{Kind: gpu.KindCPU, Adapter: "SwiftShader"}, gpu.Info{Kind: gpu.KindDiscrete, Features: subgroups.Features}
 	outputs := func(n uint32) any { return &conv2dParams{Outputs: n} }

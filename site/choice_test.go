@@ -13,6 +13,14 @@ import (
 	"mrprism/weights"
 )
 
+// withMemory is a function's value, which may use what the browser remembers for the site.
+const withMemory = `(async () => {
+	const settled = (request) => new Promise((resolve, reject) => { request.onsuccess = () => resolve(request.result); request.onerror = () => reject(request.error); });
+	const database = await settled(indexedDB.open("mrprism", 1));
+	const memory = (mode) => database.transaction("memory", mode).objectStore("memory");
+	try { return await (%s)(); } finally { database.close(); }
+})()`
+
 // Where the browser's only adapter is emulated, the page computes with what a measurement shows to
 // be the faster, says so at its chip, and remembers it; ?device= is asked first.
 func TestThePageTakesTheFaster(t *testing.T) {

@@ -102,7 +102,6 @@ async function compute(job) {
     Object.assign(state, { roi, weights, result: Object.assign(result, { asked: { picture, roi, weights } }) });
     show(result, views);
     if (another) revealDoubt();
-    tuneWhenIdle();
     return result;
   } catch (error) {
     if (stale()) return null;
@@ -130,19 +129,6 @@ function keepChoices() {
   if (state.result.model === modelChosen) return;
   modelChosen = state.result.model;
   if (!choosing) listModel(modelChosen);
-}
-
-// tuneWhenIdle lets the worker find the GPU's fastest kernels while nobody waits for anything: any question to the worker ends it, and it goes
-// on later. What fails there is met, and told, when an image is segmented.
-const IDLE = 3000; // ms
-let idle = 0;
-function tuneWhenIdle() {
-  clearTimeout(idle);
-  idle = setTimeout(async () => {
-    if (state.job) return; // its end begins the wait anew
-    const { done } = await segmenter.tune().catch(() => ({ done: true }));
-    if (!done) tuneWhenIdle();
-  }, IDLE);
 }
 
 // showStage shows what the worker is at, and says it once to a screen reader.

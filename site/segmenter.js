@@ -104,9 +104,6 @@ export class Segmenter extends EventTarget {
   // Download and compile a model before it is asked for. hooks: progress, signal.
   prepare(model, hooks) { return this.#ask({ type: "prepare", model }, [], hooks); }
 
-  // Find the GPU's fastest kernels, until something else is asked for. Resolves to { done, changed }.
-  tune() { return this.#ask({ type: "tune" }); }
-
   // A weights file of the user's own: verified by the worker, then a model like the others. Resolves to { name, title }.
   async weights(blob, name = blob.name ?? "weights") {
     this.used = true;
@@ -156,9 +153,6 @@ export function publish(segmenter) {
   };
   globalThis.mrprism = Object.freeze({
     get ready() { return segmenter.ready.then(({ adapter, models }) => ({ adapter, models: models.map(({ name }) => name) })); },
-    // tune() finds the GPU's fastest kernels for the model that was used last, as the page does when nobody waits; resolves to { done, changed },
-    // done being false where another question came first.
-    tune: () => segmenter.tune().then(({ done, changed }) => ({ done, changed })),
     // segment(blob, { model, recurrences, roi, raterWeights, progress, signal }): model is a name
     // or a Blob of weights; raterWeights has a number from 0 to 1 for each rater; signal is an
     // AbortSignal; maps are Promises of Float32Arrays at the image's size, of the last four

@@ -3,7 +3,7 @@ import "./wasm_exec.js";
 import "./vectors.js";
 import "./gpu.js";
 
-// What the page's address asks for (?precision=f16, ?tune=off), and what is remembered from visit to visit, by key. For wasm/segmenter.
+// What the page's address asks for (?precision=f16, ?measure=off), and what is remembered from visit to visit, by key. For wasm/segmenter.
 globalThis.mrprismWishes = new URLSearchParams(globalThis.name);
 globalThis.mrprismMemory = { get: (key) => inMemory("readonly", (store) => store.get(key)), put: (key, value) => inMemory("readwrite", (store) => store.put(value, key)) };
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What there is to measure on a discrete GPU, in one go: whether kernels are right there, which are fastest, how long everything takes, and PyTorch beside it.
+# What there is to measure on a discrete GPU, in one go: whether kernels are right there, how long everything takes, and PyTorch beside it.
 #
 #   make build && go test -c -o build/ ./shaders && cmd/bench/card.sh build card        here
 #   cmd/bench/card.sh BIN OUT [python3]                                                 where only BIN (programs, Dawn's library) is
@@ -26,9 +26,7 @@ step devices bench -devices
 cd "$here/../../shaders" && step kernels-right shaders.test -test.short; cd "$here" || exit 2
 for config in ${CONFIGS:-compact-steered paper-steered}; do
 	set -- -config "$config" -n "${RUNS:-9}"
-	step "$config-untuned" bench "$@" -untuned -train -kernels -json "$out/$config-untuned.json"
-	step "$config-tune" bench "$@" -tune -train
-	step "$config-tuned" bench "$@" -train -kernels -json "$out/$config-tuned.json" -compare "$out/$config-untuned.json"
+	step "$config" bench "$@" -train -kernels -json "$out/$config.json"
 	step "$config-f16" bench "$@" -precision f16
 	step "$config-int8" bench "$@" -precision int8
 	step "$config-train-f16" bench "$@" -precision f16 -train

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"mrprism/internal/gpu"
-	"mrprism/internal/tune"
 )
 
 // ceilings are the rates that no kernel of the network should be expected to exceed, measured with a kernel that does nothing else.
@@ -152,7 +151,7 @@ func fullRate(ctx context.Context, d gpu.Device, repeats int, of func(loops uint
 	for loops := uint32(1); ; loops *= 2 {
 		command, adds := of(loops)
 		ms, err := replay(ctx, d, command, repeats)
-		if err != nil || ms.Median > tune.Milliseconds(tune.ReplayTime) || loops == mostLoops {
+		if err != nil || ms.Median > milliseconds(replayTime) || loops == mostLoops {
 			return ms.rate(2e-6 * adds), err
 		}
 	}

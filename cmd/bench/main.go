@@ -25,7 +25,6 @@ const intro = `bench - how fast the network is here, and how much GPU memory it 
 
 usage: bench [-weights NAME|FILE | -config compact|paper|tiny] [-side 256] [-precision f32] [-train -batch 4] [-kernels]
              [-device NAME | -browser] [-json FILE] [-compare BASE.json]
-       bench -tune [-weights NAME|FILE | -config ...] [-side 256] [-train -batch 4] [-device NAME]
        bench -peers FOLDER [-weights NAME|FILE | -config ...] [-device NAME | -browser] [-json FILE]
        bench -peers FOLDER -train -device processor [-config ...] [-side 256] [-batch 4] [-json FILE]
 
@@ -46,10 +45,6 @@ most that the spreads of both allow.
 With -precision f16 or int8 the network runs in turn with itself in f32, and ratios to that are printed as well.
 
 With -train, whole training steps (Algorithm 1: forward, backward, Adam; the recipe's recurrences) are measured as well.
-
-With -tune every kernel that can be computed in several ways is timed in each of them, at the shapes of this network, and with -train of the
-step; then the network, and the step, with the fastest ways beside those that are chosen by the kind of GPU. What is faster is remembered for this
-GPU and its driver, in the user's folder for caches; all programs use it from then on, unless with -untuned or MRPRISM_TUNE=off.
 
 With -browser everything is measured in a worker of a headless Chromium, on its software adapter or -device processor, by this program
 compiled to WebAssembly; that needs Go and a folder inside MrPrism's sources.
@@ -75,7 +70,6 @@ examples:
   bench -train -batch 4 -side 128           and a training step (-recompute: with less memory)
   bench -weights fundus -browser            a model that ships, in Chromium
   bench -kernels -config paper              where the time goes, and what the device could do
-  bench -tune -train -batch 4 -side 128     once, before a long training of such batches
   bench -peers build/peers -train -device processor   our step beside PyTorch's on the CPU
   bench -json base.json                     for scripts; "-" is standard output, without the table
   bench -compare base.json                  what has changed since then
@@ -93,7 +87,7 @@ func main() { command.Main(run) }
 type request struct {
 	options
 	sideGiven      bool
-	browser, tunes bool
+	browser        bool
 	device         string // its name, "" where none was given
 	wish           command.Device
 	modules        string // folder with ONNX Runtime
@@ -115,7 +109,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	f.StringVar(&r.Recipe, "recipe", "default", "training recipe: default, unsteered, paper, baseline, one-pass or bce")
 	f.BoolVar(&r.Recompute, "recompute", false, "training steps keep less and compute it again")
 	f.BoolVar(&r.browser, "browser", false, "measure in headless Chromium ("+chromium.Variable+" names another)")
-	f.BoolVar(&r.tunes, "tune", false, "find the fastest kernels for this GPU and remember them")
 	f.StringVar(&r.modules, "peers", "", "run ONNX Runtime beside ours; npm has installed it in `FOLDER`; with -train PyTorch, which is the machine's own")
 	f.StringVar(&r.base, "compare", "", "print ratios to the report in `FILE`, a JSON of an earlier run")
 	f.StringVar(&r.jsonFile, "json", "", "`FILE` that receives the report as JSON")
@@ -158,8 +151,6 @@ func (r *request) check(rest []string, set map[string]bool) error {
 		return fmt.Errorf("-peers -train compares steps from random weights in f32, natively: leave out -browser, -weights and -precision")
 	case r.modules != "" && r.Train && r.Recipe != "default" && r.Recipe != "unsteered":
 		return fmt.Errorf("-peers -train: PyTorch's step is that of -recipe default or unsteered")
-	case r.tunes && (r.browser || r.modules != "" || r.Kernels || r.base != "" || set["untuned"]):
-		return fmt.Errorf("-tune stands alone: leave out -browser, -peers, -kernels, -compare and -untuned")
 	case r.Train && r.Precision == model.Int8:
 		return fmt.Errorf("no training step computes in int8: leave out -train, or choose -precision f32 or f16")
 	case r.base != "" && r.jsonFile == "-":
@@ -214,13 +205,6 @@ func (r *request) run(ctx context.Context, stdout, stderr io.Writer) error {
 		}
 	}
 	note := func(note string) { fmt.Fprintln(stderr, note) }
-	if r.tunes {
-		found, err := r.tune(ctx, m, stderr, note)
-		if err == nil {
-			err = write(found, r.jsonFile, stdout)
-		}
-		return err
-	}
 	progress := command.NewProgress(stderr, r.stages())
 	defer progress.Clear()
 	tell := func(stage string) { progress.Begin(); progress.Show("%s", stage) }

@@ -40,7 +40,7 @@ func bench(ctx context.Context, d gpu.Device, o options, m *weights.Model, tell 
 		return nil, err
 	}
 	info := d.Info()
-	r := &report{Adapter: info.Adapter, Backend: info.Backend, Kind: string(info.Kind), Driver: info.Driver, Tuned: len(info.Tuned), Options: o}
+	r := &report{Adapter: info.Adapter, Backend: info.Backend, Kind: string(info.Kind), Driver: info.Driver, Options: o}
 	tell("ceilings of the device")
 	if r.Ceilings, err = findCeilings(ctx, d, o.Repeats); err != nil {
 		return nil, err

@@ -2,26 +2,103 @@ package main
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"mrprism/internal/gpu"
-	"mrprism/internal/tune"
 )
+
+// Commands are timed in recordings of many copies, so that submitting and waiting are shared among so many that they hardly count.
+const (
+	replayTime = 20 * time.Millisecond // of one recording, at least
+	mostCopies = 1024
+	latencies  = 4                      // that a recording takes at least
+	mostWait   = 100 * time.Millisecond // what counts of a latency: pages that nobody sees are told seldom
+)
+
+// measureLatency returns the time from the end of a command until one knows: browsers look for results every so often. It is the least of a few empty reads.
+func measureLatency(ctx context.Context, d gpu.Device) (time.Duration, error) {
+	buffers, err := d.Allocate(ctx, []gpu.BufferSpec{{Label: "latency", Type: gpu.U32, Elements: 1}})
+	if err != nil {
+		return 0, err
+	}
+	defer buffers[0].Release()
+	least := mostWait
+	for range 4 {
+		start := time.Now()
+		if err := d.Read(ctx, gpu.Range{Buffer: buffers[0], Dst: make([]byte, 4)}); err != nil {
+			return 0, err
+		}
+		least = min(least, time.Since(start))
+	}
+	return least, nil
+}
+
+// recorded is a command that can be timed: copies of it, one after the other on the same buffers.
+type recorded struct {
+	device    gpu.Device
+	recording gpu.Recording
+	copies    int
+	wait      gpu.Range
+	latency   float64 // milliseconds
+}
+
+// newRecorded records a command that has been prepared, on a device with that latency. It has run when this returns: what was not run before is slower.
+func newRecorded(ctx context.Context, d gpu.Device, c gpu.Command, latency time.Duration) (*recorded, error) {
+	r := &recorded{device: d, latency: milliseconds(latency), wait: gpu.Range{Buffer: c.Clear, Dst: make([]byte, 4)}}
+	if c.Program != nil {
+		r.wait.Buffer = c.Arguments[len(c.Arguments)-1]
+	}
+	enough := max(milliseconds(replayTime), latencies*r.latency)
+	for r.copies = 1; ; {
+		var err error
+		if r.recording, err = d.Record(slices.Repeat([]gpu.Command{c}, r.copies)); err != nil {
+			return nil, err
+		}
+		_, err = r.time(ctx)
+		ms := 0.0
+		if err == nil {
+			ms, err = r.time(ctx)
+		}
+		if err != nil {
+			r.recording.Release()
+			return nil, err
+		}
+		took := ms * float64(r.copies)
+		if took >= enough || r.copies == mostCopies {
+			return r, nil
+		}
+		r.recording.Release()
+		more := 1.5 * enough / max(took, 0.01)
+		r.copies = min(mostCopies, max(2*r.copies, int(float64(r.copies)*more)))
+	}
+}
+
+// time runs the recording and returns milliseconds a copy, without the latency as far as that is not most of it.
+func (r *recorded) time(ctx context.Context) (float64, error) {
+	start := time.Now()
+	err := r.device.Run(ctx, r.recording)
+	if err == nil {
+		err = r.device.Read(ctx, r.wait)
+	}
+	took := milliseconds(time.Since(start))
+	return (took - min(r.latency, took/2)) / float64(r.copies), err
+}
 
 // replay times a command that has been prepared: milliseconds a run, of so many repeats, one after the other on the same buffers.
 func replay(ctx context.Context, d gpu.Device, c gpu.Command, repeats int) (spread, error) {
-	latency, err := tune.Latency(ctx, d)
+	latency, err := measureLatency(ctx, d)
 	if err != nil {
 		return spread{}, err
 	}
-	r, err := tune.NewReplay(ctx, d, c, latency)
+	r, err := newRecorded(ctx, d, c, latency)
 	if err != nil {
 		return spread{}, err
 	}
-	defer r.Release()
+	defer r.recording.Release()
 	var times []float64
 	for range repeats {
-		ms, err := r.Time(ctx)
+		ms, err := r.time(ctx)
 		if err != nil {
 			return spread{}, err
 		}
@@ -30,8 +107,11 @@ func replay(ctx context.Context, d gpu.Device, c gpu.Command, repeats int) (spre
 	return spreadOf(times), nil
 }
 
+// milliseconds with their fractions.
+func milliseconds(t time.Duration) float64 { return float64(t.Nanoseconds()) / 1e6 }
+
 // since is in milliseconds.
-func since(start time.Time) float64 { return tune.Milliseconds(time.Since(start)) }
+func since(start time.Time) float64 { return milliseconds(time.Since(start)) }
 
 // timed is how long f took.
 func timed(ctx context.Context, f func(context.Context) error) (ms float64, err error) {

@@ -15,7 +15,6 @@ type report struct {
 	Backend   string          `json:"backend"`
 	Kind      string          `json:"kind"`
 	Driver    string          `json:"driver"`
-	Tuned     int             `json:"tuned,omitempty"` // kernels with parameters whose variants bench -tune has chosen
 	Options   options         `json:"options"`
 	Ceilings  *ceilings       `json:"ceilings"`
 	Inference *inferenceTimes `json:"inference"`
@@ -149,11 +148,7 @@ func (r *report) table(out io.Writer) error {
 
 // device, network and step say what was measured.
 func (r *report) device() string {
-	text := fmt.Sprintf("%s [%s, %s] %s", r.Adapter, r.Backend, r.Kind, r.Driver)
-	if r.Tuned > 0 {
-		text += ", tuned"
-	}
-	return text
+	return fmt.Sprintf("%s [%s, %s] %s", r.Adapter, r.Backend, r.Kind, r.Driver)
 }
 
 func (o *options) network() string {

@@ -229,7 +229,7 @@ func (r *request) check(rest []string, names string) error {
 }
 
 // deviceFlags are those that say what computes.
-var deviceFlags = []string{"device", "dawn-lib", "untuned"}
+var deviceFlags = []string{"device", "dawn-lib"}
 
 // unused is an error where one of the flags was given, which say nothing for this output.
 func (r *request) unused(output string, flags ...string) error {

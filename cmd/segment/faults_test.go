@@ -159,7 +159,7 @@ func TestFullDisk(t *testing.T) {
 // and the notes say why; what is remembered decides the next time, whichever it is.
 func TestDeviceThatWasChosen(t *testing.T) {
 	t.Setenv("MRPRISM_DEVICE", "")
-	t.Setenv("MRPRISM_TUNE", "")
+	t.Setenv("MRPRISM_MEASURE", "")
 	for _, variable := range []string{"XDG_CACHE_HOME", "HOME", "LocalAppData"} { // where caches are on Linux, macOS and Windows
 		t.Setenv(variable, t.TempDir())
 	}

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"mrprism/internal/choose"
 	"mrprism/internal/command"
 	"mrprism/internal/gpu"
 	"mrprism/internal/gpu/gputest"
@@ -21,7 +22,6 @@ import (
 	"mrprism/internal/segment"
 	"mrprism/internal/segment/segmenttest"
 	"mrprism/internal/synthetic"
-	"mrprism/internal/tune"
 	"mrprism/model"
 	"mrprism/weights"
 
@@ -32,7 +32,7 @@ import (
 var built string
 
 func TestMain(m *testing.M) {
-	os.Setenv(tune.Variable, "off") // what the user has measured here is not for tests
+	os.Setenv(choose.Variable, "off") // tests neither measure nor use what the user has measured here
 	dir, err := os.MkdirTemp("", "segment")
 	if err != nil {
 		panic(err)

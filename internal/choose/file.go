@@ -12,8 +12,10 @@ import (
 	"mrprism/weights"
 )
 
-// Files is the memory of programs: JSON in the user's folder for caches, beside what bench -tune
-// remembers.
+// Variable is the environment variable that, set to "off", keeps programs from measuring.
+const Variable = "MRPRISM_MEASURE"
+
+// Files is the memory of programs: JSON in the user's folder for caches.
 type Files struct{}
 
 func (Files) path(key string) (string, error) {

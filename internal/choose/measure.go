@@ -12,7 +12,6 @@ import (
 	"mrprism/internal/gpu"
 	"mrprism/internal/nn"
 	"mrprism/internal/tensor"
-	"mrprism/internal/tune"
 	"mrprism/shaders"
 )
 
@@ -70,7 +69,7 @@ func measure(ctx context.Context, adapter, processor gpu.Device) (Times, error) 
 			if err := c.run(ctx); err != nil {
 				return Times{}, err
 			}
-			least[at] = min(least[at], tune.Milliseconds(time.Since(start)))
+			least[at] = min(least[at], float64(time.Since(start).Nanoseconds())/1e6)
 		}
 	}
 	return Times{least[0], least[1]}, nil

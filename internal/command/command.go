@@ -19,7 +19,6 @@ import (
 	"mrprism/internal/choose"
 	"mrprism/internal/gpu"
 	"mrprism/internal/gpu/device"
-	"mrprism/internal/tune"
 	"mrprism/model"
 	"mrprism/weights"
 	"mrprism/weights/shipped"
@@ -142,18 +141,16 @@ func PrecisionFlag(flags *flag.FlagSet) *model.Precision {
 // Device is the user's wish for a device.
 type Device struct {
 	name, dawn *string
-	untuned    *bool
 }
 
-// DeviceFlags declares -device, -dawn-lib and -untuned.
+// DeviceFlags declares -device and -dawn-lib.
 func DeviceFlags(flags *flag.FlagSet) Device {
 	return Device{
 		flags.String("device", "", "`NAME` of what computes: "+strings.Join(device.Names(), ", ")+" (default "+device.Variable+
 			", else auto: the GPU; where\n"+
 			"there is none but one that the CPU plays, as lavapipe does, the faster of that and processor, as a second at most of\n"+
-			"measuring has shown, which is remembered in the user's folder for caches; "+tune.Variable+"=off: processor)"),
+			"measuring has shown, which is remembered in the user's folder for caches; "+choose.Variable+"=off: processor)"),
 		flags.String("dawn-lib", "", "`FILE` of the Dawn library (default MRPRISM_DAWN_LIB, else what make dawn fetched)"),
-		flags.Bool("untuned", false, "choose kernels by the kind of GPU, not by what bench -tune has measured on it ("+tune.Variable+"=off does that too)"),
 	}
 }
 
@@ -183,16 +180,12 @@ func (d Device) Open(ctx context.Context, note func(string)) (gpu.Device, error)
 	return opened, err
 }
 
-// OpenNamed opens the device, with the kernels that were measured to be the fastest on it. That no GPU can be used is an error unless another
-// device was named.
+// OpenNamed opens the device. It returns an error if no GPU can be used, unless the user named
+// another device.
 func (d Device) OpenNamed(ctx context.Context, note func(string)) (gpu.Device, error) {
 	options := device.Options{DawnLibrary: *d.dawn, Note: note}
-	if os.Getenv(tune.Variable) != "off" {
+	if os.Getenv(choose.Variable) != "off" {
 		options.Compare = choose.With(choose.Files{})
 	}
-	opened, err := device.Open(ctx, *d.name, options)
-	if err != nil || *d.untuned {
-		return opened, err
-	}
-	return tune.Remembered(opened, note), nil
+	return device.Open(ctx, *d.name, options)
 }

@@ -7,6 +7,8 @@ import (
 	"flag"
 	"testing"
 
+	"mrprism/internal/gpu/device"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -81,4 +83,14 @@ func TestUnknownWeights(t *testing.T) {
 	require.ErrorContains(t, err, "nonesuch: there is no such file")
 	_, err = Weights(t.TempDir() + "/absent.safetensors")
 	require.ErrorContains(t, err, "absent.safetensors")
+}
+
+// A device that there is none of is a wrong usage, whoever names it.
+func TestUnknownDevice(t *testing.T) {
+	t.Setenv(device.Variable, "abacus")
+	flags := flag.NewFlagSet("", flag.ContinueOnError)
+	wish := DeviceFlags(flags)
+	require.ErrorContains(t, wish.Check(), device.Variable+"=abacus: choose one of auto, ")
+	require.NoError(t, flags.Parse([]string{"-device", "processor"}))
+	require.NoError(t, wish.Check())
 }

@@ -35,7 +35,7 @@ func (s *Session) Ready(ctx context.Context) (err error) {
 		err = s.engine.Prove(ctx, s.Model.Proof)
 	}
 	if errors.Is(err, model.ErrWrong) {
-		err = fmt.Errorf("%w; nothing was written: try -untuned, else -device processor, and please report the adapter and its driver", err)
+		err = fmt.Errorf("%w; nothing was written: try -device processor, and please report the adapter and its driver", err)
 	}
 	if err != nil {
 		s.Close()

@@ -61,8 +61,7 @@ type Info struct {
 	Features []string // e.g. "shader-f16", "subgroups"
 	Limits   Limits
 
-	Why   string            // why auto took it, where there was a choice: "3.1 times as fast as lavapipe here"; else ""
-	Tuned map[string]string // of kernels with parameters, the variant that was measured to be the fastest: see tensor.Kernel and internal/tune
+	Why string // why auto took it, where there was a choice: "3.1 times as fast as lavapipe here"; else ""
 }
 
 // String names the device for people: adapter, then backend.

@@ -133,12 +133,6 @@ func (e *Engine) Metadata() weights.Metadata { return e.about }
 // Adapter says what computes.
 func (e *Engine) Adapter() string { return e.device.Info().String() }
 
-// Plans are the network's, for who measures their kernels.
-func (e *Engine) Plans() []*tensor.Plan {
-	plans := e.network.Plans()
-	return plans[:]
-}
-
 // Bytes is the memory on the device.
 func (e *Engine) Bytes() int64 { return e.network.Bytes() }
 

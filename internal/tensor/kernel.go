@@ -17,7 +17,7 @@ type Kernel struct {
 	Body      gpu.Body     // slow, plain, in float64; arrays may be longer than the tensor: take extents from params
 	Fast      gpu.Fast     // the same in float32 and fast, for the processor; nil: it computes Body
 	Wide      []int        // arguments of floats that are F32 also where the others are F16: statistics, partial sums, gradients of weights
-	Variants  []Variant    // of those that run on a device the one that was measured to be the fastest (gpu.Info.Tuned) is used, else the first preferred
+	Variants  []Variant    // of those that run on a device the first preferred one is used
 
 	Copies bool    // the kernel does nothing but write its first argument to its second
 	Fresh  *Kernel // writes the last argument, all of it, from the same params and others where this one adds to it; nil: there is none
@@ -65,8 +65,7 @@ func Linear(n, size int) [3]int {
 var interned = struct {
 	sync.Mutex
 	programs map[string]*gpu.Program
-	versions map[*Kernel]uint32 // hashes of the sources of all variants
-}{programs: map[string]*gpu.Program{}, versions: map[*Kernel]uint32{}}
+}{programs: map[string]*gpu.Program{}}
 
 func (k *Kernel) specialise(v *Variant, floats numbers, params any) *gpu.Program {
 	var constants map[string]string

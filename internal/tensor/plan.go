@@ -66,7 +66,7 @@ func (p *Plan) commands(nodes []node, programs []*gpu.Program) ([]gpu.Command, [
 			commands = append(commands, gpu.Command{Clear: p.buffer(n.clear)})
 			continue
 		}
-		program, groups := n.kernel.program(p.device.Info(), p.numbers(&n), n.params)
+		program, groups := p.program(&n)
 		if !slices.Contains(programs, program) {
 			programs = append(programs, program)
 		}

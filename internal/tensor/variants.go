@@ -2,34 +2,45 @@ package tensor
 
 import (
 	"fmt"
-	"hash/fnv"
 	"slices"
 
 	"mrprism/internal/gpu"
 )
 
-// Program, which tests ask, chooses the variant for a device and returns the interned program, in plans whose floats are stored as F32 or F16, and its workgroups.
-func (k *Kernel) Program(info gpu.Info, floats gpu.ElementType, params any) (*gpu.Program, [3]int) {
-	if floats == gpu.F16 {
-		return k.program(info, short, params)
-	}
-	return k.program(info, full, params)
+// Chooser is a device that chooses among the variants of a kernel that run on it. Tests implement
+// it to run each of them; every other device runs the preferred one.
+type Chooser interface {
+	// Choose returns the index of the program to run. The preferred variant's is the first.
+	Choose(programs []*gpu.Program) int
 }
 
-func (k *Kernel) program(info gpu.Info, floats numbers, params any) (*gpu.Program, [3]int) {
-	candidates := k.candidates(info, params)
+// program returns the interned program and the workgroups of the variant that computes a node.
+func (p *Plan) program(n *node) (*gpu.Program, [3]int) {
+	k, floats := n.kernel, p.numbers(n)
+	candidates := k.candidates(p.device.Info(), n.params)
 	v := candidates[0]
-	if len(candidates) > 1 && len(info.Tuned) > 0 {
-		if name, ok := info.Tuned[k.key(floats, params)]; ok {
-			if i := slices.IndexFunc(candidates, func(v *Variant) bool { return v.Name == name }); i >= 0 {
-				v = candidates[i]
-			}
+	if c, ok := p.device.(Chooser); ok {
+		programs := make([]*gpu.Program, len(candidates))
+		for i, v := range candidates {
+			programs[i] = k.specialise(v, floats, n.params)
 		}
+		v = candidates[c.Choose(programs)]
 	}
-	return k.specialise(v, floats, params), v.Groups(params)
+	return k.specialise(v, floats, n.params), v.Groups(n.params)
 }
 
-// candidates are the variants that run on a device, first the one that is chosen where nothing was measured.
+// Program returns the program and the workgroups of the preferred variant on a device, in plans
+// whose floats are stored as F32 or F16. Tests ask for it.
+func (k *Kernel) Program(info gpu.Info, floats gpu.ElementType, params any) (*gpu.Program, [3]int) {
+	stored := full
+	if floats == gpu.F16 {
+		stored = short
+	}
+	v := k.candidates(info, params)[0]
+	return k.specialise(v, stored, params), v.Groups(params)
+}
+
+// candidates are the variants that run on a device, the preferred one first.
 func (k *Kernel) candidates(info gpu.Info, params any) []*Variant {
 	var candidates []*Variant
 	preferred := -1
@@ -59,67 +70,3 @@ func (k *Kernel) preferred(info gpu.Info, params any) bool {
 
 // tooMany workgroups for WebGPU.
 func tooMany(groups [3]int) bool { return slices.Max(groups[:]) > mostGroups }
-
-// key is the kernel with parameters in gpu.Info.Tuned. It changes with the source of any variant, since what was measured may then no
-// longer hold.
-func (k *Kernel) key(floats numbers, params any) string {
-	interned.Lock()
-	defer interned.Unlock()
-	version, ok := interned.versions[k]
-	if !ok {
-		h := fnv.New32a()
-		for _, v := range k.Variants {
-			fmt.Fprintf(h, "%s\x00%s\x00%s\x00", v.Name, v.Entry, v.Source)
-		}
-		version = h.Sum32()
-		interned.versions[k] = version
-	}
-	return fmt.Sprintf("%s%s %08x %v", k.Name, floats.suffix(), version, params)
-}
-
-// Alternatives are the dispatches of one run with equal kernels and parameters, where several variants can compute them.
-type Alternatives struct {
-	Key        string // in gpu.Info.Tuned
-	Dispatches int
-	Params     any
-	Arguments  []gpu.BufferSpec // what a dispatch is given
-	Variants   []Alternative    // first the one that is chosen where nothing was measured
-}
-
-// Alternative is one variant, for parameters.
-type Alternative struct {
-	Variant string // its name
-	Program *gpu.Program
-	Groups  [3]int
-}
-
-// Alternatives lists those of one run, without what depends on parameters alone: for who measures which is the fastest. Keys differ.
-func (p *Plan) Alternatives() []Alternatives {
-	var all []Alternatives
-	at := map[string]int{}
-	for _, n := range p.nodes {
-		if n.kernel == nil {
-			continue
-		}
-		variants := n.kernel.candidates(p.device.Info(), n.params)
-		if len(variants) == 1 {
-			continue
-		}
-		key := n.kernel.key(p.numbers(&n), n.params)
-		i, ok := at[key]
-		if !ok {
-			i = len(all)
-			at[key] = i
-			a := Alternatives{Key: key, Params: n.params}
-			for _, s := range n.arguments {
-				a.Arguments = append(a.Arguments, gpu.BufferSpec{Label: s.label, Type: s.kind, Elements: s.elements})
-			}
-			for _, v := range variants {
-				a.Variants = append(a.Variants, Alternative{v.Name, n.kernel.specialise(v, p.numbers(&n), n.params), v.Groups(n.params)})
-			}
-			all = append(all, a)
-		}
-		all[i].Dispatches++
-	}
-	return all
-}

@@ -23,8 +23,6 @@ var choosy = &Kernel{
 }
 
 func TestVariantsAreChosen(t *testing.T) {
-	key := choosy.key(full, &addParams{4})
-	require.Equal(t, "choosy 66dead84 &{4}", key, "keys are remembered from one run of a program to the next")
 	for _, c := range []struct {
 		info gpu.Info
 		n    uint32
@@ -34,63 +32,41 @@ func TestVariantsAreChosen(t *testing.T) {
 		{gpu.Info{Kind: gpu.KindDiscrete}, 65535, "choosy/gpu"},
 		{gpu.Info{Kind: gpu.KindDiscrete}, 65536, "choosy"}, // too many workgroups
 		{gpu.Info{Kind: gpu.KindCPU}, 4, "choosy"},
-		{gpu.Info{Kind: gpu.KindCPU, Tuned: map[string]string{key: "even"}}, 4, "choosy/even"},
-		{gpu.Info{Kind: gpu.KindCPU, Tuned: map[string]string{key: "gpu"}}, 4, "choosy/gpu"},
-		{gpu.Info{Kind: gpu.KindDiscrete, Tuned: map[string]string{key: ""}}, 4, "choosy"},
-		{gpu.Info{Kind: gpu.KindDiscrete, Tuned: map[string]string{key: "even"}}, 6, "choosy/gpu"},                    // other params
-		{gpu.Info{Kind: gpu.KindCPU, Tuned: map[string]string{choosy.key(full, &addParams{3}): "even"}}, 3, "choosy"}, // does not run
-		{gpu.Info{Kind: gpu.KindCPU, Tuned: map[string]string{key: "of another version"}}, 4, "choosy"},               // does not exist
-		{gpu.Info{Kind: gpu.KindCPU, Tuned: map[string]string{"choosy 00000000 &{4}": "even"}}, 4, "choosy"},          // other sources
 	} {
 		program, _ := choosy.Program(c.info, gpu.F32, &addParams{c.n})
 		require.Equal(t, c.want, program.Name, "%d with %+v", c.n, c.info)
 	}
-	other := *choosy
-	other.Variants = append([]Variant{{Source: "// new"}}, other.Variants...)
-	require.NotEqual(t, key, other.key(full, &addParams{4}))
 }
 
-// Alternatives lists equal kernels with parameters once, first what is chosen where nothing was measured, measured or not.
-func TestAlternatives(t *testing.T) {
-	for _, measured := range []map[string]string{nil, {choosy.key(full, &addParams{4}): "even"}} {
-		g := NewGraph()
-		a, b := g.Input("a", 4), g.Input("b", 3)
-		twice := g.New("twice", a.Shape())
-		four, odd := g.New("four", a.Shape()).Keep(), g.New("odd", b.Shape()).Keep()
-		g.Dispatch(choosy, &addParams{4}, a, a, twice)
-		g.Dispatch(choosy, &addParams{4}, twice, twice, four)
-		g.Dispatch(choosy, &addParams{3}, b, b, odd)
-		add(a, a).Keep() // has one variant
-		plan, err := Compile(context.Background(), tunedReference{reference.Open(), measured}, NewSet(), g)
-		require.NoError(t, err)
-		defer plan.Release()
-		all := plan.Alternatives()
-		require.Len(t, all, 2)
-		names := func(i int) (names []string) {
-			for _, v := range all[i].Variants {
-				names = append(names, v.Variant)
-			}
-			return names
-		}
-		require.Equal(t, []string{"", "gpu", "even"}, names(0))
-		require.Equal(t, []string{"", "gpu"}, names(1))
-		require.Equal(t, choosy.key(full, &addParams{4}), all[0].Key)
-		require.Equal(t, 2, all[0].Dispatches)
-		require.Equal(t, []gpu.BufferSpec{{Label: "a", Elements: 4}, {Label: "a", Elements: 4}, {Label: "twice", Elements: 4}}, all[0].Arguments)
-		require.Equal(t, "choosy/even", all[0].Variants[2].Program.Name)
-		commands, _ := plan.Commands()
-		require.Equal(t, measured != nil, commands[0].Program.Name == "choosy/even")
-	}
+// A device that is a Chooser is offered what runs there, the preferred variant first, and runs what it takes.
+func TestDevicesMayChoose(t *testing.T) {
+	g := NewGraph()
+	a, b := g.Input("a", 4), g.Input("b", 3)
+	four, odd := g.New("four", a.Shape()).Keep(), g.New("odd", b.Shape()).Keep()
+	g.Dispatch(choosy, &addParams{4}, a, a, four)
+	g.Dispatch(choosy, &addParams{3}, b, b, odd)
+	d := &lastChooser{Device: reference.Open()}
+	plan, err := Compile(context.Background(), d, NewSet(), g)
+	require.NoError(t, err)
+	defer plan.Release()
+	require.Equal(t, [][]string{{"choosy", "choosy/gpu", "choosy/even"}, {"choosy", "choosy/gpu"}}, d.offered)
+	commands, _ := plan.Commands()
+	require.Equal(t, "choosy/even", commands[0].Program.Name)
+	require.Equal(t, "choosy/gpu", commands[1].Program.Name)
+	require.Equal(t, [3]int{3, 1, 1}, commands[1].Groups)
 }
 
-// tunedReference is the reference in the guise of a device that was measured.
-type tunedReference struct {
+// lastChooser is the reference; it takes the last variant that it is offered.
+type lastChooser struct {
 	gpu.Device
-	tuned map[string]string
+	offered [][]string
 }
 
-func (d tunedReference) Info() gpu.Info {
-	info := d.Device.Info()
-	info.Tuned = d.tuned
-	return info
+func (d *lastChooser) Choose(programs []*gpu.Program) int {
+	var names []string
+	for _, p := range programs {
+		names = append(names, p.Name)
+	}
+	d.offered = append(d.offered, names)
+	return len(programs) - 1
 }

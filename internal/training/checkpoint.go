@@ -8,7 +8,6 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
-	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -231,18 +230,11 @@ func readCheckpoint(path string) (*weights.File, error) {
 	return file, nil
 }
 
-// computedOn says what the values of a step depend on beside options and images: the device, its driver and the kernels that were tuned for it.
+// computedOn says what the values of a step depend on beside options and images: the device and its driver.
 func computedOn(info gpu.Info) string {
 	text := info.String()
 	if info.Driver != "" {
 		text += ", " + info.Driver
-	}
-	if len(info.Tuned) > 0 {
-		sum := crc32.NewIEEE()
-		for _, kernel := range slices.Sorted(maps.Keys(info.Tuned)) {
-			fmt.Fprintf(sum, "%s %s\n", kernel, info.Tuned[kernel])
-		}
-		text += fmt.Sprintf(", tuned %08x", sum.Sum32())
 	}
 	return text
 }

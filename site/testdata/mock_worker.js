@@ -32,7 +32,6 @@ async function work(data) {
   const answer = (fields, transfer = []) => postMessage({ request: data.request, ...fields }, transfer);
   if (data.type === "prepare") return answer({ type: "prepare" });
   if (data.type === "weights") return answer({ type: "weights", name: "own-1", title: data.name });
-  if (data.type === "tune") return answer({ type: "tune", done: true, changed: 0 });
   if (data.type === "segment") {
     if (data.name.includes("crash")) {
       crashed = true;

@@ -13,10 +13,9 @@
 //	png      the same and what (mask, probability): a grey PNG at the photograph's size
 //	prepare  model: download, verify and compile it before it is asked for; answered when that is done, or once it is
 //	         downloaded when another message comes
-//	tune     find the GPU's fastest kernels until another message comes; answered with done, and how many were changed
 //	cancel   request: ends the one of that number, whether it runs or waits; no answer of its own
 //
-// Messages out: ready, adapter, progress, image, result, weights, prepare, tune, map, view, png, error (code, message, next).
+// Messages out: ready, adapter, progress, image, result, weights, prepare, map, view, png, error (code, message, next).
 package main
 
 import (

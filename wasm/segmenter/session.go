@@ -49,7 +49,6 @@ type session struct {
 
 	pictures []picture
 	results  []result
-	tuning   tuning
 
 	mu        sync.Mutex
 	stop      context.CancelFunc // ends the running segmentation or preparation; nil where none runs
@@ -129,7 +128,7 @@ func (s *session) openDevice(ctx context.Context) {
 		return
 	}
 	s.gpuReason = ""
-	s.dev = s.remembered(dev)
+	s.dev = dev
 }
 
 // openGPU opens the GPU that the browser gives, or the processor where that is the faster of the
@@ -142,7 +141,7 @@ func openGPU(ctx context.Context) (gpu.Device, error) {
 		name = device.Auto
 	}
 	options := device.Options{}
-	if wish("tune") != "off" {
+	if wish("measure") != "off" {
 		options.Compare = choose.With(browserMemory{})
 	}
 	return device.Open(ctx, name, options)
@@ -161,8 +160,7 @@ func (s *session) closeDevice() {
 }
 
 // recover answers a failure of the GPU: open it again after a first loss, change to the processor after a second one soon after or in the
-// same request (again), where its memory does not suffice, and where it cannot compute or what it computed was refused, with kernels that were
-// chosen by kind too. It reports whether it makes sense to run again.
+// same request (again), where its memory does not suffice, and where it cannot compute or what it computed was refused. It reports whether it makes sense to run again.
 func (s *session) recover(ctx context.Context, cause error, again bool) bool {
 	if !s.onGPU() || ctx.Err() != nil {
 		return false
@@ -181,12 +179,6 @@ func (s *session) recover(ctx context.Context, cause error, again bool) bool {
 		note = "The graphics processor failed twice; the processor computes meanwhile. It takes longer, with the same result."
 		s.useProcessor(cause)
 	case refusing(cause) || wrong(cause):
-		// A user's own weights may come to nothing on any device: no fault of kernels.
-		if (refusing(cause) || errors.Is(cause, model.ErrWrong) || s.model.Shipped) && s.forgetTuned() {
-			s.closeDevice()
-			s.openDevice(ctx)
-			break
-		}
 		note = "The graphics processor cannot run this model; the processor computes. It takes longer, with the same result."
 		if wrong(cause) {
 			note = "What the graphics processor computed is not shown; the processor computes. It takes longer."
@@ -234,7 +226,7 @@ func (s *session) returnToGPU(ctx context.Context, model string) {
 		return
 	}
 	s.closeDevice()
-	s.dev, s.gpuReason, s.retryGPU = s.remembered(dev), "", time.Time{}
+	s.dev, s.gpuReason, s.retryGPU = dev, "", time.Time{}
 	s.tellAdapter("")
 }
 
@@ -306,8 +298,6 @@ func (s *session) answer(message js.Value) {
 		err = s.segment(message)
 	case "prepare":
 		err = s.prepare(message)
-	case "tune":
-		err = s.tuneMessage(message)
 	case "weights":
 		err = s.openWeights(message)
 	case "map":
