@@ -1,25 +1,18 @@
 package metric
 
-import (
-	"fmt"
-	"math"
-)
+import "math"
 
-// The window of SSIM. Source: Wang et al. 2004; 11×11 Gaussian, σ = 1.5, K1 = 0.01, K2 = 0.03.
-const (
-	ssimRadius = 5
-	ssimSigma  = 1.5
-)
-
-// SSIM is the mean over pixels of SSIMMap for values in 0..1: the similarity that training maximises.
+// SSIM is the mean over pixels of SSIMMap for values in 0..1: the similarity that training
+// maximises.
 func SSIM(a, b []float64, w, h int) float64 { return Mean(SSIMMap(a, b, w, h, 1)) }
 
-// SSIMMap is the structural similarity (h, w) of two pictures (h, w) whose values span valueRange. Beyond the border both are
-// zero, with the window's full weight. Local variances are not corrected for the sample's size.
+// SSIMMap is the structural similarity (h, w) of two pictures (h, w) whose values span valueRange.
+// The window is an 11×11 Gaussian of σ = 1.5; K1 = 0.01, K2 = 0.03 (Wang et al. 2004). Beyond the
+// border both pictures are zero, with the window's full weight. Local variances are not corrected
+// for the sample's size.
 func SSIMMap(a, b []float64, w, h int, valueRange float64) []float64 {
-	if len(a) != w*h || len(b) != w*h {
-		panic(fmt.Sprintf("metric: SSIMMap: %d and %d values for %d×%d", len(a), len(b), w, h))
-	}
+	same("SSIMMap", len(a), w*h)
+	same("SSIMMap", len(b), w*h)
 	product := func(x, y []float64) []float64 {
 		out := make([]float64, len(x))
 		for i := range x {
@@ -39,27 +32,24 @@ func SSIMMap(a, b []float64, w, h int, valueRange float64) []float64 {
 	return out
 }
 
-func square(x float64) float64 { return x * x }
-
 // blur convolves with the Gaussian window, rows then columns, zero beyond the border.
 func blur(src []float64, w, h int) []float64 {
-	var kernel [2*ssimRadius + 1]float64
+	const radius, sigma = 5, 1.5
+	var kernel [2*radius + 1]float64
 	var sum float64
 	for i := range kernel {
-		kernel[i] = math.Exp(-square(float64(i-ssimRadius)) / (2 * ssimSigma * ssimSigma))
+		kernel[i] = math.Exp(-square(float64(i-radius)) / (2 * sigma * sigma))
 		sum += kernel[i]
 	}
 	pass := func(src []float64, n, stride, lines, lineStride int) []float64 {
 		dst := make([]float64, len(src))
 		for line := range lines {
 			for i := range n {
-				var v float64
 				for k, weight := range kernel {
-					if j := i + k - ssimRadius; j >= 0 && j < n {
-						v += weight / sum * src[line*lineStride+j*stride]
+					if j := i + k - radius; j >= 0 && j < n {
+						dst[line*lineStride+i*stride] += weight / sum * src[line*lineStride+j*stride]
 					}
 				}
-				dst[line*lineStride+i*stride] = v
 			}
 		}
 		return dst

@@ -1,0 +1,246 @@
+package metric
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sort"
+)
+
+// Interval is a mean with its 95 % interval, which is missing for fewer than two values.
+type Interval struct {
+	Mean float64  `json:"mean"`
+	Low  *float64 `json:"low,omitempty"` // nil together with High
+	High *float64 `json:"high,omitempty"`
+}
+
+// String writes the mean, and the interval if there is one.
+func (i Interval) String() string {
+	if i.Low == nil {
+		return fmt.Sprintf("%.4g", i.Mean)
+	}
+	return fmt.Sprintf("%.4g [%.4g, %.4g]", i.Mean, *i.Low, *i.High)
+}
+
+// Bootstrap resamples the values (one a case) with replacement and takes the 2.5 and 97.5
+// percentiles of the means. A seed always gives the same interval; 2,000 resamples are plenty.
+// Without resamples, and for fewer than two values, there is no interval. Without values the mean
+// is NaN.
+func Bootstrap(values []float64, resamples int, seed uint64) Interval {
+	if len(values) < 2 || resamples < 1 {
+		return Interval{Mean: Mean(values)}
+	}
+	rng := rand.New(rand.NewPCG(seed, 0))
+	means := make([]float64, resamples)
+	for r := range means {
+		for range values {
+			means[r] += values[rng.IntN(len(values))]
+		}
+		means[r] /= float64(len(values))
+	}
+	slices.Sort(means)
+	low, high := quantile(means, .025), quantile(means, .975)
+	return Interval{Mean(values), &low, &high}
+}
+
+// Mean is the arithmetic mean; NaN without values.
+func Mean(values []float64) (sum float64) {
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}
+
+// Median is the middle value, or the mean of the middle two; NaN without values.
+func Median(values []float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	return quantile(slices.Sorted(slices.Values(values)), .5)
+}
+
+// quantile interpolates linearly between the order statistics of sorted values.
+func quantile(sorted []float64, q float64) float64 {
+	at := q * float64(len(sorted)-1)
+	i := int(at)
+	if i+1 >= len(sorted) {
+		return sorted[len(sorted)-1]
+	}
+	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
+}
+
+func square(x float64) float64 { return x * x }
+
+// Wilson is the 95 % interval of a share, 0..1, that was observed in successes of n trials (Wilson
+// 1927, without continuity correction). It is NaN for n = 0.
+func Wilson(successes, n int) (low, high float64) {
+	if successes < 0 || successes > n {
+		panic(fmt.Sprintf("metric: Wilson: %d of %d", successes, n))
+	}
+	const z = 1.959963984540054 // the normal distribution's 97.5 percentile
+	all, share := float64(n), float64(successes)/float64(n)
+	middle := (share + z*z/(2*all)) / (1 + z*z/all)
+	half := z / (1 + z*z/all) * math.Sqrt(share*(1-share)/all+z*z/(4*all*all))
+	low, high = max(0, middle-half), min(1, middle+half)
+	switch { // the formula gives exactly 0 and 1 there, and its rounding does not
+	case n == 0:
+	case successes == 0:
+		low = 0
+	case successes == n:
+		high = 1
+	}
+	return low, high
+}
+
+// Line is the straight line y = slope·x + intercept of least squares. Both are NaN if x has fewer
+// than two different values.
+func Line(x, y []float64) (slope, intercept float64) {
+	same("Line", len(x), len(y))
+	if len(x) == 0 || slices.Min(x) == slices.Max(x) {
+		return math.NaN(), math.NaN()
+	}
+	mx, my := Mean(x), Mean(y)
+	var squares, products float64
+	for i := range x {
+		squares += square(x[i] - mx)
+		products += (x[i] - mx) * (y[i] - my)
+	}
+	slope = products / squares
+	return slope, my - slope*mx
+}
+
+// Spearman is the rank correlation of x and y, -1..1: Pearson's correlation of their ranks. Equal
+// values share the mean of their ranks. It is NaN if x or y has fewer than two different values.
+func Spearman(x, y []float64) float64 {
+	up, _ := Line(ranks(x), ranks(y))
+	down, _ := Line(ranks(y), ranks(x))
+	if math.IsNaN(up) || math.IsNaN(down) {
+		return math.NaN()
+	}
+	return math.Copysign(math.Sqrt(up*down), up)
+}
+
+// ranks are the values' positions in sorted order, from 0; equal values share their mean.
+func ranks(x []float64) []float64 {
+	sorted := slices.Sorted(slices.Values(x))
+	out := make([]float64, len(x))
+	for i, v := range x {
+		first, after := equals(sorted, v)
+		out[i] = float64(first+after-1) / 2
+	}
+	return out
+}
+
+// equals is the range of positions in sorted at which v stands or, if empty, belongs.
+func equals(sorted []float64, v float64) (first, after int) {
+	first, _ = slices.BinarySearch(sorted, v)
+	return first, first + sort.Search(len(sorted)-first, func(i int) bool { return sorted[first+i] != v })
+}
+
+// AUROC is the area under the receiver operating characteristic, 0..1: the share of all pairs of a
+// positive and a negative in which the positive has the higher score. Equal scores count one half
+// (Mann and Whitney 1947). An infinite score is above all finite ones. AUROC is NaN without
+// positives or without negatives.
+func AUROC(positives, negatives []float64) float64 {
+	for _, score := range slices.Concat(positives, negatives) {
+		if math.IsNaN(score) {
+			panic(fmt.Sprintf("metric: AUROC: score %v", score))
+		}
+	}
+	sorted := slices.Sorted(slices.Values(negatives))
+	won := 0.
+	for _, score := range positives {
+		first, after := equals(sorted, score)
+		won += float64(first) + float64(after-first)/2
+	}
+	return won / (float64(len(positives)) * float64(len(negatives)))
+}
+
+// mostExact is the number of differences up to which Wilcoxon counts all signs.
+const mostExact = 100
+
+// Wilcoxon is the two-sided p-value of the signed-rank test that paired differences lie around 0.
+// It leaves out differences of 0. For up to 100 others it is exact, given the ties; for more it
+// uses the normal approximation; for none it is 1.
+func Wilcoxon(differences []float64) (p float64) {
+	var d, sizes []float64
+	for _, v := range differences {
+		if v != 0 {
+			d, sizes = append(d, v), append(sizes, math.Abs(v))
+		}
+	}
+	if len(d) == 0 {
+		return 1
+	}
+	// Ranks count from 1, twice as large: the ranks of ties are whole numbers then.
+	twice, total, positive, squares := make([]int, len(d)), 0, 0, 0.
+	for i, r := range ranks(sizes) {
+		twice[i] = int(2*r) + 2
+		total += twice[i]
+		squares += float64(twice[i] * twice[i])
+		if d[i] > 0 {
+			positive += twice[i]
+		}
+	}
+	less := min(positive, total-positive)
+	if len(d) > mostExact {
+		z := (float64(less) - float64(total)/2 + 1) / math.Sqrt(squares/4) // half a rank inwards
+		return min(1, math.Erfc(-z/math.Sqrt2))
+	}
+	// ways[s] is the share of all choices of signs with a sum of positive ranks s.
+	ways := make([]float64, total+1)
+	ways[0] = 1
+	for _, r := range twice {
+		for s := total; s >= 0; s-- {
+			ways[s] /= 2
+			if s >= r {
+				ways[s] += ways[s-r] / 2
+			}
+		}
+	}
+	for _, way := range ways[:less+1] {
+		p += way
+	}
+	return min(1, 2*p)
+}
+
+// ICC is the intraclass correlation ICC(2,1) of Shrout and Fleiss (1979): two-way random effects,
+// absolute agreement, a single rater. values has a row for each case and a column for each rater.
+// ICC is NaN for fewer than two cases or raters, and if all values are equal.
+func ICC(values [][]float64) float64 {
+	n := len(values)
+	if n < 2 || len(values[0]) < 2 {
+		return math.NaN()
+	}
+	// The sums below are rounded and could find differences between equal values.
+	if all := slices.Concat(values...); slices.Min(all) == slices.Max(all) {
+		return math.NaN()
+	}
+	k := len(values[0])
+	columns, grand := make([]float64, k), 0.
+	for _, row := range values {
+		for j, v := range row {
+			columns[j] += v / float64(n)
+			grand += v / float64(n*k)
+		}
+	}
+	rows, between, all := 0., 0., 0.
+	for _, row := range values {
+		mean := Mean(row)
+		rows += float64(k) * (mean - grand) * (mean - grand)
+		for _, v := range row {
+			all += square(v - grand)
+		}
+	}
+	for _, c := range columns {
+		between += float64(n) * (c - grand) * (c - grand)
+	}
+	msr, msc := rows/float64(n-1), between/float64(k-1)
+	mse := (all - rows - between) / float64((n-1)*(k-1))
+	whole := msr + float64(k-1)*mse + float64(k)*(msc-mse)/float64(n)
+	if whole == 0 { // two raters who exchange their values between two cases
+		return math.NaN()
+	}
+	return (msr - mse) / whole
+}

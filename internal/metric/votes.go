@@ -1,0 +1,161 @@
+// Package metric measures masks and probability maps against raters: soft Dice, Dice, calibration,
+// vertical ratio, structural similarity, agreement, and intervals. All arithmetic is in float64.
+// Votes are counted in integers.
+package metric
+
+import (
+	"fmt"
+	"math"
+)
+
+// Votes is a reference given by raters: how many of them marked each pixel. A single rater or an
+// arbitrated mask is the case Raters = 1.
+type Votes struct {
+	Count  []uint16 // one a pixel, 0..Raters
+	Raters int
+}
+
+// Count sums masks (0 or 1) of equal size. The caller passes no mask for a rater who did not
+// annotate.
+func Count(masks ...[]uint8) Votes {
+	if len(masks) == 0 {
+		panic("metric: Count: no mask")
+	}
+	v := Votes{Count: make([]uint16, len(masks[0])), Raters: len(masks)}
+	for _, m := range masks {
+		same("Count", len(m), len(v.Count))
+		for i, p := range m {
+			if p > 1 {
+				panic(fmt.Sprintf("metric: Count: a mask holds %d; want 0 or 1", p))
+			}
+			v.Count[i] += uint16(p)
+		}
+	}
+	return v
+}
+
+// Union is 1 where at least one rater marked the pixel.
+func (v Votes) Union() []uint8 {
+	u := make([]uint8, len(v.Count))
+	for i, c := range v.Count {
+		u[i] = uint8(min(c, 1))
+	}
+	return u
+}
+
+// Mean is the mean vote, a probability.
+func (v Votes) Mean() []float32 {
+	p := make([]float32, len(v.Count))
+	for i, c := range v.Count {
+		p[i] = float32(c) / float32(v.Raters)
+	}
+	return p
+}
+
+// SoftDiceOptions are the choices in soft Dice on which publications differ.
+type SoftDiceOptions struct {
+	Thresholds []int   // in thousandths: comparing them with votes is exact
+	Inclusive  bool    // binarise with ≥ instead of >
+	Epsilon    float64 // added to numerator and denominator
+}
+
+// DefaultSoftDice is the paper's: thresholds .1 .3 .5 .7 .9, binarised with >, ε = 1e-4. Source:
+// the authors' evaluation code.
+var DefaultSoftDice = SoftDiceOptions{Thresholds: []int{100, 300, 500, 700, 900}, Epsilon: 1e-4}
+
+// SoftDice is the mean over thresholds of (2|P∩G| + ε)/(|P| + |G| + ε), where P is p and G the
+// share of votes, both binarised. If both are empty, the threshold counts 1. The value of a data
+// set is the plain mean over its images.
+func SoftDice(p []float32, ref Votes, o SoftDiceOptions) (mean float64) {
+	same("SoftDice", len(p), len(ref.Count))
+	if len(o.Thresholds) == 0 {
+		panic("metric: SoftDice: no thresholds")
+	}
+	for _, t := range o.Thresholds {
+		level := float32(float64(t) / 1000) // maps are float32, and other programs compare them so
+		votes := t * ref.Raters             // in integers: of six raters three votes are exactly one half
+		mean += overlap(len(p), o.Epsilon, func(i int) (bool, bool) {
+			c := 1000 * int(ref.Count[i])
+			return p[i] > level || (o.Inclusive && p[i] == level), c > votes || (o.Inclusive && c == votes)
+		})
+	}
+	return mean / float64(len(o.Thresholds))
+}
+
+// FleissKappa is the raters' agreement about pixels beyond chance (Fleiss 1971). It counts the
+// pixels where within (H, W) is 1, or all pixels if within is nil. It is 1 if all raters marked the
+// same pixels, and some but not all of those counted. It is NaN for fewer than two raters, for no
+// pixels, and if all raters marked every counted pixel or none: chance agrees as well then. Inside
+// the union of their marks kappa is therefore undefined for raters who marked the same pixels.
+func FleissKappa(v Votes, within []uint8) float64 {
+	n, pixels, marks, agreed := float64(v.Raters), 0., 0., 0.
+	for i, c := range v.Count {
+		if within != nil && within[i] == 0 {
+			continue
+		}
+		in, out := float64(c), n-float64(c)
+		pixels++
+		marks += in
+		agreed += (in*(in-1) + out*(out-1)) / (n * (n - 1))
+	}
+	share := marks / (n * pixels)
+	chance := share*share + (1-share)*(1-share)
+	if v.Raters < 2 || chance == 1 {
+		return math.NaN()
+	}
+	return (agreed/pixels - chance) / (1 - chance)
+}
+
+// Calibration gathers how probabilities compare with votes over any number of images.
+type Calibration struct {
+	bins   []bin
+	square float64 // Σ (p − vote)²
+	pixels float64
+}
+
+// bin holds the sums over the pixels of one range of probabilities.
+type bin struct{ probability, vote float64 }
+
+// NewCalibration divides 0..1 into bins of equal width; 15 and 50 are usual.
+func NewCalibration(bins int) *Calibration {
+	if bins < 1 {
+		panic("metric: NewCalibration: no bins")
+	}
+	return &Calibration{bins: make([]bin, bins)}
+}
+
+// Add takes one map with its reference. If region is not nil, only its pixels count. Background
+// outweighs everything else in an image, and the union of the raters' masks (Votes.Union) is the
+// usual second region.
+func (c *Calibration) Add(p []float32, ref Votes, region []uint8) {
+	same("Calibration.Add", len(p), len(ref.Count))
+	if region != nil {
+		same("Calibration.Add", len(region), len(p))
+	}
+	for i, v := range p {
+		if region != nil && region[i] == 0 {
+			continue
+		}
+		if !(v >= 0 && v <= 1) {
+			panic(fmt.Sprintf("metric: Calibration.Add: probability %v", v))
+		}
+		vote := float64(ref.Count[i]) / float64(ref.Raters)
+		b := &c.bins[min(int(float64(v)*float64(len(c.bins))), len(c.bins)-1)]
+		b.probability += float64(v)
+		b.vote += vote
+		c.square += square(float64(v) - vote)
+		c.pixels++
+	}
+}
+
+// ECE is the expected calibration error: the sum over bins of the share of pixels × |mean
+// probability − mean vote|. It is NaN without pixels.
+func (c *Calibration) ECE() (sum float64) {
+	for _, b := range c.bins {
+		sum += math.Abs(b.probability - b.vote)
+	}
+	return sum / c.pixels
+}
+
+// Brier is the mean of (p − vote)². It is NaN without pixels.
+func (c *Calibration) Brier() float64 { return c.square / c.pixels }
