@@ -1,5 +1,5 @@
-// Package disk is where the programs write what a run must not lose. Records are whole or not there, and a test can make any write fail as a
-// full disk does, or a folder that was made read-only.
+// Package disk writes the files that a run must not lose. A record is on disk as a whole or not at
+// all. A test can make any write fail, as on a full disk or in a read-only folder.
 package disk
 
 import (
@@ -14,7 +14,7 @@ import (
 	"syscall"
 )
 
-// Operations on files, as Fault is told of them.
+// The operations on files that Fault is asked about.
 const (
 	Open   = "open" // a file is made
 	Write  = "write"
@@ -23,7 +23,8 @@ const (
 	Link   = "link"
 )
 
-// Fault, where a test sets it, is asked before each operation on path; an error is what the operation then gives. A write has written half.
+// Fault is nil outside of tests. Every operation asks it first and fails with the error that it
+// returns. A write that fails has written half.
 var Fault func(operation, path string) error
 
 func fault(operation, path string) error {
@@ -36,7 +37,15 @@ func fault(operation, path string) error {
 	return nil
 }
 
-// File is an os.File whose writes may be made to fail.
+// faultOr runs an operation unless Fault refuses it.
+func faultOr(operation, path string, do func() error) error {
+	if err := fault(operation, path); err != nil {
+		return err
+	}
+	return do()
+}
+
+// File is an os.File whose writes Fault can make fail.
 type File struct{ *os.File }
 
 // OpenFile is os.OpenFile.
@@ -48,7 +57,8 @@ func OpenFile(path string, flag int, mode fs.FileMode) (*File, error) {
 	return &File{f}, err
 }
 
-// CreateTemp is os.CreateTemp, whose file others may read as far as the user's umask lets them, since it is to become a result.
+// CreateTemp is os.CreateTemp but for the file's mode: the umask alone decides who may read the
+// file, since the file is renamed to become a result.
 func CreateTemp(folder, pattern string) (*File, error) {
 	if err := fault(Open, pattern); err != nil {
 		return nil, err
@@ -72,54 +82,36 @@ func (f *File) Write(b []byte) (int, error) {
 }
 
 // Sync is os.File.Sync.
-func (f *File) Sync() error {
-	if err := fault(Sync, f.Name()); err != nil {
-		return err
-	}
-	return f.File.Sync()
-}
+func (f *File) Sync() error { return faultOr(Sync, f.Name(), f.File.Sync) }
 
 // Move is os.Rename.
 func Move(from, to string) error {
-	if err := fault(Rename, to); err != nil {
-		return err
-	}
-	return os.Rename(from, to)
-}
-
-// SyncName forces to disk that the file at path bears its name: it syncs the folder. Where the file system has no such thing, as some of network
-// shares and of FUSE, nothing is done and nothing is wrong.
-func SyncName(path string) error {
-	if runtime.GOOS == "windows" {
-		return nil // folders cannot be synced there; renames are journalled
-	}
-	err := fault(Sync, path)
-	if err == nil {
-		err = syncFolder(filepath.Dir(path))
-	}
-	for _, none := range []error{syscall.EINVAL, syscall.ENOTSUP, syscall.EBADF} {
-		if errors.Is(err, none) {
-			return nil
-		}
-	}
-	return err
-}
-
-func syncFolder(folder string) error {
-	d, err := os.Open(folder)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
+	return faultOr(Rename, to, func() error { return os.Rename(from, to) })
 }
 
 // SecondName is os.Link.
 func SecondName(of, name string) error {
-	if err := fault(Link, name); err != nil {
-		return err
+	return faultOr(Link, name, func() error { return os.Link(of, name) })
+}
+
+// SyncName forces the name of the file at path to disk: it syncs the folder. Some network shares
+// and FUSE file systems cannot sync a folder, and SyncName returns nil there.
+func SyncName(path string) error {
+	if runtime.GOOS == "windows" {
+		return nil // Windows cannot sync folders, and journals renames
 	}
-	return os.Link(of, name)
+	err := faultOr(Sync, path, func() error {
+		d, err := os.Open(filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		return d.Sync()
+	})
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) || errors.Is(err, syscall.EBADF) {
+		return nil
+	}
+	return err
 }
 
 // Records is a file that grows by whole records.
@@ -128,13 +120,13 @@ type Records struct {
 	end  int64 // of the last whole record
 }
 
-// NewRecords appends to a file behind its first end bytes. What else it holds is dropped.
+// NewRecords appends to a file behind its first end bytes and drops the rest of the file.
 func NewRecords(file *File, end int64) (*Records, error) {
 	r := &Records{file, end}
 	return r, r.cut()
 }
 
-// cut drops what lies behind the last whole record.
+// cut drops the bytes behind the last whole record.
 func (r *Records) cut() error {
 	err := r.file.Truncate(r.end)
 	if err == nil {
@@ -143,7 +135,8 @@ func (r *Records) cut() error {
 	return err
 }
 
-// Append adds a record; where that fails, nothing is left of it, and the next may be tried.
+// Append adds a record. If that fails, Append leaves nothing of the record, and the caller may
+// append the next one.
 func (r *Records) Append(record []byte) error {
 	n, err := r.file.Write(record)
 	if err != nil {
