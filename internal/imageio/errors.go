@@ -7,10 +7,11 @@ import (
 	"image/jpeg"
 	"image/png"
 	"io"
+	"strings"
 	"unicode/utf8"
 )
 
-// What can be wrong with a file; every *Error wraps one of these.
+// The kinds of faults; every *Error wraps one of them.
 var (
 	ErrNotImage    = errors.New("not an image")
 	ErrTooLarge    = errors.New("image too large")
@@ -38,44 +39,35 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Kind, e.Cause}
 }
 
-const adviceAgain = "copy or export the file again from where it came from"
-
-func damaged(name, format, problem string) *Error {
+func damaged(name, format, problem string, args ...any) *Error {
 	return &Error{
-		Name: name, Problem: fmt.Sprintf("this %s is damaged: %s", display(format), problem),
-		Advice: adviceAgain, Kind: ErrDamaged,
+		Name: name, Problem: fmt.Sprintf("this %s is damaged: ", display(format)) + fmt.Sprintf(problem, args...),
+		Advice: "copy or export the file again from where it came from", Kind: ErrDamaged,
 	}
 }
 
-// decodeError turns what the standard decoders say into an *Error.
-func decodeError(name, format string, err error) *Error {
+// decodeError turns an error of the standard decoders into an *Error.
+func decodeError(name, format string, err error) (e *Error) {
 	var pngUnsupported png.UnsupportedError
 	var jpegUnsupported jpeg.UnsupportedError
 	switch {
 	case errors.As(err, &pngUnsupported), errors.As(err, &jpegUnsupported):
-		return &Error{
-			Name: name, Problem: fmt.Sprintf("this kind of %s is not read (%v)", display(format), err),
-			Advice: "save it as an ordinary 8-bit PNG", Kind: ErrUnsupported, Cause: err,
+		e = &Error{
+			Name: name, Problem: fmt.Sprintf("MrPrism does not read this kind of %s (%v)", display(format), err),
+			Advice: "save it as an ordinary 8-bit PNG", Kind: ErrUnsupported,
 		}
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), err == png.FormatError("not enough pixel data"):
-		e := damaged(name, format, "the file is cut short")
-		e.Cause = err
-		return e
+		e = damaged(name, format, "the file is cut short")
 	default:
-		e := damaged(name, format, err.Error())
-		e.Cause = err
-		return e
+		e = damaged(name, format, "%v", err)
 	}
+	e.Cause = err
+	return e
 }
 
-func display(format string) string {
-	if format == "png" {
-		return "PNG"
-	}
-	return "JPEG"
-}
+func display(format string) string { return strings.ToUpper(format) }
 
-// foreign are formats that people do try, told by their first bytes.
+// foreign are formats that people do try, recognised by their first bytes.
 var foreign = []struct {
 	offset int
 	magic  string
@@ -91,7 +83,7 @@ func notImage(name string, data []byte) *Error {
 	e := &Error{Name: name, Advice: "open a PNG or JPEG image", Kind: ErrNotImage}
 	for _, f := range foreign {
 		if len(data) >= f.offset && bytes.HasPrefix(data[f.offset:], []byte(f.magic)) {
-			e.Problem, e.Kind = "this is "+f.name+", which is not read", ErrUnsupported
+			e.Problem, e.Kind = "this is "+f.name+", which MrPrism does not read", ErrUnsupported
 			e.Advice = "save it as PNG or JPEG"
 			return e
 		}
@@ -99,7 +91,7 @@ func notImage(name string, data []byte) *Error {
 	switch {
 	case len(data) == 0:
 		e.Problem = "the file is empty"
-	case isText(data):
+	case isText(data[:min(len(data), 512)]):
 		e.Problem = "this is a text file, not an image, whatever its name says"
 	default:
 		e.Problem = "this is not a PNG or JPEG image"
@@ -107,18 +99,10 @@ func notImage(name string, data []byte) *Error {
 	return e
 }
 
-// isText reports whether the start of data is printable UTF-8.
-func isText(data []byte) bool {
-	head := data[:min(len(data), 512)]
-	for len(head) > 0 {
-		r, n := utf8.DecodeRune(head)
-		if r == utf8.RuneError && n <= 1 && len(head) >= utf8.UTFMax {
-			return false
-		}
-		if r < ' ' && r != '\n' && r != '\r' && r != '\t' {
-			return false
-		}
-		head = head[n:]
-	}
-	return true
+// isText reports whether head is printable UTF-8. The last character may be cut off.
+func isText(head []byte) bool {
+	bad := bytes.IndexFunc(head, func(r rune) bool {
+		return r == utf8.RuneError || r < ' ' && !strings.ContainsRune("\n\r\t", r)
+	})
+	return bad < 0 || !utf8.FullRune(head[bad:])
 }

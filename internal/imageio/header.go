@@ -4,16 +4,22 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
-// Limits on what is decoded, judged from the header.
+// Limits on what Decode takes, judged from the header.
 const (
 	MaxPixels = 64_000_000 // width × height
 	MaxSide   = 65_535     // pixels
 	MaxMemory = 256 << 20  // bytes at the peak of decoding, the caller's file not counted
-	maxScans  = 100        // of a JPEG: each visits all blocks, 24 ms for 31 megapixels, and takes 53 bytes of file; programs write about ten
 	slack     = 1 << 20    // bytes: inflate window, tables, buffers
 	signature = "\x89PNG\r\n\x1a\n"
+	// A JPEG may have maxScans scans; programs write about ten. A scan takes 53 bytes of file and
+	// makes the decoder visit all blocks.
+	maxScans = 100
+	// An image of up to safePixels can be read in any encoding: the hungriest, a progressive JPEG in
+	// four colours, peaks at 27 bytes a pixel.
+	safePixels = 9_000_000
 )
 
 // Info is what the header of a file says.
@@ -25,9 +31,11 @@ type Info struct {
 	storedW, storedH int
 	memory           int64 // bytes, peak of decoding and converting
 	least            int64 // bytes, the smallest file that can hold this picture
+	unscanned        bool  // a JPEG's colour component has no data
 }
 
-// Header reads the size without decoding, and refuses what Decode would refuse before allocating.
+// Header reads the size without decoding. It refuses every file that Decode refuses before it
+// allocates.
 func Header(name string, data []byte) (*Info, error) {
 	var info *Info
 	var err *Error
@@ -42,7 +50,7 @@ func Header(name string, data []byte) (*Info, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := info.check(name, len(data)); err != nil {
+	if err := info.check(name, int64(len(data))); err != nil {
 		return nil, err
 	}
 	info.W, info.H = info.storedW, info.storedH
@@ -52,29 +60,28 @@ func Header(name string, data []byte) (*Info, error) {
 	return info, nil
 }
 
-func (i *Info) check(name string, size int) error {
+func (i *Info) check(name string, size int64) error {
 	w, h := int64(i.storedW), int64(i.storedH)
-	if w == 0 || h == 0 {
-		return damaged(name, i.Format, fmt.Sprintf("it declares a size of %d×%d pixels", w, h))
-	}
-	if w > MaxSide || h > MaxSide || w*h > MaxPixels || i.memory > MaxMemory {
+	switch {
+	case w == 0 || h == 0:
+		return damaged(name, i.Format, "it declares a size of %d×%d pixels", w, h)
+	case w > MaxSide || h > MaxSide || w*h > MaxPixels || i.memory > MaxMemory:
 		return &Error{
 			Name:    name,
 			Problem: fmt.Sprintf("this image of %d×%d pixels is too large to decode safely", w, h),
-			Advice:  fmt.Sprintf("make it smaller first; every image up to %d megapixels is read", safePixels/1_000_000),
+			Advice:  fmt.Sprintf("make it smaller first; MrPrism reads every image up to %d megapixels", safePixels/1_000_000),
 			Kind:    ErrTooLarge,
 		}
-	}
-	if int64(size) < i.least {
-		return damaged(name, i.Format, fmt.Sprintf("%d bytes cannot hold its %d×%d pixels, the file is cut short", size, w, h))
+	case size < i.least:
+		return damaged(name, i.Format, "%d bytes cannot hold its %d×%d pixels, the file is cut short", size, w, h)
+	case i.unscanned:
+		return damaged(name, i.Format, "the file is cut short, a colour component has no data")
 	}
 	return nil
 }
 
-// safePixels is read in any encoding: the hungriest, a progressive JPEG in four colours, peaks at 27 bytes a pixel.
-const safePixels = 9_000_000
-
-// pngHeader reads IHDR, which must come first. Sizes in memory are those of the types image/png decodes to.
+// pngHeader reads IHDR, which must come first. Its estimate of memory follows from the types that
+// image/png decodes to.
 func pngHeader(name string, data []byte) (*Info, *Error) {
 	if len(data) < 33 {
 		return nil, damaged(name, "png", "the file is cut short")
@@ -89,11 +96,11 @@ func pngHeader(name string, data []byte) (*Info, *Error) {
 	}
 	info := &Info{Format: "png", Orientation: pngOrientation(data), storedW: int(w), storedH: int(h)}
 	if w > MaxSide || h > MaxSide {
-		return info, nil // refused by check; below, products cannot overflow
+		return info, nil // check refuses it; below, products cannot overflow
 	}
 	channels := map[byte]int64{0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[kind]
 	pixels := int64(w) * int64(h)
-	// Bytes a pixel as decoded, and as converted to RGB where that cannot be done in place.
+	// Bytes a pixel as decoded, and as converted to RGB if that cannot be done in place.
 	decoded, converted := int64(4), int64(0)
 	head, _, _ := bytes.Cut(data, []byte("IDAT"))
 	if (kind == 0 && !bytes.Contains(head, []byte("tRNS"))) || kind == 3 {
@@ -103,7 +110,7 @@ func pngHeader(name string, data []byte) (*Info, *Error) {
 		decoded *= 2
 	}
 	if interlaced {
-		decoded *= 2 // the seven passes are pictures of their own
+		decoded *= 2 // image/png allocates a picture for each of the seven passes
 	}
 	if info.Orientation != 1 {
 		converted = 3 // beside what was decoded
@@ -114,12 +121,13 @@ func pngHeader(name string, data []byte) (*Info, *Error) {
 	return info, nil
 }
 
-// pngOrientation is that of the eXIf chunk, which may stand anywhere; 1 where there is none.
+// pngOrientation is the orientation in the eXIf chunk, which may stand anywhere; 1 if there is
+// none.
 func pngOrientation(data []byte) int {
 	for at := 8; at+8 <= len(data); {
 		size := int64(binary.BigEndian.Uint32(data[at:]))
 		if size > int64(len(data)-at-8) {
-			break // cut short, which the decoder tells
+			break // cut short: the decoder returns the error
 		}
 		if string(data[at+4:at+8]) == "eXIf" {
 			return exifOrientation(data[at+8:][:size])
@@ -129,8 +137,9 @@ func pngOrientation(data []byte) int {
 	return 1
 }
 
-// jpegHeader walks the segments of the whole file: the frame's size and sampling, the EXIF orientation, and that every colour
-// component has a scan, since the standard decoder leaves a component without one grey.
+// jpegHeader walks the segments of the whole file. It reads the frame's size and sampling and the
+// EXIF orientation, and checks that every colour component has a scan: the standard decoder leaves
+// a component without a scan grey.
 func jpegHeader(name string, data []byte) (*Info, *Error) {
 	info := &Info{Format: "jpeg", Orientation: 1}
 	var f frame
@@ -149,7 +158,7 @@ func jpegHeader(name string, data []byte) (*Info, *Error) {
 			f.read(marker, body)
 		case marker == 0xda:
 			if f.scan(body); f.scans > maxScans {
-				return nil, damaged(name, "jpeg", fmt.Sprintf("it has more than %d scans, as no camera or program writes", maxScans))
+				return nil, damaged(name, "jpeg", "it has more than %d scans, as no camera or program writes", maxScans)
 			}
 		case marker == 0xe0:
 			jfif = jfif || bytes.HasPrefix(body, []byte("JFIF\x00"))
@@ -170,18 +179,11 @@ func jpegHeader(name string, data []byte) (*Info, *Error) {
 		info.memory += 4 * pixels // image/jpeg makes an interleaved copy of CMYK and RGB
 	}
 	info.least = pixels / 64 / 8 // the mean of a block of 8×8 takes at least one bit
-	if err := info.check(name, len(data)); err != nil {
-		return info, nil // refused for its size
-	}
-	for _, c := range f.components {
-		if !bytes.Contains(f.scanned, []byte{c}) {
-			return nil, damaged(name, "jpeg", "the file is cut short, a colour component has no data")
-		}
-	}
+	info.unscanned = slices.ContainsFunc(f.components, func(c byte) bool { return !slices.Contains(f.scanned, c) })
 	return info, nil
 }
 
-// frame is what a JPEG's frame header and scan headers say.
+// frame is the content of a JPEG's frame header and scan headers.
 type frame struct {
 	w, h        int
 	progressive bool
@@ -191,8 +193,8 @@ type frame struct {
 	memory      int64 // bytes of the decoder's planes and coefficients
 }
 
-// read takes the size and the sampling factors, which decide the size of the planes; a progressive picture keeps all its
-// coefficients, 4 bytes each, until the end.
+// read takes the size and the sampling factors, which decide the size of the planes. The decoder of
+// a progressive picture keeps all coefficients, 4 bytes each, until the end.
 func (f *frame) read(marker byte, body []byte) {
 	f.h, f.w = int(binary.BigEndian.Uint16(body[1:])), int(binary.BigEndian.Uint16(body[3:]))
 	f.progressive = marker == 0xc2
@@ -210,24 +212,23 @@ func (f *frame) read(marker byte, body []byte) {
 	}
 }
 
-// scan notes which components a scan header names. A progressive picture's first scans carry the mean of every block; a
-// component with only later ones would be grey.
+// scan notes which components a scan header names. A progressive picture's first scans carry the
+// mean of every block; a component with later scans alone would be grey.
 func (f *frame) scan(body []byte) {
 	f.scans++
 	if len(body) == 0 || len(body) != 4+2*int(body[0]) {
 		return
 	}
-	n := int(body[0])
-	if f.progressive && body[1+2*n] != 0 {
-		return
-	}
-	for c := range n {
-		f.scanned = append(f.scanned, body[1+2*c])
+	if n := int(body[0]); !f.progressive || body[1+2*n] == 0 {
+		for c := range n {
+			f.scanned = append(f.scanned, body[1+2*c])
+		}
 	}
 }
 
-// segment returns the marker at or after data[at], its body, and where to go on; next is 0 at the end of the picture or file.
-// Bytes that are no marker (a scan's data, and padding) are passed over, as libjpeg does.
+// segment returns the marker at or after data[at], its body, and where to go on; next is 0 at the
+// end of the picture or file. It passes over bytes that are no marker (a scan's data, padding), as
+// libjpeg does.
 func segment(data []byte, at int) (marker byte, body []byte, next int) {
 	for at < len(data) {
 		i := bytes.IndexByte(data[at:], 0xff)
@@ -239,7 +240,8 @@ func segment(data []byte, at int) (marker byte, body []byte, next int) {
 		switch {
 		case marker == 0xff: // fill: look at the next byte again
 			continue
-		case marker == 0 || marker == 1 || (marker >= 0xd0 && marker <= 0xd8): // stuffing, TEM, restarts, SOI: no body
+		// Stuffing, TEM, restarts and SOI have no body.
+		case marker == 0, marker == 1, marker >= 0xd0 && marker <= 0xd8:
 			at++
 			continue
 		case marker == 0xd9:
@@ -257,18 +259,14 @@ func segment(data []byte, at int) (marker byte, body []byte, next int) {
 	return 0, nil, 0
 }
 
-// exifOrientation finds tag 274 in the first directory of a TIFF structure; 1 where it is absent or senseless.
+// exifOrientation finds tag 274 in the first directory of a TIFF structure; 1 if it is absent or
+// out of range.
 func exifOrientation(tiff []byte) int {
 	if len(tiff) < 8 {
 		return 1
 	}
-	var order binary.ByteOrder
-	switch string(tiff[:4]) {
-	case "II*\x00":
-		order = binary.LittleEndian
-	case "MM\x00*":
-		order = binary.BigEndian
-	default:
+	order, known := map[string]binary.ByteOrder{"II*\x00": binary.LittleEndian, "MM\x00*": binary.BigEndian}[string(tiff[:4])]
+	if !known {
 		return 1
 	}
 	at := int64(order.Uint32(tiff[4:]))
@@ -276,10 +274,7 @@ func exifOrientation(tiff []byte) int {
 		return 1
 	}
 	entries := tiff[at+2:]
-	for range order.Uint16(tiff[at:]) {
-		if len(entries) < 12 {
-			return 1
-		}
+	for range min(int(order.Uint16(tiff[at:])), len(entries)/12) {
 		if order.Uint16(entries) == 274 && order.Uint16(entries[2:]) == 3 {
 			if v := int(order.Uint16(entries[8:])); v >= 1 && v <= 8 {
 				return v

@@ -1,20 +1,26 @@
-// Package imageio reads photographs, resamples regions of them for the network and writes probability maps.
+// Package imageio reads photographs, resamples regions of them for the network and writes
+// probability maps.
 //
-// The same Go code runs natively and in the page, so that one file gives the same pixels everywhere. Decoding is the standard
-// library's, behind our own reading of the header: sizes are capped before anything is allocated, and a file that is cut short
-// is an error, never a half-grey picture.
+// The desktop programs and the page run this Go code, and a file gives equal pixels in both. The
+// standard library decodes. Before that, this package reads the header: it limits the size before
+// anything is allocated, and it refuses a file that is cut short, which would otherwise become a
+// half-grey picture.
 //
-// What a file becomes: 8-bit RGB at the size and orientation in which it is displayed. Grey becomes three equal channels, 16-bit
-// samples keep the eight highest of the bits that the picture uses (8, 10, 12, 14 or 16: depth), palettes are looked up, transparency is composited over black (the surround of a fundus
-// photograph and of a scan is black), CMYK is converted. Colour profiles and gamma chunks are ignored.
+// A file becomes 8-bit RGB at the size and orientation in which viewers display it. Grey becomes
+// three equal channels. Of 16-bit samples the eight highest of the bits that the picture uses are
+// kept (8, 10, 12, 14 or 16: depth). Palettes are looked up. Transparency is composited over black,
+// as the surround of a fundus photograph and of a scan is black. CMYK is converted. Colour profiles
+// and gamma chunks are ignored.
 package imageio
 
 import (
 	"bytes"
+	"fmt"
 	"image"
 	"image/color"
 	"image/jpeg"
 	"image/png"
+	"math"
 	"math/bits"
 )
 
@@ -22,95 +28,81 @@ import (
 type Image struct {
 	W, H        int
 	Pix         []uint8 // (H, W, 3), values 0..255
-	Orientation int     // the EXIF orientation, 1..8, that has been applied; 1 where the file has none
-	Bits        int     // of 16-bit samples, how many the picture uses (depth), all but the highest 8 of which are dropped; 0 for other samples
+	Orientation int     // the EXIF orientation, 1..8, that Decode has applied; 1 if the file has none
+	Bits        int     // of 16-bit samples, how many bits the picture uses; 0 for other samples
 	Format      string  // "png" or "jpeg"
 }
 
-// Decode reads a PNG or JPEG. The format is told by the content; name serves messages only. Every error is an *Error that names
-// the file and the next step and wraps one of ErrNotImage, ErrTooLarge, ErrDamaged and ErrUnsupported.
+// Decode reads a PNG or JPEG. The content decides the format; name is for messages only. Every
+// error is an *Error, which names the file and the next step and wraps ErrNotImage, ErrTooLarge,
+// ErrDamaged or ErrUnsupported.
 func Decode(name string, data []byte) (*Image, error) {
 	header, err := Header(name, data)
 	if err != nil {
 		return nil, err
 	}
-	var decoded image.Image
+	decode := jpeg.Decode
 	if header.Format == "png" {
-		decoded, err = png.Decode(bytes.NewReader(data))
-	} else {
-		decoded, err = jpeg.Decode(bytes.NewReader(data))
+		decode = png.Decode
 	}
+	decoded, err := decode(bytes.NewReader(data))
 	if err != nil {
 		return nil, decodeError(name, header.Format, err)
 	}
 	if b := decoded.Bounds(); b.Dx() != header.storedW || b.Dy() != header.storedH {
 		return nil, damaged(name, header.Format, "its size changes within the file")
 	}
-	used := depth(decoded) // before the pixels are written over
-	return &Image{
-		W: header.W, H: header.H, Pix: displayed(decoded, header, used),
-		Orientation: header.Orientation, Bits: used, Format: header.Format,
-	}, nil
+	return displayed(decoded, header), nil
 }
 
-// Convert makes an Image of a picture that another decoder has read, which it may overwrite.
+// Convert makes an Image of a picture that another decoder has read. It may overwrite the picture.
 func Convert(src image.Image) *Image {
-	b, used := src.Bounds(), depth(src)
-	return &Image{W: b.Dx(), H: b.Dy(), Orientation: 1, Bits: used, Pix: displayed(src, &Info{Orientation: 1, storedW: b.Dx(), storedH: b.Dy()}, used)}
+	w, h := src.Bounds().Dx(), src.Bounds().Dy()
+	return displayed(src, &Info{W: w, H: h, Orientation: 1, storedW: w, storedH: h})
 }
 
-// displayed converts to RGB in the displayed orientation. Decoded pixels of four bytes and more are compacted in place, so that
-// nothing further is allocated for them.
-func displayed(src image.Image, header *Info, used int) []uint8 {
+// displayed converts to RGB in the displayed orientation. It compacts decoded pixels of four bytes
+// and more in place and allocates nothing for them.
+func displayed(src image.Image, header *Info) *Image {
 	w, h := header.storedW, header.storedH
+	used := depth(src) // before the pixels are overwritten
+	m := &Image{W: header.W, H: header.H, Orientation: header.Orientation, Bits: used, Format: header.Format}
 	row, wide := rows(src, used)
-	size := 3 * w * h
-	if header.Orientation == 1 {
-		dst := wide
-		if dst == nil {
-			dst = make([]uint8, size)
-		}
-		for y := range h {
-			row(y, dst[3*w*y:3*w*(y+1)])
-		}
-		return dst[:size]
+	if header.Orientation == 1 && wide != nil {
+		m.Pix = wide[:3*w*h]
+	} else {
+		m.Pix = make([]uint8, 3*w*h)
 	}
-	dst, line := make([]uint8, size), make([]uint8, 3*w)
+	if header.Orientation == 1 {
+		for y := range h {
+			row(y, m.Pix[3*w*y:3*w*(y+1)])
+		}
+		return m
+	}
+	line := make([]uint8, 3*w)
 	base, dx, dy := orient(header.Orientation, w, h)
 	for y := range h {
 		row(y, line)
 		for x := range w {
-			copy(dst[3*(base+x*dx+y*dy):], line[3*x:3*x+3])
+			copy(m.Pix[3*(base+x*dx+y*dy):], line[3*x:3*x+3])
 		}
 	}
-	return dst
+	return m
 }
 
-// orient says where the stored pixel (x, y) of a w×h picture is displayed: at pixel index base + x·dx + y·dy.
-// Source: EXIF 2.32, tag 274; orientations 5 to 8 swap width and height.
+// orient says where the stored pixel (x, y) of a w×h picture is displayed: at pixel index base +
+// x·dx + y·dy. Source: EXIF 2.32, tag 274; orientations 5 to 8 swap width and height.
 func orient(orientation, w, h int) (base, dx, dy int) {
-	switch orientation {
-	case 2:
-		return w - 1, -1, w
-	case 3:
-		return w*h - 1, -1, -w
-	case 4:
-		return w * (h - 1), 1, -w
-	case 5:
-		return 0, h, 1
-	case 6:
-		return h - 1, h, -1
-	case 7:
-		return h*w - 1, -h, -1
-	case 8:
-		return h * (w - 1), -h, 1
-	default:
-		return 0, 1, w
-	}
+	o := [...][3]int{
+		2: {w - 1, -1, w}, 3: {w*h - 1, -1, -w}, 4: {w * (h - 1), 1, -w},
+		5: {0, h, 1}, 6: {h - 1, h, -1}, 7: {h*w - 1, -h, -1}, 8: {h * (w - 1), -h, 1},
+	}[orientation]
+	return o[0], o[1], o[2]
 }
 
-// rows returns a function that writes row y as RGB. wide is the picture's own memory where a pixel takes at least four bytes:
-// writing rows in order into it never overtakes the reading. Of 16-bit samples that use so many bits the highest 8 are kept.
+// rows returns a function that writes row y as RGB; of 16-bit samples it keeps the highest 8 of the
+// used bits. If a pixel takes at least four bytes, wide is the picture's own memory: a caller that
+// writes rows in order into it never overwrites what is still to be read.
 func rows(src image.Image, used int) (row func(y int, dst []uint8), wide []uint8) {
 	b := src.Bounds()
 	w := b.Dx()
@@ -191,8 +183,9 @@ func rows(src image.Image, used int) (row func(y int, dst []uint8), wide []uint8
 // sample is a 16-bit sample.
 func sample(p []uint8) uint32 { return uint32(p[0])<<8 | uint32(p[1]) }
 
-// depth is how many bits a picture of 16-bit samples uses: microscopes and scanners write 10, 12 and 14 without saying so, and their highest byte is
-// black. It is 0 for other pictures. Transparency does not count.
+// depth is how many bits a picture of 16-bit samples uses, and 0 for other pictures. Microscopes
+// and scanners write 10, 12 or 14 bits without saying so; their highest byte alone would be nearly
+// black. Alpha does not count.
 func depth(src image.Image) int {
 	var pix []uint8
 	var stride, channels, few int
@@ -227,4 +220,46 @@ func scale(v uint8, alpha uint32) uint8 {
 func overBlack(c color.Color) [3]uint8 {
 	r, g, b, _ := c.RGBA()
 	return [3]uint8{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8)}
+}
+
+// Grey reports whether the three channels of every pixel are equal.
+func (m *Image) Grey() bool {
+	for i := 0; i < len(m.Pix); i += 3 {
+		if m.Pix[i] != m.Pix[i+1] || m.Pix[i] != m.Pix[i+2] {
+			return false
+		}
+	}
+	return true
+}
+
+// Turn turns pixels (h, w, channels) clockwise by a quarter: the result is (w, h, channels).
+func Turn[T any](pixels []T, w, h, channels int) []T {
+	out := make([]T, len(pixels))
+	for y := range h {
+		for x := range w {
+			copy(out[(x*h+h-1-y)*channels:][:channels], pixels[(y*w+x)*channels:])
+		}
+	}
+	return out
+}
+
+// EncodeProbability writes a map (h, w) of probabilities as an 8-bit grey PNG without metadata. A
+// pixel is 255 p rounded; one half becomes 127, so 128 and more mean above one half. A value
+// outside 0..1 is an error and nothing is written: NaN must never become a mask.
+func EncodeProbability(w, h int, p []float32) ([]byte, error) {
+	if w <= 0 || h <= 0 || len(p) != w*h {
+		panic(fmt.Sprintf("imageio: EncodeProbability: %d values for %d×%d", len(p), w, h))
+	}
+	grey := image.NewGray(image.Rect(0, 0, w, h))
+	for i, v := range p {
+		if !(v >= 0 && v <= 1) {
+			return nil, fmt.Errorf("probability map holds %v at x %d, y %d; not written", v, i%w, i/w)
+		}
+		grey.Pix[i] = uint8(math.Ceil(float64(v)*255 - 0.5))
+	}
+	var out bytes.Buffer
+	if err := png.Encode(&out, grey); err != nil {
+		return nil, fmt.Errorf("encode PNG: %w", err)
+	}
+	return out.Bytes(), nil
 }

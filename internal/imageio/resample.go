@@ -5,21 +5,24 @@ import (
 	"math"
 )
 
-// The one resampler. A square of the image, which may reach beyond its border, is brought to S×S for the network, and maps are
-// brought back to the image. Both ways and along each axis the rule is the same: output pixel i covers [origin + i·step,
-// origin + (i+1)·step) of the source; where step > 1 it is the mean over that interval, otherwise the linear interpolation at its
-// centre (half-pixel). Beyond the border the source continues with its edge pixel. The two rules meet at step 1, where an aligned
-// square is copied unchanged. Every product is rounded to float32 (no fused multiply-add), so that all machines agree to the bit.
+// This file holds the one resampler. Crop brings a square of the image, which may reach beyond its
+// border, to S×S for the network, and Restore brings maps back to the image. Both follow one rule
+// along each axis: output pixel i covers [origin + i·step, origin + (i+1)·step) of the source. For
+// step > 1 it is the mean over that interval, otherwise the linear interpolation at the interval's
+// centre (half-pixel). Beyond the border the source continues with its edge pixel. The two rules
+// meet at step 1, where an aligned square is copied unchanged. Every product is rounded to float32
+// (no fused multiply-add): all machines agree to the bit.
 
-// Square is a region in pixels of the displayed image: its left upper corner and its side. It may extend beyond the image.
+// Square is a region of the displayed image, in pixels: its left upper corner and its side. It may
+// extend beyond the image.
 type Square struct {
 	X    int `json:"x"`
 	Y    int `json:"y"`
 	Side int `json:"side"`
 }
 
-// Letterbox is the smallest square that holds the whole w×h image, centred (down and right by half a pixel where the difference
-// is odd). What it holds beside the image is the image's edge continued, as for every square.
+// Letterbox is the smallest square that holds the whole w×h image, centred; if the difference of
+// the sides is odd, it lies half a pixel down and right of the centre.
 func Letterbox(w, h int) Square {
 	side := max(w, h)
 	return Square{X: -((side - w) / 2), Y: -((side - h) / 2), Side: side}
@@ -53,8 +56,8 @@ func (m *Image) Crop(dst []float32, sq Square, s int) {
 	vertical(lines, 3*s, horizontal, func(i int) []float32 { return dst[3*s*i : 3*s*(i+1)] })
 }
 
-// Restore is the way back: channel c of a map (s, s, channels) that was computed on the square, resampled onto the w×h image. The
-// result (h, w) is zero outside the square.
+// Restore is the way back: it resamples channel c of a map (s, s, channels), computed on the
+// square, onto the w×h image. The result (h, w) is zero outside the square.
 func Restore(src []float32, s, channels, c int, sq Square, w, h int) []float32 {
 	if s <= 0 || sq.Side <= 0 || c < 0 || c >= channels || len(src) != s*s*channels {
 		panic(fmt.Sprintf("imageio: Restore: channel %d of %d, %d values, %d² from square %+v", c, channels, len(src), s, sq))
@@ -82,7 +85,8 @@ func Restore(src []float32, s, channels, c int, sq Square, w, h int) []float32 {
 	return dst
 }
 
-// span is one output pixel along one axis: source pixels first, first+1, … and their weights, which sum to 1.
+// span is one output pixel along one axis: source pixels first, first+1, … and their weights, which
+// sum to 1.
 type span struct {
 	first   int
 	weights []float32
@@ -102,11 +106,12 @@ func spans(n int, origin, step float64, count int) []span {
 	return out
 }
 
-// mean weighs the source pixels by their overlap with [lo, hi); the first and the last pixel go on for ever.
+// mean weighs the source pixels by their overlap with [lo, hi). The first and the last pixel extend
+// to infinity.
 func mean(n int, lo, hi float64) span {
 	last := float64(n - 1)
-	first := math.Max(0, math.Min(math.Floor(lo), last))
-	end := math.Max(first, math.Min(math.Ceil(hi)-1, last))
+	first := max(0, min(math.Floor(lo), last))
+	end := max(first, min(math.Ceil(hi)-1, last))
 	s := span{first: int(first), weights: make([]float32, int(end-first)+1)}
 	for k := range s.weights {
 		left, right := first+float64(k), first+float64(k)+1
@@ -116,7 +121,7 @@ func mean(n int, lo, hi float64) span {
 		if right > last {
 			right = math.Inf(1)
 		}
-		s.weights[k] = float32((math.Min(hi, right) - math.Max(lo, left)) / (hi - lo))
+		s.weights[k] = float32((min(hi, right) - max(lo, left)) / (hi - lo))
 	}
 	return s
 }
@@ -124,7 +129,7 @@ func mean(n int, lo, hi float64) span {
 // linear interpolates at position c, counted in pixel centres.
 func linear(n int, c float64) span {
 	last := float64(n - 1)
-	c = math.Max(0, math.Min(c, last))
+	c = max(0, min(c, last))
 	first := math.Floor(c)
 	if f := c - first; f > 0 {
 		return span{first: int(first), weights: []float32{float32(1 - f), float32(f)}}
@@ -132,10 +137,10 @@ func linear(n int, c float64) span {
 	return span{first: int(first), weights: []float32{1}}
 }
 
-// vertical sums rows that horizontal makes on demand. Neighbouring outputs share at most two source rows, so two are kept, and
-// memory does not grow with the image.
+// vertical sums rows that horizontal makes on demand. Neighbouring outputs share at most two source
+// rows; vertical keeps two, and its memory does not grow with the image.
 func vertical(lines []span, width int, horizontal func(j int, row []float32), output func(i int) []float32) {
-	var rows [2][]float32
+	rows := [2][]float32{make([]float32, width), make([]float32, width)}
 	have := [2]int{-1, -1}
 	for i, l := range lines {
 		out := output(i)
@@ -144,10 +149,6 @@ func vertical(lines []span, width int, horizontal func(j int, row []float32), ou
 			j := l.first + k
 			row := rows[j&1]
 			if have[j&1] != j {
-				if row == nil {
-					row = make([]float32, width)
-					rows[j&1] = row
-				}
 				horizontal(j, row)
 				have[j&1] = j
 			}
