@@ -7,18 +7,19 @@ import (
 	"time"
 )
 
-// Progress is one line on a terminal that tells how far a program is; on anything else it stays silent.
+// Progress is a line on a terminal that shows how far a program is. Elsewhere it is silent.
 type Progress struct {
-	w     io.Writer // nil: silent
+	out   io.Writer
+	w     io.Writer // out if it is a terminal, else nil
 	total int
 	start time.Time
 	begun int // items begun
 	shown bool
 }
 
-// NewProgress tells of total items to w.
+// NewProgress makes a line for a number of items.
 func NewProgress(w io.Writer, total int) *Progress {
-	p := &Progress{total: total, start: time.Now()}
+	p := &Progress{out: w, total: total, start: time.Now()}
 	if f, ok := w.(*os.File); ok {
 		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
 			p.w = w
@@ -30,7 +31,7 @@ func NewProgress(w io.Writer, total int) *Progress {
 // Begin starts the next item.
 func (p *Progress) Begin() { p.begun++ }
 
-// Show says what is being done.
+// Show shows what the program does now.
 func (p *Progress) Show(format string, args ...any) {
 	if p.w == nil {
 		return
@@ -39,7 +40,7 @@ func (p *Progress) Show(format string, args ...any) {
 	fmt.Fprintf(p.w, "\r\033[K[%d/%d] %s%s", p.begun, p.total, fmt.Sprintf(format, args...), p.left())
 }
 
-// left is the time the items still to come will take at the pace of those that are done.
+// left is the time that the remaining items take at the mean pace until now.
 func (p *Progress) left() string {
 	if p.begun < 2 {
 		return ""
@@ -49,7 +50,13 @@ func (p *Progress) left() string {
 	return fmt.Sprintf("   about %s left", left.Round(time.Second))
 }
 
-// Clear takes the line away, before something else is printed.
+// Note prints a message of a program on a line of its own.
+func (p *Progress) Note(program, text string) {
+	p.Clear()
+	fmt.Fprintf(p.out, "%s: %s\n", program, text)
+}
+
+// Clear removes the line. Call it before other output.
 func (p *Progress) Clear() {
 	if p.shown {
 		fmt.Fprint(p.w, "\r\033[K")
