@@ -1,34 +1,39 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 
+	"mrprism/internal/command"
 	"mrprism/internal/imageio"
 	"mrprism/internal/segment"
 )
 
-// centreScore is the judgement of one photograph of -centres, as it is or turned.
+// centreScore judges one photograph of -centres, as it is or turned.
 type centreScore struct {
-	Set      string   `json:"set"` // the CSV
-	Name     string   `json:"name"`
-	Turned   int      `json:"turned"`             // degrees, clockwise
-	Present  bool     `json:"present"`            // the CSV says that the structure is in the photograph
-	Distance *float64 `json:"distance,omitempty"` // from the mask's centroid to the circle's centre, in radii; absent without a mask or a circle
-	Area     *float64 `json:"area,omitempty"`     // of the mask, in areas of the circle; absent without a circle
-	Right    bool     `json:"right"`
+	Set    string `json:"set"` // the CSV
+	Name   string `json:"name"`
+	Turned int    `json:"turned"` // degrees, clockwise
+	// the CSV says that the structure is in the photograph
+	Present bool `json:"present"`
+	// of the mask's centroid from the circle's centre, in radii; absent without a mask or a circle
+	Distance *float64 `json:"distance,omitempty"`
+	// of the mask, in areas of the circle; absent without a circle
+	Area  *float64 `json:"area,omitempty"`
+	Right bool     `json:"right"`
 	trust
 }
 
-// silent reports whether a wrong result is not doubted.
+// silent reports whether the result is wrong and not doubted.
 func (c *centreScore) silent() bool { return !c.Right && !c.Doubted }
 
-// judgeCentres judges the photographs of all sets until one fails. The error names it.
+// judgeCentres judges the photographs of all sets until one fails. The error names that photograph.
 func (s *scorer) judgeCentres(ctx context.Context, sets []*centreSet) error {
 	for _, set := range sets {
 		for _, p := range set.photographs {
-			img, err := readPicture(p.path)
+			img, err := command.ReadImage(p.path)
 			if err != nil {
 				return err
 			}
@@ -40,7 +45,7 @@ func (s *scorer) judgeCentres(ctx context.Context, sets []*centreSet) error {
 	return nil
 }
 
-// turns is how often the program judges a photograph.
+// turns is the number of times that the program judges a photograph.
 func (r *request) turns() int {
 	if r.turned {
 		return 4
@@ -78,14 +83,14 @@ func (s *scorer) judgeTurns(ctx context.Context, set string, p photograph, img *
 	return nil
 }
 
-// anchor is the class that the model searches whole photographs for; -1 where there is none.
+// anchor is the class that the model searches photographs for; -1 without one.
 func (s *scorer) anchor() int {
 	about := &s.session.Model.Metadata
 	return slices.Index(about.Classes, about.Anchor)
 }
 
-// judge compares the anchor's mask with the circle, in pixels. The circle is nil where the
-// structure is absent.
+// judge compares the anchor's mask with the circle, in pixels. The circle is nil if the structure
+// is absent.
 func (c *centreScore) judge(r *segment.Result, anchor int, at *circle) {
 	c.trust, c.Present = trustOf(r), at != nil
 	if at == nil {
@@ -97,13 +102,13 @@ func (c *centreScore) judge(r *segment.Result, anchor int, at *circle) {
 	c.Right = right(distance, area)
 }
 
-// right judges a mask by the distance of its centroid, in radii of the circle, and by its area, in
-// areas of the circle. A distance that is NaN is wrong.
+// right judges a mask by the distance of its centroid in radii, and by its area in areas of the
+// circle. A distance of NaN is wrong.
 func right(distance, area float64) bool {
 	return distance <= farthest && area >= smallest && area <= largest
 }
 
-// wrong says in what way.
+// wrong says why a result is wrong.
 func (c *centreScore) wrong() string {
 	switch {
 	case !c.Present:
@@ -114,7 +119,7 @@ func (c *centreScore) wrong() string {
 	return fmt.Sprintf("the centroid lies %.2f radii from the centre, and the area is %.2f times the circle's", *c.Distance, *c.Area)
 }
 
-// turnedName names a photograph, or a row of them, that is turned by so many degrees.
+// turnedName adds the turn to the name of a photograph or of a row.
 func turnedName(name string, degrees int) string {
 	if degrees == 0 {
 		return name
@@ -123,10 +128,11 @@ func turnedName(name string, degrees int) string {
 }
 
 type centresReport struct {
-	Anchor   string         `json:"anchor"`
-	Sets     []tally        `json:"sets"`         // a row a set and turn
-	Together []tally        `json:"together"`     // a row a turn
-	Of       int            `json:"of,omitempty"` // pictures, where the program was stopped before it had judged all
+	Anchor   string  `json:"anchor"`
+	Sets     []tally `json:"sets"`     // a row for each set and turn
+	Together []tally `json:"together"` // a row for each turn
+	// pictures, if the program was stopped before it judged all
+	Of       int            `json:"of,omitempty"`
 	Pictures []*centreScore `json:"pictures"`
 }
 
@@ -141,7 +147,7 @@ type tally struct {
 	Silent       part   `json:"silentlyWrong"` // wrong and not doubted
 }
 
-// centresReport gathers the judgements of so many pictures; nil without -centres.
+// centresReport gathers the judgements; nil without -centres.
 func (s *scorer) centresReport(sets []*centreSet) *centresReport {
 	if len(sets) == 0 {
 		return nil
@@ -156,7 +162,7 @@ func (s *scorer) centresReport(sets []*centreSet) *centresReport {
 	return out
 }
 
-// photographs is how many the sets hold.
+// photographs is the number of photographs of the sets.
 func photographs(sets []*centreSet) (n int) {
 	for _, set := range sets {
 		n += len(set.photographs)
@@ -164,16 +170,11 @@ func photographs(sets []*centreSet) (n int) {
 	return n
 }
 
-// tallies has a row a turn of one set, or of all sets where the name is empty. It leaves out rows
-// without a picture.
+// tallies has a row for each turn of one set, or of all sets if the name is empty. It leaves out
+// rows without a picture.
 func (s *scorer) tallies(set string) (rows []tally) {
 	for i := range s.turns() {
-		var of []*centreScore
-		for _, c := range s.centred {
-			if c.Turned == 90*i && (set == "" || c.Set == set) {
-				of = append(of, c)
-			}
-		}
+		of := filter(s.centred, func(c *centreScore) bool { return c.Turned == 90*i && (set == "" || c.Set == set) })
 		if len(of) == 0 {
 			continue
 		}
@@ -188,29 +189,22 @@ func (s *scorer) tallies(set string) (rows []tally) {
 	return rows
 }
 
-// centres prints the rows, and names every picture that is silently wrong.
+// centres prints the rows, and names every result that is silently wrong.
 func (t *table) centres(r *centresReport) {
-	t.title("Photographs with the centre of the %s", r.Anchor)
-	if r.Of > 0 {
-		t.line("stopped before all %d were judged", r.Of)
-		t.flush()
-	}
-	t.line("\timages\tright\tright and doubted\twrong and doubted\tsilently wrong")
+	t.Title("Photographs with the centre of the %s", r.Anchor)
+	t.stopped(r.Of)
+	t.Line("\timages\tright\tright and doubted\twrong and doubted\tsilently wrong")
 	rows := r.Sets
 	if slices.ContainsFunc(rows, func(row tally) bool { return row.Set != rows[0].Set }) {
 		rows = slices.Concat(rows, r.Together)
 	}
 	for _, row := range rows {
-		name := row.Set
-		if name == "" {
-			name = "together"
-		}
-		t.line("%s\t%d\t%v\t%v\t%v\t%v", turnedName(name, row.Turned), row.Images, row.Right, row.RightDoubted, row.WrongDoubted, row.Silent)
+		t.Line("%s\t%d\t%v\t%v\t%v\t%v", turnedName(cmp.Or(row.Set, "together"), row.Turned), row.Images, row.Right, row.RightDoubted, row.WrongDoubted, row.Silent)
 	}
-	t.flush()
+	t.Break()
 	for _, c := range r.Pictures {
 		if c.silent() {
-			t.line("silently wrong: %s: %s", turnedName(c.Name+" of "+c.Set, c.Turned), c.wrong())
+			t.Line("silently wrong: %s: %s", turnedName(c.Name+" of "+c.Set, c.Turned), c.wrong())
 		}
 	}
 }

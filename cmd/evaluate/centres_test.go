@@ -84,12 +84,12 @@ func TestBadCentres(t *testing.T) {
 		{"nosuch,.1,.1,.1,", "there is no image images/nosuch.png"},
 		{"../a,.1,.1,.1,", "there is no image"},
 		{",.1,.1,.1,", "the name is empty"},
-		{"a,.2,.2,.2,", "a stands in line 2 already"},
+		{"a,.2,.2,.2,", "a is already in line 2"},
 		{"b,1.1,.1,.1,", "cx is 1.1; it has to be a share"},
 		{"b,.1,-.1,.1,", "cy is -.1; it has to be a share"},
 		{"b,.1,NaN,.1,", "cy is NaN; it has to be a share"},
-		{"b,.1,.1,left,", `r is "left" and no number`},
-		{"b,.1,.1,,", `r is "" and no number`},
+		{"b,.1,.1,left,", `r is "left" and not a number`},
+		{"b,.1,.1,,", `r is "" and not a number`},
 		{"b,.1,.1,0,", "r is 0"},
 		{"b,.1,.1,.1", "it has 4 fields, and the first line has 5"},
 		{"b,.1,.1,.1,x,y", "it has 6 fields"},
@@ -288,7 +288,7 @@ func TestStopped(t *testing.T) {
 	require.NoError(t, err)
 	for _, c := range []struct{ centred, foreign int }{{1, 0}, {2, 1}} {
 		ctx, cancel := context.WithCancel(t.Context())
-		s := &scorer{request: request{centres: centres, foreign: foreign}, progress: command.NewProgress(io.Discard, 5)}
+		s := &scorer{request: request{sources: sources{centres: centres, foreign: foreign}}, progress: command.NewProgress(io.Discard, 5)}
 		ready := func() bool { return len(s.centred) == c.centred && len(s.foreign) == c.foreign }
 		open := func(context.Context, func(string)) (gpu.Device, error) {
 			return &stopping{reference.Open(), ready, cancel}, nil
@@ -296,7 +296,7 @@ func TestStopped(t *testing.T) {
 		s.session = command.Session{Model: m, Precision: model.F32, Open: open}
 		in, err := s.open(m)
 		require.NoError(t, err)
-		require.ErrorIs(t, s.judge(ctx, in), context.Canceled)
+		require.ErrorIs(t, s.scoreInput(ctx, in), context.Canceled)
 		s.session.Close()
 		r := s.report(in)
 		require.Equal(t, c.centred, r.Centres.Together[0].Images)

@@ -8,7 +8,7 @@ import (
 	"mrprism/internal/metric"
 )
 
-// changes are what is done to images under -changed, in the order of the report.
+// changes are the changes to images under -changed, in the order of the report.
 var changes = []struct {
 	name string
 	to   func(*dataset.Loaded) *dataset.Loaded
@@ -22,7 +22,7 @@ var changes = []struct {
 	{"mirrored left-right", (*dataset.Loaded).Mirrored},
 }
 
-// look is the change to a picture that differs in what set sets.
+// look is a change that differs from an unchanged picture in what set sets.
 func look(set func(*dataset.Look)) func(*dataset.Loaded) *dataset.Loaded {
 	l := dataset.AsTaken
 	set(&l)
@@ -31,22 +31,24 @@ func look(set func(*dataset.Look)) func(*dataset.Loaded) *dataset.Loaded {
 
 // changedScore is one image under one change.
 type changedScore struct {
-	Change   string     `json:"change"`
-	Found    bool       `json:"found"`    // false: the program found nothing, and an empty mask was scored
-	SoftDice []*float64 `json:"softDice"` // by class, of the last recurrence against the mean vote; null where nobody has marked it
+	Change string `json:"change"`
+	Found  bool   `json:"found"` // false: nothing was found, and an empty mask is scored
+	// by class, of RecN against the mean vote; null for a class without marks
+	SoftDice []*float64 `json:"softDice"`
 }
 
-// changeReport is one change over all images, by class.
+// changeReport is one change over all images.
 type changeReport struct {
 	Change   string              `json:"change"`
 	NotFound int                 `json:"notFound"`
 	Classes  []changeClassReport `json:"classes"`
 }
 
+// changeClassReport is null in both figures for a class without marks.
 type changeClassReport struct {
 	Class      string           `json:"class"`
-	SoftDice   *metric.Interval `json:"softDice"`   // of the last recurrence; null where nobody has marked the class
-	Difference *metric.Interval `json:"difference"` // less the same image's as it is
+	SoftDice   *metric.Interval `json:"softDice"`   // of RecN
+	Difference *metric.Interval `json:"difference"` // less that of the unchanged image
 }
 
 // changes segments a case under every change.
@@ -55,18 +57,15 @@ func (s *scorer) changes(ctx context.Context, l *dataset.Loaded) (scores []chang
 		s.progress.Begin()
 		s.progress.Show("%s: %s", l.Name, c.name)
 		changed := c.to(l)
-		masks, seen, err := s.masks(ctx, &s.session, changed, s.recurrences)
+		masks, found, err := s.masks(ctx, &s.session, changed, s.recurrences)
 		if err != nil {
 			return nil, err
 		}
-		score := changedScore{Change: c.name, Found: seen}
+		score := changedScore{c.name, found, make([]*float64, len(masks))}
 		for k, mask := range masks {
-			var dice *float64
 			if votes, ok := changed.Votes(k); ok {
-				d := metric.SoftDice(mask, votes, metric.DefaultSoftDice)
-				dice = &d
+				score.SoftDice[k] = new(metric.SoftDice(mask, votes, metric.DefaultSoftDice))
 			}
-			score.SoftDice = append(score.SoftDice, dice)
 		}
 		scores = append(scores, score)
 	}
@@ -74,59 +73,45 @@ func (s *scorer) changes(ctx context.Context, l *dataset.Loaded) (scores []chang
 }
 
 // changeReports gathers the changes over all cases.
-func (s *scorer) changeReports() []changeReport {
-	var out []changeReport
+func (s *scorer) changeReports() (out []changeReport) {
 	for i, change := range changes {
-		r := changeReport{Change: change.name}
-		for _, c := range s.cases {
-			if !c.Changed[i].Found {
-				r.NotFound++
-			}
-		}
+		r := changeReport{Change: change.name, NotFound: len(filter(s.cases, func(c *caseScore) bool { return !c.Changed[i].Found }))}
 		for k, class := range s.data.Classes {
-			var values, differences []float64
-			for _, c := range s.cases {
-				if d := c.Changed[i].SoftDice[k]; d != nil {
-					values = append(values, *d)
-					differences = append(differences, *d-c.Classes[k].SoftDice[s.recurrences])
-				}
-			}
-			r.Classes = append(r.Classes, changeClassReport{class, interval(values), interval(differences)})
+			marked := filter(s.cases, func(c *caseScore) bool { return c.Changed[i].SoftDice[k] != nil })
+			dice := func(c *caseScore) float64 { return *c.Changed[i].SoftDice[k] }
+			difference := func(c *caseScore) float64 { return dice(c) - c.Classes[k].SoftDice[s.recurrences] }
+			r.Classes = append(r.Classes, changeClassReport{class, over(marked, dice), over(marked, difference)})
 		}
 		out = append(out, r)
 	}
 	return out
 }
 
-// changes prints a row a change, and for each class its score and the difference to the first row.
+// changes prints a row for each change: the score of each class and the difference to the first
+// row.
 func (t *table) changes(r *report) {
-	t.title("Changed images: soft Dice ×100 of Rec%d, and the difference to the same images as they are", r.Recurrences)
+	t.Title("Changed images: soft Dice ×100 of Rec%d, and the difference to the same images as they are", r.Recurrences)
 	titles, first := []string{""}, []string{"as they are"}
 	for _, c := range r.Classes {
-		titles = append(titles, c.Class, "difference")
-		if c.Images == 0 {
-			first = append(first, "–", "")
-			continue
+		var unchanged *metric.Interval
+		if c.Images > 0 {
+			unchanged = c.SoftDice[r.Recurrences]
 		}
-		first = append(first, plain(c.SoftDice[r.Recurrences], 100, 1), "")
+		titles, first = append(titles, c.Class, "difference"), append(first, plain(unchanged, 100, 1), "")
 	}
-	t.line("%s", strings.Join(titles, "\t"))
-	t.line("%s", strings.Join(first, "\t"))
+	t.Line("%s", strings.Join(titles, "\t"))
+	t.Line("%s", strings.Join(first, "\t"))
 	for _, change := range r.Changes {
 		cells := []string{change.Change}
 		for _, c := range change.Classes {
-			if c.SoftDice == nil {
-				cells = append(cells, "–", "")
-				continue
-			}
-			cells = append(cells, plain(*c.SoftDice, 100, 1), signed(*c.Difference, 100, 1))
+			cells = append(cells, plain(c.SoftDice, 100, 1), signed(c.Difference, 100, 1))
 		}
-		t.line("%s", strings.Join(cells, "\t"))
+		t.Line("%s", strings.Join(cells, "\t"))
 	}
-	t.flush()
+	t.Break()
 	for _, change := range r.Changes {
 		if change.NotFound > 0 {
-			t.line("%s: nothing was found in %d of them; they are scored as empty masks", change.Change, change.NotFound)
+			t.Line("%s: nothing was found in %d of them; they are scored as empty masks", change.Change, change.NotFound)
 		}
 	}
 }

@@ -32,7 +32,8 @@ func changedTo(t *testing.T, name string, l *dataset.Loaded) *dataset.Loaded {
 	return nil
 }
 
-// Every change does what its name says, pixel by pixel; 16×9 pixels of all sorts of colours, none of them near white.
+// Every change does what its name says, pixel by pixel; 16×9 pixels of all sorts of colours, none
+// of them near white.
 func TestChangesOfColour(t *testing.T) {
 	l := &dataset.Loaded{Image: &imageio.Image{W: 16, H: 9}}
 	for i := range 16 * 9 {
@@ -69,7 +70,8 @@ func TestChangesOfColour(t *testing.T) {
 	}
 }
 
-// A white column in a picture 512 pixels wide becomes a Gaussian of four pixels' deviation, and stays where it is.
+// A white column in a picture 512 pixels wide becomes a Gaussian of four pixels' deviation, and
+// stays where it is.
 func TestChangeBlurs(t *testing.T) {
 	const w, h, at = 512, 9, 200
 	l := &dataset.Loaded{Image: &imageio.Image{W: w, H: h, Pix: make([]uint8, 3*w*h)}}
@@ -126,7 +128,8 @@ func scores(t *testing.T, args ...string) (r report, table string) {
 	return r, table
 }
 
-// Under "mirrored" images score as they do where the files themselves are mirrored, and the table has every row.
+// Under "mirrored" images score as they do where the files themselves are mirrored, and the table
+// has every row.
 func TestChangedScores(t *testing.T) {
 	dir, about := synthesise(t)
 	require.NoError(t, os.Remove(filepath.Join(dir, "raters", about.Raters[2], "disc", "case0004.png")))
@@ -156,8 +159,8 @@ func TestChangedScores(t *testing.T) {
 	require.Empty(t, turned.Cases[0].Changed)
 }
 
-// What marks every pixel, or finds nothing, is the same from the left and from the right and in every light. From farther there are more pixels that
-// nobody marks.
+// What marks every pixel, or finds nothing, is the same from the left and from the right and in
+// every light. From farther there are more pixels that nobody marks.
 func TestChangesOfModelsThatDoNotLook(t *testing.T) {
 	dir := levelData(t)
 	for _, bias := range []float32{30, -30} {
@@ -173,7 +176,7 @@ func TestChangesOfModelsThatDoNotLook(t *testing.T) {
 					require.Negative(t, class.Difference.Mean)
 					continue
 				}
-				require.Equal(t, got.Classes[k].SoftDice[1], *class.SoftDice, c.Change)
+				require.Equal(t, got.Classes[k].SoftDice[1], class.SoftDice, c.Change)
 				require.Zero(t, class.Difference.Mean)
 			}
 		}
@@ -182,7 +185,8 @@ func TestChangesOfModelsThatDoNotLook(t *testing.T) {
 	}
 }
 
-// Predictions on the line .5·true + .3 have its slope and intercept; of five, the smallest quarter is two.
+// Predictions on the line .5·true + .3 have its slope and intercept; of five, the smallest quarter
+// is two.
 func TestRatios(t *testing.T) {
 	var cases []*caseScore
 	for _, reference := range []float64{.8, .4, .7, .5, .6} {

@@ -18,27 +18,27 @@ import (
 	"mrprism/internal/metric"
 )
 
-// circle is where the structure lies. Lengths are in pixels, or shares: x and r of the image's
-// width, y of its height.
+// circle is the place of a structure, in pixels or in shares: x and r of the image's width, y of
+// its height.
 type circle struct{ x, y, r float64 }
 
-// of is the circle in pixels of an image, from one in shares.
+// of converts a circle from shares to pixels of an image.
 func (c circle) of(img *imageio.Image) circle {
 	w, h := float64(img.W), float64(img.H)
 	return circle{c.x * w, c.y * h, c.r * w}
 }
 
-// Limits of a right mask: where its centroid lies, in radii of the circle, and how large it is, in
-// areas of the circle.
+// Limits of a right mask: the distance of its centroid in radii, and its area in areas of the
+// circle.
 const (
 	farthest = 1
 	smallest = 0.4
 	largest  = 2.5
 )
 
-// compare sets the pixels of a mask (H, W) above one half beside the circle, in pixels: the
-// distance of their centroid from the centre in radii, NaN without any, and their area in areas of
-// the circle.
+// compare compares the pixels of a mask (H, W) above one half with the circle, in pixels. The
+// distance is that of their centroid from the centre in radii, NaN without pixels; the area is in
+// areas of the circle.
 func (c circle) compare(mask []float32, w int) (distance, area float64) {
 	n, x, y := 0., 0., 0.
 	for i, v := range mask {
@@ -58,7 +58,7 @@ func quarter(img *imageio.Image) *imageio.Image {
 	return &out
 }
 
-// quarter turns the circle, in pixels, with its image, which was so many pixels high.
+// quarter turns the circle, in pixels, with its image of a height.
 func (c circle) quarter(height int) circle { return circle{float64(height) - c.y, c.x, c.r} }
 
 // centreSet is one CSV of -centres.
@@ -71,14 +71,14 @@ type centreSet struct {
 type photograph struct {
 	name   string
 	path   string
-	circle *circle // in shares; nil where the structure is absent
+	circle *circle // in shares; nil if the structure is absent
 }
 
 // centreHeader is the CSV's; the last column may be missing.
 var centreHeader = []string{"name", "cx", "cy", "r", "note"}
 
-// readCentres reads a CSV and finds its images, which lie in the folder images beside it. The error
-// is a dataset.Problems that names every bad line.
+// readCentres reads a CSV and finds its images in the folder images beside it. The error is a
+// dataset.Problems that names every bad line.
 func readCentres(file string) (*centreSet, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -88,7 +88,8 @@ func readCentres(file string) (*centreSet, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff")))) // Excel begins a CSV so
+	// Excel writes a byte order mark
+	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))))
 	r.FieldsPerRecord = -1
 	header, err := r.Read()
 	if err != nil || !slices.Equal(header, centreHeader) && !slices.Equal(header, centreHeader[:4]) {
@@ -106,9 +107,9 @@ func readCentres(file string) (*centreSet, error) {
 		switch first := seen[p.name]; {
 		case err != nil:
 		case first > 0:
-			err = fmt.Errorf("%s stands in line %d already", p.name, first)
+			err = fmt.Errorf("%s is already in line %d", p.name, first)
 		case twice[p.name]:
-			err = fmt.Errorf("several images are called %s; the line could mean any", p.name)
+			err = fmt.Errorf("several images are called %s; remove or rename all but one", p.name)
 		case !there:
 			err = fmt.Errorf("there is no image images/%s.png, .jpg or .jpeg beside the file", p.name)
 		}
@@ -128,20 +129,21 @@ func readCentres(file string) (*centreSet, error) {
 	return set, nil
 }
 
-// imagesByName are a folder's pictures by name without extension, and the names that several bear.
+// imagesByName are a folder's pictures by name without extension, and the names of several
+// pictures.
 func imagesByName(dir string) (images map[string]string, twice map[string]bool, err error) {
 	images, twice = map[string]string{}, map[string]bool{}
 	paths, err := pictures(dir)
 	for _, path := range paths {
-		name := stem(path)
+		name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 		twice[name] = images[name] != ""
 		images[name] = path
 	}
 	return images, twice, err
 }
 
-// readPhotograph reads the fields of one line, or says which line is wrong. failed is what the
-// reader of the CSV had to say of it.
+// readPhotograph reads the fields of one line and returns its number. failed is the CSV reader's
+// error.
 func readPhotograph(r *csv.Reader, fields []string, columns int, failed error) (line int, p photograph, err error) {
 	if broken := (*csv.ParseError)(nil); errors.As(failed, &broken) {
 		return broken.StartLine, p, broken.Err
@@ -157,7 +159,7 @@ func readPhotograph(r *csv.Reader, fields []string, columns int, failed error) (
 	return line, p, err
 }
 
-// readCircle reads cx, cy and r; nil where all three are empty.
+// readCircle reads cx, cy and r; nil if all three are empty.
 func readCircle(fields []string) (*circle, error) {
 	if strings.TrimSpace(strings.Join(fields, "")) == "" {
 		return nil, nil
@@ -167,7 +169,7 @@ func readCircle(fields []string) (*circle, error) {
 		name := centreHeader[1+i]
 		value, err := strconv.ParseFloat(strings.TrimSpace(field), 64)
 		if err != nil {
-			return nil, fmt.Errorf("%s is %q and no number; leave cx, cy and r all empty where the structure is absent", name, field)
+			return nil, fmt.Errorf("%s is %q and not a number; leave cx, cy and r all empty if the structure is absent", name, field)
 		}
 		if !(value >= 0 && value <= 1) {
 			return nil, fmt.Errorf("%s is %s; it has to be a share, 0 to 1", name, field)
@@ -175,7 +177,7 @@ func readCircle(fields []string) (*circle, error) {
 		v[i] = value
 	}
 	if v[2] == 0 {
-		return nil, errors.New("r is 0; it has to be above")
+		return nil, errors.New("r is 0; it has to be above 0")
 	}
 	return &circle{v[0], v[1], v[2]}, nil
 }

@@ -9,16 +9,16 @@ import (
 
 // held is an interval of one image beside the majority's figure.
 type held struct {
-	Low       float64  `json:"low"`
-	High      float64  `json:"high"`
-	Promised  *float64 `json:"promised,omitempty"` // share of images, 0..1, in which it should hold the figure; absent where nothing is promised
-	Reference float64  `json:"reference"`          // the majority's figure
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+	// share of images, 0..1, in which the interval should hold the figure; absent without a promise
+	Promised  *float64 `json:"promised,omitempty"`
+	Reference float64  `json:"reference"` // the majority's figure
 }
 
-// holds reports whether the figure lies inside.
 func (h *held) holds() bool { return h.Low <= h.Reference && h.Reference <= h.High }
 
-// promised is a result's interval beside the majority's figure; nil where the result has none.
+// promised is a result's interval beside the majority's figure; nil without an interval.
 func promised(i *segment.Interval, reference float64) *held {
 	if i == nil {
 		return nil
@@ -26,8 +26,8 @@ func promised(i *segment.Interval, reference float64) *held {
 	return &held{i.Low, i.High, &i.Coverage, reference}
 }
 
-// ranged is the range of the mask's and the raters' figures beside the majority's; nil where the
-// result has none.
+// ranged is the range of the mask's and the heads' ratios beside the majority's; nil without a
+// range.
 func ranged(r *segment.Ratio, reference float64) *held {
 	if r == nil || r.Low == nil || r.High == nil {
 		return nil
@@ -35,59 +35,50 @@ func ranged(r *segment.Ratio, reference float64) *held {
 	return &held{Low: *r.Low, High: *r.High, Reference: reference}
 }
 
-// coverageReport is how often intervals hold the majority's figure.
+// coverageReport says how often intervals hold the majority's figure. From Share on, everything is
+// null without images.
 type coverageReport struct {
-	Images   int      `json:"images"`   // that have both
-	Without  int      `json:"without"`  // images with the majority's figure, and no interval
-	Inside   int      `json:"inside"`   // whose figure lies in the interval
-	Share    *float64 `json:"share"`    // null without images; so are all below
+	Images   int      `json:"images"`   // with an interval
+	Without  int      `json:"without"`  // images with the majority's figure and no interval
+	Inside   int      `json:"inside"`   // images whose interval holds the figure
+	Share    *float64 `json:"share"`    // of Images
 	Low      *float64 `json:"low"`      // Wilson's 95 % interval of the share
 	High     *float64 `json:"high"`     //
-	Promised *float64 `json:"promised"` // null too where nothing is promised
+	Promised *float64 `json:"promised"` // null without a promise
 	Width    *float64 `json:"width"`    // median
 }
 
-// coverage gathers intervals, nil where an image has none. Widths are in units of each image's
-// figure where relative; an image whose figure is 0 has no such width.
+// coverage gathers intervals, which are nil for an image without one. Relative widths are in units
+// of each image's figure; an image whose figure is 0 has none. It is nil without images.
 func coverage(intervals []*held, relative bool) *coverageReport {
-	var out coverageReport
-	var widths []float64
-	for _, h := range intervals {
-		if h == nil {
-			out.Without++
-			continue
-		}
-		out.Images++
-		if h.holds() {
-			out.Inside++
-		}
-		out.Promised = h.Promised // all are from the same weights
-		switch {
-		case !relative:
-			widths = append(widths, h.High-h.Low)
-		case h.Reference > 0:
-			widths = append(widths, (h.High-h.Low)/h.Reference)
-		}
-	}
 	if len(intervals) == 0 {
 		return nil
 	}
-	if out.Images > 0 {
-		low, high := metric.Wilson(out.Inside, out.Images)
-		out.Share, out.Low, out.High = new(float64(out.Inside)/float64(out.Images)), &low, &high
+	all := filter(intervals, func(h *held) bool { return h != nil })
+	out := &coverageReport{Images: len(all), Without: len(intervals) - len(all), Inside: len(filter(all, (*held).holds))}
+	if out.Images == 0 {
+		return out
 	}
-	out.Width = defined(metric.Median(widths))
-	return &out
+	low, high := metric.Wilson(out.Inside, out.Images)
+	out.Share, out.Low, out.High = new(float64(out.Inside)/float64(out.Images)), &low, &high
+	out.Promised = all[0].Promised // all intervals are from the same weights
+	unit := func(h *held) float64 { return 1 }
+	if relative {
+		all = filter(all, func(h *held) bool { return h.Reference > 0 })
+		unit = func(h *held) float64 { return h.Reference }
+	}
+	out.Width = defined(metric.Median(figures(all, func(h *held) float64 { return (h.High - h.Low) / unit(h) })))
+	return out
 }
 
-// coverages are of the areas, by class, and of the vertical ratio.
 type coveragesReport struct {
-	Areas  []*coverageReport `json:"areas"` // by class; null where nobody has marked it
-	Ratio  *coverageReport   `json:"verticalRatio,omitempty"`
-	Raters *coverageReport   `json:"verticalRatioOfRaters,omitempty"` // the range of the mask's ratio and the raters' or levels'
+	Areas []*coverageReport `json:"areas"` // by class; null for a class without marks
+	Ratio *coverageReport   `json:"verticalRatio,omitempty"`
+	// the range of the mask's and the heads' ratios
+	Raters *coverageReport `json:"verticalRatioOfRaters,omitempty"`
 }
 
-// coverages gathers those of all cases; nil without cases.
+// coverages gathers the intervals of all cases; nil without cases.
 func (s *scorer) coverages() *coveragesReport {
 	if len(s.cases) == 0 {
 		return nil
@@ -113,29 +104,30 @@ func (s *scorer) coverages() *coveragesReport {
 }
 
 func (t *table) coverages(r *report) {
-	t.title("Intervals: how often they hold the majority's figure")
-	t.line("\timages\twithout one\tinside\tpromised\tmedian width")
+	t.Title("Intervals: how often they hold the majority's figure")
+	t.Line("\timages\twithout one\tinside\tpromised\tmedian width")
 	for k, c := range r.Intervals.Areas {
-		t.coverage("area of the "+r.Classes[k].Class, c, 100, " % of the area")
+		t.coverage("area of the "+r.Classes[k].Class, c, func(width float64) string { return fmt.Sprintf("%.1f %% of the area", 100*width) })
 	}
-	t.coverage("vertical cup/disc ratio", r.Intervals.Ratio, 1, "")
-	t.coverage("  the mask's and the heads' range", r.Intervals.Raters, 1, "")
+	ratio := func(width float64) string { return fmt.Sprintf("%.3f", width) }
+	t.coverage("vertical cup/disc ratio", r.Intervals.Ratio, ratio)
+	t.coverage("  range of the mask and the heads", r.Intervals.Raters, ratio)
 }
 
-// coverage prints a row; nothing where there is no figure to hold.
-func (t *table) coverage(name string, c *coverageReport, scale float64, unit string) {
+// coverage prints a row; nothing for nil.
+func (t *table) coverage(name string, c *coverageReport, show func(width float64) string) {
 	if c == nil {
 		return
 	}
 	inside, width, wanted := "–", "–", "–"
 	if c.Share != nil {
-		inside = plain(metric.Interval{Mean: *c.Share, Low: c.Low, High: c.High}, 100, 1) + " %"
+		inside = plain(&metric.Interval{Mean: *c.Share, Low: c.Low, High: c.High}, 100, 1) + " %"
 	}
 	if c.Promised != nil {
 		wanted = fmt.Sprintf("%.0f %%", 100**c.Promised)
 	}
 	if c.Width != nil {
-		width = fmt.Sprintf("%.*f%s", map[bool]int{true: 3, false: 1}[unit == ""], scale**c.Width, unit)
+		width = show(*c.Width)
 	}
-	t.line("%s\t%d\t%d\t%s\t%s\t%s", name, c.Images, c.Without, inside, wanted, width)
+	t.Line("%s\t%d\t%d\t%s\t%s\t%s", name, c.Images, c.Without, inside, wanted, width)
 }

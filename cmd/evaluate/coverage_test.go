@@ -40,7 +40,7 @@ func TestCoverage(t *testing.T) {
 	require.Regexp(t, `area of the disc +4 +1 +75.0 \[30.1, 95.4\] % +90 % +50.0 % of the area\n`, out.String())
 	require.NotContains(t, out.String(), "area of the cup")
 	require.Regexp(t, `vertical cup/disc ratio +0 +2 +– +– +–\n`, out.String())
-	require.Regexp(t, `  the mask's and the heads' range +1 +0 +100.0 \[20.7, 100.0\] % +– +0.200\n`, out.String())
+	require.Regexp(t, `  range of the mask and the heads +1 +0 +100.0 \[20.7, 100.0\] % +– +0.200\n`, out.String())
 }
 
 // Areas are told by class, their widths in shares of the figure; ratios are told as they are.
@@ -70,7 +70,7 @@ func TestIntervalsOfAnImage(t *testing.T) {
 	require.NoError(t, err)
 	l, err := dataset.Load(data.Cases[0])
 	require.NoError(t, err)
-	s := &scorer{data: data, request: request{region: "none"}}
+	s := &scorer{data: data, request: request{sources: sources{region: "none"}}}
 	m, err := command.Weights(weightsFile(t, segmenttest.Fundus(), nil))
 	require.NoError(t, err)
 	s.session.Model = m
@@ -93,7 +93,8 @@ func TestIntervalsOfAnImage(t *testing.T) {
 // The range of the ratio is the engine's.
 func TestRangeOfTheRatio(t *testing.T) {
 	dir := levelData(t)
-	file := weightsFile(t, segmenttest.Fundus(), func(f *weights.File) { // finds a disc and a cup, and so do the levels
+	// finds a disc and a cup, and so do the levels
+	file := weightsFile(t, segmenttest.Fundus(), func(f *weights.File) {
 		for _, name := range []string{"conp.head.bias", "divp.heads.output.bias"} {
 			b := f.Tensor(name)
 			values := make([]float32, b.Elements())
@@ -121,7 +122,7 @@ func TestRangeOfTheRatio(t *testing.T) {
 	require.Equal(t, got.Cases[0].Ratio.Reference, raters.Reference)
 	require.Equal(t, 1, got.Intervals.Raters.Images)
 	require.InDelta(t, *measured.High-*measured.Low, *got.Intervals.Raters.Width, 1e-12)
-	require.Contains(t, table, "the mask's and the heads' range")
+	require.Contains(t, table, "range of the mask and the heads")
 	require.Len(t, got.Intervals.Areas, 2)
 	require.Equal(t, 1, got.Intervals.Areas[0].Images+got.Intervals.Areas[0].Without)
 }

@@ -6,32 +6,74 @@ import (
 	"io"
 	"strconv"
 	"strings"
-
-	"mrprism/internal/metric"
 )
 
-// csv writes a line an image and structure, as statistics programs read them: shares 0..1, empty where something is not defined.
-func (r *report) csv(w io.Writer) error {
-	out := csv.NewWriter(w)
-	header := []string{"folder", "image", "found", "class"}
-	for i := range r.Recurrences + 1 {
-		header = append(header, fmt.Sprintf("soft_dice_rec%d", i))
+// row is a line of the CSV: one structure in one image.
+type row struct {
+	image *caseScore
+	name  string // of the structure
+	*classScore
+}
+
+// column is a column of the CSV. Cells are empty where a figure is not defined.
+type column struct {
+	name string
+	cell func(r row) string
+}
+
+// csvColumns are the columns for Rec0 to RecN. Shares are 0..1.
+func csvColumns(recurrences int) []column {
+	all := []column{
+		{"folder", func(r row) string { return r.image.Folder }},
+		{"image", func(r row) string { return r.image.Name }},
+		{"found", func(r row) string { return strconv.FormatBool(r.image.Found) }},
+		{"class", func(r row) string { return r.name }},
 	}
-	for i := range r.Recurrences + 1 {
-		header = append(header, fmt.Sprintf("dice_truth_rec%d", i), fmt.Sprintf("brier_truth_rec%d", i))
+	add := func(name string, figure func(r row) *float64) {
+		all = append(all, column{name, func(r row) string { return digits(figure(r)) }})
 	}
-	header = append(header, "soft_dice_against", "hausdorff95_pixels", "fleiss_kappa", "energy_distance", "dice_max", "dice_match", "own_dice", "doubted", "doubt", "doubts")
-	if err := out.Write(header); err != nil {
-		return err
+	for i := range recurrences + 1 {
+		add(fmt.Sprintf("soft_dice_rec%d", i), func(r row) *float64 { return &r.SoftDice[i] })
 	}
-	for _, c := range r.Cases {
-		for k, class := range c.Classes {
-			if class == nil {
-				continue
+	for i := range recurrences + 1 {
+		truth := func(r row) truthScore {
+			if r.Truth == nil {
+				return truthScore{number(nil), number(nil)}
 			}
-			line := append([]string{c.Folder, c.Name, strconv.FormatBool(c.Found), r.Classes[k].Class}, class.cells(r.Recurrences)...)
-			if err := out.Write(append(line, c.trust.cells()...)); err != nil {
-				return err
+			return r.Truth[i]
+		}
+		add(fmt.Sprintf("dice_truth_rec%d", i), func(r row) *float64 { return defined(truth(r).Dice) })
+		add(fmt.Sprintf("brier_truth_rec%d", i), func(r row) *float64 { return defined(truth(r).Brier) })
+	}
+	set := func(r row) setScore {
+		if r.Set == nil {
+			return setScore{number(nil), number(nil), nil}
+		}
+		return *r.Set
+	}
+	add("soft_dice_against", func(r row) *float64 { return r.Against })
+	add("hausdorff95_pixels", func(r row) *float64 { return r.Agreement.Hausdorff })
+	add("fleiss_kappa", func(r row) *float64 { return r.Agreement.Kappa })
+	add("energy_distance", func(r row) *float64 { return defined(set(r).Energy) })
+	add("dice_max", func(r row) *float64 { return defined(set(r).Max) })
+	add("dice_match", func(r row) *float64 { return set(r).Match })
+	add("own_dice", func(r row) *float64 { own, _ := means(r.Heads); return defined(own) })
+	all = append(all, column{"doubted", func(r row) string { return strconv.FormatBool(r.image.Doubted) }})
+	add("doubt", func(r row) *float64 { return r.image.Doubt })
+	return append(all, column{"doubts", func(r row) string { return strings.Join(r.image.codes(), ";") }})
+}
+
+// csv writes a line for each image and marked structure.
+func (r *report) csv(w io.Writer) error {
+	out, columns := csv.NewWriter(w), csvColumns(r.Recurrences)
+	line := func(cell func(c column) string) {
+		_ = out.Write(each(len(columns), func(i int) string { return cell(columns[i]) })) // Error has it
+	}
+	line(func(c column) string { return c.name })
+	for _, image := range r.Cases {
+		for k, class := range image.Classes {
+			if class != nil {
+				line(func(c column) string { return c.cell(row{image, r.Classes[k].Class, class}) })
 			}
 		}
 	}
@@ -39,43 +81,8 @@ func (r *report) csv(w io.Writer) error {
 	return out.Error()
 }
 
-// cells are the figures of one structure in one image, in the header's order.
-func (c *classScore) cells(recurrences int) (cells []string) {
-	cell := func(v *float64) { cells = append(cells, figure(v)) }
-	for i := range recurrences + 1 {
-		cell(&c.SoftDice[i])
-	}
-	for i := range recurrences + 1 {
-		if c.Truth == nil {
-			cell(nil)
-			cell(nil)
-			continue
-		}
-		cell(&c.Truth[i].Dice)
-		cell(&c.Truth[i].Brier)
-	}
-	cell(c.Against)
-	cell(c.Agreement.Hausdorff)
-	cell(c.Agreement.Kappa)
-	if c.Set != nil {
-		cell(&c.Set.Energy)
-		cell(&c.Set.Max)
-		cell(c.Set.Match)
-	} else {
-		cells = append(cells, "", "", "")
-	}
-	own, _ := parts(c.Heads)
-	cell(defined(metric.Mean(own)))
-	return cells
-}
-
-// cells are whether the image is doubted, the score, and the codes of the doubts.
-func (t *trust) cells() []string {
-	return []string{strconv.FormatBool(t.Doubted), figure(t.Doubt), strings.Join(t.codes(), ";")}
-}
-
-// figure writes a number; nothing where there is none.
-func figure(v *float64) string {
+// digits writes a number with six digits; nothing for nil.
+func digits(v *float64) string {
 	if v == nil {
 		return ""
 	}

@@ -110,7 +110,8 @@ func TestCurve(t *testing.T) {
 // that under the curve.
 func TestRisks(t *testing.T) {
 	cases := []*caseScore{judged([]float64{.9, .7}, new(.1)), judged([]float64{.5}, new(1.5), "odd"), lost(0), judged([]float64{.6}, new(.3))}
-	cases = append(cases, &caseScore{Classes: []*classScore{nil, nil}}) // of levels, one of which is missing
+	// of levels, one of which is missing
+	cases = append(cases, &caseScore{Classes: []*classScore{nil, nil}})
 	r := risks(cases)
 	require.InDelta(t, (.8+.5+0+.6)/4, r.All.Mean, 1e-12)
 	require.InDelta(t, .7, r.NotDoubted.Mean, 1e-12)

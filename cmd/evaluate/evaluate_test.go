@@ -74,7 +74,8 @@ func weightsFile(t *testing.T, about weights.Metadata, change func(*weights.File
 	return path
 }
 
-// synthesise writes five images with the marks of the scenario's six raters, and a model of the same names.
+// synthesise writes five images with the marks of the scenario's six raters, and a model of the
+// same names.
 func synthesise(t *testing.T) (dir string, about weights.Metadata) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "data")
@@ -192,7 +193,8 @@ func TestFiguresOfAnImage(t *testing.T) {
 	require.NotEqual(t, got.Cases[0].Classes[0].Response[0].Before, got.Cases[0].Classes[0].Response[0].After, "the weight must do something, or this test says little")
 }
 
-// levelData writes five images with two agreement levels; the inner one of the last lies inside the outer.
+// levelData writes five images with two agreement levels; the inner one of the last lies inside the
+// outer.
 func levelData(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -217,7 +219,8 @@ func levelData(t *testing.T) string {
 	return dir
 }
 
-// Levels have no weights to respond to; what is not found is scored as empty and said so; other weights stand beside.
+// Levels have no weights to respond to; what is not found is scored as empty and said so; other
+// weights stand beside.
 func TestLevelsNotFoundAndComparison(t *testing.T) {
 	dir := levelData(t)
 	blind := func(f *weights.File) {
@@ -259,11 +262,11 @@ func TestLevelsNotFoundAndComparison(t *testing.T) {
 	require.NotContains(t, stdout, "all the weight")
 }
 
-func TestParts(t *testing.T) {
+func TestMeans(t *testing.T) {
 	v := func(x float64) *float64 { return &x }
-	diagonal, rest := parts([][]*float64{{v(1), v(2)}, {nil, v(4)}})
-	require.Equal(t, []float64{1, 4}, diagonal)
-	require.Equal(t, []float64{2}, rest)
+	diagonal, rest := means([][]*float64{{v(1), v(2)}, {nil, v(4)}})
+	require.InDelta(t, 2.5, diagonal, 1e-12)
+	require.InDelta(t, 2, rest, 1e-12)
 }
 
 // A mask that follows its raters exactly has slope 1, one that goes half the way one half.
@@ -379,7 +382,8 @@ func TestFollowsWithoutHeads(t *testing.T) {
 	require.True(t, c.Heads == nil && c.Set == nil && c.Marks == nil)
 }
 
-// Bad masks and truths are told all together before a device is opened: here one that would be refused.
+// Bad masks and truths are told all together before a device is opened: here one that would be
+// refused.
 func TestBadFilesAreToldFirst(t *testing.T) {
 	dir, about := synthesise(t)
 	mask, truth := filepath.Join(dir, "raters", about.Raters[0], "disc", "case0001.png"), filepath.Join(dir, "truth", "cup", "case0004.png")

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"mrprism/internal/command"
+	"mrprism/internal/imageio"
 	"mrprism/internal/segment"
 )
 
@@ -15,36 +17,33 @@ type foreignSet struct {
 	paths []string
 }
 
-// readForeign lists the pictures of a folder, or of its subfolder images where there is one.
+// readForeign lists the pictures of a folder, or of its subfolder images if that exists.
 func readForeign(dir string) (*foreignSet, error) {
 	folder := filepath.Join(dir, "images")
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
 		folder = dir
 	}
 	paths, err := pictures(folder)
-	if err != nil {
-		return nil, err
+	if err == nil && len(paths) == 0 {
+		err = fmt.Errorf("%s: there is no .png, .jpg or .jpeg in it", folder)
 	}
-	if len(paths) == 0 {
-		return nil, fmt.Errorf("%s: there is no .png, .jpg or .jpeg in it", folder)
-	}
-	return &foreignSet{dir, paths}, nil
+	return &foreignSet{dir, paths}, err
 }
 
-// foreignScore is one picture that is not of the model's kind.
+// foreignScore is one picture of another kind than the model's images.
 type foreignScore struct {
 	Folder string `json:"folder"`
 	Name   string `json:"name"` // of the file
 	trust
 }
 
-// judgeForeign segments the pictures of all folders until one fails. The error names it.
+// judgeForeign segments the pictures of all folders until one fails. The error names that picture.
 func (s *scorer) judgeForeign(ctx context.Context, sets []*foreignSet) error {
 	for _, set := range sets {
 		for _, path := range set.paths {
 			s.progress.Begin()
 			s.progress.Show("%s: segmenting", path)
-			img, err := readPicture(path)
+			img, err := command.ReadImage(path)
 			if err != nil {
 				return err
 			}
@@ -58,10 +57,24 @@ func (s *scorer) judgeForeign(ctx context.Context, sets []*foreignSet) error {
 	return nil
 }
 
+// look segments a picture of -centres or -foreign and hands the result to use. A model with an
+// anchor searches the picture first.
+func (s *scorer) look(ctx context.Context, img *imageio.Image, use func(*segment.Result)) error {
+	return s.session.Do(ctx, func(e *segment.Engine) error {
+		r, err := e.Segment(ctx, img, segment.Options{Recurrences: s.recurrences, ROI: "auto"})
+		if err == nil {
+			s.adapter = e.Adapter()
+			use(r)
+		}
+		return err
+	})
+}
+
 type foreignReport struct {
-	Folders  []foreignTally  `json:"folders"`
-	Together foreignTally    `json:"together"`
-	Of       int             `json:"of,omitempty"` // pictures, where the program was stopped before it had judged all
+	Folders  []foreignTally `json:"folders"`
+	Together foreignTally   `json:"together"`
+	// pictures, if the program was stopped before it judged all
+	Of       int             `json:"of,omitempty"`
 	Pictures []*foreignScore `json:"pictures"`
 }
 
@@ -77,53 +90,47 @@ func (s *scorer) foreignReport(sets []*foreignSet) *foreignReport {
 	if len(sets) == 0 {
 		return nil
 	}
-	out, all := &foreignReport{Pictures: s.foreign}, 0
 	row := func(folder string, of []*foreignScore) foreignTally {
 		return foreignTally{folder, len(of), count(of, func(f *foreignScore) bool { return f.Doubted })}
 	}
+	out, all := &foreignReport{Together: row("", s.foreign), Pictures: s.foreign}, 0
 	for _, set := range sets {
-		var of []*foreignScore
-		for _, f := range s.foreign {
-			if f.Folder == set.dir {
-				of = append(of, f)
-			}
-		}
 		all += len(set.paths)
-		if len(of) > 0 {
+		if of := filter(s.foreign, func(f *foreignScore) bool { return f.Folder == set.dir }); len(of) > 0 {
 			out.Folders = append(out.Folders, row(set.dir, of))
 		}
 	}
-	if out.Together = row("", s.foreign); len(s.foreign) < all {
+	if len(s.foreign) < all {
 		out.Of = all
 	}
 	return out
 }
 
-// foreign prints the rows, and names the first pictures that nothing doubts.
+// foreign prints the rows, and names the first pictures that are not doubted.
 func (t *table) foreign(r *foreignReport) {
-	t.title("Pictures that are not of this model's kind")
-	if r.Of > 0 {
-		t.line("stopped before all %d were judged", r.Of)
-		t.flush()
-	}
-	t.line("\timages\tdoubted")
+	t.Title("Pictures of another kind than the model's images")
+	t.stopped(r.Of)
+	t.Line("\timages\tdoubted")
 	for _, row := range r.Folders {
-		t.line("%s\t%d\t%v", row.Folder, row.Images, row.Doubted)
+		t.Line("%s\t%d\t%v", row.Folder, row.Images, row.Doubted)
 	}
 	if len(r.Folders) > 1 {
-		t.line("together\t%d\t%v", r.Together.Images, r.Together.Doubted)
+		t.Line("together\t%d\t%v", r.Together.Images, r.Together.Doubted)
 	}
-	t.flush()
-	missed := 0
-	for _, f := range r.Pictures {
-		if f.Doubted {
-			continue
-		}
-		if missed++; missed <= shown {
-			t.line("not doubted: %s of %s", f.Name, f.Folder)
-		}
+	t.Break()
+	missed := filter(r.Pictures, func(f *foreignScore) bool { return !f.Doubted })
+	for _, f := range missed[:min(len(missed), shown)] {
+		t.Line("not doubted: %s of %s", f.Name, f.Folder)
 	}
-	if more := missed - shown; more > 0 {
-		t.line("and %d more, in -json", more)
+	if more := len(missed) - shown; more > 0 {
+		t.Line("and %d more, in -json", more)
+	}
+}
+
+// stopped says that the program was stopped before it judged a number of pictures; nothing for 0.
+func (t *table) stopped(all int) {
+	if all > 0 {
+		t.Line("stopped before all %d were judged", all)
+		t.Break()
 	}
 }

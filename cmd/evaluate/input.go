@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -14,7 +16,7 @@ import (
 	"mrprism/weights"
 )
 
-// input is what is to be judged.
+// input is everything that the program scores.
 type input struct {
 	data    *dataset.Dataset // with the model's classes; nil without -data
 	cases   []dataset.Case   // of the split
@@ -22,39 +24,38 @@ type input struct {
 	foreign []*foreignSet
 }
 
-// open lists what is to be judged.
+// open lists the input.
 func (r *request) open(m *weights.Model) (in *input, err error) {
 	in = &input{}
-	if err := in.openData(r, m); err != nil {
-		return nil, err
+	if r.data != "" {
+		if err := in.openData(&r.sources, m); err != nil {
+			return nil, err
+		}
 	}
 	if in.centres, err = readEach(r.centres, readCentres); err != nil {
 		return nil, err
 	}
-	if in.foreign, err = readEach(r.foreign, readForeign); err != nil {
-		return nil, err
-	}
-	return in, nil
+	in.foreign, err = readEach(r.foreign, readForeign)
+	return in, err
 }
 
-// openData opens the data sets, where any are given. Classes of the model that they lack are marked
-// by nobody.
-func (in *input) openData(r *request, m *weights.Model) (err error) {
-	if r.data == "" {
-		return nil
-	}
+// openData opens the data sets. Classes of the model that they lack have no marks.
+func (in *input) openData(r *sources, m *weights.Model) (err error) {
 	if in.data, err = dataset.Open(strings.Split(r.data, ",")...); err != nil {
 		return err
 	}
 	if err = in.data.As(m.Metadata.Classes); err != nil {
 		return fmt.Errorf("%w: give data of classes that %s segments", err, m.Metadata.Name)
 	}
-	in.cases, err = split(in.data, r.split)
-	return err
+	in.cases = map[string][]dataset.Case{"heldout": in.data.HeldOut(), "train": in.data.Training(), "all": in.data.Cases}[r.split]
+	if len(in.cases) == 0 {
+		return fmt.Errorf("%s: no images in the split %s; every fifth image is held out: give at least %d images, or -split all", in.data.Name, r.split, dataset.HoldOut)
+	}
+	return nil
 }
 
-// readEach reads every path of a list; none where the list is empty. The error is a
-// dataset.Problems where that is what is wrong with several.
+// readEach reads every path of a list; an empty list has none. The error is a dataset.Problems with
+// the problems of all paths.
 func readEach[T any](list string, read func(path string) (T, error)) (all []T, err error) {
 	if list == "" {
 		return nil, nil
@@ -73,59 +74,78 @@ func readEach[T any](list string, read func(path string) (T, error)) (all []T, e
 		}
 		all = append(all, one)
 	}
-	if len(problems) > 0 {
-		return nil, problems
-	}
-	return all, nil
+	return all, orNil(problems)
 }
 
-// images is how many pictures the program will segment, those of -changed and -turned among them.
-func (in *input) images(r *request) int {
-	n := len(in.cases)
-	if r.changed {
-		n += len(in.cases) * len(changes)
+// orNil is the problems as an error; nil without problems.
+func orNil(problems dataset.Problems) error {
+	if len(problems) == 0 {
+		return nil
 	}
-	return n + r.turns()*photographs(in.centres) + len(in.foreignPaths())
+	return problems
 }
 
-// foreignPaths are the files of all folders.
-func (in *input) foreignPaths() (paths []string) {
+// distinct splits paths at commas. It refuses empty paths, paths that do not exist, and two paths
+// of the same file.
+func distinct(text string) (paths []string, err error) {
+	var infos []os.FileInfo
+	for path := range strings.SplitSeq(text, ",") {
+		if path = strings.TrimSpace(path); path == "" {
+			return nil, fmt.Errorf("%q: a name is empty; remove the comma or give the name", text)
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, fmt.Errorf("%s: cannot be read (%w)", path, errors.Unwrap(err))
+		}
+		if again := slices.IndexFunc(infos, func(other os.FileInfo) bool { return os.SameFile(info, other) }); again >= 0 {
+			return nil, fmt.Errorf("%s and %s are the same and would count twice; name it once", paths[again], path)
+		}
+		paths, infos = append(paths, path), append(infos, info)
+	}
+	return paths, nil
+}
+
+// pictures lists the PNG and JPEG files of a folder in sorted order, without hidden files.
+func pictures(dir string) (paths []string, err error) {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if command.IsImage(e.Name()) && !e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			paths = append(paths, filepath.Join(dir, e.Name()))
+		}
+	}
+	return paths, err
+}
+
+// pictures lists the files of -centres and -foreign.
+func (in *input) pictures() (paths []string) {
+	for _, set := range in.centres {
+		for _, p := range set.photographs {
+			paths = append(paths, p.path)
+		}
+	}
 	for _, set := range in.foreign {
 		paths = append(paths, set.paths...)
 	}
 	return paths
 }
 
-// check reads everything once, before minutes are computed in vain. The error is a dataset.Problems
-// that names every bad file, or that of ctx.
-func (in *input) check(ctx context.Context, classes []string, stderr io.Writer) error {
-	paths := in.foreignPaths()
-	for _, set := range in.centres {
-		for _, p := range set.photographs {
-			paths = append(paths, p.path)
-		}
+// images is the number of pictures to segment, with those of -changed and -turned.
+func (in *input) images(r *request) int {
+	n := len(in.cases)
+	if r.changed {
+		n += len(in.cases) * len(changes)
 	}
-	progress := command.NewProgress(stderr, len(in.cases)+len(paths))
-	var problems dataset.Problems
-	for _, err := range []error{checkCases(ctx, in.cases, classes, progress), checkPictures(ctx, paths, progress)} {
-		if several := (dataset.Problems)(nil); errors.As(err, &several) {
-			problems = append(problems, several...)
-		} else if err != nil {
-			return err
-		}
-	}
-	if len(problems) > 0 {
-		return problems
-	}
-	return nil
+	return n + (r.turns()-1)*photographs(in.centres) + len(in.pictures())
 }
 
-// checkCases reads every image, mask and truth of the cases as score will, a few cases at a time.
-// The error is a dataset.Problems that names every bad file, or that of ctx.
-func checkCases(ctx context.Context, cases []dataset.Case, classes []string, progress *command.Progress) error {
+// check reads every image, mask and truth once before the long computation begins. The error is a
+// dataset.Problems that names every bad file, or that of ctx.
+func (in *input) check(ctx context.Context, classes []string, stderr io.Writer) error {
+	paths := in.pictures()
+	progress := command.NewProgress(stderr, len(in.cases)+len(paths))
 	defer progress.Clear()
 	var problems dataset.Problems
-	for few := range slices.Chunk(cases, runtime.GOMAXPROCS(0)) {
+	for few := range slices.Chunk(in.cases, runtime.GOMAXPROCS(0)) {
 		progress.Show("%s: reading", few[0].Name)
 		_, bad, err := dataset.LoadSound(ctx, few, nil)
 		if err != nil {
@@ -141,24 +161,15 @@ func checkCases(ctx context.Context, cases []dataset.Case, classes []string, pro
 			}
 		}
 	}
-	if len(problems) > 0 {
-		return problems
+	for _, path := range paths {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		progress.Begin()
+		progress.Show("%s: reading", path)
+		if _, err := command.ReadImage(path); err != nil {
+			problems = append(problems, err.Error())
+		}
 	}
-	return nil
-}
-
-// split picks the cases.
-func split(d *dataset.Dataset, name string) (cases []dataset.Case, err error) {
-	switch name {
-	case "heldout":
-		cases = d.HeldOut()
-	case "train":
-		cases = d.Training()
-	default:
-		cases = d.Cases
-	}
-	if len(cases) == 0 {
-		return nil, fmt.Errorf("%s: no images in the split %s; every fifth image is held out, so give at least %d, or -split all", d.Name, name, dataset.HoldOut)
-	}
-	return cases, nil
+	return orNil(problems)
 }

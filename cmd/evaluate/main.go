@@ -3,7 +3,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -22,102 +21,106 @@ func main() { command.Main(run) }
 
 // request is what the user asked for.
 type request struct {
-	weightsName, againstName string
-	precision                model.Precision
-	data, split, region      string
-	centres, foreign         string
-	recurrences              int
-	changed, turned          bool
-	jsonPath, csvPath        string
-	riskPath, worstPath      string
+	weights, against string // names or files
+	precision        model.Precision
+	recurrences      int
+	sources
+	outputs
 }
 
-// jsonFile is the file to write the JSON to; empty: none.
-func (r *request) jsonFile() string {
-	if r.jsonPath == "-" {
-		return ""
+// sources are the images to score, and how.
+type sources struct {
+	data, split, region string
+	centres, foreign    string
+	changed, turned     bool
+}
+
+// outputs are the files to write; empty names are not written. The JSON goes to standard output if
+// its name is "-".
+type outputs struct{ json, csv, risk, worst string }
+
+// files are the files to write, without standard output.
+func (o outputs) files() []string {
+	if o.json == "-" {
+		o.json = ""
 	}
-	return r.jsonPath
-}
-
-// declare declares the flags that are the program's own.
-func (r *request) declare(flags *flag.FlagSet) {
-	flags.StringVar(&r.data, "data", "", "`DIR`[,DIR]: data set folders with the same classes and raters")
-	flags.StringVar(&r.centres, "centres", "", "`FILE`[,FILE]: CSVs that tell where the structure lies in whole photographs")
-	flags.StringVar(&r.foreign, "foreign", "", "`DIR`[,DIR]: folders of pictures that are not of the model's kind")
-	flags.StringVar(&r.againstName, "against", "", "`NAME` or FILE of weights trained without recurrence (recipe baseline, one-pass or bce); with -data, their Rec0 stands beside")
-	flags.StringVar(&r.split, "split", "heldout", "`SPLIT` of -data: heldout, train or all")
-	flags.StringVar(&r.region, "roi", "none", "`REGION` of the images of -data: none (the image is the region) or auto (search it first)")
-	flags.IntVar(&r.recurrences, "recurrences", -1, fmt.Sprintf("feedbacks `N`: Rec0 to RecN are scored (-1: %d, or 0 of weights that learned none)", segment.DefaultRecurrences))
-	flags.BoolVar(&r.changed, "changed", false, "also score every image of -data as another camera would show it, and mirrored; each change takes about as long again")
-	flags.BoolVar(&r.turned, "turned", false, "also judge every photograph of -centres turned by 90, 180 and 270 degrees")
-	flags.StringVar(&r.jsonPath, "json", "", "`FILE` to write all figures to as JSON; - for standard output, instead of the table")
-	flags.StringVar(&r.csvPath, "csv", "", "`FILE` to write a line an image of -data and structure to, for statistics programs")
-	flags.StringVar(&r.riskPath, "risk", "", "`FILE.svg` to draw the risk–coverage curve of -data to")
-	flags.StringVar(&r.worstPath, "worst", "", "`FILE.jpg` to draw the ten worst results of -data, of -centres, or of each, to")
+	return []string{o.csv, o.json, o.risk, o.worst}
 }
 
 // run is the program; it returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var r request
-	flags := flag.NewFlagSet(program, flag.ContinueOnError)
-	weightsName := command.WeightsFlag(flags)
-	precision := command.PrecisionFlag(flags)
-	wish := command.DeviceFlags(flags)
-	r.declare(flags)
-	rest, code, done := command.Parse(flags, fmt.Sprintf(intro, command.Shipped()), examples, args, stdout, stderr)
-	if done {
-		return code
-	}
-	r.weightsName, r.precision = *weightsName, *precision
-	err := r.misused(flags, rest)
-	if err == nil {
-		err = wish.Check()
-	}
-	if err != nil {
-		return command.Misused(stderr, program, "%v", err)
-	}
-	if err := evaluate(ctx, r, wish, stdout, stderr); err != nil {
-		return command.Fail(ctx, stderr, program, err)
-	}
-	return command.Done
-}
-
-// onlyFor are the flags that say something about another one.
-var onlyFor = map[string]string{
-	"against": "data", "split": "data", "roi": "data", "changed": "data", "csv": "data", "risk": "data", "turned": "centres",
-}
-
-// misused says what is wrong with the usage; nil where nothing is.
-func (r *request) misused(flags *flag.FlagSet, rest []string) (err error) {
-	given := map[string]bool{}
-	flags.Visit(func(f *flag.Flag) { given[f.Name] = f.Value.String() != "" })
-	switch {
-	case r.weightsName == "":
-		return fmt.Errorf("which weights? give -weights NAME or FILE (that ship: %s)", command.Shipped())
-	case !given["data"] && !given["centres"] && !given["foreign"]:
-		return errors.New("which data? give -data DIR, -centres FILE or -foreign DIR")
-	case len(rest) > 0:
-		return fmt.Errorf("unexpected argument %q; data sets are given as -data DIR,DIR", rest[0])
-	case !slices.Contains([]string{"heldout", "train", "all"}, r.split):
-		return fmt.Errorf("-split %s: choose heldout, train or all", r.split)
-	case r.region != "none" && r.region != "auto":
-		return fmt.Errorf("-roi %s: choose none or auto", r.region)
-	case r.csvPath == "-":
-		return errors.New("-csv -: name a file; what goes to standard output is the table, or the JSON with -json -")
-	case r.riskPath != "" && strings.ToLower(filepath.Ext(r.riskPath)) != ".svg":
-		return fmt.Errorf("-risk %s: the curve is an SVG picture; name a file that ends in .svg", r.riskPath)
-	case given["worst"] && !given["data"] && !given["centres"]:
-		return errors.New("-worst says something about -data or -centres, which are missing")
-	case r.worstPath != "" && !slices.Contains([]string{".jpg", ".jpeg"}, strings.ToLower(filepath.Ext(r.worstPath))):
-		return fmt.Errorf("-worst %s: the sheet is a JPEG picture; name a file that ends in .jpg or .jpeg", r.worstPath)
-	case r.recurrences < -1 || r.recurrences > segment.MaxRecurrences:
-		return fmt.Errorf("-recurrences %d: 0 to %d are possible", r.recurrences, segment.MaxRecurrences)
-	}
-	flags.Visit(func(f *flag.Flag) {
-		if needed := onlyFor[f.Name]; needed != "" && !given[needed] && err == nil {
-			err = fmt.Errorf("-%s says something about -%s, which is missing", f.Name, needed)
-		}
+	var weights *string
+	var precision *model.Precision
+	var device command.Device
+	flags := command.NewGroups(program)
+	flags.Add("weights", func(f *flag.FlagSet) {
+		weights = command.WeightsFlag(f)
+		f.StringVar(&r.against, "against", "", "`NAME` or FILE of weights trained without recurrence (recipe baseline, one-pass or bce): with -data, their Rec0 is compared")
+		f.IntVar(&r.recurrences, "recurrences", -1, fmt.Sprintf("score Rec0 to Rec`N` (-1: N is %d, or 0 for weights that were trained without recurrence)", segment.DefaultRecurrences))
 	})
-	return err
+	flags.Add("images", func(f *flag.FlagSet) {
+		f.StringVar(&r.data, "data", "", "`DIR`[,DIR]: data sets with the same classes and raters")
+		f.StringVar(&r.split, "split", "heldout", "`SPLIT` of -data: heldout, train or all")
+		f.StringVar(&r.region, "roi", "none", "`REGION` of the images of -data: none (the whole image) or auto (search the image first)")
+		f.BoolVar(&r.changed, "changed", false, "also score each image of -data blurred, recoloured, from farther away and mirrored; each of the seven changes takes as long as one run")
+		f.StringVar(&r.centres, "centres", "", "`FILE`[,FILE]: CSVs that give the place of the structure in whole photographs")
+		f.BoolVar(&r.turned, "turned", false, "also judge each photograph of -centres turned by 90, 180 and 270 degrees clockwise")
+		f.StringVar(&r.foreign, "foreign", "", "`DIR`[,DIR]: folders of pictures of another kind than the model's images")
+	})
+	flags.Add("output", func(f *flag.FlagSet) {
+		f.StringVar(&r.json, "json", "", "write all figures to `FILE` as JSON; - prints the JSON instead of the table")
+		f.StringVar(&r.csv, "csv", "", "write a line for each image of -data and structure to `FILE`")
+		f.StringVar(&r.risk, "risk", "", "draw the risk–coverage curve of -data to `FILE.svg`")
+		f.StringVar(&r.worst, "worst", "", "draw a contact sheet of the ten worst results of -data and of -centres to `FILE.jpg`")
+	})
+	flags.Add("computing", func(f *flag.FlagSet) { precision, device = command.PrecisionFlag(f), command.DeviceFlags(f) })
+	p := command.Program{Name: program, Intro: intro + "  " + command.Shipped() + "\n", Examples: examples, Stdout: stdout, Stderr: stderr}
+	return p.Run(ctx, flags, args, func(rest []string) error {
+		r.weights, r.precision = *weights, *precision
+		if err := r.check(flags.Given(), rest); err != nil {
+			return err
+		}
+		if err := device.Check(); err != nil {
+			return command.Wrong("%w", err)
+		}
+		return evaluate(ctx, r, device, stdout, stderr)
+	})
+}
+
+// check returns an error if the flags contradict each other.
+func (r *request) check(given map[string]bool, rest []string) error {
+	ends := func(path string, extensions ...string) bool {
+		return path == "" || slices.Contains(extensions, strings.ToLower(filepath.Ext(path)))
+	}
+	switch {
+	case r.weights == "":
+		return command.Wrong("which weights? give -weights NAME or FILE (shipped: %s)", command.Shipped())
+	case r.data == "" && r.centres == "" && r.foreign == "":
+		return command.Wrong("which data? give -data DIR, -centres FILE or -foreign DIR")
+	case len(rest) > 0:
+		return command.Wrong("unexpected argument %q; give data sets as -data DIR,DIR", rest[0])
+	case !slices.Contains([]string{"heldout", "train", "all"}, r.split):
+		return command.Wrong("-split %s: choose heldout, train or all", r.split)
+	case r.region != "none" && r.region != "auto":
+		return command.Wrong("-roi %s: choose none or auto", r.region)
+	case r.csv == "-":
+		return command.Wrong("-csv -: name a file; standard output shows the table, or the JSON with -json -")
+	case !ends(r.risk, ".svg"):
+		return command.Wrong("-risk %s: the curve is an SVG picture; name a file that ends in .svg", r.risk)
+	case given["worst"] && r.data == "" && r.centres == "":
+		return command.Wrong("-worst needs -data or -centres")
+	case !ends(r.worst, ".jpg", ".jpeg"):
+		return command.Wrong("-worst %s: the sheet is a JPEG picture; name a file that ends in .jpg or .jpeg", r.worst)
+	case r.recurrences < -1 || r.recurrences > segment.MaxRecurrences:
+		return command.Wrong("-recurrences %d: choose 0 to %d", r.recurrences, segment.MaxRecurrences)
+	}
+	for _, name := range [][2]string{
+		{"against", "data"}, {"split", "data"}, {"roi", "data"}, {"changed", "data"}, {"csv", "data"}, {"risk", "data"}, {"turned", "centres"},
+	} {
+		if given[name[0]] && !given[name[1]] {
+			return command.Wrong("-%s needs -%s", name[0], name[1])
+		}
+	}
+	return nil
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Four pixels of which the raters dispute the last two. The heads expect of everybody what the first two raters marked.
+// Four pixels of which the raters dispute the last two. The heads expect of everybody what the
+// first two raters marked.
 func TestMarked(t *testing.T) {
 	head := []float32{0.9, 0.1, 0.8, 0.2}
 	usual, inverted := []uint8{1, 0, 1, 0}, []uint8{1, 0, 0, 1}
@@ -19,7 +20,8 @@ func TestMarked(t *testing.T) {
 	scores := marked(heads, [][]uint8{usual, usual, nil, inverted}, nil)
 	require.Len(t, scores, 4)
 	assert.Nil(t, scores[2])
-	// mean log-probabilities log .8, log .8 and log .2: shares .8, .8 and .2 of 1.8, times three raters
+	// mean log-probabilities log .8, log .8 and log .2: shares .8, .8 and .2 of 1.8, times three
+	// raters
 	assert.InDelta(t, 3*0.8/1.8, scores[0].Weight, 1e-6)
 	assert.InDelta(t, 3*0.2/1.8, scores[3].Weight, 1e-6)
 	// the majority of the other two needs both: pixel 0 for the first, pixels 0 and 2 for the last

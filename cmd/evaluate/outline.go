@@ -7,42 +7,41 @@ import (
 
 	"mrprism/internal/imageio"
 	"mrprism/wasm/overlay"
+
+	"golang.org/x/image/vector"
 )
 
 // Measures on the sheet's pictures, in their pixels.
 const (
 	longest    = 220 // a picture's longer side
 	resultLine = 1.5 // width of the model's outline
-	truthLine  = 1
-	shade      = 1 // how much wider the dark line below each is
+	truthLine  = 1   // width of the dashed outline
+	shade      = 1   // added to the width of the dark line below each outline
 	dash, hole = 4, 3
 )
 
-// Colours of the outlines. The page has the same for structures: they show on a fundus, on grey
-// images, and to people who confuse red and green.
+// Colours of the outlines. The page has the same colours for structures: they show on a fundus, on
+// grey images, and to people who confuse red and green.
 var (
 	structures = []color.RGBA{
 		{63, 208, 255, 255}, {190, 245, 92, 255}, {255, 138, 216, 255}, {255, 214, 92, 255}, {170, 160, 255, 255}, {120, 240, 200, 255},
 	}
 	white  = color.RGBA{255, 255, 255, 255}
-	shadow = color.RGBA{0, 0, 0, 120} // lets the picture through
+	shadow = color.RGBA{0, 0, 0, 120} // the picture shows through
 )
-
-// structureColour is the colour of a class.
-func structureColour(class int) color.RGBA { return structures[class%len(structures)] }
 
 // point is a place in pixels.
 type point struct{ x, y float64 }
 
-// picture is an image at the size of the sheet. Its bounds lie in the image's letterbox, which has
-// longest² pixels.
+// picture is an image at the size of the sheet. Its bounds lie in the image's letterbox, which is a
+// square of longest pixels.
 type picture struct {
 	*image.RGBA
 	square imageio.Square // the letterbox, in pixels of the image
-	scale  float64        // pixels of the picture to one of the image
+	scale  float64        // pixels of the picture for one pixel of the image
 }
 
-// newPicture brings the image to the sheet's size by imageio's rule.
+// newPicture resamples the image to the sheet's size.
 func newPicture(img *imageio.Image) *picture {
 	p := &picture{square: imageio.Letterbox(img.W, img.H)}
 	p.scale = longest / float64(p.square.Side)
@@ -61,13 +60,13 @@ func newPicture(img *imageio.Image) *picture {
 	return p
 }
 
-// place is where a place of the image lies on the picture.
+// place converts a place of the image to a place of the picture.
 func (p *picture) place(x, y float64) point {
 	return point{(x - float64(p.square.X)) * p.scale, (y - float64(p.square.Y)) * p.scale}
 }
 
-// trace follows the outlines of what lies above one half in a map (h, w) that begins at x, y of the
-// image. Each is a closed line.
+// trace follows the outlines of the pixels above one half in a map (h, w) that begins at x, y of
+// the image. Each outline is a closed line.
 func (p *picture) trace(values []float32, w, h, x, y int) (loops [][]point) {
 	const tolerance = .2 // pixels of the picture
 	lines := overlay.Trace(values, w, h, math.Nextafter32(.5, 1), float32(tolerance/p.scale))
@@ -97,16 +96,16 @@ func (p *picture) circle(c circle) (loop []point) {
 
 // result draws the model's outline of a class.
 func (p *picture) result(class int, loops [][]point) {
-	shaded(p.RGBA, whole(loops), resultLine, structureColour(class))
+	shaded(p.RGBA, whole(loops), resultLine, structures[class%len(structures)])
 }
 
-// truth draws the outline that somebody knows.
+// truth draws the dashed outline of the raters' majority or of the CSV's circle.
 func (p *picture) truth(loops [][]point) { shaded(p.RGBA, dashed(loops), truthLine, white) }
 
 // piece is a straight line.
 type piece struct{ from, to point }
 
-// whole is closed lines in pieces.
+// whole cuts closed lines into pieces.
 func whole(loops [][]point) (pieces []piece) {
 	for _, loop := range loops {
 		for i, from := range loop {
@@ -116,8 +115,8 @@ func whole(loops [][]point) (pieces []piece) {
 	return pieces
 }
 
-// dashed is closed lines in pieces with holes. A line has a whole number of dashes. Lines too short
-// for two are whole.
+// dashed cuts closed lines into pieces with holes. A line has a whole number of dashes. A line that
+// is too short for two dashes has no hole.
 func dashed(loops [][]point) (pieces []piece) {
 	for _, loop := range loops {
 		sides, length := whole([][]point{loop}), 0.
@@ -134,7 +133,7 @@ func dashed(loops [][]point) (pieces []piece) {
 	return pieces
 }
 
-// every keeps of each period along the sides the share that is dash.
+// every keeps the dash of each period along the sides.
 func every(sides []piece, period float64) (pieces []piece) {
 	share, at := period*dash/(dash+hole), 0. // at is the way since the period began
 	for _, s := range sides {
@@ -164,55 +163,28 @@ func (p piece) at(share float64) point {
 	return point{p.from.x + share*(p.to.x-p.from.x), p.from.y + share*(p.to.y-p.from.y)}
 }
 
-// bounds are the pixels that lie within reach of the piece, and some more.
-func (p piece) bounds(reach float64) image.Rectangle {
-	low := point{min(p.from.x, p.to.x) - reach, min(p.from.y, p.to.y) - reach}
-	high := point{max(p.from.x, p.to.x) + reach, max(p.from.y, p.to.y) + reach}
-	return image.Rect(int(math.Floor(low.x)), int(math.Floor(low.y)), int(math.Ceil(high.x)), int(math.Ceil(high.y)))
-}
-
-// distance is that of a place from the piece.
-func (p piece) distance(x, y float64) float64 {
-	dx, dy := p.to.x-p.from.x, p.to.y-p.from.y
-	share := 0.
-	if square := dx*dx + dy*dy; square > 0 {
-		share = max(0, min(1, ((x-p.from.x)*dx+(y-p.from.y)*dy)/square))
-	}
-	near := p.at(share)
-	return math.Hypot(x-near.x, y-near.y)
-}
-
-// shaded strokes pieces over a wider dark line, which lets them show on bright ground.
+// shaded strokes pieces over a wider dark line, which makes them visible on bright ground.
 func shaded(on *image.RGBA, pieces []piece, width float64, ink color.RGBA) {
 	stroke(on, pieces, width+shade, shadow)
 	stroke(on, pieces, width, ink)
 }
 
-// stroke draws pieces with soft edges. Where pieces meet or cross, a pixel has the ink once.
+// stroke draws pieces with soft edges. Each piece is a rectangle that reaches half a width beyond
+// its ends, to close the joints.
 func stroke(on *image.RGBA, pieces []piece, width float64, ink color.RGBA) {
 	b := on.Bounds()
-	cover := make([]float64, b.Dx()*b.Dy()) // the share of ink, by pixel
-	reach := width/2 + .5
+	shape := vector.NewRasterizer(b.Dx(), b.Dy())
 	for _, p := range pieces {
-		near := p.bounds(reach).Intersect(b)
-		for y := near.Min.Y; y < near.Max.Y; y++ {
-			for x := near.Min.X; x < near.Max.X; x++ {
-				c := &cover[(y-b.Min.Y)*b.Dx()+x-b.Min.X]
-				*c = max(*c, min(1, reach-p.distance(float64(x)+.5, float64(y)+.5)))
-			}
+		scale := width / 2 / p.length()
+		dx, dy := (p.to.x-p.from.x)*scale, (p.to.y-p.from.y)*scale
+		corner := func(at point, along, across float64, draw func(x, y float32)) {
+			draw(float32(at.x+along*dx-across*dy-float64(b.Min.X)), float32(at.y+along*dy+across*dx-float64(b.Min.Y)))
 		}
+		corner(p.from, -1, -1, shape.MoveTo)
+		corner(p.to, 1, -1, shape.LineTo)
+		corner(p.to, 1, 1, shape.LineTo)
+		corner(p.from, -1, 1, shape.LineTo)
+		shape.ClosePath()
 	}
-	for i, c := range cover {
-		if c > 0 {
-			blend(on.Pix[on.PixOffset(b.Min.X+i%b.Dx(), b.Min.Y+i/b.Dx()):], ink, c)
-		}
-	}
-}
-
-// blend lays a share of ink over a pixel.
-func blend(pixel []uint8, ink color.RGBA, share float64) {
-	share *= float64(ink.A) / 255
-	for c, v := range [3]uint8{ink.R, ink.G, ink.B} {
-		pixel[c] = uint8(float64(pixel[c])*(1-share) + float64(v)*share + .5)
-	}
+	shape.Draw(on, b, image.NewUniform(ink), image.Point{})
 }

@@ -15,27 +15,31 @@ type ratioScore struct {
 	Reference float64 `json:"reference"` // of the majority's masks
 	Predicted float64 `json:"predicted"`
 	Interval  *held   `json:"interval,omitempty"`
-	Raters    *held   `json:"ratersRange,omitempty"` // of the mask's ratio and the raters' or levels'
+	Raters    *held   `json:"ratersRange,omitempty"` // of the ratios of the mask and of the heads
 }
+
+func (s ratioScore) bias() float64 { return s.Predicted - s.Reference }
 
 type ratioReport struct {
-	Images    int             `json:"images"`
-	Error     metric.Interval `json:"absoluteError"`
-	Bias      metric.Interval `json:"bias"`                // predicted less reference
-	Slope     *float64        `json:"slope,omitempty"`     // of predicted by reference: well below 1 where sizes are guessed toward the middle
-	Intercept *float64        `json:"intercept,omitempty"` // both absent where all references are equal
-	Smallest  smallestReport  `json:"smallestQuarter"`
+	Images int              `json:"images"`
+	Error  *metric.Interval `json:"absoluteError"`
+	Bias   *metric.Interval `json:"bias"` // predicted less reference
+	// of predicted by reference; well below 1 if the model guesses sizes toward the middle
+	Slope *float64 `json:"slope,omitempty"`
+	// absent like Slope if all references are equal
+	Intercept *float64       `json:"intercept,omitempty"`
+	Smallest  smallestReport `json:"smallestQuarter"`
 }
 
-// smallestReport is of the quarter of the images, rounded up, whose references are smallest.
+// smallestReport is of the quarter of the images, rounded up, with the smallest references.
 type smallestReport struct {
-	Images    int             `json:"images"`
-	Reference float64         `json:"reference"` // mean
-	Bias      metric.Interval `json:"bias"`      // predicted less reference
+	Images    int              `json:"images"`
+	Reference float64          `json:"reference"` // mean
+	Bias      *metric.Interval `json:"bias"`      // predicted less reference
 }
 
-// ratio compares the vertical cup-to-disc ratio with that of the majority's masks; nil where there are no such structures or marks. A disc or cup that
-// was not found counts as a ratio of 0: the error that it is.
+// ratio compares the vertical cup-to-disc ratio with that of the majority's masks; nil without
+// these structures or marks. A disc or cup that was not found counts as a ratio of 0.
 func (s *scorer) ratio(l *dataset.Loaded, m maps) *ratioScore {
 	disc, cup := segment.DiscAndCup(s.data.Classes)
 	if disc < 0 || cup < 0 {
@@ -46,8 +50,7 @@ func (s *scorer) ratio(l *dataset.Loaded, m maps) *ratioScore {
 	if !marked || !both || metric.Area(outer.Mean()) == 0 {
 		return nil
 	}
-	last := m.recurrences[len(m.recurrences)-1]
-	w, h := l.Image.W, l.Image.H
+	last, w, h := m.last(), l.Image.W, l.Image.H
 	out := &ratioScore{Reference: metric.VerticalRatio(outer.Mean(), inner.Mean(), w, h), Predicted: metric.VerticalRatio(last[disc], last[cup], w, h)}
 	if measured := m.measured.VerticalRatio; measured != nil {
 		out.Interval, out.Raters = promised(measured.Interval, out.Reference), ranged(measured, out.Reference)
@@ -55,7 +58,7 @@ func (s *scorer) ratio(l *dataset.Loaded, m maps) *ratioScore {
 	return out
 }
 
-// ratios gathers those of all cases; nil where there are none.
+// ratios gathers the ratios of all cases; nil without any.
 func ratios(cases []*caseScore) *ratioReport {
 	var scores []ratioScore
 	for _, c := range cases {
@@ -67,30 +70,22 @@ func ratios(cases []*caseScore) *ratioReport {
 		return nil
 	}
 	slices.SortStableFunc(scores, func(a, b ratioScore) int { return cmp.Compare(a.Reference, b.Reference) })
-	var errors, biases, references, predicted []float64
-	for _, v := range scores {
-		biases = append(biases, v.Predicted-v.Reference)
-		errors = append(errors, math.Abs(v.Predicted-v.Reference))
-		references, predicted = append(references, v.Reference), append(predicted, v.Predicted)
-	}
+	references := figures(scores, func(s ratioScore) float64 { return s.Reference })
+	slope, intercept := metric.Line(references, figures(scores, func(s ratioScore) float64 { return s.Predicted }))
 	quarter := (len(scores) + 3) / 4
-	out := &ratioReport{
-		Images: len(scores), Error: *interval(errors), Bias: *interval(biases),
-		Smallest: smallestReport{quarter, metric.Mean(references[:quarter]), *interval(biases[:quarter])},
+	return &ratioReport{
+		Images: len(scores), Error: over(scores, func(s ratioScore) float64 { return math.Abs(s.bias()) }), Bias: over(scores, ratioScore.bias),
+		Slope: defined(slope), Intercept: defined(intercept),
+		Smallest: smallestReport{quarter, metric.Mean(references[:quarter]), over(scores[:quarter], ratioScore.bias)},
 	}
-	if slope, intercept := metric.Line(references, predicted); !math.IsNaN(slope) {
-		out.Slope, out.Intercept = &slope, &intercept
-	}
-	return out
 }
 
-// ratio prints them.
 func (t *table) ratio(v *ratioReport) {
-	t.title("Vertical cup/disc ratio against the majority's, %d images", v.Images)
-	t.line("absolute error\t%s", plain(v.Error, 1, 3))
-	t.line("bias\t%s", signed(v.Bias, 1, 3))
+	t.Title("Vertical cup/disc ratio against the majority's, %d images", v.Images)
+	t.row("absolute error", v.Error, plain, 1, 3)
+	t.row("bias", v.Bias, signed, 1, 3)
 	if v.Slope != nil {
-		t.line("predicted by true, least squares\tslope %.2f, intercept %+.3f", *v.Slope, *v.Intercept)
+		t.Line("predicted by true, least squares\tslope %.2f, intercept %+.3f", *v.Slope, *v.Intercept)
 	}
-	t.line("bias of the smallest quarter (%d, true mean %.2f)\t%s", v.Smallest.Images, v.Smallest.Reference, signed(v.Smallest.Bias, 1, 3))
+	t.Line("bias of the smallest quarter (%d, true mean %.2f)\t%s", v.Smallest.Images, v.Smallest.Reference, signed(v.Smallest.Bias, 1, 3))
 }

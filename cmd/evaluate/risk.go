@@ -12,62 +12,60 @@ import (
 	"mrprism/internal/metric"
 )
 
-// riskReport is what it is worth to leave out the images of -data that the program doubts. Soft
-// Dice is the mean over an image's marked structures.
+// riskReport says how soft Dice rises when doubted images of -data are left out. An image's soft
+// Dice is the mean over its marked structures.
 type riskReport struct {
 	All        *metric.Interval `json:"softDice"`           // of all images
-	NotDoubted *metric.Interval `json:"softDiceNotDoubted"` // of those without a doubt; null where there is none
+	NotDoubted *metric.Interval `json:"softDiceNotDoubted"` // null if all are doubted
 	Kept       part             `json:"notDoubted"`
-	Unknown    int              `json:"unknown"`         // images without a score; where there are any, there is no curve
-	Area       *float64         `json:"area"`            // under the curve: the mean of its points
-	Curve      []riskPoint      `json:"curve,omitempty"` // from the image that is least odd to all of them
+	// images without a score; with any there is no curve
+	Unknown int         `json:"unknown"`
+	Area    *float64    `json:"area"`            // under the curve: the mean of its points
+	Curve   []riskPoint `json:"curve,omitempty"` // from the least odd image to all images
 }
 
-// riskPoint is the soft Dice of the images that are kept, the least odd first.
+// riskPoint is the mean soft Dice of the images that are kept, the least odd first.
 type riskPoint struct {
 	Share float64 `json:"share"` // of the images, above 0 to 1
 	Dice  float64 `json:"softDice"`
 }
 
-// ranked is an image with what it is ranked by.
+// ranked is an image with its oddness.
 type ranked struct{ score, dice float64 }
 
-// risks gathers the images of which a structure is marked; nil where there is none.
+// softDice is the mean of the last recurrence over the marked structures; NaN without any.
+func (c *caseScore) softDice() float64 {
+	marked := filter(c.Classes, func(class *classScore) bool { return class != nil })
+	return metric.Mean(figures(marked, func(class *classScore) float64 { return class.SoftDice[len(class.SoftDice)-1] }))
+}
+
+// risks gathers the images with a marked structure; nil without any.
 func risks(cases []*caseScore) *riskReport {
-	var out riskReport
-	var all, kept []float64
+	cases = filter(cases, func(c *caseScore) bool { return !math.IsNaN(c.softDice()) })
+	if len(cases) == 0 {
+		return nil
+	}
+	sound := func(c *caseScore) bool { return !c.Doubted }
+	out := &riskReport{
+		All: over(cases, (*caseScore).softDice), NotDoubted: over(filter(cases, sound), (*caseScore).softDice), Kept: count(cases, sound),
+	}
 	var images []ranked
 	for _, c := range cases {
-		dice := c.softDice()
-		if math.IsNaN(dice) {
-			continue
-		}
 		score, known := c.oddness()
 		if !known {
 			out.Unknown++
 		}
-		if all = append(all, dice); !c.Doubted {
-			kept = append(kept, dice)
-		}
-		images = append(images, ranked{score, dice})
+		images = append(images, ranked{score, c.softDice()})
 	}
-	if len(all) == 0 {
-		return nil
-	}
-	out.All, out.NotDoubted, out.Kept = interval(all), interval(kept), part{len(kept), float64(len(kept)) / float64(len(all))}
 	if out.Unknown == 0 {
 		out.Curve = curve(images)
-		sum := 0.
-		for _, p := range out.Curve {
-			sum += p.Dice
-		}
-		out.Area = new(sum / float64(len(out.Curve)))
+		out.Area = new(metric.Mean(figures(out.Curve, func(p riskPoint) float64 { return p.Dice })))
 	}
-	return &out
+	return out
 }
 
-// curve is the mean soft Dice of the first, the first two … images in the order of their scores.
-// Images of equal scores may come in any order: each counts as their mean.
+// curve is the mean soft Dice of the first image, the first two and so on, in the order of their
+// scores. Images of equal scores have no order: each counts as their mean.
 func curve(images []ranked) (points []riskPoint) {
 	slices.SortStableFunc(images, func(a, b ranked) int { return cmp.Compare(a.score, b.score) })
 	sum := 0.
@@ -87,19 +85,22 @@ func curve(images []ranked) (points []riskPoint) {
 }
 
 func (t *table) risk(r *riskReport) {
-	t.title("Soft Dice ×100 where doubted images are left out; mean over the marked structures")
-	t.line("all images\t%s", plain(*r.All, 100, 2))
+	t.Title("Soft Dice ×100 without the doubted images; mean over the marked structures")
+	t.Line("all images\t%s", plain(r.All, 100, 2))
 	if r.NotDoubted != nil {
-		t.line("those not doubted, %v\t%s", r.Kept, plain(*r.NotDoubted, 100, 2))
+		t.Line("those not doubted, %v\t%s", r.Kept, plain(r.NotDoubted, 100, 2))
 	} else {
-		t.line("those not doubted\t–")
+		t.Line("those not doubted\t–")
 	}
 	if r.Area != nil {
-		t.line("area under the risk–coverage curve\t%.2f", 100**r.Area)
+		t.Line("area under the risk–coverage curve\t%.2f", 100**r.Area)
 	} else {
-		t.line("area under the risk–coverage curve\t–\tthe weights cannot tell how odd a result is (%d have no score)", r.Unknown)
+		t.Line("area under the risk–coverage curve\t–\tthe weights cannot tell how odd a result is (%d have no score)", r.Unknown)
 	}
 }
+
+// fewDots is the largest number of points that the curve marks one by one.
+const fewDots = 60
 
 // riskSVG draws the curve.
 func (r *report) riskSVG(w io.Writer) error {
@@ -121,6 +122,3 @@ func (r *report) riskSVG(w io.Writer) error {
 	}.WriteTo(w)
 	return err
 }
-
-// fewDots is up to how many points the curve marks each.
-const fewDots = 60

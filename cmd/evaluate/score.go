@@ -15,15 +15,15 @@ import (
 	"mrprism/weights"
 )
 
-// scorer segments cases and keeps their scores.
+// scorer segments images and keeps their scores.
 type scorer struct {
 	request
 	data     *dataset.Dataset // with the model's classes; nil without -data
 	session  command.Session
-	against  *command.Session // nil: no comparison
+	against  *command.Session // nil without -against
 	progress *command.Progress
 
-	adapter     string
+	adapter     string        // what computed
 	cases       []*caseScore  // of -data
 	calibration []calibration // by class
 	centred     []*centreScore
@@ -31,59 +31,63 @@ type scorer struct {
 	sheet       *sheet // nil without -worst
 }
 
-// calibration gathers pixels of all cases.
+// calibration gathers pixels of all cases, with 15 or 50 bins.
 type calibration struct{ union15, union50, whole15 *metric.Calibration }
 
-// caseScore is one image. All figures are of masks at the image's size; shares are 0..1.
+// caseScore is one image of -data. All figures are of masks at the image's size; shares are 0..1.
 type caseScore struct {
-	Name    string         `json:"name"`
-	Folder  string         `json:"folder"`
-	Region  imageio.Square `json:"region"`
-	trust                  // where nothing was found, an empty mask was scored
-	Against *bool          `json:"foundByAgainst,omitempty"` // whether the other weights found something
-	Classes []*classScore  `json:"classes"`                  // null where nobody has marked the class
+	Name   string         `json:"name"`
+	Folder string         `json:"folder"`
+	Region imageio.Square `json:"region"`
+	trust                 // if nothing was found, an empty mask is scored
+	// whether the other weights found something
+	Against *bool          `json:"foundByAgainst,omitempty"`
+	Classes []*classScore  `json:"classes"` // null for a class without marks
 	Ratio   *ratioScore    `json:"verticalRatio,omitempty"`
 	Changed []changedScore `json:"changed,omitempty"` // by change
 }
 
+// classScore is one structure in one image.
 type classScore struct {
-	SoftDice     []float64    `json:"softDice"`               // of Rec0 … RecN against the mean vote
-	Truth        []truthScore `json:"truth,omitempty"`        // Rec0 … RecN with the folder's truth/CLASS/NAME.png, where there is one
-	Against      *float64     `json:"against,omitempty"`      // soft Dice of the other weights' Rec0 against the mean vote
-	TruthAgainst *truthScore  `json:"againstTruth,omitempty"` // that with the truth
-	Heads        [][]*float64 `json:"heads,omitempty"`        // Dice of head m (row) with rater n (column); null where the rater is missing
-	Raters       [][]*float64 `json:"raters,omitempty"`       // Dice among the raters themselves
-	Response     []*response  `json:"response,omitempty"`     // by rater; null where the rater is missing or a mask is empty
-	Agreement    agreement    `json:"agreement"`
-	Areas        []float64    `json:"areas,omitempty"`    // pixels, by rater; absent where one is missing
-	Set          *setScore    `json:"set,omitempty"`      // of named raters
-	Interval     *held        `json:"interval,omitempty"` // of the area, pixels
-	Marks        []*markScore `json:"marks,omitempty"`    // by rater; null where the rater is missing, absent where no three have marked or nothing is in dispute
+	SoftDice []float64 `json:"softDice"` // of Rec0 … RecN against the mean vote
+	// of Rec0 … RecN against truth/CLASS/NAME.png, if that exists
+	Truth   []truthScore `json:"truth,omitempty"`
+	Against *float64     `json:"against,omitempty"` // soft Dice of the other weights' Rec0
+	// the other weights' Rec0 against the truth
+	TruthAgainst *truthScore `json:"againstTruth,omitempty"`
+	// Dice of head m (row) with rater n (column); null for a missing mark
+	Heads  [][]*float64 `json:"heads,omitempty"`
+	Raters [][]*float64 `json:"raters,omitempty"` // Dice of rater m with rater n
+	// by rater; null if the mark is missing or a mask is empty
+	Response  []*response `json:"response,omitempty"`
+	Agreement agreement   `json:"agreement"`
+	// pixels, by rater; absent if a mark is missing
+	Areas    []float64 `json:"areas,omitempty"`
+	Set      *setScore `json:"set,omitempty"`      // of named raters
+	Interval *held     `json:"interval,omitempty"` // of the area, pixels
+	// by rater, null for a missing mark; absent with fewer than three marks or no disputed pixel
+	Marks []*markScore `json:"marks,omitempty"`
 }
 
-// response is what happens to the mask when one rater has all the weight.
-type response struct {
-	Area      float64 `json:"area"`      // change of the mask's area, as a share
-	RaterArea float64 `json:"raterArea"` // of the rater's own mask against the majority's: how far a mask that follows would move
-	Before    float64 `json:"before"`    // Dice with the rater, all weights equal
-	After     float64 `json:"after"`     // with this rater's alone
-}
-
-// maps are a case's probabilities at the image's size.
+// maps are the probabilities of a case at the image's size.
 type maps struct {
 	recurrences [][][]float32 // [Rec i][class]
 	heads       [][][]float32 // [rater][class]
-	alone       [][][]float32 // [rater][class], the mask under that rater's weight alone; nil where not asked for
-	measured    segment.Measurements
+	// [rater][class]: the mask with all weight on that rater; nil if not computed
+	alone    [][][]float32
+	measured segment.Measurements
 }
 
-// scoreAll scores the cases until one fails, which the error names.
+// last are the maps of the last recurrence, by class.
+func (m *maps) last() [][]float32 { return m.recurrences[len(m.recurrences)-1] }
+
+// scoreAll scores the cases until one fails. The error names that case.
 func (s *scorer) scoreAll(ctx context.Context, cases []dataset.Case) error {
 	for _, c := range cases {
 		s.progress.Begin()
 		if err := s.score(ctx, c); err != nil {
 			if problems := (dataset.Problems)(nil); errors.As(err, &problems) {
-				return err // names its files, which have changed since they were checked
+				return err // it names the files, which have changed since input.check
 			}
 			return fmt.Errorf("%s: %w", c.Image, err)
 		}
@@ -91,7 +95,7 @@ func (s *scorer) scoreAll(ctx context.Context, cases []dataset.Case) error {
 	return nil
 }
 
-// score segments one case and keeps its scores.
+// score segments one case and keeps its scores. It keeps a whole case or nothing.
 func (s *scorer) score(ctx context.Context, c dataset.Case) error {
 	s.progress.Show("%s: reading", c.Name)
 	l, err := dataset.Load(c)
@@ -110,11 +114,10 @@ func (s *scorer) score(ctx context.Context, c dataset.Case) error {
 	var other [][]float32
 	if s.against != nil {
 		s.progress.Show("%s: the other weights", c.Name)
-		var seen bool
-		if other, seen, err = s.masks(ctx, s.against, l, 0); err != nil {
+		score.Against = new(bool)
+		if other, *score.Against, err = s.masks(ctx, s.against, l, 0); err != nil {
 			return err
 		}
-		score.Against = &seen
 	}
 	if s.changed {
 		if score.Changed, err = s.changes(ctx, l); err != nil {
@@ -127,7 +130,7 @@ func (s *scorer) score(ctx context.Context, c dataset.Case) error {
 			return err
 		}
 	}
-	for k, truth := range truths { // nothing fails from here on: a case is scored as a whole or not at all
+	for k, truth := range truths {
 		score.Classes = append(score.Classes, s.class(l, m, other, k, truth))
 	}
 	score.Ratio = s.ratio(l, m)
@@ -138,101 +141,92 @@ func (s *scorer) score(ctx context.Context, c dataset.Case) error {
 	return nil
 }
 
-// masks are the probabilities (by class) of the last recurrence, and whether anything was found.
-func (s *scorer) masks(ctx context.Context, session *command.Session, l *dataset.Loaded, recurrences int) (masks [][]float32, seen bool, err error) {
+// masks are the last recurrence's probabilities by class, and whether anything was found.
+func (s *scorer) masks(ctx context.Context, session *command.Session, l *dataset.Loaded, recurrences int) (masks [][]float32, found bool, err error) {
 	err = session.Do(ctx, func(e *segment.Engine) error {
 		r, err := e.Segment(ctx, l.Image, segment.Options{Recurrences: recurrences, ROI: s.region})
-		if err != nil {
-			return err
+		if err == nil {
+			masks, found = each(len(s.data.Classes), r.Probability), r.Found
 		}
-		masks, seen = nil, r.Found
-		for k := range s.data.Classes {
-			masks = append(masks, r.Probability(k))
-		}
-		return nil
+		return err
 	})
-	return masks, seen, err
+	return masks, found, err
 }
 
-// segment fills m, and what score says of the region.
+// each are the n results of a function of 0 … n-1.
+func each[T any](n int, of func(i int) T) (all []T) {
+	for i := range n {
+		all = append(all, of(i))
+	}
+	return all
+}
+
+// segment fills m, and what score says of the region and of doubts.
 func (s *scorer) segment(ctx context.Context, e *segment.Engine, l *dataset.Loaded, score *caseScore, m *maps) error {
 	about := e.Metadata()
-	n := s.recurrences
+	classes, raters := len(about.Classes), len(about.Raters)
 	s.progress.Show("%s: segmenting", l.Name)
-	r, err := e.Segment(ctx, l.Image, segment.Options{Recurrences: n, ROI: s.region})
+	r, err := e.Segment(ctx, l.Image, segment.Options{Recurrences: s.recurrences, ROI: s.region})
 	if err != nil {
 		return err
 	}
 	score.trust, score.Region, s.adapter, m.measured = trustOf(r), r.ROI, e.Adapter(), r.Measurements
-	read := func(of func(k int) []float32) (out [][]float32) {
-		for k := range about.Classes {
-			out = append(out, of(k))
-		}
-		return out
-	}
-	for i := range n + 1 {
-		m.recurrences = append(m.recurrences, read(func(k int) []float32 { return r.Recurrence(i, k) }))
-	}
+	m.recurrences = each(s.recurrences+1, func(i int) [][]float32 {
+		return each(classes, func(k int) []float32 { return r.Recurrence(i, k) })
+	})
 	if !s.sameRaters() {
 		return nil
 	}
-	heads := segment.Feedbacks(&about) > 0 // the others mean nothing
+	heads := segment.Feedbacks(&about) > 0 // else the heads were not trained
 	if heads {
-		for i := range about.Raters {
-			m.heads = append(m.heads, read(func(k int) []float32 { return r.Rater(i, k) }))
-		}
+		m.heads = each(raters, func(i int) [][]float32 {
+			return each(classes, func(k int) []float32 { return r.Rater(i, k) })
+		})
 	}
 	if about.Labels == weights.LabelsAgreementLevels || !score.Found || !heads && !r.Steered {
 		return nil
 	}
-	for i := range about.Raters {
-		s.progress.Show("%s: all weight to rater %d of %d", l.Name, i+1, len(about.Raters))
-		one := make([]float32, len(about.Raters))
+	for i := range raters {
+		s.progress.Show("%s: all weight to rater %d of %d", l.Name, i+1, raters)
+		one := make([]float32, raters)
 		one[i] = 1
-		if r, err = e.Recalculate(ctx, segment.Options{Recurrences: n, RaterWeights: one}); err != nil {
+		if r, err = e.Recalculate(ctx, segment.Options{Recurrences: s.recurrences, RaterWeights: one}); err != nil {
 			return err
 		}
-		m.alone = append(m.alone, read(func(k int) []float32 { return r.Probability(k) }))
+		m.alone = append(m.alone, each(classes, r.Probability))
 	}
 	return nil
 }
 
-// sameRaters reports whether the model's heads are the data's raters.
+// sameRaters reports whether the data has the model's raters, in the same order.
 func (s *scorer) sameRaters() bool {
 	about := &s.session.Model.Metadata
 	return slices.Equal(about.Raters, s.data.Raters) && (about.Labels == weights.LabelsAgreementLevels) == s.data.Levels
 }
 
-// strangers says what is left out where they are not; empty where they are.
-func (s *scorer) strangers() string {
-	if s.data == nil || s.sameRaters() {
-		return ""
+// otherRaters says what the program leaves out if sameRaters is false.
+func (s *scorer) otherRaters() string {
+	about, labels := &s.session.Model.Metadata, weights.LabelsRaters
+	if s.data.Levels {
+		labels = weights.LabelsAgreementLevels
 	}
-	about := &s.session.Model.Metadata
-	return fmt.Sprintf("the heads of %s are of %s %s, in this order, and the data has %s %s: what compares heads with raters, or gives raters weights, is left out", about.Name,
-		about.Labels, strings.Join(about.Raters, ", "), labels(s.data), strings.Join(s.data.Raters, ", "))
+	return fmt.Sprintf("%s has heads of %s %s, and the data has marks of %s %s: what compares heads with raters is left out", about.Name,
+		about.Labels, strings.Join(about.Raters, ", "), labels, strings.Join(s.data.Raters, ", "))
 }
 
-func labels(d *dataset.Dataset) string {
-	if d.Levels {
-		return weights.LabelsAgreementLevels
-	}
-	return weights.LabelsRaters
-}
-
-// class scores one structure; nil where its votes cannot be counted.
+// class scores one structure; nil if it has no votes.
 func (s *scorer) class(l *dataset.Loaded, m maps, other [][]float32, k int, truth []uint8) *classScore {
 	votes, ok := l.Votes(k)
 	if !ok {
 		return nil
 	}
+	softDice := func(maps [][]float32) float64 { return metric.SoftDice(maps[k], votes, metric.DefaultSoftDice) }
 	out := &classScore{Areas: s.areas(l, k)}
 	for _, maps := range m.recurrences {
-		out.SoftDice = append(out.SoftDice, metric.SoftDice(maps[k], votes, metric.DefaultSoftDice))
+		out.SoftDice = append(out.SoftDice, softDice(maps))
 	}
 	if other != nil {
-		d := metric.SoftDice(other[k], votes, metric.DefaultSoftDice)
-		out.Against = &d
+		out.Against = new(softDice(other))
 	}
 	if truth != nil {
 		right := newTruth(truth, votes)
@@ -240,55 +234,41 @@ func (s *scorer) class(l *dataset.Loaded, m maps, other [][]float32, k int, trut
 			out.Truth = append(out.Truth, right.score(maps[k]))
 		}
 		if other != nil {
-			d := right.score(other[k])
-			out.TruthAgainst = &d
+			out.TruthAgainst = new(right.score(other[k]))
 		}
 	}
-	last := m.recurrences[len(m.recurrences)-1][k]
+	last := m.last()[k]
 	s.calibrate(k, last, votes)
 	out.Agreement = agree(last, votes, l.Image.W, l.Image.H)
-	marks := make([][]uint8, len(l.Masks))
-	for i := range marks {
-		marks[i] = l.Masks[i][k]
-	}
-	ofHeads := make([][]float32, len(m.heads))
-	for i, head := range m.heads {
-		ofHeads[i] = head[k]
-		out.Heads = append(out.Heads, dices(head[k], marks))
-		out.Raters = append(out.Raters, make([]*float64, len(marks)))
+	out.Interval = promised(m.measured.Structures[k].Interval, float64(metric.Area(votes.Mean())))
+	marks := each(len(l.Masks), func(i int) []uint8 { return l.Masks[i][k] })
+	heads := each(len(m.heads), func(i int) []float32 { return m.heads[i][k] })
+	for i, head := range heads {
+		out.Heads = append(out.Heads, dices(head, marks))
+		among := make([]*float64, len(marks))
 		if marks[i] != nil {
-			out.Raters[i] = dices(marks[i], marks)
+			among = dices(marks[i], marks)
 		}
+		out.Raters = append(out.Raters, among)
 	}
 	if m.heads != nil && !s.data.Levels {
-		out.Set = set(ofHeads, marks)
+		out.Set = set(heads, marks)
 		if m.alone != nil {
-			out.Marks = marked(ofHeads, marks, truth)
+			out.Marks = marked(heads, marks, truth)
 		}
 	}
-	majority := metric.Area(votes.Mean())
-	out.Interval = promised(m.measured.Structures[k].Interval, float64(majority))
 	for i, alone := range m.alone {
-		out.Response = append(out.Response, nil)
-		area := metric.Area(last)
-		if marks[i] == nil || area == 0 || majority == 0 {
-			continue
-		}
-		out.Response[i] = &response{
-			Area: float64(metric.Area(alone[k]))/float64(area) - 1, RaterArea: float64(metric.Area(marks[i]))/float64(majority) - 1,
-			Before: metric.Dice(last, marks[i]), After: metric.Dice(alone[k], marks[i]),
-		}
+		out.Response = append(out.Response, respond(last, alone[k], marks[i], votes))
 	}
 	return out
 }
 
-// dices is the Dice of a mask with every rater's; nil where the rater is missing.
+// dices is the Dice of a mask with every rater's mark; nil for a missing mark.
 func dices[T metric.Pixel](mask []T, marks [][]uint8) []*float64 {
 	out := make([]*float64, len(marks))
 	for i, mark := range marks {
 		if mark != nil {
-			d := metric.Dice(mask, mark)
-			out[i] = &d
+			out[i] = new(metric.Dice(mask, mark))
 		}
 	}
 	return out

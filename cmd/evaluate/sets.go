@@ -1,32 +1,24 @@
 package main
 
 import (
-	"math"
-
 	"mrprism/internal/dataset"
 	"mrprism/internal/metric"
 )
 
-// setScore is how far the heads, as a set of possible marks, are the raters'.
+// setScore compares the heads, as a set of possible marks, with the raters' marks.
 type setScore struct {
 	Energy float64  `json:"generalizedEnergyDistance"`
 	Max    float64  `json:"diceMax"`
 	Match  *float64 `json:"diceMatch"` // null for too many raters to match
 }
 
-// agreement is what is to be known of a structure's marks and outline.
+// agreement compares a structure's outline with the majority's, and the raters with each other.
 type agreement struct {
-	Hausdorff  *float64 `json:"hausdorff95"` // pixels, of the last recurrence against the majority; null where one of them is empty
-	Kappa      *float64 `json:"fleissKappa"` // of the raters inside the union of their marks; null where it is not defined, as for equal marks
+	// pixels, of RecN; null if the mask or the majority is empty
+	Hausdorff *float64 `json:"hausdorff95"`
+	// inside the union of the marks; null if not defined, as for equal marks
+	Kappa      *float64 `json:"fleissKappa"`
 	KappaWhole *float64 `json:"fleissKappaWholeImage"`
-}
-
-// defined is nil for NaN.
-func defined(v float64) *float64 {
-	if math.IsNaN(v) {
-		return nil
-	}
-	return &v
 }
 
 func agree(last []float32, votes metric.Votes, w, h int) agreement {
@@ -35,11 +27,10 @@ func agree(last []float32, votes metric.Votes, w, h int) agreement {
 	}
 }
 
-// set compares the heads of raters who have marked with their marks; nil where fewer than two have.
+// set compares the heads of the raters who have marked with their marks; nil for fewer than two.
 func set(heads [][]float32, marks [][]uint8) *setScore {
 	var predicted [][]float32
 	var given [][]uint8
-	var dice metric.Matrix
 	for m, mark := range marks {
 		if mark != nil {
 			predicted, given = append(predicted, heads[m]), append(given, mark)
@@ -48,107 +39,94 @@ func set(heads [][]float32, marks [][]uint8) *setScore {
 	if len(given) < 2 {
 		return nil
 	}
-	for _, head := range predicted {
-		row := make([]float64, len(given))
-		for j, mark := range given {
-			row[j] = metric.Dice(head, mark)
-		}
-		dice = append(dice, row)
+	dice := make(metric.Matrix, len(given))
+	for i, head := range predicted {
+		dice[i] = each(len(given), func(j int) float64 { return metric.Dice(head, given[j]) })
 	}
 	return &setScore{metric.Energy(predicted, given), dice.Max(), defined(dice.Match())}
 }
 
-// areas are a structure's pixels by rater; nil where one is missing, or there are no raters.
+// areas are a structure's pixels by rater; nil if a rater's mark is missing, and for levels.
 func (s *scorer) areas(l *dataset.Loaded, k int) []float64 {
 	given := l.Given(k)
 	if s.data.Levels || len(given) < len(s.data.Raters) {
 		return nil
 	}
-	out := make([]float64, len(given))
-	for m, mask := range given {
-		out[m] = float64(metric.Area(mask))
-	}
-	return out
+	return each(len(given), func(m int) float64 { return float64(metric.Area(given[m])) })
 }
 
 type setReport struct {
-	Energy metric.Interval  `json:"generalizedEnergyDistance"`
-	Max    metric.Interval  `json:"diceMax"`
+	Energy *metric.Interval `json:"generalizedEnergyDistance"`
+	Max    *metric.Interval `json:"diceMax"`
 	Match  *metric.Interval `json:"diceMatch,omitempty"`
 }
 
 type agreementReport struct {
-	Hausdorff      *metric.Interval `json:"hausdorff95,omitempty"`
-	Undefined      int              `json:"hausdorff95Undefined"` // images in which one of the two masks is empty
-	Kappa          *metric.Interval `json:"fleissKappa,omitempty"`
-	KappaUndefined int              `json:"fleissKappaUndefined"` // images in which all marks are the same, or empty, or there is one alone
+	Hausdorff *metric.Interval `json:"hausdorff95,omitempty"`
+	// images in which one of the two masks is empty
+	Undefined int              `json:"hausdorff95Undefined"`
+	Kappa     *metric.Interval `json:"fleissKappa,omitempty"`
+	// images with equal marks, empty marks or a single mark
+	KappaUndefined int              `json:"fleissKappaUndefined"`
 	KappaWhole     *metric.Interval `json:"fleissKappaWholeImage,omitempty"`
-	WholeUndefined int              `json:"fleissKappaWholeImageUndefined"` // in which all marks are empty, or full, or there is one alone
-	ICC            *float64         `json:"iccOfAreas,omitempty"`           // ICC(2,1) over the images that all raters have marked
+	// images with empty marks, full marks or a single mark
+	WholeUndefined int `json:"fleissKappaWholeImageUndefined"`
+	// ICC(2,1) over the images that all raters have marked
+	ICC *float64 `json:"iccOfAreas,omitempty"`
 }
 
-// setReports gathers both over the images of a structure.
+// setReports gathers both over the images of a structure. The set is nil without named raters'
+// heads.
 func setReports(scores []*classScore) (*setReport, *agreementReport) {
-	var energy, most, match, hausdorff, kappa, whole []float64
-	var areas [][]float64
-	keep := func(values *[]float64, v *float64) {
-		if v != nil {
-			*values = append(*values, *v)
-		}
+	gather := func(of func(agreement) *float64) (*metric.Interval, int) {
+		values := figures(scores, func(c *classScore) float64 { return number(of(c.Agreement)) })
+		return interval(values), len(scores) - len(values)
 	}
+	agreed := &agreementReport{}
+	agreed.Hausdorff, agreed.Undefined = gather(func(a agreement) *float64 { return a.Hausdorff })
+	agreed.Kappa, agreed.KappaUndefined = gather(func(a agreement) *float64 { return a.Kappa })
+	agreed.KappaWhole, agreed.WholeUndefined = gather(func(a agreement) *float64 { return a.KappaWhole })
+	var areas [][]float64
+	var sets []*setScore
 	for _, c := range scores {
-		keep(&hausdorff, c.Agreement.Hausdorff)
-		keep(&kappa, c.Agreement.Kappa)
-		keep(&whole, c.Agreement.KappaWhole)
 		if c.Areas != nil {
 			areas = append(areas, c.Areas)
 		}
 		if c.Set != nil {
-			energy, most = append(energy, c.Set.Energy), append(most, c.Set.Max)
-			keep(&match, c.Set.Match)
+			sets = append(sets, c.Set)
 		}
 	}
-	agreed := &agreementReport{
-		Hausdorff: interval(hausdorff), Undefined: len(scores) - len(hausdorff),
-		Kappa: interval(kappa), KappaUndefined: len(scores) - len(kappa), KappaWhole: interval(whole), WholeUndefined: len(scores) - len(whole),
-		ICC: defined(metric.ICC(areas)),
-	}
-	if energy == nil {
+	agreed.ICC = defined(metric.ICC(areas))
+	if sets == nil {
 		return nil, agreed
 	}
-	return &setReport{*interval(energy), *interval(most), interval(match)}, agreed
+	return &setReport{
+		over(sets, func(s *setScore) float64 { return s.Energy }), over(sets, func(s *setScore) float64 { return s.Max }),
+		over(sets, func(s *setScore) float64 { return number(s.Match) }),
+	}, agreed
 }
 
 func (t *table) agreement(r *report, class string, a *agreementReport) {
-	t.title("%s: outline of Rec%d, and how far the raters agree", class, r.Recurrences)
-	if a.Hausdorff != nil {
-		t.line("95 %% Hausdorff distance from the majority, pixels\t%s", plain(*a.Hausdorff, 1, 1))
+	t.Title("%s: outline of Rec%d, and how far the raters agree", class, r.Recurrences)
+	undefined := func(why string, images int) {
+		if images > 0 {
+			t.Line("  not defined: %s\t%d", why, images)
+		}
 	}
-	if a.Undefined > 0 {
-		t.line("  not defined, one of them being empty\t%d", a.Undefined)
-	}
-	if a.Kappa != nil {
-		t.line("Fleiss' kappa of the raters inside the union of all marks\t%s", signed(*a.Kappa, 1, 2))
-	}
-	if a.KappaUndefined > 0 {
-		t.line("  kappa not defined, the marks being the same, or one alone\t%d", a.KappaUndefined)
-	}
-	if a.KappaWhole != nil {
-		t.line("  in the whole image\t%s", signed(*a.KappaWhole, 1, 2))
-	}
-	if a.WholeUndefined > 0 {
-		t.line("  kappa there not defined, the marks being empty or full, or one alone\t%d", a.WholeUndefined)
-	}
+	t.row("95 % Hausdorff distance from the majority, pixels", a.Hausdorff, plain, 1, 1)
+	undefined("one of the two masks is empty", a.Undefined)
+	t.row("Fleiss' kappa of the raters inside the union of all marks", a.Kappa, signed, 1, 2)
+	undefined("marks are equal, or there is one", a.KappaUndefined)
+	t.row("  in the whole image", a.KappaWhole, signed, 1, 2)
+	undefined("marks are empty or full, or there is one", a.WholeUndefined)
 	if a.ICC != nil {
-		t.line("intraclass correlation (2,1) of the raters' areas\t%.2f", *a.ICC)
+		t.Line("intraclass correlation (2,1) of the raters' areas\t%.2f", *a.ICC)
 	}
 }
 
 func (t *table) set(class string, s *setReport) {
-	t.title("%s: the heads as a set of possible marks, beside the raters' marks", class)
-	t.line("generalized energy distance, 1 − IoU (0: the same)\t%s", plain(s.Energy, 1, 3))
-	t.line("Dice_max ×100, for each mark the best head\t%s", plain(s.Max, 100, 1))
-	if s.Match != nil {
-		t.line("Dice_match ×100, for each mark another head\t%s", plain(*s.Match, 100, 1))
-	}
+	t.Title("%s: the heads as a set of possible marks, beside the raters' marks", class)
+	t.row("generalized energy distance, 1 − IoU (0: equal sets)", s.Energy, plain, 1, 3)
+	t.row("Dice_max ×100, the best head for each mark", s.Max, plain, 100, 1)
+	t.row("Dice_match ×100, another head for each mark", s.Match, plain, 100, 1)
 }

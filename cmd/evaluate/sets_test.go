@@ -14,7 +14,8 @@ import (
 	"mrprism/internal/metric"
 )
 
-// Heads that draw as the raters did are the same set, whose is whose or not; the head of a rater who has not marked does not count.
+// Heads that draw as the raters did are the same set, whose is whose or not; the head of a rater
+// who has not marked does not count.
 func TestSet(t *testing.T) {
 	marks := [][]uint8{{1, 1, 0, 0}, nil, {0, 1, 1, 0}}
 	swapped := [][]float32{{0, .9, .8, .1}, {1, 1, 1, 1}, {.7, .6, .5, 0}}
@@ -38,7 +39,8 @@ func TestAgree(t *testing.T) {
 	require.Nil(t, agree(make([]float32, 4), votes, 4, 1).Hausdorff, "an empty mask has no outline")
 }
 
-// Raters who marked the same have no kappa inside the union of their marks; how many images those are is told.
+// Raters who marked the same have no kappa inside the union of their marks; how many images those
+// are is told.
 func TestUndefinedKappa(t *testing.T) {
 	same := metric.Count([]uint8{1, 1, 0, 0}, []uint8{1, 1, 0, 0})
 	differing := metric.Count([]uint8{1, 1, 0, 0}, []uint8{0, 1, 1, 0})
@@ -52,8 +54,8 @@ func TestUndefinedKappa(t *testing.T) {
 	require.InDelta(t, *scores[1].Agreement.Kappa, r.Kappa.Mean, 1e-12)
 	var out strings.Builder
 	require.NoError(t, (&report{Classes: []classReport{{Class: "disc", Images: 3, Agreement: r}}}).table(&out))
-	require.Regexp(t, `kappa not defined, the marks being the same, or one alone +2\n`, out.String())
-	require.Regexp(t, `kappa there not defined, the marks being empty or full, or one alone +1\n`, out.String())
+	require.Regexp(t, `not defined: marks are equal, or there is one +2\n`, out.String())
+	require.Regexp(t, `not defined: marks are empty or full, or there is one +1\n`, out.String())
 }
 
 // The lines of the CSV are the figures of the JSON, and their means those of the report.

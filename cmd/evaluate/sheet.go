@@ -39,7 +39,7 @@ type block struct {
 	cells []*cell
 }
 
-// blocks are those that have cells.
+// blocks are the results of -data and of -centres, if there are any.
 func (s *sheet) blocks() (blocks []block) {
 	add := func(title string, w worst) {
 		if len(w.cells) > 0 {
@@ -60,74 +60,38 @@ func (s *sheet) jpeg(w io.Writer) error {
 	return jpeg.Encode(w, s.draw(blocks), &jpeg.Options{Quality: quality})
 }
 
-// draw draws title, legend and blocks, one below the other.
+// draw draws the title, the legend and the blocks, one below the other.
 func (s *sheet) draw(blocks []block) *image.RGBA {
-	legend := newLegend(s.samples())
-	tall := gap + lineTall + legend.tall()
+	samples := s.samples()
+	most := (len(samples) + 2) * (lineTall + gap) // no legend is taller
 	for _, b := range blocks {
-		tall += b.tall()
+		most += 2*(lineTall+gap) + len(b.cells)*(cellWide+below+2*lineTall+gap)
 	}
-	on := image.NewRGBA(image.Rect(0, 0, wide, tall))
+	on := image.NewRGBA(image.Rect(0, 0, wide, most))
 	fill(on, on.Rect, ground)
 	write(on, gap, gap, fit("The worst results of "+s.model, wide-2*gap), bright)
-	legend.draw(on, gap+lineTall)
-	y := gap + lineTall + legend.tall()
+	y := legend(on, gap+lineTall+gap/2, samples) + gap
 	for _, b := range blocks {
-		b.draw(on, y)
-		y += b.tall()
+		y = b.draw(on, y) + gap
 	}
-	return on
+	return on.SubImage(image.Rect(0, 0, wide, y)).(*image.RGBA)
 }
 
-// row is the cells of one row.
-type row []*cell
-
-// rows are the cells, so many to a row as there are columns.
-func (b block) rows() (rows []row) {
-	for cells := range slices.Chunk(b.cells, columns) {
-		rows = append(rows, cells)
-	}
-	return rows
-}
-
-// tall is the block's height, with two gaps below.
-func (b block) tall() int {
-	tall := lineTall + gap/2 + gap
-	for _, r := range b.rows() {
-		tall += r.tall()
-	}
-	return tall
-}
-
-// draw draws the block from y on.
-func (b block) draw(on *image.RGBA, y int) {
+// draw draws the block from y on and returns where it ends. The frames of a row stand on one line.
+func (b block) draw(on *image.RGBA, y int) (end int) {
 	write(on, gap, y, fit(b.title, wide-2*gap), bright)
 	y += lineTall + gap/2
-	for _, r := range b.rows() {
-		for i, c := range r {
-			c.draw(on, r.frame(i, y), gap+i*(cellWide+gap), y+r.frames()+below)
+	for row := range slices.Chunk(b.cells, columns) {
+		tallest := slices.MaxFunc(row, func(a, b *cell) int { return a.picture.Rect.Dy() - b.picture.Rect.Dy() })
+		y += tallest.picture.Rect.Dy() + 2*border
+		for i, c := range row {
+			size := c.picture.Rect.Size().Add(image.Pt(2*border, 2*border))
+			corner := image.Pt(gap+i*(cellWide+gap), y-size.Y)
+			c.draw(on, image.Rectangle{corner, corner.Add(size)}, corner.X, y+below)
 		}
-		y += r.tall()
+		y += below + 2*lineTall + gap
 	}
-}
-
-// frames is the height of the row's tallest frame.
-func (r row) frames() (tall int) {
-	for _, c := range r {
-		tall = max(tall, c.picture.Rect.Dy()+2*border)
-	}
-	return tall
-}
-
-// tall is the row's height, with captions and a gap below.
-func (r row) tall() int { return r.frames() + below + 2*lineTall + gap }
-
-// frame is the outer edge of the frame of cell i, where the row begins at y. Frames stand on one
-// line above the captions.
-func (r row) frame(i, y int) image.Rectangle {
-	size := r[i].picture.Rect.Size().Add(image.Pt(2*border, 2*border))
-	corner := image.Pt(gap+i*(cellWide+gap), y+r.frames()-size.Y)
-	return image.Rectangle{corner, corner.Add(size)}
+	return y
 }
 
 // draw draws the picture in its frame, and the captions from x, y on.
@@ -151,7 +115,7 @@ type sample struct {
 	draw func(on *image.RGBA, at image.Rectangle)
 }
 
-// Measures of a sample in pixels: its picture and what is between samples.
+// Measures of the legend in pixels: the picture of a sample, and the gap between samples.
 const (
 	swatch  = 26
 	between = 24
@@ -176,7 +140,7 @@ func framed(text string, ink color.RGBA) sample {
 // samples explain the outlines and the frames.
 func (s *sheet) samples() (all []sample) {
 	for k, class := range s.classes {
-		all = append(all, outlined(class, func(on *image.RGBA, p piece) { stroke(on, []piece{p}, resultLine, structureColour(k)) }))
+		all = append(all, outlined(class, func(on *image.RGBA, p piece) { stroke(on, []piece{p}, resultLine, structures[k%len(structures)]) }))
 	}
 	truth, wrong := "the raters' majority or the circle of the CSV", "wrong or soft Dice below 50, not doubted"
 	switch {
@@ -189,40 +153,21 @@ func (s *sheet) samples() (all []sample) {
 		framed(wrong, red), framed("doubted", amber), framed("neither", grey))
 }
 
-// legend is samples in lines.
-type legend [][]sample
-
-// newLegend begins a new line where a sample would reach beyond the sheet.
-func newLegend(samples []sample) (l legend) {
-	x := wide
+// legend draws the samples from y on and returns where they end. It begins a new line for a sample
+// that would reach beyond the sheet.
+func legend(on *image.RGBA, y int, samples []sample) (end int) {
+	const textAt = swatch + swatch/4
+	x := gap
 	for _, s := range samples {
-		if x+s.wide() > wide-gap {
-			l, x = append(l, nil), gap
+		sampleWide := textAt + textWidth(s.text)
+		if x > gap && x+sampleWide > wide-gap {
+			x, y = gap, y+lineTall+gap/4
 		}
-		l[len(l)-1] = append(l[len(l)-1], s)
-		x += s.wide() + between
+		s.draw(on, image.Rect(x, y, x+swatch, y+lineTall-2))
+		write(on, x+textAt, y, s.text, pale)
+		x += sampleWide + between
 	}
-	return l
-}
-
-// wide is the sample's width.
-func (s sample) wide() int { return swatch + swatch/4 + textWidth(s.text) }
-
-// tall is the legend's height, with a gap above and below.
-func (l legend) tall() int { return gap/2 + len(l)*(lineTall+gap/4) + gap }
-
-// draw draws the legend from y on.
-func (l legend) draw(on *image.RGBA, y int) {
-	y += gap / 2
-	for _, samples := range l {
-		x := gap
-		for _, s := range samples {
-			s.draw(on, image.Rect(x, y, x+swatch, y+lineTall-2))
-			write(on, x+swatch+swatch/4, y, s.text, pale)
-			x += s.wide() + between
-		}
-		y += lineTall + gap/4
-	}
+	return y + lineTall + gap/4
 }
 
 // fill fills a rectangle.
@@ -230,7 +175,7 @@ func fill(on *image.RGBA, r image.Rectangle, ink color.RGBA) {
 	draw.Draw(on, r, image.NewUniform(ink), image.Point{}, draw.Src)
 }
 
-// face has the letters of ASCII. It draws a box for any other.
+// face has the letters of ASCII. It draws a box for other letters.
 var face = basicfont.Face7x13
 
 // textWidth is a text's width in pixels.
@@ -242,7 +187,7 @@ func write(on *image.RGBA, x, y int, text string, ink color.RGBA) {
 	d.DrawString(text)
 }
 
-// fit leaves out the middle of a name that is wider than so many pixels. Names of photographs
+// fit shortens a name to a width in pixels. It leaves out the middle, because names of photographs
 // differ at the end.
 func fit(name string, wide int) string {
 	letters := []rune(name)

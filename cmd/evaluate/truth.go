@@ -10,17 +10,15 @@ import (
 	"mrprism/internal/metric"
 )
 
-// truthScore sets a map of probabilities beside what is true.
+// truthScore compares probabilities with the truth.
 type truthScore struct {
-	Dice  float64 `json:"dice"`  // of the pixels above one half
-	Brier float64 `json:"brier"` // mean squared distance in the union of truth and marks: the smaller the better; 0 where that is empty
+	Dice float64 `json:"dice"` // of the pixels above one half
+	// mean squared error in the union of truth and marks: lower is better; 0 if the union is empty
+	Brier float64 `json:"brier"`
 }
 
-// truth is what is true of a structure in an image (H, W) of 0 and 1, and where a rater, or nobody, would mark it.
-type truth struct {
-	mask   []uint8
-	region []uint8
-}
+// truth is the true mask of a structure (H, W) of 0 and 1, and its union with all marks.
+type truth struct{ mask, region []uint8 }
 
 func newTruth(mask []uint8, votes metric.Votes) truth {
 	region := votes.Union()
@@ -40,78 +38,57 @@ func (t truth) score(p []float32) truthScore {
 	return s
 }
 
-// truthReport has the scores of Rec0 … RecN over the images that have a truth, and differences of the last: Dice the higher the better, Brier the lower.
+// truthReport compares Rec0 … RecN with the truth over the images that have one.
 type truthReport struct {
 	Images int             `json:"images"`
-	Dice   truthComparison `json:"dice"`
-	Brier  truthComparison `json:"brier"`
+	Dice   truthComparison `json:"dice"`  // higher is better
+	Brier  truthComparison `json:"brier"` // lower is better
 }
 
 type truthComparison struct {
-	Passes []metric.Interval `json:"passes"`         // Rec0 … RecN
-	Gain   *metric.Interval  `json:"gain,omitempty"` // last less Rec0
-	Over   *metric.Interval  `json:"over,omitempty"` // last less the other weights' Rec0
+	Passes []*metric.Interval `json:"passes"`         // Rec0 … RecN
+	Gain   *metric.Interval   `json:"gain,omitempty"` // RecN less Rec0
+	Over   *metric.Interval   `json:"over,omitempty"` // RecN less the other weights' Rec0
 }
 
-// truths gathers the scores; nil where no image has a truth.
+// truths gathers the scores; nil if no image has a truth.
 func truths(scores []*classScore) *truthReport {
-	var with []*classScore
-	for _, c := range scores {
-		if c.Truth != nil {
-			with = append(with, c)
-		}
-	}
+	with := filter(scores, func(c *classScore) bool { return c.Truth != nil })
 	if len(with) == 0 {
 		return nil
 	}
+	last := len(with[0].Truth) - 1
 	compare := func(of func(truthScore) float64) (out truthComparison) {
-		difference := func(from func(*classScore) *truthScore) *metric.Interval {
-			var values []float64
-			for _, c := range with {
-				if other := from(c); other != nil {
-					values = append(values, of(c.Truth[len(c.Truth)-1])-of(*other))
-				}
-			}
-			return interval(values)
+		out.Passes = each(last+1, func(i int) *metric.Interval {
+			return over(with, func(c *classScore) float64 { return of(c.Truth[i]) })
+		})
+		if last > 0 {
+			out.Gain = over(with, func(c *classScore) float64 { return of(c.Truth[last]) - of(c.Truth[0]) })
 		}
-		passes := len(with[0].Truth)
-		for i := range passes {
-			var values []float64
-			for _, c := range with {
-				values = append(values, of(c.Truth[i]))
-			}
-			out.Passes = append(out.Passes, *interval(values))
-		}
-		if passes > 1 {
-			out.Gain = difference(func(c *classScore) *truthScore { return &c.Truth[0] })
-		}
-		out.Over = difference(func(c *classScore) *truthScore { return c.TruthAgainst })
+		compared := filter(with, func(c *classScore) bool { return c.TruthAgainst != nil })
+		out.Over = over(compared, func(c *classScore) float64 { return of(c.Truth[last]) - of(*c.TruthAgainst) })
 		return out
 	}
-	return &truthReport{
-		Images: len(with),
-		Dice:   compare(func(s truthScore) float64 { return s.Dice }),
-		Brier:  compare(func(s truthScore) float64 { return s.Brier }),
-	}
+	return &truthReport{len(with), compare(func(s truthScore) float64 { return s.Dice }), compare(func(s truthScore) float64 { return s.Brier })}
 }
 
-// truth prints a structure's table of passes beside the truth.
 func (t *table) truth(r *report, c classReport) {
-	t.title("%s, %d images: beside the truth; Brier inside the union of truth and marks (the lower the better)", c.Class, c.Truth.Images)
-	t.line("\tDice ×100\tBrier ×100")
+	t.Title("%s, %d images: beside the truth; Brier inside the union of truth and marks (lower is better)", c.Class, c.Truth.Images)
+	t.Line("\tDice ×100\tBrier ×100")
 	dice, brier := c.Truth.Dice, c.Truth.Brier
 	for i := range dice.Passes {
-		t.line("Rec%d\t%s\t%s", i, plain(dice.Passes[i], 100, 2), plain(brier.Passes[i], 100, 2))
+		t.Line("Rec%d\t%s\t%s", i, plain(dice.Passes[i], 100, 2), plain(brier.Passes[i], 100, 2))
 	}
 	if dice.Gain != nil {
-		t.line("Rec%d − Rec0\t%s\t%s", r.Recurrences, signed(*dice.Gain, 100, 2), signed(*brier.Gain, 100, 2))
+		t.Line("Rec%d − Rec0\t%s\t%s", r.Recurrences, signed(dice.Gain, 100, 2), signed(brier.Gain, 100, 2))
 	}
 	if dice.Over != nil {
-		t.line("Rec%d − %s\t%s\t%s", r.Recurrences, r.Against.Name, signed(*dice.Over, 100, 2), signed(*brier.Over, 100, 2))
+		t.Line("Rec%d − %s\t%s\t%s", r.Recurrences, r.Against.Name, signed(dice.Over, 100, 2), signed(brier.Over, 100, 2))
 	}
 }
 
-// readTruth is the arbitrated or generated mask (H, W) of 0 and 1, truth/CLASS/NAME.png beside the images' folder; nil where there is none.
+// readTruth reads truth/CLASS/NAME.png beside the images' folder, (H, W) of 0 and 1; nil if there
+// is no such file.
 func readTruth(c dataset.Case, class string) ([]uint8, error) {
 	path := filepath.Join(filepath.Dir(filepath.Dir(c.Image)), "truth", class, c.Name+".png")
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {

@@ -25,17 +25,17 @@ type sheet struct {
 
 // newSheet is an empty sheet for the model; nil without -worst.
 func (s *scorer) newSheet() *sheet {
-	if s.worstPath == "" {
+	if s.worst == "" {
 		return nil
 	}
 	m := s.session.Model
 	return &sheet{model: m.Label(), classes: m.Metadata.Classes, ranked: rankedClass(&m.Metadata)}
 }
 
-// sheetable says, before minutes are computed in vain, that nobody has marked the class by which
-// -worst ranks the images of -data.
-func (r *request) sheetable(in *input, m *weights.Model) error {
-	if r.worstPath == "" || r.centres != "" {
+// checkSheet returns an error if nobody has marked the class by which -worst ranks the images of
+// -data.
+func (r *request) checkSheet(in *input, m *weights.Model) error {
+	if r.worst == "" || r.centres != "" {
 		return nil
 	}
 	ranked := rankedClass(&m.Metadata)
@@ -47,16 +47,16 @@ func (r *request) sheetable(in *input, m *weights.Model) error {
 	return fmt.Errorf("nobody has marked the %s in the images of -data, and -worst ranks them by it: leave -worst out", m.Metadata.Classes[ranked])
 }
 
-// rankedClass is the model's anchor, or its first class where it has none.
+// rankedClass is the model's anchor, or its first class without an anchor.
 func rankedClass(about *weights.Metadata) int {
 	return max(0, slices.Index(about.Classes, about.Anchor))
 }
 
-// most is how many results a block of the sheet holds.
+// most is the number of results in a block of the sheet.
 const most = 10
 
-// worst keeps the cells of the worst results, the worst first. Memory does not grow with the number
-// of results.
+// worst keeps the cells of the worst results, the worst first. Its memory does not grow with the
+// number of results.
 type worst struct {
 	cells   []*cell
 	offered int
@@ -67,12 +67,13 @@ type cell struct {
 	rank
 	name    string
 	turned  int    // degrees, clockwise
-	figure  string // in ASCII, which is all that the sheet's font has
+	figure  string // in ASCII, as the sheet's font has no other letters
 	frame   color.RGBA
 	picture *image.RGBA
 }
 
-// rank says how bad a result is: a greater group is worse, and within a group a greater figure.
+// rank says how bad a result is. A greater group is worse; within a group a greater figure is
+// worse.
 type rank struct {
 	group  int
 	figure float64
@@ -83,8 +84,8 @@ func (r rank) compare(other rank) int {
 	return cmp.Or(cmp.Compare(other.group, r.group), cmp.Compare(other.figure, r.figure))
 }
 
-// offer draws a result and keeps it, if it is among the worst so far. Of two results of one rank
-// the earlier stays.
+// offer draws a result and keeps it if it is among the worst until now. Of two results of equal
+// rank it keeps the earlier.
 func (w *worst) offer(r rank, draw func() *cell) {
 	w.offered++
 	if len(w.cells) == most && r.compare(w.cells[most-1].rank) >= 0 {
@@ -99,12 +100,12 @@ func (w *worst) offer(r rank, draw func() *cell) {
 
 // Colours of the frames.
 var (
-	red   = color.RGBA{230, 46, 46, 255}   // wrong, and the program does not doubt it
-	amber = color.RGBA{255, 176, 0, 255}   // the program doubts it
+	red   = color.RGBA{230, 46, 46, 255}   // wrong and not doubted
+	amber = color.RGBA{255, 176, 0, 255}   // doubted
 	grey  = color.RGBA{110, 116, 124, 255} // neither
 )
 
-// frame is the colour for a result that is wrong, or doubted, or neither.
+// frame is the colour of a result's frame.
 func frame(wrong, doubted bool) color.RGBA {
 	switch {
 	case doubted:
@@ -118,19 +119,18 @@ func frame(wrong, doubted bool) color.RGBA {
 // lowDice is the soft Dice below which a result counts as wrong.
 const lowDice = .5
 
-// offerCase offers an image of -data. Images in which nobody has marked the ranked class are left
-// out.
+// offerCase offers an image of -data in which somebody has marked the ranked class.
 func (s *sheet) offerCase(l *dataset.Loaded, m maps, score *caseScore) {
 	ranked := score.Classes[s.ranked]
 	if ranked == nil {
 		return
 	}
-	last := len(m.recurrences) - 1
-	dice := ranked.SoftDice[last]
+	last := m.last()
+	dice := ranked.SoftDice[len(ranked.SoftDice)-1]
 	s.data.offer(rank{figure: -dice}, func() *cell {
 		p := newPicture(l.Image)
 		for k := range s.classes {
-			p.result(k, p.trace(m.recurrences[last][k], l.Image.W, l.Image.H, 0, 0))
+			p.result(k, p.trace(last[k], l.Image.W, l.Image.H, 0, 0))
 		}
 		for k := range s.classes {
 			if votes, ok := l.Votes(k); ok {
@@ -148,8 +148,8 @@ func (s *sheet) offerCase(l *dataset.Loaded, m maps, score *caseScore) {
 // notFound is the figure of a result that found nothing.
 const notFound = "not found"
 
-// offerCentre offers a photograph of -centres. The circle is in pixels, and nil where the structure
-// is absent.
+// offerCentre offers a photograph of -centres. The circle is in pixels, and nil if the structure is
+// absent.
 func (s *sheet) offerCentre(img *imageio.Image, r *segment.Result, score *centreScore, at *circle) {
 	s.centres.offer(score.rank(), func() *cell {
 		p := newPicture(img)
@@ -164,8 +164,8 @@ func (s *sheet) offerCentre(img *imageio.Image, r *segment.Result, score *centre
 	})
 }
 
-// rank puts silently wrong results before those that are wrong and doubted, and these before right
-// ones. A wrong result without a distance is farther than all others of its group.
+// rank puts silently wrong results first, then wrong results with a doubt, then right results. A
+// wrong result without a distance comes first in its group.
 func (c *centreScore) rank() rank {
 	r := rank{}
 	switch {
@@ -183,7 +183,7 @@ func (c *centreScore) rank() rank {
 	return r
 }
 
-// figure says in a few words of ASCII how the result lies.
+// figure describes the result in a few words of ASCII.
 func (c *centreScore) figure() string {
 	switch {
 	case !c.Present && c.Right:

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"mrprism/internal/metric"
+	"mrprism/weights"
+)
+
+// headsReport compares the heads with the raters' marks.
+type headsReport struct {
+	Dice   [][]*float64     `json:"dice"` // means: heads by raters
+	Own    *metric.Interval `json:"own,omitempty"`
+	Others *metric.Interval `json:"others,omitempty"`
+	Margin *metric.Interval `json:"margin,omitempty"` // own less others
+	Raters *metric.Interval `json:"raters,omitempty"` // each rater with the others: what people reach
+}
+
+// heads averages the matrices over the images. Own, others and margin are first averaged within an
+// image.
+func heads(scores []*classScore) *headsReport {
+	m := len(scores[0].Heads)
+	out := &headsReport{Dice: make([][]*float64, m)}
+	for i := range m {
+		for j := range m {
+			dice := figures(scores, func(c *classScore) float64 { return number(c.Heads[i][j]) })
+			out.Dice[i] = append(out.Dice[i], defined(metric.Mean(dice)))
+		}
+	}
+	out.Own = over(scores, func(c *classScore) float64 { own, _ := means(c.Heads); return own })
+	out.Others = over(scores, func(c *classScore) float64 { _, others := means(c.Heads); return others })
+	out.Margin = over(scores, func(c *classScore) float64 { own, others := means(c.Heads); return own - others })
+	out.Raters = over(scores, func(c *classScore) float64 { _, others := means(c.Raters); return others })
+	return out
+}
+
+// means are the means of a matrix's diagonal and of the rest; NaN without values.
+func means(matrix [][]*float64) (diagonal, rest float64) {
+	var on, off []float64
+	for i, row := range matrix {
+		for j, d := range row {
+			switch {
+			case d == nil:
+			case i == j:
+				on = append(on, *d)
+			default:
+				off = append(off, *d)
+			}
+		}
+	}
+	return metric.Mean(on), metric.Mean(off)
+}
+
+func (t *table) heads(r *report, c classReport) {
+	kind := "rater"
+	if r.Labels == weights.LabelsAgreementLevels {
+		kind = "level"
+	}
+	t.Title("%s: Dice ×100 of each head (row) with each %s (column)", c.Class, kind)
+	t.Line("\t%s", strings.Join(r.Raters, "\t"))
+	for i, row := range c.Heads.Dice {
+		cells := []string{r.Raters[i]}
+		for _, d := range row {
+			cell := "–"
+			if d != nil {
+				cell = fmt.Sprintf("%.1f", 100**d)
+			}
+			cells = append(cells, cell)
+		}
+		t.Line("%s", strings.Join(cells, "\t"))
+	}
+	t.Break()
+	t.row("with its own", c.Heads.Own, plain, 100, 1)
+	t.row("with the others'", c.Heads.Others, plain, 100, 1)
+	t.row("own − others", c.Heads.Margin, signed, 100, 1)
+	t.row("among the marks themselves", c.Heads.Raters, plain, 100, 1)
+}
+
+// response is the change of the mask when one rater has all the weight.
+type response struct {
+	Area float64 `json:"area"` // change of the mask's area, as a share
+	// of the rater's mark over the majority's: the change of a mask that follows
+	RaterArea float64 `json:"raterArea"`
+	Before    float64 `json:"before"` // Dice with the rater, equal weights
+	After     float64 `json:"after"`  // Dice with the rater, all weight on this rater
+}
+
+// respond compares the mask with that under one rater's weight; nil if the mark is missing, or the
+// mask or the majority is empty.
+func respond(mask, alone []float32, mark []uint8, votes metric.Votes) *response {
+	area, majority := float64(metric.Area(mask)), float64(metric.Area(votes.Mean()))
+	if mark == nil || area == 0 || majority == 0 {
+		return nil
+	}
+	return &response{
+		Area: float64(metric.Area(alone))/area - 1, RaterArea: float64(metric.Area(mark))/majority - 1,
+		Before: metric.Dice(mask, mark), After: metric.Dice(alone, mark),
+	}
+}
+
+type responseReport struct {
+	Rater  string           `json:"rater"`
+	Images int              `json:"images"`
+	Area   *metric.Interval `json:"area"`
+	Moved  *metric.Interval `json:"moved"`     // |change of area|
+	Own    *metric.Interval `json:"raterArea"` // of the rater's mark over the majority's
+	Before *metric.Interval `json:"before"`
+	After  *metric.Interval `json:"after"`
+	Gain   *metric.Interval `json:"gain"` // after less before
+}
+
+// responses averages by rater. It also fits how far the mask follows the raters:
+// Σ area·raterArea / Σ raterArea² over all images and raters.
+func responses(names []string, scores []*classScore) (out []responseReport, follows *float64) {
+	product, square := 0.0, 0.0
+	for m, name := range names {
+		var all []*response
+		for _, c := range scores {
+			if c.Response != nil && c.Response[m] != nil {
+				r := c.Response[m]
+				all = append(all, r)
+				product += r.Area * r.RaterArea
+				square += r.RaterArea * r.RaterArea
+			}
+		}
+		if len(all) > 0 {
+			out = append(out, responseReport{
+				name, len(all),
+				over(all, func(r *response) float64 { return r.Area }), over(all, func(r *response) float64 { return math.Abs(r.Area) }),
+				over(all, func(r *response) float64 { return r.RaterArea }), over(all, func(r *response) float64 { return r.Before }),
+				over(all, func(r *response) float64 { return r.After }), over(all, func(r *response) float64 { return r.After - r.Before }),
+			})
+		}
+	}
+	return out, defined(product / square)
+}
+
+func (t *table) responses(c classReport) {
+	t.Title("%s: one rater has all the weight", c.Class)
+	t.Line("\tarea moves, %%\tthe rater's own area, %%\tDice ×100 with the rater, equal weights\talone\tgain")
+	for _, r := range c.Response {
+		t.Line("%s\t%s\t%+.1f\t%.1f\t%.1f\t%s", r.Rater, signed(r.Area, 100, 1), 100*r.Own.Mean, 100*r.Before.Mean, 100*r.After.Mean, signed(r.Gain, 100, 2))
+	}
+	t.Break()
+	if c.Follows != nil {
+		t.Line("The mask's area makes %.0f %% of the move to the rater's own.", 100**c.Follows)
+	}
+}
