@@ -47,6 +47,9 @@ const (
 	bins        = 180 // places along x
 )
 
+// fonts of all pictures; the first that the reader's machine has.
+const fonts = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
+
 // colours can be told apart by most eyes, on paper too. Source: Okabe and Ito, 2008, without the yellow.
 var colours = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#444444"}
 
@@ -55,7 +58,7 @@ func (c Chart) WriteTo(w io.Writer) (int64, error) {
 	var out strings.Builder
 	height := head + len(c.Panels)*panelHeight
 	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" `+
-		`font-family="system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif" font-size="12" fill="#333">`+"\n", width, height, width, height)
+		`font-family="%s" font-size="12" fill="#333">`+"\n", width, height, width, height, fonts)
 	fmt.Fprintf(&out, `<rect width="%d" height="%d" fill="#fff"/>`+"\n", width, height)
 	fmt.Fprintf(&out, `<text x="%d" y="36" font-size="20" font-weight="600" fill="#111">%s</text>`+"\n", plotLeft, html.EscapeString(c.Title))
 	fmt.Fprintf(&out, `<text x="%d" y="57" fill="#666">%s</text>`+"\n", plotLeft, html.EscapeString(c.Subtitle))

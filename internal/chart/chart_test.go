@@ -14,7 +14,7 @@ import (
 )
 
 // draw is the picture, which must be whole XML.
-func draw(t *testing.T, c Chart) string {
+func draw(t *testing.T, c io.WriterTo) string {
 	t.Helper()
 	var out bytes.Buffer
 	n, err := c.WriteTo(&out)
