@@ -11,3 +11,4 @@
 package weights
 
 //go:generate go run ./internal/manifest
+//go:generate go run ./internal/study
