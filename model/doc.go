@@ -1,8 +1,8 @@
-// Package model is the MrPrism network (Wu et al., "Multi-rater Prism") as read in ARCHITECTURE.md: the encoder, ConP, DivP and
-// Algorithm 1 in training and at inference.
+// Package model is the MrPrism network (Wu et al., "Multi-rater Prism"): the encoder, ConP, DivP,
+// and Algorithm 1 in training and at inference.
 //
-// Where the paper is open or contradicts itself, comments cite "PAPER.md §n": the notes in which we settled how to read it. They are not part of this
-// repository; each citation says what was settled.
+// Where the paper is open or contradicts itself, comments cite "PAPER.md §n", an item of PAPER.md in
+// this folder. DECISIONS.md says what we chose beyond the paper and what we tried.
 //
 // Glossary, paper to code:
 //
