@@ -163,7 +163,7 @@ func tracked(t *testing.T) (files []string, root string) {
 }
 
 func TestTopLevel(t *testing.T) {
-	agreed := []string{"wasm", "shaders", "model", "weights", "site", "cmd", "go.mod", "go.sum", "Makefile", "internal", "README.md", "ARCHITECTURE.md", "LICENSE"}
+	agreed := []string{"wasm", "shaders", "model", "weights", "site", "cmd", "go.mod", "go.sum", "Makefile", "internal", "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE"}
 	files, _ := tracked(t)
 	for _, f := range files {
 		top, _, _ := strings.Cut(f, "/")
