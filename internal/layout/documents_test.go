@@ -1,0 +1,271 @@
+package layout
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Words that a document may have at most, so that a stranger reads it in ten minutes.
+var lengths = map[string]int{"ARCHITECTURE.md": 2000, "README.md": 900}
+
+func TestDocumentsAreShort(t *testing.T) {
+	texts := documents(t)
+	for name, most := range lengths {
+		require.Contains(t, texts, name)
+		assert.LessOrEqual(t, len(strings.Fields(texts[name])), most, "words in %s", name)
+	}
+}
+
+// documents are the Markdown files that git knows, by their path from the root.
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	files, root := tracked(t)
+	texts := map[string]string{}
+	for _, f := range files {
+		if path.Ext(f) == ".md" {
+			if content, err := os.ReadFile(path.Join(root, f)); err == nil { // else deleted
+				texts[f] = string(content)
+			}
+		}
+	}
+	require.Greater(t, len(texts), 5)
+	return texts
+}
+
+var (
+	fenced  = regexp.MustCompile("(?ms)^ *```[^\n]*\n(.*?)^ *```")
+	inline  = regexp.MustCompile("`([^`\n]+)`")
+	linked  = regexp.MustCompile(`\]\(([^()\s]+(?:\([^()\s]*\))?)[^()]*\)|(?:src|href)="([^"]+)"`)
+	heading = regexp.MustCompile(`(?m)^#+ +(.*?) *$`)
+)
+
+// prose is a document without its code.
+func prose(text string) string {
+	return inline.ReplaceAllString(fenced.ReplaceAllString(text, ""), "")
+}
+
+// anchors are what #names of a document's headings GitHub makes.
+func anchors(text string) map[string]bool {
+	all, seen := map[string]bool{}, map[string]int{}
+	for _, match := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
+		title := regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`).ReplaceAllString(match[1], "$1")
+		name := strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case unicode.IsLetter(r) || unicode.IsNumber(r) || r == '-' || r == '_':
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, title)
+		if n := seen[name]; n > 0 {
+			all[fmt.Sprintf("%s-%d", name, n)] = true
+		} else {
+			all[name] = true
+		}
+		seen[name]++
+	}
+	return all
+}
+
+func TestAnchors(t *testing.T) {
+	text := "# One `two`, three\n```\n# no heading\n```\n## 3.3 Fusion ⊙\n## [Link](x.md)\n## Link\n"
+	assert.Equal(t, map[string]bool{"one-two-three": true, "33-fusion-": true, "link": true, "link-1": true}, anchors(text))
+}
+
+// Links to other sites are not asked for; those to our files and headings must lead somewhere.
+func TestLinksLeadSomewhere(t *testing.T) {
+	files, _ := tracked(t)
+	known := map[string]bool{}
+	for _, f := range files {
+		for ; f != "."; f = path.Dir(f) {
+			known[f] = true
+		}
+	}
+	texts, links := documents(t), 0
+	for name, text := range texts {
+		for _, match := range linked.FindAllStringSubmatch(prose(text), -1) {
+			link, err := url.Parse(match[1] + match[2])
+			require.NoError(t, err, "%s links to %s", name, match[0])
+			if link.Scheme != "" {
+				continue
+			}
+			links++
+			target := name
+			if link.Path != "" {
+				target = path.Join(path.Dir(name), link.Path)
+			}
+			if assert.True(t, known[target], "%s links to %s, which is not in the repository", name, link) && link.Fragment != "" {
+				assert.True(t, anchors(texts[target])[link.Fragment], "%s links to %s, a heading that %s lacks", name, link, target)
+			}
+		}
+	}
+	assert.Greater(t, links, 10)
+}
+
+// A comment that cites PAPER.md §n leads to a heading of model/PAPER.md. In model and shaders every
+// § is such a citation.
+func TestCitationsOfThePaper(t *testing.T) {
+	headings, citation := map[string]bool{}, regexp.MustCompile(`(?:§|PAPER\.md )(\d+(?:\.\d+)*)`)
+	for _, match := range regexp.MustCompile(`(?m)^#+ (\d+(?:\.\d+)*)[. ]`).FindAllStringSubmatch(documents(t)["model/PAPER.md"], -1) {
+		headings[match[1]] = true
+	}
+	files, root := tracked(t)
+	cited := 0
+	for _, f := range files {
+		if !slices.Contains([]string{".go", ".wgsl", ".js", ".py", ".md"}, path.Ext(f)) || strings.HasPrefix(f, "internal/layout/") {
+			continue
+		}
+		content, err := os.ReadFile(path.Join(root, f))
+		if err != nil {
+			continue // deleted, and not yet committed
+		}
+		for number, line := range strings.Split(string(content), "\n") {
+			if !strings.Contains(line, "PAPER.md") && !within(f, "model", "shaders") {
+				continue
+			}
+			for _, match := range citation.FindAllStringSubmatch(line, -1) {
+				cited++
+				assert.True(t, headings[match[1]], "%s:%d cites §%s, a heading that model/PAPER.md lacks", f, number+1, match[1])
+			}
+		}
+	}
+	assert.Greater(t, cited, 30)
+}
+
+// flags are those that each program's -h lists, subcommands' included.
+func flags(t *testing.T) map[string]map[string]bool {
+	t.Helper()
+	_, root := tracked(t)
+	folder := t.TempDir()
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", folder+string(filepath.Separator), "./cmd/...")
+	build.Dir = root
+	output, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", output)
+	programs, err := filepath.Glob(filepath.Join(folder, "*"))
+	require.NoError(t, err)
+	require.NotEmpty(t, programs)
+	all := map[string]map[string]bool{}
+	for _, program := range programs {
+		name := strings.TrimSuffix(filepath.Base(program), ".exe")
+		all[name] = map[string]bool{"h": true}
+		for _, sub := range [][]string{{"-h"}, {"import", "-h"}, {"check", "-h"}, {"synthetic", "-h"}, {"synthetic", "foreign", "-h"}} {
+			if len(sub) > 1 && name != "train" {
+				continue
+			}
+			help, err := exec.CommandContext(t.Context(), program, sub...).CombinedOutput()
+			require.NoError(t, err, "%s %v: %s", name, sub, help)
+			for _, match := range regexp.MustCompile(`(?m)^  -([a-z][\w-]*)`).FindAllStringSubmatch(string(help), -1) {
+				all[name][match[1]] = true
+			}
+		}
+	}
+	return all
+}
+
+// commands are the command lines in a document's code: each line of fenced and indented blocks, and
+// inline code.
+func commands(text string) (lines []string) {
+	text = fenced.ReplaceAllStringFunc(text, func(block string) string {
+		body := strings.TrimSuffix(fenced.FindStringSubmatch(block)[1], "\n")
+		return "    " + strings.ReplaceAll(body, "\n", "\n    ") + "\n"
+	})
+	text = regexp.MustCompile(`\\\n\s*`).ReplaceAllString(text, " ")
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "    ") {
+			lines = append(lines, line)
+			continue
+		}
+		for _, match := range inline.FindAllStringSubmatch(line, -1) {
+			lines = append(lines, match[1])
+		}
+	}
+	return lines
+}
+
+// named are the flags that a command line gives a program: what follows its name, up to a comment
+// or the next command. Inline code that begins with a flag names it without a program, "".
+func named(line string, programs map[string]map[string]bool) (found [][2]string) {
+	line, _, _ = strings.Cut(line, " #")
+	word := regexp.MustCompile(`^-([a-z][\w-]*)`)
+	for _, command := range regexp.MustCompile(`&&|\|\||[;|]\s|\bdo `).Split(line, -1) {
+		program := ""
+		for i, field := range strings.Fields(command) {
+			name := strings.TrimPrefix(field, "build/")
+			if match := word.FindStringSubmatch(field); match != nil && (program != "" || i == 0) {
+				found = append(found, [2]string{program, match[1]})
+			}
+			if programs[name] != nil && program == "" && (i == 0 || name != field) {
+				program = name
+			}
+		}
+	}
+	return found
+}
+
+func TestNamedFlags(t *testing.T) {
+	programs := map[string]map[string]bool{"train": {}, "export": {}}
+	assert.Equal(t, [][2]string{{"train", "data"}, {"export", "mirror"}}, named("train -data DIR x-y && build/export -mirror[=false] # -no", programs))
+	assert.Equal(t, [][2]string{{"train", "side"}}, named("CACHE=$(mktemp -d) taskset -c 0 build/train -side 128", programs))
+	assert.Equal(t, [][2]string{{"", "clip"}}, named("-clip 1", programs))
+	assert.Empty(t, named("go test ./cmd/train -run TestKill", programs))
+	assert.Equal(t, []string{"    a -b  c\n", "train -x"}, commands("```sh\na -b \\\n  c\n```\nSee `train -x`.\n"))
+}
+
+// In code, a flag that a document names with a program is in that program's -h. A flag named alone
+// is in some program's -h, or is one of the go command's.
+func TestFlagsInDocumentsExist(t *testing.T) {
+	programs, checked := flags(t), 0
+	of := map[string]map[string]bool{"": {"tags": true, "skip": true, "run": true}}
+	for name, flags := range programs {
+		of[name] = flags
+		for flag := range flags {
+			of[""][flag] = true
+		}
+	}
+	for document, text := range documents(t) {
+		for _, line := range commands(text) {
+			for _, use := range named(line, programs) {
+				checked++
+				program, flag := use[0], use[1]
+				assert.True(t, of[program][flag], "%s names -%s of %q, which its -h does not list: %s", document, flag, program, strings.TrimSpace(line))
+			}
+		}
+	}
+	assert.Greater(t, checked, 50)
+}
+
+// Pictures that documents show are small, and drawings are well-formed.
+func TestPictures(t *testing.T) {
+	pictures := 0
+	require.NoError(t, fs.WalkDir(os.DirFS("pictures"), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		pictures++
+		info, err := entry.Info()
+		require.NoError(t, err)
+		assert.LessOrEqual(t, info.Size(), int64(300<<10), name)
+		if path.Ext(name) == ".svg" {
+			content, err := os.ReadFile(path.Join("pictures", name))
+			require.NoError(t, err)
+			assert.NoError(t, xml.Unmarshal(content, new(struct{})), name)
+		}
+		return nil
+	}))
+	assert.Positive(t, pictures)
+}
