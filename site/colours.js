@@ -31,9 +31,9 @@ export function paint(values, ramp, gain = 1) {
   return new Uint8Array(out.buffer);
 }
 
-// bar draws a ramp into a canvas of the legend.
-export function bar(canvas, ramp) {
-  Object.assign(canvas, { width: 256, height: 1 });
+// bar is a ramp as a canvas of the legend.
+export function bar(ramp) {
+  const canvas = Object.assign(document.createElement("canvas"), { width: 256, height: 1 });
   const colours = table(ramp), picture = new ImageData(256, 1);
   for (let v = 0; v < 256; v++) {
     const a = colours[4 * v + 3] / 255; // over a mid grey, as over a photograph
@@ -41,4 +41,5 @@ export function bar(canvas, ramp) {
     picture.data[4 * v + 3] = 255;
   }
   canvas.getContext("2d").putImageData(picture, 0, 0);
+  return canvas;
 }

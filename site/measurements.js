@@ -4,18 +4,15 @@
 // agreement levels. interval is made to hold the experts' majority in a share of images, its
 // coverage; weights may lack it. A ratio without an inner structure has value null.
 import { css, structure as colour } from "./colours.js";
+import { $, element } from "./dom.js";
 
-const $ = (id) => document.getElementById(id);
 export const title = (name) => name.charAt(0).toUpperCase() + name.slice(1).replace(/[_-]/g, " ");
 const whole = (n) => Math.round(n).toLocaleString("en-US").replaceAll(",", "\u202f");
 const percent = (share) => (100 * share).toFixed(share < 0.1 ? 2 : 1);
 const over = (result) => (result.labels === "agreement-levels" ? `the ${result.raters.length} agreement levels` : `the ${result.raters.length} raters`);
 
-function cell(tag, text, fields) {
-  const element = Object.assign(document.createElement(tag), fields);
-  element.append(text);
-  return element;
-}
+const cell = (tag, text, fields) => element(tag, fields, text);
+const row = (cells, className = "") => element("tr", { className }, ...cells);
 // ranges are those that a figure has: name, meaning, and the range in the figure's format.
 function ranges(result, { low, high, interval }, format) {
   const range = (a, b) => `${format(a)} – ${format(b)}`, list = [["experts' range", `from the least to the greatest of the mask and ${over(result)}`, range(low, high)]];
@@ -24,12 +21,6 @@ function ranges(result, { low, high, interval }, format) {
     list.push([`${hundredth} % interval`, `it is made to hold the experts' majority in ${hundredth} of 100 images like those that it was learned from`, range(interval.low, interval.high)]);
   }
   return list;
-}
-function row(cells, className = "") {
-  const tr = document.createElement("tr");
-  tr.className = className;
-  tr.append(...cells);
-  return tr;
 }
 
 // whyDoubted is why a result is not to be relied on, in a title and further reasons; null where
@@ -68,11 +59,9 @@ function fillTable(result, doubted) {
       value === null ? null : verticalRatio, (ratio) => ratio.toFixed(2), "headline");
   }
   for (const [c, s] of structures.entries()) {
-    const swatch = Object.assign(document.createElement("i"), { className: "swatch" });
+    const swatch = element("i", { className: "swatch" });
     swatch.style.background = css(colour(c));
-    const name = cell("th", swatch, { scope: "row" });
-    name.append(title(s.class));
-    add([name, cell("td", whole(s.area)), cell("td", percent(s.share))], s, whole);
+    add([element("th", { scope: "row" }, swatch, title(s.class)), cell("td", whole(s.area)), cell("td", percent(s.share))], s, whole);
   }
   $("measure-head").replaceChildren(row(["Structure", "Area, px", "% of image"].map((text) => cell("th", text, { scope: "col" }))));
   $("measure-body").replaceChildren(...body);
@@ -97,8 +86,8 @@ export function sentence(result) {
   return parts.join(" ");
 }
 
-// table is the measurements as rows for CSV; weights are those of the raters, null where all are 1.
-export function table(name, result, weights) {
+// table is the measurements as rows for CSV.
+export function table(name, result) {
   const { structures, verticalRatio } = result.measurements;
   const { x, y, side } = result.roi, before = [name, result.width, result.height, result.model, result.recurrences];
   const after = [x, y, side, regionBy(result), result.found, result.doubts.map(({ code }) => code).join(";"), result.doubt ?? "", result.sha256];
@@ -110,7 +99,7 @@ export function table(name, result, weights) {
     add(`${s.class}_height_px`, s.height);
   }
   if (verticalRatio) add(`vertical_${verticalRatio.inner}_${verticalRatio.outer}_ratio`, verticalRatio.value, verticalRatio);
-  for (const [m, weight] of (weights ?? []).entries()) add(`weight_of_${result.raters[m]}`, Number(weight.toFixed(2)));
+  for (const [m, weight] of (result.asked.weights ?? []).entries()) add(`weight_of_${result.raters[m]}`, Number(weight.toFixed(2)));
   return [["image", "width_px", "height_px", "model", "recurrences", "measurement", "value", "low", "high", "interval_low", "interval_high", "coverage",
     "region_x", "region_y", "region_side", "region_by", "found", "doubts", "doubt", "weights_sha256"], ...rows];
 }

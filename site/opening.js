@@ -1,45 +1,28 @@
-// The ways in: a photograph that is chosen, dropped or pasted, and the sample.
-import { SegmentError } from "./segmenter.js";
+// The ways in for a photograph: chosen, dropped or pasted.
+import { $, all } from "./dom.js";
 
-const $ = (id) => document.getElementById(id);
+// takePhotographs calls open(blob, name, noted) for each. Before one of several it sends a note.
+export function takePhotographs(open, send) {
+  $("file").onchange = () => { const [file] = $("file").files; $("file").value = ""; if (file) open(file, file.name); };
+  for (const button of all("[data-action=open]")) button.onclick = () => $("file").click();
 
-// takePhotographs calls open(blob, name, keepBanner) for each, with note(message, next) before where that is to be said of it, and fail(error) for a
-// sample that cannot be had.
-export function takePhotographs(open, fail, note) {
-  let turn = 0; // raised by whatever is opened: a sample that arrives later is not shown in its place
-  const take = (file, name, noted) => { turn++; open(file, name, noted); };
-
-  $("file").onchange = () => { const [file] = $("file").files; $("file").value = ""; if (file) take(file, file.name); };
-  for (const button of document.querySelectorAll("[data-action=open]")) button.onclick = () => $("file").click();
-  for (const button of document.querySelectorAll("[data-action=sample]")) button.onclick = async () => {
-    const mine = ++turn;
-    try {
-      const response = await fetch("sample.jpg");
-      if (!response.ok) throw new Error();
-      const sample = await response.blob();
-      if (mine === turn) open(sample, "sample.jpg");
-    } catch {
-      if (mine === turn) fail(new SegmentError({ code: "image", message: "The sample could not be loaded.", next: "Is the program `serve` still running? Reload the page." }));
-    }
-  };
-
-  let drags = 0;
-  const files = (event) => event.dataTransfer?.types.includes("Files");
-  addEventListener("dragenter", (event) => { if (files(event)) { event.preventDefault(); drags++; $("drop").hidden = false; } });
-  addEventListener("dragleave", (event) => { if (files(event) && --drags <= 0) { drags = 0; $("drop").hidden = true; } });
-  addEventListener("dragover", (event) => { if (files(event)) event.preventDefault(); });
-  addEventListener("drop", (event) => {
-    if (!files(event)) return;
+  let drags = 0; // elements under the file
+  const drag = (change) => { drags = Math.max(0, drags + change); send({ type: "dragging", dragging: drags > 0 }); };
+  const listen = (type, act) => addEventListener(type, (event) => { if (event.dataTransfer?.types.includes("Files")) act(event); });
+  listen("dragenter", (event) => { event.preventDefault(); drag(1); });
+  listen("dragleave", () => drag(-1));
+  listen("dragover", (event) => event.preventDefault());
+  listen("drop", (event) => {
     event.preventDefault();
-    drags = 0;
-    $("drop").hidden = true;
-    const list = event.dataTransfer.files;
-    if (list.length > 1) note(`${list.length} files were dropped; ${list[0].name} is opened.`, "One image is shown at a time.");
-    if (list.length > 0) take(list[0], list[0].name, list.length > 1);
+    drag(-drags);
+    const { files } = event.dataTransfer, [file] = files, several = files.length > 1;
+    if (several) send({ type: "note", message: `${files.length} files were dropped; ${file.name} is opened.`, next: "One image is shown at a time." });
+    if (file) open(file, file.name, several);
   });
   addEventListener("paste", (event) => {
     const [file] = event.clipboardData?.files ?? [];
-    if (file) take(file, file.name === "image.png" ? `pasted-${now()}.png` : file.name); // browsers call all that is no file so
+    // Browsers give the name image.png to pixels that were never a file.
+    if (file) open(file, file.name === "image.png" ? `pasted-${now()}.png` : file.name);
   });
 }
 

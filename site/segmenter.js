@@ -22,7 +22,7 @@ export class SegmentError extends Error {
 const crashed = (detail, again) => new SegmentError({ code: "crashed", message: "The program that computes stopped unexpectedly." + (detail ? ` (${detail})` : ""),
   next: again ? "It has been started again; your image is still here. Try once more." : "Reload the page. It needs a current browser with WebAssembly." });
 
-export const cancelled = () => new SegmentError({ code: "cancelled", message: "Cancelled." });
+const cancelled = () => new SegmentError({ code: "cancelled", message: "Cancelled." });
 
 // read is a file's bytes; kind is the code of the error where they cannot be had.
 const read = (blob, name, kind) => blob.arrayBuffer().catch(() => {

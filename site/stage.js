@@ -4,20 +4,16 @@
 // change renderer at any time.
 import "./wasm_exec.js";
 import { Canvas2D } from "./canvas2d.js";
-
-const MIN_SIDE = 16; // of the region, photograph pixels
+import { sideWithin } from "./state.js";
 
 export class Stage extends EventTarget {
-  #wanted = null; // the square as it was asked for, which may be smaller, larger or further out than may be
-
   // element: the focusable element over which the photograph is drawn.
   constructor(element) {
     super();
     this.element = element;
-    this.shown = { image: null, overlay: null, opacity: 0.45, contours: [], region: null };
+    this.shown = { image: null, overlay: null, opacity: 0.45, contours: [], region: null, placing: null };
     this.scale = 1; this.x = 0; this.y = 0; // photograph pixel p is at (x + p·scale), CSS pixels from the stage's corner
     this.fitted = true; // follow the stage's size until the user zooms or pans
-    this.placing = null; // { x, y, side } while the region is placed by hand
     this.pointers = new Map();
     this.renderer = new Canvas2D(element);
     this.kind = "canvas"; // or "webgl"
@@ -28,20 +24,19 @@ export class Stage extends EventTarget {
     this.#listen();
   }
 
-  // image: { width, height, drawnWidth, drawnHeight, pixelsWide, pixelsHigh, rgba } or null. Overlay, contours and region go with the old image.
-  setImage(image) {
-    this.shown = { ...this.shown, image, overlay: null, contours: [], region: null };
-    this.placing = null;
-    this.#draw("image");
-    if (image) this.fit();
-  }
-  // overlay: { x, y, width, height, pixelsWide, pixelsHigh, rgba } in photograph pixels, premultiplied, or null.
-  setOverlay(overlay) { this.shown.overlay = overlay; this.#draw("overlay"); }
-  setOpacity(opacity) { this.shown.opacity = opacity; this.#draw("opacity"); }
+  // set shows something else of these. In photograph pixels, null for none:
+  // image: { width, height, drawnWidth, drawnHeight, pixelsWide, pixelsHigh, rgba }; with a new one
+  // overlay, contours and region of the old one go.
+  // overlay: { x, y, width, height, pixelsWide, pixelsHigh, rgba }, premultiplied. opacity: 0…1.
   // contours: [{ points, starts, colour, width, dash }], bottom first.
-  setContours(contours) { this.shown.contours = contours; this.#draw("contours"); }
-  // region: { x, y, side } or null.
-  setRegion(region) { this.shown.region = region; this.#draw("region"); this.dispatchEvent(new Event("view")); }
+  // region: { x, y, side }; placing: the same while it is placed by hand.
+  set(name, value) {
+    this.shown[name] = value;
+    if (name === "image") Object.assign(this.shown, { overlay: null, contours: [], region: null, placing: null });
+    this.element.classList.toggle("placing", this.shown.placing !== null);
+    this.#draw(name);
+    if (name === "image") this.fit();
+  }
 
   #draw(what) {
     const r = this.renderer, s = this.shown;
@@ -54,16 +49,17 @@ export class Stage extends EventTarget {
       }
       case "opacity": r.opacity(s.opacity); break;
       case "contours": r.contours(s.contours); break;
-      case "region": {
-        const square = this.placing ?? s.region;
-        square ? r.region(square.x, square.y, square.side, this.placing !== null) : r.region();
+      case "region": case "placing": {
+        const square = s.placing ?? s.region;
+        square ? r.region(square.x, square.y, square.side, s.placing !== null) : r.region();
         break;
       }
       case "view":
         r.view(this.scale, this.x, this.y);
-        this.dispatchEvent(new Event("view"));
+        this.#tell("view", { scale: this.scale });
     }
   }
+  #tell(type, detail) { this.dispatchEvent(new CustomEvent(type, { detail })); }
   #drawAll() { for (const what of ["image", "overlay", "opacity", "contours", "region", "view"]) this.#draw(what); }
 
   get size() { return [this.element.clientWidth, this.element.clientHeight]; }
@@ -112,25 +108,10 @@ export class Stage extends EventTarget {
     this.#draw("view");
   }
 
-  // Placing the region by hand: "region" events carry { x, y, side }, "apply" and "cancel" ask for endPlacing, which gives the last square.
-  place(start) { this.placing = this.#wanted = { ...start }; this.element.classList.add("placing"); this.#draw("region"); this.#placed(); }
-  endPlacing() { const square = this.placing; this.placing = null; this.element.classList.remove("placing"); this.#draw("region"); return square; }
-  // A change is made to the square that was wanted, so that the first digits of a number that is being typed leave no trace in the others;
-  // settlePlacing makes the square that there is the one that is wanted.
-  movePlacing(change) {
-    const { image } = this.shown, p = { ...this.#wanted, ...change };
-    this.#wanted = { ...p };
-    p.side = this.#within(p.side);
-    // At least a quarter of the square stays on the photograph.
-    p.x = Math.round(Math.min(image.width - p.side / 4, Math.max(-0.75 * p.side, p.x)));
-    p.y = Math.round(Math.min(image.height - p.side / 4, Math.max(-0.75 * p.side, p.y)));
-    this.placing = p;
-    this.#draw("region");
-    this.#placed();
-  }
-  settlePlacing() { this.#wanted = this.placing; this.#placed(); }
-  #within(side) { const { width, height } = this.shown.image; return Math.round(Math.min(2 * Math.max(width, height), Math.max(MIN_SIDE, side))); }
-  #placed() { this.dispatchEvent(new CustomEvent("region", { detail: this.placing })); }
+  // While the region is placed by hand, "move" events carry the change { x, y, side } that is asked
+  // for, "apply" and "leave" end it.
+  #move(change) { this.#tell("move", { change }); }
+  #side(side) { return sideWithin(side, this.shown.image); }
 
   #listen() {
     const e = this.element;
@@ -139,7 +120,7 @@ export class Stage extends EventTarget {
       if (!this.shown.image || (event.pointerType === "mouse" && event.button > 1)) return;
       e.setPointerCapture(event.pointerId);
       this.pointers.set(event.pointerId, at(event));
-      this.grip = this.placing && this.pointers.size === 1 ? this.#grip(...at(event)) : null;
+      this.grip = this.shown.placing && this.pointers.size === 1 ? this.#grip(...at(event)) : null;
       e.classList.add("dragging");
     });
     e.addEventListener("pointermove", (event) => {
@@ -168,13 +149,13 @@ export class Stage extends EventTarget {
       const pixels = event.deltaY * [1, 18, 400][event.deltaMode];
       this.zoom(Math.exp(-Math.max(-300, Math.min(300, pixels)) * (event.ctrlKey ? 0.01 : 0.0016)), ...at(event));
     }, { passive: false });
-    e.addEventListener("dblclick", (event) => { if (this.shown.image && !this.placing) this.zoom(2, ...at(event)); });
+    e.addEventListener("dblclick", (event) => { if (this.shown.image && !this.shown.placing) this.zoom(2, ...at(event)); });
     e.addEventListener("keydown", (event) => this.#key(event));
   }
 
   // What a press at a point of the stage takes hold of: a corner, the square, or a new square.
   #grip(px, py) {
-    const p = this.placing, x = (px - this.x) / this.scale, y = (py - this.y) / this.scale, reach = 14 / this.scale;
+    const p = this.shown.placing, x = (px - this.x) / this.scale, y = (py - this.y) / this.scale, reach = 14 / this.scale;
     for (const [cx, cy, ox, oy] of [[p.x, p.y, p.x + p.side, p.y + p.side], [p.x + p.side, p.y, p.x, p.y + p.side],
       [p.x, p.y + p.side, p.x + p.side, p.y], [p.x + p.side, p.y + p.side, p.x, p.y]]) {
       if (Math.hypot(x - cx, y - cy) < reach) return { anchor: [ox, oy] };
@@ -184,25 +165,25 @@ export class Stage extends EventTarget {
   }
   #drag(grip, px, py) {
     const x = (px - this.x) / this.scale, y = (py - this.y) / this.scale;
-    if (grip.offset) return this.movePlacing({ x: x - grip.offset[0], y: y - grip.offset[1] });
-    const [ax, ay] = grip.anchor, side = this.#within(Math.max(Math.abs(x - ax), Math.abs(y - ay)));
-    this.movePlacing({ side, x: x < ax ? ax - side : ax, y: y < ay ? ay - side : ay });
+    if (grip.offset) return this.#move({ x: x - grip.offset[0], y: y - grip.offset[1] });
+    const [ax, ay] = grip.anchor, side = this.#side(Math.max(Math.abs(x - ax), Math.abs(y - ay)));
+    this.#move({ side, x: x < ax ? ax - side : ax, y: y < ay ? ay - side : ay });
   }
 
   #key(event) {
     if (!this.shown.image || event.altKey || event.ctrlKey || event.metaKey) return;
     const arrows = { ArrowLeft: [1, 0], ArrowRight: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
-    const arrow = arrows[event.key], p = this.placing;
+    const arrow = arrows[event.key], p = this.shown.placing;
     const step = event.shiftKey ? 10 : 1;
     if (p && arrow) {
       const pixels = Math.max(1, Math.round(2 / this.scale)) * step;
-      this.movePlacing({ x: p.x - arrow[0] * pixels, y: p.y - arrow[1] * pixels });
+      this.#move({ x: p.x - arrow[0] * pixels, y: p.y - arrow[1] * pixels });
     } else if (p && "+=-_".includes(event.key)) {
       const grow = (event.key === "+" || event.key === "=" ? 1 : -1) * Math.max(2, Math.round(p.side / 64) * 2);
-      const side = this.#within(p.side + grow), half = (side - p.side) / 2;
-      this.movePlacing({ side, x: p.x - half, y: p.y - half });
+      const side = this.#side(p.side + grow), half = (side - p.side) / 2;
+      this.#move({ side, x: p.x - half, y: p.y - half });
     } else if (p && (event.key === "Enter" || event.key === "Escape")) {
-      this.dispatchEvent(new Event(event.key === "Enter" ? "apply" : "cancel"));
+      this.#tell(event.key === "Enter" ? "apply" : "leave");
     } else if (arrow) this.pan(arrow[0] * 40 * step, arrow[1] * 40 * step);
     else if (event.key === "+" || event.key === "=") this.zoom(1.25);
     else if (event.key === "-" || event.key === "_") this.zoom(0.8);

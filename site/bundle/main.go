@@ -34,7 +34,8 @@ const (
 
 // sources are the page's own files in site/. gpu.js belongs to internal/gpu/webgpu.
 var sources = []string{
-	"index.html", "style.css", "page.js", "stage.js", "canvas2d.js", "segmenter.js", "display.js", "colours.js", "measurements.js", "exports.js", "opening.js", "adapter.js", "versions.js",
+	"index.html", "style.css", "page.js", "state.js", "view.js", "layers.js", "dom.js", "stage.js", "canvas2d.js", "segmenter.js", "colours.js",
+	"measurements.js", "exports.js", "opening.js", "adapter.js", "versions.js",
 	"worker.js", "gpu.js", "vectors.js", "sw.js",
 	"manifest.webmanifest", "icon.svg",
 }

@@ -1,0 +1,66 @@
+// What the stage draws over the photograph for a result and the user's choices: contours, a map
+// and the legend that names them. Nothing here asks for a view or draws one.
+import { rater as raterColour, structure as structureColour } from "./colours.js";
+import { title, whyDoubted } from "./measurements.js";
+
+// Dashes of a doubted result's lines and of one agreement level, CSS pixels.
+const DOUBTED = 9, LEVEL = 6;
+
+export const byLevels = ({ labels }) => labels === "agreement-levels";
+// agreement is level j of n experts in words.
+export const agreement = (j, n) => (j === n ? `all ${n} of ${n} experts` : `at least ${j} of ${n} experts`);
+// fade mixes a colour with white: level 0 is pale, level 1 is the full colour.
+const fade = (rgb, level) => rgb.map((v) => Math.round(v * (0.35 + 0.65 * level) + 255 * 0.65 * (1 - level)));
+// mostDisagreement is the highest chance that two of n experts differ, reached where half of them
+// mark a pixel. The scale of the map ends there.
+const mostDisagreement = (n) => (n < 2 ? 1 : Math.floor(n / 2) * Math.ceil(n / 2) / (n * (n - 1) / 2));
+
+// fitted are the choices for a result: structures and raters of another model are not among its.
+export function fitted(choices, { model, raters }) {
+  return choices.model === model ? choices : { ...choices, model, structure: 0, raters: [], level: Math.min(choices.level, raters.length) };
+}
+
+const view = (kind, fields) => ({ key: kind + JSON.stringify(fields), kind, fields });
+
+// layers gives { why, lines, map, keys }. why: the title of a doubt, if any. lines: contours from
+// the bottom to the top, each { view, colour, width, dash }. map: { view, ramp, gain, text } or
+// null. keys: what the legend says of the lines, each { colours, dash, text }.
+export function layers(result, choices) {
+  const why = whyDoubted(result)?.title, { classes, raters, recurrences } = result;
+  if (!result.found) return { why, lines: [], map: null, keys: [] };
+  const { structure: s, recurrence: i } = choices, all = [...classes.keys()], n = raters.length;
+  // Raters, levels and their disagreement are of the last recurrence. Where another one is shown,
+  // each text names its own.
+  const [now, last] = i < recurrences ? [` (Rec${i})`, ` (Rec${recurrences})`] : ["", ""];
+  const solid = why ? DOUBTED : 0, lines = [], keys = [];
+  const line = (view, colour, width, dash) => lines.push({ view, colour, width, dash });
+  const calibrated = (c) => view("recurrence", { i, class: c });
+
+  if (byLevels(result) && choices.levelShown) {
+    const j = Math.min(choices.level, n), every = choices.levelAll, dash = every ? solid : LEVEL;
+    for (const c of all) for (const m of every ? raters.keys() : [j - 1]) {
+      line(view("rater", { m, class: c }), fade(structureColour(c), every ? m / (n - 1) : 1), 1.25, dash);
+    }
+    keys.push({ colours: [[225, 228, 232]], dash, text: (every ? `at least 1 (pale) to ${n} of ${n} experts` : agreement(j, n)) + last });
+  }
+  const shown = byLevels(result) ? [] : choices.raters, of = (classes.length > 1 ? `, ${classes[s]}` : "") + last;
+  for (const m of shown) line(view("rater", { m, class: s }), raterColour(m), 1.5, solid);
+  if (shown.length > 3) keys.push({ colours: shown.map(raterColour), dash: solid, text: `${shown.length} raters${of}` });
+  else keys.push(...shown.map((m) => ({ colours: [raterColour(m)], dash: solid, text: title(raters[m]) + of })));
+  if (choices.contour) {
+    for (const c of all) line(calibrated(c), structureColour(c), 2, solid);
+    keys.unshift(...all.map((c) => ({ colours: [structureColour(c)], dash: solid, text: `${title(classes[c])}, calibrated${now}` })));
+  }
+
+  const most = mostDisagreement(n), maps = {
+    heat: () => ({ view: calibrated(s), gain: 1, text: `probability, 0 – 100 %${now}` }),
+    disagreement: () => ({ view: view("disagreement", { class: s }), gain: 1 / most, text: `two experts differ, 0 – ${Math.round(100 * most)} %${last}` }),
+  };
+  const map = maps[choices.map]?.() ?? null;
+  return { why, lines, keys, map: map && { ...map, ramp: choices.map, text: `${title(classes[s])}: ${map.text}` } };
+}
+
+// viewsOf are the views that layers need, by key.
+export function viewsOf({ lines, map }) {
+  return Object.fromEntries([...lines, ...(map ? [map] : [])].map(({ view }) => [view.key, view]));
+}

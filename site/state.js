@@ -1,0 +1,293 @@
+// The state of the page, and next, the only function that changes it. Both are plain values and
+// know neither the document nor the worker: view.js draws a state, page.js does what a state asks
+// of the worker and sends what happens as an event. Parts of a state are never written to. A part
+// that changed is another object, by which view.js and page.js see what they have to do.
+import { whyProcessor } from "./adapter.js";
+import { fitted, layers, viewsOf } from "./layers.js";
+import { fileOf } from "./exports.js";
+import { sentence } from "./measurements.js";
+
+const SMALLEST = 16; // side of the region, photograph pixels
+
+export const initial = {
+  device: null, // what computes: { adapter, gpu, software, reason, why } as the worker says it
+  hadGPU: false, // a GPU computed before in this page
+  visited: false, // a worker was ready before
+  stopped: false, // the worker died for good
+  models: [], // { name, title, bytes } of the site, then { name, title, own } of the user
+  listed: "", // the model that the list shows
+  model: "", // the model that computes; it follows listed when the arrow keys rest in the list
+  choice: 0, // counts choices of a model: a weights file may arrive after a later one
+  preparing: "", // the model that the worker gets ready while there is no photograph
+  openings: 0, // counts photographs asked for: the sample may arrive after a later one
+  picture: null, // the photograph on the stage, as Segmenter.picture made it
+  image: null, // its pixels: { width, height, pixelsWide, pixelsHigh, rgba, … }
+  job: null, // the running segmentation: { picture, roi, weights }, and again once it began anew
+  progress: null, // of the job: { stage, done, total }
+  coming: null, // a new result that still lacks views: { result, views }
+  result: null, // the result on the stage; result.asked is the job that made it
+  views: {}, // of that result, by key
+  questions: [], // views that the worker was asked for: { result, key, kind, fields }
+  saves: [], // PNGs that the worker was asked for: { result, what, class, i, file, waits, again }
+  choices: { model: "", contour: true, map: "heat", structure: 0, raters: [], levelShown: false, level: 1, levelAll: false, recurrence: 3 },
+  sliders: { values: [], moving: false }, // of the raters' weights, in percent
+  placing: null, // the square while it is placed by hand: { x, y, side, wanted }
+  opacity: 45, // of the map, in percent
+  scale: 1, // of the photograph, CSS pixels a pixel
+  dragging: false, // a file is over the page
+  theme: "", // "light", "dark", or "" for the system's
+  // { message, next, kind, of }; kind "note" is no error, "adapter" ends with the GPU's return
+  banner: null,
+  status: "", // for screen readers
+};
+
+// next is the state after an event. An event has the name of its handler as type.
+export const next = (s, { type, ...event }) => shown(handlers[type](s, event));
+
+const handlers = {
+  // ---- the worker ----
+  ready(s, { models, ...device }) {
+    const all = [...models, ...s.models.filter(({ own }) => own)];
+    const kept = (name) => (all.some((model) => model.name === name) ? name : all[0]?.name ?? "");
+    const known = { ...computedBy(s, device), models: all, listed: kept(s.listed), model: kept(s.model), visited: true };
+    // A later worker says nothing new, and does not begin again unasked what ended the one before.
+    if (s.visited) return known;
+    const { sentence, next } = whyProcessor(device.reason, known.hadGPU);
+    const banner = { message: `${sentence}, so the processor computes. It is slower, with the same result.`, next, kind: "adapter" };
+    return { ...known, banner: device.reason ? banner : s.banner, preparing: known.model };
+  },
+  adapter(s, { note, next, ...device }) {
+    const changed = computedBy(s, device);
+    if (note) return { ...changed, banner: { message: note, next, kind: "adapter" } };
+    return device.gpu && s.banner?.kind === "adapter" ? { ...changed, banner: null } : changed;
+  },
+  stopped: (s, { error }) => ({ ...told(s, error), stopped: true }),
+
+  // ---- photographs ----
+  opening: (s) => ({ ...s, openings: s.openings + 1 }),
+  open: (s, { picture, noted }) => begin({ ...s, banner: noted ? s.banner : null, placing: null }, { picture, roi: "auto", weights: null }),
+  dragging: (s, { dragging }) => ({ ...s, dragging }),
+
+  // ---- models ----
+  list: (s, { name }) => ({ ...s, listed: name, choice: s.choice + 1 }),
+  choosing: (s) => ({ ...s, choice: s.choice + 1 }),
+  rested(s) {
+    if (s.listed === s.model) return s;
+    return (s.job ?? s).picture ? begin(s, {}) : { ...s, model: s.listed, preparing: s.listed };
+  },
+  weights(s, { model: { name, title }, choice }) {
+    const models = s.models.some((model) => model.name === name) ? s.models : [...s.models, { name, title, own: true }];
+    const known = mended({ ...s, models }, "weights");
+    return choice === s.choice ? handlers.rested({ ...known, listed: name }) : known;
+  },
+
+  // ---- the job ----
+  progress(s, { job = s.job, progress }) {
+    if (!job || job !== s.job) return s;
+    const text = stageText(progress);
+    // A screen reader hears each stage once.
+    return { ...s, progress, status: text === stageText(s.progress) ? s.status : text };
+  },
+  decoded(s, { job, image }) {
+    if (job !== s.job) return s;
+    return { ...s, picture: job.picture, image, result: null, views: {}, sliders: { ...s.sliders, moving: false } };
+  },
+  segmented(s, { job, result }) {
+    return job === s.job ? ask({ ...s, coming: { result: { ...result, asked: job }, views: {} } }) : s;
+  },
+  failed: (s, { job, error, of }) => (job && job !== s.job ? s : told(job ? ended(s) : s, error, of)),
+  cancel: (s) => ({ ...ended(refuseSaves(s, () => false)), preparing: "", status: "Cancelled." }),
+
+  // ---- views and files of a result ----
+  viewed(s, { question, view }) {
+    s = { ...s, questions: without(s.questions, question) };
+    const { result, key } = question, { coming } = s;
+    if (result === coming?.result) return { ...s, coming: { result, views: { ...coming.views, [key]: view } } };
+    return result === s.result ? { ...s, views: { ...s.views, [key]: view } } : s;
+  },
+  refused(s, { question, error }) {
+    s = { ...s, questions: without(s.questions, question) };
+    const { result, key } = question;
+    if (result === s.coming?.result) { // once more, where the worker forgot the result or died
+      if (s.job.again || !["gone", "crashed"].includes(error.code)) return told(ended(s), error, s.job.picture);
+      return { ...s, job: { ...s.job, again: true }, coming: null };
+    }
+    // Nobody waits for a view of another result or of choices that are no longer so.
+    if (result !== s.result || !(key in viewsOf(layers(result, s.choices)))) return s;
+    return error.code === "gone" ? renew(s, result) : told(s, error, s.picture);
+  },
+  save(s, { what, class: c }) {
+    const { result, picture, choices: { recurrence: i } } = s, save = { result, what, class: c, i };
+    return { ...s, saves: [...s.saves, { ...save, file: fileOf(save, picture.name) }] };
+  },
+  saved: (s, { save }) => mended({ ...s, saves: without(s.saves, save) }, "save"),
+  unsaved(s, { save, error }) {
+    const others = { ...s, saves: without(s.saves, save) };
+    if (error.code !== "gone" || save.again) return told(others, error, "save");
+    const renewed = !s.job && s.result !== save.result; // for another question
+    const again = { ...save, again: true, waits: !renewed, result: renewed ? s.result : save.result };
+    if (!isAbout(s, save.result)) return notSaved(others, save);
+    return renew({ ...others, saves: [...others.saves, again] }, save.result);
+  },
+
+  // ---- what is shown of a result ----
+  choose(s, { choices, by }) {
+    const chosen = { ...s.choices, ...choices };
+    if (by === "level") chosen.levelAll = false;
+    if (by === "level" || (by === "level-all" && chosen.levelAll)) chosen.levelShown = true;
+    return ask({ ...s, choices: chosen });
+  },
+  opacity: (s, { opacity }) => ({ ...s, opacity }),
+  slide: (s, { m, value }) => ({ ...s, sliders: { values: s.sliders.values.with(m, value), moving: true } }),
+  equal: (s) => weigh({ ...s, sliders: { values: s.sliders.values.map(() => 100), moving: true } }),
+  weigh,
+
+  // ---- the region ----
+  place(s) {
+    // Not while another photograph is about to be shown.
+    if (!s.image || (s.job && s.job.picture !== s.picture)) return s;
+    const { width, height } = s.image, last = s.result?.roi, side = Math.round(Math.min(width, height) / 3);
+    const square = last && !last.whole ? { x: last.x, y: last.y, side: last.side }
+      : { x: Math.round((width - side) / 2), y: Math.round((height - side) / 2), side };
+    return { ...s, placing: { ...square, wanted: square },
+      status: "Placing the region. Arrow keys move it, plus and minus resize it, Enter segments, Escape cancels." };
+  },
+  move: (s, { change }) => (s.placing ? { ...s, placing: moved(s.placing, change, s.image) } : s),
+  settle: (s) => (s.placing ? { ...s, placing: { ...s.placing, wanted: s.placing } } : s),
+  leave: (s) => ({ ...s, placing: null }),
+  apply(s) {
+    const { x, y, side } = s.placing ?? {};
+    return s.placing ? handlers.region(s, { roi: `${x},${y},${side}` }) : s;
+  },
+  region: (s, { roi }) => begin({ ...s, placing: null }, { roi }),
+
+  // ---- the page ----
+  view: (s, { scale }) => ({ ...s, scale }),
+  theme: (s, { theme }) => ({ ...s, theme }),
+  note: (s, { message, next }) => ({ ...s, banner: { message, next, kind: "note" } }),
+  dismiss: (s) => ({ ...s, banner: null }),
+};
+
+const without = (list, item) => list.filter((other) => other !== item);
+const computedBy = (s, { adapter, gpu, software, reason, why }) =>
+  ({ ...s, device: { adapter, gpu, software, reason, why }, hadGPU: s.hadGPU || gpu });
+
+// told shows an error. of: what it is about where that can go well later: a picture, "weights" or
+// "save".
+function told(s, { code, message, next }, of = null) {
+  return code === "cancelled" ? { ...s, status: "Cancelled." } : { ...s, banner: { message, next, of } };
+}
+// mended takes away the message about something that has gone well now. Other messages stay.
+const mended = (s, of) => (s.banner && s.banner.of === of ? { ...s, banner: null } : s);
+
+// ---- jobs and results ----
+
+const UNASKED = { roi: "auto", weights: null };
+// subject is what the page is about: the running job, or what the result on the stage was made of.
+const subject = (s) => s.job ?? { picture: s.picture, ...(s.result?.asked ?? UNASKED) };
+
+// begin starts a job in place of the running one. What changes does not name stays as in that job
+// or as in the last result. A model that was only listed computes from now on. The result on the
+// stage stays until the new one is complete, and a job that fails leaves it there.
+function begin(s, changes) {
+  const { picture, roi, weights } = subject(s), other = s.listed !== s.model;
+  const job = { picture, ...(other ? UNASKED : { roi, weights }), ...changes };
+  const begun = { ...s, model: s.listed, preparing: other ? "" : s.preparing, job, progress: { stage: "start" }, coming: null };
+  return refuseSaves(begun, (save) => isAbout(begun, save.result));
+}
+
+// ended has no job, and controls that say again what the result on the stage is of.
+function ended(s) {
+  const without = { ...s, job: null, progress: null, coming: null, saves: s.saves.filter(({ waits }) => !waits) };
+  if (!s.result) return without;
+  const { model, asked } = s.result;
+  return { ...without, model, listed: s.listed === s.model ? model : s.listed, sliders: slidersAt(s, s.result, asked.weights) };
+}
+
+// shown puts a coming result on the stage once it has all views that the controls ask for: nothing
+// of one result ever stands beside another's.
+function shown(s) {
+  if (!s.coming) return s;
+  const { result, views } = s.coming, choices = fitted(s.choices, result);
+  if (Object.keys(viewsOf(layers(result, choices))).some((key) => !(key in views))) return s;
+  const seconds = (result.timings.total ?? 0) / 1000;
+  return {
+    ...mended(s, s.picture), job: null, progress: null, coming: null, result, views, choices,
+    sliders: slidersAt(s, result, result.asked.weights),
+    saves: s.saves.map((save) => (save.waits ? { ...save, result, waits: false } : save)),
+    status: `Done${seconds ? ` in ${seconds.toFixed(1)} seconds` : ""}. ${sentence(result)}`,
+  };
+}
+
+// ask adds the questions for views that the controls want and nobody has asked for.
+function ask(s) {
+  const questions = [...s.questions];
+  for (const { result, views } of [s, s.coming ?? {}]) {
+    if (!result) continue;
+    for (const [key, view] of Object.entries(viewsOf(layers(result, fitted(s.choices, result))))) {
+      if (!(key in views) && !questions.some((asked) => asked.result === result && asked.key === key)) questions.push({ result, ...view });
+    }
+  }
+  return { ...s, questions };
+}
+
+// isAbout says whether the page still is about what a result was asked for.
+function isAbout(s, { asked, model }) {
+  const { picture, roi, weights } = subject(s);
+  return picture === asked.picture && roi === asked.roi && weights === asked.weights && model === s.model && model === s.listed;
+}
+
+// renew segments again as for a result that the worker has forgotten: it keeps its last four, those
+// of scripts among them, and a new worker keeps none. A running job or a renewed result already
+// serves; where the page went on to something else, another mask would come than was asked for.
+function renew(s, result) {
+  return s.job || s.result !== result || !isAbout(s, result) ? s : begin(s, {});
+}
+
+// refuseSaves gives up the files that wait for a result, but those to keep.
+function refuseSaves(s, keep) {
+  const refused = s.saves.filter((save) => save.waits && !keep(save));
+  return refused.reduce((s, save) => notSaved({ ...s, saves: without(s.saves, save) }, save), s);
+}
+const notSaved = (s, { file, result }) => told(s, {
+  message: `${file} was not saved: its result is no longer in memory.`,
+  next: `Open ${result.asked.picture.name} and segment it again as it was, then save.`,
+}, "save");
+
+// ---- raters' weights ----
+
+// slidersAt are the sliders at the weights of a result, unless the user moves them: those of
+// another model are new.
+function slidersAt({ sliders, choices }, { model, raters, steered }, weights) {
+  if (sliders.moving && choices.model === model) return sliders;
+  return { values: steered ? raters.map((_, m) => (weights ? Math.round(100 * weights[m]) : 100)) : [], moving: false };
+}
+function weigh(s) {
+  const { values, moving } = s.sliders, rested = { ...s, sliders: { values, moving: false } };
+  if (!moving || s.result?.model !== s.listed) return rested;
+  return begin(rested, { weights: values.every((value) => value === 100) ? null : Float32Array.from(values, (value) => value / 100) });
+}
+
+// ---- the square ----
+
+// moved is the square after a change of x, y or side. The change is made to the square that was
+// wanted, which may be smaller, larger or further out than may be: the first digits of a number
+// that is being typed leave no trace in the others. At least a quarter of the square's side stays
+// on the photograph.
+export function moved({ wanted }, change, { width, height }) {
+  const asked = { ...wanted, ...change }, side = sideWithin(asked.side, { width, height });
+  const within = (at, length) => Math.round(Math.min(length - side / 4, Math.max(-0.75 * side, at)));
+  return { x: within(asked.x, width), y: within(asked.y, height), side, wanted: asked };
+}
+export const sideWithin = (side, { width, height }) => Math.round(Math.min(2 * Math.max(width, height), Math.max(SMALLEST, side)));
+
+// ---- words ----
+
+const STAGES = {
+  start: "Waiting for the program", download: "Downloading the model", decode: "Reading the image", compile: "Preparing the network",
+  search: "Finding the region", segment: "Segmenting, Rec", mirror: "Segmenting the mirror image, Rec",
+};
+export function stageText({ stage, done }) {
+  const text = STAGES[stage] ?? stage;
+  return text.endsWith("Rec") ? text + done : text;
+}

@@ -1,0 +1,158 @@
+// Tests of state.js, which TestState runs in a page. Every state is frozen: next may change none.
+import { initial, moved, next } from "./state.js";
+
+const models = [{ name: "levels", title: "Levels", bytes: 1 }, { name: "raters", title: "Raters", bytes: 1 }];
+const ready = { type: "ready", models, adapter: "GPU", gpu: true, software: false, reason: "", why: "" };
+const picture = (name) => ({ name, blob: null, key: name });
+const image = { width: 400, height: 300 };
+const gone = { code: "gone", message: "gone", next: "" }, crashed = { code: "crashed", message: "crashed", next: "" };
+
+const frozen = (value) => {
+  if (value && typeof value === "object" && !ArrayBuffer.isView(value) && !Object.isFrozen(value)) Object.values(Object.freeze(value)).forEach(frozen);
+  return value;
+};
+const after = (s, ...events) => events.reduce((s, event) => frozen(next(s, frozen(event))), frozen(s));
+const equal = (is, wanted, what) => {
+  if (JSON.stringify(is) !== JSON.stringify(wanted)) throw new Error(`${what}: ${JSON.stringify(is)}, not ${JSON.stringify(wanted)}`);
+};
+
+let id = 0;
+// resultOf is what the worker answers to the job of a state.
+const resultOf = (s, fields) => {
+  const raters = ["one", "two", "three", "four"], labels = s.model === "raters" ? "raters" : "agreement-levels";
+  return { id: ++id, model: s.model, classes: ["disc", "cup"], raters, labels, steered: labels === "raters", found: true, doubts: [], doubt: null, recurrences: 3,
+    roi: { x: 100, y: 90, side: 120, whole: false }, timings: { total: 1000 }, width: 400, height: 300, measurements: { structures: [] }, ...fields };
+};
+const segmented = (s, fields) => after(s, { type: "segmented", job: s.job, result: resultOf(s, fields) });
+// answered answers every question for a view.
+const answered = (s) => s.questions.reduce((s, question) => after(s, { type: "viewed", question, view: { of: question.key } }), s);
+const done = (s, fields) => answered(segmented(s, fields));
+const opened = (s, name) => {
+  const begun = after(s, { type: "open", picture: picture(name) });
+  return after(begun, { type: "decoded", job: begun.job, image });
+};
+const start = after(initial, ready);
+const shown = () => done(opened(start, "one.png"));
+// saving has asked for masks of both classes, which the worker has forgotten.
+const saving = (s) => {
+  const asked = after(s, { type: "save", what: "mask", class: 0 }, { type: "save", what: "mask", class: 1 });
+  return asked.saves.reduce((s, save) => after(s, { type: "unsaved", save, error: gone }), asked);
+};
+
+export const tests = {
+  "the first worker prepares the first model, a later one nothing"() {
+    equal([start.model, start.listed, start.preparing, start.banner], ["levels", "levels", "levels", null], "state");
+    const own = after(start, { type: "choosing" }, { type: "weights", model: { name: "own-1", title: "Own" }, choice: 1 });
+    const again = after(own, { type: "cancel" }, { ...ready, reason: "no GPU adapter", gpu: false });
+    equal([again.model, again.models.length, again.preparing, again.banner], ["own-1", 3, "", null], "state");
+  },
+  "without a GPU the page says why the processor computes"() {
+    const s = after(initial, { ...ready, gpu: false, reason: "no GPU adapter: this browser has no WebGPU" });
+    equal([s.banner.kind, s.banner.message.startsWith("This browser gives no WebGPU, so")], ["adapter", true], "banner");
+    equal(after(s, { type: "adapter", adapter: "GPU", gpu: true, reason: "" }).banner, null, "banner");
+  },
+  "a result waits until all its views are there"() {
+    const s = segmented(opened(start, "one.png"));
+    equal([s.result, s.questions.length], [null, 2], "before");
+    const some = after(s, { type: "viewed", question: s.questions[0], view: {} });
+    const more = after(some, { type: "choose", choices: { recurrence: 1 }, by: "recurrence" });
+    equal([some.result, more.questions.length], [null, 3], "between");
+    const shown = answered(more);
+    equal([shown.job, shown.coming, shown.questions.length, shown.status.slice(0, 5)], [null, null, 0, "Done "], "after");
+    equal(shown.result.model, "levels", "result");
+  },
+  "a photograph takes over from one that is computed"() {
+    const one = after(start, { type: "open", picture: picture("one.png") }), two = after(one, { type: "open", picture: picture("two.png") });
+    const late = after(two, { type: "decoded", job: one.job, image }, { type: "segmented", job: one.job, result: resultOf(one) },
+      { type: "failed", job: one.job, error: crashed });
+    if (late !== two) throw new Error("the first one's events change the page");
+    equal(done(opened(two, "two.png")).result.asked.picture.name, "two.png", "photograph");
+  },
+  "the sample counts as asked for last"() {
+    const s = after(start, { type: "opening" }, { type: "opening" });
+    equal(s.openings, 2, "openings");
+  },
+  "a job that fails leaves the result, and the controls of it"() {
+    const s = after(shown(), { type: "list", name: "raters" }, { type: "rested" });
+    equal([s.model, s.job.roi], ["raters", "auto"], "job");
+    const failed = after(s, { type: "failed", job: s.job, error: { code: "weights", message: "no" }, of: s.picture });
+    equal([failed.model, failed.listed, failed.banner.message, failed.result.model], ["levels", "levels", "no", "levels"], "state");
+    const stepped = after(s, { type: "list", name: "levels" }, { type: "cancel" });
+    equal([stepped.model, stepped.listed, stepped.status, stepped.job], ["levels", "levels", "Cancelled.", null], "state");
+  },
+  "a job keeps the region and weights that it takes over, unless the model is another"() {
+    const s = after(shown(), { type: "region", roi: "none" }), square = after(s, { type: "place" }, { type: "apply" });
+    equal(square.job.roi, "100,90,120", "region");
+    equal(after(square, { type: "list", name: "raters" }, { type: "region", roi: "none" }).job, { picture: picture("one.png"), roi: "none", weights: null }, "job");
+    equal(after(square, { type: "list", name: "raters" }, { type: "rested" }).job.roi, "auto", "region");
+  },
+  "a forgotten result is segmented again as it was, once"() {
+    const s = after(done(after(shown(), { type: "region", roi: "none" })), { type: "choose", choices: { recurrence: 0 }, by: "recurrence" });
+    const renewing = after(s, { type: "refused", question: s.questions[0], error: gone });
+    equal([renewing.job.roi, renewing.job.picture.name, renewing.result.id], ["none", "one.png", s.result.id], "job");
+    const { job } = renewing, again = after(renewing, { type: "refused", question: renewing.questions[0], error: gone });
+    if (again.job !== job) throw new Error("two jobs");
+    const other = after(s, { type: "list", name: "raters" }, { type: "refused", question: s.questions[0], error: gone });
+    equal(other.job, null, "job while another model is listed");
+  },
+  "a result that cannot be shown is asked for once more"() {
+    const first = segmented(opened(start, "one.png")), lost = (s) => after(s, { type: "refused", question: s.questions.at(-1), error: crashed });
+    const second = lost(first);
+    equal([second.job.again, second.coming, second.banner], [true, null, null], "first time");
+    const failed = lost(segmented(second));
+    equal([failed.job, failed.result, failed.banner.message], [null, null, "crashed"], "second time");
+  },
+  "files of a forgotten result wait for the one job that renews it"() {
+    const s = saving(shown());
+    equal(s.saves.map(({ waits }) => waits), [true, true], "saves");
+    const renewed = done(s), [save] = renewed.saves;
+    equal(renewed.saves.map(({ waits, result }) => [waits, result.id]), [[false, id], [false, id]], "saves");
+    equal(after(renewed, { type: "unsaved", save, error: gone }).banner.message, "gone", "a second time");
+    equal(after(renewed, { type: "saved", save }).saves.length, 1, "saves");
+  },
+  "no file is saved of what the page is not about any more"() {
+    const refused = "one_disc_mask.png was not saved: its result is no longer in memory.";
+    const asked = after(shown(), { type: "save", what: "mask", class: 0 }), unsaved = { type: "unsaved", save: asked.saves[0], error: gone };
+    const changes = [[{ type: "open", picture: picture("two.png") }], [{ type: "region", roi: "none" }], [{ type: "list", name: "raters" }]];
+    for (const change of changes) equal(after(asked, ...change, unsaved).banner?.message, refused, change[0].type);
+    for (const change of [...changes.slice(0, 2), [{ type: "list", name: "raters" }, { type: "rested" }], [{ type: "cancel" }]]) {
+      const s = after(asked, unsaved, ...change);
+      equal([s.banner?.message, s.saves.length], [refused, 0], change[0].type);
+    }
+    const waiting = after(asked, unsaved), failed = after(waiting, { type: "failed", job: waiting.job, error: crashed });
+    equal([failed.banner.message, failed.saves.length], ["crashed", 0], "a job that failed");
+    const renewed = done(after(asked, { type: "region", roi: "auto" }));
+    equal(after(renewed, unsaved).saves[0].result.id, renewed.result.id, "renewed already");
+  },
+  "a message ends with what it was about"() {
+    const s = after(shown(), { type: "failed", error: { message: "no" }, of: "save" });
+    equal(done(after(s, { type: "region", roi: "none" })).banner.message, "no", "another job");
+    equal(after(s, { type: "saved", save: {} }).banner, null, "a file");
+    equal(done(opened(s, "two.png")).banner, null, "another photograph");
+  },
+  "choices stay with the model"() {
+    const s = answered(after(shown(), { type: "choose", choices: { structure: 1, level: 3, levelAll: true }, by: "level" }));
+    equal([s.choices.levelShown, s.choices.levelAll], [true, false], "one level");
+    const two = done(opened(s, "two.png"));
+    equal([two.choices.structure, two.choices.level], [1, 3], "another photograph");
+    const raters = done(after(two, { type: "list", name: "raters" }, { type: "rested" }));
+    equal([raters.choices.structure, raters.sliders], [0, { values: [100, 100, 100, 100], moving: false }], "another model");
+  },
+  "a slider that moves stays where it is and is obeyed at rest"() {
+    const s = done(after(shown(), { type: "list", name: "raters" }, { type: "rested" })), moved = after(s, { type: "slide", m: 1, value: 20 });
+    const first = after(moved, { type: "weigh" }), on = done(after(first, { type: "slide", m: 1, value: 30 }));
+    equal([Array.from(first.job.weights, (w) => Math.round(100 * w)), on.sliders.values, on.sliders.moving], [[100, 20, 100, 100], [100, 30, 100, 100], true], "sliders");
+    equal([after(on, { type: "cancel" }).sliders.moving, after(on, { type: "equal" }).job.weights], [true, null], "sliders");
+    equal(opened(on, "two.png").sliders.moving, false, "another photograph");
+  },
+  "the square is moved as it was wanted"() {
+    const at = { x: -100, y: -90, side: 350 }, small = moved({ wanted: at }, { side: 3 }, image);
+    equal([small.x, small.y, small.side], [-12, -12, 16], "small");
+    const large = moved(small, { side: 9999 }, image), again = moved(large, { side: 350 }, image);
+    equal([large.side, again.x, again.y, again.side], [800, -100, -90, 350], "large, and as before");
+    const s = after(shown(), { type: "place" }, { type: "move", change: { side: 3 } }, { type: "settle" }, { type: "move", change: { x: 50 } });
+    equal([s.placing.x, s.placing.side], [50, 16], "settled");
+    const early = after(s, { type: "open", picture: picture("two.png") }, { type: "place" });
+    equal(early.placing, null, "while another photograph is opened");
+  },
+};

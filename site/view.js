@@ -1,0 +1,265 @@
+// draw brings the document and the stage to a state. It is the only function that writes to them,
+// and it sends no events.
+import { whyProcessor } from "./adapter.js";
+import { bar, css, paint, rater as raterColour } from "./colours.js";
+import { $, all, element } from "./dom.js";
+import { agreement, byLevels, layers, viewsOf } from "./layers.js";
+import { regionBy, showMeasurements, title } from "./measurements.js";
+import { stageText } from "./state.js";
+
+// draw draws the parts of the page that depend on something that changed since the state before,
+// {} at first.
+export function draw(s, before, stage) {
+  for (const [part, ...keys] of parts) if (keys.some((key) => s[key] !== before[key])) part(s, before, stage);
+}
+
+const parts = [
+  [drawTheme, "theme"],
+  [drawDevice, "device", "stopped"],
+  [drawModels, "models", "listed", "visited"],
+  [drawPhotograph, "image"],
+  [drawResult, "result"],
+  [drawChoices, "choices"],
+  [drawSliders, "sliders"],
+  [drawLayers, "result", "views", "choices"],
+  [drawOpacity, "opacity"],
+  [drawSaves, "saves", "result"],
+  [drawAbout, "device", "result"],
+  [drawPlacing, "placing", "result", "views", "choices"],
+  [drawView, "scale", "result"],
+  [drawProgress, "progress"],
+  [drawBanner, "banner"],
+  [(s) => show(s.dragging, "drop"), "dragging"],
+  [(s) => write("status", s.status), "status"],
+  [revealDoubt, "result"],
+];
+
+const write = (id, text) => { $(id).textContent = text; };
+
+// show shows or hides elements. The focus of one that goes passes to the stage.
+function show(visible, ...ids) {
+  for (const element of ids.map($)) {
+    if (!visible && element.contains(document.activeElement)) $("stage").focus();
+    element.hidden = !visible;
+  }
+}
+
+// ---- what computes ----
+
+function drawTheme({ theme }) {
+  if (theme) document.documentElement.dataset.theme = theme;
+}
+
+function drawDevice({ device, stopped, hadGPU }) {
+  if (stopped) {
+    write("adapter-name", "not running");
+    $("adapter").className = "chip lost";
+  } else if (device) {
+    const { adapter, gpu, software, reason, why } = device;
+    const short = reason ? whyProcessor(reason, hadGPU).chip : why ? "faster here" : "";
+    write("adapter-name", gpu ? adapter : `Processor${short ? ` (${short})` : ""}`);
+    $("adapter").className = `chip ${gpu && !software ? "gpu" : "cpu"}`;
+    $("adapter").title = reason ? `Computed by the processor: ${reason}`
+      : `Computed by ${adapter.replace(/ \[.*\]$/, "")}${why ? `: ${why}` : ""}`;
+  }
+}
+
+function drawModels({ visited, models, listed }, before) {
+  if (!visited) return;
+  if (models !== before.models) {
+    const options = models.map(({ name, title }) => new Option(title || name, name));
+    $("model").replaceChildren(...(options.length ? options : [new Option("no models on this site", "")]));
+  }
+  $("model").disabled = false;
+  $("model").value = listed;
+  const { bytes } = models.find(({ name }) => name === listed) ?? {};
+  const href = `weights/${listed}.md`, textContent = "How good it is, and where it fails";
+  const card = element("a", { href, target: "_blank", rel: "noopener", textContent });
+  $("model-note").replaceChildren(...(bytes ? [card, ` (${(bytes / 1e6).toFixed(1)} MB)`] : []));
+}
+
+function drawAbout({ device, result }) {
+  const rows = device?.reason ? [["Why no GPU", device.reason]] : [];
+  if (result) {
+    const { title, model, adapter, why, timings: { total }, recurrences } = result;
+    rows.push(["Model", title ?? model], ["Computed by", adapter + (why ? `: ${why}` : "")]);
+    if (total) rows.push(["Time", total < 1000 ? `${Math.round(total)} ms` : `${(total / 1000).toFixed(1)} s`]);
+    rows.push(["Recurrences", String(recurrences)], ["Image uploaded", "never"]);
+  }
+  $("about-list").replaceChildren(...rows.flatMap(([term, text]) => [element("dt", {}, term), element("dd", {}, text)]));
+}
+
+// ---- the photograph and its result ----
+
+function drawPhotograph({ picture, image }, before, stage) {
+  show(image, "tools", "opened", "region");
+  show(!image, "welcome");
+  $("stage").classList.toggle("empty", !image);
+  if (!image) return;
+  stage.set("image", image);
+  for (const line of all(".file")) line.title = line.textContent = `${picture.name} · ${image.width} × ${image.height}`;
+  $("stage").setAttribute("aria-label", `Photograph ${picture.name}, ${image.width} by ${image.height} pixels`);
+}
+
+function drawResult({ result, choices }, before) {
+  show(result, "measurements", "save");
+  show(result?.found, "show", "experts", "recurrences"); // there is nothing to choose from
+  write("region-line", "");
+  if (!result) return;
+  if (choices.model !== before.choices.model) buildControls(result);
+  showMeasurements(result);
+  const { x, y, side, whole } = result.roi;
+  write("region-line", whole ? "The whole image" : `${side} × ${side} px at ${x}, ${y}, ${regionBy(result)}`);
+  const buttons = () => all("#save-masks button"), focused = buttons().indexOf(document.activeElement);
+  $("save-masks").replaceChildren(...(result.found ? result.classes : []).map((name, c) => {
+    const button = (what, text) => {
+      const made = element("button", { type: "button", textContent: text, ariaLabel: `${text} of ${name}` });
+      Object.assign(made.dataset, { what, class: c });
+      return made;
+    };
+    return element("div", { className: "row" }, element("span", { className: "name" }, title(name)),
+      button("mask", "Mask PNG"), button("probability", "Probability PNG"));
+  }));
+  buttons()[focused]?.focus();
+}
+
+// revealDoubt scrolls the panel down to why the result of another photograph or model is doubted,
+// where that is below it.
+function revealDoubt({ result }, before) {
+  if (!result || result.model === before.result?.model) return;
+  const panel = $("panel"), below = $("doubt").getBoundingClientRect().bottom - panel.getBoundingClientRect().bottom;
+  if (below > 0) panel.scrollTop += below + 12;
+}
+
+// ---- what is shown of a result ----
+
+// buildControls makes the controls for a model's classes and raters.
+function buildControls(result) {
+  const { classes, raters, steered } = result, levels = byLevels(result), set = $("structure-set");
+  set.replaceChildren(set.querySelector("legend"), ...classes.map((name, c) =>
+    element("label", {}, element("input", { type: "radio", name: "structure", value: c }), element("span", {}, title(name)))));
+  show(classes.length > 1, "structure-set");
+  show(levels, "levels", "recurrence-levels");
+  show(!levels, "raters", "recurrence-raters");
+  show(steered, "raters-equal", "recurrence-sliders");
+  show(!steered, "raters-unsteered");
+  write("raters-title", steered ? "Contour and weight of each rater" : "Contour of each rater");
+  $("level").max = raters.length;
+  $("rater-list").replaceChildren(...(levels ? [] : raters).map((name, m) => {
+    const swatch = element("i", { className: "swatch" });
+    swatch.style.background = css(raterColour(m));
+    const box = element("input", { type: "checkbox", name: "rater", value: m });
+    const weight = element("input", { type: "range", name: "weight", min: 0, max: 100, ariaLabel: `Weight of ${title(name)}` });
+    weight.dataset.rater = m;
+    return element("li", {}, element("label", { className: "check" }, box, swatch, element("span", {}, title(name))),
+      ...(steered ? [weight, element("output")] : []));
+  }));
+}
+
+function drawChoices({ choices }) {
+  const { contour, map, structure, raters, levelShown, level, levelAll, recurrence } = choices;
+  for (const [id, checked] of [["contour", contour], ["level-shown", levelShown], ["level-all", levelAll]]) $(id).checked = checked;
+  for (const [id, value] of [["level", level], ["recurrence", recurrence]]) $(id).value = value;
+  for (const input of all("input[name=map]")) input.checked = input.value === map;
+  for (const [c, input] of all("input[name=structure]").entries()) input.checked = c === structure;
+  for (const [m, input] of all("input[name=rater]").entries()) input.checked = raters.includes(m);
+  write("level-text", agreement(level, Number($("level").max)));
+  write("recurrence-value", `Rec${recurrence}`);
+}
+
+function drawSliders({ sliders: { values } }) {
+  for (const [m, slider] of all("input[name=weight]").entries()) {
+    slider.value = values[m];
+    slider.nextElementSibling.textContent = `${values[m]} %`;
+  }
+}
+
+function drawOpacity({ opacity }, before, stage) {
+  $("opacity").value = opacity;
+  write("opacity-value", `${opacity} %`);
+  stage.set("opacity", opacity / 100);
+}
+
+// drawLayers draws what the controls ask for, once all of it is there. Until then the stage and the
+// legend keep what they show.
+function drawLayers({ result, views, choices }, before, stage) {
+  if (!result) return $("legend").replaceChildren();
+  const wanted = layers(result, choices), { lines, map } = wanted;
+  if (Object.keys(viewsOf(wanted)).some((key) => !(key in views))) return;
+  stage.set("region", result.roi.whole ? null : result.roi);
+  stage.set("contours", lines.map(({ view, colour, width, dash }) => {
+    const { points, starts } = views[view.key];
+    return { points, starts, colour, width, dash };
+  }));
+  const v = map && views[map.view.key];
+  stage.set("overlay", v && { ...v, rgba: paint(v.values, map.ramp, map.gain) });
+  drawLegend(wanted);
+}
+
+// drawLegend says why the result is doubted, where it is, and names the lines and the map.
+function drawLegend({ why, keys, map }) {
+  const row = (sign, text) => element("div", { className: "key" }, sign, element("span", {}, text));
+  const svg = (tag, attributes, ...children) => {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    made.append(...children);
+    return made;
+  };
+  const rows = keys.map(({ colours, text, dash }) => {
+    const pieces = colours.map((colour, i) => svg("path", { // of one line, one a colour
+      d: `M${1 + 20 * i / colours.length} 5h${20 / colours.length}`, stroke: css(colour), "stroke-width": 2.5,
+      "stroke-dasharray": dash ? `${0.8 * dash} ${0.6 * dash}` : "none",
+    }));
+    return row(svg("svg", {}, ...pieces), text);
+  });
+  if (map) rows.push(row(bar(map.ramp), map.text));
+  if (why) rows.unshift(element("strong", {}, why));
+  $("legend").replaceChildren(...rows);
+}
+
+function drawSaves({ saves, result }) {
+  for (const button of all("#save-masks button")) {
+    const { what, class: c } = button.dataset;
+    const pending = saves.some((save) => save.result === result && save.what === what && save.class === Number(c));
+    button.ariaDisabled = pending ? "true" : null; // disabled in earnest it would lose the focus
+  }
+}
+
+// ---- the stage ----
+
+function drawPlacing({ placing }, before, stage) {
+  if (placing !== before.placing) {
+    stage.set("placing", placing);
+    show(placing, "placing", "region-fields");
+    for (const key of placing ? ["x", "y", "side"] : []) {
+      const field = $(`region-${key}`);
+      if (document.activeElement !== field) field.value = placing[key]; // not while it is typed
+    }
+  }
+  show($("legend").hasChildNodes() && !placing, "legend");
+}
+
+function drawView({ scale, result }) {
+  write("zoom", `${scale < 0.1 ? (scale * 100).toFixed(1) : Math.round(scale * 100)} %`);
+  $("zoom-region").disabled = !result || result.roi.whole;
+}
+
+// ---- messages ----
+
+function drawProgress({ progress }) {
+  show(progress, "progress");
+  if (!progress) return;
+  const { stage, done, total } = progress, mega = (bytes) => (bytes / 1e6).toFixed(1), bar = $("progress-bar");
+  write("progress-text", stageText(progress) + "…");
+  write("progress-figure", stage === "download" && done ? `${mega(done)}${total ? ` of ${mega(total)}` : ""} MB` : "");
+  if (total > 0) Object.assign(bar, { max: total, value: done });
+  else bar.removeAttribute("value");
+}
+
+function drawBanner({ banner }) {
+  show(banner, "banner");
+  if (!banner) return;
+  write("banner-message", banner.message);
+  write("banner-next", banner.next ?? "");
+  $("banner").classList.toggle("note", Boolean(banner.kind));
+}
