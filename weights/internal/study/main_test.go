@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -109,5 +110,27 @@ func TestReadRefusesWhatIsNoNumber(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
 		_, err := read(path)
 		assert.ErrorContains(t, err, message)
+	}
+}
+
+// An interval in a card is one of the table beside the cards.
+func TestCardsQuoteTheTable(t *testing.T) {
+	all, err := read("../../shipped/figures.csv")
+	require.NoError(t, err)
+	interval := regexp.MustCompile(`([+−]?[\d.]+) \[([+−]?[\d.]+), ([+−]?[\d.]+)\]`)
+	plain := strings.NewReplacer("−", "-", "+", "")
+	for _, model := range []string{"fundus", "newborn-brain", "cells"} {
+		measured := map[string]bool{}
+		for _, row := range all.where("model", model) {
+			assert.Regexp(t, `^\d{4}-\d\d-\d\d$`, row["date"])
+			measured[row["estimate"]+" ["+row["low"]+", "+row["high"]+"]"] = true
+		}
+		card, err := os.ReadFile("../../shipped/" + model + ".md")
+		require.NoError(t, err)
+		quoted := interval.FindAllString(string(card), -1)
+		assert.Greater(t, len(quoted), 5, model)
+		for _, q := range quoted {
+			assert.True(t, measured[plain.Replace(q)], "%s: %s", model, q)
+		}
 	}
 }
