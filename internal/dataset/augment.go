@@ -5,45 +5,48 @@ import (
 	"math/rand/v2"
 
 	"mrprism/internal/imageio"
-	"mrprism/internal/roi"
 )
 
-// Augmentation says how far training views stray from what inference sees. The zero value strays nowhere and sees whole images.
+// Augmentation says how far training views stray from the views at inference. The zero value
+// changes nothing and shows whole images. Tight, Between, Wide, Away and Swell need a class as the
+// anchor.
 type Augmentation struct {
-	Tight   float64 // share of views around the anchor at inference's scale
-	Between float64 // share of views at a scale drawn between that and the whole image; the rest see the whole image
-	Wide    float64 // where there is an anchor, these reach up to exp(Wide) times as far, the image anywhere in them: cameras see more than ours
+	Tight   float64 // share of views about the anchor at inference's scale
+	Between float64 // share of views at a scale between that and the whole image
+	Wide    float64 // the other views show up to exp(Wide) times the whole image's side, anywhere
+	Away    float64 // share of views beside the anchor, at any scale up to the image's
 
-	Away         float64 // where there is an anchor, share of views that look where it is not, at any scale up to the image's
-	Turns        bool    // photographs lie any of four ways: views are turned by a multiple of 90° more
+	Turns        bool    // turn views by multiples of 90°: photographs lie any of four ways
 	FlipX, FlipY float64 // probability of mirroring left-right, up-down
 	Rotation     float64 // ± degrees
 	Scale        float64 // side × exp(±Scale)
 	Shift        float64 // centre ± Shift × side, each way
-	Elastic      float64 // control points, a quarter of the side apart, move by ± Elastic × side each way; up to MostElastic
-	Swell        float64 // where there is an anchor, what lies about its middle is seen smaller or larger, by up to exp(±Swell), its outline as it is
+	Elastic      float64 // control points move by ± Elastic × side each way; up to MostElastic
+	Swell        float64 // the anchor's inside is scaled by up to exp(±Swell); up to MostSwell
 
 	Brightness float64 // ± added to values 0..1
 	Contrast   float64 // × exp(±Contrast) about one half
 	Gamma      float64 // exponent exp(±Gamma)
 	Colour     float64 // each channel × exp(±Colour); pictures without colour stay so
 	Saturation float64 // distance from the pixel's grey × exp(±Saturation)
-	Grain      float64 // every second view gets noise of a deviation of 0..Grain times the picture's own
+	Grain      float64 // every second view gets noise of 0..Grain times the picture's deviation
 	Blur       float64 // every second view is blurred by a Gaussian of 0..Blur sides' deviation
-	Distract   float64 // share of views on which lesions, reflexes and veils are painted beside what is marked
+	Distract   float64 // share of views on which false structures are painted (distract)
 }
 
-// DefaultAugmentation suits photographs and slices with a left and a right form. Its colours are to cover cameras that it has not seen.
+// DefaultAugmentation suits photographs and slices with a left and a right form. Its colours are to
+// cover other cameras than those of the training images.
 var DefaultAugmentation = Augmentation{
 	Tight: .5, Between: .25, Wide: .6, FlipX: .5, Rotation: 20, Scale: .25, Shift: .1,
 	Brightness: .1, Contrast: .3, Gamma: .6, Colour: .12, Saturation: .8, Blur: .008,
 }
 
 // othersTight and othersWide are the shares of Tight and Wide in the views of cases that other
-// people have marked.
+// people have marked: these come from many cameras and teach where the structure is.
 const othersTight, othersWide = 0.4, 0.3
 
-// view maps the unit square to the image: (u, v) in -½..½ from the middle goes to centre + matrix·((u, v) + bend(u, v)), in pixels.
+// view maps the unit square to the image: (u, v) in -½..½ from the middle goes to centre +
+// matrix·((u, v) + bend(u, v)), in pixels.
 type view struct {
 	cx, cy         float64
 	xu, xv, yu, yv float64
@@ -65,7 +68,14 @@ func (v *view) at(u, w float64) (x, y float64) {
 	return x, y
 }
 
-// view draws the geometry. The draws' number is fixed, so that one probability does not shift what the others draw.
+// middle is a square's side and centre.
+func middle(sq imageio.Square) (side, x, y float64) {
+	side = float64(sq.Side)
+	return side, float64(sq.X) + side/2, float64(sq.Y) + side/2
+}
+
+// view draws the geometry. It always takes equally many random numbers: a changed probability does
+// not shift the other draws.
 func (a Augmentation) view(it *Sample, rng *rand.Rand) view {
 	kind, between := rng.Float64(), rng.Float64()
 	scale, dx, dy := symmetric(rng), symmetric(rng), symmetric(rng)
@@ -76,36 +86,32 @@ func (a Augmentation) view(it *Sample, rng *rand.Rand) view {
 	}
 	elsewhere, away := a.away(it, rng)
 
-	sq := it.whole
-	side, cx, cy := float64(sq.Side), float64(sq.X)+float64(sq.Side)/2, float64(sq.Y)+float64(sq.Side)/2
+	side, cx, cy := middle(it.whole)
 	whole, tight, wide := side, a.Tight, a.Wide
-	if it.others { // these are there to teach where the structure is, and come from many cameras
+	if it.others {
 		tight, wide = tight*othersTight, wide*othersWide
 	}
+	widened := it.anchored && kind >= tight+a.Between
 	switch {
-	case !it.anchored:
-	case kind >= tight+a.Between:
+	case widened:
 		side *= math.Exp(wide * between)
-	default:
-		t := it.tight
+	case it.anchored:
+		near, x, y := middle(it.tight)
 		f := 0. // 0 at the anchor's square, 1 at the whole image; sides in proportion, centres in a line
 		if kind >= tight {
 			f = between
 		}
-		near := float64(t.Side)
-		wholeSide := side
-		side = near * math.Pow(wholeSide/near, f)
+		side = near * math.Pow(whole/near, f)
 		g := 0.
-		if wholeSide > near {
-			g = (side - near) / (wholeSide - near)
+		if whole > near {
+			g = (side - near) / (whole - near)
 		}
-		cx = (float64(t.X)+near/2)*(1-g) + cx*g
-		cy = (float64(t.Y)+near/2)*(1-g) + cy*g
+		cx, cy = x*(1-g)+cx*g, y*(1-g)+cy*g
 	}
 	side *= math.Exp(a.Scale * scale)
 	shift := a.Shift * side
-	if it.anchored && kind >= tight+a.Between {
-		shift = max(shift, (side-whole)/2) // anywhere in a view that is wider
+	if widened {
+		shift = max(shift, (side-whole)/2) // the image lies anywhere in a wider view
 	}
 	v := view{cx: cx + shift*dx, cy: cy + shift*dy, side: side}
 	if away {
@@ -122,11 +128,11 @@ func (a Augmentation) view(it *Sample, rng *rand.Rand) view {
 	return v
 }
 
-// awayTries is how often a view away from the anchor is drawn until one does not show it.
+// awayTries bounds the draws of a view away from the anchor.
 const awayTries = 8
 
-// away draws a view of the image that shows nothing of the anchor however it is turned, and whether
-// to take it: not where none was found, as in a crop. Nothing is drawn without Away.
+// away draws a view of the image that, however it is turned, shows nothing of the anchor. take is
+// false if none was wanted or found; a crop has no room for one. Without Away it draws nothing.
 func (a Augmentation) away(it *Sample, rng *rand.Rand) (v view, take bool) {
 	if a.Away == 0 {
 		return v, false
@@ -145,7 +151,7 @@ func (a Augmentation) away(it *Sample, rng *rand.Rand) (v view, take bool) {
 	return v, take
 }
 
-// look draws the rest. The draws' number does not depend on the picture.
+// look draws the colours and the sharpness. It takes equally many random numbers for every picture.
 func (a Augmentation) look(it *Sample, rng *rand.Rand) Look {
 	l := AsTaken
 	l.Brightness = a.Brightness * symmetric(rng)
@@ -167,19 +173,131 @@ func (a Augmentation) look(it *Sample, rng *rand.Rand) Look {
 
 func symmetric(rng *rand.Rand) float64 { return 2*rng.Float64() - 1 }
 
-// anchorSquare is the region that a perfect search would find: of the pixels that more than half of the raters marked, as
-// roi.Locate finds it at the image's own resolution. Not ok where no pixel is, or votes cannot be counted.
-func anchorSquare(l *Loaded, class int) (sq imageio.Square, ok bool) {
-	votes, ok := l.Votes(class)
-	if !ok {
-		return sq, false
+// bendCells is the number of cells of control points along a side of the view.
+const bendCells = 4
+
+// MostElastic is the largest Augmentation.Elastic: below 0.4 of the distance of control points
+// nothing folds (Choi and Lee 2000).
+const MostElastic = 0.4 / bendCells
+
+// bend is a smooth displacement over the unit square: a uniform cubic B-spline (Rueckert et al.
+// 1999, free-form deformation). Its control points stand 1/bendCells apart and go one cell beyond
+// the square on each side.
+type bend [bendCells + 3][bendCells + 3][2]float64
+
+// bend draws a displacement, after view and look. Without Elastic it draws nothing.
+func (a Augmentation) bend(rng *rand.Rand) *bend {
+	if a.Elastic == 0 {
+		return nil
 	}
-	mean := votes.Mean()
-	whole := imageio.Letterbox(l.Image.W, l.Image.H)
-	vote := make([]float32, whole.Side*whole.Side)
-	for y := range l.Image.H {
-		copy(vote[(y-whole.Y)*whole.Side-whole.X:], mean[y*l.Image.W:(y+1)*l.Image.W])
+	var b bend
+	for row := range b {
+		for column := range b[row] {
+			b[row][column] = [2]float64{a.Elastic * symmetric(rng), a.Elastic * symmetric(rng)}
+		}
 	}
-	sq, err := roi.Locate(vote, whole.Side, l.Image.W, l.Image.H)
-	return sq, err == nil
+	return &b
+}
+
+// at is the displacement at (u, v) in -½..½, in sides.
+func (b *bend) at(u, v float64) (du, dv float64) {
+	column, across := spline(u)
+	row, down := spline(v)
+	for j, wj := range down {
+		for i, wi := range across {
+			point := &b[row+j][column+i]
+			du += wj * wi * point[0]
+			dv += wj * wi * point[1]
+		}
+	}
+	return du, dv
+}
+
+// spline gives the first of the four control points that reach t in -½..½, and their weights, which
+// sum to 1.
+func spline(t float64) (first int, weights [4]float64) {
+	t = max(0, min(bendCells, (t+.5)*bendCells))
+	first = min(bendCells-1, int(t))
+	t -= float64(first)
+	s := 1 - t
+	return first, [4]float64{s * s * s / 6, (3*t*t*t - 6*t*t + 4) / 6, (3*s*s*s - 6*s*s + 4) / 6, t * t * t / 6}
+}
+
+// MostSwell is the largest Augmentation.Swell, below which swell keeps the order of distances.
+const MostSwell = 1.3
+
+// swell shows the middle of a disc smaller (by > 0) or larger (-1 < by < 0) and the outline
+// unchanged: at distance r from the middle, in radii, it shows the image at r(1 + by (1 - r)²).
+// This increases with r for -1 < by < 3 and has slope 1 at r = 1.
+type swell struct {
+	disc
+	by float64
+}
+
+// swell draws after bend. Without Swell it draws nothing.
+func (a Augmentation) swell(it *Sample, rng *rand.Rand) *swell {
+	if a.Swell == 0 {
+		return nil
+	}
+	by := math.Exp(a.Swell*symmetric(rng)) - 1
+	if it.disc.radius == 0 {
+		return nil
+	}
+	return &swell{it.disc, by}
+}
+
+// at is the point of the image that is shown at (x, y), both in pixels.
+func (s *swell) at(x, y float64) (float64, float64) {
+	dx, dy := x-s.x, y-s.y
+	r := math.Hypot(dx, dy) / s.radius
+	if r >= 1 {
+		return x, y
+	}
+	f := 1 + s.by*(1-r)*(1-r)
+	return s.x + f*dx, s.y + f*dy
+}
+
+// grain adds grey noise to every second view (s, s, 3): Gaussian noise in blobs of 1 to 4 pixels,
+// with a deviation drawn from 0 to Grain times the picture's own. It draws after swell, and nothing
+// without Grain.
+func (a Augmentation) grain(pixels []float32, s int, rng *rand.Rand) {
+	if a.Grain == 0 {
+		return
+	}
+	often, share, size := rng.Float64() < .5, a.Grain*rng.Float64(), 1+3*rng.Float64()
+	if !often {
+		return
+	}
+	deviation := share * spread(pixels)
+	n := int(float64(s)/size) + 3 // points of noise along a side; pixels interpolate between them
+	noise := make([]float64, n*n)
+	for i := range noise {
+		noise[i] = deviation * rng.NormFloat64()
+	}
+	ox, oy := rng.Float64(), rng.Float64()
+	for y := range s {
+		row, down := math.Modf(oy + float64(y)/size)
+		for x := range s {
+			column, across := math.Modf(ox + float64(x)/size)
+			at := noise[int(row)*n+int(column):]
+			v := (1-down)*((1-across)*at[0]+across*at[1]) + down*((1-across)*at[n]+across*at[n+1])
+			for c := range 3 {
+				p := &pixels[3*(y*s+x)+c]
+				*p = max(0, min(1, *p+float32(v)))
+			}
+		}
+	}
+}
+
+// spread is the standard deviation of values.
+func spread(values []float32) float64 {
+	var sum, squares float64
+	for _, v := range values {
+		sum += float64(v)
+	}
+	mean := sum / float64(len(values))
+	for _, v := range values {
+		squares += (float64(v) - mean) * (float64(v) - mean)
+	}
+	return math.Sqrt(squares / float64(len(values)))
 }

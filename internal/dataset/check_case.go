@@ -1,20 +1,19 @@
 package dataset
 
 import (
+	"bytes"
 	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
-	"math"
 	"slices"
 
 	"mrprism/internal/imageio"
 	"mrprism/internal/metric"
 )
 
-// caseFigures are what Check keeps of a case.
+// caseFigures are the figures that Check keeps of a case.
 type caseFigures struct {
 	Case
-	read     bool     // image and masks were read
+	read     bool     // image and masks could be read
 	hash     [32]byte // of size and pixels
 	grey     bool
 	bits     int           // of 16-bit samples, how many the image uses
@@ -23,7 +22,7 @@ type caseFigures struct {
 	findings []Finding
 }
 
-// mark is one mask in figures.
+// mark is the figures of one mask.
 type mark struct {
 	given    bool
 	area     int     // pixels
@@ -32,33 +31,27 @@ type mark struct {
 	dice     float64 // mean Dice with the others
 	pairs    int     // of others
 	rest     float64 // their mean Dice with each other
-	ratio    float64 // area to the others' mean; 0 where either is empty
+	ratio    float64 // area to the others' mean; 0 if either is empty
 }
 
-func (c *caseFigures) warn(kind, file, format string, args ...any) {
-	c.findings = append(c.findings, Finding{Kind: kind, File: file, Text: fmt.Sprintf(format, args...)})
-}
-
-// look reads a case. All that is found by reading it is told; where there is any, the rest stays unread.
+// look reads a case and lists all its faults. It examines the image and the masks of a case without
+// faults.
 func (d *Dataset) look(c Case) *caseFigures {
 	f := &caseFigures{Case: c}
 	faults := slices.Clone(c.faults)
 	l, err := Load(c)
+	if err == nil {
+		_, err = newSample(l, -1)
+	}
 	if p, bad := err.(Problems); bad {
 		for _, text := range p {
-			if !slices.Contains(faults, text) { // a header's fault shows again
+			if !slices.Contains(faults, text) { // Load finds a header's fault again
 				faults = append(faults, text)
 			}
 		}
 	}
-	if err == nil {
-		_, err := newSample(l, -1)
-		if p, bad := err.(Problems); bad {
-			faults = append(faults, p...)
-		}
-	}
 	for _, text := range faults {
-		f.findings = append(f.findings, Finding{Error: true, Kind: KindFault, Text: text})
+		fail(&f.findings, KindFault, text)
 	}
 	if len(faults) > 0 {
 		return f
@@ -71,34 +64,28 @@ func (d *Dataset) look(c Case) *caseFigures {
 	return f
 }
 
-// picture looks at the image alone.
+// picture examines the image alone.
 func (f *caseFigures) picture(m *imageio.Image) {
 	const (
 		short = 64 // pixels, the least side that a network is trained at
 		long  = 2  // longer side to shorter
 	)
 	hash := sha256.New()
-	_ = binary.Write(hash, binary.LittleEndian, [2]uint32{uint32(m.W), uint32(m.H)})
+	fmt.Fprintln(hash, m.W, m.H)
 	hash.Write(m.Pix)
 	hash.Sum(f.hash[:0])
-	f.grey, f.bits = true, m.Bits
-	blank := true
-	for i := 0; i < len(m.Pix); i += 3 {
-		p := m.Pix[i : i+3]
-		f.grey = f.grey && p[0] == p[1] && p[0] == p[2]
-		blank = blank && p[0] == m.Pix[0] && p[1] == m.Pix[1] && p[2] == m.Pix[2]
-	}
-	if blank {
-		f.warn(KindBlank, f.Image, "is of one colour, %d,%d,%d", m.Pix[0], m.Pix[1], m.Pix[2])
+	f.grey, f.bits = m.Grey(), m.Bits
+	if bytes.Equal(m.Pix[3:], m.Pix[:len(m.Pix)-3]) { // every pixel equals the next
+		warn(&f.findings, KindBlank, f.Image, "is of one colour, %d,%d,%d", m.Pix[0], m.Pix[1], m.Pix[2])
 	}
 	switch shorter, longer := min(m.W, m.H), max(m.W, m.H); {
 	case shorter < short:
-		f.warn(KindSize, f.Image, "is %d×%d pixels; sides under %d are enlarged", m.W, m.H, short)
+		warn(&f.findings, KindSize, f.Image, "is %d×%d pixels; sides under %d are enlarged", m.W, m.H, short)
 	case longer > long*shorter:
-		f.warn(KindSize, f.Image, "is %d×%d pixels; more than half of the square that the network sees would be its edge, continued", m.W, m.H)
+		warn(&f.findings, KindSize, f.Image, "is %d×%d pixels; more than half of the square that the network sees would be its edge, continued", m.W, m.H)
 	}
 	if m.Orientation != 1 {
-		f.warn(KindTurned, f.Image, "is displayed turned (EXIF orientation %d), as it is trained on; make sure that its masks were drawn so", m.Orientation)
+		warn(&f.findings, KindTurned, f.Image, "is displayed turned (EXIF orientation %d), as it is trained on; make sure that its masks were drawn so", m.Orientation)
 	}
 }
 
@@ -106,18 +93,14 @@ func (f *caseFigures) picture(m *imageio.Image) {
 func (f *caseFigures) class(d *Dataset, l *Loaded, k int) {
 	raters := len(d.Raters)
 	marks, pairs := make([]mark, raters), make([][]float64, raters)
-	total := l.Image.W * l.Image.H
 	for a := range raters {
 		mask := l.Masks[a][k]
 		pairs[a] = make([]float64, a)
 		if mask == nil {
 			continue
 		}
-		marks[a] = mark{given: true}
-		for _, v := range mask {
-			marks[a].area += int(v)
-		}
-		marks[a].share = float64(marks[a].area) / float64(total)
+		area := metric.Area(mask)
+		marks[a] = mark{given: true, area: area, share: float64(area) / float64(len(mask))}
 		for b := range a {
 			if l.Masks[b][k] != nil {
 				pairs[a][b] = metric.Dice(mask, l.Masks[b][k])
@@ -139,7 +122,7 @@ func (f *caseFigures) class(d *Dataset, l *Loaded, k int) {
 	}
 }
 
-// compare sets how rater m stands beside the others.
+// compare sets the figures that compare rater m with the others.
 func (a *mark) compare(marks []mark, pairs [][]float64, m int) {
 	others, area := 0, 0
 	for b := range marks {
@@ -167,42 +150,38 @@ func (a *mark) compare(marks []mark, pairs [][]float64, m int) {
 	}
 }
 
-// judge warns of a mask that can hardly be meant, of the likeliest reason alone.
+// judge warns of a mask that is probably a mistake. It gives only the likeliest reason.
 func (f *caseFigures) judge(d *Dataset, l *Loaded, m, k int) {
 	const (
 		far    = 0.25 // less Dice with the others than they have among themselves
 		hardly = 0.3  // Dice of two raters who mean different things
 	)
-	a, path := f.marks[k][m], l.Case.Masks[m][k]
+	a, path, class := f.marks[k][m], l.Case.Masks[m][k], d.Classes[k]
+	others := -btoi(a.area > 0) // who marked any pixel
+	for _, o := range f.marks[k] {
+		others += btoi(o.area > 0)
+	}
 	switch {
 	case a.area == len(l.Masks[m][k]):
-		f.warn(KindInverted, path, "marks the whole image as %s", d.Classes[k])
-	case a.area == 0 && a.compared && f.others(m, k) > 0:
-		f.warn(KindEmpty, path, "is empty; %d other raters marked the %s", f.others(m, k), d.Classes[k])
+		warn(&f.findings, KindInverted, path, "marks the whole image as %s", class)
+	case a.area == 0 && a.compared && others > 0:
+		warn(&f.findings, KindEmpty, path, "is empty; %d other raters marked the %s", others, class)
 	case a.area == 0 && !a.compared:
-		f.warn(KindEmpty, path, "is empty")
+		warn(&f.findings, KindEmpty, path, "is empty")
 	case a.area == 0:
 	case inverted(l, m, k, a):
-		f.warn(KindInverted, path, "marks %.0f %% of the image as %s, all but what is to be expected: black and white exchanged?", 100*a.share, d.Classes[k])
+		warn(&f.findings, KindInverted, path, "marks %.0f %% of the image as %s, everything except the part to be expected: are black and white exchanged?", 100*a.share, class)
 	case !a.compared:
 	case a.pairs == 0 && a.dice < hardly:
-		f.warn(KindMask, path, "Dice %.2f with the only other rater; its area is %.2f times theirs", a.dice, a.ratio)
+		warn(&f.findings, KindMask, path, "Dice %.2f with the only other rater; its area is %.2f times theirs", a.dice, a.ratio)
 	case a.pairs > 0 && a.dice < a.rest-far:
-		f.warn(KindMask, path, "mean Dice %.2f with the other raters, who have %.2f among themselves; its area is %.2f times theirs", a.dice, a.rest,
-			a.ratio)
+		warn(&f.findings, KindMask, path, "mean Dice %.2f with the other raters, who have %.2f among themselves; its area is %.2f times theirs", a.dice, a.rest, a.ratio)
 	}
 }
 
-// others counts the other raters who marked any of class k.
-func (f *caseFigures) others(m, k int) (n int) {
-	for b, o := range f.marks[k] {
-		n += btoi(b != m && o.area > 0)
-	}
-	return n
-}
-
-// inverted reports whether a mask of more than half of the image fits better when exchanged with its background: with the majority of
-// the others, or, where they do not speak against it, because it marks the image's border.
+// inverted reports whether a mask of more than half of the image is probably exchanged with its
+// background. The exchanged mask then has a much higher Dice with the others; or the mask marks the
+// image's border, unless its Dice with the others is low as well.
 func inverted(l *Loaded, m, k int, a mark) bool {
 	const (
 		gain   = 0.25 // of Dice
@@ -217,43 +196,33 @@ func inverted(l *Loaded, m, k int, a mark) bool {
 		for i, v := range own {
 			turned[i] = 1 - v
 		}
-		sum, n := 0., 0
+		var dice []float64
 		for b := range l.Masks {
 			if other := l.Masks[b][k]; b != m && other != nil {
-				sum += metric.Dice(turned, other)
-				n++
+				dice = append(dice, metric.Dice(turned, other))
 			}
 		}
-		if sum/float64(n) > a.dice+gain {
+		if metric.Mean(dice) > a.dice+gain {
 			return true
 		}
 		if a.dice < 0.5 {
 			return false
 		}
 	}
-	return edge(own, l.Image.W, l.Image.H) > border
-}
-
-// edge is the share of a mask's border pixels that are marked.
-func edge(mask []uint8, w, h int) float64 {
-	marked, all := 0, 0
-	for y := range h {
-		step := max(1, w-1)
-		if y == 0 || y == h-1 {
-			step = 1
-		}
-		for x := 0; x < w; x += step {
+	marked, all := 0, 0 // pixels of the image's border
+	for i, w, h := 0, l.Image.W, l.Image.H; i < len(own); i++ {
+		if x, y := i%w, i/w; x == 0 || y == 0 || x == w-1 || y == h-1 {
 			all++
-			marked += int(mask[y*w+x])
+			marked += int(own[i])
 		}
 	}
-	return float64(marked) / math.Max(1, float64(all))
+	return float64(marked)/float64(all) > border
 }
 
-// levels wants every agreement level within the one below.
+// levels warns of an agreement level that is not within the one below.
 func (f *caseFigures) levels(d *Dataset, l *Loaded, k int) {
 	if first := f.marks[k][0]; first.given && first.area == 0 {
-		f.warn(KindEmpty, l.Case.Masks[0][k], "is empty: not one expert marked the %s", d.Classes[k])
+		warn(&f.findings, KindEmpty, l.Case.Masks[0][k], "is empty: not one expert marked the %s", d.Classes[k])
 	}
 	for m := 1; m < len(l.Masks); m++ {
 		upper, lower := l.Masks[m][k], l.Masks[m-1][k]
@@ -265,7 +234,7 @@ func (f *caseFigures) levels(d *Dataset, l *Loaded, k int) {
 			outside += int(v &^ lower[i])
 		}
 		if outside > 0 {
-			f.warn(KindNesting, l.Case.Masks[m][k], "%d of its %d pixels are not in %s, the level below", outside, f.marks[k][m].area, d.Raters[m-1])
+			warn(&f.findings, KindNesting, l.Case.Masks[m][k], "%d of its %d pixels are not in %s, the level below", outside, f.marks[k][m].area, d.Raters[m-1])
 		}
 	}
 }

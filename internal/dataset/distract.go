@@ -5,10 +5,10 @@ import (
 	"math/rand/v2"
 )
 
-// distract paints on a share of the views (s, s, 3) what may be taken for a structure and is none:
+// distract paints on a share of the views (s, s, 3) things that look like a structure and are none:
 // bright and dark patches of the structure's size, clusters of specks, rings, and over everything a
-// veil and a flare. Patches keep off what anybody has marked, labels (s, s, ·), by half its size.
-// These are the last draws of a view; nothing is drawn without Distract.
+// veil and a flare. Patches keep a distance of half their size from everything marked in labels (s,
+// s, ·). distract takes the last random numbers of a view, and none without Distract.
 func (a Augmentation) distract(pixels, labels []float32, s int, rng *rand.Rand) {
 	if a.Distract == 0 || rng.Float64() >= a.Distract {
 		return
@@ -23,14 +23,14 @@ func (a Augmentation) distract(pixels, labels []float32, s int, rng *rand.Rand) 
 	}
 }
 
-// patches paints lesions beside a circle, in the colour of what is brightest.
+// patches paints lesions beside the marked circle. Their colour varies about bright.
 func patches(pixels []float32, s int, marked disc, bright [3]float32, rng *rand.Rand) {
 	size := marked.radius // of patches
 	if size < .03*float64(s) {
 		size = (.04 + .12*rng.Float64()) * float64(s)
 	}
 	for range rng.IntN(7) {
-		p := patch{x: rng.Float64() * float64(s), y: rng.Float64() * float64(s), radius: size * math.Exp(1.2*symmetric(rng)), rng: rng}
+		p := patch{disc: disc{rng.Float64() * float64(s), rng.Float64() * float64(s), size * math.Exp(1.2*symmetric(rng))}, rng: rng}
 		if marked.radius > 0 {
 			p.radius = min(p.radius, math.Hypot(p.x-marked.x, p.y-marked.y)/1.5-marked.radius)
 		}
@@ -62,7 +62,7 @@ func patches(pixels []float32, s int, marked disc, bright [3]float32, rng *rand.
 	}
 }
 
-// veil mixes everything with one grey.
+// veil mixes every pixel with one grey.
 func veil(pixels []float32, bright [3]float32, rng *rand.Rand) {
 	grey, opacity := float32(.2+.7*rng.Float64()), float32(.6*rng.Float64())
 	for i := range pixels {
@@ -70,7 +70,7 @@ func veil(pixels []float32, bright [3]float32, rng *rand.Rand) {
 	}
 }
 
-// flare is a white light, which may lie over anything.
+// flare is a white light anywhere in the view.
 func flare(pixels []float32, s int, rng *rand.Rand) {
 	x, y := rng.Float64()*float64(s), rng.Float64()*float64(s)
 	spread, light := (.1+.4*rng.Float64())*float64(s), .6*rng.Float64()
@@ -83,32 +83,25 @@ func flare(pixels []float32, s int, rng *rand.Rand) {
 	}
 }
 
-// markedCircle is the circle around the middle of all marked pixels that has their area; the zero
-// circle where none is.
-func markedCircle(labels []float32, s int) (d disc) {
-	each, n := len(labels)/(s*s), 0.
-	for i := range s * s {
+// markedCircle is the circle of all pixels with a label.
+func markedCircle(labels []float32, s int) disc {
+	each := len(labels) / (s * s)
+	return circleOf(s*s, s, 0, func(i int) bool {
 		for _, v := range labels[i*each:][:each] {
 			if v > 0 {
-				d.x, d.y, n = d.x+float64(i%s), d.y+float64(i/s), n+1
-				break
+				return true
 			}
 		}
-	}
-	if n == 0 {
-		return disc{}
-	}
-	return disc{d.x / n, d.y / n, math.Sqrt(n / math.Pi)}
+		return false
+	})
 }
 
-// brightest is the mean colour of the hundredth of the pixels that has the most light.
+// brightest is the mean colour of the brightest hundredth of the pixels.
 func brightest(pixels []float32) (colour [3]float32) {
 	const steps = 256
 	var count [steps]int
 	var sum [steps][3]float32
-	n := len(pixels) / 3
-	for i := range n {
-		p := pixels[3*i:][:3]
+	for p := pixels; len(p) > 0; p = p[3:] {
 		at := min(steps-1, max(0, int((p[0]+p[1]+p[2])/3*steps)))
 		count[at]++
 		for c := range 3 {
@@ -116,7 +109,7 @@ func brightest(pixels []float32) (colour [3]float32) {
 		}
 	}
 	have := 0
-	for at := steps - 1; at >= 0 && have < max(1, n/100); at-- {
+	for at := steps - 1; at >= 0 && have < max(1, len(pixels)/300); at-- {
 		have += count[at]
 		for c := range 3 {
 			colour[c] += sum[at][c]
@@ -130,15 +123,15 @@ func brightest(pixels []float32) (colour [3]float32) {
 
 // patch is an uneven spot.
 type patch struct {
-	x, y, radius float64 // pixels
-	hole         float64 // share of the radius that is left out, 0..1
-	edge         float64 // share of the radius over which it fades
-	opacity      float64
-	colour       [3]float32
-	rng          *rand.Rand
+	disc
+	hole    float64 // share of the radius that is left out, 0..1
+	edge    float64 // share of the radius over which the spot fades
+	opacity float64
+	colour  [3]float32
+	rng     *rand.Rand
 }
 
-// paint draws the patch, its outline bent by three waves.
+// paint draws the patch. Three waves bend its outline.
 func (p patch) paint(pixels []float32, s int) {
 	var size, phase [3]float64
 	for k := range size {
@@ -171,7 +164,7 @@ func (p patch) paint(pixels []float32, s int) {
 	}
 }
 
-// rise goes from 0 to 1 as t does.
+// rise goes smoothly from 0 at t = 0 to 1 at t = 1.
 func rise(t float64) float64 {
 	t = max(0, min(1, t))
 	return t * t * (3 - 2*t)

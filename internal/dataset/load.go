@@ -1,13 +1,14 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"runtime"
 	"sync"
-	"sync/atomic"
 
+	"mrprism/internal/disk"
 	"mrprism/internal/imageio"
 	"mrprism/internal/metric"
 )
@@ -16,22 +17,21 @@ import (
 type Loaded struct {
 	Case
 	Image *imageio.Image
-	Masks [][][]uint8 // (M, K) masks (H, W) of 0 and 1; nil where the label is missing
+	Masks [][][]uint8 // (M, K) masks (H, W) of 0 and 1; nil if the label is missing
 }
 
 // Given lists the masks of class k of those raters who marked it.
-func (l *Loaded) Given(k int) [][]uint8 {
-	var masks [][]uint8
-	for m := range l.Masks {
-		if mask := l.Masks[m][k]; mask != nil {
-			masks = append(masks, mask)
+func (l *Loaded) Given(k int) (masks [][]uint8) {
+	for _, row := range l.Masks {
+		if row[k] != nil {
+			masks = append(masks, row[k])
 		}
 	}
 	return masks
 }
 
-// Votes counts, pixel by pixel (H, W), who marked class k. Not ok where nobody gave a mask, or an agreement level is missing: the others do not
-// say how many experts marked a pixel then.
+// Votes counts, pixel by pixel (H, W), who marked class k. It is not ok if nobody gave a mask, or
+// if an agreement level is missing: the other levels do not say how many experts marked a pixel.
 func (l *Loaded) Votes(k int) (votes metric.Votes, ok bool) {
 	given := l.Given(k)
 	if len(given) == 0 || l.Levels && len(given) < len(l.Masks) {
@@ -40,26 +40,46 @@ func (l *Loaded) Votes(k int) (votes metric.Votes, ok bool) {
 	return metric.Count(given...), true
 }
 
-// Load reads a case's image and masks. The error is a Problems that names every bad file of the case.
+// shared is a case of other people as a case of the given number of raters: each of them has the
+// majority's mask of every class that somebody marked.
+func (l *Loaded) shared(raters int) *Loaded {
+	row := make([][]uint8, len(l.Masks[0]))
+	for k := range row {
+		if votes, ok := l.Votes(k); ok {
+			row[k] = make([]uint8, l.Image.W*l.Image.H)
+			for i, n := range votes.Count {
+				if 2*int(n) > votes.Raters {
+					row[k][i] = 1
+				}
+			}
+		}
+	}
+	changed := *l
+	changed.Masks = make([][][]uint8, raters)
+	for m := range changed.Masks {
+		changed.Masks[m] = row
+	}
+	return &changed
+}
+
+// Load reads a case's image and masks. The error is a Problems that names every bad file of the
+// case.
 func Load(c Case) (*Loaded, error) {
 	var problems Problems
 	l := &Loaded{Case: c, Masks: make([][][]uint8, len(c.Masks))}
-	image, err := decode(c.Image)
-	if err != nil {
+	var err error
+	if l.Image, err = read(c.Image, imageio.Decode); err != nil {
 		problems.add("%v", err)
 	}
-	l.Image = image
 	for m, paths := range c.Masks {
 		l.Masks[m] = make([][]uint8, len(paths))
 		for k, path := range paths {
 			if path == "" {
 				continue
 			}
-			mask, err := c.Mask(path)
-			if err != nil {
+			if l.Masks[m][k], err = c.Mask(path); err != nil {
 				problems.add("%v", err)
 			}
-			l.Masks[m][k] = mask
 		}
 	}
 	if len(problems) > 0 {
@@ -68,34 +88,25 @@ func Load(c Case) (*Loaded, error) {
 	return l, nil
 }
 
-// LoadSound reads cases on all processors and tells progress after each, from one goroutine at a time. It leaves out the cases with bad files, the
-// others staying in order, and says what is wrong with them: every bad file of all cases. The error is the context's, after which nothing is returned.
+// LoadSound reads cases on all processors and reports progress after each, from one goroutine at a
+// time. It leaves out the cases with bad files and returns every bad file of all cases; the other
+// cases stay in order. The error is the context's; LoadSound returns nothing else then.
 func LoadSound(ctx context.Context, cases []Case, progress func(done, total int)) (sound []*Loaded, left Problems, err error) {
 	return load(ctx, cases, progress, func(l *Loaded) (*Loaded, error) { return l, nil })
 }
 
-// load reads cases and keeps what is made of them.
+// load reads cases and keeps the results of keep.
 func load[T any](ctx context.Context, cases []Case, progress func(done, total int), keep func(*Loaded) (T, error)) (sound []T, left Problems, err error) {
 	kept, faults := make([]T, len(cases)), make([]error, len(cases))
-	var lock sync.Mutex
-	done := 0
-	each(len(cases), func(i int) {
-		if ctx.Err() != nil {
-			return
-		}
+	err = Each(ctx, len(cases), progress, func(i int) error {
 		l, err := Load(cases[i])
 		if err == nil {
 			kept[i], err = keep(l)
 		}
 		faults[i] = err
-		lock.Lock()
-		defer lock.Unlock()
-		done++
-		if progress != nil {
-			progress(done, len(cases))
-		}
+		return nil
 	})
-	if err := ctx.Err(); err != nil {
+	if err != nil {
 		return nil, nil, err
 	}
 	for i, err := range faults {
@@ -108,32 +119,58 @@ func load[T any](ctx context.Context, cases []Case, progress func(done, total in
 	return sound, left, nil
 }
 
-// each calls do for 0..n-1 on all processors.
-func each(n int, do func(i int)) {
-	var next atomic.Int64
+// Each calls do for 0..n-1 on all processors and then progress, if not nil, from one goroutine at a
+// time. It begins no further call after an error of do or the end of the context, and returns the
+// first error.
+func Each(ctx context.Context, n int, progress func(done, total int), do func(i int) error) error {
+	var lock sync.Mutex
+	var failure error
+	next, done := 0, 0
+	step := func() (more bool) {
+		lock.Lock()
+		i := next
+		next++
+		more = i < n && failure == nil && ctx.Err() == nil
+		lock.Unlock()
+		if !more {
+			return false
+		}
+		err := do(i)
+		lock.Lock()
+		defer lock.Unlock()
+		failure = cmp.Or(failure, err)
+		if done++; progress != nil {
+			progress(done, n)
+		}
+		return true
+	}
 	var wait sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), n) {
 		wait.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				do(i)
+			for step() {
 			}
 		})
 	}
 	wait.Wait()
+	return cmp.Or(failure, ctx.Err())
 }
 
-func decode(path string) (*imageio.Image, error) {
+// read reads a file with imageio.Header or imageio.Decode.
+func read[T any](path string, by func(name string, data []byte) (T, error)) (T, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("%s: cannot be read (%w)", path, cause(err))
+		return *new(T), fmt.Errorf("%s: cannot be read (%w)", path, disk.Cause(err))
 	}
-	return imageio.Decode(path, data)
+	return by(path, data)
 }
 
-// Mask reads a picture of 0 and 255, as large as the image, as one (H, W) of 0 and 1. Other values are refused: a mask of 0 and 1 would
-// otherwise read as empty, and a probability map as something nobody drew.
+func header(path string) (*imageio.Info, error) { return read(path, imageio.Header) }
+
+// Mask reads a picture of 0 and 255, as large as the image, as a mask (H, W) of 0 and 1. It refuses
+// other values: a mask of 0 and 1 would read as empty, and a probability map as marks that nobody
+// made.
 func (c *Case) Mask(path string) ([]uint8, error) {
-	image, err := decode(path)
+	image, err := read(path, imageio.Decode)
 	if err != nil {
 		return nil, err
 	}

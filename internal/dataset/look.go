@@ -2,11 +2,10 @@ package dataset
 
 import (
 	"math"
-
-	"mrprism/internal/imageio"
 )
 
-// Look is how a picture's colours and sharpness differ from the file's. Values are 0..1, and what leaves that range is cut.
+// Look is how a picture's colours and sharpness differ from the file's. Values are 0..1; values
+// beyond that range are clamped.
 type Look struct {
 	Brightness float64    // added
 	Contrast   float64    // factor about one half
@@ -19,10 +18,9 @@ type Look struct {
 // AsTaken changes nothing.
 var AsTaken = Look{Contrast: 1, Gamma: 1, Channels: [3]float64{1, 1, 1}, Saturation: 1}
 
-// With is the case as a camera of that look would show it; its labels are shared.
+// With is the case as a camera of that look would show it. The labels are shared, not copied.
 func (l *Loaded) With(look Look) *Loaded {
-	changed := *l
-	image := *l.Image
+	changed, image := *l, *l.Image
 	changed.Image = &image
 	tones := look.tones()
 	values := make([]float32, len(image.Pix))
@@ -39,21 +37,40 @@ func (l *Loaded) With(look Look) *Loaded {
 
 // Mirrored is the case with left and right exchanged, labels too: a left eye for a right one.
 func (l *Loaded) Mirrored() *Loaded {
-	return l.moved(l.Image.W, l.Image.H, func(pixels []uint8, channels int) []uint8 { return mirror(pixels, l.Image.W, channels) })
+	w := l.Image.W
+	return l.moved(w, l.Image.H, func(x, y int) (int, int) { return w - 1 - x, y })
 }
 
-// Turned is the case turned clockwise by so many quarters, labels too: photographs lie any of four
-// ways.
+// Turned is the case turned clockwise by quarters, labels too: photographs lie any of four ways.
 func (l *Loaded) Turned(quarters int) *Loaded {
 	for range quarters {
-		w, h := l.Image.W, l.Image.H
-		l = l.moved(h, w, func(pixels []uint8, channels int) []uint8 { return imageio.Turn(pixels, w, h, channels) })
+		h := l.Image.H
+		l = l.moved(h, l.Image.W, func(x, y int) (int, int) { return y, h - 1 - x })
 	}
 	return l
 }
 
-// moved is the case of a picture of another size or arrangement, which move makes of the image's pixels (H, W, channels) and of each mask's.
-func (l *Loaded) moved(w, h int, move func(pixels []uint8, channels int) []uint8) *Loaded {
+// Farther is the case as a camera with a wider field would show it, off centre: the picture lies on
+// black that is times as wide and high (times ≥ 1), with a quarter of the new room left of it and
+// three quarters above.
+func (l *Loaded) Farther(times float64) *Loaded {
+	w, h := int(times*float64(l.Image.W)), int(times*float64(l.Image.H))
+	left, above := (w-l.Image.W)/4, 3*(h-l.Image.H)/4
+	return l.moved(w, h, func(x, y int) (int, int) { return x - left, y - above })
+}
+
+// moved is the case with pixels moved: pixel (x, y) of the new image (h, w) and masks comes from
+// the old pixel that from returns, or is 0 if that lies outside.
+func (l *Loaded) moved(w, h int, from func(x, y int) (int, int)) *Loaded {
+	move := func(pixels []uint8, channels int) []uint8 {
+		out := make([]uint8, w*h*channels)
+		for i := range w * h {
+			if x, y := from(i%w, i/w); x >= 0 && y >= 0 && x < l.Image.W && y < l.Image.H {
+				copy(out[i*channels:][:channels], pixels[(y*l.Image.W+x)*channels:])
+			}
+		}
+		return out
+	}
 	changed, image := *l, *l.Image
 	image.W, image.H, image.Pix = w, h, move(image.Pix, 3)
 	changed.Image = &image
@@ -69,29 +86,18 @@ func (l *Loaded) moved(w, h int, move func(pixels []uint8, channels int) []uint8
 	return &changed
 }
 
-// mirror turns the lines (H, w, channels) round.
-func mirror(pixels []uint8, w, channels int) []uint8 {
-	out := make([]uint8, len(pixels))
-	for i := 0; i < len(pixels); i += channels {
-		pixel := i / channels
-		x := pixel % w
-		copy(out[(pixel-x+w-1-x)*channels:], pixels[i:i+channels])
-	}
-	return out
-}
-
-// tones says for each channel what each 8-bit value becomes, in 0..1.
+// tones maps every 8-bit value of each channel to 0..1.
 func (l Look) tones() (tones [3][256]float32) {
 	for c := range tones {
 		for i := range tones[c] {
 			v := (math.Pow(float64(i)/255, l.Gamma)-.5)*l.Contrast + .5 + l.Brightness
-			tones[c][i] = float32(math.Max(0, math.Min(1, v*l.Channels[c])))
+			tones[c][i] = float32(max(0, min(1, v*l.Channels[c])))
 		}
 	}
 	return tones
 }
 
-// finish applies to pixels (h, w, 3) what a table of values cannot: saturation and blur.
+// finish applies saturation and blur to pixels (h, w, 3): tones cannot.
 func (l Look) finish(pixels []float32, w, h int) {
 	if saturation := float32(l.Saturation); saturation != 1 {
 		for i := 0; i < len(pixels); i += 3 {
@@ -101,7 +107,7 @@ func (l Look) finish(pixels []float32, w, h int) {
 			}
 		}
 	}
-	if sigma := l.Blur * float64(w); sigma > .2 { // below that a pixel's neighbours weigh next to nothing
+	if sigma := l.Blur * float64(w); sigma > .2 { // below that neighbours weigh next to nothing
 		weights := gaussian(sigma)
 		line := make([]float32, 3*max(w, h))
 		for y := range h {
@@ -113,10 +119,10 @@ func (l Look) finish(pixels []float32, w, h int) {
 	}
 }
 
-// gaussian is half of a normalised Gaussian kernel: the middle's weight, then those of the neighbours at 1, 2, … pixels.
+// gaussian is half of a normalised Gaussian kernel: the weight of the middle, then those of the
+// neighbours at 1, 2, … pixels.
 func gaussian(sigma float64) []float32 {
-	w := make([]float64, 1+int(math.Ceil(3*sigma)))
-	sum := 0.
+	w, sum := make([]float64, 1+int(math.Ceil(3*sigma))), 0.
 	for i := range w {
 		w[i] = math.Exp(-.5 * float64(i*i) / (sigma * sigma))
 		sum += w[i]
@@ -131,7 +137,8 @@ func gaussian(sigma float64) []float32 {
 	return out
 }
 
-// smooth blurs one line of n pixels of three channels, a stride of values apart, in place; the ends continue. line is room for 3·n.
+// smooth blurs one line of n pixels of three channels in place. The pixels lie stride values apart;
+// beyond the ends the end pixels continue. line is room for 3·n values.
 func smooth(pixels []float32, stride int, line []float32, n int, weights []float32) {
 	for i := range n {
 		copy(line[3*i:3*i+3], pixels[i*stride:])

@@ -7,13 +7,15 @@ import (
 	"slices"
 
 	"mrprism/internal/imageio"
+	"mrprism/internal/roi"
 )
 
-// samplePixel is what a pixel of a sample takes, bytes: its colours and an index.
+// samplePixel is the memory of a sample's pixel in bytes: its colours and an index.
 const samplePixel = 3 + 2
 
-// Sample is a case as training keeps it, 5 bytes a pixel. All masks share one map of indices into the label patterns that occur, since
-// between borders a pixel and its neighbours have the same labels.
+// Sample is a case as training keeps it, 5 bytes a pixel. A pixel's labels are an index into the
+// patterns of labels that occur: between borders neighbouring pixels have equal labels, and
+// patterns are few.
 type Sample struct {
 	Folder, Name string
 
@@ -21,7 +23,7 @@ type Sample struct {
 	grey     bool
 	index    []uint16    // (H, W) into patterns
 	patterns [][]float32 // each (M, K) of 0 and 1; pattern 0 is all 0
-	valid    []float32   // (M, K)
+	valid    []float32   // (M, K), 1 if the rater has marked the class
 	others   bool        // marked by other people than the raters, whose heads learn nothing from it
 	whole    imageio.Square
 	tight    imageio.Square // around the anchor
@@ -29,8 +31,9 @@ type Sample struct {
 	disc     disc // the anchor's
 }
 
-// LoadSamples reads cases as LoadSound does, and makes samples of them, the masks not being kept. The anchor is the class that a search in whole
-// photographs looks for; empty for images that are always seen whole. The error is that there is no such class, or the context's.
+// LoadSamples reads cases as LoadSound does and makes samples of them; it does not keep the masks.
+// The anchor is the class that a search in whole photographs looks for, and is empty for images
+// that are always seen whole. The error says that the anchor is not a class, or is the context's.
 func LoadSamples(ctx context.Context, d *Dataset, cases []Case, anchor string, progress func(done, total int)) (samples []*Sample, left Problems, err error) {
 	k := slices.Index(d.Classes, anchor)
 	if k < 0 && anchor != "" {
@@ -44,43 +47,43 @@ func LoadSamples(ctx context.Context, d *Dataset, cases []Case, anchor string, p
 	})
 }
 
-// Others reports whether other people than the data set's raters marked it.
+// Others reports whether other people than the data set's raters marked the sample.
 func (it *Sample) Others() bool { return it.others }
 
-// Marked sums the pixels that raters marked as class k of so many, and all pixels of those masks.
-func (it *Sample) Marked(k, classes int) (inside, all float64) {
-	count := make([]int, len(it.patterns)) // of pixels
+// marks calls visit with every pattern, the number of its pixels, and the index of each valid label
+// of class k in the pattern.
+func (it *Sample) marks(k, classes int, visit func(pattern []float32, label int, pixels float64)) {
+	count := make([]float64, len(it.patterns))
 	for _, n := range it.index {
 		count[n]++
 	}
 	for l := k; l < len(it.valid); l += classes {
-		if it.valid[l] == 0 {
-			continue
-		}
-		all += float64(len(it.index))
 		for n, pattern := range it.patterns {
-			inside += float64(pattern[l]) * float64(count[n])
+			if it.valid[l] != 0 {
+				visit(pattern, l, count[n])
+			}
 		}
 	}
+}
+
+// Marked sums the pixels that raters marked as class k, and all pixels of their masks of class k.
+func (it *Sample) Marked(k, classes int) (inside, all float64) {
+	it.marks(k, classes, func(pattern []float32, l int, pixels float64) {
+		all += pixels
+		inside += float64(pattern[l]) * pixels
+	})
 	return inside, all
 }
 
-// Outside sums the pixels that raters marked as class k, after the first of so many, but not as the class before, and all that they marked as k; of
-// raters who have marked both.
+// Outside sums the pixels that raters marked as class k (k ≥ 1) but not as class k-1, and all
+// pixels that they marked as class k. It counts raters who have marked both classes.
 func (it *Sample) Outside(k, classes int) (outside, all float64) {
-	count := make([]int, len(it.patterns)) // of pixels
-	for _, n := range it.index {
-		count[n]++
-	}
-	for l := k; l < len(it.valid); l += classes {
-		if it.valid[l] == 0 || it.valid[l-1] == 0 {
-			continue
+	it.marks(k, classes, func(pattern []float32, l int, pixels float64) {
+		if it.valid[l-1] != 0 {
+			all += float64(pattern[l]) * pixels
+			outside += float64(pattern[l]*(1-pattern[l-1])) * pixels
 		}
-		for n, pattern := range it.patterns {
-			all += float64(pattern[l]) * float64(count[n])
-			outside += float64(pattern[l]*(1-pattern[l-1])) * float64(count[n])
-		}
-	}
+	})
 	return outside, all
 }
 
@@ -89,32 +92,25 @@ func newSample(l *Loaded, anchor int) (*Sample, error) {
 	if cap(image.Pix) > len(image.Pix) {
 		image.Pix = slices.Clone(image.Pix) // decoders leave room of four bytes a pixel
 	}
-	it := &Sample{Folder: l.Folder, Name: l.Name, image: &image, whole: imageio.Letterbox(image.W, image.H), grey: true, others: l.Others}
-	for i := 0; i < len(l.Image.Pix) && it.grey; i += 3 {
-		it.grey = l.Image.Pix[i] == l.Image.Pix[i+1] && l.Image.Pix[i] == l.Image.Pix[i+2]
-	}
+	it := &Sample{Folder: l.Folder, Name: l.Name, image: &image, whole: imageio.Letterbox(image.W, image.H), grey: image.Grey(), others: l.Others}
 	if anchor >= 0 {
 		it.tight, it.anchored = anchorSquare(l, anchor)
 	}
-	classes := len(l.Masks[0])
-	key := make([]byte, len(l.Masks)*classes)
-	it.valid = make([]float32, len(key))
-	for m, masks := range l.Masks {
-		for k, mask := range masks {
-			if mask != nil {
-				it.valid[m*classes+k] = 1
-			}
-		}
-	}
+	masks := slices.Concat(l.Masks...)
+	key := make([]byte, len(masks))
+	it.valid = make([]float32, len(masks))
 	known := map[string]uint16{string(key): 0}
 	it.patterns = [][]float32{make([]float32, len(key))}
-	it.index = make([]uint16, l.Image.W*l.Image.H)
+	it.index = make([]uint16, image.W*image.H)
+	for j, mask := range masks {
+		if mask != nil {
+			it.valid[j] = 1
+		}
+	}
 	for i := range it.index {
-		for m, masks := range l.Masks {
-			for k, mask := range masks {
-				if mask != nil {
-					key[m*classes+k] = mask[i]
-				}
+		for j, mask := range masks {
+			if mask != nil {
+				key[j] = mask[i]
 			}
 		}
 		n, found := known[string(key)]
@@ -133,13 +129,73 @@ func newSample(l *Loaded, anchor int) (*Sample, error) {
 		it.index[i] = n
 	}
 	if anchor >= 0 {
-		it.disc = it.anchorDisc(anchor, classes)
+		it.disc = it.anchorDisc(anchor, len(l.Masks[0]))
 	}
 	return it, nil
 }
 
-// sampleImage fills dst (s, s, 3). Where the view shrinks, a pixel is the mean of n×n bilinear samples, n the whole number of image
-// pixels that it covers along a side; where it enlarges, one: imageio's rule, turned. Beyond the border the edge continues.
+// anchorSquare is the region that a perfect search would find: the result of roi.Locate for the
+// mean vote at the image's own resolution. It is not ok if votes cannot be counted, or no pixel was
+// marked by more than half of the raters.
+func anchorSquare(l *Loaded, class int) (sq imageio.Square, ok bool) {
+	votes, ok := l.Votes(class)
+	if !ok {
+		return sq, false
+	}
+	mean := votes.Mean()
+	whole := imageio.Letterbox(l.Image.W, l.Image.H)
+	vote := make([]float32, whole.Side*whole.Side)
+	for y := range l.Image.H {
+		copy(vote[(y-whole.Y)*whole.Side-whole.X:], mean[y*l.Image.W:(y+1)*l.Image.W])
+	}
+	sq, err := roi.Locate(vote, whole.Side, l.Image.W, l.Image.H)
+	return sq, err == nil
+}
+
+// disc is a circle, in pixels.
+type disc struct{ x, y, radius float64 }
+
+// circleOf is the circle that has the middle and the area of the marked pixels among pixels 0..n-1
+// of rows of w. A pixel's middle lies half away from its number. The circle is zero if no pixel is
+// marked.
+func circleOf(n, w int, half float64, marked func(i int) bool) (d disc) {
+	area := 0.
+	for i := range n {
+		if marked(i) {
+			d.x += float64(i%w) + half
+			d.y += float64(i/w) + half
+			area++
+		}
+	}
+	if area == 0 {
+		return disc{}
+	}
+	return disc{d.x / area, d.y / area, math.Sqrt(area / math.Pi)}
+}
+
+// anchorDisc is the circle of the pixels that more than half of the raters of class k marked. It is
+// zero without an anchor; a missing agreement level leaves no votes to count.
+func (it *Sample) anchorDisc(k, classes int) disc {
+	if !it.anchored {
+		return disc{}
+	}
+	sum := func(values []float32) (sum float32) {
+		for l := k; l < len(values); l += classes {
+			sum += values[l]
+		}
+		return sum
+	}
+	most := make([]bool, len(it.patterns))
+	for n, pattern := range it.patterns {
+		most[n] = sum(pattern) > sum(it.valid)/2
+	}
+	return circleOf(len(it.index), it.image.W, .5, func(i int) bool { return most[it.index[i]] })
+}
+
+// sampleImage fills dst (s, s, 3). If the view shrinks the image, a pixel is the mean of n×n
+// bilinear samples, where n is the whole number of image pixels that it covers along a side. If the
+// view enlarges the image, n is 1. This is imageio's rule, turned. Beyond the border the edge
+// continues.
 func (it *Sample) sampleImage(dst []float32, s int, v view, look Look) {
 	tone := look.tones()
 	n := max(1, int(math.Ceil(v.side/float64(s)-1e-9)))
@@ -172,9 +228,10 @@ func (it *Sample) sampleImage(dst []float32, s int, v view, look Look) {
 	look.finish(dst, s, s)
 }
 
-// sampleLabels fills dst (s, s, M·K). A label is 1 where the bilinear interpolation of the mask at the pixel's centre exceeds one
-// half: enlarged contours come out smooth where the nearest pixel would give stairs, labels stay 0 and 1, nested masks stay nested
-// and area is kept. Beyond the image nobody marked anything.
+// sampleLabels fills dst (s, s, M·K). A label is 1 if the bilinear interpolation of the mask at the
+// pixel's centre exceeds one half. Enlarged contours come out smooth (the nearest pixel would give
+// stairs), labels stay 0 and 1, nested masks stay nested, and areas are kept. Outside of the image
+// all labels are 0.
 func (it *Sample) sampleLabels(dst []float32, s int, v view) {
 	w, h := it.image.W, it.image.H
 	labels := len(it.patterns[0])
@@ -209,7 +266,8 @@ func (it *Sample) sampleLabels(dst []float32, s int, v view) {
 	}
 }
 
-// corner is the pair of pixels between whose centres coordinate c lies, kept inside 0..n-1, and how far it is toward the second.
+// corner is the pair of pixels of 0..n-1 between whose centres the coordinate c lies, and how far c
+// is toward the second.
 func corner(c float64, n int) (first, second int, fraction float32) {
 	c -= .5
 	if c <= 0 {

@@ -11,27 +11,27 @@ import (
 type Options struct {
 	Size  int    // side S of the network's input, pixels
 	Batch int    // cases a batch
-	Seed  uint64 // with the step this decides everything
+	Seed  uint64 // a seed and a step decide a batch
 
-	Augmentation Augmentation // crops are drawn at all scales from the square around its anchor to beyond the whole image
+	Augmentation Augmentation // how views differ from the views at inference
 }
 
-// Batch is what one training step reads; B cases, M raters, K classes.
+// Batch is the input of one training step; B cases, M raters, K classes.
 type Batch struct {
 	Step   uint64
 	Images []float32 // (B, S, S, 3), values 0..1
 	Labels []float32 // (B, S, S, M, K), 0 or 1; 0 for a missing label
-	Valid  []float32 // (B, M, K), 1 where the rater has marked the class
+	Valid  []float32 // (B, M, K), 1 if the rater has marked the class
 	Own    []float32 // (B, M, K), as Valid, but 0 in cases that other people have marked
 	Names  []string  // FOLDER/NAME, for messages
 }
 
-// Sampler draws training batches. A batch depends on the data, the options and its step alone, whatever was drawn before, so a
-// training run resumes exactly by asking for its next step.
+// Sampler draws training batches. A batch depends on the data, the options and its step alone, not
+// on earlier batches: a training run resumes exactly with its next step.
 type Sampler struct {
 	options Options
 	samples []*Sample // of the data set's raters
-	others  []*Sample // of other people: every second image of a batch is one of these, where there are any
+	others  []*Sample // of other people; if there are any, they take every second place in a batch
 	raters  int
 	classes int
 }
@@ -55,27 +55,28 @@ func NewSampler(d *Dataset, samples []*Sample, o Options) (*Sampler, error) {
 	return s, nil
 }
 
-// Batch makes the batch of a step, its cases side by side on all processors.
+// Batch makes the batch of a step, with a goroutine for each case.
 func (s *Sampler) Batch(step uint64) *Batch {
-	size, b := s.options.Size, s.options.Batch
-	area, labels := size*size, s.raters*s.classes
+	size, b, a := s.options.Size, s.options.Batch, s.options.Augmentation
+	values, labels := size*size*3, s.raters*s.classes
+	marks := size * size * labels
 	out := &Batch{
-		Step: step, Images: make([]float32, b*area*3), Labels: make([]float32, b*area*labels),
+		Step: step, Images: make([]float32, b*values), Labels: make([]float32, b*marks),
 		Valid: make([]float32, b*labels), Own: make([]float32, b*labels), Names: make([]string, b),
 	}
 	var wait sync.WaitGroup
 	for i := range b {
 		wait.Go(func() {
 			position := step*uint64(b) + uint64(i)
-			it := s.sample(position)
-			rng := s.random(drawStream, position)
-			view, look := s.options.Augmentation.view(it, rng), s.options.Augmentation.look(it, rng)
-			view.bend = s.options.Augmentation.bend(rng)
-			view.swell = s.options.Augmentation.swell(it, rng)
-			it.sampleImage(out.Images[i*area*3:(i+1)*area*3], size, view, look)
-			it.sampleLabels(out.Labels[i*area*labels:(i+1)*area*labels], size, view)
-			s.options.Augmentation.grain(out.Images[i*area*3:(i+1)*area*3], size, rng)
-			s.options.Augmentation.distract(out.Images[i*area*3:(i+1)*area*3], out.Labels[i*area*labels:(i+1)*area*labels], size, rng)
+			it, rng := s.sample(position), s.random(drawStream, position)
+			image, label := out.Images[i*values:][:values], out.Labels[i*marks:][:marks]
+			view, look := a.view(it, rng), a.look(it, rng)
+			view.bend = a.bend(rng)
+			view.swell = a.swell(it, rng)
+			it.sampleImage(image, size, view, look)
+			it.sampleLabels(label, size, view)
+			a.grain(image, size, rng)
+			a.distract(image, label, size, rng)
 			copy(out.Valid[i*labels:], it.valid)
 			if !it.others {
 				copy(out.Own[i*labels:], it.valid)
@@ -87,7 +88,8 @@ func (s *Sampler) Batch(step uint64) *Batch {
 	return out
 }
 
-// Prefetch makes the batches from a step on, in order, two ahead of their use, until the context ends; then the channel closes.
+// Prefetch makes the batches from a step on, in order, two ahead of their use. It closes the
+// channel when the context ends.
 func (s *Sampler) Prefetch(ctx context.Context, from uint64) <-chan *Batch {
 	batches := make(chan *Batch, 1)
 	go func() {
@@ -102,24 +104,22 @@ func (s *Sampler) Prefetch(ctx context.Context, from uint64) <-chan *Batch {
 	return batches
 }
 
-// sample is the case at a position of the endless sequence. Where there are cases of other people,
-// they take the odd positions.
+// sample is the case at a position of the endless sequence. Cases of other people take the odd
+// positions, if there are any.
 func (s *Sampler) sample(position uint64) *Sample {
-	switch {
-	case len(s.others) == 0:
-		return s.samples[s.at(position, len(s.samples), orderStream)]
-	case position%2 == 0:
-		return s.samples[s.at(position/2, len(s.samples), orderStream)]
+	samples, stream := s.samples, uint64(orderStream)
+	if len(s.others) > 0 {
+		if position%2 == 1 {
+			samples, stream = s.others, othersStream
+		}
+		position /= 2
 	}
-	return s.others[s.at(position/2, len(s.others), othersStream)]
+	n := uint64(len(samples))
+	// Each stretch of n positions is a permutation of the samples.
+	return samples[s.random(stream, position/n).Perm(len(samples))[position%n]]
 }
 
-// at is the index at a position of an endless sequence in which each stretch of n is a permutation.
-func (s *Sampler) at(position uint64, n int, stream uint64) int {
-	return s.random(stream, position/uint64(n)).Perm(n)[position%uint64(n)]
-}
-
-// Streams keep the order of cases and the draws for each apart.
+// The streams keep the order of cases and the draws of a case independent of each other.
 const (
 	orderStream = iota
 	drawStream

@@ -45,6 +45,15 @@ func faultOr(operation, path string, do func() error) error {
 	return do()
 }
 
+// Cause is a file error without the operation and the path, for a message that names the file
+// itself.
+func Cause(err error) error {
+	if p := (*fs.PathError)(nil); errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
 // File is an os.File whose writes Fault can make fail.
 type File struct{ *os.File }
 
