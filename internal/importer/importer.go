@@ -1,5 +1,6 @@
-// Package importer turns published sets of annotated images into data set folders (package dataset): RIGA, REFUGE and QUBIQ, each as it
-// is unpacked from where it is published. The data's own terms hold for what is written.
+// Package importer turns published sets of annotated images into data set folders (package
+// dataset): RIGA, REFUGE and QUBIQ, each as it is unpacked from where it is published. The terms of
+// the source hold for the written data set.
 package importer
 
 import (
@@ -7,22 +8,22 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
 
+	"mrprism/internal/dataset"
 	"mrprism/internal/imageio"
 )
 
-// Layout is a published form.
+// Layout is the form in which a set is published.
 type Layout struct {
 	Name        string
-	Description string // what it is and how its folders look, for people
+	Description string // of the set and its folders, for "train import -h"
 	list        func(o *Options) (*listing, error)
 }
 
-// Layouts are those that can be imported.
+// Layouts are the forms that Run can import.
 var Layouts = []Layout{riga, refuge, qubiq}
 
 // FindLayout gives the layout of a name.
@@ -37,22 +38,22 @@ func FindLayout(name string) (Layout, error) {
 	return Layout{}, fmt.Errorf("no layout %q; there are %s", name, strings.Join(names, ", "))
 }
 
-// Options are the wishes of an import.
+// Options are the choices of an import.
 type Options struct {
 	Source      string // folder as it was unpacked
 	Destination string // folder of the data set to write
-	Force       bool   // replace a data set that is there
-	Longest     int    // the longer side of an image is brought down to this, pixels; 0: left as it is
+	Force       bool   // replace an existing data set
+	Longest     int    // of a written image, pixels: larger images are reduced; 0: any
 	Progress    func(done, total int)
 
 	// of QUBIQ
 	Classes   []string    // names of the tasks, in order; none: the organ's, or task01, …
-	Channels  []int       // one or three modalities, from 1 on, where an image has several
-	Window    *[2]float64 // intensities that become black and white; nil: the 0.5 and 99.5 percentiles of each image
-	AllSlices bool        // of a volume every slice that anybody marked, instead of the one in which most was marked
+	Channels  []int       // one or three modalities, from 1 on, if an image has several
+	Window    *[2]float64 // intensities of black and white; nil: each image's 0.5 and 99.5 percentiles
+	AllSlices bool        // take every marked slice of a volume, not only the one with the most marks
 }
 
-// Summary tells what was written.
+// Summary lists what an import has written and skipped.
 type Summary struct {
 	Name    string
 	Images  int
@@ -65,12 +66,23 @@ type Summary struct {
 // Skip is a file, or a folder of files, that was not taken.
 type Skip struct{ File, Reason string }
 
-// listing is what a layout finds in a folder before reading it.
+// listing is the content that a layout finds in a folder before it reads any image.
 type listing struct {
 	name, source    string
 	classes, raters []string
 	jobs            []job
 	skipped         []Skip
+}
+
+func (l *listing) skip(file, reason string) { l.skipped = append(l.skipped, Skip{file, reason}) }
+
+// claim sets *place to path. If another path is there already, claim skips path.
+func (l *listing) claim(place *string, path string) {
+	if *place != "" {
+		l.skip(path, "there is also "+*place)
+		return
+	}
+	*place = path
 }
 
 // job reads one image with its masks, or several slices of a volume.
@@ -82,16 +94,16 @@ type job struct {
 // picture is an image with its masks in memory.
 type picture struct {
 	name  string
-	file  string // where the image came from
+	file  string // of the image in the source
 	image *imageio.Image
-	masks [][][]uint8 // (M, K) of (H, W), 0 or 1; nil where the label is missing
+	masks [][][]uint8 // (M, K) of (H, W), 0 or 1; nil if the label is missing
 }
 
-// Run imports. The folder appears whole at the end or not at all; a folder that holds anything is left alone unless Force is given and it
-// is a data set.
+// Run imports. The folder appears whole at the end or not at all. Run replaces a folder with
+// content only if Force is given and the folder is a data set.
 func (l Layout) Run(ctx context.Context, o Options) (*Summary, error) {
 	var err error
-	if o.Source, err = filepath.Abs(o.Source); err != nil { // cases are called after its name, which "." has not
+	if o.Source, err = filepath.Abs(o.Source); err != nil { // cases take its name, and "." is no name
 		return nil, err
 	}
 	t, err := newTarget(&o)
@@ -103,7 +115,7 @@ func (l Layout) Run(ctx context.Context, o Options) (*Summary, error) {
 		return nil, err
 	}
 	if len(found.jobs) == 0 {
-		return nil, fmt.Errorf("%s: nothing of the form of %s is in it%s; see what it should look like with -h", o.Source, l.Name, examples(found.skipped))
+		return nil, fmt.Errorf("%s: there are no files in the form of %s%s; -h shows this form", o.Source, l.Name, examples(found.skipped))
 	}
 	slices.SortFunc(found.jobs, func(a, b job) int { return cmp.Compare(a.name, b.name) })
 	if err := t.begin(); err != nil {
@@ -137,59 +149,30 @@ func examples(skipped []Skip) string {
 	return text.String()
 }
 
-// run does the jobs on all processors. What is skipped is told in the jobs' order.
+// run does the jobs on all processors. It lists skipped files in the jobs' order.
 func (s *Summary) run(ctx context.Context, t *target, jobs []job, o *Options) error {
 	skipped := make([][]Skip, len(jobs))
-	var lock sync.Mutex
-	var failure error
-	done := 0
-	next := make(chan int)
-	var wait sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		wait.Go(func() {
-			for i := range next {
-				pictures, left := jobs[i].read()
-				var failed error
-				written := pictures[:0]
-				for _, p := range pictures {
-					if reason := p.unmarked(s.Classes); reason != "" {
-						left = append(left, Skip{p.file, reason})
-						continue
-					}
-					p.shrink(o.Longest)
-					failed = cmp.Or(failed, t.write(p, s.Raters, s.Classes))
-					written = append(written, p)
-				}
-				lock.Lock()
-				skipped[i], failure = left, cmp.Or(failure, failed)
-				for _, p := range written {
-					s.count(p)
-				}
-				done++
-				if o.Progress != nil {
-					o.Progress(done, len(jobs))
-				}
-				lock.Unlock()
+	var lock sync.Mutex // of the counts in s
+	err := dataset.Each(ctx, len(jobs), o.Progress, func(i int) error {
+		pictures, left := jobs[i].read()
+		for _, p := range pictures {
+			if reason := p.unmarked(s.Classes); reason != "" {
+				left = append(left, Skip{p.file, reason})
+				continue
 			}
-		})
-	}
-	stopped := func() bool {
-		lock.Lock()
-		defer lock.Unlock()
-		return failure != nil || ctx.Err() != nil
-	}
-	for i := range jobs {
-		if stopped() {
-			break
+			p.shrink(o.Longest)
+			if err := t.write(p, s.Raters, s.Classes); err != nil {
+				return err
+			}
+			lock.Lock()
+			s.count(p)
+			lock.Unlock()
 		}
-		next <- i
-	}
-	close(next)
-	wait.Wait()
-	for _, left := range skipped {
-		s.Skipped = append(s.Skipped, left...)
-	}
-	return cmp.Or(failure, ctx.Err())
+		skipped[i] = left
+		return nil
+	})
+	s.Skipped = slices.Concat(append([][]Skip{s.Skipped}, skipped...)...)
+	return err
 }
 
 func (s *Summary) count(p picture) {
@@ -203,7 +186,7 @@ func (s *Summary) count(p picture) {
 	}
 }
 
-// withoutIdle leaves out raters of whom nothing was taken: a data set has no rater without masks.
+// withoutIdle leaves out raters of whom no mask was taken: a data set has no rater without masks.
 func (s *Summary) withoutIdle() {
 	kept := 0
 	for m, masks := range s.Masks {
@@ -215,7 +198,8 @@ func (s *Summary) withoutIdle() {
 	s.Raters, s.Masks = s.Raters[:kept], s.Masks[:kept]
 }
 
-// unmarked says which class nobody marked; such an image cannot be trained on.
+// unmarked is the reason to skip a picture if nobody marked one of the classes: training cannot use
+// it.
 func (p *picture) unmarked(classes []string) string {
 	for k, class := range classes {
 		if !slices.ContainsFunc(p.masks, func(masks [][]uint8) bool { return masks[k] != nil }) {
@@ -225,7 +209,8 @@ func (p *picture) unmarked(classes []string) string {
 	return ""
 }
 
-// shrink brings the longer side down to so many pixels: image pixels are means over area, mask pixels are 1 where more than half is.
+// shrink reduces the longer side to longest pixels. Image pixels become means over their area; mask
+// pixels become 1 if more than half of their area is marked.
 func (p *picture) shrink(longest int) {
 	w, h := p.image.W, p.image.H
 	side := max(w, h)

@@ -363,7 +363,7 @@ func TestDestination(t *testing.T) {
 
 	for _, destination := range []string{source, filepath.Dir(source)} {
 		_, err = refuge.Run(t.Context(), Options{Source: source, Destination: destination, Force: true})
-		require.ErrorContains(t, err, "is what is read, or holds it")
+		require.ErrorContains(t, err, "is the source, or holds it")
 	}
 	_, err = refuge.Run(t.Context(), Options{Source: filepath.Join(source, "T0001.bmp"), Destination: filepath.Join(parent, "x")})
 	require.ErrorContains(t, err, "unpack it")

@@ -12,20 +12,22 @@ import (
 	"mrprism/internal/imageio"
 )
 
-// volume is what a NIfTI-1 file holds: values (d, h, w), x fastest, as they are stored; along which way of the body an axis runs is ignored.
+// volume is the content of a NIfTI-1 file: values (d, h, w), x fastest, as they are stored. The
+// importer ignores the axes' directions in the body.
 type volume struct {
 	w, h, d int
 	values  []float32
 }
 
-// Fields of a NIfTI-1 header, by their offset in bytes. Source: nifti1.h, https://nifti.nimh.nih.gov/nifti-1.
+// Fields of a NIfTI-1 header, by their offset in bytes. Source: nifti1.h,
+// https://nifti.nimh.nih.gov/nifti-1.
 const (
-	niftiHeader = 348 // bytes; also what the first field holds
-	niftiTwo    = 540 // what it holds in NIfTI-2
+	niftiHeader = 348 // bytes; also the value of the first field
+	niftiTwo    = 540 // the value of the first field in NIfTI-2
 	atDim       = 40  // int16 ×8: how many axes, then their lengths
 	atDatatype  = 70  // int16
 	atOffset    = 108 // float32: where the values begin
-	atSlope     = 112 // float32: value = slope · stored + intercept, where the slope is not 0
+	atSlope     = 112 // float32: value = slope · stored + intercept, if the slope is not 0
 	atIntercept = 116 // float32
 	atMagic     = 344 // "n+1": header and values are one file
 )
@@ -69,7 +71,8 @@ func readNIfTI(path string) (*volume, error) {
 	return v, drain(z)
 }
 
-// drain reads a gzip file on to its end, where its checksum is, and refuses one that is damaged or cut short, or goes on for more than 1 MiB.
+// drain reads a gzip file on to its checksum at the end. It refuses a file that is damaged or cut
+// short, or goes on for more than 1 MiB.
 func drain(z *gzip.Reader) error {
 	const most = 1 << 20 // bytes
 	switch _, err := io.CopyN(io.Discard, z, most); {
@@ -82,7 +85,8 @@ func drain(z *gzip.Reader) error {
 	}
 }
 
-// decodeNIfTI reads a header and exactly the values that it promises, so that nothing unpacks to more than the cap.
+// decodeNIfTI reads a header and exactly the values that the header promises: nothing unpacks to
+// more than the limit.
 func decodeNIfTI(r io.Reader) (*volume, error) {
 	header := make([]byte, niftiHeader)
 	if _, err := io.ReadFull(r, header); err != nil {
@@ -110,7 +114,7 @@ func decodeNIfTI(r io.Reader) (*volume, error) {
 	kind := int16(order.Uint16(header[atDatatype:]))
 	number, known := niftiTypes[kind]
 	if !known {
-		return nil, fmt.Errorf("its data type %d is not read; save it as whole numbers or floats", kind)
+		return nil, fmt.Errorf("MrPrism does not read its data type %d; save it as whole numbers or floats", kind)
 	}
 	float := func(at int) float64 { return float64(math.Float32frombits(order.Uint32(header[at:]))) }
 	offset := float(atOffset)
@@ -127,7 +131,7 @@ func decodeNIfTI(r io.Reader) (*volume, error) {
 	return v, v.fill(r, count, number, order, slope, intercept)
 }
 
-// shape reads the lengths of the axes; axes of length 1 after the second are left out.
+// shape reads the lengths of the axes and leaves out axes of length 1 after the second.
 func (v *volume) shape(order binary.ByteOrder, header []byte) (count int, err error) {
 	axes := int(order.Uint16(header[atDim:]))
 	if axes < 2 || axes > 7 {
@@ -150,14 +154,13 @@ func (v *volume) shape(order binary.ByteOrder, header []byte) (count int, err er
 		lengths[used] = n
 		used++
 		if count *= n; count > imageio.MaxPixels {
-			return 0, fmt.Errorf("its values are too many; %d million are read", imageio.MaxPixels/1_000_000)
+			return 0, fmt.Errorf("its values are too many; at most %d million are read", imageio.MaxPixels/1_000_000)
 		}
 	}
 	v.w, v.h, v.d = lengths[0], lengths[1], lengths[2]
 	return count, nil
 }
 
-// fill reads the values.
 func (v *volume) fill(r io.Reader, count int, number stored, order binary.ByteOrder, slope, intercept float64) error {
 	const piece = 1 << 16 // values
 	buffer := make([]byte, piece*number.size)
@@ -177,7 +180,7 @@ func (v *volume) fill(r io.Reader, count int, number stored, order binary.ByteOr
 	return nil
 }
 
-// cut says that a file ends before what it should hold.
+// cut is the error of a file that ends before its content does.
 func cut(what string, err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("the file is cut short within %s", what)
@@ -185,7 +188,8 @@ func cut(what string, err error) error {
 	return err
 }
 
-// slice is plane i across an axis (0 x, 1 y, 2 z): its values (h, w), the lower of the other axes running along lines.
+// slice is plane i across an axis (0 x, 1 y, 2 z): its values (h, w). The lower of the other axes
+// runs along the lines.
 func (v *volume) slice(axis, i int) (values []float32, w, h int) {
 	lengths, strides := [3]int{v.w, v.h, v.d}, [3]int{1, v.w, v.w * v.h}
 	across, down := [3]int{1, 0, 0}[axis], [3]int{2, 2, 1}[axis]

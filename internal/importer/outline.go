@@ -7,19 +7,22 @@ import (
 	"mrprism/internal/imageio"
 )
 
-// Two closed outlines, of the disc and of the cup within it, are drawn into a copy of a photograph. The strokes are where the two
-// differ. What they enclose is found by the regions that they separate, and every pixel of a stroke goes to the region that is nearer, so that
-// the border runs along the stroke's middle, however thick it is. Photographs that are saved again as JPEG differ a little everywhere, and
-// strokes have gaps: several thresholds are tried, then strokes that are made thicker.
+// A rater has drawn two closed outlines, of the disc and of the cup within it, into a copy of a
+// photograph. The strokes are the pixels in which the copy differs from the photograph. They
+// separate regions of the image. Every pixel of a stroke goes to the nearer region, and the border
+// runs along the stroke's middle, however thick it is. Photographs saved again as JPEG differ a
+// little everywhere, and strokes have gaps: outlined tries several thresholds, and makes strokes
+// thicker.
 const (
-	speck    = 20   // pixels, strokes of fewer are noise
-	least    = 0.01 // share of all that is enclosed: regions of less are noise
+	speck    = 20   // strokes of fewer pixels are noise
+	least    = 0.01 // regions of a smaller share of the enclosed area are noise
 	oval     = 0.85 // least fullness of an outline, see fullness; an ellipse has 1
-	leftover = 0.25 // strokes beside the outlines, to the outer one's length: more is a part of an outline that is not closed
+	leftover = 0.25 // strokes beside the outlines, of the outer one's length: more are an open outline
 )
 
-// outlined is the disc and the cup (H, W), 0 and 1, that are drawn into a copy of a photograph of the same size. Where only one outline
-// can be told it is the disc, cup is nil, and the reason says so; where none can, both are nil.
+// outlined is the disc and the cup (H, W), 0 and 1, that are drawn into a copy of a photograph of
+// equal size. If it finds only one outline, this is the disc, cup is nil, and the reason says so.
+// If it finds none, both are nil.
 func outlined(photograph, drawn *imageio.Image) (disc, cup []uint8, reason string) {
 	w, h := photograph.W, photograph.H
 	difference := make([]uint8, w*h)
@@ -35,7 +38,7 @@ func outlined(photograph, drawn *imageio.Image) (disc, cup []uint8, reason strin
 	if strongest <= slices.Min(thresholds) {
 		return nil, nil, "nothing is drawn into it"
 	}
-	reason = "no closed outline can be told"
+	reason = "no closed outline was found"
 	for _, thicker := range []int{0, 1, 2, 3, 4} {
 		for _, threshold := range thresholds {
 			s := newStrokes(difference, w, h, threshold, thicker)
@@ -48,7 +51,7 @@ func outlined(photograph, drawn *imageio.Image) (disc, cup []uint8, reason strin
 			case inner != nil:
 				return s.whole(outer, w, h), s.whole(inner, w, h), ""
 			case disc == nil:
-				disc, reason = s.whole(outer, w, h), "only one closed outline can be told; it is taken for the disc"
+				disc, reason = s.whole(outer, w, h), "only one closed outline was found; it is taken for the disc"
 			}
 		}
 	}
@@ -58,11 +61,12 @@ func outlined(photograph, drawn *imageio.Image) (disc, cup []uint8, reason strin
 // strokes are a part of the image that holds all strokes and a margin around them.
 type strokes struct {
 	x, y, w, h int    // the part's corner in the image, which may lie outside, and its size
-	line       []bool // (h, w) what is drawn
-	thick      []bool // the same, made thicker
+	line       []bool // (h, w) the strokes
+	thick      []bool // (h, w) the strokes made thicker
 }
 
-// newStrokes takes pixels that differ by more than a threshold; nil where nothing is left but specks.
+// newStrokes takes pixels that differ by more than a threshold. It returns nil if there are only
+// specks.
 func newStrokes(difference []uint8, w, h int, threshold uint8, thicker int) *strokes {
 	all := make([]bool, w*h)
 	for i, d := range difference {
@@ -101,7 +105,8 @@ func newStrokes(difference []uint8, w, h int, threshold uint8, thicker int) *str
 	return s
 }
 
-// regions are what the outer outline holds, inner included, and what the inner one does; nil where there is none that is closed and oval.
+// regions are the areas within the outer outline, inner included, and within the inner one. Without
+// a closed oval outline both are nil.
 func (s *strokes) regions() (outer, inner []bool) {
 	free := make([]bool, len(s.thick))
 	for i, thick := range s.thick {
@@ -153,7 +158,8 @@ func (s *strokes) regions() (outer, inner []bool) {
 	return nil, nil
 }
 
-// share gives every pixel without a region that of the nearest one with, step by step.
+// share gives every pixel without a region the region of the nearest pixel that has one, step by
+// step.
 func (s *strokes) share(label []int) {
 	var front []int
 	for i, l := range label {
@@ -177,7 +183,7 @@ func (s *strokes) share(label []int) {
 	}
 }
 
-// beside counts the pixels of strokes that lie within one region, and so part nothing.
+// beside counts the pixels of strokes that lie within one region: such strokes separate nothing.
 func (s *strokes) beside(label []int, region int) float64 {
 	stroke, sizes := components(s.line, s.w, s.h, true)
 	parts := make([]bool, len(sizes))
@@ -195,11 +201,12 @@ func (s *strokes) beside(label []int, region int) float64 {
 	return float64(n)
 }
 
-// length counts a region's pixels that have a neighbour outside it.
+// length counts a region's pixels that have a neighbour outside it. The margin keeps all neighbours
+// within s.
 func (s *strokes) length(region []bool) float64 {
 	n := 0
 	for i, in := range region {
-		if in && !(region[i-1] && region[i+1] && region[i-s.w] && region[i+s.w]) { // the margin keeps neighbours within
+		if in && !(region[i-1] && region[i+1] && region[i-s.w] && region[i+s.w]) {
 			n++
 		}
 	}
@@ -218,8 +225,8 @@ func (s *strokes) whole(region []bool, w, h int) []uint8 {
 	return mask
 }
 
-// fullness is a region's area to that of the ellipse with its second moments, 4π·sqrt(det): 1 for ellipses, less for rings, crescents and
-// all that is broken.
+// fullness is a region's area to that of the ellipse with its second moments, 4π·sqrt(det): 1 for
+// ellipses, less for rings, crescents and broken shapes.
 func fullness(region []bool, w int) float64 {
 	var n, sx, sy, sxx, syy, sxy float64
 	for i, in := range region {
@@ -233,11 +240,13 @@ func fullness(region []bool, w int) float64 {
 	}
 	mx, my := sx/n, sy/n
 	determinant := (sxx/n-mx*mx)*(syy/n-my*my) - (sxy/n-mx*my)*(sxy/n-mx*my)
-	return n / (4 * math.Pi * math.Sqrt(max(determinant, 1./144))) // one pixel has 1/12 along each axis
+	const pixel = 1. / 144 // the determinant of one pixel, 1/12 along each axis
+	return n / (4 * math.Pi * math.Sqrt(max(determinant, pixel)))
 }
 
-// components labels the connected parts of what is set, with diagonal neighbours or without: the part's number at each pixel, -1 where
-// nothing is set, and the parts' sizes in pixels.
+// components finds the connected parts of the set pixels, with diagonal neighbours or without.
+// label is the part's number at each pixel, -1 if the pixel is not set; sizes are the parts' areas
+// in pixels.
 func components(set []bool, w, h int, diagonal bool) (label, sizes []int) {
 	label = make([]int, len(set))
 	for i := range label {

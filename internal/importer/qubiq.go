@@ -13,13 +13,14 @@ import (
 	"mrprism/weights"
 )
 
-// qubiq is the challenge on disagreement: organs in CT and MRI, each with its own raters and tasks.
+// qubiq is the set of the QUBIQ challenge: organs in CT and MRI, each with its own raters and
+// tasks.
 var qubiq = Layout{
 	Name: "qubiq",
 	Description: `QUBIQ 2020 and 2021: one organ's folder (brain-growth, brain-tumor, kidney, prostate, pancreas, pancreatic-lesion), raters and
            tasks as there are
            brain-growth/Training/case01/image.nii.gz with task01_seg01.nii.gz to task01_seg07.nii.gz, …, brain-growth/Validation/…:
-           a task is a class, a seg a rater; marked is what is not 0`,
+           a task is a class, a seg a rater; every voxel other than 0 is marked`,
 	list: listQUBIQ,
 }
 
@@ -42,11 +43,10 @@ func listQUBIQ(o *Options) (*listing, error) {
 	for _, path := range paths {
 		if lower := strings.ToLower(filepath.Base(path)); lower == "image.nii" || lower == "image.nii.gz" {
 			folder := filepath.Dir(path)
-			if other := cases[folder]; other != nil {
-				l.skip(path, "there is also "+other.image)
-				continue
+			if cases[folder] == nil {
+				cases[folder] = &qubiqCase{name: filepath.Base(folder), masks: map[[2]int]string{}}
 			}
-			cases[folder] = &qubiqCase{name: filepath.Base(folder), image: path, masks: map[[2]int]string{}}
+			l.claim(&cases[folder].image, path)
 		}
 	}
 	var tasks, raters []int
@@ -62,17 +62,13 @@ func listQUBIQ(o *Options) (*listing, error) {
 		default:
 			task, _ := strconv.Atoi(found[1])
 			rater, _ := strconv.Atoi(found[2])
-			if other := c.masks[[2]int{task, rater}]; other != "" {
-				l.skip(path, "there is also "+other)
-				continue
-			}
-			c.masks[[2]int{task, rater}] = path
+			place := c.masks[[2]int{task, rater}]
+			l.claim(&place, path)
+			c.masks[[2]int{task, rater}] = place
 			tasks, raters = append(tasks, task), append(raters, rater)
 		}
 	}
-	slices.Sort(tasks)
-	slices.Sort(raters)
-	tasks, raters = slices.Compact(tasks), slices.Compact(raters)
+	tasks, raters = distinct(tasks), distinct(raters)
 	organ, err := oneOrgan(o.Source, cases)
 	if err != nil || len(cases) == 0 {
 		return l, err
@@ -102,8 +98,8 @@ func listQUBIQ(o *Options) (*listing, error) {
 	return l, nil
 }
 
-// oneOrgan is the folder that holds the cases, or that holds Training, Validation or Test with the cases. Organs have different raters,
-// so there may be one only.
+// oneOrgan is the name of the folder that holds the cases, or that holds Training, Validation or
+// Test with the cases. Two organs are an error: each has its own raters.
 func oneOrgan(source string, cases map[string]*qubiqCase) (string, error) {
 	var organs []string
 	for folder, c := range cases {
@@ -115,15 +111,21 @@ func oneOrgan(source string, cases map[string]*qubiqCase) (string, error) {
 		}
 		organs = append(organs, filepath.Base(parent))
 	}
-	slices.Sort(organs)
-	organs = slices.Compact(organs)
+	organs = distinct(organs)
 	if len(organs) > 1 {
 		return "", fmt.Errorf("%s holds %s; name the folder of one, since each has its own raters", source, strings.Join(organs, ", "))
 	}
 	return strings.Join(organs, ""), nil
 }
 
-// taskNames are the classes: those of o, or the organ, or task01, …. The error says which name a data set cannot bear, before anything is read.
+// distinct sorts values and drops repetitions.
+func distinct[T cmp.Ordered](values []T) []T {
+	slices.Sort(values)
+	return slices.Compact(values)
+}
+
+// taskNames are the classes: those of o, or the organ, or task01, …. The error says which name a
+// data set cannot have, before anything is read.
 func taskNames(o *Options, organ string, tasks []int) (names []string, err error) {
 	switch {
 	case len(o.Classes) > 0 && len(o.Classes) != len(tasks):
@@ -148,7 +150,8 @@ func taskNames(o *Options, organ string, tasks []int) (names []string, err error
 	return names, nil
 }
 
-// read makes an image of a case, or of a volume's slices. A mask that cannot be used is a missing label.
+// read makes a picture of a case, or pictures of a volume's slices. A mask that it cannot use
+// becomes a missing label.
 func (c *qubiqCase) read(o *Options, name string, tasks, raters []int) (pictures []picture, left []Skip) {
 	v, err := readNIfTI(c.image)
 	if err != nil {
@@ -196,7 +199,8 @@ func (c *qubiqCase) read(o *Options, name string, tasks, raters []int) (pictures
 	return c.slices(o, name, v, masks), left
 }
 
-// plane makes the picture of an image whose masks are planes; its third axis, if any, is modalities.
+// plane makes the picture of an image whose masks are planes. The image's third axis, if any, is
+// modalities.
 func (c *qubiqCase) plane(o *Options, name string, v *volume, masks [][]*volume) (picture, error) {
 	channels := o.Channels
 	if len(channels) == 0 {
@@ -223,8 +227,9 @@ func (c *qubiqCase) plane(o *Options, name string, v *volume, masks [][]*volume)
 	return p, nil
 }
 
-// slices makes pictures of a volume's slices, which lie across its shortest axis: of the one in which most is marked, so that the
-// images that are held out and those that are trained on show different people, or, where asked, of all in which anything is.
+// slices makes a picture of the volume's slice with the most marks. The slices lie across the
+// volume's shortest axis. With AllSlices it makes a picture of every marked slice; then held-out
+// images and training images can show the same people.
 func (c *qubiqCase) slices(o *Options, name string, v *volume, masks [][]*volume) (pictures []picture) {
 	lengths := []int{v.w, v.h, v.d}
 	shortest := slices.Min(lengths)
@@ -288,12 +293,12 @@ func (o *Options) pixels(planes [][]float32) []uint8 {
 	return pix
 }
 
-// window is what becomes black and what white.
+// window is the intensities that become black and white.
 func (o *Options) window(values []float32) (low, high float64) {
 	if o.Window != nil {
 		return o.Window[0], o.Window[1]
 	}
-	sorted := slices.SortedFunc(slices.Values(values), cmp.Compare[float32])
+	sorted := slices.Sorted(slices.Values(values))
 	last := len(sorted) - 1
 	return float64(sorted[last*5/1000]), float64(sorted[last-last*5/1000])
 }

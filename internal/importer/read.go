@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"image"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,32 +12,23 @@ import (
 	"golang.org/x/image/bmp"
 	"golang.org/x/image/tiff"
 
+	"mrprism/internal/disk"
 	"mrprism/internal/imageio"
 )
 
-// maxFile is the largest file that is read, bytes.
+// maxFile is the largest file that readFile takes, bytes.
 const maxFile = 1 << 30
 
-// readFile reads a whole file.
 func readFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, cause(err)
+		return nil, disk.Cause(err)
 	}
 	if info.Size() > maxFile {
-		return nil, fmt.Errorf("its %d MiB are too many; %d are read", info.Size()>>20, maxFile>>20)
+		return nil, fmt.Errorf("its %d MiB are too many; at most %d are read", info.Size()>>20, maxFile>>20)
 	}
 	data, err := os.ReadFile(path)
-	return data, cause(err)
-}
-
-// cause is a file error without the path, which stands before it.
-func cause(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
+	return data, disk.Cause(err)
 }
 
 // readImage reads a PNG, JPEG, TIFF or BMP.
@@ -48,11 +37,9 @@ func readImage(path string) (*imageio.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	var size func(io.Reader) (image.Config, error)
-	var decode func(io.Reader) (image.Image, error)
+	size, decode := tiff.DecodeConfig, tiff.Decode
 	switch {
 	case bytes.HasPrefix(data, []byte("II*\x00")), bytes.HasPrefix(data, []byte("MM\x00*")):
-		size, decode = tiff.DecodeConfig, tiff.Decode
 	case bytes.HasPrefix(data, []byte("BM")):
 		size, decode = bmp.DecodeConfig, bmp.Decode
 	default:
@@ -66,9 +53,8 @@ func readImage(path string) (*imageio.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	if config.Width <= 0 || config.Height <= 0 || config.Width > imageio.MaxSide || config.Height > imageio.MaxSide ||
-		config.Width*config.Height > imageio.MaxPixels {
-		return nil, fmt.Errorf("%d×%d pixels are too many, or none", config.Width, config.Height)
+	if w, h := config.Width, config.Height; min(w, h) <= 0 || max(w, h) > imageio.MaxSide || w*h > imageio.MaxPixels {
+		return nil, fmt.Errorf("%d×%d pixels are too many, or none", w, h)
 	}
 	decoded, err := decode(bytes.NewReader(data))
 	if err != nil {
@@ -77,7 +63,17 @@ func readImage(path string) (*imageio.Image, error) {
 	return imageio.Convert(decoded), nil
 }
 
-// files lists the files under a folder, sorted, without hidden ones and what macOS adds to archives.
+// readOther reads an image that must be as large as another, its photograph.
+func readOther(path string, photograph *imageio.Image) (*imageio.Image, error) {
+	m, err := readImage(path)
+	if err == nil && (m.W != photograph.W || m.H != photograph.H) {
+		err = fmt.Errorf("is %d×%d pixels, its photograph %d×%d", m.W, m.H, photograph.W, photograph.H)
+	}
+	return m, err
+}
+
+// files lists the files under a folder, sorted, without hidden files and those that macOS adds to
+// archives.
 func files(folder string) (paths []string, err error) {
 	err = filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
 		switch {
@@ -93,10 +89,4 @@ func files(folder string) (paths []string, err error) {
 		return nil
 	})
 	return paths, err
-}
-
-// stem is a path's file name without extension.
-func stem(path string) string {
-	base := filepath.Base(path)
-	return strings.TrimSuffix(base, filepath.Ext(base))
 }

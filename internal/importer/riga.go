@@ -8,13 +8,14 @@ import (
 	"strings"
 )
 
-// riga is the set in which six ophthalmologists drew disc and cup into copies of each photograph.
+// riga is the RIGA set. Six ophthalmologists drew disc and cup into copies of each photograph.
 var riga = Layout{
 	Name: "riga",
 	Description: `RIGA: 750 fundus photographs, disc and cup drawn by six ophthalmologists (rater1 to rater6)
            MESSIDOR/image1prime.tif with image1-1.tif to image1-6.tif, BinRushed/BinRushed2/image1prime.jpg with image1-1.jpg …,
            Magrabia/Magrabia/MagrabiaMale/…: prime is the photograph, the others are copies with one rater's two outlines drawn in.
-           What differs is the outlines; their midlines are filled. BinRushed1 is left out where BinRushed1-Corrected is there`,
+           The import compares them with the photograph, finds the outlines and fills them up to the middle of the stroke.
+           If there is a folder BinRushed1-Corrected, it replaces BinRushed1`,
 	list: listRIGA,
 }
 
@@ -59,14 +60,11 @@ func listRIGA(o *Options) (*listing, error) {
 		} else if found := rigaDrawn.FindStringSubmatch(filepath.Base(path)); found != nil {
 			place = &of(path, found[1]).drawn[found[2][0]-'1']
 		}
-		switch {
-		case place == nil:
+		if place == nil {
 			l.skip(path, "neither imageNprime nor imageN-1 to imageN-6")
-		case *place != "":
-			l.skip(path, "there is also "+*place)
-		default:
-			*place = path
+			continue
 		}
+		l.claim(place, path)
 	}
 	names := rigaNames(o.Source, order)
 	for _, c := range order {
@@ -86,7 +84,7 @@ func listRIGA(o *Options) (*listing, error) {
 	return l, nil
 }
 
-// withoutCorrected leaves out the files of folders beside which there is a corrected one.
+// withoutCorrected leaves out the files of a folder if there is a corrected folder beside it.
 func (l *listing) withoutCorrected(paths []string) []string {
 	const corrected = "-Corrected"
 	present := map[string]int{}
@@ -101,7 +99,8 @@ func (l *listing) withoutCorrected(paths []string) []string {
 	return slices.DeleteFunc(paths, func(path string) bool { return present[filepath.Dir(path)+corrected] > 0 })
 }
 
-// rigaNames gives every folder a short name: its own, or, where two have the same, its path from the source on.
+// rigaNames gives every folder a short name: its own, or its path from the source on if two folders
+// share a name.
 func rigaNames(source string, cases []*rigaCase) map[string]string {
 	folders := map[string][]string{}
 	for _, c := range cases {
@@ -122,7 +121,7 @@ func rigaNames(source string, cases []*rigaCase) map[string]string {
 	return names
 }
 
-// read finds every rater's outlines. A copy that cannot be used is a missing label.
+// read finds every rater's outlines. A copy that it cannot use becomes a missing label.
 func (c *rigaCase) read(name string) ([]picture, []Skip) {
 	m, err := readImage(c.photograph)
 	if err != nil {
@@ -133,11 +132,11 @@ func (c *rigaCase) read(name string) ([]picture, []Skip) {
 	for _, path := range c.drawn {
 		masks := make([][]uint8, 2)
 		if path != "" {
-			drawn, err := readImage(path)
+			drawn, err := readOther(path, m)
 			reason := ""
 			if err != nil {
 				reason = err.Error()
-			} else if reason = otherSize(drawn, m); reason == "" {
+			} else {
 				masks[0], masks[1], reason = outlined(m, drawn)
 			}
 			if reason != "" {

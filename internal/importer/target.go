@@ -1,7 +1,6 @@
 package importer
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"image"
@@ -14,16 +13,15 @@ import (
 	"mrprism/internal/dataset"
 )
 
-// target is the data set being written, in a hidden folder beside the one that it will be.
+// target is the data set being written. Until it is complete it lies in a hidden folder beside its
+// final place.
 type target struct {
 	folder    string
 	replace   bool
 	temporary string
 }
 
-const descriptionFile = "dataset.json"
-
-// newTarget refuses a destination that must not be written to.
+// newTarget refuses a destination that Run must not write to.
 func newTarget(o *Options) (*target, error) {
 	folder, err := filepath.Abs(o.Destination)
 	if err != nil {
@@ -35,7 +33,7 @@ func newTarget(o *Options) (*target, error) {
 		return nil, fmt.Errorf("%s is a file; unpack it and name the folder", o.Source)
 	}
 	if within, err := filepath.Rel(folder, o.Source); err == nil && within != ".." && !strings.HasPrefix(within, ".."+string(filepath.Separator)) {
-		return nil, fmt.Errorf("%s is what is read, or holds it; name another folder to write", o.Destination)
+		return nil, fmt.Errorf("%s is the source, or holds it; name another folder to write", o.Destination)
 	}
 	t := &target{folder: folder}
 	existing, err := os.ReadDir(folder)
@@ -52,7 +50,7 @@ func newTarget(o *Options) (*target, error) {
 	if !o.Force {
 		return nil, fmt.Errorf("%s is not empty; name a new folder, or give -force to replace it", o.Destination)
 	}
-	if _, err := os.Stat(filepath.Join(folder, descriptionFile)); err != nil {
+	if _, err := os.Stat(filepath.Join(folder, dataset.DescriptionFile)); err != nil {
 		return nil, fmt.Errorf("%s is not a data set; -force replaces nothing else", o.Destination)
 	}
 	return t, nil
@@ -67,7 +65,7 @@ func (t *target) begin() (err error) {
 	return err
 }
 
-// abandon removes what was not finished.
+// abandon removes an unfinished data set.
 func (t *target) abandon() {
 	if t.temporary != "" {
 		_ = os.RemoveAll(t.temporary)
@@ -82,7 +80,7 @@ func (t *target) write(p picture, raters, classes []string) error {
 		copy(rgba.Pix[4*i:], p.image.Pix[3*i:3*i+3])
 		rgba.Pix[4*i+3] = 255
 	}
-	if err := writePNG(filepath.Join(t.temporary, "images", p.name+".png"), rgba); err != nil {
+	if err := dataset.WritePNG(filepath.Join(t.temporary, "images", p.name+".png"), rgba, png.DefaultCompression); err != nil {
 		return err
 	}
 	for m, masks := range p.masks {
@@ -94,7 +92,8 @@ func (t *target) write(p picture, raters, classes []string) error {
 			for i, v := range mask {
 				grey.Pix[i] = 255 * v
 			}
-			if err := writePNG(filepath.Join(t.temporary, "raters", raters[m], classes[k], p.name+".png"), grey); err != nil {
+			path := filepath.Join(t.temporary, "raters", raters[m], classes[k], p.name+".png")
+			if err := dataset.WritePNG(path, grey, png.DefaultCompression); err != nil {
 				return err
 			}
 		}
@@ -102,22 +101,7 @@ func (t *target) write(p picture, raters, classes []string) error {
 	return nil
 }
 
-func writePNG(path string, m image.Image) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	if err := png.Encode(f, m); err != nil {
-		f.Close()
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return f.Close()
-}
-
-// finish describes the data set, reads it back as training will, and gives it its name.
+// finish describes the data set, opens it as training will, and moves it to its final place.
 func (t *target) finish(s *Summary, source string) error {
 	for _, rater := range s.Raters {
 		for _, class := range s.Classes {
@@ -126,18 +110,14 @@ func (t *target) finish(s *Summary, source string) error {
 			}
 		}
 	}
-	text, err := json.MarshalIndent(map[string]any{
-		"name": s.Name, "classes": s.Classes, "raters": s.Raters, "labels": dataset.LabelsRaters, "images": s.Images, "source": source,
-		"licence": "the terms of the source hold",
-	}, "", "  ")
-	if err != nil {
-		return err
+	description := dataset.Description{
+		Name: s.Name, Classes: s.Classes, Raters: s.Raters, Images: s.Images, Source: source, Licence: "the terms of the source hold",
 	}
-	if err := os.WriteFile(filepath.Join(t.temporary, descriptionFile), append(text, '\n'), 0o644); err != nil {
+	if err := description.Write(t.temporary); err != nil {
 		return err
 	}
 	if _, err := dataset.Open(t.temporary); err != nil {
-		return fmt.Errorf("what was written is no data set: %w", err)
+		return fmt.Errorf("the written folder is not a data set: %w", err)
 	}
 	if err := os.Chmod(t.temporary, 0o755); err != nil {
 		return err
