@@ -115,7 +115,7 @@ func (l Layout) Run(ctx context.Context, o Options) (*Summary, error) {
 		return nil, err
 	}
 	if len(found.jobs) == 0 {
-		return nil, fmt.Errorf("%s: there are no files in the form of %s%s; -h shows this form", o.Source, l.Name, examples(found.skipped))
+		return nil, fmt.Errorf("%s holds nothing of the form of %s%s; -h shows this form", o.Source, l.Name, examples(found.skipped))
 	}
 	slices.SortFunc(found.jobs, func(a, b job) int { return cmp.Compare(a.name, b.name) })
 	if err := t.begin(); err != nil {
