@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 )
 
-// canvas is a picture in the making. Its view gives the place of a point: a unit is radius pixels,
-// x to the right and y down.
+// canvas is a picture in the making. Its view places points: a unit is radius pixels, x points to
+// the right and y down.
 type canvas struct {
 	view
 	pix   []colour // row by row, 0..1
@@ -15,7 +15,7 @@ type canvas struct {
 	grey  bool     // the three channels are equal
 }
 
-// newCanvas is black. The point (0, 0) is its middle, and its longer side spans −1..1.
+// newCanvas is black. Its middle is the point (0, 0), and its longer side spans −1..1.
 func newCanvas(width, height int) *canvas {
 	v := view{width: width, height: height, x: float64(width-1) / 2, y: float64(height-1) / 2, radius: float64(max(width, height)) / 2}
 	return &canvas{view: v, pix: make([]colour, width*height)}
@@ -26,23 +26,23 @@ func (c *canvas) half() (x, y float64) {
 	return float64(c.width) / 2 / c.radius, float64(c.height) / 2 / c.radius
 }
 
-// anywhere is a point of the picture, each as likely as another.
+// anywhere is a point of the picture, uniformly distributed.
 func (c *canvas) anywhere(r *rand.Rand) (x, y float64) {
 	px, py := r.Float64()*float64(c.width)-0.5, r.Float64()*float64(c.height)-0.5
 	return (px - c.x) / c.radius, (py - c.y) / c.radius
 }
 
-// ink is a colour by point; it may depend on the colour below.
+// ink gives the colour of a point; it may depend on the colour below.
 type ink func(x, y float64, under colour) colour
 
 func solid(c colour) ink { return func(_, _ float64, _ colour) colour { return c } }
 
-// sheer lets the share 1 − opacity of what is below through.
+// sheer lets the share 1 − opacity of the colour below through.
 func sheer(c colour, opacity float64) ink {
 	return func(_, _ float64, under colour) colour { return mixed(under, c, opacity) }
 }
 
-// dim multiplies what is below.
+// dim multiplies the colour below.
 func dim(f colour) ink { return func(_, _ float64, under colour) colour { return under.times(f) } }
 
 func (c colour) plus(d colour) colour { return colour{c[0] + d[0], c[1] + d[1], c[2] + d[2]} }
@@ -63,11 +63,11 @@ func (c *canvas) fill(ink ink) {
 // shape is an area of the plane.
 type shape struct {
 	x0, y0, x1, y1 float64                    // a box around it
-	depth          func(x, y float64) float64 // units inside of its edge, negative outside
+	depth          func(x, y float64) float64 // distance to its edge, units; negative outside
 }
 
-// draw inks a shape. Its edge fades over soft units, half of them on either side, and over a pixel
-// at least.
+// draw inks a shape. Its edge fades over soft units, half of them on either side, but over at least
+// one pixel.
 func (c *canvas) draw(s shape, soft float64, ink ink) {
 	soft = max(soft, 1/c.radius)
 	ax, ay := c.pixel(s.x0-soft, s.y0-soft)
@@ -99,7 +99,7 @@ func round(x, y, radius float64) shape {
 	return shape{x - radius, y - radius, x + radius, y + radius, func(px, py float64) float64 { return radius - math.Hypot(px-x, py-y) }}
 }
 
-// everywhere lends a depth the whole plane as its box.
+// everywhere is a shape without a box.
 func everywhere(depth func(x, y float64) float64) shape { return shape{-1e3, -1e3, 1e3, 1e3, depth} }
 
 // line has round ends.
@@ -137,12 +137,8 @@ func polygon(corners ...[2]float64) shape {
 	return s
 }
 
-func rectangle(x0, y0, x1, y1 float64) shape {
-	return polygon([2]float64{x0, y0}, [2]float64{x1, y0}, [2]float64{x1, y1}, [2]float64{x0, y1})
-}
-
 // blot is a closed curve r(θ) = size(1 + Σ aₖ cos(kθ + φₖ)), stretched by a factor along an angle
-// and pressed by it across.
+// and compressed by it across.
 func blot(r *rand.Rand, x, y, size, rough, stretch, angle float64) shape {
 	h := harmonics{mean: 1}
 	for i := range h.amplitude {
@@ -161,8 +157,7 @@ func blot(r *rand.Rand, x, y, size, rough, stretch, angle float64) shape {
 	}}
 }
 
-// band is what lies within half a width of a shape's edge, or of the curve that is shifted inwards
-// from it.
+// band is a stripe of the given width along a shape's edge, shifted inwards.
 func (s shape) band(shift, width float64) shape {
 	depth, w := s.depth, width/2
 	reach := max(0, w-shift)
@@ -171,10 +166,10 @@ func (s shape) band(shift, width float64) shape {
 	}}
 }
 
-// blur spreads each pixel over about so many units: three box filters, whose standard deviation it
-// is.
+// blur applies three box filters that together have the standard deviation width, in units.
 func (c *canvas) blur(width float64) {
-	n := int(math.Round(math.Sqrt(1+4*sq(width*c.radius)) - 1)) // a box of n+1 pixels has the variance ((n+1)² − 1)/12
+	// A box of n+1 pixels has the variance ((n+1)² − 1)/12.
+	n := int(math.Round(math.Sqrt(1+4*sq(width*c.radius)) - 1))
 	n += n % 2
 	if n < 2 {
 		return
@@ -190,8 +185,8 @@ func (c *canvas) blur(width float64) {
 	}
 }
 
-// boxFilter averages over reach elements on both sides; the ends are repeated. The elements lie
-// stride apart, and line takes a copy.
+// boxFilter averages over reach elements on both sides and repeats the ends. The elements lie
+// stride apart; line is room for a copy.
 func boxFilter(pix, line []colour, stride, reach int) {
 	for i := range line {
 		line[i] = pix[i*stride]
@@ -223,3 +218,66 @@ func (c *canvas) develop(random *rand.Rand) *image.RGBA {
 	}
 	return img
 }
+
+// field is a smooth random function of the plane with the standard normal distribution at every
+// point: a cubic B-spline of independent normal values on a lattice, divided by the standard
+// deviation of the weighted sum. Values farther apart than 4 spacings are independent.
+type field struct {
+	spacing float64 // lattice step
+	origin  float64 // lattice index 0 lies at −origin on both axes
+	n       int     // lattice points a side
+	values  []float64
+}
+
+// newField covers the square [−reach, reach]² and repeats its edge outside.
+func newField(random *rand.Rand, spacing, reach float64) *field {
+	n := int(math.Ceil(2*reach/spacing)) + 4
+	f := &field{spacing: spacing, origin: reach + spacing, n: n, values: make([]float64, n*n)}
+	for i := range f.values {
+		f.values[i] = random.NormFloat64()
+	}
+	return f
+}
+
+func (f *field) at(x, y float64) float64 {
+	i, wx, nx := f.weights(x)
+	j, wy, ny := f.weights(y)
+	sum := 0.0
+	for b := range 4 {
+		row := f.values[(j+b)*f.n+i:]
+		sum += wy[b] * (wx[0]*row[0] + wx[1]*row[1] + wx[2]*row[2] + wx[3]*row[3])
+	}
+	return sum / math.Sqrt(nx*ny)
+}
+
+// weights returns the first lattice index, the four B-spline weights and the sum of their squares.
+func (f *field) weights(x float64) (first int, w [4]float64, squares float64) {
+	p := max(1, min(float64(f.n)-2.0001, (x+f.origin)/f.spacing))
+	i := math.Floor(p)
+	t := p - i
+	u := 1 - t
+	w = [4]float64{u * u * u / 6, (3*t*t*t - 6*t*t + 4) / 6, (3*u*u*u - 6*u*u + 4) / 6, t * t * t / 6}
+	for _, v := range w {
+		squares += v * v
+	}
+	return int(i) - 1, w, squares
+}
+
+// source returns the random source of a seed for a purpose; purposes are independent of each other.
+func source(seed, purpose uint64) *rand.Rand {
+	return rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15*(purpose+1)))
+}
+
+// The purposes of random sources.
+const (
+	forGeometry uint64 = iota
+	forVessels
+	forTexture
+	forSensor
+	forFraming
+	forOrder
+	forRaters // rater m of a case uses forRaters + m
+)
+
+// between draws from U(low, high).
+func between(random *rand.Rand, low, high float64) float64 { return low + (high-low)*random.Float64() }

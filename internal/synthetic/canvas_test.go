@@ -24,7 +24,7 @@ func TestAreas(t *testing.T) {
 		area float64
 	}{
 		"round":     {round(0.1, -0.2, 0.5), math.Pi * 0.25},
-		"rectangle": {rectangle(-0.5, -0.25, 0.25, 0.3), 0.75 * 0.55},
+		"rectangle": {polygon([2]float64{-0.5, -0.25}, [2]float64{0.25, -0.25}, [2]float64{0.25, 0.3}, [2]float64{-0.5, 0.3}), 0.75 * 0.55},
 		"triangle":  {polygon([2]float64{0, 0}, [2]float64{0, 0.6}, [2]float64{0.5, 0}), 0.15},
 		"reversed":  {polygon([2]float64{0.5, 0}, [2]float64{0, 0.6}, [2]float64{0, 0}), 0.15},
 		"line":      {line(-0.5, 0, 0.5, 0.1, 0.1), 0.1*math.Hypot(1, 0.1) + math.Pi*0.0025},

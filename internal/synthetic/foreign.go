@@ -13,7 +13,8 @@ type ForeignKind struct {
 	draw              func(*canvas, *rand.Rand)
 }
 
-// ForeignKinds are pictures to train a network to say "nothing here", and to test that it doubts.
+// ForeignKinds are the kinds of pictures that teach a network to mark nothing, and test that it
+// doubts.
 var ForeignKinds = []ForeignKind{
 	{"lesions", "a retina beside the disc: scars, exudates, haemorrhages and reflexes", drawLesions},
 	{"veil", "a retina behind a cataract: a glow, hardly a vessel", drawVeil},
@@ -26,27 +27,32 @@ var ForeignKinds = []ForeignKind{
 	{"scan", "grey pictures as of MRI, X-ray, ultrasound and microscopes", drawScan},
 }
 
-// FindForeign returns a kind by name.
+// FindForeign returns a kind by name. The error lists the names.
 func FindForeign(name string) (ForeignKind, error) {
-	names := make([]string, len(ForeignKinds))
-	for i, k := range ForeignKinds {
-		if k.Name == name {
-			return k, nil
-		}
-		names[i] = k.Name
-	}
-	return ForeignKind{}, fmt.Errorf("synthetic: no kind %q; there are %s", name, strings.Join(names, ", "))
+	return find("kind", name, ForeignKinds, func(k ForeignKind) string { return k.Name })
 }
 
-// Picture draws one. The same seed gives the same bytes.
+// find returns the element of a list that has a name.
+func find[T any](kind, name string, list []T, nameOf func(T) string) (found T, err error) {
+	var names []string
+	for _, element := range list {
+		if nameOf(element) == name {
+			return element, nil
+		}
+		names = append(names, nameOf(element))
+	}
+	return found, fmt.Errorf("synthetic: no %s %q; there are %s", kind, name, strings.Join(names, ", "))
+}
+
+// Picture draws a picture of the kind. A seed always gives the same bytes.
 func (k ForeignKind) Picture(seed uint64, width, height int) *image.RGBA {
 	c := newCanvas(width, height)
 	k.draw(c, source(seed, k.purpose()))
 	return c.develop(source(seed, k.purpose()+1))
 }
 
-// purpose makes the kinds of one seed independent of each other. The next is the sensor's, and
-// those after it are the pictures' of a data set.
+// purpose makes the kinds of one seed independent of each other. The sensor uses the next purpose,
+// and the pictures of a data set use those after it.
 func (k ForeignKind) purpose() uint64 {
 	purpose := forForeign
 	for _, letter := range []byte(k.Name) {
@@ -55,19 +61,10 @@ func (k ForeignKind) purpose() uint64 {
 	return purpose
 }
 
-// Foreign draws a picture of a kind that ForeignKinds names; another name is a programming error.
-func Foreign(kind string, seed uint64, width, height int) *image.RGBA {
-	k, err := FindForeign(kind)
-	if err != nil {
-		panic(err)
-	}
-	return k.Picture(seed, width, height)
-}
-
 // forForeign is far above the raters' purposes.
 const forForeign uint64 = 1 << 16
 
-// chance is true in the share p of all draws.
+// chance is true with probability p.
 func chance(r *rand.Rand, p float64) bool { return r.Float64() < p }
 
 // either returns one of the values.
@@ -80,7 +77,7 @@ func anyColour(r *rand.Rand) colour {
 	return mixed(gray(mean), c, either(r, 0.3, 1, 1)).scaled(between(r, 0.4, 1.2))
 }
 
-// near is a colour whose channels differ from c's by up to a share, alone and together.
+// near varies a colour: the brightness by up to a share, each channel by up to half of it.
 func near(r *rand.Rand, c colour, share float64) colour {
 	light := between(r, 1-share, 1+share)
 	for i := range c {
@@ -89,8 +86,8 @@ func near(r *rand.Rand, c colour, share float64) colour {
 	return c
 }
 
-// camera gives a drawn picture what a camera would: focus, vignette, colour balance, contrast and
-// noise.
+// camera adds the faults of a camera to a drawn picture: focus, vignette, colour balance, contrast
+// and noise.
 func (c *canvas) camera(r *rand.Rand) {
 	c.blur(either(r, 0, 0, between(r, 0, 0.004), between(r, 0, 0.02)))
 	vignette, contrast, black := between(r, 0, 0.4), between(r, 0.65, 1.15), either(r, 0, between(r, 0, 0.12))

@@ -5,15 +5,16 @@ import (
 	"math/rand/v2"
 )
 
-// daylight is the mood of a landscape.
+// daylight is the colours of a landscape.
 type daylight struct{ zenith, horizon, sun, ground, leaf colour }
 
+// daylights are noon, dusk, night, snow and desert.
 var daylights = []daylight{
-	{colour{0.25, 0.50, 0.85}, colour{0.70, 0.82, 0.92}, colour{1, 0.98, 0.85}, colour{0.35, 0.48, 0.18}, colour{0.14, 0.32, 0.10}},    // noon
-	{colour{0.35, 0.25, 0.45}, colour{0.98, 0.55, 0.22}, colour{1, 0.85, 0.45}, colour{0.25, 0.18, 0.12}, colour{0.08, 0.07, 0.05}},    // dusk
-	{colour{0.02, 0.03, 0.10}, colour{0.08, 0.10, 0.20}, colour{0.92, 0.92, 0.82}, colour{0.04, 0.05, 0.06}, colour{0.02, 0.03, 0.03}}, // night
-	{colour{0.62, 0.66, 0.70}, colour{0.80, 0.82, 0.83}, colour{0.95, 0.95, 0.92}, colour{0.88, 0.90, 0.93}, colour{0.20, 0.22, 0.20}}, // snow
-	{colour{0.80, 0.45, 0.25}, colour{0.95, 0.75, 0.45}, colour{1, 0.95, 0.75}, colour{0.70, 0.42, 0.20}, colour{0.35, 0.25, 0.10}},    // desert
+	{colour{0.25, 0.50, 0.85}, colour{0.70, 0.82, 0.92}, colour{1, 0.98, 0.85}, colour{0.35, 0.48, 0.18}, colour{0.14, 0.32, 0.10}},
+	{colour{0.35, 0.25, 0.45}, colour{0.98, 0.55, 0.22}, colour{1, 0.85, 0.45}, colour{0.25, 0.18, 0.12}, colour{0.08, 0.07, 0.05}},
+	{colour{0.02, 0.03, 0.10}, colour{0.08, 0.10, 0.20}, colour{0.92, 0.92, 0.82}, colour{0.04, 0.05, 0.06}, colour{0.02, 0.03, 0.03}},
+	{colour{0.62, 0.66, 0.70}, colour{0.80, 0.82, 0.83}, colour{0.95, 0.95, 0.92}, colour{0.88, 0.90, 0.93}, colour{0.20, 0.22, 0.20}},
+	{colour{0.80, 0.45, 0.25}, colour{0.95, 0.75, 0.45}, colour{1, 0.95, 0.75}, colour{0.70, 0.42, 0.20}, colour{0.35, 0.25, 0.10}},
 }
 
 // drawLandscape draws from far to near: sky, sun, clouds, ridges, ground, water, trees.
@@ -112,7 +113,7 @@ func lake(c *canvas, r *rand.Rand, d *daylight, horizon, half float64) {
 	})
 }
 
-// tree stands at (x, y) and is so high: a trunk with a crown of many blots, or a fir of triangles.
+// tree draws a tree at (x, y): a trunk with a crown of many blots, or a fir of triangles.
 func tree(c *canvas, r *rand.Rand, x, y, height float64, leaf colour) {
 	bark := mixed(leaf, colour{0.25, 0.16, 0.10}, 0.6)
 	c.draw(line(x, y, x+0.05*height*r.NormFloat64(), y-height*0.6, height*between(r, 0.04, 0.1)), 0, solid(bark))

@@ -1,6 +1,8 @@
 package synthetic
 
-import "math"
+import (
+	"math"
+)
 
 // The colours that lesions have, before exposure.
 var (
@@ -17,8 +19,8 @@ func (t *retina) pale() colour {
 	return near(t.random, c, 0.1)
 }
 
-// scar draws a pale place of about a disc's size, seldom larger, with soft or hard edges, maybe
-// with pigment, maybe with a paler middle.
+// scar draws a pale area of about a disc's size, seldom larger, with soft or hard edges, and
+// sometimes with pigment or a paler middle.
 func (t *retina) scar() {
 	r := t.random
 	size := between(r, 0.4, 1.5)
@@ -35,7 +37,7 @@ func (t *retina) scar() {
 	}
 	soft := size * either(r, between(r, 0.05, 0.2), between(r, 0.2, 0.5), between(r, 0.5, 1.2))
 	t.draw(s, soft, t.scarred(s, size))
-	if chance(r, 0.25) { // as a cup is
+	if chance(r, 0.25) { // like a cup
 		inner := blot(r, x+size*between(r, -0.2, 0.2), y+size*between(r, -0.2, 0.2), size*between(r, 0.3, 0.65), rough, 1, 0)
 		t.draw(inner, size*between(r, 0.1, 0.4), sheer(cream, between(r, 0.3, 0.9)))
 	}
@@ -44,8 +46,8 @@ func (t *retina) scar() {
 	}
 }
 
-// scarred is the white of the eye, of which the retina before it has gone: uneven, with the
-// choroid's vessels in it, maybe redder towards the edge.
+// scarred is the white of the eye behind a lost retina: uneven, with the choroid's vessels in it,
+// sometimes redder towards the edge.
 func (t *retina) scarred(s shape, size float64) ink {
 	r := t.random
 	base, opacity, mottle := t.pale(), between(r, 0.45, 1), between(r, 0.03, 0.16)
@@ -61,7 +63,7 @@ func (t *retina) scarred(s shape, size float64) ink {
 	}
 }
 
-// pigmentRing draws a dark border around a scar, in places.
+// pigmentRing draws a dark border, sometimes broken, around a scar.
 func (t *retina) pigmentRing(s shape, size float64) {
 	r := t.random
 	width, dark := size*between(r, 0.1, 0.3), between(r, 0.2, 0.7)
@@ -121,7 +123,7 @@ func (t *retina) drusen() {
 	}
 }
 
-// naevus draws a flat dark place.
+// naevus draws a flat dark area.
 func (t *retina) naevus() {
 	r := t.random
 	x, y := t.place(0.9)
@@ -153,7 +155,7 @@ func (t *retina) laser() {
 	}
 }
 
-// bleeding is blood before the retina: of its own colour on pale ground, dark on dark.
+// bleeding is blood in front of the retina: of its own colour on pale ground, dark on dark ground.
 func (t *retina) bleeding() func(opacity float64) ink {
 	c := near(t.random, blood, 0.3)
 	return func(opacity float64) ink {
@@ -176,7 +178,7 @@ func (t *retina) haemorrhages() {
 	}
 }
 
-// flames draws bleedings that lie along the nerve fibres, streaked.
+// flames draws streaked bleedings along the nerve fibres.
 func (t *retina) flames() {
 	r := t.random
 	x, y := t.place(0.9)
@@ -195,7 +197,7 @@ func (t *retina) flames() {
 	}
 }
 
-// pool draws blood that has sunk before the retina: round below, level above.
+// pool draws blood that has sunk in front of the retina: round below, level above.
 func (t *retina) pool() {
 	r := t.random
 	x, y := t.place(0.8)
@@ -217,5 +219,116 @@ func (t *retina) cottonWool() {
 			s := blot(r, x+0.4*size*r.NormFloat64(), y+0.3*size*r.NormFloat64(), size*between(r, 0.3, 0.7), 0.3, 1.2, between(r, 0, math.Pi))
 			t.draw(s, size*between(r, 0.4, 0.9), sheer(c, between(r, 0.2, 0.6)))
 		}
+	}
+}
+
+// lamp is the light that lens and cornea reflect: bluish, white, pink or yellow.
+func (t *retina) lamp(strength float64) colour {
+	r := t.random
+	return either(r, colour{0.75, 0.85, 1}, gray(1), colour{1, 0.75, 0.7}, colour{1, 0.85, 0.5}).scaled(strength)
+}
+
+// add adds light to the colour below.
+func add(c colour) ink { return func(_, _ float64, under colour) colour { return under.plus(c) } }
+
+// crescent draws the reflex at the field's edge that appears if the eye is too near or too far.
+func (t *retina) crescent() {
+	r := t.random
+	a, shift := between(r, -math.Pi, math.Pi), t.field*between(r, 0.1, 0.5)
+	cx, cy := -shift*math.Cos(a), -shift*math.Sin(a)
+	inner, soft := t.field*between(r, 0.95, 1.2), t.field*between(r, 0.15, 0.5)
+	light := t.lamp(between(r, 0.3, 0.9))
+	t.draw(everywhere(func(x, y float64) float64 { return math.Hypot(x-cx, y-cy) - inner }), soft, add(light))
+}
+
+// flare draws one glow, or a hard bright spot with a glow around it.
+func (t *retina) flare() {
+	r := t.random
+	width, light := between(r, 0.3, 1.8), t.lamp(between(r, 0.3, 1))
+	x, y := t.aside(1, width)
+	t.glow(x, y, width, light)
+	if chance(r, 0.5) {
+		core := width * between(r, 0.2, 0.7)
+		t.draw(blot(r, x, y, core, 0.1, between(r, 0.7, 1.4), between(r, 0, math.Pi)), core*between(r, 0.1, 0.5), add(gray(between(r, 0.3, 1))))
+	}
+}
+
+// ghosts draws a row of faint discs and rings, the lamp's images in the lenses.
+func (t *retina) ghosts() {
+	r := t.random
+	x, y := t.place(0.8)
+	a := math.Atan2(-y, -x)
+	for range 1 + r.IntN(4) {
+		size, light := between(r, 0.2, 1.6), t.lamp(between(r, 0.05, 0.25))
+		s := round(x, y, size)
+		if chance(r, 0.3) {
+			s = s.band(0, size*0.2)
+		}
+		t.draw(s, size*between(r, 0.05, 0.4), add(light))
+		step := between(r, 0.5, 2.5)
+		x, y = x+step*math.Cos(a), y+step*math.Sin(a)
+	}
+}
+
+// sheen draws the silky bright patches of a young retina, along the nerve fibres.
+func (t *retina) sheen() {
+	r := t.random
+	sin, cos := math.Sincos(t.side)
+	light, level := t.lamp(between(r, 0.06, 0.2)), between(r, 0.2, 0.8)
+	t.fill(func(x, y float64, under colour) colour {
+		u, v := (x*cos+y*sin)*0.25, y*cos-x*sin+0.5*t.clouds.at(y, x) // fibres bend
+		s := max(0, t.clouds.at(x*0.9+1, y*0.9)-level) * (1 + 0.25*t.mottling.at(u, v))
+		return under.plus(light.scaled(min(1.5, s)))
+	})
+}
+
+// haze mixes in the light that a clouded lens scatters: grey, yellow or brown, brightest in the
+// middle.
+func (t *retina) haze() {
+	r := t.random
+	veil := either(r, colour{0.62, 0.46, 0.34}, colour{0.62, 0.40, 0.16}, colour{0.58, 0.53, 0.47}, colour{0.45, 0.22, 0.08},
+		colour{0.75, 0.62, 0.42})
+	veil = near(r, veil, 0.15)
+	dense, fall := between(r, 0.4, 0.93), between(r, 0.1, 0.9)/sq(t.field)
+	cx, cy := t.place(0.6)
+	patches := newField(r, between(r, 1.5, 4), vesselReach)
+	uneven := between(r, 0, 0.2)
+	t.fill(func(x, y float64, under colour) colour {
+		light := math.Exp(-fall * (sq(x-cx) + sq(y-cy)))
+		share := max(0.3, min(0.97, dense+0.5*uneven*patches.at(x, y)))
+		return mixed(under, veil.scaled(1+uneven*patches.at(y, x)), share).scaled(light)
+	})
+}
+
+// spokes draws the wedges of a cortical cataract: shadows from the edge inwards.
+func (t *retina) spokes() {
+	r := t.random
+	for range 3 + r.IntN(9) {
+		a, width := between(r, -math.Pi, math.Pi), between(r, 0.05, 0.25)
+		tip, dark := t.field*between(r, 0.05, 0.6), between(r, 0.1, 0.45)
+		cos, sin := math.Cos(a), math.Sin(a)
+		wedge := polygon([2]float64{tip * cos, tip * sin}, [2]float64{9 * math.Cos(a-width), 9 * math.Sin(a-width)}, [2]float64{9 * math.Cos(a+width), 9 * math.Sin(a+width)})
+		t.draw(wedge, t.field*0.12, dim(gray(1-dark)))
+	}
+}
+
+// clouding draws dark clouds with soft edges, as of blood in the vitreous.
+func (t *retina) clouding() {
+	r := t.random
+	clouds, dark := newField(r, between(r, 1, 2.5), vesselReach), between(r, 0.2, 0.7)
+	t.fill(func(x, y float64, under colour) colour {
+		return under.scaled(1 - dark*smooth(0.5+0.3*clouds.at(x, y)))
+	})
+}
+
+// floaters draws bright or dark grains out of focus.
+func (t *retina) floaters() {
+	r := t.random
+	c := either(r, cream, gray(0.9), blood.scaled(0.5))
+	largest, opacity := between(r, 0.05, 0.3), between(r, 0.1, 0.5)
+	for range 10 + r.IntN(100) {
+		x, y := t.place(1)
+		size := between(r, 0.03, largest)
+		t.draw(round(x, y, size), size*between(r, 0.5, 1.5), sheer(c, opacity*r.Float64()))
 	}
 }

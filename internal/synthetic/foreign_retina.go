@@ -5,19 +5,19 @@ import (
 	"math/rand/v2"
 )
 
-// retina is a part of an eye where its disc is not. Its canvas has the middle of the field at (0,
-// 0); a unit is a disc's radius.
+// retina is a part of an eye without the disc. Its canvas has the middle of the field at (0, 0); a
+// unit is a disc's radius.
 type retina struct {
 	*canvas
 	*painter
 	random  *rand.Rand
 	field   float64 // radius of the camera's field, disc radii
-	cut     float64 // where the field stop cuts it off above and below, disc radii
+	cut     float64 // distance at which the field stop cuts the field above and below, disc radii
 	stop    bool    // the field's edge is in the picture
-	bands   *field  // the choroid's large vessels, where it is near 0
+	bands   *field  // near 0 on the choroid's large vessels
 	course  float64 // their direction
-	shown   float64 // how clear they are, 0..1
-	side    float64 // direction in which the disc lies, outside of the field
+	shown   float64 // their clearness, 0..1
+	side    float64 // direction of the disc, which is outside of the field
 	vessels []vessel
 }
 
@@ -45,8 +45,8 @@ func newRetina(c *canvas, r *rand.Rand) *retina {
 	return t
 }
 
-// complexion varies the palette more than an eye's: from dark brown to pink, the choroid hidden or
-// plain to see.
+// complexion varies the palette more than newPainter does: from dark brown to pink, the choroid
+// hidden or clear.
 func (t *retina) complexion() {
 	r, p := t.random, t.painter
 	p.fundus = p.fundus.times(colour{between(r, 0.9, 1.25), between(r, 0.75, 1.15), between(r, 0.6, 2.4)})
@@ -61,8 +61,8 @@ func (t *retina) complexion() {
 	}
 }
 
-// growAcross draws vessels that fan out from a disc far outside of the field, and fine ones from
-// all around. They begin on a circle of the given radius around the field.
+// growAcross draws vessels that fan out from a disc far outside of the field, and fine vessels from
+// all around. They begin on a circle around the field; border is its radius.
 func growAcross(r *rand.Rand, border, side float64, macula [2]float64) []vessel {
 	g := grower{random: r, macula: macula}
 	far := border * between(r, 1.2, 1.8)
@@ -92,8 +92,8 @@ func (t *retina) place(share float64) (x, y float64) {
 	return x, y
 }
 
-// aside is of a few places the one with the least vessels within a reach: a bright place at which
-// vessels gather would look like a disc.
+// aside tries a few places and returns the one with the least vessels within a reach: a bright
+// place at which vessels gather would look like a disc.
 func (t *retina) aside(share, reach float64) (x, y float64) {
 	least := math.Inf(1)
 	for range 6 {
@@ -128,13 +128,11 @@ func (t *retina) ground() {
 		if t.shown > 0 {
 			c = mixed(c, colour{0.75, 0.34, 0.12}, t.shown*t.band(x, y))
 		}
-		m := math.Hypot(x-p.macula[0], y-p.macula[1])
-		dark := 0.42*math.Exp(-sq(m/0.95)/2) + 0.22*math.Exp(-sq(m/0.32)/2)
-		return c.times(colour{1 - 0.75*dark, 1 - dark, 1 - dark}).scaled(light)
+		return p.darkened(c, x, y).scaled(light)
 	})
 }
 
-// illuminate is the camera's lamp, which lights one side better and the field's edge less.
+// illuminate applies the camera's lamp: one side is lighter, and the field's edge is darker.
 func (t *retina) illuminate() {
 	r := t.random
 	slope, fall := between(r, 0, 0.25)/t.field, between(r, 0.05, 0.5)/sq(t.field)
@@ -144,14 +142,14 @@ func (t *retina) illuminate() {
 	})
 }
 
-// band is 1 in the middle of a large vessel of the choroid and 0 between them; they run side by
-// side.
+// band is 1 in the middle of a large vessel of the choroid and 0 between two. These vessels run
+// side by side.
 func (t *retina) band(x, y float64) float64 {
 	sin, cos := math.Sincos(t.course)
 	return smooth(1.3 - 2*math.Abs(t.bands.at((x*cos+y*sin)/4, y*cos-x*sin+0.35*t.clouds.at(x, y))))
 }
 
-// vasculature lays the vessels over what is there.
+// vasculature lays the vessels over the picture.
 func (t *retina) vasculature() {
 	cover := drawVessels(t.vessels, t.view)
 	for i, c := range t.pix {
@@ -162,7 +160,7 @@ func (t *retina) vasculature() {
 	}
 }
 
-// finish is lens, film and field stop.
+// finish applies lens, film and field stop.
 func (t *retina) finish(focus float64) {
 	r := t.random
 	t.blur(focus * t.field)
@@ -185,7 +183,7 @@ func (t *retina) finish(focus float64) {
 	t.noise = either(r, 0.004, between(r, 0.004, 0.012), between(r, 0.01, 0.03))
 }
 
-// drawLesions draws a retina with lesions under and over its vessels, and maybe a reflex.
+// drawLesions draws a retina with lesions under and over its vessels, and sometimes a reflex.
 func drawLesions(c *canvas, r *rand.Rand) {
 	t := newRetina(c, r)
 	t.ground()
@@ -211,7 +209,7 @@ func drawLesions(c *canvas, r *rand.Rand) {
 	t.finish(either(r, 0, 0.002, between(r, 0, 0.012)))
 }
 
-// drawVeil draws a retina with few lesions behind a cataract: what is sharp goes, and haze comes.
+// drawVeil draws a retina with few lesions behind a cataract: blurred, and under haze.
 func drawVeil(c *canvas, r *rand.Rand) {
 	t := newRetina(c, r)
 	t.ground()

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 )
 
-// drawScan draws a grey picture as a scanner or a microscope makes it.
+// drawScan draws a grey picture, as of a scanner or a microscope.
 func drawScan(c *canvas, r *rand.Rand) {
 	either(r, head, head, body, chest, ultrasound, phaseContrast, phaseContrast, fluorescence, layers)(c, r)
 	contrast, dark := between(r, 0.5, 1.25), between(r, 0, 0.08)
@@ -21,7 +21,7 @@ func drawScan(c *canvas, r *rand.Rand) {
 	c.grey, c.noise = true, either(r, 0.01, between(r, 0.005, 0.04), between(r, 0.02, 0.1))
 }
 
-// textured is a grey that a field makes uneven.
+// textured is a grey with a field's variations.
 func textured(v, uneven float64, f *field) ink {
 	return func(x, y float64, _ colour) colour { return gray(v * (1 + uneven*f.at(x, y))) }
 }

@@ -30,13 +30,11 @@ func mixed(a, b colour, t float64) colour {
 	return a
 }
 
-func (c colour) times(f colour) colour { return colour{c[0] * f[0], c[1] * f[1], c[2] * f[2]} }
-func (c colour) scaled(f float64) colour {
-	return colour{c[0] * f, c[1] * f, c[2] * f}
-}
+func (c colour) times(f colour) colour   { return colour{c[0] * f[0], c[1] * f[1], c[2] * f[2]} }
+func (c colour) scaled(f float64) colour { return c.times(gray(f)) }
 
-// palette is the look of one photograph. Ranges are those of fifty photographs of healthy and glaucomatous eyes: means of
-// background 110, 55, 15; rim 175, 85, 25; cup 200, 105, 35.
+// palette is the colours of one photograph. Their ranges follow fifty photographs of healthy and
+// glaucomatous eyes, with the means: background 110, 55, 15; rim 175, 85, 25; cup 200, 105, 35.
 type palette struct {
 	fundus, deep, rim, floor colour
 	exposure                 float64
@@ -75,7 +73,8 @@ func newPainter(e *Eye) *painter {
 	return p
 }
 
-// texture is pigment and choroid alone, the same statistics everywhere, and its brightness about 1.
+// texture is pigment and choroid alone, and the brightness, about 1. Its statistics are equal
+// everywhere.
 func (p *painter) texture(x, y float64) (c colour, light float64) {
 	light = 1 + p.amplitude.clouds*p.clouds.at(x, y)
 	c = mixed(p.fundus, p.deep, smooth(0.25+0.16*p.clouds.at(y+3, x-2)))
@@ -91,10 +90,7 @@ func (p *painter) background(x, y float64) colour {
 	c, light := p.texture(x, y)
 	// The lamp lights one side better, and the edge of the field less.
 	light *= 1 + 0.05*(x*p.light[0]+y*p.light[1]) - 0.011*(x*x+y*y)
-	// The macula is darker and redder, the fovea darkest.
-	m := math.Hypot(x-p.macula[0], y-p.macula[1])
-	dark := 0.42*math.Exp(-sq(m/0.95)/2) + 0.22*math.Exp(-sq(m/0.32)/2)
-	c = c.times(colour{1 - 0.75*dark, 1 - dark, 1 - dark})
+	c = p.darkened(c, x, y)
 	// Nerve fibres are brightest above and below the disc.
 	rho := math.Hypot(x, y) + 1e-9
 	fibres := 0.16 * math.Exp(-sq((rho-1)/1.5)) * (0.35 + 0.65*sq(y/rho))
@@ -102,7 +98,14 @@ func (p *painter) background(x, y float64) colour {
 	return c.scaled(max(0.1, light))
 }
 
-// at is the colour at a point, given how much of it vessels cover.
+// darkened is a colour as the macula shows it: darker and redder, darkest in the fovea.
+func (p *painter) darkened(c colour, x, y float64) colour {
+	m := math.Hypot(x-p.macula[0], y-p.macula[1])
+	dark := 0.42*math.Exp(-sq(m/0.95)/2) + 0.22*math.Exp(-sq(m/0.32)/2)
+	return c.times(colour{1 - 0.75*dark, 1 - dark, 1 - dark})
+}
+
+// at is the colour at a point; vein, artery and reflex are the shares of it that they cover.
 func (p *painter) at(x, y float64, vein, artery, reflex float64) colour {
 	c := p.background(x, y)
 	depth := 1.0 // vessels are clearer on the disc
@@ -114,8 +117,8 @@ func (p *painter) at(x, y float64, vein, artery, reflex float64) colour {
 	return bleed(c, vein, artery, reflex, depth)
 }
 
-// bleed lays vessels over a colour, given how much of the point they cover; depth is how clear they
-// are, 1 on the retina.
+// bleed lays vessels over a colour. vein, artery and reflex are the shares of the point that they
+// cover; depth is the vessels' clearness, 1 on the retina.
 func bleed(c colour, vein, artery, reflex, depth float64) colour {
 	artery *= 1 - 0.6*vein // where they cross, one lies over the other
 	c = c.times(colour{1 - 0.24*vein*depth, 1 - 0.58*vein*depth, 1 - 0.45*vein})
@@ -123,7 +126,8 @@ func bleed(c colour, vein, artery, reflex, depth float64) colour {
 	return mixed(c, colour{0.72, 0.34, 0.14}, 0.14*reflex*(1-vein*0.5))
 }
 
-// nerve lays disc and cup over the retina's colour c, each through its ramp σ(s/β), and returns how much of the point is disc.
+// nerve lays disc and cup over the retina's colour c, each through its ramp σ(s/β). It also returns
+// the disc's share of the point.
 func (p *painter) nerve(c colour, x, y, rho float64) (colour, float64) {
 	theta := math.Atan2(y, x)
 	s, beta := p.distance(Disc, rho, theta)
@@ -140,7 +144,8 @@ func (p *painter) nerve(c colour, x, y, rho float64) (colour, float64) {
 	return mixed(c, floor, disc*logistic(t/cupBeta)), disc
 }
 
-// paint renders the view. aperture gives how much of each pixel the camera's field covers, nil for all of it. The sensor adds noise.
+// paint renders the view. aperture gives the share of each pixel in the camera's field; nil means
+// all. The sensor adds noise.
 func (p *painter) paint(v view, aperture func(x, y int) float64) *image.RGBA {
 	cover := drawVessels(p.vessels, v)
 	return p.expose(v, func(px, py int) (colour, float64) {
@@ -157,7 +162,7 @@ func (p *painter) paint(v view, aperture func(x, y int) float64) *image.RGBA {
 	})
 }
 
-// paintTexture renders the view with nothing of the eye in it.
+// paintTexture renders the view without the eye's structures.
 func (p *painter) paintTexture(v view) *image.RGBA {
 	return p.expose(v, func(px, py int) (colour, float64) {
 		c, light := p.texture(v.point(px, py))
@@ -167,7 +172,8 @@ func (p *painter) paintTexture(v view) *image.RGBA {
 
 var darkness = colour{0.010, 0.002, 0.008} // a camera's black
 
-// expose is the sensor: 8 bits of the colour and light share that at gives for each pixel, with noise.
+// expose is the sensor: 8 bits a channel with noise. at gives each pixel's colour and the share of
+// it in the camera's field.
 func (p *painter) expose(v view, at func(x, y int) (c colour, open float64)) *image.RGBA {
 	random := source(p.seed, forSensor)
 	img := image.NewRGBA(image.Rect(0, 0, v.width, v.height))
@@ -185,7 +191,7 @@ func (p *painter) expose(v view, at func(x, y int) (c colour, open float64)) *im
 	return img
 }
 
-// shoulder bends values above 0.8 so that highlights approach 1 instead of clipping.
+// shoulder bends values above 0.8: highlights approach 1 and do not clip.
 func shoulder(v float64) float64 {
 	if v < 0.8 {
 		return v

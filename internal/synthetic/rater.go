@@ -6,21 +6,22 @@ import (
 	"math/rand/v2"
 )
 
-// Rater is how one simulated person marks structures. Lengths are in disc radii.
+// Rater says how one simulated person marks structures. Lengths are in disc radii.
 type Rater struct {
 	Name     string
-	Bias     float64 // b: how far outside the contour is drawn
-	Response float64 // k: how much farther where the contour is ambiguous, times β
+	Bias     float64 // b: distance of the drawn contour outside the true one
+	Response float64 // k: further distance at an ambiguous contour, times β
 	Noise    float64 // σ: standard deviation of the drawn contour
-	Sector   *Sector // where σ is another; nil for the same everywhere
-	// Errors that have nothing to do with the image. Flips come in blots, from a smooth field.
+	Sector   *Sector // angles with another σ; nil for none
+	// Errors that do not depend on the image. Flips come in blots, from a smooth field.
 	Missed  float64 // 1 − p: share of marked pixels that are turned off
 	Strayed float64 // 1 − q: share of unmarked pixels that are turned on; Missed + Strayed ≤ 1
 	Blank   float64 // probability that a whole image is left unmarked
 	Swapped float64 // probability that a whole image's structures are mistaken for each other
 }
 
-// Sector is a range of angles, with y down, in which a rater's noise differs. It fades in over its outer quarter.
+// Sector is a range of angles, with y down, in which a rater's noise differs. It fades in over its
+// outer quarter.
 type Sector struct {
 	Centre, HalfWidth float64 // radians
 	Noise             float64 // σ in its middle
@@ -42,15 +43,17 @@ func (r *Rater) noise(theta float64) float64 {
 	return r.Noise + (r.Sector.Noise-r.Noise)*inside
 }
 
-// check panics where a rater could not keep the closed form: noise must be positive and flips must not invert.
+// check panics if the closed form does not hold for a rater: noise must be positive and flips must
+// not invert.
 func (r *Rater) check() {
 	if r.Noise <= 0 || r.Sector != nil && (r.Sector.Noise <= 0 || r.Sector.HalfWidth <= 0) || r.Missed < 0 || r.Strayed < 0 || r.Missed+r.Strayed > 1 {
 		panic(fmt.Sprintf("synthetic: rater %s: noise and sector must be positive and Missed + Strayed at most 1: %+v", r.Name, *r))
 	}
 }
 
-// thresholds returns t with z_c = 1[g > −t_c] and so P(z_c) = Φ(t_c), before errors. The cup is marked inside the disc only: both
-// structures share g, so that the intersection has the smaller threshold.
+// thresholds returns t with z_c = 1[g > −t_c], which means P(z_c) = Φ(t_c), before errors. A rater
+// marks the cup only inside the disc. Both structures share g: the smaller threshold gives the
+// intersection.
 func (r *Rater) thresholds(e *Eye, x, y float64) (t [2]float64) {
 	rho, theta := math.Hypot(x, y), math.Atan2(y, x)
 	sigma := r.noise(theta)
@@ -62,8 +65,8 @@ func (r *Rater) thresholds(e *Eye, x, y float64) (t [2]float64) {
 	return t
 }
 
-// Mark draws the rater's masks of a scene, one for each class, row by row. seed tells the drawings of one rater apart. The cup lies inside
-// the disc unless the rater swapped them.
+// Mark draws the rater's masks of a scene, one for each class, row by row. Another seed gives
+// another drawing. The cup lies inside the disc unless the rater swapped them.
 func (s *Scene) Mark(r Rater, seed uint64) [][]bool {
 	r.check()
 	random := rand.New(rand.NewPCG(s.Eye.seed, seed))
@@ -87,14 +90,13 @@ func (s *Scene) Mark(r Rater, seed uint64) [][]bool {
 			h = blots.at(x, y)
 		}
 		for class := range masks {
-			marked := g > -t[class]
-			// Both classes read h from opposite ends, so that a marked cup never outlives its disc: see TestNested.
-			if marked {
-				marked = h > missed
+			// Turning off and turning on read h from opposite ends: a cup never remains without its disc
+			// (TestNested).
+			if g > -t[class] {
+				masks[class][i] = h > missed
 			} else {
-				marked = -h < strayed
+				masks[class][i] = -h < strayed
 			}
-			masks[class][i] = marked
 		}
 	})
 	if swapped {
@@ -119,7 +121,7 @@ func (s *Scene) Probability(r Rater, class int) []float64 {
 	return p
 }
 
-// Calibrated is the mean of the raters' probabilities: what a calibrated map of them must show.
+// Calibrated is the mean of the raters' probabilities. A calibrated map of the raters equals it.
 func (s *Scene) Calibrated(raters []Rater, class int) []float64 {
 	mean := make([]float64, s.Width*s.Height)
 	for _, r := range raters {
@@ -136,6 +138,9 @@ func (s *Scene) reach() float64 {
 	x1, y1 := s.view.point(s.Width-1, s.Height-1)
 	return max(-x0, -y0, x1, y1)
 }
+
+// normalCDF is Φ.
+func normalCDF(t float64) float64 { return 0.5 * math.Erfc(-t/math.Sqrt2) }
 
 // normalQuantile is Φ⁻¹.
 func normalQuantile(p float64) float64 { return -math.Sqrt2 * math.Erfcinv(2*p) }

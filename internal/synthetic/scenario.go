@@ -3,16 +3,15 @@ package synthetic
 import (
 	"fmt"
 	"math"
-	"strings"
 )
 
-// Scenario is a group of raters, and what else is arranged, under which an order of methods is expected.
+// Scenario is a group of raters and images for which theory predicts the order of the methods.
 type Scenario struct {
 	Name        string
 	Description string
 	Raters      []Rater
-	Permuted    bool // the raters' order is drawn anew for each image, so that a column is nobody
-	NoImage     bool // the image is texture that says nothing: only labels can be learned from
+	Permuted    bool // the raters' order is drawn anew for each image: a column is no single person
+	NoImage     bool // the image is texture without a structure: a network can only learn from labels
 }
 
 // Scenarios are the presets.
@@ -25,16 +24,9 @@ var Scenarios = []Scenario{
 	{Name: "no-image", Description: "one-expert with images that show nothing", Raters: oneExpert(), NoImage: true},
 }
 
-// FindScenario returns a preset by name. The error lists the names there are.
+// FindScenario returns a preset by name. The error lists the names.
 func FindScenario(name string) (Scenario, error) {
-	names := make([]string, len(Scenarios))
-	for i, s := range Scenarios {
-		if s.Name == name {
-			return s, nil
-		}
-		names[i] = s.Name
-	}
-	return Scenario{}, fmt.Errorf("synthetic: no scenario %q; there are: %s", name, strings.Join(names, ", "))
+	return find("scenario", name, Scenarios, func(s Scenario) string { return s.Name })
 }
 
 func raterName(i int) string { return fmt.Sprintf("rater%d", i+1) }
@@ -69,11 +61,13 @@ func sectoral() (raters []Rater) {
 	return raters
 }
 
-// Case is one image of a scenario with the labels of its raters, in the order of the data set's rater folders.
+// Case is one image of a scenario with the labels of its raters, in the order of the data set's
+// rater folders.
 type Case struct {
 	Scene  *Scene
 	Labels [][][]bool // by rater, class, pixel
-	// Order[m] is the rater of the scenario who drew Labels[m]; the identity unless the scenario is Permuted.
+	// Order[m] is the rater of the scenario who drew Labels[m]: m itself unless the scenario is
+	// Permuted.
 	Order []int
 }
 

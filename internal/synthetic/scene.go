@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Scene is an eye seen in a view: the truth of an image, and the raters' source.
+// Scene is an eye seen in a view. The raters mark it, and its true masks are known.
 type Scene struct {
 	Eye           *Eye
 	Width, Height int
@@ -16,8 +16,9 @@ func newScene(e *Eye, v view) *Scene {
 	return &Scene{Eye: e, Width: v.width, Height: v.height, view: v}
 }
 
-// NewScene frames the disc closely in a square of the given side, with its radius 0.2 to 0.28 of the side and near the middle. The same seed
-// gives the same scene at every side.
+// NewScene frames the disc closely in a square of the given side, with the disc's radius 0.2 to
+// 0.28 of the side and its centre near the middle. A seed gives one scene, which has the same
+// proportions at every side.
 func NewScene(seed uint64, side int) *Scene {
 	r := source(seed, forFraming)
 	s := float64(side)
@@ -29,8 +30,8 @@ func NewScene(seed uint64, side int) *Scene {
 // Image paints the scene.
 func (s *Scene) Image() *image.RGBA { return newPainter(s.Eye).paint(s.view, nil) }
 
-// TextureImage has the texture of Image and nothing of the eye in it: no disc, cup, vessels or macula. A network that sees it can only learn from
-// labels.
+// TextureImage has the texture of Image but no disc, cup, vessels or macula. A network that sees it
+// can only learn from labels.
 func (s *Scene) TextureImage() *image.RGBA { return newPainter(s.Eye).paintTexture(s.view) }
 
 // Truth is the structure itself: 1[s > 0], row by row.
@@ -42,13 +43,44 @@ func (s *Scene) Truth(class int) []bool {
 
 // each calls f for every pixel with its point of the eye.
 func (s *Scene) each(f func(i int, x, y float64)) {
-	for py := range s.Height {
-		for px := range s.Width {
-			x, y := s.view.point(px, py)
-			f(py*s.Width+px, x, y)
-		}
+	for i := range s.Width * s.Height {
+		x, y := s.view.point(i%s.Width, i/s.Width)
+		f(i, x, y)
 	}
 }
 
-// normalCDF is Φ.
-func normalCDF(t float64) float64 { return 0.5 * math.Erfc(-t/math.Sqrt2) }
+// SampleSeed is the eye of the tests that segment a photograph; the site has its own (site/sample).
+const SampleSeed = 4
+
+// Photograph paints a whole fundus photograph: the round field of a camera on black. A low image
+// cuts the field off above and below. The disc lies beside the middle and takes about 0.083 of the
+// width, as in a 30° photograph centred near the disc.
+func Photograph(seed uint64, width, height int) *image.RGBA {
+	img, _ := NewPhotograph(seed, width, height)
+	return img
+}
+
+// NewPhotograph also returns the photograph's scene.
+func NewPhotograph(seed uint64, width, height int) (*image.RGBA, *Scene) {
+	e := NewEye(seed)
+	r := source(seed, forFraming)
+	w, h := float64(width), float64(height)
+	fieldRadius := 0.5 * min(w, 1.17*h)
+	radius := fieldRadius * between(r, 0.155, 0.19)
+	v := view{width: width, height: height, radius: radius}
+	v.x = w/2 - e.temporal*fieldRadius*between(r, 0.15, 0.27)
+	v.y = h/2 + fieldRadius*between(r, -0.10, 0.10)
+
+	cx, cy := (w-1)/2, (h-1)/2
+	soft := max(0.7, fieldRadius*0.006)
+	cut := min(h/2-1.5, fieldRadius*0.855) // the field stop's straight edges
+	aperture := func(x, y int) float64 {
+		dx, dy := float64(x)-cx, float64(y)-cy
+		inside := min(fieldRadius-math.Hypot(dx, dy), cut-math.Abs(dy))
+		// The notch that marks the upper right: a small tab on the rim at 45°.
+		along, across := (dx-dy)*math.Sqrt2/2, (dx+dy)*math.Sqrt2/2
+		tab := min(fieldRadius*1.035-along, fieldRadius*0.045-math.Abs(across), along)
+		return smooth(max(inside, tab)/soft + 0.5)
+	}
+	return newPainter(e).paint(v, aperture), newScene(e, v)
+}
