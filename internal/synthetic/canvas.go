@@ -10,6 +10,7 @@ import (
 // the right and y down.
 type canvas struct {
 	view
+	draws
 	pix   []colour // row by row, 0..1
 	noise float64  // standard deviation of the sensor's noise, share of full scale
 	grey  bool     // the three channels are equal
@@ -27,8 +28,8 @@ func (c *canvas) half() (x, y float64) {
 }
 
 // anywhere is a point of the picture, uniformly distributed.
-func (c *canvas) anywhere(r *rand.Rand) (x, y float64) {
-	px, py := r.Float64()*float64(c.width)-0.5, r.Float64()*float64(c.height)-0.5
+func (c *canvas) anywhere() (x, y float64) {
+	px, py := c.Float64()*float64(c.width)-0.5, c.Float64()*float64(c.height)-0.5
 	return (px - c.x) / c.radius, (py - c.y) / c.radius
 }
 
@@ -139,10 +140,10 @@ func polygon(corners ...[2]float64) shape {
 
 // blot is a closed curve r(θ) = size(1 + Σ aₖ cos(kθ + φₖ)), stretched by a factor along an angle
 // and compressed by it across.
-func blot(r *rand.Rand, x, y, size, rough, stretch, angle float64) shape {
+func (r draws) blot(x, y, size, rough, stretch, angle float64) shape {
 	h := harmonics{mean: 1}
 	for i := range h.amplitude {
-		h.amplitude[i], h.phase[i] = rough*between(r, 0, 1)/float64(i+1), between(r, -math.Pi, math.Pi)
+		h.amplitude[i], h.phase[i] = rough*r.between(0, 1)/float64(i+1), r.between(-math.Pi, math.Pi)
 	}
 	sin, cos := math.Sincos(angle)
 	reach := size * (1 + 2*rough) * max(stretch, 1/stretch)
@@ -203,7 +204,7 @@ func boxFilter(pix, line []colour, stride, reach int) {
 }
 
 // develop is the sensor: 8 bits with noise.
-func (c *canvas) develop(random *rand.Rand) *image.RGBA {
+func (c *canvas) develop(random draws) *image.RGBA {
 	img := image.NewRGBA(image.Rect(0, 0, c.width, c.height))
 	for i, p := range c.pix {
 		shared := random.NormFloat64() * c.noise
@@ -263,9 +264,12 @@ func (f *field) weights(x float64) (first int, w [4]float64, squares float64) {
 	return int(i) - 1, w, squares
 }
 
+// draws is a random source.
+type draws struct{ *rand.Rand }
+
 // source returns the random source of a seed for a purpose; purposes are independent of each other.
-func source(seed, purpose uint64) *rand.Rand {
-	return rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15*(purpose+1)))
+func source(seed, purpose uint64) draws {
+	return draws{rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15*(purpose+1)))}
 }
 
 // The purposes of random sources.
@@ -280,4 +284,4 @@ const (
 )
 
 // between draws from U(low, high).
-func between(random *rand.Rand, low, high float64) float64 { return low + (high-low)*random.Float64() }
+func (r draws) between(low, high float64) float64 { return low + (high-low)*r.Float64() }

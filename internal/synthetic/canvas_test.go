@@ -28,7 +28,7 @@ func TestAreas(t *testing.T) {
 		"triangle":  {polygon([2]float64{0, 0}, [2]float64{0, 0.6}, [2]float64{0.5, 0}), 0.15},
 		"reversed":  {polygon([2]float64{0.5, 0}, [2]float64{0, 0.6}, [2]float64{0, 0}), 0.15},
 		"line":      {line(-0.5, 0, 0.5, 0.1, 0.1), 0.1*math.Hypot(1, 0.1) + math.Pi*0.0025},
-		"blot":      {blot(r, 0, 0, 0.4, 0, 1.3, 0.7), math.Pi * 0.16},
+		"blot":      {draws{r}.blot(0, 0, 0.4, 0, 1.3, 0.7), math.Pi * 0.16},
 		"ring":      {round(0, 0, 0.5).band(0, 0.1), math.Pi * (sq(0.55) - sq(0.45))},
 	} {
 		c := newCanvas(200, 160)

@@ -10,7 +10,6 @@ import (
 	"image/jpeg"
 	"image/png"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -132,7 +131,7 @@ func (s *ForeignSet) write(folder string, i int) error {
 	picture := kind.Picture(r.Uint64(), width, height)
 	name := fmt.Sprintf("%s_%04d", kind.Name, number)
 	var err error
-	if chance(r, 0.5) {
+	if r.chance(0.5) {
 		err = writePNG(picture, folder, "images", name)
 	} else { // a JPEG of any usual quality
 		var b bytes.Buffer
@@ -149,9 +148,9 @@ func (s *ForeignSet) write(folder string, i int) error {
 }
 
 // frame is the width and height of a picture in one of the shapes that cameras have.
-func frame(r *rand.Rand, side int) (width, height int) {
-	shorter := max(1, int(float64(side)*either(r, 1, 1, 0.85, 3./4, 2./3)+0.5))
-	if chance(r, 0.2) {
+func frame(r draws, side int) (width, height int) {
+	shorter := max(1, int(float64(side)*either(r.Rand, 1, 1, 0.85, 3./4, 2./3)+0.5))
+	if r.chance(0.2) {
 		return shorter, side
 	}
 	return side, shorter

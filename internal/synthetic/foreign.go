@@ -10,7 +10,7 @@ import (
 // ForeignKind is a kind of picture in which there is no optic disc.
 type ForeignKind struct {
 	Name, Description string
-	draw              func(*canvas, *rand.Rand)
+	draw              func(*canvas)
 }
 
 // ForeignKinds are the kinds of pictures that teach a network to mark nothing, and test that it
@@ -47,7 +47,8 @@ func find[T any](kind, name string, list []T, nameOf func(T) string) (found T, e
 // Picture draws a picture of the kind. A seed always gives the same bytes.
 func (k ForeignKind) Picture(seed uint64, width, height int) *image.RGBA {
 	c := newCanvas(width, height)
-	k.draw(c, source(seed, k.purpose()))
+	c.draws = source(seed, k.purpose())
+	k.draw(c)
 	return c.develop(source(seed, k.purpose()+1))
 }
 
@@ -65,35 +66,35 @@ func (k ForeignKind) purpose() uint64 {
 const forForeign uint64 = 1 << 16
 
 // chance is true with probability p.
-func chance(r *rand.Rand, p float64) bool { return r.Float64() < p }
+func (r draws) chance(p float64) bool { return r.Float64() < p }
 
 // either returns one of the values.
 func either[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }
 
 // anyColour is a colour of any hue, brightness and saturation.
-func anyColour(r *rand.Rand) colour {
+func (r draws) anyColour() colour {
 	c := colour{r.Float64(), r.Float64(), r.Float64()}
 	mean := (c[0] + c[1] + c[2]) / 3
-	return mixed(gray(mean), c, either(r, 0.3, 1, 1)).scaled(between(r, 0.4, 1.2))
+	return mixed(gray(mean), c, either(r.Rand, 0.3, 1, 1)).scaled(r.between(0.4, 1.2))
 }
 
 // near varies a colour: the brightness by up to a share, each channel by up to half of it.
-func near(r *rand.Rand, c colour, share float64) colour {
-	light := between(r, 1-share, 1+share)
+func (r draws) near(c colour, share float64) colour {
+	light := r.between(1-share, 1+share)
 	for i := range c {
-		c[i] *= light * between(r, 1-share/2, 1+share/2)
+		c[i] *= light * r.between(1-share/2, 1+share/2)
 	}
 	return c
 }
 
 // camera adds the faults of a camera to a drawn picture: focus, vignette, colour balance, contrast
 // and noise.
-func (c *canvas) camera(r *rand.Rand) {
-	c.blur(either(r, 0, 0, between(r, 0, 0.004), between(r, 0, 0.02)))
-	vignette, contrast, black := between(r, 0, 0.4), between(r, 0.65, 1.15), either(r, 0, between(r, 0, 0.12))
-	balance := colour{between(r, 0.85, 1.15), 1, between(r, 0.8, 1.2)}
+func (c *canvas) camera() {
+	c.blur(either(c.Rand, 0, 0, c.between(0, 0.004), c.between(0, 0.02)))
+	vignette, contrast, black := c.between(0, 0.4), c.between(0.65, 1.15), either(c.Rand, 0, c.between(0, 0.12))
+	balance := colour{c.between(0.85, 1.15), 1, c.between(0.8, 1.2)}
 	c.fill(func(x, y float64, under colour) colour {
 		return under.times(balance).scaled(contrast * (1 - vignette*(x*x+y*y))).plus(gray(black))
 	})
-	c.noise = either(r, 0.002, between(r, 0.002, 0.02), between(r, 0.01, 0.06))
+	c.noise = either(c.Rand, 0.002, c.between(0.002, 0.02), c.between(0.01, 0.06))
 }

@@ -1,22 +1,19 @@
 package synthetic
 
-import (
-	"math"
-	"math/rand/v2"
-)
+import "math"
 
 // glyph is the strokes of a letter in a square of side 1; (0, 1) is the left end of the baseline.
 type glyph [][4]float64
 
 // alphabet invents letters of one to four strokes; bent ones are approximated by two lines.
-func alphabet(r *rand.Rand) []glyph {
+func alphabet(r draws) []glyph {
 	grid := func() [2]float64 { return [2]float64{0.3 * float64(r.IntN(3)), 0.5 * float64(r.IntN(3))} }
 	letters := make([]glyph, 26)
 	for i := range letters {
 		from := grid()
 		for range 1 + r.IntN(4) {
 			to := grid()
-			middle := [2]float64{(from[0]+to[0])/2 + between(r, -0.2, 0.2), (from[1]+to[1])/2 + between(r, -0.2, 0.2)}
+			middle := [2]float64{(from[0]+to[0])/2 + r.between(-0.2, 0.2), (from[1]+to[1])/2 + r.between(-0.2, 0.2)}
 			letters[i] = append(letters[i], [4]float64{from[0], from[1], middle[0], middle[1]}, [4]float64{middle[0], middle[1], to[0], to[1]})
 			from = to
 		}
@@ -27,7 +24,6 @@ func alphabet(r *rand.Rand) []glyph {
 // page is a sheet, turned in the picture.
 type page struct {
 	*canvas
-	random   *rand.Rand
 	letters  []glyph
 	sin, cos float64
 	ink      colour
@@ -38,29 +34,29 @@ func (p *page) turned(x, y float64) (float64, float64) { return x*p.cos - y*p.si
 
 // drawText draws a page with a heading, columns of lines and sometimes a figure: scanned,
 // photographed or on a screen.
-func drawText(c *canvas, r *rand.Rand) {
-	sin, cos := math.Sincos(either(r, 0, between(r, -0.05, 0.05), between(r, -0.5, 0.5)))
-	p := &page{canvas: c, random: r, letters: alphabet(r), sin: sin, cos: cos}
-	paper := near(r, either(r, gray(0.97), gray(0.97), colour{0.95, 0.90, 0.75}, anyColour(r)), 0.08)
-	p.ink = either(r, gray(0.08), gray(0.08), colour{0.1, 0.15, 0.5}, anyColour(r).scaled(0.4))
-	if chance(r, 0.25) { // a dark screen
-		paper, p.ink = p.ink.scaled(0.8), mixed(paper, anyColour(r), 0.3)
+func drawText(c *canvas) {
+	sin, cos := math.Sincos(either(c.Rand, 0, c.between(-0.05, 0.05), c.between(-0.5, 0.5)))
+	p := &page{canvas: c, letters: alphabet(c.draws), sin: sin, cos: cos}
+	paper := c.near(either(c.Rand, gray(0.97), gray(0.97), colour{0.95, 0.90, 0.75}, c.anyColour()), 0.08)
+	p.ink = either(c.Rand, gray(0.08), gray(0.08), colour{0.1, 0.15, 0.5}, c.anyColour().scaled(0.4))
+	if c.chance(0.25) { // a dark screen
+		paper, p.ink = p.ink.scaled(0.8), mixed(paper, c.anyColour(), 0.3)
 	}
 	c.fill(solid(paper))
 	halfX, halfY := c.half()
-	halfX, halfY = halfX*between(r, 0.75, 1.1), halfY*between(r, 0.8, 1.1)
-	if chance(r, 0.3) { // the sheet lies on something
-		c.fill(solid(anyColour(r)))
+	halfX, halfY = halfX*c.between(0.75, 1.1), halfY*c.between(0.8, 1.1)
+	if c.chance(0.3) { // the sheet lies on something
+		c.fill(solid(c.anyColour()))
 		p.slab(-halfX, -halfY, halfX, halfY, paper)
 	}
 	p.layout(halfX*0.9, halfY*0.9, paper)
-	if chance(r, 0.5) { // uneven light
-		slope, angle := between(r, 0.1, 0.5), between(r, -math.Pi, math.Pi)
+	if c.chance(0.5) { // uneven light
+		slope, angle := c.between(0.1, 0.5), c.between(-math.Pi, math.Pi)
 		sin, cos := math.Sincos(angle)
 		c.fill(func(x, y float64, under colour) colour { return under.scaled(1 - slope*(0.5+0.5*(x*cos+y*sin))) })
-		c.camera(r)
+		c.camera()
 	}
-	c.grey = chance(r, 0.3) && p.ink[0] == p.ink[1] && paper[0] == paper[1] && paper[1] == paper[2]
+	c.grey = c.chance(0.3) && p.ink[0] == p.ink[1] && paper[0] == paper[1] && paper[1] == paper[2]
 }
 
 // slab is a rectangle of the page.
@@ -74,32 +70,31 @@ func (p *page) slab(x0, y0, x1, y1 float64, c colour) {
 
 // layout fills the page's middle, from −x to x and −y to y.
 func (p *page) layout(x, y float64, paper colour) {
-	r := p.random
-	size, top := between(r, 0.022, 0.07), -y
-	if chance(r, 0.6) {
-		p.words(-x*between(r, 0.3, 1), x*between(r, 0.3, 1), top, size*2, 0.16)
+	size, top := p.between(0.022, 0.07), -y
+	if p.chance(0.6) {
+		p.words(-x*p.between(0.3, 1), x*p.between(0.3, 1), top, size*2, 0.16)
 		top += size * 5
 	}
-	columns := 1 + r.IntN(3)
+	columns := 1 + p.IntN(3)
 	if size > 0.045 {
 		columns = 1
 	}
 	width, gap := 2*x/float64(columns), size*1.5
-	weight, spacing := between(r, 0.09, 0.2), between(r, 1.5, 2.4)
+	weight, spacing := p.between(0.09, 0.2), p.between(1.5, 2.4)
 	for i := range columns {
 		left := -x + width*float64(i)
 		right := left + width - gap
-		figure := top + (y-top)*between(r, 0.1, 3) // beyond the page: none
+		figure := top + (y-top)*p.between(0.1, 3) // beyond the page: none
 		for line := top; line < y-size; line += size * spacing {
 			if line > figure && figure < y-0.3 {
 				p.figure(left, line, right, line+0.25, paper)
 				line, figure = line+0.25+size, 9
 			}
 			end := right
-			if chance(r, 0.15) { // a paragraph's last line
-				end = left + (right-left)*between(r, 0.1, 0.9)
+			if p.chance(0.15) { // a paragraph's last line
+				end = left + (right-left)*p.between(0.1, 0.9)
 			}
-			if chance(r, 0.93) {
+			if p.chance(0.93) {
 				p.words(left, end, line, size, weight)
 			}
 		}
@@ -109,14 +104,13 @@ func (p *page) layout(x, y float64, paper colour) {
 // words writes a line from left to right. size is a letter's height, weight the strokes' width as a
 // share of size.
 func (p *page) words(left, right, top, size, weight float64) {
-	r := p.random
 	for x := left; x < right-size*0.6; {
-		for range 1 + r.IntN(9) {
+		for range 1 + p.IntN(9) {
 			if x > right-size*0.6 {
 				break
 			}
-			scale := size * either(r, 0.7, 0.7, 1)
-			for _, s := range either(r, p.letters...) {
+			scale := size * either(p.Rand, 0.7, 0.7, 1)
+			for _, s := range either(p.Rand, p.letters...) {
 				ax, ay := p.turned(x+s[0]*scale, top+size-scale+s[1]*scale)
 				bx, by := p.turned(x+s[2]*scale, top+size-scale+s[3]*scale)
 				p.draw(line(ax, ay, bx, by, size*weight), 0, solid(p.ink))
@@ -129,14 +123,13 @@ func (p *page) words(left, right, top, size, weight float64) {
 
 // figure is a chart of bars, a curve, or a table.
 func (p *page) figure(x0, y0, x1, y1 float64, paper colour) {
-	r := p.random
-	p.slab(x0, y0, x1, y1, mixed(paper, anyColour(r), 0.3))
-	n, c := 4+r.IntN(8), anyColour(r)
+	p.slab(x0, y0, x1, y1, mixed(paper, p.anyColour(), 0.3))
+	n, c := 4+p.IntN(8), p.anyColour()
 	step := (x1 - x0) / float64(n)
-	kind := r.IntN(3)
-	last := r.Float64()
+	kind := p.IntN(3)
+	last := p.Float64()
 	for i := range n {
-		x, v := x0+step*float64(i), r.Float64()
+		x, v := x0+step*float64(i), p.Float64()
 		switch kind {
 		case 0:
 			p.slab(x+step*0.2, y1-(y1-y0)*v*0.9, x+step*0.8, y1, c)
@@ -157,7 +150,6 @@ func (p *page) figure(x0, y0, x1, y1 float64, paper colour) {
 // widths of the picture at z = 1.
 type room struct {
 	*canvas
-	random               *rand.Rand
 	left, right, up, low float64 // walls, ceiling and floor
 	back                 float64 // z of the back wall
 	centreX, centreY     float64 // vanishing point
@@ -166,21 +158,21 @@ type room struct {
 }
 
 // drawRoom draws walls, a window or pictures, furniture and a lamp.
-func drawRoom(c *canvas, r *rand.Rand) {
+func drawRoom(c *canvas) {
 	_, half := c.half()
-	m := &room{canvas: c, random: r, left: -between(r, 0.8, 1.6), right: between(r, 0.8, 1.6), up: -half * between(r, 0.9, 1.4), low: half * between(r, 0.8, 1.2),
-		back: between(r, 1.4, 3), centreX: between(r, -0.4, 0.4), centreY: half * between(r, -0.3, 0.3)}
-	m.lamp = [3]float64{between(r, m.left, m.right) * 0.6, between(r, m.up, 0), between(r, 1.1, m.back)}
-	m.warmth = either(r, colour{1, 0.82, 0.55}, colour{1, 0.95, 0.85}, colour{0.9, 0.95, 1})
+	m := &room{canvas: c, left: -c.between(0.8, 1.6), right: c.between(0.8, 1.6), up: -half * c.between(0.9, 1.4), low: half * c.between(0.8, 1.2),
+		back: c.between(1.4, 3), centreX: c.between(-0.4, 0.4), centreY: half * c.between(-0.3, 0.3)}
+	m.lamp = [3]float64{c.between(m.left, m.right) * 0.6, c.between(m.up, 0), c.between(1.1, m.back)}
+	m.warmth = either(c.Rand, colour{1, 0.82, 0.55}, colour{1, 0.95, 0.85}, colour{0.9, 0.95, 1})
 	m.walls()
-	for range r.IntN(3) {
+	for range c.IntN(3) {
 		m.hanging()
 	}
-	for z := m.back - 0.25; z > 1; z -= between(r, 0.2, 0.6) { // from far to near
-		either(r, m.table, m.cupboard, m.sofa, func(float64) {})(z)
+	for z := m.back - 0.25; z > 1; z -= c.between(0.2, 0.6) { // from far to near
+		either(c.Rand, m.table, m.cupboard, m.sofa, func(float64) {})(z)
 	}
 	m.light()
-	c.camera(r)
+	c.camera()
 }
 
 // project converts a point of the room to the picture's.
@@ -212,9 +204,8 @@ func (m *room) box(x, y, z, width, height, depth float64, c colour) {
 }
 
 func (m *room) walls() {
-	r := m.random
-	wall, floor := near(r, either(r, gray(0.7), anyColour(r), colour{0.75, 0.66, 0.52}), 0.2),
-		near(r, either(r, colour{0.45, 0.28, 0.15}, gray(0.4), anyColour(r)), 0.2)
+	wall, floor := m.near(either(m.Rand, gray(0.7), m.anyColour(), colour{0.75, 0.66, 0.52}), 0.2),
+		m.near(either(m.Rand, colour{0.45, 0.28, 0.15}, gray(0.4), m.anyColour()), 0.2)
 	const front = 0.35
 	deep := [3]float64{0, 0, m.back - front}
 	wide, high := [3]float64{m.right - m.left}, [3]float64{0, m.low - m.up}
@@ -224,41 +215,40 @@ func (m *room) walls() {
 	m.quad([3]float64{m.left, m.up, front}, high, deep, wall.scaled(0.8))
 	m.quad([3]float64{m.right, m.up, front}, high, deep, wall.scaled(0.9))
 	m.quad([3]float64{m.left, m.up, m.back}, wide, high, wall)
-	if chance(r, 0.6) { // boards or tiles
-		n, dark := 6+r.IntN(12), floor.scaled(0.7)
+	if m.chance(0.6) { // boards or tiles
+		n, dark := 6+m.IntN(12), floor.scaled(0.7)
 		for i := range n {
 			x := m.left + (m.right-m.left)*float64(i)/float64(n)
 			a, b := m.project(x, m.low, front), m.project(x, m.low, m.back)
 			m.draw(line(a[0], a[1], b[0], b[1], 0.005), 0, solid(dark))
 		}
 	}
-	if chance(r, 0.4) { // a carpet
-		x, z := between(r, m.left, m.right-0.6), between(r, 0.8, m.back-0.5)
-		m.quad([3]float64{x, m.low, z}, [3]float64{between(r, 0.4, 1.2)}, [3]float64{0, 0, between(r, 0.3, 0.8)}, anyColour(r))
+	if m.chance(0.4) { // a carpet
+		x, z := m.between(m.left, m.right-0.6), m.between(0.8, m.back-0.5)
+		m.quad([3]float64{x, m.low, z}, [3]float64{m.between(0.4, 1.2)}, [3]float64{0, 0, m.between(0.3, 0.8)}, m.anyColour())
 	}
 }
 
 // hanging draws a window, a picture or a clock on the back wall.
 func (m *room) hanging() {
-	r := m.random
-	width, height := between(r, 0.3, 0.9), between(r, 0.3, 0.7)
-	x, y := between(r, m.left, m.right-width), between(r, m.up+0.05, 0)
+	width, height := m.between(0.3, 0.9), m.between(0.3, 0.7)
+	x, y := m.between(m.left, m.right-width), m.between(m.up+0.05, 0)
 	z := m.back - 0.01
-	frame := near(r, either(r, gray(0.9), colour{0.35, 0.22, 0.12}, gray(0.1)), 0.2)
-	if chance(r, 0.25) {
+	frame := m.near(either(m.Rand, gray(0.9), colour{0.35, 0.22, 0.12}, gray(0.1)), 0.2)
+	if m.chance(0.25) {
 		p := m.project(x, y, z)
 		m.draw(round(p[0], p[1], width*0.25), 0, solid(frame))
-		m.draw(round(p[0], p[1], width*0.21), 0, solid(near(r, gray(0.9), 0.1)))
+		m.draw(round(p[0], p[1], width*0.21), 0, solid(m.near(gray(0.9), 0.1)))
 		m.draw(line(p[0], p[1], p[0]+width*0.1, p[1]-width*0.08, 0.01), 0, solid(gray(0.1)))
 		m.draw(line(p[0], p[1], p[0]-width*0.03, p[1]-width*0.16, 0.008), 0, solid(gray(0.1)))
 		return
 	}
-	view := either(r, colour{0.75, 0.87, 1}, colour{0.03, 0.04, 0.10}, anyColour(r), gray(1))
+	view := either(m.Rand, colour{0.75, 0.87, 1}, colour{0.03, 0.04, 0.10}, m.anyColour(), gray(1))
 	border := 0.04
 	m.quad([3]float64{x, y, z}, [3]float64{width}, [3]float64{0, height}, frame)
 	m.quad([3]float64{x + border, y + border, z}, [3]float64{width - 2*border}, [3]float64{0, height - 2*border}, view)
-	m.quad([3]float64{x + border, y + height*0.6, z}, [3]float64{width - 2*border}, [3]float64{0, height*0.4 - border}, near(r, view, 0.6))
-	if chance(r, 0.5) {
+	m.quad([3]float64{x + border, y + height*0.6, z}, [3]float64{width - 2*border}, [3]float64{0, height*0.4 - border}, m.near(view, 0.6))
+	if m.chance(0.5) {
 		m.quad([3]float64{x + width/2 - border/2, y, z}, [3]float64{border}, [3]float64{0, height}, frame)
 		m.quad([3]float64{x, y + height/2 - border/2, z}, [3]float64{width}, [3]float64{0, border}, frame)
 	}
@@ -266,51 +256,48 @@ func (m *room) hanging() {
 
 // table draws a table, sometimes with things on it.
 func (m *room) table(z float64) {
-	r := m.random
-	width, height, depth := between(r, 0.4, 1), between(r, 0.25, 0.45), between(r, 0.2, 0.5)
-	x, c := between(r, m.left, m.right-width), near(r, either(r, colour{0.5, 0.32, 0.18}, gray(0.8), gray(0.15)), 0.3)
+	width, height, depth := m.between(0.4, 1), m.between(0.25, 0.45), m.between(0.2, 0.5)
+	x, c := m.between(m.left, m.right-width), m.near(either(m.Rand, colour{0.5, 0.32, 0.18}, gray(0.8), gray(0.15)), 0.3)
 	top := m.low - height
 	for _, leg := range [][2]float64{{0.02, depth}, {width - 0.06, depth}, {0.02, 0}, {width - 0.06, 0}} {
 		m.box(x+leg[0], top, z+leg[1], 0.04, height, 0.04, c.scaled(0.8))
 	}
 	m.box(x, top, z, width, 0.04, depth, c)
-	for range r.IntN(4) {
-		size := between(r, 0.04, 0.15)
-		px := x + r.Float64()*(width-size)
-		if chance(r, 0.5) {
-			m.box(px, top-size, z+depth*r.Float64()*0.5, size, size, size, anyColour(r))
+	for range m.IntN(4) {
+		size := m.between(0.04, 0.15)
+		px := x + m.Float64()*(width-size)
+		if m.chance(0.5) {
+			m.box(px, top-size, z+depth*m.Float64()*0.5, size, size, size, m.anyColour())
 			continue
 		}
 		p := m.project(px+size/2, top-size/2, z+depth*0.3)
-		m.draw(round(p[0], p[1], size/2/z), 0, solid(anyColour(r))) // a ball or fruit
+		m.draw(round(p[0], p[1], size/2/z), 0, solid(m.anyColour())) // a ball or fruit
 	}
 }
 
 // cupboard draws shelves with books, or drawers.
 func (m *room) cupboard(z float64) {
-	r := m.random
-	width, height := between(r, 0.3, 0.8), between(r, 0.4, 1)
-	x, c := either(r, m.left, m.right-width, between(r, m.left, m.right-width)), near(r, either(r, colour{0.42, 0.26, 0.14}, gray(0.85), anyColour(r)), 0.3)
+	width, height := m.between(0.3, 0.8), m.between(0.4, 1)
+	x, c := either(m.Rand, m.left, m.right-width, m.between(m.left, m.right-width)), m.near(either(m.Rand, colour{0.42, 0.26, 0.14}, gray(0.85), m.anyColour()), 0.3)
 	m.box(x, m.low-height, z, width, height, 0.25, c)
-	rows := 2 + r.IntN(4)
+	rows := 2 + m.IntN(4)
 	step := height / float64(rows)
-	books := chance(r, 0.6)
+	books := m.chance(0.6)
 	for i := range rows {
 		y := m.low - height + step*float64(i)
-		m.quad([3]float64{x + 0.02, y + 0.02, z}, [3]float64{width - 0.04}, [3]float64{0, step - 0.03}, c.scaled(either(r, 0.5, 0.8)))
+		m.quad([3]float64{x + 0.02, y + 0.02, z}, [3]float64{width - 0.04}, [3]float64{0, step - 0.03}, c.scaled(either(m.Rand, 0.5, 0.8)))
 		for px := x + 0.02; books && px < x+width-0.06; {
-			thick := between(r, 0.015, 0.05)
-			tall := step * between(r, 0.5, 0.85)
-			m.quad([3]float64{px, y + step - 0.01 - tall, z}, [3]float64{thick}, [3]float64{0, tall}, anyColour(r))
-			px += thick + either(r, 0.002, 0.002, 0.03)
+			thick := m.between(0.015, 0.05)
+			tall := step * m.between(0.5, 0.85)
+			m.quad([3]float64{px, y + step - 0.01 - tall, z}, [3]float64{thick}, [3]float64{0, tall}, m.anyColour())
+			px += thick + either(m.Rand, 0.002, 0.002, 0.03)
 		}
 	}
 }
 
 func (m *room) sofa(z float64) {
-	r := m.random
-	width, c := between(r, 0.5, 1.1), near(r, anyColour(r), 0.2)
-	x := between(r, m.left, m.right-width)
+	width, c := m.between(0.5, 1.1), m.near(m.anyColour(), 0.2)
+	x := m.between(m.left, m.right-width)
 	m.box(x, m.low-0.5, z+0.3, width, 0.5, 0.1, c.scaled(0.9))
 	m.box(x, m.low-0.25, z, width, 0.25, 0.3, c)
 	m.box(x-0.08, m.low-0.35, z, 0.1, 0.35, 0.4, c.scaled(1.05))
@@ -319,24 +306,23 @@ func (m *room) sofa(z float64) {
 
 // light draws the lamp, a bright ball or shade with its glow, and darkens the rest of the room.
 func (m *room) light() {
-	r := m.random
 	p := m.project(m.lamp[0], m.lamp[1], m.lamp[2])
-	dark, reach := between(r, 0.2, 0.85), between(r, 0.5, 1.5)
+	dark, reach := m.between(0.2, 0.85), m.between(0.5, 1.5)
 	m.fill(func(x, y float64, under colour) colour {
 		share := 1 / (1 + (sq(x-p[0])+sq(y-p[1]))/sq(reach))
 		return under.times(mixed(gray(1-dark), m.warmth, share))
 	})
-	if chance(r, 0.15) {
+	if m.chance(0.15) {
 		return
 	}
-	size := between(r, 0.06, 0.2) / m.lamp[2]
+	size := m.between(0.06, 0.2) / m.lamp[2]
 	top := m.project(m.lamp[0], m.up, m.lamp[2])
 	m.draw(line(p[0], p[1], top[0], top[1], 0.008), 0, solid(gray(0.1)))
 	bulb := round(p[0], p[1], size)
-	if chance(r, 0.4) {
+	if m.chance(0.4) {
 		bulb = polygon([2]float64{p[0] - size*0.6, p[1] - size}, [2]float64{p[0] + size*0.6, p[1] - size},
 			[2]float64{p[0] + size*1.2, p[1] + size}, [2]float64{p[0] - size*1.2, p[1] + size})
 	}
-	m.draw(bulb, 0.01, solid(mixed(m.warmth, gray(1), between(r, 0, 0.8))))
-	m.glow(p[0], p[1], size*between(r, 1.5, 3.5), m.warmth.scaled(between(r, 0.2, 0.7)))
+	m.draw(bulb, 0.01, solid(mixed(m.warmth, gray(1), m.between(0, 0.8))))
+	m.glow(p[0], p[1], size*m.between(1.5, 3.5), m.warmth.scaled(m.between(0.2, 0.7)))
 }

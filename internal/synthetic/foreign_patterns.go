@@ -1,28 +1,25 @@
 package synthetic
 
-import (
-	"math"
-	"math/rand/v2"
-)
+import "math"
 
 // drawShapes draws one of several compositions. All but the medley have bright discs, which a
 // search could mistake for an optic disc.
-func drawShapes(c *canvas, r *rand.Rand) {
-	either(r, medley, medley, medley, spotlights, bokeh, rings, dots)(c, r)
-	if chance(r, 0.5) {
-		c.camera(r)
+func drawShapes(c *canvas) {
+	either(c.Rand, medley, medley, medley, spotlights, bokeh, rings, dots)(c)
+	if c.chance(0.5) {
+		c.camera()
 		return
 	}
-	c.noise = either(r, 0, 0.01)
+	c.noise = either(c.Rand, 0, 0.01)
 }
 
 // paintOf is an ink of one colour, of a gradient, or half transparent.
-func paintOf(r *rand.Rand, base colour) ink {
+func paintOf(r draws, base colour) ink {
 	switch r.IntN(4) {
 	case 0:
-		return sheer(base, between(r, 0.3, 0.8))
+		return sheer(base, r.between(0.3, 0.8))
 	case 1:
-		other, angle := anyColour(r), between(r, -math.Pi, math.Pi)
+		other, angle := r.anyColour(), r.between(-math.Pi, math.Pi)
 		sin, cos := math.Sincos(angle)
 		return func(x, y float64, _ colour) colour { return mixed(base, other, smooth(0.5+0.7*(x*cos+y*sin))) }
 	}
@@ -30,24 +27,24 @@ func paintOf(r *rand.Rand, base colour) ink {
 }
 
 // medley is shapes of all sorts over each other.
-func medley(c *canvas, r *rand.Rand) {
-	c.fill(paintOf(r, either(r, gray(0.02), gray(0.97), anyColour(r), anyColour(r))))
-	largest := between(r, 0.15, 0.7)
-	for range 3 + r.IntN(40) {
-		x, y := c.anywhere(r)
-		size := largest * between(r, 0.15, 1)
-		s := either(r, roundOf, roundOf, ovalOf, starOf, boxOf, triangleOf, strokeOf)(r, x, y, size)
-		if chance(r, 0.2) {
-			s = s.band(size*0.1, size*between(r, 0.05, 0.2))
+func medley(c *canvas) {
+	c.fill(paintOf(c.draws, either(c.Rand, gray(0.02), gray(0.97), c.anyColour(), c.anyColour())))
+	largest := c.between(0.15, 0.7)
+	for range 3 + c.IntN(40) {
+		x, y := c.anywhere()
+		size := largest * c.between(0.15, 1)
+		s := either(c.Rand, roundOf, roundOf, ovalOf, starOf, boxOf, triangleOf, strokeOf)(c.draws, x, y, size)
+		if c.chance(0.2) {
+			s = s.band(size*0.1, size*c.between(0.05, 0.2))
 		}
-		c.draw(s, either(r, 0, 0, 0, size*0.3), paintOf(r, anyColour(r)))
+		c.draw(s, either(c.Rand, 0, 0, 0, size*0.3), paintOf(c.draws, c.anyColour()))
 	}
 }
 
-func roundOf(_ *rand.Rand, x, y, size float64) shape { return round(x, y, size) }
+func roundOf(_ draws, x, y, size float64) shape { return round(x, y, size) }
 
-func ovalOf(r *rand.Rand, x, y, size float64) shape {
-	return blot(r, x, y, size, either(r, 0, 0.3), between(r, 1.05, 1.6), between(r, 0, math.Pi))
+func ovalOf(r draws, x, y, size float64) shape {
+	return r.blot(x, y, size, either(r.Rand, 0, 0.3), r.between(1.05, 1.6), r.between(0, math.Pi))
 }
 
 // corners are n points around another, at the given distance.
@@ -60,25 +57,25 @@ func corners(x, y, size, turn float64, n int) [][2]float64 {
 	return points
 }
 
-func boxOf(r *rand.Rand, x, y, size float64) shape {
-	sin, cos := math.Sincos(either(r, 0, between(r, 0, math.Pi)))
-	a, b := size, size*between(r, 0.2, 1)
+func boxOf(r draws, x, y, size float64) shape {
+	sin, cos := math.Sincos(either(r.Rand, 0, r.between(0, math.Pi)))
+	a, b := size, size*r.between(0.2, 1)
 	at := func(u, v float64) [2]float64 { return [2]float64{x + u*cos - v*sin, y + u*sin + v*cos} }
 	return polygon(at(-a, -b), at(a, -b), at(a, b), at(-a, b))
 }
 
-func triangleOf(r *rand.Rand, x, y, size float64) shape {
-	return polygon(corners(x, y, size, between(r, -math.Pi, math.Pi), 3+r.IntN(4))...)
+func triangleOf(r draws, x, y, size float64) shape {
+	return polygon(corners(x, y, size, r.between(-math.Pi, math.Pi), 3+r.IntN(4))...)
 }
 
-func strokeOf(r *rand.Rand, x, y, size float64) shape {
-	sin, cos := math.Sincos(between(r, -math.Pi, math.Pi))
-	return line(x-2*size*cos, y-2*size*sin, x+2*size*cos, y+2*size*sin, size*between(r, 0.05, 0.4))
+func strokeOf(r draws, x, y, size float64) shape {
+	sin, cos := math.Sincos(r.between(-math.Pi, math.Pi))
+	return line(x-2*size*cos, y-2*size*sin, x+2*size*cos, y+2*size*sin, size*r.between(0.05, 0.4))
 }
 
 // starOf is a star or flower of 3 to 9 rays.
-func starOf(r *rand.Rand, x, y, size float64) shape {
-	n, deep, turn := float64(3+r.IntN(7)), between(r, 0.1, 0.45), between(r, -math.Pi, math.Pi)
+func starOf(r draws, x, y, size float64) shape {
+	n, deep, turn := float64(3+r.IntN(7)), r.between(0.1, 0.45), r.between(-math.Pi, math.Pi)
 	reach := size * 1.5
 	return shape{x - reach, y - reach, x + reach, y + reach, func(px, py float64) float64 {
 		return 0.7 * (size*(1+deep*math.Cos(n*math.Atan2(py-y, px-x)+turn)) - math.Hypot(px-x, py-y))
@@ -86,40 +83,40 @@ func starOf(r *rand.Rand, x, y, size float64) shape {
 }
 
 // spotlights is one to four bright discs on dark ground.
-func spotlights(c *canvas, r *rand.Rand) {
-	ground := either(r, gray(between(r, 0, 0.15)), near(r, fundusColour, 0.4), anyColour(r).scaled(0.4))
+func spotlights(c *canvas) {
+	ground := either(c.Rand, gray(c.between(0, 0.15)), c.near(fundusColour, 0.4), c.anyColour().scaled(0.4))
 	c.fill(solid(ground))
-	for range 1 + r.IntN(4) {
-		x, y := c.anywhere(r)
-		size := between(r, 0.06, 0.35)
-		bright := mixed(either(r, cream, yellow, amber, gray(1), anyColour(r)), gray(1), between(r, 0, 0.5))
-		if chance(r, 0.4) {
-			c.glow(x, y, size*1.2, bright.scaled(between(r, 0.2, 0.6)))
+	for range 1 + c.IntN(4) {
+		x, y := c.anywhere()
+		size := c.between(0.06, 0.35)
+		bright := mixed(either(c.Rand, cream, yellow, amber, gray(1), c.anyColour()), gray(1), c.between(0, 0.5))
+		if c.chance(0.4) {
+			c.glow(x, y, size*1.2, bright.scaled(c.between(0.2, 0.6)))
 		}
-		c.draw(either(r, roundOf, roundOf, ovalOf)(r, x, y, size), size*either(r, 0, 0.1, 0.6), solid(bright))
+		c.draw(either(c.Rand, roundOf, roundOf, ovalOf)(c.draws, x, y, size), size*either(c.Rand, 0, 0.1, 0.6), solid(bright))
 	}
 }
 
 // bokeh is lights out of focus.
-func bokeh(c *canvas, r *rand.Rand) {
-	c.fill(solid(anyColour(r).scaled(between(r, 0.05, 0.4))))
-	size, hue := between(r, 0.05, 0.25), anyColour(r)
-	for range 8 + r.IntN(50) {
-		x, y := c.anywhere(r)
-		s := round(x, y, size*between(r, 0.4, 1.2))
-		light := near(r, hue, 0.6).scaled(between(r, 0.1, 0.6))
+func bokeh(c *canvas) {
+	c.fill(solid(c.anyColour().scaled(c.between(0.05, 0.4))))
+	size, hue := c.between(0.05, 0.25), c.anyColour()
+	for range 8 + c.IntN(50) {
+		x, y := c.anywhere()
+		s := round(x, y, size*c.between(0.4, 1.2))
+		light := c.near(hue, 0.6).scaled(c.between(0.1, 0.6))
 		c.draw(s, size*0.1, add(light))
 		c.draw(s.band(size*0.05, size*0.06), size*0.05, add(light.scaled(0.4)))
 	}
 }
 
 // rings are targets: discs within discs.
-func rings(c *canvas, r *rand.Rand) {
-	c.fill(paintOf(r, anyColour(r)))
-	for range 1 + r.IntN(4) {
-		x, y := c.anywhere(r)
-		size, n := between(r, 0.1, 0.6), 2+r.IntN(6)
-		one, other := anyColour(r), anyColour(r)
+func rings(c *canvas) {
+	c.fill(paintOf(c.draws, c.anyColour()))
+	for range 1 + c.IntN(4) {
+		x, y := c.anywhere()
+		size, n := c.between(0.1, 0.6), 2+c.IntN(6)
+		one, other := c.anyColour(), c.anyColour()
 		for i := range n {
 			ink := one
 			if i%2 == 1 {
@@ -131,11 +128,11 @@ func rings(c *canvas, r *rand.Rand) {
 }
 
 // dots are a regular pattern of discs, squares or a chessboard.
-func dots(c *canvas, r *rand.Rand) {
-	c.fill(solid(anyColour(r)))
-	step, angle := between(r, 0.07, 0.4), either(r, 0, between(r, 0, math.Pi))
+func dots(c *canvas) {
+	c.fill(solid(c.anyColour()))
+	step, angle := c.between(0.07, 0.4), either(c.Rand, 0, c.between(0, math.Pi))
 	sin, cos := math.Sincos(angle)
-	size, ink, square := step*between(r, 0.15, 0.48), anyColour(r), chance(r, 0.3)
+	size, ink, square := step*c.between(0.15, 0.48), c.anyColour(), c.chance(0.3)
 	c.draw(everywhere(func(x, y float64) float64 {
 		u, v := math.Remainder(x*cos+y*sin, step), math.Remainder(y*cos-x*sin, step)
 		if square {
@@ -150,12 +147,12 @@ var fundusColour = colour{0.45, 0.22, 0.08}
 
 // drawNoise draws noise, in one picture of four within a round field on black, as of a fundus
 // camera.
-func drawNoise(c *canvas, r *rand.Rand) {
-	base := either(r, gray(0.5), gray(between(r, 0.1, 0.9)), anyColour(r), near(r, fundusColour, 0.3))
-	strength := between(r, 0.08, 0.45)
-	either(r, pixelNoise, pixelNoise, blobNoise, blobNoise, cloudNoise, rowNoise, blockNoise, saltNoise)(c, r, base, strength)
-	if chance(r, 0.25) {
-		radius := between(r, 0.5, 0.98)
+func drawNoise(c *canvas) {
+	base := either(c.Rand, gray(0.5), gray(c.between(0.1, 0.9)), c.anyColour(), c.near(fundusColour, 0.3))
+	strength := c.between(0.08, 0.45)
+	either(c.Rand, pixelNoise, pixelNoise, blobNoise, blobNoise, cloudNoise, rowNoise, blockNoise, saltNoise)(c, base, strength)
+	if c.chance(0.25) {
+		radius := c.between(0.5, 0.98)
 		c.fill(func(x, y float64, under colour) colour {
 			return under.scaled(smooth((radius-math.Hypot(x, y))*c.radius + 0.5))
 		})
@@ -163,9 +160,9 @@ func drawNoise(c *canvas, r *rand.Rand) {
 }
 
 // spread draws a deviation of the three channels: equal, tinted, or independent.
-func spread(r *rand.Rand, strength float64) (draw func() colour) {
-	tint := either(r, gray(1), colour{1, 0.45, 0.2}, colour{between(r, 0.3, 1), between(r, 0.3, 1), between(r, 0.3, 1)})
-	together := chance(r, 0.5)
+func spread(r draws, strength float64) (draw func() colour) {
+	tint := either(r.Rand, gray(1), colour{1, 0.45, 0.2}, colour{r.between(0.3, 1), r.between(0.3, 1), r.between(0.3, 1)})
+	together := r.chance(0.5)
 	return func() (d colour) {
 		v := r.NormFloat64()
 		for k := range d {
@@ -178,18 +175,18 @@ func spread(r *rand.Rand, strength float64) (draw func() colour) {
 	}
 }
 
-func pixelNoise(c *canvas, r *rand.Rand, base colour, strength float64) {
-	draw := spread(r, strength)
+func pixelNoise(c *canvas, base colour, strength float64) {
+	draw := spread(c.draws, strength)
 	c.fill(func(_, _ float64, _ colour) colour { return base.plus(draw()) })
-	c.blur(either(r, 0, 0, 0.004, 0.01))
+	c.blur(either(c.Rand, 0, 0, 0.004, 0.01))
 }
 
 // smoothNoise is a field for each channel, or one for all.
-func smoothNoise(r *rand.Rand, spacing float64) func(x, y float64) colour {
-	fields := [3]*field{newField(r, spacing, 1.1)}
+func smoothNoise(r draws, spacing float64) func(x, y float64) colour {
+	fields := [3]*field{newField(r.Rand, spacing, 1.1)}
 	fields[1], fields[2] = fields[0], fields[0]
-	if chance(r, 0.6) {
-		fields[1], fields[2] = newField(r, spacing, 1.1), newField(r, spacing, 1.1)
+	if r.chance(0.6) {
+		fields[1], fields[2] = newField(r.Rand, spacing, 1.1), newField(r.Rand, spacing, 1.1)
 	}
 	return func(x, y float64) (d colour) {
 		d[0] = fields[0].at(x, y)
@@ -202,9 +199,9 @@ func smoothNoise(r *rand.Rand, spacing float64) func(x, y float64) colour {
 }
 
 // blobNoise has one size of blobs.
-func blobNoise(c *canvas, r *rand.Rand, base colour, strength float64) {
-	noise := smoothNoise(r, math.Exp(between(r, math.Log(0.015), math.Log(0.5))))
-	hard := chance(r, 0.3) // of few colours, with edges
+func blobNoise(c *canvas, base colour, strength float64) {
+	noise := smoothNoise(c.draws, math.Exp(c.between(math.Log(0.015), math.Log(0.5))))
+	hard := c.chance(0.3) // of few colours, with edges
 	c.fill(func(x, y float64, _ colour) colour {
 		d := noise(x, y)
 		for k := range d {
@@ -215,50 +212,50 @@ func blobNoise(c *canvas, r *rand.Rand, base colour, strength float64) {
 		}
 		return base.plus(d)
 	})
-	c.noise = either(r, 0, 0.01, 0.05)
+	c.noise = either(c.Rand, 0, 0.01, 0.05)
 }
 
 // cloudNoise adds octaves: each has half the size of the one before, and a fixed share of its
 // strength.
-func cloudNoise(c *canvas, r *rand.Rand, base colour, strength float64) {
-	decay := between(r, 0.45, 0.9)
+func cloudNoise(c *canvas, base colour, strength float64) {
+	decay := c.between(0.45, 0.9)
 	for spacing, share := 0.5, 1.0; spacing > 0.015; spacing, share = spacing/2, share*decay {
-		noise := smoothNoise(r, spacing)
+		noise := smoothNoise(c.draws, spacing)
 		c.fill(func(x, y float64, under colour) colour { return under.plus(noise(x, y).scaled(share * strength)) })
 	}
 	c.fill(func(_, _ float64, under colour) colour { return base.plus(under.scaled(0.7)) })
 }
 
 // rowNoise has rows or columns, as of a broken screen.
-func rowNoise(c *canvas, r *rand.Rand, base colour, strength float64) {
-	draw, width := spread(r, strength), math.Exp(between(r, math.Log(0.004), math.Log(0.2)))
-	angle := either(r, 0, math.Pi/2, between(r, 0, math.Pi))
+func rowNoise(c *canvas, base colour, strength float64) {
+	draw, width := spread(c.draws, strength), math.Exp(c.between(math.Log(0.004), math.Log(0.2)))
+	angle := either(c.Rand, 0, math.Pi/2, c.between(0, math.Pi))
 	sin, cos := math.Sincos(angle)
 	rows := make([]colour, int(3/width)+2)
 	for i := range rows {
 		rows[i] = base.plus(draw())
 	}
 	c.fill(func(x, y float64, _ colour) colour { return rows[int((x*cos+y*sin+1.45)/width)%len(rows)] })
-	c.noise = either(r, 0, 0.03, 0.15)
+	c.noise = either(c.Rand, 0, 0.03, 0.15)
 }
 
 // blockNoise has squares, as of a damaged file.
-func blockNoise(c *canvas, r *rand.Rand, base colour, strength float64) {
-	draw, size := spread(r, strength), math.Exp(between(r, math.Log(0.015), math.Log(0.4)))
+func blockNoise(c *canvas, base colour, strength float64) {
+	draw, size := spread(c.draws, strength), math.Exp(c.between(math.Log(0.015), math.Log(0.4)))
 	n := int(2/size) + 2
 	blocks := make([]colour, n*n)
 	for i := range blocks {
 		blocks[i] = base.plus(draw())
 	}
 	c.fill(func(x, y float64, _ colour) colour { return blocks[int((y+1)/size)*n+int((x+1)/size)] })
-	c.noise = either(r, 0, 0.02)
+	c.noise = either(c.Rand, 0, 0.02)
 }
 
 // saltNoise has bright and dark points on a colour.
-func saltNoise(c *canvas, r *rand.Rand, base colour, strength float64) {
-	share := strength * between(r, 0.05, 1)
+func saltNoise(c *canvas, base colour, strength float64) {
+	share := strength * c.between(0.05, 1)
 	c.fill(func(_, _ float64, _ colour) colour {
-		switch v := r.Float64(); {
+		switch v := c.Float64(); {
 		case v < share/2:
 			return gray(0)
 		case v < share:
@@ -266,22 +263,22 @@ func saltNoise(c *canvas, r *rand.Rand, base colour, strength float64) {
 		}
 		return base
 	})
-	c.blur(either(r, 0, 0, 0.004))
+	c.blur(either(c.Rand, 0, 0, 0.004))
 }
 
 // drawFlat draws one colour, or a gradient over the whole picture.
-func drawFlat(c *canvas, r *rand.Rand) {
-	first := either(r, gray(0), gray(1), gray(r.Float64()), anyColour(r), anyColour(r), anyColour(r), near(r, fundusColour, 0.4), near(r, fundusColour, 0.4))
-	second := either(r, first, first, near(r, first, 0.5), anyColour(r), gray(0))
-	angle, bend := between(r, -math.Pi, math.Pi), between(r, 0.6, 1.6)
+func drawFlat(c *canvas) {
+	first := either(c.Rand, gray(0), gray(1), gray(c.Float64()), c.anyColour(), c.anyColour(), c.anyColour(), c.near(fundusColour, 0.4), c.near(fundusColour, 0.4))
+	second := either(c.Rand, first, first, c.near(first, 0.5), c.anyColour(), gray(0))
+	angle, bend := c.between(-math.Pi, math.Pi), c.between(0.6, 1.6)
 	sin, cos := math.Sincos(angle)
 	along := func(x, y float64) float64 { return 0.5 + 0.5*(x*cos+y*sin) }
-	if chance(r, 0.35) { // round, from a point in the picture or beside it
-		cx, cy, reach := between(r, -1.2, 1.2), between(r, -1.2, 1.2), between(r, 1, 2.2)
+	if c.chance(0.35) { // round, from a point in the picture or beside it
+		cx, cy, reach := c.between(-1.2, 1.2), c.between(-1.2, 1.2), c.between(1, 2.2)
 		along = func(x, y float64) float64 { return math.Hypot(x-cx, y-cy) / reach }
 	}
 	c.fill(func(x, y float64, _ colour) colour {
 		return mixed(first, second, math.Pow(max(0, min(1, along(x, y))), bend))
 	})
-	c.noise = either(r, 0, 0, between(r, 0.001, 0.02))
+	c.noise = either(c.Rand, 0, 0, c.between(0.001, 0.02))
 }

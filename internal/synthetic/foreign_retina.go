@@ -1,16 +1,12 @@
 package synthetic
 
-import (
-	"math"
-	"math/rand/v2"
-)
+import "math"
 
 // retina is a part of an eye without the disc. Its canvas has the middle of the field at (0, 0); a
 // unit is a disc's radius.
 type retina struct {
 	*canvas
 	*painter
-	random  *rand.Rand
 	field   float64 // radius of the camera's field, disc radii
 	cut     float64 // distance at which the field stop cuts the field above and below, disc radii
 	stop    bool    // the field's edge is in the picture
@@ -22,24 +18,25 @@ type retina struct {
 }
 
 // newRetina frames a field of 3 to 7 disc radii, on black or larger than the picture.
-func newRetina(c *canvas, r *rand.Rand) *retina {
-	t := &retina{canvas: c, random: r, field: between(r, 3, 7), stop: chance(r, 0.7), side: between(r, -math.Pi, math.Pi)}
+func newRetina(c *canvas, r draws) *retina {
+	c.draws = r
+	t := &retina{canvas: c, field: r.between(3, 7), stop: r.chance(0.7), side: r.between(-math.Pi, math.Pi)}
 	w, h := float64(c.width), float64(c.height)
-	pixels := 0.5 * min(w, h*between(r, 1, 1.2)) * between(r, 0.88, 1)
+	pixels := 0.5 * min(w, h*r.between(1, 1.2)) * r.between(0.88, 1)
 	if !t.stop {
 		pixels = 0.5 * math.Hypot(w, h)
 	}
-	t.cut = t.field * either(r, 2, between(r, 0.8, 0.95))
+	t.cut = t.field * either(r.Rand, 2, r.between(0.8, 0.95))
 	c.view.radius = pixels / t.field
-	c.view.x += w * between(r, -0.02, 0.02)
+	c.view.x += w * r.between(-0.02, 0.02)
 	e := &Eye{seed: r.Uint64(), temporal: 1, macula: [2]float64{100, 100}}
-	if chance(r, 0.6) {
+	if r.chance(0.6) {
 		x, y := t.place(0.6)
 		e.macula = [2]float64{x, y}
 	}
 	t.painter = newPainter(e)
 	t.complexion()
-	if chance(r, 0.9) {
+	if r.chance(0.9) {
 		t.vessels = growAcross(r, t.field*1.03+0.2, t.side, e.macula)
 	}
 	return t
@@ -48,36 +45,36 @@ func newRetina(c *canvas, r *rand.Rand) *retina {
 // complexion varies the palette more than newPainter does: from dark brown to pink, the choroid
 // hidden or clear.
 func (t *retina) complexion() {
-	r, p := t.random, t.painter
-	p.fundus = p.fundus.times(colour{between(r, 0.9, 1.25), between(r, 0.75, 1.15), between(r, 0.6, 2.4)})
-	p.deep = p.deep.times(colour{between(r, 0.8, 1.2), between(r, 0.7, 1.3), between(r, 0.6, 2)})
-	p.exposure = between(r, 0.6, 1.15)
-	t.bands, t.course = newField(r, between(r, 0.3, 0.6), vesselReach), between(r, 0, math.Pi)
-	if chance(r, 0.4) {
-		t.shown = between(r, 0.1, 0.45)
+	p := t.painter
+	p.fundus = p.fundus.times(colour{t.between(0.9, 1.25), t.between(0.75, 1.15), t.between(0.6, 2.4)})
+	p.deep = p.deep.times(colour{t.between(0.8, 1.2), t.between(0.7, 1.3), t.between(0.6, 2)})
+	p.exposure = t.between(0.6, 1.15)
+	t.bands, t.course = newField(t.Rand, t.between(0.3, 0.6), vesselReach), t.between(0, math.Pi)
+	if t.chance(0.4) {
+		t.shown = t.between(0.1, 0.45)
 	}
-	if chance(r, 0.3) {
-		p.amplitude.choroid *= between(r, 1.2, 2.5)
+	if t.chance(0.3) {
+		p.amplitude.choroid *= t.between(1.2, 2.5)
 	}
 }
 
 // growAcross draws vessels that fan out from a disc far outside of the field, and fine vessels from
 // all around. They begin on a circle around the field; border is its radius.
-func growAcross(r *rand.Rand, border, side float64, macula [2]float64) []vessel {
+func growAcross(r draws, border, side float64, macula [2]float64) []vessel {
 	g := grower{random: r, macula: macula}
-	far := border * between(r, 1.2, 1.8)
+	far := border * r.between(1.2, 1.8)
 	for i := range 2 + r.IntN(5) {
-		at := side + between(r, -1, 1)
+		at := side + r.between(-1, 1)
 		x, y := border*math.Cos(at), border*math.Sin(at)
-		heading := math.Atan2(y-far*math.Sin(side), x-far*math.Cos(side)) + between(r, -0.25, 0.25)
-		g.grow(walker{artery: i%2 == 1, x: x, y: y, heading: heading, goal: heading + between(r, -0.5, 0.5), width: between(r, 0.08, 0.17)},
-			border*between(r, 0.8, 2.4), 3)
+		heading := math.Atan2(y-far*math.Sin(side), x-far*math.Cos(side)) + r.between(-0.25, 0.25)
+		g.grow(walker{artery: i%2 == 1, x: x, y: y, heading: heading, goal: heading + r.between(-0.5, 0.5), width: r.between(0.08, 0.17)},
+			border*r.between(0.8, 2.4), 3)
 	}
 	for i := range r.IntN(7) {
-		at := between(r, -math.Pi, math.Pi)
-		heading := at + math.Pi + between(r, -0.7, 0.7)
-		g.grow(walker{artery: i%2 == 1, x: border * math.Cos(at), y: border * math.Sin(at), heading: heading, goal: heading, width: between(r, 0.035, 0.07)},
-			border*between(r, 0.3, 1), 2)
+		at := r.between(-math.Pi, math.Pi)
+		heading := at + math.Pi + r.between(-0.7, 0.7)
+		g.grow(walker{artery: i%2 == 1, x: border * math.Cos(at), y: border * math.Sin(at), heading: heading, goal: heading, width: r.between(0.035, 0.07)},
+			border*r.between(0.3, 1), 2)
 	}
 	return g.vessels
 }
@@ -85,7 +82,7 @@ func growAcross(r *rand.Rand, border, side float64, macula [2]float64) []vessel 
 // place is a point of the picture within a share of the field's radius.
 func (t *retina) place(share float64) (x, y float64) {
 	for range 50 {
-		if x, y = t.anywhere(t.random); math.Hypot(x, y) < share*t.field {
+		if x, y = t.anywhere(); math.Hypot(x, y) < share*t.field {
 			break
 		}
 	}
@@ -134,8 +131,7 @@ func (t *retina) ground() {
 
 // illuminate applies the camera's lamp: one side is lighter, and the field's edge is darker.
 func (t *retina) illuminate() {
-	r := t.random
-	slope, fall := between(r, 0, 0.25)/t.field, between(r, 0.05, 0.5)/sq(t.field)
+	slope, fall := t.between(0, 0.25)/t.field, t.between(0.05, 0.5)/sq(t.field)
 	cx, cy := t.place(0.4)
 	t.fill(func(x, y float64, under colour) colour {
 		return under.scaled(max(0.1, 1+slope*(x*t.light[0]+y*t.light[1])-fall*(sq(x-cx)+sq(y-cy))))
@@ -162,13 +158,12 @@ func (t *retina) vasculature() {
 
 // finish applies lens, film and field stop.
 func (t *retina) finish(focus float64) {
-	r := t.random
 	t.blur(focus * t.field)
-	balance := colour{between(r, 0.92, 1.12), between(r, 0.88, 1.08), between(r, 0.7, 1.3)}
-	if chance(r, 0.03) { // without red light
+	balance := colour{t.between(0.92, 1.12), t.between(0.88, 1.08), t.between(0.7, 1.3)}
+	if t.chance(0.03) { // without red light
 		balance = colour{0.15, 1.4, 0.25}
 	}
-	black, soft := darkness.scaled(between(r, 0, 4)), max(1/t.radius, t.field*either(r, 0.006, 0.006, between(r, 0.01, 0.05)))
+	black, soft := darkness.scaled(t.between(0, 4)), max(1/t.radius, t.field*either(t.Rand, 0.006, 0.006, t.between(0.01, 0.05)))
 	t.fill(func(x, y float64, under colour) colour {
 		open := 1.0
 		if t.stop {
@@ -180,49 +175,49 @@ func (t *retina) finish(focus float64) {
 		}
 		return mixed(black, c, open)
 	})
-	t.noise = either(r, 0.004, between(r, 0.004, 0.012), between(r, 0.01, 0.03))
+	t.noise = either(t.Rand, 0.004, t.between(0.004, 0.012), t.between(0.01, 0.03))
 }
 
 // drawLesions draws a retina with lesions under and over its vessels, and sometimes a reflex.
-func drawLesions(c *canvas, r *rand.Rand) {
-	t := newRetina(c, r)
+func drawLesions(c *canvas) {
+	t := newRetina(c, c.draws)
 	t.ground()
-	if chance(r, 0.75) {
-		for range 1 + r.IntN(3) {
+	if c.chance(0.75) {
+		for range 1 + c.IntN(3) {
 			t.scar()
 		}
 	}
-	for range r.IntN(4) {
-		either(r, t.exudates, t.exudates, t.drusen, t.naevus, t.laser, t.laser, t.scar)()
+	for range c.IntN(4) {
+		either(c.Rand, t.exudates, t.exudates, t.drusen, t.naevus, t.laser, t.laser, t.scar)()
 	}
 	t.vasculature()
-	for range r.IntN(4) {
-		either(r, t.haemorrhages, t.haemorrhages, t.haemorrhages, t.flames, t.flames, t.cottonWool, t.cottonWool, t.exudates)()
+	for range c.IntN(4) {
+		either(c.Rand, t.haemorrhages, t.haemorrhages, t.haemorrhages, t.flames, t.flames, t.cottonWool, t.cottonWool, t.exudates)()
 	}
-	if chance(r, 0.07) {
+	if c.chance(0.07) {
 		t.pool()
 	}
 	t.illuminate()
-	if chance(r, 0.45) {
-		either(r, t.crescent, t.flare, t.ghosts, t.sheen)()
+	if c.chance(0.45) {
+		either(c.Rand, t.crescent, t.flare, t.ghosts, t.sheen)()
 	}
-	t.finish(either(r, 0, 0.002, between(r, 0, 0.012)))
+	t.finish(either(c.Rand, 0, 0.002, c.between(0, 0.012)))
 }
 
 // drawVeil draws a retina with few lesions behind a cataract: blurred, and under haze.
-func drawVeil(c *canvas, r *rand.Rand) {
-	t := newRetina(c, r)
+func drawVeil(c *canvas) {
+	t := newRetina(c, c.draws)
 	t.ground()
 	t.vasculature()
-	if chance(r, 0.2) {
+	if c.chance(0.2) {
 		t.haemorrhages()
 	}
 	t.illuminate()
-	t.blur(t.field * either(r, between(r, 0.01, 0.03), between(r, 0.02, 0.12)))
+	t.blur(t.field * either(c.Rand, c.between(0.01, 0.03), c.between(0.02, 0.12)))
 	t.haze()
-	for range r.IntN(3) {
-		either(r, t.spokes, t.clouding, t.floaters, t.crescent, t.flare)()
+	for range c.IntN(3) {
+		either(c.Rand, t.spokes, t.clouding, t.floaters, t.crescent, t.flare)()
 	}
-	t.exposure *= either(r, 1, 1, between(r, 0.3, 0.9), between(r, 1.1, 1.8))
-	t.finish(between(r, 0, 0.01))
+	t.exposure *= either(c.Rand, 1, 1, c.between(0.3, 0.9), c.between(1.1, 1.8))
+	t.finish(c.between(0, 0.01))
 }

@@ -56,20 +56,20 @@ type painter struct {
 func newPainter(e *Eye) *painter {
 	r := source(e.seed, forTexture)
 	p := &painter{Eye: e}
-	warm := between(r, -1, 1) // from brown-red to orange
+	warm := r.between(-1, 1) // from brown-red to orange
 	p.fundus = colour{0.56 + 0.05*warm, 0.255 + 0.05*warm, 0.06 + 0.02*warm}
 	p.deep = colour{0.40, 0.13, 0.03}
 	p.rim = colour{0.79 + 0.03*warm, 0.40 + 0.04*warm, 0.115 + 0.02*warm}
 	p.floor = colour{0.93, 0.62 + 0.04*warm, 0.25 + 0.05*warm}
-	p.exposure = between(r, 0.86, 1.04)
-	angle := between(r, -math.Pi, math.Pi)
+	p.exposure = r.between(0.86, 1.04)
+	angle := r.between(-math.Pi, math.Pi)
 	p.light = [2]float64{math.Cos(angle), math.Sin(angle)}
-	p.clouds = newField(r, 2.2, vesselReach)
-	p.choroid = newField(r, 0.33, vesselReach)
-	p.mottling = newField(r, 0.17, vesselReach)
-	p.grain = newField(r, 0.07, vesselReach)
-	p.lamina = newField(r, 0.09, 1.5)
-	p.amplitude.clouds, p.amplitude.choroid, p.amplitude.grain = between(r, 0.06, 0.12), between(r, 0.03, 0.09), between(r, 0.012, 0.02)
+	p.clouds = newField(r.Rand, 2.2, vesselReach)
+	p.choroid = newField(r.Rand, 0.33, vesselReach)
+	p.mottling = newField(r.Rand, 0.17, vesselReach)
+	p.grain = newField(r.Rand, 0.07, vesselReach)
+	p.lamina = newField(r.Rand, 0.09, 1.5)
+	p.amplitude.clouds, p.amplitude.choroid, p.amplitude.grain = r.between(0.06, 0.12), r.between(0.03, 0.09), r.between(0.012, 0.02)
 	return p
 }
 

@@ -22,8 +22,8 @@ func newScene(e *Eye, v view) *Scene {
 func NewScene(seed uint64, side int) *Scene {
 	r := source(seed, forFraming)
 	s := float64(side)
-	v := view{width: side, height: side, radius: s * between(r, 0.20, 0.28)}
-	v.x, v.y = s*(0.5+between(r, -0.06, 0.06))-0.5, s*(0.5+between(r, -0.06, 0.06))-0.5
+	v := view{width: side, height: side, radius: s * r.between(0.20, 0.28)}
+	v.x, v.y = s*(0.5+r.between(-0.06, 0.06))-0.5, s*(0.5+r.between(-0.06, 0.06))-0.5
 	return newScene(NewEye(seed), v)
 }
 
@@ -66,10 +66,10 @@ func NewPhotograph(seed uint64, width, height int) (*image.RGBA, *Scene) {
 	r := source(seed, forFraming)
 	w, h := float64(width), float64(height)
 	fieldRadius := 0.5 * min(w, 1.17*h)
-	radius := fieldRadius * between(r, 0.155, 0.19)
+	radius := fieldRadius * r.between(0.155, 0.19)
 	v := view{width: width, height: height, radius: radius}
-	v.x = w/2 - e.temporal*fieldRadius*between(r, 0.15, 0.27)
-	v.y = h/2 + fieldRadius*between(r, -0.10, 0.10)
+	v.x = w/2 - e.temporal*fieldRadius*r.between(0.15, 0.27)
+	v.y = h/2 + fieldRadius*r.between(-0.10, 0.10)
 
 	cx, cy := (w-1)/2, (h-1)/2
 	soft := max(0.7, fieldRadius*0.006)
