@@ -1,4 +1,5 @@
-// Package chart draws curves over a common axis as an SVG picture that stands alone: no script, no font, no other file.
+// Package chart draws curves over a common axis, and forest plots, as SVG pictures. A picture stands
+// alone: it needs no script, no font and no other file.
 package chart
 
 import (
@@ -12,11 +13,11 @@ import (
 	"strings"
 )
 
-// Chart is panels one below the other over the same x.
+// Chart is panels, one below the other, over one x axis.
 type Chart struct {
 	Title    string
 	Subtitle string
-	X        string // what x is
+	X        string // name of the x axis
 	Panels   []Panel
 }
 
@@ -27,30 +28,31 @@ type Panel struct {
 	Lines []Line
 }
 
-// Line is a curve; x grows. Of many points on one place it shows the mean, and where Band is set the smallest and the largest around it.
-// Values that are not finite are left out.
+// Line is a curve whose X ascends. The picture has 180 places along x. For the points of one place
+// it shows their mean and, with Band, a band from the smallest to the largest. It leaves out values
+// that are not finite.
 type Line struct {
-	Name string // written at the curve's end, in its colour
+	Name string // stands at the curve's end, in its colour
 	X, Y []float64
 	Band bool
-	Dots bool // every point is marked; for few
+	Dots bool // marks every point; for few points
 }
 
 // Measures in pixels.
 const (
 	width       = 960
 	plotLeft    = 72
-	plotRight   = 820 // names stand between here and width
+	plotRight   = 820 // names stand to the right of it
 	plotHeight  = 190
 	panelHeight = plotHeight + 74
 	head        = 78
 	bins        = 180 // places along x
 )
 
-// fonts of all pictures; the first that the reader's machine has.
+// fonts are tried in this order.
 const fonts = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 
-// colours can be told apart by most eyes, on paper too. Source: Okabe and Ito, 2008, without the yellow.
+// colours can be told apart by most eyes, on paper too: those of Okabe and Ito (2008) but the yellow.
 var colours = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#444444"}
 
 // WriteTo writes the picture.
@@ -125,10 +127,10 @@ func (p Panel) draw(out *strings.Builder, top int, xs interval, xName string) {
 	}
 }
 
-// place is where a line is at one of the places along x.
+// place is the points of a line at one place along x: their mean, smallest and largest y.
 type place struct{ x, mean, low, high float64 }
 
-// places gathers the points of a line.
+// places gathers the points of the line, place by place.
 func (l Line) places(xs interval) []place {
 	var out []place
 	last, count := -1, 0
@@ -150,7 +152,7 @@ func (l Line) places(xs interval) []place {
 	return out
 }
 
-// along is the path through the means.
+// along returns the SVG path through the means.
 func along(places []place, x, y func(float64) float64) string {
 	var path strings.Builder
 	for i, at := range places {
@@ -159,7 +161,7 @@ func along(places []place, x, y func(float64) float64) string {
 	return path.String()
 }
 
-// around is the outline of smallest and largest.
+// around returns the SVG path around the band from smallest to largest.
 func around(places []place, x, y func(float64) float64) string {
 	var path strings.Builder
 	for i, at := range places {
@@ -193,13 +195,14 @@ func spread(labels []label, upper, lower float64) []label {
 	return labels
 }
 
-// interval is from low to high.
+// interval is a range of values.
 type interval struct{ low, high float64 }
 
-// share is where a value lies in the interval, 0 to 1.
+// share is the place of a value in the interval: 0 at low, 1 at high.
 func (s interval) share(v float64) float64 { return (v - s.low) / (s.high - s.low) }
 
-// span is the interval of all finite values; where there is none, or one, the interval of 1 around it.
+// span is the interval of all finite values. If there is only one, it is in the middle of an
+// interval of width 1. If there is none, the interval is 0 to 1.
 func span(lines []Line, of func(Line) []float64) interval {
 	s := interval{math.Inf(1), math.Inf(-1)}
 	for _, l := range lines {
@@ -236,7 +239,7 @@ func ticks(s interval, n int) []float64 {
 	return out
 }
 
-// number writes a tick.
+// number formats a tick.
 func number(v float64) string {
 	if v != 0 && math.Abs(v) < 1e-4 {
 		return strconv.FormatFloat(v, 'e', -1, 64)

@@ -9,14 +9,13 @@ import (
 	"strings"
 )
 
-// Forest is a forest plot: measured effects with their intervals beside the line of no effect. It
-// is narrow, so that a telephone shows its text large enough.
+// Forest is a forest plot: measured effects with their intervals beside the line of no effect, 0.
+// It is narrow: a telephone shows its text large enough.
 type Forest struct {
 	Title, Subtitle string
 	Axis            string   // what an effect is, with its unit
-	Zero            float64  // where there is no effect
-	Below, Above    string   // what an effect below and above Zero means
-	Better          int      // the side of Zero that is shaded: -1, 1, or 0 for none
+	Below, Above    string   // what an effect below and above 0 means
+	Shaded          bool     // effects have signs, and those above 0 are on a shaded ground
 	Numbers         string   // over the column of estimates; empty: no column
 	Digits          int      // of the estimates after the point
 	Series          []string // names of the markers, for the legend
@@ -40,7 +39,7 @@ type Row struct {
 type Effect struct {
 	Series              int
 	Estimate, Low, High float64 // Low and High are NaN where no interval is known
-	Open                bool    // the interval covers Zero: a hollow marker, a thin number
+	Open                bool    // the interval covers 0: a hollow marker, a thin number
 	Summary             bool    // a diamond from Low to High
 }
 
@@ -75,18 +74,15 @@ func (f Forest) WriteTo(w io.Writer) (int64, error) {
 	for _, g := range f.Groups {
 		y = f.group(&rows, g, y, place)
 	}
-	if f.Better != 0 {
-		from, to := place(f.Zero), right
-		if f.Better < 0 {
-			from, to = forestLeft, place(f.Zero)
-		}
-		fmt.Fprintf(&body, `<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="#eaf5ef"/>`+"\n", from, top, to-from, y-top)
+	zero := place(0)
+	if f.Shaded {
+		fmt.Fprintf(&body, `<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="#eaf5ef"/>`+"\n", zero, top, right-zero, y-top)
 	}
 	for _, v := range ticks(xs, 6) {
 		fmt.Fprintf(&body, `<path d="M%.1f %dV%d" stroke="#e3e6e9"/>`, place(v), top, y)
-		fmt.Fprintf(&body, `<text x="%.1f" y="%d" text-anchor="middle" fill="#555">%s</text>`+"\n", place(v), y+18, signed(v, -1, f.Better != 0))
+		fmt.Fprintf(&body, `<text x="%.1f" y="%d" text-anchor="middle" fill="#555">%s</text>`+"\n", place(v), y+18, signed(v, -1, f.Shaded))
 	}
-	fmt.Fprintf(&body, `<path d="M%.1f %dV%d" stroke="#444" stroke-width="1.5"/>`+"\n", place(f.Zero), top, y)
+	fmt.Fprintf(&body, `<path d="M%.1f %dV%d" stroke="#444" stroke-width="1.5"/>`+"\n", zero, top, y)
 	body.WriteString(rows.String())
 	fmt.Fprintf(&body, `<path d="M%d %dH%.1f" stroke="#888"/>`+"\n", forestLeft, y, right)
 	text(&body, forestRight, top+14, "#555", `text-anchor="end"`, f.Numbers)
@@ -220,10 +216,9 @@ func marker(out *strings.Builder, series int, x, y float64, open bool) {
 	fmt.Fprintf(out, `<%s fill="%s" stroke="%s" stroke-width="1.6"/>`+"\n", shape, fill, colour)
 }
 
-// span is the axis: all effects, their intervals and Zero, with some air.
+// span is the axis: all effects, their intervals and 0, with some air.
 func (f Forest) span() interval {
-	var l Line
-	l.X = append(l.X, f.Zero)
+	l := Line{X: []float64{0}}
 	for _, g := range f.Groups {
 		for _, r := range g.Rows {
 			for _, e := range r.Effects {

@@ -15,7 +15,7 @@ func example() Forest {
 	none := math.NaN()
 	return Forest{
 		Title: "a < b & c", Subtitle: "lines are intervals", Axis: "Dice, ×100", Below: "farther", Above: "closer",
-		Better: 1, Numbers: "effect", Digits: 2, Series: []string{"seed 1", "seed 2"},
+		Shaded: true, Numbers: "effect", Digits: 2, Series: []string{"seed 1", "seed 2"},
 		Groups: []Group{
 			{Name: "first — with intervals", Rows: []Row{{"disc", []Effect{
 				{Series: 0, Estimate: 1, Low: 0.5, High: 2},

@@ -84,7 +84,7 @@ func follow(t table) chart.Forest {
 		Title:    "Does the mask follow a rater with all the weight?",
 		Subtitle: "Recipe default after the third pass, 600 steps at 128². One marker a trained network.",
 		Axis:     "way that the mask's area goes to the rater's own area, % (0: it stays, 100: it arrives)",
-		Below:    "away from the rater", Above: "towards the rater", Better: 1, Numbers: "mean", Series: seeds,
+		Below:    "away from the rater", Above: "towards the rater", Shaded: true, Numbers: "mean", Series: seeds,
 	}
 	f.Groups = groups([]set{scenarios[2], controls[1], measured[0], measured[1], scenarios[0], scenarios[1], scenarios[3], controls[0]}, find("default", "Rec2"))
 	only := func(about string) []set { return []set{{"one-expert", about, eye}} }
@@ -98,7 +98,7 @@ func changes(t table) chart.Forest {
 		Title:    "What the mask needs to follow the expert",
 		Subtitle: "one-expert at 64², seed 1: Dice with the expert when he has all the weight, less Dice when all weigh the same. Lines: 95 % intervals over 12 held-out images; none was kept for the first two.",
 		Axis:     "gain of Dice with the expert, ×100",
-		Below:    "farther from the expert", Above: "closer to the expert", Better: 1, Numbers: "gain", Digits: 1,
+		Below:    "farther from the expert", Above: "closer to the expert", Shaded: true, Numbers: "gain", Digits: 1,
 	}
 	for _, w := range []struct{ name, recipe, steps string }{
 		{"neither change", "unsteered", "480"},
@@ -138,7 +138,7 @@ func baseline(t table) chart.Forest {
 // differences draws every run at 128² and the means over the scenarios and over the real data.
 func differences(t table, comparison string, f chart.Forest) chart.Forest {
 	f.Subtitle = "Recipe default at 128². Lines: 95 % intervals over the held-out images of one network; hollow: it covers 0. Diamonds: means, 95 % over seeds."
-	f.Below, f.Above, f.Better, f.Numbers, f.Digits, f.Series = "farther from the truth", "closer to the truth", 1, "effect", 2, seeds
+	f.Below, f.Above, f.Shaded, f.Numbers, f.Digits, f.Series = "farther from the truth", "closer to the truth", true, "effect", 2, seeds
 	find := func(data, structure string) (out []chart.Effect) {
 		for _, metric := range []string{dice, votes} {
 			for _, steps := range []string{"600", "525", "612"} {
@@ -188,7 +188,7 @@ func maskFirst(t table) chart.Forest {
 		Title:    "Does it help to learn the mask first?",
 		Subtitle: "random-errors at 128²: third pass less the baseline of as many steps. Lines: 95 % intervals over 20 held-out images; hollow: it covers 0. Diamonds: means of the three.",
 		Axis:     "Dice with the truth, ×100, third pass less baseline",
-		Below:    "farther from the truth", Above: "closer to the truth", Better: 1, Numbers: "effect", Digits: 2, Series: seeds,
+		Below:    "farther from the truth", Above: "closer to the truth", Shaded: true, Numbers: "effect", Digits: 2, Series: seeds,
 	}
 	for _, r := range []struct{ name, recipe, steps string }{
 		{"600 steps of default", "default", "600"},
@@ -212,7 +212,7 @@ func marks(t table) chart.Forest {
 		Title:    "Does a mark's weight tell how good it is?",
 		Subtitle: "Recipe default after the third pass, at 128². Hollow: the 95 % interval over held-out images covers 0.",
 		Axis:     "rank correlation, in an image, of a mark's weight and its Dice with the truth (newborn-brain and cells: with the majority of the others)",
-		Below:    "heavier marks are worse", Above: "heavier marks are better", Better: 1, Numbers: "mean", Digits: 2, Series: seeds,
+		Below:    "heavier marks are worse", Above: "heavier marks are better", Shaded: true, Numbers: "mean", Digits: 2, Series: seeds,
 	}
 	order := []set{scenarios[1], scenarios[3], scenarios[0], scenarios[2], controls[1], controls[0], measured[0], measured[1]}
 	f.Groups = groups(order, func(data, structure string) (out []chart.Effect) {
@@ -229,7 +229,7 @@ func variants(t table) chart.Forest {
 		Title:    "Do other rules, losses or networks help passes?",
 		Subtitle: "random-errors at 64², 480 steps, one thing changed at a time: third pass less first. Lines: 95 % intervals over 12 held-out images; hollow: it covers 0.",
 		Axis:     "Dice with the truth, ×100, third pass less first",
-		Below:    "farther from the truth", Above: "closer to the truth", Better: 1, Numbers: "effect", Digits: 2, Series: eye,
+		Below:    "farther from the truth", Above: "closer to the truth", Shaded: true, Numbers: "effect", Digits: 2, Series: eye,
 	}
 	for _, v := range []struct{ name, recipe, seed string }{
 		{"default", "default", "1"},
