@@ -1,5 +1,5 @@
-// Package chart draws curves over a common axis, and forest plots, as SVG pictures. A picture stands
-// alone: it needs no script, no font and no other file.
+// Package chart draws curves over a common axis, and forest plots, as SVG pictures. A picture
+// needs no script, no font and no other file.
 package chart
 
 import (
@@ -52,7 +52,7 @@ const (
 // fonts are tried in this order.
 const fonts = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 
-// colours can be told apart by most eyes, on paper too: those of Okabe and Ito (2008) but the yellow.
+// colours can be told apart by most eyes, on paper too: those of Okabe and Ito (2008) but yellow.
 var colours = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#444444"}
 
 // WriteTo writes the picture.
