@@ -27,7 +27,7 @@ type Augmentation struct {
 	Brightness float64 // ± added to values 0..1
 	Contrast   float64 // × exp(±Contrast) about one half
 	Gamma      float64 // exponent exp(±Gamma)
-	Colour     float64 // each channel × exp(±Colour); pictures without colour stay so
+	Colour     float64 // each channel × exp(±Colour); grey pictures stay grey
 	Saturation float64 // distance from the pixel's grey × exp(±Saturation)
 	Grain      float64 // every second view gets noise of 0..Grain times the picture's deviation
 	Blur       float64 // every second view is blurred by a Gaussian of 0..Blur sides' deviation

@@ -94,7 +94,7 @@ func Check(ctx context.Context, dirs []string, progress func(done, total int)) *
 	case r.Images > 0 && r.Training == 0:
 		fail(&r.Findings, KindSplit, "no image is left to train on")
 	case r.HeldOut == 0:
-		warn(&r.Findings, KindSplit, "", "fewer than %d images: none is held out, so that nothing can be measured", HoldOut)
+		warn(&r.Findings, KindSplit, "", "fewer than %d images: none is held out, and nothing can be measured", HoldOut)
 	}
 
 	cases := make([]*caseFigures, len(d.Cases))
@@ -142,7 +142,7 @@ func (r *Report) duplicates(train []Case, cases []*caseFigures) {
 		consequence := ""
 		switch a, b := trained[c.Image], trained[other.Image]; {
 		case a && b:
-			consequence = "; both are trained on, so that it counts twice"
+			consequence = "; both are trained on: the image counts twice"
 		case (a || b) && (c.HeldOut || other.HeldOut):
 			consequence = "; one is trained on and the other held out: scores would be too good, remove one"
 		}
@@ -171,7 +171,7 @@ func (r *Report) colours(cases []*caseFigures) {
 // scales finds images of 16-bit samples that are shown brighter or darker than most of their
 // folder: the decoder decides for each image how many of the bits are used.
 func (r *Report) scales(cases []*caseFigures) {
-	counts := map[string]*[17]int{} // by folder: how many images use so many bits
+	counts := map[string]*[17]int{} // by folder and bits: the number of images that use so many
 	for _, c := range cases {
 		folder := filepath.Dir(c.Image)
 		if counts[folder] == nil {
@@ -232,7 +232,7 @@ func (r *Report) figures(d *Dataset, cases []*caseFigures) {
 			figures = append(figures, f)
 			share += f.Share / float64(len(d.Raters))
 			if f.Missing > 0 {
-				warn(&r.Findings, KindMissing, "", "rater %s has not marked the %s in %d of %d images; they count as labels that nobody gave",
+				warn(&r.Findings, KindMissing, "", "rater %s has not marked the %s in %d of %d images; these labels are missing",
 					rater, class, f.Missing, len(cases))
 			}
 		}

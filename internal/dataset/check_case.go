@@ -82,10 +82,10 @@ func (f *caseFigures) picture(m *imageio.Image) {
 	case shorter < short:
 		warn(&f.findings, KindSize, f.Image, "is %d×%d pixels; sides under %d are enlarged", m.W, m.H, short)
 	case longer > long*shorter:
-		warn(&f.findings, KindSize, f.Image, "is %d×%d pixels; more than half of the square that the network sees would be its edge, continued", m.W, m.H)
+		warn(&f.findings, KindSize, f.Image, "is %d×%d pixels; more than half of the network's square would be filled with the continued edge", m.W, m.H)
 	}
 	if m.Orientation != 1 {
-		warn(&f.findings, KindTurned, f.Image, "is displayed turned (EXIF orientation %d), as it is trained on; make sure that its masks were drawn so", m.Orientation)
+		warn(&f.findings, KindTurned, f.Image, "is displayed turned (EXIF orientation %d), and training uses it turned; make sure that its masks were drawn on the turned image", m.Orientation)
 	}
 }
 

@@ -60,7 +60,8 @@ func TestCheckOfSoundData(t *testing.T) {
 	assert.InDelta(t, 1, b.Area, 1e-12)
 }
 
-// Every fault is told once, the header's too that shows again in the pixels, and what is sound is looked at all the same.
+// Every fault is told once, the header's too that shows again in the pixels, and what is sound is
+// looked at all the same.
 func TestCheckGoesOnAfterFaults(t *testing.T) {
 	dir := write(t, 11)
 	put(t, maskPath(dir, "a", "cup", 2), []byte("this was an image once"))
@@ -120,7 +121,7 @@ func TestCheckOfMasks(t *testing.T) {
 	require.Len(t, outliers, 1)
 	assert.Contains(t, outliers[0], filepath.Join("c", "disc", "eye02.png")+": mean Dice 0.")
 	assert.Contains(t, outliers[0], "who have 0.98 among themselves")
-	assert.Equal(t, []string{"rater a has not marked the cup in 1 of 10 images; they count as labels that nobody gave"}, of(t, r, dir, KindMissing))
+	assert.Equal(t, []string{"rater a has not marked the cup in 1 of 10 images; these labels are missing"}, of(t, r, dir, KindMissing))
 }
 
 func TestCheckOfRaters(t *testing.T) {
@@ -135,7 +136,8 @@ func TestCheckOfRaters(t *testing.T) {
 	assert.Contains(t, found[0], "rater c, disc: mean Dice 0.6")
 	assert.Contains(t, found[0], "areas 0.54 times theirs, over 6 images") // 10·22 of 20·20 and 20·21
 
-	// agreement levels are not people: they are to be nested, and in the sample the upper ones are larger
+	// agreement levels are not people: they are to be nested, and in the sample the upper ones are
+	// larger
 	levels := write(t, 5)
 	put(t, filepath.Join(levels, "dataset.json"), []byte(`{"classes":["disc","cup"],"raters":["a","b","c"],"labels":"agreement-levels"}`))
 	r := check(t, levels)
@@ -174,7 +176,7 @@ func TestCheckOfImages(t *testing.T) {
 		}
 	}
 	r = check(t, few)
-	assert.Equal(t, []string{"fewer than 5 images: none is held out, so that nothing can be measured"}, of(t, r, few, KindSplit))
+	assert.Equal(t, []string{"fewer than 5 images: none is held out, and nothing can be measured"}, of(t, r, few, KindSplit))
 	small := of(t, r, few, KindSmall)
 	require.Len(t, small, 1)
 	assert.Contains(t, small[0], "the cup covers 0.052 % of an image, 8.5 pixels at 128²")

@@ -131,7 +131,7 @@ func survey(dirs []string) (all *Dataset, problems Problems) {
 		case all == nil:
 			all = d
 		case !slices.Equal(d.Classes, all.Classes) || !slices.Equal(d.Raters, all.Raters) || d.Levels != all.Levels:
-			problems.add("%s: its classes, raters or labels differ from those of %s; only datasets of the same can be mixed", dir, dirs[0])
+			problems.add("%s: its classes, raters or labels differ from those of %s; only data sets with equal classes, raters and labels can be mixed", dir, dirs[0])
 		default:
 			all.Name += "+" + d.Name
 			all.Cases = append(all.Cases, d.Cases...)
@@ -228,7 +228,7 @@ func (d *Dataset) listImages(dir string, problems *Problems) {
 		} else {
 			c.W, c.H = info.W, info.H
 			if info.Orientation >= 5 {
-				c.turned = fmt.Sprintf(" (as displayed: EXIF orientation %d turns it; draw the mask so or remove the tag)", info.Orientation)
+				c.turned = fmt.Sprintf(" (as displayed: EXIF orientation %d turns it; draw the mask on the displayed image or remove the tag)", info.Orientation)
 			}
 		}
 		d.Cases = append(d.Cases, c)
@@ -294,7 +294,7 @@ func (c *Case) count(folder string, raters, classes []string) {
 			c.missing = append(c.missing, filepath.Join(folder, rater, class, c.Name+".png"))
 		}
 		if given == 0 {
-			c.faults.add("%s: no rater has marked the %s in it; add a mask, of 0 if there is none, or remove the image", c.Image, class)
+			c.faults.add("%s: no rater has marked the %s in it; add a mask (all 0 if the structure is absent) or remove the image", c.Image, class)
 		}
 	}
 }

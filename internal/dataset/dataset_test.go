@@ -20,8 +20,8 @@ import (
 
 const sampleW, sampleH = 48, 40
 
-// write makes a sound dataset of n images, classes disc and cup, raters a, b and c. In image i rater r marks as disc the
-// rectangle from (10+i, 8) to (30+i, 28+r) and as cup its inner quarter.
+// write makes a sound dataset of n images, classes disc and cup, raters a, b and c. In image i
+// rater r marks as disc the rectangle from (10+i, 8) to (30+i, 28+r) and as cup its inner quarter.
 func write(t testing.TB, n int) string {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "dataset.json"), []byte(`{"name":"eyes","classes":["disc","cup"],"raters":["a","b","c"],"images":7}`))
@@ -139,7 +139,8 @@ func TestMissingMaskIsMissingLabel(t *testing.T) {
 	assert.Len(t, l.Given(1), 2)
 }
 
-// Votes are counted where every agreement level is there; of raters those who marked count. What is not counted gives no anchor.
+// Votes are counted where every agreement level is there; of raters those who marked count. What is
+// not counted gives no anchor.
 func TestVotes(t *testing.T) {
 	dir := write(t, 3)
 	require.NoError(t, os.Remove(maskPath(dir, "b", "disc", 1)))
@@ -319,10 +320,11 @@ func TestMixing(t *testing.T) {
 	put(t, filepath.Join(other, "dataset.json"), []byte(`{"classes":["disc","cup"],"raters":["a","b","c"],"labels":"agreement-levels"}`))
 	_, err = Open(a, other)
 	require.Error(t, err)
-	assert.Contains(t, err.Error(), "only datasets of the same can be mixed")
+	assert.Contains(t, err.Error(), "only data sets with equal classes, raters and labels can be mixed")
 }
 
-// A case that is left out for its faults stays held out: of one eye in two folders, as a crop and as a photograph, neither is trained on.
+// A case that is left out for its faults stays held out: of one eye in two folders, as a crop and
+// as a photograph, neither is trained on.
 func TestHeldOutThoughLeftOut(t *testing.T) {
 	a, b := write(t, 10), write(t, 4)
 	for _, rater := range []string{"a", "b", "c"} {

@@ -15,7 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a field must be is said in the words of dataset.json, not of Go; a field "label" is no comment.
+// What a field must be is said in the words of dataset.json, not of Go; a field "label" is no
+// comment.
 func TestDescriptionRefuses(t *testing.T) {
 	dir := write(t, 2)
 	path := filepath.Join(dir, "dataset.json")
@@ -70,17 +71,19 @@ func TestMaskOfTurnedImage(t *testing.T) {
 	path := filepath.Join(dir, "images", name(1)+".png")
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
-	// An eXIf chunk before IEND: a TIFF of one entry, tag 274, a short: 6. Source: PNG third edition, 11.3.4.5.
+	// An eXIf chunk before IEND: a TIFF of one entry, tag 274, a short: 6. Source: PNG third edition,
+	// 11.3.4.5.
 	chunk := append([]byte("eXIfMM\x00*"), 0, 0, 0, 8, 0, 1, 1, 18, 0, 3, 0, 0, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0)
 	chunk = binary.BigEndian.AppendUint32(chunk, crc32.ChecksumIEEE(chunk))
 	chunk = append(binary.BigEndian.AppendUint32(nil, uint32(len(chunk)-8)), chunk...)
 	put(t, path, slices.Insert(data, len(data)-12, chunk...))
 	_, err = Open(dir)
 	require.ErrorContains(t, err, maskPath(dir, "a", "disc", 1)+": the mask is 48×40 pixels but "+path+
-		" is 40×48 (as displayed: EXIF orientation 6 turns it; draw the mask so or remove the tag); they must be equal")
+		" is 40×48 (as displayed: EXIF orientation 6 turns it; draw the mask on the displayed image or remove the tag); they must be equal")
 }
 
-// Of images of 16 bits those are named that use fewer bits than the others, or more, and how bright they are shown for it.
+// Of images of 16 bits those are named that use fewer bits than the others, or more, and how bright
+// they are shown for it.
 func TestCheckOfScale(t *testing.T) {
 	dir, even := write(t, 7), write(t, 2)
 	deep := func(dir string, i, most int) {

@@ -181,7 +181,7 @@ func (c *Case) Mask(path string) ([]uint8, error) {
 	for i := range mask {
 		r, g, b := image.Pix[3*i], image.Pix[3*i+1], image.Pix[3*i+2]
 		if (r != 0 && r != 255) || r != g || r != b {
-			return nil, fmt.Errorf("%s: holds the value %d,%d,%d at x %d, y %d; a mask is 0 and 255 (of 0 and 1: multiply by 255)", path, r, g, b, i%image.W, i/image.W)
+			return nil, fmt.Errorf("%s: holds the value %d,%d,%d at x %d, y %d; a mask is 0 and 255 (multiply a mask of 0 and 1 by 255)", path, r, g, b, i%image.W, i/image.W)
 		}
 		mask[i] = r & 1
 	}

@@ -244,7 +244,7 @@ func Turn[T any](pixels []T, w, h, channels int) []T {
 }
 
 // EncodeProbability writes a map (h, w) of probabilities as an 8-bit grey PNG without metadata. A
-// pixel is 255 p rounded; one half becomes 127, so 128 and more mean above one half. A value
+// pixel is 255 p rounded; one half becomes 127, and 128 or more means above one half. A value
 // outside 0..1 is an error and nothing is written: NaN must never become a mask.
 func EncodeProbability(w, h int, p []float32) ([]byte, error) {
 	if w <= 0 || h <= 0 || len(p) != w*h {

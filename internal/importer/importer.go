@@ -131,7 +131,7 @@ func (l Layout) Run(ctx context.Context, o Options) (*Summary, error) {
 		return nil, err
 	}
 	if s.Images == 0 {
-		return nil, fmt.Errorf("%s: no image of it could be taken%s", o.Source, examples(s.Skipped))
+		return nil, fmt.Errorf("%s: none of its images could be used%s", o.Source, examples(s.Skipped))
 	}
 	s.withoutIdle()
 	if err := t.finish(s, found.source); err != nil {
@@ -186,7 +186,7 @@ func (s *Summary) count(p picture) {
 	}
 }
 
-// withoutIdle leaves out raters of whom no mask was taken: a data set has no rater without masks.
+// withoutIdle leaves out raters without masks: a data set must not have them.
 func (s *Summary) withoutIdle() {
 	kept := 0
 	for m, masks := range s.Masks {
@@ -203,7 +203,7 @@ func (s *Summary) withoutIdle() {
 func (p *picture) unmarked(classes []string) string {
 	for k, class := range classes {
 		if !slices.ContainsFunc(p.masks, func(masks [][]uint8) bool { return masks[k] != nil }) {
-			return fmt.Sprintf("no rater's mark of the %s could be taken", class)
+			return fmt.Sprintf("no rater's mask of the %s could be used", class)
 		}
 	}
 	return ""

@@ -119,8 +119,8 @@ func reasons(s *Summary) map[string]string {
 	return by
 }
 
-// riga as it is published: TIFF for MESSIDOR and Magrabia, JPEG for BinRushed with now and then a TIFF, a folder that is corrected in
-// another, copies without a photograph.
+// riga as it is published: TIFF for MESSIDOR and Magrabia, JPEG for BinRushed with now and then a
+// TIFF, a folder that is corrected in another, copies without a photograph.
 func TestRIGA(t *testing.T) {
 	const w, h = 320, 240
 	source, destination := t.TempDir(), filepath.Join(t.TempDir(), "riga")
@@ -191,7 +191,8 @@ func TestRIGA(t *testing.T) {
 	}
 }
 
-// A folder has its name where it is called "." too, and where its own files lie beside those of a folder of the same name.
+// A folder has its name where it is called "." too, and where its own files lie beside those of a
+// folder of the same name.
 func TestRIGAHere(t *testing.T) {
 	source, destination := filepath.Join(t.TempDir(), "Female"), filepath.Join(t.TempDir(), "riga")
 	photograph := eye(160, 120, 1)
@@ -337,7 +338,8 @@ func TestREFUGE(t *testing.T) {
 	assert.Len(t, s.Skipped, 6)
 }
 
-// What is there is not written over; a data set is where that is asked for, and nothing else; what fails or is stopped leaves nothing.
+// What is there is not written over; a data set is where that is asked for, and nothing else; what
+// fails or is stopped leaves nothing.
 func TestDestination(t *testing.T) {
 	source, parent := t.TempDir(), t.TempDir()
 	mask := image.NewGray(image.Rect(0, 0, 60, 50))
@@ -376,7 +378,7 @@ func TestDestination(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	put(t, []byte("BMbroken"), source, "T0001.bmp")
 	_, err = refuge.Run(t.Context(), Options{Source: source, Destination: filepath.Join(parent, "x")})
-	require.ErrorContains(t, err, "no image of it could be taken")
+	require.ErrorContains(t, err, "none of its images could be used")
 	entries, err := os.ReadDir(parent)
 	require.NoError(t, err)
 	var left []string

@@ -113,7 +113,7 @@ func oneOrgan(source string, cases map[string]*qubiqCase) (string, error) {
 	}
 	organs = distinct(organs)
 	if len(organs) > 1 {
-		return "", fmt.Errorf("%s holds %s; name the folder of one, since each has its own raters", source, strings.Join(organs, ", "))
+		return "", fmt.Errorf("%s holds %s; name the folder of one organ: each has its own raters", source, strings.Join(organs, ", "))
 	}
 	return strings.Join(organs, ""), nil
 }

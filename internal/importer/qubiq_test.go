@@ -224,10 +224,10 @@ func TestQUBIQNames(t *testing.T) {
 	}
 	assert.ErrorContains(t, classes(), `the class "brain growth" is not 1 to 64 letters (a to z), digits, hyphens and underscores; name it with -classes`)
 	assert.ErrorContains(t, classes("white matter"), `the class "white matter" is not`)
-	assert.ErrorContains(t, classes("brain"), "no image of it could be taken")
+	assert.ErrorContains(t, classes("brain"), "none of its images could be used")
 	put(t, []byte("no volume"), source, "case01", "task02_seg01.nii")
 	assert.ErrorContains(t, classes("a", "a"), `two classes are called "a"; name each its own with -classes`)
-	assert.ErrorContains(t, classes(), "no image of it could be taken", "task01 and task02, whatever the folder's name")
+	assert.ErrorContains(t, classes(), "none of its images could be used", "task01 and task02, whatever the folder's name")
 }
 
 // pancreas: volumes whose slices lie across the first axis.

@@ -54,7 +54,7 @@ func readImage(path string) (*imageio.Image, error) {
 		return nil, err
 	}
 	if w, h := config.Width, config.Height; min(w, h) <= 0 || max(w, h) > imageio.MaxSide || w*h > imageio.MaxPixels {
-		return nil, fmt.Errorf("%d×%d pixels are too many, or none", w, h)
+		return nil, fmt.Errorf("%d×%d pixels are too many or too few", w, h)
 	}
 	decoded, err := decode(bytes.NewReader(data))
 	if err != nil {

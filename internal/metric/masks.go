@@ -58,7 +58,7 @@ func Area[T Pixel](mask []T) (n int) {
 // VerticalDiameter is the largest number of pixels inside the mask (h, w) in any one column.
 func VerticalDiameter[T Pixel](mask []T, w, h int) int {
 	same("VerticalDiameter", len(mask), w*h)
-	columns := make([]int, w+1) // one more than needed: slices.Max wants an element
+	columns := make([]int, w+1) // slices.Max needs at least one element
 	for i, v := range mask {
 		if inside(v) {
 			columns[i%w]++

@@ -24,9 +24,8 @@ func (i Interval) String() string {
 }
 
 // Bootstrap resamples the values (one a case) with replacement and takes the 2.5 and 97.5
-// percentiles of the means. A seed always gives the same interval; 2,000 resamples are plenty.
-// Without resamples, and for fewer than two values, there is no interval. Without values the mean
-// is NaN.
+// percentiles of the means. A seed decides the interval; 2,000 resamples are plenty. Without
+// resamples, and for fewer than two values, there is no interval. Without values the mean is NaN.
 func Bootstrap(values []float64, resamples int, seed uint64) Interval {
 	if len(values) < 2 || resamples < 1 {
 		return Interval{Mean: Mean(values)}

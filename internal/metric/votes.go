@@ -72,7 +72,7 @@ func SoftDice(p []float32, ref Votes, o SoftDiceOptions) (mean float64) {
 		panic("metric: SoftDice: no thresholds")
 	}
 	for _, t := range o.Thresholds {
-		level := float32(float64(t) / 1000) // maps are float32, and other programs compare them so
+		level := float32(float64(t) / 1000) // maps are float32, and float32 is compared
 		votes := t * ref.Raters             // in integers: of six raters three votes are exactly one half
 		mean += overlap(len(p), o.Epsilon, func(i int) (bool, bool) {
 			c := 1000 * int(ref.Count[i])

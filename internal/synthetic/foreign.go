@@ -44,7 +44,7 @@ func find[T any](kind, name string, list []T, nameOf func(T) string) (found T, e
 	return found, fmt.Errorf("synthetic: no %s %q; there are %s", kind, name, strings.Join(names, ", "))
 }
 
-// Picture draws a picture of the kind. A seed always gives the same bytes.
+// Picture draws a picture of the kind. The seed and the size decide every byte.
 func (k ForeignKind) Picture(seed uint64, width, height int) *image.RGBA {
 	c := newCanvas(width, height)
 	c.draws = source(seed, k.purpose())

@@ -83,7 +83,7 @@ func ridge(c *canvas, y float64, ink colour) {
 	}), 0.004, func(px, py float64, _ colour) colour { return ink.scaled(1 + 0.06*fine.at(px, py)) })
 }
 
-// ground is a plain in perspective, maybe with furrows or a road.
+// ground is a plain in perspective, sometimes with furrows or a road.
 func ground(c *canvas, d *daylight, horizon, half float64) {
 	patches, grain := newField(c.Rand, 0.25, 8), newField(c.Rand, 0.06, 8)
 	furrow, at := either(c.Rand, 0, 0, c.between(0.05, 0.2)), c.between(-1, 1)
