@@ -9,27 +9,6 @@ import (
 	"unsafe"
 )
 
-// post sends a message to the page; the buffers of the typed arrays in transfer go with it and are not copied.
-func post(message map[string]any, transfer ...js.Value) {
-	buffers := make([]any, len(transfer))
-	for i, array := range transfer {
-		buffers[i] = array.Get("buffer")
-	}
-	js.Global().Call("postMessage", message, buffers)
-}
-
-func postError(message js.Value, f fault) {
-	post(map[string]any{"type": "error", "request": message.Get("request"), "code": f.Code, "message": f.Message, "next": f.Next})
-}
-
-func list(names []string) []any {
-	out := make([]any, len(names))
-	for i, name := range names {
-		out[i] = name
-	}
-	return out
-}
-
 // toJS copies bytes into a new Uint8Array.
 func toJS(b []byte) js.Value {
 	array := js.Global().Get("Uint8Array").New(len(b))
@@ -37,7 +16,8 @@ func toJS(b []byte) js.Value {
 	return array
 }
 
-// floatsToJS and wordsToJS copy 32-bit elements into new typed arrays; wasm is little-endian, as they are.
+// floatsToJS and wordsToJS copy 32-bit elements into new typed arrays, which are little-endian, as
+// wasm is.
 func floatsToJS(v []float32) js.Value {
 	return js.Global().Get("Float32Array").New(toJS(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 4*len(v))).Get("buffer"))
 }
@@ -88,32 +68,4 @@ func await(ctx context.Context, promise js.Value) (js.Value, error) {
 		go func() { <-done; release() }() // the callbacks are still to come
 		return js.Undefined(), ctx.Err()
 	}
-}
-
-// forget drops what the page keeps of an address for use without a network, and reports whether there was anything.
-func forget(ctx context.Context, address string) bool {
-	dropped, err := await(ctx, js.Global().Call("mrprismForget", address))
-	return err == nil && dropped.Bool()
-}
-
-// download fetches an address of this site through worker.js, telling the bytes received.
-func download(ctx context.Context, address string, tell func(done int)) ([]byte, error) {
-	var progress js.Func
-	progress = js.FuncOf(func(_ js.Value, args []js.Value) any {
-		if ctx.Err() != nil {
-			progress.Release()
-			return false // ends the download
-		}
-		tell(args[0].Int())
-		return true
-	})
-	data, err := await(ctx, js.Global().Call("mrprismDownload", address, progress))
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	progress.Release()
-	if err != nil {
-		return nil, err
-	}
-	return bytesOf(data), nil
 }

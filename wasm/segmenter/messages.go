@@ -1,0 +1,185 @@
+//go:build js
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"syscall/js"
+
+	"mrprism/internal/host"
+	"mrprism/internal/imageio"
+	"mrprism/internal/segment"
+	"mrprism/wasm/overlay"
+)
+
+// longestShown bounds the sides of the picture given to the stage: every WebGL2 device has textures
+// of this size.
+const longestShown = 4096
+
+// post sends a message to the page. The buffers of the typed arrays in transfer go with it and are
+// not copied.
+func post(message map[string]any, transfer ...js.Value) {
+	buffers := make([]any, len(transfer))
+	for i, array := range transfer {
+		buffers[i] = array.Get("buffer")
+	}
+	js.Global().Call("postMessage", message, buffers)
+}
+
+// message is one from the page.
+type message struct{ js.Value }
+
+// number is a field; −1 where it is none.
+func (m message) number(name string) int {
+	if v := m.Get(name); v.Type() == js.TypeNumber {
+		return v.Int()
+	}
+	return -1
+}
+
+func (m message) text(name string) string { return m.Get(name).String() }
+
+// file reads the message's file; nil where there is none.
+func (m message) file() func() []byte {
+	blob := m.Get("blob")
+	if blob.IsNull() || blob.IsUndefined() {
+		return nil
+	}
+	return func() []byte { return bytesOf(js.Global().Get("Uint8Array").New(blob)) }
+}
+
+// reply answers the message.
+func (m message) reply(kind string, fields map[string]any, transfer ...js.Value) {
+	fields["type"], fields["request"] = kind, m.Get("request")
+	post(fields, transfer...)
+}
+
+func (m message) fail(f host.Fault) {
+	m.reply("error", map[string]any{"code": f.Code, "message": f.Message, "next": f.Next})
+}
+
+func (m message) tell(stage string, done, total int) {
+	m.reply("progress", map[string]any{"stage": stage, "done": done, "total": total})
+}
+
+// answer works on a message.
+func answer(h *host.Host, m message) {
+	var err error
+	switch kind := m.text("type"); kind {
+	case "segment":
+		err = segmentImage(h, m)
+	case "prepare":
+		if err = h.Prepare(m.number("request"), m.text("model"), m.tell); err == nil {
+			m.reply(kind, map[string]any{})
+		}
+	case "weights":
+		err = openWeights(h, m)
+	case "map", "view", "png":
+		err = showMap(h, m)
+	default:
+		err = fmt.Errorf("unknown message %q", kind)
+	}
+	if err != nil {
+		m.fail(host.FaultOf(err))
+	}
+}
+
+// segmentImage answers "segment": image (once it is decoded), progress, and the result.
+func segmentImage(h *host.Host, m message) error {
+	job := host.Job{
+		Request: m.number("request"), Key: m.number("key"), Name: m.text("name"), Read: m.file(), Model: m.text("model"),
+		Options: segment.Options{
+			Recurrences: m.number("recurrences"), ROI: m.text("roi"), RaterWeights: floatsOf(m.Get("raterWeights")), Progress: m.tell,
+		},
+	}
+	if m.Get("wantImage").Bool() {
+		job.Show = m.showImage
+	}
+	r, err := h.Segment(job)
+	if err != nil {
+		return err
+	}
+	figures, err := json.Marshal(map[string]any{"measurements": r.Measurements, "doubts": append([]segment.Doubt{}, r.Doubts...), "doubt": r.Doubt})
+	if err != nil {
+		return err
+	}
+	parsed := js.Global().Get("JSON").Call("parse", string(figures))
+	timings := map[string]any{}
+	for stage, ms := range r.Timings {
+		timings[stage] = ms
+	}
+	m.reply("result", map[string]any{
+		"id": job.Request, "width": r.Width, "height": r.Height,
+		"classes": list(r.Classes), "raters": list(r.Raters), "labels": r.Labels, "steered": r.Steered,
+		"model": r.Model.Name(), "title": r.Model.Label(), "sha256": r.Model.SHA256, "shipped": r.Model.Shipped,
+		"roi":         map[string]any{"x": r.ROI.X, "y": r.ROI.Y, "side": r.ROI.Side, "whole": r.ROI == imageio.Letterbox(r.Width, r.Height)},
+		"recurrences": r.Recurrences, "adapter": r.Adapter, "why": r.Why, "precision": string(r.Precision), "found": r.Found, "timings": timings,
+		"measurements": parsed.Get("measurements"), "doubts": parsed.Get("doubts"), "doubt": parsed.Get("doubt"),
+	})
+	return nil
+}
+
+func list(names []string) []any {
+	out := make([]any, len(names))
+	for i, name := range names {
+		out[i] = name
+	}
+	return out
+}
+
+// showImage gives the page the picture as decoded here, so that the page shows the pixels on which
+// the network computes.
+func (m message) showImage(img *imageio.Image) {
+	rgba, wide, high := overlay.Picture(img.Pix, img.W, img.H, longestShown)
+	factor := max(1, (max(img.W, img.H)+longestShown-1)/longestShown)
+	pixels := toJS(rgba)
+	m.reply("image", map[string]any{"width": img.W, "height": img.H, "pixelsWide": wide,
+		"pixelsHigh": high, "drawnWidth": wide * factor, "drawnHeight": high * factor, "rgba": pixels}, pixels)
+}
+
+// openWeights answers "weights".
+func openWeights(h *host.Host, m message) error {
+	w, err := h.OpenWeights(m.text("name"), m.Get("blob").Get("byteLength").Float(), m.file())
+	if err == nil {
+		m.reply("weights", map[string]any{"name": w.Name(), "title": w.Label()})
+	}
+	return err
+}
+
+// showMap answers "map", "view" and "png".
+func showMap(h *host.Host, m message) error {
+	r, err := h.Result(m.number("id"))
+	if err != nil {
+		return err
+	}
+	wanted := host.Map{Kind: m.text("kind"), Class: m.number("class"), M: m.number("m"), I: m.number("i")}
+	kind := m.text("type")
+	if kind == "png" {
+		png, err := wanted.PNG(r, m.text("what") == "mask")
+		if err == nil {
+			bytes := toJS(png)
+			m.reply(kind, map[string]any{"bytes": bytes}, bytes)
+		}
+		return err
+	}
+	x, y := 0, 0
+	if kind == "view" {
+		r, x, y = r.Within()
+	}
+	v, err := wanted.Values(r)
+	if err != nil {
+		return err
+	}
+	if kind == "map" {
+		floats := floatsToJS(v)
+		m.reply(kind, map[string]any{"values": floats}, floats)
+		return nil
+	}
+	shown := overlay.NewMap(v, overlay.Window{X: x, Y: y, Width: r.Width, Height: r.Height})
+	bytes, points, starts := toJS(shown.Values), floatsToJS(shown.Lines.Points), wordsToJS(shown.Lines.Starts)
+	m.reply(kind, map[string]any{"x": shown.X, "y": shown.Y, "width": shown.Width, "height": shown.Height,
+		"pixelsWide": shown.PixelsWide, "pixelsHigh": shown.PixelsHigh, "values": bytes, "points": points, "starts": starts,
+	}, bytes, points, starts)
+	return nil
+}

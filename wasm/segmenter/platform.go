@@ -1,0 +1,97 @@
+//go:build js
+
+package main
+
+import (
+	"context"
+	"maps"
+	"syscall/js"
+	"time"
+
+	"mrprism/internal/host"
+	"mrprism/model"
+	"mrprism/weights"
+)
+
+// platform is the browser, as the host needs it.
+func platform(waiting func() bool) host.Platform {
+	p := host.Platform{
+		Device: wish("device"), Precision: model.Precision(wish("precision")), Returns: js.Global().Get("navigator").Get("gpu").Truthy(),
+		Models: weights.Shipped(), Fetch: download, Forget: forget, Waiting: waiting,
+		Changed: func(d host.Device, note string) {
+			post(described(d, map[string]any{"type": "adapter", "note": note, "next": "Closing other pages that use the graphics processor may help."}))
+		},
+	}
+	if wish("measure") != "off" {
+		p.Memory = browserMemory{}
+	}
+	return p
+}
+
+// wish is what the page's address asks for, as ?NAME=…; empty where it asks for nothing.
+func wish(name string) string {
+	value := js.Global().Get("mrprismWishes").Call("get", name)
+	if value.IsNull() {
+		return ""
+	}
+	return value.String()
+}
+
+// described adds to a message what computes.
+func described(d host.Device, message map[string]any) map[string]any {
+	maps.Copy(message, map[string]any{"adapter": d.Name, "gpu": d.GPU, "software": d.Software, "reason": d.Reason, "why": d.Why})
+	return message
+}
+
+// forget implements host.Platform.Forget.
+func forget(ctx context.Context, file string) bool {
+	dropped, err := await(ctx, js.Global().Call("mrprismForget", "weights/"+file))
+	return err == nil && dropped.Bool()
+}
+
+// download implements host.Platform.Fetch through worker.js.
+func download(ctx context.Context, file string, tell func(done int)) ([]byte, error) {
+	var progress js.Func
+	progress = js.FuncOf(func(_ js.Value, args []js.Value) any {
+		if ctx.Err() != nil {
+			progress.Release()
+			return false // ends the download
+		}
+		tell(args[0].Int())
+		return true
+	})
+	data, err := await(ctx, js.Global().Call("mrprismDownload", "weights/"+file, progress))
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	progress.Release()
+	if err != nil {
+		return nil, err
+	}
+	return bytesOf(data), nil
+}
+
+// memoryTime is how long the browser may take to remember.
+const memoryTime = 2 * time.Second
+
+// browserMemory is what the browser keeps for this site.
+type browserMemory struct{}
+
+// Get implements choose.Memory.
+func (browserMemory) Get(key string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), memoryTime)
+	defer cancel()
+	text, err := await(ctx, js.Global().Get("mrprismMemory").Call("get", key))
+	if err != nil || text.Type() != js.TypeString {
+		return nil, err
+	}
+	return []byte(text.String()), nil
+}
+
+// Put implements choose.Memory.
+func (browserMemory) Put(key string, text []byte) error {
+	ctx, cancel := context.WithTimeout(context.Background(), memoryTime)
+	defer cancel()
+	_, err := await(ctx, js.Global().Get("mrprismMemory").Call("put", key, string(text)))
+	return err
+}
