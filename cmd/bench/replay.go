@@ -8,15 +8,16 @@ import (
 	"mrprism/internal/gpu"
 )
 
-// Commands are timed in recordings of many copies, so that submitting and waiting are shared among so many that they hardly count.
+// A command is timed in recordings of many copies, so that submitting and waiting hardly count.
 const (
 	replayTime = 20 * time.Millisecond // of one recording, at least
 	mostCopies = 1024
 	latencies  = 4                      // that a recording takes at least
-	mostWait   = 100 * time.Millisecond // what counts of a latency: pages that nobody sees are told seldom
+	mostWait   = 100 * time.Millisecond // what counts of a latency: a page that nobody sees hears seldom
 )
 
-// measureLatency returns the time from the end of a command until one knows: browsers look for results every so often. It is the least of a few empty reads.
+// measureLatency returns the time from the end of a command until the program knows of it, since
+// browsers look for results every so often. It is the least time of a few empty reads.
 func measureLatency(ctx context.Context, d gpu.Device) (time.Duration, error) {
 	buffers, err := d.Allocate(ctx, []gpu.BufferSpec{{Label: "latency", Type: gpu.U32, Elements: 1}})
 	if err != nil {
@@ -34,7 +35,8 @@ func measureLatency(ctx context.Context, d gpu.Device) (time.Duration, error) {
 	return least, nil
 }
 
-// recorded is a command that can be timed: copies of it, one after the other on the same buffers.
+// recorded is a command that can be timed: a recording of copies, one after the other on the same
+// buffers.
 type recorded struct {
 	device    gpu.Device
 	recording gpu.Recording
@@ -43,7 +45,8 @@ type recorded struct {
 	latency   float64 // milliseconds
 }
 
-// newRecorded records a command that has been prepared, on a device with that latency. It has run when this returns: what was not run before is slower.
+// newRecorded records a command that has been prepared, on a device with that latency. It runs the
+// recording, since the first run of a command is slower.
 func newRecorded(ctx context.Context, d gpu.Device, c gpu.Command, latency time.Duration) (*recorded, error) {
 	r := &recorded{device: d, latency: milliseconds(latency), wait: gpu.Range{Buffer: c.Clear, Dst: make([]byte, 4)}}
 	if c.Program != nil {
@@ -74,7 +77,8 @@ func newRecorded(ctx context.Context, d gpu.Device, c gpu.Command, latency time.
 	}
 }
 
-// time runs the recording and returns milliseconds a copy, without the latency as far as that is not most of it.
+// time runs the recording and returns milliseconds a copy. It subtracts the latency, but at most
+// half of the time.
 func (r *recorded) time(ctx context.Context) (float64, error) {
 	start := time.Now()
 	err := r.device.Run(ctx, r.recording)
@@ -85,7 +89,7 @@ func (r *recorded) time(ctx context.Context) (float64, error) {
 	return (took - min(r.latency, took/2)) / float64(r.copies), err
 }
 
-// replay times a command that has been prepared: milliseconds a run, of so many repeats, one after the other on the same buffers.
+// replay times a command that has been prepared: milliseconds a run, of so many repeats.
 func replay(ctx context.Context, d gpu.Device, c gpu.Command, repeats int) (spread, error) {
 	latency, err := measureLatency(ctx, d)
 	if err != nil {
@@ -107,10 +111,10 @@ func replay(ctx context.Context, d gpu.Device, c gpu.Command, repeats int) (spre
 	return spreadOf(times), nil
 }
 
-// milliseconds with their fractions.
+// milliseconds returns a time with its fractions.
 func milliseconds(t time.Duration) float64 { return float64(t.Nanoseconds()) / 1e6 }
 
-// since is in milliseconds.
+// since returns the milliseconds from start to now.
 func since(start time.Time) float64 { return milliseconds(time.Since(start)) }
 
 // timed is how long f took.

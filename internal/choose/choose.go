@@ -13,14 +13,14 @@ import (
 	"mrprism/internal/gpu"
 )
 
-// Memory is where what was found stays from run to run. What it cannot keep is measured again.
+// Memory keeps the times from run to run. If it cannot keep them, they are measured again.
 type Memory interface {
 	Get(key string) (text []byte, err error) // nil: nothing is there
 	Put(key string, text []byte) error
 }
 
-// pair is what was compared: with another driver, version of the program or number of threads it is
-// another.
+// pair is what the times hold for. Another driver, number of threads or version of the program
+// makes another pair.
 type pair struct {
 	Backend   string `json:"backend"`
 	Adapter   string `json:"adapter"`
@@ -30,21 +30,21 @@ type pair struct {
 	Program   string `json:"program"` // MrPrism's version
 }
 
-// record is what is remembered of a pair.
+// record is what a memory keeps of a pair.
 type record struct {
 	pair
 	Times
 	Failures int `json:"failures,omitempty"` // measurements that were begun and gave no times
 }
 
-// mostFailures: what failed so often is not measured again.
+// mostFailures of a pair's measurement are allowed.
 const mostFailures = 2
 
-// errFailed is that of a measurement which is not tried again.
+// errFailed says that a pair is not measured any more.
 var errFailed = errors.New("it could not be measured")
 
-// With gives the function by which device.Options.Compare is to compare: it measures what the
-// memory does not know.
+// With returns a function for device.Options.Compare, which measures a pair that the memory does
+// not know.
 func With(memory Memory) func(ctx context.Context, adapter, processor gpu.Device) (ratio float64, err error) {
 	return func(ctx context.Context, adapter, processor gpu.Device) (float64, error) {
 		p := pairOf(adapter.Info(), processor.Info())
@@ -63,24 +63,22 @@ func With(memory Memory) func(ctx context.Context, adapter, processor gpu.Device
 		}
 		keep := func() {
 			if text, err := json.MarshalIndent(r, "", "  "); err == nil {
-				_ = memory.Put(p.key(), append(text, '\n')) // where nothing can be kept it is measured again
+				_ = memory.Put(p.key(), append(text, '\n')) // else the pair is measured again
 			}
 		}
-		r.Failures++ // until it has not: a driver may take the program with it
+		r.Failures++ // counted before the measurement: a driver may end the program
 		keep()
 		times, err := Measure(ctx, adapter, processor)
-		if ctx.Err() != nil { // the user's wish, and no failure
+		if ctx.Err() != nil { // the user's wish is no failure
 			r.Failures--
 			keep()
 			return 0, ctx.Err()
 		}
-		if err == nil {
-			r.Times, r.Failures = times, 0
-			keep()
-		}
 		if err != nil {
 			return 0, err
 		}
+		r.Times, r.Failures = times, 0
+		keep()
 		return times.Ratio(), nil
 	}
 }
@@ -89,8 +87,8 @@ func pairOf(adapter, processor gpu.Info) pair {
 	return pair{adapter.Backend, adapter.Adapter, adapter.Driver, processor.Adapter, runtime.GOMAXPROCS(0), version()}
 }
 
-// key names the pair in a memory, without the program's version: another version's record is
-// replaced.
+// key names the pair in a memory, without the program's version: the next version replaces the
+// record.
 func (p pair) key() string {
 	p.Program = ""
 	h := fnv.New64a()
@@ -101,7 +99,7 @@ func (p pair) key() string {
 // commit is set by the Makefile: -ldflags "-X mrprism/internal/choose.commit=…".
 var commit string
 
-// version is that of the program, as far as its build knows it.
+// version returns the program's, as far as its build knows it.
 func version() string {
 	revision := commit
 	if info, ok := debug.ReadBuildInfo(); ok && commit == "" {

@@ -1,6 +1,6 @@
-// Package choose finds out by a short measurement what infers faster on a machine without a real
-// GPU: an adapter that is itself a processor (lavapipe, SwiftShader, WARP), or the processor's own
-// vectors. What it found is remembered with the machine.
+// Package choose measures which is the faster on a machine without a real GPU: an adapter that
+// emulates one on the processor (lavapipe, SwiftShader, WARP), or the processor's own vectors. The
+// machine remembers the times.
 package choose
 
 import (
@@ -19,9 +19,9 @@ import (
 const Patience = time.Second
 
 const (
-	side   = 64           // of the map that is computed on, as deep in the encoder
-	rounds = 7            // at most; the least time counts, which nothing else on the machine has lengthened
-	enough = Patience / 2 // after which no other round begins
+	side   = 64           // pixels of the maps, as deep in the encoder
+	rounds = 7            // at most; the least time counts, since other programs lengthen times
+	enough = Patience / 2 // then no other round begins
 )
 
 // Times are milliseconds of the same commands.
@@ -33,8 +33,8 @@ type Times struct {
 // Ratio says how many times as fast as the adapter the processor is.
 func (t Times) Ratio() float64 { return t.AdapterMS / t.ProcessorMS }
 
-// Measure times a small network on both, in turn, so that what slows the machine meanwhile slows
-// both. It is an error where one of them fails, takes too long, or computes something else.
+// Measure times a small network on both devices, in turn, so that other programs slow both. It
+// returns an error if a device fails, takes too long, or computes another result.
 func Measure(ctx context.Context, adapter, processor gpu.Device) (Times, error) {
 	limited, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
@@ -75,7 +75,7 @@ func measure(ctx context.Context, adapter, processor gpu.Device) (Times, error) 
 	return Times{least[0], least[1]}, nil
 }
 
-// differ is what sums in another order do not come to: the results are of the size of 1.
+// differ is the difference of two results, about 1 each, that sums in another order do not explain.
 const differ = 1e-2
 
 // contender is a device with the network on it.
@@ -114,9 +114,9 @@ func newContender(ctx context.Context, d gpu.Device) (*contender, error) {
 	return c, nil
 }
 
-// network is what the real one consists of, short: 3×3 convolutions with and without a stride, and
-// a linear map. It has few kernels, since compiling is most of the time on an adapter that has
-// never seen them.
+// network is a short one of the real network's parts: 3×3 convolutions with and without a stride,
+// and a linear map. It has few kernels, since an adapter that has never seen them takes most of the
+// time to compile them.
 func network(b *nn.Builder, x *tensor.Tensor) *tensor.Tensor {
 	y := shaders.ReLU(b.Conv("a", x, 3, 32, 1, 1, true, false))
 	y = shaders.ReLU(b.Conv("b", y, 3, 64, 2, 1, true, false))

@@ -1,5 +1,5 @@
-// Package sharing makes the memory of a Go program for WebAssembly one that threads can share, which
-// Go's linker cannot: see site/vectors.js.
+// Package sharing changes a Go program for WebAssembly so that threads can share its memory. Go's
+// linker cannot do that. See site/vectors.js.
 package sharing
 
 import (
@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// ErrNotGo says that a program is not as Go's linker writes it.
+// ErrNotGo says that Go's linker did not write the program.
 var ErrNotGo = errors.New("sharing: not a WebAssembly program with a memory of its own, without a limit")
 
 const (
@@ -18,7 +18,8 @@ const (
 	mostPages     = 65536
 )
 
-// Share gives the program with a shared memory of at most 4 GiB. A program may say that already.
+// Share returns the program with a shared memory of at most 4 GiB. It changes nothing in a program
+// that has one.
 func Share(program []byte) ([]byte, error) {
 	for at := header; at < len(program); {
 		begin := at

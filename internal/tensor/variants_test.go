@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// choosy is a kernel of three variants: one for GPUs, of a workgroup an element, one for even sizes, preferred nowhere, and one for all.
+// choosy is a kernel of three variants: one for GPUs, with a workgroup for each element; one for
+// even sizes, preferred nowhere; and one for all.
 var choosy = &Kernel{
 	Name: "choosy", Arguments: sum.Arguments, Body: sum.Body,
 	Variants: []Variant{
@@ -38,7 +39,8 @@ func TestVariantsAreChosen(t *testing.T) {
 	}
 }
 
-// A device that is a Chooser is offered what runs there, the preferred variant first, and runs what it takes.
+// A device that is a Chooser is offered the variants that run there, the preferred one first, and
+// runs the one that it takes.
 func TestDevicesMayChoose(t *testing.T) {
 	g := NewGraph()
 	a, b := g.Input("a", 4), g.Input("b", 3)
