@@ -250,35 +250,36 @@ func (r *Report) figures(d *Dataset, cases []*caseFigures) {
 }
 
 func figure(cases []*caseFigures, m, k int) (f Figure) {
-	area, areas := 0., 0
+	var shares, dice, areas []float64
 	for _, c := range cases {
 		if c.Masks[m][k] == "" {
 			f.Missing++
-			continue
 		}
-		if !c.read {
+		if c.Masks[m][k] == "" || !c.read {
 			continue
 		}
 		mark := c.marks[k][m]
-		f.Masks++
-		f.Share += mark.share
+		shares = append(shares, mark.share)
 		f.Empty += btoi(mark.area == 0)
-		if !mark.compared {
+		if mark.others == 0 {
 			continue
 		}
-		f.Compared++
-		f.Dice += mark.dice
+		dice = append(dice, mark.dice)
 		if mark.ratio > 0 {
-			area += math.Log(mark.ratio)
-			areas++
+			areas = append(areas, math.Log(mark.ratio))
 		}
-		if f.Compared == 1 || mark.dice < f.Least {
+		if len(dice) == 1 || mark.dice < f.Least {
 			f.Worst, f.Least = c.Folder+"/"+c.Name, mark.dice
 		}
 	}
-	f.Share /= float64(max(f.Masks, 1))
-	f.Dice /= float64(max(f.Compared, 1))
-	f.Area = math.Exp(area / float64(max(areas, 1)))
+	mean := func(values []float64) float64 {
+		if len(values) == 0 {
+			return 0 // JSON has no NaN
+		}
+		return metric.Mean(values)
+	}
+	f.Masks, f.Share = len(shares), mean(shares)
+	f.Compared, f.Dice, f.Area = len(dice), mean(dice), math.Exp(mean(areas))
 	return f
 }
 

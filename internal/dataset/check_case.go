@@ -22,16 +22,15 @@ type caseFigures struct {
 	findings []Finding
 }
 
-// mark is the figures of one mask.
+// mark is the figures of one mask. "Others" are the raters who marked the class too.
 type mark struct {
-	given    bool
-	area     int     // pixels
-	share    float64 // of the image
-	compared bool    // another rater marked the class too
-	dice     float64 // mean Dice with the others
-	pairs    int     // of others
-	rest     float64 // their mean Dice with each other
-	ratio    float64 // area to the others' mean; 0 if either is empty
+	given  bool
+	area   int     // pixels
+	share  float64 // of the image
+	others int
+	dice   float64 // mean Dice with the others
+	rest   float64 // the others' mean Dice with each other; NaN for fewer than two
+	ratio  float64 // area to the others' mean; 0 if either is empty
 }
 
 // look reads a case and lists all its faults. It examines the image and the masks of a case without
@@ -107,16 +106,13 @@ func (f *caseFigures) class(d *Dataset, l *Loaded, k int) {
 			}
 		}
 	}
-	for m := range marks {
-		marks[m].compare(marks, pairs, m)
-	}
 	f.marks, f.pairs = append(f.marks, marks), append(f.pairs, pairs)
 	if d.Levels {
 		f.levels(d, l, k)
-		return
 	}
 	for m := range marks {
 		if marks[m].given {
+			marks[m].compare(marks, pairs, m)
 			f.judge(d, l, m, k)
 		}
 	}
@@ -124,29 +120,23 @@ func (f *caseFigures) class(d *Dataset, l *Loaded, k int) {
 
 // compare sets the figures that compare rater m with the others.
 func (a *mark) compare(marks []mark, pairs [][]float64, m int) {
-	others, area := 0, 0
+	var dice, rest []float64
+	area := 0
 	for b := range marks {
-		if b == m || !marks[b].given || !a.given {
+		if b == m || !marks[b].given {
 			continue
 		}
-		others++
 		area += marks[b].area
-		a.dice += pairs[max(m, b)][min(m, b)]
+		dice = append(dice, pairs[max(m, b)][min(m, b)])
 		for c := range b {
 			if c != m && marks[c].given {
-				a.pairs++
-				a.rest += pairs[b][c]
+				rest = append(rest, pairs[b][c])
 			}
 		}
 	}
-	if others == 0 {
-		return
-	}
-	a.compared = true
-	a.dice /= float64(others)
-	a.rest /= float64(max(a.pairs, 1))
+	a.others, a.dice, a.rest = len(dice), metric.Mean(dice), metric.Mean(rest)
 	if area > 0 {
-		a.ratio = float64(a.area) * float64(others) / float64(area)
+		a.ratio = float64(a.area) * float64(a.others) / float64(area)
 	}
 }
 
@@ -157,24 +147,24 @@ func (f *caseFigures) judge(d *Dataset, l *Loaded, m, k int) {
 		hardly = 0.3  // Dice of two raters who mean different things
 	)
 	a, path, class := f.marks[k][m], l.Case.Masks[m][k], d.Classes[k]
-	others := -btoi(a.area > 0) // who marked any pixel
+	marked := 0 // raters who marked any pixel
 	for _, o := range f.marks[k] {
-		others += btoi(o.area > 0)
+		marked += btoi(o.area > 0)
 	}
 	switch {
+	case d.Levels:
 	case a.area == len(l.Masks[m][k]):
 		warn(&f.findings, KindInverted, path, "marks the whole image as %s", class)
-	case a.area == 0 && a.compared && others > 0:
-		warn(&f.findings, KindEmpty, path, "is empty; %d other raters marked the %s", others, class)
-	case a.area == 0 && !a.compared:
+	case a.area == 0 && marked > 0:
+		warn(&f.findings, KindEmpty, path, "is empty; %d other raters marked the %s", marked, class)
+	case a.area == 0 && a.others == 0:
 		warn(&f.findings, KindEmpty, path, "is empty")
 	case a.area == 0:
 	case inverted(l, m, k, a):
 		warn(&f.findings, KindInverted, path, "marks %.0f %% of the image as %s, everything except the part to be expected: are black and white exchanged?", 100*a.share, class)
-	case !a.compared:
-	case a.pairs == 0 && a.dice < hardly:
+	case a.others == 1 && a.dice < hardly:
 		warn(&f.findings, KindMask, path, "Dice %.2f with the only other rater; its area is %.2f times theirs", a.dice, a.ratio)
-	case a.pairs > 0 && a.dice < a.rest-far:
+	case a.dice < a.rest-far:
 		warn(&f.findings, KindMask, path, "mean Dice %.2f with the other raters, who have %.2f among themselves; its area is %.2f times theirs", a.dice, a.rest, a.ratio)
 	}
 }
@@ -191,7 +181,7 @@ func inverted(l *Loaded, m, k int, a mark) bool {
 		return false
 	}
 	own := l.Masks[m][k]
-	if a.compared {
+	if a.others > 0 {
 		turned := make([]uint8, len(own))
 		for i, v := range own {
 			turned[i] = 1 - v

@@ -214,17 +214,9 @@ func (c *qubiqCase) plane(o *Options, name string, v *volume, masks [][]*volume)
 		values, _, _ := v.slice(2, n-1)
 		planes = append(planes, values)
 	}
-	p := picture{name: name, file: c.image, image: &imageio.Image{W: v.w, H: v.h, Pix: o.pixels(planes)}}
-	for _, row := range masks {
-		taken := make([][]uint8, len(row))
-		for k, mask := range row {
-			if mask != nil {
-				taken[k] = marked(mask.values)
-			}
-		}
-		p.masks = append(p.masks, taken)
-	}
-	return p, nil
+	image := &imageio.Image{W: v.w, H: v.h, Pix: o.pixels(planes)}
+	rows, _ := marked(masks, func(v *volume) []float32 { return v.values })
+	return picture{name, c.image, image, rows}, nil
 }
 
 // slices makes a picture of the volume's slice with the most marks. The slices lie across the
@@ -239,44 +231,43 @@ func (c *qubiqCase) slices(o *Options, name string, v *volume, masks [][]*volume
 	}
 	most := 0
 	for i := range shortest {
-		p := picture{name: fmt.Sprintf("%s-slice%03d", name, i+1), file: c.image}
-		count := 0
-		for _, row := range masks {
-			taken := make([][]uint8, len(row))
-			for k, mask := range row {
-				if mask == nil {
-					continue
-				}
-				values, _, _ := mask.slice(axis, i)
-				taken[k] = marked(values)
-				for _, v := range taken[k] {
-					count += int(v)
-				}
-			}
-			p.masks = append(p.masks, taken)
-		}
+		rows, count := marked(masks, func(v *volume) []float32 {
+			values, _, _ := v.slice(axis, i)
+			return values
+		})
 		if count == 0 || (!o.AllSlices && count <= most) {
 			continue
 		}
-		values, w, h := v.slice(axis, i)
-		p.image = &imageio.Image{W: w, H: h, Pix: o.pixels([][]float32{values})}
 		if !o.AllSlices {
 			most, pictures = count, nil
 		}
-		pictures = append(pictures, p)
+		values, w, h := v.slice(axis, i)
+		image := &imageio.Image{W: w, H: h, Pix: o.pixels([][]float32{values})}
+		pictures = append(pictures, picture{fmt.Sprintf("%s-slice%03d", name, i+1), c.image, image, rows})
 	}
 	return pictures
 }
 
-// marked is 1 where a value is not 0.
-func marked(values []float32) []uint8 {
-	mask := make([]uint8, len(values))
-	for i, v := range values {
-		if v != 0 {
-			mask[i] = 1
+// marked makes masks of planes, 1 for values other than 0, and counts their marked pixels.
+func marked(masks [][]*volume, plane func(*volume) []float32) (rows [][][]uint8, count int) {
+	for _, row := range masks {
+		taken := make([][]uint8, len(row))
+		for k, mask := range row {
+			if mask == nil {
+				continue
+			}
+			for _, v := range plane(mask) {
+				inside := uint8(0)
+				if v != 0 {
+					inside = 1
+				}
+				taken[k] = append(taken[k], inside)
+				count += int(inside)
+			}
 		}
+		rows = append(rows, taken)
 	}
-	return mask
+	return rows, count
 }
 
 // pixels makes an image (H, W, 3) of one plane of intensities, grey, or of three.
