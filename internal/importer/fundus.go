@@ -2,6 +2,7 @@ package importer
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -21,10 +22,8 @@ var riga = Layout{
 
 const rigaRaters = 6
 
-var (
-	rigaPhotograph = regexp.MustCompile(`(?i)^image(\d+)prime\.(tiff?|jpe?g|png|bmp)$`)
-	rigaDrawn      = regexp.MustCompile(`(?i)^image(\d+)-([1-6])\.(tiff?|jpe?g|png|bmp)$`)
-)
+// rigaFile is a photograph or the copy of a rater.
+var rigaFile = regexp.MustCompile(`(?i)^image(\d+)(prime|-[1-6])\.(tiff?|jpe?g|png|bmp)$`)
 
 // rigaCase is a photograph and its copies, by rater.
 type rigaCase struct {
@@ -42,32 +41,28 @@ func listRIGA(o *Options) (*listing, error) {
 	for r := range rigaRaters {
 		l.raters = append(l.raters, fmt.Sprintf("rater%d", r+1))
 	}
-	paths = l.withoutCorrected(paths)
 	cases := map[string]*rigaCase{}
-	var order []*rigaCase
-	of := func(path, number string) *rigaCase {
-		key := filepath.Join(filepath.Dir(path), number)
-		if cases[key] == nil {
-			cases[key] = &rigaCase{folder: filepath.Dir(path), number: number}
-			order = append(order, cases[key])
-		}
-		return cases[key]
-	}
-	for _, path := range paths {
-		var place *string
-		if found := rigaPhotograph.FindStringSubmatch(filepath.Base(path)); found != nil {
-			place = &of(path, found[1]).photograph
-		} else if found := rigaDrawn.FindStringSubmatch(filepath.Base(path)); found != nil {
-			place = &of(path, found[1]).drawn[found[2][0]-'1']
-		}
-		if place == nil {
+	for _, path := range l.withoutCorrected(paths) {
+		found := rigaFile.FindStringSubmatch(filepath.Base(path))
+		if found == nil {
 			l.skip(path, "neither imageNprime nor imageN-1 to imageN-6")
 			continue
 		}
-		l.claim(place, path)
+		key := filepath.Join(filepath.Dir(path), found[1])
+		c := cases[key]
+		if c == nil {
+			c = &rigaCase{folder: filepath.Dir(path), number: found[1]}
+			cases[key] = c
+		}
+		if kind := found[2]; kind[0] == '-' {
+			l.claim(&c.drawn[kind[1]-'1'], path)
+		} else {
+			l.claim(&c.photograph, path)
+		}
 	}
-	names := rigaNames(o.Source, order)
-	for _, c := range order {
+	names := rigaNames(o.Source, cases)
+	for _, key := range slices.Sorted(maps.Keys(cases)) {
+		c := cases[key]
 		drawn := slices.DeleteFunc(slices.Clone(c.drawn[:]), func(path string) bool { return path == "" })
 		switch {
 		case c.photograph == "":
@@ -101,7 +96,7 @@ func (l *listing) withoutCorrected(paths []string) []string {
 
 // rigaNames gives every folder a short name: its own, or its path from the source on if two folders
 // share a name.
-func rigaNames(source string, cases []*rigaCase) map[string]string {
+func rigaNames(source string, cases map[string]*rigaCase) map[string]string {
 	folders := map[string][]string{}
 	for _, c := range cases {
 		short := strings.ToLower(filepath.Base(c.folder))
@@ -146,4 +141,85 @@ func (c *rigaCase) read(name string) ([]picture, []Skip) {
 		p.masks = append(p.masks, masks)
 	}
 	return []picture{p}, left
+}
+
+// refuge is the set of the REFUGE challenge. Each photograph has one reference mask of a panel.
+var refuge = Layout{
+	Name: "refuge",
+	Description: `REFUGE: 1,200 fundus photographs, disc and cup as one reference (one rater, "panel")
+           Training400/*/g0001.jpg, Annotation-Training400/Disc_Cup_Masks/*/g0001.bmp, REFUGE-Validation400/V0001.jpg,
+           REFUGE-Validation400-GT/Disc_Cup_Masks/V0001.bmp, … : a .bmp belongs to the .jpg of its name; 0 is the cup, 128 the rim,
+           255 neither`,
+	list: listREFUGE,
+}
+
+// refugeCase is the paths of a photograph and its mask.
+type refugeCase struct{ photograph, mask string }
+
+func listREFUGE(o *Options) (*listing, error) {
+	paths, err := files(o.Source)
+	if err != nil {
+		return nil, err
+	}
+	l := &listing{name: "refuge", source: "REFUGE challenge (Orlando et al. 2020)", classes: []string{"disc", "cup"}, raters: []string{"panel"}}
+	cases := map[string]*refugeCase{}
+	for _, path := range paths {
+		extension := filepath.Ext(path)
+		name := strings.TrimSuffix(filepath.Base(path), extension)
+		c := cases[name]
+		if c == nil {
+			c = &refugeCase{}
+		}
+		switch strings.ToLower(extension) {
+		case ".bmp":
+			l.claim(&c.mask, path)
+		case ".jpg", ".jpeg":
+			if strings.Contains(path, "Illustration") {
+				l.skip(path, "an illustration, with the masks drawn in")
+				continue
+			}
+			l.claim(&c.photograph, path)
+		default:
+			l.skip(path, "neither a photograph (.jpg) nor a mask (.bmp)")
+			continue
+		}
+		cases[name] = c
+	}
+	for _, name := range slices.Sorted(maps.Keys(cases)) {
+		switch c := cases[name]; "" {
+		case c.photograph:
+			l.skip(c.mask, "there is no photograph of this name")
+		case c.mask:
+			l.skip(c.photograph, "there is no mask of this name")
+		default:
+			l.jobs = append(l.jobs, job{name, func() ([]picture, []Skip) { return c.read(name) }})
+		}
+	}
+	return l, nil
+}
+
+func (c *refugeCase) read(name string) ([]picture, []Skip) {
+	m, err := readImage(c.photograph)
+	if err != nil {
+		return nil, []Skip{{c.photograph, err.Error()}}
+	}
+	mask, err := readOther(c.mask, m)
+	if err != nil {
+		return nil, []Skip{{c.mask, err.Error()}}
+	}
+	disc, cup := make([]uint8, m.W*m.H), make([]uint8, m.W*m.H)
+	for i := range disc {
+		r, g, b := mask.Pix[3*i], mask.Pix[3*i+1], mask.Pix[3*i+2]
+		switch {
+		case r != g || r != b:
+			return nil, []Skip{{c.mask, fmt.Sprintf("holds the colour %d,%d,%d at x %d, y %d; a mask is grey", r, g, b, i%m.W, i/m.W)}}
+		case r == 0:
+			disc[i], cup[i] = 1, 1
+		case r == 128:
+			disc[i] = 1
+		case r != 255:
+			return nil, []Skip{{c.mask, fmt.Sprintf("holds the value %d at x %d, y %d; 0, 128 and 255 are cup, rim and neither", r, i%m.W, i/m.W)}}
+		}
+	}
+	return []picture{{name, c.photograph, m, [][][]uint8{{disc, cup}}}}, nil
 }
