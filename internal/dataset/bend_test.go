@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Points that move alike shift the view, points that move with their place stretch it (a B-spline reproduces lines).
+// Equal displacements of all control points shift the view; displacements proportional to the place
+// stretch it (a B-spline reproduces lines).
 func TestBendOfLines(t *testing.T) {
 	var shift, stretch bend
 	for row := range shift {
@@ -28,7 +29,7 @@ func TestBendOfLines(t *testing.T) {
 	}
 }
 
-// area is how many times as large a small square at (u, v) becomes; below 0 it is folded.
+// area is the factor by which a small square at (u, v) grows; a negative area is folded.
 func (b *bend) area(u, v float64) float64 {
 	const step = 1e-4
 	u0, v0 := b.at(u, v)
@@ -37,7 +38,8 @@ func (b *bend) area(u, v float64) float64 {
 	return ((step+ur-u0)*(step+vb-v0) - (vr-v0)*(ub-u0)) / (step * step)
 }
 
-// At the most that is allowed nothing folds, also where columns that lie left go right and those that lie right go left, as rows do; at twice as much that folds.
+// At MostElastic nothing folds, even if the left columns move right and the right columns move
+// left, and rows do the same. At twice MostElastic this case folds.
 func TestBendDoesNotFold(t *testing.T) {
 	source := rand.NewPCG(1, 2)
 	rng := rand.New(source)

@@ -51,7 +51,7 @@ func TestCheckOfSoundData(t *testing.T) {
 		"raters a and c marked exactly the same cup in 6 of 6 images; is one a copy?",
 		"raters b and c marked exactly the same cup in 6 of 6 images; is one a copy?"}, of(t, r, dir, KindSame))
 	require.Len(t, r.Figures, 6)
-	// discs of 20 columns and 20, 21 and 22 rows, one within the next
+	// The discs have 20 columns and 20, 21 and 22 rows; each lies within the next.
 	b := r.Figures[1]
 	assert.Equal(t, Figure{Class: "disc", Rater: "b", Masks: 6, Share: b.Share, Compared: 6, Dice: b.Dice, Area: b.Area, Worst: "eyes/eye00", Least: b.Least}, b)
 	assert.InDelta(t, b.Dice, b.Least, 1e-12, "they are alike in every image")
@@ -60,8 +60,8 @@ func TestCheckOfSoundData(t *testing.T) {
 	assert.InDelta(t, 1, b.Area, 1e-12)
 }
 
-// Every fault is told once, the header's too that shows again in the pixels, and what is sound is
-// looked at all the same.
+// Check reports every fault once, although a header's fault appears again in the pixels. It
+// examines the sound files too.
 func TestCheckGoesOnAfterFaults(t *testing.T) {
 	dir := write(t, 11)
 	put(t, maskPath(dir, "a", "cup", 2), []byte("this was an image once"))
@@ -136,8 +136,7 @@ func TestCheckOfRaters(t *testing.T) {
 	assert.Contains(t, found[0], "rater c, disc: mean Dice 0.6")
 	assert.Contains(t, found[0], "areas 0.54 times theirs, over 6 images") // 10·22 of 20·20 and 20·21
 
-	// agreement levels are not people: they are to be nested, and in the sample the upper ones are
-	// larger
+	// Agreement levels are not people: they must be nested. In the sample the upper levels are larger.
 	levels := write(t, 5)
 	put(t, filepath.Join(levels, "dataset.json"), []byte(`{"classes":["disc","cup"],"raters":["a","b","c"],"labels":"agreement-levels"}`))
 	r := check(t, levels)

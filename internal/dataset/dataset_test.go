@@ -139,8 +139,8 @@ func TestMissingMaskIsMissingLabel(t *testing.T) {
 	assert.Len(t, l.Given(1), 2)
 }
 
-// Votes are counted where every agreement level is there; of raters those who marked count. What is
-// not counted gives no anchor.
+// Votes needs every agreement level. Of raters it counts those who marked. A case without votes has
+// no anchor.
 func TestVotes(t *testing.T) {
 	dir := write(t, 3)
 	require.NoError(t, os.Remove(maskPath(dir, "b", "disc", 1)))
@@ -166,7 +166,7 @@ func TestVotes(t *testing.T) {
 	}
 }
 
-// Every fault is named with its file, all at once.
+// Open names every fault with its file, all at once.
 func TestOpenNamesEveryFault(t *testing.T) {
 	dir := write(t, 4)
 	small := image.NewGray(image.Rect(0, 0, 8, 9))
@@ -199,7 +199,7 @@ func TestOpenNamesEveryFault(t *testing.T) {
 	assert.GreaterOrEqual(t, len(problems), 9)
 }
 
-// An error of thousands of faults names ten of them and how many more there are.
+// The text of many faults lists ten of them and the number of the others.
 func TestProblemsAreTenAtMost(t *testing.T) {
 	var p Problems
 	for i := range 12 {
@@ -267,7 +267,7 @@ func TestOpenRefuses(t *testing.T) {
 	assert.Error(t, err)
 }
 
-// Faults that show only in the pixels are found when loading, all of them.
+// Load finds the faults that only the pixels show, all of them.
 func TestLoadSoundNamesEveryFault(t *testing.T) {
 	dir := write(t, 3)
 	grey := image.NewGray(image.Rect(0, 0, sampleW, sampleH))
@@ -296,7 +296,7 @@ func TestLoadSoundNamesEveryFault(t *testing.T) {
 
 func TestMixing(t *testing.T) {
 	a, b := write(t, 10), write(t, 6)
-	// The second folder lacks one image, so that what is fifth there is not fifth in the first.
+	// The second folder lacks one image: its every fifth image is another one than in the first.
 	require.NoError(t, os.Remove(filepath.Join(b, "images", "eye00.png")))
 	for _, rater := range []string{"a", "b", "c"} {
 		for _, class := range []string{"disc", "cup"} {
@@ -323,8 +323,8 @@ func TestMixing(t *testing.T) {
 	assert.Contains(t, err.Error(), "only data sets with equal classes, raters and labels can be mixed")
 }
 
-// A case that is left out for its faults stays held out: of one eye in two folders, as a crop and
-// as a photograph, neither is trained on.
+// A case that OpenSound leaves out stays held out. If one eye is in two folders, as a crop and as a
+// photograph, training uses neither.
 func TestHeldOutThoughLeftOut(t *testing.T) {
 	a, b := write(t, 10), write(t, 4)
 	for _, rater := range []string{"a", "b", "c"} {
@@ -332,7 +332,7 @@ func TestHeldOutThoughLeftOut(t *testing.T) {
 			require.NoError(t, os.Rename(maskPath(b, rater, class, 0), maskPath(b, rater, class, 4)))
 		}
 	}
-	require.NoError(t, os.Rename(filepath.Join(b, "images", name(0)+".png"), filepath.Join(b, "images", name(4)+".png"))) // fourth there
+	require.NoError(t, os.Rename(filepath.Join(b, "images", name(0)+".png"), filepath.Join(b, "images", name(4)+".png")))
 	put(t, filepath.Join(a, "images", name(4)+".png"), []byte("a text"))
 	d, left, err := OpenSound(a, b)
 	require.NoError(t, err)
@@ -344,7 +344,7 @@ func TestHeldOutThoughLeftOut(t *testing.T) {
 	assert.Len(t, d.Training(), 8+3)
 }
 
-// The data that the shipped weights are trained on, where it is present.
+// These are the data of the shipped weights, if they are present.
 func TestRealData(t *testing.T) {
 	root := filepath.Join("..", "..", "..", "shared", "data")
 	if _, err := os.Stat(root); err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a field must be is said in the words of dataset.json, not of Go; a field "label" is no
-// comment.
+// Messages describe a field's form in the words of dataset.json, not of Go. A field "label" is a
+// fault, not a comment.
 func TestDescriptionRefuses(t *testing.T) {
 	dir := write(t, 2)
 	path := filepath.Join(dir, "dataset.json")
@@ -36,7 +36,7 @@ func TestDescriptionRefuses(t *testing.T) {
 	assert.NoError(t, err, "other fields are for people")
 }
 
-// Below truth/ there is nothing but classes; not every class needs to be there.
+// The folder truth/ may only hold classes; it need not hold all of them.
 func TestTruthOfNoClass(t *testing.T) {
 	dir := write(t, 2)
 	put(t, filepath.Join(dir, "truth", "disc", name(0)+".png"), pngOf(t, maskOf(image.Rect(1, 1, 9, 9))))
@@ -49,7 +49,8 @@ func TestTruthOfNoClass(t *testing.T) {
 	assert.Equal(t, []Finding{{Error: true, Kind: KindFault, Text: strange}}, check(t, dir).Findings[:1])
 }
 
-// Names may stand between spaces; none is empty, and no folder counts twice, whatever it is called.
+// Spaces around folder names are ignored. Empty names are a fault, and so is a folder that is named
+// twice, by any path.
 func TestFoldersAreDistinct(t *testing.T) {
 	a, b := write(t, 5), write(t, 6)
 	d, err := Open(a, " "+b+" ")
@@ -65,7 +66,8 @@ func TestFoldersAreDistinct(t *testing.T) {
 	}
 }
 
-// Of an image that is displayed turned the fault of a mask that was drawn unturned says so.
+// If EXIF turns an image and its mask was drawn unturned, the message says that EXIF turns the
+// image.
 func TestMaskOfTurnedImage(t *testing.T) {
 	dir := write(t, 2)
 	path := filepath.Join(dir, "images", name(1)+".png")
@@ -82,8 +84,8 @@ func TestMaskOfTurnedImage(t *testing.T) {
 		" is 40×48 (as displayed: EXIF orientation 6 turns it; draw the mask on the displayed image or remove the tag); they must be equal")
 }
 
-// Of images of 16 bits those are named that use fewer bits than the others, or more, and how bright
-// they are shown for it.
+// Check names the 16-bit images that use fewer or more bits than the others, and says how much
+// brighter or darker they are shown.
 func TestCheckOfScale(t *testing.T) {
 	dir, even := write(t, 7), write(t, 2)
 	deep := func(dir string, i, most int) {

@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// picture is a case of one colour but for a white column, 20×30, with one mask of that column and one missing.
+// picture is a case of 20×30 pixels in one colour, except for a white column. One mask marks the
+// column and one is missing.
 func picture(r, g, b uint8) *Loaded {
 	l := &Loaded{Image: &imageio.Image{W: 20, H: 30}, Masks: [][][]uint8{{make([]uint8, 600), nil}}}
 	for i := range 600 {
@@ -52,8 +53,9 @@ func TestLooks(t *testing.T) {
 	assert.Equal(t, before, l.Image.Pix, "the case itself stays")
 	assert.Equal(t, before, l.With(AsTaken).Image.Pix)
 
-	// The deviation is told in widths, one pixel here: on the white column stays 1/√2π of the difference (a little more, for the kernel
-	// ends at three deviations), and the line's sum is kept. Down a column nothing differs.
+	// The deviation is in widths, here one pixel. The white column keeps 1/√2π of the difference (a
+	// little more: the kernel ends at three deviations), and a line keeps its sum. The blur changes
+	// nothing down a column.
 	blurred := look(func(l *Look) { l.Blur = 1. / 20 })
 	assert.InDelta(t, 30+(255-30)/math.Sqrt(2*math.Pi), float64(pixel(blurred, 4, 15)[2]), 1.5)
 	sum := 0

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// writeOthers makes a folder of discs alone that three other people have marked, the same in all n
-// images: two the left half, one the right.
+// writeOthers makes a folder of discs alone that three other people have marked. In all n images
+// two of them mark the left half and one the right half.
 func writeOthers(t testing.TB, n int) string {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "dataset.json"), []byte(`{"name":"others","classes":["disc"],"raters":["x","y","z"]}`))
@@ -90,8 +90,8 @@ func TestOthers(t *testing.T) {
 	assert.ErrorContains(t, others.Add(strange), "marks cup, which is none of disc")
 }
 
-// Views away from the anchor show nothing of it, as often as asked, however they are turned; where
-// there is no room, as in a crop, there are none.
+// Views away from the anchor show nothing of it, however they are turned, and are as frequent as
+// Away says. A crop has no room for such views and gets none.
 func TestViewsAway(t *testing.T) {
 	it := &Sample{anchored: true, image: &imageio.Image{W: 600, H: 400}, whole: imageio.Letterbox(600, 400), tight: imageio.Square{X: 60, Y: 110, Side: 80}, disc: disc{100, 150, 20}}
 	a := DefaultAugmentation
@@ -127,8 +127,8 @@ func TestViewsAway(t *testing.T) {
 	assert.Equal(t, before, after, "nothing is drawn")
 }
 
-// What is painted keeps off what is marked, but for veils and flares, which change all of a
-// picture; nothing is drawn without Distract.
+// Patches keep away from marked pixels; veils and flares change the whole picture. Without Distract
+// nothing is drawn.
 func TestDistract(t *testing.T) {
 	const s = 64
 	labels := make([]float32, s*s*2)

@@ -71,7 +71,8 @@ func TestEveryCaseOnceAnEpoch(t *testing.T) {
 	assert.NotEqual(t, orders[0], orders[1])
 }
 
-// Without augmentation a view is what inference sees: the letterboxed image, by imageio's rule where it enlarges.
+// Without augmentation a view equals the network's input at inference: the letterboxed image, by
+// imageio's rule for enlarging.
 func TestPlainViewEqualsInference(t *testing.T) {
 	s, loaded := sampler(t, "", Options{Size: 96, Batch: 1, Seed: 1}, write(t, 2))
 	b := s.Batch(0)
@@ -101,8 +102,9 @@ func TestPlainViewEqualsInference(t *testing.T) {
 	assert.Equal(t, []float32{1, 1, 1, 1, 1, 1}, b.Valid)
 }
 
-// Image and labels move together: an image whose pixels are its own mask still equals its mask after every transform. No view is
-// as large as the output, where the image would be averaged.
+// Image and labels move together: an image whose pixels are its own mask still equals its mask
+// after every transform. Every view is smaller than the output; a larger view would average the
+// image.
 func TestImageAndLabelsMoveTogether(t *testing.T) {
 	dir := write(t, 2)
 	for i := range 2 {
@@ -133,7 +135,8 @@ func TestImageAndLabelsMoveTogether(t *testing.T) {
 	assert.Greater(t, len(shares), 15, "views differ in scale")
 }
 
-// Pixels marked as a class outside of the class before it are counted, of raters who have marked both.
+// Outside counts the pixels marked as a class but not as the class before it, of raters who have
+// marked both.
 func TestOutside(t *testing.T) {
 	dir := write(t, 1)
 	sum := func() (outside, all float64) {
@@ -165,16 +168,18 @@ func TestTightViewIsTheSearchedRegion(t *testing.T) {
 	if b.Names[0] == "eyes/eye01" {
 		i = 1
 	}
-	// More than half of three raters marked up to row 29 = 28 + 1: 20×21 pixels, so a square of 42 around (20 + i, 18.5), rounded.
+	// More than half of the three raters marked up to row 29 = 28 + 1: 20×21 pixels. The square has a
+	// side of 42 around (20 + i, 18.5), rounded.
 	want := make([]float32, 3*40*40)
 	loaded[i].Image.Crop(want, imageio.Square{X: 20 + i - 21, Y: -3, Side: 42}, 40)
-	// Shrinking by 1.05 averages over slightly different neighbourhoods; the ramp of 6 levels a pixel moves by less than one.
+	// Shrinking by 1.05 averages over slightly different neighbourhoods; the ramp of 6 levels a pixel
+	// moves by less than one.
 	assert.InDeltaSlice(t, want, b.Images[:3*40*40], 6./255)
 	b = s.Batch(1)
 	assert.NotEqual(t, b.Names[0], b.Names[1])
 }
 
-// A label that is missing is invalid, and the same rater's other labels are not.
+// A missing label is invalid; the rater's other labels are valid.
 func TestMissingLabelIsInvalid(t *testing.T) {
 	dir := write(t, 1)
 	require.NoError(t, os.Remove(maskPath(dir, "b", "cup", 0)))
@@ -222,7 +227,7 @@ func BenchmarkBatch(b *testing.B) {
 	}
 }
 
-// What training keeps is small, and still knows how much is marked, as the masks say it, missing ones left out.
+// A sample is small, and Marked still equals the sums over the masks, without the missing ones.
 func TestSample(t *testing.T) {
 	dir := write(t, 1)
 	require.NoError(t, os.Remove(maskPath(dir, "b", "cup", 0)))

@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The outline and all beyond stay; the order of distances does, at the most that is allowed too; and what is inside moves as said.
+// The outline and everything beyond it stay in place. The order of distances stays, up to
+// MostSwell. Points inside move outwards or inwards as by says.
 func TestSwell(t *testing.T) {
 	for _, by := range []float64{math.Exp(MostSwell) - 1, math.Exp(-MostSwell) - 1, .5, -.5} {
 		s := swell{disc{100, 50, 20}, by}
@@ -35,7 +36,8 @@ func TestSwell(t *testing.T) {
 	}
 }
 
-// A cup within a disc is seen smaller and larger in training views, the disc as it is; without Swell nothing is drawn.
+// Training views show a cup within a disc smaller and larger, and the disc unchanged. Without Swell
+// nothing is drawn.
 func TestViewsSwell(t *testing.T) {
 	const side = 200
 	it := &Sample{anchored: true, valid: []float32{1, 1}, patterns: [][]float32{{0, 0}, {1, 0}, {1, 1}}, index: make([]uint16, side*side)}

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A record that could only be written in part is not there, and those after it are.
+// A record that was only written in part is removed, and the records after it are kept.
 func TestRecordsAreWhole(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	require.NoError(t, os.WriteFile(path, []byte("one\ntw"), 0o644))

@@ -67,7 +67,7 @@ func withExif(data []byte, order binary.ByteOrder, orientation uint16) []byte {
 	return bytes.Join([][]byte{data[:2], segment, body, data[2:]}, nil)
 }
 
-// assertPixels compares with what the standard library's colours give, composited over black.
+// assertPixels compares with the standard library's colours, composited over black.
 func assertPixels(t *testing.T, want image.Image, got *Image) {
 	b := want.Bounds()
 	require.Equal(t, [2]int{b.Dx(), b.Dy()}, [2]int{got.W, got.H})
@@ -132,7 +132,7 @@ func TestDecodeAppliesOrientation(t *testing.T) {
 	data := encodeJPEG(t, stored)
 	plain, err := jpeg.Decode(bytes.NewReader(data))
 	require.NoError(t, err)
-	// EXIF 2.32: which stored pixel is seen at the displayed (x, y), as top/left corners of the standard's table.
+	// The stored pixel that is displayed at (x, y), from the table of corners in EXIF 2.32.
 	from := map[uint16]func(x, y, w, h int) (int, int){
 		1: func(x, y, w, h int) (int, int) { return x, y },
 		2: func(x, y, w, h int) (int, int) { return w - 1 - x, y },
@@ -167,7 +167,7 @@ func TestDecodeAppliesOrientation(t *testing.T) {
 	assert.Equal(t, 1, senseless.Orientation)
 }
 
-// A PNG may say how it is turned too, before its pixels or after them.
+// A PNG can hold an EXIF orientation too, before its pixels or after them.
 func TestDecodeAppliesOrientationOfPNG(t *testing.T) {
 	stored := image.NewRGBA(image.Rect(0, 0, 24, 16))
 	fill(stored)
@@ -190,7 +190,8 @@ func TestDecodeAppliesOrientationOfPNG(t *testing.T) {
 	}
 }
 
-// Pictures of 16-bit samples that use fewer bits, as microscopes write them, are not nearly black.
+// Microscopes write 16-bit samples that use fewer bits. Decode does not make such pictures nearly
+// black.
 func TestDecodeUsedBits(t *testing.T) {
 	r := image.Rect(0, 0, 16, 1)
 	for most, lower := range map[uint16]int{200: 0, 255: 0, 256: 2, 1023: 2, 1024: 4, 4095: 4, 16383: 6, 16384: 8, 65535: 8} {
@@ -212,7 +213,7 @@ func TestDecodeUsedBits(t *testing.T) {
 	}
 }
 
-// header makes a PNG that is nothing but a header of the given size.
+// hugePNG makes a PNG that is only a header of the given size.
 func hugePNG(w, h uint32) []byte {
 	ihdr := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32([]byte("IHDR"), w), h)
 	ihdr = append(ihdr, 8, 2, 0, 0, 0)
@@ -285,7 +286,8 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// A JPEG cut anywhere, even with an end marker put back, is an error and never a picture with a grey rest.
+// A JPEG cut anywhere is an error, even with an end marker put back. It is never a picture with a
+// grey rest.
 func TestDecodeRefusesEveryTruncation(t *testing.T) {
 	m := image.NewRGBA(image.Rect(0, 0, 40, 40))
 	fill(m)
@@ -313,7 +315,7 @@ func kindOf(n int) error {
 	return ErrDamaged
 }
 
-// vectors is the folder of third-party files, or skips.
+// vectors is the folder of third-party files. Without the folder it skips the test.
 func vectors(t testing.TB, sub string) string {
 	dir := os.Getenv("MRPRISM_VECTORS")
 	if dir == "" {
@@ -393,8 +395,8 @@ func TestVectorsJPEG(t *testing.T) {
 	}
 }
 
-// Peak memory as the header predicts it: the estimate must not be below what decoding really allocates at once. TotalAlloc
-// counts garbage as well, so the estimate is compared with the largest single allocations: the decoder's picture and ours.
+// The header's estimate of peak memory must cover all allocations of Decode; TotalAlloc counts
+// garbage as well.
 func TestMemoryEstimate(t *testing.T) {
 	m := image.NewNRGBA(image.Rect(0, 0, 1000, 800))
 	fill(m)

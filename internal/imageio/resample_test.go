@@ -20,7 +20,7 @@ func random(w, h int) *Image {
 	return m
 }
 
-// at is the image continued by its edge.
+// at is a pixel of the image, whose edge continues beyond the border.
 func (m *Image) at(x, y, c int) float64 {
 	x, y = min(max(x, 0), m.W-1), min(max(y, 0), m.H-1)
 	return float64(m.Pix[3*(y*m.W+x)+c]) / 255
@@ -127,7 +127,7 @@ func TestRestore(t *testing.T) {
 		}
 	})
 	t.Run("there and back", func(t *testing.T) {
-		// A half plane cropped and restored keeps its border where it was, to a pixel.
+		// The border of a half plane stays in place to a pixel after Crop and Restore.
 		m := &Image{W: 300, H: 200, Pix: make([]uint8, 3*300*200)}
 		for y := range 200 {
 			for x := 120; x < 300; x++ {

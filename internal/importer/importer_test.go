@@ -99,7 +99,7 @@ func encoded(t *testing.T, m image.Image, extension string) []byte {
 	return b.Bytes()
 }
 
-// load opens what was imported and reads it all.
+// load opens the imported data set and reads all cases.
 func load(t *testing.T, folder string) (*dataset.Dataset, []*dataset.Loaded) {
 	t.Helper()
 	d, err := dataset.Open(folder)
@@ -110,7 +110,7 @@ func load(t *testing.T, folder string) (*dataset.Dataset, []*dataset.Loaded) {
 	return d, loaded
 }
 
-// reasons are what was not taken: base name → reason.
+// reasons maps the base names of skipped files to the reasons.
 func reasons(s *Summary) map[string]string {
 	by := map[string]string{}
 	for _, skip := range s.Skipped {
@@ -119,8 +119,8 @@ func reasons(s *Summary) map[string]string {
 	return by
 }
 
-// riga as it is published: TIFF for MESSIDOR and Magrabia, JPEG for BinRushed with now and then a
-// TIFF, a folder that is corrected in another, copies without a photograph.
+// TestRIGA imports RIGA as it is published: TIFF for MESSIDOR and Magrabia, JPEG with a few TIFF
+// for BinRushed, a folder with a corrected twin, copies without a photograph.
 func TestRIGA(t *testing.T) {
 	const w, h = 320, 240
 	source, destination := t.TempDir(), filepath.Join(t.TempDir(), "riga")
@@ -184,15 +184,15 @@ func TestRIGA(t *testing.T) {
 				continue
 			}
 			rater := string(rune('1' + r))
-			// a pixel along the whole outline would be 2 %; of the cup's, 4 %
+			// A pixel along the whole outline is 2 % of the disc and 4 % of the cup.
 			assert.Greater(t, metric.Dice(masks[0], discs[rater].filled(w, h)), .985, "%s disc %s", l.Name, rater)
 			assert.Greater(t, metric.Dice(masks[1], cups[rater].filled(w, h)), .97, "%s cup %s", l.Name, rater)
 		}
 	}
 }
 
-// A folder has its name where it is called "." too, and where its own files lie beside those of a
-// folder of the same name.
+// A folder keeps its name if the source is ".", and if a sub-folder has the name of the folder
+// itself.
 func TestRIGAHere(t *testing.T) {
 	source, destination := filepath.Join(t.TempDir(), "Female"), filepath.Join(t.TempDir(), "riga")
 	photograph := eye(160, 120, 1)
@@ -218,7 +218,8 @@ func TestRIGAHere(t *testing.T) {
 	assert.Equal(t, []string{"female-female-image1", "female-image1"}, names())
 }
 
-// Outlines with gaps, that touch, thin or thick; and what is no pair of outlines.
+// outlined finds thin and thick outlines, outlines with gaps, and outlines that touch. It refuses
+// other drawings.
 func TestOutlines(t *testing.T) {
 	const w, h = 300, 260
 	blue := color.RGBA{0, 0, 250, 255}
@@ -262,7 +263,8 @@ func TestOutlines(t *testing.T) {
 				return
 			}
 			require.NotNil(t, gotDisc)
-			if name == "crossing" { // what is drawn beyond the disc counts as disc; the cup's larger part is the cup's
+			// The part of the cup beyond the disc counts as disc.
+			if name == "crossing" {
 				both := crossing.filled(w, h)
 				for i, v := range disc.filled(w, h) {
 					both[i] |= v
@@ -338,8 +340,8 @@ func TestREFUGE(t *testing.T) {
 	assert.Len(t, s.Skipped, 6)
 }
 
-// What is there is not written over; a data set is where that is asked for, and nothing else; what
-// fails or is stopped leaves nothing.
+// Run replaces nothing without Force, and with Force only a data set. A failed or stopped import
+// leaves nothing.
 func TestDestination(t *testing.T) {
 	source, parent := t.TempDir(), t.TempDir()
 	mask := image.NewGray(image.Rect(0, 0, 60, 50))

@@ -130,7 +130,8 @@ func TestNIfTI(t *testing.T) {
 	}
 }
 
-// brain-growth: planes, a rater missing here and there, the majority of a derived file.
+// brain-growth: images and masks are planes, some raters are missing, and a derived file holds the
+// majority.
 func TestQUBIQOfPlanes(t *testing.T) {
 	const w, h = 9, 7
 	root := t.TempDir()
@@ -179,7 +180,7 @@ func TestQUBIQOfPlanes(t *testing.T) {
 	require.ErrorContains(t, err, "holds brain-growth, kidney; name the folder of one")
 }
 
-// brain-tumor: several modalities, tasks, planes as masks.
+// brain-tumor: the image has several modalities, there are several tasks, and masks are planes.
 func TestQUBIQOfModalities(t *testing.T) {
 	const w, h = 6, 5
 	source := filepath.Join(t.TempDir(), "brain-tumor", "Training")
@@ -212,7 +213,8 @@ func TestQUBIQOfModalities(t *testing.T) {
 	require.ErrorContains(t, err, "no channel 5 of 4")
 }
 
-// Names that a data set cannot bear are refused before anything is read: the image is none.
+// The import refuses names that a data set cannot have before it reads anything: here the image is
+// not even an image.
 func TestQUBIQNames(t *testing.T) {
 	source := filepath.Join(t.TempDir(), "brain growth")
 	for _, name := range []string{"image.nii", "task01_seg01.nii"} {

@@ -8,8 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// AUROC is the share of pairs that are in order, counted here one by one, with ties and infinite
-// scores among them.
+// AUROC equals the share of ordered pairs, counted one by one, with ties and infinite scores.
 func TestAUROC(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 20 {

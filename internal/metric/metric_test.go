@@ -10,7 +10,8 @@ import (
 )
 
 func TestSoftDiceByHand(t *testing.T) {
-	// Four pixels, two raters: votes 2, 1, 0, 0. G > .1 .3 marks two pixels, G > .5 .7 .9 one (1/2 is not above one half).
+	// Four pixels, two raters: votes 2, 1, 0, 0. G > .1 .3 marks two pixels, G > .5 .7 .9 one (1/2 is
+	// not above one half).
 	ref := Count([]uint8{1, 1, 0, 0}, []uint8{1, 0, 0, 0})
 	p := []float32{.95, .6, .2, 0}
 	e := 1e-4
@@ -52,7 +53,8 @@ func TestDiceOfNothing(t *testing.T) {
 	assert.InDelta(t, 2./3, Dice([]uint8{1, 1, 0}, []float32{.9, .2, .5}), 1e-12)
 }
 
-// At thresholds that no share of seven votes meets, counting votes and comparing the mean vote are one.
+// No share of seven votes equals one of these thresholds. Therefore counting votes and comparing
+// the mean vote give equal results.
 func TestSoftDiceIsThatOfTheMeanVote(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	masks := make([][]uint8, 7)
@@ -116,7 +118,8 @@ func TestBootstrap(t *testing.T) {
 	assert.Equal(t, got, Bootstrap(values, 4000, 1))
 	assert.NotEqual(t, got, Bootstrap(values, 4000, 2))
 	assert.InDelta(t, Mean(values), got.Mean, 1e-12)
-	// The normal interval of a mean of 400 values with σ = 2 is ±1.96·0.1; σ's estimate and resampling stay within 10 % of it.
+	// The normal interval of a mean of 400 values with σ = 2 is ±1.96·0.1; σ's estimate and resampling
+	// stay within 10 % of it.
 	assert.InDelta(t, .196, (*got.High-*got.Low)/2, .02)
 	same := Bootstrap([]float64{3, 3, 3}, 100, 1)
 	assert.Equal(t, "3 [3, 3]", same.String())

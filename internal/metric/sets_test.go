@@ -16,7 +16,8 @@ func TestMatch(t *testing.T) {
 	assert.True(t, math.IsNaN(Matrix{{.9, .2}}.Match()))
 }
 
-// d is 0 for equal sets, whose members may differ among themselves, and grows with the distance between sets.
+// The distance is 0 for equal sets, even if their members differ, and grows with the difference
+// between the sets.
 func TestEnergy(t *testing.T) {
 	a, b, empty := []uint8{1, 1, 0, 0}, []uint8{0, 1, 1, 0}, []uint8{0, 0, 0, 0}
 	assert.InDelta(t, 0, Energy([][]uint8{a, b}, [][]uint8{b, a}), 1e-12)
@@ -48,7 +49,8 @@ func TestHausdorff95(t *testing.T) {
 	assert.True(t, math.IsNaN(Hausdorff95(a, make([]uint8, w*h), w, h)))
 }
 
-// Against its definition: pairs of raters who agree, and the same for raters who draw at random with the same share.
+// Kappa equals its definition for pairs of raters who agree, and for raters who draw at random with
+// equal shares.
 func TestFleissKappa(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	masks := make([][]uint8, 4)
@@ -102,7 +104,7 @@ func TestWilcoxon(t *testing.T) {
 	assert.InDelta(t, 2./8, Wilcoxon([]float64{1, 1, 1, 0}), 1e-12, "ties, and a difference of 0")
 	assert.InDelta(t, 1, Wilcoxon([]float64{1, -1}), 1e-12)
 	assert.InDelta(t, 1, Wilcoxon(nil), 1e-12)
-	// The approximation goes on where counting ends.
+	// The approximation continues the exact values.
 	var many []float64
 	for i := range mostExact {
 		many = append(many, math.Sin(float64(i))+.1)

@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// numpy is RandomState: MT19937 with the polar method for normal deviates (numpy's legacy generator).
+// numpy is RandomState: MT19937 with the polar method for normal deviates (numpy's legacy
+// generator).
 type numpy struct {
 	state [624]uint32
 	at    int
@@ -65,7 +66,8 @@ func (n *numpy) normal() float64 {
 	}
 }
 
-// Scikit-image's test: the camera picture against itself with noise, compared with a value computed by IPOL.
+// Scikit-image's test: the camera picture against itself with noise, compared with a value computed
+// by IPOL.
 func TestSSIMOfCameraEqualsIPOL(t *testing.T) {
 	dir := os.Getenv("MRPRISM_VECTORS")
 	if dir == "" {
@@ -116,7 +118,8 @@ func TestSSIM(t *testing.T) {
 	}
 	assert.Less(t, SSIM(a, inverted, 20, 15), 0.)
 	assert.InDelta(t, SSIM(a, inverted, 20, 15), SSIM(inverted, a, 20, 15), 1e-12)
-	// A flat pair one window wide: at the centre only the luminance term is left, (2ab + C1)/(a² + b² + C1).
+	// A flat pair one window wide: at the centre only the luminance term is left, (2ab + C1)/(a² + b²
+	// + C1).
 	flatA, flatB := make([]float64, 121), make([]float64, 121)
 	for i := range flatA {
 		flatA[i], flatB[i] = .8, .4

@@ -16,7 +16,7 @@ func (c *canvas) area() (sum float64) {
 	return sum
 }
 
-// TestAreas: shapes cover what geometry says, whichever way their corners go around.
+// TestAreas: the areas of shapes equal geometry's. Corners may go around in either direction.
 func TestAreas(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for name, want := range map[string]struct {

@@ -13,8 +13,8 @@ import (
 	"mrprism/internal/dataset"
 )
 
-// TestWriteForeign: the folder reads as a data set whose masks are all empty, and a picture does
-// not depend on what else is written.
+// TestWriteForeign: the folder reads as a data set with empty masks. A picture does not depend on
+// the other pictures of its folder.
 func TestWriteForeign(t *testing.T) {
 	root := t.TempDir()
 	folder := filepath.Join(root, "new", "foreign")

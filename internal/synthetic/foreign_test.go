@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestForeignIsDeterministic: the bytes change only where someone changes the generator on purpose.
+// TestForeignIsDeterministic: the bytes change only if someone changes the generator on purpose.
 func TestForeignIsDeterministic(t *testing.T) {
 	all := sha256.New()
 	for _, k := range ForeignKinds {
@@ -26,8 +26,7 @@ func TestForeignIsDeterministic(t *testing.T) {
 	assert.Equal(t, "0daad88e859523c0", fmt.Sprintf("%x", all.Sum(nil))[:16])
 }
 
-// TestForeignVaries: no two seeds of a kind, and no two kinds of a seed, give the same picture, and
-// the brightness differs much.
+// TestForeignVaries: pictures of two seeds or two kinds differ, and so does their brightness.
 func TestForeignVaries(t *testing.T) {
 	seen := map[string]string{}
 	for _, k := range ForeignKinds {
@@ -53,8 +52,8 @@ func brightness(img *image.RGBA) (mean float64) {
 	return mean
 }
 
-// TestForeignAtEverySize: the size changes how fine a picture is, not what is drawn. Noise has the
-// size of pixels.
+// TestForeignAtEverySize: the size changes a picture's detail, not its content. Noise has the size
+// of pixels.
 func TestForeignAtEverySize(t *testing.T) {
 	for _, k := range ForeignKinds {
 		for _, size := range [][2]int{{1, 1}, {1, 40}, {33, 9}} {
@@ -99,7 +98,7 @@ func TestScansAreGrey(t *testing.T) {
 }
 
 // TestRetinaHasNoDisc: under the lesions nothing of a disc's size is bright, and vessels do not
-// come from one place. Both are so in an eye.
+// come from one place. In an eye both are the case.
 func TestRetinaHasNoDisc(t *testing.T) {
 	const side = 160
 	vessels := 0
@@ -123,7 +122,7 @@ func TestRetinaHasNoDisc(t *testing.T) {
 	assert.Greater(t, vessels, 25*10)
 }
 
-// TestAside: bright places keep off the vessels.
+// TestAside: bright places keep away from the vessels.
 func TestAside(t *testing.T) {
 	aside, anywhere := 0.0, 0.0
 	for seed := range uint64(40) {

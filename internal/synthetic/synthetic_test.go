@@ -15,8 +15,9 @@ import (
 
 func sum(img *image.RGBA) string { return fmt.Sprintf("%x", sha256.Sum256(img.Pix))[:16] }
 
-// TestDeterminism: the same seed gives the same bytes, on every machine and in every version until someone changes the generator on
-// purpose. Eight bits a channel hide differences in the last bits of math functions between processors.
+// TestDeterminism: a seed gives the same bytes on every machine and in every version, until someone
+// changes the generator on purpose. Eight bits a channel hide differences in the last bits of math
+// functions between processors.
 func TestDeterminism(t *testing.T) {
 	assert.Equal(t, "c00a3d11bb5e357d", sum(Photograph(SampleSeed, 384, 329)))
 	c := mustScenario(t, "random-errors").Case(7, 3, 96)
@@ -61,7 +62,8 @@ func TestFieldIsStandardNormal(t *testing.T) {
 	assert.InDelta(t, f.at(0.2, 0.1), f.at(0.2001, 0.1), 0.01, "smooth")
 }
 
-// TestClosedForm: the rate at which simulated raters mark a pixel equals the formula, for every rater of every preset, whatever the image.
+// TestClosedForm: the rate at which simulated raters mark a pixel equals the formula, for every
+// rater of every preset.
 func TestClosedForm(t *testing.T) {
 	const side, draws = 24, 400
 	for _, sc := range Scenarios[:4] {
@@ -84,7 +86,8 @@ func TestClosedForm(t *testing.T) {
 					for i, n := range counts[class] {
 						rate := float64(n) / draws
 						se := math.Sqrt(p[i]*(1-p[i])/draws) + 1e-12
-						// Five standard errors, for 2·576 pixels a rater; four draws more where so few are expected that counts are not normal.
+						// Five standard errors for 2·576 pixels a rater. Four draws more if only few marks are
+						// expected: their counts are not normal.
 						if math.Abs(rate-p[i]) > 5*se+4.0/draws {
 							t.Fatalf("%s %s pixel %d: %d of %d draws, expected the share %v", r.Name, Classes[class], i, n, draws, p[i])
 						}
@@ -94,7 +97,8 @@ func TestClosedForm(t *testing.T) {
 						}
 					}
 					require.Greater(t, undecided, 10, "the test sees disputed pixels")
-					// The mean squared deviation is 1 standard error where the formula is exact; neighbouring pixels go together, hence the width.
+					// The mean squared deviation is one standard error if the formula is exact. Neighbouring
+					// pixels depend on each other, and the tolerance is wide.
 					assert.InDelta(t, 1, meanSquare/float64(undecided), 0.8, "%s %s", r.Name, Classes[class])
 				}
 			}
@@ -108,7 +112,7 @@ func TestClosedForm(t *testing.T) {
 	}
 }
 
-// TestClosedFormCanFail: a rater other than the one described is noticed.
+// TestClosedFormCanFail: the test above notices a rater who differs from the description.
 func TestClosedFormCanFail(t *testing.T) {
 	scene := NewScene(11, 64)
 	count := func(r Rater) (marked float64) {
@@ -133,7 +137,8 @@ func TestClosedFormCanFail(t *testing.T) {
 	assert.Greater(t, count(Rater{Noise: 0.08, Response: 1})/expected(plain), 1.04)
 }
 
-// TestNested: the cup lies inside the disc in truth and in every rater's mask, flips included; only a swap turns them over.
+// TestNested: the cup lies inside the disc in the truth and in every rater's mask, also after
+// flips. Only a swap exchanges them.
 func TestNested(t *testing.T) {
 	inside := func(cup, disc []bool) bool {
 		for i := range cup {
@@ -202,7 +207,8 @@ func TestDistanceIsSigned(t *testing.T) {
 		assert.Positive(t, e.Distance(class, 0, 0))
 		assert.Negative(t, e.Distance(class, 1.5, 0))
 		for _, theta := range []float64{-3, -1, 0.2, 2.5} {
-			// On the contour it is 0 and falls by nearly 1 per unit along the contour's normal; along the ray by the cosine between them.
+			// On the contour the distance is 0 and falls by nearly 1 per unit along the contour's normal.
+			// Along the ray it falls by the cosine of the angle between them.
 			low, high := 0.0, 2.0
 			for range 60 {
 				if middle := (low + high) / 2; e.Distance(class, middle*math.Cos(theta), middle*math.Sin(theta)) > 0 {
@@ -222,7 +228,7 @@ func TestDistanceIsSigned(t *testing.T) {
 	}
 }
 
-// TestSameEyeAtEverySize: a scene shows the same truth at any side.
+// TestSameEyeAtEverySize: the truth of a scene is equal at any side.
 func TestSameEyeAtEverySize(t *testing.T) {
 	share := func(side int) float64 {
 		n := 0
@@ -233,13 +239,15 @@ func TestSameEyeAtEverySize(t *testing.T) {
 		}
 		return float64(n) / float64(side*side)
 	}
-	// The contour is about 0.8 sides long; half a pixel of it either way at side 64 is 0.6 % of the square.
+	// The contour is about 0.8 sides long; half a pixel of it either way at side 64 is 0.6 % of the
+	// square.
 	assert.InDelta(t, share(256), share(64), 0.006)
 	assert.InDelta(t, share(256), share(37), 0.012)
 }
 
-// TestPhotographLooksLikeOne holds colours and layout to the ranges of real photographs (fifty of Drishti-GS1: background 110, 55, 15; disc
-// outside the cup 170, 80, 25; cup 200, 105, 35, varying by about a third).
+// TestPhotographLooksLikeOne holds colours and layout to the ranges of real photographs (fifty of
+// Drishti-GS1: background 110, 55, 15; disc outside the cup 170, 80, 25; cup 200, 105, 35, varying
+// by about a third).
 func TestPhotographLooksLikeOne(t *testing.T) {
 	for seed := range uint64(4) {
 		const w, h = 384, 329
@@ -267,7 +275,7 @@ func TestPhotographLooksLikeOne(t *testing.T) {
 				assert.InDelta(t, v, mean[region][k]/mean[region][3], 10+0.3*v, "seed %d region %d channel %d", seed, region, k)
 			}
 		}
-		// Corners are black, the disc has the size it has in such photographs and lies beside the middle.
+		// Corners are black, and the disc has the size of real photographs and lies beside the middle.
 		for _, corner := range []image.Point{{0, 0}, {w - 1, 0}, {0, h - 1}, {w - 1, h - 1}} {
 			assert.Less(t, int(img.RGBAAt(corner.X, corner.Y).R), 12)
 		}
@@ -304,7 +312,8 @@ func TestPermutedOrder(t *testing.T) {
 	assert.ErrorContains(t, err, "sectoral")
 }
 
-// TestTextureImageSaysNothing: inside and outside of the disc look alike, unlike in the image.
+// TestTextureImageSaysNothing: the texture is equal inside and outside of the disc, unlike the
+// image.
 func TestTextureImageSaysNothing(t *testing.T) {
 	contrast := func(picture func(*Scene) *image.RGBA) (d float64) {
 		for seed := range uint64(8) {
