@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"mrprism/internal/command"
-	"mrprism/internal/imageio"
 	"mrprism/internal/segment"
 )
 
@@ -29,20 +27,16 @@ type centreScore struct {
 // silent reports whether the result is wrong and not doubted.
 func (c *centreScore) silent() bool { return !c.Right && !c.Doubted }
 
-// judgeCentres judges the photographs of all sets until one fails. The error names that photograph.
-func (s *scorer) judgeCentres(ctx context.Context, sets []*centreSet) error {
-	for _, set := range sets {
-		for _, p := range set.photographs {
-			img, err := command.ReadImage(p.path)
-			if err != nil {
-				return err
-			}
-			if err := s.judgeTurns(ctx, set.file, p, img); err != nil {
-				return fmt.Errorf("%s: %w", p.path, err)
-			}
+// judgeCentres judges the photographs of all CSVs until one fails.
+func (s *scorer) judgeCentres(ctx context.Context, albums []*album) error {
+	return s.judge(ctx, albums, s.turns(), func(v view, r *segment.Result) {
+		score := &centreScore{Set: v.album.name, Name: v.name, Turned: v.turned}
+		score.judge(r, s.anchor(), v.circle)
+		if s.sheet != nil {
+			s.sheet.offerCentre(v.image, r, score, v.circle)
 		}
-	}
-	return nil
+		s.centred = append(s.centred, score)
+	})
 }
 
 // turns is the number of times that the program judges a photograph.
@@ -51,36 +45,6 @@ func (r *request) turns() int {
 		return 4
 	}
 	return 1
-}
-
-// judgeTurns judges one photograph as it is, and with -turned after each quarter turn.
-func (s *scorer) judgeTurns(ctx context.Context, set string, p photograph, img *imageio.Image) error {
-	var at *circle // in pixels
-	if p.circle != nil {
-		at = new(p.circle.of(img))
-	}
-	for i := range s.turns() {
-		if i > 0 {
-			if at != nil {
-				at = new(at.quarter(img.H))
-			}
-			img = quarter(img)
-		}
-		s.progress.Begin()
-		s.progress.Show("%s: segmenting", turnedName(p.name, 90*i))
-		score := &centreScore{Set: set, Name: p.name, Turned: 90 * i}
-		err := s.look(ctx, img, func(r *segment.Result) {
-			score.judge(r, s.anchor(), at)
-			if s.sheet != nil {
-				s.sheet.offerCentre(img, r, score, at)
-			}
-		})
-		if err != nil {
-			return err
-		}
-		s.centred = append(s.centred, score)
-	}
-	return nil
 }
 
 // anchor is the class that the model searches photographs for; -1 without one.
@@ -119,14 +83,6 @@ func (c *centreScore) wrong() string {
 	return fmt.Sprintf("the centroid lies %.2f radii from the centre, and the area is %.2f times the circle's", *c.Distance, *c.Area)
 }
 
-// turnedName adds the turn to the name of a photograph or of a row.
-func turnedName(name string, degrees int) string {
-	if degrees == 0 {
-		return name
-	}
-	return fmt.Sprintf("%s, turned by %d°", name, degrees)
-}
-
 type centresReport struct {
 	Anchor   string  `json:"anchor"`
 	Sets     []tally `json:"sets"`     // a row for each set and turn
@@ -148,26 +104,18 @@ type tally struct {
 }
 
 // centresReport gathers the judgements; nil without -centres.
-func (s *scorer) centresReport(sets []*centreSet) *centresReport {
-	if len(sets) == 0 {
+func (s *scorer) centresReport(albums []*album) *centresReport {
+	if len(albums) == 0 {
 		return nil
 	}
-	out := &centresReport{Anchor: s.session.Model.Metadata.Anchor, Together: s.tallies(""), Pictures: s.centred}
-	for _, set := range sets {
-		out.Sets = append(out.Sets, s.tallies(set.file)...)
+	out := &centresReport{
+		Anchor: s.session.Model.Metadata.Anchor, Together: s.tallies(""), Pictures: s.centred,
+		Of: unfinished(len(s.centred), s.turns()*photographs(albums)),
 	}
-	if all := s.turns() * photographs(sets); len(s.centred) < all {
-		out.Of = all
+	for _, a := range albums {
+		out.Sets = append(out.Sets, s.tallies(a.name)...)
 	}
 	return out
-}
-
-// photographs is the number of photographs of the sets.
-func photographs(sets []*centreSet) (n int) {
-	for _, set := range sets {
-		n += len(set.photographs)
-	}
-	return n
 }
 
 // tallies has a row for each turn of one set, or of all sets if the name is empty. It leaves out

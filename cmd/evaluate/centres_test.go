@@ -69,7 +69,7 @@ func TestReadCentres(t *testing.T) {
 	file := centresFile(t, "\ufeffname,cx,cy,r,note\r\na, .25,0.5,0.1,\"by eye, twice\"\r\nb,,,,none\r\n", "a.PNG", "b.jpeg", "c.png")
 	set, err := readCentres(file)
 	require.NoError(t, err)
-	require.Equal(t, file, set.file)
+	require.Equal(t, file, set.name)
 	dir := filepath.Join(filepath.Dir(file), "images")
 	require.Equal(t, []photograph{{"a", filepath.Join(dir, "a.PNG"), &circle{.25, .5, .1}}, {"b", filepath.Join(dir, "b.jpeg"), nil}}, set.photographs)
 	set, err = readCentres(centresFile(t, "name,cx,cy,r\na,0,1,1\n", "a.png"))

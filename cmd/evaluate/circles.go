@@ -61,25 +61,12 @@ func quarter(img *imageio.Image) *imageio.Image {
 // quarter turns the circle, in pixels, with its image of a height.
 func (c circle) quarter(height int) circle { return circle{float64(height) - c.y, c.x, c.r} }
 
-// centreSet is one CSV of -centres.
-type centreSet struct {
-	file        string
-	photographs []photograph
-}
-
-// photograph is a line of the CSV.
-type photograph struct {
-	name   string
-	path   string
-	circle *circle // in shares; nil if the structure is absent
-}
-
 // centreHeader is the CSV's; the last column may be missing.
 var centreHeader = []string{"name", "cx", "cy", "r", "note"}
 
 // readCentres reads a CSV and finds its images in the folder images beside it. The error is a
 // dataset.Problems that names every bad line.
-func readCentres(file string) (*centreSet, error) {
+func readCentres(file string) (*album, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
@@ -95,7 +82,7 @@ func readCentres(file string) (*centreSet, error) {
 	if err != nil || !slices.Equal(header, centreHeader) && !slices.Equal(header, centreHeader[:4]) {
 		return nil, fmt.Errorf("%s: the first line has to be name,cx,cy,r or name,cx,cy,r,note", file)
 	}
-	set, seen := &centreSet{file: file}, map[string]int{}
+	set, seen := &album{name: file}, map[string]int{}
 	var problems dataset.Problems
 	for {
 		fields, err := r.Read()

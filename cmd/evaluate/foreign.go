@@ -6,19 +6,11 @@ import (
 	"os"
 	"path/filepath"
 
-	"mrprism/internal/command"
-	"mrprism/internal/imageio"
 	"mrprism/internal/segment"
 )
 
-// foreignSet is one folder of -foreign.
-type foreignSet struct {
-	dir   string
-	paths []string
-}
-
 // readForeign lists the pictures of a folder, or of its subfolder images if that exists.
-func readForeign(dir string) (*foreignSet, error) {
+func readForeign(dir string) (*album, error) {
 	folder := filepath.Join(dir, "images")
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
 		folder = dir
@@ -27,7 +19,11 @@ func readForeign(dir string) (*foreignSet, error) {
 	if err == nil && len(paths) == 0 {
 		err = fmt.Errorf("%s: there is no .png, .jpg or .jpeg in it", folder)
 	}
-	return &foreignSet{dir, paths}, err
+	a := &album{name: dir}
+	for _, path := range paths {
+		a.photographs = append(a.photographs, photograph{name: filepath.Base(path), path: path})
+	}
+	return a, err
 }
 
 // foreignScore is one picture of another kind than the model's images.
@@ -37,36 +33,10 @@ type foreignScore struct {
 	trust
 }
 
-// judgeForeign segments the pictures of all folders until one fails. The error names that picture.
-func (s *scorer) judgeForeign(ctx context.Context, sets []*foreignSet) error {
-	for _, set := range sets {
-		for _, path := range set.paths {
-			s.progress.Begin()
-			s.progress.Show("%s: segmenting", path)
-			img, err := command.ReadImage(path)
-			if err != nil {
-				return err
-			}
-			score := &foreignScore{Folder: set.dir, Name: filepath.Base(path)}
-			if err := s.look(ctx, img, func(r *segment.Result) { score.trust = trustOf(r) }); err != nil {
-				return fmt.Errorf("%s: %w", path, err)
-			}
-			s.foreign = append(s.foreign, score)
-		}
-	}
-	return nil
-}
-
-// look segments a picture of -centres or -foreign and hands the result to use. A model with an
-// anchor searches the picture first.
-func (s *scorer) look(ctx context.Context, img *imageio.Image, use func(*segment.Result)) error {
-	return s.session.Do(ctx, func(e *segment.Engine) error {
-		r, err := e.Segment(ctx, img, segment.Options{Recurrences: s.recurrences, ROI: "auto"})
-		if err == nil {
-			s.adapter = e.Adapter()
-			use(r)
-		}
-		return err
+// judgeForeign judges the pictures of all folders until one fails.
+func (s *scorer) judgeForeign(ctx context.Context, albums []*album) error {
+	return s.judge(ctx, albums, 1, func(v view, r *segment.Result) {
+		s.foreign = append(s.foreign, &foreignScore{v.album.name, v.name, trustOf(r)})
 	})
 }
 
@@ -86,22 +56,18 @@ type foreignTally struct {
 }
 
 // foreignReport gathers the judgements; nil without -foreign.
-func (s *scorer) foreignReport(sets []*foreignSet) *foreignReport {
-	if len(sets) == 0 {
+func (s *scorer) foreignReport(albums []*album) *foreignReport {
+	if len(albums) == 0 {
 		return nil
 	}
 	row := func(folder string, of []*foreignScore) foreignTally {
 		return foreignTally{folder, len(of), count(of, func(f *foreignScore) bool { return f.Doubted })}
 	}
-	out, all := &foreignReport{Together: row("", s.foreign), Pictures: s.foreign}, 0
-	for _, set := range sets {
-		all += len(set.paths)
-		if of := filter(s.foreign, func(f *foreignScore) bool { return f.Folder == set.dir }); len(of) > 0 {
-			out.Folders = append(out.Folders, row(set.dir, of))
+	out := &foreignReport{Together: row("", s.foreign), Pictures: s.foreign, Of: unfinished(len(s.foreign), photographs(albums))}
+	for _, a := range albums {
+		if of := filter(s.foreign, func(f *foreignScore) bool { return f.Folder == a.name }); len(of) > 0 {
+			out.Folders = append(out.Folders, row(a.name, of))
 		}
-	}
-	if len(s.foreign) < all {
-		out.Of = all
 	}
 	return out
 }
@@ -124,13 +90,5 @@ func (t *table) foreign(r *foreignReport) {
 	}
 	if more := len(missed) - shown; more > 0 {
 		t.Line("and %d more, in -json", more)
-	}
-}
-
-// stopped says that the program was stopped before it judged a number of pictures; nothing for 0.
-func (t *table) stopped(all int) {
-	if all > 0 {
-		t.Line("stopped before all %d were judged", all)
-		t.Break()
 	}
 }

@@ -33,12 +33,14 @@ func TestReadForeign(t *testing.T) {
 	}
 	set, err := readForeign(dir)
 	require.NoError(t, err)
-	require.Equal(t, []string{filepath.Join(dir, "a.JPG"), filepath.Join(dir, "b.png"), filepath.Join(dir, "c.jpeg")}, set.paths)
+	require.Equal(t, []photograph{
+		{name: "a.JPG", path: filepath.Join(dir, "a.JPG")}, {name: "b.png", path: filepath.Join(dir, "b.png")}, {name: "c.jpeg", path: filepath.Join(dir, "c.jpeg")},
+	}, set.photographs)
 	writePicture(t, filepath.Join(dir, "images", "d.png"), 4, 4)
 	set, err = readForeign(dir)
 	require.NoError(t, err)
-	require.Equal(t, []string{filepath.Join(dir, "images", "d.png")}, set.paths)
-	require.Equal(t, dir, set.dir)
+	require.Equal(t, []photograph{{name: "d.png", path: filepath.Join(dir, "images", "d.png")}}, set.photographs)
+	require.Equal(t, dir, set.name)
 	_, err = readForeign(t.TempDir())
 	require.ErrorContains(t, err, "there is no .png")
 }
@@ -66,12 +68,12 @@ func TestForeign(t *testing.T) {
 // The table names ten of those that nothing doubts, and says how many more.
 func TestForeignNames(t *testing.T) {
 	s := &scorer{}
-	set := &foreignSet{dir: "wild"}
+	set := &album{name: "wild"}
 	for i := range 14 {
 		f := &foreignScore{Folder: "wild", Name: fmt.Sprintf("p%02d.png", i), trust: trust{Found: true, Doubted: i == 3}}
-		s.foreign, set.paths = append(s.foreign, f), append(set.paths, f.Name)
+		s.foreign, set.photographs = append(s.foreign, f), append(set.photographs, photograph{name: f.Name})
 	}
-	r := s.foreignReport([]*foreignSet{set})
+	r := s.foreignReport([]*album{set})
 	require.Zero(t, r.Of)
 	var out bytes.Buffer
 	require.NoError(t, (&report{Foreign: r}).table(&out))

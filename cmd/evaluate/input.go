@@ -20,8 +20,8 @@ import (
 type input struct {
 	data    *dataset.Dataset // with the model's classes; nil without -data
 	cases   []dataset.Case   // of the split
-	centres []*centreSet
-	foreign []*foreignSet
+	centres []*album
+	foreign []*album
 }
 
 // open lists the input.
@@ -118,13 +118,10 @@ func pictures(dir string) (paths []string, err error) {
 
 // pictures lists the files of -centres and -foreign.
 func (in *input) pictures() (paths []string) {
-	for _, set := range in.centres {
-		for _, p := range set.photographs {
+	for _, a := range slices.Concat(in.centres, in.foreign) {
+		for _, p := range a.photographs {
 			paths = append(paths, p.path)
 		}
-	}
-	for _, set := range in.foreign {
-		paths = append(paths, set.paths...)
 	}
 	return paths
 }

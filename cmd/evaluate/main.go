@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -53,7 +54,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var weights *string
 	var precision *model.Precision
 	var device command.Device
-	flags := command.NewGroups(program)
+	flags := command.NewGroups()
 	flags.Add("weights", func(f *flag.FlagSet) {
 		weights = command.WeightsFlag(f)
 		f.StringVar(&r.against, "against", "", "`NAME` or FILE of weights trained without recurrence (recipe baseline, one-pass or bce): with -data, their Rec0 is compared")
@@ -78,18 +79,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	p := command.Program{Name: program, Intro: intro + "  " + command.Shipped() + "\n", Examples: examples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
 		r.weights, r.precision = *weights, *precision
-		if err := r.check(flags.Given(), rest); err != nil {
+		if err := cmp.Or(r.check(flags, rest), device.Check()); err != nil {
 			return err
-		}
-		if err := device.Check(); err != nil {
-			return command.Wrong("%w", err)
 		}
 		return evaluate(ctx, r, device, stdout, stderr)
 	})
 }
 
 // check returns an error if the flags contradict each other.
-func (r *request) check(given map[string]bool, rest []string) error {
+func (r *request) check(flags *command.Groups, rest []string) error {
+	given := flags.Given()
 	ends := func(path string, extensions ...string) bool {
 		return path == "" || slices.Contains(extensions, strings.ToLower(filepath.Ext(path)))
 	}
@@ -118,7 +117,7 @@ func (r *request) check(given map[string]bool, rest []string) error {
 	for _, name := range [][2]string{
 		{"against", "data"}, {"split", "data"}, {"roi", "data"}, {"changed", "data"}, {"csv", "data"}, {"risk", "data"}, {"turned", "centres"},
 	} {
-		if given[name[0]] && !given[name[1]] {
+		if given[name[0]] && flags.Lookup(name[1]).Value.String() == "" {
 			return command.Wrong("-%s needs -%s", name[0], name[1])
 		}
 	}

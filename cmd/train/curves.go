@@ -10,10 +10,13 @@ import (
 	"mrprism/weights"
 )
 
-// curvesName is the picture of the run's curves in its folder.
+// curvesName is the picture of the curves in the run's folder.
 const curvesName = "curves.svg"
 
-// drawCurves draws what the log of the run in the folder tells.
+// point adds a point to a line.
+func point(l *chart.Line, x, y float64) { l.X, l.Y = append(l.X, x), append(l.Y, y) }
+
+// drawCurves draws the log of the run in the folder.
 func drawCurves(folder, title string) error {
 	log, err := os.Open(filepath.Join(folder, logName))
 	if err != nil {
@@ -27,18 +30,18 @@ func drawCurves(folder, title string) error {
 	images, seconds := 0, 0.0
 	_, err = readLog(log, func(l logLine) bool {
 		x := float64(l.Step)
-		loss.X, loss.Y = append(loss.X, x), append(loss.Y, l.Loss)
-		rate.X, rate.Y = append(rate.X, x), append(rate.Y, l.Rate)
+		point(&loss, x, l.Loss)
+		point(&rate, x, l.Rate)
 		for i := range terms {
 			if v, there := l.Terms[terms[i].Name]; there {
-				terms[i].X, terms[i].Y = append(terms[i].X, x), append(terms[i].Y, v)
+				point(&terms[i], x, v)
 			}
 		}
 		if l.Norm > 0 {
-			norm.X, norm.Y = append(norm.X, x), append(norm.Y, l.Norm)
+			point(&norm, x, l.Norm)
 		}
 		if l.SoftDice != nil {
-			dice.X, dice.Y = append(dice.X, x), append(dice.Y, *l.SoftDice)
+			point(&dice, x, *l.SoftDice)
 		}
 		images, seconds, last = images+l.Images, seconds+l.Seconds, l
 		return true

@@ -34,10 +34,12 @@ func (o operation) file() string {
 	if found := temporary.FindStringSubmatch(name); found != nil {
 		return found[1]
 	}
-	return strings.TrimSuffix(name, ".new") // a second name of the checkpoint, on its way to be the previous one
+	// a second name of the checkpoint, on its way to be the previous one
+	return strings.TrimSuffix(name, ".new")
 }
 
-// failing makes every operation that fails says fail from the n-th on. It returns what was asked for before, and the first that failed.
+// failing makes every operation that fails says fail from the n-th on. It returns what was asked
+// for before, and the first that failed.
 func failing(t *testing.T, n int, err error, fails func(what string) bool) (asked *[]operation, first *operation) {
 	asked, first = new([]operation), new(operation)
 	disk.Fault = func(what, path string) error {
@@ -54,8 +56,9 @@ func failing(t *testing.T, n int, err error, fails func(what string) bool) (aske
 	return asked, first
 }
 
-// From any operation on, the disk is full, or the folder can only be read: the message names the file and what to do, what bears a final name is
-// whole, and once there is room the run ends with the bytes of one that was left alone.
+// From any operation on, the disk is full, or the folder can only be read: the message names the
+// file and what to do, what bears a final name is whole, and once there is room the run ends with
+// the bytes of one that was left alone.
 func TestADiskThatFailsAtAnyWrite(t *testing.T) {
 	data, folder := writeData(t, 5), t.TempDir()
 	train := func(out string, more ...string) (int, string) {
@@ -70,7 +73,8 @@ func TestADiskThatFailsAtAnyWrite(t *testing.T) {
 	require.Greater(t, len(all), 40)
 
 	every := func(string) bool { return true }
-	names := func(what string) bool { return what != disk.Write && what != disk.Sync } // what is open can still be written
+	// what is open can still be written
+	names := func(what string) bool { return what != disk.Write && what != disk.Sync }
 	for _, fault := range []struct {
 		err   error
 		fails func(what string) bool
@@ -126,7 +130,8 @@ func requireWhole(t *testing.T, out, about string) {
 	}
 }
 
-// A disk that was full for a step and has room again before the checkpoint is due stops nothing: one step is missing in the log, which is told of.
+// A disk that was full for a step and has room again before the checkpoint is due stops nothing:
+// one step is missing in the log, which is told of.
 func TestADiskThatIsFullForAWhile(t *testing.T) {
 	data, out := writeData(t, 5), filepath.Join(t.TempDir(), "run")
 	failed := false

@@ -12,22 +12,22 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// configurationName is the file in the run's folder that says what the run was told.
+// configurationName is the file in the run's folder with the flags of the run.
 const configurationName = "run.yaml"
 
-// neverKept are the flags that a file of flags cannot hold.
+// neverKept are the flags that a file of flags cannot have.
 var neverKept = []string{"with", "resume", "dry-run"}
 
-// readFile takes flags from a YAML file: a flag's name, its value, and where it takes several separated by commas, perhaps a list. Flags that the
-// command line gave stay as they are. "commit" is what wrote the file; another is told.
+// readFile takes flags from a YAML file of names and values. A value may be a list if the flag
+// takes several values separated by commas. Flags of the command line override the file. readFile
+// notes if another commit of this program, named as "commit", wrote the file.
 func (d *declared) readFile(path string, note func(string)) error {
-	given := map[string]bool{}
-	d.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	given := d.Given()
 	if given["side"] || given["epochs"] {
-		given["phases"] = true // which would be taken instead of them
+		given["phases"] = true // phases of the file would override them
 	}
 	if given["resume"] {
-		given["init"], given["names"] = true, true // what the checkpoint began with
+		given["init"], given["names"] = true, true // the checkpoint has them
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() { // a run's folder
 		path = filepath.Join(path, configurationName)
@@ -45,7 +45,7 @@ func (d *declared) readFile(path string, note func(string)) error {
 	}
 	pairs := document.Content[0]
 	if pairs.Kind != yaml.MappingNode {
-		return fmt.Errorf("%s: wanted lines as \"rate: 0.001\"", path)
+		return fmt.Errorf("%s: wanted lines such as \"rate: 0.001\"", path)
 	}
 	seen := map[string]bool{}
 	for i := 0; i < len(pairs.Content); i += 2 {
@@ -61,7 +61,7 @@ func (d *declared) readFile(path string, note func(string)) error {
 			return fail("%s: a value or a list of values is needed", key.Value)
 		case key.Value == "commit":
 			if text != commit {
-				note(fmt.Sprintf("%s was written by version %s of this program, which is now %s: results may differ in their last bits", path, text, commit))
+				note(fmt.Sprintf("version %[2]s of this program wrote %[1]s, and this is version %[3]s: results may differ in their last bits", path, text, commit))
 			}
 		case d.Lookup(key.Value) == nil || slices.Contains(neverKept, key.Value):
 			return fail("there is no %s; the nearest is %s", key.Value, d.nearest(key.Value))
@@ -75,7 +75,7 @@ func (d *declared) readFile(path string, note func(string)) error {
 	return nil
 }
 
-// scalars is the text of one value, or of several with commas between.
+// scalars is the text of one value, or of a list with commas between its values.
 func scalars(n *yaml.Node) (text string, ok bool) {
 	switch n.Kind {
 	case yaml.ScalarNode:
@@ -96,7 +96,7 @@ func scalars(n *yaml.Node) (text string, ok bool) {
 	return "", false
 }
 
-// nearest is the flag whose name takes the fewest changes.
+// nearest is the flag whose name needs the fewest changes.
 func (d *declared) nearest(name string) (nearest string) {
 	fewest := -1
 	d.Each(func(_ string, f *flag.Flag) {
@@ -107,7 +107,8 @@ func (d *declared) nearest(name string) (nearest string) {
 	return nearest
 }
 
-// changes is the number of letters to put in, take out or replace to turn a into b. Source: Wagner and Fischer, 1974.
+// changes is the number of letters to insert, delete or replace to turn a into b (Wagner and
+// Fischer, 1974).
 func changes(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -128,10 +129,10 @@ func changes(a, b string) int {
 	return row[len(b)]
 }
 
-// file is what the flags say as a file for -with, defaults filled in.
+// file is a file for -with that has the values of all flags.
 func (d *declared) file() []byte {
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "# What this run was told. To repeat it: train -with THIS FILE -out ANOTHER; to go on with it: train -with THIS FILE -resume\ncommit: %s\n", quoted(commit))
+	fmt.Fprintf(&out, "# The flags of this run. Repeat it: train -with THIS FILE -out ANOTHER; continue it: train -with THIS FILE -resume\ncommit: %s\n", quoted(commit))
 	last := ""
 	d.Each(func(group string, f *flag.Flag) {
 		if slices.Contains(neverKept, f.Name) {
@@ -146,11 +147,11 @@ func (d *declared) file() []byte {
 	return out.Bytes()
 }
 
-// quoted is a value on one line of YAML.
+// quoted is a value in one line of YAML.
 func quoted(value any) string {
 	node := yaml.Node{}
 	if err := node.Encode(value); err != nil {
-		panic(err) // only of kinds that no flag has
+		panic(err) // no flag has a value of another kind
 	}
 	if text, ok := value.(string); ok && strings.Contains(text, "\n") {
 		node.Style = yaml.DoubleQuotedStyle

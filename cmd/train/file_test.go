@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,9 +26,11 @@ func written(t *testing.T, text string) string {
 func parsed(t *testing.T, args ...string) *runner {
 	t.Helper()
 	var said strings.Builder
-	r := &runner{stderr: &said, bar: newProgress(&said)}
-	_, done := r.parse(args, io.Discard)
-	require.False(t, done, said.String())
+	r := newRunner(&said)
+	d := r.declare()
+	rest, err := d.Parse(args)
+	require.NoError(t, err)
+	require.NoError(t, r.settle(d, rest))
 	return r
 }
 
@@ -63,7 +64,7 @@ func TestFilesThatAreWrong(t *testing.T) {
 		"flags.yaml:3: rate is there twice":                         "rate: 1\nseed: 1\nrate: 2\n",
 		"flags.yaml:1: batch: parse error":                          "batch: many\n",
 		"flags.yaml:1: data: a value or a list of values is needed": "data: {a: b}\n",
-		"flags.yaml: wanted lines as":                               "- data\n",
+		"flags.yaml: wanted lines such as":                          "- data\n",
 		"flags.yaml: yaml:":                                         "data: [a\n",
 		"-schedule linear: cosine or constant":                      "schedule: linear\n",
 		"momentum 2":                                                "ema: 2\n",
@@ -86,7 +87,8 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// A run's folder holds what it was told; given back, the run is the same to the byte, and another seed is another run.
+// A run's folder holds what it was told; given back, the run is the same to the byte, and another
+// seed is another run.
 func TestARunIsRepeated(t *testing.T) {
 	data, folder := writeData(t, 5), t.TempDir()
 	first, second, third := filepath.Join(folder, "first"), filepath.Join(folder, "second"), filepath.Join(folder, "third")
@@ -112,7 +114,8 @@ func TestARunIsRepeated(t *testing.T) {
 	assert.NotContains(t, stderr, "seed")
 }
 
-// Stopped by the clock or a file, a run has saved and exits with 0; resumed with its own file, it ends as if it had not been stopped.
+// Stopped by the clock or a file, a run has saved and exits with 0; resumed with its own file, it
+// ends as if it had not been stopped.
 func TestStoppedBeforeTheEnd(t *testing.T) {
 	data, folder := writeData(t, 5), t.TempDir()
 	straight, stopped := filepath.Join(folder, "straight"), filepath.Join(folder, "stopped")

@@ -13,13 +13,13 @@ import (
 	"mrprism/internal/importer"
 )
 
-const importIntro = `train import - turns a published set into a data set that train, evaluate and "train check" read
+const importIntro = `train import - makes a data set from a published one
 
 usage: train import LAYOUT SRC DST [flags]
 
-SRC is the set's folder as it is unpacked from where it is published; it is only read. DST appears whole at the end or not at all. Every
-file that is not taken is named with the reason; a rater's mask that cannot be used is a missing label, and an image of which a class
-has no mask is left out. The data's own terms hold for DST as for SRC: nothing of it is ours to give on.
+SRC is the unpacked folder of the published set; import only reads it. DST appears when it is complete. import names
+every file that it leaves out, with the reason. A rater's unusable mask becomes a missing label; an image without any
+mask of a class is left out. The publishers' terms hold for DST as for SRC.
 
 layouts:
 `
@@ -38,57 +38,58 @@ exit codes: 0 written, 1 something failed, 2 wrong usage, 130 stopped by Ctrl-C 
 
 // runImport is the program as "train import"; it returns the exit code.
 func runImport(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	f := flag.NewFlagSet(program+" import", flag.ContinueOnError)
 	var o importer.Options
-	f.BoolVar(&o.Force, "force", false, "replace the data set that is in DST")
-	f.IntVar(&o.Longest, "longest", 1024, "`PIXELS` that the longer side of an image is brought down to, the masks with it; 0: as published (training keeps images in memory)")
-	f.Func("classes", "`NAMES` of QUBIQ's tasks, in order and separated by commas (default the organ, or task01, …)", func(text string) error {
-		o.Classes = strings.Split(text, ",")
-		return nil
+	flags := command.NewGroups()
+	flags.Add("flags", func(f *flag.FlagSet) {
+		f.BoolVar(&o.Force, "force", false, "replace the data set in DST")
+		f.IntVar(&o.Longest, "longest", 1024, "shrink images, and their masks, to `PIXELS` on the longer side (0: no change; training keeps images in memory)")
 	})
-	f.Func("channels", "one `NUMBER` or three, separated by commas: which of a QUBIQ image's modalities become grey, or red, green and blue (default 1)",
-		func(text string) (err error) {
-			o.Channels, err = channels(text)
-			return err
+	flags.Add("QUBIQ", func(f *flag.FlagSet) {
+		f.Func("classes", "`NAMES` of the tasks, in order, separated by commas (default the organ, or task01, …)", func(text string) error {
+			o.Classes = strings.Split(text, ",")
+			return nil
 		})
-	f.Func("window", "`LOW,HIGH`: intensities of QUBIQ that become black and white, as -125,275 for CT (default each image's 0.5 and 99.5 percentiles)",
-		func(text string) (err error) {
-			o.Window, err = window(text)
-			return err
-		})
-	f.BoolVar(&o.AllSlices, "all-slices", false, "of QUBIQ's volumes every slice that anybody marked, not only that with the most marks; the held-out fifth then shows people who are trained on too")
-	var intro strings.Builder
-	intro.WriteString(importIntro)
+		f.Func("channels", "the `NUMBER` of the modality that becomes grey, or three, separated by commas, that become red, green and blue (default 1)",
+			func(text string) (err error) {
+				o.Channels, err = channels(text)
+				return err
+			})
+		f.Func("window", "`LOW,HIGH`: the intensities that become black and white, such as -125,275 for CT (default each image's 0.5 and 99.5 percentiles)",
+			func(text string) (err error) {
+				o.Window, err = window(text)
+				return err
+			})
+		f.BoolVar(&o.AllSlices, "all-slices", false, "take every marked slice of a volume, not only the slice with the most marks; the held-out fifth then shows people of the training images too")
+	})
+	intro := importIntro
 	for _, l := range importer.Layouts {
-		fmt.Fprintf(&intro, "  %-8s %s\n", l.Name, l.Description)
+		intro += fmt.Sprintf("  %-8s %s\n", l.Name, l.Description)
 	}
-	rest, code, done := command.Parse(f, intro.String(), importExamples, args, stdout, stderr)
-	if done {
-		return code
-	}
-	if len(rest) != 3 {
-		return command.Misused(stderr, f.Name(), "a LAYOUT, SRC and DST are needed")
-	}
-	layout, err := importer.FindLayout(rest[0])
-	switch {
-	case err != nil:
-		return command.Misused(stderr, f.Name(), "%v", err)
-	case o.Longest < 0:
-		return command.Misused(stderr, f.Name(), "-longest %d: a number of pixels, or 0", o.Longest)
-	}
-	o.Source, o.Destination = rest[1], rest[2]
-	bar := newProgress(stderr)
-	o.Progress = bar.reading
-	summary, err := layout.Run(ctx, o)
-	bar.end()
-	if err != nil {
-		return command.Fail(ctx, stderr, f.Name(), err)
-	}
-	printSummary(stdout, summary, o.Destination)
-	return command.Done
+	p := command.Program{Name: program + " import", Intro: intro, Examples: importExamples, Stdout: stdout, Stderr: stderr}
+	return p.Run(ctx, flags, args, func(rest []string) error {
+		if len(rest) != 3 {
+			return command.Wrong("a LAYOUT, SRC and DST are needed")
+		}
+		layout, err := importer.FindLayout(rest[0])
+		if err != nil {
+			return command.Wrong("%w", err)
+		}
+		if o.Longest < 0 {
+			return command.Wrong("-longest %d: a number of pixels, or 0", o.Longest)
+		}
+		o.Source, o.Destination = rest[1], rest[2]
+		bar := newProgress(stderr)
+		o.Progress = bar.reading
+		summary, err := layout.Run(ctx, o)
+		bar.end()
+		if err != nil {
+			return err
+		}
+		return printSummary(stdout, summary, o.Destination)
+	})
 }
 
-// channels reads one or three numbers from 1 on.
+// channels parses one or three numbers from 1 on.
 func channels(text string) (numbers []int, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		n, err := strconv.Atoi(part)
@@ -103,7 +104,7 @@ func channels(text string) (numbers []int, err error) {
 	return numbers, nil
 }
 
-// window reads two intensities.
+// window parses two intensities.
 func window(text string) (*[2]float64, error) {
 	low, high, _ := strings.Cut(text, ",")
 	var w [2]float64
@@ -120,25 +121,21 @@ func window(text string) (*[2]float64, error) {
 	return &w, nil
 }
 
-// printSummary tells what was left out and what was written.
-func printSummary(to io.Writer, s *importer.Summary, destination string) {
+// printSummary prints what import left out and what it wrote.
+func printSummary(to io.Writer, s *importer.Summary, destination string) error {
+	t := command.NewTable(2, tabwriter.AlignRight)
 	if len(s.Skipped) > 0 {
-		fmt.Fprintf(to, "not taken (%d)\n", len(s.Skipped))
+		t.Line("not taken (%d)", len(s.Skipped))
 		for _, skip := range s.Skipped {
-			fmt.Fprintf(to, "  %s: %s\n", skip.File, skip.Reason)
+			t.Line("  %s: %s", skip.File, skip.Reason)
 		}
-		fmt.Fprintln(to)
+		t.Line("")
 	}
-	fmt.Fprintf(to, "%s: %s, %d images\n\n", destination, s.Name, s.Images)
-	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(table, "masks\t%s\t\n", strings.Join(s.Classes, "\t"))
+	t.Line("%s: %s, %d images\n", destination, s.Name, s.Images)
+	t.Line("masks\t%s\t", strings.Join(s.Classes, "\t"))
 	for m, rater := range s.Raters {
-		fmt.Fprintf(table, "%s\t", rater)
-		for _, n := range s.Masks[m] {
-			fmt.Fprintf(table, "%d\t", n)
-		}
-		fmt.Fprintln(table)
+		t.Line("%s\t%s\t", rater, strings.Trim(strings.Join(strings.Fields(fmt.Sprint(s.Masks[m])), "\t"), "[]"))
 	}
-	_ = table.Flush()
-	fmt.Fprintf(to, "\nThe terms of those who published the data hold for it. Next: train check %s\n", destination)
+	t.Title("The publishers' terms hold for this data set. Next: train check %s", destination)
+	return t.Print(to)
 }

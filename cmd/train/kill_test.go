@@ -18,7 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// killsVariable names how often TestKill kills a run: 20 times unless it is set, 200 times before a release.
+// killsVariable names how often TestKill kills a run: 20 times unless it is set, 200 times before a
+// release.
 const killsVariable = "MRPRISM_KILLS"
 
 // kills is how often.
@@ -35,8 +36,9 @@ func kills(t *testing.T) int {
 	return 20
 }
 
-// Killed at any moment, also while it starts, or while a checkpoint is being written, a run has lost at most what came after its last
-// checkpoint, and ends with the bytes of a run that was left alone.
+// Killed at any moment, also while it starts, or while a checkpoint is being written, a run has
+// lost at most what came after its last checkpoint, and ends with the bytes of a run that was left
+// alone.
 func TestKill(t *testing.T) {
 	kills, random := kills(t), rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano())))
 	epochs := strconv.Itoa(kills) // of two steps; a kill lets two steps pass at most
@@ -110,7 +112,8 @@ func modified(folder string) time.Time {
 	return info.ModTime()
 }
 
-// lastStep is the step of the checkpoint, which is whole whatever was killed; 0 where none was written yet.
+// lastStep is the step of the checkpoint, which is whole whatever was killed; 0 where none was
+// written yet.
 func lastStep(t *testing.T, folder string) int {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(folder, training.Checkpoint))

@@ -12,29 +12,31 @@ import (
 	"mrprism/internal/training"
 )
 
-// logName is the log's in the run's folder: JSON, one line a step.
+// logName is the log in the run's folder, a line of JSON for each step.
 const logName = "log.jsonl"
 
 // logLine is one step in the log.
 type logLine struct {
-	Step          int                `json:"step"`
-	Epoch         int                `json:"epoch"`
-	Side          int                `json:"side"`
-	Rate          float64            `json:"rate"`
-	Loss          float64            `json:"loss"`
-	Terms         map[string]float64 `json:"terms"`
-	SoftDice      *float64           `json:"soft_dice,omitempty"`
-	Norm          float64            `json:"gradient_norm,omitempty"`
-	Scale         float64            `json:"loss_scale,omitempty"` // in f16
-	Skipped       bool               `json:"skipped,omitempty"`    // nothing was updated: a gradient was too large at that scale
-	Images        int                `json:"images"`
-	Seconds       float64            `json:"seconds"`
-	DataSeconds   float64            `json:"data_seconds"`
-	DeviceSeconds float64            `json:"device_seconds"`
-	Time          string             `json:"time"`
+	Step     int                `json:"step"`
+	Epoch    int                `json:"epoch"`
+	Side     int                `json:"side"`
+	Rate     float64            `json:"rate"`
+	Loss     float64            `json:"loss"`
+	Terms    map[string]float64 `json:"terms"`
+	SoftDice *float64           `json:"soft_dice,omitempty"`
+	Norm     float64            `json:"gradient_norm,omitempty"`
+	Scale    float64            `json:"loss_scale,omitempty"` // in f16
+	// no update: a gradient was too large at that scale
+	Skipped       bool    `json:"skipped,omitempty"`
+	Images        int     `json:"images"`
+	Seconds       float64 `json:"seconds"`
+	DataSeconds   float64 `json:"data_seconds"`
+	DeviceSeconds float64 `json:"device_seconds"`
+	Time          string  `json:"time"`
 }
 
-// openLog opens a run's log behind the lines of the steps done: steps after the checkpoint, and a line cut off, are taken again.
+// openLog opens a run's log for appending. It removes the lines after the steps that are done, and
+// an incomplete line.
 func openLog(path string, done int) (*disk.Records, error) {
 	f, err := disk.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -52,7 +54,8 @@ func openLog(path string, done int) (*disk.Records, error) {
 	return records, nil
 }
 
-// readLog hands the leading lines to more, which says whether to go on, and returns the length of those accepted. A line cut off ends them.
+// readLog hands line after line to more, until more returns false or a line is incomplete. It
+// returns the length of the accepted lines.
 func readLog(r io.Reader, more func(logLine) bool) (end int64, err error) {
 	lines := bufio.NewReader(r)
 	for {
@@ -74,7 +77,8 @@ func readLog(r io.Reader, more func(logLine) bool) (end int64, err error) {
 // logStep writes one line.
 func logStep(log *disk.Records, r training.Report) error {
 	line, err := json.Marshal(logLine{
-		Step: r.Step, Epoch: r.Epoch, Side: r.Side, Rate: r.Rate, Loss: r.Loss, Terms: r.Terms, SoftDice: r.SoftDice, Norm: r.Norm, Scale: r.Scale, Skipped: r.Skipped, Images: r.Images,
+		Step: r.Step, Epoch: r.Epoch, Side: r.Side, Rate: r.Rate, Loss: r.Loss, Terms: r.Terms, SoftDice: r.SoftDice,
+		Norm: r.Norm, Scale: r.Scale, Skipped: r.Skipped, Images: r.Images,
 		Seconds: r.Seconds, DataSeconds: r.DataSeconds, DeviceSeconds: r.DeviceSeconds, Time: time.Now().UTC().Format(time.RFC3339),
 	})
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A run from a state dict of PyTorch says what starts at random, keeps in run.yaml where it came from, and goes on by that file from its own
-// checkpoint.
+// A run from a state dict of PyTorch says what starts at random, keeps in run.yaml where it came
+// from, and goes on by that file from its own checkpoint.
 func TestNames(t *testing.T) {
 	file, err := weights.Decode(readFile(t, "..", "..", "internal", "torch", "testdata", "resnet.safetensors"))
 	require.NoError(t, err)

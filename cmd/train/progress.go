@@ -13,15 +13,15 @@ import (
 	"golang.org/x/term"
 )
 
-// progress shows how a run goes: a bar rewritten in place on a terminal, a line every ten seconds elsewhere.
+// progress shows how far a run is: a bar on a terminal, a line every ten seconds elsewhere.
 type progress struct {
 	out   io.Writer
 	width func() int // of the terminal, in characters; nil: none
 	shown time.Time
-	open  bool    // a line is not ended yet
+	open  bool    // the last line has no newline yet
 	loss  float64 // recent mean
-	speed float64 // recent mean of a step's seconds an image
-	dice  string  // the last score, as it is shown; empty: none
+	speed float64 // recent mean, seconds for an image
+	dice  string  // the last score as text; empty: none
 }
 
 func newProgress(out io.Writer) *progress {
@@ -38,12 +38,12 @@ func newProgress(out io.Writer) *progress {
 	return p
 }
 
-// reading tells how many images are read.
+// reading shows how many images are read.
 func (p *progress) reading(done, total int) {
 	p.line(done == total && p.width != nil, done, total, fmt.Sprintf("reading images %d/%d", done, total))
 }
 
-// show tells how a step went.
+// show shows a step.
 func (p *progress) show(r training.Report) {
 	each := r.Seconds / float64(r.Images)
 	if p.loss == 0 {
@@ -58,7 +58,8 @@ func (p *progress) show(r training.Report) {
 		r.Step, r.Steps, r.Epoch, r.Epochs, r.Side, p.loss, p.dice, 1/p.speed, r.Left.Round(time.Second)))
 }
 
-// line shows text, behind a bar where there is a terminal, unless the last one was shown a moment ago.
+// line shows text, behind a bar on a terminal. It skips the text if the last line is recent, unless
+// now is true.
 func (p *progress) line(now bool, done, total int, text string) {
 	every := 10 * time.Second
 	if p.width != nil {
@@ -76,7 +77,8 @@ func (p *progress) line(now bool, done, total int, text string) {
 	p.open = true
 }
 
-// fitted is text behind a bar that takes what room there is, up to 30 characters; where there is hardly any, the text alone, cut off.
+// fitted puts a bar of up to 30 characters before the text, in a line of a width. Without room for
+// a bar it is the text, cut off.
 func fitted(done, total int, text string, width int) string {
 	percent := fmt.Sprintf("%3d %% ", 100*done/max(1, total))
 	room := min(30, width-utf8.RuneCountInString(percent)-utf8.RuneCountInString(text)-2)
@@ -88,7 +90,7 @@ func fitted(done, total int, text string, width int) string {
 	return percent + strings.Repeat("█", full) + strings.Repeat("░", room-full) + "  " + text
 }
 
-// end leaves the line as it is.
+// end ends the line.
 func (p *progress) end() {
 	if p.open {
 		fmt.Fprintln(p.out)

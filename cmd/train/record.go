@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"image"
 	"image/color"
@@ -10,35 +11,36 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
+	"mrprism/internal/command"
 	"mrprism/internal/disk"
 	"mrprism/internal/tensorboard"
 	"mrprism/internal/training"
 )
 
-// boardFolder holds TensorBoard's event files, in the run's folder.
+// boardFolder has TensorBoard's event files in the run's folder.
 const boardFolder = "tensorboard"
 
-// recorder keeps what a run reports: the log, TensorBoard's event files, and sums for the summary.
+// recorder writes the reports of a run into the log and TensorBoard's event files, and sums them
+// up.
 type recorder struct {
 	out     string // the run's folder
 	log     *disk.Records
 	board   *tensorboard.Writer
 	note    func(string)
-	failing bool // the last step could not be recorded
+	failing bool // the last step was not recorded
 
 	began                               time.Time
 	images, steps                       int     // in this process
 	seconds, dataSeconds, deviceSeconds float64 // of those steps
 	last                                training.Report
 	mean                                map[string]float64 // of the recent terms, and of "loss"
-	current                             *float64           // soft Dice; nil: none yet
+	current                             *float64           // soft Dice; nil before the first score
 	best                                float64
 }
 
-// openRecorder goes on in the run's folder behind the steps that are done.
+// openRecorder continues the records in the run's folder after the steps that are done.
 func openRecorder(out string, done int, note func(string)) (*recorder, error) {
 	log, err := openLog(filepath.Join(out, logName), done)
 	if err != nil {
@@ -57,8 +59,8 @@ func (r *recorder) close() {
 	r.board.Close()
 }
 
-// step records one step. Training goes on where that cannot be written, on a disk that is full, until a checkpoint cannot be either; steps after
-// it are recorded once there is room.
+// step records one step. If it cannot be written, as on a full disk, training goes on until a
+// checkpoint cannot be written either. Later steps are recorded once there is room.
 func (r *recorder) step(report training.Report) {
 	r.add(report)
 	err := r.write(report)
@@ -68,14 +70,8 @@ func (r *recorder) step(report training.Report) {
 	r.failing = err != nil
 }
 
-// write puts one step into the log and the event file, whatever of that can be written, and returns the first error.
+// write writes one step into the log and the event file. It tries both and returns the first error.
 func (r *recorder) write(report training.Report) error {
-	first := logStep(r.log, report)
-	also := func(err error) {
-		if first == nil {
-			first = err
-		}
-	}
 	scalars := []tensorboard.Scalar{
 		{Tag: "loss/all", Value: report.Loss}, {Tag: "rate", Value: report.Rate}, {Tag: "epoch", Value: float64(report.Epoch)},
 		{Tag: "speed/images per second", Value: float64(report.Images) / report.Seconds},
@@ -93,14 +89,14 @@ func (r *recorder) write(report training.Report) error {
 	if report.SoftDice != nil {
 		scalars = append(scalars, tensorboard.Scalar{Tag: "soft Dice, set aside", Value: *report.SoftDice})
 	}
-	also(r.board.Scalars(report.Step, scalars...))
+	failed := []error{logStep(r.log, report), r.board.Scalars(report.Step, scalars...)}
 	if report.Picture != nil {
-		also(r.board.Image(report.Step, "image, votes, mask after each recurrence", tiles(report.Picture)))
+		failed = append(failed, r.board.Image(report.Step, "image, votes, mask after each recurrence", tiles(report.Picture)))
 	}
-	return first
+	return cmp.Or(failed...)
 }
 
-// add sums up for the summary.
+// add adds a step to the sums.
 func (r *recorder) add(report training.Report) {
 	r.images += report.Images
 	r.seconds += report.Seconds
@@ -122,7 +118,8 @@ func (r *recorder) add(report training.Report) {
 	r.last.Picture = nil
 }
 
-// tiles puts a picture's maps side by side, a row for each class: the image, the share of the raters' votes, the mask after each recurrence.
+// tiles draws a row for each class: the image, the share of the raters' votes, and the mask after
+// each recurrence.
 func tiles(p *training.Picture) image.Image {
 	const gap = 2
 	columns := 2 + len(p.Masks)
@@ -141,7 +138,7 @@ func tiles(p *training.Picture) image.Image {
 	return out
 }
 
-// megabytes is a file's size as people read it.
+// megabytes is a file's size for people.
 func megabytes(n int64) string {
 	if n < 1e6 {
 		return fmt.Sprintf("%.3g kB", float64(n)/1e3)
@@ -149,16 +146,14 @@ func megabytes(n int64) string {
 	return fmt.Sprintf("%.3g MB", float64(n)/1e6)
 }
 
-// summary tells how the run went, as a table.
+// summary prints how the run went, and its files.
 func (r *recorder) summary(w io.Writer, files ...string) {
 	if r.steps == 0 {
 		return
 	}
-	table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
-	row := func(name, format string, args ...any) {
-		fmt.Fprintf(table, "  %s\t%s\n", name, fmt.Sprintf(format, args...))
-	}
-	fmt.Fprintln(w)
+	table := command.NewTable(3, 0)
+	row := func(name, format string, args ...any) { table.Line("  %s\t%s", name, fmt.Sprintf(format, args...)) }
+	table.Line("")
 	row("steps", "%d of %d, %d of them now (epoch %d of %d, %d²)", r.last.Step, r.last.Steps, r.steps, r.last.Epoch, r.last.Epochs, r.last.Side)
 	row("time", "%s; a step %.3g s, %.1f images/s", time.Since(r.began).Round(time.Second), r.seconds/float64(r.steps), float64(r.images)/r.seconds)
 	row("not on the device", "%.1f %% of a step, %.1f %% waiting for data", 100*(1-r.deviceSeconds/r.seconds), 100*r.dataSeconds/r.seconds)
@@ -183,5 +178,5 @@ func (r *recorder) summary(w io.Writer, files ...string) {
 		row(head, "%s%s", filepath.Join(r.out, name), size)
 		head = ""
 	}
-	table.Flush()
+	_ = table.Print(w) // the run is saved
 }

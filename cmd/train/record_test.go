@@ -19,7 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The bar takes what room is left; text alone is cut off. No line is longer than the terminal is wide.
+// The bar takes what room is left; text alone is cut off. No line is longer than the terminal is
+// wide.
 func TestTheBarFits(t *testing.T) {
 	assert.Equal(t, " 25 % ██████░░░░░░░░░░░░░░░░░░  step 1/4", fitted(1, 4, "step 1/4", 40))
 	assert.Equal(t, "100 % ██████████████████████████████  done", fitted(4, 4, "done", 200))
@@ -29,7 +30,8 @@ func TestTheBarFits(t *testing.T) {
 	}
 }
 
-// A run leaves its curves and event files, also when it is stopped and goes on, and ends with a table.
+// A run leaves its curves and event files, also when it is stopped and goes on, and ends with a
+// table.
 func TestWhatARunShows(t *testing.T) {
 	data, out := writeData(t, 5), filepath.Join(t.TempDir(), "run")
 	code, _, stderr := invoke(t.Context(), arguments(data, out, "1", "-hours", "1e-9")...)
@@ -85,7 +87,8 @@ func TestNoCurves(t *testing.T) {
 	require.True(t, errors.Is(err, os.ErrNotExist), err)
 }
 
-// What is set aside is told, and its score is in the log, the curves, TensorBoard's file, the table and the run's own file of flags.
+// What is set aside is told, and its score is in the log, the curves, TensorBoard's file, the table
+// and the run's own file of flags.
 func TestAScoredRun(t *testing.T) {
 	data, out := writeData(t, 5), filepath.Join(t.TempDir(), "run")
 	code, _, stderr := invoke(t.Context(), arguments(data, out, "1", "-fold", "2/4", "-patience", "3", "-clip", "1", "-accumulate", "2")...)

@@ -11,12 +11,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mrprism/internal/command"
 	"mrprism/internal/gpu"
 	"mrprism/internal/training"
-	"mrprism/weights"
 )
 
-// runner is the program's wishes.
+// runner trains one run.
 type runner struct {
 	options       training.Options
 	configuration []byte  // for run.yaml
@@ -26,20 +26,23 @@ type runner struct {
 	stderr        io.Writer
 	bar           *progress
 	heldOut       int         // images that are not trained on
-	started       atomic.Bool // training has begun, so that an interrupted run has saved
+	started       atomic.Bool // training has begun: an interrupted run saves
 }
 
-// note tells the user something between the lines of the progress.
+func newRunner(stderr io.Writer) *runner { return &runner{stderr: stderr, bar: newProgress(stderr)} }
+
+// note prints a message between the lines of the progress.
 func (r *runner) note(text string) {
 	r.bar.end()
 	fmt.Fprintln(r.stderr, text)
 }
 
-// patience is the number of devices lost in a row, with no step saved, after which a run ends.
+// patience is the number of lost devices in a row, without a saved step, after which a run ends.
 const patience = 2
 
-// train trains to the end. Where the device is lost it is opened again and the run goes on from its last checkpoint, unless `patience` attempts
-// in a row have brought no later one. The error is the last attempt's.
+// train trains to the end. If the device is lost, train opens it again and continues from the last
+// checkpoint. It gives up after patience attempts in a row without a later checkpoint, with the
+// error of the last attempt.
 func (r *runner) train(ctx context.Context) error {
 	began, idle := time.Now(), 0
 	if err := r.enough(began); err != nil {
@@ -58,14 +61,14 @@ func (r *runner) train(ctx context.Context) error {
 			return err
 		}
 		r.note(fmt.Sprintf("%v\nopening the device again", err))
-		if r.started.Load() && saved >= 0 { // not before: what is there may be another run's
+		if r.started.Load() && saved >= 0 { // before that, the checkpoint may be of another run
 			r.options.Resume, r.options.Init = true, ""
 		}
 	}
 }
 
-// attempt trains on one device, to the end or until it is lost.
-func (r *runner) attempt(ctx context.Context, began time.Time) error {
+// prepare opens the device, compiles the training step and hands it to work.
+func (r *runner) prepare(ctx context.Context, work func(t *training.Trainer) error) error {
 	d, err := r.open(ctx)
 	if err != nil {
 		return err
@@ -79,40 +82,47 @@ func (r *runner) attempt(ctx context.Context, began time.Time) error {
 	}
 	defer t.Close()
 	r.describe(t)
-	if err := r.keepConfiguration(); err != nil {
-		return noBeginning(err)
-	}
-	record, err := openRecorder(r.options.Out, t.Done(), r.note)
-	if err != nil {
-		return noBeginning(err)
-	}
-	defer record.close()
-	r.started.Store(true)
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	err = t.Run(ctx, func(report training.Report) {
-		r.bar.show(report)
-		record.step(report)
-		if why := r.enough(began); why != nil {
-			stop(why)
-		}
-	})
-	r.bar.end()
-	if why := context.Cause(ctx); errors.Is(err, context.Canceled) && errors.Is(why, errEnough) {
-		err = why
-	}
-	if err == nil || ctx.Err() != nil {
-		r.finish(record)
-	}
-	return err
+	return work(t)
 }
 
-// noBeginning says what to do where a run's folder cannot be written to before its first step.
+// attempt trains on one device, to the end or until the device is lost.
+func (r *runner) attempt(ctx context.Context, began time.Time) error {
+	return r.prepare(ctx, func(t *training.Trainer) error {
+		if err := r.keepConfiguration(); err != nil {
+			return noBeginning(err)
+		}
+		record, err := openRecorder(r.options.Out, t.Done(), r.note)
+		if err != nil {
+			return noBeginning(err)
+		}
+		defer record.close()
+		r.started.Store(true)
+		ctx, stop := context.WithCancelCause(ctx)
+		defer stop(nil)
+		err = t.Run(ctx, func(report training.Report) {
+			r.bar.show(report)
+			record.step(report)
+			if why := r.enough(began); why != nil {
+				stop(why)
+			}
+		})
+		r.bar.end()
+		if why := context.Cause(ctx); errors.Is(err, context.Canceled) && errors.Is(why, errEnough) {
+			err = why
+		}
+		if err == nil || ctx.Err() != nil {
+			r.finish(record)
+		}
+		return err
+	})
+}
+
+// noBeginning advises what to do if a run's folder cannot be written to before the first step.
 func noBeginning(err error) error {
 	return fmt.Errorf("%w: make room there, or let it be written to, and start again", err)
 }
 
-// describe tells what is trained on.
+// describe prints what the run trains on.
 func (r *runner) describe(t *training.Trainer) {
 	aside := ""
 	r.heldOut = len(t.Dataset.HeldOut())
@@ -126,7 +136,7 @@ func (r *runner) describe(t *training.Trainer) {
 	}
 }
 
-// several is a number of things.
+// several is a number with the singular or the plural.
 func several(n int, one, more string) string {
 	if n == 1 {
 		return "1 " + one
@@ -147,18 +157,15 @@ func some(names []string) string {
 func (r *runner) keepConfiguration() error {
 	path := filepath.Join(r.options.Out, configurationName)
 	if _, err := os.Stat(path); err == nil && r.options.Resume {
-		return nil // says how the run began
+		return nil // it says how the run began
 	}
-	return weights.WriteAtomic(path, func(w io.Writer) error {
-		_, err := w.Write(r.configuration)
-		return err
-	})
+	return command.WriteFile(path, r.configuration)
 }
 
-// errEnough is why a run stops that was told to before its end.
+// errEnough is the reason of a run that -hours or -stop-file stops.
 var errEnough = errors.New("stopped before the end")
 
-// enough says whether to stop after this step, and why.
+// enough is an errEnough if the run should stop after this step.
 func (r *runner) enough(began time.Time) error {
 	if r.hours > 0 && time.Since(began).Hours() >= r.hours {
 		return fmt.Errorf("%w after %v hours", errEnough, r.hours)
@@ -169,7 +176,7 @@ func (r *runner) enough(began time.Time) error {
 	return nil
 }
 
-// result is the file of the weights to use: the best ones, where they were scored.
+// result is the file of the weights to use: the best weights if they were scored.
 func (r *runner) result() string {
 	best := filepath.Join(r.options.Out, r.options.Name+training.BestSuffix+".safetensors")
 	if _, err := os.Stat(best); err == nil {
@@ -178,12 +185,12 @@ func (r *runner) result() string {
 	return filepath.Join(r.options.Out, r.options.Name+".safetensors")
 }
 
-// goOn says where a run that was stopped is, and the command that goes on with it.
+// goOn says where a stopped run is, and the command that continues it.
 func (r *runner) goOn() string {
 	return fmt.Sprintf("saved in %s; go on: train -with %s -resume", r.options.Out, quote(filepath.Join(r.options.Out, configurationName)))
 }
 
-// quote is an argument as a shell reads it.
+// quote quotes an argument for a shell, if necessary.
 func quote(argument string) string {
 	if strings.ContainsAny(argument, " '\"$&;()<>|*?") {
 		return "'" + strings.ReplaceAll(argument, "'", `'\''`) + "'"
@@ -191,11 +198,12 @@ func quote(argument string) string {
 	return argument
 }
 
-// finish draws the curves and tells how the run went.
+// finish draws the curves and prints the summary.
 func (r *runner) finish(record *recorder) {
 	o := r.options
 	if err := drawCurves(o.Out, o.Name); err != nil {
 		r.note(fmt.Sprintf("the curves could not be drawn: %v", err))
 	}
-	record.summary(r.stderr, o.Name+training.BestSuffix+".safetensors", o.Name+".safetensors", o.Name+".f32.safetensors", training.Checkpoint, configurationName, curvesName, logName, boardFolder)
+	record.summary(r.stderr, o.Name+training.BestSuffix+".safetensors", o.Name+".safetensors", o.Name+".f32.safetensors",
+		training.Checkpoint, configurationName, curvesName, logName, boardFolder)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,7 +23,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// asProgram is the environment variable under which this test binary is the program itself, to be killed.
+// asProgram is the environment variable under which this test binary is the program itself, to be
+// killed.
 const asProgram = "MRPRISM_TEST_TRAIN"
 
 func TestMain(m *testing.M) {
@@ -145,7 +145,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// A run tells what computes, what it trains on and how far it is; missing labels are told, and the log has a line a step.
+// A run tells what computes, what it trains on and how far it is; missing labels are told, and the
+// log has a line a step.
 func TestARun(t *testing.T) {
 	data, out := writeData(t, 5), filepath.Join(t.TempDir(), "run")
 	missing := filepath.Join(data, "raters", "bob", "cup", "case0001.png")
@@ -165,7 +166,8 @@ func TestARun(t *testing.T) {
 	assert.Contains(t, stderr, "-resume", "a run is not written over")
 }
 
-// Ctrl-C finishes the step, saves and exits with 130; resumed, the run ends as if it had never been stopped.
+// Ctrl-C finishes the step, saves and exits with 130; resumed, the run ends as if it had never been
+// stopped.
 func TestInterrupt(t *testing.T) {
 	data, folder := writeData(t, 5), t.TempDir()
 	straight, stopped := filepath.Join(folder, "straight"), filepath.Join(folder, "stopped")
@@ -208,7 +210,8 @@ func waitFor(t *testing.T, happened func() bool) {
 	}
 }
 
-// A disk that is full, here a limit to the size of a file: an exit code, a message, the checkpoint before it whole, no rest of another.
+// A disk that is full, here a limit to the size of a file: an exit code, a message, the checkpoint
+// before it whole, no rest of another.
 func TestFullDisk(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("no shell to limit the size of files with")
@@ -236,7 +239,8 @@ func TestFullDisk(t *testing.T) {
 
 	// with a checkpoint there already
 	require.NoError(t, os.Remove(filepath.Join(out, training.Checkpoint)))
-	require.NoError(t, os.WriteFile(filepath.Join(out, training.Checkpoint), previous, 0o644)) // one step to go
+	// one step to go
+	require.NoError(t, os.WriteFile(filepath.Join(out, training.Checkpoint), previous, 0o644))
 	c = exec.Command("sh", append([]string{"-c", `ulimit -f 64; exec "$0" "$@"`, os.Args[0]}, arguments(data, out, "1", "-resume")...)...)
 	c.Env = append(os.Environ(), asProgram+"=1")
 	said, err = c.CombinedOutput()
@@ -271,7 +275,8 @@ func (d *losable) Run(ctx context.Context, r ...gpu.Recording) error {
 	return d.Device.Run(ctx, r...)
 }
 
-// A device that is lost is opened again and the run ends as if nothing had been, as long as not two in a row are lost with no step saved.
+// A device that is lost is opened again and the run ends as if nothing had been, as long as not two
+// in a row are lost with no step saved.
 func TestALostDevice(t *testing.T) {
 	data, folder := writeData(t, 5), t.TempDir()
 	straight, lost := filepath.Join(folder, "straight"), filepath.Join(folder, "lost")
@@ -283,10 +288,7 @@ func TestALostDevice(t *testing.T) {
 		save float64 // seconds between checkpoints
 	}
 	attempt := func(out string, tries []try, more ...string) error {
-		var said bytes.Buffer
-		r := runner{stderr: &said, bar: newProgress(&said)}
-		_, done := r.parse(arguments(data, out, "2", more...), io.Discard)
-		require.False(t, done)
+		r := parsed(t, arguments(data, out, "2", more...)...)
 		r.open = func(context.Context) (gpu.Device, error) {
 			now := tries[0]
 			tries = tries[1:]
@@ -307,15 +309,14 @@ func TestALostDevice(t *testing.T) {
 	err = attempt(again, []try{{atOnce, 0}, {atOnce, 0}}, "-resume")
 	require.ErrorIs(t, err, gpu.ErrLost)
 
-	// step 3 is taken, and not saved; then it is saved, which is progress though no later step was taken
+	// step 3 is taken, and not saved; then it is saved, which is progress though no later step was
+	// taken
 	unsaved := filepath.Join(folder, "unsaved")
 	require.NoError(t, attempt(unsaved, []try{{3, 3600}, {1, 0}, {100, 0}}, "-phases", "64:1,64:1"))
 	require.Equal(t, []int{1, 2, 3, 4}, steps(t, unsaved))
 
 	// a device that is lost before another run in the folder was noticed does not make it this one's
-	r := runner{stderr: io.Discard, bar: newProgress(io.Discard)}
-	_, done := r.parse(arguments(data, straight, "2"), io.Discard)
-	require.False(t, done)
+	r := parsed(t, arguments(data, straight, "2")...)
 	opened := 0
 	r.open = func(context.Context) (gpu.Device, error) {
 		if opened++; opened == 1 {
@@ -326,7 +327,8 @@ func TestALostDevice(t *testing.T) {
 	require.ErrorContains(t, r.train(t.Context()), training.Checkpoint+" exists")
 }
 
-// A log is cut where the checkpoint is: behind it, and a line that was cut off, steps are taken again.
+// A log is cut where the checkpoint is: behind it, and a line that was cut off, steps are taken
+// again.
 func TestLogIsCut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.jsonl")
 	for done, want := range map[int]string{

@@ -12,63 +12,64 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// prog runs a program with a flag and returns its arguments that are not flags.
+func prog(ctx context.Context, fails error, args ...string) (rest []string, n, code int, stdout, stderr string) {
+	flags := NewGroups()
+	var out, err bytes.Buffer
+	flags.Add("numbers", func(f *flag.FlagSet) { f.IntVar(&n, "n", 3, "a `NUMBER`") })
+	flags.Add("manners", func(f *flag.FlagSet) { f.Bool("loud", false, "say it `LOUD`ly") })
+	p := Program{"prog", "prog - does\n", "examples\n", &out, &err}
+	code = p.Run(ctx, flags, args, func(given []string) error {
+		rest = given
+		return fails
+	})
+	return rest, n, code, out.String(), err.String()
+}
+
 func TestParse(t *testing.T) {
-	parse := func(args ...string) (rest []string, n int, code int, done bool, stdout, stderr string) {
-		flags := flag.NewFlagSet("prog", flag.ContinueOnError)
-		v := flags.Int("n", 3, "a `NUMBER`")
-		var out, err bytes.Buffer
-		rest, code, done = Parse(flags, "prog - does\n", "examples\n", args, &out, &err)
-		return rest, *v, code, done, out.String(), err.String()
-	}
-	rest, n, _, done, _, _ := parse("a", "-n", "5", "b")
-	require.False(t, done)
+	rest, n, code, _, _ := prog(t.Context(), nil, "a", "-n", "5", "b", "-loud")
+	require.Equal(t, Done, code)
 	require.Equal(t, []string{"a", "b"}, rest, "flags may stand after files")
 	require.Equal(t, 5, n)
-	rest, n, _, done, _, _ = parse("a", "--", "-n", "5")
-	require.False(t, done)
+	rest, n, _, _, _ = prog(t.Context(), nil, "a", "--", "-n", "5")
 	require.Equal(t, []string{"a", "-n", "5"}, rest, "after -- everything is a file")
 	require.Equal(t, 3, n)
-	_, _, code, done, stdout, stderr := parse("a", "-h")
-	require.True(t, done)
-	require.Equal(t, Done, code)
-	require.Empty(t, stderr)
-	require.Contains(t, stdout, "a NUMBER (default 3)")
-	_, _, code, done, stdout, stderr = parse("-n", "x")
-	require.True(t, done)
+	_, _, code, stdout, stderr := prog(t.Context(), nil, "-n", "x")
 	require.Equal(t, Usage, code)
 	require.Empty(t, stdout)
 	require.Contains(t, stderr, "see prog -h")
 }
 
-// Help lists groups in the order of their making, each with its flags; all are parsed as one.
-func TestGroups(t *testing.T) {
-	g := NewGroups("prog")
-	var n *int
-	var loud *bool
-	g.Add("numbers", func(f *flag.FlagSet) { n = f.Int("n", 3, "a `NUMBER`") })
-	g.Add("manners", func(f *flag.FlagSet) { loud = f.Bool("loud", false, "say it `LOUD`ly") })
-	var out, err bytes.Buffer
-	rest, _, done := ParseGroups(g, "prog - does\n", "examples\n", []string{"-loud", "a", "-n", "5"}, &out, &err)
-	require.False(t, done)
-	require.Equal(t, []string{"a"}, rest)
-	require.Equal(t, 5, *n)
-	require.True(t, *loud)
-	_, code, done := ParseGroups(g, "prog - does\n", "examples\n", []string{"-h"}, &out, &err)
-	require.True(t, done)
+// Help lists groups in the order of their making, each with its flags.
+func TestHelp(t *testing.T) {
+	rest, _, code, stdout, stderr := prog(t.Context(), errors.New("not reached"), "a", "-h")
 	require.Equal(t, Done, code)
-	require.Regexp(t, "(?s)^prog - does\n\nnumbers:.*a NUMBER \\(default 3\\)\n\nmanners:.*say it LOUDly.*examples\n$", out.String())
+	require.Empty(t, stderr)
+	require.Empty(t, rest)
+	require.Regexp(t, "(?s)^prog - does\n\nnumbers:.*a NUMBER \\(default 3\\)\n\nmanners:.*say it LOUDly.*examples\n$", stdout)
 }
 
-func TestFail(t *testing.T) {
-	var b bytes.Buffer
-	require.Equal(t, Failed, Fail(t.Context(), &b, "prog", errors.New("no disk")))
-	require.Equal(t, "prog: no disk\n", b.String())
-	ctx, cancel := context.WithCancel(t.Context())
+func TestExitCodes(t *testing.T) {
+	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.Equal(t, Interrupted, Fail(ctx, &b, "prog", ctx.Err()))
+	for _, c := range []struct {
+		ctx    context.Context
+		err    error
+		code   int
+		stderr string
+	}{
+		{t.Context(), errors.New("no disk"), Failed, "prog: no disk\n"},
+		{t.Context(), Wrong("n %d", 3), Usage, "prog: n 3; see prog -h\n"},
+		{t.Context(), Exit(7), 7, ""},
+		{canceled, canceled.Err(), Interrupted, "prog: interrupted\n"},
+	} {
+		_, _, code, _, stderr := prog(c.ctx, c.err)
+		require.Equal(t, c.code, code)
+		require.Equal(t, c.stderr, stderr)
+	}
 }
 
-// What is no terminal is not written to.
+// Progress is shown on terminals only.
 func TestProgressIsSilentInFiles(t *testing.T) {
 	var b bytes.Buffer
 	p := NewProgress(&b, 2)
@@ -85,7 +86,7 @@ func TestUnknownWeights(t *testing.T) {
 	require.ErrorContains(t, err, "absent.safetensors")
 }
 
-// A device that there is none of is a wrong usage, whoever names it.
+// An unknown device is a wrong usage, in the flag and in the environment.
 func TestUnknownDevice(t *testing.T) {
 	t.Setenv(device.Variable, "abacus")
 	flags := flag.NewFlagSet("", flag.ContinueOnError)

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -8,20 +9,23 @@ import (
 
 // Groups are flags that help lists group by group.
 type Groups struct {
-	*flag.FlagSet // all of them
-	groups        []*flag.FlagSet
+	all    *flag.FlagSet
+	groups []*flag.FlagSet
 }
 
-// NewGroups makes a program's flags, none yet.
-func NewGroups(program string) *Groups {
-	return &Groups{FlagSet: flag.NewFlagSet(program, flag.ContinueOnError)}
+// NewGroups makes an empty set of flags.
+func NewGroups() *Groups {
+	all := flag.NewFlagSet("", flag.ContinueOnError)
+	all.SetOutput(io.Discard)
+	all.Usage = func() {}
+	return &Groups{all: all}
 }
 
 // Add makes a group of the flags that declare declares.
 func (g *Groups) Add(title string, declare func(f *flag.FlagSet)) {
 	group := flag.NewFlagSet(title, flag.ContinueOnError)
 	declare(group)
-	group.VisitAll(func(f *flag.Flag) { g.Var(f.Value, f.Name, f.Usage) })
+	group.VisitAll(func(f *flag.Flag) { g.all.Var(f.Value, f.Name, f.Usage) })
 	g.groups = append(g.groups, group)
 }
 
@@ -32,6 +36,40 @@ func (g *Groups) Each(f func(group string, flag *flag.Flag)) {
 	}
 }
 
+// Lookup finds a flag by its name; nil without one.
+func (g *Groups) Lookup(name string) *flag.Flag { return g.all.Lookup(name) }
+
+// Set sets a flag as the command line would.
+func (g *Groups) Set(name, value string) error { return g.all.Set(name, value) }
+
+// Given lists the flags that the user has set.
+func (g *Groups) Given() map[string]bool {
+	given := map[string]bool{}
+	g.all.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	return given
+}
+
+// Parse parses flags that may stand between other arguments, and returns the other arguments. After
+// "--" no argument is a flag. The error is flag.ErrHelp if -h was given, else one of wrong usage.
+func (g *Groups) Parse(args []string) (rest []string, err error) {
+	for len(args) > 0 {
+		if err := g.all.Parse(args); errors.Is(err, flag.ErrHelp) {
+			return nil, err
+		} else if err != nil {
+			return nil, Wrong("%w", err)
+		}
+		consumed := args[:len(args)-g.all.NArg()]
+		args = g.all.Args()
+		if len(consumed) > 0 && consumed[len(consumed)-1] == "--" {
+			return append(rest, args...), nil
+		}
+		if len(args) > 0 {
+			rest, args = append(rest, args[0]), args[1:]
+		}
+	}
+	return rest, nil
+}
+
 // describe lists the flags for help.
 func (g *Groups) describe(w io.Writer) {
 	for _, group := range g.groups {
@@ -39,9 +77,4 @@ func (g *Groups) describe(w io.Writer) {
 		group.SetOutput(w)
 		group.PrintDefaults()
 	}
-}
-
-// ParseGroups is Parse for flags in groups.
-func ParseGroups(g *Groups, intro, examples string, args []string, stdout, stderr io.Writer) (rest []string, code int, done bool) {
-	return parse(g.FlagSet, g.describe, intro, examples, args, stdout, stderr)
 }

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// CheckOutputs refuses, before any work is done, files to be written that have no folder, are one or a device, or are named twice. Empty names
-// are of files that are not wanted.
+// CheckOutputs checks files before they are written. It returns an error if a file has no folder,
+// is a folder or a device, or is named twice. Empty names do not count.
 func CheckOutputs(paths ...string) error {
 	seen := map[string]bool{}
 	for _, path := range paths {
@@ -19,11 +19,11 @@ func CheckOutputs(paths ...string) error {
 			return fmt.Errorf("%s: there is no folder %s; make it, or name another file", path, folder)
 		}
 		switch info, err := os.Stat(path); {
-		case err != nil: // there will be
+		case err != nil: // a new file
 		case info.IsDir():
 			return fmt.Errorf("%s is a folder; name a file in it", path)
 		case !info.Mode().IsRegular():
-			return fmt.Errorf("%s is no file, but a device; name another", path)
+			return fmt.Errorf("%s is a device; name a file", path)
 		}
 		if seen[filepath.Clean(path)] {
 			return fmt.Errorf("%s would be written twice; give each its own file", path)

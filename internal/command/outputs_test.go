@@ -18,6 +18,6 @@ func TestCheckOutputs(t *testing.T) {
 	assert.ErrorContains(t, CheckOutputs(filepath.Join(folder, "none", "a.csv")), "there is no folder "+filepath.Join(folder, "none"))
 	assert.ErrorContains(t, CheckOutputs(filepath.Join(file, "a.csv")), "there is no folder "+file)
 	assert.ErrorContains(t, CheckOutputs(folder), "is a folder")
-	assert.ErrorContains(t, CheckOutputs(os.DevNull), "is no file, but a device")
+	assert.ErrorContains(t, CheckOutputs(os.DevNull), "is a device")
 	assert.ErrorContains(t, CheckOutputs(file, folder+"/./a.csv"), "written twice")
 }

@@ -33,29 +33,31 @@ func (e Exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 // Run parses args, calls body with the arguments that are not flags and returns the exit code. With
 // -h it prints help instead.
 func (p *Program) Run(ctx context.Context, flags *Groups, args []string, body func(rest []string) error) int {
-	rest, code, done := ParseGroups(flags, p.Intro, p.Examples, args, p.Stdout, p.Stderr)
-	if done {
-		return code
+	rest, err := flags.Parse(args)
+	if err == nil {
+		err = body(rest)
 	}
-	err := body(rest)
 	var wrong usageError
 	var exit Exit
 	switch {
 	case err == nil:
 		return Done
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(p.Stdout, p.Intro)
+		flags.describe(p.Stdout)
+		fmt.Fprint(p.Stdout, p.Examples)
+		return Done
 	case errors.As(err, &exit):
 		return int(exit)
 	case errors.As(err, &wrong):
-		return Misused(p.Stderr, p.Name, "%v", err)
+		fmt.Fprintf(p.Stderr, "%s: %v; see %s -h\n", p.Name, err, p.Name)
+		return Usage
+	case ctx.Err() != nil:
+		fmt.Fprintf(p.Stderr, "%s: interrupted\n", p.Name)
+		return Interrupted
 	}
-	return Fail(ctx, p.Stderr, p.Name, err)
-}
-
-// Given lists the flags that were set to something. An empty text counts as not given.
-func (g *Groups) Given() map[string]bool {
-	given := map[string]bool{}
-	g.Visit(func(f *flag.Flag) { given[f.Name] = f.Value.String() != "" })
-	return given
+	fmt.Fprintf(p.Stderr, "%s: %v\n", p.Name, err)
+	return Failed
 }
 
 // WriteJSON writes a value with an indent of two spaces.

@@ -11,18 +11,19 @@ import (
 	"mrprism/weights"
 )
 
-// Session runs one model on a device, which it opens when it is needed, and again when it was lost.
+// Session runs one model on a device. It opens the device when it is needed, and again if it is
+// lost.
 type Session struct {
 	Model     *weights.Model
 	Precision model.Precision
 	Open      func(ctx context.Context, note func(string)) (gpu.Device, error)
-	Note      func(string) // is told what the user should know
+	Note      func(string) // receives messages for the user
 
 	device gpu.Device
 	engine *segment.Engine
 }
 
-// Ready opens the device and compiles the network, where that is not done.
+// Ready opens the device and compiles the network, unless that is done.
 func (s *Session) Ready(ctx context.Context) (err error) {
 	if s.engine != nil {
 		return nil
@@ -31,7 +32,8 @@ func (s *Session) Ready(ctx context.Context) (err error) {
 		return err
 	}
 	s.engine, err = segment.New(ctx, s.device, s.Model, s.Precision)
-	if info := s.device.Info(); err == nil && !info.InGo() && info.Kind != gpu.KindCPU { // software adapters have been seen to compute by our tests
+	// The project's tests run on software adapters; hardware has to prove its results.
+	if info := s.device.Info(); err == nil && !info.InGo() && info.Kind != gpu.KindCPU {
 		err = s.engine.Prove(ctx, s.Model.Proof)
 	}
 	if errors.Is(err, model.ErrWrong) {
@@ -43,8 +45,8 @@ func (s *Session) Ready(ctx context.Context) (err error) {
 	return err
 }
 
-// Do works on one image. Where the device is lost meanwhile it is opened again and work starts anew, once; lost a second time, that is
-// the error, and the next image begins with a fresh device.
+// Do works on one image. If the device is lost, Do opens it again and repeats the work once. If it
+// is lost a second time, Do returns that error, and the next image begins with a new device.
 func (s *Session) Do(ctx context.Context, work func(*segment.Engine) error) error {
 	for again := false; ; again = true {
 		err := s.Ready(ctx)
@@ -62,13 +64,13 @@ func (s *Session) Do(ctx context.Context, work func(*segment.Engine) error) erro
 	}
 }
 
-// Close returns the device.
+// Close releases the device.
 func (s *Session) Close() {
 	if s.engine != nil {
 		s.engine.Close()
 	}
 	if s.device != nil {
-		_ = s.device.Close() // what a device that is given up has to say is of no use
+		_ = s.device.Close() // the device is no longer used
 	}
 	s.engine, s.device = nil, nil
 }
