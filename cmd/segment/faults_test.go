@@ -65,7 +65,6 @@ func TestBadImagesDoNotStopTheOthers(t *testing.T) {
 		assert.Contains(t, lines[i], "; ", "what to do next is missing: %s", lines[i])
 	}
 	require.Contains(t, got.stderr, dir+" is a folder; give its images, e.g. "+dir+"/*.")
-	assert.Equal(t, "of which there are none (.png, .jpg)", pattern(t.TempDir()))
 	require.Contains(t, got.stderr, "absent.png")
 	require.Contains(t, got.stderr, "6 of 11 images failed")
 	for name := range good {
@@ -160,7 +159,8 @@ func TestFullDisk(t *testing.T) {
 func TestDeviceThatWasChosen(t *testing.T) {
 	t.Setenv("MRPRISM_DEVICE", "")
 	t.Setenv("MRPRISM_MEASURE", "")
-	for _, variable := range []string{"XDG_CACHE_HOME", "HOME", "LocalAppData"} { // where caches are on Linux, macOS and Windows
+	// where caches are on Linux, macOS and Windows
+	for _, variable := range []string{"XDG_CACHE_HOME", "HOME", "LocalAppData"} {
 		t.Setenv(variable, t.TempDir())
 	}
 	dir := t.TempDir()
@@ -204,7 +204,8 @@ func TestDeviceThatWasChosen(t *testing.T) {
 	require.Empty(t, s.Why+notes)
 }
 
-// Without any Vulkan driver the CPU computes and the user is told; who asked for a GPU gets an error and no mask.
+// Without any Vulkan driver the CPU computes and the user is told; who asked for a GPU gets an
+// error and no mask.
 func TestNoAdapter(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("GPUs are hidden by the Vulkan loader's variable, which only Linux obeys")
@@ -217,7 +218,7 @@ func TestNoAdapter(t *testing.T) {
 	out := filepath.Join(dir, "cpu")
 	got := call(t, append(slices.Clone(base), "-out", out, photo)...)
 	require.Zero(t, got.code, got.stderr)
-	require.Contains(t, got.stderr, "so the CPU computes")
+	require.Contains(t, got.stderr, "the CPU computes instead")
 	var s summary
 	require.NoError(t, json.Unmarshal(must(os.ReadFile(filepath.Join(out, "a.json"))), &s))
 	require.Regexp(t, `^Go float32( in .*)? \[processor, processor\]$`, s.Device)
@@ -278,7 +279,8 @@ func (l losing) Run(ctx context.Context, recordings ...gpu.Recording) error {
 	return l.Device.Run(ctx, recordings...)
 }
 
-// A lost device is opened again, once an image; lost twice, the image fails and the next starts afresh.
+// A lost device is opened again, once an image; lost twice, the image fails and the next starts
+// afresh.
 func TestLostDevice(t *testing.T) {
 	dir := t.TempDir()
 	m, err := command.Weights(weightsFile(t, dir, segmenttest.Raters(), nil))
@@ -303,10 +305,10 @@ func TestLostDevice(t *testing.T) {
 		out := t.TempDir()
 		items, err := plan(out, images, m.Metadata)
 		require.NoError(t, err)
-		code := b.run(t.Context(), out, items, &stderr)
+		err = b.run(t.Context(), out, items)
 		b.session.Close()
 		require.Equal(t, want.opened, opened, "%d losses", losses)
-		require.Equal(t, want.failed > 0, code == 1)
+		require.Equal(t, want.failed > 0, err != nil)
 		require.Equal(t, 2-want.failed, strings.Count(stdout.String(), "\n"))
 		require.Len(t, listed(t, out), 5*(2-want.failed))
 	}

@@ -10,111 +10,115 @@ import (
 	"mrprism/internal/command"
 	"mrprism/internal/roi"
 	"mrprism/internal/segment"
+	"mrprism/model"
 )
 
 const program = "segment"
 
 const intro = `segment - calibrated masks of photographs and scans
 
-usage: segment -weights NAME|FILE [flags] -out DIR IMAGE...
+usage: segment -weights NAME|FILE -out DIR [flags] IMAGE...
 
-For each image (PNG or JPEG) it writes
-  DIR/STEM_CLASS.png          the calibrated probability of each structure, 8 bits, as large as the image as displayed
-  DIR/STEM_CLASS_raterM.png   the same as each rater would draw it; with models of agreement levels: as at least M experts would
-  DIR/STEM.json               measurements, region, device and times; written last, so that where it is, all is
-STEM is the image's file name without its extension. A mask is where a probability is above one half (128 and more).
+segment computes, for each image (PNG or JPEG), how probable each structure is at each pixel. It writes
+  DIR/STEM_CLASS.png          probability of a structure, 8 bits, as large as the displayed image; 128 and more is the mask
+  DIR/STEM_CLASS_raterM.png   probability that rater M would mark the pixel; with models of agreement levels: that at least
+                              M experts would
+  DIR/STEM.json               measurements, region, device and times. It is written last: if it exists, all files are complete
+STEM is the file name of the image without its extension.
+  segment -weights fundus -out masks photo.jpg             one photograph
 
-The line that is printed for an image, and "measurements" in the JSON, have for each structure
-  area           pixels of the mask; "share" of the image, "height" the most pixels in any one column
-  experts        "low" to "high": the least and the greatest area of the mask and of what each rater or level would draw. This is no confidence
-                 interval: the raters' maps are coarser than the mask and can all lie to one side of it
-  90 %%           "interval", its "low" to its "high": it is made to hold the area that the majority of the experts marked in 90 %% ("coverage")
-                 of images like those that it was learned from. It need not hold for a doubted result. Some weights lack the data for it
-  disagreement   pixels about which two raters are expected to disagree
-and for discs and cups the vertical cup-to-disc ratio: "value", "low" and "high" are null where no cup is found, and where no disc is there is no
-"verticalRatio".
+segment prints a line for each image. It has for each structure, with the names of "measurements" in the JSON:
+  area           pixels of the mask; in the JSON also "share" of the image, and "height", the most pixels in a column
+  experts        "low" to "high": smallest and largest area of the mask and the raters' or levels' masks. This is no
+                 confidence interval: the raters' maps are coarser than the mask and may all be larger, or smaller
+  90 %           "interval": holds the area that most experts marked in 90 % of images ("coverage") like the training
+                 images. It need not hold for a doubted result. Some weights have none
+  disagreement   pixels about which two raters are expected to disagree (JSON only)
+For discs and cups it has the vertical cup-to-disc ratio: "value", "low" and "high". They are null without a cup; without
+a disc there is no "verticalRatio".
 
-The JSON says beside them whether to believe the result:
-  found          false where nothing of the kind is in the picture. All masks are 0 then, and the line says e.g. "no disc found"
-  doubts         why the model does not believe its result, each a "code" and a "text", which the line gives after DOUBTED; empty where it does
-  device         what computed it; "device_why" is why -device auto took that on a machine without a GPU, e.g. "3.1 times as fast as llvmpipe here"
-  doubt          how odd the result is beside those on the training images, from 0 on: above 1 it is doubted; null where the weights cannot tell
+The JSON also says how far to trust the result:
+  found          false: the program found nothing. All masks are 0, and the line says, for example, "no disc found"
+  doubts         reasons to doubt the result, each with "code" and "text"; the line shows them after DOUBTED
+  doubt          how unusual the result is among those on training images: from 0; above 1 it is doubted; null if the
+                 weights cannot tell
+  device         what computed; "device_why" is why -device auto chose it on a machine without a GPU
 
-Models that know what to look for in a whole photograph search it first and segment the region around what they find. Where they find nothing, or
-the wrong place, -roi gives the region by hand. -roi none segments the whole image at once.
+Some models search a whole photograph first and segment the region around the structure. If they find nothing, or the
+wrong place, give the region by -roi. -roi none segments the whole image at once.
 
-The weights that ship:
-  %s
+Shipped weights:
 `
 
 const examples = `
 examples:
-  segment -weights fundus -out masks photo.jpg             one photograph
-  segment -weights fundus -out masks photos/*.jpg          many; one that cannot be read does not stop the others
-  segment -weights fundus -roi 812,640,420 -out masks p.png   the square from x 812, y 640 with a side of 420 pixels
-  segment -weights my.safetensors -device processor -out masks p.png   weights of your own, computed on the CPU
+  segment -weights fundus -out masks photos/*.jpg                      a failed image does not stop the others
+  segment -weights fundus -roi 812,640,420 -out masks p.png            the square from x 812, y 640 with a side of 420 pixels
+  segment -weights my.safetensors -device processor -out masks p.png   your own weights, on the CPU
 
-exit codes: 0 all images done, those too where nothing was found; 1 something failed, 2 wrong usage, 130 stopped by Ctrl-C (what is written is complete)
+exit codes: 0 all images segmented, even if nothing was found; 1 an image failed; 2 wrong usage;
+130 stopped by Ctrl-C (written files are complete)
 `
 
 func main() { command.Main(run) }
 
 // run is the program; it returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	flags := flag.NewFlagSet(program, flag.ContinueOnError)
-	weightsName := command.WeightsFlag(flags)
-	precision := command.PrecisionFlag(flags)
-	wish := command.DeviceFlags(flags)
-	recurrences := flags.Int("recurrences", segment.DefaultRecurrences, "feedbacks `N`: Rec0 to RecN are computed, the last is written")
-	region := flags.String("roi", "auto", "`REGION`: auto, none (the whole image) or x,y,side in pixels")
-	out := flags.String("out", "", "`DIR` to write to, made if missing (required)")
-	names := command.Shipped()
-	images, code, done := command.Parse(flags, fmt.Sprintf(intro, names), examples, args, stdout, stderr)
-	if done {
-		return code
-	}
-	misused := func(format string, args ...any) int { return command.Misused(stderr, program, format, args...) }
-	switch {
-	case *weightsName == "":
-		return misused("which weights? give -weights NAME or FILE (that ship: %s)", names)
-	case *out == "":
-		return misused("where to? give -out DIR")
-	case len(images) == 0:
-		return misused("no images: give one or more PNG or JPEG files")
-	case *recurrences < 0 || *recurrences > segment.MaxRecurrences:
-		return misused("-recurrences %d: 0 to %d are possible", *recurrences, segment.MaxRecurrences)
-	}
-	if _, err := roi.Parse(*region); err != nil {
-		return misused("-roi: %v", err)
-	}
-	if err := wish.Check(); err != nil {
-		return misused("%v", err)
-	}
-	model, err := command.Weights(*weightsName)
-	if err != nil {
-		return command.Fail(ctx, stderr, program, err)
-	}
-	if err := segment.CheckHeads("-weights "+*weightsName, &model.Metadata); err != nil {
-		return command.Fail(ctx, stderr, program, err)
-	}
-	plan, err := plan(*out, images, model.Metadata)
-	if err != nil {
-		return misused("%v", err)
-	}
-	progress := command.NewProgress(stderr, len(images))
-	b := &batch{
-		session: command.Session{Model: model, Precision: *precision, Open: wish.Open, Note: func(text string) {
-			progress.Clear()
-			fmt.Fprintf(stderr, "%s: %s\n", program, text)
-		}},
-		weightsName: *weightsName, options: segment.Options{Recurrences: *recurrences, ROI: *region}, stdout: stdout, progress: progress,
-	}
-	defer b.session.Close()
-	progress.Show("preparing the network")
-	err = b.session.Ready(ctx)
-	progress.Clear()
-	if err != nil {
-		return command.Fail(ctx, stderr, program, fmt.Errorf("-weights %s: %w", *weightsName, err))
-	}
-	return b.run(ctx, *out, plan, stderr)
+	var weightsName *string
+	var precision *model.Precision
+	var device command.Device
+	var options segment.Options
+	var out string
+	flags := command.NewGroups()
+	flags.Add("task", func(f *flag.FlagSet) {
+		weightsName = command.WeightsFlag(f)
+		f.StringVar(&out, "out", "", "write to the folder `DIR`, which is made if missing (required)")
+		f.StringVar(&options.ROI, "roi", "auto", "`REGION`: auto, none (the whole image) or x,y,side in pixels")
+		f.IntVar(&options.Recurrences, "recurrences", segment.DefaultRecurrences, "compute Rec0 to Rec`N` and write RecN")
+	})
+	flags.Add("computing", func(f *flag.FlagSet) { precision, device = command.PrecisionFlag(f), command.DeviceFlags(f) })
+	p := command.Program{Name: program, Intro: intro + "  " + command.Shipped() + "\n", Examples: examples, Stdout: stdout, Stderr: stderr}
+	return p.Run(ctx, flags, args, func(images []string) error {
+		switch {
+		case *weightsName == "":
+			return command.Wrong("which weights? give -weights NAME or FILE (shipped: %s)", command.Shipped())
+		case out == "":
+			return command.Wrong("where to? give -out DIR")
+		case len(images) == 0:
+			return command.Wrong("no images: give one or more PNG or JPEG files")
+		case options.Recurrences < 0 || options.Recurrences > segment.MaxRecurrences:
+			return command.Wrong("-recurrences %d: choose 0 to %d", options.Recurrences, segment.MaxRecurrences)
+		}
+		if _, err := roi.Parse(options.ROI); err != nil {
+			return command.Wrong("-roi: %w", err)
+		}
+		if err := device.Check(); err != nil {
+			return err
+		}
+		model, err := command.Weights(*weightsName)
+		if err == nil {
+			err = segment.CheckHeads("-weights "+*weightsName, &model.Metadata)
+		}
+		if err != nil {
+			return err
+		}
+		plan, err := plan(out, images, model.Metadata)
+		if err != nil {
+			return command.Wrong("%w", err)
+		}
+		progress := command.NewProgress(stderr, len(images))
+		note := func(text string) { progress.Note(program, text) }
+		b := &batch{
+			session:     command.Session{Model: model, Precision: *precision, Open: device.Open, Note: note},
+			weightsName: *weightsName, options: options, stdout: stdout, progress: progress,
+		}
+		defer b.session.Close()
+		progress.Show("preparing the network")
+		err = b.session.Ready(ctx)
+		progress.Clear()
+		if err != nil {
+			return fmt.Errorf("-weights %s: %w", *weightsName, err)
+		}
+		return b.run(ctx, out, plan)
+	})
 }

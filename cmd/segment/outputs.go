@@ -10,7 +10,7 @@ import (
 	"mrprism/weights"
 )
 
-// item is one image with the paths of what will be written for it.
+// item is one image with the paths of its output files.
 type item struct {
 	image   string
 	masks   []string   // (K)
@@ -26,10 +26,11 @@ func (i item) outputs() []string {
 	return all
 }
 
-// plan names all files to be written, and refuses images whose files would fall together, or fall on an image that is to be read.
+// plan names all output files. It returns an error if two images have the same output file, or if
+// an output file is one of the images.
 func plan(dir string, images []string, about weights.Metadata) ([]item, error) {
 	var items []item
-	by, taken := map[string]string{}, map[string]string{} // image by output, and by what file systems tell apart of it
+	by, taken := map[string]string{}, map[string]string{} // image by output, and by folded output
 	for _, image := range images {
 		base := filepath.Base(image)
 		stem := strings.TrimSuffix(base, filepath.Ext(base))
@@ -62,7 +63,7 @@ func plan(dir string, images []string, about weights.Metadata) ([]item, error) {
 	return items, spares(images, by)
 }
 
-// folded is a path without what the file systems of macOS and Windows do not tell apart.
+// folded is a path in lower case on macOS and Windows, whose file systems ignore the case.
 func folded(path string) string {
 	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
 		return strings.ToLower(path)
@@ -70,7 +71,8 @@ func folded(path string) string {
 	return path
 }
 
-// spares refuses outputs (image by output) that are one of the images, which may lie in the folder of an earlier run.
+// spares returns an error if one of the outputs (image by output) is an image to be read. Images
+// may lie in the folder of an earlier run.
 func spares(images []string, by map[string]string) error {
 	there := map[string]os.FileInfo{}
 	for output := range by {
@@ -84,7 +86,7 @@ func spares(images []string, by map[string]string) error {
 		}
 		input, err := os.Stat(image)
 		if err != nil {
-			continue // told when its turn comes
+			continue // reading it returns the error
 		}
 		for output, info := range there {
 			if os.SameFile(input, info) {

@@ -153,7 +153,8 @@ func TestFilesOfAnImage(t *testing.T) {
 		require.Contains(t, s.Times, "search")
 		require.Less(t, s.Region.Side, 240)
 
-		// the files hold what the engine computes, on the reference, and the summary measures what is in the files
+		// the files hold what the engine computes, on the reference, and the summary measures what is in
+		// the files
 		img, err := imageio.Decode(photo, must(os.ReadFile(photo)))
 		require.NoError(t, err)
 		e, err := segment.New(t.Context(), reference.Open(), m, model.F32)
@@ -202,7 +203,8 @@ func near(t *testing.T, want []float32, got *image.Gray) {
 	}
 }
 
-// Good images of every kind beside bad ones: the good are done, the bad are named with what to do, and the exit code is 1.
+// Good images of every kind beside bad ones: the good are done, the bad are named with what to do,
+// and the exit code is 1.
 func TestUsage(t *testing.T) {
 	dir := t.TempDir()
 	w := weightsFile(t, dir, segmenttest.Raters(), nil)

@@ -11,7 +11,7 @@ import (
 	"mrprism/model"
 )
 
-// summary is STEM.json. Its fields are named as in the page's own JSON.
+// summary is STEM.json. Its fields have the names of the page's JSON.
 type summary struct {
 	Image        string               `json:"image"`
 	Width        int                  `json:"width"`
@@ -26,16 +26,16 @@ type summary struct {
 	Recurrences  int                  `json:"recurrences"`
 	Measurements segment.Measurements `json:"measurements"`
 	Device       string               `json:"device"`
-	Why          string               `json:"device_why,omitempty"` // auto took it: "3.1 times as fast as llvmpipe here"
+	Why          string               `json:"device_why,omitempty"` // of auto: "3.1 times as fast as llvmpipe here"
 	Precision    model.Precision      `json:"precision"`
 	Found        bool                 `json:"found"`
-	Doubts       []segment.Doubt      `json:"doubts"` // empty, not null, where there are none
-	Doubt        *float64             `json:"doubt"`  // null: the weights cannot tell
+	Doubts       []segment.Doubt      `json:"doubts"` // empty, not null, without doubts
+	Doubt        *float64             `json:"doubt"`  // null if the weights cannot tell
 	Times        map[string]float64   `json:"times_ms"`
 	Files        files                `json:"files"`
 }
 
-// origin says which weights these were.
+// origin names the weights.
 type origin struct {
 	Given  string `json:"given"` // on the command line
 	Title  string `json:"title"`
@@ -43,7 +43,7 @@ type origin struct {
 	Ours   bool   `json:"shipped"`
 }
 
-// files are the names of the maps, beside the summary: by class, and by class and rater.
+// files are the names of the maps in the summary's folder: by class, and by class and rater.
 type files struct {
 	Probability map[string]string   `json:"probability"`
 	Raters      map[string][]string `json:"raters"`
@@ -61,11 +61,12 @@ func (b *batch) summary(it item, r *segment.Result) summary {
 		Image: it.image, Width: r.Width, Height: r.Height, Model: b.session.Model.Name(),
 		Weights: origin{b.weightsName, b.session.Model.Label(), b.session.Model.SHA256, b.session.Model.Shipped},
 		Classes: r.Classes, Raters: r.Raters, Labels: r.Labels, Region: r.ROI, Requested: b.options.ROI, Recurrences: r.Recurrences,
-		Measurements: r.Measurements, Device: r.Adapter, Why: r.Why, Precision: r.Precision, Found: r.Found, Doubts: append([]segment.Doubt{}, r.Doubts...), Doubt: r.Doubt, Times: r.Timings, Files: f,
+		Measurements: r.Measurements, Device: r.Adapter, Why: r.Why, Precision: r.Precision,
+		Found: r.Found, Doubts: append([]segment.Doubt{}, r.Doubts...), Doubt: r.Doubt, Times: r.Timings, Files: f,
 	}
 }
 
-// describe is the result in a line.
+// describe describes the result in a line.
 func describe(it item, r *segment.Result) string {
 	var parts []string
 	for _, s := range r.Measurements.Structures {
@@ -92,7 +93,7 @@ func describe(it item, r *segment.Result) string {
 	return it.image + ": " + strings.Join(line, "; ")
 }
 
-// interval is the interval with some decimals, after a comma; nothing where there is none.
+// interval is an interval after a comma, with a number of decimals; nothing for nil.
 func interval(i *segment.Interval, decimals int) string {
 	if i == nil {
 		return ""
