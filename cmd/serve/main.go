@@ -1,4 +1,5 @@
-// Command serve is the MrPrism site on this machine: one static program with the page and the weights inside.
+// Command serve is the MrPrism site on this machine: one program that contains the page and the
+// weights.
 package main
 
 import (
@@ -24,19 +25,19 @@ const usage = `serve - the MrPrism site on this machine
 
 usage: serve [-addr HOST:PORT] [-host NAME]...
 
-The page, its WebAssembly programs and the weights are inside this program; nothing is read from disk and no other machine is
-contacted. Images that are opened in the page stay in the page: they are not sent here either. Stop with Ctrl-C.
+serve answers a browser with the page, its WebAssembly programs and the weights, which are inside this program. It reads
+nothing from disk and contacts no other machine. Images stay in the page: the page does not send them to serve.
+  serve                         the site at http://127.0.0.1:8080/; Ctrl-C stops it
 
 flags:
 `
 
 const examples = `
 examples:
-  serve                         the site at http://127.0.0.1:8080/
-  serve -addr 127.0.0.1:0       at a free port, which is printed
+  serve -addr 127.0.0.1:0       at a free port, which serve prints
+  serve -host clinic.example    behind a TLS proxy of that name, for other machines
 
-Browsers offer WebGPU only on this machine's own address (127.0.0.1, localhost) or over TLS. To reach the site from another machine, put a
-TLS proxy in front and name its host: serve -host clinic.example
+Browsers offer WebGPU only on this machine's own address (127.0.0.1, localhost) or over TLS.
 
 exit codes: 0 stopped by Ctrl-C, 1 failed, 2 wrong usage
 `
@@ -47,36 +48,29 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-type names []string
-
-func (n *names) String() string { return fmt.Sprint([]string(*n)) }
-
-func (n *names) Set(s string) error { *n = append(*n, s); return nil }
-
 // run serves until ctx ends. It returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	addr := flags.String("addr", "127.0.0.1:8080", "address to listen at; port 0 takes a free one")
-	var extra names
-	flags.Var(&extra, "host", "also answer requests for this `NAME` (as in the Host header); may be repeated")
-	flags.Usage = func() {
-		fmt.Fprint(flags.Output(), usage)
+	flags.SetOutput(io.Discard)
+	addr := flags.String("addr", "127.0.0.1:8080", "address to listen at; port 0 takes a free port")
+	var extra []string
+	flags.Func("host", "also answer requests for this `NAME`, as in the Host header; may be repeated", func(name string) error {
+		extra = append(extra, name)
+		return nil
+	})
+	err := flags.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(stdout, usage)
+		flags.SetOutput(stdout)
 		flags.PrintDefaults()
-		fmt.Fprint(flags.Output(), examples)
-	}
-	for _, a := range args {
-		if a == "-h" || a == "-help" || a == "--help" {
-			flags.SetOutput(stdout)
-		}
-	}
-	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(stdout, examples)
 		return 0
-	} else if err != nil {
-		return 2
 	}
-	if flags.NArg() > 0 {
-		fmt.Fprintf(stderr, "serve: unexpected argument %q; see serve -h\n", flags.Arg(0))
+	if err == nil && flags.NArg() > 0 {
+		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "serve: %v; see serve -h\n", err)
 		return 2
 	}
 	if err := serve(ctx, *addr, extra, stdout); err != nil {
@@ -125,7 +119,8 @@ func serve(ctx context.Context, addr string, extra []string, stdout io.Writer) e
 	}
 }
 
-// reachable is the address to open on this machine; of a listener at all addresses the loopback one, which browsers trust without https.
+// reachable is the address to open on this machine. For a listener at all addresses it is the
+// loopback address, which browsers trust without https.
 func reachable(address net.Addr) string {
 	if tcp, ok := address.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
 		return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
@@ -133,7 +128,7 @@ func reachable(address net.Addr) string {
 	return address.String()
 }
 
-// models returns the files of the shipped models and their cards, by name.
+// models returns the files of the shipped models and their cards by name.
 func models() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for _, entry := range weights.Shipped().Models {
