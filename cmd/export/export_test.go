@@ -24,10 +24,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// trained is a random network whose normalisations and biases are not what training starts from, so that leaving one out shows.
+// trained is a random network whose normalisations and biases are not what training starts from, so
+// that leaving one out shows.
 func trained(t *testing.T, config string, raters, classes int) *source {
 	t.Helper()
-	s, err := random(t.Context(), config, raters, classes, 3)
+	s, err := random{config, raters, classes, 3}.source(t.Context())
 	require.NoError(t, err)
 	r := rand.New(rand.NewPCG(7, 7))
 	for _, v := range model.Variables(s.config).Variables(tensor.Parameter, tensor.Statistic) {
@@ -107,7 +108,7 @@ func engine(t *testing.T, d gpu.Device, s *source, part string, side, passes int
 // exported is the file of a network, and what it says.
 func exported(t *testing.T, s *source, part, attention string, side, passes int) ([]byte, *onnx.Model) {
 	t.Helper()
-	r := request{part: part, attention: attention, side: side, passes: passes}
+	r := request{graphs: graphs{part: part, attention: attention, side: side, passes: passes}}
 	g, err := r.graph(s)
 	require.NoError(t, err)
 	var file bytes.Buffer
@@ -156,17 +157,19 @@ func TestExportIsTheNetwork(t *testing.T) {
 			for name, values := range want {
 				require.Contains(t, m.Outputs, name)
 				assert.Equal(t, m.Shapes[name], got[name].shape, name)
-				// Both compute in float64 with float32 constants; folding and factors round a few of them anew, by 6e-8 each.
+				// Both compute in float64 with float32 constants; folding and factors round a few of them anew,
+				// by 6e-8 each.
 				assert.Less(t, furthest(t, name, got[name].values, values), 2e-5, name)
 			}
 		})
 	}
 }
 
-// All shapes that the builder derived are those that the operators give, and nothing but standard operators of the opset is used.
+// All shapes that the builder derived are those that the operators give, and nothing but standard
+// operators of the opset is used.
 func TestStructure(t *testing.T) {
 	for _, config := range []string{"tiny", "compact"} {
-		s, err := random(t.Context(), config, 4, 2, 1)
+		s, err := random{config, 4, 2, 1}.source(t.Context())
 		require.NoError(t, err)
 		_, m := exported(t, s, "all", attentionPlain, 64, 2)
 		assert.Equal(t, 17, m.Opset)
@@ -198,7 +201,7 @@ func TestStructure(t *testing.T) {
 }
 
 func TestFile(t *testing.T) {
-	s, err := random(t.Context(), "tiny", 2, 1, 1)
+	s, err := random{"tiny", 2, 1, 1}.source(t.Context())
 	require.NoError(t, err)
 	file, m := exported(t, s, "all", attentionPlain, 64, 3)
 	for key, want := range map[string]string{
@@ -224,13 +227,13 @@ func TestFile(t *testing.T) {
 
 // Of weights trained without heads the file has the one mask that they are good for.
 func TestWithoutHeads(t *testing.T) {
-	s, err := random(t.Context(), "tiny", 2, 1, 1)
+	s, err := random{"tiny", 2, 1, 1}.source(t.Context())
 	require.NoError(t, err)
 	s.about.Recipe = "baseline"
 	_, m := exported(t, s, "all", attentionPlain, 64, 4)
 	assert.Equal(t, []string{"rec0"}, m.Outputs)
 	assert.Equal(t, "1", m.Metadata["passes"])
-	r := request{part: "all", side: 64, passes: 2, given: map[string]bool{"passes": true}}
+	r := request{graphs: graphs{part: "all", side: 64, passes: 2}, given: map[string]bool{"passes": true}}
 	_, err = r.graph(s)
 	assert.ErrorContains(t, err, "was trained without heads (recipe baseline)")
 }
@@ -278,17 +281,17 @@ func TestUsage(t *testing.T) {
 		"multiple of 64":             {"-config", "tiny", "-side", "100", "-onnx", out},
 		"up to 2048":                 {"-config", "tiny", "-side", "4096", "-onnx", out},
 		"-raters 0":                  {"-config", "tiny", "-raters", "0", "-onnx", out},
-		"compact, paper and tiny":    {"-config", "huge", "-onnx", out},
+		"compact, paper or tiny":     {"-config", "huge", "-onnx", out},
 		`unexpected argument "more"`: {"-config", "tiny", "-onnx", out, "more"},
 		"-ranges needs":              {"-weights", "fundus", "-ranges", out},
 		"not written together":       {"-weights", "fundus", "-data", "data", "-ranges", out, "-onnx", out},
 		"is a folder":                {"-config", "tiny", "-onnx", filepath.Dir(out)},
-		"-side says nothing about -f32, -f16 and -int8":            {"-weights", "fundus", "-int8", out, "-side", "512"},
-		"-device says nothing about weights that are not measured": {"-weights", "fundus", "-int8", out, "-device", "processor"},
-		"-data says nothing about -f32 alone":                      {"-weights", "fundus", "-mean", "cells", "-f32", out, "-data", "data"},
-		"-passes says nothing about -ranges":                       {"-weights", "fundus", "-data", "data", "-ranges", out, "-passes", "1"},
-		"-data says nothing about -onnx":                           {"-config", "tiny", "-onnx", out, "-data", "data"},
-		"flag provided but not defined":                            {"-wieghts", "fundus"},
+		"-side has no effect on -f32, -f16 and -int8":            {"-weights", "fundus", "-int8", out, "-side", "512"},
+		"-device has no effect on weights that are not measured": {"-weights", "fundus", "-int8", out, "-device", "processor"},
+		"-data has no effect on -f32 alone":                      {"-weights", "fundus", "-mean", "cells", "-f32", out, "-data", "data"},
+		"-passes has no effect on -ranges":                       {"-weights", "fundus", "-data", "data", "-ranges", out, "-passes", "1"},
+		"-data has no effect on -onnx":                           {"-config", "tiny", "-onnx", out, "-data", "data"},
+		"flag provided but not defined":                          {"-wieghts", "fundus"},
 	} {
 		code, _, stderr := call(t, args...)
 		assert.Equal(t, command.Usage, code, message)

@@ -42,8 +42,8 @@ func (a array) each(f func(element int, index []int)) {
 	}
 }
 
-// interpret runs a model in float64 by the words of the ONNX standard, for the operators that the export uses. Nodes must come after what
-// they read.
+// interpret runs a model in float64 by the words of the ONNX standard, for the operators that the
+// export uses. Nodes must come after what they read.
 func interpret(m *onnx.Model, feeds map[string]array) (map[string]array, error) {
 	values := map[string]array{}
 	for _, name := range m.Inputs {
@@ -198,7 +198,8 @@ func extent(a attributes, n, axis int) int {
 	return (n+padding-a["kernel_shape"].Ints[axis])/a["strides"].Ints[axis] + 1
 }
 
-// window calls f with each tap (t, s) of output (y, x) that lies in an image h × w, and the pixel there.
+// window calls f with each tap (t, s) of output (y, x) that lies in an image h × w, and the pixel
+// there.
 func window(a attributes, y, x, h, w int, f func(t, s, row, column int)) {
 	top, left := pads(a)
 	kernel, strides := a["kernel_shape"].Ints, a["strides"].Ints
@@ -231,7 +232,8 @@ func convolve(a attributes, in []array) array {
 	return out
 }
 
-// convolveTransposed adds, for every input pixel, the weights times it to the window that begins at the pixel times the stride.
+// convolveTransposed adds, for every input pixel, the weights times it to the window that begins at
+// the pixel times the stride.
 func convolveTransposed(a attributes, in []array) array {
 	x, w := in[0], in[1]
 	kernel, strides := a["kernel_shape"].Ints, a["strides"].Ints
@@ -262,7 +264,8 @@ func pool(a attributes, x array, start float64, add func(sum, v float64) float64
 	return out
 }
 
-// resize is linear with half-pixel positions, by the scales in its third input; the edges are clamped.
+// resize is linear with half-pixel positions, by the scales in its third input; the edges are
+// clamped.
 func resize(a attributes, in []array) array {
 	if a["mode"].String != "linear" || a["coordinate_transformation_mode"].String != "half_pixel" {
 		panic(fmt.Sprintf("Resize: %+v", a))

@@ -21,10 +21,12 @@ import (
 // runtimeVariable names a folder with onnxruntime-node: build/peers after make peers.
 const runtimeVariable = "MRPRISM_ORT"
 
-// providerVariable names what ONNX Runtime computes on, cpu or webgpu; the latter takes minutes on software adapters.
+// providerVariable names what ONNX Runtime computes on, cpu or webgpu; the latter takes minutes on
+// software adapters.
 const providerVariable = "MRPRISM_ORT_PROVIDER"
 
-// tolerance is what float32 sums in another order, over a hundred layers and four recurrences, may differ by.
+// tolerance is what float32 sums in another order, over a hundred layers and four recurrences, may
+// differ by.
 const tolerance = 1e-4
 
 // runtimeFolder is the folder of ONNX Runtime; without it or node the test is skipped.
@@ -81,14 +83,16 @@ func runONNX(t *testing.T, folder string, file []byte, side int) (map[string][]f
 	return out, r
 }
 
-// compareRuntime exports a network, runs it in ONNX Runtime and compares with the engine on a device.
+// compareRuntime exports a network, runs it in ONNX Runtime and compares with the engine on a
+// device.
 func compareRuntime(t *testing.T, d gpu.Device, s *source, part string, side int) {
 	t.Helper()
 	folder := runtimeFolder(t)
 	const passes = 4
 	want := engine(t, d, s, part, side, passes)
 	forms := []string{attentionPlain, attentionORT}
-	if part == "encoder" || provider() != "cpu" { // MultiHeadAttention of ONNX Runtime 1.30 is wrong in WebGPU on lavapipe
+	// MultiHeadAttention of ONNX Runtime 1.30 is wrong in WebGPU on lavapipe
+	if part == "encoder" || provider() != "cpu" {
 		forms = forms[:1]
 	}
 	for _, attention := range forms {

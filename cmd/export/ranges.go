@@ -15,16 +15,17 @@ import (
 	"mrprism/weights"
 )
 
-// rangeImages go through the network for the ranges of its layers: more change the largest values little.
+// rangeImages is the number of images for the ranges of layers. More images change the largest
+// values little.
 var rangeImages = 32
 
-// taken says whether the i-th of all images is one of the most, or fewer, that are spread evenly over them: folders lie one behind the other.
+// taken reports whether the i-th of all images is among the most that are spread evenly over them.
 func taken(i, all, most int) bool {
 	count := min(most, all)
 	return i == 0 || i*count/all > (i-1)*count/all
 }
 
-// open opens weights, which from now on say what -mirror, -title and -task do.
+// open opens weights and changes their metadata by -mirror, -title and -task.
 func (r *request) open(name string) (*weights.Model, error) {
 	m, err := command.Weights(name)
 	if err != nil || !(r.given["mirror"] || r.given["title"] || r.given["task"]) {
@@ -32,7 +33,7 @@ func (r *request) open(name string) (*weights.Model, error) {
 	}
 	m.File.Metadata = maps.Clone(m.File.Metadata)
 	if r.given["mirror"] && m.Metadata.Mirrored != r.mirror {
-		m.Metadata.Mirrored, m.Metadata.Trust = r.mirror, nil // what is known is of results without mirror images, or with
+		m.Metadata.Mirrored, m.Metadata.Trust = r.mirror, nil // trust was learned for the other value
 		delete(m.File.Metadata, "trust")
 	}
 	if r.given["title"] {
@@ -45,13 +46,13 @@ func (r *request) open(name string) (*weights.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	delete(m.File.Metadata, "mirrored") // what is not so is not named
+	delete(m.File.Metadata, "mirrored") // Map leaves it out if it is false
 	maps.Copy(m.File.Metadata, values)
 	return m, nil
 }
 
-// withRanges writes the weights with the ranges of what layers are given and what training images
-// say about when to believe a result, and returns a line about it.
+// withRanges writes the weights with the ranges of layers' inputs and with what training images say
+// about when to doubt a result. It returns a line about the file.
 func (r *request) withRanges(ctx context.Context, wish command.Device, stderr io.Writer) (string, error) {
 	if err := command.CheckOutputs(r.ranges); err != nil {
 		return "", err
@@ -70,15 +71,17 @@ func (r *request) withRanges(ctx context.Context, wish command.Device, stderr io
 	}
 	cases := data.Training()
 	looks := min(rangeImages, len(cases)) + len(cases) + foreign
-	if len(folds) > 0 {
-		looks += own(cases)
+	for _, c := range cases {
+		if len(folds) > 0 && !c.Others {
+			looks++
+		}
 	}
 	if len(folds) >= foldsToDoubtBy {
 		looks += len(cases)
 	}
 	progress := command.NewProgress(stderr, looks)
 	defer progress.Clear()
-	device, err := wish.Open(ctx, func(text string) { progress.Clear(); fmt.Fprintf(stderr, "%s: %s\n", program, text) })
+	device, err := wish.Open(ctx, func(text string) { progress.Note(program, text) })
 	if err != nil {
 		return "", err
 	}
@@ -99,16 +102,6 @@ func (r *request) withRanges(ctx context.Context, wish command.Device, stderr io
 		min(rangeImages, len(cases)), told(meta.Trust, len(folds))), nil
 }
 
-// own is how many cases the data set's own raters have marked.
-func own(cases []dataset.Case) (n int) {
-	for _, c := range cases {
-		if !c.Others {
-			n++
-		}
-	}
-	return n
-}
-
 // trainingData opens -data and -also for a model.
 func (r *request) trainingData(m *weights.Model) (*dataset.Dataset, error) {
 	data, err := dataset.Open(strings.Split(r.data, ",")...)
@@ -118,7 +111,7 @@ func (r *request) trainingData(m *weights.Model) (*dataset.Dataset, error) {
 	if err := fits(m, data); err != nil || r.also == "" {
 		return data, err
 	}
-	for folder := range strings.SplitSeq(r.also, ",") { // each has raters of its own
+	for folder := range strings.SplitSeq(r.also, ",") { // each folder has its own raters
 		others, err := dataset.Open(folder)
 		if err != nil {
 			return nil, err
@@ -130,7 +123,7 @@ func (r *request) trainingData(m *weights.Model) (*dataset.Dataset, error) {
 	return data, nil
 }
 
-// measure gives the ranges of layers over some of the cases.
+// measure returns the ranges of layers over some of the cases.
 func measure(ctx context.Context, device gpu.Device, m *weights.Model, cases []dataset.Case, progress *command.Progress) (map[string]float32, error) {
 	at := 0
 	return segment.Ranges(ctx, device, m, func() (*imageio.Image, error) {
@@ -159,31 +152,28 @@ func write(path string, m *weights.Model, meta weights.Metadata) error {
 		return err
 	}
 	file := &weights.File{Tensors: m.Tensors, Metadata: maps.Clone(m.File.Metadata)}
-	delete(file.Metadata, "trust")   // what is not known is not named
-	delete(file.Metadata, "colours") // of older files
+	delete(file.Metadata, "trust")   // Map leaves it out if it is nil
+	delete(file.Metadata, "colours") // in older files
 	maps.Copy(file.Metadata, values)
 	file.Seal()
 	encoded, err := file.Encode()
 	if err != nil {
 		return err
 	}
-	return weights.WriteAtomic(path, func(w io.Writer) error {
-		_, err := w.Write(encoded)
-		return err
-	})
+	return command.WriteFile(path, encoded)
 }
 
-// told says what the file knows about when to believe a result.
+// told describes what the file knows about when to doubt a result.
 func told(t *weights.Trust, folds int) string {
 	switch {
 	case t == nil:
-		return "nothing to doubt by: that takes eight training images"
+		return "nothing to doubt by: that needs eight training images"
 	case folds == 0:
 		return fmt.Sprintf("how results on %d training images are, to doubt others by; calibration and intervals need -folds", t.Images)
 	}
-	by := "each by a run that had set it aside, with"
+	by := "each from a run that had set it aside, with"
 	if folds < foldsToDoubtBy {
-		by = "and, by runs that had set them aside,"
+		by = "and, from runs that had set them aside,"
 	}
 	return fmt.Sprintf("how results on %d training images are, %s %d maps of probabilities and %d intervals of areas", t.Images, by, len(t.Maps), len(t.Areas))
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The weights are written as they were, with the ranges of all convolutions that can compute in int8.
+// The weights are written as they were, with the ranges of all convolutions that can compute in
+// int8.
 func TestRanges(t *testing.T) {
 	folder := t.TempDir()
 	scenario, err := synthetic.FindScenario("unbiased")

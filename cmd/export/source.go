@@ -12,7 +12,7 @@ import (
 	"mrprism/weights"
 )
 
-// source is the network to be exported: its configuration, its variables and what is known about it.
+// source is the network to export: its configuration, its variables and its metadata.
 type source struct {
 	config model.Config
 	values parameters
@@ -20,7 +20,7 @@ type source struct {
 	sha256 string // of the weights file, hex; empty for random weights
 }
 
-// fromWeights opens a model that ships or a file. Int8 weights become the float32 that the engine computes with.
+// fromWeights opens a shipped model or a file. Int8 weights become float32.
 func fromWeights(nameOrFile string) (*source, error) {
 	m, err := command.Weights(nameOrFile)
 	if err != nil {
@@ -55,9 +55,9 @@ func fromWeights(nameOrFile string) (*source, error) {
 	return s, nil
 }
 
-// random makes the network that training would start from.
-func random(ctx context.Context, name string, raters, classes int, seed uint64) (*source, error) {
-	config, err := model.NewConfig(name, raters, classes)
+// source makes the network that training would start from.
+func (r random) source(ctx context.Context) (*source, error) {
+	config, err := model.NewConfig(r.config, r.raters, r.classes)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func random(ctx context.Context, name string, raters, classes int, seed uint64) 
 		return nil, err
 	}
 	defer set.Release()
-	if err := set.Initialise(seed); err != nil {
+	if err := set.Initialise(r.seed); err != nil {
 		return nil, err
 	}
 	variables := set.Variables(tensor.Parameter, tensor.Statistic)
@@ -80,17 +80,17 @@ func random(ctx context.Context, name string, raters, classes int, seed uint64) 
 		return nil, err
 	}
 	s := &source{config: config, values: parameters{}, about: weights.Metadata{
-		Name: "random-" + name, Title: "Random weights", Configuration: name, Side: defaultSide, Labels: weights.LabelsRaters, Seed: seed,
+		Name: "random-" + r.config, Title: "Random weights", Configuration: r.config, Side: defaultSide, Labels: weights.LabelsRaters, Seed: r.seed,
 	}}
-	for c := range 3 { // what Normalise does to a pixel value v: (v − mean)/deviation
+	for c := range 3 { // Normalise maps a pixel value v to (v − mean)/deviation
 		zero, one := model.Normalise(0), model.Normalise(1)
 		s.about.Deviation[c] = 1 / (one - zero)
 		s.about.Mean[c] = -zero * s.about.Deviation[c]
 	}
-	for i := range classes {
+	for i := range r.classes {
 		s.about.Classes = append(s.about.Classes, fmt.Sprintf("class%d", i+1))
 	}
-	for i := range raters {
+	for i := range r.raters {
 		s.about.Raters = append(s.about.Raters, fmt.Sprintf("rater%d", i+1))
 	}
 	for i, v := range variables {

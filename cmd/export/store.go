@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"mrprism/internal/command"
 	"mrprism/internal/dataset"
@@ -22,10 +21,11 @@ type form struct {
 	path    string // to write; empty: not to be written
 	encoded []byte
 	model   *weights.Model
-	dice    [][]float64 // soft Dice by class and image; see score
+	dice    [][]float64 // soft Dice by class and image, from score
 }
 
-// store writes the weights as f32, f16 and int8, whichever were asked for, and returns what was written and, with data, what that costs.
+// store writes the weights as f32, f16 and int8. It returns a text about the files and, with -data,
+// about the change of soft Dice.
 func (r *request) store(ctx context.Context, wish command.Device, stderr io.Writer) (string, error) {
 	if err := command.CheckOutputs(r.f32, r.f16, r.int8); err != nil {
 		return "", err
@@ -50,9 +50,9 @@ func (r *request) store(ctx context.Context, wish command.Device, stderr io.Writ
 	}
 	var text strings.Builder
 	switch {
-	case len(forms) == 1: // the mean alone, which stands for itself
+	case len(forms) == 1: // the mean alone
 	case r.data == "":
-		fmt.Fprintln(&text, "what that costs in soft Dice was not measured: give -data")
+		fmt.Fprintln(&text, "the change of soft Dice was not measured: give -data")
 	default:
 		if err := r.cost(ctx, forms, wish, stderr, &text); err != nil {
 			return "", err
@@ -62,11 +62,7 @@ func (r *request) store(ctx context.Context, wish command.Device, stderr io.Writ
 		if f.path == "" {
 			continue
 		}
-		err := weights.WriteAtomic(f.path, func(w io.Writer) error {
-			_, err := w.Write(f.encoded)
-			return err
-		})
-		if err != nil {
+		if err := command.WriteFile(f.path, f.encoded); err != nil {
 			return "", err
 		}
 		fmt.Fprintf(&text, "%s: %s as %s, %.1f MB\n", f.path, f.model.Metadata.Name, f.name, float64(len(f.encoded))/1e6)
@@ -74,12 +70,9 @@ func (r *request) store(ctx context.Context, wish command.Device, stderr io.Writ
 	return strings.TrimSuffix(text.String(), "\n"), nil
 }
 
-// averaged gives the float32 weights of -weights, or the mean of weights of any kind with those of -mean, to be written to -f32.
+// averaged returns the float32 weights of -weights, or the mean of -weights and -mean.
 func (r *request) averaged() (*form, error) {
-	names := []string{r.weights}
-	if r.mean != "" {
-		names = append(names, strings.Split(r.mean, ",")...)
-	}
+	names := r.sources()
 	var models []*weights.Model
 	var files []*weights.File
 	for _, name := range names {
@@ -100,7 +93,7 @@ func (r *request) averaged() (*form, error) {
 	return convert("f32", r.f32, models[0], func(*weights.File) (*weights.File, error) { return weights.Mean(names, files) })
 }
 
-// convert makes the file of a form and opens it as any program would.
+// convert makes the file of a form and opens it.
 func convert(name, path string, source *weights.Model, how func(*weights.File) (*weights.File, error)) (*form, error) {
 	file, err := how(source.File)
 	if err != nil {
@@ -114,7 +107,7 @@ func convert(name, path string, source *weights.Model, how func(*weights.File) (
 	return f, err
 }
 
-// fits refuses data that a model cannot be measured on.
+// fits returns an error if a model cannot be measured on data.
 func fits(m *weights.Model, data *dataset.Dataset) error {
 	about := m.Metadata
 	switch {
@@ -126,7 +119,8 @@ func fits(m *weights.Model, data *dataset.Dataset) error {
 	return nil
 }
 
-// cost segments the training images with every form and tells how much worse each is than the first.
+// cost segments the training images with every form and prints how much each differs from the
+// first.
 func (r *request) cost(ctx context.Context, forms []*form, wish command.Device, stderr io.Writer, to io.Writer) error {
 	data, err := dataset.Open(strings.Split(r.data, ",")...)
 	if err != nil {
@@ -139,33 +133,33 @@ func (r *request) cost(ctx context.Context, forms []*form, wish command.Device, 
 	progress := command.NewProgress(stderr, len(forms)*len(cases))
 	defer progress.Clear()
 	for _, f := range forms {
-		s := &command.Session{Model: f.model, Open: wish.Open, Note: func(text string) { progress.Clear(); fmt.Fprintf(stderr, "%s: %s\n", program, text) }}
+		s := &command.Session{Model: f.model, Open: wish.Open, Note: func(text string) { progress.Note(program, text) }}
 		err := f.score(ctx, s, data, cases, progress)
 		s.Close()
 		if err != nil {
 			return err
 		}
 	}
-	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(table, "soft Dice ×100 against the mean vote, %d training images\n", len(cases))
-	fmt.Fprintln(table, "structure\tstored as\tmean\tdifference\tworst image")
+	table := command.NewTable(2, 0)
+	table.Line("soft Dice ×100 against the mean vote, %d training images", len(cases))
+	table.Line("structure\tstored as\tmean\tdifference\tworst image")
 	for k, class := range data.Classes {
 		for _, f := range forms {
 			mean, difference, worst, at := compare(f.dice[k], forms[0].dice[k])
 			switch {
 			case math.IsNaN(mean):
-				fmt.Fprintf(table, "%s\t%s\tnobody has marked it\n", class, f.name)
+				table.Line("%s\t%s\tnobody has marked it", class, f.name)
 			case f == forms[0]:
-				fmt.Fprintf(table, "%s\t%s\t%.2f\n", class, f.name, 100*mean)
+				table.Line("%s\t%s\t%.2f", class, f.name, 100*mean)
 			default:
-				fmt.Fprintf(table, "%s\t%s\t%.2f\t%+.2f\t%+.2f %s\n", class, f.name, 100*mean, 100*difference, 100*worst, cases[at].Name)
+				table.Line("%s\t%s\t%.2f\t%+.2f\t%+.2f %s", class, f.name, 100*mean, 100*difference, 100*worst, cases[at].Name)
 			}
 		}
 	}
-	return table.Flush()
+	return table.Print(to)
 }
 
-// score segments the cases as they stand. The soft Dice of what nobody has marked, and of incomplete agreement levels, is NaN.
+// score segments the cases. Soft Dice is NaN without marks, and for incomplete agreement levels.
 func (f *form) score(ctx context.Context, s *command.Session, data *dataset.Dataset, cases []dataset.Case, progress *command.Progress) error {
 	f.dice = make([][]float64, len(data.Classes))
 	for _, c := range cases {
@@ -196,7 +190,8 @@ func (f *form) score(ctx context.Context, s *command.Session, data *dataset.Data
 	return nil
 }
 
-// compare gives the mean of what is not NaN, how much it is above that of the source, and the image that loses most by how much. All NaN: NaN.
+// compare returns the mean, the mean difference to the source, and the lowest difference with its
+// image. NaN does not count; without other values mean and differences are NaN.
 func compare(dice, source []float64) (mean, difference, worst float64, at int) {
 	n := 0.0
 	for i, d := range dice {

@@ -28,7 +28,8 @@ func floats(t *testing.T, path string, change func(*weights.File)) {
 	require.NoError(t, os.WriteFile(path, data, 0o644))
 }
 
-// Float32 weights become f16 and int8, which open as any weights do, and the table says what that changes on the training images.
+// Float32 weights become f16 and int8, which open as any weights do, and the table says what that
+// changes on the training images.
 func TestStore(t *testing.T) {
 	folder := t.TempDir()
 	scenario, err := synthetic.FindScenario("unbiased")
@@ -108,7 +109,7 @@ cup `, stdout)
 		"are different files":  {"-weights", at("source"), "-int8", at("source")},
 		"is there twice":       {"-weights", at("source"), "-mean", at("half"), "-f32", at("half")},
 		"a name is missing":    {"-weights", at("source"), "-mean", at("half") + ",", "-f32", at("again")},
-		"say of what":          {"-weights", at("source"), "-f32", at("again")},
+		"give -mean":           {"-weights", at("source"), "-f32", at("again")},
 		"are written into":     {"-weights", at("source"), "-mirror", "-onnx", "x.onnx"},
 		"in a second step":     {"-weights", at("source"), "-mean", at("half"), "-onnx", "x.onnx"},
 	} {

@@ -20,9 +20,9 @@ import (
 	"mrprism/weights"
 )
 
-// openFolds opens the weights of -folds, that of "train -fold 1/K" first. They look at images as
-// the model does. Which images a run had set aside follows from the names of all its images: -data
-// and -also are to be the folders of these runs.
+// openFolds opens the weights of -folds, in the order of "train -fold 1/K" to K/K, and makes them
+// look at images as the model does. The names of all images decide which of them a run had set
+// aside: -data and -also must be the folders of these runs.
 func (r *request) openFolds(m *weights.Model, data *dataset.Dataset) ([]*weights.Model, error) {
 	if r.folds == "" {
 		return nil, nil
@@ -37,7 +37,7 @@ func (r *request) openFolds(m *weights.Model, data *dataset.Dataset) ([]*weights
 			return nil, fmt.Errorf("-folds: %s has other classes, raters or another anchor than %s", name, m.Metadata.Name)
 		}
 		if from, ours := trainedOn(&fold.Metadata), folders(data.Name); from != nil && !slices.Equal(from, ours) {
-			return nil, fmt.Errorf("-folds: %s was trained on %s, and -data and -also are %s: name the same folders, or it had set other images aside",
+			return nil, fmt.Errorf("-folds: %s was trained on %s, and -data and -also are %s: name the same folders, because others set other images aside",
 				name, strings.Join(from, ", "), strings.Join(ours, ", "))
 		}
 		fold.Metadata.Mirrored, fold.Metadata.SinglePieces, fold.Metadata.Turned, fold.Metadata.Trust = m.Metadata.Mirrored, m.Metadata.SinglePieces, m.Metadata.Turned, nil
@@ -49,8 +49,8 @@ func (r *request) openFolds(m *weights.Model, data *dataset.Dataset) ([]*weights
 	return folds, nil
 }
 
-// trainedOn are the sorted names of the data sets that the metadata say weights were trained on;
-// nil where they are not as train writes them.
+// trainedOn are the sorted names of the training data sets in the metadata; nil if train did not
+// write them.
 func trainedOn(about *weights.Metadata) []string {
 	names, _, known := strings.Cut(about.Data, "; every fifth image held out")
 	if !known {
@@ -59,37 +59,37 @@ func trainedOn(about *weights.Metadata) []string {
 	return folders(names)
 }
 
-// folders are the sorted names of a dataset.Dataset that is of several, or of the list that train
-// makes of them.
+// folders are the sorted names in the name of a dataset.Dataset of several folders, or in the list
+// that train writes.
 func folders(names string) []string {
 	return slices.Sorted(strings.SplitSeq(strings.ReplaceAll(names, "+", ", "), ", "))
 }
 
-// coverage is the share of images in which intervals are to hold the majority's figure.
+// coverage is the share of images in which intervals should hold the majority's figure.
 const coverage = 0.9
 
-// truster learns from training images when to believe a model's results.
+// truster learns from training images when to doubt a model's results.
 type truster struct {
 	device   gpu.Device
 	progress *command.Progress
 	cases    []dataset.Case
 	anchor   string
-	turns    bool // training images are also looked at turned
+	turns    bool // three of four training images are turned
 
 	references []trust.Reference
-	parts      []int             // of the cases: which run had set each aside
+	parts      []int             // by case: the run that had set it aside
 	pixels     [][]*trust.Pixels // by structure and image
-	areas      [][]float64       // by structure: how far beyond the range, logarithms
-	ratios     []float64         // how far beyond the range
+	// by structure: distance of the majority's area from the range, logarithms
+	areas  [][]float64
+	ratios []float64 // distance of the majority's ratio from the range
 }
 
-// foldsToDoubtBy is from how many folds on the signs of doubt are those of the runs that had set
-// the images aside. Runs on halves of cells were so unlike the model that it doubted 91 % of
-// foreign pictures by their signs, and 97 % by its own.
+// foldsToDoubtBy is the smallest number of folds with which the signs of doubt are those of the
+// runs that had set the images aside. With fewer folds these runs differ too much from the model.
 const foldsToDoubtBy = 4
 
-// learn fits what the file keeps. With four folds or more, each image's figures are those of the
-// run that had set it aside; its features are always the model's own.
+// learn fits the trust of the file. With foldsToDoubtBy folds or more, the figures of an image are
+// those of the run that had set it aside; its features are always the model's own.
 func (t *truster) learn(ctx context.Context, m *weights.Model, folds []*weights.Model) (*weights.Trust, error) {
 	classes := m.Metadata.Classes
 	t.references = make([]trust.Reference, len(t.cases), len(t.cases)+foreign)
@@ -106,7 +106,7 @@ func (t *truster) learn(ctx context.Context, m *weights.Model, folds []*weights.
 		return nil, err
 	}
 	t.parts = dataset.Folds(t.cases, max(1, len(folds)))
-	for i, part := range dataset.Folds(t.cases, 4) { // of what the model has seen, too
+	for i, part := range dataset.Folds(t.cases, 4) { // for images that the model has seen, too
 		t.references[i].Part = part
 	}
 	for part, fold := range folds {
@@ -139,8 +139,8 @@ func (t *truster) learn(ctx context.Context, m *weights.Model, folds []*weights.
 	return known, nil
 }
 
-// each segments some of the cases with a model, searched where it has an anchor; with turns a
-// quarter of them lies each way.
+// each segments the wanted cases with a model, which searches them if it has an anchor. With turns
+// it turns case i by i quarters.
 func (t *truster) each(ctx context.Context, m *weights.Model, turns bool, wanted func(i int) bool, keep func(i int, l *dataset.Loaded, r *segment.Result)) error {
 	e, err := segment.New(ctx, t.device, m, model.F32)
 	if err != nil {
@@ -152,7 +152,7 @@ func (t *truster) each(ctx context.Context, m *weights.Model, turns bool, wanted
 			continue
 		}
 		t.progress.Begin()
-		t.progress.Show("%s: what to believe", c.Name)
+		t.progress.Show("%s: when to doubt", c.Name)
 		l, err := dataset.Load(c)
 		if err != nil {
 			return err
@@ -169,8 +169,8 @@ func (t *truster) each(ctx context.Context, m *weights.Model, turns bool, wanted
 	return nil
 }
 
-// refer keeps the figures of a result, and whether the structure that all hangs on is where people
-// marked it. Where nothing was found, or nobody marked anything, there are no figures.
+// refer keeps the figures of a result, and whether the anchor, or the first structure, is where
+// people marked it. It keeps nothing if nothing was found, or if there are no marks.
 func (t *truster) refer(i int, l *dataset.Loaded, r *segment.Result) {
 	anchor := max(0, slices.Index(r.Classes, t.anchor))
 	votes, ok := l.Votes(anchor)
@@ -181,15 +181,15 @@ func (t *truster) refer(i int, l *dataset.Loaded, r *segment.Result) {
 	t.references[i].Wrong = metric.Dice(r.Probability(anchor), votes.Mean()) < wrong
 }
 
-// wrong is the Dice below which a mask is that of something else.
+// wrong is the Dice below which a mask shows something else than the structure.
 const wrong = 0.5
 
-// foreign is how many pictures of other kinds the evidence is weighed with, and foreignSide their
-// longer side, pixels.
+// foreign is the number of drawn pictures of other kinds, and foreignSide their longer side in
+// pixels.
 const foreign, foreignSide = 54, 384
 
-// addForeign adds results on pictures of other kinds, which are drawn for it, as wrong. There are
-// brains and cells in a few: a model of those loses little.
+// addForeign adds results on drawn pictures of other kinds as wrong results. A few of them show
+// brains or cells, which costs a model of these little.
 func (t *truster) addForeign(ctx context.Context, m *weights.Model) error {
 	e, err := segment.New(ctx, t.device, m, model.F32)
 	if err != nil {
@@ -215,7 +215,7 @@ func (t *truster) addForeign(ctx context.Context, m *weights.Model) error {
 	return nil
 }
 
-// compare adds how a result differs from what people marked.
+// compare adds the differences between a result and the marks.
 func (t *truster) compare(i int, l *dataset.Loaded, r *segment.Result) {
 	for k := range r.Classes {
 		votes, ok := l.Votes(k)

@@ -111,7 +111,7 @@ func TestTrustIsLearned(t *testing.T) {
 
 	code, stdout, stderr = call(t, append(args, "-folds", before+","+second)...)
 	require.Equal(t, command.Done, code, stderr)
-	assert.Contains(t, stdout, "by runs that had set them aside")
+	assert.Contains(t, stdout, "from runs that had set them aside")
 	is, err = command.Weights(after)
 	require.NoError(t, err)
 	known = is.Metadata.Trust
@@ -135,7 +135,7 @@ func TestTrustIsLearned(t *testing.T) {
 	}
 	code, _, stderr = call(t, "-weights", before, "-onnx", filepath.Join(folder, "x.onnx"), "-folds", before)
 	assert.Equal(t, command.Usage, code)
-	assert.Contains(t, stderr, "-also, -folds and -turns are for -ranges")
+	assert.Contains(t, stderr, "-also, -folds and -turns need -ranges")
 }
 
 // What is known of results holds without mirror images or with them, as it was learned.
@@ -149,7 +149,7 @@ func TestMirroredWeightsForgetWhatWasKnown(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "known.safetensors")
 	require.NoError(t, os.WriteFile(path, encoded, 0o644))
 	for _, mirror := range []bool{true, false} {
-		r := request{mirror: mirror, given: map[string]bool{"mirror": true}}
+		r := request{labels: labels{mirror: mirror}, given: map[string]bool{"mirror": true}}
 		m, err := r.open(path)
 		require.NoError(t, err)
 		_, named := m.File.Metadata["trust"]

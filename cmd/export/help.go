@@ -1,0 +1,66 @@
+package main
+
+const intro = `export - writes a model as ONNX, as smaller weights, as the mean of runs, or with ranges and trust
+
+usage: export -weights NAME|FILE -onnx OUT.onnx [-part all|encoder] [-passes 4] [-side N]
+       export -config compact|paper|tiny -onnx OUT.onnx               random weights, for benches
+       export -weights FILE -int8 OUT.safetensors [-f16 ...] [-data DIR[,DIR]]
+       export -weights NAME|FILE -mean NAME|FILE[,...] -f32 OUT.safetensors [-f16 ...] [-int8 ...]
+       export -weights NAME|FILE -data DIR[,DIR] -ranges OUT.safetensors [-mirror[=false]]
+
+export reads weights and writes one or more files for other programs.
+  export -weights fundus -onnx fundus.onnx                       the whole inference, Rec0 to Rec3
+
+-onnx: opset 17, float32, one image of one side; axes are (1, channels, rows, columns). The input is
+  x         (1, 3, S, S)     RGB values 0..1 of the square to segment, minus mean, over deviation. Both are in the file's
+                             metadata. If these say "standardise": true, both are of the square's own pixels and colours:
+                             values beyond the 5th and 95th percentile count as those, the deviation is at least 0.01, and
+                             the quotient stays within -4 to 4
+With -part all the outputs are probabilities 0..1, with all raters equally trusted at first:
+  rec0, rec1 ...  (1, K, S, S)     the calibrated mask of each structure after each pass
+  raters    (1, M, K, S, S)  each rater's likely mask after the last pass (agreement levels: at least 1, 2 ... experts)
+  Weights of the recipes baseline, one-pass and bce have no heads: rec0 is the only output.
+With -part encoder the outputs are what all passes share:
+  f0 (1, ., S/64, S/64), and merge1 shortcut1 ... merge4 shortcut4 at S/32, S/16, S/8 and S/4: what ConP's stages make
+  of the features
+The file does not search whole photographs, resample or measure. If the metadata say "mirrored": true, take the mean with
+the maps of the mirror image; if they say "singlePieces": true, then keep each mask's largest piece. Batch normalisation
+is folded into the convolutions, and int8 weights are written as float32. All operators are standard; with
+-attention ort, attention is ONNX Runtime's MultiHeadAttention, which no other runtime reads. Its WebGPU version (1.30)
+is wrong on lavapipe: compare results before use. The metadata also have name, classes, raters and side.
+
+-f16, -int8: the float32 weights of a run in a half or a quarter of the bytes: float16, or int8 with a scale for each
+output channel. All programs compute with the float32 values of them. With -data a table says how much soft Dice changes
+on the training images, and on which image most. "train" also writes int8 by itself.
+
+-mean: the mean of the weights of several runs, each with the same share, which often segments better than the best run
+(a model soup). All runs must begin from the same weights (train -init FILE with other seeds or flags), or one must
+continue from the other; export refuses runs from different random weights. Use -f32 for "train -init". What -ranges
+writes belongs to one run: write it again for the mean. If only some files are mirrored, give -mirror or -mirror=false.
+
+-ranges: the weights with what the training images of -data, and of -also, say about them:
+  - how large the inputs of layers become, for "-precision int8"
+  - what results on training images look like, and their features: the programs doubt a result that is unlike them.
+    Drawn pictures of other kinds, and training images on which the model is wrong, decide how much each sign of doubt
+    counts. The threshold passes 97 % of the right results
+  - with -folds: the errors of probabilities and measurements on images that a run had set aside. Monotone maps move
+    probabilities towards the raters' share of votes, unless soft Dice falls by more than 0.1 of 100. Intervals hold the
+    majority's area and cup/disc ratio in 90 % of images
+    for i in 1 2 3 4; do train -data DIR -fold $i/4 -out runs/fold$i; done
+    export -weights runs/all/model.safetensors -data DIR -folds runs/fold1/model.safetensors,…,runs/fold4/model.safetensors -ranges OUT.safetensors
+The cards of the shipped weights say which of these they have.
+
+Shipped weights:
+`
+
+const examples = `
+examples:
+  export -weights runs/mine/model.safetensors -passes 1 -side 512 -onnx model.onnx
+  export -config paper -part encoder -onnx encoder.onnx          the paper's encoder, to time it elsewhere
+  export -weights fundus -attention ort -onnx fundus-ort.onnx    for ONNX Runtime alone
+  export -weights runs/mine/model.f32.safetensors -f16 mine-f16.safetensors -int8 mine.safetensors -data data/mine
+  export -weights runs/a/model.f32.safetensors -mean runs/b/model.f32.safetensors -f32 mean.f32.safetensors -int8 mean.safetensors
+  export -weights runs/mine/model.safetensors -data data/mine -ranges mine.safetensors
+
+exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C (an older file stays unchanged)
+`
