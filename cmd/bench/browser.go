@@ -18,10 +18,10 @@ import (
 	"mrprism/weights"
 )
 
-// browserDevice is the name of the browser's WebGPU among the page's devices.
+// browserDevice is the page's device that computes with the browser's WebGPU.
 const browserDevice = "browser"
 
-// browse measures in a worker of headless Chromium, on one of its devices.
+// browse measures in a worker of headless Chromium, on a device of the page.
 func browse(ctx context.Context, o options, device string, m *weights.Model, tell func(string)) (*report, error) {
 	files, err := pageFiles(ctx, o, m)
 	if err != nil {
@@ -54,8 +54,8 @@ type page struct {
 	stop       context.CancelFunc
 }
 
-// openPage serves the runner, files and, from a folder where npm has installed it, ONNX Runtime, and shows it with workers, whose addresses
-// are given.
+// openPage serves the runner, files and the ONNX Runtime that npm has installed in a folder. It
+// opens a page that starts the workers of the addresses.
 func openPage(ctx context.Context, files map[string][]byte, modules string, workers ...string) (*page, error) {
 	program, err := chromium.Find()
 	if err != nil {
@@ -88,7 +88,7 @@ func (p *page) close() {
 	_ = os.RemoveAll(p.folder) // temporary
 }
 
-// next is what a worker told; an error of its is one of next's.
+// next waits for the next message of a worker. If the message is an error, next returns it as one.
 func (p *page) next(ctx context.Context) (told, error) {
 	select {
 	case message := <-p.messages:
@@ -103,7 +103,8 @@ func (p *page) next(ctx context.Context) (told, error) {
 	}
 }
 
-// pageFiles gives the files of the page by path: the runner, this program for WebAssembly and what it is to measure.
+// pageFiles returns the files of the page by path: this program as WebAssembly, its options,
+// weights and scripts.
 func pageFiles(ctx context.Context, o options, m *weights.Model) (map[string][]byte, error) {
 	files := map[string][]byte{"/weights": {}}
 	var err error
@@ -118,7 +119,7 @@ func pageFiles(ctx context.Context, o options, m *weights.Model) (map[string][]b
 	wasm := []string{"GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0"}
 	root, err := goTool(ctx, nil, "list", "-m", "-f", "{{.Dir}}", "mrprism")
 	if err != nil {
-		return nil, fmt.Errorf("-browser compiles this program for the browser, in a folder of MrPrism's sources: %w", err)
+		return nil, fmt.Errorf("-browser compiles this program and needs a folder of MrPrism's sources: %w", err)
 	}
 	goroot, err := goTool(ctx, nil, "env", "GOROOT")
 	if err != nil {
@@ -145,7 +146,7 @@ func pageFiles(ctx context.Context, o options, m *weights.Model) (map[string][]b
 	return files, err
 }
 
-// goTool runs the go command with more environment variables and gives what it printed.
+// goTool runs the go command with additional environment variables and returns its output.
 func goTool(ctx context.Context, environment []string, arguments ...string) (string, error) {
 	c := exec.CommandContext(ctx, "go", arguments...)
 	c.Env = append(os.Environ(), environment...)

@@ -8,18 +8,19 @@ import (
 	"mrprism/internal/gpu"
 )
 
-// ceilings are the rates that no kernel of the network should be expected to exceed, measured with a kernel that does nothing else.
+// ceilings are the largest rates of the device. Each is measured with a kernel that does nothing
+// else.
 type ceilings struct {
 	Arithmetic spread `json:"gflop_per_s"` // multiply-adds on registers, two operations each
-	Int8       spread `json:"gop8_per_s"`  // the same of int8; none where that is not measured
+	Int8       spread `json:"gop8_per_s"`  // multiply-adds of int8; empty if not measured
 	Memory     spread `json:"gb_per_s"`    // read and written by a copy of copyBytes
-	Dispatch   spread `json:"dispatch_us"` // a dispatch of one invocation, among many
+	Dispatch   spread `json:"dispatch_us"` // a dispatch of one invocation
 }
 
-// The micro-kernels. The multiply-adds are eight chains an invocation, enough to hide the latency of each, and enough invocations to
-// fill any GPU.
+// Constants of the kernels. An invocation has eight chains of multiply-adds, which hide their
+// latency; the invocations fill any GPU.
 const (
-	ceilingSize  = 256 // invocations a workgroup
+	ceilingSize  = 256 // invocations in a workgroup
 	addsGroups   = 1024
 	addsChains   = 8
 	addsUnrolled = 16
@@ -89,7 +90,7 @@ func ceilingPrograms() (adds, copying, nothing *gpu.Program) {
 	return adds, copying, nothing
 }
 
-// multiplyAdds is the kernel in Go.
+// multiplyAdds is the kernel of multiply-adds in Go.
 func multiplyAdds(p *ceilingParams, result []float64) {
 	f, t := float64(p.Factor), float64(p.Term)
 	for i := range result {
@@ -103,7 +104,7 @@ func multiplyAdds(p *ceilingParams, result []float64) {
 	}
 }
 
-// findCeilings measures them.
+// findCeilings measures the ceilings.
 func findCeilings(ctx context.Context, d gpu.Device, repeats int) (*ceilings, error) {
 	adds, copying, nothing := ceilingPrograms()
 	if err := d.Prepare(ctx, []*gpu.Program{adds, copying, nothing}); err != nil {
@@ -144,9 +145,9 @@ func findCeilings(ctx context.Context, d gpu.Device, repeats int) (*ceilings, er
 	return c, err
 }
 
-// fullRate is that of a command, in billions of operations a second, once it takes so many loops
-// that starting it does not count. The command's multiply-adds, two operations each, are given
-// beside it.
+// fullRate is the rate of a command in billions of operations per second. It doubles the loops
+// until the cost of starting does not count. The function of returns the command and its
+// multiply-adds, which are two operations each.
 func fullRate(ctx context.Context, d gpu.Device, repeats int, of func(loops uint32) (gpu.Command, float64)) (spread, error) {
 	for loops := uint32(1); ; loops *= 2 {
 		command, adds := of(loops)

@@ -15,7 +15,8 @@ import (
 	"mrprism/internal/vector"
 )
 
-// What is timed does the work that is counted: an invocation's chains take so many steps, and the copy is whole.
+// What is timed does the work that is counted: an invocation's chains take so many steps, and the
+// copy is whole.
 func TestCeilingKernels(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d gpu.Device) {
 		ctx := t.Context()
@@ -107,7 +108,8 @@ func TestCeilingOfVectors(t *testing.T) {
 
 // A kernel of int8 is set beside int8's own ceiling, where there is one.
 func TestShares(t *testing.T) {
-	k := kernelTimes{Name: "conv2d_int8_forward", GFLOP: 1, GB: 0.1, Time: one(10)} // 100 GFLOP/s, 10 GB/s
+	// 100 GFLOP/s, 10 GB/s
+	k := kernelTimes{Name: "conv2d_int8_forward", GFLOP: 1, GB: 0.1, Time: one(10)}
 	c := &ceilings{Arithmetic: one(200), Memory: one(40)}
 	adds, ceiling := c.shares(k)
 	assert.Equal(t, []float64{0.5, 0.5}, []float64{adds, ceiling})

@@ -7,27 +7,27 @@ import (
 	"mrprism/internal/vector"
 )
 
-// The processor multiplies and adds in the vectors of internal/vector, so its ceiling is their
-// product of blocks that stay in the first cache, on all threads. Which block is the fastest
-// depends on that cache and on what a call costs: the fastest of a few counts.
+// The processor multiplies with the vectors of internal/vector. Its ceiling is their product of
+// blocks that stay in the first cache, on all threads. The fastest of a few block sizes counts,
+// because the best size depends on the cache and on the cost of a call.
 
-// block is a product (rows, terms) times (terms, columns of a panel), again and again.
+// block is a repeated product of (rows, terms) and (terms, columns of a panel).
 type block struct{ Rows, Terms, Loops int32 }
 
-// blocks is how many products there are in a dispatch: enough for the threads of any processor.
+// blocks is the number of products in a dispatch: enough for the threads of any processor.
 const blocks = 256
 
-// candidates are blocks of float32. The smaller rows are those that stay in registers.
+// candidates are blocks of float32. The smaller rows stay in registers.
 func candidates() []block {
 	rows := int32(vector.Rows())
 	return []block{{Rows: rows / 8, Terms: 128}, {Rows: rows / 8, Terms: 256}, {Rows: rows, Terms: 64}, {Rows: rows, Terms: 256}}
 }
 
-// The factors' values.
+// Values of the factors.
 func leftValue(i int) int  { return i % 7 }
 func rightValue(i int) int { return i % 3 }
 
-// values makes n of them.
+// values makes n values.
 func values[T int8 | float32](n int, of func(int) int) []T {
 	out := make([]T, n)
 	for i := range out {
@@ -36,8 +36,8 @@ func values[T int8 | float32](n int, of func(int) int) []T {
 	return out
 }
 
-// products and products8 are programs of the processor alone, on one buffer (blocks, rows,
-// columns). The first adds up all loops, the second computes the same in each.
+// products and products8 are programs for the processor alone, on one buffer (blocks, rows,
+// columns). products adds up all loops; products8 computes the same result in each loop.
 var products, products8 = vectorProgram("products", func(rows, terms, loops, columns int, split gpu.Split, a gpu.Array32) {
 	split(blocks, func(from, to int) {
 		var right vector.Matrix
@@ -73,7 +73,7 @@ var products, products8 = vectorProgram("products", func(rows, terms, loops, col
 
 func vectorProgram(name string, fast func(rows, terms, loops, columns int, split gpu.Split, a gpu.Array32)) *gpu.Program {
 	return &gpu.Program{
-		Name: name, Entry: name, Source: "// of the processor alone", Arguments: []gpu.Access{gpu.ReadWrite},
+		Name: name, Entry: name, Source: "// for the processor alone", Arguments: []gpu.Access{gpu.ReadWrite},
 		Body: func(any, []gpu.Array) { panic(name + ": the processor has its own") },
 		Fast: func(params any, a []gpu.Array32, split gpu.Split) {
 			b := params.(*block)

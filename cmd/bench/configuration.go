@@ -10,7 +10,8 @@ import (
 	"mrprism/weights"
 )
 
-// configuration is that of the network; m is nil for random weights, whose ranges, for int8, are those of the picture.
+// configuration is the configuration of the network. The model m is nil for random weights, whose
+// ranges for int8 come from the picture.
 func (o *options) configuration(ctx context.Context, d gpu.Device, m *weights.Model) (model.Config, error) {
 	config, err := model.NewConfig(o.Config, o.Raters, o.Classes)
 	if m != nil {
@@ -27,7 +28,7 @@ func (o *options) configuration(ctx context.Context, d gpu.Device, m *weights.Mo
 	return config, err
 }
 
-// ranges are those of random weights.
+// ranges are the ranges of layers with random weights.
 func (o *options) ranges(ctx context.Context, d gpu.Device, config model.Config) (map[string]float32, error) {
 	set := tensor.NewSet()
 	defer set.Release()

@@ -11,12 +11,12 @@ import (
 	"mrprism/weights"
 )
 
-// measured is a network and the times of its runs in ms: of the encoder, of all recurrences, of whole runs.
+// measured is a network and the times of its runs in ms: encoders, all recurrences, whole runs.
 type measured struct {
 	network                       *model.Inference
 	set                           *tensor.Set
 	image                         []float32
-	small                         *tensor.Variable // what is read to wait for the encoder
+	small                         *tensor.Variable // read to wait for the encoder
 	encoders, recurrences, totals []float64
 }
 
@@ -37,7 +37,8 @@ func (m *measured) release() {
 	m.set.Release()
 }
 
-// run runs the network once, as `segment` does: one image, the mask read back after every pass, the raters' labels after the last.
+// run runs the network once, as "segment" does: it reads the mask after every pass, and the raters'
+// labels after the last.
 func (m *measured) run(ctx context.Context) error {
 	start := time.Now()
 	err := m.network.Encode(ctx, m.image)
@@ -59,24 +60,22 @@ func (m *measured) run(ctx context.Context) error {
 	return err
 }
 
-// forget drops the times, as after the first run.
-func (m *measured) forget() { m.encoders, m.recurrences, m.totals = nil, nil, nil }
-
-// inference measures the encoder and the recurrences, and, of another precision than f32, the network in f32 in turn with them.
+// inference measures the encoder and the recurrences. A network of another precision runs in turn
+// with one in f32.
 func inference(ctx context.Context, device gpu.Device, config model.Config, o options, m *weights.Model, r *report, tell func(string)) error {
 	tell("compiling the network")
 	d := &preparing{Device: device, programs: map[*gpu.Program]bool{}}
 	start := time.Now()
-	network, err := newMeasured(ctx, d, config, o.Side)
+	n, err := newMeasured(ctx, d, config, o.Side)
 	if err != nil {
 		return err
 	}
-	defer network.release()
-	t := &inferenceTimes{CompileMS: since(start), PipelinesMS: d.ms, Pipelines: len(d.programs), Bytes: network.network.Bytes()}
+	defer n.release()
+	t := &inferenceTimes{CompileMS: since(start), PipelinesMS: d.ms, Pipelines: len(d.programs), Bytes: n.network.Bytes()}
 	r.Inference = t
-	plans := network.network.Plans()
-	t.EncoderDispatches, t.RecurrenceDispatches, t.Dispatches = plans[0].Dispatches(), plans[1].Dispatches(), network.network.Dispatches(passes)
-	all := []*measured{network}
+	plans := n.network.Plans()
+	t.EncoderDispatches, t.RecurrenceDispatches, t.Dispatches = plans[0].Dispatches(), plans[1].Dispatches(), n.network.Dispatches(passes)
+	all := []*measured{n}
 	if o.Precision != model.F32 && o.Precision != "" {
 		config.Precision = model.F32
 		floats, err := newMeasured(ctx, device, config, o.Side)
@@ -86,38 +85,21 @@ func inference(ctx context.Context, device gpu.Device, config model.Config, o op
 		defer floats.release()
 		all = append(all, floats)
 	}
-	tell("first pass")
-	for _, n := range all {
-		if err := fill(n.set, m); err != nil {
-			return err
-		}
-		if err := n.run(ctx); err != nil {
-			return err
-		}
+	if t.FirstMS, err = inTurn(ctx, all, o.Repeats, m, tell); err != nil {
+		return err
 	}
-	t.FirstMS = network.totals[0]
-	for _, n := range all {
-		n.forget()
-	}
-	for i := range o.Repeats {
-		tell(fmt.Sprintf("inference %d of %d", i+1, o.Repeats))
-		for _, n := range all {
-			if err := n.run(ctx); err != nil {
-				return err
-			}
-		}
-	}
-	t.Encoder, t.Recurrence, t.FourPasses = spreadOf(network.encoders), spreadOf(network.recurrences), spreadOf(network.totals)
+	t.Encoder, t.Recurrence, t.FourPasses = spreadOf(n.encoders), spreadOf(n.recurrences), spreadOf(n.totals)
 	if len(all) > 1 {
+		f32 := all[1]
 		t.ToF32 = &ratios{
-			ratiosOf(network.encoders, all[1].encoders), ratiosOf(network.recurrences, all[1].recurrences), ratiosOf(network.totals, all[1].totals),
-			float64(t.Bytes) / float64(all[1].network.Bytes()),
+			ratiosOf(n.encoders, f32.encoders), ratiosOf(n.recurrences, f32.recurrences), ratiosOf(n.totals, f32.totals),
+			float64(t.Bytes) / float64(f32.network.Bytes()),
 		}
-	}
-	if !o.Kernels {
-		return nil
 	}
 	for i, part := range []string{"encoder", "one recurrence", "rater labels"} {
+		if !o.Kernels {
+			break
+		}
 		if err := r.kernels(ctx, d, part, plans[i], o.Repeats, tell); err != nil {
 			return err
 		}
@@ -125,7 +107,34 @@ func inference(ctx context.Context, device gpu.Device, config model.Config, o op
 	return nil
 }
 
-// ratiosOf are those of runs that followed each other.
+// inTurn fills the networks with weights and runs them in turn. Their times do not contain the first
+// run; inTurn returns the milliseconds of the first network's.
+func inTurn(ctx context.Context, all []*measured, repeats int, m *weights.Model, tell func(string)) (first float64, err error) {
+	tell("first pass")
+	for i, n := range all {
+		if err := fill(n.set, m); err != nil {
+			return 0, err
+		}
+		if err := n.run(ctx); err != nil {
+			return 0, err
+		}
+		if i == 0 {
+			first = n.totals[0]
+		}
+		n.encoders, n.recurrences, n.totals = nil, nil, nil
+	}
+	for i := range repeats {
+		tell(fmt.Sprintf("inference %d of %d", i+1, repeats))
+		for _, n := range all {
+			if err := n.run(ctx); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return first, nil
+}
+
+// ratiosOf are the ratios of neighbouring runs.
 func ratiosOf(now, base []float64) spread {
 	all := make([]float64, len(now))
 	for i := range now {

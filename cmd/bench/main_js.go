@@ -11,8 +11,9 @@ import (
 	"mrprism/weights"
 )
 
-// In the browser: runner/worker.js hands over options, weights and the name of a device, and sends on what is told. The program never ends
-// by itself: the browser still calls back, of the device that was closed.
+// In the browser, runner/worker.js sets options, weights and the name of a device, and passes
+// messages on. The program never ends by itself, because the browser still calls back for the
+// closed device.
 func main() {
 	tell := js.Global().Get("benchTell")
 	r, err := inWorker(func(stage string) { tell.Invoke("stage", stage) })
@@ -25,7 +26,7 @@ func main() {
 	select {}
 }
 
-// inWorker measures; or, where runner/worker.js says so, makes benchAsk answer the jobs of -peers, and returns no report.
+// inWorker measures. If benchIsPeer is true, it returns no report, and answers the jobs of -peers.
 func inWorker(tell func(string)) (*report, error) {
 	var o options
 	if err := json.Unmarshal([]byte(js.Global().Get("benchOptions").String()), &o); err != nil {
@@ -53,7 +54,8 @@ func inWorker(tell func(string)) (*report, error) {
 	return bench(ctx, d, o, m, tell)
 }
 
-// answerJobs sets benchAsk, which takes a job and promises its answer, both as JSON.
+// answerJobs passes a function to benchReady that takes a job and promises its answer, both as
+// JSON.
 func answerJobs(ctx context.Context, d gpu.Device, o options, m *weights.Model) error {
 	u, err := newOurs(ctx, d, o, m)
 	if err != nil {
@@ -68,7 +70,7 @@ func answerJobs(ctx context.Context, d gpu.Device, o options, m *weights.Model) 
 		}
 		encoded, failure := json.Marshal(a)
 		if err = errors.Join(err, failure); err != nil {
-			return `{"error": "a job or an answer that is no JSON"}`
+			return `{"error": "a job or an answer is no JSON"}`
 		}
 		return string(encoded)
 	}

@@ -13,12 +13,12 @@ import (
 	"mrprism/weights"
 )
 
-// passes is Rec0 … Rec3, what a segmentation computes.
+// passes is the number of masks of a segmentation: Rec0 to Rec3.
 const passes = 4
 
-// options say what is measured; the browser receives them as JSON.
+// options say what to measure. The browser receives them as JSON.
 type options struct {
-	Weights   string          `json:"weights,omitempty"` // their name; empty: random ones
+	Weights   string          `json:"weights,omitempty"` // name; empty for random weights
 	Config    string          `json:"config"`
 	Recipe    string          `json:"recipe"` // of the training step
 	Recompute bool            `json:"recompute,omitempty"`
@@ -28,12 +28,12 @@ type options struct {
 	Precision model.Precision `json:"precision"` // of inference, and in f16 of the training step
 	Repeats   int             `json:"repeats"`
 	Train     bool            `json:"train"`
-	Batch     int             `json:"batch"`   // images a training step
+	Batch     int             `json:"batch"`   // images in a training step
 	Kernels   bool            `json:"kernels"` // time each alone
 	Commit    string          `json:"commit"`
 }
 
-// bench measures on a device; m is nil for random weights. tell hears what is being done.
+// bench measures on a device. The model m is nil for random weights; tell receives the stages.
 func bench(ctx context.Context, d gpu.Device, o options, m *weights.Model, tell func(string)) (*report, error) {
 	config, err := o.configuration(ctx, d, m)
 	if err != nil {
@@ -54,7 +54,7 @@ func bench(ctx context.Context, d gpu.Device, o options, m *weights.Model, tell 
 	return r, err
 }
 
-// preparing is a device that counts what it prepares, and the time that takes.
+// preparing is a device that counts the prepared programs, and the time of preparing them.
 type preparing struct {
 	gpu.Device
 	programs map[*gpu.Program]bool
@@ -71,7 +71,7 @@ func (p *preparing) Prepare(ctx context.Context, programs []*gpu.Program) error 
 	return err
 }
 
-// training measures whole steps: batch written, forward, backward, Adam, loss read.
+// training measures whole training steps.
 func training(ctx context.Context, device gpu.Device, config model.Config, o options, r *report, tell func(string)) error {
 	tell("compiling the training step")
 	d := &preparing{Device: device, programs: map[*gpu.Program]bool{}}

@@ -13,26 +13,28 @@ import (
 	"mrprism/weights"
 )
 
-// What is compared with other runtimes: the whole network with four passes, and its encoder alone.
+// The compared parts: the whole network with four passes, and its encoder alone, named as in
+// "export -part".
 const (
-	wholeNetwork = "all" // as export -part has them
+	wholeNetwork = "all"
 	encoderAlone = "encoder"
 )
 
 // job asks a peer to compute a part once.
 type job struct {
 	Part   string `json:"part"`
-	Values bool   `json:"values"` // give the results too
+	Values bool   `json:"values"` // also return the results
 }
 
-// answer is what a peer says. All results are read back within its time; they are channels first, as ONNX has them.
+// answer is the answer of a peer. The time includes reading all results, which have their channels
+// first, as in ONNX.
 type answer struct {
 	MS     float64              `json:"ms"`
 	Values map[string][]float32 `json:"values,omitempty"` // by the names of the ONNX outputs
 	Error  string               `json:"error,omitempty"`
 }
 
-// ours is the network on a device, to be run beside other runtimes.
+// ours is our network on a device.
 type ours struct {
 	set      *tensor.Set
 	network  *model.Inference
@@ -40,15 +42,15 @@ type ours struct {
 	image    []float32          // (S, S, 3)
 }
 
-// featurePrefix comes before an output's name in that of a variable.
+// featurePrefix is what the names of variables add to the names of outputs.
 const featurePrefix = "shared."
 
-// picture is the image that all peers are given, (S, S, 3), normalised.
+// picture is the normalised image (S, S, 3) for all peers.
 func picture(side int) []float32 {
 	return noise(side*side*3, func(r *rand.Rand) float32 { return model.Normalise(r.Float32()) })
 }
 
-// newOurs compiles the network, with random weights, those of `export -config`, where m is nil.
+// newOurs compiles the network. If m is nil, it has the random weights of "export -config".
 func newOurs(ctx context.Context, d gpu.Device, o options, m *weights.Model) (*ours, error) {
 	config, err := o.configuration(ctx, d, m)
 	if err != nil {
@@ -60,7 +62,7 @@ func newOurs(ctx context.Context, d gpu.Device, o options, m *weights.Model) (*o
 		return nil, err
 	}
 	for _, v := range u.set.Variables(tensor.Shared) {
-		if v.Name != featurePrefix+"estimate" { // what recurrences write
+		if v.Name != featurePrefix+"estimate" { // recurrences write it
 			u.features = append(u.features, v)
 		}
 	}
@@ -126,7 +128,7 @@ func (u *ours) runNetwork(ctx context.Context, values map[string][]float32) erro
 	return err
 }
 
-// channels are those of an output's pixels.
+// channels is the number of channels of an output.
 func (u *ours) channels(name string) int {
 	if v := u.set.Lookup(featurePrefix + name); v != nil {
 		return v.Shape[len(v.Shape)-1]

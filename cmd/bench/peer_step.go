@@ -15,27 +15,26 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"time"
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/tensor"
 	"mrprism/model"
 )
 
-// python is Debian's, which its python3-torch belongs to.
+// python is Debian's Python, which finds python3-torch.
 var python = "/usr/bin/python3"
 
-// stepSides are those of the steps that are compared where no other is asked for.
+// stepSides are the sides of compared steps without -side.
 var stepSides = []int{128, 256}
 
-// stepAgreement is how far losses and gradients of a step may be apart: both sum float32 in their
-// own orders, and labels of noise make gradients that nearly cancel.
+// stepAgreement limits the relative difference of losses and gradients. Both programs sum float32
+// in their own order, and random labels make gradients that nearly cancel.
 const stepAgreement = 1e-3
 
-// errNoTorch is that of a machine without PyTorch.
+// errNoTorch is the error of a machine without PyTorch.
 var errNoTorch = errors.New("PyTorch is missing (on Debian: apt-get install python3-torch libopenblas0-openmp)")
 
-// findTorch says why PyTorch cannot be used, if it cannot.
+// findTorch returns an error if PyTorch cannot be imported.
 func findTorch(ctx context.Context) error {
 	output, err := exec.CommandContext(ctx, python, "-c", "import torch").CombinedOutput()
 	if err != nil && ctx.Err() == nil {
@@ -45,7 +44,7 @@ func findTorch(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// torchStep is a training step in PyTorch, in a process of its own.
+// torchStep is a training step of PyTorch in its own process.
 type torchStep struct {
 	process *exec.Cmd
 	ask     io.WriteCloser
@@ -54,15 +53,15 @@ type torchStep struct {
 	errors  strings.Builder
 }
 
-// torchAnswer is what it says of a step: the loss before it, and after the first the gradients'
-// norms.
+// torchAnswer is the result of a step: the loss before the update, and for the first step the norms
+// of the gradients.
 type torchAnswer struct {
 	MS    float64            `json:"ms"`
 	Loss  float64            `json:"loss"`
 	Norms map[string]float64 `json:"norms"`
 }
 
-// newTorchStep starts the process and gives it the step in a folder.
+// newTorchStep starts the process with the step that a folder has.
 func newTorchStep(ctx context.Context, folder string) (*torchStep, error) {
 	root, err := goTool(ctx, nil, "list", "-m", "-f", "{{.Dir}}")
 	if err != nil {
@@ -99,7 +98,7 @@ func newTorchStep(ctx context.Context, folder string) (*torchStep, error) {
 	return p, nil
 }
 
-// answer reads a line.
+// answer reads a line of JSON.
 func (p *torchStep) answer(into any) error {
 	if !p.answers.Scan() {
 		_ = p.process.Wait()
@@ -121,7 +120,7 @@ func (p *torchStep) close() {
 	_ = p.process.Wait()
 }
 
-// stepMatches are ours beside PyTorch's, by side.
+// stepMatches compare our step with PyTorch's at every side.
 func (r *request) stepMatches(ctx context.Context, d gpu.Device, tell func(string)) (out []match, err error) {
 	if !d.Info().InGo() {
 		return nil, fmt.Errorf("-peers -train compares with PyTorch on the CPU: add -device processor")
@@ -145,8 +144,7 @@ func (r *request) stepMatches(ctx context.Context, d gpu.Device, tell func(strin
 	return out, nil
 }
 
-// matchStep plays one: loss and gradients of the first step are compared, then steps are timed in
-// turn.
+// matchStep compares loss and gradients of the first step, and then times steps in turn.
 func matchStep(ctx context.Context, d gpu.Device, o options, tell func(string)) (match, error) {
 	part := fmt.Sprintf("training step, %d×%d², %d threads", o.Batch, o.Side, runtime.GOMAXPROCS(0))
 	tell(part + ": compiling")
@@ -181,7 +179,7 @@ func matchStep(ctx context.Context, d gpu.Device, o options, tell func(string)) 
 	if err != nil {
 		return match{}, err
 	}
-	first, err := theirs.run() // which warms it up, too
+	first, err := theirs.run() // which also warms it up
 	if err != nil {
 		return match{}, err
 	}
@@ -191,51 +189,18 @@ func matchStep(ctx context.Context, d gpu.Device, o options, tell func(string)) 
 	if m.Difference, err = apart(loss, norms, first); err != nil {
 		return match{}, err
 	}
-	var times, theirTimes, ratios []float64
-	for i := range o.Repeats {
-		tell(fmt.Sprintf("%s: step %d of %d", part, i+1, o.Repeats))
-		time.Sleep(rest)
-		ms, err := timed(ctx, s.run)
-		if err != nil {
-			return match{}, err
-		}
-		time.Sleep(rest)
-		a, err := theirs.run()
-		if err != nil {
-			return match{}, err
-		}
-		times, theirTimes, ratios = append(times, ms), append(theirTimes, a.MS), append(ratios, ms/a.MS)
-	}
-	m.Ours, m.Theirs, m.Ratio = spreadOf(times), spreadOf(theirTimes), spreadOf(ratios)
-	m.Ratio.Median = m.Ours.Median / m.Theirs.Median
-	return m, nil
+	err = m.time(o.Repeats, func(i int) { tell(fmt.Sprintf("%s: step %d of %d", part, i+1, o.Repeats)) },
+		func() (float64, error) { return timed(ctx, s.run) },
+		func() (float64, error) { a, err := theirs.run(); return a.MS, err })
+	return m, err
 }
 
-// export writes the step as it begins, for pytorch.py.
+// export writes the beginning of the step for pytorch.py.
 func (s *step) export(ctx context.Context, folder string, o options) error {
-	type stored struct {
-		Name  string `json:"name"`
-		Shape []int  `json:"shape"`
-	}
-	type draw struct {
-		Order  []uint32  `json:"order"`
-		Scale  []float32 `json:"scale"`
-		Offset []float32 `json:"offset"`
-	}
-	about := struct {
-		Config  string   `json:"config"`
-		Raters  int      `json:"raters"`
-		Classes int      `json:"classes"`
-		Threads int      `json:"threads"`
-		Fade    float64  `json:"fade"`
-		Rate    float64  `json:"rate"`
-		Tensors []stored `json:"tensors"`
-		Draws   [][]draw `json:"draws"`
-	}{Config: strings.TrimSuffix(o.Config, "-steered"), Raters: o.Raters, Classes: o.Classes, Threads: runtime.GOMAXPROCS(0),
-		Fade: s.recipe.FadeWeight, Rate: s.recipe.Rate}
 	var floats []byte
+	var tensors, draws []any
 	add := func(name string, shape []int, values []float32) {
-		about.Tensors = append(about.Tensors, stored{name, shape})
+		tensors = append(tensors, map[string]any{"name": name, "shape": shape})
 		floats = append(floats, gpu.Float32Bytes(values)...)
 	}
 	parameters := s.set.Variables(tensor.Parameter)
@@ -255,13 +220,16 @@ func (s *step) export(ctx context.Context, folder string, o options) error {
 		add("prior", s.Prior.Shape(), b.Prior)
 	}
 	for _, row := range b.Shuffles {
-		var draws []draw
+		var drawn []any
 		for _, w := range row {
-			draws = append(draws, draw{w.Order, w.Scale, w.Offset})
+			drawn = append(drawn, map[string]any{"order": w.Order, "scale": w.Scale, "offset": w.Offset})
 		}
-		about.Draws = append(about.Draws, draws)
+		draws = append(draws, drawn)
 	}
-	text, err := json.Marshal(about)
+	text, err := json.Marshal(map[string]any{
+		"config": strings.TrimSuffix(o.Config, "-steered"), "raters": o.Raters, "classes": o.Classes, "threads": runtime.GOMAXPROCS(0),
+		"fade": s.recipe.FadeWeight, "rate": s.recipe.Rate, "tensors": tensors, "draws": draws,
+	})
 	if err == nil {
 		err = os.WriteFile(filepath.Join(folder, "step.json"), text, 0o644)
 	}
@@ -271,7 +239,8 @@ func (s *step) export(ctx context.Context, folder string, o options) error {
 	return err
 }
 
-// gradients are loss and norms of the gradients of the same step, which has no update here.
+// gradients are the loss and the norms of the gradients of the first step, computed without an
+// update.
 func gradients(ctx context.Context, d gpu.Device, config model.Config, o options) (loss float64, norms map[string]float64, err error) {
 	s, err := newStepWith(ctx, d, config, o, func(s *step) {
 		for _, v := range s.set.Variables(tensor.Parameter) {
@@ -311,8 +280,8 @@ func gradients(ctx context.Context, d gpu.Device, config model.Config, o options
 	return float64(values[0][0]), norms, nil
 }
 
-// apart is the largest relative difference of the losses and of the norms, these to at least a
-// thousandth of the largest: what is smaller is rounding.
+// apart is the largest relative difference of the losses and of the norms. The difference of norms
+// is relative to a thousandth of the largest norm at least, because smaller norms are rounding.
 func apart(loss float64, norms map[string]float64, theirs torchAnswer) (float64, error) {
 	if len(norms) != len(theirs.Norms) {
 		return 0, fmt.Errorf("%d parameters have gradients here and %d in PyTorch", len(norms), len(theirs.Norms))

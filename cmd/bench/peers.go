@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"math"
 	"os"
@@ -15,54 +16,56 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"text/tabwriter"
 	"time"
 
+	"mrprism/internal/command"
 	"mrprism/internal/gpu"
 	"mrprism/internal/gpu/device"
 	"mrprism/weights"
 )
 
-// rest is long enough for the threads of one peer to stop looking for work before the other begins.
+// rest is a pause in which the threads of one peer stop looking for work.
 const rest = 50 * time.Millisecond
 
-// peer is who computes a part of the network when asked: ours, or another runtime, here or elsewhere.
+// peer computes a part of the network: our program or another runtime, in this process or another.
 type peer interface {
 	ask(ctx context.Context, j job) answer
 }
 
-// match is ours beside another runtime: the same part of the same network on the same image, one after the other, again and again.
+// match compares our program with another runtime. Both compute the same part of the network on the
+// same image, in turn.
 type match struct {
-	Part       string  `json:"part"`
-	OursName   string  `json:"ours_name"`
-	TheirsName string  `json:"theirs_name"`
-	Ours       spread  `json:"ours"`       // ms, from the image to all results in memory
-	Theirs     spread  `json:"theirs"`     // ms
-	Ratio      spread  `json:"ratio"`      // ours/theirs: of the medians, and the least and the most of neighbouring runs
-	Difference float64 `json:"difference"` // the largest between results, where these exceed 1 by their largest value; of a step: of loss and norms
-	Agreement  float64 `json:"agreement"`  // what it should not exceed
+	Part       string `json:"part"`
+	OursName   string `json:"ours_name"`
+	TheirsName string `json:"theirs_name"`
+	Ours       spread `json:"ours"`   // ms, from the image to all results in memory
+	Theirs     spread `json:"theirs"` // ms
+	// ours/theirs of the medians, with the range of neighbouring runs
+	Ratio spread `json:"ratio"`
+	// the largest, relative to values above 1; of a step, of loss and norms
+	Difference float64 `json:"difference"`
+	Agreement  float64 `json:"agreement"` // limit of Difference
 }
 
-// Results may differ by agreement, what float32 sums in another order come to; from tooFar on they are not the same network.
+// Sums of float32 in another order may differ by agreement. From tooFar on the networks differ.
 const agreement, tooFar = 1e-4, 1e-2
 
-// peersReport is what -peers found.
+// peersReport is the result of -peers.
 type peersReport struct {
 	Options options `json:"options"`
 	Matches []match `json:"matches"`
 }
 
-// runtimeOf is how ONNX Runtime computes in a match: by WebGPU, or on so many threads of the CPU.
+// runtimeOf is what ONNX Runtime computes with: WebGPU, or a number of CPU threads.
 type runtimeOf struct {
 	device, provider string
 	threads          int
 }
 
-// inPage are the matches in Chromium. There our processor has as many threads as theirs.
+// inPage are the matches in Chromium. Our processor has as many threads as ONNX Runtime.
 var inPage = []runtimeOf{{browserDevice, "webgpu", 1}, {device.Processor, "wasm", 1}, {device.Processor, "wasm", 2}}
 
-// natively are the matches of a device: by WebGPU, or on the CPU, where ours has as many threads as
-// theirs.
+// natively are the matches of a device: with WebGPU, or on the CPU with one thread and with all.
 func natively(d gpu.Device) []runtimeOf {
 	if !d.Info().InGo() {
 		return []runtimeOf{{"", "webgpu", 1}}
@@ -82,74 +85,82 @@ func (r runtimeOf) String() string {
 	return fmt.Sprintf("%s, %d threads", r.provider, r.threads)
 }
 
-// peers plays the matches: on a native device against onnxruntime-node's WebGPU, on the processor
-// against its CPU provider, in Chromium against onnxruntime-web's WebGPU and WebAssembly. Where one
-// fails, those before it are given too: they took minutes.
+// peers runs the matches: on a GPU against onnxruntime-node's WebGPU, on the processor against its
+// CPU provider, in Chromium against onnxruntime-web's WebGPU and WebAssembly. If one fails, peers
+// also returns the matches before it, because they took minutes.
 func (r *request) peers(ctx context.Context, m *weights.Model, tell, note func(string)) (*peersReport, error) {
-	o := r.options
-	if r.Train {
-		d, err := r.wish.Open(ctx, note)
-		if err != nil {
-			return nil, err
-		}
-		defer d.Close()
-		matches, err := r.stepMatches(ctx, d, tell)
-		return &peersReport{Options: o, Matches: matches}, err
-	}
-	modules, err := filepath.Abs(r.modules)
-	if err != nil {
-		return nil, err
-	}
-	folder, err := os.MkdirTemp("", "mrprism-peers")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(folder)
-	tell("exporting the network as ONNX")
-	files, err := exported(ctx, folder, o)
-	if err != nil {
-		return nil, err
-	}
-	found := &peersReport{Options: o}
+	found := &peersReport{Options: r.options}
+	var err error
 	if r.browser {
-		own, err := pageFiles(ctx, o, m)
-		if err != nil {
-			return nil, err
-		}
-		maps.Copy(files, own)
-		for _, theirs := range inPage {
-			if r.device != "" && r.device != theirs.device {
-				continue
-			}
-			matches, err := matchInPage(ctx, o, files, modules, theirs, tell)
-			found.Matches = append(found.Matches, matches...)
-			if err != nil {
-				return found, err
-			}
-		}
-		return found, nil
+		err = r.peersInPage(ctx, m, tell, found)
+		return found, err
 	}
 	d, err := r.wish.Open(ctx, note)
 	if err != nil {
 		return nil, err
 	}
 	defer d.Close()
+	if r.Train {
+		found.Matches, err = r.stepMatches(ctx, d, tell)
+	} else {
+		err = r.peersInNode(ctx, d, m, tell, found)
+	}
+	return found, err
+}
+
+// peersInPage runs the matches in Chromium: all of them, or those of -device.
+func (r *request) peersInPage(ctx context.Context, m *weights.Model, tell func(string), found *peersReport) error {
+	files, err := exported(ctx, r.options, tell)
+	if err != nil {
+		return err
+	}
+	own, err := pageFiles(ctx, r.options, m)
+	if err != nil {
+		return err
+	}
+	maps.Copy(files, own)
+	for _, theirs := range inPage {
+		if r.device != "" && r.device != theirs.device {
+			continue
+		}
+		matches, err := matchInPage(ctx, r.options, files, r.modules, theirs, tell)
+		found.Matches = append(found.Matches, matches...)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// peersInNode runs the matches of a device.
+func (r *request) peersInNode(ctx context.Context, d gpu.Device, m *weights.Model, tell func(string), found *peersReport) error {
+	files, err := exported(ctx, r.options, tell)
+	if err != nil {
+		return err
+	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, theirs := range natively(d) {
 		if d.Info().InGo() {
 			runtime.GOMAXPROCS(theirs.threads)
 		}
-		matches, err := matchInNode(ctx, d, o, m, files, modules, folder, theirs, tell)
+		matches, err := matchInNode(ctx, d, r.options, m, files, r.modules, theirs, tell)
 		found.Matches = append(found.Matches, matches...)
 		if err != nil {
-			return found, err
+			return err
 		}
 	}
-	return found, nil
+	return nil
 }
 
-// exported writes the network and its encoder as ONNX and gives them, and the picture, by their paths on the site.
-func exported(ctx context.Context, folder string, o options) (map[string][]byte, error) {
+// exported writes the network and its encoder as ONNX. It returns them and the picture by their paths
+// on the site.
+func exported(ctx context.Context, o options, tell func(string)) (map[string][]byte, error) {
+	tell("exporting the network as ONNX")
+	folder, err := os.MkdirTemp("", "mrprism-peers")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
 	files := map[string][]byte{"/x": gpu.Float32Bytes(channelsFirst(picture(o.Side), 3))}
 	for _, part := range []string{encoderAlone, wholeNetwork} {
 		file := filepath.Join(folder, part+".onnx")
@@ -163,9 +174,8 @@ func exported(ctx context.Context, folder string, o options) (map[string][]byte,
 			arguments = append(arguments, "-passes", fmt.Sprint(passes))
 		}
 		if _, err := goTool(ctx, nil, arguments...); err != nil {
-			return nil, fmt.Errorf("-peers writes the network by cmd/export, in a folder of MrPrism's sources: %w", err)
+			return nil, fmt.Errorf("-peers runs cmd/export and needs a folder of MrPrism's sources: %w", err)
 		}
-		var err error
 		if files["/model/"+part], err = os.ReadFile(file); err != nil {
 			return nil, err
 		}
@@ -173,7 +183,7 @@ func exported(ctx context.Context, folder string, o options) (map[string][]byte,
 	return files, nil
 }
 
-// version is that of an installed npm package, after its name.
+// version is the name and the version of an installed npm package.
 func version(modules, name string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(modules, "node_modules", name, "package.json"))
 	if err != nil {
@@ -184,11 +194,26 @@ func version(modules, name string) (string, error) {
 	return name + " " + about.Version, err
 }
 
-// matchInNode plays ours on a device against onnxruntime-node, whose WebGPU finds its adapter as
-// Dawn here does.
-func matchInNode(ctx context.Context, d gpu.Device, o options, m *weights.Model, files map[string][]byte, modules, folder string, theirs runtimeOf,
+// matchInNode runs our program on a device against onnxruntime-node. Its WebGPU finds the same
+// adapter as our Dawn.
+func matchInNode(ctx context.Context, d gpu.Device, o options, m *weights.Model, files map[string][]byte, modules string, theirs runtimeOf,
 	tell func(string)) ([]match, error) {
 	name, err := version(modules, "onnxruntime-node")
+	if err != nil {
+		return nil, err
+	}
+	if modules, err = filepath.Abs(modules); err != nil {
+		return nil, err
+	}
+	folder, err := os.MkdirTemp("", "mrprism-peers")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	scripts, err := fs.Sub(runner, "runner")
+	if err == nil {
+		err = os.CopyFS(folder, scripts)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -197,15 +222,6 @@ func matchInNode(ctx context.Context, d gpu.Device, o options, m *weights.Model,
 		return nil, err
 	}
 	defer s.close()
-	for _, script := range []string{"ort.mjs", "jobs.mjs"} {
-		content, err := runner.ReadFile("runner/" + script)
-		if err == nil {
-			err = os.WriteFile(filepath.Join(folder, script), content, 0o644)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
 	tell("compiling the network")
 	u, err := newOurs(ctx, d, o, m)
 	if err != nil {
@@ -231,7 +247,8 @@ func matchInNode(ctx context.Context, d gpu.Device, o options, m *weights.Model,
 	return matches(ctx, o, u, s.peers[onnxRuntime], d.Info().String(), name+", "+theirs.String(), tell)
 }
 
-// matchInPage plays ours on a device of the page against one provider of onnxruntime-web, each in its own worker.
+// matchInPage runs our program on a device of the page against a provider of onnxruntime-web, each
+// in its own worker.
 func matchInPage(ctx context.Context, o options, files map[string][]byte, modules string, theirs runtimeOf, tell func(string)) ([]match, error) {
 	name, err := version(modules, "onnxruntime-web")
 	if err != nil {
@@ -254,7 +271,7 @@ func matchInPage(ctx context.Context, o options, files map[string][]byte, module
 	return matches(ctx, o, p.peers[oursInPage], p.peers[onnxRuntime], "Chromium, "+theirs.device, name+", "+theirs.String(), tell)
 }
 
-// watch ends the matches when a worker tells of an error.
+// watch ends the matches when a worker sends an error.
 func watch(ctx context.Context, s *site, fail func(error)) {
 	for {
 		select {
@@ -266,40 +283,56 @@ func watch(ctx context.Context, s *site, fail func(error)) {
 	}
 }
 
-// matches compares and then times both parts. With an error it gives what was finished.
+// matches compares and then times both parts. With an error it also returns the finished parts.
 func matches(ctx context.Context, o options, ours, theirs peer, oursName, theirsName string, tell func(string)) (out []match, err error) {
 	for _, part := range []string{encoderAlone, wholeNetwork} {
 		tell(part + ": comparing with " + theirsName)
 		x := match{Part: part, OursName: oursName, TheirsName: theirsName, Agreement: agreement}
 		ask := func(p peer, values bool) answer {
-			time.Sleep(rest)
 			a := p.ask(ctx, job{part, values})
 			if a.Error != "" && err == nil {
 				err = fmt.Errorf("%s, %s: %s", part, map[bool]string{true: oursName, false: theirsName}[p == ours], a.Error)
 			}
 			return a
 		}
-		a, b := ask(ours, true), ask(theirs, true) // which also warms both up
+		a, b := ask(ours, true), ask(theirs, true) // this also warms both up
 		if err == nil {
 			x.Difference, err = furthest(a.Values, b.Values)
 		}
 		if err != nil {
 			return out, err
 		}
-		var times, theirTimes, ratios []float64
-		for i := range o.Repeats {
-			tell(fmt.Sprintf("%s: run %d of %d beside %s", part, i+1, o.Repeats, theirsName))
-			a, b := ask(ours, false), ask(theirs, false)
-			if err != nil {
-				return out, err
-			}
-			times, theirTimes, ratios = append(times, a.MS), append(theirTimes, b.MS), append(ratios, a.MS/b.MS)
+		run := func(p peer) func() (float64, error) {
+			return func() (float64, error) { return ask(p, false).MS, err }
 		}
-		x.Ours, x.Theirs, x.Ratio = spreadOf(times), spreadOf(theirTimes), spreadOf(ratios)
-		x.Ratio.Median = x.Ours.Median / x.Theirs.Median
+		if err := x.time(o.Repeats, func(i int) { tell(fmt.Sprintf("%s: run %d of %d beside %s", part, i+1, o.Repeats, theirsName)) }, run(ours), run(theirs)); err != nil {
+			return out, err
+		}
 		out = append(out, x)
 	}
 	return out, nil
+}
+
+// time times runs of both peers in turn. Each returns the milliseconds of a run.
+func (m *match) time(repeats int, begin func(i int), ours, theirs func() (float64, error)) error {
+	var times, theirTimes []float64
+	for i := range repeats {
+		begin(i)
+		for _, peer := range []struct {
+			run   func() (float64, error)
+			times *[]float64
+		}{{ours, &times}, {theirs, &theirTimes}} {
+			time.Sleep(rest)
+			ms, err := peer.run()
+			if err != nil {
+				return err
+			}
+			*peer.times = append(*peer.times, ms)
+		}
+	}
+	m.Ours, m.Theirs, m.Ratio = spreadOf(times), spreadOf(theirTimes), ratiosOf(times, theirTimes)
+	m.Ratio.Median = m.Ours.Median / m.Theirs.Median
+	return nil
 }
 
 // furthest is the largest difference between results of the same names.
@@ -327,18 +360,18 @@ func furthest(ours, theirs map[string][]float32) (float64, error) {
 	return most, nil
 }
 
-// table writes the matches for people.
+// table prints the matches.
 func (r *peersReport) table(out io.Writer) error {
-	fmt.Fprintf(out, "network      %s\nin turn      ours, theirs, ours, theirs ...\n\n", r.Options.network())
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "part\tours ms\ttheirs ms\tratio\tfrom\tto\tof\tdiffer by\tours\ttheirs")
+	t := command.NewTable(2, 0)
+	t.Line("network      %s\nin turn      ours, theirs, ours, theirs ...\n", r.Options.network())
+	t.Line("part\tours ms\ttheirs ms\tratio\tfrom\tto\tof\tdiffer by\tours\ttheirs")
 	for _, m := range r.Matches {
 		remark := ""
 		if m.Difference > m.Agreement {
 			remark = " (!)"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%.1g%s\t%s\t%s\n", m.Part, digits(m.Ours.Median), digits(m.Theirs.Median),
+		t.Line("%s\t%s\t%s\t%s\t%s\t%s\t%d\t%.1g%s\t%s\t%s", m.Part, digits(m.Ours.Median), digits(m.Theirs.Median),
 			digits(m.Ratio.Median), digits(m.Ratio.Least), digits(m.Ratio.Most), m.Ratio.N, m.Difference, remark, m.OursName, m.TheirsName)
 	}
-	return w.Flush()
+	return t.Print(out)
 }

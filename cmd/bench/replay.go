@@ -8,16 +8,16 @@ import (
 	"mrprism/internal/gpu"
 )
 
-// A command is timed in recordings of many copies, so that submitting and waiting hardly count.
+// A command is timed in a recording of many copies, which share the time of submitting and waiting.
 const (
-	replayTime = 20 * time.Millisecond // of one recording, at least
+	replayTime = 20 * time.Millisecond // shortest recording
 	mostCopies = 1024
-	latencies  = 4                      // that a recording takes at least
-	mostWait   = 100 * time.Millisecond // what counts of a latency: a page that nobody sees hears seldom
+	latencies  = 4                      // shortest recording, in latencies
+	mostWait   = 100 * time.Millisecond // largest latency: browsers call hidden pages seldom
 )
 
-// measureLatency returns the time from the end of a command until the program knows of it, since
-// browsers look for results every so often. It is the least time of a few empty reads.
+// measureLatency returns the time from the end of a command until the program knows of it: browsers
+// look for results at intervals. It is the least of a few empty reads.
 func measureLatency(ctx context.Context, d gpu.Device) (time.Duration, error) {
 	buffers, err := d.Allocate(ctx, []gpu.BufferSpec{{Label: "latency", Type: gpu.U32, Elements: 1}})
 	if err != nil {
@@ -35,8 +35,7 @@ func measureLatency(ctx context.Context, d gpu.Device) (time.Duration, error) {
 	return least, nil
 }
 
-// recorded is a command that can be timed: a recording of copies, one after the other on the same
-// buffers.
+// recorded is a recording of copies of a command, one after the other on the same buffers.
 type recorded struct {
 	device    gpu.Device
 	recording gpu.Recording
@@ -45,8 +44,8 @@ type recorded struct {
 	latency   float64 // milliseconds
 }
 
-// newRecorded records a command that has been prepared, on a device with that latency. It runs the
-// recording, since the first run of a command is slower.
+// newRecorded records a prepared command on a device with a latency. It also runs the recording,
+// because the first run is slower.
 func newRecorded(ctx context.Context, d gpu.Device, c gpu.Command, latency time.Duration) (*recorded, error) {
 	r := &recorded{device: d, latency: milliseconds(latency), wait: gpu.Range{Buffer: c.Clear, Dst: make([]byte, 4)}}
 	if c.Program != nil {
@@ -77,8 +76,8 @@ func newRecorded(ctx context.Context, d gpu.Device, c gpu.Command, latency time.
 	}
 }
 
-// time runs the recording and returns milliseconds a copy. It subtracts the latency, but at most
-// half of the time.
+// time runs the recording and returns milliseconds for a copy. It subtracts the latency, but at
+// most half of the time.
 func (r *recorded) time(ctx context.Context) (float64, error) {
 	start := time.Now()
 	err := r.device.Run(ctx, r.recording)
@@ -89,7 +88,7 @@ func (r *recorded) time(ctx context.Context) (float64, error) {
 	return (took - min(r.latency, took/2)) / float64(r.copies), err
 }
 
-// replay times a command that has been prepared: milliseconds a run, of so many repeats.
+// replay times a prepared command: milliseconds for a copy, over a number of recordings.
 func replay(ctx context.Context, d gpu.Device, c gpu.Command, repeats int) (spread, error) {
 	latency, err := measureLatency(ctx, d)
 	if err != nil {
@@ -111,13 +110,13 @@ func replay(ctx context.Context, d gpu.Device, c gpu.Command, repeats int) (spre
 	return spreadOf(times), nil
 }
 
-// milliseconds returns a time with its fractions.
+// milliseconds keeps the fractions.
 func milliseconds(t time.Duration) float64 { return float64(t.Nanoseconds()) / 1e6 }
 
-// since returns the milliseconds from start to now.
+// since is the time since start in milliseconds.
 func since(start time.Time) float64 { return milliseconds(time.Since(start)) }
 
-// timed is how long f took.
+// timed is the time that f takes.
 func timed(ctx context.Context, f func(context.Context) error) (ms float64, err error) {
 	start := time.Now()
 	err = f(ctx)

@@ -17,10 +17,11 @@ import (
 //go:embed runner
 var runner embed.FS
 
-// told is one message of a worker.
+// told is a message of a worker.
 type told struct{ kind, text string }
 
-// site serves files on loopback, to Chromium and to node, and passes messages on: what workers tell, and jobs and answers of peers.
+// site serves files to Chromium and node on this machine. It passes on messages of workers, and
+// jobs and answers of peers.
 type site struct {
 	address  string
 	server   *http.Server
@@ -29,10 +30,11 @@ type site struct {
 	peers    map[string]*remote
 }
 
-// The names of the peers that ask for jobs.
+// Names of the peers that ask for jobs.
 const oursInPage, onnxRuntime = "ours", "ort"
 
-// serve serves the runner, files by path and, as /ort/, the pages' build of ONNX Runtime in the node_modules of a folder.
+// serve serves the runner, files by path and, as /ort/, the build of ONNX Runtime for pages in the
+// node_modules of a folder.
 func serve(files map[string][]byte, modules string) (*site, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -49,7 +51,8 @@ func serve(files map[string][]byte, modules string) (*site, error) {
 	mux.HandleFunc("POST /answer/{peer}", func(w http.ResponseWriter, r *http.Request) { s.peer(w, r, (*remote).takeAnswer) })
 	mux.Handle("GET /ort/", http.StripPrefix("/ort/", http.FileServer(http.Dir(filepath.Join(modules, "node_modules", "onnxruntime-web", "dist")))))
 	s.server = &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cross-Origin-Opener-Policy", "same-origin") // threads of WebAssembly need both
+		// threads of WebAssembly need both headers
+		w.Header().Set("Cross-Origin-Opener-Policy", "same-origin")
 		w.Header().Set("Cross-Origin-Embedder-Policy", "require-corp")
 		mux.ServeHTTP(w, r)
 	})}
@@ -57,7 +60,7 @@ func serve(files map[string][]byte, modules string) (*site, error) {
 	return s, nil
 }
 
-func (s *site) close() { _ = s.server.Close() } // ends what still waits
+func (s *site) close() { _ = s.server.Close() } // ends waiting requests
 
 func (s *site) file(w http.ResponseWriter, r *http.Request) {
 	name := r.URL.Path
@@ -99,13 +102,13 @@ func (s *site) peer(w http.ResponseWriter, r *http.Request, do func(*remote, htt
 	}
 }
 
-// remote is a peer that asks for its jobs over HTTP: runner/jobs.mjs.
+// remote is a peer that asks for its jobs over HTTP, with runner/jobs.mjs.
 type remote struct {
 	jobs    chan job
 	answers chan answer
 }
 
-// patience is how long a request waits for a job before it is told to ask again.
+// patience is the time after which a request without a job is answered with "ask again".
 const patience = 30 * time.Second
 
 func (p *remote) giveJob(w http.ResponseWriter, r *http.Request) {
@@ -121,7 +124,7 @@ func (p *remote) giveJob(w http.ResponseWriter, r *http.Request) {
 func (p *remote) takeAnswer(_ http.ResponseWriter, r *http.Request) {
 	var a answer
 	if err := json.NewDecoder(r.Body).Decode(&a); err != nil {
-		a = answer{Error: "an answer that is no JSON: " + err.Error()}
+		a = answer{Error: "an answer is no JSON: " + err.Error()}
 	}
 	select {
 	case p.answers <- a:

@@ -30,7 +30,7 @@ func newStep(ctx context.Context, d gpu.Device, config model.Config, o options) 
 	return newStepWith(ctx, d, config, o, func(s *step) { s.update = s.Update(s.set, adam, 0) })
 }
 
-// newStepWith compiles the step with what follows the backward pass.
+// newStepWith compiles the step; end adds what follows the backward pass.
 func newStepWith(ctx context.Context, d gpu.Device, config model.Config, o options, end func(*step)) (*step, error) {
 	recipe, err := model.NewRecipe(o.Recipe)
 	if err != nil {
@@ -52,11 +52,11 @@ func newStepWith(ctx context.Context, d gpu.Device, config model.Config, o optio
 	return s, nil
 }
 
-// checkStep refuses batches that no step can be made of.
+// checkStep returns an error if no step is possible with the batch.
 func (o options) checkStep() error {
 	if size := o.Side / model.SideMultiple; o.Side != size*model.SideMultiple || o.Batch*size*size < 2 {
-		return fmt.Errorf("-batch %d, -side %d: a step needs a side that is a multiple of %d, and two images where it is %[3]d: batch norm at the bridge "+
-			"has no variance else", o.Batch, o.Side, model.SideMultiple)
+		return fmt.Errorf("-batch %d, -side %d: give a side that is a multiple of %d, and at least two images if it is %[3]d: batch norm at the bridge "+
+			"has no variance of a single value", o.Batch, o.Side, model.SideMultiple)
 	}
 	return nil
 }
@@ -72,7 +72,8 @@ func (s *step) begin() error {
 	return s.set.Initialise(1)
 }
 
-// run takes the next step: batch written, forward, backward, Adam, loss read.
+// run takes the next step: it writes the batch, runs forward, backward and Adam, and reads the
+// loss.
 func (s *step) run(ctx context.Context) error {
 	s.done++
 	if err := s.Write(s.plan, s.batch, s.recipe.FadeWeight); err != nil {

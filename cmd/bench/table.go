@@ -1,0 +1,271 @@
+//go:build !js
+
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"text/tabwriter"
+
+	"mrprism/internal/command"
+	"mrprism/model"
+)
+
+// figure is a line of a report.
+type figure struct {
+	name, unit string
+	spread
+}
+
+// figures are the lines of the report, without the kernels.
+func (r *report) figures() []figure {
+	const ms = "ms"
+	c, i := r.Ceilings, r.Inference
+	out := []figure{{"ceiling of multiply-adds", "GFLOP/s", c.Arithmetic}}
+	if c.Int8.N > 0 {
+		out = append(out, figure{"ceiling of multiply-adds of int8", "Gop/s", c.Int8})
+	}
+	out = append(out, []figure{
+		{"ceiling of copying", "GB/s", c.Memory}, {"a dispatch of nothing", "µs", c.Dispatch},
+		{"encoder", ms, i.Encoder}, {"one recurrence", ms, i.Recurrence}, {"four passes, warm", ms, i.FourPasses},
+		{"four passes, the first time", ms, one(i.FirstMS)}, {"compile", ms, one(i.CompileMS)},
+		{"compile, pipelines alone", ms, one(i.PipelinesMS)}, {"network", "pipelines", count(i.Pipelines)},
+		{"encoder", "dispatches", count(i.EncoderDispatches)}, {"one recurrence", "dispatches", count(i.RecurrenceDispatches)},
+		{"four passes", "dispatches", count(i.Dispatches)}, {"network", "MiB of buffers", mebibytes(i.Bytes)},
+	}...)
+	if t := i.ToF32; t != nil {
+		out = append(out, []figure{
+			{"encoder", "of f32", t.Encoder}, {"one recurrence", "of f32", t.Recurrence}, {"four passes, warm", "of f32", t.FourPasses},
+			{"network, buffers", "of f32", one(t.Bytes)},
+		}...)
+	}
+	if t := r.Training; t != nil {
+		out = append(out, []figure{
+			{"training step, warm", ms, t.Step}, {"training step, the first time", ms, one(t.FirstMS)},
+			{"training step, compile", ms, one(t.CompileMS)}, {"training step, compile, pipelines alone", ms, one(t.PipelinesMS)},
+			{"training step", "pipelines", count(t.Pipelines)}, {"training step", "dispatches", count(t.Dispatches)},
+			{"training step", "MiB of buffers", mebibytes(t.Bytes)},
+		}...)
+	}
+	return out
+}
+
+func count(n int) spread { return one(float64(n)) }
+
+func mebibytes(n int64) spread { return one(float64(n) / (1 << 20)) }
+
+// table prints the report.
+func (r *report) table(out io.Writer) error {
+	t := command.NewTable(2, 0)
+	t.Line("computed by  %s\nnetwork      %s", r.device(), r.Options.network())
+	if r.Training != nil {
+		t.Line("training     %s", r.step())
+	}
+	t.Line("\n\tmedian\tleast\tmost\tof")
+	for _, f := range r.figures() {
+		rest := ""
+		if f.N > 1 {
+			rest = fmt.Sprintf("\t%s\t%s\t%d", digits(f.Least), digits(f.Most), f.N)
+		}
+		t.Line("%s\t%s %s%s", f.name, digits(f.Median), f.unit, rest)
+	}
+	if err := t.Print(out); err != nil {
+		return err
+	}
+	for _, part := range parts(r.Kernels) {
+		for _, programs := range []bool{true, false} {
+			if err := kernelTable(out, part, programs); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// row is a line of a table of kernels: all dispatches of one shape, or of one program.
+type row struct {
+	name, shape    string
+	dispatches     int
+	ms, gflop, gb  float64
+	adding, atBest float64 // ms at the ceiling of multiply-adds, and at the nearest ceiling
+}
+
+func (t *kernelTimes) row() row {
+	n := float64(t.Dispatches)
+	ms := n * t.Time.Median
+	return row{t.Name, t.Shape, t.Dispatches, ms, n * t.GFLOP, n * t.GB, ms * t.Adds, ms * t.Ceiling}
+}
+
+// rows are the shapes, or the sums over the programs, the longest time first.
+func rows(part []kernelTimes, programs bool) []row {
+	var out []row
+	for i := range part {
+		r := part[i].row()
+		at := -1
+		if programs {
+			r.shape = ""
+			at = slices.IndexFunc(out, func(o row) bool { return o.name == r.name })
+		}
+		if at < 0 {
+			out = append(out, r)
+			continue
+		}
+		o := &out[at]
+		o.dispatches += r.dispatches
+		o.ms, o.gflop, o.gb = o.ms+r.ms, o.gflop+r.gflop, o.gb+r.gb
+		o.adding, o.atBest = o.adding+r.adding, o.atBest+r.atBest
+	}
+	slices.SortStableFunc(out, func(a, b row) int { return cmp.Compare(b.ms, a.ms) })
+	return out
+}
+
+// parts splits the kernels into those of encoder, recurrence, rater labels and training step.
+func parts(kernels []kernelTimes) [][]kernelTimes {
+	var out [][]kernelTimes
+	for i, k := range kernels {
+		if i == 0 || k.Part != kernels[i-1].Part {
+			out = append(out, nil)
+		}
+		out[len(out)-1] = append(out[len(out)-1], k)
+	}
+	return out
+}
+
+// smallestShare is the share of a part's time below which its tables have no line. The JSON has
+// all.
+const smallestShare = 0.005
+
+func kernelTable(out io.Writer, part []kernelTimes, programs bool) error {
+	all, sum := rows(part, programs), 0.0
+	for _, r := range all {
+		sum += r.ms
+	}
+	what := "shapes"
+	if programs {
+		what = "programs"
+	}
+	t := command.NewTable(2, tabwriter.AlignRight)
+	t.Title("%s by %s, each dispatch alone: %s ms together\n", part[0].Part, what, digits(sum))
+	t.Line("ms\tshare\tdispatches\tMFLOP\tGFLOP/s\tMB\tGB/s\tof adds\tof ceiling\t")
+	for _, r := range all {
+		if r.ms < smallestShare*sum {
+			break
+		}
+		t.Line("%s\t%.1f %%\t%d\t%s\t%s\t%s\t%s\t%.0f %%\t%.0f %%\t  %s  %s", digits(r.ms), 100*r.ms/sum, r.dispatches,
+			digits(1e3*r.gflop), digits(1e3*r.gflop/r.ms), digits(1e3*r.gb), digits(1e3*r.gb/r.ms), 100*r.adding/r.ms, 100*r.atBest/r.ms, r.name, r.shape)
+	}
+	return t.Print(out)
+}
+
+// device, network and step describe what was measured.
+func (r *report) device() string {
+	return fmt.Sprintf("%s [%s, %s] %s", r.Adapter, r.Backend, r.Kind, r.Driver)
+}
+
+func (o *options) network() string {
+	values := "random weights"
+	if o.Weights != "" {
+		values = "weights " + o.Weights
+	}
+	if o.Precision != "" && o.Precision != model.F32 {
+		values += ", " + string(o.Precision)
+	}
+	return fmt.Sprintf("%s, %d raters, %d classes, %d×%d pixels, %s", o.Config, o.Raters, o.Classes, o.Side, o.Side, values)
+}
+
+func (r *report) step() string {
+	again := ""
+	if r.Options.Recompute {
+		again = ", recomputing"
+	}
+	return fmt.Sprintf("batch %d, recipe %s%s", r.Options.Batch, r.Options.Recipe, again)
+}
+
+// readReport reads a report that -json wrote.
+func readReport(file string) (*report, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	r := new(report)
+	if err := json.Unmarshal(text, r); err != nil {
+		return nil, fmt.Errorf("%s is no report of bench -json: %w", file, err)
+	}
+	if r.Ceilings == nil || r.Inference == nil {
+		return nil, fmt.Errorf("%s is no report of this version of bench: write it again with -json", file)
+	}
+	return r, nil
+}
+
+// ratio is now/base of the medians, with the range that both spreads allow.
+func ratio(base, now spread) spread {
+	return spread{Median: now.Median / base.Median, Least: now.Least / base.Most, Most: now.Most / base.Least, N: min(base.N, now.N)}
+}
+
+// compare prints the ratio of every figure that both reports have. First it names what differs
+// between the reports.
+func compare(out io.Writer, base, now *report) error {
+	t := command.NewTable(2, 0)
+	t.Title("ratios: now (%s) / base (%s)", now.Options.Commit, base.Options.Commit)
+	differ := func(what, was, is string) {
+		if was != is {
+			t.Line("NOT THE SAME %s: base %s, now %s", what, was, is)
+		}
+	}
+	differ("device", base.device(), now.device())
+	differ("network", base.Options.network(), now.Options.network())
+	if base.Training != nil && now.Training != nil {
+		differ("training step", base.step(), now.step())
+	}
+	was := map[string]spread{}
+	for _, f := range append(base.figures(), base.kernelFigures()...) {
+		was[f.name+f.unit] = f.spread
+	}
+	t.Line("\n\tratio\tfrom\tto\tbase\tnow")
+	for _, f := range append(now.figures(), now.kernelFigures()...) {
+		before, both := was[f.name+f.unit]
+		if !both || before.Median == 0 {
+			continue
+		}
+		r := ratio(before, f.spread)
+		from, to := "", ""
+		if r.N > 1 {
+			from, to = digits(r.Least), digits(r.Most)
+		}
+		t.Line("%s\t%s\t%s\t%s\t%s\t%s %s", f.name, digits(r.Median), from, to, digits(before.Median), digits(f.Median), f.unit)
+	}
+	return t.Print(out)
+}
+
+// kernelFigures are the times of all dispatches of each program.
+func (r *report) kernelFigures() (out []figure) {
+	for _, part := range parts(r.Kernels) {
+		for _, row := range rows(part, true) {
+			var sum spread
+			for i := range part {
+				if t := part[i].Time.scaled(float64(part[i].Dispatches)); part[i].Name == row.name {
+					sum = spread{sum.Median + t.Median, sum.Least + t.Least, sum.Most + t.Most, t.N}
+				}
+			}
+			out = append(out, figure{part[0].Part + ", " + row.name, "ms", sum})
+		}
+	}
+	return out
+}
+
+// digits writes a number with three digits or more.
+func digits(v float64) string {
+	switch {
+	case v == float64(int64(v)) || v >= 100:
+		return fmt.Sprintf("%.0f", v)
+	case v >= 10:
+		return fmt.Sprintf("%.1f", v)
+	case v >= 1:
+		return fmt.Sprintf("%.2f", v)
+	}
+	return fmt.Sprintf("%.3f", v)
+}
