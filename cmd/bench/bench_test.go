@@ -43,7 +43,7 @@ func TestReport(t *testing.T) {
 	assert.Greater(t, r.Training.Dispatches, r.Inference.EncoderDispatches+2*r.Inference.RecurrenceDispatches)
 }
 
-// Another precision is measured beside f32; random weights get their ranges from the picture.
+// Another precision runs beside f32. Random weights get their ranges from the picture.
 func TestPrecision(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "times.json")
 	code, table, stderr := call(t, "-device", "processor", "-precision", "int8", "-json", file)
@@ -123,7 +123,7 @@ func TestCompare(t *testing.T) {
 	assert.Regexp(t, `(?m)^encoder, conv +0\.500 +0\.250 +1 +10 +5 ms$`, out.String(), "5/20 to 6/6")
 }
 
-// needsChromium skips the test where there is none, or fails where CI=true.
+// needsChromium skips the test without Chromium. With CI=true it fails the test.
 func needsChromium(t *testing.T) {
 	t.Helper()
 	if _, err := chromium.Find(); err != nil {

@@ -15,8 +15,7 @@ import (
 	"mrprism/internal/vector"
 )
 
-// What is timed does the work that is counted: an invocation's chains take so many steps, and the
-// copy is whole.
+// The timed kernels do the work that is counted: all steps of every chain, and the whole copy.
 func TestCeilingKernels(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d gpu.Device) {
 		ctx := t.Context()
@@ -51,7 +50,7 @@ func TestCeilingKernels(t *testing.T) {
 	})
 }
 
-// So do the processor's: every product is computed in every loop.
+// The processor's kernels compute every product in every loop.
 func TestCeilingOfVectors(t *testing.T) {
 	ctx := t.Context()
 	d, err := device.Open(ctx, device.Processor, device.Options{})
@@ -106,7 +105,7 @@ func TestCeilingOfVectors(t *testing.T) {
 	}
 }
 
-// A kernel of int8 is set beside int8's own ceiling, where there is one.
+// A kernel of int8 is compared with the ceiling of int8, if that was measured.
 func TestShares(t *testing.T) {
 	// 100 GFLOP/s, 10 GB/s
 	k := kernelTimes{Name: "conv2d_int8_forward", GFLOP: 1, GB: 0.1, Time: one(10)}

@@ -16,7 +16,7 @@ import (
 	"mrprism/internal/gpu/device"
 )
 
-// Both take the same step: loss and gradients agree, at every side that is asked for.
+// Both programs take the same step: loss and gradients agree at every side.
 func TestStepBesideTorch(t *testing.T) {
 	if err := findTorch(t.Context()); err != nil {
 		t.Skip(err)
@@ -62,7 +62,7 @@ func TestWhereThereIsNoTorch(t *testing.T) {
 	assert.Contains(t, stderr, "default or unsteered")
 }
 
-// A step that is not the same is an error, which names what differs.
+// If the steps differ, the error names the difference.
 func TestApart(t *testing.T) {
 	norms := map[string]float64{"a": 2, "b": 1e-6}
 	difference, err := apart(4, norms, torchAnswer{Loss: 4.004, Norms: map[string]float64{"a": 2.001, "b": 2e-6}})

@@ -19,7 +19,7 @@ import (
 
 var tiny = options{Config: "tiny", Raters: 3, Classes: 2, Side: 64, Repeats: 2}
 
-// scripted is a peer that gives prepared answers, one a job.
+// scripted is a peer that gives prepared answers, one for each job.
 type scripted []answer
 
 func (s *scripted) ask(context.Context, job) answer {
@@ -54,7 +54,7 @@ func TestChannelsFirst(t *testing.T) {
 	assert.Equal(t, []float32{1, 3, 5, 2, 4, 6}, channelsFirst([]float32{1, 2, 3, 4, 5, 6}, 2))
 }
 
-// A page's worker answers jobs over HTTP, and computes what the reference does.
+// A page's worker answers jobs over HTTP, with the results of the reference.
 func TestPeerInPage(t *testing.T) {
 	needsChromium(t)
 	d, err := device.Open(t.Context(), device.Reference, device.Options{})
@@ -82,7 +82,7 @@ func TestPeerInPage(t *testing.T) {
 	fail(nil)
 }
 
-// ONNX Runtime itself, where make peers has installed it.
+// The matches with ONNX Runtime, if "make peers" has installed it.
 func TestPeers(t *testing.T) {
 	const variable = "MRPRISM_ORT"
 	modules := os.Getenv(variable)

@@ -52,7 +52,7 @@ func centresFile(t *testing.T, text string, pictures ...string) string {
 	return file
 }
 
-// biased is a model whose mask is everything, or nothing.
+// biased is a model whose mask is the whole image for a large bias, or empty for a low one.
 func biased(t *testing.T, about weights.Metadata, bias float32) string {
 	t.Helper()
 	return weightsFile(t, about, func(f *weights.File) {
@@ -77,7 +77,7 @@ func TestReadCentres(t *testing.T) {
 	require.Equal(t, &circle{0, 1, 1}, set.photographs[0].circle)
 }
 
-// Every bad line is told by its number, and why; good lines are not.
+// The error names every bad line by its number, with the reason, and no good line.
 func TestBadCentres(t *testing.T) {
 	lines := []struct{ line, want string }{
 		{"a,.1,.1,.1,", ""},
@@ -133,7 +133,7 @@ func TestBadCentres(t *testing.T) {
 	require.ErrorContains(t, err, filepath.Join(filepath.Dir(file), "images"))
 }
 
-// A disc drawn anew has its own centre and area, whatever the image's shape.
+// The mask of a circle has the centre and the area of the circle, for images of any shape.
 func TestCompare(t *testing.T) {
 	const w, h = 120, 80
 	img := &imageio.Image{W: w, H: h}
@@ -156,7 +156,7 @@ func TestCompare(t *testing.T) {
 	require.Zero(t, area)
 }
 
-// The limits of right: the distance, the area below and above, and what is absent.
+// The limits of a right result: the distance, the area below and above, and absent structures.
 func TestRight(t *testing.T) {
 	for _, c := range []struct {
 		distance, area float64
@@ -174,7 +174,7 @@ func TestRight(t *testing.T) {
 	require.True(t, absent.Right && absent.Doubted && !absent.Present)
 }
 
-// A bright pixel is where the circle's centre is, after every turn; four turns are none.
+// A bright pixel stays at the centre of the circle after every turn. Four turns change nothing.
 func TestQuarter(t *testing.T) {
 	img := &imageio.Image{W: 7, H: 4, Pix: make([]uint8, 3*7*4), Format: "png"}
 	for i := range img.Pix {
@@ -194,8 +194,8 @@ func TestQuarter(t *testing.T) {
 	require.Equal(t, circle{5.5, 1.5, 2}, at)
 }
 
-// The program judges by the CSV alone: what marks everything is right where the circle is as large,
-// in every turn, and wrong where it is elsewhere or nothing is there.
+// The CSV alone decides. A mask of the whole image is right for a circle of that size, in every
+// turn, and wrong for circles elsewhere or absent structures.
 func TestCentres(t *testing.T) {
 	text := "name,cx,cy,r\nlarge,.7,.5,.4\nelsewhere,.1,.1,.4\nabsent,,,\nsmall,.5,.5,.1\n"
 	names := []string{"large.png", "elsewhere.png", "absent.jpg", "small.png"}
@@ -242,7 +242,7 @@ func TestCentres(t *testing.T) {
 	require.Contains(t, table, "AUROC  0.500  3 odd, 1 others")
 }
 
-// Rows and names of what is judged, whatever the engine doubts.
+// Rows and names depend on right and doubted alone.
 func TestTallies(t *testing.T) {
 	doubt := []segment.Doubt{{Code: "odd"}}
 	of := func(set, name string, right, doubted bool) *centreScore {
@@ -264,7 +264,7 @@ func TestTallies(t *testing.T) {
 	require.Equal(t, 1, strings.Count(out.String(), "silently wrong:"))
 }
 
-// stopping is a device on which the user stops as soon as ready says so.
+// stopping is a device on which the user stops the program when ready returns true.
 type stopping struct {
 	gpu.Device
 	ready func() bool
@@ -278,7 +278,7 @@ func (d *stopping) Run(ctx context.Context, recordings ...gpu.Recording) error {
 	return d.Device.Run(ctx, recordings...)
 }
 
-// What was judged until the user stops is told, with how much is missing.
+// The report has everything that was judged until the user stopped, and says how much is missing.
 func TestStopped(t *testing.T) {
 	centres, foreign := centresFile(t, "name,cx,cy,r\na,.5,.5,.5\nb,.5,.5,.5\n", "a.png", "b.png"), t.TempDir()
 	for i := range 3 {

@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// changedTo applies the change whose name begins so.
+// changedTo applies the change whose name begins with name.
 func changedTo(t *testing.T, name string, l *dataset.Loaded) *dataset.Loaded {
 	t.Helper()
 	for _, c := range changes {
@@ -32,8 +32,7 @@ func changedTo(t *testing.T, name string, l *dataset.Loaded) *dataset.Loaded {
 	return nil
 }
 
-// Every change does what its name says, pixel by pixel; 16×9 pixels of all sorts of colours, none
-// of them near white.
+// Every change computes what its name says, for 16×9 pixels of many colours, none near white.
 func TestChangesOfColour(t *testing.T) {
 	l := &dataset.Loaded{Image: &imageio.Image{W: 16, H: 9}}
 	for i := range 16 * 9 {
@@ -70,8 +69,8 @@ func TestChangesOfColour(t *testing.T) {
 	}
 }
 
-// A white column in a picture 512 pixels wide becomes a Gaussian of four pixels' deviation, and
-// stays where it is.
+// A white column in a picture 512 pixels wide becomes a Gaussian of four pixels' deviation in the
+// same place.
 func TestChangeBlurs(t *testing.T) {
 	const w, h, at = 512, 9, 200
 	l := &dataset.Loaded{Image: &imageio.Image{W: w, H: h, Pix: make([]uint8, 3*w*h)}}
@@ -91,7 +90,7 @@ func TestChangeBlurs(t *testing.T) {
 	require.InDelta(t, 4, math.Sqrt(second/sum), .15, "cut off at three deviations, and rounded")
 }
 
-// mirrorFiles turns every picture of a copy of the folder round.
+// mirrorFiles mirrors every picture of a copy of the folder.
 func mirrorFiles(t *testing.T, dir string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "mirrored")
@@ -128,8 +127,7 @@ func scores(t *testing.T, args ...string) (r report, table string) {
 	return r, table
 }
 
-// Under "mirrored" images score as they do where the files themselves are mirrored, and the table
-// has every row.
+// "mirrored" gives the scores of mirrored files, and the table has every row.
 func TestChangedScores(t *testing.T) {
 	dir, about := synthesise(t)
 	require.NoError(t, os.Remove(filepath.Join(dir, "raters", about.Raters[2], "disc", "case0004.png")))
@@ -159,8 +157,8 @@ func TestChangedScores(t *testing.T) {
 	require.Empty(t, turned.Cases[0].Changed)
 }
 
-// What marks every pixel, or finds nothing, is the same from the left and from the right and in
-// every light. From farther there are more pixels that nobody marks.
+// A model that marks every pixel, or nothing, has the same scores under every change. From farther
+// away more pixels are unmarked.
 func TestChangesOfModelsThatDoNotLook(t *testing.T) {
 	dir := levelData(t)
 	for _, bias := range []float32{30, -30} {
@@ -185,8 +183,8 @@ func TestChangesOfModelsThatDoNotLook(t *testing.T) {
 	}
 }
 
-// Predictions on the line .5·true + .3 have its slope and intercept; of five, the smallest quarter
-// is two.
+// Predictions on the line .5·true + .3 have its slope and intercept. The smallest quarter of five
+// images has two.
 func TestRatios(t *testing.T) {
 	var cases []*caseScore
 	for _, reference := range []float64{.8, .4, .7, .5, .6} {

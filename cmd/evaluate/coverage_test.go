@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Figures on the border of an interval lie inside. Widths of areas are shares of the figure.
+// A figure on the border of an interval is inside. Widths of areas are shares of the figure.
 func TestCoverage(t *testing.T) {
 	promise := new(.9)
 	intervals := []*held{{10, 20, promise, 10}, {10, 20, promise, 20}, {10, 20, promise, 20.5}, nil, {0, 3, promise, 0}}
@@ -43,7 +43,7 @@ func TestCoverage(t *testing.T) {
 	require.Regexp(t, `  range of the mask and the heads +1 +0 +100.0 \[20.7, 100.0\] % +– +0.200\n`, out.String())
 }
 
-// Areas are told by class, their widths in shares of the figure; ratios are told as they are.
+// Areas are by class, with widths as shares of the figure; ratios have absolute widths.
 func TestCoverages(t *testing.T) {
 	data := &dataset.Dataset{Classes: []string{"disc", "cup"}}
 	ratio := &ratioScore{Interval: &held{.2, .5, new(.9), .4}, Raters: &held{Low: .3, High: .35, Reference: .4}}

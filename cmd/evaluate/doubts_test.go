@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// judged is an image of two structures, of which nobody may have marked the second: its soft Dice,
-// its score, and the codes of its doubts.
+// judged is an image of two structures, the second without marks if it has no soft Dice, with its
+// score and the codes of its doubts.
 func judged(dice []float64, score *float64, codes ...string) *caseScore {
 	c := &caseScore{Name: "i", Folder: "f", trust: trust{Found: true, Doubt: score, Doubted: len(codes) > 0}}
 	for _, code := range codes {
@@ -49,8 +49,8 @@ func TestDoubts(t *testing.T) {
 	require.Nil(t, doubts(nil))
 }
 
-// Wrong results and foreign pictures are odd, the others not; what finds nothing is odder than all.
-// One score that is unknown is enough to say so.
+// Wrong results and foreign pictures are odd, the others are not. A result that found nothing is
+// the oddest. With one unknown score there is no AUROC.
 func TestOdd(t *testing.T) {
 	s := &scorer{cases: []*caseScore{judged([]float64{1}, new(.2)), judged([]float64{1}, new(.9))}}
 	require.Nil(t, s.odd(), "nothing should be doubted where there is only -data")
@@ -84,8 +84,8 @@ func TestOdd(t *testing.T) {
 	}
 }
 
-// The curve is that of the images in the order of their scores; of equal ones it is the mean over
-// all orders.
+// The curve takes the images in the order of their scores. For equal scores it is the mean over all
+// orders.
 func TestCurve(t *testing.T) {
 	inf := math.Inf(1)
 	images := []ranked{{inf, .1}, {.5, .9}, {.2, .8}, {.5, .6}, {inf, .3}}
@@ -106,8 +106,8 @@ func TestCurve(t *testing.T) {
 	}
 }
 
-// The means are over the structures that are marked; images without a doubt are kept; the area is
-// that under the curve.
+// Means are over the marked structures; images without a doubt are kept; the area is that under the
+// curve.
 func TestRisks(t *testing.T) {
 	cases := []*caseScore{judged([]float64{.9, .7}, new(.1)), judged([]float64{.5}, new(1.5), "odd"), lost(0), judged([]float64{.6}, new(.3))}
 	// of levels, one of which is missing
@@ -140,8 +140,8 @@ func TestRisks(t *testing.T) {
 	require.Nil(t, risks(cases[4:]))
 }
 
-// The picture is written where there is a curve. Where there is none the other files are, and the
-// program fails.
+// The picture is written if there is a curve. Without one the program fails, and writes the other
+// files.
 func TestRiskFile(t *testing.T) {
 	dir := levelData(t)
 	file := filepath.Join(t.TempDir(), "risk.svg")
@@ -167,7 +167,7 @@ func TestRiskFile(t *testing.T) {
 	require.Contains(t, stdout, "soft Dice")
 }
 
-// The last cells of a line tell of doubts; no figure is lost in JSON either.
+// The last cells of a line are the doubts. The JSON has all figures too.
 func TestDoubtsAreWritten(t *testing.T) {
 	cases := []*caseScore{judged([]float64{.5}, new(1.25), "odd", "edge"), judged([]float64{.5}, nil)}
 	for _, c := range cases {

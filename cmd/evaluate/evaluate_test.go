@@ -74,8 +74,8 @@ func weightsFile(t *testing.T, about weights.Metadata, change func(*weights.File
 	return path
 }
 
-// synthesise writes five images with the marks of the scenario's six raters, and a model of the
-// same names.
+// synthesise writes five images with the marks of the scenario's six raters, and metadata of a
+// model with these raters.
 func synthesise(t *testing.T) (dir string, about weights.Metadata) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "data")
@@ -104,7 +104,7 @@ func writeMask(t *testing.T, path string, w, h int, inside func(x, y int) bool) 
 	require.NoError(t, os.WriteFile(path, b.Bytes(), 0o644))
 }
 
-// Every figure of one image is what the engine's maps and the metrics give, computed here anew.
+// Every figure of one image equals what this test computes from the engine's maps and the metrics.
 func TestFiguresOfAnImage(t *testing.T) {
 	dir, about := synthesise(t)
 	missing := filepath.Join(dir, "raters", about.Raters[2], "disc", "case0004.png")
@@ -193,8 +193,8 @@ func TestFiguresOfAnImage(t *testing.T) {
 	require.NotEqual(t, got.Cases[0].Classes[0].Response[0].Before, got.Cases[0].Classes[0].Response[0].After, "the weight must do something, or this test says little")
 }
 
-// levelData writes five images with two agreement levels; the inner one of the last lies inside the
-// outer.
+// levelData writes five images with four agreement levels. Higher levels lie inside lower ones, and
+// the cup inside the disc.
 func levelData(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -219,8 +219,8 @@ func levelData(t *testing.T) string {
 	return dir
 }
 
-// Levels have no weights to respond to; what is not found is scored as empty and said so; other
-// weights stand beside.
+// Levels have no weights to respond to. A result that found nothing is scored as an empty mask, and
+// the report says so. Other weights stand beside.
 func TestLevelsNotFoundAndComparison(t *testing.T) {
 	dir := levelData(t)
 	blind := func(f *weights.File) {
@@ -269,7 +269,8 @@ func TestMeans(t *testing.T) {
 	require.InDelta(t, 2, rest, 1e-12)
 }
 
-// A mask that follows its raters exactly has slope 1, one that goes half the way one half.
+// A mask that follows its raters exactly has slope 1; a mask that moves half as far has slope one
+// half.
 func TestFollows(t *testing.T) {
 	scores := []*classScore{
 		{Response: []*response{{Area: .1, RaterArea: .2}, {Area: -.2, RaterArea: -.4}}}, {Response: []*response{nil, {Area: .05, RaterArea: .1}}}, {},

@@ -25,7 +25,7 @@ func asProblems(t *testing.T, err error) dataset.Problems {
 	return problems
 }
 
-// Pictures are those of the folder, or of its subfolder images; other files are none.
+// The pictures are those of the folder, or of its subfolder images. Other files do not count.
 func TestReadForeign(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"b.png", "a.JPG", "c.jpeg", ".hidden.png", "notes.txt"} {
@@ -45,7 +45,8 @@ func TestReadForeign(t *testing.T) {
 	require.ErrorContains(t, err, "there is no .png")
 }
 
-// A model that finds nothing doubts every picture; one without an anchor segments them whole.
+// A model that finds nothing doubts every picture. A model without an anchor segments the whole
+// picture.
 func TestForeign(t *testing.T) {
 	one, two := t.TempDir(), t.TempDir()
 	writePicture(t, filepath.Join(one, "a.png"), 30, 20)
@@ -65,7 +66,7 @@ func TestForeign(t *testing.T) {
 	require.Equal(t, len(got.Foreign.Pictures[0].Doubts) > 0, got.Foreign.Together.Doubted.Images == 1)
 }
 
-// The table names ten of those that nothing doubts, and says how many more.
+// The table names ten pictures that are not doubted, and the number of the others.
 func TestForeignNames(t *testing.T) {
 	s := &scorer{}
 	set := &album{name: "wild"}
@@ -86,7 +87,7 @@ func TestForeignNames(t *testing.T) {
 	require.Contains(t, out.String(), "and 3 more, in -json")
 }
 
-// Bad pictures of all folders and CSVs are told together, before a device is opened.
+// One error names the bad pictures of all folders and CSVs, before a device is opened.
 func TestBadPicturesAreToldFirst(t *testing.T) {
 	dir := t.TempDir()
 	centres := centresFile(t, "name,cx,cy,r\na,.5,.5,.5\nb,.5,.5,.5\n", "a.png", "b.png")

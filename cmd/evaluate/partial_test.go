@@ -16,7 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Heads of other raters than the data's are compared with none, and it is said so.
+// If the data has other raters than the model, heads are not compared with them, and a note says
+// so.
 func TestStrangers(t *testing.T) {
 	dir, about := synthesise(t)
 	about.Raters[0], about.Raters[1] = about.Raters[1], about.Raters[0]
@@ -27,7 +28,8 @@ func TestStrangers(t *testing.T) {
 	require.NotContains(t, stdout, "each head")
 }
 
-// What was scored until an image fails, or the user stops, is reported as what it is.
+// The report has the images that were scored before one failed or the user stopped, and says that
+// it is a part.
 func TestPartOfTheImages(t *testing.T) {
 	dir, about := synthesise(t)
 	m, err := command.Weights(weightsFile(t, about, nil))

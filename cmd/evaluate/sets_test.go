@@ -14,8 +14,8 @@ import (
 	"mrprism/internal/metric"
 )
 
-// Heads that draw as the raters did are the same set, whose is whose or not; the head of a rater
-// who has not marked does not count.
+// Heads that draw as the raters did are an equal set, in any order. The head of a rater without a
+// mark does not count.
 func TestSet(t *testing.T) {
 	marks := [][]uint8{{1, 1, 0, 0}, nil, {0, 1, 1, 0}}
 	swapped := [][]float32{{0, .9, .8, .1}, {1, 1, 1, 1}, {.7, .6, .5, 0}}
@@ -39,8 +39,7 @@ func TestAgree(t *testing.T) {
 	require.Nil(t, agree(make([]float32, 4), votes, 4, 1).Hausdorff, "an empty mask has no outline")
 }
 
-// Raters who marked the same have no kappa inside the union of their marks; how many images those
-// are is told.
+// Equal marks have no kappa inside their union. The report counts these images.
 func TestUndefinedKappa(t *testing.T) {
 	same := metric.Count([]uint8{1, 1, 0, 0}, []uint8{1, 1, 0, 0})
 	differing := metric.Count([]uint8{1, 1, 0, 0}, []uint8{0, 1, 1, 0})
@@ -58,7 +57,7 @@ func TestUndefinedKappa(t *testing.T) {
 	require.Regexp(t, `not defined: marks are empty or full, or there is one +1\n`, out.String())
 }
 
-// The lines of the CSV are the figures of the JSON, and their means those of the report.
+// The CSV has the figures of the JSON, and their means are those of the report.
 func TestCSV(t *testing.T) {
 	dir, about := synthesise(t)
 	require.NoError(t, os.Remove(filepath.Join(dir, "raters", about.Raters[2], "disc", "case0001.png")))

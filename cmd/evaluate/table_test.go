@@ -26,12 +26,12 @@ func TestIntervalsAreWritten(t *testing.T) {
 	assert.JSONEq(t, `{"mean": 0.5}`, string(text))
 }
 
-// stream is a standard output that nobody reads any more.
+// stream is a standard output whose reader has gone away.
 type stream struct{}
 
 func (stream) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
 
-// What was computed is in the files, whatever becomes of the table and of the other file.
+// The files are written even if the table or another file cannot be written.
 func TestDeliver(t *testing.T) {
 	folder := t.TempDir()
 	lines, figures := filepath.Join(folder, "a.csv"), filepath.Join(folder, "a.json")

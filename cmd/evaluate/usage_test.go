@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The program runs within the test here: Go's test cache does not see what TestMain builds, and
-// would keep results of an older program.
+// The program runs inside the test. Go's test cache does not see the program that TestMain builds,
+// and would keep the results of an older one.
 func TestHelp(t *testing.T) {
 	var out, problems strings.Builder
 	require.Zero(t, run(t.Context(), []string{"-h"}, &out, &problems))
@@ -29,7 +29,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// Flags that need another one, lists that cannot be meant, and models that do not search.
+// Flags without the flag that they need, impossible lists, and models that do not search.
 func TestWrongUsageOfPictures(t *testing.T) {
 	centres := centresFile(t, "name,cx,cy,r\na,.5,.5,.5\n", "a.png")
 	file, blind := weightsFile(t, segmenttest.Fundus(), nil), weightsFile(t, segmenttest.Raters(), nil)
@@ -71,7 +71,7 @@ func TestWrongUsageOfPictures(t *testing.T) {
 	}
 }
 
-// cupsOnly is levelData whose discs nobody has marked.
+// cupsOnly is levelData without marks of discs.
 func cupsOnly(t *testing.T) string {
 	t.Helper()
 	dir := levelData(t)

@@ -27,8 +27,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The ten worst stay, the worst first. Of equals the earlier stays and comes first. Results that
-// are not among the ten are not drawn.
+// The ten worst results stay, the worst first. Of equal results the earlier stays and comes first.
+// Results that do not stay are not drawn.
 func TestWorst(t *testing.T) {
 	var w worst
 	drawn := 0
@@ -55,7 +55,8 @@ func TestWorst(t *testing.T) {
 	require.Equal(t, 14, w.offered)
 }
 
-// Silently wrong results come before doubted ones, and these before right ones, the farthest first.
+// Silently wrong results come first, then wrong results with a doubt, then right results, the
+// farthest first.
 func TestRankOfCentres(t *testing.T) {
 	doubted := trust{Found: true, Doubted: true}
 	ordered := []*centreScore{
@@ -88,7 +89,7 @@ func flat(w, h int, ink color.RGBA) *imageio.Image {
 	return img
 }
 
-// disc is a mask of 1 within r of a place.
+// disc is a mask of 1 within r of x, y.
 func disc[T uint8 | float32](w, h int, x, y, r float64) []T {
 	mask := make([]T, w*h)
 	for i := range mask {
@@ -99,8 +100,8 @@ func disc[T uint8 | float32](w, h int, x, y, r float64) []T {
 	return mask
 }
 
-// A picture is 220 pixels long. Outlines lie where the mask's border does, whether the map is the
-// whole image's or a part's. Dashes leave holes.
+// A picture is 220 pixels long. Outlines lie on the border of the mask, for a map of the whole
+// image and of a part. Dashes leave holes.
 func TestOutlines(t *testing.T) {
 	ground := color.RGBA{80, 60, 40, 255}
 	img := flat(440, 330, ground)
@@ -143,7 +144,7 @@ func TestOutlines(t *testing.T) {
 	require.Equal(t, ground, p.RGBAAt(100, 110))
 }
 
-// Dashes close: their number is whole. Lines too short for two have none.
+// A closed line has a whole number of dashes. A line that is too short for two has none.
 func TestDashed(t *testing.T) {
 	square := func(side float64) [][]point { return [][]point{{{0, 0}, {side, 0}, {side, side}, {0, side}}} }
 	length, begins := 0., 0
@@ -159,7 +160,7 @@ func TestDashed(t *testing.T) {
 	require.Equal(t, whole(square(2)), dashed(square(2)))
 }
 
-// alike reports whether no channel differs by more than so much.
+// alike reports whether no channel differs by more than most.
 func alike(a, b color.RGBA, most int) bool {
 	for _, d := range []int{int(a.R) - int(b.R), int(a.G) - int(b.G), int(a.B) - int(b.B)} {
 		if max(d, -d) > most {
@@ -169,8 +170,8 @@ func alike(a, b color.RGBA, most int) bool {
 	return true
 }
 
-// places are where the frames are on a sheet with so many cells in each block, for pictures of
-// 40×30. It draws a sheet with frames of colours that nothing else has.
+// places are the frames on a sheet with a number of cells in each block, for pictures of 40×30
+// pixels. It draws the sheet with frames in colours that nothing else has.
 func places(classes []string, data, centres int) (frames []image.Rectangle) {
 	s := &sheet{model: "untrained-fundus", classes: classes, data: worst{offered: 1}, centres: worst{offered: 1}}
 	for i := range data + centres {
@@ -213,7 +214,7 @@ func TestPlaces(t *testing.T) {
 	require.Greater(t, many[0].Min.Y, frames[0].Min.Y, "the legend has a second line")
 }
 
-// Captions are as wide as their cells.
+// Captions are not wider than their cells.
 func TestFit(t *testing.T) {
 	require.Equal(t, "short", fit("short", 70))
 	require.Equal(t, "exactlyten", fit("exactlyten", 70))
@@ -230,7 +231,7 @@ func readSheet(t *testing.T, path string) image.Image {
 	return img
 }
 
-// colourAt is that of the sheet, which JPEG has changed a little.
+// colourAt is a colour of the sheet, which JPEG has changed a little.
 func colourAt(img image.Image, x, y int) color.RGBA {
 	return color.RGBAModel.Convert(img.At(x, y)).(color.RGBA)
 }
@@ -248,8 +249,8 @@ func paint(t *testing.T, path string, ink color.RGBA) {
 // inks are colours that JPEG does not make alike.
 var inks = []color.RGBA{{40, 40, 40, 255}, {150, 40, 40, 255}, {40, 150, 40, 255}, {40, 40, 150, 255}, {150, 150, 40, 255}}
 
-// The program draws the images of -data by soft Dice, and the results of -centres by how wrong they
-// are, in frames that say what the JSON says.
+// The sheet shows the images of -data by soft Dice, and the results of -centres by rank, in frames
+// that agree with the JSON.
 func TestSheet(t *testing.T) {
 	dir := levelData(t)
 	for i, r := range []int{9, 5, 15, 7, 11} {
@@ -316,8 +317,8 @@ func TestSheet(t *testing.T) {
 	require.True(t, alike(ground, last, 12), "the second block has four cells: %v", last)
 }
 
-// Images in which nobody has marked the ranked class are left out. The anchor ranks, wherever it
-// stands among the classes, and the last recurrence counts.
+// The sheet leaves out images without marks of the ranked class. The anchor ranks the images, by
+// the last recurrence.
 func TestOfferCase(t *testing.T) {
 	about := weights.Metadata{Classes: []string{"rim", "disc"}, Anchor: "disc"}
 	require.Equal(t, 1, rankedClass(&about))
@@ -350,7 +351,7 @@ func TestOfferCase(t *testing.T) {
 	require.ErrorContains(t, (&sheet{classes: []string{"disc"}}).jpeg(nil), "somebody has marked the disc")
 }
 
-// A turned photograph has a turned circle, and its caption tells it.
+// A turned photograph has a turned circle and a caption with the turn.
 func TestOfferCentre(t *testing.T) {
 	s := &sheet{classes: nil}
 	ground := color.RGBA{70, 70, 70, 255}
@@ -383,8 +384,7 @@ func TestOfferCentre(t *testing.T) {
 	require.Positive(t, inked(red), "the figure has the frame's colour")
 }
 
-// The outlines of a result that lies in a part of the photograph are where those of the whole maps
-// are.
+// Outlines of a result in a part of the photograph lie where those of the whole maps lie.
 func TestOfferPart(t *testing.T) {
 	m, err := command.Weights(biased(t, segmenttest.Fundus(), 30))
 	require.NoError(t, err)

@@ -24,8 +24,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// trained is a random network whose normalisations and biases are not what training starts from, so
-// that leaving one out shows.
+// trained is a random network with other normalisations and biases than at the start of training: a
+// forgotten one changes the result.
 func trained(t *testing.T, config string, raters, classes int) *source {
 	t.Helper()
 	s, err := random{config, raters, classes, 3}.source(t.Context())
@@ -67,7 +67,7 @@ func channelsFirst(values []float32, channels int) []float64 {
 	return out
 }
 
-// engine computes, by package model, all outputs that an export of the network has.
+// engine computes all outputs of an exported network with package model.
 func engine(t *testing.T, d gpu.Device, s *source, part string, side, passes int) map[string][]float64 {
 	t.Helper()
 	set := tensor.NewSet()
@@ -105,7 +105,7 @@ func engine(t *testing.T, d gpu.Device, s *source, part string, side, passes int
 	return out
 }
 
-// exported is the file of a network, and what it says.
+// exported is the ONNX file of a network, and its contents.
 func exported(t *testing.T, s *source, part, attention string, side, passes int) ([]byte, *onnx.Model) {
 	t.Helper()
 	r := request{graphs: graphs{part: part, attention: attention, side: side, passes: passes}}
@@ -304,7 +304,7 @@ func TestUsage(t *testing.T) {
 	assert.NoFileExists(t, out)
 }
 
-// What cannot be written leaves what was there.
+// If a file cannot be written, the older file stays.
 func TestFailures(t *testing.T) {
 	dir := t.TempDir()
 	code, _, stderr := call(t, "-weights", "no-such-model", "-onnx", filepath.Join(dir, "m.onnx"))

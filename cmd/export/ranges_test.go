@@ -68,7 +68,7 @@ func TestRanges(t *testing.T) {
 	assert.Contains(t, stderr, "none")
 }
 
-// As many images as are wanted, from the first to nearly the last.
+// The number of taken images is the wanted one; they lie between the first and nearly the last.
 func TestTaken(t *testing.T) {
 	for all, want := range map[int]int{1: 1, 4: 4, 32: 32, 33: 32, 62: 32, 1000: 32} {
 		count, last := 0, 0

@@ -28,8 +28,8 @@ func floats(t *testing.T, path string, change func(*weights.File)) {
 	require.NoError(t, os.WriteFile(path, data, 0o644))
 }
 
-// Float32 weights become f16 and int8, which open as any weights do, and the table says what that
-// changes on the training images.
+// Float32 weights become f16 and int8, which open like all weights. The table has the change of
+// soft Dice on the training images.
 func TestStore(t *testing.T) {
 	folder := t.TempDir()
 	scenario, err := synthetic.FindScenario("unbiased")

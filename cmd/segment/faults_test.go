@@ -265,7 +265,7 @@ func TestInterrupt(t *testing.T) {
 	require.Len(t, listed(t, out), 5*done, "no temporary files, no maps without summary")
 }
 
-// losing is a device that is lost at its first n runs.
+// losing is a device that is lost in its first n runs.
 type losing struct {
 	gpu.Device
 	left *int

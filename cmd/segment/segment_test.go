@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// outcome is what a run of the program left.
+// outcome is the exit code and the output of a run.
 type outcome struct {
 	code           int
 	stdout, stderr string

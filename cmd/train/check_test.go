@@ -13,7 +13,7 @@ import (
 	"mrprism/internal/dataset"
 )
 
-// Warnings leave the exit code 0, errors make it 1; the table and the JSON tell the same.
+// With warnings the exit code is 0, with errors 1. The table and the JSON agree.
 func TestCheck(t *testing.T) {
 	data := writeData(t, 6)
 	code, stdout, stderr := invoke(t.Context(), "check", data)

@@ -23,12 +23,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// operation is one that changes the disk.
+// operation is an operation that changes the disk.
 type operation struct{ what, path string }
 
 var temporary = regexp.MustCompile(`^\.(.+?)\.\*?\d*\*?\.tmp$`)
 
-// file is the name of the file that a user knows: what is written to .NAME.*.tmp is NAME.
+// file is the name that a user knows: NAME for .NAME.*.tmp.
 func (o operation) file() string {
 	name := filepath.Base(o.path)
 	if found := temporary.FindStringSubmatch(name); found != nil {
@@ -38,8 +38,8 @@ func (o operation) file() string {
 	return strings.TrimSuffix(name, ".new")
 }
 
-// failing makes every operation that fails says fail from the n-th on. It returns what was asked
-// for before, and the first that failed.
+// failing makes every operation for which fails returns true fail, from the n-th on. It returns the
+// operations until then, and the first that failed.
 func failing(t *testing.T, n int, err error, fails func(what string) bool) (asked *[]operation, first *operation) {
 	asked, first = new([]operation), new(operation)
 	disk.Fault = func(what, path string) error {
@@ -113,7 +113,7 @@ func TestADiskThatFailsAtAnyWrite(t *testing.T) {
 	}
 }
 
-// requireWhole reads what a run has left.
+// requireWhole reads the files of a run.
 func requireWhole(t *testing.T, out, about string) {
 	t.Helper()
 	require.Empty(t, unfinished(out), about)
@@ -130,8 +130,8 @@ func requireWhole(t *testing.T, out, about string) {
 	}
 }
 
-// A disk that was full for a step and has room again before the checkpoint is due stops nothing:
-// one step is missing in the log, which is told of.
+// If the disk is full for one step and has room before the next checkpoint, training goes on. The
+// log lacks that step, and a note says so.
 func TestADiskThatIsFullForAWhile(t *testing.T) {
 	data, out := writeData(t, 5), filepath.Join(t.TempDir(), "run")
 	failed := false
@@ -149,7 +149,7 @@ func TestADiskThatIsFullForAWhile(t *testing.T) {
 	require.Equal(t, []int{2, 3, 4}, steps(t, out))
 }
 
-// What cannot be saved after Ctrl-C is told, and is no success.
+// If the run cannot be saved after Ctrl-C, the program says so and fails.
 func TestInterruptedOnAFullDisk(t *testing.T) {
 	data, out := writeData(t, 5), filepath.Join(t.TempDir(), "run")
 	ctx, stop := context.WithCancel(t.Context())

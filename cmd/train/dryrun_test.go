@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A dry run tells what training would cost and leaves nothing behind.
+// A dry run prints the cost of training and writes nothing.
 func TestDryRun(t *testing.T) {
 	data, out := writeData(t, 5), filepath.Join(t.TempDir(), "run")
 	code, stdout, stderr := invoke(t.Context(), arguments(data, out, "1", "-dry-run")...)

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// written puts text into a file.
+// written writes text into a file.
 func written(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "flags.yaml")
@@ -22,7 +22,7 @@ func written(t *testing.T, text string) string {
 	return path
 }
 
-// parsed is what the program makes of its arguments.
+// parsed is the runner for the arguments.
 func parsed(t *testing.T, args ...string) *runner {
 	t.Helper()
 	var said strings.Builder
@@ -34,7 +34,7 @@ func parsed(t *testing.T, args ...string) *runner {
 	return r
 }
 
-// A file says what flags say; the command line wins.
+// A file sets flags; the command line overrides it.
 func TestFlagsFromAFile(t *testing.T) {
 	path := written(t, "# a study\ndata: [a, b]\nout: run\nrate: 1e-3\nphases: 64:2,128:3\nrecompute: true\nname: eyes\ntitle: 'a: b'\nseed: 18446744073709551615\n")
 	o := parsed(t, "-with", path).options
@@ -54,7 +54,7 @@ func TestFlagsFromAFile(t *testing.T) {
 	assert.Equal(t, []training.Phase{{Side: 128, Epochs: 7}}, o.Phases, "-epochs of the command line wins over the file's phases")
 }
 
-// What a file says wrongly is an error with its line.
+// An error in a file names the line.
 func TestFilesThatAreWrong(t *testing.T) {
 	for want, text := range map[string]string{
 		"flags.yaml:2: there is no epoch; the nearest is epochs":    "data: a\nepoch: 3\n",
@@ -87,8 +87,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// A run's folder holds what it was told; given back, the run is the same to the byte, and another
-// seed is another run.
+// The run.yaml of a run repeats the run to the byte; with another seed the run differs.
 func TestARunIsRepeated(t *testing.T) {
 	data, folder := writeData(t, 5), t.TempDir()
 	first, second, third := filepath.Join(folder, "first"), filepath.Join(folder, "second"), filepath.Join(folder, "third")
@@ -114,8 +113,8 @@ func TestARunIsRepeated(t *testing.T) {
 	assert.NotContains(t, stderr, "seed")
 }
 
-// Stopped by the clock or a file, a run has saved and exits with 0; resumed with its own file, it
-// ends as if it had not been stopped.
+// -hours or -stop-file save the run and exit with 0. After -resume the run ends as if it had not
+// been stopped.
 func TestStoppedBeforeTheEnd(t *testing.T) {
 	data, folder := writeData(t, 5), t.TempDir()
 	straight, stopped := filepath.Join(folder, "straight"), filepath.Join(folder, "stopped")
@@ -152,7 +151,7 @@ func TestStoppedBeforeTheEnd(t *testing.T) {
 	requireSame(t, straight, stopped)
 }
 
-// lines counts those of a run's log.
+// lines counts the lines of a run's log.
 func lines(folder string) int {
 	data, _ := os.ReadFile(filepath.Join(folder, logName))
 	return strings.Count(string(data), "\n")

@@ -17,7 +17,7 @@ import (
 	"mrprism/internal/command"
 )
 
-// writeREFUGE makes photographs and references as REFUGE has them, of 80×64 pixels.
+// writeREFUGE makes photographs and references in the layout of REFUGE, of 80×64 pixels.
 func writeREFUGE(t *testing.T, images int) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -51,7 +51,7 @@ func writeREFUGE(t *testing.T, images int) string {
 	return folder
 }
 
-// From what was downloaded to a trained model: import, check, train.
+// A downloaded set is imported, checked and trained on.
 func TestImport(t *testing.T) {
 	source, data := writeREFUGE(t, 5), filepath.Join(t.TempDir(), "refuge")
 	stray := filepath.Join(source, "readme.txt")

@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The bar takes what room is left; text alone is cut off. No line is longer than the terminal is
-// wide.
+// The bar takes the room beside the text; without room the text is cut off. No line is wider than
+// the terminal.
 func TestTheBarFits(t *testing.T) {
 	assert.Equal(t, " 25 % ██████░░░░░░░░░░░░░░░░░░  step 1/4", fitted(1, 4, "step 1/4", 40))
 	assert.Equal(t, "100 % ██████████████████████████████  done", fitted(4, 4, "done", 200))
@@ -30,7 +30,7 @@ func TestTheBarFits(t *testing.T) {
 	}
 }
 
-// A run leaves its curves and event files, also when it is stopped and goes on, and ends with a
+// A run writes curves and event files, also after it was stopped and continued, and ends with a
 // table.
 func TestWhatARunShows(t *testing.T) {
 	data, out := writeData(t, 5), filepath.Join(t.TempDir(), "run")
@@ -81,14 +81,14 @@ func TestTiles(t *testing.T) {
 	}
 }
 
-// Curves need a log that can be read.
+// Without a log there are no curves.
 func TestNoCurves(t *testing.T) {
 	err := drawCurves(t.TempDir(), "eyes")
 	require.True(t, errors.Is(err, os.ErrNotExist), err)
 }
 
-// What is set aside is told, and its score is in the log, the curves, TensorBoard's file, the table
-// and the run's own file of flags.
+// The score on images set aside is in the log, the curves, TensorBoard's file and the table;
+// run.yaml has the flags.
 func TestAScoredRun(t *testing.T) {
 	data, out := writeData(t, 5), filepath.Join(t.TempDir(), "run")
 	code, _, stderr := invoke(t.Context(), arguments(data, out, "1", "-fold", "2/4", "-patience", "3", "-clip", "1", "-accumulate", "2")...)
@@ -111,7 +111,7 @@ func TestAScoredRun(t *testing.T) {
 	assert.Contains(t, string(readFile(t, events[0])), "gradient norm")
 }
 
-// What is told to be typed can be typed.
+// A quoted argument can be typed into a shell.
 func TestQuote(t *testing.T) {
 	for argument, want := range map[string]string{"runs/mine": "runs/mine", "my runs": "'my runs'", "it's": `'it'\''s'`, "$HOME": "'$HOME'"} {
 		assert.Equal(t, want, quote(argument))

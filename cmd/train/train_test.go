@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// writeData makes a data set of two raters and so many images of 64×64 pixels.
+// writeData makes a data set of two raters and a number of images of 64×64 pixels.
 func writeData(t *testing.T, images int) string {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "eyes")
@@ -43,7 +43,7 @@ func writeData(t *testing.T, images int) string {
 	return folder
 }
 
-// arguments are those of a short run: of five images four are trained on, two a step.
+// arguments are those of a short run. It trains on four of five images, two in a step.
 func arguments(data, out string, epochs string, more ...string) []string {
 	return append([]string{"-data", data, "-out", out, "-config", "tiny", "-side", "64", "-batch", "2", "-epochs", epochs, "-name", "eyes",
 		"-device", "reference", "-save", "0"}, more...)
@@ -78,7 +78,7 @@ func requireSame(t *testing.T, want, got string) {
 	require.Equal(t, steps(t, want), steps(t, got), "the log has every step once")
 }
 
-// steps are those that a run's log tells of.
+// steps are the steps in a run's log.
 func steps(t *testing.T, folder string) (numbers []int) {
 	t.Helper()
 	for line := range strings.Lines(string(readFile(t, folder, "log.jsonl"))) {
@@ -125,7 +125,7 @@ func TestHelpAndUsage(t *testing.T) {
 	assert.NoDirExists(t, out)
 }
 
-// What cannot work fails with 1 and a message that names the file.
+// A run that cannot work exits with 1 and names the file.
 func TestFailures(t *testing.T) {
 	data, out := writeData(t, 2), filepath.Join(t.TempDir(), "run")
 	image := filepath.Join(data, "images", "case0001.png")
@@ -145,8 +145,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// A run tells what computes, what it trains on and how far it is; missing labels are told, and the
-// log has a line a step.
+// A run prints its device, its data and its progress, notes missing labels, and writes a line for
+// each step into the log.
 func TestARun(t *testing.T) {
 	data, out := writeData(t, 5), filepath.Join(t.TempDir(), "run")
 	missing := filepath.Join(data, "raters", "bob", "cup", "case0001.png")
@@ -166,8 +166,8 @@ func TestARun(t *testing.T) {
 	assert.Contains(t, stderr, "-resume", "a run is not written over")
 }
 
-// Ctrl-C finishes the step, saves and exits with 130; resumed, the run ends as if it had never been
-// stopped.
+// Ctrl-C finishes the step, saves and exits with 130. After -resume the run ends as if it had not
+// been stopped.
 func TestInterrupt(t *testing.T) {
 	data, folder := writeData(t, 5), t.TempDir()
 	straight, stopped := filepath.Join(folder, "straight"), filepath.Join(folder, "stopped")
@@ -275,8 +275,8 @@ func (d *losable) Run(ctx context.Context, r ...gpu.Recording) error {
 	return d.Device.Run(ctx, r...)
 }
 
-// A device that is lost is opened again and the run ends as if nothing had been, as long as not two
-// in a row are lost with no step saved.
+// A lost device is opened again, and the run ends as if nothing had happened, unless two devices in
+// a row are lost without a saved step.
 func TestALostDevice(t *testing.T) {
 	data, folder := writeData(t, 5), t.TempDir()
 	straight, lost := filepath.Join(folder, "straight"), filepath.Join(folder, "lost")
@@ -327,8 +327,7 @@ func TestALostDevice(t *testing.T) {
 	require.ErrorContains(t, r.train(t.Context()), training.Checkpoint+" exists")
 }
 
-// A log is cut where the checkpoint is: behind it, and a line that was cut off, steps are taken
-// again.
+// Lines after the checkpoint, and an incomplete line, are removed from the log.
 func TestLogIsCut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.jsonl")
 	for done, want := range map[int]string{
