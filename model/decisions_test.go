@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"mrprism/internal/gpu/reference"
-	"mrprism/internal/metric"
 	"mrprism/internal/nn"
 	"mrprism/internal/tensor"
 	"mrprism/shaders"
@@ -218,7 +217,7 @@ func TestLossesAreSummedOverStructures(t *testing.T) {
 				if missing && i == 1 && k == 1 {
 					continue
 				}
-				want += (1 - metric.SSIM(plane(got[1], i, k), plane(got[2], i, k), 64, 64)) / 2
+				want += (1 - ssim(plane(got[1], i, k), plane(got[2], i, k), 64, 64)) / 2
 			}
 		}
 		require.InDelta(t, want, got[0][0], 1e-5)

@@ -1,5 +1,5 @@
 // Package metric measures masks and probability maps against raters: soft Dice, Dice, calibration,
-// vertical ratio, structural similarity, agreement, and intervals. All arithmetic is in float64.
+// vertical ratio, agreement, and intervals. All arithmetic is in float64.
 // Votes are counted in integers.
 package metric
 
