@@ -213,8 +213,8 @@ func (b *bend) at(u, v float64) (du, dv float64) {
 	return du, dv
 }
 
-// spline gives the first of the four control points that reach t in -½..½, and their weights, which
-// sum to 1.
+// spline gives the first of the four control points that reach t in -½..½, and their weights,
+// which sum to 1.
 func spline(t float64) (first int, weights [4]float64) {
 	t = max(0, min(bendCells, (t+.5)*bendCells))
 	first = min(bendCells-1, int(t))

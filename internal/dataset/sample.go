@@ -228,10 +228,10 @@ func (it *Sample) sampleImage(dst []float32, s int, v view, look Look) {
 	look.finish(dst, s, s)
 }
 
-// sampleLabels fills dst (s, s, M·K). A label is 1 if the bilinear interpolation of the mask at the
-// pixel's centre exceeds one half. Enlarged contours come out smooth (the nearest pixel would give
-// stairs), labels stay 0 and 1, nested masks stay nested, and areas are kept. Outside of the image
-// all labels are 0.
+// sampleLabels fills dst (s, s, M·K). A label is 1 if the bilinear interpolation of the mask at
+// the pixel's centre exceeds one half. Enlarged contours come out smooth (the nearest pixel would
+// give stairs), labels stay 0 and 1, nested masks stay nested, and areas are kept. Outside of the
+// image all labels are 0.
 func (it *Sample) sampleLabels(dst []float32, s int, v view) {
 	w, h := it.image.W, it.image.H
 	labels := len(it.patterns[0])

@@ -7,11 +7,11 @@ import (
 
 // This file holds the one resampler. Crop brings a square of the image, which may reach beyond its
 // border, to S×S for the network, and Restore brings maps back to the image. Both follow one rule
-// along each axis: output pixel i covers [origin + i·step, origin + (i+1)·step) of the source. For
-// step > 1 it is the mean over that interval, otherwise the linear interpolation at the interval's
-// centre (half-pixel). Beyond the border the source continues with its edge pixel. The two rules
-// meet at step 1, where an aligned square is copied unchanged. Every product is rounded to float32
-// (no fused multiply-add): all machines agree to the bit.
+// along each axis: output pixel i covers [origin + i·step, origin + (i+1)·step) of the source.
+// For step > 1 it is the mean over that interval, otherwise the linear interpolation at the
+// interval's centre (half-pixel). Beyond the border the source continues with its edge pixel. The
+// two rules meet at step 1, where an aligned square is copied unchanged. Every product is rounded
+// to float32 (no fused multiply-add): all machines agree to the bit.
 
 // Square is a region of the displayed image, in pixels: its left upper corner and its side. It may
 // extend beyond the image.
@@ -85,8 +85,8 @@ func Restore(src []float32, s, channels, c int, sq Square, w, h int) []float32 {
 	return dst
 }
 
-// span is one output pixel along one axis: source pixels first, first+1, … and their weights, which
-// sum to 1.
+// span is one output pixel along one axis: source pixels first, first+1, … and their weights,
+// which sum to 1.
 type span struct {
 	first   int
 	weights []float32

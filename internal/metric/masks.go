@@ -24,7 +24,8 @@ func Dice[A, B Pixel](a []A, b []B) float64 {
 	return overlap(len(a), 0, func(i int) (bool, bool) { return inside(a[i]), inside(b[i]) })
 }
 
-// overlap is (2|A∩B| + ε)/(|A| + |B| + ε) over n pixels; at says whether pixel i is in A and in B.
+// overlap is (2|A∩B| + ε)/(|A| + |B| + ε) over n pixels; at says whether pixel i is in A and in
+// B.
 func overlap(n int, epsilon float64, at func(i int) (inA, inB bool)) float64 {
 	var both, sum int
 	for i := range n {

@@ -49,8 +49,8 @@ func (m Matrix) Match() (most float64) {
 }
 
 // Energy is the generalized energy distance of two sets of masks, 2E[d(S, Y)] − E[d(S, S′)] −
-// E[d(Y, Y′)] with d = 1 − IoU, over all pairs (Kohl et al., NeurIPS 2018). A mask with itself is
-// one of the pairs. Two empty masks have d = 0, an empty mask and another have d = 1.
+// E[d(Y, Y′)] with d = 1 − IoU, over all pairs (Kohl et al., NeurIPS 2018). A mask with itself
+// is one of the pairs. Two empty masks have d = 0, an empty mask and another have d = 1.
 func Energy[P, R Pixel](predicted [][]P, raters [][]R) float64 {
 	return 2*distance(predicted, raters) - distance(predicted, predicted) - distance(raters, raters)
 }

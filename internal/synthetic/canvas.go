@@ -138,8 +138,8 @@ func polygon(corners ...[2]float64) shape {
 	return s
 }
 
-// blot is a closed curve r(θ) = size(1 + Σ aₖ cos(kθ + φₖ)), stretched by a factor along an angle
-// and compressed by it across.
+// blot is a closed curve r(θ) = size(1 + Σ aₖ cos(kθ + φₖ)), stretched by a factor along an
+// angle and compressed by it across.
 func (r draws) blot(x, y, size, rough, stretch, angle float64) shape {
 	h := harmonics{mean: 1}
 	for i := range h.amplitude {

@@ -126,8 +126,8 @@ func bleed(c colour, vein, artery, reflex, depth float64) colour {
 	return mixed(c, colour{0.72, 0.34, 0.14}, 0.14*reflex*(1-vein*0.5))
 }
 
-// nerve lays disc and cup over the retina's colour c, each through its ramp σ(s/β). It also returns
-// the disc's share of the point.
+// nerve lays disc and cup over the retina's colour c, each through its ramp σ(s/β). It also
+// returns the disc's share of the point.
 func (p *painter) nerve(c colour, x, y, rho float64) (colour, float64) {
 	theta := math.Atan2(y, x)
 	s, beta := p.distance(Disc, rho, theta)

@@ -51,9 +51,9 @@ func (r *Rater) check() {
 	}
 }
 
-// thresholds returns t with z_c = 1[g > −t_c], which means P(z_c) = Φ(t_c), before errors. A rater
-// marks the cup only inside the disc. Both structures share g: the smaller threshold gives the
-// intersection.
+// thresholds returns t with z_c = 1[g > −t_c], which means P(z_c) = Φ(t_c), before errors. A
+// rater marks the cup only inside the disc. Both structures share g: the smaller threshold gives
+// the intersection.
 func (r *Rater) thresholds(e *Eye, x, y float64) (t [2]float64) {
 	rho, theta := math.Hypot(x, y), math.Atan2(y, x)
 	sigma := r.noise(theta)
