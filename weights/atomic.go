@@ -16,14 +16,17 @@ import (
 	"mrprism/internal/disk"
 )
 
-// ErrUnsynced is WriteAtomic's where the new file is in its place, whole, but the folder could not be forced to disk.
+// ErrUnsynced means that WriteAtomic put the new file in its place, whole, but could not force the
+// folder to disk.
 var ErrUnsynced = errors.New("may not survive a power cut")
 
-// WriteAtomic replaces the file at path, or that a symbolic link there names, with what write writes, or leaves the old one as it was: the
-// bytes go to a temporary file in the same folder, are forced to disk, read back and compared by SHA-256, and only then take the name; the
-// folder is forced to disk last. A program that is killed leaves the old file or the new one, never a part, and perhaps a hidden temporary
-// that the next successful write to the same path removes. One writer per path at a time. An error says which of the two files is there;
-// the new one with ErrUnsynced.
+// WriteAtomic replaces the file at path, or the file that a symbolic link there names, or leaves
+// the old one unchanged. The bytes that write writes go to a temporary file in the same folder.
+// WriteAtomic forces them to disk, reads them back, compares their SHA-256, gives the file its name
+// and forces the folder to disk. A program that is killed leaves the old file or the new one, never
+// a part, and perhaps a hidden temporary file that the next successful write to the path removes.
+// Only one writer per path at a time is allowed. With ErrUnsynced the new file is there, with any
+// other error the old one.
 func WriteAtomic(path string, write func(io.Writer) error) error {
 	staged, err := Stage(path, write)
 	if err != nil {
@@ -32,10 +35,11 @@ func WriteAtomic(path string, write func(io.Writer) error) error {
 	return staged.Commit()
 }
 
-// Staged is a file that is whole and on the disk under a temporary name.
+// Staged is a whole file on the disk under a temporary name.
 type Staged struct{ path, folder, base, temporary string }
 
-// Stage does what WriteAtomic does but for the name, for files that are to change together: Commit gives it, Discard leaves what is there.
+// Stage is the first half of WriteAtomic, for files that change together: Commit gives the file its
+// name, Discard removes it.
 func Stage(path string, write func(io.Writer) error) (*Staged, error) {
 	if _, err := os.Readlink(path); err == nil {
 		if file, err := filepath.EvalSymlinks(path); err == nil {
@@ -47,7 +51,7 @@ func Stage(path string, write func(io.Writer) error) (*Staged, error) {
 		s.folder = "."
 	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("cannot write %s: that is no file, but a folder or a device; name another", path)
+		return nil, fmt.Errorf("cannot write %s: it is a folder or a device; name a file", path)
 	}
 	if err := s.fill(write); err != nil {
 		return nil, s.unchanged(err)
@@ -59,7 +63,7 @@ func (s *Staged) unchanged(err error) error {
 	return fmt.Errorf("cannot write %s, what was there is unchanged: %w", s.path, err)
 }
 
-// Commit gives the file its name. Where that fails the temporary is removed.
+// Commit gives the file its name, or removes it if that fails.
 func (s *Staged) Commit() error {
 	if err := disk.Move(s.temporary, s.path); err != nil {
 		s.Discard()
@@ -72,10 +76,10 @@ func (s *Staged) Commit() error {
 	return nil
 }
 
-// Discard removes the temporary; after Commit there is none.
+// Discard removes the temporary file; after Commit there is none.
 func (s *Staged) Discard() { os.Remove(s.temporary) }
 
-// fill writes a temporary file and checks it; where that fails it is removed.
+// fill writes a temporary file and checks it. If that fails, fill removes the file.
 func (s *Staged) fill(write func(io.Writer) error) (err error) {
 	temporary, err := disk.CreateTemp(s.folder, temporaryPrefix(s.base)+"*"+temporarySuffix)
 	if err != nil {
@@ -116,14 +120,15 @@ func sameContent(path string, want []byte) error {
 		return err
 	}
 	if !bytes.Equal(read.Sum(nil), want) {
-		return errors.New("what was read back differs from what was written; the disk is failing or full")
+		return errors.New("the bytes read back differ from those written; the disk is failing or full")
 	}
 	return nil
 }
 
 const temporarySuffix = ".tmp"
 
-// temporaryPrefix is what a file's temporaries begin with: its name, or a sum of it where that is so long that file systems might not take more.
+// temporaryPrefix begins the names of a file's temporary files. It has the file's name, or a sum of
+// a long name: file systems limit the length.
 func temporaryPrefix(base string) string {
 	const most = 100 // bytes
 	if len(base) > most {
@@ -132,7 +137,8 @@ func temporaryPrefix(base string) string {
 	return "." + base + "."
 }
 
-// removeLeftovers removes temporaries of killed programs for this path (".BASE.DIGITS.tmp"); failing to is harmless.
+// removeLeftovers removes this path's temporary files of killed programs (".BASE.DIGITS.tmp"). A
+// failure is harmless.
 func removeLeftovers(folder, base string) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {

@@ -28,15 +28,38 @@ const (
 	Bool DType = "BOOL"
 )
 
-// dtypeBits is every element type the format knows. Those without a constant above are valid in a file and cannot be decoded.
-var dtypeBits = map[DType]uint64{
-	F64: 64, F32: 32, F16: 16, BF16: 16,
-	I64: 64, I32: 32, I16: 16, I8: 8,
-	U64: 64, U32: 32, U16: 16, U8: 8, Bool: 8,
-	"C64": 64, "F8_E5M2": 8, "F8_E4M3": 8, "F8_E8M0": 8, "F6_E2M3": 6, "F6_E3M2": 6, "F4": 4,
+var le = binary.LittleEndian
+
+// dtypes holds every element type of the format: its size in bits, and the decoder of the element
+// at the beginning of b. A type without a decoder is valid in a file and cannot be decoded.
+var dtypes = map[DType]struct {
+	bits   uint64
+	decode func(b []byte) float32
+}{
+	F64:       {64, func(b []byte) float32 { return float32(math.Float64frombits(le.Uint64(b))) }},
+	F32:       {32, func(b []byte) float32 { return math.Float32frombits(le.Uint32(b)) }},
+	F16:       {16, func(b []byte) float32 { return half.ToFloat32(le.Uint16(b)) }},
+	BF16:      {16, func(b []byte) float32 { return math.Float32frombits(uint32(le.Uint16(b)) << 16) }},
+	I64:       {64, func(b []byte) float32 { return float32(int64(le.Uint64(b))) }},
+	I32:       {32, func(b []byte) float32 { return float32(int32(le.Uint32(b))) }},
+	I16:       {16, func(b []byte) float32 { return float32(int16(le.Uint16(b))) }},
+	I8:        {8, func(b []byte) float32 { return float32(int8(b[0])) }},
+	U64:       {64, func(b []byte) float32 { return float32(le.Uint64(b)) }},
+	U32:       {32, func(b []byte) float32 { return float32(le.Uint32(b)) }},
+	U16:       {16, func(b []byte) float32 { return float32(le.Uint16(b)) }},
+	U8:        {8, func(b []byte) float32 { return float32(b[0]) }},
+	Bool:      {8, func(b []byte) float32 { return float32(b[0]) }},
+	"C64":     {bits: 64},
+	"F8_E5M2": {bits: 8},
+	"F8_E4M3": {bits: 8},
+	"F8_E8M0": {bits: 8},
+	"F6_E2M3": {bits: 6},
+	"F6_E3M2": {bits: 6},
+	"F4":      {bits: 4},
 }
 
-// Tensor is one named array. Data is little-endian, row-major, and after [Decode] a part of the decoded file's bytes.
+// Tensor is one named array. Data is little-endian, row by row. In a file from [Decode], Data
+// shares the memory of the decoded bytes.
 type Tensor struct {
 	Name  string
 	DType DType
@@ -44,14 +67,14 @@ type Tensor struct {
 	Data  []byte
 }
 
-// NewF32 returns a tensor of float32 values. It panics if values do not fill the shape.
+// NewF32 returns a tensor of float32 values. It panics if the values do not fill the shape.
 func NewF32(name string, shape []int, values []float32) Tensor {
 	t := Tensor{Name: name, DType: F32, Shape: append([]int{}, shape...), Data: make([]byte, 4*len(values))}
 	if t.Elements() != len(values) {
 		panic(fmt.Sprintf("weights: %s: %d values for shape %v", name, len(values), shape))
 	}
 	for i, v := range values {
-		binary.LittleEndian.PutUint32(t.Data[4*i:], math.Float32bits(v))
+		le.PutUint32(t.Data[4*i:], math.Float32bits(v))
 	}
 	return t
 }
@@ -65,59 +88,26 @@ func (t *Tensor) Elements() int {
 	return n
 }
 
-// Float32 decodes the values; 64-bit and wide integer values are rounded to the nearest float32. It refuses a value that is not
-// finite, or is not finite as a float32, naming the tensor and the position.
+// Float32 decodes the values. It rounds 64-bit values and wide integers to the nearest float32. A
+// value that is not finite as a float32 is an error that names the tensor and the position.
 func (t *Tensor) Float32() ([]float32, error) {
 	values := make([]float32, t.Elements())
-	bits, known := dtypeBits[t.DType]
-	if !known || uint64(len(t.Data))*8 != uint64(len(values))*bits {
+	kind, known := dtypes[t.DType]
+	if !known || uint64(len(t.Data))*8 != uint64(len(values))*kind.bits {
 		return nil, fmt.Errorf("weights: tensor %s: %d bytes do not hold %d elements of %s", t.Name, len(t.Data), len(values), t.DType)
 	}
-	at := t.reader()
-	if at == nil {
+	if kind.decode == nil {
 		return nil, fmt.Errorf("weights: tensor %s: element type %s cannot be read as float32; save it as F32 or F16", t.Name, t.DType)
 	}
+	size := int(kind.bits / 8)
 	for i := range values {
-		v := at(i)
-		// v - v is 0 for finite v, NaN otherwise.
-		if v-v != 0 {
+		v := kind.decode(t.Data[size*i:])
+		if v-v != 0 { // 0 for a finite v, NaN otherwise
 			return nil, &NotFiniteError{Tensor: t.Name, Index: i, Value: v}
 		}
 		values[i] = v
 	}
 	return values, nil
-}
-
-// reader returns the decoder of element i, or nil for an element type without one.
-func (t *Tensor) reader() func(i int) float32 {
-	le, b := binary.LittleEndian, t.Data
-	switch t.DType {
-	case F64:
-		return func(i int) float32 { return float32(math.Float64frombits(le.Uint64(b[8*i:]))) }
-	case F32:
-		return func(i int) float32 { return math.Float32frombits(le.Uint32(b[4*i:])) }
-	case F16:
-		return func(i int) float32 { return half.ToFloat32(le.Uint16(b[2*i:])) }
-	case BF16:
-		return func(i int) float32 { return math.Float32frombits(uint32(le.Uint16(b[2*i:])) << 16) }
-	case I64:
-		return func(i int) float32 { return float32(int64(le.Uint64(b[8*i:]))) }
-	case I32:
-		return func(i int) float32 { return float32(int32(le.Uint32(b[4*i:]))) }
-	case I16:
-		return func(i int) float32 { return float32(int16(le.Uint16(b[2*i:]))) }
-	case I8:
-		return func(i int) float32 { return float32(int8(b[i])) }
-	case U64:
-		return func(i int) float32 { return float32(le.Uint64(b[8*i:])) }
-	case U32:
-		return func(i int) float32 { return float32(le.Uint32(b[4*i:])) }
-	case U16:
-		return func(i int) float32 { return float32(le.Uint16(b[2*i:])) }
-	case U8, Bool:
-		return func(i int) float32 { return float32(b[i]) }
-	}
-	return nil
 }
 
 // NotFiniteError says that a weight is NaN or infinite.

@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// ReadFile reads a weights file of at most MaxFileBytes; the size is looked at before anything is allocated.
+// ReadFile reads a weights file. It refuses more than MaxFileBytes before it allocates memory.
 func ReadFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("weights: %w", err)
 	}
 	if info.IsDir() {
-		return nil, fmt.Errorf("weights: %s is a folder: name a .safetensors file in it; in that of a run it is NAME.safetensors or NAME.best.safetensors", path)
+		return nil, fmt.Errorf("weights: %s is a folder: name a .safetensors file in it. In the folder of a run this is NAME.safetensors or NAME.best.safetensors", path)
 	}
 	if !info.Mode().IsRegular() || info.Size() > MaxFileBytes {
 		return nil, fmt.Errorf("weights: %s is not a file of at most %d MiB", path, MaxFileBytes>>20)
@@ -30,8 +30,8 @@ func ReadFile(path string) ([]byte, error) {
 	return data, nil
 }
 
-// BuildManifest reads every NAME.safetensors of a folder, verifies it as a user's own file would be, and lists it. A model's name in its
-// metadata is its file's stem, and its card NAME.md stands beside it.
+// BuildManifest lists every NAME.safetensors of a folder. It verifies each as a user's own file. A
+// model's name in its metadata must be the file's stem, and its card NAME.md must be in the folder.
 func BuildManifest(folder string) (*Manifest, error) {
 	m := &Manifest{Models: []Entry{}}
 	var others []Entry

@@ -37,7 +37,8 @@ func names(t *testing.T, folder string) (list []string) {
 	return list
 }
 
-// TestManifestIsCurrent: weights/manifest.json, which every program is built with, lists exactly what is in weights/shipped.
+// TestManifestIsCurrent: weights/manifest.json, which every program is built with, lists exactly
+// what is in weights/shipped.
 func TestManifestIsCurrent(t *testing.T) {
 	built, err := BuildManifest("shipped")
 	for i, e := range Shipped().Models {
@@ -129,13 +130,14 @@ func TestWriteAtomic(t *testing.T) {
 	assert.Equal(t, []string{".last.safetensors.backup.5.tmp", "last.safetensors"}, names(t, folder))
 
 	assert.Error(t, WriteAtomic(filepath.Join(folder, "no", "such", "folder"), writeBytes(nil)))
-	assert.ErrorContains(t, WriteAtomic(os.DevNull, writeBytes(nil)), "that is no file")
+	assert.ErrorContains(t, WriteAtomic(os.DevNull, writeBytes(nil)), "it is a folder or a device")
 	// A panic-free refusal where the target is a folder.
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "taken"), 0o755))
 	assert.Error(t, WriteAtomic(filepath.Join(folder, "taken"), writeBytes(nil)))
 }
 
-// A symbolic link stays, and the file that it names is replaced; a link to nothing is replaced itself.
+// A symbolic link stays, and the file that it names is replaced; a link to nothing is replaced
+// itself.
 func TestWriteAtomicThroughLink(t *testing.T) {
 	folder, other := t.TempDir(), t.TempDir()
 	file, link := filepath.Join(other, "run7"), filepath.Join(folder, "latest")
@@ -154,7 +156,8 @@ func TestWriteAtomicThroughLink(t *testing.T) {
 	assert.FileExists(t, link)
 }
 
-// A name may be as long as the file system takes, of two that begin alike each has its own temporaries, and what a killed program left goes.
+// A name may be as long as the file system takes, of two that begin alike each has its own
+// temporaries, and what a killed program left goes.
 func TestStageLongNames(t *testing.T) {
 	folder := t.TempDir()
 	long := strings.Repeat("n", 250)
@@ -193,7 +196,8 @@ func TestStage(t *testing.T) {
 	assert.Equal(t, []string{"result"}, names(t, folder))
 }
 
-// A folder that the file system cannot sync is no fault; one that it fails to sync is, and the new file is there.
+// A folder that the file system cannot sync is no fault; one that it fails to sync is, and the new
+// file is there.
 func TestWriteAtomicUnsynced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "last")
 	for _, fault := range []syscall.Errno{syscall.EINVAL, syscall.ENOTSUP, syscall.EBADF, syscall.EIO} {
@@ -222,7 +226,8 @@ func TestWriteAtomicUnsynced(t *testing.T) {
 	assert.NotErrorIs(t, WriteAtomic(filepath.Join(path, "no folder"), writeBytes(nil)), ErrUnsynced)
 }
 
-// TestWriteAtomicFullDisk lets the kernel refuse the bytes: a file-size limit stands in for a full disk.
+// TestWriteAtomicFullDisk lets the kernel refuse the bytes: a file-size limit stands in for a full
+// disk.
 func TestWriteAtomicFullDisk(t *testing.T) {
 	if path := os.Getenv("MRPRISM_TEST_FULL_DISK"); path != "" {
 		err := WriteAtomic(path, writeBytes(make([]byte, 1<<20)))
@@ -247,7 +252,8 @@ func TestWriteAtomicFullDisk(t *testing.T) {
 	assert.Equal(t, []string{"last"}, names(t, folder))
 }
 
-// TestWriteAtomicKilled kills a program that writes without pause, at random moments; the file is always whole.
+// TestWriteAtomicKilled kills a program that writes without pause, at random moments; the file is
+// always whole.
 func TestWriteAtomicKilled(t *testing.T) {
 	if path := os.Getenv("MRPRISM_TEST_KILLED"); path != "" {
 		for n := uint64(1); ; n++ {

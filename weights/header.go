@@ -5,16 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
 const metadataKey = "__metadata__"
 
-// parseHeader reads the JSON header. The whole text is first held to JSON's grammar, then walked token by token: encoding/json alone
-// would let duplicate keys pass.
+// parseHeader reads the JSON header. It first checks that the whole text is JSON, and then walks it
+// token by token, because json.Unmarshal accepts duplicate keys.
 func parseHeader(header []byte) (map[string]string, []entry, error) {
 	if len(header) == 0 || header[0] != '{' {
 		return nil, nil, broken("InvalidHeaderStart", "the header does not begin with {")
@@ -50,7 +49,7 @@ func malformed(format string, args ...any) error {
 	return broken("InvalidHeaderDeserialization", format, args...)
 }
 
-// object walks a JSON object, calling member at each value. A key that comes twice is an error.
+// object walks a JSON object and calls member at each value. A duplicate key is an error.
 func (p headerParser) object(what string, member func(key string) error) error {
 	if token, _ := p.Token(); token != json.Delim('{') {
 		return malformed("%s is not an object", what)
@@ -104,7 +103,8 @@ func (p headerParser) numbers(what string) ([]uint64, error) {
 	return values, err
 }
 
-// entry reads one tensor's {"dtype", "shape", "data_offsets"}; other members are passed over, as the reference implementation does.
+// entry reads one tensor's {"dtype", "shape", "data_offsets"}. It ignores other members, as the
+// reference implementation does.
 func (p headerParser) entry(name string) (entry, error) {
 	e := entry{name: name}
 	var members int
@@ -117,7 +117,7 @@ func (p headerParser) entry(name string) (entry, error) {
 				return err
 			}
 			e.dtype = DType(s)
-			if _, known := dtypeBits[e.dtype]; !known {
+			if _, known := dtypes[e.dtype]; !known {
 				return malformed("tensor %q has the unknown dtype %q", name, s)
 			}
 		case "shape":
@@ -149,60 +149,29 @@ func (p headerParser) entry(name string) (entry, error) {
 	return e, err
 }
 
-// formatHeader writes the header, padded to a multiple of 8 bytes.
+// formatHeader writes the header, padded with spaces to a multiple of 8 bytes.
 func formatHeader(metadata map[string]string, entries []entry) ([]byte, error) {
-	var b bytes.Buffer
-	comma := func() {
-		if b.Len() > 1 {
-			b.WriteByte(',')
+	var members []string
+	member := func(name string, value any) { members = append(members, asJSON(name)+":"+asJSON(value)) }
+	for key, value := range metadata {
+		if !utf8.ValidString(key) || !utf8.ValidString(value) {
+			return nil, fmt.Errorf("weights: metadata %q is not UTF-8", key)
 		}
 	}
-	b.WriteByte('{')
 	if len(metadata) > 0 {
-		writeText(&b, metadataKey)
-		b.WriteString(":{")
-		for i, key := range slices.Sorted(maps.Keys(metadata)) {
-			if !utf8.ValidString(key) || !utf8.ValidString(metadata[key]) {
-				return nil, fmt.Errorf("weights: metadata %q is not UTF-8", key)
-			}
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			writeText(&b, key)
-			b.WriteByte(':')
-			writeText(&b, metadata[key])
-		}
-		b.WriteByte('}')
+		member(metadataKey, metadata) // encoding/json sorts the keys
 	}
 	for _, e := range entries {
-		comma()
-		writeText(&b, e.name)
-		b.WriteString(`:{"dtype":`)
-		writeText(&b, string(e.dtype))
-		b.WriteString(`,"shape":[`)
-		for i, d := range e.shape {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			b.WriteString(strconv.FormatUint(d, 10))
-		}
-		fmt.Fprintf(&b, `],"data_offsets":[%d,%d]}`, e.begin, e.end)
+		member(e.name, struct {
+			DType   DType     `json:"dtype"`
+			Shape   []uint64  `json:"shape"`
+			Offsets [2]uint64 `json:"data_offsets"`
+		}{e.dtype, e.shape, [2]uint64{e.begin, e.end}})
 	}
-	b.WriteByte('}')
-	for b.Len()%8 != 0 {
-		b.WriteByte(' ')
+	header := "{" + strings.Join(members, ",") + "}"
+	header += strings.Repeat(" ", -len(header)&7)
+	if len(header) > MaxHeaderBytes {
+		return nil, fmt.Errorf("weights: the header takes %d bytes, at most %d can be written", len(header), MaxHeaderBytes)
 	}
-	if b.Len() > MaxHeaderBytes {
-		return nil, fmt.Errorf("weights: the header takes %d bytes, at most %d can be written", b.Len(), MaxHeaderBytes)
-	}
-	return b.Bytes(), nil
-}
-
-// writeText writes s as a JSON string. s is UTF-8; encoding/json escapes what JSON requires and nothing is lost.
-func writeText(b *bytes.Buffer, s string) {
-	quoted, err := json.Marshal(s)
-	if err != nil {
-		panic(err) // json.Marshal of a string cannot fail
-	}
-	b.Write(quoted)
+	return []byte(header), nil
 }

@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -14,7 +15,9 @@ import (
 
 // Manifest lists the models that ship. It is built into every program, the page's included.
 type Manifest struct {
-	Models []Entry `json:"models"` // those that search whole images, then the others, each by name; the page offers the first
+	// Models that search whole images come first, then the others, each group by name. The page offers
+	// the first one.
+	Models []Entry `json:"models"`
 }
 
 // Entry is one shipped model.
@@ -29,7 +32,7 @@ type Entry struct {
 	Classes       int    `json:"classes"`
 	Side          int    `json:"side"`            // pixels
 	Card          string `json:"card"`            // the model card, Markdown, in weights/shipped
-	Proof         string `json:"proof,omitempty"` // what the model makes of a certain picture: package segment's
+	Proof         string `json:"proof,omitempty"` // see segment.Engine.Proof
 }
 
 //go:embed manifest.json
@@ -39,7 +42,7 @@ var manifestJSON []byte
 var Shipped = sync.OnceValue(func() *Manifest {
 	m, err := ParseManifest(manifestJSON)
 	if err != nil {
-		panic(err) // a test holds manifest.json to its form
+		panic(err) // a test parses the same manifest.json
 	}
 	return m
 })
@@ -53,7 +56,7 @@ func ParseManifest(text []byte) (*Manifest, error) {
 		return nil, fmt.Errorf("weights: manifest: %w", err)
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return nil, fmt.Errorf("weights: manifest: text after its end")
+		return nil, errors.New("weights: manifest: text after its end")
 	}
 	return &m, nil
 }
@@ -67,7 +70,7 @@ func (m *Manifest) JSON() []byte {
 	return append(text, '\n')
 }
 
-// Find returns the shipped model of that name. The error lists the names there are.
+// Find returns the shipped model of that name. The error lists all names.
 func (m *Manifest) Find(name string) (Entry, error) {
 	names := make([]string, len(m.Models))
 	for i, e := range m.Models {
@@ -79,7 +82,7 @@ func (m *Manifest) Find(name string) (Entry, error) {
 	return Entry{}, fmt.Errorf("weights: no model named %q ships with this program; there are: %s", name, strings.Join(names, ", "))
 }
 
-// Verify compares a shipped model's bytes with its entry: length first, then SHA-256.
+// Verify compares a shipped model's length and SHA-256 with its entry.
 func (e *Entry) Verify(data []byte) error {
 	if len(data) != e.Bytes {
 		return fmt.Errorf("%s: %d bytes, the model has %d; it did not arrive whole, get it again", e.File, len(data), e.Bytes)
@@ -90,7 +93,7 @@ func (e *Entry) Verify(data []byte) error {
 	return nil
 }
 
-// OpenShipped verifies the bytes of the shipped model of that name before anything in them is read, then opens it.
+// OpenShipped verifies the bytes of the shipped model of that name, and only then reads them.
 func (m *Manifest) OpenShipped(name string, data []byte) (*Model, error) {
 	e, err := m.Find(name)
 	if err != nil {

@@ -12,11 +12,11 @@ type Spec struct {
 	Shape []int
 }
 
-// MismatchError lists everything in which a file differs from what a model expects.
+// MismatchError lists all differences between a file and the tensors that a model expects.
 type MismatchError struct {
 	Missing    []string // expected and not in the file
 	Unexpected []string // in the file and not expected
-	Misshaped  []string // "name is [..], expected [..]", missing and misshaped scales among them
+	Misshaped  []string // "name is [..], expected [..]", also for missing and misshaped scales
 }
 
 func (e *MismatchError) Error() string {
@@ -37,8 +37,8 @@ func (e *MismatchError) Error() string {
 	return "weights do not fit this model: " + strings.Join(parts, "; ")
 }
 
-// Match compares the file's tensors with the expected ones and returns a [*MismatchError] that lists every difference. Scales of
-// quantized tensors belong to their tensor and are checked with it.
+// Match compares the file's tensors with the expected ones. The error is a [*MismatchError] that
+// lists every difference. Match checks the scales of a quantized tensor together with the tensor.
 func (f *File) Match(expected []Spec) error {
 	byName := f.index()
 	var e MismatchError

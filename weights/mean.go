@@ -10,24 +10,28 @@ import (
 	"strings"
 )
 
-// described are the metadata that say what a file's tensors compute and what is made of their masks, absent or ""; files that differ in one have no mean.
-var described = []string{"configuration", "recipe", "classes", "raters", "labels", "anchor", "orientation", "nesting", "pieces", "mirrored", "side", "normalisation", "layout"}
+// described lists the metadata that say what a file's tensors compute and how their masks are used.
+// Files that differ in one of them have no mean.
+var described = []string{
+	"configuration", "recipe", "classes", "raters", "labels", "anchor", "orientation", "nesting", "pieces", "mirrored", "side", "normalisation", "layout",
+}
 
 // Mean is the element-wise mean, as float32, of the weights of runs that began from the same
-// weights: a model soup (Wortsman et al. 2022, "Model soups: averaging weights of multiple
-// fine-tuned models improves accuracy without increasing inference time"), or of a model and what
-// went on from it (Wortsman et al. 2022, "Robust fine-tuning of zero-shot models"). Float16 and
-// int8 weights count as the float32 that they stand for. The metadata are the first's, without what
-// was measured on it alone: metrics, ranges, trust and the colours of older files. data names what
-// each was trained on, and mean_of lists the content sums of all as they are stored. Runs that
-// began apart share no basin, and their mean is of no use; they are refused. names, as many as
-// files, stand in the error, which says what two files differ in.
+// weights. This is a model soup (Wortsman et al. 2022, "Model soups: averaging weights of multiple
+// fine-tuned models improves accuracy without increasing inference time") or the mean of a model
+// and its fine-tuned version (Wortsman et al. 2022, "Robust fine-tuning of zero-shot models").
+// Float16 and int8 weights count as the float32 values that they stand for. Runs that began from
+// different weights share no basin: Mean refuses them, because their mean is of no use.
+//
+// The metadata are those of the first file, without its measurements: metrics, ranges, trust and
+// the colours of older files. The key data joins the data of all files, and mean_of lists their
+// content sums. An error uses names, one for each file, and says what two files differ in.
 func Mean(names []string, files []*File) (*File, error) {
 	var sums []string
 	stored := files
 	files = make([]*File, len(stored))
 	for i, f := range stored {
-		sum := cmp.Or(f.Metadata[contentKey], f.ContentSum()) // of the file, whatever has been changed of its metadata since
+		sum := cmp.Or(f.Metadata[contentKey], f.ContentSum()) // of the file on disk
 		if slices.Contains(sums, sum) {
 			return nil, fmt.Errorf("%s has the same weights as one before it", names[i])
 		}
@@ -88,17 +92,17 @@ func Mean(names []string, files []*File) (*File, error) {
 	return out, nil
 }
 
-// leastCosine between the weights of two files that began from the same ones. Runs of ours that did have 0.92 and more, however they went on; those of
-// other seeds have 0.00.
+// leastCosine is the least cosine between the weights of two files that began from the same
+// weights. Our runs of that kind have 0.92 and more; runs with different seeds have 0.00.
 const leastCosine = 0.1
 
-// related refuses files whose weights have nothing in common with those of the first, from which their mean would be taken.
+// related refuses files whose weights are at right angles to those of the first file.
 func related(names []string, files []*File) error {
 	for i, f := range files[1:] {
 		product, one, other := 0., 0., 0.
 		for _, t := range files[0].Tensors {
 			if len(t.Shape) < 2 {
-				continue // gains and variances are alike in any two networks
+				continue // gains and variances are similar in any two networks
 			}
 			x, err := t.Float32()
 			if err != nil {
@@ -115,8 +119,8 @@ func related(names []string, files []*File) error {
 			}
 		}
 		if cosine := product / math.Sqrt(one*other); cosine < leastCosine {
-			return fmt.Errorf("%s and %s began from different random weights (the cosine between theirs is %.2f), so that their mean is of no use: "+
-				"begin the second run from the first one's weights, train -init", names[0], names[i+1], cosine)
+			return fmt.Errorf("%s and %s began from different random weights: the cosine between them is %.2f, and their mean is of no use. "+
+				"Begin the second run from the weights of the first one, with train -init", names[0], names[i+1], cosine)
 		}
 	}
 	return nil

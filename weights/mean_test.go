@@ -51,7 +51,8 @@ func TestMean(t *testing.T) {
 	}
 }
 
-// What is stored in int8 or float16 counts as what it stands for, and the mean says of itself only what is true of it.
+// What is stored in int8 or float16 counts as what it stands for, and the mean says of itself only
+// what is true of it.
 func TestMeanOfSmallFiles(t *testing.T) {
 	model := func(value float32, data string) *File {
 		values := make([]float32, 32*32)
@@ -87,13 +88,14 @@ func TestMeanOfSmallFiles(t *testing.T) {
 	}
 }
 
-// Runs from different random weights have nothing to average; how their gains and variances lie says nothing of that.
+// Runs from different random weights have nothing to average; how their gains and variances lie
+// says nothing of that.
 func TestMeanOfStrangers(t *testing.T) {
 	model := func(values ...float32) *File {
 		return &File{Metadata: map[string]string{}, Tensors: []Tensor{NewF32("l.weight", []int{2, 2}, values), NewF32("norm.weight", []int{2}, []float32{9, 9 + values[0]})}}
 	}
 	_, err := Mean([]string{"a", "b", "c"}, []*File{model(1, 2, -1, 2), model(1.5, 2, -1, 1), model(2, -1, 2, 1)})
-	require.ErrorContains(t, err, "a and c began from different random weights (the cosine between theirs is 0.00)")
+	require.ErrorContains(t, err, "a and c began from different random weights: the cosine between them is 0.00")
 	_, err = Mean([]string{"a", "b"}, []*File{model(1, 2, -1, 2), model(1.5, 2, -1, 1)})
 	require.NoError(t, err)
 }

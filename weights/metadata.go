@@ -12,52 +12,59 @@ import (
 // Kinds of label a model was trained on, as in dataset.json.
 const (
 	LabelsRaters          = "raters"           // each rater is a person
-	LabelsAgreementLevels = "agreement-levels" // rater j is "at least j of the experts", PAPER.md §3.13
+	LabelsAgreementLevels = "agreement-levels" // "at least j of the experts", PAPER.md §3.13
 )
 
 // LayoutHWIO names the only layout of convolution weights we write: height, width, input, output.
 const LayoutHWIO = "HWIO"
 
-// Metadata is what a model's file says about the model. In the header each field is one string (lists and maps as JSON) under the
-// key in its comment.
+// Metadata describes a model. In the header each field is one string (lists and maps as JSON). The
+// comments name the key.
 type Metadata struct {
-	Name            string             // name: short, the file's stem
-	Title           string             // title: one line for people
-	Configuration   string             // configuration: compact, paper, tiny, each also with -steered behind
-	Recipe          string             // recipe: a name of model.NewRecipe
-	Task            string             // task: what the images show, e.g. "fundus photograph"
-	Classes         []string           // classes: structures in channel order
-	Raters          []string           // raters: in channel order, or the levels' names
-	Labels          string             // labels: LabelsRaters or LabelsAgreementLevels
-	Anchor          string             // anchor: the class that the search in a whole photograph follows; empty where images are not searched
-	Independent     bool               // nesting: "none" where a structure need not lie inside the one before it, as a cup lies inside its disc
-	SinglePieces    bool               // pieces: "single" where each structure is one piece, so that of its mask the largest is kept
-	Mirrored        bool               // mirrored: "averaged" where every map is the mean with that of the mirror image, which takes twice as long
-	Turned          bool               // orientation: "any" where images may lie any of four ways, so that a search that finds nothing looks at them turned
-	Side            int                // side: pixels of the square the network sees
-	Mean, Deviation [3]float32         // normalisation: (x − Mean)/Deviation per RGB channel of values 0..1, or
-	Standardise     bool               // normalisation: by the winsorised mean and deviation of the image's own values (model.Standardise)
-	Data            string             // data: what it was trained on and what was held out
+	Name          string   // name: short, the file's stem
+	Title         string   // title: one line for people
+	Configuration string   // configuration: compact, paper or tiny, each also with the suffix -steered
+	Recipe        string   // recipe: a name of model.NewRecipe
+	Task          string   // task: what the images show, e.g. "fundus photograph"
+	Classes       []string // classes: structures in channel order
+	Raters        []string // raters: in channel order, or the levels' names
+	Labels        string   // labels: LabelsRaters or LabelsAgreementLevels
+	Anchor        string   // anchor: the class to search whole photographs for; empty: no search
+	Independent   bool     // nesting "none": a structure need not lie inside the one before it
+	SinglePieces  bool     // pieces "single": a structure is one piece, only its largest is kept
+	// Mirrored, mirrored "averaged": every map is the mean with the map of the mirror image. This
+	// takes twice the time.
+	Mirrored bool
+	// Turned, orientation "any": images may be turned by any quarter. A search that finds nothing
+	// tries the other three.
+	Turned bool
+	Side   int // side: pixels of the square that the network sees
+	// normalisation: (x − Mean)/Deviation per RGB channel of values 0..1, or, with Standardise,
+	// model.Standardise.
+	Mean, Deviation [3]float32
+	Standardise     bool
+	Data            string             // data: the training data and what was held out
 	Commit          string             // commit: of the program that trained it
 	Metrics         map[string]float64 // metrics: on the held-out images
 	Seed            uint64             // seed
 	Layout          string             // layout: LayoutHWIO
 	Quantization    string             // quantization: empty (F32 or F16) or Int8PerChannel
-	Trust           *Trust             // trust: when to believe a result; nil: the file does not tell
-	Ranges          map[string]float32 // ranges: the largest |x| that layers are given, by their names, for inference in int8; may be missing
+	Trust           *Trust             // trust: when to believe a result; may be nil
+	Ranges          map[string]float32 // ranges: largest |input| by layer, for int8; may be missing
 }
 
-// none is the value of nesting where there is none.
-const none = "none"
+// flag is a boolean of Metadata: true is the value under the key, false no such key.
+type flag struct {
+	key, value string
+	set        *bool
+}
 
-// single is the value of pieces where there is one of each structure.
-const single = "single"
-
-// anyWay is the value of orientation where images may lie any of four ways.
-const anyWay = "any"
-
-// averaged is the value of mirrored where they are.
-const averaged = "averaged"
+func (m *Metadata) flags() []flag {
+	return []flag{
+		{"nesting", "none", &m.Independent}, {"pieces", "single", &m.SinglePieces},
+		{"mirrored", "averaged", &m.Mirrored}, {"orientation", "any", &m.Turned},
+	}
+}
 
 // normalisation is the JSON form of Mean, Deviation and Standardise.
 type normalisation struct {
@@ -81,17 +88,10 @@ func (m *Metadata) Map() (map[string]string, error) {
 		"normalisation": asJSON(normalisation{m.Mean, m.Deviation, m.Standardise}), "data": m.Data, "commit": m.Commit, "metrics": asJSON(metrics),
 		"seed": strconv.FormatUint(m.Seed, 10), "layout": m.Layout, "quantization": m.Quantization,
 	}
-	if m.Independent {
-		values["nesting"] = none
-	}
-	if m.SinglePieces {
-		values["pieces"] = single
-	}
-	if m.Mirrored {
-		values["mirrored"] = averaged
-	}
-	if m.Turned {
-		values["orientation"] = anyWay
+	for _, f := range m.flags() {
+		if *f.set {
+			values[f.key] = f.value
+		}
 	}
 	if m.Trust != nil {
 		values["trust"] = asJSON(m.Trust)
@@ -102,10 +102,10 @@ func (m *Metadata) Map() (map[string]string, error) {
 	return values, nil
 }
 
-// ParseMetadata reads the header's string map. Keys it does not know are left alone.
+// ParseMetadata reads the header's string map. It ignores unknown keys.
 func ParseMetadata(values map[string]string) (Metadata, error) {
 	if values["mrprism_checkpoint"] != "" {
-		return Metadata{}, fmt.Errorf("weights: this is the checkpoint of a run, for train -resume; its weights are in the NAME.safetensors beside it")
+		return Metadata{}, fmt.Errorf("weights: this is the checkpoint of a run, for train -resume; the run's weights are in the NAME.safetensors beside it")
 	}
 	if values["format"] != "mrprism" {
 		return Metadata{}, fmt.Errorf("weights: metadata has no \"format\": \"mrprism\"; this is a safetensors file of another program")
@@ -113,35 +113,33 @@ func ParseMetadata(values map[string]string) (Metadata, error) {
 	m := Metadata{
 		Name: values["name"], Title: values["title"], Configuration: values["configuration"], Recipe: values["recipe"], Task: values["task"],
 		Labels: values["labels"], Anchor: values["anchor"], Data: values["data"], Commit: values["commit"], Layout: values["layout"],
-		Quantization: values["quantization"], Independent: values["nesting"] == none, SinglePieces: values["pieces"] == single, Mirrored: values["mirrored"] == averaged,
-		Turned: values["orientation"] == anyWay,
+		Quantization: values["quantization"],
+	}
+	for _, f := range m.flags() {
+		*f.set = values[f.key] == f.value
 	}
 	var n normalisation
 	for _, field := range []struct {
-		key  string
-		into any
+		key      string
+		into     any
+		optional bool
 	}{
-		{"classes", &m.Classes}, {"raters", &m.Raters}, {"metrics", &m.Metrics}, {"normalisation", &n}, {"side", &m.Side}, {"seed", &m.Seed},
+		{"classes", &m.Classes, false}, {"raters", &m.Raters, false}, {"metrics", &m.Metrics, false}, {"normalisation", &n, false},
+		{"side", &m.Side, false}, {"seed", &m.Seed, false}, {"ranges", &m.Ranges, true}, {"trust", &m.Trust, true},
 	} {
-		if err := json.Unmarshal([]byte(values[field.key]), field.into); err != nil {
-			return Metadata{}, fmt.Errorf("weights: metadata %q is %q: %w", field.key, values[field.key], err)
+		text, ok := values[field.key]
+		if !ok && field.optional {
+			continue
 		}
-	}
-	if text, ok := values["ranges"]; ok {
-		if err := json.Unmarshal([]byte(text), &m.Ranges); err != nil {
-			return Metadata{}, fmt.Errorf("weights: metadata \"ranges\" is %q: %w", text, err)
-		}
-	}
-	if text, ok := values["trust"]; ok {
-		if err := json.Unmarshal([]byte(text), &m.Trust); err != nil {
-			return Metadata{}, fmt.Errorf("weights: metadata \"trust\": %w", err)
+		if err := json.Unmarshal([]byte(text), field.into); err != nil {
+			return Metadata{}, fmt.Errorf("weights: metadata %q is %.100q: %w", field.key, text, err)
 		}
 	}
 	m.Mean, m.Deviation, m.Standardise = n.Mean, n.Deviation, n.Standardise
 	return m, m.Validate()
 }
 
-// Validate names every field that is missing or makes no sense, all together.
+// Validate returns one error that names every missing or wrong field.
 func (m *Metadata) Validate() error {
 	var faults []string
 	fault := func(bad bool, format string, args ...any) {
@@ -179,27 +177,23 @@ func (m *Metadata) Validate() error {
 	fault(m.Layout != LayoutHWIO, "layout %q is not %q", m.Layout, LayoutHWIO)
 	fault(m.Quantization != "" && m.Quantization != Int8PerChannel, "quantization %q is not known, %q is", m.Quantization, Int8PerChannel)
 	if len(faults) > 0 {
-		slices.Sort(faults) // Metrics and Ranges are maps: keep the message the same
+		slices.Sort(faults) // Metrics and Ranges are maps, which have no order
 		return fmt.Errorf("weights: metadata: %s", strings.Join(slices.Compact(faults), "; "))
 	}
 	return nil
 }
 
-// IsName holds names of models, classes and raters to what is safe in a file name, a URL and a column heading: 1 to 64 ASCII letters,
-// digits, hyphens and underscores.
+// IsName says whether a model, class or rater may have this name: 1 to 64 ASCII letters, digits,
+// hyphens and underscores. These are safe in a file name, a URL and a column heading.
 func IsName(s string) bool {
-	for _, r := range s {
-		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_') {
-			return false
-		}
-	}
-	return s != "" && len(s) <= 64
+	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
+	return s != "" && len(s) <= 64 && strings.Trim(s, allowed) == ""
 }
 
 func asJSON(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(fmt.Sprintf("weights: metadata value %v: %v", v, err)) // Validate refused what JSON cannot hold
+		panic(fmt.Sprintf("weights: %v as JSON: %v", v, err)) // Validate refuses values that JSON cannot hold
 	}
 	return string(b)
 }

@@ -1,35 +1,37 @@
 package weights
 
 import (
-	"encoding/binary"
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"mrprism/internal/half"
 )
 
-// Int8PerChannel names the quantization: w ≈ scale[o]·q with q in −127..127, one scale per output channel o (the last axis), scale =
-// max|w|/127. The tensor keeps its name with element type I8, its scales stand beside it as NAME.scale, F32 of shape [channels].
+// Int8PerChannel names the quantization w ≈ scale[o]·q. q is in −127..127, and each output
+// channel o (the last axis) has one scale, max|w|/127. The tensor keeps its name and has element
+// type I8. Its scales are the tensor NAME.scale, F32 of shape [channels].
 const Int8PerChannel = "int8-per-channel"
 
 // ScaleSuffix is appended to a quantized tensor's name for its scales.
 const ScaleSuffix = ".scale"
 
-// quantizedElements is the size from which a weight is quantized or halved. Below it (heads, biases, norms) that saves nothing worth having.
+// quantizedElements is the least size of a weight that is quantized or halved. Smaller ones (heads,
+// biases, norms) would save next to nothing.
 const quantizedElements = 1024
 
-// heavy weights are NAME.weight of rank 2 and more, with at least 1,024 elements.
+// heavy says whether the tensor is NAME.weight, of rank 2 or more, with quantizedElements or more.
 func (t *Tensor) heavy() bool {
 	return len(t.Shape) >= 2 && t.Elements() >= quantizedElements && strings.HasSuffix(t.Name, ".weight")
 }
 
-// Halve returns f with its heavy weights as F16, each the nearest there is, and all else as F32: half the bytes. Values beyond ±65504 and
-// values that are not finite are refused.
-func Halve(f *File) (*File, error) {
+// convert returns f with its heavy weights as convert returns them and all else as F32. It refuses
+// quantized files and values that are not finite.
+func (f *File) convert(convert func(t *Tensor, values []float32) ([]Tensor, error)) (*File, error) {
 	if q := f.Metadata["quantization"]; q != "" {
-		return nil, fmt.Errorf("weights: already quantized (%s); halve the file it was made from", q)
+		return nil, fmt.Errorf("weights: already quantized (%s); take the file it was made from", q)
 	}
 	out := &File{Metadata: maps.Clone(f.Metadata)}
 	for i := range f.Tensors {
@@ -38,53 +40,55 @@ func Halve(f *File) (*File, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !t.heavy() {
-			out.Tensors = append(out.Tensors, NewF32(t.Name, t.Shape, values))
-			continue
+		converted := []Tensor{NewF32(t.Name, t.Shape, values)}
+		if t.heavy() {
+			if converted, err = convert(t, values); err != nil {
+				return nil, err
+			}
 		}
-		halves := Tensor{Name: t.Name, DType: F16, Shape: append([]int{}, t.Shape...)}
+		out.Tensors = append(out.Tensors, converted...)
+	}
+	return out, nil
+}
+
+// Halve returns f with its heavy weights as F16, rounded to the nearest, and all else as F32. It
+// refuses values beyond ±65504 and values that are not finite.
+func Halve(f *File) (*File, error) {
+	return f.convert(func(t *Tensor, values []float32) ([]Tensor, error) {
+		halves := Tensor{Name: t.Name, DType: F16, Shape: slices.Clone(t.Shape)}
 		for j, v := range values {
 			bits := half.FromFloat32(v)
 			if h := half.ToFloat32(bits); h-h != 0 {
 				return nil, fmt.Errorf("weights: tensor %s: element %d is %v, more than the %d that f16 can hold", t.Name, j, v, half.Most)
 			}
-			halves.Data = binary.LittleEndian.AppendUint16(halves.Data, bits)
+			halves.Data = le.AppendUint16(halves.Data, bits)
 		}
-		out.Tensors = append(out.Tensors, halves)
-	}
-	return out, nil
+		return []Tensor{halves}, nil
+	})
 }
 
-// Quantize returns f with its heavy weights as int8 per output channel and all else as F32, and the metadata saying so. Values that are not
-// finite are refused.
+// Quantize returns f with its heavy weights as int8 per output channel and all else as F32. The
+// metadata name the quantization. It refuses values that are not finite.
 func Quantize(f *File) (*File, error) {
-	if q := f.Metadata["quantization"]; q != "" {
-		return nil, fmt.Errorf("weights: already quantized (%s); quantize the checkpoint it was made from", q)
+	out, err := f.convert(func(t *Tensor, values []float32) ([]Tensor, error) {
+		quantized, scales := quantizeChannels(values, t.Shape[len(t.Shape)-1])
+		return []Tensor{
+			{Name: t.Name, DType: I8, Shape: slices.Clone(t.Shape), Data: quantized},
+			NewF32(t.Name+ScaleSuffix, []int{len(scales)}, scales),
+		}, nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	out := &File{Metadata: maps.Clone(f.Metadata)}
 	if out.Metadata == nil {
 		out.Metadata = map[string]string{}
 	}
 	out.Metadata["quantization"] = Int8PerChannel
-	for i := range f.Tensors {
-		t := &f.Tensors[i]
-		values, err := t.Float32()
-		if err != nil {
-			return nil, err
-		}
-		if !t.heavy() {
-			out.Tensors = append(out.Tensors, NewF32(t.Name, t.Shape, values))
-			continue
-		}
-		quantized, scales := quantizeChannels(values, t.Shape[len(t.Shape)-1])
-		out.Tensors = append(out.Tensors,
-			Tensor{Name: t.Name, DType: I8, Shape: append([]int{}, t.Shape...), Data: quantized},
-			NewF32(t.Name+ScaleSuffix, []int{len(scales)}, scales))
-	}
 	return out, nil
 }
 
-// quantizeChannels rounds values (…, channels) to q·scale[channel]. A channel of zeros has scale 1.
+// quantizeChannels rounds values (…, channels) to q·scale[channel]. A channel of zeros has scale
+// 1.
 func quantizeChannels(values []float32, channels int) (q []byte, scales []float32) {
 	scales = make([]float32, channels)
 	for i, v := range values {
@@ -104,8 +108,9 @@ func quantizeChannels(values []float32, channels int) (q []byte, scales []float3
 	return q, scales
 }
 
-// Dequantize returns f with every tensor as F32 under its own name: int8 weights multiplied by their scales, the scales dropped, the
-// metadata saying that nothing is quantized. Files that are not quantized pass through the same way. Values that are not finite are refused.
+// Dequantize returns f with every tensor as F32 under its own name. It multiplies int8 weights by
+// their scales, drops the scales and clears the quantization in the metadata. It refuses values
+// that are not finite.
 func Dequantize(f *File) (*File, error) {
 	out := &File{Metadata: maps.Clone(f.Metadata)}
 	scheme := f.Metadata["quantization"]
@@ -119,7 +124,7 @@ func Dequantize(f *File) (*File, error) {
 	for i := range f.Tensors {
 		t := &f.Tensors[i]
 		if scheme != "" && quantizedBy(byName, t.Name) != nil {
-			continue // scales go with their weight
+			continue // the scales of another tensor
 		}
 		values, err := t.Float32()
 		if err != nil {
@@ -139,7 +144,8 @@ func Dequantize(f *File) (*File, error) {
 	return out, nil
 }
 
-// Scales returns the per-channel scales of a quantized tensor, checked: one for each output channel, finite and positive.
+// Scales returns the scales of a quantized tensor: one for each output channel, finite and
+// positive.
 func (f *File) Scales(name string) ([]float32, error) {
 	byName := f.index()
 	t := byName[name]
@@ -163,7 +169,7 @@ func channelScales(byName map[string]*Tensor, t *Tensor) ([]float32, error) {
 	}
 	for i, v := range scales {
 		if v <= 0 || v > math.MaxFloat32/128 {
-			return nil, fmt.Errorf("weights: tensor %s: scale %d is %v, expected a positive number of which 128 are finite", s.Name, i, v)
+			return nil, fmt.Errorf("weights: tensor %s: scale %d is %v, expected a positive number that stays finite times 128", s.Name, i, v)
 		}
 	}
 	return scales, nil

@@ -1,6 +1,7 @@
 package weights
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -9,7 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// Limits on what is read, far above any model of ours: the paper's configuration has about 400 tensors and a 60 KiB header.
+// Limits on what Decode reads. They are far above our models: the paper's configuration has about
+// 400 tensors and a 60 KiB header.
 const (
 	MaxHeaderBytes = 1 << 20
 	MaxTensors     = 4096
@@ -17,7 +19,8 @@ const (
 	MaxFileBytes   = 1 << 30
 )
 
-// File is a decoded safetensors file: the header's string map and the tensors in the order of their bytes.
+// File is a decoded safetensors file: the header's string map and the tensors in the order of their
+// bytes.
 type File struct {
 	Metadata map[string]string
 	Tensors  []Tensor
@@ -33,8 +36,9 @@ func (f *File) Tensor(name string) *Tensor {
 	return nil
 }
 
-// FormatError says which rule of the format a file breaks. Rule is named as the reference implementation names its errors
-// (https://github.com/huggingface/safetensors, safetensors/src/tensor.rs), with a few of ours for the tighter limits.
+// FormatError says which rule of the format a file breaks. Rule is the name of the reference
+// implementation's error (https://github.com/huggingface/safetensors, safetensors/src/tensor.rs).
+// The tighter limits have names of our own.
 type FormatError struct {
 	Rule   string
 	Detail string
@@ -48,9 +52,9 @@ func broken(rule, format string, args ...any) error {
 	return &FormatError{Rule: rule, Detail: fmt.Sprintf(format, args...)}
 }
 
-// Decode reads a safetensors file. Tensors share data's memory: beyond it, decoding allocates in proportion to the header only.
-// Every rule of the format is checked, and duplicate keys, over-large headers and too many tensors are refused; the error is then a
-// [*FormatError].
+// Decode reads a safetensors file. The tensors share the memory of data; what Decode allocates
+// grows only with the header. A file that breaks a rule of the format, has duplicate keys or
+// exceeds a limit gives a [*FormatError].
 func Decode(data []byte) (*File, error) {
 	if len(data) < 8 {
 		return nil, broken("HeaderTooSmall", "%d bytes, the header's length alone takes 8", len(data))
@@ -70,14 +74,10 @@ func Decode(data []byte) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Checked in the order of the bytes; zero-sized tensors may share an offset and keep the header's order.
+	// The checks go in the order of the bytes. Empty tensors may share an offset: they keep the
+	// header's order.
 	slices.SortStableFunc(entries, func(a, b entry) int {
-		switch {
-		case a.begin != b.begin:
-			return compare(a.begin, b.begin)
-		default:
-			return compare(a.end, b.end)
-		}
+		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end))
 	})
 	f := &File{Metadata: metadata, Tensors: make([]Tensor, 0, len(entries))}
 	end := uint64(0)
@@ -113,7 +113,7 @@ type entry struct {
 	begin, end uint64 // byte range, from the end of the header
 }
 
-// checkSize compares the byte range with the shape's, with overflow checked.
+// checkSize compares the byte range with the shape. A product that overflows is an error.
 func (e *entry) checkSize() error {
 	n, high := uint64(1), uint64(0)
 	for _, d := range e.shape {
@@ -121,7 +121,7 @@ func (e *entry) checkSize() error {
 			return broken("ValidationOverflow", "tensor %q of shape %v is too large to count", e.name, e.shape)
 		}
 	}
-	if high, n = bits.Mul64(n, dtypeBits[e.dtype]); high != 0 {
+	if high, n = bits.Mul64(n, dtypes[e.dtype].bits); high != 0 {
 		return broken("ValidationOverflow", "tensor %q of shape %v is too large to count", e.name, e.shape)
 	}
 	if n%8 != 0 {
@@ -133,18 +133,9 @@ func (e *entry) checkSize() error {
 	return nil
 }
 
-func compare(a, b uint64) int {
-	if a < b {
-		return -1
-	} else if a > b {
-		return 1
-	}
-	return 0
-}
-
-// Encode writes the file: metadata sorted by key, the header padded with spaces to a multiple of 8 bytes, tensors in their order but
-// with wider element types first, so that every tensor's bytes are aligned to its elements. The same file always gives the same bytes,
-// and [Decode] reads them back.
+// Encode writes the file. Metadata is sorted by key, and the header is padded with spaces to a
+// multiple of 8 bytes. Tensors keep their order, but wider element types come first: this aligns
+// every tensor to its elements. The same file always gives the same bytes.
 func (f *File) Encode() ([]byte, error) {
 	if len(f.Tensors) > MaxTensors {
 		return nil, fmt.Errorf("weights: %d tensors, at most %d can be written", len(f.Tensors), MaxTensors)
@@ -153,20 +144,20 @@ func (f *File) Encode() ([]byte, error) {
 	for i := range f.Tensors {
 		order[i] = &f.Tensors[i]
 	}
-	slices.SortStableFunc(order, func(a, b *Tensor) int { return compare(dtypeBits[b.DType], dtypeBits[a.DType]) })
+	slices.SortStableFunc(order, func(a, b *Tensor) int { return cmp.Compare(dtypes[b.DType].bits, dtypes[a.DType].bits) })
 
 	entries := make([]entry, 0, len(order))
 	seen := make(map[string]bool, len(order))
 	offset := uint64(0)
 	for _, t := range order {
-		e := entry{name: t.Name, dtype: t.DType, begin: offset, end: offset + uint64(len(t.Data))}
+		e := entry{name: t.Name, dtype: t.DType, shape: []uint64{}, begin: offset, end: offset + uint64(len(t.Data))}
 		for _, d := range t.Shape {
 			if d < 0 {
 				return nil, fmt.Errorf("weights: tensor %s has the shape %v", t.Name, t.Shape)
 			}
 			e.shape = append(e.shape, uint64(d))
 		}
-		if _, known := dtypeBits[t.DType]; !known {
+		if _, known := dtypes[t.DType]; !known {
 			return nil, fmt.Errorf("weights: tensor %s has the unknown element type %q", t.Name, t.DType)
 		}
 		if seen[t.Name] || t.Name == metadataKey {

@@ -137,7 +137,8 @@ func TestDecodeLimits(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// TestDecodeMemory: the worst headers for our parser cost a small multiple of the header; a declared size costs nothing.
+// TestDecodeMemory: the worst headers for our parser cost a small multiple of the header; a
+// declared size costs nothing.
 func TestDecodeMemory(t *testing.T) {
 	hostile := []byte(`{"w":{"dtype":"F32","shape":[1` + strings.Repeat(",1", 520_000) + `],"data_offsets":[0,4]}}`)
 	for name, data := range map[string][]byte{
@@ -153,7 +154,8 @@ func TestDecodeMemory(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			_, _ = Decode(data)
 			runtime.ReadMemStats(&after)
-			// encoding/json copies the header while it reads and keeps the parts that are passed over: 8 headers in total, garbage included.
+			// encoding/json copies the header while it reads and keeps the parts that are passed over: 8
+			// headers in total, garbage included.
 			assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8*MaxHeaderBytes))
 		})
 	}

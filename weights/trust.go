@@ -6,55 +6,62 @@ import (
 	"slices"
 )
 
-// Trust is what a model's file knows about when to believe its results, learned from training
-// images ("export -ranges"). Package trust makes and uses it.
+// Trust says when to believe the results of a model. "export -ranges" learns it from training
+// images. Package trust makes and uses it.
 type Trust struct {
-	Images    int                 `json:"images"`            // whose results it was learned from
-	Evidence  map[string]Evidence `json:"evidence"`          // by code
-	Threshold float64             `json:"threshold"`         // of the score, the weighted sum of the evidence, above which a result is doubted
-	Looks     map[string]Features `json:"looks"`             // "whole" and "close": the encoder's features of these views
-	Maps      map[string]Map      `json:"maps,omitempty"`    // by structure: from the network's probability to the share of raters
-	Areas     map[string]Spread   `json:"areas,omitempty"`   // by structure: how far the logarithm of the majority's area lies beyond the range of mask and raters, before Maps
-	Ratio     *Spread             `json:"ratio,omitempty"`   // the same of the cup/disc ratio
-	FoldsOf   int                 `json:"foldsOf,omitempty"` // runs that had each set a part of the images aside; 0: the images are those that the weights have seen
+	Images   int                 `json:"images"`   // learned from
+	Evidence map[string]Evidence `json:"evidence"` // by code
+	// Threshold is of the score, the weighted sum of the evidence: a higher score means doubt.
+	Threshold float64             `json:"threshold"`
+	Looks     map[string]Features `json:"looks"`          // views "whole" and "close"
+	Maps      map[string]Map      `json:"maps,omitempty"` // by structure: probability to share of raters
+	// Areas says, by structure, how far the logarithm of the majority's area lies outside of the range
+	// of mask and raters, before Maps. Ratio says it of the cup/disc ratio.
+	Areas map[string]Spread `json:"areas,omitempty"`
+	Ratio *Spread           `json:"ratio,omitempty"`
+	// FoldsOf is the number of cross-validation runs whose held-out images were used; 0: the images
+	// are those that the weights were trained on.
+	FoldsOf int `json:"foldsOf,omitempty"`
 }
 
-// Evidence says how one figure of a result is spread over training images.
+// Evidence is the spread of one figure of a result over training images.
 type Evidence struct {
 	Middle float64 `json:"middle"` // median
-	Far    float64 `json:"far"`    // 95th percentile of the distance from it, or the least that is a difference where that is more; above 0
-	Weight float64 `json:"weight"` // in the score, from 0 on
+	// Far is the 95th percentile of the distance from the median, or the least distance that counts
+	// for this figure if that is more. It is above 0.
+	Far    float64 `json:"far"`
+	Weight float64 `json:"weight"` // in the score, at least 0
 }
 
-// Features are a mean, the directions in which features vary most, and how far, for Mahalanobis'
-// distance (Lee et al. 2018).
+// Features describe the spread of encoder features, for Mahalanobis' distance (Lee et al. 2018):
+// a mean, and the directions in which features vary most.
 type Features struct {
 	Mean       []float32 `json:"mean"`
 	Scale      []float32 `json:"scale"`      // deviation of each feature
-	Directions []byte    `json:"directions"` // (N, len(Mean)) signed bytes, each row of unit length when divided by its own
+	Directions []byte    `json:"directions"` // (N, len(Mean)) signed bytes, of any length
 	Deviations []float32 `json:"deviations"` // along each of the N directions, in scaled features
-	Rest       float32   `json:"rest"`       // root mean square of what the directions leave
+	Rest       float32   `json:"rest"`       // root mean square of the part outside of the directions
 }
 
-// Map is monotone and piecewise linear: probability From[i] becomes To[i]. It begins at 0 and ends
+// Map is monotone and piecewise linear: probability From[i] becomes To[i]. Both begin at 0 and end
 // at 1.
 type Map struct {
 	From []float32 `json:"from"`
 	To   []float32 `json:"to"`
 }
 
-// Spread is how far below and above a range an interval reaches, so that it holds a share of the
-// figures of images like those that it was learned from.
+// Spread says how far an interval reaches below and above a range. The interval then holds a share,
+// Coverage, of the figures of images like those that Spread was learned from.
 type Spread struct {
 	Low      float64 `json:"low"`
 	High     float64 `json:"high"`
 	Coverage float64 `json:"coverage"` // 0..1
 }
 
-// mostFaults are told: a file may have thousands.
+// mostFaults is how many faults Faults lists: a file may have thousands.
 const mostFaults = 10
 
-// Faults lists what makes no sense.
+// Faults lists wrong values.
 func (t *Trust) Faults(classes []string) (faults []string) {
 	fault := func(bad bool, format string, args ...any) {
 		if bad {
@@ -70,7 +77,7 @@ func (t *Trust) Faults(classes []string) (faults []string) {
 		bad := len(f.Scale) != d || len(f.Directions) != n*d || !(f.Rest > 0)
 		fault(bad, "look %s: %d means, %d scales, %d directions of %d values", look, d, len(f.Scale), n, len(f.Directions))
 		for row := 0; row < n && !bad; row++ {
-			fault(!slices.ContainsFunc(f.Directions[row*d:][:d], func(v byte) bool { return v != 0 }), "look %s: a direction is nowhere", look)
+			fault(!slices.ContainsFunc(f.Directions[row*d:][:d], func(v byte) bool { return v != 0 }), "look %s: a direction is zero", look)
 		}
 		for _, v := range append(slices.Clone(f.Scale), f.Deviations...) {
 			fault(!(v > 0) || !finite(float64(v)), "look %s: deviation %v", look, v)
@@ -80,14 +87,14 @@ func (t *Trust) Faults(classes []string) (faults []string) {
 		}
 	}
 	for class, m := range t.Maps {
-		fault(!slices.Contains(classes, class), "map of %q, which is no structure", class)
+		fault(!slices.Contains(classes, class), "map of %q, which is not a structure", class)
 		fault(!m.valid(), "map of %s is not monotone from 0 to 1", class)
 	}
 	for class, s := range t.Areas {
 		fault(!slices.Contains(classes, class) || !s.valid(), "area of %s: %v", class, s)
 	}
 	fault(t.Ratio != nil && !t.Ratio.valid(), "ratio: %v", t.Ratio)
-	slices.Sort(faults) // much of this is in maps
+	slices.Sort(faults) // maps have no order
 	return faults[:min(len(faults), mostFaults)]
 }
 

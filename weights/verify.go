@@ -1,8 +1,8 @@
 package weights
 
 import (
+	"cmp"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"hash"
@@ -13,8 +13,9 @@ import (
 
 const contentKey = "content_sha256"
 
-// ContentSum hashes everything a file means: each tensor's name, element type, shape and bytes in the order of names, and every metadata
-// entry but the sum itself. It does not depend on the order of tensors in the file.
+// ContentSum hashes each tensor's name, element type, shape and bytes, in the order of the names,
+// and every metadata entry but the sum itself. The order of the tensors in the file does not change
+// it.
 func (f *File) ContentSum() string {
 	h := sha256.New()
 	tensors := slices.Clone(f.Tensors)
@@ -61,12 +62,10 @@ func (f *File) VerifyContent() error {
 }
 
 func writeCount(h hash.Hash, n int) {
-	var b [8]byte
-	binary.LittleEndian.PutUint64(b[:], uint64(n))
-	h.Write(b[:])
+	h.Write(le.AppendUint64(nil, uint64(n)))
 }
 
-// writeField writes the length before the text, so that no two lists of fields hash the same.
+// writeField writes the length before the text: two different lists of fields never hash the same.
 func writeField(h hash.Hash, s string) {
 	writeCount(h, len(s))
 	h.Write([]byte(s))
@@ -77,12 +76,12 @@ type Model struct {
 	*File
 	Metadata Metadata
 	SHA256   string // of the whole file, hex
-	Shipped  bool   // one of ours, by its sum; otherwise the user's own
-	Proof    string // of a shipped one, its entry's
+	Shipped  bool   // the sum is in the manifest; otherwise the file is the user's own
+	Proof    string // Entry.Proof of a shipped model
 }
 
-// Name is what programs call the model: the name that it ships under, or "own-" and the sum of a user's own, which can so neither stand in for
-// a shipped model nor for another of the same name.
+// Name is the name that programs use: a shipped model's own name, or "own-" and the sum of a user's
+// file. A user's file can therefore not pass for a shipped model or for another file of its name.
 func (m *Model) Name() string {
 	if m.Shipped {
 		return m.Metadata.Name
@@ -90,21 +89,18 @@ func (m *Model) Name() string {
 	return "own-" + m.SHA256[:12]
 }
 
-// Label says whose weights these are, for the page and the commands.
+// Label is the model's title for people. It says when the weights are the user's own.
 func (m *Model) Label() string {
-	title := m.Metadata.Title
-	if title == "" {
-		title = m.Metadata.Name
-	}
+	title := cmp.Or(m.Metadata.Title, m.Metadata.Name)
 	if m.Shipped {
 		return title
 	}
 	return title + " (your own weights, " + m.SHA256[:12] + ")"
 }
 
-// Open decodes and verifies a weights file. Where the file is one of the manifest's by its SHA-256 it is a shipped one. Any other is the
-// user's own, whose content must hash to the sum in its metadata. Either way the format's rules hold, the metadata is complete, and every
-// value is finite. name stands in messages.
+// Open decodes and verifies a weights file: the rules of the format, complete metadata, the content
+// sum and finite values. The model is a shipped one if the SHA-256 of the file is in the manifest,
+// and otherwise the user's own. name is for error messages.
 func (m *Manifest) Open(name string, data []byte) (*Model, error) {
 	sum := sha256.Sum256(data)
 	model := &Model{SHA256: hex.EncodeToString(sum[:])}
@@ -114,22 +110,23 @@ func (m *Manifest) Open(name string, data []byte) (*Model, error) {
 		}
 	}
 	var err error
-	if model.File, err = Decode(data); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	if model.File, err = Decode(data); err == nil {
+		model.Metadata, err = ParseMetadata(model.File.Metadata)
 	}
-	if model.Metadata, err = ParseMetadata(model.File.Metadata); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	if err == nil {
+		err = model.VerifyContent()
 	}
-	if err := model.VerifyContent(); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	if err == nil {
+		err = model.checkFinite()
 	}
-	if err := model.checkFinite(); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return model, nil
 }
 
-// checkFinite reads every floating-point tensor. It names the tensor with the first value that is NaN or infinite.
+// checkFinite reads every floating-point tensor. The error names the first tensor that has a NaN or
+// an infinite value.
 func (f *File) checkFinite() error {
 	for i := range f.Tensors {
 		switch t := &f.Tensors[i]; t.DType {

@@ -153,7 +153,7 @@ func TestTrustFaults(t *testing.T) {
 			f.Mean = []float32{1, float32(math.NaN())}
 			t.Looks["close"] = f
 		},
-		"a direction is nowhere":      func(t *Trust) { t.Looks["close"].Directions[0] = 0 },
+		"a direction is zero":         func(t *Trust) { t.Looks["close"].Directions[0] = 0 },
 		"map of disc is not monotone": func(t *Trust) { t.Maps["disc"] = Map{From: []float32{0, .5, 1}, To: []float32{0, 2, 1}} },
 		`map of "iris"`:               func(t *Trust) { t.Maps["iris"] = t.Maps["disc"] },
 		"area of disc":                func(t *Trust) { t.Areas["disc"] = Spread{Low: 1, High: 0, Coverage: .9} },
@@ -232,7 +232,8 @@ func TestQuantizeError(t *testing.T) {
 	assert.ErrorContains(t, err, "already quantized")
 }
 
-// Halved, the heavy weight is within half a step of f16, 2⁻¹¹ of its size, and the others are as they were.
+// Halved, the heavy weight is within half a step of f16, 2⁻¹¹ of its size, and the others are
+// as they were.
 func TestHalve(t *testing.T) {
 	f := sampleFile(t)
 	halved, err := Halve(f)
@@ -312,8 +313,8 @@ func TestMatchListsEverything(t *testing.T) {
 	}
 }
 
-// TestEveryFlippedBitIsRefused: of a user's own file, every byte; the padding of the header is the one place that means nothing, and
-// there the format's grammar still refuses what is not a space.
+// TestEveryFlippedBitIsRefused: of a user's own file, every byte; the padding of the header is the
+// one place that means nothing, and there the format's grammar still refuses what is not a space.
 func TestEveryFlippedBitIsRefused(t *testing.T) {
 	data := sampleBytes(t)
 	opened, err := (&Manifest{}).Open("own.safetensors", data)

@@ -1,7 +1,8 @@
 //go:build !js
 
-// Package shipped holds the files of the models that ship, for native programs. A page fetches them instead; this package does not build
-// for it, so that no page program can embed them by mistake.
+// Package shipped embeds the files of the models that ship into native programs. The page fetches
+// these files: the package does not build for the page, and no page program can embed them by
+// mistake.
 package shipped
 
 import (
@@ -11,7 +12,8 @@ import (
 	"mrprism/weights"
 )
 
-// The pattern takes *.md and *.safetensors, and leaves this source out; it compiles while no model is there yet.
+// The pattern matches *.md and *.safetensors but not this source, and it matches something even
+// when there is no model.
 //
 //go:embed *[ds]
 var files embed.FS

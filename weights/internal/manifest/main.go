@@ -1,6 +1,7 @@
 //go:build !js
 
-// Command manifest writes weights/manifest.json from what is in weights/shipped. `go generate ./weights` runs it in the folder weights.
+// Command manifest writes weights/manifest.json from the files in weights/shipped. `go generate
+// ./weights` runs it in the folder weights.
 package main
 
 import (
@@ -36,7 +37,8 @@ func main() {
 	}
 }
 
-// proof is what the processor makes of the picture by which devices are compared with it.
+// proof is the output of the processor for the picture by which segment.Engine.Prove compares
+// devices.
 func proof(e *weights.Entry) (string, error) {
 	data, err := os.ReadFile(filepath.Join("shipped", e.File))
 	if err != nil {
