@@ -180,15 +180,15 @@ func TestONNXNode(t *testing.T) {
 	for _, e := range entries {
 		t.Run(e.Name(), func(t *testing.T) {
 			path := filepath.Join(folder, e.Name())
-			c, model, err := onnx.ReadNode(path)
-			if errors.Is(err, onnx.ErrSeveralNodes) {
+			c, model, err := readONNXNode(path)
+			if errors.Is(err, errSeveralNodes) {
 				n.skip(t, "graph", err)
 			}
 			require.NoError(t, err)
 			if onnxOperators[c.Node.Operator] == nil {
 				n.skip(t, c.Node.Operator, nil)
 			}
-			require.NoError(t, c.ReadTensors(path, model))
+			require.NoError(t, readTensors(c, path, model))
 			n.run(t, c)
 		})
 	}
@@ -205,7 +205,7 @@ func TestONNXJS(t *testing.T) {
 		t.Run(strings.TrimSuffix(f.Name(), ".jsonc"), func(t *testing.T) {
 			text, err := os.ReadFile(filepath.Join(folder, f.Name()))
 			require.NoError(t, err)
-			cases, err := onnx.ParseJSON(text)
+			cases, err := parseONNXJS(text)
 			require.NoError(t, err)
 			for i := range cases {
 				t.Run(cases[i].Name, func(t *testing.T) {

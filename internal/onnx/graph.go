@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// opset is the version of the standard operators that Graph uses; 17 has LayerNormalization.
+// opset is the version of the standard operators that Graph uses: the first with
+// LayerNormalization.
 const opset = 17
 
 // Value is a tensor of a graph that is being built.
@@ -14,16 +15,17 @@ type Value struct {
 	Shape []int
 }
 
-// Dim is the extent of an axis; negative ones count from the end.
+// Dim is the extent of an axis. A negative axis counts from the end.
 func (v *Value) Dim(axis int) int { return v.Shape[(axis+len(v.Shape))%len(v.Shape)] }
 
 func (v *Value) String() string { return fmt.Sprintf("%s %v", v.Name, v.Shape) }
 
-// Graph is a model of float32 tensors being built. Its functions, one an operator, append a node and return the output; they know all
-// shapes, and one that cannot be is a programmer's error: they panic, naming operator and shapes.
+// Graph is a model of float32 tensors that is being built. It has one method for each operator. The
+// method appends a node and returns its output. It panics with the operator's name and the shapes
+// if these do not fit.
 type Graph struct {
 	Model Model
-	Scope string // names of nodes and their outputs begin with it
+	Scope string // prefix of the names of nodes and their outputs
 
 	constants map[string]*Value
 	made      map[string]bool // names in use
@@ -37,7 +39,7 @@ func NewGraph(name string) *Graph {
 	}
 }
 
-// Within sets the scope and returns what sets it back: defer g.Within("encoder")().
+// Within enters a scope. The function that it returns leaves it: defer g.Within("encoder")().
 func (g *Graph) Within(scope string) (back func()) {
 	before := g.Scope
 	g.Scope = before + scope + "/"
@@ -52,12 +54,12 @@ func (g *Graph) Input(name string, shape ...int) *Value {
 	return &Value{name, slices.Clone(shape)}
 }
 
-// Output makes a value an output of the graph under a name of its own, by which v goes from then on.
+// Output makes a node's result an output of the graph. It renames v.
 func (g *Graph) Output(name string, v *Value) {
 	g.claim(name)
 	producer := slices.IndexFunc(g.Model.Nodes, func(n Node) bool { return slices.Contains(n.Outputs, v.Name) })
 	if producer < 0 || slices.Contains(g.Model.Outputs, v.Name) {
-		panic(fmt.Sprintf("onnx: output %s: %v is no node's result, or an output already", name, v))
+		panic(fmt.Sprintf("onnx: output %s: %v is no node's result, or already an output", name, v))
 	}
 	for _, n := range g.Model.Nodes[producer:] {
 		for _, list := range [][]string{n.Inputs, n.Outputs} {
@@ -73,17 +75,17 @@ func (g *Graph) Output(name string, v *Value) {
 	g.Model.Shapes[name] = slices.Clone(v.Shape)
 }
 
-// Constant is an initialiser; the values of a name are asked for once.
+// Constant is an initialiser. Graph asks for the values of a name only once.
 func (g *Graph) Constant(name string, values func() []float64, shape ...int) *Value {
 	return g.constant(name, Float, values, shape)
 }
 
-// scalar is a constant named after its value.
+// scalar is a constant whose name has its value.
 func (g *Graph) scalar(v float64) *Value {
 	return g.Constant(fmt.Sprintf("scalar %.9g", v), func() []float64 { return []float64{v} })
 }
 
-// integers is a constant list, named after what it holds.
+// integers is a constant list whose name has its values.
 func (g *Graph) integers(list ...int) *Value {
 	values := make([]float64, len(list))
 	for i, v := range list {
@@ -110,7 +112,7 @@ func (g *Graph) constant(name string, kind Type, values func() []float64, shape 
 	return c
 }
 
-// claim panics where a name is in use.
+// claim panics if a name is in use.
 func (g *Graph) claim(name string) {
 	if g.made[name] {
 		panic(fmt.Sprintf("onnx: the name %q is used twice", name))
@@ -118,7 +120,7 @@ func (g *Graph) claim(name string) {
 	g.made[name] = true
 }
 
-// node appends a node of one result. An input may be nil: an optional one that is left out.
+// node appends a node with one result. An optional input may be nil.
 func (g *Graph) node(operator string, shape []int, attributes map[string]Attribute, inputs ...*Value) *Value {
 	return g.nodes(operator, [][]int{shape}, attributes, inputs...)[0]
 }
@@ -148,7 +150,7 @@ func (g *Graph) nodes(operator string, shapes [][]int, attributes map[string]Att
 	return results
 }
 
-// Attributes of the kinds that operators have.
+// The kinds of attributes that operators have.
 func number(v float64) Attribute { return Attribute{Kind: KindFloat, Float: v} }
 func integer(v int) Attribute    { return Attribute{Kind: KindInt, Int: v} }
 func list(v ...int) Attribute    { return Attribute{Kind: KindInts, Ints: v} }

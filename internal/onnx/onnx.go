@@ -1,6 +1,7 @@
-// Package onnx reads as much of ONNX files as their operator test cases use, a model's nodes with attributes and numeric tensors, and
-// builds and writes models of its own: Graph has a function for each operator that our network's export needs. Files are Protocol Buffers
-// messages; field numbers are those of onnx.proto (ONNX 1.12, IR version 8).
+// Package onnx builds, writes and reads ONNX models. Graph has a function for each operator that
+// our network's export needs. ParseModel reads the part of a file that the tests use: nodes with
+// attributes, and numeric tensors. Files are Protocol Buffers messages. Field numbers are those of
+// onnx.proto (ONNX 1.12, IR version 8).
 package onnx
 
 import (
@@ -19,9 +20,9 @@ type Node struct {
 	Attributes map[string]Attribute
 }
 
-// Attribute is a constant of a node; the field that its kind fills is set.
+// Attribute is a constant of a node. Only the field of its kind is set.
 type Attribute struct {
-	Kind   AttributeKind // 0 where the file does not say
+	Kind   AttributeKind // 0: the file does not give it
 	Float  float64
 	Int    int
 	String string
@@ -48,183 +49,93 @@ type Model struct {
 	Nodes    []Node
 	Inputs   []string // of the graph, in order
 	Outputs  []string
-	Shapes   map[string][]int // of inputs and outputs, as far as the file gives them in numbers
+	Shapes   map[string][]int // of those inputs and outputs whose shape the file gives in numbers
 	Tensors  []Tensor         // initialisers
 	Metadata map[string]string
 }
 
-// ErrSyntax is wrapped by every error.
+// Case is a node with the values of its inputs and outputs, for tests of operators. The value of a
+// missing optional input or output is nil.
+type Case struct {
+	Name    string
+	Node    Node
+	Opset   int
+	Inputs  []*Tensor
+	Outputs []*Tensor
+}
+
+// ErrSyntax means that the bytes are no ONNX message.
 var ErrSyntax = errors.New("not a valid ONNX message")
 
 // ParseModel reads a ModelProto.
 func ParseModel(data []byte) (*Model, error) {
-	m := &Model{}
-	err := each(data, func(f field) error {
-		switch f.number {
-		case 7:
-			return m.graph(f.bytes)
-		case 8:
-			domain, version := "", 0
-			err := each(f.bytes, func(f field) error {
-				switch f.number {
-				case 1:
-					domain = string(f.bytes)
-				case 2:
-					version = int(f.integer)
-				}
-				return nil
-			})
-			if domain == "" || domain == "ai.onnx" {
-				m.Opset = version
-			}
-			return err
-		case 14:
-			return m.property(f.bytes)
+	var r reader
+	m, top := &Model{}, r.fields(data)
+	for _, f := range top[8] {
+		if opset := r.fields(f.bytes); opset.text(1) == "" || opset.text(1) == "ai.onnx" {
+			m.Opset = opset.integer(2)
 		}
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("onnx: model: %w", err)
+	}
+	for _, f := range top[14] {
+		property := r.fields(f.bytes)
+		if m.Metadata == nil {
+			m.Metadata = map[string]string{}
+		}
+		m.Metadata[property.text(1)] = property.text(2)
+	}
+	graph := r.fields(top.bytes(7))
+	m.Name = graph.text(2)
+	for _, f := range graph[1] {
+		m.Nodes = append(m.Nodes, r.node(f.bytes))
+	}
+	for _, f := range graph[5] {
+		m.Tensors = append(m.Tensors, *r.tensor(f.bytes))
+	}
+	m.Inputs, m.Outputs = r.values(m, graph[11]), r.values(m, graph[12])
+	if r.err != nil {
+		return nil, fmt.Errorf("onnx: model: %w", r.err)
 	}
 	return m, nil
 }
 
-// property reads a StringStringEntryProto.
-func (m *Model) property(data []byte) error {
-	var key, value string
-	err := each(data, func(f field) error {
-		switch f.number {
-		case 1:
-			key = string(f.bytes)
-		case 2:
-			value = string(f.bytes)
+// values decodes a list of ValueInfoProto: it returns their names and keeps their shapes in m. A
+// shape that is missing, or not in numbers, is left out.
+func (r *reader) values(m *Model, repeated []field) (names []string) {
+	for _, f := range repeated {
+		value := r.fields(f.bytes)
+		names = append(names, value.text(1))
+		tensor := r.fields(r.fields(value.bytes(2)).bytes(1))
+		var shape []int
+		for _, d := range r.fields(tensor.bytes(2))[1] {
+			dimension := r.fields(d.bytes)
+			if len(dimension[1]) == 0 {
+				shape = nil
+				break
+			}
+			shape = append(shape, dimension.integer(1))
 		}
-		return nil
-	})
-	if m.Metadata == nil {
-		m.Metadata = map[string]string{}
-	}
-	m.Metadata[key] = value
-	return err
-}
-
-func (m *Model) graph(data []byte) error {
-	return each(data, func(f field) error {
-		switch f.number {
-		case 1:
-			n, err := node(f.bytes)
-			m.Nodes = append(m.Nodes, n)
-			return err
-		case 2:
-			m.Name = string(f.bytes)
-		case 5:
-			t, err := ParseTensor(f.bytes)
-			if err == nil {
-				m.Tensors = append(m.Tensors, *t)
+		if shape != nil {
+			if m.Shapes == nil {
+				m.Shapes = map[string][]int{}
 			}
-			return err
-		case 11, 12: // ValueInfoProto
-			name, shape, err := valueInfo(f.bytes)
-			if f.number == 11 {
-				m.Inputs = append(m.Inputs, name)
-			} else {
-				m.Outputs = append(m.Outputs, name)
-			}
-			if shape != nil {
-				if m.Shapes == nil {
-					m.Shapes = map[string][]int{}
-				}
-				m.Shapes[name] = shape
-			}
-			return err
-		}
-		return nil
-	})
-}
-
-// valueInfo reads a ValueInfoProto. The shape is nil where it is not given, or not in numbers.
-func valueInfo(data []byte) (name string, shape []int, err error) {
-	numbers := true
-	dimension := func(f field) error {
-		if f.number != 1 {
-			return nil
-		}
-		known := false
-		err := each(f.bytes, func(f field) error {
-			if f.number == 1 {
-				known, shape = true, append(shape, int(int64(f.integer)))
-			}
-			return nil
-		})
-		numbers = numbers && known
-		return err
-	}
-	// in is what looks at the messages in field `number`.
-	in := func(number int, inner func(field) error) func(field) error {
-		return func(f field) error {
-			if f.number != number {
-				return nil
-			}
-			return each(f.bytes, inner)
+			m.Shapes[value.text(1)] = shape
 		}
 	}
-	tensorType := in(2, in(1, in(2, dimension))) // type, tensor_type, shape, dim
-	err = each(data, func(f field) error {
-		if f.number == 1 {
-			name = string(f.bytes)
-		}
-		return tensorType(f)
-	})
-	if !numbers {
-		shape = nil
+	return names
+}
+
+// node decodes a NodeProto.
+func (r *reader) node(data []byte) Node {
+	m := r.fields(data)
+	n := Node{
+		Name: m.text(3), Operator: m.text(4), Domain: m.text(7), Inputs: m.texts(1), Outputs: m.texts(2), Attributes: map[string]Attribute{},
 	}
-	return name, shape, err
-}
-
-func node(data []byte) (Node, error) {
-	n := Node{Attributes: map[string]Attribute{}}
-	err := each(data, func(f field) error {
-		switch f.number {
-		case 1:
-			n.Inputs = append(n.Inputs, string(f.bytes))
-		case 2:
-			n.Outputs = append(n.Outputs, string(f.bytes))
-		case 3:
-			n.Name = string(f.bytes)
-		case 4:
-			n.Operator = string(f.bytes)
-		case 5:
-			return n.attribute(f.bytes)
-		case 7:
-			n.Domain = string(f.bytes)
+	for _, f := range m[5] {
+		a := r.fields(f.bytes)
+		n.Attributes[a.text(1)] = Attribute{
+			Kind: AttributeKind(a.integer(20)), Float: float64(math.Float32frombits(uint32(a.integer(2)))), Int: a.integer(3), String: a.text(4),
+			Floats: r.numbers(a[7], Float), Ints: r.integers(a[8]),
 		}
-		return nil
-	})
-	return n, err
-}
-
-func (n *Node) attribute(data []byte) error {
-	var a Attribute
-	name := ""
-	err := each(data, func(f field) (err error) {
-		switch f.number {
-		case 1:
-			name = string(f.bytes)
-		case 2:
-			a.Float = float64(math.Float32frombits(uint32(f.integer)))
-		case 3:
-			a.Int = int(int64(f.integer))
-		case 4:
-			a.String = string(f.bytes)
-		case 7:
-			a.Floats, err = f.floats(a.Floats)
-		case 8:
-			a.Ints, err = f.integers(a.Ints)
-		case 20:
-			a.Kind = AttributeKind(f.integer)
-		}
-		return err
-	})
-	n.Attributes[name] = a
-	return err
+	}
+	return n
 }

@@ -90,26 +90,6 @@ func TestParseTensor(t *testing.T) {
 	}
 }
 
-func TestParseJSON(t *testing.T) {
-	cases, err := ParseJSON([]byte(`[ // one test
-	  {"name": "a // b", "operator": "Conv", /* its
-	  attributes */ "opsets": [{"domain": "", "version": "11"}],
-	  "attributes": [{"name": "pads", "data": [1, 2], "type": "ints"}, {"name": "mode", "data": "\"/*", "type": "string"}],
-	  "cases": [{"name": "c", "inputs": [{"data": [1, -2], "dims": [2], "type": "float32"}, {"data": 3, "dims": [], "type": "int32"},
-	               {"data": [1, 2], "dims": [3], "type": "int64"}, {"data": [1, 2], "dims": [1], "type": "int64"}],
-	             "outputs": [{"data": [true, null], "dims": [1, 2], "type": "bool"}]}]}]`))
-	require.NoError(t, err)
-	require.Len(t, cases, 1)
-	c := cases[0]
-	require.Equal(t, "a // b/c", c.Name)
-	require.Equal(t, 11, c.Opset)
-	require.Equal(t, Node{Operator: "Conv", Attributes: map[string]Attribute{"pads": {Ints: []int{1, 2}}, "mode": {String: `"/*`}}}, c.Node)
-	require.Equal(t, []*Tensor{{Type: Float, Dims: []int{2}, Values: []float64{1, -2}}, {Type: 6, Dims: []int{}, Values: []float64{3}},
-		{Type: 7, Dims: []int{3}, Values: []float64{1, 2, 0}}, {Type: 7, Dims: []int{1}, Values: []float64{1}}}, c.Inputs)
-	require.Equal(t, 1.0, c.Outputs[0].Values[0])
-	require.True(t, math.IsNaN(c.Outputs[0].Values[1]))
-}
-
 // What is not a message is refused, and never read beyond its end.
 func FuzzParse(f *testing.F) {
 	f.Add(message(1, 2, 2, 1, 9, "\x00\x00\x80\x3f\x00\x00\x00\xc0"))

@@ -6,14 +6,15 @@ import (
 	"slices"
 )
 
-// requireRank panics unless x has so many axes.
+// requireRank panics unless x has rank axes.
 func requireRank(operator string, x *Value, rank int) {
 	if len(x.Shape) != rank {
 		panic(fmt.Sprintf("onnx: %s: %v should have %d axes", operator, x, rank))
 	}
 }
 
-// window is the extent of one axis of a result whose window of k moves by stride over n and padding on both sides.
+// window is the extent of one axis of the result: a window of k moves by stride over n elements
+// with pad more on each side.
 func window(operator string, n, k, stride, pad int) int {
 	if k < 1 || stride < 1 || pad < 0 || n+2*pad < k {
 		panic(fmt.Sprintf("onnx: %s: a window of %d with stride %d and padding %d does not fit %d", operator, k, stride, pad, n))
@@ -36,7 +37,8 @@ func (g *Graph) Conv(x, weight, bias *Value, stride, pad, groups int) *Value {
 	}, present(x, weight, bias)...)
 }
 
-// ConvTranspose enlarges x (N, C, H, W) k times with weight (C, Cout, k, k), whose windows do not overlap, and bias (Cout) or nil.
+// ConvTranspose enlarges x (N, C, H, W) k times with weight (C, Cout, k, k) and bias (Cout) or nil.
+// The stride is k: windows do not overlap.
 func (g *Graph) ConvTranspose(x, weight, bias *Value) *Value {
 	requireRank("ConvTranspose", x, 4)
 	requireRank("ConvTranspose", weight, 4)
@@ -56,7 +58,7 @@ func requireBias(operator string, bias *Value, channels int) {
 	}
 }
 
-// present leaves out what is nil at the end.
+// present removes nil values from the end.
 func present(values ...*Value) []*Value {
 	for len(values) > 0 && values[len(values)-1] == nil {
 		values = values[:len(values)-1]
@@ -71,21 +73,23 @@ func (g *Graph) MaxPool(x *Value, k, stride, pad int) *Value {
 	return g.pool("MaxPool", x, shape, k, stride, [4]int{pad, pad, pad, pad})
 }
 
-// AveragePool is the mean of each k×k window of x (N, C, H, W); windows do not overlap, and of the last ones what lies in x counts.
+// AveragePool is the mean of each k×k window of x (N, C, H, W). Windows do not overlap. The last
+// ones may reach beyond x: their mean is over the part in x.
 func (g *Graph) AveragePool(x *Value, k int) *Value {
 	requireRank("AveragePool", x, 4)
 	rows, columns := (x.Dim(2)+k-1)/k, (x.Dim(3)+k-1)/k
 	return g.pool("AveragePool", x, []int{x.Dim(0), x.Dim(1), rows, columns}, k, k, [4]int{0, 0, rows*k - x.Dim(2), columns*k - x.Dim(3)})
 }
 
-// pool has the paddings in ONNX's order: top, left, bottom, right.
+// pool takes the paddings in ONNX's order: top, left, bottom, right.
 func (g *Graph) pool(operator string, x *Value, shape []int, k, stride int, pads [4]int) *Value {
 	return g.node(operator, shape, map[string]Attribute{
 		"kernel_shape": list(k, k), "strides": list(stride, stride), "pads": list(pads[:]...),
 	}, x)
 }
 
-// Resize enlarges the last two axes of x (N, C, H, W) by a whole factor: bilinear, half-pixel positions, edges clamped.
+// Resize enlarges the last two axes of x (N, C, H, W) by a whole factor. It is bilinear, with
+// half-pixel positions and clamped edges.
 func (g *Graph) Resize(x *Value, factor int) *Value {
 	requireRank("Resize", x, 4)
 	f := float64(factor)
@@ -104,17 +108,18 @@ func (g *Graph) Sigmoid(x *Value) *Value { return g.node("Sigmoid", x.Shape, nil
 // Log is the natural logarithm.
 func (g *Graph) Log(x *Value) *Value { return g.node("Log", x.Shape, nil, x) }
 
-// AtLeast is max(x, low). It is not Clip: ONNX Runtime 1.30 on WebGPU fuses Conv, Sigmoid and Clip into a convolution that leaves the
-// sigmoid out.
+// AtLeast is max(x, low). It does not use Clip, because ONNX Runtime 1.30 on WebGPU fuses Conv,
+// Sigmoid and Clip into a convolution without the sigmoid.
 func (g *Graph) AtLeast(x *Value, low float64) *Value { return g.binary("Max", x, g.scalar(low)) }
 
-// Gelu is x Φ(x) = x (1 + erf(x/√2)) / 2, in the form that PyTorch exports and ONNX Runtime fuses into one operator.
+// Gelu is x Φ(x) = x (1 + erf(x/√2)) / 2. PyTorch exports the same nodes, and ONNX Runtime fuses
+// them into one operator.
 func (g *Graph) Gelu(x *Value) *Value {
 	erf := g.node("Erf", x.Shape, nil, g.binary("Div", x, g.scalar(math.Sqrt2)))
 	return g.binary("Mul", g.binary("Mul", x, g.Add(erf, g.scalar(1))), g.scalar(0.5))
 }
 
-// Add is a + b, one of which may lack leading axes, or have them of extent 1.
+// Add is a + b. One of them may lack leading axes or have axes of extent 1.
 func (g *Graph) Add(a, b *Value) *Value { return g.binary("Add", a, b) }
 
 // Min is the smaller of a and b.
@@ -124,7 +129,8 @@ func (g *Graph) binary(operator string, a, b *Value) *Value {
 	return g.node(operator, broadcast(operator, a, b, a.Shape, b.Shape), nil, a, b)
 }
 
-// broadcast is the shape of what two shapes give element by element; a and b are named where there is none.
+// broadcast is the shape of an element-wise result of shapes x and y. It panics with the names of a
+// and b if there is none.
 func broadcast(operator string, a, b *Value, x, y []int) []int {
 	if len(x) < len(y) {
 		x, y = y, x
@@ -156,14 +162,15 @@ func (g *Graph) Softmax(x *Value) *Value {
 	return g.node("Softmax", x.Shape, map[string]Attribute{"axis": integer(-1)}, x)
 }
 
-// LayerNormalization normalises the last axis to mean 0 and variance 1, then applies scale and bias.
+// LayerNormalization normalises the last axis to mean 0 and variance 1, then applies scale and
+// bias.
 func (g *Graph) LayerNormalization(x, scale, bias *Value, epsilon float64) *Value {
 	requireBias("LayerNormalization", scale, x.Dim(-1))
 	requireBias("LayerNormalization", bias, x.Dim(-1))
 	return g.node("LayerNormalization", x.Shape, map[string]Attribute{"axis": integer(-1), "epsilon": number(epsilon)}, x, scale, bias)
 }
 
-// Transpose orders the axes anew: axis i of the result is axis order[i] of x.
+// Transpose reorders the axes: axis i of the result is axis order[i] of x.
 func (g *Graph) Transpose(x *Value, order ...int) *Value {
 	requireRank("Transpose", x, len(order))
 	shape := make([]int, len(order))
@@ -173,7 +180,7 @@ func (g *Graph) Transpose(x *Value, order ...int) *Value {
 	return g.node("Transpose", shape, map[string]Attribute{"perm": list(order...)}, x)
 }
 
-// Reshape sees the elements of x, row by row, in another shape.
+// Reshape keeps the elements of x, row by row, in another shape.
 func (g *Graph) Reshape(x *Value, shape ...int) *Value {
 	elements := func(shape []int) int { t := Tensor{Dims: shape}; return t.Elements() }
 	if elements(x.Shape) != elements(shape) {
@@ -206,8 +213,8 @@ func (g *Graph) Split(x *Value, axis int) []*Value {
 	return g.nodes("Split", shapes, map[string]Attribute{"axis": integer(axis)}, x, g.integers(ones...))
 }
 
-// MultiHeadAttention is ONNX Runtime's own operator: queries (1, N, heads·d) look at keys and values (1, L, heads·d), each head on its own
-// channels, with the factor d^-½.
+// MultiHeadAttention is an operator of ONNX Runtime, for queries (1, N, heads·d) and keys and
+// values (1, L, heads·d). Each head has its own channels, and the scale is d^-½.
 func (g *Graph) MultiHeadAttention(query, key, value *Value, heads int) *Value {
 	requireRank("MultiHeadAttention", query, 3)
 	if !slices.Equal(key.Shape, value.Shape) || query.Dim(2) != key.Dim(2) || query.Dim(2)%heads != 0 {

@@ -8,92 +8,127 @@ import (
 	"mrprism/internal/protobuf"
 )
 
-// field is one field of a message: integer for the wire types varint and fixed, bytes for what has a length.
+// fields are those of a Protocol Buffers message by number, each list in the order of the file.
+type fields map[int][]field
+
+// field has an integer for the wire types varint and fixed, and bytes for wire type Counted.
 type field struct {
-	number  int
 	wire    int
 	integer uint64
 	bytes   []byte
 }
 
-// each calls f for every field of a message, in order, and stops at the first error.
-func each(data []byte, f func(field) error) error {
-	for len(data) > 0 {
-		tag, n := binary.Uvarint(data)
-		if n <= 0 || tag>>3 == 0 || tag>>3 > math.MaxInt32 {
-			return fmt.Errorf("%w: bad tag", ErrSyntax)
-		}
-		data = data[n:]
-		at := field{number: int(tag >> 3), wire: int(tag & 7)}
-		switch at.wire {
-		case protobuf.Varint:
-			at.integer, n = binary.Uvarint(data)
-			if n <= 0 {
-				return fmt.Errorf("%w: field %d: bad integer", ErrSyntax, at.number)
-			}
-		case protobuf.Fixed64, protobuf.Fixed32:
-			n = 8
-			if at.wire == protobuf.Fixed32 {
-				n = 4
-			}
-			if len(data) < n {
-				return fmt.Errorf("%w: field %d is cut short", ErrSyntax, at.number)
-			}
-			var whole [8]byte
-			copy(whole[:], data[:n])
-			at.integer = binary.LittleEndian.Uint64(whole[:])
-		case protobuf.Counted:
-			length, k := binary.Uvarint(data)
-			if k <= 0 || length > uint64(len(data)-k) {
-				return fmt.Errorf("%w: field %d is cut short", ErrSyntax, at.number)
-			}
-			n = k + int(length)
-			at.bytes = data[k:n]
-		default:
-			return fmt.Errorf("%w: field %d has wire type %d", ErrSyntax, at.number, at.wire)
-		}
-		if err := f(at); err != nil {
-			return err
-		}
-		data = data[n:]
+// bytes returns the last field of a number; nil if there is none.
+func (m fields) bytes(number int) []byte {
+	if list := m[number]; len(list) > 0 {
+		return list[len(list)-1].bytes
 	}
 	return nil
 }
 
-// integers appends a repeated integer: one of several fields, or all packed into one.
-func (f field) integers(to []int) ([]int, error) {
-	if f.wire != protobuf.Counted {
-		return append(to, int(int64(f.integer))), nil
+func (m fields) text(number int) string { return string(m.bytes(number)) }
+
+func (m fields) texts(number int) (list []string) {
+	for _, f := range m[number] {
+		list = append(list, string(f.bytes))
 	}
-	for b := f.bytes; len(b) > 0; {
-		v, n := binary.Uvarint(b)
-		if n <= 0 {
-			return nil, fmt.Errorf("%w: field %d: bad integer", ErrSyntax, f.number)
+	return list
+}
+
+// integer returns the last field of a number; 0 if there is none.
+func (m fields) integer(number int) int {
+	if list := m[number]; len(list) > 0 {
+		return int(int64(list[len(list)-1].integer))
+	}
+	return 0
+}
+
+// reader decodes messages. After the first error it keeps that error and returns empty messages.
+type reader struct{ err error }
+
+func (r *reader) fail(format string, args ...any) {
+	if r.err == nil {
+		r.err = fmt.Errorf("%w: %s", ErrSyntax, fmt.Sprintf(format, args...))
+	}
+}
+
+func (r *reader) fields(data []byte) fields {
+	m := fields{}
+	for len(data) > 0 && r.err == nil {
+		tag, n := binary.Uvarint(data)
+		if n <= 0 || tag>>3 == 0 || tag>>3 > math.MaxInt32 {
+			r.fail("bad tag")
+			return fields{}
 		}
-		to, b = append(to, int(int64(v))), b[n:]
+		data = data[n:]
+		number, f := int(tag>>3), field{wire: int(tag & 7)}
+		switch f.wire {
+		case protobuf.Varint:
+			f.integer, n = binary.Uvarint(data)
+		case protobuf.Fixed64, protobuf.Fixed32:
+			n = 8
+			if f.wire == protobuf.Fixed32 {
+				n = 4
+			}
+			if len(data) < n {
+				n = 0
+				break
+			}
+			var whole [8]byte
+			copy(whole[:], data[:n])
+			f.integer = binary.LittleEndian.Uint64(whole[:])
+		case protobuf.Counted:
+			var length uint64
+			if length, n = binary.Uvarint(data); n > 0 && length <= uint64(len(data)-n) {
+				f.bytes = data[n:][:length]
+				n += int(length)
+			} else {
+				n = 0
+			}
+		default:
+			n = 0
+		}
+		if n <= 0 {
+			r.fail("field %d of wire type %d is cut short or unknown", number, f.wire)
+			return fields{}
+		}
+		m[number], data = append(m[number], f), data[n:]
 	}
-	return to, nil
+	return m
 }
 
-// floats appends a repeated float32.
-func (f field) floats(to []float64) ([]float64, error) {
-	return f.fixed(to, 4, func(b []byte) float64 { return float64(math.Float32frombits(binary.LittleEndian.Uint32(b))) })
+// integers decodes a repeated integer: one in each field, or many packed into one field.
+func (r *reader) integers(repeated []field) (list []int) {
+	for _, f := range repeated {
+		if f.wire != protobuf.Counted {
+			list = append(list, int(int64(f.integer)))
+		}
+		for b := f.bytes; len(b) > 0; {
+			v, n := binary.Uvarint(b)
+			if n <= 0 {
+				r.fail("bad integer")
+				return nil
+			}
+			list, b = append(list, int(int64(v))), b[n:]
+		}
+	}
+	return list
 }
 
-// doubles appends a repeated float64.
-func (f field) doubles(to []float64) ([]float64, error) {
-	return f.fixed(to, 8, func(b []byte) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b)) })
-}
-
-func (f field) fixed(to []float64, size int, value func(b []byte) float64) ([]float64, error) {
-	if f.wire != protobuf.Counted {
-		return append(to, value(binary.LittleEndian.AppendUint64(nil, f.integer))), nil
+// numbers decodes a repeated number of a fixed size: one in each field, or many packed into one.
+func (r *reader) numbers(repeated []field, kind Type) (list []float64) {
+	size := elements[kind].bytes
+	for _, f := range repeated {
+		b := f.bytes
+		if f.wire != protobuf.Counted {
+			b = binary.LittleEndian.AppendUint64(nil, f.integer)[:size]
+		}
+		if len(b)%size != 0 {
+			r.fail("%d bytes are no list of numbers of %d bytes", len(b), size)
+		}
+		for ; len(b) >= size; b = b[size:] {
+			list = append(list, elements[kind].value(b))
+		}
 	}
-	if len(f.bytes)%size != 0 {
-		return nil, fmt.Errorf("%w: field %d is cut short", ErrSyntax, f.number)
-	}
-	for b := f.bytes; len(b) > 0; b = b[size:] {
-		to = append(to, value(b))
-	}
-	return to, nil
+	return list
 }

@@ -1,8 +1,6 @@
 package onnx
 
 import (
-	"bytes"
-	"encoding/binary"
 	"fmt"
 	"io"
 	"maps"
@@ -12,14 +10,15 @@ import (
 	"mrprism/internal/protobuf"
 )
 
-// irVersion is that of ONNX 1.12, the first with opset 17.
+// irVersion is the version of ONNX 1.12, which introduced opset 17.
 const irVersion = 8
 
-// maxBytes is the most that a Protocol Buffers message may be.
+// maxBytes is the largest Protocol Buffers message.
 const maxBytes = math.MaxInt32
 
-// Write writes the model as a ModelProto. Inputs and outputs are tensors of float32 with the shapes in Shapes, where there; of other domains than
-// the standard one, version 1 is asked for. The same model gives the same bytes.
+// Write writes the model as a ModelProto. Inputs and outputs are tensors of float32, with their
+// shapes if Shapes has them. Operators of other domains than the standard one are of version 1. The
+// same model always gives the same bytes.
 func (m *Model) Write(w io.Writer) error {
 	var graph protobuf.Message
 	for i := range m.Nodes {
@@ -43,7 +42,6 @@ func (m *Model) Write(w io.Writer) error {
 	for _, name := range m.Outputs {
 		graph.Message(12, m.encodeValue(name))
 	}
-
 	var model protobuf.Message
 	model.Integer(1, irVersion)
 	model.Text(2, "mrprism")
@@ -73,7 +71,7 @@ func (m *Model) Write(w io.Writer) error {
 	return err
 }
 
-// encodeValue is a ValueInfoProto.
+// encodeValue returns a ValueInfoProto.
 func (m *Model) encodeValue(name string) *protobuf.Message {
 	var shape, tensor, kind, value protobuf.Message
 	for _, d := range m.Shapes[name] {
@@ -121,7 +119,7 @@ func (n *Node) encode() (*protobuf.Message, error) {
 				m.Integer(8, v)
 			}
 		default:
-			return nil, fmt.Errorf("onnx: node %s: attribute %s has the kind %d, which is not written", n.Name, name, a.Kind)
+			return nil, fmt.Errorf("onnx: node %s: attribute %s has the kind %d, which cannot be written", n.Name, name, a.Kind)
 		}
 		m.Integer(20, int(a.Kind))
 		e.Message(5, &m)
@@ -132,21 +130,20 @@ func (n *Node) encode() (*protobuf.Message, error) {
 	return e, nil
 }
 
-// encode is a TensorProto with its values as raw data: float32 or int64.
+// encode returns a TensorProto with its values, float32 or int64, as raw data.
 func (t *Tensor) encode() (*protobuf.Message, error) {
 	if t.Elements() != len(t.Values) {
 		return nil, fmt.Errorf("onnx: tensor %s: %d values for dimensions %v", t.Name, len(t.Values), t.Dims)
 	}
-	var raw bytes.Buffer
-	raw.Grow(len(t.Values) * elementBytes[t.Type])
+	raw := make([]byte, 0, len(t.Values)*elements[t.Type].bytes)
 	for _, v := range t.Values {
 		switch t.Type {
 		case Float:
-			raw.Write(binary.LittleEndian.AppendUint32(raw.AvailableBuffer(), math.Float32bits(float32(v))))
+			raw = le.AppendUint32(raw, math.Float32bits(float32(v)))
 		case Int64:
-			raw.Write(binary.LittleEndian.AppendUint64(raw.AvailableBuffer(), uint64(int64(v))))
+			raw = le.AppendUint64(raw, uint64(int64(v)))
 		default:
-			return nil, fmt.Errorf("onnx: tensor %s: elements of type %d are not written", t.Name, t.Type)
+			return nil, fmt.Errorf("onnx: tensor %s: elements of type %d cannot be written", t.Name, t.Type)
 		}
 	}
 	e := &protobuf.Message{}
@@ -155,6 +152,6 @@ func (t *Tensor) encode() (*protobuf.Message, error) {
 	}
 	e.Integer(2, int(t.Type))
 	e.Text(8, t.Name)
-	e.Bytes(9, raw.Bytes())
+	e.Bytes(9, raw)
 	return e, nil
 }
