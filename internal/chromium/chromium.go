@@ -1,7 +1,7 @@
 //go:build !js
 
-// Package chromium finds a Chromium on this machine and starts it without a window, with WebGPU on its own software adapter: for the
-// tests that run in a browser, and cmd/bench.
+// Package chromium finds a Chromium on this machine and starts it without a window. WebGPU runs on
+// Chromium's software adapter. Browser tests and cmd/bench use the package.
 package chromium
 
 import (
@@ -31,7 +31,8 @@ func Find() (string, error) {
 	return "", fmt.Errorf("no Chromium (on Debian: apt-get install chromium); tried %s", strings.Join(names, ", "))
 }
 
-// Command is the browser without a window, with a fresh profile in folder, that shows address. It ends with the context.
+// Command starts the browser without a window, with a fresh profile in folder, at an address. The
+// browser ends with the context.
 func Command(ctx context.Context, chromium, folder, address string) *exec.Cmd {
 	c := exec.CommandContext(ctx, chromium,
 		"--headless", "--no-sandbox", "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--enable-features=Vulkan",

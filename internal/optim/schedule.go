@@ -1,10 +1,12 @@
-// Package optim says how the learning rate and the weights' average go over a run.
+// Package optim gives the learning rate, the momentum of averaged weights and fading losses over a
+// run.
 package optim
 
 import "math"
 
-// Schedule is a learning rate over a run of Total steps: a linear warm-up over Warmup steps to Peak, then a cosine to Last × Peak, or
-// Peak to the end where Constant.
+// Schedule is a learning rate over a run of Total steps: a linear warm-up over Warmup steps to
+// Peak, then a cosine to Last × Peak. If Constant is set, the rate stays at Peak after the
+// warm-up.
 type Schedule struct {
 	Peak          float64
 	Warmup, Total int
@@ -24,12 +26,13 @@ func (s Schedule) Rate(t int) float64 {
 	return s.Peak * (s.Last + (1-s.Last)*(1+math.Cos(math.Pi*done))/2)
 }
 
-// Averaging is the momentum of the weights' moving average at step t: it grows with the run, so that the random start is
-// forgotten, up to limit.
+// Averaging is the momentum of the weights' moving average at step t. It grows up to limit: the
+// small momentum of early steps makes the average forget the random start.
 func Averaging(t int, limit float64) float64 { return min(limit, float64(1+t)/float64(10+t)) }
 
-// Fade is what is left at step t = 0, 1, … of a loss that falls from 1 by a quarter in each tenth of a run of total steps, down to floor: to one
-// half over the first fifth, to 0 it would be over two fifths (PAPER.md §3.12 has 0 after one fifth; the two have not been compared).
+// Fade is the factor of a fading loss at step t = 0, 1, …. It falls from 1 by a quarter in each
+// tenth of a run of total steps, down to floor. It is one half after a fifth of the run. (In
+// PAPER.md §3.12 it is 0 after a fifth; the two have not been compared.)
 func Fade(t, total int, floor float64) float64 {
 	return max(floor, 1-2.5*float64(t)/float64(max(1, total)))
 }

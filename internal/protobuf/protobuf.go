@@ -1,5 +1,6 @@
-// Package protobuf writes messages of Protocol Buffers field by field, for formats whose few messages are not worth generated code: ONNX and
-// TensorBoard. The format is at protobuf.dev/programming-guides/encoding.
+// Package protobuf writes messages of Protocol Buffers field by field. ONNX and TensorBoard have
+// too few messages to need generated code. The format is at
+// protobuf.dev/programming-guides/encoding.
 package protobuf
 
 import (
@@ -16,7 +17,8 @@ const (
 	Fixed32 = 5
 )
 
-// Message is a message as the pieces it is made of, so that large fields are not copied from message to message. The zero value is empty.
+// Message is a list of pieces: appending a message to another does not copy its fields. The zero
+// value is empty.
 type Message struct {
 	pieces [][]byte
 	size   int
@@ -25,7 +27,7 @@ type Message struct {
 // Size is the message's length in bytes.
 func (m *Message) Size() int { return m.size }
 
-// WriteTo writes the message without its length.
+// WriteTo writes the message without a length before it.
 func (m *Message) WriteTo(w io.Writer) (written int64, err error) {
 	for _, piece := range m.pieces {
 		n, err := w.Write(piece)
@@ -59,7 +61,7 @@ func (m *Message) Double(number int, v float64) {
 	m.append(binary.LittleEndian.AppendUint64(tag(number, Fixed64), math.Float64bits(v)))
 }
 
-// Bytes appends bytes, which are not copied.
+// Bytes appends bytes without copying them.
 func (m *Message) Bytes(number int, b []byte) {
 	m.append(binary.AppendUvarint(tag(number, Counted), uint64(len(b))))
 	m.append(b)
@@ -68,7 +70,7 @@ func (m *Message) Bytes(number int, b []byte) {
 // Text appends a string.
 func (m *Message) Text(number int, s string) { m.Bytes(number, []byte(s)) }
 
-// Message appends a message, which must not grow afterwards.
+// Message appends a message. The inner message must not grow afterwards.
 func (m *Message) Message(number int, inner *Message) {
 	m.append(binary.AppendUvarint(tag(number, Counted), uint64(inner.size)))
 	m.pieces = append(m.pieces, inner.pieces...)

@@ -1,5 +1,6 @@
-// Package tensorboard writes event files, which TensorBoard shows as curves and pictures. A file is a sequence of records (TFRecord), each an
-// Event message; field numbers are those of TensorFlow's event.proto and summary.proto.
+// Package tensorboard writes event files, which TensorBoard shows as curves and pictures. A file is
+// a sequence of records (TFRecord). Each record is an Event message. Field numbers are those of
+// TensorFlow's event.proto and summary.proto.
 package tensorboard
 
 import (
@@ -20,19 +21,20 @@ import (
 // Writer appends to one event file.
 type Writer struct{ file *disk.Records }
 
-// Scalar is one point of the curve that bears the tag. Tags with a slash, as in "loss/mask", are shown in groups.
+// Scalar is one point of the curve named Tag. TensorBoard groups tags by the part before a slash:
+// "loss/mask" is in the group loss.
 type Scalar struct {
 	Tag   string
 	Value float64
 }
 
-// Create begins a new file in the folder, which is made where it is missing, and says that a run begins, or goes on, with the given step: what
-// earlier files of the folder tell of that and later steps is no longer shown.
+// Create begins a new file in the folder, and makes the folder if it is missing. The file starts or
+// resumes a run at the given step: TensorBoard then hides this and later steps of earlier files.
 func Create(folder string, step int) (*Writer, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, err
 	}
-	// TensorBoard reads a folder's files in the order of their names and wants "tfevents" in them
+	// TensorBoard reads a folder's files in the order of their names, and only those with "tfevents"
 	path := filepath.Join(folder, fmt.Sprintf("events.out.tfevents.%019d.mrprism", time.Now().UnixNano()))
 	file, err := disk.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -98,15 +100,16 @@ func (w *Writer) event(step int, fill func(e *protobuf.Message)) error {
 	record := binary.LittleEndian.AppendUint64(nil, uint64(e.Size()))
 	record = binary.LittleEndian.AppendUint32(record, masked(record))
 	data := bytes.NewBuffer(record)
-	_, _ = e.WriteTo(data) // which cannot fail
+	_, _ = e.WriteTo(data) // a bytes.Buffer returns no error
 	record = data.Bytes()
 	record = binary.LittleEndian.AppendUint32(record, masked(record[12:]))
-	return w.file.Append(record) // at once, so that a run that is killed leaves whole records
+	return w.file.Append(record) // in one piece: a run that is killed leaves whole records
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// masked is a checksum as TFRecord keeps it: turned by 15 bits and moved, so that checksums of what holds checksums stay good.
+// masked is a checksum as TFRecord stores it, rotated by 15 bits and shifted by a constant. This
+// keeps checksums useful for data that itself has checksums.
 func masked(b []byte) uint32 {
 	sum := crc32.Checksum(b, castagnoli)
 	return (sum>>15 | sum<<17) + 0xa282ead8

@@ -15,7 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// records takes a file apart as TFRecord describes it, and checks both checksums of every record, bit by bit.
+// records takes a file apart as TFRecord describes it, and checks both checksums of every record,
+// bit by bit.
 func records(t *testing.T, data []byte) (out [][]byte) {
 	t.Helper()
 	unmask := func(b []byte) uint32 {
@@ -87,7 +88,8 @@ func message(t *testing.T, v any) map[int][]any {
 	return fields(t, v.([]byte))
 }
 
-// What is written reads, by the format alone, as what TensorBoard expects: the version first, then the beginning of the run, scalars, a picture.
+// What is written reads, by the format alone, as what TensorBoard expects: the version first, then
+// the beginning of the run, scalars, a picture.
 func TestEvents(t *testing.T) {
 	require.Equal(t, uint32(0xe3069283), crc32c([]byte("123456789")), "the check value of CRC-32C")
 	folder := filepath.Join(t.TempDir(), "run", "tensorboard")

@@ -7,16 +7,19 @@ import (
 	"mrprism/weights"
 )
 
-// layout says, for each axis of PyTorch's layout, which of ours it is; -1 is an axis of length 1 that ours does not have.
+// layout gives our axis for each axis of PyTorch's layout; -1 is an axis of length 1 that ours
+// lacks.
 type layout []int
 
-// layoutOf is that of a model's tensor. Ours are channels-last: convolutions (kh, kw, in, out), depthwise ones (kh, kw, channels),
-// linear maps (in, out).
+// layoutOf is the layout of a model's tensor. Ours are channels-last: convolutions (kh, kw, in,
+// out), depthwise ones (kh, kw, channels), linear maps (in, out).
 func layoutOf(s weights.Spec) layout {
 	switch rank := len(s.Shape); {
-	case strings.HasPrefix(s.Name, "divp.heads.output."): // a parameter of its own and no layer of PyTorch's: (raters, in, classes)
+	case strings.HasPrefix(s.Name, "divp.heads.output."):
+		// a parameter, not a layer, in PyTorch: (raters, in, classes)
 		return layout{0, 1, 2}[:rank]
-	case rank == 4 && (strings.HasSuffix(s.Name, ".up.weight") || s.Name == "conp.head.weight"): // ConvTranspose2d (in, out, kh, kw)
+	case rank == 4 && (strings.HasSuffix(s.Name, ".up.weight") || s.Name == "conp.head.weight"):
+		// ConvTranspose2d (in, out, kh, kw)
 		return layout{2, 3, 0, 1}
 	case rank == 4: // Conv2d (out, in, kh, kw)
 		return layout{3, 2, 0, 1}
@@ -40,7 +43,8 @@ func (l layout) theirs(ours []int) []int {
 	return shape
 }
 
-// sameShape reports whether two shapes are equal but for ones at their ends: a 1×1 convolution is a linear map.
+// sameShape says whether two shapes are equal except for ones at their ends: a 1×1 convolution is
+// a linear map.
 func sameShape(a, b []int) bool {
 	trim := func(s []int) []int {
 		for len(s) > 0 && s[len(s)-1] == 1 {
@@ -51,9 +55,9 @@ func sameShape(a, b []int) bool {
 	return slices.Equal(trim(a), trim(b))
 }
 
-// arrange brings values in PyTorch's order into that of our shape.
+// arrange puts values in PyTorch's order into the order of our shape.
 func (l layout) arrange(values []float32, ours []int) []float32 {
-	stride := make([]int, len(ours)) // of ours in theirs
+	stride := make([]int, len(ours)) // of our axes in their order
 	step := 1
 	for i := len(l) - 1; i >= 0; i-- {
 		if l[i] >= 0 {

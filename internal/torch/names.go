@@ -12,12 +12,13 @@ import (
 	"mrprism/weights"
 )
 
-// Map says what the tensors of a state dict are in our network.
+// Map gives the tensors of a state dict their names in our network.
 type Map struct {
-	// Names: what begins with a key begins with its value instead, and is left out where that is null. Of several keys the longest counts; ""
-	// begins every name. What no key begins keeps its name.
+	// Names replaces the beginning of a name, the key, by the value. A value of null leaves the tensor
+	// out. The longest key that fits counts; "" fits every name. A name that no key fits stays.
 	Names map[string]*string `json:"names"`
-	// Mean and Deviation by colour of the values 0..1 that the network was trained on as (v − mean)/deviation; nil: as ours.
+	// The network was trained on (v − Mean)/Deviation, by colour, of values v in 0..1; nil: as ours
+	// is.
 	Mean      *[3]float64 `json:"mean"`
 	Deviation *[3]float64 `json:"deviation"`
 }
@@ -33,7 +34,7 @@ var builtIn = map[string]*Map{
 	},
 }
 
-// FindMap gives the map of that name, resnet or same, or reads a JSON file.
+// FindMap returns the map named resnet or same, or reads a JSON file.
 func FindMap(nameOrFile string) (*Map, error) {
 	if m := builtIn[nameOrFile]; m != nil {
 		return m, nil
@@ -46,15 +47,15 @@ func FindMap(nameOrFile string) (*Map, error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&m); err != nil {
-		return nil, fmt.Errorf("%s: %w; wanted such as {\"names\": {\"backbone.\": \"encoder.\", \"head.\": null}}", nameOrFile, err)
+		return nil, fmt.Errorf("%s: %w; an example is {\"names\": {\"backbone.\": \"encoder.\", \"head.\": null}}", nameOrFile, err)
 	}
 	if (m.Mean == nil) != (m.Deviation == nil) || m.Deviation != nil && slices.Min(m.Deviation[:]) <= 0 {
-		return nil, fmt.Errorf("%s: mean and deviation belong together, and deviations are positive", nameOrFile)
+		return nil, fmt.Errorf("%s: mean and deviation belong together, and deviations must be positive", nameOrFile)
 	}
 	return &m, nil
 }
 
-// rename is our name of a tensor; not taken where the map leaves it out.
+// rename is our name of a tensor. taken is false if the map leaves the tensor out.
 func (m *Map) rename(name string) (ours string, taken bool) {
 	if strings.HasSuffix(name, "num_batches_tracked") {
 		return "", false
@@ -72,9 +73,10 @@ func (m *Map) rename(name string) (ours string, taken bool) {
 	return ours, taken
 }
 
-// renormalise lets the first convolution take images as ours are normalised where it was trained on others: its weights are scaled by colour, and
-// what a shift of the colours adds to every sum is taken off the mean that batch norm subtracts. Three pixels from the border, where sums
-// have zeros in them, that is not exact.
+// renormalise adapts the first convolution to our normalisation of images. It scales the weights by
+// colour. A shift of the colours adds a constant to every sum: renormalise takes this constant off
+// the mean that batch norm subtracts. The result is not exact within three pixels of the border,
+// where the convolution reads zeros.
 func (m *Map) renormalise(file *weights.File) error {
 	const kernel, mean = "encoder.conv1.weight", "encoder.bn1.running_mean"
 	w, b := file.Tensor(kernel), file.Tensor(mean)
@@ -82,7 +84,7 @@ func (m *Map) renormalise(file *weights.File) error {
 		return nil
 	}
 	if b == nil {
-		return fmt.Errorf("there is %s and no %s: both are needed for another mean and deviation", kernel, mean)
+		return fmt.Errorf("the file has %s and lacks %s: another mean and deviation need both", kernel, mean)
 	}
 	values, err := w.Float32() // (7, 7, 3, out)
 	if err != nil {

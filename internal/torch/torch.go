@@ -1,5 +1,5 @@
-// Package torch takes weights that were trained in PyTorch: a state dict saved as safetensors, whose names a map turns into ours and whose
-// layouts become channels-last.
+// Package torch imports weights that were trained in PyTorch: a state dict, saved as safetensors. A
+// Map turns its names into ours, and the package turns its layouts into channels-last ones.
 package torch
 
 import (
@@ -11,14 +11,15 @@ import (
 	"mrprism/weights"
 )
 
-// Open reads a state dict. What torch.save has written is refused with how to write it instead.
+// Open reads a state dict. It refuses a file of torch.save and says how to write one that it can
+// read.
 func Open(path string) (*weights.File, error) {
 	data, err := weights.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
 	if bytes.HasPrefix(data, []byte("PK\x03\x04")) {
-		return nil, fmt.Errorf("%s is what torch.save writes, which runs as a program when it is read: save the state dict as safetensors, in Python "+
+		return nil, fmt.Errorf("%s is a file of torch.save, which can run any program when it is read. Save the state dict as safetensors, in Python "+
 			"safetensors.torch.save_file(model.state_dict(), \"NAME.safetensors\")", path)
 	}
 	file, err := weights.Decode(data)
@@ -28,10 +29,10 @@ func Open(path string) (*weights.File, error) {
 	return file, nil
 }
 
-// MismatchError lists everything of a state dict that a model has no use for.
+// MismatchError lists the tensors of a state dict that have no place in a model.
 type MismatchError struct {
 	Misshaped []string // "theirs is [..], ours takes [..]", in PyTorch's layout
-	Homeless  []string // "theirs" or "theirs → ours", where the model has no such name
+	Homeless  []string // "theirs" or "theirs → ours": the model has no such name
 }
 
 func (e *MismatchError) Error() string {
@@ -47,7 +48,7 @@ func (e *MismatchError) Error() string {
 	return strings.Join(text, "\n  ")
 }
 
-// some are the first lines of a list: where a map is wrong altogether, hundreds more tell nothing more.
+// some are the first lines of a list. A wrong map gives hundreds of lines that say nothing more.
 func some(lines []string) []string {
 	const few = 20
 	if len(lines) <= few+1 {
@@ -56,9 +57,9 @@ func some(lines []string) []string {
 	return append(slices.Clone(lines[:few]), fmt.Sprintf("… and %d more", len(lines)-few))
 }
 
-// Take turns a state dict into float32 tensors of the model's names and layouts (specs). What the map leaves out is left out, and so are
-// BatchNorm's counters; all else must have its place, or the error wraps a *MismatchError. Of the model's tensors those may be missing
-// that the state dict does not have.
+// Take turns a state dict into float32 tensors with the names and layouts of the model (specs). It
+// skips the tensors that the map leaves out and BatchNorm's counters. Any other tensor without a
+// place in the model gives a *MismatchError. The state dict may lack tensors of the model.
 func (m *Map) Take(dict *weights.File, specs []weights.Spec) (*weights.File, error) {
 	ours := make(map[string]weights.Spec, len(specs))
 	for _, s := range specs {
@@ -101,7 +102,8 @@ func (m *Map) Take(dict *weights.File, specs []weights.Spec) (*weights.File, err
 	return out, m.renormalise(out)
 }
 
-// Missing are the model's tensors that a file does not have, in short: "conp.*" where it has none whose name begins so.
+// Missing lists the model's tensors that a file lacks. "conp.*" stands for all tensors whose names
+// begin with "conp.".
 func Missing(file *weights.File, specs []weights.Spec) []string {
 	var short []string
 	for _, s := range specs {

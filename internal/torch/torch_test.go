@@ -65,7 +65,8 @@ func golden(t *testing.T) (dict *weights.File, values func(name string) []float3
 	}
 }
 
-// encode computes e0 and e4 of the image x (S, S, 3), normalised, with what was taken; channels first, as PyTorch gives them.
+// encode computes e0 and e4 of the image x (S, S, 3), normalised, with what was taken; channels
+// first, as PyTorch gives them.
 func encode(t *testing.T, taken *weights.File, x []float32, side int) (e0, e4 []float32) {
 	t.Helper()
 	c, err := model.NewConfig("tiny", 3, 2)
@@ -99,8 +100,8 @@ func encode(t *testing.T, taken *weights.File, x []float32, side int) (e0, e4 []
 	return first(read[0], c.Stem), first(read[1], c.Widths[3])
 }
 
-// A ResNet computes here what it does in PyTorch: all of it where images are normalised as ours, and its first layer, away from the
-// border, where they are as torchvision wants them.
+// A ResNet computes here what it does in PyTorch: all of it where images are normalised as ours,
+// and its first layer, away from the border, where they are as torchvision wants them.
 func TestResNetIsThatOfPyTorch(t *testing.T) {
 	const side, half, stem = 64, 32, 8
 	dict, values := golden(t)
