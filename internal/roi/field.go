@@ -3,14 +3,15 @@ package roi
 import "mrprism/internal/imageio"
 
 const (
-	dark  = 20     // the brightest channel of a pixel outside the field, of 255, at most
-	tenth = .1     // a field's square is smaller than the letterbox by at least so much
-	share = .02    // of a row or column that is lit where the field begins
-	least = 1. / 8 // of the letterbox: a smaller field is none
+	dark  = 20     // of 255: in a dark pixel no channel is brighter
+	tenth = .1     // a field's square is at least this share smaller than the letterbox
+	share = .02    // of a row or column that is lit at the border of the field
+	least = 1. / 8 // of the letterbox: a smaller square is not a field
 )
 
-// Field is the square around what is lit: photographs of the eye's ground lie on black, some with a
-// wide margin. Where little would be gained, or nothing is lit, it is the letterbox.
+// Field is the square around the lit pixels: photographs of the eye's ground have black around
+// them, some with a wide margin. Field returns the letterbox if that is not much larger, or if no
+// pixel is lit.
 func Field(img *imageio.Image) imageio.Square {
 	whole := imageio.Letterbox(img.W, img.H)
 	rows, columns := make([]int, img.H), make([]int, img.W)
@@ -32,7 +33,7 @@ func Field(img *imageio.Image) imageio.Square {
 	return imageio.Square{X: (x0 + x1 - side) / 2, Y: (y0 + y1 - side) / 2, Side: side}
 }
 
-// lit is from the first to behind the last line of which more than so many pixels are lit.
+// lit is the range [from, to) from the first to the last line with more lit pixels than more.
 func lit(count []int, more float64) (from, to int) {
 	from = len(count)
 	for i, n := range count {

@@ -1,6 +1,7 @@
 package roi
 
-// Pieces are the 8-connected components of p (s, s) above a level, each a list of pixels, in the reading order of their first.
+// Pieces returns the 8-connected components of p (s, s) above a level, each as a list of pixels.
+// They are in the reading order of their first pixels.
 func Pieces(p []float32, s int, level float32) (pieces [][]int) {
 	seen := make([]bool, len(p))
 	for start := range p {

@@ -1,13 +1,12 @@
 // Package roi decides which square of a photograph the network looks at closely.
 //
-// What is lit of a photograph (Field) is first seen whole, brought to S×S. Regions are then found
-// from the probability of the anchoring structure (Candidates), one for each 8-connected component
-// above one half: its bounding box brought to the photograph's pixels, and around the centre of
-// that box the square of twice the box's longer side. Side and corner are rounded to whole pixels.
-// The square is not moved to lie inside the photograph (the image's edge continues it), so the
-// structure is always in its middle, as in training. Where the square would be at least as large as
-// the letterbox there is nothing to gain from a second look, and the letterbox itself is the
-// region.
+// The network first sees the whole lit part of a photograph (Field), at S×S pixels. Candidates
+// then finds regions from the probability of the anchor: one for each 8-connected component above
+// one half. The region is a square around the centre of the component's bounding box, with twice
+// the box's longer side, rounded to whole pixels of the photograph. The square may reach beyond the
+// photograph, whose edge pixels then continue: the structure is always in the middle, as in
+// training. If the square would be as large as the letterbox, a second look would show nothing new,
+// and the letterbox is the region.
 package roi
 
 import (
@@ -35,8 +34,8 @@ type Candidate struct {
 	Mass   float64        // sum of the probabilities above one half, as pixels of the image
 }
 
-// Locate is the first of the Candidates in the letterboxed whole image, as a square. It returns
-// ErrNotFound where there is none.
+// Locate returns the square of the first of the Candidates in the letterboxed whole image, or
+// ErrNotFound.
 func Locate(p []float32, s, w, h int) (imageio.Square, error) {
 	found, err := Candidates(p, s, imageio.Letterbox(w, h), w, h)
 	if err != nil {
@@ -48,9 +47,10 @@ func Locate(p []float32, s, w, h int) (imageio.Square, error) {
 	return found[0].Square, nil
 }
 
-// Candidates finds the regions from p (s, s), the probability of the anchoring structure on a
-// square of an image of w×h pixels: the pieces above one half, the largest first. p that is no map
-// of probabilities is an error.
+// Candidates finds the regions from p (s, s), the probability of the anchor on the square seen of
+// an image of w×h pixels: one for each piece above one half, the largest first. If a value of p is
+// not in
+// 0..1, Candidates returns an error.
 func Candidates(p []float32, s int, seen imageio.Square, w, h int) ([]Candidate, error) {
 	if s <= 0 || len(p) != s*s || w <= 0 || h <= 0 {
 		panic(fmt.Sprintf("roi: Candidates: %d values for %d², image %d×%d", len(p), s, w, h))
@@ -71,7 +71,7 @@ func Candidates(p []float32, s int, seen imageio.Square, w, h int) ([]Candidate,
 	return found, nil
 }
 
-// candidate describes a piece.
+// candidate is the region of a piece.
 func candidate(p []float32, s int, piece []int, seen imageio.Square, scale float64, whole imageio.Square) Candidate {
 	b := box{s, s, 0, 0}
 	var c Candidate
@@ -94,7 +94,8 @@ func candidate(p []float32, s int, piece []int, seen imageio.Square, scale float
 	return c
 }
 
-// shown is p without those of its pixels that lie wholly beside the image, where the letterbox continues its edge: nothing there has been seen.
+// shown sets the pixels of p to 0 that lie wholly outside of the image. There the square only
+// continues the image's edge.
 func shown(p []float32, s int, scale float64, whole imageio.Square, w, h int) []float32 {
 	beside := func(i, origin, extent int) bool {
 		from := float64(origin) + float64(i)*scale
@@ -122,7 +123,7 @@ const (
 	Given             // the square the user gave
 )
 
-// Request is the user's wish for a region.
+// Request is the region that the user asks for.
 type Request struct {
 	Mode   Mode
 	Square imageio.Square // of mode Given, in pixels of the displayed image
@@ -149,11 +150,12 @@ func Parse(text string) (Request, error) {
 	return Request{Mode: Given, Square: imageio.Square{X: v[0], Y: v[1], Side: v[2]}}, nil
 }
 
-// Check refuses a square that shares no pixel with a w×h image or is more than Margin times as large as its letterbox.
+// Check refuses a square that shares no pixel with a w×h image, or is more than Margin times as
+// large as the letterbox.
 func Check(sq imageio.Square, w, h int) error {
 	limit := Margin * max(w, h)
 	if sq.Side < 1 || sq.Side > limit || sq.X >= w || sq.Y >= h || sq.X <= -sq.Side || sq.Y <= -sq.Side {
-		return fmt.Errorf("region %d,%d,%d does not fit this image of %d×%d pixels: it must overlap it, with a side of 1 to %d",
+		return fmt.Errorf("region %d,%d,%d does not fit this image of %d×%d pixels: it must overlap the image, with a side of 1 to %d",
 			sq.X, sq.Y, sq.Side, w, h, limit)
 	}
 	return nil

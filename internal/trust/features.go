@@ -1,7 +1,7 @@
-// Package trust tells when to believe a result. From results on training images it learns how their
-// figures are spread (Fit), what becomes of probabilities (maps) and how far measurements are off
-// (spreads); of a new result it says how odd it is and why. It is pure arithmetic: package segment
-// gathers the figures.
+// Package trust says when to believe a result. From results on training images it learns the spread
+// of their figures (Fit), a calibration of probabilities (maps) and the errors of measurements
+// (spreads). Of a new result it says how odd it is and why. The package only computes: package
+// segment gathers the figures.
 package trust
 
 import (
@@ -11,12 +11,11 @@ import (
 	"mrprism/weights"
 )
 
-// directions is how many directions of features a look keeps at most: fewer where there are few
-// images.
+// directions is the largest number of directions of a look. Few images give fewer.
 const directions = 12
 
-// NewFeatures fits a mean and principal directions to the features (n, D) of n looks. Fewer than
-// four looks say too little: not ok.
+// NewFeatures fits a mean and principal directions to the features (n, D) of n looks. With fewer
+// than four looks ok is false.
 func NewFeatures(looks [][]float32) (f weights.Features, ok bool) {
 	n := len(looks)
 	if n < 4 {
@@ -50,11 +49,7 @@ func NewFeatures(looks [][]float32) (f weights.Features, ok bool) {
 		f.Directions = append(f.Directions, row...)
 		f.Deviations = append(f.Deviations, float32(deviation))
 		for i := range x {
-			along := project(x[i], row)
-			unit := lengthOf(row)
-			for j, v := range row {
-				x[i][j] -= along * float64(int8(v)) / unit
-			}
+			remove(x[i], row)
 		}
 	}
 	rest := 0.
@@ -67,13 +62,13 @@ func NewFeatures(looks [][]float32) (f weights.Features, ok bool) {
 	return f, true
 }
 
-// principal is the direction of unit length along which the rows x (n, D), whose mean is 0, vary
-// most, and their deviation along it, by power iteration.
+// principal returns the direction of unit length along which the rows x (n, D) vary most, and their
+// deviation along it. The mean of x is 0. The method is power iteration.
 func principal(x [][]float64) (direction []float64, deviation float64) {
 	d := len(x[0])
 	direction = make([]float64, d)
 	for j := range direction {
-		direction[j] = 1 + .1*math.Sin(float64(j)) // no row is at a right angle to it but by chance
+		direction[j] = 1 + .1*math.Sin(float64(j)) // a start that is hardly at a right angle to any row
 	}
 	for range 60 {
 		next := make([]float64, d)
@@ -101,7 +96,7 @@ func principal(x [][]float64) (direction []float64, deviation float64) {
 	return direction, deviation
 }
 
-// rounded is a direction in signed bytes.
+// rounded returns a direction in signed bytes.
 func rounded(direction []float64) []byte {
 	most := 0.
 	for _, v := range direction {
@@ -114,27 +109,25 @@ func rounded(direction []float64) []byte {
 	return row
 }
 
-// lengthOf is that of a direction in signed bytes.
-func lengthOf(row []byte) float64 {
-	sum := 0.
-	for _, v := range row {
-		sum += float64(int8(v)) * float64(int8(v))
-	}
-	return math.Sqrt(sum)
-}
-
-// project is x along a direction in signed bytes.
-func project(x []float64, row []byte) float64 {
-	sum := 0.
+// remove takes off x its part along a direction in signed bytes, and returns the length of that
+// part.
+func remove(x []float64, row []byte) (along float64) {
+	squares := 0.
 	for j, v := range row {
-		sum += x[j] * float64(int8(v))
+		along += x[j] * float64(int8(v))
+		squares += float64(int8(v)) * float64(int8(v))
 	}
-	return sum / lengthOf(row)
+	length := math.Sqrt(squares)
+	along /= length
+	for j, v := range row {
+		x[j] -= along * float64(int8(v)) / length
+	}
+	return along
 }
 
-// Distance is Mahalanobis' along the directions, together with the distance from their span, each
-// as a multiple of the usual: about 1 for looks like those of the fit. It is infinite where the
-// look's number of features is another, or one is no number.
+// Distance combines Mahalanobis' distance along the directions with the distance from their span.
+// It is about 1 for looks like those of the fit. It is infinite if the look has another number of
+// features, or if one is NaN.
 func Distance(f weights.Features, look []float32) float64 {
 	d := len(f.Mean)
 	if len(look) != d {
@@ -146,12 +139,8 @@ func Distance(f weights.Features, look []float32) float64 {
 	}
 	inside := 0.
 	for i, deviation := range f.Deviations {
-		row := f.Directions[i*d:][:d]
-		along, unit := project(x, row), lengthOf(row)
+		along := remove(x, f.Directions[i*d:][:d])
 		inside += along * along / float64(deviation) / float64(deviation) / float64(len(f.Deviations))
-		for j, v := range row {
-			x[j] -= along * float64(int8(v)) / unit
-		}
 	}
 	rest := 0.
 	for _, v := range x {
@@ -164,8 +153,8 @@ func Distance(f weights.Features, look []float32) float64 {
 	return distance
 }
 
-// Unseen are the distances of looks from fits that have not seen them: those of a part from the fit
-// of the other parts. parts has one for each look. Not ok where a fit has too few.
+// Unseen returns the distance of each look from a fit to the looks of the other parts. parts has
+// one number for each look. ok is false if a fit has too few looks.
 func Unseen(looks [][]float32, parts []int) (distances []float64, ok bool) {
 	distances = make([]float64, len(looks))
 	for part := range 1 + slices.Max(append([]int{0}, parts...)) {

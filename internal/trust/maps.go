@@ -7,28 +7,28 @@ import (
 	"mrprism/weights"
 )
 
-// A map is fitted on bins equal steps of probability. Pixels are counted in steps ten times as
-// fine.
+// A map is fitted on bins equal steps of probability. Pixels are counted in finer steps.
 const (
 	bins  = 20
 	finer = 10
 	fine  = bins * finer
 )
 
-// faint is the probability from which a pixel counts for a map. Fainter ones are left out whether
-// somebody has marked them or not: of those that are marked alone, a map would learn that what is
-// faint is mostly marked.
+// faint is the step of the probability from which a pixel counts for a map. The map ignores fainter
+// pixels, marked or not. With only the marked ones it would learn that faint pixels are mostly
+// marked.
 const faint = bins / 20 * finer
 
-// thresholds are those of soft Dice, for probabilities and shares.
+// thresholds of soft Dice, for probabilities and shares.
 var thresholds = [...]float64{.1, .3, .5, .7, .9}
 
-// Pixels counts those of a structure in one image by their probability. Images that share Part are
-// never fitted for each other.
+// Pixels counts the pixels of a structure in one image by their probability. An image is never
+// judged by a fit to images of its own Part.
 type Pixels struct {
 	Part int
 
-	count, from, to    [fine]float64                  // pixels, and sums of their probabilities and of the shares of raters that marked them
+	count              [fine]float64                  // pixels
+	from, to           [fine]float64                  // sums of their probabilities and of their shares of raters
 	marked, markedFrom [fine]float64                  // count and from of pixels that a rater marked
 	above              [len(thresholds)][fine]float64 // pixels whose share is above a threshold
 }
@@ -50,16 +50,16 @@ func (s *Pixels) Add(p float32, share float64) {
 	}
 }
 
-// Strengths of a map that are tried, and how much soft Dice may fall for it.
+// NewMap tries strengths from 1/strengths to 1, and soft Dice may fall by mostLost.
 const (
 	strengths = 10
 	mostLost  = 0.001
 )
 
-// NewMap is a map of the images' probabilities towards the shares: isotonic regression, as strong
-// as soft Dice allows. Of ten strengths it takes the largest with which, each image under a map of
-// the other parts, soft Dice does not fall by more than 0.001 and the calibration error of marked
-// pixels falls. Not ok where there is none, or not a thousand pixels.
+// NewMap fits a map from probabilities to shares of raters, by isotonic regression. Each image is
+// judged under a map of the other parts. NewMap takes the largest of ten strengths with which soft
+// Dice falls by at most 0.001 and the calibration error of marked pixels falls. ok is false if
+// there is none, or with fewer than a thousand pixels.
 func NewMap(images []*Pixels) (m weights.Map, ok bool) {
 	all, ok := isotonic(images, -1)
 	if !ok {
@@ -86,7 +86,7 @@ func NewMap(images []*Pixels) (m weights.Map, ok bool) {
 
 var identity = weights.Map{From: []float32{0, 1}, To: []float32{0, 1}}
 
-// blended is between the identity, at 0, and a map, at 1.
+// blended goes from the identity, at 0, to the map, at 1.
 func blended(m weights.Map, by float32) weights.Map {
 	to := make([]float32, len(m.To))
 	for i, v := range m.To {
@@ -96,8 +96,8 @@ func blended(m weights.Map, by float32) weights.Map {
 }
 
 // isotonic is the isotonic regression of the share on the probability (pool adjacent violators,
-// Barlow et al. 1972), linear between the means of its steps, from 0 at 0 to 1 at 1, on the images
-// of all parts but one.
+// Barlow et al. 1972), over the images of all parts but one. The map is linear between the means of
+// the regression's steps, from 0 at 0 to 1 at 1.
 func isotonic(images []*Pixels, without int) (m weights.Map, ok bool) {
 	type block struct{ count, from, to float64 }
 	var steps [bins]block
@@ -137,7 +137,7 @@ func isotonic(images []*Pixels, without int) (m weights.Map, ok bool) {
 	return m, true
 }
 
-// softDice is the mean over images and thresholds under a map for each image.
+// softDice is the mean over images and thresholds. Each image has its own map.
 func softDice(images []*Pixels, of func(*Pixels) weights.Map) float64 {
 	sum := 0.
 	for _, image := range images {
@@ -160,8 +160,8 @@ func softDice(images []*Pixels, of func(*Pixels) weights.Map) float64 {
 	return sum / float64(len(images))
 }
 
-// calibrationError is the expected calibration error of marked pixels in 15 bins under a map for
-// each image (Naeini et al. 2015).
+// calibrationError is the expected calibration error of marked pixels in 15 bins (Naeini et al.
+// 2015). Each image has its own map.
 func calibrationError(images []*Pixels, of func(*Pixels) weights.Map) float64 {
 	const bins = 15
 	var off [bins]float64
@@ -184,7 +184,7 @@ func calibrationError(images []*Pixels, of func(*Pixels) weights.Map) float64 {
 	return sum / pixels
 }
 
-// At is what the map makes of a probability.
+// At applies a map to a probability.
 func At(m weights.Map, p float32) float32 {
 	i, exact := slices.BinarySearch(m.From, p)
 	switch {
@@ -199,10 +199,10 @@ func At(m weights.Map, p float32) float32 {
 	return m.To[i-1] + t*(m.To[i]-m.To[i-1])
 }
 
-// NewSpread is how far beyond a range a figure may lie, of figures of which those that were seen
-// lay so far beyond it (negative: inside), so that it holds a share of those it has not seen:
-// conformalized quantile regression (Romano, Patterson and Candès 2019). It never narrows the
-// range. Not ok where there are too few for that share.
+// NewSpread returns by how much to widen ranges to hold a share, coverage, of new figures. beyond
+// says how far known figures lay outside of their ranges (negative: inside). The method is
+// conformalized quantile regression (Romano, Patterson and Candès 2019). It never narrows a range.
+// ok is false if there are too few figures for that share.
 func NewSpread(beyond []float64, coverage float64) (s weights.Spread, ok bool) {
 	sorted := slices.Sorted(slices.Values(beyond))
 	rank := int(math.Ceil(coverage * float64(len(sorted)+1)))

@@ -10,31 +10,31 @@ import (
 	"mrprism/weights"
 )
 
-// Codes of evidence. A result that is far from those of training images in some of these is doubted
-// for them.
+// Codes of evidence. They are the reasons to doubt a result whose figures are far from those of
+// results on training images.
 const (
-	NotFound   = "not-found"         // nothing of the kind is in the picture
-	Unfamiliar = "unfamiliar"        // the encoder's features of the whole picture are unlike those of training images
-	Strange    = "unfamiliar-region" // those of the region are
-	Unstable   = "unstable"          // the whole picture, the region and its mirror image give different outlines
-	Several    = "several"           // another place looks much like the structure too
+	NotFound   = "not-found"         // the structure is not in the picture
+	Unfamiliar = "unfamiliar"        // encoder features of the whole picture
+	Strange    = "unfamiliar-region" // encoder features of the region
+	Unstable   = "unstable"          // whole picture, region and mirror image give different outlines
+	Several    = "several"           // another place also looks like the structure
 	Faint      = "faint"             // probabilities inside the mask are low
 	Blurred    = "blurred"           // the mask has no sharp border
 	Size       = "size"              // the structure's size in the picture
-	Shape      = "shape"             // its form: unlike an ellipse, or long
-	Inner      = "inner"             // size and place of the structure inside it
-	Quality    = "quality"           // how much detail the picture has
+	Shape      = "shape"             // the structure is not an ellipse, or is long
+	Inner      = "inner"             // size and place of the structure inside of it
+	Quality    = "quality"           // the amount of detail in the picture
 )
 
-// kind is what is known of a code beforehand.
+// kind describes a code.
 type kind struct {
 	code     string
-	twoSided bool    // the figure may be too small as well as too large
-	least    float64 // of Evidence.Far: a smaller difference is none
+	twoSided bool    // too small a figure counts as well as too large a one
+	least    float64 // least Evidence.Far
 	sentence string  // %s is the structure's name
 }
 
-// kinds in the order in which reasons are given where they weigh the same.
+// kinds, in the order of reasons of the same weight.
 var kinds = []kind{
 	{Unfamiliar, false, .2, "This picture is unlike those that the model has learned from."},
 	{Strange, false, .2, "What surrounds the %s is unlike what the model has learned from."},
@@ -52,40 +52,40 @@ var kinds = []kind{
 func kindOf(code string) kind {
 	i := slices.IndexFunc(kinds, func(k kind) bool { return k.code == code })
 	if i < 0 {
-		return kind{code: code, sentence: code} // of a later version
+		return kind{code: code, sentence: code} // a code of a later version
 	}
 	return kinds[i]
 }
 
-// Sentence is the reason for people; what is the structure's name.
+// Sentence is the reason in words. what is the structure's name.
 func Sentence(code, what string) string { return strings.ReplaceAll(kindOf(code).sentence, "%s", what) }
 
-// Figures are those of one result, by code. A code that does not apply is absent.
+// Figures are the figures of one result, by code. A code that does not apply is missing.
 type Figures map[string]float64
 
 // Reference is a result on a training image, or on a picture of another kind.
 type Reference struct {
 	Figures Figures
-	Looks   map[string][]float32 // features of each look, of the weights that are to be judged
-	Part    int                  // from 0 to a few; those of one image, cropped or not, have the same
-	Wrong   bool                 // the structure is elsewhere, or not in the picture: to be doubted
+	Looks   map[string][]float32 // encoder features of each look
+	Part    int                  // from 0 to a few, equal for all results of one image, cropped or not
+	Wrong   bool                 // the structure is elsewhere, or not in the picture
 }
 
-// lookCode is the evidence that the features of a look give.
+// lookCode is the code of the features of a look.
 var lookCode = map[string]string{"whole": Unfamiliar, "close": Strange}
 
-// passed is the share of the right results on training images that is not to be doubted.
+// passed is the share of the right results on training images that must not be doubted.
 const passed = 0.97
 
-// enough is how many right results it takes.
+// enough is the least number of right results.
 const enough = 8
 
-// Fit learns how right results on training images look, and from the wrong ones how much each sign
-// of doubt counts. The distance of an image's features is from a fit without the images of its
-// part. Fit returns nil if fewer than eight results are right.
+// Fit learns the spread of figures over the right results on training images. From the wrong
+// results it learns the weight of each code. The features of an image are compared with a fit to
+// images of other parts. Fit returns nil with fewer than eight right results.
 func Fit(references []Reference) *weights.Trust {
 	var right, wrong []Figures
-	var unseen []Reference // that are right
+	var unseen []Reference // the right ones
 	for _, r := range references {
 		if !r.Wrong {
 			right, unseen = append(right, maps.Clone(r.Figures)), append(unseen, r)
@@ -118,8 +118,8 @@ func Fit(references []Reference) *weights.Trust {
 	return t
 }
 
-// learnLook fits the features of a look and gives each right result its distance from a fit without
-// its part.
+// learnLook fits the features of a look. It gives each right result its distance from a fit to the
+// other parts.
 func learnLook(t *weights.Trust, look, code string, right []Figures, references []Reference) {
 	var features [][]float32
 	var of, parts []int
@@ -142,7 +142,7 @@ func learnLook(t *weights.Trust, look, code string, right []Figures, references 
 	}
 }
 
-// withLooks adds to figures the distances of a result's features.
+// withLooks returns the figures with the distances of a result's features.
 func withLooks(t *weights.Trust, f Figures, looks map[string][]float32) Figures {
 	with := Figures{}
 	maps.Copy(with, f)
@@ -154,7 +154,7 @@ func withLooks(t *weights.Trust, f Figures, looks map[string][]float32) Figures 
 	return with
 }
 
-// spread is how a figure varies over results that have it; not ok where too few have.
+// spread is how a figure varies over the results that have it. ok is false if too few have it.
 func spread(all []Figures, k kind) (e weights.Evidence, ok bool) {
 	var values []float64
 	for _, f := range all {
@@ -175,7 +175,7 @@ func spread(all []Figures, k kind) (e weights.Evidence, ok bool) {
 	return e, true
 }
 
-// away is how far a figure is from the middle, to the side that counts.
+// away is the distance from the middle to the side that counts.
 func (k kind) away(difference float64) float64 {
 	if k.twoSided {
 		return math.Abs(difference)
@@ -194,21 +194,21 @@ func quantile(sorted []float64, q float64) float64 {
 	return sorted[i]*(1-f) + sorted[i+1]*f
 }
 
-// farthest is where the distance of one figure ends, in units of Far: one alone does not say
-// everything.
+// farthest limits the distance of one figure, in units of Far: a single figure must not decide
+// alone.
 const farthest = 6
 
-// odd is the score, and what each figure gives to it.
+// odd returns the score and the part of each figure in it.
 func odd(t *weights.Trust, f Figures) (score float64, each map[string]float64) {
 	each = map[string]float64{}
-	for _, k := range kinds { // in a fixed order, so that a sum is the same to the bit
+	for _, k := range kinds { // a fixed order gives the sum the same bits
 		e, known := t.Evidence[k.code]
 		v, has := f[k.code]
 		if !known || !has {
 			continue
 		}
 		far := k.away(v-e.Middle) / e.Far
-		if !(far < farthest) { // what is no number is not near
+		if !(far < farthest) { // also NaN
 			far = farthest
 		}
 		each[k.code] = e.Weight * far
@@ -217,9 +217,10 @@ func odd(t *weights.Trust, f Figures) (score float64, each map[string]float64) {
 	return score, each
 }
 
-// weigh sets the weight of each evidence by a logistic regression with weights from 0 on, which
-// tells wrong results from right ones. Both groups count the same. If nothing is wrong, all weights
-// stay 1.
+// weigh sets the weight of each evidence by a logistic regression that tells wrong results from
+// right ones, with weights of at least 0. Both groups count the same. If no result is wrong, all
+// weights stay
+// 1.
 func weigh(t *weights.Trust, right, wrong []Figures) {
 	if len(wrong) == 0 {
 		return
@@ -268,8 +269,8 @@ func weigh(t *weights.Trust, right, wrong []Figures) {
 	}
 }
 
-// Of the regression: enough steps of gradient descent that more change nothing, and a penalty that
-// keeps weights finite where nothing is confused.
+// The regression takes so many steps of gradient descent that more change nothing. The penalty,
+// ridge, keeps weights finite if the groups do not overlap.
 const (
 	steps = 4000
 	rate  = 0.5
@@ -280,8 +281,8 @@ const (
 const Most = 99
 
 // Judge returns the doubt score of a result, from 0 to Most, and the codes of the reasons, the
-// weightiest first. A result is doubted if its score is above 1. looks are the encoder's features
-// by look.
+// largest first. A result is doubted if its score is above 1. looks are the encoder's features by
+// look.
 func Judge(t *weights.Trust, f Figures, looks map[string][]float32) (score float64, doubted []string) {
 	sum, each := odd(t, withLooks(t, f, looks))
 	score = min(Most, sum/t.Threshold)
@@ -293,14 +294,14 @@ func Judge(t *weights.Trust, f Figures, looks map[string][]float32) (score float
 			doubted = append(doubted, k.code)
 		}
 	}
-	if len(doubted) == 0 { // nothing by itself: what weighs most
+	if len(doubted) == 0 { // no code alone is enough: take the largest
 		doubted = append(doubted, slices.MaxFunc(kinds, func(a, b kind) int { return cmp.Compare(each[a.code], each[b.code]) }).code)
 	}
 	slices.SortStableFunc(doubted, func(a, b string) int { return cmp.Compare(each[b], each[a]) })
 	return score, doubted[:min(len(doubted), reasons)]
 }
 
-// A reason gives more than a tenth of the score, and there are three at most.
+// A reason has more than a tenth of the score. There are at most three.
 const (
 	tenth   = 0.1
 	reasons = 3
