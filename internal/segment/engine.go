@@ -1,6 +1,6 @@
-// Package segment is the whole way from a photograph to its masks: find the region, run the encoder and the recurrences on it, bring the
-// maps back to the photograph and measure them. The page's worker and cmd/segment both are this package with another surface, so that they
-// give the same masks.
+// Package segment goes from a photograph to its masks. It finds the region, runs the encoder and
+// the recurrences on it, brings the maps back to the photograph and measures them. The page's
+// worker and cmd/segment both use this package: they give the same masks.
 package segment
 
 import (
@@ -24,27 +24,28 @@ type Engine struct {
 	precision model.Precision
 	network   *model.Inference
 	set       *tensor.Set
-	fence     gpu.Buffer // one word, read where the device has to have finished
-	view      *view      // what the encoder has last seen; nil where its features are not to be used
+	fence     gpu.Buffer // one word: reading it waits for the device
+	view      *view      // the encoder saw it last; nil: its features must not be used
 }
 
-// view is a region of an image as the encoder has seen it.
+// view is a region of an image that the encoder has seen.
 type view struct {
 	image  *imageio.Image
-	roi    string // as asked for
+	roi    string // Options.ROI
 	square imageio.Square
-	field  imageio.Square       // what is lit, where the model has an anchor, which is searched for there; otherwise the whole image
-	places []roi.Candidate      // what the search found, the chosen one first
-	looks  map[string][]float32 // the encoder's features of what was searched, "whole", and of the region, "close"
+	field  imageio.Square       // the lit part, for a model with an anchor; otherwise the whole image
+	places []roi.Candidate      // found by the search, the chosen one first
+	looks  map[string][]float32 // encoder features of the field, "whole", and of the region, "close"
 	took   map[string]float64   // ms, search and encode
 	detail float64              // of the field: see trust.Quality
 	found  bool                 // false: the search found nothing, and there is no region
 
-	seen, mirrored bool // by the encoder, and which way round
+	seen, mirrored bool // the encoder has seen it; mirrored
 }
 
-// Warm compiles for the device what New will need for such a model in this precision, so that its weights may arrive meanwhile. Which layers
-// have ranges, to compute in int8, is known with the weights; they have them for all that can.
+// Warm compiles the kernels that New needs for a model of this kind and precision, while the
+// weights are still on their way. Only the weights say which layers have ranges for int8: Warm
+// assumes ranges for all layers that can use them.
 func Warm(ctx context.Context, device gpu.Device, about weights.Entry, precision model.Precision) error {
 	config, err := model.NewConfig(about.Configuration, about.Raters, about.Classes)
 	if err != nil {
@@ -61,13 +62,14 @@ func Warm(ctx context.Context, device gpu.Device, about weights.Entry, precision
 	return nil
 }
 
-// New checks that the weights are those of the configuration they name (the error wraps a *weights.MismatchError that lists every
-// difference), compiles the network for the device at the side they were trained for, in the precision wanted, and writes them to it.
+// New compiles the network for the device, in the given precision, at the side that the weights
+// were trained for, and writes the weights. If they do not fit their configuration, the error wraps
+// a *weights.MismatchError.
 func New(ctx context.Context, device gpu.Device, m *weights.Model, precision model.Precision) (*Engine, error) {
 	return newEngine(ctx, device, m, precision, model.NewInference)
 }
 
-// Configuration is the network of weights, with what is known about its maps.
+// Configuration is the configuration of the network that the weights belong to.
 func Configuration(about *weights.Metadata) (model.Config, error) {
 	config, err := model.NewConfig(about.Configuration, len(about.Raters), len(about.Classes))
 	if err != nil {
@@ -119,7 +121,7 @@ func (e *Engine) prepare(ctx context.Context, config model.Config, file *weights
 		return err
 	}
 	e.fence = buffers[0]
-	return e.Wait(ctx) // so that a fault in the writing is told here
+	return e.Wait(ctx) // reports a fault of the writing here
 }
 
 // Wait returns when the device has done everything submitted.
@@ -127,16 +129,16 @@ func (e *Engine) Wait(ctx context.Context) error {
 	return e.device.Read(ctx, gpu.Range{Buffer: e.fence, Dst: make([]byte, 4)})
 }
 
-// Metadata says what the weights say about themselves.
+// Metadata describes the weights.
 func (e *Engine) Metadata() weights.Metadata { return e.about }
 
-// Adapter says what computes.
+// Adapter names the device.
 func (e *Engine) Adapter() string { return e.device.Info().String() }
 
 // Bytes is the memory on the device.
 func (e *Engine) Bytes() int64 { return e.network.Bytes() }
 
-// Close returns the memory on the device. The device is the caller's.
+// Close frees the memory on the device. The caller closes the device.
 func (e *Engine) Close() {
 	if e.network != nil {
 		e.network.Release()

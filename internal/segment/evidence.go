@@ -7,8 +7,8 @@ import (
 	"mrprism/internal/trust"
 )
 
-// calibrate brings probabilities to the shares of raters that they stand for, where the weights
-// know them.
+// calibrate turns probabilities into the shares of raters that they stand for, if the weights know
+// them.
 func (e *Engine) calibrate(r *Result) {
 	if e.about.Trust == nil {
 		return
@@ -30,15 +30,14 @@ func (e *Engine) calibrate(r *Result) {
 	}
 }
 
-// judge says whether the structure was found, how odd the result is and why it is not to be
-// believed.
+// judge sets Found, Doubt and Doubts.
 func (e *Engine) judge(r *Result) {
 	what := r.Classes[e.anchor()]
 	r.Found = slices.ContainsFunc(r.Measurements.Structures, func(s Structure) bool { return s.Area > 0 && (s.Class == what || e.separate()) })
 	r.Doubts = []Doubt{}
 	if !r.Found {
 		r.Doubts = append(r.Doubts, Doubt{trust.NotFound, trust.Sentence(trust.NotFound, what)})
-		clear(r.Figures) // of nothing
+		clear(r.Figures) // they describe nothing
 	}
 	known := e.about.Trust
 	if known == nil || len(known.Evidence) == 0 {
@@ -54,23 +53,23 @@ func (e *Engine) judge(r *Result) {
 	}
 }
 
-// anchor is the structure that everything hangs on: the one that is searched for, or the first.
+// anchor is the structure that the search looks for, or the first one.
 func (e *Engine) anchor() int { return max(0, slices.Index(e.about.Classes, e.about.Anchor)) }
 
-// separate says that nothing hangs on the first structure: each may be there without the others.
+// separate says whether each structure may be there without the others.
 func (e *Engine) separate() bool { return e.about.Anchor == "" && e.network.Independent }
 
-// figures gathers what can be told from the view and from the maps as they are before calibrate, as
-// trust.Fit has seen them.
+// figures computes the figures of the view and of the maps before calibrate, which trust.Fit learns
+// from.
 func (e *Engine) figures(r *Result) {
 	v, f := e.view, r.Figures
 	k, anchor := len(r.Classes), e.anchor()
 	last := channel(r.masks[len(r.masks)-1], anchor, k)
 	s := shapeOf(last, r.side)
 	f[trust.Quality] = v.detail
-	if s.area == 0 { // it may have some after calibrate
+	if s.area == 0 { // it may be above 0 after calibrate
 		if !e.separate() {
-			f[trust.Faint] = 0 // nothing is fainter
+			f[trust.Faint] = 0 // the largest value
 		}
 		return
 	}
@@ -100,8 +99,8 @@ func (e *Engine) figures(r *Result) {
 	}
 }
 
-// detail is the logarithm of how much the lightness of pixels (S, S, 3) changes from one to the
-// next, beside its mean.
+// detail is the logarithm of the ratio of two sums over pixels (S, S, 3): the change of lightness
+// between neighbours, and the lightness.
 func detail(x []float32, s int) float64 {
 	light := func(i int) float64 { return float64(x[3*i]+x[3*i+1]+x[3*i+2]) / 3 }
 	sum, change := 0., 0.
@@ -118,9 +117,9 @@ func detail(x []float32, s int) float64 {
 type shape struct {
 	area, x, y float64 // pixels
 	mean       float64 // probability
-	blur       float64 // of the map: the sum of 4p(1 − p) over the mask's outline as a circle, pixels; the sharper the border, the smaller
+	blur       float64 // the sum of 4p(1 − p) over the outline of a circle of the mask's area, pixels
 	stretch    float64 // logarithm of the longer over the shorter axis
-	gap        float64 // logarithm of the area of the ellipse with the mask's moments over its area: 0 for an ellipse
+	gap        float64 // logarithm of the area of an ellipse with the mask's moments over its area
 }
 
 func shapeOf(p []float32, side int) (s shape) {
@@ -150,8 +149,8 @@ func shapeOf(p []float32, side int) (s shape) {
 	return s
 }
 
-// apart is how far two maps differ: 1 less their soft overlap (Dice of sums of minima), 0 where
-// both are nearly empty.
+// apart is 1 less the soft overlap of two maps (Dice of sums of minima), and 0 if both are nearly
+// empty.
 func apart(a, b []float32) float64 {
 	both, all := 0., 0.
 	for i := range a {
@@ -164,11 +163,11 @@ func apart(a, b []float32) float64 {
 	return 1 - 2*both/all
 }
 
-// far is a logarithm beyond that of any ratio of areas, and its exponential is a number.
+// far is above the logarithm of any ratio of areas, and its exponential is finite.
 const far = 100
 
-// intervals gives measurements the intervals that the weights know: beyond the range of the mask,
-// as it is before calibrate, and the raters, own, where these all count the same.
+// intervals adds the intervals that the weights know to the measurements. They widen the ranges of
+// own, the measurements before calibrate with equal rater weights.
 func (e *Engine) intervals(r *Result, own *Measurements) {
 	known := e.about.Trust
 	whole := float64(r.Width) * float64(r.Height)
@@ -185,12 +184,12 @@ func (e *Engine) intervals(r *Result, own *Measurements) {
 	}
 }
 
-// knowsErrors says whether the weights know how far measurements are off.
+// knowsErrors says whether the weights have intervals of measurements.
 func (e *Engine) knowsErrors() bool {
 	return e.about.Trust != nil && (len(e.about.Trust.Areas) > 0 || e.about.Trust.Ratio != nil)
 }
 
-// alike says that the raters all count the same.
-func alike(weights []float32) bool {
+// equal says whether all rater weights are equal.
+func equal(weights []float32) bool {
 	return len(weights) == 0 || slices.Min(weights) == slices.Max(weights)
 }

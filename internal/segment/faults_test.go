@@ -137,7 +137,8 @@ func (c *counter) Read(ctx context.Context, ranges ...gpu.Range) error {
 	return err
 }
 
-// Whatever a device does wrong is an error that says what, never a mask, and the engine works again when the device does.
+// Whatever a device does wrong is an error that says what, never a mask, and the engine works again
+// when the device does.
 func TestFaultsOfTheDeviceNeverBecomeMasks(t *testing.T) {
 	fill := func(v float32) func([]gpu.Range) error {
 		return func(ranges []gpu.Range) error {

@@ -12,8 +12,8 @@ import (
 	"mrprism/weights"
 )
 
-// load writes a matched file's values into the network's variables. Int8 weights travel as they are and become floats on the
-// device.
+// load writes the values of a file that matches into the network's variables. Int8 weights go to
+// the device as int8, and become floats there.
 func load(ctx context.Context, device gpu.Device, set *tensor.Set, file *weights.File) error {
 	type upload struct {
 		q, scale *tensor.Tensor
@@ -66,10 +66,17 @@ func load(ctx context.Context, device gpu.Device, set *tensor.Set, file *weights
 	if err := plan.Run(ctx); err != nil {
 		return err
 	}
-	return device.Read(ctx) // waits, so that the int8 copies may go
+	return device.Read(ctx) // waits: plan.Release frees the int8 copies
 }
 
-// fitHalf refuses int8 weights that become floats beyond f16's, as infinity may pass for a number later.
+// Replace gives the engine other weights with the same names and shapes, for example those of a run
+// that goes on.
+func (e *Engine) Replace(ctx context.Context, file *weights.File) error {
+	e.view = nil
+	return load(ctx, e.device, e.set, file)
+}
+
+// fitHalf refuses int8 weights that exceed f16. Infinite weights might not be noticed later.
 func fitHalf(name string, q []byte, scales []float32) error {
 	for i, b := range q {
 		if v := float64(int8(b)) * float64(scales[i%len(scales)]); math.Abs(v) > half.Most {

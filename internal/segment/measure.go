@@ -7,11 +7,12 @@ import (
 	"mrprism/internal/metric"
 )
 
-// Measurements are of the masks p > 0.5 at the image's size. Intervals reach from the smallest to the largest of the calibrated mask's
-// figure and those of the raters or levels: a coarser map than the mask, which can all lie to one side of it.
+// Measurements are of the masks p > 0.5 at the image's size. A range goes from the smallest to the
+// largest figure of the calibrated mask and of the raters or levels. The maps of raters are coarser
+// than the mask, and all of them may lie to one side of it.
 type Measurements struct {
 	Structures    []Structure `json:"structures"`              // in the order of the classes
-	VerticalRatio *Ratio      `json:"verticalRatio,omitempty"` // where there are a disc and a cup, and the disc is not empty
+	VerticalRatio *Ratio      `json:"verticalRatio,omitempty"` // nil without a disc
 }
 
 // Structure is the calibrated mask of one class.
@@ -23,24 +24,25 @@ type Structure struct {
 	Share        float64 `json:"share"`        // of the image's area, 0..1
 	Height       int     `json:"height"`       // largest number of pixels in any one column
 	Disagreement float64 `json:"disagreement"` // pixels about which two raters are expected to disagree
-	// Interval is that of the area, pixels; nil where the weights do not know it.
+	// Interval is the interval of the area, pixels; nil: the weights do not know it.
 	Interval *Interval `json:"interval,omitempty"`
 }
 
-// Ratio is the height of one structure over another's. Its figures are nil where the calibrated mask has no inner structure: not to find one is
-// no ratio of 0, and what raters mark is told by the structure's own interval.
+// Ratio is the height of one structure over the height of another. Its figures are nil if the
+// calibrated mask has no inner structure, because that is not a ratio of 0. The range of the inner
+// structure then says what raters mark.
 type Ratio struct {
 	Inner string   `json:"inner"`
 	Outer string   `json:"outer"`
 	Value *float64 `json:"value"`
 	Low   *float64 `json:"low"` // of the mask and the raters or levels that mark both structures
 	High  *float64 `json:"high"`
-	// Interval is that of the value; nil where there is no value or the weights do not know it.
+	// Interval is the interval of the value; nil: there is no value, or the weights do not know it.
 	Interval *Interval `json:"interval,omitempty"`
 }
 
-// Interval is made to hold the majority's figure in a share, Coverage, of images like those that it
-// was learned from (conformalized quantile regression, Romano, Patterson and Candès 2019).
+// Interval holds the majority's figure in a share, Coverage, of images like those that it was
+// learned from (conformalized quantile regression, Romano, Patterson and Candès 2019).
 type Interval struct {
 	Low      float64 `json:"low"`
 	High     float64 `json:"high"`
@@ -50,30 +52,23 @@ type Interval struct {
 // extent is the size of one mask in pixels.
 type extent struct{ area, height int }
 
-// over is the height over that of another, which is not empty.
+// over is the ratio of heights. outer is not empty.
 func (e extent) over(outer extent) float64 { return float64(e.height) / float64(outer.height) }
 
-// extents are those of the masks after the last recurrence, by class.
-func (r *Result) extents() (sizes []extent) {
-	within, _, _ := r.Within()
-	for c := range r.Classes {
-		sizes = append(sizes, within.extent(within.Probability(c)))
-	}
-	return sizes
-}
-
-// extent is that of a map of the result's size.
+// extent is the extent of a map of the result's size.
 func (r *Result) extent(mask []float32) extent {
 	return extent{metric.Area(mask), metric.VerticalDiameter(mask, r.Width, r.Height)}
 }
 
 func (r *Result) measure() Measurements {
-	k := len(r.Classes)
-	calibrated, raters := r.extents(), make([][]extent, len(r.Raters))
 	within, _, _ := r.Within()
+	calibrated, raters := make([]extent, len(r.Classes)), make([][]extent, len(r.Raters))
 	for i := range raters {
-		raters[i] = make([]extent, k)
-		for c := range k {
+		raters[i] = make([]extent, len(r.Classes))
+	}
+	for c := range r.Classes {
+		calibrated[c] = within.extent(within.Probability(c))
+		for i := range raters {
 			raters[i][c] = within.extent(within.Rater(i, c))
 		}
 	}
@@ -95,7 +90,7 @@ func (r *Result) measure() Measurements {
 	return out
 }
 
-// DiscAndCup are the indices of these classes, whatever their case; -1 where there is none.
+// DiscAndCup returns the indices of these classes, in upper or lower case; -1 for a missing one.
 func DiscAndCup(classes []string) (disc, cup int) {
 	find := func(name string) int {
 		return slices.IndexFunc(classes, func(class string) bool { return strings.EqualFold(class, name) })
@@ -103,8 +98,8 @@ func DiscAndCup(classes []string) (disc, cup int) {
 	return find("disc"), find("cup")
 }
 
-// ratio is the vertical cup-to-disc ratio; nil where there is no disc, or no rater or level has what the mask has: a ratio is
-// not given without its interval.
+// ratio is the vertical cup-to-disc ratio. It is nil without a disc, and if no rater or level has
+// the structures of the mask, because the ratio would have no range.
 func (r *Result) ratio(calibrated []extent, raters [][]extent) *Ratio {
 	outer, inner := DiscAndCup(r.Classes)
 	if outer < 0 || inner < 0 || calibrated[outer].height == 0 {

@@ -6,8 +6,9 @@ import (
 	"mrprism/internal/trust"
 )
 
-// withMirrored makes each map of r, which are of what the encoder has seen of the view, the mean with that of its mirror image: within a region, left
-// eyes and right ones are then segmented alike. The next recurrences begin with the image that the encoder has seen last.
+// withMirrored replaces each map of r by the mean with the map of the mirror image. The masks of
+// left and right eyes are then mirror images too. The encoder keeps the version of the view that it
+// saw last: the next recurrences begin with that one.
 func (e *Engine) withMirrored(ctx context.Context, o Options, r *Result) error {
 	o.Progress("mirror", 0, o.Recurrences+1)
 	v := e.view
@@ -25,7 +26,7 @@ func (e *Engine) withMirrored(ctx context.Context, o Options, r *Result) error {
 		}
 		if v.mirrored {
 			mirror(maps, r.side)
-		} else { // those before were of the mirror image
+		} else { // the maps of r are of the mirror image
 			mirror(mean, r.side)
 		}
 		if i == len(masks)-1 {
@@ -38,7 +39,7 @@ func (e *Engine) withMirrored(ctx context.Context, o Options, r *Result) error {
 	return nil
 }
 
-// mirror exchanges left and right of maps (S, S, channels).
+// mirror exchanges left and right in maps (S, S, channels).
 func mirror(maps []float32, side int) {
 	channels := len(maps) / (side * side)
 	for y := range side {

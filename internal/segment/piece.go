@@ -5,9 +5,11 @@ import "mrprism/internal/roi"
 // faint is the probability above which pixels belong to a piece: the lowest threshold of soft Dice.
 const faint = 0.1
 
-// onePiece leaves of each channel of maps (S, S, channels) one piece, that with the most pixels above one half: what is faint or more elsewhere becomes
-// 0. Where nothing is above one half, nothing changes. (What nnU-Net does to structures that are one, Isensee et al. 2021.) A channel lies inside
-// those that inside names, which come before it, so that the pieces left of disc and cup are of the same eye.
+// onePiece keeps one piece of each channel of maps (S, S, channels): the piece with the most pixels
+// above one half. It sets the other pieces to 0. A channel without a pixel above one half does not
+// change. nnU-Net does the same to structures of one piece (Isensee et al. 2021). onePiece first
+// limits a channel to the channels that inside names, which come before it: the kept pieces of disc
+// and cup are then of one eye.
 func onePiece(maps []float32, side, channels int, inside func(channel int) []int) {
 	for c := range channels {
 		for _, outer := range inside(c) {

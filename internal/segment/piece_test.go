@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The wider but fainter piece goes; what is joined to the kept one by faint pixels stays, and so does what nobody would see.
+// The wider but fainter piece goes; what is joined to the kept one by faint pixels stays, and so
+// does what nobody would see.
 func TestOnePiece(t *testing.T) {
 	first := []float32{
 		.9, .2, .6, .05,
@@ -41,7 +42,8 @@ func TestOnePiece(t *testing.T) {
 	assert.Equal(t, second, channel(maps, 1, 2), "nothing above one half")
 }
 
-// Where two discs are seen, as of two eyes side by side, the cup is that of the disc that is kept, and the second level is of the piece of the first.
+// Where two discs are seen, as of two eyes side by side, the cup is that of the disc that is kept,
+// and the second level is of the piece of the first.
 func TestPiecesOfOneEye(t *testing.T) {
 	outer := []float32{
 		.9, .9, .0, .8,
@@ -91,7 +93,8 @@ func TestSinglePieces(t *testing.T) {
 	assert.Greater(t, most[false], 1, "or this test says little")
 }
 
-// Of a model of independent structures the second is seen outside of the first, and of no other; in the raters' maps too.
+// Of a model of independent structures the second is seen outside of the first, and of no other; in
+// the raters' maps too.
 func TestIndependentStructures(t *testing.T) {
 	for _, independent := range []bool{true, false} {
 		about := segmenttest.Raters()

@@ -11,11 +11,13 @@ import (
 	"mrprism/model"
 )
 
-// A proof is what a network makes of a picture that every program can draw: of Rec1's map, and of the raters' after it, the means over proofBlocks² blocks
-// of each structure and rater, in 1/255, in hexadecimal digits. Those of the models that ship are in the manifest, computed by the processor.
+// A proof is the output of a network for a picture that every program can draw. It has the means
+// over proofBlocks² blocks of Rec1's maps and of the raters' maps after it, for each structure and
+// rater, in 1/255, in hexadecimal digits. The manifest has the proofs of the models that ship, as
+// the processor computes them.
 const proofBlocks = 8
 
-// Proof computes it. The device has then run all that it needs for any picture.
+// Proof computes the proof. The device has then run every kernel once.
 func (e *Engine) Proof(ctx context.Context) (string, error) {
 	e.view = nil
 	img := proofPicture()
@@ -35,9 +37,10 @@ func (e *Engine) Proof(ctx context.Context) (string, error) {
 	return hex.EncodeToString(proof), nil
 }
 
-// Prove compares a device with the processor by the model's proof, in which nothing may differ by more than the precision makes it: a driver may
-// compile shaders wrongly, and its masks would still be probabilities. The error wraps model.ErrWrong. Weights that do not ship have no proof; then
-// it is only computed.
+// Prove compares the device's proof with the given one. A driver may compile shaders wrongly, and
+// its masks would still be probabilities. If a value differs by more than the precision allows, the
+// error wraps model.ErrWrong. Weights that do not ship have an empty proof: Prove then only
+// computes.
 func (e *Engine) Prove(ctx context.Context, proof string) error {
 	computed, err := e.Proof(ctx)
 	if err != nil || proof == "" {
@@ -46,22 +49,23 @@ func (e *Engine) Prove(ctx context.Context, proof string) error {
 	got, _ := hex.DecodeString(computed)
 	want, err := hex.DecodeString(proof)
 	if err != nil || len(want) != len(got) {
-		return fmt.Errorf("the proof of %s has %d values, not the %d of its structures and raters; run make weights", e.about.Name, len(want), len(got))
+		return fmt.Errorf("the proof of %s has %d values, and its structures and raters need %d; run make weights", e.about.Name, len(want), len(got))
 	}
 	worst := 0.
 	for i := range want {
 		worst = max(worst, math.Abs(float64(got[i])-float64(want[i]))/255)
 	}
 	if worst > tolerated[e.precision] {
-		return fmt.Errorf("%s: %w: probabilities of a picture drawn for that differ by up to %.2f", e.device.Info(), model.ErrWrong, worst)
+		return fmt.Errorf("%s: %w: probabilities of the test picture differ by up to %.2f", e.device.Info(), model.ErrWrong, worst)
 	}
 	return nil
 }
 
-// tolerated differences: TestProofsOfShippedModels sees none in f32 and 0.04 in int8. For f16 it is a guess, which Dawn on lavapipe kept once.
+// tolerated are the largest differences. TestProofsOfShippedModels sees none in f32 and 0.04 in
+// int8. The value for f16 is a guess.
 var tolerated = map[model.Precision]float64{model.F32: 0.02, model.F16: 0.1, model.Int8: 0.15}
 
-// blocks are the means of each channel of maps (S, S, channels) over blocks, in 1/255.
+// blocks returns the means of each channel of maps (S, S, channels) over blocks, in 1/255.
 func blocks(maps []float32, side int) []byte {
 	channels := len(maps) / (side * side)
 	sums := make([]float64, proofBlocks*proofBlocks*channels)
@@ -78,7 +82,8 @@ func blocks(maps []float32, side int) []byte {
 	return out
 }
 
-// proofPicture is a bright disc, off the middle and brighter inside, on a ground that goes from dark to light, crossed by a dark line.
+// proofPicture is a bright disc off the middle, with a brighter disc inside, on a ground that goes
+// from dark to light. A dark line crosses it.
 func proofPicture() *imageio.Image {
 	const side = 128
 	img := &imageio.Image{W: side, H: side, Pix: make([]uint8, 0, 3*side*side)}

@@ -15,7 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The proofs in the manifest are those of the weights beside it, and every device passes; in int8 the processor's fundus.
+// The proofs in the manifest are those of the weights beside it, and every device passes; in int8
+// the processor's fundus.
 func TestProofsOfShippedModels(t *testing.T) {
 	for _, entry := range weights.Shipped().Models {
 		m, err := shipped.Open(entry.Name)
@@ -53,7 +54,8 @@ func difference(t *testing.T, a, b string) (worst float64) {
 	return worst
 }
 
-// A device whose results are probabilities, and wrong in one part of the map, is noticed, and works when it does.
+// A device whose results are probabilities, and wrong in one part of the map, is noticed, and works
+// when it does.
 func TestADeviceThatComputesWronglyIsNoticed(t *testing.T) {
 	m, err := shipped.Open("fundus")
 	require.NoError(t, err)

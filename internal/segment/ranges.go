@@ -9,8 +9,9 @@ import (
 	"mrprism/weights"
 )
 
-// Ranges segments images, each as it stands and, with a model that has an anchor, searched as well, and returns how large the inputs of
-// layers became, weights.Metadata.Ranges, which inference in int8 needs. next returns an image at a time, nil after the last.
+// Ranges segments images and returns the largest inputs of layers, weights.Metadata.Ranges, for
+// inference in int8. It segments each whole image, and with an anchor also the region that the
+// search finds. next returns one image at a time, and nil after the last.
 func Ranges(ctx context.Context, device gpu.Device, m *weights.Model, next func() (*imageio.Image, error)) (map[string]float32, error) {
 	e, err := newEngine(ctx, device, m, model.F32, model.NewRanges)
 	if err != nil {

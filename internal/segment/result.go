@@ -7,25 +7,29 @@ import (
 	"mrprism/weights"
 )
 
-// Result is a segmented image. Maps are made when they are asked for: probabilities (Height, Width), 0 outside the region.
+// Result is a segmented image. Its methods make maps on demand: probabilities (Height, Width), 0
+// outside of the region.
 type Result struct {
 	Width, Height int      // pixels of the image as displayed
 	Classes       []string // K structures; each lies inside the one before
 	Raters        []string // M raters, or levels: "at least j of M experts"
 	Labels        string   // weights.LabelsRaters or weights.LabelsAgreementLevels
-	Steered       bool     // the model has learned to follow raters' weights: without, they hardly move its mask
+	Steered       bool     // the model follows raters' weights; otherwise they hardly move its mask
 	ROI           imageio.Square
 	Recurrences   int // Rec0 … RecN
 	Measurements  Measurements
-	Timings       map[string]float64   // ms: search (where there was one), encode, rec0 … recN, mirror (where the model looks at that too), total
-	Adapter       string               // what computed it
-	Why           string               // why that was taken, where there was a choice; else ""
-	Precision     model.Precision      // in which
-	Found         bool                 // false: the structure that all hangs on has no pixel; where the search found none, every map is 0
-	Doubts        []Doubt              // why its maker does not believe it; none: it does
-	Figures       trust.Figures        // what the doubt is made of, by trust's codes
-	Looks         map[string][]float32 // the encoder's features of what was searched, "whole", and of the region, "close", for trust.Fit
-	Doubt         *float64             // how odd it is beside results on the training images, from 0 on: above 1 it is doubted, and at least 1 where nothing was found; nil: the weights cannot tell
+	Timings       map[string]float64 // ms: search, encode, rec0 … recN, mirror, total; of those that ran
+	Adapter       string             // the device
+	Why           string             // why auto chose the device; "" without a choice
+	Precision     model.Precision
+	// Found is false if the mask of the anchor is empty. If the search found nothing, every map is 0.
+	Found   bool
+	Doubts  []Doubt              // reasons not to believe the result
+	Figures trust.Figures        // the figures that Doubt is computed from
+	Looks   map[string][]float32 // encoder features of the field, "whole", and of the region, "close"
+	// Doubt is how odd the result is beside results on training images, from 0 on. A result above 1 is
+	// doubted; it is at least 1 if nothing was found. nil: the weights do not know.
+	Doubt *float64
 
 	side   int
 	masks  [][]float32 // calibrated masks of Rec0 … RecN, each (S, S, K)
@@ -38,8 +42,8 @@ type Doubt struct {
 	Text string `json:"text"` // a sentence for people
 }
 
-// Within is the result of the part of the image that lies in the region, which begins at x, y and has all of the maps that is not zero.
-// Measurements stay those of the image.
+// Within is the result for the part of the image in the region, which begins at x, y. The maps are
+// 0 outside of it. Measurements stay those of the image.
 func (r *Result) Within() (part *Result, x, y int) {
 	within := *r
 	x, y = max(0, r.ROI.X), max(0, r.ROI.Y)
@@ -56,19 +60,22 @@ func (r *Result) Recurrence(i, class int) []float32 {
 	return restore(r.masks[i], r.side, len(r.Classes), class, r.ROI, r.Width, r.Height)
 }
 
-// Rater is where rater m would draw, or what at least m + 1 experts would mark, as learned from their other annotations.
+// Rater is the map that rater m would draw, or that at least m + 1 experts would mark.
 func (r *Result) Rater(m, class int) []float32 {
 	k := len(r.Classes)
 	return restore(r.raters, r.side, len(r.Raters)*k, m*k+class, r.ROI, r.Width, r.Height)
 }
 
-// Disagreement is the probability that two different raters drawn at random disagree about a pixel, from their likely labels.
+// Disagreement is the probability that two different raters, drawn at random, disagree about a
+// pixel.
 func (r *Result) Disagreement(class int) []float32 {
 	return restore(r.disagreement(class), r.side, 1, 0, r.ROI, r.Width, r.Height)
 }
 
-// disagreement has the network's shape (S, S). For raters, who draw independently with z_m, it is the mean over pairs of z_m(1 − z_n) +
-// z_n(1 − z_m). For levels, where the number c of experts who mark the pixel has P(c ≥ j) = z_j, it is E[2c(M − c)/(M(M − 1))].
+// disagreement has the network's shape (S, S). Raters draw independently with probabilities z_m:
+// the disagreement is the mean over pairs of z_m(1 − z_n) + z_n(1 − z_m). Levels say that the
+// number c of experts who mark the pixel has P(c ≥ j) = z_j: the disagreement is E[2c(M −
+// c)/(M(M − 1))].
 func (r *Result) disagreement(class int) []float32 {
 	m, k := len(r.Raters), len(r.Classes)
 	out := make([]float32, r.side*r.side)
@@ -88,7 +95,8 @@ func (r *Result) disagreement(class int) []float32 {
 	return out
 }
 
-// pairwise is the mean over pairs of z_m(1 − z_n) + z_n(1 − z_m): ((M − 1)Σz − (Σz)² + Σz²) / (M(M − 1)/2).
+// pairwise is the mean over pairs of z_m(1 − z_n) + z_n(1 − z_m): ((M − 1)Σz − (Σz)² +
+// Σz²) / (M(M − 1)/2).
 func pairwise(z []float64) float64 {
 	sum, squares, m := 0.0, 0.0, float64(len(z))
 	for _, v := range z {
@@ -98,7 +106,8 @@ func pairwise(z []float64) float64 {
 	return ((m-1)*sum - sum*sum + squares) / (m * (m - 1) / 2)
 }
 
-// counted is Σ_c P(c)·2c(M − c)/(M(M − 1)) with P(c) = z[c−1] − z[c]; z falls and ends with 0.
+// counted is Σ_c P(c)·2c(M − c)/(M(M − 1)) with P(c) = z[c−1] − z[c]; z falls and ends
+// with 0.
 func counted(z []float64) float64 {
 	sum, m := 0.0, len(z)-1
 	for c := 1; c < m; c++ {
@@ -107,7 +116,7 @@ func counted(z []float64) float64 {
 	return sum / float64(m*(m-1))
 }
 
-// restore brings a map to w×h pixels. Resampling is a mean of probabilities; what its rounding leaves beyond 0..1 is cut off.
+// restore brings a map to w×h pixels and clamps the rounding errors of resampling to 0..1.
 func restore(maps []float32, side, channels, c int, square imageio.Square, w, h int) []float32 {
 	out := imageio.Restore(maps, side, channels, c, square, w, h)
 	for i, v := range out {

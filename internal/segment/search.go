@@ -9,7 +9,7 @@ import (
 	"mrprism/internal/roi"
 )
 
-// rival is the share of the first candidate's probability that makes another worth a closer look.
+// rival is the share of the first candidate's mass from which the second one gets a closer look.
 const rival = 0.25
 
 // region sets v.square, the square to segment. It sets v.found to false where the model searches
@@ -54,9 +54,9 @@ func (e *Engine) region(ctx context.Context, v *view, request roi.Request, o Opt
 	return err
 }
 
-// search looks for the anchor on a square of the image, turned clockwise by so many quarters. The
-// candidates are in pixels of the image as it is. If name is not empty, the view keeps the
-// encoder's features of this look under it.
+// search looks for the anchor on a square of the image, turned clockwise by quarter turns. The
+// candidates are in pixels of the image that is not turned. If name is not empty, the view keeps
+// the encoder's features under it.
 func (e *Engine) search(ctx context.Context, v *view, square imageio.Square, quarters, anchor int, name string) ([]roi.Candidate, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (e *Engine) search(ctx context.Context, v *view, square imageio.Square, qua
 	return roi.Candidates(p, side, square, v.image.W, v.image.H)
 }
 
-// turned is maps (S, S, channels) turned clockwise by so many quarters.
+// turned returns maps (S, S, channels) turned clockwise by quarter turns.
 func turned(maps []float32, side, quarters int) []float32 {
 	channels := len(maps) / (side * side)
 	for range quarters % 4 {
@@ -87,8 +87,8 @@ func turned(maps []float32, side, quarters int) []float32 {
 	return maps
 }
 
-// compare looks closely at the first two candidates and puts the surer one first: a lesion that
-// looks like a disc from afar often does not from near.
+// compare looks closely at the first two candidates and puts the more probable one first. A lesion
+// that looks like a disc from afar often does not from near.
 func (e *Engine) compare(ctx context.Context, v *view, anchor int) error {
 	var sure [2]float64
 	for i := range sure {
@@ -98,7 +98,7 @@ func (e *Engine) compare(ctx context.Context, v *view, anchor int) error {
 			return err
 		}
 		if len(near) > 0 {
-			sure[i] = near[0].Mass / max(near[0].Area, place.Area) // mean probability, less where the place has shrunk
+			sure[i] = near[0].Mass / max(near[0].Area, place.Area) // mean probability; less if the place shrank
 		}
 	}
 	if sure[1] > sure[0] {
@@ -107,7 +107,7 @@ func (e *Engine) compare(ctx context.Context, v *view, anchor int) error {
 	return nil
 }
 
-// look keeps the features of what the encoder has just seen.
+// look keeps the features of the encoder's last input.
 func (e *Engine) look(ctx context.Context, v *view, name string) error {
 	features, err := e.network.Features(ctx)
 	if err != nil {

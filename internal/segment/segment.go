@@ -19,52 +19,53 @@ import (
 // DefaultRecurrences is the number of feedbacks that the paper reports: Rec0 to Rec3.
 const DefaultRecurrences = 3
 
-// Feedbacks is the number of feedbacks that a model's weights are good for: DefaultRecurrences, and 0 where it was trained without DivP, as baselines
-// are. The maps of such a model's raters mean nothing.
+// Feedbacks is the number of feedbacks that a model was trained for: DefaultRecurrences, or 0 for a
+// baseline without DivP. The rater maps of a baseline mean nothing.
 func Feedbacks(about *weights.Metadata) int {
-	if r, err := model.NewRecipe(about.Recipe); err == nil && !r.Recurrent() { // a recipe that is not known here is a later one
+	if r, err := model.NewRecipe(about.Recipe); err == nil && !r.Recurrent() { // an unknown recipe is from a later version
 		return 0
 	}
 	return DefaultRecurrences
 }
 
-// CheckHeads is an error that names the file where the model's raters mean nothing.
+// CheckHeads returns an error that names the file if the model's rater maps mean nothing.
 func CheckHeads(name string, about *weights.Metadata) error {
 	if Feedbacks(about) > 0 {
 		return nil
 	}
-	return fmt.Errorf("%s was trained without heads (recipe %s), so that it could not tell raters or disagreement; it is there to be compared with, by evaluate",
+	return fmt.Errorf("%s was trained without heads (recipe %s): it has no raters and no disagreement. Only evaluate can use it, for comparison",
 		name, about.Recipe)
 }
 
-// MaxRecurrences is far above what anybody asks for.
+// MaxRecurrences is far above any useful number.
 const MaxRecurrences = 32
 
-// OptionError means that the options cannot be met, on any device.
+// OptionError means that the options are wrong, on any device.
 type OptionError struct{ Err error }
 
 func (e *OptionError) Error() string { return e.Err.Error() }
 func (e *OptionError) Unwrap() error { return e.Err }
 
-// Options say how an image is to be segmented.
+// Options of one segmentation.
 type Options struct {
-	Recurrences  int       // feedbacks, 0 to MaxRecurrences: Rec0 … RecN are computed
-	ROI          string    // auto, none or x,y,side, see package roi; empty: auto
-	RaterWeights []float32 // 0..1, how much each rater counts beside the one who counts most; nil: all alike. Only for models of named raters
-	// Progress is told, from the same goroutine, what begins: "search" (done of 2 steps), "segment" (done of N + 1 recurrences) and, with models that
-	// look at the mirror image too, "mirror" (done of as many); may be nil.
+	Recurrences int    // feedbacks, 0 to MaxRecurrences: Rec0 … RecN are computed
+	ROI         string // auto, none or x,y,side, see package roi; empty: auto
+	// RaterWeights, 0..1, are for models of named raters. A rater's weight is relative to the largest
+	// one; nil: all raters count the same.
+	RaterWeights []float32
+	// Progress is called, on the same goroutine, when a step of a stage begins: "search" (2 steps),
+	// "segment" (N + 1 recurrences) and, with Metadata.Mirrored, "mirror" (N + 1). It may be nil.
 	Progress func(stage string, done, total int)
 }
 
-// Segment segments an image, which must not be modified while the engine lives: the same image and
-// ROI again cost the recurrences alone, and with models that look at the mirror image too one
-// encoding.
+// Segment segments an image, which must not change while the engine lives. A second call with the
+// same image and ROI runs only the recurrences, and with Metadata.Mirrored one encoding.
 //
-// With ROI "auto" and a model that has an anchor, what is lit of the image is searched for the
-// anchoring structure first, and the region around it is segmented; where there is none the result
-// says so (Found). Wrong options are an OptionError. Errors of the device are the typed ones of
-// package gpu; what is not a probability is model.ErrNotFinite or model.ErrNothing, and never
-// becomes a mask.
+// With ROI "auto" and a model that has an anchor, Segment first searches the lit part of the image
+// for the anchor, and segments the region around it. If it finds none, Found is false. Wrong
+// options give an OptionError. Errors of the device are the typed ones of package gpu. A map that
+// is not one of probabilities gives model.ErrNotFinite or model.ErrNothing, and never becomes a
+// mask.
 func (e *Engine) Segment(ctx context.Context, img *imageio.Image, o Options) (*Result, error) {
 	if o.ROI == "" {
 		o.ROI = "auto"
@@ -97,7 +98,8 @@ func (e *Engine) Segment(ctx context.Context, img *imageio.Image, o Options) (*R
 	return e.recur(ctx, o)
 }
 
-// Recalculate runs the recurrences again on the region last encoded, with other rater weights or more of them. o.ROI is not looked at.
+// Recalculate runs the recurrences again on the region that was encoded last, with other options.
+// It ignores o.ROI.
 func (e *Engine) Recalculate(ctx context.Context, o Options) (*Result, error) {
 	if e.view == nil {
 		return nil, errors.New("no region has been encoded: call Segment first")
@@ -131,13 +133,13 @@ func (e *Engine) check(img *imageio.Image, o Options) (roi.Request, error) {
 	return request, err
 }
 
-// show lets the encoder see the view, as it is or mirrored. Its features of the view as it is are
-// kept.
+// show encodes the view, or its mirror image. It keeps the features of the view that is not
+// mirrored.
 func (e *Engine) show(ctx context.Context, v *view, mirrored bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	v.seen = false // until it has
+	v.seen = false // until encode returns
 	err := e.encode(ctx, v.image, v.square, mirrored)
 	if err == nil && !mirrored && v.looks["close"] == nil {
 		err = e.look(ctx, v, "close")
@@ -146,7 +148,7 @@ func (e *Engine) show(ctx context.Context, v *view, mirrored bool) error {
 	return err
 }
 
-// encode shows a square of the image to the encoder, as it is or mirrored.
+// encode encodes a square of the image, or its mirror image.
 func (e *Engine) encode(ctx context.Context, img *imageio.Image, square imageio.Square, mirrored bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -165,7 +167,7 @@ func (e *Engine) crop(img *imageio.Image, square imageio.Square) []float32 {
 	return x
 }
 
-// feed normalises pixels (S, S, 3) and lets the encoder see them.
+// feed normalises pixels (S, S, 3) and encodes them.
 func (e *Engine) feed(ctx context.Context, x []float32) error {
 	if e.about.Standardise {
 		model.Standardise(x)
@@ -180,7 +182,7 @@ func (e *Engine) feed(ctx context.Context, x []float32) error {
 	return e.Wait(ctx)
 }
 
-// recur runs Rec0 … RecN on the view, and on its mirror image where the model wants it.
+// recur runs Rec0 … RecN on the view, and with Metadata.Mirrored on its mirror image.
 func (e *Engine) recur(ctx context.Context, o Options) (*Result, error) {
 	start := time.Now()
 	r := e.result(e.view, o)
@@ -206,8 +208,8 @@ func (e *Engine) recur(ctx context.Context, o Options) (*Result, error) {
 		onePiece(r.raters, r.side, len(r.Raters)*len(r.Classes), e.network.Inside)
 	}
 	e.figures(r)
-	var own *Measurements // before calibrate, where intervals are known of these
-	if e.knowsErrors() && alike(o.RaterWeights) {
+	var own *Measurements // before calibrate: intervals refer to these
+	if e.knowsErrors() && equal(o.RaterWeights) {
 		own = new(r.measure())
 	}
 	e.calibrate(r)
@@ -220,7 +222,7 @@ func (e *Engine) recur(ctx context.Context, o Options) (*Result, error) {
 	return r, nil
 }
 
-// result is one of a view, without maps.
+// result is a result for a view, without maps.
 func (e *Engine) result(v *view, o Options) *Result {
 	return &Result{
 		Width: v.image.W, Height: v.image.H, ROI: v.square, Recurrences: o.Recurrences,
@@ -229,7 +231,7 @@ func (e *Engine) result(v *view, o Options) *Result {
 	}
 }
 
-// nothing is the result where the search found nothing.
+// nothing is the result of a search that found nothing.
 func (e *Engine) nothing(o Options) *Result {
 	r := e.result(e.view, o)
 	pixels, k := r.side*r.side, len(r.Classes)
@@ -243,7 +245,8 @@ func (e *Engine) nothing(o Options) *Result {
 	return r
 }
 
-// passes are the masks of Rec0 … RecN and the raters' of the last, of what the encoder has seen. took gets the ms of each.
+// passes returns the masks of Rec0 … RecN and the rater maps of RecN for the encoder's last
+// input. took gets the ms of each recurrence.
 func (e *Engine) passes(ctx context.Context, o Options, stage string, took map[string]float64) (masks [][]float32, raters []float32, err error) {
 	if err := errors.Join(e.network.SetRaterWeights(o.RaterWeights), e.network.Restart()); err != nil {
 		return nil, nil, err
@@ -265,7 +268,7 @@ func (e *Engine) passes(ctx context.Context, o Options, stage string, took map[s
 	return masks, raters, nil
 }
 
-// checked computes maps, of one recurrence or of the raters, and names the device that returned nothing.
+// checked computes maps. The error names the device that returned nothing.
 func (e *Engine) checked(ctx context.Context, compute func(context.Context) ([]float32, error)) ([]float32, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -286,7 +289,7 @@ func channel(maps []float32, c, channels int) []float32 {
 	return out
 }
 
-// timed runs f and tells how long it took, in ms.
+// timed runs f and returns its time in ms.
 func timed(f func() error) (float64, error) {
 	start := time.Now()
 	err := f()

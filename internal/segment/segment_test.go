@@ -52,7 +52,8 @@ func photograph(w, h int) *imageio.Image {
 	return img
 }
 
-// Every device gives the probabilities and masks of the float64 reference, for raters and levels, on a region, whole, and searched for.
+// Every device gives the probabilities and masks of the float64 reference, for raters and levels,
+// on a region, whole, and searched for.
 func TestDevicesAgree(t *testing.T) {
 	img := photograph(240, 200)
 	for _, c := range []struct {
@@ -91,7 +92,8 @@ func TestDevicesAgree(t *testing.T) {
 	}
 }
 
-// same holds two maps to the project's measure: probabilities within 2e-3, 99.9 % of the mask's pixels.
+// same holds two maps to the project's measure: probabilities within 2e-3, 99.9 % of the mask's
+// pixels.
 func same(t *testing.T, want, got []float32) {
 	t.Helper()
 	require.Len(t, got, len(want))
@@ -186,7 +188,8 @@ func above(p []float32) (n int) {
 	return n
 }
 
-// The ratio and its interval come from the columns of known masks; a level without disc says nothing.
+// The ratio and its interval come from the columns of known masks; a level without disc says
+// nothing.
 func TestVerticalRatio(t *testing.T) {
 	const s, m, k = 8, 3, 2
 	r := &Result{
@@ -276,7 +279,8 @@ func TestSmallAndGreyImages(t *testing.T) {
 	}
 }
 
-// A model of standardised images does not see how bright and how contrasty an image is; another does.
+// A model of standardised images does not see how bright and how contrasty an image is; another
+// does.
 func TestStandardised(t *testing.T) {
 	img, paler := photograph(100, 80), photograph(100, 80)
 	for i, v := range img.Pix {

@@ -33,7 +33,8 @@ func (c *compiler) Prepare(ctx context.Context, programs []*gpu.Program) error {
 	return c.Device.Prepare(ctx, programs)
 }
 
-// What has been compiled while the weights arrived is all that the network needs, in any precision; reading int8 is not of the network.
+// What has been compiled while the weights arrived is all that the network needs, in any precision;
+// reading int8 is not of the network.
 func TestWarm(t *testing.T) {
 	m := open(t, segmenttest.Raters())
 	about := m.Metadata

@@ -1,4 +1,4 @@
-// Package segmenttest makes untrained weights files for the tests of whatever segments.
+// Package segmenttest makes untrained weights files for the tests of programs that segment.
 package segmenttest
 
 import (
@@ -12,8 +12,9 @@ import (
 	"mrprism/weights"
 )
 
-// Untrained is a model of configuration tiny, unless about names another, with random parameters. Its masks mean nothing, but there are some: the bias of the
-// calibrated mask is that of structures as large as half the image.
+// Untrained is a model with random parameters, of configuration tiny unless about names another.
+// Its masks mean nothing. They are not empty, because the bias of the calibrated mask is that of
+// structures as large as half the image.
 func Untrained(about weights.Metadata) (*weights.File, error) {
 	config, err := model.NewConfig(cmp.Or(about.Configuration, "tiny"), len(about.Raters), len(about.Classes))
 	if err != nil {
@@ -50,7 +51,7 @@ func Untrained(about weights.Metadata) (*weights.File, error) {
 	return f, nil
 }
 
-// Encode is the bytes of a file, quantized as ours are and sealed.
+// Encode returns the bytes of a file, quantized like the models that ship, and sealed.
 func Encode(f *weights.File) ([]byte, error) {
 	quantized, err := weights.Quantize(f)
 	if err != nil {
@@ -60,7 +61,8 @@ func Encode(f *weights.File) ([]byte, error) {
 	return quantized.Encode()
 }
 
-// Fundus describes a model of disc and cup with four agreement levels that searches whole photographs.
+// Fundus describes a model of disc and cup with four agreement levels that searches whole
+// photographs.
 func Fundus() weights.Metadata {
 	return weights.Metadata{
 		Name: "untrained-fundus", Title: "Untrained", Classes: []string{"disc", "cup"}, Anchor: "disc", Side: 64, Seed: 1,
