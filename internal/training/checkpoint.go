@@ -28,8 +28,8 @@ const (
 	PreviousCheckpoint = "checkpoint.previous.safetensors"
 )
 
-// save writes the whole state of the run, the checkpoint before it being kept as the previous one, and exports the weights. A state
-// that is not finite is refused: what was saved before it stays.
+// save writes the state of the run as the checkpoint, keeps the last checkpoint as the previous
+// one, and exports the weights. It refuses a state that is not finite: the saved files then stay.
 func (t *Trainer) save(ctx context.Context) error {
 	variables := t.state()
 	values, err := t.set.Read(ctx, variables...)
@@ -61,13 +61,14 @@ func (t *Trainer) save(ctx context.Context) error {
 	return nil
 }
 
-// state lists what decides every further step.
+// state lists the variables that decide all further steps.
 func (t *Trainer) state() []*tensor.Variable {
 	return t.set.Variables(tensor.Parameter, tensor.Statistic, tensor.Moment)
 }
 
-// checkpoint writes the state. At no moment is there less than one whole checkpoint, and from the second on never less than two
-// unless the folder cannot hold two names of one file. Once the new one is in its place it counts as written, though there be an error.
+// checkpoint writes the state. The folder always has one whole checkpoint, and from the second one
+// on two, if the file system allows two names of one file. written says that the new checkpoint is
+// in its place, even with an error.
 func (t *Trainer) checkpoint(variables []*tensor.Variable, values [][]float32) (written bool, err error) {
 	file := &weights.File{Metadata: map[string]string{
 		"mrprism_checkpoint": "1", "step": strconv.Itoa(t.step), "options": t.Options.fingerprint(), "images": t.images(), "commit": t.Options.Commit,
@@ -87,12 +88,12 @@ func (t *Trainer) checkpoint(variables []*tensor.Variable, values [][]float32) (
 		return false, err
 	}
 	path, previous := filepath.Join(t.Options.Out, Checkpoint), filepath.Join(t.Options.Out, PreviousCheckpoint)
-	if t.checkpointed == none { // what bears the name, if anything, is damaged: the previous one is not given up for it
+	if t.checkpointed == none { // a file at path is damaged: it must not replace the previous one
 		return writeFile(path, file)
 	}
 	second := previous + ".new"
 	_ = os.Remove(second)
-	if err := disk.SecondName(path, second); err != nil { // a file system without links, or no room for one
+	if err := disk.SecondName(path, second); err != nil { // the file system has no links, or no room
 		if err := disk.Move(path, previous); err != nil {
 			return false, err
 		}
@@ -108,12 +109,12 @@ func (t *Trainer) checkpoint(variables []*tensor.Variable, values [][]float32) (
 		}
 	}
 	if err != nil {
-		_ = os.Remove(second) // unless it is the previous one by now
+		_ = os.Remove(second) // gone if it is the previous one by now
 	}
 	return written, err
 }
 
-// kept says what to do after the disk has failed.
+// kept says what is saved and what to do after the disk failed.
 func (t *Trainer) kept() string {
 	const again = "make room there, or let it be written to, and "
 	path := filepath.Join(t.Options.Out, Checkpoint)
@@ -121,7 +122,7 @@ func (t *Trainer) kept() string {
 	case t.checkpointed != none:
 		return fmt.Sprintf("%s holds step %d: %sgo on with -resume", path, t.checkpointed, again)
 	case t.Options.Resume:
-		return fmt.Sprintf("what the run went on from is still there: %sresume once more", again)
+		return fmt.Sprintf("the checkpoint that the run was resumed from is still there: %sresume once more", again)
 	}
 	return fmt.Sprintf("nothing of the run was saved yet: %sstart again, or name another -out", again)
 }
@@ -129,15 +130,15 @@ func (t *Trainer) kept() string {
 // none is the step of a checkpoint that does not exist.
 const none = -1
 
-// lastGood says what to do after a run has diverged.
+// lastGood says what is saved and what to do after a run diverged.
 func (t *Trainer) lastGood() string {
 	lower := "a lower -rate"
 	if t.Options.Precision == model.F16 {
 		lower = "-precision f32 or a lower -rate"
 	}
 	switch {
-	case t.checkpointed == none && t.Options.Resume: // from the previous checkpoint
-		return fmt.Sprintf("%s is whole: start from the weights exported beside it with -init, %s and another -out", filepath.Join(t.Options.Out, PreviousCheckpoint), lower)
+	case t.checkpointed == none && t.Options.Resume: // resumed from the previous checkpoint
+		return fmt.Sprintf("%s is whole: start from the weights exported in the same folder with -init, %s and another -out", filepath.Join(t.Options.Out, PreviousCheckpoint), lower)
 	case t.checkpointed == none:
 		return "nothing was saved yet: try " + lower
 	}
@@ -145,7 +146,8 @@ func (t *Trainer) lastGood() string {
 		filepath.Join(t.Options.Out, Checkpoint), t.checkpointed, filepath.Join(t.Options.Out, t.Options.Name+floatSuffix), lower)
 }
 
-// writeFile replaces the file at path, whole; written says that it has, which an error of syncing its folder does not undo.
+// writeFile replaces the file at path. written says that the new file is there: only its folder may
+// not be synced.
 func writeFile(path string, file *weights.File) (written bool, err error) {
 	data, err := file.Encode()
 	if err != nil {
@@ -158,7 +160,7 @@ func writeFile(path string, file *weights.File) (written bool, err error) {
 	return err == nil || errors.Is(err, weights.ErrUnsynced), err
 }
 
-// restore reads the checkpoint; where it is damaged or missing, the previous one.
+// restore reads the checkpoint, or the previous one if the checkpoint is damaged or missing.
 func (t *Trainer) restore() error {
 	var problems []error
 	for _, name := range []string{Checkpoint, PreviousCheckpoint} {
@@ -173,7 +175,7 @@ func (t *Trainer) restore() error {
 				t.Options.tell(fmt.Sprintf("%v; going on from %s, step %d", p, path, t.step))
 			}
 			return nil
-		case errors.Is(err, errOptions): // a whole checkpoint of another run: its previous one is no better
+		case errors.Is(err, errOptions): // a checkpoint of another run: the previous one is no better
 			return err
 		}
 		problems = append(problems, err)
@@ -181,17 +183,16 @@ func (t *Trainer) restore() error {
 	return t.Options.nothing(problems...)
 }
 
-// nothing says that there is no checkpoint to go on from: none at all, or none that can be read, and why.
+// nothing is the error without a checkpoint to resume: there is none, or none can be read.
 func (o Options) nothing(problems ...error) error {
 	damaged := slices.DeleteFunc(problems, func(err error) bool { return errors.Is(err, fs.ErrNotExist) })
 	if len(damaged) == 0 {
 		return fmt.Errorf("nothing to resume: no %s (start without -resume)", filepath.Join(o.Out, Checkpoint))
 	}
-	return fmt.Errorf("nothing in %s can be resumed: %w\nbegin anew in another -out, from its weights by -init if they were exported (NAME%s)", o.Out,
-		errors.Join(damaged...), floatSuffix)
+	return fmt.Errorf("nothing in %s can be resumed: %w\nstart a new run in another -out. If the weights were exported (NAME%s), start from them with -init", o.Out, errors.Join(damaged...), floatSuffix)
 }
 
-// images names what is trained on: how many images, and a sum over their names in order.
+// images identifies the images of the run by their number and a sum over their names in order.
 func (t *Trainer) images() string {
 	sum := crc32.NewIEEE()
 	for _, c := range t.cases {
@@ -200,7 +201,7 @@ func (t *Trainer) images() string {
 	return fmt.Sprintf("%d images %08x", len(t.cases), sum.Sum32())
 }
 
-// Saved is the step of the checkpoint that the run in a folder would go on from; -1 where there is none that is whole.
+// Saved is the step from which the run in a folder can be resumed; -1 without a whole checkpoint.
 func Saved(folder string) int {
 	for _, name := range []string{Checkpoint, PreviousCheckpoint} {
 		file, err := readCheckpoint(filepath.Join(folder, name))
@@ -214,7 +215,7 @@ func Saved(folder string) int {
 	return none
 }
 
-// readCheckpoint reads a whole file of tensors; the error names it.
+// readCheckpoint reads and verifies a file of tensors. The error names the file.
 func readCheckpoint(path string) (*weights.File, error) {
 	data, err := weights.ReadFile(path)
 	if err != nil {
@@ -230,7 +231,7 @@ func readCheckpoint(path string) (*weights.File, error) {
 	return file, nil
 }
 
-// computedOn says what the values of a step depend on beside options and images: the device and its driver.
+// computedOn names the device and its driver. The values of a step depend on them.
 func computedOn(info gpu.Info) string {
 	text := info.String()
 	if info.Driver != "" {
@@ -248,19 +249,19 @@ func (t *Trainer) loadFile(path string) error {
 		return err
 	}
 	if had := file.Metadata["options"]; had != t.Options.fingerprint() {
-		return fmt.Errorf("%s: %w:\n%s\ngo on with what it had then (run.yaml beside it has every flag, see -with), or begin anew in another -out, from its "+
-			"weights by -init", path, errOptions, differences(had, t.Options.fingerprint()))
+		return fmt.Errorf("%s: %w:\n%s\nResume with its options (run.yaml in the same folder has every flag, see -with), or start a new run in another -out, "+
+			"from its weights with -init", path, errOptions, differences(had, t.Options.fingerprint()))
 	}
 	if had, ok := file.Metadata["images"]; ok && had != t.images() {
-		return fmt.Errorf("%s: %w: the data folders hold other images than when it was written (then %s, now %s): put back what changed, or begin "+
+		return fmt.Errorf("%s: %w: the data folders have other images than when it was written (then %s, now %s): put the images back, or start "+
 			"a new run with -init", path, errOptions, had, t.images())
 	}
 	if had := file.Metadata["commit"]; had != t.Options.Commit {
-		t.Options.tell(fmt.Sprintf("%s was written by version %s of this program, which is now %s: the run goes on as this one trains, perhaps not bit for bit", path,
-			cmp.Or(had, "unknown"), cmp.Or(t.Options.Commit, "unknown")))
+		t.Options.tell(fmt.Sprintf("version %s of this program wrote %s, and this is version %s: the bits of the resumed run may differ",
+			cmp.Or(had, "unknown"), path, cmp.Or(t.Options.Commit, "unknown")))
 	}
 	if had, now := file.Metadata["device"], computedOn(t.device.Info()); had != "" && had != now {
-		t.Options.tell(fmt.Sprintf("%s was computed on %s, and the run goes on on %s: not bit for bit as it would have there", path, had, now))
+		t.Options.tell(fmt.Sprintf("%s was computed on %s, and the run resumes on %s: its bits will differ", path, had, now))
 	}
 	step, err := strconv.Atoi(file.Metadata["step"])
 	if err != nil {

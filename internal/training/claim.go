@@ -7,10 +7,11 @@ import (
 	"path/filepath"
 )
 
-// claim makes the run's folder, tries it before hours are spent on what could not be saved, and keeps other processes from training in
-// it until it is closed, or this process has ended, however that came about.
+// claim makes the run's folder and locks it. It writes a file for trial: hours of training must not
+// end with a folder that cannot be written to. No other process can train in the folder until the
+// lock is closed or this process ends.
 func (o Options) claim() (io.Closer, error) {
-	if o.Resume { // no folder is left behind where there is no run
+	if o.Resume { // must not make a folder if there is no run
 		if _, err := os.Stat(o.Out); err != nil {
 			return nil, o.nothing(err)
 		}
@@ -30,14 +31,15 @@ func (o Options) claim() (io.Closer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: another process is training in this folder: wait for it, stop it, or name another -out", o.Out)
 	}
-	if err := o.vacant(); err != nil { // a run may have ended since New asked
+	if err := o.vacant(); err != nil { // a run may have ended since New checked
 		held.Close()
 		return nil, err
 	}
 	return held, nil
 }
 
-// vacant makes sure that no other run would be written over, be it one that is done and whose checkpoints were deleted.
+// vacant refuses a folder with files of another run: checkpoints, or exports whose checkpoints were
+// deleted.
 func (o Options) vacant() error {
 	if o.Resume {
 		return nil
@@ -48,12 +50,12 @@ func (o Options) vacant() error {
 	}
 	for _, name := range []string{Checkpoint, PreviousCheckpoint} {
 		if path := filepath.Join(o.Out, name); exists(path) {
-			return fmt.Errorf("%s exists: go on with that run by -resume, or name another -out for a new one", path)
+			return fmt.Errorf("%s exists: resume that run with -resume, or name another -out for a new one", path)
 		}
 	}
 	for _, suffix := range []string{floatSuffix, smallSuffix} {
 		if path := filepath.Join(o.Out, o.Name+suffix); exists(path) {
-			return fmt.Errorf("%s exists, of another run: name another -out for a new one", path)
+			return fmt.Errorf("%s exists: it is of another run, name another -out for a new one", path)
 		}
 	}
 	return nil

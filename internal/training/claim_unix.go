@@ -9,7 +9,8 @@ import (
 	"syscall"
 )
 
-// lock takes a folder for this process. It fails only where another holds it; a file system that knows no locks is taken as it is.
+// lock locks a folder for this process. It fails only if another process has the lock: on a file
+// system without locks it does nothing.
 func lock(folder string) (io.Closer, error) {
 	f, err := os.Open(folder)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// lock takes a folder for this process: it keeps a file open there that nobody else can open meanwhile.
+// lock locks a folder for this process: it keeps a file in it open that no other process can open.
 func lock(folder string) (io.Closer, error) {
 	path := filepath.Join(folder, ".training")
 	name, err := syscall.UTF16PtrFromString(path)

@@ -8,13 +8,13 @@ import (
 	"mrprism/internal/dataset"
 )
 
-// open lists the data. Cases at fault end the run, or are named and left out where that was asked for.
+// open lists the data. A bad case is an error; with SkipBad open names it and leaves it out.
 func (o Options) open() (*dataset.Dataset, error) {
 	d, err := o.openFolders(o.Data)
 	if err != nil {
 		return nil, err
 	}
-	for _, folder := range o.Also { // each has raters of its own
+	for _, folder := range o.Also { // each has its own raters
 		others, err := o.openFolders([]string{folder})
 		if err != nil {
 			return nil, err
@@ -35,7 +35,7 @@ func (o Options) openFolders(folders []string) (*dataset.Dataset, error) {
 	return d, err
 }
 
-// samples reads the cases to learn from, in order; as open does, it ends the run or leaves out what cannot be read.
+// samples reads the cases to learn from, in order. A bad case is treated as in open.
 func (o Options) samples(ctx context.Context, d *dataset.Dataset, cases []dataset.Case, progress func(done, total int)) ([]*dataset.Sample, error) {
 	samples, left, err := dataset.LoadSamples(ctx, d, cases, o.Anchor, progress)
 	if err != nil {
@@ -44,7 +44,7 @@ func (o Options) samples(ctx context.Context, d *dataset.Dataset, cases []datase
 	return samples, o.leave(left, len(samples))
 }
 
-// read reads the cases to score by, likewise.
+// read reads the cases to score by. A bad case is treated as in open.
 func (o Options) read(ctx context.Context, cases []dataset.Case, progress func(done, total int)) ([]*dataset.Loaded, error) {
 	loaded, left, err := dataset.LoadSound(ctx, cases, progress)
 	if err != nil {
@@ -53,7 +53,7 @@ func (o Options) read(ctx context.Context, cases []dataset.Case, progress func(d
 	return loaded, o.leave(left, len(loaded))
 }
 
-// leave ends the run where anything is left out and that was not asked for, or where nothing else is there.
+// leave returns an error if cases were left out without SkipBad, or if no case is left.
 func (o Options) leave(left dataset.Problems, sound int) error {
 	if len(left) > 0 && !o.SkipBad {
 		return left

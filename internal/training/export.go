@@ -12,13 +12,14 @@ import (
 	"mrprism/weights"
 )
 
-// Files that are exported, after the model's name.
+// Endings of the names of exported files.
 const (
 	floatSuffix = ".f32.safetensors" // in float32
 	smallSuffix = ".safetensors"     // in int8
 )
 
-// averaged reads the averaged weights as a model in float32; where the recipe does not average, the last ones.
+// averaged reads the averaged weights as a float32 model, or the last weights if the recipe does
+// not average.
 func (t *Trainer) averaged(ctx context.Context) (*weights.File, error) {
 	about := t.Options.metadata(t.Dataset, len(t.cases), t.step)
 	about.Independent = t.Config.Independent
@@ -46,13 +47,12 @@ func (t *Trainer) averaged(ctx context.Context) (*weights.File, error) {
 	return file, nil
 }
 
-// export writes a model in f32 and in int8, under its name and what follows it.
+// export writes a model in f32 and in int8. after follows the model's name.
 func (o Options) export(file *weights.File, after string) error {
 	small, err := weights.Quantize(file)
 	if err != nil {
 		return err
 	}
-	small.Metadata["quantization"] = weights.Int8PerChannel
 	for suffix, f := range map[string]*weights.File{floatSuffix: file, smallSuffix: small} {
 		f.Seal()
 		if _, err := writeFile(filepath.Join(o.Out, o.Name+after+suffix), f); err != nil {
@@ -62,7 +62,7 @@ func (o Options) export(file *weights.File, after string) error {
 	return nil
 }
 
-// metadata says what the exported model is.
+// metadata describes the exported model.
 func (o Options) metadata(d *dataset.Dataset, images, step int) *weights.Metadata {
 	labels := weights.LabelsRaters
 	if d.Levels {

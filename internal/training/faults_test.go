@@ -149,7 +149,7 @@ func TestADamagedCheckpoint(t *testing.T) {
 		_, _, err := resume(t, o)
 		require.ErrorContains(t, err, filepath.Join(o.Out, Checkpoint))
 		require.ErrorContains(t, err, filepath.Join(o.Out, PreviousCheckpoint))
-		require.ErrorContains(t, err, "begin anew in another -out")
+		require.ErrorContains(t, err, "start a new run in another -out")
 		assert.NotContains(t, err.Error(), "start without -resume", "which would be refused")
 	})
 	t.Run("none", func(t *testing.T) {
@@ -185,7 +185,7 @@ func TestAnotherVersionGoesOn(t *testing.T) {
 	_, notes, err := resume(t, o)
 	require.NoError(t, err)
 	require.Len(t, notes, 1)
-	assert.Contains(t, notes[0], "version test of this program, which is now later")
+	assert.Contains(t, notes[0], "version test of this program wrote")
 }
 
 func TestAnotherRunIsNotWrittenOver(t *testing.T) {

@@ -14,12 +14,13 @@ import (
 
 // initial are the weights that a run starts from.
 type initial struct {
-	file  *weights.File    // nil: random ones
-	names *torch.Map       // what the file's tensors are; nil: it is a model of ours
-	about weights.Metadata // then what it is
+	file  *weights.File    // nil: random weights
+	names *torch.Map       // names of PyTorch's tensors; nil: the file is a model of ours
+	about weights.Metadata // of a model of ours
 }
 
-// openInitial reads the weights to start from, of a file or a model that ships, quantized or not, or those trained in PyTorch.
+// openInitial reads the weights to start from: a file, a model that ships, or weights trained in
+// PyTorch.
 func (o Options) openInitial() (from initial, err error) {
 	switch {
 	case o.Init == "":
@@ -33,15 +34,16 @@ func (o Options) openInitial() (from initial, err error) {
 	}
 	m, err := command.Weights(o.Init)
 	if err != nil {
-		return from, fmt.Errorf("%w (what was trained in PyTorch is taken with -names)", err)
+		return from, fmt.Errorf("%w (weights trained in PyTorch need -names)", err)
 	}
 	from.about = m.Metadata
 	from.file, err = weights.Dequantize(m.File)
 	return from, err
 }
 
-// begin gives the variables their initial weights. What a file from PyTorch does not have stays as it was drawn, and so does what a model
-// of other numbers of raters or classes has in another shape; that is told.
+// begin gives the variables their initial weights. Variables that a PyTorch file lacks keep their
+// random values. Variables whose shape depends on the numbers of raters or classes do too, if a
+// model has other numbers. A note tells the user.
 func (t *Trainer) begin(from initial) error {
 	variables := t.set.Variables(tensor.Parameter, tensor.Statistic)
 	var taken *weights.File
@@ -52,14 +54,14 @@ func (t *Trainer) begin(from initial) error {
 			return fmt.Errorf("configuration %s with names %s (torchvision's ResNet-34 is the encoder of paper): %w", t.Options.Config, t.Options.Names, err)
 		}
 	case !model.SameParameters(from.about.Configuration, t.Options.Config):
-		return fmt.Errorf("a model of configuration %s, and -config is %s", from.about.Configuration, t.Options.Config)
+		return fmt.Errorf("the model has configuration %s, and -config is %s", from.about.Configuration, t.Options.Config)
 	default:
 		if from.about.Standardise != t.Options.Standardise {
 			with := map[bool]string{true: "with", false: "without"}
-			t.Options.tell(fmt.Sprintf("%s was trained %s -standardise, and this run is %s: what it knows of brightness and contrast does not hold here",
+			t.Options.tell(fmt.Sprintf("%s was trained %s -standardise, and this run is %s: the weights know other brightness and contrast",
 				t.Options.Init, with[from.about.Standardise], with[t.Options.Standardise]))
 		}
-		taken = alike(from.file, variables)
+		taken = fitting(from.file, variables)
 	}
 	var given []*tensor.Variable
 	for _, v := range variables {
@@ -77,8 +79,8 @@ func (t *Trainer) begin(from initial) error {
 	return t.write(taken, given)
 }
 
-// alike are the tensors of a file that have a variable's name and shape.
-func alike(file *weights.File, variables []*tensor.Variable) *weights.File {
+// fitting are the tensors of a file that have a variable's name and shape.
+func fitting(file *weights.File, variables []*tensor.Variable) *weights.File {
 	out := &weights.File{}
 	for _, v := range variables {
 		if found := file.Tensor(v.Name); found != nil && slices.Equal(found.Shape, v.Shape) {
@@ -88,7 +90,7 @@ func alike(file *weights.File, variables []*tensor.Variable) *weights.File {
 	return out
 }
 
-// write copies a file's tensors into variables; names and shapes must fit exactly.
+// write copies a file's tensors into variables. Names and shapes must be equal.
 func (t *Trainer) write(file *weights.File, variables []*tensor.Variable) error {
 	if err := file.Match(specs(variables)); err != nil {
 		return err
@@ -105,7 +107,7 @@ func (t *Trainer) write(file *weights.File, variables []*tensor.Variable) error 
 	return nil
 }
 
-// specs are what a file has to hold for variables.
+// specs are the tensors that a file needs for variables.
 func specs(variables []*tensor.Variable) []weights.Spec {
 	var out []weights.Spec
 	for _, v := range variables {

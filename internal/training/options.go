@@ -1,4 +1,5 @@
-// Package training runs Algorithm 1 over a data set: batches, steps, checkpoints, exports. cmd/train is its command.
+// Package training runs Algorithm 1 over a data set: batches, steps, checkpoints, exports.
+// cmd/train is its command.
 package training
 
 import (
@@ -31,58 +32,66 @@ func ParsePhases(text string) ([]Phase, error) {
 	return phases, nil
 }
 
-// Options are one run's choices; together with the data they decide every step.
+// Options are the choices of a run. Together with the data they decide every step.
 type Options struct {
-	Data   []string     // data set folders
-	Also   []string     // folders that other people have marked, maybe with fewer classes: every second image is from these, and teaches the mask alone
+	Data []string // data set folders
+	// Also names folders with other raters, maybe with fewer classes. Every second training image is
+	// from them. They teach the mask alone.
+	Also   []string
 	Config string       // compact, paper, tiny
 	Recipe model.Recipe // losses and optimiser
 	Phases []Phase      // in order
 	Batch  int
-	// Accumulate is the number of batches whose gradients make one step, with the memory of one; 0: 1. Batch norm still sees one at a time.
+	// Accumulate is the number of batches whose gradients make one step, with the memory of one batch;
+	// 0: 1. Batch norm sees one batch at a time.
 	Accumulate int
-	Clip       float64         // largest norm of the gradient of all parameters; 0: any
-	Precision  model.Precision // in which the network's maps and their gradients are stored: F32, or F16 with scaling of the loss; empty: F32
-	Warmup     int             // steps over which the learning rate rises; 0: a tenth of the run, or none where the rate is constant
-	Seed       uint64
+	Clip       float64 // largest norm of the gradient of all parameters; 0: any
+	// Precision of the network's maps and their gradients: F32, or F16 with scaling of the loss;
+	// empty: F32.
+	Precision model.Precision
+	Warmup    int // steps; 0: a tenth of the run, or none for a constant rate
+	Seed      uint64
 
-	Standardise    bool    // images: model.Standardise in place of model.Normalise, by the exported model too
-	SinglePieces   bool    // each structure is one piece: of its mask the largest is kept wherever the model is used
-	AnyOrientation bool    // images have neither an up nor a left: training views are turned by any angle and mirrored both ways
-	Turns          bool    // photographs lie any of four ways: training views are turned by a multiple of 90° more
-	Away           float64 // where there is an anchor, share of training views that look where it is not
-	Distract       float64 // share of training views on which lesions, reflexes and veils are painted beside what is marked
-	Grain          float64 // every second training view gets noise of a deviation of 0 to so many times the picture's own
-	Elastic        float64 // training views are bent: control points, a quarter of the side apart, move by up to this share of the side; at most 0.1
-	Swell          float64 // where there is an anchor, what lies about its middle is seen smaller or larger in training, by up to exp(±Swell)
+	// How images are normalised and masks cleaned. The exported model repeats both.
+	Standardise  bool // model.Standardise in place of model.Normalise
+	SinglePieces bool // a structure is one piece: only the largest piece of its mask is kept
 
-	Anchor string // class that is searched for in whole photographs; empty: images are always seen whole
+	// How training views vary.
+	AnyOrientation bool    // they are turned by any angle and mirrored both ways
+	Turns          bool    // they are also turned by a multiple of 90°
+	Away           float64 // share that look away from the anchor
+	Distract       float64 // share with painted lesions, reflexes and veils beside the structures
+	Grain          float64 // every second view gets noise of up to this share of its deviation
+	Elastic        float64 // control points, side/4 apart, move by up to this × side
+	Swell          float64 // the anchor's inside is scaled by up to exp(±Swell)
+
+	Anchor string // class to search whole photographs for; empty: images are always seen whole
 	Name   string // of the exported model
 	Title  string
 	Task   string
 
 	Out    string // folder of checkpoints and exports
-	Resume bool   // go on from the checkpoint in Out
+	Resume bool   // from the checkpoint in Out
 	Init   string // weights file to start from
-	Names  string // what the tensors of Init are, where they were trained in PyTorch: torch.FindMap's argument; empty: Init is a model of ours
+	Names  string // torch.FindMap's argument if Init is from PyTorch; empty: Init is a model of ours
 	Commit string // of the program
 	DryRun bool   // for Try: nothing is written, and Out is not needed
 
-	Validate   float64 // share of the training part that is set aside, to score the averaged weights after every epoch
-	Fold       Fold    // or the fold that is
-	ScoreEvery int     // epochs from one such score to the next; 0: 1
+	Validate   float64 // share of the training images that is set aside for scoring averaged weights
+	Fold       Fold    // or the fold that is set aside
+	ScoreEvery int     // epochs between scores; 0: 1
 	Patience   int     // epochs without a better score after which the run ends; 0: no end
 
-	SkipBad bool // leave out images whose files cannot be read, instead of ending; the others keep their order and what is held out stays so
+	SkipBad bool // leave out images that cannot be read; the held-out images do not change
 
 	CheckpointSeconds float64 // time between checkpoints; 0: after every step
 	Pictures          int     // to report over the run
 	Recompute         bool    // less memory, more time, the same bits: model.Config.Recompute
 
-	Note func(string) // is told what the user should know; may be nil
+	Note func(string) // gets what the user should know; may be nil
 }
 
-// augmentation is dataset.DefaultAugmentation, in any orientation where images have none.
+// augmentation is dataset.DefaultAugmentation with the options of the run.
 func (o Options) augmentation() dataset.Augmentation {
 	a := dataset.DefaultAugmentation
 	if o.AnyOrientation {
@@ -92,13 +101,14 @@ func (o Options) augmentation() dataset.Augmentation {
 	return a
 }
 
-// accumulate is the number of batches a step.
+// accumulate is the number of batches in a step.
 func (o Options) accumulate() int { return max(1, o.Accumulate) }
 
-// images is the number of images a step.
+// images is the number of images in a step.
 func (o Options) images() int { return o.Batch * o.accumulate() }
 
-// mostPixels of the images of a batch, whose colours alone are then 4 GiB, the largest buffer of today's devices.
+// mostPixels is the largest batch, in pixels. Its colours have 4 GiB, the largest buffer of current
+// devices.
 const mostPixels = 4 << 30 / (3 * 4)
 
 // Check refuses options that cannot be run.
@@ -113,7 +123,7 @@ func (o Options) Check() error {
 	case o.Resume && o.Init != "":
 		return fmt.Errorf("a run is either resumed or started from other weights, not both")
 	case o.Names != "" && o.Init == "" && !o.Resume:
-		return fmt.Errorf("names %s are of a file to start from, and none is given", o.Names)
+		return fmt.Errorf("names %s describe a file to start from, and none is given", o.Names)
 	}
 	if _, err := model.NewConfig(o.Config, 1, 1); err != nil {
 		return err
@@ -126,17 +136,17 @@ func (o Options) Check() error {
 	case !(o.Swell >= 0 && o.Swell <= dataset.MostSwell):
 		return fmt.Errorf("swell %v: a number from 0 to %v, beyond which images fold", o.Swell, dataset.MostSwell)
 	case o.Swell > 0 && o.Anchor == "":
-		return fmt.Errorf("swell %v is of what lies within the anchor, and none is given (-anchor CLASS)", o.Swell)
+		return fmt.Errorf("swell %v scales the inside of the anchor, and none is given (-anchor CLASS)", o.Swell)
 	case !(o.Away >= 0 && o.Away < 1):
 		return fmt.Errorf("away %v: a share of the views, from 0 on and below 1", o.Away)
 	case o.Away > 0 && o.Anchor == "":
-		return fmt.Errorf("away %v is from the anchor, and none is given (-anchor CLASS)", o.Away)
+		return fmt.Errorf("away %v means away from the anchor, and none is given (-anchor CLASS)", o.Away)
 	case !(o.Distract >= 0 && o.Distract <= 1):
 		return fmt.Errorf("distract %v: a share of the views, from 0 to 1", o.Distract)
 	case !(o.Validate >= 0 && o.Validate < 1):
 		return fmt.Errorf("share %v to set aside: a number from 0 on and below 1 is needed", o.Validate)
 	case o.Validate > 0 && o.Fold.Of > 0:
-		return fmt.Errorf("what is set aside is either a share or a fold, not both")
+		return fmt.Errorf("either a share or a fold is set aside, not both")
 	case o.ScoreEvery < 0 || o.ScoreEvery > 1 && !o.validates():
 		return fmt.Errorf("a score every %d epochs: at least 1, and images set aside to score by (-validate or -fold)", o.ScoreEvery)
 	case o.Patience < 0 || o.Patience > 0 && !o.validates():
@@ -167,21 +177,21 @@ func (o Options) Check() error {
 			return fmt.Errorf("image side %d is not a multiple of %d", p.Side, model.SideMultiple)
 		}
 		if pixels := p.Side * p.Side; o.Batch > mostPixels/pixels {
-			return fmt.Errorf("batch size %d at side %d: no device holds so many images at once, at most %d; with -accumulate a step learns from several batches",
+			return fmt.Errorf("batch size %d at side %d: devices hold at most %d images at once; with -accumulate a step learns from several batches",
 				o.Batch, p.Side, mostPixels/pixels)
 		}
 		if p.Epochs < 0 {
 			return fmt.Errorf("%d epochs", p.Epochs)
 		}
 		if o.Batch == 1 && p.Side == model.SideMultiple {
-			return fmt.Errorf("batch size 1 at side %d: BatchNorm has one pixel to average over; take a batch of 2 or a larger side", p.Side)
+			return fmt.Errorf("batch size 1 at side %d: BatchNorm has only one pixel to average over; use a batch of 2 or a larger side", p.Side)
 		}
 		epochs += p.Epochs
 	}
 	if epochs == 0 {
 		return fmt.Errorf("no epochs to train")
 	}
-	// what the data set will say is taken to be right; New asks again with the data set
+	// checks the options alone: New checks again with the data set
 	like := &dataset.Dataset{Name: "data", Classes: []string{cmp.Or(o.Anchor, "structure")}, Raters: []string{"rater"}}
 	_, err := o.metadata(like, 1, 0).Map()
 	return err

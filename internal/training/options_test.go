@@ -49,7 +49,7 @@ func TestOtherOptionsAreRefused(t *testing.T) {
 		require.ErrorIs(t, err, errOptions, want)
 		require.ErrorContains(t, err, want)
 		require.ErrorContains(t, err, filepath.Join(o.Out, Checkpoint))
-		require.ErrorContains(t, err, "run.yaml beside it has every flag")
+		require.ErrorContains(t, err, "run.yaml in the same folder has every flag")
 		assert.NotContains(t, err.Error(), PreviousCheckpoint)
 		if strings.HasPrefix(want, "rate") {
 			assert.NotContains(t, err.Error(), "seed", "what is the same is not named")
@@ -69,39 +69,39 @@ func TestFingerprint(t *testing.T) {
 func TestOptionsAreChecked(t *testing.T) {
 	require.NoError(t, options(t, "data").Check())
 	for want, change := range map[string]func(*Options){
-		"no data":                  func(o *Options) { o.Data = nil },
-		"no output":                func(o *Options) { o.Out = "" },
-		"batch size 0":             func(o *Options) { o.Batch = 0 },
-		"BatchNorm":                func(o *Options) { o.Batch = 1 },
-		"at most 87381":            func(o *Options) { o.Batch = 1e6 },
-		"not both":                 func(o *Options) { o.Resume, o.Init = true, "x" },
-		`"huge"`:                   func(o *Options) { o.Config = "huge" },
-		"side 100":                 func(o *Options) { o.Phases[0].Side = 100 },
-		"side 2048":                func(o *Options) { o.Phases[0].Side = 2048 },
-		"-1 epochs":                func(o *Options) { o.Phases[0].Epochs = -1 },
-		"no epochs":                func(o *Options) { o.Phases[0].Epochs = 0 },
-		"learning rate -1":         func(o *Options) { o.Recipe.Rate = -1 },
-		"learning rate NaN":        func(o *Options) { o.Recipe.Rate = math.NaN() },
-		"weight decay":             func(o *Options) { o.Recipe.Decay = math.Inf(1) },
-		"time between checkpoints": func(o *Options) { o.CheckpointSeconds = -1 },
-		"-1 batches a step":        func(o *Options) { o.Accumulate = -1 },
-		"norm to clip":             func(o *Options) { o.Clip = math.NaN() },
-		"share 1 to set aside":     func(o *Options) { o.Validate = 1 },
-		"either a share or a fold": func(o *Options) { o.Validate, o.Fold = 0.2, Fold{1, 5} },
-		"away 1:":                  func(o *Options) { o.Anchor, o.Away = "disc", 1 },
-		"away 0.1 is from the":     func(o *Options) { o.Away = 0.1 },
-		"a score every -1 epochs":  func(o *Options) { o.ScoreEvery = -1 },
-		"a score every 2 epochs":   func(o *Options) { o.ScoreEvery = 2 },
-		"distract 2":               func(o *Options) { o.Distract = 2 },
-		"patience of 3 epochs":     func(o *Options) { o.Patience = 3 },
-		"-1 steps of warm-up":      func(o *Options) { o.Warmup = -1 },
-		"momentum 1 of the av":     func(o *Options) { o.Recipe.Average = 1 },
-		"elastic 0.2":              func(o *Options) { o.Elastic = 0.2 },
-		"elastic NaN":              func(o *Options) { o.Elastic = math.NaN() },
-		"grain 2":                  func(o *Options) { o.Grain = 2 },
-		"swell 2":                  func(o *Options) { o.Anchor, o.Swell = "disc", 2 },
-		"within the anchor":        func(o *Options) { o.Swell = 0.5 },
-		`name "a/b"`:               func(o *Options) { o.Name = "a/b" },
+		"no data":                      func(o *Options) { o.Data = nil },
+		"no output":                    func(o *Options) { o.Out = "" },
+		"batch size 0":                 func(o *Options) { o.Batch = 0 },
+		"BatchNorm":                    func(o *Options) { o.Batch = 1 },
+		"at most 87381":                func(o *Options) { o.Batch = 1e6 },
+		"not both":                     func(o *Options) { o.Resume, o.Init = true, "x" },
+		`"huge"`:                       func(o *Options) { o.Config = "huge" },
+		"side 100":                     func(o *Options) { o.Phases[0].Side = 100 },
+		"side 2048":                    func(o *Options) { o.Phases[0].Side = 2048 },
+		"-1 epochs":                    func(o *Options) { o.Phases[0].Epochs = -1 },
+		"no epochs":                    func(o *Options) { o.Phases[0].Epochs = 0 },
+		"learning rate -1":             func(o *Options) { o.Recipe.Rate = -1 },
+		"learning rate NaN":            func(o *Options) { o.Recipe.Rate = math.NaN() },
+		"weight decay":                 func(o *Options) { o.Recipe.Decay = math.Inf(1) },
+		"time between checkpoints":     func(o *Options) { o.CheckpointSeconds = -1 },
+		"-1 batches a step":            func(o *Options) { o.Accumulate = -1 },
+		"norm to clip":                 func(o *Options) { o.Clip = math.NaN() },
+		"share 1 to set aside":         func(o *Options) { o.Validate = 1 },
+		"either a share or a fold":     func(o *Options) { o.Validate, o.Fold = 0.2, Fold{1, 5} },
+		"away 1:":                      func(o *Options) { o.Anchor, o.Away = "disc", 1 },
+		"away 0.1 means away from the": func(o *Options) { o.Away = 0.1 },
+		"a score every -1 epochs":      func(o *Options) { o.ScoreEvery = -1 },
+		"a score every 2 epochs":       func(o *Options) { o.ScoreEvery = 2 },
+		"distract 2":                   func(o *Options) { o.Distract = 2 },
+		"patience of 3 epochs":         func(o *Options) { o.Patience = 3 },
+		"-1 steps of warm-up":          func(o *Options) { o.Warmup = -1 },
+		"momentum 1 of the av":         func(o *Options) { o.Recipe.Average = 1 },
+		"elastic 0.2":                  func(o *Options) { o.Elastic = 0.2 },
+		"elastic NaN":                  func(o *Options) { o.Elastic = math.NaN() },
+		"grain 2":                      func(o *Options) { o.Grain = 2 },
+		"swell 2":                      func(o *Options) { o.Anchor, o.Swell = "disc", 2 },
+		"inside of the anchor":         func(o *Options) { o.Swell = 0.5 },
+		`name "a/b"`:                   func(o *Options) { o.Name = "a/b" },
 	} {
 		o := options(t, "data")
 		change(&o)
@@ -110,7 +110,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	o := options(t, writeData(t, 2))
 	o.Anchor = "macula"
 	_, err := New(t.Context(), reference.Open(), o, nil)
-	assert.ErrorContains(t, err, "-anchor macula: no class of synthetic-pair, which has disc, cup")
+	assert.ErrorContains(t, err, "-anchor macula is no class of synthetic-pair, which has disc, cup")
 }
 
 func TestParsePhases(t *testing.T) {

@@ -8,17 +8,17 @@ import (
 	"mrprism/model"
 )
 
-// Picture is what a step made of the first image of its batch, values 0..1 but for the image's.
+// Picture shows the first image of a step's batch and its masks. Votes and masks are in 0..1.
 type Picture struct {
 	Name          string // FOLDER/NAME
 	Side, Classes int
-	Image         []float32   // (S, S, 3), as the network saw it: 0..1, or standardised, about one half
-	Votes         []float32   // (S, S, K), the share of those who marked the class that marked the pixel
+	Image         []float32   // (S, S, 3) as the network saw it: 0..1, or standardised around one half
+	Votes         []float32   // (S, S, K), the share of the class's raters who marked the pixel
 	Masks         [][]float32 // the calibrated mask (S, S, K) after each recurrence
 }
 
-// pictured reports whether the step to be taken is one of those whose picture is wanted: the first one, and then evenly over the run. That a
-// run is resumed changes nothing.
+// pictured says whether the next step needs a picture: the first step, and then evenly over the
+// run, resumed or not.
 func (t *Trainer) pictured() bool {
 	if t.Options.Pictures < 1 {
 		return false
@@ -26,7 +26,7 @@ func (t *Trainer) pictured() bool {
 	return t.step%max(1, t.Steps()/t.Options.Pictures) == 0
 }
 
-// picture reads what the last run computed.
+// picture reads the results of the last run of the plan.
 func (p *stage) picture(ctx context.Context, data *dataset.Batch) (*Picture, error) {
 	shape := p.step.Z.Shape() // (B, S, S, M, K)
 	side, raters, classes := shape[1], shape[3], shape[4]

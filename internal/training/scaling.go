@@ -7,22 +7,22 @@ import (
 	"mrprism/model"
 )
 
-// scaling is what the loss is multiplied by before its gradients are taken, so that the small ones among them are not lost in f16, and how it
-// has fared (Micikevicius et al. 2018): halved where a gradient was too large for f16, which leaves that step without an update, and doubled after
-// many steps in which none was. Numbers and rule are those of PyTorch's GradScaler. Checkpoints hold it. In f32 it is 1 and stays so.
+// scaling is the factor of the loss that keeps small gradients from vanishing in f16 (Micikevicius
+// et al. 2018). When a gradient is too large for f16, the step makes no update and the scale is
+// halved. After goodSteps good steps in a row it is doubled. Numbers and rule are those of
+// PyTorch's GradScaler. Checkpoints contain it. In f32 it is always 1.
 type scaling struct {
 	Scale   float64
-	Good    int // steps since it changed, or since the beginning; in f32 none are counted
+	Good    int // steps since the scale changed; 0 in f32
 	Skipped int // steps without an update
 }
 
-// goodSteps is after how many good steps in a row the scale is doubled.
 const goodSteps = 2000
 
-// plain is that of f32; in f16 a scale of 1 is one that was halved, in skipped steps.
+// plain is the scaling of f32. In f16 a scale of 1 has Skipped steps.
 var plain = scaling{Scale: 1}
 
-// newScaling is that of a run's first step.
+// newScaling is the scaling of a run's first step.
 func newScaling(p model.Precision) scaling {
 	if p == model.F16 {
 		return scaling{Scale: model.LossScale}
@@ -30,7 +30,7 @@ func newScaling(p model.Precision) scaling {
 	return plain
 }
 
-// after is what follows a step whose gradients, multiplied by the scale, were finite or not.
+// after is the scaling after a step whose scaled gradients were finite or not.
 func (s scaling) after(finite bool) (scaling, error) {
 	switch {
 	case !finite && s.Scale <= 1:
@@ -46,10 +46,10 @@ func (s scaling) after(finite bool) (scaling, error) {
 	return s, nil
 }
 
-// String is what a checkpoint says.
+// String is the form in a checkpoint.
 func (s scaling) String() string { return fmt.Sprintf("%v %d %d", s.Scale, s.Good, s.Skipped) }
 
-// parseScaling reads it.
+// parseScaling reads the form in a checkpoint.
 func parseScaling(text string) (s scaling, err error) {
 	if n, _ := fmt.Sscan(text, &s.Scale, &s.Good, &s.Skipped); n != 3 || !(s.Scale > 0) || s.Good < 0 || s.Skipped < 0 {
 		return s, fmt.Errorf("loss scale %q", text)
@@ -57,5 +57,5 @@ func parseScaling(text string) (s scaling, err error) {
 	return s, nil
 }
 
-// finite says whether v is a number.
+// finite says whether v is neither NaN nor infinite.
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

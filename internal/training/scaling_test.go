@@ -118,7 +118,7 @@ func TestLossScaleRecovers(t *testing.T) {
 			skipped++
 		}
 		require.Greater(t, skipped, 3)
-		assert.Contains(t, notes, "step 1: a gradient is too large for f16 with the loss multiplied by 2.147483648e+09: no update, and from now on by 1.073741824e+09")
+		assert.Contains(t, notes, "step 1: a gradient is too large for f16 with the loss scale 2.147483648e+09: no update, and the scale is now 1.073741824e+09")
 		updates := 0
 		for _, r := range reports[skipped:] { // a gradient may yet grow beyond what just fitted
 			assert.Equal(t, r.Skipped, r.Norm == 0)

@@ -18,15 +18,15 @@ import (
 	"mrprism/shaders"
 )
 
-// stage is a step's graphs compiled at one image side.
+// stage is a training step, compiled at one image side.
 type stage struct {
 	side     int
 	step     *model.Step
 	plan     *tensor.Plan // of the losses and gradients of a batch
 	update   *model.Update
-	updating *tensor.Plan // plan too, unless the gradients of several batches make a step
+	updating *tensor.Plan // of the update: plan, unless a step sums the gradients of several batches
 	loss     *tensor.Tensor
-	names    []string // of the terms, one a recurrence
+	names    []string // of terms
 	terms    []*tensor.Tensor
 	cancel   context.CancelFunc
 	data     <-chan *dataset.Batch
@@ -69,7 +69,7 @@ func (t *Trainer) prepare(ctx context.Context, side int) (*stage, error) {
 		if t.Options.Recompute {
 			hint = "a smaller -batch or side"
 		}
-		return nil, fmt.Errorf("a step of %d images of %d² needs more memory than there is, take %s: %w", t.Options.Batch, side, hint, err)
+		return nil, fmt.Errorf("a step of %d images of %d² needs more memory than the device has; use %s: %w", t.Options.Batch, side, hint, err)
 	case err != nil:
 		return nil, fmt.Errorf("preparing a step of %d images of %d²: %w", t.Options.Batch, side, err)
 	}
@@ -123,7 +123,7 @@ func (t *Trainer) compute(ctx context.Context, p *stage, now *Report) error {
 	for i := range batches {
 		asked := time.Now()
 		data, more := <-p.data
-		if !more { // the context has ended: a trial's, since a run finishes its step
+		if !more { // the context of a trial ended; a run finishes its step
 			return context.Cause(ctx)
 		}
 		now.DataSeconds += time.Since(asked).Seconds()
@@ -159,7 +159,7 @@ func (t *Trainer) compute(ctx context.Context, p *stage, now *Report) error {
 	return t.settle(ctx)
 }
 
-// normalise makes of a batch's images what the network is given, each as the engine does at inference.
+// normalise normalises each image of a batch as the engine does at inference.
 func (o Options) normalise(b model.Batch) {
 	if o.Standardise {
 		for image := range slices.Chunk(b.X, len(b.X)/o.Batch) {
@@ -172,7 +172,8 @@ func (o Options) normalise(b model.Batch) {
 	}
 }
 
-// rescale tells the norm of the gradient from the sum of its squares, and lets the scale of the loss follow.
+// rescale reports the norm of the gradient, from the sum of its squares, and updates the scale of
+// the loss.
 func (t *Trainer) rescale(squares, factor float64, now *Report) (err error) {
 	if finite(squares) {
 		now.Norm = math.Sqrt(squares) * factor
@@ -181,13 +182,14 @@ func (t *Trainer) rescale(squares, factor float64, now *Report) (err error) {
 		return fmt.Errorf("%w; %s", err, t.lastGood())
 	}
 	if now.Skipped = !finite(squares); now.Skipped {
-		t.Options.tell(fmt.Sprintf("step %d: a gradient is too large for f16 with the loss multiplied by %v: no update, and from now on by %v",
+		t.Options.tell(fmt.Sprintf("step %d: a gradient is too large for f16 with the loss scale %v: no update, and the scale is now %v",
 			now.Step, now.Scale, t.scaled.Scale))
 	}
 	return nil
 }
 
-// learn runs the plan on a step's i-th batch and adds to the report its share of the loss and the terms.
+// learn runs the plan on a step's i-th batch and adds the batch's share of loss and terms to the
+// report.
 func (t *Trainer) learn(ctx context.Context, p *stage, data *dataset.Batch, i int, now *Report) error {
 	r, batches := t.Options.Recipe, t.Options.accumulate()
 	b := model.Batch{X: data.Images, Z: data.Labels, Valid: data.Valid, Own: data.Own}
@@ -217,7 +219,8 @@ func (t *Trainer) learn(ctx context.Context, p *stage, data *dataset.Batch, i in
 	return nil
 }
 
-// settle rounds what the reference device keeps in float64 to what a checkpoint holds, so that a resumed run is the same run there too.
+// settle rounds the float64 values of the reference device to the float32 values of a checkpoint. A
+// resumed run then has the same bits on the reference too.
 func (t *Trainer) settle(ctx context.Context) error {
 	if t.device.Info().Kind != gpu.KindReference {
 		return nil

@@ -20,10 +20,10 @@ import (
 	"mrprism/shaders"
 )
 
-// ErrDiverged means that a step's loss, or its gradient, was not finite; what was saved before it is untouched.
+// ErrDiverged means that a step's loss or gradient was not finite. The saved files stay.
 var ErrDiverged = errors.New("the loss or its gradient is not finite")
 
-// Report tells how a step went.
+// Report describes a step.
 type Report struct {
 	Step, Steps   int
 	Epoch, Epochs int
@@ -31,17 +31,17 @@ type Report struct {
 	Rate          float64
 	Loss          float64            // of the step
 	Terms         map[string]float64 // weighted, summed over the recurrences
-	Norm          float64            // of the gradient before it is clipped; 0 in f32 without -clip, and where it is not finite
+	Norm          float64            // of the unclipped gradient; 0: unknown or not finite
 	Scale         float64            // of the loss, in f16; otherwise 0
-	Skipped       bool               // a gradient was too large for f16 at that scale, and no parameter was updated
-	Images        int                // learned from
+	Skipped       bool               // a gradient was too large for f16: no parameter was updated
+	Images        int                // of the step
 	Seconds       float64            // of the step, its data included
 	DataSeconds   float64            // of that, waiting for data
-	DeviceSeconds float64            // of that, from handing the commands over to having the losses
+	DeviceSeconds float64            // of that, from submitting the commands to reading the losses
 	Left          time.Duration      // estimate for the rest of the run
-	SoftDice      *float64           // of the averaged weights on the images set aside, where it was measured after this step; nil
-	Best          float64            // with SoftDice: the highest since the run began, however often it was resumed
-	Picture       *Picture           // what the network made of an image, now and then; nil
+	SoftDice      *float64           // of averaged weights on held-out images; or nil
+	Best          float64            // highest SoftDice since the run began, also if it was resumed
+	Picture       *Picture           // nil: not in this step
 }
 
 // Trainer is a run in progress.
@@ -54,19 +54,20 @@ type Trainer struct {
 	cases  []*dataset.Sample // to learn from
 	aside  []*dataset.Loaded // to score by
 	set    *tensor.Set
-	engine *segment.Engine // that scores; nil before it is needed
+	engine *segment.Engine // for scoring; nil until the first score
 	best   best
 	step   int // steps done
 	scaled scaling
 	adam   shaders.AdamOptions
 
-	held         io.Closer // the run's folder, kept from other processes; nil: a dry run
+	held         io.Closer // the lock of the run's folder; nil: a dry run
 	saved        time.Time // when the state was last saved
-	checkpointed int       // the step of the whole checkpoint in the run's folder; none
+	checkpointed int       // the step of the whole checkpoint in the run's folder, or none
 }
 
-// New opens and checks the data, declares the network and, where asked, reads the checkpoint or the weights to start from. What can be
-// refused is refused before the images are read, of which progress is told.
+// New opens and checks the data, declares the network and reads the checkpoint or the initial
+// weights, if the options name them. It checks everything else before it reads the images and
+// reports progress.
 func New(ctx context.Context, device gpu.Device, o Options, progress func(done, total int)) (*Trainer, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -88,7 +89,7 @@ func New(ctx context.Context, device gpu.Device, o Options, progress func(done, 
 		return nil, err
 	}
 	if o.Anchor != "" && !slices.Contains(data.Classes, o.Anchor) {
-		return nil, fmt.Errorf("-anchor %s: no class of %s, which has %s", o.Anchor, data.Name, strings.Join(data.Classes, ", "))
+		return nil, fmt.Errorf("-anchor %s is no class of %s, which has %s", o.Anchor, data.Name, strings.Join(data.Classes, ", "))
 	}
 	if _, err := o.metadata(data, len(data.Training()), 0).Map(); err != nil {
 		return nil, fmt.Errorf("a model of this data could not be exported: %w", err)
@@ -103,7 +104,7 @@ func New(ctx context.Context, device gpu.Device, o Options, progress func(done, 
 	t, err := load(ctx, device, o, data, begin, progress)
 	if err != nil {
 		held.Close()
-		_ = os.Remove(o.Out) // unless something is in it
+		_ = os.Remove(o.Out) // fails if something is in it
 		return nil, err
 	}
 	t.held = held
@@ -114,7 +115,7 @@ func New(ctx context.Context, device gpu.Device, o Options, progress func(done, 
 func load(ctx context.Context, device gpu.Device, o Options, data *dataset.Dataset, begin initial, progress func(done, total int)) (*Trainer, error) {
 	learn, apart := o.split(data.Training())
 	if o.validates() && (len(learn) == 0 || len(apart) == 0) {
-		return nil, fmt.Errorf("of %d images %d would be set aside to score by and %d learned from: both are needed", len(learn)+len(apart), len(apart), len(learn))
+		return nil, fmt.Errorf("of %d images %d would be set aside to score by, and %d would be left to learn from: both are needed", len(learn)+len(apart), len(apart), len(learn))
 	}
 	cases, err := o.samples(ctx, data, learn, progress)
 	if err != nil {
@@ -126,7 +127,7 @@ func load(ctx context.Context, device gpu.Device, o Options, data *dataset.Datas
 			return nil, err
 		}
 		if !scorable(aside, len(data.Classes)) {
-			return nil, fmt.Errorf("the images set aside to score by (%d) all lack masks of some agreement level, without which votes cannot be counted: add them, "+
+			return nil, fmt.Errorf("the images set aside to score by (%d) all lack masks of an agreement level, and votes cannot be counted without them: add the masks, "+
 				"or train without -validate and -fold", len(aside))
 		}
 	}
@@ -147,8 +148,8 @@ func load(ctx context.Context, device gpu.Device, o Options, data *dataset.Datas
 		Options: o, Dataset: data, Config: c, device: device, cases: cases, aside: aside, set: tensor.NewSet(), checkpointed: none, scaled: newScaling(o.Precision),
 		adam: shaders.AdamOptions{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: float32(o.Recipe.Decay)},
 	}
-	t.build(o.Phases[0].Side, o.Batch) // declares every variable: parameters, statistics, moments, averages
-	model.Declare(t.set, c)            // what the recipe does without, such as the baseline's DivP, is part of the exported model
+	t.build(o.Phases[0].Side, o.Batch) // declares every variable
+	model.Declare(t.set, c)            // the export has parts that the recipe does not train
 	if err := t.set.Allocate(ctx, device); err != nil {
 		return nil, err
 	}
@@ -159,7 +160,8 @@ func load(ctx context.Context, device gpu.Device, o Options, data *dataset.Datas
 	return t, nil
 }
 
-// build makes the graph of one step and that of its update: the same, unless gradients are accumulated.
+// build makes the graph of a step and the graph of its update. They are one graph unless gradients
+// are accumulated.
 func (t *Trainer) build(side, batch int) (s *model.Step, loss *tensor.Tensor, u *model.Update) {
 	s = model.NewStep(t.set, t.Config, t.Options.Recipe, batch, side)
 	loss = s.Loss()
@@ -170,7 +172,7 @@ func (t *Trainer) build(side, batch int) (s *model.Step, loss *tensor.Tensor, u 
 	return s, loss, s.Update(t.set, t.adam, t.Options.Clip)
 }
 
-// start gives the variables their first values: from the checkpoint, from given weights, or drawn.
+// start gives the variables their first values: from the checkpoint, from given weights, or random.
 func (t *Trainer) start(ctx context.Context, from initial) error {
 	if t.Options.Resume {
 		return t.restore()
@@ -186,7 +188,8 @@ func (t *Trainer) start(ctx context.Context, from initial) error {
 	return t.beginAverages(ctx)
 }
 
-// beginAverages makes the parameters their own averages: from 0 the first steps' would be too small, and those of a run whose steps were all skipped 0.
+// beginAverages sets the averages to the parameters. If they began at 0, those of the first steps
+// would be too small, and those of a run whose steps were all skipped would stay 0.
 func (t *Trainer) beginAverages(ctx context.Context) error {
 	for _, v := range t.set.Variables(tensor.Parameter) {
 		average := t.set.Lookup(model.AveragePrefix + v.Name)
@@ -224,10 +227,12 @@ func areas(cases []*dataset.Sample, classes int) []float64 {
 	return share
 }
 
-// fewOutside is the share of a structure's pixels that raters may have marked outside of the one before it by mistake.
+// fewOutside is the share of a structure's pixels outside of the structure before it that still
+// counts as raters' mistakes.
 const fewOutside = 0.05
 
-// independent says whether raters marked structures that do not lie inside those before them, as a cup lies inside its disc, and tells the user.
+// independent says whether raters marked structures outside of the structures before them (a cup
+// lies inside its disc). A note tells the user.
 func (o Options) independent(data *dataset.Dataset, cases []*dataset.Sample) bool {
 	found := false
 	for k := 1; k < len(data.Classes); k++ {
@@ -245,7 +250,7 @@ func (o Options) independent(data *dataset.Dataset, cases []*dataset.Sample) boo
 	return found
 }
 
-// Close returns the GPU memory and the run's folder.
+// Close frees the GPU memory and unlocks the run's folder.
 func (t *Trainer) Close() {
 	if t.held != nil {
 		t.held.Close()
@@ -270,8 +275,8 @@ func (t *Trainer) Aside() (names []string) {
 // Done is the number of steps done.
 func (t *Trainer) Done() int { return t.step }
 
-// Run trains to the end, or until patience is out, or the context is cancelled, after which it finishes the step and saves. It returns
-// the context's error in that case.
+// Run trains to the end, or until patience is out. If the context is cancelled, Run finishes the
+// step, saves and returns the context's error.
 func (t *Trainer) Run(ctx context.Context, report func(Report)) error {
 	t.saved = time.Now()
 	last := 0
@@ -287,7 +292,7 @@ func (t *Trainer) Run(ctx context.Context, report func(Report)) error {
 		return err
 	}
 	if t.outOfPatience() {
-		t.Options.tell(fmt.Sprintf("stopped: since epoch %d, with %.4f, none of %d epochs scored better; that model is %s", t.best.Epoch, t.best.Score,
+		t.Options.tell(fmt.Sprintf("stopped: epoch %d scored %.4f, and %d later epochs did not score better; the model of that epoch is %s", t.best.Epoch, t.best.Score,
 			t.Options.Patience, filepath.Join(t.Options.Out, t.Options.Name+BestSuffix+smallSuffix)))
 		return nil
 	}
@@ -308,14 +313,14 @@ func (t *Trainer) Steps() int {
 
 func (t *Trainer) epochSteps() int {
 	images := t.Options.images()
-	if n := t.own(); n < len(t.cases) { // every second image is of other people
+	if n := t.own(); n < len(t.cases) { // every second image is from Options.Also
 		return (2*n + images - 1) / images
 	}
 	return (len(t.cases) + images - 1) / images
 }
 
-// own is the number of images that the data set's own raters have marked: an epoch sees each of
-// these once.
+// own is the number of images that the data set's own raters marked. An epoch sees each of them
+// once.
 func (t *Trainer) own() (n int) {
 	for _, c := range t.cases {
 		if !c.Others() {
@@ -325,9 +330,9 @@ func (t *Trainer) own() (n int) {
 	return n
 }
 
-// phase trains at one image side until `last` steps are done, or the context is cancelled.
+// phase trains at one image side until last steps are done or the context is cancelled.
 func (t *Trainer) phase(ctx context.Context, phase Phase, last int, report func(Report)) error {
-	working := context.WithoutCancel(ctx) // a step is finished even where the run is told to stop
+	working := context.WithoutCancel(ctx) // a cancelled run finishes its step
 	t.Options.tell(fmt.Sprintf("preparing the network for images of %d²", phase.Side))
 	p, err := t.prepare(working, phase.Side)
 	if err != nil {
@@ -367,7 +372,7 @@ func (t *Trainer) schedule() optim.Schedule {
 	return optim.Schedule{Peak: r.Rate, Warmup: warmup, Total: total, Last: 0.01, Constant: r.Constant}
 }
 
-// remaining gives the steps left at each image side after `done` steps.
+// remaining is the number of steps left at each image side after done steps.
 func (t *Trainer) remaining(done int) map[int]int {
 	left := map[int]int{}
 	for _, p := range t.Options.Phases {
@@ -379,7 +384,8 @@ func (t *Trainer) remaining(done int) map[int]int {
 	return left
 }
 
-// pace estimates the time left from the recent mean of a step's seconds; a step's time goes with the image's area.
+// pace estimates the time left from the recent mean of a step's seconds. It takes a step's time as
+// proportional to the image's area.
 type pace struct{ mean float64 }
 
 func (p *pace) left(seconds float64, side int, remaining map[int]int) time.Duration {

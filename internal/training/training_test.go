@@ -319,7 +319,7 @@ func TestInit(t *testing.T) {
 	require.NoError(t, os.WriteFile(o.Init, files["eyes.safetensors"], 0o644))
 	o.Config = "compact"
 	_, err = New(t.Context(), reference.Open(), o, nil)
-	require.ErrorContains(t, err, o.Init+": a model of configuration tiny-steered, and -config is compact")
+	require.ErrorContains(t, err, o.Init+": the model has configuration tiny-steered, and -config is compact")
 	assert.NoDirExists(t, o.Out, "nothing is left of a run that could not begin")
 }
 

@@ -7,21 +7,22 @@ import (
 	"time"
 )
 
-// Trial is what a few steps at one image side have shown.
+// Trial is the cost of training at one image side, from a few steps.
 type Trial struct {
 	Side        int
-	Bytes       int64         // of GPU memory that training at this side takes
-	Images      int           // a step
-	Seconds     float64       // a step's median
+	Bytes       int64         // of GPU memory
+	Images      int           // in a step
+	Seconds     float64       // median of a step
 	DataSeconds float64       // of that, waiting for data: the median
-	Left        time.Duration // what all steps of the run at this side take at that pace
+	Left        time.Duration // for all steps of the run at this side
 }
 
-// staging is what a device keeps at most to read a checkpoint through, in bytes (internal/gpu/dawn).
+// staging is the largest buffer that a device keeps for reading a checkpoint, bytes
+// (internal/gpu/dawn).
 const staging = 32 << 20
 
-// Try takes a few steps at every image side of the run, for what they cost. Options.DryRun is set, and nothing is written or kept: afterwards the
-// trainer can only be closed.
+// Try takes a few steps at every image side of the run and reports their cost. It needs
+// Options.DryRun. It writes nothing. Afterwards the trainer can only be closed.
 func (t *Trainer) Try(ctx context.Context, report func(Trial)) error {
 	if !t.Options.DryRun {
 		panic("training: Try without Options.DryRun")
@@ -81,7 +82,7 @@ func (t *Trainer) try(ctx context.Context, side, steps int) (*Trial, error) {
 	return trial, nil
 }
 
-// stateBytes is the size of what a checkpoint holds.
+// stateBytes is the size of the values in a checkpoint.
 func (t *Trainer) stateBytes() (n int64) {
 	for _, v := range t.state() {
 		n += int64(v.Type.Size() * v.Elements())

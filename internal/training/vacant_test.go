@@ -20,7 +20,7 @@ func TestAFinishedRunIsNotWrittenOver(t *testing.T) {
 		path := filepath.Join(o.Out, name)
 		require.NoError(t, os.WriteFile(path, files[name], 0o644))
 		_, _, err := resume(t, o)
-		require.EqualError(t, err, path+" exists, of another run: name another -out for a new one")
+		require.EqualError(t, err, path+" exists: it is of another run, name another -out for a new one")
 		require.NoError(t, os.Rename(path, filepath.Join(o.Out, "eyes.best.safetensors")))
 		_, _, err = resume(t, o)
 		require.NoError(t, err)
@@ -36,7 +36,7 @@ func TestARunThatEndsMeanwhile(t *testing.T) {
 	path := filepath.Join(o.Out, Checkpoint)
 	require.NoError(t, os.WriteFile(path, files[Checkpoint], 0o644))
 	held, err := o.claim()
-	require.ErrorContains(t, err, path+" exists: go on with that run by -resume")
+	require.ErrorContains(t, err, path+" exists: resume that run with -resume")
 	assert.Nil(t, held)
 	o.Resume = true
 	held, err = o.claim()
@@ -64,7 +64,7 @@ func TestAnotherDeviceIsTold(t *testing.T) {
 	_, notes, err = resume(t, o)
 	require.NoError(t, err)
 	require.Len(t, notes, 1)
-	assert.Contains(t, notes[0], "was computed on NVIDIA H200 [dawn, discrete GPU], 580.1, and the run goes on on Go float64 [reference")
+	assert.Contains(t, notes[0], "was computed on NVIDIA H200 [dawn, discrete GPU], 580.1, and the run resumes on Go float64 [reference")
 }
 
 // Weights that were trained on images of another normalisation begin a run, which is told.

@@ -12,7 +12,8 @@ import (
 	"mrprism/weights"
 )
 
-// Fold is one of the runs of a cross-validation, Index 1 to Of: its images are set aside, and each image is in one fold. The zero value is none.
+// Fold is run Index, 1 to Of, of a cross-validation. The images of the fold are set aside, and each
+// image is in one fold. The zero value means no cross-validation.
 type Fold struct{ Index, Of int }
 
 // ParseFold reads "I/K".
@@ -26,11 +27,12 @@ func ParseFold(text string) (f Fold, err error) {
 
 func (f Fold) String() string { return fmt.Sprintf("%d/%d", f.Index, f.Of) }
 
-// validates reports whether images are set aside.
+// validates says whether images are set aside.
 func (o Options) validates() bool { return o.Validate > 0 || o.Fold.Of > 0 }
 
-// split parts the images of the training part into those to learn from and those set aside to score by, by name alone: neither the seed nor the
-// order of the folders matters, and an image that is in two folders is in both on the same side. Names in sorted order go to the folds in turn.
+// split divides the training images into those to learn from and those set aside to score by. Only
+// the names decide, not the seed or the order of folders: an image in two folders is on one side.
+// The sorted names go to the folds in turn.
 func (o Options) split(cases []dataset.Case) (learn, aside []dataset.Case) {
 	var names []string
 	for _, c := range cases {
@@ -54,29 +56,29 @@ func (o Options) split(cases []dataset.Case) (learn, aside []dataset.Case) {
 	return learn, aside
 }
 
-// best is the score to beat. Checkpoints hold it.
+// best is the best score. Checkpoints contain it.
 type best struct {
 	Score float64 // soft Dice
-	Epoch int     // after which it was reached; 0: none was measured yet
+	Epoch int     // after which it was measured; 0: none yet
 }
 
 // BestSuffix follows the name of the exported model that scored best.
 const BestSuffix = ".best"
 
-// recurrences is how many feedbacks the weights are scored with: none where none were learned.
+// recurrences is the number of feedbacks for scoring.
 func (t *Trainer) recurrences() int {
 	return segment.Feedbacks(&weights.Metadata{Recipe: t.Options.Recipe.Name})
 }
 
-// scoresNow reports whether an epoch has ended after which the weights are scored: every so many,
-// and the last.
+// scoresNow says whether the weights are scored after this step: at the end of every ScoreEvery-th
+// epoch, and at the end of the run.
 func (t *Trainer) scoresNow() bool {
 	every := t.epochSteps() * max(1, t.Options.ScoreEvery)
 	return t.step%every == 0 || t.step == t.Steps()
 }
 
-// score measures the averaged weights on the images set aside, where an epoch to score after has
-// ended, and exports them where none were better.
+// score measures the averaged weights on the images set aside if scoresNow, and exports them if
+// they are the best.
 func (t *Trainer) score(ctx context.Context) (*float64, error) {
 	if len(t.aside) == 0 || !t.scoresNow() {
 		return nil, nil
@@ -113,7 +115,7 @@ func (t *Trainer) score(ctx context.Context) (*float64, error) {
 	return &mean, nil
 }
 
-// scorable reports whether anything can be scored by: votes of some class in some image.
+// scorable says whether some image has votes of some class to score by.
 func scorable(aside []*dataset.Loaded, classes int) bool {
 	return slices.ContainsFunc(aside, func(l *dataset.Loaded) bool {
 		for k := range classes {
@@ -125,7 +127,7 @@ func scorable(aside []*dataset.Loaded, classes int) bool {
 	})
 }
 
-// load hands weights to the engine that scores, which is made with the first.
+// load gives weights to the engine for scoring. The first call makes the engine.
 func (t *Trainer) load(ctx context.Context, file *weights.File) (err error) {
 	if t.engine != nil {
 		return t.engine.Replace(ctx, file)
@@ -140,7 +142,7 @@ func (t *Trainer) load(ctx context.Context, file *weights.File) (err error) {
 	return nil
 }
 
-// outOfPatience reports whether the best score is too many epochs ago.
+// outOfPatience says whether the best score is Patience epochs old.
 func (t *Trainer) outOfPatience() bool {
 	return t.Options.Patience > 0 && t.best.Epoch > 0 && t.step/t.epochSteps()-t.best.Epoch >= t.Options.Patience
 }

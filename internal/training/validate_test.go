@@ -204,7 +204,7 @@ func TestScoresOfIncompleteLevels(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(data, "raters", "ann", "disc", "case0001.png")))
 	o.Out = filepath.Join(t.TempDir(), "none")
 	_, err = New(t.Context(), reference.Open(), o, nil)
-	require.ErrorContains(t, err, "the images set aside to score by (1) all lack masks of some agreement level")
+	require.ErrorContains(t, err, "the images set aside to score by (1) all lack masks of an agreement level")
 }
 
 // A run whose scores do not get better ends when patience does, and is then done.
@@ -220,7 +220,7 @@ func TestPatience(t *testing.T) {
 	require.NoError(t, trainer.Run(t.Context(), func(r Report) { assert.Equal(t, 2., r.Best, "a score of before the run was resumed counts") }))
 	assert.Equal(t, 6, trainer.Done(), "three epochs of two steps")
 	trainer.Close()
-	assert.Contains(t, notes[len(notes)-1], "since epoch 1, with 2.0000, none of 2 epochs scored better")
+	assert.Contains(t, notes[len(notes)-1], "epoch 1 scored 2.0000, and 2 later epochs did not score better")
 	assert.NoFileExists(t, filepath.Join(o.Out, "eyes.best.safetensors"))
 
 	o.Resume = true
