@@ -9,13 +9,8 @@ import (
 	"mrprism/internal/vector"
 )
 
-//go:embed activation_functions.wgsl
-var activationPart string
-
 //go:embed activation.wgsl
 var activationFile string
-
-var activationSource = joined(activationPart, activationFile)
 
 type activationParams struct{ N uint32 }
 
@@ -24,7 +19,7 @@ func activationCount(p *activationParams) uint32 { return p.N }
 // forwardOf lifts a scalar function, backwardOf what adds its gradient to dx: saved is the input or
 // the output.
 func forwardOf(name string, f func(x float64) float64, fast func(values []float32)) *tensor.Kernel {
-	return faster(flat(name, activationSource, []gpu.Access{read, write}, activationCount, func(p *activationParams, a []gpu.Array) {
+	return faster(flat(name, activationFile, []gpu.Access{read, write}, activationCount, func(p *activationParams, a []gpu.Array) {
 		for i := range int(p.N) {
 			a[1].F[i] = f(a[0].F[i])
 		}
@@ -38,7 +33,7 @@ func forwardOf(name string, f func(x float64) float64, fast func(values []float3
 
 func backwardOf(name string, exact func(dx, dy, saved []float64), fast func(dx, dy, saved []float32)) *tensor.Kernel {
 	return inPieces(activationCount, gradientPart(exact), gradientPart(fast),
-		flat(name, activationSource, []gpu.Access{read, read, write}, activationCount, nil))
+		flat(name, activationFile, []gpu.Access{read, read, write}, activationCount, nil))
 }
 
 func gradientPart[F gpu.Float](add func(dx, dy, saved []F)) func(p *activationParams, a []gpu.ArrayOf[F], from, to int) {

@@ -1,14 +1,16 @@
-// One step of Adam with decoupled weight decay (Kingma & Ba 2015; Loshchilov & Hutter 2019), N elements.
+// One step of Adam with decoupled weight decay (Kingma & Ba 2015; Loshchilov & Hutter 2019), N
+// elements.
 //
 //   g' = factor g      m = β₁ m + (1 - β₁) g'        v = β₂ v + (1 - β₂) g'²
 //   x -= rate (m c₁ / (√(v c₂) + ε) + decay x),      c₁ = 1 / (1 - β₁ᵗ), c₂ = 1 / (1 - β₂ᵗ)
 //   average = μ average + (1 - μ) x
 //
-// What changes from step to step is data: schedule = (rate, c₁, c₂, factor, μ). With the factor 0 nothing changes. All is f32,
-// in two widths: joined with widths_singles.wgsl or widths_quads.wgsl.
+// What changes from step to step is data: schedule = (rate, c₁, c₂, factor, μ). With the factor 0
+// nothing changes. All is f32.
+//
+// Header: Invocation (number(id, SIZE) is the index of its element), floats (what an invocation
+// computes with: vec4<f32> or f32) and WIDTH (how many numbers that is: 4 or 1).
 
-alias real = f32;
-alias real4 = vec4<f32>;
 const SIZE: u32 = 64u;
 
 struct Params {
@@ -28,9 +30,8 @@ struct Params {
 @group(0) @binding(6) var<storage, read_write> average: array<floats>;
 
 @compute @workgroup_size(SIZE)
-fn adam_step(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-             @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn adam_step(id: Invocation) {
+  let i = number(id, SIZE);
   let factor = schedule[3];
   if (i * WIDTH >= params.n || factor == 0.0) { return; }
   let g = gradient[i] * factor;

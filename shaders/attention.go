@@ -9,14 +9,8 @@ import (
 	"mrprism/internal/tensor"
 )
 
-//go:embed attention_tokens.wgsl
-var attentionTokensPart string
-
-//go:embed attention_quads.wgsl
-var attentionQuadsPart string
-
-//go:embed attention_floats.wgsl
-var attentionFloatsPart string
+//go:embed attention_common.wgsl
+var attentionCommonPart string
 
 //go:embed attention.wgsl
 var attentionFile string
@@ -24,24 +18,32 @@ var attentionFile string
 //go:embed attention_lanes.wgsl
 var attentionLanesFile string
 
-//go:embed attention_lanes_backward.wgsl
-var attentionLanesBackwardFile string
-
 //go:embed attention_narrow.wgsl
 var attentionNarrowFile string
-
-//go:embed attention_tiles_backward.wgsl
-var attentionTilesBackwardFile string
 
 //go:embed attention_tiles.wgsl
 var attentionTilesFile string
 
-var (
-	attentionFloatParts   = joined(attentionTokensPart, attentionQuadsPart, attentionFloatsPart)
-	attentionSource       = joined(attentionTokensPart, attentionFile)
-	attentionLanesSource  = joined(attentionFloatParts, attentionLanesFile, attentionLanesBackwardFile)
-	attentionNarrowSource = joined(attentionFloatParts, attentionNarrowFile)
-	attentionTilesSource  = joined(attentionFloatParts, attentionTilesFile, attentionTilesBackwardFile)
+// The headers of attention_common.wgsl: tokens one channel at a time, or a quad, of floats or int8.
+const (
+	attentionFloats = `alias stored = real;
+alias made = real;
+alias floats = f32;
+fn loaded(v: stored) -> f32 { return f32(v); }
+fn store_sum(i: u32, v: f32) { lse_out[i] = v; }
+`
+	attentionQuads = `alias stored = real4;
+alias made = real4;
+alias floats = vec4<f32>;
+fn loaded(v: stored) -> vec4<f32> { return vec4<f32>(v); }
+fn store_sum(i: u32, v: f32) { lse_out[i] = v; }
+`
+	attentionInt8Quads = `alias stored = u32;
+alias made = vec4<f32>;
+alias floats = vec4<f32>;
+fn loaded(v: u32) -> vec4<f32> { return vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(v) << vec4<u32>(24u, 16u, 8u, 0u)) >> vec4<u32>(24u)); }
+fn store_sum(_i: u32, _v: f32) {} // only gradients need it
+`
 )
 
 // attentionSize is the workgroup size of the CPU kernels, attentionRows how many tokens an invocation owns. Workgroups of the
@@ -88,52 +90,57 @@ func (l attentionLayout) groups(tokens func(p *attentionParams) uint32) func(par
 	}
 }
 
-// attentionQuads specialises the kernels that hold channels in quads.
-func attentionQuads(params any) map[string]string {
-	return unsigned(map[string]int{"QUADS": int(params.(*attentionParams).Width / 4)})
+// inQuads is the header of a kernel that holds channels in quads.
+func (p *attentionParams) inQuads(quads string) string {
+	return quads + tensor.Constants(map[string]int{"QUADS": int(p.Width / 4)})
 }
 
-// tiles and inLanes are the variants of these names, of floats or of int8 as their source says.
-func (l attentionLayout) tiles(source string) tensor.Variant {
+// tiles and inLanes are the variants of these names, of floats or of int8 as quads says.
+func (l attentionLayout) tiles(quads string) tensor.Variant {
 	return tensor.Variant{
-		Name: "tiles", Source: source,
+		Name: "tiles", Source: joined(attentionCommonPart, attentionTilesFile),
 		Runs:    func(_ gpu.Info, params any) bool { return params.(*attentionParams).Width%4 == 0 },
 		Prefers: onGPU,
 		Groups:  l.groups(func(*attentionParams) uint32 { return l.tile }),
-		Consts:  attentionQuads,
+		Header:  func(params any) string { return params.(*attentionParams).inQuads(quads) },
 	}
 }
 
-func (l attentionLayout) inLanes(source string) tensor.Variant {
+func (l attentionLayout) inLanes(quads string) tensor.Variant {
 	return tensor.Variant{
-		Name: "lanes", Source: source,
+		Name: "lanes", Enables: "enable subgroups;", Source: joined(attentionCommonPart, attentionLanesFile),
 		Runs: func(info gpu.Info, params any) bool {
 			width := params.(*attentionParams).Width
 			return eightLanes(info) && (width == 4 || width == 8 || width == 16 || width == 32 || width == 64)
 		},
 		Groups: l.groups(func(p *attentionParams) uint32 { return attentionLanesTokens / max(1, p.Width/16) }),
-		Consts: attentionQuads,
+		Header: func(params any) string { return params.(*attentionParams).inQuads(quads) },
 	}
 }
+
+// attentionSource is the kernels' plain variant, of any width.
+var attentionSource = joined(attentionCommonPart, attentionFile)
+
+func attentionHeader(any) string { return attentionFloats }
 
 func attentionKernel(name string, arguments []gpu.Access, layout attentionLayout, body func(p *attentionParams, a []gpu.Array)) *tensor.Kernel {
 	return &tensor.Kernel{
 		Name: name, Arguments: arguments, Body: tensor.Body(body),
 		Variants: []tensor.Variant{
-			layout.tiles(attentionTilesSource), layout.inLanes(attentionLanesSource),
+			layout.tiles(attentionQuads), layout.inLanes(attentionQuads),
 			{
-				Name: "narrow", Source: attentionNarrowSource,
+				Name: "narrow", Source: joined(attentionCommonPart, attentionNarrowFile),
 				Runs: func(_ gpu.Info, params any) bool {
 					width := params.(*attentionParams).Width
 					return width == 4 || width == 8
 				},
 				Groups: layout.groups(func(p *attentionParams) uint32 { return attentionSize * layout.narrow(p) }),
-				Consts: func(params any) map[string]string {
+				Header: func(params any) string {
 					p := params.(*attentionParams)
-					return unsigned(map[string]int{"QUADS": int(p.Width / 4), "ROWS": int(layout.narrow(p))})
+					return p.inQuads(attentionQuads) + tensor.Constants(map[string]int{"ROWS": int(layout.narrow(p))})
 				},
 			},
-			{Source: attentionSource, Groups: layout.groups(func(*attentionParams) uint32 { return attentionSize * attentionRows })},
+			{Source: attentionSource, Header: attentionHeader, Groups: layout.groups(func(*attentionParams) uint32 { return attentionSize * attentionRows })},
 		},
 	}
 }
@@ -205,7 +212,7 @@ var (
 			}
 		}), attentionForwardFast), 3)
 
-	attentionDelta = wide(faster(perElement("attention_delta", attentionSource, []gpu.Access{read, read, write},
+	attentionDelta = wide(faster(below(attentionFloats, "attention_delta", attentionSource, []gpu.Access{read, read, write},
 		func(p *attentionParams) uint32 { return p.Batch * p.Queries * p.Heads },
 		func(p *attentionParams, a []gpu.Array) {
 			for i := range int(p.Batch * p.Queries * p.Heads) {

@@ -1,18 +1,12 @@
 package shaders
 
 import (
-	_ "embed"
 	"fmt"
 	"math"
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/tensor"
 )
-
-//go:embed attention_int8.wgsl
-var attentionInt8Part string
-
-var attentionInt8Parts = joined(attentionTokensPart, attentionQuadsPart, quantizeWordsPart, attentionInt8Part)
 
 // attentionInt8 takes q and kv in int8, y in floats. What is loaded is a quarter of what attentionForward loads; products, softmax and sums are
 // in floats, as there: of whole numbers they would cost lavapipe more.
@@ -23,8 +17,8 @@ var attentionInt8 = &tensor.Kernel{
 	}),
 	Fast: tensor.Fast(attentionInt8Fast),
 	Variants: []tensor.Variant{
-		ofInt8(attentionForwardQueries.inLanes(joined(attentionInt8Parts, attentionLanesFile))),
-		ofInt8(attentionForwardQueries.tiles(joined(attentionInt8Parts, attentionTilesFile))),
+		ofInt8(attentionForwardQueries.inLanes(attentionInt8Quads)),
+		ofInt8(attentionForwardQueries.tiles(attentionInt8Quads)),
 	},
 }
 

@@ -1,18 +1,23 @@
-// Batch normalisation (Ioffe & Szegedy 2015) of x (rows, C), rows = B H W, optionally followed by ReLU.
+// Batch normalisation (Ioffe & Szegedy 2015) of x (rows, C), rows = B H W, optionally followed by
+// ReLU.
 //
-//   training:   μ, σ² over the rows;  running mean and variance move by momentum, the variance unbiased, as in PyTorch
+//   training:   μ, σ² over the rows;  running mean and variance move by momentum, the variance
+//     unbiased, as in PyTorch
 //   inference:  μ, σ² are the running ones
 //   r = 1 / sqrt(σ² + eps)     x̂ = (x - μ) r     y = x̂ scale + bias, or max(0, that)
 //
 //   dbias += Σ dy     dscale += Σ dy x̂     (dy counted where y > 0, if there is a ReLU)
 //   dx += scale r (dy - Σ dy / rows - x̂ Σ dy x̂ / rows) in training,  scale r dy in inference
 //
-// Rows are cut into interleaved chunks (reduce.wgsl); an invocation keeps its channel. A chunk sums x - k and (x - k)² about
-// its own first element k, which lies within sqrt(n - 1) deviations of the mean of n, so little cancels; chunks are merged by
-// Chan et al. 1983. In two widths: joined with widths_singles.wgsl or widths_quads.wgsl, the second for channels that are a multiple of four.
+// Rows are cut into interleaved chunks (reduce.wgsl); an invocation keeps its channel. A chunk sums
+// x - k and (x - k)² about its own first element k, which lies within sqrt(n - 1) deviations of the
+// mean of n, so little cancels; chunks are merged by Chan et al. 1983. Channels are a multiple of
+// WIDTH.
+//
+// Header: Invocation (number(id, SIZE) is the index of its element), stored and floats (what an
+// invocation reads and what it computes with: real4 and vec4<f32>, or real and f32) and WIDTH (how
+// many numbers that is: 4 or 1).
 
-alias real = f32; // what storage holds; f16 where a plan asks for it
-alias real4 = vec4<f32>;
 const SIZE: u32 = 64u;
 
 struct Params {
@@ -28,7 +33,8 @@ struct Params {
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> x: array<stored>; // (rows, C)
 // statistics of the batch
-@group(0) @binding(2) var<storage, read_write> moments: array<floats>; // (2, chunks, C): mean, Σ (x - mean)²
+// (2, chunks, C): mean, Σ (x - mean)²
+@group(0) @binding(2) var<storage, read_write> moments: array<floats>;
 @group(0) @binding(1) var<storage, read> chunk_moments: array<floats>; // the same
 @group(0) @binding(2) var<storage, read_write> saved: array<floats>; // (2, C): μ, r
 @group(0) @binding(3) var<storage, read_write> moving_mean: array<floats>; // (C)
@@ -42,12 +48,14 @@ struct Params {
 @group(0) @binding(4) var<storage, read> bias: array<stored>;
 @group(0) @binding(5) var<storage, read_write> y: array<stored>;
 // forward in inference
-@group(0) @binding(1) var<storage, read_write> scale_shift_out: array<stored>; // (2, C): r scale, bias - μ r scale
+// (2, C): r scale, bias - μ r scale
+@group(0) @binding(1) var<storage, read_write> scale_shift_out: array<stored>;
 @group(0) @binding(2) var<storage, read> scale_shift: array<stored>; // the same
 @group(0) @binding(3) var<storage, read_write> shifted: array<stored>; // y
 // backward; bindings 1 to 4 as in forward
 @group(0) @binding(5) var<storage, read> dy: array<stored>;
-@group(0) @binding(6) var<storage, read_write> partials: array<floats>; // (2, chunks, C): Σ dy x̂, Σ dy
+// (2, chunks, C): Σ dy x̂, Σ dy
+@group(0) @binding(6) var<storage, read_write> partials: array<floats>;
 @group(0) @binding(1) var<storage, read> chunk_sums: array<floats>; // the same
 @group(0) @binding(2) var<storage, read_write> sums: array<floats>; // (2, C)
 @group(0) @binding(3) var<storage, read_write> dscale: array<floats>;
@@ -59,9 +67,8 @@ struct Params {
 fn passed(g: floats, y: floats) -> floats { return select(g, select(g, floats(), y <= floats()), params.relu == 1u); }
 
 @compute @workgroup_size(SIZE)
-fn batch_norm_partial(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                      @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn batch_norm_partial(id: Invocation) {
+  let i = number(id, SIZE);
   let channels = params.channels / WIDTH;
   let step = params.chunks * channels;
   if (i >= step) { return; }
@@ -88,9 +95,8 @@ fn chunk_rows(p: u32) -> f32 {
 }
 
 @compute @workgroup_size(SIZE)
-fn batch_norm_statistics(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                         @builtin(local_invocation_index) local: u32) {
-  let c = (group.y * groups.x + group.x) * SIZE + local;
+fn batch_norm_statistics(id: Invocation) {
+  let c = number(id, SIZE);
   let channels = params.channels / WIDTH;
   if (c >= channels) { return; }
   let n = f32(params.rows);
@@ -111,9 +117,8 @@ fn batch_norm_statistics(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_w
 }
 
 @compute @workgroup_size(SIZE)
-fn batch_norm_running(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                      @builtin(local_invocation_index) local: u32) {
-  let c = (group.y * groups.x + group.x) * SIZE + local;
+fn batch_norm_running(id: Invocation) {
+  let c = number(id, SIZE);
   let channels = params.channels / WIDTH;
   if (c >= channels) { return; }
   saved[c] = floats(running_mean[c]);
@@ -121,9 +126,8 @@ fn batch_norm_running(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_work
 }
 
 @compute @workgroup_size(SIZE)
-fn batch_norm_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                      @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn batch_norm_forward(id: Invocation) {
+  let i = number(id, SIZE);
   let channels = params.channels / WIDTH;
   let step = params.chunks * channels;
   if (i >= step) { return; }
@@ -139,9 +143,8 @@ fn batch_norm_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_work
 }
 
 @compute @workgroup_size(SIZE)
-fn batch_norm_scale_shift(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                          @builtin(local_invocation_index) local: u32) {
-  let c = (group.y * groups.x + group.x) * SIZE + local;
+fn batch_norm_scale_shift(id: Invocation) {
+  let c = number(id, SIZE);
   let channels = params.channels / WIDTH;
   if (c >= channels) { return; }
   let gain = statistics[channels + c] * floats(scale[c]);
@@ -150,9 +153,8 @@ fn batch_norm_scale_shift(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_
 }
 
 @compute @workgroup_size(SIZE)
-fn scale_shift_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                       @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn scale_shift_forward(id: Invocation) {
+  let i = number(id, SIZE);
   let channels = params.channels / WIDTH;
   let step = params.chunks * channels;
   if (i >= step) { return; }
@@ -166,9 +168,8 @@ fn scale_shift_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_wor
 }
 
 @compute @workgroup_size(SIZE)
-fn batch_norm_backward_partial(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                               @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn batch_norm_backward_partial(id: Invocation) {
+  let i = number(id, SIZE);
   let channels = params.channels / WIDTH;
   let step = params.chunks * channels;
   if (i >= step) { return; }
@@ -193,9 +194,8 @@ fn batch_norm_backward_partial(@builtin(workgroup_id) group: vec3<u32>, @builtin
 }
 
 @compute @workgroup_size(SIZE)
-fn batch_norm_backward_sums(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                            @builtin(local_invocation_index) local: u32) {
-  let c = (group.y * groups.x + group.x) * SIZE + local;
+fn batch_norm_backward_sums(id: Invocation) {
+  let c = number(id, SIZE);
   let channels = params.channels / WIDTH;
   if (c >= channels) { return; }
   let chunks = params.chunks;
@@ -214,9 +214,8 @@ fn batch_norm_backward_sums(@builtin(workgroup_id) group: vec3<u32>, @builtin(nu
 }
 
 @compute @workgroup_size(SIZE)
-fn batch_norm_backward_x(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                         @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn batch_norm_backward_x(id: Invocation) {
+  let i = number(id, SIZE);
   let channels = params.channels / WIDTH;
   let step = params.chunks * channels;
   if (i >= step) { return; }

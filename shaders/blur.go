@@ -19,24 +19,12 @@ const blurRun = 8
 // blur takes x, the window and y.
 var blur = &tensor.Kernel{
 	Name: "blur", Arguments: []gpu.Access{read, read, write}, Body: tensor.Body(blurBody), Fast: tensor.Fast(blurFast),
-	Variants: []tensor.Variant{
-		{
-			Name: "quads", Source: joined(quadsPart, blurFile), Groups: blurRuns(4),
-			Runs: func(_ gpu.Info, params any) bool { return params.(*blurParams).Inner%4 == 0 },
-		},
-		{
-			Source: joined(singlesPart, blurFile), Groups: blurRuns(1),
-			Runs: func(_ gpu.Info, params any) bool { return params.(*blurParams).Inner%4 != 0 },
-		},
-	},
+	Variants: []tensor.Variant{twoWidths(blurFile, func(p *blurParams) bool { return p.Inner%4 == 0 }, blurRuns)},
 }
 
-// blurRuns are the workgroups where an invocation takes so many elements side by side.
-func blurRuns(width uint32) func(params any) [3]int {
-	return func(params any) [3]int {
-		p := params.(*blurParams)
-		return tensor.Linear(int(p.Outer*((p.Length+blurRun-1)/blurRun)*p.Inner/width), elementwise)
-	}
+// blurRuns are the workgroups where an invocation takes width elements side by side.
+func blurRuns(p *blurParams, width int) [3]int {
+	return tensor.Linear(int(p.Outer*((p.Length+blurRun-1)/blurRun)*p.Inner)/width, elementwise)
 }
 
 func (p *blurParams) elements() int { return int(p.Outer * p.Length * p.Inner) }

@@ -1,13 +1,16 @@
-// Gaussian window along one axis, zeros outside the image; called twice it is the square window of SSIM and of disputed pixels.
+// Gaussian window along one axis, zeros outside the image; called twice it is the square window of
+// SSIM and of disputed pixels.
 //
 //   y[o,q,i] = Σ_t g_t x[o,q+t-R,i],   g_t ∝ e^(-(t-R)²/2σ²), Σ g = 1, t = 0 … 2R
 //
-// x, y (outer, length, inner). An invocation computes RUN neighbours along the axis, of WIDTH elements of inner side by side, so that a
-// load of x serves all of them: s_k = y[q+k] takes window[j-k] of source j, and the weights move up from source to source. Joined with
-// widths_singles.wgsl or widths_quads.wgsl.
+// x, y (outer, length, inner). An invocation computes RUN neighbours along the axis, of WIDTH
+// elements of inner side by side, so that a load of x serves all of them: s_k = y[q+k] takes
+// window[j-k] of source j, and the weights move up from source to source.
+//
+// Header: Invocation (number(id, SIZE) is the index of its element), real (a number in storage:
+// f32; f16 in plans of halves), stored and floats (what an invocation reads and what it computes
+// with: real4 and vec4<f32>, or real and f32) and WIDTH (how many numbers that is: 4 or 1).
 
-alias real = f32; // what storage holds; f16 where a plan asks for it
-alias real4 = vec4<f32>;
 const SIZE: u32 = 64u;
 const RUN: u32 = 8u;
 
@@ -24,9 +27,8 @@ struct Params {
 @group(0) @binding(3) var<storage, read_write> y: array<stored>;
 
 @compute @workgroup_size(SIZE)
-fn blur(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-        @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn blur(id: Invocation) {
+  let i = number(id, SIZE);
   let length = params.length;
   let inner = params.inner / WIDTH;
   let runs = (length + RUN - 1u) / RUN;

@@ -1,9 +1,12 @@
-// Between floats in f32 and in the storage of a plan's halves, element by element, over N elements of any shape.
+// Between floats in f32 and in the storage of a plan's halves, element by element, over N elements
+// of any shape.
 //
 //   narrow   y = x, rounded to a half
 //   widen    y = x;   dx += dy, rounded to a half
+//
+// Header: Invocation (number(id, SIZE) is the index of its element) and real (a number in storage:
+// f32; f16 in plans of halves).
 
-alias real = f32; // what storage holds; f16 where a plan asks for it
 const SIZE: u32 = 64u;
 
 struct Params {
@@ -17,22 +20,19 @@ struct Params {
 @group(0) @binding(2) var<storage, read_write> full_y: array<f32>;
 
 @compute @workgroup_size(SIZE)
-fn narrow(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-          @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn narrow(id: Invocation) {
+  let i = number(id, SIZE);
   if (i < params.n) { y[i] = real(x[i]); }
 }
 
 @compute @workgroup_size(SIZE)
-fn widen_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                 @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn widen_forward(id: Invocation) {
+  let i = number(id, SIZE);
   if (i < params.n) { full_y[i] = f32(half_x[i]); }
 }
 
 @compute @workgroup_size(SIZE)
-fn widen_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                  @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn widen_backward(id: Invocation) {
+  let i = number(id, SIZE);
   if (i < params.n) { y[i] = real(f32(y[i]) + x[i]); }
 }

@@ -3,10 +3,12 @@
 //   y = log(clamp(x, low, high))        dx += dy / x where low < x < high
 //   y = log(clamp(x, low, high)) + b
 //
-// N elements of any shape, in two widths: joined with widths_singles.wgsl or widths_quads.wgsl.
+// N elements of any shape.
+//
+// Header: Invocation (number(id, SIZE) is the index of its element), stored and floats (what an
+// invocation reads and what it computes with: real4 and vec4<f32>, or real and f32) and WIDTH (how
+// many numbers that is: 4 or 1).
 
-alias real = f32; // what storage holds; f16 where a plan asks for it
-alias real4 = vec4<f32>;
 const SIZE: u32 = 64u;
 
 struct Params {
@@ -26,25 +28,22 @@ struct Params {
 fn clamped(i: u32) -> floats { return log(clamp(floats(x[i]), floats(params.low), floats(params.high))); }
 
 @compute @workgroup_size(SIZE)
-fn clamp_log_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                     @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn clamp_log_forward(id: Invocation) {
+  let i = number(id, SIZE);
   if (i * WIDTH >= params.n) { return; }
   y[i] = stored(clamped(i));
 }
 
 @compute @workgroup_size(SIZE)
-fn clamp_log_add(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                 @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn clamp_log_add(id: Invocation) {
+  let i = number(id, SIZE);
   if (i * WIDTH >= params.n) { return; }
   sum[i] = stored(clamped(i) + floats(b[i]));
 }
 
 @compute @workgroup_size(SIZE)
-fn clamp_log_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                      @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn clamp_log_backward(id: Invocation) {
+  let i = number(id, SIZE);
   if (i * WIDTH >= params.n) { return; }
   let v = floats(x[i]);
   let inside = (v > floats(params.low)) & (v < floats(params.high));

@@ -1,10 +1,14 @@
-// Clipping of a gradient by its norm (Pascanu, Mikolov & Bengio 2013): g' = g · min(1, limit / ‖g‖), or none at all where it is not finite.
+// Clipping of a gradient by its norm (Pascanu, Mikolov & Bengio 2013):
+// g' = g · min(1, limit / ‖g‖), or none at all where the norm is not finite.
 //
 //   square_sums_partial   partials[p] = Σ_j x[p + j chunks]²; reduce_rows_write adds them up
-//   clip_schedule         y = schedule, with the factor f = schedule[3] of gradients replaced by f · min(1, limit / (f √squares)), and by 0,
-//                         which adam_step takes for no update, where squares is infinite or no number; limit 0: f stays
+//   clip_schedule         y = schedule, with the factor f = schedule[3] of gradients replaced by
+//                         f · min(1, limit / (f √squares)), and by 0, which adam_step takes for no
+//                         update, where squares is infinite or no number; limit 0: f stays
 //
 // Sums are in a fixed order, so that they repeat bit by bit.
+//
+// Header: Invocation (number(id, SIZE) is the index of its element).
 
 const SIZE: u32 = 64u;
 
@@ -21,9 +25,8 @@ struct Params {
 @group(0) @binding(3) var<storage, read_write> y: array<f32>; // (5)
 
 @compute @workgroup_size(SIZE)
-fn square_sums_partial(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                       @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn square_sums_partial(id: Invocation) {
+  let i = number(id, SIZE);
   if (i >= params.chunks) { return; }
   var sum = 0.0;
   let chunks = params.chunks;
@@ -36,9 +39,8 @@ fn square_sums_partial(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_wor
 }
 
 @compute @workgroup_size(SIZE)
-fn clip_schedule(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                 @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn clip_schedule(id: Invocation) {
+  let i = number(id, SIZE);
   if (i >= 5u) { return; }
   var value = x[i];
   if (i == 3u) {

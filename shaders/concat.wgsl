@@ -9,11 +9,13 @@
 //   slice_forward     y[r, c] = a[r, offset + c]
 //   slice_backward    dx[r, offset + c] += dy[r, c]    also for what split_forward makes
 //
-// An invocation keeps its column and visits every chunks-th row. In two widths: joined with widths_singles.wgsl or widths_quads.wgsl; the second
-// for columns, part and offset that are multiples of four.
+// An invocation keeps its column and visits every chunks-th row. Columns, part and offset are
+// multiples of WIDTH.
+//
+// Header: Invocation (number(id, SIZE) is the index of its element), stored and floats (what an
+// invocation reads and what it computes with: real4 and vec4<f32>, or real and f32) and WIDTH (how
+// many numbers that is: 4 or 1).
 
-alias real = f32; // what storage holds; f16 where a plan asks for it
-alias real4 = vec4<f32>;
 const SIZE: u32 = 64u;
 
 struct Params {
@@ -45,9 +47,8 @@ struct Extents {
 fn extents() -> Extents { return Extents(params.columns / WIDTH, params.part / WIDTH, params.offset / WIDTH); }
 
 @compute @workgroup_size(SIZE)
-fn concat_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                  @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn concat_forward(id: Invocation) {
+  let i = number(id, SIZE);
   let p = extents();
   if (i >= params.chunks * p.columns) { return; }
   let c = i % p.columns;
@@ -62,9 +63,8 @@ fn concat_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgrou
 }
 
 @compute @workgroup_size(SIZE)
-fn split_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                 @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn split_forward(id: Invocation) {
+  let i = number(id, SIZE);
   let p = extents();
   if (i >= params.chunks * p.columns) { return; }
   let c = i % p.columns;
@@ -79,9 +79,8 @@ fn split_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroup
 }
 
 @compute @workgroup_size(SIZE)
-fn concat_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                   @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn concat_backward(id: Invocation) {
+  let i = number(id, SIZE);
   let p = extents();
   if (i >= params.chunks * p.part) { return; }
   let c = i % p.part;
@@ -92,9 +91,8 @@ fn concat_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgro
 }
 
 @compute @workgroup_size(SIZE)
-fn slice_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                 @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn slice_forward(id: Invocation) {
+  let i = number(id, SIZE);
   let p = extents();
   if (i >= params.chunks * p.part) { return; }
   let c = i % p.part;
@@ -104,9 +102,8 @@ fn slice_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroup
 }
 
 @compute @workgroup_size(SIZE)
-fn slice_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                  @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn slice_backward(id: Invocation) {
+  let i = number(id, SIZE);
   let p = extents();
   if (i >= params.chunks * p.part) { return; }
   let c = i % p.part;

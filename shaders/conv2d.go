@@ -7,26 +7,8 @@ import (
 	"mrprism/internal/tensor"
 )
 
-//go:embed conv2d_geometry.wgsl
-var conv2dGeometryPart string
-
-//go:embed conv2d_params.wgsl
-var conv2dParamsPart string
-
-//go:embed conv2d_finish.wgsl
-var conv2dFinishPart string
-
-//go:embed conv2d_quads.wgsl
-var conv2dQuadsPart string
-
-//go:embed conv2d_channel_loads.wgsl
-var conv2dChannelLoadsPart string
-
-//go:embed conv2d_quad_loads.wgsl
-var conv2dQuadLoadsPart string
-
-//go:embed conv2d_terms.wgsl
-var conv2dTermsPart string
+//go:embed conv2d_common.wgsl
+var conv2dCommonPart string
 
 //go:embed conv2d.wgsl
 var conv2dFile string
@@ -34,47 +16,11 @@ var conv2dFile string
 //go:embed conv2d_registers.wgsl
 var conv2dRegistersFile string
 
-//go:embed conv2d_tiles.wgsl
-var conv2dTilesFile string
-
-//go:embed conv2d_products.wgsl
-var conv2dProductsPart string
-
-//go:embed conv2d_blocks.wgsl
-var conv2dBlocksFile string
-
-//go:embed conv2d_tiles_channels.wgsl
-var conv2dTilesChannelsPart string
-
-//go:embed conv2d_tiles_quads.wgsl
-var conv2dTilesQuadsPart string
-
 //go:embed conv2d_subgroups.wgsl
 var conv2dSubgroupsFile string
 
-//go:embed conv2d_whole.wgsl
-var conv2dWholePart string
-
-// conv2dSources are the files of the variants.
-type conv2dSources struct{ plain, registers, subgroups, subgroupsChannels, tiles, channels, blocks string }
-
-// newConv2dSources joins them with the part that says where a result goes.
-func newConv2dSources(results string) conv2dSources {
-	parts := joined(conv2dGeometryPart, conv2dParamsPart, conv2dFinishPart, results, activationPart)
-	products := joined(parts, conv2dTermsPart, conv2dProductsPart)
-	return conv2dSources{
-		plain:             joined(parts, conv2dFile),
-		registers:         joined(parts, conv2dQuadsPart, conv2dChannelLoadsPart, conv2dRegistersFile),
-		subgroups:         joined(parts, conv2dQuadsPart, conv2dQuadLoadsPart, conv2dSubgroupsFile),
-		subgroupsChannels: joined(parts, conv2dQuadsPart, conv2dChannelLoadsPart, conv2dSubgroupsFile),
-		tiles:             joined(products, conv2dTilesQuadsPart, conv2dTilesFile),
-		channels:          joined(products, conv2dTilesChannelsPart, conv2dTilesFile),
-		blocks:            joined(products, conv2dTilesQuadsPart, conv2dBlocksFile),
-	}
-}
-
-// conv2dWhole has one result.
-var conv2dWhole = newConv2dSources(conv2dWholePart)
+//go:embed conv2d_tiles.wgsl
+var conv2dTilesFile string
 
 // conv2dAxis says which pixels and taps of one axis meet. Position u in [0, Count) and tap t in [0, Taps) read x at
 // u XStep + XStart + t XTap (zero outside [0, XSize)), use the weight at WStart + t WTap and write y at u YStep + YStart.
@@ -89,7 +35,7 @@ type conv2dAxis struct {
 	WSize, WStart, WTap        int32
 }
 
-// conv2dParams is word for word the Params of conv2d_params.wgsl.
+// conv2dParams is word for word the Params of conv2d_common.wgsl.
 type conv2dParams struct {
 	Batch, Inputs, Outputs uint32
 	HasBias, Adds          uint32
@@ -101,55 +47,14 @@ type conv2dParams struct {
 // conv2dForward takes x, weight, bias, residual, shortcut, y; it also computes gradients by the input: dy, transposed weight, three unused, dx.
 var conv2dForward = &tensor.Kernel{
 	Name: "conv2d_forward", Arguments: []gpu.Access{read, read, read, read, read, write}, Body: tensor.Body(conv2dForwardBody),
-	Fast: tensor.Fast(conv2dForwardFast), Absorb: conv2dAbsorb, Variants: conv2dWhole.forward(),
-}
-
-// forward are the variants of the kernels that compute forwards.
-func (s *conv2dSources) forward() []tensor.Variant {
-	return []tensor.Variant{
-		forwardInSubgroups("subgroups", s.subgroups, runsSubgroups),
-		forwardInSubgroups("subgroup channels", s.subgroupsChannels, runsSubgroupChannels),
-		{Name: "registers", Source: s.registers, Runs: outputQuads, Prefers: onCPU, Groups: func(params any) [3]int {
-			p := params.(*conv2dParams)
-			return p.phased(registerGroups(p, ceil(p.pixels(), 8)))
-		}, Consts: conv2dActivation},
-		s.sliced("slices16x16", slices16x16), s.sliced("slices32x32", slices32x32),
-		s.tiled("tiles", tiles64x64, forwardTiles), s.tiled("tiles32x64", tiles32x64, forwardTiles),
-		s.tiled("tiles32x32", tiles32x32, forwardTiles), s.tiledChannels("channels", tiles64x64, forwardTiles),
-		s.blocked(),
-		{Source: s.plain, Groups: func(params any) [3]int {
-			p := params.(*conv2dParams)
-			return p.phased(tensor.Linear(p.pixels()*int(p.Outputs), elementwise))
-		}, Consts: conv2dActivation},
-	}
+	Fast: tensor.Fast(conv2dForwardFast), Absorb: conv2dAbsorb, Variants: conv2dVariants(conv2dWhole, conv2dForwardGroups),
 }
 
 // conv2dBackwardWeight takes x, dy, dw. Its column taps and their weights are neighbours: XTap = WTap = 1.
 var conv2dBackwardWeight = &tensor.Kernel{
 	Name: "conv2d_backward_weight", Arguments: []gpu.Access{read, read, write}, Wide: []int{2}, Body: tensor.Body(conv2dBackwardWeightBody),
-	Fast: tensor.Fast(conv2dBackwardWeightFast),
-	Variants: []tensor.Variant{
-		weightInSubgroups("subgroups", conv2dWhole.subgroups, runsSubgroups),
-		weightInSubgroups("subgroup channels", conv2dWhole.subgroupsChannels, runsSubgroupChannels),
-		{Name: "registers", Source: conv2dWhole.registers, Runs: outputQuads, Prefers: onCPU, Groups: func(params any) [3]int {
-			p := params.(*conv2dParams)
-			return registerGroups(p, ceil(int(p.Cols.Taps)*int(p.Inputs), 8)*int(p.Parts)*int(p.Rows.Taps))
-		}},
-		conv2dWhole.tiled("tiles", tiles64x64, weightTiles), conv2dWhole.tiled("tiles32x64", tiles32x64, weightTiles),
-		conv2dWhole.tiled("tiles32x32", tiles32x32, weightTiles), conv2dWhole.tiledChannels("channels", tiles64x64, weightTiles),
-		{Source: conv2dWhole.plain, Groups: func(params any) [3]int {
-			p := params.(*conv2dParams)
-			return tensor.Linear(int(p.Parts*p.Inputs*p.Outputs)*p.taps(), elementwise)
-		}},
-	},
-}
-
-// outputQuads: the registers of some kernels hold outputs in quads.
-func outputQuads(_ gpu.Info, params any) bool { return params.(*conv2dParams).Outputs%4 == 0 }
-
-// registerGroups are the workgroups of conv2d_registers.wgsl for blocks of 8 outputs.
-func registerGroups(p *conv2dParams, blocks int) [3]int {
-	return tensor.Linear(ceil(int(p.Outputs), 8)*blocks, 32)
+	Fast:     tensor.Fast(conv2dBackwardWeightFast),
+	Variants: conv2dVariants(conv2dWhole, conv2dWeightGroups),
 }
 
 // pixels is the number of positions (b, u, v).

@@ -1,28 +1,24 @@
-// Convolution of images (B, H, W, C) with weights (kh, kw, Cin, Cout), one result an invocation; see conv2d.go for the maths.
+// Convolution of images (B, H, W, C) with weights (kh, kw, Cin, Cout), one result an invocation;
+// see conv2d.go for the maths. Below conv2d_common.wgsl, of single numbers.
 //
-//   y[b, Y(u), X(v), n]  = f(bias[n] + Σ_{t, s, k} x[b, …, k] w[…, k, n])      forward; f: sums, scale, activation (Params)
-//                       += Σ …                                              backward_x, over transposed weights
+//   y[b, Y(u), X(v), n]  = f(bias[n] + Σ_{t, s, k} x[b, …, k] w[…, k, n])      forward; f: sums,
+//     scale, activation (Params)
+//                       += Σ …                                              backward_x, over
+//                         transposed weights
 //   dw[…, k, n]          = Σ_{b, u, v} x[b, …, k] dy[b, …, n]               backward_weight
-//
-// Joined with conv2d_geometry.wgsl, conv2d_params.wgsl, conv2d_finish.wgsl and activation_functions.wgsl.
 
 const SIZE: u32 = 64u;
-alias element = real;
-alias stored = real;
-alias floats = f32;
-const WIDTH: u32 = 1u;
 
 @compute @workgroup_size(SIZE)
-fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                  @builtin(local_invocation_index) local: u32) {
+fn conv2d_forward(id: Invocation) {
   let g = geometry();
-  let i = i32((group.y * groups.x + group.x) * SIZE + local);
+  let i = i32(number(id, SIZE));
   let inputs = i32(params.inputs);
   let outputs = i32(params.outputs);
   let n = i % outputs;
   let p = position(g, i / outputs);
   if (p.b >= g.batch) { return; }
-  let phase = phase_of(group.z);
+  let phase = phase_of(id.group.z);
   var sum = 0.0;
   if (params.has_bias == 1u) { sum = f32(bias[n]); }
   let row_taps = g.rows.taps;
@@ -40,10 +36,9 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgrou
 }
 
 @compute @workgroup_size(SIZE)
-fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                          @builtin(local_invocation_index) local: u32) {
+fn conv2d_backward_weight(id: Invocation) {
   let g = geometry();
-  let i = i32((group.y * groups.x + group.x) * SIZE + local);
+  let i = i32(number(id, SIZE));
   let inputs = i32(params.inputs);
   let outputs = i32(params.outputs);
   let n = i % outputs;
@@ -53,7 +48,7 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_
   let part = i / outputs / inputs / g.cols.taps / g.rows.taps;
   if (part >= i32(params.parts)) { return; }
   let first = part * i32(params.chunk);
-  let last = min(g.batch * g.rows.count * g.cols.count, first + i32(params.chunk));
+  let last = min(positions(g), first + i32(params.chunk));
   var sum = 0.0;
   var p = position(g, first);
   for (var i = first; i < last; i++) {
@@ -62,7 +57,5 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_
     p = next(g, p);
   }
   let tap = part * g.rows.w_size * g.cols.w_size + weight_at(g, t, s, vec2<i32>());
-  let to = (tap * inputs + k) * outputs + n;
-  if (params.adds == 1u) { sum += dw[to]; }
-  dw[to] = sum;
+  add_weights(tap * inputs + k, n, sum);
 }

@@ -1,8 +1,6 @@
 package shaders
 
 import (
-	"fmt"
-
 	"mrprism/internal/gpu"
 	"mrprism/internal/tensor"
 	"mrprism/internal/vector"
@@ -88,11 +86,6 @@ func conv2dAbsorb(params any, next *tensor.Kernel, nextParams any, at int) (tens
 		return tensor.Absorbed{Params: &p, From: map[int]int{convBias: 1, convResult: 2}}, true
 	}
 	return tensor.Absorbed{}, false
-}
-
-// conv2dActivation specialises the kernels for the activation.
-func conv2dActivation(params any) map[string]string {
-	return map[string]string{"ACTIVATION": fmt.Sprintf("%du", params.(*conv2dParams).Activation)}
 }
 
 // phased gives every phase a layer of workgroups.

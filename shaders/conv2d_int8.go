@@ -3,7 +3,6 @@ package shaders
 import (
 	_ "embed"
 	"fmt"
-	"maps"
 	"math"
 	"math/bits"
 
@@ -12,14 +11,11 @@ import (
 	"mrprism/internal/vector"
 )
 
-//go:embed conv2d_int8_finish.wgsl
-var conv2dInt8FinishPart string
+//go:embed conv2d_int8_common.wgsl
+var conv2dInt8CommonPart string
 
-//go:embed conv2d_int8_channels.wgsl
-var conv2dInt8ChannelsPart string
-
-//go:embed conv2d_int8_registers.wgsl
-var conv2dInt8RegistersFile string
+//go:embed conv2d_int8.wgsl
+var conv2dInt8File string
 
 //go:embed conv2d_int8_tiles.wgsl
 var conv2dInt8TilesFile string
@@ -27,14 +23,7 @@ var conv2dInt8TilesFile string
 //go:embed conv2d_int8_subgroups.wgsl
 var conv2dInt8SubgroupsFile string
 
-var (
-	conv2dInt8Parts           = joined(conv2dGeometryPart, quantizeWordsPart, conv2dInt8FinishPart, activationPart)
-	conv2dInt8RegistersSource = joined(conv2dInt8Parts, conv2dInt8ChannelsPart, conv2dInt8RegistersFile)
-	conv2dInt8SubgroupsSource = joined(conv2dInt8Parts, conv2dInt8ChannelsPart, conv2dInt8SubgroupsFile)
-	conv2dInt8TilesSource     = joined(conv2dInt8Parts, conv2dTermsPart, conv2dInt8TilesFile)
-)
-
-// conv2dInt8Params is word for word the Params of conv2d_int8_finish.wgsl.
+// conv2dInt8Params is word for word the Params of conv2d_int8_common.wgsl.
 type conv2dInt8Params struct {
 	conv2dParams
 	Int8, Shift, Int8Residual         uint32
@@ -59,18 +48,28 @@ var conv2dInt8 = &tensor.Kernel{
 	Fast: tensor.Fast(conv2dInt8Fast), Absorb: conv2dInt8Absorb,
 	Variants: []tensor.Variant{
 		{
-			Name: "subgroups", Source: conv2dInt8SubgroupsSource, Consts: conv2dInt8Consts,
+			Name: "subgroups", Enables: "enable subgroups;", Source: joined(conv2dInt8CommonPart, conv2dInt8SubgroupsFile),
 			Runs:    func(info gpu.Info, _ any) bool { return eightLanes(info) },
 			Prefers: func(_ gpu.Info, params any) bool { return params.(*conv2dInt8Params).Outputs >= 32 },
+			Header:  conv2dInt8Header,
 			Groups: func(params any) [3]int {
-				p := params.(*conv2dInt8Params)
-				return p.phased([3]int{ceil(p.pixels(), 16), ceil(int(p.Outputs), 32), 1})
+				return conv2dForwardGroups.subgroups(&params.(*conv2dInt8Params).conv2dParams)
 			},
 		},
-		conv2dInt8Slices("slices8x8", slices8x8), conv2dInt8Slices("slices16x16", slices16x16), conv2dInt8Slices("slices32x32", slices32x32),
-		conv2dInt8Tiles("tiles", tiles64x64), conv2dInt8Tiles("tiles32x32", tiles32x32),
 		{
-			Name: "registers", Source: conv2dInt8RegistersSource, Consts: conv2dInt8Consts,
+			Name: "tiles", Enables: "requires packed_4x8_integer_dot_product;", Source: joined(conv2dInt8CommonPart, conv2dInt8TilesFile),
+			Runs:    func(info gpu.Info, _ any) bool { return info.HasFeature(gpu.PackedDot) },
+			Prefers: onGPU,
+			Header: func(params any) string {
+				return conv2dInt8Header(params) + params.(*conv2dInt8Params).tile().constants()
+			},
+			Groups: func(params any) [3]int {
+				p := params.(*conv2dInt8Params)
+				return p.tile().groups(&p.conv2dParams)
+			},
+		},
+		{
+			Source: joined(conv2dInt8CommonPart, conv2dInt8File), Header: conv2dInt8Header,
 			Groups: func(params any) [3]int {
 				p := params.(*conv2dInt8Params)
 				return p.phased(tensor.Linear(ceil(p.pixels(), 8)*int(p.Outputs)/4, 32))
@@ -79,36 +78,14 @@ var conv2dInt8 = &tensor.Kernel{
 	},
 }
 
-func conv2dInt8Consts(params any) map[string]string {
+func conv2dInt8Header(params any) string {
 	p := params.(*conv2dInt8Params)
-	return map[string]string{"ACTIVATION": fmt.Sprintf("%du", p.Activation), "INT8": fmt.Sprintf("%du", p.Int8)}
+	return tensor.Constants(map[string]int{"ACTIVATION": int(p.Activation), "INT8": int(p.Int8)})
 }
 
-// conv2dInt8Tiles is the variant with tiles.
-func conv2dInt8Tiles(name string, tile conv2dTile) tensor.Variant {
-	return tensor.Variant{
-		Name: name, Source: conv2dInt8TilesSource, Prefers: onGPU,
-		Runs: func(info gpu.Info, _ any) bool { return info.HasFeature(gpu.PackedDot) },
-		Groups: func(params any) [3]int {
-			return forwardTiles(&params.(*conv2dInt8Params).conv2dParams, tile.rows, tile.columns)
-		},
-		Consts: func(params any) map[string]string {
-			constants := tile.consts()
-			maps.Copy(constants, conv2dInt8Consts(params))
-			return constants
-		},
-	}
-}
-
-// conv2dInt8Slices is what sliced is for floats; a term is a word.
-func conv2dInt8Slices(name string, tile conv2dTile) tensor.Variant {
-	v := conv2dInt8Tiles(name, tile)
-	runs := v.Runs
-	v.Runs = func(info gpu.Info, params any) bool {
-		p := &params.(*conv2dInt8Params).conv2dParams
-		return runs(info, params) && tile.fits(p, p.taps()*int(p.Inputs)/4)
-	}
-	return v
+// tile is that of conv2d_int8_tiles.wgsl, where a term is a word.
+func (p *conv2dInt8Params) tile() conv2dTile {
+	return forwardTile(&p.conv2dParams, p.taps()*int(p.Inputs)/4)
 }
 
 // conv2dInt8Absorb takes over what conv2dAbsorb does for floats, the sum with what is int8 already, and, where no more than a ReLU is on the

@@ -1,18 +1,11 @@
 package shaders
 
 import (
-	_ "embed"
 	"slices"
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/tensor"
 )
-
-//go:embed conv2d_split.wgsl
-var conv2dSplitPart string
-
-// conv2dSplitSources have two results.
-var conv2dSplitSources = newConv2dSources(conv2dSplitPart)
 
 // conv2dSplit takes x, weight, bias, residual, shortcut, as conv2dForward does, and the two parts of the result, of which the first has Chunk
 // outputs. No operator appends it: a convolution becomes it where it takes over the split that alone reads its result (conv2dAbsorb).
@@ -24,15 +17,11 @@ var conv2dSplit = &tensor.Kernel{
 // convRest is the position of conv2dSplit's last argument.
 const convRest = convResult + 1
 
-// conv2dSplitVariants are those of conv2dForward. What holds quads of outputs runs where a quad is of one part.
+// conv2dSplitVariants are those of conv2dForward.
 func conv2dSplitVariants() []tensor.Variant {
-	variants := conv2dSplitSources.forward()
+	variants := conv2dVariants(conv2dParted, conv2dForwardGroups)
 	for i := range variants {
-		v := &variants[i]
-		v.Entry = "conv2d_forward"
-		if runs := v.Runs; runs != nil {
-			v.Runs = func(info gpu.Info, params any) bool { return params.(*conv2dParams).Chunk%4 == 0 && runs(info, params) }
-		}
+		variants[i].Entry = "conv2d_forward"
 	}
 	return variants
 }

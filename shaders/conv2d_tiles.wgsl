@@ -1,23 +1,120 @@
-// Convolution for GPUs, as a product of matrices that are gathered on the way (implicit GEMM): a workgroup keeps a tile of
-// 4 ROWS × 4 COLUMNS results, 4 × 4 an invocation, and walks along the contraction STEP at a time, through workgroup memory.
-// Small tiles make more workgroups, large ones load less. The maths are those of conv2d.wgsl. Joined with
-// conv2d_tiles_channels.wgsl or conv2d_tiles_quads.wgsl, conv2d_products.wgsl, conv2d_terms.wgsl and the parts of conv2d.wgsl.
+// Convolution for GPUs, as a product of matrices that are gathered on the way (implicit GEMM): a
+// workgroup keeps a tile of 4 ROWS × 4 COLUMNS results, 4 × 4 an invocation, and walks along the
+// contraction STEP terms at a time, through workgroup memory. The maths are those of conv2d.wgsl;
+// inputs and outputs are multiples of four. Below conv2d_common.wgsl: element and stored are real4.
 //
-//   forward          rows are pixels (b, u, v),  columns outputs, the contraction runs over (t, s, input)
-//   backward_weight  rows are (t, s, input),     columns outputs, the contraction runs over the pixels of one part; no slices
+//   forward          rows are pixels (b, u, v),  columns outputs, the contraction runs over (t, s,
+//     input)
+//   backward_weight  rows are (t, s, input),     columns outputs, the contraction runs over the
+//     pixels of one part; no slices
+//
+// Where there are few results of long sums ("split-K" inside a workgroup), slices of a workgroup
+// have one tile, and each adds up its own terms: of every STEP terms slice i takes DEPTH, from
+// i DEPTH on.
+//
+// Where storage is of f16, forward at inference also multiplies and adds the terms of a step, eight
+// at most, in f16, at which GPUs are up to twice as fast, and the steps in f32: a sum of eight is
+// off by eight roundings of 2^-11 at most, and no error grows with the length of the contraction.
+//
+// The header also declares HALF (storage is f16, at inference), ROWS and COLUMNS (quads: 16, 16, or
+// 4, 4), SLICES (1, or 4 and more: 16), DEPTH (terms, a multiple of four: 8, 4) and PARTIALS (1, or
+// where there are slices SIZE).
 
-const PITCH: u32 = ROWS * 4u + 4u; // of a term quad, so that neighbours write to other banks of memory
+const TILE: u32 = ROWS * COLUMNS;
+const SIZE: u32 = TILE * SLICES;
+const STEP: u32 = DEPTH * SLICES;
+const LEFT: u32 = STEP * ROWS;
+const RIGHT: u32 = STEP * COLUMNS;
+// of a term quad, so that neighbours write to other banks of memory
+const PITCH: u32 = ROWS * 4u + 4u;
 const PADDED: u32 = LEFT + STEP;
-var<workgroup> left: array<real4, PADDED>; // forward: [term quad][row]; backward_weight: [term][row quad]
-var<workgroup> right: array<real4, RIGHT>; // [term][column quad]
 
-fn row_at(g: Geometry, i: i32) -> i32 { return row_of(g, term(g, i / i32(CHANNELS)), i % i32(CHANNELS), vec2<i32>()); }
+// forward: [term quad][row]; backward_weight: [term][row quad]
+var<workgroup> left: array<real4, PADDED>;
+var<workgroup> right: array<real4, RIGHT>; // [term][column quad]
+var<workgroup> partial: array<vec4<f32>, PARTIALS>;
+
+// whole gives the invocations of slice `row` the sum over all slices, one after the other, of what
+// each has of this row of its 4 × 4 results; the others keep what they have.
+fn whole(local: u32, row: u32, own: vec4<f32>, has: vec4<f32>) -> vec4<f32> {
+  partial[local] = own;
+  workgroupBarrier();
+  var sum = has;
+  if (local / TILE == row) {
+    sum = partial[local % TILE];
+    for (var slice = 1u; slice < SLICES; slice++) { sum += partial[slice * TILE + local % TILE]; }
+  }
+  workgroupBarrier();
+  return sum;
+}
+
+// Term is a quad of the contraction: tap (t, s) and quad k of the inputs.
+struct Term {
+  t: i32,
+  s: i32,
+  k: i32,
+}
+
+// term_after is the term n further on. Divisions take a GPU long, and most steps along the sum stay
+// within a tap.
+fn term_after(g: Geometry, a: Term, n: i32) -> Term {
+  let inputs = i32(params.inputs / 4u);
+  let k = a.k + n;
+  if (k < inputs) { return Term(a.t, a.s, k); }
+  let s = a.s + k / inputs;
+  return Term(a.t + s / g.cols.taps, s % g.cols.taps, k % inputs);
+}
+
+fn term(g: Geometry, i: i32) -> Term { return term_after(g, Term(0, 0, 0), i); }
+
+// position_after is the pixel n further on.
+fn position_after(g: Geometry, p: Position, n: i32) -> Position {
+  let v = p.v + n;
+  if (v < g.cols.count) { return Position(p.b, p.u, v); }
+  let u = p.u + v / g.cols.count;
+  return Position(p.b + u / g.rows.count, u % g.rows.count, v % g.cols.count);
+}
+
+// load_x is a term of a pixel of x, if it is ok, else zero.
+fn load_x(g: Geometry, p: Position, a: Term, ok: bool) -> real4 {
+  let pixel = source(g, p, a.t, a.s);
+  let inside = (pixel >= 0) & ok;
+  return select(real4(), x[select(0, pixel * i32(params.inputs / 4u) + a.k, inside)], inside);
+}
+
+// row_of is the row of the weights, (taps, inputs), that belongs to channel c of a term.
+fn row_of(g: Geometry, a: Term, c: i32, phase: vec2<i32>) -> i32 {
+  return weight_at(g, a.t, a.s, phase) * i32(params.inputs) + a.k * 4 + c;
+}
+
+// column is where the four outputs from n on begin in a row of the weights or a pixel, if it is ok.
+// Otherwise, and beyond the last output, it is any place: x is zero there, or no result is stored.
+fn column_at(row: i32, ok: bool, n: i32) -> i32 {
+  let quads = i32(params.outputs) / 4;
+  return select(0, row * quads, ok) + min(n / 4, quads - 1);
+}
+
+// plus is a sum and four terms more, one after the other.
+fn plus(sum: vec4<f32>, x: real4, w0: real4, w1: real4, w2: real4, w3: real4) -> vec4<f32> {
+  let v = vec4<f32>(x);
+  return (((sum + v.x * vec4<f32>(w0)) + v.y * vec4<f32>(w1)) + v.z * vec4<f32>(w2)) + v.w * vec4<f32>(w3);
+}
+
+fn plus_half(sum: real4, x: real4, w0: real4, w1: real4, w2: real4, w3: real4) -> real4 {
+  return (((sum + x.x * w0) + x.y * w1) + x.z * w2) + x.w * w3;
+}
+
+fn store(pixel: i32, column: i32, sum: vec4<f32>) {
+  if (column >= i32(params.outputs)) { return; }
+  var v = sum;
+  if (params.has_bias == 1u) { v += vec4<f32>(bias[column / 4]); }
+  put(pixel, column / 4, v);
+}
 
 @compute @workgroup_size(SIZE)
 fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
   let g = geometry();
   let phase = phase_of(group.z);
-  let channels = i32(CHANNELS);
   let length = g.rows.taps * g.cols.taps * i32(params.inputs);
   let first_row = i32(group.x * ROWS * 4u);
   let first_column = i32(group.y * COLUMNS * 4u);
@@ -26,24 +123,25 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
   let row = first_row + i32(row_quad) * 4;
   let column = first_column + i32(column_quad) * 4;
   let slice = local / TILE;
-  // What this invocation loads of every step: if it is one of the first, four terms of a row of x (neighbours load neighbouring ones), if it is one
-  // of the last, a term of four columns of the weights. They are under way while the step before is added up.
+  // What this invocation loads of every step: if it is one of the first, four terms of a row of x
+  // (neighbours load neighbouring ones), if it is one of the last, a term of four columns of the
+  // weights. They are under way while the step before is added up.
   let loads_x = local < LEFT;
   let x_row = local / 2u % (ROWS * 4u);
   let x_quad = local / (ROWS * 8u) * 2u + local % 2u;
   let x_position = position(g, first_row + i32(x_row));
   var x_at = i32(x_quad) * 4;
-  var x_term = term(g, x_at / channels);
+  var x_term = term(g, x_at / 4);
   var x_next = real4();
-  if (loads_x) { x_next = load_terms(g, x_position, terms(g, x_term), x_at, length); }
+  if (loads_x) { x_next = load_x(g, x_position, x_term, x_at < length); }
   let loads_w = local >= SIZE - RIGHT;
   let w_own = local - select(0u, SIZE - RIGHT, loads_w);
   let w_column = first_column + i32(w_own % COLUMNS) * 4;
   var w_at = i32(w_own / COLUMNS);
-  let w_channel = w_at % channels;
-  var w_term = term(g, w_at / channels);
+  let w_channel = w_at % 4;
+  var w_term = term(g, w_at / 4);
   var w_next = real4();
-  if (loads_w) { w_next = load_weights(row_of(g, w_term, w_channel, phase), w_at < length, w_column); }
+  if (loads_w) { w_next = w[column_at(row_of(g, w_term, w_channel, phase), w_at < length, w_column)]; }
   var s0 = vec4<f32>();
   var s1 = vec4<f32>();
   var s2 = vec4<f32>();
@@ -55,13 +153,13 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
     workgroupBarrier();
     if (loads_x) {
       x_at += i32(STEP);
-      x_term = term_after(g, x_term, i32(STEP) / channels);
-      x_next = load_terms(g, x_position, terms(g, x_term), x_at, length);
+      x_term = term_after(g, x_term, i32(STEP) / 4);
+      x_next = load_x(g, x_position, x_term, x_at < length);
     }
     if (loads_w) {
       w_at += i32(STEP);
-      w_term = term_after(g, w_term, i32(STEP) / channels);
-      w_next = load_weights(row_of(g, w_term, w_channel, phase), w_at < length, w_column);
+      w_term = term_after(g, w_term, i32(STEP) / 4);
+      w_next = w[column_at(row_of(g, w_term, w_channel, phase), w_at < length, w_column)];
     }
     var t0 = real4();
     var t1 = real4();
@@ -95,9 +193,9 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
     }
     workgroupBarrier();
   }
-  let last = min(row + 4, g.batch * g.rows.count * g.cols.count);
+  let last = min(row + 4, positions(g));
   if (SLICES > 1u) {
-    let sum = whole(local, 3u, s3, whole(local, 2u, s2, whole(local, 1u, s1, whole(local, 0u, s0, summed()))));
+    let sum = whole(local, 3u, s3, whole(local, 2u, s2, whole(local, 1u, s1, whole(local, 0u, s0, vec4<f32>()))));
     if (row + i32(slice) < last) { store(destination(g, position(g, row + i32(slice)), phase), column, sum); }
     return;
   }
@@ -112,26 +210,26 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
 @compute @workgroup_size(SIZE)
 fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
   let g = geometry();
-  let channels = i32(CHANNELS);
   let length = g.rows.taps * g.cols.taps * i32(params.inputs);
   let first_row = i32(group.x * ROWS * 4u);
   let first = i32(group.z * params.chunk);
-  let last = min(g.batch * g.rows.count * g.cols.count, first + i32(params.chunk));
-  // What this invocation loads of every step, as in forward: four rows of a pixel of x, and four columns of a pixel of dy.
+  let last = min(positions(g), first + i32(params.chunk));
+  // What this invocation loads of every step, as in forward: four rows of a pixel of x, and four
+  // columns of a pixel of dy.
   let x_row = first_row + i32(local % ROWS) * 4;
-  let x_terms = terms(g, term(g, x_row / channels));
+  let x_term = term(g, x_row / 4);
   let loads_x = local < LEFT;
   let x_pixel = first + i32(local / ROWS);
   var x_position = position(g, x_pixel);
   var x_next = real4();
-  if (loads_x) { x_next = load_terms(g, x_position, x_terms, x_row, select(0, length, x_pixel < last)); }
+  if (loads_x) { x_next = load_x(g, x_position, x_term, (x_row < length) & (x_pixel < last)); }
   let loads_dy = local >= SIZE - RIGHT;
   let dy_own = local - select(0u, SIZE - RIGHT, loads_dy);
   let dy_column = i32((group.y * COLUMNS + dy_own % COLUMNS) * 4u);
   let dy_pixel = first + i32(dy_own / COLUMNS);
   var dy_position = position(g, dy_pixel);
   var dy_next = real4();
-  if (loads_dy) { dy_next = load_gradients(destination(g, dy_position, vec2<i32>()), dy_pixel < last, dy_column); }
+  if (loads_dy) { dy_next = dy[column_at(destination(g, dy_position, vec2<i32>()), dy_pixel < last, dy_column)]; }
   var s0 = vec4<f32>();
   var s1 = vec4<f32>();
   var s2 = vec4<f32>();
@@ -144,11 +242,11 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(loca
     let further = (step + 1) * i32(DEPTH);
     if (loads_x) {
       x_position = position_after(g, x_position, i32(DEPTH));
-      x_next = load_terms(g, x_position, x_terms, x_row, select(0, length, x_pixel + further < last));
+      x_next = load_x(g, x_position, x_term, (x_row < length) & (x_pixel + further < last));
     }
     if (loads_dy) {
       dy_position = position_after(g, dy_position, i32(DEPTH));
-      dy_next = load_gradients(destination(g, dy_position, vec2<i32>()), dy_pixel + further < last, dy_column);
+      dy_next = dy[column_at(destination(g, dy_position, vec2<i32>()), dy_pixel + further < last, dy_column)];
     }
     for (var d = 0u; d < DEPTH; d++) {
       let a = vec4<f32>(left[d * ROWS + local / COLUMNS]);
@@ -165,5 +263,8 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(loca
   let part = i32(group.z) * g.rows.w_size * g.cols.w_size * i32(params.inputs);
   var sums = array<vec4<f32>, 4>(s0, s1, s2, s3);
   let end = min(row + 4, length);
-  for (var i = row; i < end; i++) { store_weights(part + row_at(g, i), column, sums[i - row]); }
+  if (column >= i32(params.outputs)) { return; }
+  for (var i = row; i < end; i++) {
+    add_weights(part + row_of(g, term(g, i / 4), i % 4, vec2<i32>()), column / 4, sums[i - row]);
+  }
 }

@@ -1,12 +1,16 @@
-// Binary cross-entropy of probabilities p against targets t, element by element (PAPER.md §3.8, §3.12).
+// Binary cross-entropy of probabilities p against targets t, element by element (PAPER.md §3.8,
+// §3.12).
 //
-//   l = -(t log p̂ + (1 - t) log(1 - p̂)),  p̂ = clamp(p, low, 1 - low)      dp += (p̂ - t) / (p̂ (1 - p̂)) dl
+//   l = -(t log p̂ + (1 - t) log(1 - p̂)),  p̂ = clamp(p, low, 1 - low)      dp += (p̂ - t) / (p̂
+//     (1 - p̂)) dl
 //
-// The gradient passes the clamp: a saturated p is still pulled back. No gradient by t. N elements of any shape, in two widths: joined
-// with widths_singles.wgsl or widths_quads.wgsl.
+// The gradient passes the clamp: a saturated p is still pulled back. No gradient by t. N elements
+// of any shape.
+//
+// Header: Invocation (number(id, SIZE) is the index of its element), stored and floats (what an
+// invocation reads and what it computes with: real4 and vec4<f32>, or real and f32) and WIDTH (how
+// many numbers that is: 4 or 1).
 
-alias real = f32; // what storage holds; f16 where a plan asks for it
-alias real4 = vec4<f32>;
 const SIZE: u32 = 64u;
 
 struct Params {
@@ -24,9 +28,8 @@ struct Params {
 fn clamped(i: u32) -> floats { return clamp(floats(p[i]), floats(params.low), floats(1.0 - params.low)); }
 
 @compute @workgroup_size(SIZE)
-fn cross_entropy_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                         @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn cross_entropy_forward(id: Invocation) {
+  let i = number(id, SIZE);
   if (i * WIDTH >= params.n) { return; }
   let q = clamped(i);
   let truth = floats(t[i]);
@@ -34,9 +37,8 @@ fn cross_entropy_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_w
 }
 
 @compute @workgroup_size(SIZE)
-fn cross_entropy_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                          @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn cross_entropy_backward(id: Invocation) {
+  let i = number(id, SIZE);
   if (i * WIDTH >= params.n) { return; }
   let q = clamped(i);
   dp[i] = stored(floats(dp[i]) + (q - floats(t[i])) / (q * (1.0 - q)) * floats(dl[i]));

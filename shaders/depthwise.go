@@ -13,11 +13,32 @@ var depthwiseFile string
 //go:embed depthwise_tiles.wgsl
 var depthwiseTilesFile string
 
-var (
-	depthwiseSource      = joined(conv2dGeometryPart, conv2dParamsPart, singlesPart, depthwiseFile)
-	depthwiseQuadsSource = joined(conv2dGeometryPart, conv2dParamsPart, quadsPart, depthwiseFile)
-	depthwiseTilesSource = joined(depthwiseQuadsSource, depthwiseTilesFile)
-)
+// depthwiseTiles and depthwiseQuads are variants with a quad of channels an invocation, depthwisePlain
+// has one where channels are no quads.
+func depthwiseTiles(runs func(info gpu.Info, params any) bool, groups func(p *conv2dParams) [3]int) tensor.Variant {
+	return tensor.Variant{
+		Name: "tiles", Source: joined(conv2dCommonPart, depthwiseTilesFile), Runs: runs, Prefers: onGPU,
+		Header: func(params any) string { return conv2dHeader(params.(*conv2dParams), 4, 4, conv2dWhole) },
+		Groups: func(params any) [3]int { return groups(params.(*conv2dParams)) },
+	}
+}
+
+// depthwisePlain is the variant with an invocation for each of n(p) results, or quads of them.
+func depthwisePlain(n func(p *conv2dParams) int) tensor.Variant {
+	v := twoWidths(joined(conv2dCommonPart, depthwiseFile), (*conv2dParams).inQuads,
+		func(p *conv2dParams, width int) [3]int { return tensor.Linear(n(p)/width, elementwise) })
+	v.Header = func(params any) string {
+		p := params.(*conv2dParams)
+		if p.inQuads() {
+			return conv2dHeader(p, 4, 4, conv2dWhole)
+		}
+		return conv2dHeader(p, 1, 1, conv2dWhole)
+	}
+	return v
+}
+
+// inQuads: outputs are a multiple of four.
+func (p *conv2dParams) inQuads() bool { return p.Outputs%4 == 0 }
 
 // The kernels of the depthwise convolution take conv2dParams with Inputs = Outputs = C.
 var (
@@ -27,35 +48,23 @@ var (
 		Name: "depthwise_backward_weight", Arguments: []gpu.Access{read, read, write}, Wide: []int{2}, Body: tensor.Body(depthwiseBackwardWeightBody),
 		Fast: tensor.Fast(depthwiseBackwardWeightFast),
 		Variants: []tensor.Variant{
-			{
-				Name: "tiles", Source: depthwiseTilesSource, Entry: "depthwise_backward_weight_tiles", Runs: outputQuads, Prefers: onGPU,
-				Groups: func(params any) [3]int {
-					p := params.(*conv2dParams)
-					return [3]int{int(p.Inputs) / 4, p.taps(), int(p.Parts)}
-				},
-			},
-			{Name: "quads", Source: depthwiseQuadsSource, Runs: outputQuads, Groups: depthwiseWeights(4)},
-			{Source: depthwiseSource, Groups: depthwiseWeights(1)},
+			depthwiseTiles(func(_ gpu.Info, params any) bool { return params.(*conv2dParams).inQuads() },
+				func(p *conv2dParams) [3]int { return [3]int{int(p.Inputs) / 4, p.taps(), int(p.Parts)} }),
+			depthwisePlain(func(p *conv2dParams) int { return int(p.Parts*p.Inputs) * p.taps() }),
 		},
 	}
 )
 
 func depthwiseGather(name string) *tensor.Kernel {
-	const entry = "depthwise_forward"
+	tiles := depthwiseTiles(fitsDepthwiseTiles, func(p *conv2dParams) [3]int {
+		tiles := ceil(int(p.Rows.Count), depthwiseRows) * ceil(int(p.Cols.Count), depthwiseColumns)
+		return [3]int{ceil(int(p.Inputs), 4*depthwiseQuads), tiles, int(p.Batch)}
+	})
+	plain := depthwisePlain(func(p *conv2dParams) int { return p.pixels() * int(p.Inputs) })
+	tiles.Entry, plain.Entry = "depthwise_forward", "depthwise_forward"
 	return &tensor.Kernel{
 		Name: name, Arguments: []gpu.Access{read, read, read, write}, Body: tensor.Body(depthwiseForwardBody), Fast: tensor.Fast(depthwiseForwardFast),
-		Variants: []tensor.Variant{
-			{
-				Name: "tiles", Source: depthwiseTilesSource, Entry: "depthwise_forward_tiles", Runs: fitsDepthwiseTiles, Prefers: onGPU,
-				Groups: func(params any) [3]int {
-					p := params.(*conv2dParams)
-					tiles := ceil(int(p.Rows.Count), depthwiseRows) * ceil(int(p.Cols.Count), depthwiseColumns)
-					return [3]int{ceil(int(p.Inputs), 4*depthwiseQuads), tiles, int(p.Batch)}
-				},
-			},
-			{Name: "quads", Source: depthwiseQuadsSource, Entry: entry, Runs: outputQuads, Groups: depthwiseResults(4)},
-			{Source: depthwiseSource, Entry: entry, Groups: depthwiseResults(1)},
-		},
+		Variants: []tensor.Variant{tiles, plain},
 	}
 }
 
@@ -68,27 +77,12 @@ const (
 )
 
 // fitsDepthwiseTiles: what a tile sees has room.
-func fitsDepthwiseTiles(info gpu.Info, params any) bool {
+func fitsDepthwiseTiles(_ gpu.Info, params any) bool {
 	p := params.(*conv2dParams)
 	sees := func(a conv2dAxis, positions int32) int {
 		return int((positions-1)*a.XStep + max(a.XTap, -a.XTap)*(a.Taps-1) + 1)
 	}
-	return outputQuads(info, params) && sees(p.Rows, depthwiseRows)*sees(p.Cols, depthwiseColumns)*depthwiseQuads <= depthwiseSeen
-}
-
-// depthwiseResults and depthwiseWeights are the workgroups with an invocation for so many channels of a pixel, or of a tap in one part.
-func depthwiseResults(channels int) func(params any) [3]int {
-	return func(params any) [3]int {
-		p := params.(*conv2dParams)
-		return tensor.Linear(p.pixels()*int(p.Inputs)/channels, elementwise)
-	}
-}
-
-func depthwiseWeights(channels int) func(params any) [3]int {
-	return func(params any) [3]int {
-		p := params.(*conv2dParams)
-		return tensor.Linear(int(p.Parts*p.Inputs)*p.taps()/channels, elementwise)
-	}
+	return p.inQuads() && sees(p.Rows, depthwiseRows)*sees(p.Cols, depthwiseColumns)*depthwiseQuads <= depthwiseSeen
 }
 
 func depthwiseForwardBody(p *conv2dParams, a []gpu.Array) {

@@ -1,23 +1,29 @@
-// Depthwise convolution for GPUs, a quad of channels an invocation. The maths are those of depthwise.wgsl, with which it is joined, and with
-// widths_quads.wgsl.
+// Depthwise convolution for GPUs, a quad of channels an invocation. The maths are those of
+// depthwise.wgsl. Below conv2d_common.wgsl: element and stored are real4.
 //
-//   forward, backward_x   a workgroup has ROWS × COLUMNS positions of an image and QUADS quads, and loads what they see of x once
-//   backward_weight       a workgroup has one tap and quad of one part, whose pixels its invocations share
+//   forward, backward_x   a workgroup has ROWS × COLUMNS positions of an image and QUADS quads, and
+//     loads what they see of x once
+//   backward_weight       a workgroup has one tap and quad of one part, whose pixels its
+//     invocations share
 
+const SIZE: u32 = 64u;
 const ROWS: i32 = 4;
 const COLUMNS: i32 = 8;
 const QUADS: i32 = 2; // ROWS × COLUMNS × QUADS = SIZE
 const SEEN: u32 = 512u;
 
+@group(0) @binding(4) var<storage, read_write> result: array<stored>; // y
+
 var<workgroup> seen: array<real4, SEEN>; // (rows, columns, QUADS) of x
 var<workgroup> sums: array<vec4<f32>, SIZE>;
 
-// reach is how far from the first to the last tap of an axis, and before how much of that lies before the first.
+// reach is how far from the first to the last tap of an axis, and before how much of that lies
+// before the first.
 fn reach(a: Axis) -> i32 { return (a.taps - 1) * abs(a.x_tap); }
 fn before(a: Axis) -> i32 { return max(0, (1 - a.taps) * a.x_tap); }
 
 @compute @workgroup_size(SIZE)
-fn depthwise_forward_tiles(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn depthwise_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
   let g = geometry();
   let r = g.rows;
   let c = g.cols;
@@ -58,19 +64,19 @@ fn depthwise_forward_tiles(@builtin(workgroup_id) group: vec3<u32>, @builtin(loc
     }
   }
   let to = destination(g, Position(b, u + row, v + col), none) * quads + n;
-  if (params.adds == 1u) { sum += vec4<f32>(y[to]); }
-  y[to] = real4(sum);
+  if (params.adds == 1u) { sum += vec4<f32>(result[to]); }
+  result[to] = real4(sum);
 }
 
 @compute @workgroup_size(SIZE)
-fn depthwise_backward_weight_tiles(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn depthwise_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
   let g = geometry();
   let quads = i32(params.inputs / WIDTH);
   let n = i32(group.x);
   let t = i32(group.y) / g.cols.taps;
   let s = i32(group.y) % g.cols.taps;
   let first = i32(group.z * params.chunk);
-  let last = min(g.batch * g.rows.count * g.cols.count, first + i32(params.chunk));
+  let last = min(positions(g), first + i32(params.chunk));
   var sum = vec4<f32>();
   let turns = (last - first + i32(SIZE - 1u - local)) / i32(SIZE);
   for (var turn = 0; turn < turns; turn++) {

@@ -1,7 +1,9 @@
-// int8 weights (…, C), packed four to a word, times the scale of their last-axis channel: y[i] = q[i] scale[i mod C].
-// An invocation has one word.
+// int8 weights (…, C), packed four to a word, times the scale of their last-axis channel: y[i] =
+// q[i] scale[i mod C]. An invocation has one word.
+//
+// Header: Invocation (number(id, SIZE) is the index of its element) and real (a number in storage:
+// f32; f16 in plans of halves).
 
-alias real = f32; // what storage holds; f16 where a plan asks for it
 const SIZE: u32 = 64u;
 
 struct Params {
@@ -10,18 +12,20 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> q: array<u32>; // ⌈n/4⌉ words, the first element in the low byte
-@group(0) @binding(2) var<storage, read> scale: array<f32>; // in a plan of halves too: a small one would lose digits
+// ⌈n/4⌉ words, the first element in the low byte
+@group(0) @binding(1) var<storage, read> q: array<u32>;
+// in a plan of halves too: a small one would lose digits
+@group(0) @binding(2) var<storage, read> scale: array<f32>;
 @group(0) @binding(3) var<storage, read_write> y: array<real>;
 
 @compute @workgroup_size(SIZE)
-fn dequantize(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-              @builtin(local_invocation_index) local: u32) {
-  let first = 4u * ((group.y * groups.x + group.x) * SIZE + local);
+fn dequantize(id: Invocation) {
+  let first = 4u * (number(id, SIZE));
   if (first >= params.n) { return; }
   let word = q[first / 4u];
   for (var k = 0u; k < min(4u, params.n - first); k++) {
-    let value = bitcast<i32>(word << (24u - 8u * k)) >> 24u; // the shift to the right carries the sign
+    // the shift to the right carries the sign
+    let value = bitcast<i32>(word << (24u - 8u * k)) >> 24u;
     y[first + k] = real(f32(value) * scale[(first + k) % params.channels]);
   }
 }

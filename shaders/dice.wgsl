@@ -1,9 +1,13 @@
-// Dice semimetric loss of probabilities p against soft targets t (Wang et al. 2023), maps (B, P, K) of P pixels, one loss for each of B·K.
+// Dice semimetric loss of probabilities p against soft targets t (Wang et al. 2023), maps (B, P, K)
+// of P pixels, one loss for each of B·K.
 //
-//   dice_partial   partials[c, b, k] = (Σ_j |p - t|, Σ_j p + t) over pixels c + j chunks; reduce_rows_write adds them up to sums (B, K, 2)
+//   dice_partial   partials[c, b, k] = (Σ_j |p - t|, Σ_j p + t) over pixels c + j chunks;
+//     reduce_rows_write adds them up to sums (B, K, 2)
 //   dice_forward   l = n / (d + 1) of sums (n, d)            dp += dl (sign(p - t) - l) / (d + 1)
 //
 // Sums are in a fixed order, so that they repeat bit by bit. No gradient by t.
+//
+// Header: Invocation (number(id, SIZE) is the index of its element).
 
 const SIZE: u32 = 64u;
 
@@ -29,9 +33,8 @@ struct Params {
 fn loss(s: vec2<f32>) -> f32 { return s.x / (s.y + 1.0); }
 
 @compute @workgroup_size(SIZE)
-fn dice_partial(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn dice_partial(id: Invocation) {
+  let i = number(id, SIZE);
   if (i >= params.chunks * params.maps) { return; }
   let chunk = i / params.maps;
   let map = i % params.maps;
@@ -48,17 +51,15 @@ fn dice_partial(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups
 }
 
 @compute @workgroup_size(SIZE)
-fn dice_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn dice_forward(id: Invocation) {
+  let i = number(id, SIZE);
   if (i >= params.maps) { return; }
   l[i] = loss(totals[i]);
 }
 
 @compute @workgroup_size(SIZE)
-fn dice_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                 @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn dice_backward(id: Invocation) {
+  let i = number(id, SIZE);
   let row = params.pixels * params.classes;
   if (i >= params.maps / params.classes * row) { return; }
   let map = i / row * params.classes + i % params.classes;

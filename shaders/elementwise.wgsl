@@ -5,10 +5,10 @@
 //   add_scaled      dx += factor dy
 //   add_broadcast   y[b, i] = a[b, i] + table[i], i < N / batch
 //
-// In two widths: joined with widths_singles.wgsl or widths_quads.wgsl.
+// Header: Invocation (number(id, SIZE) is the index of its element), stored and floats (what an
+// invocation reads and what it computes with: real4 and vec4<f32>, or real and f32) and WIDTH (how
+// many numbers that is: 4 or 1).
 
-alias real = f32; // what storage holds; f16 where a plan asks for it
-alias real4 = vec4<f32>;
 const SIZE: u32 = 64u;
 
 struct Params {
@@ -24,17 +24,15 @@ struct Params {
 @group(0) @binding(2) var<storage, read_write> y: array<stored>;
 
 @compute @workgroup_size(SIZE)
-fn add_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-               @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn add_forward(id: Invocation) {
+  let i = number(id, SIZE);
   if (i * WIDTH >= params.n) { return; }
   sum[i] = stored(floats(a[i]) + floats(b[i]));
 }
 
 @compute @workgroup_size(SIZE)
-fn add_broadcast_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                         @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn add_broadcast_forward(id: Invocation) {
+  let i = number(id, SIZE);
   let period = params.period / WIDTH;
   if (i >= period) { return; }
   let add = floats(b[i]);
@@ -42,17 +40,15 @@ fn add_broadcast_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_w
 }
 
 @compute @workgroup_size(SIZE)
-fn scale_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                 @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn scale_forward(id: Invocation) {
+  let i = number(id, SIZE);
   if (i * WIDTH >= params.n) { return; }
   y[i] = stored(params.factor * floats(a[i]));
 }
 
 @compute @workgroup_size(SIZE)
-fn add_scaled(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-              @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn add_scaled(id: Invocation) {
+  let i = number(id, SIZE);
   if (i * WIDTH >= params.n) { return; }
   y[i] = stored(floats(y[i]) + params.factor * floats(a[i]));
 }

@@ -2,12 +2,12 @@
 //
 //   y[b,p,k] = Σ_m s_m z[b,p,m,k],   s_m = v[b,m,k] e^ℓ[b,p,m,k] / Σ_j v[b,j,k] e^ℓ[b,p,j,k]
 //
-// ℓ, z (B, P, M, K); v (B, M, K) is 1 where rater m labelled structure k of image b, else 0, and a missing rater drops out;
-// y (B, P, K), P pixels. A structure that nobody labelled gives 0.
+// ℓ, z (B, P, M, K); v (B, M, K) is 1 where rater m labelled structure k of image b, else 0, and a
+// missing rater drops out; y (B, P, K), P pixels. A structure that nobody labelled gives 0.
 //
 //   dz += s_m dy        dℓ += s_m (z_m - y) dy
 //
-// Joined with raters_block.wgsl.
+// Below raters_block.wgsl.
 
 const NOBODY: f32 = -1.0e30; // in place of ℓ of who did not label
 
@@ -70,12 +70,11 @@ fn fused(block: u32, s: array<f32, VALUES>) -> array<f32, RESULTS> {
 }
 
 @compute @workgroup_size(SIZE)
-fn fuse_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn fuse_forward(id: Invocation) {
+  let i = number(id, SIZE);
   if (i >= blocks()) { return; }
-  let block = group.z * blocks() + i;
-  var sums = fused(block, shares(block, group.z));
+  let block = id.group.z * blocks() + i;
+  var sums = fused(block, shares(block, id.group.z));
   for (var q = 0u; q < RESULT_QUADS; q++) {
     var v = floats();
     for (var n = 0u; n < WIDTH; n++) { v = with_lane(v, n, sums[q * WIDTH + n]); }
@@ -84,12 +83,11 @@ fn fuse_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups
 }
 
 @compute @workgroup_size(SIZE)
-fn fuse_backward_z(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                   @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn fuse_backward_z(id: Invocation) {
+  let i = number(id, SIZE);
   if (i >= blocks()) { return; }
-  let block = group.z * blocks() + i;
-  var s = shares(block, group.z);
+  let block = id.group.z * blocks() + i;
+  var s = shares(block, id.group.z);
   var d = gradients(block);
   for (var q = 0u; q < QUADS; q++) {
     var v = floats(dz[block * QUADS + q]);
@@ -102,12 +100,11 @@ fn fuse_backward_z(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgro
 }
 
 @compute @workgroup_size(SIZE)
-fn fuse_backward_confidence(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                            @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn fuse_backward_confidence(id: Invocation) {
+  let i = number(id, SIZE);
   if (i >= blocks()) { return; }
-  let block = group.z * blocks() + i;
-  var s = shares(block, group.z);
+  let block = id.group.z * blocks() + i;
+  var s = shares(block, id.group.z);
   var d = gradients(block);
   var sums = fused(block, s);
   for (var q = 0u; q < QUADS; q++) {

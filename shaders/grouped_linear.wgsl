@@ -3,8 +3,10 @@
 //   y[p, g, o]   = bias[g, o] + Σ_i x[p, g, i] w[g, i, o], or the sigmoid of that
 //   dx[p, g, i] += Σ_o dy[p, g, o] w[g, i, o]
 //   dw[s, g, i, o] = Σ_{p in part s} x[p, g, i] dy[p, g, o]
+//
+// Header: Invocation (number(id, SIZE) is the index of its element) and real (a number in storage:
+// f32; f16 in plans of halves).
 
-alias real = f32; // what storage holds; f16 where a plan asks for it
 const SIZE: u32 = 64u;
 
 struct Params {
@@ -29,9 +31,8 @@ struct Params {
 @group(0) @binding(3) var<storage, read_write> dw: array<f32>;
 
 @compute @workgroup_size(SIZE)
-fn grouped_linear_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                          @builtin(local_invocation_index) local: u32) {
-  let index = (group.y * groups.x + group.x) * SIZE + local;
+fn grouped_linear_forward(id: Invocation) {
+  let index = number(id, SIZE);
   let p = params;
   if (index >= p.pixels * p.groups * p.outputs) { return; }
   let o = index % p.outputs;
@@ -48,9 +49,8 @@ fn grouped_linear_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_
 }
 
 @compute @workgroup_size(SIZE)
-fn grouped_linear_backward_x(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                             @builtin(local_invocation_index) local: u32) {
-  let index = (group.y * groups.x + group.x) * SIZE + local;
+fn grouped_linear_backward_x(id: Invocation) {
+  let index = number(id, SIZE);
   let p = params;
   if (index >= p.pixels * p.groups * p.inputs) { return; }
   let i = index % p.inputs;
@@ -65,9 +65,8 @@ fn grouped_linear_backward_x(@builtin(workgroup_id) group: vec3<u32>, @builtin(n
 }
 
 @compute @workgroup_size(SIZE)
-fn grouped_linear_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                                  @builtin(local_invocation_index) local: u32) {
-  let index = (group.y * groups.x + group.x) * SIZE + local;
+fn grouped_linear_backward_weight(id: Invocation) {
+  let index = number(id, SIZE);
   let p = params;
   let o = index % p.outputs;
   let i = (index / p.outputs) % p.inputs;

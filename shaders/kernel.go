@@ -1,21 +1,14 @@
 package shaders
 
 import (
-	"fmt"
-	"regexp"
 	"strings"
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/tensor"
 )
 
-var directives = regexp.MustCompile(`(?m)^(?:enable|requires) .*;\n+`)
-
-// joined is the WGSL of files that need each other, or of what is joined already: their directives, which come first in WGSL, then the rest.
-func joined(parts ...string) string {
-	text := strings.Join(parts, "\n")
-	return strings.Join(directives.FindAllString(text, -1), "") + directives.ReplaceAllString(text, "")
-}
+// joined is the WGSL of a family's shared part and of a file that needs it.
+func joined(part, file string) string { return part + "\n" + file }
 
 // perElement is a kernel with one invocation for each of count(params) elements, in workgroups of 64.
 // Its body is nil where inPieces or inRows gives it.
@@ -27,6 +20,13 @@ func perElement[P any](name, source string, arguments []gpu.Access, count func(p
 			Groups: func(p any) [3]int { return tensor.Linear(int(count(p.(*P))), elementwise) },
 		}},
 	}
+}
+
+// below is perElement with a header.
+func below[P any](header, name, source string, arguments []gpu.Access, count func(p *P) uint32, body func(p *P, a []gpu.Array)) *tensor.Kernel {
+	k := perElement(name, source, arguments, count, body)
+	k.Variants[0].Header = func(any) string { return header }
+	return k
 }
 
 // faster gives a kernel its body in float32.
@@ -73,13 +73,4 @@ func onCPU(info gpu.Info, _ any) bool { return info.Kind == gpu.KindCPU }
 func eightLanes(info gpu.Info) bool {
 	eight := strings.Contains(info.Adapter, "llvmpipe") && strings.Contains(info.Adapter, "256 bits")
 	return info.Kind == gpu.KindCPU && info.HasFeature("subgroups") && eight
-}
-
-// unsigned writes values as WGSL's constants of u32.
-func unsigned(values map[string]int) map[string]string {
-	written := map[string]string{}
-	for name, value := range values {
-		written[name] = fmt.Sprintf("%du", value)
-	}
-	return written
 }

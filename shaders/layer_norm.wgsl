@@ -4,9 +4,12 @@
 //   dx += r (g - mean_c g - x̂ mean_c (g x̂)),  g = dy scale
 //   dscale += Σ_rows dy x̂     dbias += Σ_rows dy
 //
-// The row kernels give a row to an invocation; the sums over rows are taken in chunks of interleaved rows (reduce.wgsl).
+// The row kernels give a row to an invocation; the sums over rows are taken in chunks of
+// interleaved rows (reduce.wgsl).
+//
+// Header: Invocation (number(id, SIZE) is the index of its element) and real (a number in storage:
+// f32; f16 in plans of halves).
 
-alias real = f32; // what storage holds; f16 where a plan asks for it
 const SIZE: u32 = 64u;
 
 struct Params {
@@ -28,15 +31,15 @@ struct Params {
 @group(0) @binding(3) var<storage, read> statistics: array<f32>; // (2, rows)
 @group(0) @binding(4) var<storage, read> gain: array<real>; // scale
 @group(0) @binding(5) var<storage, read_write> dx: array<real>;
-@group(0) @binding(4) var<storage, read_write> partials: array<f32>; // (2, chunks, C): of dy x̂, of dy
+// (2, chunks, C): of dy x̂, of dy
+@group(0) @binding(4) var<storage, read_write> partials: array<f32>;
 @group(0) @binding(1) var<storage, read> sums: array<f32>; // the same
 @group(0) @binding(2) var<storage, read_write> dscale: array<f32>;
 @group(0) @binding(3) var<storage, read_write> dbias: array<f32>;
 
 @compute @workgroup_size(SIZE)
-fn layer_norm_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                      @builtin(local_invocation_index) local: u32) {
-  let row = (group.y * groups.x + group.x) * SIZE + local;
+fn layer_norm_forward(id: Invocation) {
+  let row = number(id, SIZE);
   if (row >= params.rows) { return; }
   let channels = params.channels;
   let first = row * channels;
@@ -56,9 +59,8 @@ fn layer_norm_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_work
 }
 
 @compute @workgroup_size(SIZE)
-fn layer_norm_backward_x(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                         @builtin(local_invocation_index) local: u32) {
-  let row = (group.y * groups.x + group.x) * SIZE + local;
+fn layer_norm_backward_x(id: Invocation) {
+  let row = number(id, SIZE);
   if (row >= params.rows) { return; }
   let channels = params.channels;
   let first = row * channels;
@@ -80,9 +82,8 @@ fn layer_norm_backward_x(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_w
 }
 
 @compute @workgroup_size(SIZE)
-fn layer_norm_backward_partial(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                               @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn layer_norm_backward_partial(id: Invocation) {
+  let i = number(id, SIZE);
   let step = params.chunks * params.channels;
   if (i >= step) { return; }
   var a = 0.0;
@@ -102,9 +103,8 @@ fn layer_norm_backward_partial(@builtin(workgroup_id) group: vec3<u32>, @builtin
 }
 
 @compute @workgroup_size(SIZE)
-fn layer_norm_backward_parameters(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                                  @builtin(local_invocation_index) local: u32) {
-  let c = (group.y * groups.x + group.x) * SIZE + local;
+fn layer_norm_backward_parameters(id: Invocation) {
+  let c = number(id, SIZE);
   if (c >= params.channels) { return; }
   let channels = params.channels;
   let chunks = params.chunks;

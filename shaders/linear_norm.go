@@ -17,11 +17,6 @@ var linearNormFile string
 //go:embed linear_norm_subgroups.wgsl
 var linearNormSubgroupsFile string
 
-var (
-	linearNormSource          = joined(linearNormRowsPart, linearNormFile)
-	linearNormSubgroupsSource = joined(linearNormRowsPart, linearNormSubgroupsFile)
-)
-
 // linearNormParams is word for word the Params of linear_norm_rows.wgsl.
 type linearNormParams struct {
 	Rows, Inputs, Outputs uint32
@@ -36,26 +31,26 @@ var linearNormForward = &tensor.Kernel{
 	Body: tensor.Body(linearNormForwardBody), Fast: tensor.Fast(linearNormForwardFast),
 	Variants: []tensor.Variant{
 		{
-			Name: "subgroups", Source: linearNormSubgroupsSource,
+			Name: "subgroups", Enables: "enable subgroups;", Source: joined(linearNormRowsPart, linearNormSubgroupsFile),
 			Runs: func(info gpu.Info, params any) bool {
 				return eightLanes(info) && params.(*linearNormParams).Outputs%32 == 0
 			},
 			Groups: func(params any) [3]int { return tensor.Linear(int(params.(*linearNormParams).Rows), 16) },
-			Consts: func(params any) map[string]string {
+			Header: func(params any) string {
 				outputs := params.(*linearNormParams).Outputs
-				return unsigned(map[string]int{"LANES": int(outputs / 4), "SUBGROUPS": int(outputs / 32), "MOMENTS": int(outputs / 2)})
+				return tensor.Constants(map[string]int{"LANES": int(outputs / 4), "SUBGROUPS": int(outputs / 32), "MOMENTS": int(outputs / 2)})
 			},
 		},
 		{
-			Source: linearNormSource, Prefers: onGPU, // emulated without subgroups it is slower than the two that it replaces, and longer to compile
+			Source: joined(linearNormRowsPart, linearNormFile), Prefers: onGPU, // emulated without subgroups it is slower than the two that it replaces, and longer to compile
 			Groups: func(params any) [3]int {
 				p := params.(*linearNormParams)
 				blocks := linearNormSize(p) / int(p.Outputs/4)
 				return tensor.Linear(int(p.Rows), 8*blocks)
 			},
-			Consts: func(params any) map[string]string {
+			Header: func(params any) string {
 				size := linearNormSize(params.(*linearNormParams))
-				return unsigned(map[string]int{"SIZE": size, "QUADS": 8 * size})
+				return tensor.Constants(map[string]int{"SIZE": size, "QUADS": 8 * size})
 			},
 		},
 	},

@@ -1,14 +1,14 @@
-// A linear map, a residual and the layer normalisation of the sum, at inference: u = x w + bias + residual, y = (u - μ) r scale + shift, with
-// μ and r of every row of u as in layer_norm.wgsl. Rows are computed in blocks of 8, a workgroup's invocations as many
-// blocks as they suffice for: an invocation keeps one quad of outputs of each of its block's rows. Inputs and outputs are multiples of four, outputs
-// from 32 to 4 SIZE. Joined with linear_norm_rows.wgsl.
-
-const SIZE: u32 = 64u;
-const QUADS: u32 = 512u; // 8 SIZE
+// A linear map, a residual and the layer normalisation of the sum, at inference: u = x w + bias +
+// residual, y = (u - μ) r scale + shift, with μ and r of every row of u as in layer_norm.wgsl. Rows
+// are computed in blocks of 8, a workgroup's invocations as many blocks as they suffice for: an
+// invocation keeps one quad of outputs of each of its block's rows. Inputs and outputs are
+// multiples of four, outputs from 32 to 4 SIZE. Below linear_norm_rows.wgsl.
+// The header also declares SIZE (invocations of a workgroup: 32 to 128) and QUADS (8 SIZE).
 
 @group(0) @binding(1) var<storage, read> x: array<real4>;
 
-// of each quad, of row after row of block after block: its mean and its squared distances from it, summed; then, of each row, μ and r
+// of each quad, of row after row of block after block: its mean and its squared distances from it,
+// summed; then, of each row, μ and r
 var<workgroup> quads: array<vec2<f32>, QUADS>;
 var<workgroup> moments: array<vec2<f32>, SIZE>;
 

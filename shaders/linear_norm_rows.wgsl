@@ -1,7 +1,6 @@
-// Part of linear_norm*.wgsl: their parameters and arguments but x, and the moments of a row.
-
-alias real = f32; // what storage holds; f16 where a plan asks for it
-alias real4 = vec4<f32>; // the same, in quads
+// Shared part of linear_norm*.wgsl: their parameters and arguments but x, and the moments of a row.
+//
+// Header: real4 (four numbers in storage: vec4<f32>; of f16 in plans of halves).
 
 struct Params {
   rows: u32,
@@ -28,8 +27,9 @@ fn started(row: u32, quad: u32, quads: u32) -> vec4<f32> {
   return v;
 }
 
-// joined are the moments (mean, squared distances from it, summed) of n parts of a row and of one more, each of so many outputs, as Chan, Golub
-// and LeVeque (1983) join those of parts: no difference of large sums.
+// joined are the moments (mean, squared distances from it, summed) of n parts of a row and of one
+// more, each of so many outputs, as Chan, Golub and LeVeque (1983) join those of parts: no
+// difference of large sums.
 fn joined(all: vec2<f32>, n: u32, part: vec2<f32>, outputs: f32) -> vec2<f32> {
   let share = 1.0 / f32(n + 1u);
   let d = part.x - all.x;

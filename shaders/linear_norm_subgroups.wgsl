@@ -1,16 +1,13 @@
-enable subgroups;
-
-// linear_norm.wgsl for processors that emulate a GPU with subgroups of eight: a workgroup computes 16 whole rows, a subgroup 32 outputs of
-// each. A lane keeps one quad of outputs of every row, and loads x for two of the rows; a broadcast gives it to the others. Outputs are a
-// multiple of 32. Joined with linear_norm_rows.wgsl.
-
-const LANES: u32 = 8u; // outputs / 4
-const SUBGROUPS: u32 = 1u; // LANES / 8
-const MOMENTS: u32 = 16u; // of 16 rows
+// linear_norm.wgsl for processors that emulate a GPU with subgroups of eight: a workgroup computes
+// 16 whole rows, a subgroup 32 outputs of each. A lane keeps one quad of outputs of every row, and
+// loads x for two of the rows; a broadcast gives it to the others. Outputs are a multiple of 32.
+// Below linear_norm_rows.wgsl. The header also declares LANES (outputs / 4: 8), SUBGROUPS (LANES / 8:
+// 1) and MOMENTS (of 16 rows: 16 SUBGROUPS).
 
 @group(0) @binding(1) var<storage, read> x: array<real>;
 
-// of each subgroup's 32 outputs of each row: their mean, and their squared distances from it, summed
+// of each subgroup's 32 outputs of each row: their mean, and their squared distances from it,
+// summed
 var<workgroup> moments: array<vec2<f32>, MOMENTS>;
 
 fn keep_moments(at: u32, v: vec4<f32>) {
@@ -25,55 +22,43 @@ fn finish(row: u32, at: u32, lane: u32, v: vec4<f32>) {
   store(row, lane, LANES, mean_and_rate(m), v);
 }
 
+// low and high are the numbers of lanes 0 to 3 and 4 to 7.
+fn low(v: f32) -> vec4<f32> {
+  return vec4<f32>(subgroupBroadcast(v, 0u), subgroupBroadcast(v, 1u), subgroupBroadcast(v, 2u), subgroupBroadcast(v, 3u));
+}
+fn high(v: f32) -> vec4<f32> {
+  return vec4<f32>(subgroupBroadcast(v, 4u), subgroupBroadcast(v, 5u), subgroupBroadcast(v, 6u), subgroupBroadcast(v, 7u));
+}
+
+fn outer(outputs: vec4<f32>, rows: vec4<f32>) -> mat4x4<f32> {
+  return mat4x4<f32>(outputs * rows.x, outputs * rows.y, outputs * rows.z, outputs * rows.w);
+}
+
 @compute @workgroup_size(LANES)
 fn linear_norm_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                       @builtin(local_invocation_index) lane: u32) {
+                       @builtin(local_invocation_index) local: u32) {
   let first = (group.y * groups.x + group.x) * 16u;
   let last = min(first + 16u, params.rows);
-  var sums: array<vec4<f32>, 16>;
-  for (var row = first; row < last; row++) { sums[row - first] = started(row, lane, LANES); }
+  var sums: array<mat4x4<f32>, 4>;
+  for (var row = first; row < last; row++) { sums[(row - first) / 4u][(row - first) % 4u] = started(row, local, LANES); }
   var s0 = sums[0];
   var s1 = sums[1];
   var s2 = sums[2];
   var s3 = sums[3];
-  var s4 = sums[4];
-  var s5 = sums[5];
-  var s6 = sums[6];
-  var s7 = sums[7];
-  var s8 = sums[8];
-  var s9 = sums[9];
-  var s10 = sums[10];
-  var s11 = sums[11];
-  var s12 = sums[12];
-  var s13 = sums[13];
-  var s14 = sums[14];
-  var s15 = sums[15];
-  let a = min(first + lane % 8u, params.rows - 1u) * params.inputs;
-  let b = min(first + 8u + lane % 8u, params.rows - 1u) * params.inputs;
+  let a = min(first + local % 8u, params.rows - 1u) * params.inputs;
+  let b = min(first + 8u + local % 8u, params.rows - 1u) * params.inputs;
   for (var k = 0u; k < params.inputs; k++) {
-    let weight = vec4<f32>(w[k * LANES + lane]);
+    let weight = vec4<f32>(w[k * LANES + local]);
     let va = f32(x[a + k]);
     let vb = f32(x[b + k]);
-    s0 += subgroupBroadcast(va, 0u) * weight;
-    s1 += subgroupBroadcast(va, 1u) * weight;
-    s2 += subgroupBroadcast(va, 2u) * weight;
-    s3 += subgroupBroadcast(va, 3u) * weight;
-    s4 += subgroupBroadcast(va, 4u) * weight;
-    s5 += subgroupBroadcast(va, 5u) * weight;
-    s6 += subgroupBroadcast(va, 6u) * weight;
-    s7 += subgroupBroadcast(va, 7u) * weight;
-    s8 += subgroupBroadcast(vb, 0u) * weight;
-    s9 += subgroupBroadcast(vb, 1u) * weight;
-    s10 += subgroupBroadcast(vb, 2u) * weight;
-    s11 += subgroupBroadcast(vb, 3u) * weight;
-    s12 += subgroupBroadcast(vb, 4u) * weight;
-    s13 += subgroupBroadcast(vb, 5u) * weight;
-    s14 += subgroupBroadcast(vb, 6u) * weight;
-    s15 += subgroupBroadcast(vb, 7u) * weight;
+    s0 += outer(weight, low(va));
+    s1 += outer(weight, high(va));
+    s2 += outer(weight, low(vb));
+    s3 += outer(weight, high(vb));
   }
-  let at = lane / 8u * 16u;
-  sums = array<vec4<f32>, 16>(s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11, s12, s13, s14, s15);
-  for (var row = first; row < last; row++) { keep_moments(at + row - first, sums[row - first]); }
+  let at = local / 8u * 16u;
+  sums = array<mat4x4<f32>, 4>(s0, s1, s2, s3);
+  for (var row = first; row < last; row++) { keep_moments(at + row - first, sums[(row - first) / 4u][(row - first) % 4u]); }
   workgroupBarrier();
-  for (var row = first; row < last; row++) { finish(row, row - first, lane, sums[row - first]); }
+  for (var row = first; row < last; row++) { finish(row, row - first, local, sums[(row - first) / 4u][(row - first) % 4u]); }
 }

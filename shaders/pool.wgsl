@@ -1,12 +1,17 @@
-// Pooling of images x (B, H, W, C) to y (B, H', W', C) over windows of kh × kw pixels; what lies outside the image is left out.
+// Pooling of images x (B, H, W, C) to y (B, H', W', C) over windows of kh × kw pixels; what lies
+// outside the image is left out.
 //
-//   max       y[o] = max of the window;  dx[i] += Σ of dy[o] over the windows o whose first maximum, row by row, is i
-//   average   y[o] = Σ of the window / n(o), n its pixels inside;  dx[i] += Σ dy[o] / n(o) over the windows o that hold i
+//   max       y[o] = max of the window;  dx[i] += Σ of dy[o] over the windows o whose first
+//     maximum, row by row, is i
+//   average   y[o] = Σ of the window / n(o), n its pixels inside;  dx[i] += Σ dy[o] / n(o) over the
+//     windows o that hold i
 //
-// An invocation has an x and a channel; the row is the workgroup's y and z. max_pool_place notes for each window where its
-// maximum is, as y W + x, exact in f32 up to 2^24 pixels.
+// An invocation has an x and a channel; the row is the workgroup's y and z. max_pool_place notes
+// for each window where its maximum is, as y W + x, exact in f32 up to 2^24 pixels.
+//
+// Header: Invocation (number(id, SIZE) is the index of its element) and real (a number in storage:
+// f32; f16 in plans of halves).
 
-alias real = f32; // what storage holds; f16 where a plan asks for it
 const SIZE: u32 = 64u;
 
 struct Params {
@@ -75,30 +80,27 @@ fn best(row: i32, column: i32) -> Best {
 }
 
 @compute @workgroup_size(SIZE)
-fn max_pool_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                    @builtin(local_invocation_index) local: u32) {
-  let row = i32(group.z * groups.y + group.y);
-  let column = i32(group.x * SIZE + local);
+fn max_pool_forward(id: Invocation) {
+  let row = i32(id.group.z * id.groups.y + id.group.y);
+  let column = i32(id.group.x * SIZE + id.local);
   let columns = params.out_width * params.channels;
   if (row >= params.rows || column >= columns) { return; }
   y[row * columns + column] = real(best(row, column).value);
 }
 
 @compute @workgroup_size(SIZE)
-fn max_pool_place(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                  @builtin(local_invocation_index) local: u32) {
-  let row = i32(group.z * groups.y + group.y);
-  let column = i32(group.x * SIZE + local);
+fn max_pool_place(id: Invocation) {
+  let row = i32(id.group.z * id.groups.y + id.group.y);
+  let column = i32(id.group.x * SIZE + id.local);
   let columns = params.out_width * params.channels;
   if (row >= params.rows || column >= columns) { return; }
   places_out[row * columns + column] = f32(best(row, column).place);
 }
 
 @compute @workgroup_size(SIZE)
-fn max_pool_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                     @builtin(local_invocation_index) local: u32) {
-  let row = i32(group.z * groups.y + group.y);
-  let column = i32(group.x * SIZE + local);
+fn max_pool_backward(id: Invocation) {
+  let row = i32(id.group.z * id.groups.y + id.group.y);
+  let column = i32(id.group.x * SIZE + id.local);
   if (row >= params.rows || column >= params.width * params.channels) { return; }
   let b = row / params.height;
   let iy = row - b * params.height;
@@ -121,10 +123,9 @@ fn max_pool_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workg
 }
 
 @compute @workgroup_size(SIZE)
-fn average_pool_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                        @builtin(local_invocation_index) local: u32) {
-  let row = i32(group.z * groups.y + group.y);
-  let column = i32(group.x * SIZE + local);
+fn average_pool_forward(id: Invocation) {
+  let row = i32(id.group.z * id.groups.y + id.group.y);
+  let column = i32(id.group.x * SIZE + id.local);
   if (row >= params.rows || column >= params.out_width * params.channels) { return; }
   let b = row / params.out_height;
   let ox = column / params.channels;
@@ -143,10 +144,9 @@ fn average_pool_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_wo
 }
 
 @compute @workgroup_size(SIZE)
-fn average_pool_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                         @builtin(local_invocation_index) local: u32) {
-  let row = i32(group.z * groups.y + group.y);
-  let column = i32(group.x * SIZE + local);
+fn average_pool_backward(id: Invocation) {
+  let row = i32(id.group.z * id.groups.y + id.group.y);
+  let column = i32(id.group.x * SIZE + id.local);
   if (row >= params.rows || column >= params.width * params.channels) { return; }
   let b = row / params.height;
   let ix = column / params.channels;

@@ -8,13 +8,8 @@ import (
 	"mrprism/internal/gpu"
 )
 
-//go:embed quantize_words.wgsl
-var quantizeWordsPart string
-
 //go:embed quantize.wgsl
 var quantizeFile string
-
-var quantizeSource = joined(quantizeWordsPart, quantizeFile)
 
 // Quantized is a tensor (…, C) in int8: Q (…, 4⌈C/4⌉) of I8, −127 to 127, stands for Q times Step; beyond C are zeros. No gradient passes.
 type Quantized struct {
@@ -34,7 +29,7 @@ func quantizedRows(p *quantizeParams) uint32    { return p.Words / p.Outputs }
 func quantizedOutputs(p *quantizeParams) uint32 { return p.Outputs }
 
 var (
-	quantizeForward = faster(perElement("quantize", quantizeSource, []gpu.Access{read, write}, quantizedWords, func(p *quantizeParams, a []gpu.Array) {
+	quantizeForward = faster(perElement("quantize", quantizeFile, []gpu.Access{read, write}, quantizedWords, func(p *quantizeParams, a []gpu.Array) {
 		for i := range 4 * p.Words {
 			a[1].B[i] = 0
 			if pixel, channel := i/padded(p.Inputs), i%padded(p.Inputs); channel < p.Inputs {
@@ -42,15 +37,15 @@ var (
 			}
 		}
 	}), quantizeFast)
-	addInt8Forward = faster(perElement("add_int8", quantizeSource, []gpu.Access{read, read, write}, quantizedWords, func(p *quantizeParams, a []gpu.Array) {
+	addInt8Forward = faster(perElement("add_int8", quantizeFile, []gpu.Access{read, read, write}, quantizedWords, func(p *quantizeParams, a []gpu.Array) {
 		for i := range 4 * p.Words {
 			a[2].F[i] = a[0].F[i] + float64(a[1].B[i])*float64(p.Factor)
 		}
 	}), addInt8Fast)
 	quantizeScale = inPieces(quantizedOutputs, quantizeScalePart[float64], quantizeScalePart[float32],
-		perElement("quantize_scale", quantizeSource, []gpu.Access{read, write}, quantizedOutputs, nil))
+		perElement("quantize_scale", quantizeFile, []gpu.Access{read, write}, quantizedOutputs, nil))
 	quantizeWeight = inRows(quantizedRows, quantizeWeightPart[float64], quantizeWeightPart[float32],
-		perElement("quantize_weight", quantizeSource, []gpu.Access{read, read, write}, quantizedWords, nil))
+		perElement("quantize_weight", quantizeFile, []gpu.Access{read, read, write}, quantizedWords, nil))
 )
 
 func quantizeScalePart[F gpu.Float](p *quantizeParams, a []gpu.ArrayOf[F], from, to int) {

@@ -1,10 +1,16 @@
-// int8 for the convolutions of int8: values are whole numbers −127 to 127 of steps, four to a word. Joined with quantize_words.wgsl.
+// int8 for the convolutions of int8: values are whole numbers −127 to 127 of steps, four to a word.
+// The first is in the low byte.
 //
-//   quantize         q = clamp(round(x / step)), of an activation (…, C), one step for all; ties go to the even neighbour. An invocation has
-//                    a word; of the last of a pixel, what is beyond C is zero.
-//   quantize_scale   scale[o] = max |w[:, o]| / 127, 1 where all are zero: the step of each output of a weight. An invocation has an output.
-//   quantize_weight  q[t, k / 4, o, k % 4] = w[t, k, o] / scale[o], of a weight (taps, Cin, Cout), zero from Cin on. An invocation has a word.
+//   quantize         q = clamp(round(x / step)), of an activation (…, C), one step for all; ties go
+//                    to the even neighbour. An invocation has a word; of the last of a pixel, the
+//                    channels from C on are zero.
+//   quantize_scale   scale[o] = max |w[:, o]| / 127, 1 where all are zero: the step of each output
+//                    of a weight. An invocation has an output.
+//   quantize_weight  q[t, k / 4, o, k % 4] = w[t, k, o] / scale[o], of a weight (taps, Cin, Cout),
+//                    zero from Cin on. An invocation has a word.
 //   add_int8         y = x + q step. An invocation has a word.
+//
+// Header: Invocation (number(id, SIZE) is the index of its element).
 
 const SIZE: u32 = 64u;
 
@@ -30,13 +36,22 @@ struct Params {
 @group(0) @binding(2) var<storage, read> added: array<u32>;
 @group(0) @binding(3) var<storage, read_write> y: array<vec4<f32>>;
 
+fn unpacked(word: u32) -> vec4<i32> {
+  return bitcast<vec4<i32>>(vec4<u32>(word) << vec4<u32>(24u, 16u, 8u, 0u)) >> vec4<u32>(24u);
+}
+
+fn packed(v: vec4<i32>) -> u32 {
+  let bytes = (bitcast<vec4<u32>>(v) & vec4<u32>(255u)) << vec4<u32>(0u, 8u, 16u, 24u);
+  return bytes.x | bytes.y | bytes.z | bytes.w;
+}
+
 fn rounded(v: vec4<f32>) -> u32 {
   return packed(vec4<i32>(clamp(round(v), vec4<f32>(-127.0), vec4<f32>(127.0))));
 }
 
 @compute @workgroup_size(SIZE)
-fn quantize(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn quantize(id: Invocation) {
+  let i = number(id, SIZE);
   if (i >= params.words) { return; }
   let words = (params.inputs + 3u) / 4u; // of a pixel
   let first = i % words * 4u;
@@ -48,8 +63,8 @@ fn quantize(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gr
 }
 
 @compute @workgroup_size(SIZE)
-fn quantize_scale(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-  let o = (group.y * groups.x + group.x) * SIZE + local;
+fn quantize_scale(id: Invocation) {
+  let o = number(id, SIZE);
   if (o >= params.outputs) { return; }
   var largest = 0.0;
   for (var row = 0u; row < params.rows; row++) {
@@ -59,8 +74,8 @@ fn quantize_scale(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgrou
 }
 
 @compute @workgroup_size(SIZE)
-fn quantize_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn quantize_weight(id: Invocation) {
+  let i = number(id, SIZE);
   if (i >= params.words) { return; }
   let o = i % params.outputs;
   let words = (params.inputs + 3u) / 4u; // of a tap
@@ -73,8 +88,8 @@ fn quantize_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgro
 }
 
 @compute @workgroup_size(SIZE)
-fn add_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn add_int8(id: Invocation) {
+  let i = number(id, SIZE);
   if (i >= params.words) { return; }
   y[i] = x4[i] + vec4<f32>(unpacked(added[i])) * params.factor;
 }

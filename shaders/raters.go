@@ -37,37 +37,36 @@ func (p *ratersParams) inQuads() bool {
 	return int(p.Pixels)%n == 0 && n*int(p.Raters*p.Classes) <= mostBlockValues
 }
 
-// perBlock is a kernel with an invocation for each block of pixels (raters_block.wgsl), in quads where they are so (inQuads); an image
-// is a layer of workgroups.
+// perBlock is a kernel with an invocation for each block of pixels (raters_block.wgsl), in quads
+// where they are so (inQuads); an image is a layer of workgroups.
 func perBlock(name, file string, arguments []gpu.Access, body func(p *ratersParams, a []gpu.Array)) *tensor.Kernel {
-	variant := func(name, width string, quads bool) tensor.Variant {
-		pixels := func(p *ratersParams) int {
-			if quads {
-				return p.quadPixels()
-			}
-			return 1
+	pixels := func(p *ratersParams) (pixels, width int) {
+		if p.inQuads() {
+			return p.quadPixels(), 4
 		}
-		return tensor.Variant{
-			Name: name, Source: joined(width, ratersBlockPart, file),
-			Runs: func(_ gpu.Info, params any) bool {
-				return quads == params.(*ratersParams).inQuads()
-			},
-			Groups: func(params any) [3]int {
-				p := params.(*ratersParams)
-				groups := tensor.Linear(int(p.Pixels)/pixels(p), elementwise)
-				groups[2] = int(p.Batch)
-				return groups
-			},
-			Consts: func(params any) map[string]string {
-				p := params.(*ratersParams)
-				m, k, n := int(p.Raters), int(p.Classes), pixels(p)
-				return unsigned(map[string]int{"RATERS": m, "CLASSES": k, "LABELS": m * k, "PIXELS": n, "VALUES": n * m * k, "RESULTS": n * k})
-			},
-		}
+		return 1, 1
 	}
 	return &tensor.Kernel{
 		Name: name, Arguments: arguments, Body: tensor.Body(body),
-		Variants: []tensor.Variant{variant("quads", quadsPart, true), variant("", singlesPart, false)},
+		Variants: []tensor.Variant{{
+			Source: joined(ratersBlockPart, file),
+			Groups: func(params any) [3]int {
+				p := params.(*ratersParams)
+				n, _ := pixels(p)
+				groups := tensor.Linear(int(p.Pixels)/n, elementwise)
+				groups[2] = int(p.Batch)
+				return groups
+			},
+			Header: func(params any) string {
+				p := params.(*ratersParams)
+				m, k := int(p.Raters), int(p.Classes)
+				n, width := pixels(p)
+				places := map[int]string{1: "0.0", 4: "vec4<f32>(0.0, 1.0, 2.0, 3.0)"}[width]
+				return inWidths(width) + "const PLACES = " + places + ";\n" + tensor.Constants(map[string]int{
+					"RATERS": m, "CLASSES": k, "LABELS": m * k, "PIXELS": n, "VALUES": n * m * k, "RESULTS": n * k,
+				})
+			},
+		}},
 	}
 }
 

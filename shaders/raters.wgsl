@@ -1,10 +1,12 @@
 // What is done rater by rater to maps (B, P, M, K), P pixels (PAPER.md §3.3, §3.8).
 //
-//   shuffle   y[b,p,m,k] = scale[m] x[b,p,order[m],k] + offset[m]     no gradient: weights are detached
+//   shuffle   y[b,p,m,k] = scale[m] x[b,p,order[m],k] + offset[m]     no gradient: weights are
+//     detached
 //   weigh     y[b,p,m,k] = x[b,p,m,k] share[b,m,k]                    dx += the same of dy
 //   disputed  y[b,p,k] = 1 where two raters who labelled differ, else 0
 //
-// order (M) u32 is a permutation, scale and offset (M); share and valid (B, M, K). Joined with raters_block.wgsl.
+// order (M) u32 is a permutation, scale and offset (M); share and valid (B, M, K). Below
+// raters_block.wgsl.
 
 @group(0) @binding(1) var<storage, read> x: array<stored>;
 @group(0) @binding(2) var<storage, read> order: array<u32>;
@@ -27,11 +29,10 @@ fn values(block: u32) -> array<f32, VALUES> {
 
 // A register has no index that is computed: the source is looked for among all raters.
 @compute @workgroup_size(SIZE)
-fn shuffle_raters(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                  @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn shuffle_raters(id: Invocation) {
+  let i = number(id, SIZE);
   if (i >= blocks()) { return; }
-  let block = group.z * blocks() + i;
+  let block = id.group.z * blocks() + i;
   var all = values(block);
   for (var q = 0u; q < QUADS; q++) {
     var v = floats();
@@ -49,24 +50,22 @@ fn shuffle_raters(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgrou
 }
 
 @compute @workgroup_size(SIZE)
-fn weigh_raters(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn weigh_raters(id: Invocation) {
+  let i = number(id, SIZE);
   if (i >= blocks()) { return; }
-  let block = group.z * blocks() + i;
+  let block = id.group.z * blocks() + i;
   for (var q = 0u; q < QUADS; q++) {
     var weights = floats();
-    for (var n = 0u; n < WIDTH; n++) { weights = with_lane(weights, n, f32(share[label_of(q * WIDTH + n, group.z)])); }
+    for (var n = 0u; n < WIDTH; n++) { weights = with_lane(weights, n, f32(share[label_of(q * WIDTH + n, id.group.z)])); }
     y[block * QUADS + q] = stored(floats(x[block * QUADS + q]) * weights);
   }
 }
 
 @compute @workgroup_size(SIZE)
-fn disputed(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-            @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn disputed(id: Invocation) {
+  let i = number(id, SIZE);
   if (i >= blocks()) { return; }
-  let block = group.z * blocks() + i;
+  let block = id.group.z * blocks() + i;
   var all = values(block);
   for (var q = 0u; q < RESULT_QUADS; q++) {
     var v = floats();
@@ -76,7 +75,7 @@ fn disputed(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gr
       var least = 2.0;
       var most = -1.0;
       for (var m = 0u; m < RATERS; m++) {
-        let labelled = f32(share[label_of(first + m * CLASSES, group.z)]) > 0.0;
+        let labelled = f32(share[label_of(first + m * CLASSES, id.group.z)]) > 0.0;
         let label = all[first + m * CLASSES];
         least = select(least, min(least, label), labelled);
         most = select(most, max(most, label), labelled);

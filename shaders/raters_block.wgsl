@@ -1,17 +1,21 @@
-// Part of kernels on maps (B, P, M, K) and (B, P, K), P pixels, joined with widths_singles.wgsl or widths_quads.wgsl. An invocation takes a block
-// of pixels: as few as fill whole quads in both kinds of map, or one pixel. What it takes lies side by side, and is loaded once and not again for
-// every rater or structure; what is of an image is the same for a whole workgroup. Extents are constants, so that loops over a block are unrolled
-// and its arrays are registers.
+// Shared part of the kernels on maps (B, P, M, K) and (B, P, K) of P pixels: raters.wgsl,
+// fuse.wgsl,
+// rule.wgsl. An invocation takes a block of pixels: as few as fill whole quads in both kinds of
+// map,
+// or one pixel. The numbers of a block lie side by side. The invocation loads them once, for all
+// raters and structures. All invocations of a workgroup are of one image. Extents are constants:
+// loops over a block are unrolled, and its arrays are registers.
+//
+// Header: Invocation (number(id, SIZE) is the index of its element), real (a number in storage:
+// f32;
+// f16 in plans of halves), stored and floats (what an invocation reads and what it computes with:
+// real4 and vec4<f32>, or real and f32), WIDTH (how many numbers that is: 4 or 1), RATERS and
+// CLASSES
+// (4, 2), LABELS (their product), PIXELS (of a block: 2), VALUES (of a block of (B, P, M, K):
+// PIXELS
+// LABELS), RESULTS (of a block of (B, P, K): PIXELS CLASSES) and PLACES (0 to WIDTH - 1).
 
-alias real = f32; // what storage holds; f16 where a plan asks for it
-alias real4 = vec4<f32>;
 const SIZE: u32 = 64u;
-const RATERS: u32 = 4u;
-const CLASSES: u32 = 2u;
-const LABELS: u32 = 8u; // RATERS CLASSES
-const PIXELS: u32 = 2u; // of a block
-const VALUES: u32 = 16u; // PIXELS LABELS: of a block of (B, P, M, K)
-const RESULTS: u32 = 4u; // PIXELS CLASSES: of a block of (B, P, K)
 const QUADS: u32 = VALUES / WIDTH; // loads of a block of (B, P, M, K)
 const RESULT_QUADS: u32 = RESULTS / WIDTH; // and of (B, P, K)
 
@@ -30,3 +34,7 @@ fn blocks() -> u32 { return params.pixels / PIXELS; }
 // For value j of a block: its index in the block without raters, and in (B, M, K) its label.
 fn result_of(j: u32) -> u32 { return j / LABELS * CLASSES + j % CLASSES; }
 fn label_of(j: u32, image: u32) -> u32 { return image * LABELS + j % LABELS; }
+
+// lane is number i of v, and with_lane is v with x there.
+fn lane(v: floats, i: u32) -> f32 { return vec4<f32>(v)[i]; }
+fn with_lane(v: floats, i: u32, x: f32) -> floats { return select(v, floats(x), floats(f32(i)) == PLACES); }

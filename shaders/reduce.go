@@ -27,7 +27,7 @@ var (
 	reduceRowsAdd = wide(inPieces(reduceColumns, reduceAddPart[float64], reduceAddPart[float32],
 		columnwise("reduce_rows_add", reduceFile, []gpu.Access{read, write}, reduceColumns, reduceQuads, nil)), 1)
 	spreadRows = inPieces(reduceAll, spreadPart[float64], spreadPart[float32],
-		perElement("spread_rows", joined(singlesPart, reduceFile), []gpu.Access{read, write}, reduceStripes, nil))
+		below(inWidths(1), "spread_rows", reduceFile, []gpu.Access{read, write}, reduceStripes, nil))
 )
 
 // addColumns adds to y the columns [from, to) of x, which has so many.

@@ -1,15 +1,17 @@
-// Column sums of a (rows, columns) matrix, in two steps and in a fixed order, so that they repeat bit by bit.
+// Column sums of a (rows, columns) matrix, in two steps and in a fixed order, so that they repeat
+// bit by bit.
 //
 //   reduce_rows_partial   partials[p, c] = Σ_j x[p + j chunks, c]
 //   reduce_rows_write     y[c]  = Σ_p partials[p, c]
 //   reduce_rows_add       y[c] += Σ_p partials[p, c]
 //   spread_rows           dx[r, c] += dy[c]
 //
-// Neighbouring invocations read neighbouring elements, whatever the number of columns. In two widths: joined with
-// widths_singles.wgsl or widths_quads.wgsl, the second for columns that are a multiple of four.
+// Neighbouring invocations read neighbouring elements, whatever the number of columns.
+//
+// Header: Invocation (number(id, SIZE) is the index of its element), stored and floats (what an
+// invocation reads and what it computes with: real4 and vec4<f32>, or real and f32) and WIDTH (how
+// many numbers that is: 4 or 1).
 
-alias real = f32; // what storage holds; f16 where a plan asks for it
-alias real4 = vec4<f32>;
 const SIZE: u32 = 64u;
 
 struct Params {
@@ -19,13 +21,13 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> x: array<stored>; // (rows, columns); second step: partials (chunks, columns); backward: dy
+// (rows, columns); second step: partials (chunks, columns); backward: dy
+@group(0) @binding(1) var<storage, read> x: array<stored>;
 @group(0) @binding(2) var<storage, read_write> y: array<floats>;
 
 @compute @workgroup_size(SIZE)
-fn reduce_rows_partial(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                       @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn reduce_rows_partial(id: Invocation) {
+  let i = number(id, SIZE);
   let columns = params.columns / WIDTH;
   let step = params.chunks * columns;
   if (i >= step) { return; }
@@ -45,27 +47,24 @@ fn total(column: u32, n: u32) -> floats {
 }
 
 @compute @workgroup_size(SIZE)
-fn reduce_rows_write(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                     @builtin(local_invocation_index) local: u32) {
-  let c = (group.y * groups.x + group.x) * SIZE + local;
+fn reduce_rows_write(id: Invocation) {
+  let c = number(id, SIZE);
   let n = params.columns / WIDTH;
   if (c >= n) { return; }
   y[c] = total(c, n);
 }
 
 @compute @workgroup_size(SIZE)
-fn reduce_rows_add(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                   @builtin(local_invocation_index) local: u32) {
-  let c = (group.y * groups.x + group.x) * SIZE + local;
+fn reduce_rows_add(id: Invocation) {
+  let c = number(id, SIZE);
   let n = params.columns / WIDTH;
   if (c >= n) { return; }
   y[c] += total(c, n);
 }
 
 @compute @workgroup_size(SIZE)
-fn spread_rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-               @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn spread_rows(id: Invocation) {
+  let i = number(id, SIZE);
   let columns = params.columns / WIDTH;
   let step = params.chunks * columns;
   if (i >= step) { return; }

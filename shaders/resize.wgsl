@@ -1,12 +1,17 @@
-// Bilinear resampling of images (B, H, W, C) to (B, H', W', C), half-pixel, edges clamped (align_corners = False).
+// Bilinear resampling of images (B, H, W, C) to (B, H', W', C), half-pixel, edges clamped
+// (align_corners = False).
 //
-//   output pixel o looks at s = clamp((2 o + 1) H / (2 H') - 1/2, 0, H - 1) with weights 1 - |s - i|, the same along x
+//   output pixel o looks at s = clamp((2 o + 1) H / (2 H') - 1/2, 0, H - 1) with weights
+//   1 - |s - i|, and along x as well
 //   dx[i] += Σ_o max(0, 1 - |s(o) - i|) dy[o]
 //
-// Positions are kept as whole numbers of 1 / (2 H'), so that they are exact. Forward, an invocation has an x, since what it
-// shares among channels costs more than they; backward it has an x and a channel. The row is the workgroup's y and z.
+// Positions are kept as whole numbers of 1 / (2 H'), so that they are exact. Forward, an invocation
+// has an x, since what it shares among channels costs more than they; backward it has an x and a
+// channel. The row is the workgroup's y and z.
+//
+// Header: Invocation (number(id, SIZE) is the index of its element) and real (a number in storage:
+// f32; f16 in plans of halves).
 
-alias real = f32; // what storage holds; f16 where a plan asks for it
 const SIZE: u32 = 64u;
 
 struct Params {
@@ -28,10 +33,9 @@ fn position(o: i32, inputs: i32, outputs: i32) -> i32 {
 }
 
 @compute @workgroup_size(SIZE)
-fn resize_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                  @builtin(local_invocation_index) local: u32) {
-  let row = i32(group.z * groups.y + group.y);
-  let ox = i32(group.x * SIZE + local);
+fn resize_forward(id: Invocation) {
+  let row = i32(id.group.z * id.groups.y + id.group.y);
+  let ox = i32(id.group.x * SIZE + id.local);
   if (row >= params.rows || ox >= params.out_width) { return; }
   let n = params.channels;
   let b = row / params.out_height;
@@ -71,10 +75,9 @@ fn last_output(i: i32, inputs: i32, outputs: i32) -> i32 {
 }
 
 @compute @workgroup_size(SIZE)
-fn resize_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                   @builtin(local_invocation_index) local: u32) {
-  let row = i32(group.z * groups.y + group.y);
-  let column = i32(group.x * SIZE + local);
+fn resize_backward(id: Invocation) {
+  let row = i32(id.group.z * id.groups.y + id.group.y);
+  let column = i32(id.group.x * SIZE + id.local);
   let c_count = params.channels;
   if (row >= params.rows || column >= params.width * c_count) { return; }
   let b = row / params.height;

@@ -1,10 +1,14 @@
-// The confidence ℓ under which labels are fused (PAPER.md §3.3), from DivP's estimate z̃ (B, P, M, K), P pixels.
+// The confidence ℓ under which labels are fused (PAPER.md §3.3), from DivP's estimate z̃ (B, P, M,
+// K), P pixels.
 //
-//   likelihood  ℓ = w (z log z̃ + (1 - z) log(1 - z̃))     dz̃ += w (z - z̃) / (z̃ (1 - z̃)) dℓ,   w = valid[b,m,k] disputed[b,p,k]
-//   agreement   ℓ = log(z̃ y + (1 - z̃)(1 - y))            dz̃ += (2y - 1) / (z̃ y + (1 - z̃)(1 - y)) dℓ
+//   likelihood  ℓ = w (z log z̃ + (1 - z) log(1 - z̃))     dz̃ += w (z - z̃) / (z̃ (1 - z̃)) dℓ,
+//     w = valid[b,m,k] disputed[b,p,k]
+//   agreement   ℓ = log(z̃ y + (1 - z̃)(1 - y))
+//     dz̃ += (2y - 1) / (z̃ y + (1 - z̃)(1 - y)) dℓ
 //   normalise   ℓ = n[b,p,m,k] / d[b,p,k] where d > 1e-12, else 0      dn = dℓ / d, the same of dℓ
 //
-// z (B, P, M, K) are labels; disputed, y and d (B, P, K). z̃ must lie inside (0, 1): it comes clamped. Joined with raters_block.wgsl.
+// z (B, P, M, K) are labels; disputed, y and d (B, P, K). z̃ must lie inside (0, 1): it comes
+// clamped. Below raters_block.wgsl.
 
 @group(0) @binding(1) var<storage, read> x: array<stored>; // z̃, or n
 @group(0) @binding(2) var<storage, read> fused: array<stored>; // disputed; y; d
@@ -45,40 +49,37 @@ fn weights(q: u32, all: array<f32, RESULTS>, image: u32) -> floats {
 }
 
 @compute @workgroup_size(SIZE)
-fn likelihood_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                      @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn likelihood_forward(id: Invocation) {
+  let i = number(id, SIZE);
   if (i >= blocks()) { return; }
-  let block = group.z * blocks() + i;
+  let block = id.group.z * blocks() + i;
   let disputed = results(block);
   for (var q = 0u; q < QUADS; q++) {
     let p = floats(x[block * QUADS + q]);
     let label = floats(z[block * QUADS + q]);
-    likelihood[block * QUADS + q] = stored(weights(q, disputed, group.z) * (label * log(p) + (1.0 - label) * log(1.0 - p)));
+    likelihood[block * QUADS + q] = stored(weights(q, disputed, id.group.z) * (label * log(p) + (1.0 - label) * log(1.0 - p)));
   }
 }
 
 @compute @workgroup_size(SIZE)
-fn likelihood_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                       @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn likelihood_backward(id: Invocation) {
+  let i = number(id, SIZE);
   if (i >= blocks()) { return; }
-  let block = group.z * blocks() + i;
+  let block = id.group.z * blocks() + i;
   let disputed = results(block);
   for (var q = 0u; q < QUADS; q++) {
     let at = block * QUADS + q;
     let p = floats(x[at]);
-    let slope = weights(q, disputed, group.z) * (floats(z[at]) - p) / (p * (1.0 - p));
+    let slope = weights(q, disputed, id.group.z) * (floats(z[at]) - p) / (p * (1.0 - p));
     likelihood_dx[at] = stored(floats(likelihood_dx[at]) + slope * floats(dlikelihood[at]));
   }
 }
 
 @compute @workgroup_size(SIZE)
-fn agreement_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                     @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn agreement_forward(id: Invocation) {
+  let i = number(id, SIZE);
   if (i >= blocks()) { return; }
-  let block = group.z * blocks() + i;
+  let block = id.group.z * blocks() + i;
   let masks = results(block);
   for (var q = 0u; q < QUADS; q++) {
     let p = floats(x[block * QUADS + q]);
@@ -88,11 +89,10 @@ fn agreement_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workg
 }
 
 @compute @workgroup_size(SIZE)
-fn agreement_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                      @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn agreement_backward(id: Invocation) {
+  let i = number(id, SIZE);
   if (i >= blocks()) { return; }
-  let block = group.z * blocks() + i;
+  let block = id.group.z * blocks() + i;
   let masks = results(block);
   for (var q = 0u; q < QUADS; q++) {
     let at = block * QUADS + q;
@@ -104,11 +104,10 @@ fn agreement_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_work
 }
 
 @compute @workgroup_size(SIZE)
-fn normalise(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-             @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn normalise(id: Invocation) {
+  let i = number(id, SIZE);
   if (i >= blocks()) { return; }
-  let block = group.z * blocks() + i;
+  let block = id.group.z * blocks() + i;
   let sums = results(block);
   for (var q = 0u; q < QUADS; q++) {
     let d = beside(q, sums);

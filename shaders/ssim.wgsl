@@ -1,10 +1,15 @@
-// Structural similarity (Wang et al. 2004; PAPER.md §3.9) of maps a and b of N elements, windowed moments by blur.wgsl.
+// Structural similarity (Wang et al. 2004; PAPER.md §3.9) of maps a and b of N elements, windowed
+// moments by blur.wgsl.
 //
-//   moments   m = (a, b, a² + b², ab), stored (N, 4)       da += dm₀ + 2a dm₂ + b dm₃,  db += dm₁ + 2b dm₂ + a dm₃
+//   moments   m = (a, b, a² + b², ab), stored (N, 4)
+//             da += dm₀ + 2a dm₂ + b dm₃,  db += dm₁ + 2b dm₂ + a dm₃
 //   loss      l = 1 - S,  S = (2 μa μb + C1)(2 σab + C2) / ((μa² + μb² + C1)(σa² + σb² + C2))
-//             from windowed moments m: μa = m₀, μb = m₁, σa² + σb² = m₂ - μa² - μb², σab = m₃ - μa μb
+//             from windowed moments m: μa = m₀, μb = m₁, σa² + σb² = m₂ - μa² - μb²,
+//             σab = m₃ - μa μb
 //
 // C1 = 0.01², C2 = 0.03² for values in 0..1.
+//
+// Header: Invocation (number(id, SIZE) is the index of its element).
 
 const SIZE: u32 = 64u;
 const C1: f32 = 0.0001;
@@ -40,9 +45,8 @@ fn factors(m: vec4<f32>) -> Factors {
 }
 
 @compute @workgroup_size(SIZE)
-fn ssim_moments_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                        @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn ssim_moments_forward(id: Invocation) {
+  let i = number(id, SIZE);
   if (i >= params.n) { return; }
   let va = a[i];
   let vb = b[i];
@@ -50,36 +54,32 @@ fn ssim_moments_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_wo
 }
 
 @compute @workgroup_size(SIZE)
-fn ssim_moments_backward_a(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                           @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn ssim_moments_backward_a(id: Invocation) {
+  let i = number(id, SIZE);
   if (i >= params.n) { return; }
   let d = dmoments[i];
   dx[i] += d.x + 2.0 * a[i] * d.z + b[i] * d.w;
 }
 
 @compute @workgroup_size(SIZE)
-fn ssim_moments_backward_b(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                           @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn ssim_moments_backward_b(id: Invocation) {
+  let i = number(id, SIZE);
   if (i >= params.n) { return; }
   let d = dmoments[i];
   dx[i] += d.y + 2.0 * b[i] * d.z + a[i] * d.w;
 }
 
 @compute @workgroup_size(SIZE)
-fn ssim_loss_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                     @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn ssim_loss_forward(id: Invocation) {
+  let i = number(id, SIZE);
   if (i >= params.n) { return; }
   let f = factors(windowed[i]);
   loss[i] = 1.0 - f.l * f.c / (f.p * f.q);
 }
 
 @compute @workgroup_size(SIZE)
-fn ssim_loss_backward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                      @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn ssim_loss_backward(id: Invocation) {
+  let i = number(id, SIZE);
   if (i >= params.n) { return; }
   let m = windowed[i];
   let f = factors(m);

@@ -1,7 +1,8 @@
 // Transposition of `count` matrices: y[t, n, k] = x[t, k, n], x being (count, rows, columns).
+//
+// Header: Invocation (number(id, SIZE) is the index of its element) and real and real4 (a number in
+// storage and four of them: f32, vec4<f32>; f16 in plans of halves).
 
-alias real = f32; // what storage holds; f16 where a plan asks for it
-alias real4 = vec4<f32>; // the same, in quads
 const SIZE: u32 = 64u;
 
 struct Params {
@@ -18,9 +19,8 @@ struct Params {
 
 // transpose takes any size, an element an invocation.
 @compute @workgroup_size(SIZE)
-fn transpose(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-             @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn transpose(id: Invocation) {
+  let i = number(id, SIZE);
   let k = i % params.rows;
   let n = (i / params.rows) % params.columns;
   let t = i / params.rows / params.columns;
@@ -28,11 +28,11 @@ fn transpose(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) g
   y[i] = x[(t * params.rows + k) * params.columns + n];
 }
 
-// transpose_quads needs rows and columns that are multiples of four; a block of 4 × 4 an invocation.
+// transpose_quads needs rows and columns that are multiples of four; a block of 4 × 4 an
+// invocation.
 @compute @workgroup_size(SIZE)
-fn transpose_quads(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-                   @builtin(local_invocation_index) local: u32) {
-  let i = (group.y * groups.x + group.x) * SIZE + local;
+fn transpose_quads(id: Invocation) {
+  let i = number(id, SIZE);
   let rows = params.rows / 4u;
   let columns = params.columns / 4u;
   let k = i % rows;

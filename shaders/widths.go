@@ -1,34 +1,49 @@
 package shaders
 
 import (
-	_ "embed"
+	"fmt"
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/tensor"
 )
 
-// singlesPart and quadsPart make of one file a kernel that takes one element at a time, and one that takes four.
-var (
-	//go:embed widths_singles.wgsl
-	singlesPart string
-	//go:embed widths_quads.wgsl
-	quadsPart string
-)
+// inWidths declares what an invocation of a kernel in two widths loads (stored), computes with
+// (floats) and how many elements that are (WIDTH): four side by side, or one.
+func inWidths(width int) string {
+	if width == 4 {
+		return fmt.Sprintf(widths, "real4", "vec4<f32>", 4)
+	}
+	return fmt.Sprintf(widths, "real", "f32", 1)
+}
 
-// flat is perElement for a file in two widths: an invocation has four elements where their number is a multiple of four. There is nothing to
-// choose between: a load of four costs a processor that emulates a GPU about what a load of one costs, and a GPU no more.
+const widths = "alias stored = %s;\nalias floats = %s;\nconst WIDTH: u32 = %du;\n"
+
+// flat is perElement for a file in two widths: an invocation has four elements where their number
+// is a multiple of four. On an emulated GPU a load of four costs about as much as a load of one.
 func flat[P any](name, file string, arguments []gpu.Access, count func(p *P) uint32, body func(p *P, a []gpu.Array)) *tensor.Kernel {
 	return columnwise(name, file, arguments, count, func(p *P) bool { return count(p)%4 == 0 }, body)
 }
 
 // columnwise is flat for elements of rows, which have to be whole quads: divides tells.
 func columnwise[P any](name, file string, arguments []gpu.Access, count func(p *P) uint32, divides func(p *P) bool, body func(p *P, a []gpu.Array)) *tensor.Kernel {
-	k := perElement(name, joined(singlesPart, file), arguments, count, body)
-	k.Variants[0].Runs = func(_ gpu.Info, p any) bool { return !divides(p.(*P)) }
-	k.Variants = append(k.Variants, tensor.Variant{
-		Name: "quads", Source: joined(quadsPart, file),
-		Runs:   func(_ gpu.Info, p any) bool { return divides(p.(*P)) },
-		Groups: func(p any) [3]int { return tensor.Linear(int(count(p.(*P))/4), elementwise) },
+	k := perElement(name, file, arguments, count, body)
+	k.Variants[0] = twoWidths(file, divides, func(p *P, width int) [3]int {
+		return tensor.Linear(int(count(p))/width, elementwise)
 	})
 	return k
+}
+
+// twoWidths is a variant whose invocations take four elements where these divide, and else one.
+func twoWidths[P any](file string, divides func(p *P) bool, groups func(p *P, width int) [3]int) tensor.Variant {
+	width := func(params any) int {
+		if divides(params.(*P)) {
+			return 4
+		}
+		return 1
+	}
+	return tensor.Variant{
+		Source: file,
+		Header: func(params any) string { return inWidths(width(params)) },
+		Groups: func(params any) [3]int { return groups(params.(*P), width(params)) },
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/half"
@@ -51,23 +50,14 @@ func (p *Plan) numbers(n *node) numbers {
 	return mixed
 }
 
-// forHalves makes of WGSL as it stands WGSL for storage of F16: such a file reads and writes all storage of floats but that of wide arguments
-// through `real`, `real4`, and may say HALF where it computes with them.
-var forHalves = strings.NewReplacer(
-	"\nalias real = f32;", "\nalias real = f16;",
-	"\nalias real4 = vec4<f32>;", "\nalias real4 = vec4<f16>;",
-)
-
-// halved is the source for storage of F16, with short sums in F16 or not. It panics on one that has no `real`.
-func halved(source string, sums bool) string {
-	out := forHalves.Replace(source)
-	if sums {
-		out = strings.Replace(out, "\nconst HALF: bool = false;", "\nconst HALF: bool = true;", 1)
+// header declares in WGSL what storage holds: real, real4 for four of them side by side, and HALF
+// where kernels add short sums in F16 too.
+func (n numbers) header() string {
+	directive, real := "", "f32"
+	if n != full {
+		directive, real = "enable f16;\n", "f16"
 	}
-	if !strings.Contains(out, "\nalias real = f16;") {
-		panic(fmt.Sprintf("tensor: a plan of halves needs a kernel that does not say what its storage holds (alias real):\n%.200s …", source))
-	}
-	return "enable f16;\n" + out
+	return fmt.Sprintf("%salias real = %s;\nalias real4 = vec4<%[2]s>;\nconst HALF: bool = %t;\n", directive, real, n == short)
 }
 
 // encode gives floats as a buffer of F32 or F16 holds them. What is finite and too large for a half is an error, since infinity may pass

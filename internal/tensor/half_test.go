@@ -11,18 +11,23 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestHalved(t *testing.T) {
-	source := "// maths\nalias real = f32; // storage\nalias real4 = vec4<f32>;\nconst HALF: bool = false;\nvar<storage> x: array<real>; let v: f32 = 0;\n"
-	assert.Equal(t, "enable f16;\n// maths\nalias real = f16; // storage\nalias real4 = vec4<f16>;\nconst HALF: bool = true;\nvar<storage> x: array<real>; let v: f32 = 0;\n", halved(source, true))
-	assert.Contains(t, halved(source, false), "alias real4 = vec4<f16>;\nconst HALF: bool = false;")
-	assert.Panics(t, func() { halved("var<storage> x: array<f32>;", true) })
+func TestHeaders(t *testing.T) {
+	v := &Variant{Source: "var<storage> x: array<real>;", Enables: "enable subgroups;", Header: func(params any) string {
+		return Constants(map[string]int{"ROWS": params.(int), "COLUMNS": 2})
+	}}
+	assert.Equal(t, "enable subgroups;\nalias real = f32;\nalias real4 = vec4<f32>;\nconst HALF: bool = false;\n"+invocation+
+		"const COLUMNS: u32 = 2u;\nconst ROWS: u32 = 4u;\n\nvar<storage> x: array<real>;", v.source(full, 4))
+	assert.Contains(t, v.source(short, 4), "enable f16;\nalias real = f16;\nalias real4 = vec4<f16>;\nconst HALF: bool = true;")
+	assert.Contains(t, v.source(mixed, 4), "alias real4 = vec4<f16>;\nconst HALF: bool = false;")
+	v.Source = "var<storage> x: array<f32>;"
+	assert.Panics(t, func() { v.source(short, 4) })
 }
 
 // halves is y[i] = x[i] + p[i] + 1/3, p a variable, in floats of the given type, on the reference.
 func halves(t *testing.T, floats gpu.ElementType) (set *Set, p *Variable, plan *Plan, x, y *Tensor) {
 	t.Helper()
 	kernel := *sum
-	kernel.Variants = []Variant{{Source: "\nalias real = f32;\n", Groups: sum.Variants[0].Groups}}
+	kernel.Variants = []Variant{{Source: "var<storage> x: array<real>;", Groups: sum.Variants[0].Groups}}
 	set = NewSet()
 	p = set.Variable(Parameter, "p", 3)
 	require.NoError(t, set.Store(floats))

@@ -2,7 +2,8 @@ package tensor
 
 import (
 	"fmt"
-	"regexp"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -30,12 +31,13 @@ type Kernel struct {
 // Variant is one way to compute a Kernel.
 type Variant struct {
 	Name    string                               // "", "cpu", "tiles"; no two of a kernel's have the same
-	Source  string                               // WGSL, valid as it stands
+	Source  string                               // WGSL below the header: see source
+	Enables string                               // the WGSL extension that Source needs, as a directive: "enable subgroups;"
 	Entry   string                               // entry point, if not the kernel's name
 	Runs    func(info gpu.Info, params any) bool // whether it computes what the kernel should there; nil: everywhere
 	Prefers func(info gpu.Info, params any) bool // whether it is likely faster there than those after it; nil: everywhere
 	Groups  func(params any) [3]int              // workgroups for these parameters
-	Consts  func(params any) map[string]string   // values for `const NAME: T = …;` declarations; nil: as written
+	Header  func(params any) string              // declarations for these parameters (Constants); nil: none
 }
 
 // Body adapts a typed kernel body to gpu.Body.
@@ -51,8 +53,8 @@ func Fast[P any](f func(p *P, a []gpu.Array32, split gpu.Split)) gpu.Fast {
 // mostGroups are the workgroups that WebGPU allows in a dimension.
 const mostGroups = 65535
 
-// Linear spreads n invocations over workgroups of the given size, in two dimensions where one would exceed the limit. In WGSL
-// the index is `(group.y * groups.x + group.x) * SIZE + local`.
+// Linear spreads n invocations over workgroups of the given size, in two dimensions where one would
+// exceed the limit. In WGSL number(id, SIZE) is the index.
 func Linear(n, size int) [3]int {
 	groups := max(1, (n+size-1)/size)
 	if groups <= mostGroups {
@@ -68,10 +70,6 @@ var interned = struct {
 }{programs: map[string]*gpu.Program{}}
 
 func (k *Kernel) specialise(v *Variant, floats numbers, params any) *gpu.Program {
-	var constants map[string]string
-	if v.Consts != nil {
-		constants = v.Consts(params)
-	}
 	name := k.Name
 	if v.Name != "" {
 		name += "/" + v.Name
@@ -81,41 +79,52 @@ func (k *Kernel) specialise(v *Variant, floats numbers, params any) *gpu.Program
 	if v.Entry != "" {
 		entry = v.Entry
 	}
-	key := fmt.Sprint(name, "\x00", constants, "\x00", v.Source)
+	source := v.source(floats, params)
+	key := name + "\x00" + source
 	interned.Lock()
 	defer interned.Unlock()
 	if p := interned.programs[key]; p != nil {
 		return p
-	}
-	source := Specialise(v.Source, constants)
-	if floats != full {
-		source = halved(source, floats == short)
 	}
 	p := &gpu.Program{Name: name, Source: source, Entry: entry, Arguments: k.Arguments, Body: k.Body, Fast: k.Fast}
 	interned.programs[key] = p
 	return p
 }
 
-var constDeclaration = regexp.MustCompile(`(?m)^const (\w+)(\s*:\s*\w+)?\s*=\s*[^;]+;`)
+// invocation is how an entry point of Linear's workgroups of `size` gets the number of its element.
+// Kernels with barriers or subgroups take the builtins one by one: in a structure Tint holds the
+// group for different among invocations.
+const invocation = `struct Invocation {
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>,
+  @builtin(local_invocation_index) local: u32,
+}
+fn number(id: Invocation, size: u32) -> u32 { return (id.group.y * id.groups.x + id.group.x) * size + id.local; }
+`
 
-// Specialise rewrites the values of module-scope `const NAME: T = value;` declarations. It panics on a name that the source
-// does not declare.
-func Specialise(source string, constants map[string]string) string {
-	if len(constants) == 0 {
-		return source
+// source is the WGSL of a variant: a header, then Source. The header has the directives, since
+// WGSL wants them first, what storage holds (real, real4, HALF), Invocation and what Header
+// declares.
+func (v *Variant) source(floats numbers, params any) string {
+	var b strings.Builder
+	if v.Enables != "" {
+		b.WriteString(v.Enables + "\n")
 	}
-	used := 0
-	out := constDeclaration.ReplaceAllStringFunc(source, func(line string) string {
-		m := constDeclaration.FindStringSubmatch(line)
-		value, ok := constants[m[1]]
-		if !ok {
-			return line
-		}
-		used++
-		return "const " + m[1] + strings.TrimRight(m[2], " ") + " = " + value + ";"
-	})
-	if used != len(constants) {
-		panic(fmt.Sprintf("tensor: of the constants %v only %d are declared in the source", constants, used))
+	b.WriteString(floats.header() + invocation)
+	if v.Header != nil {
+		b.WriteString(v.Header(params))
 	}
-	return out
+	if floats != full && !strings.Contains(v.Source, "<real") && !strings.Contains(v.Source, "<stored>") {
+		panic(fmt.Sprintf("tensor: a plan of halves needs a kernel whose storage is of real or stored:\n%.200s …", v.Source))
+	}
+	return b.String() + "\n" + v.Source
+}
+
+// Constants declares constants of type u32 for a header.
+func Constants(values map[string]int) string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		fmt.Fprintf(&b, "const %s: u32 = %du;\n", name, values[name])
+	}
+	return b.String()
 }

@@ -180,13 +180,6 @@ func TestFirstValuesDependOnSeedAndNameAlone(t *testing.T) {
 	require.NotEqual(t, draw(1, "a"), draw(1, "b"))
 }
 
-func TestSpecialise(t *testing.T) {
-	const source = "const A: u32 = 8u;\nconst B = 2.0;\nfn f() { const A = 1; }\n"
-	require.Equal(t, "const A: u32 = 4u;\nconst B = 2.0;\nfn f() { const A = 1; }\n", Specialise(source, map[string]string{"A": "4u"}))
-	require.Equal(t, source, Specialise(source, nil))
-	require.Panics(t, func() { Specialise(source, map[string]string{"C": "1"}) })
-}
-
 func TestLinearCoversEveryInvocationWithinTheLimit(t *testing.T) {
 	for _, n := range []int{1, 63, 64, 65, 65535 * 64, 65535*64 + 1, 300_000_000} {
 		g := Linear(n, 64)
