@@ -8,8 +8,8 @@ import (
 	"mrprism/internal/half"
 )
 
-// InMemory are the bytes of values as they lie in memory: little-endian, as on every machine that
-// WebGPU is defined for.
+// InMemory returns the memory of values as bytes. They are little-endian, as on every machine with
+// WebGPU.
 func InMemory[T float32 | int32 | uint32](values []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), 4*len(values))
 }
@@ -17,14 +17,15 @@ func InMemory[T float32 | int32 | uint32](values []T) []byte {
 // Float32Bytes encodes values for Device.Write.
 func Float32Bytes(values []float32) []byte { return bytes.Clone(InMemory(values)) }
 
-// BytesFloat32 decodes what Device.Read returned.
+// BytesFloat32 decodes bytes from Device.Read.
 func BytesFloat32(b []byte) []float32 {
 	values := make([]float32, len(b)/4)
 	copy(InMemory(values), b)
 	return values
 }
 
-// Encode gives values as Device.Write takes them for a buffer of the type, F32 or F16; for the latter each is rounded to the nearest half.
+// Encode encodes values for Device.Write to a buffer of type F32 or F16. F16 rounds to the nearest
+// half.
 func (t ElementType) Encode(values []float32) []byte {
 	if t != F16 {
 		return Float32Bytes(values)
@@ -36,7 +37,7 @@ func (t ElementType) Encode(values []float32) []byte {
 	return b
 }
 
-// Decode gives the values of what Device.Read returned from a buffer of the type, F32 or F16.
+// Decode decodes bytes that Device.Read read from a buffer of type F32 or F16.
 func (t ElementType) Decode(b []byte) []float32 {
 	if t != F16 {
 		return BytesFloat32(b)

@@ -1,37 +1,43 @@
-// Package gpu is the seam between the network and whatever computes it: the browser's WebGPU, wgpu-native, Dawn, or Go, in float32
-// or float64. A backend knows buffers, programs and lists of dispatches; nothing about operators.
+// Package gpu is the interface between the network and the devices that compute it: the browser's
+// WebGPU, wgpu-native, Dawn, and Go in float32 or float64. A backend knows buffers, programs and
+// lists of dispatches. It knows nothing about operators.
 package gpu
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// Errors that every backend returns (wrapped, with detail) for these conditions.
+// Errors that every backend wraps, with details.
 var (
 	ErrNoAdapter   = errors.New("no GPU adapter")
 	ErrLost        = errors.New("GPU device lost")
 	ErrOutOfMemory = errors.New("out of GPU memory")
 	ErrValidation  = errors.New("GPU validation error")
-	ErrInternal    = errors.New("GPU driver error") // the computation is valid, and the driver could not compile or run it
+	ErrInternal    = errors.New("GPU driver error") // on a valid program
 )
 
-// Device computes. All methods may be called from one goroutine at a time, except Lost, which is safe at any time.
+// Device computes. Only one goroutine at a time may call its methods. Lost may be called at any
+// time.
 type Device interface {
 	Info() Info
-	// Allocate creates zeroed buffers. Errors are known when it returns, out of memory included; then nothing is allocated.
+	// Allocate creates zeroed buffers, all or none. It returns all errors, also out of memory.
 	Allocate(ctx context.Context, specs []BufferSpec) ([]Buffer, error)
-	// Write copies src, little-endian elements of the buffer's type, into dst starting at element offset.
+	// Write copies src, little-endian elements of the buffer's type, into dst starting at element
+	// offset.
 	Write(dst Buffer, offset int, src []byte) error
-	// Read waits for everything submitted and fills each range. It is the only call that waits for results.
+	// Read waits for all submitted work and fills the ranges. No other call waits for results.
 	Read(ctx context.Context, ranges ...Range) error
-	// Prepare compiles pipelines, asynchronously where possible; programs already compiled cost nothing.
+	// Prepare compiles pipelines, asynchronously if possible. A compiled program costs nothing.
 	Prepare(ctx context.Context, programs []*Program) error
-	// Record builds bind groups and uniform parameters once for a list of commands whose programs have been prepared.
+	// Record builds bind groups and uniform parameters for a list of commands. Their programs must be
+	// prepared.
 	Record(commands []Command) (Recording, error)
-	// Run submits recordings in order, split where a watchdog needs it. It need not wait for the results.
+	// Run submits recordings in order, in portions short enough for a driver's watchdog. It need not
+	// wait for the results.
 	Run(ctx context.Context, recordings ...Recording) error
 	// Lost receives one error when the device is lost.
 	Lost() <-chan error
@@ -39,7 +45,7 @@ type Device interface {
 	Close() error
 }
 
-// Kind says what sort of processor computes; kernels choose their variants by it.
+// Kind is the kind of processor. Kernels choose their variants by it.
 type Kind string
 
 // The kinds of processor.
@@ -61,29 +67,24 @@ type Info struct {
 	Features []string // e.g. "shader-f16", "subgroups"
 	Limits   Limits
 
-	Why string // why auto took it, where there was a choice: "3.1 times as fast as lavapipe here"; else ""
+	Why string // why auto chose it: "3.1 times as fast as lavapipe here"; or ""
 }
 
-// String names the device for people: adapter, then backend.
+// String names the device for people.
 func (i Info) String() string { return fmt.Sprintf("%s [%s, %s]", i.Adapter, i.Backend, i.Kind) }
 
-// InGo reports whether programs are computed by their Go bodies, and not by their WGSL.
+// InGo says whether the device runs the Go bodies of programs instead of their WGSL.
 func (i Info) InGo() bool { return i.Kind == KindProcessor || i.Kind == KindReference }
 
-// PackedDot is, among the features, the one of the WGSL language that has dot4I8Packed.
+// PackedDot is the WGSL language feature with dot4I8Packed.
 const PackedDot = "packed_4x8_integer_dot_product"
 
-// HasFeature reports whether the device was created with the named WebGPU feature, or its WGSL has the language feature.
+// HasFeature says whether the device has the named feature of WebGPU or of the WGSL language.
 func (i Info) HasFeature(name string) bool {
-	for _, f := range i.Features {
-		if strings.EqualFold(f, name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(i.Features, func(f string) bool { return strings.EqualFold(f, name) })
 }
 
-// Limits are the device's, in bytes and counts. Kernels stay within WebGPU's defaults (DefaultLimits).
+// Limits of a device. Kernels stay within WebGPU's defaults (DefaultLimits).
 type Limits struct {
 	StorageBinding         uint64 // largest storage buffer binding, bytes
 	BufferSize             uint64 // largest buffer, bytes
@@ -94,7 +95,7 @@ type Limits struct {
 	UniformOffsetAlignment uint32
 }
 
-// DefaultLimits are what WebGPU guarantees everywhere.
+// DefaultLimits are guaranteed by WebGPU.
 func DefaultLimits() Limits {
 	return Limits{
 		StorageBinding: 128 << 20, BufferSize: 256 << 20, StorageBuffersAStage: 8,
@@ -102,12 +103,12 @@ func DefaultLimits() Limits {
 	}
 }
 
-// ElementType is what a buffer holds. Where it is F32 or F16, the devices in Go keep float32 or float64: what is written to F16 and read
-// from it is rounded, what programs store is not.
+// ElementType is the type of a buffer's elements. The devices in Go keep F32 and F16 as float32 or
+// float64. They round F16 in Write and Read, and not when programs store values.
 type ElementType uint8
 
-// Element types. I8 is packed four to a 32-bit word, F16 two; a buffer's size is rounded up to whole words. Programs use F16 where the device
-// has the feature "shader-f16".
+// Element types. A 32-bit word has four I8 or two F16, and a buffer's size is rounded up to whole
+// words. Programs use F16 if the device has the feature "shader-f16".
 const (
 	F32 ElementType = iota
 	I32
@@ -119,7 +120,7 @@ const (
 // Size is the bytes of one element.
 func (t ElementType) Size() int { return [...]int{4, 4, 4, 1, 2}[t] }
 
-// String is the WGSL-like name.
+// String is the name of the type in WGSL; i8 is not a type of WGSL.
 func (t ElementType) String() string { return [...]string{"f32", "i32", "u32", "i8", "f16"}[t] }
 
 // IsFloat says whether it is F32 or F16.
@@ -138,10 +139,11 @@ func (s BufferSpec) Bytes() int { return (s.Elements*s.Type.Size() + 3) / 4 * 4 
 // Buffer is memory on a device.
 type Buffer interface {
 	Spec() BufferSpec
-	Release() // returns the memory; a buffer is not used afterwards
+	Release() // frees the memory; the buffer must not be used afterwards
 }
 
-// Range is elements [Offset, Offset+len(Dst)/size) of a buffer, to be read into Dst, little-endian.
+// Range is elements [Offset, Offset+len(Dst)/size) of a buffer. Read copies them to Dst,
+// little-endian.
 type Range struct {
 	Buffer Buffer
 	Offset int // elements
@@ -157,56 +159,58 @@ const (
 	ReadWrite
 )
 
-// Program is one compute entry point. Programs are compared by pointer; whoever makes them interns them.
+// Program is one compute entry point. Devices compare programs by pointer: callers make each only
+// once.
 type Program struct {
 	Name      string   // for people: entry point and variant, "conv2d_forward/cpu"
 	Source    string   // specialised WGSL
 	Entry     string   // "conv2d_forward"
 	Arguments []Access // of bindings 1, 2, …; binding 0 is the uniform parameters
-	Body      Body     // the same computation for the reference device; never optimised
-	Fast      Fast     // the same for the processor; nil: it computes Body
+	Body      Body     // the same computation in Go, for the reference device; never optimised
+	Fast      Fast     // the same computation, fast, for the processor; nil: the processor runs Body
 }
 
 // Body computes one whole dispatch in Go. params is the pointer given in the command.
 type Body func(params any, arguments []Array)
 
-// Fast computes one whole dispatch in Go and float32, as fast as that goes.
+// Fast computes one whole dispatch in Go and float32, as fast as possible.
 type Fast func(params any, arguments []Array32, split Split)
 
-// Split calls part for pieces [from, to) that together are [0, n), several at a time where there are several processors, and returns when
-// all are done. Between pieces others may run, and a run that was cancelled ends: pieces are then left out.
+// Split calls part for pieces [from, to) of [0, n), on several processors if there are several, and
+// returns when all are done. A cancelled run leaves the remaining pieces out.
 type Split func(n int, part func(from, to int))
 
-// Array and Array32 are what a Body and a Fast see of a buffer.
+// A Body gets Arrays, and a Fast gets Array32s.
 type (
 	Array   = ArrayOf[float64]
 	Array32 = ArrayOf[float32]
 )
 
-// Float is how a device in Go holds the elements of F32 and F16 buffers.
+// Float is the type of the elements of F32 and F16 buffers on a device in Go.
 type Float interface{ float32 | float64 }
 
-// ArrayOf is a buffer in Go's memory: the one slice that fits the element type.
+// ArrayOf is a buffer in Go's memory. Only the slice of the buffer's element type is set.
 type ArrayOf[F Float] struct {
 	F []F      // F32, F16
 	I []int32  // I32
 	U []uint32 // U32
 	B []int8   // I8
 
-	Kept *Kept // what is kept of it between dispatches; nil: nothing
+	Kept *Kept // derived data that is kept between dispatches; may be nil
 }
 
-// Kept is what a Fast has made of an argument, for dispatches to come: packed weights. A write to
-// the argument makes all of it stale; its memory can be used again.
+// Kept holds data that a Fast derived from an argument for later dispatches, for example packed
+// weights. A write to the argument makes the data stale. The memory of stale data can be used
+// again.
 type Kept struct {
 	values map[KeptKey]any
 	fresh  map[KeptKey]bool
 }
 
-// KeptKey says what was made of an argument.
+// KeptKey names derived data of an argument.
 type KeptKey [8]int32
 
-// Get gives what was made, and whether it still holds; value is nil where nothing was.
+// Get returns derived data, nil if there is none, and whether it is fresh.
 func (k *Kept) Get(key KeptKey) (value any, fresh bool) {
 	if k == nil {
 		return nil, false
@@ -214,7 +218,7 @@ func (k *Kept) Get(key KeptKey) (value any, fresh bool) {
 	return k.values[key], k.fresh[key]
 }
 
-// Set keeps what was made.
+// Set keeps derived data.
 func (k *Kept) Set(key KeptKey, value any) {
 	if k == nil {
 		return
@@ -225,18 +229,19 @@ func (k *Kept) Set(key KeptKey, value any) {
 	k.values[key], k.fresh[key] = value, true
 }
 
-// Expire says that the argument was written.
+// Expire makes all data stale: the argument was written.
 func (k *Kept) Expire() { clear(k.fresh) }
 
-// Command is one step of a recording: a dispatch, or, where Program is nil, zeroing the buffer Clear.
+// Command is one step of a recording: a dispatch, or with Program nil, a clear of the buffer Clear.
 type Command struct {
-	Program   *Program
-	Params    any // pointer to a struct of uint32, int32 and float32 fields, word for word the WGSL `Params`; nil for none
+	Program *Program
+	// Params points to a struct of uint32, int32 and float32 with the fields of the WGSL `Params`, or is nil.
+	Params    any
 	Arguments []Buffer
 	Groups    [3]int // workgroups in x, y, z, each at least 1
 
 	Clear Buffer
 }
 
-// Recording is a list of commands ready to run again and again.
+// Recording is a list of commands that can run many times.
 type Recording interface{ Release() }

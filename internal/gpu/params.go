@@ -6,10 +6,12 @@ import (
 	"fmt"
 )
 
-// ParamsStride separates the uniform parameters of a recording's commands: the largest offset alignment WebGPU asks for.
+// ParamsStride is the distance between the uniform parameters of two commands, bytes. It is the
+// largest offset alignment in WebGPU.
 const ParamsStride = 256
 
-// EncodeParams gives the bytes of a uniform Params struct: fields of uint32, int32 and float32 in order, padded to 16 bytes.
+// EncodeParams returns the bytes of a uniform Params struct: fields of uint32, int32 and float32 in
+// order, padded to 16 bytes.
 func EncodeParams(params any) ([]byte, error) {
 	if params == nil {
 		return make([]byte, 16), nil

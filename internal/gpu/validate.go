@@ -5,10 +5,11 @@ import (
 	"math"
 )
 
-// The checks every backend makes before its library sees a call: some libraries abort the process on what is invalid, others
-// say nothing. What fails is ErrValidation, except an allocation beyond the limits, which is ErrOutOfMemory.
+// Every backend makes these checks before it calls its library. On invalid arguments some libraries
+// abort the process, and others return nothing. A failed check is an ErrValidation; an allocation
+// beyond the limits is an ErrOutOfMemory.
 
-// Validate reports whether a device with these limits can hold the buffer.
+// Validate checks that a device with these limits can hold the buffer.
 func (s BufferSpec) Validate(limits Limits) error {
 	if s.Elements < 1 || s.Type > F16 {
 		return fmt.Errorf("%w: buffer %q: %d elements of type %d", ErrValidation, s.Label, s.Elements, s.Type)
@@ -20,8 +21,9 @@ func (s BufferSpec) Validate(limits Limits) error {
 	return nil
 }
 
-// ValidateWrite reports whether n bytes can be written from element offset on. Devices write whole 32-bit words, so I8 ranges
-// begin at a multiple of four elements and end at one, or at the end of the buffer; F16 ranges at a multiple of two.
+// ValidateWrite checks that n bytes can be written from element offset on. Devices write whole
+// 32-bit words: I8 ranges begin and end at a multiple of four elements, F16 ranges of two. Either
+// may also end at the end of the buffer.
 func (s BufferSpec) ValidateWrite(offset, n int) error {
 	if err := s.ValidateRead(offset, n); err != nil {
 		return err
@@ -34,7 +36,7 @@ func (s BufferSpec) ValidateWrite(offset, n int) error {
 	return nil
 }
 
-// ValidateRead reports whether n bytes can be read from element offset on.
+// ValidateRead checks that n bytes can be read from element offset on.
 func (s BufferSpec) ValidateRead(offset, n int) error {
 	size := s.Type.Size()
 	if n%size != 0 || offset < 0 || offset > s.Elements || n/size > s.Elements-offset {
@@ -44,7 +46,7 @@ func (s BufferSpec) ValidateRead(offset, n int) error {
 	return nil
 }
 
-// Validate reports whether the program can be given to any WebGPU device.
+// Validate checks that a device with these limits can prepare the program.
 func (p *Program) Validate(limits Limits) error {
 	if p == nil || p.Entry == "" || p.Body == nil || p.Source == "" {
 		return fmt.Errorf("%w: program %+v lacks source, entry point or body", ErrValidation, p)
@@ -56,8 +58,8 @@ func (p *Program) Validate(limits Limits) error {
 	return nil
 }
 
-// Validate reports whether the command can be recorded: argument count, group counts, parameters, and no buffer used twice
-// in a dispatch that writes it, but for writing parts of it that lie apart.
+// Validate checks that the command can be recorded: number of arguments, workgroups, parameters,
+// and no two arguments that exclude each other.
 func (c Command) Validate(limits Limits) error {
 	if c.Program == nil {
 		if c.Clear == nil {

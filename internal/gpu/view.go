@@ -2,19 +2,20 @@ package gpu
 
 import "fmt"
 
-// ViewAlignment is what the first byte of a view is a multiple of: the largest offset alignment that WebGPU may ask for.
+// ViewAlignment divides the first byte of a view. It is the largest offset alignment in WebGPU.
 const ViewAlignment = 256
 
-// View is some elements of a buffer, side by side, as a buffer of its own: every method of a device takes it as one. Many small tensors can
-// so lie in one buffer that a single dispatch takes whole. One dispatch may write several views of a buffer, but not read one and write
-// another (WebGPU's rule).
+// View is a range of elements of a buffer. Every method of a device takes a view as a buffer. Many
+// small tensors can be views of one buffer, which a single dispatch then takes whole. One dispatch
+// may write several views of a buffer, but not read one and write another (a rule of WebGPU).
 type View struct {
 	whole Buffer // as allocated
 	first int    // element of whole
 	spec  BufferSpec
 }
 
-// NewView sees elements [first, first+elements) of a buffer or view. It panics where they are not all there or not aligned.
+// NewView returns elements [first, first+elements) of a buffer or view. It panics if they are not
+// in the buffer or not aligned.
 func NewView(label string, b Buffer, first, elements int) *View {
 	spec := BufferSpec{label, b.Spec().Type, elements}
 	whole, before := Whole(b)
@@ -25,13 +26,13 @@ func NewView(label string, b Buffer, first, elements int) *View {
 	return &View{whole, before + first, spec}
 }
 
-// Spec is the view's own.
+// Spec describes the view.
 func (v *View) Spec() BufferSpec { return v.spec }
 
-// Release does nothing: the memory is the buffer's.
+// Release does nothing: the buffer has the memory.
 func (v *View) Release() {}
 
-// Whole gives the allocated buffer behind a buffer or view, and the element of it with which that begins.
+// Whole returns the allocated buffer behind a buffer or view, and the element at which that begins.
 func Whole(b Buffer) (whole Buffer, first int) {
 	if v, ok := b.(*View); ok {
 		return v.whole, v.first
@@ -39,8 +40,8 @@ func Whole(b Buffer) (whole Buffer, first int) {
 	return b, 0
 }
 
-// conflict says whether two arguments of one dispatch may not be together: views of one buffer of which one is read and the other written,
-// or that overlap and are both written.
+// conflict says whether two arguments exclude each other in one dispatch. Two views of a buffer do
+// if one is read and the other written, or if both are written and overlap.
 func conflict(a, b Buffer, accessA, accessB Access) bool {
 	wholeA, fromA := Whole(a)
 	wholeB, fromB := Whole(b)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"math/bits"
-	"slices"
 	"unsafe"
 
 	"mrprism/internal/gpu"
@@ -19,10 +18,10 @@ type buffer struct {
 	handle handle
 }
 
-// Spec is what the buffer was allocated for.
+// Spec describes the buffer.
 func (b *buffer) Spec() gpu.BufferSpec { return b.spec }
 
-// Release returns the memory.
+// Release frees the memory.
 func (b *buffer) Release() {
 	if b.handle == 0 {
 		return
@@ -33,22 +32,11 @@ func (b *buffer) Release() {
 	delete(b.d.buffers, b)
 }
 
-// own gives the device's buffer behind a gpu.Buffer or view, and the byte of it at which that begins.
-func (d *device) own(b gpu.Buffer) (_ *buffer, from int, _ error) {
-	whole, first := gpu.Whole(b)
-	mine, ok := whole.(*buffer)
-	switch {
-	case !ok || mine == nil:
-		return nil, 0, invalid("%T is no buffer of this device", b)
-	case mine.d != d:
-		return nil, 0, invalid("buffer %q belongs to another device", mine.spec.Label)
-	case mine.handle == 0:
-		return nil, 0, invalid("buffer %q was released", mine.spec.Label)
-	}
-	return mine, first * mine.spec.Type.Size(), nil
+func (d *device) own(b gpu.Buffer) (*buffer, int, error) {
+	return gpu.Own(b, func(b *buffer) (mine, released bool) { return b.d == d, b.handle == 0 })
 }
 
-// createBuffer makes one GPU buffer of a multiple of four bytes.
+// createBuffer makes a buffer. size is a multiple of four.
 func (d *device) createBuffer(label string, usage uint64, size uint64) (handle, error) {
 	var h handle
 	err := d.scoped(func() {
@@ -120,26 +108,16 @@ func (d *device) write(dst gpu.Buffer, offset int, src []byte) error {
 	if err := dst.Spec().ValidateWrite(offset, len(src)); err != nil || len(src) == 0 {
 		return err
 	}
-	if len(src)%4 != 0 { // I8 up to the end of the buffer: the rest of the last word is padding
-		src = append(slices.Clone(src), 0, 0, 0)[:(len(src)+3)/4*4]
-	}
+	src = gpu.WholeWords(src)
 	at := uint64(begin + offset*b.spec.Type.Size())
 	d.l.QueueWriteBuffer(d.queue, b.handle, at, unsafe.Pointer(unsafe.SliceData(src)), uintptr(len(src)))
 	return d.alive()
 }
 
-// stagingMost is the largest part of a read that is copied at once, in bytes.
+// stagingMost is the largest copy of a read, bytes.
 const stagingMost = 32 << 20
 
-// piece is one copy of a read: n bytes at from, both multiples of four, of which those from skip on go to dst.
-type piece struct {
-	source  handle
-	from, n uint64
-	skip    uint64
-	dst     []byte
-}
-
-// Read waits for everything submitted and fills each range.
+// Read waits for all submitted work and fills the ranges.
 func (d *device) Read(ctx context.Context, ranges ...gpu.Range) error {
 	if err := d.read(ctx, ranges...); err != nil {
 		return fmt.Errorf("dawn: read: %w", err)
@@ -154,37 +132,16 @@ func (d *device) read(ctx context.Context, ranges ...gpu.Range) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	var pieces []piece
-	for _, r := range ranges {
-		b, begin, err := d.own(r.Buffer)
-		if err != nil {
-			return err
-		}
-		if err := r.Buffer.Spec().ValidateRead(r.Offset, len(r.Dst)); err != nil {
-			return err
-		}
-		from := begin + r.Offset*b.spec.Type.Size()
-		to := from + len(r.Dst)
-		for dst := r.Dst; from < to; {
-			start := from / 4 * 4
-			end := min(to, start+stagingMost)
-			pieces = append(pieces, piece{
-				b.handle, uint64(start), uint64((end+3)/4*4 - start), uint64(from - start), dst[:end-from],
-			})
-			dst, from = dst[end-from:], end
-		}
+	pieces, err := gpu.Pieces(ranges, stagingMost, d.own)
+	if err != nil {
+		return err
 	}
 	if err := d.drain(ctx, 0); err != nil {
 		return err
 	}
 	for len(pieces) > 0 {
-		var total uint64
-		n := 0
-		for n < len(pieces) && (n == 0 || total+pieces[n].n <= stagingMost) {
-			total += pieces[n].n
-			n++
-		}
-		if err := d.fetch(ctx, pieces[:n], total); err != nil {
+		n, total := gpu.Batch(pieces, stagingMost)
+		if err := d.fetch(ctx, pieces[:n], uint64(total)); err != nil {
 			return err
 		}
 		pieces = pieces[n:]
@@ -193,7 +150,7 @@ func (d *device) read(ctx context.Context, ranges ...gpu.Range) error {
 }
 
 // fetch copies pieces of total bytes through the staging buffer.
-func (d *device) fetch(ctx context.Context, pieces []piece, total uint64) error {
+func (d *device) fetch(ctx context.Context, pieces []gpu.Piece[*buffer], total uint64) error {
 	l := d.l
 	if total > d.stagingLen {
 		size := max(uint64(1)<<bits.Len64(total-1), 4096)
@@ -209,10 +166,10 @@ func (d *device) fetch(ctx context.Context, pieces []piece, total uint64) error 
 	}
 	err := d.scoped(func() {
 		encoder := l.DeviceCreateCommandEncoder(d.handle, nil)
-		var at uint64
+		at := 0
 		for _, p := range pieces {
-			l.CommandEncoderCopyBufferToBuffer.call(encoder, p.source, uintptr(p.from), d.staging, uintptr(at), uintptr(p.n))
-			at += p.n
+			l.CommandEncoderCopyBufferToBuffer.call(encoder, p.Buffer.handle, uintptr(p.From), d.staging, uintptr(at), uintptr(p.Size))
+			at += p.Size
 		}
 		d.submit(encoder)
 	})
@@ -225,7 +182,7 @@ func (d *device) fetch(ctx context.Context, pieces []piece, total uint64) error 
 	got, err := mapping.wait(ctx)
 	defer l.BufferUnmap(d.staging)
 	if err != nil {
-		l.BufferUnmap(d.staging) // gives the mapping up
+		l.BufferUnmap(d.staging) // cancels the mapping
 		_, _ = mapping.wait(context.Background())
 		return err
 	}
@@ -237,17 +194,13 @@ func (d *device) fetch(ctx context.Context, pieces []piece, total uint64) error 
 	}
 	data := l.BufferGetConstMappedRange(d.staging, 0, uintptr(total))
 	if data == nil {
-		return fmt.Errorf("%w: mapped memory is not there", gpu.ErrOutOfMemory)
+		return fmt.Errorf("%w: the mapped memory is missing", gpu.ErrOutOfMemory)
 	}
-	mapped := unsafe.Slice(data, total)
-	for _, p := range pieces {
-		copy(p.dst, mapped[p.skip:p.n])
-		mapped = mapped[p.n:]
-	}
+	gpu.Deliver(pieces, unsafe.Slice(data, total))
 	return nil
 }
 
-// submit finishes an encoder and hands its commands to the queue.
+// submit finishes an encoder and submits its commands.
 func (d *device) submit(encoder handle) {
 	commands := d.l.CommandEncoderFinish(encoder, nil)
 	d.l.CommandEncoderRelease(encoder)

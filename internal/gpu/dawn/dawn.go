@@ -1,5 +1,5 @@
-// Package dawn is the gpu.Device that computes with Dawn, Chrome's WebGPU, through its C interface (webgpu.h) and without cgo.
-// The library is loaded when a device is opened; see Open for where it is looked for.
+// Package dawn is the gpu.Device on Dawn, Chrome's WebGPU. It uses Dawn's C interface (webgpu.h)
+// without cgo. Open loads the library, and says where it looks for it.
 package dawn
 
 import (
@@ -9,17 +9,17 @@ import (
 	"mrprism/internal/gpu"
 )
 
-// Options choose the library. The zero value is what programs want.
+// Options choose the library. The zero value searches the usual places.
 type Options struct {
-	// Library is the path of the Dawn library, or of a folder that holds it. Where empty, MRPRISM_DAWN_LIB is used, then the
-	// usual places are searched.
+	// Library is the path of the Dawn library, or of its folder. If it is empty, Open uses
+	// MRPRISM_DAWN_LIB, and then searches the usual places.
 	Library string
 }
 
 // LibraryVariable is the environment variable that names the Dawn library.
 const LibraryVariable = "MRPRISM_DAWN_LIB"
 
-// LibraryError lists every place where the Dawn library was looked for. It is a gpu.ErrNoAdapter.
+// LibraryError lists every place where Open looked for the Dawn library. It is a gpu.ErrNoAdapter.
 type LibraryError struct {
 	Tried []Attempt
 }

@@ -19,8 +19,8 @@ import (
 	"mrprism/internal/gpu"
 )
 
-// Tests compute with the software driver, the same on every machine, unless VK_DRIVER_FILES names another. (gputest does the same for
-// packages above this one.)
+// Tests compute with the software driver, the same on every machine, unless VK_DRIVER_FILES names
+// another. (gputest does the same for packages above this one.)
 func TestMain(m *testing.M) {
 	const lavapipe = "/usr/share/vulkan/icd.d/lvp_icd.json"
 	if _, err := os.Stat(lavapipe); err == nil && os.Getenv("VK_DRIVER_FILES") == "" {
@@ -29,7 +29,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// open gives a device, or skips the test and says what is missing. With CI=true a missing device fails.
+// open gives a device, or skips the test and says what is missing. With CI=true a missing device
+// fails.
 func open(t *testing.T) *device {
 	t.Helper()
 	d, err := Open(t.Context(), Options{})
@@ -99,7 +100,8 @@ func TestInfo(t *testing.T) {
 	assert.Equal(t, least.WorkgroupsADimension, info.Limits.WorkgroupsADimension)
 }
 
-// A recording that scales, adds and sums runs twice with the results of arithmetic: all values are small integers, so exact.
+// A recording that scales, adds and sums runs twice with the results of arithmetic: all values are
+// small integers, so exact.
 func TestSaxpyAndSum(t *testing.T) {
 	d := open(t)
 	const n = 1000
@@ -155,7 +157,8 @@ func TestNewBuffersAreZero(t *testing.T) {
 	}
 }
 
-// Ranges at any element offset, of packed bytes too, come back as written; what lies beside them is untouched.
+// Ranges at any element offset, of packed bytes too, come back as written; what lies beside them is
+// untouched.
 func TestWriteAndReadRanges(t *testing.T) {
 	d := open(t)
 	buffers, err := d.Allocate(t.Context(), []gpu.BufferSpec{{Label: "bytes", Type: gpu.I8, Elements: 11}, {Label: "words", Type: gpu.U32, Elements: 5}})

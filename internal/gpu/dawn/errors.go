@@ -12,7 +12,7 @@ import (
 	"mrprism/internal/gpu"
 )
 
-// typed gives Dawn's error the type that callers test for.
+// typed wraps Dawn's error in the error of package gpu.
 func typed(kind uint32, message string) error {
 	message = strings.TrimSpace(message)
 	switch kind {
@@ -28,10 +28,11 @@ func invalid(format string, arguments ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{gpu.ErrValidation}, arguments...)...)
 }
 
-// oneLine joins the lines of a message that stands inside another.
+// oneLine joins the lines of a message.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// scoped runs f and returns the first error that it raised in Dawn, the most serious kind first.
+// scoped runs f and returns an error that f raised in Dawn: out of memory before internal errors
+// before validation.
 func (d *device) scoped(f func()) error {
 	filters := [...]uint32{filterValidation, filterInternal, filterOutOfMemory}
 	for _, filter := range filters {
@@ -55,7 +56,7 @@ func (d *device) scoped(f func()) error {
 	return errors.Join(first, d.alive())
 }
 
-// alive returns the loss of the device, or errors that arose outside an error scope.
+// alive returns the loss of the device, or errors from outside of error scopes.
 func (d *device) alive() error {
 	if d.closed {
 		return fmt.Errorf("%w: it was closed", gpu.ErrLost)
@@ -67,7 +68,7 @@ func (d *device) alive() error {
 	return d.uncaptured.take()
 }
 
-// uncaptured collects errors, which Dawn may report from a thread of its own.
+// uncaptured collects errors. Dawn may report them on its own thread.
 type uncaptured struct {
 	mu     sync.Mutex
 	errors []error // oldest first
@@ -79,7 +80,7 @@ func (u *uncaptured) add(err error) {
 	u.errors = append(u.errors, err)
 }
 
-// take returns what was collected since, joined; nil: nothing.
+// take returns and clears the collected errors.
 func (u *uncaptured) take() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -88,7 +89,7 @@ func (u *uncaptured) take() error {
 	return err
 }
 
-// markLost records the loss of the device; closing it is none.
+// markLost records the loss of the device. Closing it is not a loss.
 func (d *device) markLost(message string) {
 	if d.closed || d.lostError.Load() != nil {
 		return

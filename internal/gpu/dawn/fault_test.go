@@ -29,7 +29,8 @@ func lose(t *testing.T, d *device, message string) {
 	force(d.handle, 1, view(message))
 }
 
-// After a loss every method returns gpu.ErrLost with Dawn's message, Lost receives it once, and a new device computes.
+// After a loss every method returns gpu.ErrLost with Dawn's message, Lost receives it once, and a
+// new device computes.
 func TestLostDevice(t *testing.T) {
 	d := open(t)
 	buffers, err := d.Allocate(t.Context(), []gpu.BufferSpec{{Label: "x", Elements: 64}, {Label: "y", Elements: 64}})
@@ -84,7 +85,8 @@ func TestLostWhileWorking(t *testing.T) {
 	assert.ErrorIs(t, d.Read(t.Context(), gpu.Range{Buffer: buffers[0], Dst: make([]byte, 4)}), gpu.ErrLost)
 }
 
-// A cancelled Prepare loses nothing: the next one goes on with the compilations it finds, and Close ends those that are left.
+// A cancelled Prepare loses nothing: the next one goes on with the compilations it finds, and Close
+// ends those that are left.
 func TestCancelledPrepare(t *testing.T) {
 	d := open(t)
 	fresh := func() []*gpu.Program {
@@ -113,7 +115,8 @@ func TestCancelledPrepare(t *testing.T) {
 	assert.Empty(t, handlers.byUser, "no handler waits for a compilation that nobody wants")
 }
 
-// Dawn works while Go's garbage collector runs and stacks grow, from goroutines on changing threads: C must hold no Go pointer.
+// Dawn works while Go's garbage collector runs and stacks grow, from goroutines on changing
+// threads: C must hold no Go pointer.
 func TestGarbageCollection(t *testing.T) {
 	d := open(t)
 	stop := make(chan struct{})
@@ -182,7 +185,8 @@ func (d *device) saxpyOnce(value float32) error {
 	return nil
 }
 
-// Allocating, recording and releasing again and again, and opening and closing devices, does not make the process grow.
+// Allocating, recording and releasing again and again, and opening and closing devices, does not
+// make the process grow.
 func TestNoLeak(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the size of the process is read from Linux's /proc")
@@ -200,7 +204,8 @@ func TestNoLeak(t *testing.T) {
 		t.Logf("%s: %d rounds grow the process by %d KiB", what, rounds, grown>>10)
 		assert.Less(t, grown, most, what)
 	}
-	// 64 rounds of 8 MiB leaked would be 512 MiB; 32 MiB allow for the heaps of Go, Mesa and the C library.
+	// 64 rounds of 8 MiB leaked would be 512 MiB; 32 MiB allow for the heaps of Go, Mesa and the C
+	// library.
 	grow("buffers", 32<<20, 64, func() {
 		buffers, err := d.Allocate(t.Context(), []gpu.BufferSpec{{Label: "x", Elements: 1 << 20}, {Label: "y", Elements: 1 << 20}})
 		require.NoError(t, err)

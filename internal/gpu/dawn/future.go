@@ -13,11 +13,12 @@ import (
 	"mrprism/internal/gpu"
 )
 
-// handler receives what a callback brings: its status (or, for an error, its type), a handle or second number, and a message.
+// handler receives the arguments of a callback: its status (or the type of an error), a handle or
+// second number, and a message.
 type handler func(status uint32, value uintptr, message string)
 
-// handlers are the Go functions that C may call, by the number C is given as user data: C never holds a Go pointer, and the process
-// needs three callbacks in all.
+// handlers are the Go functions that C may call. C gets their numbers as user data: C never holds a
+// Go pointer, and the process needs only three callbacks.
 var handlers struct {
 	sync.Mutex
 	last   uintptr
@@ -41,7 +42,8 @@ func unregister(user uintptr) {
 	delete(handlers.byUser, user)
 }
 
-// handleCallback runs the handler of a callback outside the lock. A number nobody waits for any more is ignored.
+// handleCallback runs the handler of a callback outside of the lock. It ignores a number without a
+// handler.
 func handleCallback(user uintptr, status uint32, value uintptr, message string) {
 	handlers.Lock()
 	h := handlers.byUser[user]
@@ -53,8 +55,8 @@ func handleCallback(user uintptr, status uint32, value uintptr, message string) 
 
 // callbacks are the three shapes of C callback. A WGPUStringView arrives as two words.
 var callbacks = sync.OnceValue(func() (c struct{ value, plain, done uintptr }) {
-	// (status, handle or number, message, user data): adapter, device, pipeline, error scope; and with the device first, (device,
-	// reason or type, message, user data): lost device, uncaptured error.
+	// (status, handle or number, message, user data): adapter, device, pipeline, error scope;
+	// (device, reason or type, message, user data): lost device, uncaptured error.
 	c.value = purego.NewCallback(func(status, value uintptr, text *byte, length, user, _ uintptr) {
 		handleCallback(user, uint32(status), value, stringView{text, length}.String())
 	})
@@ -62,12 +64,13 @@ var callbacks = sync.OnceValue(func() (c struct{ value, plain, done uintptr }) {
 	c.plain = purego.NewCallback(func(status uintptr, text *byte, length, user, _ uintptr) {
 		handleCallback(user, uint32(status), 0, stringView{text, length}.String())
 	})
-	// Work done: only the completion of the future counts, so that headers with and without a message both fit.
+	// Work done: only the completion of the future counts. This fits headers with and without a
+	// message.
 	c.done = purego.NewCallback(func() {})
 	return c
 })
 
-// outcome is what an awaited callback brought.
+// outcome has the arguments of an awaited callback.
 type outcome struct {
 	status  uint32
 	value   uintptr
@@ -76,7 +79,7 @@ type outcome struct {
 
 const (
 	waitSlice = 20 * time.Millisecond // how soon a cancelled context ends a wait
-	waitLimit = 10 * time.Minute      // nothing that was submitted takes longer, or the driver hangs
+	waitLimit = 10 * time.Minute      // after it the driver counts as hung
 )
 
 // pending is an operation under way.
@@ -88,7 +91,7 @@ type pending struct {
 	outcome  outcome
 }
 
-// begin starts an operation: start receives the callback info to pass on and returns the future.
+// begin starts an operation. start passes the callback info to Dawn and returns the future.
 func (l *library) begin(instance handle, callback uintptr, start func(callbackInfo) uint64) *pending {
 	p := &pending{l: l, instance: instance}
 	p.user = register(func(status uint32, value uintptr, message string) {
@@ -99,7 +102,8 @@ func (l *library) begin(instance handle, callback uintptr, start func(callbackIn
 	return p
 }
 
-// wait blocks until the operation has completed; it never spins. When it returns an error the callback has not been called.
+// wait blocks, without spinning, until the operation has completed. If it returns an error, the
+// callback was not called.
 func (p *pending) wait(ctx context.Context) (outcome, error) {
 	if err := p.l.wait(ctx, p.instance, p.future); err != nil {
 		return outcome{}, err
@@ -128,7 +132,7 @@ func (l *library) wait(ctx context.Context, instance handle, future uint64) erro
 	}
 }
 
-// completed reports, without waiting, whether the future has completed.
+// completed says, without waiting, whether the future has completed.
 func (l *library) completed(instance handle, future uint64) bool {
 	return l.InstanceWaitAny(instance, 1, &futureWaitInfo{future: future}, 0) == waitSuccess
 }

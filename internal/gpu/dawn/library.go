@@ -16,11 +16,11 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// proc is the address of a C function whose arguments are integers and handles only: called without reflection, it is for what is
-// called once a dispatch.
+// proc is the address of a C function with only integers and handles as arguments. Calls need no
+// reflection: proc is for functions that are called for each dispatch.
 type proc uintptr
 
-// library is the functions of a loaded Dawn; each field is the symbol "wgpu" + its name.
+// library has the functions of a loaded Dawn. The symbol of a field is "wgpu" and the field's name.
 type library struct {
 	CreateInstance         func(descriptor unsafe.Pointer) handle
 	InstanceProcessEvents  func(handle)
@@ -85,7 +85,7 @@ type library struct {
 
 var libraries struct {
 	sync.Mutex
-	loaded map[string]*library // by path; never unloaded: Dawn leaves threads and thread-local data behind
+	loaded map[string]*library // by path; never unloaded, because Dawn leaves threads behind
 }
 
 // loadLibrary finds and loads Dawn; see Open.
@@ -110,7 +110,7 @@ func loadLibrary(named string) (*library, error) {
 	return nil, failure
 }
 
-// candidates are the files to try, in order. A library that the user named is the only one tried.
+// candidates are the files to try, in order. If the user named a library, it is the only one.
 func candidates(named string) []string {
 	names := []string{"libwebgpu_dawn.so", "libwebgpu_wrapper.so"}
 	if runtime.GOOS == "darwin" {
@@ -141,11 +141,11 @@ func candidates(named string) []string {
 	if cache, err := os.UserCacheDir(); err == nil {
 		in(filepath.Join(cache, "mrprism", "dawn"))
 	}
-	return append(paths, names[0]) // no folder: the system's own search
+	return append(paths, names[0]) // without a folder: the system searches
 }
 
-// moduleRoot is the root of this project's source where the working directory lies within it, else "". Libraries of other working
-// directories are not loaded: anyone may have put them there.
+// moduleRoot is the root of this project's source if the working directory is within it, else "".
+// Other working directories are not searched: anyone may have put a library there.
 func moduleRoot() string {
 	folder, err := os.Getwd()
 	if err != nil {

@@ -24,9 +24,9 @@ type device struct {
 
 	lost       chan error            // buffered, one
 	lostError  atomic.Pointer[error] // set before lost receives it
-	uncaptured uncaptured            // errors that fell outside an error scope
+	uncaptured uncaptured            // errors from outside of error scopes
 	closed     bool
-	users      []uintptr // numbers of the device's lasting handlers
+	users      []uintptr // numbers of handlers that live as long as the device
 
 	modules   map[string]handle // by WGSL source
 	layouts   map[string]layout // by accesses
@@ -38,16 +38,17 @@ type device struct {
 	staging    handle // mappable buffer of Read
 	stagingLen uint64
 
-	flight   []submission // submitted and not known to be done, oldest first
+	flight   []submission // unfinished, oldest first
 	lastDone doneTime
-	guess    time.Duration // for steps that never ran
+	guess    time.Duration // cost of steps that never ran
 }
 
-// Open loads Dawn and creates a device on the adapter that computes fastest, with every feature and limit the adapter has.
-// Vulkan's VK_DRIVER_FILES narrows the choice. The library is the one that o or MRPRISM_DAWN_LIB names; where neither does, it is
-// looked for beside the executable, in .dawn of this project's source where the program runs within it, in mrprism/dawn of the user's
-// cache directory, and where the system keeps libraries. Without one the error is a *LibraryError; without an adapter it
-// is a gpu.ErrNoAdapter.
+// Open loads Dawn and creates a device on the fastest adapter, with all its features and limits.
+// Vulkan's VK_DRIVER_FILES can narrow the choice. o or MRPRISM_DAWN_LIB may name the library.
+// Otherwise Open looks in the executable's folder, in .dawn of this project's source if the program
+// runs within it, in mrprism/dawn of the user's cache directory, and in the system's library
+// folders. Without a library the error is a *LibraryError, and without an adapter a
+// gpu.ErrNoAdapter.
 func Open(ctx context.Context, o Options) (gpu.Device, error) {
 	l, err := loadLibrary(o.Library)
 	if err != nil {
@@ -89,7 +90,7 @@ func (d *device) open(ctx context.Context) error {
 
 	supported := &limits{}
 	if l.AdapterGetLimits(adapter, supported) != statusSuccess || !supported.plausible() {
-		return fmt.Errorf("%w: the library's webgpu.h has other structures than this program knows", gpu.ErrNoAdapter)
+		return fmt.Errorf("%w: the library's webgpu.h has structures that this program does not know", gpu.ErrNoAdapter)
 	}
 	supported.next = nil
 	info := &adapterInfo{}
@@ -117,12 +118,12 @@ func (d *device) open(ctx context.Context) error {
 	return d.probeFeatures()
 }
 
-// adapterHint says what Dawn computes with where it found nothing.
+// adapterHint says what Dawn needs, if it found no adapter.
 var adapterHint = map[string]string{
 	"linux": " (Dawn computes with Vulkan: it needs libvulkan1 and the GPU's driver or, without a GPU, mesa-vulkan-drivers 25 or newer)",
 }[runtime.GOOS]
 
-// createInstance makes an instance whose waits may have a time limit.
+// createInstance makes an instance that supports waits with a time limit.
 func (l *library) createInstance() handle {
 	if l.capabilities {
 		return l.CreateInstance(unsafe.Pointer(&instanceCapabilities{timedWaitAny: 1, timedWaitMax: 1}))
@@ -131,7 +132,7 @@ func (l *library) createInstance() handle {
 	return l.CreateInstance(unsafe.Pointer(&instanceFeatures{featureCount: 1, features: &feature}))
 }
 
-// describe fills the adapter's half of Info.
+// describe fills the part of Info that the adapter knows.
 func (d *device) describe(info *adapterInfo) {
 	d.info.Backend = "dawn"
 	d.info.Adapter = info.device.String()
@@ -152,11 +153,11 @@ func (d *device) describe(info *adapterInfo) {
 	d.guess = firstGuess(d.info.Kind)
 }
 
-// standardFeatures is the range of WGPUFeatureName that is WebGPU's own, not Dawn's.
+// standardFeatures is the end of WebGPU's own range of WGPUFeatureName; Dawn's features follow.
 const standardFeatures = 0x20
 
-// request creates the device. The numbers of the features differ between versions of webgpu.h, so every standard feature of the
-// adapter is asked for, and probeFeatures finds out by name what was granted.
+// request creates the device. The numbers of features differ between versions of webgpu.h: request
+// asks for every standard feature of the adapter, and probeFeatures finds out their names.
 func (d *device) request(ctx context.Context, adapter handle, supported *limits) error {
 	l := d.l
 	var features []uint32
@@ -190,7 +191,7 @@ func (d *device) request(ctx context.Context, adapter handle, supported *limits)
 	return nil
 }
 
-// probeFeatures names the shader features that the device really has.
+// probeFeatures finds the shader features of the device by compiling their directives.
 func (d *device) probeFeatures() error {
 	for _, f := range []struct{ name, directive string }{
 		{"shader-f16", "enable f16;"}, {"subgroups", "enable subgroups;"},
@@ -206,7 +207,8 @@ func (d *device) probeFeatures() error {
 	return d.alive()
 }
 
-// plausible tells whether these can be an adapter's limits: garbage means that our structure is not the library's.
+// plausible says whether these can be an adapter's limits. Garbage means that the library has
+// another structure.
 func (l *limits) plausible() bool {
 	return l.maxComputeInvocationsPerWorkgroup >= 64 && l.maxComputeInvocationsPerWorkgroup <= 1<<16 &&
 		l.maxComputeWorkgroupsPerDimension >= 1<<10 && l.maxBufferSize >= 1<<20 && l.maxStorageBufferBindingSize >= 1<<20 &&
@@ -219,7 +221,8 @@ func (d *device) Info() gpu.Info { return d.info }
 // Lost receives one error when the device is lost.
 func (d *device) Lost() <-chan error { return d.lost }
 
-// Close waits for what the device is doing, then releases it with its buffers, recordings and pipelines. It may be called again.
+// Close waits for the device's work and releases the device with its buffers, recordings and
+// pipelines. It may be called again.
 func (d *device) Close() error {
 	if d.closed {
 		return nil
@@ -250,7 +253,7 @@ func (d *device) Close() error {
 	}
 	if d.handle != 0 {
 		l.DeviceDestroy(d.handle)
-		for _, c := range d.compiling { // given up by their callers; they end with the device
+		for _, c := range d.compiling { // their callers gave up; they end with the device
 			if got, err := c.wait(context.Background()); err == nil {
 				release(l.ComputePipelineRelease, got.value)
 			}

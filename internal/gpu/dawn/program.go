@@ -17,8 +17,8 @@ type layout struct {
 	pipeline handle
 }
 
-// Prepare compiles the pipelines of programs that have none yet, all at the same time. The error names every program that failed,
-// with Dawn's message, which gives the line of the WGSL.
+// Prepare compiles the pipelines of new programs, all at the same time. The error names every
+// program that failed, with Dawn's message, which has the line of the WGSL.
 func (d *device) Prepare(ctx context.Context, programs []*gpu.Program) error {
 	if err := d.alive(); err != nil {
 		return fmt.Errorf("dawn: prepare: %w", err)
@@ -35,10 +35,10 @@ func (d *device) Prepare(ctx context.Context, programs []*gpu.Program) error {
 	for _, p := range programs {
 		compiling := d.compiling[p]
 		if compiling == nil {
-			continue // done before, or failed above
+			continue // compiled before, or failed above
 		}
 		got, err := compiling.wait(ctx)
-		if err != nil { // a later Prepare goes on with it
+		if err != nil { // a later Prepare waits again
 			return fmt.Errorf("dawn: prepare: program %s: %w", p.Name, err)
 		}
 		delete(d.compiling, p)
@@ -92,7 +92,7 @@ func (d *device) compile(p *gpu.Program) (*pending, error) {
 	}), nil
 }
 
-// module gives the compiled WGSL, shared by the programs of one source.
+// module returns the compiled WGSL. Programs of one source share it.
 func (d *device) module(p *gpu.Program) (handle, error) {
 	if m := d.modules[p.Source]; m != 0 {
 		return m, nil
@@ -111,7 +111,8 @@ func (d *device) createModule(label, source string) handle {
 	return d.l.DeviceCreateShaderModule(d.handle, &shaderModuleDescriptor{next: unsafe.Pointer(code), label: view(label)})
 }
 
-// layout gives the explicit layout of arguments: the uniform parameters at binding 0, then storage buffers.
+// layout returns the layout of arguments: the uniform parameters at binding 0, then storage
+// buffers.
 func (d *device) layout(arguments []gpu.Access) (layout, error) {
 	key := make([]byte, len(arguments))
 	for i, access := range arguments {
@@ -144,7 +145,7 @@ func (d *device) layout(arguments []gpu.Access) (layout, error) {
 	return a, nil
 }
 
-// release gives back an object that may not have been made.
+// release releases an object, if there is one.
 func release(by func(handle), h handle) {
 	if h != 0 {
 		by(h)

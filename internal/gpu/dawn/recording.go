@@ -11,7 +11,8 @@ import (
 	"mrprism/internal/gpu"
 )
 
-// recording is a list of commands with their bind groups, and the uniform parameters of all of them in one buffer.
+// recording is a list of commands with their bind groups. One buffer has the uniform parameters of
+// all commands.
 type recording struct {
 	d      *device
 	steps  []*step
@@ -22,13 +23,13 @@ type recording struct {
 type step struct {
 	pipeline, group handle     // a dispatch
 	groups          [3]uintptr // workgroups in x, y, z
-	clear           *buffer    // or what to zero; a bind group keeps its buffers alive, this does not
-	from, size      uintptr    // of what to zero, bytes
+	clear           *buffer    // or a buffer to clear, which no bind group keeps alive
+	from, size      uintptr    // bytes to clear
 
-	cost time.Duration // what it took; 0 when not known
+	cost time.Duration // measured time; 0: not known
 }
 
-// Release returns the bind groups and the parameters.
+// Release frees the bind groups and the parameters.
 func (r *recording) Release() {
 	if r.steps == nil {
 		return
@@ -59,34 +60,23 @@ func (d *device) record(commands []gpu.Command) (*recording, error) {
 	if err := d.alive(); err != nil {
 		return nil, err
 	}
-	sizes := make([]int, len(commands)) // of each command's parameters, bytes
-	params := make([]byte, gpu.ParamsStride*len(commands))
-	for i, c := range commands {
-		if err := d.check(c); err != nil {
-			return nil, fmt.Errorf("command %d: %w", i, err)
-		}
-		if c.Program == nil {
-			continue
-		}
-		encoded, err := gpu.EncodeParams(c.Params)
-		if err != nil {
-			return nil, fmt.Errorf("command %d: program %s: %w", i, c.Program.Name, err)
-		}
-		sizes[i] = copy(params[i*gpu.ParamsStride:], encoded)
+	params, sizes, err := gpu.CheckCommands(commands, d.info.Limits, func(p *gpu.Program) bool { return d.pipelines[p] != 0 }, d.own)
+	if err != nil {
+		return nil, err
 	}
 	r := &recording{d: d, steps: make([]*step, 0, len(commands))}
 	if len(params) > 0 {
-		var err error
 		if r.params, err = d.createBuffer("parameters", usageUniform|usageCopyDst, uint64(len(params))); err != nil {
 			return nil, err
 		}
 	}
 	d.recordings[r] = struct{}{}
-	err := d.scoped(func() {
+	err = d.scoped(func() {
 		if len(params) > 0 {
 			d.l.QueueWriteBuffer(d.queue, r.params, 0, unsafe.Pointer(unsafe.SliceData(params)), uintptr(len(params)))
 		}
-		for i, c := range commands {
+		dispatch := 0
+		for _, c := range commands {
 			s := &step{}
 			r.steps = append(r.steps, s)
 			if c.Program == nil {
@@ -96,7 +86,8 @@ func (d *device) record(commands []gpu.Command) (*recording, error) {
 			}
 			s.pipeline = d.pipelines[c.Program]
 			s.groups = [3]uintptr{uintptr(c.Groups[0]), uintptr(c.Groups[1]), uintptr(c.Groups[2])}
-			s.group = d.bindGroup(c, r.params, i*gpu.ParamsStride, sizes[i])
+			s.group = d.bindGroup(c, r.params, dispatch*gpu.ParamsStride, sizes[dispatch])
+			dispatch++
 		}
 	})
 	if err != nil {
@@ -106,28 +97,8 @@ func (d *device) record(commands []gpu.Command) (*recording, error) {
 	return r, nil
 }
 
-// check refuses what Dawn would only refuse when the command is encoded, and says it in terms of the program.
-func (d *device) check(c gpu.Command) error {
-	if err := c.Validate(d.info.Limits); err != nil {
-		return err
-	}
-	p := c.Program
-	if p == nil {
-		_, _, err := d.own(c.Clear)
-		return err
-	}
-	if d.pipelines[p] == 0 {
-		return invalid("program %s was not prepared", p.Name)
-	}
-	for i, argument := range c.Arguments {
-		if _, _, err := d.own(argument); err != nil {
-			return fmt.Errorf("argument %d of program %s: %w", i, p.Name, err)
-		}
-	}
-	return nil
-}
-
-// bindGroup binds a command's parameters, size bytes at offset of params, and its arguments.
+// bindGroup binds a command's parameters, size bytes at offset of params, and its arguments. With the
+// exact size Dawn refuses parameters that are too short for the WGSL.
 func (d *device) bindGroup(c gpu.Command, params handle, offset, size int) handle {
 	entries := make([]bindGroupEntry, 1, 1+len(c.Arguments))
 	entries[0] = bindGroupEntry{buffer: params, offset: uint64(offset), size: uint64(size)}
@@ -146,7 +117,8 @@ func (d *device) bindGroup(c gpu.Command, params handle, offset, size int) handl
 	})
 }
 
-// Run submits the recordings in order. It waits only where more than two submissions would be under way.
+// Run submits the recordings in order. It waits if more than mostInFlight submissions are
+// unfinished.
 func (d *device) Run(ctx context.Context, recordings ...gpu.Recording) error {
 	if err := d.run(ctx, recordings); err != nil {
 		return fmt.Errorf("dawn: run: %w", err)
@@ -162,7 +134,7 @@ func (d *device) run(ctx context.Context, recordings []gpu.Recording) error {
 	for i, given := range recordings {
 		r, ok := given.(*recording)
 		if !ok || r.d != d || r.steps == nil {
-			return invalid("recording %d is another device's, or was released", i)
+			return invalid("recording %d is of another device, or was released", i)
 		}
 		if len(recordings) == 1 {
 			all = r.steps
@@ -192,7 +164,7 @@ func (d *device) run(ctx context.Context, recordings []gpu.Recording) error {
 	return nil
 }
 
-// encode submits steps: dispatches in one compute pass, zeroing between passes.
+// encode submits steps: dispatches in compute passes, clears between passes.
 func (d *device) encode(steps []*step) {
 	l := d.l
 	encoder := l.DeviceCreateCommandEncoder(d.handle, nil)

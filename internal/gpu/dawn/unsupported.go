@@ -10,7 +10,7 @@ import (
 	"mrprism/internal/gpu"
 )
 
-// Open reports that there is no Dawn on this platform; programs then use wgpu-native.
+// Open returns an error: there is no Dawn on this platform, and programs use wgpu-native.
 func Open(context.Context, Options) (gpu.Device, error) {
 	return nil, fmt.Errorf("%w: no Dawn backend on %s/%s", gpu.ErrNoAdapter, runtime.GOOS, runtime.GOARCH)
 }

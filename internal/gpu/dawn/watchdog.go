@@ -9,15 +9,17 @@ import (
 	"mrprism/internal/gpu"
 )
 
-// Drivers kill work that takes seconds, and a context can end a run only between submissions, so recordings are submitted in
-// portions that are thought to take submissionTime each. What a step takes is learnt from the measured time of each portion, so that
-// a recording that runs again is cut well; a step that never ran is thought to take what the last such steps took, and not less than a guess for the kind of adapter.
+// Drivers kill work that takes seconds, and a context can end a run only between submissions. Run
+// therefore submits recordings in portions with an expected time of submissionTime. The device
+// learns the cost of steps from the measured time of each portion. The cost of a step that never
+// ran is the mean of the new steps of the last portion, and at least a guess for the kind of
+// adapter.
 const (
 	submissionTime = 100 * time.Millisecond
 	mostInFlight   = 2 // submissions: one computes while the next is encoded
 )
 
-// firstGuess is what a step may take on an adapter that has not run any.
+// firstGuess is the cost of a step on an adapter that has not run any.
 func firstGuess(kind gpu.Kind) time.Duration {
 	switch kind {
 	case gpu.KindCPU:
@@ -28,7 +30,7 @@ func firstGuess(kind gpu.Kind) time.Duration {
 	return 500 * time.Microsecond
 }
 
-// expected is what a step is thought to take.
+// expected is the expected cost of a step.
 func (d *device) expected(s *step) time.Duration {
 	if s.cost == 0 {
 		return d.guess
@@ -36,7 +38,7 @@ func (d *device) expected(s *step) time.Duration {
 	return s.cost
 }
 
-// portion is how many steps go into the next submission, at least one.
+// portion is the number of steps in the next submission, at least one.
 func (d *device) portion(steps []*step) int {
 	var total time.Duration
 	for i, s := range steps {
@@ -47,29 +49,29 @@ func (d *device) portion(steps []*step) int {
 	return len(steps)
 }
 
-// submission is work under way.
+// submission is unfinished work.
 type submission struct {
 	*pending
 	steps []*step
 	at    time.Time
 }
 
-// doneTime is when a submission was seen to end; it is exact when it was waited for.
+// doneTime is when a submission was seen to end. It is exact if drain waited for the end.
 type doneTime struct {
 	at    time.Time
 	exact bool
 }
 
-// follow begins to watch the work submitted so far, the last of which is steps.
+// follow begins to watch the submitted work, of which steps are the last.
 func (d *device) follow(steps []*step) submission {
 	p := d.l.begin(d.instance, callbacks().done, func(info callbackInfo) uint64 {
 		return d.l.QueueOnSubmittedWorkDone(d.queue, info)
 	})
-	unregister(p.user) // the callback brings nothing
+	unregister(p.user) // the callback has no arguments
 	return submission{p, steps, time.Now()}
 }
 
-// drain waits until at most most submissions are under way.
+// drain waits until at most most submissions are unfinished.
 func (d *device) drain(ctx context.Context, most int) error {
 	for len(d.flight) > most {
 		s := d.flight[0]
@@ -94,7 +96,7 @@ func (d *device) drain(ctx context.Context, most int) error {
 	return nil
 }
 
-// learn corrects the cost of steps that together took a time.
+// learn corrects the cost of steps from the time that they took together.
 func (d *device) learn(steps []*step, took time.Duration) {
 	var total, fresh time.Duration
 	news := 0

@@ -4,8 +4,8 @@ package dawn
 
 import "unsafe"
 
-// Our declarations of the part of webgpu.h that compute needs: the layouts of 64-bit platforms. Padding that C adds and Go's own
-// alignment rules do not is spelt out.
+// These are the declarations of webgpu.h that computing needs, in the layouts of 64-bit platforms.
+// The structs spell out the padding that C adds and Go does not.
 
 // handle is a pointer to one of Dawn's objects.
 type handle = uintptr
@@ -57,7 +57,8 @@ type errorCallbackInfo struct {
 	userdata2 uintptr
 }
 
-// instanceCapabilities is WGPUInstanceDescriptor of 2025's headers: {next, features: {next, enable, count}}.
+// instanceCapabilities is WGPUInstanceDescriptor of 2025's headers: {next, features: {next, enable,
+// count}}.
 type instanceCapabilities struct {
 	next         unsafe.Pointer
 	capabilities unsafe.Pointer // features.nextInChain
@@ -104,7 +105,7 @@ type adapterInfo struct {
 	deviceID        uint32
 	subgroupMinSize uint32
 	subgroupMaxSize uint32
-	_               [16]uint64 // room for what later headers append
+	_               [16]uint64 // room for fields of later headers
 }
 
 const (
@@ -148,7 +149,7 @@ type limits struct {
 	maxComputeWorkgroupSizeZ            uint32
 	maxComputeWorkgroupsPerDimension    uint32
 	_                                   uint32
-	rest                                [16]uint64 // what later headers append; Dawn fills as much as it knows
+	rest                                [16]uint64 // room for fields of later headers
 }
 
 type deviceDescriptor struct {

@@ -12,8 +12,9 @@ import (
 	"mrprism/internal/gpu"
 )
 
-// DebugVariable is the environment variable for the levels of debugging, each with those below: 1 the device, 2 commands with shapes as
-// they are recorded, 3 the specialised WGSL, and a run, now a submission a command, that fails at the first command that makes a NaN.
+// DebugVariable is the environment variable for the level of debugging. Level 1 prints the device.
+// Level 2 also prints recorded commands with their shapes. Level 3 also prints the specialised
+// WGSL, submits each command alone, and fails at the first command that makes a NaN.
 const DebugVariable = "MRPRISM_DEBUG"
 
 // The levels of DebugVariable.
@@ -23,7 +24,7 @@ const (
 	debugValues
 )
 
-// debugged wraps a device that was just opened as MRPRISM_DEBUG says.
+// debugged wraps a device for the level in MRPRISM_DEBUG.
 func debugged(d gpu.Device) gpu.Device {
 	level, err := strconv.Atoi(os.Getenv(DebugVariable))
 	if err != nil || level < debugDevice {
@@ -32,7 +33,7 @@ func debugged(d gpu.Device) gpu.Device {
 	return Debug(d, level, os.Stderr)
 }
 
-// Debug wraps a device so that it tells w what the level of DebugVariable asks for.
+// Debug wraps a device. The wrapper prints to w, see DebugVariable.
 func Debug(d gpu.Device, level int, w io.Writer) gpu.Device {
 	info := d.Info()
 	fmt.Fprintf(w, "device %s, driver %s, features %v, limits %+v\n", info, info.Driver, info.Features, info.Limits)
@@ -50,7 +51,7 @@ type debugger struct {
 	told  map[*gpu.Program]bool
 }
 
-// steps is a recording taken apart, a recording a command.
+// steps has one recording for each command.
 type steps struct {
 	commands   []gpu.Command
 	recordings []gpu.Recording
@@ -114,7 +115,7 @@ func (d *debugger) Run(ctx context.Context, recordings ...gpu.Recording) error {
 	if d.level < debugValues {
 		return d.Device.Run(ctx, recordings...)
 	}
-	clear(d.nan) // what an earlier run has left is about to be written over
+	clear(d.nan) // this run overwrites the results of the last one
 	for _, r := range recordings {
 		s, ok := r.(*steps)
 		if !ok {
@@ -140,7 +141,7 @@ func (d *debugger) step(ctx context.Context, c gpu.Command, r gpu.Recording) err
 	return d.checkNaN(ctx, c)
 }
 
-// checkNaN fails where the command wrote a NaN into a buffer that had none.
+// checkNaN returns an error if the command wrote a NaN into a buffer that had none.
 func (d *debugger) checkNaN(ctx context.Context, c gpu.Command) error {
 	var found error
 	for i, b := range c.Arguments {

@@ -1,4 +1,4 @@
-// Package device opens the gpu.Device that a program's user asked for, by name. Programs reach the backends through it only.
+// Package device opens a gpu.Device by name. Programs use the backends only through this package.
 package device
 
 import (
@@ -13,25 +13,25 @@ import (
 	"mrprism/internal/gpu/reference"
 )
 
-// Variable is the environment variable that names the device where no flag does.
+// Variable is the environment variable that names the device if no flag does.
 const Variable = "MRPRISM_DEVICE"
 
-// Names of devices: auto takes the best that there is, see Open; the others compute in Go, the
-// processor in float32, the reference in float64.
+// Names of devices. Auto chooses the best device, see Open. Processor computes in Go in float32,
+// and Reference in float64.
 const (
 	Auto      = "auto"
 	Processor = "processor"
 	Reference = "reference"
 )
 
-// Options say how to open a device. The zero value is what most programs want.
+// Options say how to open a device. The zero value fits most programs.
 type Options struct {
-	DawnLibrary string       // path of the Dawn library; where empty, MRPRISM_DAWN_LIB and the usual places
-	Note        func(string) // is told, where auto passed a backend over, which and why; may be nil
+	DawnLibrary string       // path of the Dawn library; empty: MRPRISM_DAWN_LIB and the usual places
+	Note        func(string) // gets the reasons of auto's choice; may be nil
 
-	// Compare says how many times as fast as an adapter that is itself a processor Processor is. Where
-	// it fails, or is nil, auto takes Processor. It is never asked about a real GPU. internal/choose
-	// has one.
+	// Compare measures how many times as fast as an adapter that emulates a GPU Processor is. If it
+	// fails or is nil, auto takes Processor. It is never called for a real GPU. internal/choose has
+	// one.
 	Compare func(ctx context.Context, adapter, processor gpu.Device) (ratio float64, err error)
 }
 
@@ -41,11 +41,11 @@ func (o *Options) note(format string, args ...any) {
 	}
 }
 
-// emulates says that an adapter is the processor itself, which may compute faster without it, where
-// it has vectors. ARCHITECTURE.md has figures.
+// emulates says whether an adapter emulates a GPU on a processor that has vectors. Processor may
+// then be faster.
 func emulates(info gpu.Info) bool { return info.Kind == gpu.KindCPU && processor.HasVectors() }
 
-// explained is a device of which is known why it was taken.
+// explained is a device with the reason of its choice.
 type explained struct {
 	gpu.Device
 	why string
@@ -57,7 +57,7 @@ func (e *explained) Info() gpu.Info {
 	return info
 }
 
-// faster gives what computes faster, an adapter that is a processor or Processor, and closes the
+// faster returns the faster device, an adapter that emulates a GPU or Processor, and closes the
 // other.
 func (o *Options) faster(ctx context.Context, adapter gpu.Device) (gpu.Device, error) {
 	direct := processor.Open()
@@ -77,7 +77,7 @@ func (o *Options) faster(ctx context.Context, adapter gpu.Device) (gpu.Device, e
 			taken, left = &explained{adapter, timesAsFast(1/ratio, direct.Info().Adapter)}, direct
 		}
 	}
-	_ = left.Close() // what a device that is given up has to say is of no use
+	_ = left.Close() // errors of the device that is not used do not matter
 	o.note("computing with %s: %s", taken.Info(), taken.why)
 	return taken, nil
 }
@@ -104,12 +104,12 @@ func Names() []string {
 	return append(names, Processor, Reference)
 }
 
-// Open gives the named device; where name is empty, that of MRPRISM_DEVICE, else auto. Auto is the
-// first GPU backend that opens, Dawn before wgpu-native, unless its adapter is a processor that
-// emulates a GPU, and Processor has vectors: then it is the faster of the two, as Options.Compare
-// finds, or else Processor. Where no backend opens
-// the error wraps gpu.ErrNoAdapter and says of each why, and the caller decides whether to compute
-// on Processor. MRPRISM_DEBUG wraps the device, see DebugVariable.
+// Open opens the named device. An empty name means the device in MRPRISM_DEVICE, or auto. Auto is
+// the first GPU backend that opens, Dawn before wgpu-native. If its adapter emulates a GPU on a
+// processor, and Processor has vectors, auto is the faster of the two by Options.Compare, or
+// Processor. If no backend opens, the error wraps gpu.ErrNoAdapter and has the reason of each
+// backend: the caller decides whether to compute on Processor. MRPRISM_DEBUG wraps the device, see
+// DebugVariable.
 func Open(ctx context.Context, name string, options Options) (gpu.Device, error) {
 	if name == "" {
 		name = os.Getenv(Variable)

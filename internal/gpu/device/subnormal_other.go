@@ -2,5 +2,6 @@
 
 package device
 
-// withoutSubnormals calls f: see subnormal_amd64.go, where alone it was measured to matter.
+// withoutSubnormals calls f. Subnormals were measured to matter only on amd64: see
+// subnormal_amd64.go.
 func withoutSubnormals(f func()) { f() }

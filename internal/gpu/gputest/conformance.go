@@ -13,8 +13,8 @@ import (
 	"mrprism/internal/gpu"
 )
 
-// TestDevice checks that what open gives is a gpu.Device: every promise of the interface, in the order in which one would meet them. An
-// error of open fails the test; whoever may lack the device skips before.
+// TestDevice checks every promise of the interface gpu.Device on the devices that open opens. An
+// error of open fails the test: callers that may lack the device skip before.
 func TestDevice(t *testing.T, open func(ctx context.Context) (gpu.Device, error)) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
@@ -58,7 +58,7 @@ func TestDevice(t *testing.T, open func(ctx context.Context) (gpu.Device, error)
 	t.Run("Close", func(t *testing.T) { testClose(t, ctx, open) })
 }
 
-// harness is a test with a device and what is shorter for it: every method fails the test on an unexpected error.
+// harness is a test with a device. Its methods fail the test on an unexpected error.
 type harness struct {
 	*testing.T
 	ctx context.Context
@@ -88,7 +88,7 @@ func (h *harness) allocate(t gpu.ElementType, elements int) gpu.Buffer {
 	return buffers[0]
 }
 
-// vector gives a buffer that holds values.
+// vector allocates a buffer with values.
 func (h *harness) vector(values ...float32) gpu.Buffer {
 	h.Helper()
 	b := h.allocate(gpu.F32, len(values))
@@ -150,7 +150,7 @@ func equal[T comparable](h *harness, got, want []T, what string) {
 	}
 }
 
-// dispatch is a command of a program over n elements in workgroups of 64.
+// dispatch is a command of a program over params.N elements in workgroups of 64.
 func dispatch(p *gpu.Program, params vectorParams, arguments ...gpu.Buffer) gpu.Command {
 	return gpu.Command{Program: p, Params: &params, Arguments: arguments, Groups: [3]int{(int(params.N) + 63) / 64, 1, 1}}
 }
@@ -178,7 +178,7 @@ func testInfo(h *harness) {
 }
 
 func testZero(h *harness) {
-	for range 2 { // the second round may be given the first one's memory
+	for range 2 { // the second round may get the memory of the first one
 		specs := []gpu.BufferSpec{
 			{Label: "f32", Type: gpu.F32, Elements: 5}, {Label: "i32", Type: gpu.I32, Elements: 1},
 			{Label: "u32", Type: gpu.U32, Elements: 300001}, {Label: "i8", Type: gpu.I8, Elements: 4099},
@@ -281,7 +281,7 @@ func testDispatch(h *harness) {
 		}
 		equal(h, h.floats(y), want, "scaled")
 	}
-	// The WGSL computes on a GPU, and Go where there is none.
+	// A GPU computes the WGSL, and a device in Go the Body.
 	z := h.allocate(gpu.F32, 1)
 	h.run(dispatch(who, vectorParams{N: 1}, z))
 	want := float32(1)

@@ -1,5 +1,5 @@
-// Package gputest checks gpu.Devices: one conformance test for every backend, and the devices of this machine for the tests of
-// whatever computes on one.
+// Package gputest has a conformance test for every backend of gpu.Device, and opens the devices of
+// this machine for other tests.
 package gputest
 
 import (
@@ -18,11 +18,12 @@ import (
 	"mrprism/internal/gpu/device"
 )
 
-// RequireVariable is the environment variable that names, separated by commas, the devices that must be present: a test that
-// asks for devices then fails where one is missing. CI=true requires all of them.
+// RequireVariable is the environment variable with the names of the devices that must be present,
+// separated by commas. A test that asks for devices fails if one of them is missing. CI=true
+// requires all.
 const RequireVariable = "MRPRISM_REQUIRE_DEVICES"
 
-// lavapipe is where Debian's mesa-vulkan-drivers describes its software driver.
+// lavapipe is the description of the software driver in Debian's mesa-vulkan-drivers.
 const lavapipe = "/usr/share/vulkan/icd.d/lvp_icd.json"
 
 type opened struct {
@@ -51,7 +52,8 @@ func open(name string) (gpu.Device, error) {
 	return device.Open(ctx, name, device.Options{})
 }
 
-// useLavapipe makes tests compute with the software driver, the same on every machine, unless VK_DRIVER_FILES names another.
+// useLavapipe makes tests use the software driver, which is equal on every machine, unless
+// VK_DRIVER_FILES names another one.
 func useLavapipe() {
 	if runtime.GOOS == "js" || os.Getenv("VK_DRIVER_FILES") != "" {
 		return
@@ -61,8 +63,9 @@ func useLavapipe() {
 	}
 }
 
-// Devices gives every device of this machine: natively Dawn and wgpu-native, in wasm the browser, and those in Go. They are
-// shared by the tests of a binary and must not be closed. What is missing is logged, or fails the test where it is required.
+// Devices returns every device of this machine: Dawn and wgpu-native in native programs, the
+// browser in wasm, and those in Go. The tests of a binary share them and must not close them. A
+// missing device is logged, or fails the test if it is required.
 func Devices(t testing.TB) []gpu.Device {
 	t.Helper()
 	var devices []gpu.Device
@@ -79,7 +82,8 @@ func Devices(t testing.TB) []gpu.Device {
 	return devices
 }
 
-// Each runs the test once a device, as a subtest named after the backend; a missing one is a skipped subtest.
+// Each runs the test on every device, as a subtest with the backend's name. A missing device is a
+// skipped subtest.
 func Each(t *testing.T, test func(t *testing.T, d gpu.Device)) {
 	t.Helper()
 	for _, o := range all() {
@@ -92,8 +96,8 @@ func Each(t *testing.T, test func(t *testing.T, d gpu.Device)) {
 	}
 }
 
-// Require gives a fresh device of the named backend, closed when the test ends; where there is none the test is skipped, or
-// fails where the device is required.
+// Require opens a fresh device of the named backend, which is closed when the test ends. Without
+// one the test is skipped, or fails if the device is required.
 func Require(t testing.TB, name string) gpu.Device {
 	t.Helper()
 	useLavapipe()

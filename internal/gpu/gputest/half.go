@@ -23,8 +23,8 @@ enable f16;
 	},
 }
 
-// testHalf moves halves to and from devices, whether or not their programs can compute with them; where they can, neighbours in a word are
-// written apart.
+// testHalf moves halves to and from devices, even if their programs cannot compute with them. If
+// they can, a program writes the two halves of a word separately.
 func testHalf(h *harness) {
 	const n = 7 // three words and a half
 	b := h.allocate(gpu.F16, n)

@@ -6,7 +6,8 @@ import (
 	"mrprism/internal/gpu"
 )
 
-// vectors is WGSL over f32 vectors of any length with several entry points; each states what it computes.
+// vectors is WGSL over f32 vectors of any length with several entry points; each states what it
+// computes.
 const vectors = `
 struct Params { n: u32, factor: f32, bias: i32 }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -38,7 +39,7 @@ struct Params { n: u32, factor: f32, bias: i32 }
 	}
 }
 
-// z = 1 on a GPU; the Go body writes 2, so that a test can tell who computed
+// z = 1 on a GPU; the Go body writes 2, and a test can tell which of them ran
 @compute @workgroup_size(64) fn who(@builtin(global_invocation_id) id: vec3u) {
 	if (id.x < params.n) { z[id.x] = 1.0; }
 }
@@ -139,7 +140,7 @@ struct Params { x: u32, y: u32, z: u32 }
 
 type gridParams struct{ X, Y, Z uint32 }
 
-// isNaN is nan[i] = 1 where x[i] is not a number, by its bits: a comparison may be assumed true.
+// isNaN is nan[i] = 1 if x[i] is NaN. It looks at the bits: a WGSL compiler may assume that x == x.
 var isNaN = &gpu.Program{
 	Name: "gputest_is_nan", Entry: "is_nan", Arguments: []gpu.Access{gpu.Read, gpu.ReadWrite},
 	Source: `
@@ -158,7 +159,8 @@ var isNaN = &gpu.Program{
 	},
 }
 
-// gather has as many storage arguments as every device allows: the last becomes the sum of the others.
+// gather has as many storage arguments as every device allows. The last becomes the sum of the
+// others.
 var gather = &gpu.Program{
 	Name: "gputest_gather", Entry: "gather",
 	Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite},

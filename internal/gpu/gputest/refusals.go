@@ -8,8 +8,9 @@ import (
 	"mrprism/internal/gpu/reference"
 )
 
-// testRefusals gives the device what a backend's library may abort on, ignore or answer later: all of it must come back as
-// ErrValidation, and the device must work afterwards.
+// testRefusals gives the device invalid commands, on which a backend's library may abort, do
+// nothing or answer later. All of them must return ErrValidation, and the device must work
+// afterwards.
 func testRefusals(h *harness) {
 	p := vectorParams{N: 1, Factor: 1}
 	x, y, twice := h.vector(1), h.vector(2), h.allocate(gpu.F32, 65)

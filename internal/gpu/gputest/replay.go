@@ -54,7 +54,7 @@ func testReplay(h *harness) {
 	equal(h, h.floats(x), []float32{20, 0}, "x")
 }
 
-// Run need not have computed when it returns, but a later Write must not be seen by it.
+// Run may return before it has computed, but it must not see a later Write.
 func testWriteOrder(h *harness) {
 	const n = 1 << 16
 	p := vectorParams{N: n, Factor: 1}

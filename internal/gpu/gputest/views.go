@@ -2,12 +2,12 @@ package gputest
 
 import "mrprism/internal/gpu"
 
-// testViews uses parts of a buffer wherever a buffer can be used: nothing outside of them changes.
+// testViews uses views in place of buffers. Nothing outside of the views may change.
 func testViews(h *harness) {
-	const n, gap = 65, 128 // elements of a view and from the first to the second, of 64 to an alignment
+	const n, gap = 65, 128 // elements of a view, and between two; 64 are aligned
 	b := h.vector(ramp(gap + n)...)
 	first, second := gpu.NewView("first", b, 0, n), gpu.NewView("second", b, gap, n)
-	last := gpu.NewView("last", second, 64, 1) // of a view: where its buffer ends
+	last := gpu.NewView("last", second, 64, 1) // a view of a view, at the end of the buffer
 	want := ramp(gap + n)
 	equal(h, h.floats(second), want[gap:], "a view")
 	equal(h, h.floats(last), want[gap+64:], "a view of a view")
@@ -21,7 +21,7 @@ func testViews(h *harness) {
 
 	p := vectorParams{N: n, Factor: 1}
 	x := h.vector(ramp(n)...)
-	h.run(dispatch(add, p, x, second), dispatch(both, p, first, second)) // two views of one buffer are written at once
+	h.run(dispatch(add, p, x, second), dispatch(both, p, first, second)) // writes two views of one buffer
 	for i, v := range ramp(n) {
 		sum := want[i] + want[gap+i] + v
 		want[i], want[gap+i] = sum, sum

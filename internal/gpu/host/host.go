@@ -1,16 +1,18 @@
-// Package host is what the devices computed in Go have in common, the reference and the processor: buffers in Go's memory, and lists
-// of commands. They differ in the type of their numbers and in how they run a program.
+// Package host has the common part of the two devices in Go, the reference and the processor:
+// buffers in Go's memory and lists of commands. The devices differ in the type of their numbers and
+// in how they run a program.
 package host
 
 import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"mrprism/internal/gpu"
 )
 
-// Device is a gpu.Device but for its name and what it does with a program.
+// Device is a gpu.Device. Its Info and Run come from the caller of Open.
 type Device[F gpu.Float] struct {
 	info     gpu.Info
 	run      Run[F]
@@ -18,13 +20,14 @@ type Device[F gpu.Float] struct {
 	live     map[*buffer[F]]bool
 	lost     chan error
 	closed   bool
-	arrays   []gpu.ArrayOf[F] // of the dispatch that is computed
+	arrays   []gpu.ArrayOf[F] // arguments of the current dispatch
 }
 
 // Run computes one dispatch of a program.
 type Run[F gpu.Float] func(ctx context.Context, p *gpu.Program, params any, arguments []gpu.ArrayOf[F]) error
 
-// Open gives a device that runs programs by run. Its limits are WebGPU's defaults, except that buffers may reach 1 GiB.
+// Open returns a device that runs programs with run. Its limits are WebGPU's defaults, and buffers
+// of up to 1 GiB.
 func Open[F gpu.Float](info gpu.Info, run Run[F]) *Device[F] {
 	info.Limits = gpu.DefaultLimits()
 	info.Limits.StorageBinding, info.Limits.BufferSize = 1<<30, 1<<30
@@ -39,7 +42,7 @@ type buffer[F gpu.Float] struct {
 	spec   gpu.BufferSpec
 	array  gpu.ArrayOf[F]
 	kept   map[int]*gpu.Kept // by the first element of a view
-	shared bool              // may change unseen, so that nothing is kept
+	shared bool              // may change without Write: nothing is kept
 }
 
 func (b *buffer[F]) Spec() gpu.BufferSpec { return b.spec }
@@ -49,7 +52,7 @@ func (b *buffer[F]) Release() {
 	b.array, b.kept = gpu.ArrayOf[F]{}, nil
 }
 
-// written makes stale what is kept of the buffer.
+// written makes the kept data of the buffer stale.
 func (b *buffer[F]) written() {
 	for _, k := range b.kept {
 		k.Expire()
@@ -85,7 +88,7 @@ func (d *Device[F]) Allocate(ctx context.Context, specs []gpu.BufferSpec) ([]gpu
 	return buffers, nil
 }
 
-// Values gives the elements of an F32 or F16 buffer, shared with the device: changing the slice changes the buffer.
+// Values returns the memory of an F32 or F16 buffer: changing the slice changes the buffer.
 func (d *Device[F]) Values(b gpu.Buffer) []F {
 	own, err := d.own(b)
 	if err != nil {
@@ -131,7 +134,7 @@ func (d *Device[F]) Write(dst gpu.Buffer, offset int, src []byte) error {
 	return nil
 }
 
-// Read fills the ranges; F32 values are rounded to float32, F16 values to half.
+// Read fills the ranges. It rounds F32 to float32 and F16 to half.
 func (d *Device[F]) Read(ctx context.Context, ranges ...gpu.Range) error {
 	if err := d.ready(ctx); err != nil {
 		return err
@@ -174,7 +177,7 @@ func (d *Device[F]) Read(ctx context.Context, ranges ...gpu.Range) error {
 	return nil
 }
 
-// Prepare checks the programs; there is nothing to compile.
+// Prepare checks the programs. There is nothing to compile.
 func (d *Device[F]) Prepare(ctx context.Context, programs []*gpu.Program) error {
 	if err := d.ready(ctx); err != nil {
 		return err
@@ -196,7 +199,7 @@ type recording[F gpu.Float] struct {
 
 func (r *recording[F]) Release() { r.commands, r.released = nil, true }
 
-// Record checks the commands as a GPU would and copies their parameters, so that later changes have no effect.
+// Record checks the commands and copies their parameters: later changes have no effect.
 func (d *Device[F]) Record(commands []gpu.Command) (gpu.Recording, error) {
 	if err := d.ready(context.Background()); err != nil {
 		return nil, err
@@ -217,13 +220,13 @@ func (d *Device[F]) Record(commands []gpu.Command) (gpu.Recording, error) {
 			params.Elem().Set(v.Elem())
 			c.Params = params.Interface()
 		}
-		c.Arguments = append([]gpu.Buffer(nil), c.Arguments...)
+		c.Arguments = slices.Clone(c.Arguments)
 		r.commands[i] = c
 	}
 	return r, nil
 }
 
-// Run computes every command before it returns; the context is asked between commands.
+// Run computes every command before it returns. It checks the context between commands.
 func (d *Device[F]) Run(ctx context.Context, recordings ...gpu.Recording) error {
 	if err := d.ready(ctx); err != nil {
 		return err
@@ -276,10 +279,10 @@ func (d *Device[F]) command(ctx context.Context, c gpu.Command) error {
 	return d.run(ctx, c.Program, c.Params, d.arrays)
 }
 
-// Lost never receives: Go is not lost.
+// Lost never receives: a device in Go cannot be lost.
 func (d *Device[F]) Lost() <-chan error { return d.lost }
 
-// Close forgets every buffer; the device is not used afterwards.
+// Close forgets every buffer. The device must not be used afterwards.
 func (d *Device[F]) Close() error {
 	for b := range d.live {
 		b.Release()
@@ -295,7 +298,7 @@ func (d *Device[F]) ready(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// check makes sure that the command's buffers are this device's and not released.
+// check checks that the command's buffers are of this device and not released.
 func (d *Device[F]) check(c gpu.Command) error {
 	if c.Clear != nil {
 		if _, err := d.own(c.Clear); err != nil {
@@ -310,13 +313,13 @@ func (d *Device[F]) check(c gpu.Command) error {
 	return nil
 }
 
-// whole is the device's buffer behind one of its buffers or views.
+// whole returns the allocated buffer behind a buffer or view of the device.
 func whole[F gpu.Float](b gpu.Buffer) *buffer[F] {
 	whole, _ := gpu.Whole(b)
 	return whole.(*buffer[F])
 }
 
-// kept is what is kept of a buffer or view.
+// kept returns the kept data of a buffer or view.
 func kept[F gpu.Float](b gpu.Buffer) *gpu.Kept {
 	own := whole[F](b)
 	if own.shared {
@@ -332,7 +335,7 @@ func kept[F gpu.Float](b gpu.Buffer) *gpu.Kept {
 	return own.kept[first]
 }
 
-// array is the memory of one of the device's buffers or views.
+// array returns the memory of a buffer or view of the device.
 func array[F gpu.Float](b gpu.Buffer) gpu.ArrayOf[F] {
 	_, first := gpu.Whole(b)
 	a, end := whole[F](b).array, first+b.Spec().Elements
@@ -349,15 +352,8 @@ func array[F gpu.Float](b gpu.Buffer) gpu.ArrayOf[F] {
 	return a
 }
 
-// own gives the device's buffer behind a buffer or view.
+// own returns the device's buffer behind a buffer or view.
 func (d *Device[F]) own(b gpu.Buffer) (*buffer[F], error) {
-	whole, _ := gpu.Whole(b)
-	own, ok := whole.(*buffer[F])
-	if !ok || own.device != d {
-		return nil, fmt.Errorf("%w: a buffer of another device", gpu.ErrValidation)
-	}
-	if !d.live[own] {
-		return nil, fmt.Errorf("%w: buffer %q was released", gpu.ErrValidation, own.spec.Label)
-	}
-	return own, nil
+	own, _, err := gpu.Own(b, func(b *buffer[F]) (mine, released bool) { return b.device == d, !d.live[b] })
+	return own, err
 }

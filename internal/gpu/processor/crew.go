@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// crew are goroutines that share the pieces of one dispatch after the other with the goroutine that
-// calls them. Hundreds of dispatches follow each other within a few microseconds, in which the
-// system would not even wake a thread: so for a while they look for the next one without rest.
+// crew are goroutines that share the pieces of each dispatch with the calling goroutine. Hundreds
+// of dispatches follow each other within a few microseconds, less than the system needs to wake a
+// thread. Members therefore look for the next dispatch in a loop for a while before they sleep.
 type crew struct {
 	busy     sync.Mutex
 	members  int
@@ -20,25 +20,26 @@ type crew struct {
 	wake     chan struct{}
 }
 
-// all that compute in Go share one crew.
+// all devices in Go share one crew.
 var all = &crew{wake: make(chan struct{}, mostMembers)}
 
 const (
 	mostMembers = 1024
-	// restless is how long a member looks for a dispatch before it sleeps, and looks how often it
-	// looks before others may have its thread.
+	// restless is how long a member looks for a dispatch before it sleeps. After looks looks it lets
+	// other goroutines use its thread.
 	restless = 100 * time.Microsecond
 	looks    = 100
 )
 
-// Of state: 16 bits count dispatches, 16 the pieces of this one and 32 those taken.
+// The bits of state: 16 count dispatches, 16 the pieces of the current one, and 32 the pieces
+// taken.
 const (
 	dispatchUnit = 1 << 48
 	countUnit    = 1 << 32
 )
 
-// do calls piece(0) … piece(count-1) on as many threads as the process may use. It is false where
-// others have the crew.
+// do calls piece(0) … piece(count-1) on as many threads as the process may use. It returns false
+// if another device uses the crew.
 func (c *crew) do(count, threads int, piece func(i int)) bool {
 	if !c.busy.TryLock() {
 		return false
@@ -79,10 +80,10 @@ func (c *crew) work() {
 	}
 }
 
-// open says that a piece is still to be taken.
+// open says whether there are pieces to take.
 func (c *crew) open(state uint64) bool { return state%countUnit < state%dispatchUnit/countUnit }
 
-// member works on all dispatches after the first few.
+// member works on all dispatches after number done.
 func (c *crew) member(done uint64) {
 	for {
 		done = c.next(done)
@@ -90,7 +91,7 @@ func (c *crew) member(done uint64) {
 	}
 }
 
-// next waits for a dispatch other than the last one seen.
+// next waits for a dispatch other than number seen.
 func (c *crew) next(seen uint64) uint64 {
 	since := time.Now()
 	for i := 1; ; i++ {

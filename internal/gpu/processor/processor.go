@@ -1,5 +1,5 @@
-// Package processor is the gpu.Device computed in Go and float32: what infers where there is no GPU. It runs each program's Fast; where
-// there is none, its Body, through float64 copies of the arguments.
+// Package processor is the gpu.Device in Go and float32, for machines without a GPU. It runs each
+// program's Fast. A program without one runs its Body on float64 copies of the arguments.
 package processor
 
 import (
@@ -16,7 +16,7 @@ import (
 
 const (
 	pieces = 8 // of a dispatch, for each processor
-	// patience is how long the browser may wait for its turn: long for a page, that is, and much longer than a turn takes (up to 5 ms).
+	// patience is the time between two turns of the browser, which take up to 5 ms each.
 	patience = 30 * time.Millisecond
 )
 
@@ -28,10 +28,10 @@ type Device struct {
 
 var _ gpu.Device = (*Device)(nil)
 
-// HasVectors says whether it computes in vectors, several times as fast as without.
+// HasVectors says whether the processor computes in vectors, which is several times as fast.
 func HasVectors() bool { return vector.Current().Name != "Go" }
 
-// Open gives a device; it needs no hardware and cannot fail.
+// Open opens a device. It needs no hardware and cannot fail.
 func Open() *Device {
 	d := &Device{}
 	name := "Go float32"
@@ -53,7 +53,8 @@ func (d *Device) run(ctx context.Context, p *gpu.Program, params any, arguments 
 	return ctx.Err()
 }
 
-// yield lets the browser deliver messages to its worker from time to time: Go's goroutines must all wait for that.
+// yield lets the browser deliver messages to its worker from time to time. For that all goroutines
+// must wait.
 func (d *Device) yield() {
 	if runtime.GOOS != "js" || time.Since(d.yielded) < patience {
 		return
@@ -88,7 +89,7 @@ func (d *Device) split(ctx context.Context, n int, part func(from, to int)) {
 		piece(i)
 	})
 	if r := panicked.Load(); r != nil {
-		panic(r) // where the kernel's name is added
+		panic(r) // package host adds the kernel's name
 	}
 	if !shared { // another device has the threads
 		for i := range count {

@@ -10,8 +10,8 @@ import (
 	"mrprism/internal/gpu"
 )
 
-// await blocks the goroutine until the promise is settled or the context ends. It must not be called within a js.FuncOf callback,
-// which would never return.
+// await blocks the goroutine until the promise is settled or the context ends. A js.FuncOf callback
+// must not call it: it would never return.
 func await(ctx context.Context, promise js.Value) (js.Value, error) {
 	type settled struct {
 		value js.Value
@@ -38,7 +38,7 @@ func await(ctx context.Context, promise js.Value) (js.Value, error) {
 		return s.value, s.err
 	case <-ctx.Done():
 		select {
-		case s := <-done: // what has been answered has been told, and is not told again
+		case s := <-done: // an answer comes only once
 			return s.value, s.err
 		default:
 			return js.Value{}, ctx.Err()
@@ -46,24 +46,16 @@ func await(ctx context.Context, promise js.Value) (js.Value, error) {
 	}
 }
 
-// outcome turns the {error, message} that gpu.js answers with into an error; doing says of what.
+// outcome turns an answer of gpu.js, {error, message}, into an error. doing says what failed.
 func outcome(answer js.Value, doing string) error {
-	message := answer.Get("message").String()
-	var kind error
-	switch answer.Get("error").String() {
-	case "":
+	code, message := answer.Get("error").String(), answer.Get("message").String()
+	if code == "" {
 		return nil
-	case "no-adapter":
-		kind = gpu.ErrNoAdapter
-	case "lost":
-		kind = gpu.ErrLost
-	case "memory":
-		kind = gpu.ErrOutOfMemory
-	case "validation":
-		kind = gpu.ErrValidation
-	case "internal":
-		kind = gpu.ErrInternal
-	default:
+	}
+	kind := map[string]error{
+		"no-adapter": gpu.ErrNoAdapter, "lost": gpu.ErrLost, "memory": gpu.ErrOutOfMemory, "validation": gpu.ErrValidation, "internal": gpu.ErrInternal,
+	}[code]
+	if kind == nil {
 		return fmt.Errorf("browser: %s: %s", doing, message)
 	}
 	return fmt.Errorf("%w: %s: %s", kind, doing, message)
@@ -78,7 +70,8 @@ func ask(ctx context.Context, doing string, object js.Value, method string, argu
 	return answer, outcome(answer, doing)
 }
 
-// askUntil is ask of a method whose last argument is a token: its cancelled is set once nobody waits for the answer any more.
+// askUntil is ask for a method whose last argument is a token. askUntil sets the token's cancelled
+// when it stops waiting for the answer.
 func askUntil(ctx context.Context, doing string, object js.Value, method string, arguments ...any) (js.Value, error) {
 	token := js.ValueOf(map[string]any{"cancelled": false})
 	answer, err := ask(ctx, doing, object, method, append(arguments, token)...)

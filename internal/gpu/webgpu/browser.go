@@ -13,8 +13,9 @@ import (
 	"mrprism/internal/gpu"
 )
 
-// device is the browser's, through site/gpu.js, whose numbers stand for buffers, pipelines and recordings. It goes under
-// cogentcore/webgpu, whose browser half reports failures as success.
+// device is the browser's device through site/gpu.js, which numbers buffers, pipelines and
+// recordings. The module cogentcore/webgpu is not used, because its browser half reports failures
+// as success.
 type device struct {
 	object    js.Value
 	info      gpu.Info
@@ -30,10 +31,13 @@ type device struct {
 
 var _ gpu.Device = (*device)(nil)
 
-// answerTime bounds the waits that no context bounds: the browser answers in milliseconds.
+// answerTime limits waits without a context. The browser answers in milliseconds.
 const answerTime = 30 * time.Second
 
-// Open gives the browser's preferred adapter. The page or worker must have loaded gpu.js.
+// stagingBytes is the largest copy to or from the browser.
+const stagingBytes = 8 << 20
+
+// Open opens the browser's preferred adapter. The page or worker must have loaded gpu.js.
 func Open(ctx context.Context) (gpu.Device, error) {
 	script := js.Global().Get("mrprismGPU")
 	if script.IsUndefined() {
@@ -46,7 +50,7 @@ func Open(ctx context.Context) (gpu.Device, error) {
 	d.onLost = js.FuncOf(func(_ js.Value, arguments []js.Value) any {
 		err := fmt.Errorf("%w: %s", gpu.ErrLost, arguments[0].String())
 		d.lostError.Store(&err)
-		d.lost <- err // called once, and one fits
+		d.lost <- err // gpu.js calls this once, and the channel holds one
 		return nil
 	})
 	answer, err := askUntil(ctx, "opening the device", script, "open", d.onLost)
@@ -106,7 +110,7 @@ func (d *device) ready(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// ask calls a method of the device's that answers soon.
+// ask calls a method of the device that answers soon.
 func (d *device) ask(doing, method string, arguments ...any) (js.Value, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
 	defer cancel()
@@ -161,20 +165,11 @@ func (d *device) Allocate(ctx context.Context, specs []gpu.BufferSpec) ([]gpu.Bu
 	return buffers, nil
 }
 
-// own gives the device's buffer behind a gpu.Buffer or view, and the byte of it at which that begins.
-func (d *device) own(b gpu.Buffer) (_ *buffer, from int, _ error) {
-	whole, first := gpu.Whole(b)
-	own, ok := whole.(*buffer)
-	if !ok || own.device != d {
-		return nil, 0, fmt.Errorf("%w: a buffer of another device", gpu.ErrValidation)
-	}
-	if own.released {
-		return nil, 0, fmt.Errorf("%w: buffer %q was released", gpu.ErrValidation, own.spec.Label)
-	}
-	return own, first * own.spec.Type.Size(), nil
+func (d *device) own(b gpu.Buffer) (*buffer, int, error) {
+	return gpu.Own(b, func(b *buffer) (mine, released bool) { return b.device == d, b.released })
 }
 
-// Close destroys the device with all its buffers; work under way is dropped.
+// Close destroys the device with all its buffers. It drops unfinished work.
 func (d *device) Close() error {
 	if d.closed {
 		return nil

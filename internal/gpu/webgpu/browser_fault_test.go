@@ -27,7 +27,8 @@ func openBrowser(t *testing.T) (*device, gpu.Buffer) {
 	return d.(*device), b[0]
 }
 
-// replace makes a method of a prototype answer with what answer gives, until the returned function is called.
+// replace makes a method of a prototype answer with what answer gives, until the returned function
+// is called.
 func replace(t *testing.T, object js.Value, method string, answer func() js.Value) (restore func()) {
 	original := object.Get(method)
 	f := js.FuncOf(func(js.Value, []js.Value) any { return answer() })
@@ -95,7 +96,8 @@ func TestErrorScopesAreHeard(t *testing.T) {
 	}
 }
 
-// A driver that does not compile a valid program is told as such, and another try is free to succeed.
+// A driver that does not compile a valid program is told as such, and another try is free to
+// succeed.
 func TestDriverRefusesAPipeline(t *testing.T) {
 	d, _ := openBrowser(t)
 	program := &gpu.Program{

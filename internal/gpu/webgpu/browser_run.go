@@ -53,7 +53,7 @@ func (d *device) Prepare(ctx context.Context, programs []*gpu.Program) error {
 type recording struct {
 	device   *device
 	id       int
-	buffers  map[*buffer]bool // everything the commands touch
+	buffers  map[*buffer]bool // of all commands
 	released bool
 }
 
@@ -69,43 +69,27 @@ func (d *device) Record(commands []gpu.Command) (gpu.Recording, error) {
 	if err := d.ready(context.Background()); err != nil {
 		return nil, err
 	}
+	params, _, err := gpu.CheckCommands(commands, d.info.Limits, func(p *gpu.Program) bool { return d.pipelines[p] != 0 }, d.own)
+	if err != nil {
+		return nil, err
+	}
 	r := &recording{device: d, buffers: map[*buffer]bool{}}
-	var words []int // as gpu.js reads them
-	var params []byte
-	place := func(b gpu.Buffer) error {
-		own, from, err := d.own(b)
-		if err == nil {
-			r.buffers[own] = true
-			words = append(words, own.id, from, b.Spec().Bytes())
-		}
-		return err
+	var words []int // in the order in which gpu.js reads them
+	place := func(b gpu.Buffer) {
+		own, from, _ := d.own(b) // as checked
+		r.buffers[own] = true
+		words = append(words, own.id, from, b.Spec().Bytes())
 	}
 	for _, c := range commands {
-		if err := c.Validate(d.info.Limits); err != nil {
-			return nil, err
-		}
 		if c.Program == nil {
 			words = append(words, 0)
-			if err := place(c.Clear); err != nil {
-				return nil, err
-			}
+			place(c.Clear)
 			continue
 		}
-		pipeline := d.pipelines[c.Program]
-		if pipeline == 0 {
-			return nil, fmt.Errorf("%w: %s was recorded but never prepared", gpu.ErrValidation, c.Program.Name)
-		}
-		words = append(words, pipeline, c.Groups[0], c.Groups[1], c.Groups[2], len(c.Arguments))
+		words = append(words, d.pipelines[c.Program], c.Groups[0], c.Groups[1], c.Groups[2], len(c.Arguments))
 		for _, b := range c.Arguments {
-			if err := place(b); err != nil {
-				return nil, fmt.Errorf("%s: %w", c.Program.Name, err)
-			}
+			place(b)
 		}
-		encoded, err := gpu.EncodeParams(c.Params)
-		if err != nil {
-			return nil, err
-		}
-		params = append(params, append(encoded, make([]byte, gpu.ParamsStride-len(encoded))...)...)
 	}
 	answer, err := d.ask("recording", "record", wordsToJS(words), bytesToJS(params))
 	if err != nil {
@@ -159,7 +143,7 @@ func (d *device) Write(dst gpu.Buffer, offset int, src []byte) error {
 	at := from + offset*b.spec.Type.Size()
 	for len(src) > 0 {
 		n := min(len(src), stagingBytes)
-		d.object.Call("write", b.id, at, bytesToJS(wholeWords(src[:n])))
+		d.object.Call("write", b.id, at, bytesToJS(gpu.WholeWords(src[:n])))
 		src, at = src[n:], at+n
 	}
 	return nil
@@ -169,19 +153,15 @@ func (d *device) Read(ctx context.Context, ranges ...gpu.Range) error {
 	if err := d.ready(ctx); err != nil {
 		return err
 	}
-	for _, r := range ranges {
-		if _, _, err := d.own(r.Buffer); err != nil {
-			return err
-		}
-		if err := r.Buffer.Spec().ValidateRead(r.Offset, len(r.Dst)); err != nil {
-			return err
-		}
+	pieces, err := gpu.Pieces(ranges, stagingBytes, d.own)
+	if err != nil {
+		return err
 	}
-	for pieces := d.split(ranges); ; {
-		n, total := batch(pieces)
+	for {
+		n, total := gpu.Batch(pieces, stagingBytes)
 		wanted := make([]any, 0, 3*n)
 		for _, p := range pieces[:n] {
-			wanted = append(wanted, p.buffer.id, p.from, p.size)
+			wanted = append(wanted, p.Buffer.id, p.From, p.Size)
 		}
 		answer, err := askUntil(ctx, "reading", d.object, "read", wanted)
 		if err != nil {
@@ -189,7 +169,7 @@ func (d *device) Read(ctx context.Context, ranges ...gpu.Range) error {
 		}
 		bytes := make([]byte, total)
 		js.CopyBytesToGo(bytes, answer.Get("bytes"))
-		deliver(pieces[:n], bytes)
+		gpu.Deliver(pieces[:n], bytes)
 		if pieces = pieces[n:]; len(pieces) == 0 {
 			return nil
 		}

@@ -17,8 +17,8 @@ import (
 	"mrprism/internal/gpu"
 )
 
-// device is one wgpu-native device. wgpu-native reports a lost device while polling by aborting the process; nothing here can
-// prevent that, so long work has to survive a crash by its checkpoints.
+// device is one wgpu-native device. If a device is lost during a poll, wgpu-native aborts the
+// process. Nothing here can prevent this: long work needs checkpoints.
 type device struct {
 	instance *wgpu.Instance
 	device   *wgpu.Device
@@ -28,14 +28,14 @@ type device struct {
 	lost     chan error
 
 	modules   map[string]*wgpu.ShaderModule // by source
-	layouts   map[string]layout             // by accesses, a character an argument
+	layouts   map[string]layout             // by accesses
 	pipelines map[*gpu.Program]*pipeline
 
 	buffers    map[*buffer]bool
 	recordings map[*recording]bool
 	staging    *wgpu.Buffer // of stagingBytes
-	flights    []flight     // submissions not yet waited for, oldest first
-	landed     time.Time    // when the last one was found to be done
+	flights    []flight     // unfinished submissions, oldest first
+	landed     time.Time    // when the last one was seen to be finished
 	closed     bool
 }
 
@@ -53,20 +53,23 @@ type pipeline struct {
 
 type flight struct {
 	index     wgpu.SubmissionIndex
-	recording *recording // whose commands it holds; nil where it only copies
+	recording *recording // of its commands; nil for a copy
 	commands  int
 	since     time.Time
 }
 
-// A binding may have at most this many bytes here, whatever the adapter offers: element indices are 32-bit.
+// maxBinding is the largest binding, bytes, on any adapter: element indices have 32 bits.
 const maxBinding = 2 << 30
 
-// Open gives the machine's best adapter: with hardware that, else a software one such as lavapipe.
+// stagingBytes is the largest copy from the device.
+const stagingBytes = 8 << 20
+
+// Open opens the machine's best adapter: hardware, or a software adapter such as lavapipe.
 func Open(ctx context.Context) (gpu.Device, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	wgpu.SetLogLevel(wgpu.LogLevelOff) // what it would log comes back as errors
+	wgpu.SetLogLevel(wgpu.LogLevelOff) // its messages come back as errors
 	ref := C.native_create_instance()
 	if ref == nil {
 		return nil, fmt.Errorf("%w: wgpu-native did not start", gpu.ErrNoAdapter)
@@ -77,7 +80,7 @@ func Open(ctx context.Context) (gpu.Device, error) {
 	if err != nil {
 		instance.Release()
 		return nil, fmt.Errorf("%w: wgpu-native found no Vulkan, Metal or Direct3D 12 driver: install one "+
-			"(a software one on Debian: apt install mesa-vulkan-drivers)", gpu.ErrNoAdapter)
+			"(a software driver on Debian: apt install mesa-vulkan-drivers)", gpu.ErrNoAdapter)
 	}
 	defer adapter.Release()
 	d := &device{
@@ -100,7 +103,7 @@ func Open(ctx context.Context) (gpu.Device, error) {
 	limits := gpu.DefaultLimits()
 	limits.StorageBinding, limits.BufferSize = uint64(storage), uint64(size)
 	d.info = gpu.Info{
-		Backend: "wgpu", Adapter: about.DriverDescription, Driver: about.BackendType.String(), // Name is a number here
+		Backend: "wgpu", Adapter: about.DriverDescription, Driver: about.BackendType.String(), // about.Name is a number
 		Kind: kind(about.AdapterType), Limits: limits,
 	}
 	return d, nil
@@ -118,7 +121,8 @@ func kind(t wgpu.AdapterType) gpu.Kind {
 	return gpu.KindUnknown
 }
 
-// The C objects inside the library's Go values, which hold nothing but one reference each; a buffer's comes after its device's.
+// The library's Go values hold one reference each to a C object. A buffer has its device's before
+// it.
 var (
 	_ [0]struct{} = [unsafe.Sizeof(wgpu.Instance{}) - unsafe.Sizeof(uintptr(0))]struct{}{}
 	_ [0]struct{} = [unsafe.Sizeof(wgpu.Adapter{}) - unsafe.Sizeof(uintptr(0))]struct{}{}
@@ -138,7 +142,7 @@ func (d *device) Info() gpu.Info { return d.info }
 
 func (d *device) Lost() <-chan error { return d.lost }
 
-// ready reports what stands against using the device now.
+// ready returns why the device cannot be used now, or nil.
 func (d *device) ready(ctx context.Context) error {
 	if d.closed {
 		return fmt.Errorf("%w: the wgpu device is closed", gpu.ErrLost)
@@ -158,29 +162,33 @@ func (d *device) lose() error {
 	return err
 }
 
-// failed gives the error wgpu-native recorded since the last call, and forgets it; nil where there was none. doing says for what.
+// failed returns and clears the error that wgpu-native recorded since the last call. doing says
+// what failed.
 func (d *device) failed(doing string) error {
 	if d.errors.lost != 0 && !d.closed {
 		return d.lose()
 	}
-	kind, message := d.errors._type, C.GoString(&d.errors.message[0])
+	recorded, message := d.errors._type, C.GoString(&d.errors.message[0])
 	d.errors._type = C.native_no_error
-	switch kind {
+	var kind error
+	switch recorded {
 	case C.native_no_error:
 		return nil
 	case C.native_out_of_memory:
-		return fmt.Errorf("%w: %s: %s", gpu.ErrOutOfMemory, doing, message)
+		kind = gpu.ErrOutOfMemory
 	case C.native_validation:
-		return fmt.Errorf("%w: %s: %s", gpu.ErrValidation, doing, message)
+		kind = gpu.ErrValidation
 	case C.native_internal:
-		return fmt.Errorf("%w: %s: %s", gpu.ErrInternal, doing, message)
+		kind = gpu.ErrInternal
 	case C.native_device_lost:
-		return fmt.Errorf("%w: %s: %s", gpu.ErrLost, doing, message)
+		kind = gpu.ErrLost
+	default:
+		return fmt.Errorf("wgpu: %s: %s", doing, message)
 	}
-	return fmt.Errorf("wgpu: %s: %s", doing, message)
+	return fmt.Errorf("%w: %s: %s", kind, doing, message)
 }
 
-// check joins what a call of the library returned with what was recorded beside it.
+// check returns the recorded error, or err, which a call of the library returned.
 func (d *device) check(err error, doing string) error {
 	if recorded := d.failed(doing); recorded != nil {
 		return recorded
@@ -209,8 +217,8 @@ func (b *buffer) Release() {
 	}
 }
 
-// bound is the bytes of a buffer or view that kernels see, whole vec4s: wgpu-native 0.19 checks it against what the pipeline before needs where
-// both have one layout, a vec4 at most.
+// bound is the size of a binding, bytes, rounded up to whole vec4s. wgpu-native 0.19 compares it
+// with the needs of the pipeline before, if both have one layout, and that may need a vec4.
 func bound(s gpu.BufferSpec) uint64 { return uint64((s.Bytes() + 15) / 16 * 16) }
 
 func (d *device) Allocate(ctx context.Context, specs []gpu.BufferSpec) ([]gpu.Buffer, error) {
@@ -243,20 +251,11 @@ func (d *device) Allocate(ctx context.Context, specs []gpu.BufferSpec) ([]gpu.Bu
 	return buffers, nil
 }
 
-// own gives the device's buffer behind a gpu.Buffer or view, and the byte of it at which that begins.
-func (d *device) own(b gpu.Buffer) (_ *buffer, from int, _ error) {
-	whole, first := gpu.Whole(b)
-	own, ok := whole.(*buffer)
-	if !ok || own.device != d {
-		return nil, 0, fmt.Errorf("%w: a buffer of another device", gpu.ErrValidation)
-	}
-	if own.released {
-		return nil, 0, fmt.Errorf("%w: buffer %q was released", gpu.ErrValidation, own.spec.Label)
-	}
-	return own, first * own.spec.Type.Size(), nil
+func (d *device) own(b gpu.Buffer) (*buffer, int, error) {
+	return gpu.Own(b, func(b *buffer) (mine, released bool) { return b.device == d, b.released })
 }
 
-// Close waits for what was submitted and gives everything back.
+// Close waits for the submitted work and frees everything.
 func (d *device) Close() error {
 	if d.closed {
 		return nil
@@ -288,5 +287,5 @@ func (d *device) Close() error {
 	d.queue.Release()
 	d.device.Release()
 	d.instance.Release()
-	return err // d.errors stays: the library may still hold its address
+	return err // d.errors is not freed: the library may still hold its address
 }

@@ -61,7 +61,8 @@ func (d *device) compile(p *gpu.Program) error {
 	return nil
 }
 
-// layout gives the bind group and pipeline layouts of the program's arguments: binding 0 the uniform parameters, then storage.
+// layout returns the layouts of the program's arguments. Binding 0 has the uniform parameters, and
+// the storage buffers follow.
 func (d *device) layout(p *gpu.Program) (layout, error) {
 	key := fmt.Sprint(p.Arguments)
 	if l, ok := d.layouts[key]; ok {
@@ -96,21 +97,21 @@ func (d *device) layout(p *gpu.Program) (layout, error) {
 	return l, nil
 }
 
-// recorded is one command with everything it needs at replay; pipeline is nil where it clears.
+// recorded is one command, ready to encode: a dispatch, or with pipeline nil a clear.
 type recorded struct {
 	name     string
 	pipeline *wgpu.ComputePipeline
 	group    *wgpu.BindGroup
 	groups   [3]uint32
 	clear    *buffer
-	from, n  uint64 // of what is zeroed, bytes
+	from, n  uint64 // bytes to clear
 }
 
 type recording struct {
 	device   *device
 	commands []recorded
-	buffers  map[*buffer]bool // everything the commands touch
-	params   *wgpu.Buffer     // gpu.ParamsStride bytes a dispatch
+	buffers  map[*buffer]bool // of all commands
+	params   *wgpu.Buffer     // gpu.ParamsStride bytes for each dispatch
 	pace     pace
 	released bool
 }
@@ -136,24 +137,11 @@ func (d *device) Record(commands []gpu.Command) (gpu.Recording, error) {
 	if err := d.ready(context.Background()); err != nil {
 		return nil, err
 	}
-	r := &recording{device: d, buffers: map[*buffer]bool{}, pace: newPace(d.info.Kind)}
-	var params []byte
-	for _, c := range commands {
-		if err := c.Validate(d.info.Limits); err != nil {
-			return nil, err
-		}
-		if c.Program == nil {
-			continue
-		}
-		if d.pipelines[c.Program] == nil {
-			return nil, fmt.Errorf("%w: %s was recorded but never prepared", gpu.ErrValidation, c.Program.Name)
-		}
-		encoded, err := gpu.EncodeParams(c.Params)
-		if err != nil {
-			return nil, err
-		}
-		params = append(params, append(encoded, make([]byte, gpu.ParamsStride-len(encoded))...)...)
+	params, _, err := gpu.CheckCommands(commands, d.info.Limits, func(p *gpu.Program) bool { return d.pipelines[p] != nil }, d.own)
+	if err != nil {
+		return nil, err
 	}
+	r := &recording{device: d, buffers: map[*buffer]bool{}, pace: newPace(d.info.Kind)}
 	d.recordings[r] = true
 	if err := d.fill(r, commands, params); err != nil {
 		r.Release()
@@ -178,10 +166,7 @@ func (d *device) fill(r *recording, commands []gpu.Command, params []byte) (err 
 	offset := uint64(0)
 	for _, c := range commands {
 		if c.Program == nil {
-			b, from, err := d.own(c.Clear)
-			if err != nil {
-				return err
-			}
+			b, from, _ := d.own(c.Clear) // as checked
 			spec := c.Clear.Spec()
 			r.buffers[b] = true
 			r.commands = append(r.commands, recorded{name: "clear " + spec.Label, clear: b, from: uint64(from), n: uint64(spec.Bytes())})
@@ -190,10 +175,7 @@ func (d *device) fill(r *recording, commands []gpu.Command, params []byte) (err 
 		entries := []wgpu.BindGroupEntry{{Binding: 0, Buffer: r.params, Offset: offset, Size: gpu.ParamsStride}}
 		offset += gpu.ParamsStride
 		for i, argument := range c.Arguments {
-			b, from, err := d.own(argument)
-			if err != nil {
-				return fmt.Errorf("%s: %w", c.Program.Name, err)
-			}
+			b, from, _ := d.own(argument) // as checked
 			r.buffers[b] = true
 			entries = append(entries, wgpu.BindGroupEntry{Binding: uint32(i + 1), Buffer: b.buffer, Offset: uint64(from), Size: bound(argument.Spec())})
 		}
@@ -240,7 +222,8 @@ func (d *device) Run(ctx context.Context, recordings ...gpu.Recording) error {
 	return nil
 }
 
-// submit encodes some of a recording's commands as one submission, having waited until the device is not too far behind.
+// submit encodes commands of a recording as one submission. It first waits until the device is not
+// too far behind.
 func (d *device) submit(ctx context.Context, r *recording, commands []recorded) error {
 	if err := d.wait(ctx, inFlight(d.info.Kind)-1); err != nil {
 		return err
@@ -277,7 +260,8 @@ func (d *device) submit(ctx context.Context, r *recording, commands []recorded) 
 	})
 }
 
-// encode submits what record puts into an encoder, as flight f; doing names it in errors. Nothing invalid is submitted.
+// encode submits the commands of record as flight f. It submits nothing invalid. doing names the
+// work in errors.
 func (d *device) encode(doing string, f flight, record func(*wgpu.CommandEncoder) error) error {
 	encoder, err := d.device.CreateCommandEncoder(nil)
 	if err := d.check(err, doing); err != nil {
@@ -298,7 +282,8 @@ func (d *device) encode(doing string, f flight, record func(*wgpu.CommandEncoder
 	return d.failed(doing)
 }
 
-// wait blocks until at most keep submissions are unfinished. The context is asked between submissions, which Run keeps short.
+// wait blocks until at most keep submissions are unfinished. It checks the context between
+// submissions, which Run keeps short.
 func (d *device) wait(ctx context.Context, keep int) error {
 	for len(d.flights) > keep {
 		if err := ctx.Err(); err != nil {
@@ -309,7 +294,7 @@ func (d *device) wait(ctx context.Context, keep int) error {
 		d.flights = d.flights[1:]
 		now := time.Now()
 		if f.since.Before(d.landed) {
-			f.since = d.landed // it had waited for the one before
+			f.since = d.landed // it waited for the submission before
 		}
 		if f.recording != nil {
 			f.recording.pace.finished(f.commands, now.Sub(f.since))
@@ -333,7 +318,7 @@ func (d *device) Write(dst gpu.Buffer, offset int, src []byte) error {
 	if err := dst.Spec().ValidateWrite(offset, len(src)); err != nil || len(src) == 0 {
 		return err
 	}
-	src = wholeWords(src)
+	src = gpu.WholeWords(src)
 	return d.check(d.queue.WriteBuffer(b.buffer, uint64(from+offset*b.spec.Type.Size()), src), fmt.Sprintf("writing buffer %q", b.spec.Label))
 }
 
@@ -341,20 +326,15 @@ func (d *device) Read(ctx context.Context, ranges ...gpu.Range) error {
 	if err := d.ready(ctx); err != nil {
 		return err
 	}
-	for _, r := range ranges {
-		if _, _, err := d.own(r.Buffer); err != nil {
-			return err
-		}
-		if err := r.Buffer.Spec().ValidateRead(r.Offset, len(r.Dst)); err != nil {
-			return err
-		}
+	pieces, err := gpu.Pieces(ranges, stagingBytes, d.own)
+	if err != nil {
+		return err
 	}
-	pieces := d.split(ranges)
 	if len(pieces) == 0 {
 		return d.wait(ctx, 0)
 	}
 	for len(pieces) > 0 {
-		n, total := batch(pieces)
+		n, total := gpu.Batch(pieces, stagingBytes)
 		if err := d.fetch(ctx, pieces[:n], total); err != nil {
 			return err
 		}
@@ -364,7 +344,7 @@ func (d *device) Read(ctx context.Context, ranges ...gpu.Range) error {
 }
 
 // fetch copies the pieces, total bytes, through the staging buffer.
-func (d *device) fetch(ctx context.Context, pieces []piece, total int) error {
+func (d *device) fetch(ctx context.Context, pieces []gpu.Piece[*buffer], total int) error {
 	if d.staging == nil {
 		staging, err := d.device.CreateBuffer(&wgpu.BufferDescriptor{
 			Label: "staging", Size: stagingBytes, Usage: wgpu.BufferUsageMapRead | wgpu.BufferUsageCopyDst,
@@ -377,10 +357,10 @@ func (d *device) fetch(ctx context.Context, pieces []piece, total int) error {
 	err := d.encode("reading", flight{}, func(encoder *wgpu.CommandEncoder) error {
 		at := 0
 		for _, p := range pieces {
-			if err := encoder.CopyBufferToBuffer(p.buffer.buffer, uint64(p.from), d.staging, uint64(at), uint64(p.size)); err != nil {
+			if err := encoder.CopyBufferToBuffer(p.Buffer.buffer, uint64(p.From), d.staging, uint64(at), uint64(p.Size)); err != nil {
 				return err
 			}
-			at += p.size
+			at += p.Size
 		}
 		return nil
 	})
@@ -397,6 +377,6 @@ func (d *device) fetch(ctx context.Context, pieces []piece, total int) error {
 	if address == nil {
 		return fmt.Errorf("%w: the buffer to read could not be mapped (status %d)", gpu.ErrLost, d.errors.map_status)
 	}
-	deliver(pieces, unsafe.Slice((*byte)(address), total))
+	gpu.Deliver(pieces, unsafe.Slice((*byte)(address), total))
 	return d.check(d.staging.Unmap(), "reading")
 }

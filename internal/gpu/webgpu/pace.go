@@ -8,9 +8,9 @@ import (
 	"mrprism/internal/gpu"
 )
 
-// pace splits a recording's commands into submissions of about a tenth of a second, so that no driver's watchdog (2 to 10 s) sees
-// a longer one, a context can end the work between them, and a software adapter leaves the machine to others now and then. It
-// learns from one replay to the next.
+// pace splits a recording's commands into submissions of about a tenth of a second. This has three
+// reasons: a driver's watchdog kills work of 2 to 10 s, a context can only end the work between
+// submissions, and a software adapter would block the machine. pace learns from each replay.
 type pace struct {
 	step, least int // commands in one submission: now, and at least
 }
@@ -21,7 +21,7 @@ const (
 	longestStep     = 1024
 )
 
-// slow says of adapters that may be software.
+// slow says whether an adapter may be software.
 func slow(kind gpu.Kind) bool { return kind == gpu.KindCPU || kind == gpu.KindUnknown }
 
 func newPace(kind gpu.Kind) pace {
@@ -31,7 +31,7 @@ func newPace(kind gpu.Kind) pace {
 	return pace{step: 256, least: 16}
 }
 
-// inFlight is how many submissions a device may be behind.
+// inFlight is the largest number of unfinished submissions.
 func inFlight(kind gpu.Kind) int {
 	if slow(kind) {
 		return 2
@@ -39,7 +39,7 @@ func inFlight(kind gpu.Kind) int {
 	return 8
 }
 
-// finished tells that a submission of n commands took so long.
+// finished learns from a submission of n commands.
 func (p *pace) finished(n int, took time.Duration) {
 	switch {
 	case took > longSubmission:

@@ -11,7 +11,8 @@ import (
 	"mrprism/internal/gpu"
 )
 
-// Submissions of commands that take 30 ms each settle at a few commands; quick ones grow to the longest.
+// Submissions of commands that take 30 ms each settle at a few commands; quick ones grow to the
+// longest.
 func TestPaceSettles(t *testing.T) {
 	for _, c := range []struct {
 		command           time.Duration

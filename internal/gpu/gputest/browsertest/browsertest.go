@@ -1,8 +1,9 @@
 //go:build !js
 
-// Package browsertest runs a package's tests in Chromium: it builds the test binary for js/wasm, serves it on loopback under the site's
-// content security policy, and starts a headless Chromium whose module worker runs it beside site/gpu.js, as the site's
-// worker runs the segmenter. The tests may read files of the module and of the folders that Folders names.
+// Package browsertest runs a package's tests in Chromium. It builds the test binary for js/wasm,
+// serves it on loopback under the site's content security policy, and starts a headless Chromium. A
+// module worker there runs the binary with site/gpu.js, as the site's worker runs the segmenter.
+// The tests may read files of the module and of the folders in Folders.
 //
 // A package's native tests call it once:
 //
@@ -40,14 +41,16 @@ const policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connec
 	"worker-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
 	"require-trusted-types-for 'script'; trusted-types mrprism"
 
-// patience is how long the tests of one package may take in a browser where `go test` sets no earlier deadline.
+// patience is the time limit of a package's tests in a browser, unless `go test` sets an earlier
+// deadline.
 const patience = 8 * time.Minute
 
-// Folders are the environment variables that name folders outside the module which tests read.
+// Folders are the environment variables with folders outside of the module that tests read.
 var Folders = []string{"MRPRISM_VECTORS"}
 
-// Run runs the tests of the package in directory, with flags such as "-test.run=Attention", in Chromium, and fails where they fail
-// there. The browser's WebGPU is required. Without Chromium the test is skipped, or fails where CI=true.
+// Run runs the tests of the package in directory in Chromium, with flags such as
+// "-test.run=Attention". It fails if they fail. The browser's WebGPU is required. Without Chromium
+// the test is skipped, or fails with CI=true.
 func Run(t *testing.T, directory string, flags ...string) {
 	t.Helper()
 	program := Chromium(t)
@@ -90,11 +93,11 @@ func Run(t *testing.T, directory string, flags ...string) {
 	cancel()
 	select {
 	case <-ended:
-	case <-time.After(5 * time.Second): // a process of the browser still holds its output
+	case <-time.After(5 * time.Second): // a process of the browser still has its output open
 	}
 }
 
-// Chromium gives the path of the browser. The test is skipped without one, or fails where CI=true.
+// Chromium returns the path of the browser. Without one the test is skipped, or fails with CI=true.
 func Chromium(t *testing.T) string {
 	t.Helper()
 	path, err := chromium.Find()
@@ -107,7 +110,7 @@ func Chromium(t *testing.T) string {
 	return path
 }
 
-// server serves one test run and collects what it says.
+// server serves one test run and collects its output.
 type server struct {
 	files  map[string][]byte // by path
 	types  map[string]string
@@ -168,7 +171,7 @@ func newServer(t *testing.T, directory string, flags []string) *server {
 	return s
 }
 
-// goTool runs the go command for js/wasm and gives what it printed.
+// goTool runs the go command for js/wasm and returns its output.
 func goTool(t *testing.T, directory string, arguments ...string) string {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), filepath.Join(runtime.GOROOT(), "bin", "go"), arguments...)
@@ -230,7 +233,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// read answers with a file, or with a folder's names as JSON, where the tests may read it.
+// read answers with a file, or with a folder's names as JSON, if the tests may read it.
 func (s *server) read(w http.ResponseWriter, path string) {
 	path = filepath.Clean(path)
 	for _, root := range s.roots {
