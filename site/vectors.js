@@ -188,7 +188,6 @@ if (globalThis.Go) globalThis.Go = class extends Go {
       add: (y, x, n) => chosen.add(y, x, n),
       addScaled: (y, x, n, s) => chosen.addScaled(y, x, n, s),
       addProducts: (y, a, b, n) => chosen.addProducts(y, a, b, n),
-      scaleAndShift: (y, scale, shift, n) => chosen.scaleAndShift(y, scale, shift, n),
       takeLarger: (y, x, n) => chosen.takeLarger(y, x, n),
       relu: (x, n) => chosen.relu(x, n),
       sum: (x, n) => chosen.sum(x, n),

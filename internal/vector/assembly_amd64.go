@@ -4,312 +4,188 @@
 
 package vector
 
-// productAVX2x1 sums k products for 1 rows of two vectors of eight.
-//
 //go:noescape
 func productAVX2x1(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
-// dotsAVX2x1 sums dot products of words for 1 rows of two vectors of eight.
-//
 //go:noescape
 func dotsAVX2x1(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 
-// productAVX2x2 sums k products for 2 rows of two vectors of eight.
-//
 //go:noescape
 func productAVX2x2(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
-// dotsAVX2x2 sums dot products of words for 2 rows of two vectors of eight.
-//
 //go:noescape
 func dotsAVX2x2(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 
-// productAVX2x3 sums k products for 3 rows of two vectors of eight.
-//
 //go:noescape
 func productAVX2x3(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
-// dotsAVX2x3 sums dot products of words for 3 rows of two vectors of eight.
-//
 //go:noescape
 func dotsAVX2x3(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 
-// productAVX2x4 sums k products for 4 rows of two vectors of eight.
-//
 //go:noescape
 func productAVX2x4(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
-// dotsAVX2x4 sums dot products of words for 4 rows of two vectors of eight.
-//
 //go:noescape
 func dotsAVX2x4(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 
-// productAVX2x5 sums k products for 5 rows of two vectors of eight.
-//
 //go:noescape
 func productAVX2x5(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
-// dotsAVX2x5 sums dot products of words for 5 rows of two vectors of eight.
-//
 //go:noescape
 func dotsAVX2x5(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 
-// productAVX2x6 sums k products for 6 rows of two vectors of eight.
-//
 //go:noescape
 func productAVX2x6(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
-// dotsAVX2x6 sums dot products of words for 6 rows of two vectors of eight.
-//
 //go:noescape
 func dotsAVX2x6(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 
-// expColumnsAVX2 computes exponentials of rows of two vectors of eight.
-//
 //go:noescape
 func expColumnsAVX2(x *float32, rows int, scale float32, shift *float32, total *float32)
 
-// expGradientColumnsAVX2 computes softmax and its gradient, rows of two vectors of eight.
-//
 //go:noescape
 func expGradientColumnsAVX2(x *float32, d *float32, rows int, scale float32, shift *float32, delta *float32)
 
-// expGradientRowsAVX2 computes softmax and its gradient, rows of two vectors of eight.
-//
 //go:noescape
 func expGradientRowsAVX2(x *float32, d *float32, rows int, scale float32, shift *float32, delta *float32)
 
-// maxOfColumnsAVX2 finds the largest of the columns of two vectors of eight.
-//
 //go:noescape
 func maxOfColumnsAVX2(most *float32, x *float32, rows int)
 
-// finishRowsAVX2 finishes rows of two vectors of eight.
-//
 //go:noescape
 func finishRowsAVX2(rows int, y *float32, stride int, x *float32, from int, scale *float32, shift *float32, residual *float32, residualStride int, floor float32)
 
-// finishFixedAVX2 finishes sums, vectors of eight.
-//
 //go:noescape
 func finishFixedAVX2(p *byte)
 
-// finishFloatsAVX2 finishes sums, vectors of eight.
-//
 //go:noescape
 func finishFloatsAVX2(p *byte)
 
-// quantizeAVX2 rounds n elements times factor to int8.
-//
 //go:noescape
 func quantizeAVX2(to *int8, from *float32, n int, factor float32)
 
-// floatsAVX2 makes floats of n int8.
-//
 //go:noescape
 func floatsAVX2(to *float32, from *int8, n int)
 
-// wordsAVX2 makes 16-bit integers of n int8.
-//
 //go:noescape
 func wordsAVX2(to *byte, from *int8, n int)
 
-// softmaxAVX2 computes powers of rows of two vectors of eight.
-//
 //go:noescape
 func softmaxAVX2(x *int32, rows int, scale float32, total *float32)
 
-// filterAVX2 filters vectors of eight.
-//
 //go:noescape
 func filterAVX2(y *float32, x *float32, n int, stride int, window *float32, taps int)
 
-// productAVX512x1 sums k products for 1 rows of two vectors of sixteen.
-//
 //go:noescape
 func productAVX512x1(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
-// dotsAVX512x1 sums dot products of words for 1 rows of two vectors of sixteen.
-//
 //go:noescape
 func dotsAVX512x1(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 
-// productAVX512x2 sums k products for 2 rows of two vectors of sixteen.
-//
 //go:noescape
 func productAVX512x2(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
-// dotsAVX512x2 sums dot products of words for 2 rows of two vectors of sixteen.
-//
 //go:noescape
 func dotsAVX512x2(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 
-// productAVX512x3 sums k products for 3 rows of two vectors of sixteen.
-//
 //go:noescape
 func productAVX512x3(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
-// dotsAVX512x3 sums dot products of words for 3 rows of two vectors of sixteen.
-//
 //go:noescape
 func dotsAVX512x3(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 
-// productAVX512x4 sums k products for 4 rows of two vectors of sixteen.
-//
 //go:noescape
 func productAVX512x4(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
-// dotsAVX512x4 sums dot products of words for 4 rows of two vectors of sixteen.
-//
 //go:noescape
 func dotsAVX512x4(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 
-// productAVX512x5 sums k products for 5 rows of two vectors of sixteen.
-//
 //go:noescape
 func productAVX512x5(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
-// dotsAVX512x5 sums dot products of words for 5 rows of two vectors of sixteen.
-//
 //go:noescape
 func dotsAVX512x5(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 
-// productAVX512x6 sums k products for 6 rows of two vectors of sixteen.
-//
 //go:noescape
 func productAVX512x6(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
-// dotsAVX512x6 sums dot products of words for 6 rows of two vectors of sixteen.
-//
 //go:noescape
 func dotsAVX512x6(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 
-// productAVX512x7 sums k products for 7 rows of two vectors of sixteen.
-//
 //go:noescape
 func productAVX512x7(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
-// dotsAVX512x7 sums dot products of words for 7 rows of two vectors of sixteen.
-//
 //go:noescape
 func dotsAVX512x7(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 
-// productAVX512x8 sums k products for 8 rows of two vectors of sixteen.
-//
 //go:noescape
 func productAVX512x8(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
-// dotsAVX512x8 sums dot products of words for 8 rows of two vectors of sixteen.
-//
 //go:noescape
 func dotsAVX512x8(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 
-// productAVX512x9 sums k products for 9 rows of two vectors of sixteen.
-//
 //go:noescape
 func productAVX512x9(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
-// dotsAVX512x9 sums dot products of words for 9 rows of two vectors of sixteen.
-//
 //go:noescape
 func dotsAVX512x9(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 
-// productAVX512x10 sums k products for 10 rows of two vectors of sixteen.
-//
 //go:noescape
 func productAVX512x10(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
-// dotsAVX512x10 sums dot products of words for 10 rows of two vectors of sixteen.
-//
 //go:noescape
 func dotsAVX512x10(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 
-// productAVX512x11 sums k products for 11 rows of two vectors of sixteen.
-//
 //go:noescape
 func productAVX512x11(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
-// dotsAVX512x11 sums dot products of words for 11 rows of two vectors of sixteen.
-//
 //go:noescape
 func dotsAVX512x11(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 
-// productAVX512x12 sums k products for 12 rows of two vectors of sixteen.
-//
 //go:noescape
 func productAVX512x12(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
-// dotsAVX512x12 sums dot products of words for 12 rows of two vectors of sixteen.
-//
 //go:noescape
 func dotsAVX512x12(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 
-// expColumnsAVX512 computes exponentials of rows of two vectors of sixteen.
-//
 //go:noescape
 func expColumnsAVX512(x *float32, rows int, scale float32, shift *float32, total *float32)
 
-// expGradientColumnsAVX512 computes softmax and its gradient, rows of two vectors of sixteen.
-//
 //go:noescape
 func expGradientColumnsAVX512(x *float32, d *float32, rows int, scale float32, shift *float32, delta *float32)
 
-// expGradientRowsAVX512 computes softmax and its gradient, rows of two vectors of sixteen.
-//
 //go:noescape
 func expGradientRowsAVX512(x *float32, d *float32, rows int, scale float32, shift *float32, delta *float32)
 
-// maxOfColumnsAVX512 finds the largest of the columns of two vectors of sixteen.
-//
 //go:noescape
 func maxOfColumnsAVX512(most *float32, x *float32, rows int)
 
-// finishRowsAVX512 finishes rows of two vectors of sixteen.
-//
 //go:noescape
 func finishRowsAVX512(rows int, y *float32, stride int, x *float32, from int, scale *float32, shift *float32, residual *float32, residualStride int, floor float32)
 
-// finishFixedAVX512 finishes sums, vectors of sixteen.
-//
 //go:noescape
 func finishFixedAVX512(p *byte)
 
-// finishFloatsAVX512 finishes sums, vectors of sixteen.
-//
 //go:noescape
 func finishFloatsAVX512(p *byte)
 
-// quantizeAVX512 rounds n elements times factor to int8.
-//
 //go:noescape
 func quantizeAVX512(to *int8, from *float32, n int, factor float32)
 
-// floatsAVX512 makes floats of n int8.
-//
 //go:noescape
 func floatsAVX512(to *float32, from *int8, n int)
 
-// wordsAVX512 adds 128 to n int8.
-//
 //go:noescape
 func wordsAVX512(to *byte, from *int8, n int)
 
-// softmaxAVX512 computes powers of rows of two vectors of sixteen.
-//
 //go:noescape
 func softmaxAVX512(x *int32, rows int, scale float32, total *float32)
 
-// filterAVX512 filters vectors of sixteen.
-//
 //go:noescape
 func filterAVX512(y *float32, x *float32, n int, stride int, window *float32, taps int)
 
-// transpose8x4 transposes whole blocks of 8 rows and 4 columns, with AVX2.
-//
 //go:noescape
 func transpose8x4(y *float32, to int, x *float32, from int, rows int, columns int, add bool)
 
-// transpose4x8 transposes whole blocks of 4 rows and 8 columns, with AVX2.
-//
 //go:noescape
 func transpose4x8(y *float32, to int, x *float32, from int, rows int, columns int, add bool)

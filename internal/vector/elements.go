@@ -103,18 +103,6 @@ func PlaceLarger(y, places, x []float32, place float32) {
 	}
 }
 
-// ScaleAndShift makes every y[i] y[i]*scale[i] + shift[i].
-func ScaleAndShift(y, scale, shift []float32) {
-	scale, shift = scale[:len(y)], shift[:len(y)]
-	if vectors() {
-		scaleAndShiftVectors(y, scale, shift)
-		return
-	}
-	for i, v := range y {
-		y[i] = v*scale[i] + shift[i]
-	}
-}
-
 // Finish is what is done to sums before they are written.
 type Finish struct {
 	Scale, Shift []float32 // by column; nil: 1 and 0. No Scale without Shift.

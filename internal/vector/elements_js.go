@@ -28,10 +28,6 @@ func addProductsVectors(y, a, b []float32) {
 	addProductsModule(of(y), of(a), of(b), int32(len(y)))
 }
 
-func scaleAndShiftVectors(y, scale, shift []float32) {
-	scaleAndShiftModule(of(y), of(scale), of(shift), int32(len(y)))
-}
-
 func takeLargerVectors(y, x []float32) { takeLargerModule(of(y), of(x), int32(len(y))) }
 
 func reluVectors(x []float32) { reluModule(of(x), int32(len(x))) }

@@ -9,7 +9,6 @@ func vectors() bool { return false }
 func addVectors(y, x []float32)                                            {}
 func addScaledVectors(y, x []float32, s float32)                           {}
 func addProductsVectors(y, a, b []float32)                                 {}
-func scaleAndShiftVectors(y, scale, shift []float32)                       {}
 func takeLargerVectors(y, x []float32)                                     {}
 func reluVectors(x []float32)                                              {}
 func sumVectors(x []float32) float32                                       { return 0 }

@@ -128,13 +128,6 @@ func placeLargerVectors(y, places, x []float32, place float32) {
 	archsimd.ClearAVXUpperBits()
 }
 
-func scaleAndShiftVectors(y, scale, shift []float32) {
-	for i := 0; i < len(y); i += 8 {
-		store(load(y[i:]).MulAdd(load(scale[i:]), load(shift[i:])), y[i:])
-	}
-	archsimd.ClearAVXUpperBits()
-}
-
 func reluVectors(x []float32) {
 	var zero eight
 	for i := 0; i < len(x); i += 8 {

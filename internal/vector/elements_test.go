@@ -59,7 +59,6 @@ func TestElements(t *testing.T) {
 		return y
 	})
 	elementwise(t, AddSquares, func(y, a, b float64) float64 { return y + (a-b)*(a-b) })
-	elementwise(t, ScaleAndShift, func(y, a, b float64) float64 { return y*a + b })
 	elementwise(t, func(y, _, _ []float32) { ReLU(y) }, func(y, _, _ float64) float64 { return max(y, 0) })
 	elementwise(t, func(y, _, _ []float32) { Sigmoid(y) }, func(y, _, _ float64) float64 { return 1 / (1 + math.Exp(-y)) })
 	elementwise(t, func(y, _, _ []float32) { Exp(y, .5, -1) }, func(y, _, _ float64) float64 { return math.Exp(y/2 - 1) })

@@ -155,10 +155,6 @@ func addScaledModule(y, x *float32, n int32, s float32)
 //go:noescape
 func addProductsModule(y, a, b *float32, n int32)
 
-//go:wasmimport vectors scaleAndShift
-//go:noescape
-func scaleAndShiftModule(y, scale, shift *float32, n int32)
-
 //go:wasmimport vectors takeLarger
 //go:noescape
 func takeLargerModule(y, x *float32, n int32)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -79,7 +78,6 @@ func (l *level) exp(c constants, x reg.VecVirtual) {
 func (l *level) expColumns(c constants) {
 	TEXT("expColumns"+l.name, NOSPLIT, "func(x *float32, rows int, scale float32, shift, total *float32)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("expColumns%s computes exponentials of rows of two vectors of %s.", l.name, l.vector))
 	x, rows := Load(Param("x"), GP64()), Load(Param("rows"), GP64())
 	shift, total := Load(Param("shift"), GP64()), Load(Param("total"), GP64())
 	c = c.held(l)
@@ -127,7 +125,6 @@ func (l *level) argument(name string) reg.VecVirtual {
 func (l *level) maxOfColumns() {
 	TEXT("maxOfColumns"+l.name, NOSPLIT, "func(most, x *float32, rows int)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("maxOfColumns%s finds the largest of the columns of two vectors of %s.", l.name, l.vector))
 	most, x, rows := Load(Param("most"), GP64()), Load(Param("x"), GP64()), Load(Param("rows"), GP64())
 	at := func(i int) Mem { return Mem{Base: x, Disp: 4 * l.lanes * i} }
 	largest := l.registers(8)

@@ -12,7 +12,6 @@ import (
 func (l *level) filter() {
 	TEXT("filter"+l.name, NOSPLIT, "func(y, x *float32, n, stride int, window *float32, taps int)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("filter%s filters vectors of %s.", l.name, l.vector))
 	y, x, n := Load(Param("y"), GP64()), Load(Param("x"), GP64()), Load(Param("n"), GP64())
 	stride, window, taps := Load(Param("stride"), GP64()), Load(Param("window"), GP64()), Load(Param("taps"), GP64())
 	SHLQ(U8(2), stride)

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -14,7 +12,6 @@ func (l *level) finishRows() {
 	TEXT("finishRows"+l.name, NOSPLIT,
 		"func(rows int, y *float32, stride int, x *float32, from int, scale, shift, residual *float32, residualStride int, floor float32)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("finishRows%s finishes rows of two vectors of %s.", l.name, l.vector))
 	rows := Load(Param("rows"), GP64())
 	follow := func(slice, stride string) (at, step reg.Register) {
 		at, step = Load(Param(slice), GP64()), Load(Param(stride), GP64())

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 )
@@ -17,7 +15,6 @@ func (l *level) expGradients(c constants) {
 		}
 		TEXT(name, NOSPLIT, "func(x, d *float32, rows int, scale float32, shift, delta *float32)")
 		Pragma("noescape")
-		Doc(fmt.Sprintf("%s computes softmax and its gradient, rows of two vectors of %s.", name, l.vector))
 		x, d, rows := Load(Param("x"), GP64()), Load(Param("d"), GP64()), Load(Param("rows"), GP64())
 		shift, delta := Load(Param("shift"), GP64()), Load(Param("delta"), GP64())
 		c := c.held(l)

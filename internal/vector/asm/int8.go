@@ -29,10 +29,8 @@ func fixedConstants() constants {
 // k) and b (parts, k, 2 lanes): words of four bytes, the first factor's unsigned, or of two 16-bit
 // integers. Rows and parts of a lie so many bytes apart.
 func (l *level) dots(rows int) {
-	name := fmt.Sprintf("dots%sx%d", l.name, rows)
-	TEXT(name, NOSPLIT, "func(k, parts, part int, a *byte, row int, b *byte, start, c *int32, stride int)")
+	TEXT(fmt.Sprintf("dots%sx%d", l.name, rows), NOSPLIT, "func(k, parts, part int, a *byte, row int, b *byte, start, c *int32, stride int)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("%s sums dot products of words for %d rows of two vectors of %s.", name, rows, l.vector))
 	start := Load(Param("start"), GP64())
 	sums := l.registers(2 * rows)
 	l.move(Mem{Base: start}, sums[0])
@@ -109,10 +107,8 @@ func (l *level) finish(c constants, fixed bool) {
 	if fixed {
 		kind = "Fixed"
 	}
-	name := "finish" + kind + l.name
-	TEXT(name, NOSPLIT, "func(p *byte)")
+	TEXT("finish"+kind+l.name, NOSPLIT, "func(p *byte)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("%s finishes sums, vectors of %s.", name, l.vector))
 	p := Load(Param("p"), GP64())
 	field := func(disp int) Mem { return Mem{Base: p, Disp: disp} }
 	pointer := func(disp int) reg.GPVirtual {
@@ -242,11 +238,9 @@ func (l *level) storeBytes(v reg.VecVirtual, to Mem) {
 
 // through is a function of so many elements, a multiple of those in a turn, from one slice to
 // another of elements of these sizes.
-func (l *level) through(name, parameters, doc string, turn, toSize, fromSize int, begin, do func(to, from Mem)) {
-	name += l.name
-	TEXT(name, NOSPLIT, parameters)
+func (l *level) through(name, parameters string, turn, toSize, fromSize int, begin, do func(to, from Mem)) {
+	TEXT(name+l.name, NOSPLIT, parameters)
 	Pragma("noescape")
-	Doc(fmt.Sprintf("%s %s.", name, doc))
 	to, from, n := Load(Param("to"), GP64()), Load(Param("from"), GP64()), Load(Param("n"), GP64())
 	if begin != nil {
 		begin(Mem{Base: to}, Mem{Base: from})
@@ -266,8 +260,7 @@ func (l *level) through(name, parameters, doc string, turn, toSize, fromSize int
 
 func (l *level) conversions(c constants) {
 	factor := l.register()
-	l.through("quantize", "func(to *int8, from *float32, n int, factor float32)",
-		"rounds n elements times factor to int8", l.lanes, 1, 4,
+	l.through("quantize", "func(to *int8, from *float32, n int, factor float32)", l.lanes, 1, 4,
 		func(_, _ Mem) {
 			at, err := Param("factor").Resolve()
 			if err != nil {
@@ -283,7 +276,7 @@ func (l *level) conversions(c constants) {
 			VCVTPS2DQ(v, v)
 			l.storeBytes(v, to)
 		})
-	l.through("floats", "func(to *float32, from *int8, n int)", "makes floats of n int8", l.lanes, 4, 1, nil,
+	l.through("floats", "func(to *float32, from *int8, n int)", l.lanes, 4, 1, nil,
 		func(to, from Mem) {
 			v := l.register()
 			VPMOVSXBD(from, v)
@@ -291,7 +284,7 @@ func (l *level) conversions(c constants) {
 			VMOVUPS(v, to)
 		})
 	if l.lanes == 16 {
-		l.through("words", "func(to *byte, from *int8, n int)", "adds 128 to n int8", 64, 1, 1, nil, func(to, from Mem) {
+		l.through("words", "func(to *byte, from *int8, n int)", 64, 1, 1, nil, func(to, from Mem) {
 			v := l.register()
 			l.move(from, v)
 			VPXORD(c["zero"], v, v)
@@ -299,7 +292,7 @@ func (l *level) conversions(c constants) {
 		})
 		return
 	}
-	l.through("words", "func(to *byte, from *int8, n int)", "makes 16-bit integers of n int8", 16, 2, 1, nil, func(to, from Mem) {
+	l.through("words", "func(to *byte, from *int8, n int)", 16, 2, 1, nil, func(to, from Mem) {
 		v := l.register()
 		VPMOVSXBW(from, v)
 		l.move(v, to)
@@ -320,10 +313,8 @@ func softmaxConstants() constants {
 // softmax replaces every x (rows, 2 lanes), of 32-bit integers, by the float32
 // 2^(scale (x − the largest of its column)), and adds these up by column.
 func (l *level) softmax(c constants) {
-	name := "softmax" + l.name
-	TEXT(name, NOSPLIT, "func(x *int32, rows int, scale float32, total *float32)")
+	TEXT("softmax"+l.name, NOSPLIT, "func(x *int32, rows int, scale float32, total *float32)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("%s computes powers of rows of two vectors of %s.", name, l.vector))
 	x, rows := Load(Param("x"), GP64()), Load(Param("rows"), GP64())
 	at, err := Param("scale").Resolve()
 	if err != nil {

@@ -13,17 +13,17 @@ import (
 // level is a set of instructions: a block has two vectors of columns and at most so many rows,
 // whose sums, with two vectors of the right factor and two of the left, fit into the registers.
 type level struct {
-	name, vector string
-	lanes, rows  int
-	register     func() reg.VecVirtual
+	name        string
+	lanes, rows int
+	register    func() reg.VecVirtual
 }
 
 func main() {
 	ConstraintExpr("amd64")
 	c, fixed, powers := newConstants(), fixedConstants(), softmaxConstants()
 	for _, l := range []level{
-		{"AVX2", "eight", 8, 6, YMM},
-		{"AVX512", "sixteen", 16, 12, ZMM},
+		{"AVX2", 8, 6, YMM},
+		{"AVX512", 16, 12, ZMM},
 	} {
 		for rows := 1; rows <= l.rows; rows++ {
 			l.product(rows)
@@ -98,10 +98,8 @@ func ofRow(a []reg.Register, row reg.Register, r int) Mem {
 
 // product is c (rows, 2 lanes) = or += a (rows, k) times b (k, 2 lanes).
 func (l *level) product(rows int) {
-	name := fmt.Sprintf("product%sx%d", l.name, rows)
-	TEXT(name, NOSPLIT, "func(k int, a *float32, row, step int, b, c *float32, stride int, add bool)")
+	TEXT(fmt.Sprintf("product%sx%d", l.name, rows), NOSPLIT, "func(k int, a *float32, row, step int, b, c *float32, stride int, add bool)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("%s sums k products for %d rows of two vectors of %s.", name, rows, l.vector))
 	k := Load(Param("k"), GP64())
 	first := Load(Param("a"), GP64())
 	row, step := Load(Param("row"), GP64()), Load(Param("step"), GP64())

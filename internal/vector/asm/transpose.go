@@ -14,7 +14,6 @@ import (
 func transpose(rows, columns int) {
 	TEXT(fmt.Sprintf("transpose%dx%d", rows, columns), NOSPLIT, "func(y *float32, to int, x *float32, from, rows, columns int, add bool)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("transpose%dx%d transposes whole blocks of %[1]d rows and %d columns, with AVX2.", rows, columns))
 	y, to := Load(Param("y"), GP64()), Load(Param("to"), GP64())
 	x, from := Load(Param("x"), GP64()), Load(Param("from"), GP64())
 	count, width := Load(Param("rows"), GP64()), Load(Param("columns"), GP64())

@@ -8,7 +8,6 @@ func (m *module) elements() {
 	m.each("add", 2, 0, func(s *slices) { s.set(0, add(s.at(0), s.at(1))) })
 	m.each("addScaled", 2, 1, func(s *slices) { s.set(0, m.madd(s.number(0), s.at(1), s.at(0))) })
 	m.each("addProducts", 3, 0, func(s *slices) { s.set(0, m.madd(s.at(1), s.at(2), s.at(0))) })
-	m.each("scaleAndShift", 3, 0, func(s *slices) { s.set(0, m.madd(s.at(0), s.at(1), s.at(2))) })
 	m.each("takeLarger", 2, 0, func(s *slices) { s.set(0, larger(s.at(0), s.at(1))) })
 	m.each("relu", 1, 0, func(s *slices) { s.set(0, raise(s.at(0), constant(0))) })
 	m.each("exp", 1, 2, func(s *slices) { s.set(0, s.exp(m.madd(s.number(0), s.at(0), s.number(1)))) })
