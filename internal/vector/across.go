@@ -1,10 +1,10 @@
 package vector
 
-// What is done across rows of one length that stand in x at the given places: to the first elements
-// of all, to the second ones and so on.
+// These functions work across rows of one length that begin at the given places of x: on the first
+// elements of all rows, then on the second ones, and so on.
 
-// SoftmaxAcross makes elements that stand across from each other their softmax. It computes in
-// vectors, and is false, and has done nothing, where there are none, or no x.
+// SoftmaxAcross replaces the elements at one place of all rows by their softmax. It computes in
+// vectors. Without vectors, or if x is nil, it does nothing and returns false.
 func SoftmaxAcross(x []float32, rows []int, n int) bool {
 	if !moreVectors() || x == nil {
 		return false
@@ -15,8 +15,8 @@ func SoftmaxAcross(x []float32, rows []int, n int) bool {
 	return true
 }
 
-// SumProductsAcross makes y the sums of a b across rows. It is false where there are no vectors,
-// or no y.
+// SumProductsAcross sets y to the sums of a b across rows. Without vectors, or if y is nil, it
+// returns false.
 func SumProductsAcross(y, a, b []float32, rows []int) bool {
 	if !moreVectors() || y == nil {
 		return false
@@ -25,8 +25,8 @@ func SumProductsAcross(y, a, b []float32, rows []int) bool {
 	return true
 }
 
-// DifferAcross makes y 1 where rows, of numbers from 0 to 1, are not all the same, else
-// 0. It is false as SumProductsAcross is.
+// DifferAcross sets y to 1 where rows, of numbers from 0 to 1, differ, and to 0 elsewhere. Without
+// vectors, or if y is nil, it returns false.
 func DifferAcross(y, x []float32, rows []int) bool {
 	if !moreVectors() || y == nil {
 		return false

@@ -1,35 +1,35 @@
 package vector
 
-// words is how a level multiplies int8: words of 32 bits hold a few neighbouring inputs, and an
-// instruction multiplies and adds up whole words.
+// words is how a level multiplies int8. A word of 32 bits holds two or four neighbouring inputs,
+// and one instruction multiplies whole words and adds up the products.
 type words struct {
 	inputs  int  // in a word: four bytes, or two 16-bit integers
 	columns int  // of a panel
-	zero    byte // what stands for 0 in the left factor: bytes there are without sign
+	zero    byte // stands for 0 in the left factor, whose bytes are unsigned
 
 	// dots sets sums (rows of all lines, columns) to start (columns) and products with a panel.
 	dots func(k int, l *Lines, x, b []byte, start, sums []int32)
-	// The others do as many elements, or columns, as they can and say how many.
+	// The others compute as many elements, or columns, as fill vectors, and return their number.
 	toWords  func(to []byte, x []int8) int
 	floats   func(to []float32, x []int8) int
 	quantize func(to []int8, x []float32, factor float32) int
 	finish   func(p *finishing, fixed bool) int
-	// negative says whether one is below 0; nil where that makes no difference.
+	// negative says whether an element is below 0; nil: that makes no difference.
 	negative func(x []int8) (negative bool, done int)
-	// softmax is SoftmaxColumns with scale for base 2.
+	// softmax is SoftmaxColumns with a scale for powers of 2.
 	softmax func(x []int32, scale float32, total []float32)
 }
 
 // HasWords says whether the level in use multiplies int8 in words.
 func HasWords() bool { return Current().words.inputs > 0 }
 
-// WordBytes is how many bytes of a word an int8 takes, 1 or 2, and the byte that stands for zero.
+// WordBytes returns the bytes of an int8 in a word, 1 or 2, and the byte that stands for 0.
 func WordBytes() (size int, zero byte) {
 	w := &Current().words
 	return 4 / w.inputs, w.zero
 }
 
-// ToWords writes x in the bytes that Bytes.Multiply takes.
+// ToWords writes x as the bytes that Bytes.Multiply takes.
 func ToWords(to []byte, x []int8) {
 	w := &Current().words
 	size := 4 / w.inputs
@@ -45,7 +45,7 @@ func ToWords(to []byte, x []int8) {
 	}
 }
 
-// whole does as many of n elements as fill vectors.
+// whole calls do for those of n elements that fill vectors, and returns their number.
 func whole(lanes, n int, do func(n int)) int {
 	n -= n % lanes
 	if n > 0 {
@@ -54,8 +54,8 @@ func whole(lanes, n int, do func(n int)) int {
 	return n
 }
 
-// Lines says where the rows of a left factor lie: so many lines of rows, whose words are in a few
-// parts. All distances are in bytes, from one to the next.
+// Lines gives the places of the rows of a left factor: lines of rows, and the words of a row in
+// parts. Line, Row and Part are the distances from one to the next, bytes.
 type Lines struct {
 	Lines, Line int
 	Rows, Row   int
@@ -63,7 +63,7 @@ type Lines struct {
 	Negative    bool // some bytes may be below 0
 }
 
-// HasNegative says whether Lines of x are Negative; true where that makes no difference.
+// HasNegative is Lines.Negative of x; true if that makes no difference.
 func HasNegative(x []int8) bool {
 	w := &Current().words
 	if w.negative == nil {
@@ -76,14 +76,14 @@ func HasNegative(x []int8) bool {
 	return negative
 }
 
-// Bytes is the right factor of a product of int8, (K, N), packed in panels of as many columns as a
-// block has. K is a multiple of four.
+// Bytes is the right factor of a product of int8, (K, N). A panel has the columns of a block. K is
+// a multiple of four.
 type Bytes struct {
 	level *Level
 	words words
 	k, n  int
 	data  []byte  // (panels, K / inputs, columns) words
-	start []int32 // by column: what the zero of the left factor adds, taken off
+	start []int32 // by column: less what the zero of the left factor adds
 }
 
 // Reset makes it a matrix of k rows and n columns, for Pack to fill.
@@ -109,7 +109,7 @@ func (m *Bytes) Holds() bool { return m.level == Current() }
 // Panels is the number of panels.
 func (m *Bytes) Panels() int { return (m.n + m.words.columns - 1) / m.words.columns }
 
-// Columns is how many a panel has.
+// Columns is the number of columns of a panel.
 func (m *Bytes) Columns() int { return m.words.columns }
 
 // Pack sets rows first … first+rows-1 of a panel from w (rows / 4, N, 4).
@@ -131,7 +131,7 @@ func (m *Bytes) Pack(panel, first, rows int, w []int8) {
 	}
 }
 
-// PackTransposed sets all of a matrix of one panel. Column j, of so many, is w[j*stride:].
+// PackTransposed sets a whole matrix of one panel. Column j is w[j*stride:].
 func (m *Bytes) PackTransposed(w []int8, stride int) {
 	width, inputs := m.words.columns, m.words.inputs
 	for j := range m.n {
@@ -165,7 +165,7 @@ func (m *Bytes) Multiply(panel int, l *Lines, x []byte, sums []int32) {
 	w.dots(part/4, l, x, m.data[panel*m.k*w.columns*size:], m.start[panel*w.columns:], sums)
 }
 
-// FloatsOf makes y of x.
+// FloatsOf converts x to floats.
 func FloatsOf(y []float32, x []int8) {
 	x = x[:len(y)]
 	done := 0
@@ -177,7 +177,7 @@ func FloatsOf(y []float32, x []int8) {
 	}
 }
 
-// Quantize makes of x times factor int8, rounded to the nearest even number and held within ±127.
+// Quantize converts x times factor to int8, rounded to nearest even and clamped to ±127.
 func Quantize(y []int8, x []float32, factor float32) {
 	x = x[:len(y)]
 	done := 0

@@ -6,12 +6,12 @@ import (
 	"unsafe"
 )
 
-// Calls are what a piece of work computes, one call after the other: at once where it is nil, else
-// when a thread of the Crew comes to it. What they work on then lies on the heap, is not changed
-// before the piece is finished, and what they write is read by nobody else.
+// Calls are the calls of a piece of work. If Calls is nil, each call computes at once. Otherwise a
+// thread of the Crew computes them later. Their arguments must then be on the heap and must not
+// change before the piece is finished, and nobody else may read their results.
 type Calls struct{ slot, count int }
 
-// MultiplyPart is that of m.
+// MultiplyPart is Matrix.MultiplyPart.
 func (c *Calls) MultiplyPart(m *Matrix, part Part, a Left, sums []float32, stride int, add bool) {
 	if c == nil || a.Lines*a.Rows == 0 || part.Terms == 0 {
 		m.MultiplyPart(part, a, sums, stride, add)
@@ -26,7 +26,7 @@ func (c *Calls) MultiplyPart(m *Matrix, part Part, a Left, sums []float32, strid
 		at(sums), int32(stride), adds, int32(m.level.terms))
 }
 
-// Multiply is that of m, by all of it.
+// Multiply is Matrix.Multiply.
 func (c *Calls) Multiply(m *Matrix, rows int, a []float32, row, step int, sums []float32, stride int, add bool) {
 	c.MultiplyPart(m, Part{0, m.k, 0, m.Panels()}, Left{a, 1, rows, 0, row, step}, sums, stride, add)
 }
@@ -55,10 +55,10 @@ func (c *Calls) ExpColumns(x []float32, scale float32, shift, total []float32) {
 	c.call(callExp, at(x), at(shift), at(total), int32(len(x)/len(shift)), int32(math.Float32bits(scale)))
 }
 
-// Crew are threads that compute beside the only one that Go has in WebAssembly, on its memory, where
-// that is shared. site/vectors.js starts and runs them.
+// Crew are threads that compute in Go's memory, if that is shared. In WebAssembly Go itself has
+// only one thread. site/vectors.js starts and runs the crew.
 type Crew struct {
-	flying int // pieces handed out and not finished
+	flying int // pieces published and not finished
 	slots  [mostFlying]struct {
 		calls Calls
 		state int
@@ -66,18 +66,18 @@ type Crew struct {
 	}
 }
 
-// Of a slot.
+// The states of a slot.
 const (
 	free = iota
 	flying
-	late // its piece was given up; a thread may still write what that writes
+	late // the piece was given up; a thread may still write its results
 )
 
-// MostCalls is the most that a piece may have.
+// MostCalls is the largest number of calls of a piece.
 const MostCalls = 8
 
-// What site/vectors.js knows too: of board, the numbers where pieces in waiting stand, which of them
-// are done and what they call; and the calls.
+// site/vectors.js has the same numbers: the places on the board of waiting pieces, of finished
+// pieces and of calls, and the numbers of functions.
 const (
 	mostFlying = 32
 	boardQueue = 8
@@ -89,15 +89,15 @@ const (
 	callMultiply, callMax, callAddScaled, callExp = 0, 1, 2, 3
 )
 
-// board is where threads find what to do.
+// board is where threads find their work.
 var board [boardCalls + mostFlying*slotWords]int32
 
 var (
 	crew Crew
-	busy bool // somebody has taken it
+	busy bool // the crew is taken
 )
 
-// TakeCrew gives the threads beside this one, to one at a time; nil where there are none.
+// TakeCrew returns the crew, to one caller at a time; nil if there are no threads.
 func TakeCrew() *Crew {
 	if busy || runtime.GOOS != "js" || Current() == plain || threads() == 0 {
 		return nil
@@ -106,10 +106,11 @@ func TakeCrew() *Crew {
 	return &crew
 }
 
-// Leave gives them back, when all pieces are finished.
+// Leave returns the crew. All pieces must be finished.
 func (c *Crew) Leave() { busy = false }
 
-// Calls is room for a piece, or nil where enough are under way: the oldest is to be finished first.
+// Calls returns room for a piece. nil means that enough pieces are unfinished: finish the oldest
+// first.
 func (c *Crew) Calls() *Calls {
 	if c.flying >= min(mostFlying, piecesOfThread*(threads()+1)) {
 		return nil
@@ -127,10 +128,10 @@ func (c *Crew) Calls() *Calls {
 	return nil
 }
 
-// piecesOfThread keep threads at work while this one prepares more.
+// piecesOfThread is the number of waiting pieces that keeps a thread at work.
 const piecesOfThread = 4
 
-// Publish hands a piece out.
+// Publish lets threads compute a piece.
 func (c *Crew) Publish(calls *Calls) {
 	board[boardCalls+calls.slot*slotWords] = int32(calls.count)
 	c.slots[calls.slot].state = flying
@@ -138,9 +139,9 @@ func (c *Crew) Publish(calls *Calls) {
 	publish(calls.slot)
 }
 
-// Finish waits for a piece, and computes others meanwhile. It is false where a thread took it that
-// is late, or has died: then what the piece would have written means nothing, and holds, its memory,
-// is kept as long as that thread may write there.
+// Finish waits for a piece, and computes other pieces meanwhile. It returns false if the thread
+// that has the piece is late or dead. The piece's results then mean nothing, and the crew keeps its
+// memory, holds, as long as the thread may write there.
 func (c *Crew) Finish(calls *Calls, holds any) bool {
 	s := &c.slots[calls.slot]
 	c.flying--
@@ -152,7 +153,7 @@ func (c *Crew) Finish(calls *Calls, holds any) bool {
 	return true
 }
 
-// call adds one.
+// call adds a call.
 func (c *Calls) call(function int32, words ...int32) {
 	if c.count == MostCalls {
 		panic("vector: a piece of too many calls")
@@ -163,5 +164,5 @@ func (c *Calls) call(function int32, words ...int32) {
 	c.count++
 }
 
-// at is where a slice lies, in WebAssembly's 32 bits.
+// at is the address of a slice, in WebAssembly's 32 bits.
 func at(x []float32) int32 { return int32(uintptr(unsafe.Pointer(unsafe.SliceData(x)))) }

@@ -2,9 +2,9 @@
 
 package vector
 
-var asked bool // for threads
+var asked bool // startCrew was called
 
-// threads is how many are ready. The first to ask starts them.
+// threads is the number of threads that are ready. The first call starts them.
 func threads() int {
 	if !asked {
 		asked = true

@@ -2,7 +2,7 @@
 
 package vector
 
-// Elsewhere Go has threads of its own.
+// Outside of WebAssembly Go has its own threads.
 
 func threads() int { return 0 }
 

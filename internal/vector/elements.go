@@ -2,8 +2,8 @@ package vector
 
 import "math"
 
-// What is done to the elements of slices of one length. Vectors compute the last elements of a
-// slice as they do the others, so that a result does not depend on where it is cut.
+// These functions work on the elements of slices of equal length. Vectors compute the last elements
+// of a slice like the others: a result does not depend on where the slice is cut.
 
 // Add adds x to y.
 func Add(y, x []float32) {
@@ -41,7 +41,7 @@ func AddProducts(y, a, b []float32) {
 	}
 }
 
-// Filter makes y[i] Σ_t window[t] x[i + t*stride]. It reads len(y) + (len(window)-1)*stride
+// Filter sets y[i] to Σ_t window[t] x[i + t*stride]. It reads len(y) + (len(window)-1)*stride
 // elements of x.
 func Filter(y, x []float32, stride int, window []float32) {
 	x = x[:len(y)+(len(window)-1)*stride]
@@ -75,7 +75,8 @@ func Multiply(y, x []float32) {
 	}
 }
 
-// TakeLarger makes every y[i] the larger of it and x[i]. A NaN is larger than any number.
+// TakeLarger sets every y[i] to the larger of y[i] and x[i]. A NaN counts as larger than any
+// number.
 func TakeLarger(y, x []float32) {
 	x = x[:len(y)]
 	if vectors() {
@@ -89,7 +90,7 @@ func TakeLarger(y, x []float32) {
 	}
 }
 
-// PlaceLarger does the same, and notes in places where it took x.
+// PlaceLarger is TakeLarger. Where it takes x, it also sets places to place.
 func PlaceLarger(y, places, x []float32, place float32) {
 	places, x = places[:len(y)], x[:len(y)]
 	if moreVectors() {
@@ -103,16 +104,16 @@ func PlaceLarger(y, places, x []float32, place float32) {
 	}
 }
 
-// Finish is what is done to sums before they are written.
+// Finish describes how sums are finished before they are written.
 type Finish struct {
-	Scale, Shift []float32 // by column; nil: 1 and 0. No Scale without Shift.
-	Residual     []float32 // that is added then, in rows; nil: nothing
+	Scale, Shift []float32 // by column; nil: 1 and 0. Scale needs Shift.
+	Residual     []float32 // rows that are added next; may be nil
 	Stride       int       // of the residual
-	ReLU         bool      // what is below 0 becomes 0 at last; a NaN stays
+	ReLU         bool      // at last values below 0 become 0; a NaN stays
 }
 
-// FinishRows finishes rows of sums x and writes them to y. y may be x, with the same stride or a
-// smaller one.
+// FinishRows finishes rows of sums x and writes them to y. y may be x, with an equal or smaller
+// stride.
 func FinishRows(rows, columns int, y []float32, stride int, x []float32, from int, f *Finish) {
 	if rows == 0 || columns == 0 {
 		return
@@ -127,7 +128,7 @@ func FinishRows(rows, columns int, y []float32, stride int, x []float32, from in
 	if f.Residual != nil {
 		_ = f.Residual[(rows-1)*f.Stride+columns-1]
 	}
-	moves := &y[0] == &x[0] && stride != from // what is left of a row would be written over
+	moves := &y[0] == &x[0] && stride != from // a row would overwrite the rest of the one before
 	done := 0
 	if !moves {
 		done = finishPanels(rows, columns, y, stride, x, from, f)
@@ -142,7 +143,7 @@ func FinishRows(rows, columns int, y []float32, stride int, x []float32, from in
 	}
 }
 
-// from is f of the columns from one on.
+// from is f for the columns from column on.
 func (f *Finish) from(column int) Finish {
 	r := *f
 	for _, part := range []*[]float32{&r.Scale, &r.Shift, &r.Residual} {
@@ -153,7 +154,7 @@ func (f *Finish) from(column int) Finish {
 	return r
 }
 
-// What a Finish has in a column where it is nil.
+// These stand for the nil slices of a Finish.
 var (
 	noScale [MaxColumns]float32
 	nothing [MaxColumns]float32
@@ -165,7 +166,7 @@ func init() {
 	}
 }
 
-// finishPanels finishes as many columns as make panels, in assembly.
+// finishPanels finishes the columns that fill panels, in assembly, and returns their number.
 func finishPanels(rows, columns int, y []float32, stride int, x []float32, from int, f *Finish) (done int) {
 	l := Current()
 	if l.finishRows == nil {
@@ -191,7 +192,7 @@ func finishPanels(rows, columns int, y []float32, stride int, x []float32, from 
 	return done
 }
 
-// finishRow finishes what row i has from a column on.
+// finishRow finishes row i from a column on.
 func finishRow(y, x []float32, column, i int, f *Finish) {
 	for j, v := range x[:len(y)] {
 		if f.Scale != nil {
@@ -210,7 +211,7 @@ func finishRow(y, x []float32, column, i int, f *Finish) {
 	}
 }
 
-// ReLU makes what is below 0 zero. A NaN stays.
+// ReLU sets elements below 0 to 0. A NaN stays.
 func ReLU(x []float32) {
 	if vectors() {
 		reluVectors(x)
@@ -248,8 +249,8 @@ func Dot(a, b []float32) float32 {
 	return sum
 }
 
-// LayerNorm makes each row of y of that of x: less its mean, times r = 1/√(variance + eps), times
-// scale, plus bias. y may be x. It gives what it found of each row.
+// LayerNorm sets each row of y to (x − mean) r scale + bias with r = 1/√(variance + eps). y may
+// be x. It returns mean and r of each row.
 func LayerNorm(y, x, scale, bias []float32, eps float32, mean, r []float32) {
 	n := len(scale)
 	bias, r = bias[:n], r[:len(mean)]
@@ -278,16 +279,16 @@ func deviations(variance, eps float32) float32 {
 	return float32(1 / math.Sqrt(float64(variance+eps)))
 }
 
-// Of e^x: x is taken as at least least and at most most. e^x = 2^n e^r with n = round(x / log 2),
-// so that |r| ≤ log 2 / 2, where Taylor's series up to r⁶ / 6! is off by 1.2e-7 at most. Adding
-// 1.5·2²³ leaves n in the last bits of a float32.
+// Numbers for e^x. x is clamped to least … most. e^x = 2^n e^r with n = round(x / log 2) and
+// therefore |r| ≤ log 2 / 2. There Taylor's series up to r⁶ / 6! is off by at most 1.2e-7.
+// Adding 1.5·2²³ leaves n in the last bits of a float32.
 const (
 	round       = 3 << 22
-	high, low   = 0.693359375, -2.12194440e-4 // log 2 in two parts, so that n high is exact
+	high, low   = 0.693359375, -2.12194440e-4 // log 2 in two parts: n high is exact
 	least, most = -87, 88
 )
 
-// plainExp is Exp in one loop: a call for each element would take as long as the rest.
+// plainExp is Exp in one loop. A call for each element would double the time.
 func plainExp(values []float32, scale, shift float32) {
 	for i, x := range values {
 		x = scale*x + shift
@@ -305,8 +306,8 @@ func plainExp(values []float32, scale, shift float32) {
 	}
 }
 
-// Exp replaces every x by e^(scale x + shift), within three units of its last place where the
-// exponent is in -87…88; further out it stays what it is there.
+// Exp replaces every x by e^(scale x + shift), within three units of its last place. It clamps the
+// exponent to -87…88.
 func Exp(x []float32, scale, shift float32) {
 	if vectors() {
 		expVectors(x, scale, shift)
@@ -326,7 +327,7 @@ func Log(x []float32) {
 	}
 }
 
-// LogLikelihood makes every y[i] label log q + (1 - label) log(1 - q). y may be q.
+// LogLikelihood sets every y[i] to label log q + (1 - label) log(1 - q). y may be q.
 func LogLikelihood(y, q, label []float32) {
 	q, label = q[:len(y)], label[:len(y)]
 	if moreVectors() {
@@ -350,8 +351,8 @@ func Sigmoid(x []float32) {
 	}
 }
 
-// Of Φ(-|x|), the area under the normal density: formula 7.1.26 of Abramowitz and Stegun, whose
-// error is below 1e-7.
+// Numbers for Φ(-|x|), the area under the normal density: formula 7.1.26 of Abramowitz and Stegun,
+// with an error below 1e-7.
 const (
 	tailT  = 0.3275911 / math.Sqrt2
 	tail1  = 0.254829592
@@ -362,10 +363,10 @@ const (
 	normal = 0.3989422804014327 // 1/√(2π)
 )
 
-// block is how many elements plain Go computes in steps.
+// block is the number of elements that plain Go computes at a time.
 const block = 64
 
-// plainPhi gives Φ(x), and e^(-x²/2), of up to a block.
+// plainPhi computes Φ(x) and e^(-x²/2) of up to a block.
 func plainPhi(x []float32, phi, bell *[block]float32) {
 	b, p := bell[:len(x)], phi[:len(x)]
 	for i, v := range x {
@@ -402,7 +403,7 @@ func GELU(x []float32) {
 	}
 }
 
-// AddGELUGradient adds to dx what GELU's gradient makes of dy: dy (Φ(x) + x φ(x)).
+// AddGELUGradient adds GELU's gradient to dx: dy (Φ(x) + x φ(x)).
 func AddGELUGradient(dx, dy, x []float32) {
 	dy, x = dy[:len(dx)], x[:len(dx)]
 	if vectors() {
@@ -419,7 +420,7 @@ func AddGELUGradient(dx, dy, x []float32) {
 	}
 }
 
-// AddWhere adds x to y where a place is the one given.
+// AddWhere adds x to y where places equals place.
 func AddWhere(y, x, places []float32, place float32) {
 	x, places = x[:len(y)], places[:len(y)]
 	if moreVectors() {

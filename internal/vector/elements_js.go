@@ -4,10 +4,10 @@ package vector
 
 import "unsafe"
 
-// vectors says whether slices are computed in the module.
+// vectors says whether the module computes slices.
 func vectors() bool { return Current().elements }
 
-// of is what the module is given of a slice, with its length.
+// of is the address of a slice.
 func of(x []float32) *float32 { return unsafe.SliceData(x) }
 
 func addVectors(y, x []float32) { addModule(of(y), of(x), int32(len(y))) }

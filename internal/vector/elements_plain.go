@@ -2,10 +2,10 @@
 
 package vector
 
-// vectors are not to be had in this build.
+// vectors is false: this build has none.
 func vectors() bool { return false }
 
-// What is never called, then.
+// These are never called.
 func addVectors(y, x []float32)                                            {}
 func addScaledVectors(y, x []float32, s float32)                           {}
 func addProductsVectors(y, a, b []float32)                                 {}

@@ -4,18 +4,18 @@ package vector
 
 import "simd/archsimd"
 
-// vectors says whether slices are computed in vectors of eight: with AVX2, wider ones gain little
-// where memory is what takes time.
+// vectors says whether slices are computed in vectors of eight, with AVX2. Wider vectors gain
+// little, because memory takes most of the time.
 func vectors() bool { return Current().elements }
 
-// moreVectors says so of functions that pages do not need.
+// moreVectors is vectors for functions that pages do not need.
 func moreVectors() bool { return vectors() }
 
 type eight = archsimd.Float32x8
 
 func all(v float32) eight { return archsimd.BroadcastFloat32x8(v) }
 
-// load and store take as many as are left, up to eight.
+// load and store take up to eight elements.
 func load(x []float32) eight {
 	if len(x) >= 8 {
 		return archsimd.LoadFloat32x8((*[8]float32)(x))
@@ -31,8 +31,8 @@ func store(v eight, x []float32) {
 	v.StoreSlicePart(x)
 }
 
-// Each function clears the upper halves of the vectors at its end: while they hold something, every
-// instruction of Go's own arithmetic waits for the one before it that wrote to the same register.
+// Each function clears the upper halves of the vectors at its end. Otherwise every instruction of
+// Go's own arithmetic waits for the one before it that wrote to its register.
 
 func addVectors(y, x []float32) {
 	for i := 0; i < len(y); i += 8 {
@@ -62,7 +62,7 @@ func finishRowsVectors(rows, columns int, y []float32, stride int, x []float32, 
 				v = v.Add(load8(r[j:]))
 			}
 			if relu {
-				v = zero.Max(v) // of a number and a NaN the second
+				v = zero.Max(v) // with a NaN Max returns the second argument
 			}
 			v.Store((*[8]float32)(to[j:]))
 		}
@@ -70,7 +70,7 @@ func finishRowsVectors(rows, columns int, y []float32, stride int, x []float32, 
 	archsimd.ClearAVXUpperBits()
 }
 
-// load8 loads eight of at least as many.
+// load8 loads eight elements of at least eight.
 func load8(x []float32) eight { return archsimd.LoadFloat32x8((*[8]float32)(x)) }
 
 func addScaledVectors(y, x []float32, s float32) {
@@ -88,7 +88,7 @@ func addProductsVectors(y, a, b []float32) {
 	archsimd.ClearAVXUpperBits()
 }
 
-// filterVectors filters what assembly leaves.
+// filterVectors filters the elements that assembly leaves.
 func filterVectors(y, x []float32, stride int, window []float32) {
 	for i := 0; i < len(y); i += 8 {
 		var sum eight
@@ -161,8 +161,8 @@ func dotVectors(a, b []float32) float32 {
 	return total(sum)
 }
 
-// layerNormVectors is LayerNorm of rows that are a multiple of eight. What Go computes itself
-// stands apart from the vectors.
+// layerNormVectors is LayerNorm of rows of a multiple of eight. Go's own arithmetic is kept apart
+// from the vectors.
 func layerNormVectors(y, x, scale, bias []float32, eps float32, mean, r []float32) {
 	n := len(scale)
 	for i := range mean {
@@ -194,7 +194,7 @@ func layerNormVectors(y, x, scale, bias []float32, eps float32, mean, r []float3
 	archsimd.ClearAVXUpperBits()
 }
 
-// together is total among vectors.
+// together is total without leaving the vectors.
 func together(v eight) float32 {
 	four := v.GetLo().Add(v.GetHi())
 	two := four.AddPairs(four)

@@ -5,13 +5,14 @@ import (
 	"unsafe"
 )
 
-// IntegerFinish says what becomes of the sums of an int8 product: shifted right, times By, plus
-// Start, plus a residual times ResidualBy, held at 0 from below with ReLU, plus a shortcut times
-// ShortcutBy. By … FixedStart have an element for each column, as many as WholeColumns says.
+// IntegerFinish describes how the sums of an int8 product are finished. A sum is shifted right and
+// multiplied by By. Start and a residual times ResidualBy are added. With ReLU values below 0
+// become 0. A shortcut times ShortcutBy is added. By … FixedStart have an element for each of
+// WholeColumns columns.
 //
-// Floats are what that gives. Int8 are the sum of these terms in whole 256ths, each rounded to the
-// nearest even number and held within ±2²³, rounded again and held within ±127: so every device and
-// every level gives the same.
+// ToFloats writes this value. ToFixed adds the terms in whole 256ths, each rounded to nearest even
+// and clamped to ±2²³, and rounds the sum to int8, clamped to ±127. Every device and every
+// level then gives the same bits.
 type IntegerFinish struct {
 	Shift                             uint32
 	ReLU                              bool
@@ -19,12 +20,13 @@ type IntegerFinish struct {
 	FixedStart                        []int32 // Start, rounded
 }
 
-// WholeColumns is how long the slices of IntegerFinish are for n columns: vectors read whole ones.
+// WholeColumns is the length of the slices of IntegerFinish for n columns: vectors read whole
+// vectors.
 func WholeColumns(n int) int { return (n + MaxColumns - 1) / MaxColumns * MaxColumns }
 
-// Sums are rows of sums and what is added to them: in columns First … First+Columns-1 of
-// IntegerFinish, a multiple of four. Residual, Residual8 and Shortcut begin with the first of these
-// and have rows Step elements apart, as the result has; nil is none.
+// Sums are rows of sums, and the terms that are added to them, for columns First …
+// First+Columns-1 of IntegerFinish, a multiple of four. Residual, Residual8 and Shortcut begin at
+// column First. Their rows, and those of the result, are Step elements apart. Each may be nil.
 type Sums struct {
 	Sums           []int32
 	Stride         int // of Sums
@@ -38,8 +40,8 @@ type Sums struct {
 	raw finishing
 }
 
-// finishing is what assembly and the modules are given, word for word as finish in asm/int8.go and
-// simd128/int8.go reads it. All fields have eight bytes.
+// finishing is the argument of assembly and modules. finish in asm/int8.go and simd128/int8.go
+// reads the fields in this order. All fields have eight bytes.
 type finishing struct {
 	sums                 *int32
 	stride               int
@@ -108,7 +110,7 @@ func (f *IntegerFinish) ToFloats(y []float32, s *Sums) {
 	}
 }
 
-// run does the columns that vectors can, and says how many.
+// run finishes the columns that fill vectors, and returns their number.
 func (s *Sums) run(f *IntegerFinish, y, start unsafe.Pointer, length int, fixed bool) int {
 	w := &Current().words
 	if w.finish == nil {
@@ -140,11 +142,11 @@ func (s *Sums) run(f *IntegerFinish, y, start unsafe.Pointer, length int, fixed 
 	if f.ReLU {
 		s.raw.relu = 1
 	}
-	defer func() { s.raw = finishing{} }() // pointers may outlive what they point to
+	defer func() { s.raw = finishing{} }() // must not keep the memory alive
 	return w.finish(&s.raw, fixed)
 }
 
-// from leaves out the first columns, fewer than all.
+// from leaves out the first columns. At least one stays.
 func (p *finishing) from(columns int, fixed bool) {
 	size := uintptr(4)
 	if fixed {
@@ -159,7 +161,7 @@ func (p *finishing) from(columns int, fixed bool) {
 	p.shortcut = (*float32)(beyond(p.shortcut, 4*n))
 }
 
-// beyond is so many bytes further; nil stays.
+// beyond is p moved by bytes; nil stays nil.
 func beyond[T any](p *T, bytes uintptr) unsafe.Pointer {
 	if p == nil {
 		return nil
@@ -167,15 +169,15 @@ func beyond[T any](p *T, bytes uintptr) unsafe.Pointer {
 	return unsafe.Add(unsafe.Pointer(p), bytes)
 }
 
-// mostFixed is far beyond what an int8 can hold in 256ths, and sums of four fit.
+// mostFixed is far beyond an int8 in 256ths, and a sum of four such values fits an int32.
 const mostFixed = 1 << 23
 
-// ToFixed is v as a whole number, rounded to the nearest even one and held within ±2²³.
+// ToFixed rounds v to nearest even, clamped to ±2²³.
 func ToFixed(v float32) int32 {
 	return nearest(max(-mostFixed, min(mostFixed, v)))
 }
 
-// nearest is the nearest whole number to v, of at most 2²³.
+// nearest rounds v, at most 2²³, to nearest even.
 func nearest(v float32) int32 {
 	const round = 3 << 22
 	if v > -1<<22 && v < 1<<22 {
@@ -184,5 +186,5 @@ func nearest(v float32) int32 {
 	return int32(math.RoundToEven(float64(v)))
 }
 
-// FromFixed makes of 256ths an int8, rounded and held within ±127.
+// FromFixed rounds 256ths to an int8, clamped to ±127.
 func FromFixed(t int32) int8 { return int8(max(-127, min(127, (t+128)>>8))) }

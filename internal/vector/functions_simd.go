@@ -7,7 +7,7 @@ import (
 	"simd/archsimd"
 )
 
-// constants are in all lanes in memory: to spread one takes three instructions.
+// constants have every number in all lanes: spreading one in a register takes three instructions.
 var constants = struct {
 	least, most, log2e, round, high, low, e6, e5, e4, e3, e2, one                [8]float32
 	smallest, shift, shifted, logHigh, logLow, lessHalf, infinite, nan, rootHalf [8]float32
@@ -27,7 +27,7 @@ func eachLane(v float32) (x [8]float32) {
 	return x
 }
 
-// expOf is e^x. A NaN stays: of a number and a NaN Min and Max take the second.
+// expOf is e^x. A NaN stays: with a NaN Min and Max return the second argument.
 func expOf(x eight) eight {
 	c := &constants
 	x = lanes(&c.most).Min(lanes(&c.least).Max(x))
@@ -46,10 +46,11 @@ func expOf(x eight) eight {
 
 func lanes(x *[8]float32) eight { return archsimd.LoadFloat32x8(x) }
 
-// Of log x: x = 2^n (1 + f) with 1 + f in √½…√2, and the polynomial of Cephes' logf for f.
+// Numbers for log x: x = 2^n (1 + f) with 1 + f in √½…√2, and the polynomial of Cephes' logf
+// for f.
 const (
 	rootHalf = 0x3f3504f3 // √½, its bits
-	smallest = 0x1p-126   // what is below has no exponent of its own
+	smallest = 0x1p-126   // smaller numbers are subnormal
 )
 
 var logSeries = [...][8]float32{
@@ -57,7 +58,7 @@ var logSeries = [...][8]float32{
 	eachLane(-1.6668057665e-1), eachLane(2.0000714765e-1), eachLane(-2.4999993993e-1), eachLane(3.3333331174e-1),
 }
 
-// logOf is log x. What is neither subnormal nor a number above 0 is looked at last.
+// logOf is log x.
 func logOf(x eight) eight {
 	c := &constants
 	subnormal := x.Less(lanes(&c.smallest))
@@ -92,7 +93,7 @@ func logOfParts(f, power eight) eight {
 	return power.MulAdd(lanes(&c.logHigh), p)
 }
 
-// logAtEnds is y = log x but where x is not above 0, infinite or no number.
+// logAtEnds is y = log x with the right values for x ≤ 0, infinity and NaN.
 func logAtEnds(x, y eight) eight {
 	var zero eight
 	c := &constants

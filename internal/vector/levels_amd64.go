@@ -42,7 +42,7 @@ var (
 
 var blocks = []blocksTransposed{{8, 4, transpose8x4}, {4, 8, transpose4x8}}
 
-// assembly chooses the product for a number of rows.
+// assembly returns a product that calls the one for its number of rows.
 func assembly(products []assembled) func(k int, a []float32, row, step int, b, c []float32, stride, rows int, add bool) {
 	return func(k int, a []float32, row, step int, b, c []float32, stride, rows int, add bool) {
 		products[rows-1](k, &a[0], row, step, &b[0], &c[0], stride, add)
@@ -51,7 +51,7 @@ func assembly(products []assembled) func(k int, a []float32, row, step int, b, c
 
 type assembledDots = func(k, parts, part int, a *byte, row int, b *byte, start, c *int32, stride int)
 
-// bytes need AVX-512's instructions for neural networks, shorts AVX2.
+// bytes needs AVX-512's instructions for neural networks, and shorts AVX2.
 var (
 	bytes = words{
 		inputs: 4, columns: 32, zero: 128,
@@ -103,7 +103,7 @@ var (
 	}
 )
 
-// assemblyDots computes line by line, in blocks of as many rows as there are products for.
+// assemblyDots computes line by line, in blocks of up to len(dots) rows.
 func assemblyDots(columns int, dots []assembledDots) func(k int, l *Lines, x, b []byte, start, sums []int32) {
 	return func(k int, l *Lines, x, b []byte, start, sums []int32) {
 		for line := range l.Lines {
@@ -115,7 +115,7 @@ func assemblyDots(columns int, dots []assembledDots) func(k int, l *Lines, x, b 
 	}
 }
 
-// finish does as many columns as fill vectors.
+// finish finishes the columns that fill vectors, and returns their number.
 func (p *finishing) finish(lanes int, fixed bool, toFixed, toFloats func(p *byte)) int {
 	given := p.columns
 	done := given - given%lanes

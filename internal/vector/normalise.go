@@ -1,9 +1,8 @@
 package vector
 
-// Normalisation is what batch norm does to rows of channels: y = (x − mean) r scale + bias, and
-// ReLU of it. Its functions compute in vectors, whose sums are those of plain Go but for rounding;
-// they are false, and have done nothing, where there are no vectors for so many channels, or of
-// nil.
+// Normalisation is batch norm of rows of channels, y = (x − mean) r scale + bias, and ReLU of it.
+// Its methods compute in vectors, and their sums differ from plain Go by rounding. If there are no
+// vectors for the number of channels, or if it is nil, they do nothing and return false.
 type Normalisation struct {
 	Mean, R, Scale, Bias []float32 // (channels)
 	ReLU                 bool
@@ -18,7 +17,7 @@ func (n *Normalisation) inVectors() bool {
 	return moreVectors() && channels > 0 && channels%8 == 0
 }
 
-// Rows makes y (rows, channels) of x.
+// Rows computes y (rows, channels) from x.
 func (n *Normalisation) Rows(y, x []float32) bool {
 	if !n.inVectors() {
 		return false
@@ -27,8 +26,7 @@ func (n *Normalisation) Rows(y, x []float32) bool {
 	return true
 }
 
-// AddGradients adds to products and sums (rows, channels) dy x̂ and dy, where the ReLU lets dy
-// through.
+// AddGradients adds dy x̂ to products and dy to sums (rows, channels), where the ReLU passes dy.
 func (n *Normalisation) AddGradients(products, sums, x, dy []float32) bool {
 	if !n.inVectors() {
 		return false
@@ -37,8 +35,8 @@ func (n *Normalisation) AddGradients(products, sums, x, dy []float32) bool {
 	return true
 }
 
-// AddGradientByX adds to dx (rows, channels) scale r (dy − share (sums + x̂ products)), dy where
-// the ReLU lets it through; products and sums (channels).
+// AddGradientByX adds scale r (dy − share (sums + x̂ products)) to dx (rows, channels). dy
+// counts where the ReLU passes it. products and sums have (channels).
 func (n *Normalisation) AddGradientByX(dx, x, dy, products, sums []float32, share float32) bool {
 	if !n.inVectors() {
 		return false
@@ -48,7 +46,7 @@ func (n *Normalisation) AddGradientByX(dx, x, dy, products, sums []float32, shar
 	return true
 }
 
-// AddSquares adds to squares (rows, channels) (x − mean)², mean of each row its own.
+// AddSquares adds (x − mean)² to squares. Each element has its own mean.
 func AddSquares(squares, x, mean []float32) {
 	x, mean = x[:len(squares)], mean[:len(squares)]
 	if moreVectors() {

@@ -1,9 +1,10 @@
 package vector
 
-// What attention does to a panel x (rows, Columns) of scores: softmax along its columns, for which
-// most, shift, total and delta have an element for each, and its gradient along columns or rows.
+// These functions are attention's softmax of a panel x (rows, Columns) of scores, along its
+// columns, and the gradient along columns or rows. most, shift, total and delta have an element for
+// each of these.
 
-// MaxOfColumns gives the largest value of each column of one or more rows.
+// MaxOfColumns sets most to the largest value of each column. x has one or more rows.
 func MaxOfColumns(most, x []float32) {
 	l, n := Current(), len(most)
 	if l.maxOfColumns != nil && n == l.columns && len(x)%(4*n) == 0 {
@@ -20,8 +21,8 @@ func MaxOfColumns(most, x []float32) {
 	}
 }
 
-// ExpColumns replaces every x by e^(scale x + shift of its column), at most e^88, and adds these to
-// total. shift and total have an element for each of Columns.
+// ExpColumns replaces every x by e^(scale x + shift of its column), at most e^88, and adds the
+// results to total. shift and total have an element for each of Columns.
 func ExpColumns(x []float32, scale float32, shift, total []float32) {
 	l, n := Current(), len(shift)
 	switch {
@@ -45,8 +46,8 @@ func ExpColumns(x []float32, scale float32, shift, total []float32) {
 }
 
 // ExpGradientColumns replaces every x by w = e^(scale x + shift of its column), at most e^88, and
-// every d by scale w (d − delta of its column): by softmax's results w, the gradient by them
-// becomes that by x, where delta is Σ w d.
+// every d by scale w (d − delta of its column). With w the results of softmax and delta = Σ w d,
+// this turns the gradient by w into the gradient by x.
 func ExpGradientColumns(x, d []float32, scale float32, shift, delta []float32) {
 	l, n := Current(), len(shift)
 	d, delta = d[:len(x)], delta[:n]
@@ -61,7 +62,7 @@ func ExpGradientColumns(x, d []float32, scale float32, shift, delta []float32) {
 	}
 }
 
-// ExpGradientRows does so with shift and delta of each row.
+// ExpGradientRows is ExpGradientColumns with shift and delta by row.
 func ExpGradientRows(x, d []float32, scale float32, shift, delta []float32) {
 	l, n := Current(), len(x)/len(shift)
 	d, delta = d[:len(x)], delta[:len(shift)]

@@ -2,11 +2,11 @@ package vector
 
 import "math"
 
-// terms is how many rows of a panel of the right factor stay in the first cache, of 32 KiB or more.
+// terms is the number of rows of a panel that fit the first cache, of 32 KiB or more.
 const terms = 256
 
-// Matrix is the right factor of a product, (K, N), packed in panels of as many columns as a block
-// of sums has. Columns beyond the last are 0.
+// Matrix is the right factor of a product, (K, N). A panel has the columns of a block of sums.
+// Columns beyond the last one are 0.
 type Matrix struct {
 	level *Level
 	k, n  int
@@ -73,24 +73,24 @@ type Left struct {
 	Line, Row, Step int
 }
 
-// Part is what a product takes of a Matrix: some of its rows, the terms, and some of its panels.
+// Part is a part of a Matrix: some of its rows, the terms, and some of its panels.
 type Part struct{ First, Terms, Panel, Panels int }
 
-// Multiply sets c = a m, or adds that to c. Element (i, k) of a is a[i*row + k*step]; that of c is
-// c[i*stride + j], and c has Stride columns, of which those beyond N mean nothing.
+// Multiply sets c = a m, or adds a m to c. Element (i, k) of a is a[i*row + k*step]. Element (i, j)
+// of c is c[i*stride + j]. c has Stride columns, and those beyond N mean nothing.
 func (m *Matrix) Multiply(rows int, a []float32, row, step int, c []float32, stride int, add bool) {
 	m.MultiplyTerms(0, m.k, rows, a, row, step, c, stride, add)
 }
 
-// MultiplyTerms is Multiply by rows first … first+count-1 of the matrix alone; element (i, 0) of a
-// belongs to the first of these.
+// MultiplyTerms is Multiply by rows first … first+count-1 of the matrix. Element (i, 0) of a
+// belongs to row first.
 func (m *Matrix) MultiplyTerms(first, count, rows int, a []float32, row, step int, c []float32, stride int, add bool) {
 	m.MultiplyPart(Part{first, count, 0, m.Panels()}, Left{a, 1, rows, 0, row, step}, c, stride, add)
 }
 
-// MultiplyPart is Multiply of all rows of all lines, one after the other, by a part of the matrix;
-// column 0 of c belongs to the first panel of that. A panel is used for all rows while it lies in
-// the first cache.
+// MultiplyPart is Multiply of all rows of all lines, in order, by a part of the matrix. Column 0 of
+// c belongs to the first panel of the part. Each panel is used for all rows while it is in the
+// first cache.
 func (m *Matrix) MultiplyPart(part Part, a Left, c []float32, stride int, add bool) {
 	l, width, rows := m.level, m.level.columns, a.Lines*a.Rows
 	if rows == 0 || part.Terms == 0 {
@@ -117,33 +117,33 @@ func (m *Matrix) MultiplyPart(part Part, a Left, c []float32, stride int, add bo
 	}
 }
 
-// evenly is the size of blocks of at most most, as few and as even as n can be cut into.
+// evenly is the size of the fewest and most even blocks of at most most into which n can be cut.
 func evenly(n, most int) int {
 	blocks := (n-1)/most + 1
 	return (n-1)/blocks + 1
 }
 
-// Wrap makes it a matrix of one panel, k rows of Columns, of values that lie so already.
+// Wrap makes it a matrix of one panel, k rows of Columns, in the memory of values.
 func (m *Matrix) Wrap(k int, values []float32) {
 	m.level = Current()
 	m.k, m.n = k, m.level.columns
 	m.data = values[:k*m.n]
 }
 
-// Columns is how many columns a panel has, at most MaxColumns.
+// Columns is the number of columns of a panel, at most MaxColumns.
 func Columns() int { return Current().columns }
 
-// MaxColumns is the most that any level has.
+// MaxColumns is the largest Columns of any level.
 const MaxColumns = 32
 
-// Rows is how many rows of a left factor share a pass over the matrix well.
+// Rows is a good number of rows of a left factor for one pass over the matrix.
 func Rows() int { return 8 * Current().rows }
 
-// MostRows is the most that any level has.
+// MostRows is the largest Rows of any level.
 const MostRows = 96
 
-// plain is Go without vectors: two rows times four columns are eight sums, which fit into registers
-// with what they are made of.
+// plain is Go without vectors. Two rows times four columns are eight sums, which fit into registers
+// together with their factors.
 var plain = &Level{Name: "Go", rows: 2, columns: 4, most: 2, terms: math.MaxInt, product: plainProduct}
 
 func plainProduct(k int, a []float32, row, step int, b, c []float32, stride, rows int, add bool) {

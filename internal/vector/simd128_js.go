@@ -9,10 +9,10 @@ import (
 	"unsafe"
 )
 
-// In WebAssembly Go has no vectors. A program that is built with the tag simd128 brings modules
-// that have, written by the program in simd128/, and imports their functions, which work on its
-// memory. What loads such a program runs site/vectors.js first, which compiles the modules when the
-// program asks for it.
+// In WebAssembly Go has no vectors. A program with the build tag simd128 embeds modules that have
+// vectors (the program in simd128/ writes them) and imports their functions, which work on its
+// memory. The page runs site/vectors.js first. It compiles the modules when the program asks for
+// them.
 
 //go:embed simd128.wasm
 var simd128 string
@@ -24,17 +24,17 @@ var installed = append(install("SIMD128 relaxed", simd128Relaxed, bytes), instal
 
 func levels() []*Level { return installed }
 
-// What a module says of the memory that it imports. Shared ones have at most 65536 pages.
+// These are the declarations of an imported memory. A shared one has at most 65536 pages.
 const (
 	anyMemory    = "\x03mem\x02\x00\x80\x80\x80\x00"
 	sharedMemory = "\x03mem\x02\x03\x00\x80\x80\x04"
 )
 
-// install gives the level of a module, or none where the engine refuses it, or errs: the relaxed
-// product of bytes of V8 11.3 (Node 20, behind a flag) does.
+// install returns the level of a module. It returns none if the engine refuses the module or
+// computes wrongly, like the relaxed product of bytes in V8 11.3 (Node 20, behind a flag).
 func install(name, module string, w words) []*Level {
 	number := compile(strings.Replace(module, anyMemory, sharedMemory, 1))
-	if number < 0 { // the program's memory is its own, as a rule
+	if number < 0 { // usually the program's memory is not shared
 		number = compile(module)
 	}
 	if number < 0 {
@@ -49,7 +49,7 @@ func install(name, module string, w words) []*Level {
 	}}
 }
 
-// exact multiplies a word, once as one that may be below 0.
+// exact checks the product of a word, with and without negative bytes.
 func (w *words) exact() bool {
 	for _, l := range []Lines{{Lines: 1, Rows: 1, Parts: 1}, {Lines: 1, Rows: 1, Parts: 1, Negative: true}} {
 		var x [4]byte
@@ -83,7 +83,7 @@ func packModule(to, from []float32, rows, stride int) {
 	pack(&to[0], &from[0], int32(rows), int32(stride))
 }
 
-// bytes need the relaxed product of bytes, shorts SIMD128.
+// bytes needs the relaxed product of bytes, and shorts SIMD128.
 var bytes, shorts = wordsOf(4), wordsOf(2)
 
 func wordsOf(inputs int) words {
@@ -125,7 +125,7 @@ func wordsOf(inputs int) words {
 	return w
 }
 
-// compile gives the number of a module, or -1. choose makes one that which is called.
+// compile returns the number of a module, or -1. choose selects the module to call.
 //
 //go:wasmimport vectors compile
 func compile(module string) int32

@@ -5,17 +5,16 @@ import (
 	"unsafe"
 )
 
-// HasSoftmax says whether the level in use has SoftmaxColumns, whose panels are those of Matrix
-// too.
+// HasSoftmax says whether the level in use has SoftmaxColumns, with the panels of Matrix.
 func HasSoftmax() bool {
 	l := Current()
 	return l.words.softmax != nil && l.words.columns == l.columns
 }
 
-// SoftmaxColumns replaces every x (rows, Columns), at most 2²³ away from the others of its column,
-// by e^(scale (x − the largest of its column)), which it gives as float32 in the same memory. total
-// (Columns) becomes their sums. Both are within 2⁻²² of that where the exponent is near 0, so that
-// shares of a sum are.
+// SoftmaxColumns replaces every x (rows, Columns) by the float32 e^(scale (x − the largest of its
+// column)), in the same memory, and returns that. The values of a column are at most 2²³ apart.
+// total (Columns) becomes the sums of columns. Errors are within 2⁻²² near exponent 0, and
+// therefore also those of shares.
 func SoftmaxColumns(x []int32, scale float32, total []float32) []float32 {
 	w := &Current().words
 	w.softmax(x[:len(x)/w.columns*w.columns], scale*math.Log2E, total[:w.columns])

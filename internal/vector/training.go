@@ -1,12 +1,12 @@
 package vector
 
-// What only training does to the elements of slices. These compute in vectors, and are false, and
-// have done nothing, where there are none, or no first slice.
+// Only training uses these functions. They compute in vectors. Without vectors, or if the first
+// slice is nil, they do nothing and return false.
 
 func more(first []float32) bool { return first != nil && moreVectors() }
 
-// CrossEntropy makes every y −(label log q + (1 − label) log(1 − q)), q at least low and at most
-// 1 − low.
+// CrossEntropy sets every y to −(label log q + (1 − label) log(1 − q)), with q clamped to low
+// … 1 − low.
 func CrossEntropy(y, q, label []float32, low float32) bool {
 	if !more(y) || low < leastLow {
 		return false
@@ -15,10 +15,10 @@ func CrossEntropy(y, q, label []float32, low float32) bool {
 	return true
 }
 
-// leastLow keeps 1 − low below 1, so that no logarithm is of 0.
+// leastLow keeps 1 − low below 1: no logarithm is of 0.
 const leastLow = 0x1p-23
 
-// AddCrossEntropyGradient adds to dx what that makes of dy.
+// AddCrossEntropyGradient adds the gradient of CrossEntropy to dx.
 func AddCrossEntropyGradient(dx, q, label, dy []float32, low float32) bool {
 	if !more(dx) {
 		return false
@@ -36,7 +36,7 @@ func AddReLUGradient(dx, dy, x []float32) bool {
 	return true
 }
 
-// AdamStep is what Adam's formulas know of a step: see the shader.
+// AdamStep has the numbers of a step in Adam's formulas, see the shader.
 type AdamStep struct {
 	Factor, Rate, Correction1, Correction2, Averaging float32
 	Beta1, Beta2, Epsilon, Decay                      float32
@@ -52,8 +52,8 @@ func (s *AdamStep) Update(x, g, m, v, average []float32) bool {
 	return true
 }
 
-// AddLayerNormGradientByX adds to dx, a row of channels, what LayerNorm's gradient makes of dy,
-// with what that found of the row.
+// AddLayerNormGradientByX adds LayerNorm's gradient to dx, a row of channels. mean and r are
+// LayerNorm's.
 func AddLayerNormGradientByX(dx, dy, x, scale []float32, mean, r float32) bool {
 	if !more(dx) {
 		return false
@@ -63,7 +63,7 @@ func AddLayerNormGradientByX(dx, dy, x, scale []float32, mean, r float32) bool {
 	return true
 }
 
-// AddLayerNormGradients adds to products and sums dy x̂ and dy of a row.
+// AddLayerNormGradients adds dy x̂ of a row to products and dy to sums.
 func AddLayerNormGradients(products, sums, dy, x []float32, mean, r float32) bool {
 	if !more(products) {
 		return false
@@ -73,8 +73,8 @@ func AddLayerNormGradients(products, sums, dy, x []float32, mean, r float32) boo
 	return true
 }
 
-// ScaleRows makes each row of y that of x, permuted, times scale plus shift: rows of one, two, four
-// or eight.
+// ScaleRows sets each row of y to the permuted row of x, times scale, plus shift. Rows have one,
+// two, four or eight elements.
 func ScaleRows(y, x []float32, from []uint32, scale, shift []float32) bool {
 	n := len(from)
 	if !more(y) || n == 0 || 8%n > 0 {

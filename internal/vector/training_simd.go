@@ -4,9 +4,9 @@ package vector
 
 import "simd/archsimd"
 
-// Numbers are spread over vectors before loops: instructions of Go's own arithmetic wait in them.
+// Numbers are spread over vectors before the loops: Go's own arithmetic is slow between vectors.
 
-// crossEntropyVectors looks itself at what is no number; low is normal.
+// crossEntropyVectors handles NaN. low is not subnormal.
 func crossEntropyVectors(y, q, label []float32, low float32) {
 	one, least, most := all(1), all(low), all(1-low)
 	for i := 0; i < len(y); i += 8 {
@@ -19,7 +19,7 @@ func crossEntropyVectors(y, q, label []float32, low float32) {
 	archsimd.ClearAVXUpperBits()
 }
 
-// within is q, at least and at most that. A NaN stays.
+// within clamps q. A NaN stays.
 func within(q, least, most eight) eight { return most.Min(least.Max(q)) }
 
 func addCrossEntropyGradientVectors(dx, q, label, dy []float32, low float32) {

@@ -1,6 +1,6 @@
 package vector
 
-// Transpose makes y[j*to + i] x[i*from + j], or adds that, for all rows i and columns j of x.
+// Transpose sets y[j*to + i] to x[i*from + j], or adds it, for all rows i and columns j of x.
 func Transpose(y []float32, to int, x []float32, from, rows, columns int, add bool) {
 	if rows == 0 || columns == 0 {
 		return
@@ -19,13 +19,13 @@ func Transpose(y []float32, to int, x []float32, from, rows, columns int, add bo
 	plainTranspose(y[first:], to, x[min(first*from, len(x)):], from, rows-first, 0, columns, add)
 }
 
-// blocksTransposed transposes blocks of so many rows and columns.
+// blocksTransposed transposes blocks of rows × columns.
 type blocksTransposed struct {
 	rows, columns int
 	blocks        func(y *float32, to int, x *float32, from, rows, columns int, add bool)
 }
 
-// plainTranspose does so from a column of x on.
+// plainTranspose is Transpose from column first of x on.
 func plainTranspose(y []float32, to int, x []float32, from, rows, first, columns int, add bool) {
 	if first == columns {
 		return

@@ -10,8 +10,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// constants are those of e^x in elements.go, each in sixteen lanes. Where there are registers for
-// them they are held there: as operands in memory they take more time than the arithmetic.
+// constants are the numbers for e^x of elements.go, each in sixteen lanes. A level with enough
+// registers holds them there: as operands in memory they take more time than the arithmetic.
 type constants map[string]Op
 
 func newConstants() constants {
@@ -29,13 +29,13 @@ func newConstants() constants {
 	return c
 }
 
-// held loads the constants, where there are 32 registers.
+// held loads the constants, if there are 32 registers.
 func (c constants) held(l *level) constants {
 	if l.lanes < 16 {
 		return c
 	}
 	held := constants{}
-	for _, name := range slices.Sorted(maps.Keys(c)) { // the same assembly from every run
+	for _, name := range slices.Sorted(maps.Keys(c)) { // in a fixed order: the same assembly from every run
 		register := l.register()
 		VMOVUPS(c[name], register)
 		held[name] = register
@@ -45,7 +45,7 @@ func (c constants) held(l *level) constants {
 
 func (c constants) add(name string, bits uint32) { c.addTo("exp_"+name, name, bits) }
 
-// addTo adds a constant, with the name that it has in the assembly.
+// addTo adds a constant. symbol is its name in the assembly.
 func (c constants) addTo(symbol, name string, bits uint32) {
 	c[name] = GLOBL(symbol, RODATA|NOPTR)
 	for lane := range 16 {
@@ -58,7 +58,7 @@ func (l *level) exp(c constants, x reg.VecVirtual) {
 	shifted, n, e := l.register(), l.register(), l.register()
 	limit := l.register()
 	VMOVUPS(c["least"], limit)
-	VMAXPS(x, limit, x) // of a number and a NaN the first here
+	VMAXPS(x, limit, x) // with a NaN the result is the first argument
 	VMOVUPS(c["round"], shifted)
 	VFMADD231PS(c["log2e"], x, shifted)
 	VSUBPS(c["round"], shifted, n)
@@ -73,8 +73,8 @@ func (l *level) exp(c constants, x reg.VecVirtual) {
 	VMULPS(shifted, e, x)
 }
 
-// expColumns replaces every x (rows, 2 lanes) by e^(scale x + shift of its column) and adds these
-// to total.
+// expColumns replaces every x (rows, 2 lanes) by e^(scale x + shift of its column) and adds the
+// results to total.
 func (l *level) expColumns(c constants) {
 	TEXT("expColumns"+l.name, NOSPLIT, "func(x *float32, rows int, scale float32, shift, total *float32)")
 	Pragma("noescape")
@@ -109,7 +109,7 @@ func (l *level) expColumns(c constants) {
 	RET()
 }
 
-// argument is a number in all lanes.
+// argument loads a number into all lanes.
 func (l *level) argument(name string) reg.VecVirtual {
 	at, err := Param(name).Resolve()
 	if err != nil {
@@ -120,8 +120,8 @@ func (l *level) argument(name string) reg.VecVirtual {
 	return v
 }
 
-// maxOfColumns gives the largest of each column of rows (rows, 2 lanes), four rows at a time: one
-// largest value would wait for itself. Rows are a multiple of four.
+// maxOfColumns computes the largest value of each column of x (rows, 2 lanes), four rows at a time.
+// With one row at a time each maximum would wait for the one before. rows is a multiple of four.
 func (l *level) maxOfColumns() {
 	TEXT("maxOfColumns"+l.name, NOSPLIT, "func(most, x *float32, rows int)")
 	Pragma("noescape")

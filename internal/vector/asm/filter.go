@@ -7,8 +7,8 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 )
 
-// filter makes every y Σ_t window[t] x[i + t stride], i below n, a multiple of a vector: eight
-// vectors of sums at once, and the last ones alone.
+// filter sets every y to Σ_t window[t] x[i + t stride], i < n, a multiple of a vector. It sums
+// eight vectors at once, and the last ones alone.
 func (l *level) filter() {
 	TEXT("filter"+l.name, NOSPLIT, "func(y, x *float32, n, stride int, window *float32, taps int)")
 	Pragma("noescape")

@@ -6,8 +6,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// finishRows is, for rows of 2 lanes, y = max(floor, x scale + shift + residual). Rows of y, x and
-// residual lie so many elements apart; scale and shift have one row.
+// finishRows computes y = max(floor, x scale + shift + residual) for rows of 2 lanes. stride, from
+// and residualStride are distances of rows, elements. scale and shift have one row.
 func (l *level) finishRows() {
 	TEXT("finishRows"+l.name, NOSPLIT,
 		"func(rows int, y *float32, stride int, x *float32, from int, scale, shift, residual *float32, residualStride int, floor float32)")
@@ -35,7 +35,7 @@ func (l *level) finishRows() {
 		VMOVUPS(vector(x, i), v)
 		VFMADD213PS(shifts[i], scales[i], v)
 		VADDPS(vector(residual, i), v, v)
-		VMAXPS(v, floor, v) // of a number and a NaN the first here
+		VMAXPS(v, floor, v) // with a NaN the result is the first argument
 		VMOVUPS(v, vector(y, i))
 	}
 	ADDQ(stride, y)

@@ -6,7 +6,7 @@ import (
 )
 
 // expGradients replaces every x (rows, 2 lanes) by w = e^(scale x + shift) and every d by
-// scale w (d − delta), shift and delta of its column, or of its row.
+// scale w (d − delta). shift and delta are by column, or by row.
 func (l *level) expGradients(c constants) {
 	for _, columns := range []bool{true, false} {
 		name := "expGradientRows" + l.name

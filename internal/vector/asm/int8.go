@@ -9,7 +9,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// fixedConstants are those of bytes.go, each in sixteen lanes.
+// fixedConstants are the numbers of bytes.go, each in sixteen lanes.
 func fixedConstants() constants {
 	c := constants{}
 	for _, number := range []struct {
@@ -25,9 +25,9 @@ func fixedConstants() constants {
 	return c
 }
 
-// dots is, for some rows, start (2 lanes) plus the products of words of 32 bits of a (rows, parts,
-// k) and b (parts, k, 2 lanes): words of four bytes, the first factor's unsigned, or of two 16-bit
-// integers. Rows and parts of a lie so many bytes apart.
+// dots computes start (2 lanes) plus the products of 32-bit words of a (rows, parts, k) and b
+// (parts, k, 2 lanes). A word has four bytes, unsigned in a, or two 16-bit integers. row and part
+// are the distances of rows and parts of a, bytes.
 func (l *level) dots(rows int) {
 	TEXT(fmt.Sprintf("dots%sx%d", l.name, rows), NOSPLIT, "func(k, parts, part int, a *byte, row int, b *byte, start, c *int32, stride int)")
 	Pragma("noescape")
@@ -81,7 +81,7 @@ func (l *level) dots(rows int) {
 	RET()
 }
 
-// Fields of finishing in finish.go.
+// Fields of finishing in finish_int8.go.
 const (
 	finishSums   = 8 * iota
 	finishStride // elements
@@ -100,8 +100,8 @@ const (
 	finishReLU
 )
 
-// finish makes of sums what finishing says, int8 or floats: a vector of columns after another, and
-// in it row after row.
+// finish finishes sums as finishing says, to int8 or floats: one vector of columns after the other,
+// and row after row in it.
 func (l *level) finish(c constants, fixed bool) {
 	kind := "Floats"
 	if fixed {
@@ -193,7 +193,7 @@ func (l *level) finish(c constants, fixed bool) {
 	if fixed {
 		VPMAXSD(least, v, v)
 	} else {
-		VMAXPS(v, least, v) // of a number and a NaN the first here
+		VMAXPS(v, least, v) // with a NaN the result is the first argument
 	}
 	TESTQ(shortcut, shortcut)
 	JZ(LabelRef("noShortcut"))
@@ -221,7 +221,7 @@ func (l *level) finish(c constants, fixed bool) {
 	RET()
 }
 
-// storeBytes stores integers, at most 127 or held there, as int8; v is lost.
+// storeBytes stores integers as int8. It clamps those above 127, and overwrites v.
 func (l *level) storeBytes(v reg.VecVirtual, to Mem) {
 	if l.lanes == 16 {
 		VPMOVSDB(v, to)
@@ -236,8 +236,8 @@ func (l *level) storeBytes(v reg.VecVirtual, to Mem) {
 	VMOVQ(v.AsX(), to)
 }
 
-// through is a function of so many elements, a multiple of those in a turn, from one slice to
-// another of elements of these sizes.
+// through writes a function of n elements from one slice to another. n is a multiple of turn.
+// toSize and fromSize are the sizes of elements.
 func (l *level) through(name, parameters string, turn, toSize, fromSize int, begin, do func(to, from Mem)) {
 	TEXT(name+l.name, NOSPLIT, parameters)
 	Pragma("noescape")
@@ -299,7 +299,7 @@ func (l *level) conversions(c constants) {
 	})
 }
 
-// softmaxConstants are those of softmax.go.
+// softmaxConstants are the coefficients of 2^x, |x| ≤ ½, and the least exponent.
 func softmaxConstants() constants {
 	c := constants{}
 	c.addTo("softmax_least", "least", math.Float32bits(-125))
@@ -310,8 +310,8 @@ func softmaxConstants() constants {
 	return c
 }
 
-// softmax replaces every x (rows, 2 lanes), of 32-bit integers, by the float32
-// 2^(scale (x − the largest of its column)), and adds these up by column.
+// softmax replaces every 32-bit integer x (rows, 2 lanes) by the float32
+// 2^(scale (x − the largest of its column)), and adds up the results by column.
 func (l *level) softmax(c constants) {
 	TEXT("softmax"+l.name, NOSPLIT, "func(x *int32, rows int, scale float32, total *float32)")
 	Pragma("noescape")

@@ -1,5 +1,5 @@
-// Command asm writes what package vector has in assembly, its matrix products above all: the
-// compiler keeps too few sums in registers. "go generate ./internal/vector" runs it.
+// Command asm writes the assembly of package vector, above all its matrix products: the compiler
+// keeps too few sums in registers. "go generate ./internal/vector" runs it.
 package main
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// level is a set of instructions: a block has two vectors of columns and at most so many rows,
-// whose sums, with two vectors of the right factor and two of the left, fit into the registers.
+// level is a set of instructions. A block has two vectors of columns and up to rows rows. Its sums,
+// two vectors of the right factor and two of the left one fit into the registers.
 type level struct {
 	name        string
 	lanes, rows int
@@ -53,7 +53,7 @@ func (l *level) move(from, to Op) {
 	}
 }
 
-// registers are so many.
+// registers allocates n registers.
 func (l *level) registers(n int) []reg.VecVirtual {
 	all := make([]reg.VecVirtual, n)
 	for i := range all {
@@ -62,7 +62,7 @@ func (l *level) registers(n int) []reg.VecVirtual {
 	return all
 }
 
-// each does something with every vector of c, row by row.
+// each calls do for every vector of c, row by row.
 func (l *level) each(c, stride reg.Register, rows int, do func(i int, at Mem)) {
 	to := GP64()
 	MOVQ(c, to)
@@ -75,7 +75,7 @@ func (l *level) each(c, stride reg.Register, rows int, do func(i int, at Mem)) {
 	}
 }
 
-// everyThird are the addresses of every third row: an address can add one or two rows.
+// everyThird returns the addresses of every third row. ofRow adds one or two rows to them.
 func everyThird(a, row reg.Register, rows int) []reg.Register {
 	all := []reg.Register{a}
 	for r := 3; r < rows; r += 3 {

@@ -8,9 +8,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// transpose writes, or adds, x (rows, columns) transposed, in blocks of 8 × 4 or 4 × 8: as many
-// rows and columns as whole blocks have. Two blocks of 4 × 4 lie side by side in the halves of four
-// vectors, from which eight interleavings make four others.
+// transpose writes or adds the transpose of x (rows, columns), in blocks of 8 × 4 or 4 × 8, as
+// far as there are whole blocks. Two blocks of 4 × 4 are side by side in the halves of four
+// vectors. Eight interleavings transpose both.
 func transpose(rows, columns int) {
 	TEXT(fmt.Sprintf("transpose%dx%d", rows, columns), NOSPLIT, "func(y *float32, to int, x *float32, from, rows, columns int, add bool)")
 	Pragma("noescape")
@@ -88,7 +88,7 @@ func transpose(rows, columns int) {
 	RET()
 }
 
-// interleaved are the columns of the 4 × 4 blocks in the halves of four rows.
+// interleaved returns the columns of the 4 × 4 blocks in the halves of four rows.
 func interleaved(v []reg.VecVirtual) []reg.VecVirtual {
 	pairs, all := make([]reg.VecVirtual, 4), make([]reg.VecVirtual, 4)
 	for i := range pairs {

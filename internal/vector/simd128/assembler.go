@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// code is a sequence of instructions of WebAssembly. A value is code that leaves one number.
+// code is a sequence of WebAssembly instructions. A value is code that leaves one number.
 type code []byte
 
 type value interface{ code() code }
@@ -31,13 +31,13 @@ const (
 	v128 = 0x7B
 )
 
-// module is functions that work on a memory of someone else's.
+// module is a list of functions that work on an imported memory.
 type module struct {
 	relaxed   bool // with relaxed_madd
 	functions []*function
 }
 
-// function is exported under its name.
+// function is an exported function.
 type function struct {
 	*module
 	name       string
@@ -53,7 +53,7 @@ func (m *module) function(name string, result ...byte) *function {
 	return f
 }
 
-// parameter adds one; it comes before all locals.
+// parameter adds a parameter. Parameters come before all locals.
 func (f *function) parameter(kind byte) *variable {
 	f.parameters = append(f.parameters, kind)
 	return &variable{f, len(f.parameters) - 1}
@@ -72,22 +72,22 @@ func (f *function) emit(parts ...code) {
 
 const end = 0x0B
 
-// when does something if the condition holds.
+// when writes code that runs if the condition holds.
 func (f *function) when(condition value, do func()) {
 	f.emit(condition.code(), code{0x04, 0x40}) // if
 	do()
 	f.emit(code{end})
 }
 
-// otherwise follows when.
+// otherwise follows when, for the other case.
 func (f *function) otherwise(do func()) {
 	f.body[len(f.body)-1] = 0x05 // else, for when's end
 	do()
 	f.emit(code{end})
 }
 
-// while does something as long as the condition holds. It is tested once before the loop and at the
-// end of every turn.
+// while writes a loop that runs as long as the condition holds. The condition is tested before the
+// loop and at the end of every turn.
 func (f *function) while(condition value, do func()) {
 	f.when(condition, func() {
 		f.emit(code{0x03, 0x40}) // loop
@@ -96,7 +96,7 @@ func (f *function) while(condition value, do func()) {
 	})
 }
 
-// apply is what an instruction works on and then the instruction.
+// apply is the operands and then the instruction.
 func apply(instruction code, on ...value) code {
 	var all code
 	for _, v := range on {
@@ -119,13 +119,14 @@ func atLeast(a, b value) code       { return apply(code{0x4E}, a, b) }
 // vector is an instruction of SIMD128.
 func vector(number int) code { return append(code{0xFD}, unsigned(number)...) }
 
-// access is an instruction on memory, so many bytes beyond an address.
+// access is an instruction on memory at an address plus offset.
 func access(number, offset int) code {
-	const alignment = 2 // a logarithm; as float32 have it
+	const alignment = 2 // logarithm of the alignment of float32
 	return append(append(vector(number), unsigned(alignment)...), unsigned(offset)...)
 }
 
-// load takes four float32, splat one for all lanes, alone one for the first, with 0 in the others.
+// load loads four float32, splat one for all lanes, and alone one for the first, with 0 in the
+// others.
 func load(from value, offset int) code  { return apply(access(0x00, offset), from) }
 func splat(from value, offset int) code { return apply(access(0x09, offset), from) }
 func alone(from value) code             { return apply(access(0x5C, 0), from) }
@@ -161,10 +162,10 @@ func absolute(a value) code        { return apply(vector(0xE0), a) }
 func less(a, b value) code         { return apply(vector(0x43), a, b) }
 func choose(a, b, mask value) code { return apply(vector(0x52), a, b, mask) }
 
-// larger is the larger one; a number that is none is larger than any.
+// larger is the larger value. A NaN counts as larger than any number.
 func larger(a, b value) code { return apply(vector(0xE9), a, b) }
 
-// raise is b where a < b, else a; lower is b where b < a. So a number that is none stays in a.
+// raise is b where a < b, else a. lower is b where b < a, else a. A NaN in a stays.
 func raise(a, b value) code { return apply(vector(0xEB), a, b) }
 func lower(a, b value) code { return apply(vector(0xEA), a, b) }
 
@@ -179,15 +180,16 @@ func rightInt(a, bits value) code { return apply(vector(0xAC), a, bits) }
 // dot multiplies and adds up pairs of 16-bit integers.
 func dot(a, b value) code { return apply(vector(0xBA), a, b) }
 
-// Bytes in every lane. dotBytes adds to c, of integers, a times b, where all of b are 0 … 127.
+// Bytes in every lane. dotBytes adds a times b to the integers c. All of b must be 0 … 127.
 func opposite(a value) code       { return apply(vector(0x61), a) }
 func subBytes(a, b value) code    { return apply(vector(0x71), a, b) }
 func mostBytes(a, b value) code   { return apply(vector(0x78), a, b) }
 func or(a, b value) code          { return apply(vector(0x50), a, b) }
-func signs(a value) code          { return apply(vector(0x64), a) } // a bit of each
+func signs(a value) code          { return apply(vector(0x64), a) } // one bit for each lane
 func dotBytes(a, b, c value) code { return apply(vector(0x113), a, b, c) }
 
-// Between integers and float32. toInts is for whole numbers below 2³¹; a NaN becomes anything.
+// Between integers and float32. toInts takes whole numbers below 2³¹. The result of a NaN is
+// undefined.
 func toFloats(a value) code { return apply(vector(0xFA), a) }
 func nearest(a value) code  { return apply(vector(0x6A), a) }
 
@@ -198,19 +200,19 @@ func (m *module) toInts(a value) code {
 	return apply(vector(0xF8), a)
 }
 
-// eightBytes are 16-bit integers of int8 at an address, fourBytes float32 of such.
+// eightBytes loads int8 as 16-bit integers, and fourBytes loads int8 as float32.
 func eightBytes(from value) code { return apply(access(0x01, 0), from) }
 
 func fourBytes(from value) code {
 	return toFloats(apply(append(vector(0x87), vector(0xA7)...), alone(from)))
 }
 
-// narrow makes int8 of 32-bit integers, held where they are beyond.
+// narrow converts 32-bit integers to int8 and clamps them.
 func narrow(a, b, c, d value) code {
 	return apply(vector(0x65), apply(vector(0x85), a, b), apply(vector(0x85), c, d))
 }
 
-// lane is a single float32 of a vector, together the sum of all four.
+// lane is a single float32 of a vector. together is the sum of all four.
 func lane(a value, number int) code { return apply(append(vector(0x1F), byte(number)), a) }
 
 func together(a value) code {

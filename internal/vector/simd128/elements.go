@@ -33,8 +33,8 @@ func (m *module) elements() {
 	m.layerNorm()
 }
 
-// slices are what a function goes through, four elements at a time and then one at a time. Both
-// ways compute alike, so that a result does not depend on where a slice is cut.
+// slices are the slices of a function, which takes four elements at a time and then one at a time.
+// Both ways give equal bits: a result does not depend on where a slice is cut.
 type slices struct {
 	*function
 	from    []*variable
@@ -45,7 +45,7 @@ type slices struct {
 	used    int
 }
 
-// slices begins a function that takes slices, their length and numbers.
+// slices begins a function of slices, their length and numbers.
 func (m *module) slices(name string, many, numbers int, result ...byte) *slices {
 	f := m.function(name, result...)
 	s := &slices{function: f}
@@ -65,7 +65,7 @@ func (m *module) slices(name string, many, numbers int, result ...byte) *slices 
 	return s
 }
 
-// each is a function of slices, done for all elements.
+// each writes a function that calls do for all elements of slices.
 func (m *module) each(name string, many, numbers int, do func(s *slices)) {
 	m.slices(name, many, numbers).through(do)
 }
@@ -83,7 +83,7 @@ func (s *slices) through(do func(s *slices)) {
 	}
 }
 
-// at is the present elements of a slice: one alone comes with zeros.
+// at is the current elements of a slice. A single one has zeros after it.
 func (s *slices) at(slice int) value {
 	if s.one {
 		return alone(s.from[slice])
@@ -101,7 +101,7 @@ func (s *slices) set(slice int, v value) {
 
 func (s *slices) number(i int) value { return s.numbers[i] }
 
-// keep puts a value that is needed again into a local.
+// keep puts a value into a local for later.
 func (s *slices) keep(v value) *variable {
 	if s.used == len(s.kept) {
 		s.kept = append(s.kept, s.local(v128))
@@ -112,7 +112,7 @@ func (s *slices) keep(v value) *variable {
 	return kept
 }
 
-// reduce is a function that adds up.
+// reduce writes a function that adds up.
 func (m *module) reduce(name string, many int, next func(s *slices, so value) value) {
 	s := m.slices(name, many, 0, f32)
 	sum := s.local(v128) // 0, as locals are
@@ -120,11 +120,11 @@ func (m *module) reduce(name string, many int, next func(s *slices, so value) va
 	s.emit(together(sum))
 }
 
-// columnsOfPanel is how many columns a panel has.
+// columnsOfPanel is the number of columns of a panel.
 const columnsOfPanel = 8
 
-// columns goes through the rows of a panel, four columns after four. begin is told where these lie
-// in the other slices, row does the work of one row, and done ends them.
+// columns goes through the rows of a panel, four columns after four. begin gets the place of the
+// columns in the other slices, row computes one row, and done ends the columns.
 func (s *slices) columns(begin func(offset int), row func(at *variable), done func(offset int)) {
 	at, left := s.local(i32), s.local(i32)
 	for offset := 0; offset < 4*columnsOfPanel; offset += bytesOfVector {
@@ -141,8 +141,8 @@ func (s *slices) columns(begin func(offset int), row func(at *variable), done fu
 	}
 }
 
-// finishRows is FinishRows of columns that are a multiple of four; strides are in bytes, a slice
-// that is nil at address 0.
+// finishRows is FinishRows of a multiple of four columns. Strides are in bytes. A nil slice has
+// address 0.
 func (m *module) finishRows() {
 	f := m.function("finishRows")
 	rows, columns := f.parameter(i32), f.parameter(i32) // columns in bytes
@@ -169,7 +169,7 @@ func (m *module) finishRows() {
 	})
 }
 
-// layerNorm is LayerNorm of rows that are a multiple of four.
+// layerNorm is LayerNorm of rows of a multiple of four.
 func (m *module) layerNorm() {
 	f := m.function("layerNorm")
 	rows, columns := f.parameter(i32), f.parameter(i32) // columns in bytes
@@ -207,7 +207,7 @@ func (m *module) layerNorm() {
 	})
 }
 
-// maxOfColumns gives the largest of each column of one or more rows.
+// maxOfColumns computes the largest value of each column of one or more rows.
 func (m *module) maxOfColumns() {
 	s := m.slices("maxOfColumns", 2, 0)
 	most := s.local(v128)
@@ -217,7 +217,7 @@ func (m *module) maxOfColumns() {
 		func(offset int) { s.store(s.from[1], offset, most) })
 }
 
-// expColumns replaces every x by e^(scale x + shift of its column), and adds these to total.
+// expColumns replaces every x by e^(scale x + shift of its column), and adds the results to total.
 func (m *module) expColumns() {
 	s := m.slices("expColumns", 3, 1)
 	shift, total := s.local(v128), s.local(v128)
@@ -234,7 +234,7 @@ func (m *module) expColumns() {
 		func(offset int) { s.store(s.from[2], offset, total) })
 }
 
-// Of e^x.
+// Numbers for e^x.
 const (
 	round       = 3 << 22
 	high, low   = 0.693359375, -2.12194440e-4
@@ -260,13 +260,13 @@ func (s *slices) polynomial(x value, coefficients ...float64) value {
 	return sum
 }
 
-// Of Φ(-|x|).
+// Numbers for Φ(-|x|).
 const (
 	tailT  = 0.3275911 / math.Sqrt2
 	normal = 0.3989422804014327 // 1/√(2π)
 )
 
-// phi is Φ(x), and e^(-x²/2).
+// phi is Φ(x) and e^(-x²/2).
 func (s *slices) phi(x value) (phi, bell value) {
 	bell = s.keep(s.exp(mul(mul(x, x), constant(-.5))))
 	t := s.keep(div(constant(1), s.madd(absolute(x), constant(tailT), constant(1))))

@@ -2,7 +2,7 @@ package main
 
 import "encoding/binary"
 
-// unsigned and signed are WebAssembly's variable lengths.
+// unsigned and signed are WebAssembly's integers of variable length.
 func unsigned(v int) code { return binary.AppendUvarint(nil, uint64(v)) }
 
 func signed(v int) code {
@@ -17,7 +17,7 @@ func signed(v int) code {
 	}
 }
 
-// list is a vector in WebAssembly's sense, sized a content after its length.
+// list is a vector in WebAssembly's sense. sized is a content after its length.
 func list(items []code) code {
 	all := unsigned(len(items))
 	for _, i := range items {
@@ -31,7 +31,7 @@ func text(name string) code { return sized(code(name)) }
 
 func section(number byte, items ...code) code { return append(code{number}, sized(list(items))...) }
 
-// bytes is the module as engines read it.
+// bytes returns the module in binary.
 func (m *module) bytes() []byte {
 	var types, indices, exports, bodies []code
 	for i, f := range m.functions {
@@ -45,7 +45,7 @@ func (m *module) bytes() []byte {
 		bodies = append(bodies, sized(append(append(list(locals), f.body...), end)))
 	}
 	all := []byte("\x00asm\x01\x00\x00\x00")
-	// Of any size. internal/vector makes that a shared memory, which takes as many bytes to say.
+	// A memory of any size. internal/vector replaces this by a shared memory, in as many bytes.
 	memory := append(append(text("env"), text("mem")...), 0x02, 0x00, 0x80, 0x80, 0x80, 0x00)
 	for _, s := range []code{
 		section(1, types...), section(2, memory), section(3, indices...), section(7, exports...), section(10, bodies...),

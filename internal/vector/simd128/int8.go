@@ -1,10 +1,10 @@
 package main
 
-// What multiplies int8 in words, as bytes.go says, and what becomes of sums. Words are of two
-// 16-bit integers, or, with the relaxed instructions, of four bytes. Fields of eight bytes are
-// numbered as they lie.
+// These functions multiply int8 in words, see bytes.go, and finish sums. A word has two 16-bit
+// integers, or with the relaxed instructions four bytes. The fields of Go's structures have eight
+// bytes each, and their numbers are their places.
 
-// field is a number that a structure of the Go program has.
+// field loads a number from a structure of the Go program.
 func field(from value, number int) code {
 	return apply(append(code{0x28, 2}, unsigned(8*number)...), from)
 }
@@ -25,11 +25,11 @@ const (
 	linesNegative
 )
 
-// dots is the function that sets sums (rows of all lines, 8) to start (8) plus products of words of
-// a (rows, parts, k) and b (parts, k, 8).
+// dots writes the function that sets sums (rows of all lines, 8) to start (8) plus the products of
+// words of a (rows, parts, k) and b (parts, k, 8).
 //
-// The relaxed product of bytes is exact where those of one factor are 0 … 127. So there is a second
-// way for what has negative bytes: that with 0 for these, and that of their opposites with the
+// The relaxed product of bytes is exact if the bytes of one factor are 0 … 127. Negative bytes
+// need a second way: a product with 0 in their place, plus a product of their opposites with the
 // opposite of b.
 type dots struct {
 	*function
@@ -39,7 +39,7 @@ type dots struct {
 	left                     [mostRows]*variable
 	fromB, part, count, x    *variable
 	right, first, opposite   [mostVectors]*variable
-	less, more               *variable // x below 0, with the other sign, and above
+	less, more               *variable // the negative bytes of x, negated, and the others
 	sums                     [mostRows][mostVectors]*variable
 }
 
@@ -91,7 +91,7 @@ func (m *module) dots() {
 	})
 }
 
-// block computes some rows and goes on to the next.
+// block writes the code of a block of rows, and goes on to the next block.
 func (d *dots) block(rows int) {
 	for r := range rows {
 		d.left[r].set(d.begin)
@@ -148,7 +148,7 @@ func (d *dots) term(rows int) {
 	d.count.set(minus(d.count, integer(1)))
 }
 
-// negative is the function that says whether any of n bytes, a multiple of 16, is below 0.
+// negative writes the function that says whether any of n bytes, a multiple of 16, is below 0.
 func (m *module) negative() {
 	f := m.function("negative", i32)
 	from, n := f.parameter(i32), f.parameter(i32)
@@ -180,8 +180,8 @@ const (
 	finishReLU
 )
 
-// finish makes of sums what vector.finishing says, int8 or floats: four columns after another, and
-// in them row after row.
+// finish writes the function that finishes sums as vector.finishing says, to int8 or floats: four
+// columns after four, and row after row in them.
 func (m *module) finish(fixed bool) {
 	name, size := "finishFloats", 4
 	if fixed {
@@ -251,13 +251,13 @@ func (m *module) finish(fixed bool) {
 	})
 }
 
-// toFixed rounds to the nearest even number, of at most 2²³.
+// toFixed rounds to nearest even and clamps to ±2²³.
 func (m *module) toFixed(v value) value {
 	return m.toInts(nearest(raise(lower(v, constant(1<<23)), constant(-1<<23))))
 }
 
-// turns is a function that works on n elements, a multiple of so many, from one slice to another,
-// of elements of these sizes.
+// turns writes a function of n elements, a multiple of turn, from one slice to another. The sizes
+// are those of elements.
 func (m *module) turns(name string, turn, toSize, fromSize int, numbers int, do func(f *function, to, from, number *variable)) {
 	f := m.function(name)
 	to, from, n := f.parameter(i32), f.parameter(i32), f.parameter(i32)
@@ -292,11 +292,11 @@ func (m *module) conversions() {
 	})
 }
 
-// Of 2^x with |x| ≤ ½, the coefficient of the highest power first; see asm/int8.go.
+// The coefficients of 2^x, |x| ≤ ½, with the highest power first; see asm/int8.go.
 var powers = []float64{0.0013276472, 0.009675541, 0.05550713, 0.2402212, 0.69314694, 1}
 
-// softmax replaces every x (rows, 8), of 32-bit integers, by the float32
-// 2^(scale (x − the largest of its column)), and adds these up by column.
+// softmax writes the function that replaces every 32-bit integer x (rows, 8) by the float32
+// 2^(scale (x − the largest of its column)), and adds up the results by column.
 func (m *module) softmax() {
 	s := m.slices("softmax", 2, 1) // x, total
 	most, total := s.local(v128), s.local(v128)

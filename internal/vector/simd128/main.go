@@ -1,7 +1,7 @@
-// Command simd128 writes the WebAssembly modules in which package vector computes in the browser,
-// on the memory of the Go program: Go has no vectors there. "go generate ./internal/vector" runs
-// it. One module needs SIMD128; the other also relaxed_madd, which is a multiplication and an
-// addition in one instruction where the processor has that.
+// Command simd128 writes the WebAssembly modules of package vector. In the browser Go has no
+// vectors: the modules compute on the memory of the Go program. "go generate ./internal/vector"
+// runs the command. One module needs SIMD128. The other one also needs relaxed_madd, a
+// multiplication and an addition in one instruction, if the processor has that.
 package main
 
 import (
@@ -27,7 +27,7 @@ func modules() map[string][]byte {
 	}
 }
 
-// arithmetic is a module.
+// arithmetic returns a module.
 func arithmetic(relaxed bool) []byte {
 	m := &module{relaxed: relaxed}
 	m.product()

@@ -1,19 +1,21 @@
 package main
 
 // The block of sums that a product holds in registers: 8 sums, 2 vectors of the right factor, one
-// element of the left and one product. x86 has 16 registers, of which an engine wants some itself.
-// With more rows, more columns or several terms a turn, V8 reaches half to two thirds of the speed.
+// element of the left factor and one product. x86 has 16 registers, and an engine needs some of
+// them. With more rows, more columns or several terms in a turn, V8 reaches half to two thirds of
+// the speed.
 const (
 	mostRows      = 4
 	mostVectors   = 2
 	bytesOfVector = 16
 )
 
-// product is the function that sets c (rows, 8) to a (rows, k) times b (k, 8), or adds that to c.
+// product writes the function that sets c (rows, 8) to a (rows, k) times b (k, 8), or adds that to
+// c.
 type product struct {
 	*function
 	k, row, step, b, c, stride, add *variable // parameters; distances in bytes
-	start, to                       *variable // of a block, in a; of a row, in c
+	start, to                       *variable // start of a block in a; a row in c
 	left                            [mostRows]*variable
 	fromB, count, x                 *variable
 	right                           [mostVectors]*variable
@@ -50,7 +52,7 @@ func (m *module) product() {
 	}
 }
 
-// pack is the function that copies rows of 8 columns, so many elements apart, to lie side by side.
+// pack writes the function that copies rows of 8 columns, stride elements apart, to adjacent rows.
 func (m *module) pack() {
 	f := m.function("pack")
 	to, from, rows, stride := f.parameter(i32), f.parameter(i32), f.parameter(i32), f.parameter(i32)
@@ -65,7 +67,7 @@ func (m *module) pack() {
 	})
 }
 
-// block computes some rows.
+// block writes the code of a block of rows.
 func (p *product) block(rows int) {
 	p.left[0].set(p.start)
 	for r := 1; r < rows; r++ {
@@ -99,7 +101,7 @@ func (p *product) term(rows int) {
 	p.count.set(minus(p.count, integer(1)))
 }
 
-// each visits the sums of some rows and where they belong in c.
+// each calls do for the sums of rows and their places in c.
 func (p *product) each(rows int, do func(sum *variable, offset int)) {
 	p.to.set(p.c)
 	for _, row := range p.sums[:rows] {
