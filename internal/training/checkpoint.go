@@ -8,7 +8,6 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -37,7 +36,7 @@ func (t *Trainer) save(ctx context.Context) error {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
 	for i, v := range variables {
-		if slices.ContainsFunc(values[i], func(x float32) bool { return math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) }) {
+		if slices.ContainsFunc(values[i], func(x float32) bool { return !finite(float64(x)) }) {
 			return fmt.Errorf("after step %d %s is not finite: %w; %s", t.step, v.Name, ErrDiverged, t.lastGood())
 		}
 	}

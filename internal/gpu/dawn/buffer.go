@@ -55,9 +55,10 @@ func (d *device) createBuffer(label string, usage uint64, size uint64) (handle, 
 }
 
 // Allocate creates zeroed buffers, all or none.
-func (d *device) Allocate(ctx context.Context, specs []gpu.BufferSpec) ([]gpu.Buffer, error) {
+func (d *device) Allocate(ctx context.Context, specs []gpu.BufferSpec) (_ []gpu.Buffer, err error) {
+	defer named("allocate", &err)
 	if err := d.alive(); err != nil {
-		return nil, fmt.Errorf("dawn: allocate: %w", err)
+		return nil, err
 	}
 	buffers := make([]gpu.Buffer, 0, len(specs))
 	for _, spec := range specs {
@@ -66,7 +67,7 @@ func (d *device) Allocate(ctx context.Context, specs []gpu.BufferSpec) ([]gpu.Bu
 			for _, done := range buffers {
 				done.Release()
 			}
-			return nil, fmt.Errorf("dawn: allocate: %w", err)
+			return nil, err
 		}
 		buffers = append(buffers, b)
 	}
@@ -90,14 +91,8 @@ func (d *device) allocate(ctx context.Context, spec gpu.BufferSpec) (*buffer, er
 }
 
 // Write copies src into dst starting at element offset.
-func (d *device) Write(dst gpu.Buffer, offset int, src []byte) error {
-	if err := d.write(dst, offset, src); err != nil {
-		return fmt.Errorf("dawn: write: %w", err)
-	}
-	return nil
-}
-
-func (d *device) write(dst gpu.Buffer, offset int, src []byte) error {
+func (d *device) Write(dst gpu.Buffer, offset int, src []byte) (err error) {
+	defer named("write", &err)
 	if err := d.alive(); err != nil {
 		return err
 	}
@@ -118,14 +113,8 @@ func (d *device) write(dst gpu.Buffer, offset int, src []byte) error {
 const stagingMost = 32 << 20
 
 // Read waits for all submitted work and fills the ranges.
-func (d *device) Read(ctx context.Context, ranges ...gpu.Range) error {
-	if err := d.read(ctx, ranges...); err != nil {
-		return fmt.Errorf("dawn: read: %w", err)
-	}
-	return nil
-}
-
-func (d *device) read(ctx context.Context, ranges ...gpu.Range) error {
+func (d *device) Read(ctx context.Context, ranges ...gpu.Range) (err error) {
+	defer named("read", &err)
 	if err := d.alive(); err != nil {
 		return err
 	}

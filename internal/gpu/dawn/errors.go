@@ -28,6 +28,13 @@ func invalid(format string, arguments ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{gpu.ErrValidation}, arguments...)...)
 }
 
+// named puts the name of a method before its error.
+func named(method string, err *error) {
+	if *err != nil {
+		*err = fmt.Errorf("dawn: %s: %w", method, *err)
+	}
+}
+
 // oneLine joins the lines of a message.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 

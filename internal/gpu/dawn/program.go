@@ -19,12 +19,13 @@ type layout struct {
 
 // Prepare compiles the pipelines of new programs, all at the same time. The error names every
 // program that failed, with Dawn's message, which has the line of the WGSL.
-func (d *device) Prepare(ctx context.Context, programs []*gpu.Program) error {
+func (d *device) Prepare(ctx context.Context, programs []*gpu.Program) (err error) {
+	defer named("prepare", &err)
 	if err := d.alive(); err != nil {
-		return fmt.Errorf("dawn: prepare: %w", err)
+		return err
 	}
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("dawn: prepare: %w", err)
+		return err
 	}
 	var failures []error
 	for _, p := range programs {
@@ -39,7 +40,7 @@ func (d *device) Prepare(ctx context.Context, programs []*gpu.Program) error {
 		}
 		got, err := compiling.wait(ctx)
 		if err != nil { // a later Prepare waits again
-			return fmt.Errorf("dawn: prepare: program %s: %w", p.Name, err)
+			return fmt.Errorf("program %s: %w", p.Name, err)
 		}
 		delete(d.compiling, p)
 		switch {
@@ -52,12 +53,9 @@ func (d *device) Prepare(ctx context.Context, programs []*gpu.Program) error {
 		}
 	}
 	if err := d.alive(); err != nil {
-		failures = []error{err}
+		return err
 	}
-	if err := errors.Join(failures...); err != nil {
-		return fmt.Errorf("dawn: prepare: %w", err)
-	}
-	return nil
+	return errors.Join(failures...)
 }
 
 // start begins the compilation of a program that is neither compiled nor being compiled.

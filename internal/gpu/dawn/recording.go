@@ -4,7 +4,6 @@ package dawn
 
 import (
 	"context"
-	"fmt"
 	"time"
 	"unsafe"
 
@@ -48,15 +47,8 @@ func (r *recording) Release() {
 }
 
 // Record checks the commands and builds their bind groups.
-func (d *device) Record(commands []gpu.Command) (gpu.Recording, error) {
-	r, err := d.record(commands)
-	if err != nil {
-		return nil, fmt.Errorf("dawn: record: %w", err)
-	}
-	return r, nil
-}
-
-func (d *device) record(commands []gpu.Command) (*recording, error) {
+func (d *device) Record(commands []gpu.Command) (_ gpu.Recording, err error) {
+	defer named("record", &err)
 	if err := d.alive(); err != nil {
 		return nil, err
 	}
@@ -119,14 +111,8 @@ func (d *device) bindGroup(c gpu.Command, params handle, offset, size int) handl
 
 // Run submits the recordings in order. It waits if more than mostInFlight submissions are
 // unfinished.
-func (d *device) Run(ctx context.Context, recordings ...gpu.Recording) error {
-	if err := d.run(ctx, recordings); err != nil {
-		return fmt.Errorf("dawn: run: %w", err)
-	}
-	return nil
-}
-
-func (d *device) run(ctx context.Context, recordings []gpu.Recording) error {
+func (d *device) Run(ctx context.Context, recordings ...gpu.Recording) (err error) {
+	defer named("run", &err)
 	if err := d.alive(); err != nil {
 		return err
 	}

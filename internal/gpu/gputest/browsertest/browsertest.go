@@ -23,6 +23,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -236,36 +237,31 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // read answers with a file, or with a folder's names as JSON, if the tests may read it.
 func (s *server) read(w http.ResponseWriter, path string) {
 	path = filepath.Clean(path)
-	for _, root := range s.roots {
-		if within, err := filepath.Rel(root, path); err != nil || !filepath.IsLocal(within) {
-			continue
-		}
-		info, err := os.Stat(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-		if err == nil && info.IsDir() {
-			entries, err := os.ReadDir(path)
-			if err != nil {
-				http.Error(w, err.Error(), http.StatusInternalServerError)
-				return
-			}
-			names := []string{}
-			for _, e := range entries {
-				names = append(names, e.Name())
-			}
-			w.Header().Set("Content-Type", "application/json")
-			_ = json.NewEncoder(w).Encode(names)
-			return
-		}
-		content, err := os.ReadFile(path)
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
-		}
-		w.Header().Set("Content-Type", "application/octet-stream")
-		_, _ = w.Write(content)
+	allowed := slices.ContainsFunc(s.roots, func(root string) bool {
+		within, err := filepath.Rel(root, path)
+		return err == nil && filepath.IsLocal(within)
+	})
+	if !allowed {
+		http.Error(w, "no such file", http.StatusNotFound)
 		return
 	}
-	http.Error(w, "no such file", http.StatusNotFound)
+	if entries, err := os.ReadDir(path); err == nil {
+		names := []string{}
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(names)
+		return
+	}
+	content, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		http.Error(w, "no such file", http.StatusNotFound)
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	default:
+		w.Header().Set("Content-Type", "application/octet-stream")
+		_, _ = w.Write(content)
+	}
 }
