@@ -63,7 +63,7 @@ type Piece[B Buffer] struct {
 	Dst              []byte
 }
 
-// Pieces checks ranges and cuts them into pieces of at most so many bytes.
+// Pieces checks ranges and cuts them into pieces of up to most bytes.
 func Pieces[B Buffer](ranges []Range, most int, own func(Buffer) (B, int, error)) (pieces []Piece[B], err error) {
 	for _, r := range ranges {
 		b, begin, err := own(r.Buffer)
@@ -84,7 +84,7 @@ func Pieces[B Buffer](ranges []Range, most int, own func(Buffer) (B, int, error)
 	return pieces, nil
 }
 
-// Batch counts the first pieces that together have at most so many bytes, and their bytes.
+// Batch returns the number of the first pieces that together have up to most bytes, and their bytes.
 func Batch[B Buffer](pieces []Piece[B], most int) (n, total int) {
 	for n < len(pieces) && total+pieces[n].Size <= most {
 		total += pieces[n].Size
