@@ -37,8 +37,8 @@ func names(t *testing.T, folder string) (list []string) {
 	return list
 }
 
-// TestManifestIsCurrent: weights/manifest.json, which every program is built with, lists exactly
-// what is in weights/shipped.
+// TestManifestIsCurrent requires that weights/manifest.json lists exactly the models in
+// weights/shipped.
 func TestManifestIsCurrent(t *testing.T) {
 	built, err := BuildManifest("shipped")
 	for i, e := range Shipped().Models {
@@ -108,7 +108,7 @@ func TestWriteAtomic(t *testing.T) {
 	path := filepath.Join(folder, "last.safetensors")
 	require.NoError(t, WriteAtomic(path, writeBytes([]byte("one"))))
 
-	// A failing writer, as a full disk would be: the old file stays, the temporary goes.
+	// A writer fails, as on a full disk: the old file stays, the temporary file goes.
 	err := WriteAtomic(path, func(w io.Writer) error {
 		if _, err := w.Write(bytes.Repeat([]byte("two"), 1<<20)); err != nil {
 			return err
@@ -122,7 +122,7 @@ func TestWriteAtomic(t *testing.T) {
 	assert.Equal(t, "one", string(kept))
 	assert.Equal(t, []string{"last.safetensors"}, names(t, folder))
 
-	// What a killed program left behind goes with the next success; another file's temporary does not.
+	// The next success removes the temporary file of a killed program, but not that of another path.
 	for _, left := range []string{".last.safetensors.123.tmp", ".last.safetensors.backup.5.tmp"} {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, left), nil, 0o644))
 	}
@@ -131,12 +131,12 @@ func TestWriteAtomic(t *testing.T) {
 
 	assert.Error(t, WriteAtomic(filepath.Join(folder, "no", "such", "folder"), writeBytes(nil)))
 	assert.ErrorContains(t, WriteAtomic(os.DevNull, writeBytes(nil)), "it is a folder or a device")
-	// A panic-free refusal where the target is a folder.
+	// A folder is refused without a panic.
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "taken"), 0o755))
 	assert.Error(t, WriteAtomic(filepath.Join(folder, "taken"), writeBytes(nil)))
 }
 
-// A symbolic link stays, and the file that it names is replaced; a link to nothing is replaced
+// A symbolic link stays, and the file that it names is replaced. A link to nothing is replaced
 // itself.
 func TestWriteAtomicThroughLink(t *testing.T) {
 	folder, other := t.TempDir(), t.TempDir()
@@ -156,8 +156,8 @@ func TestWriteAtomicThroughLink(t *testing.T) {
 	assert.FileExists(t, link)
 }
 
-// A name may be as long as the file system takes, of two that begin alike each has its own
-// temporaries, and what a killed program left goes.
+// A name may be as long as the file system allows. Two long names with the same beginning have
+// different temporary files, and those of killed programs are removed.
 func TestStageLongNames(t *testing.T) {
 	folder := t.TempDir()
 	long := strings.Repeat("n", 250)
@@ -173,7 +173,7 @@ func TestStageLongNames(t *testing.T) {
 	assert.Equal(t, []string{long + ".json", long + ".png"}, names(t, folder))
 }
 
-// What is staged takes its name when it is told to.
+// A staged file gets its name only with Commit.
 func TestStage(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "result")
@@ -196,8 +196,8 @@ func TestStage(t *testing.T) {
 	assert.Equal(t, []string{"result"}, names(t, folder))
 }
 
-// A folder that the file system cannot sync is no fault; one that it fails to sync is, and the new
-// file is there.
+// A file system that cannot sync folders is no fault. A failing sync is one, and the new file is
+// there.
 func TestWriteAtomicUnsynced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "last")
 	for _, fault := range []syscall.Errno{syscall.EINVAL, syscall.ENOTSUP, syscall.EBADF, syscall.EIO} {
@@ -226,7 +226,7 @@ func TestWriteAtomicUnsynced(t *testing.T) {
 	assert.NotErrorIs(t, WriteAtomic(filepath.Join(path, "no folder"), writeBytes(nil)), ErrUnsynced)
 }
 
-// TestWriteAtomicFullDisk lets the kernel refuse the bytes: a file-size limit stands in for a full
+// TestWriteAtomicFullDisk limits the size of files: the kernel then refuses bytes as on a full
 // disk.
 func TestWriteAtomicFullDisk(t *testing.T) {
 	if path := os.Getenv("MRPRISM_TEST_FULL_DISK"); path != "" {
@@ -252,8 +252,8 @@ func TestWriteAtomicFullDisk(t *testing.T) {
 	assert.Equal(t, []string{"last"}, names(t, folder))
 }
 
-// TestWriteAtomicKilled kills a program that writes without pause, at random moments; the file is
-// always whole.
+// TestWriteAtomicKilled kills a program at random moments while it writes. The file is always
+// whole.
 func TestWriteAtomicKilled(t *testing.T) {
 	if path := os.Getenv("MRPRISM_TEST_KILLED"); path != "" {
 		for n := uint64(1); ; n++ {

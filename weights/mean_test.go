@@ -51,8 +51,8 @@ func TestMean(t *testing.T) {
 	}
 }
 
-// What is stored in int8 or float16 counts as what it stands for, and the mean says of itself only
-// what is true of it.
+// Int8 and float16 count as the float32 values that they stand for. The mean has no metadata that
+// are true only of its parts.
 func TestMeanOfSmallFiles(t *testing.T) {
 	model := func(value float32, data string) *File {
 		values := make([]float32, 32*32)
@@ -88,8 +88,7 @@ func TestMeanOfSmallFiles(t *testing.T) {
 	}
 }
 
-// Runs from different random weights have nothing to average; how their gains and variances lie
-// says nothing of that.
+// Runs from different random weights are refused, however similar their gains and variances are.
 func TestMeanOfStrangers(t *testing.T) {
 	model := func(values ...float32) *File {
 		return &File{Metadata: map[string]string{}, Tensors: []Tensor{NewF32("l.weight", []int{2, 2}, values), NewF32("norm.weight", []int{2}, []float32{9, 9 + values[0]})}}

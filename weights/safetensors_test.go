@@ -15,13 +15,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// safetensorsBytes puts a header and a body together, as any program may have written them.
+// safetensorsBytes makes a file of any header and body.
 func safetensorsBytes(header string, body int) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
 	return append(append(b, header...), make([]byte, body)...)
 }
 
-// TestVectors holds Decode to the reference implementation's verdicts, rule by rule.
+// TestVectors compares Decode with the reference implementation, rule by rule.
 func TestVectors(t *testing.T) {
 	root := os.Getenv("MRPRISM_VECTORS")
 	if root == "" {
@@ -137,8 +137,8 @@ func TestDecodeLimits(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// TestDecodeMemory: the worst headers for our parser cost a small multiple of the header; a
-// declared size costs nothing.
+// TestDecodeMemory requires that the worst headers cost a small multiple of their size in memory,
+// and a declared size nothing.
 func TestDecodeMemory(t *testing.T) {
 	hostile := []byte(`{"w":{"dtype":"F32","shape":[1` + strings.Repeat(",1", 520_000) + `],"data_offsets":[0,4]}}`)
 	for name, data := range map[string][]byte{
@@ -154,8 +154,8 @@ func TestDecodeMemory(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			_, _ = Decode(data)
 			runtime.ReadMemStats(&after)
-			// encoding/json copies the header while it reads and keeps the parts that are passed over: 8
-			// headers in total, garbage included.
+			// encoding/json copies the header and keeps the parts that are skipped: 8 headers in total, with
+			// garbage.
 			assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8*MaxHeaderBytes))
 		})
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Others may read a result as far as the user's umask lets them.
+// The user's umask decides who may read a result.
 func TestWriteAtomicUmask(t *testing.T) {
 	for _, umask := range []int{0o027, 0o077} {
 		path := filepath.Join(t.TempDir(), "result")

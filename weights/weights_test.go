@@ -232,8 +232,8 @@ func TestQuantizeError(t *testing.T) {
 	assert.ErrorContains(t, err, "already quantized")
 }
 
-// Halved, the heavy weight is within half a step of f16, 2⁻¹¹ of its size, and the others are
-// as they were.
+// Halve changes the heavy weight by up to half a step of f16, 2⁻¹¹ of its size, and no other
+// one.
 func TestHalve(t *testing.T) {
 	f := sampleFile(t)
 	halved, err := Halve(f)
@@ -313,8 +313,8 @@ func TestMatchListsEverything(t *testing.T) {
 	}
 }
 
-// TestEveryFlippedBitIsRefused: of a user's own file, every byte; the padding of the header is the
-// one place that means nothing, and there the format's grammar still refuses what is not a space.
+// TestEveryFlippedBitIsRefused flips a bit in every byte of a user's own file. The padding of the
+// header means nothing, but the format allows only spaces there.
 func TestEveryFlippedBitIsRefused(t *testing.T) {
 	data := sampleBytes(t)
 	opened, err := (&Manifest{}).Open("own.safetensors", data)
@@ -352,7 +352,7 @@ func TestShippedVerification(t *testing.T) {
 	_, err = m.OpenShipped("heart", data)
 	assert.ErrorContains(t, err, "fundus")
 
-	// A file that is not ours is opened as the user's, never as shipped.
+	// A file that is not in the manifest is the user's own.
 	own := sampleFile(t)
 	own.Metadata["commit"] = "another"
 	own.Seal()

@@ -90,7 +90,7 @@ func TestParseTensor(t *testing.T) {
 	}
 }
 
-// What is not a message is refused, and never read beyond its end.
+// Bytes that are no message are refused, and never read beyond their end.
 func FuzzParse(f *testing.F) {
 	f.Add(message(1, 2, 2, 1, 9, "\x00\x00\x80\x3f\x00\x00\x00\xc0"))
 	f.Add(message(7, message(1, message(4, "Relu", 5, message(1, "a", 8, 1)))))
@@ -103,7 +103,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// What is written is read back: names, attributes of every kind, constants, shapes and metadata.
+// A written model is read back: names, attributes of every kind, constants, shapes and metadata.
 func TestWrite(t *testing.T) {
 	g := NewGraph("net")
 	x := g.Input("x", 1, 4, 8, 8)
@@ -147,7 +147,7 @@ func TestWrite(t *testing.T) {
 	require.ErrorContains(t, g.Model.Write(&file), "group")
 }
 
-// A shape that cannot be is told where it is made.
+// A wrong shape panics in the method that makes it.
 func TestGraphRefuses(t *testing.T) {
 	constant := func(g *Graph, name string, shape ...int) *Value {
 		n := (&Tensor{Dims: shape}).Elements()

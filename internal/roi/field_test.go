@@ -9,7 +9,7 @@ import (
 	"mrprism/internal/imageio"
 )
 
-// lamp is a picture of w×h that is lit within a rectangle alone.
+// lamp is a picture of w×h pixels that is lit only within a rectangle.
 func lamp(w, h, x0, y0, x1, y1 int) *imageio.Image {
 	img := &imageio.Image{W: w, H: h, Pix: make([]uint8, 3*w*h)}
 	for y := y0; y < y1; y++ {

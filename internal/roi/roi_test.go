@@ -62,8 +62,8 @@ func TestLocateAtTheBorder(t *testing.T) {
 	assert.Equal(t, imageio.Square{Side: 1}, got, "the region reaches into the image")
 }
 
-// Beside the image, where its edge is continued, nothing is found; and of what reaches there only
-// what is in the image counts.
+// Candidates finds nothing outside of the image. Of a piece that reaches there, only the part in
+// the image counts.
 func TestLocateBesideTheImage(t *testing.T) {
 	const s, w, h = 64, 30, 512 // 8 pixels for one; the image is in columns 30 to 33
 	p := make([]float32, s*s)

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// drawn is a map (S, S) of an ellipse about (x, y) with half axes a and b, of probability p.
+// drawn is a map (S, S) of an ellipse around (x, y) with half axes a and b and probability p.
 func drawn(side int, x, y, a, b float64, p float32) []float32 {
 	out := make([]float32, side*side)
 	for i := range out {
@@ -49,7 +49,7 @@ func TestApart(t *testing.T) {
 	assert.Zero(t, apart(make([]float32, 9), make([]float32, 9)))
 }
 
-// known is what a file may tell of a model, with nothing odd but what is asked for.
+// known is a model's Trust with the given evidence.
 func known(codes ...string) *weights.Trust {
 	k := &weights.Trust{Images: 20, Threshold: 1, Evidence: map[string]weights.Evidence{trust.Quality: {Middle: 0, Far: 1e9, Weight: 1}}}
 	for _, code := range codes {
@@ -64,7 +64,7 @@ func trusting(t *testing.T, about weights.Metadata, k *weights.Trust) *Engine {
 	return engine(t, reference.Open(), open(t, about))
 }
 
-// A result is doubted for what is odd in it; weights that know nothing do not doubt, and say so.
+// A result is doubted for its odd figures. Weights without evidence do not doubt, and say so.
 func TestDoubts(t *testing.T) {
 	img := photograph(120, 90)
 	segment := func(k *weights.Trust) *Result {
@@ -96,8 +96,8 @@ func TestDoubts(t *testing.T) {
 	assert.Equal(t, trust.Strange, segment(far).Doubts[0].Code, "features of another network are not taken for known ones")
 }
 
-// Maps go onto probabilities before anything is measured, and structures stay nested; intervals go
-// around what was measured.
+// Maps change probabilities before they are measured, and structures stay nested. Intervals are
+// around the measurements.
 func TestCalibrationAndIntervals(t *testing.T) {
 	img := photograph(120, 90)
 	plain, err := trusting(t, segmenttest.Fundus(), nil).Segment(t.Context(), img, Options{Recurrences: 1, ROI: "none"})
@@ -141,8 +141,7 @@ func TestCalibrationAndIntervals(t *testing.T) {
 	}
 }
 
-// What a file says of errors holds for the mask of raters who count the same, and makes no number
-// that JSON cannot hold.
+// Intervals are for masks with equal rater weights, and JSON can hold their numbers.
 func TestIntervalsThatAreNotKnown(t *testing.T) {
 	k := known()
 	k.Areas = map[string]weights.Spread{"brain": {Low: 1000, High: 1001, Coverage: .9}}
@@ -160,7 +159,7 @@ func TestIntervalsThatAreNotKnown(t *testing.T) {
 	}
 }
 
-// A structure that only the weights' map makes more than one half is doubted, by numbers that JSON
+// A structure that exceeds one half only after the weights' map is doubted, with numbers that JSON
 // can hold.
 func TestFoundByCalibrationAlone(t *testing.T) {
 	k := known()
@@ -179,7 +178,7 @@ func TestFoundByCalibrationAlone(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Of structures that do not hang on each other each alone is something.
+// Of independent structures each one alone counts as found.
 func TestFoundOfSeparateStructures(t *testing.T) {
 	about := segmenttest.Raters()
 	about.Classes, about.Independent, about.Trust = []string{"liver", "spleen"}, true, known(trust.Shape)
@@ -197,7 +196,7 @@ func TestFoundOfSeparateStructures(t *testing.T) {
 	assert.False(t, found(about, -20, 5).Found, "all hangs on the anchor")
 }
 
-// biased is an untrained model whose head has these biases.
+// biased is an untrained model whose head has the given biases.
 func biased(t *testing.T, about weights.Metadata, biases ...float32) *weights.Model {
 	t.Helper()
 	f, err := segmenttest.Untrained(about)
@@ -207,7 +206,7 @@ func biased(t *testing.T, about weights.Metadata, biases ...float32) *weights.Mo
 	return seal(t, f)
 }
 
-// A cup that a map would bring beyond its disc stays inside it.
+// A map cannot bring a cup beyond its disc.
 func TestCalibratedStructuresStayNested(t *testing.T) {
 	k := known()
 	k.Maps = map[string]weights.Map{"cup": {From: []float32{0, .01, 1}, To: []float32{0, 1, 1}}}
@@ -218,7 +217,7 @@ func TestCalibratedStructuresStayNested(t *testing.T) {
 	}
 }
 
-// The search looks at the lit field alone, where that is smaller than the photograph.
+// The search looks only at the lit field, if that is smaller than the photograph.
 func TestSearchOfTheField(t *testing.T) {
 	small := photograph(60, 60)
 	img := &imageio.Image{W: 300, H: 200, Pix: make([]uint8, 3*300*200)}
@@ -241,8 +240,8 @@ func TestSearchOfTheField(t *testing.T) {
 	assert.Equal(t, inside.Figures[trust.Quality], given.Figures[trust.Quality], "the picture has the detail that it has, however the region is found")
 }
 
-// A search of the image turned finds what a search of the turned image does, and tells where that
-// is in the image as it is.
+// A search with quarter turns finds the places of a search of the turned image, in pixels of the
+// image that is not turned.
 func TestTurnedSearch(t *testing.T) {
 	e := trusting(t, segmenttest.Fundus(), nil)
 	img := photograph(90, 90)
@@ -269,8 +268,8 @@ func TestTurnedSearch(t *testing.T) {
 	}
 }
 
-// Where nothing is found, models of images that may lie any way look at them turned: four looks,
-// not one.
+// If nothing is found, models of images in any orientation also look at the turned images: four
+// looks.
 func TestSearchGoesOnTurned(t *testing.T) {
 	for turns, looks := range map[bool]int{false: 1, true: 4} {
 		about := segmenttest.Fundus()

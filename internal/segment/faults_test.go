@@ -48,7 +48,7 @@ func TestRefusedOptions(t *testing.T) {
 	}
 }
 
-// With everything below one half there is no structure to find.
+// If all probabilities are below one half, there is no structure.
 func TestNothingFound(t *testing.T) {
 	d := &counter{Device: reference.Open()}
 	e := engine(t, d, biased(t, segmenttest.Fundus(), -20, -20))
@@ -117,7 +117,7 @@ func TestWrongWeightsAreRefused(t *testing.T) {
 	})
 }
 
-// counter counts submissions and can spoil what is read.
+// counter counts submissions and can spoil reads.
 type counter struct {
 	gpu.Device
 	runs  int
@@ -137,7 +137,7 @@ func (c *counter) Read(ctx context.Context, ranges ...gpu.Range) error {
 	return err
 }
 
-// Whatever a device does wrong is an error that says what, never a mask, and the engine works again
+// A fault of the device gives an error that describes it, and never a mask. The engine works again
 // when the device does.
 func TestFaultsOfTheDeviceNeverBecomeMasks(t *testing.T) {
 	fill := func(v float32) func([]gpu.Range) error {
@@ -173,8 +173,8 @@ func TestFaultsOfTheDeviceNeverBecomeMasks(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A look at the features that fails is made good with the next: no result goes without what its
-// region looks like.
+// If reading the features fails, the next call reads them: every result has the features of its
+// region.
 func TestLooksAreNotLost(t *testing.T) {
 	d := &counter{Device: reference.Open()}
 	e := engine(t, d, open(t, segmenttest.Raters()))

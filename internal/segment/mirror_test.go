@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A model that looks at the mirror image gives the mean of both, the same for either, and again the
-// same when the recurrences run anew on what the encoder has seen, whichever that was last and
-// whether they came to an end.
+// A model with Mirrored gives the mean of an image and its mirror image, for both of them. The
+// recurrences can run again and give the same mean, after either image and after an interrupted
+// run.
 func TestMirrored(t *testing.T) {
 	d := reference.Open()
 	about := segmenttest.Raters()

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The wider but fainter piece goes; what is joined to the kept one by faint pixels stays, and so
-// does what nobody would see.
+// The wider but fainter piece goes. Pixels that faint pixels join to the kept piece stay, and so do
+// pixels too faint to see.
 func TestOnePiece(t *testing.T) {
 	first := []float32{
 		.9, .2, .6, .05,
@@ -42,8 +42,8 @@ func TestOnePiece(t *testing.T) {
 	assert.Equal(t, second, channel(maps, 1, 2), "nothing above one half")
 }
 
-// Where two discs are seen, as of two eyes side by side, the cup is that of the disc that is kept,
-// and the second level is of the piece of the first.
+// If there are two discs, as of two eyes side by side, the kept cup is in the kept disc. The piece
+// of the second level is in the piece of the first level.
 func TestPiecesOfOneEye(t *testing.T) {
 	outer := []float32{
 		.9, .9, .0, .8,
@@ -74,7 +74,8 @@ func TestPiecesOfOneEye(t *testing.T) {
 	}
 }
 
-// A model of single pieces shows one of each structure in every pass; another shows what it finds.
+// A model of single pieces shows one piece of each structure in every pass. Other models show all
+// pieces.
 func TestSinglePieces(t *testing.T) {
 	most := map[bool]int{}
 	for _, single := range []bool{true, false} {
@@ -93,8 +94,8 @@ func TestSinglePieces(t *testing.T) {
 	assert.Greater(t, most[false], 1, "or this test says little")
 }
 
-// Of a model of independent structures the second is seen outside of the first, and of no other; in
-// the raters' maps too.
+// Only a model of independent structures may have the second structure outside of the first one,
+// also in the raters' maps.
 func TestIndependentStructures(t *testing.T) {
 	for _, independent := range []bool{true, false} {
 		about := segmenttest.Raters()
@@ -115,7 +116,7 @@ func TestIndependentStructures(t *testing.T) {
 	}
 }
 
-// sharpen makes of a faint mask one of black and white.
+// sharpen turns a faint mask into zeros and ones.
 func sharpen(t *testing.T, w *weights.Tensor) {
 	t.Helper()
 	values, err := w.Float32()

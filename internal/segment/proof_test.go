@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The proofs in the manifest are those of the weights beside it, and every device passes; in int8
-// the processor's fundus.
+// The manifest has the proofs of the shipped weights, and every device passes them. Int8 is tested
+// with fundus on the processor.
 func TestProofsOfShippedModels(t *testing.T) {
 	for _, entry := range weights.Shipped().Models {
 		m, err := shipped.Open(entry.Name)
@@ -54,8 +54,7 @@ func difference(t *testing.T, a, b string) (worst float64) {
 	return worst
 }
 
-// A device whose results are probabilities, and wrong in one part of the map, is noticed, and works
-// when it does.
+// A proof notices a device whose probabilities are wrong in one part of the map.
 func TestADeviceThatComputesWronglyIsNoticed(t *testing.T) {
 	m, err := shipped.Open("fundus")
 	require.NoError(t, err)

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Weights without ranges are told what they lack; with those of an image its masks in int8 are
-// close to those in floats.
+// Weights without ranges give an error that says so. With the ranges of an image, its masks in int8
+// are close to its masks in floats.
 func TestInt8(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d gpu.Device) {
 		m := open(t, segmenttest.Raters())
@@ -44,8 +44,8 @@ func TestInt8(t *testing.T) {
 	})
 }
 
-// Int8 weights are floats on the device, where f16 has a largest; and what no precision is asked of
-// computes in f32.
+// Int8 weights become floats on the device, and f16 has a largest number. Without a precision an
+// engine computes in f32.
 func TestPrecisions(t *testing.T) {
 	assert.NoError(t, fitHalf("w", []byte{127, 127}, []float32{1, 515}))
 	assert.ErrorContains(t, fitHalf("w", []byte{127, 127}, []float32{1, 516}), "element 1 of w is 65532, and f16 ends at 65504")

@@ -53,7 +53,7 @@ func photograph(w, h int) *imageio.Image {
 }
 
 // Every device gives the probabilities and masks of the float64 reference, for raters and levels,
-// on a region, whole, and searched for.
+// on a region, on a whole image, and with a search.
 func TestDevicesAgree(t *testing.T) {
 	img := photograph(240, 200)
 	for _, c := range []struct {
@@ -92,8 +92,7 @@ func TestDevicesAgree(t *testing.T) {
 	}
 }
 
-// same holds two maps to the project's measure: probabilities within 2e-3, 99.9 % of the mask's
-// pixels.
+// same requires that probabilities of two maps agree within 2e-3, and 99.9 % of the mask's pixels.
 func same(t *testing.T, want, got []float32) {
 	t.Helper()
 	require.Len(t, got, len(want))
@@ -144,7 +143,7 @@ func TestMapsAreOfTheImageAndOfTheRegion(t *testing.T) {
 		require.Equal(t, 20*30, inside)
 	}
 
-	// Within is the same without what is outside.
+	// Within has the same values, without the outside.
 	part, x, y := r.Within()
 	require.Equal(t, []int{100, 0, 20, 30}, []int{x, y, part.Width, part.Height})
 	for _, maps := range [][2][]float32{{r.Probability(0), part.Probability(0)}, {r.Rater(2, 0), part.Rater(2, 0)}, {r.Disagreement(0), part.Disagreement(0)}} {
@@ -188,8 +187,7 @@ func above(p []float32) (n int) {
 	return n
 }
 
-// The ratio and its interval come from the columns of known masks; a level without disc says
-// nothing.
+// The ratio and its interval come from the columns of known masks. A level without disc is ignored.
 func TestVerticalRatio(t *testing.T) {
 	const s, m, k = 8, 3, 2
 	r := &Result{
@@ -222,7 +220,7 @@ func TestVerticalRatio(t *testing.T) {
 	require.Equal(t, &Ratio{Inner: "cup", Outer: "disc", Value: new(1.), Low: new(.2), High: new(1.)}, r.measure().VerticalRatio, "the mask's own ratio lies in its interval")
 }
 
-// Both formulas against their definitions by enumeration.
+// Both formulas agree with an enumeration by definition.
 func TestDisagreement(t *testing.T) {
 	z := []float64{.9, .6, .1, 0} // levels, with the closing 0
 	pairs := 0.0
@@ -279,8 +277,7 @@ func TestSmallAndGreyImages(t *testing.T) {
 	}
 }
 
-// A model of standardised images does not see how bright and how contrasty an image is; another
-// does.
+// A model of standardised images does not see brightness and contrast. Other models do.
 func TestStandardised(t *testing.T) {
 	img, paler := photograph(100, 80), photograph(100, 80)
 	for i, v := range img.Pix {

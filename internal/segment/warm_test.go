@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// compiler keeps the names of the programs that a device has not been asked for before.
+// compiler keeps the names of the programs that a device prepares for the first time.
 type compiler struct {
 	gpu.Device
 	seen map[*gpu.Program]bool
@@ -33,8 +33,8 @@ func (c *compiler) Prepare(ctx context.Context, programs []*gpu.Program) error {
 	return c.Device.Prepare(ctx, programs)
 }
 
-// What has been compiled while the weights arrived is all that the network needs, in any precision;
-// reading int8 is not of the network.
+// Warm compiles all programs of the network, in any precision. The program that reads int8 weights
+// is not one of them.
 func TestWarm(t *testing.T) {
 	m := open(t, segmenttest.Raters())
 	about := m.Metadata

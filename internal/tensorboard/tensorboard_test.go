@@ -15,8 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// records takes a file apart as TFRecord describes it, and checks both checksums of every record,
-// bit by bit.
+// records splits a file as TFRecord describes it, and checks both checksums of every record.
 func records(t *testing.T, data []byte) (out [][]byte) {
 	t.Helper()
 	unmask := func(b []byte) uint32 {
@@ -36,7 +35,7 @@ func records(t *testing.T, data []byte) (out [][]byte) {
 	return out
 }
 
-// crc32c divides by the polynomial of Castagnoli, as RFC 3720 has it.
+// crc32c divides by the polynomial of Castagnoli (RFC 3720).
 func crc32c(b []byte) uint32 {
 	sum := ^uint32(0)
 	for _, v := range b {
@@ -52,7 +51,7 @@ func crc32c(b []byte) uint32 {
 	return ^sum
 }
 
-// fields takes a message apart: by number, the values in order, as uint64 or []byte.
+// fields returns the values of a message by number, in order, as uint64 or []byte.
 func fields(t *testing.T, b []byte) map[int][]any {
 	t.Helper()
 	out := map[int][]any{}
@@ -88,8 +87,8 @@ func message(t *testing.T, v any) map[int][]any {
 	return fields(t, v.([]byte))
 }
 
-// What is written reads, by the format alone, as what TensorBoard expects: the version first, then
-// the beginning of the run, scalars, a picture.
+// A file has the records that TensorBoard expects: the version first, then the start of the run,
+// scalars, a picture.
 func TestEvents(t *testing.T) {
 	require.Equal(t, uint32(0xe3069283), crc32c([]byte("123456789")), "the check value of CRC-32C")
 	folder := filepath.Join(t.TempDir(), "run", "tensorboard")
@@ -139,7 +138,7 @@ func TestEvents(t *testing.T) {
 	assert.Equal(t, picture.At(2, 1), color.RGBAModel.Convert(decoded.At(2, 1)))
 }
 
-// A run that goes on writes another file, whose name comes after the first one's.
+// A resumed run writes another file, whose name comes after the first one's.
 func TestFilesAreInOrder(t *testing.T) {
 	folder := t.TempDir()
 	for step := range 3 {

@@ -29,7 +29,7 @@ func modelSpecs(t *testing.T, config string) (specs []weights.Spec) {
 	return specs
 }
 
-// dictOf makes a state dict of names and shapes, element i of a tensor being i.
+// dictOf makes a state dict of names and shapes. Element i of a tensor is i.
 func dictOf(shapes map[string][]int) *weights.File {
 	f := &weights.File{}
 	for name, shape := range shapes {
@@ -46,7 +46,7 @@ func dictOf(shapes map[string][]int) *weights.File {
 	return f
 }
 
-// golden is what PyTorch has computed (testdata/resnet.py): the state dict and the rest.
+// golden has a state dict and the results of PyTorch for it (testdata/resnet.py).
 func golden(t *testing.T) (dict *weights.File, values func(name string) []float32) {
 	t.Helper()
 	file, err := Open("testdata/resnet.safetensors")
@@ -65,8 +65,8 @@ func golden(t *testing.T) (dict *weights.File, values func(name string) []float3
 	}
 }
 
-// encode computes e0 and e4 of the image x (S, S, 3), normalised, with what was taken; channels
-// first, as PyTorch gives them.
+// encode computes e0 and e4 of the normalised image x (S, S, 3) with imported weights. The results
+// are channels first, like PyTorch's.
 func encode(t *testing.T, taken *weights.File, x []float32, side int) (e0, e4 []float32) {
 	t.Helper()
 	c, err := model.NewConfig("tiny", 3, 2)
@@ -100,8 +100,8 @@ func encode(t *testing.T, taken *weights.File, x []float32, side int) (e0, e4 []
 	return first(read[0], c.Stem), first(read[1], c.Widths[3])
 }
 
-// A ResNet computes here what it does in PyTorch: all of it where images are normalised as ours,
-// and its first layer, away from the border, where they are as torchvision wants them.
+// A ResNet gives the results of PyTorch: all of them with our normalisation of images, and with
+// torchvision's those of the first layer, away from the border.
 func TestResNetIsThatOfPyTorch(t *testing.T) {
 	const side, half, stem = 64, 32, 8
 	dict, values := golden(t)
@@ -135,7 +135,7 @@ func TestResNetIsThatOfPyTorch(t *testing.T) {
 	assert.Len(t, e0, stem*half*half)
 }
 
-// Every kind of layer finds its place, element for element, by its definition in PyTorch.
+// Every element of every kind of layer comes to its place, by PyTorch's definition.
 func TestLayouts(t *testing.T) {
 	specs := []weights.Spec{
 		{Name: "encoder.conv1.weight", Shape: []int{7, 5, 3, 4}},              // (kh, kw, in, out)
@@ -199,7 +199,7 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
-// What does not fit is named, with what would; of hundreds the first few.
+// The error names the tensors that do not fit and the shapes that would; of hundreds the first few.
 func TestMismatches(t *testing.T) {
 	dict, _ := golden(t)
 	resnet, err := FindMap("resnet")
@@ -230,7 +230,7 @@ func TestMismatches(t *testing.T) {
 	assert.ErrorContains(t, err, "encoder.bn1.running_mean")
 }
 
-// Of several rules the longest counts; a file of them is read strictly.
+// Of several rules the longest counts. A file of rules is read strictly.
 func TestMaps(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "map.json")
 	write := func(text string) { require.NoError(t, os.WriteFile(path, []byte(text), 0o644)) }
@@ -259,7 +259,7 @@ func TestMaps(t *testing.T) {
 	assert.ErrorContains(t, err, "neither resnet nor same")
 }
 
-// What torch.save writes is refused with what to do; so is what is no file of weights.
+// A file of torch.save is refused with an explanation, and so is a file without weights.
 func TestOpen(t *testing.T) {
 	for content, want := range map[string]string{"PK\x03\x04archive/data.pkl": "safetensors.torch.save_file", "text": "not a valid safetensors file"} {
 		path := filepath.Join(t.TempDir(), "model.pt")

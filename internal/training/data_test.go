@@ -14,8 +14,9 @@ import (
 	"mrprism/model"
 )
 
-// Files that cannot be read, by their header or by their pixels, end a run before its first step, every one named. Where they are to be
-// skipped, the run is that on a folder without them, but for what is held out, which stays so.
+// Files with a bad header or bad pixels end a run before its first step, and the error names all of
+// them. With SkipBad the run is that of a folder without them, except that the held-out images do
+// not change.
 func TestSkipBad(t *testing.T) {
 	data := writeData(t, 7) // case0004 is held out
 	header := filepath.Join(data, "images", "case0000.png")
@@ -57,7 +58,7 @@ func TestSkipBad(t *testing.T) {
 	require.ErrorContains(t, err, "none of the images")
 }
 
-// What a step is given is what the engine gives the network at inference, image by image.
+// A training step normalises each image as the engine does at inference.
 func TestNormalise(t *testing.T) {
 	o := Options{Batch: 2}
 	b := model.Batch{X: []float32{0.25, 0.5, 0.75, 0.2, 0.2, 0.8}}
@@ -84,8 +85,8 @@ func TestAnyOrientation(t *testing.T) {
 	assert.Equal(t, []float64{0.05, 0.3, 0.7}, []float64{bent.Elastic, bent.Grain, bent.Swell})
 }
 
-// Images of -also are learned from beside the data set's own, of which each is seen once an epoch;
-// folders may have raters of their own.
+// Training also uses the images of -also, whose folders may have other raters. An epoch sees each
+// image of the data set once.
 func TestAlso(t *testing.T) {
 	o := options(t, writeData(t, 6)) // one is held out
 	alone, _, err := resume(t, o)

@@ -24,7 +24,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// resume opens a run that is to go on, and keeps what it says.
+// resume resumes a run, and keeps its notes.
 func resume(t *testing.T, o Options) (trainer *Trainer, notes []string, err error) {
 	t.Helper()
 	o.Note = func(s string) { notes = append(notes, s) }
@@ -46,7 +46,8 @@ func TestThePreviousCheckpointIsKept(t *testing.T) {
 	assert.Len(t, entries, 4, "two checkpoints, two exports and nothing temporary")
 }
 
-// Where the folder cannot be forced to disk the new checkpoint is there nevertheless: it is kept, with hard links and without, and the message says so.
+// If the folder cannot be forced to disk, the new checkpoint is kept, with hard links and without,
+// and the error says so.
 func TestAFolderThatCannotBeSynced(t *testing.T) {
 	defer func() { disk.Fault = nil }()
 	fail := func(path string, links bool, err error) {
@@ -99,8 +100,8 @@ func TestAFolderThatCannotBeSynced(t *testing.T) {
 	assert.Equal(t, 0, Saved(o.Out))
 }
 
-// Whatever happened to the checkpoint, the run goes on from the previous one, says so and ends as if nothing had been; the previous
-// one is not given up for the damaged one.
+// If the checkpoint is damaged, a run resumes from the previous one, says so, and ends with the
+// same bytes. The damaged checkpoint does not replace the previous one.
 func TestADamagedCheckpoint(t *testing.T) {
 	data, files := finished(t)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -160,7 +161,7 @@ func TestADamagedCheckpoint(t *testing.T) {
 	})
 }
 
-// A data folder that has changed would change the order and the length of the run.
+// A changed data folder is refused: it would change the order and the length of the run.
 func TestOtherImagesAreRefused(t *testing.T) {
 	o := resumable(t)
 	rename := func(from, to string) {
@@ -178,7 +179,7 @@ func TestOtherImagesAreRefused(t *testing.T) {
 	require.ErrorContains(t, err, "other images than when it was written (then 4 images")
 }
 
-// Another version of the program may go on, and says so.
+// Another version of the program may resume a run, and says so.
 func TestAnotherVersionGoesOn(t *testing.T) {
 	o := resumable(t)
 	o.Commit = "later"
@@ -198,7 +199,8 @@ func TestAnotherRunIsNotWrittenOver(t *testing.T) {
 	requireUntouched(t, before, o.Out)
 }
 
-// Two processes would write over each other's checkpoints: while one has a folder, neither a new run nor a resumed one gets it.
+// While a process has a folder, neither a new nor a resumed run gets it: they would overwrite their
+// checkpoints.
 func TestOneRunAFolder(t *testing.T) {
 	data, _ := finished(t)
 	o := options(t, data)
@@ -215,7 +217,7 @@ func TestOneRunAFolder(t *testing.T) {
 	second.Close()
 }
 
-// What is not there is not resumed, and no empty folder is left that looks like a run.
+// A missing run is not resumed, and leaves no empty folder.
 func TestNothingToResume(t *testing.T) {
 	o := resumable(t)
 	o.Out = filepath.Join(t.TempDir(), "mistyped")
@@ -227,7 +229,7 @@ func TestNothingToResume(t *testing.T) {
 	require.ErrorContains(t, err, "nothing to resume: no "+filepath.Join(o.Out, Checkpoint))
 }
 
-// requireUntouched wants a folder to be as it was.
+// requireUntouched requires that a folder has not changed.
 func requireUntouched(t *testing.T, before map[string][]byte, folder string) {
 	t.Helper()
 	require.True(t, maps.EqualFunc(before, results(t, folder), bytes.Equal), "%s was changed", folder)
@@ -244,7 +246,8 @@ func poison(t *testing.T, trainer *Trainer, name string, value float32) {
 	require.NoError(t, trainer.set.Write(v, values[0]))
 }
 
-// A loss that is not a number stops the run with the items named; the last good checkpoint stays, and the message says how to go on.
+// A loss that is NaN stops the run and names the images. The last good checkpoint stays, and the
+// error says how to go on.
 func TestALossThatIsNotANumber(t *testing.T) {
 	data, _ := finished(t)
 	o := options(t, data)
@@ -272,7 +275,8 @@ func TestALossThatIsNotANumber(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Nor is a state saved that is not finite while the loss still is one: a NaN in a moment, or in a weight behind a ReLU that swallows it.
+// A state that is not finite is not saved either, even if the loss is finite: a NaN in a moment, or
+// in a weight before a ReLU.
 func TestAStateThatIsNotFinite(t *testing.T) {
 	for name, value := range map[string]float64{"adam.v.encoder.conv1.weight": math.Inf(1), "average.conp.head.bias": math.NaN()} {
 		o := resumable(t)
@@ -288,7 +292,7 @@ func TestAStateThatIsNotFinite(t *testing.T) {
 	}
 }
 
-// Everything that is wrong with the data is listed at once, each file by name, before a folder is made.
+// One error lists all bad files by name, before a folder is made.
 func TestFaultyData(t *testing.T) {
 	data := writeData(t, 6)
 	mask := func(rater, class, name string) string {
@@ -313,7 +317,7 @@ func TestFaultyData(t *testing.T) {
 	assert.ErrorContains(t, err, mask("ann", "cup", "nobody"))
 	assert.NoDirExists(t, o.Out)
 
-	// what can be seen only by reading the pictures
+	// faults that only reading the pictures shows
 	require.NoError(t, os.WriteFile(filepath.Join(data, "images", "case0000.png"), large, 0o644))
 	require.NoError(t, os.Remove(mask("ann", "cup", "nobody")))
 	_, err = New(t.Context(), reference.Open(), o, nil)
@@ -333,7 +337,7 @@ func TestFaultyData(t *testing.T) {
 	assert.ErrorContains(t, err, filepath.Join(data, "nowhere"))
 }
 
-// Labels that are missing are no fault: the run trains on the others.
+// Missing labels are not a fault: the run trains on the others.
 func TestMissingLabels(t *testing.T) {
 	data := writeData(t, 5)
 	for _, name := range []string{"case0000", "case0001", "case0003"} {
@@ -347,7 +351,8 @@ func TestMissingLabels(t *testing.T) {
 	require.NoError(t, trainer.Run(t.Context(), func(r Report) { require.False(t, math.IsNaN(r.Loss)) }))
 }
 
-// A folder that cannot be written to is refused before any image is read; one that fails later leaves the old checkpoint.
+// A folder that cannot be written to is refused before any image is read. If writing fails later,
+// the old checkpoint stays.
 func TestAFolderThatCannotBeWritten(t *testing.T) {
 	data, _ := finished(t)
 	file := filepath.Join(t.TempDir(), "file")
@@ -378,7 +383,7 @@ func TestAFolderThatCannotBeWritten(t *testing.T) {
 	assert.True(t, string(before["eyes.safetensors"]) == string(after["eyes.safetensors"]))
 }
 
-// Told to stop before the first step, a run saves its start, and goes on from there.
+// A run that is stopped before its first step saves its start, and can be resumed.
 func TestStoppedBeforeTheFirstStep(t *testing.T) {
 	data, files := finished(t)
 	o := options(t, data)
@@ -394,7 +399,7 @@ func TestStoppedBeforeTheFirstStep(t *testing.T) {
 	require.True(t, string(results(t, o.Out)[Checkpoint]) == string(files[Checkpoint]))
 }
 
-// failing is a device whose runs fail from a given one on.
+// failing is a device whose runs fail from a given number on.
 type failing struct {
 	gpu.Device
 	left int
@@ -408,7 +413,8 @@ func (f *failing) Run(ctx context.Context, r ...gpu.Recording) error {
 	return f.Device.Run(ctx, r...)
 }
 
-// An error of the device passes as it is, with the step, and nothing that was saved is touched.
+// An error of the device is returned with the number of the step, and the saved files do not
+// change.
 func TestADeviceThatFails(t *testing.T) {
 	data, files := finished(t)
 	for _, fault := range []error{gpu.ErrLost, gpu.ErrOutOfMemory, gpu.ErrValidation} {
@@ -429,7 +435,7 @@ func TestADeviceThatFails(t *testing.T) {
 	}
 }
 
-// The whole state is what decides a step: no variable but those passed between plans is left out of a checkpoint.
+// A checkpoint has all variables that decide a step: all except those passed between plans.
 func TestTheStateIsWhole(t *testing.T) {
 	o := resumable(t)
 	trainer, _, err := resume(t, o)

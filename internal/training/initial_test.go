@@ -17,7 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A run starts from a state dict of PyTorch: what that has is taken, all else is what the seed draws, and is told.
+// A run starts from a state dict of PyTorch. Variables that it lacks get random values, and a note
+// names them.
 func TestInitFromPyTorch(t *testing.T) {
 	data, _ := finished(t)
 	folder := t.TempDir()
@@ -82,7 +83,8 @@ func TestInitFromPyTorch(t *testing.T) {
 	require.Error(t, err)
 }
 
-// A model of two raters begins one of three: what depends on their number is what the seed draws, and is told; all else is the model's.
+// A run with three raters starts from a model of two. Variables that depend on the number get
+// random values, and a note names them.
 func TestInitOfOtherRaters(t *testing.T) {
 	_, files := finished(t)
 	scenario := synthetic.Scenario{Name: "three", Raters: []synthetic.Rater{{Name: "ann", Noise: 0.05}, {Name: "bob", Noise: 0.05}, {Name: "eve", Noise: 0.05}}}

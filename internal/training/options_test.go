@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A run goes on with the options it began with; others are refused, each named with both values.
+// A resumed run needs its options. Other options are refused, and the error has both values of
+// each.
 func TestOtherOptionsAreRefused(t *testing.T) {
 	had, _ := finished(t)
 	elsewhere := writeData(t, 5)
@@ -57,7 +58,7 @@ func TestOtherOptionsAreRefused(t *testing.T) {
 	}
 }
 
-// A checkpoint of this version can be read by the next: what is compared may not change while runs are under way.
+// The next version must resume checkpoints of this one: the fingerprint may not change.
 func TestFingerprint(t *testing.T) {
 	o := options(t, "a")
 	o.Data, o.Anchor = []string{"a", "b"}, "disc"

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Pictures come evenly over the run, hold what the network saw and made, and change nothing that it computes.
+// Pictures come evenly over the run, show the network's input and masks, and do not change the run.
 func TestPictures(t *testing.T) {
 	data, files := finished(t)
 	o := options(t, data)

@@ -56,7 +56,7 @@ func TestScaling(t *testing.T) {
 	}
 }
 
-// curve is a run's losses; begun, if not nil, sees the trainer before it runs.
+// curve is a run's losses. begun, if not nil, gets the trainer before it runs.
 func curve(t *testing.T, d gpu.Device, o Options, begun func(*Trainer)) (reports []Report) {
 	t.Helper()
 	trainer, err := New(t.Context(), d, o, nil)
@@ -69,7 +69,8 @@ func curve(t *testing.T, d gpu.Device, o Options, begun func(*Trainer)) (reports
 	return reports
 }
 
-// In f16 the loss follows the curve of f32, with all that goes with it; and what does not have f16 refuses it before any image is read.
+// In f16 the loss follows the curve of f32, with all options. A device without f16 refuses it
+// before any image is read.
 func TestMixedPrecisionFollowsF32(t *testing.T) {
 	data := writeData(t, 9)
 	gputest.Each(t, func(t *testing.T, d gpu.Device) {
@@ -96,8 +97,8 @@ func TestMixedPrecisionFollowsF32(t *testing.T) {
 	})
 }
 
-// A scale far too large is halved until gradients fit, and then the run goes as any; what was skipped changed no parameter. Stopped in the midst and
-// resumed, it ends with the very bytes of a run that was not, and it is not resumed in f32.
+// A scale far too large is halved until gradients fit. Skipped steps change no parameter. A stopped
+// and resumed run ends with the bytes of one that is not stopped, and it cannot be resumed in f32.
 func TestLossScaleRecovers(t *testing.T) {
 	data := writeData(t, 5)
 	gputest.Each(t, func(t *testing.T, d gpu.Device) {

@@ -34,8 +34,9 @@ func (c *counting) Record(commands []gpu.Command) (gpu.Recording, error) {
 	return c.Device.Record(commands)
 }
 
-// A step makes nothing on the device, and nothing in Go that stays. What it makes in Go and forgets is the batch in the device's bytes and, for each
-// of its thousands of commands, at most the arguments of the few calls that encode it (purego keeps them where the collector sees them).
+// A step allocates nothing on the device, and nothing in Go that stays. It allocates for a short
+// time the batch in the device's bytes and, for each of thousands of commands, at most the
+// arguments of the calls that encode it (purego keeps them in Go's memory).
 func TestStepsMakeNothingThatStays(t *testing.T) {
 	const (
 		steps            = 4

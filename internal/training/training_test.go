@@ -22,7 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// writeData makes a data set of two raters and so many images of 64×64 pixels.
+// writeData makes a data set of two raters and the given number of images of 64×64 pixels.
 func writeData(t *testing.T, images int) string {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "eyes")
@@ -31,7 +31,8 @@ func writeData(t *testing.T, images int) string {
 	return folder
 }
 
-// options are those of a run of four steps: four images to train on (every fifth is held out), two a step, two epochs.
+// options are for a run of four steps: two epochs of four images, two in a step. Every fifth image
+// is held out.
 func options(t *testing.T, data string) Options {
 	t.Helper()
 	r, err := model.NewRecipe("default")
@@ -42,7 +43,7 @@ func options(t *testing.T, data string) Options {
 	}
 }
 
-// train runs until it is done or so many steps are done, as if Ctrl-C had come then.
+// train runs to the end, or for a number of steps as if Ctrl-C came then.
 func train(t *testing.T, d gpu.Device, o Options, until int) {
 	t.Helper()
 	trainer, err := New(t.Context(), d, o, nil)
@@ -64,7 +65,7 @@ func train(t *testing.T, d gpu.Device, o Options, until int) {
 	require.Equal(t, trainer.Steps(), trainer.Done())
 }
 
-// results are a run's files but its log, by name.
+// results are a run's files without its log, by name.
 func results(t *testing.T, folder string) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
@@ -88,7 +89,7 @@ func requireSame(t *testing.T, want, got string) {
 	}
 }
 
-// finished is a run of four steps on the reference, saved after each, made once for all tests that look at one.
+// finished is a run of four steps on the reference, saved after each. All tests share it.
 func finished(t *testing.T) (data string, files map[string][]byte) {
 	t.Helper()
 	made.once.Do(func() {
@@ -147,7 +148,7 @@ func stepOf(t *testing.T, path string) string {
 	return file.Metadata["step"]
 }
 
-// A run that is stopped twice ends with the very bytes of one that was not, on every device.
+// A run that is stopped twice ends with the bytes of a run that is not, on every device.
 func TestResumeIsBitExact(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d gpu.Device) {
 		data := writeData(t, 5)
@@ -161,7 +162,7 @@ func TestResumeIsBitExact(t *testing.T) {
 	})
 }
 
-// The same with everything that a recipe can ask for.
+// So does a run with all options of a recipe.
 func TestResumeOfAnElaborateRecipe(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d gpu.Device) {
 		data := writeData(t, 9)
@@ -193,7 +194,7 @@ func TestResumeOfAnElaborateRecipe(t *testing.T) {
 	})
 }
 
-// The same where the run stops between two phases and in the second, at another image side.
+// So does a run that stops between two phases and in the second one, at another image side.
 func TestResumeAcrossPhases(t *testing.T) {
 	data := writeData(t, 5)
 	straight, stopped := options(t, data), options(t, data)
@@ -234,7 +235,8 @@ func TestLossFalls(t *testing.T) {
 		if first == nil {
 			first, firstDevice = curve, d.Info().Backend
 		}
-		// Adam's first steps are signs of gradients, which rounding turns over where they are next to nothing
+		// Adam's first steps are signs of gradients, which rounding turns over where they are next to
+		// nothing
 		for i := range 6 {
 			assert.InEpsilon(t, first[i], curve[i], 0.01, "step %d, beside %s", i+1, firstDevice)
 		}
@@ -249,7 +251,7 @@ func mean(x []float64) float64 {
 	return sum / float64(len(x))
 }
 
-// What a run exports opens as any model does and has every variable of the network, under every recipe.
+// Under every recipe a run exports a model that opens and has every variable of the network.
 func TestExports(t *testing.T) {
 	data, files := finished(t)
 	check := func(files map[string][]byte, recipe string) {
@@ -283,7 +285,8 @@ func TestExports(t *testing.T) {
 	}
 }
 
-// Training starts from a model's weights, quantized or not; those of another network are refused by name.
+// Training starts from a model's weights, quantized or not. It refuses weights of another network
+// by name.
 func TestInit(t *testing.T) {
 	data, files := finished(t)
 	for _, name := range []string{"eyes.safetensors", "eyes.f32.safetensors"} {
@@ -323,7 +326,8 @@ func TestInit(t *testing.T) {
 	assert.NoDirExists(t, o.Out, "nothing is left of a run that could not begin")
 }
 
-// A data set of agreement levels is trained without shuffles and with equal weights, and its model says what its raters are (PAPER.md §3.13).
+// Training on agreement levels has no shuffles and equal weights, and the model says that its
+// raters are levels (PAPER.md §3.13).
 func TestAgreementLevels(t *testing.T) {
 	data := writeData(t, 5)
 	path := filepath.Join(data, "dataset.json")
@@ -349,7 +353,7 @@ func TestAgreementLevels(t *testing.T) {
 	assert.Equal(t, "disc", m.Metadata.Anchor)
 }
 
-// Structures that do not lie inside one another are not kept so by the model.
+// The model does not nest structures that raters did not nest.
 func TestIndependentStructures(t *testing.T) {
 	data := writeData(t, 5)
 	path := filepath.Join(data, "dataset.json")
@@ -404,7 +408,7 @@ func (s *small) Allocate(ctx context.Context, specs []gpu.BufferSpec) ([]gpu.Buf
 	return s.Device.Allocate(ctx, specs)
 }
 
-// Too little memory for a step is said before the first one, with what to do.
+// Too little memory for a step is an error before the first step, and the error says what to do.
 func TestOutOfMemory(t *testing.T) {
 	data, _ := finished(t)
 	trainer, err := New(t.Context(), &small{Device: reference.Open()}, options(t, data), nil)

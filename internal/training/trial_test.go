@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// metered is a device that sums up the memory asked for.
+// metered is a device that sums up the allocated memory.
 type metered struct {
 	gpu.Device
 	bytes int64
@@ -26,7 +26,7 @@ func (m *metered) Allocate(ctx context.Context, specs []gpu.BufferSpec) ([]gpu.B
 	return m.Device.Allocate(ctx, specs)
 }
 
-// What a trial says of memory is what the run then asks for, within a tenth, on every device; nothing is written.
+// A trial predicts the memory of the run within a tenth, on every device, and writes nothing.
 func TestTry(t *testing.T) {
 	data, _ := finished(t)
 	gputest.Each(t, func(t *testing.T, device gpu.Device) {
@@ -78,7 +78,7 @@ func TestTryPhases(t *testing.T) {
 	assert.NoDirExists(t, o.Out)
 }
 
-// A trial that is interrupted while it waits for data ends with that.
+// A trial that is cancelled while it waits for data returns the context's error.
 func TestTryInterrupted(t *testing.T) {
 	data, _ := finished(t)
 	o := options(t, data)

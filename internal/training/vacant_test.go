@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A run that is done is not written over because its checkpoints were deleted to make room; the best export alone is of one that never saved.
+// A new run does not overwrite a finished run whose checkpoints were deleted. A folder with only
+// the best export is of a run that never saved.
 func TestAFinishedRunIsNotWrittenOver(t *testing.T) {
 	data, files := finished(t)
 	for _, name := range []string{"eyes.safetensors", "eyes.f32.safetensors"} {
@@ -27,7 +28,7 @@ func TestAFinishedRunIsNotWrittenOver(t *testing.T) {
 	}
 }
 
-// A run that ends while another reads what there is to learn from is not written over by that one.
+// A run does not overwrite another one that ended while it read its images.
 func TestARunThatEndsMeanwhile(t *testing.T) {
 	data, files := finished(t)
 	o := options(t, data)
@@ -44,7 +45,7 @@ func TestARunThatEndsMeanwhile(t *testing.T) {
 	require.NoError(t, held.Close())
 }
 
-// A run that goes on elsewhere than it was computed says so.
+// A run that is resumed on another device says so.
 func TestAnotherDeviceIsTold(t *testing.T) {
 	o := resumable(t)
 	_, notes, err := resume(t, o)
@@ -67,7 +68,7 @@ func TestAnotherDeviceIsTold(t *testing.T) {
 	assert.Contains(t, notes[0], "was computed on NVIDIA H200 [dawn, discrete GPU], 580.1, and the run resumes on Go float64 [reference")
 }
 
-// Weights that were trained on images of another normalisation begin a run, which is told.
+// A run may start from weights of another normalisation, and a note says so.
 func TestInitOfAnotherNormalisation(t *testing.T) {
 	data, files := finished(t)
 	o := options(t, data)

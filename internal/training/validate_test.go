@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The folds part the images, whatever their order, and an image that is in two folders is on one side in both.
+// The order of images does not matter to the folds, and an image in two folders is in one fold.
 func TestSplit(t *testing.T) {
 	var cases []dataset.Case
 	for _, folder := range []string{"crops", "photographs"} {
@@ -65,7 +65,7 @@ func TestParseFold(t *testing.T) {
 	}
 }
 
-// scored are the options of a run with one of its four images set aside: three steps in an epoch of two, two epochs.
+// scored are the options of a run with one of its four images set aside: two epochs.
 func scored(t *testing.T, data string) Options {
 	t.Helper()
 	o := options(t, data)
@@ -73,7 +73,8 @@ func scored(t *testing.T, data string) Options {
 	return o
 }
 
-// The score after an epoch is that of the model which is exported then; stopped anywhere, a run comes to the same scores and files.
+// The score after an epoch is the score of the model exported then. A run that is stopped anywhere
+// comes to the same scores and files.
 func TestScores(t *testing.T) {
 	data, _ := finished(t)
 	gputest.Each(t, func(t *testing.T, d gpu.Device) {
@@ -143,7 +144,8 @@ func TestScoresNow(t *testing.T) {
 	}
 }
 
-// oneEpoch trains one at 64² and gives its score. The trainer is closed when the test ends.
+// oneEpoch trains one epoch at 64² and returns its score. The trainer is closed when the test
+// ends.
 func oneEpoch(t *testing.T, o Options) (*Trainer, float64) {
 	t.Helper()
 	o.Phases = []Phase{{64, 1}}
@@ -156,7 +158,7 @@ func oneEpoch(t *testing.T, o Options) (*Trainer, float64) {
 	return trainer, *score
 }
 
-// Weights that never learned to feed back are scored by Rec0.
+// A baseline is scored by Rec0.
 func TestScoresWithoutRecurrence(t *testing.T) {
 	data, _ := finished(t)
 	for name, want := range map[string]int{"default": segment.DefaultRecurrences, "unsteered": segment.DefaultRecurrences, "paper": segment.DefaultRecurrences, "baseline": 0, "one-pass": 0, "bce": 0} {
@@ -183,7 +185,8 @@ func TestScoresWithoutRecurrence(t *testing.T) {
 	assert.NotEqual(t, dice(segment.DefaultRecurrences), score, "otherwise this test shows nothing")
 }
 
-// Incomplete agreement levels are not counted as votes: they are scored by nothing, and where there is nothing else, that is said before the first step.
+// Incomplete agreement levels are not votes, and are not scored. If there is nothing else, New
+// returns an error.
 func TestScoresOfIncompleteLevels(t *testing.T) {
 	data := writeData(t, 5)
 	path := filepath.Join(data, "dataset.json")
@@ -207,7 +210,7 @@ func TestScoresOfIncompleteLevels(t *testing.T) {
 	require.ErrorContains(t, err, "the images set aside to score by (1) all lack masks of an agreement level")
 }
 
-// A run whose scores do not get better ends when patience does, and is then done.
+// A run whose scores do not get better ends when patience is out.
 func TestPatience(t *testing.T) {
 	data, _ := finished(t)
 	o := scored(t, data)
@@ -230,7 +233,7 @@ func TestPatience(t *testing.T) {
 	require.NoError(t, again.Run(t.Context(), func(Report) { t.Error("a step was taken") }))
 }
 
-// Too few images to set one aside, or to learn from one, is said before they are read.
+// Too few images to set aside, or to learn from, is an error before they are read.
 func TestNothingAside(t *testing.T) {
 	data, _ := finished(t)
 	for _, change := range []func(*Options){func(o *Options) { o.Validate = 0.1 }, func(o *Options) { o.Fold = Fold{5, 5} }} {

@@ -54,7 +54,7 @@ func TestDistance(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// A fit's own looks are nearer to it than to fits without them. A look's twin is of its part.
+// A fit's own looks are nearer to it than to fits without them. Twins of a look share its part.
 func TestUnseen(t *testing.T) {
 	looks := cloud(24, 4)
 	f, _ := NewFeatures(looks)
@@ -77,7 +77,7 @@ func TestUnseen(t *testing.T) {
 	assert.Greater(t, unseen, 1.05*seen)
 }
 
-// results draws right results of a kind, and with wrong ones that are fainter and elsewhere.
+// results draws right results, and wrong ones that are fainter and in other places.
 func results(n int, seed uint64, wrong bool) (references []Reference) {
 	r := rand.New(rand.NewPCG(seed, 2))
 	for i, look := range cloud(n, seed) {
@@ -127,8 +127,8 @@ func TestFitAndJudge(t *testing.T) {
 	assert.Equal(t, known, again, "to the bit")
 }
 
-// Without wrong results all evidence weighs the same: each alone is enough, to the side that
-// counts.
+// Without wrong results all evidence has the same weight: each one alone is enough, on the side
+// that counts.
 func TestJudgeByEachEvidence(t *testing.T) {
 	known := Fit(results(300, 6, false))
 	judge := func(change func(Figures)) []string {
@@ -152,7 +152,7 @@ func TestJudgeByEachEvidence(t *testing.T) {
 	}
 }
 
-// drawn is images whose pixels of probability p raters mark as vote says, in four parts.
+// drawn is images in four parts. vote says how raters mark pixels of probability p.
 func drawn(pixels int, vote func(p float64) float64) (images []*Pixels) {
 	r := rand.New(rand.NewPCG(9, 1))
 	for i := range 8 {
@@ -193,8 +193,8 @@ func TestMap(t *testing.T) {
 	require.False(t, ok, "there is nothing to gain")
 }
 
-// Raters who all agree on what the network is unsure of make it too sure or not sure enough, and
-// its masks are right as they are: calibration would cost them more than it may.
+// If all raters agree where the network is unsure, its masks are right and its probabilities are
+// not: a map would cost the masks more than NewMap allows.
 func TestMapHeedsSoftDice(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
 	images := drawn(25_000, func(p float64) float64 {
@@ -217,8 +217,8 @@ func TestMapHeedsSoftDice(t *testing.T) {
 	}
 }
 
-// A map learns nothing from what is faint: neither from what nobody has marked, of which there is
-// much, nor from what somebody has, which alone would say that all of it is marked.
+// A map ignores faint pixels. There are many that nobody marked, and the marked ones alone would
+// say that all faint pixels are marked.
 func TestFaintPixelsDoNotCount(t *testing.T) {
 	image := &Pixels{}
 	for i := range 6000 {
