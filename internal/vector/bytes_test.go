@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// randomBytes are from -127 to 127, both ends among them.
+// randomBytes are from -127 to 127, and contain both.
 func randomBytes(n int, seed uint64) []int8 {
 	r, out := rand.New(rand.NewPCG(seed, 1)), make([]int8, n)
 	for i := range out {
@@ -31,7 +31,8 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// multiplyBytes compares products, of a left factor that may be below 0 or not, with plain sums.
+// multiplyBytes compares products with plain sums, with and without negative elements of the left
+// factor.
 func multiplyBytes(t *testing.T, l *Level, negative bool) {
 	for _, s := range []struct{ lines, rows, parts, k, n int }{
 		{1, 1, 1, 4, 4}, {1, 13, 1, 64, 36}, {3, 25, 3, 2304, 33}, {2, 7, 2, 8, 100}, {0, 1, 1, 4, 4}, {5, 4, 4, 16, 8},
@@ -83,7 +84,7 @@ func TestToFixed(t *testing.T) {
 	}
 }
 
-// finishes are what may be added, to sums that reach all ends.
+// finishes have all combinations of terms, and sums that reach both limits.
 func finishes(columns int) (all []IntegerFinish) {
 	r, n := rand.New(rand.NewPCG(3, 1)), WholeColumns(columns)
 	f := IntegerFinish{Shift: 1, By: make([]float32, n), Start: make([]float32, n), ResidualBy: make([]float32, n), ShortcutBy: make([]float32, n), FixedStart: make([]int32, n)}
@@ -98,7 +99,7 @@ func finishes(columns int) (all []IntegerFinish) {
 	return []IntegerFinish{f, f2}
 }
 
-// Every level gives the int8 of plain Go to the bit, and floats but for rounding.
+// Every level gives the int8 of plain Go to the bit, and its floats up to rounding.
 func TestIntegerFinish(t *testing.T) {
 	const rows, first = 3, 4
 	for _, columns := range []int{4, 8, 12, 16, 36, 60} {

@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Lengths with and without a rest.
+// Lengths that fill vectors, and lengths that do not.
 var lengths = []int{1, 7, 8, 16, 21}
 
-// elementwise compares what a function makes of slices with what it is to make of each element.
+// elementwise compares the results of a function of slices with the expected value of each element.
 func elementwise(t *testing.T, do func(y, a, b []float32), want func(y, a, b float64) float64) {
 	t.Helper()
 	asLevels(t, func(l *Level) {
@@ -159,7 +159,7 @@ func TestLog(t *testing.T) {
 	})
 }
 
-// A network that has gone wrong must not look right: what is no number stays none.
+// A NaN stays: a network that has gone wrong must not look right.
 func TestNaNStays(t *testing.T) {
 	for name, do := range map[string]func(x []float32){
 		"ReLU": ReLU, "Sigmoid": Sigmoid, "GELU": GELU, "Exp": func(x []float32) { Exp(x, 1, 0) },

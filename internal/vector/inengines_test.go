@@ -50,7 +50,7 @@ func TestInNode(t *testing.T) {
 	})
 }
 
-// needsNode skips the test where there is none, or fails where CI=true.
+// needsNode skips the test without Node, or fails with CI=true.
 func needsNode(t *testing.T) string {
 	path, err := exec.LookPath("node")
 	if err != nil && os.Getenv("CI") == "true" {

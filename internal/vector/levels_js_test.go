@@ -31,7 +31,7 @@ func system() uint64 {
 	return m.Sys
 }
 
-// The modules see memory that the program gets only after they were made.
+// The modules see memory that the program gets after their compilation.
 func TestMemoryGrows(t *testing.T) {
 	const rows, k, n = 5, 300, 24
 	a, w := random(rows*k, 1), random(k*n, 2)

@@ -46,7 +46,7 @@ func testPanels(t *testing.T, rows int) {
 	})
 }
 
-// A score that is no number makes a weight that is none, and a total; small ones make nothing.
+// A NaN score gives a NaN weight and a NaN total. Very small scores give 0.
 func TestExpPanelsAtTheEnds(t *testing.T) {
 	asLevels(t, func(l *Level) {
 		n := Columns()

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// crewOrSkip gives the threads, which the browser starts while the program waits.
+// crewOrSkip returns the crew. The browser starts the threads while the program waits.
 func crewOrSkip(t *testing.T) *Crew {
 	if !js.Global().Get("crossOriginIsolated").Truthy() {
 		require.Nil(t, TakeCrew(), "memory is the program's own")
@@ -31,7 +31,7 @@ func crewOrSkip(t *testing.T) *Crew {
 	return c
 }
 
-// panel computes what attention does of one panel, and a product of several lines on top.
+// panel computes attention on one panel, and a product of several lines.
 type panel struct{ x, right, sums, most, shift, total []float32 }
 
 const panelKeys, panelWidth = 600, 24
@@ -52,8 +52,8 @@ func (p *panel) compute(c *Calls) {
 	c.ExpColumns(p.sums, .5, p.shift, p.total)
 }
 
-// Threads compute what the program computes, to the bit, at every level and in memory that came
-// after they did.
+// Threads give the bits of the program, at every level, also in memory that is newer than the
+// threads.
 func TestCrew(t *testing.T) {
 	c := crewOrSkip(t)
 	assert.Nil(t, TakeCrew(), "one has it at a time")
@@ -94,7 +94,7 @@ func TestCrew(t *testing.T) {
 	assert.Zero(t, c.flying)
 }
 
-// A piece whose thread does not end is given up soon, and its memory kept until that does.
+// A piece whose thread hangs is given up soon, and its memory is kept until the thread ends.
 func TestThreadThatIsLate(t *testing.T) {
 	c := crewOrSkip(t)
 	calls := c.Calls()
@@ -117,7 +117,7 @@ func TestThreadThatIsLate(t *testing.T) {
 	assert.Nil(t, s.holds)
 }
 
-// Calls are as many as a piece has room for.
+// A piece cannot have more than MostCalls calls.
 func TestTooManyCalls(t *testing.T) {
 	c, x := &Calls{}, make([]float32, 8)
 	for range MostCalls {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// inVectors is elementwise of a function that computes in vectors or not at all.
+// inVectors is elementwise for a function that computes only in vectors.
 func inVectors(t *testing.T, do func(y, a, b []float32) bool, want func(y, a, b float64) float64) {
 	t.Helper()
 	asLevels(t, func(l *Level) {

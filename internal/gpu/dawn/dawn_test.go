@@ -19,8 +19,8 @@ import (
 	"mrprism/internal/gpu"
 )
 
-// Tests compute with the software driver, the same on every machine, unless VK_DRIVER_FILES names
-// another. (gputest does the same for packages above this one.)
+// Tests use the software driver, which is equal on every machine, unless VK_DRIVER_FILES names
+// another one. (gputest does this for packages above this one.)
 func TestMain(m *testing.M) {
 	const lavapipe = "/usr/share/vulkan/icd.d/lvp_icd.json"
 	if _, err := os.Stat(lavapipe); err == nil && os.Getenv("VK_DRIVER_FILES") == "" {
@@ -29,8 +29,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// open gives a device, or skips the test and says what is missing. With CI=true a missing device
-// fails.
+// open opens a device, or skips the test and says what is missing. With CI=true a missing device
+// fails the test.
 func open(t *testing.T) *device {
 	t.Helper()
 	d, err := Open(t.Context(), Options{})
@@ -100,8 +100,8 @@ func TestInfo(t *testing.T) {
 	assert.Equal(t, least.WorkgroupsADimension, info.Limits.WorkgroupsADimension)
 }
 
-// A recording that scales, adds and sums runs twice with the results of arithmetic: all values are
-// small integers, so exact.
+// A recording that scales, adds and sums runs twice with exact results: all values are small
+// integers.
 func TestSaxpyAndSum(t *testing.T) {
 	d := open(t)
 	const n = 1000
@@ -157,8 +157,8 @@ func TestNewBuffersAreZero(t *testing.T) {
 	}
 }
 
-// Ranges at any element offset, of packed bytes too, come back as written; what lies beside them is
-// untouched.
+// Ranges at any element offset, also of packed bytes, are read as written. Other elements do not
+// change.
 func TestWriteAndReadRanges(t *testing.T) {
 	d := open(t)
 	buffers, err := d.Allocate(t.Context(), []gpu.BufferSpec{{Label: "bytes", Type: gpu.I8, Elements: 11}, {Label: "words", Type: gpu.U32, Elements: 5}})
@@ -309,7 +309,7 @@ struct Params { n: u32 }
 
 var spin = &gpu.Program{Name: "spin", Source: spinSource, Entry: "spin", Arguments: []gpu.Access{gpu.ReadWrite}, Body: noBody}
 
-// A context that ends stops a long run between submissions, and the device can be used afterwards.
+// The end of a context stops a long run between submissions, and the device works afterwards.
 func TestCancel(t *testing.T) {
 	d := open(t)
 	if d.Info().Kind != gpu.KindCPU {

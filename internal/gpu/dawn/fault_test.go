@@ -19,7 +19,7 @@ import (
 	"mrprism/internal/gpu"
 )
 
-// lose makes Dawn lose the device, as a crash of the driver would.
+// lose makes Dawn lose the device, like a crash of the driver.
 func lose(t *testing.T, d *device, message string) {
 	t.Helper()
 	lib, err := purego.Dlopen(d.l.path, purego.RTLD_NOW|purego.RTLD_LOCAL)
@@ -68,7 +68,7 @@ func TestLostDevice(t *testing.T) {
 	require.NoError(t, again.Read(t.Context(), gpu.Range{Buffer: buffers[0], Dst: dst}))
 }
 
-// The device is lost while work is under way: waiting for it ends with the loss.
+// If the device is lost during work, a wait for the work ends with the loss.
 func TestLostWhileWorking(t *testing.T) {
 	d := open(t)
 	buffers, err := d.Allocate(t.Context(), []gpu.BufferSpec{{Label: "y", Elements: 1 << 14}})
@@ -85,8 +85,8 @@ func TestLostWhileWorking(t *testing.T) {
 	assert.ErrorIs(t, d.Read(t.Context(), gpu.Range{Buffer: buffers[0], Dst: make([]byte, 4)}), gpu.ErrLost)
 }
 
-// A cancelled Prepare loses nothing: the next one goes on with the compilations it finds, and Close
-// ends those that are left.
+// A cancelled Prepare loses nothing: the next one waits for its compilations, and Close ends those
+// that are left.
 func TestCancelledPrepare(t *testing.T) {
 	d := open(t)
 	fresh := func() []*gpu.Program {
@@ -115,8 +115,8 @@ func TestCancelledPrepare(t *testing.T) {
 	assert.Empty(t, handlers.byUser, "no handler waits for a compilation that nobody wants")
 }
 
-// Dawn works while Go's garbage collector runs and stacks grow, from goroutines on changing
-// threads: C must hold no Go pointer.
+// Dawn works while Go collects garbage, grows stacks and moves goroutines to other threads: C must
+// hold no Go pointer.
 func TestGarbageCollection(t *testing.T) {
 	d := open(t)
 	stop := make(chan struct{})
@@ -185,8 +185,7 @@ func (d *device) saxpyOnce(value float32) error {
 	return nil
 }
 
-// Allocating, recording and releasing again and again, and opening and closing devices, does not
-// make the process grow.
+// The process does not grow with many allocations, recordings and releases, or with many devices.
 func TestNoLeak(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the size of the process is read from Linux's /proc")
@@ -219,7 +218,7 @@ func TestNoLeak(t *testing.T) {
 			b.Release()
 		}
 	})
-	// One device more or less on lavapipe is some 15 MiB.
+	// A device on lavapipe takes about 15 MiB.
 	grow("devices", 64<<20, 32, func() {
 		d, err := Open(t.Context(), Options{})
 		require.NoError(t, err)
@@ -230,7 +229,7 @@ func TestNoLeak(t *testing.T) {
 	assert.Less(t, len(threads), 100, "threads")
 }
 
-// resident is the memory of the process after Go has returned what it does not use, in bytes.
+// resident is the memory of the process, bytes, after Go has returned unused memory.
 func resident(t *testing.T) int64 {
 	t.Helper()
 	runtime.GC()

@@ -11,7 +11,7 @@ import (
 	"mrprism/internal/gpu"
 )
 
-// adapter is one that knows its name and whether it was closed.
+// adapter is a device with a name that knows whether it was closed.
 type adapter struct {
 	gpu.Device
 	info   gpu.Info
@@ -25,7 +25,7 @@ func (a *adapter) Close() error {
 	return errors.New("gone")
 }
 
-// offered makes an adapter the only one.
+// offered makes an adapter the only backend.
 func offered(t *testing.T, kind gpu.Kind) *adapter {
 	t.Helper()
 	a := &adapter{info: gpu.Info{Backend: "dawn", Adapter: "llvmpipe", Kind: kind}}
@@ -90,7 +90,7 @@ func TestComparisonEndsWithItsContext(t *testing.T) {
 	assert.True(t, a.closed)
 }
 
-// A real GPU waits for no measurement, and a device that was named for none either.
+// A real GPU is not compared, and neither is a device that was asked for by name.
 func TestNothingIsComparedElsewhere(t *testing.T) {
 	never := Options{Compare: func(context.Context, gpu.Device, gpu.Device) (float64, error) {
 		t.Error("compared")

@@ -16,7 +16,7 @@ import (
 	"mrprism/internal/gpu/reference"
 )
 
-// A device that is watched still keeps every promise.
+// A device with debugging passes the conformance test.
 func TestDebugConformance(t *testing.T) {
 	for level := range 4 {
 		t.Run(strconv.Itoa(level), func(t *testing.T) {
@@ -27,7 +27,7 @@ func TestDebugConformance(t *testing.T) {
 	}
 }
 
-// The first program that makes a NaN is named, not those that pass it on.
+// The error names the first program that makes a NaN, not the programs that pass it on.
 func TestDebugNamesNaN(t *testing.T) {
 	ctx := context.Background()
 	program := func(name string, f func(x float64) float64) *gpu.Program {

@@ -27,14 +27,14 @@ func TestOpenByName(t *testing.T) {
 	assert.ErrorContains(t, err, "auto, dawn, wgpu, processor, reference")
 }
 
-// A Dawn library that does not exist is named in the error.
+// The error names a Dawn library that does not exist.
 func TestMissingLibraryIsNamed(t *testing.T) {
 	_, err := device.Open(context.Background(), "dawn", device.Options{DawnLibrary: "/nowhere/libdawn.so"})
 	require.ErrorIs(t, err, gpu.ErrNoAdapter)
 	assert.ErrorContains(t, err, "/nowhere/libdawn.so")
 }
 
-// Where the only adapter emulates a GPU on the processor, auto computes on the processor itself.
+// If the only adapter emulates a GPU on the processor, auto takes Processor.
 func TestAutoLeavesEmulation(t *testing.T) {
 	t.Setenv(device.Variable, "")
 	said := ""

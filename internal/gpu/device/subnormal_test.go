@@ -14,7 +14,7 @@ import (
 	"mrprism/shaders"
 )
 
-// llvmpipe's threads take a product below 2^-126 for 0, as a GPU's do, and this process does not.
+// llvmpipe's threads turn a product below 2^-126 into 0, like a GPU. The process itself does not.
 func TestSubnormalsAreZeroOnLlvmpipe(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("see subnormal_other.go")

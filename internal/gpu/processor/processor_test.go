@@ -20,7 +20,7 @@ func TestConformance(t *testing.T) {
 	gputest.TestDevice(t, func(context.Context) (gpu.Device, error) { return processor.Open(), nil })
 }
 
-// run computes a program without parameters on one buffer of n elements, which it returns.
+// run runs a program without parameters on a buffer of n elements, and returns the buffer.
 func run(t *testing.T, ctx context.Context, n int, p *gpu.Program) ([]float32, error) {
 	t.Helper()
 	d := processor.Open()
@@ -55,7 +55,7 @@ func TestSplitCovers(t *testing.T) {
 	}
 }
 
-// A run that is cancelled leaves out what has not begun.
+// A cancelled run leaves out the pieces that have not begun.
 func TestCancelledWithinADispatch(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var begun atomic.Int64
@@ -69,7 +69,7 @@ func TestCancelledWithinADispatch(t *testing.T) {
 	assert.Less(t, begun.Load(), int64(1<<20))
 }
 
-// Without Fast the body computes, and what it writes is kept.
+// Without a Fast the Body computes, and its results are kept.
 func TestBodyComputesWhereThereIsNoFast(t *testing.T) {
 	x, err := run(t, t.Context(), 3, &gpu.Program{Body: func(_ any, a []gpu.Array) {
 		for i := range a[0].F {
@@ -80,7 +80,7 @@ func TestBodyComputesWhereThereIsNoFast(t *testing.T) {
 	assert.Equal(t, []float32{1.5, 1.5, 1.5}, x)
 }
 
-// A body that panics on another goroutine panics where it was run, with the program's name.
+// A panic on another goroutine becomes a panic of Run, with the program's name.
 func TestPanicNamesTheProgram(t *testing.T) {
 	require.PanicsWithValue(t, "processor: p: out of range", func() {
 		_, _ = run(t, t.Context(), 1, &gpu.Program{Body: none, Fast: func(_ any, _ []gpu.Array32, split gpu.Split) {
@@ -89,7 +89,7 @@ func TestPanicNamesTheProgram(t *testing.T) {
 	})
 }
 
-// What a Fast keeps of an argument holds until that is written, in whatever way.
+// Kept data of an argument is fresh until the argument is written, in any way.
 func TestKeptUntilWritten(t *testing.T) {
 	d := processor.Open()
 	t.Cleanup(func() { require.NoError(t, d.Close()) })
@@ -135,7 +135,7 @@ func TestKeptUntilWritten(t *testing.T) {
 	assert.False(t, look(first), "what may change unseen is never kept")
 }
 
-// Devices that run at the same time, and pauses between dispatches, lose no piece.
+// No piece is lost if devices run at the same time, or with pauses between dispatches.
 func TestDevicesShareTheThreads(t *testing.T) {
 	var devices sync.WaitGroup
 	for range 3 {

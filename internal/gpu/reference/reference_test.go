@@ -12,7 +12,7 @@ import (
 	"mrprism/internal/gpu/reference"
 )
 
-// F32 buffers hold more digits than a float32, and Float64 shares them with the device.
+// F32 buffers hold float64 values, and Float64 shares them with the device.
 func TestFloat64IsExact(t *testing.T) {
 	d := reference.Open()
 	defer d.Close()

@@ -14,7 +14,7 @@ import (
 	"mrprism/internal/gpu"
 )
 
-// Faults that a browser may answer with are injected below gpu.js; none may look like success.
+// The tests inject a browser's faults below gpu.js. None may look like success.
 
 func openBrowser(t *testing.T) (*device, gpu.Buffer) {
 	t.Helper()
@@ -27,8 +27,8 @@ func openBrowser(t *testing.T) (*device, gpu.Buffer) {
 	return d.(*device), b[0]
 }
 
-// replace makes a method of a prototype answer with what answer gives, until the returned function
-// is called.
+// replace makes a method of a prototype return the result of answer, until the returned function is
+// called.
 func replace(t *testing.T, object js.Value, method string, answer func() js.Value) (restore func()) {
 	original := object.Get(method)
 	f := js.FuncOf(func(js.Value, []js.Value) any { return answer() })
@@ -96,8 +96,7 @@ func TestErrorScopesAreHeard(t *testing.T) {
 	}
 }
 
-// A driver that does not compile a valid program is told as such, and another try is free to
-// succeed.
+// A driver that cannot compile a valid program gives ErrInternal, and another try may succeed.
 func TestDriverRefusesAPipeline(t *testing.T) {
 	d, _ := openBrowser(t)
 	program := &gpu.Program{
@@ -116,7 +115,7 @@ func TestDriverRefusesAPipeline(t *testing.T) {
 	require.NoError(t, d.Prepare(t.Context(), []*gpu.Program{program}))
 }
 
-// What goes wrong in a run is told by the next call that looks at results, once.
+// The next call that looks at results reports a fault of a run, once.
 func TestFailedRunSpoilsTheRead(t *testing.T) {
 	d, b := openBrowser(t)
 	r, err := d.Record([]gpu.Command{{Clear: b}})
@@ -135,7 +134,7 @@ func TestFailedRunSpoilsTheRead(t *testing.T) {
 	assert.Equal(t, []float32{0, 0}, values)
 }
 
-// A failure is not told to a read or a run that was given up: the next read hears of it.
+// A read or run that was given up does not take a fault: the next read reports it.
 func TestFailureOfAnAbandonedCall(t *testing.T) {
 	d, b := openBrowser(t)
 	cleared, err := d.Record([]gpu.Command{{Clear: b}})
@@ -144,7 +143,7 @@ func TestFailureOfAnAbandonedCall(t *testing.T) {
 		"read": func(ctx context.Context) error { return d.Read(ctx, gpu.Range{Buffer: b, Dst: make([]byte, 8)}) },
 		"run":  func(ctx context.Context) error { return d.Run(ctx, cleared) },
 	} {
-		// Submissions before it are not done yet, so that both wait; then they have failed.
+		// Earlier submissions are not done yet: both calls wait, and then the submissions fail.
 		var settle js.Value
 		executor := js.FuncOf(func(_ js.Value, arguments []js.Value) any { settle = arguments[0]; return nil })
 		waits := js.Global().Get("Promise").New(executor)
@@ -200,7 +199,7 @@ func TestNoAdapter(t *testing.T) {
 	_, err := Open(t.Context())
 	require.ErrorIs(t, err, gpu.ErrNoAdapter)
 	restore()
-	// A browser that never answers is bounded by the context.
+	// The context ends the wait for a browser that never answers.
 	restore = replace(t, navigator, "requestAdapter", func() js.Value {
 		never := js.FuncOf(func(js.Value, []js.Value) any { return nil })
 		return js.Global().Get("Promise").New(never)

@@ -15,8 +15,8 @@ import (
 	"mrprism/internal/gpu/webgpu"
 )
 
-// The bindings keep addresses of Go variables in C across calls, which a garbage collection may
-// move; ours do not.
+// The bindings keep addresses of Go variables in C across calls, and a stack that grows may move
+// them. Our C functions do not.
 func TestReadsDuringGarbageCollection(t *testing.T) {
 	d := gputest.Require(t, "wgpu")
 	stop, stopped := make(chan struct{}), make(chan struct{})
@@ -43,8 +43,7 @@ func TestReadsDuringGarbageCollection(t *testing.T) {
 	}
 }
 
-// The bindings hand uninitialised memory to wgpu-native when an instance is created; with luck it
-// is zero.
+// The bindings pass uninitialised memory to wgpu-native when they create an instance.
 func TestOpenAgainAndAgain(t *testing.T) {
 	gputest.Require(t, "wgpu")
 	for range 20 {
