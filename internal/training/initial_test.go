@@ -76,7 +76,7 @@ func TestInitFromPyTorch(t *testing.T) {
 	require.ErrorContains(t, err, "fundus: the model has configuration compact, and -config is tiny")
 	o.Init = "fungus"
 	_, _, err = resume(t, o)
-	require.ErrorContains(t, err, "fungus: there is no such file, and the models that ship are ")
+	require.ErrorContains(t, err, "fungus: there is no such file; the shipped models are ")
 	o.Init, o.Names = "", "resnet"
 	require.ErrorContains(t, o.Check(), "names resnet")
 	_, err = New(t.Context(), reference.Open(), o, nil)
