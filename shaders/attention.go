@@ -46,8 +46,10 @@ fn store_sum(_i: u32, _v: f32) {} // only gradients need it
 `
 )
 
-// attentionSize is the workgroup size of the CPU kernels, attentionRows how many tokens an invocation owns. Workgroups of the
-// tiled kernels own attentionTileQueries queries, or attentionTileKeys keys, those of lanes attentionLanesTokens of either, of up to 16 channels.
+// attentionSize is the workgroup size of attention.wgsl and attention_narrow.wgsl, attentionRows the
+// tokens that an invocation owns. A workgroup of attention_tiles.wgsl owns attentionTileQueries
+// queries or attentionTileKeys keys, one of attention_lanes.wgsl attentionLanesTokens of either, for
+// heads of up to 16 channels.
 const (
 	attentionSize, attentionRows            = 8, 8
 	attentionTileQueries, attentionTileKeys = 64, 8
@@ -60,8 +62,8 @@ type attentionParams struct {
 	ValueStep                          float32 // of int8
 }
 
-// attentionLayout says how many tokens a workgroup of a kernel owns, of count(p) for every head of every image: tile of them in
-// the tiled variant, attentionSize × narrow(p) in the narrow one.
+// attentionLayout says how many tokens a workgroup of a kernel owns, of count(p) for every head of
+// every image: tile of them in the tiled variant, attentionSize × narrow(p) in the narrow one.
 type attentionLayout struct {
 	count  func(p *attentionParams) uint32
 	tile   uint32

@@ -8,8 +8,9 @@ import (
 	"mrprism/internal/tensor"
 )
 
-// attentionInt8 takes q and kv in int8, y in floats. What is loaded is a quarter of what attentionForward loads; products, softmax and sums are
-// in floats, as there: of whole numbers they would cost lavapipe more.
+// attentionInt8 takes q and kv in int8, y in floats. It loads a quarter of the bytes that
+// attentionForward loads. Products, softmax and sums are in floats: in whole numbers they would cost
+// lavapipe more.
 var attentionInt8 = &tensor.Kernel{
 	Name: "attention_int8", Arguments: []gpu.Access{read, read, write},
 	Body: tensor.Body(func(p *attentionParams, a []gpu.Array) {

@@ -30,7 +30,8 @@ type conv2dInt8Params struct {
 	SumFactor, ResidualFactor, Factor float32
 }
 
-// Positions of conv2dInt8's arguments: those of conv2dForward with the scale of the weights between weight and bias.
+// Positions of conv2dInt8's arguments: those of conv2dForward, with the scale of the weights between
+// weight and bias.
 const (
 	int8Scale    = 2
 	int8Bias     = 1 + convBias
@@ -42,7 +43,8 @@ const (
 // fixedPoint: where the result is int8, its terms are summed in 256ths of a step.
 const fixedPoint = 256
 
-// conv2dInt8 takes x and weight in int8, the scale of the weight, bias, residual, shortcut, y. Channels are multiples of four, the inputs with zeros behind them.
+// conv2dInt8 takes x and weight in int8, the scale of the weight, bias, residual, shortcut, y.
+// Channels are multiples of four; zeros fill up the inputs.
 var conv2dInt8 = &tensor.Kernel{
 	Name: "conv2d_int8", Arguments: []gpu.Access{read, read, read, read, read, read, write}, Body: tensor.Body(conv2dInt8Body),
 	Fast: tensor.Fast(conv2dInt8Fast), Absorb: conv2dInt8Absorb,

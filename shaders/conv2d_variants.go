@@ -38,8 +38,8 @@ fn load_weights(at: i32, quads: i32) -> Weights { return vec4<f32>(w[at]); }
 `
 )
 
-// conv2dHeader is the header of conv2d_common.wgsl where x is read one channel or four at a time, and
-// outputs are.
+// conv2dHeader is the header of conv2d_common.wgsl. A kernel reads 1 or 4 inputs of x at a time, and
+// computes 1 or 4 outputs.
 func conv2dHeader(p *conv2dParams, inputs, outputs int, write string) string {
 	element := map[int]string{1: "real", 4: "real4"}[inputs]
 	return inWidths(outputs) + fmt.Sprintf("alias element = %s;\n", element) +
@@ -98,7 +98,7 @@ func conv2dVariants(write string, groups conv2dGroups) []tensor.Variant {
 	return []tensor.Variant{subgroups, tiles, registers, variant(conv2dFile, 1, 1, groups.plain)}
 }
 
-// fillsTile: enough outputs for a good part of a tile, or of a block in registers.
+// fillsTile says whether there are outputs for a good part of a tile, or of a block in registers.
 func fillsTile(p *conv2dParams) bool { return p.Outputs > 16 }
 
 // conv2dForwardGroups are those of the kernels that compute forwards.
@@ -137,23 +137,23 @@ func registerGroups(p *conv2dParams, blocks int) [3]int {
 	return tensor.Linear(ceil(int(p.Outputs), 8)*blocks, 32)
 }
 
-// conv2dTile is how conv2d_tiles.wgsl and conv2d_int8_tiles.wgsl divide work: a workgroup has rows ×
-// columns results, of which so many slices add up depth terms in turn. Depth is at most rows / 4 and
-// columns / 4, so that a step is loaded at once, a quad of either side an invocation; for floats it
-// is a multiple of four.
+// conv2dTile is how conv2d_tiles.wgsl and conv2d_int8_tiles.wgsl divide work. A workgroup has rows ×
+// columns results. Its slices add up depth terms each in turn. Depth is at most rows / 4 and
+// columns / 4: an invocation loads a quad of either side for a step. For floats it is a multiple of
+// four.
 type conv2dTile struct{ rows, columns, slices, depth int }
 
-// The coarse maps of a network have few results of long sums: a map of 8×8 with 256 outputs has four
+// The coarse maps of a network have few results of long sums. A map of 8×8 with 256 outputs has four
 // large tiles, and a card has tens of multiprocessors. Sliced tiles make 16 times as many workgroups
-// of it. A sum divided among workgroups would need a second dispatch and memory for its parts; within
-// one it needs neither, and is added up in the same order every time.
+// of it. A sum divided among workgroups would need a second dispatch and memory for its parts. Within
+// a workgroup it needs neither, and its order is fixed.
 var (
 	largeTile  = conv2dTile{64, 64, 1, 8}
 	slicedTile = conv2dTile{16, 16, 16, 4}
 )
 
-// forwardTile is sliced where large tiles are fewer than 64, and sums are of so many terms (or words)
-// that every slice has some twice.
+// forwardTile is sliced where large tiles are fewer than 64, and where sums have terms (or words) for
+// two steps of every slice.
 func forwardTile(p *conv2dParams, terms int) conv2dTile {
 	results := p.pixels() * int(p.Outputs*p.Parts*p.Parts)
 	if results < 64*largeTile.rows*largeTile.columns && terms >= 2*slicedTile.slices*slicedTile.depth {

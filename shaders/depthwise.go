@@ -13,8 +13,7 @@ var depthwiseFile string
 //go:embed depthwise_tiles.wgsl
 var depthwiseTilesFile string
 
-// depthwiseTiles and depthwiseQuads are variants with a quad of channels an invocation, depthwisePlain
-// has one where channels are no quads.
+// depthwiseTiles is the variant with tiles, a quad of channels an invocation.
 func depthwiseTiles(runs func(info gpu.Info, params any) bool, groups func(p *conv2dParams) [3]int) tensor.Variant {
 	return tensor.Variant{
 		Name: "tiles", Source: joined(conv2dCommonPart, depthwiseTilesFile), Runs: runs, Prefers: onGPU,

@@ -1,19 +1,21 @@
-// Package shaders holds the operators of the network. One operator is one stem: NAME.wgsl with the maths, the tunables, Params,
-// forward and backward; NAME.go with the same Params, the kernels with their reference bodies in float64, and the operator
-// with its gradient rule; NAME_test.go with one call that checks all of it on every device. NAME_processor.go has bodies in float32, for
-// inference without a GPU.
+// Package shaders holds the operators of the network. One operator is one stem. NAME.wgsl has the
+// maths, Params, forward and backward. NAME.go has the same Params, the kernels with their reference
+// bodies in float64, and the operator with its gradient rule. NAME_test.go checks all of it on every
+// device with one call. NAME_processor.go has bodies in float32, for inference without a GPU.
 //
-// Conventions: binding 0 is the uniform Params, the arguments follow in order. Backward kernels add to their result (+=);
-// the graph zeroes it first. No floating-point atomics, so that a step is repeatable bit by bit. Arrays may be longer than the
-// tensor: extents come from Params. Images are (B, H, W, C), tokens (B, N, C), convolution weights (kh, kw, Cin, Cout), linear
-// weights (Cin, Cout), so that the innermost extent of a weight is the output channel.
+// Conventions: binding 0 is the uniform Params, the arguments follow in order. Backward kernels add to
+// their result (+=); the graph zeroes it first. There are no floating-point atomics: a step repeats
+// bit by bit. Arrays may be longer than the tensor: extents come from Params. Images are (B, H, W, C),
+// tokens (B, N, C), convolution weights (kh, kw, Cin, Cout), linear weights (Cin, Cout): the innermost
+// extent of a weight is the output channel.
 //
-// What the network stores, maps and weights and the gradients of maps, is declared as real (or real4, four of them), read as f32(x[i]) and written
-// as real(v): an alias of f32 on disk, which package tensor makes one of f16 for plans of halves, and in training for what is halves there. What
-// is f32 either way, statistics, partial sums and gradients of weights, is declared so, and told to tensor (Kernel.Wide). All computing is
-// in f32, but where a kernel says that real is f16 at inference (HALF).
-//
-// What several .wgsl files need stands once, in a part: a .wgsl file without entry points, which is joined with theirs.
+// Go writes a header in front of a .wgsl file (tensor.Variant). It declares constants, element types
+// and, always, Invocation, real, real4 and HALF. Storage holds maps, weights and the gradients of maps
+// as real: f32, or f16 in plans of halves and for halves in training. A kernel reads f32(x[i]) and
+// writes real(v). Statistics, partial sums and gradients of weights are always f32 (Kernel.Wide).
+// Kernels compute in f32, but for short sums where HALF says so. The first comment of a .wgsl file
+// lists what it takes from the header. NAME_common.wgsl is the part that a family shares; it stands
+// between the header and the file.
 package shaders
 
 import (

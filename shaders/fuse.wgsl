@@ -7,7 +7,7 @@
 //
 //   dz += s_m dy        dℓ += s_m (z_m - y) dy
 //
-// Below raters_block.wgsl.
+// Below raters_common.wgsl.
 
 const NOBODY: f32 = -1.0e30; // in place of ℓ of who did not label
 

@@ -63,13 +63,13 @@ func absorbing(rule func(params any, next *tensor.Kernel, nextParams any, at int
 	return k
 }
 
-// onGPU and onCPU are where kernels with workgroup memory are likely faster, and those with blocks in registers: on a processor that
-// emulates a GPU every load is a loop over lanes.
+// onGPU says where kernels with workgroup memory are likely faster, onCPU where those with blocks in
+// registers are: a processor that emulates a GPU takes a loop over lanes for every load.
 func onGPU(info gpu.Info, _ any) bool { return info.Kind != gpu.KindCPU }
 func onCPU(info gpu.Info, _ any) bool { return info.Kind == gpu.KindCPU }
 
-// eightLanes: an emulated GPU with subgroups of exactly eight lanes, which is what llvmpipe has with vectors of 256 bits; its name
-// says so.
+// eightLanes says whether a processor emulates a GPU with subgroups of exactly eight lanes. llvmpipe
+// has them with vectors of 256 bits, and its name says so.
 func eightLanes(info gpu.Info) bool {
 	eight := strings.Contains(info.Adapter, "llvmpipe") && strings.Contains(info.Adapter, "256 bits")
 	return info.Kind == gpu.KindCPU && info.HasFeature("subgroups") && eight

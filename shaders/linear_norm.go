@@ -8,8 +8,8 @@ import (
 	"mrprism/internal/vector"
 )
 
-//go:embed linear_norm_rows.wgsl
-var linearNormRowsPart string
+//go:embed linear_norm_common.wgsl
+var linearNormCommonPart string
 
 //go:embed linear_norm.wgsl
 var linearNormFile string
@@ -17,7 +17,7 @@ var linearNormFile string
 //go:embed linear_norm_subgroups.wgsl
 var linearNormSubgroupsFile string
 
-// linearNormParams is word for word the Params of linear_norm_rows.wgsl.
+// linearNormParams is word for word the Params of linear_norm_common.wgsl.
 type linearNormParams struct {
 	Rows, Inputs, Outputs uint32
 	HasBias, HasResidual  uint32
@@ -31,7 +31,7 @@ var linearNormForward = &tensor.Kernel{
 	Body: tensor.Body(linearNormForwardBody), Fast: tensor.Fast(linearNormForwardFast),
 	Variants: []tensor.Variant{
 		{
-			Name: "subgroups", Enables: "enable subgroups;", Source: joined(linearNormRowsPart, linearNormSubgroupsFile),
+			Name: "subgroups", Enables: "enable subgroups;", Source: joined(linearNormCommonPart, linearNormSubgroupsFile),
 			Runs: func(info gpu.Info, params any) bool {
 				return eightLanes(info) && params.(*linearNormParams).Outputs%32 == 0
 			},
@@ -42,7 +42,7 @@ var linearNormForward = &tensor.Kernel{
 			},
 		},
 		{
-			Source: joined(linearNormRowsPart, linearNormFile), Prefers: onGPU, // emulated without subgroups it is slower than the two that it replaces, and longer to compile
+			Source: joined(linearNormCommonPart, linearNormFile), Prefers: onGPU, // SwiftShader is faster with the two kernels that it replaces
 			Groups: func(params any) [3]int {
 				p := params.(*linearNormParams)
 				blocks := linearNormSize(p) / int(p.Outputs/4)
@@ -56,7 +56,8 @@ var linearNormForward = &tensor.Kernel{
 	},
 }
 
-// linearNormSize are the invocations of a workgroup. Every size is another program to compile, and the larger the slower on emulated GPUs.
+// linearNormSize are the invocations of a workgroup. Every size is another program to compile, and
+// larger ones are slower on emulated GPUs.
 func linearNormSize(p *linearNormParams) int {
 	size := 32
 	for size < int(p.Outputs/4) {

@@ -2,7 +2,7 @@
 // residual, y = (u - μ) r scale + shift, with μ and r of every row of u as in layer_norm.wgsl. Rows
 // are computed in blocks of 8, a workgroup's invocations as many blocks as they suffice for: an
 // invocation keeps one quad of outputs of each of its block's rows. Inputs and outputs are
-// multiples of four, outputs from 32 to 4 SIZE. Below linear_norm_rows.wgsl.
+// multiples of four, outputs from 32 to 4 SIZE. Below linear_norm_common.wgsl.
 // The header also declares SIZE (invocations of a workgroup: 32 to 128) and QUADS (8 SIZE).
 
 @group(0) @binding(1) var<storage, read> x: array<real4>;

@@ -11,8 +11,8 @@ import (
 //go:embed raters.wgsl
 var ratersFile string
 
-//go:embed raters_block.wgsl
-var ratersBlockPart string
+//go:embed raters_common.wgsl
+var ratersCommonPart string
 
 // ratersParams are the extents of maps (B, P, M, K): P pixels, M raters, K classes.
 type ratersParams struct{ Batch, Pixels, Raters, Classes uint32 }
@@ -28,16 +28,17 @@ func (p *ratersParams) quadPixels() int {
 	return 4
 }
 
-// mostBlockValues is what a block in quads may hold of (B, P, M, K): loops over more are not unrolled, and their arrays are no registers any more.
+// mostBlockValues are the values of (B, P, M, K) that a block in quads may hold. Compilers do not
+// unroll loops over more, and their arrays then are no registers.
 const mostBlockValues = 128
 
-// inQuads says whether blocks are taken in quads: an image has whole ones, and they are not too large.
+// inQuads says whether blocks are in quads: an image has whole ones, and they are not too large.
 func (p *ratersParams) inQuads() bool {
 	n := p.quadPixels()
 	return int(p.Pixels)%n == 0 && n*int(p.Raters*p.Classes) <= mostBlockValues
 }
 
-// perBlock is a kernel with an invocation for each block of pixels (raters_block.wgsl), in quads
+// perBlock is a kernel with an invocation for each block of pixels (raters_common.wgsl), in quads
 // where they are so (inQuads); an image is a layer of workgroups.
 func perBlock(name, file string, arguments []gpu.Access, body func(p *ratersParams, a []gpu.Array)) *tensor.Kernel {
 	pixels := func(p *ratersParams) (pixels, width int) {
@@ -49,7 +50,7 @@ func perBlock(name, file string, arguments []gpu.Access, body func(p *ratersPara
 	return &tensor.Kernel{
 		Name: name, Arguments: arguments, Body: tensor.Body(body),
 		Variants: []tensor.Variant{{
-			Source: joined(ratersBlockPart, file),
+			Source: joined(ratersCommonPart, file),
 			Groups: func(params any) [3]int {
 				p := params.(*ratersParams)
 				n, _ := pixels(p)

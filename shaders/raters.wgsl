@@ -6,7 +6,7 @@
 //   disputed  y[b,p,k] = 1 where two raters who labelled differ, else 0
 //
 // order (M) u32 is a permutation, scale and offset (M); share and valid (B, M, K). Below
-// raters_block.wgsl.
+// raters_common.wgsl.
 
 @group(0) @binding(1) var<storage, read> x: array<stored>;
 @group(0) @binding(2) var<storage, read> order: array<u32>;

@@ -8,7 +8,7 @@
 //   normalise   ℓ = n[b,p,m,k] / d[b,p,k] where d > 1e-12, else 0      dn = dℓ / d, the same of dℓ
 //
 // z (B, P, M, K) are labels; disputed, y and d (B, P, K). z̃ must lie inside (0, 1): it comes
-// clamped. Below raters_block.wgsl.
+// clamped. Below raters_common.wgsl.
 
 @group(0) @binding(1) var<storage, read> x: array<stored>; // z̃, or n
 @group(0) @binding(2) var<storage, read> fused: array<stored>; // disputed; y; d

@@ -14,8 +14,8 @@ type numbers uint8
 
 const (
 	full  numbers = iota // F32
-	short                // stored as F16, and where the kernel says HALF short sums are of F16 too: plans of F16, at inference
-	mixed                // stored as F16, computed in F32: what is F16 in plans of F32, in training, where gradients are close to what F16 can hold
+	short                // F16 in storage, and in short sums where a kernel asks for HALF: plans of F16
+	mixed                // F16 in storage, F32 in sums: tensors of F16 in training, whose gradients are near F16's ends
 )
 
 // suffix ends the names of programs.

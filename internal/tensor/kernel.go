@@ -10,8 +10,8 @@ import (
 	"mrprism/internal/gpu"
 )
 
-// Kernel is one compute entry point: its arguments, the Go body that defines what it computes, and one or more WGSL variants
-// that compute the same on devices of different kinds.
+// Kernel is one compute entry point: its arguments, the Go body that defines its results, and WGSL
+// variants that compute these on devices of different kinds.
 type Kernel struct {
 	Name      string       // WGSL entry point: "layer_norm_forward"
 	Arguments []gpu.Access // bindings 1, 2, … in order; binding 0 is the uniform Params
@@ -30,14 +30,14 @@ type Kernel struct {
 
 // Variant is one way to compute a Kernel.
 type Variant struct {
-	Name    string                               // "", "cpu", "tiles"; no two of a kernel's have the same
+	Name    string                               // "", "registers", "tiles"; unique in a kernel
 	Source  string                               // WGSL below the header: see source
-	Enables string                               // the WGSL extension that Source needs, as a directive: "enable subgroups;"
+	Enables string                               // Source's directive: "enable subgroups;"
 	Entry   string                               // entry point, if not the kernel's name
-	Runs    func(info gpu.Info, params any) bool // whether it computes what the kernel should there; nil: everywhere
-	Prefers func(info gpu.Info, params any) bool // whether it is likely faster there than those after it; nil: everywhere
+	Runs    func(info gpu.Info, params any) bool // whether it computes the kernel there; nil: everywhere
+	Prefers func(info gpu.Info, params any) bool // whether it is faster than those after it; nil: everywhere
 	Groups  func(params any) [3]int              // workgroups for these parameters
-	Header  func(params any) string              // declarations for these parameters (Constants); nil: none
+	Header  func(params any) string              // declarations (Constants); nil: none
 }
 
 // Body adapts a typed kernel body to gpu.Body.
