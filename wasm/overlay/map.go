@@ -1,9 +1,12 @@
 package overlay
 
+import "fmt"
+
 // Window is a rectangle of the photograph, in its pixels.
 type Window struct{ X, Y, Width, Height int }
 
-// Map is what the stage needs of a probability map within a window: bytes, 255 for 1, and where the map crosses one half.
+// Map is what the stage needs of a probability map within a window: bytes, 255 for 1, and the lines
+// where the map crosses one half.
 type Map struct {
 	Window                 // in photograph pixels
 	PixelsWide, PixelsHigh int
@@ -11,17 +14,18 @@ type Map struct {
 	Lines                  Lines  // in photograph pixels
 }
 
-// longestSide bounds a map's pixels on a side; a network of 256² says nothing finer than that.
+// longestSide bounds a map's pixels on a side: a network of 256² says nothing finer.
 const longestSide = 1024
 
 // lineTolerance is how far a simplified contour may lie from the traced one, in map pixels.
 const lineTolerance = 0.06
 
-// NewMap averages whole blocks of a window's values (Height, Width) where it is larger than the stage needs, and traces the contour at one
-// half. It panics where the values are not those of the window.
+// NewMap averages whole blocks of a window's values (Height, Width) where there are more than the
+// stage needs, and traces the contour at one half. It panics if the number of values is not that
+// of the window's pixels.
 func NewMap(values []float32, w Window) Map {
 	if len(values) != w.Width*w.Height {
-		panic("overlay: the values are not those of the window")
+		panic(fmt.Sprintf("overlay: %d values for a window of %d×%d", len(values), w.Width, w.Height))
 	}
 	factor := max(1, (max(w.Width, w.Height)+longestSide-1)/longestSide)
 	m := Map{Window: w, PixelsWide: (w.Width + factor - 1) / factor, PixelsHigh: (w.Height + factor - 1) / factor}
@@ -47,12 +51,14 @@ func NewMap(values []float32, w Window) Map {
 		m.Lines.Points[i] = float32(w.X) + m.Lines.Points[i]*float32(factor)
 		m.Lines.Points[i+1] = float32(w.Y) + m.Lines.Points[i+1]*float32(factor)
 	}
-	// A last block that is narrower than the others counts as a whole one in the picture: give the window its full width.
+	// The last block of a row or column may be narrower than the others, but is drawn as wide: the
+	// window has the whole width of its blocks.
 	m.Width, m.Height = m.PixelsWide*factor, m.PixelsHigh*factor
 	return m
 }
 
-// Picture shrinks RGB pixels (height, width, 3) by whole blocks until neither side exceeds longest, and returns opaque RGBA.
+// Picture shrinks RGB pixels (height, width, 3) by whole blocks until neither side exceeds longest,
+// and returns opaque RGBA.
 func Picture(rgb []byte, width, height, longest int) (rgba []byte, pixelsWide, pixelsHigh int) {
 	factor := max(1, (max(width, height)+longest-1)/longest)
 	pixelsWide, pixelsHigh = (width+factor-1)/factor, (height+factor-1)/factor

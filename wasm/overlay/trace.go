@@ -1,18 +1,22 @@
-// Package overlay turns probability maps into what the stage draws over the photograph: contour lines and small maps of bytes.
+// Package overlay turns probability maps into what the stage draws over the photograph: contour
+// lines and small maps of bytes.
 package overlay
 
 import "math"
 
-// Lines are closed lines, the higher values on their left. Points holds x, y, x, y, … ; Starts the index of each line's first point.
+// Lines are closed lines with the higher values on their left. Points holds x, y, x, y, …; Starts
+// holds the index of each line's first point.
 type Lines struct {
 	Points []float32
 	Starts []uint32
 }
 
-// Trace follows the level set of a map of width × height values, row by row, with bilinear interpolation between pixel centres.
-// A point (x, y) is in the map's pixels, the centre of the first pixel at (0.5, 0.5). Outside the map everything counts as below
-// the level, so every line closes. Points that lie within tolerance pixels of the line without them are dropped.
-// Source: marching squares (Lorensen and Cline 1987 in two dimensions); saddles join by the mean of the four corners.
+// Trace follows the level set of a map of width × height values, row by row, with bilinear
+// interpolation between pixel centres. A point (x, y) is in the map's pixels; the centre of the
+// first pixel is (0.5, 0.5). Outside the map everything counts as below the level, so that every
+// line closes. Trace drops points that lie within tolerance pixels of the line without them.
+// Source: marching squares (Lorensen and Cline 1987, in two dimensions). The mean of the four
+// corners decides how a saddle joins.
 func Trace(values []float32, width, height int, level, tolerance float32) Lines {
 	if len(values) < width*height {
 		panic("overlay: fewer values than pixels")
@@ -22,14 +26,15 @@ func Trace(values []float32, width, height int, level, tolerance float32) Lines 
 	return t.follow(tolerance)
 }
 
-// tracer holds the crossings. An edge of the grid between pixel centres is named by its first corner (x, y), each from −1, and its
-// direction: 2·(row·stride + column), plus one for a vertical edge.
+// tracer holds the crossings. An edge of the grid between pixel centres is named by its first
+// corner (x, y), each from −1, and its direction: 2·(row·stride + column), plus one where it is
+// vertical.
 type tracer struct {
 	values        []float32
 	width, height int
 	level         float32
 	next          map[int]int // from the edge where a line enters a cell to the edge where it leaves
-	order         []int       // the entering edges as found, so that the result does not depend on map order
+	order         []int       // the entering edges as found: map order must not matter
 }
 
 func (t *tracer) at(x, y int) float32 {
@@ -52,70 +57,53 @@ func (t *tracer) join(from, to int) {
 	t.order = append(t.order, from)
 }
 
-// link visits every cell of four neighbouring pixel centres and joins its crossed edges, the higher side on the left as seen with
-// y pointing down.
+// The edges of a cell.
+const (
+	top = iota
+	right
+	bottom
+	left
+)
+
+// crossings are the edges where a line enters and leaves a cell. The index says which corners are
+// at the level or above: bit 0 is the top left one, the others follow clockwise. y points down.
+var crossings = [16][][2]int{
+	1: {{top, left}}, 2: {{right, top}}, 3: {{right, left}}, 4: {{bottom, right}},
+	5: {{top, left}, {bottom, right}}, 6: {{bottom, top}}, 7: {{bottom, left}}, 8: {{left, bottom}},
+	9: {{top, bottom}}, 10: {{right, top}, {left, bottom}}, 11: {{right, bottom}}, 12: {{left, right}},
+	13: {{top, right}}, 14: {{left, top}},
+}
+
+// bands are the crossings of saddles whose high corners join.
+var bands = map[int][][2]int{5: {{top, right}, {bottom, left}}, 10: {{left, top}, {right, bottom}}}
+
+// link visits every cell of four neighbouring pixel centres and joins its crossed edges.
 func (t *tracer) link() {
 	for y := -1; y < t.height; y++ {
 		for x := -1; x < t.width; x++ {
-			a, b, c, d := t.at(x, y), t.at(x+1, y), t.at(x+1, y+1), t.at(x, y+1) // clockwise from the top left
-			code := 0
-			for i, v := range [4]float32{a, b, c, d} {
-				if v >= t.level {
+			code, sum := 0, float32(0)
+			for i, v := range [4]float32{t.at(x, y), t.at(x+1, y), t.at(x+1, y+1), t.at(x, y+1)} {
+				if sum += v; v >= t.level {
 					code |= 1 << i
 				}
 			}
-			if code == 0 || code == 15 {
+			lines := crossings[code]
+			if len(lines) == 2 && sum/4 >= t.level {
+				lines = bands[code]
+			}
+			if len(lines) == 0 {
 				continue
 			}
-			top, right := t.edge(x, y, false), t.edge(x+1, y, true)
-			bottom, left := t.edge(x, y+1, false), t.edge(x, y, true)
-			switch code {
-			case 1:
-				t.join(top, left)
-			case 2:
-				t.join(right, top)
-			case 3:
-				t.join(right, left)
-			case 4:
-				t.join(bottom, right)
-			case 6:
-				t.join(bottom, top)
-			case 7:
-				t.join(bottom, left)
-			case 8:
-				t.join(left, bottom)
-			case 9:
-				t.join(top, bottom)
-			case 11:
-				t.join(right, bottom)
-			case 12:
-				t.join(left, right)
-			case 13:
-				t.join(top, right)
-			case 14:
-				t.join(left, top)
-			case 5, 10:
-				joined := (a+b+c+d)/4 >= t.level
-				switch {
-				case code == 5 && joined:
-					t.join(top, right)
-					t.join(bottom, left)
-				case code == 5:
-					t.join(top, left)
-					t.join(bottom, right)
-				case joined:
-					t.join(left, top)
-					t.join(right, bottom)
-				default:
-					t.join(right, top)
-					t.join(left, bottom)
-				}
+			edges := [4]int{t.edge(x, y, false), t.edge(x+1, y, true), t.edge(x, y+1, false), t.edge(x, y, true)}
+			for _, line := range lines {
+				t.join(edges[line[0]], edges[line[1]])
 			}
 		}
 	}
 }
 
-// point is where the level crosses an edge. Towards the outside of the map the crossing is at the border of the pixel.
+// point is where the level crosses an edge. Towards the outside of the map that is at the border of
+// the pixel.
 func (t *tracer) point(edge int) (float32, float32) {
 	vertical := edge%2 == 1
 	cell := edge / 2
@@ -159,8 +147,9 @@ func (t *tracer) follow(tolerance float32) Lines {
 	return lines
 }
 
-// simplify drops points of a closed line that lie within tolerance of the chord between the last kept point and the next one, and
-// keeps at least one point in 16 so that error cannot add up along a gentle curve.
+// simplify drops points of a closed line that lie within tolerance of the chord between the last
+// kept point and the next one. It keeps at least one point in 16, so that the error cannot add up
+// along a gentle curve.
 func simplify(line []float32, tolerance float32) []float32 {
 	n := len(line) / 2
 	if tolerance <= 0 || n < 8 {

@@ -11,7 +11,8 @@ import (
 	"github.com/hajimehoshi/ebiten/v2"
 )
 
-// view places the photograph: a point p of it, in photograph pixels, is drawn at (X+p.x·Scale, Y+p.y·Scale) CSS pixels.
+// view places the photograph: its point p, in photograph pixels, is drawn at
+// (X+p.x·Scale, Y+p.y·Scale) CSS pixels.
 type view struct{ Scale, X, Y float64 }
 
 // picture is RGBA pixels laid over a rectangle of the photograph.
@@ -38,7 +39,8 @@ type region struct {
 	x, y, side    float64
 }
 
-// game holds what is on the stage. The JavaScript side writes it under the lock and asks for a frame; Update uploads, Draw draws.
+// game holds what is on the stage. JavaScript's calls write it under the lock and ask for a frame;
+// Update uploads, Draw draws.
 type game struct {
 	mu       sync.Mutex
 	photo    *picture
@@ -60,7 +62,7 @@ func (g *game) Layout(outsideWidth, outsideHeight int) (int, int) {
 	return int(w), int(h)
 }
 
-// LayoutF is Layout for fractional sizes, in CSS pixels in and device pixels out.
+// LayoutF is Layout for fractional sizes. It takes CSS pixels and returns device pixels.
 func (g *game) LayoutF(outsideWidth, outsideHeight float64) (float64, float64) {
 	g.density = ebiten.Monitor().DeviceScaleFactor()
 	return max(1, math.Floor(outsideWidth*g.density)), max(1, math.Floor(outsideHeight*g.density))

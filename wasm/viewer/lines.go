@@ -10,10 +10,12 @@ import (
 	"github.com/hajimehoshi/ebiten/v2/vector"
 )
 
-// mostPoints bounds one DrawTriangles call: indices are 16 bits wide, and a stroked point makes at most 8 vertices here.
+// mostPoints bounds one DrawTriangles call: indices have 16 bits, and a stroked point makes at most
+// 8 vertices here.
 const mostPoints = 7500
 
-var casing = color.NRGBA{A: 150} // the dark edge under every line, so that it shows on any photograph
+// casing is the dark edge under every line, by which the line shows on any photograph.
+var casing = color.NRGBA{A: 150}
 
 // strokeContour draws the lines over a dark casing.
 func (g *game) strokeContour(stage *ebiten.Image, c contour) {
@@ -53,7 +55,8 @@ func (g *game) newStroker(stage *ebiten.Image, width float64, colour color.NRGBA
 	}
 }
 
-// closedLine adds one closed line given in photograph pixels. Points nearer than three quarters of a device pixel are skipped.
+// closedLine adds one closed line given in photograph pixels. It skips points that are nearer than
+// three quarters of a device pixel to the one before.
 func (s *stroker) closedLine(points []float32, dash float64) {
 	var line [][2]float32
 	for i := 0; i+1 < len(points); i += 2 {
@@ -89,7 +92,7 @@ func (s *stroker) open(line [][2]float32) {
 	}
 }
 
-// dashed adds the line as dashes of the given length with gaps of 0.7 of it, in device pixels.
+// dashed adds the line as dashes of a length in device pixels, with gaps of 0.7 of that.
 func (s *stroker) dashed(line [][2]float32, dash float64) {
 	on, left := true, dash
 	s.room(2)
@@ -107,14 +110,13 @@ func (s *stroker) dashed(line [][2]float32, dash float64) {
 				s.path.LineTo(x, y)
 			}
 			if left <= 1e-9 {
-				on = !on
-				left = dash
-				if !on {
-					left = dash * 0.7
-				} else {
-					s.room(2)
-					s.path.MoveTo(x, y)
+				if on = !on; !on {
+					left = 0.7 * dash
+					continue
 				}
+				left = dash
+				s.room(2)
+				s.path.MoveTo(x, y)
 			}
 		}
 	}
@@ -153,7 +155,8 @@ func (g *game) whitePixels() *ebiten.Image {
 	return g.white
 }
 
-// drawRegion draws the square: a thin line, or with handles and the rest dimmed while it is being placed.
+// drawRegion draws the square as a thin line. While it is placed by hand it has handles, and the
+// rest of the stage is dimmed.
 func (g *game) drawRegion(stage *ebiten.Image) {
 	r := g.region
 	if !r.shown {

@@ -1,12 +1,14 @@
 //go:build js
 
-// Command viewer is the image stage of the page: photograph, map, contours and region of interest, drawn by Ebitengine on one
-// WebGL2 canvas. It has no input of its own: site/stage.js turns pointer, wheel and keys into a view
-// (scale and origin) and calls globalThis.mrprismViewer. It draws only when such a call changed something.
+// Command viewer is the image stage of the page: Ebitengine draws photograph, map, contours and
+// region of interest on one WebGL2 canvas. It has no input of its own: site/stage.js turns pointer,
+// wheel and keys into a view (scale and origin) and calls globalThis.mrprismViewer. It draws only
+// after a call.
 package main
 
 import (
 	"os"
+	"syscall/js"
 
 	"github.com/hajimehoshi/ebiten/v2"
 )
@@ -17,7 +19,7 @@ func main() {
 	ebiten.SetTPS(ebiten.SyncWithFPS)
 	ebiten.SetScreenClearedEveryFrame(true)
 	err := ebiten.RunGameWithOptions(g, &ebiten.RunGameOptions{InitUnfocused: true, ScreenTransparent: true})
-	g.withdraw()
+	js.Global().Delete("mrprismViewer")
 	if err != nil {
 		os.Stderr.WriteString("viewer: " + err.Error() + "\n")
 		os.Exit(1)
