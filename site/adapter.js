@@ -1,7 +1,7 @@
 // Why the processor computes, in words, and what can be done about it.
 
-// The worker's reason is the text of a Go error, which holds one of these: of gpu.js where there is no adapter, else of internal/gpu. The first that
-// fits counts.
+// The worker's reason is the text of a Go error. It holds one of these texts, of gpu.js where there
+// is no adapter, else of internal/gpu. The first that it holds counts.
 const reasons = [
   ["this browser has no WebGPU", { chip: "no WebGPU", sentence: "This browser gives no WebGPU", next: "Current Chrome and Edge have it." }],
   ["not loaded over https", { chip: "no WebGPU", sentence: "This browser gives no WebGPU to pages from another machine without https",
@@ -11,10 +11,11 @@ const reasons = [
   ["no GPU adapter", { chip: "no GPU", sentence: "This browser offers no graphics processor",
     next: "It may be switched off in the browser's settings (graphics or hardware acceleration)." }],
 ];
-const failed = { chip: "GPU failed", sentence: "The graphics processor could not be used",
-  next: "Please report this with the reason under About." }; // refused, not answered, or computed wrongly
+// The GPU refused, did not answer or computed wrongly.
+const failed = { chip: "GPU failed", sentence: "The graphics processor could not be used", next: "Please report this with the reason under About." };
 
-// whyProcessor words a reason; had: a GPU computed before in this page, so that one which is not offered now was lost.
+// whyProcessor words a reason. had: a GPU computed before in this page, and was lost if none is
+// offered now.
 export function whyProcessor(reason, had) {
   const [text, why] = reasons.find(([text]) => reason.includes(text)) ?? ["", failed];
   return had && text === "no GPU adapter" ? whyProcessor("GPU device lost") : why;

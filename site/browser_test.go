@@ -87,7 +87,7 @@ func serve(t *testing.T, tree fs.FS, weights map[string][]byte) *server {
 	return s
 }
 
-// mock is the site with a worker that computes nothing; change edits its text.
+// mock is the site with a worker that computes nothing. change edits the worker's text.
 func mock(t *testing.T, change func(string) string) *server {
 	t.Helper()
 	text, err := os.ReadFile("testdata/mock_worker.js")
@@ -197,8 +197,8 @@ func (p *page) until(condition string) {
 	p.t.Helper()
 	for {
 		ok, err := chromedp.Run(p.ctx, chromedp.Evaluate[bool]("Boolean("+condition+")"))
-		if err != nil && strings.Contains(err.Error(), "target navigated") && p.ctx.Err() == nil { // asked while the page was loaded anew
-			ok, err = false, nil
+		if err != nil && strings.Contains(err.Error(), "target navigated") && p.ctx.Err() == nil {
+			ok, err = false, nil // the page was being loaded anew
 		}
 		if err != nil {
 			p.mu.Lock()

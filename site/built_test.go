@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestBuiltSiteIsCurrent holds the built files to their sources: the other tests look at the built ones.
+// The built files, which the other tests use, are made of the sources as they are.
 func TestBuiltSiteIsCurrent(t *testing.T) {
 	tree := built(t, nil)
 	for _, pattern := range []string{"*.js", "*.css", "*.svg", "*.webmanifest"} {

@@ -1,4 +1,4 @@
-// Canvas2D draws the stage without WebGL, with the same methods as the program viewer.wasm (wasm/viewer/api.go).
+// Canvas2D draws the stage without WebGL. It has the methods of viewer.wasm (wasm/viewer/api.go).
 export class Canvas2D {
   #photo = null; #overlay = null; #opacity = 0.45; #contours = []; #region = null; #view = null; #due = false;
 
@@ -97,7 +97,7 @@ function bitmap(width, height, rgba) {
   return canvas;
 }
 
-// straight undoes the premultiplication of the maps' colours: ImageData wants them so.
+// straight undoes the premultiplication of the maps' colours, which ImageData does not have.
 function straight(rgba) {
   const out = new Uint8ClampedArray(rgba);
   for (let i = 0; i < out.length; i += 4) {

@@ -1,17 +1,19 @@
-// Colours of structures, raters and maps, chosen to show on a fundus (orange), on grey images, and to people who confuse red and green.
+// Colours of structures, raters and maps. They show on a fundus (orange), on grey images, and to
+// people who confuse red and green.
 export const STRUCTURES = [[63, 208, 255], [190, 245, 92], [255, 138, 216], [255, 214, 92], [170, 160, 255], [120, 240, 200]];
 export const RATERS = [[230, 159, 0], [0, 190, 140], [240, 228, 66], [224, 130, 180], [240, 110, 50], [150, 150, 255], [238, 238, 238]];
 export const css = (rgb) => `rgb(${rgb.join(" ")})`;
 export const structure = (i) => STRUCTURES[i % STRUCTURES.length];
 export const rater = (i) => RATERS[i % RATERS.length];
 
-// Stops of the two ramps, from 0 to 1: [r, g, b, alpha 0…1]. Low values are clear, so that the photograph shows.
+// Stops of the two ramps, from 0 to 1: [r, g, b, alpha 0…1]. The photograph shows through low
+// values.
 const RAMPS = {
   heat: [[20, 28, 110, 0], [48, 60, 180, 0.35], [40, 150, 190, 0.75], [120, 210, 130, 0.95], [250, 230, 90, 1]],
   disagreement: [[60, 10, 90, 0], [140, 30, 150, 0.55], [230, 60, 130, 0.9], [255, 140, 100, 1], [255, 235, 190, 1]],
 };
 
-// table is a ramp in 256 premultiplied colours, 4 bytes each.
+// table is a ramp as 256 premultiplied colours of 4 bytes.
 const tables = {};
 function table(name) {
   if (tables[name]) return tables[name];

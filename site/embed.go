@@ -1,4 +1,5 @@
-// Package site is the page: its files as built into site/dist by `make site`, and the handler that serves them on this machine.
+// Package site is the page: the files that `make site` builds in site/dist, and the handler that
+// serves them on this machine.
 package site
 
 import (
@@ -13,8 +14,9 @@ var dist embed.FS
 // ErrNotBuilt says that this program was compiled before the site was.
 var ErrNotBuilt = errors.New("the site is not built into this program: run `make site`, then build again (`make run` does both)")
 
-// Policy is the content security policy every response carries; site/bundle also writes it into index.html for other hosts. It
-// admits our own files and WebAssembly, and worker URLs only through the one policy that page.js creates.
+// Policy is the content security policy of every response. site/bundle also writes it into
+// index.html, for other hosts. It admits our own files and WebAssembly, and worker URLs only through
+// the one policy that segmenter.js creates.
 const Policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; img-src 'self' blob: data:; " +
 	"style-src 'self'; worker-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
 	"require-trusted-types-for 'script'; trusted-types mrprism"

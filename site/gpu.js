@@ -1,16 +1,19 @@
-// What the Go program asks of the browser's WebGPU: a device whose every failure is reported, and a walker that replays recorded
-// commands, so that Go calls JavaScript once a replay and not once a dispatch. It sets globalThis.mrprismGPU and runs wherever
-// the Go program does, page or worker. internal/gpu/webgpu is its only caller.
+// What the Go program asks of the browser's WebGPU: a device that reports every failure, and a
+// walker that replays recorded commands: Go calls JavaScript once a replay and not once a dispatch.
+// It sets globalThis.mrprismGPU and runs where the Go program runs, in a page or a worker. Only
+// internal/gpu/webgpu calls it.
 //
-// Asynchronous functions resolve, and never reject, to an object {error, message, …}: error is "" or one of "no-adapter", "lost",
-// "memory", "validation", "internal". Buffers, pipelines and recordings are numbers, never 0.
+// Asynchronous functions never reject. They resolve to an object {error, message, …}: error is ""
+// or one of "no-adapter", "lost", "memory", "validation", "internal". Buffers, pipelines and
+// recordings are numbers, never 0.
 
 const paramsStride = 256; // bytes between the uniform parameters of two dispatches
 const stagingBytes = 8 << 20; // the most one read may ask for
 const largestBinding = 2 ** 31; // element indices are 32-bit
 const wantedFeatures = ["shader-f16", "subgroups"];
 
-// Submissions take about a tenth of a second: watchdogs end those of seconds, and a context can end the work between them.
+// A submission takes about a tenth of a second: watchdogs end one of seconds, and Go can cancel the
+// work only between two.
 const longSubmission = 200; // ms, halves the number of commands in one
 const shortSubmission = 50; // ms, doubles it
 const longestStep = 1024; // commands
@@ -49,7 +52,8 @@ class Device {
       description: info.description ?? "",
       kind: kindOfAdapter(info, Boolean(info.isFallbackAdapter ?? adapter.isFallbackAdapter)),
     };
-    this.slow = this.info.kind === "cpu" || this.info.kind === "unknown"; // short submissions, few ahead
+    // A slow device has short submissions, and few of them ahead.
+    this.slow = this.info.kind === "cpu" || this.info.kind === "unknown";
     this.lost = ""; // why the device was lost
     this.failed = null; // the first failure that no caller has been told of
     this.last = 0; // the last number given to a buffer, pipeline or recording
@@ -73,8 +77,8 @@ class Device {
     this.failed ??= failure(error, message);
   }
 
-  // outcome is a failure that nobody was told of yet, or none. A call that was given up (token.cancelled) has nobody to tell: the failure is kept for
-  // the next.
+  // outcome is a failure that no caller was told of yet, or none. A call that was cancelled
+  // (token.cancelled) tells nobody: the next call gets the failure.
   outcome(token) {
     if (this.lost) return failure("lost", this.lost);
     if (token.cancelled) return fine;
@@ -83,7 +87,7 @@ class Device {
     return failed ?? fine;
   }
 
-  // guard does synchronous work within error scopes and gives the first failure as a promise, null where there is none.
+  // guard does synchronous work within error scopes. It resolves to the first failure, or null.
   guard(work) {
     for (const filter of scopes) this.device.pushErrorScope(filter);
     let thrown = null;
@@ -107,7 +111,8 @@ class Device {
     return this.last;
   }
 
-  // allocate makes zeroed storage buffers of the given bytes; ids are theirs, in order. All of them, or none.
+  // allocate makes zeroed storage buffers of the given bytes, all of them or none. ids are their
+  // numbers, in order.
   async allocate(sizes, labels) {
     const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
     const made = [];
@@ -135,8 +140,8 @@ class Device {
     this.writes.add(written);
   }
 
-  // read gives bytes of several pieces of buffers one after the other: pieces is [id, offset, size]…, whole words. token.cancelled is set when
-  // nobody waits for them any more.
+  // read resolves to the bytes of several pieces of buffers, one after the other. pieces is
+  // [id, offset, size]… in whole words. token.cancelled is set when nobody waits for them any more.
   async read(pieces, token) {
     let total = 0;
     for (let i = 0; i < pieces.length; i += 3) total += pieces[i + 2];
@@ -145,7 +150,8 @@ class Device {
       const failed = await this.copyOut(pieces, bytes);
       if (failed) return failed;
     }
-    await Promise.all([...this.writes, ...this.flights]); // whatever went wrong before makes these bytes worthless
+    // Any earlier failure makes these bytes worthless.
+    await Promise.all([...this.writes, ...this.flights]);
     const outcome = this.outcome(token);
     return outcome.error ? outcome : { ...fine, bytes };
   }
@@ -178,7 +184,8 @@ class Device {
     return null;
   }
 
-  // layout gives the bind group layout, and the pipeline layout, of arguments: accesses has an "r" or "w" for each.
+  // layout is the bind group layout and the pipeline layout of arguments. accesses has an "r" or
+  // "w" for each.
   layout(accesses) {
     let layout = this.layouts.get(accesses);
     if (!layout) {
@@ -214,7 +221,8 @@ class Device {
     return failure(failed.error, lines.join("\n") || failed.message);
   }
 
-  // prepare compiles programs {name, source, entry, accesses}, all at once; ids are their pipelines'. name tells which failed.
+  // prepare compiles programs {name, source, entry, accesses} all at once. It resolves to the ids
+  // of their pipelines, or to the name of one that failed.
   async prepare(programs) {
     const results = await Promise.all(programs.map((p) => this.compile(p)));
     if (this.lost) return failure("lost", this.lost);
@@ -241,8 +249,8 @@ class Device {
     }
   }
 
-  // record makes a recording. commands is, for each, [pipeline, x, y, z, count, range…], or [0, range] to zero one; a range is
-  // buffer, offset, size in bytes. params has paramsStride bytes a dispatch.
+  // record makes a recording. A command is [pipeline, x, y, z, count, range…], or [0, range] to
+  // zero a range, which is buffer, offset, size in bytes. params has paramsStride bytes a dispatch.
   async record(commands, params) {
     const steps = [];
     let uniform = null;
@@ -284,7 +292,8 @@ class Device {
     this.recordings.delete(id);
   }
 
-  // run submits recordings in order. It resolves when all of them are submitted, or soon after token.cancelled is set.
+  // run submits recordings in order. It resolves when all of them are submitted, or soon after
+  // token.cancelled is set.
   async run(ids, token) {
     const ahead = this.slow ? 2 : 8;
     for (const id of ids) {
@@ -322,7 +331,8 @@ class Device {
       pass?.end();
       this.device.queue.submit([encoder.finish()]);
     });
-    const done = this.device.queue.onSubmittedWorkDone().catch(() => {}); // a loss is told by device.lost
+    // device.lost tells a loss.
+    const done = this.device.queue.onSubmittedWorkDone().catch(() => {});
     const flight = Promise.all([failed, done]).then(([failed]) => {
       this.flights.splice(this.flights.indexOf(flight), 1);
       if (failed) this.fail(failed.error, failed.message);
@@ -340,7 +350,7 @@ class Device {
   }
 }
 
-// pace adjusts how many of a recording's commands make one submission after one of n took so many ms.
+// pace adjusts how many commands of a recording make a submission. n of them took so many ms.
 function pace(recording, n, took, least) {
   if (took > longSubmission) {
     recording.step = Math.max(least, Math.min(recording.step, n) >> 1);
@@ -349,8 +359,9 @@ function pace(recording, n, took, least) {
   }
 }
 
-// open gives {device} with the best adapter, whatever wantedFeatures it has and its largest buffers. onLost is called once, with a
-// message, when the device is lost. A device that comes after token.cancelled was set is destroyed.
+// open resolves to {device}: the browser's best adapter with those of wantedFeatures that it has
+// and its largest buffers. When the device is lost it calls onLost once, with a message. It
+// destroys a device that comes after token.cancelled was set.
 async function open(onLost, token) {
   if (!globalThis.navigator?.gpu) {
     const why = globalThis.isSecureContext === false

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// types are the MIME types of everything the site contains; a file of another kind is refused when the handler is made.
+// types are the MIME types of everything that the site contains. Handler refuses other files.
 var types = map[string]string{
 	".html":        "text/html; charset=utf-8",
 	".css":         "text/css; charset=utf-8",
@@ -40,8 +40,9 @@ type handler struct {
 	hosts map[string]bool
 }
 
-// Handler serves exactly the files of site under / and those of weights, by name, under /weights/, to requests whose Host is one
-// of hosts. Files NAME.br and NAME.gz are the compressed forms of NAME. Nothing is listed, nothing is read from disk later.
+// Handler serves exactly the files of site under / and those of weights, by name, under /weights/,
+// to requests whose Host is one of hosts. Files NAME.br and NAME.gz are the compressed forms of NAME.
+// It lists nothing, and reads nothing from disk later.
 func Handler(site fs.FS, weights map[string][]byte, hosts []string) (http.Handler, error) {
 	h := &handler{files: map[string]*file{}, hosts: map[string]bool{}}
 	for _, host := range hosts {
@@ -127,7 +128,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("Content-Type", f.mime)
 	header.Set("Vary", "Accept-Encoding")
 	header.Set("ETag", tag)
-	header.Set("Cache-Control", "no-cache") // kept, but asked about each time: the page is always one version
+	// Browsers keep a file and ask about it each time: the page is always of one version.
+	header.Set("Cache-Control", "no-cache")
 	if strings.Contains(r.Header.Get("If-None-Match"), tag) {
 		w.WriteHeader(http.StatusNotModified)
 		return
@@ -158,8 +160,8 @@ func chooseEncoding(accept string, f *file) string {
 	return "identity"
 }
 
-// Hosts lists the Host headers under which a listener at address is rightly reached: its own, and for a loopback address the
-// usual names of this machine.
+// Hosts lists the Host headers by which a listener at address may be reached: its own, and for a
+// loopback address the usual names of this machine.
 func Hosts(address net.Addr) []string {
 	host, port, err := net.SplitHostPort(address.String())
 	if err != nil {
@@ -173,7 +175,8 @@ func Hosts(address net.Addr) []string {
 	for _, name := range names {
 		hosts = append(hosts, net.JoinHostPort(name, port))
 		if port == "80" {
-			hosts = append(hosts, strings.TrimSuffix(net.JoinHostPort(name, ""), ":")) // with the brackets of IPv6
+			// JoinHostPort adds the brackets of IPv6.
+			hosts = append(hosts, strings.TrimSuffix(net.JoinHostPort(name, ""), ":"))
 		}
 	}
 	return hosts

@@ -62,7 +62,8 @@ func (p *page) raters(photograph string) {
 	p.until(sampleDone + ` && document.querySelectorAll("#rater-list li").length === 7`)
 }
 
-// The page's Cancel ends the page's own job and no script's, whichever of them waits; a script ends its own.
+// The page's Cancel ends the page's job and never a script's, whether it runs or waits. A script
+// ends its own.
 func TestCancelEndsOnlyThePagesJob(t *testing.T) {
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
@@ -89,7 +90,7 @@ func TestCancelEndsOnlyThePagesJob(t *testing.T) {
 	p.clean()
 }
 
-// A job that takes over from another goes on with its region, its photograph and the weights of its model.
+// A job that takes over from another keeps its region, its photograph and its raters' weights.
 func TestChangesWhileComputing(t *testing.T) {
 	p := open(t, mock(t, nil), 1200, 800)
 	p.raters("slow.jpg")
@@ -132,7 +133,7 @@ func TestChangesWhileComputing(t *testing.T) {
 	p.clean()
 }
 
-// A model that finds nothing takes over neither region nor weights of the one before.
+// Another model takes over neither the region nor the raters' weights of the one before.
 func TestModelThatFindsNothing(t *testing.T) {
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
@@ -200,7 +201,8 @@ func TestMessageAndPlacingBar(t *testing.T) {
 	p.clean()
 }
 
-// The worker keeps its last four results. What the page asks of an older one, or of a worker that died, it has after segmenting again as before.
+// The worker keeps its last four results. The page segments again as before if it needs an older
+// one or if the worker died.
 func TestResultThatIsGone(t *testing.T) {
 	p := open(t, mock(t, nil), 1200, 800)
 	p.raters("photo.jpg")
@@ -236,8 +238,9 @@ func TestResultThatIsGone(t *testing.T) {
 	p.clean()
 }
 
-// A mask that is gone is saved after segmenting again only while the page is about the same photograph and model, as nobody may find another
-// patient's mask under a name. That it was not saved is said, and stays to be read.
+// The page segments again to save a forgotten mask only while it is about the mask's photograph and
+// model: nobody may find another patient's mask under a name. Otherwise it says that the mask was
+// not saved, and the message stays.
 func TestSaveOfAResultThatIsGone(t *testing.T) {
 	p := open(t, mock(t, nil), 1200, 800)
 	p.raters("slow-photo.jpg")
@@ -253,7 +256,8 @@ func TestSaveOfAResultThatIsGone(t *testing.T) {
 	}
 	files := func() []string { return get[[]string](p, `Object.keys(saved)`) }
 
-	// Another photograph is opened while the worker is asked for the mask; and the mask is still told to be missing when that one's is there.
+	// Another photograph is opened while the worker is asked for the mask. Its result leaves the
+	// message.
 	forgotten()
 	p.do(`document.querySelector("` + mask + `").click()`)
 	p.drop("slow-other.jpg", photograph)
@@ -281,7 +285,8 @@ func TestSaveOfAResultThatIsGone(t *testing.T) {
 	p.until(sampleDone)
 	assert.Empty(t, files())
 
-	// Two masks of one that is gone: it is segmented once, both are saved, and the message has had its time.
+	// Two files of a forgotten result: the page segments once, saves both and takes the message
+	// away.
 	asked := get[int](p, `asked.length`)
 	forgotten()
 	p.do(`document.querySelectorAll("[aria-label$='of brain']").forEach((button) => button.click())`)
@@ -291,7 +296,7 @@ func TestSaveOfAResultThatIsGone(t *testing.T) {
 	p.clean()
 }
 
-// A job that ends takes away what was said of its own picture, and not what was said meanwhile of something else.
+// A job that ends takes away a message about its own picture, and no other.
 func TestMessageAboutSomethingElse(t *testing.T) {
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
@@ -337,7 +342,7 @@ func TestChoicesStayWithTheModel(t *testing.T) {
 	assert.Contains(t, legend(), "Rater3")
 	assert.Equal(t, "100", get[string](p, `document.querySelector("input[name=weight]").value`), "weights are the photograph's")
 	p.choose("levels")
-	p.until(`document.getElementById("legend").innerText.includes("Disc: probability")`) // another model's first
+	p.until(`document.getElementById("legend").innerText.includes("Disc: probability")`) // the first of another model
 	p.clean()
 }
 

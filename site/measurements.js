@@ -1,8 +1,8 @@
-// The measurements table, and why a result is doubted. The segmenter computes both
-// (mrprism/internal/segment). measurements has the area of each structure, and the vertical ratio
-// where there are a disc and a cup. low and high are the range over the mask and the raters or
-// agreement levels. interval is made to hold the experts' majority in a share of images, its
-// coverage; weights may lack it. A ratio without an inner structure has value null.
+// The measurements table, and why a result is doubted, in words. The worker computes both
+// (internal/segment). measurements has the area of each structure, and the vertical ratio if there
+// are a disc and a cup. low and high are the range over the mask and the raters or agreement
+// levels. interval holds the experts' majority in a share of images, its coverage; weights may lack
+// it. A ratio without an inner structure has value null.
 import { css, structure as colour } from "./colours.js";
 import { $, element } from "./dom.js";
 
@@ -13,7 +13,7 @@ const over = (result) => (result.labels === "agreement-levels" ? `the ${result.r
 
 const cell = (tag, text, fields) => element(tag, fields, text);
 const row = (cells, className = "") => element("tr", { className }, ...cells);
-// ranges are those that a figure has: name, meaning, and the range in the figure's format.
+// ranges are those of a figure, each [name, meaning, range in the figure's format].
 function ranges(result, { low, high, interval }, format) {
   const range = (a, b) => `${format(a)} – ${format(b)}`, list = [["experts' range", `from the least to the greatest of the mask and ${over(result)}`, range(low, high)]];
   if (interval) {
@@ -23,8 +23,7 @@ function ranges(result, { low, high, interval }, format) {
   return list;
 }
 
-// whyDoubted is why a result is not to be relied on, in a title and further reasons; null where
-// there is no reason.
+// whyDoubted is why a user should not rely on a result, { title, reasons }, or null.
 export function whyDoubted({ found, doubts, classes }) {
   if (found && !doubts.length) return null;
   const missing = doubts.find(({ code }) => code === "not-found")?.text ?? `No ${classes[0]} was found in this picture.`;
@@ -37,7 +36,7 @@ export function showMeasurements(result) {
   $("doubt").hidden = !why;
   $("doubt-title").textContent = why?.title ?? "";
   $("doubt-reasons").textContent = why?.reasons.join(" ") ?? "";
-  $("doubt-hint").textContent = result.found ? "Its outline and figures may be wrong. Check that the model is for such pictures." : "If you see one, place the region around it. Or choose another model.";
+  $("doubt-hint").textContent = result.found ? "Its outline and figures may be wrong. Check that the model is for pictures of this kind." : "If you see one, place the region around it. Or choose another model.";
   $("measure-table").hidden = $("measure-note").hidden = !result.found;
   $("measure-table").classList.toggle("doubted", why !== null);
   $("measure-untold").hidden = !result.found || result.doubt !== null;

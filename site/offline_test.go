@@ -21,7 +21,8 @@ import (
 	"mrprism/weights/shipped"
 )
 
-// TestOfflineAfterARestart visits the site once, ends the browser and the server, and works on with what was kept.
+// TestOfflineAfterARestart visits the site once, ends the browser and the server, and works on with
+// the files that the browser kept.
 func TestOfflineAfterARestart(t *testing.T) {
 	profile := chromedp.UserDataDir(t.TempDir())
 	kept := map[string][]byte{} // the models are kept for offline use too
@@ -72,7 +73,8 @@ func TestOfflineAfterARestart(t *testing.T) {
 	assert.Empty(t, p.outside)
 }
 
-// TestOfflineWithoutAReload visits the site once and goes on without the server: page and worker are served what was kept.
+// TestOfflineWithoutAReload visits the site once and goes on without the server: page and worker
+// get the files that the browser kept.
 func TestOfflineWithoutAReload(t *testing.T) {
 	worker, err := os.ReadFile("testdata/mock_worker.js")
 	require.NoError(t, err)
@@ -109,8 +111,9 @@ func TestOfflineWithoutAReload(t *testing.T) {
 	p.ready()
 }
 
-// TestNewVersionWaits: a page without an image does not bring a new version to another that has one open; a page that is alone does, also one
-// that is alone only later, but none in which a script has worked; and one that stays open and empty when there is a newer version.
+// A page without an image does not bring a new version to another page that has one open. A page
+// that is alone does, also if it is alone only later, and also if it stays open and empty until
+// there is a newer version. A page in which a script has worked does not.
 func TestNewVersionWaits(t *testing.T) {
 	worker, err := os.ReadFile("testdata/mock_worker.js")
 	require.NoError(t, err)
@@ -121,7 +124,8 @@ func TestNewVersionWaits(t *testing.T) {
 	var now atomic.Pointer[http.Handler]
 	listening := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/index.html" {
-			http.Redirect(w, r, "/", http.StatusPermanentRedirect) // some hosts do; what is kept of it opens as a page all the same
+			// Some hosts redirect. The kept copy opens as a page all the same.
+			http.Redirect(w, r, "/", http.StatusPermanentRedirect)
 			return
 		}
 		(*now.Load()).ServeHTTP(w, r)
@@ -181,8 +185,8 @@ func TestNewVersionWaits(t *testing.T) {
 	p.clean()
 }
 
-// TestNothingIsSent drops an image, segments it, saves what the page offers, and looks at everything the server was asked: files of the site, each by
-// GET, none with anything of the image in its address.
+// TestNothingIsSent drops an image, segments it and saves all files that the page offers. The
+// server was asked only for files of the site, by GET, and no address has anything of the image.
 func TestNothingIsSent(t *testing.T) {
 	s := real(t, map[string][]byte{"w.safetensors": tinyWeights(t, weights.LabelsRaters, nil)})
 	p := open(t, s, 900, 700)

@@ -7,7 +7,7 @@ export function takePhotographs(open, send) {
   for (const button of all("[data-action=open]")) button.onclick = () => $("file").click();
 
   let drags = 0; // elements under the file
-  const drag = (change) => { drags = Math.max(0, drags + change); send({ type: "dragging", dragging: drags > 0 }); };
+  const drag = (change) => { drags = Math.max(0, drags + change); send({ type: "set", dragging: drags > 0 }); };
   const listen = (type, act) => addEventListener(type, (event) => { if (event.dataTransfer?.types.includes("Files")) act(event); });
   listen("dragenter", (event) => { event.preventDefault(); drag(1); });
   listen("dragleave", () => drag(-1));

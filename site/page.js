@@ -9,8 +9,8 @@ import { initial, next } from "./state.js";
 import { keepOffline } from "./versions.js";
 import { draw } from "./view.js";
 
-const MODEL_DELAY = 300; // ms after the last change in the list of models: arrow keys step through it
-const WEIGHT_DELAY = 250; // ms after the last movement of a rater's slider
+const MODEL_DELAY = 300; // ms without a change in the list of models: arrow keys step through it
+const WEIGHT_DELAY = 250; // ms without a movement of a rater's slider
 const LARGEST_FILE = 256 * 2 ** 20; // bytes; wasm/segmenter refuses larger pictures by their header
 
 const stage = new Stage($("stage"));
@@ -178,7 +178,7 @@ $("weights").onchange = async () => {
 $("panel").addEventListener("input", ({ target }) => {
   const { id, name, value } = target, key = id.replace("region-", "");
   if (name === "weight") send({ type: "slide", m: Number(target.dataset.rater), value: Number(value) });
-  else if (id === "opacity") send({ type: "opacity", opacity: Number(value) });
+  else if (id === "opacity") send({ type: "set", opacity: Number(value) });
   else if (key !== id) { if (Number.isFinite(target.valueAsNumber)) send({ type: "move", change: { [key]: target.valueAsNumber } }); }
   else if (target.closest("#show, #experts, #recurrences")) send({ type: "choose", choices: choices(), by: id });
 }, true);
@@ -194,7 +194,8 @@ $("place-apply").onclick = () => send({ type: "apply" });
 $("place-cancel").onclick = () => send({ type: "leave" });
 $("region-auto").onclick = () => send({ type: "region", roi: "auto" });
 $("region-none").onclick = () => send({ type: "region", roi: "none" });
-for (const type of ["apply", "leave", "settle", "move", "view"]) stage.addEventListener(type, ({ detail }) => send({ ...detail, type }));
+for (const type of ["apply", "leave", "move"]) stage.addEventListener(type, ({ detail }) => send({ ...detail, type }));
+stage.addEventListener("view", () => send({ type: "set", scale: stage.scale }));
 
 $("save-masks").onclick = ({ target }) => {
   const { what, class: c } = target.dataset;
@@ -220,7 +221,7 @@ $("zoom-region").onclick = () => { if (stage.shown.region) stage.frame(stage.sho
 
 $("theme").onclick = () => {
   const dark = getComputedStyle(document.documentElement).getPropertyValue("--panel").trim() !== "#ffffff", theme = dark ? "light" : "dark";
-  send({ type: "theme", theme });
+  send({ type: "set", theme });
   try { localStorage.setItem("mrprism-theme", theme); } catch { /* a private window: the choice lasts as long as the page */ }
 };
 function remembered() {

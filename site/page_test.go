@@ -101,7 +101,7 @@ func TestSampleInThePage(t *testing.T) {
 	p.clean()
 }
 
-// Weights of named raters that have not learned to follow one of them show their contours, and nothing to set.
+// Weights of named raters that have not learned to follow one of them have contours and no sliders.
 func TestRatersWithoutWeights(t *testing.T) {
 	p := open(t, mock(t, func(text string) string { return strings.Replace(text, "steered: true", "steered: false", 1) }), 1200, 800)
 	p.ready()
@@ -201,7 +201,8 @@ func TestPlacingTheRegion(t *testing.T) {
 	p.clean()
 }
 
-// The corner stays where it is while a side is typed digit by digit, and where the side is already the smallest or the largest.
+// The corner stays where it is while a side is typed digit by digit, and while the side is already
+// the smallest or the largest.
 func TestPlacedSquareStays(t *testing.T) {
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
@@ -241,7 +242,8 @@ func TestPlacedSquareStays(t *testing.T) {
 	p.clean()
 }
 
-// saving catches downloads where the page hands them to the browser: addresses by name in saved, contents by address in blobs.
+// saving catches what the page hands to the browser to download: saved has addresses by name, blobs
+// contents by address.
 func (p *page) saving() {
 	p.t.Helper()
 	p.do(`globalThis.saved = {}, HTMLAnchorElement.prototype.click = function () { const name = this.download; saved[name] = this.href; }`)
@@ -319,7 +321,8 @@ func TestErrorsLeaveThePageUsable(t *testing.T) {
 	p.until(`document.getElementById("file-line").textContent.includes("fine.jpg") && ` + sampleDone)
 	assert.True(t, get[bool](p, `document.getElementById("banner").hidden`), "opening another file takes the message away")
 
-	// It dies with more questions waiting, each of which fails in it: one new worker is started all the same.
+	// It dies with more questions waiting, and each of them fails in it: the page starts one new
+	// worker.
 	assert.Equal(t, 6, get[int](p, `(async () => {
 		const image = new File([await (await fetch("sample.jpg")).arrayBuffer()], "crash.jpg");
 		const all = await Promise.allSettled([1, 2, 3, 4, 5, 6].map(() => mrprism.segment(image, { model: "levels" })));
@@ -346,7 +349,8 @@ func TestErrorsLeaveThePageUsable(t *testing.T) {
 	p.clean()
 }
 
-// A photograph that is being opened goes on with the model that was chosen last, and what is cancelled before it began never begins.
+// A photograph that is being opened goes on with the model that was chosen last. A job that is
+// cancelled before it began never begins.
 func TestPhotographThatWaits(t *testing.T) {
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()

@@ -30,7 +30,8 @@ import (
 	"mrprism/weights"
 )
 
-// tinyWeights is a weights file of the smallest configuration with random values: it finds nothing, but what it computes can be compared.
+// tinyWeights is a weights file of the smallest configuration with random values. It finds nothing
+// of meaning, but devices have to compute the same with it.
 func tinyWeights(t *testing.T, labels string, change func(*weights.File)) []byte {
 	t.Helper()
 	classes, raters := []string{"disc", "cup"}, []string{"one", "two", "three", "four"}
@@ -84,7 +85,8 @@ func emulated(s *server) *server {
 	return s
 }
 
-// segmentIn runs mrprism.segment on files served under /weights/ and keeps the result in the page as globalThis.r.
+// segmentIn runs mrprism.segment on files that are served under /weights/ and keeps the result in
+// the page as globalThis.r.
 func (p *page) segmentIn(image, model, options string) error {
 	p.t.Helper()
 	message := get[string](p, fmt.Sprintf(`(async () => {
@@ -101,7 +103,7 @@ func (p *page) segmentIn(image, model, options string) error {
 	return nil
 }
 
-// natively is the same on the reference device.
+// natively computes the result of segmentIn on the reference device.
 func natively(t *testing.T, data, image []byte, options segment.Options) *segment.Result {
 	t.Helper()
 	ctx := context.Background()
@@ -234,7 +236,7 @@ func TestBadFilesInThePage(t *testing.T) {
 	p.clean()
 }
 
-// kinds are the photograph as the ways a file may hold it: grey, half transparent, and turned by EXIF.
+// kinds are files that hold the photograph in grey, half transparent, and turned by EXIF.
 func kinds(t *testing.T, width, height int) map[string][]byte {
 	t.Helper()
 	picture := synthetic.Photograph(3, width, height)

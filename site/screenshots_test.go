@@ -68,8 +68,8 @@ func TestScreenshots(t *testing.T) {
 	}
 }
 
-// TestScreenshotsOfAPhotograph drops the photograph that MRPRISM_PHOTOGRAPH names on the site with the weights that ship: of MRPRISM_MODEL, or fundus.
-// Of raters, all contours are shown.
+// TestScreenshotsOfAPhotograph drops the photograph that MRPRISM_PHOTOGRAPH names on the site with
+// shipped weights, of MRPRISM_MODEL or fundus, and shows the contours of all raters.
 func TestScreenshotsOfAPhotograph(t *testing.T) {
 	folder, file := os.Getenv("MRPRISM_SCREENSHOTS"), os.Getenv("MRPRISM_PHOTOGRAPH")
 	if folder == "" || file == "" {

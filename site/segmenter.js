@@ -1,6 +1,7 @@
 // The page's side of the worker that computes (wasm/segmenter), and window.mrprism for scripts.
 
-// Only these two addresses may become scripts; the content security policy admits no other source of worker URLs.
+// Only these two addresses may become scripts: the content security policy admits no other source
+// of worker URLs.
 const policy = globalThis.trustedTypes?.createPolicy("mrprism", {
   createScriptURL(url) {
     if (url === "worker.js" || url === "sw.js") return url;
@@ -19,21 +20,27 @@ export class SegmentError extends Error {
   }
 }
 
-const crashed = (detail, again) => new SegmentError({ code: "crashed", message: "The program that computes stopped unexpectedly." + (detail ? ` (${detail})` : ""),
-  next: again ? "It has been started again; your image is still here. Try once more." : "Reload the page. It needs a current browser with WebAssembly." });
+const crashed = (detail, again) => new SegmentError({
+  code: "crashed", message: `The program that computes stopped unexpectedly. (${detail})`,
+  next: again ? "It has been started again; your image is still here. Try once more." : "Reload the page. It needs a current browser with WebAssembly.",
+});
 
 const cancelled = () => new SegmentError({ code: "cancelled", message: "Cancelled." });
 
-// read is a file's bytes; kind is the code of the error where they cannot be had.
+// read resolves to a file's bytes. kind is the code of the error.
 const read = (blob, name, kind) => blob.arrayBuffer().catch(() => {
-  throw new SegmentError({ code: kind, message: `${name} could not be read.`, next: "Folders cannot be opened. A file that was moved or deleted has to be opened again." });
+  throw new SegmentError({ code: kind, message: `${name} could not be read.`,
+    next: "Folders cannot be opened. Open a file again if it was moved or deleted." });
 });
 
-// Segmenter runs the worker, starts it again when it dies, and pairs answers with questions. Events: "ready" (detail: adapter, gpu,
-// reason, models) each time a worker is up, "adapter" when another device took over.
+// Segmenter runs the worker, starts it again when it dies, and pairs answers with questions.
+// Events: "ready" (detail: adapter, gpu, reason, models, …) each time a worker is up, "adapter"
+// (detail: adapter, gpu, reason, note, …) when another device takes over, "failed" (detail: the
+// error) when the worker stays down.
 export class Segmenter extends EventTarget {
-  #worker = null; #pending = new Map(); #next = 1; #restarts = 0; #imageSent = 0; #images = 0; #own = new Map(); #ownSent = new Set();
-  used = false; // there are pictures or weights, the page's or a script's, that would be lost with the page
+  #worker = null; #info = null; #settle = null; #pending = new Map(); #next = 1; #restarts = 0;
+  #imageSent = 0; #images = 0; #own = new Map(); #ownSent = new Set();
+  used = false; // the page or a script gave pictures or weights, which would be lost with the page
 
   constructor() {
     super();
@@ -41,22 +48,24 @@ export class Segmenter extends EventTarget {
   }
 
   #start() {
-    this.info = null;
+    this.#info = null;
     this.#imageSent = 0;
     this.#ownSent.clear();
     this.ready = new Promise((resolve, reject) => { this.#settle = { resolve, reject }; });
-    this.ready.catch(() => {}); // whoever awaits it hears of it
-    const worker = new Worker(scriptURL("worker.js"), { type: "module", name: location.search }); // its wishes; see wasm/segmenter
-    // A worker that died may still be heard of: what waited in it fails, one message after the other.
+    this.ready.catch(() => {}); // callers that await it hear of a failure
+    const worker = new Worker(scriptURL("worker.js"), { type: "module", name: location.search });
+    // A worker that died may go on to send: each message that waited in it fails.
     worker.onmessage = ({ data }) => { if (worker === this.#worker) this.#receive(data); };
-    worker.onerror = (event) => { event.preventDefault(); if (worker === this.#worker) this.#died(event.message ?? "worker.js could not be loaded"); };
+    worker.onerror = (event) => {
+      event.preventDefault();
+      if (worker === this.#worker) this.#died(event.message || "worker.js could not be loaded");
+    };
     this.#worker = worker;
   }
-  #settle;
 
   #died(detail) {
     this.#worker.terminate();
-    const again = this.info !== null || this.#restarts++ < 1, error = crashed(detail, again);
+    const again = this.#info !== null || this.#restarts++ < 1, error = crashed(detail, again);
     this.#settle.reject(error);
     for (const { reject } of this.#pending.values()) reject(error);
     this.#pending.clear();
@@ -65,18 +74,18 @@ export class Segmenter extends EventTarget {
   }
 
   #receive(data) {
-    const waiting = this.#pending.get(data.request);
+    const waiting = this.#pending.get(data.request), tell = () => this.dispatchEvent(new CustomEvent(data.type, { detail: data }));
     switch (data.type) {
       case "ready":
-        this.info = data;
+        this.#info = data;
         this.#restarts = 0;
         this.#settle.resolve(data);
-        this.dispatchEvent(new CustomEvent("ready", { detail: data }));
-        return;
-      case "adapter": Object.assign(this.info, data); this.dispatchEvent(new CustomEvent("adapter", { detail: data })); return;
-      case "crashed": this.#died(data.message); return;
-      case "progress": waiting?.progress?.(data); return;
-      case "image": waiting?.image?.(data); return;
+        return tell();
+      case "adapter":
+        Object.assign(this.#info, data); // ready resolves to it
+        return tell();
+      case "crashed": return this.#died(data.message);
+      case "progress": case "image": return waiting?.[data.type]?.(data);
       case "error": waiting?.reject(new SegmentError(data)); break;
       default: waiting?.resolve(data);
     }
@@ -95,16 +104,17 @@ export class Segmenter extends EventTarget {
     }).finally(() => hooks.signal?.removeEventListener("abort", cancel));
   }
 
-  // A picture to segment: decoded once by the worker however often it is segmented.
+  // picture is a photograph to segment. The worker decodes it once.
   picture(blob, name) {
     this.used = true;
     return { blob, name, key: ++this.#images };
   }
 
-  // Download and compile a model before it is asked for. hooks: progress, signal.
+  // prepare downloads and compiles a model before it is asked for. hooks: progress, signal.
   prepare(model, hooks) { return this.#ask({ type: "prepare", model }, [], hooks); }
 
-  // A weights file of the user's own: verified by the worker, then a model like the others. Resolves to { name, title }.
+  // weights makes a weights file of the user a model, after the worker has verified it. It resolves
+  // to { name, title }.
   async weights(blob, name = blob.name ?? "weights") {
     this.used = true;
     const bytes = await read(blob, name, "weights"), model = await this.#ask({ type: "weights", blob: bytes, name }, [bytes]);
@@ -113,17 +123,19 @@ export class Segmenter extends EventTarget {
     return model;
   }
 
-  // Segment a picture. options: model, recurrences, roi ("auto", "none" or "x,y,side"), raterWeights. hooks: progress({ stage, done,
-  // total }), image({ width, height, pixelsWide, pixelsHigh, rgba }), signal (an AbortSignal, which ends this request and no other). Resolves to
-  // the worker's result message.
+  // segment resolves to the worker's result message. options: model, recurrences, roi ("auto",
+  // "none" or "x,y,side"), raterWeights. hooks: progress({ stage, done, total }), image({ width,
+  // height, pixelsWide, pixelsHigh, rgba }), signal (an AbortSignal, which ends this request and no
+  // other).
   async segment(picture, options, hooks = {}) {
     await this.ready;
-    const own = this.#own.get(options.model);
-    if (own && !this.#ownSent.has(options.model)) await this.weights(own.blob, own.name); // this worker is a new one
+    const own = this.#own.get(options.model); // a new worker does not have it
+    if (own && !this.#ownSent.has(options.model)) await this.weights(own.blob, own.name);
     const bytes = this.#imageSent === picture.key ? null : await read(picture.blob, picture.name, "image");
     if (hooks.signal?.aborted) throw cancelled();
     this.#imageSent = picture.key;
-    const unsent = () => { if (this.#imageSent === picture.key) this.#imageSent = 0; }; // perhaps not decoded
+    // A request that ends early may leave the picture undecoded.
+    const unsent = () => { if (this.#imageSent === picture.key) this.#imageSent = 0; };
     hooks.signal?.addEventListener("abort", unsent);
     const message = { type: "segment", key: picture.key, blob: bytes, name: picture.name, wantImage: Boolean(hooks.image), ...options };
     try {
@@ -136,15 +148,17 @@ export class Segmenter extends EventTarget {
     }
   }
 
-  // A whole map: { values: Float32Array(width·height) }. kind: probability, rater, recurrence, disagreement.
+  // map resolves to a whole map: { values: Float32Array(width·height) }. kind: probability, rater,
+  // recurrence, disagreement.
   map(result, kind, fields) { return this.#ask({ type: "map", id: result.id, kind, ...fields }); }
-  // What the stage needs of a map: { x, y, width, height, pixelsWide, pixelsHigh, values (8 bits), points, starts }.
+  // view resolves to what the stage needs of a map: { x, y, width, height, pixelsWide, pixelsHigh,
+  // values (8 bits), points, starts }.
   view(result, kind, fields) { return this.#ask({ type: "view", id: result.id, kind, ...fields }); }
-  // A PNG at the photograph's size: { bytes }. what: mask or probability.
+  // png resolves to a PNG at the photograph's size: { bytes }. what: mask or probability.
   png(result, what, kind, fields) { return this.#ask({ type: "png", id: result.id, what, kind, ...fields }); }
 }
 
-// publish makes window.mrprism: the same segmenter for scripts. It shows nothing on the page.
+// publish makes window.mrprism, by which scripts use the segmenter. It shows nothing on the page.
 export function publish(segmenter) {
   const index = (list, wanted, what) => {
     const i = typeof wanted === "number" ? wanted : list.indexOf(wanted);
@@ -153,12 +167,13 @@ export function publish(segmenter) {
   };
   globalThis.mrprism = Object.freeze({
     get ready() { return segmenter.ready.then(({ adapter, models }) => ({ adapter, models: models.map(({ name }) => name) })); },
-    // segment(blob, { model, recurrences, roi, raterWeights, progress, signal }): model is a name
-    // or a Blob of weights; raterWeights has a number from 0 to 1 for each rater; signal is an
-    // AbortSignal; maps are Promises of Float32Arrays at the image's size, of the last four
-    // results. found is false where nothing of the kind is in the picture. doubts say why the model
-    // does not believe its result, as { code, text }. doubt is how odd the result is: above 1 the
-    // model doubts it; null where the weights cannot tell.
+    // segment(blob, { model, recurrences, roi, raterWeights, progress, signal }) resolves to a
+    // result. model is a name, or a Blob of weights. raterWeights has a number from 0 to 1 for each
+    // rater. signal is an AbortSignal. The result's maps are Promises of Float32Arrays at the
+    // image's size; the worker keeps those of the last four results. found is false if the picture
+    // has nothing of the kind. doubts say why the model does not believe its result, as
+    // { code, text }. doubt is how odd the result is: above 1 the model doubts it, null means that
+    // the weights cannot tell.
     async segment(blob, { model, recurrences = 3, roi = "auto", raterWeights = null, progress, signal } = {}) {
       const { models } = await segmenter.ready;
       if (!Number.isInteger(recurrences)) throw new TypeError(`recurrences ${recurrences} is not a whole number`);

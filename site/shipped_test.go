@@ -37,8 +37,8 @@ func shippedModel(t *testing.T, name string) (*weights.Model, map[string][]byte)
 	return m, map[string][]byte{entry.File: data}
 }
 
-// TestSampleWithShippedWeights is the first thing anyone does: the sample, found and segmented in the page, equal to what the same weights
-// give in a native program on the same region.
+// TestSampleWithShippedWeights does what everybody does first: the page finds and segments the
+// sample. The mask is that of a native program with the same weights and region.
 func TestSampleWithShippedWeights(t *testing.T) {
 	m, files := shippedModel(t, "fundus")
 	s := emulated(real(t, files))
@@ -139,8 +139,8 @@ func heldPage(t *testing.T, others map[string][]byte) *page {
 	return p
 }
 
-// While the GPU's pipelines are compiled the processor answers, with the same mask, also for another model, and what is cancelled or wrong is
-// told at once; then the GPU takes over.
+// While the GPU's pipelines are compiled the processor answers with the same mask, also for another
+// model, and a question that is cancelled or wrong ends at once. Then the GPU takes over.
 func TestWhileTheGPUCompiles(t *testing.T) {
 	p := heldPage(t, nil)
 	ask := func(model string) string {
@@ -206,7 +206,8 @@ func TestSampleOnTheProcessor(t *testing.T) {
 	t.Logf("again, in ms: %v", timings)
 	assert.Contains(t, get[string](p, "r.adapter"), "[processor")
 
-	// The worker hears "cancel" while it computes, long before the last pass; the result before stays, and the next question is answered as ever.
+	// The worker hears "cancel" while it computes, long before the last pass. The result before
+	// stays, and the worker answers the next question.
 	ended := get[[]float64](p, `(async () => {
 		const image = new File([await (await fetch("sample.jpg")).arrayBuffer()], "sample.jpg");
 		const ending = new AbortController();

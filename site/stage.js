@@ -1,7 +1,9 @@
-// The image stage: what is shown and where, pointer, wheel and keys. Drawing is done by one of two renderers with the same methods
-// (image, overlay, opacity, contours, region, view): the Ebitengine program viewer.wasm on WebGL2, or Canvas2D until that has
-// started, where WebGL2 is missing, and after its context was lost. The stage keeps everything it was given, so that it can
-// change renderer at any time.
+// The image stage: what is shown and where, pointer, wheel and keys. One of two renderers draws it:
+// the Ebitengine program viewer.wasm on WebGL2, or Canvas2D until that has started, where WebGL2 is
+// missing, and after its context was lost. Both have the methods image, overlay, opacity, contours,
+// region and view. The stage keeps everything that it shows, and can change renderer at any time.
+// Events: "view" when the photograph was moved or scaled. While the region is placed by hand,
+// "move" has the change { x, y, side } that is asked for, "apply" and "leave" end it.
 import "./wasm_exec.js";
 import { Canvas2D } from "./canvas2d.js";
 import { sideWithin } from "./state.js";
@@ -12,52 +14,45 @@ export class Stage extends EventTarget {
     super();
     this.element = element;
     this.shown = { image: null, overlay: null, opacity: 0.45, contours: [], region: null, placing: null };
-    this.scale = 1; this.x = 0; this.y = 0; // photograph pixel p is at (x + p·scale), CSS pixels from the stage's corner
+    // Photograph pixel p is at (x + p·scale), CSS pixels from the stage's corner.
+    Object.assign(this, { scale: 1, x: 0, y: 0 });
     this.fitted = true; // follow the stage's size until the user zooms or pans
     this.pointers = new Map();
     this.renderer = new Canvas2D(element);
-    this.kind = "canvas"; // or "webgl"
     new ResizeObserver(() => {
-      if (this.kind === "webgl") dispatchEvent(new Event("resize")); // Ebitengine listens on the window
-      this.layout();
+      if (!this.#plain) dispatchEvent(new Event("resize")); // Ebitengine listens to it
+      this.fitted ? this.fit() : this.#clamp();
     }).observe(element);
     this.#listen();
   }
 
-  // set shows something else of these. In photograph pixels, null for none:
-  // image: { width, height, drawnWidth, drawnHeight, pixelsWide, pixelsHigh, rgba }; with a new one
-  // overlay, contours and region of the old one go.
-  // overlay: { x, y, width, height, pixelsWide, pixelsHigh, rgba }, premultiplied. opacity: 0…1.
-  // contours: [{ points, starts, colour, width, dash }], bottom first.
-  // region: { x, y, side }; placing: the same while it is placed by hand.
+  // set changes one thing that is shown, in photograph pixels: image: { width, height, drawnWidth,
+  // drawnHeight, pixelsWide, pixelsHigh, rgba }; everything else
+  //   of the old image goes.
+  // overlay: { x, y, width, height, pixelsWide, pixelsHigh, rgba }, premultiplied, or null
+  // opacity: of the overlay, 0…1
+  // contours: [{ points, starts, colour, width, dash }], bottom first
+  // region: { x, y, side } or null; placing: the square while it is placed by hand, or null
   set(name, value) {
     this.shown[name] = value;
     if (name === "image") Object.assign(this.shown, { overlay: null, contours: [], region: null, placing: null });
     this.element.classList.toggle("placing", this.shown.placing !== null);
-    this.#draw(name);
+    this.#draw(name === "placing" ? "region" : name);
     if (name === "image") this.fit();
   }
 
   #draw(what) {
-    const r = this.renderer, s = this.shown;
-    switch (what) {
-      case "image": s.image ? r.image(s.image.drawnWidth, s.image.drawnHeight, s.image.pixelsWide, s.image.pixelsHigh, s.image.rgba) : r.image(); break;
-      case "overlay": {
-        const o = s.overlay;
-        o ? r.overlay(o.x, o.y, o.width, o.height, o.pixelsWide, o.pixelsHigh, o.rgba) : r.overlay();
-        break;
-      }
-      case "opacity": r.opacity(s.opacity); break;
-      case "contours": r.contours(s.contours); break;
-      case "region": case "placing": {
-        const square = s.placing ?? s.region;
-        square ? r.region(square.x, square.y, square.side, s.placing !== null) : r.region();
-        break;
-      }
-      case "view":
-        r.view(this.scale, this.x, this.y);
-        this.#tell("view", { scale: this.scale });
-    }
+    const { image: i, overlay: o, opacity, contours, region, placing } = this.shown, square = placing ?? region;
+    const numbers = {
+      image: i && [i.drawnWidth, i.drawnHeight, i.pixelsWide, i.pixelsHigh, i.rgba],
+      overlay: o && [o.x, o.y, o.width, o.height, o.pixelsWide, o.pixelsHigh, o.rgba],
+      opacity: [opacity],
+      contours: [contours],
+      region: square && [square.x, square.y, square.side, placing !== null],
+      view: [this.scale, this.x, this.y],
+    };
+    this.renderer[what](...numbers[what] ?? []);
+    if (what === "view") this.#tell("view");
   }
   #tell(type, detail) { this.dispatchEvent(new CustomEvent(type, { detail })); }
   #drawAll() { for (const what of ["image", "overlay", "opacity", "contours", "region", "view"]) this.#draw(what); }
@@ -68,7 +63,6 @@ export class Stage extends EventTarget {
     return image ? Math.max(1e-3, Math.min((w - 24) / image.width, (h - 24) / image.height)) : 1;
   }
 
-  layout() { this.fitted ? this.fit() : this.#clamp(); }
   fit() {
     const { image } = this.shown, [w, h] = this.size;
     this.fitted = true;
@@ -79,7 +73,7 @@ export class Stage extends EventTarget {
     }
     this.#draw("view");
   }
-  // Bring a square of the photograph into view, with a margin.
+  // frame brings a square of the photograph into view, with a margin.
   frame({ x, y, side }) {
     const [w, h] = this.size;
     this.fitted = false;
@@ -89,7 +83,7 @@ export class Stage extends EventTarget {
     this.#draw("view");
   }
   #bounded(scale) { return Math.min(64, Math.max(this.fitScale / 2, scale)); }
-  // Zoom by a factor about a point of the stage, CSS pixels from its corner; its centre where none is given.
+  // zoom scales by a factor about a point of the stage, CSS pixels from its corner, or its centre.
   zoom(factor, px = this.size[0] / 2, py = this.size[1] / 2) {
     const scale = this.#bounded(this.scale * factor), k = scale / this.scale;
     this.fitted = false;
@@ -108,8 +102,6 @@ export class Stage extends EventTarget {
     this.#draw("view");
   }
 
-  // While the region is placed by hand, "move" events carry the change { x, y, side } that is asked
-  // for, "apply" and "leave" end it.
   #move(change) { this.#tell("move", { change }); }
   #side(side) { return sideWithin(side, this.shown.image); }
 
@@ -153,7 +145,7 @@ export class Stage extends EventTarget {
     e.addEventListener("keydown", (event) => this.#key(event));
   }
 
-  // What a press at a point of the stage takes hold of: a corner, the square, or a new square.
+  // grip is what a press at a point of the stage takes hold of: a corner, the square or a new one.
   #grip(px, py) {
     const p = this.shown.placing, x = (px - this.x) / this.scale, y = (py - this.y) / this.scale, reach = 14 / this.scale;
     for (const [cx, cy, ox, oy] of [[p.x, p.y, p.x + p.side, p.y + p.side], [p.x + p.side, p.y, p.x, p.y + p.side],
@@ -194,61 +186,56 @@ export class Stage extends EventTarget {
     event.preventDefault();
   }
 
-  // Start viewer.wasm and hand the stage over to it. Resolves to "webgl", or to "canvas" with the reason in this.reason.
+  // start starts viewer.wasm and hands the stage over to it, if the browser can.
   async start() {
-    if (!document.createElement("canvas").getContext("webgl2")) return this.#stay("this browser gives no WebGL2");
+    if (!document.createElement("canvas").getContext("webgl2")) return this.#fallBack("this browser gives no WebGL2");
     try {
       const go = new Go();
       const { instance } = await WebAssembly.instantiateStreaming(fetch("viewer.wasm"), go.importObject);
       const started = new Promise((resolve) => addEventListener("mrprismviewer", resolve, { once: true }));
-      // Ebitengine fits its canvas to the body; what it shall fill is the stage.
+      // Ebitengine fits its canvas to the body, and should fill the stage.
       const { element } = this;
       Object.defineProperty(document.body, "clientWidth", { configurable: true, get: () => element.clientWidth });
       Object.defineProperty(document.body, "clientHeight", { configurable: true, get: () => element.clientHeight });
       const open = gateFrames();
       let canvas = null;
-      go.run(instance).then(() => { canvas?.remove(); this.#stay("the viewer stopped"); });
+      go.run(instance).then(() => { canvas?.remove(); this.#fallBack("the viewer stopped"); });
       open();
       await started;
       const api = globalThis.mrprismViewer;
       canvas = document.body.querySelector(":scope > canvas");
       canvas.setAttribute("aria-hidden", "true");
-      canvas.tabIndex = -1; // Ebitengine makes it focusable and would swallow every key
-      // Ebitengine reloads the page on this event; listening on the window, in the capture phase, comes before it.
+      canvas.tabIndex = -1; // Ebitengine makes it focusable, and takes every key while it is
+      // Ebitengine reloads the page on this event. A listener on the window, in the capture phase,
+      // comes before Ebitengine's.
       addEventListener("webglcontextlost", (event) => {
         if (event.target !== canvas) return;
         event.preventDefault();
         event.stopImmediatePropagation();
         api.stop();
         canvas.remove();
-        this.#stay("the graphics processor dropped the picture");
+        this.#fallBack("the graphics processor dropped the picture");
       }, true);
       this.renderer.remove();
       element.append(canvas);
       this.renderer = api;
-      this.kind = "webgl";
       this.#drawAll();
-    } catch (error) {
-      this.#stay(String(error));
-    }
-    return this.kind;
+    } catch (error) { this.#fallBack(error); }
   }
-  #stay(reason) {
-    this.reason = reason;
-    if (this.kind === "webgl") {
-      this.renderer = new Canvas2D(this.element);
-      this.kind = "canvas";
-      this.#drawAll();
-    }
-    return this.kind;
+  get #plain() { return this.renderer instanceof Canvas2D; }
+  #fallBack(reason) {
+    console.info("the photograph is drawn without WebGL:", reason);
+    if (this.#plain) return;
+    this.renderer = new Canvas2D(this.element);
+    this.#drawAll();
   }
 }
 
-// Ebitengine asks for a frame after every frame. While its program starts, requestAnimationFrame is ours, and it keeps ours: a frame
-// is passed on only after mrprismWake(), so that an unchanging page does no work. Returns a function that puts the browser's back.
+// gateFrames lets Ebitengine draw only after mrprismWake(): an unchanging page does no work.
+// Ebitengine asks for a frame after every frame. While its program starts, requestAnimationFrame is
+// ours, and the program keeps it. gateFrames returns a function that puts the browser's back.
 function gateFrames() {
-  const real = window.requestAnimationFrame.bind(window);
-  const original = window.requestAnimationFrame;
+  const original = window.requestAnimationFrame, real = original.bind(window);
   let due = 2, waiting = null;
   window.requestAnimationFrame = (callback) => {
     if (due > 0) { due--; return real(callback); }

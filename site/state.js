@@ -66,7 +66,6 @@ const handlers = {
   // ---- photographs ----
   opening: (s) => ({ ...s, openings: s.openings + 1 }),
   open: (s, { picture, noted }) => begin({ ...s, banner: noted ? s.banner : null, placing: null }, { picture, roi: "auto", weights: null }),
-  dragging: (s, { dragging }) => ({ ...s, dragging }),
 
   // ---- models ----
   list: (s, { name }) => ({ ...s, listed: name, choice: s.choice + 1 }),
@@ -137,7 +136,6 @@ const handlers = {
     if (by === "level" || (by === "level-all" && chosen.levelAll)) chosen.levelShown = true;
     return ask({ ...s, choices: chosen });
   },
-  opacity: (s, { opacity }) => ({ ...s, opacity }),
   slide: (s, { m, value }) => ({ ...s, sliders: { values: s.sliders.values.with(m, value), moving: true } }),
   equal: (s) => weigh({ ...s, sliders: { values: s.sliders.values.map(() => 100), moving: true } }),
   weigh,
@@ -162,8 +160,7 @@ const handlers = {
   region: (s, { roi }) => begin({ ...s, placing: null }, { roi }),
 
   // ---- the page ----
-  view: (s, { scale }) => ({ ...s, scale }),
-  theme: (s, { theme }) => ({ ...s, theme }),
+  set: (s, values) => ({ ...s, ...values }), // opacity, scale, dragging, theme
   note: (s, { message, next }) => ({ ...s, banner: { message, next, kind: "note" } }),
   dismiss: (s) => ({ ...s, banner: null }),
 };

@@ -1,10 +1,12 @@
-// Keeps the page for use without a network: one cache a version, filled and checked by hash before it is used, the previous one kept. A
-// new version takes over when no page of the old one is open, or when a page without an image asks for it and is the only one: another may have an
-// image open.
+// The service worker keeps the page for use without a network. Each version has a cache, which is
+// filled and checked by hash before it is used; the cache of the version before stays. A new
+// version takes over when no page of the old one is open, or when a page without an image asks for
+// it and no other page is open, which may have an image.
 const VERSION = "/*VERSION*/";
 const FILES = /*FILES*/{};
 const MODELS = /*MODELS*/{};
-const PREFIX = `mrprism-${new URL(registration.scope).pathname}-`; // caches belong to the origin, which may have other deployments
+// Caches belong to the origin, which may have other deployments.
+const PREFIX = `mrprism-${new URL(registration.scope).pathname}-`;
 const ALL = { ...FILES, ...MODELS };
 
 const address = (name) => new URL(name, registration.scope).href;
@@ -20,7 +22,8 @@ async function fill() {
     const url = address(name), kept = await caches.match(url);
     let response = kept && (await sum(kept)) === wanted ? kept : await fetch(url, { cache: "no-cache" });
     if (!response.ok || (await sum(response)) !== wanted) throw new Error(`${name} is not of this version`);
-    await cache.put(url, response.redirected ? new Response(response.body, { headers: response.headers }) : response); // browsers open no page from a redirected one
+    // Browsers open no page from a response that was redirected.
+    await cache.put(url, response.redirected ? new Response(response.body, { headers: response.headers }) : response);
   }
 }
 
@@ -28,15 +31,17 @@ addEventListener("install", (event) => event.waitUntil(fill()));
 
 addEventListener("activate", (event) => event.waitUntil((async () => {
   const names = await caches.keys(), ours = names.filter((name) => name.startsWith(PREFIX) && name !== PREFIX + VERSION);
-  const old = names.filter((name) => /^mrprism-[^/]*$/.test(name)); // of the first versions, which named no scope
-  await Promise.all([...ours.slice(0, -1), ...old].map((name) => caches.delete(name))); // names are in order of creation
+  const old = names.filter((name) => /^mrprism-[^/]*$/.test(name)); // the first versions named no scope
+  // Names are in order of creation.
+  await Promise.all([...ours.slice(0, -1), ...old].map((name) => caches.delete(name)));
   await clients.claim(); // the page of the first visit too
 })()));
 
 addEventListener("message", (event) => { if (event.data === "activate") event.waitUntil(takeOver()); });
 
 async function takeOver() {
-  const pages = await clients.matchAll({ type: "window", includeUncontrolled: true }); // a worker that waits controls none
+  // A worker that waits controls no page.
+  const pages = await clients.matchAll({ type: "window", includeUncontrolled: true });
   if (pages.filter(({ url }) => url.startsWith(registration.scope)).length === 1) await skipWaiting();
 }
 
@@ -48,7 +53,8 @@ addEventListener("fetch", (event) => {
   if (name in ALL) event.respondWith((async () => {
     const cache = await caches.open(PREFIX + VERSION), kept = await cache.match(address(name));
     if (kept) return kept;
-    const response = await fetch(event.request), copy = response.clone(); // it was damaged, and forgotten: kept anew
+    // The kept copy was damaged, and mrprismForget dropped it.
+    const response = await fetch(event.request), copy = response.clone();
     event.waitUntil(sum(copy).then((is) => (is === ALL[name] ? cache.put(address(name), copy) : undefined)).catch(() => {}));
     return response;
   })());

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// While the maps of a new result are on their way, all that is seen is the old one's: table, legend, contours and region.
+// While the maps of a new result are on their way, the page shows table, legend, contours and
+// region of the old one.
 func TestOneResultAtATime(t *testing.T) {
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
@@ -38,7 +39,8 @@ func TestOneResultAtATime(t *testing.T) {
 	p.clean()
 }
 
-// Where the worker dies before a result is shown, it is asked once more; where it dies again, the result before stays, measurements and contours.
+// If the worker dies before a result is shown, the page asks once more. If it dies again, the
+// result before stays, with its measurements and contours.
 func TestResultThatCannotBeShown(t *testing.T) {
 	p := open(t, mock(t, nil), 1200, 800)
 	p.raters("photo.jpg")
@@ -64,8 +66,8 @@ func TestResultThatCannotBeShown(t *testing.T) {
 	p.clean()
 }
 
-// What was asked for first and arrives last takes no newer thing's place: the sample, weights, and
-// a result that finds nothing while the square is being placed.
+// The sample or weights that arrive after a later choice are not used in its place, and a result
+// that finds nothing leaves the square that is being placed.
 func TestWhatArrivesLate(t *testing.T) {
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
@@ -93,7 +95,8 @@ func TestWhatArrivesLate(t *testing.T) {
 	assert.Equal(t, "raters", get[string](p, `document.getElementById("model").value`))
 	assert.Contains(t, get[string](p, `document.getElementById("model").textContent`), "own.safetensors", "it can be chosen")
 
-	// What is pasted has no name of its own; a job that ends while Cancel has the focus leaves it on the stage.
+	// A pasted picture has no name of its own. A job that ends while Cancel has the focus passes
+	// the focus to the stage.
 	p.do(`(async () => {
 		const data = new DataTransfer();
 		data.items.add(new File([await (await fetch("sample.jpg")).arrayBuffer()], "image.png"));

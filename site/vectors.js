@@ -1,23 +1,24 @@
-// Vectors for Go programs that are built with the tag simd128 (internal/vector). Such a program
-// brings modules that work on its memory, and imports their functions. But its memory is not there
-// before the program is. So it imports these functions, which call the chosen module's. This script
-// runs after wasm_exec.js and before the program, in a worker, a page or Node. Other Go programs
-// take no notice. Alone, it is a thread that computes beside such a program.
+// Vectors for Go programs that are built with the tag simd128 (internal/vector). A program brings
+// modules that work on its memory, and imports their functions. The memory does not exist before
+// the program does: the program imports the functions below, which call those of the chosen module.
+// This script runs after wasm_exec.js and before the program, in a worker, a page or Node. It
+// changes nothing for other Go programs. In a worker without wasm_exec.js it is a thread that
+// computes beside a program.
 
-// What lies on the board of internal/vector/crew.go, which says the same.
+// Where things lie on the board, in words, as in internal/vector/crew.go.
 const PUBLISHED = 0, TAKEN = 1, READY = 2, SLEEPING = 3, CHOSEN = 4, QUEUE = 8, SLOTS = 32, DONE = QUEUE + SLOTS, CALLS = DONE + SLOTS, WORDS = 17, SLOT_WORDS = 1 + 8 * WORDS;
 
-// MOST is how many threads there are at most beside the program's own.
+// MOST is the largest number of threads beside the program's own.
 const MOST = 7;
 
-// Board is where pieces of work are handed out, in shared memory.
+// Board hands out pieces of work in shared memory.
 class Board {
   constructor(memory, at) {
     this.numbers = new Int32Array(memory.buffer, at, CALLS + SLOTS * SLOT_WORDS);
     this.floats = new Float32Array(memory.buffer, at, CALLS + SLOTS * SLOT_WORDS);
   }
 
-  // take gives the slot of a piece that nobody has begun, or -1.
+  // take returns the slot of a piece that nobody has begun, or -1.
   take() {
     for (const n = this.numbers; ;) {
       const next = Atomics.load(n, TAKEN);
@@ -27,7 +28,7 @@ class Board {
     }
   }
 
-  // compute does a piece by the functions of a module.
+  // compute does a piece with the functions of a module.
   compute(slot, module) {
     const n = this.numbers, f = this.floats;
     let at = CALLS + slot * SLOT_WORDS;
@@ -60,7 +61,8 @@ class Board {
   }
 }
 
-// How long a thread looks for work before it sleeps, in milliseconds: layers follow each other.
+// How long a thread looks for work before it sleeps, in milliseconds. Layers follow each other
+// quickly.
 const RESTLESS = 0.1;
 
 if (!globalThis.Go) onmessage = ({ data: { memory, modules, at } }) => {
@@ -80,7 +82,7 @@ if (!globalThis.Go) onmessage = ({ data: { memory, modules, at } }) => {
   }
 };
 
-// Browsers refuse to read or write shared memory here: they get a copy.
+// TextDecoder and getRandomValues refuse shared memory: they get a copy.
 const isShared = (view) => Object.prototype.toString.call(view?.buffer) === "[object SharedArrayBuffer]";
 if (globalThis.Go) {
   const { decode } = TextDecoder.prototype, { getRandomValues } = crypto;
@@ -93,7 +95,7 @@ if (globalThis.Go) {
   };
 }
 
-// unshared is a program whose memory is its own: the flags of its fifth section say so.
+// unshared clears the flag in a program's fifth section by which its memory is shared.
 const unshared = (program) => {
   let at = 8;
   const number = () => {
@@ -114,12 +116,12 @@ const unshared = (program) => {
 if (globalThis.Go) globalThis.Go = class extends Go {
   #memory;
 
-  // load compiles a program and gives its instance. Its memory is shared where it says so and the
-  // engine can.
+  // load compiles a program and resolves to its instance. The memory is shared where the program
+  // asks for that and the engine can.
   async load(address) {
     try {
       return (await WebAssembly.instantiateStreaming(fetch(address), this.importObject)).instance;
-    } catch { /* what is wrong beside that will be told now */ }
+    } catch { /* any other failure comes again below */ }
     const response = await fetch(address);
     if (!response.ok) throw new Error(`${address}: the server answered ${response.status}`);
     return (await WebAssembly.instantiate(unshared(new Uint8Array(await response.arrayBuffer())), this.importObject)).instance;
@@ -138,8 +140,8 @@ if (globalThis.Go) globalThis.Go = class extends Go {
       return true;
     };
     this.importObject.vectors = {
-      // compile gives the number of the module that lies at an address, or -1 where the engine does
-      // not have its instructions.
+      // compile returns the number of the module that lies at an address, or -1 where the engine
+      // lacks its instructions.
       compile: (at, length) => {
         try {
           const module = new WebAssembly.Module(new Uint8Array(this.#memory.buffer, at, length).slice());
@@ -152,8 +154,8 @@ if (globalThis.Go) globalThis.Go = class extends Go {
         chosen = modules[number = wanted];
         if (board) Atomics.store(board.numbers, CHOSEN, number);
       },
-      // startCrew starts threads, which are ready some time later, where the memory can be shared:
-      // one for each further core, or of mostThreads, which bench sets.
+      // startCrew starts threads where the memory can be shared: one for each further core, or for
+      // each further one of mostThreads, which bench sets. They are ready some time later.
       startCrew: (at) => {
         if (!isShared(this.mem) || !globalThis.crossOriginIsolated || !globalThis.Worker) return;
         board = new Board(this.#memory, at);
@@ -175,7 +177,8 @@ if (globalThis.Go) globalThis.Go = class extends Go {
         Atomics.store(n, PUBLISHED, (next + 1) | 0);
         if (Atomics.load(n, SLEEPING) > 0) Atomics.notify(n, PUBLISHED, 1);
       },
-      // finishPiece waits for a piece as long as one takes this thread, which then can do it again.
+      // finishPiece waits for a piece as long as a piece takes this thread. The program then does
+      // it itself.
       finishPiece: (slot) => {
         const done = () => Atomics.load(board.numbers, DONE + slot);
         while (!done() && compute());

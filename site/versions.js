@@ -1,15 +1,18 @@
-// Offline use, and when a newer version takes over: only while nothing is open, in any page. sw.js keeps the files and looks for other pages.
+// Offline use. A newer version takes over only while no page has anything open: sw.js keeps the
+// files and looks for other pages.
 import { scriptURL } from "./segmenter.js";
 
 const AGAIN = 5e3; // ms until a page asks again: another may be closing, or have work to end
 const DAY = 864e5; // ms
 
-// keepOffline registers sw.js, unless data is to be saved. empty: () whether this page has nothing open; it then asks for a version that waits, and is
-// loaded anew with it; a kiosk's page may stay open for weeks, and looks for one every day.
+// keepOffline registers sw.js, unless the browser is to save data. While empty() says that this
+// page has nothing open, the page asks for a version that waits, and loads itself anew with it. It
+// looks for a newer version every day: a kiosk's page may stay open for weeks.
 export async function keepOffline(empty) {
   const { serviceWorker, connection, storage } = navigator;
   if (!serviceWorker || connection?.saveData) return;
-  let controlled = Boolean(serviceWorker.controller); // not on the first visit, whose version the page has
+  // On the first visit no worker controls the page, which has that worker's version already.
+  let controlled = Boolean(serviceWorker.controller);
   serviceWorker.addEventListener("controllerchange", () => { if (controlled && empty()) location.reload(); controlled = true; });
   try {
     const registration = await serviceWorker.register(scriptURL("sw.js"));
@@ -23,6 +26,7 @@ export async function keepOffline(empty) {
     registration.addEventListener("updatefound", watch);
     watch();
     ask();
-    setInterval(() => { if (empty()) registration.update().catch(() => {}); }, DAY); // without a network it stays as it is
+    // Without a network the version stays.
+    setInterval(() => { if (empty()) registration.update().catch(() => {}); }, DAY);
   } catch (error) { console.info("offline use is not available:", error.message); }
 }

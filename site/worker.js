@@ -1,13 +1,21 @@
-// The worker in which everything is computed: it starts the program segmenter.wasm, which answers the page's messages itself.
+// The worker that computes. It starts segmenter.wasm, which answers the page's messages itself.
+// What is set on globalThis here is for wasm/segmenter.
 import "./wasm_exec.js";
 import "./vectors.js";
 import "./gpu.js";
 
-// What the page's address asks for (?precision=f16, ?measure=off), and what is remembered from visit to visit, by key. For wasm/segmenter.
+// What the page's address asks for (?precision=f16, ?measure=off), and values that the browser
+// remembers from visit to visit, by key.
 globalThis.mrprismWishes = new URLSearchParams(globalThis.name);
-globalThis.mrprismMemory = { get: (key) => inMemory("readonly", (store) => store.get(key)), put: (key, value) => inMemory("readwrite", (store) => store.put(value, key)) };
+globalThis.mrprismMemory = {
+  get: (key) => inMemory("readonly", (store) => store.get(key)),
+  put: (key, value) => inMemory("readwrite", (store) => store.put(value, key)),
+};
 
-const settled = (request) => new Promise((resolve, reject) => { request.onsuccess = () => resolve(request.result); request.onerror = () => reject(request.error); });
+const settled = (request) => new Promise((resolve, reject) => {
+  request.onsuccess = () => resolve(request.result);
+  request.onerror = () => reject(request.error);
+});
 async function inMemory(mode, act) {
   const opening = indexedDB.open("mrprism", 1);
   opening.onupgradeneeded = () => opening.result.createObjectStore("memory");
@@ -15,7 +23,8 @@ async function inMemory(mode, act) {
   try { return await settled(act(database.transaction("memory", mode).objectStore("memory"))); } finally { database.close(); }
 }
 
-// Download address whole, telling the bytes received as they come, until tell returns false. For wasm/segmenter.
+// mrprismDownload resolves to the bytes of an address. It tells how many have come, and ends when
+// tell returns false.
 globalThis.mrprismDownload = async (address, tell) => {
   const response = await fetch(address);
   if (!response.ok) throw new Error(`${address}: the server answered ${response.status}`);
@@ -23,25 +32,21 @@ globalThis.mrprismDownload = async (address, tell) => {
   let received = 0;
   for (const reader = response.body.getReader(); ;) {
     const { done, value } = await reader.read();
-    if (done) break;
+    if (done) return new Uint8Array(await new Blob(parts).arrayBuffer());
     parts.push(value);
     received += value.length;
-    if (!tell(received)) {
-      await reader.cancel();
-      throw new Error("nobody waits for it any more");
-    }
+    if (tell(received)) continue;
+    await reader.cancel();
+    throw new Error("nobody waits for it any more");
   }
-  const all = new Uint8Array(received);
-  let at = 0;
-  for (const part of parts) { all.set(part, at); at += part.length; }
-  return all;
 };
 
-// Forget the copies of address that the page keeps for use without a network; whether there were any. For wasm/segmenter.
+// mrprismForget drops the copies of an address that the page keeps for use without a network. It
+// resolves to whether there were any.
 globalThis.mrprismForget = async (address) => {
-  let forgotten = false;
-  for (const name of await globalThis.caches?.keys() ?? []) if (await (await caches.open(name)).delete(new URL(address, location.href).href)) forgotten = true;
-  return forgotten;
+  const { href } = new URL(address, location.href);
+  const drop = async (name) => (await caches.open(name)).delete(href);
+  return (await Promise.all((await globalThis.caches?.keys() ?? []).map(drop))).includes(true);
 };
 
 try {

@@ -1,6 +1,7 @@
-// Command bundle builds site/dist from the page's sources and the WebAssembly programs beside them: it copies the files, writes the
-// policy into index.html, fills the service worker's list and version, and compresses. With -size it prints what a first visit
-// downloads and fails above the limits. Run through site.mk, in the repository root.
+// Command bundle builds site/dist from the page's sources and the WebAssembly programs beside them.
+// It copies the files, writes the policy into index.html, fills in the service worker's list and
+// version, and compresses. With -size it prints what a first visit downloads, and fails above the
+// limits. site.mk runs it in the repository root.
 package main
 
 import (
@@ -32,7 +33,7 @@ const (
 	weightsLimit = 7_000_000 // each model
 )
 
-// sources are the page's own files in site/. gpu.js belongs to internal/gpu/webgpu.
+// sources are the page's own files in site/.
 var sources = []string{
 	"index.html", "style.css", "page.js", "state.js", "view.js", "layers.js", "dom.js", "stage.js", "canvas2d.js", "segmenter.js", "colours.js",
 	"measurements.js", "exports.js", "opening.js", "adapter.js", "versions.js",
@@ -45,7 +46,7 @@ var built = []string{"viewer.wasm", "segmenter.wasm", "sample.jpg"}
 
 func main() {
 	size := flag.Bool("size", false, "print the download sizes and fail above the limits")
-	quality := flag.Int("quality", 10, "brotli quality, 0 to 11; 9 is 10 % larger and takes a few seconds, 11 is 4 % smaller and takes a minute")
+	quality := flag.Int("quality", 10, "brotli `quality`, 0 to 11: 9 is 10 % larger and takes seconds, 11 is 4 % smaller and takes a minute")
 	flag.Parse()
 	err := bundle("site", filepath.Join("site", "dist"), *quality)
 	if err == nil && *size {
@@ -95,7 +96,8 @@ func bundle(from, to string, quality int) error {
 	return removeOthers(to, files)
 }
 
-// serviceWorker fills in what the worker keeps: every file and the models with their SHA-256, and the version, a hash over them.
+// serviceWorker fills in the files and models that the worker keeps, with their SHA-256, and the
+// version, a hash over these.
 func serviceWorker(files map[string][]byte) ([]byte, error) {
 	sums := map[string]string{}
 	for name, content := range files {
@@ -121,8 +123,8 @@ func serviceWorker(files map[string][]byte) ([]byte, error) {
 	return []byte(strings.ReplaceAll(text, "/*VERSION*/", hex.EncodeToString(version[:8]))), nil
 }
 
-// write stores a file and, where it shrinks, its compressed forms. Those are kept while content and quality stay the same, which a hidden file beside
-// them says; it is written last.
+// write stores a file and its compressed forms, if it can shrink. A hidden file beside them, which is
+// written last, tells of which content and quality they are: they stay while both do.
 func write(path string, content []byte, quality int) error {
 	compressible := !slices.Contains([]string{".png", ".jpg"}, filepath.Ext(path))
 	old, err := os.ReadFile(path)

@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCompressedAgain: a build that ended in the middle of a file leaves nothing that the next one takes for whole, and another quality is another file.
+// The next build does not take a file for whole if the one before ended in its middle, and
+// compresses again for another quality.
 func TestCompressedAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "page.js")
 	content := bytes.Repeat([]byte("const answer = 42; // "), 500)

@@ -1,5 +1,5 @@
-// Stands in for worker.js in tests of the page alone: answers every message with plain shapes of known size, and fails on request
-// (names of files say how). It computes nothing.
+// Stands in for worker.js in tests of the page alone. It answers every message with plain shapes of
+// known size, and fails as the name of a file says. It computes nothing.
 const models = [
   { name: "levels", title: "Fundus: optic disc and cup", bytes: 6200000 },
   { name: "raters", title: "Newborn brain, seven raters", bytes: 6100000 },
@@ -11,7 +11,8 @@ let current = null;
 const results = new Map(), cancelled = new Set(); // by number of request
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-// ellipse of probabilities around the middle of the region, its radius shrunk by class, rater and recurrence.
+// An ellipse of probabilities around the middle of the region. Its radius depends on class, rater and
+// recurrence.
 function radius({ kind, m = 0, i = 3, class: c }) {
   return (c === 0 ? 0.25 : 0.13) * (kind === "rater" ? 1.12 - 0.05 * m : 1) * (kind === "recurrence" ? 0.9 + i / 30 : 1);
 }
@@ -21,7 +22,8 @@ function value(fields, u, v) { // u, v in −0.5…0.5 of the region
   return fields.kind === "disagreement" ? 4 * p * (1 - p) : p;
 }
 
-// One message after the other, as the real one works; "cancel" is heard at once. After a crash each message fails, as wasm_exec.js has it.
+// It answers one message after the other, as the real worker does, and hears "cancel" at once. After
+// a crash each message fails, as in wasm_exec.js.
 let turn = Promise.resolve(), crashed = false;
 onmessage = ({ data }) => {
   if (crashed) throw new Error("Go program has already exited");
