@@ -50,7 +50,8 @@ func TestThePageTakesTheFaster(t *testing.T) {
 		return fmt.Sprintf(`JSON.stringify({ ...JSON.parse(text), adapter_ms: %d, processor_ms: 1000, failures: 0 })`, adapter)
 	}
 
-	const measured, slow = ` as fast as .+ here$`, `not compared: it took longer than 1s$` // on a machine that is busy
+	// A machine that is busy may be too slow to compare.
+	const measured, slow = ` as fast as .+ here$`, `not compared: it took longer than 1s$`
 	first := visit("")
 	t.Log(first)
 	require.Regexp(t, "^Computed by .*("+measured+"|"+slow+")", first)

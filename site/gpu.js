@@ -141,7 +141,7 @@ class Device {
   }
 
   // read resolves to the bytes of several pieces of buffers, one after the other. pieces is
-  // [id, offset, size]… in whole words. token.cancelled is set when nobody waits for them any more.
+  // [id, offset, size]… in whole words. token.cancelled is set when nobody waits any more.
   async read(pieces, token) {
     let total = 0;
     for (let i = 0; i < pieces.length; i += 3) total += pieces[i + 2];

@@ -342,7 +342,7 @@ func TestChoicesStayWithTheModel(t *testing.T) {
 	assert.Contains(t, legend(), "Rater3")
 	assert.Equal(t, "100", get[string](p, `document.querySelector("input[name=weight]").value`), "weights are the photograph's")
 	p.choose("levels")
-	p.until(`document.getElementById("legend").innerText.includes("Disc: probability")`) // the first of another model
+	p.until(`document.getElementById("legend").innerText.includes("Disc: probability")`)
 	p.clean()
 }
 

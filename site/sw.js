@@ -31,7 +31,8 @@ addEventListener("install", (event) => event.waitUntil(fill()));
 
 addEventListener("activate", (event) => event.waitUntil((async () => {
   const names = await caches.keys(), ours = names.filter((name) => name.startsWith(PREFIX) && name !== PREFIX + VERSION);
-  const old = names.filter((name) => /^mrprism-[^/]*$/.test(name)); // the first versions named no scope
+  // The first versions named no scope.
+  const old = names.filter((name) => /^mrprism-[^/]*$/.test(name));
   // Names are in order of creation.
   await Promise.all([...ours.slice(0, -1), ...old].map((name) => caches.delete(name)));
   await clients.claim(); // the page of the first visit too
