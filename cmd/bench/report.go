@@ -19,8 +19,7 @@ type report struct {
 }
 
 type inferenceTimes struct {
-	// graphs, memory, pipelines, bind groups, from nothing
-	CompileMS   float64 `json:"compile_ms"`
+	CompileMS   float64 `json:"compile_ms"`   // graphs, memory, pipelines, bind groups, from nothing
 	PipelinesMS float64 `json:"pipelines_ms"` // part of CompileMS
 	Pipelines   int     `json:"pipelines"`
 	FirstMS     float64 `json:"first_ms"` // four passes, the first time

@@ -11,11 +11,10 @@ import (
 
 // centreScore judges one photograph of -centres, as it is or turned.
 type centreScore struct {
-	Set    string `json:"set"` // the CSV
-	Name   string `json:"name"`
-	Turned int    `json:"turned"` // degrees, clockwise
-	// the CSV says that the structure is in the photograph
-	Present bool `json:"present"`
+	Set     string `json:"set"` // the CSV
+	Name    string `json:"name"`
+	Turned  int    `json:"turned"`  // degrees, clockwise
+	Present bool   `json:"present"` // the CSV says that the structure is in the photograph
 	// of the mask's centroid from the circle's centre, in radii; absent without a mask or a circle
 	Distance *float64 `json:"distance,omitempty"`
 	// of the mask, in areas of the circle; absent without a circle

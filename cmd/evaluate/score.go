@@ -61,10 +61,9 @@ type classScore struct {
 	// by rater; null if the mark is missing or a mask is empty
 	Response  []*response `json:"response,omitempty"`
 	Agreement agreement   `json:"agreement"`
-	// pixels, by rater; absent if a mark is missing
-	Areas    []float64 `json:"areas,omitempty"`
-	Set      *setScore `json:"set,omitempty"`      // of named raters
-	Interval *held     `json:"interval,omitempty"` // of the area, pixels
+	Areas     []float64   `json:"areas,omitempty"`    // pixels, by rater; absent if a mark is missing
+	Set       *setScore   `json:"set,omitempty"`      // of named raters
+	Interval  *held       `json:"interval,omitempty"` // of the area, pixels
 	// by rater, null for a missing mark; absent with fewer than three marks or no disputed pixel
 	Marks []*markScore `json:"marks,omitempty"`
 }

@@ -92,8 +92,8 @@ type Device struct {
 // DeviceFlags declares -device and -dawn-lib.
 func DeviceFlags(flags *flag.FlagSet) Device {
 	return Device{
-		flags.String("device", "", "`NAME` of what computes: "+strings.Join(device.Names(), ", ")+" (default "+device.Variable+", else auto)\n"+
-			"auto: the GPU; on a machine whose only GPU is emulated by the CPU, the faster of that and processor. The program\n"+
+		flags.String("device", "", "`NAME` of what computes: "+strings.Join(device.Names(), ", ")+" (default "+device.Variable+", else auto). "+
+			"auto is the GPU; on a machine whose only GPU is emulated by the CPU, it is the faster of that and processor. The program "+
 			"measures this for a second at most and remembers it in the user's cache folder; "+choose.Variable+"=off: processor"),
 		flags.String("dawn-lib", "", "`FILE` of the Dawn library (default MRPRISM_DAWN_LIB, else the library that \"make dawn\" fetched)"),
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"strings"
 	"testing"
 
 	"mrprism/internal/gpu/device"
@@ -47,6 +48,15 @@ func TestHelp(t *testing.T) {
 	require.Empty(t, stderr)
 	require.Empty(t, rest)
 	require.Regexp(t, "(?s)^prog - does\n\nnumbers:.*a NUMBER \\(default 3\\)\n\nmanners:.*say it LOUDly.*examples\n$", stdout)
+}
+
+func TestWrapped(t *testing.T) {
+	long := strings.Repeat("word ", 45)
+	lines := strings.Split(wrapped(long), "\n")
+	require.Len(t, lines, 3)
+	require.Equal(t, strings.TrimSpace(strings.Repeat("word ", 20)), lines[0])
+	require.Equal(t, "a short text", wrapped("a short text"))
+	require.Empty(t, wrapped(""))
 }
 
 func TestExitCodes(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"strings"
+	"unicode/utf8"
 )
 
 // Groups are flags that help lists group by group.
@@ -74,7 +76,32 @@ func (g *Groups) Parse(args []string) (rest []string, err error) {
 func (g *Groups) describe(w io.Writer) {
 	for _, group := range g.groups {
 		fmt.Fprintf(w, "\n%s:\n", group.Name())
+		group.VisitAll(func(f *flag.Flag) { f.Usage = wrapped(f.Usage) })
 		group.SetOutput(w)
 		group.PrintDefaults()
 	}
+}
+
+// helpWidth is the width of flags' descriptions in help, in characters.
+const helpWidth = 100
+
+// wrapped breaks a text into lines at spaces.
+func wrapped(text string) string {
+	var out strings.Builder
+	room := helpWidth
+	for i, word := range strings.Fields(text) {
+		letters := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case letters < room:
+			out.WriteByte(' ')
+			room--
+		default:
+			out.WriteByte('\n')
+			room = helpWidth
+		}
+		out.WriteString(word)
+		room -= letters
+	}
+	return out.String()
 }
