@@ -22,7 +22,7 @@ type kernelTimes struct {
 	GFLOP      float64 `json:"gflop"` // of one dispatch, as shaders.Work counts
 	GB         float64 `json:"gb"`    // of all tensors of a dispatch, each once
 	Adds       float64 `json:"adds"`  // reached share of the device's multiply-adds, 0..1
-	// the larger of Adds and the reached share of bandwidth; above 1 from a cache
+	// Ceiling: the larger of Adds and the reached share of bandwidth; above 1 from a cache
 	Ceiling float64 `json:"ceiling"`
 }
 

@@ -40,9 +40,9 @@ type match struct {
 	TheirsName string `json:"theirs_name"`
 	Ours       spread `json:"ours"`   // ms, from the image to all results in memory
 	Theirs     spread `json:"theirs"` // ms
-	// ours/theirs of the medians, with the range of neighbouring runs
+	// Ratio: ours/theirs of the medians, with the range of neighbouring runs
 	Ratio spread `json:"ratio"`
-	// the largest, relative to values above 1; of a step, of loss and norms
+	// Difference: the largest, relative to values above 1; of a step, of loss and norms
 	Difference float64 `json:"difference"`
 	Agreement  float64 `json:"agreement"` // limit of Difference
 }

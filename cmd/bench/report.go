@@ -25,7 +25,7 @@ type inferenceTimes struct {
 	FirstMS     float64 `json:"first_ms"` // four passes, the first time
 	Encoder     spread  `json:"encoder"`
 	Recurrence  spread  `json:"recurrence"`
-	// encoder, four recurrences and the raters' labels
+	// FourPasses: encoder, four recurrences and the raters' labels
 	FourPasses           spread  `json:"four_passes"`
 	EncoderDispatches    int     `json:"encoder_dispatches"`
 	RecurrenceDispatches int     `json:"recurrence_dispatches"`

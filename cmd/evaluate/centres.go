@@ -15,9 +15,10 @@ type centreScore struct {
 	Name    string `json:"name"`
 	Turned  int    `json:"turned"`  // degrees, clockwise
 	Present bool   `json:"present"` // the CSV says that the structure is in the photograph
-	// of the mask's centroid from the circle's centre, in radii; absent without a mask or a circle
+	// Distance: of the mask's centroid from the circle's centre, in radii; absent without a mask or a
+	// circle
 	Distance *float64 `json:"distance,omitempty"`
-	// of the mask, in areas of the circle; absent without a circle
+	// Area: of the mask, in areas of the circle; absent without a circle
 	Area  *float64 `json:"area,omitempty"`
 	Right bool     `json:"right"`
 	trust
@@ -86,7 +87,7 @@ type centresReport struct {
 	Anchor   string  `json:"anchor"`
 	Sets     []tally `json:"sets"`     // a row for each set and turn
 	Together []tally `json:"together"` // a row for each turn
-	// pictures, if the program was stopped before it judged all
+	// Of: pictures, if the program was stopped before it judged all
 	Of       int            `json:"of,omitempty"`
 	Pictures []*centreScore `json:"pictures"`
 }

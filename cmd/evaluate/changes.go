@@ -33,7 +33,7 @@ func look(set func(*dataset.Look)) func(*dataset.Loaded) *dataset.Loaded {
 type changedScore struct {
 	Change string `json:"change"`
 	Found  bool   `json:"found"` // false: nothing was found, and an empty mask is scored
-	// by class, of RecN against the mean vote; null for a class without marks
+	// SoftDice: by class, of RecN against the mean vote; null for a class without marks
 	SoftDice []*float64 `json:"softDice"`
 }
 

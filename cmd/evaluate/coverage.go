@@ -11,7 +11,8 @@ import (
 type held struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
-	// share of images, 0..1, in which the interval should hold the figure; absent without a promise
+	// Promised: share of images, 0..1, in which the interval should hold the figure; absent without a
+	// promise
 	Promised  *float64 `json:"promised,omitempty"`
 	Reference float64  `json:"reference"` // the majority's figure
 }
@@ -74,7 +75,7 @@ func coverage(intervals []*held, relative bool) *coverageReport {
 type coveragesReport struct {
 	Areas []*coverageReport `json:"areas"` // by class; null for a class without marks
 	Ratio *coverageReport   `json:"verticalRatio,omitempty"`
-	// the range of the mask's and the heads' ratios
+	// Raters: the range of the mask's and the heads' ratios
 	Raters *coverageReport `json:"verticalRatioOfRaters,omitempty"`
 }
 

@@ -13,7 +13,7 @@ import (
 type trust struct {
 	Found   bool `json:"found"` // false: nothing was found, and every map is 0
 	Doubted bool `json:"doubted"`
-	// the score: above 1 the result is doubted; null if the weights cannot tell
+	// Doubt: the score: above 1 the result is doubted; null if the weights cannot tell
 	Doubt  *float64        `json:"doubt"`
 	Doubts []segment.Doubt `json:"doubts,omitempty"`
 }

@@ -43,7 +43,7 @@ func (s *scorer) judgeForeign(ctx context.Context, albums []*album) error {
 type foreignReport struct {
 	Folders  []foreignTally `json:"folders"`
 	Together foreignTally   `json:"together"`
-	// pictures, if the program was stopped before it judged all
+	// Of: pictures, if the program was stopped before it judged all
 	Of       int             `json:"of,omitempty"`
 	Pictures []*foreignScore `json:"pictures"`
 }

@@ -81,7 +81,7 @@ func (t *table) heads(r *report, c classReport) {
 // response is the change of the mask when one rater has all the weight.
 type response struct {
 	Area float64 `json:"area"` // change of the mask's area, as a share
-	// of the rater's mark over the majority's: the change of a mask that follows
+	// RaterArea: of the rater's mark over the majority's: the change of a mask that follows
 	RaterArea float64 `json:"raterArea"`
 	Before    float64 `json:"before"` // Dice with the rater, equal weights
 	After     float64 `json:"after"`  // Dice with the rater, all weight on this rater

@@ -24,9 +24,9 @@ type ratioReport struct {
 	Images int              `json:"images"`
 	Error  *metric.Interval `json:"absoluteError"`
 	Bias   *metric.Interval `json:"bias"` // predicted less reference
-	// of predicted by reference; well below 1 if the model guesses sizes toward the middle
+	// Slope: of predicted by reference; well below 1 if the model guesses sizes toward the middle
 	Slope *float64 `json:"slope,omitempty"`
-	// absent like Slope if all references are equal
+	// Intercept: absent like Slope if all references are equal
 	Intercept *float64       `json:"intercept,omitempty"`
 	Smallest  smallestReport `json:"smallestQuarter"`
 }

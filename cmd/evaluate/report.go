@@ -22,7 +22,7 @@ type report struct {
 	Split       string          `json:"split,omitempty"`
 	Region      string          `json:"roi,omitempty"`
 	Images      int             `json:"images"`
-	// images of the split, if the program was stopped before it scored all
+	// Of: images of the split, if the program was stopped before it scored all
 	Of         int              `json:"of,omitempty"`
 	NotFound   int              `json:"notFound"`                    // scored as empty masks
 	NotFoundBy int              `json:"notFoundByAgainst,omitempty"` // by the other weights
@@ -35,7 +35,7 @@ type report struct {
 	Cases      []*caseScore     `json:"cases,omitempty"`
 	Centres    *centresReport   `json:"centres,omitempty"`
 	Foreign    *foreignReport   `json:"foreign,omitempty"`
-	// of all pictures, with -centres or -foreign
+	// Odd: of all pictures, with -centres or -foreign
 	Odd *oddReport `json:"doubtScore,omitempty"`
 
 	sheet *sheet // of -worst
@@ -66,7 +66,7 @@ type classReport struct {
 	Agreement   *agreementReport   `json:"agreement,omitempty"`
 	Set         *setReport         `json:"set,omitempty"`
 	Marks       *marksReport       `json:"marks,omitempty"`
-	// slope of the mask's change of area over the raters': 1 follows, 0 does not move
+	// Follows: slope of the mask's change of area over the raters': 1 follows, 0 does not move
 	Follows *float64 `json:"follows,omitempty"`
 }
 

@@ -18,7 +18,7 @@ type riskReport struct {
 	All        *metric.Interval `json:"softDice"`           // of all images
 	NotDoubted *metric.Interval `json:"softDiceNotDoubted"` // null if all are doubted
 	Kept       part             `json:"notDoubted"`
-	// images without a score; with any there is no curve
+	// Unknown: images without a score; with any there is no curve
 	Unknown int         `json:"unknown"`
 	Area    *float64    `json:"area"`            // under the curve: the mean of its points
 	Curve   []riskPoint `json:"curve,omitempty"` // from the least odd image to all images

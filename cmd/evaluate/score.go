@@ -40,7 +40,7 @@ type caseScore struct {
 	Folder string         `json:"folder"`
 	Region imageio.Square `json:"region"`
 	trust                 // if nothing was found, an empty mask is scored
-	// whether the other weights found something
+	// Against: whether the other weights found something
 	Against *bool          `json:"foundByAgainst,omitempty"`
 	Classes []*classScore  `json:"classes"` // null for a class without marks
 	Ratio   *ratioScore    `json:"verticalRatio,omitempty"`
@@ -50,21 +50,22 @@ type caseScore struct {
 // classScore is one structure in one image.
 type classScore struct {
 	SoftDice []float64 `json:"softDice"` // of Rec0 … RecN against the mean vote
-	// of Rec0 … RecN against truth/CLASS/NAME.png, if that exists
+	// Truth: of Rec0 … RecN against truth/CLASS/NAME.png, if that exists
 	Truth   []truthScore `json:"truth,omitempty"`
 	Against *float64     `json:"against,omitempty"` // soft Dice of the other weights' Rec0
-	// the other weights' Rec0 against the truth
+	// TruthAgainst: the other weights' Rec0 against the truth
 	TruthAgainst *truthScore `json:"againstTruth,omitempty"`
 	// Dice of head m (row) with rater n (column); null for a missing mark
 	Heads  [][]*float64 `json:"heads,omitempty"`
 	Raters [][]*float64 `json:"raters,omitempty"` // Dice of rater m with rater n
-	// by rater; null if the mark is missing or a mask is empty
+	// Response: by rater; null if the mark is missing or a mask is empty
 	Response  []*response `json:"response,omitempty"`
 	Agreement agreement   `json:"agreement"`
 	Areas     []float64   `json:"areas,omitempty"`    // pixels, by rater; absent if a mark is missing
 	Set       *setScore   `json:"set,omitempty"`      // of named raters
 	Interval  *held       `json:"interval,omitempty"` // of the area, pixels
-	// by rater, null for a missing mark; absent with fewer than three marks or no disputed pixel
+	// Marks: by rater, null for a missing mark; absent with fewer than three marks or no disputed
+	// pixel
 	Marks []*markScore `json:"marks,omitempty"`
 }
 

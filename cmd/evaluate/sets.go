@@ -14,9 +14,9 @@ type setScore struct {
 
 // agreement compares a structure's outline with the majority's, and the raters with each other.
 type agreement struct {
-	// pixels, of RecN; null if the mask or the majority is empty
+	// Hausdorff: pixels, of RecN; null if the mask or the majority is empty
 	Hausdorff *float64 `json:"hausdorff95"`
-	// inside the union of the marks; null if not defined, as for equal marks
+	// Kappa: inside the union of the marks; null if not defined, as for equal marks
 	Kappa      *float64 `json:"fleissKappa"`
 	KappaWhole *float64 `json:"fleissKappaWholeImage"`
 }
@@ -63,13 +63,13 @@ type setReport struct {
 
 type agreementReport struct {
 	Hausdorff *metric.Interval `json:"hausdorff95,omitempty"`
-	// images in which one of the two masks is empty
+	// Undefined: images in which one of the two masks is empty
 	Undefined int              `json:"hausdorff95Undefined"`
 	Kappa     *metric.Interval `json:"fleissKappa,omitempty"`
-	// images with equal marks, empty marks or a single mark
+	// KappaUndefined: images with equal marks, empty marks or a single mark
 	KappaUndefined int              `json:"fleissKappaUndefined"`
 	KappaWhole     *metric.Interval `json:"fleissKappaWholeImage,omitempty"`
-	// images with empty marks, full marks or a single mark
+	// WholeUndefined: images with empty marks, full marks or a single mark
 	WholeUndefined int `json:"fleissKappaWholeImageUndefined"`
 	// ICC(2,1) over the images that all raters have marked
 	ICC *float64 `json:"iccOfAreas,omitempty"`

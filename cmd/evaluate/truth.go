@@ -13,7 +13,8 @@ import (
 // truthScore compares probabilities with the truth.
 type truthScore struct {
 	Dice float64 `json:"dice"` // of the pixels above one half
-	// mean squared error in the union of truth and marks: lower is better; 0 if the union is empty
+	// Brier: mean squared error in the union of truth and marks: lower is better; 0 if the union is
+	// empty
 	Brier float64 `json:"brier"`
 }
 

@@ -79,7 +79,7 @@ type truster struct {
 	references []trust.Reference
 	parts      []int             // by case: the run that had set it aside
 	pixels     [][]*trust.Pixels // by structure and image
-	// by structure: distance of the majority's area from the range, logarithms
+	// areas: by structure: distance of the majority's area from the range, logarithms
 	areas  [][]float64
 	ratios []float64 // distance of the majority's ratio from the range
 }

@@ -26,7 +26,7 @@ type logLine struct {
 	SoftDice *float64           `json:"soft_dice,omitempty"`
 	Norm     float64            `json:"gradient_norm,omitempty"`
 	Scale    float64            `json:"loss_scale,omitempty"` // in f16
-	// no update: a gradient was too large at that scale
+	// Skipped: no update: a gradient was too large at that scale
 	Skipped       bool    `json:"skipped,omitempty"`
 	Images        int     `json:"images"`
 	Seconds       float64 `json:"seconds"`
