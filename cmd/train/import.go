@@ -45,20 +45,10 @@ func runImport(ctx context.Context, args []string, stdout, stderr io.Writer) int
 		f.IntVar(&o.Longest, "longest", 1024, "shrink images, and their masks, to `PIXELS` on the longer side (0: no change; training keeps images in memory)")
 	})
 	flags.Add("QUBIQ", func(f *flag.FlagSet) {
-		f.Func("classes", "`NAMES` of the tasks, in order, separated by commas (default the organ, or task01, …)", func(text string) error {
-			o.Classes = strings.Split(text, ",")
-			return nil
-		})
-		f.Func("channels", "the `NUMBER` of the modality that becomes grey, or three, separated by commas, that become red, green and blue (default 1)",
-			func(text string) (err error) {
-				o.Channels, err = channels(text)
-				return err
-			})
-		f.Func("window", "`LOW,HIGH`: the intensities that become black and white, such as -125,275 for CT (default each image's 0.5 and 99.5 percentiles)",
-			func(text string) (err error) {
-				o.Window, err = window(text)
-				return err
-			})
+		command.Parsed(f, &o.Classes, "classes", "`NAMES` of the tasks, in order, separated by commas (default the organ, or task01, …)",
+			func(text string) ([]string, error) { return strings.Split(text, ","), nil })
+		command.Parsed(f, &o.Channels, "channels", "the `NUMBER` of the modality that becomes grey, or three, separated by commas, that become red, green and blue (default 1)", channels)
+		command.Parsed(f, &o.Window, "window", "`LOW,HIGH`: the intensities that become black and white, such as -125,275 for CT (default each image's 0.5 and 99.5 percentiles)", window)
 		f.BoolVar(&o.AllSlices, "all-slices", false, "take every marked slice of a volume, not only the slice with the most marks; the held-out fifth then shows people of the training images too")
 	})
 	intro := importIntro

@@ -22,18 +22,21 @@ import (
 // boardFolder has TensorBoard's event files in the run's folder.
 const boardFolder = "tensorboard"
 
-// recorder writes the reports of a run into the log and TensorBoard's event files, and sums them
-// up.
+// recorder writes the reports of a run into the log and TensorBoard's event files.
 type recorder struct {
 	out     string // the run's folder
 	log     *disk.Records
 	board   *tensorboard.Writer
 	note    func(string)
 	failing bool // the last step was not recorded
+	totals
+}
 
+// totals sum up the steps of this process.
+type totals struct {
 	began                               time.Time
-	images, steps                       int     // in this process
-	seconds, dataSeconds, deviceSeconds float64 // of those steps
+	images, steps                       int
+	seconds, dataSeconds, deviceSeconds float64
 	last                                training.Report
 	mean                                map[string]float64 // of the recent terms, and of "loss"
 	current                             *float64           // soft Dice; nil before the first score
@@ -51,7 +54,7 @@ func openRecorder(out string, done int, note func(string)) (*recorder, error) {
 		log.Close()
 		return nil, err
 	}
-	return &recorder{out: out, log: log, board: board, note: note, began: time.Now(), mean: map[string]float64{}}, nil
+	return &recorder{out: out, log: log, board: board, note: note, totals: totals{began: time.Now(), mean: map[string]float64{}}}, nil
 }
 
 func (r *recorder) close() {
@@ -97,7 +100,7 @@ func (r *recorder) write(report training.Report) error {
 }
 
 // add adds a step to the sums.
-func (r *recorder) add(report training.Report) {
+func (r *totals) add(report training.Report) {
 	r.images += report.Images
 	r.seconds += report.Seconds
 	r.dataSeconds += report.DataSeconds

@@ -112,14 +112,8 @@ func runForeign(ctx context.Context, args []string, stdout, stderr io.Writer) in
 		f.IntVar(&s.Images, "n", 100, "the same as -images")
 		f.IntVar(&s.Side, "side", 512, "the longer side of the images in pixels; their shapes vary")
 		f.Uint64Var(&s.Seed, "seed", 1, "decides every picture")
-		f.Func("kinds", "`KINDS` to draw, separated by commas (default all)", func(text string) (err error) {
-			s.Kinds, err = foreignKinds(text)
-			return err
-		})
-		f.Func("classes", "`CLASSES` that are in no picture, separated by commas (default disc)", func(text string) (err error) {
-			s.Classes, err = classNames(text)
-			return err
-		})
+		command.Parsed(f, &s.Kinds, "kinds", "`KINDS` to draw, separated by commas (default all)", foreignKinds)
+		command.Parsed(f, &s.Classes, "classes", "`CLASSES` that are in no picture, separated by commas (default disc)", classNames)
 	})
 	intro := foreignIntro
 	for _, k := range synthetic.ForeignKinds {

@@ -76,11 +76,7 @@ func WeightsFlag(flags *flag.FlagSet) *string {
 // PrecisionFlag declares -precision.
 func PrecisionFlag(flags *flag.FlagSet) *model.Precision {
 	p := model.F32
-	flags.Func("precision", "`NUMBERS` to compute with: f32; f16: half the memory, if the GPU supports it; int8: weights need ranges, see \"export -h\" (default f32)",
-		func(name string) (err error) {
-			p, err = model.ParsePrecision(name)
-			return err
-		})
+	Parsed(flags, &p, "precision", "`NUMBERS` to compute with: f32; f16: half the memory, if the GPU supports it; int8: weights need ranges, see \"export -h\" (default f32)", model.ParsePrecision)
 	return &p
 }
 

@@ -31,6 +31,14 @@ func (g *Groups) Add(title string, declare func(f *flag.FlagSet)) {
 	g.groups = append(g.groups, group)
 }
 
+// Parsed declares a flag whose text parse turns into a value.
+func Parsed[T any](f *flag.FlagSet, value *T, name, usage string, parse func(text string) (T, error)) {
+	f.Func(name, usage, func(text string) (err error) {
+		*value, err = parse(text)
+		return err
+	})
+}
+
 // Each calls f for every flag, group by group.
 func (g *Groups) Each(f func(group string, flag *flag.Flag)) {
 	for _, group := range g.groups {
