@@ -1,11 +1,12 @@
 #!/bin/sh
-# What there is to measure on a discrete GPU, in one go: whether kernels are right there, how long everything takes, and PyTorch beside it.
+# Measures everything on a discrete GPU: whether kernels are right there, all times, and PyTorch's times.
 #
 #   make build && go test -c -o build/ ./shaders && cmd/bench/card.sh build card        here
-#   cmd/bench/card.sh BIN OUT [python3]                                                 where only BIN (programs, Dawn's library) is
+#   cmd/bench/card.sh BIN OUT [python3]                                                 on a machine that has only BIN (programs, Dawn's library)
 #
-# OUT receives a .txt for each step and .json reports for bench -compare. A step that fails or takes longer than LIMIT seconds (180) is named at the
-# end and stops no other; programs that are not there are skipped. CONFIGS are those to measure; RUNS of which a median is taken.
+# OUT receives a .txt for each step and .json reports for bench -compare. The end names steps that failed
+# or took longer than LIMIT seconds (180); the other steps still run. Missing programs are skipped. CONFIGS
+# are the configurations to measure, RUNS the number of runs.
 bin=$(cd "${1:?usage: card.sh BIN OUT [python3]}" && pwd) && mkdir -p "${2:?usage: card.sh BIN OUT [python3]}" && out=$(cd "$2" && pwd) || exit 2
 python=${3:-python3}
 here=$(cd "$(dirname "$0")" && pwd)

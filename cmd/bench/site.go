@@ -3,13 +3,13 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"embed"
 	"encoding/json"
 	"io"
 	"net"
 	"net/http"
-	"path"
 	"path/filepath"
 	"time"
 )
@@ -41,14 +41,15 @@ func serve(files map[string][]byte, modules string) (*site, error) {
 		return nil, err
 	}
 	s := &site{address: "http://" + listener.Addr().String(), files: files, messages: make(chan told), peers: map[string]*remote{}}
-	for _, name := range []string{oursInPage, onnxRuntime} {
-		s.peers[name] = &remote{jobs: make(chan job), answers: make(chan answer)}
-	}
 	mux := http.NewServeMux()
+	for _, name := range []string{oursInPage, onnxRuntime} {
+		p := &remote{jobs: make(chan job), answers: make(chan answer)}
+		s.peers[name] = p
+		mux.HandleFunc("GET /job/"+name, p.giveJob)
+		mux.HandleFunc("POST /answer/"+name, p.takeAnswer)
+	}
 	mux.HandleFunc("GET /", s.file)
 	mux.HandleFunc("POST /tell/{kind}", s.tell)
-	mux.HandleFunc("GET /job/{peer}", func(w http.ResponseWriter, r *http.Request) { s.peer(w, r, (*remote).giveJob) })
-	mux.HandleFunc("POST /answer/{peer}", func(w http.ResponseWriter, r *http.Request) { s.peer(w, r, (*remote).takeAnswer) })
 	mux.Handle("GET /ort/", http.StripPrefix("/ort/", http.FileServer(http.Dir(filepath.Join(modules, "node_modules", "onnxruntime-web", "dist")))))
 	s.server = &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// threads of WebAssembly need both headers
@@ -75,11 +76,7 @@ func (s *site) file(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	w.Header().Set("Content-Type", map[string]string{
-		".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".mjs": "text/javascript; charset=utf-8", ".wasm": "application/wasm",
-		"": "application/octet-stream",
-	}[path.Ext(name)])
-	_, _ = w.Write(content)
+	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(content))
 }
 
 func (s *site) tell(_ http.ResponseWriter, r *http.Request) {
@@ -91,14 +88,6 @@ func (s *site) tell(_ http.ResponseWriter, r *http.Request) {
 	select {
 	case s.messages <- message:
 	case <-r.Context().Done():
-	}
-}
-
-func (s *site) peer(w http.ResponseWriter, r *http.Request, do func(*remote, http.ResponseWriter, *http.Request)) {
-	if p := s.peers[r.PathValue("peer")]; p != nil {
-		do(p, w, r)
-	} else {
-		http.NotFound(w, r)
 	}
 }
 

@@ -71,7 +71,7 @@ func readCentres(file string) (*album, error) {
 	if err != nil {
 		return nil, err
 	}
-	images, twice, err := imagesByName(filepath.Join(filepath.Dir(file), "images"))
+	images, err := imagesByName(filepath.Join(filepath.Dir(file), "images"))
 	if err != nil {
 		return nil, err
 	}
@@ -90,21 +90,21 @@ func readCentres(file string) (*album, error) {
 			break
 		}
 		line, p, err := readPhotograph(r, fields, len(header), err)
-		path, there := images[p.name]
+		paths := images[p.name]
 		switch first := seen[p.name]; {
 		case err != nil:
 		case first > 0:
 			err = fmt.Errorf("%s is already in line %d", p.name, first)
-		case twice[p.name]:
+		case len(paths) > 1:
 			err = fmt.Errorf("several images are called %s; remove or rename all but one", p.name)
-		case !there:
+		case len(paths) == 0:
 			err = fmt.Errorf("there is no image images/%s.png, .jpg or .jpeg beside the file", p.name)
 		}
 		if err != nil {
 			problems = append(problems, fmt.Sprintf("%s, line %d: %v", file, line, err))
 			continue
 		}
-		seen[p.name], p.path = line, path
+		seen[p.name], p.path = line, paths[0]
 		set.photographs = append(set.photographs, p)
 	}
 	switch {
@@ -116,17 +116,15 @@ func readCentres(file string) (*album, error) {
 	return set, nil
 }
 
-// imagesByName are a folder's pictures by name without extension, and the names of several
-// pictures.
-func imagesByName(dir string) (images map[string]string, twice map[string]bool, err error) {
-	images, twice = map[string]string{}, map[string]bool{}
+// imagesByName are a folder's pictures by name without extension.
+func imagesByName(dir string) (map[string][]string, error) {
+	images := map[string][]string{}
 	paths, err := pictures(dir)
 	for _, path := range paths {
 		name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
-		twice[name] = images[name] != ""
-		images[name] = path
+		images[name] = append(images[name], path)
 	}
-	return images, twice, err
+	return images, err
 }
 
 // readPhotograph reads the fields of one line and returns its number. failed is the CSV reader's

@@ -1,4 +1,4 @@
-"""Times the PyTorch twin (model/testdata/twin) in PyTorch's own ways, to be set beside `bench` on the same GPU.
+"""Times the PyTorch twin (model/testdata/twin) in PyTorch's own ways, for comparison with `bench` on the same GPU.
 
     python3 cmd/bench/peers/pytorch.py --config compact --side 256 --batch 4 --json pytorch.json
     build/bench -config compact-steered -side 256 -batch 4 -train
@@ -72,7 +72,7 @@ class Native(network.Network):
 
 
 def remembered(f):
-    """f, whose results are constants of its arguments' sizes, computed once."""
+    """Caches f, whose results depend on its arguments' sizes alone."""
     known = {}
 
     def g(h, w, c, like):
@@ -101,7 +101,7 @@ def timed(f, device, warmup, runs):
 
 
 def cases(net, a, device):
-    """What is timed, by name. The step's draws are made once: they are data."""
+    """The timed functions by name. The draws of the step are made once, as data."""
     M, K, S, B = net.c.M, net.c.K, a.side, a.batch
     g = torch.Generator().manual_seed(1)
     x = torch.randn(B, 3, S, S, generator=g).to(device)
@@ -169,7 +169,7 @@ def measure(a, device, way, compiled):
 
 
 def agrees(a):
-    """That the converted network is the twin, to within rounding."""
+    """Checks that the converted network equals the twin, to within rounding."""
     c = network.config("tiny", a.raters, a.classes)
     params, buffers = network.initialise(c, 2, spread=.1)
     x = torch.randn(1, 3, 64, 64, generator=torch.Generator().manual_seed(3))
@@ -185,11 +185,11 @@ def agrees(a):
 
 
 def serve(folder):
-    """Takes the step that cmd/bench/peer_step.go has written, again and again, and says the loss before it and how long it took."""
+    """Repeats the step that cmd/bench/peer_step.go has written, and prints the loss before it and its time."""
     folder = pathlib.Path(folder)
     about = json.loads((folder / "step.json").read_text())
     torch.set_num_threads(about["threads"])
-    torch.set_flush_denormal(True)  # ours does, and gradients are full of them
+    torch.set_flush_denormal(True)  # our program does too; gradients have many denormal values
     values, at = torch.frombuffer(bytearray((folder / "step.f32").read_bytes()), dtype=torch.float32), 0
     stored = {}
     for t in about["tensors"]:
@@ -212,7 +212,7 @@ def serve(folder):
     def say(answer):
         print(json.dumps(answer), flush=True)
 
-    maps_of_self = pathlib.Path("/proc/self/maps")  # attention's products are as fast as the BLAS that is installed
+    maps_of_self = pathlib.Path("/proc/self/maps")  # the speed of attention's products depends on the installed BLAS
     blas = {pathlib.Path(line.split()[-1]).resolve().name for line in maps_of_self.read_text().splitlines() if "blas" in line} if maps_of_self.exists() else set()
     say({"torch": torch.__version__, "threads": torch.get_num_threads(), "blas": ", ".join(sorted(blas))})
     first = True
@@ -224,7 +224,7 @@ def serve(folder):
         adam.step()
         value = loss.item()
         answer = {"ms": 1e3 * (time.perf_counter() - start), "loss": value}
-        if first: # Adam leaves gradients as they are; norms do not depend on layouts
+        if first: # Adam does not change gradients; norms do not depend on layouts
             answer["norms"] = {k: v.grad.norm().item() for k, v in net.p.items() if v.grad is not None}
         first = False
         say(answer)
@@ -264,7 +264,7 @@ def main():
             name = f"{'compiled' if compiled else 'eager'} {way}"
             try:
                 results["ways"][name] = measure(a, device, way, compiled)
-            except Exception as e:  # one way that fails does not end the others
+            except Exception as e:  # if one way fails, the others still run
                 results["ways"][name] = {"error": f"{type(e).__name__}: {e}"}
                 print(f"{name:16} {results['ways'][name]['error'][:160]}")
                 continue

@@ -1,8 +1,9 @@
-// Answers the jobs that bench -peers has at base for a peer: run gets one and promises the answer, an object or its JSON.
+// Answers the jobs of bench -peers at base for a peer. run receives a job and promises the answer, an
+// object or its JSON.
 export async function answerJobs(base, peer, run) {
   for (;;) {
     const response = await fetch(`${base}/job/${peer}`);
-    if (response.status === 204) continue; // none for a while
+    if (response.status === 204) continue; // no job within the time limit
     const job = await response.json();
     let answer;
     try {

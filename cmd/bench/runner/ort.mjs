@@ -1,6 +1,6 @@
 // ONNX Runtime as a peer of bench -peers. In node: node ort.mjs BASE PROVIDER THREADS FOLDER, where
 // FOLDER has node_modules. In a page it is a module worker, ort.mjs?provider=PROVIDER&threads=THREADS.
-// Threads are those of a provider that computes on the CPU.
+// THREADS is for providers that compute on the CPU.
 import { answerJobs } from "./jobs.mjs";
 
 const inPage = typeof WorkerGlobalScope !== "undefined";
@@ -12,7 +12,7 @@ async function load() {
     const { createRequire } = await import("node:module");
     return createRequire(`${folder}/`)("onnxruntime-node");
   }
-  const ort = await import(`/ort/ort.${provider}.bundle.min.mjs`); // each provider's own build, without the code of the others
+  const ort = await import(`/ort/ort.${provider}.bundle.min.mjs`); // the build of this provider alone
   ort.env.wasm.numThreads = Number(threads);
   return ort;
 }
@@ -21,7 +21,7 @@ try {
   const ort = await load();
   const x = new Float32Array(await (await fetch(`${base}/x`)).arrayBuffer());
   const side = Math.sqrt(x.length / 3);
-  let open; // the session of one part; all optimisations are on
+  let open; // the session of one part, with all optimisations
   await answerJobs(base, "ort", async ({ part, values }) => {
     if (open?.part !== part) {
       await open?.session.release();

@@ -1,11 +1,11 @@
-// The worker of bench -browser: it runs bench.wasm beside gpu.js, as the site's worker runs the segmenter. Its address names the device, and
-// with ?peer= the name by which it is asked to compute beside other runtimes.
+// The worker of bench -browser runs bench.wasm beside gpu.js, as the site's worker runs the segmenter.
+// Its address names the device, and with ?peer= its name among the peers.
 import "./wasm_exec.js";
 import "./vectors.js";
 import "./gpu.js";
 import { answerJobs } from "./jobs.mjs";
 
-let sent = Promise.resolve(); // in order
+let sent = Promise.resolve(); // keeps the messages in order
 globalThis.benchTell = (kind, text) => { sent = sent.then(() => fetch(`/tell/${kind}`, { method: "POST", body: text })); };
 
 const parameters = new URLSearchParams(location.search);
