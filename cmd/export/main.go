@@ -101,10 +101,10 @@ func (r *request) declare() (flags *command.Groups, device command.Device) {
 		f.StringVar(&r.data, "data", "", "`DIR`[,DIR]: data sets; -ranges learns from their training images, and -f16 and -int8 are measured on them")
 		f.StringVar(&r.also, "also", "", "with -ranges: `DIR`[,DIR] that other people have marked, as in \"train -also\"")
 		f.StringVar(&r.folds, "folds", "", "with -ranges: `FILE`,FILE[,…], the weights of \"train -fold 1/K\" to K/K, in this order, on the same -data and -also. Calibration and intervals are learned from images that these runs had set aside")
-		f.BoolVar(&r.turns, "turns", false, "with -ranges, for a model trained with -turns: three of four training images are turned first, so that turned photographs are no reason for doubt. A search that finds nothing then looks at the turned photograph")
+		f.BoolVar(&r.turns, "turns", false, "with -ranges, for a model trained with -turns: three of four training images are turned first, and the programs do not doubt photographs because they are turned. A search that finds nothing then looks at the turned photograph")
 	})
 	flags.Add("metadata, with -ranges, -f32, -f16 or -int8", func(f *flag.FlagSet) {
-		f.BoolVar(&r.mirror, "mirror", false, "every program takes the mean of the maps and the mirror image's maps. For images in which left and right do not matter, or are alike, such as eyes; takes twice the time. Measure with \"evaluate\" if it is better. \"train -init\" ignores it; -mirror=false removes it")
+		f.BoolVar(&r.mirror, "mirror", false, "every program takes the mean of the maps and the mirror image's maps, in twice the time. For images such as eyes, whose mirror image could be another eye. Measure with \"evaluate\" if it is better. \"train -init\" ignores it; -mirror=false removes it")
 		f.StringVar(&r.title, "title", "", "one line about the model, for people")
 		f.StringVar(&r.task, "task", "", "what the images show")
 	})
