@@ -49,7 +49,7 @@ func discs(s *Step, seed uint64) Batch {
 // running compiles the graph of a step on the reference with parameters drawn anew.
 func (s *Step) running(t *testing.T, set *tensor.Set) *tensor.Plan {
 	t.Helper()
-	plan, err := tensor.Compile(t.Context(), reference.Open(), set, s.Graph)
+	plan, err := shaders.Compile(t.Context(), reference.Open(), set, s.Graph)
 	require.NoError(t, err)
 	require.NoError(t, set.Initialise(1))
 	return plan
@@ -331,9 +331,9 @@ func TestPoolingLeavesNothingOut(t *testing.T) {
 	c.MaxKeys = 9
 	n := Network{Config: c, Builder: &nn.Builder{Graph: g, Set: set, Training: true}}
 	queries, context := g.Input("queries", 1, 2, 2, 16), g.Input("context", 1, 5, 5, 16).Track()
-	g.Backward(shaders.Sum(n.attention("attention", queries, context, 1)), g.Constant("seed", []float32{1}, 1))
+	g.Backward(shaders.Sum(n.attention("attention", queries, context, 16, 1)), g.Constant("seed", []float32{1}, 1))
 	gradient := context.Gradient().Keep()
-	plan, err := tensor.Compile(t.Context(), reference.Open(), set, g)
+	plan, err := shaders.Compile(t.Context(), reference.Open(), set, g)
 	require.NoError(t, err)
 	defer plan.Release()
 	require.NoError(t, set.Initialise(1))

@@ -3,26 +3,62 @@ package model
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"mrprism/internal/tensor"
 )
+
+// encoded are what the encoder hands to all passes, by the names of Encoded.
+func (n *Network) encoded(f Features) map[string]*tensor.Tensor {
+	kept := map[string]*tensor.Tensor{"f0": f.F.Keep()}
+	for i, width := range n.ConP {
+		e := f.E[4-i]
+		kept[fmt.Sprintf("merge%d", i+1)] = n.ConvShare(mergeName(i, "conv"), e, width, false).Keep()
+		kept[fmt.Sprintf("shortcut%d", i+1)] = n.ConvShare(mergeName(i, "shortcut"), e, width, true).Keep()
+	}
+	return kept
+}
+
+// Map is a map of the network, channels last.
+type Map struct {
+	Channels int
+	Values   []float32
+}
+
+// Encoded returns what the encoder makes of the image that it has seen last and all passes share: "f0", the bridge's map
+// (S/64, S/64, ·), and the shares of the encoder's maps in the merges of ConP's stages, "merge1" and "shortcut1" at
+// S/32 to "merge4" and "shortcut4" at S/4.
+func (in *Inference) Encoded(ctx context.Context) (map[string]Map, error) {
+	names := slices.Sorted(maps.Keys(in.encoded))
+	tensors := make([]*tensor.Tensor, len(names))
+	for i, name := range names {
+		tensors[i] = in.encoded[name]
+	}
+	values, err := in.network.Read(ctx, tensors...)
+	if err != nil {
+		return nil, err
+	}
+	made := map[string]Map{}
+	for i, name := range names {
+		made[name] = Map{tensors[i].Dim(-1), values[i]}
+	}
+	return made, nil
+}
 
 // Features are what the encoder makes of the image that it has seen last, as a list of figures
 // whose length depends on the configuration alone: the mean of each channel of the bridge's map,
 // and the deviation of each channel of what it hands to the merges of ConP's three finer stages.
 func (in *Inference) Features(ctx context.Context) ([]float32, error) {
-	variables := []*tensor.Variable{in.set.Lookup("shared.f0")}
-	for stage := 2; stage <= 4; stage++ {
-		variables = append(variables, in.set.Lookup(fmt.Sprintf("shared.merge%d", stage)))
-	}
-	values, err := in.set.Read(ctx, variables...)
+	made := []*tensor.Tensor{in.encoded["f0"], in.encoded["merge2"], in.encoded["merge3"], in.encoded["merge4"]}
+	values, err := in.network.Read(ctx, made...)
 	if err != nil {
 		return nil, err
 	}
 	var features []float32
-	for i, v := range variables {
-		channels := v.Shape[len(v.Shape)-1]
+	for i, x := range made {
+		channels := x.Dim(-1)
 		means, deviations := moments(values[i], channels)
 		if i == 0 {
 			features = append(features, means...)

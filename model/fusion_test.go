@@ -46,7 +46,7 @@ func (v *votes) fuse(t *testing.T, d gpu.Device, rule Rule) []float32 {
 	y := g.Constant("y", v.y, 1, votesSide, votesSide, v.classes)
 	equal := g.Constant("equal", make([]float32, len(v.z)), shape...)
 	fused := shaders.Fuse(confidence(rule, g.Constant("estimate", v.estimate, shape...), s, y, equal), s.Z, s.Valid).Keep()
-	plan, err := tensor.Compile(t.Context(), d, tensor.NewSet(), g)
+	plan, err := shaders.Compile(t.Context(), d, tensor.NewSet(), g)
 	require.NoError(t, err)
 	defer plan.Release()
 	require.NoError(t, plan.Run(t.Context()))

@@ -96,7 +96,7 @@ func (g golden) step(d gpu.Device, r Recipe, fade float64, keep func(s *goldenSt
 	s.loss = s.Loss()
 	s.Backward(s.loss)
 	keep(s)
-	s.plan, err = tensor.Compile(t.Context(), d, s.set, s.Graph)
+	s.plan, err = shaders.Compile(t.Context(), d, s.set, s.Graph)
 	require.NoError(t, err)
 	t.Cleanup(func() { s.plan.Release(); s.set.Release() })
 	for _, v := range s.set.Variables(tensor.Parameter) {

@@ -12,19 +12,21 @@ import (
 	"mrprism/shaders"
 )
 
-// Inference is the network on one image of S×S pixels as three plans: the encoder, run once an image; one recurrence, which reads the
-// features and every rater's likely label z̃, of whose logarithm the confidence is made, and writes the z̃ that the next one reads; and, only
-// when the raters' labels are asked for, what brings z̃ to full size.
+// Inference is the network on one image of S×S pixels as two plans. The first runs once an image as far as the image
+// goes, the encoder, and then once a recurrence: it reads the features and every rater's likely label z̃, of whose
+// logarithm the confidence is made, and writes the z̃ that the next recurrence reads. The second brings z̃ to full size,
+// where the raters' labels are asked for.
 type Inference struct {
 	Config
 	Side int
 
-	set                         *tensor.Set
-	encoder, recurrence, labels *tensor.Plan
-	x, prior, y, full           *tensor.Tensor
-	estimate                    *tensor.Tensor   // z̃ in the recurrence
-	between                     *tensor.Variable // z̃ from one recurrence to the next, (1, S/8, S/8, M, K)
-	watch                       *watch           // nil: nobody looks
+	set               *tensor.Set
+	network, labels   *tensor.Plan
+	x, prior, y, full *tensor.Tensor
+	encoded           map[string]*tensor.Tensor // see Encoded
+	estimate          *tensor.Tensor            // z̃ in the recurrence
+	between           *tensor.Variable          // z̃ from one recurrence to the next, (1, S/8, S/8, M, K)
+	watch             *watch                    // nil: nobody looks
 }
 
 // startEstimate is z̃ before the first recurrence: every rater is as likely right as wrong (PAPER.md §3.4).
@@ -60,17 +62,12 @@ func newInference(ctx context.Context, device gpu.Device, set *tensor.Set, c Con
 		return nil, err
 	}
 	in := inferenceGraphs(set, c, side, watch)
-	for _, part := range []struct {
-		name  string
-		plan  **tensor.Plan
-		graph *tensor.Graph
-	}{
-		{"encoder", &in.encoder, in.x.Graph()}, {"recurrence", &in.recurrence, in.y.Graph()}, {"rater labels", &in.labels, in.full.Graph()},
-	} {
-		if *part.plan, err = tensor.Compile(ctx, device, set, part.graph); err != nil {
-			in.Release()
-			return nil, fmt.Errorf("model: %s: %w", part.name, err)
-		}
+	if in.network, err = in.int8().Compile(ctx, device, set, in.y.Graph()); err != nil {
+		return nil, fmt.Errorf("model: the network: %w", err)
+	}
+	if in.labels, err = shaders.Compile(ctx, device, set, in.full.Graph()); err != nil {
+		in.Release()
+		return nil, fmt.Errorf("model: the raters' labels: %w", err)
 	}
 	return in, nil
 }
@@ -78,57 +75,41 @@ func newInference(ctx context.Context, device gpu.Device, set *tensor.Set, c Con
 // inferenceGraphs builds the graphs, which are those of the tensors in the result.
 func inferenceGraphs(set *tensor.Set, c Config, side int, watch *watch) *Inference {
 	in := &Inference{Config: c, Side: side, set: set, watch: watch}
-	encoder, recurrence, labels := tensor.NewGraphOf(set.Floats()), tensor.NewGraphOf(set.Floats()), tensor.NewGraphOf(set.Floats())
-
-	n := Network{Config: c, Builder: in.builder(encoder)}
-	in.x = encoder.Input("x", 1, side, side, 3)
+	g, labels := tensor.NewGraphOf(set.Floats()), tensor.NewGraphOf(set.Floats())
+	n := Network{Config: c, Builder: &nn.Builder{Graph: g, Set: set}}
+	in.x = g.Input("x", 1, side, side, 3).Early()
 	f := n.Encoder(in.x)
-	skips := n.Skips(f)
-	hand := func(name string, t *tensor.Tensor) *tensor.Tensor {
-		v := set.Variable(tensor.Shared, "shared."+name, t.Shape()...)
-		shaders.Assign(encoder.Variable(v), t)
-		return recurrence.Variable(v)
-	}
-	for i, s := range skips {
-		skips[i] = Skip{hand(fmt.Sprintf("merge%d", i+1), s.Merge), hand(fmt.Sprintf("shortcut%d", i+1), s.Shortcut)}
-	}
-	f0 := hand("f0", f.F)
-
-	n.Builder = in.builder(recurrence)
 	in.between = set.Variable(tensor.Shared, "shared.estimate", 1, side/8, side/8, c.Raters, c.Classes)
-	in.estimate = recurrence.Variable(in.between)
-	in.prior = recurrence.Input("log prior", in.between.Shape[1:]...)
-	half, y, _ := n.Converge(f0, skips, shaders.AddBroadcast(shaders.ClampLog(in.estimate, lowest, 1), in.prior))
+	in.estimate = g.Variable(in.between)
+	in.prior = g.Input("log prior", in.between.Shape[1:]...)
+	half, y, _ := n.Converge(f, shaders.AddBroadcast(shaders.ClampLog(in.estimate, lowest, 1), in.prior))
 	shaders.Assign(in.estimate, n.Diverge(half))
 	in.y = y.Keep()
+	in.encoded = n.encoded(f)
 	in.full = resizeRaters(labels.Variable(in.between), side).Keep()
 	return in
 }
 
-// builder makes the layers of a graph, some of them in int8 where the configuration says so.
-func (in *Inference) builder(g *tensor.Graph) *nn.Builder {
-	b := &nn.Builder{Graph: g, Set: in.set}
+// int8 says which layers are to compute in int8, and who looks at what they are given.
+func (in *Inference) int8() (q shaders.Int8) {
 	if in.Precision == Int8 {
-		b.Ranges = in.Ranges
+		q.Ranges = in.Ranges
 	}
 	if in.watch != nil {
-		b.Inputs = in.watch.add
+		q.Watch = in.watch.add
 	}
-	return b
+	return q
 }
 
 // Encode starts an image, x (S, S, 3) normalised: it computes the features and sets every rater's likely label to ½.
 func (in *Inference) Encode(ctx context.Context, x []float32) error {
-	if err := in.encoder.Write(in.x, x); err != nil {
+	if err := in.network.Write(in.x, x); err != nil {
 		return err
 	}
 	if err := in.Restart(); err != nil {
 		return err
 	}
-	if err := in.encoder.Run(ctx); err != nil || in.watch == nil {
-		return err
-	}
-	return in.watch.see(ctx, in.encoder, in.x.Graph())
+	return in.network.RunEarly(ctx)
 }
 
 // Restart sets every rater's likely label back to ½, to run the recurrences again on the same image.
@@ -153,7 +134,7 @@ func (in *Inference) SetRaterWeights(weights []float32) error {
 			prior[i] = float32(math.Log(max(float64(weights[i/in.Classes%in.Raters]/largest), lowest)))
 		}
 	}
-	return in.recurrence.Write(in.prior, prior)
+	return in.network.Write(in.prior, prior)
 }
 
 // Recur runs one recurrence and returns the calibrated mask y (S, S, K), probabilities. What is none, there or among the raters' likely labels,
@@ -167,15 +148,15 @@ func (in *Inference) Recur(ctx context.Context) ([]float32, error) {
 }
 
 func (in *Inference) recur(ctx context.Context) ([]float32, error) {
-	if err := in.recurrence.Run(ctx); err != nil {
+	if err := in.network.Run(ctx); err != nil {
 		return nil, err
 	}
 	if in.watch != nil {
-		if err := in.watch.see(ctx, in.recurrence, in.y.Graph()); err != nil {
+		if err := in.watch.see(ctx, in.network); err != nil {
 			return nil, err
 		}
 	}
-	return probabilities(ctx, in.recurrence, in.y, in.estimate)
+	return probabilities(ctx, in.network, in.y, in.estimate)
 }
 
 // RaterLabels returns every rater's likely label (S, S, M, K) after the recurrences that have run, probabilities.
@@ -239,27 +220,27 @@ func (c *Config) Nest(maps []float32, channels int) {
 }
 
 // Bytes is the GPU memory of the plans and all variables.
-func (in *Inference) Bytes() int64 {
-	total := in.set.Bytes()
-	for _, p := range in.Plans() {
-		total += p.Bytes()
-	}
-	return total
-}
+func (in *Inference) Bytes() int64 { return in.set.Bytes() + in.network.Bytes() + in.labels.Bytes() }
+
+// EncoderDispatches are those of the encoder, RecurrenceDispatches those of a pass.
+func (in *Inference) EncoderDispatches() int { return in.network.EarlyDispatches() }
+
+// RecurrenceDispatches are those of a pass.
+func (in *Inference) RecurrenceDispatches() int { return in.network.Dispatches() }
 
 // Dispatches are those of an image and so many passes, the raters' labels read once.
 func (in *Inference) Dispatches(passes int) int {
-	return in.encoder.Dispatches() + passes*in.recurrence.Dispatches() + in.labels.Dispatches()
+	return in.network.EarlyDispatches() + passes*in.network.Dispatches() + in.labels.Dispatches()
 }
 
-// Plans are those of the encoder, of one recurrence and of the raters' labels, for who measures their commands.
-func (in *Inference) Plans() [3]*tensor.Plan {
-	return [3]*tensor.Plan{in.encoder, in.recurrence, in.labels}
+// Commands are those of the encoder, of one recurrence and of the raters' labels, for programs that time them.
+func (in *Inference) Commands() (encoder, recurrence, labels tensor.Commands) {
+	return in.network.EarlyCommands(), in.network.Commands(), in.labels.Commands()
 }
 
 // Release returns the plans' memory; the set is the caller's.
 func (in *Inference) Release() {
-	for _, p := range in.Plans() {
+	for _, p := range []*tensor.Plan{in.network, in.labels} {
 		if p != nil {
 			p.Release()
 		}

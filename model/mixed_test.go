@@ -52,7 +52,7 @@ func gradients(t *testing.T, d gpu.Device, precision Precision, scale float32) (
 	for _, v := range parameters {
 		wanted = append(wanted, s.Graph.Variable(v).Gradient().Keep())
 	}
-	plan, err := tensor.Compile(t.Context(), d, set, s.Graph)
+	plan, err := shaders.Compile(t.Context(), d, set, s.Graph)
 	require.NoError(t, err)
 	defer plan.Release()
 	require.NoError(t, set.Initialise(1))
@@ -101,7 +101,7 @@ func TestMixedOverflow(t *testing.T) {
 		s.Backward(s.Loss())
 		o := shaders.AdamOptions{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: 0.01}
 		u := s.Update(set, o, 0)
-		plan, err := tensor.Compile(t.Context(), d, set, s.Graph)
+		plan, err := shaders.Compile(t.Context(), d, set, s.Graph)
 		require.NoError(t, err)
 		defer plan.Release()
 		require.NoError(t, set.Initialise(1))

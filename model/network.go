@@ -15,9 +15,6 @@ type Features struct {
 	F *tensor.Tensor    // the bridge (B, S/64, S/64, ·)
 }
 
-// Skip is what the merge of one of ConP's stages makes of the encoder's map beside it: the same in every recurrence.
-type Skip struct{ Merge, Shortcut *tensor.Tensor }
-
 // Network builds its parts into a builder's graph; the variables live in the builder's set.
 type Network struct {
 	Config
@@ -39,7 +36,7 @@ func (n *Network) Encoder(x *tensor.Tensor) Features {
 		panic(fmt.Sprintf("model: the image %v is not a square whose side is a multiple of %d", x, SideMultiple))
 	}
 	var f Features
-	e := n.BatchNormReLU("encoder.bn1", n.Conv("encoder.conv1", n.Stored(x), 7, n.Stem, 2, 3, false, true))
+	e := shaders.ReLU(n.BatchNorm("encoder.bn1", n.Conv("encoder.conv1", x, 7, n.Stem, 2, 3, false, true)))
 	f.E[0] = e
 	e = shaders.MaxPool(e, 3, 3, shaders.Square(2, 1))
 	for layer := range 4 {
@@ -53,23 +50,23 @@ func (n *Network) Encoder(x *tensor.Tensor) Features {
 		}
 		f.E[layer+1] = e
 	}
-	f.F = n.BatchNormReLU("encoder.bridge.1", n.Conv("encoder.bridge.0", e, 3, n.Bridge, 2, 1, false, true))
+	f.F = shaders.ReLU(n.BatchNorm("encoder.bridge.1", n.Conv("encoder.bridge.0", e, 3, n.Bridge, 2, 1, false, true)))
 	return f
 }
 
 // basicBlock is ResNet's: two 3×3 convolutions and a shortcut, projected where the shape changes.
 func (n *Network) basicBlock(name string, x *tensor.Tensor, width, stride int) *tensor.Tensor {
-	y := n.BatchNormReLU(name+".bn1", n.Conv(name+".conv1", x, 3, width, stride, 1, false, true))
+	y := shaders.ReLU(n.BatchNorm(name+".bn1", n.Conv(name+".conv1", x, 3, width, stride, 1, false, true)))
 	y = n.BatchNorm(name+".bn2", n.Conv(name+".conv2", y, 3, width, 1, 1, false, true))
 	if stride != 1 || x.Dim(-1) != width {
 		x = n.BatchNorm(name+".downsample.1", n.Conv(name+".downsample.0", x, 1, width, stride, 0, false, true))
 	}
-	return shaders.ReLU(n.Add(y, x))
+	return shaders.ReLU(shaders.Add(y, x))
 }
 
 // embed turns log confidences w (B, S/8, S/8, M, K) into the queries of ConP's four stages, at S/32, S/16, S/8 and S/4.
 func (n *Network) embed(w *tensor.Tensor) [4]*tensor.Tensor {
-	w = n.Stored(w.Reshape(w.Dim(0), w.Dim(1), w.Dim(2), w.Dim(3)*w.Dim(4)))
+	w = w.Reshape(w.Dim(0), w.Dim(1), w.Dim(2), w.Dim(3)*w.Dim(4))
 	const prefix = "conp.confidence.stage"
 	point := func(name string, x *tensor.Tensor, out int) *tensor.Tensor {
 		return n.Conv(prefix+name, x, 1, out, 1, 0, true, false)
@@ -93,70 +90,40 @@ func (n *Network) embed(w *tensor.Tensor) [4]*tensor.Tensor {
 	return [4]*tensor.Tensor{stage1, stage2, stage3, stage4}
 }
 
-// Skips are the encoder's share in the merges of ConP. A convolution of channels side by side is the sum of one of each, and the
-// encoder's does not change from pass to pass.
-func (n *Network) Skips(f Features) (skips [4]Skip) {
-	for i, width := range n.ConP {
-		e := f.E[4-i]
-		skips[i] = Skip{n.mergeConv(i, e, width), n.mergeShortcut(i, e, width)}
-	}
-	return skips
-}
-
-// mergeConv and mergeShortcut are the convolutions of a stage's merge for the channels of x, which begin at `first` among those of the
-// stage's own and the encoder's maps side by side.
-func (n *Network) mergeConv(stage int, x *tensor.Tensor, first int) *tensor.Tensor {
-	width := n.ConP[stage]
-	return n.ConvPart(fmt.Sprintf("conp.stage%d.merge.conv", stage+1), x, 3, width, first, width+n.Widths[3-stage], false)
-}
-
-func (n *Network) mergeShortcut(stage int, x *tensor.Tensor, first int) *tensor.Tensor {
-	width := n.ConP[stage]
-	return n.ConvPart(fmt.Sprintf("conp.stage%d.merge.shortcut", stage+1), x, 1, width, first, width+n.Widths[3-stage], first > 0)
-}
-
 // ConPFeatures are what ConP computes on its way, for tests.
 type ConPFeatures struct{ Embedded, Stages [4]*tensor.Tensor }
 
-// logit is the network's last map as the losses want it: in training its sigmoid and what follows are F32.
-func (n *Network) logit(x *tensor.Tensor) *tensor.Tensor {
-	if n.Training {
-		return shaders.Widen(x)
-	}
-	return x
-}
-
-// Converge is ConP: the calibrated mask from the bridge x, the skips and log confidences w (B, S/8, S/8, M, K). It returns the
-// probability at S/2 and, bilinearly enlarged, at S: (B, ·, ·, K).
-func (n *Network) Converge(x *tensor.Tensor, skips [4]Skip, w *tensor.Tensor) (half, y *tensor.Tensor, inner ConPFeatures) {
+// Converge is ConP: the calibrated mask from the features f and log confidences w (B, S/8, S/8, M, K). It returns
+// the probability at S/2 and, bilinearly enlarged, at S: (B, ·, ·, K).
+func (n *Network) Converge(f Features, w *tensor.Tensor) (half, y *tensor.Tensor, inner ConPFeatures) {
 	inner.Embedded = n.embed(w)
-	for i, width := range n.ConP {
+	x := f.F
+	for i := range n.ConP {
 		from := x
-		x = n.part(func() *tensor.Tensor { return n.stage(i, width, from, inner.Embedded[i], skips[i]) })
+		x = n.part(func() *tensor.Tensor { return n.stage(i, from, inner.Embedded[i], f.E[4-i]) })
 		inner.Stages[i] = x
 	}
-	half = shaders.Sigmoid(n.logit(n.Up("conp.head", x, n.Classes, n.areaLogit)))
+	half = shaders.Sigmoid(n.Up("conp.head", x, n.Classes, n.areaLogit))
 	return half, shaders.Resize(half, 2*half.Dim(1), 2*half.Dim(2)), inner
 }
 
-// stage is one of ConP's: x enlarged, attended to by the confidences' embedding, merged with the encoder's map.
-func (n *Network) stage(i, width int, x, embedded *tensor.Tensor, skip Skip) *tensor.Tensor {
-	name := fmt.Sprintf("conp.stage%d", i+1)
+// stage is one of ConP's: x enlarged, attended to by the confidences' embedding, merged with the encoder's map e.
+func (n *Network) stage(i int, x, embedded, e *tensor.Tensor) *tensor.Tensor {
+	name, width := fmt.Sprintf("conp.stage%d", i+1), n.ConP[i]
 	u := n.Up(name+".up", x, width, nil)
-	var steering *tensor.Tensor
 	if n.Steered {
-		steering = embedded
+		u = shaders.Add(u, embedded)
 	}
-	queries, steering := n.Queries(name+".attention", embedded, width, steering)
-	if steering != nil {
-		u = shaders.Add(u, steering)
-	}
-	attended := n.attention(name+".attention", queries, u, max(1, width/64))
+	attended := n.attention(name+".attention", embedded, u, width, max(1, width/64))
 	a := n.LayerNorm(name+".norm1", shaders.Add(u, n.Linear(name+".attention.output", attended, width, true)))
 	a = n.LayerNorm(name+".norm2", shaders.Add(a, n.MLP(name+".mlp", a)))
-	merged := n.BatchNormReLU(name+".merge.bn", shaders.Add(n.mergeConv(i, a, 0), skip.Merge))
-	return shaders.Add(merged, shaders.Add(n.mergeShortcut(i, a, 0), skip.Shortcut))
+	both := shaders.Concat(a, e)
+	merged := shaders.ReLU(n.BatchNorm(name+".merge.bn", n.Conv(mergeName(i, "conv"), both, 3, width, 1, 1, false, false)))
+	return shaders.Add(merged, n.Conv(mergeName(i, "shortcut"), both, 1, width, 1, 0, true, false))
 }
+
+// mergeName names a convolution, "conv" or "shortcut", that merges the map of stage i of ConP, from 0, and the encoder's.
+func mergeName(i int, what string) string { return fmt.Sprintf("conp.stage%d.merge.%s", i+1, what) }
 
 // areaLogit is where ConP's mask starts: the logit of the structure's share of pixels.
 func (n *Network) areaLogit(class int) float64 {
@@ -167,48 +134,42 @@ func (n *Network) areaLogit(class int) float64 {
 	return math.Log(share / (1 - share))
 }
 
-// attention is nn's, of maps; the context is average-pooled to at most MaxKeys, by windows of which the last may reach beyond the map.
-func (n *Network) attention(name string, queries, context *tensor.Tensor, heads int) *tensor.Tensor {
-	e := n.Positions(context)
-	height, width, r := context.Dim(1), context.Dim(2), 1
-	for ((height+r-1)/r)*((width+r-1)/r) > n.MaxKeys {
+// attention is nn's. Keys and values are average-pooled to at most MaxKeys, by windows of which the last may reach
+// beyond the map.
+func (n *Network) attention(name string, queries, context *tensor.Tensor, width, heads int) *tensor.Tensor {
+	keys, h, w, r := n.Placed(context), context.Dim(1), context.Dim(2), 1
+	for ((h+r-1)/r)*((w+r-1)/r) > n.MaxKeys {
 		r *= 2
 	}
 	if r > 1 {
-		windows := shaders.Window{StrideY: r, StrideX: r, Bottom: (r - height%r) % r, Right: (r - width%r) % r}
-		context, e = shaders.AveragePool(context, r, r, windows), shaders.AveragePool(e, r, r, windows)
+		windows := shaders.Window{StrideY: r, StrideX: r, Bottom: (r - h%r) % r, Right: (r - w%r) % r}
+		keys, context = shaders.AveragePool(keys, r, r, windows), shaders.AveragePool(context, r, r, windows)
 	}
-	return n.Attention(name, queries, nn.Placed{X: context, E: e}, heads)
+	return n.Attention(name, queries, keys, context, width, heads)
 }
 
 // Diverge is DivP: every rater's likely label z̃ (B, S/8, S/8, M, K), a probability, from the calibrated mask half
 // (B, S/2, S/2, K), through which no gradient passes.
 func (n *Network) Diverge(half *tensor.Tensor) *tensor.Tensor {
-	x := shaders.ReLU(n.Conv("divp.stem", n.Stored(half.Detach()), 8, n.DivPStem, 2, 3, true, false))
+	x := shaders.ReLU(n.Conv("divp.stem", half.Detach(), 8, n.DivPStem, 2, 3, true, false))
 	x = n.Linear("divp.project", shaders.MaxPool(x, 3, 3, shaders.Square(2, 1)), n.DivP[0], true)
 	for i, width := range n.DivP {
 		from, name := x, fmt.Sprintf("divp.blocks.%d", i)
 		x = n.part(func() *tensor.Tensor { return n.attentionBlock(name, from, width) })
 	}
 	width := n.Raters * n.RaterHead
-	queries, _ := n.Queries("divp.heads", x, width, nil)
-	h := n.attention("divp.heads", queries, x, n.Raters)
-	h = shaders.Add(h, n.Linear("divp.heads.shortcut", x, width, true)) // which does the sum
-	zHat := shaders.Sigmoid(n.logit(n.GroupedLinear("divp.heads.output", h, n.Raters, n.Classes)))
+	h := shaders.Add(n.attention("divp.heads", x, x, width, n.Raters), n.Linear("divp.heads.shortcut", x, width, true))
+	zHat := shaders.Sigmoid(n.GroupedLinear("divp.heads.output", h, n.Raters, n.Classes))
 	return zHat.Reshape(zHat.Dim(0), zHat.Dim(1), zHat.Dim(2), n.Raters, n.Classes)
 }
 
 // attentionBlock is DivP's MHA block, post-norm; the residual is projected where the width changes.
 func (n *Network) attentionBlock(name string, x *tensor.Tensor, width int) *tensor.Tensor {
-	var projected *tensor.Tensor
+	residual := x
 	if x.Dim(-1) != width {
-		projected = n.Linear(name+".residual", x, width, true)
+		residual = n.Linear(name+".residual", x, width, true)
 	}
-	queries, residual := n.Queries(name+".attention", x, width, projected)
-	if residual == nil {
-		residual = x
-	}
-	attended := n.attention(name+".attention", queries, x, n.DivPHeads)
+	attended := n.attention(name+".attention", x, x, width, n.DivPHeads)
 	a := n.LayerNorm(name+".norm1", shaders.Add(residual, n.Linear(name+".attention.output", attended, width, true)))
 	return n.LayerNorm(name+".norm2", shaders.Add(a, n.MLP(name+".mlp", a)))
 }

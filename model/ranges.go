@@ -7,6 +7,7 @@ import (
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/tensor"
+	"mrprism/shaders"
 )
 
 // layerInput is what a layer is given that can compute in int8.
@@ -17,7 +18,7 @@ type layerInput struct {
 
 // watch is how large the inputs of such layers have become.
 type watch struct {
-	inputs  map[*tensor.Graph][]layerInput
+	inputs  []layerInput
 	largest map[string]float32
 }
 
@@ -25,7 +26,7 @@ type watch struct {
 // largest of them.
 func NewRanges(ctx context.Context, device gpu.Device, set *tensor.Set, c Config, side int) (*Inference, error) {
 	c.Precision = F32
-	return newInference(ctx, device, set, c, side, &watch{map[*tensor.Graph][]layerInput{}, map[string]float32{}})
+	return newInference(ctx, device, set, c, side, &watch{largest: map[string]float32{}})
 }
 
 // Seen are the largest |x| that each layer has been given which can compute in int8, for Config.Ranges.
@@ -34,33 +35,27 @@ func (in *Inference) Seen() map[string]float32 { return maps.Clone(in.watch.larg
 // AnyRanges are ranges for every layer that can compute in int8: what is compiled depends on which layers have one, not on how large it is.
 func AnyRanges(c Config) map[string]float32 {
 	c.Precision = F32
-	w := &watch{inputs: map[*tensor.Graph][]layerInput{}}
-	inferenceGraphs(tensor.NewSet(), c, SideMultiple, w)
 	ranges := map[string]float32{}
-	for _, inputs := range w.inputs {
-		for _, l := range inputs {
-			ranges[l.layer] = 1
-		}
-	}
+	in := inferenceGraphs(tensor.NewSet(), c, SideMultiple, nil)
+	shaders.Int8{Watch: func(layer string, _ *tensor.Tensor) { ranges[layer] = 1 }}.Rewrite(in.y.Graph())
 	return ranges
 }
 
 func (w *watch) add(layer string, x *tensor.Tensor) {
-	w.inputs[x.Graph()] = append(w.inputs[x.Graph()], layerInput{layer, x.Keep()})
+	w.inputs = append(w.inputs, layerInput{layer, x.Keep()})
 }
 
-// see looks at the inputs in a graph after its plan has run.
-func (w *watch) see(ctx context.Context, plan *tensor.Plan, graph *tensor.Graph) error {
-	inputs := w.inputs[graph]
-	tensors := make([]*tensor.Tensor, len(inputs))
-	for i, l := range inputs {
+// see looks at the inputs after a run of the plan.
+func (w *watch) see(ctx context.Context, plan *tensor.Plan) error {
+	tensors := make([]*tensor.Tensor, len(w.inputs))
+	for i, l := range w.inputs {
 		tensors[i] = l.x
 	}
 	values, err := plan.Read(ctx, tensors...)
 	if err != nil {
 		return err
 	}
-	for i, l := range inputs {
+	for i, l := range w.inputs {
 		largest := max(w.largest[l.layer], 1e-6) // steps of zero are none
 		for _, v := range values[i] {
 			largest = max(largest, float32(math.Abs(float64(v))))

@@ -26,7 +26,7 @@ func trained(t *testing.T, d gpu.Device, r Recipe, precision Precision, recomput
 	s.Backward(loss)
 	o := shaders.AdamOptions{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: 0.01}
 	u := s.Update(set, o, 0)
-	plan, err := tensor.Compile(t.Context(), d, set, s.Graph)
+	plan, err := shaders.Compile(t.Context(), d, set, s.Graph)
 	require.NoError(t, err)
 	defer plan.Release()
 	require.NoError(t, set.Initialise(1))
@@ -88,9 +88,9 @@ func TestStepBudget(t *testing.T) {
 		s := NewStep(set, c, recipe(t, "default"), 1, 128)
 		s.Backward(s.Loss())
 		s.Update(set, shaders.AdamOptions{}, 0)
-		plan, err := tensor.Compile(t.Context(), reference.Open(), set, s.Graph)
+		plan, err := shaders.Compile(t.Context(), reference.Open(), set, s.Graph)
 		require.NoError(t, err)
-		commands, _ := plan.Commands()
+		commands := plan.Commands().Commands
 		assert.LessOrEqual(t, plan.Dispatches(), budget.dispatches)
 		assert.LessOrEqual(t, len(commands)-plan.Dispatches(), budget.zeroings)
 		assert.LessOrEqual(t, float64(plan.Bytes())/(1<<20), budget.megabytes)

@@ -48,7 +48,7 @@ const LossScale = 1 << 16
 // statistics stay F32, as the set does.
 func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
 	g := tensor.NewGraph()
-	n := Network{Config: c, Builder: &nn.Builder{Graph: g, Set: set, Training: true, Halves: c.Precision == F16}}
+	n := Network{Config: c, Builder: &nn.Builder{Graph: g, Set: set, Training: true}}
 	m, k := c.Raters, c.Classes
 	s := &Step{
 		Graph:   g,
@@ -63,7 +63,7 @@ func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
 	if r.Recurrent() && r.Shuffles() > 0 {
 		s.Own = g.Input("own", batch, 1, k)
 	}
-	if n.Halves {
+	if c.Precision == F16 {
 		s.Scale = g.Input("loss scale", 1)
 		s.seed = s.Scale
 	} else {
@@ -75,7 +75,6 @@ func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
 
 	f := n.Encoder(s.X)
 	s.Features = f
-	skips := n.Skips(f)
 	w := s.steer(s.W0)
 	var equal, fused *tensor.Tensor
 	if r.Rule == RuleMean {
@@ -86,7 +85,7 @@ func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
 	}
 	for range r.Recurrences {
 		var p Pass
-		p.Half, p.Y, p.ConP = n.Converge(f.F, skips, w)
+		p.Half, p.Y, p.ConP = n.Converge(f, w)
 		target := fused.Detach()
 		var terms Terms
 		if !r.NoSSIM {
@@ -219,4 +218,10 @@ func (s *Step) Loss() *tensor.Tensor {
 }
 
 // Backward appends the gradients of the loss.
-func (s *Step) Backward(loss *tensor.Tensor) { s.Graph.Backward(loss, s.seed) }
+func (s *Step) Backward(loss *tensor.Tensor) {
+	shaders.Simplify(s.Graph)
+	if s.Scale != nil {
+		shaders.StoreHalves(s.Graph)
+	}
+	s.Graph.Backward(loss, s.seed)
+}

@@ -31,12 +31,12 @@ func parameters(t *testing.T, d gpu.Device, steps, accumulate int, clip float64)
 	} else {
 		u = s.Update(set, o, clip)
 	}
-	plan, err := tensor.Compile(t.Context(), d, set, s.Graph)
+	plan, err := shaders.Compile(t.Context(), d, set, s.Graph)
 	require.NoError(t, err)
 	defer plan.Release()
 	updating := plan
 	if accumulate > 1 {
-		updating, err = tensor.Compile(t.Context(), d, set, u.Graph)
+		updating, err = shaders.Compile(t.Context(), d, set, u.Graph)
 		require.NoError(t, err)
 		defer updating.Release()
 	}
@@ -121,7 +121,7 @@ func TestBiasesDoNotDecay(t *testing.T) {
 		s.Backward(s.Loss())
 		o := shaders.AdamOptions{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: decay}
 		u := s.Update(set, o, 0)
-		plan, err := tensor.Compile(t.Context(), reference.Open(), set, s.Graph)
+		plan, err := shaders.Compile(t.Context(), reference.Open(), set, s.Graph)
 		require.NoError(t, err)
 		t.Cleanup(plan.Release)
 		require.NoError(t, set.Initialise(1))

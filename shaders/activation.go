@@ -82,25 +82,33 @@ func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
 func normalCDF(x float64) float64 { return (1 + math.Erf(x/math.Sqrt2)) / 2 }
 
+var (
+	reluKind    = activationKind("ReLU", reluForward, reluBackward, false)
+	geluKind    = activationKind("GELU", geluForward, geluBackward, false)
+	sigmoidKind = activationKind("Sigmoid", sigmoidForward, sigmoidBackward, true)
+)
+
+// activationKind has a gradient that is computed from the output where savesOutput, else from the input.
+func activationKind(name string, forward, backward *tensor.Kernel, savesOutput bool) *tensor.Kind {
+	return operator(name, forward, func(op *Op) {
+		x, y := op.Inputs[0], op.Output()
+		saved := x
+		if savesOutput {
+			saved = y
+		}
+		op.Dispatch(backward, op.Attributes, saved, y.Gradient(), x.Gradient())
+	})
+}
+
 // ReLU is max(x, 0).
-func ReLU(x *Tensor) *Tensor { return activate("relu", reluForward, reluBackward, x, false) }
+func ReLU(x *Tensor) *Tensor { return activate(reluKind, x) }
 
 // GELU is x Φ(x) with the exact normal distribution Φ.
-func GELU(x *Tensor) *Tensor { return activate("gelu", geluForward, geluBackward, x, false) }
+func GELU(x *Tensor) *Tensor { return activate(geluKind, x) }
 
 // Sigmoid is 1 / (1 + e^-x).
-func Sigmoid(x *Tensor) *Tensor { return activate("sigmoid", sigmoidForward, sigmoidBackward, x, true) }
+func Sigmoid(x *Tensor) *Tensor { return activate(sigmoidKind, x) }
 
-// activate appends an activation; its gradient is computed from the output where savesOutput, else from the input.
-func activate(name string, forward, backward *tensor.Kernel, x *Tensor, savesOutput bool) *Tensor {
-	g := x.Graph()
-	p := &activationParams{uint32(x.Elements())}
-	y := g.New(name, x.Shape(), x)
-	g.Dispatch(forward, p, x, y)
-	saved := x
-	if savesOutput {
-		saved = y
-	}
-	g.OnBackward(y, func() { g.Dispatch(backward, p, saved, y.Gradient(), x.Gradient()) })
-	return y
+func activate(k *tensor.Kind, x *Tensor) *Tensor {
+	return x.Graph().Apply(k, &activationParams{uint32(x.Elements())}, x.Shape(), x)
 }

@@ -238,6 +238,18 @@ var (
 		}), attentionBackwardKVFast), 3, 4)
 )
 
+var attentionKind = operator("Attention", attentionForward, func(op *Op) {
+	q, kv, y, lse := op.Inputs[0], op.Inputs[1], op.Outputs[0], op.Outputs[1]
+	dy, delta := y.Gradient(), op.Graph().NewOf(gpu.F32, "attention delta", lse.Shape())
+	op.Dispatch(attentionDelta, op.Attributes, y, dy, delta)
+	if q.NeedsGradient() {
+		op.Dispatch(attentionBackwardQ, op.Attributes, q, kv, dy, lse, delta, q.Gradient())
+	}
+	if kv.NeedsGradient() {
+		op.Dispatch(attentionBackwardKV, op.Attributes, q, kv, dy, lse, delta, kv.Gradient())
+	}
+})
+
 // Attention lets every query token of q (B, N, H·d) look at the key tokens kv (B, L, 2·H·d), all heads' keys beside all heads' values, each
 // of the H heads on its own d ≤ 64 channels with scale d^-½: softmax(q kᵀ d^-½) v, of shape (B, N, H·d). Memory is linear in N and L.
 func Attention(q, kv *Tensor, heads int) *Tensor {
@@ -252,19 +264,8 @@ func Attention(q, kv *Tensor, heads int) *Tensor {
 		Batch: uint32(q.Dim(0)), Queries: uint32(q.Dim(1)), Keys: uint32(kv.Dim(1)), Heads: uint32(heads), Width: uint32(width),
 		Scale: float32(1 / math.Sqrt(float64(width))),
 	}
-	perQuery := []int{q.Dim(0), q.Dim(1), heads}
 	y := g.New("attention", q.Shape(), q, kv)
-	lse := g.NewOf(gpu.F32, "attention log-sum-exp", perQuery)
-	g.Dispatch(attentionForward, p, q, kv, y, lse)
-	g.OnBackward(y, func() {
-		dy, delta := y.Gradient(), g.NewOf(gpu.F32, "attention delta", perQuery)
-		g.Dispatch(attentionDelta, p, y, dy, delta)
-		if q.NeedsGradient() {
-			g.Dispatch(attentionBackwardQ, p, q, kv, dy, lse, delta, q.Gradient())
-		}
-		if kv.NeedsGradient() {
-			g.Dispatch(attentionBackwardKV, p, q, kv, dy, lse, delta, kv.Gradient())
-		}
-	})
+	lse := g.NewOf(gpu.F32, "attention log-sum-exp", []int{q.Dim(0), q.Dim(1), heads})
+	g.Append(attentionKind, p, []*Tensor{y, lse}, q, kv)
 	return y
 }

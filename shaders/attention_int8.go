@@ -46,6 +46,8 @@ func inFloats[F gpu.Float](p *attentionParams, a []gpu.ArrayOf[F], forward func(
 	}
 }
 
+var attentionInt8Kind = operator("AttentionInt8", attentionInt8, nil)
+
 // Attention is shaders.Attention of what q and kv stand for, of heads of a multiple of four channels; a step of the keys and one of the
 // values are worth what is said, whatever kv.Step. No gradient.
 func (q Quantized) Attention(kv Quantized, keyStep, valueStep float32, heads int) *Tensor {
@@ -60,6 +62,6 @@ func (q Quantized) Attention(kv Quantized, keyStep, valueStep float32, heads int
 		Scale: float32(float64(q.Step*keyStep) / math.Sqrt(float64(width))), ValueStep: valueStep,
 	}
 	y := q.Q.Graph().New("attention", q.Q.Shape())
-	q.Q.Graph().Dispatch(attentionInt8, p, q.Q, kv.Q, y)
+	q.Q.Graph().Append(attentionInt8Kind, p, []*Tensor{y}, q.Q, kv.Q)
 	return y
 }

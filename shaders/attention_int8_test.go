@@ -48,7 +48,7 @@ func runAttentionInt8(t *testing.T, d gpu.Device, s attentionShape, queryStep fl
 		y = rounded.Attention(Quantize(kv, 1), keyStep, valueStep, s.heads)
 	}
 	y.Keep()
-	plan, err := tensor.Compile(t.Context(), d, tensor.NewSet(), g)
+	plan, err := Compile(t.Context(), d, tensor.NewSet(), g)
 	require.NoError(t, err)
 	defer plan.Release()
 	require.NoError(t, plan.Write(q, queries))

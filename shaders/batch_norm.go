@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"mrprism/internal/gpu"
+	"mrprism/internal/tensor"
 	"mrprism/internal/vector"
 )
 
@@ -220,63 +221,89 @@ func batchNormBackwardXPart[F gpu.Float](p *batchNormParams, a []gpu.ArrayOf[F],
 	}
 }
 
+// batchStatisticsKind gives the mean of each channel of x and its inverse deviation, (2, C), and moves the
+// running statistics.
+var batchStatisticsKind = &tensor.Kind{Name: "BatchStatistics", Once: true, Compute: func(op *Op) {
+	p := op.Attributes.(batchNormParams)
+	p.Chunks = uint32(reductionStripes(int(p.Rows)))
+	moments := op.Graph().NewOf(gpu.F32, "batch norm moments", []int{2, int(p.Chunks), int(p.Channels)})
+	op.Dispatch(batchNormPartial, &p, op.Inputs[0], moments)
+	op.Dispatch(batchNormStatistics, &p, moments, op.Outputs[0], op.Outputs[1], op.Outputs[2])
+}}
+
+// runningStatisticsKind gives the same of running means and variances.
+var runningStatisticsKind = &tensor.Kind{Name: "RunningStatistics", Compute: func(op *Op) {
+	p := op.Attributes.(batchNormParams)
+	op.Dispatch(batchNormRunning, p.each(), op.Inputs[0], op.Outputs[0], op.Inputs[1])
+}}
+
+// batchNormKind takes x, statistics, scale and bias.
+var batchNormKind = &tensor.Kind{Name: "BatchNorm", Compute: batchNormCompute, Gradient: batchNormGradient}
+
+func batchNormCompute(op *Op) {
+	p := op.Attributes.(batchNormParams)
+	x, statistics, scale, bias, y := op.Inputs[0], op.Inputs[1], op.Inputs[2], op.Inputs[3], op.Output()
+	if p.Training == 1 {
+		op.Dispatch(batchNormForward, p.each(), x, statistics, scale, bias, y)
+		return
+	}
+	scaleShift := op.Graph().NewOf(scale.Type(), "batch norm scale and shift", []int{2, int(p.Channels)})
+	op.Dispatch(batchNormScaleShift, p.each(), scaleShift, statistics, scale, bias)
+	op.Dispatch(scaleShiftForward, p.each(), x, scaleShift, y)
+}
+
+func batchNormGradient(op *Op) {
+	p, g := op.Attributes.(batchNormParams), op.Graph()
+	x, statistics, scale, bias, dy := op.Inputs[0], op.Inputs[1], op.Inputs[2], op.Inputs[3], op.Output().Gradient()
+	sums := p
+	sums.Chunks = uint32(reductionStripes(int(p.Rows)))
+	partials := g.NewOf(gpu.F32, "batch norm sums", []int{2, int(sums.Chunks), int(p.Channels)})
+	total := g.NewOf(gpu.F32, "batch norm totals", []int{2, int(p.Channels)})
+	op.Dispatch(batchNormBackwardPartial, &sums, x, statistics, scale, bias, dy, partials)
+	op.Dispatch(batchNormBackwardSums, &sums, partials, total, gradientOrScratch(scale), gradientOrScratch(bias))
+	if x.NeedsGradient() {
+		op.Dispatch(batchNormBackwardX, p.each(), x, statistics, scale, bias, dy, total, x.Gradient())
+	}
+}
+
+// each are the parameters for kernels that give an invocation few rows.
+func (p batchNormParams) each() *batchNormParams {
+	p.Chunks = uint32(stripes(int(p.Rows), int(p.Channels)))
+	return &p
+}
+
+// scaleAndShiftKind gives the scale and the shift, (2, C), that batch normalisation with statistics, scale and
+// bias comes to at inference. scaleShiftKind applies them to x.
+var (
+	scaleAndShiftKind = &tensor.Kind{Name: "ScaleAndShift", Compute: func(op *Op) {
+		p := op.Attributes.(batchNormParams)
+		op.Dispatch(batchNormScaleShift, p.each(), op.Output(), op.Inputs[0], op.Inputs[1], op.Inputs[2])
+	}}
+	scaleShiftKind = &tensor.Kind{Name: "ScaleShift", Compute: func(op *Op) {
+		p := op.Attributes.(batchNormParams)
+		op.Dispatch(scaleShiftForward, p.each(), op.Inputs[0], op.Inputs[1], op.Output())
+	}}
+)
+
 // BatchNorm normalises each channel of x (B, H, W, C), then applies scale and bias (C). In training the mean and variance are
 // those of the batch, and the running ones move towards them by momentum (the variance unbiased), as PyTorch's do; in
 // inference the running ones are used.
 func BatchNorm(x, scale, bias, runningMean, runningVariance *Tensor, training bool, eps, momentum float32) *Tensor {
-	return batchNorm("BatchNorm", x, scale, bias, runningMean, runningVariance, training, eps, momentum, 0)
-}
-
-// BatchNormReLU is ReLU of BatchNorm, in one pass.
-func BatchNormReLU(x, scale, bias, runningMean, runningVariance *Tensor, training bool, eps, momentum float32) *Tensor {
-	return batchNorm("BatchNormReLU", x, scale, bias, runningMean, runningVariance, training, eps, momentum, 1)
-}
-
-func batchNorm(name string, x, scale, bias, runningMean, runningVariance *Tensor, training bool, eps, momentum float32, relu uint32) *Tensor {
 	channels := x.Dim(-1)
 	for what, t := range map[string]*Tensor{"scale": scale, "bias": bias, "running mean": runningMean, "running variance": runningVariance} {
-		requireShape(name, what, t, channels)
+		requireShape("BatchNorm", what, t, channels)
 	}
-	rows := x.Elements() / channels
-	if training && rows < 2 {
-		panic(fmt.Sprintf("%s: one value a channel has no variance: %v", name, x))
-	}
-	g := x.Graph()
-	whole := batchNormParams{Rows: uint32(rows), Channels: uint32(channels), Relu: relu, Eps: eps, Momentum: momentum}
+	g, rows := x.Graph(), x.Elements()/channels
+	p := batchNormParams{Rows: uint32(rows), Channels: uint32(channels), Eps: eps, Momentum: momentum}
+	statistics := g.NewOf(gpu.F32, "batch norm statistics", []int{2, channels})
 	if training {
-		whole.Training = 1
-	}
-	sums, each := whole, whole // in many rows, in few rows an invocation
-	sums.Chunks = uint32(reductionStripes(rows))
-	each.Chunks = uint32(stripes(rows, channels))
-
-	statistics := g.Once(func() *Tensor { // it moves the running ones
-		statistics := g.NewOf(gpu.F32, "batch norm statistics", []int{2, channels})
-		if training {
-			moments := g.NewOf(gpu.F32, "batch norm moments", []int{2, int(sums.Chunks), channels})
-			g.Dispatch(batchNormPartial, &sums, x, moments)
-			g.Dispatch(batchNormStatistics, &sums, moments, statistics, runningMean, runningVariance)
-		} else {
-			g.Dispatch(batchNormRunning, &each, runningMean, statistics, runningVariance)
+		if rows < 2 {
+			panic(fmt.Sprintf("BatchNorm: one value a channel has no variance: %v", x))
 		}
-		return statistics
-	})
-	y := g.New("batch norm", x.Shape(), x, scale, bias)
-	if training {
-		g.Dispatch(batchNormForward, &each, x, statistics, scale, bias, y)
-	} else { // in two steps: the first depends on no image, and the second is a convolution's to take over
-		scaleShift := g.NewOf(scale.Type(), "batch norm scale and shift", []int{2, channels})
-		g.Dispatch(batchNormScaleShift, &each, scaleShift, statistics, scale, bias)
-		g.Dispatch(scaleShiftForward, &each, x, scaleShift, y)
+		p.Training = 1
+		g.Append(batchStatisticsKind, p, []*Tensor{statistics, runningMean, runningVariance}, x)
+	} else {
+		g.Append(runningStatisticsKind, p, []*Tensor{statistics}, runningMean, runningVariance)
 	}
-	g.OnBackward(y, func() {
-		partials := g.NewOf(gpu.F32, "batch norm sums", []int{2, int(sums.Chunks), channels})
-		total := g.NewOf(gpu.F32, "batch norm totals", []int{2, channels})
-		g.Dispatch(batchNormBackwardPartial, &sums, x, statistics, scale, bias, y.Gradient(), partials)
-		g.Dispatch(batchNormBackwardSums, &sums, partials, total, gradientOrScratch(scale), gradientOrScratch(bias))
-		if x.NeedsGradient() {
-			g.Dispatch(batchNormBackwardX, &each, x, statistics, scale, bias, y.Gradient(), total, x.Gradient())
-		}
-	})
-	return y
+	return g.Apply(batchNormKind, p, x.Shape(), x, statistics, scale, bias)
 }

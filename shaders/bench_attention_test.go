@@ -47,7 +47,7 @@ func BenchmarkAttention(b *testing.B) {
 							x.Gradient().Keep()
 						}
 					}
-					plan, err := tensor.Compile(ctx, d, tensor.NewSet(), g)
+					plan, err := Compile(ctx, d, tensor.NewSet(), g)
 					require.NoError(b, err)
 					defer plan.Release()
 					step := func() {

@@ -85,7 +85,7 @@ func BenchmarkOperators(b *testing.B) {
 					result = result.Gradient()
 				}
 				result.Keep()
-				plan, err := tensor.Compile(ctx, d, tensor.NewSet(), g)
+				plan, err := Compile(ctx, d, tensor.NewSet(), g)
 				require.NoError(b, err)
 				defer plan.Release()
 				first := make([]byte, 4)

@@ -58,19 +58,13 @@ func GaussianBlur(x *Tensor, sigma float64, radius int) *Tensor {
 	requireShape("gaussian_blur", "input", x, -1, -1, -1, -1)
 	b, h, w, c := uint32(x.Dim(0)), uint32(x.Dim(1)), uint32(x.Dim(2)), uint32(x.Dim(3))
 	window := x.Graph().Constant("gaussian window", gaussianWindow(sigma, radius), 2*radius+1)
-	rows := blurAxis(x, window, &blurParams{b, h, w * c, uint32(radius)})
-	return blurAxis(rows, window, &blurParams{b * h, w, c, uint32(radius)})
+	rows := x.Graph().Apply(blurKind, &blurParams{b, h, w * c, uint32(radius)}, x.Shape(), x, window)
+	return x.Graph().Apply(blurKind, &blurParams{b * h, w, c, uint32(radius)}, x.Shape(), rows, window)
 }
 
-// blurAxis appends the window along one axis. It is symmetric, so that the gradient is the same sum.
-func blurAxis(x, window *Tensor, p *blurParams) *Tensor {
-	g := x.Graph()
-	y := g.New("blur", x.Shape(), x)
-	g.Dispatch(blur, p, x, window, y)
-	g.OnBackward(y, func() {
-		back := g.New("blurred gradient", x.Shape())
-		g.Dispatch(blur, p, y.Gradient(), window, back)
-		addTo(x, back, 1)
-	})
-	return y
-}
+// blurKind takes x and the window along one axis. The window is symmetric, so that the gradient is the same sum.
+var blurKind = passing(1, operator("Blur", blur, func(op *Op) {
+	back := op.Graph().New("blurred gradient", op.Output().Shape())
+	op.Dispatch(blur, op.Attributes, op.Output().Gradient(), op.Inputs[1], back)
+	addTo(op.Inputs[0], back, 1)
+}))

@@ -49,18 +49,21 @@ func wide(k *tensor.Kernel, arguments ...int) *tensor.Kernel {
 	return k
 }
 
-// Like is x stored as y is: rounded to halves, or x itself. Its gradient is x's, in F32, so that it may be the weight, the bias or the broadcast
-// table of an operator on y; and what no gradient passes through may be anything.
-func Like(y, x *Tensor) *Tensor {
-	if x == nil || x.Type() == y.Type() {
-		return x
-	}
-	return Halve(x)
-}
+var (
+	halveKind = &tensor.Kind{Name: "Halve", Once: true, Compute: func(op *Op) {
+		op.Dispatch(narrow, &castParams{uint32(op.Output().Elements())}, op.Inputs[0], op.Output())
+	}}
+	widenKind = operator("Widen", widenForward, func(op *Op) {
+		op.Dispatch(widenBackward, op.Attributes, op.Output().Gradient(), op.Inputs[0].Gradient())
+	})
+)
 
-// Halve is x rounded to halves, see Like.
+// Halve is x rounded to halves. Its gradient is x's, in F32, so that it may be the weight, the bias or the broadcast table of an
+// operator on halves.
 func Halve(x *Tensor) *Tensor {
-	return x.Halved(func(x, y *Tensor) { x.Graph().Dispatch(narrow, &castParams{uint32(x.Elements())}, x, y) })
+	y := x.Shadow(gpu.F16)
+	x.Graph().Append(halveKind, nil, []*Tensor{y}, x)
+	return y
 }
 
 // Widen is x, of halves or not, in F32.
@@ -68,13 +71,10 @@ func Widen(x *Tensor) *Tensor {
 	if x.Type() == gpu.F32 {
 		return x
 	}
-	g := x.Graph()
-	p := &castParams{uint32(x.Elements())}
-	y := g.NewOf(gpu.F32, "wide "+x.String(), x.Shape())
+	g, y := x.Graph(), x.Graph().NewOf(gpu.F32, "wide "+x.String(), x.Shape())
 	if x.NeedsGradient() {
 		y.Track()
 	}
-	g.Dispatch(widenForward, p, x, y)
-	g.OnBackward(y, func() { g.Dispatch(widenBackward, p, y.Gradient(), x.Gradient()) })
+	g.Append(widenKind, &castParams{uint32(x.Elements())}, []*Tensor{y}, x)
 	return y
 }

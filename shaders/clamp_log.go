@@ -4,7 +4,6 @@ import (
 	_ "embed"
 
 	"mrprism/internal/gpu"
-	"mrprism/internal/tensor"
 )
 
 //go:embed clamp_log.wgsl
@@ -18,9 +17,8 @@ type clampLogParams struct {
 func clampLogCount(p *clampLogParams) uint32 { return p.N }
 
 var (
-	clampLogForward = absorbing(clampLogAbsorb, inPieces(clampLogCount, clampLogPart[float64], clampLogPart[float32],
-		flat("clamp_log_forward", clampLogFile, []gpu.Access{read, write}, clampLogCount, nil)))
-	// clampLogAdd takes x, what is added, y. No operator appends it: a logarithm becomes it where it takes over the sum after it.
+	clampLogForward = inPieces(clampLogCount, clampLogPart[float64], clampLogPart[float32],
+		flat("clamp_log_forward", clampLogFile, []gpu.Access{read, write}, clampLogCount, nil))
 	clampLogAdd = inPieces(clampLogCount, clampLogAddPart[float64], clampLogAddPart[float32],
 		flat("clamp_log_add", clampLogFile, []gpu.Access{read, read, write}, clampLogCount, nil))
 	clampLogBackward = inPieces(clampLogCount, clampLogBackwardPart[float64], clampLogBackwardPart[float32],
@@ -57,20 +55,15 @@ func clampLogBackwardPart[F gpu.Float](p *clampLogParams, a []gpu.ArrayOf[F], fr
 	}
 }
 
-// clampLogAbsorb lets the logarithm also do a sum: with another tensor, or with a table where that is added to one batch element.
-func clampLogAbsorb(params any, next *tensor.Kernel, nextParams any, at int) (tensor.Absorbed, bool) {
-	if next != addForward && !(next == addBroadcastForward && at == 0 && nextParams.(*elementwiseParams).once()) {
-		return tensor.Absorbed{}, false
-	}
-	return tensor.Absorbed{Kernel: clampLogAdd, Params: params, From: map[int]int{1: 1 - at, 2: 2}}, true
-}
+var (
+	clampLogKind = operator("ClampLog", clampLogForward, func(op *Op) {
+		x, y := op.Inputs[0], op.Output()
+		op.Dispatch(clampLogBackward, op.Attributes, x, y.Gradient(), x.Gradient())
+	})
+	clampLogAddKind = operator("ClampLogAdd", clampLogAdd, nil) // of x and what is added
+)
 
 // ClampLog is log(clamp(x, low, high)), the log confidence of a probability (PAPER.md §3.4).
 func ClampLog(x *Tensor, low, high float32) *Tensor {
-	g := x.Graph()
-	p := &clampLogParams{uint32(x.Elements()), low, high}
-	y := g.New("clamp_log", x.Shape(), x)
-	g.Dispatch(clampLogForward, p, x, y)
-	g.OnBackward(y, func() { g.Dispatch(clampLogBackward, p, x, y.Gradient(), x.Gradient()) })
-	return y
+	return x.Graph().Apply(clampLogKind, &clampLogParams{uint32(x.Elements()), low, high}, x.Shape(), x)
 }

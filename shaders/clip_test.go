@@ -43,7 +43,7 @@ func TestClippedNorm(t *testing.T) {
 		x, schedule := g.Input("x", 2), g.Input("schedule", 5)
 		clipped := ClipSchedule(schedule, SquareSum(x), limit).Keep()
 		d := reference.Open()
-		p, err := tensor.Compile(t.Context(), d, set, g)
+		p, err := Compile(t.Context(), d, set, g)
 		require.NoError(t, err)
 		require.NoError(t, p.Write(x, []float32{6, 8}))
 		require.NoError(t, p.Write(schedule, []float32{7, 8, 9, 0.5, 6}))
@@ -66,7 +66,7 @@ func TestNoUpdateByWhatIsNotFinite(t *testing.T) {
 		}
 		guarded := ClipSchedule(schedule, SquareSum(gradient), 0)
 		Adam(state[0], gradient, state[1], state[2], state[3], guarded, AdamOptions{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: 0.1})
-		p, err := tensor.Compile(t.Context(), d, set, g)
+		p, err := Compile(t.Context(), d, set, g)
 		require.NoError(t, err)
 		defer p.Release()
 		for _, s := range state {

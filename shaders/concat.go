@@ -74,22 +74,48 @@ func concatBackwardPart[F gpu.Float](p *concatParams, a []gpu.ArrayOf[F], from, 
 	}
 }
 
+// sliceParams cut (rows, columns): a part of the columns from offset on, by so many rows an
+// invocation as suit `width` columns.
+func sliceParams(rows, columns, part, offset, width int) *concatParams {
+	return &concatParams{uint32(rows), uint32(columns), uint32(part), uint32(offset), uint32(stripes(rows, width))}
+}
+
+var (
+	sliceKind = operator("Slice", sliceForward, func(op *Op) {
+		op.Dispatch(sliceBackward, op.Attributes, op.Output().Gradient(), op.Inputs[0].Gradient())
+	})
+	concatKind = operator("Concat", concatForward, func(op *Op) {
+		y, offset := op.Output(), 0
+		for _, x := range op.Inputs {
+			if x.NeedsGradient() {
+				rows := y.Elements() / y.Dim(-1)
+				op.Dispatch(concatBackward, sliceParams(rows, y.Dim(-1), x.Dim(-1), offset, x.Dim(-1)), y.Gradient(), x.Gradient())
+			}
+			offset += x.Dim(-1)
+		}
+	})
+	splitKind = operator("Split", splitForward, func(op *Op) {
+		x, offset := op.Inputs[0], 0
+		for _, y := range op.Outputs {
+			if y.HasGradient() {
+				rows := x.Elements() / x.Dim(-1)
+				op.Dispatch(sliceBackward, sliceParams(rows, x.Dim(-1), y.Dim(-1), offset, y.Dim(-1)), y.Gradient(), x.Gradient())
+			}
+			offset += y.Dim(-1)
+		}
+	})
+)
+
 // Slice is the elements of x (…, N, C) at [from, to) of the extent before the last: (…, to - from, C).
 func Slice(x *Tensor, from, to int) *Tensor {
 	axis := len(x.Shape()) - 2
 	if axis < 0 || from < 0 || to <= from || to > x.Dim(axis) {
 		panic(fmt.Sprintf("Slice: %v has no elements [%d, %d) before its last extent", x, from, to))
 	}
-	g := x.Graph()
 	shape := slices.Clone(x.Shape())
 	shape[axis] = to - from
 	whole, part := x.Dim(axis)*x.Dim(-1), (to-from)*x.Dim(-1)
-	rows := x.Elements() / whole
-	p := &concatParams{uint32(rows), uint32(whole), uint32(part), uint32(from * x.Dim(-1)), uint32(stripes(rows, part))}
-	y := g.New("slice", shape, x)
-	g.Dispatch(sliceForward, p, x, y)
-	g.OnBackward(y, func() { g.Dispatch(sliceBackward, p, y.Gradient(), x.Gradient()) })
-	return y
+	return x.Graph().Apply(sliceKind, sliceParams(x.Elements()/whole, whole, part, from*x.Dim(-1), part), shape, x)
 }
 
 // Concat joins a (…, A) and b (…, B) along the last extent: (…, A+B).
@@ -98,49 +124,24 @@ func Concat(a, b *Tensor) *Tensor {
 	if len(b.Shape()) != len(a.Shape()) || !slices.Equal(a.Shape()[:last], b.Shape()[:last]) {
 		panic(fmt.Sprintf("Concat: %v and %v differ in more than the last extent", a, b))
 	}
-	g := a.Graph()
 	shape := slices.Clone(a.Shape())
 	shape[last] += b.Dim(-1)
 	rows, columns := a.Elements()/a.Dim(-1), shape[last]
-	params := func(part, offset, width int) *concatParams {
-		chunks := stripes(rows, width)
-		return &concatParams{uint32(rows), uint32(columns), uint32(part), uint32(offset), uint32(chunks)}
-	}
-	y := g.New("concat", shape, a, b)
-	g.Dispatch(concatForward, params(a.Dim(-1), 0, columns), a, b, y)
-	g.OnBackward(y, func() {
-		if a.NeedsGradient() {
-			g.Dispatch(concatBackward, params(a.Dim(-1), 0, a.Dim(-1)), y.Gradient(), a.Gradient())
-		}
-		if b.NeedsGradient() {
-			g.Dispatch(concatBackward, params(b.Dim(-1), a.Dim(-1), b.Dim(-1)), y.Gradient(), b.Gradient())
-		}
-	})
-	return y
+	return a.Graph().Apply(concatKind, sliceParams(rows, columns, a.Dim(-1), 0, columns), shape, a, b)
 }
 
-// Split is what Concat joined: of x (…, A+B) the first A of the last extent, (…, A), and the others, (…, B). A convolution whose result alone
-// is split writes both by itself.
+// Split is what Concat joined: of x (…, A+B) the first A of the last extent, (…, A), and the others, (…, B).
 func Split(x *Tensor, first int) (a, b *Tensor) {
-	last := len(x.Shape()) - 1
 	columns := x.Dim(-1)
 	if first < 1 || first >= columns {
 		panic(fmt.Sprintf("Split: %v does not divide after %d of its last extent", x, first))
 	}
-	g := x.Graph()
-	rows := x.Elements() / columns
-	part := func(offset, width int) *Tensor {
+	part := func(width int) *Tensor {
 		shape := slices.Clone(x.Shape())
-		shape[last] = width
-		y := g.New("split", shape, x)
-		g.OnBackward(y, func() {
-			chunks := stripes(rows, width)
-			g.Dispatch(sliceBackward, &concatParams{uint32(rows), uint32(columns), uint32(width), uint32(offset), uint32(chunks)}, y.Gradient(), x.Gradient())
-		})
-		return y
+		shape[len(shape)-1] = width
+		return x.Graph().New("split", shape, x)
 	}
-	a, b = part(0, first), part(first, columns-first)
-	chunks := stripes(rows, columns)
-	g.Dispatch(splitForward, &concatParams{uint32(rows), uint32(columns), uint32(first), 0, uint32(chunks)}, x, a, b)
+	a, b = part(first), part(columns-first)
+	x.Graph().Append(splitKind, sliceParams(x.Elements()/columns, columns, first, 0, columns), []*Tensor{a, b}, x)
 	return a, b
 }

@@ -47,7 +47,7 @@ type conv2dParams struct {
 // conv2dForward takes x, weight, bias, residual, shortcut, y; it also computes gradients by the input: dy, transposed weight, three unused, dx.
 var conv2dForward = &tensor.Kernel{
 	Name: "conv2d_forward", Arguments: []gpu.Access{read, read, read, read, read, write}, Body: tensor.Body(conv2dForwardBody),
-	Fast: tensor.Fast(conv2dForwardFast), Absorb: conv2dAbsorb, Variants: conv2dVariants(conv2dWhole, conv2dForwardGroups),
+	Fast: tensor.Fast(conv2dForwardFast), Variants: conv2dVariants(conv2dWhole, conv2dForwardGroups),
 }
 
 // conv2dBackwardWeight takes x, dy, dw. Its column taps and their weights are neighbours: XTap = WTap = 1.
@@ -148,53 +148,79 @@ func (p *conv2dParams) shape() []int {
 	return []int{int(p.Batch), int(p.Rows.YSize), int(p.Cols.YSize), int(p.Outputs)}
 }
 
+// convolutionKind is the kind of an operator that conv2dForward computes: x, weight and bias, or nil, with the
+// geometry.
+func convolutionKind(name string, geometry func(op *Op) conv2dParams, gradient func(op *Op)) *tensor.Kind {
+	return &tensor.Kind{Name: name, Gradient: gradient, Compute: func(op *Op) {
+		p := geometry(op)
+		convolve(&p, op)
+	}}
+}
+
+// convolve dispatches the convolution of x, weight, bias, residual and shortcut, of which the last three may be
+// missing, to one output or two.
+func convolve(p *conv2dParams, op *Op) {
+	arguments := make([]*Tensor, convResult)
+	for i := range arguments {
+		arguments[i] = op.Inputs[1] // bound, not read
+		if i < len(op.Inputs) && op.Inputs[i] != nil {
+			arguments[i] = op.Inputs[i]
+		}
+	}
+	kernel := conv2dForward
+	if len(op.Outputs) == 2 {
+		kernel = conv2dSplit
+	}
+	op.Dispatch(kernel, p, append(arguments, op.Outputs...)...)
+}
+
+// conv2dKind has its Window as attributes.
+var conv2dKind = convolutionKind("Conv2D", conv2dForwardGeometry, func(op *Op) {
+	x, weight, dy, win := op.Inputs[0], op.Inputs[1], op.Output().Gradient(), op.Attributes.(Window)
+	if x.NeedsGradient() {
+		w := transposed(weight)
+		for _, p := range adjoints(dy, x, weight.Dim(0), weight.Dim(1), win) {
+			convolveX(*p, dy, w, x.Gradient())
+		}
+	}
+	if weight.NeedsGradient() {
+		convolveWeight(conv2dBackwardWeight, x, dy, weight.Gradient(), conv2dForwardGeometry(op))
+	}
+	biasGradient(op.Inputs[2], dy)
+})
+
+func conv2dForwardGeometry(op *Op) conv2dParams {
+	p := conv2dGeometry(op.Inputs[0], op.Inputs[1], op.Attributes.(Window))
+	return p.with(1, op.Inputs[2])
+}
+
+// with is a geometry in so many phases an axis, and with a bias unless that is nil.
+func (p conv2dParams) with(phases uint32, bias *Tensor) conv2dParams {
+	p.Parts = phases
+	if bias != nil {
+		p.HasBias = 1
+	}
+	return p
+}
+
 // Conv2D is the cross-correlation of x (B, H, W, Cin) with weight (kh, kw, Cin, Cout), plus bias (Cout) unless nil:
 // (B, (H+Top+Bottom-kh)/StrideY+1, (W+Left+Right-kw)/StrideX+1, Cout).
 func Conv2D(x, weight, bias *Tensor, win Window) *Tensor {
 	requireShape("Conv2D", "x", x, -1, -1, -1, -1)
 	requireShape("Conv2D", "weight", weight, -1, -1, x.Dim(3), -1)
-	kh, kw := weight.Dim(0), weight.Dim(1)
-	if kh == 1 && kw == 1 && win == Square(1, 0) {
+	requireBias(weight, bias)
+	if weight.Dim(0) == 1 && weight.Dim(1) == 1 && win == Square(1, 0) {
 		return Linear(x, weight.Reshape(weight.Dim(2), weight.Dim(3)), bias)
 	}
 	p := conv2dGeometry(x, weight, win)
-	y := x.Graph().New("conv2d", p.shape(), biased(x, weight, bias)...)
-	convolve(p, 1, x, weight, bias, y)
-	x.Graph().OnBackward(y, func() {
-		dy := y.Gradient()
-		if x.NeedsGradient() {
-			w := transposed(weight)
-			for _, p := range adjoints(dy, x, kh, kw, win) {
-				convolveX(*p, dy, w, x.Gradient())
-			}
-		}
-		if weight.NeedsGradient() {
-			convolveWeight(conv2dBackwardWeight, x, dy, weight.Gradient(), p)
-		}
-		biasGradient(bias, dy)
-	})
-	return y
+	return x.Graph().Apply(conv2dKind, win, p.shape(), x, weight, bias)
 }
 
-// biased lists the inputs of an operator with an optional bias.
-func biased(x, weight, bias *Tensor) []*Tensor {
-	if bias == nil {
-		return []*Tensor{x, weight}
+// requireBias panics unless bias is nil or fits the outputs of weight.
+func requireBias(weight, bias *Tensor) {
+	if bias != nil {
+		requireShape("bias", "of "+weight.String(), bias, weight.Dim(-1))
 	}
-	requireShape("bias", "of "+weight.String(), bias, weight.Dim(-1))
-	return []*Tensor{x, weight, bias}
-}
-
-// convolve appends y = bias + x * weight, in so many phases an axis.
-func convolve(p conv2dParams, phases int, x, weight, bias, y *Tensor) {
-	p.Parts = uint32(phases)
-	unused := weight // bound, not read
-	if bias == nil {
-		bias = unused
-	} else {
-		p.HasBias = 1
-	}
-	x.Graph().Dispatch(conv2dForward, &p, x, weight, bias, unused, unused, y)
 }
 
 // adjoints are the gathers that together make the gradient by x of a convolution with a kernel (kh, kw) from dy: one for each

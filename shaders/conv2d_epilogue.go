@@ -20,15 +20,15 @@ const (
 
 // activations are the values of Activation and ACTIVATION, from 1.
 var activations = []struct {
-	kernel *tensor.Kernel
-	f      func(x float64) float64
-	fast   func(values []float32)
-}{{reluForward, relu, vector.ReLU}, {geluForward, gelu, vector.GELU}, {sigmoidForward, sigmoid, vector.Sigmoid}}
+	kind *tensor.Kind
+	f    func(x float64) float64
+	fast func(values []float32)
+}{{reluKind, relu, vector.ReLU}, {geluKind, gelu, vector.GELU}, {sigmoidKind, sigmoid, vector.Sigmoid}}
 
-// activation is the value for a kernel; 0 where it is no activation.
-func activation(k *tensor.Kernel) uint32 {
+// activation is the value for a kind of operator; 0 where it is no activation.
+func activation(k *tensor.Kind) uint32 {
 	for i, a := range activations {
-		if a.kernel == k {
+		if a.kind == k {
 			return uint32(i + 1)
 		}
 	}
@@ -50,43 +50,12 @@ const (
 	convResult   = 5
 )
 
-// conv2dAbsorb lets a convolution do the work of what follows it, in the order sum, scale and shift, sum, activation, sum: the inference of
-// a network with batch norm and residuals needs few other dispatches. The first two sums are of one residual. With a split at the end it
-// becomes another kernel, and so does a linear map with a layer norm. What is of channels has as many: the sum may have been reshaped.
-func conv2dAbsorb(params any, next *tensor.Kernel, nextParams any, at int) (tensor.Absorbed, bool) {
-	p := *params.(*conv2dParams)
-	switch {
-	case next == splitForward && p.Adds != addToY && nextParams.(*concatParams).Columns == p.Outputs:
-		return p.split(nextParams.(*concatParams))
-	case p.Adds == addToY || p.Adds&addShortcut != 0:
-	case p.Activation != 0:
-		if next == addForward {
-			p.Adds |= addShortcut
-			return tensor.Absorbed{Params: &p, From: map[int]int{convShortcut: 1 - at, convResult: 2}}, true
-		}
-	case activation(next) != 0:
-		p.Activation = activation(next)
-		return tensor.Absorbed{Params: &p, From: map[int]int{convResult: 1}}, true
-	case next == addForward && p.Adds == 0:
-		p.Adds = addResidual
-		return tensor.Absorbed{Params: &p, From: map[int]int{convResidual: 1 - at, convResult: 2}}, true
-	case next == addBroadcastForward && p.Adds == 0 && at == 0 && nextParams.(*elementwiseParams).once():
-		p.Adds = addResidual
-		return tensor.Absorbed{Params: &p, From: map[int]int{convResidual: 1, convResult: 2}}, true
-	case next == layerNormForward && nextParams.(*layerNormParams).Channels == p.Outputs:
-		return withLayerNorm(&p, nextParams.(*layerNormParams))
-	case next == scaleShiftForward && p.HasBias == 0 && nextParams.(*batchNormParams).Channels == p.Outputs:
-		p.HasBias = scaleAndShift
-		if p.Adds == addResidual {
-			p.Adds = addResidualFirst
-		}
-		if nextParams.(*batchNormParams).Relu == 1 {
-			p.Activation = activation(reluForward)
-		}
-		return tensor.Absorbed{Params: &p, From: map[int]int{convBias: 1, convResult: 2}}, true
-	}
-	return tensor.Absorbed{}, false
-}
+// fusedConvolutionKind is what the rewrites make of Conv2D, Linear and ConvTranspose2x2 with what follows them:
+// x, weight, bias, residual and shortcut, of which the last three may be nil, to one output or two. Its attributes
+// are *conv2dParams.
+var fusedConvolutionKind = &tensor.Kind{Name: "Convolution", Compute: func(op *Op) {
+	convolve(op.Attributes.(*conv2dParams), op)
+}}
 
 // phased gives every phase a layer of workgroups.
 func (p *conv2dParams) phased(groups [3]int) [3]int {

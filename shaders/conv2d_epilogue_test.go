@@ -99,7 +99,7 @@ func TestConvolutionAbsorbs(t *testing.T) {
 		norm := func(x *Tensor, relu bool) *Tensor {
 			f := BatchNorm
 			if relu {
-				f = BatchNormReLU
+				f = batchNormReLU
 			}
 			return f(x, parameter("scale", 1, c.channels), parameter("bias", 0, c.channels), parameter("mean", 0, c.channels),
 				parameter("variance", 2, c.channels), false, 1e-5, 0.1)
@@ -108,7 +108,7 @@ func TestConvolutionAbsorbs(t *testing.T) {
 		y := conv.apply(x, parameter("w", 0, conv.weight(inputs, c.channels)...), parameter("b", 0, c.channels))
 		other := input(1, height*conv.enlarges, width*conv.enlarges, c.channels)
 		y = c.build(y, other, norm, each).Keep()
-		plan, err := tensor.Compile(t.Context(), d, set, g)
+		plan, err := Compile(t.Context(), d, set, g)
 		require.NoError(t, err)
 		defer plan.Release()
 		defer set.Release()
@@ -157,7 +157,7 @@ func TestConvolutionAbsorbsTableOnce(t *testing.T) {
 		g := tensor.NewGraph()
 		x, w, table := g.Input("x", batch, 1, 2, 3), g.Input("w", 3, 3, 3, 2), g.Input("table", 1, 1, 2, 2)
 		y := AddBroadcast(Conv2D(x, w, nil, Square(1, 1)), table).Keep()
-		plan, err := tensor.Compile(t.Context(), reference.Open(), tensor.NewSet(), g)
+		plan, err := Compile(t.Context(), reference.Open(), tensor.NewSet(), g)
 		require.NoError(t, err)
 		defer plan.Release()
 		require.Equal(t, dispatches, plan.Dispatches())
@@ -206,7 +206,7 @@ func TestReshapedConvolutions(t *testing.T) {
 			for _, r := range results {
 				r.Keep()
 			}
-			plan, err := tensor.Compile(t.Context(), reference.Open(), tensor.NewSet(), g)
+			plan, err := Compile(t.Context(), reference.Open(), tensor.NewSet(), g)
 			require.NoError(t, err)
 			defer plan.Release()
 			require.NoError(t, plan.Run(t.Context()))

@@ -47,7 +47,7 @@ const fixedPoint = 256
 // Channels are multiples of four; zeros fill up the inputs.
 var conv2dInt8 = &tensor.Kernel{
 	Name: "conv2d_int8", Arguments: []gpu.Access{read, read, read, read, read, read, write}, Body: tensor.Body(conv2dInt8Body),
-	Fast: tensor.Fast(conv2dInt8Fast), Absorb: conv2dInt8Absorb,
+	Fast: tensor.Fast(conv2dInt8Fast),
 	Variants: []tensor.Variant{
 		{
 			Name: "subgroups", Enables: "enable subgroups;", Source: joined(conv2dInt8CommonPart, conv2dInt8SubgroupsFile),
@@ -90,74 +90,49 @@ func (p *conv2dInt8Params) tile() conv2dTile {
 	return forwardTile(&p.conv2dParams, p.taps()*int(p.Inputs)/4)
 }
 
-// conv2dInt8Absorb takes over what conv2dAbsorb does for floats, the sum with what is int8 already, and, where no more than a ReLU is on the
-// way, the rounding to int8.
-func conv2dInt8Absorb(params any, next *tensor.Kernel, nextParams any, at int) (tensor.Absorbed, bool) {
-	p := *params.(*conv2dInt8Params)
-	switch {
-	case p.Int8 == 1:
-		return tensor.Absorbed{}, false
-	case next == quantizeForward && p.Activation <= activation(reluForward) && nextParams.(*quantizeParams).Inputs == p.Outputs:
-		factor := fixedPoint * nextParams.(*quantizeParams).Factor
-		p.Int8, p.Factor = 1, factor
-		p.SumFactor *= factor
-		p.ResidualFactor *= factor
-		return tensor.Absorbed{Params: &p, From: map[int]int{int8Result: 1}}, true
-	case next == addInt8Forward && at == 0 && p.Adds == 0 && p.Activation == 0:
-		p.Adds, p.Int8Residual, p.ResidualFactor = addResidual, 1, nextParams.(*quantizeParams).Factor
-		return tensor.Absorbed{Params: &p, From: map[int]int{int8Residual: 1, int8Result: 2}}, true
+// conv2dInt8Kind takes x in int8, weight, bias, residual and shortcut, of which the last three may be nil. Its
+// attributes are *conv2dInt8Params.
+var conv2dInt8Kind = &tensor.Kind{Name: "Conv2DInt8", Compute: func(op *Op) {
+	weight, scale := quantizeOutputs(op.Inputs[1])
+	arguments := []*Tensor{op.Inputs[0], weight, scale}
+	for i := convBias; i < convResult; i++ {
+		argument := scale // bound, not read
+		if i < len(op.Inputs) && op.Inputs[i] != nil {
+			argument = op.Inputs[i]
+		}
+		arguments = append(arguments, argument)
 	}
-	absorbed, ok := conv2dAbsorb(&p.conv2dParams, next, nextParams, at)
-	if !ok || absorbed.Kernel != nil { // another kernel is of floats
-		return tensor.Absorbed{}, false
-	}
-	p.conv2dParams = *absorbed.Params.(*conv2dParams)
-	from := map[int]int{}
-	for own, theirs := range absorbed.From {
-		from[own+1] = theirs
-	}
-	return tensor.Absorbed{Params: &p, From: from}, true
-}
+	op.Dispatch(conv2dInt8, op.Attributes, append(arguments, op.Output())...)
+}}
 
 // Conv2D is shaders.Conv2D of what q stands for and weight in int8, one step an output; the result is in floats, unless it is read by
 // Quantize alone. Cout is a multiple of four. No gradient.
 func (q Quantized) Conv2D(weight, bias *Tensor, win Window) *Tensor {
 	requireShape("Conv2D", "x", q.Q, -1, -1, -1, -1)
 	requireShape("Conv2D", "weight", weight, -1, -1, q.Channels, -1)
-	p := conv2dGeometry(q.Q, weight, win)
-	return q.convolve(p, 1, weight, bias)
+	return q.convolve(conv2dGeometry(q.Q, weight, win).with(1, bias), weight, bias)
 }
 
-// ConvTranspose2x2 is shaders.ConvTranspose2x2, likewise.
+// ConvTranspose2x2 is shaders.ConvTranspose2x2 of what q stands for, in int8.
 func (q Quantized) ConvTranspose2x2(weight, bias *Tensor) *Tensor {
 	requireShape("ConvTranspose2x2", "x", q.Q, -1, -1, -1, -1)
 	requireShape("ConvTranspose2x2", "weight", weight, 2, 2, q.Channels, -1)
-	p := doublingGeometry(q.Q, weight, 0, 0)
-	return q.convolve(p, 2, weight, bias)
+	return q.convolve(doublingGeometry(q.Q, weight, 0, 0).with(2, bias), weight, bias)
 }
 
-// convolve appends the convolution, in so many phases an axis.
-func (q Quantized) convolve(geometry conv2dParams, phases int, weight, bias *Tensor) *Tensor {
+// convolve appends the convolution with a geometry.
+func (q Quantized) convolve(geometry conv2dParams, weight, bias *Tensor) *Tensor {
+	requireBias(weight, bias)
 	if geometry.Outputs%4 != 0 {
 		panic(fmt.Sprintf("Conv2D of int8: the outputs of weight %v are no multiple of four", weight))
 	}
 	geometry.Inputs = padded(geometry.Inputs)
 	p := &conv2dInt8Params{conv2dParams: geometry, Factor: 1, ResidualFactor: 1}
-	p.Parts = uint32(phases)
 	largest := uint(p.taps()) * uint(p.Inputs) * 127 * 127 // that a sum can be
 	p.Shift = uint32(max(0, bits.Len(largest)-24))
 	p.SumFactor = float32(math.Ldexp(float64(q.Step), int(p.Shift)))
-	g := weight.Graph()
-	w, scale := quantizeOutputs(weight)
-	unused := scale // bound, not read
-	if bias == nil {
-		bias = unused
-	} else {
-		requireShape("bias", "of "+weight.String(), bias, int(p.Outputs))
-		p.HasBias = 1
-	}
-	y := g.New("conv2d", p.shape())
-	g.Dispatch(conv2dInt8, p, q.Q, w, scale, bias, unused, unused, y)
+	y := weight.Graph().New("conv2d", p.shape())
+	weight.Graph().Append(conv2dInt8Kind, p, []*Tensor{y}, q.Q, weight, bias)
 	return y
 }
 
@@ -212,7 +187,7 @@ func finishInt8[F gpu.Float](p *conv2dInt8Params, i, n int, total int32, a []gpu
 		return
 	}
 	t := vector.ToFixed(sum*by) + vector.ToFixed(start) + vector.ToFixed(residual*residualBy)
-	if p.Activation == activation(reluForward) {
+	if p.Activation == activation(reluKind) {
 		t = max(t, 0)
 	}
 	t += vector.ToFixed(shortcut * p.Factor)

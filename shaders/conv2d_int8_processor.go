@@ -170,7 +170,7 @@ type int8Finish struct {
 func newInt8Finish(p *conv2dInt8Params, a []gpu.Array32) *int8Finish {
 	outputs := int(p.Outputs)
 	n := vector.WholeColumns(outputs)
-	relu := p.Activation == activation(reluForward)
+	relu := p.Activation == activation(reluKind)
 	f := &int8Finish{p, vector.IntegerFinish{
 		Shift: p.Shift, ReLU: relu, By: make([]float32, n), Start: make([]float32, n), FixedStart: make([]int32, n),
 		ResidualBy: make([]float32, n), ShortcutBy: make([]float32, n),

@@ -232,7 +232,7 @@ func (p *conv2dParams) finishLine(b convBlock, pixel, step int, sums []float32, 
 	case scaleAndShift:
 		of.Scale, of.Shift = bias[b.output:], bias[outputs+b.output:]
 	}
-	of.ReLU = p.Activation == activation(reluForward)
+	of.ReLU = p.Activation == activation(reluKind)
 	if split := len(a) > convRest; split || p.Activation != 0 && !of.ReLU || p.Adds&addShortcut != 0 {
 		finish(sums, b.outputs, sums, stride, of)
 		sums, stride = sums[:b.count*b.outputs], b.outputs

@@ -8,7 +8,7 @@ import (
 )
 
 // conv2dSplit takes x, weight, bias, residual, shortcut, as conv2dForward does, and the two parts of the result, of which the first has Chunk
-// outputs. No operator appends it: a convolution becomes it where it takes over the split that alone reads its result (conv2dAbsorb).
+// outputs.
 var conv2dSplit = &tensor.Kernel{
 	Name: "conv2d_split", Arguments: []gpu.Access{read, read, read, read, read, write, write},
 	Body: tensor.Body(conv2dSplitBody), Fast: tensor.Fast(conv2dForwardFast), Variants: conv2dSplitVariants(),
@@ -24,12 +24,6 @@ func conv2dSplitVariants() []tensor.Variant {
 		variants[i].Entry = "conv2d_forward"
 	}
 	return variants
-}
-
-// split is the convolution p with the split after it.
-func (p conv2dParams) split(s *concatParams) (tensor.Absorbed, bool) {
-	p.Chunk = s.Part
-	return tensor.Absorbed{Kernel: conv2dSplit, Params: &p, From: map[int]int{convResult: 1, convRest: 2}}, true
 }
 
 func conv2dSplitBody(p *conv2dParams, a []gpu.Array) {

@@ -79,7 +79,7 @@ func TestSplitOfWhatIsReadWhole(t *testing.T) {
 	a, b := Split(y, 4)
 	Add(a, b).Keep()
 	ReLU(y).Keep()
-	plan, err := tensor.Compile(t.Context(), reference.Open(), tensor.NewSet(), g)
+	plan, err := Compile(t.Context(), reference.Open(), tensor.NewSet(), g)
 	require.NoError(t, err)
 	defer plan.Release()
 	require.Equal(t, 4, plan.Dispatches())
@@ -92,7 +92,7 @@ func TestSplitOfAnInt8Convolution(t *testing.T) {
 	a, b := Split(Quantize(x, 0.5).Conv2D(w, nil, Square(1, 0)), 4)
 	a.Keep()
 	b.Keep()
-	plan, err := tensor.Compile(t.Context(), reference.Open(), tensor.NewSet(), g)
+	plan, err := Compile(t.Context(), reference.Open(), tensor.NewSet(), g)
 	require.NoError(t, err)
 	plan.Release()
 }

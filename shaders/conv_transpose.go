@@ -1,34 +1,37 @@
 package shaders
 
+var convTransposeKind = convolutionKind("ConvTranspose2x2", convTransposeGeometry, func(op *Op) {
+	x, weight, dy := op.Inputs[0], op.Inputs[1], op.Output().Gradient()
+	if x.NeedsGradient() {
+		height, width := x.Dim(1), x.Dim(2)
+		convolveX(conv2dParams{
+			Batch: uint32(x.Dim(0)),
+			Rows:  forwardAxis(2*height, height, 2, 2, 0), Cols: forwardAxis(2*width, width, 2, 2, 0),
+		}, dy, transposed(weight), x.Gradient())
+	}
+	if weight.NeedsGradient() {
+		var phases []conv2dParams
+		for t := range int32(2) {
+			for s := range int32(2) {
+				phases = append(phases, doublingGeometry(x, weight, t, s))
+			}
+		}
+		convolveWeight(conv2dBackwardWeight, x, dy, weight.Gradient(), phases...)
+	}
+	biasGradient(op.Inputs[2], dy)
+})
+
+func convTransposeGeometry(op *Op) conv2dParams {
+	return doublingGeometry(op.Inputs[0], op.Inputs[1], 0, 0).with(2, op.Inputs[2])
+}
+
 // ConvTranspose2x2 doubles x (B, H, W, Cin) to (B, 2H, 2W, Cout): y[2i+t, 2j+s] = x[i, j] weight[t, s] + bias, with weight
 // (2, 2, Cin, Cout) and bias (Cout) or nil. Four convolutions of one tap, one for each (t, s), in one dispatch; backwards one of stride 2.
 func ConvTranspose2x2(x, weight, bias *Tensor) *Tensor {
 	requireShape("ConvTranspose2x2", "x", x, -1, -1, -1, -1)
 	requireShape("ConvTranspose2x2", "weight", weight, 2, 2, x.Dim(3), -1)
-	g := x.Graph()
-	batch, height, width := x.Dim(0), x.Dim(1), x.Dim(2)
-	y := g.New("conv_transpose", []int{batch, 2 * height, 2 * width, weight.Dim(3)}, biased(x, weight, bias)...)
-	var phases []conv2dParams
-	for t := range int32(2) {
-		for s := range int32(2) {
-			phases = append(phases, doublingGeometry(x, weight, t, s))
-		}
-	}
-	convolve(phases[0], 2, x, weight, bias, y)
-	g.OnBackward(y, func() {
-		dy := y.Gradient()
-		if x.NeedsGradient() {
-			convolveX(conv2dParams{
-				Batch: uint32(batch),
-				Rows:  forwardAxis(2*height, height, 2, 2, 0), Cols: forwardAxis(2*width, width, 2, 2, 0),
-			}, dy, transposed(weight), x.Gradient())
-		}
-		if weight.NeedsGradient() {
-			convolveWeight(conv2dBackwardWeight, x, dy, weight.Gradient(), phases...)
-		}
-		biasGradient(bias, dy)
-	})
-	return y
+	requireBias(weight, bias)
+	return x.Graph().Apply(convTransposeKind, nil, []int{x.Dim(0), 2 * x.Dim(1), 2 * x.Dim(2), weight.Dim(3)}, x, weight, bias)
 }
 
 // doublingGeometry is that of one tap (t, s).

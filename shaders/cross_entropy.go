@@ -49,14 +49,14 @@ func crossEntropyBackwardPart[F gpu.Float](p *crossEntropyParams, a []gpu.ArrayO
 	}
 }
 
+var crossEntropyKind = passing(1, operator("CrossEntropy", crossEntropyForward, func(op *Op) {
+	p, t := op.Inputs[0], op.Inputs[1]
+	op.Dispatch(crossEntropyBackward, op.Attributes, p, t, op.Output().Gradient(), p.Gradient())
+}))
+
 // CrossEntropy is the binary cross-entropy of probabilities p against targets t, element by element, with p clamped to
 // [low, 1-low]; the gradient passes the clamp (PAPER.md §3.8). No gradient by t.
 func CrossEntropy(p, t *Tensor, low float32) *Tensor {
 	sameShape("cross_entropy", p, t)
-	g := p.Graph()
-	params := &crossEntropyParams{uint32(p.Elements()), low}
-	l := g.New("cross_entropy", p.Shape(), p)
-	g.Dispatch(crossEntropyForward, params, p, t, l)
-	g.OnBackward(l, func() { g.Dispatch(crossEntropyBackward, params, p, t, l.Gradient(), p.Gradient()) })
-	return l
+	return p.Graph().Apply(crossEntropyKind, &crossEntropyParams{uint32(p.Elements()), low}, p.Shape(), p, t)
 }

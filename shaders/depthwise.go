@@ -110,38 +110,46 @@ func depthwiseBackwardWeightBody(p *conv2dParams, a []gpu.Array) {
 	})
 }
 
+// depthwiseKind takes x, weight and bias, or nil; its attributes are its Window.
+var depthwiseKind = &tensor.Kind{Name: "DepthwiseConv2D", Compute: func(op *Op) {
+	bias := op.Inputs[2]
+	if bias == nil {
+		bias = op.Inputs[1] // bound, not read
+	}
+	p := depthwiseGeometry(op)
+	op.Dispatch(depthwiseForward, &p, op.Inputs[0], op.Inputs[1], bias, op.Output())
+}, Gradient: func(op *Op) {
+	x, weight, dy, channels := op.Inputs[0], op.Inputs[1], op.Output().Gradient(), uint32(op.Inputs[0].Dim(3))
+	if x.NeedsGradient() {
+		for _, p := range adjoints(dy, x, weight.Dim(0), weight.Dim(1), op.Attributes.(Window)) {
+			p.Inputs, p.Outputs, p.Adds = channels, channels, 1
+			op.Dispatch(depthwiseBackwardX, p, dy, weight, weight, x.Gradient())
+		}
+	}
+	if weight.NeedsGradient() {
+		p := depthwiseGeometry(op)
+		p.HasBias = 0
+		convolveWeight(depthwiseBackwardWeight, x, dy, weight.Gradient(), p)
+	}
+	biasGradient(op.Inputs[2], dy)
+}}
+
+func depthwiseGeometry(op *Op) conv2dParams {
+	x, y, weight, win := op.Inputs[0], op.Output(), op.Inputs[1], op.Attributes.(Window)
+	channels := uint32(x.Dim(3))
+	return conv2dParams{
+		Batch: uint32(x.Dim(0)), Inputs: channels, Outputs: channels,
+		Rows: forwardAxis(x.Dim(1), y.Dim(1), weight.Dim(0), win.StrideY, win.Top),
+		Cols: forwardAxis(x.Dim(2), y.Dim(2), weight.Dim(1), win.StrideX, win.Left),
+	}.with(0, op.Inputs[2])
+}
+
 // DepthwiseConv2D is the cross-correlation of each channel of x (B, H, W, C) with its own kernel of weight (kh, kw, C), plus
 // bias (C) unless nil.
 func DepthwiseConv2D(x, weight, bias *Tensor, win Window) *Tensor {
 	requireShape("DepthwiseConv2D", "x", x, -1, -1, -1, -1)
 	requireShape("DepthwiseConv2D", "weight", weight, -1, -1, x.Dim(3))
-	g := x.Graph()
-	channels := uint32(x.Dim(3))
-	kh, kw := weight.Dim(0), weight.Dim(1)
-	rows, cols := win.Output("DepthwiseConv2D", x.Dim(1), x.Dim(2), kh, kw)
-	y := g.New("depthwise", []int{x.Dim(0), rows, cols, x.Dim(3)}, biased(x, weight, bias)...)
-	p := &conv2dParams{
-		Batch: uint32(x.Dim(0)), Inputs: channels, Outputs: channels,
-		Rows: forwardAxis(x.Dim(1), rows, kh, win.StrideY, win.Top),
-		Cols: forwardAxis(x.Dim(2), cols, kw, win.StrideX, win.Left),
-	}
-	start := weight // bound, not read
-	if bias != nil {
-		p.HasBias, start = 1, bias
-	}
-	g.Dispatch(depthwiseForward, p, x, weight, start, y)
-	g.OnBackward(y, func() {
-		dy := y.Gradient()
-		if x.NeedsGradient() {
-			for _, p := range adjoints(dy, x, kh, kw, win) {
-				p.Inputs, p.Outputs, p.Adds = channels, channels, 1
-				g.Dispatch(depthwiseBackwardX, p, dy, weight, weight, x.Gradient())
-			}
-		}
-		if weight.NeedsGradient() {
-			convolveWeight(depthwiseBackwardWeight, x, dy, weight.Gradient(), *p)
-		}
-		biasGradient(bias, dy)
-	})
-	return y
+	requireBias(weight, bias)
+	rows, cols := win.Output("DepthwiseConv2D", x.Dim(1), x.Dim(2), weight.Dim(0), weight.Dim(1))
+	return x.Graph().Apply(depthwiseKind, win, []int{x.Dim(0), rows, cols, x.Dim(3)}, x, weight, bias)
 }

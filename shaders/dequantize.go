@@ -24,13 +24,15 @@ func dequantizePart[F gpu.Float](p *dequantizeParams, a []gpu.ArrayOf[F], from, 
 	}
 }
 
+var dequantizeKind = operator("Dequantize", dequantizeForward, nil)
+
 // Dequantize is q (…, C) of I8 times scale (C), as weights.Quantize stores them. No gradient.
 func Dequantize(q, scale *Tensor) *Tensor {
 	requireShape("Dequantize", "scale", scale, q.Dim(-1))
 	if q.Type() != gpu.I8 {
 		panic(fmt.Sprintf("Dequantize: %v is %v, not i8", q, q.Type()))
 	}
-	y := q.Graph().New("dequantized", q.Shape())
-	q.Graph().Dispatch(dequantizeForward, &dequantizeParams{uint32(q.Elements()), uint32(q.Dim(-1))}, q, scale, y)
+	g, y := q.Graph(), q.Graph().New("dequantized", q.Shape())
+	g.Append(dequantizeKind, &dequantizeParams{uint32(q.Elements()), uint32(q.Dim(-1))}, []*Tensor{y}, q, scale)
 	return y
 }

@@ -38,7 +38,7 @@ func TestDequantize(t *testing.T) {
 				require.NoError(t, set.Store(floats))
 				q, scale := g.InputOf(gpu.I8, "q", shape...), g.InputOf(gpu.F32, "scale", len(scales))
 				y := Dequantize(q, scale).Keep()
-				plan, err := tensor.Compile(t.Context(), d, set, g)
+				plan, err := Compile(t.Context(), d, set, g)
 				require.NoError(t, err)
 				defer plan.Release()
 				require.NoError(t, plan.WriteBytes(q, quantized.Tensor("a.weight").Data))

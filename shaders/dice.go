@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"mrprism/internal/gpu"
+	"mrprism/internal/tensor"
 )
 
 //go:embed dice.wgsl
@@ -65,6 +66,17 @@ func diceBackwardPart[F gpu.Float](p *diceParams, a []gpu.ArrayOf[F], from, to i
 	}
 }
 
+var diceKind = &tensor.Kind{Name: "DiceLoss", Passes: 1, Compute: func(op *Op) {
+	p, sums := op.Attributes.(*diceParams), op.Outputs[1]
+	partials := op.Graph().New("dice partials", []int{int(p.Chunks), int(p.Maps), 2})
+	op.Dispatch(dicePartial, p, op.Inputs[0], op.Inputs[1], partials)
+	op.Dispatch(reduceRowsWrite, &reduceParams{p.Chunks, 2 * p.Maps, p.Chunks}, partials, sums)
+	op.Dispatch(diceForward, p, sums, op.Output())
+}, Gradient: func(op *Op) {
+	p, t := op.Inputs[0], op.Inputs[1]
+	op.Dispatch(diceBackward, op.Attributes, p, t, op.Outputs[1], op.Output().Gradient(), p.Gradient())
+}}
+
 // DiceLoss is Σ|p − t| / (1 + Σ(p + t)) of each image and class, (B, K), for probabilities p and soft targets t (B, H, W, K): one less the
 // Dice score where both are 0 or 1, and 0 for p = t whatever t is (Wang et al., Dice semimetric losses, MICCAI 2023); the 1 is a pixel, for masks
 // that are empty. No gradient by t.
@@ -73,12 +85,7 @@ func DiceLoss(p, t *Tensor) *Tensor {
 	requireShape("dice_loss", "map", p, -1, -1, -1, -1)
 	g, b, pixels, k := p.Graph(), p.Dim(0), p.Dim(1)*p.Dim(2), p.Dim(3)
 	params := &diceParams{uint32(b * k), uint32(pixels), uint32(k), uint32(reductionStripes(pixels))}
-	partials := g.New("dice partials", []int{int(params.Chunks), b * k, 2})
-	g.Dispatch(dicePartial, params, p, t, partials)
-	sums := g.New("dice sums", []int{b, k, 2})
-	g.Dispatch(reduceRowsWrite, &reduceParams{params.Chunks, uint32(2 * b * k), params.Chunks}, partials, sums)
-	l := g.New("dice_loss", []int{b, k}, p)
-	g.Dispatch(diceForward, params, sums, l)
-	g.OnBackward(l, func() { g.Dispatch(diceBackward, params, p, t, sums, l.Gradient(), p.Gradient()) })
+	l, sums := g.New("dice_loss", []int{b, k}, p), g.New("dice sums", []int{b, k, 2})
+	g.Append(diceKind, params, []*Tensor{l, sums}, p, t)
 	return l
 }

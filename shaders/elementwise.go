@@ -80,18 +80,28 @@ func addTo(x, dy *Tensor, factor float32) {
 	}
 }
 
+var (
+	addKind = operator("Add", addForward, func(op *Op) {
+		addTo(op.Inputs[0], op.Output().Gradient(), 1)
+		addTo(op.Inputs[1], op.Output().Gradient(), 1)
+	})
+	addBroadcastKind = operator("AddBroadcast", addBroadcastForward, func(op *Op) {
+		x, table, dy := op.Inputs[0], op.Inputs[1], op.Output().Gradient()
+		addTo(x, dy, 1)
+		if table.NeedsGradient() {
+			sumRows(dy, table.Gradient())
+		}
+	})
+	scaleKind = operator("Scale", scaleForward, func(op *Op) {
+		addTo(op.Inputs[0], op.Output().Gradient(), op.Attributes.(*elementwiseParams).Factor)
+	})
+)
+
 // Add is a + b, of one shape.
 func Add(a, b *Tensor) *Tensor {
 	sameShape("Add", a, b)
-	g := a.Graph()
 	n := uint32(a.Elements())
-	y := g.New("add", a.Shape(), a, b)
-	g.Dispatch(addForward, &elementwiseParams{n, n, 1}, a, b, y)
-	g.OnBackward(y, func() {
-		addTo(a, y.Gradient(), 1)
-		addTo(b, y.Gradient(), 1)
-	})
-	return y
+	return a.Graph().Apply(addKind, &elementwiseParams{n, n, 1}, a.Shape(), a, b)
 }
 
 // AddBroadcast adds a table, the size of one batch element of x, to every one.
@@ -99,24 +109,11 @@ func AddBroadcast(x, table *Tensor) *Tensor {
 	if x.Elements() != x.Dim(0)*table.Elements() {
 		panic(fmt.Sprintf("AddBroadcast: table %v does not fit %v", table, x))
 	}
-	g := x.Graph()
-	y := g.New("add", x.Shape(), x, table)
-	g.Dispatch(addBroadcastForward, &elementwiseParams{uint32(x.Elements()), uint32(table.Elements()), 1}, x, table, y)
-	g.OnBackward(y, func() {
-		addTo(x, y.Gradient(), 1)
-		if table.NeedsGradient() {
-			sumRows(y.Gradient(), table.Gradient())
-		}
-	})
-	return y
+	return x.Graph().Apply(addBroadcastKind, &elementwiseParams{uint32(x.Elements()), uint32(table.Elements()), 1}, x.Shape(), x, table)
 }
 
 // Scale is factor × x.
 func Scale(x *Tensor, factor float32) *Tensor {
-	g := x.Graph()
 	n := uint32(x.Elements())
-	y := g.New("scale", x.Shape(), x)
-	g.Dispatch(scaleForward, &elementwiseParams{n, n, factor}, x, y)
-	g.OnBackward(y, func() { addTo(x, y.Gradient(), factor) })
-	return y
+	return x.Graph().Apply(scaleKind, &elementwiseParams{n, n, factor}, x.Shape(), x)
 }

@@ -167,22 +167,21 @@ func fuseBackwardConfidencePart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F]
 	}
 }
 
+var fuseKind = passing(2, operator("Fuse", fuseForward, func(op *Op) {
+	confidence, z, valid, dy := op.Inputs[0], op.Inputs[1], op.Inputs[2], op.Output().Gradient()
+	if z.NeedsGradient() {
+		op.Dispatch(fuseBackwardZ, op.Attributes, confidence, z, valid, dy, z.Gradient())
+	}
+	if confidence.NeedsGradient() {
+		op.Dispatch(fuseBackwardConfidence, op.Attributes, confidence, z, valid, dy, confidence.Gradient())
+	}
+}))
+
 // Fuse is the paper's ⊙ (PAPER.md §3.3): Σ_m softmax_m(ℓ) z, softmax over the raters who labelled the structure.
 // confidence ℓ and z (B, H, W, M, K), valid (B, M, K) of 0 and 1; the result is (B, H, W, K).
 func Fuse(confidence, z, valid *Tensor) *Tensor {
 	sameShape("fuse", confidence, z)
 	p := ratersOf("fuse", z)
 	requireShape("fuse", "valid", valid, z.Dim(0), z.Dim(3), z.Dim(4))
-	g := z.Graph()
-	y := g.New("fuse", []int{z.Dim(0), z.Dim(1), z.Dim(2), z.Dim(4)}, confidence, z)
-	g.Dispatch(fuseForward, p, confidence, z, valid, y)
-	g.OnBackward(y, func() {
-		if z.NeedsGradient() {
-			g.Dispatch(fuseBackwardZ, p, confidence, z, valid, y.Gradient(), z.Gradient())
-		}
-		if confidence.NeedsGradient() {
-			g.Dispatch(fuseBackwardConfidence, p, confidence, z, valid, y.Gradient(), confidence.Gradient())
-		}
-	})
-	return y
+	return z.Graph().Apply(fuseKind, p, []int{z.Dim(0), z.Dim(1), z.Dim(2), z.Dim(4)}, confidence, z, valid)
 }

@@ -137,7 +137,7 @@ func checkGolden(t *testing.T, device string, d gpu.Device, tensors map[string]g
 	ctx := context.Background()
 	g := tensor.NewGraph()
 	x, results, seed := buildGolden(g, tensors, build)
-	plan, err := tensor.Compile(ctx, d, tensor.NewSet(), g)
+	plan, err := Compile(ctx, d, tensor.NewSet(), g)
 	require.NoError(t, err)
 	defer plan.Release()
 	for name := range x {
@@ -169,7 +169,7 @@ func TestGoldenAdam(t *testing.T) {
 			state[name] = g.Input(name, tensors["p0"].shape...)
 		}
 		Adam(state["p"], state["grad"], state["m"], state["v"], state["average"], state["schedule"], options)
-		plan, err := tensor.Compile(ctx, d, tensor.NewSet(), g)
+		plan, err := Compile(ctx, d, tensor.NewSet(), g)
 		require.NoError(t, err)
 		defer plan.Release()
 		require.NoError(t, plan.Write(state["p"], tensors["p0"].values))
@@ -207,7 +207,7 @@ func TestAdamClipsAndDecays(t *testing.T) {
 			schedule := g.Input("schedule", 5)
 			options := AdamOptions{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: 0.5}
 			Adam(p, gradient, m, v, average, schedule, options)
-			plan, err := tensor.Compile(t.Context(), d, tensor.NewSet(), g)
+			plan, err := Compile(t.Context(), d, tensor.NewSet(), g)
 			require.NoError(t, err)
 			defer plan.Release()
 			require.NoError(t, plan.Write(p, []float32{1, -2, 4, 3}[:n]))

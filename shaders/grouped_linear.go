@@ -41,7 +41,7 @@ func (p *groupedLinearParams) visit(f func(pixel, x, w, y uint32)) {
 }
 
 var (
-	groupedLinearForward = absorbing(groupedLinearAbsorb, faster(groupedLinearKernel("grouped_linear_forward", []gpu.Access{read, read, read, write},
+	groupedLinearForward = faster(groupedLinearKernel("grouped_linear_forward", []gpu.Access{read, read, read, write},
 		func(p *groupedLinearParams) uint32 { return p.Pixels * p.Groups * p.Outputs },
 		func(p *groupedLinearParams, a []gpu.Array) {
 			x, w, bias, y := a[0].F, a[1].F, a[2].F, a[3].F
@@ -56,7 +56,7 @@ var (
 			for i := range p.Sigmoid * p.Pixels * width {
 				y[i] = sigmoid(y[i])
 			}
-		}), groupedLinearForwardFast))
+		}), groupedLinearForwardFast)
 	groupedLinearBackwardX = faster(groupedLinearKernel("grouped_linear_backward_x", []gpu.Access{read, read, write}, // dy, weight, dx
 		func(p *groupedLinearParams) uint32 { return p.Pixels * p.Groups * p.Inputs },
 		func(p *groupedLinearParams, a []gpu.Array) {
@@ -73,49 +73,41 @@ var (
 		}), groupedLinearBackwardWeightFast), 2)
 )
 
-// groupedLinearAbsorb lets the forward kernel compute the sigmoid of its result.
-func groupedLinearAbsorb(params any, next *tensor.Kernel, _ any, _ int) (tensor.Absorbed, bool) {
-	p := *params.(*groupedLinearParams)
-	if next != sigmoidForward || p.Sigmoid == 1 {
-		return tensor.Absorbed{}, false
+// groupedLinearKind takes x, weight and bias, or nil.
+var groupedLinearKind = &tensor.Kind{Name: "GroupedLinear", Compute: func(op *Op) {
+	bias := op.Inputs[2]
+	if bias == nil {
+		bias = op.Inputs[1] // bound, not read
 	}
-	p.Sigmoid = 1
-	return tensor.Absorbed{Params: &p, From: map[int]int{3: 1}}, true
-}
+	op.Dispatch(groupedLinearForward, op.Attributes, op.Inputs[0], op.Inputs[1], bias, op.Output())
+}, Gradient: func(op *Op) {
+	p, x, weight, dy := op.Attributes.(*groupedLinearParams), op.Inputs[0], op.Inputs[1], op.Output().Gradient()
+	if x.NeedsGradient() {
+		op.Dispatch(groupedLinearBackwardX, p, dy, weight, x.Gradient())
+	}
+	if weight.NeedsGradient() {
+		q := *p
+		splits := split(int(p.Pixels), weight.Elements(), 64, 4096)
+		q.Splits, q.Chunk = uint32(splits), uint32(ceil(int(p.Pixels), splits))
+		parts := op.Graph().NewOf(gpu.F32, "parts of "+weight.String(), append([]int{splits}, weight.Shape()...))
+		op.Dispatch(groupedLinearBackwardWeight, &q, dy, x, parts)
+		sumRows(parts, weight.Gradient())
+	}
+	biasGradient(op.Inputs[2], dy)
+}}
 
 // GroupedLinear applies to each group of x's last extent, x (…, G·I), its own weight[g] of weight (G, I, O), plus bias (G, O)
 // unless nil: (…, G·O).
 func GroupedLinear(x, weight, bias *Tensor) *Tensor {
 	requireShape("GroupedLinear", "weight", weight, -1, -1, -1)
 	groups, inputs, outputs := weight.Dim(0), weight.Dim(1), weight.Dim(2)
-	g := x.Graph()
 	pixels := x.Elements() / x.Dim(-1)
 	requireShape("GroupedLinear", "x", x.Reshape(pixels, x.Dim(-1)), pixels, groups*inputs)
-	p := groupedLinearParams{Pixels: uint32(pixels), Groups: uint32(groups), Inputs: uint32(inputs), Outputs: uint32(outputs)}
-	start := weight // bound, not read
-	of := []*Tensor{x, weight}
+	p := &groupedLinearParams{Pixels: uint32(pixels), Groups: uint32(groups), Inputs: uint32(inputs), Outputs: uint32(outputs)}
 	if bias != nil {
 		requireShape("GroupedLinear", "bias", bias, groups, outputs)
-		p.HasBias, start = 1, bias
-		of = append(of, bias)
+		p.HasBias = 1
 	}
 	shape := append(append([]int(nil), x.Shape()[:len(x.Shape())-1]...), groups*outputs)
-	y := g.New("grouped_linear", shape, of...)
-	g.Dispatch(groupedLinearForward, &p, x, weight, start, y)
-	g.OnBackward(y, func() {
-		dy := y.Gradient()
-		if x.NeedsGradient() {
-			g.Dispatch(groupedLinearBackwardX, &p, dy, weight, x.Gradient())
-		}
-		if weight.NeedsGradient() {
-			q := p
-			splits := split(pixels, weight.Elements(), 64, 4096)
-			q.Splits, q.Chunk = uint32(splits), uint32(ceil(pixels, splits))
-			parts := g.NewOf(gpu.F32, "parts of "+weight.String(), append([]int{splits}, weight.Shape()...))
-			g.Dispatch(groupedLinearBackwardWeight, &q, dy, x, parts)
-			sumRows(parts, weight.Gradient())
-		}
-		biasGradient(bias, dy)
-	})
-	return y
+	return x.Graph().Apply(groupedLinearKind, p, shape, x, weight, bias)
 }

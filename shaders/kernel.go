@@ -1,6 +1,7 @@
 package shaders
 
 import (
+	"slices"
 	"strings"
 
 	"mrprism/internal/gpu"
@@ -57,12 +58,6 @@ func inPiecesOf[P any](least int, n func(p *P) uint32, exact func(p *P, a []gpu.
 	})
 }
 
-// absorbing gives a kernel the rule by which it takes over what reads its result.
-func absorbing(rule func(params any, next *tensor.Kernel, nextParams any, at int) (tensor.Absorbed, bool), k *tensor.Kernel) *tensor.Kernel {
-	k.Absorb = rule
-	return k
-}
-
 // onGPU says where kernels with workgroup memory are likely faster, onCPU where those with blocks in
 // registers are: a processor that emulates a GPU takes a loop over lanes for every load.
 func onGPU(info gpu.Info, _ any) bool { return info.Kind != gpu.KindCPU }
@@ -73,4 +68,21 @@ func onCPU(info gpu.Info, _ any) bool { return info.Kind == gpu.KindCPU }
 func eightLanes(info gpu.Info) bool {
 	eight := strings.Contains(info.Adapter, "llvmpipe") && strings.Contains(info.Adapter, "256 bits")
 	return info.Kind == gpu.KindCPU && info.HasFeature("subgroups") && eight
+}
+
+// Op is an operator of a graph.
+type Op = tensor.Op
+
+// operator is the kind of an operator that one kernel computes. The operator's attributes are the
+// kernel's parameters; the kernel takes the operator's inputs, then its outputs.
+func operator(name string, forward *tensor.Kernel, gradient func(op *Op)) *tensor.Kind {
+	return &tensor.Kind{Name: name, Gradient: gradient, Compute: func(op *Op) {
+		op.Dispatch(forward, op.Attributes, slices.Concat(op.Inputs, op.Outputs)...)
+	}}
+}
+
+// passing says to how many of the first inputs a kind's gradient passes.
+func passing(inputs int, k *tensor.Kind) *tensor.Kind {
+	k.Passes = inputs
+	return k
 }

@@ -99,27 +99,28 @@ func layerNormParametersPart[F gpu.Float](p *layerNormParams, a []gpu.ArrayOf[F]
 	addColumns(a[2].F[from:to], a[0].F[step:][:step], n, from, to)
 }
 
+var layerNormKind = operator("LayerNorm", layerNormForward, func(op *Op) {
+	p, dy, saved := op.Attributes.(*layerNormParams), op.Output().Gradient(), op.Outputs[1]
+	x, scale, bias := op.Inputs[0], op.Inputs[1], op.Inputs[2]
+	if x.NeedsGradient() {
+		op.Dispatch(layerNormBackwardX, p, x, dy, saved, scale, x.Gradient())
+	}
+	if scale.NeedsGradient() || bias.NeedsGradient() {
+		partials := op.Graph().NewOf(gpu.F32, "layer norm sums", []int{2, int(p.Chunks), int(p.Channels)})
+		op.Dispatch(layerNormBackwardPartial, p, x, dy, saved, partials)
+		op.Dispatch(layerNormBackwardParameters, p, partials, gradientOrScratch(scale), gradientOrScratch(bias))
+	}
+})
+
 // LayerNorm normalises x (…, C) over its last extent to mean 0 and variance 1, then applies scale and bias (C).
 func LayerNorm(x, scale, bias *Tensor, eps float32) *Tensor {
 	channels := x.Dim(-1)
 	requireShape("LayerNorm", "scale", scale, channels)
 	requireShape("LayerNorm", "bias", bias, channels)
-	g := x.Graph()
-	rows := x.Elements() / channels
+	g, rows := x.Graph(), x.Elements()/channels
 	p := &layerNormParams{uint32(rows), uint32(channels), uint32(reductionStripes(rows)), eps}
-	y := g.New("layer norm", x.Shape(), x, scale, bias)
-	saved := g.NewOf(gpu.F32, "layer norm statistics", []int{2, rows})
-	g.Dispatch(layerNormForward, p, x, scale, bias, y, saved)
-	g.OnBackward(y, func() {
-		if x.NeedsGradient() {
-			g.Dispatch(layerNormBackwardX, p, x, y.Gradient(), saved, scale, x.Gradient())
-		}
-		if scale.NeedsGradient() || bias.NeedsGradient() {
-			partials := g.NewOf(gpu.F32, "layer norm sums", []int{2, int(p.Chunks), channels})
-			g.Dispatch(layerNormBackwardPartial, p, x, y.Gradient(), saved, partials)
-			g.Dispatch(layerNormBackwardParameters, p, partials, gradientOrScratch(scale), gradientOrScratch(bias))
-		}
-	})
+	y, saved := g.New("layer norm", x.Shape(), x, scale, bias), g.NewOf(gpu.F32, "layer norm statistics", []int{2, rows})
+	g.Append(layerNormKind, p, []*Tensor{y, saved}, x, scale, bias)
 	return y
 }
 

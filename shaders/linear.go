@@ -1,26 +1,29 @@
 package shaders
 
+var linearKind = convolutionKind("Linear", linearForwardGeometry, func(op *Op) {
+	x, weight, dy := op.Inputs[0], op.Inputs[1], op.Output().Gradient()
+	pixels := x.Elements() / x.Dim(-1)
+	if x.NeedsGradient() {
+		convolveX(linearGeometry(pixels, weight.Dim(1), weight.Dim(0)), dy, transposed(weight), x.Gradient())
+	}
+	if weight.NeedsGradient() {
+		convolveWeight(conv2dBackwardWeight, x, dy, weight.Gradient(), linearForwardGeometry(op))
+	}
+	biasGradient(op.Inputs[2], dy)
+})
+
+func linearForwardGeometry(op *Op) conv2dParams {
+	x, weight := op.Inputs[0], op.Inputs[1]
+	return linearGeometry(x.Elements()/x.Dim(-1), weight.Dim(0), weight.Dim(1)).with(1, op.Inputs[2])
+}
+
 // Linear is x (…, Cin) times weight (Cin, Cout), plus bias (Cout) unless nil: (…, Cout). It is a convolution of one row of
 // pixels with one tap, and uses its kernels.
 func Linear(x, weight, bias *Tensor) *Tensor {
-	inputs, outputs := x.Dim(-1), weight.Dim(-1)
-	requireShape("Linear", "weight", weight, inputs, outputs)
-	pixels := x.Elements() / inputs
-	shape := append(append([]int(nil), x.Shape()[:len(x.Shape())-1]...), outputs)
-	y := x.Graph().New("linear", shape, biased(x, weight, bias)...)
-	forward := linearGeometry(pixels, inputs, outputs)
-	convolve(forward, 1, x, weight, bias, y)
-	x.Graph().OnBackward(y, func() {
-		dy := y.Gradient()
-		if x.NeedsGradient() {
-			convolveX(linearGeometry(pixels, outputs, inputs), dy, transposed(weight), x.Gradient())
-		}
-		if weight.NeedsGradient() {
-			convolveWeight(conv2dBackwardWeight, x, dy, weight.Gradient(), forward)
-		}
-		biasGradient(bias, dy)
-	})
-	return y
+	requireShape("Linear", "weight", weight, x.Dim(-1), -1)
+	requireBias(weight, bias)
+	shape := append(append([]int(nil), x.Shape()[:len(x.Shape())-1]...), weight.Dim(1))
+	return x.Graph().Apply(linearKind, nil, shape, x, weight, bias)
 }
 
 // linearGeometry is a matrix product as a convolution of an image one pixel high.

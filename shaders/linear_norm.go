@@ -2,6 +2,7 @@ package shaders
 
 import (
 	_ "embed"
+	"slices"
 
 	"mrprism/internal/gpu"
 	"mrprism/internal/tensor"
@@ -24,8 +25,7 @@ type linearNormParams struct {
 	Eps                   float32
 }
 
-// linearNormForward takes x, weight, bias, residual, scale, shift, y. No operator appends it: a linear map becomes it where it takes over the
-// layer normalisation that alone reads its result (conv2dAbsorb), with the sum between them.
+// linearNormForward takes x, weight, bias, residual, scale, shift, y. The residual is added before the normalisation.
 var linearNormForward = &tensor.Kernel{
 	Name: "linear_norm_forward", Arguments: []gpu.Access{read, read, read, read, read, read, write},
 	Body: tensor.Body(linearNormForwardBody), Fast: tensor.Fast(linearNormForwardFast),
@@ -69,19 +69,32 @@ func linearNormSize(p *linearNormParams) int {
 // leastNormOutputs and mostNormOutputs of a row fit workgroups of these sizes, and their memory of 16 KiB.
 const leastNormOutputs, mostNormOutputs = 32, 512
 
-// withLayerNorm is the linear map p with the layer normalisation after it, if p is one that the kernel computes.
-func withLayerNorm(p *conv2dParams, norm *layerNormParams) (tensor.Absorbed, bool) {
+// linearNormKind is what the rewrites make of a linear map with the layer normalisation after it: x, weight, bias or
+// nil, residual or nil, scale and shift. Its attributes are *linearNormParams.
+var linearNormKind = &tensor.Kind{Name: "LinearNorm", Compute: func(op *Op) {
+	arguments := append(slices.Clone(op.Inputs), op.Output())
+	for i, a := range arguments {
+		if a == nil {
+			arguments[i] = op.Inputs[1] // bound, not read
+		}
+	}
+	op.Dispatch(linearNormForward, op.Attributes, arguments...)
+}}
+
+// withLayerNorm are the parameters of the linear map p with a layer normalisation after it, if the kernel computes
+// such.
+func withLayerNorm(p *conv2dParams, norm *layerNormParams) (*linearNormParams, bool) {
 	geometry := linearGeometry(p.pixels(), int(p.Inputs), int(p.Outputs))
 	linear := p.Rows == geometry.Rows && p.Cols == geometry.Cols && p.Batch == 1
 	plain := p.HasBias <= 1 && (p.Adds == 0 || p.Adds == addResidual) && p.Activation == 0
 	if !linear || !plain || p.Inputs%4 != 0 || p.Outputs%4 != 0 || p.Outputs < leastNormOutputs || p.Outputs > mostNormOutputs {
-		return tensor.Absorbed{}, false
+		return nil, false
 	}
 	q := &linearNormParams{Rows: norm.Rows, Inputs: p.Inputs, Outputs: p.Outputs, HasBias: p.HasBias, Eps: norm.Eps}
 	if p.Adds == addResidual {
 		q.HasResidual = 1
 	}
-	return tensor.Absorbed{Kernel: linearNormForward, Params: q, From: map[int]int{4: 1, 5: 2, 6: 3}}, true
+	return q, true
 }
 
 // parts are the linear map and the normalisation that follow each other in y.

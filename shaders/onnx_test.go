@@ -141,7 +141,7 @@ func (n *tally) run(t *testing.T, c *onnx.Case) {
 		ctx := context.Background()
 		g := buildONNX(t, c)
 		require.NotEmpty(t, g.results)
-		plan, err := tensor.Compile(ctx, d, tensor.NewSet(), g.Graph)
+		plan, err := Compile(ctx, d, tensor.NewSet(), g.Graph)
 		require.NoError(t, err)
 		defer plan.Release()
 		for _, in := range g.feeds {

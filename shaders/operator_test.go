@@ -223,6 +223,7 @@ func (o *operatorTest) compile(t *testing.T, ctx context.Context, d gpu.Device) 
 	b.seed = g.InputOf(b.output.Type(), "seed", b.output.Shape()...)
 	b.grads = make([]*Tensor, len(b.inputs))
 	if b.output.NeedsGradient() {
+		Simplify(g)
 		g.Backward(b.output, b.seed)
 		for k, x := range b.inputs {
 			if !o.fixed[k] {
@@ -230,7 +231,7 @@ func (o *operatorTest) compile(t *testing.T, ctx context.Context, d gpu.Device) 
 			}
 		}
 	}
-	plan, err := tensor.Compile(ctx, d, set, g)
+	plan, err := Compile(ctx, d, set, g)
 	require.NoError(t, err)
 	b.plan = plan
 	for k, v := range o.values() {

@@ -30,7 +30,7 @@ func TestThreadsDoNotMatter(t *testing.T) {
 		"layer norm": {inputs: [][]int{image, {5}, {5}}, build: func(x []*Tensor) *Tensor { return LayerNorm(x[0], x[1], x[2], 1e-5) }},
 		"batch norm": {
 			inputs: [][]int{image, {5}, {5}, {5}, {5}}, fill: far, fixed: map[int]bool{3: true, 4: true},
-			build: func(x []*Tensor) *Tensor { return BatchNormReLU(x[0], x[1], x[2], x[3], x[4], true, 1e-5, .1) },
+			build: func(x []*Tensor) *Tensor { return batchNormReLU(x[0], x[1], x[2], x[3], x[4], true, 1e-5, .1) },
 		},
 		"batch norm in vectors": {
 			inputs: [][]int{{2, 31, 33, 16}, {16}, {16}, {16}, {16}}, fill: far, fixed: map[int]bool{3: true, 4: true},

@@ -105,40 +105,61 @@ var (
 	}), averagePoolBackwardFast)
 )
 
-// pooled makes the output of a pooling of x and the parameters of its kernels forwards and backwards.
-func pooled(name string, x *Tensor, kh, kw int, win Window) (y *Tensor, forward, backward *poolParams) {
-	requireShape(name, "input", x, -1, -1, -1, -1)
-	if max(win.Top, win.Bottom) >= kh || max(win.Left, win.Right) >= kw {
-		panic(fmt.Sprintf("%s: a window of %d×%d with %+v may lie outside the image", name, kh, kw, win))
-	}
-	height, width := win.Output(name, x.Dim(1), x.Dim(2), kh, kw)
+// pooling is a pooling's window, kh × kw pixels that move as Window says.
+type pooling struct {
+	Height, Width int
+	Window        Window
+}
+
+// params are those of the kernels forwards and backwards.
+func (w pooling) params(x, y *Tensor) (forward, backward *poolParams) {
 	p := poolParams{
-		int32(x.Dim(0) * height), int32(x.Dim(1)), int32(x.Dim(2)), int32(x.Dim(3)), int32(height), int32(width),
-		int32(kh), int32(kw), int32(win.StrideY), int32(win.StrideX), int32(win.Top), int32(win.Left),
+		int32(y.Dim(0) * y.Dim(1)), int32(x.Dim(1)), int32(x.Dim(2)), int32(x.Dim(3)), int32(y.Dim(1)), int32(y.Dim(2)),
+		int32(w.Height), int32(w.Width), int32(w.Window.StrideY), int32(w.Window.StrideX), int32(w.Window.Top), int32(w.Window.Left),
 	}
 	q := p
 	q.Rows = int32(x.Dim(0) * x.Dim(1))
-	return x.Graph().New(name, []int{x.Dim(0), height, width, x.Dim(3)}, x), &p, &q
+	return &p, &q
 }
 
-// MaxPool is the largest pixel of each window of x (B, H, W, C), channel by channel. The gradient goes to the first of several.
-func MaxPool(x *Tensor, kh, kw int, win Window) *Tensor {
-	g := x.Graph()
-	y, forward, backward := pooled("MaxPool", x, kh, kw, win)
-	g.Dispatch(maxPoolForward, forward, x, y)
-	g.OnBackward(y, func() {
-		places := g.NewOf(gpu.F32, "places of maxima", y.Shape())
-		g.Dispatch(maxPoolPlace, forward, x, places)
-		g.Dispatch(maxPoolBackward, backward, y.Gradient(), places, x.Gradient())
-	})
-	return y
+// poolingKind is the kind of a pooling by the kernel forward.
+func poolingKind(name string, forward *tensor.Kernel, gradient func(op *Op, forward, backward *poolParams)) *tensor.Kind {
+	params := func(op *Op) (forward, backward *poolParams) {
+		return op.Attributes.(pooling).params(op.Inputs[0], op.Output())
+	}
+	return &tensor.Kind{Name: name, Compute: func(op *Op) {
+		p, _ := params(op)
+		op.Dispatch(forward, p, op.Inputs[0], op.Output())
+	}, Gradient: func(op *Op) {
+		p, q := params(op)
+		gradient(op, p, q)
+	}}
 }
+
+var (
+	maxPoolKind = poolingKind("MaxPool", maxPoolForward, func(op *Op, forward, backward *poolParams) {
+		places := op.Graph().NewOf(gpu.F32, "places of maxima", op.Output().Shape())
+		op.Dispatch(maxPoolPlace, forward, op.Inputs[0], places)
+		op.Dispatch(maxPoolBackward, backward, op.Output().Gradient(), places, op.Inputs[0].Gradient())
+	})
+	averagePoolKind = poolingKind("AveragePool", averagePoolForward, func(op *Op, _, backward *poolParams) {
+		op.Dispatch(averagePoolBackward, backward, op.Output().Gradient(), op.Inputs[0].Gradient())
+	})
+)
+
+// MaxPool is the largest pixel of each window of x (B, H, W, C), channel by channel. The gradient goes to the first of several.
+func MaxPool(x *Tensor, kh, kw int, win Window) *Tensor { return pool(maxPoolKind, x, kh, kw, win) }
 
 // AveragePool is the mean of those pixels of each window of x (B, H, W, C) that lie in the image, channel by channel.
 func AveragePool(x *Tensor, kh, kw int, win Window) *Tensor {
-	g := x.Graph()
-	y, forward, backward := pooled("AveragePool", x, kh, kw, win)
-	g.Dispatch(averagePoolForward, forward, x, y)
-	g.OnBackward(y, func() { g.Dispatch(averagePoolBackward, backward, y.Gradient(), x.Gradient()) })
-	return y
+	return pool(averagePoolKind, x, kh, kw, win)
+}
+
+func pool(k *tensor.Kind, x *Tensor, kh, kw int, win Window) *Tensor {
+	requireShape(k.Name, "input", x, -1, -1, -1, -1)
+	if max(win.Top, win.Bottom) >= kh || max(win.Left, win.Right) >= kw {
+		panic(fmt.Sprintf("%s: a window of %d×%d with %+v may lie outside the image", k.Name, kh, kw, win))
+	}
+	height, width := win.Output(k.Name, x.Dim(1), x.Dim(2), kh, kw)
+	return x.Graph().Apply(k, pooling{kh, kw, win}, []int{x.Dim(0), height, width, x.Dim(3)}, x)
 }

@@ -50,7 +50,7 @@ func TestMaxPoolPassesNaN(t *testing.T) {
 		g := tensor.NewGraph()
 		x := g.Input("x", 1, 1, 6, 1)
 		y := MaxPool(x, 1, 2, Window{StrideY: 1, StrideX: 2}).Keep()
-		plan, err := tensor.Compile(ctx, d, tensor.NewSet(), g)
+		plan, err := Compile(ctx, d, tensor.NewSet(), g)
 		require.NoError(t, err)
 		defer plan.Release()
 		nan := float32(math.NaN())

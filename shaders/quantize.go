@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"mrprism/internal/gpu"
+	"mrprism/internal/tensor"
 )
 
 //go:embed quantize.wgsl
@@ -37,11 +38,6 @@ var (
 			}
 		}
 	}), quantizeFast)
-	addInt8Forward = faster(perElement("add_int8", quantizeFile, []gpu.Access{read, read, write}, quantizedWords, func(p *quantizeParams, a []gpu.Array) {
-		for i := range 4 * p.Words {
-			a[2].F[i] = a[0].F[i] + float64(a[1].B[i])*float64(p.Factor)
-		}
-	}), addInt8Fast)
 	quantizeScale = inPieces(quantizedOutputs, quantizeScalePart[float64], quantizeScalePart[float32],
 		perElement("quantize_scale", quantizeFile, []gpu.Access{read, write}, quantizedOutputs, nil))
 	quantizeWeight = inRows(quantizedRows, quantizeWeightPart[float64], quantizeWeightPart[float32],
@@ -81,6 +77,17 @@ func wholeSteps(v float32) int8 { return int8(max(-127, min(127, math.RoundToEve
 // padded is the channels that whole words hold.
 func padded(channels uint32) uint32 { return (channels + 3) / 4 * 4 }
 
+// quantization are the attributes of a Quantize: its kernel's parameters, and the step.
+type quantization struct {
+	params quantizeParams
+	step   float32
+}
+
+var quantizeKind = &tensor.Kind{Name: "Quantize", Compute: func(op *Op) {
+	p := op.Attributes.(quantization).params
+	op.Dispatch(quantizeForward, &p, op.Inputs[0], op.Output())
+}}
+
 // Quantize rounds x (…, C) to the nearest step; what is beyond 127 steps becomes 127.
 func Quantize(x *Tensor, step float32) Quantized {
 	if !(step > 0) {
@@ -90,17 +97,9 @@ func Quantize(x *Tensor, step float32) Quantized {
 	shape := append([]int{}, x.Shape()...)
 	shape[len(shape)-1] = int(padded(uint32(channels)))
 	q := x.Graph().NewOf(gpu.I8, "quantized", shape)
-	p := quantizeParams{Words: uint32(q.Elements() / 4), Inputs: uint32(channels), Factor: 1 / step}
-	x.Graph().Dispatch(quantizeForward, &p, x, q)
+	p := &quantizeParams{Words: uint32(q.Elements() / 4), Inputs: uint32(channels), Factor: 1 / step}
+	x.Graph().Append(quantizeKind, quantization{*p, step}, []*Tensor{q}, x)
 	return Quantized{q, step, channels}
-}
-
-// AddInt8 is x + q, of one shape, C a multiple of four.
-func AddInt8(x *Tensor, q Quantized) *Tensor {
-	sameShape("AddInt8", x, q.Q)
-	y := x.Graph().New("add", x.Shape())
-	x.Graph().Dispatch(addInt8Forward, &quantizeParams{Words: uint32(x.Elements() / 4), Factor: q.Step}, x, q.Q, y)
-	return y
 }
 
 // quantizeOutputs is a weight (…, Cin, Cout) in int8, (…, ⌈Cin/4⌉, Cout, 4), and the step of each output (Cout): those that weights.Quantize

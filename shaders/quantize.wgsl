@@ -8,7 +8,6 @@
 //                    of a weight. An invocation has an output.
 //   quantize_weight  q[t, k / 4, o, k % 4] = w[t, k, o] / scale[o], of a weight (taps, Cin, Cout),
 //                    zero from Cin on. An invocation has a word.
-//   add_int8         y = x + q step. An invocation has a word.
 //
 // Header: Invocation (number(id, SIZE) is the index of its element).
 
@@ -19,7 +18,7 @@ struct Params {
   inputs: u32,  // C, Cin
   outputs: u32, // Cout
   rows: u32,    // taps Cin
-  factor: f32,  // of x: 1 / step; of q: step
+  factor: f32,  // 1 / step
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -31,14 +30,6 @@ struct Params {
 
 @group(0) @binding(2) var<storage, read> made_scale: array<f32>;
 @group(0) @binding(3) var<storage, read_write> made: array<u32>;
-
-@group(0) @binding(1) var<storage, read> x4: array<vec4<f32>>;
-@group(0) @binding(2) var<storage, read> added: array<u32>;
-@group(0) @binding(3) var<storage, read_write> y: array<vec4<f32>>;
-
-fn unpacked(word: u32) -> vec4<i32> {
-  return bitcast<vec4<i32>>(vec4<u32>(word) << vec4<u32>(24u, 16u, 8u, 0u)) >> vec4<u32>(24u);
-}
 
 fn packed(v: vec4<i32>) -> u32 {
   let bytes = (bitcast<vec4<u32>>(v) & vec4<u32>(255u)) << vec4<u32>(0u, 8u, 16u, 24u);
@@ -85,11 +76,4 @@ fn quantize_weight(id: Invocation) {
   let last = select(vec4<u32>(), vec4<u32>(0u, 1u, 2u, 3u), there) * params.outputs;
   let four = vec4<f32>(w[from_w], w[from_w + last.y], w[from_w + last.z], w[from_w + last.w]);
   made[i] = rounded(select(vec4<f32>(), four / made_scale[o], there));
-}
-
-@compute @workgroup_size(SIZE)
-fn add_int8(id: Invocation) {
-  let i = number(id, SIZE);
-  if (i >= params.words) { return; }
-  y[i] = x4[i] + vec4<f32>(unpacked(added[i])) * params.factor;
 }

@@ -38,12 +38,3 @@ func widen(q, dense []int8, inputs int) {
 		clear(q[copy(q, dense[:inputs]):width])
 	}
 }
-
-func addInt8Fast(p *quantizeParams, a []gpu.Array32, split gpu.Split) {
-	split(int(p.Words), func(from, to int) {
-		x, y := a[0].F[4*from:4*to], a[2].F[4*from:4*to]
-		for i, q := range a[1].B[4*from : 4*to] {
-			y[i] = x[i] + float32(q)*p.Factor
-		}
-	})
-}

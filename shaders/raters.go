@@ -185,39 +185,35 @@ func ratersOf(operator string, x *Tensor) *ratersParams {
 // A permutation has scale 1 and offset 0; random confidences ψ have scale 0 and offset log ψ. order (M) u32, scale, offset (M).
 type Shuffle struct{ Order, Scale, Offset *Tensor }
 
+var (
+	shuffleRatersKind = operator("ShuffleRaters", shuffleRaters, nil)
+	weighRatersKind   = passing(1, operator("WeighRaters", weighRaters, func(op *Op) {
+		back := op.Graph().New("weighed gradient", op.Output().Shape())
+		op.Dispatch(weighRaters, op.Attributes, op.Output().Gradient(), op.Inputs[1], back)
+		addTo(op.Inputs[0], back, 1)
+	}))
+	disputedKind = operator("Disputed", disputed, nil)
+)
+
 // ShuffleRaters applies a reweighting to confidences x (B, H, W, M, K). No gradient passes.
 func ShuffleRaters(x *Tensor, s Shuffle) *Tensor {
 	p := ratersOf("shuffle_raters", x)
 	for _, t := range []*Tensor{s.Order, s.Scale, s.Offset} {
 		requireShape("shuffle_raters", "order, scale, offset", t, x.Dim(3))
 	}
-	g := x.Graph()
-	y := g.New("shuffle_raters", x.Shape())
-	g.Dispatch(shuffleRaters, p, x, s.Order, s.Scale, s.Offset, y)
-	return y
+	return x.Graph().Apply(shuffleRatersKind, p, x.Shape(), x, s.Order, s.Scale, s.Offset)
 }
 
 // WeighRaters multiplies the map of structure k by rater m of image b, x (B, H, W, M, K), by share[b, m, k].
 func WeighRaters(x, share *Tensor) *Tensor {
 	p := ratersOf("weigh_raters", x)
 	requireShape("weigh_raters", "share", share, x.Dim(0), x.Dim(3), x.Dim(4))
-	g := x.Graph()
-	y := g.New("weigh_raters", x.Shape(), x)
-	g.Dispatch(weighRaters, p, x, share, y)
-	g.OnBackward(y, func() {
-		back := g.New("weighed gradient", x.Shape())
-		g.Dispatch(weighRaters, p, y.Gradient(), share, back)
-		addTo(x, back, 1)
-	})
-	return y
+	return x.Graph().Apply(weighRatersKind, p, x.Shape(), x, share)
 }
 
 // Disputed is 1 where two raters who labelled differ: labels z (B, H, W, M, K), valid (B, M, K), result (B, H, W, K). No gradient.
 func Disputed(z, valid *Tensor) *Tensor {
 	p := ratersOf("disputed", z)
 	requireShape("disputed", "valid", valid, z.Dim(0), z.Dim(3), z.Dim(4))
-	g := z.Graph()
-	y := g.New("disputed", []int{z.Dim(0), z.Dim(1), z.Dim(2), z.Dim(4)})
-	g.Dispatch(disputed, p, z, valid, y)
-	return y
+	return z.Graph().Apply(disputedKind, p, []int{z.Dim(0), z.Dim(1), z.Dim(2), z.Dim(4)}, z, valid)
 }

@@ -97,17 +97,17 @@ func reduceRows(last *tensor.Kernel, x, out *Tensor, columns int) {
 // sumRows appends gradient[c] += Σ_r x[r, c], in a fixed order: the gradient of whatever was added to every row of x.
 func sumRows(x, gradient *Tensor) { reduceRows(reduceRowsAdd, x, gradient, gradient.Elements()) }
 
+var sumKind = &tensor.Kind{Name: "Sum", Compute: func(op *Op) {
+	reduceRows(reduceRowsWrite, op.Inputs[0], op.Output(), 1)
+}, Gradient: func(op *Op) {
+	x, n := op.Inputs[0], op.Inputs[0].Elements()
+	op.Dispatch(spreadRows, &reduceParams{uint32(n), 1, uint32(stripes(n, 1))}, op.Output().Gradient(), x.Gradient())
+}}
+
 // Sum is Σ x, of shape (1), of F32 alone.
 func Sum(x *Tensor) *Tensor {
 	if x.Type() != gpu.F32 {
 		panic(fmt.Sprintf("Sum: %v is %v, and sums are f32", x, x.Type()))
 	}
-	g := x.Graph()
-	y := g.New("sum", []int{1}, x)
-	reduceRows(reduceRowsWrite, x, y, 1)
-	g.OnBackward(y, func() {
-		n := x.Elements()
-		g.Dispatch(spreadRows, &reduceParams{uint32(n), 1, uint32(stripes(n, 1))}, y.Gradient(), x.Gradient())
-	})
-	return y
+	return x.Graph().Apply(sumKind, nil, []int{1}, x)
 }

@@ -79,16 +79,24 @@ var (
 	}
 )
 
+// resizeKind has the geometry of x and y; its kernels take the rows that they make.
+var resizeKind = &tensor.Kind{Name: "Resize", Compute: func(op *Op) {
+	x, y := op.Inputs[0], op.Output()
+	op.Dispatch(resizeForward, resizing(x, y, y.Dim(1)), x, y)
+}, Gradient: func(op *Op) {
+	x, y := op.Inputs[0], op.Output()
+	op.Dispatch(resizeBackward, resizing(x, y, x.Dim(1)), y.Gradient(), x.Gradient())
+}}
+
+func resizing(x, y *Tensor, rows int) *resizeParams {
+	return &resizeParams{
+		int32(x.Dim(0) * rows), int32(x.Dim(1)), int32(x.Dim(2)), int32(x.Dim(3)), int32(y.Dim(1)), int32(y.Dim(2)),
+	}
+}
+
 // Resize resamples x (B, H, W, C) bilinearly to height × width: half-pixel positions, edges clamped, as PyTorch's interpolate
 // with align_corners=False. Shrinking does not filter.
 func Resize(x *Tensor, height, width int) *Tensor {
 	requireShape("Resize", "input", x, -1, -1, -1, -1)
-	g := x.Graph()
-	params := func(rows int) *resizeParams {
-		return &resizeParams{int32(rows), int32(x.Dim(1)), int32(x.Dim(2)), int32(x.Dim(3)), int32(height), int32(width)}
-	}
-	y := g.New("resize", []int{x.Dim(0), height, width, x.Dim(3)}, x)
-	g.Dispatch(resizeForward, params(x.Dim(0)*height), x, y)
-	g.OnBackward(y, func() { g.Dispatch(resizeBackward, params(x.Dim(0)*x.Dim(1)), y.Gradient(), x.Gradient()) })
-	return y
+	return x.Graph().Apply(resizeKind, nil, []int{x.Dim(0), height, width, x.Dim(3)}, x)
 }

@@ -35,7 +35,7 @@ func TestResizeAgainstPyTorch(t *testing.T) {
 			g := tensor.NewGraph()
 			x := g.Input("x", 1, 1, 4, 1)
 			y := Resize(x, 1, n).Keep()
-			plan, err := tensor.Compile(ctx, d, tensor.NewSet(), g)
+			plan, err := Compile(ctx, d, tensor.NewSet(), g)
 			require.NoError(t, err)
 			defer plan.Release()
 			require.NoError(t, plan.Write(x, []float32{0, 1, 2, 3}))

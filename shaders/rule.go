@@ -99,40 +99,38 @@ func ruleOf(operator string, x, fused *Tensor) *ratersParams {
 	return ratersOf(operator, x)
 }
 
+var (
+	likelihoodKind = passing(1, operator("Likelihood", likelihoodForward, func(op *Op) {
+		estimate, where, z, valid := op.Inputs[0], op.Inputs[1], op.Inputs[2], op.Inputs[3]
+		op.Dispatch(likelihoodBackward, op.Attributes, estimate, where, z, valid, op.Output().Gradient(), estimate.Gradient())
+	}))
+	normaliseKind = passing(1, operator("Normalise", normalise, func(op *Op) {
+		back := op.Graph().New("normalised gradient", op.Output().Shape())
+		op.Dispatch(normalise, op.Attributes, op.Output().Gradient(), op.Inputs[1], back)
+		addTo(op.Inputs[0], back, 1)
+	}))
+	agreementKind = passing(1, operator("Agreement", agreementForward, func(op *Op) {
+		estimate, y := op.Inputs[0], op.Inputs[1]
+		op.Dispatch(agreementBackward, op.Attributes, estimate, y, op.Output().Gradient(), estimate.Gradient())
+	}))
+)
+
 // LikelihoodRule is ℓ = z log z̃ + (1 - z) log(1 - z̃), the log-probability of the label that was given, averaged over a Gaussian
 // window of disputed pixels with the given σ in pixels (PAPER.md §3.3). estimate z̃, inside (0, 1), and z are (B, H, W, M, K),
 // valid (B, M, K). Where nobody disagrees near by, ℓ is 0.
 func LikelihoodRule(estimate, z, valid *Tensor, sigma float64) *Tensor {
 	sameShape("likelihood_rule", estimate, z)
-	g := estimate.Graph()
-	where := Disputed(z, valid)
+	g, where := estimate.Graph(), Disputed(z, valid)
 	p := ruleOf("likelihood_rule", estimate, where)
-	likelihoods := g.New("likelihood", estimate.Shape(), estimate)
-	g.Dispatch(likelihoodForward, p, estimate, where, z, valid, likelihoods)
-	g.OnBackward(likelihoods, func() {
-		g.Dispatch(likelihoodBackward, p, estimate, where, z, valid, likelihoods.Gradient(), estimate.Gradient())
-	})
+	likelihoods := g.Apply(likelihoodKind, p, estimate.Shape(), estimate, where, z, valid)
 	b, h, w := estimate.Dim(0), estimate.Dim(1), estimate.Dim(2)
 	radius := int(math.Ceil(3 * sigma))
 	sum := GaussianBlur(likelihoods.Reshape(b, h, w, estimate.Dim(3)*estimate.Dim(4)), sigma, radius).Reshape(estimate.Shape()...)
-	weight := GaussianBlur(where, sigma, radius)
-	y := g.New("likelihood_rule", estimate.Shape(), sum)
-	g.Dispatch(normalise, p, sum, weight, y)
-	g.OnBackward(y, func() {
-		back := g.New("normalised gradient", sum.Shape())
-		g.Dispatch(normalise, p, y.Gradient(), weight, back)
-		addTo(sum, back, 1)
-	})
-	return y
+	return g.Apply(normaliseKind, p, estimate.Shape(), sum, GaussianBlur(where, sigma, radius))
 }
 
 // AgreementRule is ℓ = log[z̃ y + (1 - z̃)(1 - y)]: how far what a rater would draw agrees with the calibrated mask y
 // (B, H, W, K), through which no gradient passes. estimate z̃, inside (0, 1), is (B, H, W, M, K).
 func AgreementRule(estimate, y *Tensor) *Tensor {
-	g := estimate.Graph()
-	p := ruleOf("agreement_rule", estimate, y)
-	out := g.New("agreement_rule", estimate.Shape(), estimate)
-	g.Dispatch(agreementForward, p, estimate, y, out)
-	g.OnBackward(out, func() { g.Dispatch(agreementBackward, p, estimate, y, out.Gradient(), estimate.Gradient()) })
-	return out
+	return estimate.Graph().Apply(agreementKind, ruleOf("agreement_rule", estimate, y), estimate.Shape(), estimate, y)
 }

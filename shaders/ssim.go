@@ -77,26 +77,27 @@ func ssimLossBackwardPart[F gpu.Float](_ *ssimParams, x []gpu.ArrayOf[F], from, 
 	}
 }
 
+var (
+	ssimMomentsKind = operator("SSIMMoments", ssimMomentsForward, func(op *Op) {
+		a, b, d := op.Inputs[0], op.Inputs[1], op.Output().Gradient()
+		if a.NeedsGradient() {
+			op.Dispatch(ssimMomentsBackwardA, op.Attributes, a, b, d, a.Gradient())
+		}
+		if b.NeedsGradient() {
+			op.Dispatch(ssimMomentsBackwardB, op.Attributes, a, b, d, b.Gradient())
+		}
+	})
+	ssimLossKind = operator("SSIMLoss", ssimLossForward, func(op *Op) {
+		windowed := op.Inputs[0]
+		op.Dispatch(ssimLossBackward, op.Attributes, windowed, op.Output().Gradient(), windowed.Gradient())
+	})
+)
+
 // SSIMLoss is 1 − SSIM at every pixel of a and b (B, H, W, K), values in 0..1: 11×11 Gaussian window of σ 1.5, zeros outside
 // (PAPER.md §3.9).
 func SSIMLoss(a, b *Tensor) *Tensor {
 	sameShape("ssim", a, b)
-	g := a.Graph()
-	p := &ssimParams{uint32(a.Elements())}
-	shape := a.Shape()
-	moments := g.New("ssim_moments", []int{shape[0], shape[1], shape[2], 4 * shape[3]}, a, b)
-	g.Dispatch(ssimMomentsForward, p, a, b, moments)
-	g.OnBackward(moments, func() {
-		if a.NeedsGradient() {
-			g.Dispatch(ssimMomentsBackwardA, p, a, b, moments.Gradient(), a.Gradient())
-		}
-		if b.NeedsGradient() {
-			g.Dispatch(ssimMomentsBackwardB, p, a, b, moments.Gradient(), b.Gradient())
-		}
-	})
-	windowed := GaussianBlur(moments, 1.5, 5)
-	loss := g.New("ssim_loss", shape, a, b)
-	g.Dispatch(ssimLossForward, p, windowed, loss)
-	g.OnBackward(loss, func() { g.Dispatch(ssimLossBackward, p, windowed, loss.Gradient(), windowed.Gradient()) })
-	return loss
+	g, p, shape := a.Graph(), &ssimParams{uint32(a.Elements())}, a.Shape()
+	moments := g.Apply(ssimMomentsKind, p, []int{shape[0], shape[1], shape[2], 4 * shape[3]}, a, b)
+	return g.Apply(ssimLossKind, p, shape, GaussianBlur(moments, 1.5, 5))
 }

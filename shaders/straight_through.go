@@ -4,7 +4,6 @@ import (
 	_ "embed"
 
 	"mrprism/internal/gpu"
-	"mrprism/internal/tensor"
 )
 
 //go:embed straight_through.wgsl
@@ -47,21 +46,21 @@ func straightThroughPart[F gpu.Float](_ *straightThroughParams, a []gpu.ArrayOf[
 	addRow(a[1].F[from:to], a[0].F[from:])
 }
 
+var (
+	thresholdKind = operator("Threshold", thresholdForward, passThrough)
+	clampKind     = operator("Clamp", clampForward, passThrough)
+)
+
+func passThrough(op *Op) {
+	op.Dispatch(straightThroughBackward, op.Attributes, op.Output().Gradient(), op.Inputs[0].Gradient())
+}
+
 // Threshold is [x > level], with the gradient passed straight through (PAPER.md §3.8).
 func Threshold(x *Tensor, level float32) *Tensor {
-	return straightThrough("threshold", thresholdForward, x, &straightThroughParams{Low: level})
+	return x.Graph().Apply(thresholdKind, &straightThroughParams{uint32(x.Elements()), level, 0}, x.Shape(), x)
 }
 
 // Clamp is min(max(x, low), high), with the gradient passed straight through.
 func Clamp(x *Tensor, low, high float32) *Tensor {
-	return straightThrough("clamp", clampForward, x, &straightThroughParams{Low: low, High: high})
-}
-
-func straightThrough(name string, forward *tensor.Kernel, x *Tensor, p *straightThroughParams) *Tensor {
-	g := x.Graph()
-	p.N = uint32(x.Elements())
-	y := g.New(name, x.Shape(), x)
-	g.Dispatch(forward, p, x, y)
-	g.OnBackward(y, func() { g.Dispatch(straightThroughBackward, p, y.Gradient(), x.Gradient()) })
-	return y
+	return x.Graph().Apply(clampKind, &straightThroughParams{uint32(x.Elements()), low, high}, x.Shape(), x)
 }

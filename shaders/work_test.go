@@ -45,10 +45,10 @@ func TestWork(t *testing.T) {
 						x.Gradient().Keep()
 					}
 				}
-				plan, err := tensor.Compile(t.Context(), reference.Open(), tensor.NewSet(), g)
+				plan, err := Compile(t.Context(), reference.Open(), tensor.NewSet(), g)
 				require.NoError(t, err)
 				defer plan.Release()
-				commands, _ := plan.Commands()
+				commands := plan.Commands().Commands
 				for _, command := range commands {
 					if command.Program != nil {
 						shape, n := Work(command)

@@ -73,8 +73,8 @@ func inference(ctx context.Context, device gpu.Device, config model.Config, o op
 	defer n.release()
 	t := &inferenceTimes{CompileMS: since(start), PipelinesMS: d.ms, Pipelines: len(d.programs), Bytes: n.network.Bytes()}
 	r.Inference = t
-	plans := n.network.Plans()
-	t.EncoderDispatches, t.RecurrenceDispatches, t.Dispatches = plans[0].Dispatches(), plans[1].Dispatches(), n.network.Dispatches(passes)
+	t.EncoderDispatches, t.RecurrenceDispatches = n.network.EncoderDispatches(), n.network.RecurrenceDispatches()
+	t.Dispatches = n.network.Dispatches(passes)
 	all := []*measured{n}
 	if o.Precision != model.F32 && o.Precision != "" {
 		config.Precision = model.F32
@@ -96,11 +96,15 @@ func inference(ctx context.Context, device gpu.Device, config model.Config, o op
 			float64(t.Bytes) / float64(f32.network.Bytes()),
 		}
 	}
-	for i, part := range []string{"encoder", "one recurrence", "rater labels"} {
+	encoder, recurrence, labels := n.network.Commands()
+	for _, part := range []struct {
+		name     string
+		commands tensor.Commands
+	}{{"encoder", encoder}, {"one recurrence", recurrence}, {"rater labels", labels}} {
 		if !o.Kernels {
 			break
 		}
-		if err := r.kernels(ctx, d, part, plans[i], o.Repeats, tell); err != nil {
+		if err := r.kernels(ctx, d, part.name, part.commands, o.Repeats, tell); err != nil {
 			return err
 		}
 	}

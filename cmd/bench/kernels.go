@@ -28,8 +28,8 @@ type kernelTimes struct {
 
 // kernels measures the commands of a part, equal commands once. It spoils the results of the
 // network.
-func (r *report) kernels(ctx context.Context, d gpu.Device, part string, plan *tensor.Plan, repeats int, tell func(string)) error {
-	commands, bytes := plan.Commands()
+func (r *report) kernels(ctx context.Context, d gpu.Device, part string, list tensor.Commands, repeats int, tell func(string)) error {
+	commands, bytes := list.Commands, list.Bytes
 	type key struct {
 		program *gpu.Program
 		shape   string

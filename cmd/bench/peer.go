@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"time"
 
 	"mrprism/internal/gpu"
@@ -36,14 +35,10 @@ type answer struct {
 
 // ours is our network on a device.
 type ours struct {
-	set      *tensor.Set
-	network  *model.Inference
-	features []*tensor.Variable // the outputs of export -part encoder
-	image    []float32          // (S, S, 3)
+	set     *tensor.Set
+	network *model.Inference
+	image   []float32 // (S, S, 3)
 }
-
-// featurePrefix is what the names of variables add to the names of outputs.
-const featurePrefix = "shared."
 
 // picture is the normalised image (S, S, 3) for all peers.
 func picture(side int) []float32 {
@@ -61,11 +56,6 @@ func newOurs(ctx context.Context, d gpu.Device, o options, m *weights.Model) (*o
 		u.set.Release()
 		return nil, err
 	}
-	for _, v := range u.set.Variables(tensor.Shared) {
-		if v.Name != featurePrefix+"estimate" { // recurrences write it
-			u.features = append(u.features, v)
-		}
-	}
 	if err := fill(u.set, m); err != nil {
 		u.release()
 		return nil, err
@@ -79,64 +69,48 @@ func (u *ours) release() {
 }
 
 // ask implements peer.
-func (u *ours) ask(ctx context.Context, j job) answer {
-	a := answer{Values: map[string][]float32{}}
+func (u *ours) ask(ctx context.Context, j job) (a answer) {
 	run := u.runNetwork
 	if j.Part == encoderAlone {
 		run = u.runEncoder
 	}
 	start := time.Now()
-	err := run(ctx, a.Values)
+	made, err := run(ctx)
 	a.MS = since(start)
 	if err != nil {
 		return answer{Error: err.Error()}
 	}
-	if !j.Values {
-		a.Values = nil
-		return a
-	}
-	for name, values := range a.Values {
-		a.Values[name] = channelsFirst(values, u.channels(name))
+	if j.Values {
+		a.Values = map[string][]float32{}
+		for name, m := range made {
+			a.Values[name] = channelsFirst(m.Values, m.Channels)
+		}
 	}
 	return a
 }
 
-func (u *ours) runEncoder(ctx context.Context, values map[string][]float32) error {
+func (u *ours) runEncoder(ctx context.Context) (map[string]model.Map, error) {
 	if err := u.network.Encode(ctx, u.image); err != nil {
-		return err
+		return nil, err
 	}
-	features, err := u.set.Read(ctx, u.features...)
-	for i, f := range features {
-		values[strings.TrimPrefix(u.features[i].Name, featurePrefix)] = f
-	}
-	return err
+	return u.network.Encoded(ctx)
 }
 
-func (u *ours) runNetwork(ctx context.Context, values map[string][]float32) error {
+func (u *ours) runNetwork(ctx context.Context) (map[string]model.Map, error) {
 	if err := u.network.Encode(ctx, u.image); err != nil {
-		return err
+		return nil, err
 	}
+	made := map[string]model.Map{}
 	for pass := range passes {
 		y, err := u.network.Recur(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		values[fmt.Sprintf("rec%d", pass)] = y
+		made[fmt.Sprintf("rec%d", pass)] = model.Map{Channels: u.network.Classes, Values: y}
 	}
 	raters, err := u.network.RaterLabels(ctx)
-	values["raters"] = raters
-	return err
-}
-
-// channels is the number of channels of an output.
-func (u *ours) channels(name string) int {
-	if v := u.set.Lookup(featurePrefix + name); v != nil {
-		return v.Shape[len(v.Shape)-1]
-	}
-	if name == "raters" {
-		return u.network.Raters * u.network.Classes
-	}
-	return u.network.Classes
+	made["raters"] = model.Map{Channels: u.network.Raters * u.network.Classes, Values: raters}
+	return made, err
 }
 
 // channelsFirst turns (…, C) into (C, …).

@@ -45,7 +45,7 @@ func newStepWith(ctx context.Context, d gpu.Device, config model.Config, o optio
 	s.loss = s.Loss()
 	s.Backward(s.loss)
 	end(s)
-	if s.plan, err = tensor.Compile(ctx, d, s.set, s.Graph); err != nil {
+	if s.plan, err = shaders.Compile(ctx, d, s.set, s.Graph); err != nil {
 		s.release()
 		return nil, err
 	}

@@ -93,7 +93,7 @@ func newContender(ctx context.Context, d gpu.Device) (*contender, error) {
 	x := g.Input("x", 1, side, side, 32)
 	c.y = network(&nn.Builder{Graph: g, Set: c.set}, x).Keep()
 	var err error
-	if c.plan, err = tensor.Compile(ctx, d, c.set, g); err != nil {
+	if c.plan, err = shaders.Compile(ctx, d, c.set, g); err != nil {
 		c.release()
 		return nil, err
 	}

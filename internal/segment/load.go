@@ -50,7 +50,7 @@ func load(ctx context.Context, device gpu.Device, set *tensor.Set, file *weights
 	if len(uploads) == 0 {
 		return nil
 	}
-	plan, err := tensor.Compile(ctx, device, set, g)
+	plan, err := shaders.Compile(ctx, device, set, g)
 	if err != nil {
 		return err
 	}

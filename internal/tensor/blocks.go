@@ -69,10 +69,12 @@ func (g *Graph) Gradients(block *Variable) *Tensor {
 			parts[d] = true
 		}
 	}
-	zeroes := func(n node) bool { return n.kernel == nil && parts[n.clear] }
-	first := max(0, slices.IndexFunc(g.nodes, zeroes))
-	rest := slices.DeleteFunc(slices.Clone(g.nodes[first:]), zeroes)
-	g.nodes = append(append(g.nodes[:first], node{clear: whole.storage}), rest...)
+	zeroes := func(op *Op) bool { return op.clears() && parts[op.node.clear] }
+	first := max(0, slices.IndexFunc(g.ops, zeroes))
+	rest := slices.DeleteFunc(slices.Clone(g.ops[first:]), zeroes)
+	g.ops = g.ops[:first]
+	g.Zero(whole)
+	g.ops = append(g.ops, rest...)
 	return whole
 }
 

@@ -7,35 +7,28 @@ import (
 	"mrprism/internal/gpu"
 )
 
-// Graph is a list of dispatches being built, with the gradient rules of those that have one.
+// Graph is a list of operators being built.
 type Graph struct {
 	floats    gpu.ElementType // of tensors of floats, but where an operator says otherwise
-	nodes     []node
-	rules     []rule
+	ops       []*Op
+	lowered   *[]node // where Dispatch appends while operators are turned into dispatches; nil: to ops
 	variables map[*Variable]*Tensor
-	halves    map[*Variable]*Tensor // what Halved made
 	constants []*Tensor
 	storages  int
-	made      int     // nodes so far
-	region    *region // being built; nil: none is
-	part      int     // being built; 0: none is
-	parts     int     // so far
+	part      int          // being built; 0: none is
+	parts     int          // so far
+	again     map[int]bool // parts that Backward computes again
+	layer     string       // that appends operators
+	trains    bool         // Backward was called
+	aliases   bool         // Rewrite is at work
 }
 
 // node is one dispatch, or the zeroing of a storage where kernel is nil.
 type node struct {
-	id        int // of it, and of the one that computes the same again
-	part      int // in which it was built
 	kernel    *Kernel
 	params    any
 	arguments []*storage
 	clear     *storage
-}
-
-// rule appends the gradient of the operator that made output.
-type rule struct {
-	output *Tensor
-	apply  func()
 }
 
 // storage is memory that tensors name; several tensors may see one storage in different shapes.
@@ -50,6 +43,8 @@ type storage struct {
 	twin     *storage // what was made in its place before it was made again
 	constant []byte   // written once when the plan is compiled
 	kept     bool     // has a buffer of its own for the plan's whole life: inputs, outputs
+	input    bool     // the caller writes it
+	early    bool     // an input that stays while a plan runs many times (Early)
 }
 
 // Tensor is a value of a graph: a storage seen in a shape.
@@ -69,7 +64,7 @@ func NewGraph() *Graph { return NewGraphOf(gpu.F32) }
 // compute sums in f32 either way. In a graph of F32 operators may also be given tensors of F16 (Halved), and then make such: mixed
 // precision in training.
 func NewGraphOf(floats gpu.ElementType) *Graph {
-	return &Graph{floats: floats, variables: map[*Variable]*Tensor{}, halves: map[*Variable]*Tensor{}}
+	return &Graph{floats: floats, variables: map[*Variable]*Tensor{}, again: map[int]bool{}}
 }
 
 // Shape is the tensor's extents; do not modify.
@@ -122,11 +117,8 @@ func (g *Graph) Input(label string, shape ...int) *Tensor {
 
 // InputOf is an input of the element type, whatever the graph's floats are.
 func (g *Graph) InputOf(kind gpu.ElementType, label string, shape ...int) *Tensor {
-	if g.region != nil && g.region.again >= 0 {
-		panic(fmt.Sprintf("tensor: the input %s would be made again by Recompute", label))
-	}
 	t := g.tensor(label, kind, shape)
-	t.storage.kept = true
+	t.storage.kept, t.storage.input = true, true
 	return t
 }
 
@@ -163,12 +155,12 @@ func (g *Graph) constant(kind gpu.ElementType, label string, values []byte, shap
 // gradient flows into it if one flows into any of them.
 func (g *Graph) New(label string, shape []int, inputs ...*Tensor) *Tensor {
 	floats := g.floats
-	if i := slices.IndexFunc(inputs, func(t *Tensor) bool { return t.Type().IsFloat() }); i >= 0 {
+	if i := slices.IndexFunc(inputs, func(t *Tensor) bool { return t != nil && t.Type().IsFloat() }); i >= 0 {
 		floats = inputs[i].Type()
 	}
 	t := g.tensor(label, floats, shape)
 	for _, in := range inputs {
-		t.needs = t.needs || in.needs
+		t.needs = t.needs || in != nil && in.needs
 	}
 	return t
 }
@@ -221,29 +213,30 @@ func (t *Tensor) Keep() *Tensor {
 	return t
 }
 
-// Halved sees x, of F32, with every element rounded to a half, by the dispatch that round appends. The gradient is that of x, in F32: what
-// adds to gradients of weights and biases, adds there. Of a variable there is one, wherever in the graph it is asked for.
-func (x *Tensor) Halved(round func(x, half *Tensor)) *Tensor {
-	g := x.graph
-	build := func() *Tensor {
-		y := g.NewOf(gpu.F16, "half of "+x.storage.label, x.shape)
-		round(x, y)
-		return y
-	}
-	v := x.storage.variable
-	y := g.halves[v]
-	switch {
-	case v == nil:
-		y = g.Once(build)
-	case y == nil:
-		region := g.region
-		g.region = nil
-		y = build()
-		g.region = region
-		g.halves[v] = y
-	}
-	return &Tensor{graph: g, shape: x.shape, storage: y.storage, needs: x.needs, base: x}
+// Shadow is a tensor like x, stored as another type, whose gradient is x's: what adds to the gradient of the
+// shadow adds to that of x, in x's type.
+func (x *Tensor) Shadow(kind gpu.ElementType) *Tensor {
+	y := x.graph.tensor(fmt.Sprintf("%s of %s", kind, x.storage.label), kind, x.shape)
+	y.needs, y.base = x.needs, x
+	return y
 }
+
+// Store changes the type in which the floats of a tensor will be stored. The graph has not been compiled.
+func (x *Tensor) Store(floats gpu.ElementType) { x.storage.kind = floats }
+
+// Variable is the variable of which x is the graph's tensor; nil: x is of none.
+func (x *Tensor) Variable() *Variable { return x.storage.variable }
+
+// Storage identifies the memory that x sees: views of one tensor have the same.
+func (x *Tensor) Storage() any { return x.storage }
+
+// Input says that the caller writes x.
+func (x *Tensor) Input() bool {
+	return x.storage.input || x.storage.variable != nil && !x.storage.variable.Role.learned()
+}
+
+// Constant says that the graph knows the values of x.
+func (x *Tensor) Constant() bool { return x.storage.constant != nil }
 
 // Track asks for the gradient of an input, as tests do.
 func (t *Tensor) Track() *Tensor {
@@ -271,63 +264,26 @@ func (t *Tensor) HasGradient() bool {
 	return t.gradient != nil
 }
 
-// Zero appends the zeroing of a tensor.
-func (g *Graph) Zero(t *Tensor) { g.append(node{clear: t.storage}) }
-
-func (g *Graph) append(n node) {
-	g.made++
-	n.id, n.part = g.made, g.part
-	if g.region != nil {
-		g.region.twin(&n)
-	}
-	g.nodes = append(g.nodes, n)
+// Layered names the layer that appends operators until restore is called, see Op.Layer.
+func (g *Graph) Layered(name string) (restore func()) {
+	before := g.layer
+	g.layer = name
+	return func() { g.layer = before }
 }
 
-// Dispatch appends one run of a kernel. params is a pointer to its parameter struct and must not change afterwards.
-func (g *Graph) Dispatch(k *Kernel, params any, arguments ...*Tensor) {
-	if len(arguments) != len(k.Arguments) {
-		panic(fmt.Sprintf("tensor: kernel %s takes %d arguments, got %d", k.Name, len(k.Arguments), len(arguments)))
-	}
-	n := node{kernel: k, params: params, arguments: make([]*storage, len(arguments))}
-	for i, a := range arguments {
-		if a.graph != g {
-			panic(fmt.Sprintf("tensor: argument %d of %s, %v, belongs to another graph", i, k.Name, a))
-		}
-		n.arguments[i] = a.storage
-		for j := range i {
-			if n.arguments[j] == a.storage && (k.Arguments[i] == gpu.ReadWrite || k.Arguments[j] == gpu.ReadWrite) {
-				panic(fmt.Sprintf("tensor: kernel %s would write %v through one argument and use it through another", k.Name, a))
-			}
-		}
-	}
-	n.floats() // or panic
-	g.append(n)
-}
+// Trains says whether the graph has gradients.
+func (g *Graph) Trains() bool { return g.trains }
 
-// OnBackward states the gradient rule of the operator that made y. It runs, during Backward, if a gradient reached y; it
-// appends dispatches that add to the gradients of those inputs that need one.
-func (g *Graph) OnBackward(y *Tensor, apply func()) {
-	if y.needs {
-		g.rules = append(g.rules, rule{y, apply})
+// Map calls f for every operator so far, in order. What f appends comes before the operator. f may change the
+// operator's inputs.
+func (g *Graph) Map(f func(op *Op)) {
+	ops := g.ops
+	g.ops = nil
+	for _, op := range ops {
+		f(op)
+		g.ops = append(g.ops, op)
 	}
 }
 
-// Backward appends the gradients of everything that loss, a tensor of one element, depends on. seed holds the derivative by
-// the loss itself, usually 1; it is written by the caller like any input.
-func (g *Graph) Backward(loss, seed *Tensor) {
-	if loss.Elements() != seed.Elements() {
-		panic(fmt.Sprintf("tensor: the seed %v of the gradient does not fit %v", seed, loss))
-	}
-	loss.viewed().gradient = seed
-	g.reverse(g.rules)
-	g.rules = nil
-}
-
-// reverse applies the rules whose outputs have a gradient, the last first.
-func (g *Graph) reverse(rules []rule) {
-	for i := len(rules) - 1; i >= 0; i-- {
-		if r := rules[i]; r.output.HasGradient() {
-			r.apply()
-		}
-	}
-}
+// Ops are the operators so far, in the order in which they were appended.
+func (g *Graph) Ops() []*Op { return slices.Clone(g.ops) }

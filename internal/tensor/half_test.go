@@ -53,7 +53,7 @@ func TestPlanOfHalves(t *testing.T) {
 		for _, s := range []*Tensor{x, y} {
 			assert.Equal(t, floats, plan.Buffer(s).Spec().Type)
 		}
-		commands, _ := plan.Commands()
+		commands := plan.Commands().Commands
 		assert.Equal(t, floats == gpu.F16, strings.HasSuffix(commands[0].Program.Name, short.suffix()))
 		require.NoError(t, set.Write(p, []float32{0.1, -0.1, 1000}))
 		require.NoError(t, plan.Write(x, []float32{0, float32(math.Inf(1)), 0.1}))

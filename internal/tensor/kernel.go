@@ -22,10 +22,6 @@ type Kernel struct {
 
 	Copies bool    // the kernel does nothing but write its first argument to its second
 	Fresh  *Kernel // writes the last argument, all of it, from the same params and others where this one adds to it; nil: there is none
-
-	// Absorb tells how the kernel, with these params, takes over the dispatch that alone reads its result, its last argument, as
-	// argument `at`; ok is false where it cannot. nil: never.
-	Absorb func(params any, next *Kernel, nextParams any, at int) (_ Absorbed, ok bool)
 }
 
 // Variant is one way to compute a Kernel.

@@ -21,39 +21,17 @@ func (n *node) touched() []*storage {
 	return roots
 }
 
-// live keeps the nodes whose results reach a variable or a kept tensor.
-func live(nodes []node) []node {
-	needed := map[*storage]bool{}
-	keep := make([]bool, len(nodes))
-	count := 0
-	for i := len(nodes) - 1; i >= 0; i-- {
-		n := &nodes[i]
-		if n.kernel == nil {
-			keep[i] = needed[n.clear.root()] || n.clear.kept || n.clear.variable != nil
-			delete(needed, n.clear) // what was there before is overwritten
-		} else {
-			for j, a := range n.arguments {
-				if n.kernel.Arguments[j] == gpu.ReadWrite && (needed[a.root()] || a.kept || a.variable != nil) {
-					keep[i] = true
-				}
-			}
-			if keep[i] {
-				for _, a := range n.touched() {
-					needed[a] = true
-				}
-			}
-		}
-		if keep[i] {
-			count++
+// writes says whether a node changes a storage.
+func (n *node) writes(s *storage) bool {
+	if n.kernel == nil {
+		return n.clear.root() == s.root()
+	}
+	for j, a := range n.arguments {
+		if a.root() == s.root() && n.kernel.Arguments[j] == gpu.ReadWrite {
+			return true
 		}
 	}
-	out := make([]node, 0, count)
-	for i, n := range nodes {
-		if keep[i] {
-			out = append(out, n)
-		}
-	}
-	return out
+	return false
 }
 
 type slot struct {

@@ -8,54 +8,85 @@ import (
 	"mrprism/internal/gpu"
 )
 
-// Plan is a graph compiled for a device: memory and a recorded command list, ready to be replayed.
+// Plan is a graph compiled for a device: memory and recorded command lists, ready to be replayed.
 type Plan struct {
-	device     gpu.Device
-	set        *Set
-	floats     gpu.ElementType // of the graph
-	buffers    map[*storage]gpu.Buffer
-	owned      []gpu.Buffer
-	constants  gpu.Recording // what depends on parameters alone; nil: nothing does
-	folded     int           // the set's version when it ran
-	recording  gpu.Recording
-	nodes      []node // of recording
-	trains     bool   // writes learned variables
-	dispatches int
-	bytes      int64
+	device  gpu.Device
+	set     *Set
+	floats  gpu.ElementType // of the graph
+	buffers map[*storage]gpu.Buffer
+	owned   []gpu.Buffer
+	parts   [each + 1]part
+	folded  int  // the set's version when the constants were computed
+	trains  bool // writes learned variables
+	bytes   int64
 }
 
-// Compile drops nodes whose results nobody reads, lets kernels absorb what follows them and compute in place what is copied, sets apart what
-// depends on parameters alone, lets storages whose lives do not overlap share memory, compiles pipelines and records the commands. Results
-// are what was kept and what is written to variables.
-func Compile(ctx context.Context, device gpu.Device, set *Set, g *Graph) (*Plan, error) {
+// part is what a plan runs equally often.
+type part struct {
+	nodes      []node
+	recording  gpu.Recording // nil: there is nothing to run
+	dispatches int
+}
+
+// Compile makes a plan of a graph. It drops operators whose results nobody reads, applies the rewrites phase
+// by phase, turns operators into dispatches, lets copies to variables be computed there, parts what depends
+// on parameters alone and on early inputs alone from the rest, lets storages whose lives do not overlap
+// share memory, compiles pipelines and records the commands. The graph can be compiled again.
+func Compile(ctx context.Context, device gpu.Device, set *Set, g *Graph, phases ...[]Rewrite) (*Plan, error) {
 	if err := set.Allocate(ctx, device); err != nil {
 		return nil, err
 	}
-	once, each, held := fold(elide(fresh(fuse(live(g.nodes), device.Info()))))
-	p := &Plan{device: device, set: set, floats: g.floats, buffers: map[*storage]gpu.Buffer{}, trains: writeLearned(each), folded: -1, nodes: each}
-	if err := p.allocate(ctx, slices.Concat(once, each), held); err != nil {
-		p.Release()
-		return nil, err
-	}
-	constants, programs := p.commands(once, nil)
-	commands, programs := p.commands(each, programs)
-	for _, c := range commands {
-		if c.Program != nil {
-			p.dispatches++
+	parts, held := fold(elide(fresh(g.lower(g.rewritten(device.Info(), phases)))))
+	p := &Plan{device: device, set: set, floats: g.floats, buffers: map[*storage]gpu.Buffer{}, trains: writeLearned(parts[each]), folded: -1}
+	err := p.allocate(ctx, slices.Concat(parts[:]...), held)
+	var programs []*gpu.Program
+	var commands [each + 1][]gpu.Command
+	for at, nodes := range parts {
+		if err == nil {
+			p.parts[at].nodes = nodes
+			commands[at], programs = p.commands(nodes, programs)
 		}
 	}
-	err := device.Prepare(ctx, programs)
-	if err == nil && len(constants) > 0 {
-		p.constants, err = device.Record(constants)
-	}
 	if err == nil {
-		p.recording, err = device.Record(commands)
+		err = device.Prepare(ctx, programs)
+	}
+	for at := range p.parts {
+		for _, c := range commands[at] {
+			if c.Program != nil {
+				p.parts[at].dispatches++
+			}
+		}
+		if err == nil && len(commands[at]) > 0 {
+			p.parts[at].recording, err = device.Record(commands[at])
+		}
 	}
 	if err != nil {
 		p.Release()
 		return nil, err
 	}
 	return p, nil
+}
+
+// rewritten are copies of the operators that matter, after the rewrites.
+func (g *Graph) rewritten(info gpu.Info, phases [][]Rewrite) []*Op {
+	var ops []*Op
+	copies := map[*Op]*Op{}
+	for _, op := range live(g.ops) {
+		c := *op
+		c.Inputs, c.Outputs = slices.Clone(op.Inputs), slices.Clone(op.Outputs)
+		if c.first != nil && copies[c.first] != nil {
+			c.first = copies[c.first]
+		}
+		copies[op] = &c
+		ops = append(ops, &c)
+	}
+	for _, rules := range phases {
+		if !g.trains {
+			ops = staged(ops)
+		}
+		ops = g.rewrite(info, ops, rules)
+	}
+	return ops
 }
 
 // commands are the nodes with their buffers; programs grows by those that are new.
@@ -136,12 +167,21 @@ func (p *Plan) buffer(s *storage) gpu.Buffer {
 	return p.buffers[s]
 }
 
-// Run replays the commands, after those that depend on parameters alone where one has been written since. Results are there when Read
+// Run replays the commands that depend on more than parameters and early inputs. Results are there when Read
 // returns.
-func (p *Plan) Run(ctx context.Context) error {
-	recordings := []gpu.Recording{p.recording}
-	if p.constants != nil && p.folded != p.set.version {
-		recordings = []gpu.Recording{p.constants, p.recording}
+func (p *Plan) Run(ctx context.Context) error { return p.run(ctx, each) }
+
+// RunEarly replays what depends on early inputs and parameters alone: call it after writing early inputs or
+// parameters, before Run.
+func (p *Plan) RunEarly(ctx context.Context) error { return p.run(ctx, early) }
+
+// run replays a part, after what depends on parameters alone where one has been written since.
+func (p *Plan) run(ctx context.Context, at stage) error {
+	var recordings []gpu.Recording
+	for _, part := range []stage{constant, at} {
+		if r := p.parts[part].recording; r != nil && (part != constant || p.folded != p.set.version) {
+			recordings = append(recordings, r)
+		}
 	}
 	if p.trains { // even where it fails half way
 		p.set.version++
@@ -204,18 +244,33 @@ func (p *Plan) Read(ctx context.Context, tensors ...*Tensor) ([][]float32, error
 // Buffer is the memory of a kept tensor or variable, for tests; nil if the plan does not touch it.
 func (p *Plan) Buffer(t *Tensor) gpu.Buffer { return p.buffer(t.storage) }
 
-// Dispatches is the number of dispatches in one run, without those that depend on parameters alone.
-func (p *Plan) Dispatches() int { return p.dispatches }
+// Dispatches is the number of dispatches that Run replays, EarlyDispatches that of RunEarly. What depends on
+// parameters alone counts in neither.
+func (p *Plan) Dispatches() int { return p.parts[each].dispatches }
 
-// Commands lists the commands of one run, without those that depend on parameters alone, and of each the bytes of the tensors that it
-// touches, every one counted once (their buffers may be longer): for who measures them one at a time.
-func (p *Plan) Commands() (commands []gpu.Command, bytes []int64) {
-	commands, _ = p.commands(p.nodes, nil)
-	for i := range p.nodes {
+// EarlyDispatches is the number of dispatches that RunEarly replays.
+func (p *Plan) EarlyDispatches() int { return p.parts[early].dispatches }
+
+// Commands are the commands of a part of a plan, and of each the bytes of the tensors that it touches, every one
+// counted once (their buffers may be longer).
+type Commands struct {
+	Commands []gpu.Command
+	Bytes    []int64
+}
+
+// Commands lists the commands of Run, EarlyCommands those of RunEarly: for programs that time them one by one.
+func (p *Plan) Commands() Commands { return p.list(p.parts[each].nodes) }
+
+// EarlyCommands lists the commands of RunEarly.
+func (p *Plan) EarlyCommands() Commands { return p.list(p.parts[early].nodes) }
+
+func (p *Plan) list(nodes []node) (list Commands) {
+	list.Commands, _ = p.commands(nodes, nil)
+	for i := range nodes {
 		seen, total := map[*storage]bool{}, int64(0)
-		arguments := p.nodes[i].arguments
-		if p.nodes[i].kernel == nil {
-			arguments = []*storage{p.nodes[i].clear}
+		arguments := nodes[i].arguments
+		if nodes[i].kernel == nil {
+			arguments = []*storage{nodes[i].clear}
 		}
 		for _, s := range arguments {
 			if !seen[s] {
@@ -223,22 +278,22 @@ func (p *Plan) Commands() (commands []gpu.Command, bytes []int64) {
 				total += int64(gpu.BufferSpec{Type: s.kind, Elements: s.elements}.Bytes())
 			}
 		}
-		bytes = append(bytes, total)
+		list.Bytes = append(list.Bytes, total)
 	}
-	return commands, bytes
+	return list
 }
 
 // Bytes is the memory that the plan owns, variables not included.
 func (p *Plan) Bytes() int64 { return p.bytes }
 
-// Release returns the plan's memory and recording.
+// Release returns the plan's memory and recordings.
 func (p *Plan) Release() {
-	for _, r := range []gpu.Recording{p.constants, p.recording} {
-		if r != nil {
+	for at := range p.parts {
+		if r := p.parts[at].recording; r != nil {
 			r.Release()
 		}
+		p.parts[at] = part{}
 	}
-	p.constants, p.recording = nil, nil
 	for _, b := range p.owned {
 		b.Release()
 	}

@@ -19,21 +19,22 @@ var times = &Kernel{
 }
 
 func multiply(a, b *Tensor) *Tensor {
-	g := a.Graph()
-	p := &addParams{uint32(a.Elements())}
-	y := g.New("times", a.Shape(), a, b)
-	g.Dispatch(times, p, a, b, y)
-	g.OnBackward(y, func() {
-		for _, pair := range [][2]*Tensor{{a, b}, {b, a}} {
-			if pair[0].NeedsGradient() {
-				d := g.New("d times", a.Shape())
-				g.Dispatch(times, p, y.Gradient(), pair[1], d)
-				g.Dispatch(accumulate, p, d, pair[0].Gradient())
-			}
-		}
-	})
-	return y
+	return a.Graph().Apply(timesKind, &addParams{uint32(a.Elements())}, a.Shape(), a, b)
 }
+
+var timesKind = simple("Times", times, func(op *Op) {
+	a, b := op.Inputs[0], op.Inputs[1]
+	for _, pair := range [][2]*Tensor{{a, b}, {b, a}} {
+		if pair[0].NeedsGradient() {
+			d := op.Graph().New("d times", a.Shape())
+			op.Dispatch(times, op.Attributes, op.Output().Gradient(), pair[1], d)
+			op.Dispatch(accumulate, op.Attributes, d, pair[0].Gradient())
+		}
+	}
+})
+
+// recomputed is a part that is computed again for its gradient.
+func recomputed(g *Graph, build func() *Tensor) *Tensor { return g.Part(true, build) }
 
 // A chain of squares, in parts or not: the same values and gradients, in less memory.
 func TestRecompute(t *testing.T) {
@@ -61,24 +62,28 @@ func TestRecompute(t *testing.T) {
 		return read(t, p, kept), read(t, p, gradient), p.Bytes(), p.Dispatches()
 	}
 	wantY, wantD, bytes, dispatches := run(func(_ *Graph, build func() *Tensor) *Tensor { return build() })
-	y, d, fewer, more := run((*Graph).Recompute)
+	y, d, fewer, more := run(recomputed)
 	require.Equal(t, wantY, y)
 	require.Equal(t, wantD, d)
 	require.Less(t, fewer, bytes)
 	require.Equal(t, dispatches+steps-steps/4, more, "all but what nobody reads again, the results of the parts")
 }
 
+// countKind counts how often it runs, and gives twice the count.
+var countKind = &Kind{Name: "Count", Once: true, Compute: func(op *Op) {
+	op.Dispatch(accumulate, &addParams{1}, op.Inputs[0], op.Outputs[1])
+	op.Dispatch(sum, &addParams{1}, op.Outputs[1], op.Outputs[1], op.Outputs[0])
+}}
+
 func TestOnceIsDoneOnce(t *testing.T) {
 	g, set := NewGraph(), NewSet()
 	count := set.Variable(Statistic, "count", 1)
 	x, one := g.Input("x", 1).Track(), g.Constant("one", []float32{1}, 1)
-	y := g.Recompute(func() *Tensor {
+	y := g.Part(true, func() *Tensor {
 		before := multiply(x, x)
-		counted := g.Once(func() *Tensor {
-			g.Dispatch(accumulate, &addParams{1}, one, g.Variable(count))
-			return add(g.Variable(count), g.Variable(count))
-		})
-		return multiply(multiply(before, before), counted.Detach())
+		counted := g.New("counted", []int{1})
+		g.Append(countKind, nil, []*Tensor{counted, g.Variable(count)}, one)
+		return multiply(multiply(before, before), counted)
 	})
 	g.Backward(y, one)
 	d := x.Gradient().Keep()
@@ -91,62 +96,46 @@ func TestOnceIsDoneOnce(t *testing.T) {
 	require.Equal(t, []float32{2 * 4 * 27}, read(t, p, d), "of 2 x⁴")
 }
 
-// Without its gradient a part is an ordinary one: a kernel absorbs what follows it only where it would if nothing were computed again.
-func TestRecomputedKernelsAbsorbWhatTheyWould(t *testing.T) {
-	run := func(part func(g *Graph, build func() *Tensor) *Tensor, needed bool) int {
+// sumNeedingKind is Sum whose gradient reads the first input again.
+var sumNeedingKind = simple("Sum", sum, func(op *Op) {
+	sumKind.Gradient(op)
+	op.Dispatch(accumulate, op.Attributes, op.Inputs[0], op.Inputs[1].Gradient())
+})
+
+// Operators of a part that is computed again are fused where they would be if nothing were computed again.
+func TestRecomputedOperatorsFuseAsWithout(t *testing.T) {
+	run := func(part func(g *Graph, build func() *Tensor) *Tensor, kind *Kind) (fused int) {
 		g := NewGraph()
 		a, b := g.Input("a", 2).Track(), g.Input("b", 2).Track()
-		y := part(g, func() *Tensor {
-			first := scale(a, 3)
-			g.OnBackward(first, func() { g.Dispatch(accumulate, &addParams{2}, first.Gradient(), a.Gradient()) })
-			out := add(first, b)
-			if needed { // by the gradient alone
-				g.OnBackward(out, func() { g.Dispatch(accumulate, &addParams{2}, first, b.Gradient()) })
-			}
-			return out
-		})
+		y := part(g, func() *Tensor { return g.Apply(kind, &addParams{2}, []int{2}, scale(a, 3), b) })
 		g.Backward(y, g.Constant("seed", []float32{1, 1}, 2))
 		y.Keep()
 		a.Gradient().Keep()
 		b.Gradient().Keep()
-		absorbed := 0
-		for _, n := range fuse(live(g.nodes), gpu.Info{}) {
-			if p, ok := n.params.(*scaleParams); ok && p.Plus == 1 {
-				absorbed++
+		rule := scaleAndSum[0]
+		for _, op := range g.rewritten(gpu.Info{}, [][]Rewrite{{{Name: rule.Name, Apply: func(r *Rewriter, op *Op) bool {
+			if op.Kind == kind {
+				op.Kind = sumKind
+			}
+			return rule.Apply(r, op)
+		}}}}) {
+			if p, ok := op.Attributes.(*scaleParams); ok && p.Plus == 1 {
+				fused++
 			}
 		}
-		return absorbed
+		return fused
 	}
 	plain := func(_ *Graph, build func() *Tensor) *Tensor { return build() }
-	require.Equal(t, 1, run(plain, false))
-	require.Equal(t, 1, run((*Graph).Recompute, false), "the gradient of a sum reads nothing: it is not computed again")
-	require.Zero(t, run(plain, true))
-	require.Zero(t, run((*Graph).Recompute, true))
+	require.Equal(t, 1, run(plain, sumKind))
+	require.Equal(t, 1, run(recomputed, sumKind), "the gradient of a sum reads nothing: the sum is not computed again")
+	require.Zero(t, run(plain, sumNeedingKind))
+	require.Zero(t, run(recomputed, sumNeedingKind))
 }
 
-func TestRecomputeRefuses(t *testing.T) {
+func TestAPartHasNoParts(t *testing.T) {
 	g := NewGraph()
 	x := g.Input("x", 1).Track()
 	require.Panics(t, func() {
-		g.Recompute(func() *Tensor { return g.Recompute(func() *Tensor { return multiply(x, x) }) })
-	}, "within itself")
-	for name, build := range map[string]func(calls int, x *Tensor) *Tensor{
-		"an input": func(_ int, x *Tensor) *Tensor { return multiply(x, x.Graph().Input("inner", 1)) },
-		"more":     func(calls int, x *Tensor) *Tensor { return chain(x, calls) },
-		"less":     func(calls int, x *Tensor) *Tensor { return chain(x, 4-calls) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			g, calls := NewGraph(), 0
-			x := g.Input("x", 1).Track()
-			y := g.Recompute(func() *Tensor { calls++; return build(calls, x) })
-			require.Panics(t, func() { g.Backward(y, g.Constant("seed", []float32{1}, 1)) })
-		})
-	}
-}
-
-func chain(x *Tensor, n int) *Tensor {
-	for range n {
-		x = multiply(x, x)
-	}
-	return x
+		g.Part(true, func() *Tensor { return g.Part(true, func() *Tensor { return multiply(x, x) }) })
+	})
 }

@@ -36,19 +36,23 @@ var accumulate = &Kernel{
 }
 
 func add(a, b *Tensor) *Tensor {
-	g := a.Graph()
-	p := &addParams{uint32(a.Elements())}
-	y := g.New("sum", a.Shape(), a, b)
-	g.Dispatch(sum, p, a, b, y)
-	g.OnBackward(y, func() {
-		for _, x := range []*Tensor{a, b} {
-			if x.NeedsGradient() {
-				g.Dispatch(accumulate, p, y.Gradient(), x.Gradient())
-			}
-		}
-	})
-	return y
+	return a.Graph().Apply(sumKind, &addParams{uint32(a.Elements())}, a.Shape(), a, b)
 }
+
+// simple is the kind of an operator that one kernel computes.
+func simple(name string, k *Kernel, gradient func(op *Op)) *Kind {
+	return &Kind{Name: name, Gradient: gradient, Compute: func(op *Op) {
+		op.Dispatch(k, op.Attributes, slices.Concat(op.Inputs, op.Outputs)...)
+	}}
+}
+
+var sumKind = simple("Sum", sum, func(op *Op) {
+	for _, x := range op.Inputs {
+		if x.NeedsGradient() {
+			op.Dispatch(accumulate, op.Attributes, op.Output().Gradient(), x.Gradient())
+		}
+	}
+})
 
 func compile(t *testing.T, set *Set, g *Graph) *Plan {
 	t.Helper()
@@ -116,7 +120,7 @@ func TestSharedMemoryNeverHoldsTwoLivingTensors(t *testing.T) {
 			tensors = append(tensors, add(a, a))
 		}
 		tensors[len(tensors)-1].Keep()
-		nodes := live(g.nodes)
+		nodes := g.lower(live(g.ops))
 		slots := assign(nodes, nil)
 		first, last := map[*storage]int{}, map[*storage]int{}
 		for i := range nodes {
@@ -197,7 +201,8 @@ func TestCommandsCountEveryTensorOnce(t *testing.T) {
 	g.Dispatch(accumulate, &addParams{3}, g.Input("seed", 3), d)
 	d.Keep()
 	add(x, x).Keep()
-	commands, bytes := compile(t, NewSet(), g).Commands()
+	list := compile(t, NewSet(), g).Commands()
+	commands, bytes := list.Commands, list.Bytes
 	require.Len(t, commands, 3)
 	require.Nil(t, commands[0].Program)
 	require.Equal(t, "accumulate", commands[1].Program.Name)

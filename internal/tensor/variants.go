@@ -61,8 +61,8 @@ func (k *Kernel) candidates(info gpu.Info, params any) []*Variant {
 	return append([]*Variant{chosen}, slices.Delete(candidates, preferred, preferred+1)...)
 }
 
-// preferred says whether one of the variants is likely worth while on a device.
-func (k *Kernel) preferred(info gpu.Info, params any) bool {
+// Preferred says whether one of the variants is likely worth while on a device.
+func (k *Kernel) Preferred(info gpu.Info, params any) bool {
 	return slices.ContainsFunc(k.Variants, func(v Variant) bool {
 		return (v.Runs == nil || v.Runs(info, params)) && (v.Prefers == nil || v.Prefers(info, params))
 	})

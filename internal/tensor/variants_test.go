@@ -52,7 +52,7 @@ func TestDevicesMayChoose(t *testing.T) {
 	require.NoError(t, err)
 	defer plan.Release()
 	require.Equal(t, [][]string{{"choosy", "choosy/gpu", "choosy/even"}, {"choosy", "choosy/gpu"}}, d.offered)
-	commands, _ := plan.Commands()
+	commands := plan.Commands().Commands
 	require.Equal(t, "choosy/even", commands[0].Program.Name)
 	require.Equal(t, "choosy/gpu", commands[1].Program.Name)
 	require.Equal(t, [3]int{3, 1, 1}, commands[1].Groups)

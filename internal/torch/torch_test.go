@@ -11,6 +11,7 @@ import (
 	"mrprism/internal/gpu/reference"
 	"mrprism/internal/nn"
 	"mrprism/internal/tensor"
+	"mrprism/shaders"
 	"mrprism/model"
 	"mrprism/weights"
 
@@ -77,7 +78,7 @@ func encode(t *testing.T, taken *weights.File, x []float32, side int) (e0, e4 []
 	f := n.Encoder(in)
 	f.E[0].Keep()
 	f.E[4].Keep()
-	plan, err := tensor.Compile(t.Context(), d, set, g)
+	plan, err := shaders.Compile(t.Context(), d, set, g)
 	require.NoError(t, err)
 	defer plan.Release()
 	defer set.Release()

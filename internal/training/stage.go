@@ -56,10 +56,10 @@ func (t *Trainer) prepare(ctx context.Context, side int) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.plan, err = tensor.Compile(ctx, t.device, t.set, p.step.Graph)
+	p.plan, err = shaders.Compile(ctx, t.device, t.set, p.step.Graph)
 	p.updating = p.plan
 	if err == nil && p.update.Graph != p.step.Graph {
-		if p.updating, err = tensor.Compile(ctx, t.device, t.set, p.update.Graph); err != nil {
+		if p.updating, err = shaders.Compile(ctx, t.device, t.set, p.update.Graph); err != nil {
 			p.plan.Release()
 		}
 	}

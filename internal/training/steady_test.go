@@ -91,7 +91,7 @@ func TestStepsMakeNothingThatStays(t *testing.T) {
 		}
 		require.Equal(t, made, d.made, "allocations, programs and recordings on the device")
 		require.Less(t, stays, int64(staysAltogether))
-		commands, _ := p.plan.Commands()
+		commands := p.plan.Commands().Commands
 		n, inputs := float64(len(commands)), float64(4*(p.step.X.Elements()+p.step.Z.Elements()))
 		t.Logf("%.0f objects and %.0f bytes a step of %.0f commands and %.0f bytes of images and labels; %d bytes stay", objects, bytes, n, inputs, stays)
 		if d.Info().InGo() {

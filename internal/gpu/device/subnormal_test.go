@@ -30,7 +30,7 @@ func TestSubnormalsAreZeroOnLlvmpipe(t *testing.T) {
 			g := tensor.NewGraph()
 			x := g.Input("x", 3)
 			y := shaders.Scale(x, 1e-10).Keep()
-			plan, err := tensor.Compile(ctx, d, tensor.NewSet(), g)
+			plan, err := shaders.Compile(ctx, d, tensor.NewSet(), g)
 			require.NoError(t, err)
 			defer plan.Release()
 			values, factor := []float32{1, 1e-30, 1e-20}, float32(1e-10)

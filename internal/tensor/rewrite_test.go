@@ -14,7 +14,7 @@ type scaleParams struct {
 	Factor  float32
 }
 
-// scaled is y = factor a, or factor a + b once it has absorbed a sum.
+// scaled is y = factor a, or factor a + b.
 var scaled = &Kernel{
 	Name: "scaled", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite},
 	Body: Body(func(p *scaleParams, a []gpu.Array) {
@@ -26,23 +26,45 @@ var scaled = &Kernel{
 		}
 	}),
 	Variants: []Variant{{Source: "const SIZE: u32 = 64u;", Groups: func(p any) [3]int { return Linear(int(p.(*scaleParams).N), 64) }}},
-	Absorb: func(params any, next *Kernel, _ any, at int) (Absorbed, bool) {
-		p := *params.(*scaleParams)
-		if next != sum || p.Plus == 1 {
-			return Absorbed{}, false
-		}
-		p.Plus = 1
-		return Absorbed{Params: &p, From: map[int]int{1: 1 - at, 2: 2}}, true
-	},
 }
+
+var scaleKind = simple("Scale", scaled, func(op *Op) {
+	op.Dispatch(accumulate, &addParams{uint32(op.Output().Elements())}, op.Output().Gradient(), op.Inputs[0].Gradient())
+})
 
 func scale(a *Tensor, factor float32) *Tensor {
-	y := a.Graph().New("scaled", a.Shape(), a)
-	a.Graph().Dispatch(scaled, &scaleParams{N: uint32(a.Elements()), Factor: factor}, a, a, y)
-	return y
+	return a.Graph().Apply(scaleKind, &scaleParams{N: uint32(a.Elements()), Factor: factor}, a.Shape(), a, a)
 }
 
-func TestAKernelAbsorbsWhatFollows(t *testing.T) {
+// scaleAndSum: Scale + Sum → Scale.
+var scaleAndSum = []Rewrite{{Name: "Scale + Sum → Scale", Apply: func(r *Rewriter, op *Op) bool {
+	if op.Kind != sumKind {
+		return false
+	}
+	for at := range op.Inputs {
+		first := r.Sole(op, at)
+		if first == nil || first.Kind != scaleKind || first.Attributes.(*scaleParams).Plus == 1 {
+			continue
+		}
+		p := *first.Attributes.(*scaleParams)
+		p.Plus = 1
+		if r.Fuse(first, op, scaleKind, &p, first.Inputs[0], op.Inputs[1-at]) {
+			return true
+		}
+	}
+	return false
+}}}
+
+// compileWith is compile with rewrites.
+func compileWith(t *testing.T, set *Set, g *Graph, rules ...Rewrite) *Plan {
+	t.Helper()
+	p, err := Compile(t.Context(), reference.Open(), set, g, rules)
+	require.NoError(t, err)
+	t.Cleanup(p.Release)
+	return p
+}
+
+func TestOperatorsFuse(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		build      func(a, b *Tensor) *Tensor
@@ -62,7 +84,7 @@ func TestAKernelAbsorbsWhatFollows(t *testing.T) {
 			g := NewGraph()
 			a, b := g.Input("a", 2), g.Input("b", 2)
 			y := c.build(a, b).Keep()
-			p := compile(t, NewSet(), g)
+			p := compileWith(t, NewSet(), g, scaleAndSum...)
 			require.Equal(t, c.dispatches, p.Dispatches())
 			require.NoError(t, p.Write(a, []float32{1, 2}))
 			require.NoError(t, p.Write(b, []float32{10, 20}))
@@ -72,14 +94,14 @@ func TestAKernelAbsorbsWhatFollows(t *testing.T) {
 	}
 }
 
-// What a kernel reads may change before the dispatch that it would absorb; then it stays where it is.
-func TestAbsorbingDoesNotPassAWrite(t *testing.T) {
+// What an operator reads may change before the operator that it would be fused with; then both stay.
+func TestFusionDoesNotPassAWrite(t *testing.T) {
 	g, set := NewGraph(), NewSet()
 	x, v := g.Input("x", 2), g.Variable(set.Variable(Shared, "v", 2))
 	y := scale(v, 3)
 	g.Dispatch(accumulate, &addParams{2}, x, v)
 	z := add(y, x).Keep()
-	p := compile(t, set, g)
+	p := compileWith(t, set, g, scaleAndSum...)
 	require.Equal(t, 3, p.Dispatches())
 	require.NoError(t, set.Write(set.Lookup("v"), []float32{1, 2}))
 	require.NoError(t, p.Write(x, []float32{10, 20}))
@@ -127,4 +149,50 @@ func TestWhatDependsOnParametersAloneRunsOnce(t *testing.T) {
 	require.NoError(t, set.Write(shared, []float32{0, 0}))
 	run(1106, 2208)
 	require.Equal(t, version, p.folded, "a shared variable has no part in it")
+}
+
+// What depends on early inputs alone runs in RunEarly; Run computes the rest, as often as it is called. An operator
+// of one stage is not fused with one of another.
+func TestEarly(t *testing.T) {
+	g, set := NewGraph(), NewSet()
+	image, step := g.Input("image", 2).Early(), g.Input("step", 2)
+	features := scale(image, 3)
+	y := add(features, step).Keep()
+	p := compileWith(t, set, g, scaleAndSum...)
+	require.Equal(t, 1, p.EarlyDispatches())
+	require.Equal(t, 1, p.Dispatches())
+	require.NoError(t, p.Write(image, []float32{1, 2}))
+	require.NoError(t, p.RunEarly(t.Context()))
+	require.NoError(t, p.Write(image, []float32{7, 7})) // too late
+	for _, by := range []float32{10, 20} {
+		require.NoError(t, p.Write(step, []float32{by, by}))
+		require.NoError(t, p.Run(t.Context()))
+		require.Equal(t, []float32{3 + by, 6 + by}, read(t, p, y))
+	}
+}
+
+// Replace takes a pattern apart; Earlier and Substitute make equal operators one.
+func TestRewritesReplace(t *testing.T) {
+	double := Rewrite{Name: "Scale by 2 → Sum", Apply: func(r *Rewriter, op *Op) bool {
+		if op.Kind != scaleKind || op.Attributes.(*scaleParams).Factor != 2 {
+			return false
+		}
+		r.Replace(op, func() []*Tensor { return []*Tensor{add(op.Inputs[0], op.Inputs[0])} })
+		return true
+	}}
+	same := Rewrite{Name: "again → before", Apply: func(r *Rewriter, op *Op) bool {
+		earlier := r.Earlier(op)
+		if earlier != nil {
+			r.Substitute(op, earlier)
+		}
+		return earlier != nil
+	}}
+	g := NewGraph()
+	x := g.Input("x", 2)
+	y := add(scale(x, 2), add(scale(x, 2), scale(x, 5))).Keep()
+	p := compileWith(t, NewSet(), g, double, same)
+	require.Equal(t, 4, p.Dispatches(), "one of two doublings, a scale and two sums")
+	require.NoError(t, p.Write(x, []float32{1, 2}))
+	require.NoError(t, p.Run(t.Context()))
+	require.Equal(t, []float32{9, 18}, read(t, p, y))
 }

@@ -1,0 +1,110 @@
+package tensor
+
+import "fmt"
+
+// Part builds a part of the graph with build. Operators inside take nothing over from outside, nor the
+// reverse. With recompute, Backward computes the part again just before its gradient, from the same
+// inputs by the same kernels, and keeps nothing but its result until then (torch.utils.checkpoint does
+// the same). Recompute changes no bit of any result. A part has no parts.
+func (g *Graph) Part(recompute bool, build func() *Tensor) *Tensor {
+	if g.part != 0 {
+		panic("tensor: a part within a part")
+	}
+	g.parts++
+	g.part = g.parts
+	if recompute {
+		g.again[g.part] = true
+	}
+	defer func() { g.part = 0 }()
+	return build()
+}
+
+// Backward appends the gradients of everything that loss, a tensor of one element, depends on. seed holds
+// the derivative by the loss itself, usually 1; the caller writes it like any input.
+func (g *Graph) Backward(loss, seed *Tensor) {
+	if loss.Elements() != seed.Elements() {
+		panic(fmt.Sprintf("tensor: the seed %v of the gradient does not fit %v", seed, loss))
+	}
+	loss.viewed().gradient = seed
+	g.trains = true
+	ops := g.ops
+	copies := map[*Op]*Op{}
+	for i := len(ops) - 1; i >= 0; i-- {
+		op := ops[i]
+		if op.Kind == nil || op.Kind.Gradient == nil || !op.reached() {
+			continue
+		}
+		if g.again[op.part] && copies[op] == nil {
+			g.copyPart(ops, op.part, copies)
+		}
+		g.layer = op.Layer
+		if again := copies[op]; again != nil {
+			op = again
+		}
+		op.Kind.Gradient(op)
+	}
+	g.layer = ""
+}
+
+// reached says whether a gradient has come to one of the outputs.
+func (op *Op) reached() bool {
+	for _, y := range op.Outputs {
+		if y.needs && y.HasGradient() {
+			return true
+		}
+	}
+	return false
+}
+
+// copyPart appends copies of a part's operators with outputs of their own, which share the gradients of the
+// originals. The outputs of operators that run once are not copied.
+func (g *Graph) copyPart(ops []*Op, part int, copies map[*Op]*Op) {
+	made := map[*storage]*storage{}
+	again := func(t *Tensor) *Tensor {
+		if t == nil || made[t.storage] == nil {
+			return t
+		}
+		return &Tensor{graph: g, shape: t.shape, storage: made[t.storage], needs: t.needs, base: t}
+	}
+	for _, op := range ops {
+		if op.part != part {
+			continue
+		}
+		if op.Kind == nil || op.Kind.Once {
+			copies[op] = op
+			continue
+		}
+		twin := &Op{Kind: op.Kind, Attributes: op.Attributes, first: op}
+		for _, y := range op.Outputs {
+			g.storages++
+			s := *y.storage
+			s.id, s.kept, s.twin = g.storages, false, y.storage
+			made[y.storage] = &s
+		}
+		for _, x := range op.Inputs {
+			twin.Inputs = append(twin.Inputs, again(x))
+		}
+		for _, y := range op.Outputs {
+			twin.Outputs = append(twin.Outputs, again(y))
+		}
+		g.layer = op.Layer
+		g.append(twin)
+		copies[op] = twin
+	}
+}
+
+// viewed is the tensor whose gradient this one shares.
+func (t *Tensor) viewed() *Tensor {
+	for t.base != nil {
+		t = t.base
+	}
+	return t
+}
+
+// original is the storage in whose place this one was made again.
+func (s *storage) original() *storage {
+	if s.twin != nil {
+		return s.twin
+	}
+	return s
+}

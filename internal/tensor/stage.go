@@ -1,0 +1,135 @@
+package tensor
+
+import "slices"
+
+// stage says how often an operator has to run.
+type stage uint8
+
+const (
+	constant stage = iota // again only when a parameter or a statistic has been written
+	early                 // again only when an early input has been written
+	each                  // in every run
+)
+
+// Early marks an input that stays while a plan runs many times, such as the image. RunEarly computes what
+// depends on early inputs, parameters and constants alone; Run computes the rest.
+func (t *Tensor) Early() *Tensor {
+	t.storage.early = true
+	return t
+}
+
+// staged gives operators their stages and orders them by stage, so that rules see what belongs together.
+func staged(ops []*Op) []*Op {
+	written := map[*storage]bool{}
+	for _, op := range ops {
+		for _, y := range op.Outputs {
+			if y.storage.variable != nil {
+				written[y.storage.root()] = true
+			}
+		}
+	}
+	stages := map[*storage]stage{}
+	of := func(s *storage) stage {
+		if at, made := stages[s]; made {
+			return at
+		}
+		return s.stage(written)
+	}
+	for _, op := range ops {
+		op.stage = constant
+		for _, x := range op.Inputs {
+			if x != nil {
+				op.stage = max(op.stage, of(x.storage))
+			}
+		}
+		for _, y := range op.Outputs {
+			if op.node != nil || y.storage.variable != nil {
+				op.stage = each
+			}
+		}
+		for _, y := range op.Outputs {
+			stages[y.storage] = max(stages[y.storage], op.stage)
+		}
+	}
+	slices.SortStableFunc(ops, func(a, b *Op) int { return int(a.stage) - int(b.stage) })
+	return ops
+}
+
+// stage is how often what no operator makes changes.
+func (s *storage) stage(written map[*storage]bool) stage {
+	switch {
+	case s.constant != nil:
+		return constant
+	case s.variable != nil:
+		if s.variable.Role.learned() && !written[s.root()] {
+			return constant
+		}
+		return each
+	case s.early:
+		return early
+	case s.input:
+		return each
+	}
+	return constant
+}
+
+// fold parts nodes by how often they have to run. What later stages read of earlier ones is held.
+func fold(nodes []node) (parts [each + 1][]node, held map[*storage]bool) {
+	stages := map[*storage]stage{}
+	for i := range nodes {
+		for _, s := range nodes[i].touched() {
+			switch {
+			case s.variable != nil && (nodes[i].writes(s) || !s.variable.Role.learned()):
+				stages[s] = each
+			case s.variable == nil && s.constant == nil && s.early:
+				stages[s] = max(stages[s], early)
+			case s.variable == nil && s.constant == nil && s.input:
+				stages[s] = each
+			}
+		}
+	}
+	of := func(n *node) (at stage) {
+		for _, s := range n.touched() {
+			at = max(at, stages[s])
+		}
+		return at
+	}
+	for again := true; again; { // a storage may be read before the node that makes it change
+		again = false
+		for i := range nodes {
+			at := of(&nodes[i])
+			for _, s := range nodes[i].touched() {
+				if nodes[i].writes(s) && stages[s] < at {
+					stages[s], again = at, true
+				}
+			}
+		}
+	}
+	made := map[*storage]stage{}
+	held = map[*storage]bool{}
+	for _, n := range nodes {
+		at := of(&n)
+		parts[at] = append(parts[at], n)
+		for _, s := range n.touched() {
+			if before, ok := made[s]; ok && before < at {
+				held[s] = true
+			}
+			if n.writes(s) {
+				made[s] = at
+			}
+		}
+	}
+	return parts, held
+}
+
+// writeLearned says whether the nodes write a learned variable, from which other plans' constants may have been made.
+func writeLearned(nodes []node) bool {
+	for i := range nodes {
+		for _, s := range nodes[i].touched() {
+			if s.variable != nil && s.variable.Role.learned() && nodes[i].writes(s) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,60 @@
+package shaders
+
+import (
+	"slices"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/tensor"
+)
+
+// Products of matrices and what else the network computes between its inputs and its logits may store halves:
+// halvesBegin are the kinds whose inputs are rounded to halves, halvesGoOn those that store halves where their first
+// input does. Every other operator is given F32.
+var (
+	halvesBegin = []*tensor.Kind{conv2dKind, linearKind, convTransposeKind, depthwiseKind, groupedLinearKind, attentionKind}
+	halvesGoOn  = []*tensor.Kind{
+		reluKind, geluKind, addKind, addBroadcastKind, scaleKind, batchStatisticsKind, batchNormKind, layerNormKind, maxPoolKind,
+		averagePoolKind, resizeKind, concatKind, sliceKind, splitKind,
+	}
+)
+
+// StoreHalves makes a graph that is to be trained store the maps between its inputs and its logits, and their
+// gradients, as F16 (Micikevicius et al. 2018). Parameters with their gradients, statistics and losses stay F32. Call it
+// before Backward.
+func StoreHalves(g *tensor.Graph) {
+	depends := map[any]bool{} // storages that depend on an input
+	halves, wides := map[any]*Tensor{}, map[any]*Tensor{}
+	g.Map(func(op *Op) {
+		if op.Kind == nil {
+			return
+		}
+		changing := slices.ContainsFunc(op.Inputs, func(x *Tensor) bool {
+			return x != nil && !x.Constant() && (x.Input() || depends[x.Storage()])
+		})
+		short := slices.Contains(halvesBegin, op.Kind) && changing || slices.Contains(halvesGoOn, op.Kind) && op.Inputs[0].Type() == gpu.F16
+		for i, x := range op.Inputs {
+			statistics := op.Kind == batchNormKind && i == 1
+			switch {
+			case x == nil || !x.Type().IsFloat() || statistics:
+			case short && x.Type() == gpu.F32:
+				op.Inputs[i] = converted(halves, x, Halve)
+			case !short && x.Type() == gpu.F16:
+				op.Inputs[i] = converted(wides, x, Widen)
+			}
+		}
+		for i, y := range op.Outputs {
+			depends[y.Storage()] = changing
+			if short && op.Kind != batchStatisticsKind && (i == 0 || op.Kind == splitKind) {
+				y.Store(gpu.F16)
+			}
+		}
+	})
+}
+
+// converted is what convert makes of x, once.
+func converted(made map[any]*Tensor, x *Tensor, convert func(x *Tensor) *Tensor) *Tensor {
+	if made[x.Storage()] == nil {
+		made[x.Storage()] = convert(x)
+	}
+	return made[x.Storage()].Reshape(x.Shape()...)
+}

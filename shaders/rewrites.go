@@ -1,0 +1,635 @@
+package shaders
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"mrprism/internal/gpu"
+	"mrprism/internal/tensor"
+)
+
+// The rewrites of the network, in the order in which they are applied. A rewrite replaces operators by others that
+// compute the same, up to rounding. The operators in the middle of a line are what a reader of the model sees; those
+// behind the arrow are what a device computes.
+
+// algebra holds with gradients and without them.
+var algebra = []tensor.Rewrite{
+	{Name: "an operator again → the one before", Apply: sameAgain},
+	{Name: "BatchNorm + ReLU → BatchNorm with ReLU", Apply: normReLU},
+	{Name: "AveragePool(x + table) → AveragePool(x) + AveragePool(table)", Apply: poolOfSum},
+	{Name: "Linear(x + table) → Linear(x) + Linear(table)", Apply: linearOfSum},
+	{Name: "Conv2D(Concat(a, b)) → Conv2D(a) + Conv2D(b)", Apply: convolutionOfConcat},
+	{Name: "Concat(Linear(x), Linear(x)) → Linear(x), wider", Apply: concatOfLinears},
+}
+
+// products holds without gradients: what depends on parameters alone is computed once.
+var products = []tensor.Rewrite{
+	{Name: "Linear(Linear(x)) → Linear(x) by the product of the weights", Apply: linearOfLinear},
+}
+
+// sideBySide holds without gradients.
+var sideBySide = []tensor.Rewrite{
+	{Name: "Linear(x), Linear(x) + table → Split(Linear(x) + table)", Apply: linearsOfOne},
+}
+
+// fusions let one dispatch compute several operators.
+var fusions = []tensor.Rewrite{
+	{Name: "Conv2D | Linear | ConvTranspose2x2 → Convolution", Apply: convolutionAlone},
+	{Name: "BatchNorm → ScaleShift, at inference", Apply: normAtInference},
+	{Name: "ClampLog + (Add | AddBroadcast) → ClampLogAdd", Apply: clampLogSum},
+	{Name: "GroupedLinear + Sigmoid → GroupedLinear", Apply: groupedSigmoid},
+	{Name: "Conv2DInt8 + Add(what is int8 too) → Conv2DInt8", Apply: int8Sum},
+	{Name: "Conv2DInt8 + Quantize → Conv2DInt8 to int8", Apply: int8ToInt8},
+	{Name: "Convolution + LayerNorm → LinearNorm", Apply: convolutionNorm},
+	{Name: "Convolution + Split → Convolution to two", Apply: convolutionSplit},
+	{Name: "Convolution + (Add | AddBroadcast | ScaleShift | activation) → Convolution", Apply: convolutionEpilogue},
+}
+
+// Int8 says which layers compute in int8 at inference.
+type Int8 struct {
+	Ranges map[string]float32                   // the largest |x| that a layer is given, by the layer's name; layers that are not in it compute in floats
+	Watch  func(layer string, x *tensor.Tensor) // is told what layers are given that could compute in int8; nil: nobody
+}
+
+// phases are all rewrites of a graph without gradients, or of one with gradients.
+func (q Int8) phases(trains bool) [][]tensor.Rewrite {
+	if trains {
+		return [][]tensor.Rewrite{fusions}
+	}
+	return [][]tensor.Rewrite{
+		{{Name: "Attention → AttentionInt8", Apply: q.attention}, {Name: "Scale(Linear(x)) → Linear(x) by scaled parameters", Apply: scaleOfLinear}},
+		algebra, products, sideBySide,
+		{{Name: "Conv2D | Linear | ConvTranspose2x2 → Conv2DInt8", Apply: q.convolution}},
+		fusions,
+	}
+}
+
+// Compile makes a plan of a graph with all rewrites (tensor.Compile).
+func Compile(ctx context.Context, device gpu.Device, set *tensor.Set, g *tensor.Graph) (*tensor.Plan, error) {
+	return Int8{}.Compile(ctx, device, set, g)
+}
+
+// Compile is shaders.Compile with some layers in int8.
+func (q Int8) Compile(ctx context.Context, device gpu.Device, set *tensor.Set, g *tensor.Graph) (*tensor.Plan, error) {
+	return tensor.Compile(ctx, device, set, g, q.phases(g.Trains())...)
+}
+
+// Rewrite applies the rewrites to a graph without compiling it.
+func (q Int8) Rewrite(g *tensor.Graph) {
+	for _, rules := range q.phases(g.Trains()) {
+		g.Rewrite(gpu.Info{}, rules)
+	}
+}
+
+// Simplify applies the rewrites that hold with gradients to a graph: call it before Backward.
+func Simplify(g *tensor.Graph) { g.Rewrite(gpu.Info{}, algebra) }
+
+// maker is the operator of a kind that makes x, or nil.
+func maker(r *tensor.Rewriter, x *Tensor, k *tensor.Kind) *Op {
+	if op := r.Maker(x); op != nil && op.Kind == k {
+		return op
+	}
+	return nil
+}
+
+// sole is the operator of one of the kinds whose result is input i of op, if op alone reads it; otherwise nil.
+func sole(r *tensor.Rewriter, op *Op, i int, kinds ...*tensor.Kind) *Op {
+	if first := r.Sole(op, i); first != nil && slices.Contains(kinds, first.Kind) {
+		return first
+	}
+	return nil
+}
+
+// fixed says whether x depends on parameters and constants alone.
+func fixed(r *tensor.Rewriter, x *Tensor) bool {
+	if x == nil || x.Constant() {
+		return true
+	}
+	if v := x.Variable(); v != nil {
+		return v.Role == tensor.Parameter
+	}
+	op := r.Maker(x)
+	return op != nil && op.Kind != nil && !op.Kind.Once && !slices.ContainsFunc(op.Inputs, func(x *Tensor) bool { return !fixed(r, x) })
+}
+
+func sameAgain(r *tensor.Rewriter, op *Op) bool {
+	earlier := r.Earlier(op)
+	if earlier == nil {
+		return false
+	}
+	r.Substitute(op, earlier)
+	return true
+}
+
+func normReLU(r *tensor.Rewriter, op *Op) bool {
+	if op.Kind != reluKind {
+		return false
+	}
+	norm := sole(r, op, 0, batchNormKind)
+	if norm == nil {
+		return false
+	}
+	p := norm.Attributes.(batchNormParams)
+	p.Relu = 1
+	return r.Fuse(norm, op, batchNormKind, p, norm.Inputs...)
+}
+
+// sumWithTable is the operator that adds a fixed table to what x is, or nil.
+func sumWithTable(r *tensor.Rewriter, x *Tensor) *Op {
+	if sum := maker(r, x, addBroadcastKind); sum != nil && fixed(r, sum.Inputs[1]) && !fixed(r, sum.Inputs[0]) {
+		return sum
+	}
+	return nil
+}
+
+func poolOfSum(r *tensor.Rewriter, op *Op) bool {
+	if op.Kind != averagePoolKind {
+		return false
+	}
+	sum := sumWithTable(r, op.Inputs[0])
+	if sum == nil {
+		return false
+	}
+	w := op.Attributes.(pooling)
+	r.Replace(op, func() []*Tensor {
+		x, table := AveragePool(sum.Inputs[0], w.Height, w.Width, w.Window), AveragePool(sum.Inputs[1], w.Height, w.Width, w.Window)
+		return []*Tensor{AddBroadcast(x, table)}
+	})
+	return true
+}
+
+func linearOfSum(r *tensor.Rewriter, op *Op) bool {
+	if op.Kind != linearKind {
+		return false
+	}
+	sum := sumWithTable(r, op.Inputs[0])
+	if sum == nil {
+		return false
+	}
+	weight, bias := op.Inputs[1], op.Inputs[2]
+	r.Replace(op, func() []*Tensor {
+		return []*Tensor{AddBroadcast(Linear(sum.Inputs[0], weight, bias), Linear(sum.Inputs[1], weight, nil))}
+	})
+	return true
+}
+
+// convolutionOfConcat cuts the weight. What comes from outside the part of op is computed there, once.
+func convolutionOfConcat(r *tensor.Rewriter, op *Op) bool {
+	if op.Kind != conv2dKind && op.Kind != linearKind {
+		return false
+	}
+	concat := maker(r, op.Inputs[0], concatKind)
+	if concat == nil || fixed(r, op.Inputs[0]) {
+		return false
+	}
+	weight, layer := op.Inputs[1], op.Layer
+	share := func(x *Tensor, first int, bias *Tensor) *Tensor {
+		build := func() *Tensor {
+			defer op.Graph().Layered(fmt.Sprintf("%s[%d:]", layer, first))()
+			part := Slice(weight, first, first+x.Dim(-1))
+			if op.Kind == linearKind {
+				return Linear(x, part, bias)
+			}
+			return Conv2D(x, part, bias, op.Attributes.(Window))
+		}
+		if from := r.Maker(x); from != nil && from.Part() != op.Part() {
+			return r.Outside(build)
+		}
+		return build()
+	}
+	a, b := concat.Inputs[0], concat.Inputs[1]
+	r.Replace(op, func() []*Tensor { return []*Tensor{Add(share(a, 0, nil), share(b, a.Dim(-1), op.Inputs[2]))} })
+	return true
+}
+
+// linearMap is x times weight, plus bias and a fixed table, which may be nil.
+type linearMap struct {
+	x, weight, bias, table *Tensor
+	layer                  string
+}
+
+// linearMapOf reads y as a linear map.
+func linearMapOf(r *tensor.Rewriter, y *Tensor) (m linearMap, ok bool) {
+	if sum := sumWithTable(r, y); sum != nil {
+		m.table, y = sum.Inputs[1], sum.Inputs[0]
+	}
+	op := maker(r, y, linearKind)
+	if op == nil || fixed(r, y) {
+		return m, false
+	}
+	m.x, m.weight, m.bias, m.layer = op.Inputs[0], op.Inputs[1], op.Inputs[2], op.Layer
+	return m, true
+}
+
+// apply appends the map.
+func (m linearMap) apply() *Tensor {
+	defer m.x.Graph().Layered(m.layer)()
+	y := Linear(m.x, m.weight, m.bias)
+	if m.table != nil {
+		y = AddBroadcast(y, m.table)
+	}
+	return y
+}
+
+// beside is one map that gives the results of two maps of one x side by side.
+func (m linearMap) beside(n linearMap) linearMap {
+	join := func(ofM, ofN *Tensor) *Tensor {
+		zeros := func(like *Tensor, width int) *Tensor {
+			shape := slices.Clone(like.Shape())
+			shape[len(shape)-1] = width
+			return m.x.Graph().Constant("zeros", make([]float32, like.Elements()/like.Dim(-1)*width), shape...)
+		}
+		switch {
+		case ofM == nil && ofN == nil:
+			return nil
+		case ofM == nil:
+			ofM = zeros(ofN, m.weight.Dim(1))
+		case ofN == nil:
+			ofN = zeros(ofM, n.weight.Dim(1))
+		}
+		return Concat(ofM, ofN)
+	}
+	return linearMap{m.x, Concat(m.weight, n.weight), join(m.bias, n.bias), join(m.table, n.table), m.layer}
+}
+
+func concatOfLinears(r *tensor.Rewriter, op *Op) bool {
+	if op.Kind != concatKind {
+		return false
+	}
+	m, ok := linearMapOf(r, op.Inputs[0])
+	n, both := linearMapOf(r, op.Inputs[1])
+	if !ok || !both || !m.x.Same(n.x) {
+		return false
+	}
+	r.Replace(op, func() []*Tensor { return []*Tensor{m.beside(n).apply()} })
+	return true
+}
+
+// linearOfLinear leaves maps that widen what they are given: their product would be more work.
+func linearOfLinear(r *tensor.Rewriter, op *Op) bool {
+	if op.Kind != linearKind || fixed(r, op.Inputs[0]) {
+		return false
+	}
+	first := maker(r, op.Inputs[0], linearKind)
+	if first == nil || first.Inputs[1].Dim(0) > first.Inputs[1].Dim(1) {
+		return false
+	}
+	weight, bias := op.Inputs[1], op.Inputs[2]
+	r.Replace(op, func() []*Tensor {
+		if b := first.Inputs[2]; b != nil {
+			bias = Linear(b.Reshape(1, weight.Dim(0)), weight, bias).Reshape(weight.Dim(1))
+		}
+		return []*Tensor{Linear(first.Inputs[0], Linear(first.Inputs[1], weight, nil), bias)}
+	})
+	return true
+}
+
+func scaleOfLinear(r *tensor.Rewriter, op *Op) bool {
+	if op.Kind != scaleKind {
+		return false
+	}
+	first := maker(r, op.Inputs[0], linearKind)
+	if first == nil || fixed(r, op.Inputs[0]) {
+		return false
+	}
+	factor := op.Attributes.(*elementwiseParams).Factor
+	r.Replace(op, func() []*Tensor {
+		defer op.Graph().Layered(first.Layer)()
+		bias := first.Inputs[2]
+		if bias != nil {
+			bias = Scale(bias, factor)
+		}
+		return []*Tensor{Linear(first.Inputs[0], Scale(first.Inputs[1], factor), bias)}
+	})
+	return true
+}
+
+// linearsOfOne joins a linear map with a later one of the same x to whose result a table is added, which are the
+// queries of an attention.
+func linearsOfOne(r *tensor.Rewriter, op *Op) bool {
+	if op.Kind != linearKind || fixed(r, op.Inputs[0]) {
+		return false
+	}
+	m := linearMap{op.Inputs[0], op.Inputs[1], op.Inputs[2], nil, op.Layer}
+	for _, reader := range r.Readers(op.Output()) {
+		if reader.Kind == addBroadcastKind || activation(reader.Kind) > 0 {
+			return false
+		}
+	}
+	for _, other := range r.Readers(op.Inputs[0]) {
+		if !op.Precedes(other) || other.Kind != linearKind || !other.Beside(op) || other.Output().Kept() || len(r.Readers(other.Output())) != 1 {
+			continue
+		}
+		sum := r.Readers(other.Output())[0]
+		if sum.Kind != addBroadcastKind || !fixed(r, sum.Inputs[1]) || !sum.Beside(op) || readBy(r, sum.Output(), quantizeKind) {
+			continue
+		}
+		n, ok := linearMapOf(r, sum.Output())
+		if !ok || !n.x.Same(m.x) {
+			continue
+		}
+		r.ReplaceBoth(op, sum, func() []*Tensor {
+			queries, besides := Split(n.beside(m).apply(), n.weight.Dim(1))
+			return []*Tensor{besides, queries}
+		})
+		return true
+	}
+	return false
+}
+
+// readBy says whether an operator of a kind reads x.
+func readBy(r *tensor.Rewriter, x *Tensor, k *tensor.Kind) bool {
+	return slices.ContainsFunc(r.Readers(x), func(op *Op) bool { return op.Kind == k })
+}
+
+// told tells Watch what a layer is given.
+func (q Int8) told(layer string, x *Tensor) {
+	if q.Watch != nil {
+		q.Watch(layer, x)
+	}
+}
+
+// attention makes queries, keys and values int8 where their ranges are known. A step of the keys and one of the
+// values goes into the parameters of the maps that make them.
+func (q Int8) attention(r *tensor.Rewriter, op *Op) bool {
+	if op.Kind != attentionKind || op.Attributes.(*attentionParams).Width%4 != 0 {
+		return false
+	}
+	concat := maker(r, op.Inputs[1], concatKind)
+	if concat == nil {
+		return false
+	}
+	queries, keys, values := op.Inputs[0], concat.Inputs[0], concat.Inputs[1]
+	q.told(op.Layer+".queries", queries)
+	q.told(op.Layer+".keys", keys)
+	q.told(op.Layer+".values", values)
+	ofQ, ofK, ofV := q.Ranges[op.Layer+".queries"]/127, q.Ranges[op.Layer+".keys"]/127, q.Ranges[op.Layer+".values"]/127
+	if !(ofQ > 0 && ofK > 0 && ofV > 0) {
+		return false
+	}
+	r.Replace(op, func() []*Tensor {
+		kv := Concat(Scale(keys, 1/ofK), Scale(values, 1/ofV)).Reshape(op.Inputs[1].Shape()...)
+		return []*Tensor{Quantize(queries, ofQ).Attention(Quantize(kv, 1), ofK, ofV, int(op.Attributes.(*attentionParams).Heads))}
+	})
+	return true
+}
+
+// convolution makes the layers int8 whose ranges are known. Linear maps stay in floats, but for those whose results
+// attention wants in int8, and those of what a convolution rounds anyway: on lavapipe what the others would gain, up
+// to 256 channels, goes into rounding their input. Convolutions of one or two channels stay in floats too: they would
+// leave half of every word empty.
+func (q Int8) convolution(r *tensor.Rewriter, op *Op) bool {
+	linear := op.Kind == linearKind && (projects(r, op) || readBy(r, op.Inputs[0], conv2dKind) || readBy(r, op.Inputs[0], quantizeKind))
+	if op.Kind != conv2dKind && op.Kind != convTransposeKind && !linear || fixed(r, op.Inputs[0]) {
+		return false
+	}
+	x, weight, bias := op.Inputs[0], op.Inputs[1], op.Inputs[2]
+	if len(x.Shape()) != 4 || x.Dim(-1) < 3 || weight.Dim(-1)%4 != 0 {
+		return false
+	}
+	q.told(op.Layer, x)
+	largest, known := q.Ranges[op.Layer]
+	if !known {
+		return false
+	}
+	r.Replace(op, func() []*Tensor {
+		x := inSteps(r, x, largest/127)
+		switch op.Kind {
+		case convTransposeKind:
+			return []*Tensor{x.ConvTranspose2x2(weight, bias)}
+		case linearKind:
+			return []*Tensor{x.Conv2D(weight.Reshape(1, 1, weight.Dim(0), weight.Dim(1)), bias, Square(1, 0))}
+		}
+		return []*Tensor{x.Conv2D(weight, bias, op.Attributes.(Window))}
+	})
+	return true
+}
+
+// inSteps is x in int8: what is there already, whatever its step, or in steps of its own.
+func inSteps(r *tensor.Rewriter, x *Tensor, step float32) Quantized {
+	for _, op := range r.Readers(x) {
+		if op.Kind == quantizeKind {
+			return Quantized{op.Output(), op.Attributes.(quantization).step, x.Dim(-1)}
+		}
+	}
+	return Quantize(x, step)
+}
+
+// projects says whether a linear map makes queries, or keys and values, of an attention: a table of positions is
+// added to its result.
+func projects(r *tensor.Rewriter, op *Op) bool {
+	readers := r.Readers(op.Output())
+	return len(readers) == 1 && readers[0].Kind == addBroadcastKind && fixed(r, readers[0].Inputs[1])
+}
+
+// geometries are those of the operators that are convolutions.
+var geometries = map[*tensor.Kind]func(op *Op) conv2dParams{
+	conv2dKind: conv2dForwardGeometry, linearKind: linearForwardGeometry, convTransposeKind: convTransposeGeometry,
+}
+
+func convolutionAlone(r *tensor.Rewriter, op *Op) bool {
+	geometry := geometries[op.Kind]
+	if geometry == nil {
+		return false
+	}
+	p := geometry(op)
+	return r.Change(op, fusedConvolutionKind, &p, op.Inputs[0], op.Inputs[1], op.Inputs[2], nil, nil)
+}
+
+// normAtInference makes of batch normalisation by running statistics what depends on parameters alone, and the rest.
+func normAtInference(r *tensor.Rewriter, op *Op) bool {
+	if op.Kind != batchNormKind || op.Attributes.(batchNormParams).Training == 1 || r.Trains {
+		return false
+	}
+	p, g, scale := op.Attributes.(batchNormParams), op.Graph(), op.Inputs[2]
+	r.Replace(op, func() []*Tensor {
+		by := g.NewOf(scale.Type(), "batch norm scale and shift", []int{2, int(p.Channels)})
+		g.Append(scaleAndShiftKind, p, []*Tensor{by}, op.Inputs[1:]...)
+		return []*Tensor{g.Apply(scaleShiftKind, p, op.Output().Shape(), op.Inputs[0], by)}
+	})
+	return true
+}
+
+// summands lists the inputs of a sum of two tensors, or of a tensor and a table for one image: of the makers of both
+// the earlier first. Of other operators there are none.
+func summands(r *tensor.Rewriter, op *Op) []int {
+	switch {
+	case op.Kind == addKind:
+		first, second := r.Maker(op.Inputs[0]), r.Maker(op.Inputs[1])
+		if first != nil && second != nil && second.Precedes(first) {
+			return []int{1, 0}
+		}
+		return []int{0, 1}
+	case op.Kind == addBroadcastKind && op.Attributes.(*elementwiseParams).once():
+		return []int{0}
+	}
+	return nil
+}
+
+func clampLogSum(r *tensor.Rewriter, op *Op) bool {
+	for _, at := range summands(r, op) {
+		if first := sole(r, op, at, clampLogKind); first != nil && r.Fuse(first, op, clampLogAddKind, first.Attributes, first.Inputs[0], op.Inputs[1-at]) {
+			return true
+		}
+	}
+	return false
+}
+
+func groupedSigmoid(r *tensor.Rewriter, op *Op) bool {
+	if op.Kind != sigmoidKind {
+		return false
+	}
+	first := sole(r, op, 0, groupedLinearKind)
+	if first == nil {
+		return false
+	}
+	p := *first.Attributes.(*groupedLinearParams)
+	p.Sigmoid = 1
+	return r.Fuse(first, op, groupedLinearKind, &p, first.Inputs...)
+}
+
+// int8Sum adds to a convolution what other convolutions are given in int8 as that, so that nobody needs it in
+// floats.
+func int8Sum(r *tensor.Rewriter, op *Op) bool {
+	if op.Kind != addKind {
+		return false
+	}
+	for _, at := range summands(r, op) {
+		first := sole(r, op, at, conv2dInt8Kind)
+		if first == nil {
+			continue
+		}
+		p := *first.Attributes.(*conv2dInt8Params)
+		for _, rounding := range r.Readers(op.Inputs[1-at]) {
+			if rounding.Kind != quantizeKind || p.Adds != 0 || p.Activation != 0 || p.Int8 == 1 || !rounding.Precedes(op) || !rounding.Beside(op) {
+				continue
+			}
+			p.Adds, p.Int8Residual, p.ResidualFactor = addResidual, 1, rounding.Attributes.(quantization).step
+			inputs := slices.Clone(first.Inputs)
+			inputs = append(inputs, make([]*Tensor, convResult-len(inputs))...)
+			inputs[convResidual] = rounding.Output()
+			return r.Fuse(first, op, conv2dInt8Kind, &p, inputs...)
+		}
+	}
+	return false
+}
+
+func int8ToInt8(r *tensor.Rewriter, op *Op) bool {
+	if op.Kind != quantizeKind {
+		return false
+	}
+	first := sole(r, op, 0, conv2dInt8Kind)
+	if first == nil {
+		return false
+	}
+	p, rounding := *first.Attributes.(*conv2dInt8Params), op.Attributes.(quantization).params
+	if p.Int8 == 1 || p.Activation > activation(reluKind) || rounding.Inputs != p.Outputs {
+		return false
+	}
+	factor := fixedPoint * rounding.Factor
+	p.Int8, p.Factor = 1, factor
+	p.SumFactor *= factor
+	p.ResidualFactor *= factor
+	return r.Fuse(first, op, conv2dInt8Kind, &p, first.Inputs...)
+}
+
+// convolutionNorm is for devices that compute both faster in one dispatch.
+func convolutionNorm(r *tensor.Rewriter, op *Op) bool {
+	if op.Kind != layerNormKind {
+		return false
+	}
+	first := sole(r, op, 0, fusedConvolutionKind)
+	if first == nil {
+		return false
+	}
+	p, norm := first.Attributes.(*conv2dParams), op.Attributes.(*layerNormParams)
+	q, ok := withLayerNorm(p, norm)
+	if !ok || norm.Channels != p.Outputs || !linearNormForward.Preferred(r.Info, q) {
+		return false
+	}
+	return r.Fuse(first, op, linearNormKind, q, slices.Concat(first.Inputs[:convShortcut], op.Inputs[1:])...)
+}
+
+func convolutionSplit(r *tensor.Rewriter, op *Op) bool {
+	if op.Kind != splitKind {
+		return false
+	}
+	first := sole(r, op, 0, fusedConvolutionKind)
+	if first == nil || op.Attributes.(*concatParams).Columns != first.Attributes.(*conv2dParams).Outputs {
+		return false
+	}
+	p := *first.Attributes.(*conv2dParams)
+	p.Chunk = op.Attributes.(*concatParams).Part
+	return r.Fuse(first, op, fusedConvolutionKind, &p, first.Inputs...)
+}
+
+// convolutionEpilogue lets a convolution, in floats or in int8, do what follows it, in the order sum, scale and shift,
+// sum, activation, sum. The first two sums are of one residual. The inference of a network with batch norm and
+// residuals needs few other dispatches.
+func convolutionEpilogue(r *tensor.Rewriter, op *Op) bool {
+	candidates := summands(r, op)
+	if activation(op.Kind) > 0 || op.Kind == scaleShiftKind {
+		candidates = []int{0}
+	}
+	for _, at := range candidates {
+		first := sole(r, op, at, fusedConvolutionKind, conv2dInt8Kind)
+		if first == nil {
+			continue
+		}
+		var attributes any
+		var p *conv2dParams
+		if of, ok := first.Attributes.(*conv2dInt8Params); ok {
+			q := *of
+			attributes, p = &q, &q.conv2dParams
+			if q.Int8 == 1 {
+				continue
+			}
+		} else {
+			q := *first.Attributes.(*conv2dParams)
+			attributes, p = &q, &q
+		}
+		input, argument, ok := p.follow(op, at)
+		if !ok {
+			continue
+		}
+		inputs := append(slices.Clone(first.Inputs), make([]*Tensor, convResult-len(first.Inputs))...)
+		if argument != nil {
+			inputs[input] = argument
+		}
+		if r.Fuse(first, op, first.Kind, attributes, inputs...) {
+			return true
+		}
+	}
+	return false
+}
+
+// follow makes of the convolution p one that also does what op does with its result, op's input at. The convolution
+// then takes argument as input, unless argument is nil.
+func (p *conv2dParams) follow(op *Op, at int) (input int, argument *Tensor, ok bool) {
+	sum := op.Kind == addKind || op.Kind == addBroadcastKind
+	switch {
+	case p.Adds&addShortcut != 0:
+	case p.Activation != 0:
+		if op.Kind == addKind {
+			p.Adds |= addShortcut
+			return convShortcut, op.Inputs[1-at], true
+		}
+	case activation(op.Kind) != 0:
+		p.Activation = activation(op.Kind)
+		return 0, nil, true
+	case sum && p.Adds == 0:
+		p.Adds = addResidual
+		return convResidual, op.Inputs[1-at], true
+	case op.Kind == scaleShiftKind && p.HasBias == 0 && op.Attributes.(batchNormParams).Channels == p.Outputs:
+		p.HasBias = scaleAndShift
+		if p.Adds == addResidual {
+			p.Adds = addResidualFirst
+		}
+		if op.Attributes.(batchNormParams).Relu == 1 {
+			p.Activation = activation(reluKind)
+		}
+		return convBias, op.Inputs[1], true
+	}
+	return 0, nil, false
+}
