@@ -111,8 +111,8 @@ func inference(ctx context.Context, device gpu.Device, config model.Config, o op
 	return nil
 }
 
-// inTurn fills the networks with weights and runs them in turn. Their times do not contain the first
-// run; inTurn returns the milliseconds of the first network's.
+// inTurn fills the networks with weights and runs them in turn. Their times do not contain the
+// first run; inTurn returns the milliseconds of the first network's.
 func inTurn(ctx context.Context, all []*measured, repeats int, m *weights.Model, tell func(string)) (first float64, err error) {
 	tell("first pass")
 	for i, n := range all {

@@ -152,8 +152,8 @@ func (r *request) peersInNode(ctx context.Context, d gpu.Device, m *weights.Mode
 	return nil
 }
 
-// exported writes the network and its encoder as ONNX. It returns them and the picture by their paths
-// on the site.
+// exported writes the network and its encoder as ONNX. It returns them and the picture by their
+// paths on the site.
 func exported(ctx context.Context, o options, tell func(string)) (map[string][]byte, error) {
 	tell("exporting the network as ONNX")
 	folder, err := os.MkdirTemp("", "mrprism-peers")
