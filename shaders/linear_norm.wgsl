@@ -12,8 +12,9 @@
 var<workgroup> quads: array<vec2<f32>, QUADS>;
 var<workgroup> moments: array<vec2<f32>, SIZE>;
 
-fn product(a: vec4<f32>, w0: vec4<f32>, w1: vec4<f32>, w2: vec4<f32>, w3: vec4<f32>) -> vec4<f32> {
-  return a.x * w0 + a.y * w1 + a.z * w2 + a.w * w3;
+// four has quad k of four rows of x, one in each column, which begin at `at`.
+fn four(at: vec4<u32>, k: u32) -> mat4x4<f32> {
+  return mat4x4<f32>(vec4<f32>(x[at.x + k]), vec4<f32>(x[at.y + k]), vec4<f32>(x[at.z + k]), vec4<f32>(x[at.w + k]));
 }
 
 fn keep_moments(at: u32, v: vec4<f32>) {
@@ -37,44 +38,26 @@ fn linear_norm_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_wor
   let lane = local % lanes;
   let first = ((group.y * groups.x + group.x) * blocks + block) * 8u;
   let last = min(first + 8u, params.rows);
-  var sums: array<vec4<f32>, 8>;
-  for (var row = first; row < last; row++) { sums[row - first] = started(row, lane, lanes); }
-  var s0 = sums[0];
-  var s1 = sums[1];
-  var s2 = sums[2];
-  var s3 = sums[3];
-  var s4 = sums[4];
-  var s5 = sums[5];
-  var s6 = sums[6];
-  var s7 = sums[7];
+  var sums: array<mat4x4<f32>, 2>;
+  for (var row = first; row < last; row++) { sums[(row - first) / 4u][row % 4u] = started(row, lane, lanes); }
+  var s0 = sums[0]; // rows 0 to 3
+  var s4 = sums[1]; // rows 4 to 7
   let inputs = params.inputs / 4u;
-  let x0 = min(first, params.rows - 1u) * inputs;
-  let x1 = min(first + 1u, params.rows - 1u) * inputs;
-  let x2 = min(first + 2u, params.rows - 1u) * inputs;
-  let x3 = min(first + 3u, params.rows - 1u) * inputs;
-  let x4 = min(first + 4u, params.rows - 1u) * inputs;
-  let x5 = min(first + 5u, params.rows - 1u) * inputs;
-  let x6 = min(first + 6u, params.rows - 1u) * inputs;
-  let x7 = min(first + 7u, params.rows - 1u) * inputs;
+  let rows = vec4<u32>(first) + vec4<u32>(0u, 1u, 2u, 3u);
+  let x0 = min(rows, vec4<u32>(params.rows - 1u)) * inputs;
+  let x4 = min(rows + 4u, vec4<u32>(params.rows - 1u)) * inputs;
   for (var k = 0u; k < inputs; k++) {
     let from_w = 4u * k * lanes + lane;
-    let w0 = vec4<f32>(w[from_w]);
-    let w1 = vec4<f32>(w[from_w + lanes]);
-    let w2 = vec4<f32>(w[from_w + 2u * lanes]);
-    let w3 = vec4<f32>(w[from_w + 3u * lanes]);
-    s0 += product(vec4<f32>(x[x0 + k]), w0, w1, w2, w3);
-    s1 += product(vec4<f32>(x[x1 + k]), w0, w1, w2, w3);
-    s2 += product(vec4<f32>(x[x2 + k]), w0, w1, w2, w3);
-    s3 += product(vec4<f32>(x[x3 + k]), w0, w1, w2, w3);
-    s4 += product(vec4<f32>(x[x4 + k]), w0, w1, w2, w3);
-    s5 += product(vec4<f32>(x[x5 + k]), w0, w1, w2, w3);
-    s6 += product(vec4<f32>(x[x6 + k]), w0, w1, w2, w3);
-    s7 += product(vec4<f32>(x[x7 + k]), w0, w1, w2, w3);
+    let weights = mat4x4<f32>(vec4<f32>(w[from_w]), vec4<f32>(w[from_w + lanes]), vec4<f32>(w[from_w + 2u * lanes]), vec4<f32>(w[from_w + 3u * lanes]));
+    s0 += weights * four(x0, k);
+    s4 += weights * four(x4, k);
   }
-  sums = array<vec4<f32>, 8>(s0, s1, s2, s3, s4, s5, s6, s7);
-  for (var row = first; row < last; row++) { keep_moments((8u * block + row - first) * lanes + lane, sums[row - first]); }
+  sums = array<mat4x4<f32>, 2>(s0, s4);
+  for (var row = first; row < last; row++) {
+    keep_moments((8u * block + row - first) * lanes + lane, sums[(row - first) / 4u][row % 4u]);
+  }
   workgroupBarrier();
   if (local < 8u * blocks) { moments[local] = joined_row(local, lanes); }
   workgroupBarrier();
-  for (var row = first; row < last; row++) { store(row, lane, lanes, moments[8u * block + row - first], sums[row - first]); }
+  for (var row = first; row < last; row++) { store(row, lane, lanes, moments[8u * block + row - first], sums[(row - first) / 4u][row % 4u]); }
 }
