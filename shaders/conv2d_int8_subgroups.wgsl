@@ -52,11 +52,15 @@ fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
       let word = w[from_w];
       let va = load(xa, k);
       let vb = load(xb, k);
-      for (var c = 0u; c < 4u; c++) {
-        let weight = weights(word, c);
-        all += weight;
-        add(&sums, channel(va, c), channel(vb, c), weight);
-      }
+      let w0 = weights(word, 0u);
+      let w1 = weights(word, 1u);
+      let w2 = weights(word, 2u);
+      let w3 = weights(word, 3u);
+      all += w0 + w1 + w2 + w3;
+      add(&sums, channel(va, 0u), channel(vb, 0u), w0);
+      add(&sums, channel(va, 1u), channel(vb, 1u), w1);
+      add(&sums, channel(va, 2u), channel(vb, 2u), w2);
+      add(&sums, channel(va, 3u), channel(vb, 3u), w3);
       from_w += quads;
     }
     s = select(s + 1, 0, s + 1 == g.cols.taps);
@@ -64,10 +68,11 @@ fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
   }
   all *= 128;
   let f = finish(q);
+  var results = sums; // an index that varies keeps its array out of registers
   var p = position(g, first);
   let last = min(first + 16, positions(g));
   for (var i = first; i < last; i++) {
-    store(destination(g, p, phase), quad, f, sums[i - first] - all);
+    store(destination(g, p, phase), quad, f, results[i - first] - all);
     p = next(g, p);
   }
 }
