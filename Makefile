@@ -25,12 +25,12 @@ run: site ## build the programs of the page and the site, and serve it at http:/
 
 .PHONY: test
 test: setup ## all tests; as root on Debian, installs what they need first
-	@[ -n "$$MRPRISM_DAWN_LIB" ] || internal/gpu/dawn/fetch.sh || echo "make test: no Dawn library: tests on device dawn are skipped"
+	@[ -n "$$MRPRISM_DAWN_LIB" ] || internal/compute/gpu/dawn/fetch.sh || echo "make test: no Dawn library: tests on device dawn are skipped"
 	@$(MAKE) --no-print-directory site
 	@test -z "$$(gofmt -l cmd internal model shaders site wasm weights)" || { echo "gofmt -l:"; gofmt -l cmd internal model shaders site wasm weights; exit 1; }
 	go vet ./...
-	GOOS=js GOARCH=wasm go vet ./wasm/... ./internal/gpu/... ./internal/vector
-	GOOS=js GOARCH=wasm go vet -tags simd128 ./internal/vector
+	GOOS=js GOARCH=wasm go vet ./wasm/... ./internal/compute/gpu/... ./internal/compute/vector
+	GOOS=js GOARCH=wasm go vet -tags simd128 ./internal/compute/vector
 	@echo "devices here; tests on one that is missing are skipped (with CI=true: fail):"
 	@go run ./cmd/bench -devices
 	go test $(TESTFLAGS) ./...
@@ -39,14 +39,14 @@ test: setup ## all tests; as root on Debian, installs what they need first
 build: site ## every program, in build/
 	@mkdir -p build
 	CGO_ENABLED=0 go build -o build/serve ./cmd/serve
-	go build -ldflags "-X main.commit=$(COMMIT) -X mrprism/internal/choose.commit=$(COMMIT)" -o build/ $(patsubst %,./cmd/%,$(filter-out serve,$(PROGRAMS)))
+	go build -ldflags "-X main.commit=$(COMMIT) -X mrprism/internal/app/choose.commit=$(COMMIT)" -o build/ $(patsubst %,./cmd/%,$(filter-out serve,$(PROGRAMS)))
 
 site: ## the page, in site/dist
 size: ## the page's download sizes; fails above 4 MB of programs (brotli) or 7 MB of weights a model
 
 .PHONY: dawn
 dawn: ## fetch the pinned Dawn library, the default of train and segment, into .dawn/
-	internal/gpu/dawn/fetch.sh
+	internal/compute/gpu/dawn/fetch.sh
 
 .PHONY: setup
 setup: ## what the tests need beside Go: installed as root on Debian, named elsewhere

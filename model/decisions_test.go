@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"mrprism/internal/gpu/reference"
-	"mrprism/internal/nn"
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/gpu/reference"
+	"mrprism/internal/compute/nn"
+	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
 
 	"github.com/stretchr/testify/assert"

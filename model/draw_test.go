@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/tensor"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/tensor"
 )
 
 // encoded are what the encoder hands to all passes, by the names of Encoded.

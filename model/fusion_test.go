@@ -4,10 +4,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/gpu/gputest"
-	"mrprism/internal/gpu/reference"
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/gpu/gputest"
+	"mrprism/internal/compute/gpu/reference"
+	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
 
 	"github.com/stretchr/testify/assert"

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/gpu/gputest"
-	"mrprism/internal/gpu/reference"
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/gpu/gputest"
+	"mrprism/internal/compute/gpu/reference"
+	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
 	"mrprism/weights"
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
 
 	"github.com/stretchr/testify/assert"

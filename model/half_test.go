@@ -4,10 +4,10 @@ import (
 	"math"
 	"testing"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/gpu/gputest"
-	"mrprism/internal/synthetic"
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/gpu/gputest"
+	"mrprism/internal/compute/tensor"
+	"mrprism/internal/data/synthetic"
 	"mrprism/weights"
 	"mrprism/weights/shipped"
 

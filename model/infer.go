@@ -6,9 +6,9 @@ import (
 	"math"
 	"slices"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/nn"
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/nn"
+	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
 )
 

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/tensor"
 
 	"github.com/stretchr/testify/require"
 )

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/gpu/gputest"
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/gpu/gputest"
+	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
 
 	"github.com/stretchr/testify/assert"

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"mrprism/internal/nn"
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/nn"
+	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
 )
 

@@ -3,8 +3,8 @@ package model
 import (
 	"fmt"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
 )
 
 // Precision says in what numbers inference computes, or training, which is F32 or F16; the zero value is F32.

@@ -5,8 +5,8 @@ import (
 	"maps"
 	"math"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
 )
 

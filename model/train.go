@@ -1,9 +1,9 @@
 package model
 
 import (
-	"mrprism/internal/gpu"
-	"mrprism/internal/nn"
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/nn"
+	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
 )
 

@@ -3,7 +3,7 @@ package model
 import (
 	"strings"
 
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
 )
 

@@ -1,6 +1,6 @@
 package shaders
 
-import "mrprism/internal/tensor"
+import "mrprism/internal/compute/tensor"
 
 // Assign copies src into dst, which has the same number of elements: how a plan leaves a result in a variable. No gradient.
 func Assign(dst, src *Tensor) { into(copyForward, dst, src) }

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
 )
 
 //go:embed attention_common.wgsl

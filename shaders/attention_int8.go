@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
 )
 
 // attentionInt8 takes q and kv in int8, y in floats. It loads a quarter of the bytes that

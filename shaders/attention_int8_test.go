@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/gpu/reference"
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/gpu/reference"
+	"mrprism/internal/compute/tensor"
 
 	"github.com/stretchr/testify/require"
 )

@@ -3,8 +3,8 @@ package shaders
 import (
 	"math"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/vector"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/vector"
 )
 
 // The processor computes attention in panels: as many queries, or keys, as a vector.Matrix has

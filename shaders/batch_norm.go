@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"math"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/tensor"
-	"mrprism/internal/vector"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
+	"mrprism/internal/compute/vector"
 )
 
 //go:embed batch_norm.wgsl

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/gpu/device"
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/gpu/device"
+	"mrprism/internal/compute/tensor"
 
 	"github.com/stretchr/testify/require"
 )

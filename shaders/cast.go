@@ -3,9 +3,9 @@ package shaders
 import (
 	_ "embed"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/half"
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/half"
+	"mrprism/internal/compute/tensor"
 )
 
 //go:embed cast.wgsl

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"mrprism/internal/gpu"
+	"mrprism/internal/compute/gpu"
 )
 
 //go:embed clip.wgsl

@@ -5,10 +5,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/gpu/gputest"
-	"mrprism/internal/gpu/reference"
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/gpu/gputest"
+	"mrprism/internal/compute/gpu/reference"
+	"mrprism/internal/compute/tensor"
 
 	"github.com/stretchr/testify/require"
 )

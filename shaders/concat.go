@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"mrprism/internal/gpu"
+	"mrprism/internal/compute/gpu"
 )
 
 //go:embed concat.wgsl

@@ -1,9 +1,9 @@
 package shaders
 
 import (
-	"mrprism/internal/gpu"
-	"mrprism/internal/tensor"
-	"mrprism/internal/vector"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
+	"mrprism/internal/compute/vector"
 )
 
 // What a convolution does with a sum before it is written. HasBias: nothing, bias, or scale and shift by the two rows of the bias argument.

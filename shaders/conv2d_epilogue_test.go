@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/gpu/reference"
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/gpu/reference"
+	"mrprism/internal/compute/tensor"
 
 	"github.com/stretchr/testify/require"
 )

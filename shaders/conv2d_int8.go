@@ -6,9 +6,9 @@ import (
 	"math"
 	"math/bits"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/tensor"
-	"mrprism/internal/vector"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
+	"mrprism/internal/compute/vector"
 )
 
 //go:embed conv2d_int8_common.wgsl

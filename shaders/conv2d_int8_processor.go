@@ -1,8 +1,8 @@
 package shaders
 
 import (
-	"mrprism/internal/gpu"
-	"mrprism/internal/vector"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/vector"
 )
 
 func conv2dInt8Fast(p *conv2dInt8Params, a []gpu.Array32, split gpu.Split) {

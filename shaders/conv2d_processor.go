@@ -1,8 +1,8 @@
 package shaders
 
 import (
-	"mrprism/internal/gpu"
-	"mrprism/internal/vector"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/vector"
 )
 
 // conv2dForwardFast is a matrix product: what positions see of x, all taps in a row, times the

@@ -3,8 +3,8 @@ package shaders
 import (
 	"slices"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
 )
 
 // conv2dSplit takes x, weight, bias, residual, shortcut, as conv2dForward does, and the two parts of the result, of which the first has Chunk

@@ -3,8 +3,8 @@ package shaders
 import (
 	"fmt"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
 )
 
 // conv2dWhole and conv2dParted write a result: to y, or to y its first Chunk outputs and to `rest`

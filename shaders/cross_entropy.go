@@ -3,8 +3,8 @@ package shaders
 import (
 	_ "embed"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/vector"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/vector"
 )
 
 //go:embed cross_entropy.wgsl

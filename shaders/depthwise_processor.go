@@ -1,8 +1,8 @@
 package shaders
 
 import (
-	"mrprism/internal/gpu"
-	"mrprism/internal/vector"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/vector"
 )
 
 // eachTap calls f for a position's taps inside the image, with the pixel of x and the tap of w.

@@ -4,7 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 
-	"mrprism/internal/gpu"
+	"mrprism/internal/compute/gpu"
 )
 
 //go:embed dequantize.wgsl

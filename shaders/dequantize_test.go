@@ -4,8 +4,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
 	safetensors "mrprism/weights"
 
 	"github.com/stretchr/testify/require"

@@ -3,8 +3,8 @@ package shaders
 import (
 	"testing"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/gpu/gputest"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/gpu/gputest"
 )
 
 // asKinds calls f with every device of the machine, and with kernels for CPU adapters and for discrete GPUs where it has them.

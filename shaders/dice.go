@@ -4,8 +4,8 @@ import (
 	_ "embed"
 	"math"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
 )
 
 //go:embed dice.wgsl

@@ -22,8 +22,8 @@ import (
 	"fmt"
 	"slices"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
 )
 
 const (

@@ -4,8 +4,8 @@ import (
 	_ "embed"
 	"math"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/vector"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/vector"
 )
 
 //go:embed fuse.wgsl

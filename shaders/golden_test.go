@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
 	safetensors "mrprism/weights"
 
 	"github.com/stretchr/testify/require"

@@ -3,8 +3,8 @@ package shaders
 import (
 	_ "embed"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
 )
 
 //go:embed grouped_linear.wgsl

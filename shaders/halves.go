@@ -3,8 +3,8 @@ package shaders
 import (
 	"slices"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
 )
 
 // Products of matrices and what else the network computes between its inputs and its logits may store halves:

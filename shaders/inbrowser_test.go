@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"mrprism/internal/gpu/gputest/browsertest"
+	"mrprism/internal/compute/gpu/gputest/browsertest"
 
 	"github.com/stretchr/testify/require"
 )

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
 )
 
 // joined is the WGSL of a family's shared part and of a file that needs it.

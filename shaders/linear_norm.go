@@ -4,9 +4,9 @@ import (
 	_ "embed"
 	"slices"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/tensor"
-	"mrprism/internal/vector"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
+	"mrprism/internal/compute/vector"
 )
 
 //go:embed linear_norm_common.wgsl

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/gpu/reference"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/gpu/reference"
 
 	"github.com/stretchr/testify/require"
 )

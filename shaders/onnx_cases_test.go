@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"mrprism/internal/onnx"
+	"mrprism/internal/format/onnx"
 
 	"github.com/stretchr/testify/require"
 )

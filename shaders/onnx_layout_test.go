@@ -3,7 +3,7 @@ package shaders
 import (
 	"slices"
 
-	"mrprism/internal/onnx"
+	"mrprism/internal/format/onnx"
 )
 
 // floats is a tensor's values for the device; other element types than floating point are not for our operators.

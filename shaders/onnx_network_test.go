@@ -3,7 +3,7 @@ package shaders
 import (
 	"slices"
 
-	"mrprism/internal/onnx"
+	"mrprism/internal/format/onnx"
 )
 
 // Convolutions, poolings, normalisations and matrix products of ONNX (N, C, H, W) as ours (B, H, W, C).

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"mrprism/internal/onnx"
+	"mrprism/internal/format/onnx"
 )
 
 // onnxOperators expresses ONNX's operators with ours.

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/onnx"
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
+	"mrprism/internal/format/onnx"
 
 	"github.com/stretchr/testify/require"
 )

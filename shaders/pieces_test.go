@@ -4,8 +4,8 @@ import (
 	"runtime"
 	"testing"
 
-	"mrprism/internal/gpu/device"
-	"mrprism/internal/gpu/gputest"
+	"mrprism/internal/compute/gpu/device"
+	"mrprism/internal/compute/gpu/gputest"
 
 	"github.com/stretchr/testify/require"
 )

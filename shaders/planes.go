@@ -1,6 +1,6 @@
 package shaders
 
-import "mrprism/internal/gpu"
+import "mrprism/internal/compute/gpu"
 
 // planes hold what some pixels have, one value of all pixels after the other: what bodies in Go
 // compute in vectors, where tensors have the values of a pixel side by side.

@@ -3,8 +3,8 @@ package shaders
 import (
 	"math"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/vector"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/vector"
 )
 
 // poolForwardFast joins the rows of a window, all columns at once, then the columns, and is told at

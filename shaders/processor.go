@@ -4,8 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/vector"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/vector"
 )
 
 // What the float32 bodies that stand in NAME_processor.go have in common.

@@ -1,8 +1,8 @@
 package shaders
 
 import (
-	"mrprism/internal/gpu"
-	"mrprism/internal/vector"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/vector"
 )
 
 // quantizedDense is how many elements are rounded before they are widened.

@@ -3,9 +3,9 @@ package shaders
 import (
 	_ "embed"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/tensor"
-	"mrprism/internal/vector"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
+	"mrprism/internal/compute/vector"
 )
 
 //go:embed raters.wgsl

@@ -1,8 +1,8 @@
 package shaders
 
 import (
-	"mrprism/internal/gpu"
-	"mrprism/internal/vector"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/vector"
 )
 
 // resizeForwardFast mixes two rows of inputs, and then what lies beside each other in that.

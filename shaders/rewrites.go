@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
 )
 
 // The rewrites of the network, in the order in which they are applied. A rewrite replaces operators by others that

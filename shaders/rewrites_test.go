@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"mrprism/internal/gpu/reference"
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/gpu/reference"
+	"mrprism/internal/compute/tensor"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

@@ -3,8 +3,8 @@ package shaders
 import (
 	"math"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/vector"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/vector"
 )
 
 // What bodies of both precisions do to rows of one length: in float32 with vectors.

@@ -4,7 +4,7 @@ import (
 	_ "embed"
 	"math"
 
-	"mrprism/internal/gpu"
+	"mrprism/internal/compute/gpu"
 )
 
 //go:embed rule.wgsl

@@ -3,7 +3,7 @@ package shaders
 import (
 	_ "embed"
 
-	"mrprism/internal/gpu"
+	"mrprism/internal/compute/gpu"
 )
 
 //go:embed straight_through.wgsl

@@ -4,8 +4,8 @@ import (
 	_ "embed"
 	"slices"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
 )
 
 //go:embed transpose.wgsl

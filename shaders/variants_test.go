@@ -12,10 +12,10 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/gpu/gputest"
-	"mrprism/internal/tensor"
-	"mrprism/internal/vector"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/gpu/gputest"
+	"mrprism/internal/compute/tensor"
+	"mrprism/internal/compute/vector"
 
 	"github.com/stretchr/testify/require"
 )

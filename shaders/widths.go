@@ -3,8 +3,8 @@ package shaders
 import (
 	"fmt"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
 )
 
 // inWidths declares what an invocation of a kernel in two widths loads (stored), computes with

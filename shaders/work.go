@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"mrprism/internal/gpu"
+	"mrprism/internal/compute/gpu"
 )
 
 // Work says for people what a dispatch computes, and how many floating-point operations that takes: the multiply-adds of convolutions,

@@ -21,7 +21,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
-	"mrprism/internal/chromium"
+	"mrprism/internal/compute/gpu/chromium"
 )
 
 // deadline bounds one page test: SwiftShader on a busy machine is slow.

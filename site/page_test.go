@@ -11,7 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 
-	"mrprism/internal/gpu"
+	"mrprism/internal/compute/gpu"
 	"mrprism/model"
 )
 

@@ -21,11 +21,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mrprism/internal/gpu/device"
-	"mrprism/internal/imageio"
-	"mrprism/internal/segment"
-	"mrprism/internal/synthetic"
-	"mrprism/internal/tensor"
+	"mrprism/internal/app/segment"
+	"mrprism/internal/compute/gpu/device"
+	"mrprism/internal/compute/tensor"
+	"mrprism/internal/data/imageio"
+	"mrprism/internal/data/synthetic"
 	"mrprism/model"
 	"mrprism/weights"
 )

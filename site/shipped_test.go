@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mrprism/internal/gpu/device"
-	"mrprism/internal/imageio"
-	"mrprism/internal/segment"
+	"mrprism/internal/app/segment"
+	"mrprism/internal/compute/gpu/device"
+	"mrprism/internal/data/imageio"
 	"mrprism/model"
 	"mrprism/weights"
 	"mrprism/weights/shipped"

@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"mrprism/internal/disk"
+	"mrprism/internal/data/disk"
 )
 
 // ErrUnsynced means that WriteAtomic put the new file in its place, whole, but could not force the

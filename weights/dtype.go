@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"mrprism/internal/half"
+	"mrprism/internal/compute/half"
 )
 
 // DType is a tensor's element type as written in the header.

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"mrprism/internal/disk"
+	"mrprism/internal/data/disk"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mrprism/internal/chromium"
-	"mrprism/internal/command"
+	"mrprism/internal/app/command"
+	"mrprism/internal/compute/gpu/chromium"
 )
 
 // call runs the program with the smallest network.

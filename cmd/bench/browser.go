@@ -13,8 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"mrprism/internal/chromium"
-	"mrprism/internal/sharing"
+	"mrprism/internal/compute/gpu/chromium"
+	"mrprism/internal/compute/sharing"
 	"mrprism/weights"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"mrprism/internal/gpu"
+	"mrprism/internal/compute/gpu"
 )
 
 // ceilings are the largest rates of the device. Each is measured with a kernel that does nothing

@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/gpu/device"
-	"mrprism/internal/gpu/gputest"
-	"mrprism/internal/vector"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/gpu/device"
+	"mrprism/internal/compute/gpu/gputest"
+	"mrprism/internal/compute/vector"
 )
 
 // The timed kernels do the work that is counted: all steps of every chain, and the whole copy.

@@ -3,11 +3,11 @@ package main
 import (
 	"context"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/vector"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/vector"
 )
 
-// The processor multiplies with the vectors of internal/vector. Its ceiling is their product of
+// The processor multiplies with the vectors of internal/compute/vector. Its ceiling is their product of
 // blocks that stay in the first cache, on all threads. The fastest of a few block sizes counts,
 // because the best size depends on the cache and on the cost of a call.
 

@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/segment"
-	"mrprism/internal/tensor"
+	"mrprism/internal/app/segment"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
 	"mrprism/model"
 	"mrprism/weights"
 )

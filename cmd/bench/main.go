@@ -13,9 +13,9 @@ import (
 	"io"
 	"time"
 
-	"mrprism/internal/chromium"
-	"mrprism/internal/command"
-	"mrprism/internal/gpu/device"
+	"mrprism/internal/app/command"
+	"mrprism/internal/compute/gpu/chromium"
+	"mrprism/internal/compute/gpu/device"
 	"mrprism/model"
 	"mrprism/weights"
 )

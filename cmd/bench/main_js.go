@@ -6,8 +6,8 @@ import (
 	"errors"
 	"syscall/js"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/gpu/device"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/gpu/device"
 	"mrprism/weights"
 )
 

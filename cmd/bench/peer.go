@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
 	"mrprism/model"
 	"mrprism/weights"
 )

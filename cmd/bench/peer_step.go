@@ -16,8 +16,8 @@ import (
 	"runtime"
 	"strings"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/tensor"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
 	"mrprism/model"
 )
 

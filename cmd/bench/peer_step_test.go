@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mrprism/internal/command"
-	"mrprism/internal/gpu/device"
+	"mrprism/internal/app/command"
+	"mrprism/internal/compute/gpu/device"
 )
 
 // Both programs take the same step: loss and gradients agree at every side.

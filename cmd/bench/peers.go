@@ -18,9 +18,9 @@ import (
 	"strings"
 	"time"
 
-	"mrprism/internal/command"
-	"mrprism/internal/gpu"
-	"mrprism/internal/gpu/device"
+	"mrprism/internal/app/command"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/gpu/device"
 	"mrprism/weights"
 )
 

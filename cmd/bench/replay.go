@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"mrprism/internal/gpu"
+	"mrprism/internal/compute/gpu"
 )
 
 // A command is timed in a recording of many copies, which share the time of submitting and waiting.

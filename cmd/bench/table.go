@@ -11,7 +11,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
-	"mrprism/internal/command"
+	"mrprism/internal/app/command"
 	"mrprism/model"
 )
 

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"mrprism/internal/command"
-	"mrprism/internal/imageio"
-	"mrprism/internal/segment"
+	"mrprism/internal/app/command"
+	"mrprism/internal/app/segment"
+	"mrprism/internal/data/imageio"
 )
 
 // album is one CSV of -centres or one folder of -foreign.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"mrprism/internal/segment"
+	"mrprism/internal/app/segment"
 )
 
 // centreScore judges one photograph of -centres, as it is or turned.

@@ -14,12 +14,12 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/command"
-	"mrprism/internal/gpu"
-	"mrprism/internal/gpu/reference"
-	"mrprism/internal/imageio"
-	"mrprism/internal/segment"
-	"mrprism/internal/segment/segmenttest"
+	"mrprism/internal/app/command"
+	"mrprism/internal/app/segment"
+	"mrprism/internal/app/segment/segmenttest"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/gpu/reference"
+	"mrprism/internal/data/imageio"
 	"mrprism/model"
 	"mrprism/weights"
 

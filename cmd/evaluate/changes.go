@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
-	"mrprism/internal/dataset"
-	"mrprism/internal/metric"
+	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/metric"
 )
 
 // changes are the changes to images under -changed, in the order of the report.

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/dataset"
-	"mrprism/internal/imageio"
-	"mrprism/internal/segment/segmenttest"
+	"mrprism/internal/app/segment/segmenttest"
+	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/imageio"
 	"mrprism/weights"
 
 	"github.com/stretchr/testify/require"

@@ -13,9 +13,9 @@ import (
 	"strconv"
 	"strings"
 
-	"mrprism/internal/dataset"
-	"mrprism/internal/imageio"
-	"mrprism/internal/metric"
+	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/imageio"
+	"mrprism/internal/data/metric"
 )
 
 // circle is the place of a structure, in pixels or in shares: x and r of the image's width, y of

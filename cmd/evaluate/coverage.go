@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 
-	"mrprism/internal/metric"
-	"mrprism/internal/segment"
+	"mrprism/internal/app/segment"
+	"mrprism/internal/data/metric"
 )
 
 // held is an interval of one image beside the majority's figure.

@@ -6,12 +6,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"mrprism/internal/command"
-	"mrprism/internal/dataset"
-	"mrprism/internal/gpu/reference"
-	"mrprism/internal/metric"
-	"mrprism/internal/segment"
-	"mrprism/internal/segment/segmenttest"
+	"mrprism/internal/app/command"
+	"mrprism/internal/app/segment"
+	"mrprism/internal/app/segment/segmenttest"
+	"mrprism/internal/compute/gpu/reference"
+	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/metric"
 	"mrprism/model"
 	"mrprism/weights"
 

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"mrprism/internal/metric"
-	"mrprism/internal/segment"
+	"mrprism/internal/app/segment"
+	"mrprism/internal/data/metric"
 )
 
 // trust is what a result says about itself.

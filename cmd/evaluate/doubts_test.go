@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/segment"
-	"mrprism/internal/segment/segmenttest"
+	"mrprism/internal/app/segment"
+	"mrprism/internal/app/segment/segmenttest"
 
 	"github.com/stretchr/testify/require"
 )

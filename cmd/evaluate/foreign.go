@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"mrprism/internal/segment"
+	"mrprism/internal/app/segment"
 )
 
 // readForeign lists the pictures of a folder, or of its subfolder images if that exists.

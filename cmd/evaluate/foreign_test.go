@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/dataset"
-	"mrprism/internal/segment"
-	"mrprism/internal/segment/segmenttest"
+	"mrprism/internal/app/segment"
+	"mrprism/internal/app/segment/segmenttest"
+	"mrprism/internal/data/dataset"
 
 	"github.com/stretchr/testify/require"
 )

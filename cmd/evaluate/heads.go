@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"mrprism/internal/metric"
+	"mrprism/internal/data/metric"
 	"mrprism/weights"
 )
 

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"mrprism/internal/command"
-	"mrprism/internal/dataset"
+	"mrprism/internal/app/command"
+	"mrprism/internal/data/dataset"
 	"mrprism/weights"
 )
 

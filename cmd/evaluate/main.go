@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"mrprism/internal/command"
-	"mrprism/internal/segment"
+	"mrprism/internal/app/command"
+	"mrprism/internal/app/segment"
 	"mrprism/model"
 )
 

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"mrprism/internal/metric"
+	"mrprism/internal/data/metric"
 )
 
 // markScore judges a rater's mark by that rater's head, which predicts where the rater would draw.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"mrprism/internal/dataset"
+	"mrprism/internal/data/dataset"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

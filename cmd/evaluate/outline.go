@@ -5,7 +5,7 @@ import (
 	"image/color"
 	"math"
 
-	"mrprism/internal/imageio"
+	"mrprism/internal/data/imageio"
 	"mrprism/wasm/overlay"
 
 	"golang.org/x/image/vector"

@@ -7,10 +7,10 @@ import (
 	"os"
 	"testing"
 
-	"mrprism/internal/command"
-	"mrprism/internal/dataset"
-	"mrprism/internal/gpu"
-	"mrprism/internal/gpu/reference"
+	"mrprism/internal/app/command"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/gpu/reference"
+	"mrprism/internal/data/dataset"
 	"mrprism/model"
 
 	"github.com/stretchr/testify/require"

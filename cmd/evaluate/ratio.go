@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 
-	"mrprism/internal/dataset"
-	"mrprism/internal/metric"
-	"mrprism/internal/segment"
+	"mrprism/internal/app/segment"
+	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/metric"
 )
 
 // ratioScore is one image's vertical cup-to-disc ratio.

@@ -3,7 +3,7 @@ package main
 import (
 	"math"
 
-	"mrprism/internal/metric"
+	"mrprism/internal/data/metric"
 	"mrprism/model"
 	"mrprism/weights"
 )

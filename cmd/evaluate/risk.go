@@ -8,8 +8,8 @@ import (
 	"math"
 	"slices"
 
-	"mrprism/internal/chart"
-	"mrprism/internal/metric"
+	"mrprism/internal/data/metric"
+	"mrprism/internal/format/chart"
 )
 
 // riskReport says how soft Dice rises when doubted images of -data are left out. An image's soft

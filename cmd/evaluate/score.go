@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"mrprism/internal/command"
-	"mrprism/internal/dataset"
-	"mrprism/internal/imageio"
-	"mrprism/internal/metric"
-	"mrprism/internal/segment"
+	"mrprism/internal/app/command"
+	"mrprism/internal/app/segment"
+	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/imageio"
+	"mrprism/internal/data/metric"
 	"mrprism/weights"
 )
 

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"mrprism/internal/dataset"
-	"mrprism/internal/metric"
+	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/metric"
 )
 
 // setScore compares the heads, as a set of possible marks, with the raters' marks.

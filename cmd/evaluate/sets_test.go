@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"mrprism/internal/metric"
+	"mrprism/internal/data/metric"
 )
 
 // Heads that draw as the raters did are an equal set, in any order. The head of a rater without a

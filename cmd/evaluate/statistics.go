@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"mrprism/internal/metric"
+	"mrprism/internal/data/metric"
 )
 
 const (

@@ -6,8 +6,8 @@ import (
 	"math"
 	"strings"
 
-	"mrprism/internal/command"
-	"mrprism/internal/metric"
+	"mrprism/internal/app/command"
+	"mrprism/internal/data/metric"
 )
 
 // table is the report for people. Shares are in percent.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/metric"
+	"mrprism/internal/data/metric"
 
 	"github.com/stretchr/testify/assert"
 )

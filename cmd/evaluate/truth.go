@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"mrprism/internal/dataset"
-	"mrprism/internal/metric"
+	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/metric"
 )
 
 // truthScore compares probabilities with the truth.

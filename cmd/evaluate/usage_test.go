@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/segment/segmenttest"
+	"mrprism/internal/app/segment/segmenttest"
 
 	"github.com/stretchr/testify/require"
 )

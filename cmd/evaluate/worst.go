@@ -8,9 +8,9 @@ import (
 	"math"
 	"slices"
 
-	"mrprism/internal/dataset"
-	"mrprism/internal/imageio"
-	"mrprism/internal/segment"
+	"mrprism/internal/app/segment"
+	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/imageio"
 	"mrprism/weights"
 )
 

@@ -15,12 +15,12 @@ import (
 	"slices"
 	"testing"
 
-	"mrprism/internal/command"
-	"mrprism/internal/dataset"
-	"mrprism/internal/gpu/reference"
-	"mrprism/internal/imageio"
-	"mrprism/internal/segment"
-	"mrprism/internal/segment/segmenttest"
+	"mrprism/internal/app/command"
+	"mrprism/internal/app/segment"
+	"mrprism/internal/app/segment/segmenttest"
+	"mrprism/internal/compute/gpu/reference"
+	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/imageio"
 	"mrprism/model"
 	"mrprism/weights"
 

@@ -12,11 +12,11 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/command"
-	"mrprism/internal/gpu"
-	"mrprism/internal/gpu/reference"
-	"mrprism/internal/onnx"
-	"mrprism/internal/tensor"
+	"mrprism/internal/app/command"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/gpu/reference"
+	"mrprism/internal/compute/tensor"
+	"mrprism/internal/format/onnx"
 	"mrprism/model"
 	"mrprism/weights"
 

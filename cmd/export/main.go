@@ -14,9 +14,9 @@ import (
 	"slices"
 	"strings"
 
-	"mrprism/internal/command"
-	"mrprism/internal/onnx"
-	"mrprism/internal/segment"
+	"mrprism/internal/app/command"
+	"mrprism/internal/app/segment"
+	"mrprism/internal/format/onnx"
 	"mrprism/model"
 	"mrprism/weights"
 )

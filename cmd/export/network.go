@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"mrprism/internal/onnx"
+	"mrprism/internal/format/onnx"
 	"mrprism/model"
 )
 

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/gpu"
-	"mrprism/internal/gpu/gputest"
-	"mrprism/internal/gpu/reference"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/gpu/gputest"
+	"mrprism/internal/compute/gpu/reference"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

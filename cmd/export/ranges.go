@@ -7,11 +7,11 @@ import (
 	"maps"
 	"strings"
 
-	"mrprism/internal/command"
-	"mrprism/internal/dataset"
-	"mrprism/internal/gpu"
-	"mrprism/internal/imageio"
-	"mrprism/internal/segment"
+	"mrprism/internal/app/command"
+	"mrprism/internal/app/segment"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/imageio"
 	"mrprism/weights"
 )
 

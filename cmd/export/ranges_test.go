@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"mrprism/internal/command"
-	"mrprism/internal/segment/segmenttest"
-	"mrprism/internal/synthetic"
+	"mrprism/internal/app/command"
+	"mrprism/internal/app/segment/segmenttest"
+	"mrprism/internal/data/synthetic"
 	"mrprism/weights"
 
 	"github.com/stretchr/testify/assert"

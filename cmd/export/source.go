@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"mrprism/internal/command"
-	"mrprism/internal/gpu/device"
-	"mrprism/internal/segment"
-	"mrprism/internal/tensor"
+	"mrprism/internal/app/command"
+	"mrprism/internal/app/segment"
+	"mrprism/internal/compute/gpu/device"
+	"mrprism/internal/compute/tensor"
 	"mrprism/model"
 	"mrprism/weights"
 )

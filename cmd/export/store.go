@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"mrprism/internal/command"
-	"mrprism/internal/dataset"
-	"mrprism/internal/metric"
-	"mrprism/internal/segment"
+	"mrprism/internal/app/command"
+	"mrprism/internal/app/segment"
+	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/metric"
 	"mrprism/weights"
 )
 

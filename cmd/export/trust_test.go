@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"mrprism/internal/command"
-	"mrprism/internal/gpu/device"
-	"mrprism/internal/imageio"
-	"mrprism/internal/segment"
-	"mrprism/internal/segment/segmenttest"
-	"mrprism/internal/synthetic"
+	"mrprism/internal/app/command"
+	"mrprism/internal/app/segment"
+	"mrprism/internal/app/segment/segmenttest"
+	"mrprism/internal/compute/gpu/device"
+	"mrprism/internal/data/imageio"
+	"mrprism/internal/data/synthetic"
 	"mrprism/weights"
 
 	"github.com/stretchr/testify/assert"

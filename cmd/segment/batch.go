@@ -9,9 +9,9 @@ import (
 	"io/fs"
 	"os"
 
-	"mrprism/internal/command"
-	"mrprism/internal/imageio"
-	"mrprism/internal/segment"
+	"mrprism/internal/app/command"
+	"mrprism/internal/app/segment"
+	"mrprism/internal/data/imageio"
 	"mrprism/weights"
 )
 

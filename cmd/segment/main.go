@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"io"
 
-	"mrprism/internal/command"
-	"mrprism/internal/roi"
-	"mrprism/internal/segment"
+	"mrprism/internal/app/command"
+	"mrprism/internal/app/segment"
+	"mrprism/internal/data/roi"
 	"mrprism/model"
 )
 

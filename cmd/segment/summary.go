@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"mrprism/internal/imageio"
-	"mrprism/internal/segment"
-	"mrprism/internal/trust"
+	"mrprism/internal/app/segment"
+	"mrprism/internal/app/trust"
+	"mrprism/internal/data/imageio"
 	"mrprism/model"
 )
 

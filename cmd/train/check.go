@@ -7,8 +7,8 @@ import (
 	"io"
 	"strings"
 
-	"mrprism/internal/command"
-	"mrprism/internal/dataset"
+	"mrprism/internal/app/command"
+	"mrprism/internal/data/dataset"
 )
 
 const checkIntro = `train check - reads a data set as training would, and lists its faults

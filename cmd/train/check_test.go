@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mrprism/internal/command"
-	"mrprism/internal/dataset"
+	"mrprism/internal/app/command"
+	"mrprism/internal/data/dataset"
 )
 
 // With warnings the exit code is 0, with errors 1. The table and the JSON agree.

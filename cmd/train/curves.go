@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"mrprism/internal/chart"
+	"mrprism/internal/format/chart"
 	"mrprism/weights"
 )
 

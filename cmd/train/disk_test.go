@@ -14,9 +14,9 @@ import (
 	"syscall"
 	"testing"
 
-	"mrprism/internal/command"
-	"mrprism/internal/disk"
-	"mrprism/internal/training"
+	"mrprism/internal/app/command"
+	"mrprism/internal/app/training"
+	"mrprism/internal/data/disk"
 	"mrprism/weights"
 
 	"github.com/stretchr/testify/assert"

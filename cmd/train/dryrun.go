@@ -5,8 +5,8 @@ import (
 	"io"
 	"time"
 
-	"mrprism/internal/command"
-	"mrprism/internal/training"
+	"mrprism/internal/app/command"
+	"mrprism/internal/app/training"
 )
 
 // try prints the cost of training on stdout.

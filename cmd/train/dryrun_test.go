@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"mrprism/internal/command"
+	"mrprism/internal/app/command"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"mrprism/internal/command"
-	"mrprism/internal/training"
+	"mrprism/internal/app/command"
+	"mrprism/internal/app/training"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

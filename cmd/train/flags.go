@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"mrprism/internal/command"
-	"mrprism/internal/gpu"
-	"mrprism/internal/training"
+	"mrprism/internal/app/command"
+	"mrprism/internal/app/training"
+	"mrprism/internal/compute/gpu"
 	"mrprism/model"
 )
 

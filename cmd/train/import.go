@@ -9,8 +9,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"mrprism/internal/command"
-	"mrprism/internal/importer"
+	"mrprism/internal/app/command"
+	"mrprism/internal/data/importer"
 )
 
 const importIntro = `train import - makes a data set from a published one

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"mrprism/internal/command"
-	"mrprism/internal/training"
+	"mrprism/internal/app/command"
+	"mrprism/internal/app/training"
 	"mrprism/weights"
 
 	"github.com/stretchr/testify/assert"

@@ -8,8 +8,8 @@ import (
 	"os"
 	"time"
 
-	"mrprism/internal/disk"
-	"mrprism/internal/training"
+	"mrprism/internal/app/training"
+	"mrprism/internal/data/disk"
 )
 
 // logName is the log in the run's folder, a line of JSON for each step.

@@ -8,8 +8,8 @@ import (
 	"io"
 	"strings"
 
-	"mrprism/internal/command"
-	"mrprism/internal/dataset"
+	"mrprism/internal/app/command"
+	"mrprism/internal/data/dataset"
 )
 
 const program = "train"

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/command"
+	"mrprism/internal/app/command"
 	"mrprism/weights"
 
 	"github.com/stretchr/testify/assert"
@@ -16,7 +16,7 @@ import (
 // A run from a state dict of PyTorch says what starts at random, keeps in run.yaml where it came
 // from, and goes on by that file from its own checkpoint.
 func TestNames(t *testing.T) {
-	file, err := weights.Decode(readFile(t, "..", "..", "internal", "torch", "testdata", "resnet.safetensors"))
+	file, err := weights.Decode(readFile(t, "..", "..", "internal", "format", "torch", "testdata", "resnet.safetensors"))
 	require.NoError(t, err)
 	dict := &weights.File{}
 	for _, v := range file.Tensors {

@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"mrprism/internal/training"
+	"mrprism/internal/app/training"
 
 	"golang.org/x/term"
 )

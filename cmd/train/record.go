@@ -13,10 +13,10 @@ import (
 	"strings"
 	"time"
 
-	"mrprism/internal/command"
-	"mrprism/internal/disk"
-	"mrprism/internal/tensorboard"
-	"mrprism/internal/training"
+	"mrprism/internal/app/command"
+	"mrprism/internal/app/training"
+	"mrprism/internal/data/disk"
+	"mrprism/internal/format/tensorboard"
 )
 
 // boardFolder has TensorBoard's event files in the run's folder.

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"mrprism/internal/command"
-	"mrprism/internal/training"
+	"mrprism/internal/app/command"
+	"mrprism/internal/app/training"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

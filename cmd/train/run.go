@@ -11,9 +11,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"mrprism/internal/command"
-	"mrprism/internal/gpu"
-	"mrprism/internal/training"
+	"mrprism/internal/app/command"
+	"mrprism/internal/app/training"
+	"mrprism/internal/compute/gpu"
 )
 
 // runner trains one run.

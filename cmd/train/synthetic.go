@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"mrprism/internal/command"
-	"mrprism/internal/synthetic"
+	"mrprism/internal/app/command"
+	"mrprism/internal/data/synthetic"
 	"mrprism/weights"
 )
 

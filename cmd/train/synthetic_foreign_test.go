@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mrprism/internal/command"
-	"mrprism/internal/dataset"
+	"mrprism/internal/app/command"
+	"mrprism/internal/data/dataset"
 )
 
 func TestSyntheticForeign(t *testing.T) {

@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"mrprism/internal/command"
-	"mrprism/internal/gpu"
-	"mrprism/internal/gpu/reference"
-	"mrprism/internal/synthetic"
-	"mrprism/internal/training"
+	"mrprism/internal/app/command"
+	"mrprism/internal/app/training"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/gpu/reference"
+	"mrprism/internal/data/synthetic"
 	"mrprism/weights"
 
 	"github.com/stretchr/testify/assert"

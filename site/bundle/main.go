@@ -22,7 +22,7 @@ import (
 
 	"github.com/andybalholm/brotli"
 
-	"mrprism/internal/sharing"
+	"mrprism/internal/compute/sharing"
 	"mrprism/site"
 	"mrprism/weights"
 )

@@ -7,7 +7,7 @@ import (
 	"image/jpeg"
 	"os"
 
-	"mrprism/internal/synthetic"
+	"mrprism/internal/data/synthetic"
 )
 
 // The sample is as large as an ordinary fundus camera's picture, so that its use shows the whole way from photograph to region.

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"syscall/js"
 
-	"mrprism/internal/host"
-	"mrprism/internal/imageio"
-	"mrprism/internal/segment"
+	"mrprism/internal/app/host"
+	"mrprism/internal/app/segment"
+	"mrprism/internal/data/imageio"
 	"mrprism/wasm/overlay"
 )
 

@@ -8,7 +8,7 @@ import (
 	"syscall/js"
 	"time"
 
-	"mrprism/internal/host"
+	"mrprism/internal/app/host"
 	"mrprism/model"
 	"mrprism/weights"
 )

@@ -11,8 +11,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"mrprism/internal/gpu/device"
-	"mrprism/internal/segment"
+	"mrprism/internal/app/segment"
+	"mrprism/internal/compute/gpu/device"
 	"mrprism/model"
 	"mrprism/weights"
 )

@@ -15,7 +15,7 @@ import (
 	"slices"
 	"strconv"
 
-	"mrprism/internal/chart"
+	"mrprism/internal/format/chart"
 	"mrprism/weights"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mrprism/internal/chart"
+	"mrprism/internal/format/chart"
 )
 
 const tables = "../../shipped/study"

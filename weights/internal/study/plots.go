@@ -6,7 +6,7 @@ import (
 	"math"
 	"path/filepath"
 
-	"mrprism/internal/chart"
+	"mrprism/internal/format/chart"
 )
 
 // set is a data set of the study.

@@ -1,0 +1,133 @@
+// Package command holds what the programs share: help, flags, exit codes, Ctrl-C, weights, devices,
+// tables and a progress line.
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"mrprism/internal/app/choose"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/gpu/device"
+	"mrprism/model"
+	"mrprism/weights"
+	"mrprism/weights/shipped"
+)
+
+// Exit codes.
+const (
+	Done        = 0
+	Failed      = 1
+	Usage       = 2
+	Interrupted = 130 // 128 + SIGINT, as in shells
+)
+
+// Main runs a program and ends the process with its exit code. The first Ctrl-C ends ctx, the
+// second Ctrl-C ends the process.
+func Main(run func(ctx context.Context, args []string, stdout, stderr io.Writer) int) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // the next signal has its default effect
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// Weights opens a shipped model by name, or a file.
+func Weights(nameOrFile string) (*weights.Model, error) {
+	manifest := weights.Shipped()
+	if slices.ContainsFunc(manifest.Models, func(e weights.Entry) bool { return e.Name == nameOrFile }) {
+		return shipped.Open(nameOrFile)
+	}
+	if _, err := os.Stat(nameOrFile); err != nil && !strings.HasSuffix(nameOrFile, ".safetensors") && filepath.Base(nameOrFile) == nameOrFile {
+		return nil, fmt.Errorf("%s: there is no such file; the shipped models are %s", nameOrFile, Shipped())
+	}
+	data, err := weights.ReadFile(nameOrFile)
+	if err != nil {
+		return nil, err
+	}
+	return manifest.Open(nameOrFile, data)
+}
+
+// Shipped lists the names of the shipped models.
+func Shipped() string {
+	var names []string
+	for _, e := range weights.Shipped().Models {
+		names = append(names, e.Name)
+	}
+	if len(names) == 0 {
+		return "none in this build; give a .safetensors file"
+	}
+	return strings.Join(names, ", ")
+}
+
+// WeightsFlag declares -weights.
+func WeightsFlag(flags *flag.FlagSet) *string {
+	return flags.String("weights", "", "`NAME` of a shipped model, or a .safetensors FILE (required)")
+}
+
+// PrecisionFlag declares -precision.
+func PrecisionFlag(flags *flag.FlagSet) *model.Precision {
+	p := model.F32
+	Parsed(flags, &p, "precision", "`NUMBERS` to compute with: f32; f16: half the memory, if the GPU supports it; int8: weights need ranges, see \"export -h\" (default f32)", model.ParsePrecision)
+	return &p
+}
+
+// Device is what the user wants to compute on.
+type Device struct {
+	name, dawn *string
+}
+
+// DeviceFlags declares -device and -dawn-lib.
+func DeviceFlags(flags *flag.FlagSet) Device {
+	return Device{
+		flags.String("device", "", "`NAME` of what computes: "+strings.Join(device.Names(), ", ")+" (default "+device.Variable+", else auto). "+
+			"auto is the GPU; on a machine whose only GPU is emulated by the CPU, it is the faster of that and processor. The program "+
+			"measures this for a second at most and remembers it in the user's cache folder; "+choose.Variable+"=off: processor"),
+		flags.String("dawn-lib", "", "`FILE` of the Dawn library (default MRPRISM_DAWN_LIB, else the library that \"make dawn\" fetched)"),
+	}
+}
+
+// Check returns an error of wrong usage if the flag or the environment names an unknown device.
+func (d Device) Check() error {
+	from := "-device "
+	if *d.name == "" {
+		from = device.Variable + "="
+	}
+	if name := d.wished(); name != "" && !slices.Contains(device.Names(), name) {
+		return Wrong("%s%s: choose one of %s", from, name, strings.Join(device.Names(), ", "))
+	}
+	return nil
+}
+
+// wished is the name of the device that the user wants; empty for none.
+func (d Device) wished() string { return cmp.Or(*d.name, os.Getenv(device.Variable)) }
+
+// Open opens the device. If no GPU can be used and the user named no device, it opens the processor
+// and tells note.
+func (d Device) Open(ctx context.Context, note func(string)) (gpu.Device, error) {
+	opened, err := d.OpenNamed(ctx, note)
+	wished := d.wished()
+	if errors.Is(err, gpu.ErrNoAdapter) && (wished == "" || wished == device.Auto) && ctx.Err() == nil {
+		note(fmt.Sprintf("%v\nthe CPU computes instead: slower, with the same result", err))
+		return device.Open(ctx, device.Processor, device.Options{})
+	}
+	return opened, err
+}
+
+// OpenNamed opens the device. It returns an error if no GPU can be used, unless the user named
+// another device.
+func (d Device) OpenNamed(ctx context.Context, note func(string)) (gpu.Device, error) {
+	options := device.Options{DawnLibrary: *d.dawn, Note: note}
+	if os.Getenv(choose.Variable) != "off" {
+		options.Compare = choose.With(choose.Files{})
+	}
+	return device.Open(ctx, *d.name, options)
+}

@@ -1,0 +1,237 @@
+// Package host is the program behind the page, without the page. It picks the device that computes,
+// makes the engine of a model on it, goes on with the processor where a GPU fails, and returns to
+// the GPU. It knows nothing of browsers: wasm/segmenter turns the page's messages into its calls.
+package host
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"mrprism/internal/app/choose"
+	"mrprism/internal/app/segment"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/gpu/device"
+	"mrprism/internal/data/imageio"
+	"mrprism/model"
+	"mrprism/weights"
+)
+
+const (
+	keptPictures = 2
+	keptResults  = 4
+)
+
+// Platform is what the host needs of where it runs.
+type Platform struct {
+	Device    string            // that the user wished for, one of device.Names; empty: auto
+	Precision model.Precision   // that the user wished for; empty: F32
+	Memory    choose.Memory     // remembers which device is the faster; nil: no device is measured
+	Returns   bool              // a GPU that is refused now may be offered later
+	Models    *weights.Manifest // the models that Fetch has
+
+	// Fetch downloads the weights of a shipped model and tells the bytes received.
+	Fetch func(ctx context.Context, file string, tell func(done int)) ([]byte, error)
+	// Forget drops the copy of a file that is kept for use without a network. It reports whether
+	// there was one.
+	Forget func(ctx context.Context, file string) bool
+	// Waiting reports whether another message waits. It may be called by any goroutine.
+	Waiting func() bool
+	// Changed hears that another device computes, and what the user should know of it.
+	Changed func(d Device, note string)
+}
+
+// Engine is a model on a device: a segment.Engine, or what plays one in tests.
+type Engine interface {
+	Segment(ctx context.Context, img *imageio.Image, o segment.Options) (*segment.Result, error)
+	Prove(ctx context.Context, proof string) error
+	Close()
+}
+
+// system opens devices, compiles networks and tells the time. Tests play one.
+type system struct {
+	open      func(ctx context.Context) (gpu.Device, error) // the device that was wished for
+	processor func() gpu.Device
+	compile   func(ctx context.Context, d gpu.Device, m *weights.Model, p model.Precision) (Engine, error)
+	warm      func(ctx context.Context, d gpu.Device, about weights.Entry, p model.Precision) error
+	now       func() time.Time
+}
+
+// Host is everything that stays from one message to the next. One goroutine calls it; Cancel and
+// Interrupt may be called by others.
+type Host struct {
+	Platform
+	system
+	requests
+	computer choice
+	engines  engines
+	own      []*weights.Model // the user's files
+	pictures recent[*imageio.Image]
+	results  recent[*segment.Result]
+}
+
+// New opens a device and returns a host that computes with it.
+func New(ctx context.Context, p Platform) *Host {
+	options := device.Options{}
+	if p.Memory != nil {
+		options.Compare = choose.With(p.Memory)
+	}
+	name := p.Device
+	if name == "" {
+		name = device.Auto
+	}
+	return start(ctx, p, system{
+		open: func(ctx context.Context) (gpu.Device, error) { return device.Open(ctx, name, options) },
+		processor: func() gpu.Device {
+			d, err := device.Open(context.Background(), device.Processor, device.Options{})
+			if err != nil {
+				panic(err) // it needs nothing
+			}
+			return d
+		},
+		compile: func(ctx context.Context, d gpu.Device, m *weights.Model, p model.Precision) (Engine, error) {
+			e, err := segment.New(ctx, d, m, p)
+			if err != nil {
+				return nil, err
+			}
+			return e, nil
+		},
+		warm: segment.Warm,
+		now:  time.Now,
+	})
+}
+
+func start(ctx context.Context, p Platform, s system) *Host {
+	h := &Host{Platform: p, system: s, requests: newRequests()}
+	h.pictures.most, h.results.most = keptPictures, keptResults
+	h.openDevice(ctx)
+	if h.computer.reason != "" && p.Returns {
+		// Chrome refuses adapters for a while after losses, in a page that is reloaded too.
+		h.computer.retry = s.now().Add(gpuPause)
+	}
+	return h
+}
+
+// Job is an image to segment.
+type Job struct {
+	Request int                  // its number, by which the result is asked for later
+	Key     int                  // of the picture
+	Name    string               // of the image's file
+	Read    func() []byte        // reads that file; nil: the host is expected to keep the picture
+	Model   string               // the name of a shipped model, or of one that OpenWeights opened
+	Options segment.Options      // Progress hears of every stage
+	Show    func(*imageio.Image) // is given the decoded picture; nil: nobody looks at it
+}
+
+// Segmented is a result with the model that computed it.
+type Segmented struct {
+	*segment.Result
+	Model *weights.Model
+}
+
+// Segment decodes an image, or finds the picture that is kept, calls Show with it, and segments it.
+// The host keeps the last results for Result.
+func (h *Host) Segment(job Job) (*Segmented, error) {
+	ctx, end := h.begin(job.Request)
+	defer end()
+	h.settle()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	begun, tell := h.now(), h.paced(job.Options.Progress)
+	job.Options.Progress = tell
+	img, err := h.picture(&job, tell)
+	if err != nil {
+		return nil, err
+	}
+	if job.Show != nil {
+		job.Show(img)
+	}
+	h.returnToGPU(ctx, job.Model)
+	if err := h.useModel(ctx, job.Model, tell); err != nil {
+		return nil, err
+	}
+	r, err := h.run(ctx, img, job.Options)
+	// At most the GPU runs again, then the processor.
+	for again := false; err != nil && h.recover(ctx, err, again); again = true {
+		r, err = h.run(ctx, img, job.Options)
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", job.Name, err)
+	}
+	h.results.add(job.Request, r)
+	// The engine measured the network; the total is what the user waited.
+	r.Timings["network"] = r.Timings["total"]
+	r.Timings["total"] = float64(h.now().Sub(begun).Microseconds()) / 1000
+	return &Segmented{r, h.engines.model}, nil
+}
+
+// Prepare downloads and compiles a model. It returns when that is done, or once the model is
+// downloaded and another message waits; the engine is then made in the background. What the device
+// cannot do is met when an image is segmented.
+func (h *Host) Prepare(request int, name string, tell func(stage string, done, total int)) error {
+	ctx, end := h.begin(request)
+	defer end()
+	h.settle()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err := h.useModel(ctx, name, h.paced(tell)); err != nil {
+		return err
+	}
+	if h.make(false); h.engines.making != nil {
+		h.whileIdle(ctx, h.engines.making.done, h.Waiting)
+	}
+	return ctx.Err()
+}
+
+// Result returns a result that is kept, by the number of its request.
+func (h *Host) Result(request int) (*segment.Result, error) {
+	h.settle()
+	if r, ok := h.results.find(request); ok {
+		return r, nil
+	}
+	return nil, Fault{"gone", "That result is no longer in memory.", "Segment the image again."}
+}
+
+// picture decodes a job's image, or finds the one that was decoded before.
+func (h *Host) picture(job *Job, tell func(string, int, int)) (*imageio.Image, error) {
+	if img, ok := h.pictures.find(job.Key); ok {
+		return img, nil
+	}
+	if job.Read == nil {
+		return nil, Fault{"image", job.Name + " is no longer in memory.", "Open it again."}
+	}
+	tell("decode", 0, 0)
+	img, err := imageio.Decode(job.Name, job.Read())
+	if err != nil {
+		return nil, err
+	}
+	h.pictures.add(job.Key, img)
+	return img, nil
+}
+
+// recent keeps the values that were added last.
+type recent[T any] struct {
+	most   int
+	keys   []int
+	values []T
+}
+
+func (r *recent[T]) add(key int, value T) {
+	from := max(0, len(r.keys)+1-r.most)
+	r.keys = append(append([]int(nil), r.keys[from:]...), key)
+	r.values = append(append([]T(nil), r.values[from:]...), value)
+}
+
+func (r *recent[T]) find(key int) (value T, ok bool) {
+	for i, k := range r.keys {
+		if k == key {
+			return r.values[i], true
+		}
+	}
+	return value, false
+}

@@ -1,0 +1,231 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mrprism/internal/app/segment"
+	"mrprism/internal/app/segment/segmenttest"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/gpu/reference"
+	"mrprism/internal/data/imageio"
+	"mrprism/model"
+	"mrprism/weights"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The host keeps two pictures and four results.
+func TestWhatIsKept(t *testing.T) {
+	w := here(t, processor).start()
+	shown := 0
+	ask := func(request, key int, read func() []byte) error {
+		job := w.job(request, "brain")
+		job.Key, job.Read, job.Show = key, read, func(img *imageio.Image) { shown += img.W }
+		_, err := w.Segment(job)
+		return err
+	}
+	file := func() []byte { return picture(t) }
+	for i := range 5 {
+		require.NoError(t, ask(101+i, i/2, file))
+		require.NoError(t, ask(101+i, i/2, nil))
+	}
+	require.Equal(t, 10*4, shown)
+	require.Equal(t, Fault{"image", "a.png is no longer in memory.", "Open it again."}, FaultOf(ask(106, 0, nil)))
+	require.NoError(t, ask(106, 1, nil))
+	_, err := w.Result(103)
+	require.Equal(t, "gone", FaultOf(err).Code)
+	for _, request := range []int{104, 105, 106} {
+		_, err = w.Result(request)
+		require.NoError(t, err)
+	}
+	bad := func() []byte { return []byte("hello, this is text\n") }
+	require.Equal(t, "image", FaultOf(ask(107, 9, bad)).Code)
+}
+
+// The total is what the user waited.
+func TestTimings(t *testing.T) {
+	w := here(t, processor).start()
+	w.segment = func(context.Context, *fakeDevice, segment.Options) error {
+		w.time = w.time.Add(3 * time.Second)
+		return nil
+	}
+	r, err := w.Segment(w.job(1, "brain"))
+	require.NoError(t, err)
+	require.Equal(t, map[string]float64{"network": 1, "total": 3000}, r.Timings)
+	require.Equal(t, "brain", r.Model.Name())
+	require.Equal(t, []string{"decode", "download", "compile"}, slices.Compact(w.stages))
+}
+
+// Cancel ends the request that runs or one that waits, and no other. What is cancelled is not
+// recovered from.
+func TestCancel(t *testing.T) {
+	w := here(t, card).start()
+	w.Cancel(7)
+	_, err := w.askAs(7, "brain")
+	require.Equal(t, Fault{Code: "cancelled", Message: "Cancelled."}, FaultOf(err))
+	require.Empty(t, w.take(), "it has not begun")
+	w.segment = func(ctx context.Context, _ *fakeDevice, _ segment.Options) error {
+		w.Cancel(7)
+		require.NoError(t, ctx.Err())
+		w.Cancel(8)
+		require.Error(t, ctx.Err())
+		return lost
+	}
+	_, err = w.askAs(8, "brain")
+	require.ErrorIs(t, err, context.Canceled)
+	require.Empty(t, w.notes)
+	w.Cancel(8)
+	w.segment = nil
+	_, err = w.askAs(9, "brain")
+	require.NoError(t, err)
+}
+
+func TestDownloads(t *testing.T) {
+	w := here(t, card).start()
+	_, err := w.ask("nonesuch")
+	require.Equal(t, "Choose another model.", FaultOf(err).Next)
+	whole := w.files["brain.safetensors"]
+	delete(w.files, "brain.safetensors")
+	_, err = w.ask("brain")
+	require.Equal(t, Fault{"weights", "The model could not be downloaded: the server answered 404.", "Check that the site is still served, then try again."}, FaultOf(err))
+	w.files["brain.safetensors"] = whole[:100]
+	_, err = w.ask("brain")
+	require.Contains(t, FaultOf(err).Message, "The model was refused: ")
+	w.files["brain.safetensors"], w.kept["brain.safetensors"] = whole, whole[:100]
+	w.asks("brain", card)
+	require.Empty(t, w.kept, "a damaged copy is forgotten")
+
+	job := w.job(1e6, "cells")
+	job.Options.Progress = func(stage string, done, _ int) {
+		if stage == "download" {
+			w.Cancel(1e6)
+		}
+	}
+	_, err = w.Segment(job)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestOwnWeights(t *testing.T) {
+	w := here(t, processor).start()
+	open := func(data []byte) (*weights.Model, error) {
+		return w.OpenWeights("w.safetensors", float64(len(data)), func() []byte { return data })
+	}
+	data := untrained(t, named("mine", 0))
+	m, err := open(data)
+	require.NoError(t, err)
+	require.Regexp(t, "^own-", m.Name())
+	again, err := open(data)
+	require.NoError(t, err)
+	require.Equal(t, m.Name(), again.Name())
+	require.Len(t, w.own, 1)
+	w.asks(m.Name(), processor)
+	w.asks("brain", processor)
+	w.asks(m.Name(), processor)
+
+	baseline, err := segmenttest.Untrained(named("baseline", 0))
+	require.NoError(t, err)
+	baseline.Metadata["recipe"] = "baseline"
+	headless, err := segmenttest.Encode(baseline)
+	require.NoError(t, err)
+	for want, data := range map[string][]byte{"W.safetensors was trained without heads": headless, "damaged": slices.Concat(data[:len(data)-9], bytes.Repeat([]byte{1}, 9))} {
+		_, err := open(data)
+		require.Equal(t, "weights", FaultOf(err).Code, want)
+	}
+	_, err = w.OpenWeights("w.safetensors", 1e12, nil)
+	require.Contains(t, FaultOf(err).Message, "w.safetensors has 1000000 MB")
+}
+
+// A stage is told at most every 50 ms, but its end, and another stage, at once.
+func TestProgressIsPaced(t *testing.T) {
+	s := system{now: func() time.Time { return time.Unix(1e9, 0) }}
+	var told []string
+	tell := s.paced(func(stage string, done, total int) { told = append(told, fmt.Sprint(stage, done)) })
+	for done := range 4 {
+		tell("download", done, 3)
+	}
+	tell("compile", 0, 0)
+	require.Equal(t, []string{"download0", "download3", "compile0"}, told)
+	s.now = func() time.Time { return time.Unix(1e9, 0).Add(progressEvery) }
+	tell("download", 1, 3)
+	require.Equal(t, "download1", told[3])
+}
+
+func TestFaults(t *testing.T) {
+	for code, err := range map[string]error{
+		"cancelled": context.Canceled, "lost": lost, "memory": full, "gpu": gpu.ErrInternal, "refused": model.ErrNothing,
+		"weights": model.ErrNoRanges, "internal": errors.New("something else"), "options": &segment.OptionError{Err: errors.New("no")},
+	} {
+		f := FaultOf(fmt.Errorf("a.png: %w", err))
+		require.Equal(t, code, f.Code)
+		require.True(t, strings.HasSuffix(f.Message, "."), f.Message)
+		require.True(t, code == "cancelled" || f.Next != "")
+	}
+	require.Equal(t, "a.png: no", FaultOf(Fault{Message: "a.png: no"}).Message)
+	require.Equal(t, "No adapter", sentence("no adapter."))
+	require.Equal(t, "a.png: text", sentence("a.png: text"))
+}
+
+// Maps of a network's result, with what the page may ask wrongly.
+func TestMaps(t *testing.T) {
+	d := reference.Open()
+	defer d.Close()
+	m, err := weights.Shipped().Open("w", untrained(t, segmenttest.Raters()))
+	require.NoError(t, err)
+	e, err := segment.New(t.Context(), d, m, model.F32)
+	require.NoError(t, err)
+	defer e.Close()
+	img := &imageio.Image{W: 9, H: 7, Pix: make([]uint8, 3*9*7)}
+	r, err := e.Segment(t.Context(), img, segment.Options{Recurrences: 1, ROI: "none"})
+	require.NoError(t, err)
+	for kind, want := range map[string][]float32{"probability": r.Probability(0), "disagreement": r.Disagreement(0), "rater": r.Rater(2, 0), "recurrence": r.Recurrence(1, 0)} {
+		got, err := Map{Kind: kind, M: 2, I: 1}.Values(r)
+		require.NoError(t, err)
+		require.Equal(t, want, got, kind)
+	}
+	for want, m := range map[string]Map{
+		"class is not a number from 0 to 0": {Kind: "probability", Class: 1}, "m is not a number from 0 to 2": {Kind: "rater", M: -1},
+		"i is not a number from 0 to 1": {Kind: "recurrence", I: 2}, `unknown map "mask"`: {Kind: "mask"},
+	} {
+		_, err := m.Values(r)
+		require.EqualError(t, err, want)
+		_, err = m.PNG(r, true)
+		require.EqualError(t, err, want)
+	}
+	for _, mask := range []bool{false, true} {
+		png, err := Map{Kind: "rater"}.PNG(r, mask)
+		require.NoError(t, err)
+		read, err := imageio.Decode("a.png", png)
+		require.NoError(t, err)
+		for i, p := range r.Rater(0, 0) {
+			if got := int(read.Pix[3*i]); mask {
+				require.Equal(t, map[bool]int{true: 255}[p > 0.5], got)
+			} else {
+				require.InDelta(t, 255*p, got, 1)
+			}
+		}
+	}
+}
+
+// New opens the devices of this program.
+func TestNew(t *testing.T) {
+	w := here(t, card)
+	w.platform.Device, w.platform.Memory = "reference", nil
+	h := New(t.Context(), w.platform)
+	require.Contains(t, h.Computer().Name, "reference")
+	r, err := h.Segment(w.job(1, "brain"))
+	require.NoError(t, err)
+	require.Equal(t, []string{"ann", "bob", "eve"}, r.Raters)
+	h.closeDevice()
+	w.platform.Device = "abacus"
+	h = New(t.Context(), w.platform)
+	defer h.closeDevice()
+	require.Contains(t, h.Computer().Reason, "abacus")
+	require.Contains(t, h.Computer().Name, "processor")
+}

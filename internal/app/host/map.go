@@ -1,0 +1,62 @@
+package host
+
+import (
+	"fmt"
+
+	"mrprism/internal/app/segment"
+	"mrprism/internal/data/imageio"
+)
+
+// Map names one of a result's maps. An index that the kind does not use is ignored.
+type Map struct {
+	Kind  string // probability, disagreement, rater or recurrence
+	Class int
+	M, I  int // the rater, the recurrence
+}
+
+// Values returns the map, (Height, Width), 0…1.
+func (m Map) Values(r *segment.Result) ([]float32, error) {
+	if err := within("class", m.Class, len(r.Classes)); err != nil {
+		return nil, err
+	}
+	switch m.Kind {
+	case "probability":
+		return r.Probability(m.Class), nil
+	case "disagreement":
+		return r.Disagreement(m.Class), nil
+	case "rater":
+		if err := within("m", m.M, len(r.Raters)); err != nil {
+			return nil, err
+		}
+		return r.Rater(m.M, m.Class), nil
+	case "recurrence":
+		if err := within("i", m.I, r.Recurrences+1); err != nil {
+			return nil, err
+		}
+		return r.Recurrence(m.I, m.Class), nil
+	}
+	return nil, fmt.Errorf("unknown map %q", m.Kind)
+}
+
+func within(name string, i, n int) error {
+	if i < 0 || i >= n {
+		return fmt.Errorf("%s is not a number from 0 to %d", name, n-1)
+	}
+	return nil
+}
+
+// PNG returns the map, or the mask of what is above one half, as a grey PNG at the image's size.
+func (m Map) PNG(r *segment.Result, mask bool) ([]byte, error) {
+	values, err := m.Values(r)
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range values {
+		if mask && p > 0.5 {
+			values[i] = 1
+		} else if mask {
+			values[i] = 0
+		}
+	}
+	return imageio.EncodeProbability(r.Width, r.Height, values)
+}

@@ -1,0 +1,103 @@
+package host
+
+import (
+	"context"
+	"fmt"
+
+	"mrprism/internal/app/segment"
+	"mrprism/model"
+	"mrprism/weights"
+)
+
+// OpenWeights verifies a file of the user's own and keeps it. size is the file's, in bytes; read
+// reads it.
+func (h *Host) OpenWeights(name string, size float64, read func() []byte) (*weights.Model, error) {
+	wrong := func(err error) error {
+		return Fault{"weights", sentence(err.Error()) + ".", "Open a .safetensors file written by MrPrism's train."}
+	}
+	if size > weights.MaxFileBytes {
+		return nil, wrong(fmt.Errorf("%s has %.0f MB, and a model has at most %d", name, size/1e6, weights.MaxFileBytes/1_000_000))
+	}
+	m, err := h.Models.Open(name, read())
+	if err != nil {
+		return nil, wrong(err)
+	}
+	if _, err := model.NewConfig(m.Metadata.Configuration, len(m.Metadata.Raters), len(m.Metadata.Classes)); err != nil {
+		return nil, Fault{"weights", sentence(name+": "+err.Error()) + ".", "Was it trained by a newer MrPrism? Then update this site."}
+	}
+	if err := segment.CheckHeads(name, &m.Metadata); err != nil {
+		return nil, wrong(err)
+	}
+	if h.find(m.Name()) == nil {
+		h.own = append(h.own, m)
+	}
+	return m, nil
+}
+
+// find returns a model that is here already, or nil.
+func (h *Host) find(name string) *weights.Model {
+	if m := h.engines.model; m != nil && m.Name() == name {
+		return m
+	}
+	for _, m := range h.own {
+		if m.Name() == name {
+			return m
+		}
+	}
+	return nil
+}
+
+// useModel makes the named model the present one: it is here already, or is downloaded.
+func (h *Host) useModel(ctx context.Context, name string, tell func(string, int, int)) error {
+	m := h.find(name)
+	if m == nil {
+		var err error
+		if m, err = h.fetchModel(ctx, name, tell); err != nil {
+			return err
+		}
+	}
+	h.engines.use(m)
+	return nil
+}
+
+// fetchModel downloads a shipped model and verifies it. Meanwhile the device compiles what the
+// model needs.
+func (h *Host) fetchModel(ctx context.Context, name string, tell func(string, int, int)) (*weights.Model, error) {
+	entry, err := h.Models.Find(name)
+	if err != nil {
+		return nil, Fault{"weights", sentence(err.Error()) + ".", "Choose another model."}
+	}
+	received := func(done int) { tell("download", done, entry.Bytes) }
+	received(0)
+	var data []byte
+	arrived := make(chan struct{})
+	go func() {
+		defer close(arrived)
+		data, err = h.Fetch(ctx, entry.File, received)
+	}()
+	// Not beside another model's buffers: what was compiled for that mostly serves this one too.
+	if h.computer.onGPU() && h.engines.ready == nil && h.engines.making == nil {
+		h.startWarming(entry)
+	}
+	<-arrived
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, Fault{"weights", "The model could not be downloaded: " + err.Error() + ".", "Check that the site is still served, then try again."}
+	}
+	m, err := h.Models.OpenShipped(name, data)
+	// The copy that is kept for use without a network may be damaged.
+	if err != nil && h.Forget(ctx, entry.File) {
+		if data, err = h.Fetch(ctx, entry.File, received); err == nil {
+			m, err = h.Models.OpenShipped(name, data)
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	if err != nil {
+		return nil, Fault{"weights", "The model was refused: " + err.Error() + ".", "Was the site updated meanwhile? Then reload the page; otherwise tell who serves it."}
+	}
+	return m, nil
+}

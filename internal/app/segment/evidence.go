@@ -1,0 +1,195 @@
+package segment
+
+import (
+	"math"
+	"slices"
+
+	"mrprism/internal/app/trust"
+)
+
+// calibrate turns probabilities into the shares of raters that they stand for, if the weights know
+// them.
+func (e *Engine) calibrate(r *Result) {
+	if e.about.Trust == nil {
+		return
+	}
+	k := len(r.Classes)
+	for c, class := range r.Classes {
+		curve, ok := e.about.Trust.Maps[class]
+		if !ok {
+			continue
+		}
+		for _, maps := range r.masks {
+			for i := c; i < len(maps); i += k {
+				maps[i] = trust.At(curve, maps[i])
+			}
+		}
+	}
+	for _, maps := range r.masks {
+		e.network.Nest(maps, k)
+	}
+}
+
+// judge sets Found, Doubt and Doubts.
+func (e *Engine) judge(r *Result) {
+	what := r.Classes[e.anchor()]
+	r.Found = slices.ContainsFunc(r.Measurements.Structures, func(s Structure) bool { return s.Area > 0 && (s.Class == what || e.separate()) })
+	r.Doubts = []Doubt{}
+	if !r.Found {
+		r.Doubts = append(r.Doubts, Doubt{trust.NotFound, trust.Sentence(trust.NotFound, what)})
+		clear(r.Figures) // they describe nothing
+	}
+	known := e.about.Trust
+	if known == nil || len(known.Evidence) == 0 {
+		return
+	}
+	score, codes := trust.Judge(known, r.Figures, r.Looks)
+	if !r.Found {
+		score = max(score, 1)
+	}
+	r.Doubt = &score
+	for _, code := range codes {
+		r.Doubts = append(r.Doubts, Doubt{code, trust.Sentence(code, what)})
+	}
+}
+
+// anchor is the structure that the search looks for, or the first one.
+func (e *Engine) anchor() int { return max(0, slices.Index(e.about.Classes, e.about.Anchor)) }
+
+// separate says whether each structure may be there without the others.
+func (e *Engine) separate() bool { return e.about.Anchor == "" && e.network.Independent }
+
+// figures computes the figures of the view and of the maps before calibrate, which trust.Fit learns
+// from.
+func (e *Engine) figures(r *Result) {
+	v, f := e.view, r.Figures
+	k, anchor := len(r.Classes), e.anchor()
+	last := channel(r.masks[len(r.masks)-1], anchor, k)
+	s := shapeOf(last, r.side)
+	f[trust.Quality] = v.detail
+	if s.area == 0 { // it may be above 0 after calibrate
+		if !e.separate() {
+			f[trust.Faint] = 0 // the largest value
+		}
+		return
+	}
+	f[trust.Faint], f[trust.Blurred] = -s.mean, s.blur
+	f[trust.Shape] = s.stretch + s.gap
+	pixel := float64(v.square.Side) / float64(r.side)
+	if len(v.places) > 0 || e.about.Anchor == "" {
+		f[trust.Size] = math.Log(math.Sqrt(s.area) * pixel / float64(v.field.Side))
+	}
+	if len(v.places) > 0 {
+		first := v.places[0]
+		f[trust.Several] = 0
+		for _, other := range v.places[1:] {
+			f[trust.Several] = max(f[trust.Several], other.Mass/first.Mass)
+		}
+		x, y := float64(v.square.X)+s.x*pixel, float64(v.square.Y)+s.y*pixel
+		area := s.area * pixel * pixel
+		moved := math.Hypot(x-first.X, y-first.Y)/math.Sqrt(area/math.Pi) + math.Abs(math.Log(area/first.Area))
+		f[trust.Unstable] += moved
+	}
+	if anchor+1 < k && !e.network.Independent {
+		inner := shapeOf(channel(r.masks[len(r.masks)-1], anchor+1, k), r.side)
+		f[trust.Inner] = math.Sqrt(inner.area/s.area) + math.Hypot(inner.x-s.x, inner.y-s.y)/math.Sqrt(s.area)
+		if inner.area == 0 {
+			f[trust.Inner] = 0
+		}
+	}
+}
+
+// detail is the logarithm of the ratio of two sums over pixels (S, S, 3): the change of lightness
+// between neighbours, and the lightness.
+func detail(x []float32, s int) float64 {
+	light := func(i int) float64 { return float64(x[3*i]+x[3*i+1]+x[3*i+2]) / 3 }
+	sum, change := 0., 0.
+	for i := range s * s {
+		sum += light(i)
+		if i%s > 0 && i >= s {
+			change += math.Abs(light(i)-light(i-1)) + math.Abs(light(i)-light(i-s))
+		}
+	}
+	return math.Log((change + 1e-3*float64(s)) / (sum + 1e-3*float64(s)))
+}
+
+// shape describes the pixels of a map (S, S) above one half.
+type shape struct {
+	area, x, y float64 // pixels
+	mean       float64 // probability
+	blur       float64 // the sum of 4p(1 − p) over the outline of a circle of the mask's area, pixels
+	stretch    float64 // logarithm of the longer over the shorter axis
+	gap        float64 // logarithm of the area of an ellipse with the mask's moments over its area
+}
+
+func shapeOf(p []float32, side int) (s shape) {
+	var xx, yy, xy, unsure float64
+	for i, v := range p {
+		unsure += 4 * float64(v) * (1 - float64(v))
+		if v <= .5 {
+			continue
+		}
+		x, y := float64(i%side)+.5, float64(i/side)+.5
+		s.area++
+		s.mean += float64(v)
+		s.x, s.y = s.x+x, s.y+y
+		xx, yy, xy = xx+x*x, yy+y*y, xy+x*y
+	}
+	if s.area == 0 {
+		return shape{}
+	}
+	n := s.area
+	s.mean, s.x, s.y = s.mean/n, s.x/n, s.y/n
+	xx, yy, xy = xx/n-s.x*s.x+1./12, yy/n-s.y*s.y+1./12, xy/n-s.x*s.y
+	determinant, half := max(1e-6, xx*yy-xy*xy), (xx+yy)/2
+	spread := math.Sqrt(max(0, half*half-determinant))
+	s.stretch = .5 * math.Log((half+spread)/max(1e-3, half-spread))
+	s.gap = math.Log(4 * math.Pi * math.Sqrt(determinant) / n)
+	s.blur = unsure / (2 * math.Sqrt(math.Pi*n))
+	return s
+}
+
+// apart is 1 less the soft overlap of two maps (Dice of sums of minima), and 0 if both are nearly
+// empty.
+func apart(a, b []float32) float64 {
+	both, all := 0., 0.
+	for i := range a {
+		both += float64(min(a[i], b[i]))
+		all += float64(a[i]) + float64(b[i])
+	}
+	if all < 1 {
+		return 0
+	}
+	return 1 - 2*both/all
+}
+
+// far is above the logarithm of any ratio of areas, and its exponential is finite.
+const far = 100
+
+// intervals adds the intervals that the weights know to the measurements. They widen the ranges of
+// own, the measurements before calibrate with equal rater weights.
+func (e *Engine) intervals(r *Result, own *Measurements) {
+	known := e.about.Trust
+	whole := float64(r.Width) * float64(r.Height)
+	for i := range r.Measurements.Structures {
+		s, before := &r.Measurements.Structures[i], &own.Structures[i]
+		if spread, ok := known.Areas[s.Class]; ok && s.Area > 0 && before.Area > 0 {
+			within := func(area int, by float64) float64 { return min(whole, float64(area)*math.Exp(min(by, far))) }
+			s.Interval = &Interval{Low: within(before.Low, spread.Low), High: within(before.High, spread.High), Coverage: spread.Coverage}
+		}
+	}
+	ratio, before, spread := r.Measurements.VerticalRatio, own.VerticalRatio, known.Ratio
+	if spread != nil && ratio != nil && ratio.Value != nil && before != nil && before.Value != nil {
+		ratio.Interval = &Interval{Low: max(0, *before.Low+spread.Low), High: min(1, *before.High+spread.High), Coverage: spread.Coverage}
+	}
+}
+
+// knowsErrors says whether the weights have intervals of measurements.
+func (e *Engine) knowsErrors() bool {
+	return e.about.Trust != nil && (len(e.about.Trust.Areas) > 0 || e.about.Trust.Ratio != nil)
+}
+
+// equal says whether all rater weights are equal.
+func equal(weights []float32) bool {
+	return len(weights) == 0 || slices.Min(weights) == slices.Max(weights)
+}

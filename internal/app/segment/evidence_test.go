@@ -1,0 +1,286 @@
+package segment
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+
+	"mrprism/internal/app/segment/segmenttest"
+	"mrprism/internal/app/trust"
+	"mrprism/internal/compute/gpu/reference"
+	"mrprism/internal/data/imageio"
+	"mrprism/internal/data/roi"
+	"mrprism/weights"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// drawn is a map (S, S) of an ellipse around (x, y) with half axes a and b and probability p.
+func drawn(side int, x, y, a, b float64, p float32) []float32 {
+	out := make([]float32, side*side)
+	for i := range out {
+		u, v := (float64(i%side)+.5-x)/a, (float64(i/side)+.5-y)/b
+		if u*u+v*v < 1 {
+			out[i] = p
+		}
+	}
+	return out
+}
+
+func TestShape(t *testing.T) {
+	s := shapeOf(drawn(128, 50, 70, 30, 15, .9), 128)
+	assert.InDelta(t, math.Pi*30*15, s.area, 20)
+	assert.InDeltaSlice(t, []float64{50, 70, .9, math.Log(2), 0}, []float64{s.x, s.y, s.mean, s.stretch, s.gap}, .02)
+	ring := drawn(128, 50, 70, 30, 30, 1)
+	for i, v := range drawn(128, 50, 70, 25, 25, 1) {
+		ring[i] -= v
+	}
+	assert.Greater(t, shapeOf(ring, 128).gap, .5, "far from an ellipse")
+	assert.Zero(t, shapeOf(ring, 128).blur)
+	assert.Greater(t, shapeOf(drawn(128, 50, 70, 30, 15, .6), 128).blur, s.blur)
+	assert.Equal(t, shape{}, shapeOf(make([]float32, 16), 4))
+}
+
+func TestApart(t *testing.T) {
+	a, b := drawn(64, 20, 20, 10, 10, 1), drawn(64, 20, 20, 10, 10, 1)
+	assert.Zero(t, apart(a, b))
+	assert.Equal(t, 1., apart(a, drawn(64, 50, 50, 10, 10, 1)))
+	assert.Zero(t, apart(make([]float32, 9), make([]float32, 9)))
+}
+
+// known is a model's Trust with the given evidence.
+func known(codes ...string) *weights.Trust {
+	k := &weights.Trust{Images: 20, Threshold: 1, Evidence: map[string]weights.Evidence{trust.Quality: {Middle: 0, Far: 1e9, Weight: 1}}}
+	for _, code := range codes {
+		k.Evidence[code] = weights.Evidence{Middle: -1e6, Far: 1, Weight: 1}
+	}
+	return k
+}
+
+func trusting(t *testing.T, about weights.Metadata, k *weights.Trust) *Engine {
+	t.Helper()
+	about.Trust = k
+	return engine(t, reference.Open(), open(t, about))
+}
+
+// A result is doubted for its odd figures. Weights without evidence do not doubt, and say so.
+func TestDoubts(t *testing.T) {
+	img := photograph(120, 90)
+	segment := func(k *weights.Trust) *Result {
+		r, err := trusting(t, segmenttest.Fundus(), k).Segment(t.Context(), img, Options{Recurrences: 1})
+		require.NoError(t, err)
+		require.True(t, r.Found, "or this test says little")
+		return r
+	}
+	without := segment(nil)
+	assert.Nil(t, without.Doubt)
+	assert.Equal(t, []Doubt{}, without.Doubts)
+	assert.Len(t, without.Looks, 2)
+	for _, code := range []string{trust.Faint, trust.Blurred, trust.Shape, trust.Size, trust.Several, trust.Unstable, trust.Inner, trust.Quality} {
+		assert.Contains(t, without.Figures, code)
+	}
+	calm := segment(known())
+	assert.Empty(t, calm.Doubts)
+	require.NotNil(t, calm.Doubt)
+	assert.Less(t, *calm.Doubt, 1.)
+	odd := segment(known(trust.Shape, trust.Faint))
+	assert.Greater(t, *odd.Doubt, 1.)
+	require.Len(t, odd.Doubts, 2)
+	for _, d := range odd.Doubts {
+		assert.Equal(t, trust.Sentence(d.Code, "disc"), d.Text)
+	}
+	far := known()
+	far.Looks = map[string]weights.Features{"close": {Mean: make([]float32, 3), Scale: []float32{1, 1, 1}, Rest: 1}}
+	far.Evidence[trust.Strange] = weights.Evidence{Middle: 1, Far: 1, Weight: 1}
+	assert.Equal(t, trust.Strange, segment(far).Doubts[0].Code, "features of another network are not taken for known ones")
+}
+
+// Maps change probabilities before they are measured, and structures stay nested. Intervals are
+// around the measurements.
+func TestCalibrationAndIntervals(t *testing.T) {
+	img := photograph(120, 90)
+	plain, err := trusting(t, segmenttest.Fundus(), nil).Segment(t.Context(), img, Options{Recurrences: 1, ROI: "none"})
+	require.NoError(t, err)
+	assert.Nil(t, plain.Measurements.Structures[0].Interval)
+	k := known()
+	k.Maps = map[string]weights.Map{"disc": {From: []float32{0, .5, 1}, To: []float32{0, .8, 1}}}
+	k.Areas = map[string]weights.Spread{"disc": {Low: -.1, High: .2, Coverage: .9}}
+	k.Ratio = &weights.Spread{Low: -.1, High: .05, Coverage: .9}
+	mapped, err := trusting(t, segmenttest.Fundus(), k).Segment(t.Context(), img, Options{Recurrences: 1, ROI: "none"})
+	require.NoError(t, err)
+	for i, v := range plain.masks[1] {
+		want := v
+		if i%2 == 0 {
+			want = trust.At(k.Maps["disc"], v)
+		}
+		require.InDelta(t, want, mapped.masks[1][i], 1e-6)
+		if i%2 == 1 {
+			require.LessOrEqual(t, mapped.masks[1][i], mapped.masks[1][i-1])
+		}
+	}
+	assert.Equal(t, plain.Figures, mapped.Figures, "evidence is learned of results without maps")
+	disc, own := mapped.Measurements.Structures[0], plain.Measurements.Structures[0]
+	assert.Greater(t, disc.Area, own.Area)
+	require.NotNil(t, disc.Interval)
+	assert.InDelta(t, min(120*90, float64(own.High)*math.Exp(.2)), disc.Interval.High, 1e-6, "and so are ranges")
+	assert.InDelta(t, float64(own.Low)*math.Exp(-.1), disc.Interval.Low, 1e-6)
+	assert.Equal(t, .9, disc.Interval.Coverage)
+	assert.Nil(t, mapped.Measurements.Structures[1].Interval, "of the cup nothing is known")
+
+	for _, c := range []struct {
+		low, high float64
+		want      Interval
+	}{{.5, .6, Interval{.4, .65, .9}}, {.05, .2, Interval{0, .25, .9}}, {.9, .98, Interval{.8, 1, .9}}} {
+		want := c.want
+		mapped.Measurements.VerticalRatio = &Ratio{Value: new(.7)}
+		before := &Measurements{Structures: make([]Structure, 2), VerticalRatio: &Ratio{Value: new(c.low), Low: new(c.low), High: new(c.high)}}
+		trusting(t, segmenttest.Fundus(), k).intervals(mapped, before)
+		got := mapped.Measurements.VerticalRatio.Interval
+		assert.InDeltaSlice(t, []float64{want.Low, want.High, want.Coverage}, []float64{got.Low, got.High, got.Coverage}, 1e-9)
+	}
+}
+
+// Intervals are for masks with equal rater weights, and JSON can hold their numbers.
+func TestIntervalsThatAreNotKnown(t *testing.T) {
+	k := known()
+	k.Areas = map[string]weights.Spread{"brain": {Low: 1000, High: 1001, Coverage: .9}}
+	e := trusting(t, segmenttest.Raters(), k)
+	for _, c := range []struct {
+		raters []float32
+		known  bool
+	}{{nil, true}, {[]float32{.5, .5, .5}, true}, {[]float32{1, .5, 1}, false}} {
+		r, err := e.Segment(t.Context(), photograph(60, 50), Options{RaterWeights: c.raters})
+		require.NoError(t, err)
+		require.True(t, r.Found, "or this test says little")
+		assert.Equal(t, c.known, r.Measurements.Structures[0].Interval != nil, c.raters)
+		_, err = json.Marshal(r.Measurements)
+		require.NoError(t, err)
+	}
+}
+
+// A structure that exceeds one half only after the weights' map is doubted, with numbers that JSON
+// can hold.
+func TestFoundByCalibrationAlone(t *testing.T) {
+	k := known()
+	k.Evidence[trust.Faint] = weights.Evidence{Middle: -.9, Far: .05, Weight: 1}
+	k.Evidence[trust.Unstable] = weights.Evidence{Middle: 0, Far: 1, Weight: 1}
+	k.Maps = map[string]weights.Map{"disc": {From: []float32{0, 1e-9, 1}, To: []float32{0, .6, 1}}}
+	k.Areas, k.Ratio = map[string]weights.Spread{"disc": {Low: -1, High: 1, Coverage: .9}}, &weights.Spread{Low: -1, High: 1, Coverage: .9}
+	about := segmenttest.Fundus()
+	about.Trust = k
+	r, err := engine(t, reference.Open(), biased(t, about, -5, -5)).Segment(t.Context(), photograph(60, 50), Options{Recurrences: 1, ROI: "none"})
+	require.NoError(t, err)
+	require.True(t, r.Found)
+	assert.Equal(t, trust.Faint, r.Doubts[0].Code)
+	assert.Nil(t, r.Measurements.Structures[0].Interval)
+	_, err = json.Marshal([]any{r.Measurements, r.Doubt, r.Figures})
+	require.NoError(t, err)
+}
+
+// Of independent structures each one alone counts as found.
+func TestFoundOfSeparateStructures(t *testing.T) {
+	about := segmenttest.Raters()
+	about.Classes, about.Independent, about.Trust = []string{"liver", "spleen"}, true, known(trust.Shape)
+	found := func(about weights.Metadata, liver, spleen float32) *Result {
+		r, err := engine(t, reference.Open(), biased(t, about, liver, spleen)).Segment(t.Context(), photograph(60, 50), Options{Recurrences: 1})
+		require.NoError(t, err)
+		return r
+	}
+	r := found(about, -20, 5)
+	assert.True(t, r.Found)
+	assert.Empty(t, r.Doubts, "nothing is known of the form of what is there")
+	assert.False(t, found(about, -20, -20).Found)
+	assert.Equal(t, trust.Shape, found(about, 0, -20).Doubts[0].Code)
+	about.Anchor = "liver"
+	assert.False(t, found(about, -20, 5).Found, "all hangs on the anchor")
+}
+
+// biased is an untrained model whose head has the given biases.
+func biased(t *testing.T, about weights.Metadata, biases ...float32) *weights.Model {
+	t.Helper()
+	f, err := segmenttest.Untrained(about)
+	require.NoError(t, err)
+	bias := f.Tensor("conp.head.bias")
+	*bias = weights.NewF32(bias.Name, bias.Shape, biases)
+	return seal(t, f)
+}
+
+// A map cannot bring a cup beyond its disc.
+func TestCalibratedStructuresStayNested(t *testing.T) {
+	k := known()
+	k.Maps = map[string]weights.Map{"cup": {From: []float32{0, .01, 1}, To: []float32{0, 1, 1}}}
+	r, err := trusting(t, segmenttest.Fundus(), k).Segment(t.Context(), photograph(120, 90), Options{Recurrences: 1, ROI: "none"})
+	require.NoError(t, err)
+	for i := 0; i < len(r.masks[1]); i += 2 {
+		require.LessOrEqual(t, r.masks[1][i+1], r.masks[1][i])
+	}
+}
+
+// The search looks only at the lit field, if that is smaller than the photograph.
+func TestSearchOfTheField(t *testing.T) {
+	small := photograph(60, 60)
+	img := &imageio.Image{W: 300, H: 200, Pix: make([]uint8, 3*300*200)}
+	for y := range 60 {
+		copy(img.Pix[3*((y+100)*300+200):][:180], small.Pix[180*y:])
+	}
+	e := trusting(t, segmenttest.Fundus(), nil)
+	inside, err := e.Segment(t.Context(), img, Options{Recurrences: 1})
+	require.NoError(t, err)
+	alone, err := e.Segment(t.Context(), small, Options{Recurrences: 1})
+	require.NoError(t, err)
+	field := roi.Field(img)
+	require.Less(t, field.Side, 80)
+	assert.InDelta(t, alone.ROI.X+200, inside.ROI.X, 6)
+	assert.InDelta(t, alone.ROI.Y+100, inside.ROI.Y, 6)
+	assert.InDelta(t, alone.ROI.Side, inside.ROI.Side, 8)
+
+	given, err := e.Segment(t.Context(), img, Options{Recurrences: 1, ROI: "200,100,60"})
+	require.NoError(t, err)
+	assert.Equal(t, inside.Figures[trust.Quality], given.Figures[trust.Quality], "the picture has the detail that it has, however the region is found")
+}
+
+// A search with quarter turns finds the places of a search of the turned image, in pixels of the
+// image that is not turned.
+func TestTurnedSearch(t *testing.T) {
+	e := trusting(t, segmenttest.Fundus(), nil)
+	img := photograph(90, 90)
+	pixels := make([]float32, len(img.Pix))
+	for i, v := range img.Pix {
+		pixels[i] = float32(v)
+	}
+	for quarters := range 4 {
+		lying := &imageio.Image{W: 90, H: 90, Pix: make([]uint8, len(img.Pix))}
+		for i, v := range turned(pixels, 90, quarters) {
+			lying.Pix[i] = uint8(v)
+		}
+		whole := imageio.Letterbox(90, 90)
+		want, err := e.search(t.Context(), &view{image: lying}, whole, 0, 0, "")
+		require.NoError(t, err)
+		require.NotEmpty(t, want)
+		got, err := e.search(t.Context(), &view{image: img}, whole, quarters, 0, "")
+		require.NoError(t, err)
+		x, y := got[0].X, got[0].Y
+		for range quarters {
+			x, y = 90-y, x
+		}
+		assert.InDeltaSlice(t, []float64{want[0].X, want[0].Y, want[0].Area}, []float64{x, y, got[0].Area}, .5, "%d quarters", quarters)
+	}
+}
+
+// If nothing is found, models of images in any orientation also look at the turned images: four
+// looks.
+func TestSearchGoesOnTurned(t *testing.T) {
+	for turns, looks := range map[bool]int{false: 1, true: 4} {
+		about := segmenttest.Fundus()
+		about.Turned = turns
+		d := &counter{Device: reference.Open()}
+		e := engine(t, d, biased(t, about, -20, -20))
+		before := d.runs
+		r, err := e.Segment(t.Context(), photograph(60, 60), Options{})
+		require.NoError(t, err)
+		require.False(t, r.Found)
+		assert.Equal(t, 2*looks, d.runs-before, "an encoding and a pass each")
+		assert.Len(t, r.Looks, 1)
+	}
+}

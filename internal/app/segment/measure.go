@@ -1,0 +1,124 @@
+package segment
+
+import (
+	"slices"
+	"strings"
+
+	"mrprism/internal/data/metric"
+)
+
+// Measurements are of the masks p > 0.5 at the image's size. A range goes from the smallest to the
+// largest figure of the calibrated mask and of the raters or levels. The maps of raters are coarser
+// than the mask, and all of them may lie to one side of it.
+type Measurements struct {
+	Structures    []Structure `json:"structures"`              // in the order of the classes
+	VerticalRatio *Ratio      `json:"verticalRatio,omitempty"` // nil without a disc
+}
+
+// Structure is the calibrated mask of one class.
+type Structure struct {
+	Class        string  `json:"class"`
+	Area         int     `json:"area"`         // pixels
+	Low          int     `json:"low"`          // smallest area of the mask and the raters or levels
+	High         int     `json:"high"`         // largest
+	Share        float64 `json:"share"`        // of the image's area, 0..1
+	Height       int     `json:"height"`       // largest number of pixels in any one column
+	Disagreement float64 `json:"disagreement"` // pixels about which two raters are expected to disagree
+	// Interval is the interval of the area, pixels; nil: the weights do not know it.
+	Interval *Interval `json:"interval,omitempty"`
+}
+
+// Ratio is the height of one structure over the height of another. Its figures are nil if the
+// calibrated mask has no inner structure, because that is not a ratio of 0. The range of the inner
+// structure then says what raters mark.
+type Ratio struct {
+	Inner string   `json:"inner"`
+	Outer string   `json:"outer"`
+	Value *float64 `json:"value"`
+	Low   *float64 `json:"low"` // of the mask and the raters or levels that mark both structures
+	High  *float64 `json:"high"`
+	// Interval is the interval of the value; nil: there is no value, or the weights do not know it.
+	Interval *Interval `json:"interval,omitempty"`
+}
+
+// Interval holds the majority's figure in a share, Coverage, of images like those that it was
+// learned from (conformalized quantile regression, Romano, Patterson and Candès 2019).
+type Interval struct {
+	Low      float64 `json:"low"`
+	High     float64 `json:"high"`
+	Coverage float64 `json:"coverage"` // 0..1
+}
+
+// extent is the size of one mask in pixels.
+type extent struct{ area, height int }
+
+// over is the ratio of heights. outer is not empty.
+func (e extent) over(outer extent) float64 { return float64(e.height) / float64(outer.height) }
+
+// extent is the extent of a map of the result's size.
+func (r *Result) extent(mask []float32) extent {
+	return extent{metric.Area(mask), metric.VerticalDiameter(mask, r.Width, r.Height)}
+}
+
+func (r *Result) measure() Measurements {
+	within, _, _ := r.Within()
+	calibrated, raters := make([]extent, len(r.Classes)), make([][]extent, len(r.Raters))
+	for i := range raters {
+		raters[i] = make([]extent, len(r.Classes))
+	}
+	for c := range r.Classes {
+		calibrated[c] = within.extent(within.Probability(c))
+		for i := range raters {
+			raters[i][c] = within.extent(within.Rater(i, c))
+		}
+	}
+	var out Measurements
+	for c, class := range r.Classes {
+		s := Structure{
+			Class: class, Area: calibrated[c].area, Height: calibrated[c].height, Low: calibrated[c].area, High: calibrated[c].area,
+			Share: float64(calibrated[c].area) / (float64(r.Width) * float64(r.Height)),
+		}
+		for i := range raters {
+			s.Low, s.High = min(s.Low, raters[i][c].area), max(s.High, raters[i][c].area)
+		}
+		for _, p := range within.Disagreement(c) {
+			s.Disagreement += float64(p)
+		}
+		out.Structures = append(out.Structures, s)
+	}
+	out.VerticalRatio = r.ratio(calibrated, raters)
+	return out
+}
+
+// DiscAndCup returns the indices of these classes, in upper or lower case; -1 for a missing one.
+func DiscAndCup(classes []string) (disc, cup int) {
+	find := func(name string) int {
+		return slices.IndexFunc(classes, func(class string) bool { return strings.EqualFold(class, name) })
+	}
+	return find("disc"), find("cup")
+}
+
+// ratio is the vertical cup-to-disc ratio. It is nil without a disc, and if no rater or level has
+// the structures of the mask, because the ratio would have no range.
+func (r *Result) ratio(calibrated []extent, raters [][]extent) *Ratio {
+	outer, inner := DiscAndCup(r.Classes)
+	if outer < 0 || inner < 0 || calibrated[outer].height == 0 {
+		return nil
+	}
+	found := calibrated[inner].height > 0
+	of := func(e []extent) float64 { return e[inner].over(e[outer]) }
+	over := []float64{of(calibrated)}
+	for _, e := range raters {
+		if e[outer].height > 0 && (e[inner].height > 0 || !found) {
+			over = append(over, of(e))
+		}
+	}
+	if len(over) == 1 {
+		return nil
+	}
+	out := &Ratio{Inner: r.Classes[inner], Outer: r.Classes[outer]}
+	if found {
+		out.Value, out.Low, out.High = new(over[0]), new(slices.Min(over)), new(slices.Max(over))
+	}
+	return out
+}

@@ -1,0 +1,54 @@
+package segment
+
+import (
+	"context"
+
+	"mrprism/internal/app/trust"
+)
+
+// withMirrored replaces each map of r by the mean with the map of the mirror image. The masks of
+// left and right eyes are then mirror images too. The encoder keeps the version of the view that it
+// saw last: the next recurrences begin with that one.
+func (e *Engine) withMirrored(ctx context.Context, o Options, r *Result) error {
+	o.Progress("mirror", 0, o.Recurrences+1)
+	v := e.view
+	if err := e.show(ctx, v, !v.mirrored); err != nil {
+		return err
+	}
+	masks, raters, err := e.passes(ctx, o, "mirror", map[string]float64{})
+	if err != nil {
+		return err
+	}
+	for i, maps := range append(masks, raters) {
+		mean := r.raters
+		if i < len(masks) {
+			mean = r.masks[i]
+		}
+		if v.mirrored {
+			mirror(maps, r.side)
+		} else { // the maps of r are of the mirror image
+			mirror(mean, r.side)
+		}
+		if i == len(masks)-1 {
+			r.Figures[trust.Unstable] = apart(mean, maps)
+		}
+		for j, m := range maps {
+			mean[j] = (mean[j] + m) / 2
+		}
+	}
+	return nil
+}
+
+// mirror exchanges left and right in maps (S, S, channels).
+func mirror(maps []float32, side int) {
+	channels := len(maps) / (side * side)
+	for y := range side {
+		row := maps[y*side*channels:][:side*channels]
+		for x := range side / 2 {
+			left, right := row[x*channels:][:channels], row[(side-1-x)*channels:][:channels]
+			for c := range left {
+				left[c], right[c] = right[c], left[c]
+			}
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package segment
+
+import "mrprism/internal/data/roi"
+
+// faint is the probability above which pixels belong to a piece: the lowest threshold of soft Dice.
+const faint = 0.1
+
+// onePiece keeps one piece of each channel of maps (S, S, channels): the piece with the most pixels
+// above one half. It sets the other pieces to 0. A channel without a pixel above one half does not
+// change. nnU-Net does the same to structures of one piece (Isensee et al. 2021). onePiece first
+// limits a channel to the channels that inside names, which come before it: the kept pieces of disc
+// and cup are then of one eye.
+func onePiece(maps []float32, side, channels int, inside func(channel int) []int) {
+	for c := range channels {
+		for _, outer := range inside(c) {
+			for i := 0; i < len(maps); i += channels {
+				maps[i+c] = min(maps[i+c], maps[i+outer])
+			}
+		}
+		pieces, sizes, best := roi.Pieces(channel(maps, c, channels), side, faint), []int(nil), 0
+		for i, piece := range pieces {
+			size := 0
+			for _, at := range piece {
+				if maps[at*channels+c] > 0.5 {
+					size++
+				}
+			}
+			if sizes = append(sizes, size); size > sizes[best] {
+				best = i
+			}
+		}
+		if len(pieces) == 0 || sizes[best] == 0 {
+			continue
+		}
+		for i, piece := range pieces {
+			for _, at := range piece {
+				if i != best {
+					maps[at*channels+c] = 0
+				}
+			}
+		}
+	}
+}

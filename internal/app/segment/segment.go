@@ -1,0 +1,299 @@
+package segment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"mrprism/internal/app/trust"
+	"mrprism/internal/data/imageio"
+	"mrprism/internal/data/roi"
+	"mrprism/model"
+	"mrprism/weights"
+)
+
+// DefaultRecurrences is the number of feedbacks that the paper reports: Rec0 to Rec3.
+const DefaultRecurrences = 3
+
+// Feedbacks is the number of feedbacks that a model was trained for: DefaultRecurrences, or 0 for a
+// baseline without DivP. The rater maps of a baseline mean nothing.
+func Feedbacks(about *weights.Metadata) int {
+	if r, err := model.NewRecipe(about.Recipe); err == nil && !r.Recurrent() { // an unknown recipe is from a later version
+		return 0
+	}
+	return DefaultRecurrences
+}
+
+// CheckHeads returns an error that names the file if the model's rater maps mean nothing.
+func CheckHeads(name string, about *weights.Metadata) error {
+	if Feedbacks(about) > 0 {
+		return nil
+	}
+	return fmt.Errorf("%s was trained without heads (recipe %s): it has no raters and no disagreement. Only evaluate can use it, for comparison",
+		name, about.Recipe)
+}
+
+// MaxRecurrences is far above any useful number.
+const MaxRecurrences = 32
+
+// OptionError means that the options are wrong, on any device.
+type OptionError struct{ Err error }
+
+func (e *OptionError) Error() string { return e.Err.Error() }
+func (e *OptionError) Unwrap() error { return e.Err }
+
+// Options of one segmentation.
+type Options struct {
+	Recurrences int    // feedbacks, 0 to MaxRecurrences: Rec0 … RecN are computed
+	ROI         string // auto, none or x,y,side, see package roi; empty: auto
+	// RaterWeights, 0..1, are for models of named raters. A rater's weight is relative to the largest
+	// one; nil: all raters count the same.
+	RaterWeights []float32
+	// Progress is called, on the same goroutine, when a step of a stage begins: "search" (2 steps),
+	// "segment" (N + 1 recurrences) and, with Metadata.Mirrored, "mirror" (N + 1). It may be nil.
+	Progress func(stage string, done, total int)
+}
+
+// Segment segments an image, which must not change while the engine lives. A second call with the
+// same image and ROI runs only the recurrences, and with Metadata.Mirrored one encoding.
+//
+// With ROI "auto" and a model that has an anchor, Segment first searches the lit part of the image
+// for the anchor, and segments the region around it. If it finds none, Found is false. Wrong
+// options give an OptionError. Errors of the device are the typed ones of package gpu. A map that
+// is not one of probabilities gives model.ErrNotFinite or model.ErrNothing, and never becomes a
+// mask.
+func (e *Engine) Segment(ctx context.Context, img *imageio.Image, o Options) (*Result, error) {
+	if o.ROI == "" {
+		o.ROI = "auto"
+	}
+	request, err := e.check(img, o)
+	if err != nil {
+		return nil, &OptionError{err}
+	}
+	if o.Progress == nil {
+		o.Progress = func(string, int, int) {}
+	}
+	if e.view == nil || e.view.image != img || e.view.roi != o.ROI {
+		e.view = nil
+		v := &view{image: img, roi: o.ROI, took: map[string]float64{}}
+		if err := e.region(ctx, v, request, o); err != nil {
+			return nil, err
+		}
+		e.view = v
+	}
+	if !e.view.found {
+		return e.nothing(o), nil
+	}
+	if !e.view.seen {
+		o.Progress("segment", 0, o.Recurrences+1)
+		e.view.took["encode"], err = timed(func() error { return e.show(ctx, e.view, false) })
+		if err != nil {
+			return nil, err
+		}
+	}
+	return e.recur(ctx, o)
+}
+
+// Recalculate runs the recurrences again on the region that was encoded last, with other options.
+// It ignores o.ROI.
+func (e *Engine) Recalculate(ctx context.Context, o Options) (*Result, error) {
+	if e.view == nil {
+		return nil, errors.New("no region has been encoded: call Segment first")
+	}
+	o.ROI = e.view.roi
+	return e.Segment(ctx, e.view.image, o)
+}
+
+func (e *Engine) check(img *imageio.Image, o Options) (roi.Request, error) {
+	if img.W < 1 || img.H < 1 || len(img.Pix) != 3*img.W*img.H {
+		return roi.Request{}, fmt.Errorf("an image of %d×%d pixels with %d bytes is not 8-bit RGB", img.W, img.H, len(img.Pix))
+	}
+	if o.Recurrences < 0 || o.Recurrences > MaxRecurrences {
+		return roi.Request{}, fmt.Errorf("%d recurrences: 0 to %d are possible", o.Recurrences, MaxRecurrences)
+	}
+	if o.RaterWeights != nil && e.about.Labels == weights.LabelsAgreementLevels {
+		return roi.Request{}, fmt.Errorf("model %s has agreement levels and no raters to weigh: leave the rater weights out", e.about.Name)
+	}
+	if o.RaterWeights != nil && len(o.RaterWeights) != len(e.about.Raters) {
+		return roi.Request{}, fmt.Errorf("%d rater weights for the %d raters of model %s", len(o.RaterWeights), len(e.about.Raters), e.about.Name)
+	}
+	for _, w := range o.RaterWeights {
+		if !(w >= 0 && w <= 1) {
+			return roi.Request{}, fmt.Errorf("rater weight %v is not in 0..1", w)
+		}
+	}
+	request, err := roi.Parse(o.ROI)
+	if err == nil && request.Mode == roi.Given {
+		err = roi.Check(request.Square, img.W, img.H)
+	}
+	return request, err
+}
+
+// show encodes the view, or its mirror image. It keeps the features of the view that is not
+// mirrored.
+func (e *Engine) show(ctx context.Context, v *view, mirrored bool) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	v.seen = false // until encode returns
+	err := e.encode(ctx, v.image, v.square, mirrored)
+	if err == nil && !mirrored && v.looks["close"] == nil {
+		err = e.look(ctx, v, "close")
+	}
+	v.seen, v.mirrored = err == nil, mirrored
+	return err
+}
+
+// encode encodes a square of the image, or its mirror image.
+func (e *Engine) encode(ctx context.Context, img *imageio.Image, square imageio.Square, mirrored bool) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	x := e.crop(img, square)
+	if mirrored {
+		mirror(x, e.about.Side)
+	}
+	return e.feed(ctx, x)
+}
+
+// crop is a square of the image (S, S, 3), values 0..1.
+func (e *Engine) crop(img *imageio.Image, square imageio.Square) []float32 {
+	x := make([]float32, e.about.Side*e.about.Side*3)
+	img.Crop(x, square, e.about.Side)
+	return x
+}
+
+// feed normalises pixels (S, S, 3) and encodes them.
+func (e *Engine) feed(ctx context.Context, x []float32) error {
+	if e.about.Standardise {
+		model.Standardise(x)
+	} else {
+		for i := range x {
+			x[i] = (x[i] - e.about.Mean[i%3]) / e.about.Deviation[i%3]
+		}
+	}
+	if err := e.network.Encode(ctx, x); err != nil {
+		return err
+	}
+	return e.Wait(ctx)
+}
+
+// recur runs Rec0 … RecN on the view, and with Metadata.Mirrored on its mirror image.
+func (e *Engine) recur(ctx context.Context, o Options) (*Result, error) {
+	start := time.Now()
+	r := e.result(e.view, o)
+	total := 0.0
+	for stage, ms := range e.view.took {
+		r.Timings[stage] = ms
+		total += ms
+	}
+	var err error
+	if r.masks, r.raters, err = e.passes(ctx, o, "segment", r.Timings); err != nil {
+		return nil, err
+	}
+	if e.about.Mirrored {
+		r.Timings["mirror"], err = timed(func() error { return e.withMirrored(ctx, o, r) })
+		if err != nil {
+			return nil, err
+		}
+	}
+	if e.about.SinglePieces {
+		for _, maps := range r.masks {
+			onePiece(maps, r.side, len(r.Classes), e.network.Inside)
+		}
+		onePiece(r.raters, r.side, len(r.Raters)*len(r.Classes), e.network.Inside)
+	}
+	e.figures(r)
+	var own *Measurements // before calibrate: intervals refer to these
+	if e.knowsErrors() && equal(o.RaterWeights) {
+		own = new(r.measure())
+	}
+	e.calibrate(r)
+	r.Measurements = r.measure()
+	e.judge(r)
+	if own != nil {
+		e.intervals(r, own)
+	}
+	r.Timings["total"] = math.Round(1000*(total+since(start))) / 1000
+	return r, nil
+}
+
+// result is a result for a view, without maps.
+func (e *Engine) result(v *view, o Options) *Result {
+	return &Result{
+		Width: v.image.W, Height: v.image.H, ROI: v.square, Recurrences: o.Recurrences,
+		Classes: slices.Clone(e.about.Classes), Raters: slices.Clone(e.about.Raters), Labels: e.about.Labels, Steered: e.steered,
+		Adapter: e.Adapter(), Why: e.device.Info().Why, Precision: e.precision, Timings: map[string]float64{}, Figures: trust.Figures{}, Looks: maps.Clone(v.looks), side: e.about.Side,
+	}
+}
+
+// nothing is the result of a search that found nothing.
+func (e *Engine) nothing(o Options) *Result {
+	r := e.result(e.view, o)
+	pixels, k := r.side*r.side, len(r.Classes)
+	for range o.Recurrences + 1 {
+		r.masks = append(r.masks, make([]float32, pixels*k))
+	}
+	r.raters = make([]float32, pixels*len(r.Raters)*k)
+	r.Measurements = r.measure()
+	e.judge(r)
+	r.Timings["search"], r.Timings["total"] = e.view.took["search"], e.view.took["search"]
+	return r
+}
+
+// passes returns the masks of Rec0 … RecN and the rater maps of RecN for the encoder's last
+// input. took gets the ms of each recurrence.
+func (e *Engine) passes(ctx context.Context, o Options, stage string, took map[string]float64) (masks [][]float32, raters []float32, err error) {
+	if err := errors.Join(e.network.SetRaterWeights(o.RaterWeights), e.network.Restart()); err != nil {
+		return nil, nil, err
+	}
+	for i := range o.Recurrences + 1 {
+		o.Progress(stage, i, o.Recurrences+1)
+		took[fmt.Sprintf("rec%d", i)], err = timed(func() error {
+			y, err := e.checked(ctx, e.network.Recur)
+			masks = append(masks, y)
+			if err == nil && i == o.Recurrences {
+				raters, err = e.checked(ctx, e.network.RaterLabels)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	return masks, raters, nil
+}
+
+// checked computes maps. The error names the device that returned nothing.
+func (e *Engine) checked(ctx context.Context, compute func(context.Context) ([]float32, error)) ([]float32, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	maps, err := compute(ctx)
+	if errors.Is(err, model.ErrNothing) {
+		err = fmt.Errorf("%s: %w; no mask is shown", e.device.Info(), err)
+	}
+	return maps, err
+}
+
+// channel picks channel c of maps (…, channels).
+func channel(maps []float32, c, channels int) []float32 {
+	out := make([]float32, len(maps)/channels)
+	for i := range out {
+		out[i] = maps[i*channels+c]
+	}
+	return out
+}
+
+// timed runs f and returns its time in ms.
+func timed(f func() error) (float64, error) {
+	start := time.Now()
+	err := f()
+	return since(start), err
+}
+
+func since(start time.Time) float64 { return float64(time.Since(start).Microseconds()) / 1000 }

@@ -1,0 +1,125 @@
+package training
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mrprism/internal/compute/gpu/reference"
+	"mrprism/model"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A resumed run needs its options. Other options are refused, and the error has both values of
+// each.
+func TestOtherOptionsAreRefused(t *testing.T) {
+	had, _ := finished(t)
+	elsewhere := writeData(t, 5)
+	for want, change := range map[string]func(*Options){
+		`rate: then "0.002", now "0.5"`:                              func(o *Options) { o.Recipe.Rate = 0.5 },
+		`seed: then "1", now "2"`:                                    func(o *Options) { o.Seed = 2 },
+		`batch: then "2", now "4"`:                                   func(o *Options) { o.Batch = 4 },
+		`phases (or side and epochs): then "64:2", now "64:2,128:1"`: func(o *Options) { o.Phases = append(o.Phases, Phase{128, 1}) },
+		`recipe: then "default", now "paper"`:                        func(o *Options) { o.Recipe, _ = model.NewRecipe("paper") },
+		`anchor: then "", now "disc"`:                                func(o *Options) { o.Anchor = "disc" },
+		`fold: then "", now "1/4"`:                                   func(o *Options) { o.Fold = Fold{1, 4} },
+		`accumulate: then "", now "2"`:                               func(o *Options) { o.Accumulate = 2 },
+		`clip: then "", now "0.5"`:                                   func(o *Options) { o.Clip = 0.5 },
+		`warmup: then "", now "7"`:                                   func(o *Options) { o.Warmup = 7 },
+		`standardise: then "", now "true"`:                           func(o *Options) { o.Standardise = true },
+		`single-pieces: then "", now "single"`:                       func(o *Options) { o.SinglePieces = true },
+		`any-orientation: then "", now "any"`:                        func(o *Options) { o.AnyOrientation = true },
+		`elastic: then "", now "0.05"`:                               func(o *Options) { o.Elastic = 0.05 },
+		`grain: then "", now "0.3"`:                                  func(o *Options) { o.Grain = 0.3 },
+		`dice: then "", now "0.5"`:                                   func(o *Options) { o.Recipe.DiceWeight = 0.5 },
+		`cross-entropy: then "", now "true"`:                         func(o *Options) { o.Recipe = o.Recipe.CrossEntropy() },
+		`swell: then "", now "0.7"`:                                  func(o *Options) { o.Anchor, o.Swell = "disc", 0.7 },
+		`turns: then "", now "true"`:                                 func(o *Options) { o.Turns = true },
+		`away: then "", now "0.1"`:                                   func(o *Options) { o.Anchor, o.Away = "disc", 0.1 },
+		`distract: then "", now "0.5"`:                               func(o *Options) { o.Distract = 0.5 },
+		fmt.Sprintf(`also: then "", now %q`, elsewhere):              func(o *Options) { o.Also = []string{elsewhere} },
+		fmt.Sprintf(`data: then %q, now %q`, had, elsewhere):         func(o *Options) { o.Data = []string{elsewhere} },
+	} {
+		o := resumable(t)
+		change(&o)
+		_, _, err := resume(t, o)
+		require.ErrorIs(t, err, errOptions, want)
+		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, err, filepath.Join(o.Out, Checkpoint))
+		require.ErrorContains(t, err, "run.yaml in the same folder has every flag")
+		assert.NotContains(t, err.Error(), PreviousCheckpoint)
+		if strings.HasPrefix(want, "rate") {
+			assert.NotContains(t, err.Error(), "seed", "what is the same is not named")
+		}
+	}
+}
+
+// The next version must resume checkpoints of this one: the fingerprint may not change.
+func TestFingerprint(t *testing.T) {
+	o := options(t, "a")
+	o.Data, o.Anchor = []string{"a", "b"}, "disc"
+	assert.Equal(t, "config=tiny recipe={Name:default Recurrences:2 Rule:likelihood Permutations:2 Draws:1 ShuffleWeight:0.3 HeadsWeight:1 "+
+		"FadeWeight:1 FadeFloor:0.5 Threshold:false FuseLoss:true Levels:false Steered:true FixedStart:false Rate:0.002 Constant:false Decay:0 Average:0.98} "+
+		"phases=[{64 2}] batch=2 seed=1 anchor=disc data=a,b", o.fingerprint())
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	require.NoError(t, options(t, "data").Check())
+	for want, change := range map[string]func(*Options){
+		"no data":                      func(o *Options) { o.Data = nil },
+		"no output":                    func(o *Options) { o.Out = "" },
+		"batch size 0":                 func(o *Options) { o.Batch = 0 },
+		"BatchNorm":                    func(o *Options) { o.Batch = 1 },
+		"at most 87381":                func(o *Options) { o.Batch = 1e6 },
+		"not both":                     func(o *Options) { o.Resume, o.Init = true, "x" },
+		`"huge"`:                       func(o *Options) { o.Config = "huge" },
+		"side 100":                     func(o *Options) { o.Phases[0].Side = 100 },
+		"side 2048":                    func(o *Options) { o.Phases[0].Side = 2048 },
+		"-1 epochs":                    func(o *Options) { o.Phases[0].Epochs = -1 },
+		"no epochs":                    func(o *Options) { o.Phases[0].Epochs = 0 },
+		"learning rate -1":             func(o *Options) { o.Recipe.Rate = -1 },
+		"learning rate NaN":            func(o *Options) { o.Recipe.Rate = math.NaN() },
+		"weight decay":                 func(o *Options) { o.Recipe.Decay = math.Inf(1) },
+		"time between checkpoints":     func(o *Options) { o.CheckpointSeconds = -1 },
+		"-1 batches a step":            func(o *Options) { o.Accumulate = -1 },
+		"norm to clip":                 func(o *Options) { o.Clip = math.NaN() },
+		"share 1 to set aside":         func(o *Options) { o.Validate = 1 },
+		"either a share or a fold":     func(o *Options) { o.Validate, o.Fold = 0.2, Fold{1, 5} },
+		"away 1:":                      func(o *Options) { o.Anchor, o.Away = "disc", 1 },
+		"away 0.1 means away from the": func(o *Options) { o.Away = 0.1 },
+		"a score every -1 epochs":      func(o *Options) { o.ScoreEvery = -1 },
+		"a score every 2 epochs":       func(o *Options) { o.ScoreEvery = 2 },
+		"distract 2":                   func(o *Options) { o.Distract = 2 },
+		"patience of 3 epochs":         func(o *Options) { o.Patience = 3 },
+		"-1 steps of warm-up":          func(o *Options) { o.Warmup = -1 },
+		"momentum 1 of the av":         func(o *Options) { o.Recipe.Average = 1 },
+		"elastic 0.2":                  func(o *Options) { o.Elastic = 0.2 },
+		"elastic NaN":                  func(o *Options) { o.Elastic = math.NaN() },
+		"grain 2":                      func(o *Options) { o.Grain = 2 },
+		"swell 2":                      func(o *Options) { o.Anchor, o.Swell = "disc", 2 },
+		"inside of the anchor":         func(o *Options) { o.Swell = 0.5 },
+		`name "a/b"`:                   func(o *Options) { o.Name = "a/b" },
+	} {
+		o := options(t, "data")
+		change(&o)
+		assert.ErrorContains(t, o.Check(), want)
+	}
+	o := options(t, writeData(t, 2))
+	o.Anchor = "macula"
+	_, err := New(t.Context(), reference.Open(), o, nil)
+	assert.ErrorContains(t, err, "-anchor macula is no class of synthetic-pair, which has disc, cup")
+}
+
+func TestParsePhases(t *testing.T) {
+	phases, err := ParsePhases("64:60,128:40, 256:5")
+	require.NoError(t, err)
+	assert.Equal(t, []Phase{{64, 60}, {128, 40}, {256, 5}}, phases)
+	for _, bad := range []string{"", "64", "64:", ":5", "64:x", "64:5x", "64:5:6", "64:5,", "a:b"} {
+		_, err := ParsePhases(bad)
+		assert.Error(t, err, bad)
+	}
+}

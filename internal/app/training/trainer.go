@@ -1,0 +1,401 @@
+package training
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"mrprism/internal/app/optim"
+	"mrprism/internal/app/segment"
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
+	"mrprism/internal/data/dataset"
+	"mrprism/model"
+	"mrprism/shaders"
+)
+
+// ErrDiverged means that a step's loss or gradient was not finite. The saved files stay.
+var ErrDiverged = errors.New("the loss or its gradient is not finite")
+
+// Report describes a step.
+type Report struct {
+	Step, Steps   int
+	Epoch, Epochs int
+	Side          int
+	Rate          float64
+	Loss          float64            // of the step
+	Terms         map[string]float64 // weighted, summed over the recurrences
+	Norm          float64            // of the unclipped gradient; 0: unknown or not finite
+	Scale         float64            // of the loss, in f16; otherwise 0
+	Skipped       bool               // a gradient was too large for f16: no parameter was updated
+	Images        int                // of the step
+	Seconds       float64            // of the step, its data included
+	DataSeconds   float64            // of that, waiting for data
+	DeviceSeconds float64            // of that, from submitting the commands to reading the losses
+	Left          time.Duration      // estimate for the rest of the run
+	SoftDice      *float64           // of averaged weights on held-out images; or nil
+	Best          float64            // highest SoftDice since the run began, also if it was resumed
+	Picture       *Picture           // nil: not in this step
+}
+
+// Trainer is a run in progress.
+type Trainer struct {
+	Options Options
+	Dataset *dataset.Dataset
+	Config  model.Config
+
+	device gpu.Device
+	cases  []*dataset.Sample // to learn from
+	aside  []*dataset.Loaded // to score by
+	set    *tensor.Set
+	engine *segment.Engine // for scoring; nil until the first score
+	best   best
+	step   int // steps done
+	scaled scaling
+	adam   shaders.AdamOptions
+
+	held         io.Closer // the lock of the run's folder; nil: a dry run
+	saved        time.Time // when the state was last saved
+	checkpointed int       // the step of the whole checkpoint in the run's folder, or none
+}
+
+// New opens and checks the data, declares the network and reads the checkpoint or the initial
+// weights, if the options name them. It checks everything else before it reads the images and
+// reports progress.
+func New(ctx context.Context, device gpu.Device, o Options, progress func(done, total int)) (*Trainer, error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	if err := o.Precision.Runs(device.Info()); err != nil {
+		return nil, err
+	}
+	if !o.DryRun {
+		if err := o.vacant(); err != nil {
+			return nil, err
+		}
+	}
+	begin, err := o.openInitial()
+	if err != nil {
+		return nil, err
+	}
+	data, err := o.open()
+	if err != nil {
+		return nil, err
+	}
+	if o.Anchor != "" && !slices.Contains(data.Classes, o.Anchor) {
+		return nil, fmt.Errorf("-anchor %s is no class of %s, which has %s", o.Anchor, data.Name, strings.Join(data.Classes, ", "))
+	}
+	if _, err := o.metadata(data, len(data.Training()), 0).Map(); err != nil {
+		return nil, fmt.Errorf("a model of this data could not be exported: %w", err)
+	}
+	if o.DryRun {
+		return load(ctx, device, o, data, begin, progress)
+	}
+	held, err := o.claim()
+	if err != nil {
+		return nil, err
+	}
+	t, err := load(ctx, device, o, data, begin, progress)
+	if err != nil {
+		held.Close()
+		_ = os.Remove(o.Out) // fails if something is in it
+		return nil, err
+	}
+	t.held = held
+	return t, nil
+}
+
+// load reads the images and gives the network its first values.
+func load(ctx context.Context, device gpu.Device, o Options, data *dataset.Dataset, begin initial, progress func(done, total int)) (*Trainer, error) {
+	learn, apart := o.split(data.Training())
+	if o.validates() && (len(learn) == 0 || len(apart) == 0) {
+		return nil, fmt.Errorf("of %d images %d would be set aside to score by, and %d would be left to learn from: both are needed", len(learn)+len(apart), len(apart), len(learn))
+	}
+	cases, err := o.samples(ctx, data, learn, progress)
+	if err != nil {
+		return nil, err
+	}
+	var aside []*dataset.Loaded
+	if o.validates() {
+		if aside, err = o.read(ctx, apart, progress); err != nil {
+			return nil, err
+		}
+		if !scorable(aside, len(data.Classes)) {
+			return nil, fmt.Errorf("the images set aside to score by (%d) all lack masks of an agreement level, and votes cannot be counted without them: add the masks, "+
+				"or train without -validate and -fold", len(aside))
+		}
+	}
+	c, err := model.NewConfig(o.Config, len(data.Raters), len(data.Classes))
+	if err != nil {
+		return nil, err
+	}
+	c.Recompute, c.Precision = o.Recompute, o.Precision
+	c.AreaPrior = areas(cases, len(data.Classes))
+	c.Independent = o.independent(data, cases)
+	if data.Levels {
+		o.Recipe = o.Recipe.ForLevels()
+	}
+	if o.Recipe.Steered {
+		c.Steer()
+	}
+	t := &Trainer{
+		Options: o, Dataset: data, Config: c, device: device, cases: cases, aside: aside, set: tensor.NewSet(), checkpointed: none, scaled: newScaling(o.Precision),
+		adam: shaders.AdamOptions{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: float32(o.Recipe.Decay)},
+	}
+	t.build(o.Phases[0].Side, o.Batch) // declares every variable
+	model.Declare(t.set, c)            // the export has parts that the recipe does not train
+	if err := t.set.Allocate(ctx, device); err != nil {
+		return nil, err
+	}
+	if err := t.start(ctx, begin); err != nil {
+		t.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// build makes the graph of a step and the graph of its update. They are one graph unless gradients
+// are accumulated.
+func (t *Trainer) build(side, batch int) (s *model.Step, loss *tensor.Tensor, u *model.Update) {
+	s = model.NewStep(t.set, t.Config, t.Options.Recipe, batch, side)
+	loss = s.Loss()
+	s.Backward(loss)
+	if t.Options.accumulate() > 1 {
+		return s, loss, s.Accumulate(t.set, t.adam, t.Options.Clip)
+	}
+	return s, loss, s.Update(t.set, t.adam, t.Options.Clip)
+}
+
+// start gives the variables their first values: from the checkpoint, from given weights, or random.
+func (t *Trainer) start(ctx context.Context, from initial) error {
+	if t.Options.Resume {
+		return t.restore()
+	}
+	if err := t.set.Initialise(t.Options.Seed); err != nil {
+		return err
+	}
+	if from.file != nil {
+		if err := t.begin(from); err != nil {
+			return fmt.Errorf("%s: %w", t.Options.Init, err)
+		}
+	}
+	return t.beginAverages(ctx)
+}
+
+// beginAverages sets the averages to the parameters. If they began at 0, those of the first steps
+// would be too small, and those of a run whose steps were all skipped would stay 0.
+func (t *Trainer) beginAverages(ctx context.Context) error {
+	for _, v := range t.set.Variables(tensor.Parameter) {
+		average := t.set.Lookup(model.AveragePrefix + v.Name)
+		if average == nil {
+			continue
+		}
+		values, err := t.set.Read(ctx, v)
+		if err != nil {
+			return err
+		}
+		if err := t.set.Write(average, values[0]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o Options) tell(text string) {
+	if o.Note != nil {
+		o.Note(text)
+	}
+}
+
+// areas are the mean shares of pixels of each class in the labels.
+func areas(cases []*dataset.Sample, classes int) []float64 {
+	share := make([]float64, classes)
+	for k := range share {
+		inside, all := 0.0, 0.0
+		for _, c := range cases {
+			in, of := c.Marked(k, classes)
+			inside, all = inside+in, all+of
+		}
+		share[k] = min(max(inside/max(all, 1), 0.01), 0.5)
+	}
+	return share
+}
+
+// fewOutside is the share of a structure's pixels outside of the structure before it that still
+// counts as raters' mistakes.
+const fewOutside = 0.05
+
+// independent says whether raters marked structures outside of the structures before them (a cup
+// lies inside its disc). A note tells the user.
+func (o Options) independent(data *dataset.Dataset, cases []*dataset.Sample) bool {
+	found := false
+	for k := 1; k < len(data.Classes); k++ {
+		outside, all := 0.0, 0.0
+		for _, c := range cases {
+			out, of := c.Outside(k, len(data.Classes))
+			outside, all = outside+out, all+of
+		}
+		if outside > fewOutside*all {
+			found = true
+			o.tell(fmt.Sprintf("%.0f %% of what is marked as %s lies outside of %s: masks of the %d structures are not kept inside one another",
+				100*outside/all, data.Classes[k], data.Classes[k-1], len(data.Classes)))
+		}
+	}
+	return found
+}
+
+// Close frees the GPU memory and unlocks the run's folder.
+func (t *Trainer) Close() {
+	if t.held != nil {
+		t.held.Close()
+	}
+	if t.engine != nil {
+		t.engine.Close()
+	}
+	t.set.Release()
+}
+
+// Images is the number of images trained on.
+func (t *Trainer) Images() int { return len(t.cases) }
+
+// Aside are the names, FOLDER/NAME, of the images set aside to score by.
+func (t *Trainer) Aside() (names []string) {
+	for _, c := range t.aside {
+		names = append(names, c.Folder+"/"+c.Name)
+	}
+	return names
+}
+
+// Done is the number of steps done.
+func (t *Trainer) Done() int { return t.step }
+
+// Run trains to the end, or until patience is out. If the context is cancelled, Run finishes the
+// step, saves and returns the context's error.
+func (t *Trainer) Run(ctx context.Context, report func(Report)) error {
+	t.saved = time.Now()
+	last := 0
+	for _, phase := range t.Options.Phases {
+		last += phase.Epochs * t.epochSteps()
+		if t.step < last && ctx.Err() == nil && !t.outOfPatience() {
+			if err := t.phase(ctx, phase, last, report); err != nil {
+				return err
+			}
+		}
+	}
+	if err := t.save(context.WithoutCancel(ctx)); err != nil {
+		return err
+	}
+	if t.outOfPatience() {
+		t.Options.tell(fmt.Sprintf("stopped: epoch %d scored %.4f, and %d later epochs did not score better; the model of that epoch is %s", t.best.Epoch, t.best.Score,
+			t.Options.Patience, filepath.Join(t.Options.Out, t.Options.Name+BestSuffix+smallSuffix)))
+		return nil
+	}
+	if t.step < last {
+		return ctx.Err()
+	}
+	return nil
+}
+
+// Steps is the length of the whole run.
+func (t *Trainer) Steps() int {
+	n := 0
+	for _, p := range t.Options.Phases {
+		n += p.Epochs * t.epochSteps()
+	}
+	return n
+}
+
+func (t *Trainer) epochSteps() int {
+	images := t.Options.images()
+	if n := t.own(); n < len(t.cases) { // every second image is from Options.Also
+		return (2*n + images - 1) / images
+	}
+	return (len(t.cases) + images - 1) / images
+}
+
+// own is the number of images that the data set's own raters marked. An epoch sees each of them
+// once.
+func (t *Trainer) own() (n int) {
+	for _, c := range t.cases {
+		if !c.Others() {
+			n++
+		}
+	}
+	return n
+}
+
+// phase trains at one image side until last steps are done or the context is cancelled.
+func (t *Trainer) phase(ctx context.Context, phase Phase, last int, report func(Report)) error {
+	working := context.WithoutCancel(ctx) // a cancelled run finishes its step
+	t.Options.tell(fmt.Sprintf("preparing the network for images of %d²", phase.Side))
+	p, err := t.prepare(working, phase.Side)
+	if err != nil {
+		return err
+	}
+	defer p.release()
+	var pace pace
+	for t.step < last && ctx.Err() == nil && !t.outOfPatience() {
+		now, err := t.next(working, p)
+		if err != nil {
+			return err
+		}
+		if now.SoftDice, err = t.score(working); err != nil {
+			return fmt.Errorf("after step %d: %w", t.step, err)
+		}
+		now.Best = t.best.Score
+		now.Left = pace.left(now.Seconds, phase.Side, t.remaining(t.step))
+		report(*now)
+		if time.Since(t.saved).Seconds() >= t.Options.CheckpointSeconds {
+			if err := t.save(working); err != nil {
+				return err
+			}
+		}
+	}
+	if t.step < t.Steps() && ctx.Err() == nil && !t.outOfPatience() {
+		return t.save(working) // the next phase may need more memory than there is
+	}
+	return nil
+}
+
+// schedule is the learning rate over the run.
+func (t *Trainer) schedule() optim.Schedule {
+	r, total, warmup := t.Options.Recipe, t.Steps(), t.Options.Warmup
+	if warmup == 0 && !r.Constant {
+		warmup = max(1, total/10)
+	}
+	return optim.Schedule{Peak: r.Rate, Warmup: warmup, Total: total, Last: 0.01, Constant: r.Constant}
+}
+
+// remaining is the number of steps left at each image side after done steps.
+func (t *Trainer) remaining(done int) map[int]int {
+	left := map[int]int{}
+	for _, p := range t.Options.Phases {
+		steps := p.Epochs * t.epochSteps()
+		skipped := min(done, steps)
+		done -= skipped
+		left[p.Side] += steps - skipped
+	}
+	return left
+}
+
+// pace estimates the time left from the recent mean of a step's seconds. It takes a step's time as
+// proportional to the image's area.
+type pace struct{ mean float64 }
+
+func (p *pace) left(seconds float64, side int, remaining map[int]int) time.Duration {
+	if p.mean == 0 {
+		p.mean = seconds
+	}
+	p.mean += 0.1 * (seconds - p.mean)
+	total := 0.0
+	for s, n := range remaining {
+		total += float64(n) * p.mean * float64(s*s) / float64(side*side)
+	}
+	return time.Duration(total * float64(time.Second))
+}

@@ -1,0 +1,138 @@
+//go:build (linux || darwin) && (amd64 || arm64)
+
+package dawn
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ebitengine/purego"
+
+	"mrprism/internal/compute/gpu"
+)
+
+// handler receives the arguments of a callback: its status (or the type of an error), a handle or
+// second number, and a message.
+type handler func(status uint32, value uintptr, message string)
+
+// handlers are the Go functions that C may call. C gets their numbers as user data: C never holds a
+// Go pointer, and the process needs only three callbacks.
+var handlers struct {
+	sync.Mutex
+	last   uintptr
+	byUser map[uintptr]handler
+}
+
+func register(h handler) uintptr {
+	handlers.Lock()
+	defer handlers.Unlock()
+	if handlers.byUser == nil {
+		handlers.byUser = map[uintptr]handler{}
+	}
+	handlers.last++
+	handlers.byUser[handlers.last] = h
+	return handlers.last
+}
+
+func unregister(user uintptr) {
+	handlers.Lock()
+	defer handlers.Unlock()
+	delete(handlers.byUser, user)
+}
+
+// handleCallback runs the handler of a callback outside of the lock. It ignores a number without a
+// handler.
+func handleCallback(user uintptr, status uint32, value uintptr, message string) {
+	handlers.Lock()
+	h := handlers.byUser[user]
+	handlers.Unlock()
+	if h != nil {
+		h(status, value, message)
+	}
+}
+
+// callbacks are the three shapes of C callback. A WGPUStringView arrives as two words.
+var callbacks = sync.OnceValue(func() (c struct{ value, plain, done uintptr }) {
+	// (status, handle or number, message, user data): adapter, device, pipeline, error scope;
+	// (device, reason or type, message, user data): lost device, uncaptured error.
+	c.value = purego.NewCallback(func(status, value uintptr, text *byte, length, user, _ uintptr) {
+		handleCallback(user, uint32(status), value, stringView{text, length}.String())
+	})
+	// (status, message, user data): map.
+	c.plain = purego.NewCallback(func(status uintptr, text *byte, length, user, _ uintptr) {
+		handleCallback(user, uint32(status), 0, stringView{text, length}.String())
+	})
+	// Work done: only the completion of the future counts. This fits headers with and without a
+	// message.
+	c.done = purego.NewCallback(func() {})
+	return c
+})
+
+// outcome has the arguments of an awaited callback.
+type outcome struct {
+	status  uint32
+	value   uintptr
+	message string
+}
+
+const (
+	waitSlice = 20 * time.Millisecond // how soon a cancelled context ends a wait
+	waitLimit = 10 * time.Minute      // after it the driver counts as hung
+)
+
+// pending is an operation under way.
+type pending struct {
+	l        *library
+	instance handle
+	future   uint64
+	user     uintptr
+	outcome  outcome
+}
+
+// begin starts an operation. start passes the callback info to Dawn and returns the future.
+func (l *library) begin(instance handle, callback uintptr, start func(callbackInfo) uint64) *pending {
+	p := &pending{l: l, instance: instance}
+	p.user = register(func(status uint32, value uintptr, message string) {
+		p.outcome = outcome{status, value, message}
+		unregister(p.user)
+	})
+	p.future = start(callbackInfo{mode: callbackWaitAnyOnly, callback: callback, userdata1: p.user})
+	return p
+}
+
+// wait blocks, without spinning, until the operation has completed. If it returns an error, the
+// callback was not called.
+func (p *pending) wait(ctx context.Context) (outcome, error) {
+	if err := p.l.wait(ctx, p.instance, p.future); err != nil {
+		return outcome{}, err
+	}
+	return p.outcome, nil
+}
+
+// wait blocks in slices until the future has completed, ctx ends or the limit has passed.
+func (l *library) wait(ctx context.Context, instance handle, future uint64) error {
+	info := &futureWaitInfo{future: future}
+	deadline := time.Now().Add(waitLimit)
+	for {
+		switch status := l.InstanceWaitAny(instance, 1, info, uint64(waitSlice)); status {
+		case waitSuccess:
+			return nil
+		case waitTimedOut:
+		default:
+			return fmt.Errorf("dawn: waiting failed with status %d", status)
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%w: no answer from the driver for %v", gpu.ErrLost, waitLimit)
+		}
+	}
+}
+
+// completed says, without waiting, whether the future has completed.
+func (l *library) completed(instance handle, future uint64) bool {
+	return l.InstanceWaitAny(instance, 1, &futureWaitInfo{future: future}, 0) == waitSuccess
+}

@@ -1,0 +1,122 @@
+// Package nn makes layers: it creates and names the variables, once, and appends the operators. Building a model and listing
+// what its weights file must hold are therefore the same thing. Names are PyTorch's: "encoder.layer2.0.conv1.weight".
+package nn
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"mrprism/internal/compute/tensor"
+	"mrprism/shaders"
+)
+
+// Builder appends layers to a graph, their variables to a set.
+type Builder struct {
+	Graph    *tensor.Graph
+	Set      *tensor.Set
+	Training bool // batch norm uses and follows the batch's statistics
+}
+
+// Normalisation constants, as in PyTorch.
+const (
+	epsilon  = 1e-5
+	momentum = 0.1
+)
+
+func (b *Builder) parameter(name string, initial tensor.Initialiser, shape ...int) *tensor.Tensor {
+	v := b.Set.Variable(tensor.Parameter, name, shape...)
+	v.Initial = initial
+	return b.Graph.Variable(v)
+}
+
+// Conv is a k×k convolution of x (B, H, W, Cin) to `out` channels; initialised by He's rule over the fan-in, or over the fan-out
+// where fanOut, as ResNets are.
+func (b *Builder) Conv(name string, x *tensor.Tensor, k, out, stride, pad int, bias, fanOut bool) *tensor.Tensor {
+	defer b.Graph.Layered(name)()
+	in := x.Dim(-1)
+	fan := k * k * in
+	if fanOut {
+		fan = k * k * out
+	}
+	w := b.parameter(name+".weight", he(fan), k, k, in, out)
+	return shaders.Conv2D(x, w, b.bias(name, out, bias), shaders.Square(stride, pad))
+}
+
+// ConvShare is the share of x, with the bias or without, in the k×k convolution NAME, k odd, of maps side by side, to
+// which x contributes the channels from `first` on. Conv has been called.
+func (b *Builder) ConvShare(name string, x *tensor.Tensor, first int, bias bool) *tensor.Tensor {
+	defer b.Graph.Layered(fmt.Sprintf("%s[%d:]", name, first))()
+	w := b.Graph.Variable(b.Set.Lookup(name + ".weight"))
+	shift, last := b.bias(name, w.Dim(-1), bias), first+x.Dim(-1)
+	if w.Dim(0) == 1 {
+		return shaders.Linear(x, shaders.Slice(w.Reshape(w.Dim(2), w.Dim(3)), first, last), shift)
+	}
+	return shaders.Conv2D(x, shaders.Slice(w, first, last), shift, shaders.Square(1, w.Dim(0)/2))
+}
+
+// Depthwise is a k×k depthwise convolution with bias, padded by k/2.
+func (b *Builder) Depthwise(name string, x *tensor.Tensor, k, stride int) *tensor.Tensor {
+	defer b.Graph.Layered(name)()
+	c := x.Dim(-1)
+	w := b.parameter(name+".weight", he(k*k), k, k, c)
+	return shaders.DepthwiseConv2D(x, w, b.bias(name, c, true), shaders.Square(stride, k/2))
+}
+
+// Up is a transposed convolution 2×2/2 with bias, which starts at bias(channel); nil: at 0.
+func (b *Builder) Up(name string, x *tensor.Tensor, out int, bias func(channel int) float64) *tensor.Tensor {
+	defer b.Graph.Layered(name)()
+	initial := constant(0)
+	if bias != nil {
+		initial = func(i int, _ *rand.Rand) float64 { return bias(i) }
+	}
+	w := b.parameter(name+".weight", he(x.Dim(-1)), 2, 2, x.Dim(-1), out)
+	shift := b.parameter(name+".bias", initial, out)
+	return shaders.ConvTranspose2x2(x, w, shift)
+}
+
+// GroupedLinear gives each of the groups of x's channels its own linear map to out channels, with bias.
+func (b *Builder) GroupedLinear(name string, x *tensor.Tensor, groups, out int) *tensor.Tensor {
+	defer b.Graph.Layered(name)()
+	in := x.Dim(-1) / groups
+	w := b.parameter(name+".weight", xavier(in, out), groups, in, out)
+	return shaders.GroupedLinear(x, w, b.parameter(name+".bias", constant(0), groups, out))
+}
+
+// LayerNorm normalises the last extent.
+func (b *Builder) LayerNorm(name string, x *tensor.Tensor) *tensor.Tensor {
+	defer b.Graph.Layered(name)()
+	c := x.Dim(-1)
+	scale, shift := b.parameter(name+".weight", constant(1), c), b.parameter(name+".bias", constant(0), c)
+	return shaders.LayerNorm(x, scale, shift, epsilon)
+}
+
+// BatchNorm normalises the channels of x (B, H, W, C).
+func (b *Builder) BatchNorm(name string, x *tensor.Tensor) *tensor.Tensor {
+	defer b.Graph.Layered(name)()
+	c := x.Dim(-1)
+	mean := b.Set.Variable(tensor.Statistic, name+".running_mean", c)
+	variance := b.Set.Variable(tensor.Statistic, name+".running_var", c)
+	variance.Initial = constant(1)
+	scale, shift := b.parameter(name+".weight", constant(1), c), b.parameter(name+".bias", constant(0), c)
+	return shaders.BatchNorm(x, scale, shift, b.Graph.Variable(mean), b.Graph.Variable(variance), b.Training, epsilon, momentum)
+}
+
+func (b *Builder) bias(name string, n int, wanted bool) *tensor.Tensor {
+	if !wanted {
+		return nil
+	}
+	return b.parameter(name+".bias", constant(0), n)
+}
+
+func he(fan int) tensor.Initialiser {
+	std := math.Sqrt(2 / float64(fan))
+	return func(_ int, r *rand.Rand) float64 { return std * r.NormFloat64() }
+}
+
+func xavier(in, out int) tensor.Initialiser {
+	a := math.Sqrt(6 / float64(in+out))
+	return func(_ int, r *rand.Rand) float64 { return a * (2*r.Float64() - 1) }
+}
+
+func constant(v float64) tensor.Initialiser { return func(int, *rand.Rand) float64 { return v } }

@@ -1,0 +1,74 @@
+package tensor
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/half"
+)
+
+// numbers are what a dispatch stores and computes its floats in.
+type numbers uint8
+
+const (
+	full  numbers = iota // F32
+	short                // F16 in storage, and in short sums where a kernel asks for HALF: plans of F16
+	mixed                // F16 in storage, F32 in sums: tensors of F16 in training, whose gradients are near F16's ends
+)
+
+// suffix ends the names of programs.
+func (n numbers) suffix() string { return [...]string{"", "/f16", "/f16 in f32"}[n] }
+
+// floats is the type of a node's floats but the kernel's wide ones, which are F32. It panics where they are not of one.
+func (n *node) floats() gpu.ElementType {
+	floats, first := gpu.F32, -1
+	for i, s := range n.arguments {
+		switch wide := slices.Contains(n.kernel.Wide, i); {
+		case !s.kind.IsFloat(), wide && s.kind == gpu.F32:
+		case wide:
+			panic(fmt.Sprintf("tensor: argument %d of kernel %s, %s, is %s and has to be %s", i, n.kernel.Name, s.label, s.kind, gpu.F32))
+		case first < 0:
+			floats, first = s.kind, i
+		case s.kind != floats:
+			panic(fmt.Sprintf("tensor: argument %d of kernel %s, %s, is %s, and argument %d, %s, is %s", i, n.kernel.Name, s.label, s.kind,
+				first, n.arguments[first].label, floats))
+		}
+	}
+	return floats
+}
+
+// numbers are those of a node of the plan.
+func (p *Plan) numbers(n *node) numbers {
+	switch {
+	case n.floats() == gpu.F32:
+		return full
+	case p.floats == gpu.F16:
+		return short
+	}
+	return mixed
+}
+
+// header declares in WGSL what storage holds: real, real4 for four of them side by side, and HALF
+// where kernels add short sums in F16 too.
+func (n numbers) header() string {
+	directive, real := "", "f32"
+	if n != full {
+		directive, real = "enable f16;\n", "f16"
+	}
+	return fmt.Sprintf("%salias real = %s;\nalias real4 = vec4<%[2]s>;\nconst HALF: bool = %t;\n", directive, real, n == short)
+}
+
+// encode gives floats as a buffer of F32 or F16 holds them. What is finite and too large for a half is an error, since infinity may pass
+// for a number later, behind a sigmoid.
+func encode(name string, floats gpu.ElementType, values []float32) ([]byte, error) {
+	if floats == gpu.F16 {
+		for i, v := range values {
+			if abs := math.Abs(float64(v)); abs >= half.Most+16 && abs <= math.MaxFloat32 { // what would be rounded up to infinity
+				return nil, fmt.Errorf("tensor: element %d of %s is %g, and f16 ends at %d: use the precision f32", i, name, v, half.Most)
+			}
+		}
+	}
+	return floats.Encode(values), nil
+}

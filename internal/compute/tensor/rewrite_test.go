@@ -1,0 +1,198 @@
+package tensor
+
+import (
+	"testing"
+
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/gpu/reference"
+
+	"github.com/stretchr/testify/require"
+)
+
+type scaleParams struct {
+	N, Plus uint32 // Plus: 1 adds the second argument
+	Factor  float32
+}
+
+// scaled is y = factor a, or factor a + b.
+var scaled = &Kernel{
+	Name: "scaled", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite},
+	Body: Body(func(p *scaleParams, a []gpu.Array) {
+		for i := range p.N {
+			a[2].F[i] = float64(p.Factor) * a[0].F[i]
+			if p.Plus == 1 {
+				a[2].F[i] += a[1].F[i]
+			}
+		}
+	}),
+	Variants: []Variant{{Source: "const SIZE: u32 = 64u;", Groups: func(p any) [3]int { return Linear(int(p.(*scaleParams).N), 64) }}},
+}
+
+var scaleKind = simple("Scale", scaled, func(op *Op) {
+	op.Dispatch(accumulate, &addParams{uint32(op.Output().Elements())}, op.Output().Gradient(), op.Inputs[0].Gradient())
+})
+
+func scale(a *Tensor, factor float32) *Tensor {
+	return a.Graph().Apply(scaleKind, &scaleParams{N: uint32(a.Elements()), Factor: factor}, a.Shape(), a, a)
+}
+
+// scaleAndSum: Scale + Sum → Scale.
+var scaleAndSum = []Rewrite{{Name: "Scale + Sum → Scale", Apply: func(r *Rewriter, op *Op) bool {
+	if op.Kind != sumKind {
+		return false
+	}
+	for at := range op.Inputs {
+		first := r.Sole(op, at)
+		if first == nil || first.Kind != scaleKind || first.Attributes.(*scaleParams).Plus == 1 {
+			continue
+		}
+		p := *first.Attributes.(*scaleParams)
+		p.Plus = 1
+		if r.Fuse(first, op, scaleKind, &p, first.Inputs[0], op.Inputs[1-at]) {
+			return true
+		}
+	}
+	return false
+}}}
+
+// compileWith is compile with rewrites.
+func compileWith(t *testing.T, set *Set, g *Graph, rules ...Rewrite) *Plan {
+	t.Helper()
+	p, err := Compile(t.Context(), reference.Open(), set, g, rules)
+	require.NoError(t, err)
+	t.Cleanup(p.Release)
+	return p
+}
+
+func TestOperatorsFuse(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		build      func(a, b *Tensor) *Tensor
+		dispatches int
+		want       []float32 // of a = 1, 2 and b = 10, 20
+	}{
+		{"second operand", func(a, b *Tensor) *Tensor { return add(b, scale(a, 3)) }, 1, []float32{13, 26}},
+		{"first operand", func(a, b *Tensor) *Tensor { return add(scale(a, 3), b) }, 1, []float32{13, 26}},
+		{"one sum, not two", func(a, b *Tensor) *Tensor { return add(add(scale(a, 3), b), b) }, 2, []float32{23, 46}},
+		{"what is computed later", func(a, b *Tensor) *Tensor { y := scale(a, 3); return add(y, add(b, b)) }, 2, []float32{23, 46}},
+		{"the later of two", func(a, b *Tensor) *Tensor { return add(scale(a, 3), scale(b, 2)) }, 2, []float32{23, 46}},
+		{"read twice", func(a, b *Tensor) *Tensor { y := scale(a, 3); return add(y, y) }, 2, []float32{6, 12}},
+		{"read by two", func(a, b *Tensor) *Tensor { y := scale(a, 3); return add(add(y, b), y) }, 3, []float32{16, 32}},
+		{"kept", func(a, b *Tensor) *Tensor { return add(scale(a, 3).Keep(), b) }, 2, []float32{13, 26}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := NewGraph()
+			a, b := g.Input("a", 2), g.Input("b", 2)
+			y := c.build(a, b).Keep()
+			p := compileWith(t, NewSet(), g, scaleAndSum...)
+			require.Equal(t, c.dispatches, p.Dispatches())
+			require.NoError(t, p.Write(a, []float32{1, 2}))
+			require.NoError(t, p.Write(b, []float32{10, 20}))
+			require.NoError(t, p.Run(t.Context()))
+			require.Equal(t, c.want, read(t, p, y))
+		})
+	}
+}
+
+// What an operator reads may change before the operator that it would be fused with; then both stay.
+func TestFusionDoesNotPassAWrite(t *testing.T) {
+	g, set := NewGraph(), NewSet()
+	x, v := g.Input("x", 2), g.Variable(set.Variable(Shared, "v", 2))
+	y := scale(v, 3)
+	g.Dispatch(accumulate, &addParams{2}, x, v)
+	z := add(y, x).Keep()
+	p := compileWith(t, set, g, scaleAndSum...)
+	require.Equal(t, 3, p.Dispatches())
+	require.NoError(t, set.Write(set.Lookup("v"), []float32{1, 2}))
+	require.NoError(t, p.Write(x, []float32{10, 20}))
+	require.NoError(t, p.Run(t.Context()))
+	require.Equal(t, []float32{13, 26}, read(t, p, z))
+}
+
+func TestWhatDependsOnParametersAloneRunsOnce(t *testing.T) {
+	set := NewSet()
+	weight, shared := set.Variable(Parameter, "w", 2), set.Variable(Shared, "s", 2)
+	g := NewGraph()
+	x, w := g.Input("x", 2), g.Variable(weight)
+	double := add(w, add(w, g.Constant("c", []float32{100, 200}, 2)))
+	y := add(x, add(double, g.Variable(shared))).Keep()
+	device := reference.Open()
+	p, err := Compile(t.Context(), device, set, g)
+	require.NoError(t, err)
+	defer p.Release()
+	require.Equal(t, 2, p.Dispatches())
+
+	training := NewGraph() // w += 1
+	training.Dispatch(accumulate, &addParams{2}, training.Constant("one", []float32{1, 1}, 2), training.Variable(weight))
+	step, err := Compile(t.Context(), device, set, training)
+	require.NoError(t, err)
+	defer step.Release()
+	require.Equal(t, 1, step.Dispatches())
+
+	run := func(want ...float32) {
+		t.Helper()
+		require.NoError(t, p.Run(t.Context()))
+		require.Equal(t, want, read(t, p, y))
+	}
+	require.NoError(t, p.Write(x, []float32{1000, 2000}))
+	require.NoError(t, set.Write(weight, []float32{1, 2}))
+	run(1102, 2204)
+	run(1102, 2204)
+	require.NoError(t, set.Write(shared, []float32{10000, 0}))
+	run(11102, 2204)
+	require.NoError(t, set.Write(weight, []float32{2, 3}))
+	run(11104, 2206)
+	require.NoError(t, step.Run(t.Context()))
+	run(11106, 2208)
+
+	version := p.folded
+	require.NoError(t, set.Write(shared, []float32{0, 0}))
+	run(1106, 2208)
+	require.Equal(t, version, p.folded, "a shared variable has no part in it")
+}
+
+// What depends on early inputs alone runs in RunEarly; Run computes the rest, as often as it is called. An operator
+// of one stage is not fused with one of another.
+func TestEarly(t *testing.T) {
+	g, set := NewGraph(), NewSet()
+	image, step := g.Input("image", 2).Early(), g.Input("step", 2)
+	features := scale(image, 3)
+	y := add(features, step).Keep()
+	p := compileWith(t, set, g, scaleAndSum...)
+	require.Equal(t, 1, p.EarlyDispatches())
+	require.Equal(t, 1, p.Dispatches())
+	require.NoError(t, p.Write(image, []float32{1, 2}))
+	require.NoError(t, p.RunEarly(t.Context()))
+	require.NoError(t, p.Write(image, []float32{7, 7})) // too late
+	for _, by := range []float32{10, 20} {
+		require.NoError(t, p.Write(step, []float32{by, by}))
+		require.NoError(t, p.Run(t.Context()))
+		require.Equal(t, []float32{3 + by, 6 + by}, read(t, p, y))
+	}
+}
+
+// Replace takes a pattern apart; Earlier and Substitute make equal operators one.
+func TestRewritesReplace(t *testing.T) {
+	double := Rewrite{Name: "Scale by 2 → Sum", Apply: func(r *Rewriter, op *Op) bool {
+		if op.Kind != scaleKind || op.Attributes.(*scaleParams).Factor != 2 {
+			return false
+		}
+		r.Replace(op, func() []*Tensor { return []*Tensor{add(op.Inputs[0], op.Inputs[0])} })
+		return true
+	}}
+	same := Rewrite{Name: "again → before", Apply: func(r *Rewriter, op *Op) bool {
+		earlier := r.Earlier(op)
+		if earlier != nil {
+			r.Substitute(op, earlier)
+		}
+		return earlier != nil
+	}}
+	g := NewGraph()
+	x := g.Input("x", 2)
+	y := add(scale(x, 2), add(scale(x, 2), scale(x, 5))).Keep()
+	p := compileWith(t, NewSet(), g, double, same)
+	require.Equal(t, 4, p.Dispatches(), "one of two doublings, a scale and two sums")
+	require.NoError(t, p.Write(x, []float32{1, 2}))
+	require.NoError(t, p.Run(t.Context()))
+	require.Equal(t, []float32{9, 18}, read(t, p, y))
+}

@@ -1,0 +1,303 @@
+package dataset
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"mrprism/internal/data/imageio"
+)
+
+// Augmentation says how far training views stray from the views at inference. The zero value
+// changes nothing and shows whole images. Tight, Between, Wide, Away and Swell need a class as the
+// anchor.
+type Augmentation struct {
+	Tight   float64 // share of views about the anchor at inference's scale
+	Between float64 // share of views at a scale between that and the whole image
+	Wide    float64 // the other views show up to exp(Wide) times the whole image's side, anywhere
+	Away    float64 // share of views beside the anchor, at any scale up to the image's
+
+	Turns        bool    // turn views by multiples of 90°: photographs lie any of four ways
+	FlipX, FlipY float64 // probability of mirroring left-right, up-down
+	Rotation     float64 // ± degrees
+	Scale        float64 // side × exp(±Scale)
+	Shift        float64 // centre ± Shift × side, each way
+	Elastic      float64 // control points move by ± Elastic × side each way; up to MostElastic
+	Swell        float64 // the anchor's inside is scaled by up to exp(±Swell); up to MostSwell
+
+	Brightness float64 // ± added to values 0..1
+	Contrast   float64 // × exp(±Contrast) about one half
+	Gamma      float64 // exponent exp(±Gamma)
+	Colour     float64 // each channel × exp(±Colour); grey pictures stay grey
+	Saturation float64 // distance from the pixel's grey × exp(±Saturation)
+	Grain      float64 // every second view gets noise of 0..Grain times the picture's deviation
+	Blur       float64 // every second view is blurred by a Gaussian of 0..Blur sides' deviation
+	Distract   float64 // share of views on which false structures are painted (distract)
+}
+
+// DefaultAugmentation suits photographs and slices with a left and a right form. Its colours are to
+// cover other cameras than those of the training images.
+var DefaultAugmentation = Augmentation{
+	Tight: .5, Between: .25, Wide: .6, FlipX: .5, Rotation: 20, Scale: .25, Shift: .1,
+	Brightness: .1, Contrast: .3, Gamma: .6, Colour: .12, Saturation: .8, Blur: .008,
+}
+
+// othersTight and othersWide are the shares of Tight and Wide in the views of cases that other
+// people have marked: these come from many cameras and teach where the structure is.
+const othersTight, othersWide = 0.4, 0.3
+
+// view maps the unit square to the image: (u, v) in -½..½ from the middle goes to centre +
+// matrix·((u, v) + bend(u, v)), in pixels.
+type view struct {
+	cx, cy         float64
+	xu, xv, yu, yv float64
+	side           float64
+	bend           *bend  // nil: none
+	swell          *swell // nil: none
+}
+
+// at is the point of the image, in pixels, that the view shows at (u, v).
+func (v *view) at(u, w float64) (x, y float64) {
+	if v.bend != nil {
+		du, dw := v.bend.at(u, w)
+		u, w = u+du, w+dw
+	}
+	x, y = v.cx+v.xu*u+v.xv*w, v.cy+v.yu*u+v.yv*w
+	if v.swell != nil {
+		x, y = v.swell.at(x, y)
+	}
+	return x, y
+}
+
+// middle is a square's side and centre.
+func middle(sq imageio.Square) (side, x, y float64) {
+	side = float64(sq.Side)
+	return side, float64(sq.X) + side/2, float64(sq.Y) + side/2
+}
+
+// view draws the geometry. It always takes equally many random numbers: a changed probability does
+// not shift the other draws.
+func (a Augmentation) view(it *Sample, rng *rand.Rand) view {
+	kind, between := rng.Float64(), rng.Float64()
+	scale, dx, dy := symmetric(rng), symmetric(rng), symmetric(rng)
+	angle := a.Rotation * math.Pi / 180 * symmetric(rng)
+	flipX, flipY := rng.Float64() < a.FlipX, rng.Float64() < a.FlipY
+	if a.Turns {
+		angle += float64(rng.IntN(4)) * math.Pi / 2
+	}
+	elsewhere, away := a.away(it, rng)
+
+	side, cx, cy := middle(it.whole)
+	whole, tight, wide := side, a.Tight, a.Wide
+	if it.others {
+		tight, wide = tight*othersTight, wide*othersWide
+	}
+	widened := it.anchored && kind >= tight+a.Between
+	switch {
+	case widened:
+		side *= math.Exp(wide * between)
+	case it.anchored:
+		near, x, y := middle(it.tight)
+		f := 0. // 0 at the anchor's square, 1 at the whole image; sides in proportion, centres in a line
+		if kind >= tight {
+			f = between
+		}
+		side = near * math.Pow(whole/near, f)
+		g := 0.
+		if whole > near {
+			g = (side - near) / (whole - near)
+		}
+		cx, cy = x*(1-g)+cx*g, y*(1-g)+cy*g
+	}
+	side *= math.Exp(a.Scale * scale)
+	shift := a.Shift * side
+	if widened {
+		shift = max(shift, (side-whole)/2) // the image lies anywhere in a wider view
+	}
+	v := view{cx: cx + shift*dx, cy: cy + shift*dy, side: side}
+	if away {
+		v, side = elsewhere, elsewhere.side
+	}
+	sin, cos := math.Sincos(angle)
+	v.xu, v.xv, v.yu, v.yv = side*cos, -side*sin, side*sin, side*cos
+	if flipX {
+		v.xu, v.yu = -v.xu, -v.yu
+	}
+	if flipY {
+		v.xv, v.yv = -v.xv, -v.yv
+	}
+	return v
+}
+
+// awayTries bounds the draws of a view away from the anchor.
+const awayTries = 8
+
+// away draws a view of the image that, however it is turned, shows nothing of the anchor. take is
+// false if none was wanted or found; a crop has no room for one. Without Away it draws nothing.
+func (a Augmentation) away(it *Sample, rng *rand.Rand) (v view, take bool) {
+	if a.Away == 0 {
+		return v, false
+	}
+	wanted := rng.Float64() < a.Away
+	for range awayTries {
+		scale, dx, dy := rng.Float64(), rng.Float64(), rng.Float64()
+		if !wanted || take || it.disc.radius == 0 {
+			continue
+		}
+		near := float64(it.tight.Side) / 2
+		v.side = near * math.Pow(max(1, float64(it.whole.Side)/near), scale)
+		v.cx, v.cy = dx*float64(it.image.W), dy*float64(it.image.H)
+		take = math.Hypot(v.cx-it.disc.x, v.cy-it.disc.y) > v.side*math.Sqrt2/2+1.5*it.disc.radius
+	}
+	return v, take
+}
+
+// look draws the colours and the sharpness. It takes equally many random numbers for every picture.
+func (a Augmentation) look(it *Sample, rng *rand.Rand) Look {
+	l := AsTaken
+	l.Brightness = a.Brightness * symmetric(rng)
+	l.Contrast = math.Exp(a.Contrast * symmetric(rng))
+	l.Gamma = math.Exp(a.Gamma * symmetric(rng))
+	for c := range l.Channels {
+		if factor := math.Exp(a.Colour * symmetric(rng)); !it.grey {
+			l.Channels[c] = factor
+		}
+	}
+	if saturation := math.Exp(a.Saturation * symmetric(rng)); !it.grey {
+		l.Saturation = saturation
+	}
+	if often, sigma := rng.Float64() < .5, a.Blur*rng.Float64(); often {
+		l.Blur = sigma
+	}
+	return l
+}
+
+func symmetric(rng *rand.Rand) float64 { return 2*rng.Float64() - 1 }
+
+// bendCells is the number of cells of control points along a side of the view.
+const bendCells = 4
+
+// MostElastic is the largest Augmentation.Elastic: below 0.4 of the distance of control points
+// nothing folds (Choi and Lee 2000).
+const MostElastic = 0.4 / bendCells
+
+// bend is a smooth displacement over the unit square: a uniform cubic B-spline (Rueckert et al.
+// 1999, free-form deformation). Its control points stand 1/bendCells apart and go one cell beyond
+// the square on each side.
+type bend [bendCells + 3][bendCells + 3][2]float64
+
+// bend draws a displacement, after view and look. Without Elastic it draws nothing.
+func (a Augmentation) bend(rng *rand.Rand) *bend {
+	if a.Elastic == 0 {
+		return nil
+	}
+	var b bend
+	for row := range b {
+		for column := range b[row] {
+			b[row][column] = [2]float64{a.Elastic * symmetric(rng), a.Elastic * symmetric(rng)}
+		}
+	}
+	return &b
+}
+
+// at is the displacement at (u, v) in -½..½, in sides.
+func (b *bend) at(u, v float64) (du, dv float64) {
+	column, across := spline(u)
+	row, down := spline(v)
+	for j, wj := range down {
+		for i, wi := range across {
+			point := &b[row+j][column+i]
+			du += wj * wi * point[0]
+			dv += wj * wi * point[1]
+		}
+	}
+	return du, dv
+}
+
+// spline gives the first of the four control points that reach t in -½..½, and their weights,
+// which sum to 1.
+func spline(t float64) (first int, weights [4]float64) {
+	t = max(0, min(bendCells, (t+.5)*bendCells))
+	first = min(bendCells-1, int(t))
+	t -= float64(first)
+	s := 1 - t
+	return first, [4]float64{s * s * s / 6, (3*t*t*t - 6*t*t + 4) / 6, (3*s*s*s - 6*s*s + 4) / 6, t * t * t / 6}
+}
+
+// MostSwell is the largest Augmentation.Swell, below which swell keeps the order of distances.
+const MostSwell = 1.3
+
+// swell shows the middle of a disc smaller (by > 0) or larger (-1 < by < 0) and the outline
+// unchanged: at distance r from the middle, in radii, it shows the image at r(1 + by (1 - r)²).
+// This increases with r for -1 < by < 3 and has slope 1 at r = 1.
+type swell struct {
+	disc
+	by float64
+}
+
+// swell draws after bend. Without Swell it draws nothing.
+func (a Augmentation) swell(it *Sample, rng *rand.Rand) *swell {
+	if a.Swell == 0 {
+		return nil
+	}
+	by := math.Exp(a.Swell*symmetric(rng)) - 1
+	if it.disc.radius == 0 {
+		return nil
+	}
+	return &swell{it.disc, by}
+}
+
+// at is the point of the image that is shown at (x, y), both in pixels.
+func (s *swell) at(x, y float64) (float64, float64) {
+	dx, dy := x-s.x, y-s.y
+	r := math.Hypot(dx, dy) / s.radius
+	if r >= 1 {
+		return x, y
+	}
+	f := 1 + s.by*(1-r)*(1-r)
+	return s.x + f*dx, s.y + f*dy
+}
+
+// grain adds grey noise to every second view (s, s, 3): Gaussian noise in blobs of 1 to 4 pixels,
+// with a deviation drawn from 0 to Grain times the picture's own. It draws after swell, and nothing
+// without Grain.
+func (a Augmentation) grain(pixels []float32, s int, rng *rand.Rand) {
+	if a.Grain == 0 {
+		return
+	}
+	often, share, size := rng.Float64() < .5, a.Grain*rng.Float64(), 1+3*rng.Float64()
+	if !often {
+		return
+	}
+	deviation := share * spread(pixels)
+	n := int(float64(s)/size) + 3 // points of noise along a side; pixels interpolate between them
+	noise := make([]float64, n*n)
+	for i := range noise {
+		noise[i] = deviation * rng.NormFloat64()
+	}
+	ox, oy := rng.Float64(), rng.Float64()
+	for y := range s {
+		row, down := math.Modf(oy + float64(y)/size)
+		for x := range s {
+			column, across := math.Modf(ox + float64(x)/size)
+			at := noise[int(row)*n+int(column):]
+			v := (1-down)*((1-across)*at[0]+across*at[1]) + down*((1-across)*at[n]+across*at[n+1])
+			for c := range 3 {
+				p := &pixels[3*(y*s+x)+c]
+				*p = max(0, min(1, *p+float32(v)))
+			}
+		}
+	}
+}
+
+// spread is the standard deviation of values.
+func spread(values []float32) float64 {
+	var sum, squares float64
+	for _, v := range values {
+		sum += float64(v)
+	}
+	mean := sum / float64(len(values))
+	for _, v := range values {
+		squares += (float64(v) - mean) * (float64(v) - mean)
+	}
+	return math.Sqrt(squares / float64(len(values)))
+}

@@ -1,0 +1,324 @@
+package dataset
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mrprism/internal/data/metric"
+)
+
+// Report is the result of Check for folders that are to be trained on together.
+type Report struct {
+	Name     string    `json:"name"`
+	Images   int       `json:"images"`
+	HeldOut  int       `json:"heldOut"`
+	Training int       `json:"training"`
+	Classes  []string  `json:"classes"`
+	Raters   []string  `json:"raters"`
+	Levels   bool      `json:"levels"`
+	Memory   int       `json:"memory"`   // bytes in which training keeps its images
+	Figures  []Figure  `json:"figures"`  // by class, then rater
+	Findings []Finding `json:"findings"` // errors first
+}
+
+// Finding is one error, or one thing that is probably a mistake.
+type Finding struct {
+	Error bool   `json:"error"` // training would fail
+	Kind  string `json:"kind"`
+	File  string `json:"file,omitempty"`
+	Text  string `json:"text"`
+}
+
+// Kinds of findings. KindFault is an error. KindSplit is an error if nothing is left to train on.
+// All others are warnings.
+const (
+	KindFault     = "fault"           // Open, Load or LoadSamples refuses it
+	KindSplit     = "split"           // nothing to train on, or nothing held out
+	KindDuplicate = "duplicate image" // the same pixels under two names
+	KindInverted  = "inverted mask"
+	KindEmpty     = "empty mask"
+	KindRater     = "outlier rater"
+	KindSame      = "same marks" // of two raters
+	KindMask      = "outlier mask"
+	KindNesting   = "not nested" // an agreement level is not within the one below
+	KindMissing   = "missing labels"
+	KindBlank     = "blank image"  // one colour
+	KindTurned    = "turned image" // its EXIF orientation is applied
+	KindSize      = "odd size"     // tiny or long
+	KindColour    = "odd colour"   // grey among coloured or the reverse
+	KindScale     = "odd scale"    // of 16 bits it uses fewer than the others, or more
+	KindSmall     = "small class"
+)
+
+// kinds is the order of the findings in a report.
+var kinds = []string{KindFault, KindSplit, KindDuplicate, KindInverted, KindEmpty, KindRater, KindSame, KindMask, KindNesting, KindMissing,
+	KindBlank, KindTurned, KindSize, KindColour, KindScale, KindSmall}
+
+func warn(to *[]Finding, kind, file, format string, args ...any) {
+	*to = append(*to, Finding{Kind: kind, File: file, Text: fmt.Sprintf(format, args...)})
+}
+
+func fail(to *[]Finding, kind, text string) {
+	*to = append(*to, Finding{Error: true, Kind: kind, Text: text})
+}
+
+// Failed reports whether training would fail.
+func (r *Report) Failed() bool {
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Error })
+}
+
+// Check reads all files and reports what training would refuse, and what it would take although it
+// is probably a mistake. It keeps no images: it needs the memory of a few. It calls progress after
+// each case.
+func Check(ctx context.Context, dirs []string, progress func(done, total int)) *Report {
+	d, problems := survey(dirs)
+	r := &Report{Name: strings.Join(dirs, ", ")}
+	for _, p := range problems {
+		fail(&r.Findings, KindFault, p)
+	}
+	if d == nil {
+		return r
+	}
+	train := d.Training()
+	r.Name, r.Classes, r.Raters, r.Levels = d.Name, d.Classes, d.Raters, d.Levels
+	r.Images, r.Training, r.HeldOut = len(d.Cases), len(train), len(d.HeldOut())
+	for _, c := range train {
+		r.Memory += samplePixel * c.W * c.H
+	}
+	switch {
+	case r.Images > 0 && r.Training == 0:
+		fail(&r.Findings, KindSplit, "no image is left to train on")
+	case r.HeldOut == 0:
+		warn(&r.Findings, KindSplit, "", "fewer than %d images: none is held out, and nothing can be measured", HoldOut)
+	}
+
+	cases := make([]*caseFigures, len(d.Cases))
+	err := Each(ctx, len(d.Cases), progress, func(i int) error {
+		cases[i] = d.look(d.Cases[i])
+		return nil
+	})
+	if err != nil {
+		return r
+	}
+	for _, c := range cases {
+		r.Findings = append(r.Findings, c.findings...)
+	}
+	sound := slices.DeleteFunc(slices.Clone(cases), func(c *caseFigures) bool { return !c.read })
+	r.duplicates(train, sound)
+	r.colours(sound)
+	r.scales(sound)
+	r.figures(d, cases)
+	slices.SortStableFunc(r.Findings, func(a, b Finding) int {
+		return cmp.Or(btoi(b.Error)-btoi(a.Error), slices.Index(kinds, a.Kind)-slices.Index(kinds, b.Kind))
+	})
+	return r
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// duplicates finds cases of the same pixels under two names.
+func (r *Report) duplicates(train []Case, cases []*caseFigures) {
+	trained := map[string]bool{}
+	for _, c := range train {
+		trained[c.Image] = true
+	}
+	first := map[[32]byte]*caseFigures{}
+	for _, c := range cases {
+		other, seen := first[c.hash]
+		if !seen {
+			first[c.hash] = c
+			continue
+		}
+		consequence := ""
+		switch a, b := trained[c.Image], trained[other.Image]; {
+		case a && b:
+			consequence = "; both are trained on: the image counts twice"
+		case (a || b) && (c.HeldOut || other.HeldOut):
+			consequence = "; one is trained on and the other held out: scores would be too good, remove one"
+		}
+		warn(&r.Findings, KindDuplicate, c.Image, "the same pixels as %s%s", other.Image, consequence)
+	}
+}
+
+// colours finds a few grey images among coloured ones, or the reverse.
+func (r *Report) colours(cases []*caseFigures) {
+	const few = 0.2 // share
+	grey, all := 0, len(cases)
+	for _, c := range cases {
+		grey += btoi(c.grey)
+	}
+	share := float64(grey) / float64(all)
+	for _, c := range cases {
+		switch {
+		case c.grey && share <= few:
+			warn(&r.Findings, KindColour, c.Image, "is grey; %d of %d images are in colour", all-grey, all)
+		case !c.grey && share >= 1-few:
+			warn(&r.Findings, KindColour, c.Image, "is in colour; %d of %d images are grey", grey, all)
+		}
+	}
+}
+
+// scales finds images of 16-bit samples that are shown brighter or darker than most of their
+// folder: the decoder decides for each image how many of the bits are used.
+func (r *Report) scales(cases []*caseFigures) {
+	counts := map[string]*[17]int{} // by folder and bits: the number of images that use so many
+	for _, c := range cases {
+		folder := filepath.Dir(c.Image)
+		if counts[folder] == nil {
+			counts[folder] = &[17]int{}
+		}
+		counts[folder][c.bits]++
+	}
+	for _, c := range cases {
+		usual := 1
+		count := counts[filepath.Dir(c.Image)]
+		for bits := range count[1:] { // 0 is for other samples
+			if count[bits+1] >= count[usual] {
+				usual = bits + 1
+			}
+		}
+		how, by := "bright", usual-c.bits
+		if by < 0 {
+			how, by = "dark", -by
+		}
+		if c.bits > 0 && by > 0 {
+			warn(&r.Findings, KindScale, c.Image, "uses %d bits, most others %d: it is shown %d times as %s as they are; store all in 8 bits with the same scaling",
+				c.bits, usual, 1<<by, how)
+		}
+	}
+}
+
+// Figure compares a rater's masks of a class with the other raters'.
+type Figure struct {
+	Class   string  `json:"class"`
+	Rater   string  `json:"rater"`
+	Masks   int     `json:"masks"`
+	Missing int     `json:"missing"`
+	Empty   int     `json:"empty"`
+	Share   float64 `json:"share"` // mean share of the image that is marked
+
+	Compared int     `json:"compared"` // masks of images that another rater has marked too
+	Dice     float64 `json:"dice"`     // mean over those of the mean Dice with the others
+	Area     float64 `json:"area"`     // geometric mean over those of the area to the others' mean
+	Worst    string  `json:"worst"`    // the case of the lowest Dice
+	Least    float64 `json:"least"`    // that Dice
+}
+
+// A rater is an outlier if the mean Dice is farDice lower than the median rater's, or if the areas
+// are farArea times the others' or more, or 1/farArea of them or less.
+const (
+	farDice = 0.1
+	farArea = 1.5
+)
+
+// figures compares the raters, class by class.
+func (r *Report) figures(d *Dataset, cases []*caseFigures) {
+	for k, class := range d.Classes {
+		var figures []Figure
+		share := 0.
+		for m, rater := range d.Raters {
+			f := figure(cases, m, k)
+			f.Class, f.Rater = class, rater
+			figures = append(figures, f)
+			share += f.Share / float64(len(d.Raters))
+			if f.Missing > 0 {
+				warn(&r.Findings, KindMissing, "", "rater %s has not marked the %s in %d of %d images; these labels are missing",
+					rater, class, f.Missing, len(cases))
+			}
+		}
+		r.Figures = append(r.Figures, figures...)
+		if !d.Levels {
+			r.outliers(figures)
+			r.copies(d, cases, k)
+		}
+		const side, least = 128, 16
+		if pixels := share * side * side; pixels > 0 && pixels < least {
+			warn(&r.Findings, KindSmall, "", "the %s covers %.2g %% of an image, %.1f pixels at %d²: crop the images, or train with a larger -side or an -anchor",
+				class, 100*share, pixels, side)
+		}
+	}
+}
+
+func figure(cases []*caseFigures, m, k int) (f Figure) {
+	var shares, dice, areas []float64
+	for _, c := range cases {
+		if c.Masks[m][k] == "" {
+			f.Missing++
+		}
+		if c.Masks[m][k] == "" || !c.read {
+			continue
+		}
+		mark := c.marks[k][m]
+		shares = append(shares, mark.share)
+		f.Empty += btoi(mark.area == 0)
+		if mark.others == 0 {
+			continue
+		}
+		dice = append(dice, mark.dice)
+		if mark.ratio > 0 {
+			areas = append(areas, math.Log(mark.ratio))
+		}
+		if len(dice) == 1 || mark.dice < f.Least {
+			f.Worst, f.Least = c.Folder+"/"+c.Name, mark.dice
+		}
+	}
+	mean := func(values []float64) float64 {
+		if len(values) == 0 {
+			return 0 // JSON has no NaN
+		}
+		return metric.Mean(values)
+	}
+	f.Masks, f.Share = len(shares), mean(shares)
+	f.Compared, f.Dice, f.Area = len(dice), mean(dice), math.Exp(mean(areas))
+	return f
+}
+
+// outliers warns of the outliers among at least three raters of a class.
+func (r *Report) outliers(figures []Figure) {
+	var dice []float64
+	for _, f := range figures {
+		if f.Compared > 0 {
+			dice = append(dice, f.Dice)
+		}
+	}
+	if len(dice) < 3 {
+		return
+	}
+	median := metric.Median(dice)
+	for _, f := range figures {
+		if f.Compared > 0 && (f.Dice < median-farDice || f.Area > farArea || f.Area < 1/farArea) {
+			warn(&r.Findings, KindRater, "", "rater %s, %s: mean Dice %.3f with the others (median rater %.3f), areas %.2f times theirs, over %d images",
+				f.Rater, f.Class, f.Dice, median, f.Area, f.Compared)
+		}
+	}
+}
+
+// copies warns of two raters whose masks are equal too often to be two people's.
+func (r *Report) copies(d *Dataset, cases []*caseFigures, k int) {
+	const least = 5 // images
+	for a := range d.Raters {
+		for b := range a {
+			same, both := 0, 0
+			for _, c := range cases {
+				if c.read && c.marks[k][a].area > 0 && c.marks[k][b].area > 0 {
+					both++
+					same += btoi(c.pairs[k][a][b] == 1)
+				}
+			}
+			if both >= least && 2*same > both {
+				warn(&r.Findings, KindSame, "", "raters %s and %s marked exactly the same %s in %d of %d images; is one a copy?",
+					d.Raters[b], d.Raters[a], d.Classes[k], same, both)
+			}
+		}
+	}
+}

@@ -1,0 +1,409 @@
+// Package dataset reads folders of images with the masks of several raters, checks them, draws
+// training batches from them, and writes the parts of a folder that importers and generators share.
+//
+// A data set is a folder:
+//
+//	dataset.json                      name, classes, raters, labels ("raters" or "agreement-levels")
+//	images/NAME.png|jpg               the images
+//	raters/RATER/CLASS/NAME.png       the masks, 0 and 255, as large as their image
+//	truth/CLASS/NAME.png              the true masks, if they are known: evaluate scores by them
+//
+// A missing mask file is a missing label. Every other deviation is an error: a mask of another
+// size, an unreadable file, a folder of a rater or class that dataset.json does not name, a rater
+// or class without a folder, a mask without an image. Open and Load return all errors at once, each
+// with its file. OpenSound and LoadSound leave out the cases whose own files have errors. Check
+// also finds data that can be read but is probably a mistake.
+package dataset
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mrprism/internal/data/disk"
+)
+
+// The kinds of labels, as dataset.json names them.
+const (
+	LabelsRaters = "raters"           // each rater folder is a person
+	LabelsLevels = "agreement-levels" // folder j holds the pixels that at least j experts marked
+)
+
+// HoldOut is the period of held-out cases: every fifth in sorted order.
+const HoldOut = 5
+
+// Dataset is one folder or several of the same classes and raters.
+type Dataset struct {
+	Name    string // the folders' names, joined with "+"
+	Classes []string
+	Raters  []string
+	Levels  bool     // the raters are agreement levels
+	Cases   []Case   // folder by folder, sorted by name within each
+	Missing []string // paths of masks that do not exist: labels that are missing
+
+	held map[string]bool // names of the held-out cases, including those left out for their faults
+}
+
+// Case is one image with its masks, not yet read.
+type Case struct {
+	Name    string     // the image's file name without extension
+	Folder  string     // the dataset's name
+	Image   string     // path
+	W, H    int        // pixels, as displayed
+	Masks   [][]string // paths (M, K); empty if the label is missing
+	HeldOut bool       // every fifth of its folder: only for measuring
+	Levels  bool       // the raters are agreement levels
+	Others  bool       // marked by other people than the data set's raters: see Add
+
+	faults  Problems // of its files
+	missing []string // paths of masks that do not exist
+	turned  string   // a note for messages if EXIF exchanges the image's width and height
+}
+
+// Problems is a list of faults, one a line.
+type Problems []string
+
+// Error lists the first ten; "train check" lists all.
+func (p Problems) Error() string {
+	if len(p) == 1 {
+		return p[0]
+	}
+	shown, more := p[:min(len(p), 10)], ""
+	if len(p) > len(shown) {
+		more = fmt.Sprintf("\n  … and %d more", len(p)-len(shown))
+	}
+	return fmt.Sprintf("%d problems with the data:\n  %s%s", len(p), strings.Join(shown, "\n  "), more)
+}
+
+func (p *Problems) add(format string, args ...any) { *p = append(*p, fmt.Sprintf(format, args...)) }
+
+// Open reads the folders' descriptions, lists their cases and compares the size in every mask's
+// header with its image's. The error is a Problems.
+func Open(dirs ...string) (*Dataset, error) {
+	d, problems := survey(dirs)
+	if d != nil {
+		for _, c := range d.Cases {
+			problems = append(problems, c.faults...)
+		}
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return d, nil
+}
+
+// OpenSound is Open, but leaves out the cases whose own files have faults and returns these faults.
+// The remaining cases keep their place in the held-out split.
+func OpenSound(dirs ...string) (d *Dataset, left Problems, err error) {
+	d, problems := survey(dirs)
+	if len(problems) > 0 {
+		return nil, nil, problems
+	}
+	d.drop(func(c Case) bool {
+		left = append(left, c.faults...)
+		return len(c.faults) > 0
+	})
+	return d, left, nil
+}
+
+// drop leaves out cases and their missing masks.
+func (d *Dataset) drop(bad func(Case) bool) {
+	d.Cases = slices.DeleteFunc(d.Cases, bad)
+	d.Missing = nil
+	for _, c := range d.Cases {
+		d.Missing = append(d.Missing, c.missing...)
+	}
+}
+
+// survey lists the cases with their own faults, and the problems that belong to no case. The data
+// set is nil if no folder can be opened.
+func survey(dirs []string) (all *Dataset, problems Problems) {
+	if len(dirs) == 0 {
+		return nil, Problems{"no dataset folder given"}
+	}
+	dirs = distinct(dirs, &problems)
+	for _, dir := range dirs {
+		d := open(dir, &problems)
+		switch {
+		case d == nil:
+		case all == nil:
+			all = d
+		case !slices.Equal(d.Classes, all.Classes) || !slices.Equal(d.Raters, all.Raters) || d.Levels != all.Levels:
+			problems.add("%s: its classes, raters or labels differ from those of %s; only data sets with equal classes, raters and labels can be mixed", dir, dirs[0])
+		default:
+			all.Name += "+" + d.Name
+			all.Cases = append(all.Cases, d.Cases...)
+		}
+	}
+	if all != nil {
+		all.held = map[string]bool{}
+		for _, c := range all.Cases {
+			all.held[c.Name] = all.held[c.Name] || c.HeldOut
+		}
+		all.drop(func(Case) bool { return false })
+	}
+	return all, problems
+}
+
+// distinct trims the spaces around the folders' names. An empty name or a second name of one folder
+// is a problem.
+func distinct(dirs []string, problems *Problems) (folders []string) {
+	var infos []os.FileInfo
+	for _, dir := range dirs {
+		dir = strings.TrimSpace(dir)
+		info, err := os.Stat(dir)
+		again := slices.IndexFunc(infos, func(other os.FileInfo) bool { return err == nil && os.SameFile(info, other) })
+		switch {
+		case dir == "":
+			problems.add("%q: a folder's name is empty; remove the comma or name the folder", strings.Join(dirs, ","))
+		case again >= 0:
+			problems.add("%s: the same folder as %s, and would count twice; name it once", dir, folders[again])
+		default:
+			folders, infos = append(folders, dir), append(infos, info)
+		}
+	}
+	return folders
+}
+
+// open reads one folder; nil if its description has problems.
+func open(dir string, problems *Problems) *Dataset {
+	desc := describe(filepath.Join(dir, DescriptionFile), problems)
+	if desc == nil {
+		return nil
+	}
+	if desc.Name == "" {
+		desc.Name = filepath.Base(dir)
+	}
+	d := &Dataset{Name: desc.Name, Classes: desc.Classes, Raters: desc.Raters, Levels: desc.Labels == LabelsLevels}
+	d.listImages(dir, problems)
+	d.listMasks(dir, problems)
+	truth := filepath.Join(dir, "truth")
+	if exists(truth) {
+		strange(truth, "class", d.Classes, problems)
+	}
+	for i := range d.Cases {
+		d.Cases[i].HeldOut, d.Cases[i].Levels = i%HoldOut == HoldOut-1, d.Levels
+	}
+	return d
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// entries lists a folder in sorted order without hidden files. A folder that cannot be read is a
+// problem.
+func entries(dir, advice string, problems *Problems) []os.DirEntry {
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		problems.add("%s: cannot be read (%v); %s", dir, disk.Cause(err), advice)
+	}
+	return slices.DeleteFunc(list, func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), ".") })
+}
+
+func (d *Dataset) listImages(dir string, problems *Problems) {
+	images := filepath.Join(dir, "images")
+	byName := map[string]string{}
+	for _, e := range entries(images, "images belong there", problems) {
+		path, extension := filepath.Join(images, e.Name()), filepath.Ext(e.Name())
+		name := strings.TrimSuffix(e.Name(), extension)
+		if !slices.Contains([]string{".png", ".jpg", ".jpeg"}, strings.ToLower(extension)) {
+			problems.add("%s: not a .png or .jpg; convert or remove it", path)
+			continue
+		}
+		if other, twice := byName[name]; twice {
+			problems.add("%s: there is also %s; masks could belong to either, remove one", path, filepath.Base(other))
+			continue
+		}
+		byName[name] = path
+		c := Case{Name: name, Folder: d.Name, Image: path, Masks: make([][]string, len(d.Raters))}
+		for m := range c.Masks {
+			c.Masks[m] = make([]string, len(d.Classes))
+		}
+		if info, err := header(path); err != nil {
+			c.faults.add("%v", err) // listMasks still lists the masks, but does not compare their sizes
+		} else {
+			c.W, c.H = info.W, info.H
+			if info.Orientation >= 5 {
+				c.turned = fmt.Sprintf(" (as displayed: EXIF orientation %d turns it; draw the mask on the displayed image or remove the tag)", info.Orientation)
+			}
+		}
+		d.Cases = append(d.Cases, c)
+	}
+	if len(d.Cases) == 0 {
+		problems.add("%s: no images", images)
+	}
+	slices.SortFunc(d.Cases, func(a, b Case) int { return strings.Compare(a.Name, b.Name) })
+}
+
+func (d *Dataset) listMasks(dir string, problems *Problems) {
+	index := map[string]int{}
+	for i, c := range d.Cases {
+		index[c.Name] = i
+	}
+	raters := filepath.Join(dir, "raters")
+	known(raters, "rater", d.Raters, problems)
+	for m, rater := range d.Raters {
+		if !exists(filepath.Join(raters, rater)) {
+			continue // known has added the problem
+		}
+		known(filepath.Join(raters, rater), "class", d.Classes, problems)
+		count := 0
+		for k, class := range d.Classes {
+			folder := filepath.Join(raters, rater, class)
+			if !exists(folder) {
+				continue
+			}
+			for _, e := range entries(folder, "masks belong there", problems) {
+				count++
+				path := filepath.Join(folder, e.Name())
+				i, found := index[strings.TrimSuffix(e.Name(), ".png")]
+				switch {
+				case !strings.HasSuffix(e.Name(), ".png"):
+					problems.add("%s: masks are .png files; convert or remove it", path)
+				case !found:
+					problems.add("%s: there is no image of this name; add it or remove the mask", path)
+				default:
+					d.Cases[i].Masks[m][k] = path
+					d.Cases[i].checkSize(path)
+				}
+			}
+		}
+		if count == 0 {
+			problems.add("%s: no masks; remove the rater from dataset.json or add them", filepath.Join(raters, rater))
+		}
+	}
+	for i := range d.Cases {
+		d.Cases[i].count(raters, d.Raters, d.Classes)
+	}
+}
+
+// count lists the missing masks. A class that nobody marked is a fault: there is nothing to compare
+// with.
+func (c *Case) count(folder string, raters, classes []string) {
+	for k, class := range classes {
+		given := 0
+		for m, rater := range raters {
+			if c.Masks[m][k] != "" {
+				given++
+				continue
+			}
+			c.missing = append(c.missing, filepath.Join(folder, rater, class, c.Name+".png"))
+		}
+		if given == 0 {
+			c.faults.add("%s: no rater has marked the %s in it; add a mask (all 0 if the structure is absent) or remove the image", c.Image, class)
+		}
+	}
+}
+
+// known compares a folder's sub-folders with the names in dataset.json.
+func known(dir, kind string, names []string, problems *Problems) {
+	present := strange(dir, kind, names, problems)
+	for _, n := range names {
+		if !slices.Contains(present, n) {
+			problems.add("%s: the %s is in dataset.json but has no folder; add it or remove the name", filepath.Join(dir, n), kind)
+		}
+	}
+}
+
+// strange returns the names in a folder. A name that dataset.json does not give is a problem.
+func strange(dir, kind string, names []string, problems *Problems) (present []string) {
+	for _, e := range entries(dir, "a folder for each "+kind+" belongs there", problems) {
+		present = append(present, e.Name())
+		if !slices.Contains(names, e.Name()) {
+			problems.add("%s: dataset.json names no such %s (%s)", filepath.Join(dir, e.Name()), kind, strings.Join(names, ", "))
+		}
+	}
+	return present
+}
+
+// checkSize adds a fault if a mask's header cannot be read or its size differs from the image's.
+func (c *Case) checkSize(path string) {
+	info, err := header(path)
+	if err == nil {
+		err = c.fits(path, info.W, info.H)
+	}
+	if err != nil {
+		c.faults.add("%v", err)
+	}
+}
+
+// fits refuses a mask of another size than its image's. It accepts any mask if the image's size is
+// not known.
+func (c *Case) fits(path string, w, h int) error {
+	if c.W != 0 && (w != c.W || h != c.H) {
+		return fmt.Errorf("%s: the mask is %d×%d pixels but %s is %d×%d%s; they must be equal", path, w, h, c.Image, c.W, c.H, c.turned)
+	}
+	return nil
+}
+
+// HeldOut lists the cases that are only for measuring.
+func (d *Dataset) HeldOut() []Case {
+	return slices.DeleteFunc(slices.Clone(d.Cases), func(c Case) bool { return !c.HeldOut })
+}
+
+// Training lists the cases to learn from. If several data sets are mixed, Training leaves out a
+// case whose name is held out in any of them, even if the held-out files have faults: one eye may
+// be in two data sets, as a crop and as a photograph.
+func (d *Dataset) Training() []Case {
+	return slices.DeleteFunc(slices.Clone(d.Cases), func(c Case) bool { return d.held[c.Name] })
+}
+
+// Folds gives each case one of several parts, from 0, by name alone: the parts take the sorted
+// names in turn. An image in two folders is in the same part of both.
+func Folds(cases []Case, parts int) []int {
+	names := make([]string, len(cases))
+	for i, c := range cases {
+		names[i] = c.Name
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	part := make([]int, len(cases))
+	for i, c := range cases {
+		at, _ := slices.BinarySearch(names, c.Name)
+		part[i] = at % parts
+	}
+	return part
+}
+
+// As gives every case the columns of other classes, in their order. A class that the data set lacks
+// becomes a missing label. A class of the data set that is not among classes is an error.
+func (d *Dataset) As(classes []string) error {
+	column := make([]int, len(d.Classes))
+	for k, class := range d.Classes {
+		if column[k] = slices.Index(classes, class); column[k] < 0 {
+			return fmt.Errorf("%s marks %s, which is none of %s", d.Name, class, strings.Join(classes, ", "))
+		}
+	}
+	for i := range d.Cases {
+		for m, paths := range d.Cases[i].Masks {
+			masks := make([]string, len(classes))
+			for k, path := range paths {
+				masks[column[k]] = path
+			}
+			d.Cases[i].Masks[m] = masks
+		}
+	}
+	d.Classes = slices.Clone(classes)
+	return nil
+}
+
+// Add adds the cases of folders that other people have marked. These may have fewer classes. The
+// majority of these people teaches the fused mask; the raters' heads learn nothing from them.
+func (d *Dataset) Add(others *Dataset) error {
+	if err := others.As(d.Classes); err != nil {
+		return err
+	}
+	for _, c := range others.Cases {
+		c.Others = true
+		d.Cases = append(d.Cases, c)
+	}
+	for name, held := range others.held {
+		d.held[name] = d.held[name] || held
+	}
+	d.Name += "+" + others.Name
+	return nil
+}

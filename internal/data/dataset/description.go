@@ -1,0 +1,118 @@
+package dataset
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"mrprism/internal/data/disk"
+	"mrprism/weights"
+)
+
+// DescriptionFile is the file that makes a folder a data set.
+const DescriptionFile = "dataset.json"
+
+// description is dataset.json; Open ignores further fields (source, licence, note, …). It refuses
+// the field "label": without "labels", agreement levels would be taken for people.
+type description struct {
+	Name    string          `json:"name"`
+	Classes []string        `json:"classes"`
+	Raters  []string        `json:"raters"`
+	Labels  string          `json:"labels"`
+	Label   json.RawMessage `json:"label"`
+}
+
+// describe reads and checks a dataset.json; nil if there is a problem.
+func describe(path string, problems *Problems) *description {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		problems.add("%s: cannot be read (%v); a data set folder has dataset.json, images and raters, see train -h", path, disk.Cause(err))
+		return nil
+	}
+	line := func(offset int64) int { return 1 + bytes.Count(text[:offset], []byte("\n")) }
+	before := len(*problems)
+	var desc description
+	switch err := json.Unmarshal(text, &desc).(type) {
+	case nil:
+		checkNames(path, "classes", desc.Classes, problems)
+		checkNames(path, "raters", desc.Raters, problems)
+	case *json.UnmarshalTypeError:
+		form := map[string]string{"": "fields in braces", "classes": `a list as ["disc", "cup"]`, "raters": `a list as ["ann", "bob"]`}[err.Field]
+		problems.add("%s, line %d: %s must be %s, not %s", path, line(err.Offset), cmp.Or(err.Field, "it"), cmp.Or(form, "text in quotes"), err.Value)
+	case *json.SyntaxError:
+		problems.add("%s: not valid JSON, line %d: %v", path, line(err.Offset), err)
+	default:
+		problems.add("%s: not valid JSON: %v", path, err)
+	}
+	if desc.Label != nil {
+		problems.add(`%s: there is no field "label"; did you mean "labels"?`, path)
+	}
+	if desc.Labels != "" && desc.Labels != LabelsRaters && desc.Labels != LabelsLevels {
+		problems.add("%s: labels is %q; want %q or %q", path, desc.Labels, LabelsRaters, LabelsLevels)
+	}
+	if len(*problems) > before {
+		return nil
+	}
+	return &desc
+}
+
+// checkNames wants distinct names that a model can have too.
+func checkNames(path, field string, names []string, problems *Problems) {
+	if len(names) == 0 {
+		problems.add("%s: %s is empty or missing", path, field)
+	}
+	for i, n := range names {
+		if !weights.IsName(n) {
+			problems.add("%s: %s: %q is not letters (a to z), digits, hyphens and underscores; rename it, and its folders", path, field, n)
+		}
+		if slices.Contains(names[:i], n) {
+			problems.add("%s: %s: %q appears twice", path, field, n)
+		}
+	}
+}
+
+// Description is the dataset.json that importers and generators write. Its labels are raters.
+type Description struct {
+	Classes []string `json:"classes"`
+	Images  int      `json:"images"`
+	Labels  string   `json:"labels"`
+	Licence string   `json:"licence"`
+	Name    string   `json:"name"`
+	Note    string   `json:"note,omitempty"`
+	Raters  []string `json:"raters"`
+	Source  string   `json:"source"`
+}
+
+// Write writes dataset.json. It is the last file to be written: an interrupted writer leaves a
+// folder that is not a data set.
+func (d Description) Write(folder string) error {
+	d.Labels = LabelsRaters
+	text, err := json.MarshalIndent(d, "", "  ")
+	if err != nil {
+		return err
+	}
+	return WriteFile(filepath.Join(folder, DescriptionFile), append(text, '\n'))
+}
+
+// WriteFile writes a file, and the folders that lead to it.
+func WriteFile(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, data, 0o644)
+}
+
+// WritePNG writes a picture, and the folders that lead to it.
+func WritePNG(path string, m image.Image, level png.CompressionLevel) error {
+	var data bytes.Buffer
+	if err := (&png.Encoder{CompressionLevel: level}).Encode(&data, m); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return WriteFile(path, data.Bytes())
+}

@@ -1,0 +1,189 @@
+package dataset
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+
+	"mrprism/internal/data/disk"
+	"mrprism/internal/data/imageio"
+	"mrprism/internal/data/metric"
+)
+
+// Loaded is a case in memory.
+type Loaded struct {
+	Case
+	Image *imageio.Image
+	Masks [][][]uint8 // (M, K) masks (H, W) of 0 and 1; nil if the label is missing
+}
+
+// Given lists the masks of class k of those raters who marked it.
+func (l *Loaded) Given(k int) (masks [][]uint8) {
+	for _, row := range l.Masks {
+		if row[k] != nil {
+			masks = append(masks, row[k])
+		}
+	}
+	return masks
+}
+
+// Votes counts, pixel by pixel (H, W), who marked class k. It is not ok if nobody gave a mask, or
+// if an agreement level is missing: the other levels do not say how many experts marked a pixel.
+func (l *Loaded) Votes(k int) (votes metric.Votes, ok bool) {
+	given := l.Given(k)
+	if len(given) == 0 || l.Levels && len(given) < len(l.Masks) {
+		return votes, false
+	}
+	return metric.Count(given...), true
+}
+
+// shared is a case of other people as a case of the given number of raters: each of them has the
+// majority's mask of every class that somebody marked.
+func (l *Loaded) shared(raters int) *Loaded {
+	row := make([][]uint8, len(l.Masks[0]))
+	for k := range row {
+		if votes, ok := l.Votes(k); ok {
+			row[k] = make([]uint8, l.Image.W*l.Image.H)
+			for i, n := range votes.Count {
+				if 2*int(n) > votes.Raters {
+					row[k][i] = 1
+				}
+			}
+		}
+	}
+	changed := *l
+	changed.Masks = make([][][]uint8, raters)
+	for m := range changed.Masks {
+		changed.Masks[m] = row
+	}
+	return &changed
+}
+
+// Load reads a case's image and masks. The error is a Problems that names every bad file of the
+// case.
+func Load(c Case) (*Loaded, error) {
+	var problems Problems
+	l := &Loaded{Case: c, Masks: make([][][]uint8, len(c.Masks))}
+	var err error
+	if l.Image, err = read(c.Image, imageio.Decode); err != nil {
+		problems.add("%v", err)
+	}
+	for m, paths := range c.Masks {
+		l.Masks[m] = make([][]uint8, len(paths))
+		for k, path := range paths {
+			if path == "" {
+				continue
+			}
+			if l.Masks[m][k], err = c.Mask(path); err != nil {
+				problems.add("%v", err)
+			}
+		}
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return l, nil
+}
+
+// LoadSound reads cases on all processors and reports progress after each, from one goroutine at a
+// time. It leaves out the cases with bad files and returns every bad file of all cases; the other
+// cases stay in order. The error is the context's; LoadSound returns nothing else then.
+func LoadSound(ctx context.Context, cases []Case, progress func(done, total int)) (sound []*Loaded, left Problems, err error) {
+	return load(ctx, cases, progress, func(l *Loaded) (*Loaded, error) { return l, nil })
+}
+
+// load reads cases and keeps the results of keep.
+func load[T any](ctx context.Context, cases []Case, progress func(done, total int), keep func(*Loaded) (T, error)) (sound []T, left Problems, err error) {
+	kept, faults := make([]T, len(cases)), make([]error, len(cases))
+	err = Each(ctx, len(cases), progress, func(i int) error {
+		l, err := Load(cases[i])
+		if err == nil {
+			kept[i], err = keep(l)
+		}
+		faults[i] = err
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, err := range faults {
+		if p, ok := err.(Problems); ok {
+			left = append(left, p...)
+		} else {
+			sound = append(sound, kept[i])
+		}
+	}
+	return sound, left, nil
+}
+
+// Each calls do for 0..n-1 on all processors and then progress, if not nil, from one goroutine at a
+// time. It begins no further call after an error of do or the end of the context, and returns the
+// first error.
+func Each(ctx context.Context, n int, progress func(done, total int), do func(i int) error) error {
+	var lock sync.Mutex
+	var failure error
+	next, done := 0, 0
+	step := func() (more bool) {
+		lock.Lock()
+		i := next
+		next++
+		more = i < n && failure == nil && ctx.Err() == nil
+		lock.Unlock()
+		if !more {
+			return false
+		}
+		err := do(i)
+		lock.Lock()
+		defer lock.Unlock()
+		failure = cmp.Or(failure, err)
+		if done++; progress != nil {
+			progress(done, n)
+		}
+		return true
+	}
+	var wait sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), n) {
+		wait.Go(func() {
+			for step() {
+			}
+		})
+	}
+	wait.Wait()
+	return cmp.Or(failure, ctx.Err())
+}
+
+// read reads a file with imageio.Header or imageio.Decode.
+func read[T any](path string, by func(name string, data []byte) (T, error)) (T, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return *new(T), fmt.Errorf("%s: cannot be read (%w)", path, disk.Cause(err))
+	}
+	return by(path, data)
+}
+
+func header(path string) (*imageio.Info, error) { return read(path, imageio.Header) }
+
+// Mask reads a picture of 0 and 255, as large as the image, as a mask (H, W) of 0 and 1. It refuses
+// other values: a mask of 0 and 1 would read as empty, and a probability map as marks that nobody
+// made.
+func (c *Case) Mask(path string) ([]uint8, error) {
+	image, err := read(path, imageio.Decode)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.fits(path, image.W, image.H); err != nil {
+		return nil, err
+	}
+	mask := make([]uint8, image.W*image.H)
+	for i := range mask {
+		r, g, b := image.Pix[3*i], image.Pix[3*i+1], image.Pix[3*i+2]
+		if (r != 0 && r != 255) || r != g || r != b {
+			return nil, fmt.Errorf("%s: holds the value %d,%d,%d at x %d, y %d; a mask is 0 and 255 (multiply a mask of 0 and 1 by 255)", path, r, g, b, i%image.W, i/image.W)
+		}
+		mask[i] = r & 1
+	}
+	return mask, nil
+}

@@ -1,0 +1,441 @@
+package imageio
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"image/png"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// fill paints a picture that has no symmetry and no constant region.
+func fill(m interface {
+	Bounds() image.Rectangle
+	Set(x, y int, c color.Color)
+}) {
+	b := m.Bounds()
+	for y := b.Min.Y; y < b.Max.Y; y++ {
+		for x := b.Min.X; x < b.Max.X; x++ {
+			m.Set(x, y, color.NRGBA64{uint16(x*9000 + 77), uint16(y * 7001), uint16((x*y)*3001 + 9), uint16(65535 - x*4000)})
+		}
+	}
+}
+
+func encodePNG(t testing.TB, m image.Image) []byte {
+	var b bytes.Buffer
+	require.NoError(t, png.Encode(&b, m))
+	return b.Bytes()
+}
+
+func encodeJPEG(t testing.TB, m image.Image) []byte {
+	var b bytes.Buffer
+	require.NoError(t, jpeg.Encode(&b, m, &jpeg.Options{Quality: 95}))
+	return b.Bytes()
+}
+
+// exif is a TIFF structure with an orientation alone.
+func exif(order binary.ByteOrder, orientation uint16) []byte {
+	var tiff bytes.Buffer
+	if order == binary.LittleEndian {
+		tiff.WriteString("II*\x00")
+	} else {
+		tiff.WriteString("MM\x00*")
+	}
+	for _, v := range []any{uint32(8), uint16(1), uint16(274), uint16(3), uint32(1), orientation, uint16(0), uint32(0)} {
+		binary.Write(&tiff, order, v)
+	}
+	return tiff.Bytes()
+}
+
+// withExif inserts an EXIF segment with an orientation after SOI.
+func withExif(data []byte, order binary.ByteOrder, orientation uint16) []byte {
+	body := append([]byte("Exif\x00\x00"), exif(order, orientation)...)
+	segment := binary.BigEndian.AppendUint16([]byte{0xff, 0xe1}, uint16(len(body)+2))
+	return bytes.Join([][]byte{data[:2], segment, body, data[2:]}, nil)
+}
+
+// assertPixels compares with the standard library's colours, composited over black.
+func assertPixels(t *testing.T, want image.Image, got *Image) {
+	b := want.Bounds()
+	require.Equal(t, [2]int{b.Dx(), b.Dy()}, [2]int{got.W, got.H})
+	require.Len(t, got.Pix, 3*got.W*got.H)
+	for y := range got.H {
+		for x := range got.W {
+			r, g, bl, _ := want.At(b.Min.X+x, b.Min.Y+y).RGBA()
+			p := got.Pix[3*(y*got.W+x):]
+			if p[0] != uint8(r>>8) || p[1] != uint8(g>>8) || p[2] != uint8(bl>>8) {
+				t.Fatalf("pixel %d,%d is %v, not %d %d %d", x, y, p[:3], r>>8, g>>8, bl>>8)
+			}
+		}
+	}
+}
+
+func TestDecodeKinds(t *testing.T) {
+	r := image.Rect(0, 0, 13, 7)
+	palette := color.Palette{color.Black, color.White, color.NRGBA{200, 100, 50, 128}, color.RGBA{1, 2, 3, 255}}
+	kinds := map[string]interface {
+		image.Image
+		Set(x, y int, c color.Color)
+	}{
+		"grey": image.NewGray(r), "grey16": image.NewGray16(r), "rgba": image.NewRGBA(r), "nrgba": image.NewNRGBA(r),
+		"rgba64": image.NewRGBA64(r), "nrgba64": image.NewNRGBA64(r), "palette": image.NewPaletted(r, palette),
+	}
+	for name, m := range kinds {
+		t.Run(name, func(t *testing.T) {
+			fill(m)
+			data := encodePNG(t, m)
+			want, err := png.Decode(bytes.NewReader(data))
+			require.NoError(t, err)
+			got, err := Decode(name, data)
+			require.NoError(t, err)
+			assert.Equal(t, "png", got.Format)
+			assert.Equal(t, strings.HasSuffix(name, "16") || strings.HasSuffix(name, "64"), got.Bits > 0)
+			assertPixels(t, want, got)
+		})
+	}
+	t.Run("jpeg", func(t *testing.T) {
+		m := image.NewRGBA(r)
+		fill(m)
+		data := encodeJPEG(t, m)
+		want, err := jpeg.Decode(bytes.NewReader(data))
+		require.NoError(t, err)
+		got, err := Decode("a.jpg", data)
+		require.NoError(t, err)
+		assert.Equal(t, "jpeg", got.Format)
+		assertPixels(t, want, got)
+	})
+	t.Run("one pixel", func(t *testing.T) {
+		m := image.NewRGBA(image.Rect(0, 0, 1, 1))
+		m.Set(0, 0, color.RGBA{10, 20, 30, 255})
+		got, err := Decode("dot.png", encodePNG(t, m))
+		require.NoError(t, err)
+		assert.Equal(t, []uint8{10, 20, 30}, got.Pix)
+	})
+}
+
+func TestDecodeAppliesOrientation(t *testing.T) {
+	stored := image.NewRGBA(image.Rect(0, 0, 24, 16))
+	fill(stored)
+	data := encodeJPEG(t, stored)
+	plain, err := jpeg.Decode(bytes.NewReader(data))
+	require.NoError(t, err)
+	// The stored pixel that is displayed at (x, y), from the table of corners in EXIF 2.32.
+	from := map[uint16]func(x, y, w, h int) (int, int){
+		1: func(x, y, w, h int) (int, int) { return x, y },
+		2: func(x, y, w, h int) (int, int) { return w - 1 - x, y },
+		3: func(x, y, w, h int) (int, int) { return w - 1 - x, h - 1 - y },
+		4: func(x, y, w, h int) (int, int) { return x, h - 1 - y },
+		5: func(x, y, w, h int) (int, int) { return y, x },
+		6: func(x, y, w, h int) (int, int) { return y, h - 1 - x },
+		7: func(x, y, w, h int) (int, int) { return w - 1 - y, h - 1 - x },
+		8: func(x, y, w, h int) (int, int) { return w - 1 - y, x },
+	}
+	for orientation, f := range from {
+		for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
+			got, err := Decode("rotated.jpg", withExif(data, order, orientation))
+			require.NoError(t, err)
+			assert.Equal(t, int(orientation), got.Orientation)
+			w, h := 24, 16
+			if orientation >= 5 {
+				w, h = 16, 24
+			}
+			want := image.NewRGBA(image.Rect(0, 0, w, h))
+			for y := range h {
+				for x := range w {
+					sx, sy := f(x, y, 24, 16)
+					want.Set(x, y, plain.At(sx, sy))
+				}
+			}
+			assertPixels(t, want, got)
+		}
+	}
+	senseless, err := Decode("odd.jpg", withExif(data, binary.LittleEndian, 9))
+	require.NoError(t, err)
+	assert.Equal(t, 1, senseless.Orientation)
+}
+
+// A PNG can hold an EXIF orientation too, before its pixels or after them.
+func TestDecodeAppliesOrientationOfPNG(t *testing.T) {
+	stored := image.NewRGBA(image.Rect(0, 0, 24, 16))
+	fill(stored)
+	data := encodePNG(t, stored)
+	plain, err := Decode("plain.png", data)
+	require.NoError(t, err)
+	body := append([]byte("eXIf"), exif(binary.BigEndian, 6)...)
+	chunk := binary.BigEndian.AppendUint32(nil, uint32(len(body)-4))
+	chunk = binary.BigEndian.AppendUint32(append(chunk, body...), crc32.ChecksumIEEE(body))
+	for _, at := range []int{33, len(data) - 12} { // behind IHDR, before IEND
+		got, err := Decode("turned.png", slices.Concat(data[:at], chunk, data[at:]))
+		require.NoError(t, err)
+		assert.Equal(t, 6, got.Orientation)
+		require.Equal(t, [2]int{16, 24}, [2]int{got.W, got.H})
+		for y := range 24 {
+			for x := range 16 {
+				require.Equal(t, plain.Pix[3*((15-x)*24+y):][:3], got.Pix[3*(y*16+x):][:3])
+			}
+		}
+	}
+}
+
+// Microscopes write 16-bit samples that use fewer bits. Decode does not make such pictures nearly
+// black.
+func TestDecodeUsedBits(t *testing.T) {
+	r := image.Rect(0, 0, 16, 1)
+	for most, lower := range map[uint16]int{200: 0, 255: 0, 256: 2, 1023: 2, 1024: 4, 4095: 4, 16383: 6, 16384: 8, 65535: 8} {
+		grey, colour, clear := image.NewGray16(r), image.NewRGBA64(r), image.NewNRGBA64(r)
+		for x := range 16 {
+			v := uint16(int(most) * x / 15)
+			grey.Set(x, 0, color.Gray16{Y: v})
+			colour.Set(x, 0, color.RGBA64{v / 2, v, v / 3, 65535})
+			clear.Set(x, 0, color.NRGBA64{v / 2, v, v / 3, uint16(65535 - x)})
+		}
+		for _, m := range []image.Image{grey, colour, clear} {
+			got, err := Decode("deep.png", encodePNG(t, m))
+			require.NoError(t, err)
+			assert.Equal(t, 8+lower, got.Bits, "%T, at most %d", m, most)
+			for x := range 16 {
+				assert.InDelta(t, int(most)*x/15>>lower, got.Pix[3*x+1], 1, "%T, at most %d", m, most)
+			}
+		}
+	}
+}
+
+// hugePNG makes a PNG that is only a header of the given size.
+func hugePNG(w, h uint32) []byte {
+	ihdr := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32([]byte("IHDR"), w), h)
+	ihdr = append(ihdr, 8, 2, 0, 0, 0)
+	out := append([]byte(signature), 0, 0, 0, 13)
+	out = append(out, ihdr...)
+	return binary.BigEndian.AppendUint32(out, crc32.ChecksumIEEE(ihdr))
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	m := image.NewRGBA(image.Rect(0, 0, 64, 48))
+	fill(m)
+	pngData, jpegData := encodePNG(t, m), encodeJPEG(t, m)
+	hugeJPEG := bytes.Clone(jpegData)
+	sof := bytes.Index(hugeJPEG, []byte{0xff, 0xc0})
+	binary.BigEndian.PutUint16(hugeJPEG[sof+5:], 60000)
+	binary.BigEndian.PutUint16(hugeJPEG[sof+7:], 60000)
+	tall := bytes.Clone(jpegData)
+	binary.BigEndian.PutUint16(tall[sof+5:], 4800)
+	empty := bytes.Clone(jpegData)
+	binary.BigEndian.PutUint16(empty[sof+5:], 0)
+	scan := bytes.Index(jpegData, []byte{0xff, 0xda})
+	scans := slices.Concat(jpegData[:scan], bytes.Repeat(jpegData[scan:scan+14], maxScans), jpegData[scan:])
+	cases := []struct {
+		name string
+		data []byte
+		kind error
+		says string
+	}{
+		{"scans.jpg", scans, ErrDamaged, "more than 100 scans"},
+		{"empty.png", nil, ErrNotImage, "empty"},
+		{"notes.png", []byte("Patient seen on Monday, see über-report.\n"), ErrNotImage, "text file"},
+		{"noise.png", []byte{1, 2, 3, 0, 255}, ErrNotImage, "not a PNG or JPEG"},
+		{"scan.tif", []byte("II*\x00\x08\x00\x00\x00"), ErrUnsupported, "TIFF"},
+		{"scan.dcm", append(make([]byte, 128), "DICM"...), ErrUnsupported, "DICOM"},
+		{"wide.png", hugePNG(30000, 30000), ErrTooLarge, "30000×30000"},
+		{"wider.png", hugePNG(1<<31-1, 1), ErrTooLarge, "too large"},
+		{"beyond.png", hugePNG(1<<31, 1), ErrDamaged, "out of range"},
+		{"flat.png", hugePNG(0, 5), ErrDamaged, "0×5"},
+		{"hollow.png", hugePNG(6000, 6000), ErrDamaged, "cut short"}, // would be 144 MB from 33 bytes
+		{"short.png", pngData[:len(pngData)/2], ErrDamaged, "cut short"},
+		{"header.png", pngData[:20], ErrDamaged, "cut short"},
+		{"huge.jpg", hugeJPEG, ErrTooLarge, "60000×60000"},
+		{"tall.jpg", tall, ErrDamaged, "damaged"},
+		{"empty.jpg", empty, ErrDamaged, "64×0"},
+		{"start.jpg", jpegData[:20], ErrDamaged, "cut short"},
+	}
+	flipped := bytes.Clone(pngData)
+	flipped[len(flipped)-20] ^= 4
+	cases = append(cases, struct {
+		name string
+		data []byte
+		kind error
+		says string
+	}{"flipped.png", flipped, ErrDamaged, "damaged"})
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			got, err := Decode(c.name, c.data)
+			runtime.ReadMemStats(&after)
+			assert.Nil(t, got)
+			var e *Error
+			require.ErrorAs(t, err, &e)
+			assert.ErrorIs(t, err, c.kind)
+			assert.True(t, strings.HasPrefix(err.Error(), c.name+": "), err)
+			assert.Contains(t, err.Error(), c.says)
+			assert.NotEmpty(t, e.Advice)
+			assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(4<<20), "bytes allocated for a refused file")
+		})
+	}
+}
+
+// A JPEG cut anywhere is an error, even with an end marker put back. It is never a picture with a
+// grey rest.
+func TestDecodeRefusesEveryTruncation(t *testing.T) {
+	m := image.NewRGBA(image.Rect(0, 0, 40, 40))
+	fill(m)
+	data := encodeJPEG(t, m)
+	for n := 1; n < len(data); n++ {
+		_, err := Decode("cut.jpg", data[:n])
+		require.ErrorIs(t, err, kindOf(n), "cut to %d bytes of %d", n, len(data))
+	}
+	scan := bytes.Index(data, []byte{0xff, 0xda}) + 14
+	for n := scan; n < len(data)-4; n++ { // the last bytes before the end marker may be padding
+		_, err := Decode("cut.jpg", append(bytes.Clone(data[:n]), 0xff, 0xd9))
+		require.ErrorIs(t, err, ErrDamaged, "ended after %d bytes of %d", n, len(data))
+	}
+	pngData := encodePNG(t, m)
+	for n := 9; n < len(pngData); n++ {
+		_, err := Decode("cut.png", pngData[:n])
+		require.ErrorIs(t, err, ErrDamaged, "cut to %d bytes of %d", n, len(pngData))
+	}
+}
+
+func kindOf(n int) error {
+	if n < 3 {
+		return ErrNotImage
+	}
+	return ErrDamaged
+}
+
+// vectors is the folder of third-party files. Without the folder it skips the test.
+func vectors(t testing.TB, sub string) string {
+	dir := os.Getenv("MRPRISM_VECTORS")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "..", "..", "shared", "vectors")
+	}
+	dir = filepath.Join(dir, sub)
+	if _, err := os.Stat(dir); err != nil {
+		t.Skipf("no third-party vectors: %v (set MRPRISM_VECTORS)", err)
+	}
+	return dir
+}
+
+func eachFile(t testing.TB, dir string, f func(path string, data []byte)) {
+	require.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err == nil {
+			f(path, data)
+		}
+		return err
+	}))
+}
+
+func TestVectorsPNG(t *testing.T) {
+	var read, refused int
+	eachFile(t, vectors(t, "png"), func(path string, data []byte) {
+		got, err := Decode(path, data)
+		want, standard := png.Decode(bytes.NewReader(data))
+		if err != nil {
+			var e *Error
+			require.ErrorAs(t, err, &e)
+			refused++
+			if bytes.HasPrefix(data, []byte(signature)) && standard == nil {
+				require.ErrorIs(t, err, ErrTooLarge, "%s is read by the standard library", path)
+			}
+			return
+		}
+		read++
+		if got.Format == "png" {
+			require.NoError(t, standard, path)
+			assertPixels(t, want, got)
+		}
+	})
+	t.Logf("%d read, %d refused", read, refused)
+	assert.Greater(t, read, 150, "PngSuite alone has that many valid files")
+	assert.Greater(t, refused, 14, "PngSuite alone has fourteen broken files")
+}
+
+func TestVectorsJPEG(t *testing.T) {
+	var read, refused int
+	eachFile(t, vectors(t, "jpeg"), func(path string, data []byte) {
+		got, err := Decode(path, data)
+		if err != nil {
+			var e *Error
+			require.ErrorAs(t, err, &e)
+			assert.NotContains(t, path, filepath.Join("images", "jpg"), "these are sound: %v", err)
+			refused++
+			return
+		}
+		read++
+		if got.Format != "jpeg" || got.Orientation != 1 {
+			return
+		}
+		want, err := jpeg.Decode(bytes.NewReader(data))
+		require.NoError(t, err, path)
+		assertPixels(t, want, got)
+	})
+	t.Logf("%d read, %d refused", read, refused)
+	for name, orientation := range map[string]int{"portrait_2.jpg": 2, "progressive/cat.jpg": 1} {
+		data, err := os.ReadFile(filepath.Join(vectors(t, "jpeg"), "images", "jpg", name))
+		require.NoError(t, err)
+		got, err := Decode(name, data)
+		require.NoError(t, err)
+		assert.Equal(t, orientation, got.Orientation, name)
+	}
+}
+
+// The header's estimate of peak memory must cover all allocations of Decode; TotalAlloc counts
+// garbage as well.
+func TestMemoryEstimate(t *testing.T) {
+	m := image.NewNRGBA(image.Rect(0, 0, 1000, 800))
+	fill(m)
+	for name, data := range map[string][]byte{"png": encodePNG(t, m), "jpeg": encodeJPEG(t, m)} {
+		info, err := Header(name, data)
+		require.NoError(t, err)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err = Decode(name, data)
+		runtime.ReadMemStats(&after)
+		require.NoError(t, err)
+		assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(info.memory), name)
+		assert.LessOrEqual(t, info.memory-slack, int64(4*1000*800*3), "%s: four times the decoded size", name)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	m := image.NewNRGBA(image.Rect(0, 0, 9, 5))
+	fill(m)
+	f.Add(encodePNG(f, m))
+	f.Add(encodeJPEG(f, m))
+	f.Add(withExif(encodeJPEG(f, m), binary.BigEndian, 6))
+	f.Add(hugePNG(30000, 30000))
+	f.Add([]byte("text"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, err := Decode("fuzzed", data)
+		if err != nil {
+			var e *Error
+			require.ErrorAs(t, err, &e)
+			require.Nil(t, got)
+			return
+		}
+		require.Len(t, got.Pix, 3*got.W*got.H)
+		require.Positive(t, got.W*got.H)
+	})
+}
+
+func ExampleError() {
+	_, err := Decode("eye.png", []byte("not a picture"))
+	fmt.Println(err)
+	// Output: eye.png: this is a text file, not an image, whatever its name says; open a PNG or JPEG image
+}

@@ -1,0 +1,224 @@
+package importer
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image"
+	"image/png"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/image/bmp"
+	"golang.org/x/image/tiff"
+
+	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/disk"
+	"mrprism/internal/data/imageio"
+)
+
+// maxFile is the largest file that readFile takes, bytes.
+const maxFile = 1 << 30
+
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, disk.Cause(err)
+	}
+	if info.Size() > maxFile {
+		return nil, fmt.Errorf("its %d MiB are too many; at most %d are read", info.Size()>>20, maxFile>>20)
+	}
+	data, err := os.ReadFile(path)
+	return data, disk.Cause(err)
+}
+
+// readImage reads a PNG, JPEG, TIFF or BMP.
+func readImage(path string) (*imageio.Image, error) {
+	data, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	size, decode := tiff.DecodeConfig, tiff.Decode
+	switch {
+	case bytes.HasPrefix(data, []byte("II*\x00")), bytes.HasPrefix(data, []byte("MM\x00*")):
+	case bytes.HasPrefix(data, []byte("BM")):
+		size, decode = bmp.DecodeConfig, bmp.Decode
+	default:
+		m, err := imageio.Decode(filepath.Base(path), data)
+		if e := (*imageio.Error)(nil); errors.As(err, &e) {
+			return nil, errors.New(e.Problem)
+		}
+		return m, err
+	}
+	config, err := size(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	if w, h := config.Width, config.Height; min(w, h) <= 0 || max(w, h) > imageio.MaxSide || w*h > imageio.MaxPixels {
+		return nil, fmt.Errorf("%d×%d pixels are too many or too few", w, h)
+	}
+	decoded, err := decode(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	return imageio.Convert(decoded), nil
+}
+
+// readOther reads an image that must be as large as another, its photograph.
+func readOther(path string, photograph *imageio.Image) (*imageio.Image, error) {
+	m, err := readImage(path)
+	if err == nil && (m.W != photograph.W || m.H != photograph.H) {
+		err = fmt.Errorf("is %d×%d pixels, its photograph %d×%d", m.W, m.H, photograph.W, photograph.H)
+	}
+	return m, err
+}
+
+// files lists the files under a folder, sorted, without hidden files and those that macOS adds to
+// archives.
+func files(folder string) (paths []string, err error) {
+	err = filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case path != folder && (strings.HasPrefix(e.Name(), ".") || e.Name() == "__MACOSX"):
+			if e.IsDir() {
+				return filepath.SkipDir
+			}
+		case !e.IsDir():
+			paths = append(paths, path)
+		}
+		return nil
+	})
+	return paths, err
+}
+
+// target is the data set being written. Until it is complete it lies in a hidden folder beside its
+// final place.
+type target struct {
+	folder    string
+	replace   bool
+	temporary string
+}
+
+// newTarget refuses a destination that Run must not write to.
+func newTarget(o *Options) (*target, error) {
+	folder, err := filepath.Abs(o.Destination)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(o.Source); err != nil {
+		return nil, err
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("%s is a file; unpack it and name the folder", o.Source)
+	}
+	if within, err := filepath.Rel(folder, o.Source); err == nil && within != ".." && !strings.HasPrefix(within, ".."+string(filepath.Separator)) {
+		return nil, fmt.Errorf("%s is the source, or holds it; name another folder to write", o.Destination)
+	}
+	t := &target{folder: folder}
+	existing, err := os.ReadDir(folder)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return t, nil
+	case err != nil:
+		return nil, err
+	}
+	t.replace = true
+	if len(existing) == 0 {
+		return t, nil
+	}
+	if !o.Force {
+		return nil, fmt.Errorf("%s is not empty; name a new folder, or give -force to replace it", o.Destination)
+	}
+	if _, err := os.Stat(filepath.Join(folder, dataset.DescriptionFile)); err != nil {
+		return nil, fmt.Errorf("%s is not a data set; -force replaces nothing else", o.Destination)
+	}
+	return t, nil
+}
+
+func (t *target) begin() (err error) {
+	parent, base := filepath.Split(t.folder)
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return err
+	}
+	t.temporary, err = os.MkdirTemp(parent, "."+base+".import-*")
+	return err
+}
+
+// abandon removes an unfinished data set.
+func (t *target) abandon() {
+	if t.temporary != "" {
+		_ = os.RemoveAll(t.temporary)
+	}
+}
+
+// write writes an image and its masks.
+func (t *target) write(p picture, raters, classes []string) error {
+	w, h := p.image.W, p.image.H
+	rgba := image.NewNRGBA(image.Rect(0, 0, w, h))
+	for i := range w * h {
+		copy(rgba.Pix[4*i:], p.image.Pix[3*i:3*i+3])
+		rgba.Pix[4*i+3] = 255
+	}
+	if err := dataset.WritePNG(filepath.Join(t.temporary, "images", p.name+".png"), rgba, png.DefaultCompression); err != nil {
+		return err
+	}
+	for m, masks := range p.masks {
+		for k, mask := range masks {
+			if mask == nil {
+				continue
+			}
+			grey := image.NewGray(rgba.Rect)
+			for i, v := range mask {
+				grey.Pix[i] = 255 * v
+			}
+			path := filepath.Join(t.temporary, "raters", raters[m], classes[k], p.name+".png")
+			if err := dataset.WritePNG(path, grey, png.DefaultCompression); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// finish describes the data set, opens it as training will, and moves it to its final place.
+func (t *target) finish(s *Summary, source string) error {
+	for _, rater := range s.Raters {
+		for _, class := range s.Classes {
+			if err := os.MkdirAll(filepath.Join(t.temporary, "raters", rater, class), 0o755); err != nil {
+				return err
+			}
+		}
+	}
+	description := dataset.Description{
+		Name: s.Name, Classes: s.Classes, Raters: s.Raters, Images: s.Images, Source: source, Licence: "the terms of the source hold",
+	}
+	if err := description.Write(t.temporary); err != nil {
+		return err
+	}
+	if _, err := dataset.Open(t.temporary); err != nil {
+		return fmt.Errorf("the written folder is not a data set: %w", err)
+	}
+	if err := os.Chmod(t.temporary, 0o755); err != nil {
+		return err
+	}
+	old := ""
+	if t.replace {
+		old = t.temporary + ".old"
+		if err := os.Rename(t.folder, old); err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(t.temporary, t.folder); err != nil {
+		if old != "" {
+			err = errors.Join(err, os.Rename(old, t.folder))
+		}
+		return err
+	}
+	t.temporary = ""
+	if old != "" {
+		return os.RemoveAll(old)
+	}
+	return nil
+}

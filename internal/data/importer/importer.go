@@ -1,0 +1,250 @@
+// Package importer turns published sets of annotated images into data set folders (package
+// dataset): RIGA, REFUGE and QUBIQ, each as it is unpacked from where it is published. The terms of
+// the source hold for the written data set.
+package importer
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/imageio"
+)
+
+// Layout is the form in which a set is published.
+type Layout struct {
+	Name        string
+	Description string // of the set and its folders, for "train import -h"
+	list        func(o *Options) (*listing, error)
+}
+
+// Layouts are the forms that Run can import.
+var Layouts = []Layout{riga, refuge, qubiq}
+
+// FindLayout gives the layout of a name.
+func FindLayout(name string) (Layout, error) {
+	var names []string
+	for _, l := range Layouts {
+		if l.Name == name {
+			return l, nil
+		}
+		names = append(names, l.Name)
+	}
+	return Layout{}, fmt.Errorf("no layout %q; there are %s", name, strings.Join(names, ", "))
+}
+
+// Options are the choices of an import.
+type Options struct {
+	Source      string // folder as it was unpacked
+	Destination string // folder of the data set to write
+	Force       bool   // replace an existing data set
+	Longest     int    // of a written image, pixels: larger images are reduced; 0: any
+	Progress    func(done, total int)
+
+	// of QUBIQ
+	Classes   []string    // names of the tasks, in order; none: the organ's, or task01, …
+	Channels  []int       // one or three modalities, from 1 on, if an image has several
+	Window    *[2]float64 // intensities of black and white; nil: each image's 0.5 and 99.5 percentiles
+	AllSlices bool        // take every marked slice of a volume, not only the one with the most marks
+}
+
+// Summary lists what an import has written and skipped.
+type Summary struct {
+	Name    string
+	Images  int
+	Classes []string
+	Raters  []string
+	Masks   [][]int // (M, K)
+	Skipped []Skip
+}
+
+// Skip is a file, or a folder of files, that was not taken.
+type Skip struct{ File, Reason string }
+
+// listing is the content that a layout finds in a folder before it reads any image.
+type listing struct {
+	name, source    string
+	classes, raters []string
+	jobs            []job
+	skipped         []Skip
+}
+
+func (l *listing) skip(file, reason string) { l.skipped = append(l.skipped, Skip{file, reason}) }
+
+// claim sets *place to path. If another path is there already, claim skips path.
+func (l *listing) claim(place *string, path string) {
+	if *place != "" {
+		l.skip(path, "there is also "+*place)
+		return
+	}
+	*place = path
+}
+
+// job reads one image with its masks, or several slices of a volume.
+type job struct {
+	name string
+	read func() ([]picture, []Skip)
+}
+
+// picture is an image with its masks in memory.
+type picture struct {
+	name  string
+	file  string // of the image in the source
+	image *imageio.Image
+	masks [][][]uint8 // (M, K) of (H, W), 0 or 1; nil if the label is missing
+}
+
+// Run imports. The folder appears whole at the end or not at all. Run replaces a folder with
+// content only if Force is given and the folder is a data set.
+func (l Layout) Run(ctx context.Context, o Options) (*Summary, error) {
+	var err error
+	if o.Source, err = filepath.Abs(o.Source); err != nil { // cases take its name, and "." is no name
+		return nil, err
+	}
+	t, err := newTarget(&o)
+	if err != nil {
+		return nil, err
+	}
+	found, err := l.list(&o)
+	if err != nil {
+		return nil, err
+	}
+	if len(found.jobs) == 0 {
+		return nil, fmt.Errorf("%s holds nothing of the form of %s%s; -h shows this form", o.Source, l.Name, examples(found.skipped))
+	}
+	slices.SortFunc(found.jobs, func(a, b job) int { return cmp.Compare(a.name, b.name) })
+	if err := t.begin(); err != nil {
+		return nil, err
+	}
+	defer t.abandon()
+	s := &Summary{Name: found.name, Classes: found.classes, Raters: found.raters, Skipped: found.skipped}
+	s.Masks = make([][]int, len(s.Raters))
+	for m := range s.Masks {
+		s.Masks[m] = make([]int, len(s.Classes))
+	}
+	if err := s.run(ctx, t, found.jobs, &o); err != nil {
+		return nil, err
+	}
+	if s.Images == 0 {
+		return nil, fmt.Errorf("%s: none of its images could be used%s", o.Source, examples(s.Skipped))
+	}
+	s.withoutIdle()
+	if err := t.finish(s, found.source); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// examples are a few skipped files, for a message.
+func examples(skipped []Skip) string {
+	var text strings.Builder
+	for _, s := range skipped[:min(3, len(skipped))] {
+		fmt.Fprintf(&text, "\n  %s: %s", s.File, s.Reason)
+	}
+	return text.String()
+}
+
+// run does the jobs on all processors. It lists skipped files in the jobs' order.
+func (s *Summary) run(ctx context.Context, t *target, jobs []job, o *Options) error {
+	skipped := make([][]Skip, len(jobs))
+	var lock sync.Mutex // of the counts in s
+	err := dataset.Each(ctx, len(jobs), o.Progress, func(i int) error {
+		pictures, left := jobs[i].read()
+		for _, p := range pictures {
+			if reason := p.unmarked(s.Classes); reason != "" {
+				left = append(left, Skip{p.file, reason})
+				continue
+			}
+			p.shrink(o.Longest)
+			if err := t.write(p, s.Raters, s.Classes); err != nil {
+				return err
+			}
+			lock.Lock()
+			s.count(p)
+			lock.Unlock()
+		}
+		skipped[i] = left
+		return nil
+	})
+	s.Skipped = slices.Concat(append([][]Skip{s.Skipped}, skipped...)...)
+	return err
+}
+
+func (s *Summary) count(p picture) {
+	s.Images++
+	for m, masks := range p.masks {
+		for k, mask := range masks {
+			if mask != nil {
+				s.Masks[m][k]++
+			}
+		}
+	}
+}
+
+// withoutIdle leaves out raters without masks: a data set must not have them.
+func (s *Summary) withoutIdle() {
+	kept := 0
+	for m, masks := range s.Masks {
+		if slices.Max(masks) > 0 {
+			s.Raters[kept], s.Masks[kept] = s.Raters[m], masks
+			kept++
+		}
+	}
+	s.Raters, s.Masks = s.Raters[:kept], s.Masks[:kept]
+}
+
+// unmarked is the reason to skip a picture if nobody marked one of the classes: training cannot use
+// it.
+func (p *picture) unmarked(classes []string) string {
+	for k, class := range classes {
+		if !slices.ContainsFunc(p.masks, func(masks [][]uint8) bool { return masks[k] != nil }) {
+			return fmt.Sprintf("no rater's mask of the %s could be used", class)
+		}
+	}
+	return ""
+}
+
+// shrink reduces the longer side to longest pixels. Image pixels become means over their area; mask
+// pixels become 1 if more than half of their area is marked.
+func (p *picture) shrink(longest int) {
+	w, h := p.image.W, p.image.H
+	side := max(w, h)
+	if longest <= 0 || side <= longest {
+		return
+	}
+	square := imageio.Square{Side: side} // from the left upper corner
+	newW, newH := max(1, (w*longest+side/2)/side), max(1, (h*longest+side/2)/side)
+	buffer := make([]float32, 3*longest*longest)
+	shrunk := func(m *imageio.Image) *imageio.Image {
+		m.Crop(buffer, square, longest)
+		out := &imageio.Image{W: newW, H: newH, Pix: make([]uint8, 3*newW*newH)}
+		for y := range newH {
+			for x, v := range buffer[3*longest*y:][:3*newW] {
+				out.Pix[3*newW*y+x] = uint8(255*v + .5)
+			}
+		}
+		return out
+	}
+	for _, masks := range p.masks {
+		for k, mask := range masks {
+			if mask == nil {
+				continue
+			}
+			grey := &imageio.Image{W: w, H: h, Pix: make([]uint8, 3*w*h)}
+			for i, v := range mask {
+				grey.Pix[3*i] = 255 * v
+			}
+			grey = shrunk(grey)
+			masks[k] = make([]uint8, newW*newH)
+			for i := range masks[k] {
+				masks[k][i] = grey.Pix[3*i] >> 7
+			}
+		}
+	}
+	p.image = shrunk(p.image)
+}

@@ -1,0 +1,295 @@
+package importer
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mrprism/internal/data/imageio"
+	"mrprism/weights"
+)
+
+// qubiq is the set of the QUBIQ challenge: organs in CT and MRI, each with its own raters and
+// tasks.
+var qubiq = Layout{
+	Name: "qubiq",
+	Description: `QUBIQ 2020 and 2021: one organ's folder (brain-growth, brain-tumor, kidney, prostate, pancreas, pancreatic-lesion), raters and
+           tasks as there are
+           brain-growth/Training/case01/image.nii.gz with task01_seg01.nii.gz to task01_seg07.nii.gz, …, brain-growth/Validation/…:
+           a task is a class, a seg a rater; every voxel other than 0 is marked`,
+	list: listQUBIQ,
+}
+
+var qubiqMask = regexp.MustCompile(`(?i)^task(\d{1,3})_seg(\d{1,3})\.nii(\.gz)?$`)
+
+// qubiqCase is a case's folder.
+type qubiqCase struct {
+	name, split string
+	image       string
+	masks       map[[2]int]string // by task and rater, as numbered
+}
+
+func listQUBIQ(o *Options) (*listing, error) {
+	paths, err := files(o.Source)
+	if err != nil {
+		return nil, err
+	}
+	l := &listing{}
+	cases := map[string]*qubiqCase{}
+	for _, path := range paths {
+		if lower := strings.ToLower(filepath.Base(path)); lower == "image.nii" || lower == "image.nii.gz" {
+			folder := filepath.Dir(path)
+			if cases[folder] == nil {
+				cases[folder] = &qubiqCase{name: filepath.Base(folder), masks: map[[2]int]string{}}
+			}
+			l.claim(&cases[folder].image, path)
+		}
+	}
+	var tasks, raters []int
+	for _, path := range paths {
+		c := cases[filepath.Dir(path)]
+		found := qubiqMask.FindStringSubmatch(filepath.Base(path))
+		switch {
+		case c != nil && strings.HasPrefix(strings.ToLower(filepath.Base(path)), "image.nii"):
+		case found == nil:
+			l.skip(path, "neither image.nii nor taskN_segN.nii, with or without .gz")
+		case c == nil:
+			l.skip(path, "there is no image.nii beside it")
+		default:
+			task, _ := strconv.Atoi(found[1])
+			rater, _ := strconv.Atoi(found[2])
+			place := c.masks[[2]int{task, rater}]
+			l.claim(&place, path)
+			c.masks[[2]int{task, rater}] = place
+			tasks, raters = append(tasks, task), append(raters, rater)
+		}
+	}
+	tasks, raters = distinct(tasks), distinct(raters)
+	organ, err := oneOrgan(o.Source, cases)
+	if err != nil || len(cases) == 0 {
+		return l, err
+	}
+	l.name, l.source = "qubiq-"+organ, "QUBIQ challenge, "+organ
+	if l.classes, err = taskNames(o, organ, tasks); err != nil {
+		return nil, err
+	}
+	for _, r := range raters {
+		l.raters = append(l.raters, fmt.Sprintf("rater%d", r))
+	}
+	twice := map[string]int{}
+	for _, c := range cases {
+		twice[c.name]++
+	}
+	for _, c := range cases {
+		if len(c.masks) == 0 {
+			l.skip(c.image, "nobody has marked it: there is no taskN_segN.nii beside it")
+			continue
+		}
+		name := c.name
+		if twice[name] > 1 {
+			name = c.split + "-" + name
+		}
+		l.jobs = append(l.jobs, job{name, func() ([]picture, []Skip) { return c.read(o, name, tasks, raters) }})
+	}
+	return l, nil
+}
+
+// oneOrgan is the name of the folder that holds the cases, or that holds Training, Validation or
+// Test with the cases. Two organs are an error: each has its own raters.
+func oneOrgan(source string, cases map[string]*qubiqCase) (string, error) {
+	var organs []string
+	for folder, c := range cases {
+		parent := filepath.Dir(folder)
+		switch split := strings.ToLower(filepath.Base(parent)); split {
+		case "training", "validation", "testing", "test":
+			c.split = split
+			parent = filepath.Dir(parent)
+		}
+		organs = append(organs, filepath.Base(parent))
+	}
+	organs = distinct(organs)
+	if len(organs) > 1 {
+		return "", fmt.Errorf("%s holds %s; name the folder of one organ: each has its own raters", source, strings.Join(organs, ", "))
+	}
+	return strings.Join(organs, ""), nil
+}
+
+// distinct sorts values and drops repetitions.
+func distinct[T cmp.Ordered](values []T) []T {
+	slices.Sort(values)
+	return slices.Compact(values)
+}
+
+// taskNames are the classes: those of o, or the organ, or task01, …. The error says which name a
+// data set cannot have, before anything is read.
+func taskNames(o *Options, organ string, tasks []int) (names []string, err error) {
+	switch {
+	case len(o.Classes) > 0 && len(o.Classes) != len(tasks):
+		return nil, fmt.Errorf("%d classes are named, but there are %d tasks", len(o.Classes), len(tasks))
+	case len(o.Classes) > 0:
+		names = o.Classes
+	case len(tasks) == 1:
+		names = []string{organ}
+	default:
+		for _, t := range tasks {
+			names = append(names, fmt.Sprintf("task%02d", t))
+		}
+	}
+	for i, name := range names {
+		switch {
+		case !weights.IsName(name):
+			return nil, fmt.Errorf("the class %q is not 1 to 64 letters (a to z), digits, hyphens and underscores; name it with -classes", name)
+		case slices.Contains(names[:i], name):
+			return nil, fmt.Errorf("two classes are called %q; name each its own with -classes", name)
+		}
+	}
+	return names, nil
+}
+
+// read makes a picture of a case, or pictures of a volume's slices. A mask that it cannot use
+// becomes a missing label.
+func (c *qubiqCase) read(o *Options, name string, tasks, raters []int) (pictures []picture, left []Skip) {
+	v, err := readNIfTI(c.image)
+	if err != nil {
+		return nil, []Skip{{c.image, err.Error()}}
+	}
+	masks := make([][]*volume, len(raters))
+	flat := true // the masks are planes
+	for m, rater := range raters {
+		masks[m] = make([]*volume, len(tasks))
+		for k, task := range tasks {
+			path := c.masks[[2]int{task, rater}]
+			if path == "" {
+				continue
+			}
+			mask, err := readNIfTI(path)
+			switch {
+			case err != nil:
+				left = append(left, Skip{path, err.Error()})
+			case mask.w != v.w || mask.h != v.h || (mask.d != v.d && mask.d != 1):
+				left = append(left, Skip{path, fmt.Sprintf("is %d×%d×%d, its image %d×%d×%d", mask.w, mask.h, mask.d, v.w, v.h, v.d)})
+			default:
+				flat = flat && mask.d == 1
+				masks[m][k] = mask
+			}
+		}
+	}
+	if !flat && len(o.Channels) > 0 {
+		return nil, append(left, Skip{c.image, "its third axis is slices, -channels does not apply; leave it out"})
+	}
+	if flat {
+		p, err := c.plane(o, name, v, masks)
+		if err != nil {
+			return nil, append(left, Skip{c.image, err.Error()})
+		}
+		return []picture{p}, left
+	}
+	for m, row := range masks {
+		for k, mask := range row {
+			if mask != nil && mask.d != v.d {
+				left = append(left, Skip{c.masks[[2]int{tasks[k], raters[m]}], "is a plane, while other masks of the case are volumes"})
+				row[k] = nil
+			}
+		}
+	}
+	return c.slices(o, name, v, masks), left
+}
+
+// plane makes the picture of an image whose masks are planes. The image's third axis, if any, is
+// modalities.
+func (c *qubiqCase) plane(o *Options, name string, v *volume, masks [][]*volume) (picture, error) {
+	channels := o.Channels
+	if len(channels) == 0 {
+		channels = []int{1}
+	}
+	var planes [][]float32
+	for _, n := range channels {
+		if n > v.d {
+			return picture{}, fmt.Errorf("it has no channel %d of %d", n, v.d)
+		}
+		values, _, _ := v.slice(2, n-1)
+		planes = append(planes, values)
+	}
+	image := &imageio.Image{W: v.w, H: v.h, Pix: o.pixels(planes)}
+	rows, _ := marked(masks, func(v *volume) []float32 { return v.values })
+	return picture{name, c.image, image, rows}, nil
+}
+
+// slices makes a picture of the volume's slice with the most marks. The slices lie across the
+// volume's shortest axis. With AllSlices it makes a picture of every marked slice; then held-out
+// images and training images can show the same people.
+func (c *qubiqCase) slices(o *Options, name string, v *volume, masks [][]*volume) (pictures []picture) {
+	lengths := []int{v.w, v.h, v.d}
+	shortest := slices.Min(lengths)
+	axis := 2
+	for axis > 0 && lengths[axis] > shortest {
+		axis--
+	}
+	most := 0
+	for i := range shortest {
+		rows, count := marked(masks, func(v *volume) []float32 {
+			values, _, _ := v.slice(axis, i)
+			return values
+		})
+		if count == 0 || (!o.AllSlices && count <= most) {
+			continue
+		}
+		if !o.AllSlices {
+			most, pictures = count, nil
+		}
+		values, w, h := v.slice(axis, i)
+		image := &imageio.Image{W: w, H: h, Pix: o.pixels([][]float32{values})}
+		pictures = append(pictures, picture{fmt.Sprintf("%s-slice%03d", name, i+1), c.image, image, rows})
+	}
+	return pictures
+}
+
+// marked makes masks of planes, 1 for values other than 0, and counts their marked pixels.
+func marked(masks [][]*volume, plane func(*volume) []float32) (rows [][][]uint8, count int) {
+	for _, row := range masks {
+		taken := make([][]uint8, len(row))
+		for k, mask := range row {
+			if mask == nil {
+				continue
+			}
+			for _, v := range plane(mask) {
+				inside := uint8(0)
+				if v != 0 {
+					inside = 1
+				}
+				taken[k] = append(taken[k], inside)
+				count += int(inside)
+			}
+		}
+		rows = append(rows, taken)
+	}
+	return rows, count
+}
+
+// pixels makes an image (H, W, 3) of one plane of intensities, grey, or of three.
+func (o *Options) pixels(planes [][]float32) []uint8 {
+	pix := make([]uint8, 3*len(planes[0]))
+	for c := range 3 {
+		values := planes[min(c, len(planes)-1)]
+		low, high := o.window(values)
+		for i, v := range values {
+			share := (float64(v) - low) / max(high-low, 1e-12)
+			pix[3*i+c] = uint8(255*min(max(share, 0), 1) + .5)
+		}
+	}
+	return pix
+}
+
+// window is the intensities that become black and white.
+func (o *Options) window(values []float32) (low, high float64) {
+	if o.Window != nil {
+		return o.Window[0], o.Window[1]
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	last := len(sorted) - 1
+	return float64(sorted[last*5/1000]), float64(sorted[last-last*5/1000])
+}
