@@ -269,3 +269,26 @@ func TestPictures(t *testing.T) {
 	}))
 	assert.Positive(t, pictures)
 }
+
+// Paths that documents name in code, from the root of the repository, lead somewhere. build/ and runs/
+// are made, and DEVICES.md and its kind may tell of files that are gone.
+func TestPathsInDocumentsExist(t *testing.T) {
+	files, root := tracked(t)
+	known := map[string]bool{}
+	for _, f := range files {
+		for ; f != "."; f = path.Dir(f) {
+			known[f] = true
+		}
+	}
+	named, checked := regexp.MustCompile("^(?:cmd|internal|shaders|model|weights|site|wasm)/[\\w./-]+$"), 0
+	for document, text := range documents(t) {
+		for _, match := range inline.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
+			if name := strings.TrimSuffix(match[1], "/"); named.MatchString(name) && !strings.Contains(name, "...") {
+				checked++
+				_, err := os.Stat(path.Join(root, name)) // built, as site/dist
+				assert.True(t, known[name] || err == nil, "%s names %s, which is not in the repository", document, name)
+			}
+		}
+	}
+	assert.Greater(t, checked, 20)
+}
