@@ -1,34 +1,36 @@
 package tensor
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 
 	"mrprism/internal/compute/gpu"
 )
 
-// Rewrite is a rule that replaces an operator, with or without those before it, by others that compute
-// the same.
+// Rewrite is a rule. It replaces an operator, and possibly operators before it, by operators that
+// compute equal results, up to rounding.
 type Rewrite struct {
 	Name  string                         // pattern → replacement
-	Apply func(r *Rewriter, op *Op) bool // replaces op, if the rule fits
+	Apply func(r *Rewriter, op *Op) bool // replaces op and returns true if the rule fits
 }
 
-// Rewriter is a list of operators that rules are applied to, from the first operator to the last.
+// Rewriter is one pass of rules over a list of operators, from the first operator to the last.
+// What a rule makes is in the list at once; the next pass applies rules to it.
 type Rewriter struct {
 	Info   gpu.Info // of the device that will compute
 	Trains bool     // the graph has gradients
 
 	graph   *Graph
-	ops     []*Op              // so far, replaced ones among them
-	gone    map[*Op]bool       // replaced
-	makers  map[*storage]*Op   // the operator that makes a storage; what several write has none
-	readers map[*storage][]*Op // an operator once for each input
-	users   map[*storage][]*Op // of a storage and of what was made again in its place; of originals alone
-	fused   map[*Op]*Op        // what Fuse put in the place of an operator
+	ops     []*Op              // passed so far, with those that are gone
+	gone    map[*Op]bool       // replaced operators, and operators that nobody reads any more
+	makers  map[*storage]*Op   // the one operator that makes a storage, or several
+	readers map[*storage][]*Op // an operator is listed once for each input that reads the storage
+	users   map[*storage][]*Op // who reads or makes a storage or its copy; a copied operator counts as its original
+	fused   map[*Op]*Op        // the operator that Fuse or Change put in an operator's place
 }
 
-// Rewrite applies rules until none fits.
+// Rewrite applies the rules to the graph, pass after pass, until none fits.
 func (g *Graph) Rewrite(info gpu.Info, rules []Rewrite) {
 	g.aliases = true
 	g.ops = g.rewrite(info, g.ops, rules)
@@ -59,11 +61,15 @@ func (g *Graph) rewrite(info gpu.Info, ops []*Op, rules []Rewrite) []*Op {
 func newRewriter(g *Graph, info gpu.Info, ops []*Op) *Rewriter {
 	r := &Rewriter{
 		Info: info, Trains: g.trains, graph: g,
-		gone: map[*Op]bool{}, makers: map[*storage]*Op{}, readers: map[*storage][]*Op{}, users: map[*storage][]*Op{}, fused: map[*Op]*Op{},
+		gone: map[*Op]bool{}, makers: make(map[*storage]*Op, len(ops)), readers: make(map[*storage][]*Op, len(ops)),
+		users: map[*storage][]*Op{}, fused: map[*Op]*Op{},
 	}
 	for i, op := range ops {
 		op.order = i
 		r.add(op)
+		if len(g.again) == 0 { // no operator is a copy: makers and readers tell who uses a storage
+			continue
+		}
 		for _, t := range slices.Concat(op.Inputs, op.Outputs) {
 			if t == nil {
 				continue
@@ -83,7 +89,7 @@ func newRewriter(g *Graph, info gpu.Info, ops []*Op) *Rewriter {
 // add notes what an operator makes and reads.
 func (r *Rewriter) add(op *Op) {
 	for _, y := range op.Outputs {
-		if s := y.storage; op.node != nil || r.makers[s] != nil {
+		if s := y.storage; op.node != nil || r.makers[s] != nil || s.variable != nil {
 			r.makers[s] = several
 		} else {
 			r.makers[s] = op
@@ -101,17 +107,37 @@ func (r *Rewriter) add(op *Op) {
 	}
 }
 
-// several stands for the makers of a storage that is not made by one operator of a kind.
+// several stands for the makers of a variable, of a storage that a bare dispatch writes, and of a
+// storage that more than one operator writes.
 var several = &Op{}
 
-// remove takes an operator away, and with it those whose results nobody reads any more.
-func (r *Rewriter) remove(op *Op) {
-	r.gone[op] = true
+// exchange puts operators in the place of others, at the end of the list so far.
+func (r *Rewriter) exchange(replaced, made []*Op) {
+	for _, op := range replaced {
+		r.unmake(op)
+	}
+	for _, op := range made {
+		r.add(op)
+		r.ops = append(r.ops, op)
+	}
+	for _, op := range replaced {
+		r.remove(op)
+	}
+}
+
+// unmake forgets the operator as the one maker of its outputs.
+func (r *Rewriter) unmake(op *Op) {
 	for _, y := range op.Outputs {
 		if r.makers[y.storage] == op {
 			delete(r.makers, y.storage)
 		}
 	}
+}
+
+// remove takes an operator away, and then every operator before it whose results nobody reads.
+func (r *Rewriter) remove(op *Op) {
+	r.gone[op] = true
+	r.unmake(op)
 	for _, x := range op.Inputs {
 		if x == nil {
 			continue
@@ -125,14 +151,15 @@ func (r *Rewriter) remove(op *Op) {
 	}
 }
 
-// read says whether somebody wants an output of the operator.
+// read says whether an operator or the caller reads an output of the operator.
 func (r *Rewriter) read(op *Op) bool {
 	return slices.ContainsFunc(op.Outputs, func(y *Tensor) bool {
 		return y.storage.kept || y.storage.variable != nil || len(r.readers[y.storage]) > 0
 	})
 }
 
-// Maker is the operator that makes x; nil: x is an input or a variable, or several dispatches make it.
+// Maker is the operator that makes x. It is nil if x is an input or a variable, if a bare dispatch
+// writes x, or if several operators do.
 func (r *Rewriter) Maker(x *Tensor) *Op {
 	if x == nil {
 		return nil
@@ -143,14 +170,15 @@ func (r *Rewriter) Maker(x *Tensor) *Op {
 	return nil
 }
 
-// Readers are the operators that read x, once for each time they do.
+// Readers are the operators that read x. An operator is listed once for each input that is x.
 func (r *Rewriter) Readers(x *Tensor) []*Op { return r.readers[x.storage] }
 
 // Kept says that the caller reads x after a run, or that x is a variable.
 func (x *Tensor) Kept() bool { return x.storage.kept || x.storage.variable != nil }
 
-// Sole is the operator whose result is input i of op, if op alone reads it, once, and both belong
-// together; otherwise nil. What Recompute made again counts as one with its original.
+// Sole is the operator whose result is input i of op. It is nil if anything else reads that result,
+// if op reads it twice, or if the two belong to different parts or stages. A copy that Recompute made
+// counts as its original.
 func (r *Rewriter) Sole(op *Op, i int) *Op {
 	x := op.Inputs[i]
 	maker := r.Maker(x)
@@ -167,17 +195,17 @@ func (op *Op) beside(other *Op) bool { return op.part == other.part && op.stage 
 // Beside is exported for rules that join operators which do not read each other.
 func (op *Op) Beside(other *Op) bool { return op.beside(other) }
 
-// Precedes says whether op came before other when the rules began.
+// Precedes says whether op comes before other. A fused operator counts as its first operator.
 func (op *Op) Precedes(other *Op) bool { return op.order < other.order }
 
-// Replace puts what build appends in the place of op. What build returns takes the place of op's outputs,
-// in their order.
+// Replace puts what build appends in the place of op. The tensors that build returns take the place
+// of op's outputs, in their order; operators that build appends must make them.
 func (r *Rewriter) Replace(op *Op, build func() []*Tensor) {
 	r.replace(op, []*Op{op}, build, op.Outputs)
 }
 
-// ReplaceBoth puts what build appends in the place of op and removes later as well. What build returns
-// takes the place of the results of both.
+// ReplaceBoth puts what build appends in the place of op, and removes op and later. The two tensors
+// that build returns take the place of the results of op and of later.
 func (r *Rewriter) ReplaceBoth(op, later *Op, build func() []*Tensor) {
 	r.replace(op, []*Op{op, later}, build, []*Tensor{op.Output(), later.Output()})
 }
@@ -189,35 +217,26 @@ func (r *Rewriter) replace(op *Op, replaced []*Op, build func() []*Tensor, outpu
 	results := build()
 	made := g.ops
 	g.ops, g.part, g.layer = ops, part, layer
-	for _, n := range made {
-		n.stage, n.order = op.stage, op.order
-		for k, y := range n.Outputs {
-			for i, result := range results {
-				if result.storage == y.storage {
-					n.Outputs[k] = outputs[i].as(y.shape)
+	for i, result := range results {
+		found := false
+		for _, n := range made {
+			n.stage, n.order = op.stage, op.order
+			for k, x := range n.Inputs {
+				if x != nil && x.storage == result.storage {
+					n.Inputs[k] = outputs[i].inPlaceOf(x)
+				}
+			}
+			for k, y := range n.Outputs {
+				if y.storage == result.storage {
+					n.Outputs[k], found = outputs[i].as(y.shape), true
 				}
 			}
 		}
-		for k, x := range n.Inputs {
-			for i, result := range results {
-				if x != nil && result.storage == x.storage {
-					n.Inputs[k] = outputs[i].as(x.shape)
-				}
-			}
+		if !found {
+			panic(fmt.Sprintf("tensor: the replacement of %v does not make its result %d, %v", op, i, result))
 		}
 	}
-	for _, n := range replaced {
-		for _, y := range n.Outputs {
-			delete(r.makers, y.storage)
-		}
-	}
-	for _, n := range made {
-		r.add(n)
-		r.ops = append(r.ops, n)
-	}
-	for _, n := range replaced {
-		r.remove(n)
-	}
+	r.exchange(replaced, made)
 }
 
 // as sees a tensor in a shape.
@@ -228,72 +247,85 @@ func (t *Tensor) as(shape []int) *Tensor {
 	return t.Reshape(shape...)
 }
 
-// Fuse puts one operator in the place of op and of first, whose result op alone reads. The operator has op's
-// outputs. Fuse refuses, and returns false, where an input of first changes before op runs or is
-// written by the new operator.
+// inPlaceOf sees t where an operator saw x: in x's shape, and detached if x was.
+func (t *Tensor) inPlaceOf(x *Tensor) *Tensor {
+	if t.needs && !x.needs {
+		t = t.Detach()
+	}
+	return t.as(x.shape)
+}
+
+// Fuse puts one operator of kind k, with op's outputs, in the place of op and of first, whose result
+// op alone reads. Fuse returns false and changes nothing if an input of first changes before op runs,
+// or if the new operator would write one of its inputs.
 func (r *Rewriter) Fuse(first, op *Op, k *Kind, attributes any, inputs ...*Tensor) bool {
-	for i := len(r.ops) - 1; r.ops[i] != first; i-- {
-		between := r.ops[i]
-		if r.gone[between] || between == op {
-			continue
-		}
-		if slices.ContainsFunc(first.Inputs, func(x *Tensor) bool { return x != nil && between.writes(x.storage) }) {
-			return false
-		}
-	}
-	fused := &Op{
-		Kind: k, Attributes: attributes, Inputs: inputs, Outputs: op.Outputs, Layer: first.Layer,
-		graph: r.graph, part: op.part, stage: op.stage, order: first.order, first: op.first,
-	}
-	if original := r.fused[op.first]; original != nil {
-		fused.first = original
-	}
-	if slices.ContainsFunc(inputs, func(x *Tensor) bool { return x != nil && fused.writes(x.storage) }) {
+	fused := &Op{Kind: k, Attributes: attributes, Inputs: inputs, Outputs: op.Outputs, Layer: first.Layer, order: first.order}
+	if fused.writesAny(inputs) || r.writtenSince(first, op) {
 		return false
 	}
 	r.put(fused, op)
 	return true
 }
 
-// Change puts an operator of another kind, with op's outputs, in the place of op.
+// Change puts an operator of kind k, with op's outputs, in the place of op. It returns true.
 func (r *Rewriter) Change(op *Op, k *Kind, attributes any, inputs ...*Tensor) bool {
-	changed := &Op{
-		Kind: k, Attributes: attributes, Inputs: inputs, Outputs: op.Outputs, Layer: op.Layer,
-		graph: r.graph, part: op.part, stage: op.stage, order: op.order, first: op.first,
-	}
-	if original := r.fused[op.first]; original != nil {
-		changed.first = original
-	}
-	r.put(changed, op)
+	r.put(&Op{Kind: k, Attributes: attributes, Inputs: inputs, Outputs: op.Outputs, Layer: op.Layer, order: op.order}, op)
 	return true
 }
 
-// put puts one operator in the place of another with the same outputs.
+// put puts an operator in the place of another with the same outputs. The copy of a fused operator is
+// a copy of what was put in the original's place.
 func (r *Rewriter) put(made, op *Op) {
-	for _, y := range op.Outputs {
-		delete(r.makers, y.storage)
+	made.graph, made.part, made.stage, made.first = r.graph, op.part, op.stage, op.first
+	if original := r.fused[op.first]; original != nil {
+		made.first = original
 	}
-	r.add(made)
-	r.ops = append(r.ops, made)
+	r.exchange([]*Op{op}, []*Op{made})
 	r.fused[op] = made
-	r.remove(op)
 }
 
-// Earlier is an operator before op that computes the same from the same inputs; nil: there is none.
+// writtenSince says whether an operator between first and op, which is the last so far, writes an
+// input of first.
+func (r *Rewriter) writtenSince(first, op *Op) bool {
+	for i := len(r.ops) - 1; r.ops[i] != first; i-- {
+		if between := r.ops[i]; between != op && !r.gone[between] && between.writesAny(first.Inputs) {
+			return true
+		}
+	}
+	return false
+}
+
+// writesAny says whether the operator changes one of the tensors.
+func (op *Op) writesAny(tensors []*Tensor) bool {
+	return slices.ContainsFunc(tensors, func(x *Tensor) bool { return x != nil && op.writes(x.storage) })
+}
+
+// Earlier is an operator before op that computes op's results from op's inputs, or nil.
 func (r *Rewriter) Earlier(op *Op) *Op {
-	if op.Kind == nil || op.Kind.Once || len(op.Inputs) == 0 || slices.ContainsFunc(op.Outputs, (*Tensor).Kept) {
+	if op.Kind == nil || op.Kind.Once || len(op.Inputs) == 0 || !r.replaceable(op) {
 		return nil
 	}
 	for _, other := range r.Readers(op.Inputs[0]) {
-		if other == op {
-			return nil
-		}
-		if other.Kind == op.Kind && (other.part == op.part || other.part == 0) && slices.EqualFunc(other.Inputs, op.Inputs, equalTensors) &&
-			slices.EqualFunc(other.Outputs, op.Outputs, (*Tensor).alike) && reflect.DeepEqual(other.Attributes, op.Attributes) && !r.gone[other] {
+		if other.Kind == op.Kind && other.Precedes(op) && (other.part == op.part || other.part == 0) && !r.gone[other] &&
+			slices.EqualFunc(other.Inputs, op.Inputs, equalTensors) && slices.EqualFunc(other.Outputs, op.Outputs, (*Tensor).alike) &&
+			reflect.DeepEqual(other.Attributes, op.Attributes) && r.makes(other) && !r.writtenSince(other, op) {
 			return other
 		}
 	}
 	return nil
+}
+
+// makes says whether the operator alone makes its outputs.
+func (r *Rewriter) makes(op *Op) bool {
+	return !slices.ContainsFunc(op.Outputs, func(y *Tensor) bool { return r.makers[y.storage] != op })
+}
+
+// replaceable says whether readers of op's outputs may read another tensor. A bare dispatch cannot:
+// its arguments are fixed.
+func (r *Rewriter) replaceable(op *Op) bool {
+	return r.makes(op) && !slices.ContainsFunc(op.Outputs, func(y *Tensor) bool {
+		return y.Kept() || slices.ContainsFunc(r.Readers(y), func(reader *Op) bool { return reader.node != nil })
+	})
 }
 
 // alike says whether two tensors have one shape and one type.
@@ -301,7 +333,7 @@ func (x *Tensor) alike(other *Tensor) bool {
 	return slices.Equal(x.shape, other.shape) && x.Type() == other.Type()
 }
 
-// Same says whether two tensors are the same elements in the same shape.
+// Same says whether two tensors are one storage in one shape.
 func (x *Tensor) Same(other *Tensor) bool {
 	return x.storage == other.storage && slices.Equal(x.shape, other.shape)
 }
@@ -313,14 +345,15 @@ func equalTensors(a, b *Tensor) bool {
 	return a.storage == b.storage && slices.Equal(a.shape, b.shape) && a.viewed() == b.viewed() && a.needs == b.needs
 }
 
-// Substitute lets all readers of op's outputs read those of other, and removes op. Where the graph itself is
-// rewritten, and not a copy that is compiled, op's outputs become names of other's.
+// Substitute lets all readers of op's outputs read the outputs of other, which Earlier gave, and
+// removes op. Graph.Rewrite also turns the tensors that op made into views of other's outputs, for
+// callers who hold them.
 func (r *Rewriter) Substitute(op, other *Op) {
 	for k, y := range op.Outputs {
 		for _, reader := range slices.Clone(r.readers[y.storage]) {
 			for i, x := range reader.Inputs {
 				if x != nil && x.storage == y.storage {
-					reader.Inputs[i] = other.Outputs[k].as(x.shape)
+					reader.Inputs[i] = other.Outputs[k].inPlaceOf(x)
 					r.readers[other.Outputs[k].storage] = append(r.readers[other.Outputs[k].storage], reader)
 				}
 			}
@@ -335,7 +368,8 @@ func (r *Rewriter) Substitute(op, other *Op) {
 	r.remove(op)
 }
 
-// Outside moves what build appends out of the part that op belongs to, so that it is not computed again.
+// Outside appends what build appends to no part, where Recompute does not compute it again. A
+// replacement calls it.
 func (r *Rewriter) Outside(build func() *Tensor) *Tensor {
 	part := r.graph.part
 	r.graph.part = 0

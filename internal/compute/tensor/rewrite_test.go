@@ -180,19 +180,116 @@ func TestRewritesReplace(t *testing.T) {
 		r.Replace(op, func() []*Tensor { return []*Tensor{add(op.Inputs[0], op.Inputs[0])} })
 		return true
 	}}
-	same := Rewrite{Name: "again → before", Apply: func(r *Rewriter, op *Op) bool {
-		earlier := r.Earlier(op)
-		if earlier != nil {
-			r.Substitute(op, earlier)
-		}
-		return earlier != nil
-	}}
 	g := NewGraph()
 	x := g.Input("x", 2)
 	y := add(scale(x, 2), add(scale(x, 2), scale(x, 5))).Keep()
-	p := compileWith(t, NewSet(), g, double, same)
+	p := compileWith(t, NewSet(), g, double, sameAgain)
 	require.Equal(t, 4, p.Dispatches(), "one of two doublings, a scale and two sums")
 	require.NoError(t, p.Write(x, []float32{1, 2}))
 	require.NoError(t, p.Run(t.Context()))
 	require.Equal(t, []float32{9, 18}, read(t, p, y))
+}
+
+// sameAgain lets the readers of an operator read the result of an equal one before it.
+var sameAgain = Rewrite{Name: "again → before", Apply: func(r *Rewriter, op *Op) bool {
+	earlier := r.Earlier(op)
+	if earlier != nil {
+		r.Substitute(op, earlier)
+	}
+	return earlier != nil
+}}
+
+func TestEqualOperatorsBecomeOne(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		build      func(x, v *Tensor) *Tensor
+		dispatches int
+		want, v    []float32 // of x = 10, 20 and v = 1, 2
+	}{
+		{"the one that becomes equal first stays", func(x, v *Tensor) *Tensor {
+			p, q := scale(x, 5), scale(x, 5)
+			before := add(scale(q, 2), v) // runs before the equal scale(p, 2)
+			return add(before, scale(p, 2))
+		}, 4, []float32{201, 402}, []float32{1, 2}},
+		{"not past a write of an input", func(x, v *Tensor) *Tensor {
+			y := scale(v, 3)
+			x.Graph().Dispatch(accumulate, &addParams{2}, x, v)
+			return add(y, scale(v, 3))
+		}, 4, []float32{36, 72}, []float32{11, 22}},
+		{"not past a write of the result", func(x, v *Tensor) *Tensor {
+			y := scale(x, 3)
+			x.Graph().Dispatch(accumulate, &addParams{2}, x, y)
+			return add(y, scale(x, 3))
+		}, 4, []float32{70, 140}, []float32{1, 2}},
+		{"not what a bare dispatch reads", func(x, v *Tensor) *Tensor {
+			y := scale(x, 3)
+			x.Graph().Dispatch(accumulate, &addParams{2}, scale(x, 3), v)
+			return add(y, x)
+		}, 4, []float32{40, 80}, []float32{31, 62}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g, set := NewGraph(), NewSet()
+			shared := set.Variable(Shared, "v", 2)
+			x := g.Input("x", 2)
+			y := c.build(x, g.Variable(shared)).Keep()
+			p := compileWith(t, set, g, sameAgain)
+			require.Equal(t, c.dispatches, p.Dispatches())
+			require.NoError(t, p.Write(x, []float32{10, 20}))
+			require.NoError(t, set.Write(shared, []float32{1, 2}))
+			require.NoError(t, p.Run(t.Context()))
+			require.Equal(t, c.want, read(t, p, y))
+			require.Equal(t, c.v, read(t, p, g.Variable(shared)))
+		})
+	}
+}
+
+// A reader of a detached tensor stays detached when it reads the equal tensor made before.
+func TestSubstituteKeepsDetached(t *testing.T) {
+	g := NewGraph()
+	x, seed := g.Input("x", 1).Track(), g.Input("seed", 1)
+	p, q := scale(x, 3), scale(x, 3)
+	loss := add(p, q.Detach()).Keep()
+	g.Rewrite(gpu.Info{}, []Rewrite{sameAgain})
+	require.Len(t, g.Ops(), 2)
+	g.Backward(loss, seed)
+	dx := x.Gradient().Keep()
+	plan := compileWith(t, NewSet(), g)
+	require.NoError(t, plan.Write(x, []float32{2}))
+	require.NoError(t, plan.Write(seed, []float32{1}))
+	require.NoError(t, plan.Run(t.Context()))
+	require.Equal(t, []float32{12}, read(t, plan, loss))
+	require.Equal(t, []float32{1}, read(t, plan, dx), "the gradient of scale passes unscaled, once")
+}
+
+func TestReplacementsMakeTheirResults(t *testing.T) {
+	g := NewGraph()
+	scale(g.Input("x", 2), 1).Keep()
+	identity := Rewrite{Name: "Scale by 1 → nothing", Apply: func(r *Rewriter, op *Op) bool {
+		r.Replace(op, func() []*Tensor { return op.Inputs[:1] })
+		return true
+	}}
+	require.PanicsWithValue(t, "tensor: the replacement of Scale[x[2] x[2]] → [Scale[2]] does not make its result 0, x[2]",
+		func() { g.Rewrite(gpu.Info{}, []Rewrite{identity}) })
+}
+
+// Maker knows no operator for a variable, nor for what a bare dispatch writes later, even after a
+// change of the operator that wrote it first.
+func TestMakerOfWhatSeveralWrite(t *testing.T) {
+	g, set := NewGraph(), NewSet()
+	x, v := g.Input("x", 2), g.Variable(set.Variable(Shared, "v", 2))
+	y := scale(x, 3)
+	g.Dispatch(accumulate, &addParams{2}, x, y)
+	g.Append(scaleKind, &scaleParams{N: 2, Factor: 1}, []*Tensor{v}, y, y)
+	makers := map[string]*Op{}
+	looks := Rewrite{Name: "Scale by 3 → Scale by 5", Apply: func(r *Rewriter, op *Op) bool {
+		makers["y"], makers["v"] = r.Maker(y), r.Maker(v)
+		if op.Kind != scaleKind || op.Attributes.(*scaleParams).Factor != 3 {
+			return false
+		}
+		r.Change(op, scaleKind, &scaleParams{N: 2, Factor: 5}, op.Inputs...)
+		require.Nil(t, r.Maker(y))
+		return true
+	}}
+	g.Rewrite(gpu.Info{}, []Rewrite{looks})
+	require.Equal(t, map[string]*Op{"y": nil, "v": nil}, makers)
 }
