@@ -12,10 +12,10 @@ import (
 	"mrprism/shaders"
 )
 
-// Inference is the network on one image of S×S pixels as two plans. The first runs once an image as far as the image
-// goes, the encoder, and then once a recurrence: it reads the features and every rater's likely label z̃, of whose
-// logarithm the confidence is made, and writes the z̃ that the next recurrence reads. The second brings z̃ to full size,
-// where the raters' labels are asked for.
+// Inference is the network on one image of S×S pixels, as two plans. The first plan has an early
+// part, the encoder, that runs once for an image. The rest of it runs once for a recurrence: it reads
+// the features and every rater's likely label z̃, takes the logarithm of z̃ as the confidence, and
+// writes the z̃ that the next recurrence reads. The second plan enlarges z̃ to the raters' labels.
 type Inference struct {
 	Config
 	Side int
@@ -24,12 +24,13 @@ type Inference struct {
 	network, labels   *tensor.Plan
 	x, prior, y, full *tensor.Tensor
 	encoded           map[string]*tensor.Tensor // see Encoded
-	estimate          *tensor.Tensor            // z̃ in the recurrence
-	between           *tensor.Variable          // z̃ from one recurrence to the next, (1, S/8, S/8, M, K)
-	watch             *watch                    // nil: nobody looks
+	estimate          *tensor.Tensor            // between, in the first plan
+	between           *tensor.Variable          // z̃, (1, S/8, S/8, M, K)
+	watch             *watch                    // of NewRanges; otherwise nil
 }
 
-// startEstimate is z̃ before the first recurrence: every rater is as likely right as wrong (PAPER.md §3.4).
+// startEstimate is z̃ before the first recurrence: every rater is as likely right as wrong
+// (PAPER.md §3.4).
 const startEstimate = 0.5
 
 // Variables declares all variables of the network, parameters and statistics, in a set.
@@ -42,14 +43,15 @@ func Variables(c Config) *tensor.Set {
 // Declare adds to a set what it lacks of the network's variables.
 func Declare(set *tensor.Set, c Config) { inferenceGraphs(set, c, SideMultiple, nil) }
 
-// NewInference compiles the plans, in the configuration's precision, which decides how the set stores its variables: it has no memory yet, or
-// has it in this way. Of variables it holds parameters and statistics, or what a network of this side has declared (Declare's is SideMultiple). The
-// parameters may be written before or after.
+// NewInference compiles the plans in the configuration's precision. The precision decides how the set
+// stores its variables; a set that already has memory must store them in that way. The set may hold
+// parameters and statistics, and what Declare added for SideMultiple only if side is SideMultiple. The
+// caller may write the parameters before or after.
 func NewInference(ctx context.Context, device gpu.Device, set *tensor.Set, c Config, side int) (*Inference, error) {
 	return newInference(ctx, device, set, c, side, nil)
 }
 
-// newInference looks with watch, unless that is nil.
+// newInference is NewInference that shows watch, if there is one, what layers are given.
 func newInference(ctx context.Context, device gpu.Device, set *tensor.Set, c Config, side int, watch *watch) (*Inference, error) {
 	if side <= 0 || side%SideMultiple != 0 {
 		return nil, fmt.Errorf("model: side %d is not a multiple of %d", side, SideMultiple)
@@ -72,7 +74,7 @@ func newInference(ctx context.Context, device gpu.Device, set *tensor.Set, c Con
 	return in, nil
 }
 
-// inferenceGraphs builds the graphs, which are those of the tensors in the result.
+// inferenceGraphs builds the graphs of both plans. The tensors in the result know them.
 func inferenceGraphs(set *tensor.Set, c Config, side int, watch *watch) *Inference {
 	in := &Inference{Config: c, Side: side, set: set, watch: watch}
 	g, labels := tensor.NewGraphOf(set.Floats()), tensor.NewGraphOf(set.Floats())
@@ -90,7 +92,7 @@ func inferenceGraphs(set *tensor.Set, c Config, side int, watch *watch) *Inferen
 	return in
 }
 
-// int8 says which layers are to compute in int8, and who looks at what they are given.
+// int8 says which layers compute in int8, and gives watch what layers are given.
 func (in *Inference) int8() (q shaders.Int8) {
 	if in.Precision == Int8 {
 		q.Ranges = in.Ranges
@@ -117,8 +119,9 @@ func (in *Inference) Restart() error {
 	return in.set.Write(in.between, slices.Repeat([]float32{startEstimate}, in.between.Elements()))
 }
 
-// SetRaterWeights gives each rater's confidence a factor in every recurrence that follows: its weight, 0..1, as a share of the largest, of at least
-// 1e-3. So equal weights, zeros too, are what none are; nil: all 1.
+// SetRaterWeights gives each rater's confidence a factor in every recurrence that follows: the rater's
+// weight, 0..1, as a share of the largest weight, and at least 1e-3. Equal weights, also zeros, change
+// nothing. nil sets all weights to 1.
 func (in *Inference) SetRaterWeights(weights []float32) error {
 	if weights != nil && len(weights) != in.Raters {
 		return fmt.Errorf("model: %d rater weights for %d raters", len(weights), in.Raters)
@@ -137,8 +140,9 @@ func (in *Inference) SetRaterWeights(weights []float32) error {
 	return in.network.Write(in.prior, prior)
 }
 
-// Recur runs one recurrence and returns the calibrated mask y (S, S, K), probabilities. What is none, there or among the raters' likely labels,
-// of which the next mask will be made, is an error and never a mask, and so are zeros everywhere.
+// Recur runs one recurrence and returns the calibrated mask y (S, S, K), probabilities. Recur returns
+// ErrNotFinite if the mask or the raters' likely labels hold a value outside 0..1, and ErrNothing if
+// either is zero everywhere. The next mask depends on those labels.
 func (in *Inference) Recur(ctx context.Context) ([]float32, error) {
 	y, err := in.recur(ctx)
 	if err == nil {
@@ -159,7 +163,8 @@ func (in *Inference) recur(ctx context.Context) ([]float32, error) {
 	return probabilities(ctx, in.network, in.y, in.estimate)
 }
 
-// RaterLabels returns every rater's likely label (S, S, M, K) after the recurrences that have run, probabilities.
+// RaterLabels returns every rater's likely label (S, S, M, K), probabilities, after the recurrences
+// that have run.
 func (in *Inference) RaterLabels(ctx context.Context) ([]float32, error) {
 	err := in.labels.Run(ctx)
 	if err != nil {
@@ -172,7 +177,7 @@ func (in *Inference) RaterLabels(ctx context.Context) ([]float32, error) {
 	return z, err
 }
 
-// probabilities reads maps that must be such, and returns the first.
+// probabilities reads maps of probabilities, checks all of them as Recur says, and returns the first.
 func probabilities(ctx context.Context, plan *tensor.Plan, maps ...*tensor.Tensor) ([]float32, error) {
 	values, err := plan.Read(ctx, maps...)
 	if err != nil {
@@ -195,50 +200,28 @@ func probabilities(ctx context.Context, plan *tensor.Plan, maps ...*tensor.Tenso
 	return values[0], nil
 }
 
-// Inside are the channels, before it, inside which a channel of maps (…, K) or (…, M, K) lies: the structure before, unless they are independent, as a
-// cup lies in its disc (PAPER.md §3.10); and of agreement levels the level before, as what two experts mark lies in what one of them does.
-func (c *Config) Inside(channel int) (outer []int) {
-	if channel%c.Classes > 0 && !c.Independent {
-		outer = append(outer, channel-1)
-	}
-	if channel >= c.Classes && c.Levels {
-		outer = append(outer, channel-c.Classes)
-	}
-	return outer
-}
-
-// Nest makes every channel of maps (…, channels) lie inside those that it lies within: cup =
-// min(cup, disc).
-func (c *Config) Nest(maps []float32, channels int) {
-	for channel := range channels {
-		for _, outer := range c.Inside(channel) {
-			for i := 0; i < len(maps); i += channels {
-				maps[i+channel] = min(maps[i+channel], maps[i+outer])
-			}
-		}
-	}
-}
-
 // Bytes is the GPU memory of the plans and all variables.
 func (in *Inference) Bytes() int64 { return in.set.Bytes() + in.network.Bytes() + in.labels.Bytes() }
 
-// EncoderDispatches are those of the encoder, RecurrenceDispatches those of a pass.
+// EncoderDispatches is the number of dispatches of the encoder.
 func (in *Inference) EncoderDispatches() int { return in.network.EarlyDispatches() }
 
-// RecurrenceDispatches are those of a pass.
+// RecurrenceDispatches is the number of dispatches of one recurrence.
 func (in *Inference) RecurrenceDispatches() int { return in.network.Dispatches() }
 
-// Dispatches are those of an image and so many passes, the raters' labels read once.
+// Dispatches is the number of dispatches of one image with a number of recurrences (passes), when the
+// raters' labels are read once.
 func (in *Inference) Dispatches(passes int) int {
 	return in.network.EarlyDispatches() + passes*in.network.Dispatches() + in.labels.Dispatches()
 }
 
-// Commands are those of the encoder, of one recurrence and of the raters' labels, for programs that time them.
+// Commands lists the commands of the encoder, of one recurrence and of the raters' labels, for
+// programs that time them.
 func (in *Inference) Commands() (encoder, recurrence, labels tensor.Commands) {
 	return in.network.EarlyCommands(), in.network.Commands(), in.labels.Commands()
 }
 
-// Release returns the plans' memory; the set is the caller's.
+// Release frees the plans' memory. The set belongs to the caller.
 func (in *Inference) Release() {
 	for _, p := range []*tensor.Plan{in.network, in.labels} {
 		if p != nil {

@@ -10,29 +10,31 @@ import (
 	"mrprism/shaders"
 )
 
-// layerInput is what a layer is given that can compute in int8.
+// layerInput is the input of a layer that can compute in int8.
 type layerInput struct {
 	layer string
 	x     *tensor.Tensor
 }
 
-// watch is how large the inputs of such layers have become.
+// watch records how large the inputs of layers become.
 type watch struct {
 	inputs  []layerInput
-	largest map[string]float32
+	largest map[string]float32 // |x|, by layer
 }
 
-// NewRanges is NewInference in floats that looks, in every pass, at the inputs of the layers that can compute in int8: Seen returns the
-// largest of them.
+// NewRanges is NewInference in F32 that reads, in every recurrence, the inputs of the layers that can
+// compute in int8. Seen returns how large they became.
 func NewRanges(ctx context.Context, device gpu.Device, set *tensor.Set, c Config, side int) (*Inference, error) {
 	c.Precision = F32
 	return newInference(ctx, device, set, c, side, &watch{largest: map[string]float32{}})
 }
 
-// Seen are the largest |x| that each layer has been given which can compute in int8, for Config.Ranges.
+// Seen returns the largest |x| among the inputs of each layer that can compute in int8, for
+// Config.Ranges.
 func (in *Inference) Seen() map[string]float32 { return maps.Clone(in.watch.largest) }
 
-// AnyRanges are ranges for every layer that can compute in int8: what is compiled depends on which layers have one, not on how large it is.
+// AnyRanges gives a range to every layer that can compute in int8. Compilation depends on which layers
+// have a range, not on how large it is.
 func AnyRanges(c Config) map[string]float32 {
 	c.Precision = F32
 	ranges := map[string]float32{}
@@ -45,7 +47,7 @@ func (w *watch) add(layer string, x *tensor.Tensor) {
 	w.inputs = append(w.inputs, layerInput{layer, x.Keep()})
 }
 
-// see looks at the inputs after a run of the plan.
+// see reads the inputs after a run of the plan.
 func (w *watch) see(ctx context.Context, plan *tensor.Plan) error {
 	tensors := make([]*tensor.Tensor, len(w.inputs))
 	for i, l := range w.inputs {
@@ -56,7 +58,7 @@ func (w *watch) see(ctx context.Context, plan *tensor.Plan) error {
 		return err
 	}
 	for i, l := range w.inputs {
-		largest := max(w.largest[l.layer], 1e-6) // steps of zero are none
+		largest := max(w.largest[l.layer], 1e-6) // a step of zero would divide by zero
 		for _, v := range values[i] {
 			largest = max(largest, float32(math.Abs(float64(v))))
 		}

@@ -1,0 +1,121 @@
+package model
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Config is an architecture and the labels that it learns. Widths are channels.
+type Config struct {
+	Name string
+
+	Blocks    [4]int // basic blocks of the encoder's four layers
+	Widths    [4]int // of the encoder's four layers
+	Stem      int    // width of the encoder's first convolution
+	Bridge    int    // width of the encoder's last map
+	ConP      [4]int // widths of ConP's four stages, coarse to fine
+	MaxKeys   int    // attention average-pools its keys and values to at most this many
+	Embedding [3]int // hidden widths of the confidence embedding
+	DivP      [4]int // widths of DivP's blocks
+	DivPStem  int
+	DivPHeads int
+	RaterHead int // width of each rater's head
+
+	// Steered: ConP adds the embedded confidences to the maps that they query. The paper has the query
+	// alone (PAPER.md §2); the sum is ours.
+	Steered bool
+
+	Raters  int // M
+	Classes int // K
+
+	// AreaPrior is each structure's share of the pixels, where the mask's bias starts. A structure
+	// that it lacks starts at 0.1.
+	AreaPrior []float64
+
+	// Independent: a structure need not lie inside the one before it. Otherwise inference keeps it
+	// there (PAPER.md §3.10).
+	Independent bool
+
+	// Levels: agreement levels stand in the raters' place. Inference keeps each level inside the one
+	// before it.
+	Levels bool
+
+	Execution
+}
+
+// steered ends the name of a Steered architecture.
+const steered = "-steered"
+
+// Steer makes an architecture Steered. Its parameters keep their names and shapes.
+func (c *Config) Steer() {
+	if !c.Steered {
+		c.Name, c.Steered = c.Name+steered, true
+	}
+}
+
+// SameParameters says whether architectures of these two names have parameters of equal names and
+// shapes.
+func SameParameters(config, other string) bool {
+	return strings.TrimSuffix(config, steered) == strings.TrimSuffix(other, steered)
+}
+
+// NewConfig gives the architecture of a name: "paper", "compact" (which the page downloads) or "tiny"
+// (for tests). "-steered" may follow the name.
+func NewConfig(name string, raters, classes int) (Config, error) {
+	if raters < 1 || classes < 1 {
+		return Config{}, fmt.Errorf("model: %d raters and %d classes: there must be at least one of each", raters, classes)
+	}
+	c := Config{
+		Name: name, Raters: raters, Classes: classes,
+		Embedding: [3]int{64, 128, 256}, DivP: [4]int{32, 64, 64, 32}, DivPStem: 64, DivPHeads: 8, RaterHead: 16,
+	}
+	architecture, isSteered := strings.CutSuffix(name, steered)
+	c.Steered = isSteered
+	switch architecture {
+	case "paper":
+		c.Blocks, c.Widths, c.Stem, c.Bridge = [4]int{3, 4, 6, 3}, [4]int{64, 128, 256, 512}, 64, 512
+		c.ConP, c.MaxKeys = [4]int{512, 256, 128, 64}, 1024
+	case "compact":
+		c.Blocks, c.Widths, c.Stem, c.Bridge = [4]int{2, 2, 2, 2}, [4]int{32, 64, 128, 256}, 32, 256
+		c.ConP, c.MaxKeys = [4]int{256, 128, 64, 32}, 256
+	case "tiny":
+		c.Blocks, c.Widths, c.Stem, c.Bridge = [4]int{1, 1, 1, 1}, [4]int{8, 16, 16, 16}, 8, 16
+		c.ConP, c.MaxKeys = [4]int{16, 16, 16, 16}, 16
+		c.Embedding, c.DivP, c.DivPStem, c.DivPHeads, c.RaterHead = [3]int{8, 16, 32}, [4]int{8, 8, 8, 8}, 8, 2, 4
+	default:
+		return Config{}, fmt.Errorf("model: no configuration %q; there are paper, compact and tiny", name)
+	}
+	return c, nil
+}
+
+// SideMultiple divides the side of every image: the encoder halves the side six times.
+const SideMultiple = 64
+
+// lowest is the clamp of every probability before a logarithm (PAPER.md §3.4).
+const lowest = 1e-3
+
+// Inside lists the channels inside which a channel of maps (…, K) or (…, M, K) lies. They come before
+// it. A structure lies inside the structure before it, as a cup lies in its disc (PAPER.md §3.10),
+// unless structures are independent. An agreement level lies inside the level before it: pixels that
+// two experts mark are among those that one of them marks.
+func (c *Config) Inside(channel int) (outer []int) {
+	if channel%c.Classes > 0 && !c.Independent {
+		outer = append(outer, channel-1)
+	}
+	if channel >= c.Classes && c.Levels {
+		outer = append(outer, channel-c.Classes)
+	}
+	return outer
+}
+
+// Nest lowers every channel of maps (…, channels) to the channels inside which it lies:
+// cup = min(cup, disc).
+func (c *Config) Nest(maps []float32, channels int) {
+	for channel := range channels {
+		for _, outer := range c.Inside(channel) {
+			for i := 0; i < len(maps); i += channels {
+				maps[i+channel] = min(maps[i+channel], maps[i+outer])
+			}
+		}
+	}
+}
