@@ -11,7 +11,7 @@ import (
 // Batch is the data of one step, in the shapes of Step's inputs.
 type Batch struct {
 	X, Z, Valid []float32
-	Own         []float32       // (B, M, K), 1 where the label is the rater's own, so that his head learns from it; nil: as Valid
+	Own         []float32       // (B, M, K), 1 where the rater's head learns from the label, his own; nil: as Valid
 	W0          []float32       // log confidence
 	Prior       []float32       // log ψ, of Steered recipes
 	Shuffles    [][]Reweighting // [recurrence][reweighting]
@@ -23,9 +23,10 @@ type Reweighting struct {
 	Scale, Offset []float32
 }
 
-// Draw fills in what Algorithm 1 draws at random: w₀ = log clip(ψ + ε, 1e-3, 1) with ψ ~ U(.1, .9) a rater and ε ~ N(0, .2²) an
-// element (PAPER.md §3.4), the reweightings of L_sff (§3.8) and, in Steered recipes, the prior of raters who have marked, which Valid says; ψ is
-// one half there, since the prior says how raters differ.
+// Draw draws the random inputs of Algorithm 1. The start is w₀ = log clip(ψ + ε, 1e-3, 1), with
+// ψ ~ U(.1, .9) for each rater and ε ~ N(0, .2²) for each element (PAPER.md §3.4). Draw also
+// draws the reweightings of L_sff (§3.8) and, in Steered recipes, the prior of the raters who have
+// marked the image. In Steered recipes ψ is one half, since the prior says how raters differ.
 func (b *Batch) Draw(s *Step, r Recipe, random *rand.Rand) {
 	raters, classes := s.W0.Dim(3), s.W0.Dim(4)
 	psi := make([]float64, raters)
@@ -63,9 +64,11 @@ func (b *Batch) Draw(s *Step, r Recipe, random *rand.Rand) {
 	}
 }
 
-// priors draws log ψ for each image, (B, h, w, M, K) alike over pixels and structures, as the weights at inference may be (SetRaterWeights):
-// in two images of five all 1, in three of ten one rater's 1 and the others' the least, otherwise each between, evenly in the logarithm. The one is
-// of those who have marked the image, valid (B, M, K), and alone only for the structures that he has: for others there is nothing of him to follow.
+// priors draws log ψ (B, h, w, M, K) for each image, equal over pixels and structures, as
+// SetRaterWeights sets it at inference. In 40 % of the images all ψ are 1. In 30 % one rater's ψ
+// is 1 and the others' is 1e-3; that rater has marked the image by valid (B, M, K), and structures
+// that the rater has not marked keep all ψ at 1. In 30 % each rater's ψ is drawn evenly in its
+// logarithm.
 func priors(shape []int, valid []float32, random *rand.Rand) []float32 {
 	images, pixels, raters, classes := shape[0], shape[1]*shape[2], shape[3], shape[4]
 	least := math.Log(lowest)
@@ -114,7 +117,7 @@ func permutation(raters int, random *rand.Rand) Reweighting {
 	return w
 }
 
-// randomConfidence gives rater m the confidence log ψ_m, ψ ~ U(.1, .9), whatever DivP says.
+// randomConfidence gives rater m the confidence log ψ_m, ψ ~ U(.1, .9), in place of DivP's.
 func randomConfidence(raters int, random *rand.Rand) Reweighting {
 	w := Reweighting{Order: make([]uint32, raters), Scale: make([]float32, raters), Offset: make([]float32, raters)}
 	for m := range w.Order {
@@ -124,7 +127,8 @@ func randomConfidence(raters int, random *rand.Rand) Reweighting {
 	return w
 }
 
-// Write hands a batch to a plan of the step. fade is the present weight of the fading cross-entropy.
+// Write hands a batch to a plan of the step. fade is the present weight of the fading
+// cross-entropy.
 func (s *Step) Write(plan *tensor.Plan, b Batch, fade float64) error {
 	present, heads := shares(b.Valid, s.Z.Shape())
 	own := present
@@ -163,8 +167,9 @@ func (s *Step) Write(plan *tensor.Plan, b Batch, fade float64) error {
 	return nil
 }
 
-// shares are the weights of a pixel in the losses: of a fused map (B, 1, K), 1/(B·S²) where anybody labelled the structure, and of
-// a rater's own (B, M, K), the same divided among the raters who did. z has shape (B, S, S, M, K).
+// shares are the weights of a pixel in the losses. In a fused map (B, 1, K) the weight is
+// 1/(B·S²) if a rater labelled the structure, otherwise 0. In raters' maps (B, M, K) the raters
+// who labelled the structure share that weight. z is the shape (B, S, S, M, K).
 func shares(valid []float32, z []int) (present, heads []float32) {
 	b, m, k := z[0], z[3], z[4]
 	pixel := 1 / float32(b*z[1]*z[2])

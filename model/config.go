@@ -59,8 +59,8 @@ func SameParameters(config, other string) bool {
 	return strings.TrimSuffix(config, steered) == strings.TrimSuffix(other, steered)
 }
 
-// NewConfig gives the architecture of a name: "paper", "compact" (which the page downloads) or "tiny"
-// (for tests). "-steered" may follow the name.
+// NewConfig gives the architecture of a name: "paper", "compact" (which the page downloads) or
+// "tiny" (for tests). "-steered" may follow the name.
 func NewConfig(name string, raters, classes int) (Config, error) {
 	if raters < 1 || classes < 1 {
 		return Config{}, fmt.Errorf("model: %d raters and %d classes: there must be at least one of each", raters, classes)
@@ -94,10 +94,10 @@ const SideMultiple = 64
 // lowest is the clamp of every probability before a logarithm (PAPER.md §3.4).
 const lowest = 1e-3
 
-// Inside lists the channels inside which a channel of maps (…, K) or (…, M, K) lies. They come before
-// it. A structure lies inside the structure before it, as a cup lies in its disc (PAPER.md §3.10),
-// unless structures are independent. An agreement level lies inside the level before it: pixels that
-// two experts mark are among those that one of them marks.
+// Inside lists the channels inside which a channel of maps (…, K) or (…, M, K) lies. They come
+// before it. A structure lies inside the structure before it, as a cup lies in its disc (PAPER.md
+// §3.10), unless structures are independent. An agreement level lies inside the level before it:
+// pixels that two experts mark are among those that one of them marks.
 func (c *Config) Inside(channel int) (outer []int) {
 	if channel%c.Classes > 0 && !c.Independent {
 		outer = append(outer, channel-1)

@@ -29,7 +29,8 @@ func recipe(t *testing.T, name string) Recipe {
 	return r
 }
 
-// discs is a batch of noise in which rater m draws a disc around the middle whose radius grows with m and shrinks with the class.
+// discs is a batch of noise in which rater m draws a disc around the middle whose radius grows with
+// m and shrinks with the class.
 func discs(s *Step, seed uint64) Batch {
 	r := rand.New(rand.NewPCG(seed, 1))
 	b := Batch{X: make([]float32, s.X.Elements()), Z: make([]float32, s.Z.Elements()), Valid: ones(s.Valid.Elements())}
@@ -62,7 +63,8 @@ func read(t *testing.T, plan *tensor.Plan, tensors ...*tensor.Tensor) [][]float3
 	return values
 }
 
-// §3.4, at inference: the constant ½, of which the logarithm is taken, with nothing drawn; so too where a recipe fixes the start.
+// §3.4, at inference: the constant ½, of which the logarithm is taken, with nothing drawn; so too
+// where a recipe fixes the start.
 func TestInitialConfidenceAtInference(t *testing.T) {
 	c := tiny(t, 3, 2)
 	d, set := reference.Open(), Variables(c)
@@ -79,7 +81,8 @@ func TestInitialConfidenceAtInference(t *testing.T) {
 	assert.Equal(t, repeat(float32(math.Log(0.5)), 2*8*8*3*2), b.W0)
 }
 
-// §3.8: the weights are permuted by permutations that move somebody, drawn anew each recurrence from the seed alone.
+// §3.8: the weights are permuted by permutations that move somebody, drawn anew each recurrence
+// from the seed alone.
 func TestShufflesAreDrawn(t *testing.T) {
 	for _, name := range []string{"default", "paper"} {
 		r := recipe(t, name)
@@ -116,7 +119,8 @@ func TestShufflesAreDrawn(t *testing.T) {
 	assert.Equal(t, []uint32{0}, permutation(1, rand.New(rand.NewPCG(1, 1))).Order, "one rater has nobody to change with")
 }
 
-// saturated is an inference of random parameters whose DivP and ConP are driven to extremes by the biases of their last layers.
+// saturated is an inference of random parameters whose DivP and ConP are driven to extremes by the
+// biases of their last layers.
 func saturated(t *testing.T, raters, mask []float32) (*Inference, *tensor.Set) {
 	t.Helper()
 	c := tiny(t, 2, 2)
@@ -170,7 +174,8 @@ func TestStructuresAreNested(t *testing.T) {
 	assert.Equal(t, []float32{0.9, 0.8, 0.5, 0.5, 0.5, 0.4}, levels)
 }
 
-// §3.11: batch norm's running statistics move once a recurrence: those of ConP τ times a step, those of the encoder once.
+// §3.11: batch norm's running statistics move once a recurrence: those of ConP τ times a step,
+// those of the encoder once.
 func TestRunningStatisticsMoveOnceARecurrence(t *testing.T) {
 	set := tensor.NewSet()
 	s := NewStep(set, tiny(t, 2, 1), Recipe{Recurrences: 3, Rule: RuleMean}, 2, 64)
@@ -194,7 +199,8 @@ func TestRunningStatisticsMoveOnceARecurrence(t *testing.T) {
 	}
 }
 
-// §3.9, §3.10: the loss is 1 − SSIM a structure, averaged over the batch and summed over the structures, an unlabelled one left out.
+// §3.9, §3.10: the loss is 1 − SSIM a structure, averaged over the batch and summed over the
+// structures, an unlabelled one left out.
 func TestLossesAreSummedOverStructures(t *testing.T) {
 	set := tensor.NewSet()
 	s := NewStep(set, tiny(t, 2, 2), Recipe{Recurrences: 1, Rule: RuleMean}, 2, 64)
@@ -272,7 +278,8 @@ func TestRecipes(t *testing.T) {
 	_, err := NewRecipe("letter")
 	assert.ErrorContains(t, err, `"letter"`)
 
-	// §3.13: agreement levels have equal weights, nothing to shuffle and a cross-entropy for each level.
+	// §3.13: agreement levels have equal weights, nothing to shuffle and a cross-entropy for each
+	// level.
 	for _, name := range []string{"default", "paper"} {
 		levels := recipe(t, name).ForLevels()
 		assert.Equal(t, RuleMean, levels.Rule, name)
@@ -288,7 +295,8 @@ func TestRecipes(t *testing.T) {
 	assert.Nil(t, s.Terms[0].Heads)
 }
 
-// §2: both configurations build at full size under every recipe, forward, backward and Adam, without a device.
+// §2: both configurations build at full size under every recipe, forward, backward and Adam,
+// without a device.
 func TestEveryConfigurationBuilds(t *testing.T) {
 	for _, size := range []struct {
 		config string
@@ -323,7 +331,8 @@ func TestEveryConfigurationBuilds(t *testing.T) {
 	assert.Error(t, err)
 }
 
-// Every pixel of a map reaches the keys and values that it is pooled to, also where windows do not divide it.
+// Every pixel of a map reaches the keys and values that it is pooled to, also where windows do not
+// divide it.
 func TestPoolingLeavesNothingOut(t *testing.T) {
 	g, set := tensor.NewGraph(), tensor.NewSet()
 	defer set.Release()

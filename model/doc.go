@@ -1,12 +1,13 @@
 // Package model is the MrPrism network (Wu et al., "Multi-rater Prism"): encoder, ConP, DivP,
 // and Algorithm 1 in training and at inference.
 //
-// Where the paper is open or contradicts itself, comments cite "PAPER.md §n", an item of PAPER.md in
-// this folder. DECISIONS.md says what we chose beyond the paper and what we tried.
+// Where the paper is open or contradicts itself, comments cite "PAPER.md §n", an item of PAPER.md
+// in this folder. DECISIONS.md says what we chose beyond the paper and what we tried.
 //
-// config.go has the architecture and its labels, network.go the network. recipe.go says how a network
-// is trained, train.go builds the losses of Algorithm 1, update.go the optimiser's step. infer.go runs
-// one image. precision.go says how a device computes a network, which changes no equation of it.
+// config.go has the architecture and its labels, network.go the network. recipe.go says how a
+// network is trained, train.go builds the losses of Algorithm 1, update.go the optimiser's step.
+// infer.go runs one image. precision.go says how a device computes a network, which changes no
+// equation of it.
 //
 // Glossary, paper to code:
 //

@@ -51,7 +51,8 @@ func TestInitialConfidenceIsDrawn(t *testing.T) {
 	assert.Equal(t, 0.0, highestSeen)
 }
 
-// Weights of raters are drawn an image, alike over its pixels and structures: all equal, one rater alone, or anything between.
+// Weights of raters are drawn an image, alike over its pixels and structures: all equal, one rater
+// alone, or anything between.
 func TestPriorsAreDrawn(t *testing.T) {
 	steered := Recipe{Recurrences: 1, Rule: RuleMean, Steered: true}
 	s := NewStep(tensor.NewSet(), tiny(t, 3, 2), steered, 4, 64)
@@ -123,7 +124,8 @@ func confidences(w []float32) (out []float64) {
 	return out
 }
 
-// A rater who has all the weight has it in every pass: what is fused is his label, whatever DivP says.
+// A rater who has all the weight has it in every pass: what is fused is his label, whatever DivP
+// says.
 func TestPriorStaysThroughThePasses(t *testing.T) {
 	for _, steered := range []bool{true, false} {
 		r := recipe(t, "default")

@@ -28,8 +28,8 @@ type Map struct {
 }
 
 // Encoded returns the maps of the last image that all recurrences share. "f0" is the bridge's map
-// (S/64, S/64, ·). "merge1" and "shortcut1" at S/32 to "merge4" and "shortcut4" at S/4 are the shares
-// of the encoder's maps in the merges of ConP's stages.
+// (S/64, S/64, ·). "merge1" and "shortcut1" at S/32 to "merge4" and "shortcut4" at S/4 are the
+// shares of the encoder's maps in the merges of ConP's stages.
 func (in *Inference) Encoded(ctx context.Context) (map[string]Map, error) {
 	names := slices.Sorted(maps.Keys(in.encoded))
 	tensors := make([]*tensor.Tensor, len(names))
@@ -47,9 +47,9 @@ func (in *Inference) Encoded(ctx context.Context) (map[string]Map, error) {
 	return made, nil
 }
 
-// Features describes the last image by figures, whose number depends on the configuration alone: the
-// mean of each channel of the bridge's map, and the deviation of each channel of the encoder's shares
-// in the merges of ConP's three finer stages.
+// Features describes the last image by figures, whose number depends on the configuration alone:
+// the mean of each channel of the bridge's map, and the deviation of each channel of the encoder's
+// shares in the merges of ConP's three finer stages.
 func (in *Inference) Features(ctx context.Context) ([]float32, error) {
 	made := []*tensor.Tensor{in.encoded["f0"], in.encoded["merge2"], in.encoded["merge3"], in.encoded["merge4"]}
 	values, err := in.network.Read(ctx, made...)

@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// votes are labels and estimates of an image of side×side pixels: z, estimate (side, side, M, K), y (side, side, K), valid (M, K).
+// votes are labels and estimates of an image of side×side pixels: z, estimate (side, side, M, K),
+// y (side, side, K), valid (M, K).
 type votes struct {
 	raters, classes int
 	z, estimate, y  []float32
@@ -55,7 +56,8 @@ func (v *votes) fuse(t *testing.T, d gpu.Device, rule Rule) []float32 {
 	return values[0]
 }
 
-// each calls f with the labels of all raters at every pixel and structure, in the order of a fused map.
+// each calls f with the labels of all raters at every pixel and structure, in the order of a fused
+// map.
 func (v *votes) each(f func(labels []float32) float32) []float32 {
 	var out []float32
 	for p := range votesSide * votesSide {
@@ -94,7 +96,8 @@ func swapped(x []float32) []float32 {
 	return out
 }
 
-// Equal weights give the mean vote (PAPER.md §3.3), and so do equal estimates of symmetric rules: a constant prior cancels.
+// Equal weights give the mean vote (PAPER.md §3.3), and so do equal estimates of symmetric rules:
+// a constant prior cancels.
 func TestEqualWeightsGiveTheMeanVote(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d gpu.Device) {
 		v := someVotes(5, 2)
@@ -108,7 +111,8 @@ func TestEqualWeightsGiveTheMeanVote(t *testing.T) {
 	})
 }
 
-// Calling the foreground background, in labels and in estimates, turns the fused map over under every rule but the code's.
+// Calling the foreground background, in labels and in estimates, turns the fused map over under
+// every rule but the code's.
 func TestSwappingForegroundAndBackground(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d gpu.Device) {
 		v := someVotes(4, 2)
@@ -126,7 +130,8 @@ func TestSwappingForegroundAndBackground(t *testing.T) {
 	})
 }
 
-// As DivP becomes perfect the code's rule tends to the union of all labels, the likelihood to the mean vote.
+// As DivP becomes perfect the code's rule tends to the union of all labels, the likelihood to the
+// mean vote.
 func TestPerfectEstimates(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d gpu.Device) {
 		v := someVotes(5, 1)

@@ -40,7 +40,8 @@ func (g golden) values(name string) []float32 {
 	return v
 }
 
-// distance is ‖got − want‖ / ‖want‖ for a tensor stored whole, or for the sampled entries of one that is not.
+// distance is ‖got − want‖ / ‖want‖ for a tensor stored whole, or for the sampled entries
+// of one that is not.
 func (g golden) distance(name string, got []float32) float64 {
 	g.t.Helper()
 	var want []float32
@@ -174,8 +175,8 @@ func TestNamesAndShapesAreTheTwins(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-// One training step equals PyTorch's: features, maps, every term, every gradient, the running statistics. f32 devices differ
-// from the float64 goldens by up to 2e-5 in PyTorch itself.
+// One training step equals PyTorch's: features, maps, every term, every gradient, the running
+// statistics. f32 devices differ from the float64 goldens by up to 2e-5 in PyTorch itself.
 func TestStepIsTheTwins(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d gpu.Device) {
 		g := openGolden(t)
@@ -255,8 +256,8 @@ func TestLossesUnderEveryRule(t *testing.T) {
 	}
 }
 
-// The Dice loss of a recurrence is the mean over the batch's images of what their masks and targets have by hand, without structures that nobody
-// labelled.
+// The Dice loss of a recurrence is the mean over the batch's images of what their masks and targets
+// have by hand, without structures that nobody labelled.
 func TestDiceTerm(t *testing.T) {
 	d := reference.Open()
 	g := openGolden(t)
@@ -308,7 +309,8 @@ func TestTrainingCurveIsTheTwins(t *testing.T) {
 			require.NoError(t, s.plan.Write(u.Schedule, shaders.AdamSchedule(o, i+1, 1e-3, 1, 0)))
 			require.NoError(t, s.plan.Run(t.Context()))
 			got := s.read(t, s.loss)[0][0]
-			// PyTorch in f32 is 4e-5 off its own float64 after 20 steps; Adam's first steps are signs of gradients
+			// PyTorch in f32 is 4e-5 off its own float64 after 20 steps; Adam's first steps are signs of
+			// gradients
 			require.InEpsilon(t, want, got, 1e-3, "step %d", i)
 		}
 	})

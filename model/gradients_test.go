@@ -26,8 +26,9 @@ func reached(s *Step, set *tensor.Set, loss *tensor.Tensor) map[string]bool {
 	return parts
 }
 
-// §3.6: where gradients stop. A loss of the mask trains encoder and ConP alone: not DivP through w, though w and the target of the second
-// recurrence come from it. A loss of DivP's trains DivP alone: not ConP through the mask that DivP reads or that is a target.
+// §3.6: where gradients stop. A loss of the mask trains encoder and ConP alone: not DivP through
+// w, though w and the target of the second recurrence come from it. A loss of DivP's trains DivP
+// alone: not ConP through the mask that DivP reads or that is a target.
 func TestGradientsStop(t *testing.T) {
 	mask := map[string]bool{"encoder": true, "conp": true}
 	estimates := map[string]bool{"divp": true}
@@ -58,7 +59,8 @@ func TestGradientsStop(t *testing.T) {
 	}
 }
 
-// The paper's T₀.₅ passes the gradient straight through: a thresholded estimate still trains DivP (§3.8).
+// The paper's T₀.₅ passes the gradient straight through: a thresholded estimate still trains
+// DivP (§3.8).
 func TestThresholdedShuffleTrainsDivP(t *testing.T) {
 	set := tensor.NewSet()
 	s := NewStep(set, tiny(t, 3, 1), recipe(t, "paper"), 2, 64)
@@ -100,8 +102,8 @@ func TestEncoderReceivesEveryRecurrence(t *testing.T) {
 	assert.Less(t, distance(gradients[0], gradients[2]), 1e-6)
 }
 
-// A rater who labelled nothing drops out of everything: loss and gradients are those of a network that never knew him (§3.3), as
-// long as ConP does not look at his confidence.
+// A rater who labelled nothing drops out of everything: loss and gradients are those of a network
+// that never knew him (§3.3), as long as ConP does not look at his confidence.
 func TestMissingRatersDropOut(t *testing.T) {
 	const kept, classes = 2, 2
 	for _, rule := range []Rule{RuleCode, RuleLikelihood} {
@@ -185,7 +187,8 @@ func TestMissingRatersDropOut(t *testing.T) {
 	}
 }
 
-// reweight makes every reweighting exchange the first two raters, or draws that the number of raters does not change.
+// reweight makes every reweighting exchange the first two raters, or draws that the number of
+// raters does not change.
 func reweight(b *Batch, raters int) {
 	for _, row := range b.Shuffles {
 		for j := range row {

@@ -15,7 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// passesIn runs Rec0 … Rec3 on an image in a precision and gives every mask, then the raters' labels of the last.
+// passesIn runs Rec0 … Rec3 on an image in a precision and gives every mask, then the raters'
+// labels of the last.
 func passesIn(t *testing.T, d gpu.Device, c Config, p Precision, side int, x []float32, fill func(set *tensor.Set)) (maps [][]float32, bytes int64) {
 	t.Helper()
 	c.Precision = p
@@ -57,8 +58,9 @@ func photographed(side int) []float32 {
 	return x
 }
 
-// With storage of halves inference takes half the memory, and its masks are those of f32 but for what rounding every map between to 2^-11
-// leaves after a hundred layers, which a sigmoid passes on a quarter of.
+// With storage of halves inference takes half the memory, and its masks are those of f32 but for
+// what rounding every map between to 2^-11 leaves after a hundred layers, which a sigmoid passes on
+// a quarter of.
 func TestHalfMasks(t *testing.T) {
 	model, err := shipped.Open("fundus")
 	require.NoError(t, err)

@@ -13,9 +13,10 @@ import (
 )
 
 // Inference is the network on one image of S×S pixels, as two plans. The first plan has an early
-// part, the encoder, that runs once for an image. The rest of it runs once for a recurrence: it reads
-// the features and every rater's likely label z̃, takes the logarithm of z̃ as the confidence, and
-// writes the z̃ that the next recurrence reads. The second plan enlarges z̃ to the raters' labels.
+// part, the encoder, that runs once for an image. The rest of it runs once for a recurrence: it
+// reads the features and every rater's likely label z̃, takes the logarithm of z̃ as the
+// confidence, and writes the z̃ that the next recurrence reads. The second plan enlarges z̃ to
+// the raters' labels.
 type Inference struct {
 	Config
 	Side int
@@ -43,10 +44,10 @@ func Variables(c Config) *tensor.Set {
 // Declare adds to a set what it lacks of the network's variables.
 func Declare(set *tensor.Set, c Config) { inferenceGraphs(set, c, SideMultiple, nil) }
 
-// NewInference compiles the plans in the configuration's precision. The precision decides how the set
-// stores its variables; a set that already has memory must store them in that way. The set may hold
-// parameters and statistics, and what Declare added for SideMultiple only if side is SideMultiple. The
-// caller may write the parameters before or after.
+// NewInference compiles the plans in the configuration's precision. The precision decides how the
+// set stores its variables; a set that already has memory must store them in that way. The set may
+// hold parameters and statistics, and what Declare added for SideMultiple only if side is
+// SideMultiple. The caller may write the parameters before or after.
 func NewInference(ctx context.Context, device gpu.Device, set *tensor.Set, c Config, side int) (*Inference, error) {
 	return newInference(ctx, device, set, c, side, nil)
 }
@@ -103,7 +104,8 @@ func (in *Inference) int8() (q shaders.Int8) {
 	return q
 }
 
-// Encode starts an image, x (S, S, 3) normalised: it computes the features and sets every rater's likely label to ½.
+// Encode starts an image, x (S, S, 3) normalised: it computes the features and sets every rater's
+// likely label to ½.
 func (in *Inference) Encode(ctx context.Context, x []float32) error {
 	if err := in.network.Write(in.x, x); err != nil {
 		return err
@@ -114,14 +116,15 @@ func (in *Inference) Encode(ctx context.Context, x []float32) error {
 	return in.network.RunEarly(ctx)
 }
 
-// Restart sets every rater's likely label back to ½, to run the recurrences again on the same image.
+// Restart sets every rater's likely label back to ½, to run the recurrences again on the same
+// image.
 func (in *Inference) Restart() error {
 	return in.set.Write(in.between, slices.Repeat([]float32{startEstimate}, in.between.Elements()))
 }
 
-// SetRaterWeights gives each rater's confidence a factor in every recurrence that follows: the rater's
-// weight, 0..1, as a share of the largest weight, and at least 1e-3. Equal weights, also zeros, change
-// nothing. nil sets all weights to 1.
+// SetRaterWeights gives each rater's confidence a factor in every recurrence that follows: the
+// rater's weight, 0..1, as a share of the largest weight, and at least 1e-3. Equal weights, also
+// zeros, change nothing. nil sets all weights to 1.
 func (in *Inference) SetRaterWeights(weights []float32) error {
 	if weights != nil && len(weights) != in.Raters {
 		return fmt.Errorf("model: %d rater weights for %d raters", len(weights), in.Raters)
@@ -140,9 +143,9 @@ func (in *Inference) SetRaterWeights(weights []float32) error {
 	return in.network.Write(in.prior, prior)
 }
 
-// Recur runs one recurrence and returns the calibrated mask y (S, S, K), probabilities. Recur returns
-// ErrNotFinite if the mask or the raters' likely labels hold a value outside 0..1, and ErrNothing if
-// either is zero everywhere. The next mask depends on those labels.
+// Recur runs one recurrence and returns the calibrated mask y (S, S, K), probabilities. Recur
+// returns ErrNotFinite if the mask or the raters' likely labels hold a value outside 0..1, and
+// ErrNothing if either is zero everywhere. The next mask depends on those labels.
 func (in *Inference) Recur(ctx context.Context) ([]float32, error) {
 	y, err := in.recur(ctx)
 	if err == nil {
@@ -177,7 +180,8 @@ func (in *Inference) RaterLabels(ctx context.Context) ([]float32, error) {
 	return z, err
 }
 
-// probabilities reads maps of probabilities, checks all of them as Recur says, and returns the first.
+// probabilities reads maps of probabilities, checks all of them as Recur says, and returns the
+// first.
 func probabilities(ctx context.Context, plan *tensor.Plan, maps ...*tensor.Tensor) ([]float32, error) {
 	values, err := plan.Read(ctx, maps...)
 	if err != nil {
@@ -209,8 +213,8 @@ func (in *Inference) EncoderDispatches() int { return in.network.EarlyDispatches
 // RecurrenceDispatches is the number of dispatches of one recurrence.
 func (in *Inference) RecurrenceDispatches() int { return in.network.Dispatches() }
 
-// Dispatches is the number of dispatches of one image with a number of recurrences (passes), when the
-// raters' labels are read once.
+// Dispatches is the number of dispatches of one image with a number of recurrences (passes), when
+// the raters' labels are read once.
 func (in *Inference) Dispatches(passes int) int {
 	return in.network.EarlyDispatches() + passes*in.network.Dispatches() + in.labels.Dispatches()
 }

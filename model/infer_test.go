@@ -59,7 +59,8 @@ func TestNotANumberIsNoMask(t *testing.T) {
 	})
 }
 
-// A rater's weight, as a share of the largest, is a factor on his confidence, the same in every pixel and structure: ConP sees its logarithm, clamped.
+// A rater's weight, as a share of the largest, is a factor on his confidence, the same in every
+// pixel and structure: ConP sees its logarithm, clamped.
 func TestRaterWeights(t *testing.T) {
 	c := tiny(t, 3, 2)
 	set := Variables(c)

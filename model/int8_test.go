@@ -17,8 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// All convolutions that depend on the image alone, the encoder and the first map of ConP with its keys and values, are of int8. Only the image,
-// what comes from the pooling, and the bridge, which Features reads in floats, are rounded apart.
+// All convolutions that depend on the image alone, the encoder and the first map of ConP with its
+// keys and values, are of int8. Only the image, what comes from the pooling, and the bridge, which
+// Features reads in floats, are rounded apart.
 func TestInt8Encoder(t *testing.T) {
 	m, err := shipped.Open("fundus")
 	require.NoError(t, err)
@@ -32,7 +33,8 @@ func TestInt8Encoder(t *testing.T) {
 	assert.Equal(t, map[string]int{"quantize": 4, "max_pool_forward": 1, "conv2d_int8": 31}, encoder)
 }
 
-// Attention is in int8 where its ranges are known, and as it was where weights were exported before it had any.
+// Attention is in int8 where its ranges are known, and as it was where weights were exported before
+// it had any.
 func TestInt8Attention(t *testing.T) {
 	c, err := NewConfig("compact-steered", 3, 2)
 	require.NoError(t, err)

@@ -10,8 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What stands in place of a missing label reaches nothing: no term of any recipe, no gradient, no bit of them; and nothing becomes NaN, not
-// even where a class of an image was marked by nobody. A class that a rater did mark still counts beside one that he did not.
+// What stands in place of a missing label reaches nothing: no term of any recipe, no gradient, no
+// bit of them; and nothing becomes NaN, not even where a class of an image was marked by nobody. A
+// class that a rater did mark still counts beside one that he did not.
 func TestMissingLabelsReachNothing(t *testing.T) {
 	const raters, classes, batch = 3, 2, 2
 	agreement := recipe(t, "default")

@@ -15,7 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// scaled writes the loss's scale, where the step has one, and gives the factor of gradients that undoes it.
+// scaled writes the loss's scale, where the step has one, and gives the factor of gradients that
+// undoes it.
 func (s *Step) scaled(t *testing.T, plan *tensor.Plan, scale float32) (factor float64) {
 	t.Helper()
 	if s.Scale == nil {
@@ -37,7 +38,8 @@ func eachWithHalves(t *testing.T, f func(t *testing.T, d gpu.Device)) {
 	})
 }
 
-// gradients is the loss of a step and the gradients of all parameters by name, as the update will have them.
+// gradients is the loss of a step and the gradients of all parameters by name, as the update will
+// have them.
 func gradients(t *testing.T, d gpu.Device, precision Precision, scale float32) (loss float32, by map[string][]float32) {
 	t.Helper()
 	set := tensor.NewSet()
@@ -72,9 +74,10 @@ func gradients(t *testing.T, d gpu.Device, precision Precision, scale float32) (
 	return values[0][0], by
 }
 
-// With maps in halves a step has the loss and the gradients of f32 but for rounding. In DivP's blocks, which are smooth, that is a few roundings of
-// 2^-11. Before a ReLU it decides for about one element in 2,000 whether its gradient passes, which is two hundredths of the gradient's norm in
-// each of the encoder's ten, and ConP's softmax is given what comes of that.
+// With maps in halves a step has the loss and the gradients of f32 but for rounding. In DivP's
+// blocks, which are smooth, that is a few roundings of 2^-11. Before a ReLU it decides for about
+// one element in 2,000 whether its gradient passes, which is two hundredths of the gradient's norm
+// in each of the encoder's ten, and ConP's softmax is given what comes of that.
 func TestMixedGradients(t *testing.T) {
 	eachWithHalves(t, func(t *testing.T, d gpu.Device) {
 		wantLoss, want := gradients(t, d, F32, 1)
@@ -90,7 +93,8 @@ func TestMixedGradients(t *testing.T) {
 	})
 }
 
-// Where the scaled gradients are too large for f16 nothing is updated; with a smaller scale the step is what it would have been.
+// Where the scaled gradients are too large for f16 nothing is updated; with a smaller scale the
+// step is what it would have been.
 func TestMixedOverflow(t *testing.T) {
 	eachWithHalves(t, func(t *testing.T, d gpu.Device) {
 		set := tensor.NewSet()

@@ -21,8 +21,8 @@ type Network struct {
 	*nn.Builder
 }
 
-// part builds a part of the network or of the losses. With Recompute, training keeps only the part's
-// result for the gradient.
+// part builds a part of the network or of the losses. With Recompute, training keeps only the
+// part's result for the gradient.
 func (n *Network) part(build func() *tensor.Tensor) *tensor.Tensor {
 	if !n.Training {
 		return build()
@@ -64,8 +64,8 @@ func (n *Network) basicBlock(name string, x *tensor.Tensor, width, stride int) *
 	return shaders.ReLU(shaders.Add(y, x))
 }
 
-// embed turns log confidences w (B, S/8, S/8, M, K) into the queries of ConP's four stages, at S/32,
-// S/16, S/8 and S/4.
+// embed turns log confidences w (B, S/8, S/8, M, K) into the queries of ConP's four stages, at
+// S/32, S/16, S/8 and S/4.
 func (n *Network) embed(w *tensor.Tensor) [4]*tensor.Tensor {
 	w = w.Reshape(w.Dim(0), w.Dim(1), w.Dim(2), w.Dim(3)*w.Dim(4))
 	const prefix = "conp.confidence.stage"
@@ -94,8 +94,8 @@ func (n *Network) embed(w *tensor.Tensor) [4]*tensor.Tensor {
 // ConPFeatures are maps inside ConP, for tests.
 type ConPFeatures struct{ Embedded, Stages [4]*tensor.Tensor }
 
-// Converge is ConP: it makes the calibrated mask from the features f and log confidences w
-// (B, S/8, S/8, M, K). It returns the probability at S/2 and, bilinearly enlarged, at S: (B, ·, ·, K).
+// Converge is ConP: it makes the calibrated mask from the features f and log confidences w (B, S/8,
+// S/8, M, K). It returns the probability at S/2 and, bilinearly enlarged, at S: (B, ·, ·, K).
 func (n *Network) Converge(f Features, w *tensor.Tensor) (half, y *tensor.Tensor, inner ConPFeatures) {
 	inner.Embedded = n.embed(w)
 	x := f.F
@@ -124,8 +124,8 @@ func (n *Network) stage(i int, x, embedded, e *tensor.Tensor) *tensor.Tensor {
 	return shaders.Add(merged, n.Conv(mergeName(i, "shortcut"), both, 1, width, 1, 0, true, false))
 }
 
-// mergeName names a convolution, "conv" or "shortcut", that merges the map of stage i (from 0) of ConP
-// with the encoder's map.
+// mergeName names a convolution, "conv" or "shortcut", that merges the map of stage i (from 0) of
+// ConP with the encoder's map.
 func mergeName(i int, what string) string { return fmt.Sprintf("conp.stage%d.merge.%s", i+1, what) }
 
 // areaLogit is where ConP's mask starts: the logit of the structure's share of pixels.
@@ -137,8 +137,8 @@ func (n *Network) areaLogit(class int) float64 {
 	return math.Log(share / (1 - share))
 }
 
-// attention is nn's, with keys and values average-pooled to at most MaxKeys. The last windows may reach
-// beyond the map.
+// attention is nn's, with keys and values average-pooled to at most MaxKeys. The last windows may
+// reach beyond the map.
 func (n *Network) attention(name string, queries, context *tensor.Tensor, width, heads int) *tensor.Tensor {
 	keys, h, w, r := n.Placed(context), context.Dim(1), context.Dim(2), 1
 	for ((h+r-1)/r)*((w+r-1)/r) > n.MaxKeys {
@@ -151,8 +151,8 @@ func (n *Network) attention(name string, queries, context *tensor.Tensor, width,
 	return n.Attention(name, queries, keys, context, width, heads)
 }
 
-// Diverge is DivP: it makes every rater's likely label z̃ (B, S/8, S/8, M, K), a probability, from the
-// calibrated mask half (B, S/2, S/2, K). No gradient passes through half.
+// Diverge is DivP: it makes every rater's likely label z̃ (B, S/8, S/8, M, K), a probability, from
+// the calibrated mask half (B, S/2, S/2, K). No gradient passes through half.
 func (n *Network) Diverge(half *tensor.Tensor) *tensor.Tensor {
 	x := shaders.ReLU(n.Conv("divp.stem", half.Detach(), 8, n.DivPStem, 2, 3, true, false))
 	x = n.Linear("divp.project", shaders.MaxPool(x, 3, 3, shaders.Square(2, 1)), n.DivP[0], true)
@@ -166,8 +166,8 @@ func (n *Network) Diverge(half *tensor.Tensor) *tensor.Tensor {
 	return zHat.Reshape(zHat.Dim(0), zHat.Dim(1), zHat.Dim(2), n.Raters, n.Classes)
 }
 
-// attentionBlock is DivP's multi-head attention block, post-norm. A linear map projects the residual
-// if the width changes.
+// attentionBlock is DivP's multi-head attention block, post-norm. A linear map projects the
+// residual if the width changes.
 func (n *Network) attentionBlock(name string, x *tensor.Tensor, width int) *tensor.Tensor {
 	residual := x
 	if x.Dim(-1) != width {

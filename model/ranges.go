@@ -22,8 +22,8 @@ type watch struct {
 	largest map[string]float32 // |x|, by layer
 }
 
-// NewRanges is NewInference in F32 that reads, in every recurrence, the inputs of the layers that can
-// compute in int8. Seen returns how large they became.
+// NewRanges is NewInference in F32 that reads, in every recurrence, the inputs of the layers that
+// can compute in int8. Seen returns how large they became.
 func NewRanges(ctx context.Context, device gpu.Device, set *tensor.Set, c Config, side int) (*Inference, error) {
 	c.Precision = F32
 	return newInference(ctx, device, set, c, side, &watch{largest: map[string]float32{}})
@@ -33,8 +33,8 @@ func NewRanges(ctx context.Context, device gpu.Device, set *tensor.Set, c Config
 // Config.Ranges.
 func (in *Inference) Seen() map[string]float32 { return maps.Clone(in.watch.largest) }
 
-// AnyRanges gives a range to every layer that can compute in int8. Compilation depends on which layers
-// have a range, not on how large it is.
+// AnyRanges gives a range to every layer that can compute in int8. Compilation depends on which
+// layers have a range, not on how large it is.
 func AnyRanges(c Config) map[string]float32 {
 	c.Precision = F32
 	ranges := map[string]float32{}

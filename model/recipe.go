@@ -2,7 +2,7 @@ package model
 
 import "fmt"
 
-// Rule says under which confidence ℓ labels are fused (PAPER.md §3.3).
+// Rule is the confidence ℓ under which labels are fused (PAPER.md §3.3).
 type Rule string
 
 // The rules.
@@ -13,7 +13,8 @@ const (
 	RuleAgreement  Rule = "agreement"  // ℓ = how far z̃ agrees with the calibrated mask
 )
 
-// Recipe is how a network is trained: Algorithm 1's constants, the losses and their weights, the optimiser.
+// Recipe says how a network is trained: the constants of Algorithm 1, the losses and their weights,
+// the optimiser.
 type Recipe struct {
 	Name          string
 	Recurrences   int     // τ
@@ -22,26 +23,31 @@ type Recipe struct {
 	Draws         int     // reweightings that draw random confidences U(.1, .9)
 	ShuffleWeight float64 // ζ
 	HeadsWeight   float64 // weight of L_MH, the cross-entropy of each head against its rater
-	FadeWeight    float64 // weight at the start of CE(ỹ, y_fuse), which falls as optim.Fade says, by a quarter in a tenth of the run, to
-	FadeFloor     float64 // this share of it: one half is reached after a fifth of the run, 0 after two fifths, and 1 is no fall
+	FadeWeight    float64 // weight of CE(ỹ, y_fuse) at the start; it falls as optim.Fade says
+	FadeFloor     float64 // the share of FadeWeight where the fall ends; 1: no fall
 	DiceWeight    float64 // weight of the Dice loss of ỹ against y_fuse
 	NoSSIM        bool    // the mask learns by cross-entropy alone, without the first half of L_rec
 	Threshold     bool    // T₀.₅ on z̃ in L_sff, straight through
 	FuseLoss      bool    // the second half of L_rec, 1 − SSIM(y_fuse′, ỹ)
-	Levels        bool    // of agreement levels, see ForLevels
-	Steered       bool    // raters get weights ψ from 1e-3 to 1 that stay through the passes, as at inference, and the architecture is Steered
+	Levels        bool    // agreement levels stand in the raters' place, see ForLevels
+	Steered       bool    // raters keep weights ψ from 1e-3 to 1 in all recurrences; the architecture is Steered
 	FixedStart    bool    // w₀ = log ½ instead of a draw
 
 	Rate     float64 // peak learning rate
 	Constant bool    // no cosine
 	Decay    float64 // decoupled weight decay
-	Average  float64 // momentum of the averaged weights that are exported; 0: the last weights
+	Average  float64 // momentum of the averaged weights, which are exported; 0: export the last weights
 }
 
-// NewRecipe gives the named recipe: "default", ours; "unsteered", the same without raters' weights that stay; "paper", the letter; "baseline",
-// what claims are set beside: the same encoder and decoder on the mean vote, under the same losses of the mask, without recurrence or heads (on
-// 1 − SSIM alone it hardly leaves its random start in the steps of our runs); "one-pass", the same with raters' weights; "bce", baseline under
-// binary cross-entropy alone.
+// NewRecipe gives the recipe of a name:
+//
+//	default    ours
+//	unsteered  default without raters' weights
+//	paper      the paper to the letter
+//	baseline   claims compare with it: the mean vote under default's losses of the mask, without
+//	           recurrence or heads
+//	one-pass   baseline with raters' weights
+//	bce        baseline under binary cross-entropy alone
 func NewRecipe(name string) (Recipe, error) {
 	r := Recipe{
 		Name: name, Recurrences: 2, Rule: RuleLikelihood, Permutations: 2, Draws: 1, ShuffleWeight: 0.3, HeadsWeight: 1,
@@ -61,7 +67,7 @@ func NewRecipe(name string) (Recipe, error) {
 		case "bce":
 			r = r.CrossEntropy()
 		case "one-pass":
-			r.Rule, r.Steered = RuleLikelihood, true // of no estimates: labels are fused under the raters' weights alone
+			r.Rule, r.Steered = RuleLikelihood, true // without estimates, labels are fused under the raters' weights alone
 		}
 	default:
 		return Recipe{}, fmt.Errorf("model: no recipe %q; there are default, unsteered, paper, baseline, one-pass and bce", name)
@@ -69,25 +75,27 @@ func NewRecipe(name string) (Recipe, error) {
 	return r, nil
 }
 
-// ForLevels is the recipe for agreement levels in place of raters (PAPER.md §3.13): equal weights in every fusion, a cross-entropy
-// for each level, no shuffle, and a start at equal confidence.
+// ForLevels is the recipe for agreement levels in the raters' place (PAPER.md §3.13): equal
+// weights in every fusion, a cross-entropy for each level, no shuffle, and a start at equal
+// confidence.
 func (r Recipe) ForLevels() Recipe {
 	heads := r.HeadsWeight > 0 || r.Shuffles() > 0
 	r.Levels, r.Steered, r.FixedStart, r.Rule, r.Permutations, r.Draws = true, false, true, RuleMean, 0, 0
 	if heads {
-		r.HeadsWeight, r.FuseLoss = 1, false // y_fuse is the mean vote whatever DivP says
+		r.HeadsWeight, r.FuseLoss = 1, false // y_fuse is the mean vote and does not depend on DivP
 	}
 	return r
 }
 
-// CrossEntropy is the recipe under which the mask learns by cross-entropy alone, which does not fade, without 1 − SSIM.
+// CrossEntropy is the recipe in which the mask learns by a cross-entropy that does not fade,
+// without 1 − SSIM.
 func (r Recipe) CrossEntropy() Recipe {
 	r.NoSSIM, r.FadeWeight, r.FadeFloor = true, 1, 1
 	return r
 }
 
-// Recurrent reports whether DivP is trained, so that there are estimates to feed back. Where it is not, as in baseline, one-pass and bce, the weights are good
-// for Rec0 alone.
+// Recurrent reports whether DivP is trained. In baseline, one-pass and bce it is not: their weights
+// are good for the first recurrence alone, since later ones would read DivP's estimates.
 func (r Recipe) Recurrent() bool { return r.HeadsWeight > 0 || r.FuseLoss || r.Shuffles() > 0 }
 
 // Shuffles is the number of reweightings of L_sff a recurrence.

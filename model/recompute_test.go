@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// trained is what two steps make of every variable, Adam's moments among them, which tell the gradients; and the step's memory in bytes.
+// trained is what two steps make of every variable, Adam's moments among them, which tell the
+// gradients; and the step's memory in bytes.
 func trained(t *testing.T, d gpu.Device, r Recipe, precision Precision, recompute bool) (values [][]float32, names []string, bytes int64) {
 	t.Helper()
 	set := tensor.NewSet()
@@ -72,7 +73,8 @@ func TestRecomputationChangesNoBit(t *testing.T) {
 	})
 }
 
-// The commands and the memory of a step are budgets, as those of inference are: what grows them must be worth it.
+// The commands and the memory of a step are budgets, as those of inference are: what grows them
+// must be worth it.
 func TestStepBudget(t *testing.T) {
 	for _, budget := range []struct {
 		precision            Precision

@@ -180,8 +180,8 @@ func TestSSIM(t *testing.T) {
 	}
 	assert.Less(t, ssim(a, inverted, 20, 15), 0.)
 	assert.InDelta(t, ssim(a, inverted, 20, 15), ssim(inverted, a, 20, 15), 1e-12)
-	// A flat pair one window wide: at the centre only the luminance term is left, (2ab + C1)/(a² + b²
-	// + C1).
+	// A flat pair one window wide: at the centre only the luminance term is left, (2ab + C1)/(a² +
+	// b² + C1).
 	flatA, flatB := make([]float64, 121), make([]float64, 121)
 	for i := range flatA {
 		flatA[i], flatB[i] = .8, .4

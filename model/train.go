@@ -7,8 +7,8 @@ import (
 	"mrprism/shaders"
 )
 
-// Step is Algorithm 1 as a graph: one training step on a batch of B images of side S. The exported tensors are inputs, except
-// Terms and what Recurrence and Features hold.
+// Step is Algorithm 1 as a graph: one training step on a batch of B images of side S. The exported
+// tensors are inputs, except those in Terms, Recurrence and Features.
 type Step struct {
 	Graph *tensor.Graph
 
@@ -18,34 +18,37 @@ type Step struct {
 	W0    *tensor.Tensor // (B, S/8, S/8, M, K), log confidence, without the prior
 	Prior *tensor.Tensor // (B, S/8, S/8, M, K), log ψ of Steered recipes, otherwise nil
 
-	Present  *tensor.Tensor      // (B, 1, K): weight of a pixel of structure k of image b in the losses of fused maps
-	Fade     *tensor.Tensor      // (B, 1, K): the same for the fading cross-entropy
-	Heads    *tensor.Tensor      // (B, M, K): the same for each rater's own
-	Own      *tensor.Tensor      // (B, 1, K): as Present, of structures that the raters themselves have marked; nil in recipes without shuffles
-	Shuffles [][]shaders.Shuffle // [recurrence][reweighting]
-	seed     *tensor.Tensor
-	Scale    *tensor.Tensor // (1): what the loss is multiplied by before its gradients are taken, of F16; otherwise nil
+	// The weights of a pixel of structure k of image b in the losses.
+	Present *tensor.Tensor // (B, 1, K), of fused maps
+	Fade    *tensor.Tensor // (B, 1, K), of the fading cross-entropy
+	Heads   *tensor.Tensor // (B, M, K), of raters' maps
+	Own     *tensor.Tensor // (B, 1, K), of L_sff: 0 for structures that no rater has marked; nil without shuffles
 
-	Terms      []Terms // by recurrence, of one element each; nil where the recipe lacks the term
+	Shuffles [][]shaders.Shuffle // [recurrence][reweighting]
+	Scale    *tensor.Tensor      // (1), in F16: multiplies the loss before its gradients are taken; otherwise nil
+	seed     *tensor.Tensor
+
+	Terms      []Terms // of each recurrence
 	Recurrence []Pass
 	Features   Features
 }
 
-// Terms are the losses of one recurrence, already weighted.
+// Terms are the losses of one recurrence, already weighted, of one element each. A term that the
+// recipe lacks is nil.
 type Terms struct{ Mask, Fusion, Shuffle, Heads, Fade, Dice *tensor.Tensor }
 
-// Pass is what one recurrence computes: Fused is y_fuse after it.
+// Pass has the maps of one recurrence. Fused is y_fuse after it.
 type Pass struct {
 	Half, Y, ZHat, Confidence, Fused *tensor.Tensor
 	ConP                             ConPFeatures
 }
 
-// LossScale is where Scale may begin: that of PyTorch's GradScaler.
+// LossScale is a first value of Scale, from PyTorch's GradScaler.
 const LossScale = 1 << 16
 
-// NewStep builds the losses of Algorithm 1 (PAPER.md §4). Where the configuration's precision is F16, the network's maps and their gradients are
-// stored as F16, from image, confidences and masks to logits (Micikevicius et al. 2018); parameters with their gradients, losses and
-// statistics stay F32, as the set does.
+// NewStep builds the losses of Algorithm 1 (PAPER.md §4). In precision F16, Backward stores the
+// network's maps and their gradients as halves (Micikevicius et al. 2018). Parameters, their
+// gradients, losses and statistics stay F32.
 func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
 	g := tensor.NewGraph()
 	n := Network{Config: c, Builder: &nn.Builder{Graph: g, Set: set, Training: true}}
@@ -136,7 +139,8 @@ func (s *Step) steer(confidence *tensor.Tensor) *tensor.Tensor {
 	return shaders.Add(confidence, prior)
 }
 
-// confidence is ℓ by the recipe's rule, (B, S, S, M, K), from DivP's estimate at full size; equal is that of RuleMean.
+// confidence is ℓ (B, S, S, M, K) by the recipe's rule, from DivP's estimate at full size.
+// RuleMean gives equal.
 func confidence(rule Rule, estimate *tensor.Tensor, s *Step, y, equal *tensor.Tensor) *tensor.Tensor {
 	inside := shaders.Clamp(estimate, lowest, 1-lowest)
 	switch rule {
@@ -150,7 +154,8 @@ func confidence(rule Rule, estimate *tensor.Tensor, s *Step, y, equal *tensor.Te
 	return equal
 }
 
-// shuffleLoss is L_sff: under reweighted confidences, the estimates fused should be the labels fused (PAPER.md §3.8).
+// shuffleLoss is L_sff: under reweighted confidences, the fused estimates should equal the fused
+// labels (PAPER.md §3.8).
 func (s *Step) shuffleLoss(n *Network, r Recipe, estimate, confidence *tensor.Tensor) *tensor.Tensor {
 	m := s.Valid.Dim(1)
 	var shuffles []shaders.Shuffle
@@ -186,11 +191,12 @@ func (s *Step) mean(x, weight *tensor.Tensor) *tensor.Tensor {
 	return shaders.Sum(shaders.WeighRaters(maps, weight))
 }
 
-// meanDice is the mean over the images of the Dice losses of all structures that anybody labelled there.
+// meanDice sums the Dice losses of the structures that a rater labelled in an image, and takes the
+// mean over the images.
 func (s *Step) meanDice(y, target *tensor.Tensor) *tensor.Tensor {
 	losses := shaders.DiceLoss(y, target)
 	images := losses.Reshape(losses.Dim(0), 1, 1, 1, losses.Dim(1))
-	pixels := y.Dim(1) * y.Dim(2) // of which Present is the share of one
+	pixels := y.Dim(1) * y.Dim(2) // Present is the share of one pixel
 	return shaders.Scale(shaders.Sum(shaders.WeighRaters(images, s.Present)), float32(pixels))
 }
 
@@ -200,7 +206,7 @@ func resizeRaters(x *tensor.Tensor, side int) *tensor.Tensor {
 	return shaders.Resize(x.Reshape(b, h, w, m*k), side, side).Reshape(b, side, side, m, k)
 }
 
-// Loss sums all terms; it and every term can be read after a run.
+// Loss sums all terms and keeps the sum: Plan.Read can read it.
 func (s *Step) Loss() *tensor.Tensor {
 	var total *tensor.Tensor
 	for _, terms := range s.Terms {

@@ -10,16 +10,21 @@ import (
 // AveragePrefix names the exponential moving average of a parameter.
 const AveragePrefix = "average."
 
-// Update is Adam's update of all parameters that have a gradient (DivP's have none in the baseline): their moments and averages are variables
-// of the set, and all are joined to blocks, so that the update is a dispatch for each 4 MiB.
+// Update is Adam's update of all parameters that have a gradient (in baseline, DivP's have none).
+// Their moments and averages are variables of the set. Blocks join them: one dispatch updates up to
+// 4 MiB.
 type Update struct {
 	Graph    *tensor.Graph
-	Schedule *tensor.Tensor // what shaders.AdamSchedule gives
-	Squares  *tensor.Tensor // sum of the gradients' squares, before the schedule's factor: where it is not finite, no parameter, moment or average is updated; nil in F32 without clip
+	Schedule *tensor.Tensor // written with shaders.AdamSchedule
+
+	// Squares is the sum of the gradients' squares, before the schedule's factor. If it is not finite,
+	// no parameter, moment or average changes. It is nil in F32 without clip.
+	Squares *tensor.Tensor
 }
 
-// Update appends the update to the step. Where the loss is scaled, it is for the schedule's factor to undo that. clip is the largest norm that the gradient of all parameters together may have; 0: any. The set must have
-// no memory yet, or have been through Update.
+// Update appends the update to the step. The schedule's factor must undo a scale of the loss. clip
+// is the largest norm that the gradient of all parameters together may have; 0: any. The set must
+// have no memory yet, or an earlier Update must have joined its blocks.
 func (s *Step) Update(set *tensor.Set, o shaders.AdamOptions, clip float64) *Update {
 	blocks := s.blocks(set)
 	for i := range blocks {
@@ -28,8 +33,9 @@ func (s *Step) Update(set *tensor.Set, o shaders.AdamOptions, clip float64) *Upd
 	return update(s.Graph, blocks, o, clip, s.Scale != nil)
 }
 
-// Accumulate appends that the gradients are added to variables of the set, and gives as a graph of its own the update by their sum, which then
-// is zero again: the schedule's factor makes it a mean. Set and clip are as for Update.
+// Accumulate appends to the step that the gradients are added to variables of the set. It returns,
+// in a graph of its own, the update by these sums, which then zeroes them. The schedule's factor
+// makes a mean of a sum. Set and clip are as for Update.
 func (s *Step) Accumulate(set *tensor.Set, o shaders.AdamOptions, clip float64) *Update {
 	blocks, g := s.blocks(set), tensor.NewGraph()
 	var sums []*tensor.Tensor
@@ -46,11 +52,11 @@ func (s *Step) Accumulate(set *tensor.Set, o shaders.AdamOptions, clip float64) 
 	return u
 }
 
-// block is parameters side by side with what belongs to each: Adam's moments and the average.
+// block joins parameters, Adam's moments of them, and their averages.
 type block struct {
 	x, m, v, average *tensor.Variable
 	gradient         *tensor.Tensor
-	decays           bool // biases and norms do not
+	decays           bool // false for biases and norms
 }
 
 // blocks joins the parameters.
@@ -59,7 +65,7 @@ func (s *Step) blocks(set *tensor.Set) []block {
 	for _, v := range set.Variables(tensor.Parameter) {
 		switch {
 		case !s.Graph.Variable(v).HasGradient():
-		case len(v.Shape) < 2, strings.HasSuffix(v.Name, ".bias"): // one is (M, K)
+		case len(v.Shape) < 2, strings.HasSuffix(v.Name, ".bias"): // a grouped linear map's bias is (M, K)
 			others.add(set, v)
 		default:
 			decaying.add(set, v)
@@ -68,7 +74,7 @@ func (s *Step) blocks(set *tensor.Set) []block {
 	return append(decaying.blocks(set, true), others.blocks(set, false)...)
 }
 
-// joined are parameters that one update takes together, with Adam's moments and their averages.
+// joined lists parameters that one update takes together, with Adam's moments and averages of them.
 type joined struct{ x, m, v, average []*tensor.Variable }
 
 func (j *joined) add(set *tensor.Set, x *tensor.Variable) {
@@ -84,7 +90,8 @@ func (j *joined) blocks(set *tensor.Set, decays bool) (blocks []block) {
 	return blocks
 }
 
-// update appends the update of the blocks by their gradients to a graph; guarded: but where these are not finite.
+// update appends the update of the blocks by their gradients to a graph. A guarded update changes
+// nothing if a gradient is not finite.
 func update(g *tensor.Graph, blocks []block, o shaders.AdamOptions, clip float64, guarded bool) *Update {
 	u := &Update{Graph: g, Schedule: g.Input("schedule", 5)}
 	schedule := u.Schedule

@@ -16,7 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// parameters is what steps on one batch make of every parameter, its moments and its average, by name, and the last update's norm of the gradient.
+// parameters is what steps on one batch make of every parameter, its moments and its average, by
+// name, and the last update's norm of the gradient.
 func parameters(t *testing.T, d gpu.Device, steps, accumulate int, clip float64) (values map[string][]float32, norm float64) {
 	t.Helper()
 	set := tensor.NewSet()
@@ -68,8 +69,8 @@ func parameters(t *testing.T, d gpu.Device, steps, accumulate int, clip float64)
 	return values, norm
 }
 
-// Two batches that are the same make, together, the step of one, to the bit: their sum, halved, is the gradient of one. And the sum is zero again
-// for the next step.
+// Two batches that are the same make, together, the step of one, to the bit: their sum, halved, is
+// the gradient of one. And the sum is zero again for the next step.
 func TestAccumulatedGradientsAreAMean(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d gpu.Device) {
 		want, _ := parameters(t, d, 2, 1, 0)
@@ -80,7 +81,8 @@ func TestAccumulatedGradientsAreAMean(t *testing.T) {
 	})
 }
 
-// The gradient that Adam gets has the norm that is the limit, in its own direction; one that is shorter stays as it is to the bit.
+// The gradient that Adam gets has the norm that is the limit, in its own direction; one that is
+// shorter stays as it is to the bit.
 func TestGradientsAreClipped(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d gpu.Device) {
 		free, _ := parameters(t, d, 1, 1, 0)
@@ -111,7 +113,8 @@ func TestGradientsAreClipped(t *testing.T) {
 	})
 }
 
-// Decay draws weights towards 0, and neither biases nor the scales and shifts of norms, also where they are matrices, as the heads' biases.
+// Decay draws weights towards 0, and neither biases nor the scales and shifts of norms, also where
+// they are matrices, as the heads' biases.
 func TestBiasesDoNotDecay(t *testing.T) {
 	after := func(decay float32) (*tensor.Set, map[string][]float32) {
 		set := tensor.NewSet()

@@ -12,14 +12,14 @@ func (b *Builder) Linear(name string, x *tensor.Tensor, out int, bias bool) *ten
 	return shaders.Linear(x, w, b.bias(name, out, bias))
 }
 
-// MLP is two linear maps that keep the width, GELU between.
+// MLP is a linear map, GELU and a linear map, all of x's width.
 func (b *Builder) MLP(name string, x *tensor.Tensor) *tensor.Tensor {
 	return b.Linear(name+".2", shaders.GELU(b.Linear(name+".0", x, x.Dim(-1), true)), x.Dim(-1), true)
 }
 
-// Attention is multi-head attention without its output projection: the pixels of q (B, H, W, ·) look at those of
-// context (B, ·, ·, ·). Queries and keys know their positions, values do not. keys is the context with its
-// positions. The result has q's extents and width channels.
+// Attention is multi-head attention without its output projection. The pixels of q (B, H, W, ·)
+// attend to those of context (B, ·, ·, ·). Queries and keys know their positions, values do not;
+// keys is the context with its positions. The result is (B, H, W, width).
 func (b *Builder) Attention(name string, q, keys, context *tensor.Tensor, width, heads int) *tensor.Tensor {
 	queries := b.Linear(name+".query", b.Placed(q), width, true)
 	key, value := b.Linear(name+".key", keys, width, false), b.Linear(name+".value", context, width, true)
@@ -30,7 +30,8 @@ func (b *Builder) Attention(name string, q, keys, context *tensor.Tensor, width,
 // tokens sees a map (B, H, W, C) as (B, H·W, C).
 func tokens(x *tensor.Tensor) *tensor.Tensor { return x.Reshape(x.Dim(0), x.Dim(1)*x.Dim(2), x.Dim(3)) }
 
-// Placed is a map x (B, H, W, C) plus the fixed 2-D sine–cosine encoding of its pixels' positions.
+// Placed adds the fixed 2-D sine–cosine encoding of the pixels' positions to a map x (B, H, W,
+// C).
 func (b *Builder) Placed(x *tensor.Tensor) *tensor.Tensor {
 	h, w, c := x.Dim(1), x.Dim(2), x.Dim(3)
 	return shaders.AddBroadcast(x, b.Graph.Constant("positions", shaders.PositionEncoding(h, w, c), 1, h, w, c))

@@ -1,5 +1,6 @@
-// Package nn makes layers: it creates and names the variables, once, and appends the operators. Building a model and listing
-// what its weights file must hold are therefore the same thing. Names are PyTorch's: "encoder.layer2.0.conv1.weight".
+// Package nn makes layers. A layer creates and names its variables, once, and appends its
+// operators: building a model also lists the variables that its weights file must hold. Names are
+// PyTorch's: "encoder.layer2.0.conv1.weight".
 package nn
 
 import (
@@ -30,8 +31,8 @@ func (b *Builder) parameter(name string, initial tensor.Initialiser, shape ...in
 	return b.Graph.Variable(v)
 }
 
-// Conv is a k×k convolution of x (B, H, W, Cin) to `out` channels; initialised by He's rule over the fan-in, or over the fan-out
-// where fanOut, as ResNets are.
+// Conv is a k×k convolution of x (B, H, W, Cin) to `out` channels. He's rule initialises it over
+// the fan-in or, with fanOut, over the fan-out, as in ResNets.
 func (b *Builder) Conv(name string, x *tensor.Tensor, k, out, stride, pad int, bias, fanOut bool) *tensor.Tensor {
 	defer b.Graph.Layered(name)()
 	in := x.Dim(-1)
@@ -43,8 +44,8 @@ func (b *Builder) Conv(name string, x *tensor.Tensor, k, out, stride, pad int, b
 	return shaders.Conv2D(x, w, b.bias(name, out, bias), shaders.Square(stride, pad))
 }
 
-// ConvShare is the share of x, with the bias or without, in the k×k convolution NAME, k odd, of maps side by side, to
-// which x contributes the channels from `first` on. Conv has been called.
+// ConvShare is the share of x in a k×k convolution (k odd) of concatenated maps, with the bias or
+// without. Conv has made the convolution of that name before. x has its channels from `first` on.
 func (b *Builder) ConvShare(name string, x *tensor.Tensor, first int, bias bool) *tensor.Tensor {
 	defer b.Graph.Layered(fmt.Sprintf("%s[%d:]", name, first))()
 	w := b.Graph.Variable(b.Set.Lookup(name + ".weight"))
@@ -63,7 +64,8 @@ func (b *Builder) Depthwise(name string, x *tensor.Tensor, k, stride int) *tenso
 	return shaders.DepthwiseConv2D(x, w, b.bias(name, c, true), shaders.Square(stride, k/2))
 }
 
-// Up is a transposed convolution 2×2/2 with bias, which starts at bias(channel); nil: at 0.
+// Up is a transposed 2×2 convolution of stride 2. Its bias starts at bias(channel), or at 0 if
+// bias is nil.
 func (b *Builder) Up(name string, x *tensor.Tensor, out int, bias func(channel int) float64) *tensor.Tensor {
 	defer b.Graph.Layered(name)()
 	initial := constant(0)
@@ -75,7 +77,8 @@ func (b *Builder) Up(name string, x *tensor.Tensor, out int, bias func(channel i
 	return shaders.ConvTranspose2x2(x, w, shift)
 }
 
-// GroupedLinear gives each of the groups of x's channels its own linear map to out channels, with bias.
+// GroupedLinear gives each of the groups of x's channels its own linear map to out channels, with
+// bias.
 func (b *Builder) GroupedLinear(name string, x *tensor.Tensor, groups, out int) *tensor.Tensor {
 	defer b.Graph.Layered(name)()
 	in := x.Dim(-1) / groups

@@ -7,16 +7,22 @@ import (
 	"mrprism/internal/compute/gpu"
 )
 
-// A block is a variable whose elements are those of others, its members, side by side: one dispatch takes them all.
+// A block is a variable that holds other variables, its members, side by side: one dispatch takes
+// all.
 
 const (
-	blockAlignment = gpu.ViewAlignment / 4 // elements at whose multiples members begin
-	blockMost      = 4 << 20 / 4           // elements, unless one member has more: until its gradients are needed, others use a block's memory
+	// Members begin at multiples of blockAlignment elements.
+	blockAlignment = gpu.ViewAlignment / 4
+
+	// blockMost is the largest number of elements, unless one member has more. Blocks are not larger
+	// because other tensors use a block's memory until its gradients need it.
+	blockMost = 4 << 20 / 4
 )
 
-// Join lays float variables of one role side by side in the order given, in blocks of 4 MiB at most, but for larger variables, each of which has
-// its own. Padding between them is zero at first. They must not have memory yet. The same variables are joined once; variables of equal shapes
-// make blocks of equal layout.
+// Join lays float variables of one role side by side, in the order given, in blocks of at most 4
+// MiB. A larger variable has a block of its own. The padding between variables is zero at first.
+// The variables must not have memory yet. A second call with these variables returns the blocks of
+// the first. Variables of equal shapes make blocks of equal layout.
 func (s *Set) Join(variables []*Variable) []*Variable {
 	if len(variables) > 0 && variables[0].block != nil {
 		return joined(variables)
@@ -56,8 +62,9 @@ func joined(variables []*Variable) []*Variable {
 	return blocks
 }
 
-// Gradients are the gradients of a block's members, side by side as these are, zero where no gradient came and in the padding. Call it once,
-// after Backward: the gradients are moved together, and zeroed at once before the first is added to.
+// Gradients are the gradients of a block's members, in the block's layout. They are zero in the
+// padding and where no gradient came. Call it once, after Backward: it moves the gradients
+// together, and zeroes all of them before the first dispatch adds to one.
 func (g *Graph) Gradients(block *Variable) *Tensor {
 	whole := g.tensor("d "+block.Name, gpu.F32, block.Shape)
 	parts := map[*storage]bool{}
@@ -78,7 +85,8 @@ func (g *Graph) Gradients(block *Variable) *Tensor {
 	return whole
 }
 
-// root is the storage in whose memory this one lies: its own, but for members of a block that the graph uses as a whole.
+// root is the storage in whose memory this one lies: a block's storage for members of a block that
+// the graph uses as a whole, otherwise the storage itself.
 func (s *storage) root() *storage {
 	if s.whole != nil {
 		return s.whole

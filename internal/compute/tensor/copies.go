@@ -2,8 +2,10 @@ package tensor
 
 import "slices"
 
-// elide lets what is copied to a variable be computed there: the copy goes, and whoever reads the original reads the variable. That is
-// possible where one node makes the original, nothing touches the variable from there to the copy, and nothing writes it afterwards.
+// elide removes copies to variables: the node that makes the original writes the variable instead,
+// and readers of the original read the variable. That is possible if only one node writes the
+// original, if no node touches the variable between that node and the copy, and if no node writes
+// it afterwards.
 func elide(nodes []node) []node {
 	for at := 0; at < len(nodes); at++ {
 		copied := &nodes[at]

@@ -2,8 +2,9 @@ package tensor
 
 import "slices"
 
-// fresh spares zeroing what is first added to by a kernel that has a Fresh form: that writes it. Where this merely copies what nobody touches
-// afterwards, not even the copy is made: the copy's users get the original.
+// fresh removes the zeroing of a storage to which a kernel with a Fresh form adds first: the Fresh
+// form writes the storage. If the Fresh form merely copies a storage that no later node touches,
+// fresh removes the copy too, and its users read the original.
 func fresh(nodes []node) []node {
 	users := map[*storage][]int{} // nodes that touch a storage, in order
 	for i := range nodes {
@@ -21,13 +22,13 @@ func fresh(nodes []node) []node {
 		}
 		from, to := n.arguments[0], n.arguments[len(n.arguments)-1]
 		at := slices.Index(users[to], i)
-		if at < 1 || nodes[users[to][at-1]].kernel != nil || to.variable != nil { // users of what lies in a block are the block's
+		if at < 1 || nodes[users[to][at-1]].kernel != nil || to.variable != nil { // the block uses its members
 			continue
 		}
 		gone[users[to][at-1]] = true
 		n.kernel = n.kernel.Fresh
 		later, own := users[to][at+1:], users[from]
-		cleared := slices.ContainsFunc(later, func(k int) bool { return nodes[k].kernel == nil }) // once more, for another purpose
+		cleared := slices.ContainsFunc(later, func(k int) bool { return nodes[k].kernel == nil }) // zeroed again
 		if !n.kernel.Copies || at > 1 || cleared || to.kept || from.kept || from.variable != nil || len(own) == 0 || own[len(own)-1] != i {
 			continue
 		}

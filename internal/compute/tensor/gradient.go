@@ -2,10 +2,10 @@ package tensor
 
 import "fmt"
 
-// Part builds a part of the graph with build. Operators inside take nothing over from outside, nor the
-// reverse. With recompute, Backward computes the part again just before its gradient, from the same
-// inputs by the same kernels, and keeps nothing but its result until then (torch.utils.checkpoint does
-// the same). Recompute changes no bit of any result. A part has no parts.
+// Part builds a part of the graph with build. Rewrites fuse no operator inside with one outside.
+// With recompute, Backward computes the part again just before its gradient, by the kernels that
+// computed it first, and the plan keeps only the part's result until then, like
+// torch.utils.checkpoint. Recompute changes no bit of any result. A part has no parts.
 func (g *Graph) Part(recompute bool, build func() *Tensor) *Tensor {
 	if g.part != 0 {
 		panic("tensor: a part within a part")
@@ -19,8 +19,9 @@ func (g *Graph) Part(recompute bool, build func() *Tensor) *Tensor {
 	return build()
 }
 
-// Backward appends the gradients of everything that loss, a tensor of one element, depends on. seed holds
-// the derivative by the loss itself, usually 1; the caller writes it like any input.
+// Backward appends the gradients of all tensors on which loss, a tensor of one element, depends.
+// seed holds the derivative by the loss itself, usually 1. If seed is an input, the caller writes
+// it.
 func (g *Graph) Backward(loss, seed *Tensor) {
 	if loss.Elements() != seed.Elements() {
 		panic(fmt.Sprintf("tensor: the seed %v of the gradient does not fit %v", seed, loss))
@@ -56,8 +57,8 @@ func (op *Op) reached() bool {
 	return false
 }
 
-// copyPart appends copies of a part's operators with outputs of their own, which share the gradients of the
-// originals. The outputs of operators that run once are not copied.
+// copyPart appends copies of a part's operators. A copy has outputs of its own, which share the
+// gradients of the original's outputs. Operators of a kind with Once have no copy.
 func (g *Graph) copyPart(ops []*Op, part int, copies map[*Op]*Op) {
 	made := map[*storage]*storage{}
 	again := func(t *Tensor) *Tensor {
@@ -101,7 +102,7 @@ func (t *Tensor) viewed() *Tensor {
 	return t
 }
 
-// original is the storage in whose place this one was made again.
+// original is the storage of which this one is a copy, or the storage itself.
 func (s *storage) original() *storage {
 	if s.twin != nil {
 		return s.twin

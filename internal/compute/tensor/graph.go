@@ -60,9 +60,9 @@ type Tensor struct {
 // NewGraph returns an empty graph of floats that are F32.
 func NewGraph() *Graph { return NewGraphOf(gpu.F32) }
 
-// NewGraphOf returns an empty graph whose floats are stored as F32 or F16, like those of the set with which it will be compiled. Kernels
-// compute sums in f32 either way. In a graph of F32 operators may also be given tensors of F16 (Halved), and then make such: mixed
-// precision in training.
+// NewGraphOf returns an empty graph that stores floats as F32 or F16, like the set with which it
+// will be compiled. Kernels compute long sums in f32 in both. In a graph of F32 an operator may
+// also read tensors of F16, and then makes tensors of F16: mixed precision in training.
 func NewGraphOf(floats gpu.ElementType) *Graph {
 	return &Graph{floats: floats, variables: map[*Variable]*Tensor{}, again: map[int]bool{}}
 }
@@ -122,7 +122,8 @@ func (g *Graph) InputOf(kind gpu.ElementType, label string, shape ...int) *Tenso
 	return t
 }
 
-// Constant is a float tensor whose values are part of the graph; equal label, shape and values are stored once.
+// Constant is a float tensor whose values are part of the graph. The graph stores constants of
+// equal label, shape and values once.
 func (g *Graph) Constant(label string, values []float32, shape ...int) *Tensor {
 	b, err := encode(label, g.floats, values)
 	if err != nil {
@@ -151,8 +152,9 @@ func (g *Graph) constant(kind gpu.ElementType, label string, values []byte, shap
 	return t
 }
 
-// New is the output of an operator: uninitialised memory that a dispatch fills completely. Its floats are stored as those of the inputs. A
-// gradient flows into it if one flows into any of them.
+// New is the output of an operator: uninitialised memory that a dispatch fills completely. It
+// stores floats in the type of the first input of floats. A gradient flows into it if one flows
+// into an input.
 func (g *Graph) New(label string, shape []int, inputs ...*Tensor) *Tensor {
 	floats := g.floats
 	if i := slices.IndexFunc(inputs, func(t *Tensor) bool { return t != nil && t.Type().IsFloat() }); i >= 0 {
@@ -165,7 +167,7 @@ func (g *Graph) New(label string, shape []int, inputs ...*Tensor) *Tensor {
 	return t
 }
 
-// NewOf is New of the element type, whatever the inputs are, through which no gradient flows.
+// NewOf is New of a given element type. No gradient flows into it.
 func (g *Graph) NewOf(kind gpu.ElementType, label string, shape []int) *Tensor {
 	return g.tensor(label, kind, shape)
 }
@@ -213,15 +215,16 @@ func (t *Tensor) Keep() *Tensor {
 	return t
 }
 
-// Shadow is a tensor like x, stored as another type, whose gradient is x's: what adds to the gradient of the
-// shadow adds to that of x, in x's type.
+// Shadow is a tensor like x, stored as another type, whose gradient is x's: what adds to the
+// gradient of the shadow adds to that of x, in x's type.
 func (x *Tensor) Shadow(kind gpu.ElementType) *Tensor {
 	y := x.graph.tensor(fmt.Sprintf("%s of %s", kind, x.storage.label), kind, x.shape)
 	y.needs, y.base = x.needs, x
 	return y
 }
 
-// Store changes the type in which the floats of a tensor will be stored. The graph has not been compiled.
+// Store changes the type in which the floats of a tensor will be stored. The graph has not been
+// compiled.
 func (x *Tensor) Store(floats gpu.ElementType) { x.storage.kind = floats }
 
 // Variable is the variable of which x is the graph's tensor; nil: x is of none.
@@ -244,7 +247,8 @@ func (t *Tensor) Track() *Tensor {
 	return t
 }
 
-// Gradient is the derivative of the loss by the tensor, zeroed where it is first asked for; backward kernels add to it.
+// Gradient is the derivative of the loss by the tensor. The first call appends its zeroing;
+// backward kernels add to it.
 func (t *Tensor) Gradient() *Tensor {
 	if t.base != nil {
 		return t.base.Gradient().Reshape(t.shape...)
@@ -274,8 +278,8 @@ func (g *Graph) Layered(name string) (restore func()) {
 // Trains says whether the graph has gradients.
 func (g *Graph) Trains() bool { return g.trains }
 
-// Map calls f for every operator so far, in order. What f appends comes before the operator. f may change the
-// operator's inputs.
+// Map calls f for every operator so far, in order. Operators that f appends come before that
+// operator. f may change the operator's inputs.
 func (g *Graph) Map(f func(op *Op)) {
 	ops := g.ops
 	g.ops = nil

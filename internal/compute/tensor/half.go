@@ -14,14 +14,15 @@ type numbers uint8
 
 const (
 	full  numbers = iota // F32
-	short                // F16 in storage, and in short sums where a kernel asks for HALF: plans of F16
-	mixed                // F16 in storage, F32 in sums: tensors of F16 in training, whose gradients are near F16's ends
+	short                // plans of F16: storage in F16, and short sums if a kernel asks for HALF
+	mixed                // tensors of F16 in training: sums in F32, since gradients are near F16's ends
 )
 
 // suffix ends the names of programs.
 func (n numbers) suffix() string { return [...]string{"", "/f16", "/f16 in f32"}[n] }
 
-// floats is the type of a node's floats but the kernel's wide ones, which are F32. It panics where they are not of one.
+// floats is the type of a node's floats, except the kernel's wide arguments, which are F32. It
+// panics if the node has floats of two types.
 func (n *node) floats() gpu.ElementType {
 	floats, first := gpu.F32, -1
 	for i, s := range n.arguments {
@@ -60,12 +61,12 @@ func (n numbers) header() string {
 	return fmt.Sprintf("%salias real = %s;\nalias real4 = vec4<%[2]s>;\nconst HALF: bool = %t;\n", directive, real, n == short)
 }
 
-// encode gives floats as a buffer of F32 or F16 holds them. What is finite and too large for a half is an error, since infinity may pass
-// for a number later, behind a sigmoid.
+// encode gives floats as a buffer of F32 or F16 holds them. A finite value that is too large for a
+// half is an error: it would become infinity, and a sigmoid later would hide that.
 func encode(name string, floats gpu.ElementType, values []float32) ([]byte, error) {
 	if floats == gpu.F16 {
 		for i, v := range values {
-			if abs := math.Abs(float64(v)); abs >= half.Most+16 && abs <= math.MaxFloat32 { // what would be rounded up to infinity
+			if abs := math.Abs(float64(v)); abs >= half.Most+16 && abs <= math.MaxFloat32 { // rounds to infinity
 				return nil, fmt.Errorf("tensor: element %d of %s is %g, and f16 ends at %d: use the precision f32", i, name, v, half.Most)
 			}
 		}

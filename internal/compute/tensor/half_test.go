@@ -42,7 +42,8 @@ func halves(t *testing.T, floats gpu.ElementType) (set *Set, p *Variable, plan *
 	return set, p, plan, x, y
 }
 
-// What a plan of halves owns, its constants, inputs and variables take two bytes an element; what goes in and comes out is rounded.
+// What a plan of halves owns, its constants, inputs and variables take two bytes an element; what
+// goes in and comes out is rounded.
 func TestPlanOfHalves(t *testing.T) {
 	results := map[gpu.ElementType][]float32{}
 	for _, floats := range []gpu.ElementType{gpu.F32, gpu.F16} {

@@ -15,13 +15,13 @@ import (
 type Kernel struct {
 	Name      string       // WGSL entry point: "layer_norm_forward"
 	Arguments []gpu.Access // bindings 1, 2, … in order; binding 0 is the uniform Params
-	Body      gpu.Body     // slow, plain, in float64; arrays may be longer than the tensor: take extents from params
+	Body      gpu.Body     // plain, in float64; arrays may be longer than the tensor: params has the extents
 	Fast      gpu.Fast     // the same in float32 and fast, for the processor; nil: it computes Body
-	Wide      []int        // arguments of floats that are F32 also where the others are F16: statistics, partial sums, gradients of weights
+	Wide      []int        // arguments that are F32 even if others are F16: statistics, sums, weights' gradients
 	Variants  []Variant    // of those that run on a device the first preferred one is used
 
 	Copies bool    // the kernel does nothing but write its first argument to its second
-	Fresh  *Kernel // writes the last argument, all of it, from the same params and others where this one adds to it; nil: there is none
+	Fresh  *Kernel // writes all of the last argument, to which this kernel adds; nil: there is none
 }
 
 // Variant is one way to compute a Kernel.

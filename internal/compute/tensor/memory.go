@@ -6,7 +6,7 @@ import (
 	"mrprism/internal/compute/gpu"
 )
 
-// touched lists the storages whose memory a node reads or writes: of those that lie in a block, the block.
+// touched lists the storages whose memory a node reads or writes. A block stands for its members.
 func (n *node) touched() []*storage {
 	if n.kernel == nil {
 		return []*storage{n.clear.root()}
@@ -51,9 +51,11 @@ type slots struct {
 	of    map[*storage]int
 }
 
-// assign gives storages that are never alive at the same node the same slot. The largest choose first, each the smallest slot that is free
-// for the whole of its life, so that no slot has to grow (Pisarchyk & Lee 2020, "greedy by size"). Whole buffers are shared, never ranges of one,
-// because WebGPU forbids reading one range of a buffer and writing another in the same dispatch. What is held has a buffer of its own.
+// assign gives each storage a slot; storages that share a slot are never alive at one node. The
+// largest storage chooses first, and each takes the smallest slot that is free for its whole life:
+// no slot has to grow (Pisarchyk & Lee 2020, "greedy by size"). Storages share whole buffers, never
+// ranges of one, because WebGPU forbids a dispatch to read one range of a buffer and write another.
+// A held storage has a buffer of its own.
 func assign(nodes []node, held map[*storage]bool) slots {
 	lives := map[*storage]life{}
 	var order []*storage

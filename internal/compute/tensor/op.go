@@ -6,15 +6,15 @@ import (
 	"mrprism/internal/compute/gpu"
 )
 
-// Kind is a kind of operator: what every operator of that name has in common.
+// Kind is what all operators of one name have in common.
 type Kind struct {
 	Name string
 
 	// Compute dispatches the kernels that fill the outputs of op (Op.Dispatch).
 	Compute func(op *Op)
 
-	// Gradient appends what adds to the gradients of the inputs that need one. It runs if a gradient
-	// reached an output. nil: no gradient passes.
+	// Gradient appends dispatches that add to the gradients of the inputs that need one. It runs if a
+	// gradient reached an output. nil: no gradient passes.
 	Gradient func(op *Op)
 
 	// Passes is how many of the first inputs the gradient passes to; 0: all.
@@ -25,10 +25,11 @@ type Kind struct {
 	Once bool
 }
 
-// Op is an operator of a graph: one kind, what it reads, and what it makes. It has no device yet.
+// Op is an operator of a graph: its kind, the tensors that it reads and the tensors that it makes.
+// It belongs to no device.
 type Op struct {
 	Kind       *Kind
-	Attributes any       // of the kind, a value or a pointer to what nobody changes
+	Attributes any       // the kind's own type, a value or a pointer to a value that nobody changes
 	Inputs     []*Tensor // nil: an optional input that is not there
 	Outputs    []*Tensor // first the result
 	Layer      string    // the layer that appended it, such as "encoder.layer1.0.conv1"
@@ -37,7 +38,7 @@ type Op struct {
 	part  int   // of the graph (Part); 0: in none
 	stage stage // set by staged
 	order int   // set by rewrite
-	first *Op   // in whose place Recompute made it; nil: in nobody's
+	first *Op   // the operator of which Recompute made this copy; otherwise nil
 	node  *node // of a bare dispatch or a zeroing, which has no kind
 }
 
@@ -63,8 +64,9 @@ func (op *Op) String() string {
 	return fmt.Sprintf("%s%v → %v", op.Kind.Name, op.Inputs, op.Outputs)
 }
 
-// Apply appends an operator with one output of a shape and returns the output. The output stores its
-// floats as the first input that has floats. It needs a gradient if one passes to an input that does.
+// Apply appends an operator with one output of a shape and returns the output. The output stores
+// its floats in the type of the first input of floats. It needs a gradient if the kind passes
+// gradients to an input that needs one.
 func (g *Graph) Apply(k *Kind, attributes any, shape []int, inputs ...*Tensor) *Tensor {
 	y := g.New(k.Name, shape, inputs...)
 	y.needs = k.passes(inputs)
@@ -72,7 +74,7 @@ func (g *Graph) Apply(k *Kind, attributes any, shape []int, inputs ...*Tensor) *
 	return y
 }
 
-// Append appends an operator with outputs that are there already.
+// Append appends an operator with outputs that exist already.
 func (g *Graph) Append(k *Kind, attributes any, outputs []*Tensor, inputs ...*Tensor) *Op {
 	for i, x := range inputs {
 		if x != nil && x.graph != g {

@@ -28,10 +28,11 @@ type part struct {
 	dispatches int
 }
 
-// Compile makes a plan of a graph. It drops operators whose results nobody reads, applies the rewrites phase
-// by phase, turns operators into dispatches, lets copies to variables be computed there, parts what depends
-// on parameters alone and on early inputs alone from the rest, lets storages whose lives do not overlap
-// share memory, compiles pipelines and records the commands. The graph can be compiled again.
+// Compile makes a plan of a graph. It drops operators whose results nobody reads, applies the
+// rewrites phase by phase, turns operators into dispatches, and removes copies to variables. It
+// separates the dispatches that depend on parameters alone, and those that depend on early inputs,
+// from the rest. It lets storages share memory if their lives do not overlap, compiles pipelines
+// and records the commands. The graph can be compiled again.
 func Compile(ctx context.Context, device gpu.Device, set *Set, g *Graph, phases ...[]Rewrite) (*Plan, error) {
 	if err := set.Allocate(ctx, device); err != nil {
 		return nil, err
@@ -110,7 +111,8 @@ func (p *Plan) commands(nodes []node, programs []*gpu.Program) ([]gpu.Command, [
 	return commands, programs
 }
 
-// allocate makes the plan's own buffers: one for each kept or held storage, shared slots for the rest.
+// allocate makes the plan's own buffers: one for each kept or held storage, and slots that the
+// other storages share.
 func (p *Plan) allocate(ctx context.Context, nodes []node, held map[*storage]bool) error {
 	slots := assign(nodes, held)
 	kept := map[*storage]bool{}
@@ -167,12 +169,12 @@ func (p *Plan) buffer(s *storage) gpu.Buffer {
 	return p.buffers[s]
 }
 
-// Run replays the commands that depend on more than parameters and early inputs. Results are there when Read
-// returns.
+// Run replays the commands that depend on more than parameters and early inputs. Read waits for the
+// results.
 func (p *Plan) Run(ctx context.Context) error { return p.run(ctx, each) }
 
-// RunEarly replays what depends on early inputs and parameters alone: call it after writing early inputs or
-// parameters, before Run.
+// RunEarly replays the commands that depend on early inputs and parameters alone. Call it after
+// writing early inputs or parameters, before Run.
 func (p *Plan) RunEarly(ctx context.Context) error { return p.run(ctx, early) }
 
 // run replays a part, after what depends on parameters alone where one has been written since.
@@ -244,21 +246,21 @@ func (p *Plan) Read(ctx context.Context, tensors ...*Tensor) ([][]float32, error
 // Buffer is the memory of a kept tensor or variable, for tests; nil if the plan does not touch it.
 func (p *Plan) Buffer(t *Tensor) gpu.Buffer { return p.buffer(t.storage) }
 
-// Dispatches is the number of dispatches that Run replays, EarlyDispatches that of RunEarly. What depends on
-// parameters alone counts in neither.
+// Dispatches is the number of dispatches that Run replays. It does not count those that depend on
+// parameters alone.
 func (p *Plan) Dispatches() int { return p.parts[each].dispatches }
 
 // EarlyDispatches is the number of dispatches that RunEarly replays.
 func (p *Plan) EarlyDispatches() int { return p.parts[early].dispatches }
 
-// Commands are the commands of a part of a plan, and of each the bytes of the tensors that it touches, every one
-// counted once (their buffers may be longer).
+// Commands are the commands of a part of a plan. Bytes has, for each command, the bytes of the
+// tensors that it touches, each counted once; their buffers may be longer.
 type Commands struct {
 	Commands []gpu.Command
 	Bytes    []int64
 }
 
-// Commands lists the commands of Run, EarlyCommands those of RunEarly: for programs that time them one by one.
+// Commands lists the commands of Run, for programs that time them one by one.
 func (p *Plan) Commands() Commands { return p.list(p.parts[each].nodes) }
 
 // EarlyCommands lists the commands of RunEarly.

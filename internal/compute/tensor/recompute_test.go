@@ -102,7 +102,8 @@ var sumNeedingKind = simple("Sum", sum, func(op *Op) {
 	op.Dispatch(accumulate, op.Attributes, op.Inputs[0], op.Inputs[1].Gradient())
 })
 
-// Operators of a part that is computed again are fused where they would be if nothing were computed again.
+// Operators of a part that is computed again are fused where they would be if nothing were computed
+// again.
 func TestRecomputedOperatorsFuseAsWithout(t *testing.T) {
 	run := func(part func(g *Graph, build func() *Tensor) *Tensor, kind *Kind) (fused int) {
 		g := NewGraph()

@@ -26,8 +26,10 @@ type Rewriter struct {
 	gone    map[*Op]bool       // replaced operators, and operators that nobody reads any more
 	makers  map[*storage]*Op   // the one operator that makes a storage, or several
 	readers map[*storage][]*Op // an operator is listed once for each input that reads the storage
-	users   map[*storage][]*Op // who reads or makes a storage or its copy; a copied operator counts as its original
 	fused   map[*Op]*Op        // the operator that Fuse or Change put in an operator's place
+
+	// users read or make a storage or its copy. A copied operator counts as its original.
+	users map[*storage][]*Op
 }
 
 // Rewrite applies the rules to the graph, pass after pass, until none fits.
@@ -177,8 +179,8 @@ func (r *Rewriter) Readers(x *Tensor) []*Op { return r.readers[x.storage] }
 func (x *Tensor) Kept() bool { return x.storage.kept || x.storage.variable != nil }
 
 // Sole is the operator whose result is input i of op. It is nil if anything else reads that result,
-// if op reads it twice, or if the two belong to different parts or stages. A copy that Recompute made
-// counts as its original.
+// if op reads it twice, or if the two belong to different parts or stages. A copy that Recompute
+// made counts as its original.
 func (r *Rewriter) Sole(op *Op, i int) *Op {
 	x := op.Inputs[i]
 	maker := r.Maker(x)
@@ -255,9 +257,9 @@ func (t *Tensor) inPlaceOf(x *Tensor) *Tensor {
 	return t.as(x.shape)
 }
 
-// Fuse puts one operator of kind k, with op's outputs, in the place of op and of first, whose result
-// op alone reads. Fuse returns false and changes nothing if an input of first changes before op runs,
-// or if the new operator would write one of its inputs.
+// Fuse puts one operator of kind k, with op's outputs, in the place of op and of first, whose
+// result op alone reads. Fuse returns false and changes nothing if an input of first changes before
+// op runs, or if the new operator would write one of its inputs.
 func (r *Rewriter) Fuse(first, op *Op, k *Kind, attributes any, inputs ...*Tensor) bool {
 	fused := &Op{Kind: k, Attributes: attributes, Inputs: inputs, Outputs: op.Outputs, Layer: first.Layer, order: first.order}
 	if fused.writesAny(inputs) || r.writtenSince(first, op) {
@@ -273,8 +275,8 @@ func (r *Rewriter) Change(op *Op, k *Kind, attributes any, inputs ...*Tensor) bo
 	return true
 }
 
-// put puts an operator in the place of another with the same outputs. The copy of a fused operator is
-// a copy of what was put in the original's place.
+// put puts an operator in the place of another with the same outputs. The copy of a fused operator
+// is a copy of what was put in the original's place.
 func (r *Rewriter) put(made, op *Op) {
 	made.graph, made.part, made.stage, made.first = r.graph, op.part, op.stage, op.first
 	if original := r.fused[op.first]; original != nil {

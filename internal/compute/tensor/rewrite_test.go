@@ -94,7 +94,7 @@ func TestOperatorsFuse(t *testing.T) {
 	}
 }
 
-// What an operator reads may change before the operator that it would be fused with; then both stay.
+// Two operators stay apart if an input of the first changes before the second runs.
 func TestFusionDoesNotPassAWrite(t *testing.T) {
 	g, set := NewGraph(), NewSet()
 	x, v := g.Input("x", 2), g.Variable(set.Variable(Shared, "v", 2))
@@ -151,8 +151,8 @@ func TestWhatDependsOnParametersAloneRunsOnce(t *testing.T) {
 	require.Equal(t, version, p.folded, "a shared variable has no part in it")
 }
 
-// What depends on early inputs alone runs in RunEarly; Run computes the rest, as often as it is called. An operator
-// of one stage is not fused with one of another.
+// RunEarly computes what depends on early inputs alone; each Run computes the rest. Operators of
+// different stages are not fused.
 func TestEarly(t *testing.T) {
 	g, set := NewGraph(), NewSet()
 	image, step := g.Input("image", 2).Early(), g.Input("step", 2)

@@ -42,7 +42,8 @@ type Variable struct {
 // Initialiser draws the first value of element i.
 type Initialiser func(i int, r *rand.Rand) float64
 
-// values draws the first values of all elements. They depend on the seed and the name alone, not on other variables.
+// values draws the first values of all elements. They depend on the seed and the name, not on other
+// variables.
 func (v *Variable) values(seed uint64) []float32 {
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, v.Name)
@@ -57,7 +58,8 @@ func (v *Variable) values(seed uint64) []float32 {
 // Elements is the number of elements.
 func (v *Variable) Elements() int { return elements(v.Shape) }
 
-// Set holds variables by name, in the order in which they were made, and their buffers on one device.
+// Set holds variables by name, in the order in which they were made, and their buffers on one
+// device.
 type Set struct {
 	floats  gpu.ElementType // of float variables
 	order   []*Variable
@@ -75,7 +77,8 @@ func NewSet() *Set {
 // Floats is the type in which the set's float variables are stored: F32 but after Store.
 func (s *Set) Floats() gpu.ElementType { return s.floats }
 
-// Store makes F32 or F16 the type of all float variables, of those there are and those to come. None may have memory of another type yet.
+// Store makes F32 or F16 the type of all float variables, present and future. It returns an error
+// if variables have memory of another type.
 func (s *Set) Store(floats gpu.ElementType) error {
 	if floats != s.floats && len(s.buffers) > 0 {
 		return fmt.Errorf("tensor: the variables are stored as %s already, and cannot be as %s", s.floats, floats)
@@ -89,7 +92,8 @@ func (s *Set) Store(floats gpu.ElementType) error {
 	return nil
 }
 
-// Variable makes a float variable. Asking again for the same name returns the same variable; another shape or role panics.
+// Variable makes a float variable, or returns the variable of that name. It panics if that variable
+// has another shape or role.
 func (s *Set) Variable(role Role, name string, shape ...int) *Variable {
 	if v := s.names[name]; v != nil {
 		if !slices.Equal(v.Shape, shape) || v.Role != role {

@@ -11,14 +11,15 @@ const (
 	each                  // in every run
 )
 
-// Early marks an input that stays while a plan runs many times, such as the image. RunEarly computes what
-// depends on early inputs, parameters and constants alone; Run computes the rest.
+// Early marks an input that stays while a plan runs many times, such as the image. RunEarly
+// computes what depends on early inputs, parameters and constants alone; Run computes the rest.
 func (t *Tensor) Early() *Tensor {
 	t.storage.early = true
 	return t
 }
 
-// staged gives operators their stages and orders them by stage, so that rules see what belongs together.
+// staged gives operators their stages and sorts them by stage: an operator that runs rarely stands
+// before all that run more often.
 func staged(ops []*Op) []*Op {
 	written := map[*storage]bool{}
 	for _, op := range ops {
@@ -55,7 +56,7 @@ func staged(ops []*Op) []*Op {
 	return ops
 }
 
-// stage is how often what no operator makes changes.
+// stage is how often a storage changes that no operator makes.
 func (s *storage) stage(written map[*storage]bool) stage {
 	switch {
 	case s.constant != nil:
@@ -73,7 +74,8 @@ func (s *storage) stage(written map[*storage]bool) stage {
 	return constant
 }
 
-// fold parts nodes by how often they have to run. What later stages read of earlier ones is held.
+// fold divides nodes by how often they have to run. held are the storages of one stage that a later
+// stage touches: they share no memory.
 func fold(nodes []node) (parts [each + 1][]node, held map[*storage]bool) {
 	stages := map[*storage]stage{}
 	for i := range nodes {
@@ -122,7 +124,8 @@ func fold(nodes []node) (parts [each + 1][]node, held map[*storage]bool) {
 	return parts, held
 }
 
-// writeLearned says whether the nodes write a learned variable, from which other plans' constants may have been made.
+// writeLearned says whether the nodes write a learned variable. Other plans may have computed their
+// constant stage from it.
 func writeLearned(nodes []node) bool {
 	for i := range nodes {
 		for _, s := range nodes[i].touched() {
