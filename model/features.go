@@ -12,13 +12,13 @@ import (
 
 // encoded has the maps that the encoder hands to all recurrences, by the names of Encoded.
 func (n *Network) encoded(f Features) map[string]*tensor.Tensor {
-	kept := map[string]*tensor.Tensor{"f0": f.F.Keep()}
+	made := map[string]*tensor.Tensor{"f0": f.F}
 	for i, width := range n.ConP {
 		e := f.E[4-i]
-		kept[fmt.Sprintf("merge%d", i+1)] = n.ConvShare(mergeName(i, "conv"), e, width, false).Keep()
-		kept[fmt.Sprintf("shortcut%d", i+1)] = n.ConvShare(mergeName(i, "shortcut"), e, width, true).Keep()
+		made[fmt.Sprintf("merge%d", i+1)] = n.ConvShare(mergeName(i, "conv"), e, width, false)
+		made[fmt.Sprintf("shortcut%d", i+1)] = n.ConvShare(mergeName(i, "shortcut"), e, width, true)
 	}
-	return kept
+	return made
 }
 
 // Map is a map of the network, channels last.

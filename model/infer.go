@@ -85,13 +85,19 @@ func inferenceGraphs(set *tensor.Set, c Config, side int, watch *watch) *Inferen
 	in.between = set.Variable(tensor.Shared, "shared.estimate", 1, side/8, side/8, c.Raters, c.Classes)
 	in.estimate = g.Variable(in.between)
 	in.prior = g.Input("log prior", in.between.Shape[1:]...)
-	half, y, _ := n.Converge(f, shaders.AddBroadcast(shaders.ClampLog(in.estimate, lowest, 1), in.prior))
+	half, y, _ := n.Converge(f, shaders.AddBroadcast(logConfidence(in.estimate), in.prior))
 	shaders.Assign(in.estimate, n.Diverge(half))
 	in.y = y.Keep()
 	in.encoded = n.encoded(f)
+	for _, kept := range in.encoded {
+		kept.Keep()
+	}
 	in.full = resizeRaters(labels.Variable(in.between), side).Keep()
 	return in
 }
+
+// logConfidence is the logarithm of every rater's likely label z̃, with z̃ clamped to at least `lowest`.
+func logConfidence(zHat *tensor.Tensor) *tensor.Tensor { return shaders.ClampLog(zHat, lowest, 1) }
 
 // int8 says which layers compute in int8, and gives watch what layers are given.
 func (in *Inference) int8() (q shaders.Int8) {

@@ -118,7 +118,7 @@ func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
 					return shaders.Scale(shaders.Sum(own), float32(r.HeadsWeight))
 				})
 			}
-			w = s.steer(shaders.ClampLog(p.ZHat.Detach(), lowest, 1))
+			w = s.steer(logConfidence(p.ZHat.Detach()))
 		}
 		p.Fused = fused
 		s.Recurrence = append(s.Recurrence, p)

@@ -132,6 +132,9 @@ func (g *Graph) Constant(label string, values []float32, shape ...int) *Tensor {
 	return g.constant(g.floats, label, b, shape)
 }
 
+// Values are the floats of a constant.
+func (x *Tensor) Values() []float32 { return x.Type().Decode(x.storage.constant) }
+
 // ConstantUint32 is a constant of u32.
 func (g *Graph) ConstantUint32(label string, values []uint32, shape ...int) *Tensor {
 	return g.constant(gpu.U32, label, gpu.Uint32Bytes(values), shape)
