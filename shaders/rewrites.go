@@ -46,6 +46,29 @@ var fusions = []tensor.Rewrite{
 	{Name: "Convolution + (Add | AddBroadcast | ScaleShift | activation) → Convolution", Apply: convolutionEpilogue},
 }
 
+// Portable rewrites a graph without gradients for a runtime that computes operator by operator,
+// such as ONNX Runtime. Batch norm goes into the parameters of convolutions, and an operator that
+// several passes share is there once. If scaled, the factor of the attention's scores goes into the
+// parameters of the queries.
+func Portable(g *tensor.Graph, scaled bool) {
+	for _, rules := range portable(scaled) {
+		g.Rewrite(gpu.Info{}, rules)
+	}
+}
+
+func portable(scaled bool) [][]tensor.Rewrite {
+	factors := []tensor.Rewrite{{Name: "BatchNorm(Conv2D(x)) → Conv2D(x) by scaled parameters", Apply: normOfConvolution}}
+	if scaled {
+		factors = append(factors, tensor.Rewrite{Name: "Attention(q) → Attention(Scale(q)) by the factor 1", Apply: attentionOfScale})
+	}
+	return [][]tensor.Rewrite{factors, {
+		{Name: "an operator again → the one before", Apply: sameAgain},
+		{Name: "Scale(Linear(x)) → Linear(x) by scaled parameters", Apply: scaleOfLinear},
+		{Name: "AveragePool(x + table) → AveragePool(x) + AveragePool(table)", Apply: poolOfSum},
+		{Name: "Conv2D(Concat(a, b)) → Conv2D(a) + Conv2D(b)", Apply: convolutionOfConcat},
+	}}
+}
+
 // Int8 says which layers compute in int8 at inference.
 type Int8 struct {
 	Ranges map[string]float32                   // the largest |x| that a layer is given, by the layer's name; layers that are not in it compute in floats
@@ -421,6 +444,53 @@ func inSteps(r *tensor.Rewriter, x *Tensor, step float32) Quantized {
 func projects(r *tensor.Rewriter, op *Op) bool {
 	readers := r.Readers(op.Output())
 	return len(readers) == 1 && readers[0].Kind == addBroadcastKind && fixed(r, readers[0].Inputs[1])
+}
+
+// normOfConvolution multiplies the weight of a convolution, output channel by output channel, and
+// adds the shift to its bias.
+func normOfConvolution(r *tensor.Rewriter, op *Op) bool {
+	if op.Kind != batchNormKind {
+		return false
+	}
+	p, first := op.Attributes.(batchNormParams), sole(r, op, 0, conv2dKind)
+	if p.Training == 1 || p.Relu == 1 || first == nil {
+		return false
+	}
+	g, weight, bias := op.Graph(), first.Inputs[1], first.Inputs[2]
+	channels := weight.Dim(-1)
+	zeros := g.Constant("zeros", make([]float32, channels), 1, channels)
+	r.Replace(op, func() []*Tensor {
+		defer g.Layered(first.Layer)()
+		by := g.NewOf(gpu.F32, "batch norm scale and shift", []int{2, channels})
+		g.Append(scaleAndShiftKind, p, []*Tensor{by}, op.Inputs[1:]...)
+		scaled := func(x, by *Tensor) *Tensor {
+			q := batchNormParams{Rows: uint32(x.Elements() / channels), Channels: p.Channels}
+			return g.Apply(scaleShiftKind, q, x.Shape(), x, by)
+		}
+		if bias == nil {
+			bias = zeros
+		}
+		shift := scaled(bias.Reshape(1, channels), by).Reshape(channels)
+		scale := Concat(Slice(by, 0, 1), zeros).Reshape(2, channels)
+		return []*Tensor{Conv2D(first.Inputs[0], scaled(weight, scale), shift, first.Attributes.(Window))}
+	})
+	return true
+}
+
+// attentionOfScale takes the factor of the scores out of an attention.
+func attentionOfScale(r *tensor.Rewriter, op *Op) bool {
+	if op.Kind != attentionKind || op.Attributes.(*attentionParams).Scale == 1 {
+		return false
+	}
+	p := *op.Attributes.(*attentionParams)
+	r.Replace(op, func() []*Tensor {
+		queries, g := Scale(op.Inputs[0], p.Scale), op.Graph()
+		y, lse := g.New("attention", op.Output().Shape(), queries), g.NewOf(gpu.F32, "attention log-sum-exp", op.Outputs[1].Shape())
+		p.Scale = 1
+		g.Append(attentionKind, &p, []*Tensor{y, lse}, queries, op.Inputs[1])
+		return []*Tensor{y, lse}
+	})
+	return true
 }
 
 // geometries are those of the operators that are convolutions.

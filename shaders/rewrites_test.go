@@ -146,6 +146,37 @@ func TestRewrites(t *testing.T) {
 	}
 }
 
+// For other runtimes batch norm and the attention's factor are in the parameters of the layers before them.
+func TestPortable(t *testing.T) {
+	build := func(g *rewriteGraph) []*Tensor {
+		variance := g.Constant("variance", []float32{1, 2, 3, 4, 5, 6, 7, 8}, 8)
+		norm := func(name string, x *Tensor) *Tensor {
+			return BatchNorm(x, g.param(name+"s", 8), g.param(name+"b", 8), g.param(name+"m", 8), variance, false, 1e-5, 0.1)
+		}
+		e := ReLU(norm("1", Conv2D(g.in(1, 4, 4, 3), g.param("w", 3, 3, 3, 8), nil, Square(1, 1))))
+		x := norm("2", Conv2D(Concat(e, g.in(1, 4, 4, 8)), g.param("c", 3, 3, 16, 8), g.param("cb", 8), Square(1, 1)))
+		kv := Concat(Linear(x, g.param("k", 8, 8), nil), Linear(x, g.param("v", 8, 8), nil))
+		return []*Tensor{Attention(Linear(x, g.param("q", 8, 8), g.param("qb", 8)).Reshape(1, 16, 8), kv.Reshape(1, 16, 16), 2)}
+	}
+	g := newRewriteGraph(t)
+	want, _ := g.run(build(g))
+	for _, scaled := range []bool{false, true} {
+		g = newRewriteGraph(t)
+		got, _ := g.run(build(g), portable(scaled)...)
+		assert.InDeltaSlice(t, want[0], got[0], 1e-5)
+		g = newRewriteGraph(t)
+		y := build(g)[0]
+		Portable(g.Graph, scaled)
+		for _, op := range g.Ops() {
+			assert.NotEqual(t, "BatchNorm", op.Kind.Name)
+			if op.Output().Storage() == y.Storage() {
+				assert.Equal(t, scaled, AttributesOf(op).Factor == 1)
+				assert.Equal(t, 2, AttributesOf(op).Heads)
+			}
+		}
+	}
+}
+
 // Attention is in int8 where the ranges of queries, keys and values are known, all three. Watch is told of them, and of
 // what convolutions are given.
 func TestRewriteToInt8(t *testing.T) {
