@@ -103,7 +103,7 @@ func engine(t *testing.T, d gpu.Device, s *source, part string, side, passes int
 func exported(t *testing.T, s *source, part, attention string, side, passes int) ([]byte, *onnx.Model) {
 	t.Helper()
 	r := request{graphs: graphs{part: part, attention: attention, side: side, passes: passes}}
-	g, err := r.graph(s)
+	g, err := r.graph(t.Context(), s)
 	require.NoError(t, err)
 	var file bytes.Buffer
 	require.NoError(t, g.Model.Write(&file))
@@ -228,7 +228,7 @@ func TestWithoutHeads(t *testing.T) {
 	assert.Equal(t, []string{"rec0"}, m.Outputs)
 	assert.Equal(t, "1", m.Metadata["passes"])
 	r := request{graphs: graphs{part: "all", side: 64, passes: 2}, given: map[string]bool{"passes": true}}
-	_, err = r.graph(s)
+	_, err = r.graph(t.Context(), s)
 	assert.ErrorContains(t, err, "was trained without heads (recipe baseline)")
 }
 

@@ -275,7 +275,7 @@ func (r *request) export(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	g, err := r.graph(s)
+	g, err := r.graph(ctx, s)
 	if err == nil {
 		err = ctx.Err()
 	}
@@ -300,17 +300,13 @@ func (r *request) source(ctx context.Context) (*source, error) {
 }
 
 // graph builds the ONNX graph. Without -side it has the side of the weights.
-func (r *request) graph(s *source) (*onnx.Graph, error) {
+func (r *request) graph(ctx context.Context, s *source) (*onnx.Graph, error) {
 	if r.side == 0 {
 		r.side = s.about.Side
 	}
 	g := onnx.NewGraph(s.about.Name)
-	n := network{
-		Graph: g, Config: s.config, weights: s.values, ownAttention: r.attention == attentionORT,
-		heads: segment.Feedbacks(&s.about) > 0,
-	}
-	passes := r.passes
-	if !n.heads && r.part == "all" {
+	heads, passes := segment.Feedbacks(&s.about) > 0, r.passes
+	if !heads && r.part == "all" {
 		if r.given["passes"] && passes > 1 {
 			return nil, fmt.Errorf("-passes %d: %w, and has one pass", passes, segment.CheckHeads(s.about.Name, &s.about))
 		}
@@ -318,9 +314,9 @@ func (r *request) graph(s *source) (*onnx.Graph, error) {
 	}
 	if r.part == "encoder" {
 		passes = 0
-		n.encoding(r.side)
-	} else {
-		n.inference(r.side, passes)
+	}
+	if err := r.network(ctx, g, s, passes, heads); err != nil {
+		return nil, err
 	}
 	about := s.about
 	metadata := map[string]any{

@@ -20,6 +20,14 @@ type source struct {
 	sha256 string // of the weights file, hex; empty for random weights
 }
 
+// parameters are the network's variables by name.
+type parameters map[string]parameter
+
+type parameter struct {
+	shape  []int
+	values []float32
+}
+
 // fromWeights opens a shipped model or a file. Int8 weights become float32.
 func fromWeights(nameOrFile string) (*source, error) {
 	m, err := command.Weights(nameOrFile)

@@ -39,13 +39,6 @@ func NewGraph(name string) *Graph {
 	}
 }
 
-// Within enters a scope. The function that it returns leaves it: defer g.Within("encoder")().
-func (g *Graph) Within(scope string) (back func()) {
-	before := g.Scope
-	g.Scope = before + scope + "/"
-	return func() { g.Scope = before }
-}
-
 // Input declares an input of the graph.
 func (g *Graph) Input(name string, shape ...int) *Value {
 	g.claim(name)

@@ -116,9 +116,9 @@ func TestWrite(t *testing.T) {
 			return out
 		}
 	}
-	back := g.Within("block")
+	g.Scope = "block/"
 	y := g.Conv(x, g.Constant("w", ones(6*2*9), 6, 2, 3, 3), g.Constant("b", ones(6), 6), 2, 1, 2)
-	back()
+	g.Scope = ""
 	y = g.Add(y, g.Constant("b4", ones(6), 1, 6, 1, 1))
 	y = g.Resize(g.ConvTranspose(y, g.Constant("up", ones(6*2*4), 6, 2, 2, 2), nil), 2)
 	g.Output("y", y)

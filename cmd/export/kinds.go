@@ -1,0 +1,155 @@
+package main
+
+import (
+	"mrprism/internal/compute/tensor"
+	"mrprism/internal/format/onnx"
+	"mrprism/shaders"
+)
+
+// kind is how operators of a kind are written: on which layout of maps, and as which nodes.
+type kind struct {
+	layout layout
+	print  func(p *printer, op *tensor.Op, f layout) *onnx.Value // f is not either
+}
+
+// kinds are the operators of inference by the names of their kinds.
+func kinds() map[string]kind {
+	return map[string]kind{
+		"Conv2D":           {plane, printConvolution},
+		"DepthwiseConv2D":  {plane, printDepthwise},
+		"ConvTranspose2x2": {plane, printTransposed},
+		"GroupedLinear":    {plane, printGroupedLinear},
+		"MaxPool":          {plane, printMaxPool},
+		"AveragePool":      {plane, printAveragePool},
+		"Resize":           {plane, printResize},
+		"Linear":           {either, printLinear},
+		"Add":              {either, printAdd},
+		"ReLU":             {either, unary((*onnx.Graph).Relu)},
+		"GELU":             {either, unary((*onnx.Graph).Gelu)},
+		"Sigmoid":          {either, unary((*onnx.Graph).Sigmoid)},
+		"ClampLog":         {either, printClampLog},
+		"AddBroadcast":     {tokens, printAdd}, // of positions: maps of one size share a table
+		"LayerNorm":        {tokens, printLayerNorm},
+		"Attention":        {tokens, printAttention},
+	}
+}
+
+func unary(node func(g *onnx.Graph, x *onnx.Value) *onnx.Value) func(p *printer, op *tensor.Op, f layout) *onnx.Value {
+	return func(p *printer, op *tensor.Op, f layout) *onnx.Value { return node(p.Graph, p.value(op.Inputs[0], f)) }
+}
+
+// square is the stride and the padding of a window that has one of each.
+func square(op *tensor.Op) (stride, pad int) {
+	w := shaders.AttributesOf(op).Window
+	if w != shaders.Square(w.StrideY, w.Top) {
+		refuse(op, "export writes windows of one stride and one padding only")
+	}
+	return w.StrideY, w.Top
+}
+
+func printConvolution(p *printer, op *tensor.Op, _ layout) *onnx.Value {
+	stride, pad := square(op)
+	return p.Conv(p.value(op.Inputs[0], plane), p.weight(op, op.Inputs[1].Shape(), []int{3, 2, 0, 1}), p.bias(op), stride, pad, 1)
+}
+
+func printDepthwise(p *printer, op *tensor.Op, _ layout) *onnx.Value {
+	stride, pad := square(op)
+	kh, kw, c := op.Inputs[1].Dim(0), op.Inputs[1].Dim(1), op.Inputs[1].Dim(2)
+	return p.Conv(p.value(op.Inputs[0], plane), p.weight(op, []int{kh, kw, 1, c}, []int{3, 2, 0, 1}), p.bias(op), stride, pad, c)
+}
+
+func printTransposed(p *printer, op *tensor.Op, _ layout) *onnx.Value {
+	return p.ConvTranspose(p.value(op.Inputs[0], plane), p.weight(op, op.Inputs[1].Shape(), []int{2, 3, 0, 1}), p.bias(op))
+}
+
+// printLinear writes a product with a matrix, or a 1×1 convolution of a plane.
+func printLinear(p *printer, op *tensor.Op, f layout) *onnx.Value {
+	in, out := op.Inputs[1].Dim(0), op.Inputs[1].Dim(1)
+	x := p.value(op.Inputs[0], f)
+	if f == plane {
+		return p.Conv(x, p.weight(op, []int{1, 1, in, out}, []int{3, 2, 0, 1}), p.bias(op), 1, 0, 1)
+	}
+	y := p.MatMul(x, p.weight(op, []int{in, out}, []int{0, 1}))
+	if b := p.bias(op); b != nil {
+		y = p.Add(y, b)
+	}
+	return y
+}
+
+// printGroupedLinear writes a 1×1 convolution in groups, one output at a time beside the others.
+func printGroupedLinear(p *printer, op *tensor.Op, _ layout) *onnx.Value {
+	groups, in, out := op.Inputs[1].Dim(0), op.Inputs[1].Dim(1), op.Inputs[1].Dim(2)
+	weight := p.weight(op, op.Inputs[1].Shape(), []int{0, 2, 1}, groups*out, in, 1, 1)
+	return p.Conv(p.value(op.Inputs[0], plane), weight, p.bias(op), 1, 0, groups)
+}
+
+func printMaxPool(p *printer, op *tensor.Op, _ layout) *onnx.Value {
+	stride, pad := square(op)
+	a := shaders.AttributesOf(op)
+	if a.Height != a.Width {
+		refuse(op, "export writes square windows only")
+	}
+	return p.MaxPool(p.value(op.Inputs[0], plane), a.Height, stride, pad)
+}
+
+func printAveragePool(p *printer, op *tensor.Op, _ layout) *onnx.Value {
+	a, x, y := shaders.AttributesOf(op), op.Inputs[0], op.Output()
+	r := a.Height
+	if a.Width != r || a.Window != (shaders.Window{StrideY: r, StrideX: r, Bottom: y.Dim(1)*r - x.Dim(1), Right: y.Dim(2)*r - x.Dim(2)}) {
+		refuse(op, "export writes square windows side by side only")
+	}
+	return p.AveragePool(p.value(x, plane), r)
+}
+
+func printResize(p *printer, op *tensor.Op, _ layout) *onnx.Value {
+	x, y := op.Inputs[0], op.Output()
+	factor := y.Dim(1) / x.Dim(1)
+	if y.Dim(1) != factor*x.Dim(1) || y.Dim(2) != factor*x.Dim(2) {
+		refuse(op, "export enlarges by whole factors only")
+	}
+	return p.Resize(p.value(x, plane), factor)
+}
+
+func printAdd(p *printer, op *tensor.Op, f layout) *onnx.Value {
+	return p.Add(p.value(op.Inputs[0], f), p.value(op.Inputs[1], f))
+}
+
+// printClampLog leaves out the upper limit, which a sigmoid keeps.
+func printClampLog(p *printer, op *tensor.Op, f layout) *onnx.Value {
+	a, from := shaders.AttributesOf(op), p.makers[op.Inputs[0].Storage()]
+	if a.High != 1 || from == nil || from.Kind == nil || from.Kind.Name != "Sigmoid" {
+		refuse(op, "export writes the clamp of a sigmoid to at most 1 only")
+	}
+	return p.Log(p.AtLeast(p.value(op.Inputs[0], f), float64(a.Low)))
+}
+
+func printLayerNorm(p *printer, op *tensor.Op, _ layout) *onnx.Value {
+	scale := p.weight(op, op.Inputs[1].Shape(), []int{0})
+	return p.LayerNormalization(p.value(op.Inputs[0], tokens), scale, p.bias(op), float64(shaders.AttributesOf(op).Epsilon))
+}
+
+// printAttention reads keys and values before they are joined. The factor of the scores is in the
+// parameters of the queries (shaders.Portable), or in ONNX Runtime's operator.
+func printAttention(p *printer, op *tensor.Op, _ layout) *onnx.Value {
+	a, joined := shaders.AttributesOf(op), p.makers[op.Inputs[1].Storage()]
+	if joined == nil || joined.Kind == nil || joined.Kind.Name != "Concat" {
+		refuse(op, "export writes keys and values that a Concat joins only")
+	}
+	q, k, v := p.value(op.Inputs[0], tokens), p.value(joined.Inputs[0], tokens), p.value(joined.Inputs[1], tokens)
+	switch {
+	case p.ownAttention:
+		return p.MultiHeadAttention(q, k, v, a.Heads)
+	case a.Factor != 1:
+		refuse(op, "the queries have no factor")
+	case a.Heads == 1:
+		return p.MatMul(p.Softmax(p.MatMul(q, p.Transpose(k, 0, 2, 1))), v)
+	}
+	width := q.Dim(2) / a.Heads
+	// split makes (1, N, heads·d) to (1, heads, N, d), or to (1, heads, d, N).
+	split := func(x *onnx.Value, order ...int) *onnx.Value {
+		return p.Transpose(p.Reshape(x, 1, x.Dim(1), a.Heads, width), order...)
+	}
+	weights := p.Softmax(p.MatMul(split(q, 0, 2, 1, 3), split(k, 0, 2, 3, 1)))
+	attended := p.MatMul(weights, split(v, 0, 2, 1, 3))
+	return p.Reshape(p.Transpose(attended, 0, 2, 1, 3), 1, q.Dim(1), q.Dim(2))
+}
