@@ -17,6 +17,8 @@ type Builder struct {
 	Graph    *tensor.Graph
 	Set      *tensor.Set
 	Training bool // batch norm uses and follows the batch's statistics
+
+	positions map[[3]int]*tensor.Tensor // by height, width and channels
 }
 
 // Normalisation constants, as in PyTorch.
