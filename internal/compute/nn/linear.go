@@ -34,13 +34,12 @@ func tokens(x *tensor.Tensor) *tensor.Tensor { return x.Reshape(x.Dim(0), x.Dim(
 // C).
 func (b *Builder) Placed(x *tensor.Tensor) *tensor.Tensor {
 	h, w, c := x.Dim(1), x.Dim(2), x.Dim(3)
-	if b.positions == nil {
-		b.positions = map[[3]int]*tensor.Tensor{}
+	for _, table := range b.positions {
+		if table.Dim(1) == h && table.Dim(2) == w && table.Dim(3) == c {
+			return shaders.AddBroadcast(x, table)
+		}
 	}
-	table := b.positions[[3]int{h, w, c}]
-	if table == nil {
-		table = b.Graph.Constant("positions", shaders.PositionEncoding(h, w, c), 1, h, w, c)
-		b.positions[[3]int{h, w, c}] = table
-	}
+	table := b.Graph.Constant("positions", shaders.PositionEncoding(h, w, c), 1, h, w, c)
+	b.positions = append(b.positions, table)
 	return shaders.AddBroadcast(x, table)
 }

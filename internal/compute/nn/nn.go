@@ -18,7 +18,7 @@ type Builder struct {
 	Set      *tensor.Set
 	Training bool // batch norm uses and follows the batch's statistics
 
-	positions map[[3]int]*tensor.Tensor // by height, width and channels
+	positions []*tensor.Tensor // the tables so far, each (1, H, W, C)
 }
 
 // Normalisation constants, as in PyTorch.
