@@ -107,11 +107,11 @@ func update(g *tensor.Graph, blocks []block, o shaders.AdamOptions, clip float64
 		schedule = shaders.ClipSchedule(schedule, u.Squares, float32(clip))
 	}
 	for _, b := range blocks {
-		adam := o
+		options := o
 		if !b.decays {
-			adam.Decay = 0
+			options.Decay = 0
 		}
-		shaders.Adam(g.Variable(b.x), b.gradient, g.Variable(b.m), g.Variable(b.v), g.Variable(b.average), schedule, adam)
+		shaders.Adam(g.Variable(b.x), b.gradient, g.Variable(b.m), g.Variable(b.v), g.Variable(b.average), schedule, options)
 	}
 	return u
 }

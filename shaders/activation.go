@@ -112,3 +112,31 @@ func Sigmoid(x *Tensor) *Tensor { return activate(sigmoidKind, x) }
 func activate(k *tensor.Kind, x *Tensor) *Tensor {
 	return x.Graph().Apply(k, &activationParams{uint32(x.Elements())}, x.Shape(), x)
 }
+
+// activations are those that other kernels also compute, numbered from 1.
+var activations = []struct {
+	kind *tensor.Kind
+	f    func(x float64) float64
+	fast func(values []float32)
+}{{reluKind, relu, vector.ReLU}, {geluKind, gelu, vector.GELU}, {sigmoidKind, sigmoid, vector.Sigmoid}}
+
+// activation is the number of a kind of operator; 0 where it is no activation.
+func activation(k *tensor.Kind) uint32 {
+	for i, a := range activations {
+		if a.kind == k {
+			return uint32(i + 1)
+		}
+	}
+	return 0
+}
+
+// activated is v after an activation, or v where that is 0.
+func activated(activation uint32, v float64) float64 {
+	if activation == 0 {
+		return v
+	}
+	return activations[activation-1].f(v)
+}
+
+// activateAll replaces every value by itself after an activation, which is not 0.
+func activateAll(activation uint32, values []float32) { activations[activation-1].fast(values) }

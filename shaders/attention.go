@@ -269,3 +269,12 @@ func Attention(q, kv *Tensor, heads int) *Tensor {
 	g.Append(attentionKind, p, []*Tensor{y, lse}, q, kv)
 	return y
 }
+
+// Work says for people what a dispatch of a kernel computes, and how many operations that takes.
+func (p *attentionParams) Work(kernel string) (shape string, operations float64) {
+	shape = fmt.Sprintf("%d×%d queries, %d keys, %d×%d", p.Batch, p.Queries, p.Keys, p.Heads, p.Width)
+	products := map[string]float64{ // matrix products of queries, keys and channels
+		attentionForward.Name: 2, attentionInt8.Name: 2, attentionBackwardQ.Name: 3, attentionBackwardKV.Name: 4,
+	}[kernel]
+	return shape, 2 * products * float64(p.Batch*p.Heads*p.Width) * float64(p.Queries) * float64(p.Keys)
+}

@@ -45,7 +45,7 @@ func runAttentionInt8(t *testing.T, d gpu.Device, s attentionShape, queryStep fl
 	} else {
 		rounded := Quantize(q, 1)
 		rounded.Step = queryStep
-		y = rounded.Attention(Quantize(kv, 1), keyStep, valueStep, s.heads)
+		y = OfInt8(rounded, Quantize(kv, 1), keyStep, valueStep, s.heads)
 	}
 	y.Keep()
 	plan, err := Compile(t.Context(), d, tensor.NewSet(), g)
@@ -78,6 +78,6 @@ func TestAttentionInt8(t *testing.T) {
 func TestAttentionInt8Refuses(t *testing.T) {
 	g := tensor.NewGraph()
 	q, kv := Quantize(g.Input("q", 1, 3, 12), 1), Quantize(g.Input("kv", 1, 3, 24), 1)
-	require.Panics(t, func() { q.Attention(kv, 1, 1, 2) }) // heads of six
-	require.Panics(t, func() { q.Attention(q, 1, 1, 1) })
+	require.Panics(t, func() { OfInt8(q, kv, 1, 1, 2) }) // heads of six
+	require.Panics(t, func() { OfInt8(q, q, 1, 1, 1) })
 }

@@ -13,19 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// far is the hard case for variances: values of deviation 1 about 3, and positive running variances.
-func far(input, _ int, r *rand.Rand) float64 {
-	if input == 0 {
-		return 3 + r.NormFloat64()
-	}
-	return 0.5 + r.Float64()
-}
-
-// batchNormReLU is ReLU of BatchNorm, which the rewrites make one operator.
-func batchNormReLU(x, scale, bias, runningMean, runningVariance *Tensor, training bool, eps, momentum float32) *Tensor {
-	return ReLU(BatchNorm(x, scale, bias, runningMean, runningVariance, training, eps, momentum))
-}
-
 func TestBatchNorm(t *testing.T) {
 	for name, f := range map[string]func(x, scale, bias, mean, variance *Tensor, training bool, eps, momentum float32) *Tensor{
 		"plain": BatchNorm, "relu": batchNormReLU,

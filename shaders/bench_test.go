@@ -35,7 +35,7 @@ func BenchmarkOperators(b *testing.B) {
 	}
 	defer d.Close()
 	b.Log(d.Info())
-	conv := func(win Window) func(x, w *Tensor) *Tensor {
+	convolution := func(win Window) func(x, w *Tensor) *Tensor {
 		return func(x, w *Tensor) *Tensor { return Conv2D(x, w, nil, win) }
 	}
 	linear := func(x, w *Tensor) *Tensor { return Linear(x, w, nil) }
@@ -45,18 +45,18 @@ func BenchmarkOperators(b *testing.B) {
 		build     func(x, w *Tensor) *Tensor
 		pixels    int // results a channel; the multiply-adds are pixels times weights
 	}{
-		{"stem", []int{4, 128, 128, 3}, []int{7, 7, 3, 32}, conv(Square(2, 3)), 4 * 64 * 64},
-		{"layer1", []int{4, 32, 32, 32}, []int{3, 3, 32, 32}, conv(Square(1, 1)), 4 * 32 * 32},
-		{"layer2", []int{4, 16, 16, 64}, []int{3, 3, 64, 64}, conv(Square(1, 1)), 4 * 16 * 16},
-		{"layer3down", []int{4, 16, 16, 64}, []int{3, 3, 64, 128}, conv(Square(2, 1)), 4 * 8 * 8},
-		{"layer3", []int{4, 8, 8, 128}, []int{3, 3, 128, 128}, conv(Square(1, 1)), 4 * 8 * 8},
-		{"layer4", []int{4, 4, 4, 256}, []int{3, 3, 256, 256}, conv(Square(1, 1)), 4 * 4 * 4},
-		{"merge4", []int{4, 32, 32, 64}, []int{3, 3, 64, 32}, conv(Square(1, 1)), 4 * 32 * 32},
+		{"stem", []int{4, 128, 128, 3}, []int{7, 7, 3, 32}, convolution(Square(2, 3)), 4 * 64 * 64},
+		{"layer1", []int{4, 32, 32, 32}, []int{3, 3, 32, 32}, convolution(Square(1, 1)), 4 * 32 * 32},
+		{"layer2", []int{4, 16, 16, 64}, []int{3, 3, 64, 64}, convolution(Square(1, 1)), 4 * 16 * 16},
+		{"layer3down", []int{4, 16, 16, 64}, []int{3, 3, 64, 128}, convolution(Square(2, 1)), 4 * 8 * 8},
+		{"layer3", []int{4, 8, 8, 128}, []int{3, 3, 128, 128}, convolution(Square(1, 1)), 4 * 8 * 8},
+		{"layer4", []int{4, 4, 4, 256}, []int{3, 3, 256, 256}, convolution(Square(1, 1)), 4 * 4 * 4},
+		{"merge4", []int{4, 32, 32, 64}, []int{3, 3, 64, 32}, convolution(Square(1, 1)), 4 * 32 * 32},
 		{"linear32", []int{4, 32, 32, 32}, []int{32, 32}, linear, 4 * 32 * 32},
 		{"linear64to256", []int{4, 16, 16, 64}, []int{64, 256}, linear, 4 * 16 * 16},
 		{"up", []int{4, 16, 16, 64}, []int{2, 2, 64, 32}, func(x, w *Tensor) *Tensor { return ConvTranspose2x2(x, w, nil) }, 4 * 16 * 16},
 		{"head", []int{4, 32, 32, 32}, []int{2, 2, 32, 2}, func(x, w *Tensor) *Tensor { return ConvTranspose2x2(x, w, nil) }, 4 * 32 * 32},
-		{"raterstem", []int{4, 64, 64, 2}, []int{8, 8, 2, 64}, conv(Square(2, 3)), 4 * 32 * 32},
+		{"raterstem", []int{4, 64, 64, 2}, []int{8, 8, 2, 64}, convolution(Square(2, 3)), 4 * 32 * 32},
 		{"depthwise", []int{4, 16, 16, 8}, []int{5, 5, 8}, func(x, w *Tensor) *Tensor { return DepthwiseConv2D(x, w, nil, Square(2, 2)) }, 4 * 8 * 8},
 		{"depthwise256", []int{4, 8, 8, 128}, []int{3, 3, 128}, func(x, w *Tensor) *Tensor { return DepthwiseConv2D(x, w, nil, Square(2, 1)) }, 4 * 4 * 4},
 		{"grouped", []int{4, 16, 16, 64}, []int{4, 16, 2}, func(x, w *Tensor) *Tensor { return GroupedLinear(x, w, nil) }, 4 * 16 * 16},

@@ -2,6 +2,7 @@ package shaders
 
 import (
 	_ "embed"
+	"fmt"
 	"math"
 
 	"mrprism/internal/compute/gpu"
@@ -68,3 +69,8 @@ var blurKind = passing(1, operator("Blur", blur, func(op *Op) {
 	op.Dispatch(blur, op.Attributes, op.Output().Gradient(), op.Inputs[1], back)
 	addTo(op.Inputs[0], back, 1)
 }))
+
+// Work says for people what a dispatch computes, and how many operations that takes.
+func (p *blurParams) Work(string) (shape string, operations float64) {
+	return fmt.Sprintf("%d×%d×%d", p.Outer, p.Length, p.Inner), 2 * float64(p.elements()) * float64(2*p.Radius+1)
+}

@@ -43,12 +43,6 @@ func widenBackwardPart[F gpu.Float](_ *castParams, a []gpu.ArrayOf[F], from, to 
 	addRow(a[1].F[from:to], a[0].F[from:])
 }
 
-// wide says which of a kernel's arguments are of F32 also where the others are of F16.
-func wide(k *tensor.Kernel, arguments ...int) *tensor.Kernel {
-	k.Wide = arguments
-	return k
-}
-
 var (
 	halveKind = &tensor.Kind{Name: "Halve", Once: true, Compute: func(op *Op) {
 		op.Dispatch(narrow, &castParams{uint32(op.Output().Elements())}, op.Inputs[0], op.Output())

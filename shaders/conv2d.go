@@ -2,6 +2,8 @@ package shaders
 
 import (
 	_ "embed"
+	"fmt"
+	"strings"
 
 	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/tensor"
@@ -270,11 +272,26 @@ func convolveWeight(kernel *tensor.Kernel, x, dy, dw *Tensor, geometries ...conv
 // work: towards the wanted number in all, but at least so many terms a part.
 func split(n, results, terms, wanted int) int { return max(1, min(n/terms, wanted/results)) }
 
-func ceil(a, b int) int { return (a + b - 1) / b }
-
 // biasGradient appends the gradient of a bias, the sum of dy over everything but channels.
 func biasGradient(bias, dy *Tensor) {
 	if bias != nil && bias.NeedsGradient() {
 		sumRows(dy, bias.Gradient())
 	}
+}
+
+// Work says for people what a dispatch of a kernel computes, and how many operations that takes.
+func (p *conv2dParams) Work(kernel string) (shape string, operations float64) {
+	phases := 1
+	if kernel == conv2dForward.Name || kernel == conv2dSplit.Name || kernel == conv2dInt8.Name {
+		phases = int(p.Parts * p.Parts)
+	}
+	channels, products := fmt.Sprintf("%d→%d", p.Inputs, p.Outputs), float64(p.Inputs)*float64(p.Outputs)
+	if strings.HasPrefix(kernel, "depthwise") {
+		channels, products = fmt.Sprint(p.Inputs), float64(p.Inputs)
+	}
+	shape = fmt.Sprintf("%d×%d×%d, %s, %d×%d", p.Batch, p.Rows.Count, p.Cols.Count, channels, p.Rows.Taps, p.Cols.Taps)
+	if phases > 1 {
+		shape += fmt.Sprintf(", %d phases", phases)
+	}
+	return shape, 2 * products * float64(p.pixels()*p.taps()*phases)
 }

@@ -3,12 +3,11 @@ package shaders
 import (
 	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/tensor"
-	"mrprism/internal/compute/vector"
 )
 
 // What a convolution does with a sum before it is written. HasBias: nothing, bias, or scale and shift by the two rows of the bias argument.
 // Adds: nothing, what y holds, or the residual, after or before scale and shift; and, or not, the shortcut after the activation. Activation:
-// none, or one of activation.go.
+// none, or the number of one.
 const (
 	scaleAndShift uint32 = 2
 
@@ -17,30 +16,6 @@ const (
 	addResidualFirst uint32 = 3
 	addShortcut      uint32 = 4
 )
-
-// activations are the values of Activation and ACTIVATION, from 1.
-var activations = []struct {
-	kind *tensor.Kind
-	f    func(x float64) float64
-	fast func(values []float32)
-}{{reluKind, relu, vector.ReLU}, {geluKind, gelu, vector.GELU}, {sigmoidKind, sigmoid, vector.Sigmoid}}
-
-// activation is the value for a kind of operator; 0 where it is no activation.
-func activation(k *tensor.Kind) uint32 {
-	for i, a := range activations {
-		if a.kind == k {
-			return uint32(i + 1)
-		}
-	}
-	return 0
-}
-
-func activated(activation uint32, v float64) float64 {
-	if activation == 0 {
-		return v
-	}
-	return activations[activation-1].f(v)
-}
 
 // Positions of conv2dForward's arguments.
 const (
@@ -56,6 +31,22 @@ const (
 var fusedConvolutionKind = &tensor.Kind{Name: "Convolution", Compute: func(op *Op) {
 	convolve(op.Attributes.(*conv2dParams), op)
 }}
+
+// geometryOf is the geometry of an operator that is a convolution; nil of others.
+func geometryOf(op *Op) *conv2dParams {
+	var p conv2dParams
+	switch op.Kind {
+	case conv2dKind:
+		p = conv2dForwardGeometry(op)
+	case linearKind:
+		p = linearForwardGeometry(op)
+	case convTransposeKind:
+		p = convTransposeGeometry(op)
+	default:
+		return nil
+	}
+	return &p
+}
 
 // phased gives every phase a layer of workgroups.
 func (p *conv2dParams) phased(groups [3]int) [3]int {

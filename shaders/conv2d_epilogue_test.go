@@ -196,8 +196,8 @@ func TestReshapedConvolutions(t *testing.T) {
 			return []*Tensor{BatchNorm(x, some(g, 32), some(g, 32), some(g, 32), some(g, 32), false, 1e-5, 0.1)}
 		},
 		"int8": func(g *tensor.Graph, each func(*Tensor) *Tensor) []*Tensor {
-			y := each(Quantize(some(g, 1, 1, 3, 4), 0.01).Conv2D(some(g, 1, 1, 4, 8), nil, Square(1, 0))).Reshape(1, 1, 4, 6)
-			return []*Tensor{Quantize(y, 0.1).Conv2D(some(g, 1, 1, 6, 4), nil, Square(1, 0))}
+			y := each(Conv2DInt8(Quantize(some(g, 1, 1, 3, 4), 0.01), some(g, 1, 1, 4, 8), nil, Square(1, 0))).Reshape(1, 1, 4, 6)
+			return []*Tensor{Conv2DInt8(Quantize(y, 0.1), some(g, 1, 1, 6, 4), nil, Square(1, 0))}
 		},
 	} {
 		run := func(each func(*Tensor) *Tensor) (all [][]float32) {

@@ -105,23 +105,23 @@ var conv2dInt8Kind = &tensor.Kind{Name: "Conv2DInt8", Compute: func(op *Op) {
 	op.Dispatch(conv2dInt8, op.Attributes, append(arguments, op.Output())...)
 }}
 
-// Conv2D is shaders.Conv2D of what q stands for and weight in int8, one step an output; the result is in floats, unless it is read by
-// Quantize alone. Cout is a multiple of four. No gradient.
-func (q Quantized) Conv2D(weight, bias *Tensor, win Window) *Tensor {
+// Conv2DInt8 is Conv2D of what q stands for and weight in int8, one step an output. The result is
+// in floats, unless Quantize alone reads it. Cout is a multiple of four. No gradient.
+func Conv2DInt8(q Quantized, weight, bias *Tensor, win Window) *Tensor {
 	requireShape("Conv2D", "x", q.Q, -1, -1, -1, -1)
 	requireShape("Conv2D", "weight", weight, -1, -1, q.Channels, -1)
-	return q.convolve(conv2dGeometry(q.Q, weight, win).with(1, bias), weight, bias)
+	return convolveInt8(q, conv2dGeometry(q.Q, weight, win).with(1, bias), weight, bias)
 }
 
-// ConvTranspose2x2 is shaders.ConvTranspose2x2 of what q stands for, in int8.
-func (q Quantized) ConvTranspose2x2(weight, bias *Tensor) *Tensor {
+// ConvTranspose2x2Int8 is ConvTranspose2x2 of what q stands for, in int8.
+func ConvTranspose2x2Int8(q Quantized, weight, bias *Tensor) *Tensor {
 	requireShape("ConvTranspose2x2", "x", q.Q, -1, -1, -1, -1)
 	requireShape("ConvTranspose2x2", "weight", weight, 2, 2, q.Channels, -1)
-	return q.convolve(doublingGeometry(q.Q, weight, 0, 0).with(2, bias), weight, bias)
+	return convolveInt8(q, doublingGeometry(q.Q, weight, 0, 0).with(2, bias), weight, bias)
 }
 
-// convolve appends the convolution with a geometry.
-func (q Quantized) convolve(geometry conv2dParams, weight, bias *Tensor) *Tensor {
+// convolveInt8 appends the convolution with a geometry.
+func convolveInt8(q Quantized, geometry conv2dParams, weight, bias *Tensor) *Tensor {
 	requireBias(weight, bias)
 	if geometry.Outputs%4 != 0 {
 		panic(fmt.Sprintf("Conv2D of int8: the outputs of weight %v are no multiple of four", weight))

@@ -238,7 +238,7 @@ func (f *int8Finish) activate(q *conv2dParams, position, count int) {
 	for i := 0; i < count; i += pixels {
 		at, n := q.destination(position+i)*int(f.Outputs), pixels*int(f.Outputs)
 		y := f.a[int8Result].F[at:][:n]
-		activations[f.Activation-1].fast(y)
+		activateAll(f.Activation, y)
 		if f.Adds&addShortcut != 0 {
 			vector.Add(y, f.a[int8Shortcut].F[at:][:n])
 		}

@@ -111,9 +111,9 @@ func runInt8(t *testing.T, d gpu.Device, shape string, chain func(y, rows, other
 	case apart:
 		y = Conv2D(x, w, given, s.win)
 	case s.transposed:
-		y = q.ConvTranspose2x2(w, given)
+		y = ConvTranspose2x2Int8(q, w, given)
 	default:
-		y = q.Conv2D(w, given, s.win)
+		y = Conv2DInt8(q, w, given, s.win)
 	}
 	rows := normal(g.Input("rows", 2, bias.Elements()), 0.3, 1)
 	other, more := normal(g.Input("other", y.Shape()...), 2, 0), normal(g.Input("more", y.Shape()...), 2, 0)
@@ -192,65 +192,10 @@ func TestInt8ConvolutionInFloats(t *testing.T) {
 	}
 }
 
-// Activations beyond 127 steps, ties, and weights with an output of zeros.
-func TestQuantize(t *testing.T) {
-	asKinds(t, func(device string, d gpu.Device) {
-		g := tensor.NewGraph()
-		x, one := g.Input("x", 3, 4), g.Input("step", 4)
-		y := Dequantize(Quantize(x, 0.5).Q, one).Keep()
-		plan, err := Compile(t.Context(), d, tensor.NewSet(), g)
-		require.NoError(t, err)
-		defer plan.Release()
-		require.NoError(t, plan.Write(x, []float32{0.25, 0.75, -0.25, -0.75, 63.5, 64, 1e30, -1e30, 0.3, -0.2, 0, 10.1}))
-		require.NoError(t, plan.Write(one, []float32{1, 1, 1, 1}))
-		require.NoError(t, plan.Run(t.Context()))
-		got, err := plan.Read(t.Context(), y)
-		require.NoError(t, err)
-		require.Equal(t, []float32{0, 2, 0, -2, 127, 127, 127, -127, 1, 0, 0, 20}, got[0], device)
-	})
-}
-
-// Weights: multiples of their scale come back as whole numbers, whatever the scale; zeros have the scale 1.
-func TestQuantizeOutputs(t *testing.T) {
-	asKinds(t, func(device string, d gpu.Device) {
-		g := tensor.NewGraph()
-		w := g.Input("w", 8, 4)
-		q, scale := quantizeOutputs(w)
-		ones := g.Input("ones", 4)
-		whole := Dequantize(q, ones).Keep()
-		scale.Keep()
-		plan, err := Compile(t.Context(), d, tensor.NewSet(), g)
-		require.NoError(t, err)
-		defer plan.Release()
-		steps := []float32{0.0123, 3.7e-5, 1, 0.77}
-		values, want := make([]float32, 32), make([]float32, 32)
-		for k := range 8 {
-			for o := range 4 {
-				n := float32((k*37+o*11)%255 - 127)
-				if k == 3 {
-					n = 127
-				}
-				if o == 2 {
-					n = 0
-				}
-				values[k*4+o] = n * steps[o]
-				want[(k/4*4+o)*4+k%4] = n
-			}
-		}
-		require.NoError(t, plan.Write(w, values))
-		require.NoError(t, plan.Write(ones, []float32{1, 1, 1, 1}))
-		require.NoError(t, plan.Run(t.Context()))
-		got, err := plan.Read(t.Context(), whole, scale)
-		require.NoError(t, err)
-		require.Equal(t, want, got[0], device)
-		require.InDeltaSlice(t, steps, got[1], 1e-6, device) // a division by 127
-	})
-}
-
 func TestQuantizeRefuses(t *testing.T) {
 	g := tensor.NewGraph()
 	require.Panics(t, func() { Quantize(g.Input("x", 3, 8), 0) })
 	q := Quantize(g.Input("x", 1, 2, 2, 6), 1)
-	require.Panics(t, func() { q.Conv2D(g.Input("w", 1, 1, 6, 6), nil, Square(1, 0)) })
-	require.Panics(t, func() { q.Conv2D(g.Input("w", 1, 1, 8, 8), nil, Square(1, 0)) })
+	require.Panics(t, func() { Conv2DInt8(q, g.Input("w", 1, 1, 6, 6), nil, Square(1, 0)) })
+	require.Panics(t, func() { Conv2DInt8(q, g.Input("w", 1, 1, 8, 8), nil, Square(1, 0)) })
 }

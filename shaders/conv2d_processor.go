@@ -237,7 +237,7 @@ func (p *conv2dParams) finishLine(b convBlock, pixel, step int, sums []float32, 
 		finish(sums, b.outputs, sums, stride, of)
 		sums, stride = sums[:b.count*b.outputs], b.outputs
 		if p.Activation != 0 && !of.ReLU {
-			activations[p.Activation-1].fast(sums)
+			activateAll(p.Activation, sums)
 		}
 		of = &vector.Finish{}
 		if p.Adds&addShortcut != 0 {

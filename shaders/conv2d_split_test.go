@@ -89,7 +89,7 @@ func TestSplitOfWhatIsReadWhole(t *testing.T) {
 func TestSplitOfAnInt8Convolution(t *testing.T) {
 	g := tensor.NewGraph()
 	x, w := g.Input("x", 1, 3, 3, 4), g.Input("w", 1, 1, 4, 8)
-	a, b := Split(Quantize(x, 0.5).Conv2D(w, nil, Square(1, 0)), 4)
+	a, b := Split(Conv2DInt8(Quantize(x, 0.5), w, nil, Square(1, 0)), 4)
 	a.Keep()
 	b.Keep()
 	plan, err := Compile(t.Context(), reference.Open(), tensor.NewSet(), g)

@@ -2,6 +2,7 @@ package shaders
 
 import (
 	_ "embed"
+	"fmt"
 
 	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/tensor"
@@ -110,4 +111,10 @@ func GroupedLinear(x, weight, bias *Tensor) *Tensor {
 	}
 	shape := append(append([]int(nil), x.Shape()[:len(x.Shape())-1]...), groups*outputs)
 	return x.Graph().Apply(groupedLinearKind, p, shape, x, weight, bias)
+}
+
+// Work says for people what a dispatch computes, and how many operations that takes.
+func (p *groupedLinearParams) Work(string) (shape string, operations float64) {
+	shape = fmt.Sprintf("%d pixels, %d of %d→%d", p.Pixels, p.Groups, p.Inputs, p.Outputs)
+	return shape, 2 * float64(p.Pixels*p.Groups) * float64(p.Inputs*p.Outputs)
 }

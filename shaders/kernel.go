@@ -1,12 +1,53 @@
 package shaders
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/tensor"
 )
+
+const (
+	read  = gpu.Read
+	write = gpu.ReadWrite
+)
+
+// elementwise is the workgroup size of kernels with one invocation an element.
+const elementwise = 64
+
+// Tensor is a value of the graph that operators append to.
+type Tensor = tensor.Tensor
+
+// sameShape panics, naming the operator, unless all tensors have one shape.
+func sameShape(operator string, tensors ...*Tensor) {
+	for _, t := range tensors[1:] {
+		if !slices.Equal(t.Shape(), tensors[0].Shape()) {
+			panic(fmt.Sprintf("%s: shapes differ: %v and %v", operator, tensors[0], t))
+		}
+	}
+}
+
+// requireShape panics unless t has exactly this shape; -1 matches any extent.
+func requireShape(operator, what string, t *Tensor, shape ...int) {
+	ok := len(t.Shape()) == len(shape)
+	for i := range shape {
+		ok = ok && (shape[i] == -1 || shape[i] == t.Dim(i))
+	}
+	if !ok {
+		panic(fmt.Sprintf("%s: %s %v should have shape %v (-1: any)", operator, what, t, shape))
+	}
+}
+
+// wide says which of a kernel's arguments are of F32 also where the others are of F16.
+func wide(k *tensor.Kernel, arguments ...int) *tensor.Kernel {
+	k.Wide = arguments
+	return k
+}
+
+// ceil is a / b, rounded up.
+func ceil(a, b int) int { return (a + b - 1) / b }
 
 // joined is the WGSL of a family's shared part and of a file that needs it.
 func joined(part, file string) string { return part + "\n" + file }

@@ -62,16 +62,16 @@ var noGoldens = map[string]struct {
 		return ShuffleRaters(x[0], Shuffle{Order: x[0].Graph().InputOf(gpu.U32, "order", 4), Scale: x[1], Offset: x[2]})
 	}},
 	"int8 convolution": {[][]int{{1, 8, 8, 32}, {3, 3, 32, 64}}, func(x []*Tensor) *Tensor {
-		return Quantize(x[0], 1).Conv2D(x[1], nil, Square(1, 1))
+		return Conv2DInt8(Quantize(x[0], 1), x[1], nil, Square(1, 1))
 	}},
 	"int8 convolution, few outputs": {[][]int{{1, 8, 8, 3}, {1, 1, 3, 4}}, func(x []*Tensor) *Tensor {
-		return Quantize(x[0], 1).Conv2D(x[1], nil, Square(1, 0))
+		return Conv2DInt8(Quantize(x[0], 1), x[1], nil, Square(1, 0))
 	}},
 	"int8 attention": {[][]int{{1, 9, 8}, {1, 7, 16}}, func(x []*Tensor) *Tensor {
-		return Quantize(x[0], 1).Attention(Quantize(x[1], 1), 1, 1, 1)
+		return OfInt8(Quantize(x[0], 1), Quantize(x[1], 1), 1, 1, 1)
 	}},
 	"int8 attention, wide": {[][]int{{1, 9, 64}, {1, 7, 128}}, func(x []*Tensor) *Tensor {
-		return Quantize(x[0], 1).Attention(Quantize(x[1], 1), 1, 1, 1)
+		return OfInt8(Quantize(x[0], 1), Quantize(x[1], 1), 1, 1, 1)
 	}},
 	"dequantize": {[][]int{{8}}, func(x []*Tensor) *Tensor { return Dequantize(x[0].Graph().InputOf(gpu.I8, "q", 4, 8), x[0]) }},
 }
@@ -103,19 +103,6 @@ func (r *recorder) Prepare(ctx context.Context, programs []*gpu.Program) error {
 		r.programs[p] = true
 	}
 	return r.Device.Prepare(ctx, programs)
-}
-
-// features are what a kernel variant may ask for, and the WGSL extension that it then enables or requires.
-var features = map[string]string{"shader-f16": "f16", "subgroups": "subgroups", gpu.PackedDot: gpu.PackedDot}
-
-// guises are devices that choose among kernel variants as differently as any.
-func guises() []gpu.Info {
-	all := slices.Sorted(maps.Keys(features))
-	return []gpu.Info{
-		{Kind: gpu.KindCPU, Adapter: "llvmpipe (LLVM 19.1.7, 256 bits)", Features: all}, {Kind: gpu.KindCPU, Adapter: "SwiftShader"},
-		{Kind: gpu.KindDiscrete, Features: all}, {Kind: gpu.KindDiscrete},
-		{Kind: gpu.KindIntegrated, Features: all}, {Kind: gpu.KindIntegrated}, {Kind: gpu.KindUnknown},
-	}
 }
 
 // everyProgram is what all operators dispatch, forwards and backwards, on all of these, and one of each variant that runs there and is preferred on none.

@@ -2,6 +2,7 @@ package shaders
 
 import (
 	_ "embed"
+	"fmt"
 	"slices"
 
 	"mrprism/internal/compute/gpu"
@@ -83,14 +84,14 @@ var linearNormKind = &tensor.Kind{Name: "LinearNorm", Compute: func(op *Op) {
 
 // withLayerNorm are the parameters of the linear map p with a layer normalisation after it, if the kernel computes
 // such.
-func withLayerNorm(p *conv2dParams, norm *layerNormParams) (*linearNormParams, bool) {
+func withLayerNorm(p *conv2dParams, following *layerNormParams) (*linearNormParams, bool) {
 	geometry := linearGeometry(p.pixels(), int(p.Inputs), int(p.Outputs))
 	linear := p.Rows == geometry.Rows && p.Cols == geometry.Cols && p.Batch == 1
 	plain := p.HasBias <= 1 && (p.Adds == 0 || p.Adds == addResidual) && p.Activation == 0
 	if !linear || !plain || p.Inputs%4 != 0 || p.Outputs%4 != 0 || p.Outputs < leastNormOutputs || p.Outputs > mostNormOutputs {
 		return nil, false
 	}
-	q := &linearNormParams{Rows: norm.Rows, Inputs: p.Inputs, Outputs: p.Outputs, HasBias: p.HasBias, Eps: norm.Eps}
+	q := &linearNormParams{Rows: following.Rows, Inputs: p.Inputs, Outputs: p.Outputs, HasBias: p.HasBias, Eps: following.Eps}
 	if p.Adds == addResidual {
 		q.HasResidual = 1
 	}
@@ -108,14 +109,14 @@ func (p *linearNormParams) parts() (*conv2dParams, *layerNormParams) {
 }
 
 func linearNormForwardBody(p *linearNormParams, a []gpu.Array) {
-	linear, norm := p.parts()
+	linear, normalised := p.parts()
 	y, saved := a[6], gpu.Array{F: make([]float64, 2*p.Rows)}
 	conv2dForwardBody(linear, []gpu.Array{a[0], a[1], a[2], a[3], a[3], y})
-	layerNormForward.Body(norm, []gpu.Array{y, a[4], a[5], y, saved})
+	layerNormForward.Body(normalised, []gpu.Array{y, a[4], a[5], y, saved})
 }
 
 func linearNormForwardFast(p *linearNormParams, a []gpu.Array32, split gpu.Split) {
-	linear, norm := p.parts()
+	linear, normalised := p.parts()
 	n, y := int(p.Outputs), a[6].F
 	linear.multiply(a, split, true, func(b convBlock, sums []float32, stride int) {
 		f := &vector.Finish{}
@@ -128,6 +129,11 @@ func linearNormForwardFast(p *linearNormParams, a []gpu.Array32, split gpu.Split
 		rows := y[b.first*n:][:b.count*n]
 		vector.FinishRows(b.count, n, rows, n, sums, stride, f)
 		var mean, deviations [vector.MostRows]float32
-		vector.LayerNorm(rows, rows, a[4].F[:n], a[5].F[:n], norm.Eps, mean[:b.count], deviations[:b.count])
+		vector.LayerNorm(rows, rows, a[4].F[:n], a[5].F[:n], normalised.Eps, mean[:b.count], deviations[:b.count])
 	})
+}
+
+// Work says for people what a dispatch computes, and how many operations that takes.
+func (p *linearNormParams) Work(string) (shape string, operations float64) {
+	return fmt.Sprintf("%d rows, %d→%d", p.Rows, p.Inputs, p.Outputs), 2 * float64(p.Rows) * float64(p.Inputs*p.Outputs)
 }

@@ -112,11 +112,11 @@ func onnxMaxPool(g *onnxGraph, c *onnx.Case) {
 func onnxGlobalPool(g *onnxGraph, c *onnx.Case) {
 	values, shape := channelsLast(input(c, 0))
 	want, expected := channelsLast(c.Outputs[0])
-	pool := AveragePool
+	pooling := AveragePool
 	if c.Node.Operator == "GlobalMaxPool" {
-		pool = MaxPool
+		pooling = MaxPool
 	}
-	g.expect(pool(g.feed(values, shape...), shape[1], shape[2], Square(1, 0)), want, expected...)
+	g.expect(pooling(g.feed(values, shape...), shape[1], shape[2], Square(1, 0)), want, expected...)
 }
 
 // onnxBatchNorm compares the running variance too: ONNX's moves towards the batch's variance, ours, as PyTorch's, towards the

@@ -149,13 +149,13 @@ func normReLU(r *tensor.Rewriter, op *Op) bool {
 	if op.Kind != reluKind {
 		return false
 	}
-	norm := sole(r, op, 0, batchNormKind)
-	if norm == nil {
+	first := sole(r, op, 0, batchNormKind)
+	if first == nil {
 		return false
 	}
-	p := norm.Attributes.(batchNormParams)
+	p := first.Attributes.(batchNormParams)
 	p.Relu = 1
-	return r.Fuse(norm, op, batchNormKind, p, norm.Inputs...)
+	return r.Fuse(first, op, batchNormKind, p, first.Inputs...)
 }
 
 // sumWithTable is the operator that adds a fixed table to what x is, or nil.
@@ -393,7 +393,7 @@ func (q Int8) attention(r *tensor.Rewriter, op *Op) bool {
 	}
 	r.Replace(op, func() []*Tensor {
 		kv := Concat(Scale(keys, 1/ofK), Scale(values, 1/ofV)).Reshape(op.Inputs[1].Shape()...)
-		return []*Tensor{Quantize(queries, ofQ).Attention(Quantize(kv, 1), ofK, ofV, int(op.Attributes.(*attentionParams).Heads))}
+		return []*Tensor{OfInt8(Quantize(queries, ofQ), Quantize(kv, 1), ofK, ofV, int(op.Attributes.(*attentionParams).Heads))}
 	})
 	return true
 }
@@ -420,11 +420,11 @@ func (q Int8) convolution(r *tensor.Rewriter, op *Op) bool {
 		x := inSteps(r, x, largest/127)
 		switch op.Kind {
 		case convTransposeKind:
-			return []*Tensor{x.ConvTranspose2x2(weight, bias)}
+			return []*Tensor{ConvTranspose2x2Int8(x, weight, bias)}
 		case linearKind:
-			return []*Tensor{x.Conv2D(weight.Reshape(1, 1, weight.Dim(0), weight.Dim(1)), bias, Square(1, 0))}
+			return []*Tensor{Conv2DInt8(x, weight.Reshape(1, 1, weight.Dim(0), weight.Dim(1)), bias, Square(1, 0))}
 		}
-		return []*Tensor{x.Conv2D(weight, bias, op.Attributes.(Window))}
+		return []*Tensor{Conv2DInt8(x, weight, bias, op.Attributes.(Window))}
 	})
 	return true
 }
@@ -493,18 +493,9 @@ func attentionOfScale(r *tensor.Rewriter, op *Op) bool {
 	return true
 }
 
-// geometries are those of the operators that are convolutions.
-var geometries = map[*tensor.Kind]func(op *Op) conv2dParams{
-	conv2dKind: conv2dForwardGeometry, linearKind: linearForwardGeometry, convTransposeKind: convTransposeGeometry,
-}
-
 func convolutionAlone(r *tensor.Rewriter, op *Op) bool {
-	geometry := geometries[op.Kind]
-	if geometry == nil {
-		return false
-	}
-	p := geometry(op)
-	return r.Change(op, fusedConvolutionKind, &p, op.Inputs[0], op.Inputs[1], op.Inputs[2], nil, nil)
+	p := geometryOf(op)
+	return p != nil && r.Change(op, fusedConvolutionKind, p, op.Inputs[0], op.Inputs[1], op.Inputs[2], nil, nil)
 }
 
 // normAtInference makes of batch normalisation by running statistics what depends on parameters alone, and the rest.
@@ -659,7 +650,7 @@ func convolutionEpilogue(r *tensor.Rewriter, op *Op) bool {
 			q := *first.Attributes.(*conv2dParams)
 			attributes, p = &q, &q
 		}
-		input, argument, ok := p.follow(op, at)
+		input, argument, ok := follow(p, op, at)
 		if !ok {
 			continue
 		}
@@ -676,7 +667,7 @@ func convolutionEpilogue(r *tensor.Rewriter, op *Op) bool {
 
 // follow makes of the convolution p one that also does what op does with its result, op's input at. The convolution
 // then takes argument as input, unless argument is nil.
-func (p *conv2dParams) follow(op *Op, at int) (input int, argument *Tensor, ok bool) {
+func follow(p *conv2dParams, op *Op, at int) (input int, argument *Tensor, ok bool) {
 	sum := op.Kind == addKind || op.Kind == addBroadcastKind
 	switch {
 	case p.Adds&addShortcut != 0:

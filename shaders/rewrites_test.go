@@ -150,11 +150,11 @@ func TestRewrites(t *testing.T) {
 func TestPortable(t *testing.T) {
 	build := func(g *rewriteGraph) []*Tensor {
 		variance := g.Constant("variance", []float32{1, 2, 3, 4, 5, 6, 7, 8}, 8)
-		norm := func(name string, x *Tensor) *Tensor {
+		normalised := func(name string, x *Tensor) *Tensor {
 			return BatchNorm(x, g.param(name+"s", 8), g.param(name+"b", 8), g.param(name+"m", 8), variance, false, 1e-5, 0.1)
 		}
-		e := ReLU(norm("1", Conv2D(g.in(1, 4, 4, 3), g.param("w", 3, 3, 3, 8), nil, Square(1, 1))))
-		x := norm("2", Conv2D(Concat(e, g.in(1, 4, 4, 8)), g.param("c", 3, 3, 16, 8), g.param("cb", 8), Square(1, 1)))
+		e := ReLU(normalised("1", Conv2D(g.in(1, 4, 4, 3), g.param("w", 3, 3, 3, 8), nil, Square(1, 1))))
+		x := normalised("2", Conv2D(Concat(e, g.in(1, 4, 4, 8)), g.param("c", 3, 3, 16, 8), g.param("cb", 8), Square(1, 1)))
 		kv := Concat(Linear(x, g.param("k", 8, 8), nil), Linear(x, g.param("v", 8, 8), nil))
 		return []*Tensor{Attention(Linear(x, g.param("q", 8, 8), g.param("qb", 8)).Reshape(1, 16, 8), kv.Reshape(1, 16, 16), 2)}
 	}

@@ -13,7 +13,7 @@ import (
 // A convolution takes as many operations for each of its gradients as forward; attention, which computes the weights again, 18 products
 // in all for 4 forward.
 func TestWork(t *testing.T) {
-	conv := func(win Window) func(x ...*Tensor) *Tensor {
+	convolution := func(win Window) func(x ...*Tensor) *Tensor {
 		return func(x ...*Tensor) *Tensor { return Conv2D(x[0], x[1], nil, win) }
 	}
 	for _, c := range []struct {
@@ -23,8 +23,8 @@ func TestWork(t *testing.T) {
 		forward float64 // multiply-adds
 		all     float64 // forward and gradients, by forward
 	}{
-		{"convolution", [][]int{{1, 8, 8, 4}, {3, 3, 4, 8}}, conv(Square(1, 1)), 8 * 8 * 3 * 3 * 4 * 8, 3},
-		{"of stride 2", [][]int{{2, 8, 8, 4}, {3, 3, 4, 8}}, conv(Square(2, 1)), 2 * 4 * 4 * 3 * 3 * 4 * 8, 3},
+		{"convolution", [][]int{{1, 8, 8, 4}, {3, 3, 4, 8}}, convolution(Square(1, 1)), 8 * 8 * 3 * 3 * 4 * 8, 3},
+		{"of stride 2", [][]int{{2, 8, 8, 4}, {3, 3, 4, 8}}, convolution(Square(2, 1)), 2 * 4 * 4 * 3 * 3 * 4 * 8, 3},
 		{"transposed", [][]int{{1, 8, 8, 4}, {2, 2, 4, 8}}, func(x ...*Tensor) *Tensor { return ConvTranspose2x2(x[0], x[1], nil) }, 16 * 16 * 4 * 8, 3},
 		{"depthwise", [][]int{{1, 8, 8, 4}, {5, 5, 4}}, func(x ...*Tensor) *Tensor { return DepthwiseConv2D(x[0], x[1], nil, Square(1, 2)) }, 8 * 8 * 5 * 5 * 4, 3},
 		{"linear", [][]int{{2, 32, 16}, {16, 8}}, func(x ...*Tensor) *Tensor { return Linear(x[0], x[1], nil) }, 2 * 32 * 16 * 8, 3},

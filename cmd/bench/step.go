@@ -23,11 +23,11 @@ type step struct {
 	done   int
 }
 
-var adam = shaders.AdamOptions{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
+var adamOptions = shaders.AdamOptions{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
 
 // newStep compiles the step.
 func newStep(ctx context.Context, d gpu.Device, config model.Config, o options) (*step, error) {
-	return newStepWith(ctx, d, config, o, func(s *step) { s.update = s.Update(s.set, adam, 0) })
+	return newStepWith(ctx, d, config, o, func(s *step) { s.update = s.Update(s.set, adamOptions, 0) })
 }
 
 // newStepWith compiles the step; end adds what follows the backward pass.
@@ -86,7 +86,7 @@ func (s *step) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := s.plan.Write(s.update.Schedule, shaders.AdamSchedule(adam, s.done, s.recipe.Rate, factor, s.recipe.Average)); err != nil {
+	if err := s.plan.Write(s.update.Schedule, shaders.AdamSchedule(adamOptions, s.done, s.recipe.Rate, factor, s.recipe.Average)); err != nil {
 		return err
 	}
 	if err := s.plan.Run(ctx); err != nil {

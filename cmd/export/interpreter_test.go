@@ -85,10 +85,10 @@ type attributes = map[string]onnx.Attribute
 var operators = map[string]func(a attributes, in []array) []array{
 	"Conv": one(convolve), "ConvTranspose": one(convolveTransposed), "Resize": one(resize),
 	"MaxPool": one(func(a attributes, in []array) array {
-		return pool(a, in[0], math.Inf(-1), func(sum, v float64) float64 { return max(sum, v) }, func(sum float64, _ int) float64 { return sum })
+		return pooled(a, in[0], math.Inf(-1), func(sum, v float64) float64 { return max(sum, v) }, func(sum float64, _ int) float64 { return sum })
 	}),
 	"AveragePool": one(func(a attributes, in []array) array {
-		return pool(a, in[0], 0, func(sum, v float64) float64 { return sum + v }, func(sum float64, n int) float64 { return sum / float64(n) })
+		return pooled(a, in[0], 0, func(sum, v float64) float64 { return sum + v }, func(sum float64, n int) float64 { return sum / float64(n) })
 	}),
 	"Relu":      elementwise(func(x float64) float64 { return max(x, 0) }),
 	"Sigmoid":   elementwise(func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }),
@@ -252,7 +252,7 @@ func convolveTransposed(a attributes, in []array) array {
 	return out
 }
 
-func pool(a attributes, x array, start float64, add func(sum, v float64) float64, end func(sum float64, n int) float64) array {
+func pooled(a attributes, x array, start float64, add func(sum, v float64) float64, end func(sum float64, n int) float64) array {
 	out := newArray(x.shape[0], x.shape[1], extent(a, x.shape[2], 0), extent(a, x.shape[3], 1))
 	out.each(func(i int, at []int) {
 		sum, n := start, 0

@@ -1,0 +1,50 @@
+package shaders
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"mrprism/internal/compute/gpu/reference"
+	"mrprism/internal/compute/tensor"
+
+	"github.com/stretchr/testify/require"
+)
+
+// probability is a value well inside (0, 1).
+func probability(_, _ int, r *rand.Rand) float64 { return 0.05 + 0.9*r.Float64() }
+
+// oneMissing is validity (B, M, K) in which rater 1 of image 0 did not label the first structure.
+func oneMissing(g *tensor.Graph, batch, raters, classes int) *Tensor {
+	v := make([]float32, batch*raters*classes)
+	for i := range v {
+		v[i] = 1
+	}
+	v[classes] = 0
+	return g.Constant("valid", v, batch, raters, classes)
+}
+
+// evaluate runs a graph without inputs on the reference.
+func evaluate(t *testing.T, build func(g *tensor.Graph) *Tensor) []float32 {
+	t.Helper()
+	g := tensor.NewGraph()
+	y := build(g).Keep()
+	plan, err := Compile(t.Context(), reference.Open(), tensor.NewSet(), g)
+	require.NoError(t, err)
+	require.NoError(t, plan.Run(t.Context()))
+	values, err := plan.Read(t.Context(), y)
+	require.NoError(t, err)
+	return values[0]
+}
+
+// far is the hard case for variances: values of deviation 1 about 3, and positive running variances.
+func far(input, _ int, r *rand.Rand) float64 {
+	if input == 0 {
+		return 3 + r.NormFloat64()
+	}
+	return 0.5 + r.Float64()
+}
+
+// batchNormReLU is ReLU of BatchNorm, which the rewrites make one operator.
+func batchNormReLU(x, scale, bias, runningMean, runningVariance *Tensor, training bool, eps, momentum float32) *Tensor {
+	return ReLU(BatchNorm(x, scale, bias, runningMean, runningVariance, training, eps, momentum))
+}
