@@ -19,7 +19,7 @@ func activationCount(p *activationParams) uint32 { return p.N }
 // forwardOf lifts a scalar function, backwardOf what adds its gradient to dx: saved is the input or
 // the output.
 func forwardOf(name string, f func(x float64) float64, fast func(values []float32)) *tensor.Kernel {
-	return faster(flat(name, activationFile, []gpu.Access{read, write}, activationCount, func(p *activationParams, a []gpu.Array) {
+	return faster(flat(name, activationFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, activationCount, func(p *activationParams, a []gpu.Array) {
 		for i := range int(p.N) {
 			a[1].F[i] = f(a[0].F[i])
 		}
@@ -33,7 +33,7 @@ func forwardOf(name string, f func(x float64) float64, fast func(values []float3
 
 func backwardOf(name string, exact func(dx, dy, saved []float64), fast func(dx, dy, saved []float32)) *tensor.Kernel {
 	return inPieces(activationCount, gradientPart(exact), gradientPart(fast),
-		flat(name, activationFile, []gpu.Access{read, read, write}, activationCount, nil))
+		flat(name, activationFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, activationCount, nil))
 }
 
 func gradientPart[F gpu.Float](add func(dx, dy, saved []F)) func(p *activationParams, a []gpu.ArrayOf[F], from, to int) {
@@ -90,7 +90,7 @@ var (
 
 // activationKind has a gradient that is computed from the output where savesOutput, else from the input.
 func activationKind(name string, forward, backward *tensor.Kernel, savesOutput bool) *tensor.Kind {
-	return operator(name, forward, func(op *Op) {
+	return operator(name, forward, func(op *tensor.Op) {
 		x, y := op.Inputs[0], op.Output()
 		saved := x
 		if savesOutput {
@@ -101,15 +101,15 @@ func activationKind(name string, forward, backward *tensor.Kernel, savesOutput b
 }
 
 // ReLU is max(x, 0).
-func ReLU(x *Tensor) *Tensor { return activate(reluKind, x) }
+func ReLU(x *tensor.Tensor) *tensor.Tensor { return activate(reluKind, x) }
 
 // GELU is x Φ(x) with the exact normal distribution Φ.
-func GELU(x *Tensor) *Tensor { return activate(geluKind, x) }
+func GELU(x *tensor.Tensor) *tensor.Tensor { return activate(geluKind, x) }
 
 // Sigmoid is 1 / (1 + e^-x).
-func Sigmoid(x *Tensor) *Tensor { return activate(sigmoidKind, x) }
+func Sigmoid(x *tensor.Tensor) *tensor.Tensor { return activate(sigmoidKind, x) }
 
-func activate(k *tensor.Kind, x *Tensor) *Tensor {
+func activate(k *tensor.Kind, x *tensor.Tensor) *tensor.Tensor {
 	return x.Graph().Apply(k, &activationParams{uint32(x.Elements())}, x.Shape(), x)
 }
 

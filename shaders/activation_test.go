@@ -2,6 +2,7 @@ package shaders
 
 import (
 	"math/rand/v2"
+	"mrprism/internal/compute/tensor"
 	"testing"
 )
 
@@ -15,12 +16,12 @@ func awayFromZero(_, _ int, r *rand.Rand) float64 {
 }
 
 func TestActivations(t *testing.T) {
-	for name, f := range map[string]func(*Tensor) *Tensor{"relu": ReLU, "gelu": GELU, "sigmoid": Sigmoid} {
+	for name, f := range map[string]func(*tensor.Tensor) *tensor.Tensor{"relu": ReLU, "gelu": GELU, "sigmoid": Sigmoid} {
 		t.Run(name, func(t *testing.T) {
 			for _, shape := range [][]int{{1}, {3, 5, 7}, {2, 8, 8, 16}} {
 				checkOperator(t, operatorTest{
 					inputs: [][]int{shape},
-					build:  func(x []*Tensor) *Tensor { return f(x[0]) },
+					build:  func(x []*tensor.Tensor) *tensor.Tensor { return f(x[0]) },
 					fill:   awayFromZero,
 					half:   rounded, mixed: rounded,
 				})

@@ -190,7 +190,7 @@ func (p *attentionParams) gradients(a []gpu.Array, f func(query, key, value int,
 }
 
 var (
-	attentionForward = wide(faster(attentionKernel("attention_forward", []gpu.Access{read, read, write, write}, attentionForwardQueries,
+	attentionForward = wide(faster(attentionKernel("attention_forward", []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite, gpu.ReadWrite}, attentionForwardQueries,
 		func(p *attentionParams, a []gpu.Array) {
 			q, kv, y, lse := a[0].F, a[1].F, a[2].F, a[3].F
 			rows := int(p.Batch * p.Queries * p.Heads)
@@ -214,7 +214,7 @@ var (
 			}
 		}), attentionForwardFast), 3)
 
-	attentionDelta = wide(faster(below(attentionFloats, "attention_delta", attentionSource, []gpu.Access{read, read, write},
+	attentionDelta = wide(faster(below(attentionFloats, "attention_delta", attentionSource, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite},
 		func(p *attentionParams) uint32 { return p.Batch * p.Queries * p.Heads },
 		func(p *attentionParams, a []gpu.Array) {
 			for i := range int(p.Batch * p.Queries * p.Heads) {
@@ -223,13 +223,13 @@ var (
 		}), attentionDeltaFast), 2)
 
 	attentionBackwardQ = wide(faster(attentionKernel("attention_backward_q",
-		[]gpu.Access{read, read, read, read, read, write}, attentionBackwardQueries,
+		[]gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, attentionBackwardQueries,
 		func(p *attentionParams, a []gpu.Array) {
 			p.gradients(a, func(query, key, _ int, _, ds float64) { p.addRow(a[5].F, query, ds, a[1].F, key) })
 		}), attentionBackwardQFast), 3, 4)
 
 	attentionBackwardKV = wide(faster(attentionKernel("attention_backward_kv",
-		[]gpu.Access{read, read, read, read, read, write}, attentionBackwardKeys,
+		[]gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, attentionBackwardKeys,
 		func(p *attentionParams, a []gpu.Array) {
 			p.gradients(a, func(query, key, value int, weight, ds float64) {
 				p.addRow(a[5].F, key, ds, a[0].F, query)
@@ -238,7 +238,7 @@ var (
 		}), attentionBackwardKVFast), 3, 4)
 )
 
-var attentionKind = operator("Attention", attentionForward, func(op *Op) {
+var attentionKind = operator("Attention", attentionForward, func(op *tensor.Op) {
 	q, kv, y, lse := op.Inputs[0], op.Inputs[1], op.Outputs[0], op.Outputs[1]
 	dy, delta := y.Gradient(), op.Graph().NewOf(gpu.F32, "attention delta", lse.Shape())
 	op.Dispatch(attentionDelta, op.Attributes, y, dy, delta)
@@ -252,7 +252,7 @@ var attentionKind = operator("Attention", attentionForward, func(op *Op) {
 
 // Attention lets every query token of q (B, N, H·d) look at the key tokens kv (B, L, 2·H·d), all heads' keys beside all heads' values, each
 // of the H heads on its own d ≤ 64 channels with scale d^-½: softmax(q kᵀ d^-½) v, of shape (B, N, H·d). Memory is linear in N and L.
-func Attention(q, kv *Tensor, heads int) *Tensor {
+func Attention(q, kv *tensor.Tensor, heads int) *tensor.Tensor {
 	requireShape("Attention", "q", q, -1, -1, -1)
 	requireShape("Attention", "kv", kv, q.Dim(0), -1, 2*q.Dim(2))
 	if heads < 1 || q.Dim(2)%heads != 0 || q.Dim(2)/heads > 64 {
@@ -266,7 +266,7 @@ func Attention(q, kv *Tensor, heads int) *Tensor {
 	}
 	y := g.New("attention", q.Shape(), q, kv)
 	lse := g.NewOf(gpu.F32, "attention log-sum-exp", []int{q.Dim(0), q.Dim(1), heads})
-	g.Append(attentionKind, p, []*Tensor{y, lse}, q, kv)
+	g.Append(attentionKind, p, []*tensor.Tensor{y, lse}, q, kv)
 	return y
 }
 

@@ -12,7 +12,7 @@ import (
 // attentionForward loads. Products, softmax and sums are in floats: in whole numbers they would cost
 // lavapipe more.
 var attentionInt8 = &tensor.Kernel{
-	Name: "attention_int8", Arguments: []gpu.Access{read, read, write},
+	Name: "attention_int8", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite},
 	Body: tensor.Body(func(p *attentionParams, a []gpu.Array) {
 		inFloats(p, a, func(floats []gpu.Array) { attentionForward.Body(p, floats) })
 	}),
@@ -50,7 +50,7 @@ var attentionInt8Kind = operator("AttentionInt8", attentionInt8, nil)
 
 // OfInt8 is Attention of what q and kv stand for, with heads of a multiple of four channels. A step
 // of the keys is worth keyStep and one of the values valueStep, whatever kv.Step. No gradient.
-func OfInt8(q, kv Quantized, keyStep, valueStep float32, heads int) *Tensor {
+func OfInt8(q, kv Quantized, keyStep, valueStep float32, heads int) *tensor.Tensor {
 	requireShape("Attention", "q", q.Q, -1, -1, -1)
 	requireShape("Attention", "kv", kv.Q, q.Q.Dim(0), -1, 2*q.Channels)
 	if heads < 1 || q.Channels%(4*heads) != 0 || q.Channels/heads > 64 {
@@ -62,6 +62,6 @@ func OfInt8(q, kv Quantized, keyStep, valueStep float32, heads int) *Tensor {
 		Scale: float32(float64(q.Step*keyStep) / math.Sqrt(float64(width))), ValueStep: valueStep,
 	}
 	y := q.Q.Graph().New("attention", q.Q.Shape())
-	q.Q.Graph().Append(attentionInt8Kind, p, []*Tensor{y}, q.Q, kv.Q)
+	q.Q.Graph().Append(attentionInt8Kind, p, []*tensor.Tensor{y}, q.Q, kv.Q)
 	return y
 }

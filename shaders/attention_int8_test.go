@@ -39,7 +39,7 @@ func runAttentionInt8(t *testing.T, d gpu.Device, s attentionShape, queryStep fl
 			pairs[i] *= valueStep
 		}
 	}
-	var y *Tensor
+	var y *tensor.Tensor
 	if floats {
 		y = Attention(q, kv, s.heads)
 	} else {

@@ -3,6 +3,7 @@ package shaders
 import (
 	"fmt"
 	"math/rand/v2"
+	"mrprism/internal/compute/tensor"
 	"testing"
 )
 
@@ -21,7 +22,7 @@ func TestAttention(t *testing.T) {
 				}
 				o := operatorTest{
 					inputs: [][]int{{c.batch, c.queries, channels}, {c.batch, c.keys, 2 * channels}},
-					build:  func(x []*Tensor) *Tensor { return Attention(x[0], x[1], c.heads) },
+					build:  func(x []*tensor.Tensor) *tensor.Tensor { return Attention(x[0], x[1], c.heads) },
 					fixed:  fixed, rough: large, // finite differences would take minutes
 					// Scores of deviation 3 make attention sharp; exp2 of a device errs by 3 ulp of 2^(3 + 2|x|) here.
 					fill: func(input, _ int, r *rand.Rand) float64 {
@@ -45,7 +46,7 @@ func TestAttention(t *testing.T) {
 func TestAttentionOfManyKeys(t *testing.T) {
 	checkOperator(t, operatorTest{
 		inputs: [][]int{{1, 9, 16}, {1, 1024, 32}},
-		build:  func(x []*Tensor) *Tensor { return Attention(x[0], x[1], 1) },
+		build:  func(x []*tensor.Tensor) *tensor.Tensor { return Attention(x[0], x[1], 1) },
 		fill: func(input, i int, r *rand.Rand) float64 {
 			if input == 1 && i%32 >= 16 {
 				return 70 + r.NormFloat64()

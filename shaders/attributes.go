@@ -1,5 +1,7 @@
 package shaders
 
+import "mrprism/internal/compute/tensor"
+
 // Attributes are what an operator needs to know besides its inputs, for programs that write it in
 // another language. Only the fields of its kind are set.
 type Attributes struct {
@@ -12,7 +14,7 @@ type Attributes struct {
 }
 
 // AttributesOf reads the attributes of an operator of this package.
-func AttributesOf(op *Op) Attributes {
+func AttributesOf(op *tensor.Op) Attributes {
 	switch a := op.Attributes.(type) {
 	case Window:
 		return Attributes{Window: a}

@@ -26,23 +26,23 @@ func batchNormQuads(p *batchNormParams) bool      { return p.Channels%4 == 0 }
 
 var (
 	batchNormPartial = wide(inRows(batchNormChunks, batchNormPartialPart[float64], batchNormPartialPart[float32],
-		columnwise("batch_norm_partial", batchNormFile, []gpu.Access{read, write}, batchNormStripes, batchNormQuads, nil)), 1)
+		columnwise("batch_norm_partial", batchNormFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil)), 1)
 	batchNormStatistics = inPieces(batchNormChannels, batchNormStatisticsPart[float64], batchNormStatisticsPart[float32],
-		columnwise("batch_norm_statistics", batchNormFile, []gpu.Access{read, write, write, write}, batchNormChannels, batchNormQuads, nil))
+		columnwise("batch_norm_statistics", batchNormFile, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite}, batchNormChannels, batchNormQuads, nil))
 	batchNormRunning = wide(inPieces(batchNormChannels, batchNormRunningPart[float64], batchNormRunningPart[float32],
-		columnwise("batch_norm_running", batchNormFile, []gpu.Access{read, write, read}, batchNormChannels, batchNormQuads, nil)), 1)
+		columnwise("batch_norm_running", batchNormFile, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.Read}, batchNormChannels, batchNormQuads, nil)), 1)
 	batchNormScaleShift = wide(inPieces(batchNormChannels, batchNormScaleShiftPart[float64], batchNormScaleShiftPart[float32],
-		columnwise("batch_norm_scale_shift", batchNormFile, []gpu.Access{write, read, read, read}, batchNormChannels, batchNormQuads, nil)), 1)
+		columnwise("batch_norm_scale_shift", batchNormFile, []gpu.Access{gpu.ReadWrite, gpu.Read, gpu.Read, gpu.Read}, batchNormChannels, batchNormQuads, nil)), 1)
 	scaleShiftForward = inRows(batchNormRows, scaleShiftPart[float64], scaleShiftPart[float32],
-		columnwise("scale_shift_forward", batchNormFile, []gpu.Access{read, read, write}, batchNormStripes, batchNormQuads, nil))
+		columnwise("scale_shift_forward", batchNormFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil))
 	batchNormForward = wide(inRows(batchNormRows, batchNormForwardPart[float64], batchNormForwardPart[float32],
-		columnwise("batch_norm_forward", batchNormFile, []gpu.Access{read, read, read, read, write}, batchNormStripes, batchNormQuads, nil)), 1)
+		columnwise("batch_norm_forward", batchNormFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil)), 1)
 	batchNormBackwardPartial = wide(inRows(batchNormChunks, batchNormBackwardPartialPart[float64], batchNormBackwardPartialPart[float32],
-		columnwise("batch_norm_backward_partial", batchNormFile, []gpu.Access{read, read, read, read, read, write}, batchNormStripes, batchNormQuads, nil)), 1, 5)
+		columnwise("batch_norm_backward_partial", batchNormFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil)), 1, 5)
 	batchNormBackwardSums = inPieces(batchNormChannels, batchNormBackwardSumsPart[float64], batchNormBackwardSumsPart[float32],
-		columnwise("batch_norm_backward_sums", batchNormFile, []gpu.Access{read, write, write, write}, batchNormChannels, batchNormQuads, nil))
+		columnwise("batch_norm_backward_sums", batchNormFile, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite}, batchNormChannels, batchNormQuads, nil))
 	batchNormBackwardX = wide(inRows(batchNormRows, batchNormBackwardXPart[float64], batchNormBackwardXPart[float32],
-		columnwise("batch_norm_backward_x", batchNormFile, []gpu.Access{read, read, read, read, read, read, write}, batchNormStripes, batchNormQuads, nil)), 1, 5)
+		columnwise("batch_norm_backward_x", batchNormFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil)), 1, 5)
 )
 
 // batchNormPartialPart gives chunks [from, to) of the rows. Rows of neighbouring chunks are
@@ -223,7 +223,7 @@ func batchNormBackwardXPart[F gpu.Float](p *batchNormParams, a []gpu.ArrayOf[F],
 
 // batchStatisticsKind gives the mean of each channel of x and its inverse deviation, (2, C), and moves the
 // running statistics.
-var batchStatisticsKind = &tensor.Kind{Name: "BatchStatistics", Once: true, Compute: func(op *Op) {
+var batchStatisticsKind = &tensor.Kind{Name: "BatchStatistics", Once: true, Compute: func(op *tensor.Op) {
 	p := op.Attributes.(batchNormParams)
 	p.Chunks = uint32(reductionStripes(int(p.Rows)))
 	moments := op.Graph().NewOf(gpu.F32, "batch norm moments", []int{2, int(p.Chunks), int(p.Channels)})
@@ -232,7 +232,7 @@ var batchStatisticsKind = &tensor.Kind{Name: "BatchStatistics", Once: true, Comp
 }}
 
 // runningStatisticsKind gives the same of running means and variances.
-var runningStatisticsKind = &tensor.Kind{Name: "RunningStatistics", Compute: func(op *Op) {
+var runningStatisticsKind = &tensor.Kind{Name: "RunningStatistics", Compute: func(op *tensor.Op) {
 	p := op.Attributes.(batchNormParams)
 	op.Dispatch(batchNormRunning, p.each(), op.Inputs[0], op.Outputs[0], op.Inputs[1])
 }}
@@ -240,7 +240,7 @@ var runningStatisticsKind = &tensor.Kind{Name: "RunningStatistics", Compute: fun
 // batchNormKind takes x, statistics, scale and bias.
 var batchNormKind = &tensor.Kind{Name: "BatchNorm", Compute: batchNormCompute, Gradient: batchNormGradient}
 
-func batchNormCompute(op *Op) {
+func batchNormCompute(op *tensor.Op) {
 	p := op.Attributes.(batchNormParams)
 	x, statistics, scale, bias, y := op.Inputs[0], op.Inputs[1], op.Inputs[2], op.Inputs[3], op.Output()
 	if p.Training == 1 {
@@ -252,7 +252,7 @@ func batchNormCompute(op *Op) {
 	op.Dispatch(scaleShiftForward, p.each(), x, scaleShift, y)
 }
 
-func batchNormGradient(op *Op) {
+func batchNormGradient(op *tensor.Op) {
 	p, g := op.Attributes.(batchNormParams), op.Graph()
 	x, statistics, scale, bias, dy := op.Inputs[0], op.Inputs[1], op.Inputs[2], op.Inputs[3], op.Output().Gradient()
 	sums := p
@@ -275,11 +275,11 @@ func (p batchNormParams) each() *batchNormParams {
 // scaleAndShiftKind gives the scale and the shift, (2, C), that batch normalisation with statistics, scale and
 // bias comes to at inference. scaleShiftKind applies them to x.
 var (
-	scaleAndShiftKind = &tensor.Kind{Name: "ScaleAndShift", Compute: func(op *Op) {
+	scaleAndShiftKind = &tensor.Kind{Name: "ScaleAndShift", Compute: func(op *tensor.Op) {
 		p := op.Attributes.(batchNormParams)
 		op.Dispatch(batchNormScaleShift, p.each(), op.Output(), op.Inputs[0], op.Inputs[1], op.Inputs[2])
 	}}
-	scaleShiftKind = &tensor.Kind{Name: "ScaleShift", Compute: func(op *Op) {
+	scaleShiftKind = &tensor.Kind{Name: "ScaleShift", Compute: func(op *tensor.Op) {
 		p := op.Attributes.(batchNormParams)
 		op.Dispatch(scaleShiftForward, p.each(), op.Inputs[0], op.Inputs[1], op.Output())
 	}}
@@ -288,9 +288,9 @@ var (
 // BatchNorm normalises each channel of x (B, H, W, C), then applies scale and bias (C). In training the mean and variance are
 // those of the batch, and the running ones move towards them by momentum (the variance unbiased), as PyTorch's do; in
 // inference the running ones are used.
-func BatchNorm(x, scale, bias, runningMean, runningVariance *Tensor, training bool, eps, momentum float32) *Tensor {
+func BatchNorm(x, scale, bias, runningMean, runningVariance *tensor.Tensor, training bool, eps, momentum float32) *tensor.Tensor {
 	channels := x.Dim(-1)
-	for what, t := range map[string]*Tensor{"scale": scale, "bias": bias, "running mean": runningMean, "running variance": runningVariance} {
+	for what, t := range map[string]*tensor.Tensor{"scale": scale, "bias": bias, "running mean": runningMean, "running variance": runningVariance} {
 		requireShape("BatchNorm", what, t, channels)
 	}
 	g, rows := x.Graph(), x.Elements()/channels
@@ -301,9 +301,9 @@ func BatchNorm(x, scale, bias, runningMean, runningVariance *Tensor, training bo
 			panic(fmt.Sprintf("BatchNorm: one value a channel has no variance: %v", x))
 		}
 		p.Training = 1
-		g.Append(batchStatisticsKind, p, []*Tensor{statistics, runningMean, runningVariance}, x)
+		g.Append(batchStatisticsKind, p, []*tensor.Tensor{statistics, runningMean, runningVariance}, x)
 	} else {
-		g.Append(runningStatisticsKind, p, []*Tensor{statistics}, runningMean, runningVariance)
+		g.Append(runningStatisticsKind, p, []*tensor.Tensor{statistics}, runningMean, runningVariance)
 	}
 	return g.Apply(batchNormKind, p, x.Shape(), x, statistics, scale, bias)
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func TestBatchNorm(t *testing.T) {
-	for name, f := range map[string]func(x, scale, bias, mean, variance *Tensor, training bool, eps, momentum float32) *Tensor{
+	for name, f := range map[string]func(x, scale, bias, mean, variance *tensor.Tensor, training bool, eps, momentum float32) *tensor.Tensor{
 		"plain": BatchNorm, "relu": batchNormReLU,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -28,7 +28,7 @@ func TestBatchNorm(t *testing.T) {
 						}
 						checkOperator(t, operatorTest{
 							inputs: [][]int{shape, {c}, {c}, {c}, {c}},
-							build: func(x []*Tensor) *Tensor {
+							build: func(x []*tensor.Tensor) *tensor.Tensor {
 								return f(x[0], x[1], x[2], x[3], x[4], training, 1e-5, 0.1)
 							},
 							fixed: fixed, fill: far, half: half, mixed: mixed, params: []int{1, 2}, full: []int{3, 4},

@@ -43,7 +43,7 @@ func BenchmarkAttention(b *testing.B) {
 					y := Attention(q, kv, c.heads).Keep()
 					if backward {
 						g.Backward(y, g.Input("seed", y.Shape()...))
-						for _, x := range []*Tensor{q, kv} {
+						for _, x := range []*tensor.Tensor{q, kv} {
 							x.Gradient().Keep()
 						}
 					}

@@ -19,7 +19,7 @@ const blurRun = 8
 
 // blur takes x, the window and y.
 var blur = &tensor.Kernel{
-	Name: "blur", Arguments: []gpu.Access{read, read, write}, Body: tensor.Body(blurBody), Fast: tensor.Fast(blurFast),
+	Name: "blur", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, Body: tensor.Body(blurBody), Fast: tensor.Fast(blurFast),
 	Variants: []tensor.Variant{twoWidths(blurFile, func(p *blurParams) bool { return p.Inner%4 == 0 }, blurRuns)},
 }
 
@@ -55,7 +55,7 @@ func gaussianWindow(sigma float64, radius int) []float32 {
 }
 
 // GaussianBlur filters x (B, H, W, C) with a separable Gaussian window of (2·radius+1)² pixels; outside the image are zeros.
-func GaussianBlur(x *Tensor, sigma float64, radius int) *Tensor {
+func GaussianBlur(x *tensor.Tensor, sigma float64, radius int) *tensor.Tensor {
 	requireShape("gaussian_blur", "input", x, -1, -1, -1, -1)
 	b, h, w, c := uint32(x.Dim(0)), uint32(x.Dim(1)), uint32(x.Dim(2)), uint32(x.Dim(3))
 	window := x.Graph().Constant("gaussian window", gaussianWindow(sigma, radius), 2*radius+1)
@@ -64,7 +64,7 @@ func GaussianBlur(x *Tensor, sigma float64, radius int) *Tensor {
 }
 
 // blurKind takes x and the window along one axis. The window is symmetric, so that the gradient is the same sum.
-var blurKind = passing(1, operator("Blur", blur, func(op *Op) {
+var blurKind = passing(1, operator("Blur", blur, func(op *tensor.Op) {
 	back := op.Graph().New("blurred gradient", op.Output().Shape())
 	op.Dispatch(blur, op.Attributes, op.Output().Gradient(), op.Inputs[1], back)
 	addTo(op.Inputs[0], back, 1)

@@ -17,12 +17,12 @@ func castCount(p *castParams) uint32 { return p.N }
 
 var (
 	narrow = wide(inPieces(castCount, narrowPart[float64], narrowPart[float32],
-		perElement("narrow", castSource, []gpu.Access{read, write}, castCount, nil)), 0)
+		perElement("narrow", castSource, []gpu.Access{gpu.Read, gpu.ReadWrite}, castCount, nil)), 0)
 	widenForward = wide(inPieces(castCount, widenPart[float64], widenPart[float32],
-		perElement("widen_forward", castSource, []gpu.Access{read, write}, castCount, nil)), 1)
+		perElement("widen_forward", castSource, []gpu.Access{gpu.Read, gpu.ReadWrite}, castCount, nil)), 1)
 	widenBackward = func() *tensor.Kernel {
 		k := wide(inPieces(castCount, widenBackwardPart[float64], widenBackwardPart[float32],
-			perElement("widen_backward", castSource, []gpu.Access{read, write}, castCount, nil)), 0)
+			perElement("widen_backward", castSource, []gpu.Access{gpu.Read, gpu.ReadWrite}, castCount, nil)), 0)
 		k.Fresh = narrow
 		return k
 	}()
@@ -44,24 +44,24 @@ func widenBackwardPart[F gpu.Float](_ *castParams, a []gpu.ArrayOf[F], from, to 
 }
 
 var (
-	halveKind = &tensor.Kind{Name: "Halve", Once: true, Compute: func(op *Op) {
+	halveKind = &tensor.Kind{Name: "Halve", Once: true, Compute: func(op *tensor.Op) {
 		op.Dispatch(narrow, &castParams{uint32(op.Output().Elements())}, op.Inputs[0], op.Output())
 	}}
-	widenKind = operator("Widen", widenForward, func(op *Op) {
+	widenKind = operator("Widen", widenForward, func(op *tensor.Op) {
 		op.Dispatch(widenBackward, op.Attributes, op.Output().Gradient(), op.Inputs[0].Gradient())
 	})
 )
 
 // Halve is x rounded to halves. Its gradient is x's, in F32, so that it may be the weight, the bias or the broadcast table of an
 // operator on halves.
-func Halve(x *Tensor) *Tensor {
+func Halve(x *tensor.Tensor) *tensor.Tensor {
 	y := x.Shadow(gpu.F16)
-	x.Graph().Append(halveKind, nil, []*Tensor{y}, x)
+	x.Graph().Append(halveKind, nil, []*tensor.Tensor{y}, x)
 	return y
 }
 
 // Widen is x, of halves or not, in F32.
-func Widen(x *Tensor) *Tensor {
+func Widen(x *tensor.Tensor) *tensor.Tensor {
 	if x.Type() == gpu.F32 {
 		return x
 	}
@@ -69,6 +69,6 @@ func Widen(x *Tensor) *Tensor {
 	if x.NeedsGradient() {
 		y.Track()
 	}
-	g.Append(widenKind, &castParams{uint32(x.Elements())}, []*Tensor{y}, x)
+	g.Append(widenKind, &castParams{uint32(x.Elements())}, []*tensor.Tensor{y}, x)
 	return y
 }

@@ -16,7 +16,7 @@ func TestWiden(t *testing.T) {
 	for _, shape := range [][]int{{1}, {3, 5, 7}, {2, 8, 8, 16}} {
 		checkOperator(t, operatorTest{
 			inputs: [][]int{shape},
-			build:  func(x []*Tensor) *Tensor { return Scale(Widen(x[0]), -1.5) },
+			build:  func(x []*tensor.Tensor) *tensor.Tensor { return Scale(Widen(x[0]), -1.5) },
 			half:   1e-6, mixed: rounded,
 		})
 	}
@@ -36,7 +36,7 @@ func TestHalvedParameter(t *testing.T) {
 		x := g.InputOf(gpu.F16, "x", 1, 1)
 		y := Linear(x, p.Reshape(1, 1), nil)
 		for range 2 {
-			y = Add(y, g.Part(true, func() *Tensor { return Linear(x, p.Reshape(1, 1), nil) }))
+			y = Add(y, g.Part(true, func() *tensor.Tensor { return Linear(x, p.Reshape(1, 1), nil) }))
 		}
 		total := Sum(Widen(y)).Keep()
 		StoreHalves(g)

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 
 	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
 )
 
 //go:embed clamp_log.wgsl
@@ -18,11 +19,11 @@ func clampLogCount(p *clampLogParams) uint32 { return p.N }
 
 var (
 	clampLogForward = inPieces(clampLogCount, clampLogPart[float64], clampLogPart[float32],
-		flat("clamp_log_forward", clampLogFile, []gpu.Access{read, write}, clampLogCount, nil))
+		flat("clamp_log_forward", clampLogFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, clampLogCount, nil))
 	clampLogAdd = inPieces(clampLogCount, clampLogAddPart[float64], clampLogAddPart[float32],
-		flat("clamp_log_add", clampLogFile, []gpu.Access{read, read, write}, clampLogCount, nil))
+		flat("clamp_log_add", clampLogFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, clampLogCount, nil))
 	clampLogBackward = inPieces(clampLogCount, clampLogBackwardPart[float64], clampLogBackwardPart[float32],
-		flat("clamp_log_backward", clampLogFile, []gpu.Access{read, read, write}, clampLogCount, nil))
+		flat("clamp_log_backward", clampLogFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, clampLogCount, nil))
 )
 
 func clampLog[F gpu.Float](p *clampLogParams, y, x []F) {
@@ -56,7 +57,7 @@ func clampLogBackwardPart[F gpu.Float](p *clampLogParams, a []gpu.ArrayOf[F], fr
 }
 
 var (
-	clampLogKind = operator("ClampLog", clampLogForward, func(op *Op) {
+	clampLogKind = operator("ClampLog", clampLogForward, func(op *tensor.Op) {
 		x, y := op.Inputs[0], op.Output()
 		op.Dispatch(clampLogBackward, op.Attributes, x, y.Gradient(), x.Gradient())
 	})
@@ -64,6 +65,6 @@ var (
 )
 
 // ClampLog is log(clamp(x, low, high)), the log confidence of a probability (PAPER.md §3.4).
-func ClampLog(x *Tensor, low, high float32) *Tensor {
+func ClampLog(x *tensor.Tensor, low, high float32) *tensor.Tensor {
 	return x.Graph().Apply(clampLogKind, &clampLogParams{uint32(x.Elements()), low, high}, x.Shape(), x)
 }

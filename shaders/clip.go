@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
 )
 
 //go:embed clip.wgsl
@@ -21,9 +22,9 @@ func clipOnce(*clipParams) uint32     { return 1 }
 
 var (
 	squareSumsPartial = inPieces(clipChunks, squareSumsPart[float64], squareSumsPart[float32],
-		perElement("square_sums_partial", clipSource, []gpu.Access{read, write}, clipChunks, nil))
+		perElement("square_sums_partial", clipSource, []gpu.Access{gpu.Read, gpu.ReadWrite}, clipChunks, nil))
 	clipSchedule = inPieces(clipOnce, clipSchedulePart[float64], clipSchedulePart[float32],
-		perElement("clip_schedule", clipSource, []gpu.Access{read, read, write}, func(p *clipParams) uint32 { return p.N }, nil))
+		perElement("clip_schedule", clipSource, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, func(p *clipParams) uint32 { return p.N }, nil))
 )
 
 func squareSumsPart[F gpu.Float](p *clipParams, a []gpu.ArrayOf[F], from, to int) {
@@ -49,7 +50,7 @@ func clipSchedulePart[F gpu.Float](p *clipParams, a []gpu.ArrayOf[F], _, _ int) 
 }
 
 // SquareSum is Σ x², of shape (1), added up in a fixed order. No gradient.
-func SquareSum(x *Tensor) *Tensor {
+func SquareSum(x *tensor.Tensor) *tensor.Tensor {
 	g, n := x.Graph(), x.Elements()
 	p := &clipParams{N: uint32(n), Chunks: uint32(reductionStripes(n))}
 	partials := g.New("partial square sums", []int{int(p.Chunks)})
@@ -61,7 +62,7 @@ func SquareSum(x *Tensor) *Tensor {
 
 // ClipSchedule is the schedule (5) for Adam whose factor of the gradients is made smaller where they, with the factor it has and squares (1) the
 // sum of their squares, would have a norm above limit (0: any), and 0, so that there is no update, where that is not finite.
-func ClipSchedule(schedule, squares *Tensor, limit float32) *Tensor {
+func ClipSchedule(schedule, squares *tensor.Tensor, limit float32) *tensor.Tensor {
 	if schedule.Elements() != 5 || squares.Elements() != 1 {
 		panic(fmt.Sprintf("ClipSchedule: schedule %v, squares %v", schedule, squares))
 	}

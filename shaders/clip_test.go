@@ -17,7 +17,7 @@ func TestSquareSum(t *testing.T) {
 	for _, n := range []int{1, 2, 63, 65, 1000, 100_003} {
 		checkOperator(t, operatorTest{
 			inputs: [][]int{{n}},
-			build:  func(x []*Tensor) *Tensor { return SquareSum(x[0]) },
+			build:  func(x []*tensor.Tensor) *tensor.Tensor { return SquareSum(x[0]) },
 			fixed:  map[int]bool{0: true},
 			rough:  true,
 		})
@@ -28,7 +28,7 @@ func TestClipSchedule(t *testing.T) {
 	for _, limit := range []float32{0.1, 1, 100} {
 		checkOperator(t, operatorTest{
 			inputs: [][]int{{5}, {1}},
-			build:  func(x []*Tensor) *Tensor { return ClipSchedule(x[0], x[1], limit) },
+			build:  func(x []*tensor.Tensor) *tensor.Tensor { return ClipSchedule(x[0], x[1], limit) },
 			fill:   func(_, _ int, r *rand.Rand) float64 { return 0.1 + r.Float64() },
 			fixed:  map[int]bool{0: true, 1: true},
 			rough:  true,
@@ -60,7 +60,7 @@ func TestNoUpdateByWhatIsNotFinite(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d gpu.Device) {
 		g, set := tensor.NewGraph(), tensor.NewSet()
 		gradient, schedule := g.Input("gradient", 3), g.Input("schedule", 5)
-		var state []*Tensor
+		var state []*tensor.Tensor
 		for range 4 {
 			state = append(state, g.Input("state", 3).Keep())
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
 )
 
 //go:embed concat.wgsl
@@ -22,15 +23,15 @@ func concatPart(p *concatParams) uint32  { return p.Chunks * p.Part }
 
 var (
 	concatForward = inRows(concatRows, concatForwardPart[float64], concatForwardPart[float32],
-		columnwise("concat_forward", concatFile, []gpu.Access{read, read, write}, concatWhole, concatQuads, nil))
+		columnwise("concat_forward", concatFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, concatWhole, concatQuads, nil))
 	splitForward = inRows(concatRows, splitForwardPart[float64], splitForwardPart[float32],
-		columnwise("split_forward", concatFile, []gpu.Access{read, write, write}, concatWhole, concatQuads, nil))
+		columnwise("split_forward", concatFile, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.ReadWrite}, concatWhole, concatQuads, nil))
 	sliceForward = inRows(concatRows, sliceForwardPart[float64], sliceForwardPart[float32],
-		columnwise("slice_forward", concatFile, []gpu.Access{read, write}, concatPart, concatQuads, nil))
+		columnwise("slice_forward", concatFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, concatPart, concatQuads, nil))
 	sliceBackward = inRows(concatRows, sliceBackwardPart[float64], sliceBackwardPart[float32],
-		columnwise("slice_backward", concatFile, []gpu.Access{read, write}, concatPart, concatQuads, nil))
+		columnwise("slice_backward", concatFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, concatPart, concatQuads, nil))
 	concatBackward = inRows(concatRows, concatBackwardPart[float64], concatBackwardPart[float32],
-		columnwise("concat_backward", concatFile, []gpu.Access{read, write}, concatPart, concatQuads, nil))
+		columnwise("concat_backward", concatFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, concatPart, concatQuads, nil))
 )
 
 func concatForwardPart[F gpu.Float](p *concatParams, a []gpu.ArrayOf[F], from, to int) {
@@ -81,10 +82,10 @@ func sliceParams(rows, columns, part, offset, width int) *concatParams {
 }
 
 var (
-	sliceKind = operator("Slice", sliceForward, func(op *Op) {
+	sliceKind = operator("Slice", sliceForward, func(op *tensor.Op) {
 		op.Dispatch(sliceBackward, op.Attributes, op.Output().Gradient(), op.Inputs[0].Gradient())
 	})
-	concatKind = operator("Concat", concatForward, func(op *Op) {
+	concatKind = operator("Concat", concatForward, func(op *tensor.Op) {
 		y, offset := op.Output(), 0
 		for _, x := range op.Inputs {
 			if x.NeedsGradient() {
@@ -94,7 +95,7 @@ var (
 			offset += x.Dim(-1)
 		}
 	})
-	splitKind = operator("Split", splitForward, func(op *Op) {
+	splitKind = operator("Split", splitForward, func(op *tensor.Op) {
 		x, offset := op.Inputs[0], 0
 		for _, y := range op.Outputs {
 			if y.HasGradient() {
@@ -107,7 +108,7 @@ var (
 )
 
 // Slice is the elements of x (…, N, C) at [from, to) of the extent before the last: (…, to - from, C).
-func Slice(x *Tensor, from, to int) *Tensor {
+func Slice(x *tensor.Tensor, from, to int) *tensor.Tensor {
 	axis := len(x.Shape()) - 2
 	if axis < 0 || from < 0 || to <= from || to > x.Dim(axis) {
 		panic(fmt.Sprintf("Slice: %v has no elements [%d, %d) before its last extent", x, from, to))
@@ -119,7 +120,7 @@ func Slice(x *Tensor, from, to int) *Tensor {
 }
 
 // Concat joins a (…, A) and b (…, B) along the last extent: (…, A+B).
-func Concat(a, b *Tensor) *Tensor {
+func Concat(a, b *tensor.Tensor) *tensor.Tensor {
 	last := len(a.Shape()) - 1
 	if len(b.Shape()) != len(a.Shape()) || !slices.Equal(a.Shape()[:last], b.Shape()[:last]) {
 		panic(fmt.Sprintf("Concat: %v and %v differ in more than the last extent", a, b))
@@ -131,17 +132,17 @@ func Concat(a, b *Tensor) *Tensor {
 }
 
 // Split is what Concat joined: of x (…, A+B) the first A of the last extent, (…, A), and the others, (…, B).
-func Split(x *Tensor, first int) (a, b *Tensor) {
+func Split(x *tensor.Tensor, first int) (a, b *tensor.Tensor) {
 	columns := x.Dim(-1)
 	if first < 1 || first >= columns {
 		panic(fmt.Sprintf("Split: %v does not divide after %d of its last extent", x, first))
 	}
-	part := func(width int) *Tensor {
+	part := func(width int) *tensor.Tensor {
 		shape := slices.Clone(x.Shape())
 		shape[len(shape)-1] = width
 		return x.Graph().New("split", shape, x)
 	}
 	a, b = part(first), part(columns-first)
-	x.Graph().Append(splitKind, sliceParams(x.Elements()/columns, columns, first, 0, columns), []*Tensor{a, b}, x)
+	x.Graph().Append(splitKind, sliceParams(x.Elements()/columns, columns, first, 0, columns), []*tensor.Tensor{a, b}, x)
 	return a, b
 }

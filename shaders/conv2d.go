@@ -48,13 +48,13 @@ type conv2dParams struct {
 
 // conv2dForward takes x, weight, bias, residual, shortcut, y; it also computes gradients by the input: dy, transposed weight, three unused, dx.
 var conv2dForward = &tensor.Kernel{
-	Name: "conv2d_forward", Arguments: []gpu.Access{read, read, read, read, read, write}, Body: tensor.Body(conv2dForwardBody),
+	Name: "conv2d_forward", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, Body: tensor.Body(conv2dForwardBody),
 	Fast: tensor.Fast(conv2dForwardFast), Variants: conv2dVariants(conv2dWhole, conv2dForwardGroups),
 }
 
 // conv2dBackwardWeight takes x, dy, dw. Its column taps and their weights are neighbours: XTap = WTap = 1.
 var conv2dBackwardWeight = &tensor.Kernel{
-	Name: "conv2d_backward_weight", Arguments: []gpu.Access{read, read, write}, Wide: []int{2}, Body: tensor.Body(conv2dBackwardWeightBody),
+	Name: "conv2d_backward_weight", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, Wide: []int{2}, Body: tensor.Body(conv2dBackwardWeightBody),
 	Fast:     tensor.Fast(conv2dBackwardWeightFast),
 	Variants: conv2dVariants(conv2dWhole, conv2dWeightGroups),
 }
@@ -135,7 +135,7 @@ func adjointAxis(n, m, kernel, stride, before, phase int) conv2dAxis {
 }
 
 // conv2dGeometry is that of x (B, H, W, Cin) with weight (kh, kw, Cin, Cout).
-func conv2dGeometry(x, weight *Tensor, win Window) conv2dParams {
+func conv2dGeometry(x, weight *tensor.Tensor, win Window) conv2dParams {
 	kh, kw := weight.Dim(0), weight.Dim(1)
 	rows, cols := win.Output("Conv2D", x.Dim(1), x.Dim(2), kh, kw)
 	return conv2dParams{
@@ -152,8 +152,8 @@ func (p *conv2dParams) shape() []int {
 
 // convolutionKind is the kind of an operator that conv2dForward computes: x, weight and bias, or nil, with the
 // geometry.
-func convolutionKind(name string, geometry func(op *Op) conv2dParams, gradient func(op *Op)) *tensor.Kind {
-	return &tensor.Kind{Name: name, Gradient: gradient, Compute: func(op *Op) {
+func convolutionKind(name string, geometry func(op *tensor.Op) conv2dParams, gradient func(op *tensor.Op)) *tensor.Kind {
+	return &tensor.Kind{Name: name, Gradient: gradient, Compute: func(op *tensor.Op) {
 		p := geometry(op)
 		convolve(&p, op)
 	}}
@@ -161,8 +161,8 @@ func convolutionKind(name string, geometry func(op *Op) conv2dParams, gradient f
 
 // convolve dispatches the convolution of x, weight, bias, residual and shortcut, of which the last three may be
 // missing, to one output or two.
-func convolve(p *conv2dParams, op *Op) {
-	arguments := make([]*Tensor, convResult)
+func convolve(p *conv2dParams, op *tensor.Op) {
+	arguments := make([]*tensor.Tensor, convResult)
 	for i := range arguments {
 		arguments[i] = op.Inputs[1] // bound, not read
 		if i < len(op.Inputs) && op.Inputs[i] != nil {
@@ -177,7 +177,7 @@ func convolve(p *conv2dParams, op *Op) {
 }
 
 // conv2dKind has its Window as attributes.
-var conv2dKind = convolutionKind("Conv2D", conv2dForwardGeometry, func(op *Op) {
+var conv2dKind = convolutionKind("Conv2D", conv2dForwardGeometry, func(op *tensor.Op) {
 	x, weight, dy, win := op.Inputs[0], op.Inputs[1], op.Output().Gradient(), op.Attributes.(Window)
 	if x.NeedsGradient() {
 		w := transposed(weight)
@@ -191,13 +191,13 @@ var conv2dKind = convolutionKind("Conv2D", conv2dForwardGeometry, func(op *Op) {
 	biasGradient(op.Inputs[2], dy)
 })
 
-func conv2dForwardGeometry(op *Op) conv2dParams {
+func conv2dForwardGeometry(op *tensor.Op) conv2dParams {
 	p := conv2dGeometry(op.Inputs[0], op.Inputs[1], op.Attributes.(Window))
 	return p.with(1, op.Inputs[2])
 }
 
 // with is a geometry in so many phases an axis, and with a bias unless that is nil.
-func (p conv2dParams) with(phases uint32, bias *Tensor) conv2dParams {
+func (p conv2dParams) with(phases uint32, bias *tensor.Tensor) conv2dParams {
 	p.Parts = phases
 	if bias != nil {
 		p.HasBias = 1
@@ -207,7 +207,7 @@ func (p conv2dParams) with(phases uint32, bias *Tensor) conv2dParams {
 
 // Conv2D is the cross-correlation of x (B, H, W, Cin) with weight (kh, kw, Cin, Cout), plus bias (Cout) unless nil:
 // (B, (H+Top+Bottom-kh)/StrideY+1, (W+Left+Right-kw)/StrideX+1, Cout).
-func Conv2D(x, weight, bias *Tensor, win Window) *Tensor {
+func Conv2D(x, weight, bias *tensor.Tensor, win Window) *tensor.Tensor {
 	requireShape("Conv2D", "x", x, -1, -1, -1, -1)
 	requireShape("Conv2D", "weight", weight, -1, -1, x.Dim(3), -1)
 	requireBias(weight, bias)
@@ -219,7 +219,7 @@ func Conv2D(x, weight, bias *Tensor, win Window) *Tensor {
 }
 
 // requireBias panics unless bias is nil or fits the outputs of weight.
-func requireBias(weight, bias *Tensor) {
+func requireBias(weight, bias *tensor.Tensor) {
 	if bias != nil {
 		requireShape("bias", "of "+weight.String(), bias, weight.Dim(-1))
 	}
@@ -227,7 +227,7 @@ func requireBias(weight, bias *Tensor) {
 
 // adjoints are the gathers that together make the gradient by x of a convolution with a kernel (kh, kw) from dy: one for each
 // phase of the strides that a tap reaches. The caller sets the channels.
-func adjoints(dy, x *Tensor, kh, kw int, win Window) (gathers []*conv2dParams) {
+func adjoints(dy, x *tensor.Tensor, kh, kw int, win Window) (gathers []*conv2dParams) {
 	for phaseY := range min(win.StrideY, x.Dim(1)) {
 		for phaseX := range min(win.StrideX, x.Dim(2)) {
 			p := &conv2dParams{
@@ -244,13 +244,13 @@ func adjoints(dy, x *Tensor, kh, kw int, win Window) (gathers []*conv2dParams) {
 }
 
 // convolveX appends dx += dy * weight, weight being transposed to (…, Cout, Cin).
-func convolveX(p conv2dParams, dy, weight, dx *Tensor) {
+func convolveX(p conv2dParams, dy, weight, dx *tensor.Tensor) {
 	p.Inputs, p.Outputs, p.Adds, p.Parts = uint32(weight.Dim(-2)), uint32(weight.Dim(-1)), addToY, 1
 	dx.Graph().Dispatch(conv2dForward, &p, dy, weight, weight, weight, weight, dx)
 }
 
 // convolveWeight appends dw += x * dy, for each of the forward geometries; together they use every tap of the weight once.
-func convolveWeight(kernel *tensor.Kernel, x, dy, dw *Tensor, geometries ...conv2dParams) {
+func convolveWeight(kernel *tensor.Kernel, x, dy, dw *tensor.Tensor, geometries ...conv2dParams) {
 	splits := split(geometries[0].pixels(), dw.Elements(), 512, 1<<18) // 64 tiles of 64 × 64
 	to := dw
 	if splits > 1 {
@@ -273,7 +273,7 @@ func convolveWeight(kernel *tensor.Kernel, x, dy, dw *Tensor, geometries ...conv
 func split(n, results, terms, wanted int) int { return max(1, min(n/terms, wanted/results)) }
 
 // biasGradient appends the gradient of a bias, the sum of dy over everything but channels.
-func biasGradient(bias, dy *Tensor) {
+func biasGradient(bias, dy *tensor.Tensor) {
 	if bias != nil && bias.NeedsGradient() {
 		sumRows(dy, bias.Gradient())
 	}

@@ -28,12 +28,12 @@ const (
 // fusedConvolutionKind is what the rewrites make of Conv2D, Linear and ConvTranspose2x2 with what follows them:
 // x, weight, bias, residual and shortcut, of which the last three may be nil, to one output or two. Its attributes
 // are *conv2dParams.
-var fusedConvolutionKind = &tensor.Kind{Name: "Convolution", Compute: func(op *Op) {
+var fusedConvolutionKind = &tensor.Kind{Name: "Convolution", Compute: func(op *tensor.Op) {
 	convolve(op.Attributes.(*conv2dParams), op)
 }}
 
 // geometryOf is the geometry of an operator that is a convolution; nil of others.
-func geometryOf(op *Op) *conv2dParams {
+func geometryOf(op *tensor.Op) *conv2dParams {
 	var p conv2dParams
 	switch op.Kind {
 	case conv2dKind:

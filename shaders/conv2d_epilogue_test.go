@@ -20,46 +20,46 @@ func TestConvolutionAbsorbs(t *testing.T) {
 	type chain struct {
 		name     string
 		channels int // of the result
-		build    func(conv, other *Tensor, norm func(x *Tensor, relu bool) *Tensor, each func(*Tensor) *Tensor) *Tensor
+		build    func(conv, other *tensor.Tensor, norm func(x *tensor.Tensor, relu bool) *tensor.Tensor, each func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor
 	}
 	chains := []chain{
-		{"relu", 36, func(c, _ *Tensor, _ func(*Tensor, bool) *Tensor, each func(*Tensor) *Tensor) *Tensor {
+		{"relu", 36, func(c, _ *tensor.Tensor, _ func(*tensor.Tensor, bool) *tensor.Tensor, each func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
 			return ReLU(each(c))
 		}},
-		{"gelu", 33, func(c, _ *Tensor, _ func(*Tensor, bool) *Tensor, each func(*Tensor) *Tensor) *Tensor {
+		{"gelu", 33, func(c, _ *tensor.Tensor, _ func(*tensor.Tensor, bool) *tensor.Tensor, each func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
 			return GELU(each(c))
 		}},
-		{"sigmoid", 2, func(c, _ *Tensor, _ func(*Tensor, bool) *Tensor, each func(*Tensor) *Tensor) *Tensor {
+		{"sigmoid", 2, func(c, _ *tensor.Tensor, _ func(*tensor.Tensor, bool) *tensor.Tensor, each func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
 			return Sigmoid(each(c))
 		}},
-		{"sum", 12, func(c, o *Tensor, _ func(*Tensor, bool) *Tensor, each func(*Tensor) *Tensor) *Tensor {
+		{"sum", 12, func(c, o *tensor.Tensor, _ func(*tensor.Tensor, bool) *tensor.Tensor, each func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
 			return Add(o, each(c))
 		}},
-		{"table, gelu", 40, func(c, o *Tensor, _ func(*Tensor, bool) *Tensor, each func(*Tensor) *Tensor) *Tensor {
+		{"table, gelu", 40, func(c, o *tensor.Tensor, _ func(*tensor.Tensor, bool) *tensor.Tensor, each func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
 			return GELU(each(AddBroadcast(each(c), o)))
 		}},
-		{"norm", 32, func(c, _ *Tensor, norm func(*Tensor, bool) *Tensor, each func(*Tensor) *Tensor) *Tensor {
+		{"norm", 32, func(c, _ *tensor.Tensor, norm func(*tensor.Tensor, bool) *tensor.Tensor, each func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
 			return norm(each(c), false)
 		}},
-		{"norm with relu", 36, func(c, _ *Tensor, norm func(*Tensor, bool) *Tensor, each func(*Tensor) *Tensor) *Tensor {
+		{"norm with relu", 36, func(c, _ *tensor.Tensor, norm func(*tensor.Tensor, bool) *tensor.Tensor, each func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
 			return norm(each(c), true)
 		}},
-		{"norm, sum, relu", 64, func(c, o *Tensor, norm func(*Tensor, bool) *Tensor, each func(*Tensor) *Tensor) *Tensor {
+		{"norm, sum, relu", 64, func(c, o *tensor.Tensor, norm func(*tensor.Tensor, bool) *tensor.Tensor, each func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
 			return ReLU(each(Add(each(norm(each(c), false)), o)))
 		}},
-		{"sum, norm with relu, sum", 36, func(c, o *Tensor, norm func(*Tensor, bool) *Tensor, each func(*Tensor) *Tensor) *Tensor {
+		{"sum, norm with relu, sum", 36, func(c, o *tensor.Tensor, norm func(*tensor.Tensor, bool) *tensor.Tensor, each func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
 			return Add(o, each(norm(each(Add(each(c), o)), true)))
 		}},
 	}
 	convolutions := []struct {
 		name     string
 		biased   bool // has a bias, so that nothing is left to scale
-		apply    func(x, w, bias *Tensor) *Tensor
+		apply    func(x, w, bias *tensor.Tensor) *tensor.Tensor
 		weight   func(in, out int) []int
 		enlarges int
 	}{
-		{"3×3", false, func(x, w, _ *Tensor) *Tensor { return Conv2D(x, w, nil, Square(1, 1)) }, func(in, out int) []int { return []int{3, 3, in, out} }, 1},
-		{"1×1 with bias", true, func(x, w, b *Tensor) *Tensor { return Linear(x, w, b) }, func(in, out int) []int { return []int{in, out} }, 1},
+		{"3×3", false, func(x, w, _ *tensor.Tensor) *tensor.Tensor { return Conv2D(x, w, nil, Square(1, 1)) }, func(in, out int) []int { return []int{3, 3, in, out} }, 1},
+		{"1×1 with bias", true, func(x, w, b *tensor.Tensor) *tensor.Tensor { return Linear(x, w, b) }, func(in, out int) []int { return []int{in, out} }, 1},
 		{"transposed", true, ConvTranspose2x2, func(in, out int) []int { return []int{2, 2, in, out} }, 2},
 	}
 	const height, width, inputs = 5, 7, 6
@@ -75,15 +75,15 @@ func TestConvolutionAbsorbs(t *testing.T) {
 		}
 		g, set := tensor.NewGraphOf(floats), tensor.NewSet()
 		require.NoError(t, set.Store(floats))
-		values := map[*Tensor][]float32{}
-		input := func(shape ...int) *Tensor {
+		values := map[*tensor.Tensor][]float32{}
+		input := func(shape ...int) *tensor.Tensor {
 			x := g.Input("x", shape...)
 			values[x] = draw(x.Elements())
 			return x
 		}
 		var learned []*tensor.Variable
 		var held [][]float32
-		parameter := func(name string, shift float32, shape ...int) *Tensor {
+		parameter := func(name string, shift float32, shape ...int) *tensor.Tensor {
 			v := set.Variable(tensor.Parameter, name, shape...)
 			x := draw(v.Elements())
 			for i := range x {
@@ -92,11 +92,11 @@ func TestConvolutionAbsorbs(t *testing.T) {
 			learned, held = append(learned, v), append(held, x)
 			return g.Variable(v)
 		}
-		each := func(x *Tensor) *Tensor { return x }
+		each := func(x *tensor.Tensor) *tensor.Tensor { return x }
 		if apart {
-			each = (*Tensor).Keep
+			each = (*tensor.Tensor).Keep
 		}
-		norm := func(x *Tensor, relu bool) *Tensor {
+		norm := func(x *tensor.Tensor, relu bool) *tensor.Tensor {
 			f := BatchNorm
 			if relu {
 				f = batchNormReLU
@@ -172,7 +172,7 @@ func TestConvolutionAbsorbsTableOnce(t *testing.T) {
 
 // What is of channels is not of a convolution's where its result was reshaped.
 func TestReshapedConvolutions(t *testing.T) {
-	some := func(g *tensor.Graph, shape ...int) *Tensor {
+	some := func(g *tensor.Graph, shape ...int) *tensor.Tensor {
 		random, n := rand.New(rand.NewPCG(1, uint64(len(shape)))), 1
 		for _, extent := range shape {
 			n *= extent
@@ -183,24 +183,24 @@ func TestReshapedConvolutions(t *testing.T) {
 		}
 		return g.Constant("some", values, shape...)
 	}
-	for name, build := range map[string]func(g *tensor.Graph, each func(*Tensor) *Tensor) []*Tensor{
-		"split": func(g *tensor.Graph, each func(*Tensor) *Tensor) []*Tensor {
+	for name, build := range map[string]func(g *tensor.Graph, each func(*tensor.Tensor) *tensor.Tensor) []*tensor.Tensor{
+		"split": func(g *tensor.Graph, each func(*tensor.Tensor) *tensor.Tensor) []*tensor.Tensor {
 			a, b := Split(each(Linear(some(g, 3, 4), some(g, 4, 8), nil)).Reshape(6, 4), 2)
-			return []*Tensor{a, b}
+			return []*tensor.Tensor{a, b}
 		},
-		"layer norm": func(g *tensor.Graph, each func(*Tensor) *Tensor) []*Tensor {
-			return []*Tensor{LayerNorm(each(Linear(some(g, 3, 4), some(g, 4, 64), nil)).Reshape(6, 32), some(g, 32), some(g, 32), 1e-5)}
+		"layer norm": func(g *tensor.Graph, each func(*tensor.Tensor) *tensor.Tensor) []*tensor.Tensor {
+			return []*tensor.Tensor{LayerNorm(each(Linear(some(g, 3, 4), some(g, 4, 64), nil)).Reshape(6, 32), some(g, 32), some(g, 32), 1e-5)}
 		},
-		"batch norm": func(g *tensor.Graph, each func(*Tensor) *Tensor) []*Tensor {
+		"batch norm": func(g *tensor.Graph, each func(*tensor.Tensor) *tensor.Tensor) []*tensor.Tensor {
 			x := each(Linear(some(g, 3, 4), some(g, 4, 64), nil)).Reshape(1, 2, 3, 32)
-			return []*Tensor{BatchNorm(x, some(g, 32), some(g, 32), some(g, 32), some(g, 32), false, 1e-5, 0.1)}
+			return []*tensor.Tensor{BatchNorm(x, some(g, 32), some(g, 32), some(g, 32), some(g, 32), false, 1e-5, 0.1)}
 		},
-		"int8": func(g *tensor.Graph, each func(*Tensor) *Tensor) []*Tensor {
+		"int8": func(g *tensor.Graph, each func(*tensor.Tensor) *tensor.Tensor) []*tensor.Tensor {
 			y := each(Conv2DInt8(Quantize(some(g, 1, 1, 3, 4), 0.01), some(g, 1, 1, 4, 8), nil, Square(1, 0))).Reshape(1, 1, 4, 6)
-			return []*Tensor{Conv2DInt8(Quantize(y, 0.1), some(g, 1, 1, 6, 4), nil, Square(1, 0))}
+			return []*tensor.Tensor{Conv2DInt8(Quantize(y, 0.1), some(g, 1, 1, 6, 4), nil, Square(1, 0))}
 		},
 	} {
-		run := func(each func(*Tensor) *Tensor) (all [][]float32) {
+		run := func(each func(*tensor.Tensor) *tensor.Tensor) (all [][]float32) {
 			g := tensor.NewGraph()
 			results := build(g, each)
 			for _, r := range results {
@@ -217,7 +217,7 @@ func TestReshapedConvolutions(t *testing.T) {
 			}
 			return all
 		}
-		want, got := run((*Tensor).Keep), run(func(x *Tensor) *Tensor { return x })
+		want, got := run((*tensor.Tensor).Keep), run(func(x *tensor.Tensor) *tensor.Tensor { return x })
 		for i := range want {
 			require.InDeltaSlice(t, want[i], got[i], 1e-5, name)
 		}

@@ -46,7 +46,7 @@ const fixedPoint = 256
 // conv2dInt8 takes x and weight in int8, the scale of the weight, bias, residual, shortcut, y.
 // Channels are multiples of four; zeros fill up the inputs.
 var conv2dInt8 = &tensor.Kernel{
-	Name: "conv2d_int8", Arguments: []gpu.Access{read, read, read, read, read, read, write}, Body: tensor.Body(conv2dInt8Body),
+	Name: "conv2d_int8", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, Body: tensor.Body(conv2dInt8Body),
 	Fast: tensor.Fast(conv2dInt8Fast),
 	Variants: []tensor.Variant{
 		{
@@ -92,9 +92,9 @@ func (p *conv2dInt8Params) tile() conv2dTile {
 
 // conv2dInt8Kind takes x in int8, weight, bias, residual and shortcut, of which the last three may be nil. Its
 // attributes are *conv2dInt8Params.
-var conv2dInt8Kind = &tensor.Kind{Name: "Conv2DInt8", Compute: func(op *Op) {
+var conv2dInt8Kind = &tensor.Kind{Name: "Conv2DInt8", Compute: func(op *tensor.Op) {
 	weight, scale := quantizeOutputs(op.Inputs[1])
-	arguments := []*Tensor{op.Inputs[0], weight, scale}
+	arguments := []*tensor.Tensor{op.Inputs[0], weight, scale}
 	for i := convBias; i < convResult; i++ {
 		argument := scale // bound, not read
 		if i < len(op.Inputs) && op.Inputs[i] != nil {
@@ -107,21 +107,21 @@ var conv2dInt8Kind = &tensor.Kind{Name: "Conv2DInt8", Compute: func(op *Op) {
 
 // Conv2DInt8 is Conv2D of what q stands for and weight in int8, one step an output. The result is
 // in floats, unless Quantize alone reads it. Cout is a multiple of four. No gradient.
-func Conv2DInt8(q Quantized, weight, bias *Tensor, win Window) *Tensor {
+func Conv2DInt8(q Quantized, weight, bias *tensor.Tensor, win Window) *tensor.Tensor {
 	requireShape("Conv2D", "x", q.Q, -1, -1, -1, -1)
 	requireShape("Conv2D", "weight", weight, -1, -1, q.Channels, -1)
 	return convolveInt8(q, conv2dGeometry(q.Q, weight, win).with(1, bias), weight, bias)
 }
 
 // ConvTranspose2x2Int8 is ConvTranspose2x2 of what q stands for, in int8.
-func ConvTranspose2x2Int8(q Quantized, weight, bias *Tensor) *Tensor {
+func ConvTranspose2x2Int8(q Quantized, weight, bias *tensor.Tensor) *tensor.Tensor {
 	requireShape("ConvTranspose2x2", "x", q.Q, -1, -1, -1, -1)
 	requireShape("ConvTranspose2x2", "weight", weight, 2, 2, q.Channels, -1)
 	return convolveInt8(q, doublingGeometry(q.Q, weight, 0, 0).with(2, bias), weight, bias)
 }
 
 // convolveInt8 appends the convolution with a geometry.
-func convolveInt8(q Quantized, geometry conv2dParams, weight, bias *Tensor) *Tensor {
+func convolveInt8(q Quantized, geometry conv2dParams, weight, bias *tensor.Tensor) *tensor.Tensor {
 	requireBias(weight, bias)
 	if geometry.Outputs%4 != 0 {
 		panic(fmt.Sprintf("Conv2D of int8: the outputs of weight %v are no multiple of four", weight))
@@ -132,7 +132,7 @@ func convolveInt8(q Quantized, geometry conv2dParams, weight, bias *Tensor) *Ten
 	p.Shift = uint32(max(0, bits.Len(largest)-24))
 	p.SumFactor = float32(math.Ldexp(float64(q.Step), int(p.Shift)))
 	y := weight.Graph().New("conv2d", p.shape())
-	weight.Graph().Append(conv2dInt8Kind, p, []*Tensor{y}, q.Q, weight, bias)
+	weight.Graph().Append(conv2dInt8Kind, p, []*tensor.Tensor{y}, q.Q, weight, bias)
 	return y
 }
 

@@ -36,17 +36,17 @@ var int8Shapes = map[string]struct {
 
 // int8Chains are what follows a convolution, all in its one dispatch. rows (2, C) are the scale and shift of an inference's batch norm, other
 // and more of the result's shape, q is other in int8.
-var int8Chains = map[string]func(y, rows, other, more *Tensor, q Quantized) *Tensor{
-	"nothing": func(y, _, _, _ *Tensor, _ Quantized) *Tensor { return y },
-	"relu":    func(y, _, _, _ *Tensor, _ Quantized) *Tensor { return ReLU(y) },
-	"norm, sum with int8, relu": func(y, rows, other, _ *Tensor, q Quantized) *Tensor {
+var int8Chains = map[string]func(y, rows, other, more *tensor.Tensor, q Quantized) *tensor.Tensor{
+	"nothing": func(y, _, _, _ *tensor.Tensor, _ Quantized) *tensor.Tensor { return y },
+	"relu":    func(y, _, _, _ *tensor.Tensor, _ Quantized) *tensor.Tensor { return ReLU(y) },
+	"norm, sum with int8, relu": func(y, rows, other, _ *tensor.Tensor, q Quantized) *tensor.Tensor {
 		q.Q.Keep()
 		return ReLU(Add(scaledAndShifted(y, rows, false), other))
 	},
-	"norm, sum, relu": func(y, rows, other, _ *Tensor, _ Quantized) *Tensor {
+	"norm, sum, relu": func(y, rows, other, _ *tensor.Tensor, _ Quantized) *tensor.Tensor {
 		return ReLU(Add(scaledAndShifted(y, rows, false), other))
 	},
-	"sum, norm with relu, sum": func(y, rows, other, more *Tensor, _ Quantized) *Tensor {
+	"sum, norm with relu, sum": func(y, rows, other, more *tensor.Tensor, _ Quantized) *tensor.Tensor {
 		return Add(more, scaledAndShifted(Add(y, other), rows, true))
 	},
 }
@@ -55,7 +55,7 @@ var int8Chains = map[string]func(y, rows, other, more *Tensor, q Quantized) *Ten
 func int8Biased(chain string) bool { return !strings.Contains(chain, "norm") }
 
 // scaledAndShifted is the second half of a batch norm, after its scale and shift are known.
-func scaledAndShifted(x, rows *Tensor, relu bool) *Tensor {
+func scaledAndShifted(x, rows *tensor.Tensor, relu bool) *tensor.Tensor {
 	p := batchNormParams{Rows: uint32(x.Elements() / x.Dim(-1)), Channels: uint32(x.Dim(-1))}
 	if relu {
 		p.Relu = 1
@@ -76,7 +76,7 @@ func int8Values(r *rand.Rand, n, outputs int) []float32 {
 }
 
 // runInt8 computes one convolution and what follows, back in floats: steps of 1/8, which floats hold exactly. apart is the same in floats.
-func runInt8(t *testing.T, d gpu.Device, shape string, chain func(y, rows, other, more *Tensor, q Quantized) *Tensor, biased, apart, rounded bool) (
+func runInt8(t *testing.T, d gpu.Device, shape string, chain func(y, rows, other, more *tensor.Tensor, q Quantized) *tensor.Tensor, biased, apart, rounded bool) (
 	result []float32, dispatches int) {
 	t.Helper()
 	const step, resultStep, otherStep = 0.0173, 1. / 8, 0.031
@@ -84,8 +84,8 @@ func runInt8(t *testing.T, d gpu.Device, shape string, chain func(y, rows, other
 	g := tensor.NewGraph()
 	x, w, bias := g.Input("x", s.x...), g.Input("w", s.weight...), g.Input("bias", s.weight[len(s.weight)-1])
 	r := rand.New(rand.NewPCG(7, uint64(len(shape))))
-	values := map[*Tensor][]float32{w: int8Values(r, w.Elements(), bias.Elements())}
-	normal := func(x *Tensor, deviation, mean float64) *Tensor {
+	values := map[*tensor.Tensor][]float32{w: int8Values(r, w.Elements(), bias.Elements())}
+	normal := func(x *tensor.Tensor, deviation, mean float64) *tensor.Tensor {
 		values[x] = make([]float32, x.Elements())
 		for i := range values[x] {
 			values[x][i] = float32(mean + deviation*r.NormFloat64())
@@ -104,7 +104,7 @@ func runInt8(t *testing.T, d gpu.Device, shape string, chain func(y, rows, other
 		given = nil
 	}
 	q := Quantize(x, step)
-	var y *Tensor
+	var y *tensor.Tensor
 	switch {
 	case apart && s.transposed:
 		y = ConvTranspose2x2(x, w, given)
@@ -168,11 +168,11 @@ func TestInt8ConvolutionInFloats(t *testing.T) {
 		if name == "norm, sum with int8, relu" { // another sum than that of floats
 			continue
 		}
-		for k, activation := range []func(*Tensor) *Tensor{func(x *Tensor) *Tensor { return x }, GELU, Sigmoid} {
+		for k, activation := range []func(*tensor.Tensor) *tensor.Tensor{func(x *tensor.Tensor) *tensor.Tensor { return x }, GELU, Sigmoid} {
 			if k > 0 && name != "nothing" { // it is not taken over after another
 				continue
 			}
-			then := func(y, rows, other, more *Tensor, q Quantized) *Tensor {
+			then := func(y, rows, other, more *tensor.Tensor, q Quantized) *tensor.Tensor {
 				return activation(chain(y, rows, other, more, q))
 			}
 			for _, shape := range []string{"3x3 wide, long sums", "stem"} {

@@ -10,7 +10,7 @@ import (
 // conv2dSplit takes x, weight, bias, residual, shortcut, as conv2dForward does, and the two parts of the result, of which the first has Chunk
 // outputs.
 var conv2dSplit = &tensor.Kernel{
-	Name: "conv2d_split", Arguments: []gpu.Access{read, read, read, read, read, write, write},
+	Name: "conv2d_split", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite, gpu.ReadWrite},
 	Body: tensor.Body(conv2dSplitBody), Fast: tensor.Fast(conv2dForwardFast), Variants: conv2dSplitVariants(),
 }
 

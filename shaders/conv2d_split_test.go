@@ -15,21 +15,25 @@ import (
 // reference's of one after the other, which keeping every result between them forces.
 func TestConvolutionAbsorbsSplit(t *testing.T) {
 	const batch, height, width = 1, 5, 7
-	linear := func(x, w, bias *Tensor) *Tensor { return Linear(x, w.Reshape(w.Dim(2), w.Dim(3)), bias) }
+	linear := func(x, w, bias *tensor.Tensor) *tensor.Tensor { return Linear(x, w.Reshape(w.Dim(2), w.Dim(3)), bias) }
 	for _, c := range []struct {
 		name                   string
 		inputs, outputs, first int
 		kernel, enlarged       int
-		apply                  func(x, w, bias *Tensor) *Tensor
-		between                func(y, other *Tensor, each func(*Tensor) *Tensor) *Tensor
+		apply                  func(x, w, bias *tensor.Tensor) *tensor.Tensor
+		between                func(y, other *tensor.Tensor, each func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor
 		halves                 bool
 	}{
 		{"linear", 8, 64, 32, 1, 1, linear, nil, false},
-		{"linear, table", 12, 96, 32, 1, 1, linear, func(y, other *Tensor, _ func(*Tensor) *Tensor) *Tensor { return AddBroadcast(y, other) }, false},
+		{"linear, table", 12, 96, 32, 1, 1, linear, func(y, other *tensor.Tensor, _ func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+			return AddBroadcast(y, other)
+		}, false},
 		{"linear, long sums", 256, 24, 8, 1, 1, linear, nil, true}, // which slices of a workgroup share
 		{"linear, first of no quads", 8, 36, 18, 1, 1, linear, nil, false},
-		{"linear, sum, gelu, no quads", 5, 21, 20, 1, 1, linear, func(y, other *Tensor, each func(*Tensor) *Tensor) *Tensor { return GELU(each(Add(other, y))) }, true},
-		{"3×3", 8, 40, 8, 3, 1, func(x, w, bias *Tensor) *Tensor { return Conv2D(x, w, bias, Square(1, 1)) }, nil, true},
+		{"linear, sum, gelu, no quads", 5, 21, 20, 1, 1, linear, func(y, other *tensor.Tensor, each func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+			return GELU(each(Add(other, y)))
+		}, true},
+		{"3×3", 8, 40, 8, 3, 1, func(x, w, bias *tensor.Tensor) *tensor.Tensor { return Conv2D(x, w, bias, Square(1, 1)) }, nil, true},
 		{"transposed", 8, 36, 4, 2, 2, ConvTranspose2x2, nil, false},
 	} {
 		test := operatorTest{
@@ -43,8 +47,8 @@ func TestConvolutionAbsorbsSplit(t *testing.T) {
 			test.half = 4 * rounded // what lies between is stored nowhere, but GPUs add eight products in halves
 		}
 		for _, test := range test.storages() {
-			operator := func(each func(*Tensor) *Tensor) func(x []*Tensor) *Tensor {
-				return func(x []*Tensor) *Tensor {
+			operator := func(each func(*tensor.Tensor) *tensor.Tensor) func(x []*tensor.Tensor) *tensor.Tensor {
+				return func(x []*tensor.Tensor) *tensor.Tensor {
 					y := each(c.apply(x[0], x[1], x[2]))
 					if c.between != nil {
 						y = each(c.between(y, x[3], each))
@@ -52,10 +56,10 @@ func TestConvolutionAbsorbsSplit(t *testing.T) {
 					return Concat(Split(y, c.first))
 				}
 			}
-			test.build = operator((*Tensor).Keep)
+			test.build = operator((*tensor.Tensor).Keep)
 			ref := reference.Open()
 			want := test.run(t, t.Context(), ref)
-			test.build = operator(func(x *Tensor) *Tensor { return x })
+			test.build = operator(func(x *tensor.Tensor) *tensor.Tensor { return x })
 			fused := test.compile(t, t.Context(), ref)
 			require.Equal(t, 2, fused.plan.Dispatches(), "%s: convolution and Concat", c.name)
 			fused.plan.Release()

@@ -1,6 +1,9 @@
 package shaders
 
-import "testing"
+import (
+	"mrprism/internal/compute/tensor"
+	"testing"
+)
 
 func TestConv2D(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -28,7 +31,7 @@ func TestConv2D(t *testing.T) {
 			bias := c.weight[3:]
 			checkOperator(t, operatorTest{
 				inputs: [][]int{c.x, c.weight, bias},
-				build:  func(x []*Tensor) *Tensor { return Conv2D(x[0], x[1], x[2], c.win) },
+				build:  func(x []*tensor.Tensor) *tensor.Tensor { return Conv2D(x[0], x[1], x[2], c.win) },
 				half:   2 * rounded, mixed: 2 * rounded, params: []int{1, 2}, // and sums of eight products in steps of a half
 			})
 		})
@@ -38,7 +41,7 @@ func TestConv2D(t *testing.T) {
 func TestConv2DWithoutBiasOrInputGradient(t *testing.T) {
 	checkOperator(t, operatorTest{
 		inputs: [][]int{{2, 9, 9, 3}, {3, 3, 3, 8}},
-		build:  func(x []*Tensor) *Tensor { return Conv2D(x[0], x[1], nil, Square(2, 1)) },
+		build:  func(x []*tensor.Tensor) *tensor.Tensor { return Conv2D(x[0], x[1], nil, Square(2, 1)) },
 		half:   2 * rounded, mixed: 2 * rounded, params: []int{1, 2},
 		fixed: map[int]bool{0: true},
 	})
@@ -48,7 +51,7 @@ func TestConvTranspose2x2(t *testing.T) {
 	for _, c := range [][]int{{2, 4, 4, 16, 32}, {1, 3, 5, 7, 2}, {1, 1, 2, 40, 33}, {2, 16, 16, 4, 4}, {1, 3, 5, 148, 20}} {
 		checkOperator(t, operatorTest{
 			inputs: [][]int{c[:4], {2, 2, c[3], c[4]}, {c[4]}},
-			build:  func(x []*Tensor) *Tensor { return ConvTranspose2x2(x[0], x[1], x[2]) },
+			build:  func(x []*tensor.Tensor) *tensor.Tensor { return ConvTranspose2x2(x[0], x[1], x[2]) },
 			half:   2 * rounded, mixed: 2 * rounded, params: []int{1, 2},
 		})
 	}
@@ -65,7 +68,7 @@ func TestLinear(t *testing.T) {
 	} {
 		checkOperator(t, operatorTest{
 			inputs: [][]int{c.x, c.weight, c.weight[1:]},
-			build:  func(x []*Tensor) *Tensor { return Linear(x[0], x[1], x[2]) },
+			build:  func(x []*tensor.Tensor) *tensor.Tensor { return Linear(x[0], x[1], x[2]) },
 			half:   2 * rounded, mixed: 2 * rounded, params: []int{1, 2},
 		})
 	}
@@ -74,7 +77,7 @@ func TestLinear(t *testing.T) {
 func TestLinearWithoutBias(t *testing.T) {
 	checkOperator(t, operatorTest{
 		inputs: [][]int{{9, 8}, {8, 8}},
-		build:  func(x []*Tensor) *Tensor { return Linear(x[0], x[1], nil) },
+		build:  func(x []*tensor.Tensor) *tensor.Tensor { return Linear(x[0], x[1], nil) },
 		half:   2 * rounded, mixed: 2 * rounded, params: []int{1, 2},
 	})
 }
@@ -90,7 +93,7 @@ func TestDepthwiseConv2D(t *testing.T) {
 	} {
 		checkOperator(t, operatorTest{
 			inputs: [][]int{c.x, c.weight, c.weight[2:]},
-			build:  func(x []*Tensor) *Tensor { return DepthwiseConv2D(x[0], x[1], x[2], c.win) },
+			build:  func(x []*tensor.Tensor) *tensor.Tensor { return DepthwiseConv2D(x[0], x[1], x[2], c.win) },
 			half:   rounded, mixed: rounded, params: []int{1, 2},
 		})
 	}
@@ -104,13 +107,13 @@ func TestGroupedLinear(t *testing.T) {
 	} {
 		checkOperator(t, operatorTest{
 			inputs: [][]int{c.x, c.weight, {c.weight[0], c.weight[2]}},
-			build:  func(x []*Tensor) *Tensor { return GroupedLinear(x[0], x[1], x[2]) },
+			build:  func(x []*tensor.Tensor) *tensor.Tensor { return GroupedLinear(x[0], x[1], x[2]) },
 			half:   rounded, mixed: rounded, params: []int{1, 2},
 		})
 	}
 	checkOperator(t, operatorTest{ // in one dispatch
 		inputs: [][]int{{5, 6}, {3, 2, 7}, {3, 7}},
-		build:  func(x []*Tensor) *Tensor { return Sigmoid(GroupedLinear(x[0], x[1], x[2])) },
+		build:  func(x []*tensor.Tensor) *tensor.Tensor { return Sigmoid(GroupedLinear(x[0], x[1], x[2])) },
 		half:   rounded, mixed: rounded, params: []int{1, 2},
 	})
 }

@@ -1,6 +1,8 @@
 package shaders
 
-var convTransposeKind = convolutionKind("ConvTranspose2x2", convTransposeGeometry, func(op *Op) {
+import "mrprism/internal/compute/tensor"
+
+var convTransposeKind = convolutionKind("ConvTranspose2x2", convTransposeGeometry, func(op *tensor.Op) {
 	x, weight, dy := op.Inputs[0], op.Inputs[1], op.Output().Gradient()
 	if x.NeedsGradient() {
 		height, width := x.Dim(1), x.Dim(2)
@@ -21,13 +23,13 @@ var convTransposeKind = convolutionKind("ConvTranspose2x2", convTransposeGeometr
 	biasGradient(op.Inputs[2], dy)
 })
 
-func convTransposeGeometry(op *Op) conv2dParams {
+func convTransposeGeometry(op *tensor.Op) conv2dParams {
 	return doublingGeometry(op.Inputs[0], op.Inputs[1], 0, 0).with(2, op.Inputs[2])
 }
 
 // ConvTranspose2x2 doubles x (B, H, W, Cin) to (B, 2H, 2W, Cout): y[2i+t, 2j+s] = x[i, j] weight[t, s] + bias, with weight
 // (2, 2, Cin, Cout) and bias (Cout) or nil. Four convolutions of one tap, one for each (t, s), in one dispatch; backwards one of stride 2.
-func ConvTranspose2x2(x, weight, bias *Tensor) *Tensor {
+func ConvTranspose2x2(x, weight, bias *tensor.Tensor) *tensor.Tensor {
 	requireShape("ConvTranspose2x2", "x", x, -1, -1, -1, -1)
 	requireShape("ConvTranspose2x2", "weight", weight, 2, 2, x.Dim(3), -1)
 	requireBias(weight, bias)
@@ -35,7 +37,7 @@ func ConvTranspose2x2(x, weight, bias *Tensor) *Tensor {
 }
 
 // doublingGeometry is that of one tap (t, s).
-func doublingGeometry(x, weight *Tensor, t, s int32) conv2dParams {
+func doublingGeometry(x, weight *tensor.Tensor, t, s int32) conv2dParams {
 	return conv2dParams{
 		Batch: uint32(x.Dim(0)), Inputs: uint32(x.Dim(3)), Outputs: uint32(weight.Dim(3)),
 		Rows: doublingAxis(int32(x.Dim(1)), t), Cols: doublingAxis(int32(x.Dim(2)), s),

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 
 	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
 	"mrprism/internal/compute/vector"
 )
 
@@ -19,9 +20,9 @@ func crossEntropyCount(p *crossEntropyParams) uint32 { return p.N }
 
 var (
 	crossEntropyForward = inPieces(crossEntropyCount, crossEntropyPart[float64], crossEntropyPart[float32],
-		flat("cross_entropy_forward", crossEntropyFile, []gpu.Access{read, read, write}, crossEntropyCount, nil))
+		flat("cross_entropy_forward", crossEntropyFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, crossEntropyCount, nil))
 	crossEntropyBackward = inPieces(crossEntropyCount, crossEntropyBackwardPart[float64], crossEntropyBackwardPart[float32],
-		flat("cross_entropy_backward", crossEntropyFile, []gpu.Access{read, read, read, write}, crossEntropyCount, nil))
+		flat("cross_entropy_backward", crossEntropyFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, crossEntropyCount, nil))
 )
 
 func crossEntropyPart[F gpu.Float](p *crossEntropyParams, a []gpu.ArrayOf[F], from, to int) {
@@ -49,14 +50,14 @@ func crossEntropyBackwardPart[F gpu.Float](p *crossEntropyParams, a []gpu.ArrayO
 	}
 }
 
-var crossEntropyKind = passing(1, operator("CrossEntropy", crossEntropyForward, func(op *Op) {
+var crossEntropyKind = passing(1, operator("CrossEntropy", crossEntropyForward, func(op *tensor.Op) {
 	p, t := op.Inputs[0], op.Inputs[1]
 	op.Dispatch(crossEntropyBackward, op.Attributes, p, t, op.Output().Gradient(), p.Gradient())
 }))
 
 // CrossEntropy is the binary cross-entropy of probabilities p against targets t, element by element, with p clamped to
 // [low, 1-low]; the gradient passes the clamp (PAPER.md §3.8). No gradient by t.
-func CrossEntropy(p, t *Tensor, low float32) *Tensor {
+func CrossEntropy(p, t *tensor.Tensor, low float32) *tensor.Tensor {
 	sameShape("cross_entropy", p, t)
 	return p.Graph().Apply(crossEntropyKind, &crossEntropyParams{uint32(p.Elements()), low}, p.Shape(), p, t)
 }

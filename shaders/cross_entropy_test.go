@@ -14,14 +14,14 @@ func TestCrossEntropy(t *testing.T) {
 	for _, shape := range [][]int{{3, 5, 7}, {3, 5, 8}} {
 		checkOperator(t, operatorTest{
 			inputs: [][]int{shape, shape}, fill: probability, fixed: map[int]bool{1: true},
-			build: func(x []*Tensor) *Tensor { return CrossEntropy(x[0], x[1], 0.01) },
+			build: func(x []*tensor.Tensor) *tensor.Tensor { return CrossEntropy(x[0], x[1], 0.01) },
 		})
 	}
 	t.Run("gradient passes the clamp", func(t *testing.T) {
 		checkOperator(t, operatorTest{
 			inputs: [][]int{{40}, {40}}, fixed: map[int]bool{1: true}, rough: true, rtol: 1e-4,
 			fill:  func(k, _ int, r *rand.Rand) float64 { return []float64{r.Float64() * 0.01, 1}[k] },
-			build: func(x []*Tensor) *Tensor { return CrossEntropy(x[0], x[1], 0.01) },
+			build: func(x []*tensor.Tensor) *tensor.Tensor { return CrossEntropy(x[0], x[1], 0.01) },
 		})
 		g := tensor.NewGraph()
 		p := g.Input("p", 1).Track()

@@ -44,7 +44,7 @@ var (
 	depthwiseForward        = depthwiseGather("depthwise_forward")
 	depthwiseBackwardX      = depthwiseGather("depthwise_backward_x")
 	depthwiseBackwardWeight = &tensor.Kernel{
-		Name: "depthwise_backward_weight", Arguments: []gpu.Access{read, read, write}, Wide: []int{2}, Body: tensor.Body(depthwiseBackwardWeightBody),
+		Name: "depthwise_backward_weight", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, Wide: []int{2}, Body: tensor.Body(depthwiseBackwardWeightBody),
 		Fast: tensor.Fast(depthwiseBackwardWeightFast),
 		Variants: []tensor.Variant{
 			depthwiseTiles(func(_ gpu.Info, params any) bool { return params.(*conv2dParams).inQuads() },
@@ -62,7 +62,7 @@ func depthwiseGather(name string) *tensor.Kernel {
 	plain := depthwisePlain(func(p *conv2dParams) int { return p.pixels() * int(p.Inputs) })
 	tiles.Entry, plain.Entry = "depthwise_forward", "depthwise_forward"
 	return &tensor.Kernel{
-		Name: name, Arguments: []gpu.Access{read, read, read, write}, Body: tensor.Body(depthwiseForwardBody), Fast: tensor.Fast(depthwiseForwardFast),
+		Name: name, Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, Body: tensor.Body(depthwiseForwardBody), Fast: tensor.Fast(depthwiseForwardFast),
 		Variants: []tensor.Variant{tiles, plain},
 	}
 }
@@ -111,14 +111,14 @@ func depthwiseBackwardWeightBody(p *conv2dParams, a []gpu.Array) {
 }
 
 // depthwiseKind takes x, weight and bias, or nil; its attributes are its Window.
-var depthwiseKind = &tensor.Kind{Name: "DepthwiseConv2D", Compute: func(op *Op) {
+var depthwiseKind = &tensor.Kind{Name: "DepthwiseConv2D", Compute: func(op *tensor.Op) {
 	bias := op.Inputs[2]
 	if bias == nil {
 		bias = op.Inputs[1] // bound, not read
 	}
 	p := depthwiseGeometry(op)
 	op.Dispatch(depthwiseForward, &p, op.Inputs[0], op.Inputs[1], bias, op.Output())
-}, Gradient: func(op *Op) {
+}, Gradient: func(op *tensor.Op) {
 	x, weight, dy, channels := op.Inputs[0], op.Inputs[1], op.Output().Gradient(), uint32(op.Inputs[0].Dim(3))
 	if x.NeedsGradient() {
 		for _, p := range adjoints(dy, x, weight.Dim(0), weight.Dim(1), op.Attributes.(Window)) {
@@ -134,7 +134,7 @@ var depthwiseKind = &tensor.Kind{Name: "DepthwiseConv2D", Compute: func(op *Op) 
 	biasGradient(op.Inputs[2], dy)
 }}
 
-func depthwiseGeometry(op *Op) conv2dParams {
+func depthwiseGeometry(op *tensor.Op) conv2dParams {
 	x, y, weight, win := op.Inputs[0], op.Output(), op.Inputs[1], op.Attributes.(Window)
 	channels := uint32(x.Dim(3))
 	return conv2dParams{
@@ -146,7 +146,7 @@ func depthwiseGeometry(op *Op) conv2dParams {
 
 // DepthwiseConv2D is the cross-correlation of each channel of x (B, H, W, C) with its own kernel of weight (kh, kw, C), plus
 // bias (C) unless nil.
-func DepthwiseConv2D(x, weight, bias *Tensor, win Window) *Tensor {
+func DepthwiseConv2D(x, weight, bias *tensor.Tensor, win Window) *tensor.Tensor {
 	requireShape("DepthwiseConv2D", "x", x, -1, -1, -1, -1)
 	requireShape("DepthwiseConv2D", "weight", weight, -1, -1, x.Dim(3))
 	requireBias(weight, bias)

@@ -1,6 +1,9 @@
 package shaders
 
-import "testing"
+import (
+	"mrprism/internal/compute/tensor"
+	"testing"
+)
 
 // Channels in quads, which have kernels of their own, and tiles for GPUs where there is room for what they see.
 func TestDepthwiseConv2DInQuads(t *testing.T) {
@@ -17,7 +20,7 @@ func TestDepthwiseConv2DInQuads(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			checkOperator(t, operatorTest{
 				inputs: [][]int{c.x, c.weight, c.weight[2:]},
-				build:  func(x []*Tensor) *Tensor { return DepthwiseConv2D(x[0], x[1], x[2], c.win) },
+				build:  func(x []*tensor.Tensor) *tensor.Tensor { return DepthwiseConv2D(x[0], x[1], x[2], c.win) },
 				half:   rounded, mixed: rounded, params: []int{1, 2},
 			})
 		})

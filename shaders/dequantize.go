@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
 )
 
 //go:embed dequantize.wgsl
@@ -16,7 +17,7 @@ func dequantizeCount(p *dequantizeParams) uint32 { return p.N }
 func dequantizeWords(p *dequantizeParams) uint32 { return (p.N + 3) / 4 }
 
 var dequantizeForward = wide(inPieces(dequantizeCount, dequantizePart[float64], dequantizePart[float32],
-	perElement("dequantize", dequantizeSource, []gpu.Access{read, read, write}, dequantizeWords, nil)), 1)
+	perElement("dequantize", dequantizeSource, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, dequantizeWords, nil)), 1)
 
 func dequantizePart[F gpu.Float](p *dequantizeParams, a []gpu.ArrayOf[F], from, to int) {
 	for i := from; i < to; i++ {
@@ -27,12 +28,12 @@ func dequantizePart[F gpu.Float](p *dequantizeParams, a []gpu.ArrayOf[F], from, 
 var dequantizeKind = operator("Dequantize", dequantizeForward, nil)
 
 // Dequantize is q (…, C) of I8 times scale (C), as weights.Quantize stores them. No gradient.
-func Dequantize(q, scale *Tensor) *Tensor {
+func Dequantize(q, scale *tensor.Tensor) *tensor.Tensor {
 	requireShape("Dequantize", "scale", scale, q.Dim(-1))
 	if q.Type() != gpu.I8 {
 		panic(fmt.Sprintf("Dequantize: %v is %v, not i8", q, q.Type()))
 	}
 	g, y := q.Graph(), q.Graph().New("dequantized", q.Shape())
-	g.Append(dequantizeKind, &dequantizeParams{uint32(q.Elements()), uint32(q.Dim(-1))}, []*Tensor{y}, q, scale)
+	g.Append(dequantizeKind, &dequantizeParams{uint32(q.Elements()), uint32(q.Dim(-1))}, []*tensor.Tensor{y}, q, scale)
 	return y
 }

@@ -23,11 +23,11 @@ func diceOf[F gpu.Float](sums []F) F { return sums[0] / (sums[1] + 1) }
 
 var (
 	dicePartial = inRows(diceChunks, dicePartialPart[float64], dicePartialPart[float32],
-		perElement("dice_partial", diceSource, []gpu.Access{read, read, write}, diceStripes, nil))
+		perElement("dice_partial", diceSource, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, diceStripes, nil))
 	diceForward = inPieces(diceMaps, diceForwardPart[float64], diceForwardPart[float32],
-		perElement("dice_forward", diceSource, []gpu.Access{read, write}, diceMaps, nil))
+		perElement("dice_forward", diceSource, []gpu.Access{gpu.Read, gpu.ReadWrite}, diceMaps, nil))
 	diceBackward = inPieces(diceElements, diceBackwardPart[float64], diceBackwardPart[float32],
-		perElement("dice_backward", diceSource, []gpu.Access{read, read, read, read, write}, diceElements, nil))
+		perElement("dice_backward", diceSource, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, diceElements, nil))
 )
 
 // dicePartialPart gives chunks [from, to) of each map's pixels.
@@ -66,13 +66,13 @@ func diceBackwardPart[F gpu.Float](p *diceParams, a []gpu.ArrayOf[F], from, to i
 	}
 }
 
-var diceKind = &tensor.Kind{Name: "DiceLoss", Passes: 1, Compute: func(op *Op) {
+var diceKind = &tensor.Kind{Name: "DiceLoss", Passes: 1, Compute: func(op *tensor.Op) {
 	p, sums := op.Attributes.(*diceParams), op.Outputs[1]
 	partials := op.Graph().New("dice partials", []int{int(p.Chunks), int(p.Maps), 2})
 	op.Dispatch(dicePartial, p, op.Inputs[0], op.Inputs[1], partials)
 	op.Dispatch(reduceRowsWrite, &reduceParams{p.Chunks, 2 * p.Maps, p.Chunks}, partials, sums)
 	op.Dispatch(diceForward, p, sums, op.Output())
-}, Gradient: func(op *Op) {
+}, Gradient: func(op *tensor.Op) {
 	p, t := op.Inputs[0], op.Inputs[1]
 	op.Dispatch(diceBackward, op.Attributes, p, t, op.Outputs[1], op.Output().Gradient(), p.Gradient())
 }}
@@ -80,12 +80,12 @@ var diceKind = &tensor.Kind{Name: "DiceLoss", Passes: 1, Compute: func(op *Op) {
 // DiceLoss is Σ|p − t| / (1 + Σ(p + t)) of each image and class, (B, K), for probabilities p and soft targets t (B, H, W, K): one less the
 // Dice score where both are 0 or 1, and 0 for p = t whatever t is (Wang et al., Dice semimetric losses, MICCAI 2023); the 1 is a pixel, for masks
 // that are empty. No gradient by t.
-func DiceLoss(p, t *Tensor) *Tensor {
+func DiceLoss(p, t *tensor.Tensor) *tensor.Tensor {
 	sameShape("dice_loss", p, t)
 	requireShape("dice_loss", "map", p, -1, -1, -1, -1)
 	g, b, pixels, k := p.Graph(), p.Dim(0), p.Dim(1)*p.Dim(2), p.Dim(3)
 	params := &diceParams{uint32(b * k), uint32(pixels), uint32(k), uint32(reductionStripes(pixels))}
 	l, sums := g.New("dice_loss", []int{b, k}, p), g.New("dice sums", []int{b, k, 2})
-	g.Append(diceKind, params, []*Tensor{l, sums}, p, t)
+	g.Append(diceKind, params, []*tensor.Tensor{l, sums}, p, t)
 	return l
 }

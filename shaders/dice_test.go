@@ -17,11 +17,11 @@ func TestDiceLoss(t *testing.T) {
 			fill: func(input, i int, r *rand.Rand) float64 {
 				return 0.2 + 0.25*float64(i%3) + 0.1*float64(input*(1-2*(i/2%2))) + 0.05*r.Float64()
 			},
-			build: func(x []*Tensor) *Tensor { return DiceLoss(x[0], x[1]) },
+			build: func(x []*tensor.Tensor) *tensor.Tensor { return DiceLoss(x[0], x[1]) },
 		})
 	}
 	t.Run("by hand", func(t *testing.T) {
-		got := evaluate(t, func(g *tensor.Graph) *Tensor {
+		got := evaluate(t, func(g *tensor.Graph) *tensor.Tensor {
 			p := g.Constant("p", []float32{1, 0.5 /**/, 1, 0.25 /**/, 0, 0.5}, 1, 3, 1, 2)
 			truth := g.Constant("t", []float32{1, 0.5 /**/, 0, 0.25 /**/, 0, 0.5}, 1, 3, 1, 2)
 			return DiceLoss(p, truth)

@@ -25,14 +25,14 @@ func elementwiseAll(p *elementwiseParams) uint32 { return p.N }
 
 var (
 	addForward = inPieces(elementwiseAll, addPart[float64], addPart[float32],
-		flat("add_forward", elementwiseFile, []gpu.Access{read, read, write}, elementwiseCount, nil))
+		flat("add_forward", elementwiseFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, elementwiseCount, nil))
 	addBroadcastForward = inPieces(elementwiseAll, addBroadcastPart[float64], addBroadcastPart[float32],
-		flat("add_broadcast_forward", elementwiseFile, []gpu.Access{read, read, write}, elementwiseCount, nil))
+		flat("add_broadcast_forward", elementwiseFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, elementwiseCount, nil))
 	scaleForward = inPieces(elementwiseAll, scalePart[float64], scalePart[float32],
-		flat("scale_forward", elementwiseFile, []gpu.Access{read, write}, elementwiseCount, nil))
+		flat("scale_forward", elementwiseFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, elementwiseCount, nil))
 	copyForward = func() *tensor.Kernel { k := *scaleForward; k.Copies = true; return &k }() // with the factor 1
 	addScaled   = inPieces(elementwiseAll, addScaledPart[float64], addScaledPart[float32],
-		flat("add_scaled", elementwiseFile, []gpu.Access{read, write}, elementwiseCount, nil))
+		flat("add_scaled", elementwiseFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, elementwiseCount, nil))
 	addOnce = func() *tensor.Kernel { k := *addScaled; k.Fresh = copyForward; return &k }() // with the factor 1
 )
 
@@ -70,7 +70,7 @@ func addScaledPart[F gpu.Float](p *elementwiseParams, a []gpu.ArrayOf[F], from, 
 }
 
 // addTo appends gradient += factor × dy, where x needs a gradient.
-func addTo(x, dy *Tensor, factor float32) {
+func addTo(x, dy *tensor.Tensor, factor float32) {
 	if x.NeedsGradient() {
 		n, kernel := uint32(x.Elements()), addScaled
 		if factor == 1 {
@@ -81,31 +81,31 @@ func addTo(x, dy *Tensor, factor float32) {
 }
 
 var (
-	addKind = operator("Add", addForward, func(op *Op) {
+	addKind = operator("Add", addForward, func(op *tensor.Op) {
 		addTo(op.Inputs[0], op.Output().Gradient(), 1)
 		addTo(op.Inputs[1], op.Output().Gradient(), 1)
 	})
-	addBroadcastKind = operator("AddBroadcast", addBroadcastForward, func(op *Op) {
+	addBroadcastKind = operator("AddBroadcast", addBroadcastForward, func(op *tensor.Op) {
 		x, table, dy := op.Inputs[0], op.Inputs[1], op.Output().Gradient()
 		addTo(x, dy, 1)
 		if table.NeedsGradient() {
 			sumRows(dy, table.Gradient())
 		}
 	})
-	scaleKind = operator("Scale", scaleForward, func(op *Op) {
+	scaleKind = operator("Scale", scaleForward, func(op *tensor.Op) {
 		addTo(op.Inputs[0], op.Output().Gradient(), op.Attributes.(*elementwiseParams).Factor)
 	})
 )
 
 // Add is a + b, of one shape.
-func Add(a, b *Tensor) *Tensor {
+func Add(a, b *tensor.Tensor) *tensor.Tensor {
 	sameShape("Add", a, b)
 	n := uint32(a.Elements())
 	return a.Graph().Apply(addKind, &elementwiseParams{n, n, 1}, a.Shape(), a, b)
 }
 
 // AddBroadcast adds a table, the size of one batch element of x, to every one.
-func AddBroadcast(x, table *Tensor) *Tensor {
+func AddBroadcast(x, table *tensor.Tensor) *tensor.Tensor {
 	if x.Elements() != x.Dim(0)*table.Elements() {
 		panic(fmt.Sprintf("AddBroadcast: table %v does not fit %v", table, x))
 	}
@@ -113,7 +113,7 @@ func AddBroadcast(x, table *Tensor) *Tensor {
 }
 
 // Scale is factor × x.
-func Scale(x *Tensor, factor float32) *Tensor {
+func Scale(x *tensor.Tensor, factor float32) *tensor.Tensor {
 	n := uint32(x.Elements())
 	return x.Graph().Apply(scaleKind, &elementwiseParams{n, n, factor}, x.Shape(), x)
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
 	"mrprism/internal/compute/vector"
 )
 
@@ -13,11 +14,11 @@ var fuseFile string
 
 var (
 	fuseForward = inPieces(ratersPixels, fusePart[float64], fusePart[float32],
-		perBlock("fuse_forward", fuseFile, []gpu.Access{read, read, read, write}, nil))
+		perBlock("fuse_forward", fuseFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
 	fuseBackwardZ = inPieces(ratersPixels, fuseBackwardZPart[float64], fuseBackwardZPart[float32],
-		perBlock("fuse_backward_z", fuseFile, []gpu.Access{read, read, read, read, write}, nil))
+		perBlock("fuse_backward_z", fuseFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
 	fuseBackwardConfidence = inPieces(ratersPixels, fuseBackwardConfidencePart[float64], fuseBackwardConfidencePart[float32],
-		perBlock("fuse_backward_confidence", fuseFile, []gpu.Access{read, read, read, read, write}, nil))
+		perBlock("fuse_backward_confidence", fuseFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
 )
 
 // fusion holds the shares of some pixels of one image: for each class the softmax of the
@@ -167,7 +168,7 @@ func fuseBackwardConfidencePart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F]
 	}
 }
 
-var fuseKind = passing(2, operator("Fuse", fuseForward, func(op *Op) {
+var fuseKind = passing(2, operator("Fuse", fuseForward, func(op *tensor.Op) {
 	confidence, z, valid, dy := op.Inputs[0], op.Inputs[1], op.Inputs[2], op.Output().Gradient()
 	if z.NeedsGradient() {
 		op.Dispatch(fuseBackwardZ, op.Attributes, confidence, z, valid, dy, z.Gradient())
@@ -179,7 +180,7 @@ var fuseKind = passing(2, operator("Fuse", fuseForward, func(op *Op) {
 
 // Fuse is the paper's ⊙ (PAPER.md §3.3): Σ_m softmax_m(ℓ) z, softmax over the raters who labelled the structure.
 // confidence ℓ and z (B, H, W, M, K), valid (B, M, K) of 0 and 1; the result is (B, H, W, K).
-func Fuse(confidence, z, valid *Tensor) *Tensor {
+func Fuse(confidence, z, valid *tensor.Tensor) *tensor.Tensor {
 	sameShape("fuse", confidence, z)
 	p := ratersOf("fuse", z)
 	requireShape("fuse", "valid", valid, z.Dim(0), z.Dim(3), z.Dim(4))

@@ -16,39 +16,39 @@ import (
 )
 
 // operands are a golden's inputs by name.
-type operands map[string]*Tensor
+type operands map[string]*tensor.Tensor
 
 // goldenOperators says how each case of testdata/operators.safetensors is computed here.
-var goldenOperators = map[string]func(x operands) *Tensor{
-	"conv2d.k1s1p0":       func(x operands) *Tensor { return Conv2D(x["x"], x["weight"], x["bias"], Square(1, 0)) },
-	"conv2d.k1s2p0":       func(x operands) *Tensor { return Conv2D(x["x"], x["weight"], nil, Square(2, 0)) },
-	"conv2d.k3s1p1":       func(x operands) *Tensor { return Conv2D(x["x"], x["weight"], nil, Square(1, 1)) },
-	"conv2d.k3s2p1":       func(x operands) *Tensor { return Conv2D(x["x"], x["weight"], nil, Square(2, 1)) },
-	"conv2d.k7s2p3":       func(x operands) *Tensor { return Conv2D(x["x"], x["weight"], nil, Square(2, 3)) },
-	"conv2d.k8s2p3":       func(x operands) *Tensor { return Conv2D(x["x"], x["weight"], x["bias"], Square(2, 3)) },
-	"depthwise.k3s2p1":    func(x operands) *Tensor { return DepthwiseConv2D(x["x"], x["weight"], x["bias"], Square(2, 1)) },
-	"depthwise.k5s2p2":    func(x operands) *Tensor { return DepthwiseConv2D(x["x"], x["weight"], x["bias"], Square(2, 2)) },
-	"transposed.k2s2":     func(x operands) *Tensor { return ConvTranspose2x2(x["x"], x["weight"], x["bias"]) },
-	"maxpool.k3s2p1":      func(x operands) *Tensor { return MaxPool(x["x"], 3, 3, Square(2, 1)) },
-	"avgpool.r2":          func(x operands) *Tensor { return AveragePool(x["x"], 2, 2, Square(2, 0)) },
-	"avgpool.r4":          func(x operands) *Tensor { return AveragePool(x["x"], 4, 4, Square(4, 0)) },
-	"bilinear.x2":         func(x operands) *Tensor { return Resize(x["x"], 2*x["x"].Dim(1), 2*x["x"].Dim(2)) },
-	"bilinear.x8":         func(x operands) *Tensor { return Resize(x["x"], 8*x["x"].Dim(1), 8*x["x"].Dim(2)) },
-	"batchnorm.train":     func(x operands) *Tensor { return goldenBatchNorm(x, true) },
-	"batchnorm.inference": func(x operands) *Tensor { return goldenBatchNorm(x, false) },
-	"layernorm":           func(x operands) *Tensor { return LayerNorm(x["x"], x["weight"], x["bias"], 1e-5) },
-	"linear":              func(x operands) *Tensor { return Linear(x["x"], x["weight"], x["bias"]) },
-	"attention.h2":        func(x operands) *Tensor { return Attention(x["q"], Concat(x["k"], x["v"]), 2) },
-	"gelu":                func(x operands) *Tensor { return GELU(x["x"]) },
-	"relu":                func(x operands) *Tensor { return ReLU(x["x"]) },
-	"sigmoid":             func(x operands) *Tensor { return Sigmoid(x["x"]) },
-	"bce.lo001":           func(x operands) *Tensor { return CrossEntropy(x["p"], x["t"], 1e-3) },
-	"bce.lo01":            func(x operands) *Tensor { return CrossEntropy(x["p"], x["t"], 1e-2) },
-	"fuse":                func(x operands) *Tensor { return Fuse(x["ell"], x["z"], x["valid"]) },
-	"rule.agreement":      func(x operands) *Tensor { return AgreementRule(x["zup"], x["mask"]) },
-	"rule.code":           func(x operands) *Tensor { return ClampLog(x["zup"], 1e-3, 1-1e-3) },
-	"rule.likelihood":     func(x operands) *Tensor { return LikelihoodRule(x["zup"], x["z"], x["valid"], 1) },
-	"ssim": func(x operands) *Tensor { // the golden is the map, not 1 - the map
+var goldenOperators = map[string]func(x operands) *tensor.Tensor{
+	"conv2d.k1s1p0":       func(x operands) *tensor.Tensor { return Conv2D(x["x"], x["weight"], x["bias"], Square(1, 0)) },
+	"conv2d.k1s2p0":       func(x operands) *tensor.Tensor { return Conv2D(x["x"], x["weight"], nil, Square(2, 0)) },
+	"conv2d.k3s1p1":       func(x operands) *tensor.Tensor { return Conv2D(x["x"], x["weight"], nil, Square(1, 1)) },
+	"conv2d.k3s2p1":       func(x operands) *tensor.Tensor { return Conv2D(x["x"], x["weight"], nil, Square(2, 1)) },
+	"conv2d.k7s2p3":       func(x operands) *tensor.Tensor { return Conv2D(x["x"], x["weight"], nil, Square(2, 3)) },
+	"conv2d.k8s2p3":       func(x operands) *tensor.Tensor { return Conv2D(x["x"], x["weight"], x["bias"], Square(2, 3)) },
+	"depthwise.k3s2p1":    func(x operands) *tensor.Tensor { return DepthwiseConv2D(x["x"], x["weight"], x["bias"], Square(2, 1)) },
+	"depthwise.k5s2p2":    func(x operands) *tensor.Tensor { return DepthwiseConv2D(x["x"], x["weight"], x["bias"], Square(2, 2)) },
+	"transposed.k2s2":     func(x operands) *tensor.Tensor { return ConvTranspose2x2(x["x"], x["weight"], x["bias"]) },
+	"maxpool.k3s2p1":      func(x operands) *tensor.Tensor { return MaxPool(x["x"], 3, 3, Square(2, 1)) },
+	"avgpool.r2":          func(x operands) *tensor.Tensor { return AveragePool(x["x"], 2, 2, Square(2, 0)) },
+	"avgpool.r4":          func(x operands) *tensor.Tensor { return AveragePool(x["x"], 4, 4, Square(4, 0)) },
+	"bilinear.x2":         func(x operands) *tensor.Tensor { return Resize(x["x"], 2*x["x"].Dim(1), 2*x["x"].Dim(2)) },
+	"bilinear.x8":         func(x operands) *tensor.Tensor { return Resize(x["x"], 8*x["x"].Dim(1), 8*x["x"].Dim(2)) },
+	"batchnorm.train":     func(x operands) *tensor.Tensor { return goldenBatchNorm(x, true) },
+	"batchnorm.inference": func(x operands) *tensor.Tensor { return goldenBatchNorm(x, false) },
+	"layernorm":           func(x operands) *tensor.Tensor { return LayerNorm(x["x"], x["weight"], x["bias"], 1e-5) },
+	"linear":              func(x operands) *tensor.Tensor { return Linear(x["x"], x["weight"], x["bias"]) },
+	"attention.h2":        func(x operands) *tensor.Tensor { return Attention(x["q"], Concat(x["k"], x["v"]), 2) },
+	"gelu":                func(x operands) *tensor.Tensor { return GELU(x["x"]) },
+	"relu":                func(x operands) *tensor.Tensor { return ReLU(x["x"]) },
+	"sigmoid":             func(x operands) *tensor.Tensor { return Sigmoid(x["x"]) },
+	"bce.lo001":           func(x operands) *tensor.Tensor { return CrossEntropy(x["p"], x["t"], 1e-3) },
+	"bce.lo01":            func(x operands) *tensor.Tensor { return CrossEntropy(x["p"], x["t"], 1e-2) },
+	"fuse":                func(x operands) *tensor.Tensor { return Fuse(x["ell"], x["z"], x["valid"]) },
+	"rule.agreement":      func(x operands) *tensor.Tensor { return AgreementRule(x["zup"], x["mask"]) },
+	"rule.code":           func(x operands) *tensor.Tensor { return ClampLog(x["zup"], 1e-3, 1-1e-3) },
+	"rule.likelihood":     func(x operands) *tensor.Tensor { return LikelihoodRule(x["zup"], x["z"], x["valid"], 1) },
+	"ssim": func(x operands) *tensor.Tensor { // the golden is the map, not 1 - the map
 		ones := slices.Repeat([]float32{1}, x["a"].Elements())
 		return Add(x["a"].Graph().Constant("one", ones, x["a"].Shape()...), Scale(SSIMLoss(x["a"], x["b"]), -1))
 	},
@@ -59,7 +59,7 @@ var goldenTolerances = map[string]float64{
 	"bce.lo001": 6e-5, // the largest gradient is 1 / (1 - q) at q = 0.999, where 1 - q has lost ten bits
 }
 
-func goldenBatchNorm(x operands, training bool) *Tensor {
+func goldenBatchNorm(x operands, training bool) *tensor.Tensor {
 	return BatchNorm(x["x"], x["weight"], x["bias"], x["running_mean"], x["running_var"], training, 1e-5, 0.1)
 }
 
@@ -106,7 +106,7 @@ func TestGoldens(t *testing.T) {
 
 // buildGolden appends the operator on inputs x and its gradients. results are the output y, the gradient dx of every operand x that has
 // one in the file, and the operands that the file has a new_ value of; seed is the derivative by y.
-func buildGolden(g *tensor.Graph, tensors map[string]golden, build func(x operands) *Tensor) (x, results operands, seed *Tensor) {
+func buildGolden(g *tensor.Graph, tensors map[string]golden, build func(x operands) *tensor.Tensor) (x, results operands, seed *tensor.Tensor) {
 	x = operands{}
 	for _, name := range slices.Sorted(maps.Keys(tensors)) {
 		if name == "y" || name == "dy" || strings.HasPrefix(name, "new_") || (name[0] == 'd' && tensors[name[1:]].shape != nil) {
@@ -132,7 +132,7 @@ func buildGolden(g *tensor.Graph, tensors map[string]golden, build func(x operan
 }
 
 // checkGolden compares everything that the file has of a case.
-func checkGolden(t *testing.T, device string, d gpu.Device, tensors map[string]golden, build func(x operands) *Tensor) {
+func checkGolden(t *testing.T, device string, d gpu.Device, tensors map[string]golden, build func(x operands) *tensor.Tensor) {
 	t.Helper()
 	ctx := context.Background()
 	g := tensor.NewGraph()

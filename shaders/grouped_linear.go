@@ -42,7 +42,7 @@ func (p *groupedLinearParams) visit(f func(pixel, x, w, y uint32)) {
 }
 
 var (
-	groupedLinearForward = faster(groupedLinearKernel("grouped_linear_forward", []gpu.Access{read, read, read, write},
+	groupedLinearForward = faster(groupedLinearKernel("grouped_linear_forward", []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite},
 		func(p *groupedLinearParams) uint32 { return p.Pixels * p.Groups * p.Outputs },
 		func(p *groupedLinearParams, a []gpu.Array) {
 			x, w, bias, y := a[0].F, a[1].F, a[2].F, a[3].F
@@ -58,13 +58,13 @@ var (
 				y[i] = sigmoid(y[i])
 			}
 		}), groupedLinearForwardFast)
-	groupedLinearBackwardX = faster(groupedLinearKernel("grouped_linear_backward_x", []gpu.Access{read, read, write}, // dy, weight, dx
+	groupedLinearBackwardX = faster(groupedLinearKernel("grouped_linear_backward_x", []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, // dy, weight, dx
 		func(p *groupedLinearParams) uint32 { return p.Pixels * p.Groups * p.Inputs },
 		func(p *groupedLinearParams, a []gpu.Array) {
 			dy, w, dx := a[0].F, a[1].F, a[2].F
 			p.visit(func(_, to, j, i uint32) { dx[to] += dy[i] * w[j] })
 		}), groupedLinearBackwardXFast)
-	groupedLinearBackwardWeight = wide(faster(groupedLinearKernel("grouped_linear_backward_weight", []gpu.Access{read, read, write}, // dy, x, dw
+	groupedLinearBackwardWeight = wide(faster(groupedLinearKernel("grouped_linear_backward_weight", []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, // dy, x, dw
 		func(p *groupedLinearParams) uint32 { return p.Splits * p.Groups * p.Inputs * p.Outputs },
 		func(p *groupedLinearParams, a []gpu.Array) {
 			dy, x, dw := a[0].F, a[1].F, a[2].F
@@ -75,13 +75,13 @@ var (
 )
 
 // groupedLinearKind takes x, weight and bias, or nil.
-var groupedLinearKind = &tensor.Kind{Name: "GroupedLinear", Compute: func(op *Op) {
+var groupedLinearKind = &tensor.Kind{Name: "GroupedLinear", Compute: func(op *tensor.Op) {
 	bias := op.Inputs[2]
 	if bias == nil {
 		bias = op.Inputs[1] // bound, not read
 	}
 	op.Dispatch(groupedLinearForward, op.Attributes, op.Inputs[0], op.Inputs[1], bias, op.Output())
-}, Gradient: func(op *Op) {
+}, Gradient: func(op *tensor.Op) {
 	p, x, weight, dy := op.Attributes.(*groupedLinearParams), op.Inputs[0], op.Inputs[1], op.Output().Gradient()
 	if x.NeedsGradient() {
 		op.Dispatch(groupedLinearBackwardX, p, dy, weight, x.Gradient())
@@ -99,7 +99,7 @@ var groupedLinearKind = &tensor.Kind{Name: "GroupedLinear", Compute: func(op *Op
 
 // GroupedLinear applies to each group of x's last extent, x (…, G·I), its own weight[g] of weight (G, I, O), plus bias (G, O)
 // unless nil: (…, G·O).
-func GroupedLinear(x, weight, bias *Tensor) *Tensor {
+func GroupedLinear(x, weight, bias *tensor.Tensor) *tensor.Tensor {
 	requireShape("GroupedLinear", "weight", weight, -1, -1, -1)
 	groups, inputs, outputs := weight.Dim(0), weight.Dim(1), weight.Dim(2)
 	pixels := x.Elements() / x.Dim(-1)

@@ -23,12 +23,12 @@ var (
 // before Backward.
 func StoreHalves(g *tensor.Graph) {
 	depends := map[any]bool{} // storages that depend on an input
-	halves, wides := map[any]*Tensor{}, map[any]*Tensor{}
-	g.Map(func(op *Op) {
+	halves, wides := map[any]*tensor.Tensor{}, map[any]*tensor.Tensor{}
+	g.Map(func(op *tensor.Op) {
 		if op.Kind == nil {
 			return
 		}
-		changing := slices.ContainsFunc(op.Inputs, func(x *Tensor) bool {
+		changing := slices.ContainsFunc(op.Inputs, func(x *tensor.Tensor) bool {
 			return x != nil && !x.Constant() && (x.Input() || depends[x.Storage()])
 		})
 		short := slices.Contains(halvesBegin, op.Kind) && changing || slices.Contains(halvesGoOn, op.Kind) && op.Inputs[0].Type() == gpu.F16
@@ -52,7 +52,7 @@ func StoreHalves(g *tensor.Graph) {
 }
 
 // converted is what convert makes of x, once.
-func converted(made map[any]*Tensor, x *Tensor, convert func(x *Tensor) *Tensor) *Tensor {
+func converted(made map[any]*tensor.Tensor, x *tensor.Tensor, convert func(x *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
 	if made[x.Storage()] == nil {
 		made[x.Storage()] = convert(x)
 	}

@@ -9,19 +9,11 @@ import (
 	"mrprism/internal/compute/tensor"
 )
 
-const (
-	read  = gpu.Read
-	write = gpu.ReadWrite
-)
-
 // elementwise is the workgroup size of kernels with one invocation an element.
 const elementwise = 64
 
-// Tensor is a value of the graph that operators append to.
-type Tensor = tensor.Tensor
-
 // sameShape panics, naming the operator, unless all tensors have one shape.
-func sameShape(operator string, tensors ...*Tensor) {
+func sameShape(operator string, tensors ...*tensor.Tensor) {
 	for _, t := range tensors[1:] {
 		if !slices.Equal(t.Shape(), tensors[0].Shape()) {
 			panic(fmt.Sprintf("%s: shapes differ: %v and %v", operator, tensors[0], t))
@@ -30,7 +22,7 @@ func sameShape(operator string, tensors ...*Tensor) {
 }
 
 // requireShape panics unless t has exactly this shape; -1 matches any extent.
-func requireShape(operator, what string, t *Tensor, shape ...int) {
+func requireShape(operator, what string, t *tensor.Tensor, shape ...int) {
 	ok := len(t.Shape()) == len(shape)
 	for i := range shape {
 		ok = ok && (shape[i] == -1 || shape[i] == t.Dim(i))
@@ -111,13 +103,10 @@ func eightLanes(info gpu.Info) bool {
 	return info.Kind == gpu.KindCPU && info.HasFeature("subgroups") && eight
 }
 
-// Op is an operator of a graph.
-type Op = tensor.Op
-
 // operator is the kind of an operator that one kernel computes. The operator's attributes are the
 // kernel's parameters; the kernel takes the operator's inputs, then its outputs.
-func operator(name string, forward *tensor.Kernel, gradient func(op *Op)) *tensor.Kind {
-	return &tensor.Kind{Name: name, Gradient: gradient, Compute: func(op *Op) {
+func operator(name string, forward *tensor.Kernel, gradient func(op *tensor.Op)) *tensor.Kind {
+	return &tensor.Kind{Name: name, Gradient: gradient, Compute: func(op *tensor.Op) {
 		op.Dispatch(forward, op.Attributes, slices.Concat(op.Inputs, op.Outputs)...)
 	}}
 }

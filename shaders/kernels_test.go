@@ -21,59 +21,63 @@ import (
 // noGoldens are operators, and sizes for which other kernel variants are chosen, that the goldens do not have.
 var noGoldens = map[string]struct {
 	inputs [][]int
-	build  func(x []*Tensor) *Tensor
+	build  func(x []*tensor.Tensor) *tensor.Tensor
 }{
-	"add broadcast":     {[][]int{{4, 6}, {6}}, func(x []*Tensor) *Tensor { return AddBroadcast(x[0], x[1]) }},
-	"attention, wide":   {[][]int{{1, 9, 64}, {1, 7, 128}}, func(x []*Tensor) *Tensor { return Attention(x[0], x[1], 1) }},
-	"batch norm relu":   {[][]int{{2, 3, 3, 4}, {4}, {4}, {4}, {4}}, func(x []*Tensor) *Tensor { return batchNormReLU(x[0], x[1], x[2], x[3], x[4], true, 1, 1) }},
-	"cast":              {[][]int{{9}}, func(x []*Tensor) *Tensor { h := Halve(x[0]); return Add(Widen(h), Widen(h)) }},
-	"clamp log and sum": {[][]int{{9}, {9}}, func(x []*Tensor) *Tensor { return Add(ClampLog(x[0], 0.1, 1), x[1]) }},
-	"clamp":             {[][]int{{9}}, func(x []*Tensor) *Tensor { return Clamp(x[0], 0, 1) }},
-	"dice":              {[][]int{{2, 3, 3, 2}, {2, 3, 3, 2}}, func(x []*Tensor) *Tensor { return DiceLoss(x[0], x[1].Detach()) }},
-	"slice":             {[][]int{{4, 9, 3}}, func(x []*Tensor) *Tensor { return Slice(x[0], 2, 5) }},
-	"split":             {[][]int{{3, 9}}, func(x []*Tensor) *Tensor { a, b := Split(x[0], 4); return Concat(b, a) }},
-	"split of a linear map": {[][]int{{512, 64}, {64, 96}}, func(x []*Tensor) *Tensor {
+	"add broadcast":   {[][]int{{4, 6}, {6}}, func(x []*tensor.Tensor) *tensor.Tensor { return AddBroadcast(x[0], x[1]) }},
+	"attention, wide": {[][]int{{1, 9, 64}, {1, 7, 128}}, func(x []*tensor.Tensor) *tensor.Tensor { return Attention(x[0], x[1], 1) }},
+	"batch norm relu": {[][]int{{2, 3, 3, 4}, {4}, {4}, {4}, {4}}, func(x []*tensor.Tensor) *tensor.Tensor {
+		return batchNormReLU(x[0], x[1], x[2], x[3], x[4], true, 1, 1)
+	}},
+	"cast":              {[][]int{{9}}, func(x []*tensor.Tensor) *tensor.Tensor { h := Halve(x[0]); return Add(Widen(h), Widen(h)) }},
+	"clamp log and sum": {[][]int{{9}, {9}}, func(x []*tensor.Tensor) *tensor.Tensor { return Add(ClampLog(x[0], 0.1, 1), x[1]) }},
+	"clamp":             {[][]int{{9}}, func(x []*tensor.Tensor) *tensor.Tensor { return Clamp(x[0], 0, 1) }},
+	"dice":              {[][]int{{2, 3, 3, 2}, {2, 3, 3, 2}}, func(x []*tensor.Tensor) *tensor.Tensor { return DiceLoss(x[0], x[1].Detach()) }},
+	"slice":             {[][]int{{4, 9, 3}}, func(x []*tensor.Tensor) *tensor.Tensor { return Slice(x[0], 2, 5) }},
+	"split":             {[][]int{{3, 9}}, func(x []*tensor.Tensor) *tensor.Tensor { a, b := Split(x[0], 4); return Concat(b, a) }},
+	"split of a linear map": {[][]int{{512, 64}, {64, 96}}, func(x []*tensor.Tensor) *tensor.Tensor {
 		return Concat(Split(Linear(x[0].Detach(), x[1].Detach(), nil), 64))
 	}},
-	"split of a few outputs": {[][]int{{9, 4}, {4, 8}}, func(x []*Tensor) *Tensor {
+	"split of a few outputs": {[][]int{{9, 4}, {4, 8}}, func(x []*tensor.Tensor) *tensor.Tensor {
 		return Concat(Split(Linear(x[0].Detach(), x[1].Detach(), nil), 4))
 	}},
-	"split of a linear map, odd": {[][]int{{9, 19}, {19, 21}}, func(x []*Tensor) *Tensor {
+	"split of a linear map, odd": {[][]int{{9, 19}, {19, 21}}, func(x []*tensor.Tensor) *tensor.Tensor {
 		return Concat(Split(Linear(x[0].Detach(), x[1].Detach(), nil), 2))
 	}},
-	"concat":              {[][]int{{3, 4}, {3, 5}}, func(x []*Tensor) *Tensor { return Concat(x[0], x[1]) }},
-	"depthwise, in quads": {[][]int{{1, 9, 7, 8}, {3, 3, 8}}, func(x []*Tensor) *Tensor { return DepthwiseConv2D(x[0], x[1], nil, Square(1, 1)) }},
-	"grouped linear":      {[][]int{{9, 12}, {3, 4, 5}, {3, 5}}, func(x []*Tensor) *Tensor { return GroupedLinear(x[0], x[1], x[2]) }},
-	"linear, wide":        {[][]int{{512, 64}, {64, 96}, {96}}, func(x []*Tensor) *Tensor { return Linear(x[0], x[1], x[2]) }},
-	"linear, odd":         {[][]int{{9, 19}, {19, 21}}, func(x []*Tensor) *Tensor { return Linear(x[0], x[1], nil) }},
-	"convolution, wide":   {[][]int{{2, 32, 32, 32}, {3, 3, 32, 64}, {64}}, func(x []*Tensor) *Tensor { return Conv2D(x[0], x[1], x[2], Square(1, 1)) }},
-	"linear map and layer norm, one after the other without gradients": {[][]int{{9, 8}, {8, 32}, {32}}, func(x []*Tensor) *Tensor {
+	"concat":              {[][]int{{3, 4}, {3, 5}}, func(x []*tensor.Tensor) *tensor.Tensor { return Concat(x[0], x[1]) }},
+	"depthwise, in quads": {[][]int{{1, 9, 7, 8}, {3, 3, 8}}, func(x []*tensor.Tensor) *tensor.Tensor { return DepthwiseConv2D(x[0], x[1], nil, Square(1, 1)) }},
+	"grouped linear":      {[][]int{{9, 12}, {3, 4, 5}, {3, 5}}, func(x []*tensor.Tensor) *tensor.Tensor { return GroupedLinear(x[0], x[1], x[2]) }},
+	"linear, wide":        {[][]int{{512, 64}, {64, 96}, {96}}, func(x []*tensor.Tensor) *tensor.Tensor { return Linear(x[0], x[1], x[2]) }},
+	"linear, odd":         {[][]int{{9, 19}, {19, 21}}, func(x []*tensor.Tensor) *tensor.Tensor { return Linear(x[0], x[1], nil) }},
+	"convolution, wide":   {[][]int{{2, 32, 32, 32}, {3, 3, 32, 64}, {64}}, func(x []*tensor.Tensor) *tensor.Tensor { return Conv2D(x[0], x[1], x[2], Square(1, 1)) }},
+	"linear map and layer norm, one after the other without gradients": {[][]int{{9, 8}, {8, 32}, {32}}, func(x []*tensor.Tensor) *tensor.Tensor {
 		return LayerNorm(Linear(x[0].Detach(), x[1].Detach(), nil), x[2].Detach(), x[2].Detach(), 1e-5)
 	}},
-	"sum":          {[][]int{{50}}, func(x []*Tensor) *Tensor { return Sum(x[0]) }},
-	"threshold":    {[][]int{{9}}, func(x []*Tensor) *Tensor { return Threshold(x[0], 0.5) }},
-	"weigh raters": {[][]int{{2, 3, 3, 4, 2}, {2, 4, 2}}, func(x []*Tensor) *Tensor { return WeighRaters(x[0], x[1]) }},
-	"adam": {[][]int{{9}, {9}, {9}, {9}, {9}, {5}}, func(x []*Tensor) *Tensor {
+	"sum":          {[][]int{{50}}, func(x []*tensor.Tensor) *tensor.Tensor { return Sum(x[0]) }},
+	"threshold":    {[][]int{{9}}, func(x []*tensor.Tensor) *tensor.Tensor { return Threshold(x[0], 0.5) }},
+	"weigh raters": {[][]int{{2, 3, 3, 4, 2}, {2, 4, 2}}, func(x []*tensor.Tensor) *tensor.Tensor { return WeighRaters(x[0], x[1]) }},
+	"adam": {[][]int{{9}, {9}, {9}, {9}, {9}, {5}}, func(x []*tensor.Tensor) *tensor.Tensor {
 		Adam(x[0].Keep(), x[1], x[2], x[3], x[4], x[5], AdamOptions{})
 		return Scale(x[0], 1)
 	}},
-	"clip": {[][]int{{5}, {9}}, func(x []*Tensor) *Tensor { return Scale(ClipSchedule(x[0], SquareSum(x[1]), 1), 1) }},
-	"shuffle raters": {[][]int{{2, 3, 3, 4, 2}, {4}, {4}}, func(x []*Tensor) *Tensor {
+	"clip": {[][]int{{5}, {9}}, func(x []*tensor.Tensor) *tensor.Tensor { return Scale(ClipSchedule(x[0], SquareSum(x[1]), 1), 1) }},
+	"shuffle raters": {[][]int{{2, 3, 3, 4, 2}, {4}, {4}}, func(x []*tensor.Tensor) *tensor.Tensor {
 		return ShuffleRaters(x[0], Shuffle{Order: x[0].Graph().InputOf(gpu.U32, "order", 4), Scale: x[1], Offset: x[2]})
 	}},
-	"int8 convolution": {[][]int{{1, 8, 8, 32}, {3, 3, 32, 64}}, func(x []*Tensor) *Tensor {
+	"int8 convolution": {[][]int{{1, 8, 8, 32}, {3, 3, 32, 64}}, func(x []*tensor.Tensor) *tensor.Tensor {
 		return Conv2DInt8(Quantize(x[0], 1), x[1], nil, Square(1, 1))
 	}},
-	"int8 convolution, few outputs": {[][]int{{1, 8, 8, 3}, {1, 1, 3, 4}}, func(x []*Tensor) *Tensor {
+	"int8 convolution, few outputs": {[][]int{{1, 8, 8, 3}, {1, 1, 3, 4}}, func(x []*tensor.Tensor) *tensor.Tensor {
 		return Conv2DInt8(Quantize(x[0], 1), x[1], nil, Square(1, 0))
 	}},
-	"int8 attention": {[][]int{{1, 9, 8}, {1, 7, 16}}, func(x []*Tensor) *Tensor {
+	"int8 attention": {[][]int{{1, 9, 8}, {1, 7, 16}}, func(x []*tensor.Tensor) *tensor.Tensor {
 		return OfInt8(Quantize(x[0], 1), Quantize(x[1], 1), 1, 1, 1)
 	}},
-	"int8 attention, wide": {[][]int{{1, 9, 64}, {1, 7, 128}}, func(x []*Tensor) *Tensor {
+	"int8 attention, wide": {[][]int{{1, 9, 64}, {1, 7, 128}}, func(x []*tensor.Tensor) *tensor.Tensor {
 		return OfInt8(Quantize(x[0], 1), Quantize(x[1], 1), 1, 1, 1)
 	}},
-	"dequantize": {[][]int{{8}}, func(x []*Tensor) *Tensor { return Dequantize(x[0].Graph().InputOf(gpu.I8, "q", 4, 8), x[0]) }},
+	"dequantize": {[][]int{{8}}, func(x []*tensor.Tensor) *tensor.Tensor {
+		return Dequantize(x[0].Graph().InputOf(gpu.I8, "q", 4, 8), x[0])
+	}},
 }
 
 // recorder is the reference in the guise of another device, which keeps the programs it is asked to compile.
@@ -125,7 +129,7 @@ func everyProgram(t *testing.T) map[*gpu.Program]bool {
 		}
 		for _, c := range noGoldens {
 			g := tensor.NewGraph()
-			var x []*Tensor
+			var x []*tensor.Tensor
 			for _, shape := range c.inputs {
 				x = append(x, g.Input("input", shape...).Track())
 			}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
 	"mrprism/internal/compute/vector"
 )
 
@@ -22,7 +23,7 @@ func layerNormChunks(p *layerNormParams) uint32   { return p.Chunks }
 func layerNormChannels(p *layerNormParams) uint32 { return p.Channels }
 
 var (
-	layerNormForward = wide(faster(perElement("layer_norm_forward", layerNormSource, []gpu.Access{read, read, read, write, write}, layerNormRows,
+	layerNormForward = wide(faster(perElement("layer_norm_forward", layerNormSource, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite, gpu.ReadWrite}, layerNormRows,
 		func(p *layerNormParams, a []gpu.Array) {
 			x, scale, bias, y, saved, n := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F, int(p.Channels)
 			for row := range int(p.Rows) {
@@ -42,11 +43,11 @@ var (
 		}), layerNormForwardFast), 4)
 
 	layerNormBackwardX = wide(inRows(layerNormRows, layerNormBackwardXPart[float64], layerNormBackwardXPart[float32],
-		perElement("layer_norm_backward_x", layerNormSource, []gpu.Access{read, read, read, read, write}, layerNormRows, nil)), 2)
+		perElement("layer_norm_backward_x", layerNormSource, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, layerNormRows, nil)), 2)
 	layerNormBackwardPartial = wide(inRows(layerNormChunks, layerNormBackwardPartialPart[float64], layerNormBackwardPartialPart[float32],
-		perElement("layer_norm_backward_partial", layerNormSource, []gpu.Access{read, read, read, write}, layerNormStripes, nil)), 2, 3)
+		perElement("layer_norm_backward_partial", layerNormSource, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, layerNormStripes, nil)), 2, 3)
 	layerNormBackwardParameters = inPieces(layerNormChannels, layerNormParametersPart[float64], layerNormParametersPart[float32],
-		perElement("layer_norm_backward_parameters", layerNormSource, []gpu.Access{read, write, write}, layerNormChannels, nil))
+		perElement("layer_norm_backward_parameters", layerNormSource, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.ReadWrite}, layerNormChannels, nil))
 )
 
 func layerNormBackwardXPart[F gpu.Float](p *layerNormParams, a []gpu.ArrayOf[F], from, to int) {
@@ -99,7 +100,7 @@ func layerNormParametersPart[F gpu.Float](p *layerNormParams, a []gpu.ArrayOf[F]
 	addColumns(a[2].F[from:to], a[0].F[step:][:step], n, from, to)
 }
 
-var layerNormKind = operator("LayerNorm", layerNormForward, func(op *Op) {
+var layerNormKind = operator("LayerNorm", layerNormForward, func(op *tensor.Op) {
 	p, dy, saved := op.Attributes.(*layerNormParams), op.Output().Gradient(), op.Outputs[1]
 	x, scale, bias := op.Inputs[0], op.Inputs[1], op.Inputs[2]
 	if x.NeedsGradient() {
@@ -113,19 +114,19 @@ var layerNormKind = operator("LayerNorm", layerNormForward, func(op *Op) {
 })
 
 // LayerNorm normalises x (…, C) over its last extent to mean 0 and variance 1, then applies scale and bias (C).
-func LayerNorm(x, scale, bias *Tensor, eps float32) *Tensor {
+func LayerNorm(x, scale, bias *tensor.Tensor, eps float32) *tensor.Tensor {
 	channels := x.Dim(-1)
 	requireShape("LayerNorm", "scale", scale, channels)
 	requireShape("LayerNorm", "bias", bias, channels)
 	g, rows := x.Graph(), x.Elements()/channels
 	p := &layerNormParams{uint32(rows), uint32(channels), uint32(reductionStripes(rows)), eps}
 	y, saved := g.New("layer norm", x.Shape(), x, scale, bias), g.NewOf(gpu.F32, "layer norm statistics", []int{2, rows})
-	g.Append(layerNormKind, p, []*Tensor{y, saved}, x, scale, bias)
+	g.Append(layerNormKind, p, []*tensor.Tensor{y, saved}, x, scale, bias)
 	return y
 }
 
 // gradientOrScratch is where a kernel that computes several gradients puts that of t: memory nobody reads if none is wanted.
-func gradientOrScratch(t *Tensor) *Tensor {
+func gradientOrScratch(t *tensor.Tensor) *tensor.Tensor {
 	if t.NeedsGradient() {
 		return t.Gradient()
 	}

@@ -2,6 +2,7 @@ package shaders
 
 import (
 	"math/rand/v2"
+	"mrprism/internal/compute/tensor"
 	"testing"
 )
 
@@ -11,7 +12,7 @@ func TestLayerNorm(t *testing.T) {
 		for _, fixed := range []map[int]bool{nil, {0: true, 2: true}, {1: true}} {
 			checkOperator(t, operatorTest{
 				inputs: [][]int{shape, {c}, {c}},
-				build:  func(x []*Tensor) *Tensor { return LayerNorm(x[0], x[1], x[2], 1e-5) },
+				build:  func(x []*tensor.Tensor) *tensor.Tensor { return LayerNorm(x[0], x[1], x[2], 1e-5) },
 				fixed:  fixed,
 				// Rows far from zero, the hard case for variances; f32 keeps 6e-8 of the mean, 3, in units of the deviation, 1.
 				fill: func(input, _ int, r *rand.Rand) float64 { return 3 + r.NormFloat64() },

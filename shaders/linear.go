@@ -1,6 +1,8 @@
 package shaders
 
-var linearKind = convolutionKind("Linear", linearForwardGeometry, func(op *Op) {
+import "mrprism/internal/compute/tensor"
+
+var linearKind = convolutionKind("Linear", linearForwardGeometry, func(op *tensor.Op) {
 	x, weight, dy := op.Inputs[0], op.Inputs[1], op.Output().Gradient()
 	pixels := x.Elements() / x.Dim(-1)
 	if x.NeedsGradient() {
@@ -12,14 +14,14 @@ var linearKind = convolutionKind("Linear", linearForwardGeometry, func(op *Op) {
 	biasGradient(op.Inputs[2], dy)
 })
 
-func linearForwardGeometry(op *Op) conv2dParams {
+func linearForwardGeometry(op *tensor.Op) conv2dParams {
 	x, weight := op.Inputs[0], op.Inputs[1]
 	return linearGeometry(x.Elements()/x.Dim(-1), weight.Dim(0), weight.Dim(1)).with(1, op.Inputs[2])
 }
 
 // Linear is x (…, Cin) times weight (Cin, Cout), plus bias (Cout) unless nil: (…, Cout). It is a convolution of one row of
 // pixels with one tap, and uses its kernels.
-func Linear(x, weight, bias *Tensor) *Tensor {
+func Linear(x, weight, bias *tensor.Tensor) *tensor.Tensor {
 	requireShape("Linear", "weight", weight, x.Dim(-1), -1)
 	requireBias(weight, bias)
 	shape := append(append([]int(nil), x.Shape()[:len(x.Shape())-1]...), weight.Dim(1))

@@ -28,7 +28,7 @@ type linearNormParams struct {
 
 // linearNormForward takes x, weight, bias, residual, scale, shift, y. The residual is added before the normalisation.
 var linearNormForward = &tensor.Kernel{
-	Name: "linear_norm_forward", Arguments: []gpu.Access{read, read, read, read, read, read, write},
+	Name: "linear_norm_forward", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite},
 	Body: tensor.Body(linearNormForwardBody), Fast: tensor.Fast(linearNormForwardFast),
 	Variants: []tensor.Variant{
 		{
@@ -72,7 +72,7 @@ const leastNormOutputs, mostNormOutputs = 32, 512
 
 // linearNormKind is what the rewrites make of a linear map with the layer normalisation after it: x, weight, bias or
 // nil, residual or nil, scale and shift. Its attributes are *linearNormParams.
-var linearNormKind = &tensor.Kind{Name: "LinearNorm", Compute: func(op *Op) {
+var linearNormKind = &tensor.Kind{Name: "LinearNorm", Compute: func(op *tensor.Op) {
 	arguments := append(slices.Clone(op.Inputs), op.Output())
 	for i, a := range arguments {
 		if a == nil {

@@ -7,6 +7,7 @@ import (
 
 	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/gpu/reference"
+	"mrprism/internal/compute/tensor"
 
 	"github.com/stretchr/testify/require"
 )
@@ -38,8 +39,8 @@ func TestLinearAbsorbsLayerNorm(t *testing.T) {
 		if c.dispatches == 1 && c.outputs%32 == 0 { // everywhere; else what lies between is rounded near 1000, and its differences are normalised to about 1
 			test.half = rounded
 		}
-		operator := func(between func(*Tensor) *Tensor) func(x []*Tensor) *Tensor {
-			return func(x []*Tensor) *Tensor {
+		operator := func(between func(*tensor.Tensor) *tensor.Tensor) func(x []*tensor.Tensor) *tensor.Tensor {
+			return func(x []*tensor.Tensor) *tensor.Tensor {
 				bias := x[2]
 				if !c.bias {
 					bias = nil
@@ -52,11 +53,11 @@ func TestLinearAbsorbsLayerNorm(t *testing.T) {
 			}
 		}
 		for _, test := range test.storages() {
-			test.build = operator((*Tensor).Keep)
+			test.build = operator((*tensor.Tensor).Keep)
 			ref := reference.Open()
 			want := test.run(t, t.Context(), ref)
 
-			test.build = operator(func(x *Tensor) *Tensor { return x })
+			test.build = operator(func(x *tensor.Tensor) *tensor.Tensor { return x })
 			fused := test.compile(t, t.Context(), ref)
 			require.Equal(t, c.dispatches, fused.plan.Dispatches(), "%+v", c)
 			fused.plan.Release()

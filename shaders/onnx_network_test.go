@@ -3,6 +3,7 @@ package shaders
 import (
 	"slices"
 
+	"mrprism/internal/compute/tensor"
 	"mrprism/internal/format/onnx"
 )
 
@@ -22,7 +23,7 @@ func onnxConv(g *onnxGraph, c *onnx.Case) {
 	values, shape := channelsLast(x)
 	win, kh, kw := onnxWindow(c, shape[1], shape[2], kernelShape(c, weight))
 	channels, outputs, group := shape[3], weight.Dims[0], integer(c, "group", 1)
-	var bias *Tensor
+	var bias *tensor.Tensor
 	if b := optional(c, 2); b != nil {
 		bias = g.feed(floats(b), outputs)
 	}
@@ -64,7 +65,7 @@ func onnxConvTranspose(g *onnxGraph, c *onnx.Case) {
 		*side.before = pads[i]
 		*side.after = max(0, (in-1)*strides[i]+kernel[i]-out-pads[i])
 	}
-	var y *Tensor
+	var y *tensor.Tensor
 	inputs, outputs := weight.Dims[0], weight.Dims[1]
 	if win == Square(2, 0) && slices.Equal(kernel, []int{2, 2}) {
 		w, _ := permuted(weight, 2, 3, 0, 1)
@@ -129,7 +130,7 @@ func onnxBatchNorm(g *onnxGraph, c *onnx.Case) {
 	channels := x.Dims[1]
 	values, shape := axisLast(x, 1)
 	want, _ := axisLast(c.Outputs[0], 1)
-	of := func(i int) *Tensor { return g.feed(floats(input(c, i)), channels) }
+	of := func(i int) *tensor.Tensor { return g.feed(floats(input(c, i)), channels) }
 	training := integer(c, "training_mode", 0) == 1
 	if !training && len(c.Outputs) > 1 {
 		unsupported("training of before opset 14")
@@ -158,8 +159,8 @@ func onnxInstanceNorm(g *onnxGraph, c *onnx.Case) {
 	want, _ := permuted(c.Outputs[0], last...)
 	images, channels := x.Dims[0], x.Dims[0]*x.Dims[1]
 	pixels := len(values) / channels
-	of := func(i int) *Tensor { return g.feed(slices.Repeat(floats(input(c, i)), images), channels) }
-	zeros := func() *Tensor { return g.feed(make([]float32, channels), channels) }
+	of := func(i int) *tensor.Tensor { return g.feed(slices.Repeat(floats(input(c, i)), images), channels) }
+	zeros := func() *tensor.Tensor { return g.feed(make([]float32, channels), channels) }
 	y := BatchNorm(g.feed(values, 1, pixels, 1, channels), of(1), of(2), zeros(), zeros(), true, number(c, "epsilon", 1e-5), 0)
 	g.expect(y, want, 1, pixels, 1, channels)
 }
@@ -192,7 +193,7 @@ func onnxImageScaler(g *onnxGraph, c *onnx.Case) {
 }
 
 func onnxGemm(g *onnxGraph, c *onnx.Case) {
-	matrix := func(t *onnx.Tensor, transpose int) *Tensor {
+	matrix := func(t *onnx.Tensor, transpose int) *tensor.Tensor {
 		values, shape := permuted(t, []int{transpose, 1 - transpose}...)
 		return g.feed(values, shape...)
 	}
@@ -201,7 +202,7 @@ func onnxGemm(g *onnxGraph, c *onnx.Case) {
 	if alpha := number(c, "alpha", 1); alpha != 1 {
 		a = Scale(a, alpha)
 	}
-	var y *Tensor
+	var y *tensor.Tensor
 	bias := optional(c, 2)
 	beta := number(c, "beta", 1)
 	switch {

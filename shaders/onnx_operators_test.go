@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"mrprism/internal/compute/tensor"
 	"mrprism/internal/format/onnx"
 )
 
@@ -27,7 +28,7 @@ var onnxOperators = map[string]func(g *onnxGraph, c *onnx.Case){
 	"LayerNormalization":    onnxLayerNorm,
 	"LeakyRelu": func(g *onnxGraph, c *onnx.Case) { // α x + (1 - α) max(x, 0)
 		alpha := number(c, "alpha", 0.01)
-		g.each(c, func(x *Tensor) *Tensor { return Add(Scale(x, alpha), Scale(ReLU(x), 1-alpha)) })
+		g.each(c, func(x *tensor.Tensor) *tensor.Tensor { return Add(Scale(x, alpha), Scale(ReLU(x), 1-alpha)) })
 	},
 	"Less":       func(g *onnxGraph, c *onnx.Case) { onnxCompare(g, c, -1) },
 	"Log":        onnxLog,
@@ -36,7 +37,9 @@ var onnxOperators = map[string]func(g *onnxGraph, c *onnx.Case){
 	"MaxPool":    onnxMaxPool,
 	"Mean":       func(g *onnxGraph, c *onnx.Case) { onnxSum(g, c, 1/float32(len(c.Inputs))) },
 	"Mul":        onnxMul,
-	"Neg":        func(g *onnxGraph, c *onnx.Case) { g.each(c, func(x *Tensor) *Tensor { return Scale(x, -1) }) },
+	"Neg": func(g *onnxGraph, c *onnx.Case) {
+		g.each(c, func(x *tensor.Tensor) *tensor.Tensor { return Scale(x, -1) })
+	},
 	"ReduceMax":  onnxReduce,
 	"ReduceMean": onnxReduce,
 	"ReduceMin":  onnxReduce,
@@ -51,14 +54,14 @@ var onnxOperators = map[string]func(g *onnxGraph, c *onnx.Case){
 }
 
 // each is an operator element by element.
-func (g *onnxGraph) each(c *onnx.Case, f func(x *Tensor) *Tensor) {
+func (g *onnxGraph) each(c *onnx.Case, f func(x *tensor.Tensor) *tensor.Tensor) {
 	x := input(c, 0)
 	g.expect(f(g.feed(floats(x), extents(x)...)), floats(c.Outputs[0]), extents(x)...)
 }
 
 // pair feeds two operands as (rows, columns) and (rows, columns) or (columns): the smaller one is repeated over leading axes. It
 // says whether they were exchanged for that.
-func (g *onnxGraph) pair(c *onnx.Case) (large, small *Tensor, exchanged bool) {
+func (g *onnxGraph) pair(c *onnx.Case) (large, small *tensor.Tensor, exchanged bool) {
 	a, b := input(c, 0), input(c, 1)
 	if len(a.Values) < len(b.Values) {
 		a, b, exchanged = b, a, true
@@ -76,10 +79,10 @@ func (g *onnxGraph) pair(c *onnx.Case) (large, small *Tensor, exchanged bool) {
 
 // sum is a x + b y, with the smaller operand repeated.
 func (g *onnxGraph) sum(c *onnx.Case, a, b float32) {
-	g.expectSum(c, func(y *Tensor) *Tensor { return y }, floats, a, b)
+	g.expectSum(c, func(y *tensor.Tensor) *tensor.Tensor { return y }, floats, a, b)
 }
 
-func (g *onnxGraph) expectSum(c *onnx.Case, then func(y *Tensor) *Tensor, want func(*onnx.Tensor) []float32, a, b float32) {
+func (g *onnxGraph) expectSum(c *onnx.Case, then func(y *tensor.Tensor) *tensor.Tensor, want func(*onnx.Tensor) []float32, a, b float32) {
 	x, y, exchanged := g.pair(c)
 	if exchanged {
 		a, b = b, a
@@ -99,12 +102,12 @@ func (g *onnxGraph) expectSum(c *onnx.Case, then func(y *Tensor) *Tensor, want f
 
 // onnxCompare is the threshold of the difference, which has the sign of the comparison.
 func onnxCompare(g *onnxGraph, c *onnx.Case, sign float32) {
-	g.expectSum(c, func(y *Tensor) *Tensor { return Threshold(y, 0) }, func(t *onnx.Tensor) []float32 { return narrowed(t.Values) }, sign, -sign)
+	g.expectSum(c, func(y *tensor.Tensor) *tensor.Tensor { return Threshold(y, 0) }, func(t *onnx.Tensor) []float32 { return narrowed(t.Values) }, sign, -sign)
 }
 
 func onnxSum(g *onnxGraph, c *onnx.Case, factor float32) {
 	shape := extents(c.Outputs[0])
-	var y *Tensor
+	var y *tensor.Tensor
 	for i := range c.Inputs {
 		if !slices.Equal(extents(input(c, i)), shape) {
 			unsupported("broadcasting")
@@ -133,7 +136,7 @@ func onnxClip(g *onnxGraph, c *onnx.Case) {
 			*bound = floats(t)[0]
 		}
 	}
-	g.each(c, func(x *Tensor) *Tensor { return Clamp(x, low, high) })
+	g.each(c, func(x *tensor.Tensor) *tensor.Tensor { return Clamp(x, low, high) })
 }
 
 func onnxLog(g *onnxGraph, c *onnx.Case) {
@@ -141,7 +144,7 @@ func onnxLog(g *onnxGraph, c *onnx.Case) {
 	if slices.Min(floats(input(c, 0))) < smallest {
 		unsupported("a logarithm of what is not positive, which ours clamps")
 	}
-	g.each(c, func(x *Tensor) *Tensor { return ClampLog(x, smallest, math.MaxFloat32) })
+	g.each(c, func(x *tensor.Tensor) *tensor.Tensor { return ClampLog(x, smallest, math.MaxFloat32) })
 }
 
 // onnxErf compares GELU(√2 x) = x (1 + erf x) / √2.
@@ -157,7 +160,7 @@ func onnxErf(g *onnxGraph, c *onnx.Case) {
 
 func onnxConcat(g *onnxGraph, c *onnx.Case) {
 	axis := integer(c, "axis", 1)
-	var y *Tensor
+	var y *tensor.Tensor
 	for i := range c.Inputs {
 		values, shape := axisLast(input(c, i), axis)
 		if x := g.feed(values, shape...); y == nil {
@@ -310,11 +313,11 @@ func onnxAdam(g *onnxGraph, c *onnx.Case) {
 	for i := range n {
 		x, gradient, m, v := input(c, 2+i), input(c, 2+n+i), input(c, 2+2*n+i), input(c, 2+3*n+i)
 		shape := extents(x)
-		of := func(t *onnx.Tensor) *Tensor { return g.feed(floats(t), shape...) }
+		of := func(t *onnx.Tensor) *tensor.Tensor { return g.feed(floats(t), shape...) }
 		p, first, second := of(x), of(m), of(v)
 		regularised := Add(of(gradient), Scale(p, number(c, "norm_coefficient", 0)))
 		Adam(p, regularised, first, second, g.feed(make([]float32, len(x.Values)), shape...), schedule, options)
-		for k, t := range []*Tensor{p, first, second} {
+		for k, t := range []*tensor.Tensor{p, first, second} {
 			g.expect(t, floats(c.Outputs[k*n+i]), shape...)
 		}
 	}

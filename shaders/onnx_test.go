@@ -32,19 +32,19 @@ type onnxGraph struct {
 }
 
 type onnxFeed struct {
-	tensor *Tensor
+	tensor *tensor.Tensor
 	values []float32
 }
 
 // feed makes an input with values.
-func (g *onnxGraph) feed(values []float32, shape ...int) *Tensor {
+func (g *onnxGraph) feed(values []float32, shape ...int) *tensor.Tensor {
 	t := g.Input("input", shape...)
 	g.feeds = append(g.feeds, onnxFeed{t, values})
 	return t
 }
 
 // expect says what a tensor must hold.
-func (g *onnxGraph) expect(t *Tensor, want []float32, shape ...int) {
+func (g *onnxGraph) expect(t *tensor.Tensor, want []float32, shape ...int) {
 	if !slices.Equal(t.Shape(), shape) {
 		panic(fmt.Sprintf("%v should have shape %v", t, shape))
 	}

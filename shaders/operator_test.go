@@ -18,7 +18,7 @@ import (
 // operatorTest says how one operator is checked; see checkOperator.
 type operatorTest struct {
 	inputs [][]int                                  // shapes of the float inputs
-	build  func(x []*Tensor) *Tensor                // appends the operator
+	build  func(x []*tensor.Tensor) *tensor.Tensor  // appends the operator
 	fill   func(input, i int, r *rand.Rand) float64 // values; nil: normal
 	fixed  map[int]bool                             // inputs without gradient
 	atol   float64                                  // devices against the reference, absolute and
@@ -96,7 +96,7 @@ func (o operatorTest) storages() []operatorTest {
 }
 
 // input is input k, and as the operator is given it.
-func (o *operatorTest) input(g *tensor.Graph, k int) (x, given *Tensor) {
+func (o *operatorTest) input(g *tensor.Graph, k int) (x, given *tensor.Tensor) {
 	floats := o.floats
 	if o.mixes && slices.Contains(slices.Concat(o.params, o.full), k) {
 		floats = gpu.F32
@@ -198,10 +198,10 @@ func weights(n int) []float32 {
 
 type built struct {
 	plan   *tensor.Plan
-	inputs []*Tensor
-	output *Tensor
-	seed   *Tensor
-	grads  []*Tensor // nil where fixed
+	inputs []*tensor.Tensor
+	output *tensor.Tensor
+	seed   *tensor.Tensor
+	grads  []*tensor.Tensor // nil where fixed
 }
 
 // compile builds the operator and the gradient of Σ weights·output.
@@ -214,14 +214,14 @@ func (o *operatorTest) compile(t *testing.T, ctx context.Context, d gpu.Device) 
 	g, set := tensor.NewGraphOf(whole), tensor.NewSet()
 	require.NoError(t, set.Store(whole))
 	b := &built{}
-	var given []*Tensor
+	var given []*tensor.Tensor
 	for k := range o.inputs {
 		x, as := o.input(g, k)
 		b.inputs, given = append(b.inputs, x), append(given, as)
 	}
 	b.output = o.build(given).Keep()
 	b.seed = g.InputOf(b.output.Type(), "seed", b.output.Shape()...)
-	b.grads = make([]*Tensor, len(b.inputs))
+	b.grads = make([]*tensor.Tensor, len(b.inputs))
 	if b.output.NeedsGradient() {
 		Simplify(g)
 		g.Backward(b.output, b.seed)
@@ -247,7 +247,7 @@ func (o *operatorTest) run(t *testing.T, ctx context.Context, d gpu.Device) [][]
 	b := o.compile(t, ctx, d)
 	defer b.plan.Release()
 	require.NoError(t, b.plan.Run(ctx))
-	wanted := []*Tensor{b.output}
+	wanted := []*tensor.Tensor{b.output}
 	for _, x := range b.grads {
 		if x != nil {
 			wanted = append(wanted, x)

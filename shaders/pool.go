@@ -49,7 +49,7 @@ func first(x []float64, window []int) int {
 // poolForwardKernel has rows of outputs, poolBackwardKernel rows of inputs; each body is given the batch size.
 func poolForwardKernel(name string, body func(p *poolParams, batch int, a []gpu.Array)) *tensor.Kernel {
 	return &tensor.Kernel{
-		Name: name, Arguments: []gpu.Access{read, write},
+		Name: name, Arguments: []gpu.Access{gpu.Read, gpu.ReadWrite},
 		Body: tensor.Body(func(p *poolParams, a []gpu.Array) { body(p, int(p.Rows/p.OutHeight), a) }),
 		Variants: []tensor.Variant{{Source: poolSource, Groups: func(params any) [3]int {
 			p := params.(*poolParams)
@@ -78,7 +78,7 @@ var (
 			a[1].F[out] = float64(first(a[0].F, in) / int(p.Channels) % int(p.Height*p.Width))
 		})
 	}), maxPoolPlaceFast), 1)
-	maxPoolBackward = wide(faster(poolBackwardKernel("max_pool_backward", []gpu.Access{read, read, write}, func(p *poolParams, batch int, a []gpu.Array) {
+	maxPoolBackward = wide(faster(poolBackwardKernel("max_pool_backward", []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, func(p *poolParams, batch int, a []gpu.Array) {
 		p.windows(batch, func(out int, in []int) {
 			for _, i := range in {
 				if i/int(p.Channels)%int(p.Height*p.Width) == int(a[1].F[out]) {
@@ -96,7 +96,7 @@ var (
 			}
 		})
 	}), averagePoolFast)
-	averagePoolBackward = faster(poolBackwardKernel("average_pool_backward", []gpu.Access{read, write}, func(p *poolParams, batch int, a []gpu.Array) {
+	averagePoolBackward = faster(poolBackwardKernel("average_pool_backward", []gpu.Access{gpu.Read, gpu.ReadWrite}, func(p *poolParams, batch int, a []gpu.Array) {
 		p.windows(batch, func(out int, in []int) {
 			for _, i := range in {
 				a[1].F[i] += a[0].F[out] / float64(len(in))
@@ -112,7 +112,7 @@ type pooling struct {
 }
 
 // params are those of the kernels forwards and backwards.
-func (w pooling) params(x, y *Tensor) (forward, backward *poolParams) {
+func (w pooling) params(x, y *tensor.Tensor) (forward, backward *poolParams) {
 	p := poolParams{
 		int32(y.Dim(0) * y.Dim(1)), int32(x.Dim(1)), int32(x.Dim(2)), int32(x.Dim(3)), int32(y.Dim(1)), int32(y.Dim(2)),
 		int32(w.Height), int32(w.Width), int32(w.Window.StrideY), int32(w.Window.StrideX), int32(w.Window.Top), int32(w.Window.Left),
@@ -123,39 +123,41 @@ func (w pooling) params(x, y *Tensor) (forward, backward *poolParams) {
 }
 
 // poolingKind is the kind of a pooling by the kernel forward.
-func poolingKind(name string, forward *tensor.Kernel, gradient func(op *Op, forward, backward *poolParams)) *tensor.Kind {
-	params := func(op *Op) (forward, backward *poolParams) {
+func poolingKind(name string, forward *tensor.Kernel, gradient func(op *tensor.Op, forward, backward *poolParams)) *tensor.Kind {
+	params := func(op *tensor.Op) (forward, backward *poolParams) {
 		return op.Attributes.(pooling).params(op.Inputs[0], op.Output())
 	}
-	return &tensor.Kind{Name: name, Compute: func(op *Op) {
+	return &tensor.Kind{Name: name, Compute: func(op *tensor.Op) {
 		p, _ := params(op)
 		op.Dispatch(forward, p, op.Inputs[0], op.Output())
-	}, Gradient: func(op *Op) {
+	}, Gradient: func(op *tensor.Op) {
 		p, q := params(op)
 		gradient(op, p, q)
 	}}
 }
 
 var (
-	maxPoolKind = poolingKind("MaxPool", maxPoolForward, func(op *Op, forward, backward *poolParams) {
+	maxPoolKind = poolingKind("MaxPool", maxPoolForward, func(op *tensor.Op, forward, backward *poolParams) {
 		places := op.Graph().NewOf(gpu.F32, "places of maxima", op.Output().Shape())
 		op.Dispatch(maxPoolPlace, forward, op.Inputs[0], places)
 		op.Dispatch(maxPoolBackward, backward, op.Output().Gradient(), places, op.Inputs[0].Gradient())
 	})
-	averagePoolKind = poolingKind("AveragePool", averagePoolForward, func(op *Op, _, backward *poolParams) {
+	averagePoolKind = poolingKind("AveragePool", averagePoolForward, func(op *tensor.Op, _, backward *poolParams) {
 		op.Dispatch(averagePoolBackward, backward, op.Output().Gradient(), op.Inputs[0].Gradient())
 	})
 )
 
 // MaxPool is the largest pixel of each window of x (B, H, W, C), channel by channel. The gradient goes to the first of several.
-func MaxPool(x *Tensor, kh, kw int, win Window) *Tensor { return pool(maxPoolKind, x, kh, kw, win) }
+func MaxPool(x *tensor.Tensor, kh, kw int, win Window) *tensor.Tensor {
+	return pool(maxPoolKind, x, kh, kw, win)
+}
 
 // AveragePool is the mean of those pixels of each window of x (B, H, W, C) that lie in the image, channel by channel.
-func AveragePool(x *Tensor, kh, kw int, win Window) *Tensor {
+func AveragePool(x *tensor.Tensor, kh, kw int, win Window) *tensor.Tensor {
 	return pool(averagePoolKind, x, kh, kw, win)
 }
 
-func pool(k *tensor.Kind, x *Tensor, kh, kw int, win Window) *Tensor {
+func pool(k *tensor.Kind, x *tensor.Tensor, kh, kw int, win Window) *tensor.Tensor {
 	requireShape(k.Name, "input", x, -1, -1, -1, -1)
 	if max(win.Top, win.Bottom) >= kh || max(win.Left, win.Right) >= kw {
 		panic(fmt.Sprintf("%s: a window of %d×%d with %+v may lie outside the image", k.Name, kh, kw, win))

@@ -14,7 +14,7 @@ import (
 )
 
 func TestPools(t *testing.T) {
-	for name, f := range map[string]func(x *Tensor, kh, kw int, win Window) *Tensor{"max": MaxPool, "average": AveragePool} {
+	for name, f := range map[string]func(x *tensor.Tensor, kh, kw int, win Window) *tensor.Tensor{"max": MaxPool, "average": AveragePool} {
 		t.Run(name, func(t *testing.T) {
 			for _, c := range []struct {
 				shape  []int
@@ -27,13 +27,13 @@ func TestPools(t *testing.T) {
 			} {
 				checkOperator(t, operatorTest{
 					inputs: [][]int{c.shape},
-					build:  func(x []*Tensor) *Tensor { return f(x[0], c.kh, c.kw, c.win) },
+					build:  func(x []*tensor.Tensor) *tensor.Tensor { return f(x[0], c.kh, c.kw, c.win) },
 					half:   rounded, mixed: rounded,
 				})
 				if name == "max" {
 					checkOperator(t, operatorTest{ // ties go to the first; finite differences mean nothing there
 						inputs: [][]int{c.shape},
-						build:  func(x []*Tensor) *Tensor { return f(x[0], c.kh, c.kw, c.win) },
+						build:  func(x []*tensor.Tensor) *tensor.Tensor { return f(x[0], c.kh, c.kw, c.win) },
 						fill:   func(_, _ int, r *rand.Rand) float64 { return math.Round(r.NormFloat64()) },
 						rough:  true,
 					})

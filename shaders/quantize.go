@@ -14,7 +14,7 @@ var quantizeFile string
 
 // Quantized is a tensor (…, C) in int8: Q (…, 4⌈C/4⌉) of I8, −127 to 127, stands for Q times Step; beyond C are zeros. No gradient passes.
 type Quantized struct {
-	Q        *Tensor
+	Q        *tensor.Tensor
 	Step     float32
 	Channels int // C
 }
@@ -30,7 +30,7 @@ func quantizedRows(p *quantizeParams) uint32    { return p.Words / p.Outputs }
 func quantizedOutputs(p *quantizeParams) uint32 { return p.Outputs }
 
 var (
-	quantizeForward = faster(perElement("quantize", quantizeFile, []gpu.Access{read, write}, quantizedWords, func(p *quantizeParams, a []gpu.Array) {
+	quantizeForward = faster(perElement("quantize", quantizeFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, quantizedWords, func(p *quantizeParams, a []gpu.Array) {
 		for i := range 4 * p.Words {
 			a[1].B[i] = 0
 			if pixel, channel := i/padded(p.Inputs), i%padded(p.Inputs); channel < p.Inputs {
@@ -39,9 +39,9 @@ var (
 		}
 	}), quantizeFast)
 	quantizeScale = inPieces(quantizedOutputs, quantizeScalePart[float64], quantizeScalePart[float32],
-		perElement("quantize_scale", quantizeFile, []gpu.Access{read, write}, quantizedOutputs, nil))
+		perElement("quantize_scale", quantizeFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, quantizedOutputs, nil))
 	quantizeWeight = inRows(quantizedRows, quantizeWeightPart[float64], quantizeWeightPart[float32],
-		perElement("quantize_weight", quantizeFile, []gpu.Access{read, read, write}, quantizedWords, nil))
+		perElement("quantize_weight", quantizeFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, quantizedWords, nil))
 )
 
 func quantizeScalePart[F gpu.Float](p *quantizeParams, a []gpu.ArrayOf[F], from, to int) {
@@ -83,13 +83,13 @@ type quantization struct {
 	step   float32
 }
 
-var quantizeKind = &tensor.Kind{Name: "Quantize", Compute: func(op *Op) {
+var quantizeKind = &tensor.Kind{Name: "Quantize", Compute: func(op *tensor.Op) {
 	p := op.Attributes.(quantization).params
 	op.Dispatch(quantizeForward, &p, op.Inputs[0], op.Output())
 }}
 
 // Quantize rounds x (…, C) to the nearest step; what is beyond 127 steps becomes 127.
-func Quantize(x *Tensor, step float32) Quantized {
+func Quantize(x *tensor.Tensor, step float32) Quantized {
 	if !(step > 0) {
 		panic(fmt.Sprintf("Quantize: steps of %g for %v", step, x))
 	}
@@ -98,13 +98,13 @@ func Quantize(x *Tensor, step float32) Quantized {
 	shape[len(shape)-1] = int(padded(uint32(channels)))
 	q := x.Graph().NewOf(gpu.I8, "quantized", shape)
 	p := &quantizeParams{Words: uint32(q.Elements() / 4), Inputs: uint32(channels), Factor: 1 / step}
-	x.Graph().Append(quantizeKind, quantization{*p, step}, []*Tensor{q}, x)
+	x.Graph().Append(quantizeKind, quantization{*p, step}, []*tensor.Tensor{q}, x)
 	return Quantized{q, step, channels}
 }
 
 // quantizeOutputs is a weight (…, Cin, Cout) in int8, (…, ⌈Cin/4⌉, Cout, 4), and the step of each output (Cout): those that weights.Quantize
 // finds, where the weight has come from it.
-func quantizeOutputs(weight *Tensor) (q, scale *Tensor) {
+func quantizeOutputs(weight *tensor.Tensor) (q, scale *tensor.Tensor) {
 	g, shape := weight.Graph(), weight.Shape()
 	inputs, outputs := weight.Dim(-2), weight.Dim(-1)
 	rows := weight.Elements() / outputs

@@ -75,11 +75,11 @@ func ratersPixels(p *ratersParams) uint32 { return p.Batch * p.Pixels }
 
 var (
 	shuffleRaters = inPieces(ratersPixels, shuffleRatersPart[float64], shuffleRatersPart[float32],
-		perBlock("shuffle_raters", ratersFile, []gpu.Access{read, read, read, read, write}, nil))
+		perBlock("shuffle_raters", ratersFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
 	weighRaters = inPieces(ratersPixels, weighRatersPart[float64], weighRatersPart[float32],
-		perBlock("weigh_raters", ratersFile, []gpu.Access{read, read, write}, nil))
+		perBlock("weigh_raters", ratersFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
 	disputed = inPieces(ratersPixels, disputedPart[float64], disputedPart[float32],
-		perBlock("disputed", ratersFile, []gpu.Access{read, read, write}, nil))
+		perBlock("disputed", ratersFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
 )
 
 // ofPixel is what a pixel has in x (B, P, M, K), ofImage what its image has in x (B, M, K).
@@ -176,18 +176,18 @@ func differAcross[F gpu.Float](y, x []F, rows []int) {
 }
 
 // ratersOf checks maps (B, H, W, M, K) and gives their extents.
-func ratersOf(operator string, x *Tensor) *ratersParams {
+func ratersOf(operator string, x *tensor.Tensor) *ratersParams {
 	requireShape(operator, "maps", x, -1, -1, -1, -1, -1)
 	return &ratersParams{uint32(x.Dim(0)), uint32(x.Dim(1) * x.Dim(2)), uint32(x.Dim(3)), uint32(x.Dim(4))}
 }
 
 // Shuffle holds one reweighting of PAPER.md §3.8: rater m gets scale[m] times the confidence of rater order[m], plus offset[m].
 // A permutation has scale 1 and offset 0; random confidences ψ have scale 0 and offset log ψ. order (M) u32, scale, offset (M).
-type Shuffle struct{ Order, Scale, Offset *Tensor }
+type Shuffle struct{ Order, Scale, Offset *tensor.Tensor }
 
 var (
 	shuffleRatersKind = operator("ShuffleRaters", shuffleRaters, nil)
-	weighRatersKind   = passing(1, operator("WeighRaters", weighRaters, func(op *Op) {
+	weighRatersKind   = passing(1, operator("WeighRaters", weighRaters, func(op *tensor.Op) {
 		back := op.Graph().New("weighed gradient", op.Output().Shape())
 		op.Dispatch(weighRaters, op.Attributes, op.Output().Gradient(), op.Inputs[1], back)
 		addTo(op.Inputs[0], back, 1)
@@ -196,23 +196,23 @@ var (
 )
 
 // ShuffleRaters applies a reweighting to confidences x (B, H, W, M, K). No gradient passes.
-func ShuffleRaters(x *Tensor, s Shuffle) *Tensor {
+func ShuffleRaters(x *tensor.Tensor, s Shuffle) *tensor.Tensor {
 	p := ratersOf("shuffle_raters", x)
-	for _, t := range []*Tensor{s.Order, s.Scale, s.Offset} {
+	for _, t := range []*tensor.Tensor{s.Order, s.Scale, s.Offset} {
 		requireShape("shuffle_raters", "order, scale, offset", t, x.Dim(3))
 	}
 	return x.Graph().Apply(shuffleRatersKind, p, x.Shape(), x, s.Order, s.Scale, s.Offset)
 }
 
 // WeighRaters multiplies the map of structure k by rater m of image b, x (B, H, W, M, K), by share[b, m, k].
-func WeighRaters(x, share *Tensor) *Tensor {
+func WeighRaters(x, share *tensor.Tensor) *tensor.Tensor {
 	p := ratersOf("weigh_raters", x)
 	requireShape("weigh_raters", "share", share, x.Dim(0), x.Dim(3), x.Dim(4))
 	return x.Graph().Apply(weighRatersKind, p, x.Shape(), x, share)
 }
 
 // Disputed is 1 where two raters who labelled differ: labels z (B, H, W, M, K), valid (B, M, K), result (B, H, W, K). No gradient.
-func Disputed(z, valid *Tensor) *Tensor {
+func Disputed(z, valid *tensor.Tensor) *tensor.Tensor {
 	p := ratersOf("disputed", z)
 	requireShape("disputed", "valid", valid, z.Dim(0), z.Dim(3), z.Dim(4))
 	return z.Graph().Apply(disputedKind, p, []int{z.Dim(0), z.Dim(1), z.Dim(2), z.Dim(4)}, z, valid)

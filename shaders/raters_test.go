@@ -16,7 +16,7 @@ func TestFuse(t *testing.T) {
 	for _, shape := range ratersShapes {
 		checkOperator(t, operatorTest{
 			inputs: [][]int{shape, shape},
-			build: func(x []*Tensor) *Tensor {
+			build: func(x []*tensor.Tensor) *tensor.Tensor {
 				return Fuse(x[0], x[1], oneMissing(x[0].Graph(), shape[0], shape[3], shape[4]))
 			},
 		})
@@ -29,7 +29,7 @@ func TestRaters(t *testing.T) {
 		t.Run("weigh", func(t *testing.T) {
 			checkOperator(t, operatorTest{
 				inputs: [][]int{shape},
-				build: func(x []*Tensor) *Tensor {
+				build: func(x []*tensor.Tensor) *tensor.Tensor {
 					share := make([]float32, shape[0]*count*shape[4])
 					for i := range share {
 						share[i] = float32(i%5) / 4
@@ -41,7 +41,7 @@ func TestRaters(t *testing.T) {
 		t.Run("shuffle", func(t *testing.T) {
 			checkOperator(t, operatorTest{
 				inputs: [][]int{shape}, fixed: map[int]bool{0: true}, rough: true, // no gradient by definition
-				build: func(x []*Tensor) *Tensor {
+				build: func(x []*tensor.Tensor) *tensor.Tensor {
 					order, scale, offset := make([]uint32, count), make([]float32, count), make([]float32, count)
 					for m := range order {
 						order[m], scale[m], offset[m] = uint32((m+count-1)%count), float32(m%3)/2, float32(m%2)
@@ -57,13 +57,15 @@ func TestRaters(t *testing.T) {
 		t.Run("disputed", func(t *testing.T) {
 			checkOperator(t, operatorTest{
 				inputs: [][]int{shape}, fixed: map[int]bool{0: true}, rough: true,
-				fill:  func(_, i int, _ *rand.Rand) float64 { return float64(i / 7 % 2) },
-				build: func(x []*Tensor) *Tensor { return Disputed(x[0], oneMissing(x[0].Graph(), shape[0], count, shape[4])) },
+				fill: func(_, i int, _ *rand.Rand) float64 { return float64(i / 7 % 2) },
+				build: func(x []*tensor.Tensor) *tensor.Tensor {
+					return Disputed(x[0], oneMissing(x[0].Graph(), shape[0], count, shape[4]))
+				},
 			})
 		})
 	}
 	t.Run("disputed is where valid raters differ", func(t *testing.T) {
-		got := evaluate(t, func(g *tensor.Graph) *Tensor {
+		got := evaluate(t, func(g *tensor.Graph) *tensor.Tensor {
 			z := g.Constant("z", []float32{1, 0, 1 /**/, 0, 0, 0 /**/, 1, 1, 0}, 1, 1, 3, 3, 1)
 			return Disputed(z, g.Constant("valid", []float32{1, 0, 1}, 1, 3, 1))
 		})

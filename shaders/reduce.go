@@ -21,13 +21,13 @@ func reduceQuads(p *reduceParams) bool     { return p.Columns%4 == 0 }
 
 var (
 	reduceRowsPartial = wide(inPieces(reduceStripes, reducePartialPart[float64], reducePartialPart[float32],
-		columnwise("reduce_rows_partial", reduceFile, []gpu.Access{read, write}, reduceStripes, reduceQuads, nil)), 1)
+		columnwise("reduce_rows_partial", reduceFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, reduceStripes, reduceQuads, nil)), 1)
 	reduceRowsWrite = inPieces(reduceColumns, reduceWritePart[float64], reduceWritePart[float32],
-		columnwise("reduce_rows_write", reduceFile, []gpu.Access{read, write}, reduceColumns, reduceQuads, nil))
+		columnwise("reduce_rows_write", reduceFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, reduceColumns, reduceQuads, nil))
 	reduceRowsAdd = wide(inPieces(reduceColumns, reduceAddPart[float64], reduceAddPart[float32],
-		columnwise("reduce_rows_add", reduceFile, []gpu.Access{read, write}, reduceColumns, reduceQuads, nil)), 1)
+		columnwise("reduce_rows_add", reduceFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, reduceColumns, reduceQuads, nil)), 1)
 	spreadRows = inPieces(reduceAll, spreadPart[float64], spreadPart[float32],
-		below(inWidths(1), "spread_rows", reduceFile, []gpu.Access{read, write}, reduceStripes, nil))
+		below(inWidths(1), "spread_rows", reduceFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, reduceStripes, nil))
 )
 
 // addColumns adds to y the columns [from, to) of x, which has so many.
@@ -78,7 +78,7 @@ const elementwiseInvocations = 1 << 16
 func reductionStripes(rows int) int { return int(math.Ceil(math.Sqrt(float64(rows)))) }
 
 // reduceRows appends out = or += the column sums of x, whose last extent, or the whole of it, is columns.
-func reduceRows(last *tensor.Kernel, x, out *Tensor, columns int) {
+func reduceRows(last *tensor.Kernel, x, out *tensor.Tensor, columns int) {
 	if x.Elements()%columns != 0 || out.Elements() != columns {
 		panic(fmt.Sprintf("sumRows: %v into %v", x, out))
 	}
@@ -95,17 +95,17 @@ func reduceRows(last *tensor.Kernel, x, out *Tensor, columns int) {
 }
 
 // sumRows appends gradient[c] += Σ_r x[r, c], in a fixed order: the gradient of whatever was added to every row of x.
-func sumRows(x, gradient *Tensor) { reduceRows(reduceRowsAdd, x, gradient, gradient.Elements()) }
+func sumRows(x, gradient *tensor.Tensor) { reduceRows(reduceRowsAdd, x, gradient, gradient.Elements()) }
 
-var sumKind = &tensor.Kind{Name: "Sum", Compute: func(op *Op) {
+var sumKind = &tensor.Kind{Name: "Sum", Compute: func(op *tensor.Op) {
 	reduceRows(reduceRowsWrite, op.Inputs[0], op.Output(), 1)
-}, Gradient: func(op *Op) {
+}, Gradient: func(op *tensor.Op) {
 	x, n := op.Inputs[0], op.Inputs[0].Elements()
 	op.Dispatch(spreadRows, &reduceParams{uint32(n), 1, uint32(stripes(n, 1))}, op.Output().Gradient(), x.Gradient())
 }}
 
 // Sum is Σ x, of shape (1), of F32 alone.
-func Sum(x *Tensor) *Tensor {
+func Sum(x *tensor.Tensor) *tensor.Tensor {
 	if x.Type() != gpu.F32 {
 		panic(fmt.Sprintf("Sum: %v is %v, and sums are f32", x, x.Type()))
 	}

@@ -1,12 +1,15 @@
 package shaders
 
-import "testing"
+import (
+	"mrprism/internal/compute/tensor"
+	"testing"
+)
 
 func TestSum(t *testing.T) {
 	for _, shape := range [][]int{{1}, {16}, {17}, {3, 5, 7}, {2, 33, 65, 16}} {
 		checkOperator(t, operatorTest{
 			inputs: [][]int{shape},
-			build:  func(x []*Tensor) *Tensor { return Sum(x[0]) },
+			build:  func(x []*tensor.Tensor) *tensor.Tensor { return Sum(x[0]) },
 		})
 	}
 }
@@ -16,7 +19,7 @@ func TestAddBroadcast(t *testing.T) {
 	for _, shape := range [][]int{{1, 1, 1, 1}, {16, 3, 5, 2}, {100, 1, 1, 3}, {50, 1, 1, 8}, {3, 16, 16, 20}, {5000, 1, 1, 5}} {
 		checkOperator(t, operatorTest{
 			inputs: [][]int{shape, shape[1:]},
-			build:  func(x []*Tensor) *Tensor { return AddBroadcast(x[0], x[1]) },
+			build:  func(x []*tensor.Tensor) *tensor.Tensor { return AddBroadcast(x[0], x[1]) },
 			half:   rounded, mixed: rounded, params: []int{1},
 		})
 	}

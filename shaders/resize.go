@@ -53,7 +53,7 @@ func (p *resizeParams) taps(f func(out, in int, weight float64)) {
 
 var (
 	resizeForward = &tensor.Kernel{
-		Name: "resize_forward", Arguments: []gpu.Access{read, write},
+		Name: "resize_forward", Arguments: []gpu.Access{gpu.Read, gpu.ReadWrite},
 		Body: tensor.Body(func(p *resizeParams, a []gpu.Array) {
 			clear(a[1].F[:p.Rows*p.OutWidth*p.Channels])
 			p.taps(func(out, in int, weight float64) { a[1].F[out] += weight * a[0].F[in] })
@@ -65,7 +65,7 @@ var (
 		}}},
 	}
 	resizeBackward = &tensor.Kernel{
-		Name: "resize_backward", Arguments: []gpu.Access{read, write},
+		Name: "resize_backward", Arguments: []gpu.Access{gpu.Read, gpu.ReadWrite},
 		Body: tensor.Body(func(p *resizeParams, a []gpu.Array) {
 			forward := *p
 			forward.Rows = p.Rows / p.Height * p.OutHeight
@@ -80,15 +80,15 @@ var (
 )
 
 // resizeKind has the geometry of x and y; its kernels take the rows that they make.
-var resizeKind = &tensor.Kind{Name: "Resize", Compute: func(op *Op) {
+var resizeKind = &tensor.Kind{Name: "Resize", Compute: func(op *tensor.Op) {
 	x, y := op.Inputs[0], op.Output()
 	op.Dispatch(resizeForward, resizing(x, y, y.Dim(1)), x, y)
-}, Gradient: func(op *Op) {
+}, Gradient: func(op *tensor.Op) {
 	x, y := op.Inputs[0], op.Output()
 	op.Dispatch(resizeBackward, resizing(x, y, x.Dim(1)), y.Gradient(), x.Gradient())
 }}
 
-func resizing(x, y *Tensor, rows int) *resizeParams {
+func resizing(x, y *tensor.Tensor, rows int) *resizeParams {
 	return &resizeParams{
 		int32(x.Dim(0) * rows), int32(x.Dim(1)), int32(x.Dim(2)), int32(x.Dim(3)), int32(y.Dim(1)), int32(y.Dim(2)),
 	}
@@ -96,7 +96,7 @@ func resizing(x, y *Tensor, rows int) *resizeParams {
 
 // Resize resamples x (B, H, W, C) bilinearly to height × width: half-pixel positions, edges clamped, as PyTorch's interpolate
 // with align_corners=False. Shrinking does not filter.
-func Resize(x *Tensor, height, width int) *Tensor {
+func Resize(x *tensor.Tensor, height, width int) *tensor.Tensor {
 	requireShape("Resize", "input", x, -1, -1, -1, -1)
 	return x.Graph().Apply(resizeKind, nil, []int{x.Dim(0), height, width, x.Dim(3)}, x)
 }

@@ -21,7 +21,7 @@ func TestResize(t *testing.T) {
 	} {
 		checkOperator(t, operatorTest{
 			inputs: [][]int{c.shape},
-			build:  func(x []*Tensor) *Tensor { return Resize(x[0], c.height, c.width) },
+			build:  func(x []*tensor.Tensor) *tensor.Tensor { return Resize(x[0], c.height, c.width) },
 			half:   rounded, mixed: rounded,
 		})
 	}

@@ -109,7 +109,7 @@ func (q Int8) Rewrite(g *tensor.Graph) {
 func Simplify(g *tensor.Graph) { g.Rewrite(gpu.Info{}, algebra) }
 
 // maker is the operator of a kind that makes x, or nil.
-func maker(r *tensor.Rewriter, x *Tensor, k *tensor.Kind) *Op {
+func maker(r *tensor.Rewriter, x *tensor.Tensor, k *tensor.Kind) *tensor.Op {
 	if op := r.Maker(x); op != nil && op.Kind == k {
 		return op
 	}
@@ -117,7 +117,7 @@ func maker(r *tensor.Rewriter, x *Tensor, k *tensor.Kind) *Op {
 }
 
 // sole is the operator of one of the kinds whose result is input i of op, if op alone reads it; otherwise nil.
-func sole(r *tensor.Rewriter, op *Op, i int, kinds ...*tensor.Kind) *Op {
+func sole(r *tensor.Rewriter, op *tensor.Op, i int, kinds ...*tensor.Kind) *tensor.Op {
 	if first := r.Sole(op, i); first != nil && slices.Contains(kinds, first.Kind) {
 		return first
 	}
@@ -125,7 +125,7 @@ func sole(r *tensor.Rewriter, op *Op, i int, kinds ...*tensor.Kind) *Op {
 }
 
 // fixed says whether x depends on parameters and constants alone.
-func fixed(r *tensor.Rewriter, x *Tensor) bool {
+func fixed(r *tensor.Rewriter, x *tensor.Tensor) bool {
 	if x == nil || x.Constant() {
 		return true
 	}
@@ -133,10 +133,10 @@ func fixed(r *tensor.Rewriter, x *Tensor) bool {
 		return v.Role == tensor.Parameter
 	}
 	op := r.Maker(x)
-	return op != nil && op.Kind != nil && !op.Kind.Once && !slices.ContainsFunc(op.Inputs, func(x *Tensor) bool { return !fixed(r, x) })
+	return op != nil && op.Kind != nil && !op.Kind.Once && !slices.ContainsFunc(op.Inputs, func(x *tensor.Tensor) bool { return !fixed(r, x) })
 }
 
-func sameAgain(r *tensor.Rewriter, op *Op) bool {
+func sameAgain(r *tensor.Rewriter, op *tensor.Op) bool {
 	earlier := r.Earlier(op)
 	if earlier == nil {
 		return false
@@ -145,7 +145,7 @@ func sameAgain(r *tensor.Rewriter, op *Op) bool {
 	return true
 }
 
-func normReLU(r *tensor.Rewriter, op *Op) bool {
+func normReLU(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != reluKind {
 		return false
 	}
@@ -159,14 +159,14 @@ func normReLU(r *tensor.Rewriter, op *Op) bool {
 }
 
 // sumWithTable is the operator that adds a fixed table to what x is, or nil.
-func sumWithTable(r *tensor.Rewriter, x *Tensor) *Op {
+func sumWithTable(r *tensor.Rewriter, x *tensor.Tensor) *tensor.Op {
 	if sum := maker(r, x, addBroadcastKind); sum != nil && fixed(r, sum.Inputs[1]) && !fixed(r, sum.Inputs[0]) {
 		return sum
 	}
 	return nil
 }
 
-func poolOfSum(r *tensor.Rewriter, op *Op) bool {
+func poolOfSum(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != averagePoolKind {
 		return false
 	}
@@ -175,14 +175,14 @@ func poolOfSum(r *tensor.Rewriter, op *Op) bool {
 		return false
 	}
 	w := op.Attributes.(pooling)
-	r.Replace(op, func() []*Tensor {
+	r.Replace(op, func() []*tensor.Tensor {
 		x, table := AveragePool(sum.Inputs[0], w.Height, w.Width, w.Window), AveragePool(sum.Inputs[1], w.Height, w.Width, w.Window)
-		return []*Tensor{AddBroadcast(x, table)}
+		return []*tensor.Tensor{AddBroadcast(x, table)}
 	})
 	return true
 }
 
-func linearOfSum(r *tensor.Rewriter, op *Op) bool {
+func linearOfSum(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != linearKind {
 		return false
 	}
@@ -191,14 +191,14 @@ func linearOfSum(r *tensor.Rewriter, op *Op) bool {
 		return false
 	}
 	weight, bias := op.Inputs[1], op.Inputs[2]
-	r.Replace(op, func() []*Tensor {
-		return []*Tensor{AddBroadcast(Linear(sum.Inputs[0], weight, bias), Linear(sum.Inputs[1], weight, nil))}
+	r.Replace(op, func() []*tensor.Tensor {
+		return []*tensor.Tensor{AddBroadcast(Linear(sum.Inputs[0], weight, bias), Linear(sum.Inputs[1], weight, nil))}
 	})
 	return true
 }
 
 // convolutionOfConcat cuts the weight. What comes from outside the part of op is computed there, once.
-func convolutionOfConcat(r *tensor.Rewriter, op *Op) bool {
+func convolutionOfConcat(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != conv2dKind && op.Kind != linearKind {
 		return false
 	}
@@ -207,8 +207,8 @@ func convolutionOfConcat(r *tensor.Rewriter, op *Op) bool {
 		return false
 	}
 	weight, layer := op.Inputs[1], op.Layer
-	share := func(x *Tensor, first int, bias *Tensor) *Tensor {
-		build := func() *Tensor {
+	share := func(x *tensor.Tensor, first int, bias *tensor.Tensor) *tensor.Tensor {
+		build := func() *tensor.Tensor {
 			defer op.Graph().Layered(fmt.Sprintf("%s[%d:]", layer, first))()
 			part := Slice(weight, first, first+x.Dim(-1))
 			if op.Kind == linearKind {
@@ -222,18 +222,20 @@ func convolutionOfConcat(r *tensor.Rewriter, op *Op) bool {
 		return build()
 	}
 	a, b := concat.Inputs[0], concat.Inputs[1]
-	r.Replace(op, func() []*Tensor { return []*Tensor{Add(share(a, 0, nil), share(b, a.Dim(-1), op.Inputs[2]))} })
+	r.Replace(op, func() []*tensor.Tensor {
+		return []*tensor.Tensor{Add(share(a, 0, nil), share(b, a.Dim(-1), op.Inputs[2]))}
+	})
 	return true
 }
 
 // linearMap is x times weight, plus bias and a fixed table, which may be nil.
 type linearMap struct {
-	x, weight, bias, table *Tensor
+	x, weight, bias, table *tensor.Tensor
 	layer                  string
 }
 
 // linearMapOf reads y as a linear map.
-func linearMapOf(r *tensor.Rewriter, y *Tensor) (m linearMap, ok bool) {
+func linearMapOf(r *tensor.Rewriter, y *tensor.Tensor) (m linearMap, ok bool) {
 	if sum := sumWithTable(r, y); sum != nil {
 		m.table, y = sum.Inputs[1], sum.Inputs[0]
 	}
@@ -246,7 +248,7 @@ func linearMapOf(r *tensor.Rewriter, y *Tensor) (m linearMap, ok bool) {
 }
 
 // apply appends the map.
-func (m linearMap) apply() *Tensor {
+func (m linearMap) apply() *tensor.Tensor {
 	defer m.x.Graph().Layered(m.layer)()
 	y := Linear(m.x, m.weight, m.bias)
 	if m.table != nil {
@@ -257,8 +259,8 @@ func (m linearMap) apply() *Tensor {
 
 // beside is one map that gives the results of two maps of one x side by side.
 func (m linearMap) beside(n linearMap) linearMap {
-	join := func(ofM, ofN *Tensor) *Tensor {
-		zeros := func(like *Tensor, width int) *Tensor {
+	join := func(ofM, ofN *tensor.Tensor) *tensor.Tensor {
+		zeros := func(like *tensor.Tensor, width int) *tensor.Tensor {
 			shape := slices.Clone(like.Shape())
 			shape[len(shape)-1] = width
 			return m.x.Graph().Constant("zeros", make([]float32, like.Elements()/like.Dim(-1)*width), shape...)
@@ -276,7 +278,7 @@ func (m linearMap) beside(n linearMap) linearMap {
 	return linearMap{m.x, Concat(m.weight, n.weight), join(m.bias, n.bias), join(m.table, n.table), m.layer}
 }
 
-func concatOfLinears(r *tensor.Rewriter, op *Op) bool {
+func concatOfLinears(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != concatKind {
 		return false
 	}
@@ -285,12 +287,12 @@ func concatOfLinears(r *tensor.Rewriter, op *Op) bool {
 	if !ok || !both || !m.x.Same(n.x) {
 		return false
 	}
-	r.Replace(op, func() []*Tensor { return []*Tensor{m.beside(n).apply()} })
+	r.Replace(op, func() []*tensor.Tensor { return []*tensor.Tensor{m.beside(n).apply()} })
 	return true
 }
 
 // linearOfLinear leaves maps that widen what they are given: their product would be more work.
-func linearOfLinear(r *tensor.Rewriter, op *Op) bool {
+func linearOfLinear(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != linearKind || fixed(r, op.Inputs[0]) {
 		return false
 	}
@@ -299,16 +301,16 @@ func linearOfLinear(r *tensor.Rewriter, op *Op) bool {
 		return false
 	}
 	weight, bias := op.Inputs[1], op.Inputs[2]
-	r.Replace(op, func() []*Tensor {
+	r.Replace(op, func() []*tensor.Tensor {
 		if b := first.Inputs[2]; b != nil {
 			bias = Linear(b.Reshape(1, weight.Dim(0)), weight, bias).Reshape(weight.Dim(1))
 		}
-		return []*Tensor{Linear(first.Inputs[0], Linear(first.Inputs[1], weight, nil), bias)}
+		return []*tensor.Tensor{Linear(first.Inputs[0], Linear(first.Inputs[1], weight, nil), bias)}
 	})
 	return true
 }
 
-func scaleOfLinear(r *tensor.Rewriter, op *Op) bool {
+func scaleOfLinear(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != scaleKind {
 		return false
 	}
@@ -317,20 +319,20 @@ func scaleOfLinear(r *tensor.Rewriter, op *Op) bool {
 		return false
 	}
 	factor := op.Attributes.(*elementwiseParams).Factor
-	r.Replace(op, func() []*Tensor {
+	r.Replace(op, func() []*tensor.Tensor {
 		defer op.Graph().Layered(first.Layer)()
 		bias := first.Inputs[2]
 		if bias != nil {
 			bias = Scale(bias, factor)
 		}
-		return []*Tensor{Linear(first.Inputs[0], Scale(first.Inputs[1], factor), bias)}
+		return []*tensor.Tensor{Linear(first.Inputs[0], Scale(first.Inputs[1], factor), bias)}
 	})
 	return true
 }
 
 // linearsOfOne joins a linear map with a later one of the same x to whose result a table is added, which are the
 // queries of an attention.
-func linearsOfOne(r *tensor.Rewriter, op *Op) bool {
+func linearsOfOne(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != linearKind || fixed(r, op.Inputs[0]) {
 		return false
 	}
@@ -352,9 +354,9 @@ func linearsOfOne(r *tensor.Rewriter, op *Op) bool {
 		if !ok || !n.x.Same(m.x) {
 			continue
 		}
-		r.ReplaceBoth(op, sum, func() []*Tensor {
+		r.ReplaceBoth(op, sum, func() []*tensor.Tensor {
 			queries, besides := Split(n.beside(m).apply(), n.weight.Dim(1))
-			return []*Tensor{besides, queries}
+			return []*tensor.Tensor{besides, queries}
 		})
 		return true
 	}
@@ -362,12 +364,12 @@ func linearsOfOne(r *tensor.Rewriter, op *Op) bool {
 }
 
 // readBy says whether an operator of a kind reads x.
-func readBy(r *tensor.Rewriter, x *Tensor, k *tensor.Kind) bool {
-	return slices.ContainsFunc(r.Readers(x), func(op *Op) bool { return op.Kind == k })
+func readBy(r *tensor.Rewriter, x *tensor.Tensor, k *tensor.Kind) bool {
+	return slices.ContainsFunc(r.Readers(x), func(op *tensor.Op) bool { return op.Kind == k })
 }
 
 // told tells Watch what a layer is given.
-func (q Int8) told(layer string, x *Tensor) {
+func (q Int8) told(layer string, x *tensor.Tensor) {
 	if q.Watch != nil {
 		q.Watch(layer, x)
 	}
@@ -375,7 +377,7 @@ func (q Int8) told(layer string, x *Tensor) {
 
 // attention makes queries, keys and values int8 where their ranges are known. A step of the keys and one of the
 // values goes into the parameters of the maps that make them.
-func (q Int8) attention(r *tensor.Rewriter, op *Op) bool {
+func (q Int8) attention(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != attentionKind || op.Attributes.(*attentionParams).Width%4 != 0 {
 		return false
 	}
@@ -391,9 +393,9 @@ func (q Int8) attention(r *tensor.Rewriter, op *Op) bool {
 	if !(ofQ > 0 && ofK > 0 && ofV > 0) {
 		return false
 	}
-	r.Replace(op, func() []*Tensor {
+	r.Replace(op, func() []*tensor.Tensor {
 		kv := Concat(Scale(keys, 1/ofK), Scale(values, 1/ofV)).Reshape(op.Inputs[1].Shape()...)
-		return []*Tensor{OfInt8(Quantize(queries, ofQ), Quantize(kv, 1), ofK, ofV, int(op.Attributes.(*attentionParams).Heads))}
+		return []*tensor.Tensor{OfInt8(Quantize(queries, ofQ), Quantize(kv, 1), ofK, ofV, int(op.Attributes.(*attentionParams).Heads))}
 	})
 	return true
 }
@@ -402,7 +404,7 @@ func (q Int8) attention(r *tensor.Rewriter, op *Op) bool {
 // attention wants in int8, and those of what a convolution rounds anyway: on lavapipe what the others would gain, up
 // to 256 channels, goes into rounding their input. Convolutions of one or two channels stay in floats too: they would
 // leave half of every word empty.
-func (q Int8) convolution(r *tensor.Rewriter, op *Op) bool {
+func (q Int8) convolution(r *tensor.Rewriter, op *tensor.Op) bool {
 	linear := op.Kind == linearKind && (projects(r, op) || readBy(r, op.Inputs[0], conv2dKind) || readBy(r, op.Inputs[0], quantizeKind))
 	if op.Kind != conv2dKind && op.Kind != convTransposeKind && !linear || fixed(r, op.Inputs[0]) {
 		return false
@@ -416,21 +418,21 @@ func (q Int8) convolution(r *tensor.Rewriter, op *Op) bool {
 	if !known {
 		return false
 	}
-	r.Replace(op, func() []*Tensor {
+	r.Replace(op, func() []*tensor.Tensor {
 		x := inSteps(r, x, largest/127)
 		switch op.Kind {
 		case convTransposeKind:
-			return []*Tensor{ConvTranspose2x2Int8(x, weight, bias)}
+			return []*tensor.Tensor{ConvTranspose2x2Int8(x, weight, bias)}
 		case linearKind:
-			return []*Tensor{Conv2DInt8(x, weight.Reshape(1, 1, weight.Dim(0), weight.Dim(1)), bias, Square(1, 0))}
+			return []*tensor.Tensor{Conv2DInt8(x, weight.Reshape(1, 1, weight.Dim(0), weight.Dim(1)), bias, Square(1, 0))}
 		}
-		return []*Tensor{Conv2DInt8(x, weight, bias, op.Attributes.(Window))}
+		return []*tensor.Tensor{Conv2DInt8(x, weight, bias, op.Attributes.(Window))}
 	})
 	return true
 }
 
 // inSteps is x in int8: what is there already, whatever its step, or in steps of its own.
-func inSteps(r *tensor.Rewriter, x *Tensor, step float32) Quantized {
+func inSteps(r *tensor.Rewriter, x *tensor.Tensor, step float32) Quantized {
 	for _, op := range r.Readers(x) {
 		if op.Kind == quantizeKind {
 			return Quantized{op.Output(), op.Attributes.(quantization).step, x.Dim(-1)}
@@ -441,14 +443,14 @@ func inSteps(r *tensor.Rewriter, x *Tensor, step float32) Quantized {
 
 // projects says whether a linear map makes queries, or keys and values, of an attention: a table of positions is
 // added to its result.
-func projects(r *tensor.Rewriter, op *Op) bool {
+func projects(r *tensor.Rewriter, op *tensor.Op) bool {
 	readers := r.Readers(op.Output())
 	return len(readers) == 1 && readers[0].Kind == addBroadcastKind && fixed(r, readers[0].Inputs[1])
 }
 
 // normOfConvolution multiplies the weight of a convolution, output channel by output channel, and
 // adds the shift to its bias.
-func normOfConvolution(r *tensor.Rewriter, op *Op) bool {
+func normOfConvolution(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != batchNormKind {
 		return false
 	}
@@ -459,11 +461,11 @@ func normOfConvolution(r *tensor.Rewriter, op *Op) bool {
 	g, weight, bias := op.Graph(), first.Inputs[1], first.Inputs[2]
 	channels := weight.Dim(-1)
 	zeros := g.Constant("zeros", make([]float32, channels), 1, channels)
-	r.Replace(op, func() []*Tensor {
+	r.Replace(op, func() []*tensor.Tensor {
 		defer g.Layered(first.Layer)()
 		by := g.NewOf(gpu.F32, "batch norm scale and shift", []int{2, channels})
-		g.Append(scaleAndShiftKind, p, []*Tensor{by}, op.Inputs[1:]...)
-		scaled := func(x, by *Tensor) *Tensor {
+		g.Append(scaleAndShiftKind, p, []*tensor.Tensor{by}, op.Inputs[1:]...)
+		scaled := func(x, by *tensor.Tensor) *tensor.Tensor {
 			q := batchNormParams{Rows: uint32(x.Elements() / channels), Channels: p.Channels}
 			return g.Apply(scaleShiftKind, q, x.Shape(), x, by)
 		}
@@ -472,49 +474,49 @@ func normOfConvolution(r *tensor.Rewriter, op *Op) bool {
 		}
 		shift := scaled(bias.Reshape(1, channels), by).Reshape(channels)
 		scale := Concat(Slice(by, 0, 1), zeros).Reshape(2, channels)
-		return []*Tensor{Conv2D(first.Inputs[0], scaled(weight, scale), shift, first.Attributes.(Window))}
+		return []*tensor.Tensor{Conv2D(first.Inputs[0], scaled(weight, scale), shift, first.Attributes.(Window))}
 	})
 	return true
 }
 
 // attentionOfScale takes the factor of the scores out of an attention.
-func attentionOfScale(r *tensor.Rewriter, op *Op) bool {
+func attentionOfScale(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != attentionKind || op.Attributes.(*attentionParams).Scale == 1 {
 		return false
 	}
 	p := *op.Attributes.(*attentionParams)
-	r.Replace(op, func() []*Tensor {
+	r.Replace(op, func() []*tensor.Tensor {
 		queries, g := Scale(op.Inputs[0], p.Scale), op.Graph()
 		y, lse := g.New("attention", op.Output().Shape(), queries), g.NewOf(gpu.F32, "attention log-sum-exp", op.Outputs[1].Shape())
 		p.Scale = 1
-		g.Append(attentionKind, &p, []*Tensor{y, lse}, queries, op.Inputs[1])
-		return []*Tensor{y, lse}
+		g.Append(attentionKind, &p, []*tensor.Tensor{y, lse}, queries, op.Inputs[1])
+		return []*tensor.Tensor{y, lse}
 	})
 	return true
 }
 
-func convolutionAlone(r *tensor.Rewriter, op *Op) bool {
+func convolutionAlone(r *tensor.Rewriter, op *tensor.Op) bool {
 	p := geometryOf(op)
 	return p != nil && r.Change(op, fusedConvolutionKind, p, op.Inputs[0], op.Inputs[1], op.Inputs[2], nil, nil)
 }
 
 // normAtInference makes of batch normalisation by running statistics what depends on parameters alone, and the rest.
-func normAtInference(r *tensor.Rewriter, op *Op) bool {
+func normAtInference(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != batchNormKind || op.Attributes.(batchNormParams).Training == 1 || r.Trains {
 		return false
 	}
 	p, g, scale := op.Attributes.(batchNormParams), op.Graph(), op.Inputs[2]
-	r.Replace(op, func() []*Tensor {
+	r.Replace(op, func() []*tensor.Tensor {
 		by := g.NewOf(scale.Type(), "batch norm scale and shift", []int{2, int(p.Channels)})
-		g.Append(scaleAndShiftKind, p, []*Tensor{by}, op.Inputs[1:]...)
-		return []*Tensor{g.Apply(scaleShiftKind, p, op.Output().Shape(), op.Inputs[0], by)}
+		g.Append(scaleAndShiftKind, p, []*tensor.Tensor{by}, op.Inputs[1:]...)
+		return []*tensor.Tensor{g.Apply(scaleShiftKind, p, op.Output().Shape(), op.Inputs[0], by)}
 	})
 	return true
 }
 
 // summands lists the inputs of a sum of two tensors, or of a tensor and a table for one image: of the makers of both
 // the earlier first. Of other operators there are none.
-func summands(r *tensor.Rewriter, op *Op) []int {
+func summands(r *tensor.Rewriter, op *tensor.Op) []int {
 	switch {
 	case op.Kind == addKind:
 		first, second := r.Maker(op.Inputs[0]), r.Maker(op.Inputs[1])
@@ -528,7 +530,7 @@ func summands(r *tensor.Rewriter, op *Op) []int {
 	return nil
 }
 
-func clampLogSum(r *tensor.Rewriter, op *Op) bool {
+func clampLogSum(r *tensor.Rewriter, op *tensor.Op) bool {
 	for _, at := range summands(r, op) {
 		if first := sole(r, op, at, clampLogKind); first != nil && r.Fuse(first, op, clampLogAddKind, first.Attributes, first.Inputs[0], op.Inputs[1-at]) {
 			return true
@@ -537,7 +539,7 @@ func clampLogSum(r *tensor.Rewriter, op *Op) bool {
 	return false
 }
 
-func groupedSigmoid(r *tensor.Rewriter, op *Op) bool {
+func groupedSigmoid(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != sigmoidKind {
 		return false
 	}
@@ -552,7 +554,7 @@ func groupedSigmoid(r *tensor.Rewriter, op *Op) bool {
 
 // int8Sum adds to a convolution what other convolutions are given in int8 as that, so that nobody needs it in
 // floats.
-func int8Sum(r *tensor.Rewriter, op *Op) bool {
+func int8Sum(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != addKind {
 		return false
 	}
@@ -568,7 +570,7 @@ func int8Sum(r *tensor.Rewriter, op *Op) bool {
 			}
 			p.Adds, p.Int8Residual, p.ResidualFactor = addResidual, 1, rounding.Attributes.(quantization).step
 			inputs := slices.Clone(first.Inputs)
-			inputs = append(inputs, make([]*Tensor, convResult-len(inputs))...)
+			inputs = append(inputs, make([]*tensor.Tensor, convResult-len(inputs))...)
 			inputs[convResidual] = rounding.Output()
 			return r.Fuse(first, op, conv2dInt8Kind, &p, inputs...)
 		}
@@ -576,7 +578,7 @@ func int8Sum(r *tensor.Rewriter, op *Op) bool {
 	return false
 }
 
-func int8ToInt8(r *tensor.Rewriter, op *Op) bool {
+func int8ToInt8(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != quantizeKind {
 		return false
 	}
@@ -596,7 +598,7 @@ func int8ToInt8(r *tensor.Rewriter, op *Op) bool {
 }
 
 // convolutionNorm is for devices that compute both faster in one dispatch.
-func convolutionNorm(r *tensor.Rewriter, op *Op) bool {
+func convolutionNorm(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != layerNormKind {
 		return false
 	}
@@ -612,7 +614,7 @@ func convolutionNorm(r *tensor.Rewriter, op *Op) bool {
 	return r.Fuse(first, op, linearNormKind, q, slices.Concat(first.Inputs[:convShortcut], op.Inputs[1:])...)
 }
 
-func convolutionSplit(r *tensor.Rewriter, op *Op) bool {
+func convolutionSplit(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != splitKind {
 		return false
 	}
@@ -628,7 +630,7 @@ func convolutionSplit(r *tensor.Rewriter, op *Op) bool {
 // convolutionEpilogue lets a convolution, in floats or in int8, do what follows it, in the order sum, scale and shift,
 // sum, activation, sum. The first two sums are of one residual. The inference of a network with batch norm and
 // residuals needs few other dispatches.
-func convolutionEpilogue(r *tensor.Rewriter, op *Op) bool {
+func convolutionEpilogue(r *tensor.Rewriter, op *tensor.Op) bool {
 	candidates := summands(r, op)
 	if activation(op.Kind) > 0 || op.Kind == scaleShiftKind {
 		candidates = []int{0}
@@ -654,7 +656,7 @@ func convolutionEpilogue(r *tensor.Rewriter, op *Op) bool {
 		if !ok {
 			continue
 		}
-		inputs := append(slices.Clone(first.Inputs), make([]*Tensor, convResult-len(first.Inputs))...)
+		inputs := append(slices.Clone(first.Inputs), make([]*tensor.Tensor, convResult-len(first.Inputs))...)
 		if argument != nil {
 			inputs[input] = argument
 		}
@@ -667,7 +669,7 @@ func convolutionEpilogue(r *tensor.Rewriter, op *Op) bool {
 
 // follow makes of the convolution p one that also does what op does with its result, op's input at. The convolution
 // then takes argument as input, unless argument is nil.
-func follow(p *conv2dParams, op *Op, at int) (input int, argument *Tensor, ok bool) {
+func follow(p *conv2dParams, op *tensor.Op, at int) (input int, argument *tensor.Tensor, ok bool) {
 	sum := op.Kind == addKind || op.Kind == addBroadcastKind
 	switch {
 	case p.Adds&addShortcut != 0:

@@ -18,14 +18,14 @@ type rewriteGraph struct {
 	*tensor.Graph
 	t          *testing.T
 	set        *tensor.Set
-	values     map[*Tensor][]float32
+	values     map[*tensor.Tensor][]float32
 	parameters map[*tensor.Variable][]float32
 	random     *rand.Rand
 }
 
 func newRewriteGraph(t *testing.T) *rewriteGraph {
 	return &rewriteGraph{
-		tensor.NewGraph(), t, tensor.NewSet(), map[*Tensor][]float32{}, map[*tensor.Variable][]float32{}, rand.New(rand.NewPCG(1, 2)),
+		tensor.NewGraph(), t, tensor.NewSet(), map[*tensor.Tensor][]float32{}, map[*tensor.Variable][]float32{}, rand.New(rand.NewPCG(1, 2)),
 	}
 }
 
@@ -37,19 +37,19 @@ func (g *rewriteGraph) draw(n int) []float32 {
 	return values
 }
 
-func (g *rewriteGraph) in(shape ...int) *Tensor {
+func (g *rewriteGraph) in(shape ...int) *tensor.Tensor {
 	x := g.Input("x", shape...)
 	g.values[x] = g.draw(x.Elements())
 	return x
 }
 
-func (g *rewriteGraph) param(name string, shape ...int) *Tensor {
+func (g *rewriteGraph) param(name string, shape ...int) *tensor.Tensor {
 	v := g.set.Variable(tensor.Parameter, name, shape...)
 	g.parameters[v] = g.draw(v.Elements())
 	return g.Variable(v)
 }
 
-func (g *rewriteGraph) table(shape ...int) *Tensor {
+func (g *rewriteGraph) table(shape ...int) *tensor.Tensor {
 	n := 1
 	for _, d := range shape {
 		n *= d
@@ -58,7 +58,7 @@ func (g *rewriteGraph) table(shape ...int) *Tensor {
 }
 
 // run compiles the graph with the rewrites of the phases and reads the results on the reference.
-func (g *rewriteGraph) run(results []*Tensor, phases ...[]tensor.Rewrite) (values [][]float32, dispatches int) {
+func (g *rewriteGraph) run(results []*tensor.Tensor, phases ...[]tensor.Rewrite) (values [][]float32, dispatches int) {
 	for _, y := range results {
 		y.Keep()
 	}
@@ -83,56 +83,56 @@ func (g *rewriteGraph) run(results []*Tensor, phases ...[]tensor.Rewrite) (value
 func TestRewrites(t *testing.T) {
 	for _, c := range []struct {
 		name          string
-		build         func(g *rewriteGraph) []*Tensor
+		build         func(g *rewriteGraph) []*tensor.Tensor
 		apart, joined int // dispatches of a run, without what depends on parameters alone
 	}{
-		{"an operator again", func(g *rewriteGraph) []*Tensor {
+		{"an operator again", func(g *rewriteGraph) []*tensor.Tensor {
 			x := g.in(1, 4, 4, 8)
-			return []*Tensor{Add(GELU(AveragePool(x, 2, 2, Square(2, 0))), ReLU(AveragePool(x, 2, 2, Square(2, 0))))}
+			return []*tensor.Tensor{Add(GELU(AveragePool(x, 2, 2, Square(2, 0))), ReLU(AveragePool(x, 2, 2, Square(2, 0))))}
 		}, 5, 4},
-		{"batch norm and ReLU", func(g *rewriteGraph) []*Tensor {
+		{"batch norm and ReLU", func(g *rewriteGraph) []*tensor.Tensor {
 			x := g.in(1, 3, 3, 4)
 			variance := g.Constant("variance", []float32{1, 2, 3, 4}, 4)
-			return []*Tensor{ReLU(BatchNorm(x, g.param("s", 4), g.param("b", 4), g.param("m", 4), variance, false, 1e-5, 0.1))}
+			return []*tensor.Tensor{ReLU(BatchNorm(x, g.param("s", 4), g.param("b", 4), g.param("m", 4), variance, false, 1e-5, 0.1))}
 		}, 2, 1},
-		{"pool of a sum with a table", func(g *rewriteGraph) []*Tensor {
-			return []*Tensor{AveragePool(AddBroadcast(g.in(1, 4, 6, 4), g.table(1, 4, 6, 4)), 2, 2, Square(2, 0))}
+		{"pool of a sum with a table", func(g *rewriteGraph) []*tensor.Tensor {
+			return []*tensor.Tensor{AveragePool(AddBroadcast(g.in(1, 4, 6, 4), g.table(1, 4, 6, 4)), 2, 2, Square(2, 0))}
 		}, 2, 2},
-		{"keys and values", func(g *rewriteGraph) []*Tensor {
+		{"keys and values", func(g *rewriteGraph) []*tensor.Tensor {
 			x := g.in(2, 3, 5, 8)
 			key := Linear(AddBroadcast(x, g.table(1, 3, 5, 8)), g.param("k", 8, 6), nil)
-			return []*Tensor{Concat(key, Linear(x, g.param("v", 8, 6), g.param("vb", 6)))}
+			return []*tensor.Tensor{Concat(key, Linear(x, g.param("v", 8, 6), g.param("vb", 6)))}
 		}, 4, 2}, // one map, and the table for both images
-		{"keys and values of one image", func(g *rewriteGraph) []*Tensor {
+		{"keys and values of one image", func(g *rewriteGraph) []*tensor.Tensor {
 			x := g.in(1, 3, 5, 8)
 			key := Linear(AddBroadcast(x, g.table(1, 3, 5, 8)), g.param("k", 8, 6), nil)
-			return []*Tensor{Concat(key, Linear(x, g.param("v", 8, 6), g.param("vb", 6)))}
+			return []*tensor.Tensor{Concat(key, Linear(x, g.param("v", 8, 6), g.param("vb", 6)))}
 		}, 4, 1},
-		{"convolution of maps side by side", func(g *rewriteGraph) []*Tensor {
+		{"convolution of maps side by side", func(g *rewriteGraph) []*tensor.Tensor {
 			both := Concat(g.in(1, 4, 4, 8), g.in(1, 4, 4, 12))
-			return []*Tensor{Conv2D(both, g.param("w", 3, 3, 20, 8), g.param("b", 8), Square(1, 1)), Linear(both, g.param("l", 20, 4), g.param("lb", 4))}
+			return []*tensor.Tensor{Conv2D(both, g.param("w", 3, 3, 20, 8), g.param("b", 8), Square(1, 1)), Linear(both, g.param("l", 20, 4), g.param("lb", 4))}
 		}, 3, 4},
-		{"product of two maps", func(g *rewriteGraph) []*Tensor {
+		{"product of two maps", func(g *rewriteGraph) []*tensor.Tensor {
 			y := Linear(g.in(5, 4), g.param("a", 4, 8), g.param("ab", 8))
-			return []*Tensor{Linear(y, g.param("b", 8, 6), g.param("bb", 6))}
+			return []*tensor.Tensor{Linear(y, g.param("b", 8, 6), g.param("bb", 6))}
 		}, 2, 1},
-		{"a map that narrows stays", func(g *rewriteGraph) []*Tensor {
+		{"a map that narrows stays", func(g *rewriteGraph) []*tensor.Tensor {
 			y := Linear(g.in(5, 8), g.param("a", 8, 4), nil)
-			return []*Tensor{Linear(y, g.param("b", 4, 6), nil)}
+			return []*tensor.Tensor{Linear(y, g.param("b", 4, 6), nil)}
 		}, 2, 2},
-		{"queries beside another map", func(g *rewriteGraph) []*Tensor {
+		{"queries beside another map", func(g *rewriteGraph) []*tensor.Tensor {
 			x := g.in(1, 3, 5, 8)
 			other := Linear(x, g.param("o", 8, 10), g.param("ob", 10))
-			return []*Tensor{other, Linear(AddBroadcast(x, g.table(1, 3, 5, 8)), g.param("q", 8, 6), nil)}
+			return []*tensor.Tensor{other, Linear(AddBroadcast(x, g.table(1, 3, 5, 8)), g.param("q", 8, 6), nil)}
 		}, 3, 1},
-		{"queries of a map, and that map", func(g *rewriteGraph) []*Tensor {
+		{"queries of a map, and that map", func(g *rewriteGraph) []*tensor.Tensor {
 			y := Linear(g.in(1, 3, 5, 8), g.param("a", 8, 8), g.param("ab", 8))
-			return []*Tensor{y, Linear(AddBroadcast(y, g.table(1, 3, 5, 8)), g.param("q", 8, 6), g.param("qb", 6))}
+			return []*tensor.Tensor{y, Linear(AddBroadcast(y, g.table(1, 3, 5, 8)), g.param("q", 8, 6), g.param("qb", 6))}
 		}, 3, 1},
-		{"queries before another map", func(g *rewriteGraph) []*Tensor {
+		{"queries before another map", func(g *rewriteGraph) []*tensor.Tensor {
 			x := g.in(1, 3, 5, 8)
 			q := Linear(AddBroadcast(x, g.table(1, 3, 5, 8)), g.param("q", 8, 6), nil)
-			return []*Tensor{GELU(q), Linear(x, g.param("o", 8, 10), nil)}
+			return []*tensor.Tensor{GELU(q), Linear(x, g.param("o", 8, 10), nil)}
 		}, 4, 2},
 	} {
 		g := newRewriteGraph(t)
@@ -148,15 +148,15 @@ func TestRewrites(t *testing.T) {
 
 // For other runtimes batch norm and the attention's factor are in the parameters of the layers before them.
 func TestPortable(t *testing.T) {
-	build := func(g *rewriteGraph) []*Tensor {
+	build := func(g *rewriteGraph) []*tensor.Tensor {
 		variance := g.Constant("variance", []float32{1, 2, 3, 4, 5, 6, 7, 8}, 8)
-		normalised := func(name string, x *Tensor) *Tensor {
+		normalised := func(name string, x *tensor.Tensor) *tensor.Tensor {
 			return BatchNorm(x, g.param(name+"s", 8), g.param(name+"b", 8), g.param(name+"m", 8), variance, false, 1e-5, 0.1)
 		}
 		e := ReLU(normalised("1", Conv2D(g.in(1, 4, 4, 3), g.param("w", 3, 3, 3, 8), nil, Square(1, 1))))
 		x := normalised("2", Conv2D(Concat(e, g.in(1, 4, 4, 8)), g.param("c", 3, 3, 16, 8), g.param("cb", 8), Square(1, 1)))
 		kv := Concat(Linear(x, g.param("k", 8, 8), nil), Linear(x, g.param("v", 8, 8), nil))
-		return []*Tensor{Attention(Linear(x, g.param("q", 8, 8), g.param("qb", 8)).Reshape(1, 16, 8), kv.Reshape(1, 16, 16), 2)}
+		return []*tensor.Tensor{Attention(Linear(x, g.param("q", 8, 8), g.param("qb", 8)).Reshape(1, 16, 8), kv.Reshape(1, 16, 16), 2)}
 	}
 	g := newRewriteGraph(t)
 	want, _ := g.run(build(g))
@@ -180,13 +180,13 @@ func TestPortable(t *testing.T) {
 // Attention is in int8 where the ranges of queries, keys and values are known, all three. Watch is told of them, and of
 // what convolutions are given.
 func TestRewriteToInt8(t *testing.T) {
-	build := func(g *rewriteGraph) []*Tensor {
+	build := func(g *rewriteGraph) []*tensor.Tensor {
 		defer g.Layered("a")()
 		x := g.in(1, 4, 4, 8)
 		q := Linear(AddBroadcast(x, g.table(1, 4, 4, 8)), g.param("q", 8, 8), nil)
 		kv := Concat(Linear(x, g.param("k", 8, 8), nil), Linear(x, g.param("v", 8, 8), nil))
 		y := Attention(q.Reshape(1, 16, 8), kv.Reshape(1, 16, 16), 2).Reshape(1, 4, 4, 8)
-		return []*Tensor{Conv2D(y, g.param("w", 3, 3, 8, 8), nil, Square(1, 1))}
+		return []*tensor.Tensor{Conv2D(y, g.param("w", 3, 3, 8, 8), nil, Square(1, 1))}
 	}
 	kinds := func(q Int8) (found []string) {
 		g := newRewriteGraph(t)
@@ -198,7 +198,7 @@ func TestRewriteToInt8(t *testing.T) {
 		return found
 	}
 	watched := map[string]float32{}
-	kinds(Int8{Watch: func(layer string, _ *Tensor) { watched[layer] = 12 }})
+	kinds(Int8{Watch: func(layer string, _ *tensor.Tensor) { watched[layer] = 12 }})
 	assert.Equal(t, map[string]float32{"a": 12, "a.queries": 12, "a.keys": 12, "a.values": 12}, watched)
 	assert.Subset(t, kinds(Int8{Ranges: watched}), []string{"AttentionInt8", "Conv2DInt8"})
 	for _, missing := range []string{"a.queries", "a.keys", "a.values"} {

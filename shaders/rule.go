@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
 )
 
 //go:embed rule.wgsl
@@ -12,15 +13,15 @@ var ruleFile string
 
 var (
 	likelihoodForward = inPieces(ratersPixels, likelihoodPart[float64], likelihoodPart[float32],
-		perBlock("likelihood_forward", ruleFile, []gpu.Access{read, read, read, read, write}, nil))
+		perBlock("likelihood_forward", ruleFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
 	likelihoodBackward = inPieces(ratersPixels, likelihoodBackwardPart[float64], likelihoodBackwardPart[float32],
-		perBlock("likelihood_backward", ruleFile, []gpu.Access{read, read, read, read, read, write}, nil))
+		perBlock("likelihood_backward", ruleFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
 	agreementForward = inPieces(ratersPixels, agreementPart[float64], agreementPart[float32],
-		perBlock("agreement_forward", ruleFile, []gpu.Access{read, read, write}, nil))
+		perBlock("agreement_forward", ruleFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
 	agreementBackward = inPieces(ratersPixels, agreementBackwardPart[float64], agreementBackwardPart[float32],
-		perBlock("agreement_backward", ruleFile, []gpu.Access{read, read, read, write}, nil))
+		perBlock("agreement_backward", ruleFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
 	normalise = inPieces(ratersPixels, normalisePart[float64], normalisePart[float32],
-		perBlock("normalise", ruleFile, []gpu.Access{read, read, write}, nil))
+		perBlock("normalise", ruleFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
 )
 
 func likelihoodPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to int) {
@@ -94,22 +95,22 @@ func normalisePart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to in
 }
 
 // ruleOf checks maps x (B, H, W, M, K) and the fused map beside them (B, H, W, K).
-func ruleOf(operator string, x, fused *Tensor) *ratersParams {
+func ruleOf(operator string, x, fused *tensor.Tensor) *ratersParams {
 	requireShape(operator, "fused map", fused, x.Dim(0), x.Dim(1), x.Dim(2), x.Dim(4))
 	return ratersOf(operator, x)
 }
 
 var (
-	likelihoodKind = passing(1, operator("Likelihood", likelihoodForward, func(op *Op) {
+	likelihoodKind = passing(1, operator("Likelihood", likelihoodForward, func(op *tensor.Op) {
 		estimate, where, z, valid := op.Inputs[0], op.Inputs[1], op.Inputs[2], op.Inputs[3]
 		op.Dispatch(likelihoodBackward, op.Attributes, estimate, where, z, valid, op.Output().Gradient(), estimate.Gradient())
 	}))
-	normaliseKind = passing(1, operator("Normalise", normalise, func(op *Op) {
+	normaliseKind = passing(1, operator("Normalise", normalise, func(op *tensor.Op) {
 		back := op.Graph().New("normalised gradient", op.Output().Shape())
 		op.Dispatch(normalise, op.Attributes, op.Output().Gradient(), op.Inputs[1], back)
 		addTo(op.Inputs[0], back, 1)
 	}))
-	agreementKind = passing(1, operator("Agreement", agreementForward, func(op *Op) {
+	agreementKind = passing(1, operator("Agreement", agreementForward, func(op *tensor.Op) {
 		estimate, y := op.Inputs[0], op.Inputs[1]
 		op.Dispatch(agreementBackward, op.Attributes, estimate, y, op.Output().Gradient(), estimate.Gradient())
 	}))
@@ -118,7 +119,7 @@ var (
 // LikelihoodRule is ℓ = z log z̃ + (1 - z) log(1 - z̃), the log-probability of the label that was given, averaged over a Gaussian
 // window of disputed pixels with the given σ in pixels (PAPER.md §3.3). estimate z̃, inside (0, 1), and z are (B, H, W, M, K),
 // valid (B, M, K). Where nobody disagrees near by, ℓ is 0.
-func LikelihoodRule(estimate, z, valid *Tensor, sigma float64) *Tensor {
+func LikelihoodRule(estimate, z, valid *tensor.Tensor, sigma float64) *tensor.Tensor {
 	sameShape("likelihood_rule", estimate, z)
 	g, where := estimate.Graph(), Disputed(z, valid)
 	p := ruleOf("likelihood_rule", estimate, where)
@@ -131,6 +132,6 @@ func LikelihoodRule(estimate, z, valid *Tensor, sigma float64) *Tensor {
 
 // AgreementRule is ℓ = log[z̃ y + (1 - z̃)(1 - y)]: how far what a rater would draw agrees with the calibrated mask y
 // (B, H, W, K), through which no gradient passes. estimate z̃, inside (0, 1), is (B, H, W, M, K).
-func AgreementRule(estimate, y *Tensor) *Tensor {
+func AgreementRule(estimate, y *tensor.Tensor) *tensor.Tensor {
 	return estimate.Graph().Apply(agreementKind, ruleOf("agreement_rule", estimate, y), estimate.Shape(), estimate, y)
 }

@@ -11,7 +11,7 @@ import (
 
 func TestRules(t *testing.T) {
 	for _, shape := range [][]int{{2, 9, 8, 3, 2}, {1, 7, 5, 2, 2}} {
-		labels := func(g *tensor.Graph) *Tensor {
+		labels := func(g *tensor.Graph) *tensor.Tensor {
 			r := rand.New(rand.NewPCG(7, 8))
 			z := make([]float32, shape[0]*shape[1]*shape[2]*shape[3]*shape[4])
 			for i := range z {
@@ -22,7 +22,7 @@ func TestRules(t *testing.T) {
 		t.Run("likelihood", func(t *testing.T) {
 			checkOperator(t, operatorTest{
 				inputs: [][]int{shape}, fill: probability,
-				build: func(x []*Tensor) *Tensor {
+				build: func(x []*tensor.Tensor) *tensor.Tensor {
 					g := x[0].Graph()
 					return LikelihoodRule(x[0], labels(g), oneMissing(g, shape[0], shape[3], shape[4]), 1.3)
 				},
@@ -31,7 +31,7 @@ func TestRules(t *testing.T) {
 		t.Run("agreement", func(t *testing.T) {
 			checkOperator(t, operatorTest{
 				inputs: [][]int{shape, {shape[0], shape[1], shape[2], shape[4]}}, fill: probability, fixed: map[int]bool{1: true},
-				build: func(x []*Tensor) *Tensor { return AgreementRule(x[0], x[1]) },
+				build: func(x []*tensor.Tensor) *tensor.Tensor { return AgreementRule(x[0], x[1]) },
 			})
 		})
 	}
@@ -40,7 +40,7 @@ func TestRules(t *testing.T) {
 func TestWhatNobodyMarkedStaysUnmarked(t *testing.T) {
 	// The paper's letter, softmax over classes of Σ_m log z̃·z (PAPER.md §3.3), marks what nobody has marked where all are sure of that: the
 	// class without a vote sums to 0, the maximum. Ours must not do that.
-	ours := evaluate(t, func(g *tensor.Graph) *Tensor {
+	ours := evaluate(t, func(g *tensor.Graph) *tensor.Tensor {
 		e := g.Constant("estimate", []float32{.01, .01, .01}, 1, 1, 1, 3, 1)
 		votes := g.Constant("z", []float32{0, 0, 0}, 1, 1, 1, 3, 1)
 		valid := g.Constant("valid", []float32{1, 1, 1}, 1, 3, 1)

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 
 	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
 )
 
 //go:embed straight_through.wgsl
@@ -18,11 +19,11 @@ func straightThroughCount(p *straightThroughParams) uint32 { return p.N }
 
 var (
 	thresholdForward = inPieces(straightThroughCount, thresholdPart[float64], thresholdPart[float32],
-		flat("threshold_forward", straightThroughFile, []gpu.Access{read, write}, straightThroughCount, nil))
+		flat("threshold_forward", straightThroughFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, straightThroughCount, nil))
 	clampForward = inPieces(straightThroughCount, clampPart[float64], clampPart[float32],
-		flat("clamp_forward", straightThroughFile, []gpu.Access{read, write}, straightThroughCount, nil))
+		flat("clamp_forward", straightThroughFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, straightThroughCount, nil))
 	straightThroughBackward = inPieces(straightThroughCount, straightThroughPart[float64], straightThroughPart[float32],
-		flat("straight_through_backward", straightThroughFile, []gpu.Access{read, write}, straightThroughCount, nil))
+		flat("straight_through_backward", straightThroughFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, straightThroughCount, nil))
 )
 
 func thresholdPart[F gpu.Float](p *straightThroughParams, a []gpu.ArrayOf[F], from, to int) {
@@ -51,16 +52,16 @@ var (
 	clampKind     = operator("Clamp", clampForward, passThrough)
 )
 
-func passThrough(op *Op) {
+func passThrough(op *tensor.Op) {
 	op.Dispatch(straightThroughBackward, op.Attributes, op.Output().Gradient(), op.Inputs[0].Gradient())
 }
 
 // Threshold is [x > level], with the gradient passed straight through (PAPER.md §3.8).
-func Threshold(x *Tensor, level float32) *Tensor {
+func Threshold(x *tensor.Tensor, level float32) *tensor.Tensor {
 	return x.Graph().Apply(thresholdKind, &straightThroughParams{uint32(x.Elements()), level, 0}, x.Shape(), x)
 }
 
 // Clamp is min(max(x, low), high), with the gradient passed straight through.
-func Clamp(x *Tensor, low, high float32) *Tensor {
+func Clamp(x *tensor.Tensor, low, high float32) *tensor.Tensor {
 	return x.Graph().Apply(clampKind, &straightThroughParams{uint32(x.Elements()), low, high}, x.Shape(), x)
 }

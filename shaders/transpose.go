@@ -14,7 +14,7 @@ var transposeSource string
 type transposeParams struct{ Count, Rows, Columns uint32 }
 
 var transposeForward = inRows(transposeRows, transposePart[float64], transposePart[float32], &tensor.Kernel{
-	Name: "transpose", Arguments: []gpu.Access{read, write},
+	Name: "transpose", Arguments: []gpu.Access{gpu.Read, gpu.ReadWrite},
 	Variants: []tensor.Variant{
 		{
 			Name: "quads", Source: transposeSource, Entry: "transpose_quads",
@@ -47,7 +47,7 @@ func transposePart[F gpu.Float](p *transposeParams, a []gpu.ArrayOf[F], from, to
 }
 
 // transposed is a weight (…, Cin, Cout) as (…, Cout, Cin), for gradients by the input. No gradient passes through it.
-func transposed(w *Tensor) *Tensor {
+func transposed(w *tensor.Tensor) *tensor.Tensor {
 	rows, columns := w.Dim(-2), w.Dim(-1)
 	shape := slices.Clone(w.Shape())
 	shape[len(shape)-2], shape[len(shape)-1] = columns, rows

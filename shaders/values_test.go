@@ -14,7 +14,7 @@ import (
 func probability(_, _ int, r *rand.Rand) float64 { return 0.05 + 0.9*r.Float64() }
 
 // oneMissing is validity (B, M, K) in which rater 1 of image 0 did not label the first structure.
-func oneMissing(g *tensor.Graph, batch, raters, classes int) *Tensor {
+func oneMissing(g *tensor.Graph, batch, raters, classes int) *tensor.Tensor {
 	v := make([]float32, batch*raters*classes)
 	for i := range v {
 		v[i] = 1
@@ -24,7 +24,7 @@ func oneMissing(g *tensor.Graph, batch, raters, classes int) *Tensor {
 }
 
 // evaluate runs a graph without inputs on the reference.
-func evaluate(t *testing.T, build func(g *tensor.Graph) *Tensor) []float32 {
+func evaluate(t *testing.T, build func(g *tensor.Graph) *tensor.Tensor) []float32 {
 	t.Helper()
 	g := tensor.NewGraph()
 	y := build(g).Keep()
@@ -45,6 +45,6 @@ func far(input, _ int, r *rand.Rand) float64 {
 }
 
 // batchNormReLU is ReLU of BatchNorm, which the rewrites make one operator.
-func batchNormReLU(x, scale, bias, runningMean, runningVariance *Tensor, training bool, eps, momentum float32) *Tensor {
+func batchNormReLU(x, scale, bias, runningMean, runningVariance *tensor.Tensor, training bool, eps, momentum float32) *tensor.Tensor {
 	return ReLU(BatchNorm(x, scale, bias, runningMean, runningVariance, training, eps, momentum))
 }

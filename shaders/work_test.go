@@ -13,28 +13,28 @@ import (
 // A convolution takes as many operations for each of its gradients as forward; attention, which computes the weights again, 18 products
 // in all for 4 forward.
 func TestWork(t *testing.T) {
-	convolution := func(win Window) func(x ...*Tensor) *Tensor {
-		return func(x ...*Tensor) *Tensor { return Conv2D(x[0], x[1], nil, win) }
+	convolution := func(win Window) func(x ...*tensor.Tensor) *tensor.Tensor {
+		return func(x ...*tensor.Tensor) *tensor.Tensor { return Conv2D(x[0], x[1], nil, win) }
 	}
 	for _, c := range []struct {
 		name    string
 		inputs  [][]int
-		build   func(x ...*Tensor) *Tensor
+		build   func(x ...*tensor.Tensor) *tensor.Tensor
 		forward float64 // multiply-adds
 		all     float64 // forward and gradients, by forward
 	}{
 		{"convolution", [][]int{{1, 8, 8, 4}, {3, 3, 4, 8}}, convolution(Square(1, 1)), 8 * 8 * 3 * 3 * 4 * 8, 3},
 		{"of stride 2", [][]int{{2, 8, 8, 4}, {3, 3, 4, 8}}, convolution(Square(2, 1)), 2 * 4 * 4 * 3 * 3 * 4 * 8, 3},
-		{"transposed", [][]int{{1, 8, 8, 4}, {2, 2, 4, 8}}, func(x ...*Tensor) *Tensor { return ConvTranspose2x2(x[0], x[1], nil) }, 16 * 16 * 4 * 8, 3},
-		{"depthwise", [][]int{{1, 8, 8, 4}, {5, 5, 4}}, func(x ...*Tensor) *Tensor { return DepthwiseConv2D(x[0], x[1], nil, Square(1, 2)) }, 8 * 8 * 5 * 5 * 4, 3},
-		{"linear", [][]int{{2, 32, 16}, {16, 8}}, func(x ...*Tensor) *Tensor { return Linear(x[0], x[1], nil) }, 2 * 32 * 16 * 8, 3},
-		{"grouped", [][]int{{2, 32, 16}, {2, 8, 3}}, func(x ...*Tensor) *Tensor { return GroupedLinear(x[0], x[1], nil) }, 2 * 32 * 16 * 3, 3},
-		{"attention", [][]int{{2, 32, 16}, {2, 24, 32}}, func(x ...*Tensor) *Tensor { return Attention(x[0], x[1], 4) }, 2 * 2 * 32 * 24 * 16, 4.5},
+		{"transposed", [][]int{{1, 8, 8, 4}, {2, 2, 4, 8}}, func(x ...*tensor.Tensor) *tensor.Tensor { return ConvTranspose2x2(x[0], x[1], nil) }, 16 * 16 * 4 * 8, 3},
+		{"depthwise", [][]int{{1, 8, 8, 4}, {5, 5, 4}}, func(x ...*tensor.Tensor) *tensor.Tensor { return DepthwiseConv2D(x[0], x[1], nil, Square(1, 2)) }, 8 * 8 * 5 * 5 * 4, 3},
+		{"linear", [][]int{{2, 32, 16}, {16, 8}}, func(x ...*tensor.Tensor) *tensor.Tensor { return Linear(x[0], x[1], nil) }, 2 * 32 * 16 * 8, 3},
+		{"grouped", [][]int{{2, 32, 16}, {2, 8, 3}}, func(x ...*tensor.Tensor) *tensor.Tensor { return GroupedLinear(x[0], x[1], nil) }, 2 * 32 * 16 * 3, 3},
+		{"attention", [][]int{{2, 32, 16}, {2, 24, 32}}, func(x ...*tensor.Tensor) *tensor.Tensor { return Attention(x[0], x[1], 4) }, 2 * 2 * 32 * 24 * 16, 4.5},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			count := func(backward bool) (operations float64) {
 				g := tensor.NewGraph()
-				var x []*Tensor
+				var x []*tensor.Tensor
 				for _, shape := range c.inputs {
 					x = append(x, g.Input("x", shape...).Track())
 				}
