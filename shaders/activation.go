@@ -19,7 +19,7 @@ func activationCount(p *activationParams) uint32 { return p.N }
 // forwardOf lifts a scalar function, backwardOf what adds its gradient to dx: saved is the input or
 // the output.
 func forwardOf(name string, f func(x float64) float64, fast func(values []float32)) *tensor.Kernel {
-	return faster(flat(name, activationFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, activationCount, func(p *activationParams, a []gpu.Array) {
+	return Faster(Flat(name, activationFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, activationCount, func(p *activationParams, a []gpu.Array) {
 		for i := range int(p.N) {
 			a[1].F[i] = f(a[0].F[i])
 		}
@@ -32,8 +32,8 @@ func forwardOf(name string, f func(x float64) float64, fast func(values []float3
 }
 
 func backwardOf(name string, exact func(dx, dy, saved []float64), fast func(dx, dy, saved []float32)) *tensor.Kernel {
-	return inPieces(activationCount, gradientPart(exact), gradientPart(fast),
-		flat(name, activationFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, activationCount, nil))
+	return InPieces(activationCount, gradientPart(exact), gradientPart(fast),
+		Flat(name, activationFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, activationCount, nil))
 }
 
 func gradientPart[F gpu.Float](add func(dx, dy, saved []F)) func(p *activationParams, a []gpu.ArrayOf[F], from, to int) {
@@ -49,12 +49,12 @@ var (
 	geluForward  = forwardOf("gelu_forward", gelu, vector.GELU)
 	geluBackward = backwardOf("gelu_backward", addGELUGradient, vector.AddGELUGradient)
 
-	sigmoidForward  = forwardOf("sigmoid_forward", sigmoid, vector.Sigmoid)
+	sigmoidForward  = forwardOf("sigmoid_forward", Logistic, vector.Sigmoid)
 	sigmoidBackward = backwardOf("sigmoid_backward", addSigmoidGradient[float64], addSigmoidGradient[float32])
 )
 
 func addReLUGradient[F gpu.Float](dx, dy, x []F) {
-	if vector.AddReLUGradient(singles(dx), singles(dy), singles(x)) {
+	if vector.AddReLUGradient(Singles(dx), Singles(dy), Singles(x)) {
 		return
 	}
 	for i, v := range x {
@@ -76,21 +76,21 @@ func addSigmoidGradient[F gpu.Float](dx, dy, y []F) {
 	}
 }
 
-func relu(x float64) float64    { return max(x, 0) }
-func gelu(x float64) float64    { return x * normalCDF(x) }
-func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+func relu(x float64) float64     { return max(x, 0) }
+func gelu(x float64) float64     { return x * normalCDF(x) }
+func Logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
 func normalCDF(x float64) float64 { return (1 + math.Erf(x/math.Sqrt2)) / 2 }
 
 var (
-	reluKind    = activationKind("ReLU", reluForward, reluBackward, false)
-	geluKind    = activationKind("GELU", geluForward, geluBackward, false)
-	sigmoidKind = activationKind("Sigmoid", sigmoidForward, sigmoidBackward, true)
+	ReLUKind    = activationKind("ReLU", reluForward, reluBackward, false)
+	GELUKind    = activationKind("GELU", geluForward, geluBackward, false)
+	SigmoidKind = activationKind("Sigmoid", sigmoidForward, sigmoidBackward, true)
 )
 
 // activationKind has a gradient that is computed from the output where savesOutput, else from the input.
 func activationKind(name string, forward, backward *tensor.Kernel, savesOutput bool) *tensor.Kind {
-	return operator(name, forward, func(op *tensor.Op) {
+	return Operator(name, forward, func(op *tensor.Op) {
 		x, y := op.Inputs[0], op.Output()
 		saved := x
 		if savesOutput {
@@ -101,13 +101,13 @@ func activationKind(name string, forward, backward *tensor.Kernel, savesOutput b
 }
 
 // ReLU is max(x, 0).
-func ReLU(x *tensor.Tensor) *tensor.Tensor { return activate(reluKind, x) }
+func ReLU(x *tensor.Tensor) *tensor.Tensor { return activate(ReLUKind, x) }
 
 // GELU is x Φ(x) with the exact normal distribution Φ.
-func GELU(x *tensor.Tensor) *tensor.Tensor { return activate(geluKind, x) }
+func GELU(x *tensor.Tensor) *tensor.Tensor { return activate(GELUKind, x) }
 
 // Sigmoid is 1 / (1 + e^-x).
-func Sigmoid(x *tensor.Tensor) *tensor.Tensor { return activate(sigmoidKind, x) }
+func Sigmoid(x *tensor.Tensor) *tensor.Tensor { return activate(SigmoidKind, x) }
 
 func activate(k *tensor.Kind, x *tensor.Tensor) *tensor.Tensor {
 	return x.Graph().Apply(k, &activationParams{uint32(x.Elements())}, x.Shape(), x)
@@ -118,10 +118,10 @@ var activations = []struct {
 	kind *tensor.Kind
 	f    func(x float64) float64
 	fast func(values []float32)
-}{{reluKind, relu, vector.ReLU}, {geluKind, gelu, vector.GELU}, {sigmoidKind, sigmoid, vector.Sigmoid}}
+}{{ReLUKind, relu, vector.ReLU}, {GELUKind, gelu, vector.GELU}, {SigmoidKind, Logistic, vector.Sigmoid}}
 
-// activation is the number of a kind of operator; 0 where it is no activation.
-func activation(k *tensor.Kind) uint32 {
+// Activation is the number of a kind of operator; 0 where it is no activation.
+func Activation(k *tensor.Kind) uint32 {
 	for i, a := range activations {
 		if a.kind == k {
 			return uint32(i + 1)
@@ -130,13 +130,13 @@ func activation(k *tensor.Kind) uint32 {
 	return 0
 }
 
-// activated is v after an activation, or v where that is 0.
-func activated(activation uint32, v float64) float64 {
+// Activated is v after an activation, or v where that is 0.
+func Activated(activation uint32, v float64) float64 {
 	if activation == 0 {
 		return v
 	}
 	return activations[activation-1].f(v)
 }
 
-// activateAll replaces every value by itself after an activation, which is not 0.
-func activateAll(activation uint32, values []float32) { activations[activation-1].fast(values) }
+// ActivateAll replaces every value by itself after an activation, which is not 0.
+func ActivateAll(activation uint32, values []float32) { activations[activation-1].fast(values) }

@@ -36,8 +36,8 @@ func AdamSchedule(o AdamOptions, t int, rate, factor, averaging float64) []float
 
 func adamCount(p *adamParams) uint32 { return p.N }
 
-var adamStep = wide(inPieces(adamCount, adamPart[float64], adamPart[float32],
-	flat("adam_step", adamFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite}, adamCount, nil)), 0, 1, 2, 3, 4, 5)
+var adamStep = Wide(InPieces(adamCount, adamPart[float64], adamPart[float32],
+	Flat("adam_step", adamFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite}, adamCount, nil)), 0, 1, 2, 3, 4, 5)
 
 func adamPart[F gpu.Float](p *adamParams, a []gpu.ArrayOf[F], from, to int) {
 	rate, c1, c2, factor, averaging := a[1].F[0], a[1].F[1], a[1].F[2], a[1].F[3], a[1].F[4]
@@ -50,7 +50,7 @@ func adamPart[F gpu.Float](p *adamParams, a []gpu.ArrayOf[F], from, to int) {
 		Factor: float32(factor), Rate: float32(rate), Correction1: float32(c1), Correction2: float32(c2), Averaging: float32(averaging),
 		Beta1: p.Beta1, Beta2: p.Beta2, Epsilon: p.Epsilon, Decay: p.Decay,
 	}
-	if s.Update(singles(x), singles(a[0].F[from:to]), singles(m), singles(v), singles(average)) {
+	if s.Update(Singles(x), Singles(a[0].F[from:to]), Singles(m), Singles(v), Singles(average)) {
 		return
 	}
 	for i, g := range a[0].F[from:to] {
@@ -66,7 +66,7 @@ func adamPart[F gpu.Float](p *adamParams, a []gpu.ArrayOf[F], from, to int) {
 // Adam appends the update of the parameter x by its gradient, with first and second moments m and v and the exponential moving
 // average of x, all of one shape; schedule holds what AdamSchedule gives.
 func Adam(x, gradient, m, v, average, schedule *tensor.Tensor, o AdamOptions) {
-	sameShape("adam", x, gradient, m, v, average)
+	SameShape("adam", x, gradient, m, v, average)
 	p := &adamParams{uint32(x.Elements()), o.Beta1, o.Beta2, o.Epsilon, o.Decay}
 	x.Graph().Dispatch(adamStep, p, gradient, schedule, m, v, x, average)
 }

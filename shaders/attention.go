@@ -88,7 +88,7 @@ func attentionBackwardRows(p *attentionParams) uint32 { return attentionRows * 4
 func (l attentionLayout) groups(tokens func(p *attentionParams) uint32) func(params any) [3]int {
 	return func(params any) [3]int {
 		p := params.(*attentionParams)
-		return [3]int{ceil(int(l.count(p)), int(tokens(p))), int(p.Heads), int(p.Batch)}
+		return [3]int{Ceil(int(l.count(p)), int(tokens(p))), int(p.Heads), int(p.Batch)}
 	}
 }
 
@@ -100,9 +100,9 @@ func (p *attentionParams) inQuads(quads string) string {
 // tiles and inLanes are the variants of these names, of floats or of int8 as quads says.
 func (l attentionLayout) tiles(quads string) tensor.Variant {
 	return tensor.Variant{
-		Name: "tiles", Source: joined(attentionCommonPart, attentionTilesFile),
+		Name: "tiles", Source: Joined(attentionCommonPart, attentionTilesFile),
 		Runs:    func(_ gpu.Info, params any) bool { return params.(*attentionParams).Width%4 == 0 },
-		Prefers: onGPU,
+		Prefers: OnGPU,
 		Groups:  l.groups(func(*attentionParams) uint32 { return l.tile }),
 		Header:  func(params any) string { return params.(*attentionParams).inQuads(quads) },
 	}
@@ -110,10 +110,10 @@ func (l attentionLayout) tiles(quads string) tensor.Variant {
 
 func (l attentionLayout) inLanes(quads string) tensor.Variant {
 	return tensor.Variant{
-		Name: "lanes", Enables: "enable subgroups;", Source: joined(attentionCommonPart, attentionLanesFile),
+		Name: "lanes", Enables: "enable subgroups;", Source: Joined(attentionCommonPart, attentionLanesFile),
 		Runs: func(info gpu.Info, params any) bool {
 			width := params.(*attentionParams).Width
-			return eightLanes(info) && (width == 4 || width == 8 || width == 16 || width == 32 || width == 64)
+			return EightLanes(info) && (width == 4 || width == 8 || width == 16 || width == 32 || width == 64)
 		},
 		Groups: l.groups(func(p *attentionParams) uint32 { return attentionLanesTokens / max(1, p.Width/16) }),
 		Header: func(params any) string { return params.(*attentionParams).inQuads(quads) },
@@ -121,7 +121,7 @@ func (l attentionLayout) inLanes(quads string) tensor.Variant {
 }
 
 // attentionSource is the kernels' plain variant, of any width.
-var attentionSource = joined(attentionCommonPart, attentionFile)
+var attentionSource = Joined(attentionCommonPart, attentionFile)
 
 func attentionHeader(any) string { return attentionFloats }
 
@@ -131,7 +131,7 @@ func attentionKernel(name string, arguments []gpu.Access, layout attentionLayout
 		Variants: []tensor.Variant{
 			layout.tiles(attentionQuads), layout.inLanes(attentionQuads),
 			{
-				Name: "narrow", Source: joined(attentionCommonPart, attentionNarrowFile),
+				Name: "narrow", Source: Joined(attentionCommonPart, attentionNarrowFile),
 				Runs: func(_ gpu.Info, params any) bool {
 					width := params.(*attentionParams).Width
 					return width == 4 || width == 8
@@ -173,7 +173,7 @@ func (p *attentionParams) dot(a []float64, i int, b []float64, j int) float64 {
 	return sum
 }
 
-// addRow adds weight × the d elements of x from j on to those of y from i on.
+// AddRow adds weight × the d elements of x from j on to those of y from i on.
 func (p *attentionParams) addRow(y []float64, i int, weight float64, x []float64, j int) {
 	for c := range int(p.Width) {
 		y[i+c] += weight * x[j+c]
@@ -190,7 +190,7 @@ func (p *attentionParams) gradients(a []gpu.Array, f func(query, key, value int,
 }
 
 var (
-	attentionForward = wide(faster(attentionKernel("attention_forward", []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite, gpu.ReadWrite}, attentionForwardQueries,
+	attentionForward = Wide(Faster(attentionKernel("attention_forward", []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite, gpu.ReadWrite}, attentionForwardQueries,
 		func(p *attentionParams, a []gpu.Array) {
 			q, kv, y, lse := a[0].F, a[1].F, a[2].F, a[3].F
 			rows := int(p.Batch * p.Queries * p.Heads)
@@ -214,7 +214,7 @@ var (
 			}
 		}), attentionForwardFast), 3)
 
-	attentionDelta = wide(faster(below(attentionFloats, "attention_delta", attentionSource, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite},
+	attentionDelta = Wide(Faster(WithHeader(attentionFloats, "attention_delta", attentionSource, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite},
 		func(p *attentionParams) uint32 { return p.Batch * p.Queries * p.Heads },
 		func(p *attentionParams, a []gpu.Array) {
 			for i := range int(p.Batch * p.Queries * p.Heads) {
@@ -222,13 +222,13 @@ var (
 			}
 		}), attentionDeltaFast), 2)
 
-	attentionBackwardQ = wide(faster(attentionKernel("attention_backward_q",
+	attentionBackwardQ = Wide(Faster(attentionKernel("attention_backward_q",
 		[]gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, attentionBackwardQueries,
 		func(p *attentionParams, a []gpu.Array) {
 			p.gradients(a, func(query, key, _ int, _, ds float64) { p.addRow(a[5].F, query, ds, a[1].F, key) })
 		}), attentionBackwardQFast), 3, 4)
 
-	attentionBackwardKV = wide(faster(attentionKernel("attention_backward_kv",
+	attentionBackwardKV = Wide(Faster(attentionKernel("attention_backward_kv",
 		[]gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, attentionBackwardKeys,
 		func(p *attentionParams, a []gpu.Array) {
 			p.gradients(a, func(query, key, value int, weight, ds float64) {
@@ -238,7 +238,7 @@ var (
 		}), attentionBackwardKVFast), 3, 4)
 )
 
-var attentionKind = operator("Attention", attentionForward, func(op *tensor.Op) {
+var attentionKind = Operator("Attention", attentionForward, func(op *tensor.Op) {
 	q, kv, y, lse := op.Inputs[0], op.Inputs[1], op.Outputs[0], op.Outputs[1]
 	dy, delta := y.Gradient(), op.Graph().NewOf(gpu.F32, "attention delta", lse.Shape())
 	op.Dispatch(attentionDelta, op.Attributes, y, dy, delta)
@@ -253,8 +253,8 @@ var attentionKind = operator("Attention", attentionForward, func(op *tensor.Op) 
 // Attention lets every query token of q (B, N, H·d) look at the key tokens kv (B, L, 2·H·d), all heads' keys beside all heads' values, each
 // of the H heads on its own d ≤ 64 channels with scale d^-½: softmax(q kᵀ d^-½) v, of shape (B, N, H·d). Memory is linear in N and L.
 func Attention(q, kv *tensor.Tensor, heads int) *tensor.Tensor {
-	requireShape("Attention", "q", q, -1, -1, -1)
-	requireShape("Attention", "kv", kv, q.Dim(0), -1, 2*q.Dim(2))
+	RequireShape("Attention", "q", q, -1, -1, -1)
+	RequireShape("Attention", "kv", kv, q.Dim(0), -1, 2*q.Dim(2))
 	if heads < 1 || q.Dim(2)%heads != 0 || q.Dim(2)/heads > 64 {
 		panic(fmt.Sprintf("Attention: %v does not divide into %d heads of at most 64 channels", q, heads))
 	}

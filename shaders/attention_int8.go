@@ -46,13 +46,13 @@ func inFloats[F gpu.Float](p *attentionParams, a []gpu.ArrayOf[F], forward func(
 	}
 }
 
-var attentionInt8Kind = operator("AttentionInt8", attentionInt8, nil)
+var attentionInt8Kind = Operator("AttentionInt8", attentionInt8, nil)
 
 // OfInt8 is Attention of what q and kv stand for, with heads of a multiple of four channels. A step
 // of the keys is worth keyStep and one of the values valueStep, whatever kv.Step. No gradient.
 func OfInt8(q, kv Quantized, keyStep, valueStep float32, heads int) *tensor.Tensor {
-	requireShape("Attention", "q", q.Q, -1, -1, -1)
-	requireShape("Attention", "kv", kv.Q, q.Q.Dim(0), -1, 2*q.Channels)
+	RequireShape("Attention", "q", q.Q, -1, -1, -1)
+	RequireShape("Attention", "kv", kv.Q, q.Q.Dim(0), -1, 2*q.Channels)
 	if heads < 1 || q.Channels%(4*heads) != 0 || q.Channels/heads > 64 {
 		panic(fmt.Sprintf("Attention: %v does not divide into %d heads of at most 64 channels, in fours", q.Q, heads))
 	}

@@ -16,11 +16,11 @@ func attentionInt8Fast(p *attentionParams, a []gpu.Array32, split gpu.Split) {
 // attentionInt8Words computes panels of queries as attentionForwardFast does, but scores in whole
 // numbers. Weights and sums of values are floats.
 func attentionInt8Words(p *attentionParams, a []gpu.Array32, split gpu.Split) {
-	shared := takeRoom()
-	defer shared.leave()
+	shared := TakeRoom()
+	defer shared.Leave()
 	size, _ := vector.WordBytes()
 	kv := a[1].B
-	words, floats := roomFor(&shared.bytes, len(kv)*size), roomFor(&shared.rows, len(kv))
+	words, floats := RoomFor(&shared.Bytes, len(kv)*size), RoomFor(&shared.Rows, len(kv))
 	pairs := 2 * int(p.Heads*p.Width) // channels of keys and values
 	split(len(kv)/pairs, func(from, to int) {
 		from, to = from*pairs, to*pairs
@@ -28,28 +28,28 @@ func attentionInt8Words(p *attentionParams, a []gpu.Array32, split gpu.Split) {
 		vector.FloatsOf(floats[from:to], kv[from:to])
 	})
 	p.panels(split, int(p.Queries), func(h attentionHead, first, count int) {
-		room := takeRoom()
-		defer room.leave()
+		room := TakeRoom()
+		defer room.Leave()
 		h.attendInt8(first, count, a[0].B, words, floats, a[2].F, room)
 	})
 }
 
 // attendInt8 computes a panel of queries. words and floats are both of keys and values.
-func (h *attentionHead) attendInt8(first, count int, q []int8, words []byte, floats, y []float32, room *room) {
+func (h *attentionHead) attendInt8(first, count int, q []int8, words []byte, floats, y []float32, room *Room) {
 	columns, keys, width, stride := vector.Columns(), int(h.Keys), int(h.Width), h.stride()
 	size, _ := vector.WordBytes()
 	queries := h.row(first) * width
-	total, by, _ := room.ofColumns()
-	room.words.Reset(width, count)
-	room.words.PackTransposed(q[queries:], stride)
-	scores := roomFor(&room.integers, keys*columns)
-	room.lines = vector.Lines{Lines: 1, Rows: keys, Row: 2 * stride * size, Parts: 1, Negative: true}
+	total, by, _ := room.OfColumns()
+	room.Words.Reset(width, count)
+	room.Words.PackTransposed(q[queries:], stride)
+	scores := RoomFor(&room.Integers, keys*columns)
+	room.Lines = vector.Lines{Lines: 1, Rows: keys, Row: 2 * stride * size, Parts: 1, Negative: true}
 	at := (h.image*keys*2*int(h.Heads) + h.head) * width
-	room.words.Multiply(0, &room.lines, words[at*size:], scores)
+	room.Words.Multiply(0, &room.Lines, words[at*size:], scores)
 	weights := vector.SoftmaxColumns(scores, h.Scale, total)
-	sums := roomFor(&room.sums, width*columns)
-	room.wrapped.Wrap(keys, weights)
-	room.wrapped.Multiply(width, h.values(floats, 0), 1, 2*stride, sums, columns, false)
+	sums := RoomFor(&room.Sums, width*columns)
+	room.Wrapped.Wrap(keys, weights)
+	room.Wrapped.Multiply(width, h.values(floats, 0), 1, 2*stride, sums, columns, false)
 	for i, v := range total {
 		by[i] = h.ValueStep / v
 	}

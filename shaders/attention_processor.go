@@ -21,7 +21,7 @@ type attentionHead struct {
 // panels calls f for each head and each run of tokens that makes a panel, or fewer.
 func (p *attentionParams) panels(split gpu.Split, tokens int, f func(h attentionHead, first, count int)) {
 	width, heads := vector.Columns(), int(p.Heads)
-	runs := ceil(tokens, piecePanels*width)
+	runs := Ceil(tokens, piecePanels*width)
 	split(int(p.Batch)*heads*runs, func(from, to int) {
 		for i := from; i < to; i++ {
 			run, head, image := i%runs, i/runs%heads, i/runs/heads
@@ -70,15 +70,15 @@ func (h *attentionHead) addBack(to []float32, stride, count int, panel []float32
 // exponentials, and the values so weighted as another product.
 func attentionForwardFast(p *attentionParams, a []gpu.Array32, split gpu.Split) {
 	columns, heads, queries := vector.Columns(), int(p.Heads), int(p.Queries)
-	runs := ceil(queries, columns)
+	runs := Ceil(queries, columns)
 	at := func(i int) (h attentionHead, first, count int) {
 		first = i % runs * columns
 		return attentionHead{p, i / runs / heads, i / runs % heads}, first, min(columns, queries-first)
 	}
-	inRooms(int(p.Batch)*heads*runs, attendCalls, split, func(i int, room *room, calls *vector.Calls) {
+	InRooms(int(p.Batch)*heads*runs, attendCalls, split, func(i int, room *Room, calls *vector.Calls) {
 		h, first, count := at(i)
 		h.attend(first, count, room, calls, a)
-	}, func(i int, room *room) {
+	}, func(i int, room *Room) {
 		h, first, count := at(i)
 		h.attended(first, count, room, a)
 	})
@@ -90,26 +90,26 @@ const attendCalls = 5
 // attend computes for a panel of queries, in room.sums, the sums of values, not yet divided by those
 // of their weights, and in room.ofColumns the highest scores, what is added to scores, and the sums
 // of weights.
-func (h *attentionHead) attend(first, count int, room *room, calls *vector.Calls, a []gpu.Array32) {
+func (h *attentionHead) attend(first, count int, room *Room, calls *vector.Calls, a []gpu.Array32) {
 	kv := a[1].F
 	columns, keys, width := vector.Columns(), int(h.Keys), int(h.Width)
-	highest, shift, total := room.ofColumns()
-	h.sideBySide(&room.matrix, count, h.queries(a[0].F, first), h.stride())
-	scores := roomFor(&room.rows, keys*columns)
-	calls.Multiply(&room.matrix, keys, h.keys(kv, 0), 2*h.stride(), 1, scores, columns, false)
+	highest, shift, total := room.OfColumns()
+	h.sideBySide(&room.Matrix, count, h.queries(a[0].F, first), h.stride())
+	scores := RoomFor(&room.Rows, keys*columns)
+	calls.Multiply(&room.Matrix, keys, h.keys(kv, 0), 2*h.stride(), 1, scores, columns, false)
 	calls.MaxOfColumns(highest, scores)
 	calls.AddScaled(shift, highest, -h.Scale)
 	calls.ExpColumns(scores, h.Scale, shift, total)
-	room.wrapped.Wrap(keys, scores)
-	calls.Multiply(&room.wrapped, width, h.values(kv, 0), 1, 2*h.stride(), roomFor(&room.sums, width*columns), columns, false)
+	room.Wrapped.Wrap(keys, scores)
+	calls.Multiply(&room.Wrapped, width, h.values(kv, 0), 1, 2*h.stride(), RoomFor(&room.Sums, width*columns), columns, false)
 }
 
 // attended writes the results of a panel of queries.
-func (h *attentionHead) attended(first, count int, room *room, a []gpu.Array32) {
+func (h *attentionHead) attended(first, count int, room *Room, a []gpu.Array32) {
 	y, logSumExp := h.queries(a[2].F, first), a[3].F
 	columns, width := vector.Columns(), int(h.Width)
-	highest, inverse, total := room.columns[0][:columns], room.columns[1][:columns], room.columns[2][:columns]
-	sums := room.sums[:width*columns]
+	highest, inverse, total := room.Columns[0][:columns], room.Columns[1][:columns], room.Columns[2][:columns]
+	sums := room.Sums[:width*columns]
 	for i, v := range total {
 		inverse[i] = 1 / v
 	}
@@ -133,21 +133,21 @@ func attentionBackwardQFast(p *attentionParams, a []gpu.Array32, split gpu.Split
 	q, kv, dy, lse, delta, dq := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F, a[5].F
 	columns, width := vector.Columns(), int(p.Width)
 	p.panels(split, int(p.Queries), func(h attentionHead, first, count int) {
-		room, more := takeRoom(), takeRoom()
-		defer room.leave()
-		defer more.leave()
-		shift, off, _ := room.ofColumns()
+		room, more := TakeRoom(), TakeRoom()
+		defer room.Leave()
+		defer more.Leave()
+		shift, off, _ := room.OfColumns()
 		for i := range count {
 			shift[i], off[i] = -lse[h.row(first+i)]*math.Ln2, delta[h.row(first+i)]
 		}
-		h.sideBySide(&room.matrix, count, h.queries(q, first), h.stride())
-		h.sideBySide(&more.matrix, count, h.queries(dy, first), h.stride())
-		sums := roomFor(&room.sums, width*columns)
+		h.sideBySide(&room.Matrix, count, h.queries(q, first), h.stride())
+		h.sideBySide(&more.Matrix, count, h.queries(dy, first), h.stride())
+		sums := RoomFor(&room.Sums, width*columns)
 		clear(sums)
 		h.inParts(int(p.Keys), room, func(key int, w, ds []float32) {
 			keys := h.keys(kv, key)
-			h.scores(&room.matrix, w, keys, 2*h.stride())
-			h.scores(&more.matrix, ds, h.values(kv, key), 2*h.stride())
+			h.scores(&room.Matrix, w, keys, 2*h.stride())
+			h.scores(&more.Matrix, ds, h.values(kv, key), 2*h.stride())
 			vector.ExpGradientColumns(w, ds, p.Scale, shift, off)
 			h.weigh(sums, room, ds, keys, 2*h.stride())
 		})
@@ -161,19 +161,19 @@ func attentionBackwardKVFast(p *attentionParams, a []gpu.Array32, split gpu.Spli
 	q, kv, dy, lse, delta, dkv := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F, a[5].F
 	columns, width := vector.Columns(), int(p.Width)
 	p.panels(split, int(p.Keys), func(h attentionHead, first, count int) {
-		room, more := takeRoom(), takeRoom()
-		defer room.leave()
-		defer more.leave()
-		h.sideBySide(&room.matrix, count, h.keys(kv, first), 2*h.stride())
-		h.sideBySide(&more.matrix, count, h.values(kv, first), 2*h.stride())
-		ofKeys, ofValues := roomFor(&room.sums, width*columns), roomFor(&more.sums, width*columns)
+		room, more := TakeRoom(), TakeRoom()
+		defer room.Leave()
+		defer more.Leave()
+		h.sideBySide(&room.Matrix, count, h.keys(kv, first), 2*h.stride())
+		h.sideBySide(&more.Matrix, count, h.values(kv, first), 2*h.stride())
+		ofKeys, ofValues := RoomFor(&room.Sums, width*columns), RoomFor(&more.Sums, width*columns)
 		clear(ofKeys)
 		clear(ofValues)
 		var shift, off [togetherRows]float32
 		h.inParts(int(p.Queries), room, func(query int, w, ds []float32) {
 			queries, dys := h.queries(q, query), h.queries(dy, query)
-			h.scores(&room.matrix, w, queries, h.stride())
-			h.scores(&more.matrix, ds, dys, h.stride())
+			h.scores(&room.Matrix, w, queries, h.stride())
+			h.scores(&more.Matrix, ds, dys, h.stride())
 			count := len(w) / columns
 			for i := range count {
 				shift[i], off[i] = -lse[h.row(query+i)]*math.Ln2, delta[h.row(query+i)]
@@ -188,9 +188,9 @@ func attentionBackwardKVFast(p *attentionParams, a []gpu.Array32, split gpu.Spli
 }
 
 // inParts calls f with parts of two panels, and the token of their first row.
-func (h *attentionHead) inParts(tokens int, room *room, f func(first int, w, ds []float32)) {
+func (h *attentionHead) inParts(tokens int, room *Room, f func(first int, w, ds []float32)) {
 	columns := vector.Columns()
-	both := roomFor(&room.rows, 2*togetherRows*columns)
+	both := RoomFor(&room.Rows, 2*togetherRows*columns)
 	for first := 0; first < tokens; first += togetherRows {
 		n := min(togetherRows, tokens-first) * columns
 		f(first, both[:n], both[togetherRows*columns:][:n])
@@ -203,9 +203,9 @@ func (h *attentionHead) scores(of *vector.Matrix, to, tokens []float32, stride i
 }
 
 // weigh adds to sums (width, columns) tokens, stride elements apart, with the weights of a panel.
-func (h *attentionHead) weigh(sums []float32, room *room, weights, tokens []float32, stride int) {
-	room.wrapped.Wrap(len(weights)/vector.Columns(), weights)
-	room.wrapped.Multiply(int(h.Width), tokens, 1, stride, sums, vector.Columns(), true)
+func (h *attentionHead) weigh(sums []float32, room *Room, weights, tokens []float32, stride int) {
+	room.Wrapped.Wrap(len(weights)/vector.Columns(), weights)
+	room.Wrapped.Multiply(int(h.Width), tokens, 1, stride, sums, vector.Columns(), true)
 }
 
 // attentionDeltaFast is Σ y dy of every query and head.

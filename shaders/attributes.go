@@ -22,7 +22,7 @@ func AttributesOf(op *tensor.Op) Attributes {
 		return Attributes{Window: a.Window, Height: a.Height, Width: a.Width}
 	case *attentionParams:
 		return Attributes{Heads: int(a.Heads), Factor: a.Scale}
-	case *clampLogParams:
+	case *ClampLogParams:
 		return Attributes{Low: a.Low, High: a.High}
 	case *layerNormParams:
 		return Attributes{Epsilon: a.Eps}

@@ -25,24 +25,24 @@ func batchNormRows(p *batchNormParams) uint32     { return p.Rows }
 func batchNormQuads(p *batchNormParams) bool      { return p.Channels%4 == 0 }
 
 var (
-	batchNormPartial = wide(inRows(batchNormChunks, batchNormPartialPart[float64], batchNormPartialPart[float32],
-		columnwise("batch_norm_partial", batchNormFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil)), 1)
-	batchNormStatistics = inPieces(batchNormChannels, batchNormStatisticsPart[float64], batchNormStatisticsPart[float32],
-		columnwise("batch_norm_statistics", batchNormFile, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite}, batchNormChannels, batchNormQuads, nil))
-	batchNormRunning = wide(inPieces(batchNormChannels, batchNormRunningPart[float64], batchNormRunningPart[float32],
-		columnwise("batch_norm_running", batchNormFile, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.Read}, batchNormChannels, batchNormQuads, nil)), 1)
-	batchNormScaleShift = wide(inPieces(batchNormChannels, batchNormScaleShiftPart[float64], batchNormScaleShiftPart[float32],
-		columnwise("batch_norm_scale_shift", batchNormFile, []gpu.Access{gpu.ReadWrite, gpu.Read, gpu.Read, gpu.Read}, batchNormChannels, batchNormQuads, nil)), 1)
-	scaleShiftForward = inRows(batchNormRows, scaleShiftPart[float64], scaleShiftPart[float32],
-		columnwise("scale_shift_forward", batchNormFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil))
-	batchNormForward = wide(inRows(batchNormRows, batchNormForwardPart[float64], batchNormForwardPart[float32],
-		columnwise("batch_norm_forward", batchNormFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil)), 1)
-	batchNormBackwardPartial = wide(inRows(batchNormChunks, batchNormBackwardPartialPart[float64], batchNormBackwardPartialPart[float32],
-		columnwise("batch_norm_backward_partial", batchNormFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil)), 1, 5)
-	batchNormBackwardSums = inPieces(batchNormChannels, batchNormBackwardSumsPart[float64], batchNormBackwardSumsPart[float32],
-		columnwise("batch_norm_backward_sums", batchNormFile, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite}, batchNormChannels, batchNormQuads, nil))
-	batchNormBackwardX = wide(inRows(batchNormRows, batchNormBackwardXPart[float64], batchNormBackwardXPart[float32],
-		columnwise("batch_norm_backward_x", batchNormFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil)), 1, 5)
+	batchNormPartial = Wide(InRows(batchNormChunks, batchNormPartialPart[float64], batchNormPartialPart[float32],
+		Columnwise("batch_norm_partial", batchNormFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil)), 1)
+	batchNormStatistics = InPieces(batchNormChannels, batchNormStatisticsPart[float64], batchNormStatisticsPart[float32],
+		Columnwise("batch_norm_statistics", batchNormFile, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite}, batchNormChannels, batchNormQuads, nil))
+	batchNormRunning = Wide(InPieces(batchNormChannels, batchNormRunningPart[float64], batchNormRunningPart[float32],
+		Columnwise("batch_norm_running", batchNormFile, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.Read}, batchNormChannels, batchNormQuads, nil)), 1)
+	batchNormScaleShift = Wide(InPieces(batchNormChannels, batchNormScaleShiftPart[float64], batchNormScaleShiftPart[float32],
+		Columnwise("batch_norm_scale_shift", batchNormFile, []gpu.Access{gpu.ReadWrite, gpu.Read, gpu.Read, gpu.Read}, batchNormChannels, batchNormQuads, nil)), 1)
+	scaleShiftForward = InRows(batchNormRows, scaleShiftPart[float64], scaleShiftPart[float32],
+		Columnwise("scale_shift_forward", batchNormFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil))
+	batchNormForward = Wide(InRows(batchNormRows, batchNormForwardPart[float64], batchNormForwardPart[float32],
+		Columnwise("batch_norm_forward", batchNormFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil)), 1)
+	batchNormBackwardPartial = Wide(InRows(batchNormChunks, batchNormBackwardPartialPart[float64], batchNormBackwardPartialPart[float32],
+		Columnwise("batch_norm_backward_partial", batchNormFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil)), 1, 5)
+	batchNormBackwardSums = InPieces(batchNormChannels, batchNormBackwardSumsPart[float64], batchNormBackwardSumsPart[float32],
+		Columnwise("batch_norm_backward_sums", batchNormFile, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite}, batchNormChannels, batchNormQuads, nil))
+	batchNormBackwardX = Wide(InRows(batchNormRows, batchNormBackwardXPart[float64], batchNormBackwardXPart[float32],
+		Columnwise("batch_norm_backward_x", batchNormFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil)), 1, 5)
 )
 
 // batchNormPartialPart gives chunks [from, to) of the rows. Rows of neighbouring chunks are
@@ -52,14 +52,14 @@ func batchNormPartialPart[F gpu.Float](p *batchNormParams, a []gpu.ArrayOf[F], f
 	mean, squares := a[1].F[from*n:to*n], a[1].F[step+from*n:step+to*n]
 	clear(mean)
 	clear(squares)
-	p.eachRun(from, to, func(first, end int) { addRow(mean[:end-first], a[0].F[first:end]) })
+	p.eachRun(from, to, func(first, end int) { AddRow(mean[:end-first], a[0].F[first:end]) })
 	for chunk := from; chunk < to; chunk++ {
 		rows := F(p.rowsOf(chunk))
 		for c := range n {
 			mean[(chunk-from)*n+c] /= rows
 		}
 	}
-	p.eachRun(from, to, func(first, end int) { addSquaresOf(squares[:end-first], a[0].F[first:end], mean) })
+	p.eachRun(from, to, func(first, end int) { AddSquaresOf(squares[:end-first], a[0].F[first:end], mean) })
 }
 
 // eachRun calls f for the runs of rows that belong to chunks [from, to), the first row of each of a
@@ -154,7 +154,7 @@ func (n normalisation[F]) fast() *vector.Normalisation {
 func batchNormForwardPart[F gpu.Float](p *batchNormParams, a []gpu.ArrayOf[F], from, to int) {
 	n, of := int(p.Channels), normalisationOf(p, a)
 	x, y := a[0].F[from*n:to*n], a[4].F[from*n:to*n]
-	if of.fast().Rows(singles(y), singles(x)) {
+	if of.fast().Rows(Singles(y), Singles(x)) {
 		return
 	}
 	for i, v := range x {
@@ -180,7 +180,7 @@ func batchNormBackwardPartialPart[F gpu.Float](p *batchNormParams, a []gpu.Array
 	fast := of.fast()
 	p.eachRun(from, to, func(first, end int) {
 		x, dy := a[0].F[first:end], a[4].F[first:end]
-		if fast.AddGradients(singles(products[:len(x)]), singles(sums), singles(x), singles(dy)) {
+		if fast.AddGradients(Singles(products[:len(x)]), Singles(sums), Singles(x), Singles(dy)) {
 			return
 		}
 		for i, v := range x {
@@ -197,7 +197,7 @@ func batchNormBackwardSumsPart[F gpu.Float](p *batchNormParams, a []gpu.ArrayOf[
 	for half, gradient := range [][]F{a[2].F, a[3].F} {
 		sums := a[1].F[half*n+from : half*n+to]
 		clear(sums)
-		addColumns(sums, a[0].F[half*step:][:step], n, from, to)
+		AddColumns(sums, a[0].F[half*step:][:step], n, from, to)
 		for i, s := range sums {
 			gradient[from+i] += s
 		}
@@ -211,7 +211,7 @@ func batchNormBackwardXPart[F gpu.Float](p *batchNormParams, a []gpu.ArrayOf[F],
 	}
 	products, sums := a[5].F[:n], a[5].F[n:][:n]
 	x, dy, dx := a[0].F[from*n:to*n], a[4].F[from*n:to*n], a[6].F[from*n:to*n]
-	if of.fast().AddGradientByX(singles(dx), singles(x), singles(dy), singles(products), singles(sums), float32(share)) {
+	if of.fast().AddGradientByX(Singles(dx), Singles(x), Singles(dy), Singles(products), Singles(sums), float32(share)) {
 		return
 	}
 	for i, v := range x {
@@ -225,7 +225,7 @@ func batchNormBackwardXPart[F gpu.Float](p *batchNormParams, a []gpu.ArrayOf[F],
 // running statistics.
 var batchStatisticsKind = &tensor.Kind{Name: "BatchStatistics", Once: true, Compute: func(op *tensor.Op) {
 	p := op.Attributes.(batchNormParams)
-	p.Chunks = uint32(reductionStripes(int(p.Rows)))
+	p.Chunks = uint32(ReductionStripes(int(p.Rows)))
 	moments := op.Graph().NewOf(gpu.F32, "batch norm moments", []int{2, int(p.Chunks), int(p.Channels)})
 	op.Dispatch(batchNormPartial, &p, op.Inputs[0], moments)
 	op.Dispatch(batchNormStatistics, &p, moments, op.Outputs[0], op.Outputs[1], op.Outputs[2])
@@ -256,7 +256,7 @@ func batchNormGradient(op *tensor.Op) {
 	p, g := op.Attributes.(batchNormParams), op.Graph()
 	x, statistics, scale, bias, dy := op.Inputs[0], op.Inputs[1], op.Inputs[2], op.Inputs[3], op.Output().Gradient()
 	sums := p
-	sums.Chunks = uint32(reductionStripes(int(p.Rows)))
+	sums.Chunks = uint32(ReductionStripes(int(p.Rows)))
 	partials := g.NewOf(gpu.F32, "batch norm sums", []int{2, int(sums.Chunks), int(p.Channels)})
 	total := g.NewOf(gpu.F32, "batch norm totals", []int{2, int(p.Channels)})
 	op.Dispatch(batchNormBackwardPartial, &sums, x, statistics, scale, bias, dy, partials)
@@ -266,9 +266,9 @@ func batchNormGradient(op *tensor.Op) {
 	}
 }
 
-// each are the parameters for kernels that give an invocation few rows.
+// Each are the parameters for kernels that give an invocation few rows.
 func (p batchNormParams) each() *batchNormParams {
-	p.Chunks = uint32(stripes(int(p.Rows), int(p.Channels)))
+	p.Chunks = uint32(Stripes(int(p.Rows), int(p.Channels)))
 	return &p
 }
 
@@ -291,7 +291,7 @@ var (
 func BatchNorm(x, scale, bias, runningMean, runningVariance *tensor.Tensor, training bool, eps, momentum float32) *tensor.Tensor {
 	channels := x.Dim(-1)
 	for what, t := range map[string]*tensor.Tensor{"scale": scale, "bias": bias, "running mean": runningMean, "running variance": runningVariance} {
-		requireShape("BatchNorm", what, t, channels)
+		RequireShape("BatchNorm", what, t, channels)
 	}
 	g, rows := x.Graph(), x.Elements()/channels
 	p := batchNormParams{Rows: uint32(rows), Channels: uint32(channels), Eps: eps, Momentum: momentum}

@@ -20,12 +20,12 @@ const blurRun = 8
 // blur takes x, the window and y.
 var blur = &tensor.Kernel{
 	Name: "blur", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, Body: tensor.Body(blurBody), Fast: tensor.Fast(blurFast),
-	Variants: []tensor.Variant{twoWidths(blurFile, func(p *blurParams) bool { return p.Inner%4 == 0 }, blurRuns)},
+	Variants: []tensor.Variant{TwoWidths(blurFile, func(p *blurParams) bool { return p.Inner%4 == 0 }, blurRuns)},
 }
 
 // blurRuns are the workgroups where an invocation takes width elements side by side.
 func blurRuns(p *blurParams, width int) [3]int {
-	return tensor.Linear(int(p.Outer*((p.Length+blurRun-1)/blurRun)*p.Inner)/width, elementwise)
+	return tensor.Linear(int(p.Outer*((p.Length+blurRun-1)/blurRun)*p.Inner)/width, Workgroup)
 }
 
 func (p *blurParams) elements() int { return int(p.Outer * p.Length * p.Inner) }
@@ -56,7 +56,7 @@ func gaussianWindow(sigma float64, radius int) []float32 {
 
 // GaussianBlur filters x (B, H, W, C) with a separable Gaussian window of (2·radius+1)² pixels; outside the image are zeros.
 func GaussianBlur(x *tensor.Tensor, sigma float64, radius int) *tensor.Tensor {
-	requireShape("gaussian_blur", "input", x, -1, -1, -1, -1)
+	RequireShape("gaussian_blur", "input", x, -1, -1, -1, -1)
 	b, h, w, c := uint32(x.Dim(0)), uint32(x.Dim(1)), uint32(x.Dim(2)), uint32(x.Dim(3))
 	window := x.Graph().Constant("gaussian window", gaussianWindow(sigma, radius), 2*radius+1)
 	rows := x.Graph().Apply(blurKind, &blurParams{b, h, w * c, uint32(radius)}, x.Shape(), x, window)
@@ -64,10 +64,10 @@ func GaussianBlur(x *tensor.Tensor, sigma float64, radius int) *tensor.Tensor {
 }
 
 // blurKind takes x and the window along one axis. The window is symmetric, so that the gradient is the same sum.
-var blurKind = passing(1, operator("Blur", blur, func(op *tensor.Op) {
+var blurKind = Passing(1, Operator("Blur", blur, func(op *tensor.Op) {
 	back := op.Graph().New("blurred gradient", op.Output().Shape())
 	op.Dispatch(blur, op.Attributes, op.Output().Gradient(), op.Inputs[1], back)
-	addTo(op.Inputs[0], back, 1)
+	AddTo(op.Inputs[0], back, 1)
 }))
 
 // Work says for people what a dispatch computes, and how many operations that takes.

@@ -16,13 +16,13 @@ type castParams struct{ N uint32 }
 func castCount(p *castParams) uint32 { return p.N }
 
 var (
-	narrow = wide(inPieces(castCount, narrowPart[float64], narrowPart[float32],
-		perElement("narrow", castSource, []gpu.Access{gpu.Read, gpu.ReadWrite}, castCount, nil)), 0)
-	widenForward = wide(inPieces(castCount, widenPart[float64], widenPart[float32],
-		perElement("widen_forward", castSource, []gpu.Access{gpu.Read, gpu.ReadWrite}, castCount, nil)), 1)
+	narrow = Wide(InPieces(castCount, narrowPart[float64], narrowPart[float32],
+		PerElement("narrow", castSource, []gpu.Access{gpu.Read, gpu.ReadWrite}, castCount, nil)), 0)
+	widenForward = Wide(InPieces(castCount, widenPart[float64], widenPart[float32],
+		PerElement("widen_forward", castSource, []gpu.Access{gpu.Read, gpu.ReadWrite}, castCount, nil)), 1)
 	widenBackward = func() *tensor.Kernel {
-		k := wide(inPieces(castCount, widenBackwardPart[float64], widenBackwardPart[float32],
-			perElement("widen_backward", castSource, []gpu.Access{gpu.Read, gpu.ReadWrite}, castCount, nil)), 0)
+		k := Wide(InPieces(castCount, widenBackwardPart[float64], widenBackwardPart[float32],
+			PerElement("widen_backward", castSource, []gpu.Access{gpu.Read, gpu.ReadWrite}, castCount, nil)), 0)
 		k.Fresh = narrow
 		return k
 	}()
@@ -40,14 +40,14 @@ func widenPart[F gpu.Float](_ *castParams, a []gpu.ArrayOf[F], from, to int) {
 }
 
 func widenBackwardPart[F gpu.Float](_ *castParams, a []gpu.ArrayOf[F], from, to int) {
-	addRow(a[1].F[from:to], a[0].F[from:])
+	AddRow(a[1].F[from:to], a[0].F[from:])
 }
 
 var (
 	halveKind = &tensor.Kind{Name: "Halve", Once: true, Compute: func(op *tensor.Op) {
 		op.Dispatch(narrow, &castParams{uint32(op.Output().Elements())}, op.Inputs[0], op.Output())
 	}}
-	widenKind = operator("Widen", widenForward, func(op *tensor.Op) {
+	widenKind = Operator("Widen", widenForward, func(op *tensor.Op) {
 		op.Dispatch(widenBackward, op.Attributes, op.Output().Gradient(), op.Inputs[0].Gradient())
 	})
 )

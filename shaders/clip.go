@@ -21,10 +21,10 @@ func clipChunks(p *clipParams) uint32 { return p.Chunks }
 func clipOnce(*clipParams) uint32     { return 1 }
 
 var (
-	squareSumsPartial = inPieces(clipChunks, squareSumsPart[float64], squareSumsPart[float32],
-		perElement("square_sums_partial", clipSource, []gpu.Access{gpu.Read, gpu.ReadWrite}, clipChunks, nil))
-	clipSchedule = inPieces(clipOnce, clipSchedulePart[float64], clipSchedulePart[float32],
-		perElement("clip_schedule", clipSource, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, func(p *clipParams) uint32 { return p.N }, nil))
+	squareSumsPartial = InPieces(clipChunks, squareSumsPart[float64], squareSumsPart[float32],
+		PerElement("square_sums_partial", clipSource, []gpu.Access{gpu.Read, gpu.ReadWrite}, clipChunks, nil))
+	clipSchedule = InPieces(clipOnce, clipSchedulePart[float64], clipSchedulePart[float32],
+		PerElement("clip_schedule", clipSource, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, func(p *clipParams) uint32 { return p.N }, nil))
 )
 
 func squareSumsPart[F gpu.Float](p *clipParams, a []gpu.ArrayOf[F], from, to int) {
@@ -52,11 +52,11 @@ func clipSchedulePart[F gpu.Float](p *clipParams, a []gpu.ArrayOf[F], _, _ int) 
 // SquareSum is Σ x², of shape (1), added up in a fixed order. No gradient.
 func SquareSum(x *tensor.Tensor) *tensor.Tensor {
 	g, n := x.Graph(), x.Elements()
-	p := &clipParams{N: uint32(n), Chunks: uint32(reductionStripes(n))}
+	p := &clipParams{N: uint32(n), Chunks: uint32(ReductionStripes(n))}
 	partials := g.New("partial square sums", []int{int(p.Chunks)})
 	g.Dispatch(squareSumsPartial, p, x, partials)
 	y := g.New("square sum", []int{1})
-	g.Dispatch(reduceRowsWrite, &reduceParams{p.Chunks, 1, p.Chunks}, partials, y)
+	g.Dispatch(ReduceRowsWrite, &ReduceParams{p.Chunks, 1, p.Chunks}, partials, y)
 	return y
 }
 

@@ -12,29 +12,29 @@ import (
 //go:embed concat.wgsl
 var concatFile string
 
-type concatParams struct{ Rows, Columns, Part, Offset, Chunks uint32 }
+type ConcatParams struct{ Rows, Columns, Part, Offset, Chunks uint32 }
 
 // concatQuads: quads begin and end with rows and their parts.
-func concatQuads(p *concatParams) bool { return (p.Columns|p.Part|p.Offset)%4 == 0 }
+func concatQuads(p *ConcatParams) bool { return (p.Columns|p.Part|p.Offset)%4 == 0 }
 
-func concatRows(p *concatParams) uint32  { return p.Rows }
-func concatWhole(p *concatParams) uint32 { return p.Chunks * p.Columns }
-func concatPart(p *concatParams) uint32  { return p.Chunks * p.Part }
+func concatRows(p *ConcatParams) uint32  { return p.Rows }
+func concatWhole(p *ConcatParams) uint32 { return p.Chunks * p.Columns }
+func concatPart(p *ConcatParams) uint32  { return p.Chunks * p.Part }
 
 var (
-	concatForward = inRows(concatRows, concatForwardPart[float64], concatForwardPart[float32],
-		columnwise("concat_forward", concatFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, concatWhole, concatQuads, nil))
-	splitForward = inRows(concatRows, splitForwardPart[float64], splitForwardPart[float32],
-		columnwise("split_forward", concatFile, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.ReadWrite}, concatWhole, concatQuads, nil))
-	sliceForward = inRows(concatRows, sliceForwardPart[float64], sliceForwardPart[float32],
-		columnwise("slice_forward", concatFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, concatPart, concatQuads, nil))
-	sliceBackward = inRows(concatRows, sliceBackwardPart[float64], sliceBackwardPart[float32],
-		columnwise("slice_backward", concatFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, concatPart, concatQuads, nil))
-	concatBackward = inRows(concatRows, concatBackwardPart[float64], concatBackwardPart[float32],
-		columnwise("concat_backward", concatFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, concatPart, concatQuads, nil))
+	concatForward = InRows(concatRows, concatForwardPart[float64], concatForwardPart[float32],
+		Columnwise("concat_forward", concatFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, concatWhole, concatQuads, nil))
+	SplitForward = InRows(concatRows, splitForwardPart[float64], splitForwardPart[float32],
+		Columnwise("split_forward", concatFile, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.ReadWrite}, concatWhole, concatQuads, nil))
+	sliceForward = InRows(concatRows, sliceForwardPart[float64], sliceForwardPart[float32],
+		Columnwise("slice_forward", concatFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, concatPart, concatQuads, nil))
+	sliceBackward = InRows(concatRows, sliceBackwardPart[float64], sliceBackwardPart[float32],
+		Columnwise("slice_backward", concatFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, concatPart, concatQuads, nil))
+	concatBackward = InRows(concatRows, concatBackwardPart[float64], concatBackwardPart[float32],
+		Columnwise("concat_backward", concatFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, concatPart, concatQuads, nil))
 )
 
-func concatForwardPart[F gpu.Float](p *concatParams, a []gpu.ArrayOf[F], from, to int) {
+func concatForwardPart[F gpu.Float](p *ConcatParams, a []gpu.ArrayOf[F], from, to int) {
 	columns, part := int(p.Columns), int(p.Part)
 	for r := from; r < to; r++ {
 		y := a[2].F[r*columns:][:columns]
@@ -43,7 +43,7 @@ func concatForwardPart[F gpu.Float](p *concatParams, a []gpu.ArrayOf[F], from, t
 	}
 }
 
-func splitForwardPart[F gpu.Float](p *concatParams, a []gpu.ArrayOf[F], from, to int) {
+func splitForwardPart[F gpu.Float](p *ConcatParams, a []gpu.ArrayOf[F], from, to int) {
 	columns, part := int(p.Columns), int(p.Part)
 	for r := from; r < to; r++ {
 		both := a[0].F[r*columns:][:columns]
@@ -53,39 +53,39 @@ func splitForwardPart[F gpu.Float](p *concatParams, a []gpu.ArrayOf[F], from, to
 }
 
 // within is row r of a part, in the whole.
-func within[F gpu.Float](p *concatParams, whole []F, r int) []F {
+func within[F gpu.Float](p *ConcatParams, whole []F, r int) []F {
 	return whole[r*int(p.Columns)+int(p.Offset):][:p.Part]
 }
 
-func sliceForwardPart[F gpu.Float](p *concatParams, a []gpu.ArrayOf[F], from, to int) {
+func sliceForwardPart[F gpu.Float](p *ConcatParams, a []gpu.ArrayOf[F], from, to int) {
 	for r := from; r < to; r++ {
 		copy(a[1].F[r*int(p.Part):], within(p, a[0].F, r))
 	}
 }
 
-func sliceBackwardPart[F gpu.Float](p *concatParams, a []gpu.ArrayOf[F], from, to int) {
+func sliceBackwardPart[F gpu.Float](p *ConcatParams, a []gpu.ArrayOf[F], from, to int) {
 	for r := from; r < to; r++ {
-		addRow(within(p, a[1].F, r), a[0].F[r*int(p.Part):])
+		AddRow(within(p, a[1].F, r), a[0].F[r*int(p.Part):])
 	}
 }
 
-func concatBackwardPart[F gpu.Float](p *concatParams, a []gpu.ArrayOf[F], from, to int) {
+func concatBackwardPart[F gpu.Float](p *ConcatParams, a []gpu.ArrayOf[F], from, to int) {
 	for r := from; r < to; r++ {
-		addRow(a[1].F[r*int(p.Part):][:p.Part], within(p, a[0].F, r))
+		AddRow(a[1].F[r*int(p.Part):][:p.Part], within(p, a[0].F, r))
 	}
 }
 
 // sliceParams cut (rows, columns): a part of the columns from offset on, by so many rows an
 // invocation as suit `width` columns.
-func sliceParams(rows, columns, part, offset, width int) *concatParams {
-	return &concatParams{uint32(rows), uint32(columns), uint32(part), uint32(offset), uint32(stripes(rows, width))}
+func sliceParams(rows, columns, part, offset, width int) *ConcatParams {
+	return &ConcatParams{uint32(rows), uint32(columns), uint32(part), uint32(offset), uint32(Stripes(rows, width))}
 }
 
 var (
-	sliceKind = operator("Slice", sliceForward, func(op *tensor.Op) {
+	SliceKind = Operator("Slice", sliceForward, func(op *tensor.Op) {
 		op.Dispatch(sliceBackward, op.Attributes, op.Output().Gradient(), op.Inputs[0].Gradient())
 	})
-	concatKind = operator("Concat", concatForward, func(op *tensor.Op) {
+	ConcatKind = Operator("Concat", concatForward, func(op *tensor.Op) {
 		y, offset := op.Output(), 0
 		for _, x := range op.Inputs {
 			if x.NeedsGradient() {
@@ -95,7 +95,7 @@ var (
 			offset += x.Dim(-1)
 		}
 	})
-	splitKind = operator("Split", splitForward, func(op *tensor.Op) {
+	SplitKind = Operator("Split", SplitForward, func(op *tensor.Op) {
 		x, offset := op.Inputs[0], 0
 		for _, y := range op.Outputs {
 			if y.HasGradient() {
@@ -116,7 +116,7 @@ func Slice(x *tensor.Tensor, from, to int) *tensor.Tensor {
 	shape := slices.Clone(x.Shape())
 	shape[axis] = to - from
 	whole, part := x.Dim(axis)*x.Dim(-1), (to-from)*x.Dim(-1)
-	return x.Graph().Apply(sliceKind, sliceParams(x.Elements()/whole, whole, part, from*x.Dim(-1), part), shape, x)
+	return x.Graph().Apply(SliceKind, sliceParams(x.Elements()/whole, whole, part, from*x.Dim(-1), part), shape, x)
 }
 
 // Concat joins a (…, A) and b (…, B) along the last extent: (…, A+B).
@@ -128,7 +128,7 @@ func Concat(a, b *tensor.Tensor) *tensor.Tensor {
 	shape := slices.Clone(a.Shape())
 	shape[last] += b.Dim(-1)
 	rows, columns := a.Elements()/a.Dim(-1), shape[last]
-	return a.Graph().Apply(concatKind, sliceParams(rows, columns, a.Dim(-1), 0, columns), shape, a, b)
+	return a.Graph().Apply(ConcatKind, sliceParams(rows, columns, a.Dim(-1), 0, columns), shape, a, b)
 }
 
 // Split is what Concat joined: of x (…, A+B) the first A of the last extent, (…, A), and the others, (…, B).
@@ -143,6 +143,6 @@ func Split(x *tensor.Tensor, first int) (a, b *tensor.Tensor) {
 		return x.Graph().New("split", shape, x)
 	}
 	a, b = part(first), part(columns-first)
-	x.Graph().Append(splitKind, sliceParams(x.Elements()/columns, columns, first, 0, columns), []*tensor.Tensor{a, b}, x)
+	x.Graph().Append(SplitKind, sliceParams(x.Elements()/columns, columns, first, 0, columns), []*tensor.Tensor{a, b}, x)
 	return a, b
 }

@@ -127,7 +127,7 @@ func forwardAxis(n, m, kernel, stride, before int) conv2dAxis {
 func adjointAxis(n, m, kernel, stride, before, phase int) conv2dAxis {
 	first := (phase + before) % stride
 	return conv2dAxis{
-		Count: int32(ceil(n-phase, stride)), Taps: int32(ceil(kernel-first, stride)),
+		Count: int32(Ceil(n-phase, stride)), Taps: int32(Ceil(kernel-first, stride)),
 		XSize: int32(m), XStep: 1, XStart: int32((phase + before - first) / stride), XTap: -1,
 		YSize: int32(n), YStep: int32(stride), YStart: int32(phase),
 		WSize: int32(kernel), WStart: int32(first), WTap: int32(stride),
@@ -180,7 +180,7 @@ func convolve(p *conv2dParams, op *tensor.Op) {
 var conv2dKind = convolutionKind("Conv2D", conv2dForwardGeometry, func(op *tensor.Op) {
 	x, weight, dy, win := op.Inputs[0], op.Inputs[1], op.Output().Gradient(), op.Attributes.(Window)
 	if x.NeedsGradient() {
-		w := transposed(weight)
+		w := Transposed(weight)
 		for _, p := range adjoints(dy, x, weight.Dim(0), weight.Dim(1), win) {
 			convolveX(*p, dy, w, x.Gradient())
 		}
@@ -208,8 +208,8 @@ func (p conv2dParams) with(phases uint32, bias *tensor.Tensor) conv2dParams {
 // Conv2D is the cross-correlation of x (B, H, W, Cin) with weight (kh, kw, Cin, Cout), plus bias (Cout) unless nil:
 // (B, (H+Top+Bottom-kh)/StrideY+1, (W+Left+Right-kw)/StrideX+1, Cout).
 func Conv2D(x, weight, bias *tensor.Tensor, win Window) *tensor.Tensor {
-	requireShape("Conv2D", "x", x, -1, -1, -1, -1)
-	requireShape("Conv2D", "weight", weight, -1, -1, x.Dim(3), -1)
+	RequireShape("Conv2D", "x", x, -1, -1, -1, -1)
+	RequireShape("Conv2D", "weight", weight, -1, -1, x.Dim(3), -1)
 	requireBias(weight, bias)
 	if weight.Dim(0) == 1 && weight.Dim(1) == 1 && win == Square(1, 0) {
 		return Linear(x, weight.Reshape(weight.Dim(2), weight.Dim(3)), bias)
@@ -221,7 +221,7 @@ func Conv2D(x, weight, bias *tensor.Tensor, win Window) *tensor.Tensor {
 // requireBias panics unless bias is nil or fits the outputs of weight.
 func requireBias(weight, bias *tensor.Tensor) {
 	if bias != nil {
-		requireShape("bias", "of "+weight.String(), bias, weight.Dim(-1))
+		RequireShape("bias", "of "+weight.String(), bias, weight.Dim(-1))
 	}
 }
 
@@ -257,14 +257,14 @@ func convolveWeight(kernel *tensor.Kernel, x, dy, dw *tensor.Tensor, geometries 
 		to = dw.Graph().NewOf(gpu.F32, "parts of "+dw.String(), append([]int{splits}, dw.Shape()...))
 	}
 	for _, p := range geometries {
-		p.Parts, p.Chunk = uint32(splits), uint32(ceil(p.pixels(), splits))
+		p.Parts, p.Chunk = uint32(splits), uint32(Ceil(p.pixels(), splits))
 		if splits == 1 {
 			p.Adds = 1
 		}
 		dw.Graph().Dispatch(kernel, &p, x, dy, to)
 	}
 	if splits > 1 {
-		sumRows(to, dw)
+		SumRows(to, dw)
 	}
 }
 
@@ -275,7 +275,7 @@ func split(n, results, terms, wanted int) int { return max(1, min(n/terms, wante
 // biasGradient appends the gradient of a bias, the sum of dy over everything but channels.
 func biasGradient(bias, dy *tensor.Tensor) {
 	if bias != nil && bias.NeedsGradient() {
-		sumRows(dy, bias.Gradient())
+		SumRows(dy, bias.Gradient())
 	}
 }
 

@@ -94,7 +94,7 @@ func conv2dPhase(p *conv2dParams, a []gpu.Array) {
 			if adds == addResidual {
 				y[i] += a[convResidual].F[i]
 			}
-			y[i] = activated(p.Activation, y[i])
+			y[i] = Activated(p.Activation, y[i])
 			if p.Adds&addShortcut != 0 {
 				y[i] += a[convShortcut].F[i]
 			}

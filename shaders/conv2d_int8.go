@@ -50,8 +50,8 @@ var conv2dInt8 = &tensor.Kernel{
 	Fast: tensor.Fast(conv2dInt8Fast),
 	Variants: []tensor.Variant{
 		{
-			Name: "subgroups", Enables: "enable subgroups;", Source: joined(conv2dInt8CommonPart, conv2dInt8SubgroupsFile),
-			Runs:    func(info gpu.Info, _ any) bool { return eightLanes(info) },
+			Name: "subgroups", Enables: "enable subgroups;", Source: Joined(conv2dInt8CommonPart, conv2dInt8SubgroupsFile),
+			Runs:    func(info gpu.Info, _ any) bool { return EightLanes(info) },
 			Prefers: func(_ gpu.Info, params any) bool { return params.(*conv2dInt8Params).Outputs >= 32 },
 			Header:  conv2dInt8Header,
 			Groups: func(params any) [3]int {
@@ -59,9 +59,9 @@ var conv2dInt8 = &tensor.Kernel{
 			},
 		},
 		{
-			Name: "tiles", Enables: "requires packed_4x8_integer_dot_product;", Source: joined(conv2dInt8CommonPart, conv2dInt8TilesFile),
+			Name: "tiles", Enables: "requires packed_4x8_integer_dot_product;", Source: Joined(conv2dInt8CommonPart, conv2dInt8TilesFile),
 			Runs:    func(info gpu.Info, _ any) bool { return info.HasFeature(gpu.PackedDot) },
-			Prefers: onGPU,
+			Prefers: OnGPU,
 			Header: func(params any) string {
 				return conv2dInt8Header(params) + params.(*conv2dInt8Params).tile().constants()
 			},
@@ -71,10 +71,10 @@ var conv2dInt8 = &tensor.Kernel{
 			},
 		},
 		{
-			Source: joined(conv2dInt8CommonPart, conv2dInt8File), Header: conv2dInt8Header,
+			Source: Joined(conv2dInt8CommonPart, conv2dInt8File), Header: conv2dInt8Header,
 			Groups: func(params any) [3]int {
 				p := params.(*conv2dInt8Params)
-				return p.phased(tensor.Linear(ceil(p.pixels(), 8)*int(p.Outputs)/4, 32))
+				return p.phased(tensor.Linear(Ceil(p.pixels(), 8)*int(p.Outputs)/4, 32))
 			},
 		},
 	},
@@ -93,7 +93,7 @@ func (p *conv2dInt8Params) tile() conv2dTile {
 // conv2dInt8Kind takes x in int8, weight, bias, residual and shortcut, of which the last three may be nil. Its
 // attributes are *conv2dInt8Params.
 var conv2dInt8Kind = &tensor.Kind{Name: "Conv2DInt8", Compute: func(op *tensor.Op) {
-	weight, scale := quantizeOutputs(op.Inputs[1])
+	weight, scale := QuantizeOutputs(op.Inputs[1])
 	arguments := []*tensor.Tensor{op.Inputs[0], weight, scale}
 	for i := convBias; i < convResult; i++ {
 		argument := scale // bound, not read
@@ -108,15 +108,15 @@ var conv2dInt8Kind = &tensor.Kind{Name: "Conv2DInt8", Compute: func(op *tensor.O
 // Conv2DInt8 is Conv2D of what q stands for and weight in int8, one step an output. The result is
 // in floats, unless Quantize alone reads it. Cout is a multiple of four. No gradient.
 func Conv2DInt8(q Quantized, weight, bias *tensor.Tensor, win Window) *tensor.Tensor {
-	requireShape("Conv2D", "x", q.Q, -1, -1, -1, -1)
-	requireShape("Conv2D", "weight", weight, -1, -1, q.Channels, -1)
+	RequireShape("Conv2D", "x", q.Q, -1, -1, -1, -1)
+	RequireShape("Conv2D", "weight", weight, -1, -1, q.Channels, -1)
 	return convolveInt8(q, conv2dGeometry(q.Q, weight, win).with(1, bias), weight, bias)
 }
 
 // ConvTranspose2x2Int8 is ConvTranspose2x2 of what q stands for, in int8.
 func ConvTranspose2x2Int8(q Quantized, weight, bias *tensor.Tensor) *tensor.Tensor {
-	requireShape("ConvTranspose2x2", "x", q.Q, -1, -1, -1, -1)
-	requireShape("ConvTranspose2x2", "weight", weight, 2, 2, q.Channels, -1)
+	RequireShape("ConvTranspose2x2", "x", q.Q, -1, -1, -1, -1)
+	RequireShape("ConvTranspose2x2", "weight", weight, 2, 2, q.Channels, -1)
 	return convolveInt8(q, doublingGeometry(q.Q, weight, 0, 0).with(2, bias), weight, bias)
 }
 
@@ -126,7 +126,7 @@ func convolveInt8(q Quantized, geometry conv2dParams, weight, bias *tensor.Tenso
 	if geometry.Outputs%4 != 0 {
 		panic(fmt.Sprintf("Conv2D of int8: the outputs of weight %v are no multiple of four", weight))
 	}
-	geometry.Inputs = padded(geometry.Inputs)
+	geometry.Inputs = Padded(geometry.Inputs)
 	p := &conv2dInt8Params{conv2dParams: geometry, Factor: 1, ResidualFactor: 1}
 	largest := uint(p.taps()) * uint(p.Inputs) * 127 * 127 // that a sum can be
 	p.Shift = uint32(max(0, bits.Len(largest)-24))
@@ -183,11 +183,11 @@ func finishInt8[F gpu.Float](p *conv2dInt8Params, i, n int, total int32, a []gpu
 	}
 	if p.Int8 == 0 {
 		v := float64(sum)*float64(by) + float64(start) + float64(residual)*float64(residualBy)
-		a[int8Result].F[i] = F(activated(p.Activation, v) + float64(shortcut))
+		a[int8Result].F[i] = F(Activated(p.Activation, v) + float64(shortcut))
 		return
 	}
 	t := vector.ToFixed(sum*by) + vector.ToFixed(start) + vector.ToFixed(residual*residualBy)
-	if p.Activation == activation(reluKind) {
+	if p.Activation == Activation(ReLUKind) {
 		t = max(t, 0)
 	}
 	t += vector.ToFixed(shortcut * p.Factor)

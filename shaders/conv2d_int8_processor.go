@@ -16,11 +16,11 @@ func conv2dInt8Fast(p *conv2dInt8Params, a []gpu.Array32, split gpu.Split) {
 // conv2dInt8Words is a matrix product in words of a few inputs. A piece is a few lines of positions
 // and some panels of outputs.
 func conv2dInt8Words(p *conv2dInt8Params, a []gpu.Array32, split gpu.Split) {
-	shared := takeRoom()
-	defer shared.leave()
+	shared := TakeRoom()
+	defer shared.Leave()
 	var padded []byte
 	if !p.own() {
-		padded = p.padded(a[0].B, &shared.bytes, split)
+		padded = p.padded(a[0].B, &shared.Bytes, split)
 	}
 	finish, negative := newInt8Finish(p, a), vector.HasNegative(a[0].B)
 	p.eachPhase(func(q *conv2dParams) {
@@ -30,15 +30,15 @@ func conv2dInt8Words(p *conv2dInt8Params, a []gpu.Array32, split gpu.Split) {
 		panels := weights.Panels()
 		groups := 1 // of panels
 		if !finish.later {
-			groups = min(panels, ceil(leastPieces, blocks.count))
+			groups = min(panels, Ceil(leastPieces, blocks.count))
 		}
 		split(blocks.count*groups, func(from, to int) {
-			room := takeRoom()
-			defer room.leave()
+			room := TakeRoom()
+			defer room.Leave()
 			for piece := from; piece < to; piece++ {
 				group, l := piece%groups, vector.Lines{}
 				position, x := blocks.block(piece/groups, &l, a[0].B, room)
-				sums := roomFor(&room.integers, l.Lines*l.Rows*weights.Columns())
+				sums := RoomFor(&room.Integers, l.Lines*l.Rows*weights.Columns())
 				for panel := group * panels / groups; panel < (group+1)*panels/groups; panel++ {
 					weights.Multiply(panel, &l, x, sums)
 					finish.panel(q, position, &l, panel*weights.Columns(), weights.Columns(), sums, room)
@@ -59,12 +59,12 @@ const (
 // extent is how many pixels of x, with those around it, the positions see.
 func (a *conv2dAxis) extent() int { return int((a.Count-1)*a.XStep + a.Taps) }
 
-// padded is x in words with zeros around it, (B, rows seen, columns seen, inputs).
+// Padded is x in words with zeros around it, (B, rows seen, columns seen, inputs).
 func (p *conv2dParams) padded(x []int8, room *[]byte, split gpu.Split) []byte {
 	size, zero := vector.WordBytes()
 	inputs, height, width := int(p.Inputs), p.Rows.extent(), p.Cols.extent()
 	line := width * inputs * size
-	all := roomFor(room, int(p.Batch)*height*line)
+	all := RoomFor(room, int(p.Batch)*height*line)
 	before := int(-p.Cols.XStart)
 	inside := max(0, min(int(p.Cols.XSize), width-before)) // what is seen of a row
 	split(int(p.Batch)*height, func(from, to int) {
@@ -101,7 +101,7 @@ func newInt8Blocks(p *conv2dParams, padded []byte) *int8Blocks {
 	b := &int8Blocks{conv2dParams: p, padded: padded, height: p.Rows.extent()}
 	if padded == nil && p.ordered() { // one line
 		b.lines = vector.Lines{Lines: 1, Rows: blockRows, Row: inputs * size, Parts: 1}
-		b.count = ceil(p.pixels(), blockRows)
+		b.count = Ceil(p.pixels(), blockRows)
 		return b
 	}
 	pixel, line := inputs*size, p.Cols.extent()*inputs*size
@@ -110,13 +110,13 @@ func newInt8Blocks(p *conv2dParams, padded []byte) *int8Blocks {
 		Parts: int(p.Rows.Taps), Part: line,
 	}
 	b.each = min(max(1, blockRows/int(p.Cols.Count)), int(p.Rows.Count))
-	b.images = ceil(int(p.Rows.Count), b.each)
+	b.images = Ceil(int(p.Rows.Count), b.each)
 	b.count = int(p.Batch) * b.images
 	return b
 }
 
 // block gives a block: its first position, where its rows lie, and in what.
-func (b *int8Blocks) block(i int, l *vector.Lines, x []int8, room *room) (position int, words []byte) {
+func (b *int8Blocks) block(i int, l *vector.Lines, x []int8, room *Room) (position int, words []byte) {
 	*l = b.lines
 	inputs := int(b.Inputs)
 	if b.each == 0 {
@@ -132,7 +132,7 @@ func (b *int8Blocks) block(i int, l *vector.Lines, x []int8, room *room) (positi
 	}
 	size, _ := vector.WordBytes()
 	x = x[position*inputs:][:l.Lines*l.Rows*inputs]
-	words = roomFor(&room.bytes, len(x)*size)
+	words = RoomFor(&room.Bytes, len(x)*size)
 	vector.ToWords(words, x)
 	return position, words
 }
@@ -149,7 +149,7 @@ func (p *conv2dParams) packedBytes(w gpu.Array32, split gpu.Split) *vector.Bytes
 	}
 	inputs, outputs := int(p.Inputs), int(p.Outputs)
 	m.Reset(p.taps()*inputs, outputs)
-	if each(m.Panels(), split, func(panel int) {
+	if Each(m.Panels(), split, func(panel int) {
 		for tap := range p.taps() {
 			m.Pack(panel, tap*inputs, inputs, w.B[p.weightAt(tap)*inputs*outputs:])
 		}
@@ -170,7 +170,7 @@ type int8Finish struct {
 func newInt8Finish(p *conv2dInt8Params, a []gpu.Array32) *int8Finish {
 	outputs := int(p.Outputs)
 	n := vector.WholeColumns(outputs)
-	relu := p.Activation == activation(reluKind)
+	relu := p.Activation == Activation(ReLUKind)
 	f := &int8Finish{p, vector.IntegerFinish{
 		Shift: p.Shift, ReLU: relu, By: make([]float32, n), Start: make([]float32, n), FixedStart: make([]int32, n),
 		ResidualBy: make([]float32, n), ShortcutBy: make([]float32, n),
@@ -194,8 +194,8 @@ func newInt8Finish(p *conv2dInt8Params, a []gpu.Array32) *int8Finish {
 }
 
 // panel finishes the sums (rows of all lines, columns) of the outputs from first on.
-func (f *int8Finish) panel(q *conv2dParams, position int, l *vector.Lines, first, columns int, sums []int32, room *room) {
-	s := &room.finish
+func (f *int8Finish) panel(q *conv2dParams, position int, l *vector.Lines, first, columns int, sums []int32, room *Room) {
+	s := &room.Finish
 	*s = vector.Sums{Stride: columns, Rows: l.Rows, First: first, Columns: min(columns, int(q.Outputs)-first)}
 	lines := l.Lines
 	if q.ordered() { // all in a row
@@ -238,7 +238,7 @@ func (f *int8Finish) activate(q *conv2dParams, position, count int) {
 	for i := 0; i < count; i += pixels {
 		at, n := q.destination(position+i)*int(f.Outputs), pixels*int(f.Outputs)
 		y := f.a[int8Result].F[at:][:n]
-		activateAll(f.Activation, y)
+		ActivateAll(f.Activation, y)
 		if f.Adds&addShortcut != 0 {
 			vector.Add(y, f.a[int8Shortcut].F[at:][:n])
 		}
@@ -258,7 +258,7 @@ func conv2dInt8Plain(p *conv2dInt8Params, a []gpu.Array32, split gpu.Split) {
 	p.eachPhase(func(q *conv2dParams) {
 		seen, inputs, outputs := q.taps()*int(q.Inputs), int(q.Inputs), int(q.Outputs)
 		positions := q.pixels()
-		split(ceil(positions, abreast), func(from, to int) {
+		split(Ceil(positions, abreast), func(from, to int) {
 			room, x, sums := make([]int8, seen), make([]int64, seen), make([][abreast]int32, outputs)
 			for first := abreast * from; first < min(abreast*to, positions); first += abreast {
 				count := min(abreast, positions-first)

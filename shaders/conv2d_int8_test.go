@@ -95,7 +95,7 @@ func runInt8(t *testing.T, d gpu.Device, shape string, chain func(y, rows, other
 	normal(x, 1, 0.3) // some beyond 127 steps
 	for i, v := range values[x] {
 		if apart || !rounded {
-			values[x][i] = float32(wholeSteps(v/step)) * step
+			values[x][i] = float32(WholeSteps(v/step)) * step
 		}
 	}
 	normal(bias, 1, 0)

@@ -26,9 +26,9 @@ func (p *conv2dParams) multiply(a []gpu.Array32, split gpu.Split, whole bool, fi
 	if p.own() {
 		line, lines = 1, p.pixels()
 	}
-	runs, cuts := ceil(lines, max(1, vector.Rows()/line)), 1
+	runs, cuts := Ceil(lines, max(1, vector.Rows()/line)), 1
 	if !whole {
-		cuts = min(weights.Panels(), ceil(leastBlocks, runs))
+		cuts = min(weights.Panels(), Ceil(leastBlocks, runs))
 	}
 	block := func(i int) (b convBlock, part vector.Part) {
 		run, cut := i%runs, i/runs // for one run after the other the same weights
@@ -39,13 +39,13 @@ func (p *conv2dParams) multiply(a []gpu.Array32, split gpu.Split, whole bool, fi
 		b.outputs = min(part.Panels*vector.Columns(), int(p.Outputs)-b.output)
 		return b, part
 	}
-	inRooms(runs*cuts, int(p.Rows.Taps), split, func(i int, room *room, calls *vector.Calls) {
+	InRooms(runs*cuts, int(p.Rows.Taps), split, func(i int, room *Room, calls *vector.Calls) {
 		b, part := block(i)
 		p.sums(b, part, weights, a[0].F, room, calls)
-	}, func(i int, room *room) {
+	}, func(i int, room *Room) {
 		b, part := block(i)
 		stride := part.Panels * vector.Columns()
-		finish(b, room.sums[:b.count*stride], stride)
+		finish(b, room.Sums[:b.count*stride], stride)
 	})
 }
 
@@ -53,10 +53,10 @@ func (p *conv2dParams) multiply(a []gpu.Array32, split gpu.Split, whole bool, fi
 const leastBlocks = 16
 
 // sums computes the products of a block, in room.sums.
-func (p *conv2dParams) sums(b convBlock, part vector.Part, weights *vector.Matrix, x []float32, room *room, calls *vector.Calls) {
+func (p *conv2dParams) sums(b convBlock, part vector.Part, weights *vector.Matrix, x []float32, room *Room, calls *vector.Calls) {
 	stride := part.Panels * vector.Columns()
-	sums := roomFor(&room.sums, b.count*stride)
-	seen, line := p.linesSeen(b.first, b.count, x, &room.rows)
+	sums := RoomFor(&room.Sums, b.count*stride)
+	seen, line := p.linesSeen(b.first, b.count, x, &room.Rows)
 	part.Terms = int(p.Cols.Taps) * int(p.Inputs)
 	for t := range int(p.Rows.Taps) {
 		part.First = t * part.Terms
@@ -77,7 +77,7 @@ func (p *conv2dParams) packedWeights(w gpu.Array32, split gpu.Split) *vector.Mat
 		m = new(vector.Matrix)
 	}
 	m.Reset(p.taps()*int(p.Inputs), int(p.Outputs))
-	if each(m.Panels(), split, func(panel int) { p.packWeights(m, panel, w.F) }) {
+	if Each(m.Panels(), split, func(panel int) { p.packWeights(m, panel, w.F) }) {
 		w.Kept.Set(p.weightsKey(), m)
 	}
 	return m
@@ -111,7 +111,7 @@ func (p *conv2dParams) linesSeen(first, count int, x []float32, room *[]float32)
 		row, pixels = int(c.Taps), width*int(c.Taps)
 	}
 	length := pixels * inputs
-	seen := roomFor(room, lines*taps*length)
+	seen := RoomFor(room, lines*taps*length)
 	b, u, _ := p.place(first)
 	for i := range lines {
 		for t := range taps {
@@ -232,12 +232,12 @@ func (p *conv2dParams) finishLine(b convBlock, pixel, step int, sums []float32, 
 	case scaleAndShift:
 		of.Scale, of.Shift = bias[b.output:], bias[outputs+b.output:]
 	}
-	of.ReLU = p.Activation == activation(reluKind)
+	of.ReLU = p.Activation == Activation(ReLUKind)
 	if split := len(a) > convRest; split || p.Activation != 0 && !of.ReLU || p.Adds&addShortcut != 0 {
 		finish(sums, b.outputs, sums, stride, of)
 		sums, stride = sums[:b.count*b.outputs], b.outputs
 		if p.Activation != 0 && !of.ReLU {
-			activateAll(p.Activation, sums)
+			ActivateAll(p.Activation, sums)
 		}
 		of = &vector.Finish{}
 		if p.Adds&addShortcut != 0 {

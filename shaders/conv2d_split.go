@@ -30,5 +30,5 @@ func conv2dSplitBody(p *conv2dParams, a []gpu.Array) {
 	rows, outputs := p.Batch*uint32(p.Rows.YSize*p.Cols.YSize), p.Outputs
 	both := gpu.Array{F: make([]float64, rows*outputs)}
 	conv2dForwardBody(p, append(slices.Clone(a[:convResult]), both))
-	splitForward.Body(&concatParams{Rows: rows, Columns: outputs, Part: p.Chunk}, []gpu.Array{both, a[convResult], a[convRest]})
+	SplitForward.Body(&ConcatParams{Rows: rows, Columns: outputs, Part: p.Chunk}, []gpu.Array{both, a[convResult], a[convRest]})
 }

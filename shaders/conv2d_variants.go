@@ -42,7 +42,7 @@ fn load_weights(at: i32, quads: i32) -> Weights { return vec4<f32>(w[at]); }
 // computes 1 or 4 outputs.
 func conv2dHeader(p *conv2dParams, inputs, outputs int, write string) string {
 	element := map[int]string{1: "real", 4: "real4"}[inputs]
-	return inWidths(outputs) + fmt.Sprintf("alias element = %s;\n", element) +
+	return InWidths(outputs) + fmt.Sprintf("alias element = %s;\n", element) +
 		tensor.Constants(map[string]int{"ACTIVATION": int(p.Activation)}) + write
 }
 
@@ -58,14 +58,14 @@ func conv2dVariants(write string, groups conv2dGroups) []tensor.Variant {
 	quads := func(p *conv2dParams) bool { return p.Outputs%4 == 0 && (write != conv2dParted || p.Chunk%4 == 0) }
 	variant := func(file string, inputs, outputs int, groups func(p *conv2dParams) [3]int) tensor.Variant {
 		return tensor.Variant{
-			Source: joined(conv2dCommonPart, file),
+			Source: Joined(conv2dCommonPart, file),
 			Header: func(params any) string { return conv2dHeader(params.(*conv2dParams), inputs, outputs, write) },
 			Groups: func(params any) [3]int { return groups(params.(*conv2dParams)) },
 		}
 	}
 	subgroups := variant(conv2dSubgroupsFile, 4, 4, groups.subgroups)
 	subgroups.Name, subgroups.Enables = "subgroups", "enable subgroups;"
-	subgroups.Runs = func(info gpu.Info, params any) bool { return eightLanes(info) && quads(params.(*conv2dParams)) }
+	subgroups.Runs = func(info gpu.Info, params any) bool { return EightLanes(info) && quads(params.(*conv2dParams)) }
 	subgroups.Prefers = func(_ gpu.Info, params any) bool { return params.(*conv2dParams).Outputs >= 32 } // enough for all lanes
 	subgroups.Header = func(params any) string {
 		p := params.(*conv2dParams)
@@ -85,7 +85,7 @@ func conv2dVariants(write string, groups conv2dGroups) []tensor.Variant {
 		p := params.(*conv2dParams)
 		return quads(p) && p.Inputs%4 == 0
 	}
-	tiles.Prefers = func(info gpu.Info, params any) bool { return onGPU(info, params) && fillsTile(params.(*conv2dParams)) }
+	tiles.Prefers = func(info gpu.Info, params any) bool { return OnGPU(info, params) && fillsTile(params.(*conv2dParams)) }
 	tiles.Header = func(params any) string {
 		tile, _ := groups.tiles(params.(*conv2dParams))
 		return header(params) + tile.constants()
@@ -94,7 +94,7 @@ func conv2dVariants(write string, groups conv2dGroups) []tensor.Variant {
 	registers := variant(conv2dRegistersFile, 1, 4, groups.registers)
 	registers.Name = "registers"
 	registers.Runs = func(_ gpu.Info, params any) bool { return quads(params.(*conv2dParams)) }
-	registers.Prefers = func(info gpu.Info, params any) bool { return onCPU(info, params) || fillsTile(params.(*conv2dParams)) }
+	registers.Prefers = func(info gpu.Info, params any) bool { return OnCPU(info, params) || fillsTile(params.(*conv2dParams)) }
 	return []tensor.Variant{subgroups, tiles, registers, variant(conv2dFile, 1, 1, groups.plain)}
 }
 
@@ -104,37 +104,37 @@ func fillsTile(p *conv2dParams) bool { return p.Outputs > 16 }
 // conv2dForwardGroups are those of the kernels that compute forwards.
 var conv2dForwardGroups = conv2dGroups{
 	subgroups: func(p *conv2dParams) [3]int {
-		return p.phased([3]int{ceil(p.pixels(), 16), ceil(int(p.Outputs), 32), 1})
+		return p.phased([3]int{Ceil(p.pixels(), 16), Ceil(int(p.Outputs), 32), 1})
 	},
 	tiles: func(p *conv2dParams) (conv2dTile, [3]int) {
 		tile := forwardTile(p, p.taps()*int(p.Inputs))
 		return tile, tile.groups(p)
 	},
-	registers: func(p *conv2dParams) [3]int { return p.phased(registerGroups(p, ceil(p.pixels(), 8))) },
+	registers: func(p *conv2dParams) [3]int { return p.phased(registerGroups(p, Ceil(p.pixels(), 8))) },
 	plain: func(p *conv2dParams) [3]int {
-		return p.phased(tensor.Linear(p.pixels()*int(p.Outputs), elementwise))
+		return p.phased(tensor.Linear(p.pixels()*int(p.Outputs), Workgroup))
 	},
 }
 
 // conv2dWeightGroups are those of the gradient by the weights.
 var conv2dWeightGroups = conv2dGroups{
 	subgroups: func(p *conv2dParams) [3]int {
-		return [3]int{ceil(int(p.Cols.Taps)*int(p.Inputs), 32), ceil(int(p.Outputs), 32), int(p.Parts) * int(p.Rows.Taps)}
+		return [3]int{Ceil(int(p.Cols.Taps)*int(p.Inputs), 32), Ceil(int(p.Outputs), 32), int(p.Parts) * int(p.Rows.Taps)}
 	},
 	tiles: func(p *conv2dParams) (conv2dTile, [3]int) {
-		return largeTile, [3]int{ceil(p.taps()*int(p.Inputs), largeTile.rows), ceil(int(p.Outputs), largeTile.columns), int(p.Parts)}
+		return largeTile, [3]int{Ceil(p.taps()*int(p.Inputs), largeTile.rows), Ceil(int(p.Outputs), largeTile.columns), int(p.Parts)}
 	},
 	registers: func(p *conv2dParams) [3]int {
-		return registerGroups(p, ceil(int(p.Cols.Taps)*int(p.Inputs), 8)*int(p.Parts)*int(p.Rows.Taps))
+		return registerGroups(p, Ceil(int(p.Cols.Taps)*int(p.Inputs), 8)*int(p.Parts)*int(p.Rows.Taps))
 	},
 	plain: func(p *conv2dParams) [3]int {
-		return tensor.Linear(int(p.Parts*p.Inputs*p.Outputs)*p.taps(), elementwise)
+		return tensor.Linear(int(p.Parts*p.Inputs*p.Outputs)*p.taps(), Workgroup)
 	},
 }
 
 // registerGroups are the workgroups of conv2d_registers.wgsl for blocks of 8 outputs.
 func registerGroups(p *conv2dParams, blocks int) [3]int {
-	return tensor.Linear(ceil(int(p.Outputs), 8)*blocks, 32)
+	return tensor.Linear(Ceil(int(p.Outputs), 8)*blocks, 32)
 }
 
 // conv2dTile is how conv2d_tiles.wgsl and conv2d_int8_tiles.wgsl divide work. A workgroup has rows ×
@@ -164,7 +164,7 @@ func forwardTile(p *conv2dParams, terms int) conv2dTile {
 
 // groups are the workgroups that compute forwards.
 func (t conv2dTile) groups(p *conv2dParams) [3]int {
-	return p.phased([3]int{ceil(p.pixels(), t.rows), ceil(int(p.Outputs), t.columns), 1})
+	return p.phased([3]int{Ceil(p.pixels(), t.rows), Ceil(int(p.Outputs), t.columns), 1})
 }
 
 func (t conv2dTile) constants() string {

@@ -14,18 +14,18 @@ func conv2dBackwardWeightFast(p *conv2dParams, a []gpu.Array32, split gpu.Split)
 	here := *p
 	here.Cols = p.Cols.ascending()
 	p = &here
-	shared := takeRoom()
-	defer shared.leave()
+	shared := TakeRoom()
+	defer shared.Leave()
 	inputs, dy := int(p.Inputs), p.packedResults(a[1].F, shared, split)
 	taps, together := p.taps(), 1 // of a product
 	if p.Cols.XTap == 1 && inputs*int(p.Cols.Taps) <= weightChannels {
 		together = int(p.Cols.Taps)
 		taps /= together
 	}
-	blocks := ceil(inputs, weightChannels)
+	blocks := Ceil(inputs, weightChannels)
 	split(int(p.Parts)*taps*blocks, func(from, to int) {
-		room := takeRoom()
-		defer room.leave()
+		room := TakeRoom()
+		defer room.Leave()
 		for item := from; item < to; item++ {
 			g := weightGradient{conv2dParams: p, tap: item / blocks % taps * together, part: item / blocks / taps}
 			g.first = item % blocks * weightChannels
@@ -34,7 +34,7 @@ func conv2dBackwardWeightFast(p *conv2dParams, a []gpu.Array32, split gpu.Split)
 				g.rows *= together
 			}
 			g.sum(dy, a[0].F, room)
-			g.write(room.sums, dy.Stride(), a[2].F)
+			g.write(room.Sums, dy.Stride(), a[2].F)
 		}
 	})
 }
@@ -57,9 +57,9 @@ type weightGradient struct {
 func (g *weightGradient) together() bool { return g.rows > int(g.Inputs) }
 
 // sum adds up the products in room.
-func (g *weightGradient) sum(dy *vector.Matrix, x []float32, room *room) {
-	sums := roomFor(&room.sums, g.rows*dy.Stride())
-	room.sums = sums
+func (g *weightGradient) sum(dy *vector.Matrix, x []float32, room *Room) {
+	sums := RoomFor(&room.Sums, g.rows*dy.Stride())
+	room.Sums = sums
 	clear(sums)
 	line := int(g.Cols.Count)
 	add := func(at, count int, x []float32, step int) {
@@ -73,14 +73,14 @@ func (g *weightGradient) sum(dy *vector.Matrix, x []float32, room *room) {
 			continue
 		}
 		count := min(packedPositions, end-at)
-		add(at, count, g.tapSeen(g.tap, at, count, g.first, g.rows, x, roomFor(&room.rows, packedPositions*g.rows)), g.rows)
+		add(at, count, g.tapSeen(g.tap, at, count, g.first, g.rows, x, RoomFor(&room.Rows, packedPositions*g.rows)), g.rows)
 		at += count
 	}
 }
 
 // ofLine gives add what positions of one line see: of x itself those that see a pixel there, or all
 // of a copy with what lies beside x.
-func (g *weightGradient) ofLine(at, count int, x []float32, room *room, add func(at, count int, x []float32, step int)) {
+func (g *weightGradient) ofLine(at, count int, x []float32, room *Room, add func(at, count int, x []float32, step int)) {
 	c, inputs := &g.Cols, int(g.Inputs)
 	b, u, v := g.place(at)
 	row := u*g.Rows.XStep + g.Rows.XStart + int32(g.tap)/c.Taps*g.Rows.XTap
@@ -91,7 +91,7 @@ func (g *weightGradient) ofLine(at, count int, x []float32, room *room, add func
 	if g.together() {
 		some := *c
 		some.Count, some.XStart = int32(count), c.XStart+v*c.XStep
-		seen := roomFor(&room.rows, (int(c.XStep)*(count-1)+int(c.Taps))*inputs)
+		seen := RoomFor(&room.Rows, (int(c.XStep)*(count-1)+int(c.Taps))*inputs)
 		some.lineSeen(seen, x, inputs)
 		add(at, count, seen, int(c.XStep)*inputs)
 		return
@@ -99,10 +99,10 @@ func (g *weightGradient) ofLine(at, count int, x []float32, room *room, add func
 	col := v*c.XStep + c.XStart + int32(g.tap)%c.Taps*c.XTap
 	before := 0
 	if col < 0 {
-		before = min(count, ceil(int(-col), int(c.XStep)))
+		before = min(count, Ceil(int(-col), int(c.XStep)))
 	}
 	first := int(col) + before*int(c.XStep)
-	if inside := min(count-before, ceil(int(c.XSize)-first, int(c.XStep))); inside > 0 {
+	if inside := min(count-before, Ceil(int(c.XSize)-first, int(c.XStep))); inside > 0 {
 		add(at+before, inside, x[first*inputs+g.first:], int(c.XStep)*inputs)
 	}
 }
@@ -122,15 +122,15 @@ func (g *weightGradient) write(sums []float32, stride int, dw []float32) {
 }
 
 // packedResults is dy as a matrix: itself where it lies as a panel does.
-func (p *conv2dParams) packedResults(dy []float32, room *room, split gpu.Split) *vector.Matrix {
+func (p *conv2dParams) packedResults(dy []float32, room *Room, split gpu.Split) *vector.Matrix {
 	outputs, positions := int(p.Outputs), p.pixels()
 	if p.ordered() && outputs == vector.Columns() {
-		room.wrapped.Wrap(positions, dy)
-		return &room.wrapped
+		room.Wrapped.Wrap(positions, dy)
+		return &room.Wrapped
 	}
-	packed := &room.matrix
+	packed := &room.Matrix
 	packed.Reset(positions, outputs)
-	split(ceil(positions, packedPositions), func(from, to int) {
+	split(Ceil(positions, packedPositions), func(from, to int) {
 		for first := from * packedPositions; first < min(to*packedPositions, positions); first += packedPositions {
 			p.packResults(packed, first, min(packedPositions, positions-first), dy)
 		}

@@ -9,7 +9,7 @@ var convTransposeKind = convolutionKind("ConvTranspose2x2", convTransposeGeometr
 		convolveX(conv2dParams{
 			Batch: uint32(x.Dim(0)),
 			Rows:  forwardAxis(2*height, height, 2, 2, 0), Cols: forwardAxis(2*width, width, 2, 2, 0),
-		}, dy, transposed(weight), x.Gradient())
+		}, dy, Transposed(weight), x.Gradient())
 	}
 	if weight.NeedsGradient() {
 		var phases []conv2dParams
@@ -30,8 +30,8 @@ func convTransposeGeometry(op *tensor.Op) conv2dParams {
 // ConvTranspose2x2 doubles x (B, H, W, Cin) to (B, 2H, 2W, Cout): y[2i+t, 2j+s] = x[i, j] weight[t, s] + bias, with weight
 // (2, 2, Cin, Cout) and bias (Cout) or nil. Four convolutions of one tap, one for each (t, s), in one dispatch; backwards one of stride 2.
 func ConvTranspose2x2(x, weight, bias *tensor.Tensor) *tensor.Tensor {
-	requireShape("ConvTranspose2x2", "x", x, -1, -1, -1, -1)
-	requireShape("ConvTranspose2x2", "weight", weight, 2, 2, x.Dim(3), -1)
+	RequireShape("ConvTranspose2x2", "x", x, -1, -1, -1, -1)
+	RequireShape("ConvTranspose2x2", "weight", weight, 2, 2, x.Dim(3), -1)
 	requireBias(weight, bias)
 	return x.Graph().Apply(convTransposeKind, nil, []int{x.Dim(0), 2 * x.Dim(1), 2 * x.Dim(2), weight.Dim(3)}, x, weight, bias)
 }

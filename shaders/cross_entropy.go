@@ -19,21 +19,21 @@ type crossEntropyParams struct {
 func crossEntropyCount(p *crossEntropyParams) uint32 { return p.N }
 
 var (
-	crossEntropyForward = inPieces(crossEntropyCount, crossEntropyPart[float64], crossEntropyPart[float32],
-		flat("cross_entropy_forward", crossEntropyFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, crossEntropyCount, nil))
-	crossEntropyBackward = inPieces(crossEntropyCount, crossEntropyBackwardPart[float64], crossEntropyBackwardPart[float32],
-		flat("cross_entropy_backward", crossEntropyFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, crossEntropyCount, nil))
+	crossEntropyForward = InPieces(crossEntropyCount, crossEntropyPart[float64], crossEntropyPart[float32],
+		Flat("cross_entropy_forward", crossEntropyFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, crossEntropyCount, nil))
+	crossEntropyBackward = InPieces(crossEntropyCount, crossEntropyBackwardPart[float64], crossEntropyBackwardPart[float32],
+		Flat("cross_entropy_backward", crossEntropyFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, crossEntropyCount, nil))
 )
 
 func crossEntropyPart[F gpu.Float](p *crossEntropyParams, a []gpu.ArrayOf[F], from, to int) {
 	low, y := F(p.Low), a[2].F[from:to]
-	if vector.CrossEntropy(singles(y), singles(a[0].F[from:to]), singles(a[1].F[from:to]), p.Low) {
+	if vector.CrossEntropy(Singles(y), Singles(a[0].F[from:to]), Singles(a[1].F[from:to]), p.Low) {
 		return
 	}
 	for i, v := range a[0].F[from:to] {
 		y[i] = min(max(v, low), 1-low)
 	}
-	logLikelihoods(y, y, a[1].F[from:to])
+	LogLikelihoods(y, y, a[1].F[from:to])
 	for i, v := range y {
 		y[i] = -v
 	}
@@ -41,7 +41,7 @@ func crossEntropyPart[F gpu.Float](p *crossEntropyParams, a []gpu.ArrayOf[F], fr
 
 func crossEntropyBackwardPart[F gpu.Float](p *crossEntropyParams, a []gpu.ArrayOf[F], from, to int) {
 	low, label, dy, dx := F(p.Low), a[1].F[from:to], a[2].F[from:to], a[3].F[from:to]
-	if vector.AddCrossEntropyGradient(singles(dx), singles(a[0].F[from:to]), singles(label), singles(dy), p.Low) {
+	if vector.AddCrossEntropyGradient(Singles(dx), Singles(a[0].F[from:to]), Singles(label), Singles(dy), p.Low) {
 		return
 	}
 	for i, v := range a[0].F[from:to] {
@@ -50,7 +50,7 @@ func crossEntropyBackwardPart[F gpu.Float](p *crossEntropyParams, a []gpu.ArrayO
 	}
 }
 
-var crossEntropyKind = passing(1, operator("CrossEntropy", crossEntropyForward, func(op *tensor.Op) {
+var crossEntropyKind = Passing(1, Operator("CrossEntropy", crossEntropyForward, func(op *tensor.Op) {
 	p, t := op.Inputs[0], op.Inputs[1]
 	op.Dispatch(crossEntropyBackward, op.Attributes, p, t, op.Output().Gradient(), p.Gradient())
 }))
@@ -58,6 +58,6 @@ var crossEntropyKind = passing(1, operator("CrossEntropy", crossEntropyForward, 
 // CrossEntropy is the binary cross-entropy of probabilities p against targets t, element by element, with p clamped to
 // [low, 1-low]; the gradient passes the clamp (PAPER.md §3.8). No gradient by t.
 func CrossEntropy(p, t *tensor.Tensor, low float32) *tensor.Tensor {
-	sameShape("cross_entropy", p, t)
+	SameShape("cross_entropy", p, t)
 	return p.Graph().Apply(crossEntropyKind, &crossEntropyParams{uint32(p.Elements()), low}, p.Shape(), p, t)
 }

@@ -16,7 +16,7 @@ var depthwiseTilesFile string
 // depthwiseTiles is the variant with tiles, a quad of channels an invocation.
 func depthwiseTiles(runs func(info gpu.Info, params any) bool, groups func(p *conv2dParams) [3]int) tensor.Variant {
 	return tensor.Variant{
-		Name: "tiles", Source: joined(conv2dCommonPart, depthwiseTilesFile), Runs: runs, Prefers: onGPU,
+		Name: "tiles", Source: Joined(conv2dCommonPart, depthwiseTilesFile), Runs: runs, Prefers: OnGPU,
 		Header: func(params any) string { return conv2dHeader(params.(*conv2dParams), 4, 4, conv2dWhole) },
 		Groups: func(params any) [3]int { return groups(params.(*conv2dParams)) },
 	}
@@ -24,8 +24,8 @@ func depthwiseTiles(runs func(info gpu.Info, params any) bool, groups func(p *co
 
 // depthwisePlain is the variant with an invocation for each of n(p) results, or quads of them.
 func depthwisePlain(n func(p *conv2dParams) int) tensor.Variant {
-	v := twoWidths(joined(conv2dCommonPart, depthwiseFile), (*conv2dParams).inQuads,
-		func(p *conv2dParams, width int) [3]int { return tensor.Linear(n(p)/width, elementwise) })
+	v := TwoWidths(Joined(conv2dCommonPart, depthwiseFile), (*conv2dParams).inQuads,
+		func(p *conv2dParams, width int) [3]int { return tensor.Linear(n(p)/width, Workgroup) })
 	v.Header = func(params any) string {
 		p := params.(*conv2dParams)
 		if p.inQuads() {
@@ -56,8 +56,8 @@ var (
 
 func depthwiseGather(name string) *tensor.Kernel {
 	tiles := depthwiseTiles(fitsDepthwiseTiles, func(p *conv2dParams) [3]int {
-		tiles := ceil(int(p.Rows.Count), depthwiseRows) * ceil(int(p.Cols.Count), depthwiseColumns)
-		return [3]int{ceil(int(p.Inputs), 4*depthwiseQuads), tiles, int(p.Batch)}
+		tiles := Ceil(int(p.Rows.Count), depthwiseRows) * Ceil(int(p.Cols.Count), depthwiseColumns)
+		return [3]int{Ceil(int(p.Inputs), 4*depthwiseQuads), tiles, int(p.Batch)}
 	})
 	plain := depthwisePlain(func(p *conv2dParams) int { return p.pixels() * int(p.Inputs) })
 	tiles.Entry, plain.Entry = "depthwise_forward", "depthwise_forward"
@@ -147,8 +147,8 @@ func depthwiseGeometry(op *tensor.Op) conv2dParams {
 // DepthwiseConv2D is the cross-correlation of each channel of x (B, H, W, C) with its own kernel of weight (kh, kw, C), plus
 // bias (C) unless nil.
 func DepthwiseConv2D(x, weight, bias *tensor.Tensor, win Window) *tensor.Tensor {
-	requireShape("DepthwiseConv2D", "x", x, -1, -1, -1, -1)
-	requireShape("DepthwiseConv2D", "weight", weight, -1, -1, x.Dim(3))
+	RequireShape("DepthwiseConv2D", "x", x, -1, -1, -1, -1)
+	RequireShape("DepthwiseConv2D", "weight", weight, -1, -1, x.Dim(3))
 	requireBias(weight, bias)
 	rows, cols := win.Output("DepthwiseConv2D", x.Dim(1), x.Dim(2), weight.Dim(0), weight.Dim(1))
 	return x.Graph().Apply(depthwiseKind, win, []int{x.Dim(0), rows, cols, x.Dim(3)}, x, weight, bias)

@@ -16,8 +16,8 @@ type dequantizeParams struct{ N, Channels uint32 }
 func dequantizeCount(p *dequantizeParams) uint32 { return p.N }
 func dequantizeWords(p *dequantizeParams) uint32 { return (p.N + 3) / 4 }
 
-var dequantizeForward = wide(inPieces(dequantizeCount, dequantizePart[float64], dequantizePart[float32],
-	perElement("dequantize", dequantizeSource, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, dequantizeWords, nil)), 1)
+var dequantizeForward = Wide(InPieces(dequantizeCount, dequantizePart[float64], dequantizePart[float32],
+	PerElement("dequantize", dequantizeSource, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, dequantizeWords, nil)), 1)
 
 func dequantizePart[F gpu.Float](p *dequantizeParams, a []gpu.ArrayOf[F], from, to int) {
 	for i := from; i < to; i++ {
@@ -25,11 +25,11 @@ func dequantizePart[F gpu.Float](p *dequantizeParams, a []gpu.ArrayOf[F], from, 
 	}
 }
 
-var dequantizeKind = operator("Dequantize", dequantizeForward, nil)
+var dequantizeKind = Operator("Dequantize", dequantizeForward, nil)
 
 // Dequantize is q (…, C) of I8 times scale (C), as weights.Quantize stores them. No gradient.
 func Dequantize(q, scale *tensor.Tensor) *tensor.Tensor {
-	requireShape("Dequantize", "scale", scale, q.Dim(-1))
+	RequireShape("Dequantize", "scale", scale, q.Dim(-1))
 	if q.Type() != gpu.I8 {
 		panic(fmt.Sprintf("Dequantize: %v is %v, not i8", q, q.Type()))
 	}

@@ -22,12 +22,12 @@ func diceElements(p *diceParams) uint32 { return p.Maps * p.Pixels }
 func diceOf[F gpu.Float](sums []F) F { return sums[0] / (sums[1] + 1) }
 
 var (
-	dicePartial = inRows(diceChunks, dicePartialPart[float64], dicePartialPart[float32],
-		perElement("dice_partial", diceSource, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, diceStripes, nil))
-	diceForward = inPieces(diceMaps, diceForwardPart[float64], diceForwardPart[float32],
-		perElement("dice_forward", diceSource, []gpu.Access{gpu.Read, gpu.ReadWrite}, diceMaps, nil))
-	diceBackward = inPieces(diceElements, diceBackwardPart[float64], diceBackwardPart[float32],
-		perElement("dice_backward", diceSource, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, diceElements, nil))
+	dicePartial = InRows(diceChunks, dicePartialPart[float64], dicePartialPart[float32],
+		PerElement("dice_partial", diceSource, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, diceStripes, nil))
+	diceForward = InPieces(diceMaps, diceForwardPart[float64], diceForwardPart[float32],
+		PerElement("dice_forward", diceSource, []gpu.Access{gpu.Read, gpu.ReadWrite}, diceMaps, nil))
+	diceBackward = InPieces(diceElements, diceBackwardPart[float64], diceBackwardPart[float32],
+		PerElement("dice_backward", diceSource, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, diceElements, nil))
 )
 
 // dicePartialPart gives chunks [from, to) of each map's pixels.
@@ -70,7 +70,7 @@ var diceKind = &tensor.Kind{Name: "DiceLoss", Passes: 1, Compute: func(op *tenso
 	p, sums := op.Attributes.(*diceParams), op.Outputs[1]
 	partials := op.Graph().New("dice partials", []int{int(p.Chunks), int(p.Maps), 2})
 	op.Dispatch(dicePartial, p, op.Inputs[0], op.Inputs[1], partials)
-	op.Dispatch(reduceRowsWrite, &reduceParams{p.Chunks, 2 * p.Maps, p.Chunks}, partials, sums)
+	op.Dispatch(ReduceRowsWrite, &ReduceParams{p.Chunks, 2 * p.Maps, p.Chunks}, partials, sums)
 	op.Dispatch(diceForward, p, sums, op.Output())
 }, Gradient: func(op *tensor.Op) {
 	p, t := op.Inputs[0], op.Inputs[1]
@@ -81,10 +81,10 @@ var diceKind = &tensor.Kind{Name: "DiceLoss", Passes: 1, Compute: func(op *tenso
 // Dice score where both are 0 or 1, and 0 for p = t whatever t is (Wang et al., Dice semimetric losses, MICCAI 2023); the 1 is a pixel, for masks
 // that are empty. No gradient by t.
 func DiceLoss(p, t *tensor.Tensor) *tensor.Tensor {
-	sameShape("dice_loss", p, t)
-	requireShape("dice_loss", "map", p, -1, -1, -1, -1)
+	SameShape("dice_loss", p, t)
+	RequireShape("dice_loss", "map", p, -1, -1, -1, -1)
 	g, b, pixels, k := p.Graph(), p.Dim(0), p.Dim(1)*p.Dim(2), p.Dim(3)
-	params := &diceParams{uint32(b * k), uint32(pixels), uint32(k), uint32(reductionStripes(pixels))}
+	params := &diceParams{uint32(b * k), uint32(pixels), uint32(k), uint32(ReductionStripes(pixels))}
 	l, sums := g.New("dice_loss", []int{b, k}, p), g.New("dice sums", []int{b, k, 2})
 	g.Append(diceKind, params, []*tensor.Tensor{l, sums}, p, t)
 	return l

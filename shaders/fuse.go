@@ -13,11 +13,11 @@ import (
 var fuseFile string
 
 var (
-	fuseForward = inPieces(ratersPixels, fusePart[float64], fusePart[float32],
+	fuseForward = InPieces(ratersPixels, fusePart[float64], fusePart[float32],
 		perBlock("fuse_forward", fuseFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
-	fuseBackwardZ = inPieces(ratersPixels, fuseBackwardZPart[float64], fuseBackwardZPart[float32],
+	fuseBackwardZ = InPieces(ratersPixels, fuseBackwardZPart[float64], fuseBackwardZPart[float32],
 		perBlock("fuse_backward_z", fuseFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
-	fuseBackwardConfidence = inPieces(ratersPixels, fuseBackwardConfidencePart[float64], fuseBackwardConfidencePart[float32],
+	fuseBackwardConfidence = InPieces(ratersPixels, fuseBackwardConfidencePart[float64], fuseBackwardConfidencePart[float32],
 		perBlock("fuse_backward_confidence", fuseFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
 )
 
@@ -76,26 +76,26 @@ func (b *fusion[F]) share(c int) {
 // softmaxAcross makes rows that stand in x at the given places, across from each other, their
 // softmax.
 func softmaxAcross[F gpu.Float](x []F, rows []int, largest, sums []F) {
-	if vector.SoftmaxAcross(singles(x), rows, len(sums)) {
+	if vector.SoftmaxAcross(Singles(x), rows, len(sums)) {
 		return
 	}
 	for i := range largest {
 		largest[i], sums[i] = F(math.Inf(-1)), 0
 	}
 	for _, row := range rows {
-		takeLarger(largest, x[row:][:len(largest)])
+		TakeLarger(largest, x[row:][:len(largest)])
 	}
 	for _, row := range rows {
 		s := x[row:][:len(sums)]
-		addScaledRow(s, largest, -1)
-		exponentials(s)
-		addRow(sums, s)
+		AddScaledRow(s, largest, -1)
+		Exponentials(s)
+		AddRow(sums, s)
 	}
 	for i, sum := range sums {
 		sums[i] = 1 / sum
 	}
 	for _, row := range rows {
-		multiplyRow(x[row:][:len(sums)], sums)
+		MultiplyRow(x[row:][:len(sums)], sums)
 	}
 }
 
@@ -112,12 +112,12 @@ func (b *fusion[F]) fused(c int) []F {
 
 // sumProductsAcross makes y the sums of a b across rows.
 func sumProductsAcross[F gpu.Float](y, a, b []F, rows []int) {
-	if vector.SumProductsAcross(singles(y), singles(a), singles(b), rows) {
+	if vector.SumProductsAcross(Singles(y), Singles(a), Singles(b), rows) {
 		return
 	}
 	clear(y)
 	for _, row := range rows {
-		addProductsOf(y, a[row:][:len(y)], b[row:][:len(y)])
+		AddProductsOf(y, a[row:][:len(y)], b[row:][:len(y)])
 	}
 }
 
@@ -140,7 +140,7 @@ func fuseBackwardZPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, t
 	for b.next(a[0].F, a[2].F, to) {
 		b.other.gather(b.values(a[3].F, b.classes()), b.classes())
 		for label := range b.labels() {
-			multiplyRow(b.shares.of(label, b.pixels), b.other.of(label%b.classes(), b.pixels))
+			MultiplyRow(b.shares.of(label, b.pixels), b.other.of(label%b.classes(), b.pixels))
 		}
 		b.shares.addTo(b.values(a[4].F, b.labels()), b.labels())
 	}
@@ -159,16 +159,16 @@ func fuseBackwardConfidencePart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F]
 			}
 			for label := c; label < b.labels(); label += k {
 				s, z := b.shares.of(label, b.pixels), b.other.of(label, b.pixels)
-				addScaledRow(z, fused, -1)
-				multiplyRow(s, z)
-				multiplyRow(s, gradient)
+				AddScaledRow(z, fused, -1)
+				MultiplyRow(s, z)
+				MultiplyRow(s, gradient)
 			}
 		}
 		b.shares.addTo(b.values(a[4].F, b.labels()), b.labels())
 	}
 }
 
-var fuseKind = passing(2, operator("Fuse", fuseForward, func(op *tensor.Op) {
+var fuseKind = Passing(2, Operator("Fuse", fuseForward, func(op *tensor.Op) {
 	confidence, z, valid, dy := op.Inputs[0], op.Inputs[1], op.Inputs[2], op.Output().Gradient()
 	if z.NeedsGradient() {
 		op.Dispatch(fuseBackwardZ, op.Attributes, confidence, z, valid, dy, z.Gradient())
@@ -181,8 +181,8 @@ var fuseKind = passing(2, operator("Fuse", fuseForward, func(op *tensor.Op) {
 // Fuse is the paper's ⊙ (PAPER.md §3.3): Σ_m softmax_m(ℓ) z, softmax over the raters who labelled the structure.
 // confidence ℓ and z (B, H, W, M, K), valid (B, M, K) of 0 and 1; the result is (B, H, W, K).
 func Fuse(confidence, z, valid *tensor.Tensor) *tensor.Tensor {
-	sameShape("fuse", confidence, z)
+	SameShape("fuse", confidence, z)
 	p := ratersOf("fuse", z)
-	requireShape("fuse", "valid", valid, z.Dim(0), z.Dim(3), z.Dim(4))
+	RequireShape("fuse", "valid", valid, z.Dim(0), z.Dim(3), z.Dim(4))
 	return z.Graph().Apply(fuseKind, p, []int{z.Dim(0), z.Dim(1), z.Dim(2), z.Dim(4)}, confidence, z, valid)
 }

@@ -22,7 +22,7 @@ func groupedLinearKernel(name string, arguments []gpu.Access, results func(p *gr
 		Variants: []tensor.Variant{{
 			Source: groupedLinearSource,
 			Groups: func(params any) [3]int {
-				return tensor.Linear(int(results(params.(*groupedLinearParams))), elementwise)
+				return tensor.Linear(int(results(params.(*groupedLinearParams))), Workgroup)
 			},
 		}},
 	}
@@ -42,7 +42,7 @@ func (p *groupedLinearParams) visit(f func(pixel, x, w, y uint32)) {
 }
 
 var (
-	groupedLinearForward = faster(groupedLinearKernel("grouped_linear_forward", []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite},
+	groupedLinearForward = Faster(groupedLinearKernel("grouped_linear_forward", []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite},
 		func(p *groupedLinearParams) uint32 { return p.Pixels * p.Groups * p.Outputs },
 		func(p *groupedLinearParams, a []gpu.Array) {
 			x, w, bias, y := a[0].F, a[1].F, a[2].F, a[3].F
@@ -55,16 +55,16 @@ var (
 			}
 			p.visit(func(_, i, j, to uint32) { y[to] += x[i] * w[j] })
 			for i := range p.Sigmoid * p.Pixels * width {
-				y[i] = sigmoid(y[i])
+				y[i] = Logistic(y[i])
 			}
 		}), groupedLinearForwardFast)
-	groupedLinearBackwardX = faster(groupedLinearKernel("grouped_linear_backward_x", []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, // dy, weight, dx
+	groupedLinearBackwardX = Faster(groupedLinearKernel("grouped_linear_backward_x", []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, // dy, weight, dx
 		func(p *groupedLinearParams) uint32 { return p.Pixels * p.Groups * p.Inputs },
 		func(p *groupedLinearParams, a []gpu.Array) {
 			dy, w, dx := a[0].F, a[1].F, a[2].F
 			p.visit(func(_, to, j, i uint32) { dx[to] += dy[i] * w[j] })
 		}), groupedLinearBackwardXFast)
-	groupedLinearBackwardWeight = wide(faster(groupedLinearKernel("grouped_linear_backward_weight", []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, // dy, x, dw
+	groupedLinearBackwardWeight = Wide(Faster(groupedLinearKernel("grouped_linear_backward_weight", []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, // dy, x, dw
 		func(p *groupedLinearParams) uint32 { return p.Splits * p.Groups * p.Inputs * p.Outputs },
 		func(p *groupedLinearParams, a []gpu.Array) {
 			dy, x, dw := a[0].F, a[1].F, a[2].F
@@ -89,10 +89,10 @@ var groupedLinearKind = &tensor.Kind{Name: "GroupedLinear", Compute: func(op *te
 	if weight.NeedsGradient() {
 		q := *p
 		splits := split(int(p.Pixels), weight.Elements(), 64, 4096)
-		q.Splits, q.Chunk = uint32(splits), uint32(ceil(int(p.Pixels), splits))
+		q.Splits, q.Chunk = uint32(splits), uint32(Ceil(int(p.Pixels), splits))
 		parts := op.Graph().NewOf(gpu.F32, "parts of "+weight.String(), append([]int{splits}, weight.Shape()...))
 		op.Dispatch(groupedLinearBackwardWeight, &q, dy, x, parts)
-		sumRows(parts, weight.Gradient())
+		SumRows(parts, weight.Gradient())
 	}
 	biasGradient(op.Inputs[2], dy)
 }}
@@ -100,13 +100,13 @@ var groupedLinearKind = &tensor.Kind{Name: "GroupedLinear", Compute: func(op *te
 // GroupedLinear applies to each group of x's last extent, x (…, G·I), its own weight[g] of weight (G, I, O), plus bias (G, O)
 // unless nil: (…, G·O).
 func GroupedLinear(x, weight, bias *tensor.Tensor) *tensor.Tensor {
-	requireShape("GroupedLinear", "weight", weight, -1, -1, -1)
+	RequireShape("GroupedLinear", "weight", weight, -1, -1, -1)
 	groups, inputs, outputs := weight.Dim(0), weight.Dim(1), weight.Dim(2)
 	pixels := x.Elements() / x.Dim(-1)
-	requireShape("GroupedLinear", "x", x.Reshape(pixels, x.Dim(-1)), pixels, groups*inputs)
+	RequireShape("GroupedLinear", "x", x.Reshape(pixels, x.Dim(-1)), pixels, groups*inputs)
 	p := &groupedLinearParams{Pixels: uint32(pixels), Groups: uint32(groups), Inputs: uint32(inputs), Outputs: uint32(outputs)}
 	if bias != nil {
-		requireShape("GroupedLinear", "bias", bias, groups, outputs)
+		RequireShape("GroupedLinear", "bias", bias, groups, outputs)
 		p.HasBias = 1
 	}
 	shape := append(append([]int(nil), x.Shape()[:len(x.Shape())-1]...), groups*outputs)

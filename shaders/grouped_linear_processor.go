@@ -22,10 +22,10 @@ func groupedLinearForwardFast(p *groupedLinearParams, a []gpu.Array32, split gpu
 	if p.HasBias == 1 {
 		f.Shift = a[2].F[:outputs]
 	}
-	split(ceil(int(p.Pixels), rows), func(from, to int) {
-		room := takeRoom()
-		defer room.leave()
-		sums := roomFor(&room.sums, rows*weights.Stride())
+	split(Ceil(int(p.Pixels), rows), func(from, to int) {
+		room := TakeRoom()
+		defer room.Leave()
+		sums := RoomFor(&room.Sums, rows*weights.Stride())
 		for first := from * rows; first < min(to*rows, int(p.Pixels)); first += rows {
 			count := min(rows, int(p.Pixels)-first)
 			y := a[3].F[first*outputs:][:count*outputs]

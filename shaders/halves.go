@@ -13,8 +13,8 @@ import (
 var (
 	halvesBegin = []*tensor.Kind{conv2dKind, linearKind, convTransposeKind, depthwiseKind, groupedLinearKind, attentionKind}
 	halvesGoOn  = []*tensor.Kind{
-		reluKind, geluKind, addKind, addBroadcastKind, scaleKind, batchStatisticsKind, batchNormKind, layerNormKind, maxPoolKind,
-		averagePoolKind, resizeKind, concatKind, sliceKind, splitKind,
+		ReLUKind, GELUKind, AddKind, AddBroadcastKind, ScaleKind, batchStatisticsKind, batchNormKind, layerNormKind, maxPoolKind,
+		averagePoolKind, resizeKind, ConcatKind, SliceKind, SplitKind,
 	}
 )
 
@@ -44,7 +44,7 @@ func StoreHalves(g *tensor.Graph) {
 		}
 		for i, y := range op.Outputs {
 			depends[y.Storage()] = changing
-			if short && op.Kind != batchStatisticsKind && (i == 0 || op.Kind == splitKind) {
+			if short && op.Kind != batchStatisticsKind && (i == 0 || op.Kind == SplitKind) {
 				y.Store(gpu.F16)
 			}
 		}

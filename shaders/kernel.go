@@ -9,11 +9,11 @@ import (
 	"mrprism/internal/compute/tensor"
 )
 
-// elementwise is the workgroup size of kernels with one invocation an element.
-const elementwise = 64
+// Workgroup is the workgroup size of kernels with one invocation an element.
+const Workgroup = 64
 
-// sameShape panics, naming the operator, unless all tensors have one shape.
-func sameShape(operator string, tensors ...*tensor.Tensor) {
+// SameShape panics, naming the operator, unless all tensors have one shape.
+func SameShape(operator string, tensors ...*tensor.Tensor) {
 	for _, t := range tensors[1:] {
 		if !slices.Equal(t.Shape(), tensors[0].Shape()) {
 			panic(fmt.Sprintf("%s: shapes differ: %v and %v", operator, tensors[0], t))
@@ -21,8 +21,8 @@ func sameShape(operator string, tensors ...*tensor.Tensor) {
 	}
 }
 
-// requireShape panics unless t has exactly this shape; -1 matches any extent.
-func requireShape(operator, what string, t *tensor.Tensor, shape ...int) {
+// RequireShape panics unless t has exactly this shape; -1 matches any extent.
+func RequireShape(operator, what string, t *tensor.Tensor, shape ...int) {
 	ok := len(t.Shape()) == len(shape)
 	for i := range shape {
 		ok = ok && (shape[i] == -1 || shape[i] == t.Dim(i))
@@ -32,51 +32,51 @@ func requireShape(operator, what string, t *tensor.Tensor, shape ...int) {
 	}
 }
 
-// wide says which of a kernel's arguments are of F32 also where the others are of F16.
-func wide(k *tensor.Kernel, arguments ...int) *tensor.Kernel {
+// Wide says which of a kernel's arguments are of F32 also where the others are of F16.
+func Wide(k *tensor.Kernel, arguments ...int) *tensor.Kernel {
 	k.Wide = arguments
 	return k
 }
 
-// ceil is a / b, rounded up.
-func ceil(a, b int) int { return (a + b - 1) / b }
+// Ceil is a / b, rounded up.
+func Ceil(a, b int) int { return (a + b - 1) / b }
 
-// joined is the WGSL of a family's shared part and of a file that needs it.
-func joined(part, file string) string { return part + "\n" + file }
+// Joined is the WGSL of a family's shared part and of a file that needs it.
+func Joined(part, file string) string { return part + "\n" + file }
 
-// perElement is a kernel with one invocation for each of count(params) elements, in workgroups of 64.
-// Its body is nil where inPieces or inRows gives it.
-func perElement[P any](name, source string, arguments []gpu.Access, count func(p *P) uint32, body func(p *P, a []gpu.Array)) *tensor.Kernel {
+// PerElement is a kernel with one invocation for each of count(params) elements, in workgroups of 64.
+// Its body is nil where InPieces or InRows gives it.
+func PerElement[P any](name, source string, arguments []gpu.Access, count func(p *P) uint32, body func(p *P, a []gpu.Array)) *tensor.Kernel {
 	return &tensor.Kernel{
 		Name: name, Arguments: arguments, Body: tensor.Body(body),
 		Variants: []tensor.Variant{{
 			Source: source,
-			Groups: func(p any) [3]int { return tensor.Linear(int(count(p.(*P))), elementwise) },
+			Groups: func(p any) [3]int { return tensor.Linear(int(count(p.(*P))), Workgroup) },
 		}},
 	}
 }
 
-// below is perElement with a header.
-func below[P any](header, name, source string, arguments []gpu.Access, count func(p *P) uint32, body func(p *P, a []gpu.Array)) *tensor.Kernel {
-	k := perElement(name, source, arguments, count, body)
+// WithHeader is PerElement with a header.
+func WithHeader[P any](header, name, source string, arguments []gpu.Access, count func(p *P) uint32, body func(p *P, a []gpu.Array)) *tensor.Kernel {
+	k := PerElement(name, source, arguments, count, body)
 	k.Variants[0].Header = func(any) string { return header }
 	return k
 }
 
-// faster gives a kernel its body in float32.
-func faster[P any](k *tensor.Kernel, fast func(p *P, a []gpu.Array32, split gpu.Split)) *tensor.Kernel {
+// Faster gives a kernel its body in float32.
+func Faster[P any](k *tensor.Kernel, fast func(p *P, a []gpu.Array32, split gpu.Split)) *tensor.Kernel {
 	k.Fast = tensor.Fast(fast)
 	return k
 }
 
-// inPieces gives a kernel one body in two precisions. It computes results [from, to) of n(params),
+// InPieces gives a kernel one body in two precisions. It computes results [from, to) of n(params),
 // each a number or little more.
-func inPieces[P any](n func(p *P) uint32, exact func(p *P, a []gpu.Array, from, to int), fast func(p *P, a []gpu.Array32, from, to int), k *tensor.Kernel) *tensor.Kernel {
+func InPieces[P any](n func(p *P) uint32, exact func(p *P, a []gpu.Array, from, to int), fast func(p *P, a []gpu.Array32, from, to int), k *tensor.Kernel) *tensor.Kernel {
 	return inPiecesOf(grain, n, exact, fast, k)
 }
 
-// inRows is inPieces for results that are much to compute.
-func inRows[P any](n func(p *P) uint32, exact func(p *P, a []gpu.Array, from, to int), fast func(p *P, a []gpu.Array32, from, to int), k *tensor.Kernel) *tensor.Kernel {
+// InRows is InPieces for results that are much to compute.
+func InRows[P any](n func(p *P) uint32, exact func(p *P, a []gpu.Array, from, to int), fast func(p *P, a []gpu.Array32, from, to int), k *tensor.Kernel) *tensor.Kernel {
 	return inPiecesOf(1, n, exact, fast, k)
 }
 
@@ -85,34 +85,34 @@ const grain = 1 << 10
 
 func inPiecesOf[P any](least int, n func(p *P) uint32, exact func(p *P, a []gpu.Array, from, to int), fast func(p *P, a []gpu.Array32, from, to int), k *tensor.Kernel) *tensor.Kernel {
 	k.Body = tensor.Body(func(p *P, a []gpu.Array) { exact(p, a, 0, int(n(p))) })
-	return faster(k, func(p *P, a []gpu.Array32, split gpu.Split) {
+	return Faster(k, func(p *P, a []gpu.Array32, split gpu.Split) {
 		all := int(n(p))
 		split((all+least-1)/least, func(from, to int) { fast(p, a, from*least, min(to*least, all)) })
 	})
 }
 
-// onGPU says where kernels with workgroup memory are likely faster, onCPU where those with blocks in
+// OnGPU says where kernels with workgroup memory are likely faster, OnCPU where those with blocks in
 // registers are: a processor that emulates a GPU takes a loop over lanes for every load.
-func onGPU(info gpu.Info, _ any) bool { return info.Kind != gpu.KindCPU }
-func onCPU(info gpu.Info, _ any) bool { return info.Kind == gpu.KindCPU }
+func OnGPU(info gpu.Info, _ any) bool { return info.Kind != gpu.KindCPU }
+func OnCPU(info gpu.Info, _ any) bool { return info.Kind == gpu.KindCPU }
 
-// eightLanes says whether a processor emulates a GPU with subgroups of exactly eight lanes. llvmpipe
+// EightLanes says whether a processor emulates a GPU with subgroups of exactly eight lanes. llvmpipe
 // has them with vectors of 256 bits, and its name says so.
-func eightLanes(info gpu.Info) bool {
+func EightLanes(info gpu.Info) bool {
 	eight := strings.Contains(info.Adapter, "llvmpipe") && strings.Contains(info.Adapter, "256 bits")
 	return info.Kind == gpu.KindCPU && info.HasFeature("subgroups") && eight
 }
 
-// operator is the kind of an operator that one kernel computes. The operator's attributes are the
+// Operator is the kind of an operator that one kernel computes. The operator's attributes are the
 // kernel's parameters; the kernel takes the operator's inputs, then its outputs.
-func operator(name string, forward *tensor.Kernel, gradient func(op *tensor.Op)) *tensor.Kind {
+func Operator(name string, forward *tensor.Kernel, gradient func(op *tensor.Op)) *tensor.Kind {
 	return &tensor.Kind{Name: name, Gradient: gradient, Compute: func(op *tensor.Op) {
 		op.Dispatch(forward, op.Attributes, slices.Concat(op.Inputs, op.Outputs)...)
 	}}
 }
 
-// passing says to how many of the first inputs a kind's gradient passes.
-func passing(inputs int, k *tensor.Kind) *tensor.Kind {
+// Passing says to how many of the first inputs a kind's gradient passes.
+func Passing(inputs int, k *tensor.Kind) *tensor.Kind {
 	k.Passes = inputs
 	return k
 }

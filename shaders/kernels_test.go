@@ -205,7 +205,7 @@ func TestEveryKernelCompiles(t *testing.T) {
 // inOtherWidths are the programs that come in two widths, each in the width that it does not have.
 func inOtherWidths(programs []*gpu.Program) []*gpu.Program {
 	const places, place = "const PLACES = vec4<f32>(0.0, 1.0, 2.0, 3.0);", "const PLACES = 0.0;"
-	swap := strings.NewReplacer(inWidths(1), inWidths(4), inWidths(4), inWidths(1), places, place, place, places)
+	swap := strings.NewReplacer(InWidths(1), InWidths(4), InWidths(4), InWidths(1), places, place, place, places)
 	var others []*gpu.Program
 	for _, p := range programs {
 		other := *p

@@ -23,7 +23,7 @@ func layerNormChunks(p *layerNormParams) uint32   { return p.Chunks }
 func layerNormChannels(p *layerNormParams) uint32 { return p.Channels }
 
 var (
-	layerNormForward = wide(faster(perElement("layer_norm_forward", layerNormSource, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite, gpu.ReadWrite}, layerNormRows,
+	layerNormForward = Wide(Faster(PerElement("layer_norm_forward", layerNormSource, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite, gpu.ReadWrite}, layerNormRows,
 		func(p *layerNormParams, a []gpu.Array) {
 			x, scale, bias, y, saved, n := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F, int(p.Channels)
 			for row := range int(p.Rows) {
@@ -42,12 +42,12 @@ var (
 			}
 		}), layerNormForwardFast), 4)
 
-	layerNormBackwardX = wide(inRows(layerNormRows, layerNormBackwardXPart[float64], layerNormBackwardXPart[float32],
-		perElement("layer_norm_backward_x", layerNormSource, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, layerNormRows, nil)), 2)
-	layerNormBackwardPartial = wide(inRows(layerNormChunks, layerNormBackwardPartialPart[float64], layerNormBackwardPartialPart[float32],
-		perElement("layer_norm_backward_partial", layerNormSource, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, layerNormStripes, nil)), 2, 3)
-	layerNormBackwardParameters = inPieces(layerNormChannels, layerNormParametersPart[float64], layerNormParametersPart[float32],
-		perElement("layer_norm_backward_parameters", layerNormSource, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.ReadWrite}, layerNormChannels, nil))
+	layerNormBackwardX = Wide(InRows(layerNormRows, layerNormBackwardXPart[float64], layerNormBackwardXPart[float32],
+		PerElement("layer_norm_backward_x", layerNormSource, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, layerNormRows, nil)), 2)
+	layerNormBackwardPartial = Wide(InRows(layerNormChunks, layerNormBackwardPartialPart[float64], layerNormBackwardPartialPart[float32],
+		PerElement("layer_norm_backward_partial", layerNormSource, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, layerNormStripes, nil)), 2, 3)
+	layerNormBackwardParameters = InPieces(layerNormChannels, layerNormParametersPart[float64], layerNormParametersPart[float32],
+		PerElement("layer_norm_backward_parameters", layerNormSource, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.ReadWrite}, layerNormChannels, nil))
 )
 
 func layerNormBackwardXPart[F gpu.Float](p *layerNormParams, a []gpu.ArrayOf[F], from, to int) {
@@ -55,7 +55,7 @@ func layerNormBackwardXPart[F gpu.Float](p *layerNormParams, a []gpu.ArrayOf[F],
 	for row := from; row < to; row++ {
 		x, dy, dx := a[0].F[row*n:][:n], a[1].F[row*n:][:n], a[4].F[row*n:][:n]
 		mean, r := saved[row], saved[int(p.Rows)+row]
-		if vector.AddLayerNormGradientByX(singles(dx), singles(dy), singles(x), singles(scale), float32(mean), float32(r)) {
+		if vector.AddLayerNormGradientByX(Singles(dx), Singles(dy), Singles(x), Singles(scale), float32(mean), float32(r)) {
 			continue
 		}
 		var g, gx F
@@ -83,7 +83,7 @@ func layerNormBackwardPartialPart[F gpu.Float](p *layerNormParams, a []gpu.Array
 			products, sums := a[3].F[chunk*n:][:n], a[3].F[(chunks+chunk)*n:][:n]
 			x, dy := a[0].F[row*n:][:n], a[1].F[row*n:][:n]
 			mean, r := saved[row], saved[rows+row]
-			if vector.AddLayerNormGradients(singles(products), singles(sums), singles(dy), singles(x), float32(mean), float32(r)) {
+			if vector.AddLayerNormGradients(Singles(products), Singles(sums), Singles(dy), Singles(x), float32(mean), float32(r)) {
 				continue
 			}
 			for c, d := range dy {
@@ -96,11 +96,11 @@ func layerNormBackwardPartialPart[F gpu.Float](p *layerNormParams, a []gpu.Array
 
 func layerNormParametersPart[F gpu.Float](p *layerNormParams, a []gpu.ArrayOf[F], from, to int) {
 	n, step := int(p.Channels), int(p.Chunks*p.Channels)
-	addColumns(a[1].F[from:to], a[0].F[:step], n, from, to)
-	addColumns(a[2].F[from:to], a[0].F[step:][:step], n, from, to)
+	AddColumns(a[1].F[from:to], a[0].F[:step], n, from, to)
+	AddColumns(a[2].F[from:to], a[0].F[step:][:step], n, from, to)
 }
 
-var layerNormKind = operator("LayerNorm", layerNormForward, func(op *tensor.Op) {
+var layerNormKind = Operator("LayerNorm", layerNormForward, func(op *tensor.Op) {
 	p, dy, saved := op.Attributes.(*layerNormParams), op.Output().Gradient(), op.Outputs[1]
 	x, scale, bias := op.Inputs[0], op.Inputs[1], op.Inputs[2]
 	if x.NeedsGradient() {
@@ -116,10 +116,10 @@ var layerNormKind = operator("LayerNorm", layerNormForward, func(op *tensor.Op) 
 // LayerNorm normalises x (…, C) over its last extent to mean 0 and variance 1, then applies scale and bias (C).
 func LayerNorm(x, scale, bias *tensor.Tensor, eps float32) *tensor.Tensor {
 	channels := x.Dim(-1)
-	requireShape("LayerNorm", "scale", scale, channels)
-	requireShape("LayerNorm", "bias", bias, channels)
+	RequireShape("LayerNorm", "scale", scale, channels)
+	RequireShape("LayerNorm", "bias", bias, channels)
 	g, rows := x.Graph(), x.Elements()/channels
-	p := &layerNormParams{uint32(rows), uint32(channels), uint32(reductionStripes(rows)), eps}
+	p := &layerNormParams{uint32(rows), uint32(channels), uint32(ReductionStripes(rows)), eps}
 	y, saved := g.New("layer norm", x.Shape(), x, scale, bias), g.NewOf(gpu.F32, "layer norm statistics", []int{2, rows})
 	g.Append(layerNormKind, p, []*tensor.Tensor{y, saved}, x, scale, bias)
 	return y

@@ -6,7 +6,7 @@ var linearKind = convolutionKind("Linear", linearForwardGeometry, func(op *tenso
 	x, weight, dy := op.Inputs[0], op.Inputs[1], op.Output().Gradient()
 	pixels := x.Elements() / x.Dim(-1)
 	if x.NeedsGradient() {
-		convolveX(linearGeometry(pixels, weight.Dim(1), weight.Dim(0)), dy, transposed(weight), x.Gradient())
+		convolveX(linearGeometry(pixels, weight.Dim(1), weight.Dim(0)), dy, Transposed(weight), x.Gradient())
 	}
 	if weight.NeedsGradient() {
 		convolveWeight(conv2dBackwardWeight, x, dy, weight.Gradient(), linearForwardGeometry(op))
@@ -22,7 +22,7 @@ func linearForwardGeometry(op *tensor.Op) conv2dParams {
 // Linear is x (…, Cin) times weight (Cin, Cout), plus bias (Cout) unless nil: (…, Cout). It is a convolution of one row of
 // pixels with one tap, and uses its kernels.
 func Linear(x, weight, bias *tensor.Tensor) *tensor.Tensor {
-	requireShape("Linear", "weight", weight, x.Dim(-1), -1)
+	RequireShape("Linear", "weight", weight, x.Dim(-1), -1)
 	requireBias(weight, bias)
 	shape := append(append([]int(nil), x.Shape()[:len(x.Shape())-1]...), weight.Dim(1))
 	return x.Graph().Apply(linearKind, nil, shape, x, weight, bias)

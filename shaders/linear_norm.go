@@ -32,9 +32,9 @@ var linearNormForward = &tensor.Kernel{
 	Body: tensor.Body(linearNormForwardBody), Fast: tensor.Fast(linearNormForwardFast),
 	Variants: []tensor.Variant{
 		{
-			Name: "subgroups", Enables: "enable subgroups;", Source: joined(linearNormCommonPart, linearNormSubgroupsFile),
+			Name: "subgroups", Enables: "enable subgroups;", Source: Joined(linearNormCommonPart, linearNormSubgroupsFile),
 			Runs: func(info gpu.Info, params any) bool {
-				return eightLanes(info) && params.(*linearNormParams).Outputs%32 == 0
+				return EightLanes(info) && params.(*linearNormParams).Outputs%32 == 0
 			},
 			Groups: func(params any) [3]int { return tensor.Linear(int(params.(*linearNormParams).Rows), 16) },
 			Header: func(params any) string {
@@ -43,7 +43,7 @@ var linearNormForward = &tensor.Kernel{
 			},
 		},
 		{
-			Source: joined(linearNormCommonPart, linearNormFile), Prefers: onGPU, // SwiftShader is faster with the two kernels that it replaces
+			Source: Joined(linearNormCommonPart, linearNormFile), Prefers: OnGPU, // SwiftShader is faster with the two kernels that it replaces
 			Groups: func(params any) [3]int {
 				p := params.(*linearNormParams)
 				blocks := linearNormSize(p) / int(p.Outputs/4)

@@ -159,7 +159,7 @@ func onnxWindow(c *onnx.Case, height, width int, kernel []int) (w Window, kh, kw
 		fit := image[i] + pads[i] + pads[n+i] - kernel[i]
 		switch {
 		case same == "SAME_UPPER" || same == "SAME_LOWER":
-			total := max(0, (ceil(image[i], strides[i])-1)*strides[i]+kernel[i]-image[i])
+			total := max(0, (Ceil(image[i], strides[i])-1)*strides[i]+kernel[i]-image[i])
 			pads[i], pads[n+i] = total/2, total-total/2
 			if same == "SAME_LOWER" {
 				pads[i], pads[n+i] = pads[n+i], pads[i]

@@ -53,7 +53,7 @@ var onnxOperators = map[string]func(g *onnxGraph, c *onnx.Case){
 	"Transpose":  onnxTranspose,
 }
 
-// each is an operator element by element.
+// Each is an operator element by element.
 func (g *onnxGraph) each(c *onnx.Case, f func(x *tensor.Tensor) *tensor.Tensor) {
 	x := input(c, 0)
 	g.expect(f(g.feed(floats(x), extents(x)...)), floats(c.Outputs[0]), extents(x)...)
@@ -195,7 +195,7 @@ func onnxTranspose(g *onnxGraph, c *onnx.Case) {
 		unsupported("an order of axes that does not transpose matrices")
 	}
 	count, rows, columns := product(x.Dims[:kept]), product(x.Dims[kept:first]), product(x.Dims[first:])
-	g.expect(transposed(g.feed(floats(x), count, rows, columns)), floats(c.Outputs[0]), count, columns, rows)
+	g.expect(Transposed(g.feed(floats(x), count, rows, columns)), floats(c.Outputs[0]), count, columns, rows)
 }
 
 func onnxResize(g *onnxGraph, c *onnx.Case) {
@@ -284,7 +284,7 @@ func onnxReduce(g *onnxGraph, c *onnx.Case) {
 		g.expect(Sum(image), want, 1)
 	case operator == "ReduceSum":
 		y := g.New("sums", []int{columns})
-		reduceRows(reduceRowsWrite, image, y, columns)
+		ReduceRows(ReduceRowsWrite, image, y, columns)
 		g.expect(y, want, columns)
 	case operator == "ReduceMean":
 		g.expect(AveragePool(image, rows, 1, Square(1, 0)), want, 1, 1, 1, columns)

@@ -30,10 +30,10 @@ func (p *planes[F]) gather(x []F, n int) {
 	if n > len(p.few) && p.many == nil {
 		p.many = make([]F, n)
 	}
-	transposeInto(p.all(), len(x)/n, x, n, len(x)/n, n, false)
+	TransposeInto(p.all(), len(x)/n, x, n, len(x)/n, n, false)
 }
 
-// addTo adds what the planes hold to y, in which each pixel has n values.
+// AddTo adds what the planes hold to y, in which each pixel has n values.
 func (p *planes[F]) addTo(y []F, n int) {
-	transposeInto(y, n, p.all(), len(y)/n, n, len(y)/n, true)
+	TransposeInto(y, n, p.all(), len(y)/n, n, len(y)/n, true)
 }

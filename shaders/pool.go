@@ -70,15 +70,15 @@ func poolBackwardKernel(name string, arguments []gpu.Access, body func(p *poolPa
 }
 
 var (
-	maxPoolForward = faster(poolForwardKernel("max_pool_forward", func(p *poolParams, batch int, a []gpu.Array) {
+	maxPoolForward = Faster(poolForwardKernel("max_pool_forward", func(p *poolParams, batch int, a []gpu.Array) {
 		p.windows(batch, func(out int, in []int) { a[1].F[out] = a[0].F[first(a[0].F, in)] })
 	}), maxPoolFast)
-	maxPoolPlace = wide(faster(poolForwardKernel("max_pool_place", func(p *poolParams, batch int, a []gpu.Array) {
+	maxPoolPlace = Wide(Faster(poolForwardKernel("max_pool_place", func(p *poolParams, batch int, a []gpu.Array) {
 		p.windows(batch, func(out int, in []int) {
 			a[1].F[out] = float64(first(a[0].F, in) / int(p.Channels) % int(p.Height*p.Width))
 		})
 	}), maxPoolPlaceFast), 1)
-	maxPoolBackward = wide(faster(poolBackwardKernel("max_pool_backward", []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, func(p *poolParams, batch int, a []gpu.Array) {
+	maxPoolBackward = Wide(Faster(poolBackwardKernel("max_pool_backward", []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, func(p *poolParams, batch int, a []gpu.Array) {
 		p.windows(batch, func(out int, in []int) {
 			for _, i := range in {
 				if i/int(p.Channels)%int(p.Height*p.Width) == int(a[1].F[out]) {
@@ -88,7 +88,7 @@ var (
 		})
 	}), maxPoolBackwardFast), 1)
 
-	averagePoolForward = faster(poolForwardKernel("average_pool_forward", func(p *poolParams, batch int, a []gpu.Array) {
+	averagePoolForward = Faster(poolForwardKernel("average_pool_forward", func(p *poolParams, batch int, a []gpu.Array) {
 		p.windows(batch, func(out int, in []int) {
 			a[1].F[out] = 0
 			for _, i := range in {
@@ -96,7 +96,7 @@ var (
 			}
 		})
 	}), averagePoolFast)
-	averagePoolBackward = faster(poolBackwardKernel("average_pool_backward", []gpu.Access{gpu.Read, gpu.ReadWrite}, func(p *poolParams, batch int, a []gpu.Array) {
+	averagePoolBackward = Faster(poolBackwardKernel("average_pool_backward", []gpu.Access{gpu.Read, gpu.ReadWrite}, func(p *poolParams, batch int, a []gpu.Array) {
 		p.windows(batch, func(out int, in []int) {
 			for _, i := range in {
 				a[1].F[i] += a[0].F[out] / float64(len(in))
@@ -158,7 +158,7 @@ func AveragePool(x *tensor.Tensor, kh, kw int, win Window) *tensor.Tensor {
 }
 
 func pool(k *tensor.Kind, x *tensor.Tensor, kh, kw int, win Window) *tensor.Tensor {
-	requireShape(k.Name, "input", x, -1, -1, -1, -1)
+	RequireShape(k.Name, "input", x, -1, -1, -1, -1)
 	if max(win.Top, win.Bottom) >= kh || max(win.Left, win.Right) >= kw {
 		panic(fmt.Sprintf("%s: a window of %d×%d with %+v may lie outside the image", k.Name, kh, kw, win))
 	}

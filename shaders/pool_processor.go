@@ -13,9 +13,9 @@ func poolForwardFast(join func(y, x []float32), last func(y []float32, pixels in
 	return func(p *poolParams, a []gpu.Array32, split gpu.Split) {
 		n, width := int(p.Channels), int(p.Width*p.Channels)
 		split(int(p.Rows), func(from, to int) {
-			r := takeRoom()
-			defer r.leave()
-			joined := roomFor(&r.rows, width)
+			r := TakeRoom()
+			defer r.Leave()
+			joined := RoomFor(&r.Rows, width)
 			for row := from; row < to; row++ {
 				top, bottom := p.rowsOf(int32(row) % p.OutHeight)
 				image := a[0].F[row/int(p.OutHeight)*int(p.Height)*width:]
@@ -70,9 +70,9 @@ func (p *poolParams) columnsOf(ox int32) (from, to int32) {
 func maxPoolPlaceFast(p *poolParams, a []gpu.Array32, split gpu.Split) {
 	n := int(p.Channels)
 	split(int(p.Rows), func(from, to int) {
-		r := takeRoom()
-		defer r.leave()
-		largest := roomFor(&r.rows, n)
+		r := TakeRoom()
+		defer r.Leave()
+		largest := RoomFor(&r.Rows, n)
 		for row := from; row < to; row++ {
 			image := a[0].F[row/int(p.OutHeight)*int(p.Height*p.Width)*n:]
 			for ox := range p.OutWidth {

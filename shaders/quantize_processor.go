@@ -9,7 +9,7 @@ import (
 const quantizedDense = 1024
 
 func quantizeFast(p *quantizeParams, a []gpu.Array32, split gpu.Split) {
-	inputs, width := int(p.Inputs), int(padded(p.Inputs))
+	inputs, width := int(p.Inputs), int(Padded(p.Inputs))
 	split(4*int(p.Words)/width, func(from, to int) {
 		if inputs == width {
 			vector.Quantize(a[1].B[from*width:to*width], a[0].F[from*width:], p.Factor)

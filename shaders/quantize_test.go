@@ -32,7 +32,7 @@ func TestQuantizeOutputs(t *testing.T) {
 	asKinds(t, func(device string, d gpu.Device) {
 		g := tensor.NewGraph()
 		w := g.Input("w", 8, 4)
-		q, scale := quantizeOutputs(w)
+		q, scale := QuantizeOutputs(w)
 		ones := g.Input("ones", 4)
 		whole := Dequantize(q, ones).Keep()
 		scale.Keep()

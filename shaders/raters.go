@@ -50,11 +50,11 @@ func perBlock(name, file string, arguments []gpu.Access, body func(p *ratersPara
 	return &tensor.Kernel{
 		Name: name, Arguments: arguments, Body: tensor.Body(body),
 		Variants: []tensor.Variant{{
-			Source: joined(ratersCommonPart, file),
+			Source: Joined(ratersCommonPart, file),
 			Groups: func(params any) [3]int {
 				p := params.(*ratersParams)
 				n, _ := pixels(p)
-				groups := tensor.Linear(int(p.Pixels)/n, elementwise)
+				groups := tensor.Linear(int(p.Pixels)/n, Workgroup)
 				groups[2] = int(p.Batch)
 				return groups
 			},
@@ -63,7 +63,7 @@ func perBlock(name, file string, arguments []gpu.Access, body func(p *ratersPara
 				m, k := int(p.Raters), int(p.Classes)
 				n, width := pixels(p)
 				places := map[int]string{1: "0.0", 4: "vec4<f32>(0.0, 1.0, 2.0, 3.0)"}[width]
-				return inWidths(width) + "const PLACES = " + places + ";\n" + tensor.Constants(map[string]int{
+				return InWidths(width) + "const PLACES = " + places + ";\n" + tensor.Constants(map[string]int{
 					"RATERS": m, "CLASSES": k, "LABELS": m * k, "PIXELS": n, "VALUES": n * m * k, "RESULTS": n * k,
 				})
 			},
@@ -74,11 +74,11 @@ func perBlock(name, file string, arguments []gpu.Access, body func(p *ratersPara
 func ratersPixels(p *ratersParams) uint32 { return p.Batch * p.Pixels }
 
 var (
-	shuffleRaters = inPieces(ratersPixels, shuffleRatersPart[float64], shuffleRatersPart[float32],
+	shuffleRaters = InPieces(ratersPixels, shuffleRatersPart[float64], shuffleRatersPart[float32],
 		perBlock("shuffle_raters", ratersFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
-	weighRaters = inPieces(ratersPixels, weighRatersPart[float64], weighRatersPart[float32],
+	weighRaters = InPieces(ratersPixels, weighRatersPart[float64], weighRatersPart[float32],
 		perBlock("weigh_raters", ratersFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
-	disputed = inPieces(ratersPixels, disputedPart[float64], disputedPart[float32],
+	disputed = InPieces(ratersPixels, disputedPart[float64], disputedPart[float32],
 		perBlock("disputed", ratersFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
 )
 
@@ -109,7 +109,7 @@ func shuffleRatersPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, t
 
 // scaleRows makes each row of y that of x, permuted, times scale plus shift.
 func scaleRows[F gpu.Float](y, x []F, from []uint32, scale, shift []F) {
-	if vector.ScaleRows(singles(y), singles(x), from, singles(scale), singles(shift)) {
+	if vector.ScaleRows(Singles(y), Singles(x), from, Singles(scale), Singles(shift)) {
 		return
 	}
 	for n := len(from); len(y) >= n; x, y = x[n:], y[n:] {
@@ -160,7 +160,7 @@ func disputedPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to int
 
 // differAcross makes y 1 where rows are not all the same, else 0.
 func differAcross[F gpu.Float](y, x []F, rows []int) {
-	if vector.DifferAcross(singles(y), singles(x), rows) {
+	if vector.DifferAcross(Singles(y), Singles(x), rows) {
 		return
 	}
 	for i := range y {
@@ -177,7 +177,7 @@ func differAcross[F gpu.Float](y, x []F, rows []int) {
 
 // ratersOf checks maps (B, H, W, M, K) and gives their extents.
 func ratersOf(operator string, x *tensor.Tensor) *ratersParams {
-	requireShape(operator, "maps", x, -1, -1, -1, -1, -1)
+	RequireShape(operator, "maps", x, -1, -1, -1, -1, -1)
 	return &ratersParams{uint32(x.Dim(0)), uint32(x.Dim(1) * x.Dim(2)), uint32(x.Dim(3)), uint32(x.Dim(4))}
 }
 
@@ -186,20 +186,20 @@ func ratersOf(operator string, x *tensor.Tensor) *ratersParams {
 type Shuffle struct{ Order, Scale, Offset *tensor.Tensor }
 
 var (
-	shuffleRatersKind = operator("ShuffleRaters", shuffleRaters, nil)
-	weighRatersKind   = passing(1, operator("WeighRaters", weighRaters, func(op *tensor.Op) {
+	shuffleRatersKind = Operator("ShuffleRaters", shuffleRaters, nil)
+	weighRatersKind   = Passing(1, Operator("WeighRaters", weighRaters, func(op *tensor.Op) {
 		back := op.Graph().New("weighed gradient", op.Output().Shape())
 		op.Dispatch(weighRaters, op.Attributes, op.Output().Gradient(), op.Inputs[1], back)
-		addTo(op.Inputs[0], back, 1)
+		AddTo(op.Inputs[0], back, 1)
 	}))
-	disputedKind = operator("Disputed", disputed, nil)
+	disputedKind = Operator("Disputed", disputed, nil)
 )
 
 // ShuffleRaters applies a reweighting to confidences x (B, H, W, M, K). No gradient passes.
 func ShuffleRaters(x *tensor.Tensor, s Shuffle) *tensor.Tensor {
 	p := ratersOf("shuffle_raters", x)
 	for _, t := range []*tensor.Tensor{s.Order, s.Scale, s.Offset} {
-		requireShape("shuffle_raters", "order, scale, offset", t, x.Dim(3))
+		RequireShape("shuffle_raters", "order, scale, offset", t, x.Dim(3))
 	}
 	return x.Graph().Apply(shuffleRatersKind, p, x.Shape(), x, s.Order, s.Scale, s.Offset)
 }
@@ -207,13 +207,13 @@ func ShuffleRaters(x *tensor.Tensor, s Shuffle) *tensor.Tensor {
 // WeighRaters multiplies the map of structure k by rater m of image b, x (B, H, W, M, K), by share[b, m, k].
 func WeighRaters(x, share *tensor.Tensor) *tensor.Tensor {
 	p := ratersOf("weigh_raters", x)
-	requireShape("weigh_raters", "share", share, x.Dim(0), x.Dim(3), x.Dim(4))
+	RequireShape("weigh_raters", "share", share, x.Dim(0), x.Dim(3), x.Dim(4))
 	return x.Graph().Apply(weighRatersKind, p, x.Shape(), x, share)
 }
 
 // Disputed is 1 where two raters who labelled differ: labels z (B, H, W, M, K), valid (B, M, K), result (B, H, W, K). No gradient.
 func Disputed(z, valid *tensor.Tensor) *tensor.Tensor {
 	p := ratersOf("disputed", z)
-	requireShape("disputed", "valid", valid, z.Dim(0), z.Dim(3), z.Dim(4))
+	RequireShape("disputed", "valid", valid, z.Dim(0), z.Dim(3), z.Dim(4))
 	return z.Graph().Apply(disputedKind, p, []int{z.Dim(0), z.Dim(1), z.Dim(2), z.Dim(4)}, z, valid)
 }

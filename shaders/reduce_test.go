@@ -14,7 +14,7 @@ func TestSum(t *testing.T) {
 	}
 }
 
-// sumRows is checked as the gradient of a table added to every image.
+// SumRows is checked as the gradient of a table added to every image.
 func TestAddBroadcast(t *testing.T) {
 	for _, shape := range [][]int{{1, 1, 1, 1}, {16, 3, 5, 2}, {100, 1, 1, 3}, {50, 1, 1, 8}, {3, 16, 16, 20}, {5000, 1, 1, 5}} {
 		checkOperator(t, operatorTest{

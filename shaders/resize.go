@@ -17,7 +17,7 @@ type resizeParams struct{ Rows, Height, Width, Channels, OutHeight, OutWidth int
 func imageGroups(columns, rows int) [3]int {
 	const limit = 65535
 	layers := (rows + limit - 1) / limit
-	return [3]int{(columns + elementwise - 1) / elementwise, (rows + layers - 1) / layers, layers}
+	return [3]int{(columns + Workgroup - 1) / Workgroup, (rows + layers - 1) / layers, layers}
 }
 
 // bilinear is the two inputs that output o of an axis is between, and how far it is towards the second.
@@ -97,6 +97,6 @@ func resizing(x, y *tensor.Tensor, rows int) *resizeParams {
 // Resize resamples x (B, H, W, C) bilinearly to height × width: half-pixel positions, edges clamped, as PyTorch's interpolate
 // with align_corners=False. Shrinking does not filter.
 func Resize(x *tensor.Tensor, height, width int) *tensor.Tensor {
-	requireShape("Resize", "input", x, -1, -1, -1, -1)
+	RequireShape("Resize", "input", x, -1, -1, -1, -1)
 	return x.Graph().Apply(resizeKind, nil, []int{x.Dim(0), height, width, x.Dim(3)}, x)
 }

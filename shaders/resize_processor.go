@@ -9,10 +9,10 @@ import (
 func resizeForwardFast(p *resizeParams, a []gpu.Array32, split gpu.Split) {
 	row, outRow := int(p.Width*p.Channels), int(p.OutWidth*p.Channels)
 	split(int(p.Rows), func(from, to int) {
-		r := takeRoom()
-		defer r.leave()
+		r := TakeRoom()
+		defer r.Leave()
 		places := p.places()
-		mixed := roomFor(&r.rows, row)
+		mixed := RoomFor(&r.Rows, row)
 		for at := from; at < to; at++ {
 			y0, y1, f := bilinear(at%int(p.OutHeight), int(p.Height), int(p.OutHeight))
 			image := a[0].F[at/int(p.OutHeight)*int(p.Height)*row:]
@@ -57,9 +57,9 @@ func (p *resizeParams) along(y, x []float32, places []place) {
 func resizeBackwardFast(p *resizeParams, a []gpu.Array32, split gpu.Split) {
 	row, outRow := int(p.Width*p.Channels), int(p.OutWidth*p.Channels)
 	split(int(p.Rows), func(from, to int) {
-		r := takeRoom()
-		defer r.leave()
-		sum := roomFor(&r.rows, outRow)
+		r := TakeRoom()
+		defer r.Leave()
+		sum := RoomFor(&r.Rows, outRow)
 		for at := from; at < to; at++ {
 			image := a[0].F[at/int(p.Height)*int(p.OutHeight)*outRow:]
 			p.gatherRows(sum, image, at%int(p.Height))

@@ -146,7 +146,7 @@ func sameAgain(r *tensor.Rewriter, op *tensor.Op) bool {
 }
 
 func normReLU(r *tensor.Rewriter, op *tensor.Op) bool {
-	if op.Kind != reluKind {
+	if op.Kind != ReLUKind {
 		return false
 	}
 	first := sole(r, op, 0, batchNormKind)
@@ -160,7 +160,7 @@ func normReLU(r *tensor.Rewriter, op *tensor.Op) bool {
 
 // sumWithTable is the operator that adds a fixed table to what x is, or nil.
 func sumWithTable(r *tensor.Rewriter, x *tensor.Tensor) *tensor.Op {
-	if sum := maker(r, x, addBroadcastKind); sum != nil && fixed(r, sum.Inputs[1]) && !fixed(r, sum.Inputs[0]) {
+	if sum := maker(r, x, AddBroadcastKind); sum != nil && fixed(r, sum.Inputs[1]) && !fixed(r, sum.Inputs[0]) {
 		return sum
 	}
 	return nil
@@ -202,7 +202,7 @@ func convolutionOfConcat(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != conv2dKind && op.Kind != linearKind {
 		return false
 	}
-	concat := maker(r, op.Inputs[0], concatKind)
+	concat := maker(r, op.Inputs[0], ConcatKind)
 	if concat == nil || fixed(r, op.Inputs[0]) {
 		return false
 	}
@@ -279,7 +279,7 @@ func (m linearMap) beside(n linearMap) linearMap {
 }
 
 func concatOfLinears(r *tensor.Rewriter, op *tensor.Op) bool {
-	if op.Kind != concatKind {
+	if op.Kind != ConcatKind {
 		return false
 	}
 	m, ok := linearMapOf(r, op.Inputs[0])
@@ -311,14 +311,14 @@ func linearOfLinear(r *tensor.Rewriter, op *tensor.Op) bool {
 }
 
 func scaleOfLinear(r *tensor.Rewriter, op *tensor.Op) bool {
-	if op.Kind != scaleKind {
+	if op.Kind != ScaleKind {
 		return false
 	}
 	first := maker(r, op.Inputs[0], linearKind)
 	if first == nil || fixed(r, op.Inputs[0]) {
 		return false
 	}
-	factor := op.Attributes.(*elementwiseParams).Factor
+	factor := op.Attributes.(*ElementwiseParams).Factor
 	r.Replace(op, func() []*tensor.Tensor {
 		defer op.Graph().Layered(first.Layer)()
 		bias := first.Inputs[2]
@@ -338,7 +338,7 @@ func linearsOfOne(r *tensor.Rewriter, op *tensor.Op) bool {
 	}
 	m := linearMap{op.Inputs[0], op.Inputs[1], op.Inputs[2], nil, op.Layer}
 	for _, reader := range r.Readers(op.Output()) {
-		if reader.Kind == addBroadcastKind || activation(reader.Kind) > 0 {
+		if reader.Kind == AddBroadcastKind || Activation(reader.Kind) > 0 {
 			return false
 		}
 	}
@@ -347,7 +347,7 @@ func linearsOfOne(r *tensor.Rewriter, op *tensor.Op) bool {
 			continue
 		}
 		sum := r.Readers(other.Output())[0]
-		if sum.Kind != addBroadcastKind || !fixed(r, sum.Inputs[1]) || !sum.Beside(op) || readBy(r, sum.Output(), quantizeKind) {
+		if sum.Kind != AddBroadcastKind || !fixed(r, sum.Inputs[1]) || !sum.Beside(op) || readBy(r, sum.Output(), QuantizeKind) {
 			continue
 		}
 		n, ok := linearMapOf(r, sum.Output())
@@ -381,7 +381,7 @@ func (q Int8) attention(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != attentionKind || op.Attributes.(*attentionParams).Width%4 != 0 {
 		return false
 	}
-	concat := maker(r, op.Inputs[1], concatKind)
+	concat := maker(r, op.Inputs[1], ConcatKind)
 	if concat == nil {
 		return false
 	}
@@ -405,7 +405,7 @@ func (q Int8) attention(r *tensor.Rewriter, op *tensor.Op) bool {
 // to 256 channels, goes into rounding their input. Convolutions of one or two channels stay in floats too: they would
 // leave half of every word empty.
 func (q Int8) convolution(r *tensor.Rewriter, op *tensor.Op) bool {
-	linear := op.Kind == linearKind && (projects(r, op) || readBy(r, op.Inputs[0], conv2dKind) || readBy(r, op.Inputs[0], quantizeKind))
+	linear := op.Kind == linearKind && (projects(r, op) || readBy(r, op.Inputs[0], conv2dKind) || readBy(r, op.Inputs[0], QuantizeKind))
 	if op.Kind != conv2dKind && op.Kind != convTransposeKind && !linear || fixed(r, op.Inputs[0]) {
 		return false
 	}
@@ -434,8 +434,8 @@ func (q Int8) convolution(r *tensor.Rewriter, op *tensor.Op) bool {
 // inSteps is x in int8: what is there already, whatever its step, or in steps of its own.
 func inSteps(r *tensor.Rewriter, x *tensor.Tensor, step float32) Quantized {
 	for _, op := range r.Readers(x) {
-		if op.Kind == quantizeKind {
-			return Quantized{op.Output(), op.Attributes.(quantization).step, x.Dim(-1)}
+		if op.Kind == QuantizeKind {
+			return Quantized{op.Output(), op.Attributes.(Quantization).Step, x.Dim(-1)}
 		}
 	}
 	return Quantize(x, step)
@@ -445,7 +445,7 @@ func inSteps(r *tensor.Rewriter, x *tensor.Tensor, step float32) Quantized {
 // added to its result.
 func projects(r *tensor.Rewriter, op *tensor.Op) bool {
 	readers := r.Readers(op.Output())
-	return len(readers) == 1 && readers[0].Kind == addBroadcastKind && fixed(r, readers[0].Inputs[1])
+	return len(readers) == 1 && readers[0].Kind == AddBroadcastKind && fixed(r, readers[0].Inputs[1])
 }
 
 // normOfConvolution multiplies the weight of a convolution, output channel by output channel, and
@@ -518,13 +518,13 @@ func normAtInference(r *tensor.Rewriter, op *tensor.Op) bool {
 // the earlier first. Of other operators there are none.
 func summands(r *tensor.Rewriter, op *tensor.Op) []int {
 	switch {
-	case op.Kind == addKind:
+	case op.Kind == AddKind:
 		first, second := r.Maker(op.Inputs[0]), r.Maker(op.Inputs[1])
 		if first != nil && second != nil && second.Precedes(first) {
 			return []int{1, 0}
 		}
 		return []int{0, 1}
-	case op.Kind == addBroadcastKind && op.Attributes.(*elementwiseParams).once():
+	case op.Kind == AddBroadcastKind && op.Attributes.(*ElementwiseParams).Once():
 		return []int{0}
 	}
 	return nil
@@ -532,7 +532,7 @@ func summands(r *tensor.Rewriter, op *tensor.Op) []int {
 
 func clampLogSum(r *tensor.Rewriter, op *tensor.Op) bool {
 	for _, at := range summands(r, op) {
-		if first := sole(r, op, at, clampLogKind); first != nil && r.Fuse(first, op, clampLogAddKind, first.Attributes, first.Inputs[0], op.Inputs[1-at]) {
+		if first := sole(r, op, at, ClampLogKind); first != nil && r.Fuse(first, op, ClampLogAddKind, first.Attributes, first.Inputs[0], op.Inputs[1-at]) {
 			return true
 		}
 	}
@@ -540,7 +540,7 @@ func clampLogSum(r *tensor.Rewriter, op *tensor.Op) bool {
 }
 
 func groupedSigmoid(r *tensor.Rewriter, op *tensor.Op) bool {
-	if op.Kind != sigmoidKind {
+	if op.Kind != SigmoidKind {
 		return false
 	}
 	first := sole(r, op, 0, groupedLinearKind)
@@ -555,7 +555,7 @@ func groupedSigmoid(r *tensor.Rewriter, op *tensor.Op) bool {
 // int8Sum adds to a convolution what other convolutions are given in int8 as that, so that nobody needs it in
 // floats.
 func int8Sum(r *tensor.Rewriter, op *tensor.Op) bool {
-	if op.Kind != addKind {
+	if op.Kind != AddKind {
 		return false
 	}
 	for _, at := range summands(r, op) {
@@ -565,10 +565,10 @@ func int8Sum(r *tensor.Rewriter, op *tensor.Op) bool {
 		}
 		p := *first.Attributes.(*conv2dInt8Params)
 		for _, rounding := range r.Readers(op.Inputs[1-at]) {
-			if rounding.Kind != quantizeKind || p.Adds != 0 || p.Activation != 0 || p.Int8 == 1 || !rounding.Precedes(op) || !rounding.Beside(op) {
+			if rounding.Kind != QuantizeKind || p.Adds != 0 || p.Activation != 0 || p.Int8 == 1 || !rounding.Precedes(op) || !rounding.Beside(op) {
 				continue
 			}
-			p.Adds, p.Int8Residual, p.ResidualFactor = addResidual, 1, rounding.Attributes.(quantization).step
+			p.Adds, p.Int8Residual, p.ResidualFactor = addResidual, 1, rounding.Attributes.(Quantization).Step
 			inputs := slices.Clone(first.Inputs)
 			inputs = append(inputs, make([]*tensor.Tensor, convResult-len(inputs))...)
 			inputs[convResidual] = rounding.Output()
@@ -579,15 +579,15 @@ func int8Sum(r *tensor.Rewriter, op *tensor.Op) bool {
 }
 
 func int8ToInt8(r *tensor.Rewriter, op *tensor.Op) bool {
-	if op.Kind != quantizeKind {
+	if op.Kind != QuantizeKind {
 		return false
 	}
 	first := sole(r, op, 0, conv2dInt8Kind)
 	if first == nil {
 		return false
 	}
-	p, rounding := *first.Attributes.(*conv2dInt8Params), op.Attributes.(quantization).params
-	if p.Int8 == 1 || p.Activation > activation(reluKind) || rounding.Inputs != p.Outputs {
+	p, rounding := *first.Attributes.(*conv2dInt8Params), op.Attributes.(Quantization).Params
+	if p.Int8 == 1 || p.Activation > Activation(ReLUKind) || rounding.Inputs != p.Outputs {
 		return false
 	}
 	factor := fixedPoint * rounding.Factor
@@ -615,15 +615,15 @@ func convolutionNorm(r *tensor.Rewriter, op *tensor.Op) bool {
 }
 
 func convolutionSplit(r *tensor.Rewriter, op *tensor.Op) bool {
-	if op.Kind != splitKind {
+	if op.Kind != SplitKind {
 		return false
 	}
 	first := sole(r, op, 0, fusedConvolutionKind)
-	if first == nil || op.Attributes.(*concatParams).Columns != first.Attributes.(*conv2dParams).Outputs {
+	if first == nil || op.Attributes.(*ConcatParams).Columns != first.Attributes.(*conv2dParams).Outputs {
 		return false
 	}
 	p := *first.Attributes.(*conv2dParams)
-	p.Chunk = op.Attributes.(*concatParams).Part
+	p.Chunk = op.Attributes.(*ConcatParams).Part
 	return r.Fuse(first, op, fusedConvolutionKind, &p, first.Inputs...)
 }
 
@@ -632,7 +632,7 @@ func convolutionSplit(r *tensor.Rewriter, op *tensor.Op) bool {
 // residuals needs few other dispatches.
 func convolutionEpilogue(r *tensor.Rewriter, op *tensor.Op) bool {
 	candidates := summands(r, op)
-	if activation(op.Kind) > 0 || op.Kind == scaleShiftKind {
+	if Activation(op.Kind) > 0 || op.Kind == scaleShiftKind {
 		candidates = []int{0}
 	}
 	for _, at := range candidates {
@@ -670,16 +670,16 @@ func convolutionEpilogue(r *tensor.Rewriter, op *tensor.Op) bool {
 // follow makes of the convolution p one that also does what op does with its result, op's input at. The convolution
 // then takes argument as input, unless argument is nil.
 func follow(p *conv2dParams, op *tensor.Op, at int) (input int, argument *tensor.Tensor, ok bool) {
-	sum := op.Kind == addKind || op.Kind == addBroadcastKind
+	sum := op.Kind == AddKind || op.Kind == AddBroadcastKind
 	switch {
 	case p.Adds&addShortcut != 0:
 	case p.Activation != 0:
-		if op.Kind == addKind {
+		if op.Kind == AddKind {
 			p.Adds |= addShortcut
 			return convShortcut, op.Inputs[1-at], true
 		}
-	case activation(op.Kind) != 0:
-		p.Activation = activation(op.Kind)
+	case Activation(op.Kind) != 0:
+		p.Activation = Activation(op.Kind)
 		return 0, nil, true
 	case sum && p.Adds == 0:
 		p.Adds = addResidual
@@ -690,7 +690,7 @@ func follow(p *conv2dParams, op *tensor.Op, at int) (input int, argument *tensor
 			p.Adds = addResidualFirst
 		}
 		if op.Attributes.(batchNormParams).Relu == 1 {
-			p.Activation = activation(reluKind)
+			p.Activation = Activation(ReLUKind)
 		}
 		return convBias, op.Inputs[1], true
 	}

@@ -9,14 +9,14 @@ import (
 
 // What bodies of both precisions do to rows of one length: in float32 with vectors.
 
-// singles is x, of float32: what bodies give functions that have vectors. Of float64 it is nil.
-func singles[F gpu.Float](x []F) []float32 {
+// Singles is x, of float32: what bodies give functions that have vectors. Of float64 it is nil.
+func Singles[F gpu.Float](x []F) []float32 {
 	single, _ := any(x).([]float32)
 	return single
 }
 
-// addRow adds x to y.
-func addRow[F gpu.Float](y, x []F) {
+// AddRow adds x to y.
+func AddRow[F gpu.Float](y, x []F) {
 	switch y := any(y).(type) {
 	case []float32:
 		vector.Add(y, any(x).([]float32))
@@ -27,8 +27,8 @@ func addRow[F gpu.Float](y, x []F) {
 	}
 }
 
-// addScaledRow adds s x to y.
-func addScaledRow[F gpu.Float](y, x []F, s F) {
+// AddScaledRow adds s x to y.
+func AddScaledRow[F gpu.Float](y, x []F, s F) {
 	switch y := any(y).(type) {
 	case []float32:
 		vector.AddScaled(y, any(x).([]float32), float32(s))
@@ -39,8 +39,8 @@ func addScaledRow[F gpu.Float](y, x []F, s F) {
 	}
 }
 
-// multiplyRow multiplies y by x.
-func multiplyRow[F gpu.Float](y, x []F) {
+// MultiplyRow multiplies y by x.
+func MultiplyRow[F gpu.Float](y, x []F) {
 	switch y := any(y).(type) {
 	case []float32:
 		vector.Multiply(y, any(x).([]float32))
@@ -51,8 +51,8 @@ func multiplyRow[F gpu.Float](y, x []F) {
 	}
 }
 
-// addProductsOf adds a b to y.
-func addProductsOf[F gpu.Float](y, a, b []F) {
+// AddProductsOf adds a b to y.
+func AddProductsOf[F gpu.Float](y, a, b []F) {
 	switch y := any(y).(type) {
 	case []float32:
 		vector.AddProducts(y, any(a).([]float32), any(b).([]float32))
@@ -64,8 +64,8 @@ func addProductsOf[F gpu.Float](y, a, b []F) {
 	}
 }
 
-// addSquaresOf adds (x − mean)² to y.
-func addSquaresOf[F gpu.Float](y, x, mean []F) {
+// AddSquaresOf adds (x − mean)² to y.
+func AddSquaresOf[F gpu.Float](y, x, mean []F) {
 	switch y := any(y).(type) {
 	case []float32:
 		vector.AddSquares(y, any(x).([]float32), any(mean).([]float32))
@@ -77,8 +77,8 @@ func addSquaresOf[F gpu.Float](y, x, mean []F) {
 	}
 }
 
-// takeLarger makes y what is larger of it and x.
-func takeLarger[F gpu.Float](y, x []F) {
+// TakeLarger makes y what is larger of it and x.
+func TakeLarger[F gpu.Float](y, x []F) {
 	switch y := any(y).(type) {
 	case []float32:
 		vector.TakeLarger(y, any(x).([]float32))
@@ -89,8 +89,8 @@ func takeLarger[F gpu.Float](y, x []F) {
 	}
 }
 
-// logarithms replaces every x by its natural logarithm.
-func logarithms[F gpu.Float](x []F) {
+// Logarithms replaces every x by its natural logarithm.
+func Logarithms[F gpu.Float](x []F) {
 	switch x := any(x).(type) {
 	case []float32:
 		vector.Log(x)
@@ -101,8 +101,8 @@ func logarithms[F gpu.Float](x []F) {
 	}
 }
 
-// exponentials replaces every x by e^x.
-func exponentials[F gpu.Float](x []F) {
+// Exponentials replaces every x by e^x.
+func Exponentials[F gpu.Float](x []F) {
 	switch x := any(x).(type) {
 	case []float32:
 		vector.Exp(x, 1, 0)
@@ -113,8 +113,8 @@ func exponentials[F gpu.Float](x []F) {
 	}
 }
 
-// logLikelihoods makes every y[i] label log q + (1 - label) log(1 - q). y may be q.
-func logLikelihoods[F gpu.Float](y, q, label []F) {
+// LogLikelihoods makes every y[i] label log q + (1 - label) log(1 - q). y may be q.
+func LogLikelihoods[F gpu.Float](y, q, label []F) {
 	switch y := any(y).(type) {
 	case []float32:
 		vector.LogLikelihood(y, any(q).([]float32), any(label).([]float32))
@@ -126,9 +126,9 @@ func logLikelihoods[F gpu.Float](y, q, label []F) {
 	}
 }
 
-// transposeInto makes y, or adds to it, x transposed: rows of columns, from elements apart, whose
+// TransposeInto makes y, or adds to it, x transposed: rows of columns, from elements apart, whose
 // columns become rows that are to elements apart.
-func transposeInto[F gpu.Float](y []F, to int, x []F, from, rows, columns int, add bool) {
+func TransposeInto[F gpu.Float](y []F, to int, x []F, from, rows, columns int, add bool) {
 	switch y := any(y).(type) {
 	case []float32:
 		vector.Transpose(y, to, any(x).([]float32), from, rows, columns, add)

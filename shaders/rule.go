@@ -12,21 +12,21 @@ import (
 var ruleFile string
 
 var (
-	likelihoodForward = inPieces(ratersPixels, likelihoodPart[float64], likelihoodPart[float32],
+	likelihoodForward = InPieces(ratersPixels, likelihoodPart[float64], likelihoodPart[float32],
 		perBlock("likelihood_forward", ruleFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
-	likelihoodBackward = inPieces(ratersPixels, likelihoodBackwardPart[float64], likelihoodBackwardPart[float32],
+	likelihoodBackward = InPieces(ratersPixels, likelihoodBackwardPart[float64], likelihoodBackwardPart[float32],
 		perBlock("likelihood_backward", ruleFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
-	agreementForward = inPieces(ratersPixels, agreementPart[float64], agreementPart[float32],
+	agreementForward = InPieces(ratersPixels, agreementPart[float64], agreementPart[float32],
 		perBlock("agreement_forward", ruleFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
-	agreementBackward = inPieces(ratersPixels, agreementBackwardPart[float64], agreementBackwardPart[float32],
+	agreementBackward = InPieces(ratersPixels, agreementBackwardPart[float64], agreementBackwardPart[float32],
 		perBlock("agreement_backward", ruleFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
-	normalise = inPieces(ratersPixels, normalisePart[float64], normalisePart[float32],
+	normalise = InPieces(ratersPixels, normalisePart[float64], normalisePart[float32],
 		perBlock("normalise", ruleFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
 )
 
 func likelihoodPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to int) {
 	n, k := int(p.Raters*p.Classes), int(p.Classes)
-	logLikelihoods(a[4].F[from*n:to*n], a[0].F[from*n:to*n], a[2].F[from*n:to*n])
+	LogLikelihoods(a[4].F[from*n:to*n], a[0].F[from*n:to*n], a[2].F[from*n:to*n])
 	for pixel := from; pixel < to; pixel++ {
 		where, valid, y := fusedOf(p, a[1].F, pixel), ofImage(p, a[3].F, pixel), ofPixel(p, a[4].F, pixel)
 		for m := 0; m < n; m += k {
@@ -63,7 +63,7 @@ func agreementPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to in
 			}
 		}
 	}
-	logarithms(a[2].F[from*n : to*n])
+	Logarithms(a[2].F[from*n : to*n])
 }
 
 func agreementBackwardPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to int) {
@@ -96,21 +96,21 @@ func normalisePart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to in
 
 // ruleOf checks maps x (B, H, W, M, K) and the fused map beside them (B, H, W, K).
 func ruleOf(operator string, x, fused *tensor.Tensor) *ratersParams {
-	requireShape(operator, "fused map", fused, x.Dim(0), x.Dim(1), x.Dim(2), x.Dim(4))
+	RequireShape(operator, "fused map", fused, x.Dim(0), x.Dim(1), x.Dim(2), x.Dim(4))
 	return ratersOf(operator, x)
 }
 
 var (
-	likelihoodKind = passing(1, operator("Likelihood", likelihoodForward, func(op *tensor.Op) {
+	likelihoodKind = Passing(1, Operator("Likelihood", likelihoodForward, func(op *tensor.Op) {
 		estimate, where, z, valid := op.Inputs[0], op.Inputs[1], op.Inputs[2], op.Inputs[3]
 		op.Dispatch(likelihoodBackward, op.Attributes, estimate, where, z, valid, op.Output().Gradient(), estimate.Gradient())
 	}))
-	normaliseKind = passing(1, operator("Normalise", normalise, func(op *tensor.Op) {
+	normaliseKind = Passing(1, Operator("Normalise", normalise, func(op *tensor.Op) {
 		back := op.Graph().New("normalised gradient", op.Output().Shape())
 		op.Dispatch(normalise, op.Attributes, op.Output().Gradient(), op.Inputs[1], back)
-		addTo(op.Inputs[0], back, 1)
+		AddTo(op.Inputs[0], back, 1)
 	}))
-	agreementKind = passing(1, operator("Agreement", agreementForward, func(op *tensor.Op) {
+	agreementKind = Passing(1, Operator("Agreement", agreementForward, func(op *tensor.Op) {
 		estimate, y := op.Inputs[0], op.Inputs[1]
 		op.Dispatch(agreementBackward, op.Attributes, estimate, y, op.Output().Gradient(), estimate.Gradient())
 	}))
@@ -120,7 +120,7 @@ var (
 // window of disputed pixels with the given σ in pixels (PAPER.md §3.3). estimate z̃, inside (0, 1), and z are (B, H, W, M, K),
 // valid (B, M, K). Where nobody disagrees near by, ℓ is 0.
 func LikelihoodRule(estimate, z, valid *tensor.Tensor, sigma float64) *tensor.Tensor {
-	sameShape("likelihood_rule", estimate, z)
+	SameShape("likelihood_rule", estimate, z)
 	g, where := estimate.Graph(), Disputed(z, valid)
 	p := ruleOf("likelihood_rule", estimate, where)
 	likelihoods := g.Apply(likelihoodKind, p, estimate.Shape(), estimate, where, z, valid)

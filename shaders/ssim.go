@@ -25,14 +25,14 @@ func ssimTerms[F gpu.Float](m []F) (l, c, p, q, meanA, meanB F) {
 }
 
 var (
-	ssimMomentsForward = inPieces(ssimCount, ssimMomentsPart[float64], ssimMomentsPart[float32],
-		perElement("ssim_moments_forward", ssimSource, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, ssimCount, nil))
+	ssimMomentsForward = InPieces(ssimCount, ssimMomentsPart[float64], ssimMomentsPart[float32],
+		PerElement("ssim_moments_forward", ssimSource, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, ssimCount, nil))
 	ssimMomentsBackwardA = ssimMomentsBackward("ssim_moments_backward_a", 0)
 	ssimMomentsBackwardB = ssimMomentsBackward("ssim_moments_backward_b", 1)
-	ssimLossForward      = inPieces(ssimCount, ssimLossPart[float64], ssimLossPart[float32],
-		perElement("ssim_loss_forward", ssimSource, []gpu.Access{gpu.Read, gpu.ReadWrite}, ssimCount, nil))
-	ssimLossBackward = inPieces(ssimCount, ssimLossBackwardPart[float64], ssimLossBackwardPart[float32],
-		perElement("ssim_loss_backward", ssimSource, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, ssimCount, nil))
+	ssimLossForward      = InPieces(ssimCount, ssimLossPart[float64], ssimLossPart[float32],
+		PerElement("ssim_loss_forward", ssimSource, []gpu.Access{gpu.Read, gpu.ReadWrite}, ssimCount, nil))
+	ssimLossBackward = InPieces(ssimCount, ssimLossBackwardPart[float64], ssimLossBackwardPart[float32],
+		PerElement("ssim_loss_backward", ssimSource, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, ssimCount, nil))
 )
 
 func ssimMomentsPart[F gpu.Float](_ *ssimParams, x []gpu.ArrayOf[F], from, to int) {
@@ -44,8 +44,8 @@ func ssimMomentsPart[F gpu.Float](_ *ssimParams, x []gpu.ArrayOf[F], from, to in
 
 // ssimMomentsBackward takes a, b, the gradients of their moments, and that of one of them: of a, or of b.
 func ssimMomentsBackward(name string, of int) *tensor.Kernel {
-	return inPieces(ssimCount, ssimMomentsBackwardPart[float64](of), ssimMomentsBackwardPart[float32](of),
-		perElement(name, ssimSource, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, ssimCount, nil))
+	return InPieces(ssimCount, ssimMomentsBackwardPart[float64](of), ssimMomentsBackwardPart[float32](of),
+		PerElement(name, ssimSource, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, ssimCount, nil))
 }
 
 func ssimMomentsBackwardPart[F gpu.Float](of int) func(p *ssimParams, x []gpu.ArrayOf[F], from, to int) {
@@ -78,7 +78,7 @@ func ssimLossBackwardPart[F gpu.Float](_ *ssimParams, x []gpu.ArrayOf[F], from, 
 }
 
 var (
-	ssimMomentsKind = operator("SSIMMoments", ssimMomentsForward, func(op *tensor.Op) {
+	ssimMomentsKind = Operator("SSIMMoments", ssimMomentsForward, func(op *tensor.Op) {
 		a, b, d := op.Inputs[0], op.Inputs[1], op.Output().Gradient()
 		if a.NeedsGradient() {
 			op.Dispatch(ssimMomentsBackwardA, op.Attributes, a, b, d, a.Gradient())
@@ -87,7 +87,7 @@ var (
 			op.Dispatch(ssimMomentsBackwardB, op.Attributes, a, b, d, b.Gradient())
 		}
 	})
-	ssimLossKind = operator("SSIMLoss", ssimLossForward, func(op *tensor.Op) {
+	ssimLossKind = Operator("SSIMLoss", ssimLossForward, func(op *tensor.Op) {
 		windowed := op.Inputs[0]
 		op.Dispatch(ssimLossBackward, op.Attributes, windowed, op.Output().Gradient(), windowed.Gradient())
 	})
@@ -96,7 +96,7 @@ var (
 // SSIMLoss is 1 − SSIM at every pixel of a and b (B, H, W, K), values in 0..1: 11×11 Gaussian window of σ 1.5, zeros outside
 // (PAPER.md §3.9).
 func SSIMLoss(a, b *tensor.Tensor) *tensor.Tensor {
-	sameShape("ssim", a, b)
+	SameShape("ssim", a, b)
 	g, p, shape := a.Graph(), &ssimParams{uint32(a.Elements())}, a.Shape()
 	moments := g.Apply(ssimMomentsKind, p, []int{shape[0], shape[1], shape[2], 4 * shape[3]}, a, b)
 	return g.Apply(ssimLossKind, p, shape, GaussianBlur(moments, 1.5, 5))

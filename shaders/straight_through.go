@@ -18,12 +18,12 @@ type straightThroughParams struct {
 func straightThroughCount(p *straightThroughParams) uint32 { return p.N }
 
 var (
-	thresholdForward = inPieces(straightThroughCount, thresholdPart[float64], thresholdPart[float32],
-		flat("threshold_forward", straightThroughFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, straightThroughCount, nil))
-	clampForward = inPieces(straightThroughCount, clampPart[float64], clampPart[float32],
-		flat("clamp_forward", straightThroughFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, straightThroughCount, nil))
-	straightThroughBackward = inPieces(straightThroughCount, straightThroughPart[float64], straightThroughPart[float32],
-		flat("straight_through_backward", straightThroughFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, straightThroughCount, nil))
+	thresholdForward = InPieces(straightThroughCount, thresholdPart[float64], thresholdPart[float32],
+		Flat("threshold_forward", straightThroughFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, straightThroughCount, nil))
+	clampForward = InPieces(straightThroughCount, clampPart[float64], clampPart[float32],
+		Flat("clamp_forward", straightThroughFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, straightThroughCount, nil))
+	straightThroughBackward = InPieces(straightThroughCount, straightThroughPart[float64], straightThroughPart[float32],
+		Flat("straight_through_backward", straightThroughFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, straightThroughCount, nil))
 )
 
 func thresholdPart[F gpu.Float](p *straightThroughParams, a []gpu.ArrayOf[F], from, to int) {
@@ -44,12 +44,12 @@ func clampPart[F gpu.Float](p *straightThroughParams, a []gpu.ArrayOf[F], from, 
 }
 
 func straightThroughPart[F gpu.Float](_ *straightThroughParams, a []gpu.ArrayOf[F], from, to int) {
-	addRow(a[1].F[from:to], a[0].F[from:])
+	AddRow(a[1].F[from:to], a[0].F[from:])
 }
 
 var (
-	thresholdKind = operator("Threshold", thresholdForward, passThrough)
-	clampKind     = operator("Clamp", clampForward, passThrough)
+	thresholdKind = Operator("Threshold", thresholdForward, passThrough)
+	clampKind     = Operator("Clamp", clampForward, passThrough)
 )
 
 func passThrough(op *tensor.Op) {

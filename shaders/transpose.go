@@ -13,7 +13,7 @@ var transposeSource string
 
 type transposeParams struct{ Count, Rows, Columns uint32 }
 
-var transposeForward = inRows(transposeRows, transposePart[float64], transposePart[float32], &tensor.Kernel{
+var transposeForward = InRows(transposeRows, transposePart[float64], transposePart[float32], &tensor.Kernel{
 	Name: "transpose", Arguments: []gpu.Access{gpu.Read, gpu.ReadWrite},
 	Variants: []tensor.Variant{
 		{
@@ -22,11 +22,11 @@ var transposeForward = inRows(transposeRows, transposePart[float64], transposePa
 				p := params.(*transposeParams)
 				return p.Rows%4 == 0 && p.Columns%4 == 0
 			},
-			Groups: func(params any) [3]int { return tensor.Linear(params.(*transposeParams).elements()/16, elementwise) },
+			Groups: func(params any) [3]int { return tensor.Linear(params.(*transposeParams).elements()/16, Workgroup) },
 		},
 		{
 			Source: transposeSource,
-			Groups: func(params any) [3]int { return tensor.Linear(params.(*transposeParams).elements(), elementwise) },
+			Groups: func(params any) [3]int { return tensor.Linear(params.(*transposeParams).elements(), Workgroup) },
 		},
 	},
 })
@@ -41,13 +41,13 @@ func transposePart[F gpu.Float](p *transposeParams, a []gpu.ArrayOf[F], from, to
 	for row := from; row < to; {
 		x, column := a[0].F[row/columns*rows*columns:], row%columns
 		count := min(to-row, columns-column)
-		transposeInto(a[1].F[row*rows:], rows, x[column:], columns, rows, count, false)
+		TransposeInto(a[1].F[row*rows:], rows, x[column:], columns, rows, count, false)
 		row += count
 	}
 }
 
-// transposed is a weight (…, Cin, Cout) as (…, Cout, Cin), for gradients by the input. No gradient passes through it.
-func transposed(w *tensor.Tensor) *tensor.Tensor {
+// Transposed is a weight (…, Cin, Cout) as (…, Cout, Cin), for gradients by the input. No gradient passes through it.
+func Transposed(w *tensor.Tensor) *tensor.Tensor {
 	rows, columns := w.Dim(-2), w.Dim(-1)
 	shape := slices.Clone(w.Shape())
 	shape[len(shape)-2], shape[len(shape)-1] = columns, rows

@@ -7,9 +7,9 @@ import (
 	"mrprism/internal/compute/tensor"
 )
 
-// inWidths declares what an invocation of a kernel in two widths loads (stored), computes with
+// InWidths declares what an invocation of a kernel in two widths loads (stored), computes with
 // (floats) and how many elements that are (WIDTH): four side by side, or one.
-func inWidths(width int) string {
+func InWidths(width int) string {
 	if width == 4 {
 		return fmt.Sprintf(widths, "real4", "vec4<f32>", 4)
 	}
@@ -18,23 +18,23 @@ func inWidths(width int) string {
 
 const widths = "alias stored = %s;\nalias floats = %s;\nconst WIDTH: u32 = %du;\n"
 
-// flat is perElement for a file in two widths: an invocation has four elements where their number
+// Flat is PerElement for a file in two widths: an invocation has four elements where their number
 // is a multiple of four. On an emulated GPU a load of four costs about as much as a load of one.
-func flat[P any](name, file string, arguments []gpu.Access, count func(p *P) uint32, body func(p *P, a []gpu.Array)) *tensor.Kernel {
-	return columnwise(name, file, arguments, count, func(p *P) bool { return count(p)%4 == 0 }, body)
+func Flat[P any](name, file string, arguments []gpu.Access, count func(p *P) uint32, body func(p *P, a []gpu.Array)) *tensor.Kernel {
+	return Columnwise(name, file, arguments, count, func(p *P) bool { return count(p)%4 == 0 }, body)
 }
 
-// columnwise is flat for elements of rows, which have to be whole quads: divides tells.
-func columnwise[P any](name, file string, arguments []gpu.Access, count func(p *P) uint32, divides func(p *P) bool, body func(p *P, a []gpu.Array)) *tensor.Kernel {
-	k := perElement(name, file, arguments, count, body)
-	k.Variants[0] = twoWidths(file, divides, func(p *P, width int) [3]int {
-		return tensor.Linear(int(count(p))/width, elementwise)
+// Columnwise is flat for elements of rows, which have to be whole quads: divides tells.
+func Columnwise[P any](name, file string, arguments []gpu.Access, count func(p *P) uint32, divides func(p *P) bool, body func(p *P, a []gpu.Array)) *tensor.Kernel {
+	k := PerElement(name, file, arguments, count, body)
+	k.Variants[0] = TwoWidths(file, divides, func(p *P, width int) [3]int {
+		return tensor.Linear(int(count(p))/width, Workgroup)
 	})
 	return k
 }
 
-// twoWidths is a variant whose invocations take four elements where these divide, and else one.
-func twoWidths[P any](file string, divides func(p *P) bool, groups func(p *P, width int) [3]int) tensor.Variant {
+// TwoWidths is a variant whose invocations take four elements where these divide, and else one.
+func TwoWidths[P any](file string, divides func(p *P) bool, groups func(p *P, width int) [3]int) tensor.Variant {
 	width := func(params any) int {
 		if divides(params.(*P)) {
 			return 4
@@ -43,7 +43,7 @@ func twoWidths[P any](file string, divides func(p *P) bool, groups func(p *P, wi
 	}
 	return tensor.Variant{
 		Source: file,
-		Header: func(params any) string { return inWidths(width(params)) },
+		Header: func(params any) string { return InWidths(width(params)) },
 		Groups: func(params any) [3]int { return groups(params.(*P), width(params)) },
 	}
 }
