@@ -17,7 +17,7 @@ type Batch struct {
 	Shuffles    [][]Reweighting // [recurrence][reweighting]
 }
 
-// Reweighting is the data of one shaders.Shuffle.
+// Reweighting is the data of one raters.Shuffle.
 type Reweighting struct {
 	Order         []uint32
 	Scale, Offset []float32

@@ -10,6 +10,8 @@ import (
 	"mrprism/internal/compute/nn"
 	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
+	"mrprism/shaders/adam"
+	"mrprism/shaders/pointwise"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -318,7 +320,7 @@ func TestEveryConfigurationBuilds(t *testing.T) {
 				set := tensor.NewSet()
 				s := NewStep(set, c, r, 1, 256)
 				s.Backward(s.Loss())
-				s.Update(set, shaders.AdamOptions{}, 0)
+				s.Update(set, adam.Options{}, 0)
 				for _, v := range set.Variables(tensor.Parameter) {
 					require.NotNil(t, set.Lookup(AveragePrefix+v.Name), "%s, %s: no gradient reaches %s", size.config, name, v.Name)
 				}
@@ -340,7 +342,7 @@ func TestPoolingLeavesNothingOut(t *testing.T) {
 	c.MaxKeys = 9
 	n := Network{Config: c, Builder: &nn.Builder{Graph: g, Set: set, Training: true}}
 	queries, context := g.Input("queries", 1, 2, 2, 16), g.Input("context", 1, 5, 5, 16).Track()
-	g.Backward(shaders.Sum(n.attention("attention", queries, context, 16, 1)), g.Constant("seed", []float32{1}, 1))
+	g.Backward(pointwise.Sum(n.attention("attention", queries, context, 16, 1)), g.Constant("seed", []float32{1}, 1))
 	gradient := context.Gradient().Keep()
 	plan, err := shaders.Compile(t.Context(), reference.Open(), set, g)
 	require.NoError(t, err)

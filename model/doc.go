@@ -17,6 +17,6 @@
 //	w̃    log confidence         w (B, S/8, S/8, M, K) = log z̃
 //	ỹ    calibrated mask        y (B, S, S, K), a probability; half is the same at S/2
 //	f₀   encoder features       Features
-//	⊙    fusion                 shaders.Fuse under a Rule
+//	⊙    fusion                 raters.Fuse under a Rule
 //	τ, ζ                        Recipe.Recurrences, Recipe.ShuffleWeight
 package model

@@ -9,6 +9,7 @@ import (
 	"mrprism/internal/compute/gpu/reference"
 	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
+	"mrprism/shaders/raters"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -46,7 +47,7 @@ func (v *votes) fuse(t *testing.T, d gpu.Device, rule Rule) []float32 {
 	s := &Step{Graph: g, Z: g.Constant("z", v.z, shape...), Valid: g.Constant("valid", v.valid, 1, v.raters, v.classes)}
 	y := g.Constant("y", v.y, 1, votesSide, votesSide, v.classes)
 	equal := g.Constant("equal", make([]float32, len(v.z)), shape...)
-	fused := shaders.Fuse(confidence(rule, g.Constant("estimate", v.estimate, shape...), s, y, equal), s.Z, s.Valid).Keep()
+	fused := raters.Fuse(confidence(rule, g.Constant("estimate", v.estimate, shape...), s, y, equal), s.Z, s.Valid).Keep()
 	plan, err := shaders.Compile(t.Context(), d, tensor.NewSet(), g)
 	require.NoError(t, err)
 	defer plan.Release()

@@ -11,6 +11,7 @@ import (
 	"mrprism/internal/compute/gpu/reference"
 	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
+	"mrprism/shaders/adam"
 	"mrprism/weights"
 
 	"github.com/stretchr/testify/require"
@@ -302,11 +303,11 @@ func TestTrainingCurveIsTheTwins(t *testing.T) {
 			t.Skip("the float64 reference takes a minute; left out in short mode")
 		}
 		g := openGolden(t)
-		o := shaders.AdamOptions{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
+		o := adam.Options{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
 		var u *Update
 		s := g.step(d, g.recipe(RuleLikelihood, false), 0.5, func(s *goldenStep) { u = s.Update(s.set, o, 0) })
 		for i, want := range g.values("curve.loss") {
-			require.NoError(t, s.plan.Write(u.Schedule, shaders.AdamSchedule(o, i+1, 1e-3, 1, 0)))
+			require.NoError(t, s.plan.Write(u.Schedule, adam.Schedule(o, i+1, 1e-3, 1, 0)))
 			require.NoError(t, s.plan.Run(t.Context()))
 			got := s.read(t, s.loss)[0][0]
 			// PyTorch in f32 is 4e-5 off its own float64 after 20 steps; Adam's first steps are signs of

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"mrprism/internal/compute/tensor"
-	"mrprism/shaders"
+	"mrprism/shaders/pointwise"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -82,7 +82,7 @@ func TestEncoderReceivesEveryRecurrence(t *testing.T) {
 	for i, pick := range []func(s *Step) *tensor.Tensor{
 		func(s *Step) *tensor.Tensor { return s.Terms[0].Mask },
 		func(s *Step) *tensor.Tensor { return s.Terms[1].Mask },
-		func(s *Step) *tensor.Tensor { return shaders.Add(s.Terms[0].Mask, s.Terms[1].Mask) },
+		func(s *Step) *tensor.Tensor { return pointwise.Add(s.Terms[0].Mask, s.Terms[1].Mask) },
 	} {
 		set := tensor.NewSet()
 		s := NewStep(set, tiny(t, 2, 1), r, 2, 64)

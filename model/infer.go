@@ -10,6 +10,7 @@ import (
 	"mrprism/internal/compute/nn"
 	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
+	"mrprism/shaders/pointwise"
 )
 
 // Inference is the network on one image of S×S pixels, as two plans. The first plan has an early
@@ -85,8 +86,8 @@ func inferenceGraphs(set *tensor.Set, c Config, side int, watch *watch) *Inferen
 	in.between = set.Variable(tensor.Shared, "shared.estimate", 1, side/8, side/8, c.Raters, c.Classes)
 	in.estimate = g.Variable(in.between)
 	in.prior = g.Input("log prior", in.between.Shape[1:]...)
-	half, y, _ := n.Converge(f, shaders.AddBroadcast(logConfidence(in.estimate), in.prior))
-	shaders.Assign(in.estimate, n.Diverge(half))
+	half, y, _ := n.Converge(f, pointwise.AddBroadcast(logConfidence(in.estimate), in.prior))
+	pointwise.Assign(in.estimate, n.Diverge(half))
 	in.y = y.Keep()
 	in.encoded = n.encoded(f)
 	for _, kept := range in.encoded {
@@ -97,7 +98,7 @@ func inferenceGraphs(set *tensor.Set, c Config, side int, watch *watch) *Inferen
 }
 
 // logConfidence is the logarithm of every rater's likely label z̃, with z̃ clamped to at least `lowest`.
-func logConfidence(zHat *tensor.Tensor) *tensor.Tensor { return shaders.ClampLog(zHat, lowest, 1) }
+func logConfidence(zHat *tensor.Tensor) *tensor.Tensor { return pointwise.ClampLog(zHat, lowest, 1) }
 
 // int8 says which layers compute in int8, and gives watch what layers are given.
 func (in *Inference) int8() (q shaders.Int8) {

@@ -10,6 +10,7 @@ import (
 	"mrprism/internal/compute/gpu/gputest"
 	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
+	"mrprism/shaders/adam"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -103,7 +104,7 @@ func TestMixedOverflow(t *testing.T) {
 		c.Precision = F16
 		s := NewStep(set, c, r, 2, 64)
 		s.Backward(s.Loss())
-		o := shaders.AdamOptions{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: 0.01}
+		o := adam.Options{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: 0.01}
 		u := s.Update(set, o, 0)
 		plan, err := shaders.Compile(t.Context(), d, set, s.Graph)
 		require.NoError(t, err)
@@ -118,7 +119,7 @@ func TestMixedOverflow(t *testing.T) {
 		}
 		before, statistics := state(tensor.Parameter, tensor.Moment), state(tensor.Statistic)
 		for _, scale := range []float32{1 << 40, LossScale} {
-			require.NoError(t, plan.Write(u.Schedule, shaders.AdamSchedule(o, 1, 1e-3, s.scaled(t, plan, scale), 0.9)))
+			require.NoError(t, plan.Write(u.Schedule, adam.Schedule(o, 1, 1e-3, s.scaled(t, plan, scale), 0.9)))
 			require.NoError(t, s.Write(plan, b, r.FadeWeight))
 			require.NoError(t, plan.Run(t.Context()))
 			squares := float64(read(t, plan, u.Squares)[0][0])

@@ -6,7 +6,9 @@ import (
 
 	"mrprism/internal/compute/nn"
 	"mrprism/internal/compute/tensor"
-	"mrprism/shaders"
+	"mrprism/shaders/conv"
+	"mrprism/shaders/pointwise"
+	"mrprism/shaders/pool"
 )
 
 // Features is the encoder's pyramid f₀.
@@ -36,9 +38,9 @@ func (n *Network) Encoder(x *tensor.Tensor) Features {
 		panic(fmt.Sprintf("model: the image %v is not a square whose side is a multiple of %d", x, SideMultiple))
 	}
 	var f Features
-	e := shaders.ReLU(n.BatchNorm("encoder.bn1", n.Conv("encoder.conv1", x, 7, n.Stem, 2, 3, false, true)))
+	e := pointwise.ReLU(n.BatchNorm("encoder.bn1", n.Conv("encoder.conv1", x, 7, n.Stem, 2, 3, false, true)))
 	f.E[0] = e
-	e = shaders.MaxPool(e, 3, 3, shaders.Square(2, 1))
+	e = pool.Max(e, 3, 3, conv.Square(2, 1))
 	for layer := range 4 {
 		for i := range n.Blocks[layer] {
 			stride := 1
@@ -50,18 +52,18 @@ func (n *Network) Encoder(x *tensor.Tensor) Features {
 		}
 		f.E[layer+1] = e
 	}
-	f.F = shaders.ReLU(n.BatchNorm("encoder.bridge.1", n.Conv("encoder.bridge.0", e, 3, n.Bridge, 2, 1, false, true)))
+	f.F = pointwise.ReLU(n.BatchNorm("encoder.bridge.1", n.Conv("encoder.bridge.0", e, 3, n.Bridge, 2, 1, false, true)))
 	return f
 }
 
 // basicBlock is ResNet's: two 3×3 convolutions and a shortcut, projected where the shape changes.
 func (n *Network) basicBlock(name string, x *tensor.Tensor, width, stride int) *tensor.Tensor {
-	y := shaders.ReLU(n.BatchNorm(name+".bn1", n.Conv(name+".conv1", x, 3, width, stride, 1, false, true)))
+	y := pointwise.ReLU(n.BatchNorm(name+".bn1", n.Conv(name+".conv1", x, 3, width, stride, 1, false, true)))
 	y = n.BatchNorm(name+".bn2", n.Conv(name+".conv2", y, 3, width, 1, 1, false, true))
 	if stride != 1 || x.Dim(-1) != width {
 		x = n.BatchNorm(name+".downsample.1", n.Conv(name+".downsample.0", x, 1, width, stride, 0, false, true))
 	}
-	return shaders.ReLU(shaders.Add(y, x))
+	return pointwise.ReLU(pointwise.Add(y, x))
 }
 
 // embed turns log confidences w (B, S/8, S/8, M, K) into the queries of ConP's four stages, at
@@ -75,19 +77,19 @@ func (n *Network) embed(w *tensor.Tensor) [4]*tensor.Tensor {
 	a, b, c := n.Embedding[0], n.Embedding[1], n.Embedding[2]
 
 	x := n.Depthwise(prefix+"1.0", w, 5, 2)
-	x = shaders.ReLU(point("1.1", x, a))
-	x = shaders.ReLU(point("1.2", x, b))
+	x = pointwise.ReLU(point("1.1", x, a))
+	x = pointwise.ReLU(point("1.2", x, b))
 	x = n.Depthwise(prefix+"1.3", x, 3, 2)
-	x = shaders.ReLU(point("1.4", x, c))
+	x = pointwise.ReLU(point("1.4", x, c))
 	stage1 := point("1.5", x, n.ConP[0])
 
-	x = shaders.ReLU(point("2.0", w, a))
+	x = pointwise.ReLU(point("2.0", w, a))
 	x = n.Depthwise(prefix+"2.1", x, 3, 2)
-	x = shaders.ReLU(point("2.2", x, b))
+	x = pointwise.ReLU(point("2.2", x, b))
 	stage2 := point("2.3", x, n.ConP[1])
 
-	stage3 := point("3.1", shaders.ReLU(point("3.0", w, a)), n.ConP[2])
-	stage4 := point("4.0", shaders.Resize(w, 2*w.Dim(1), 2*w.Dim(2)), n.ConP[3])
+	stage3 := point("3.1", pointwise.ReLU(point("3.0", w, a)), n.ConP[2])
+	stage4 := point("4.0", pool.Resize(w, 2*w.Dim(1), 2*w.Dim(2)), n.ConP[3])
 	return [4]*tensor.Tensor{stage1, stage2, stage3, stage4}
 }
 
@@ -104,8 +106,8 @@ func (n *Network) Converge(f Features, w *tensor.Tensor) (half, y *tensor.Tensor
 		x = n.part(func() *tensor.Tensor { return n.stage(i, from, inner.Embedded[i], f.E[4-i]) })
 		inner.Stages[i] = x
 	}
-	half = shaders.Sigmoid(n.Up("conp.head", x, n.Classes, n.areaLogit))
-	return half, shaders.Resize(half, 2*half.Dim(1), 2*half.Dim(2)), inner
+	half = pointwise.Sigmoid(n.Up("conp.head", x, n.Classes, n.areaLogit))
+	return half, pool.Resize(half, 2*half.Dim(1), 2*half.Dim(2)), inner
 }
 
 // stage is one stage of ConP. It enlarges x, lets the embedded confidences attend to it, and merges
@@ -114,14 +116,14 @@ func (n *Network) stage(i int, x, embedded, e *tensor.Tensor) *tensor.Tensor {
 	name, width := fmt.Sprintf("conp.stage%d", i+1), n.ConP[i]
 	u := n.Up(name+".up", x, width, nil)
 	if n.Steered {
-		u = shaders.Add(u, embedded)
+		u = pointwise.Add(u, embedded)
 	}
 	attended := n.attention(name+".attention", embedded, u, width, max(1, width/64))
-	a := n.LayerNorm(name+".norm1", shaders.Add(u, n.Linear(name+".attention.output", attended, width, true)))
-	a = n.LayerNorm(name+".norm2", shaders.Add(a, n.MLP(name+".mlp", a)))
-	both := shaders.Concat(a, e)
-	merged := shaders.ReLU(n.BatchNorm(name+".merge.bn", n.Conv(mergeName(i, "conv"), both, 3, width, 1, 1, false, false)))
-	return shaders.Add(merged, n.Conv(mergeName(i, "shortcut"), both, 1, width, 1, 0, true, false))
+	a := n.LayerNorm(name+".norm1", pointwise.Add(u, n.Linear(name+".attention.output", attended, width, true)))
+	a = n.LayerNorm(name+".norm2", pointwise.Add(a, n.MLP(name+".mlp", a)))
+	both := pointwise.Concat(a, e)
+	merged := pointwise.ReLU(n.BatchNorm(name+".merge.bn", n.Conv(mergeName(i, "conv"), both, 3, width, 1, 1, false, false)))
+	return pointwise.Add(merged, n.Conv(mergeName(i, "shortcut"), both, 1, width, 1, 0, true, false))
 }
 
 // mergeName names a convolution, "conv" or "shortcut", that merges the map of stage i (from 0) of
@@ -145,8 +147,8 @@ func (n *Network) attention(name string, queries, context *tensor.Tensor, width,
 		r *= 2
 	}
 	if r > 1 {
-		windows := shaders.Window{StrideY: r, StrideX: r, Bottom: (r - h%r) % r, Right: (r - w%r) % r}
-		keys, context = shaders.AveragePool(keys, r, r, windows), shaders.AveragePool(context, r, r, windows)
+		windows := conv.Window{StrideY: r, StrideX: r, Bottom: (r - h%r) % r, Right: (r - w%r) % r}
+		keys, context = pool.Average(keys, r, r, windows), pool.Average(context, r, r, windows)
 	}
 	return n.Attention(name, queries, keys, context, width, heads)
 }
@@ -154,15 +156,15 @@ func (n *Network) attention(name string, queries, context *tensor.Tensor, width,
 // Diverge is DivP: it makes every rater's likely label z̃ (B, S/8, S/8, M, K), a probability, from
 // the calibrated mask half (B, S/2, S/2, K). No gradient passes through half.
 func (n *Network) Diverge(half *tensor.Tensor) *tensor.Tensor {
-	x := shaders.ReLU(n.Conv("divp.stem", half.Detach(), 8, n.DivPStem, 2, 3, true, false))
-	x = n.Linear("divp.project", shaders.MaxPool(x, 3, 3, shaders.Square(2, 1)), n.DivP[0], true)
+	x := pointwise.ReLU(n.Conv("divp.stem", half.Detach(), 8, n.DivPStem, 2, 3, true, false))
+	x = n.Linear("divp.project", pool.Max(x, 3, 3, conv.Square(2, 1)), n.DivP[0], true)
 	for i, width := range n.DivP {
 		from, name := x, fmt.Sprintf("divp.blocks.%d", i)
 		x = n.part(func() *tensor.Tensor { return n.attentionBlock(name, from, width) })
 	}
 	width := n.Raters * n.RaterHead
-	h := shaders.Add(n.attention("divp.heads", x, x, width, n.Raters), n.Linear("divp.heads.shortcut", x, width, true))
-	zHat := shaders.Sigmoid(n.GroupedLinear("divp.heads.output", h, n.Raters, n.Classes))
+	h := pointwise.Add(n.attention("divp.heads", x, x, width, n.Raters), n.Linear("divp.heads.shortcut", x, width, true))
+	zHat := pointwise.Sigmoid(n.GroupedLinear("divp.heads.output", h, n.Raters, n.Classes))
 	return zHat.Reshape(zHat.Dim(0), zHat.Dim(1), zHat.Dim(2), n.Raters, n.Classes)
 }
 
@@ -174,6 +176,6 @@ func (n *Network) attentionBlock(name string, x *tensor.Tensor, width int) *tens
 		residual = n.Linear(name+".residual", x, width, true)
 	}
 	attended := n.attention(name+".attention", x, x, width, n.DivPHeads)
-	a := n.LayerNorm(name+".norm1", shaders.Add(residual, n.Linear(name+".attention.output", attended, width, true)))
-	return n.LayerNorm(name+".norm2", shaders.Add(a, n.MLP(name+".mlp", a)))
+	a := n.LayerNorm(name+".norm1", pointwise.Add(residual, n.Linear(name+".attention.output", attended, width, true)))
+	return n.LayerNorm(name+".norm2", pointwise.Add(a, n.MLP(name+".mlp", a)))
 }

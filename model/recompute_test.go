@@ -9,6 +9,7 @@ import (
 	"mrprism/internal/compute/gpu/reference"
 	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
+	"mrprism/shaders/adam"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -25,7 +26,7 @@ func trained(t *testing.T, d gpu.Device, r Recipe, precision Precision, recomput
 	s := NewStep(set, c, r, 2, 64)
 	loss := s.Loss()
 	s.Backward(loss)
-	o := shaders.AdamOptions{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: 0.01}
+	o := adam.Options{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: 0.01}
 	u := s.Update(set, o, 0)
 	plan, err := shaders.Compile(t.Context(), d, set, s.Graph)
 	require.NoError(t, err)
@@ -35,7 +36,7 @@ func trained(t *testing.T, d gpu.Device, r Recipe, precision Precision, recomput
 	b.Draw(s, r, rand.New(rand.NewPCG(1, 1)))
 	for i := range 2 {
 		require.NoError(t, s.Write(plan, b, r.FadeWeight))
-		require.NoError(t, plan.Write(u.Schedule, shaders.AdamSchedule(o, i+1, 1e-3, s.scaled(t, plan, 1<<10), 0.9)))
+		require.NoError(t, plan.Write(u.Schedule, adam.Schedule(o, i+1, 1e-3, s.scaled(t, plan, 1<<10), 0.9)))
 		require.NoError(t, plan.Run(t.Context()))
 	}
 	variables := set.Variables()
@@ -89,7 +90,7 @@ func TestStepBudget(t *testing.T) {
 		set := tensor.NewSet()
 		s := NewStep(set, c, recipe(t, "default"), 1, 128)
 		s.Backward(s.Loss())
-		s.Update(set, shaders.AdamOptions{}, 0)
+		s.Update(set, adam.Options{}, 0)
 		plan, err := shaders.Compile(t.Context(), reference.Open(), set, s.Graph)
 		require.NoError(t, err)
 		commands := plan.Commands().Commands

@@ -5,6 +5,10 @@ import (
 	"mrprism/internal/compute/nn"
 	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
+	"mrprism/shaders/loss"
+	"mrprism/shaders/pointwise"
+	"mrprism/shaders/pool"
+	"mrprism/shaders/raters"
 )
 
 // Step is Algorithm 1 as a graph: one training step on a batch of B images of side S. The exported
@@ -24,8 +28,8 @@ type Step struct {
 	Heads   *tensor.Tensor // (B, M, K), of raters' maps
 	Own     *tensor.Tensor // (B, 1, K), of L_sff: 0 for structures that no rater has marked; nil without shuffles
 
-	Shuffles [][]shaders.Shuffle // [recurrence][reweighting]
-	Scale    *tensor.Tensor      // (1), in F16: multiplies the loss before its gradients are taken; otherwise nil
+	Shuffles [][]raters.Reweighting // [recurrence][reweighting]
+	Scale    *tensor.Tensor         // (1), in F16: multiplies the loss before its gradients are taken; otherwise nil
 	seed     *tensor.Tensor
 
 	Terms      []Terms // of each recurrence
@@ -82,9 +86,9 @@ func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
 	var equal, fused *tensor.Tensor
 	if r.Rule == RuleMean {
 		equal = g.Constant("equal confidence", make([]float32, s.Z.Elements()), s.Z.Shape()...)
-		fused = shaders.Fuse(equal, s.Z, s.Valid)
+		fused = raters.Fuse(equal, s.Z, s.Valid)
 	} else {
-		fused = shaders.Fuse(resizeRaters(w, side), s.Z, s.Valid)
+		fused = raters.Fuse(resizeRaters(w, side), s.Z, s.Valid)
 	}
 	for range r.Recurrences {
 		var p Pass
@@ -92,30 +96,30 @@ func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
 		target := fused.Detach()
 		var terms Terms
 		if !r.NoSSIM {
-			terms.Mask = n.part(func() *tensor.Tensor { return s.mean(shaders.SSIMLoss(p.Y, target), s.Present) })
+			terms.Mask = n.part(func() *tensor.Tensor { return s.mean(loss.SSIM(p.Y, target), s.Present) })
 		}
 		if r.FadeWeight > 0 {
-			terms.Fade = n.part(func() *tensor.Tensor { return s.mean(shaders.CrossEntropy(p.Y, target, lowest), s.Fade) })
+			terms.Fade = n.part(func() *tensor.Tensor { return s.mean(loss.CrossEntropy(p.Y, target, lowest), s.Fade) })
 		}
 		if r.DiceWeight > 0 {
-			terms.Dice = n.part(func() *tensor.Tensor { return shaders.Scale(s.meanDice(p.Y, target), float32(r.DiceWeight)) })
+			terms.Dice = n.part(func() *tensor.Tensor { return pointwise.Scale(s.meanDice(p.Y, target), float32(r.DiceWeight)) })
 		}
 		if r.Recurrent() {
 			p.ZHat = n.Diverge(p.Half)
 			estimate := resizeRaters(p.ZHat, side)
 			p.Confidence = n.part(func() *tensor.Tensor { return confidence(r.Rule, estimate, s, p.Y, equal) })
-			fused = shaders.Fuse(s.steer(p.Confidence), s.Z, s.Valid)
+			fused = raters.Fuse(s.steer(p.Confidence), s.Z, s.Valid)
 			if r.FuseLoss {
 				from := fused
-				terms.Fusion = n.part(func() *tensor.Tensor { return s.mean(shaders.SSIMLoss(from, p.Y.Detach()), s.Present) })
+				terms.Fusion = n.part(func() *tensor.Tensor { return s.mean(loss.SSIM(from, p.Y.Detach()), s.Present) })
 			}
 			if r.Shuffles() > 0 {
 				terms.Shuffle = s.shuffleLoss(&n, r, estimate, p.Confidence.Detach())
 			}
 			if r.HeadsWeight > 0 {
 				terms.Heads = n.part(func() *tensor.Tensor {
-					own := shaders.WeighRaters(shaders.CrossEntropy(estimate, s.Z, lowest), s.Heads)
-					return shaders.Scale(shaders.Sum(own), float32(r.HeadsWeight))
+					own := raters.Weigh(loss.CrossEntropy(estimate, s.Z, lowest), s.Heads)
+					return pointwise.Scale(pointwise.Sum(own), float32(r.HeadsWeight))
 				})
 			}
 			w = s.steer(logConfidence(p.ZHat.Detach()))
@@ -136,20 +140,20 @@ func (s *Step) steer(confidence *tensor.Tensor) *tensor.Tensor {
 	if side := confidence.Dim(1); side != prior.Dim(1) {
 		prior = resizeRaters(prior, side)
 	}
-	return shaders.Add(confidence, prior)
+	return pointwise.Add(confidence, prior)
 }
 
 // confidence is ℓ (B, S, S, M, K) by the recipe's rule, from DivP's estimate at full size.
 // RuleMean gives equal.
 func confidence(rule Rule, estimate *tensor.Tensor, s *Step, y, equal *tensor.Tensor) *tensor.Tensor {
-	inside := shaders.Clamp(estimate, lowest, 1-lowest)
+	inside := pointwise.Clamp(estimate, lowest, 1-lowest)
 	switch rule {
 	case RuleCode:
-		return shaders.ClampLog(inside, 0.1*lowest, 1)
+		return pointwise.ClampLog(inside, 0.1*lowest, 1)
 	case RuleLikelihood:
-		return shaders.LikelihoodRule(inside, s.Z, s.Valid, 4*float64(y.Dim(1))/256)
+		return raters.LikelihoodRule(inside, s.Z, s.Valid, 4*float64(y.Dim(1))/256)
 	case RuleAgreement:
-		return shaders.AgreementRule(inside, y.Detach())
+		return raters.AgreementRule(inside, y.Detach())
 	}
 	return equal
 }
@@ -158,52 +162,52 @@ func confidence(rule Rule, estimate *tensor.Tensor, s *Step, y, equal *tensor.Te
 // labels (PAPER.md §3.8).
 func (s *Step) shuffleLoss(n *Network, r Recipe, estimate, confidence *tensor.Tensor) *tensor.Tensor {
 	m := s.Valid.Dim(1)
-	var shuffles []shaders.Shuffle
+	var shuffles []raters.Reweighting
 	for range r.Shuffles() {
-		shuffles = append(shuffles, shaders.Shuffle{
+		shuffles = append(shuffles, raters.Reweighting{
 			Order: s.Graph.InputOf(gpu.U32, "order", m), Scale: s.Graph.Input("scale", m), Offset: s.Graph.Input("offset", m),
 		})
 	}
 	s.Shuffles = append(s.Shuffles, shuffles)
 	total := n.part(func() (total *tensor.Tensor) {
-		own := shaders.Clamp(estimate, lowest, 1-lowest)
+		own := pointwise.Clamp(estimate, lowest, 1-lowest)
 		if r.Threshold {
-			own = shaders.Threshold(estimate, 0.5)
+			own = pointwise.Threshold(estimate, 0.5)
 		}
 		for _, shuffle := range shuffles {
-			reweighted := shaders.ShuffleRaters(confidence, shuffle)
-			self := shaders.Fuse(reweighted, own, s.Valid)
-			target := shaders.Fuse(reweighted, s.Z, s.Valid)
-			loss := s.mean(shaders.CrossEntropy(self, target, 0.01), s.Own)
+			reweighted := raters.Shuffle(confidence, shuffle)
+			self := raters.Fuse(reweighted, own, s.Valid)
+			target := raters.Fuse(reweighted, s.Z, s.Valid)
+			loss := s.mean(loss.CrossEntropy(self, target, 0.01), s.Own)
 			if total != nil {
-				loss = shaders.Add(total, loss)
+				loss = pointwise.Add(total, loss)
 			}
 			total = loss
 		}
 		return total
 	})
-	return shaders.Scale(total, float32(r.ShuffleWeight/float64(r.Shuffles())))
+	return pointwise.Scale(total, float32(r.ShuffleWeight/float64(r.Shuffles())))
 }
 
 // mean sums a map (B, S, S, K) under the weights of its structures (B, 1, K).
 func (s *Step) mean(x, weight *tensor.Tensor) *tensor.Tensor {
 	maps := x.Reshape(x.Dim(0), x.Dim(1), x.Dim(2), 1, x.Dim(3))
-	return shaders.Sum(shaders.WeighRaters(maps, weight))
+	return pointwise.Sum(raters.Weigh(maps, weight))
 }
 
 // meanDice sums the Dice losses of the structures that a rater labelled in an image, and takes the
 // mean over the images.
 func (s *Step) meanDice(y, target *tensor.Tensor) *tensor.Tensor {
-	losses := shaders.DiceLoss(y, target)
+	losses := loss.Dice(y, target)
 	images := losses.Reshape(losses.Dim(0), 1, 1, 1, losses.Dim(1))
 	pixels := y.Dim(1) * y.Dim(2) // Present is the share of one pixel
-	return shaders.Scale(shaders.Sum(shaders.WeighRaters(images, s.Present)), float32(pixels))
+	return pointwise.Scale(pointwise.Sum(raters.Weigh(images, s.Present)), float32(pixels))
 }
 
 // resizeRaters enlarges maps (B, h, h, M, K) to side×side, bilinearly.
 func resizeRaters(x *tensor.Tensor, side int) *tensor.Tensor {
 	b, h, w, m, k := x.Dim(0), x.Dim(1), x.Dim(2), x.Dim(3), x.Dim(4)
-	return shaders.Resize(x.Reshape(b, h, w, m*k), side, side).Reshape(b, side, side, m, k)
+	return pool.Resize(x.Reshape(b, h, w, m*k), side, side).Reshape(b, side, side, m, k)
 }
 
 // Loss sums all terms and keeps the sum: Plan.Read can read it.
@@ -216,7 +220,7 @@ func (s *Step) Loss() *tensor.Tensor {
 			case total == nil:
 				total = t
 			default:
-				total = shaders.Add(total, t)
+				total = pointwise.Add(total, t)
 			}
 		}
 	}

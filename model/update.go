@@ -4,7 +4,8 @@ import (
 	"strings"
 
 	"mrprism/internal/compute/tensor"
-	"mrprism/shaders"
+	"mrprism/shaders/adam"
+	"mrprism/shaders/pointwise"
 )
 
 // AveragePrefix names the exponential moving average of a parameter.
@@ -25,7 +26,7 @@ type Update struct {
 // Update appends the update to the step. The schedule's factor must undo a scale of the loss. clip
 // is the largest norm that the gradient of all parameters together may have; 0: any. The set must
 // have no memory yet, or an earlier Update must have joined its blocks.
-func (s *Step) Update(set *tensor.Set, o shaders.AdamOptions, clip float64) *Update {
+func (s *Step) Update(set *tensor.Set, o adam.Options, clip float64) *Update {
 	blocks := s.blocks(set)
 	for i := range blocks {
 		blocks[i].gradient = s.Graph.Gradients(blocks[i].x)
@@ -36,12 +37,12 @@ func (s *Step) Update(set *tensor.Set, o shaders.AdamOptions, clip float64) *Upd
 // Accumulate appends to the step that the gradients are added to variables of the set. It returns,
 // in a graph of its own, the update by these sums, which then zeroes them. The schedule's factor
 // makes a mean of a sum. Set and clip are as for Update.
-func (s *Step) Accumulate(set *tensor.Set, o shaders.AdamOptions, clip float64) *Update {
+func (s *Step) Accumulate(set *tensor.Set, o adam.Options, clip float64) *Update {
 	blocks, g := s.blocks(set), tensor.NewGraph()
 	var sums []*tensor.Tensor
 	for i := range blocks {
 		sum := set.Variable(tensor.Shared, "gradient sum of "+blocks[i].x.Name, blocks[i].x.Elements())
-		shaders.Accumulate(s.Graph.Variable(sum), s.Graph.Gradients(blocks[i].x))
+		pointwise.Accumulate(s.Graph.Variable(sum), s.Graph.Gradients(blocks[i].x))
 		blocks[i].gradient = g.Variable(sum)
 		sums = append(sums, blocks[i].gradient)
 	}
@@ -92,26 +93,26 @@ func (j *joined) blocks(set *tensor.Set, decays bool) (blocks []block) {
 
 // update appends the update of the blocks by their gradients to a graph. A guarded update changes
 // nothing if a gradient is not finite.
-func update(g *tensor.Graph, blocks []block, o shaders.AdamOptions, clip float64, guarded bool) *Update {
+func update(g *tensor.Graph, blocks []block, o adam.Options, clip float64, guarded bool) *Update {
 	u := &Update{Graph: g, Schedule: g.Input("schedule", 5)}
 	schedule := u.Schedule
 	if clip > 0 || guarded {
 		for _, b := range blocks {
-			squares := shaders.SquareSum(b.gradient)
+			squares := adam.SquareSum(b.gradient)
 			if u.Squares != nil {
-				squares = shaders.Add(u.Squares, squares)
+				squares = pointwise.Add(u.Squares, squares)
 			}
 			u.Squares = squares
 		}
 		u.Squares.Keep()
-		schedule = shaders.ClipSchedule(schedule, u.Squares, float32(clip))
+		schedule = adam.Clip(schedule, u.Squares, float32(clip))
 	}
 	for _, b := range blocks {
 		options := o
 		if !b.decays {
 			options.Decay = 0
 		}
-		shaders.Adam(g.Variable(b.x), b.gradient, g.Variable(b.m), g.Variable(b.v), g.Variable(b.average), schedule, options)
+		adam.Step(g.Variable(b.x), b.gradient, g.Variable(b.m), g.Variable(b.v), g.Variable(b.average), schedule, options)
 	}
 	return u
 }

@@ -12,6 +12,7 @@ import (
 	"mrprism/internal/compute/gpu/reference"
 	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
+	"mrprism/shaders/adam"
 
 	"github.com/stretchr/testify/require"
 )
@@ -25,7 +26,7 @@ func parameters(t *testing.T, d gpu.Device, steps, accumulate int, clip float64)
 	r := recipe(t, "default")
 	s := NewStep(set, tiny(t, 3, 2), r, 2, 64)
 	s.Backward(s.Loss())
-	o := shaders.AdamOptions{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: 0.01}
+	o := adam.Options{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: 0.01}
 	var u *Update
 	if accumulate > 1 {
 		u = s.Accumulate(set, o, clip)
@@ -45,7 +46,7 @@ func parameters(t *testing.T, d gpu.Device, steps, accumulate int, clip float64)
 	b := discs(s, 1)
 	b.Draw(s, r, rand.New(rand.NewPCG(1, 1)))
 	for i := range steps {
-		require.NoError(t, updating.Write(u.Schedule, shaders.AdamSchedule(o, i+1, 1e-3, 1/float64(accumulate), 0.9)))
+		require.NoError(t, updating.Write(u.Schedule, adam.Schedule(o, i+1, 1e-3, 1/float64(accumulate), 0.9)))
 		for range accumulate {
 			require.NoError(t, s.Write(plan, b, r.FadeWeight))
 			require.NoError(t, plan.Run(t.Context()))
@@ -122,7 +123,7 @@ func TestBiasesDoNotDecay(t *testing.T) {
 		r := recipe(t, "default")
 		s := NewStep(set, tiny(t, 2, 2), r, 2, 64)
 		s.Backward(s.Loss())
-		o := shaders.AdamOptions{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: decay}
+		o := adam.Options{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: decay}
 		u := s.Update(set, o, 0)
 		plan, err := shaders.Compile(t.Context(), reference.Open(), set, s.Graph)
 		require.NoError(t, err)
@@ -131,7 +132,7 @@ func TestBiasesDoNotDecay(t *testing.T) {
 		b := discs(s, 1)
 		b.Draw(s, r, rand.New(rand.NewPCG(1, 1)))
 		require.NoError(t, s.Write(plan, b, r.FadeWeight))
-		require.NoError(t, plan.Write(u.Schedule, shaders.AdamSchedule(o, 1, 1e-3, 1, 0.9)))
+		require.NoError(t, plan.Write(u.Schedule, adam.Schedule(o, 1, 1e-3, 1, 0.9)))
 		require.NoError(t, plan.Run(t.Context()))
 		values := map[string][]float32{}
 		for _, v := range set.Variables(tensor.Parameter) {

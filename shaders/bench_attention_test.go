@@ -1,4 +1,4 @@
-package shaders
+package shaders_test
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/gpu/gputest"
 	"mrprism/internal/compute/tensor"
+	"mrprism/shaders"
+	"mrprism/shaders/attention"
 
 	"github.com/stretchr/testify/require"
 )
@@ -40,14 +42,14 @@ func BenchmarkAttention(b *testing.B) {
 						q.Track()
 						kv.Track()
 					}
-					y := Attention(q, kv, c.heads).Keep()
+					y := attention.Attention(q, kv, c.heads).Keep()
 					if backward {
 						g.Backward(y, g.Input("seed", y.Shape()...))
 						for _, x := range []*tensor.Tensor{q, kv} {
 							x.Gradient().Keep()
 						}
 					}
-					plan, err := Compile(ctx, d, tensor.NewSet(), g)
+					plan, err := shaders.Compile(ctx, d, tensor.NewSet(), g)
 					require.NoError(b, err)
 					defer plan.Release()
 					step := func() {

@@ -1,6 +1,6 @@
 //go:build unix
 
-package shaders
+package shaders_test
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/gpu/device"
 	"mrprism/internal/compute/tensor"
+	"mrprism/shaders"
+	"mrprism/shaders/conv"
 
 	"github.com/stretchr/testify/require"
 )
@@ -35,31 +37,31 @@ func BenchmarkOperators(b *testing.B) {
 	}
 	defer d.Close()
 	b.Log(d.Info())
-	convolution := func(win Window) func(x, w *tensor.Tensor) *tensor.Tensor {
-		return func(x, w *tensor.Tensor) *tensor.Tensor { return Conv2D(x, w, nil, win) }
+	convolution := func(win conv.Window) func(x, w *tensor.Tensor) *tensor.Tensor {
+		return func(x, w *tensor.Tensor) *tensor.Tensor { return conv.Conv2D(x, w, nil, win) }
 	}
-	linear := func(x, w *tensor.Tensor) *tensor.Tensor { return Linear(x, w, nil) }
+	linear := func(x, w *tensor.Tensor) *tensor.Tensor { return conv.Linear(x, w, nil) }
 	for _, c := range []struct {
 		name      string
 		x, weight []int
 		build     func(x, w *tensor.Tensor) *tensor.Tensor
 		pixels    int // results a channel; the multiply-adds are pixels times weights
 	}{
-		{"stem", []int{4, 128, 128, 3}, []int{7, 7, 3, 32}, convolution(Square(2, 3)), 4 * 64 * 64},
-		{"layer1", []int{4, 32, 32, 32}, []int{3, 3, 32, 32}, convolution(Square(1, 1)), 4 * 32 * 32},
-		{"layer2", []int{4, 16, 16, 64}, []int{3, 3, 64, 64}, convolution(Square(1, 1)), 4 * 16 * 16},
-		{"layer3down", []int{4, 16, 16, 64}, []int{3, 3, 64, 128}, convolution(Square(2, 1)), 4 * 8 * 8},
-		{"layer3", []int{4, 8, 8, 128}, []int{3, 3, 128, 128}, convolution(Square(1, 1)), 4 * 8 * 8},
-		{"layer4", []int{4, 4, 4, 256}, []int{3, 3, 256, 256}, convolution(Square(1, 1)), 4 * 4 * 4},
-		{"merge4", []int{4, 32, 32, 64}, []int{3, 3, 64, 32}, convolution(Square(1, 1)), 4 * 32 * 32},
+		{"stem", []int{4, 128, 128, 3}, []int{7, 7, 3, 32}, convolution(conv.Square(2, 3)), 4 * 64 * 64},
+		{"layer1", []int{4, 32, 32, 32}, []int{3, 3, 32, 32}, convolution(conv.Square(1, 1)), 4 * 32 * 32},
+		{"layer2", []int{4, 16, 16, 64}, []int{3, 3, 64, 64}, convolution(conv.Square(1, 1)), 4 * 16 * 16},
+		{"layer3down", []int{4, 16, 16, 64}, []int{3, 3, 64, 128}, convolution(conv.Square(2, 1)), 4 * 8 * 8},
+		{"layer3", []int{4, 8, 8, 128}, []int{3, 3, 128, 128}, convolution(conv.Square(1, 1)), 4 * 8 * 8},
+		{"layer4", []int{4, 4, 4, 256}, []int{3, 3, 256, 256}, convolution(conv.Square(1, 1)), 4 * 4 * 4},
+		{"merge4", []int{4, 32, 32, 64}, []int{3, 3, 64, 32}, convolution(conv.Square(1, 1)), 4 * 32 * 32},
 		{"linear32", []int{4, 32, 32, 32}, []int{32, 32}, linear, 4 * 32 * 32},
 		{"linear64to256", []int{4, 16, 16, 64}, []int{64, 256}, linear, 4 * 16 * 16},
-		{"up", []int{4, 16, 16, 64}, []int{2, 2, 64, 32}, func(x, w *tensor.Tensor) *tensor.Tensor { return ConvTranspose2x2(x, w, nil) }, 4 * 16 * 16},
-		{"head", []int{4, 32, 32, 32}, []int{2, 2, 32, 2}, func(x, w *tensor.Tensor) *tensor.Tensor { return ConvTranspose2x2(x, w, nil) }, 4 * 32 * 32},
-		{"raterstem", []int{4, 64, 64, 2}, []int{8, 8, 2, 64}, convolution(Square(2, 3)), 4 * 32 * 32},
-		{"depthwise", []int{4, 16, 16, 8}, []int{5, 5, 8}, func(x, w *tensor.Tensor) *tensor.Tensor { return DepthwiseConv2D(x, w, nil, Square(2, 2)) }, 4 * 8 * 8},
-		{"depthwise256", []int{4, 8, 8, 128}, []int{3, 3, 128}, func(x, w *tensor.Tensor) *tensor.Tensor { return DepthwiseConv2D(x, w, nil, Square(2, 1)) }, 4 * 4 * 4},
-		{"grouped", []int{4, 16, 16, 64}, []int{4, 16, 2}, func(x, w *tensor.Tensor) *tensor.Tensor { return GroupedLinear(x, w, nil) }, 4 * 16 * 16},
+		{"up", []int{4, 16, 16, 64}, []int{2, 2, 64, 32}, func(x, w *tensor.Tensor) *tensor.Tensor { return conv.ConvTranspose2x2(x, w, nil) }, 4 * 16 * 16},
+		{"head", []int{4, 32, 32, 32}, []int{2, 2, 32, 2}, func(x, w *tensor.Tensor) *tensor.Tensor { return conv.ConvTranspose2x2(x, w, nil) }, 4 * 32 * 32},
+		{"raterstem", []int{4, 64, 64, 2}, []int{8, 8, 2, 64}, convolution(conv.Square(2, 3)), 4 * 32 * 32},
+		{"depthwise", []int{4, 16, 16, 8}, []int{5, 5, 8}, func(x, w *tensor.Tensor) *tensor.Tensor { return conv.DepthwiseConv2D(x, w, nil, conv.Square(2, 2)) }, 4 * 8 * 8},
+		{"depthwise256", []int{4, 8, 8, 128}, []int{3, 3, 128}, func(x, w *tensor.Tensor) *tensor.Tensor { return conv.DepthwiseConv2D(x, w, nil, conv.Square(2, 1)) }, 4 * 4 * 4},
+		{"grouped", []int{4, 16, 16, 64}, []int{4, 16, 2}, func(x, w *tensor.Tensor) *tensor.Tensor { return conv.GroupedLinear(x, w, nil) }, 4 * 16 * 16},
 	} {
 		weights := 1
 		for _, n := range c.weight {
@@ -85,7 +87,7 @@ func BenchmarkOperators(b *testing.B) {
 					result = result.Gradient()
 				}
 				result.Keep()
-				plan, err := Compile(ctx, d, tensor.NewSet(), g)
+				plan, err := shaders.Compile(ctx, d, tensor.NewSet(), g)
 				require.NoError(b, err)
 				defer plan.Release()
 				first := make([]byte, 4)

@@ -1,7 +1,11 @@
-// Package shaders holds the operators of the network. One operator is one stem. NAME.wgsl has the
-// maths, Params, forward and backward. NAME.go has the same Params, the kernels with their reference
-// bodies in float64, and the operator with its gradient rule. NAME_test.go checks all of it on every
-// device with one call. NAME_processor.go has bodies in float32, for inference without a GPU.
+// Package shaders has the rewrites of the network. Its folders have the operators, one folder a family.
+// A family imports kernels and the families before it: kernels, pointwise, norm, conv, attention, pool,
+// raters, loss, adam.
+//
+// One operator is one stem. NAME.wgsl has the maths, Params, forward and backward. NAME.go has the same
+// Params, the kernels with their reference bodies in float64, and the operator with its gradient rule.
+// NAME_test.go checks all of it on every device with one call (shadertest.Check). NAME_processor.go has
+// bodies in float32, for inference without a GPU.
 //
 // Conventions: binding 0 is the uniform Params, the arguments follow in order. Backward kernels add to
 // their result (+=); the graph zeroes it first. There are no floating-point atomics: a step repeats

@@ -1,4 +1,4 @@
-package shaders
+package shaders_test
 
 import (
 	"context"
@@ -10,6 +10,16 @@ import (
 
 	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/tensor"
+	"mrprism/shaders"
+	"mrprism/shaders/adam"
+	"mrprism/shaders/attention"
+	"mrprism/shaders/conv"
+	"mrprism/shaders/loss"
+	"mrprism/shaders/norm"
+	"mrprism/shaders/pointwise"
+	"mrprism/shaders/pool"
+	"mrprism/shaders/raters"
+	"mrprism/shaders/shadertest"
 	safetensors "mrprism/weights"
 
 	"github.com/stretchr/testify/require"
@@ -20,37 +30,43 @@ type operands map[string]*tensor.Tensor
 
 // goldenOperators says how each case of testdata/operators.safetensors is computed here.
 var goldenOperators = map[string]func(x operands) *tensor.Tensor{
-	"conv2d.k1s1p0":       func(x operands) *tensor.Tensor { return Conv2D(x["x"], x["weight"], x["bias"], Square(1, 0)) },
-	"conv2d.k1s2p0":       func(x operands) *tensor.Tensor { return Conv2D(x["x"], x["weight"], nil, Square(2, 0)) },
-	"conv2d.k3s1p1":       func(x operands) *tensor.Tensor { return Conv2D(x["x"], x["weight"], nil, Square(1, 1)) },
-	"conv2d.k3s2p1":       func(x operands) *tensor.Tensor { return Conv2D(x["x"], x["weight"], nil, Square(2, 1)) },
-	"conv2d.k7s2p3":       func(x operands) *tensor.Tensor { return Conv2D(x["x"], x["weight"], nil, Square(2, 3)) },
-	"conv2d.k8s2p3":       func(x operands) *tensor.Tensor { return Conv2D(x["x"], x["weight"], x["bias"], Square(2, 3)) },
-	"depthwise.k3s2p1":    func(x operands) *tensor.Tensor { return DepthwiseConv2D(x["x"], x["weight"], x["bias"], Square(2, 1)) },
-	"depthwise.k5s2p2":    func(x operands) *tensor.Tensor { return DepthwiseConv2D(x["x"], x["weight"], x["bias"], Square(2, 2)) },
-	"transposed.k2s2":     func(x operands) *tensor.Tensor { return ConvTranspose2x2(x["x"], x["weight"], x["bias"]) },
-	"maxpool.k3s2p1":      func(x operands) *tensor.Tensor { return MaxPool(x["x"], 3, 3, Square(2, 1)) },
-	"avgpool.r2":          func(x operands) *tensor.Tensor { return AveragePool(x["x"], 2, 2, Square(2, 0)) },
-	"avgpool.r4":          func(x operands) *tensor.Tensor { return AveragePool(x["x"], 4, 4, Square(4, 0)) },
-	"bilinear.x2":         func(x operands) *tensor.Tensor { return Resize(x["x"], 2*x["x"].Dim(1), 2*x["x"].Dim(2)) },
-	"bilinear.x8":         func(x operands) *tensor.Tensor { return Resize(x["x"], 8*x["x"].Dim(1), 8*x["x"].Dim(2)) },
+	"conv2d.k1s1p0": func(x operands) *tensor.Tensor { return conv.Conv2D(x["x"], x["weight"], x["bias"], conv.Square(1, 0)) },
+	"conv2d.k1s2p0": func(x operands) *tensor.Tensor { return conv.Conv2D(x["x"], x["weight"], nil, conv.Square(2, 0)) },
+	"conv2d.k3s1p1": func(x operands) *tensor.Tensor { return conv.Conv2D(x["x"], x["weight"], nil, conv.Square(1, 1)) },
+	"conv2d.k3s2p1": func(x operands) *tensor.Tensor { return conv.Conv2D(x["x"], x["weight"], nil, conv.Square(2, 1)) },
+	"conv2d.k7s2p3": func(x operands) *tensor.Tensor { return conv.Conv2D(x["x"], x["weight"], nil, conv.Square(2, 3)) },
+	"conv2d.k8s2p3": func(x operands) *tensor.Tensor { return conv.Conv2D(x["x"], x["weight"], x["bias"], conv.Square(2, 3)) },
+	"depthwise.k3s2p1": func(x operands) *tensor.Tensor {
+		return conv.DepthwiseConv2D(x["x"], x["weight"], x["bias"], conv.Square(2, 1))
+	},
+	"depthwise.k5s2p2": func(x operands) *tensor.Tensor {
+		return conv.DepthwiseConv2D(x["x"], x["weight"], x["bias"], conv.Square(2, 2))
+	},
+	"transposed.k2s2":     func(x operands) *tensor.Tensor { return conv.ConvTranspose2x2(x["x"], x["weight"], x["bias"]) },
+	"maxpool.k3s2p1":      func(x operands) *tensor.Tensor { return pool.Max(x["x"], 3, 3, conv.Square(2, 1)) },
+	"avgpool.r2":          func(x operands) *tensor.Tensor { return pool.Average(x["x"], 2, 2, conv.Square(2, 0)) },
+	"avgpool.r4":          func(x operands) *tensor.Tensor { return pool.Average(x["x"], 4, 4, conv.Square(4, 0)) },
+	"bilinear.x2":         func(x operands) *tensor.Tensor { return pool.Resize(x["x"], 2*x["x"].Dim(1), 2*x["x"].Dim(2)) },
+	"bilinear.x8":         func(x operands) *tensor.Tensor { return pool.Resize(x["x"], 8*x["x"].Dim(1), 8*x["x"].Dim(2)) },
 	"batchnorm.train":     func(x operands) *tensor.Tensor { return goldenBatchNorm(x, true) },
 	"batchnorm.inference": func(x operands) *tensor.Tensor { return goldenBatchNorm(x, false) },
-	"layernorm":           func(x operands) *tensor.Tensor { return LayerNorm(x["x"], x["weight"], x["bias"], 1e-5) },
-	"linear":              func(x operands) *tensor.Tensor { return Linear(x["x"], x["weight"], x["bias"]) },
-	"attention.h2":        func(x operands) *tensor.Tensor { return Attention(x["q"], Concat(x["k"], x["v"]), 2) },
-	"gelu":                func(x operands) *tensor.Tensor { return GELU(x["x"]) },
-	"relu":                func(x operands) *tensor.Tensor { return ReLU(x["x"]) },
-	"sigmoid":             func(x operands) *tensor.Tensor { return Sigmoid(x["x"]) },
-	"bce.lo001":           func(x operands) *tensor.Tensor { return CrossEntropy(x["p"], x["t"], 1e-3) },
-	"bce.lo01":            func(x operands) *tensor.Tensor { return CrossEntropy(x["p"], x["t"], 1e-2) },
-	"fuse":                func(x operands) *tensor.Tensor { return Fuse(x["ell"], x["z"], x["valid"]) },
-	"rule.agreement":      func(x operands) *tensor.Tensor { return AgreementRule(x["zup"], x["mask"]) },
-	"rule.code":           func(x operands) *tensor.Tensor { return ClampLog(x["zup"], 1e-3, 1-1e-3) },
-	"rule.likelihood":     func(x operands) *tensor.Tensor { return LikelihoodRule(x["zup"], x["z"], x["valid"], 1) },
+	"layernorm":           func(x operands) *tensor.Tensor { return norm.LayerNorm(x["x"], x["weight"], x["bias"], 1e-5) },
+	"linear":              func(x operands) *tensor.Tensor { return conv.Linear(x["x"], x["weight"], x["bias"]) },
+	"attention.h2": func(x operands) *tensor.Tensor {
+		return attention.Attention(x["q"], pointwise.Concat(x["k"], x["v"]), 2)
+	},
+	"gelu":            func(x operands) *tensor.Tensor { return pointwise.GELU(x["x"]) },
+	"relu":            func(x operands) *tensor.Tensor { return pointwise.ReLU(x["x"]) },
+	"sigmoid":         func(x operands) *tensor.Tensor { return pointwise.Sigmoid(x["x"]) },
+	"bce.lo001":       func(x operands) *tensor.Tensor { return loss.CrossEntropy(x["p"], x["t"], 1e-3) },
+	"bce.lo01":        func(x operands) *tensor.Tensor { return loss.CrossEntropy(x["p"], x["t"], 1e-2) },
+	"fuse":            func(x operands) *tensor.Tensor { return raters.Fuse(x["ell"], x["z"], x["valid"]) },
+	"rule.agreement":  func(x operands) *tensor.Tensor { return raters.AgreementRule(x["zup"], x["mask"]) },
+	"rule.code":       func(x operands) *tensor.Tensor { return pointwise.ClampLog(x["zup"], 1e-3, 1-1e-3) },
+	"rule.likelihood": func(x operands) *tensor.Tensor { return raters.LikelihoodRule(x["zup"], x["z"], x["valid"], 1) },
 	"ssim": func(x operands) *tensor.Tensor { // the golden is the map, not 1 - the map
 		ones := slices.Repeat([]float32{1}, x["a"].Elements())
-		return Add(x["a"].Graph().Constant("one", ones, x["a"].Shape()...), Scale(SSIMLoss(x["a"], x["b"]), -1))
+		return pointwise.Add(x["a"].Graph().Constant("one", ones, x["a"].Shape()...), pointwise.Scale(loss.SSIM(x["a"], x["b"]), -1))
 	},
 }
 
@@ -60,7 +76,7 @@ var goldenTolerances = map[string]float64{
 }
 
 func goldenBatchNorm(x operands, training bool) *tensor.Tensor {
-	return BatchNorm(x["x"], x["weight"], x["bias"], x["running_mean"], x["running_var"], training, 1e-5, 0.1)
+	return norm.BatchNorm(x["x"], x["weight"], x["bias"], x["running_mean"], x["running_var"], training, 1e-5, 0.1)
 }
 
 // goldenFile is testdata/operators.safetensors: tensors by case, then by name.
@@ -99,7 +115,7 @@ func TestGoldens(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			build := goldenOperators[name]
 			require.NotNil(t, build, "nothing computes this golden")
-			asKinds(t, func(device string, d gpu.Device) { checkGolden(t, device, d, tensors, build) })
+			shadertest.EachKind(t, func(device string, d gpu.Device) { checkGolden(t, device, d, tensors, build) })
 		})
 	}
 }
@@ -137,7 +153,7 @@ func checkGolden(t *testing.T, device string, d gpu.Device, tensors map[string]g
 	ctx := context.Background()
 	g := tensor.NewGraph()
 	x, results, seed := buildGolden(g, tensors, build)
-	plan, err := Compile(ctx, d, tensor.NewSet(), g)
+	plan, err := shaders.Compile(ctx, d, tensor.NewSet(), g)
 	require.NoError(t, err)
 	defer plan.Release()
 	for name := range x {
@@ -149,50 +165,50 @@ func checkGolden(t *testing.T, device string, d gpu.Device, tensors map[string]g
 		got, err := plan.Read(ctx, results[name])
 		require.NoError(t, err)
 		require.Equal(t, tensors[name].shape, results[name].Shape(), name)
-		compare := operatorTest{} // 1e-5 of the largest value: f32 rounding of sums of up to a thousand terms
+		compare := shadertest.Operator{} // 1e-5 of the largest value: f32 rounding of sums of up to a thousand terms
 		if tolerance := goldenTolerances[t.Name()[len("TestGoldens/"):]]; tolerance > 0 {
-			compare.rtol = tolerance
+			compare.RTol = tolerance
 		}
-		compare.compare(t, device, name, got[0], tensors[name].values)
+		compare.Compare(t, device, name, got[0], tensors[name].values)
 	}
 }
 
 // Six steps of Adam with a rising rate, after each the parameters and their average, at the end the moments.
 func TestGoldenAdam(t *testing.T) {
 	tensors := goldenFile(t)["adam"]
-	options := AdamOptions{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
-	asKinds(t, func(device string, d gpu.Device) {
+	options := adam.Options{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
+	shadertest.EachKind(t, func(device string, d gpu.Device) {
 		ctx := context.Background()
 		g := tensor.NewGraph()
 		state := operands{"schedule": g.Input("schedule", 5)}
 		for _, name := range []string{"p", "m", "v", "average", "grad"} {
 			state[name] = g.Input(name, tensors["p0"].shape...)
 		}
-		Adam(state["p"], state["grad"], state["m"], state["v"], state["average"], state["schedule"], options)
-		plan, err := Compile(ctx, d, tensor.NewSet(), g)
+		adam.Step(state["p"], state["grad"], state["m"], state["v"], state["average"], state["schedule"], options)
+		plan, err := shaders.Compile(ctx, d, tensor.NewSet(), g)
 		require.NoError(t, err)
 		defer plan.Release()
 		require.NoError(t, plan.Write(state["p"], tensors["p0"].values))
 		n := len(tensors["p0"].values)
 		average := make([]float32, n) // which is what is exported
 		for i, rate := range tensors["lr"].values {
-			require.NoError(t, plan.Write(state["schedule"], AdamSchedule(options, i+1, float64(rate), 1, 0.75)))
+			require.NoError(t, plan.Write(state["schedule"], adam.Schedule(options, i+1, float64(rate), 1, 0.75)))
 			require.NoError(t, plan.Write(state["grad"], tensors["grad"].values[i*n:][:n]))
 			require.NoError(t, plan.Run(ctx))
 			got, err := plan.Read(ctx, state["p"], state["average"])
 			require.NoError(t, err)
-			steps := operatorTest{atol: 1e-6, rtol: 1e-6} // which are 1e-3
-			steps.compare(t, device, "p", got[0], tensors["p"].values[i*n:][:n])
+			steps := shadertest.Operator{ATol: 1e-6, RTol: 1e-6} // which are 1e-3
+			steps.Compare(t, device, "p", got[0], tensors["p"].values[i*n:][:n])
 			for j, p := range got[0] {
 				average[j] += 0.25 * (p - average[j])
 			}
-			steps.compare(t, device, "average", got[1], average)
+			steps.Compare(t, device, "average", got[1], average)
 		}
 		got, err := plan.Read(ctx, state["m"], state["v"])
 		require.NoError(t, err)
 		for i, name := range []string{"m", "v"} {
 			// β₂ = 0.999 in float32 makes 1 - β₂ larger by 1.3e-5 of itself.
-			(&operatorTest{rtol: 2e-5}).compare(t, device, name, got[i], tensors[name].values)
+			(&shadertest.Operator{RTol: 2e-5}).Compare(t, device, name, got[i], tensors[name].values)
 		}
 	})
 }
@@ -200,27 +216,27 @@ func TestGoldenAdam(t *testing.T) {
 // A first step in which everything that the goldens leave out shows: the gradient is clipped to a half, so that the moments are of that
 // half, and the step is the rate times the gradient's sign plus the decay.
 func TestAdamClipsAndDecays(t *testing.T) {
-	asKinds(t, func(device string, d gpu.Device) {
+	shadertest.EachKind(t, func(device string, d gpu.Device) {
 		for _, n := range []int{3, 4} { // one by one, in quads
 			g := tensor.NewGraph()
 			p, m, v, average, gradient := g.Input("p", n), g.Input("m", n), g.Input("v", n), g.Input("average", n), g.Input("gradient", n)
 			schedule := g.Input("schedule", 5)
-			options := AdamOptions{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: 0.5}
-			Adam(p, gradient, m, v, average, schedule, options)
-			plan, err := Compile(t.Context(), d, tensor.NewSet(), g)
+			options := adam.Options{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: 0.5}
+			adam.Step(p, gradient, m, v, average, schedule, options)
+			plan, err := shaders.Compile(t.Context(), d, tensor.NewSet(), g)
 			require.NoError(t, err)
 			defer plan.Release()
 			require.NoError(t, plan.Write(p, []float32{1, -2, 4, 3}[:n]))
 			require.NoError(t, plan.Write(gradient, []float32{6, 8, -2, 4}[:n]))
-			require.NoError(t, plan.Write(schedule, AdamSchedule(options, 1, 0.1, 0.5, 0)))
+			require.NoError(t, plan.Write(schedule, adam.Schedule(options, 1, 0.1, 0.5, 0)))
 			require.NoError(t, plan.Run(t.Context()))
 			got, err := plan.Read(t.Context(), p, m, v, average)
 			require.NoError(t, err)
-			steps := operatorTest{rtol: 2e-5} // β in float32
-			steps.compare(t, device, "p", got[0], []float32{1 - 0.1*(1+0.5), -2 - 0.1*(1-1), 4 - 0.1*(-1+2), 3 - 0.1*(1+1.5)}[:n])
-			steps.compare(t, device, "m", got[1], []float32{0.3, 0.4, -0.1, 0.2}[:n])
-			steps.compare(t, device, "v", got[2], []float32{0.009, 0.016, 0.001, 0.004}[:n])
-			steps.compare(t, device, "average", got[3], got[0])
+			steps := shadertest.Operator{RTol: 2e-5} // β in float32
+			steps.Compare(t, device, "p", got[0], []float32{1 - 0.1*(1+0.5), -2 - 0.1*(1-1), 4 - 0.1*(-1+2), 3 - 0.1*(1+1.5)}[:n])
+			steps.Compare(t, device, "m", got[1], []float32{0.3, 0.4, -0.1, 0.2}[:n])
+			steps.Compare(t, device, "v", got[2], []float32{0.009, 0.016, 0.001, 0.004}[:n])
+			steps.Compare(t, device, "average", got[3], got[0])
 		}
 	})
 }

@@ -5,16 +5,21 @@ import (
 
 	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/attention"
+	"mrprism/shaders/conv"
+	"mrprism/shaders/norm"
+	"mrprism/shaders/pointwise"
+	"mrprism/shaders/pool"
 )
 
 // Products of matrices and what else the network computes between its inputs and its logits may store halves:
 // halvesBegin are the kinds whose inputs are rounded to halves, halvesGoOn those that store halves where their first
 // input does. Every other operator is given F32.
 var (
-	halvesBegin = []*tensor.Kind{conv2dKind, linearKind, convTransposeKind, depthwiseKind, groupedLinearKind, attentionKind}
+	halvesBegin = []*tensor.Kind{conv.Conv2DKind, conv.LinearKind, conv.ConvTranspose2x2Kind, conv.DepthwiseKind, conv.GroupedLinearKind, attention.Kind}
 	halvesGoOn  = []*tensor.Kind{
-		ReLUKind, GELUKind, AddKind, AddBroadcastKind, ScaleKind, batchStatisticsKind, batchNormKind, layerNormKind, maxPoolKind,
-		averagePoolKind, resizeKind, ConcatKind, SliceKind, SplitKind,
+		pointwise.ReLUKind, pointwise.GELUKind, pointwise.AddKind, pointwise.AddBroadcastKind, pointwise.ScaleKind, norm.BatchStatisticsKind, norm.BatchNormKind, norm.LayerNormKind, pool.MaxKind,
+		pool.AverageKind, pool.ResizeKind, pointwise.ConcatKind, pointwise.SliceKind, pointwise.SplitKind,
 	}
 )
 
@@ -33,18 +38,18 @@ func StoreHalves(g *tensor.Graph) {
 		})
 		short := slices.Contains(halvesBegin, op.Kind) && changing || slices.Contains(halvesGoOn, op.Kind) && op.Inputs[0].Type() == gpu.F16
 		for i, x := range op.Inputs {
-			statistics := op.Kind == batchNormKind && i == 1
+			statistics := op.Kind == norm.BatchNormKind && i == 1
 			switch {
 			case x == nil || !x.Type().IsFloat() || statistics:
 			case short && x.Type() == gpu.F32:
-				op.Inputs[i] = converted(halves, x, Halve)
+				op.Inputs[i] = converted(halves, x, pointwise.Halve)
 			case !short && x.Type() == gpu.F16:
-				op.Inputs[i] = converted(wides, x, Widen)
+				op.Inputs[i] = converted(wides, x, pointwise.Widen)
 			}
 		}
 		for i, y := range op.Outputs {
 			depends[y.Storage()] = changing
-			if short && op.Kind != batchStatisticsKind && (i == 0 || op.Kind == SplitKind) {
+			if short && op.Kind != norm.BatchStatisticsKind && (i == 0 || op.Kind == pointwise.SplitKind) {
 				y.Store(gpu.F16)
 			}
 		}

@@ -1,22 +1,19 @@
 //go:build !js
 
-package shaders
+package shaders_test
 
 import (
 	"os"
 	"path/filepath"
 	"testing"
 
-	"mrprism/internal/compute/gpu/gputest/browsertest"
+	"mrprism/shaders/shadertest"
 
 	"github.com/stretchr/testify/require"
 )
 
-// The operators pass all their tests in Chromium.
+// What needs all families passes its tests in Chromium.
 func TestInBrowser(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short: a minute on SwiftShader")
-	}
 	if folder := filepath.Join("..", "..", "shared", "vectors"); os.Getenv("MRPRISM_VECTORS") == "" {
 		if _, err := os.Stat(folder); err == nil { // the browser's tests read only folders that are named
 			absolute, err := filepath.Abs(folder)
@@ -24,5 +21,5 @@ func TestInBrowser(t *testing.T) {
 			t.Setenv("MRPRISM_VECTORS", absolute)
 		}
 	}
-	browsertest.Run(t, ".")
+	shadertest.InBrowser(t)
 }

@@ -1,10 +1,11 @@
-package shaders
+package shaders_test
 
 import (
 	"context"
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,6 +15,17 @@ import (
 	"mrprism/internal/compute/gpu/gputest"
 	"mrprism/internal/compute/gpu/reference"
 	"mrprism/internal/compute/tensor"
+	"mrprism/shaders"
+	"mrprism/shaders/adam"
+	"mrprism/shaders/attention"
+	"mrprism/shaders/conv"
+	"mrprism/shaders/kernels"
+	"mrprism/shaders/kernels/kerneltest"
+	"mrprism/shaders/loss"
+	"mrprism/shaders/norm"
+	"mrprism/shaders/pointwise"
+	"mrprism/shaders/raters"
+	"mrprism/shaders/shadertest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -23,60 +35,70 @@ var noGoldens = map[string]struct {
 	inputs [][]int
 	build  func(x []*tensor.Tensor) *tensor.Tensor
 }{
-	"add broadcast":   {[][]int{{4, 6}, {6}}, func(x []*tensor.Tensor) *tensor.Tensor { return AddBroadcast(x[0], x[1]) }},
-	"attention, wide": {[][]int{{1, 9, 64}, {1, 7, 128}}, func(x []*tensor.Tensor) *tensor.Tensor { return Attention(x[0], x[1], 1) }},
+	"add broadcast":   {[][]int{{4, 6}, {6}}, func(x []*tensor.Tensor) *tensor.Tensor { return pointwise.AddBroadcast(x[0], x[1]) }},
+	"attention, wide": {[][]int{{1, 9, 64}, {1, 7, 128}}, func(x []*tensor.Tensor) *tensor.Tensor { return attention.Attention(x[0], x[1], 1) }},
 	"batch norm relu": {[][]int{{2, 3, 3, 4}, {4}, {4}, {4}, {4}}, func(x []*tensor.Tensor) *tensor.Tensor {
-		return batchNormReLU(x[0], x[1], x[2], x[3], x[4], true, 1, 1)
+		return shadertest.BatchNormReLU(x[0], x[1], x[2], x[3], x[4], true, 1, 1)
 	}},
-	"cast":              {[][]int{{9}}, func(x []*tensor.Tensor) *tensor.Tensor { h := Halve(x[0]); return Add(Widen(h), Widen(h)) }},
-	"clamp log and sum": {[][]int{{9}, {9}}, func(x []*tensor.Tensor) *tensor.Tensor { return Add(ClampLog(x[0], 0.1, 1), x[1]) }},
-	"clamp":             {[][]int{{9}}, func(x []*tensor.Tensor) *tensor.Tensor { return Clamp(x[0], 0, 1) }},
-	"dice":              {[][]int{{2, 3, 3, 2}, {2, 3, 3, 2}}, func(x []*tensor.Tensor) *tensor.Tensor { return DiceLoss(x[0], x[1].Detach()) }},
-	"slice":             {[][]int{{4, 9, 3}}, func(x []*tensor.Tensor) *tensor.Tensor { return Slice(x[0], 2, 5) }},
-	"split":             {[][]int{{3, 9}}, func(x []*tensor.Tensor) *tensor.Tensor { a, b := Split(x[0], 4); return Concat(b, a) }},
+	"cast": {[][]int{{9}}, func(x []*tensor.Tensor) *tensor.Tensor {
+		h := pointwise.Halve(x[0])
+		return pointwise.Add(pointwise.Widen(h), pointwise.Widen(h))
+	}},
+	"clamp log and sum": {[][]int{{9}, {9}}, func(x []*tensor.Tensor) *tensor.Tensor { return pointwise.Add(pointwise.ClampLog(x[0], 0.1, 1), x[1]) }},
+	"clamp":             {[][]int{{9}}, func(x []*tensor.Tensor) *tensor.Tensor { return pointwise.Clamp(x[0], 0, 1) }},
+	"dice":              {[][]int{{2, 3, 3, 2}, {2, 3, 3, 2}}, func(x []*tensor.Tensor) *tensor.Tensor { return loss.Dice(x[0], x[1].Detach()) }},
+	"slice":             {[][]int{{4, 9, 3}}, func(x []*tensor.Tensor) *tensor.Tensor { return pointwise.Slice(x[0], 2, 5) }},
+	"split": {[][]int{{3, 9}}, func(x []*tensor.Tensor) *tensor.Tensor {
+		a, b := pointwise.Split(x[0], 4)
+		return pointwise.Concat(b, a)
+	}},
 	"split of a linear map": {[][]int{{512, 64}, {64, 96}}, func(x []*tensor.Tensor) *tensor.Tensor {
-		return Concat(Split(Linear(x[0].Detach(), x[1].Detach(), nil), 64))
+		return pointwise.Concat(pointwise.Split(conv.Linear(x[0].Detach(), x[1].Detach(), nil), 64))
 	}},
 	"split of a few outputs": {[][]int{{9, 4}, {4, 8}}, func(x []*tensor.Tensor) *tensor.Tensor {
-		return Concat(Split(Linear(x[0].Detach(), x[1].Detach(), nil), 4))
+		return pointwise.Concat(pointwise.Split(conv.Linear(x[0].Detach(), x[1].Detach(), nil), 4))
 	}},
 	"split of a linear map, odd": {[][]int{{9, 19}, {19, 21}}, func(x []*tensor.Tensor) *tensor.Tensor {
-		return Concat(Split(Linear(x[0].Detach(), x[1].Detach(), nil), 2))
+		return pointwise.Concat(pointwise.Split(conv.Linear(x[0].Detach(), x[1].Detach(), nil), 2))
 	}},
-	"concat":              {[][]int{{3, 4}, {3, 5}}, func(x []*tensor.Tensor) *tensor.Tensor { return Concat(x[0], x[1]) }},
-	"depthwise, in quads": {[][]int{{1, 9, 7, 8}, {3, 3, 8}}, func(x []*tensor.Tensor) *tensor.Tensor { return DepthwiseConv2D(x[0], x[1], nil, Square(1, 1)) }},
-	"grouped linear":      {[][]int{{9, 12}, {3, 4, 5}, {3, 5}}, func(x []*tensor.Tensor) *tensor.Tensor { return GroupedLinear(x[0], x[1], x[2]) }},
-	"linear, wide":        {[][]int{{512, 64}, {64, 96}, {96}}, func(x []*tensor.Tensor) *tensor.Tensor { return Linear(x[0], x[1], x[2]) }},
-	"linear, odd":         {[][]int{{9, 19}, {19, 21}}, func(x []*tensor.Tensor) *tensor.Tensor { return Linear(x[0], x[1], nil) }},
-	"convolution, wide":   {[][]int{{2, 32, 32, 32}, {3, 3, 32, 64}, {64}}, func(x []*tensor.Tensor) *tensor.Tensor { return Conv2D(x[0], x[1], x[2], Square(1, 1)) }},
+	"concat": {[][]int{{3, 4}, {3, 5}}, func(x []*tensor.Tensor) *tensor.Tensor { return pointwise.Concat(x[0], x[1]) }},
+	"depthwise, in quads": {[][]int{{1, 9, 7, 8}, {3, 3, 8}}, func(x []*tensor.Tensor) *tensor.Tensor {
+		return conv.DepthwiseConv2D(x[0], x[1], nil, conv.Square(1, 1))
+	}},
+	"grouped linear":    {[][]int{{9, 12}, {3, 4, 5}, {3, 5}}, func(x []*tensor.Tensor) *tensor.Tensor { return conv.GroupedLinear(x[0], x[1], x[2]) }},
+	"linear, wide":      {[][]int{{512, 64}, {64, 96}, {96}}, func(x []*tensor.Tensor) *tensor.Tensor { return conv.Linear(x[0], x[1], x[2]) }},
+	"linear, odd":       {[][]int{{9, 19}, {19, 21}}, func(x []*tensor.Tensor) *tensor.Tensor { return conv.Linear(x[0], x[1], nil) }},
+	"convolution, wide": {[][]int{{2, 32, 32, 32}, {3, 3, 32, 64}, {64}}, func(x []*tensor.Tensor) *tensor.Tensor { return conv.Conv2D(x[0], x[1], x[2], conv.Square(1, 1)) }},
 	"linear map and layer norm, one after the other without gradients": {[][]int{{9, 8}, {8, 32}, {32}}, func(x []*tensor.Tensor) *tensor.Tensor {
-		return LayerNorm(Linear(x[0].Detach(), x[1].Detach(), nil), x[2].Detach(), x[2].Detach(), 1e-5)
+		return norm.LayerNorm(conv.Linear(x[0].Detach(), x[1].Detach(), nil), x[2].Detach(), x[2].Detach(), 1e-5)
 	}},
-	"sum":          {[][]int{{50}}, func(x []*tensor.Tensor) *tensor.Tensor { return Sum(x[0]) }},
-	"threshold":    {[][]int{{9}}, func(x []*tensor.Tensor) *tensor.Tensor { return Threshold(x[0], 0.5) }},
-	"weigh raters": {[][]int{{2, 3, 3, 4, 2}, {2, 4, 2}}, func(x []*tensor.Tensor) *tensor.Tensor { return WeighRaters(x[0], x[1]) }},
+	"sum":          {[][]int{{50}}, func(x []*tensor.Tensor) *tensor.Tensor { return pointwise.Sum(x[0]) }},
+	"threshold":    {[][]int{{9}}, func(x []*tensor.Tensor) *tensor.Tensor { return pointwise.Threshold(x[0], 0.5) }},
+	"weigh raters": {[][]int{{2, 3, 3, 4, 2}, {2, 4, 2}}, func(x []*tensor.Tensor) *tensor.Tensor { return raters.Weigh(x[0], x[1]) }},
 	"adam": {[][]int{{9}, {9}, {9}, {9}, {9}, {5}}, func(x []*tensor.Tensor) *tensor.Tensor {
-		Adam(x[0].Keep(), x[1], x[2], x[3], x[4], x[5], AdamOptions{})
-		return Scale(x[0], 1)
+		adam.Step(x[0].Keep(), x[1], x[2], x[3], x[4], x[5], adam.Options{})
+		return pointwise.Scale(x[0], 1)
 	}},
-	"clip": {[][]int{{5}, {9}}, func(x []*tensor.Tensor) *tensor.Tensor { return Scale(ClipSchedule(x[0], SquareSum(x[1]), 1), 1) }},
+	"clip": {[][]int{{5}, {9}}, func(x []*tensor.Tensor) *tensor.Tensor {
+		return pointwise.Scale(adam.Clip(x[0], adam.SquareSum(x[1]), 1), 1)
+	}},
 	"shuffle raters": {[][]int{{2, 3, 3, 4, 2}, {4}, {4}}, func(x []*tensor.Tensor) *tensor.Tensor {
-		return ShuffleRaters(x[0], Shuffle{Order: x[0].Graph().InputOf(gpu.U32, "order", 4), Scale: x[1], Offset: x[2]})
+		return raters.Shuffle(x[0], raters.Reweighting{Order: x[0].Graph().InputOf(gpu.U32, "order", 4), Scale: x[1], Offset: x[2]})
 	}},
 	"int8 convolution": {[][]int{{1, 8, 8, 32}, {3, 3, 32, 64}}, func(x []*tensor.Tensor) *tensor.Tensor {
-		return Conv2DInt8(Quantize(x[0], 1), x[1], nil, Square(1, 1))
+		return conv.Conv2DInt8(pointwise.Quantize(x[0], 1), x[1], nil, conv.Square(1, 1))
 	}},
 	"int8 convolution, few outputs": {[][]int{{1, 8, 8, 3}, {1, 1, 3, 4}}, func(x []*tensor.Tensor) *tensor.Tensor {
-		return Conv2DInt8(Quantize(x[0], 1), x[1], nil, Square(1, 0))
+		return conv.Conv2DInt8(pointwise.Quantize(x[0], 1), x[1], nil, conv.Square(1, 0))
 	}},
 	"int8 attention": {[][]int{{1, 9, 8}, {1, 7, 16}}, func(x []*tensor.Tensor) *tensor.Tensor {
-		return OfInt8(Quantize(x[0], 1), Quantize(x[1], 1), 1, 1, 1)
+		return attention.OfInt8(pointwise.Quantize(x[0], 1), pointwise.Quantize(x[1], 1), 1, 1, 1)
 	}},
 	"int8 attention, wide": {[][]int{{1, 9, 64}, {1, 7, 128}}, func(x []*tensor.Tensor) *tensor.Tensor {
-		return OfInt8(Quantize(x[0], 1), Quantize(x[1], 1), 1, 1, 1)
+		return attention.OfInt8(pointwise.Quantize(x[0], 1), pointwise.Quantize(x[1], 1), 1, 1, 1)
 	}},
 	"dequantize": {[][]int{{8}}, func(x []*tensor.Tensor) *tensor.Tensor {
-		return Dequantize(x[0].Graph().InputOf(gpu.I8, "q", 4, 8), x[0])
+		return pointwise.Dequantize(x[0].Graph().InputOf(gpu.I8, "q", 4, 8), x[0])
 	}},
 }
 
@@ -115,10 +137,10 @@ func everyProgram(t *testing.T) map[*gpu.Program]bool {
 	goldens := goldenFile(t)
 	programs := map[*gpu.Program]bool{}
 	offered := map[string]*gpu.Program{}
-	for _, guise := range guises() {
+	for _, guise := range kerneltest.Guises() {
 		d := &recorder{reference.Open(), guise, programs, offered}
 		compile := func(g *tensor.Graph) {
-			plan, err := Compile(context.Background(), d, tensor.NewSet(), g)
+			plan, err := shaders.Compile(context.Background(), d, tensor.NewSet(), g)
 			require.NoError(t, err)
 			plan.Release()
 		}
@@ -161,13 +183,11 @@ var (
 // are two; kernels that need a WGSL extension compile where the device has the feature.
 func TestEveryKernelCompiles(t *testing.T) {
 	programs := slices.Collect(maps.Keys(everyProgram(t)))
-	files, err := os.ReadDir(".")
+	files, err := filepath.Glob("*/*.wgsl")
 	require.NoError(t, err)
+	require.NotEmpty(t, files)
 	for _, f := range files {
-		if !strings.HasSuffix(f.Name(), ".wgsl") {
-			continue
-		}
-		text, err := os.ReadFile(f.Name())
+		text, err := os.ReadFile(f)
 		require.NoError(t, err)
 		source := string(text)
 		entries := []string{""} // of a shared part: the files below it have them
@@ -180,7 +200,7 @@ func TestEveryKernelCompiles(t *testing.T) {
 		for _, entry := range entries {
 			require.True(t, slices.ContainsFunc(programs, func(p *gpu.Program) bool {
 				return (entry == "" || p.Entry == entry) && strings.Contains(p.Source, source)
-			}), "%s: on no device of guises does anything in goldenOperators and noGoldens dispatch %s", f.Name(), entry)
+			}), "%s: on no device of guises does anything in goldenOperators and noGoldens dispatch %s", f, entry)
 		}
 	}
 	gputest.Each(t, func(t *testing.T, d gpu.Device) {
@@ -205,7 +225,7 @@ func TestEveryKernelCompiles(t *testing.T) {
 // inOtherWidths are the programs that come in two widths, each in the width that it does not have.
 func inOtherWidths(programs []*gpu.Program) []*gpu.Program {
 	const places, place = "const PLACES = vec4<f32>(0.0, 1.0, 2.0, 3.0);", "const PLACES = 0.0;"
-	swap := strings.NewReplacer(InWidths(1), InWidths(4), InWidths(4), InWidths(1), places, place, place, places)
+	swap := strings.NewReplacer(kernels.InWidths(1), kernels.InWidths(4), kernels.InWidths(4), kernels.InWidths(1), places, place, place, places)
 	var others []*gpu.Program
 	for _, p := range programs {
 		other := *p
@@ -220,7 +240,7 @@ func inOtherWidths(programs []*gpu.Program) []*gpu.Program {
 // lacking is an extension that the source enables and the device was not granted.
 func lacking(d gpu.Device, source string) string {
 	for _, extension := range enabled.FindAllStringSubmatch(source, -1) {
-		for feature, name := range features {
+		for feature, name := range kerneltest.Features {
 			if name == extension[1] && !d.Info().HasFeature(feature) {
 				return name
 			}

@@ -1,4 +1,4 @@
-package shaders
+package shaders_test
 
 import (
 	"encoding/json"

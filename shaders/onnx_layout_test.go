@@ -1,9 +1,11 @@
-package shaders
+package shaders_test
 
 import (
 	"slices"
 
 	"mrprism/internal/format/onnx"
+	"mrprism/shaders/conv"
+	"mrprism/shaders/kernels"
 )
 
 // floats is a tensor's values for the device; other element types than floating point are not for our operators.
@@ -146,7 +148,7 @@ func repeated(value float32, n int) []float32 { return slices.Repeat([]float32{v
 
 // onnxWindow is the window of a convolution or pooling with a kernel over an image (H, W). counting extends the lower and right
 // padding for ceil_mode.
-func onnxWindow(c *onnx.Case, height, width int, kernel []int) (w Window, kh, kw int) {
+func onnxWindow(c *onnx.Case, height, width int, kernel []int) (w conv.Window, kh, kw int) {
 	n := len(kernel)
 	strides, dilations := list(c, "strides", slices.Repeat([]int{1}, n)...), list(c, "dilations", slices.Repeat([]int{1}, n)...)
 	pads := slices.Clone(list(c, "pads", make([]int, 2*n)...))
@@ -159,7 +161,7 @@ func onnxWindow(c *onnx.Case, height, width int, kernel []int) (w Window, kh, kw
 		fit := image[i] + pads[i] + pads[n+i] - kernel[i]
 		switch {
 		case same == "SAME_UPPER" || same == "SAME_LOWER":
-			total := max(0, (Ceil(image[i], strides[i])-1)*strides[i]+kernel[i]-image[i])
+			total := max(0, (kernels.Ceil(image[i], strides[i])-1)*strides[i]+kernel[i]-image[i])
 			pads[i], pads[n+i] = total/2, total-total/2
 			if same == "SAME_LOWER" {
 				pads[i], pads[n+i] = pads[n+i], pads[i]
@@ -172,7 +174,9 @@ func onnxWindow(c *onnx.Case, height, width int, kernel []int) (w Window, kh, kw
 		unsupported("negative padding")
 	}
 	if n == 1 {
-		return Window{1, strides[0], 0, pads[0], 0, pads[1]}, 1, kernel[0]
+		return conv.Window{StrideY: 1, StrideX: strides[0], Left: pads[0], Right: pads[1]}, 1, kernel[0]
 	}
-	return Window{strides[0], strides[1], pads[0], pads[1], pads[2], pads[3]}, kernel[0], kernel[1]
+	return conv.Window{
+		StrideY: strides[0], StrideX: strides[1], Top: pads[0], Left: pads[1], Bottom: pads[2], Right: pads[3],
+	}, kernel[0], kernel[1]
 }

@@ -1,10 +1,14 @@
-package shaders
+package shaders_test
 
 import (
 	"slices"
 
 	"mrprism/internal/compute/tensor"
 	"mrprism/internal/format/onnx"
+	"mrprism/shaders/conv"
+	"mrprism/shaders/norm"
+	"mrprism/shaders/pointwise"
+	"mrprism/shaders/pool"
 )
 
 // Convolutions, poolings, normalisations and matrix products of ONNX (N, C, H, W) as ours (B, H, W, C).
@@ -33,10 +37,10 @@ func onnxConv(g *onnxGraph, c *onnx.Case) {
 	switch {
 	case group == 1:
 		w, _ := permuted(weight, append(last, 1, 0)...)
-		g.expect(Conv2D(image, g.feed(w, kh, kw, channels, outputs), bias, win), want, expected...)
+		g.expect(conv.Conv2D(image, g.feed(w, kh, kw, channels, outputs), bias, win), want, expected...)
 	case group == channels && group == outputs:
 		w, _ := permuted(weight, append(last, 0, 1)...)
-		g.expect(DepthwiseConv2D(image, g.feed(w, kh, kw, channels), bias, win), want, expected...)
+		g.expect(conv.DepthwiseConv2D(image, g.feed(w, kh, kw, channels), bias, win), want, expected...)
 	default:
 		unsupported("groups of several channels")
 	}
@@ -52,7 +56,7 @@ func onnxConvTranspose(g *onnxGraph, c *onnx.Case) {
 	values, shape := channelsLast(x)
 	want, expected := channelsLast(c.Outputs[0])
 	pads, same := slices.Clone(list(c, "pads", 0, 0, 0, 0)), c.Node.Attributes["auto_pad"].String
-	win := Window{StrideY: strides[0], StrideX: strides[1]}
+	win := conv.Window{StrideY: strides[0], StrideX: strides[1]}
 	for i, side := range []struct{ before, after *int }{{&win.Top, &win.Bottom}, {&win.Left, &win.Right}} {
 		in, out := shape[1+i], expected[1+i]
 		if list(c, "output_shape") != nil || same == "SAME_UPPER" || same == "SAME_LOWER" {
@@ -67,19 +71,19 @@ func onnxConvTranspose(g *onnxGraph, c *onnx.Case) {
 	}
 	var y *tensor.Tensor
 	inputs, outputs := weight.Dims[0], weight.Dims[1]
-	if win == Square(2, 0) && slices.Equal(kernel, []int{2, 2}) {
+	if win == conv.Square(2, 0) && slices.Equal(kernel, []int{2, 2}) {
 		w, _ := permuted(weight, 2, 3, 0, 1)
-		y = ConvTranspose2x2(g.feed(values, shape...), g.feed(w, 2, 2, inputs, outputs), nil)
+		y = conv.ConvTranspose2x2(g.feed(values, shape...), g.feed(w, 2, 2, inputs, outputs), nil)
 	} else {
 		w, _ := permuted(weight, 2, 3, 1, 0)
 		image := g.feed(make([]float32, product(expected)), expected...).Track()
-		convolved := Conv2D(image, g.feed(w, kernel[0], kernel[1], outputs, inputs), nil, win)
+		convolved := conv.Conv2D(image, g.feed(w, kernel[0], kernel[1], outputs, inputs), nil, win)
 		g.Backward(convolved, g.feed(values, shape...))
 		y = image.Gradient()
 	}
 	if b := optional(c, 2); b != nil {
 		pixels := y.Elements() / outputs
-		y = AddBroadcast(y.Reshape(pixels, outputs), g.feed(floats(b), outputs)).Reshape(expected...)
+		y = pointwise.AddBroadcast(y.Reshape(pixels, outputs), g.feed(floats(b), outputs)).Reshape(expected...)
 	}
 	g.expect(y, want, expected...)
 }
@@ -89,15 +93,15 @@ func onnxAveragePool(g *onnxGraph, c *onnx.Case) {
 	win, kh, kw := onnxWindow(c, shape[1], shape[2], list(c, "kernel_shape"))
 	want, expected := channelsLast(c.Outputs[0])
 	x := g.feed(values, shape...)
-	if integer(c, "count_include_pad", 0) == 0 || win == (Window{StrideY: win.StrideY, StrideX: win.StrideX}) {
-		g.expect(AveragePool(x, kh, kw, win), want, expected...)
+	if integer(c, "count_include_pad", 0) == 0 || win == (conv.Window{StrideY: win.StrideY, StrideX: win.StrideX}) {
+		g.expect(pool.Average(x, kh, kw, win), want, expected...)
 		return
 	}
 	if integer(c, "ceil_mode", 0) == 1 {
 		unsupported("counted padding and ceil_mode")
 	}
 	weight := repeated(1/float32(kh*kw), kh*kw*shape[3]) // zeros count: a convolution with equal weights
-	g.expect(DepthwiseConv2D(x, g.feed(weight, kh, kw, shape[3]), nil, win), want, expected...)
+	g.expect(conv.DepthwiseConv2D(x, g.feed(weight, kh, kw, shape[3]), nil, win), want, expected...)
 }
 
 func onnxMaxPool(g *onnxGraph, c *onnx.Case) {
@@ -107,17 +111,17 @@ func onnxMaxPool(g *onnxGraph, c *onnx.Case) {
 	values, shape := channelsLast(input(c, 0))
 	win, kh, kw := onnxWindow(c, shape[1], shape[2], list(c, "kernel_shape"))
 	want, expected := channelsLast(c.Outputs[0])
-	g.expect(MaxPool(g.feed(values, shape...), kh, kw, win), want, expected...)
+	g.expect(pool.Max(g.feed(values, shape...), kh, kw, win), want, expected...)
 }
 
 func onnxGlobalPool(g *onnxGraph, c *onnx.Case) {
 	values, shape := channelsLast(input(c, 0))
 	want, expected := channelsLast(c.Outputs[0])
-	pooling := AveragePool
+	pooling := pool.Average
 	if c.Node.Operator == "GlobalMaxPool" {
-		pooling = MaxPool
+		pooling = pool.Max
 	}
-	g.expect(pooling(g.feed(values, shape...), shape[1], shape[2], Square(1, 0)), want, expected...)
+	g.expect(pooling(g.feed(values, shape...), shape[1], shape[2], conv.Square(1, 0)), want, expected...)
 }
 
 // onnxBatchNorm compares the running variance too: ONNX's moves towards the batch's variance, ours, as PyTorch's, towards the
@@ -137,7 +141,7 @@ func onnxBatchNorm(g *onnxGraph, c *onnx.Case) {
 	}
 	mean, variance := of(3), of(4)
 	momentum := 1 - number(c, "momentum", 0.9)
-	y := BatchNorm(g.feed(values, shape...), of(1), of(2), mean, variance, training, number(c, "epsilon", 1e-5), momentum)
+	y := norm.BatchNorm(g.feed(values, shape...), of(1), of(2), mean, variance, training, number(c, "epsilon", 1e-5), momentum)
 	g.expect(y, want, shape...)
 	if training && len(c.Outputs) == 3 {
 		g.expect(mean, floats(c.Outputs[1]), channels)
@@ -161,7 +165,7 @@ func onnxInstanceNorm(g *onnxGraph, c *onnx.Case) {
 	pixels := len(values) / channels
 	of := func(i int) *tensor.Tensor { return g.feed(slices.Repeat(floats(input(c, i)), images), channels) }
 	zeros := func() *tensor.Tensor { return g.feed(make([]float32, channels), channels) }
-	y := BatchNorm(g.feed(values, 1, pixels, 1, channels), of(1), of(2), zeros(), zeros(), true, number(c, "epsilon", 1e-5), 0)
+	y := norm.BatchNorm(g.feed(values, 1, pixels, 1, channels), of(1), of(2), zeros(), zeros(), true, number(c, "epsilon", 1e-5), 0)
 	g.expect(y, want, 1, pixels, 1, channels)
 }
 
@@ -178,7 +182,7 @@ func onnxLayerNorm(g *onnxGraph, c *onnx.Case) {
 	if b := optional(c, 2); b != nil {
 		bias = floats(b)
 	}
-	y := LayerNorm(g.feed(floats(x), rows, channels), g.feed(floats(scale), channels), g.feed(bias, channels), number(c, "epsilon", 1e-5))
+	y := norm.LayerNorm(g.feed(floats(x), rows, channels), g.feed(floats(scale), channels), g.feed(bias, channels), number(c, "epsilon", 1e-5))
 	g.expect(y, floats(c.Outputs[0]), rows, channels)
 }
 
@@ -189,7 +193,7 @@ func onnxImageScaler(g *onnxGraph, c *onnx.Case) {
 	channels := shape[3]
 	weight := g.feed(repeated(number(c, "scale", 1), channels), 1, 1, channels)
 	bias := g.feed(narrowed(c.Node.Attributes["bias"].Floats)[:channels], channels)
-	g.expect(DepthwiseConv2D(g.feed(values, shape...), weight, bias, Square(1, 0)), want, expected...)
+	g.expect(conv.DepthwiseConv2D(g.feed(values, shape...), weight, bias, conv.Square(1, 0)), want, expected...)
 }
 
 func onnxGemm(g *onnxGraph, c *onnx.Case) {
@@ -200,20 +204,20 @@ func onnxGemm(g *onnxGraph, c *onnx.Case) {
 	a, b := matrix(input(c, 0), integer(c, "transA", 0)), matrix(input(c, 1), integer(c, "transB", 0))
 	rows, columns := a.Dim(0), b.Dim(1)
 	if alpha := number(c, "alpha", 1); alpha != 1 {
-		a = Scale(a, alpha)
+		a = pointwise.Scale(a, alpha)
 	}
 	var y *tensor.Tensor
 	bias := optional(c, 2)
 	beta := number(c, "beta", 1)
 	switch {
 	case bias == nil:
-		y = Linear(a, b, nil)
+		y = conv.Linear(a, b, nil)
 	case len(bias.Values) == 1:
-		y = Linear(a, b, g.feed(repeated(beta*floats(bias)[0], columns), columns))
+		y = conv.Linear(a, b, g.feed(repeated(beta*floats(bias)[0], columns), columns))
 	case len(bias.Values) == columns && bias.Dims[len(bias.Dims)-1] == columns:
-		y = Linear(a, b, Scale(g.feed(floats(bias), columns), beta))
+		y = conv.Linear(a, b, pointwise.Scale(g.feed(floats(bias), columns), beta))
 	case len(bias.Values) == rows*columns:
-		y = Add(Linear(a, b, nil), Scale(g.feed(floats(bias), rows, columns), beta))
+		y = pointwise.Add(conv.Linear(a, b, nil), pointwise.Scale(g.feed(floats(bias), rows, columns), beta))
 	default:
 		unsupported("a bias for every row")
 	}
@@ -230,7 +234,7 @@ func onnxMatMul(g *onnxGraph, c *onnx.Case) {
 	rows, inner, columns := a.Dims[n-2], a.Dims[n-1], b.Dims[len(b.Dims)-1]
 	if len(b.Dims) == 2 { // one matrix for all
 		shape := append(slices.Clone(a.Dims[:n-1]), columns)
-		g.expect(Linear(g.feed(floats(a), a.Dims...), g.feed(floats(b), inner, columns), nil), floats(c.Outputs[0]), shape...)
+		g.expect(conv.Linear(g.feed(floats(a), a.Dims...), g.feed(floats(b), inner, columns), nil), floats(c.Outputs[0]), shape...)
 		return
 	}
 	groups := product(b.Dims[:len(b.Dims)-2])
@@ -240,6 +244,6 @@ func onnxMatMul(g *onnxGraph, c *onnx.Case) {
 	rowsFirst := append(append([]int{n - 2}, sequence(0, n-2)...), n-1) // (rows, groups, columns)
 	values, _ := permuted(a, rowsFirst...)
 	want, _ := permuted(c.Outputs[0], rowsFirst...)
-	y := GroupedLinear(g.feed(values, rows, groups*inner), g.feed(floats(b), groups, inner, columns), nil)
+	y := conv.GroupedLinear(g.feed(values, rows, groups*inner), g.feed(floats(b), groups, inner, columns), nil)
 	g.expect(y, want, rows, groups*columns)
 }

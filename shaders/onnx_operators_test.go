@@ -1,4 +1,4 @@
-package shaders
+package shaders_test
 
 import (
 	"math"
@@ -6,6 +6,12 @@ import (
 
 	"mrprism/internal/compute/tensor"
 	"mrprism/internal/format/onnx"
+	"mrprism/shaders/adam"
+	"mrprism/shaders/attention"
+	"mrprism/shaders/conv"
+	"mrprism/shaders/pointwise"
+	"mrprism/shaders/pool"
+	"mrprism/shaders/raters"
 )
 
 // onnxOperators expresses ONNX's operators with ours.
@@ -28,7 +34,9 @@ var onnxOperators = map[string]func(g *onnxGraph, c *onnx.Case){
 	"LayerNormalization":    onnxLayerNorm,
 	"LeakyRelu": func(g *onnxGraph, c *onnx.Case) { // α x + (1 - α) max(x, 0)
 		alpha := number(c, "alpha", 0.01)
-		g.each(c, func(x *tensor.Tensor) *tensor.Tensor { return Add(Scale(x, alpha), Scale(ReLU(x), 1-alpha)) })
+		g.each(c, func(x *tensor.Tensor) *tensor.Tensor {
+			return pointwise.Add(pointwise.Scale(x, alpha), pointwise.Scale(pointwise.ReLU(x), 1-alpha))
+		})
 	},
 	"Less":       func(g *onnxGraph, c *onnx.Case) { onnxCompare(g, c, -1) },
 	"Log":        onnxLog,
@@ -38,15 +46,15 @@ var onnxOperators = map[string]func(g *onnxGraph, c *onnx.Case){
 	"Mean":       func(g *onnxGraph, c *onnx.Case) { onnxSum(g, c, 1/float32(len(c.Inputs))) },
 	"Mul":        onnxMul,
 	"Neg": func(g *onnxGraph, c *onnx.Case) {
-		g.each(c, func(x *tensor.Tensor) *tensor.Tensor { return Scale(x, -1) })
+		g.each(c, func(x *tensor.Tensor) *tensor.Tensor { return pointwise.Scale(x, -1) })
 	},
 	"ReduceMax":  onnxReduce,
 	"ReduceMean": onnxReduce,
 	"ReduceMin":  onnxReduce,
 	"ReduceSum":  onnxReduce,
-	"Relu":       func(g *onnxGraph, c *onnx.Case) { g.each(c, ReLU) },
+	"Relu":       func(g *onnxGraph, c *onnx.Case) { g.each(c, pointwise.ReLU) },
 	"Resize":     onnxResize,
-	"Sigmoid":    func(g *onnxGraph, c *onnx.Case) { g.each(c, Sigmoid) },
+	"Sigmoid":    func(g *onnxGraph, c *onnx.Case) { g.each(c, pointwise.Sigmoid) },
 	"Softmax":    func(g *onnxGraph, c *onnx.Case) { onnxSoftmax(g, c, false) },
 	"Sub":        func(g *onnxGraph, c *onnx.Case) { g.sum(c, 1, -1) },
 	"Sum":        func(g *onnxGraph, c *onnx.Case) { onnxSum(g, c, 1) },
@@ -88,21 +96,21 @@ func (g *onnxGraph) expectSum(c *onnx.Case, then func(y *tensor.Tensor) *tensor.
 		a, b = b, a
 	}
 	if a != 1 {
-		x = Scale(x, a)
+		x = pointwise.Scale(x, a)
 	}
 	if b != 1 {
-		y = Scale(y, b)
+		y = pointwise.Scale(y, b)
 	}
 	if x.Elements() == y.Elements() {
-		g.expect(then(Add(x, y.Reshape(x.Shape()...))), want(c.Outputs[0]), x.Shape()...)
+		g.expect(then(pointwise.Add(x, y.Reshape(x.Shape()...))), want(c.Outputs[0]), x.Shape()...)
 	} else {
-		g.expect(then(AddBroadcast(x, y)), want(c.Outputs[0]), x.Shape()...)
+		g.expect(then(pointwise.AddBroadcast(x, y)), want(c.Outputs[0]), x.Shape()...)
 	}
 }
 
 // onnxCompare is the threshold of the difference, which has the sign of the comparison.
 func onnxCompare(g *onnxGraph, c *onnx.Case, sign float32) {
-	g.expectSum(c, func(y *tensor.Tensor) *tensor.Tensor { return Threshold(y, 0) }, func(t *onnx.Tensor) []float32 { return narrowed(t.Values) }, sign, -sign)
+	g.expectSum(c, func(y *tensor.Tensor) *tensor.Tensor { return pointwise.Threshold(y, 0) }, func(t *onnx.Tensor) []float32 { return narrowed(t.Values) }, sign, -sign)
 }
 
 func onnxSum(g *onnxGraph, c *onnx.Case, factor float32) {
@@ -115,17 +123,17 @@ func onnxSum(g *onnxGraph, c *onnx.Case, factor float32) {
 		if x := g.feed(floats(input(c, i)), shape...); y == nil {
 			y = x
 		} else {
-			y = Add(y, x)
+			y = pointwise.Add(y, x)
 		}
 	}
-	g.expect(Scale(y, factor), floats(c.Outputs[0]), shape...)
+	g.expect(pointwise.Scale(y, factor), floats(c.Outputs[0]), shape...)
 }
 
 // onnxMul is the weighing of the maps of raters by weights that all pixels share.
 func onnxMul(g *onnxGraph, c *onnx.Case) {
 	x, y, _ := g.pair(c)
 	rows, columns := x.Dim(0), x.Dim(1)
-	product := WeighRaters(x.Reshape(1, rows, 1, 1, columns), y.Reshape(1, 1, columns))
+	product := raters.Weigh(x.Reshape(1, rows, 1, 1, columns), y.Reshape(1, 1, columns))
 	g.expect(product, floats(c.Outputs[0]), 1, rows, 1, 1, columns)
 }
 
@@ -136,7 +144,7 @@ func onnxClip(g *onnxGraph, c *onnx.Case) {
 			*bound = floats(t)[0]
 		}
 	}
-	g.each(c, func(x *tensor.Tensor) *tensor.Tensor { return Clamp(x, low, high) })
+	g.each(c, func(x *tensor.Tensor) *tensor.Tensor { return pointwise.Clamp(x, low, high) })
 }
 
 func onnxLog(g *onnxGraph, c *onnx.Case) {
@@ -144,7 +152,7 @@ func onnxLog(g *onnxGraph, c *onnx.Case) {
 	if slices.Min(floats(input(c, 0))) < smallest {
 		unsupported("a logarithm of what is not positive, which ours clamps")
 	}
-	g.each(c, func(x *tensor.Tensor) *tensor.Tensor { return ClampLog(x, smallest, math.MaxFloat32) })
+	g.each(c, func(x *tensor.Tensor) *tensor.Tensor { return pointwise.ClampLog(x, smallest, math.MaxFloat32) })
 }
 
 // onnxErf compares GELU(√2 x) = x (1 + erf x) / √2.
@@ -155,7 +163,7 @@ func onnxErf(g *onnxGraph, c *onnx.Case) {
 		want[i] = float32(float64(scaled[i]) * (1 + float64(erf[i])) / math.Sqrt2)
 		scaled[i] = float32(math.Sqrt2 * float64(scaled[i]))
 	}
-	g.expect(GELU(g.feed(scaled, extents(x)...)), want, extents(x)...)
+	g.expect(pointwise.GELU(g.feed(scaled, extents(x)...)), want, extents(x)...)
 }
 
 func onnxConcat(g *onnxGraph, c *onnx.Case) {
@@ -166,7 +174,7 @@ func onnxConcat(g *onnxGraph, c *onnx.Case) {
 		if x := g.feed(values, shape...); y == nil {
 			y = x
 		} else {
-			y = Concat(y, x)
+			y = pointwise.Concat(y, x)
 		}
 	}
 	if len(c.Inputs) < 2 {
@@ -195,7 +203,7 @@ func onnxTranspose(g *onnxGraph, c *onnx.Case) {
 		unsupported("an order of axes that does not transpose matrices")
 	}
 	count, rows, columns := product(x.Dims[:kept]), product(x.Dims[kept:first]), product(x.Dims[first:])
-	g.expect(Transposed(g.feed(floats(x), count, rows, columns)), floats(c.Outputs[0]), count, columns, rows)
+	g.expect(pointwise.Transposed(g.feed(floats(x), count, rows, columns)), floats(c.Outputs[0]), count, columns, rows)
 }
 
 func onnxResize(g *onnxGraph, c *onnx.Case) {
@@ -219,7 +227,7 @@ func onnxResize(g *onnxGraph, c *onnx.Case) {
 	}
 	values, shape := channelsLast(x)
 	want, expected := channelsLast(y)
-	g.expect(Resize(g.feed(values, shape...), expected[1], expected[2]), want, expected...)
+	g.expect(pool.Resize(g.feed(values, shape...), expected[1], expected[2]), want, expected...)
 }
 
 // onnxSoftmax attends to the unit vectors: softmax(q I) I.
@@ -247,9 +255,9 @@ func onnxSoftmax(g *onnxGraph, c *onnx.Case, logarithm bool) {
 	}
 	rows := len(values) / columns
 	unit := g.feed(units, 1, columns, columns)
-	y := Attention(Scale(g.feed(values, 1, rows, columns), float32(math.Sqrt(float64(columns)))), Concat(unit, unit), 1)
+	y := attention.Attention(pointwise.Scale(g.feed(values, 1, rows, columns), float32(math.Sqrt(float64(columns)))), pointwise.Concat(unit, unit), 1)
 	if logarithm {
-		y = ClampLog(y, 0x1p-126, 1)
+		y = pointwise.ClampLog(y, 0x1p-126, 1)
 	}
 	g.expect(y, want, 1, rows, columns)
 }
@@ -281,17 +289,17 @@ func onnxReduce(g *onnxGraph, c *onnx.Case) {
 	operator := c.Node.Operator
 	switch {
 	case operator == "ReduceSum" && columns == 1:
-		g.expect(Sum(image), want, 1)
+		g.expect(pointwise.Sum(image), want, 1)
 	case operator == "ReduceSum":
 		y := g.New("sums", []int{columns})
-		ReduceRows(ReduceRowsWrite, image, y, columns)
+		pointwise.ReduceRows(pointwise.ReduceRowsWrite, image, y, columns)
 		g.expect(y, want, columns)
 	case operator == "ReduceMean":
-		g.expect(AveragePool(image, rows, 1, Square(1, 0)), want, 1, 1, 1, columns)
+		g.expect(pool.Average(image, rows, 1, conv.Square(1, 0)), want, 1, 1, 1, columns)
 	case operator == "ReduceMax":
-		g.expect(MaxPool(image, rows, 1, Square(1, 0)), want, 1, 1, 1, columns)
+		g.expect(pool.Max(image, rows, 1, conv.Square(1, 0)), want, 1, 1, 1, columns)
 	default:
-		g.expect(Scale(MaxPool(Scale(image, -1), rows, 1, Square(1, 0)), -1), want, 1, 1, 1, columns)
+		g.expect(pointwise.Scale(pool.Max(pointwise.Scale(image, -1), rows, 1, conv.Square(1, 0)), -1), want, 1, 1, 1, columns)
 	}
 }
 
@@ -301,7 +309,7 @@ func onnxAdam(g *onnxGraph, c *onnx.Case) {
 	if number(c, "norm_coefficient_post", 0) != 0 {
 		unsupported("regularisation after the step")
 	}
-	options := AdamOptions{Beta1: number(c, "alpha", 0.9), Beta2: number(c, "beta", 0.999), Epsilon: number(c, "epsilon", 1e-6)}
+	options := adam.Options{Beta1: number(c, "alpha", 0.9), Beta2: number(c, "beta", 0.999), Epsilon: number(c, "epsilon", 1e-6)}
 	if c.Name == "test_adam_multiple" {
 		options.Epsilon = 1e-2 // ONNX computed the case with this and forgot to state it in the node
 	}
@@ -315,8 +323,8 @@ func onnxAdam(g *onnxGraph, c *onnx.Case) {
 		shape := extents(x)
 		of := func(t *onnx.Tensor) *tensor.Tensor { return g.feed(floats(t), shape...) }
 		p, first, second := of(x), of(m), of(v)
-		regularised := Add(of(gradient), Scale(p, number(c, "norm_coefficient", 0)))
-		Adam(p, regularised, first, second, g.feed(make([]float32, len(x.Values)), shape...), schedule, options)
+		regularised := pointwise.Add(of(gradient), pointwise.Scale(p, number(c, "norm_coefficient", 0)))
+		adam.Step(p, regularised, first, second, g.feed(make([]float32, len(x.Values)), shape...), schedule, options)
 		for k, t := range []*tensor.Tensor{p, first, second} {
 			g.expect(t, floats(c.Outputs[k*n+i]), shape...)
 		}

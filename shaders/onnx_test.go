@@ -1,4 +1,4 @@
-package shaders
+package shaders_test
 
 import (
 	"context"
@@ -15,6 +15,8 @@ import (
 	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/tensor"
 	"mrprism/internal/format/onnx"
+	"mrprism/shaders"
+	"mrprism/shaders/shadertest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -114,7 +116,7 @@ func (n *tally) log(t *testing.T) {
 	lacking, missing := sum(n.lacking)
 	other, reasons := sum(n.other)
 	var devices []string
-	asKinds(t, func(device string, _ gpu.Device) { devices = append(devices, device) })
+	shadertest.EachKind(t, func(device string, _ gpu.Device) { devices = append(devices, device) })
 	t.Logf("%d cases ran on %s: %s", ran, strings.Join(devices, ", "), operators)
 	t.Logf("%d were skipped for want of an operator: %s", lacking, missing)
 	t.Logf("%d were skipped because ours is narrower: %s", other, reasons)
@@ -130,18 +132,18 @@ func (n *tally) skip(t *testing.T, operator string, reason error) {
 	t.Skipf("%s: %v", operator, reason)
 }
 
-// run builds the case once a device and compares.
+// Run builds the case once a device and compares.
 func (n *tally) run(t *testing.T, c *onnx.Case) {
 	operator := c.Node.Operator
 	if g := buildONNX(t, c); g.reason != nil {
 		n.skip(t, operator, g.reason)
 	}
 	n.ran[operator]++
-	asKinds(t, func(device string, d gpu.Device) {
+	shadertest.EachKind(t, func(device string, d gpu.Device) {
 		ctx := context.Background()
 		g := buildONNX(t, c)
 		require.NotEmpty(t, g.results)
-		plan, err := Compile(ctx, d, tensor.NewSet(), g.Graph)
+		plan, err := shaders.Compile(ctx, d, tensor.NewSet(), g.Graph)
 		require.NoError(t, err)
 		defer plan.Release()
 		for _, in := range g.feeds {

@@ -7,6 +7,11 @@ import (
 
 	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/attention"
+	"mrprism/shaders/conv"
+	"mrprism/shaders/norm"
+	"mrprism/shaders/pointwise"
+	"mrprism/shaders/pool"
 )
 
 // The rewrites of the network, in the order in which they are applied. A rewrite replaces operators by others that
@@ -146,44 +151,44 @@ func sameAgain(r *tensor.Rewriter, op *tensor.Op) bool {
 }
 
 func normReLU(r *tensor.Rewriter, op *tensor.Op) bool {
-	if op.Kind != ReLUKind {
+	if op.Kind != pointwise.ReLUKind {
 		return false
 	}
-	first := sole(r, op, 0, batchNormKind)
+	first := sole(r, op, 0, norm.BatchNormKind)
 	if first == nil {
 		return false
 	}
-	p := first.Attributes.(batchNormParams)
+	p := first.Attributes.(norm.BatchNormParams)
 	p.Relu = 1
-	return r.Fuse(first, op, batchNormKind, p, first.Inputs...)
+	return r.Fuse(first, op, norm.BatchNormKind, p, first.Inputs...)
 }
 
 // sumWithTable is the operator that adds a fixed table to what x is, or nil.
 func sumWithTable(r *tensor.Rewriter, x *tensor.Tensor) *tensor.Op {
-	if sum := maker(r, x, AddBroadcastKind); sum != nil && fixed(r, sum.Inputs[1]) && !fixed(r, sum.Inputs[0]) {
+	if sum := maker(r, x, pointwise.AddBroadcastKind); sum != nil && fixed(r, sum.Inputs[1]) && !fixed(r, sum.Inputs[0]) {
 		return sum
 	}
 	return nil
 }
 
 func poolOfSum(r *tensor.Rewriter, op *tensor.Op) bool {
-	if op.Kind != averagePoolKind {
+	if op.Kind != pool.AverageKind {
 		return false
 	}
 	sum := sumWithTable(r, op.Inputs[0])
 	if sum == nil {
 		return false
 	}
-	w := op.Attributes.(pooling)
+	w := op.Attributes.(pool.Pooling)
 	r.Replace(op, func() []*tensor.Tensor {
-		x, table := AveragePool(sum.Inputs[0], w.Height, w.Width, w.Window), AveragePool(sum.Inputs[1], w.Height, w.Width, w.Window)
-		return []*tensor.Tensor{AddBroadcast(x, table)}
+		x, table := pool.Average(sum.Inputs[0], w.Height, w.Width, w.Window), pool.Average(sum.Inputs[1], w.Height, w.Width, w.Window)
+		return []*tensor.Tensor{pointwise.AddBroadcast(x, table)}
 	})
 	return true
 }
 
 func linearOfSum(r *tensor.Rewriter, op *tensor.Op) bool {
-	if op.Kind != linearKind {
+	if op.Kind != conv.LinearKind {
 		return false
 	}
 	sum := sumWithTable(r, op.Inputs[0])
@@ -192,17 +197,17 @@ func linearOfSum(r *tensor.Rewriter, op *tensor.Op) bool {
 	}
 	weight, bias := op.Inputs[1], op.Inputs[2]
 	r.Replace(op, func() []*tensor.Tensor {
-		return []*tensor.Tensor{AddBroadcast(Linear(sum.Inputs[0], weight, bias), Linear(sum.Inputs[1], weight, nil))}
+		return []*tensor.Tensor{pointwise.AddBroadcast(conv.Linear(sum.Inputs[0], weight, bias), conv.Linear(sum.Inputs[1], weight, nil))}
 	})
 	return true
 }
 
 // convolutionOfConcat cuts the weight. What comes from outside the part of op is computed there, once.
 func convolutionOfConcat(r *tensor.Rewriter, op *tensor.Op) bool {
-	if op.Kind != conv2dKind && op.Kind != linearKind {
+	if op.Kind != conv.Conv2DKind && op.Kind != conv.LinearKind {
 		return false
 	}
-	concat := maker(r, op.Inputs[0], ConcatKind)
+	concat := maker(r, op.Inputs[0], pointwise.ConcatKind)
 	if concat == nil || fixed(r, op.Inputs[0]) {
 		return false
 	}
@@ -210,11 +215,11 @@ func convolutionOfConcat(r *tensor.Rewriter, op *tensor.Op) bool {
 	share := func(x *tensor.Tensor, first int, bias *tensor.Tensor) *tensor.Tensor {
 		build := func() *tensor.Tensor {
 			defer op.Graph().Layered(fmt.Sprintf("%s[%d:]", layer, first))()
-			part := Slice(weight, first, first+x.Dim(-1))
-			if op.Kind == linearKind {
-				return Linear(x, part, bias)
+			part := pointwise.Slice(weight, first, first+x.Dim(-1))
+			if op.Kind == conv.LinearKind {
+				return conv.Linear(x, part, bias)
 			}
-			return Conv2D(x, part, bias, op.Attributes.(Window))
+			return conv.Conv2D(x, part, bias, op.Attributes.(conv.Window))
 		}
 		if from := r.Maker(x); from != nil && from.Part() != op.Part() {
 			return r.Outside(build)
@@ -223,7 +228,7 @@ func convolutionOfConcat(r *tensor.Rewriter, op *tensor.Op) bool {
 	}
 	a, b := concat.Inputs[0], concat.Inputs[1]
 	r.Replace(op, func() []*tensor.Tensor {
-		return []*tensor.Tensor{Add(share(a, 0, nil), share(b, a.Dim(-1), op.Inputs[2]))}
+		return []*tensor.Tensor{pointwise.Add(share(a, 0, nil), share(b, a.Dim(-1), op.Inputs[2]))}
 	})
 	return true
 }
@@ -239,7 +244,7 @@ func linearMapOf(r *tensor.Rewriter, y *tensor.Tensor) (m linearMap, ok bool) {
 	if sum := sumWithTable(r, y); sum != nil {
 		m.table, y = sum.Inputs[1], sum.Inputs[0]
 	}
-	op := maker(r, y, linearKind)
+	op := maker(r, y, conv.LinearKind)
 	if op == nil || fixed(r, y) {
 		return m, false
 	}
@@ -250,9 +255,9 @@ func linearMapOf(r *tensor.Rewriter, y *tensor.Tensor) (m linearMap, ok bool) {
 // apply appends the map.
 func (m linearMap) apply() *tensor.Tensor {
 	defer m.x.Graph().Layered(m.layer)()
-	y := Linear(m.x, m.weight, m.bias)
+	y := conv.Linear(m.x, m.weight, m.bias)
 	if m.table != nil {
-		y = AddBroadcast(y, m.table)
+		y = pointwise.AddBroadcast(y, m.table)
 	}
 	return y
 }
@@ -273,13 +278,13 @@ func (m linearMap) beside(n linearMap) linearMap {
 		case ofN == nil:
 			ofN = zeros(ofM, n.weight.Dim(1))
 		}
-		return Concat(ofM, ofN)
+		return pointwise.Concat(ofM, ofN)
 	}
-	return linearMap{m.x, Concat(m.weight, n.weight), join(m.bias, n.bias), join(m.table, n.table), m.layer}
+	return linearMap{m.x, pointwise.Concat(m.weight, n.weight), join(m.bias, n.bias), join(m.table, n.table), m.layer}
 }
 
 func concatOfLinears(r *tensor.Rewriter, op *tensor.Op) bool {
-	if op.Kind != ConcatKind {
+	if op.Kind != pointwise.ConcatKind {
 		return false
 	}
 	m, ok := linearMapOf(r, op.Inputs[0])
@@ -293,39 +298,39 @@ func concatOfLinears(r *tensor.Rewriter, op *tensor.Op) bool {
 
 // linearOfLinear leaves maps that widen what they are given: their product would be more work.
 func linearOfLinear(r *tensor.Rewriter, op *tensor.Op) bool {
-	if op.Kind != linearKind || fixed(r, op.Inputs[0]) {
+	if op.Kind != conv.LinearKind || fixed(r, op.Inputs[0]) {
 		return false
 	}
-	first := maker(r, op.Inputs[0], linearKind)
+	first := maker(r, op.Inputs[0], conv.LinearKind)
 	if first == nil || first.Inputs[1].Dim(0) > first.Inputs[1].Dim(1) {
 		return false
 	}
 	weight, bias := op.Inputs[1], op.Inputs[2]
 	r.Replace(op, func() []*tensor.Tensor {
 		if b := first.Inputs[2]; b != nil {
-			bias = Linear(b.Reshape(1, weight.Dim(0)), weight, bias).Reshape(weight.Dim(1))
+			bias = conv.Linear(b.Reshape(1, weight.Dim(0)), weight, bias).Reshape(weight.Dim(1))
 		}
-		return []*tensor.Tensor{Linear(first.Inputs[0], Linear(first.Inputs[1], weight, nil), bias)}
+		return []*tensor.Tensor{conv.Linear(first.Inputs[0], conv.Linear(first.Inputs[1], weight, nil), bias)}
 	})
 	return true
 }
 
 func scaleOfLinear(r *tensor.Rewriter, op *tensor.Op) bool {
-	if op.Kind != ScaleKind {
+	if op.Kind != pointwise.ScaleKind {
 		return false
 	}
-	first := maker(r, op.Inputs[0], linearKind)
+	first := maker(r, op.Inputs[0], conv.LinearKind)
 	if first == nil || fixed(r, op.Inputs[0]) {
 		return false
 	}
-	factor := op.Attributes.(*ElementwiseParams).Factor
+	factor := op.Attributes.(*pointwise.ElementwiseParams).Factor
 	r.Replace(op, func() []*tensor.Tensor {
 		defer op.Graph().Layered(first.Layer)()
 		bias := first.Inputs[2]
 		if bias != nil {
-			bias = Scale(bias, factor)
+			bias = pointwise.Scale(bias, factor)
 		}
-		return []*tensor.Tensor{Linear(first.Inputs[0], Scale(first.Inputs[1], factor), bias)}
+		return []*tensor.Tensor{conv.Linear(first.Inputs[0], pointwise.Scale(first.Inputs[1], factor), bias)}
 	})
 	return true
 }
@@ -333,21 +338,21 @@ func scaleOfLinear(r *tensor.Rewriter, op *tensor.Op) bool {
 // linearsOfOne joins a linear map with a later one of the same x to whose result a table is added, which are the
 // queries of an attention.
 func linearsOfOne(r *tensor.Rewriter, op *tensor.Op) bool {
-	if op.Kind != linearKind || fixed(r, op.Inputs[0]) {
+	if op.Kind != conv.LinearKind || fixed(r, op.Inputs[0]) {
 		return false
 	}
 	m := linearMap{op.Inputs[0], op.Inputs[1], op.Inputs[2], nil, op.Layer}
 	for _, reader := range r.Readers(op.Output()) {
-		if reader.Kind == AddBroadcastKind || Activation(reader.Kind) > 0 {
+		if reader.Kind == pointwise.AddBroadcastKind || pointwise.Activation(reader.Kind) > 0 {
 			return false
 		}
 	}
 	for _, other := range r.Readers(op.Inputs[0]) {
-		if !op.Precedes(other) || other.Kind != linearKind || !other.Beside(op) || other.Output().Kept() || len(r.Readers(other.Output())) != 1 {
+		if !op.Precedes(other) || other.Kind != conv.LinearKind || !other.Beside(op) || other.Output().Kept() || len(r.Readers(other.Output())) != 1 {
 			continue
 		}
 		sum := r.Readers(other.Output())[0]
-		if sum.Kind != AddBroadcastKind || !fixed(r, sum.Inputs[1]) || !sum.Beside(op) || readBy(r, sum.Output(), QuantizeKind) {
+		if sum.Kind != pointwise.AddBroadcastKind || !fixed(r, sum.Inputs[1]) || !sum.Beside(op) || readBy(r, sum.Output(), pointwise.QuantizeKind) {
 			continue
 		}
 		n, ok := linearMapOf(r, sum.Output())
@@ -355,7 +360,7 @@ func linearsOfOne(r *tensor.Rewriter, op *tensor.Op) bool {
 			continue
 		}
 		r.ReplaceBoth(op, sum, func() []*tensor.Tensor {
-			queries, besides := Split(n.beside(m).apply(), n.weight.Dim(1))
+			queries, besides := pointwise.Split(n.beside(m).apply(), n.weight.Dim(1))
 			return []*tensor.Tensor{besides, queries}
 		})
 		return true
@@ -378,10 +383,10 @@ func (q Int8) told(layer string, x *tensor.Tensor) {
 // attention makes queries, keys and values int8 where their ranges are known. A step of the keys and one of the
 // values goes into the parameters of the maps that make them.
 func (q Int8) attention(r *tensor.Rewriter, op *tensor.Op) bool {
-	if op.Kind != attentionKind || op.Attributes.(*attentionParams).Width%4 != 0 {
+	if op.Kind != attention.Kind || op.Attributes.(*attention.Params).Width%4 != 0 {
 		return false
 	}
-	concat := maker(r, op.Inputs[1], ConcatKind)
+	concat := maker(r, op.Inputs[1], pointwise.ConcatKind)
 	if concat == nil {
 		return false
 	}
@@ -394,8 +399,8 @@ func (q Int8) attention(r *tensor.Rewriter, op *tensor.Op) bool {
 		return false
 	}
 	r.Replace(op, func() []*tensor.Tensor {
-		kv := Concat(Scale(keys, 1/ofK), Scale(values, 1/ofV)).Reshape(op.Inputs[1].Shape()...)
-		return []*tensor.Tensor{OfInt8(Quantize(queries, ofQ), Quantize(kv, 1), ofK, ofV, int(op.Attributes.(*attentionParams).Heads))}
+		kv := pointwise.Concat(pointwise.Scale(keys, 1/ofK), pointwise.Scale(values, 1/ofV)).Reshape(op.Inputs[1].Shape()...)
+		return []*tensor.Tensor{attention.OfInt8(pointwise.Quantize(queries, ofQ), pointwise.Quantize(kv, 1), ofK, ofV, int(op.Attributes.(*attention.Params).Heads))}
 	})
 	return true
 }
@@ -405,8 +410,8 @@ func (q Int8) attention(r *tensor.Rewriter, op *tensor.Op) bool {
 // to 256 channels, goes into rounding their input. Convolutions of one or two channels stay in floats too: they would
 // leave half of every word empty.
 func (q Int8) convolution(r *tensor.Rewriter, op *tensor.Op) bool {
-	linear := op.Kind == linearKind && (projects(r, op) || readBy(r, op.Inputs[0], conv2dKind) || readBy(r, op.Inputs[0], QuantizeKind))
-	if op.Kind != conv2dKind && op.Kind != convTransposeKind && !linear || fixed(r, op.Inputs[0]) {
+	linear := op.Kind == conv.LinearKind && (projects(r, op) || readBy(r, op.Inputs[0], conv.Conv2DKind) || readBy(r, op.Inputs[0], pointwise.QuantizeKind))
+	if op.Kind != conv.Conv2DKind && op.Kind != conv.ConvTranspose2x2Kind && !linear || fixed(r, op.Inputs[0]) {
 		return false
 	}
 	x, weight, bias := op.Inputs[0], op.Inputs[1], op.Inputs[2]
@@ -421,40 +426,40 @@ func (q Int8) convolution(r *tensor.Rewriter, op *tensor.Op) bool {
 	r.Replace(op, func() []*tensor.Tensor {
 		x := inSteps(r, x, largest/127)
 		switch op.Kind {
-		case convTransposeKind:
-			return []*tensor.Tensor{ConvTranspose2x2Int8(x, weight, bias)}
-		case linearKind:
-			return []*tensor.Tensor{Conv2DInt8(x, weight.Reshape(1, 1, weight.Dim(0), weight.Dim(1)), bias, Square(1, 0))}
+		case conv.ConvTranspose2x2Kind:
+			return []*tensor.Tensor{conv.ConvTranspose2x2Int8(x, weight, bias)}
+		case conv.LinearKind:
+			return []*tensor.Tensor{conv.Conv2DInt8(x, weight.Reshape(1, 1, weight.Dim(0), weight.Dim(1)), bias, conv.Square(1, 0))}
 		}
-		return []*tensor.Tensor{Conv2DInt8(x, weight, bias, op.Attributes.(Window))}
+		return []*tensor.Tensor{conv.Conv2DInt8(x, weight, bias, op.Attributes.(conv.Window))}
 	})
 	return true
 }
 
 // inSteps is x in int8: what is there already, whatever its step, or in steps of its own.
-func inSteps(r *tensor.Rewriter, x *tensor.Tensor, step float32) Quantized {
+func inSteps(r *tensor.Rewriter, x *tensor.Tensor, step float32) pointwise.Quantized {
 	for _, op := range r.Readers(x) {
-		if op.Kind == QuantizeKind {
-			return Quantized{op.Output(), op.Attributes.(Quantization).Step, x.Dim(-1)}
+		if op.Kind == pointwise.QuantizeKind {
+			return pointwise.Quantized{Q: op.Output(), Step: op.Attributes.(pointwise.Quantization).Step, Channels: x.Dim(-1)}
 		}
 	}
-	return Quantize(x, step)
+	return pointwise.Quantize(x, step)
 }
 
 // projects says whether a linear map makes queries, or keys and values, of an attention: a table of positions is
 // added to its result.
 func projects(r *tensor.Rewriter, op *tensor.Op) bool {
 	readers := r.Readers(op.Output())
-	return len(readers) == 1 && readers[0].Kind == AddBroadcastKind && fixed(r, readers[0].Inputs[1])
+	return len(readers) == 1 && readers[0].Kind == pointwise.AddBroadcastKind && fixed(r, readers[0].Inputs[1])
 }
 
 // normOfConvolution multiplies the weight of a convolution, output channel by output channel, and
 // adds the shift to its bias.
 func normOfConvolution(r *tensor.Rewriter, op *tensor.Op) bool {
-	if op.Kind != batchNormKind {
+	if op.Kind != norm.BatchNormKind {
 		return false
 	}
-	p, first := op.Attributes.(batchNormParams), sole(r, op, 0, conv2dKind)
+	p, first := op.Attributes.(norm.BatchNormParams), sole(r, op, 0, conv.Conv2DKind)
 	if p.Training == 1 || p.Relu == 1 || first == nil {
 		return false
 	}
@@ -464,52 +469,52 @@ func normOfConvolution(r *tensor.Rewriter, op *tensor.Op) bool {
 	r.Replace(op, func() []*tensor.Tensor {
 		defer g.Layered(first.Layer)()
 		by := g.NewOf(gpu.F32, "batch norm scale and shift", []int{2, channels})
-		g.Append(scaleAndShiftKind, p, []*tensor.Tensor{by}, op.Inputs[1:]...)
+		g.Append(norm.ScaleAndShiftKind, p, []*tensor.Tensor{by}, op.Inputs[1:]...)
 		scaled := func(x, by *tensor.Tensor) *tensor.Tensor {
-			q := batchNormParams{Rows: uint32(x.Elements() / channels), Channels: p.Channels}
-			return g.Apply(scaleShiftKind, q, x.Shape(), x, by)
+			q := norm.BatchNormParams{Rows: uint32(x.Elements() / channels), Channels: p.Channels}
+			return g.Apply(norm.ScaleShiftKind, q, x.Shape(), x, by)
 		}
 		if bias == nil {
 			bias = zeros
 		}
 		shift := scaled(bias.Reshape(1, channels), by).Reshape(channels)
-		scale := Concat(Slice(by, 0, 1), zeros).Reshape(2, channels)
-		return []*tensor.Tensor{Conv2D(first.Inputs[0], scaled(weight, scale), shift, first.Attributes.(Window))}
+		scale := pointwise.Concat(pointwise.Slice(by, 0, 1), zeros).Reshape(2, channels)
+		return []*tensor.Tensor{conv.Conv2D(first.Inputs[0], scaled(weight, scale), shift, first.Attributes.(conv.Window))}
 	})
 	return true
 }
 
 // attentionOfScale takes the factor of the scores out of an attention.
 func attentionOfScale(r *tensor.Rewriter, op *tensor.Op) bool {
-	if op.Kind != attentionKind || op.Attributes.(*attentionParams).Scale == 1 {
+	if op.Kind != attention.Kind || op.Attributes.(*attention.Params).Scale == 1 {
 		return false
 	}
-	p := *op.Attributes.(*attentionParams)
+	p := *op.Attributes.(*attention.Params)
 	r.Replace(op, func() []*tensor.Tensor {
-		queries, g := Scale(op.Inputs[0], p.Scale), op.Graph()
+		queries, g := pointwise.Scale(op.Inputs[0], p.Scale), op.Graph()
 		y, lse := g.New("attention", op.Output().Shape(), queries), g.NewOf(gpu.F32, "attention log-sum-exp", op.Outputs[1].Shape())
 		p.Scale = 1
-		g.Append(attentionKind, &p, []*tensor.Tensor{y, lse}, queries, op.Inputs[1])
+		g.Append(attention.Kind, &p, []*tensor.Tensor{y, lse}, queries, op.Inputs[1])
 		return []*tensor.Tensor{y, lse}
 	})
 	return true
 }
 
 func convolutionAlone(r *tensor.Rewriter, op *tensor.Op) bool {
-	p := geometryOf(op)
-	return p != nil && r.Change(op, fusedConvolutionKind, p, op.Inputs[0], op.Inputs[1], op.Inputs[2], nil, nil)
+	p := conv.Geometry(op)
+	return p != nil && r.Change(op, conv.FusedKind, p, op.Inputs[0], op.Inputs[1], op.Inputs[2], nil, nil)
 }
 
 // normAtInference makes of batch normalisation by running statistics what depends on parameters alone, and the rest.
 func normAtInference(r *tensor.Rewriter, op *tensor.Op) bool {
-	if op.Kind != batchNormKind || op.Attributes.(batchNormParams).Training == 1 || r.Trains {
+	if op.Kind != norm.BatchNormKind || op.Attributes.(norm.BatchNormParams).Training == 1 || r.Trains {
 		return false
 	}
-	p, g, scale := op.Attributes.(batchNormParams), op.Graph(), op.Inputs[2]
+	p, g, scale := op.Attributes.(norm.BatchNormParams), op.Graph(), op.Inputs[2]
 	r.Replace(op, func() []*tensor.Tensor {
 		by := g.NewOf(scale.Type(), "batch norm scale and shift", []int{2, int(p.Channels)})
-		g.Append(scaleAndShiftKind, p, []*tensor.Tensor{by}, op.Inputs[1:]...)
-		return []*tensor.Tensor{g.Apply(scaleShiftKind, p, op.Output().Shape(), op.Inputs[0], by)}
+		g.Append(norm.ScaleAndShiftKind, p, []*tensor.Tensor{by}, op.Inputs[1:]...)
+		return []*tensor.Tensor{g.Apply(norm.ScaleShiftKind, p, op.Output().Shape(), op.Inputs[0], by)}
 	})
 	return true
 }
@@ -518,13 +523,13 @@ func normAtInference(r *tensor.Rewriter, op *tensor.Op) bool {
 // the earlier first. Of other operators there are none.
 func summands(r *tensor.Rewriter, op *tensor.Op) []int {
 	switch {
-	case op.Kind == AddKind:
+	case op.Kind == pointwise.AddKind:
 		first, second := r.Maker(op.Inputs[0]), r.Maker(op.Inputs[1])
 		if first != nil && second != nil && second.Precedes(first) {
 			return []int{1, 0}
 		}
 		return []int{0, 1}
-	case op.Kind == AddBroadcastKind && op.Attributes.(*ElementwiseParams).Once():
+	case op.Kind == pointwise.AddBroadcastKind && op.Attributes.(*pointwise.ElementwiseParams).Once():
 		return []int{0}
 	}
 	return nil
@@ -532,7 +537,7 @@ func summands(r *tensor.Rewriter, op *tensor.Op) []int {
 
 func clampLogSum(r *tensor.Rewriter, op *tensor.Op) bool {
 	for _, at := range summands(r, op) {
-		if first := sole(r, op, at, ClampLogKind); first != nil && r.Fuse(first, op, ClampLogAddKind, first.Attributes, first.Inputs[0], op.Inputs[1-at]) {
+		if first := sole(r, op, at, pointwise.ClampLogKind); first != nil && r.Fuse(first, op, pointwise.ClampLogAddKind, first.Attributes, first.Inputs[0], op.Inputs[1-at]) {
 			return true
 		}
 	}
@@ -540,91 +545,91 @@ func clampLogSum(r *tensor.Rewriter, op *tensor.Op) bool {
 }
 
 func groupedSigmoid(r *tensor.Rewriter, op *tensor.Op) bool {
-	if op.Kind != SigmoidKind {
+	if op.Kind != pointwise.SigmoidKind {
 		return false
 	}
-	first := sole(r, op, 0, groupedLinearKind)
+	first := sole(r, op, 0, conv.GroupedLinearKind)
 	if first == nil {
 		return false
 	}
-	p := *first.Attributes.(*groupedLinearParams)
+	p := *first.Attributes.(*conv.GroupedLinearParams)
 	p.Sigmoid = 1
-	return r.Fuse(first, op, groupedLinearKind, &p, first.Inputs...)
+	return r.Fuse(first, op, conv.GroupedLinearKind, &p, first.Inputs...)
 }
 
 // int8Sum adds to a convolution what other convolutions are given in int8 as that, so that nobody needs it in
 // floats.
 func int8Sum(r *tensor.Rewriter, op *tensor.Op) bool {
-	if op.Kind != AddKind {
+	if op.Kind != pointwise.AddKind {
 		return false
 	}
 	for _, at := range summands(r, op) {
-		first := sole(r, op, at, conv2dInt8Kind)
+		first := sole(r, op, at, conv.Conv2DInt8Kind)
 		if first == nil {
 			continue
 		}
-		p := *first.Attributes.(*conv2dInt8Params)
+		p := *first.Attributes.(*conv.Int8Params)
 		for _, rounding := range r.Readers(op.Inputs[1-at]) {
-			if rounding.Kind != QuantizeKind || p.Adds != 0 || p.Activation != 0 || p.Int8 == 1 || !rounding.Precedes(op) || !rounding.Beside(op) {
+			if rounding.Kind != pointwise.QuantizeKind || p.Adds != 0 || p.Activation != 0 || p.Int8 == 1 || !rounding.Precedes(op) || !rounding.Beside(op) {
 				continue
 			}
-			p.Adds, p.Int8Residual, p.ResidualFactor = addResidual, 1, rounding.Attributes.(Quantization).Step
+			p.Adds, p.Int8Residual, p.ResidualFactor = conv.AddResidual, 1, rounding.Attributes.(pointwise.Quantization).Step
 			inputs := slices.Clone(first.Inputs)
-			inputs = append(inputs, make([]*tensor.Tensor, convResult-len(inputs))...)
-			inputs[convResidual] = rounding.Output()
-			return r.Fuse(first, op, conv2dInt8Kind, &p, inputs...)
+			inputs = append(inputs, make([]*tensor.Tensor, conv.ResultAt-len(inputs))...)
+			inputs[conv.ResidualAt] = rounding.Output()
+			return r.Fuse(first, op, conv.Conv2DInt8Kind, &p, inputs...)
 		}
 	}
 	return false
 }
 
 func int8ToInt8(r *tensor.Rewriter, op *tensor.Op) bool {
-	if op.Kind != QuantizeKind {
+	if op.Kind != pointwise.QuantizeKind {
 		return false
 	}
-	first := sole(r, op, 0, conv2dInt8Kind)
+	first := sole(r, op, 0, conv.Conv2DInt8Kind)
 	if first == nil {
 		return false
 	}
-	p, rounding := *first.Attributes.(*conv2dInt8Params), op.Attributes.(Quantization).Params
-	if p.Int8 == 1 || p.Activation > Activation(ReLUKind) || rounding.Inputs != p.Outputs {
+	p, rounding := *first.Attributes.(*conv.Int8Params), op.Attributes.(pointwise.Quantization).Params
+	if p.Int8 == 1 || p.Activation > pointwise.Activation(pointwise.ReLUKind) || rounding.Inputs != p.Outputs {
 		return false
 	}
-	factor := fixedPoint * rounding.Factor
+	factor := conv.FixedPoint * rounding.Factor
 	p.Int8, p.Factor = 1, factor
 	p.SumFactor *= factor
 	p.ResidualFactor *= factor
-	return r.Fuse(first, op, conv2dInt8Kind, &p, first.Inputs...)
+	return r.Fuse(first, op, conv.Conv2DInt8Kind, &p, first.Inputs...)
 }
 
 // convolutionNorm is for devices that compute both faster in one dispatch.
 func convolutionNorm(r *tensor.Rewriter, op *tensor.Op) bool {
-	if op.Kind != layerNormKind {
+	if op.Kind != norm.LayerNormKind {
 		return false
 	}
-	first := sole(r, op, 0, fusedConvolutionKind)
+	first := sole(r, op, 0, conv.FusedKind)
 	if first == nil {
 		return false
 	}
-	p, norm := first.Attributes.(*conv2dParams), op.Attributes.(*layerNormParams)
-	q, ok := withLayerNorm(p, norm)
-	if !ok || norm.Channels != p.Outputs || !linearNormForward.Preferred(r.Info, q) {
+	p, norm := first.Attributes.(*conv.Params), op.Attributes.(*norm.LayerNormParams)
+	q, ok := conv.WithLayerNorm(p, norm)
+	if !ok || norm.Channels != p.Outputs || !conv.LinearNormForward.Preferred(r.Info, q) {
 		return false
 	}
-	return r.Fuse(first, op, linearNormKind, q, slices.Concat(first.Inputs[:convShortcut], op.Inputs[1:])...)
+	return r.Fuse(first, op, conv.LinearNormKind, q, slices.Concat(first.Inputs[:conv.ShortcutAt], op.Inputs[1:])...)
 }
 
 func convolutionSplit(r *tensor.Rewriter, op *tensor.Op) bool {
-	if op.Kind != SplitKind {
+	if op.Kind != pointwise.SplitKind {
 		return false
 	}
-	first := sole(r, op, 0, fusedConvolutionKind)
-	if first == nil || op.Attributes.(*ConcatParams).Columns != first.Attributes.(*conv2dParams).Outputs {
+	first := sole(r, op, 0, conv.FusedKind)
+	if first == nil || op.Attributes.(*pointwise.ConcatParams).Columns != first.Attributes.(*conv.Params).Outputs {
 		return false
 	}
-	p := *first.Attributes.(*conv2dParams)
-	p.Chunk = op.Attributes.(*ConcatParams).Part
-	return r.Fuse(first, op, fusedConvolutionKind, &p, first.Inputs...)
+	p := *first.Attributes.(*conv.Params)
+	p.Chunk = op.Attributes.(*pointwise.ConcatParams).Part
+	return r.Fuse(first, op, conv.FusedKind, &p, first.Inputs...)
 }
 
 // convolutionEpilogue lets a convolution, in floats or in int8, do what follows it, in the order sum, scale and shift,
@@ -632,31 +637,31 @@ func convolutionSplit(r *tensor.Rewriter, op *tensor.Op) bool {
 // residuals needs few other dispatches.
 func convolutionEpilogue(r *tensor.Rewriter, op *tensor.Op) bool {
 	candidates := summands(r, op)
-	if Activation(op.Kind) > 0 || op.Kind == scaleShiftKind {
+	if pointwise.Activation(op.Kind) > 0 || op.Kind == norm.ScaleShiftKind {
 		candidates = []int{0}
 	}
 	for _, at := range candidates {
-		first := sole(r, op, at, fusedConvolutionKind, conv2dInt8Kind)
+		first := sole(r, op, at, conv.FusedKind, conv.Conv2DInt8Kind)
 		if first == nil {
 			continue
 		}
 		var attributes any
-		var p *conv2dParams
-		if of, ok := first.Attributes.(*conv2dInt8Params); ok {
+		var p *conv.Params
+		if of, ok := first.Attributes.(*conv.Int8Params); ok {
 			q := *of
-			attributes, p = &q, &q.conv2dParams
+			attributes, p = &q, &q.Params
 			if q.Int8 == 1 {
 				continue
 			}
 		} else {
-			q := *first.Attributes.(*conv2dParams)
+			q := *first.Attributes.(*conv.Params)
 			attributes, p = &q, &q
 		}
 		input, argument, ok := follow(p, op, at)
 		if !ok {
 			continue
 		}
-		inputs := append(slices.Clone(first.Inputs), make([]*tensor.Tensor, convResult-len(first.Inputs))...)
+		inputs := append(slices.Clone(first.Inputs), make([]*tensor.Tensor, conv.ResultAt-len(first.Inputs))...)
 		if argument != nil {
 			inputs[input] = argument
 		}
@@ -669,30 +674,30 @@ func convolutionEpilogue(r *tensor.Rewriter, op *tensor.Op) bool {
 
 // follow makes of the convolution p one that also does what op does with its result, op's input at. The convolution
 // then takes argument as input, unless argument is nil.
-func follow(p *conv2dParams, op *tensor.Op, at int) (input int, argument *tensor.Tensor, ok bool) {
-	sum := op.Kind == AddKind || op.Kind == AddBroadcastKind
+func follow(p *conv.Params, op *tensor.Op, at int) (input int, argument *tensor.Tensor, ok bool) {
+	sum := op.Kind == pointwise.AddKind || op.Kind == pointwise.AddBroadcastKind
 	switch {
-	case p.Adds&addShortcut != 0:
+	case p.Adds&conv.AddShortcut != 0:
 	case p.Activation != 0:
-		if op.Kind == AddKind {
-			p.Adds |= addShortcut
-			return convShortcut, op.Inputs[1-at], true
+		if op.Kind == pointwise.AddKind {
+			p.Adds |= conv.AddShortcut
+			return conv.ShortcutAt, op.Inputs[1-at], true
 		}
-	case Activation(op.Kind) != 0:
-		p.Activation = Activation(op.Kind)
+	case pointwise.Activation(op.Kind) != 0:
+		p.Activation = pointwise.Activation(op.Kind)
 		return 0, nil, true
 	case sum && p.Adds == 0:
-		p.Adds = addResidual
-		return convResidual, op.Inputs[1-at], true
-	case op.Kind == scaleShiftKind && p.HasBias == 0 && op.Attributes.(batchNormParams).Channels == p.Outputs:
-		p.HasBias = scaleAndShift
-		if p.Adds == addResidual {
-			p.Adds = addResidualFirst
+		p.Adds = conv.AddResidual
+		return conv.ResidualAt, op.Inputs[1-at], true
+	case op.Kind == norm.ScaleShiftKind && p.HasBias == 0 && op.Attributes.(norm.BatchNormParams).Channels == p.Outputs:
+		p.HasBias = conv.ScaleAndShift
+		if p.Adds == conv.AddResidual {
+			p.Adds = conv.AddResidualFirst
 		}
-		if op.Attributes.(batchNormParams).Relu == 1 {
-			p.Activation = Activation(ReLUKind)
+		if op.Attributes.(norm.BatchNormParams).Relu == 1 {
+			p.Activation = pointwise.Activation(pointwise.ReLUKind)
 		}
-		return convBias, op.Inputs[1], true
+		return conv.BiasAt, op.Inputs[1], true
 	}
 	return 0, nil, false
 }

@@ -8,6 +8,11 @@ import (
 
 	"mrprism/internal/compute/gpu/reference"
 	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/attention"
+	"mrprism/shaders/conv"
+	"mrprism/shaders/norm"
+	"mrprism/shaders/pointwise"
+	"mrprism/shaders/pool"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -57,7 +62,7 @@ func (g *rewriteGraph) table(shape ...int) *tensor.Tensor {
 	return g.Constant("table", g.draw(n), shape...)
 }
 
-// run compiles the graph with the rewrites of the phases and reads the results on the reference.
+// Run compiles the graph with the rewrites of the phases and reads the results on the reference.
 func (g *rewriteGraph) run(results []*tensor.Tensor, phases ...[]tensor.Rewrite) (values [][]float32, dispatches int) {
 	for _, y := range results {
 		y.Keep()
@@ -88,51 +93,51 @@ func TestRewrites(t *testing.T) {
 	}{
 		{"an operator again", func(g *rewriteGraph) []*tensor.Tensor {
 			x := g.in(1, 4, 4, 8)
-			return []*tensor.Tensor{Add(GELU(AveragePool(x, 2, 2, Square(2, 0))), ReLU(AveragePool(x, 2, 2, Square(2, 0))))}
+			return []*tensor.Tensor{pointwise.Add(pointwise.GELU(pool.Average(x, 2, 2, conv.Square(2, 0))), pointwise.ReLU(pool.Average(x, 2, 2, conv.Square(2, 0))))}
 		}, 5, 4},
 		{"batch norm and ReLU", func(g *rewriteGraph) []*tensor.Tensor {
 			x := g.in(1, 3, 3, 4)
 			variance := g.Constant("variance", []float32{1, 2, 3, 4}, 4)
-			return []*tensor.Tensor{ReLU(BatchNorm(x, g.param("s", 4), g.param("b", 4), g.param("m", 4), variance, false, 1e-5, 0.1))}
+			return []*tensor.Tensor{pointwise.ReLU(norm.BatchNorm(x, g.param("s", 4), g.param("b", 4), g.param("m", 4), variance, false, 1e-5, 0.1))}
 		}, 2, 1},
 		{"pool of a sum with a table", func(g *rewriteGraph) []*tensor.Tensor {
-			return []*tensor.Tensor{AveragePool(AddBroadcast(g.in(1, 4, 6, 4), g.table(1, 4, 6, 4)), 2, 2, Square(2, 0))}
+			return []*tensor.Tensor{pool.Average(pointwise.AddBroadcast(g.in(1, 4, 6, 4), g.table(1, 4, 6, 4)), 2, 2, conv.Square(2, 0))}
 		}, 2, 2},
 		{"keys and values", func(g *rewriteGraph) []*tensor.Tensor {
 			x := g.in(2, 3, 5, 8)
-			key := Linear(AddBroadcast(x, g.table(1, 3, 5, 8)), g.param("k", 8, 6), nil)
-			return []*tensor.Tensor{Concat(key, Linear(x, g.param("v", 8, 6), g.param("vb", 6)))}
+			key := conv.Linear(pointwise.AddBroadcast(x, g.table(1, 3, 5, 8)), g.param("k", 8, 6), nil)
+			return []*tensor.Tensor{pointwise.Concat(key, conv.Linear(x, g.param("v", 8, 6), g.param("vb", 6)))}
 		}, 4, 2}, // one map, and the table for both images
 		{"keys and values of one image", func(g *rewriteGraph) []*tensor.Tensor {
 			x := g.in(1, 3, 5, 8)
-			key := Linear(AddBroadcast(x, g.table(1, 3, 5, 8)), g.param("k", 8, 6), nil)
-			return []*tensor.Tensor{Concat(key, Linear(x, g.param("v", 8, 6), g.param("vb", 6)))}
+			key := conv.Linear(pointwise.AddBroadcast(x, g.table(1, 3, 5, 8)), g.param("k", 8, 6), nil)
+			return []*tensor.Tensor{pointwise.Concat(key, conv.Linear(x, g.param("v", 8, 6), g.param("vb", 6)))}
 		}, 4, 1},
 		{"convolution of maps side by side", func(g *rewriteGraph) []*tensor.Tensor {
-			both := Concat(g.in(1, 4, 4, 8), g.in(1, 4, 4, 12))
-			return []*tensor.Tensor{Conv2D(both, g.param("w", 3, 3, 20, 8), g.param("b", 8), Square(1, 1)), Linear(both, g.param("l", 20, 4), g.param("lb", 4))}
+			both := pointwise.Concat(g.in(1, 4, 4, 8), g.in(1, 4, 4, 12))
+			return []*tensor.Tensor{conv.Conv2D(both, g.param("w", 3, 3, 20, 8), g.param("b", 8), conv.Square(1, 1)), conv.Linear(both, g.param("l", 20, 4), g.param("lb", 4))}
 		}, 3, 4},
 		{"product of two maps", func(g *rewriteGraph) []*tensor.Tensor {
-			y := Linear(g.in(5, 4), g.param("a", 4, 8), g.param("ab", 8))
-			return []*tensor.Tensor{Linear(y, g.param("b", 8, 6), g.param("bb", 6))}
+			y := conv.Linear(g.in(5, 4), g.param("a", 4, 8), g.param("ab", 8))
+			return []*tensor.Tensor{conv.Linear(y, g.param("b", 8, 6), g.param("bb", 6))}
 		}, 2, 1},
 		{"a map that narrows stays", func(g *rewriteGraph) []*tensor.Tensor {
-			y := Linear(g.in(5, 8), g.param("a", 8, 4), nil)
-			return []*tensor.Tensor{Linear(y, g.param("b", 4, 6), nil)}
+			y := conv.Linear(g.in(5, 8), g.param("a", 8, 4), nil)
+			return []*tensor.Tensor{conv.Linear(y, g.param("b", 4, 6), nil)}
 		}, 2, 2},
 		{"queries beside another map", func(g *rewriteGraph) []*tensor.Tensor {
 			x := g.in(1, 3, 5, 8)
-			other := Linear(x, g.param("o", 8, 10), g.param("ob", 10))
-			return []*tensor.Tensor{other, Linear(AddBroadcast(x, g.table(1, 3, 5, 8)), g.param("q", 8, 6), nil)}
+			other := conv.Linear(x, g.param("o", 8, 10), g.param("ob", 10))
+			return []*tensor.Tensor{other, conv.Linear(pointwise.AddBroadcast(x, g.table(1, 3, 5, 8)), g.param("q", 8, 6), nil)}
 		}, 3, 1},
 		{"queries of a map, and that map", func(g *rewriteGraph) []*tensor.Tensor {
-			y := Linear(g.in(1, 3, 5, 8), g.param("a", 8, 8), g.param("ab", 8))
-			return []*tensor.Tensor{y, Linear(AddBroadcast(y, g.table(1, 3, 5, 8)), g.param("q", 8, 6), g.param("qb", 6))}
+			y := conv.Linear(g.in(1, 3, 5, 8), g.param("a", 8, 8), g.param("ab", 8))
+			return []*tensor.Tensor{y, conv.Linear(pointwise.AddBroadcast(y, g.table(1, 3, 5, 8)), g.param("q", 8, 6), g.param("qb", 6))}
 		}, 3, 1},
 		{"queries before another map", func(g *rewriteGraph) []*tensor.Tensor {
 			x := g.in(1, 3, 5, 8)
-			q := Linear(AddBroadcast(x, g.table(1, 3, 5, 8)), g.param("q", 8, 6), nil)
-			return []*tensor.Tensor{GELU(q), Linear(x, g.param("o", 8, 10), nil)}
+			q := conv.Linear(pointwise.AddBroadcast(x, g.table(1, 3, 5, 8)), g.param("q", 8, 6), nil)
+			return []*tensor.Tensor{pointwise.GELU(q), conv.Linear(x, g.param("o", 8, 10), nil)}
 		}, 4, 2},
 	} {
 		g := newRewriteGraph(t)
@@ -151,12 +156,12 @@ func TestPortable(t *testing.T) {
 	build := func(g *rewriteGraph) []*tensor.Tensor {
 		variance := g.Constant("variance", []float32{1, 2, 3, 4, 5, 6, 7, 8}, 8)
 		normalised := func(name string, x *tensor.Tensor) *tensor.Tensor {
-			return BatchNorm(x, g.param(name+"s", 8), g.param(name+"b", 8), g.param(name+"m", 8), variance, false, 1e-5, 0.1)
+			return norm.BatchNorm(x, g.param(name+"s", 8), g.param(name+"b", 8), g.param(name+"m", 8), variance, false, 1e-5, 0.1)
 		}
-		e := ReLU(normalised("1", Conv2D(g.in(1, 4, 4, 3), g.param("w", 3, 3, 3, 8), nil, Square(1, 1))))
-		x := normalised("2", Conv2D(Concat(e, g.in(1, 4, 4, 8)), g.param("c", 3, 3, 16, 8), g.param("cb", 8), Square(1, 1)))
-		kv := Concat(Linear(x, g.param("k", 8, 8), nil), Linear(x, g.param("v", 8, 8), nil))
-		return []*tensor.Tensor{Attention(Linear(x, g.param("q", 8, 8), g.param("qb", 8)).Reshape(1, 16, 8), kv.Reshape(1, 16, 16), 2)}
+		e := pointwise.ReLU(normalised("1", conv.Conv2D(g.in(1, 4, 4, 3), g.param("w", 3, 3, 3, 8), nil, conv.Square(1, 1))))
+		x := normalised("2", conv.Conv2D(pointwise.Concat(e, g.in(1, 4, 4, 8)), g.param("c", 3, 3, 16, 8), g.param("cb", 8), conv.Square(1, 1)))
+		kv := pointwise.Concat(conv.Linear(x, g.param("k", 8, 8), nil), conv.Linear(x, g.param("v", 8, 8), nil))
+		return []*tensor.Tensor{attention.Attention(conv.Linear(x, g.param("q", 8, 8), g.param("qb", 8)).Reshape(1, 16, 8), kv.Reshape(1, 16, 16), 2)}
 	}
 	g := newRewriteGraph(t)
 	want, _ := g.run(build(g))
@@ -170,8 +175,8 @@ func TestPortable(t *testing.T) {
 		for _, op := range g.Ops() {
 			assert.NotEqual(t, "BatchNorm", op.Kind.Name)
 			if op.Output().Storage() == y.Storage() {
-				assert.Equal(t, scaled, AttributesOf(op).Factor == 1)
-				assert.Equal(t, 2, AttributesOf(op).Heads)
+				assert.Equal(t, scaled, op.Attributes.(*attention.Params).Scale == 1)
+				assert.EqualValues(t, 2, op.Attributes.(*attention.Params).Heads)
 			}
 		}
 	}
@@ -183,10 +188,10 @@ func TestRewriteToInt8(t *testing.T) {
 	build := func(g *rewriteGraph) []*tensor.Tensor {
 		defer g.Layered("a")()
 		x := g.in(1, 4, 4, 8)
-		q := Linear(AddBroadcast(x, g.table(1, 4, 4, 8)), g.param("q", 8, 8), nil)
-		kv := Concat(Linear(x, g.param("k", 8, 8), nil), Linear(x, g.param("v", 8, 8), nil))
-		y := Attention(q.Reshape(1, 16, 8), kv.Reshape(1, 16, 16), 2).Reshape(1, 4, 4, 8)
-		return []*tensor.Tensor{Conv2D(y, g.param("w", 3, 3, 8, 8), nil, Square(1, 1))}
+		q := conv.Linear(pointwise.AddBroadcast(x, g.table(1, 4, 4, 8)), g.param("q", 8, 8), nil)
+		kv := pointwise.Concat(conv.Linear(x, g.param("k", 8, 8), nil), conv.Linear(x, g.param("v", 8, 8), nil))
+		y := attention.Attention(q.Reshape(1, 16, 8), kv.Reshape(1, 16, 16), 2).Reshape(1, 4, 4, 8)
+		return []*tensor.Tensor{conv.Conv2D(y, g.param("w", 3, 3, 8, 8), nil, conv.Square(1, 1))}
 	}
 	kinds := func(q Int8) (found []string) {
 		g := newRewriteGraph(t)
@@ -227,9 +232,9 @@ func TestRewriteToInt8(t *testing.T) {
 func TestStoreHalves(t *testing.T) {
 	g := newRewriteGraph(t)
 	x, w := g.in(1, 4, 4, 8), g.param("w", 8, 8)
-	y := ReLU(Linear(x, w, g.param("b", 8)))
-	z := Linear(AddBroadcast(y, Linear(g.table(1, 4, 4, 8), w, nil)), w, nil)
-	loss := Sum(Sigmoid(z))
+	y := pointwise.ReLU(conv.Linear(x, w, g.param("b", 8)))
+	z := conv.Linear(pointwise.AddBroadcast(y, conv.Linear(g.table(1, 4, 4, 8), w, nil)), w, nil)
+	loss := pointwise.Sum(pointwise.Sigmoid(z))
 	StoreHalves(g.Graph)
 	var kinds []string
 	for _, op := range g.Ops() {

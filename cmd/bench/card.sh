@@ -1,7 +1,7 @@
 #!/bin/sh
 # Measures everything on a discrete GPU: whether kernels are right there, all times, and PyTorch's times.
 #
-#   make build && go test -c -o build/ ./shaders && cmd/bench/card.sh build card        here
+#   make build && go test -c -o build/ ./shaders/... && cmd/bench/card.sh build card        here
 #   cmd/bench/card.sh BIN OUT [python3]                                                 on a machine that has only BIN (programs, Dawn's library)
 #
 # OUT receives a .txt for each step and .json reports for bench -compare. The end names steps that failed
@@ -24,7 +24,13 @@ step() { # step NAME PROGRAM ARGUMENTS
 }
 
 step devices bench -devices
-cd "$here/../../shaders" && step kernels-right shaders.test -test.short; cd "$here" || exit 2
+for tests in "$bin"/*.test; do # of each package in its folder
+	[ -e "$tests" ] || continue
+	family=$(basename "$tests" .test)
+	[ "$family" = shaders ] && folder=$here/../../shaders || folder=$here/../../shaders/$family
+	cd "$folder" && step "kernels-right-$family" "$family.test" -test.short
+done
+cd "$here" || exit 2
 for config in ${CONFIGS:-compact-steered paper-steered}; do
 	set -- -config "$config" -n "${RUNS:-9}"
 	step "$config" bench "$@" -train -kernels -json "$out/$config.json"

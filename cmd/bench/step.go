@@ -9,6 +9,7 @@ import (
 	"mrprism/internal/compute/tensor"
 	"mrprism/model"
 	"mrprism/shaders"
+	"mrprism/shaders/adam"
 )
 
 // step is a training step on a device with random weights, images and labels.
@@ -23,7 +24,7 @@ type step struct {
 	done   int
 }
 
-var adamOptions = shaders.AdamOptions{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
+var adamOptions = adam.Options{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
 
 // newStep compiles the step.
 func newStep(ctx context.Context, d gpu.Device, config model.Config, o options) (*step, error) {
@@ -86,7 +87,7 @@ func (s *step) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := s.plan.Write(s.update.Schedule, shaders.AdamSchedule(adamOptions, s.done, s.recipe.Rate, factor, s.recipe.Average)); err != nil {
+	if err := s.plan.Write(s.update.Schedule, adam.Schedule(adamOptions, s.done, s.recipe.Rate, factor, s.recipe.Average)); err != nil {
 		return err
 	}
 	if err := s.plan.Run(ctx); err != nil {

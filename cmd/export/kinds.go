@@ -3,7 +3,11 @@ package main
 import (
 	"mrprism/internal/compute/tensor"
 	"mrprism/internal/format/onnx"
-	"mrprism/shaders"
+	"mrprism/shaders/attention"
+	"mrprism/shaders/conv"
+	"mrprism/shaders/norm"
+	"mrprism/shaders/pointwise"
+	"mrprism/shaders/pool"
 )
 
 // kind is how operators of a kind are written: on which layout of maps, and as which nodes.
@@ -38,22 +42,21 @@ func unary(node func(g *onnx.Graph, x *onnx.Value) *onnx.Value) func(p *printer,
 	return func(p *printer, op *tensor.Op, f layout) *onnx.Value { return node(p.Graph, p.value(op.Inputs[0], f)) }
 }
 
-// square is the stride and the padding of a window that has one of each.
-func square(op *tensor.Op) (stride, pad int) {
-	w := shaders.AttributesOf(op).Window
-	if w != shaders.Square(w.StrideY, w.Top) {
+// square is the stride and the padding of an operator's window that has one of each.
+func square(op *tensor.Op, w conv.Window) (stride, pad int) {
+	if w != conv.Square(w.StrideY, w.Top) {
 		refuse(op, "export writes windows of one stride and one padding only")
 	}
 	return w.StrideY, w.Top
 }
 
 func printConvolution(p *printer, op *tensor.Op, _ layout) *onnx.Value {
-	stride, pad := square(op)
+	stride, pad := square(op, op.Attributes.(conv.Window))
 	return p.Conv(p.value(op.Inputs[0], plane), p.weight(op, op.Inputs[1].Shape(), []int{3, 2, 0, 1}), p.bias(op), stride, pad, 1)
 }
 
 func printDepthwise(p *printer, op *tensor.Op, _ layout) *onnx.Value {
-	stride, pad := square(op)
+	stride, pad := square(op, op.Attributes.(conv.Window))
 	kh, kw, c := op.Inputs[1].Dim(0), op.Inputs[1].Dim(1), op.Inputs[1].Dim(2)
 	return p.Conv(p.value(op.Inputs[0], plane), p.weight(op, []int{kh, kw, 1, c}, []int{3, 2, 0, 1}), p.bias(op), stride, pad, c)
 }
@@ -84,8 +87,8 @@ func printGroupedLinear(p *printer, op *tensor.Op, _ layout) *onnx.Value {
 }
 
 func printMaxPool(p *printer, op *tensor.Op, _ layout) *onnx.Value {
-	stride, pad := square(op)
-	a := shaders.AttributesOf(op)
+	a := op.Attributes.(pool.Pooling)
+	stride, pad := square(op, a.Window)
 	if a.Height != a.Width {
 		refuse(op, "export writes square windows only")
 	}
@@ -93,9 +96,9 @@ func printMaxPool(p *printer, op *tensor.Op, _ layout) *onnx.Value {
 }
 
 func printAveragePool(p *printer, op *tensor.Op, _ layout) *onnx.Value {
-	a, x, y := shaders.AttributesOf(op), op.Inputs[0], op.Output()
+	a, x, y := op.Attributes.(pool.Pooling), op.Inputs[0], op.Output()
 	r := a.Height
-	if a.Width != r || a.Window != (shaders.Window{StrideY: r, StrideX: r, Bottom: y.Dim(1)*r - x.Dim(1), Right: y.Dim(2)*r - x.Dim(2)}) {
+	if a.Width != r || a.Window != (conv.Window{StrideY: r, StrideX: r, Bottom: y.Dim(1)*r - x.Dim(1), Right: y.Dim(2)*r - x.Dim(2)}) {
 		refuse(op, "export writes square windows side by side only")
 	}
 	return p.AveragePool(p.value(x, plane), r)
@@ -116,7 +119,7 @@ func printAdd(p *printer, op *tensor.Op, f layout) *onnx.Value {
 
 // printClampLog leaves out the upper limit, which a sigmoid keeps.
 func printClampLog(p *printer, op *tensor.Op, f layout) *onnx.Value {
-	a, from := shaders.AttributesOf(op), p.makers[op.Inputs[0].Storage()]
+	a, from := op.Attributes.(*pointwise.ClampLogParams), p.makers[op.Inputs[0].Storage()]
 	if a.High != 1 || from == nil || from.Kind == nil || from.Kind.Name != "Sigmoid" {
 		refuse(op, "export writes the clamp of a sigmoid to at most 1 only")
 	}
@@ -125,29 +128,30 @@ func printClampLog(p *printer, op *tensor.Op, f layout) *onnx.Value {
 
 func printLayerNorm(p *printer, op *tensor.Op, _ layout) *onnx.Value {
 	scale := p.weight(op, op.Inputs[1].Shape(), []int{0})
-	return p.LayerNormalization(p.value(op.Inputs[0], tokens), scale, p.bias(op), float64(shaders.AttributesOf(op).Epsilon))
+	return p.LayerNormalization(p.value(op.Inputs[0], tokens), scale, p.bias(op), float64(op.Attributes.(*norm.LayerNormParams).Eps))
 }
 
 // printAttention reads keys and values before they are joined. The factor of the scores is in the
 // parameters of the queries (shaders.Portable), or in ONNX Runtime's operator.
 func printAttention(p *printer, op *tensor.Op, _ layout) *onnx.Value {
-	a, joined := shaders.AttributesOf(op), p.makers[op.Inputs[1].Storage()]
+	a, joined := op.Attributes.(*attention.Params), p.makers[op.Inputs[1].Storage()]
 	if joined == nil || joined.Kind == nil || joined.Kind.Name != "Concat" {
 		refuse(op, "export writes keys and values that a Concat joins only")
 	}
 	q, k, v := p.value(op.Inputs[0], tokens), p.value(joined.Inputs[0], tokens), p.value(joined.Inputs[1], tokens)
+	heads := int(a.Heads)
 	switch {
 	case p.ownAttention:
-		return p.MultiHeadAttention(q, k, v, a.Heads)
-	case a.Factor != 1:
+		return p.MultiHeadAttention(q, k, v, heads)
+	case a.Scale != 1:
 		refuse(op, "the queries have no factor")
-	case a.Heads == 1:
+	case heads == 1:
 		return p.MatMul(p.Softmax(p.MatMul(q, p.Transpose(k, 0, 2, 1))), v)
 	}
-	width := q.Dim(2) / a.Heads
+	width := q.Dim(2) / heads
 	// split makes (1, N, heads·d) to (1, heads, N, d), or to (1, heads, d, N).
 	split := func(x *onnx.Value, order ...int) *onnx.Value {
-		return p.Transpose(p.Reshape(x, 1, x.Dim(1), a.Heads, width), order...)
+		return p.Transpose(p.Reshape(x, 1, x.Dim(1), heads, width), order...)
 	}
 	weights := p.Softmax(p.MatMul(split(q, 0, 2, 1, 3), split(k, 0, 2, 3, 1)))
 	attended := p.MatMul(weights, split(v, 0, 2, 1, 3))

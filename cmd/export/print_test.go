@@ -9,6 +9,9 @@ import (
 	"mrprism/internal/format/onnx"
 	"mrprism/model"
 	"mrprism/shaders"
+	"mrprism/shaders/conv"
+	"mrprism/shaders/pointwise"
+	"mrprism/shaders/pool"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -45,14 +48,14 @@ func TestKinds(t *testing.T) {
 func TestUnprintable(t *testing.T) {
 	for want, build := range map[string]func(b *nn.Builder, x *tensor.Tensor) *tensor.Tensor{
 		`operator Blur of layer "there"`: func(_ *nn.Builder, x *tensor.Tensor) *tensor.Tensor {
-			return shaders.ReLU(shaders.GaussianBlur(x, 1, 3))
+			return pointwise.ReLU(pool.GaussianBlur(x, 1, 3))
 		},
 		"one stride and one padding": func(b *nn.Builder, x *tensor.Tensor) *tensor.Tensor {
 			w := b.Graph.Constant("w", make([]float32, 27), 3, 3, 3, 1)
-			return shaders.Conv2D(x, w, nil, shaders.Window{StrideY: 1, StrideX: 2})
+			return conv.Conv2D(x, w, nil, conv.Window{StrideY: 1, StrideX: 2})
 		},
-		"whole factors": func(_ *nn.Builder, x *tensor.Tensor) *tensor.Tensor { return shaders.Resize(x, 12, 12) },
-		"a sigmoid":     func(_ *nn.Builder, x *tensor.Tensor) *tensor.Tensor { return shaders.ClampLog(x, 1e-3, 1) },
+		"whole factors": func(_ *nn.Builder, x *tensor.Tensor) *tensor.Tensor { return pool.Resize(x, 12, 12) },
+		"a sigmoid":     func(_ *nn.Builder, x *tensor.Tensor) *tensor.Tensor { return pointwise.ClampLog(x, 1e-3, 1) },
 	} {
 		g, set := tensor.NewGraph(), tensor.NewSet()
 		x := g.Input("x", 1, 8, 8, 3)

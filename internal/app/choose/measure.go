@@ -13,6 +13,7 @@ import (
 	"mrprism/internal/compute/nn"
 	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
+	"mrprism/shaders/pointwise"
 )
 
 // Patience is how long a measurement may take before it has failed, compiling included.
@@ -118,9 +119,9 @@ func newContender(ctx context.Context, d gpu.Device) (*contender, error) {
 // and a linear map. It has few kernels, since an adapter that has never seen them takes most of the
 // time to compile them.
 func network(b *nn.Builder, x *tensor.Tensor) *tensor.Tensor {
-	y := shaders.ReLU(b.Conv("a", x, 3, 32, 1, 1, true, false))
-	y = shaders.ReLU(b.Conv("b", y, 3, 64, 2, 1, true, false))
-	y = shaders.ReLU(b.Conv("c", y, 3, 64, 1, 1, true, false))
+	y := pointwise.ReLU(b.Conv("a", x, 3, 32, 1, 1, true, false))
+	y = pointwise.ReLU(b.Conv("b", y, 3, 64, 2, 1, true, false))
+	y = pointwise.ReLU(b.Conv("c", y, 3, 64, 1, 1, true, false))
 	return b.Linear("d", y, 64, true)
 }
 

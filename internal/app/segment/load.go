@@ -9,6 +9,7 @@ import (
 	"mrprism/internal/compute/half"
 	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
+	"mrprism/shaders/pointwise"
 	"mrprism/weights"
 )
 
@@ -44,7 +45,7 @@ func load(ctx context.Context, device gpu.Device, set *tensor.Set, file *weights
 			}
 		}
 		u := upload{g.InputOf(gpu.I8, v.Name, v.Shape...), g.InputOf(gpu.F32, v.Name+weights.ScaleSuffix, len(scales)), t.Data, scales}
-		shaders.Assign(g.Variable(v), shaders.Dequantize(u.q, u.scale))
+		pointwise.Assign(g.Variable(v), pointwise.Dequantize(u.q, u.scale))
 		uploads = append(uploads, u)
 	}
 	if len(uploads) == 0 {

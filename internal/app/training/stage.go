@@ -16,6 +16,7 @@ import (
 	"mrprism/internal/data/dataset"
 	"mrprism/model"
 	"mrprism/shaders"
+	"mrprism/shaders/adam"
 )
 
 // stage is a training step, compiled at one image side.
@@ -116,7 +117,7 @@ func (t *Trainer) next(ctx context.Context, p *stage) (*Report, error) {
 func (t *Trainer) compute(ctx context.Context, p *stage, now *Report) error {
 	batches := t.Options.accumulate()
 	updates, factor := t.step-t.scaled.Skipped, 1/(float64(batches)*t.scaled.Scale)
-	schedule := shaders.AdamSchedule(t.adam, updates+1, now.Rate, factor, optim.Averaging(updates, t.Options.Recipe.Average))
+	schedule := adam.Schedule(t.adam, updates+1, now.Rate, factor, optim.Averaging(updates, t.Options.Recipe.Average))
 	if err := p.updating.Write(p.update.Schedule, schedule); err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 	"mrprism/internal/compute/tensor"
 	"mrprism/internal/data/dataset"
 	"mrprism/model"
-	"mrprism/shaders"
+	"mrprism/shaders/adam"
 )
 
 // ErrDiverged means that a step's loss or gradient was not finite. The saved files stay.
@@ -58,7 +58,7 @@ type Trainer struct {
 	best   best
 	step   int // steps done
 	scaled scaling
-	adam   shaders.AdamOptions
+	adam   adam.Options
 
 	held         io.Closer // the lock of the run's folder; nil: a dry run
 	saved        time.Time // when the state was last saved
@@ -146,7 +146,7 @@ func load(ctx context.Context, device gpu.Device, o Options, data *dataset.Datas
 	}
 	t := &Trainer{
 		Options: o, Dataset: data, Config: c, device: device, cases: cases, aside: aside, set: tensor.NewSet(), checkpointed: none, scaled: newScaling(o.Precision),
-		adam: shaders.AdamOptions{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: float32(o.Recipe.Decay)},
+		adam: adam.Options{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: float32(o.Recipe.Decay)},
 	}
 	t.build(o.Phases[0].Side, o.Batch) // declares every variable
 	model.Declare(t.set, c)            // the export has parts that the recipe does not train

@@ -9,7 +9,9 @@ import (
 	"math/rand/v2"
 
 	"mrprism/internal/compute/tensor"
-	"mrprism/shaders"
+	"mrprism/shaders/conv"
+	"mrprism/shaders/norm"
+	"mrprism/shaders/pointwise"
 )
 
 // Builder appends layers to a graph, their variables to a set.
@@ -43,7 +45,7 @@ func (b *Builder) Conv(name string, x *tensor.Tensor, k, out, stride, pad int, b
 		fan = k * k * out
 	}
 	w := b.parameter(name+".weight", he(fan), k, k, in, out)
-	return shaders.Conv2D(x, w, b.bias(name, out, bias), shaders.Square(stride, pad))
+	return conv.Conv2D(x, w, b.bias(name, out, bias), conv.Square(stride, pad))
 }
 
 // ConvShare is the share of x in a k×k convolution (k odd) of concatenated maps, with the bias or
@@ -53,9 +55,9 @@ func (b *Builder) ConvShare(name string, x *tensor.Tensor, first int, bias bool)
 	w := b.Graph.Variable(b.Set.Lookup(name + ".weight"))
 	shift, last := b.bias(name, w.Dim(-1), bias), first+x.Dim(-1)
 	if w.Dim(0) == 1 {
-		return shaders.Linear(x, shaders.Slice(w.Reshape(w.Dim(2), w.Dim(3)), first, last), shift)
+		return conv.Linear(x, pointwise.Slice(w.Reshape(w.Dim(2), w.Dim(3)), first, last), shift)
 	}
-	return shaders.Conv2D(x, shaders.Slice(w, first, last), shift, shaders.Square(1, w.Dim(0)/2))
+	return conv.Conv2D(x, pointwise.Slice(w, first, last), shift, conv.Square(1, w.Dim(0)/2))
 }
 
 // Depthwise is a k×k depthwise convolution with bias, padded by k/2.
@@ -63,7 +65,7 @@ func (b *Builder) Depthwise(name string, x *tensor.Tensor, k, stride int) *tenso
 	defer b.Graph.Layered(name)()
 	c := x.Dim(-1)
 	w := b.parameter(name+".weight", he(k*k), k, k, c)
-	return shaders.DepthwiseConv2D(x, w, b.bias(name, c, true), shaders.Square(stride, k/2))
+	return conv.DepthwiseConv2D(x, w, b.bias(name, c, true), conv.Square(stride, k/2))
 }
 
 // Up is a transposed 2×2 convolution of stride 2. Its bias starts at bias(channel), or at 0 if
@@ -76,7 +78,7 @@ func (b *Builder) Up(name string, x *tensor.Tensor, out int, bias func(channel i
 	}
 	w := b.parameter(name+".weight", he(x.Dim(-1)), 2, 2, x.Dim(-1), out)
 	shift := b.parameter(name+".bias", initial, out)
-	return shaders.ConvTranspose2x2(x, w, shift)
+	return conv.ConvTranspose2x2(x, w, shift)
 }
 
 // GroupedLinear gives each of the groups of x's channels its own linear map to out channels, with
@@ -85,7 +87,7 @@ func (b *Builder) GroupedLinear(name string, x *tensor.Tensor, groups, out int) 
 	defer b.Graph.Layered(name)()
 	in := x.Dim(-1) / groups
 	w := b.parameter(name+".weight", xavier(in, out), groups, in, out)
-	return shaders.GroupedLinear(x, w, b.parameter(name+".bias", constant(0), groups, out))
+	return conv.GroupedLinear(x, w, b.parameter(name+".bias", constant(0), groups, out))
 }
 
 // LayerNorm normalises the last extent.
@@ -93,7 +95,7 @@ func (b *Builder) LayerNorm(name string, x *tensor.Tensor) *tensor.Tensor {
 	defer b.Graph.Layered(name)()
 	c := x.Dim(-1)
 	scale, shift := b.parameter(name+".weight", constant(1), c), b.parameter(name+".bias", constant(0), c)
-	return shaders.LayerNorm(x, scale, shift, epsilon)
+	return norm.LayerNorm(x, scale, shift, epsilon)
 }
 
 // BatchNorm normalises the channels of x (B, H, W, C).
@@ -104,7 +106,7 @@ func (b *Builder) BatchNorm(name string, x *tensor.Tensor) *tensor.Tensor {
 	variance := b.Set.Variable(tensor.Statistic, name+".running_var", c)
 	variance.Initial = constant(1)
 	scale, shift := b.parameter(name+".weight", constant(1), c), b.parameter(name+".bias", constant(0), c)
-	return shaders.BatchNorm(x, scale, shift, b.Graph.Variable(mean), b.Graph.Variable(variance), b.Training, epsilon, momentum)
+	return norm.BatchNorm(x, scale, shift, b.Graph.Variable(mean), b.Graph.Variable(variance), b.Training, epsilon, momentum)
 }
 
 func (b *Builder) bias(name string, n int, wanted bool) *tensor.Tensor {

@@ -12,6 +12,7 @@ import (
 	"mrprism/internal/compute/gpu/device"
 	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
+	"mrprism/shaders/pointwise"
 )
 
 // llvmpipe's threads turn a product below 2^-126 into 0, like a GPU. The process itself does not.
@@ -29,7 +30,7 @@ func TestSubnormalsAreZeroOnLlvmpipe(t *testing.T) {
 			defer d.Close()
 			g := tensor.NewGraph()
 			x := g.Input("x", 3)
-			y := shaders.Scale(x, 1e-10).Keep()
+			y := pointwise.Scale(x, 1e-10).Keep()
 			plan, err := shaders.Compile(ctx, d, tensor.NewSet(), g)
 			require.NoError(t, err)
 			defer plan.Release()

@@ -1,0 +1,74 @@
+// Package adam is the optimiser: its step, and the clipping of gradients.
+package adam
+
+import (
+	_ "embed"
+	"math"
+
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
+	"mrprism/internal/compute/vector"
+	"mrprism/shaders/kernels"
+)
+
+//go:embed adam.wgsl
+var adamFile string
+
+type adamParams struct {
+	N                            uint32
+	Beta1, Beta2, Epsilon, Decay float32
+}
+
+// Options are the constants of Adam; what changes from step to step is in the schedule tensor.
+type Options struct {
+	Beta1, Beta2, Epsilon float32
+	Decay                 float32 // decoupled weight decay
+}
+
+// Schedule gives the five values of the schedule tensor for step t = 1, 2, …: the learning rate, Adam's bias corrections,
+// the factor of gradients (0: no update) and the momentum of the averaged weights.
+func Schedule(o Options, t int, rate, factor, averaging float64) []float32 {
+	return []float32{
+		float32(rate),
+		float32(1 / (1 - math.Pow(float64(o.Beta1), float64(t)))),
+		float32(1 / (1 - math.Pow(float64(o.Beta2), float64(t)))),
+		float32(factor), float32(averaging),
+	}
+}
+
+func adamCount(p *adamParams) uint32 { return p.N }
+
+var adamStep = kernels.Wide(kernels.InPieces(adamCount, adamPart[float64], adamPart[float32],
+	kernels.Flat("adam_step", adamFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite}, adamCount, nil)), 0, 1, 2, 3, 4, 5)
+
+func adamPart[F gpu.Float](p *adamParams, a []gpu.ArrayOf[F], from, to int) {
+	rate, c1, c2, factor, averaging := a[1].F[0], a[1].F[1], a[1].F[2], a[1].F[3], a[1].F[4]
+	if factor == 0 {
+		return
+	}
+	b1, b2, epsilon, decay := F(p.Beta1), F(p.Beta2), F(p.Epsilon), F(p.Decay)
+	m, v, x, average := a[2].F[from:to], a[3].F[from:to], a[4].F[from:to], a[5].F[from:to]
+	s := vector.AdamStep{
+		Factor: float32(factor), Rate: float32(rate), Correction1: float32(c1), Correction2: float32(c2), Averaging: float32(averaging),
+		Beta1: p.Beta1, Beta2: p.Beta2, Epsilon: p.Epsilon, Decay: p.Decay,
+	}
+	if s.Update(kernels.Singles(x), kernels.Singles(a[0].F[from:to]), kernels.Singles(m), kernels.Singles(v), kernels.Singles(average)) {
+		return
+	}
+	for i, g := range a[0].F[from:to] {
+		g *= factor
+		m[i] = b1*m[i] + (1-b1)*g
+		v[i] = b2*v[i] + (1-b2)*g*g
+		step := m[i] * c1 / (F(math.Sqrt(float64(v[i]*c2))) + epsilon)
+		x[i] -= rate * (step + decay*x[i])
+		average[i] = averaging*average[i] + (1-averaging)*x[i]
+	}
+}
+
+// Step appends the update of the parameter x by its gradient, with first and second moments m and v and the exponential moving
+// average of x, all of one shape; schedule holds what Schedule gives.
+func Step(x, gradient, m, v, average, schedule *tensor.Tensor, o Options) {
+	kernels.SameShape("adam", x, gradient, m, v, average)
+	p := &adamParams{uint32(x.Elements()), o.Beta1, o.Beta2, o.Epsilon, o.Decay}
+	x.Graph().Dispatch(adamStep, p, gradient, schedule, m, v, x, average)
+}

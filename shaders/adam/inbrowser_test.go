@@ -1,0 +1,11 @@
+//go:build !js
+
+package adam_test
+
+import (
+	"testing"
+
+	"mrprism/shaders/shadertest"
+)
+
+func TestInBrowser(t *testing.T) { shadertest.InBrowser(t) }

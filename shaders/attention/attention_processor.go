@@ -1,0 +1,220 @@
+package attention
+
+import (
+	"math"
+
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/vector"
+	"mrprism/shaders/kernels"
+)
+
+// The processor computes attention in panels: as many queries, or keys, as a vector.Matrix has
+// columns in a panel, side by side, and all keys, or queries, below each other. Every product then
+// fills its vectors, however narrow a head is. A piece is a few panels of one head of one image.
+const piecePanels = 4
+
+// attentionHead is one head of one image.
+type attentionHead struct {
+	*Params
+	image, head int
+}
+
+// panels calls f for each head and each run of tokens that makes a panel, or fewer.
+func (p *Params) panels(split gpu.Split, tokens int, f func(h attentionHead, first, count int)) {
+	width, heads := vector.Columns(), int(p.Heads)
+	runs := kernels.Ceil(tokens, piecePanels*width)
+	split(int(p.Batch)*heads*runs, func(from, to int) {
+		for i := from; i < to; i++ {
+			run, head, image := i%runs, i/runs%heads, i/runs/heads
+			end := min((run+1)*piecePanels*width, tokens)
+			for first := run * piecePanels * width; first < end; first += width {
+				f(attentionHead{p, image, head}, first, min(width, end-first))
+			}
+		}
+	})
+}
+
+// stride is from a query's channels to the next one's; a key's are twice as far apart.
+func (h *attentionHead) stride() int { return int(h.Heads * h.Width) }
+
+// row is where a query lies among those of all images and heads, in q, y, lse and delta.
+func (h *attentionHead) row(query int) int {
+	return (h.image*int(h.Queries)+query)*int(h.Heads) + h.head
+}
+
+// queries are the channels of q, y or their gradients from a query on.
+func (h *attentionHead) queries(x []float32, first int) []float32 {
+	return x[h.row(first)*int(h.Width):]
+}
+
+// keys and values are the channels of those, or of their gradients, from a key on.
+func (h *attentionHead) keys(kv []float32, first int) []float32 {
+	return kv[((h.image*int(h.Keys)+first)*2*int(h.Heads)+h.head)*int(h.Width):]
+}
+
+func (h *attentionHead) values(kv []float32, first int) []float32 {
+	return h.keys(kv, first)[h.stride():]
+}
+
+// sideBySide packs tokens, stride elements apart, as the columns of a panel (width, count).
+func (h *attentionHead) sideBySide(to *vector.Matrix, count int, x []float32, stride int) {
+	to.Reset(int(h.Width), count)
+	to.PackTransposed(0, x, stride)
+}
+
+// addBack adds a panel (width, count) to tokens, stride elements apart.
+func (h *attentionHead) addBack(to []float32, stride, count int, panel []float32) {
+	vector.Transpose(to, stride, panel, vector.Columns(), int(h.Width), count, true)
+}
+
+// attentionForwardFast computes the scores of a panel of queries as a matrix product, their
+// exponentials, and the values so weighted as another product.
+func attentionForwardFast(p *Params, a []gpu.Array32, split gpu.Split) {
+	columns, heads, queries := vector.Columns(), int(p.Heads), int(p.Queries)
+	runs := kernels.Ceil(queries, columns)
+	at := func(i int) (h attentionHead, first, count int) {
+		first = i % runs * columns
+		return attentionHead{p, i / runs / heads, i / runs % heads}, first, min(columns, queries-first)
+	}
+	kernels.InRooms(int(p.Batch)*heads*runs, attendCalls, split, func(i int, room *kernels.Room, calls *vector.Calls) {
+		h, first, count := at(i)
+		h.attend(first, count, room, calls, a)
+	}, func(i int, room *kernels.Room) {
+		h, first, count := at(i)
+		h.attended(first, count, room, a)
+	})
+}
+
+// attendCalls is how many calls attend makes.
+const attendCalls = 5
+
+// attend computes for a panel of queries, in room.sums, the sums of values, not yet divided by those
+// of their weights, and in room.ofColumns the highest scores, what is added to scores, and the sums
+// of weights.
+func (h *attentionHead) attend(first, count int, room *kernels.Room, calls *vector.Calls, a []gpu.Array32) {
+	kv := a[1].F
+	columns, keys, width := vector.Columns(), int(h.Keys), int(h.Width)
+	highest, shift, total := room.OfColumns()
+	h.sideBySide(&room.Matrix, count, h.queries(a[0].F, first), h.stride())
+	scores := kernels.RoomFor(&room.Rows, keys*columns)
+	calls.Multiply(&room.Matrix, keys, h.keys(kv, 0), 2*h.stride(), 1, scores, columns, false)
+	calls.MaxOfColumns(highest, scores)
+	calls.AddScaled(shift, highest, -h.Scale)
+	calls.ExpColumns(scores, h.Scale, shift, total)
+	room.Wrapped.Wrap(keys, scores)
+	calls.Multiply(&room.Wrapped, width, h.values(kv, 0), 1, 2*h.stride(), kernels.RoomFor(&room.Sums, width*columns), columns, false)
+}
+
+// attended writes the results of a panel of queries.
+func (h *attentionHead) attended(first, count int, room *kernels.Room, a []gpu.Array32) {
+	y, logSumExp := h.queries(a[2].F, first), a[3].F
+	columns, width := vector.Columns(), int(h.Width)
+	highest, inverse, total := room.Columns[0][:columns], room.Columns[1][:columns], room.Columns[2][:columns]
+	sums := room.Sums[:width*columns]
+	for i, v := range total {
+		inverse[i] = 1 / v
+	}
+	for c := range width {
+		vector.Multiply(sums[c*columns:][:columns], inverse)
+	}
+	vector.Log(total)
+	for i := range count {
+		logSumExp[h.row(first+i)] = (h.Scale*highest[i] + total[i]) * math.Log2E
+	}
+	vector.Transpose(y, h.stride(), sums, columns, width, count, false)
+}
+
+// togetherRows are as many rows as two panels have at once: in the second cache, where fewer gain
+// less than it costs to begin again.
+const togetherRows = 256
+
+// attentionBackwardQFast adds to dq the gradients of the scores times the keys, panel by panel of
+// queries.
+func attentionBackwardQFast(p *Params, a []gpu.Array32, split gpu.Split) {
+	q, kv, dy, lse, delta, dq := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F, a[5].F
+	columns, width := vector.Columns(), int(p.Width)
+	p.panels(split, int(p.Queries), func(h attentionHead, first, count int) {
+		room, more := kernels.TakeRoom(), kernels.TakeRoom()
+		defer room.Leave()
+		defer more.Leave()
+		shift, off, _ := room.OfColumns()
+		for i := range count {
+			shift[i], off[i] = -lse[h.row(first+i)]*math.Ln2, delta[h.row(first+i)]
+		}
+		h.sideBySide(&room.Matrix, count, h.queries(q, first), h.stride())
+		h.sideBySide(&more.Matrix, count, h.queries(dy, first), h.stride())
+		sums := kernels.RoomFor(&room.Sums, width*columns)
+		clear(sums)
+		h.inParts(int(p.Keys), room, func(key int, w, ds []float32) {
+			keys := h.keys(kv, key)
+			h.scores(&room.Matrix, w, keys, 2*h.stride())
+			h.scores(&more.Matrix, ds, h.values(kv, key), 2*h.stride())
+			vector.ExpGradientColumns(w, ds, p.Scale, shift, off)
+			h.weigh(sums, room, ds, keys, 2*h.stride())
+		})
+		h.addBack(h.queries(dq, first), h.stride(), count, sums)
+	})
+}
+
+// attentionBackwardKVFast adds to the keys' gradient those of the scores, transposed, times the
+// queries, and to the values' the weights, transposed, times dy, panel by panel of keys.
+func attentionBackwardKVFast(p *Params, a []gpu.Array32, split gpu.Split) {
+	q, kv, dy, lse, delta, dkv := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F, a[5].F
+	columns, width := vector.Columns(), int(p.Width)
+	p.panels(split, int(p.Keys), func(h attentionHead, first, count int) {
+		room, more := kernels.TakeRoom(), kernels.TakeRoom()
+		defer room.Leave()
+		defer more.Leave()
+		h.sideBySide(&room.Matrix, count, h.keys(kv, first), 2*h.stride())
+		h.sideBySide(&more.Matrix, count, h.values(kv, first), 2*h.stride())
+		ofKeys, ofValues := kernels.RoomFor(&room.Sums, width*columns), kernels.RoomFor(&more.Sums, width*columns)
+		clear(ofKeys)
+		clear(ofValues)
+		var shift, off [togetherRows]float32
+		h.inParts(int(p.Queries), room, func(query int, w, ds []float32) {
+			queries, dys := h.queries(q, query), h.queries(dy, query)
+			h.scores(&room.Matrix, w, queries, h.stride())
+			h.scores(&more.Matrix, ds, dys, h.stride())
+			count := len(w) / columns
+			for i := range count {
+				shift[i], off[i] = -lse[h.row(query+i)]*math.Ln2, delta[h.row(query+i)]
+			}
+			vector.ExpGradientRows(w, ds, p.Scale, shift[:count], off[:count])
+			h.weigh(ofKeys, room, ds, queries, h.stride())
+			h.weigh(ofValues, room, w, dys, h.stride())
+		})
+		h.addBack(h.keys(dkv, first), 2*h.stride(), count, ofKeys)
+		h.addBack(h.values(dkv, first), 2*h.stride(), count, ofValues)
+	})
+}
+
+// inParts calls f with parts of two panels, and the token of their first row.
+func (h *attentionHead) inParts(tokens int, room *kernels.Room, f func(first int, w, ds []float32)) {
+	columns := vector.Columns()
+	both := kernels.RoomFor(&room.Rows, 2*togetherRows*columns)
+	for first := 0; first < tokens; first += togetherRows {
+		n := min(togetherRows, tokens-first) * columns
+		f(first, both[:n], both[togetherRows*columns:][:n])
+	}
+}
+
+// scores are products of tokens, stride elements apart, with those of a panel.
+func (h *attentionHead) scores(of *vector.Matrix, to, tokens []float32, stride int) {
+	of.Multiply(len(to)/vector.Columns(), tokens, stride, 1, to, vector.Columns(), false)
+}
+
+// weigh adds to sums (width, columns) tokens, stride elements apart, with the weights of a panel.
+func (h *attentionHead) weigh(sums []float32, room *kernels.Room, weights, tokens []float32, stride int) {
+	room.Wrapped.Wrap(len(weights)/vector.Columns(), weights)
+	room.Wrapped.Multiply(int(h.Width), tokens, 1, stride, sums, vector.Columns(), true)
+}
+
+// attentionDeltaFast is Σ y dy of every query and head.
+func attentionDeltaFast(p *Params, a []gpu.Array32, split gpu.Split) {
+	width := int(p.Width)
+	split(int(p.Batch*p.Queries*p.Heads), func(from, to int) {
+		for i := from; i < to; i++ {
+			a[2].F[i] = vector.Dot(a[0].F[i*width:][:width], a[1].F[i*width:][:width])
+		}
+	})
+}

@@ -1,0 +1,301 @@
+// Package conv is convolutions and linear maps: in floats, in int8, depthwise, grouped and transposed,
+// and with what follows them in one dispatch.
+package conv
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/kernels"
+	"mrprism/shaders/pointwise"
+)
+
+//go:embed conv2d_common.wgsl
+var conv2dCommonPart string
+
+//go:embed conv2d.wgsl
+var conv2dFile string
+
+//go:embed conv2d_registers.wgsl
+var conv2dRegistersFile string
+
+//go:embed conv2d_subgroups.wgsl
+var conv2dSubgroupsFile string
+
+//go:embed conv2d_tiles.wgsl
+var conv2dTilesFile string
+
+// conv2dAxis says which pixels and taps of one axis meet. Position u in [0, Count) and tap t in [0, Taps) read x at
+// u XStep + XStart + t XTap (zero outside [0, XSize)), use the weight at WStart + t WTap and write y at u YStep + YStart.
+//
+// A convolution of stride s and padding p reads at u s - p + t and writes at u. Its gradient by x writes at u s + phase, one
+// phase at a time; there only every s-th tap falls on a pixel of dy, and these read dy backwards. A transposed convolution
+// is the same with the roles exchanged.
+type conv2dAxis struct {
+	Count, Taps                int32
+	XSize, XStep, XStart, XTap int32
+	YSize, YStep, YStart       int32
+	WSize, WStart, WTap        int32
+}
+
+// Params is word for word the Params of conv2d_common.wgsl.
+type Params struct {
+	Batch, Inputs, Outputs uint32
+	HasBias, Adds          uint32
+	Parts, Chunk           uint32
+	Activation             uint32
+	Rows, Cols             conv2dAxis
+}
+
+// conv2dForward takes x, weight, bias, residual, shortcut, y; it also computes gradients by the input: dy, transposed weight, three unused, dx.
+var conv2dForward = &tensor.Kernel{
+	Name: "conv2d_forward", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, Body: tensor.Body(conv2dForwardBody),
+	Fast: tensor.Fast(conv2dForwardFast), Variants: conv2dVariants(conv2dWhole, conv2dForwardGroups),
+}
+
+// conv2dBackwardWeight takes x, dy, dw. Its column taps and their weights are neighbours: XTap = WTap = 1.
+var conv2dBackwardWeight = &tensor.Kernel{
+	Name: "conv2d_backward_weight", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, Wide: []int{2}, Body: tensor.Body(conv2dBackwardWeightBody),
+	Fast:     tensor.Fast(conv2dBackwardWeightFast),
+	Variants: conv2dVariants(conv2dWhole, conv2dWeightGroups),
+}
+
+// pixels is the number of positions (b, u, v).
+func (p *Params) pixels() int { return int(p.Batch) * int(p.Rows.Count) * int(p.Cols.Count) }
+
+// taps is the number of taps (t, s).
+func (p *Params) taps() int { return int(p.Rows.Taps) * int(p.Cols.Taps) }
+
+// conv2dVisit calls f for every position (b, u, v), numbered from 0, and tap (t, s) inside the image, with the pixels of x and
+// y and the tap of w that meet there.
+func conv2dVisit(p *Params, f func(position, x, w, y int)) {
+	r, c := &p.Rows, &p.Cols
+	position := 0
+	for b := range int32(p.Batch) {
+		for u := range r.Count {
+			for v := range c.Count {
+				y := (b*r.YSize+u*r.YStep+r.YStart)*c.YSize + v*c.YStep + c.YStart
+				for t := range r.Taps {
+					for s := range c.Taps {
+						row, col := u*r.XStep+r.XStart+t*r.XTap, v*c.XStep+c.XStart+s*c.XTap
+						if row < 0 || row >= r.XSize || col < 0 || col >= c.XSize {
+							continue
+						}
+						w := (r.WStart+t*r.WTap)*c.WSize + c.WStart + s*c.WTap
+						f(position, int((b*r.XSize+row)*c.XSize+col), int(w), int(y))
+					}
+				}
+				position++
+			}
+		}
+	}
+}
+
+func conv2dBackwardWeightBody(p *Params, a []gpu.Array) {
+	x, dy, dw := a[0].F, a[1].F, a[2].F
+	inputs, outputs := int(p.Inputs), int(p.Outputs)
+	weights := int(p.Rows.WSize*p.Cols.WSize) * inputs * outputs
+	if p.Adds == 0 {
+		for split := range int(p.Parts) {
+			for t := range p.Rows.Taps {
+				for s := range p.Cols.Taps {
+					w := (p.Rows.WStart+t*p.Rows.WTap)*p.Cols.WSize + p.Cols.WStart + s*p.Cols.WTap
+					clear(dw[split*weights+int(w)*inputs*outputs:][:inputs*outputs])
+				}
+			}
+		}
+	}
+	conv2dVisit(p, func(position, fromX, to, fromY int) {
+		split := position / int(p.Chunk)
+		for k := range inputs {
+			for n := range outputs {
+				dw[split*weights+(to*inputs+k)*outputs+n] += x[fromX*inputs+k] * dy[fromY*outputs+n]
+			}
+		}
+	})
+}
+
+// forwardAxis is the axis of a convolution from n to m pixels.
+func forwardAxis(n, m, kernel, stride, before int) conv2dAxis {
+	return conv2dAxis{
+		Count: int32(m), Taps: int32(kernel),
+		XSize: int32(n), XStep: int32(stride), XStart: int32(-before), XTap: 1,
+		YSize: int32(m), YStep: 1, WSize: int32(kernel), WTap: 1,
+	}
+}
+
+// adjointAxis is the axis of the gradient by x, of every stride-th of its n pixels from phase on, gathered from the m of dy.
+func adjointAxis(n, m, kernel, stride, before, phase int) conv2dAxis {
+	first := (phase + before) % stride
+	return conv2dAxis{
+		Count: int32(kernels.Ceil(n-phase, stride)), Taps: int32(kernels.Ceil(kernel-first, stride)),
+		XSize: int32(m), XStep: 1, XStart: int32((phase + before - first) / stride), XTap: -1,
+		YSize: int32(n), YStep: int32(stride), YStart: int32(phase),
+		WSize: int32(kernel), WStart: int32(first), WTap: int32(stride),
+	}
+}
+
+// conv2dGeometry is that of x (B, H, W, Cin) with weight (kh, kw, Cin, Cout).
+func conv2dGeometry(x, weight *tensor.Tensor, win Window) Params {
+	kh, kw := weight.Dim(0), weight.Dim(1)
+	rows, cols := win.Output("Conv2D", x.Dim(1), x.Dim(2), kh, kw)
+	return Params{
+		Batch: uint32(x.Dim(0)), Inputs: uint32(weight.Dim(2)), Outputs: uint32(weight.Dim(3)),
+		Rows: forwardAxis(x.Dim(1), rows, kh, win.StrideY, win.Top),
+		Cols: forwardAxis(x.Dim(2), cols, kw, win.StrideX, win.Left),
+	}
+}
+
+// shape is that of y.
+func (p *Params) shape() []int {
+	return []int{int(p.Batch), int(p.Rows.YSize), int(p.Cols.YSize), int(p.Outputs)}
+}
+
+// convolutionKind is the kind of an operator that conv2dForward computes: x, weight and bias, or nil, with the
+// geometry.
+func convolutionKind(name string, geometry func(op *tensor.Op) Params, gradient func(op *tensor.Op)) *tensor.Kind {
+	return &tensor.Kind{Name: name, Gradient: gradient, Compute: func(op *tensor.Op) {
+		p := geometry(op)
+		convolve(&p, op)
+	}}
+}
+
+// convolve dispatches the convolution of x, weight, bias, residual and shortcut, of which the last three may be
+// missing, to one output or two.
+func convolve(p *Params, op *tensor.Op) {
+	arguments := make([]*tensor.Tensor, ResultAt)
+	for i := range arguments {
+		arguments[i] = op.Inputs[1] // bound, not read
+		if i < len(op.Inputs) && op.Inputs[i] != nil {
+			arguments[i] = op.Inputs[i]
+		}
+	}
+	kernel := conv2dForward
+	if len(op.Outputs) == 2 {
+		kernel = conv2dSplit
+	}
+	op.Dispatch(kernel, p, append(arguments, op.Outputs...)...)
+}
+
+// Conv2DKind has its Window as attributes.
+var Conv2DKind = convolutionKind("Conv2D", conv2dForwardGeometry, func(op *tensor.Op) {
+	x, weight, dy, win := op.Inputs[0], op.Inputs[1], op.Output().Gradient(), op.Attributes.(Window)
+	if x.NeedsGradient() {
+		w := pointwise.Transposed(weight)
+		for _, p := range adjoints(dy, x, weight.Dim(0), weight.Dim(1), win) {
+			convolveX(*p, dy, w, x.Gradient())
+		}
+	}
+	if weight.NeedsGradient() {
+		convolveWeight(conv2dBackwardWeight, x, dy, weight.Gradient(), conv2dForwardGeometry(op))
+	}
+	biasGradient(op.Inputs[2], dy)
+})
+
+func conv2dForwardGeometry(op *tensor.Op) Params {
+	p := conv2dGeometry(op.Inputs[0], op.Inputs[1], op.Attributes.(Window))
+	return p.with(1, op.Inputs[2])
+}
+
+// with is a geometry in so many phases an axis, and with a bias unless that is nil.
+func (p Params) with(phases uint32, bias *tensor.Tensor) Params {
+	p.Parts = phases
+	if bias != nil {
+		p.HasBias = 1
+	}
+	return p
+}
+
+// Conv2D is the cross-correlation of x (B, H, W, Cin) with weight (kh, kw, Cin, Cout), plus bias (Cout) unless nil:
+// (B, (H+Top+Bottom-kh)/StrideY+1, (W+Left+Right-kw)/StrideX+1, Cout).
+func Conv2D(x, weight, bias *tensor.Tensor, win Window) *tensor.Tensor {
+	kernels.RequireShape("Conv2D", "x", x, -1, -1, -1, -1)
+	kernels.RequireShape("Conv2D", "weight", weight, -1, -1, x.Dim(3), -1)
+	requireBias(weight, bias)
+	if weight.Dim(0) == 1 && weight.Dim(1) == 1 && win == Square(1, 0) {
+		return Linear(x, weight.Reshape(weight.Dim(2), weight.Dim(3)), bias)
+	}
+	p := conv2dGeometry(x, weight, win)
+	return x.Graph().Apply(Conv2DKind, win, p.shape(), x, weight, bias)
+}
+
+// requireBias panics unless bias is nil or fits the outputs of weight.
+func requireBias(weight, bias *tensor.Tensor) {
+	if bias != nil {
+		kernels.RequireShape("bias", "of "+weight.String(), bias, weight.Dim(-1))
+	}
+}
+
+// adjoints are the gathers that together make the gradient by x of a convolution with a kernel (kh, kw) from dy: one for each
+// phase of the strides that a tap reaches. The caller sets the channels.
+func adjoints(dy, x *tensor.Tensor, kh, kw int, win Window) (gathers []*Params) {
+	for phaseY := range min(win.StrideY, x.Dim(1)) {
+		for phaseX := range min(win.StrideX, x.Dim(2)) {
+			p := &Params{
+				Batch: uint32(x.Dim(0)),
+				Rows:  adjointAxis(x.Dim(1), dy.Dim(1), kh, win.StrideY, win.Top, phaseY),
+				Cols:  adjointAxis(x.Dim(2), dy.Dim(2), kw, win.StrideX, win.Left, phaseX),
+			}
+			if p.taps() > 0 {
+				gathers = append(gathers, p)
+			}
+		}
+	}
+	return gathers
+}
+
+// convolveX appends dx += dy * weight, weight being transposed to (…, Cout, Cin).
+func convolveX(p Params, dy, weight, dx *tensor.Tensor) {
+	p.Inputs, p.Outputs, p.Adds, p.Parts = uint32(weight.Dim(-2)), uint32(weight.Dim(-1)), addToY, 1
+	dx.Graph().Dispatch(conv2dForward, &p, dy, weight, weight, weight, weight, dx)
+}
+
+// convolveWeight appends dw += x * dy, for each of the forward geometries; together they use every tap of the weight once.
+func convolveWeight(kernel *tensor.Kernel, x, dy, dw *tensor.Tensor, geometries ...Params) {
+	splits := split(geometries[0].pixels(), dw.Elements(), 512, 1<<18) // 64 tiles of 64 × 64
+	to := dw
+	if splits > 1 {
+		to = dw.Graph().NewOf(gpu.F32, "parts of "+dw.String(), append([]int{splits}, dw.Shape()...))
+	}
+	for _, p := range geometries {
+		p.Parts, p.Chunk = uint32(splits), uint32(kernels.Ceil(p.pixels(), splits))
+		if splits == 1 {
+			p.Adds = 1
+		}
+		dw.Graph().Dispatch(kernel, &p, x, dy, to)
+	}
+	if splits > 1 {
+		pointwise.SumRows(to, dw)
+	}
+}
+
+// split is the number of parts into which a sum over n terms is cut where there are few results, so that enough invocations
+// work: towards the wanted number in all, but at least so many terms a part.
+func split(n, results, terms, wanted int) int { return max(1, min(n/terms, wanted/results)) }
+
+// biasGradient appends the gradient of a bias, the sum of dy over everything but channels.
+func biasGradient(bias, dy *tensor.Tensor) {
+	if bias != nil && bias.NeedsGradient() {
+		pointwise.SumRows(dy, bias.Gradient())
+	}
+}
+
+// Work says for people what a dispatch of a kernel computes, and how many operations that takes.
+func (p *Params) Work(kernel string) (shape string, operations float64) {
+	phases := 1
+	if kernel == conv2dForward.Name || kernel == conv2dSplit.Name || kernel == conv2dInt8.Name {
+		phases = int(p.Parts * p.Parts)
+	}
+	channels, products := fmt.Sprintf("%d→%d", p.Inputs, p.Outputs), float64(p.Inputs)*float64(p.Outputs)
+	if strings.HasPrefix(kernel, "depthwise") {
+		channels, products = fmt.Sprint(p.Inputs), float64(p.Inputs)
+	}
+	shape = fmt.Sprintf("%d×%d×%d, %s, %d×%d", p.Batch, p.Rows.Count, p.Cols.Count, channels, p.Rows.Taps, p.Cols.Taps)
+	if phases > 1 {
+		shape += fmt.Sprintf(", %d phases", phases)
+	}
+	return shape, 2 * products * float64(p.pixels()*p.taps()*phases)
+}

@@ -1,0 +1,267 @@
+package conv
+
+import (
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/vector"
+	"mrprism/shaders/kernels"
+	"mrprism/shaders/pointwise"
+)
+
+// conv2dForwardFast is a matrix product: what positions see of x, all taps in a row, times the
+// weights.
+func conv2dForwardFast(p *Params, a []gpu.Array32, split gpu.Split) {
+	p.eachPhase(func(p *Params) {
+		p.multiply(a, split, false, func(b convBlock, sums []float32, stride int) { p.finish(b, sums, stride, a) })
+	})
+}
+
+// convBlock is what one product computes: runs of positions and of outputs.
+type convBlock struct{ first, count, output, outputs int }
+
+// multiply computes the sums of all positions, block by block, and gives them to finish, (count,
+// stride). Blocks have all outputs where whole says so, or where there are enough positions for
+// all threads.
+func (p *Params) multiply(a []gpu.Array32, split gpu.Split, whole bool, finish func(b convBlock, sums []float32, stride int)) {
+	p.Cols = p.Cols.ascending()
+	weights := p.packedWeights(a[1], split)
+	line, lines := int(p.Cols.Count), int(p.Batch)*int(p.Rows.Count)
+	if p.own() {
+		line, lines = 1, p.pixels()
+	}
+	runs, cuts := kernels.Ceil(lines, max(1, vector.Rows()/line)), 1
+	if !whole {
+		cuts = min(weights.Panels(), kernels.Ceil(leastBlocks, runs))
+	}
+	block := func(i int) (b convBlock, part vector.Part) {
+		run, cut := i%runs, i/runs // for one run after the other the same weights
+		first, end := run*lines/runs, (run+1)*lines/runs
+		part.Panel = cut * weights.Panels() / cuts
+		part.Panels = (cut+1)*weights.Panels()/cuts - part.Panel
+		b = convBlock{first: first * line, count: (end - first) * line, output: part.Panel * vector.Columns()}
+		b.outputs = min(part.Panels*vector.Columns(), int(p.Outputs)-b.output)
+		return b, part
+	}
+	kernels.InRooms(runs*cuts, int(p.Rows.Taps), split, func(i int, room *kernels.Room, calls *vector.Calls) {
+		b, part := block(i)
+		p.sums(b, part, weights, a[0].F, room, calls)
+	}, func(i int, room *kernels.Room) {
+		b, part := block(i)
+		stride := part.Panels * vector.Columns()
+		finish(b, room.Sums[:b.count*stride], stride)
+	})
+}
+
+// leastBlocks keep the threads of a usual machine at work.
+const leastBlocks = 16
+
+// sums computes the products of a block, in room.sums.
+func (p *Params) sums(b convBlock, part vector.Part, weights *vector.Matrix, x []float32, room *kernels.Room, calls *vector.Calls) {
+	stride := part.Panels * vector.Columns()
+	sums := kernels.RoomFor(&room.Sums, b.count*stride)
+	seen, line := p.linesSeen(b.first, b.count, x, &room.Rows)
+	part.Terms = int(p.Cols.Taps) * int(p.Inputs)
+	for t := range int(p.Rows.Taps) {
+		part.First = t * part.Terms
+		now := seen
+		now.Values = seen.Values[t*line:]
+		calls.MultiplyPart(weights, part, now, sums, stride, t > 0)
+	}
+}
+
+// packedWeights are those of the taps that the positions see, kept from dispatch to dispatch.
+func (p *Params) packedWeights(w gpu.Array32, split gpu.Split) *vector.Matrix {
+	kept, fresh := w.Kept.Get(p.weightsKey())
+	m, made := kept.(*vector.Matrix)
+	if fresh && m.Holds() {
+		return m
+	}
+	if !made {
+		m = new(vector.Matrix)
+	}
+	m.Reset(p.taps()*int(p.Inputs), int(p.Outputs))
+	if kernels.Each(m.Panels(), split, func(panel int) { p.packWeights(m, panel, w.F) }) {
+		w.Kept.Set(p.weightsKey(), m)
+	}
+	return m
+}
+
+// weightsKey says which weights the positions see.
+func (p *Params) weightsKey() gpu.KeptKey {
+	r, c := &p.Rows, &p.Cols
+	return gpu.KeptKey{r.Taps, r.WStart, r.WTap, c.Taps, c.WStart, c.WTap, int32(p.Inputs), int32(p.Outputs)}
+}
+
+// packWeights packs a panel of the taps that the positions see.
+func (p *Params) packWeights(to *vector.Matrix, panel int, w []float32) {
+	inputs, outputs := int(p.Inputs), int(p.Outputs)
+	for tap := range p.taps() {
+		to.Pack(panel, tap*inputs, inputs, w[p.weightAt(tap)*inputs*outputs:], outputs)
+	}
+}
+
+// linesSeen is what lines of positions see of x: for each the lines of x that its taps lie on, one
+// after the other, so many elements apart. It is x itself where each position sees its own pixel,
+// else copied into room, with zeros where x ends.
+func (p *Params) linesSeen(first, count int, x []float32, room *[]float32) (vector.Left, int) {
+	r, c, inputs := &p.Rows, &p.Cols, int(p.Inputs)
+	if p.own() {
+		return vector.Left{Values: x[first*inputs:][:count*inputs], Lines: 1, Rows: count, Row: inputs, Step: 1}, 0
+	}
+	taps, width, lines := int(r.Taps), int(c.Count), count/int(c.Count)
+	row, pixels := int(c.XStep), int(c.XStep)*(width-1)+int(c.Taps)
+	if c.XTap != 1 {
+		row, pixels = int(c.Taps), width*int(c.Taps)
+	}
+	length := pixels * inputs
+	seen := kernels.RoomFor(room, lines*taps*length)
+	b, u, _ := p.place(first)
+	for i := range lines {
+		for t := range taps {
+			to, at := seen[(i*taps+t)*length:][:length], u*r.XStep+r.XStart+int32(t)*r.XTap
+			if at < 0 || at >= r.XSize {
+				clear(to)
+			} else {
+				c.lineSeen(to, x[int(b*r.XSize+at)*int(c.XSize)*inputs:][:int(c.XSize)*inputs], inputs)
+			}
+		}
+		if u++; u == r.Count {
+			b, u = b+1, 0
+		}
+	}
+	return vector.Left{Values: seen, Lines: lines, Rows: width, Line: taps * length, Row: row * inputs, Step: 1}, length
+}
+
+// lineSeen copies what the positions of a line see of a line of x.
+func (a *conv2dAxis) lineSeen(to, x []float32, inputs int) {
+	if a.XTap == 1 { // neighbours share what they see
+		before := min(max(0, -int(a.XStart))*inputs, len(to))
+		clear(to[:before])
+		copied := 0
+		if from := max(0, int(a.XStart)) * inputs; from < len(x) {
+			copied = copy(to[before:], x[from:])
+		}
+		clear(to[before+copied:])
+		return
+	}
+	for v := range a.Count {
+		for s := range a.Taps {
+			pixel := to[:inputs]
+			to = to[inputs:]
+			if col := v*a.XStep + a.XStart + s*a.XTap; col < 0 || col >= a.XSize {
+				clear(pixel)
+			} else {
+				copy(pixel, x[int(col)*inputs:])
+			}
+		}
+	}
+}
+
+// ascending is the same axis with taps that follow each other in x, where they follow each other
+// backwards.
+func (a conv2dAxis) ascending() conv2dAxis {
+	if last := a.Taps - 1; a.XTap == -1 {
+		a.XStart, a.XTap = a.XStart-last, 1
+		a.WStart, a.WTap = a.WStart+last*a.WTap, -a.WTap
+	}
+	return a
+}
+
+// own says that each position reads the pixel of its own number.
+func (p *Params) own() bool { return p.Rows.own() && p.Cols.own() }
+
+func (a *conv2dAxis) own() bool {
+	return a.Taps == 1 && a.XStep == 1 && a.XStart == 0 && a.Count == a.XSize
+}
+
+// weightAt is where the weights of tap (t, s), numbered from 0, lie among the (kh, kw).
+func (p *Params) weightAt(tap int) int {
+	t, s := int32(tap)/p.Cols.Taps, int32(tap)%p.Cols.Taps
+	return int((p.Rows.WStart+t*p.Rows.WTap)*p.Cols.WSize + p.Cols.WStart + s*p.Cols.WTap)
+}
+
+// place is position (b, u, v) of the positions numbered from 0.
+func (p *Params) place(position int) (b, u, v int32) {
+	row := int32(position) / p.Cols.Count
+	return row / p.Rows.Count, row % p.Rows.Count, int32(position) % p.Cols.Count
+}
+
+// destination is the pixel of y that a position writes.
+func (p *Params) destination(position int) int {
+	b, u, v := p.place(position)
+	return int((b*p.Rows.YSize+u*p.Rows.YStep+p.Rows.YStart)*p.Cols.YSize + v*p.Cols.YStep + p.Cols.YStart)
+}
+
+// finish does with the sums of a block what the parameters say, and writes them, in two parts for
+// conv2dSplit.
+func (p *Params) finish(b convBlock, sums []float32, stride int, a []gpu.Array32) {
+	if p.ordered() {
+		p.finishLine(b, b.first, 1, sums, stride, a)
+		return
+	}
+	for line := int(p.Cols.Count); b.count > 0; {
+		now := b
+		now.count = min(b.count, line-b.first%line)
+		p.finishLine(now, p.destination(b.first), int(p.Cols.YStep), sums, stride, a)
+		b.first, b.count, sums = b.first+now.count, b.count-now.count, sums[now.count*stride:]
+	}
+}
+
+// ordered says that the pixels of y are numbered as positions are.
+func (p *Params) ordered() bool {
+	return p.Rows.Count == p.Rows.YSize && p.Cols.Count == p.Cols.YSize
+}
+
+// finishLine does that with positions that write every step-th pixel from one on.
+func (p *Params) finishLine(b convBlock, pixel, step int, sums []float32, stride int, a []gpu.Array32) {
+	outputs := int(p.Outputs)
+	finish := func(y []float32, to int, x []float32, from int, f *vector.Finish) {
+		vector.FinishRows(b.count, b.outputs, y, to, x, from, f)
+	}
+	at := func(argument int) []float32 { return a[argument].F[pixel*outputs+b.output:] }
+	of := &vector.Finish{Stride: step * outputs}
+	adds := p.Adds &^ AddShortcut
+	switch adds {
+	case AddResidualFirst:
+		finish(sums, stride, sums, stride, &vector.Finish{Residual: at(ResidualAt), Stride: of.Stride})
+	case AddResidual:
+		of.Residual = at(ResidualAt)
+	case addToY:
+		of.Residual = at(ResultAt)
+	}
+	switch bias := a[BiasAt].F; p.HasBias {
+	case 1:
+		of.Shift = bias[b.output:]
+	case ScaleAndShift:
+		of.Scale, of.Shift = bias[b.output:], bias[outputs+b.output:]
+	}
+	of.ReLU = p.Activation == pointwise.Activation(pointwise.ReLUKind)
+	if split := len(a) > restAt; split || p.Activation != 0 && !of.ReLU || p.Adds&AddShortcut != 0 {
+		finish(sums, b.outputs, sums, stride, of)
+		sums, stride = sums[:b.count*b.outputs], b.outputs
+		if p.Activation != 0 && !of.ReLU {
+			pointwise.ActivateAll(p.Activation, sums)
+		}
+		of = &vector.Finish{}
+		if p.Adds&AddShortcut != 0 {
+			of.Residual, of.Stride = at(ShortcutAt), step*outputs
+		}
+		if split {
+			p.finishParts(b, pixel, step, sums, a)
+			return
+		}
+	}
+	finish(at(ResultAt), step*outputs, sums, stride, of)
+}
+
+// finishParts writes the first channels to one tensor and the rest to another.
+func (p *Params) finishParts(b convBlock, pixel, step int, sums []float32, a []gpu.Array32) {
+	part := func(to []float32, first, end, channels int) {
+		from, until := max(first, b.output), min(end, b.output+b.outputs)
+		if from < until {
+			vector.FinishRows(b.count, until-from, to[pixel*channels+from-first:], step*channels, sums[from-b.output:], b.outputs, &vector.Finish{})
+		}
+	}
+	first, outputs := int(p.Chunk), int(p.Outputs)
+	part(a[ResultAt].F, 0, first, first)
+	part(a[restAt].F, first, outputs, outputs-first)
+}

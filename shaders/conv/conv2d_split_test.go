@@ -1,0 +1,108 @@
+package conv_test
+
+import (
+	"fmt"
+	"testing"
+
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/gpu/reference"
+	"mrprism/internal/compute/tensor"
+	"mrprism/shaders"
+	"mrprism/shaders/conv"
+	"mrprism/shaders/pointwise"
+	"mrprism/shaders/shadertest"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestConvolutionAbsorbsSplit compares a convolution, what it absorbs and the split of the result, in one dispatch on every device, with the
+// reference's of one after the other, which keeping every result between them forces.
+func TestConvolutionAbsorbsSplit(t *testing.T) {
+	const batch, height, width = 1, 5, 7
+	linear := func(x, w, bias *tensor.Tensor) *tensor.Tensor {
+		return conv.Linear(x, w.Reshape(w.Dim(2), w.Dim(3)), bias)
+	}
+	for _, c := range []struct {
+		name                   string
+		inputs, outputs, first int
+		kernel, enlarged       int
+		apply                  func(x, w, bias *tensor.Tensor) *tensor.Tensor
+		between                func(y, other *tensor.Tensor, each func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor
+		halves                 bool
+	}{
+		{"linear", 8, 64, 32, 1, 1, linear, nil, false},
+		{"linear, table", 12, 96, 32, 1, 1, linear, func(y, other *tensor.Tensor, _ func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+			return pointwise.AddBroadcast(y, other)
+		}, false},
+		{"linear, long sums", 256, 24, 8, 1, 1, linear, nil, true}, // which slices of a workgroup share
+		{"linear, first of no quads", 8, 36, 18, 1, 1, linear, nil, false},
+		{"linear, sum, gelu, no quads", 5, 21, 20, 1, 1, linear, func(y, other *tensor.Tensor, each func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+			return pointwise.GELU(each(pointwise.Add(other, y)))
+		}, true},
+		{"3×3", 8, 40, 8, 3, 1, func(x, w, bias *tensor.Tensor) *tensor.Tensor { return conv.Conv2D(x, w, bias, conv.Square(1, 1)) }, nil, true},
+		{"transposed", 8, 36, 4, 2, 2, conv.ConvTranspose2x2, nil, false},
+	} {
+		test := shadertest.Operator{
+			Inputs: [][]int{
+				{batch, height, width, c.inputs}, {c.kernel, c.kernel, c.inputs, c.outputs}, {c.outputs},
+				{batch, c.enlarged * height, c.enlarged * width, c.outputs},
+			},
+			Fixed: map[int]bool{0: true, 1: true, 2: true, 3: true},
+		}
+		if c.halves { // compiling takes nearly all of the time
+			test.Half = 4 * shadertest.Rounded // what lies between is stored nowhere, but GPUs add eight products in halves
+		}
+		for _, test := range test.Storages() {
+			operator := func(each func(*tensor.Tensor) *tensor.Tensor) func(x []*tensor.Tensor) *tensor.Tensor {
+				return func(x []*tensor.Tensor) *tensor.Tensor {
+					y := each(c.apply(x[0], x[1], x[2]))
+					if c.between != nil {
+						y = each(c.between(y, x[3], each))
+					}
+					return pointwise.Concat(pointwise.Split(y, c.first))
+				}
+			}
+			test.Build = operator((*tensor.Tensor).Keep)
+			ref := reference.Open()
+			want := test.Run(t, t.Context(), ref)
+			test.Build = operator(func(x *tensor.Tensor) *tensor.Tensor { return x })
+			fused := test.Compile(t, t.Context(), ref)
+			require.Equal(t, 2, fused.Plan.Dispatches(), "%s: convolution and Concat", c.name)
+			fused.Plan.Release()
+			require.NoError(t, ref.Close())
+			shadertest.EachVariant(t, func(device string, d gpu.Device) {
+				if !test.RunsOn(d) {
+					return
+				}
+				got := test.Run(t, t.Context(), d)
+				test.Compare(t, device, fmt.Sprint(c.name, ", ", test.Floats), got[0], want[0])
+			})
+		}
+	}
+}
+
+// What is read whole as well is not split where it is made.
+func TestSplitOfWhatIsReadWhole(t *testing.T) {
+	g := tensor.NewGraph()
+	x, w := g.Input("x", 3, 4), g.Input("w", 4, 8)
+	y := conv.Linear(x, w, nil)
+	a, b := pointwise.Split(y, 4)
+	pointwise.Add(a, b).Keep()
+	pointwise.ReLU(y).Keep()
+	plan, err := shaders.Compile(t.Context(), reference.Open(), tensor.NewSet(), g)
+	require.NoError(t, err)
+	defer plan.Release()
+	require.Equal(t, 4, plan.Dispatches())
+}
+
+// A convolution of int8 does not take over a split, which the kernel of floats alone can.
+func TestSplitOfAnInt8Convolution(t *testing.T) {
+	g := tensor.NewGraph()
+	x, w := g.Input("x", 1, 3, 3, 4), g.Input("w", 1, 1, 4, 8)
+	a, b := pointwise.Split(conv.Conv2DInt8(pointwise.Quantize(x, 0.5), w, nil, conv.Square(1, 0)), 4)
+	a.Keep()
+	b.Keep()
+	plan, err := shaders.Compile(t.Context(), reference.Open(), tensor.NewSet(), g)
+	require.NoError(t, err)
+	plan.Release()
+}

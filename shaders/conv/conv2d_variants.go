@@ -1,0 +1,183 @@
+package conv
+
+import (
+	"fmt"
+
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/kernels"
+)
+
+// conv2dWhole and conv2dParted write a result: to y, or to y its first Chunk outputs and to `rest`
+// the others.
+const (
+	conv2dWhole = `fn write(pixel: i32, n: i32, outputs: i32, v: stored) { y[pixel * outputs + n] = v; }
+`
+	conv2dParted = `@group(0) @binding(7) var<storage, read_write> rest: array<stored>;
+fn write(pixel: i32, n: i32, outputs: i32, v: stored) {
+  let first = i32(params.chunk / WIDTH);
+  if (n < first) { y[pixel * first + n] = v; } else { rest[pixel * (outputs - first) + n - first] = v; }
+}
+`
+)
+
+// conv2dFourTerms and conv2dOneTerm are what conv2d_subgroups.wgsl computes with in a turn.
+const (
+	conv2dFourTerms = `const TERMS: u32 = 4u;
+alias Terms = vec4<f32>;
+alias Four = mat4x4<f32>;
+alias Weights = mat4x4<f32>;
+fn load_weights(at: i32, quads: i32) -> Weights {
+  return Weights(vec4<f32>(w[at]), vec4<f32>(w[at + quads]), vec4<f32>(w[at + 2 * quads]), vec4<f32>(w[at + 3 * quads]));
+}
+`
+	conv2dOneTerm = `const TERMS: u32 = 1u;
+alias Terms = f32;
+alias Four = vec4<f32>;
+alias Weights = vec4<f32>;
+fn load_weights(at: i32, quads: i32) -> Weights { return vec4<f32>(w[at]); }
+`
+)
+
+// conv2dHeader is the header of conv2d_common.wgsl. A kernel reads 1 or 4 inputs of x at a time, and
+// computes 1 or 4 outputs.
+func conv2dHeader(p *Params, inputs, outputs int, write string) string {
+	element := map[int]string{1: "real", 4: "real4"}[inputs]
+	return kernels.InWidths(outputs) + fmt.Sprintf("alias element = %s;\n", element) +
+		tensor.Constants(map[string]int{"ACTIVATION": int(p.Activation)}) + write
+}
+
+// conv2dGroups are the workgroups of the variants.
+type conv2dGroups struct {
+	subgroups, registers, plain func(p *Params) [3]int
+	tiles                       func(p *Params) (conv2dTile, [3]int)
+}
+
+// conv2dVariants are the ways to compute a convolution, or its gradient by the weights. DEVICES.md
+// says why there are four. Those with outputs in quads run where no quad is of two parts.
+func conv2dVariants(write string, groups conv2dGroups) []tensor.Variant {
+	quads := func(p *Params) bool { return p.Outputs%4 == 0 && (write != conv2dParted || p.Chunk%4 == 0) }
+	variant := func(file string, inputs, outputs int, groups func(p *Params) [3]int) tensor.Variant {
+		return tensor.Variant{
+			Source: kernels.Joined(conv2dCommonPart, file),
+			Header: func(params any) string { return conv2dHeader(params.(*Params), inputs, outputs, write) },
+			Groups: func(params any) [3]int { return groups(params.(*Params)) },
+		}
+	}
+	subgroups := variant(conv2dSubgroupsFile, 4, 4, groups.subgroups)
+	subgroups.Name, subgroups.Enables = "subgroups", "enable subgroups;"
+	subgroups.Runs = func(info gpu.Info, params any) bool { return kernels.EightLanes(info) && quads(params.(*Params)) }
+	subgroups.Prefers = func(_ gpu.Info, params any) bool { return params.(*Params).Outputs >= 32 } // enough for all lanes
+	subgroups.Header = func(params any) string {
+		p := params.(*Params)
+		if p.Inputs%4 == 0 {
+			return conv2dHeader(p, 4, 4, write) + conv2dFourTerms
+		}
+		return conv2dHeader(p, 1, 4, write) + conv2dOneTerm
+	}
+
+	tiles := variant(conv2dTilesFile, 4, 4, func(p *Params) [3]int {
+		_, n := groups.tiles(p)
+		return n
+	})
+	header := tiles.Header
+	tiles.Name = "tiles"
+	tiles.Runs = func(_ gpu.Info, params any) bool {
+		p := params.(*Params)
+		return quads(p) && p.Inputs%4 == 0
+	}
+	tiles.Prefers = func(info gpu.Info, params any) bool {
+		return kernels.OnGPU(info, params) && fillsTile(params.(*Params))
+	}
+	tiles.Header = func(params any) string {
+		tile, _ := groups.tiles(params.(*Params))
+		return header(params) + tile.constants()
+	}
+
+	registers := variant(conv2dRegistersFile, 1, 4, groups.registers)
+	registers.Name = "registers"
+	registers.Runs = func(_ gpu.Info, params any) bool { return quads(params.(*Params)) }
+	registers.Prefers = func(info gpu.Info, params any) bool {
+		return kernels.OnCPU(info, params) || fillsTile(params.(*Params))
+	}
+	return []tensor.Variant{subgroups, tiles, registers, variant(conv2dFile, 1, 1, groups.plain)}
+}
+
+// fillsTile says whether there are outputs for a good part of a tile, or of a block in registers.
+func fillsTile(p *Params) bool { return p.Outputs > 16 }
+
+// conv2dForwardGroups are those of the kernels that compute forwards.
+var conv2dForwardGroups = conv2dGroups{
+	subgroups: func(p *Params) [3]int {
+		return p.phased([3]int{kernels.Ceil(p.pixels(), 16), kernels.Ceil(int(p.Outputs), 32), 1})
+	},
+	tiles: func(p *Params) (conv2dTile, [3]int) {
+		tile := forwardTile(p, p.taps()*int(p.Inputs))
+		return tile, tile.groups(p)
+	},
+	registers: func(p *Params) [3]int { return p.phased(registerGroups(p, kernels.Ceil(p.pixels(), 8))) },
+	plain: func(p *Params) [3]int {
+		return p.phased(tensor.Linear(p.pixels()*int(p.Outputs), kernels.Workgroup))
+	},
+}
+
+// conv2dWeightGroups are those of the gradient by the weights.
+var conv2dWeightGroups = conv2dGroups{
+	subgroups: func(p *Params) [3]int {
+		return [3]int{kernels.Ceil(int(p.Cols.Taps)*int(p.Inputs), 32), kernels.Ceil(int(p.Outputs), 32), int(p.Parts) * int(p.Rows.Taps)}
+	},
+	tiles: func(p *Params) (conv2dTile, [3]int) {
+		return largeTile, [3]int{kernels.Ceil(p.taps()*int(p.Inputs), largeTile.rows), kernels.Ceil(int(p.Outputs), largeTile.columns), int(p.Parts)}
+	},
+	registers: func(p *Params) [3]int {
+		return registerGroups(p, kernels.Ceil(int(p.Cols.Taps)*int(p.Inputs), 8)*int(p.Parts)*int(p.Rows.Taps))
+	},
+	plain: func(p *Params) [3]int {
+		return tensor.Linear(int(p.Parts*p.Inputs*p.Outputs)*p.taps(), kernels.Workgroup)
+	},
+}
+
+// registerGroups are the workgroups of conv2d_registers.wgsl for blocks of 8 outputs.
+func registerGroups(p *Params, blocks int) [3]int {
+	return tensor.Linear(kernels.Ceil(int(p.Outputs), 8)*blocks, 32)
+}
+
+// conv2dTile is how conv2d_tiles.wgsl and conv2d_int8_tiles.wgsl divide work. A workgroup has rows ×
+// columns results. Its slices add up depth terms each in turn. Depth is at most rows / 4 and
+// columns / 4: an invocation loads a quad of either side for a step. For floats it is a multiple of
+// four.
+type conv2dTile struct{ rows, columns, slices, depth int }
+
+// The coarse maps of a network have few results of long sums. A map of 8×8 with 256 outputs has four
+// large tiles, and a card has tens of multiprocessors. Sliced tiles make 16 times as many workgroups
+// of it. A sum divided among workgroups would need a second dispatch and memory for its parts. Within
+// a workgroup it needs neither, and its order is fixed.
+var (
+	largeTile  = conv2dTile{64, 64, 1, 8}
+	slicedTile = conv2dTile{16, 16, 16, 4}
+)
+
+// forwardTile is sliced where large tiles are fewer than 64, and where sums have terms (or words) for
+// two steps of every slice.
+func forwardTile(p *Params, terms int) conv2dTile {
+	results := p.pixels() * int(p.Outputs*p.Parts*p.Parts)
+	if results < 64*largeTile.rows*largeTile.columns && terms >= 2*slicedTile.slices*slicedTile.depth {
+		return slicedTile
+	}
+	return largeTile
+}
+
+// groups are the workgroups that compute forwards.
+func (t conv2dTile) groups(p *Params) [3]int {
+	return p.phased([3]int{kernels.Ceil(p.pixels(), t.rows), kernels.Ceil(int(p.Outputs), t.columns), 1})
+}
+
+func (t conv2dTile) constants() string {
+	rows, columns, partials := t.rows/4, t.columns/4, 1
+	if t.slices > 1 {
+		partials = rows * columns * t.slices
+	}
+	return tensor.Constants(map[string]int{
+		"ROWS": rows, "COLUMNS": columns, "SLICES": t.slices, "DEPTH": t.depth, "PARTIALS": partials,
+	})
+}

@@ -1,0 +1,178 @@
+package conv
+
+import (
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/vector"
+	"mrprism/shaders/kernels"
+)
+
+// weightChannels is how many input channels a piece of the gradient by the weight has at most.
+const weightChannels = 96
+
+// conv2dBackwardWeightFast is, for each tap, a matrix product: what the positions see there of x,
+// transposed, times dy. Where there are few channels it is one for each row of taps.
+func conv2dBackwardWeightFast(p *Params, a []gpu.Array32, split gpu.Split) {
+	here := *p
+	here.Cols = p.Cols.ascending()
+	p = &here
+	shared := kernels.TakeRoom()
+	defer shared.Leave()
+	inputs, dy := int(p.Inputs), p.packedResults(a[1].F, shared, split)
+	taps, together := p.taps(), 1 // of a product
+	if p.Cols.XTap == 1 && inputs*int(p.Cols.Taps) <= weightChannels {
+		together = int(p.Cols.Taps)
+		taps /= together
+	}
+	blocks := kernels.Ceil(inputs, weightChannels)
+	split(int(p.Parts)*taps*blocks, func(from, to int) {
+		room := kernels.TakeRoom()
+		defer room.Leave()
+		for item := from; item < to; item++ {
+			g := weightGradient{Params: p, tap: item / blocks % taps * together, part: item / blocks / taps}
+			g.first = item % blocks * weightChannels
+			g.rows = min(weightChannels, inputs-g.first)
+			if together > 1 {
+				g.rows *= together
+			}
+			g.sum(dy, a[0].F, room)
+			g.write(room.Sums, dy.Stride(), a[2].F)
+		}
+	})
+}
+
+const (
+	packedPositions = 256 // at once
+	// shortLine is of how many positions a product takes a line by itself: to begin one on shorter
+	// lines takes longer than to copy them.
+	shortLine = 32
+)
+
+// weightGradient is a piece of the gradient by the weight: some input channels at a tap, or all at
+// several taps of a row, from a part of the positions.
+type weightGradient struct {
+	*Params
+	tap, part, first, rows int
+}
+
+// together says that these are rows of several taps.
+func (g *weightGradient) together() bool { return g.rows > int(g.Inputs) }
+
+// sum adds up the products in room.
+func (g *weightGradient) sum(dy *vector.Matrix, x []float32, room *kernels.Room) {
+	sums := kernels.RoomFor(&room.Sums, g.rows*dy.Stride())
+	room.Sums = sums
+	clear(sums)
+	line := int(g.Cols.Count)
+	add := func(at, count int, x []float32, step int) {
+		dy.MultiplyTerms(at, count, g.rows, x, 1, step, sums, dy.Stride(), true)
+	}
+	end := min((g.part+1)*int(g.Chunk), g.pixels())
+	for at := g.part * int(g.Chunk); at < end; {
+		if count := min(line-at%line, end-at); line >= shortLine || g.together() {
+			g.ofLine(at, count, x, room, add)
+			at += count
+			continue
+		}
+		count := min(packedPositions, end-at)
+		add(at, count, g.tapSeen(g.tap, at, count, g.first, g.rows, x, kernels.RoomFor(&room.Rows, packedPositions*g.rows)), g.rows)
+		at += count
+	}
+}
+
+// ofLine gives add what positions of one line see: of x itself those that see a pixel there, or all
+// of a copy with what lies beside x.
+func (g *weightGradient) ofLine(at, count int, x []float32, room *kernels.Room, add func(at, count int, x []float32, step int)) {
+	c, inputs := &g.Cols, int(g.Inputs)
+	b, u, v := g.place(at)
+	row := u*g.Rows.XStep + g.Rows.XStart + int32(g.tap)/c.Taps*g.Rows.XTap
+	if row < 0 || row >= g.Rows.XSize {
+		return
+	}
+	x = x[int((b*g.Rows.XSize+row)*c.XSize)*inputs:][:int(c.XSize)*inputs]
+	if g.together() {
+		some := *c
+		some.Count, some.XStart = int32(count), c.XStart+v*c.XStep
+		seen := kernels.RoomFor(&room.Rows, (int(c.XStep)*(count-1)+int(c.Taps))*inputs)
+		some.lineSeen(seen, x, inputs)
+		add(at, count, seen, int(c.XStep)*inputs)
+		return
+	}
+	col := v*c.XStep + c.XStart + int32(g.tap)%c.Taps*c.XTap
+	before := 0
+	if col < 0 {
+		before = min(count, kernels.Ceil(int(-col), int(c.XStep)))
+	}
+	first := int(col) + before*int(c.XStep)
+	if inside := min(count-before, kernels.Ceil(int(c.XSize)-first, int(c.XStep))); inside > 0 {
+		add(at+before, inside, x[first*inputs+g.first:], int(c.XStep)*inputs)
+	}
+}
+
+// write writes the sums, or adds them, to the gradient.
+func (g *weightGradient) write(sums []float32, stride int, dw []float32) {
+	inputs, outputs := int(g.Inputs), int(g.Outputs)
+	all := int(g.Rows.WSize*g.Cols.WSize) * inputs * outputs
+	for i := range g.rows {
+		row := dw[g.part*all+(g.weightAt(g.tap+i/inputs)*inputs+g.first+i%inputs)*outputs:][:outputs]
+		if sum := sums[i*stride:][:outputs]; g.Adds == 0 {
+			copy(row, sum)
+		} else {
+			vector.Add(row, sum)
+		}
+	}
+}
+
+// packedResults is dy as a matrix: itself where it lies as a panel does.
+func (p *Params) packedResults(dy []float32, room *kernels.Room, split gpu.Split) *vector.Matrix {
+	outputs, positions := int(p.Outputs), p.pixels()
+	if p.ordered() && outputs == vector.Columns() {
+		room.Wrapped.Wrap(positions, dy)
+		return &room.Wrapped
+	}
+	packed := &room.Matrix
+	packed.Reset(positions, outputs)
+	split(kernels.Ceil(positions, packedPositions), func(from, to int) {
+		for first := from * packedPositions; first < min(to*packedPositions, positions); first += packedPositions {
+			p.packResults(packed, first, min(packedPositions, positions-first), dy)
+		}
+	})
+	return packed
+}
+
+// packResults packs dy at positions from first on.
+func (p *Params) packResults(to *vector.Matrix, first, count int, dy []float32) {
+	outputs := int(p.Outputs)
+	for panel := range to.Panels() {
+		if p.ordered() {
+			to.Pack(panel, first, count, dy[first*outputs:], outputs)
+			continue
+		}
+		for i := first; i < first+count; i++ {
+			to.Pack(panel, i, 1, dy[p.destination(i)*outputs:], outputs)
+		}
+	}
+}
+
+// tapSeen copies into room some channels of what positions from first on see of x at a tap, (count,
+// channels).
+func (p *Params) tapSeen(tap, first, count, channel, channels int, x, room []float32) []float32 {
+	t, s, inputs := int32(tap)/p.Cols.Taps, int32(tap)%p.Cols.Taps, int(p.Inputs)
+	b, u, v := p.place(first)
+	r, c := &p.Rows, &p.Cols
+	for i := range count {
+		to := room[i*channels:][:channels]
+		row, col := u*r.XStep+r.XStart+t*r.XTap, v*c.XStep+c.XStart+s*c.XTap
+		if row < 0 || row >= r.XSize || col < 0 || col >= c.XSize {
+			clear(to)
+		} else {
+			copy(to, x[int((b*r.XSize+row)*c.XSize+col)*inputs+channel:])
+		}
+		if v++; v == c.Count {
+			u, v = u+1, 0
+			if u == r.Count {
+				b, u = b+1, 0
+			}
+		}
+	}
+	return room[:count*channels]
+}

@@ -1,0 +1,156 @@
+package conv
+
+import (
+	_ "embed"
+
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/kernels"
+)
+
+//go:embed depthwise.wgsl
+var depthwiseFile string
+
+//go:embed depthwise_tiles.wgsl
+var depthwiseTilesFile string
+
+// depthwiseTiles is the variant with tiles, a quad of channels an invocation.
+func depthwiseTiles(runs func(info gpu.Info, params any) bool, groups func(p *Params) [3]int) tensor.Variant {
+	return tensor.Variant{
+		Name: "tiles", Source: kernels.Joined(conv2dCommonPart, depthwiseTilesFile), Runs: runs, Prefers: kernels.OnGPU,
+		Header: func(params any) string { return conv2dHeader(params.(*Params), 4, 4, conv2dWhole) },
+		Groups: func(params any) [3]int { return groups(params.(*Params)) },
+	}
+}
+
+// depthwisePlain is the variant with an invocation for each of n(p) results, or quads of them.
+func depthwisePlain(n func(p *Params) int) tensor.Variant {
+	v := kernels.TwoWidths(kernels.Joined(conv2dCommonPart, depthwiseFile), (*Params).inQuads,
+		func(p *Params, width int) [3]int { return tensor.Linear(n(p)/width, kernels.Workgroup) })
+	v.Header = func(params any) string {
+		p := params.(*Params)
+		if p.inQuads() {
+			return conv2dHeader(p, 4, 4, conv2dWhole)
+		}
+		return conv2dHeader(p, 1, 1, conv2dWhole)
+	}
+	return v
+}
+
+// inQuads: outputs are a multiple of four.
+func (p *Params) inQuads() bool { return p.Outputs%4 == 0 }
+
+// The kernels of the depthwise convolution take Params with Inputs = Outputs = C.
+var (
+	depthwiseForward        = depthwiseGather("depthwise_forward")
+	depthwiseBackwardX      = depthwiseGather("depthwise_backward_x")
+	depthwiseBackwardWeight = &tensor.Kernel{
+		Name: "depthwise_backward_weight", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, Wide: []int{2}, Body: tensor.Body(depthwiseBackwardWeightBody),
+		Fast: tensor.Fast(depthwiseBackwardWeightFast),
+		Variants: []tensor.Variant{
+			depthwiseTiles(func(_ gpu.Info, params any) bool { return params.(*Params).inQuads() },
+				func(p *Params) [3]int { return [3]int{int(p.Inputs) / 4, p.taps(), int(p.Parts)} }),
+			depthwisePlain(func(p *Params) int { return int(p.Parts*p.Inputs) * p.taps() }),
+		},
+	}
+)
+
+func depthwiseGather(name string) *tensor.Kernel {
+	tiles := depthwiseTiles(fitsDepthwiseTiles, func(p *Params) [3]int {
+		tiles := kernels.Ceil(int(p.Rows.Count), depthwiseRows) * kernels.Ceil(int(p.Cols.Count), depthwiseColumns)
+		return [3]int{kernels.Ceil(int(p.Inputs), 4*depthwiseQuads), tiles, int(p.Batch)}
+	})
+	plain := depthwisePlain(func(p *Params) int { return p.pixels() * int(p.Inputs) })
+	tiles.Entry, plain.Entry = "depthwise_forward", "depthwise_forward"
+	return &tensor.Kernel{
+		Name: name, Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, Body: tensor.Body(depthwiseForwardBody), Fast: tensor.Fast(depthwiseForwardFast),
+		Variants: []tensor.Variant{tiles, plain},
+	}
+}
+
+// The constants of depthwise_tiles.wgsl.
+const (
+	depthwiseRows    = 4
+	depthwiseColumns = 8
+	depthwiseQuads   = 2
+	depthwiseSeen    = 512
+)
+
+// fitsDepthwiseTiles: what a tile sees has room.
+func fitsDepthwiseTiles(_ gpu.Info, params any) bool {
+	p := params.(*Params)
+	sees := func(a conv2dAxis, positions int32) int {
+		return int((positions-1)*a.XStep + max(a.XTap, -a.XTap)*(a.Taps-1) + 1)
+	}
+	return p.inQuads() && sees(p.Rows, depthwiseRows)*sees(p.Cols, depthwiseColumns)*depthwiseQuads <= depthwiseSeen
+}
+
+func depthwiseForwardBody(p *Params, a []gpu.Array) {
+	x, w, y := a[0].F, a[1].F, a[3].F
+	conv2dStart(p, a[2].F, y)
+	channels := int(p.Inputs)
+	conv2dVisit(p, func(_, fromX, fromW, to int) {
+		for n := range channels {
+			y[to*channels+n] += x[fromX*channels+n] * w[fromW*channels+n]
+		}
+	})
+}
+
+func depthwiseBackwardWeightBody(p *Params, a []gpu.Array) {
+	x, dy, dw := a[0].F, a[1].F, a[2].F
+	channels := int(p.Inputs)
+	weights := p.taps() * channels
+	if p.Adds == 0 {
+		clear(dw[:int(p.Parts)*weights])
+	}
+	conv2dVisit(p, func(position, fromX, to, fromY int) {
+		part := position / int(p.Chunk) * weights
+		for n := range channels {
+			dw[part+to*channels+n] += x[fromX*channels+n] * dy[fromY*channels+n]
+		}
+	})
+}
+
+// DepthwiseKind takes x, weight and bias, or nil; its attributes are its Window.
+var DepthwiseKind = &tensor.Kind{Name: "DepthwiseConv2D", Compute: func(op *tensor.Op) {
+	bias := op.Inputs[2]
+	if bias == nil {
+		bias = op.Inputs[1] // bound, not read
+	}
+	p := depthwiseGeometry(op)
+	op.Dispatch(depthwiseForward, &p, op.Inputs[0], op.Inputs[1], bias, op.Output())
+}, Gradient: func(op *tensor.Op) {
+	x, weight, dy, channels := op.Inputs[0], op.Inputs[1], op.Output().Gradient(), uint32(op.Inputs[0].Dim(3))
+	if x.NeedsGradient() {
+		for _, p := range adjoints(dy, x, weight.Dim(0), weight.Dim(1), op.Attributes.(Window)) {
+			p.Inputs, p.Outputs, p.Adds = channels, channels, 1
+			op.Dispatch(depthwiseBackwardX, p, dy, weight, weight, x.Gradient())
+		}
+	}
+	if weight.NeedsGradient() {
+		p := depthwiseGeometry(op)
+		p.HasBias = 0
+		convolveWeight(depthwiseBackwardWeight, x, dy, weight.Gradient(), p)
+	}
+	biasGradient(op.Inputs[2], dy)
+}}
+
+func depthwiseGeometry(op *tensor.Op) Params {
+	x, y, weight, win := op.Inputs[0], op.Output(), op.Inputs[1], op.Attributes.(Window)
+	channels := uint32(x.Dim(3))
+	return Params{
+		Batch: uint32(x.Dim(0)), Inputs: channels, Outputs: channels,
+		Rows: forwardAxis(x.Dim(1), y.Dim(1), weight.Dim(0), win.StrideY, win.Top),
+		Cols: forwardAxis(x.Dim(2), y.Dim(2), weight.Dim(1), win.StrideX, win.Left),
+	}.with(0, op.Inputs[2])
+}
+
+// DepthwiseConv2D is the cross-correlation of each channel of x (B, H, W, C) with its own kernel of weight (kh, kw, C), plus
+// bias (C) unless nil.
+func DepthwiseConv2D(x, weight, bias *tensor.Tensor, win Window) *tensor.Tensor {
+	kernels.RequireShape("DepthwiseConv2D", "x", x, -1, -1, -1, -1)
+	kernels.RequireShape("DepthwiseConv2D", "weight", weight, -1, -1, x.Dim(3))
+	requireBias(weight, bias)
+	rows, cols := win.Output("DepthwiseConv2D", x.Dim(1), x.Dim(2), weight.Dim(0), weight.Dim(1))
+	return x.Graph().Apply(DepthwiseKind, win, []int{x.Dim(0), rows, cols, x.Dim(3)}, x, weight, bias)
+}

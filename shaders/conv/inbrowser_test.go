@@ -1,0 +1,11 @@
+//go:build !js
+
+package conv_test
+
+import (
+	"testing"
+
+	"mrprism/shaders/shadertest"
+)
+
+func TestInBrowser(t *testing.T) { shadertest.InBrowser(t) }

@@ -1,0 +1,41 @@
+package conv
+
+import (
+	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/kernels"
+	"mrprism/shaders/pointwise"
+)
+
+var LinearKind = convolutionKind("Linear", linearForwardGeometry, func(op *tensor.Op) {
+	x, weight, dy := op.Inputs[0], op.Inputs[1], op.Output().Gradient()
+	pixels := x.Elements() / x.Dim(-1)
+	if x.NeedsGradient() {
+		convolveX(linearGeometry(pixels, weight.Dim(1), weight.Dim(0)), dy, pointwise.Transposed(weight), x.Gradient())
+	}
+	if weight.NeedsGradient() {
+		convolveWeight(conv2dBackwardWeight, x, dy, weight.Gradient(), linearForwardGeometry(op))
+	}
+	biasGradient(op.Inputs[2], dy)
+})
+
+func linearForwardGeometry(op *tensor.Op) Params {
+	x, weight := op.Inputs[0], op.Inputs[1]
+	return linearGeometry(x.Elements()/x.Dim(-1), weight.Dim(0), weight.Dim(1)).with(1, op.Inputs[2])
+}
+
+// Linear is x (…, Cin) times weight (Cin, Cout), plus bias (Cout) unless nil: (…, Cout). It is a convolution of one row of
+// pixels with one tap, and uses its kernels.
+func Linear(x, weight, bias *tensor.Tensor) *tensor.Tensor {
+	kernels.RequireShape("Linear", "weight", weight, x.Dim(-1), -1)
+	requireBias(weight, bias)
+	shape := append(append([]int(nil), x.Shape()[:len(x.Shape())-1]...), weight.Dim(1))
+	return x.Graph().Apply(LinearKind, nil, shape, x, weight, bias)
+}
+
+// linearGeometry is a matrix product as a convolution of an image one pixel high.
+func linearGeometry(pixels, inputs, outputs int) Params {
+	return Params{
+		Batch: 1, Inputs: uint32(inputs), Outputs: uint32(outputs),
+		Rows: forwardAxis(1, 1, 1, 1, 0), Cols: forwardAxis(pixels, pixels, 1, 1, 0),
+	}
+}

@@ -1,0 +1,120 @@
+// Package kernels is what the kernels of all families share: kernels with one invocation an element,
+// bodies of two precisions, checks of shapes, and operators that one kernel computes.
+package kernels
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
+)
+
+// Workgroup is the workgroup size of kernels with one invocation an element.
+const Workgroup = 64
+
+// SameShape panics, naming the operator, unless all tensors have one shape.
+func SameShape(operator string, tensors ...*tensor.Tensor) {
+	for _, t := range tensors[1:] {
+		if !slices.Equal(t.Shape(), tensors[0].Shape()) {
+			panic(fmt.Sprintf("%s: shapes differ: %v and %v", operator, tensors[0], t))
+		}
+	}
+}
+
+// RequireShape panics unless t has exactly this shape; -1 matches any extent.
+func RequireShape(operator, what string, t *tensor.Tensor, shape ...int) {
+	ok := len(t.Shape()) == len(shape)
+	for i := range shape {
+		ok = ok && (shape[i] == -1 || shape[i] == t.Dim(i))
+	}
+	if !ok {
+		panic(fmt.Sprintf("%s: %s %v should have shape %v (-1: any)", operator, what, t, shape))
+	}
+}
+
+// Wide says which of a kernel's arguments are of F32 also where the others are of F16.
+func Wide(k *tensor.Kernel, arguments ...int) *tensor.Kernel {
+	k.Wide = arguments
+	return k
+}
+
+// Ceil is a / b, rounded up.
+func Ceil(a, b int) int { return (a + b - 1) / b }
+
+// Joined is the WGSL of a family's shared part and of a file that needs it.
+func Joined(part, file string) string { return part + "\n" + file }
+
+// PerElement is a kernel with one invocation for each of count(params) elements, in workgroups of 64.
+// Its body is nil where InPieces or InRows gives it.
+func PerElement[P any](name, source string, arguments []gpu.Access, count func(p *P) uint32, body func(p *P, a []gpu.Array)) *tensor.Kernel {
+	return &tensor.Kernel{
+		Name: name, Arguments: arguments, Body: tensor.Body(body),
+		Variants: []tensor.Variant{{
+			Source: source,
+			Groups: func(p any) [3]int { return tensor.Linear(int(count(p.(*P))), Workgroup) },
+		}},
+	}
+}
+
+// WithHeader is PerElement with a header.
+func WithHeader[P any](header, name, source string, arguments []gpu.Access, count func(p *P) uint32, body func(p *P, a []gpu.Array)) *tensor.Kernel {
+	k := PerElement(name, source, arguments, count, body)
+	k.Variants[0].Header = func(any) string { return header }
+	return k
+}
+
+// Faster gives a kernel its body in float32.
+func Faster[P any](k *tensor.Kernel, fast func(p *P, a []gpu.Array32, split gpu.Split)) *tensor.Kernel {
+	k.Fast = tensor.Fast(fast)
+	return k
+}
+
+// InPieces gives a kernel one body in two precisions. It computes results [from, to) of n(params),
+// each a number or little more.
+func InPieces[P any](n func(p *P) uint32, exact func(p *P, a []gpu.Array, from, to int), fast func(p *P, a []gpu.Array32, from, to int), k *tensor.Kernel) *tensor.Kernel {
+	return inPiecesOf(grain, n, exact, fast, k)
+}
+
+// InRows is InPieces for results that are much to compute.
+func InRows[P any](n func(p *P) uint32, exact func(p *P, a []gpu.Array, from, to int), fast func(p *P, a []gpu.Array32, from, to int), k *tensor.Kernel) *tensor.Kernel {
+	return inPiecesOf(1, n, exact, fast, k)
+}
+
+// grain is how many results are worth another thread.
+const grain = 1 << 10
+
+func inPiecesOf[P any](least int, n func(p *P) uint32, exact func(p *P, a []gpu.Array, from, to int), fast func(p *P, a []gpu.Array32, from, to int), k *tensor.Kernel) *tensor.Kernel {
+	k.Body = tensor.Body(func(p *P, a []gpu.Array) { exact(p, a, 0, int(n(p))) })
+	return Faster(k, func(p *P, a []gpu.Array32, split gpu.Split) {
+		all := int(n(p))
+		split((all+least-1)/least, func(from, to int) { fast(p, a, from*least, min(to*least, all)) })
+	})
+}
+
+// OnGPU says where kernels with workgroup memory are likely faster, OnCPU where those with blocks in
+// registers are: a processor that emulates a GPU takes a loop over lanes for every load.
+func OnGPU(info gpu.Info, _ any) bool { return info.Kind != gpu.KindCPU }
+func OnCPU(info gpu.Info, _ any) bool { return info.Kind == gpu.KindCPU }
+
+// EightLanes says whether a processor emulates a GPU with subgroups of exactly eight lanes. llvmpipe
+// has them with vectors of 256 bits, and its name says so.
+func EightLanes(info gpu.Info) bool {
+	eight := strings.Contains(info.Adapter, "llvmpipe") && strings.Contains(info.Adapter, "256 bits")
+	return info.Kind == gpu.KindCPU && info.HasFeature("subgroups") && eight
+}
+
+// Operator is the kind of an operator that one kernel computes. The operator's attributes are the
+// kernel's parameters; the kernel takes the operator's inputs, then its outputs.
+func Operator(name string, forward *tensor.Kernel, gradient func(op *tensor.Op)) *tensor.Kind {
+	return &tensor.Kind{Name: name, Gradient: gradient, Compute: func(op *tensor.Op) {
+		op.Dispatch(forward, op.Attributes, slices.Concat(op.Inputs, op.Outputs)...)
+	}}
+}
+
+// Passing says to how many of the first inputs a kind's gradient passes.
+func Passing(inputs int, k *tensor.Kind) *tensor.Kind {
+	k.Passes = inputs
+	return k
+}

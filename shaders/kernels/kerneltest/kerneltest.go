@@ -1,0 +1,51 @@
+// Package kerneltest is what tests of kernels share. It is for tests alone.
+package kerneltest
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Features are what a kernel variant may ask for, and the WGSL extension that it then enables or requires.
+var Features = map[string]string{"shader-f16": "f16", "subgroups": "subgroups", gpu.PackedDot: gpu.PackedDot}
+
+// Guises are devices that choose among kernel variants as differently as any.
+func Guises() []gpu.Info {
+	all := slices.Sorted(maps.Keys(Features))
+	return []gpu.Info{
+		{Kind: gpu.KindCPU, Adapter: "llvmpipe (LLVM 19.1.7, 256 bits)", Features: all}, {Kind: gpu.KindCPU, Adapter: "SwiftShader"},
+		{Kind: gpu.KindDiscrete, Features: all}, {Kind: gpu.KindDiscrete},
+		{Kind: gpu.KindIntegrated, Features: all}, {Kind: gpu.KindIntegrated}, {Kind: gpu.KindUnknown},
+	}
+}
+
+// Choice is a kernel with parameters, and the variants that devices prefer for it: one with
+// subgroups of eight lanes, another software adapter, a GPU. The plain variant has no name.
+type Choice struct {
+	Kernel *tensor.Kernel
+	Params any
+	Want   [3]string
+}
+
+// Check requires that the kind of device chooses these variants.
+func Check(t *testing.T, choices []Choice) {
+	t.Helper()
+	subgroups := Guises()[0]
+	software, discrete := gpu.Info{Kind: gpu.KindCPU, Adapter: "SwiftShader"}, gpu.Info{Kind: gpu.KindDiscrete, Features: subgroups.Features}
+	for _, c := range choices {
+		for i, info := range []gpu.Info{subgroups, software, discrete} {
+			want := c.Kernel.Name
+			if c.Want[i] != "" {
+				want += "/" + c.Want[i]
+			}
+			got, _ := c.Kernel.Program(info, gpu.F32, c.Params)
+			require.Equal(t, want, got.Name, "%+v on %s", c.Params, info)
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package kernels
+
+import (
+	"fmt"
+
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
+)
+
+// InWidths declares what an invocation of a kernel in two widths loads (stored), computes with
+// (floats) and how many elements that are (WIDTH): four side by side, or one.
+func InWidths(width int) string {
+	if width == 4 {
+		return fmt.Sprintf(widths, "real4", "vec4<f32>", 4)
+	}
+	return fmt.Sprintf(widths, "real", "f32", 1)
+}
+
+const widths = "alias stored = %s;\nalias floats = %s;\nconst WIDTH: u32 = %du;\n"
+
+// Flat is PerElement for a file in two widths: an invocation has four elements where their number
+// is a multiple of four. On an emulated GPU a load of four costs about as much as a load of one.
+func Flat[P any](name, file string, arguments []gpu.Access, count func(p *P) uint32, body func(p *P, a []gpu.Array)) *tensor.Kernel {
+	return Columnwise(name, file, arguments, count, func(p *P) bool { return count(p)%4 == 0 }, body)
+}
+
+// Columnwise is flat for elements of rows, which have to be whole quads: divides tells.
+func Columnwise[P any](name, file string, arguments []gpu.Access, count func(p *P) uint32, divides func(p *P) bool, body func(p *P, a []gpu.Array)) *tensor.Kernel {
+	k := PerElement(name, file, arguments, count, body)
+	k.Variants[0] = TwoWidths(file, divides, func(p *P, width int) [3]int {
+		return tensor.Linear(int(count(p))/width, Workgroup)
+	})
+	return k
+}
+
+// TwoWidths is a variant whose invocations take four elements where these divide, and else one.
+func TwoWidths[P any](file string, divides func(p *P) bool, groups func(p *P, width int) [3]int) tensor.Variant {
+	width := func(params any) int {
+		if divides(params.(*P)) {
+			return 4
+		}
+		return 1
+	}
+	return tensor.Variant{
+		Source: file,
+		Header: func(params any) string { return InWidths(width(params)) },
+		Groups: func(params any) [3]int { return groups(params.(*P), width(params)) },
+	}
+}

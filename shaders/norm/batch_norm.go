@@ -1,0 +1,312 @@
+// Package norm is normalisation over a batch and over channels.
+package norm
+
+import (
+	_ "embed"
+	"fmt"
+	"math"
+
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
+	"mrprism/internal/compute/vector"
+	"mrprism/shaders/kernels"
+	"mrprism/shaders/pointwise"
+)
+
+//go:embed batch_norm.wgsl
+var batchNormFile string
+
+type BatchNormParams struct {
+	Rows, Channels, Chunks, Relu, Training uint32
+	Eps, Momentum                          float32
+}
+
+func batchNormStripes(p *BatchNormParams) uint32  { return p.Chunks * p.Channels }
+func batchNormChannels(p *BatchNormParams) uint32 { return p.Channels }
+func batchNormChunks(p *BatchNormParams) uint32   { return p.Chunks }
+func batchNormRows(p *BatchNormParams) uint32     { return p.Rows }
+func batchNormQuads(p *BatchNormParams) bool      { return p.Channels%4 == 0 }
+
+var (
+	batchNormPartial = kernels.Wide(kernels.InRows(batchNormChunks, batchNormPartialPart[float64], batchNormPartialPart[float32],
+		kernels.Columnwise("batch_norm_partial", batchNormFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil)), 1)
+	batchNormStatistics = kernels.InPieces(batchNormChannels, batchNormStatisticsPart[float64], batchNormStatisticsPart[float32],
+		kernels.Columnwise("batch_norm_statistics", batchNormFile, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite}, batchNormChannels, batchNormQuads, nil))
+	batchNormRunning = kernels.Wide(kernels.InPieces(batchNormChannels, batchNormRunningPart[float64], batchNormRunningPart[float32],
+		kernels.Columnwise("batch_norm_running", batchNormFile, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.Read}, batchNormChannels, batchNormQuads, nil)), 1)
+	batchNormScaleShift = kernels.Wide(kernels.InPieces(batchNormChannels, batchNormScaleShiftPart[float64], batchNormScaleShiftPart[float32],
+		kernels.Columnwise("batch_norm_scale_shift", batchNormFile, []gpu.Access{gpu.ReadWrite, gpu.Read, gpu.Read, gpu.Read}, batchNormChannels, batchNormQuads, nil)), 1)
+	scaleShiftForward = kernels.InRows(batchNormRows, scaleShiftPart[float64], scaleShiftPart[float32],
+		kernels.Columnwise("scale_shift_forward", batchNormFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil))
+	batchNormForward = kernels.Wide(kernels.InRows(batchNormRows, batchNormForwardPart[float64], batchNormForwardPart[float32],
+		kernels.Columnwise("batch_norm_forward", batchNormFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil)), 1)
+	batchNormBackwardPartial = kernels.Wide(kernels.InRows(batchNormChunks, batchNormBackwardPartialPart[float64], batchNormBackwardPartialPart[float32],
+		kernels.Columnwise("batch_norm_backward_partial", batchNormFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil)), 1, 5)
+	batchNormBackwardSums = kernels.InPieces(batchNormChannels, batchNormBackwardSumsPart[float64], batchNormBackwardSumsPart[float32],
+		kernels.Columnwise("batch_norm_backward_sums", batchNormFile, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.ReadWrite, gpu.ReadWrite}, batchNormChannels, batchNormQuads, nil))
+	batchNormBackwardX = kernels.Wide(kernels.InRows(batchNormRows, batchNormBackwardXPart[float64], batchNormBackwardXPart[float32],
+		kernels.Columnwise("batch_norm_backward_x", batchNormFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil)), 1, 5)
+)
+
+// batchNormPartialPart gives chunks [from, to) of the rows. Rows of neighbouring chunks are
+// neighbours: they are read in their order.
+func batchNormPartialPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F], from, to int) {
+	n, step := int(p.Channels), int(p.Chunks*p.Channels)
+	mean, squares := a[1].F[from*n:to*n], a[1].F[step+from*n:step+to*n]
+	clear(mean)
+	clear(squares)
+	p.eachRun(from, to, func(first, end int) { kernels.AddRow(mean[:end-first], a[0].F[first:end]) })
+	for chunk := from; chunk < to; chunk++ {
+		rows := F(p.rowsOf(chunk))
+		for c := range n {
+			mean[(chunk-from)*n+c] /= rows
+		}
+	}
+	p.eachRun(from, to, func(first, end int) { kernels.AddSquaresOf(squares[:end-first], a[0].F[first:end], mean) })
+}
+
+// eachRun calls f for the runs of rows that belong to chunks [from, to), the first row of each of a
+// run to the first chunk and so on, as elements from the first to the end.
+func (p *BatchNormParams) eachRun(from, to int, f func(first, end int)) {
+	n, rows := int(p.Channels), int(p.Rows)
+	for row := from; row < rows; row += int(p.Chunks) {
+		f(row*n, min(row+to-from, rows)*n)
+	}
+}
+
+// rowsOf are the rows of a chunk.
+func (p *BatchNormParams) rowsOf(chunk int) int {
+	return (int(p.Rows) - chunk + int(p.Chunks) - 1) / int(p.Chunks)
+}
+
+func batchNormStatisticsPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F], from, to int) {
+	moments, saved, movingMean, movingVariance := a[0].F, a[1].F, a[2].F, a[3].F
+	n, channels, chunks := F(p.Rows), int(p.Channels), int(p.Chunks)
+	for c := from; c < to; c++ {
+		var mean, squares F
+		for chunk := range chunks {
+			mean += F(p.rowsOf(chunk)) / n * moments[chunk*channels+c]
+		}
+		for chunk := range chunks {
+			d := moments[chunk*channels+c] - mean
+			squares += moments[(chunks+chunk)*channels+c] + F(p.rowsOf(chunk))*d*d
+		}
+		saved[c], saved[channels+c] = mean, inverseRoot(squares/n+F(p.Eps))
+		movingMean[c] += F(p.Momentum) * (mean - movingMean[c])
+		movingVariance[c] += F(p.Momentum) * (squares/(n-1) - movingVariance[c])
+	}
+}
+
+func inverseRoot[F gpu.Float](x F) F { return 1 / F(math.Sqrt(float64(x))) }
+
+func batchNormRunningPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F], from, to int) {
+	mean, statistics, variance := a[0].F, a[1].F, a[2].F
+	for c := from; c < to; c++ {
+		statistics[c], statistics[int(p.Channels)+c] = mean[c], inverseRoot(variance[c]+F(p.Eps))
+	}
+}
+
+func batchNormScaleShiftPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F], from, to int) {
+	out, statistics, n := a[0].F, a[1].F, int(p.Channels)
+	for c := from; c < to; c++ {
+		out[c] = statistics[n+c] * a[2].F[c]
+		out[n+c] = a[3].F[c] - statistics[c]*out[c]
+	}
+}
+
+func scaleShiftPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F], from, to int) {
+	n, relu := int(p.Channels), p.Relu == 1
+	scale, shift := a[1].F[:n], a[1].F[n:][:n]
+	for row := from; row < to; row++ {
+		y := a[2].F[row*n:][:n]
+		for c, v := range a[0].F[row*n:][:n] {
+			y[c] = rectified(relu, v*scale[c]+shift[c])
+		}
+	}
+}
+
+// rectified is v, or with ReLU max(v, 0).
+func rectified[F gpu.Float](relu bool, v F) F {
+	if relu {
+		return max(v, 0)
+	}
+	return v
+}
+
+// normalisation is what is known of the channels.
+type normalisation[F gpu.Float] struct {
+	mean, r, scale, bias []F
+	relu                 bool
+}
+
+// normalisationOf takes the statistics, scale and bias from arguments 1 to 3.
+func normalisationOf[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F]) normalisation[F] {
+	n := int(p.Channels)
+	return normalisation[F]{a[1].F[:n], a[1].F[n:][:n], a[2].F[:n], a[3].F[:n], p.Relu == 1}
+}
+
+// fast is the same for vectors, nil of float64.
+func (n normalisation[F]) fast() *vector.Normalisation {
+	of, single := any(n).(normalisation[float32])
+	if !single {
+		return nil
+	}
+	return &vector.Normalisation{Mean: of.mean, R: of.r, Scale: of.scale, Bias: of.bias, ReLU: of.relu}
+}
+
+func batchNormForwardPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F], from, to int) {
+	n, of := int(p.Channels), normalisationOf(p, a)
+	x, y := a[0].F[from*n:to*n], a[4].F[from*n:to*n]
+	if of.fast().Rows(kernels.Singles(y), kernels.Singles(x)) {
+		return
+	}
+	for i, v := range x {
+		c := i % n
+		y[i] = rectified(of.relu, (v-of.mean[c])*of.r[c]*of.scale[c]+of.bias[c])
+	}
+}
+
+// passed is x̂ and the gradient that the ReLU, if there is one, lets through.
+func passed[F gpu.Float](relu bool, x, mean, r, scale, bias, dy F) (xHat, g F) {
+	xHat = (x - mean) * r
+	if relu && xHat*scale+bias <= 0 {
+		return xHat, 0
+	}
+	return xHat, dy
+}
+
+func batchNormBackwardPartialPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F], from, to int) {
+	n, step, of := int(p.Channels), int(p.Chunks*p.Channels), normalisationOf(p, a)
+	products, sums := a[5].F[from*n:to*n], a[5].F[step+from*n:step+to*n]
+	clear(products)
+	clear(sums)
+	fast := of.fast()
+	p.eachRun(from, to, func(first, end int) {
+		x, dy := a[0].F[first:end], a[4].F[first:end]
+		if fast.AddGradients(kernels.Singles(products[:len(x)]), kernels.Singles(sums), kernels.Singles(x), kernels.Singles(dy)) {
+			return
+		}
+		for i, v := range x {
+			c := i % n
+			xHat, g := passed(of.relu, v, of.mean[c], of.r[c], of.scale[c], of.bias[c], dy[i])
+			products[i] += g * xHat
+			sums[i] += g
+		}
+	})
+}
+
+func batchNormBackwardSumsPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F], from, to int) {
+	n, step := int(p.Channels), int(p.Chunks*p.Channels)
+	for half, gradient := range [][]F{a[2].F, a[3].F} {
+		sums := a[1].F[half*n+from : half*n+to]
+		clear(sums)
+		pointwise.AddColumns(sums, a[0].F[half*step:][:step], n, from, to)
+		for i, s := range sums {
+			gradient[from+i] += s
+		}
+	}
+}
+
+func batchNormBackwardXPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F], from, to int) {
+	n, of, share := int(p.Channels), normalisationOf(p, a), 1/F(p.Rows)
+	if p.Training == 0 {
+		share = 0
+	}
+	products, sums := a[5].F[:n], a[5].F[n:][:n]
+	x, dy, dx := a[0].F[from*n:to*n], a[4].F[from*n:to*n], a[6].F[from*n:to*n]
+	if of.fast().AddGradientByX(kernels.Singles(dx), kernels.Singles(x), kernels.Singles(dy), kernels.Singles(products), kernels.Singles(sums), float32(share)) {
+		return
+	}
+	for i, v := range x {
+		c := i % n
+		xHat, g := passed(of.relu, v, of.mean[c], of.r[c], of.scale[c], of.bias[c], dy[i])
+		dx[i] += of.scale[c] * of.r[c] * (g - share*(sums[c]+xHat*products[c]))
+	}
+}
+
+// BatchStatisticsKind gives the mean of each channel of x and its inverse deviation, (2, C), and moves the
+// running statistics.
+var BatchStatisticsKind = &tensor.Kind{Name: "BatchStatistics", Once: true, Compute: func(op *tensor.Op) {
+	p := op.Attributes.(BatchNormParams)
+	p.Chunks = uint32(pointwise.ReductionStripes(int(p.Rows)))
+	moments := op.Graph().NewOf(gpu.F32, "batch norm moments", []int{2, int(p.Chunks), int(p.Channels)})
+	op.Dispatch(batchNormPartial, &p, op.Inputs[0], moments)
+	op.Dispatch(batchNormStatistics, &p, moments, op.Outputs[0], op.Outputs[1], op.Outputs[2])
+}}
+
+// runningStatisticsKind gives the same of running means and variances.
+var runningStatisticsKind = &tensor.Kind{Name: "RunningStatistics", Compute: func(op *tensor.Op) {
+	p := op.Attributes.(BatchNormParams)
+	op.Dispatch(batchNormRunning, p.each(), op.Inputs[0], op.Outputs[0], op.Inputs[1])
+}}
+
+// BatchNormKind takes x, statistics, scale and bias.
+var BatchNormKind = &tensor.Kind{Name: "BatchNorm", Compute: batchNormCompute, Gradient: batchNormGradient}
+
+func batchNormCompute(op *tensor.Op) {
+	p := op.Attributes.(BatchNormParams)
+	x, statistics, scale, bias, y := op.Inputs[0], op.Inputs[1], op.Inputs[2], op.Inputs[3], op.Output()
+	if p.Training == 1 {
+		op.Dispatch(batchNormForward, p.each(), x, statistics, scale, bias, y)
+		return
+	}
+	scaleShift := op.Graph().NewOf(scale.Type(), "batch norm scale and shift", []int{2, int(p.Channels)})
+	op.Dispatch(batchNormScaleShift, p.each(), scaleShift, statistics, scale, bias)
+	op.Dispatch(scaleShiftForward, p.each(), x, scaleShift, y)
+}
+
+func batchNormGradient(op *tensor.Op) {
+	p, g := op.Attributes.(BatchNormParams), op.Graph()
+	x, statistics, scale, bias, dy := op.Inputs[0], op.Inputs[1], op.Inputs[2], op.Inputs[3], op.Output().Gradient()
+	sums := p
+	sums.Chunks = uint32(pointwise.ReductionStripes(int(p.Rows)))
+	partials := g.NewOf(gpu.F32, "batch norm sums", []int{2, int(sums.Chunks), int(p.Channels)})
+	total := g.NewOf(gpu.F32, "batch norm totals", []int{2, int(p.Channels)})
+	op.Dispatch(batchNormBackwardPartial, &sums, x, statistics, scale, bias, dy, partials)
+	op.Dispatch(batchNormBackwardSums, &sums, partials, total, gradientOrScratch(scale), gradientOrScratch(bias))
+	if x.NeedsGradient() {
+		op.Dispatch(batchNormBackwardX, p.each(), x, statistics, scale, bias, dy, total, x.Gradient())
+	}
+}
+
+// Each are the parameters for kernels that give an invocation few rows.
+func (p BatchNormParams) each() *BatchNormParams {
+	p.Chunks = uint32(pointwise.Stripes(int(p.Rows), int(p.Channels)))
+	return &p
+}
+
+// ScaleAndShiftKind gives the scale and the shift, (2, C), that batch normalisation with statistics, scale and
+// bias comes to at inference. ScaleShiftKind applies them to x.
+var (
+	ScaleAndShiftKind = &tensor.Kind{Name: "ScaleAndShift", Compute: func(op *tensor.Op) {
+		p := op.Attributes.(BatchNormParams)
+		op.Dispatch(batchNormScaleShift, p.each(), op.Output(), op.Inputs[0], op.Inputs[1], op.Inputs[2])
+	}}
+	ScaleShiftKind = &tensor.Kind{Name: "ScaleShift", Compute: func(op *tensor.Op) {
+		p := op.Attributes.(BatchNormParams)
+		op.Dispatch(scaleShiftForward, p.each(), op.Inputs[0], op.Inputs[1], op.Output())
+	}}
+)
+
+// BatchNorm normalises each channel of x (B, H, W, C), then applies scale and bias (C). In training the mean and variance are
+// those of the batch, and the running ones move towards them by momentum (the variance unbiased), as PyTorch's do; in
+// inference the running ones are used.
+func BatchNorm(x, scale, bias, runningMean, runningVariance *tensor.Tensor, training bool, eps, momentum float32) *tensor.Tensor {
+	channels := x.Dim(-1)
+	for what, t := range map[string]*tensor.Tensor{"scale": scale, "bias": bias, "running mean": runningMean, "running variance": runningVariance} {
+		kernels.RequireShape("BatchNorm", what, t, channels)
+	}
+	g, rows := x.Graph(), x.Elements()/channels
+	p := BatchNormParams{Rows: uint32(rows), Channels: uint32(channels), Eps: eps, Momentum: momentum}
+	statistics := g.NewOf(gpu.F32, "batch norm statistics", []int{2, channels})
+	if training {
+		if rows < 2 {
+			panic(fmt.Sprintf("BatchNorm: one value a channel has no variance: %v", x))
+		}
+		p.Training = 1
+		g.Append(BatchStatisticsKind, p, []*tensor.Tensor{statistics, runningMean, runningVariance}, x)
+	} else {
+		g.Append(runningStatisticsKind, p, []*tensor.Tensor{statistics}, runningMean, runningVariance)
+	}
+	return g.Apply(BatchNormKind, p, x.Shape(), x, statistics, scale, bias)
+}

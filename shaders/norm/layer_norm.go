@@ -1,0 +1,136 @@
+package norm
+
+import (
+	_ "embed"
+	"math"
+
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
+	"mrprism/internal/compute/vector"
+	"mrprism/shaders/kernels"
+	"mrprism/shaders/pointwise"
+)
+
+//go:embed layer_norm.wgsl
+var layerNormSource string
+
+type LayerNormParams struct {
+	Rows, Channels, Chunks uint32
+	Eps                    float32
+}
+
+func layerNormRows(p *LayerNormParams) uint32     { return p.Rows }
+func layerNormStripes(p *LayerNormParams) uint32  { return p.Chunks * p.Channels }
+func layerNormChunks(p *LayerNormParams) uint32   { return p.Chunks }
+func layerNormChannels(p *LayerNormParams) uint32 { return p.Channels }
+
+var (
+	LayerNormForward = kernels.Wide(kernels.Faster(kernels.PerElement("layer_norm_forward", layerNormSource, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite, gpu.ReadWrite}, layerNormRows,
+		func(p *LayerNormParams, a []gpu.Array) {
+			x, scale, bias, y, saved, n := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F, int(p.Channels)
+			for row := range int(p.Rows) {
+				mean, variance := 0.0, 0.0
+				for c := range n {
+					mean += x[row*n+c] / float64(n)
+				}
+				for c := range n {
+					variance += (x[row*n+c] - mean) * (x[row*n+c] - mean) / float64(n)
+				}
+				r := 1 / math.Sqrt(variance+float64(p.Eps))
+				for c := range n {
+					y[row*n+c] = (x[row*n+c]-mean)*r*scale[c] + bias[c]
+				}
+				saved[row], saved[int(p.Rows)+row] = mean, r
+			}
+		}), layerNormForwardFast), 4)
+
+	layerNormBackwardX = kernels.Wide(kernels.InRows(layerNormRows, layerNormBackwardXPart[float64], layerNormBackwardXPart[float32],
+		kernels.PerElement("layer_norm_backward_x", layerNormSource, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, layerNormRows, nil)), 2)
+	layerNormBackwardPartial = kernels.Wide(kernels.InRows(layerNormChunks, layerNormBackwardPartialPart[float64], layerNormBackwardPartialPart[float32],
+		kernels.PerElement("layer_norm_backward_partial", layerNormSource, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, layerNormStripes, nil)), 2, 3)
+	layerNormBackwardParameters = kernels.InPieces(layerNormChannels, layerNormParametersPart[float64], layerNormParametersPart[float32],
+		kernels.PerElement("layer_norm_backward_parameters", layerNormSource, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.ReadWrite}, layerNormChannels, nil))
+)
+
+func layerNormBackwardXPart[F gpu.Float](p *LayerNormParams, a []gpu.ArrayOf[F], from, to int) {
+	n, saved, scale := int(p.Channels), a[2].F, a[3].F[:p.Channels]
+	for row := from; row < to; row++ {
+		x, dy, dx := a[0].F[row*n:][:n], a[1].F[row*n:][:n], a[4].F[row*n:][:n]
+		mean, r := saved[row], saved[int(p.Rows)+row]
+		if vector.AddLayerNormGradientByX(kernels.Singles(dx), kernels.Singles(dy), kernels.Singles(x), kernels.Singles(scale), float32(mean), float32(r)) {
+			continue
+		}
+		var g, gx F
+		for c, v := range x {
+			d := dy[c] * scale[c]
+			g += d
+			gx += d * (v - mean) * r
+		}
+		g /= F(n)
+		gx /= F(n)
+		for c, v := range x {
+			dx[c] += r * (dy[c]*scale[c] - g - (v-mean)*r*gx)
+		}
+	}
+}
+
+// layerNormBackwardPartialPart gives chunks [from, to) of the rows, which are read in their order.
+func layerNormBackwardPartialPart[F gpu.Float](p *LayerNormParams, a []gpu.ArrayOf[F], from, to int) {
+	n, rows, chunks, saved := int(p.Channels), int(p.Rows), int(p.Chunks), a[2].F
+	clear(a[3].F[from*n : to*n])
+	clear(a[3].F[(chunks+from)*n : (chunks+to)*n])
+	for first := 0; first < rows; first += chunks {
+		for chunk := from; chunk < min(to, rows-first); chunk++ {
+			row := first + chunk
+			products, sums := a[3].F[chunk*n:][:n], a[3].F[(chunks+chunk)*n:][:n]
+			x, dy := a[0].F[row*n:][:n], a[1].F[row*n:][:n]
+			mean, r := saved[row], saved[rows+row]
+			if vector.AddLayerNormGradients(kernels.Singles(products), kernels.Singles(sums), kernels.Singles(dy), kernels.Singles(x), float32(mean), float32(r)) {
+				continue
+			}
+			for c, d := range dy {
+				products[c] += d * (x[c] - mean) * r
+				sums[c] += d
+			}
+		}
+	}
+}
+
+func layerNormParametersPart[F gpu.Float](p *LayerNormParams, a []gpu.ArrayOf[F], from, to int) {
+	n, step := int(p.Channels), int(p.Chunks*p.Channels)
+	pointwise.AddColumns(a[1].F[from:to], a[0].F[:step], n, from, to)
+	pointwise.AddColumns(a[2].F[from:to], a[0].F[step:][:step], n, from, to)
+}
+
+var LayerNormKind = kernels.Operator("LayerNorm", LayerNormForward, func(op *tensor.Op) {
+	p, dy, saved := op.Attributes.(*LayerNormParams), op.Output().Gradient(), op.Outputs[1]
+	x, scale, bias := op.Inputs[0], op.Inputs[1], op.Inputs[2]
+	if x.NeedsGradient() {
+		op.Dispatch(layerNormBackwardX, p, x, dy, saved, scale, x.Gradient())
+	}
+	if scale.NeedsGradient() || bias.NeedsGradient() {
+		partials := op.Graph().NewOf(gpu.F32, "layer norm sums", []int{2, int(p.Chunks), int(p.Channels)})
+		op.Dispatch(layerNormBackwardPartial, p, x, dy, saved, partials)
+		op.Dispatch(layerNormBackwardParameters, p, partials, gradientOrScratch(scale), gradientOrScratch(bias))
+	}
+})
+
+// LayerNorm normalises x (…, C) over its last extent to mean 0 and variance 1, then applies scale and bias (C).
+func LayerNorm(x, scale, bias *tensor.Tensor, eps float32) *tensor.Tensor {
+	channels := x.Dim(-1)
+	kernels.RequireShape("LayerNorm", "scale", scale, channels)
+	kernels.RequireShape("LayerNorm", "bias", bias, channels)
+	g, rows := x.Graph(), x.Elements()/channels
+	p := &LayerNormParams{uint32(rows), uint32(channels), uint32(pointwise.ReductionStripes(rows)), eps}
+	y, saved := g.New("layer norm", x.Shape(), x, scale, bias), g.NewOf(gpu.F32, "layer norm statistics", []int{2, rows})
+	g.Append(LayerNormKind, p, []*tensor.Tensor{y, saved}, x, scale, bias)
+	return y
+}
+
+// gradientOrScratch is where a kernel that computes several gradients puts that of t: memory nobody reads if none is wanted.
+func gradientOrScratch(t *tensor.Tensor) *tensor.Tensor {
+	if t.NeedsGradient() {
+		return t.Gradient()
+	}
+	return t.Graph().NewOf(gpu.F32, "unused gradient", t.Shape())
+}

@@ -1,0 +1,75 @@
+package pointwise
+
+import (
+	_ "embed"
+
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/half"
+	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/kernels"
+)
+
+//go:embed cast.wgsl
+var castSource string
+
+type castParams struct{ N uint32 }
+
+func castCount(p *castParams) uint32 { return p.N }
+
+var (
+	narrow = kernels.Wide(kernels.InPieces(castCount, narrowPart[float64], narrowPart[float32],
+		kernels.PerElement("narrow", castSource, []gpu.Access{gpu.Read, gpu.ReadWrite}, castCount, nil)), 0)
+	widenForward = kernels.Wide(kernels.InPieces(castCount, widenPart[float64], widenPart[float32],
+		kernels.PerElement("widen_forward", castSource, []gpu.Access{gpu.Read, gpu.ReadWrite}, castCount, nil)), 1)
+	widenBackward = func() *tensor.Kernel {
+		k := kernels.Wide(kernels.InPieces(castCount, widenBackwardPart[float64], widenBackwardPart[float32],
+			kernels.PerElement("widen_backward", castSource, []gpu.Access{gpu.Read, gpu.ReadWrite}, castCount, nil)), 0)
+		k.Fresh = narrow
+		return k
+	}()
+)
+
+func narrowPart[F gpu.Float](_ *castParams, a []gpu.ArrayOf[F], from, to int) {
+	y := a[1].F[from:to]
+	for i, v := range a[0].F[from:to] {
+		y[i] = F(half.ToFloat32(half.FromFloat32(float32(v))))
+	}
+}
+
+func widenPart[F gpu.Float](_ *castParams, a []gpu.ArrayOf[F], from, to int) {
+	copy(a[1].F[from:to], a[0].F[from:])
+}
+
+func widenBackwardPart[F gpu.Float](_ *castParams, a []gpu.ArrayOf[F], from, to int) {
+	kernels.AddRow(a[1].F[from:to], a[0].F[from:])
+}
+
+var (
+	halveKind = &tensor.Kind{Name: "Halve", Once: true, Compute: func(op *tensor.Op) {
+		op.Dispatch(narrow, &castParams{uint32(op.Output().Elements())}, op.Inputs[0], op.Output())
+	}}
+	widenKind = kernels.Operator("Widen", widenForward, func(op *tensor.Op) {
+		op.Dispatch(widenBackward, op.Attributes, op.Output().Gradient(), op.Inputs[0].Gradient())
+	})
+)
+
+// Halve is x rounded to halves. Its gradient is x's, in F32, so that it may be the weight, the bias or the broadcast table of an
+// operator on halves.
+func Halve(x *tensor.Tensor) *tensor.Tensor {
+	y := x.Shadow(gpu.F16)
+	x.Graph().Append(halveKind, nil, []*tensor.Tensor{y}, x)
+	return y
+}
+
+// Widen is x, of halves or not, in F32.
+func Widen(x *tensor.Tensor) *tensor.Tensor {
+	if x.Type() == gpu.F32 {
+		return x
+	}
+	g, y := x.Graph(), x.Graph().NewOf(gpu.F32, "wide "+x.String(), x.Shape())
+	if x.NeedsGradient() {
+		y.Track()
+	}
+	g.Append(widenKind, &castParams{uint32(x.Elements())}, []*tensor.Tensor{y}, x)
+	return y
+}

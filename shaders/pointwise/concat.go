@@ -1,0 +1,149 @@
+package pointwise
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/kernels"
+)
+
+//go:embed concat.wgsl
+var concatFile string
+
+type ConcatParams struct{ Rows, Columns, Part, Offset, Chunks uint32 }
+
+// concatQuads: quads begin and end with rows and their parts.
+func concatQuads(p *ConcatParams) bool { return (p.Columns|p.Part|p.Offset)%4 == 0 }
+
+func concatRows(p *ConcatParams) uint32  { return p.Rows }
+func concatWhole(p *ConcatParams) uint32 { return p.Chunks * p.Columns }
+func concatPart(p *ConcatParams) uint32  { return p.Chunks * p.Part }
+
+var (
+	concatForward = kernels.InRows(concatRows, concatForwardPart[float64], concatForwardPart[float32],
+		kernels.Columnwise("concat_forward", concatFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, concatWhole, concatQuads, nil))
+	SplitForward = kernels.InRows(concatRows, splitForwardPart[float64], splitForwardPart[float32],
+		kernels.Columnwise("split_forward", concatFile, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.ReadWrite}, concatWhole, concatQuads, nil))
+	sliceForward = kernels.InRows(concatRows, sliceForwardPart[float64], sliceForwardPart[float32],
+		kernels.Columnwise("slice_forward", concatFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, concatPart, concatQuads, nil))
+	sliceBackward = kernels.InRows(concatRows, sliceBackwardPart[float64], sliceBackwardPart[float32],
+		kernels.Columnwise("slice_backward", concatFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, concatPart, concatQuads, nil))
+	concatBackward = kernels.InRows(concatRows, concatBackwardPart[float64], concatBackwardPart[float32],
+		kernels.Columnwise("concat_backward", concatFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, concatPart, concatQuads, nil))
+)
+
+func concatForwardPart[F gpu.Float](p *ConcatParams, a []gpu.ArrayOf[F], from, to int) {
+	columns, part := int(p.Columns), int(p.Part)
+	for r := from; r < to; r++ {
+		y := a[2].F[r*columns:][:columns]
+		copy(y[:part], a[0].F[r*part:])
+		copy(y[part:], a[1].F[r*(columns-part):])
+	}
+}
+
+func splitForwardPart[F gpu.Float](p *ConcatParams, a []gpu.ArrayOf[F], from, to int) {
+	columns, part := int(p.Columns), int(p.Part)
+	for r := from; r < to; r++ {
+		both := a[0].F[r*columns:][:columns]
+		copy(a[1].F[r*part:], both[:part])
+		copy(a[2].F[r*(columns-part):], both[part:])
+	}
+}
+
+// within is row r of a part, in the whole.
+func within[F gpu.Float](p *ConcatParams, whole []F, r int) []F {
+	return whole[r*int(p.Columns)+int(p.Offset):][:p.Part]
+}
+
+func sliceForwardPart[F gpu.Float](p *ConcatParams, a []gpu.ArrayOf[F], from, to int) {
+	for r := from; r < to; r++ {
+		copy(a[1].F[r*int(p.Part):], within(p, a[0].F, r))
+	}
+}
+
+func sliceBackwardPart[F gpu.Float](p *ConcatParams, a []gpu.ArrayOf[F], from, to int) {
+	for r := from; r < to; r++ {
+		kernels.AddRow(within(p, a[1].F, r), a[0].F[r*int(p.Part):])
+	}
+}
+
+func concatBackwardPart[F gpu.Float](p *ConcatParams, a []gpu.ArrayOf[F], from, to int) {
+	for r := from; r < to; r++ {
+		kernels.AddRow(a[1].F[r*int(p.Part):][:p.Part], within(p, a[0].F, r))
+	}
+}
+
+// sliceParams cut (rows, columns): a part of the columns from offset on, by so many rows an
+// invocation as suit `width` columns.
+func sliceParams(rows, columns, part, offset, width int) *ConcatParams {
+	return &ConcatParams{uint32(rows), uint32(columns), uint32(part), uint32(offset), uint32(Stripes(rows, width))}
+}
+
+var (
+	SliceKind = kernels.Operator("Slice", sliceForward, func(op *tensor.Op) {
+		op.Dispatch(sliceBackward, op.Attributes, op.Output().Gradient(), op.Inputs[0].Gradient())
+	})
+	ConcatKind = kernels.Operator("Concat", concatForward, func(op *tensor.Op) {
+		y, offset := op.Output(), 0
+		for _, x := range op.Inputs {
+			if x.NeedsGradient() {
+				rows := y.Elements() / y.Dim(-1)
+				op.Dispatch(concatBackward, sliceParams(rows, y.Dim(-1), x.Dim(-1), offset, x.Dim(-1)), y.Gradient(), x.Gradient())
+			}
+			offset += x.Dim(-1)
+		}
+	})
+	SplitKind = kernels.Operator("Split", SplitForward, func(op *tensor.Op) {
+		x, offset := op.Inputs[0], 0
+		for _, y := range op.Outputs {
+			if y.HasGradient() {
+				rows := x.Elements() / x.Dim(-1)
+				op.Dispatch(sliceBackward, sliceParams(rows, x.Dim(-1), y.Dim(-1), offset, y.Dim(-1)), y.Gradient(), x.Gradient())
+			}
+			offset += y.Dim(-1)
+		}
+	})
+)
+
+// Slice is the elements of x (…, N, C) at [from, to) of the extent before the last: (…, to - from, C).
+func Slice(x *tensor.Tensor, from, to int) *tensor.Tensor {
+	axis := len(x.Shape()) - 2
+	if axis < 0 || from < 0 || to <= from || to > x.Dim(axis) {
+		panic(fmt.Sprintf("Slice: %v has no elements [%d, %d) before its last extent", x, from, to))
+	}
+	shape := slices.Clone(x.Shape())
+	shape[axis] = to - from
+	whole, part := x.Dim(axis)*x.Dim(-1), (to-from)*x.Dim(-1)
+	return x.Graph().Apply(SliceKind, sliceParams(x.Elements()/whole, whole, part, from*x.Dim(-1), part), shape, x)
+}
+
+// Concat joins a (…, A) and b (…, B) along the last extent: (…, A+B).
+func Concat(a, b *tensor.Tensor) *tensor.Tensor {
+	last := len(a.Shape()) - 1
+	if len(b.Shape()) != len(a.Shape()) || !slices.Equal(a.Shape()[:last], b.Shape()[:last]) {
+		panic(fmt.Sprintf("Concat: %v and %v differ in more than the last extent", a, b))
+	}
+	shape := slices.Clone(a.Shape())
+	shape[last] += b.Dim(-1)
+	rows, columns := a.Elements()/a.Dim(-1), shape[last]
+	return a.Graph().Apply(ConcatKind, sliceParams(rows, columns, a.Dim(-1), 0, columns), shape, a, b)
+}
+
+// Split is what Concat joined: of x (…, A+B) the first A of the last extent, (…, A), and the others, (…, B).
+func Split(x *tensor.Tensor, first int) (a, b *tensor.Tensor) {
+	columns := x.Dim(-1)
+	if first < 1 || first >= columns {
+		panic(fmt.Sprintf("Split: %v does not divide after %d of its last extent", x, first))
+	}
+	part := func(width int) *tensor.Tensor {
+		shape := slices.Clone(x.Shape())
+		shape[len(shape)-1] = width
+		return x.Graph().New("split", shape, x)
+	}
+	a, b = part(first), part(columns-first)
+	x.Graph().Append(SplitKind, sliceParams(x.Elements()/columns, columns, first, 0, columns), []*tensor.Tensor{a, b}, x)
+	return a, b
+}

@@ -1,0 +1,122 @@
+// Package pointwise is what computes or moves single elements: sums, activations, conversions,
+// concatenation, transposition, and reductions.
+package pointwise
+
+import (
+	_ "embed"
+	"fmt"
+
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/kernels"
+)
+
+//go:embed elementwise.wgsl
+var elementwiseFile string
+
+type ElementwiseParams struct {
+	N, Period uint32
+	Factor    float32
+}
+
+// Once says that a broadcast table is added to one batch element only.
+func (p *ElementwiseParams) Once() bool { return p.N == p.Period }
+
+func elementwiseCount(p *ElementwiseParams) uint32 { return p.Period }
+
+func elementwiseAll(p *ElementwiseParams) uint32 { return p.N }
+
+var (
+	addForward = kernels.InPieces(elementwiseAll, addPart[float64], addPart[float32],
+		kernels.Flat("add_forward", elementwiseFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, elementwiseCount, nil))
+	addBroadcastForward = kernels.InPieces(elementwiseAll, addBroadcastPart[float64], addBroadcastPart[float32],
+		kernels.Flat("add_broadcast_forward", elementwiseFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, elementwiseCount, nil))
+	scaleForward = kernels.InPieces(elementwiseAll, scalePart[float64], scalePart[float32],
+		kernels.Flat("scale_forward", elementwiseFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, elementwiseCount, nil))
+	copyForward = func() *tensor.Kernel { k := *scaleForward; k.Copies = true; return &k }() // with the factor 1
+	addScaled   = kernels.InPieces(elementwiseAll, addScaledPart[float64], addScaledPart[float32],
+		kernels.Flat("add_scaled", elementwiseFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, elementwiseCount, nil))
+	addOnce = func() *tensor.Kernel { k := *addScaled; k.Fresh = copyForward; return &k }() // with the factor 1
+)
+
+func addPart[F gpu.Float](_ *ElementwiseParams, a []gpu.ArrayOf[F], from, to int) {
+	other, y := a[1].F[from:to], a[2].F[from:to]
+	for i, v := range a[0].F[from:to] {
+		y[i] = v + other[i]
+	}
+}
+
+func addBroadcastPart[F gpu.Float](p *ElementwiseParams, a []gpu.ArrayOf[F], from, to int) {
+	period := int(p.Period)
+	for from < to {
+		end := min(to, from-from%period+period)
+		table, y := a[1].F[from%period:][:end-from], a[2].F[from:end]
+		for i, v := range a[0].F[from:end] {
+			y[i] = v + table[i]
+		}
+		from = end
+	}
+}
+
+func scalePart[F gpu.Float](p *ElementwiseParams, a []gpu.ArrayOf[F], from, to int) {
+	factor, y := F(p.Factor), a[1].F[from:to]
+	for i, v := range a[0].F[from:to] {
+		y[i] = factor * v
+	}
+}
+
+func addScaledPart[F gpu.Float](p *ElementwiseParams, a []gpu.ArrayOf[F], from, to int) {
+	factor, y := F(p.Factor), a[1].F[from:to]
+	for i, v := range a[0].F[from:to] {
+		y[i] += factor * v
+	}
+}
+
+// AddTo appends gradient += factor × dy, where x needs a gradient.
+func AddTo(x, dy *tensor.Tensor, factor float32) {
+	if x.NeedsGradient() {
+		n, kernel := uint32(x.Elements()), addScaled
+		if factor == 1 {
+			kernel = addOnce
+		}
+		x.Graph().Dispatch(kernel, &ElementwiseParams{n, n, factor}, dy, x.Gradient())
+	}
+}
+
+var (
+	AddKind = kernels.Operator("Add", addForward, func(op *tensor.Op) {
+		AddTo(op.Inputs[0], op.Output().Gradient(), 1)
+		AddTo(op.Inputs[1], op.Output().Gradient(), 1)
+	})
+	AddBroadcastKind = kernels.Operator("AddBroadcast", addBroadcastForward, func(op *tensor.Op) {
+		x, table, dy := op.Inputs[0], op.Inputs[1], op.Output().Gradient()
+		AddTo(x, dy, 1)
+		if table.NeedsGradient() {
+			SumRows(dy, table.Gradient())
+		}
+	})
+	ScaleKind = kernels.Operator("Scale", scaleForward, func(op *tensor.Op) {
+		AddTo(op.Inputs[0], op.Output().Gradient(), op.Attributes.(*ElementwiseParams).Factor)
+	})
+)
+
+// Add is a + b, of one shape.
+func Add(a, b *tensor.Tensor) *tensor.Tensor {
+	kernels.SameShape("Add", a, b)
+	n := uint32(a.Elements())
+	return a.Graph().Apply(AddKind, &ElementwiseParams{n, n, 1}, a.Shape(), a, b)
+}
+
+// AddBroadcast adds a table, the size of one batch element of x, to every one.
+func AddBroadcast(x, table *tensor.Tensor) *tensor.Tensor {
+	if x.Elements() != x.Dim(0)*table.Elements() {
+		panic(fmt.Sprintf("AddBroadcast: table %v does not fit %v", table, x))
+	}
+	return x.Graph().Apply(AddBroadcastKind, &ElementwiseParams{uint32(x.Elements()), uint32(table.Elements()), 1}, x.Shape(), x, table)
+}
+
+// Scale is factor × x.
+func Scale(x *tensor.Tensor, factor float32) *tensor.Tensor {
+	n := uint32(x.Elements())
+	return x.Graph().Apply(ScaleKind, &ElementwiseParams{n, n, factor}, x.Shape(), x)
+}

@@ -1,0 +1,23 @@
+package pointwise_test
+
+import (
+	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/pointwise"
+	"mrprism/shaders/shadertest"
+	"testing"
+)
+
+func TestAddAndScale(t *testing.T) {
+	for _, shape := range [][]int{{1}, {3, 5, 7}, {2, 8, 8, 16}} {
+		shadertest.Check(t, shadertest.Operator{
+			Inputs: [][]int{shape, shape},
+			Build:  func(x []*tensor.Tensor) *tensor.Tensor { return pointwise.Scale(pointwise.Add(x[0], x[1]), -1.5) },
+			Half:   2 * shadertest.Rounded, Mixed: 2 * shadertest.Rounded, // the sum, then its multiple
+		})
+		shadertest.Check(t, shadertest.Operator{
+			Inputs: [][]int{shape},
+			Build:  func(x []*tensor.Tensor) *tensor.Tensor { return pointwise.Add(x[0], x[0]) },
+			Half:   shadertest.Rounded, Mixed: shadertest.Rounded,
+		})
+	}
+}

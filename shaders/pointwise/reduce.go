@@ -1,0 +1,114 @@
+package pointwise
+
+import (
+	_ "embed"
+	"fmt"
+	"math"
+
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/kernels"
+)
+
+//go:embed reduce.wgsl
+var reduceFile string
+
+type ReduceParams struct{ Rows, Columns, Chunks uint32 }
+
+func reduceColumns(p *ReduceParams) uint32 { return p.Columns }
+func reduceStripes(p *ReduceParams) uint32 { return p.Chunks * p.Columns }
+func reduceAll(p *ReduceParams) uint32     { return p.Rows * p.Columns }
+func reduceQuads(p *ReduceParams) bool     { return p.Columns%4 == 0 }
+
+var (
+	reduceRowsPartial = kernels.Wide(kernels.InPieces(reduceStripes, reducePartialPart[float64], reducePartialPart[float32],
+		kernels.Columnwise("reduce_rows_partial", reduceFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, reduceStripes, reduceQuads, nil)), 1)
+	ReduceRowsWrite = kernels.InPieces(reduceColumns, reduceWritePart[float64], reduceWritePart[float32],
+		kernels.Columnwise("reduce_rows_write", reduceFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, reduceColumns, reduceQuads, nil))
+	reduceRowsAdd = kernels.Wide(kernels.InPieces(reduceColumns, reduceAddPart[float64], reduceAddPart[float32],
+		kernels.Columnwise("reduce_rows_add", reduceFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, reduceColumns, reduceQuads, nil)), 1)
+	spreadRows = kernels.InPieces(reduceAll, spreadPart[float64], spreadPart[float32],
+		kernels.WithHeader(kernels.InWidths(1), "spread_rows", reduceFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, reduceStripes, nil))
+)
+
+// AddColumns adds to y the columns [from, to) of x, which has so many.
+func AddColumns[F gpu.Float](y, x []F, columns, from, to int) {
+	for ; from < len(x); from, to = from+columns, to+columns {
+		row := x[from:min(to, len(x))]
+		kernels.AddRow(y[:len(row)], row)
+	}
+}
+
+// Stripes are the columns of a matrix whose last row is not full.
+func reducePartialPart[F gpu.Float](p *ReduceParams, a []gpu.ArrayOf[F], from, to int) {
+	y := a[1].F[from:to]
+	clear(y)
+	AddColumns(y, a[0].F[:p.Rows*p.Columns], int(p.Chunks*p.Columns), from, to)
+}
+
+func reduceWritePart[F gpu.Float](p *ReduceParams, a []gpu.ArrayOf[F], from, to int) {
+	clear(a[1].F[from:to])
+	reduceAddPart(p, a, from, to)
+}
+
+func reduceAddPart[F gpu.Float](p *ReduceParams, a []gpu.ArrayOf[F], from, to int) {
+	AddColumns(a[1].F[from:to], a[0].F[:p.Chunks*p.Columns], int(p.Columns), from, to)
+}
+
+func spreadPart[F gpu.Float](p *ReduceParams, a []gpu.ArrayOf[F], from, to int) {
+	columns := int(p.Columns)
+	for i := from; i < to; i++ {
+		a[1].F[i] += a[0].F[i%columns]
+	}
+}
+
+// Stripes is into how many interleaved chunks of rows a (rows, columns) matrix is cut where each element stays in its column, so that about
+// elementwiseInvocations share it, each with a few rows: with four columns where those divide.
+func Stripes(rows, columns int) int {
+	if columns%4 == 0 {
+		columns /= 4
+	}
+	return max(1, min((elementwiseInvocations+columns-1)/columns, rows))
+}
+
+// elementwiseInvocations fill a GPU.
+const elementwiseInvocations = 1 << 16
+
+// ReductionStripes is stripes for sums: √rows, so that the two steps add up equally many numbers one after another, which is
+// what takes time on a GPU where channels are few.
+func ReductionStripes(rows int) int { return int(math.Ceil(math.Sqrt(float64(rows)))) }
+
+// ReduceRows appends out = or += the column sums of x, whose last extent, or the whole of it, is columns.
+func ReduceRows(last *tensor.Kernel, x, out *tensor.Tensor, columns int) {
+	if x.Elements()%columns != 0 || out.Elements() != columns {
+		panic(fmt.Sprintf("sumRows: %v into %v", x, out))
+	}
+	g := x.Graph()
+	rows := x.Elements() / columns
+	if rows <= 16 {
+		g.Dispatch(last, &ReduceParams{uint32(rows), uint32(columns), uint32(rows)}, x, out)
+		return
+	}
+	p := &ReduceParams{uint32(rows), uint32(columns), uint32(ReductionStripes(rows))}
+	partials := g.NewOf(gpu.F32, "partial sums", []int{int(p.Chunks), columns})
+	g.Dispatch(reduceRowsPartial, p, x, partials)
+	g.Dispatch(last, p, partials, out)
+}
+
+// SumRows appends gradient[c] += Σ_r x[r, c], in a fixed order: the gradient of whatever was added to every row of x.
+func SumRows(x, gradient *tensor.Tensor) { ReduceRows(reduceRowsAdd, x, gradient, gradient.Elements()) }
+
+var sumKind = &tensor.Kind{Name: "Sum", Compute: func(op *tensor.Op) {
+	ReduceRows(ReduceRowsWrite, op.Inputs[0], op.Output(), 1)
+}, Gradient: func(op *tensor.Op) {
+	x, n := op.Inputs[0], op.Inputs[0].Elements()
+	op.Dispatch(spreadRows, &ReduceParams{uint32(n), 1, uint32(Stripes(n, 1))}, op.Output().Gradient(), x.Gradient())
+}}
+
+// Sum is Σ x, of shape (1), of F32 alone.
+func Sum(x *tensor.Tensor) *tensor.Tensor {
+	if x.Type() != gpu.F32 {
+		panic(fmt.Sprintf("Sum: %v is %v, and sums are f32", x, x.Type()))
+	}
+	return x.Graph().Apply(sumKind, nil, []int{1}, x)
+}

@@ -1,0 +1,189 @@
+package raters
+
+import (
+	_ "embed"
+	"math"
+
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
+	"mrprism/internal/compute/vector"
+	"mrprism/shaders/kernels"
+)
+
+//go:embed fuse.wgsl
+var fuseFile string
+
+var (
+	fuseForward = kernels.InPieces(ratersPixels, fusePart[float64], fusePart[float32],
+		perBlock("fuse_forward", fuseFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
+	fuseBackwardZ = kernels.InPieces(ratersPixels, fuseBackwardZPart[float64], fuseBackwardZPart[float32],
+		perBlock("fuse_backward_z", fuseFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
+	fuseBackwardConfidence = kernels.InPieces(ratersPixels, fuseBackwardConfidencePart[float64], fuseBackwardConfidencePart[float32],
+		perBlock("fuse_backward_confidence", fuseFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
+)
+
+// fusion holds the shares of some pixels of one image: for each class the softmax of the
+// confidences over the raters who labelled it, and 0 for the others.
+type fusion[F gpu.Float] struct {
+	p             *ratersParams
+	first, pixels int
+	valid         []F   // (M, K), of the image
+	rows          []int // of one class, in the planes
+	shares, other planes[F]
+	largest, sums [planePixels]F
+}
+
+// startFusion is where no pixel before the first is left to do.
+func startFusion[F gpu.Float](p *ratersParams, first int) (b fusion[F]) {
+	b.p, b.first = p, first
+	return b
+}
+
+func (b *fusion[F]) labels() int  { return int(b.p.Raters * b.p.Classes) }
+func (b *fusion[F]) classes() int { return int(b.p.Classes) }
+
+// next goes on to pixels below an end, while there are any.
+func (b *fusion[F]) next(confidence, valid []F, end int) bool {
+	b.first += b.pixels
+	if b.first >= end {
+		return false
+	}
+	image := b.first / int(b.p.Pixels)
+	b.pixels = min(end-b.first, (image+1)*int(b.p.Pixels)-b.first, pixelsInPlanes(b.labels()))
+	b.valid = ofImage(b.p, valid, b.first)
+	b.shares.gather(b.values(confidence, b.labels()), b.labels())
+	for c := range b.classes() {
+		b.share(c)
+	}
+	return true
+}
+
+// values are what the pixels have in x, where each has n.
+func (b *fusion[F]) values(x []F, n int) []F { return x[b.first*n:][:b.pixels*n] }
+
+// share makes of the confidences of class c shares.
+func (b *fusion[F]) share(c int) {
+	b.rows = b.rows[:0]
+	for label := c; label < b.labels(); label += b.classes() {
+		if b.valid[label] > 0 {
+			b.rows = append(b.rows, label*b.pixels)
+		} else {
+			clear(b.shares.of(label, b.pixels))
+		}
+	}
+	softmaxAcross(b.shares.all(), b.rows, b.largest[:b.pixels], b.sums[:b.pixels])
+}
+
+// softmaxAcross makes rows that stand in x at the given places, across from each other, their
+// softmax.
+func softmaxAcross[F gpu.Float](x []F, rows []int, largest, sums []F) {
+	if vector.SoftmaxAcross(kernels.Singles(x), rows, len(sums)) {
+		return
+	}
+	for i := range largest {
+		largest[i], sums[i] = F(math.Inf(-1)), 0
+	}
+	for _, row := range rows {
+		kernels.TakeLarger(largest, x[row:][:len(largest)])
+	}
+	for _, row := range rows {
+		s := x[row:][:len(sums)]
+		kernels.AddScaledRow(s, largest, -1)
+		kernels.Exponentials(s)
+		kernels.AddRow(sums, s)
+	}
+	for i, sum := range sums {
+		sums[i] = 1 / sum
+	}
+	for _, row := range rows {
+		kernels.MultiplyRow(x[row:][:len(sums)], sums)
+	}
+}
+
+// fused gives class c of what the labels in other are, fused.
+func (b *fusion[F]) fused(c int) []F {
+	y := b.sums[:b.pixels]
+	b.rows = b.rows[:0]
+	for label := c; label < b.labels(); label += b.classes() {
+		b.rows = append(b.rows, label*b.pixels)
+	}
+	sumProductsAcross(y, b.shares.all(), b.other.all(), b.rows)
+	return y
+}
+
+// sumProductsAcross makes y the sums of a b across rows.
+func sumProductsAcross[F gpu.Float](y, a, b []F, rows []int) {
+	if vector.SumProductsAcross(kernels.Singles(y), kernels.Singles(a), kernels.Singles(b), rows) {
+		return
+	}
+	clear(y)
+	for _, row := range rows {
+		kernels.AddProductsOf(y, a[row:][:len(y)], b[row:][:len(y)])
+	}
+}
+
+func fusePart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to int) {
+	b := startFusion[F](p, from)
+	k := b.classes()
+	for b.next(a[0].F, a[2].F, to) {
+		b.other.gather(b.values(a[1].F, b.labels()), b.labels())
+		y := b.values(a[3].F, k)
+		for c := range k {
+			for i, v := range b.fused(c) {
+				y[i*k+c] = v
+			}
+		}
+	}
+}
+
+func fuseBackwardZPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to int) {
+	b := startFusion[F](p, from)
+	for b.next(a[0].F, a[2].F, to) {
+		b.other.gather(b.values(a[3].F, b.classes()), b.classes())
+		for label := range b.labels() {
+			kernels.MultiplyRow(b.shares.of(label, b.pixels), b.other.of(label%b.classes(), b.pixels))
+		}
+		b.shares.addTo(b.values(a[4].F, b.labels()), b.labels())
+	}
+}
+
+func fuseBackwardConfidencePart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to int) {
+	b := startFusion[F](p, from)
+	k := b.classes()
+	for b.next(a[0].F, a[2].F, to) {
+		b.other.gather(b.values(a[1].F, b.labels()), b.labels())
+		dy := b.values(a[3].F, k)
+		for c := range k {
+			fused, gradient := b.fused(c), b.largest[:b.pixels]
+			for i := range gradient {
+				gradient[i] = dy[i*k+c]
+			}
+			for label := c; label < b.labels(); label += k {
+				s, z := b.shares.of(label, b.pixels), b.other.of(label, b.pixels)
+				kernels.AddScaledRow(z, fused, -1)
+				kernels.MultiplyRow(s, z)
+				kernels.MultiplyRow(s, gradient)
+			}
+		}
+		b.shares.addTo(b.values(a[4].F, b.labels()), b.labels())
+	}
+}
+
+var fuseKind = kernels.Passing(2, kernels.Operator("Fuse", fuseForward, func(op *tensor.Op) {
+	confidence, z, valid, dy := op.Inputs[0], op.Inputs[1], op.Inputs[2], op.Output().Gradient()
+	if z.NeedsGradient() {
+		op.Dispatch(fuseBackwardZ, op.Attributes, confidence, z, valid, dy, z.Gradient())
+	}
+	if confidence.NeedsGradient() {
+		op.Dispatch(fuseBackwardConfidence, op.Attributes, confidence, z, valid, dy, confidence.Gradient())
+	}
+}))
+
+// Fuse is the paper's ⊙ (PAPER.md §3.3): Σ_m softmax_m(ℓ) z, softmax over the raters who labelled the structure.
+// confidence ℓ and z (B, H, W, M, K), valid (B, M, K) of 0 and 1; the result is (B, H, W, K).
+func Fuse(confidence, z, valid *tensor.Tensor) *tensor.Tensor {
+	kernels.SameShape("fuse", confidence, z)
+	p := ratersOf("fuse", z)
+	kernels.RequireShape("fuse", "valid", valid, z.Dim(0), z.Dim(3), z.Dim(4))
+	return z.Graph().Apply(fuseKind, p, []int{z.Dim(0), z.Dim(1), z.Dim(2), z.Dim(4)}, confidence, z, valid)
+}

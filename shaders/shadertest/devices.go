@@ -1,0 +1,22 @@
+package shadertest
+
+import (
+	"testing"
+
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/gpu/gputest"
+)
+
+// EachKind calls f with every device of the machine, and with kernels for CPU adapters and for discrete GPUs where it has them.
+func EachKind(t *testing.T, f func(name string, d gpu.Device)) {
+	t.Helper()
+	for _, d := range gputest.Devices(t) {
+		if d.Info().InGo() {
+			inGo(d, func(name string) { f(name, d) })
+			continue
+		}
+		for _, kind := range []gpu.Kind{gpu.KindCPU, gpu.KindDiscrete} {
+			f(d.Info().Backend+" as "+string(kind), as{Device: d, kind: kind})
+		}
+	}
+}

@@ -1,0 +1,323 @@
+// Package shadertest checks operators: it is for tests alone.
+package shadertest
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/gpu/reference"
+	"mrprism/internal/compute/tensor"
+	"mrprism/shaders"
+	"mrprism/shaders/pointwise"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Operator says how one operator is checked; see Check.
+type Operator struct {
+	Inputs [][]int                                  // shapes of the float inputs
+	Build  func(x []*tensor.Tensor) *tensor.Tensor  // appends the operator
+	Fill   func(input, i int, r *rand.Rand) float64 // values; nil: normal
+	Fixed  map[int]bool                             // inputs without gradient
+	ATol   float64                                  // devices against the reference, absolute and
+	RTol   float64                                  // relative to the largest value; 0: 1e-5 and 1e-5, f32 rounding of short sums
+	FD     float64                                  // finite differences against the gradient, relative; 0: 1e-5
+	Rough  bool                                     // no finite differences: the gradient is a stated rule (threshold), checked elsewhere
+	Half   float64                                  // for inference with storage of halves: the result, relative to the largest value; 0: not checked
+	Mixed  float64                                  // for training with storage of halves, the same of the result and the gradients; 0: not checked
+	Params []int                                    // inputs that are parameters, which are f32 there, with their gradients
+	Full   []int                                    // inputs that the operator itself takes in f32 there: statistics
+	Floats gpu.ElementType                          // what storage holds; Check sets it
+	mixes  bool                                     // in a graph of f32; Check sets it
+}
+
+// Rounded is twice what a result that is stored as a half differs by, 2^-11 of it, which leaves room for f32.
+const Rounded = 1.0 / (1 << 10)
+
+// as is a device that claims to be of another kind and chooses kernel variants.
+type as struct {
+	gpu.Device
+	kind   gpu.Kind
+	choose func(programs []*gpu.Program) int // nil: the preferred one
+}
+
+// Choose implements tensor.Chooser.
+func (d as) Choose(programs []*gpu.Program) int {
+	if d.choose == nil {
+		return 0
+	}
+	return d.choose(programs)
+}
+
+// Preferring is the device without a choice of its own.
+func Preferring(d gpu.Device) gpu.Device {
+	if a, ok := d.(as); ok {
+		a.choose = nil
+		return a
+	}
+	return d
+}
+
+func (d as) Info() gpu.Info {
+	info := d.Device.Info()
+	info.Kind = d.kind
+	return info
+}
+
+// Check checks an operator three ways: the reference's gradient against central differences in float64; on every
+// device, forward and gradients against the reference, with every kernel variant that runs there; and with storage of halves.
+func Check(t *testing.T, o Operator) {
+	t.Helper()
+	for _, o := range o.Storages() {
+		o.check(t)
+	}
+}
+
+// Storages are the test with storage of f32 and, where it has tolerances for that, with storage of halves: as at inference, without gradients,
+// and as in training. The reference does not round what it stores, so that tolerances are those of the rounding.
+func (o Operator) Storages() []Operator {
+	all := []Operator{o}
+	if o.Half != 0 {
+		h := o
+		h.Floats, h.Rough, h.ATol, h.RTol, h.Fixed = gpu.F16, true, 0, o.Half, map[int]bool{}
+		for k := range o.Inputs {
+			h.Fixed[k] = true
+		}
+		all = append(all, h)
+	}
+	if o.Mixed != 0 {
+		h := o
+		h.Floats, h.mixes, h.Rough, h.ATol, h.RTol = gpu.F16, true, true, 0, o.Mixed
+		all = append(all, h)
+	}
+	return all
+}
+
+// input is input k, and as the operator is given it.
+func (o *Operator) input(g *tensor.Graph, k int) (x, given *tensor.Tensor) {
+	floats := o.Floats
+	if o.mixes && slices.Contains(slices.Concat(o.Params, o.Full), k) {
+		floats = gpu.F32
+	}
+	x = g.InputOf(floats, "input", o.Inputs[k]...)
+	if !o.Fixed[k] {
+		x.Track()
+	}
+	if o.mixes && slices.Contains(o.Params, k) {
+		return x, pointwise.Halve(x)
+	}
+	return x, x
+}
+
+// RunsOn says whether the device can compute with what storage holds.
+func (o *Operator) RunsOn(d gpu.Device) bool { return CanStore(d, o.Floats) }
+
+func CanStore(d gpu.Device, floats gpu.ElementType) bool {
+	return floats == gpu.F32 || d.Info().InGo() || d.Info().HasFeature("shader-f16")
+}
+
+func (o *Operator) check(t *testing.T) {
+	t.Helper()
+	ctx := context.Background()
+	ref := reference.Open()
+	defer ref.Close()
+	want := o.Run(t, ctx, ref)
+	if !o.Rough && !inBrowser { // where they would be the same once more
+		o.finiteDifferences(t, ctx)
+	}
+	EachVariant(t, func(name string, d gpu.Device) {
+		if d.Info().Kind == gpu.KindReference || !o.RunsOn(d) {
+			return
+		}
+		got := o.Run(t, ctx, d)
+		for i := range want {
+			o.Compare(t, fmt.Sprint(name, ", ", o.Floats, map[bool]string{true: " mixed with f32"}[o.mixes]), o.label(i), got[i], want[i])
+		}
+	})
+}
+
+func (o *Operator) label(i int) string {
+	if i == 0 {
+		return "output"
+	}
+	return "gradient " + string(rune('0'+i-1))
+}
+
+func (o *Operator) Compare(t *testing.T, device, what string, got, want []float32) {
+	t.Helper()
+	if want == nil {
+		return
+	}
+	atol, rtol := o.ATol, o.RTol
+	if atol == 0 && rtol == 0 {
+		atol, rtol = 1e-5, 1e-5
+	}
+	largest := 0.0
+	for _, w := range want {
+		largest = max(largest, math.Abs(float64(w)))
+	}
+	require.Len(t, got, len(want))
+	for i := range want {
+		if diff := math.Abs(float64(got[i]) - float64(want[i])); !(diff <= atol+rtol*largest) {
+			t.Fatalf("%s: %s[%d] is %g, the reference has %g (largest %g)", device, what, i, got[i], want[i], largest)
+		}
+	}
+}
+
+// values are the inputs, the same for every device, as float32.
+func (o *Operator) values() [][]float32 {
+	r := rand.New(rand.NewPCG(1, 2))
+	out := make([][]float32, len(o.Inputs))
+	for k, shape := range o.Inputs {
+		n := 1
+		for _, d := range shape {
+			n *= d
+		}
+		out[k] = make([]float32, n)
+		for i := range out[k] {
+			if o.Fill != nil {
+				out[k][i] = float32(o.Fill(k, i, r))
+			} else {
+				out[k][i] = float32(r.NormFloat64())
+			}
+		}
+	}
+	return out
+}
+
+func weights(n int) []float32 {
+	r := rand.New(rand.NewPCG(3, 4))
+	w := make([]float32, n)
+	for i := range w {
+		w[i] = float32(r.NormFloat64())
+	}
+	return w
+}
+
+type built struct {
+	Plan   *tensor.Plan
+	inputs []*tensor.Tensor
+	output *tensor.Tensor
+	seed   *tensor.Tensor
+	grads  []*tensor.Tensor // nil where fixed
+}
+
+// Compile builds the operator and the gradient of Σ weights·output.
+func (o *Operator) Compile(t *testing.T, ctx context.Context, d gpu.Device) *built {
+	t.Helper()
+	whole := o.Floats
+	if o.mixes {
+		whole = gpu.F32
+	}
+	g, set := tensor.NewGraphOf(whole), tensor.NewSet()
+	require.NoError(t, set.Store(whole))
+	b := &built{}
+	var given []*tensor.Tensor
+	for k := range o.Inputs {
+		x, as := o.input(g, k)
+		b.inputs, given = append(b.inputs, x), append(given, as)
+	}
+	b.output = o.Build(given).Keep()
+	b.seed = g.InputOf(b.output.Type(), "seed", b.output.Shape()...)
+	b.grads = make([]*tensor.Tensor, len(b.inputs))
+	if b.output.NeedsGradient() {
+		shaders.Simplify(g)
+		g.Backward(b.output, b.seed)
+		for k, x := range b.inputs {
+			if !o.Fixed[k] {
+				b.grads[k] = x.Gradient().Keep()
+			}
+		}
+	}
+	plan, err := shaders.Compile(ctx, d, set, g)
+	require.NoError(t, err)
+	b.Plan = plan
+	for k, v := range o.values() {
+		require.NoError(t, plan.Write(b.inputs[k], v))
+	}
+	require.NoError(t, plan.Write(b.seed, weights(b.output.Elements())))
+	return b
+}
+
+// Run returns the output and the gradients.
+func (o *Operator) Run(t *testing.T, ctx context.Context, d gpu.Device) [][]float32 {
+	t.Helper()
+	b := o.Compile(t, ctx, d)
+	defer b.Plan.Release()
+	require.NoError(t, b.Plan.Run(ctx))
+	wanted := []*tensor.Tensor{b.output}
+	for _, x := range b.grads {
+		if x != nil {
+			wanted = append(wanted, x)
+		}
+	}
+	values, err := b.Plan.Read(ctx, wanted...)
+	require.NoError(t, err)
+	out := [][]float32{values[0]}
+	k := 1
+	for _, x := range b.grads {
+		if x == nil {
+			out = append(out, nil)
+			continue
+		}
+		out = append(out, values[k])
+		k++
+	}
+	return out
+}
+
+// finiteDifferences compares the reference's gradient with central differences at up to 16 elements of each input.
+func (o *Operator) finiteDifferences(t *testing.T, ctx context.Context) {
+	t.Helper()
+	ref := reference.Open()
+	defer ref.Close()
+	b := o.Compile(t, ctx, ref)
+	defer b.Plan.Release()
+	require.NoError(t, b.Plan.Run(ctx))
+	w := weights(b.output.Elements())
+	objective := func() float64 {
+		require.NoError(t, b.Plan.Run(ctx))
+		sum := 0.0
+		for i, y := range ref.Float64(b.Plan.Buffer(b.output))[:len(w)] {
+			sum += float64(w[i]) * y
+		}
+		return sum
+	}
+	tolerance := o.FD
+	if tolerance == 0 {
+		tolerance = 1e-5 // h² of the central difference, h = 1e-4, and cancellation
+	}
+	r := rand.New(rand.NewPCG(5, 6))
+	for k, x := range b.inputs {
+		if b.grads[k] == nil {
+			continue
+		}
+		require.NoError(t, b.Plan.Run(ctx))
+		gradient := append([]float64(nil), ref.Float64(b.Plan.Buffer(b.grads[k]))...)
+		values := ref.Float64(b.Plan.Buffer(x))
+		n := x.Elements()
+		largest := 0.0
+		for _, v := range gradient[:n] {
+			largest = max(largest, math.Abs(v))
+		}
+		for range min(n, 16) {
+			i := r.IntN(n)
+			const h = 1e-4
+			saved := values[i]
+			values[i] = saved + h
+			up := objective()
+			values[i] = saved - h
+			down := objective()
+			values[i] = saved
+			numeric := (up - down) / (2 * h)
+			if diff := math.Abs(numeric - gradient[i]); !(diff <= tolerance*max(1, largest)) {
+				t.Fatalf("gradient of input %d at %d is %g, finite differences give %g", k, i, gradient[i], numeric)
+			}
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package shadertest
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"mrprism/internal/compute/gpu/reference"
+	"mrprism/internal/compute/tensor"
+	"mrprism/shaders"
+	"mrprism/shaders/norm"
+	"mrprism/shaders/pointwise"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Probability is a value well inside (0, 1).
+func Probability(_, _ int, r *rand.Rand) float64 { return 0.05 + 0.9*r.Float64() }
+
+// OneMissing is validity (B, M, K) in which rater 1 of image 0 did not label the first structure.
+func OneMissing(g *tensor.Graph, batch, raters, classes int) *tensor.Tensor {
+	v := make([]float32, batch*raters*classes)
+	for i := range v {
+		v[i] = 1
+	}
+	v[classes] = 0
+	return g.Constant("valid", v, batch, raters, classes)
+}
+
+// Evaluate runs a graph without inputs on the reference.
+func Evaluate(t *testing.T, build func(g *tensor.Graph) *tensor.Tensor) []float32 {
+	t.Helper()
+	g := tensor.NewGraph()
+	y := build(g).Keep()
+	plan, err := shaders.Compile(t.Context(), reference.Open(), tensor.NewSet(), g)
+	require.NoError(t, err)
+	require.NoError(t, plan.Run(t.Context()))
+	values, err := plan.Read(t.Context(), y)
+	require.NoError(t, err)
+	return values[0]
+}
+
+// Far is the hard case for variances: values of deviation 1 about 3, and positive running variances.
+func Far(input, _ int, r *rand.Rand) float64 {
+	if input == 0 {
+		return 3 + r.NormFloat64()
+	}
+	return 0.5 + r.Float64()
+}
+
+// BatchNormReLU is ReLU of BatchNorm, which the rewrites make one operator.
+func BatchNormReLU(x, scale, bias, runningMean, runningVariance *tensor.Tensor, training bool, eps, momentum float32) *tensor.Tensor {
+	return pointwise.ReLU(norm.BatchNorm(x, scale, bias, runningMean, runningVariance, training, eps, momentum))
+}

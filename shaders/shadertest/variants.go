@@ -1,0 +1,84 @@
+package shadertest
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/gpu/gputest"
+	"mrprism/internal/compute/vector"
+)
+
+// EachVariant calls f as EachKind does, and with every device as a CPU adapter so often again, with one and another choice of variants, that
+// every variant that runs there has run, of every kernel of the plans that f compiles.
+//
+// Nearly all of the time goes into compiling. So variants that a device would not choose itself run as one program in each test, which all cases
+// share that can, and not once for every width and everything a convolution takes over.
+func EachVariant(t *testing.T, f func(name string, d gpu.Device)) {
+	t.Helper()
+	for _, d := range gputest.Devices(t) {
+		info := d.Info()
+		if info.InGo() {
+			inGo(d, func(name string) { f(name, d) })
+			continue
+		}
+		var offered [][]*gpu.Program // what the CPU's plans could run, by dispatch
+		f(info.Backend+" as "+string(gpu.KindCPU), as{d, gpu.KindCPU, func(programs []*gpu.Program) int {
+			offered = append(offered, programs)
+			return 0
+		}})
+		f(info.Backend+" as "+string(gpu.KindDiscrete), as{d, gpu.KindDiscrete, func(programs []*gpu.Program) int {
+			if !inBrowser {
+				return 0
+			}
+			// what the CPU ran is compiled already, other variants are compiled below
+			return max(0, slices.IndexFunc(programs, func(p *gpu.Program) bool {
+				return slices.ContainsFunc(offered, func(o []*gpu.Program) bool { return o[0] == p })
+			}))
+		}})
+		for round, more := 1, true; more; round++ {
+			choose := func(programs []*gpu.Program) int {
+				if round < len(programs) && wanted(t, programs[round]) {
+					return round
+				}
+				return 0
+			}
+			more = slices.ContainsFunc(offered, func(programs []*gpu.Program) bool { return round < len(programs) })
+			if slices.ContainsFunc(offered, func(programs []*gpu.Program) bool { return choose(programs) > 0 }) {
+				f(fmt.Sprintf("%s, choice %d of variants", info.Backend, round), as{d, gpu.KindCPU, choose})
+			}
+		}
+	}
+}
+
+// inGo calls f with the name of a device in Go, for the processor once at each level of vectors.
+func inGo(d gpu.Device, f func(name string)) {
+	if d.Info().Kind != gpu.KindProcessor {
+		f(d.Info().Backend)
+		return
+	}
+	defer vector.Use(vector.Current())
+	for _, l := range vector.Levels() {
+		vector.Use(l)
+		f(d.Info().Backend + ", " + l.Name)
+	}
+}
+
+// inBrowser says that the tests themselves run in one.
+const inBrowser = runtime.GOOS == "js"
+
+// sampled are the programs that stand for a variant, by test and name.
+var sampled = map[string]*gpu.Program{}
+
+// wanted says whether a program is run: the first of each name in a test, and the same again.
+func wanted(t *testing.T, p *gpu.Program) bool {
+	test, _, _ := strings.Cut(t.Name(), "/")
+	key := test + " " + p.Name
+	if sampled[key] == nil {
+		sampled[key] = p
+	}
+	return sampled[key] == p
+}
