@@ -14,8 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkAttention times the attention maps of the compact network at 256², forward alone and with all gradients; GFLOP/s
-// counts the multiply-adds of the matrix products, 4 and 18 × B N L H d.
+// BenchmarkAttention times the attention maps of the compact network at 256², forward alone and
+// with all gradients; GFLOP/s counts the multiply-adds of the matrix products, 4 and 18 × B N L H
+// d.
 func BenchmarkAttention(b *testing.B) {
 	for _, c := range []struct {
 		name                               string

@@ -18,15 +18,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// cpuTime is what this process has computed so far, software adapters included. On a shared machine it says more than the clock.
+// cpuTime is what this process has computed so far, software adapters included. On a shared machine
+// it says more than the clock.
 func cpuTime() time.Duration {
 	var r syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &r)
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// BenchmarkOperators measures the multiply-adds of the compact network's operators at 128², batch 4, on the device that
-// MRPRISM_DEVICE names: GFLOP/s by the clock, and by the time of one processor core ("core").
+// BenchmarkOperators measures the multiply-adds of the compact network's operators at 128², batch
+// 4, on the device that MRPRISM_DEVICE names: GFLOP/s by the clock, and by the time of one
+// processor core ("core").
 //
 //	go test ./shaders -run none -bench Operators/layer1 -benchtime 5x
 func BenchmarkOperators(b *testing.B) {

@@ -106,7 +106,8 @@ type golden struct {
 	values []float32
 }
 
-// Outputs and gradients of single operators equal PyTorch's (model/testdata/twin/README.md), on every device.
+// Outputs and gradients of single operators equal PyTorch's (model/testdata/twin/README.md), on
+// every device.
 func TestGoldens(t *testing.T) {
 	for name, tensors := range goldenFile(t) {
 		if name == "adam" { // not a function of its operands: TestGoldenAdam
@@ -120,8 +121,9 @@ func TestGoldens(t *testing.T) {
 	}
 }
 
-// buildGolden appends the operator on inputs x and its gradients. results are the output y, the gradient dx of every operand x that has
-// one in the file, and the operands that the file has a new_ value of; seed is the derivative by y.
+// buildGolden appends the operator on inputs x and its gradients. results are the output y, the
+// gradient dx of every operand x that has one in the file, and the operands that the file has a
+// new_ value of; seed is the derivative by y.
 func buildGolden(g *tensor.Graph, tensors map[string]golden, build func(x operands) *tensor.Tensor) (x, results operands, seed *tensor.Tensor) {
 	x = operands{}
 	for _, name := range slices.Sorted(maps.Keys(tensors)) {
@@ -173,7 +175,8 @@ func checkGolden(t *testing.T, device string, d gpu.Device, tensors map[string]g
 	}
 }
 
-// Six steps of Adam with a rising rate, after each the parameters and their average, at the end the moments.
+// Six steps of Adam with a rising rate, after each the parameters and their average, at the end the
+// moments.
 func TestGoldenAdam(t *testing.T) {
 	tensors := goldenFile(t)["adam"]
 	options := adam.Options{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
@@ -213,8 +216,9 @@ func TestGoldenAdam(t *testing.T) {
 	})
 }
 
-// A first step in which everything that the goldens leave out shows: the gradient is clipped to a half, so that the moments are of that
-// half, and the step is the rate times the gradient's sign plus the decay.
+// A first step in which everything that the goldens leave out shows: the gradient is clipped to a
+// half, so that the moments are of that half, and the step is the rate times the gradient's sign
+// plus the decay.
 func TestAdamClipsAndDecays(t *testing.T) {
 	shadertest.EachKind(t, func(device string, d gpu.Device) {
 		for _, n := range []int{3, 4} { // one by one, in quads
@@ -241,7 +245,8 @@ func TestAdamClipsAndDecays(t *testing.T) {
 	})
 }
 
-// Every entry of goldenOperators has its golden, so that none is forgotten when the file is written anew.
+// Every entry of goldenOperators has its golden, so that none is forgotten when the file is written
+// anew.
 func TestGoldensAreThere(t *testing.T) {
 	file := goldenFile(t)
 	delete(file, "adam")

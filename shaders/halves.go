@@ -12,9 +12,9 @@ import (
 	"mrprism/shaders/pool"
 )
 
-// Products of matrices and what else the network computes between its inputs and its logits may store halves:
-// halvesBegin are the kinds whose inputs are rounded to halves, halvesGoOn those that store halves where their first
-// input does. Every other operator is given F32.
+// Only operators between the network's inputs and its logits store halves. The inputs of
+// halvesBegin are rounded to halves. Operators of halvesGoOn store halves if their first input
+// does. Every other operator takes F32.
 var (
 	halvesBegin = []*tensor.Kind{conv.Conv2DKind, conv.LinearKind, conv.ConvTranspose2x2Kind, conv.DepthwiseKind, conv.GroupedLinearKind, attention.Kind}
 	halvesGoOn  = []*tensor.Kind{
@@ -23,9 +23,9 @@ var (
 	}
 )
 
-// StoreHalves makes a graph that is to be trained store the maps between its inputs and its logits, and their
-// gradients, as F16 (Micikevicius et al. 2018). Parameters with their gradients, statistics and losses stay F32. Call it
-// before Backward.
+// StoreHalves makes a graph that is to be trained store the maps between its inputs and its logits,
+// and their gradients, as F16 (Micikevicius et al. 2018). Parameters with their gradients,
+// statistics and losses stay F32. Call it before Backward.
 func StoreHalves(g *tensor.Graph) {
 	depends := map[any]bool{} // storages that depend on an input
 	halves, wides := map[any]*tensor.Tensor{}, map[any]*tensor.Tensor{}
@@ -56,7 +56,7 @@ func StoreHalves(g *tensor.Graph) {
 	})
 }
 
-// converted is what convert makes of x, once.
+// converted is convert(x), computed once for each storage.
 func converted(made map[any]*tensor.Tensor, x *tensor.Tensor, convert func(x *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
 	if made[x.Storage()] == nil {
 		made[x.Storage()] = convert(x)

@@ -30,7 +30,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// noGoldens are operators, and sizes for which other kernel variants are chosen, that the goldens do not have.
+// noGoldens are operators, and sizes for which other kernel variants are chosen, that the goldens
+// do not have.
 var noGoldens = map[string]struct {
 	inputs [][]int
 	build  func(x []*tensor.Tensor) *tensor.Tensor
@@ -102,7 +103,8 @@ var noGoldens = map[string]struct {
 	}},
 }
 
-// recorder is the reference in the guise of another device, which keeps the programs it is asked to compile.
+// recorder is the reference in the guise of another device, which keeps the programs it is asked to
+// compile.
 type recorder struct {
 	gpu.Device
 	guise    gpu.Info
@@ -131,7 +133,8 @@ func (r *recorder) Prepare(ctx context.Context, programs []*gpu.Program) error {
 	return r.Device.Prepare(ctx, programs)
 }
 
-// everyProgram is what all operators dispatch, forwards and backwards, on all of these, and one of each variant that runs there and is preferred on none.
+// everyProgram is what all operators dispatch, forwards and backwards, on all of these, and one of
+// each variant that runs there and is preferred on none.
 func everyProgram(t *testing.T) map[*gpu.Program]bool {
 	t.Helper()
 	goldens := goldenFile(t)
@@ -179,8 +182,8 @@ var (
 )
 
 // Some operator dispatches every entry point of every .wgsl file, below its header and its family's
-// shared part, and every shared part. All of it compiles on every device, in both widths where there
-// are two; kernels that need a WGSL extension compile where the device has the feature.
+// shared part, and every shared part. All of it compiles on every device, in both widths where
+// there are two; kernels that need a WGSL extension compile where the device has the feature.
 func TestEveryKernelCompiles(t *testing.T) {
 	programs := slices.Collect(maps.Keys(everyProgram(t)))
 	files, err := filepath.Glob("*/*.wgsl")

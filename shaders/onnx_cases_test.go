@@ -17,8 +17,8 @@ import (
 // errSeveralNodes means that a model is not a single node.
 var errSeveralNodes = errors.New("onnx: a graph of several nodes")
 
-// readONNXNode reads the model of one of ONNX's backend node cases from its folder. readTensors reads
-// the values: some cases have values that are not tensors.
+// readONNXNode reads the model of one of ONNX's backend node cases from its folder. readTensors
+// reads the values: some cases have values that are not tensors.
 func readONNXNode(folder string) (*onnx.Case, *onnx.Model, error) {
 	data, err := os.ReadFile(filepath.Join(folder, "model.onnx"))
 	if err != nil {
@@ -91,8 +91,8 @@ var jsonTypes = map[string]onnx.Type{
 	"float32": onnx.Float, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32": 6, "int64": 7, "bool": 9, "float64": onnx.Double, "uint32": 12,
 }
 
-// parseONNXJS reads a file of operator cases in the format of onnxjs: JSON with comments. The name of a
-// case is "test/case".
+// parseONNXJS reads a file of operator cases in the format of onnxjs: JSON with comments. The name
+// of a case is "test/case".
 func parseONNXJS(text []byte) ([]onnx.Case, error) {
 	var tests []jsonTest
 	if err := json.Unmarshal(withoutComments(text), &tests); err != nil {
@@ -149,8 +149,8 @@ func jsonAttribute(kind string, data json.RawMessage) (a onnx.Attribute, err err
 	return a, err
 }
 
-// tensor reads a list or one element: a number, true, false, or null for NaN. Like onnxjs, it appends
-// zeros to a short list and cuts off a long one.
+// tensor reads a list or one element: a number, true, false, or null for NaN. Like onnxjs, it
+// appends zeros to a short list and cuts off a long one.
 func (j jsonTensor) tensor() (*onnx.Tensor, error) {
 	var list []any
 	if json.Unmarshal(j.Data, &list) != nil {

@@ -8,7 +8,8 @@ import (
 	"mrprism/shaders/kernels"
 )
 
-// floats is a tensor's values for the device; other element types than floating point are not for our operators.
+// floats is a tensor's values for the device; other element types than floating point are not for
+// our operators.
 func floats(t *onnx.Tensor) []float32 {
 	if t.Type != onnx.Float && t.Type != onnx.Double && t.Type != onnx.Float16 {
 		unsupported("elements that are not floating point")
@@ -146,8 +147,8 @@ func list(c *onnx.Case, name string, otherwise ...int) []int {
 // repeated is n times the same value.
 func repeated(value float32, n int) []float32 { return slices.Repeat([]float32{value}, n) }
 
-// onnxWindow is the window of a convolution or pooling with a kernel over an image (H, W). counting extends the lower and right
-// padding for ceil_mode.
+// onnxWindow is the window of a convolution or pooling with a kernel over an image (H, W). counting
+// extends the lower and right padding for ceil_mode.
 func onnxWindow(c *onnx.Case, height, width int, kernel []int) (w conv.Window, kh, kw int) {
 	n := len(kernel)
 	strides, dilations := list(c, "strides", slices.Repeat([]int{1}, n)...), list(c, "dilations", slices.Repeat([]int{1}, n)...)

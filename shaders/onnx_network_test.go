@@ -11,7 +11,8 @@ import (
 	"mrprism/shaders/pool"
 )
 
-// Convolutions, poolings, normalisations and matrix products of ONNX (N, C, H, W) as ours (B, H, W, C).
+// Convolutions, poolings, normalisations and matrix products of ONNX (N, C, H, W) as ours (B, H, W,
+// C).
 
 // kernelShape is the extents of a convolution's kernel.
 func kernelShape(c *onnx.Case, weight *onnx.Tensor) []int {
@@ -46,7 +47,8 @@ func onnxConv(g *onnxGraph, c *onnx.Case) {
 	}
 }
 
-// onnxConvTranspose is ConvTranspose2x2, or the gradient of a convolution by its input, which is the same sum.
+// onnxConvTranspose is ConvTranspose2x2, or the gradient of a convolution by its input, which is
+// the same sum.
 func onnxConvTranspose(g *onnxGraph, c *onnx.Case) {
 	x, weight := input(c, 0), input(c, 1)
 	if integer(c, "group", 1) != 1 || len(x.Dims) != 4 || slices.Max(list(c, "dilations", 1)) > 1 {
@@ -124,8 +126,8 @@ func onnxGlobalPool(g *onnxGraph, c *onnx.Case) {
 	g.expect(pooling(g.feed(values, shape...), shape[1], shape[2], conv.Square(1, 0)), want, expected...)
 }
 
-// onnxBatchNorm compares the running variance too: ONNX's moves towards the batch's variance, ours, as PyTorch's, towards the
-// unbiased one.
+// onnxBatchNorm compares the running variance too: ONNX's moves towards the batch's variance, ours,
+// as PyTorch's, towards the unbiased one.
 func onnxBatchNorm(g *onnxGraph, c *onnx.Case) {
 	x := input(c, 0)
 	if integer(c, "spatial", 1) == 0 || len(x.Dims) < 2 {

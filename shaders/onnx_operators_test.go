@@ -67,8 +67,8 @@ func (g *onnxGraph) each(c *onnx.Case, f func(x *tensor.Tensor) *tensor.Tensor) 
 	g.expect(f(g.feed(floats(x), extents(x)...)), floats(c.Outputs[0]), extents(x)...)
 }
 
-// pair feeds two operands as (rows, columns) and (rows, columns) or (columns): the smaller one is repeated over leading axes. It
-// says whether they were exchanged for that.
+// pair feeds two operands as (rows, columns) and (rows, columns) or (columns): the smaller one is
+// repeated over leading axes. It says whether they were exchanged for that.
 func (g *onnxGraph) pair(c *onnx.Case) (large, small *tensor.Tensor, exchanged bool) {
 	a, b := input(c, 0), input(c, 1)
 	if len(a.Values) < len(b.Values) {
@@ -190,7 +190,8 @@ func onnxTranspose(g *onnxGraph, c *onnx.Case) {
 	reversed := sequence(0, rank)
 	slices.Reverse(reversed)
 	perm := list(c, "perm", reversed...)
-	// Leading axes that stay, then the rest rotated: a matrix transposed, as many times as the leading axes have elements.
+	// Leading axes that stay, then the rest rotated: a matrix transposed, as many times as the leading
+	// axes have elements.
 	kept := 0
 	for kept < rank && perm[kept] == kept {
 		kept++

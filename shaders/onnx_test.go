@@ -21,8 +21,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The operators compute what ONNX's backend tests and onnxjs's say, on every device. A case that none of ours computes is a
-// skipped subtest that names the reason; onnxOperators says how the others are expressed.
+// The operators compute what ONNX's backend tests and onnxjs's say, on every device. A case that
+// none of ours computes is a skipped subtest that names the reason; onnxOperators says how the
+// others are expressed.
 
 // onnxGraph is a case being built: what is fed in and what must come out, in the device's layout.
 type onnxGraph struct {
@@ -58,7 +59,8 @@ func unsupported(format string, args ...any) { panic(notRun{fmt.Errorf(format, a
 
 type notRun struct{ reason error }
 
-// buildONNX expresses a case with our operators, or says in reason why there is no way. An operator that panics fails the test.
+// buildONNX expresses a case with our operators, or says in reason why there is no way. An operator
+// that panics fails the test.
 func buildONNX(t *testing.T, c *onnx.Case) (g *onnxGraph) {
 	t.Helper()
 	g = &onnxGraph{Graph: tensor.NewGraph(), opset: c.Opset}
@@ -158,7 +160,8 @@ func (n *tally) run(t *testing.T, c *onnx.Case) {
 	})
 }
 
-// compareONNX allows what ONNX's own runner allows, element by element: 1e-3 of the value, and 1e-5.
+// compareONNX allows what ONNX's own runner allows, element by element: 1e-3 of the value, and
+// 1e-5.
 func compareONNX(t *testing.T, what string, got, want []float32) {
 	t.Helper()
 	require.Len(t, got, len(want), what)

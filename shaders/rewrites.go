@@ -14,9 +14,9 @@ import (
 	"mrprism/shaders/pool"
 )
 
-// The rewrites of the network, in the order in which they are applied. A rewrite replaces operators by others that
-// compute the same, up to rounding. The operators in the middle of a line are what a reader of the model sees; those
-// behind the arrow are what a device computes.
+// The rewrites of the network, in the order of their application. A rewrite replaces operators by
+// others with equal results up to rounding. Before the arrow stand the operators that the model
+// names, behind it those that a device computes.
 
 // algebra holds with gradients and without them.
 var algebra = []tensor.Rewrite{
@@ -76,8 +76,11 @@ func portable(scaled bool) [][]tensor.Rewrite {
 
 // Int8 says which layers compute in int8 at inference.
 type Int8 struct {
-	Ranges map[string]float32                   // the largest |x| that a layer is given, by the layer's name; layers that are not in it compute in floats
-	Watch  func(layer string, x *tensor.Tensor) // is told what layers are given that could compute in int8; nil: nobody
+	// Ranges has the largest |x| that a layer takes, by the layer's name. Other layers compute in
+	// floats.
+	Ranges map[string]float32
+	// Watch, unless nil, receives the inputs of the layers that could compute in int8.
+	Watch func(layer string, x *tensor.Tensor)
 }
 
 // phases are all rewrites of a graph without gradients, or of one with gradients.
@@ -121,7 +124,8 @@ func maker(r *tensor.Rewriter, x *tensor.Tensor, k *tensor.Kind) *tensor.Op {
 	return nil
 }
 
-// sole is the operator of one of the kinds whose result is input i of op, if op alone reads it; otherwise nil.
+// sole is the operator of one of the kinds whose result is input i of op, if op alone reads it;
+// otherwise nil.
 func sole(r *tensor.Rewriter, op *tensor.Op, i int, kinds ...*tensor.Kind) *tensor.Op {
 	if first := r.Sole(op, i); first != nil && slices.Contains(kinds, first.Kind) {
 		return first
@@ -202,7 +206,8 @@ func linearOfSum(r *tensor.Rewriter, op *tensor.Op) bool {
 	return true
 }
 
-// convolutionOfConcat cuts the weight. What comes from outside the part of op is computed there, once.
+// convolutionOfConcat cuts the weight. What comes from outside the part of op is computed there,
+// once.
 func convolutionOfConcat(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != conv.Conv2DKind && op.Kind != conv.LinearKind {
 		return false
@@ -335,8 +340,8 @@ func scaleOfLinear(r *tensor.Rewriter, op *tensor.Op) bool {
 	return true
 }
 
-// linearsOfOne joins a linear map with a later one of the same x to whose result a table is added, which are the
-// queries of an attention.
+// linearsOfOne joins a linear map with a later one of the same x to whose result a table is added,
+// which are the queries of an attention.
 func linearsOfOne(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != conv.LinearKind || fixed(r, op.Inputs[0]) {
 		return false
@@ -380,8 +385,8 @@ func (q Int8) told(layer string, x *tensor.Tensor) {
 	}
 }
 
-// attention makes queries, keys and values int8 where their ranges are known. A step of the keys and one of the
-// values goes into the parameters of the maps that make them.
+// attention makes queries, keys and values int8 where their ranges are known. A step of the keys
+// and one of the values goes into the parameters of the maps that make them.
 func (q Int8) attention(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != attention.Kind || op.Attributes.(*attention.Params).Width%4 != 0 {
 		return false
@@ -405,10 +410,10 @@ func (q Int8) attention(r *tensor.Rewriter, op *tensor.Op) bool {
 	return true
 }
 
-// convolution makes the layers int8 whose ranges are known. Linear maps stay in floats, but for those whose results
-// attention wants in int8, and those of what a convolution rounds anyway: on lavapipe what the others would gain, up
-// to 256 channels, goes into rounding their input. Convolutions of one or two channels stay in floats too: they would
-// leave half of every word empty.
+// convolution makes the layers int8 whose ranges are known. A linear map becomes int8 only if
+// attention takes its result in int8, or if a convolution rounds its input anyway. On lavapipe
+// other linear maps of up to 256 channels lose in rounding what they gain. Convolutions of one or
+// two channels stay in floats: they would leave half of every word empty.
 func (q Int8) convolution(r *tensor.Rewriter, op *tensor.Op) bool {
 	linear := op.Kind == conv.LinearKind && (projects(r, op) || readBy(r, op.Inputs[0], conv.Conv2DKind) || readBy(r, op.Inputs[0], pointwise.QuantizeKind))
 	if op.Kind != conv.Conv2DKind && op.Kind != conv.ConvTranspose2x2Kind && !linear || fixed(r, op.Inputs[0]) {
@@ -446,8 +451,8 @@ func inSteps(r *tensor.Rewriter, x *tensor.Tensor, step float32) pointwise.Quant
 	return pointwise.Quantize(x, step)
 }
 
-// projects says whether a linear map makes queries, or keys and values, of an attention: a table of positions is
-// added to its result.
+// projects says whether a linear map makes queries, or keys and values, of an attention: a table of
+// positions is added to its result.
 func projects(r *tensor.Rewriter, op *tensor.Op) bool {
 	readers := r.Readers(op.Output())
 	return len(readers) == 1 && readers[0].Kind == pointwise.AddBroadcastKind && fixed(r, readers[0].Inputs[1])
@@ -505,7 +510,8 @@ func convolutionAlone(r *tensor.Rewriter, op *tensor.Op) bool {
 	return p != nil && r.Change(op, conv.FusedKind, p, op.Inputs[0], op.Inputs[1], op.Inputs[2], nil, nil)
 }
 
-// normAtInference makes of batch normalisation by running statistics what depends on parameters alone, and the rest.
+// normAtInference makes of batch normalisation by running statistics what depends on parameters
+// alone, and the rest.
 func normAtInference(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != norm.BatchNormKind || op.Attributes.(norm.BatchNormParams).Training == 1 || r.Trains {
 		return false
@@ -519,8 +525,8 @@ func normAtInference(r *tensor.Rewriter, op *tensor.Op) bool {
 	return true
 }
 
-// summands lists the inputs of a sum of two tensors, or of a tensor and a table for one image: of the makers of both
-// the earlier first. Of other operators there are none.
+// summands lists the inputs of a sum of two tensors, or of a tensor and a table for one image: of
+// the makers of both the earlier first. Of other operators there are none.
 func summands(r *tensor.Rewriter, op *tensor.Op) []int {
 	switch {
 	case op.Kind == pointwise.AddKind:
@@ -557,8 +563,8 @@ func groupedSigmoid(r *tensor.Rewriter, op *tensor.Op) bool {
 	return r.Fuse(first, op, conv.GroupedLinearKind, &p, first.Inputs...)
 }
 
-// int8Sum adds to a convolution what other convolutions are given in int8 as that, so that nobody needs it in
-// floats.
+// int8Sum adds to a convolution what other convolutions are given in int8 as that, so that nobody
+// needs it in floats.
 func int8Sum(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != pointwise.AddKind {
 		return false
@@ -632,9 +638,9 @@ func convolutionSplit(r *tensor.Rewriter, op *tensor.Op) bool {
 	return r.Fuse(first, op, conv.FusedKind, &p, first.Inputs...)
 }
 
-// convolutionEpilogue lets a convolution, in floats or in int8, do what follows it, in the order sum, scale and shift,
-// sum, activation, sum. The first two sums are of one residual. The inference of a network with batch norm and
-// residuals needs few other dispatches.
+// convolutionEpilogue lets a convolution, in floats or in int8, do what follows it, in the order
+// sum, scale and shift, sum, activation, sum. The first two sums are of one residual. The inference
+// of a network with batch norm and residuals needs few other dispatches.
 func convolutionEpilogue(r *tensor.Rewriter, op *tensor.Op) bool {
 	candidates := summands(r, op)
 	if pointwise.Activation(op.Kind) > 0 || op.Kind == norm.ScaleShiftKind {
@@ -672,8 +678,8 @@ func convolutionEpilogue(r *tensor.Rewriter, op *tensor.Op) bool {
 	return false
 }
 
-// follow makes of the convolution p one that also does what op does with its result, op's input at. The convolution
-// then takes argument as input, unless argument is nil.
+// follow makes of the convolution p one that also does what op does with its result, op's input at.
+// The convolution then takes argument as input, unless argument is nil.
 func follow(p *conv.Params, op *tensor.Op, at int) (input int, argument *tensor.Tensor, ok bool) {
 	sum := op.Kind == pointwise.AddKind || op.Kind == pointwise.AddBroadcastKind
 	switch {

@@ -83,8 +83,8 @@ func (g *rewriteGraph) run(results []*tensor.Tensor, phases ...[]tensor.Rewrite)
 	return values, plan.Dispatches()
 }
 
-// Every rewrite before the fusions gives what the operators give one by one, in the dispatches that it promises. The
-// fusions have tests beside their operators: TestConvolutionAbsorbs and the like.
+// Every rewrite before the fusions gives what the operators give one by one, in the dispatches that
+// it promises. The fusions have tests beside their operators: TestConvolutionAbsorbs and the like.
 func TestRewrites(t *testing.T) {
 	for _, c := range []struct {
 		name          string
@@ -151,7 +151,8 @@ func TestRewrites(t *testing.T) {
 	}
 }
 
-// For other runtimes batch norm and the attention's factor are in the parameters of the layers before them.
+// For other runtimes batch norm and the attention's factor are in the parameters of the layers
+// before them.
 func TestPortable(t *testing.T) {
 	build := func(g *rewriteGraph) []*tensor.Tensor {
 		variance := g.Constant("variance", []float32{1, 2, 3, 4, 5, 6, 7, 8}, 8)
@@ -182,8 +183,8 @@ func TestPortable(t *testing.T) {
 	}
 }
 
-// Attention is in int8 where the ranges of queries, keys and values are known, all three. Watch is told of them, and of
-// what convolutions are given.
+// Attention is in int8 where the ranges of queries, keys and values are known, all three. Watch is
+// told of them, and of what convolutions are given.
 func TestRewriteToInt8(t *testing.T) {
 	build := func(g *rewriteGraph) []*tensor.Tensor {
 		defer g.Layered("a")()
@@ -228,7 +229,8 @@ func TestRewriteToInt8(t *testing.T) {
 	assert.Positive(t, off)
 }
 
-// Maps between the inputs and the first operator that needs F32 are stored as halves; parameters are rounded once.
+// Maps between the inputs and the first operator that needs F32 are stored as halves; parameters
+// are rounded once.
 func TestStoreHalves(t *testing.T) {
 	g := newRewriteGraph(t)
 	x, w := g.in(1, 4, 4, 8), g.param("w", 8, 8)

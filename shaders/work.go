@@ -9,8 +9,8 @@ import (
 
 // Work says for people what a dispatch computes, and how many floating-point operations that takes:
 // the multiply-adds of convolutions, linear maps, attention and blurring, each counted as two, with
-// those that meet the zeros around an image. All else, exponentials among it, counts as none: such a
-// kernel is as fast as memory at best.
+// those that meet the zeros around an image. Work counts no other operations, not even
+// exponentials: kernels without multiply-adds are as fast as memory at best.
 func Work(c gpu.Command) (shape string, operations float64) {
 	kernel, _, _ := strings.Cut(c.Program.Name, "/")
 	switch p := c.Params.(type) {

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A convolution takes as many operations for each of its gradients as forward; attention, which computes the weights again, 18 products
-// in all for 4 forward.
+// A convolution takes as many operations for each of its gradients as forward; attention, which
+// computes the weights again, 18 products in all for 4 forward.
 func TestWork(t *testing.T) {
 	convolution := func(win conv.Window) func(x ...*tensor.Tensor) *tensor.Tensor {
 		return func(x ...*tensor.Tensor) *tensor.Tensor { return conv.Conv2D(x[0], x[1], nil, win) }

@@ -1,4 +1,4 @@
-// Package adam is the optimiser: its step, and the clipping of gradients.
+// Package adam has the optimiser: its step, and the clipping of gradients.
 package adam
 
 import (
@@ -25,8 +25,9 @@ type Options struct {
 	Decay                 float32 // decoupled weight decay
 }
 
-// Schedule gives the five values of the schedule tensor for step t = 1, 2, …: the learning rate, Adam's bias corrections,
-// the factor of gradients (0: no update) and the momentum of the averaged weights.
+// Schedule gives the five values of the schedule tensor for step t = 1, 2, …: the learning rate,
+// Adam's bias corrections, the factor of gradients (0: no update) and the momentum of the averaged
+// weights.
 func Schedule(o Options, t int, rate, factor, averaging float64) []float32 {
 	return []float32{
 		float32(rate),
@@ -65,8 +66,8 @@ func adamPart[F gpu.Float](p *adamParams, a []gpu.ArrayOf[F], from, to int) {
 	}
 }
 
-// Step appends the update of the parameter x by its gradient, with first and second moments m and v and the exponential moving
-// average of x, all of one shape; schedule holds what Schedule gives.
+// Step appends the update of the parameter x by its gradient, with first and second moments m and v
+// and the exponential moving average of x, all of one shape; schedule holds what Schedule gives.
 func Step(x, gradient, m, v, average, schedule *tensor.Tensor, o Options) {
 	kernels.SameShape("adam", x, gradient, m, v, average)
 	p := &adamParams{uint32(x.Elements()), o.Beta1, o.Beta2, o.Epsilon, o.Decay}

@@ -62,8 +62,9 @@ func SquareSum(x *tensor.Tensor) *tensor.Tensor {
 	return y
 }
 
-// Clip is the schedule (5) for Adam whose factor of the gradients is made smaller where they, with the factor it has and squares (1) the
-// sum of their squares, would have a norm above limit (0: any), and 0, so that there is no update, where that is not finite.
+// Clip is a schedule (5) for Step with a factor that keeps the norm of the gradients within limit.
+// squares (1) is the sum of their squares, without the schedule's factor. If limit is 0, any norm
+// will do. If the norm is not finite, the factor is 0, and Step changes nothing.
 func Clip(schedule, squares *tensor.Tensor, limit float32) *tensor.Tensor {
 	if schedule.Elements() != 5 || squares.Elements() != 1 {
 		panic(fmt.Sprintf("ClipSchedule: schedule %v, squares %v", schedule, squares))

@@ -58,7 +58,8 @@ func TestClippedNorm(t *testing.T) {
 	}
 }
 
-// Gradients that are not finite stop the update: the factor is 0, and then Adam changes nothing, on every device.
+// Gradients that are not finite stop the update: the factor is 0, and then Adam changes nothing, on
+// every device.
 func TestNoUpdateByWhatIsNotFinite(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d gpu.Device) {
 		g, set := tensor.NewGraph(), tensor.NewSet()

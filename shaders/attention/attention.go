@@ -1,4 +1,4 @@
-// Package attention is softmax attention of several heads, in floats and in int8, and the table of
+// Package attention has softmax attention of several heads, in floats and in int8, and the table of
 // positions.
 package attention
 
@@ -49,10 +49,10 @@ fn store_sum(_i: u32, _v: f32) {} // only gradients need it
 `
 )
 
-// attentionSize is the workgroup size of attention.wgsl and attention_narrow.wgsl, attentionRows the
-// tokens that an invocation owns. A workgroup of attention_tiles.wgsl owns attentionTileQueries
-// queries or attentionTileKeys keys, one of attention_lanes.wgsl attentionLanesTokens of either, for
-// heads of up to 16 channels.
+// attentionSize is the workgroup size of attention.wgsl and attention_narrow.wgsl, attentionRows
+// the tokens that an invocation owns. A workgroup of attention_tiles.wgsl owns attentionTileQueries
+// queries or attentionTileKeys keys, one of attention_lanes.wgsl attentionLanesTokens of either,
+// for heads of up to 16 channels.
 const (
 	attentionSize, attentionRows            = 8, 8
 	attentionTileQueries, attentionTileKeys = 64, 8
@@ -150,8 +150,8 @@ func attentionKernel(name string, arguments []gpu.Access, layout attentionLayout
 	}
 }
 
-// pairs calls f for every query and every key of the same image and head: their first elements, the value's, and the index of the query
-// in lse and delta.
+// pairs calls f for every query and every key of the same image and head: their first elements, the
+// value's, and the index of the query in lse and delta.
 func (p *Params) pairs(f func(query, key, value, index int)) {
 	n, l, heads, d := int(p.Queries), int(p.Keys), int(p.Heads), int(p.Width)
 	for b := range int(p.Batch) {
@@ -183,7 +183,8 @@ func (p *Params) addRow(y []float64, i int, weight float64, x []float64, j int) 
 	}
 }
 
-// gradients calls f for every pair with p[n, l] and scale × ds[n, l]; the arguments are q, kv, dy, lse, delta, ….
+// gradients calls f for every pair with p[n, l] and scale × ds[n, l]; the arguments are q, kv, dy,
+// lse, delta, ….
 func (p *Params) gradients(a []gpu.Array, f func(query, key, value int, weight, ds float64)) {
 	q, kv, dy, lse, delta := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F
 	p.pairs(func(query, key, value, index int) {
@@ -253,8 +254,9 @@ var Kind = kernels.Operator("Attention", attentionForward, func(op *tensor.Op) {
 	}
 })
 
-// Attention lets every query token of q (B, N, H·d) look at the key tokens kv (B, L, 2·H·d), all heads' keys beside all heads' values, each
-// of the H heads on its own d ≤ 64 channels with scale d^-½: softmax(q kᵀ d^-½) v, of shape (B, N, H·d). Memory is linear in N and L.
+// Attention lets every query token of q (B, N, H·d) look at the key tokens kv (B, L, 2·H·d), all
+// heads' keys beside all heads' values, each of the H heads on its own d ≤ 64 channels with scale
+// d^-½: softmax(q kᵀ d^-½) v, of shape (B, N, H·d). Memory is linear in N and L.
 func Attention(q, kv *tensor.Tensor, heads int) *tensor.Tensor {
 	kernels.RequireShape("Attention", "q", q, -1, -1, -1)
 	kernels.RequireShape("Attention", "kv", kv, q.Dim(0), -1, 2*q.Dim(2))

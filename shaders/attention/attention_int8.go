@@ -11,8 +11,8 @@ import (
 )
 
 // attentionInt8 takes q and kv in int8, y in floats. It loads a quarter of the bytes that
-// attentionForward loads. Products, softmax and sums are in floats: in whole numbers they would cost
-// lavapipe more.
+// attentionForward loads. Products, softmax and sums are in floats: in whole numbers they would
+// cost lavapipe more.
 var attentionInt8 = &tensor.Kernel{
 	Name: "attention_int8", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite},
 	Body: tensor.Body(func(p *Params, a []gpu.Array) {
@@ -31,7 +31,8 @@ func ofInt8(v tensor.Variant) tensor.Variant {
 	return v
 }
 
-// inFloats calls forward with the arguments of attentionForward, and gives its result the step of the values.
+// inFloats calls forward with the arguments of attentionForward, and gives its result the step of
+// the values.
 func inFloats[F gpu.Float](p *Params, a []gpu.ArrayOf[F], forward func(floats []gpu.ArrayOf[F])) {
 	rows := int(p.Batch * p.Queries * p.Heads)
 	y := a[2].F[:rows*int(p.Width)]

@@ -19,7 +19,8 @@ import (
 // attentionShape is that of attention's arguments.
 type attentionShape struct{ batch, queries, keys, heads, width int }
 
-// runAttentionInt8 computes attention of int8, or the same in floats, from whole numbers, those of queries beyond the range of int8.
+// runAttentionInt8 computes attention of int8, or the same in floats, from whole numbers, those of
+// queries beyond the range of int8.
 func runAttentionInt8(t *testing.T, d gpu.Device, s attentionShape, queryStep float32, floats bool) []float32 {
 	t.Helper()
 	const keyStep, valueStep = 1. / 64, 1. / 32
@@ -72,7 +73,8 @@ func TestAttentionInt8(t *testing.T) {
 			want := runAttentionInt8(t, ref, s, queryStep, true)
 			shadertest.EachVariant(t, func(device string, d gpu.Device) {
 				got := runAttentionInt8(t, d, s, queryStep, false)
-				// values are up to 4; exp2 errs by 3 + 2|x| units of its last place, and what weighs most has x near 0
+				// values are up to 4; exp2 errs by 3 + 2|x| units of its last place, and what weighs most has x
+				// near 0
 				require.InDeltaSlice(t, want, got, 2e-5, fmt.Sprintf("%s: %+v, steps of %g", device, s, queryStep))
 			})
 		}

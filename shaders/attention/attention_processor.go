@@ -88,9 +88,9 @@ func attentionForwardFast(p *Params, a []gpu.Array32, split gpu.Split) {
 // attendCalls is how many calls attend makes.
 const attendCalls = 5
 
-// attend computes for a panel of queries, in room.sums, the sums of values, not yet divided by those
-// of their weights, and in room.ofColumns the highest scores, what is added to scores, and the sums
-// of weights.
+// attend computes for a panel of queries, in room.sums, the sums of values, not yet divided by
+// those of their weights, and in room.OfColumns the highest scores, what is added to scores, and
+// the sums of weights.
 func (h *attentionHead) attend(first, count int, room *kernels.Room, calls *vector.Calls, a []gpu.Array32) {
 	kv := a[1].F
 	columns, keys, width := vector.Columns(), int(h.Keys), int(h.Width)

@@ -26,7 +26,8 @@ func TestAttention(t *testing.T) {
 					Inputs: [][]int{{c.batch, c.queries, channels}, {c.batch, c.keys, 2 * channels}},
 					Build:  func(x []*tensor.Tensor) *tensor.Tensor { return attention.Attention(x[0], x[1], c.heads) },
 					Fixed:  fixed, Rough: large, // finite differences would take minutes
-					// Scores of deviation 3 make attention sharp; exp2 of a device errs by 3 ulp of 2^(3 + 2|x|) here.
+					// Scores of deviation 3 make attention sharp; exp2 of a device errs by 3 ulp of 2^(3 + 2|x|)
+					// here.
 					Fill: func(input, _ int, r *rand.Rand) float64 {
 						if input == 0 {
 							return 3 * r.NormFloat64()

@@ -5,9 +5,10 @@ import (
 	"math"
 )
 
-// PositionEncoding is the fixed two-dimensional sine-cosine table (H, W, C) of Vaswani et al. 2017 as in DETR: C/2 channels for
-// y, then C/2 for x. Pixel i of n is at p = (i + 1/2) / n · 2π; of each half, channel 2j is sin(p / 10000^(2j / (C/2))) and
-// channel 2j+1 the cosine. C must be divisible by 4.
+// PositionEncoding is the fixed two-dimensional sine-cosine table (H, W, C) of Vaswani et al. 2017
+// as in DETR: C/2 channels for y, then C/2 for x. Pixel i of n is at p = (i + 1/2) / n · 2π; of
+// each half, channel 2j is sin(p / 10000^(2j / (C/2))) and channel 2j+1 the cosine. C must be
+// divisible by 4.
 func PositionEncoding(h, w, c int) []float32 {
 	if h < 1 || w < 1 || c < 4 || c%4 != 0 {
 		panic(fmt.Sprintf("PositionEncoding: (%d, %d, %d): the channels must be a multiple of 4", h, w, c))

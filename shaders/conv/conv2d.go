@@ -1,5 +1,5 @@
-// Package conv is convolutions and linear maps: in floats, in int8, depthwise, grouped and transposed,
-// and with what follows them in one dispatch.
+// Package conv has convolutions and linear maps: in floats, in int8, depthwise, grouped and
+// transposed. One dispatch can also compute the sums, scales and activation that follow.
 package conv
 
 import (
@@ -28,12 +28,13 @@ var conv2dSubgroupsFile string
 //go:embed conv2d_tiles.wgsl
 var conv2dTilesFile string
 
-// conv2dAxis says which pixels and taps of one axis meet. Position u in [0, Count) and tap t in [0, Taps) read x at
-// u XStep + XStart + t XTap (zero outside [0, XSize)), use the weight at WStart + t WTap and write y at u YStep + YStart.
+// conv2dAxis says which pixels and taps of one axis meet. Position u in [0, Count) and tap t in [0,
+// Taps) read x at u XStep + XStart + t XTap (zero outside [0, XSize)), use the weight at WStart + t
+// WTap and write y at u YStep + YStart.
 //
-// A convolution of stride s and padding p reads at u s - p + t and writes at u. Its gradient by x writes at u s + phase, one
-// phase at a time; there only every s-th tap falls on a pixel of dy, and these read dy backwards. A transposed convolution
-// is the same with the roles exchanged.
+// A convolution of stride s and padding p reads at u s - p + t and writes at u. Its gradient by x
+// writes at u s + phase, one phase at a time; there only every s-th tap falls on a pixel of dy, and
+// these read dy backwards. A transposed convolution is the same with the roles exchanged.
 type conv2dAxis struct {
 	Count, Taps                int32
 	XSize, XStep, XStart, XTap int32
@@ -50,13 +51,15 @@ type Params struct {
 	Rows, Cols             conv2dAxis
 }
 
-// conv2dForward takes x, weight, bias, residual, shortcut, y; it also computes gradients by the input: dy, transposed weight, three unused, dx.
+// conv2dForward takes x, weight, bias, residual, shortcut, y; it also computes gradients by the
+// input: dy, transposed weight, three unused, dx.
 var conv2dForward = &tensor.Kernel{
 	Name: "conv2d_forward", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, Body: tensor.Body(conv2dForwardBody),
 	Fast: tensor.Fast(conv2dForwardFast), Variants: conv2dVariants(conv2dWhole, conv2dForwardGroups),
 }
 
-// conv2dBackwardWeight takes x, dy, dw. Its column taps and their weights are neighbours: XTap = WTap = 1.
+// conv2dBackwardWeight takes x, dy, dw. Its column taps and their weights are neighbours: XTap =
+// WTap = 1.
 var conv2dBackwardWeight = &tensor.Kernel{
 	Name: "conv2d_backward_weight", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, Wide: []int{2}, Body: tensor.Body(conv2dBackwardWeightBody),
 	Fast:     tensor.Fast(conv2dBackwardWeightFast),
@@ -69,8 +72,8 @@ func (p *Params) pixels() int { return int(p.Batch) * int(p.Rows.Count) * int(p.
 // taps is the number of taps (t, s).
 func (p *Params) taps() int { return int(p.Rows.Taps) * int(p.Cols.Taps) }
 
-// conv2dVisit calls f for every position (b, u, v), numbered from 0, and tap (t, s) inside the image, with the pixels of x and
-// y and the tap of w that meet there.
+// conv2dVisit calls f for every position (b, u, v), numbered from 0, and tap (t, s) inside the
+// image, with the pixels of x and y and the tap of w that meet there.
 func conv2dVisit(p *Params, f func(position, x, w, y int)) {
 	r, c := &p.Rows, &p.Cols
 	position := 0
@@ -127,7 +130,8 @@ func forwardAxis(n, m, kernel, stride, before int) conv2dAxis {
 	}
 }
 
-// adjointAxis is the axis of the gradient by x, of every stride-th of its n pixels from phase on, gathered from the m of dy.
+// adjointAxis is the axis of the gradient by x, of every stride-th of its n pixels from phase on,
+// gathered from the m of dy.
 func adjointAxis(n, m, kernel, stride, before, phase int) conv2dAxis {
 	first := (phase + before) % stride
 	return conv2dAxis{
@@ -154,8 +158,8 @@ func (p *Params) shape() []int {
 	return []int{int(p.Batch), int(p.Rows.YSize), int(p.Cols.YSize), int(p.Outputs)}
 }
 
-// convolutionKind is the kind of an operator that conv2dForward computes: x, weight and bias, or nil, with the
-// geometry.
+// convolutionKind is the kind of an operator that conv2dForward computes: x, weight and bias, or
+// nil, with the geometry.
 func convolutionKind(name string, geometry func(op *tensor.Op) Params, gradient func(op *tensor.Op)) *tensor.Kind {
 	return &tensor.Kind{Name: name, Gradient: gradient, Compute: func(op *tensor.Op) {
 		p := geometry(op)
@@ -163,8 +167,8 @@ func convolutionKind(name string, geometry func(op *tensor.Op) Params, gradient 
 	}}
 }
 
-// convolve dispatches the convolution of x, weight, bias, residual and shortcut, of which the last three may be
-// missing, to one output or two.
+// convolve dispatches the convolution of x, weight, bias, residual and shortcut, of which the last
+// three may be missing, to one output or two.
 func convolve(p *Params, op *tensor.Op) {
 	arguments := make([]*tensor.Tensor, ResultAt)
 	for i := range arguments {
@@ -209,8 +213,8 @@ func (p Params) with(phases uint32, bias *tensor.Tensor) Params {
 	return p
 }
 
-// Conv2D is the cross-correlation of x (B, H, W, Cin) with weight (kh, kw, Cin, Cout), plus bias (Cout) unless nil:
-// (B, (H+Top+Bottom-kh)/StrideY+1, (W+Left+Right-kw)/StrideX+1, Cout).
+// Conv2D is the cross-correlation of x (B, H, W, Cin) with weight (kh, kw, Cin, Cout), plus bias
+// (Cout) unless nil: (B, (H+Top+Bottom-kh)/StrideY+1, (W+Left+Right-kw)/StrideX+1, Cout).
 func Conv2D(x, weight, bias *tensor.Tensor, win Window) *tensor.Tensor {
 	kernels.RequireShape("Conv2D", "x", x, -1, -1, -1, -1)
 	kernels.RequireShape("Conv2D", "weight", weight, -1, -1, x.Dim(3), -1)
@@ -229,8 +233,8 @@ func requireBias(weight, bias *tensor.Tensor) {
 	}
 }
 
-// adjoints are the gathers that together make the gradient by x of a convolution with a kernel (kh, kw) from dy: one for each
-// phase of the strides that a tap reaches. The caller sets the channels.
+// adjoints are the gathers that together make the gradient by x of a convolution with a kernel (kh,
+// kw) from dy: one for each phase of the strides that a tap reaches. The caller sets the channels.
 func adjoints(dy, x *tensor.Tensor, kh, kw int, win Window) (gathers []*Params) {
 	for phaseY := range min(win.StrideY, x.Dim(1)) {
 		for phaseX := range min(win.StrideX, x.Dim(2)) {
@@ -253,7 +257,8 @@ func convolveX(p Params, dy, weight, dx *tensor.Tensor) {
 	dx.Graph().Dispatch(conv2dForward, &p, dy, weight, weight, weight, weight, dx)
 }
 
-// convolveWeight appends dw += x * dy, for each of the forward geometries; together they use every tap of the weight once.
+// convolveWeight appends dw += x * dy, for each of the forward geometries; together they use every
+// tap of the weight once.
 func convolveWeight(kernel *tensor.Kernel, x, dy, dw *tensor.Tensor, geometries ...Params) {
 	splits := split(geometries[0].pixels(), dw.Elements(), 512, 1<<18) // 64 tiles of 64 × 64
 	to := dw
@@ -272,8 +277,9 @@ func convolveWeight(kernel *tensor.Kernel, x, dy, dw *tensor.Tensor, geometries 
 	}
 }
 
-// split is the number of parts into which a sum over n terms is cut where there are few results, so that enough invocations
-// work: towards the wanted number in all, but at least so many terms a part.
+// split is the number of parts into which a sum over n terms is cut where there are few results, so
+// that enough invocations work: towards the wanted number in all, but at least so many terms a
+// part.
 func split(n, results, terms, wanted int) int { return max(1, min(n/terms, wanted/results)) }
 
 // biasGradient appends the gradient of a bias, the sum of dy over everything but channels.

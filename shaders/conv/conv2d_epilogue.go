@@ -6,9 +6,10 @@ import (
 	"mrprism/shaders/pointwise"
 )
 
-// What a convolution does with a sum before it is written. HasBias: nothing, bias, or scale and shift by the two rows of the bias argument.
-// Adds: nothing, what y holds, or the residual, after or before scale and shift; and, or not, the shortcut after the activation. Activation:
-// none, or the number of one.
+// A convolution does more with a sum before it writes it. HasBias is 0, 1 for a bias, or
+// ScaleAndShift: the two rows of the bias argument. Adds is 0 or one of addToY (what y holds),
+// AddResidual and AddResidualFirst (after or before scale and shift), plus AddShortcut for a sum
+// after the activation. Activation is 0 or the number of one (pointwise.Activation).
 const (
 	ScaleAndShift uint32 = 2
 
@@ -26,9 +27,9 @@ const (
 	ResultAt   = 5
 )
 
-// FusedKind is what the rewrites make of Conv2D, Linear and ConvTranspose2x2 with what follows them:
-// x, weight, bias, residual and shortcut, of which the last three may be nil, to one output or two. Its attributes
-// are *Params.
+// FusedKind is a convolution with the operators after it. The rewrites make it. Its inputs are x,
+// weight, bias, residual and shortcut, of which the last three may be nil, to one output or two.
+// Its attributes are *Params.
 var FusedKind = &tensor.Kind{Name: "Convolution", Compute: func(op *tensor.Op) {
 	convolve(op.Attributes.(*Params), op)
 }}
@@ -103,7 +104,7 @@ func conv2dPhase(p *Params, a []gpu.Array) {
 	})
 }
 
-// conv2dStart gives y what the products are added to: what is there, zero, or the bias.
+// conv2dStart gives y the value that products are added to: its own, zero, or the bias.
 func conv2dStart(p *Params, bias, y []float64) {
 	outputs := int(p.Outputs)
 	conv2dPixels(p, func(pixel int) {

@@ -19,8 +19,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestConvolutionAbsorbs compares chains of operators that compile to one dispatch with the same chains computed one by one, which keeping
-// every result between them forces, with every device's kernels.
+// TestConvolutionAbsorbs compares chains of operators that compile to one dispatch with the same
+// chains computed one by one, which keeping every result between them forces, with every device's
+// kernels.
 func TestConvolutionAbsorbs(t *testing.T) {
 	type chain struct {
 		name     string

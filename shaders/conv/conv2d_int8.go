@@ -32,8 +32,8 @@ type Int8Params struct {
 	SumFactor, ResidualFactor, Factor float32
 }
 
-// Positions of conv2dInt8's arguments: those of conv2dForward, with the scale of the weights between
-// weight and bias.
+// Positions of conv2dInt8's arguments: those of conv2dForward, with the scale of the weights
+// between weight and bias.
 const (
 	int8Scale    = 2
 	int8Bias     = 1 + BiasAt
@@ -92,8 +92,8 @@ func (p *Int8Params) tile() conv2dTile {
 	return forwardTile(&p.Params, p.taps()*int(p.Inputs)/4)
 }
 
-// Conv2DInt8Kind takes x in int8, weight, bias, residual and shortcut, of which the last three may be nil. Its
-// attributes are *Int8Params.
+// Conv2DInt8Kind takes x in int8, weight, bias, residual and shortcut, of which the last three may
+// be nil. Its attributes are *Int8Params.
 var Conv2DInt8Kind = &tensor.Kind{Name: "Conv2DInt8", Compute: func(op *tensor.Op) {
 	weight, scale := pointwise.QuantizeOutputs(op.Inputs[1])
 	arguments := []*tensor.Tensor{op.Inputs[0], weight, scale}
@@ -158,7 +158,8 @@ func conv2dInt8Body(p *Int8Params, a []gpu.Array) {
 	})
 }
 
-// finishInt8 does with element i of y, of output n, what the parameters say, in float32 where the result is int8: to the bit as the kernels do.
+// finishInt8 does with element i of y, of output n, what the parameters say, in float32 where the
+// result is int8: to the bit as the kernels do.
 func finishInt8[F gpu.Float](p *Int8Params, i, n int, total int32, a []gpu.ArrayOf[F]) {
 	sum := float32(total >> p.Shift)
 	by, residualBy, start := float32(a[int8Scale].F[n])*p.SumFactor, p.ResidualFactor, float32(0)

@@ -165,7 +165,7 @@ func (p *Params) packedBytes(w gpu.Array32, split gpu.Split) *vector.Bytes {
 type int8Finish struct {
 	*Int8Params
 	vector.IntegerFinish
-	later bool // the activation is no part of vector.IntegerFinish: it comes when all outputs are there
+	later bool // the activation follows when all outputs are there: IntegerFinish lacks it
 	a     []gpu.Array32
 }
 
@@ -210,7 +210,7 @@ func (f *int8Finish) panel(q *Params, position int, l *vector.Lines, first, colu
 	*s = vector.Sums{} // the room is kept for longer than what these are of
 }
 
-// rows finishes sums of pixels that lie so many apart in y.
+// rows finishes sums of pixels that lie step apart in y.
 func (f *int8Finish) rows(pixel, step int, s *vector.Sums) {
 	outputs := int(f.Outputs)
 	s.Step = step * outputs
@@ -247,8 +247,9 @@ func (f *int8Finish) activate(q *Params, position, count int) {
 	}
 }
 
-// The processor multiplies three values of x by a weight at once: they lie in one int64, 21 bits apart, and so do their sums, as long as each stays
-// within ±2^20, which it does for 64 products of 127 by 127.
+// The processor multiplies three values of x by a weight at once: they lie in one int64, 21 bits
+// apart, and so do their sums, as long as each stays within ±2^20, which it does for 64 products of
+// 127 by 127.
 const (
 	abreast      = 3 // positions
 	apart        = 21
@@ -287,8 +288,8 @@ func conv2dInt8Plain(p *Int8Params, a []gpu.Array32, split gpu.Split) {
 	})
 }
 
-// sees is what a position sees of x, (taps, inputs), zero outside the image: x itself where that is
-// one pixel, else copied into room.
+// sees gives the values of x at the taps of a position, (taps, inputs), with zeros outside the
+// image. Of one tap they are x itself, else a copy in room.
 func sees(p *Params, position int, x, room []int8) []int8 {
 	b, u, v := p.place(position)
 	r, c, inputs := &p.Rows, &p.Cols, int(p.Inputs)
@@ -323,7 +324,8 @@ func sees(p *Params, position int, x, room []int8) []int8 {
 	return room
 }
 
-// addProducts adds to sums (Cout) the products of x, of at most mostProducts channels, with their weights (…, Cout, 4), four channels after four.
+// addProducts adds to sums (Cout) the products of x, of at most mostProducts channels, with their
+// weights (…, Cout, 4), four channels after four.
 func addProducts(sums [][abreast]int32, x []int64, weights []int8) {
 	stride := 4 * len(sums)
 	for n := 0; n < len(sums); n += 4 {
@@ -359,7 +361,7 @@ func addParted(to *[abreast]int32, s int64) {
 	to[2] += int32((s - second) >> apart)
 }
 
-// fill makes every byte the same.
+// fill sets every byte to a value.
 func fill(x []byte, value byte) {
 	for i := range x {
 		x[i] = value

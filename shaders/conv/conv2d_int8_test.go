@@ -39,8 +39,8 @@ var int8Shapes = map[string]struct {
 	"transposed, one word": {[]int{2, 1, 2, 4}, []int{2, 2, 4, 4}, conv.Window{}, true},
 }
 
-// int8Chains are what follows a convolution, all in its one dispatch. rows (2, C) are the scale and shift of an inference's batch norm, other
-// and more of the result's shape, q is other in int8.
+// int8Chains are what follows a convolution, all in its one dispatch. rows (2, C) are the scale and
+// shift of an inference's batch norm, other and more of the result's shape, q is other in int8.
 var int8Chains = map[string]func(y, rows, other, more *tensor.Tensor, q pointwise.Quantized) *tensor.Tensor{
 	"nothing": func(y, _, _, _ *tensor.Tensor, _ pointwise.Quantized) *tensor.Tensor { return y },
 	"relu":    func(y, _, _, _ *tensor.Tensor, _ pointwise.Quantized) *tensor.Tensor { return pointwise.ReLU(y) },
@@ -68,7 +68,8 @@ func scaledAndShifted(x, rows *tensor.Tensor, relu bool) *tensor.Tensor {
 	return x.Graph().Apply(norm.ScaleShiftKind, p, x.Shape(), x, rows)
 }
 
-// int8Values are whole numbers up to 127 times a power of two, that of 127 among them for each output.
+// int8Values are whole numbers up to 127 times a power of two, that of 127 among them for each
+// output.
 func int8Values(r *rand.Rand, n, outputs int) []float32 {
 	values := make([]float32, n)
 	for i := range values {
@@ -80,7 +81,8 @@ func int8Values(r *rand.Rand, n, outputs int) []float32 {
 	return values
 }
 
-// runInt8 computes one convolution and what follows, back in floats: steps of 1/8, which floats hold exactly. apart is the same in floats.
+// runInt8 computes one convolution and what follows, back in floats: steps of 1/8, which floats
+// hold exactly. apart is the same in floats.
 func runInt8(t *testing.T, d gpu.Device, shape string, chain func(y, rows, other, more *tensor.Tensor, q pointwise.Quantized) *tensor.Tensor, biased, apart, rounded bool) (
 	result []float32, dispatches int) {
 	t.Helper()
@@ -141,7 +143,8 @@ func runInt8(t *testing.T, d gpu.Device, shape string, chain func(y, rows, other
 	return out[0], plan.Dispatches()
 }
 
-// Every device gives the very int8 of the reference, which computes in whole numbers, whatever follows the convolution; and that in one dispatch.
+// Every device gives the very int8 of the reference, which computes in whole numbers, whatever
+// follows the convolution; and that in one dispatch.
 func TestInt8ConvolutionIsExact(t *testing.T) {
 	ref := reference.Open()
 	defer ref.Close()
@@ -165,7 +168,8 @@ func TestInt8ConvolutionIsExact(t *testing.T) {
 	}
 }
 
-// What stays in floats is the convolution of what the int8 stand for, with anything that may follow.
+// What stays in floats is the convolution of what the int8 stand for, with anything that may
+// follow.
 func TestInt8ConvolutionInFloats(t *testing.T) {
 	ref := reference.Open()
 	defer ref.Close()
@@ -189,7 +193,8 @@ func TestInt8ConvolutionInFloats(t *testing.T) {
 				}
 				shadertest.EachVariant(t, func(device string, d gpu.Device) {
 					got, _ := runInt8(t, d, shape, then, biased, false, false)
-					// the sum is exact, or loses its last bit, 1.7e-5, where it may be beyond 2^24; x, the factors and each term are rounded
+					// the sum is exact, or loses its last bit, 1.7e-5, where it may be beyond 2^24; x, the factors
+					// and each term are rounded
 					require.InDeltaSlice(t, want, got, 2e-5*largest, "%s: %s, %s", device, shape, name)
 				})
 			}

@@ -99,9 +99,9 @@ func (p *Params) packWeights(to *vector.Matrix, panel int, w []float32) {
 	}
 }
 
-// linesSeen is what lines of positions see of x: for each the lines of x that its taps lie on, one
-// after the other, so many elements apart. It is x itself where each position sees its own pixel,
-// else copied into room, with zeros where x ends.
+// linesSeen gives the lines of x that the taps of each line of positions lie on, one after the
+// other, and how many elements they lie apart. If each position has its own pixel as its only tap,
+// they are x itself. Otherwise they are a copy in room, with zeros where x ends.
 func (p *Params) linesSeen(first, count int, x []float32, room *[]float32) (vector.Left, int) {
 	r, c, inputs := &p.Rows, &p.Cols, int(p.Inputs)
 	if p.own() {

@@ -8,8 +8,8 @@ import (
 	"mrprism/shaders/pointwise"
 )
 
-// conv2dSplit takes x, weight, bias, residual, shortcut, as conv2dForward does, and the two parts of the result, of which the first has Chunk
-// outputs.
+// conv2dSplit takes x, weight, bias, residual, shortcut, as conv2dForward does, and the two parts
+// of the result, of which the first has Chunk outputs.
 var conv2dSplit = &tensor.Kernel{
 	Name: "conv2d_split", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite, gpu.ReadWrite},
 	Body: tensor.Body(conv2dSplitBody), Fast: tensor.Fast(conv2dForwardFast), Variants: conv2dSplitVariants(),

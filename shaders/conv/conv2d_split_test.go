@@ -15,8 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestConvolutionAbsorbsSplit compares a convolution, what it absorbs and the split of the result, in one dispatch on every device, with the
-// reference's of one after the other, which keeping every result between them forces.
+// TestConvolutionAbsorbsSplit compares a convolution, what it absorbs and the split of the result,
+// in one dispatch on every device, with the reference's of one after the other, which keeping every
+// result between them forces.
 func TestConvolutionAbsorbsSplit(t *testing.T) {
 	const batch, height, width = 1, 5, 7
 	linear := func(x, w, bias *tensor.Tensor) *tensor.Tensor {

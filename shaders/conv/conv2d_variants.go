@@ -39,8 +39,8 @@ fn load_weights(at: i32, quads: i32) -> Weights { return vec4<f32>(w[at]); }
 `
 )
 
-// conv2dHeader is the header of conv2d_common.wgsl. A kernel reads 1 or 4 inputs of x at a time, and
-// computes 1 or 4 outputs.
+// conv2dHeader is the header of conv2d_common.wgsl. A kernel reads 1 or 4 inputs of x at a time,
+// and computes 1 or 4 outputs.
 func conv2dHeader(p *Params, inputs, outputs int, write string) string {
 	element := map[int]string{1: "real", 4: "real4"}[inputs]
 	return kernels.InWidths(outputs) + fmt.Sprintf("alias element = %s;\n", element) +
@@ -67,7 +67,8 @@ func conv2dVariants(write string, groups conv2dGroups) []tensor.Variant {
 	subgroups := variant(conv2dSubgroupsFile, 4, 4, groups.subgroups)
 	subgroups.Name, subgroups.Enables = "subgroups", "enable subgroups;"
 	subgroups.Runs = func(info gpu.Info, params any) bool { return kernels.EightLanes(info) && quads(params.(*Params)) }
-	subgroups.Prefers = func(_ gpu.Info, params any) bool { return params.(*Params).Outputs >= 32 } // enough for all lanes
+	// 32 outputs are enough for all lanes.
+	subgroups.Prefers = func(_ gpu.Info, params any) bool { return params.(*Params).Outputs >= 32 }
 	subgroups.Header = func(params any) string {
 		p := params.(*Params)
 		if p.Inputs%4 == 0 {
@@ -142,23 +143,23 @@ func registerGroups(p *Params, blocks int) [3]int {
 	return tensor.Linear(kernels.Ceil(int(p.Outputs), 8)*blocks, 32)
 }
 
-// conv2dTile is how conv2d_tiles.wgsl and conv2d_int8_tiles.wgsl divide work. A workgroup has rows ×
-// columns results. Its slices add up depth terms each in turn. Depth is at most rows / 4 and
+// conv2dTile is how conv2d_tiles.wgsl and conv2d_int8_tiles.wgsl divide work. A workgroup has rows
+// × columns results. Its slices add up depth terms each in turn. Depth is at most rows / 4 and
 // columns / 4: an invocation loads a quad of either side for a step. For floats it is a multiple of
 // four.
 type conv2dTile struct{ rows, columns, slices, depth int }
 
-// The coarse maps of a network have few results of long sums. A map of 8×8 with 256 outputs has four
-// large tiles, and a card has tens of multiprocessors. Sliced tiles make 16 times as many workgroups
-// of it. A sum divided among workgroups would need a second dispatch and memory for its parts. Within
-// a workgroup it needs neither, and its order is fixed.
+// The coarse maps of a network have few results of long sums. A map of 8×8 with 256 outputs has
+// four large tiles, and a card has tens of multiprocessors. Sliced tiles make 16 times as many
+// workgroups of it. A sum divided among workgroups would need a second dispatch and memory for its
+// parts. Within a workgroup it needs neither, and its order is fixed.
 var (
 	largeTile  = conv2dTile{64, 64, 1, 8}
 	slicedTile = conv2dTile{16, 16, 16, 4}
 )
 
-// forwardTile is sliced where large tiles are fewer than 64, and where sums have terms (or words) for
-// two steps of every slice.
+// forwardTile is sliced where large tiles are fewer than 64, and where sums have terms (or words)
+// for two steps of every slice.
 func forwardTile(p *Params, terms int) conv2dTile {
 	results := p.pixels() * int(p.Outputs*p.Parts*p.Parts)
 	if results < 64*largeTile.rows*largeTile.columns && terms >= 2*slicedTile.slices*slicedTile.depth {

@@ -31,8 +31,9 @@ func convTransposeGeometry(op *tensor.Op) Params {
 	return doublingGeometry(op.Inputs[0], op.Inputs[1], 0, 0).with(2, op.Inputs[2])
 }
 
-// ConvTranspose2x2 doubles x (B, H, W, Cin) to (B, 2H, 2W, Cout): y[2i+t, 2j+s] = x[i, j] weight[t, s] + bias, with weight
-// (2, 2, Cin, Cout) and bias (Cout) or nil. Four convolutions of one tap, one for each (t, s), in one dispatch; backwards one of stride 2.
+// ConvTranspose2x2 doubles x (B, H, W, Cin) to (B, 2H, 2W, Cout): y[2i+t, 2j+s] = x[i, j] weight[t,
+// s] + bias, with weight (2, 2, Cin, Cout) and bias (Cout) or nil. Four convolutions of one tap,
+// one for each (t, s), in one dispatch; backwards one of stride 2.
 func ConvTranspose2x2(x, weight, bias *tensor.Tensor) *tensor.Tensor {
 	kernels.RequireShape("ConvTranspose2x2", "x", x, -1, -1, -1, -1)
 	kernels.RequireShape("ConvTranspose2x2", "weight", weight, 2, 2, x.Dim(3), -1)
@@ -48,7 +49,8 @@ func doublingGeometry(x, weight *tensor.Tensor, t, s int32) Params {
 	}
 }
 
-// doublingAxis is the axis of a transposed convolution that writes every second pixel, from phase on, with that one tap.
+// doublingAxis is the axis of a transposed convolution that writes every second pixel, from phase
+// on, with that one tap.
 func doublingAxis(n, phase int32) conv2dAxis {
 	return conv2dAxis{
 		Count: n, Taps: 1, XSize: n, XStep: 1, XTap: 1, YSize: 2 * n, YStep: 2, YStart: phase, WSize: 2, WStart: phase, WTap: 1,

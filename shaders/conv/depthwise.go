@@ -145,8 +145,8 @@ func depthwiseGeometry(op *tensor.Op) Params {
 	}.with(0, op.Inputs[2])
 }
 
-// DepthwiseConv2D is the cross-correlation of each channel of x (B, H, W, C) with its own kernel of weight (kh, kw, C), plus
-// bias (C) unless nil.
+// DepthwiseConv2D is the cross-correlation of each channel of x (B, H, W, C) with its own kernel of
+// weight (kh, kw, C), plus bias (C) unless nil.
 func DepthwiseConv2D(x, weight, bias *tensor.Tensor, win Window) *tensor.Tensor {
 	kernels.RequireShape("DepthwiseConv2D", "x", x, -1, -1, -1, -1)
 	kernels.RequireShape("DepthwiseConv2D", "weight", weight, -1, -1, x.Dim(3))

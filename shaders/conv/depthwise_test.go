@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Channels in quads, which have kernels of their own, and tiles for GPUs where there is room for what they see.
+// Channels in quads, which have kernels of their own, and tiles for GPUs where there is room for
+// what they see.
 func TestDepthwiseConv2DInQuads(t *testing.T) {
 	for name, c := range map[string]struct {
 		x, weight []int

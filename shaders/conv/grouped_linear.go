@@ -60,13 +60,15 @@ var (
 				y[i] = pointwise.Logistic(y[i])
 			}
 		}), groupedLinearForwardFast)
-	groupedLinearBackwardX = kernels.Faster(groupedLinearKernel("grouped_linear_backward_x", []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, // dy, weight, dx
+	// groupedLinearBackwardX takes dy, weight, dx.
+	groupedLinearBackwardX = kernels.Faster(groupedLinearKernel("grouped_linear_backward_x", []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite},
 		func(p *GroupedLinearParams) uint32 { return p.Pixels * p.Groups * p.Inputs },
 		func(p *GroupedLinearParams, a []gpu.Array) {
 			dy, w, dx := a[0].F, a[1].F, a[2].F
 			p.visit(func(_, to, j, i uint32) { dx[to] += dy[i] * w[j] })
 		}), groupedLinearBackwardXFast)
-	groupedLinearBackwardWeight = kernels.Wide(kernels.Faster(groupedLinearKernel("grouped_linear_backward_weight", []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, // dy, x, dw
+	// groupedLinearBackwardWeight takes dy, x, dw.
+	groupedLinearBackwardWeight = kernels.Wide(kernels.Faster(groupedLinearKernel("grouped_linear_backward_weight", []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite},
 		func(p *GroupedLinearParams) uint32 { return p.Splits * p.Groups * p.Inputs * p.Outputs },
 		func(p *GroupedLinearParams, a []gpu.Array) {
 			dy, x, dw := a[0].F, a[1].F, a[2].F
@@ -99,8 +101,8 @@ var GroupedLinearKind = &tensor.Kind{Name: "GroupedLinear", Compute: func(op *te
 	biasGradient(op.Inputs[2], dy)
 }}
 
-// GroupedLinear applies to each group of x's last extent, x (…, G·I), its own weight[g] of weight (G, I, O), plus bias (G, O)
-// unless nil: (…, G·O).
+// GroupedLinear applies to each group of x's last extent, x (…, G·I), its own weight[g] of weight
+// (G, I, O), plus bias (G, O) unless nil: (…, G·O).
 func GroupedLinear(x, weight, bias *tensor.Tensor) *tensor.Tensor {
 	kernels.RequireShape("GroupedLinear", "weight", weight, -1, -1, -1)
 	groups, inputs, outputs := weight.Dim(0), weight.Dim(1), weight.Dim(2)

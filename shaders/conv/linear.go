@@ -23,8 +23,8 @@ func linearForwardGeometry(op *tensor.Op) Params {
 	return linearGeometry(x.Elements()/x.Dim(-1), weight.Dim(0), weight.Dim(1)).with(1, op.Inputs[2])
 }
 
-// Linear is x (…, Cin) times weight (Cin, Cout), plus bias (Cout) unless nil: (…, Cout). It is a convolution of one row of
-// pixels with one tap, and uses its kernels.
+// Linear is x (…, Cin) times weight (Cin, Cout), plus bias (Cout) unless nil: (…, Cout). It is a
+// convolution of one row of pixels with one tap, and uses its kernels.
 func Linear(x, weight, bias *tensor.Tensor) *tensor.Tensor {
 	kernels.RequireShape("Linear", "weight", weight, x.Dim(-1), -1)
 	requireBias(weight, bias)

@@ -28,7 +28,8 @@ type LinearNormParams struct {
 	Eps                   float32
 }
 
-// LinearNormForward takes x, weight, bias, residual, scale, shift, y. The residual is added before the normalisation.
+// LinearNormForward takes x, weight, bias, residual, scale, shift, y. The residual is added before
+// the normalisation.
 var LinearNormForward = &tensor.Kernel{
 	Name: "linear_norm_forward", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite},
 	Body: tensor.Body(linearNormForwardBody), Fast: tensor.Fast(linearNormForwardFast),
@@ -45,7 +46,8 @@ var LinearNormForward = &tensor.Kernel{
 			},
 		},
 		{
-			Source: kernels.Joined(linearNormCommonPart, linearNormFile), Prefers: kernels.OnGPU, // SwiftShader is faster with the two kernels that it replaces
+			// SwiftShader is faster with the two kernels that this one replaces.
+			Source: kernels.Joined(linearNormCommonPart, linearNormFile), Prefers: kernels.OnGPU,
 			Groups: func(params any) [3]int {
 				p := params.(*LinearNormParams)
 				blocks := linearNormSize(p) / int(p.Outputs/4)
@@ -69,11 +71,12 @@ func linearNormSize(p *LinearNormParams) int {
 	return size
 }
 
-// leastNormOutputs and mostNormOutputs of a row fit workgroups of these sizes, and their memory of 16 KiB.
+// leastNormOutputs and mostNormOutputs of a row fit workgroups of these sizes, and their memory of
+// 16 KiB.
 const leastNormOutputs, mostNormOutputs = 32, 512
 
-// LinearNormKind is what the rewrites make of a linear map with the layer normalisation after it: x, weight, bias or
-// nil, residual or nil, scale and shift. Its attributes are *LinearNormParams.
+// LinearNormKind is a linear map with the layer normalisation after it. Its inputs are x, weight,
+// bias or nil, residual or nil, scale and shift. Its attributes are *LinearNormParams.
 var LinearNormKind = &tensor.Kind{Name: "LinearNorm", Compute: func(op *tensor.Op) {
 	arguments := append(slices.Clone(op.Inputs), op.Output())
 	for i, a := range arguments {
@@ -84,8 +87,8 @@ var LinearNormKind = &tensor.Kind{Name: "LinearNorm", Compute: func(op *tensor.O
 	op.Dispatch(LinearNormForward, op.Attributes, arguments...)
 }}
 
-// WithLayerNorm are the parameters of the linear map p with a layer normalisation after it, if the kernel computes
-// such.
+// WithLayerNorm are the parameters of the linear map p with a layer normalisation after it, if the
+// kernel can compute them.
 func WithLayerNorm(p *Params, following *norm.LayerNormParams) (*LinearNormParams, bool) {
 	geometry := linearGeometry(p.pixels(), int(p.Inputs), int(p.Outputs))
 	linear := p.Rows == geometry.Rows && p.Cols == geometry.Cols && p.Batch == 1

@@ -16,8 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLinearAbsorbsLayerNorm compares linear map, sum and layer norm in one dispatch, on every device, with the reference's of one after the
-// other, which keeping every result between them forces.
+// TestLinearAbsorbsLayerNorm compares linear map, sum and layer norm in one dispatch, on every
+// device, with the reference's of one after the other, which keeping every result between them
+// forces.
 func TestLinearAbsorbsLayerNorm(t *testing.T) {
 	for _, c := range []struct {
 		rows, inputs, outputs int

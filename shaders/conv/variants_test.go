@@ -54,7 +54,8 @@ func TestConvolutionVariants(t *testing.T) {
 	})
 }
 
-// With storage of halves the tiles of GPUs hold and multiply halves; a processor that emulates a GPU would only convert them to and fro.
+// With storage of halves the tiles of GPUs hold and multiply halves; a processor that emulates a
+// GPU would only convert them to and fro.
 func TestTilesMultiplyHalves(t *testing.T) {
 	source := func(kind gpu.Kind, floats gpu.ElementType) string {
 		p, _ := conv2dForward.Program(gpu.Info{Kind: kind}, floats, &Params{Outputs: 64})

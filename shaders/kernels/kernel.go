@@ -1,5 +1,5 @@
-// Package kernels is what the kernels of all families share: kernels with one invocation an element,
-// bodies of two precisions, checks of shapes, and operators that one kernel computes.
+// Package kernels has what the kernels of all families share: kernels with one invocation an
+// element, bodies of two precisions, checks of shapes, and operators that one kernel computes.
 package kernels
 
 import (
@@ -46,8 +46,8 @@ func Ceil(a, b int) int { return (a + b - 1) / b }
 // Joined is the WGSL of a family's shared part and of a file that needs it.
 func Joined(part, file string) string { return part + "\n" + file }
 
-// PerElement is a kernel with one invocation for each of count(params) elements, in workgroups of 64.
-// Its body is nil where InPieces or InRows gives it.
+// PerElement is a kernel with one invocation for each of count(params) elements, in workgroups of
+// 64. Its body is nil where InPieces or InRows gives it.
 func PerElement[P any](name, source string, arguments []gpu.Access, count func(p *P) uint32, body func(p *P, a []gpu.Array)) *tensor.Kernel {
 	return &tensor.Kernel{
 		Name: name, Arguments: arguments, Body: tensor.Body(body),
@@ -93,13 +93,13 @@ func inPiecesOf[P any](least int, n func(p *P) uint32, exact func(p *P, a []gpu.
 	})
 }
 
-// OnGPU says where kernels with workgroup memory are likely faster, OnCPU where those with blocks in
-// registers are: a processor that emulates a GPU takes a loop over lanes for every load.
+// OnGPU says where kernels with workgroup memory are likely faster, OnCPU where those with blocks
+// in registers are: a processor that emulates a GPU takes a loop over lanes for every load.
 func OnGPU(info gpu.Info, _ any) bool { return info.Kind != gpu.KindCPU }
 func OnCPU(info gpu.Info, _ any) bool { return info.Kind == gpu.KindCPU }
 
-// EightLanes says whether a processor emulates a GPU with subgroups of exactly eight lanes. llvmpipe
-// has them with vectors of 256 bits, and its name says so.
+// EightLanes says whether a processor emulates a GPU with subgroups of exactly eight lanes.
+// llvmpipe has them with vectors of 256 bits, and its name says so.
 func EightLanes(info gpu.Info) bool {
 	eight := strings.Contains(info.Adapter, "llvmpipe") && strings.Contains(info.Adapter, "256 bits")
 	return info.Kind == gpu.KindCPU && info.HasFeature("subgroups") && eight

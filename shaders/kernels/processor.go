@@ -36,9 +36,10 @@ func (r *Room) OfColumns() (a, b, c []float32) {
 
 func (r *Room) Leave() { rooms.Put(r) }
 
-// InRooms calls begin for 0 … n-1, each with a room, and then finish with the same. begin makes so
-// many calls, whose results finish finds in the room: where there is a crew, its threads compute the
-// calls of some pieces, this thread those of others, and all of a piece that a thread does not end.
+// InRooms calls begin and then finish for each of 0 … n-1, with one room for both. begin makes that
+// many calls, and finish finds their results in the room. If there is a crew, its threads compute
+// the calls of some pieces and this thread computes the others. If a thread does not end a piece,
+// this thread computes the whole piece.
 func InRooms(n, calls int, split gpu.Split, begin func(i int, room *Room, calls *vector.Calls), finish func(i int, room *Room)) {
 	var crew *vector.Crew
 	if n > 1 && calls <= vector.MostCalls {

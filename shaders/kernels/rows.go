@@ -77,7 +77,7 @@ func AddSquaresOf[F gpu.Float](y, x, mean []F) {
 	}
 }
 
-// TakeLarger makes y what is larger of it and x.
+// TakeLarger makes y the larger of y and x.
 func TakeLarger[F gpu.Float](y, x []F) {
 	switch y := any(y).(type) {
 	case []float32:

@@ -1,4 +1,4 @@
-// Package loss is the losses of training.
+// Package loss has the losses of training.
 package loss
 
 import (
@@ -57,8 +57,9 @@ var crossEntropyKind = kernels.Passing(1, kernels.Operator("CrossEntropy", cross
 	op.Dispatch(crossEntropyBackward, op.Attributes, p, t, op.Output().Gradient(), p.Gradient())
 }))
 
-// CrossEntropy is the binary cross-entropy of probabilities p against targets t, element by element, with p clamped to
-// [low, 1-low]; the gradient passes the clamp (PAPER.md §3.8). No gradient by t.
+// CrossEntropy is the binary cross-entropy of probabilities p against targets t, element by
+// element, with p clamped to [low, 1-low]; the gradient passes the clamp (PAPER.md §3.8). No
+// gradient by t.
 func CrossEntropy(p, t *tensor.Tensor, low float32) *tensor.Tensor {
 	kernels.SameShape("cross_entropy", p, t)
 	return p.Graph().Apply(crossEntropyKind, &crossEntropyParams{uint32(p.Elements()), low}, p.Shape(), p, t)

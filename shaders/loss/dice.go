@@ -79,9 +79,10 @@ var diceKind = &tensor.Kind{Name: "DiceLoss", Passes: 1, Compute: func(op *tenso
 	op.Dispatch(diceBackward, op.Attributes, p, t, op.Outputs[1], op.Output().Gradient(), p.Gradient())
 }}
 
-// Dice is Σ|p − t| / (1 + Σ(p + t)) of each image and class, (B, K), for probabilities p and soft targets t (B, H, W, K): one less the
-// Dice score where both are 0 or 1, and 0 for p = t whatever t is (Wang et al., Dice semimetric losses, MICCAI 2023); the 1 is a pixel, for masks
-// that are empty. No gradient by t.
+// Dice is Σ|p − t| / (1 + Σ(p + t)) of each image and class, (B, K), for probabilities p and soft
+// targets t (B, H, W, K): one less the Dice score where both are 0 or 1, and 0 for p = t whatever t
+// is (Wang et al., Dice semimetric losses, MICCAI 2023); the 1 is a pixel, for masks that are
+// empty. No gradient by t.
 func Dice(p, t *tensor.Tensor) *tensor.Tensor {
 	kernels.SameShape("dice_loss", p, t)
 	kernels.RequireShape("dice_loss", "map", p, -1, -1, -1, -1)

@@ -18,7 +18,8 @@ func ssimCount(p *ssimParams) uint32 { return p.N }
 
 const ssimC1, ssimC2 = 1e-4, 9e-4
 
-// ssimTerms are the four factors of S = l c / (p q) at one pixel, from its windowed moments, and the means.
+// ssimTerms are the four factors of S = l c / (p q) at one pixel, from its windowed moments, and
+// the means.
 func ssimTerms[F gpu.Float](m []F) (l, c, p, q, meanA, meanB F) {
 	m = m[:4]
 	meanA, meanB = m[0], m[1]
@@ -44,7 +45,8 @@ func ssimMomentsPart[F gpu.Float](_ *ssimParams, x []gpu.ArrayOf[F], from, to in
 	}
 }
 
-// ssimMomentsBackward takes a, b, the gradients of their moments, and that of one of them: of a, or of b.
+// ssimMomentsBackward takes a, b, the gradients of their moments, and that of one of them: of a, or
+// of b.
 func ssimMomentsBackward(name string, of int) *tensor.Kernel {
 	return kernels.InPieces(ssimCount, ssimMomentsBackwardPart[float64](of), ssimMomentsBackwardPart[float32](of),
 		kernels.PerElement(name, ssimSource, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, ssimCount, nil))
@@ -95,8 +97,8 @@ var (
 	})
 )
 
-// SSIM is 1 − SSIM at every pixel of a and b (B, H, W, K), values in 0..1: 11×11 Gaussian window of σ 1.5, zeros outside
-// (PAPER.md §3.9).
+// SSIM is the loss 1 − SSIM at every pixel of a and b (B, H, W, K), values in 0..1: 11×11 Gaussian
+// window of σ 1.5, zeros outside (PAPER.md §3.9).
 func SSIM(a, b *tensor.Tensor) *tensor.Tensor {
 	kernels.SameShape("ssim", a, b)
 	g, p, shape := a.Graph(), &ssimParams{uint32(a.Elements())}, a.Shape()

@@ -14,7 +14,8 @@ func TestSSIM(t *testing.T) {
 	shadertest.Check(t, shadertest.Operator{
 		Inputs: [][]int{{2, 13, 9, 2}, {2, 13, 9, 2}}, Fill: shadertest.Probability,
 		Build: func(x []*tensor.Tensor) *tensor.Tensor { return loss.SSIM(x[0], x[1]) },
-		// variances are differences of close moments: the quotient magnifies f32 rounding, its gradient more so
+		// variances are differences of close moments: the quotient magnifies f32 rounding, its gradient
+		// more so
 		ATol: 1e-4, RTol: 1e-4, FD: 1e-4,
 	})
 	t.Run("of a map with itself is 1", func(t *testing.T) {

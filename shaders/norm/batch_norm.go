@@ -1,4 +1,4 @@
-// Package norm is normalisation over a batch and over channels.
+// Package norm has batch and layer normalisation.
 package norm
 
 import (
@@ -133,7 +133,7 @@ func rectified[F gpu.Float](relu bool, v F) F {
 	return v
 }
 
-// normalisation is what is known of the channels.
+// normalisation has the statistics and parameters of the channels.
 type normalisation[F gpu.Float] struct {
 	mean, r, scale, bias []F
 	relu                 bool
@@ -145,7 +145,7 @@ func normalisationOf[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F]) normal
 	return normalisation[F]{a[1].F[:n], a[1].F[n:][:n], a[2].F[:n], a[3].F[:n], p.Relu == 1}
 }
 
-// fast is the same for vectors, nil of float64.
+// fast is the normalisation for package vector. Of float64 it is nil.
 func (n normalisation[F]) fast() *vector.Normalisation {
 	of, single := any(n).(normalisation[float32])
 	if !single {
@@ -224,8 +224,8 @@ func batchNormBackwardXPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F],
 	}
 }
 
-// BatchStatisticsKind gives the mean of each channel of x and its inverse deviation, (2, C), and moves the
-// running statistics.
+// BatchStatisticsKind gives the mean of each channel of x and its inverse deviation, (2, C), and
+// moves the running statistics.
 var BatchStatisticsKind = &tensor.Kind{Name: "BatchStatistics", Once: true, Compute: func(op *tensor.Op) {
 	p := op.Attributes.(BatchNormParams)
 	p.Chunks = uint32(pointwise.ReductionStripes(int(p.Rows)))
@@ -234,7 +234,7 @@ var BatchStatisticsKind = &tensor.Kind{Name: "BatchStatistics", Once: true, Comp
 	op.Dispatch(batchNormStatistics, &p, moments, op.Outputs[0], op.Outputs[1], op.Outputs[2])
 }}
 
-// runningStatisticsKind gives the same of running means and variances.
+// runningStatisticsKind gives those of running means and variances.
 var runningStatisticsKind = &tensor.Kind{Name: "RunningStatistics", Compute: func(op *tensor.Op) {
 	p := op.Attributes.(BatchNormParams)
 	op.Dispatch(batchNormRunning, p.each(), op.Inputs[0], op.Outputs[0], op.Inputs[1])
@@ -275,8 +275,8 @@ func (p BatchNormParams) each() *BatchNormParams {
 	return &p
 }
 
-// ScaleAndShiftKind gives the scale and the shift, (2, C), that batch normalisation with statistics, scale and
-// bias comes to at inference. ScaleShiftKind applies them to x.
+// ScaleAndShiftKind gives the scale and the shift, (2, C), that batch normalisation with
+// statistics, scale and bias comes to at inference. ScaleShiftKind applies them to x.
 var (
 	ScaleAndShiftKind = &tensor.Kind{Name: "ScaleAndShift", Compute: func(op *tensor.Op) {
 		p := op.Attributes.(BatchNormParams)
@@ -288,9 +288,9 @@ var (
 	}}
 )
 
-// BatchNorm normalises each channel of x (B, H, W, C), then applies scale and bias (C). In training the mean and variance are
-// those of the batch, and the running ones move towards them by momentum (the variance unbiased), as PyTorch's do; in
-// inference the running ones are used.
+// BatchNorm normalises each channel of x (B, H, W, C), then applies scale and bias (C). In training
+// the mean and variance are those of the batch, and the running ones move towards them by momentum
+// (the variance unbiased), as PyTorch's do; in inference the running ones are used.
 func BatchNorm(x, scale, bias, runningMean, runningVariance *tensor.Tensor, training bool, eps, momentum float32) *tensor.Tensor {
 	channels := x.Dim(-1)
 	for what, t := range map[string]*tensor.Tensor{"scale": scale, "bias": bias, "running mean": runningMean, "running variance": runningVariance} {

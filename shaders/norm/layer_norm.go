@@ -115,7 +115,8 @@ var LayerNormKind = kernels.Operator("LayerNorm", LayerNormForward, func(op *ten
 	}
 })
 
-// LayerNorm normalises x (…, C) over its last extent to mean 0 and variance 1, then applies scale and bias (C).
+// LayerNorm normalises x (…, C) over its last extent to mean 0 and variance 1, then applies scale
+// and bias (C).
 func LayerNorm(x, scale, bias *tensor.Tensor, eps float32) *tensor.Tensor {
 	channels := x.Dim(-1)
 	kernels.RequireShape("LayerNorm", "scale", scale, channels)
@@ -127,7 +128,8 @@ func LayerNorm(x, scale, bias *tensor.Tensor, eps float32) *tensor.Tensor {
 	return y
 }
 
-// gradientOrScratch is where a kernel that computes several gradients puts that of t: memory nobody reads if none is wanted.
+// gradientOrScratch is where a kernel that computes several gradients puts that of t: memory nobody
+// reads if none is wanted.
 func gradientOrScratch(t *tensor.Tensor) *tensor.Tensor {
 	if t.NeedsGradient() {
 		return t.Gradient()

@@ -89,7 +89,8 @@ var (
 	SigmoidKind = activationKind("Sigmoid", sigmoidForward, sigmoidBackward, true)
 )
 
-// activationKind has a gradient that is computed from the output where savesOutput, else from the input.
+// activationKind has a gradient that is computed from the output where savesOutput, else from the
+// input.
 func activationKind(name string, forward, backward *tensor.Kernel, savesOutput bool) *tensor.Kind {
 	return kernels.Operator(name, forward, func(op *tensor.Op) {
 		x, y := op.Inputs[0], op.Output()

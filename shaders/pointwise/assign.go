@@ -2,7 +2,8 @@ package pointwise
 
 import "mrprism/internal/compute/tensor"
 
-// Assign copies src into dst, which has the same number of elements: how a plan leaves a result in a variable. No gradient.
+// Assign copies src into dst, which has the same number of elements: how a plan leaves a result in
+// a variable. No gradient.
 func Assign(dst, src *tensor.Tensor) { into(copyForward, dst, src) }
 
 // Accumulate adds src to dst, which has the same number of elements. No gradient.

@@ -53,8 +53,8 @@ var (
 	})
 )
 
-// Halve is x rounded to halves. Its gradient is x's, in F32, so that it may be the weight, the bias or the broadcast table of an
-// operator on halves.
+// Halve is x rounded to halves. Its gradient is x's, in F32, so that it may be the weight, the bias
+// or the broadcast table of an operator on halves.
 func Halve(x *tensor.Tensor) *tensor.Tensor {
 	y := x.Shadow(gpu.F16)
 	x.Graph().Append(halveKind, nil, []*tensor.Tensor{y}, x)

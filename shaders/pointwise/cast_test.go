@@ -15,7 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// In f32 and at inference there is nothing to widen; in training the result is what was stored, and the gradient is rounded.
+// In f32 and at inference there is nothing to widen; in training the result is what was stored, and
+// the gradient is rounded.
 func TestWiden(t *testing.T) {
 	for _, shape := range [][]int{{1}, {3, 5, 7}, {2, 8, 8, 16}} {
 		shadertest.Check(t, shadertest.Operator{
@@ -26,8 +27,8 @@ func TestWiden(t *testing.T) {
 	}
 }
 
-// A parameter is rounded once however often it is used, also in what is computed again for the gradient; its gradient is summed up in f32, where
-// steps of 2^-11 below 1 would be lost in f16.
+// A parameter is rounded once however often it is used, also in what is computed again for the
+// gradient; its gradient is summed up in f32, where steps of 2^-11 below 1 would be lost in f16.
 func TestHalvedParameter(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d gpu.Device) {
 		if !shadertest.CanStore(d, gpu.F16) {

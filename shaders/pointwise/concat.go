@@ -108,7 +108,8 @@ var (
 	})
 )
 
-// Slice is the elements of x (…, N, C) at [from, to) of the extent before the last: (…, to - from, C).
+// Slice is the elements of x (…, N, C) at [from, to) of the extent before the last: (…, to - from,
+// C).
 func Slice(x *tensor.Tensor, from, to int) *tensor.Tensor {
 	axis := len(x.Shape()) - 2
 	if axis < 0 || from < 0 || to <= from || to > x.Dim(axis) {
@@ -132,7 +133,8 @@ func Concat(a, b *tensor.Tensor) *tensor.Tensor {
 	return a.Graph().Apply(ConcatKind, sliceParams(rows, columns, a.Dim(-1), 0, columns), shape, a, b)
 }
 
-// Split is what Concat joined: of x (…, A+B) the first A of the last extent, (…, A), and the others, (…, B).
+// Split is what Concat joined: of x (…, A+B) the first A of the last extent, (…, A), and the
+// others, (…, B).
 func Split(x *tensor.Tensor, first int) (a, b *tensor.Tensor) {
 	columns := x.Dim(-1)
 	if first < 1 || first >= columns {

@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What weights.Quantize packs comes back as weights.Dequantize has it, to the bit: both multiply in float32. As halves it is rounded once.
+// What weights.Quantize packs comes back as weights.Dequantize has it, to the bit: both multiply in
+// float32. As halves it is rounded once.
 func TestDequantize(t *testing.T) {
 	for _, shape := range [][]int{{3, 3, 8, 20}, {7, 211}, {1, 1031}, {64, 65, 32}} {
 		r := rand.New(rand.NewPCG(1, 2))

@@ -1,5 +1,5 @@
-// Package pointwise is what computes or moves single elements: sums, activations, conversions,
-// concatenation, transposition, and reductions.
+// Package pointwise has the operators on single elements: sums, activations, conversions,
+// concatenation, transposition and reductions.
 package pointwise
 
 import (
@@ -33,10 +33,11 @@ var (
 		kernels.Flat("add_broadcast_forward", elementwiseFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, elementwiseCount, nil))
 	scaleForward = kernels.InPieces(elementwiseAll, scalePart[float64], scalePart[float32],
 		kernels.Flat("scale_forward", elementwiseFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, elementwiseCount, nil))
-	copyForward = func() *tensor.Kernel { k := *scaleForward; k.Copies = true; return &k }() // with the factor 1
+	// copyForward and addOnce have the factor 1.
+	copyForward = func() *tensor.Kernel { k := *scaleForward; k.Copies = true; return &k }()
 	addScaled   = kernels.InPieces(elementwiseAll, addScaledPart[float64], addScaledPart[float32],
 		kernels.Flat("add_scaled", elementwiseFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, elementwiseCount, nil))
-	addOnce = func() *tensor.Kernel { k := *addScaled; k.Fresh = copyForward; return &k }() // with the factor 1
+	addOnce = func() *tensor.Kernel { k := *addScaled; k.Fresh = copyForward; return &k }()
 )
 
 func addPart[F gpu.Float](_ *ElementwiseParams, a []gpu.ArrayOf[F], from, to int) {

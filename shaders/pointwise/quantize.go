@@ -13,7 +13,8 @@ import (
 //go:embed quantize.wgsl
 var quantizeFile string
 
-// Quantized is a tensor (…, C) in int8: Q (…, 4⌈C/4⌉) of I8, −127 to 127, stands for Q times Step; beyond C are zeros. No gradient passes.
+// Quantized is a tensor (…, C) in int8: Q (…, 4⌈C/4⌉) of I8, −127 to 127, stands for Q times Step;
+// beyond C are zeros. No gradient passes.
 type Quantized struct {
 	Q        *tensor.Tensor
 	Step     float32
@@ -103,8 +104,8 @@ func Quantize(x *tensor.Tensor, step float32) Quantized {
 	return Quantized{q, step, channels}
 }
 
-// QuantizeOutputs is a weight (…, Cin, Cout) in int8, (…, ⌈Cin/4⌉, Cout, 4), and the step of each output (Cout): those that weights.Quantize
-// finds, where the weight has come from it.
+// QuantizeOutputs is a weight (…, Cin, Cout) in int8, (…, ⌈Cin/4⌉, Cout, 4), and the step of each
+// output (Cout): those that weights.Quantize finds, where the weight has come from it.
 func QuantizeOutputs(weight *tensor.Tensor) (q, scale *tensor.Tensor) {
 	g, shape := weight.Graph(), weight.Shape()
 	inputs, outputs := weight.Dim(-2), weight.Dim(-1)

@@ -30,7 +30,8 @@ func TestQuantize(t *testing.T) {
 	})
 }
 
-// Weights: multiples of their scale come back as whole numbers, whatever the scale; zeros have the scale 1.
+// Weights: multiples of their scale come back as whole numbers, whatever the scale; zeros have the
+// scale 1.
 func TestQuantizeOutputs(t *testing.T) {
 	shadertest.EachKind(t, func(device string, d gpu.Device) {
 		g := tensor.NewGraph()

@@ -31,7 +31,7 @@ var (
 		kernels.WithHeader(kernels.InWidths(1), "spread_rows", reduceFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, reduceStripes, nil))
 )
 
-// AddColumns adds to y the columns [from, to) of x, which has so many.
+// AddColumns adds to y the columns [from, to) of x, a matrix of that many columns.
 func AddColumns[F gpu.Float](y, x []F, columns, from, to int) {
 	for ; from < len(x); from, to = from+columns, to+columns {
 		row := x[from:min(to, len(x))]
@@ -62,8 +62,9 @@ func spreadPart[F gpu.Float](p *ReduceParams, a []gpu.ArrayOf[F], from, to int) 
 	}
 }
 
-// Stripes is into how many interleaved chunks of rows a (rows, columns) matrix is cut where each element stays in its column, so that about
-// elementwiseInvocations share it, each with a few rows: with four columns where those divide.
+// Stripes is into how many interleaved chunks of rows a (rows, columns) matrix is cut where each
+// element stays in its column, so that about elementwiseInvocations share it, each with a few rows:
+// with four columns where those divide.
 func Stripes(rows, columns int) int {
 	if columns%4 == 0 {
 		columns /= 4
@@ -74,11 +75,12 @@ func Stripes(rows, columns int) int {
 // elementwiseInvocations fill a GPU.
 const elementwiseInvocations = 1 << 16
 
-// ReductionStripes is stripes for sums: √rows, so that the two steps add up equally many numbers one after another, which is
-// what takes time on a GPU where channels are few.
+// ReductionStripes is stripes for sums: √rows, so that both steps add up equally many numbers
+// one after another. That takes the time on a GPU if channels are few.
 func ReductionStripes(rows int) int { return int(math.Ceil(math.Sqrt(float64(rows)))) }
 
-// ReduceRows appends out = or += the column sums of x, whose last extent, or the whole of it, is columns.
+// ReduceRows appends out = or += the column sums of x, whose last extent, or the whole of it, is
+// columns.
 func ReduceRows(last *tensor.Kernel, x, out *tensor.Tensor, columns int) {
 	if x.Elements()%columns != 0 || out.Elements() != columns {
 		panic(fmt.Sprintf("sumRows: %v into %v", x, out))
@@ -95,7 +97,8 @@ func ReduceRows(last *tensor.Kernel, x, out *tensor.Tensor, columns int) {
 	g.Dispatch(last, p, partials, out)
 }
 
-// SumRows appends gradient[c] += Σ_r x[r, c], in a fixed order: the gradient of whatever was added to every row of x.
+// SumRows appends gradient[c] += Σ_r x[r, c], in a fixed order: the gradient of whatever was added
+// to every row of x.
 func SumRows(x, gradient *tensor.Tensor) { ReduceRows(reduceRowsAdd, x, gradient, gradient.Elements()) }
 
 var sumKind = &tensor.Kind{Name: "Sum", Compute: func(op *tensor.Op) {

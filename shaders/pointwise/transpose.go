@@ -49,7 +49,8 @@ func transposePart[F gpu.Float](p *transposeParams, a []gpu.ArrayOf[F], from, to
 	}
 }
 
-// Transposed is a weight (…, Cin, Cout) as (…, Cout, Cin), for gradients by the input. No gradient passes through it.
+// Transposed is a weight (…, Cin, Cout) as (…, Cout, Cin), for gradients by the input. No gradient
+// passes through it.
 func Transposed(w *tensor.Tensor) *tensor.Tensor {
 	rows, columns := w.Dim(-2), w.Dim(-1)
 	shape := slices.Clone(w.Shape())

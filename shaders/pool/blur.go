@@ -56,7 +56,8 @@ func gaussianWindow(sigma float64, radius int) []float32 {
 	return w
 }
 
-// GaussianBlur filters x (B, H, W, C) with a separable Gaussian window of (2·radius+1)² pixels; outside the image are zeros.
+// GaussianBlur filters x (B, H, W, C) with a separable Gaussian window of (2·radius+1)² pixels;
+// outside the image are zeros.
 func GaussianBlur(x *tensor.Tensor, sigma float64, radius int) *tensor.Tensor {
 	kernels.RequireShape("gaussian_blur", "input", x, -1, -1, -1, -1)
 	b, h, w, c := uint32(x.Dim(0)), uint32(x.Dim(1)), uint32(x.Dim(2)), uint32(x.Dim(3))
@@ -65,7 +66,8 @@ func GaussianBlur(x *tensor.Tensor, sigma float64, radius int) *tensor.Tensor {
 	return x.Graph().Apply(blurKind, &blurParams{b * h, w, c, uint32(radius)}, x.Shape(), rows, window)
 }
 
-// blurKind takes x and the window along one axis. The window is symmetric, so that the gradient is the same sum.
+// blurKind takes x and the window along one axis. The window is symmetric, so that the gradient is
+// the same sum.
 var blurKind = kernels.Passing(1, kernels.Operator("Blur", blur, func(op *tensor.Op) {
 	back := op.Graph().New("blurred gradient", op.Output().Shape())
 	op.Dispatch(blur, op.Attributes, op.Output().Gradient(), op.Inputs[1], back)

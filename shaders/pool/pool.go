@@ -1,4 +1,5 @@
-// Package pool is what gathers pixels near by with fixed weights: pooling, resizing and blurring.
+// Package pool has the operators that gather neighbouring pixels without learned weights: pooling,
+// resizing and blurring.
 package pool
 
 import (
@@ -49,7 +50,8 @@ func first(x []float64, window []int) int {
 	return best
 }
 
-// poolForwardKernel has rows of outputs, poolBackwardKernel rows of inputs; each body is given the batch size.
+// poolForwardKernel has rows of outputs, poolBackwardKernel rows of inputs; each body is given the
+// batch size.
 func poolForwardKernel(name string, body func(p *poolParams, batch int, a []gpu.Array)) *tensor.Kernel {
 	return &tensor.Kernel{
 		Name: name, Arguments: []gpu.Access{gpu.Read, gpu.ReadWrite},
@@ -150,12 +152,14 @@ var (
 	})
 )
 
-// Max is the largest pixel of each window of x (B, H, W, C), channel by channel. The gradient goes to the first of several.
+// Max is the largest pixel of each window of x (B, H, W, C), channel by channel. The gradient goes
+// to the first of several.
 func Max(x *tensor.Tensor, kh, kw int, win conv.Window) *tensor.Tensor {
 	return pool(MaxKind, x, kh, kw, win)
 }
 
-// Average is the mean of those pixels of each window of x (B, H, W, C) that lie in the image, channel by channel.
+// Average is the mean of those pixels of each window of x (B, H, W, C) that lie in the image,
+// channel by channel.
 func Average(x *tensor.Tensor, kh, kw int, win conv.Window) *tensor.Tensor {
 	return pool(AverageKind, x, kh, kw, win)
 }

@@ -14,14 +14,16 @@ var resizeSource string
 
 type resizeParams struct{ Rows, Height, Width, Channels, OutHeight, OutWidth int32 }
 
-// imageGroups has an invocation for each of columns elements in workgroups along x, and a workgroup for each row along y and z.
+// imageGroups has an invocation for each of columns elements in workgroups along x, and a workgroup
+// for each row along y and z.
 func imageGroups(columns, rows int) [3]int {
 	const limit = 65535
 	layers := (rows + limit - 1) / limit
 	return [3]int{(columns + kernels.Workgroup - 1) / kernels.Workgroup, (rows + layers - 1) / layers, layers}
 }
 
-// bilinear is the two inputs that output o of an axis is between, and how far it is towards the second.
+// bilinear is the two inputs that output o of an axis is between, and how far it is towards the
+// second.
 func bilinear(o, inputs, outputs int) (i0, i1 int, f float64) {
 	s := (float64(o)+0.5)*float64(inputs)/float64(outputs) - 0.5
 	s = min(max(s, 0), float64(inputs-1))
@@ -29,7 +31,8 @@ func bilinear(o, inputs, outputs int) (i0, i1 int, f float64) {
 	return i0, min(i0+1, inputs-1), s - float64(i0)
 }
 
-// taps calls f with each pair of an output element and an input element that it looks at, and the weight.
+// taps calls f with each pair of an output element and an input element that it looks at, and the
+// weight.
 func (p *resizeParams) taps(f func(out, in int, weight float64)) {
 	h, w, n := int(p.Height), int(p.Width), int(p.Channels)
 	outHeight, outWidth := int(p.OutHeight), int(p.OutWidth)
@@ -95,8 +98,8 @@ func resizing(x, y *tensor.Tensor, rows int) *resizeParams {
 	}
 }
 
-// Resize resamples x (B, H, W, C) bilinearly to height × width: half-pixel positions, edges clamped, as PyTorch's interpolate
-// with align_corners=False. Shrinking does not filter.
+// Resize resamples x (B, H, W, C) bilinearly to height × width: half-pixel positions, edges
+// clamped, as PyTorch's interpolate with align_corners=False. Shrinking does not filter.
 func Resize(x *tensor.Tensor, height, width int) *tensor.Tensor {
 	kernels.RequireShape("Resize", "input", x, -1, -1, -1, -1)
 	return x.Graph().Apply(ResizeKind, nil, []int{x.Dim(0), height, width, x.Dim(3)}, x)

@@ -179,8 +179,9 @@ var fuseKind = kernels.Passing(2, kernels.Operator("Fuse", fuseForward, func(op 
 	}
 }))
 
-// Fuse is the paper's ⊙ (PAPER.md §3.3): Σ_m softmax_m(ℓ) z, softmax over the raters who labelled the structure.
-// confidence ℓ and z (B, H, W, M, K), valid (B, M, K) of 0 and 1; the result is (B, H, W, K).
+// Fuse is the paper's ⊙ (PAPER.md §3.3): Σ_m softmax_m(ℓ) z, softmax over the raters who labelled
+// the structure. confidence ℓ and z (B, H, W, M, K), valid (B, M, K) of 0 and 1; the result is (B,
+// H, W, K).
 func Fuse(confidence, z, valid *tensor.Tensor) *tensor.Tensor {
 	kernels.SameShape("fuse", confidence, z)
 	p := ratersOf("fuse", z)

@@ -1,5 +1,5 @@
-// Package raters is what the network does with maps of several raters (B, H, W, M, K): fusion, rules
-// and reweighting.
+// Package raters has the operators on maps of several raters (B, H, W, M, K): fusion, rules and
+// reweighting.
 package raters
 
 import (
@@ -86,7 +86,7 @@ var (
 		perBlock("disputed", ratersFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, nil))
 )
 
-// ofPixel is what a pixel has in x (B, P, M, K), ofImage what its image has in x (B, M, K).
+// ofPixel gives the values of a pixel in x (B, P, M, K), ofImage those of its image in x (B, M, K).
 func ofPixel[F gpu.Float](p *ratersParams, x []F, pixel int) []F {
 	n := int(p.Raters * p.Classes)
 	return x[pixel*n:][:n]
@@ -96,7 +96,7 @@ func ofImage[F gpu.Float](p *ratersParams, x []F, pixel int) []F {
 	return ofPixel(p, x, pixel/int(p.Pixels))
 }
 
-// fusedOf is what a pixel has in x (B, P, K).
+// fusedOf gives the values of a pixel in x (B, P, K).
 func fusedOf[F gpu.Float](p *ratersParams, x []F, pixel int) []F {
 	return x[pixel*int(p.Classes):][:p.Classes]
 }
@@ -162,7 +162,7 @@ func disputedPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to int
 	}
 }
 
-// differAcross makes y 1 where rows are not all the same, else 0.
+// differAcross makes y 1 where rows differ, else 0.
 func differAcross[F gpu.Float](y, x []F, rows []int) {
 	if vector.DifferAcross(kernels.Singles(y), kernels.Singles(x), rows) {
 		return
@@ -185,8 +185,9 @@ func ratersOf(operator string, x *tensor.Tensor) *ratersParams {
 	return &ratersParams{uint32(x.Dim(0)), uint32(x.Dim(1) * x.Dim(2)), uint32(x.Dim(3)), uint32(x.Dim(4))}
 }
 
-// Reweighting is one of PAPER.md §3.8: rater m gets scale[m] times the confidence of rater order[m], plus offset[m].
-// A permutation has scale 1 and offset 0; random confidences ψ have scale 0 and offset log ψ. order (M) u32, scale, offset (M).
+// Reweighting is one of PAPER.md §3.8: rater m gets scale[m] times the confidence of rater
+// order[m], plus offset[m]. A permutation has scale 1 and offset 0; random confidences ψ have scale
+// 0 and offset log ψ. order (M) u32, scale, offset (M).
 type Reweighting struct{ Order, Scale, Offset *tensor.Tensor }
 
 var (
@@ -208,14 +209,16 @@ func Shuffle(x *tensor.Tensor, s Reweighting) *tensor.Tensor {
 	return x.Graph().Apply(shuffleRatersKind, p, x.Shape(), x, s.Order, s.Scale, s.Offset)
 }
 
-// Weigh multiplies the map of structure k by rater m of image b, x (B, H, W, M, K), by share[b, m, k].
+// Weigh multiplies the map of structure k by rater m of image b, x (B, H, W, M, K), by share[b, m,
+// k].
 func Weigh(x, share *tensor.Tensor) *tensor.Tensor {
 	p := ratersOf("weigh_raters", x)
 	kernels.RequireShape("weigh_raters", "share", share, x.Dim(0), x.Dim(3), x.Dim(4))
 	return x.Graph().Apply(weighRatersKind, p, x.Shape(), x, share)
 }
 
-// Disputed is 1 where two raters who labelled differ: labels z (B, H, W, M, K), valid (B, M, K), result (B, H, W, K). No gradient.
+// Disputed is 1 where two raters who labelled differ: labels z (B, H, W, M, K), valid (B, M, K),
+// result (B, H, W, K). No gradient.
 func Disputed(z, valid *tensor.Tensor) *tensor.Tensor {
 	p := ratersOf("disputed", z)
 	kernels.RequireShape("disputed", "valid", valid, z.Dim(0), z.Dim(3), z.Dim(4))

@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ratersShapes are maps (B, H, W, M, K) whose blocks are of one pixel, and in quads of four, two and one; in the last a block would be too large.
+// ratersShapes are maps (B, H, W, M, K) whose blocks are of one pixel, and in quads of four, two
+// and one; in the last a block would be too large.
 var ratersShapes = [][]int{{2, 3, 5, 4, 2}, {1, 4, 3, 3, 1}, {2, 3, 6, 2, 2}, {2, 3, 5, 2, 4}, {1, 2, 4, 30, 3}}
 
 func TestFuse(t *testing.T) {

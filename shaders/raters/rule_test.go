@@ -40,8 +40,9 @@ func TestRules(t *testing.T) {
 }
 
 func TestWhatNobodyMarkedStaysUnmarked(t *testing.T) {
-	// The paper's letter, softmax over classes of Σ_m log z̃·z (PAPER.md §3.3), marks what nobody has marked where all are sure of that: the
-	// class without a vote sums to 0, the maximum. Ours must not do that.
+	// The paper's letter, softmax over classes of Σ_m log z̃·z (PAPER.md §3.3), marks what nobody has
+	// marked where all are sure of that: the class without a vote sums to 0, the maximum. Ours must
+	// not do that.
 	ours := shadertest.Evaluate(t, func(g *tensor.Graph) *tensor.Tensor {
 		e := g.Constant("estimate", []float32{.01, .01, .01}, 1, 1, 1, 3, 1)
 		votes := g.Constant("z", []float32{0, 0, 0}, 1, 1, 1, 3, 1)

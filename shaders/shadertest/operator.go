@@ -1,4 +1,4 @@
-// Package shadertest checks operators: it is for tests alone.
+// Package shadertest checks operators on every device. No program imports it.
 package shadertest
 
 import (
@@ -25,18 +25,19 @@ type Operator struct {
 	Fill   func(input, i int, r *rand.Rand) float64 // values; nil: normal
 	Fixed  map[int]bool                             // inputs without gradient
 	ATol   float64                                  // devices against the reference, absolute and
-	RTol   float64                                  // relative to the largest value; 0: 1e-5 and 1e-5, f32 rounding of short sums
-	FD     float64                                  // finite differences against the gradient, relative; 0: 1e-5
-	Rough  bool                                     // no finite differences: the gradient is a stated rule (threshold), checked elsewhere
-	Half   float64                                  // for inference with storage of halves: the result, relative to the largest value; 0: not checked
-	Mixed  float64                                  // for training with storage of halves, the same of the result and the gradients; 0: not checked
-	Params []int                                    // inputs that are parameters, which are f32 there, with their gradients
-	Full   []int                                    // inputs that the operator itself takes in f32 there: statistics
+	RTol   float64                                  // relative to the largest value; 0: both 1e-5
+	FD     float64                                  // relative, of finite differences; 0: 1e-5
+	Rough  bool                                     // the gradient is a stated rule
+	Half   float64                                  // RTol with halves, at inference
+	Mixed  float64                                  // RTol with halves, in training
+	Params []int                                    // inputs that are f32 parameters then
+	Full   []int                                    // inputs that are f32 statistics then
 	Floats gpu.ElementType                          // what storage holds; Check sets it
 	mixes  bool                                     // in a graph of f32; Check sets it
 }
 
-// Rounded is twice what a result that is stored as a half differs by, 2^-11 of it, which leaves room for f32.
+// Rounded is twice what a result that is stored as a half differs by, 2^-11 of it, which leaves
+// room for f32.
 const Rounded = 1.0 / (1 << 10)
 
 // as is a device that claims to be of another kind and chooses kernel variants.
@@ -69,8 +70,9 @@ func (d as) Info() gpu.Info {
 	return info
 }
 
-// Check checks an operator three ways: the reference's gradient against central differences in float64; on every
-// device, forward and gradients against the reference, with every kernel variant that runs there; and with storage of halves.
+// Check checks an operator three ways: the reference's gradient against central differences in
+// float64; on every device, forward and gradients against the reference, with every kernel variant
+// that runs there; and with storage of halves.
 func Check(t *testing.T, o Operator) {
 	t.Helper()
 	for _, o := range o.Storages() {
@@ -78,8 +80,9 @@ func Check(t *testing.T, o Operator) {
 	}
 }
 
-// Storages are the test with storage of f32 and, where it has tolerances for that, with storage of halves: as at inference, without gradients,
-// and as in training. The reference does not round what it stores, so that tolerances are those of the rounding.
+// Storages are the test with storage of f32 and, where it has tolerances for that, with storage of
+// halves: as at inference, without gradients, and as in training. The reference does not round what
+// it stores, so that tolerances are those of the rounding.
 func (o Operator) Storages() []Operator {
 	all := []Operator{o}
 	if o.Half != 0 {
@@ -271,7 +274,8 @@ func (o *Operator) Run(t *testing.T, ctx context.Context, d gpu.Device) [][]floa
 	return out
 }
 
-// finiteDifferences compares the reference's gradient with central differences at up to 16 elements of each input.
+// finiteDifferences compares the reference's gradient with central differences at up to 16 elements
+// of each input.
 func (o *Operator) finiteDifferences(t *testing.T, ctx context.Context) {
 	t.Helper()
 	ref := reference.Open()

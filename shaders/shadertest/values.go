@@ -39,7 +39,8 @@ func Evaluate(t *testing.T, build func(g *tensor.Graph) *tensor.Tensor) []float3
 	return values[0]
 }
 
-// Far is the hard case for variances: values of deviation 1 about 3, and positive running variances.
+// Far is the hard case for variances: values of deviation 1 about 3, and positive running
+// variances.
 func Far(input, _ int, r *rand.Rand) float64 {
 	if input == 0 {
 		return 3 + r.NormFloat64()

@@ -12,11 +12,13 @@ import (
 	"mrprism/internal/compute/vector"
 )
 
-// EachVariant calls f as EachKind does, and with every device as a CPU adapter so often again, with one and another choice of variants, that
-// every variant that runs there has run, of every kernel of the plans that f compiles.
+// EachVariant calls f as EachKind does, and with every device as a CPU adapter so often again, with
+// one and another choice of variants, that every variant that runs there has run, of every kernel
+// of the plans that f compiles.
 //
-// Nearly all of the time goes into compiling. So variants that a device would not choose itself run as one program in each test, which all cases
-// share that can, and not once for every width and everything a convolution takes over.
+// Nearly all of the time goes into compiling. So variants that a device would not choose itself run
+// as one program in each test, which all cases share that can, and not once for every width and
+// everything a convolution takes over.
 func EachVariant(t *testing.T, f func(name string, d gpu.Device)) {
 	t.Helper()
 	for _, d := range gputest.Devices(t) {

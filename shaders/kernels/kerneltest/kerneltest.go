@@ -1,4 +1,4 @@
-// Package kerneltest is what tests of kernels share. It is for tests alone.
+// Package kerneltest has what tests of kernels share. No program imports it.
 package kerneltest
 
 import (
@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Features are what a kernel variant may ask for, and the WGSL extension that it then enables or requires.
+// Features are what a kernel variant may ask for, and the WGSL extension that it then enables or
+// requires.
 var Features = map[string]string{"shader-f16": "f16", "subgroups": "subgroups", gpu.PackedDot: gpu.PackedDot}
 
 // Guises are devices that choose among kernel variants as differently as any.
