@@ -97,7 +97,8 @@ func inferenceGraphs(set *tensor.Set, c Config, side int, watch *watch) *Inferen
 	return in
 }
 
-// logConfidence is the logarithm of every rater's likely label z̃, with z̃ clamped to at least `lowest`.
+// logConfidence is the logarithm of every rater's likely label z̃, with z̃ clamped to at least
+// `lowest`.
 func logConfidence(zHat *tensor.Tensor) *tensor.Tensor { return pointwise.ClampLog(zHat, lowest, 1) }
 
 // int8 says which layers compute in int8, and gives watch what layers are given.

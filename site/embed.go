@@ -15,8 +15,8 @@ var dist embed.FS
 var ErrNotBuilt = errors.New("the site is not built into this program: run `make site`, then build again (`make run` does both)")
 
 // Policy is the content security policy of every response. site/bundle also writes it into
-// index.html, for other hosts. It admits our own files and WebAssembly, and worker URLs only through
-// the one policy that segmenter.js creates.
+// index.html, for other hosts. It admits our own files and WebAssembly, and worker URLs only
+// through the one policy that segmenter.js creates.
 const Policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; img-src 'self' blob: data:; " +
 	"style-src 'self'; worker-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
 	"require-trusted-types-for 'script'; trusted-types mrprism"

@@ -41,8 +41,8 @@ type handler struct {
 }
 
 // Handler serves exactly the files of site under / and those of weights, by name, under /weights/,
-// to requests whose Host is one of hosts. Files NAME.br and NAME.gz are the compressed forms of NAME.
-// It lists nothing, and reads nothing from disk later.
+// to requests whose Host is one of hosts. Files NAME.br and NAME.gz are the compressed forms of
+// NAME. It lists nothing, and reads nothing from disk later.
 func Handler(site fs.FS, weights map[string][]byte, hosts []string) (http.Handler, error) {
 	h := &handler{files: map[string]*file{}, hosts: map[string]bool{}}
 	for _, host := range hosts {

@@ -1,8 +1,8 @@
-// Vectors for Go programs that are built with the tag simd128 (internal/compute/vector). A program brings
-// modules that work on its memory, and imports their functions. The memory does not exist before
-// the program does: the program imports the functions below, which call those of the chosen module.
-// This script runs after wasm_exec.js and before the program, in a worker, a page or Node. It
-// changes nothing for other Go programs. In a worker without wasm_exec.js it is a thread that
+// Vectors for Go programs that are built with the tag simd128 (internal/compute/vector). A program
+// brings modules that work on its memory, and imports their functions. The memory does not exist
+// before the program does: the program imports the functions below, which call those of the chosen
+// module. This script runs after wasm_exec.js and before the program, in a worker, a page or Node.
+// It changes nothing for other Go programs. In a worker without wasm_exec.js it is a thread that
 // computes beside a program.
 
 // Where things lie on the board, in words, as in internal/compute/vector/crew.go.

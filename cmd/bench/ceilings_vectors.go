@@ -7,9 +7,9 @@ import (
 	"mrprism/internal/compute/vector"
 )
 
-// The processor multiplies with the vectors of internal/compute/vector. Its ceiling is their product of
-// blocks that stay in the first cache, on all threads. The fastest of a few block sizes counts,
-// because the best size depends on the cache and on the cost of a call.
+// The processor multiplies with the vectors of internal/compute/vector. Its ceiling is their
+// product of blocks that stay in the first cache, on all threads. The fastest of a few block sizes
+// counts, because the best size depends on the cache and on the cost of a call.
 
 // block is a repeated product of (rows, terms) and (terms, columns of a panel).
 type block struct{ Rows, Terms, Loops int32 }

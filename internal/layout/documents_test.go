@@ -270,8 +270,8 @@ func TestPictures(t *testing.T) {
 	assert.Positive(t, pictures)
 }
 
-// Paths that documents name in code, from the root of the repository, lead somewhere. build/ and runs/
-// are made, and DEVICES.md and its kind may tell of files that are gone.
+// Paths that documents name in code, from the root of the repository, lead somewhere. build/ and
+// runs/ are made, and DEVICES.md and its kind may tell of files that are gone.
 func TestPathsInDocumentsExist(t *testing.T) {
 	files, root := tracked(t)
 	known := map[string]bool{}

@@ -1,5 +1,5 @@
-// Package layout is the test that holds the structure of the tree: which way imports run, what stays out of which program, what
-// lies where. ARCHITECTURE.md says why.
+// Package layout is the test that holds the structure of the tree: which way imports run, what
+// stays out of which program, what lies where. ARCHITECTURE.md says why.
 package layout
 
 import (
@@ -117,7 +117,8 @@ func TestBackendsAreReachedThroughDevice(t *testing.T) {
 	})
 }
 
-// Libraries that only some packages may reach; the page stays small and the programs free of test code.
+// Libraries that only some packages may reach; the page stays small and the programs free of test
+// code.
 func TestLibrariesStayWhereTheyBelong(t *testing.T) {
 	forTests := func(n string) bool { return within(n, "shaders/shadertest", "shaders/kernels/kerneltest") }
 	rules := []struct {
@@ -193,8 +194,8 @@ func TestNoPathsOfOneMachine(t *testing.T) {
 	}
 }
 
-// One operator is one stem in its family's folder. A variant of its kernels is STEM_VARIANT.wgsl and
-// belongs to STEM.go.
+// One operator is one stem in its family's folder. A variant of its kernels is STEM_VARIANT.wgsl
+// and belongs to STEM.go.
 func TestEveryShaderHasItsOperator(t *testing.T) {
 	files, root := tracked(t)
 	shaders := 0
@@ -220,8 +221,8 @@ func TestEveryShaderHasItsOperator(t *testing.T) {
 	assert.Greater(t, shaders, 20)
 }
 
-// internal has four strata: compute ← data ← app, and format beside data. A package uses its own stratum and those below it,
-// and no package that computes knows the model.
+// internal has four strata: compute ← data ← format ← app. A package uses its own stratum and those
+// below it. No package of compute knows the model.
 func TestStrata(t *testing.T) {
 	compute := []string{"internal/compute", "shaders"}
 	data := append([]string{"internal/data", "weights"}, compute...)

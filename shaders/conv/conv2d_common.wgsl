@@ -33,8 +33,8 @@ struct Params {
   // added to the result: & 3: 1, what y holds; 2, the residual; 3, the residual, before scale and
   // shift; & 4: the shortcut, after the activation
   adds: u32,
-  // backward_weight: parts of the sum, each with a result of its own; forward: phases of either axis,
-  // one a group.z: each begins a weight and a pixel of y further
+  // backward_weight: parts of the sum, each with a result of its own; forward: phases of either
+  // axis, one a group.z: each begins a weight and a pixel of y further
   parts: u32,
   chunk: u32, // backward_weight: pixels (b, u, v) of a part; conv2d_split: outputs of the first result
   activation: u32, // ACTIVATION

@@ -7,9 +7,9 @@
 //
 // The maths are those of conv2d.wgsl; outputs are a multiple of four. Below conv2d_common.wgsl:
 // stored is real4, and element is real4 where inputs are a multiple of four, else real. The header
-// also declares TERMS (inputs in an element: 4, 1), Terms (element to compute with: vec4<f32>, f32),
-// Four (those of four pixels: mat4x4<f32>, vec4<f32>), Weights (a quad of outputs for each of TERMS
-// inputs: mat4x4<f32>, vec4<f32>) and the function load_weights(at, quads), which reads them.
+// also declares TERMS (inputs in an element: 4, 1), Terms (element to compute with: vec4<f32>,
+// f32), Four (those of four pixels: mat4x4<f32>, vec4<f32>), Weights (a quad of outputs for each of
+// TERMS inputs: mat4x4<f32>, vec4<f32>) and the function load_weights(at, quads), which reads them.
 
 const LANES: u32 = 8u; // a workgroup is one subgroup
 const STEP: i32 = i32(TERMS);

@@ -1,8 +1,8 @@
 // linear_norm.wgsl for processors that emulate a GPU with subgroups of eight: a workgroup computes
 // 16 whole rows, a subgroup 32 outputs of each. A lane keeps one quad of outputs of every row, and
 // loads x for two of the rows; a broadcast gives it to the others. Outputs are a multiple of 32.
-// Below linear_norm_common.wgsl. The header also declares LANES (outputs / 4: 8), SUBGROUPS (LANES / 8:
-// 1) and MOMENTS (of 16 rows: 16 SUBGROUPS).
+// Below linear_norm_common.wgsl. The header also declares LANES (outputs / 4: 8), SUBGROUPS (LANES
+// / 8: 1) and MOMENTS (of 16 rows: 16 SUBGROUPS).
 
 @group(0) @binding(1) var<storage, read> x: array<real>;
 

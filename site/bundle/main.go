@@ -123,8 +123,8 @@ func serviceWorker(files map[string][]byte) ([]byte, error) {
 	return []byte(strings.ReplaceAll(text, "/*VERSION*/", hex.EncodeToString(version[:8]))), nil
 }
 
-// write stores a file and its compressed forms, if it can shrink. A hidden file beside them, which is
-// written last, tells of which content and quality they are: they stay while both do.
+// write stores a file and its compressed forms, if it can shrink. A hidden file beside them, which
+// is written last, tells of which content and quality they are: they stay while both do.
 func write(path string, content []byte, quality int) error {
 	compressible := !slices.Contains([]string{".png", ".jpg"}, filepath.Ext(path))
 	old, err := os.ReadFile(path)

@@ -11,8 +11,8 @@ let current = null;
 const results = new Map(), cancelled = new Set(); // by number of request
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-// An ellipse of probabilities around the middle of the region. Its radius depends on class, rater and
-// recurrence.
+// An ellipse of probabilities around the middle of the region. Its radius depends on class, rater
+// and recurrence.
 function radius({ kind, m = 0, i = 3, class: c }) {
   return (c === 0 ? 0.25 : 0.13) * (kind === "rater" ? 1.12 - 0.05 * m : 1) * (kind === "recurrence" ? 0.9 + i / 30 : 1);
 }
@@ -22,8 +22,8 @@ function value(fields, u, v) { // u, v in −0.5…0.5 of the region
   return fields.kind === "disagreement" ? 4 * p * (1 - p) : p;
 }
 
-// It answers one message after the other, as the real worker does, and hears "cancel" at once. After
-// a crash each message fails, as in wasm_exec.js.
+// It answers one message after the other, as the real worker does, and hears "cancel" at once.
+// After a crash each message fails, as in wasm_exec.js.
 let turn = Promise.resolve(), crashed = false;
 onmessage = ({ data }) => {
   if (crashed) throw new Error("Go program has already exited");

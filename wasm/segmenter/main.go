@@ -1,8 +1,8 @@
 //go:build js
 
 // Command segmenter is the worker of the page. It translates the page's messages (site/segmenter.js
-// is the other end) for internal/app/host, which decodes images, verifies weights and runs the network.
-// One message is worked on at a time, in order; "cancel" ends the running one.
+// is the other end) for internal/app/host, which decodes images, verifies weights and runs the
+// network. One message is worked on at a time, in order; "cancel" ends the running one.
 //
 // Messages in, each with a request number that the answer repeats:
 //

@@ -82,7 +82,8 @@ func bytesOf(v js.Value) []byte {
 	return b
 }
 
-// numbersOf copies a typed array of 32-bit elements. Go's memory in wasm is little-endian as theirs.
+// numbersOf copies a typed array of 32-bit elements. Go's memory in wasm is little-endian as
+// theirs.
 func numbersOf[T float32 | uint32](v js.Value) []T {
 	numbers := make([]T, v.Length())
 	view := js.Global().Get("Uint8Array").New(v.Get("buffer"), v.Get("byteOffset"), v.Get("byteLength"))

@@ -1,5 +1,5 @@
-// The worker of bench -browser runs bench.wasm beside gpu.js, as the site's worker runs the segmenter.
-// Its address names the device, and with ?peer= its name among the peers.
+// The worker of bench -browser runs bench.wasm beside gpu.js, as the site's worker runs the
+// segmenter. Its address names the device, and with ?peer= its name among the peers.
 import "./wasm_exec.js";
 import "./vectors.js";
 import "./gpu.js";

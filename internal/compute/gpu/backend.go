@@ -23,7 +23,8 @@ func Own[B Buffer](b Buffer, state func(B) (mine, released bool)) (own B, from i
 }
 
 // CheckCommands checks commands before they are recorded. It returns the uniform parameters of the
-// dispatches among them, ParamsStride bytes for each, and how many of these bytes each dispatch has.
+// dispatches among them, ParamsStride bytes for each, and how many of these bytes each dispatch
+// has.
 func CheckCommands[B Buffer](
 	commands []Command, limits Limits, prepared func(*Program) bool, own func(Buffer) (B, int, error),
 ) (params []byte, sizes []int, err error) {
@@ -84,7 +85,8 @@ func Pieces[B Buffer](ranges []Range, most int, own func(Buffer) (B, int, error)
 	return pieces, nil
 }
 
-// Batch returns the number of the first pieces that together have up to most bytes, and their bytes.
+// Batch returns the number of the first pieces that together have up to most bytes, and their
+// bytes.
 func Batch[B Buffer](pieces []Piece[B], most int) (n, total int) {
 	for n < len(pieces) && total+pieces[n].Size <= most {
 		total += pieces[n].Size

@@ -235,7 +235,8 @@ func (k *Kept) Expire() { clear(k.fresh) }
 // Command is one step of a recording: a dispatch, or with Program nil, a clear of the buffer Clear.
 type Command struct {
 	Program *Program
-	// Params points to a struct of uint32, int32 and float32 with the fields of the WGSL `Params`, or is nil.
+	// Params is nil or points to a struct of uint32, int32 and float32: the fields of the WGSL
+	// `Params`.
 	Params    any
 	Arguments []Buffer
 	Groups    [3]int // workgroups in x, y, z, each at least 1

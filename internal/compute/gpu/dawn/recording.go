@@ -89,8 +89,8 @@ func (d *device) Record(commands []gpu.Command) (_ gpu.Recording, err error) {
 	return r, nil
 }
 
-// bindGroup binds a command's parameters, size bytes at offset of params, and its arguments. With the
-// exact size Dawn refuses parameters that are too short for the WGSL.
+// bindGroup binds a command's parameters, size bytes at offset of params, and its arguments. With
+// the exact size Dawn refuses parameters that are too short for the WGSL.
 func (d *device) bindGroup(c gpu.Command, params handle, offset, size int) handle {
 	entries := make([]bindGroupEntry, 1, 1+len(c.Arguments))
 	entries[0] = bindGroupEntry{buffer: params, offset: uint64(offset), size: uint64(size)}

@@ -45,7 +45,8 @@ func (m *module) bytes() []byte {
 		bodies = append(bodies, sized(append(append(list(locals), f.body...), end)))
 	}
 	all := []byte("\x00asm\x01\x00\x00\x00")
-	// A memory of any size. internal/compute/vector replaces this by a shared memory, in as many bytes.
+	// A memory of any size. internal/compute/vector replaces this by a shared memory, in as many
+	// bytes.
 	memory := append(append(text("env"), text("mem")...), 0x02, 0x00, 0x80, 0x80, 0x80, 0x00)
 	for _, s := range []code{
 		section(1, types...), section(2, memory), section(3, indices...), section(7, exports...), section(10, bodies...),

@@ -1,7 +1,7 @@
 // Command simd128 writes the WebAssembly modules of package vector. In the browser Go has no
-// vectors: the modules compute on the memory of the Go program. "go generate ./internal/compute/vector"
-// runs the command. One module needs SIMD128. The other one also needs relaxed_madd, a
-// multiplication and an addition in one instruction, if the processor has that.
+// vectors: the modules compute on the memory of the Go program. "go generate
+// ./internal/compute/vector" runs the command. One module needs SIMD128. The other one also needs
+// relaxed_madd, a multiplication and an addition in one instruction, if the processor has that.
 package main
 
 import (

@@ -1,0 +1,296 @@
+package shaders
+
+import (
+	"fmt"
+	"slices"
+
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/attention"
+	"mrprism/shaders/conv"
+	"mrprism/shaders/norm"
+	"mrprism/shaders/pointwise"
+	"mrprism/shaders/pool"
+)
+
+// The rewrites that hold before anything is fused: algebra, products and side by side.
+
+func sameAgain(r *tensor.Rewriter, op *tensor.Op) bool {
+	earlier := r.Earlier(op)
+	if earlier == nil {
+		return false
+	}
+	r.Substitute(op, earlier)
+	return true
+}
+
+func normReLU(r *tensor.Rewriter, op *tensor.Op) bool {
+	if op.Kind != pointwise.ReLUKind {
+		return false
+	}
+	first := sole(r, op, 0, norm.BatchNormKind)
+	if first == nil {
+		return false
+	}
+	p := first.Attributes.(norm.BatchNormParams)
+	p.Relu = 1
+	return r.Fuse(first, op, norm.BatchNormKind, p, first.Inputs...)
+}
+
+// sumWithTable is the operator that adds a fixed table to what x is, or nil.
+func sumWithTable(r *tensor.Rewriter, x *tensor.Tensor) *tensor.Op {
+	if sum := maker(r, x, pointwise.AddBroadcastKind); sum != nil && fixed(r, sum.Inputs[1]) && !fixed(r, sum.Inputs[0]) {
+		return sum
+	}
+	return nil
+}
+
+func poolOfSum(r *tensor.Rewriter, op *tensor.Op) bool {
+	if op.Kind != pool.AverageKind {
+		return false
+	}
+	sum := sumWithTable(r, op.Inputs[0])
+	if sum == nil {
+		return false
+	}
+	w := op.Attributes.(pool.Pooling)
+	r.Replace(op, func() []*tensor.Tensor {
+		x, table := pool.Average(sum.Inputs[0], w.Height, w.Width, w.Window), pool.Average(sum.Inputs[1], w.Height, w.Width, w.Window)
+		return []*tensor.Tensor{pointwise.AddBroadcast(x, table)}
+	})
+	return true
+}
+
+func linearOfSum(r *tensor.Rewriter, op *tensor.Op) bool {
+	if op.Kind != conv.LinearKind {
+		return false
+	}
+	sum := sumWithTable(r, op.Inputs[0])
+	if sum == nil {
+		return false
+	}
+	weight, bias := op.Inputs[1], op.Inputs[2]
+	r.Replace(op, func() []*tensor.Tensor {
+		return []*tensor.Tensor{pointwise.AddBroadcast(conv.Linear(sum.Inputs[0], weight, bias), conv.Linear(sum.Inputs[1], weight, nil))}
+	})
+	return true
+}
+
+// convolutionOfConcat cuts the weight. What comes from outside the part of op is computed there,
+// once.
+func convolutionOfConcat(r *tensor.Rewriter, op *tensor.Op) bool {
+	if op.Kind != conv.Conv2DKind && op.Kind != conv.LinearKind {
+		return false
+	}
+	concat := maker(r, op.Inputs[0], pointwise.ConcatKind)
+	if concat == nil || fixed(r, op.Inputs[0]) {
+		return false
+	}
+	weight, layer := op.Inputs[1], op.Layer
+	share := func(x *tensor.Tensor, first int, bias *tensor.Tensor) *tensor.Tensor {
+		build := func() *tensor.Tensor {
+			defer op.Graph().Layered(fmt.Sprintf("%s[%d:]", layer, first))()
+			part := pointwise.Slice(weight, first, first+x.Dim(-1))
+			if op.Kind == conv.LinearKind {
+				return conv.Linear(x, part, bias)
+			}
+			return conv.Conv2D(x, part, bias, op.Attributes.(conv.Window))
+		}
+		if from := r.Maker(x); from != nil && from.Part() != op.Part() {
+			return r.Outside(build)
+		}
+		return build()
+	}
+	a, b := concat.Inputs[0], concat.Inputs[1]
+	r.Replace(op, func() []*tensor.Tensor {
+		return []*tensor.Tensor{pointwise.Add(share(a, 0, nil), share(b, a.Dim(-1), op.Inputs[2]))}
+	})
+	return true
+}
+
+// linearMap is x times weight, plus bias and a fixed table, which may be nil.
+type linearMap struct {
+	x, weight, bias, table *tensor.Tensor
+	layer                  string
+}
+
+// linearMapOf reads y as a linear map.
+func linearMapOf(r *tensor.Rewriter, y *tensor.Tensor) (m linearMap, ok bool) {
+	if sum := sumWithTable(r, y); sum != nil {
+		m.table, y = sum.Inputs[1], sum.Inputs[0]
+	}
+	op := maker(r, y, conv.LinearKind)
+	if op == nil || fixed(r, y) {
+		return m, false
+	}
+	m.x, m.weight, m.bias, m.layer = op.Inputs[0], op.Inputs[1], op.Inputs[2], op.Layer
+	return m, true
+}
+
+// apply appends the map.
+func (m linearMap) apply() *tensor.Tensor {
+	defer m.x.Graph().Layered(m.layer)()
+	y := conv.Linear(m.x, m.weight, m.bias)
+	if m.table != nil {
+		y = pointwise.AddBroadcast(y, m.table)
+	}
+	return y
+}
+
+// beside is one map that gives the results of two maps of one x side by side.
+func (m linearMap) beside(n linearMap) linearMap {
+	join := func(ofM, ofN *tensor.Tensor) *tensor.Tensor {
+		zeros := func(like *tensor.Tensor, width int) *tensor.Tensor {
+			shape := slices.Clone(like.Shape())
+			shape[len(shape)-1] = width
+			return m.x.Graph().Constant("zeros", make([]float32, like.Elements()/like.Dim(-1)*width), shape...)
+		}
+		switch {
+		case ofM == nil && ofN == nil:
+			return nil
+		case ofM == nil:
+			ofM = zeros(ofN, m.weight.Dim(1))
+		case ofN == nil:
+			ofN = zeros(ofM, n.weight.Dim(1))
+		}
+		return pointwise.Concat(ofM, ofN)
+	}
+	return linearMap{m.x, pointwise.Concat(m.weight, n.weight), join(m.bias, n.bias), join(m.table, n.table), m.layer}
+}
+
+func concatOfLinears(r *tensor.Rewriter, op *tensor.Op) bool {
+	if op.Kind != pointwise.ConcatKind {
+		return false
+	}
+	m, ok := linearMapOf(r, op.Inputs[0])
+	n, both := linearMapOf(r, op.Inputs[1])
+	if !ok || !both || !m.x.Same(n.x) {
+		return false
+	}
+	r.Replace(op, func() []*tensor.Tensor { return []*tensor.Tensor{m.beside(n).apply()} })
+	return true
+}
+
+// linearOfLinear leaves maps that widen what they are given: their product would be more work.
+func linearOfLinear(r *tensor.Rewriter, op *tensor.Op) bool {
+	if op.Kind != conv.LinearKind || fixed(r, op.Inputs[0]) {
+		return false
+	}
+	first := maker(r, op.Inputs[0], conv.LinearKind)
+	if first == nil || first.Inputs[1].Dim(0) > first.Inputs[1].Dim(1) {
+		return false
+	}
+	weight, bias := op.Inputs[1], op.Inputs[2]
+	r.Replace(op, func() []*tensor.Tensor {
+		if b := first.Inputs[2]; b != nil {
+			bias = conv.Linear(b.Reshape(1, weight.Dim(0)), weight, bias).Reshape(weight.Dim(1))
+		}
+		return []*tensor.Tensor{conv.Linear(first.Inputs[0], conv.Linear(first.Inputs[1], weight, nil), bias)}
+	})
+	return true
+}
+
+func scaleOfLinear(r *tensor.Rewriter, op *tensor.Op) bool {
+	if op.Kind != pointwise.ScaleKind {
+		return false
+	}
+	first := maker(r, op.Inputs[0], conv.LinearKind)
+	if first == nil || fixed(r, op.Inputs[0]) {
+		return false
+	}
+	factor := op.Attributes.(*pointwise.ElementwiseParams).Factor
+	r.Replace(op, func() []*tensor.Tensor {
+		defer op.Graph().Layered(first.Layer)()
+		bias := first.Inputs[2]
+		if bias != nil {
+			bias = pointwise.Scale(bias, factor)
+		}
+		return []*tensor.Tensor{conv.Linear(first.Inputs[0], pointwise.Scale(first.Inputs[1], factor), bias)}
+	})
+	return true
+}
+
+// linearsOfOne joins a linear map with a later one of the same x to whose result a table is added,
+// which are the queries of an attention.
+func linearsOfOne(r *tensor.Rewriter, op *tensor.Op) bool {
+	if op.Kind != conv.LinearKind || fixed(r, op.Inputs[0]) {
+		return false
+	}
+	m := linearMap{op.Inputs[0], op.Inputs[1], op.Inputs[2], nil, op.Layer}
+	for _, reader := range r.Readers(op.Output()) {
+		if reader.Kind == pointwise.AddBroadcastKind || pointwise.Activation(reader.Kind) > 0 {
+			return false
+		}
+	}
+	for _, other := range r.Readers(op.Inputs[0]) {
+		if !op.Precedes(other) || other.Kind != conv.LinearKind || !other.Beside(op) || other.Output().Kept() || len(r.Readers(other.Output())) != 1 {
+			continue
+		}
+		sum := r.Readers(other.Output())[0]
+		if sum.Kind != pointwise.AddBroadcastKind || !fixed(r, sum.Inputs[1]) || !sum.Beside(op) || readBy(r, sum.Output(), pointwise.QuantizeKind) {
+			continue
+		}
+		n, ok := linearMapOf(r, sum.Output())
+		if !ok || !n.x.Same(m.x) {
+			continue
+		}
+		r.ReplaceBoth(op, sum, func() []*tensor.Tensor {
+			queries, besides := pointwise.Split(n.beside(m).apply(), n.weight.Dim(1))
+			return []*tensor.Tensor{besides, queries}
+		})
+		return true
+	}
+	return false
+}
+
+// readBy says whether an operator of a kind reads x.
+func readBy(r *tensor.Rewriter, x *tensor.Tensor, k *tensor.Kind) bool {
+	return slices.ContainsFunc(r.Readers(x), func(op *tensor.Op) bool { return op.Kind == k })
+}
+
+// normOfConvolution multiplies the weight of a convolution, output channel by output channel, and
+// adds the shift to its bias.
+func normOfConvolution(r *tensor.Rewriter, op *tensor.Op) bool {
+	if op.Kind != norm.BatchNormKind {
+		return false
+	}
+	p, first := op.Attributes.(norm.BatchNormParams), sole(r, op, 0, conv.Conv2DKind)
+	if p.Training == 1 || p.Relu == 1 || first == nil {
+		return false
+	}
+	g, weight, bias := op.Graph(), first.Inputs[1], first.Inputs[2]
+	channels := weight.Dim(-1)
+	zeros := g.Constant("zeros", make([]float32, channels), 1, channels)
+	r.Replace(op, func() []*tensor.Tensor {
+		defer g.Layered(first.Layer)()
+		by := g.NewOf(gpu.F32, "batch norm scale and shift", []int{2, channels})
+		g.Append(norm.ScaleAndShiftKind, p, []*tensor.Tensor{by}, op.Inputs[1:]...)
+		scaled := func(x, by *tensor.Tensor) *tensor.Tensor {
+			q := norm.BatchNormParams{Rows: uint32(x.Elements() / channels), Channels: p.Channels}
+			return g.Apply(norm.ScaleShiftKind, q, x.Shape(), x, by)
+		}
+		if bias == nil {
+			bias = zeros
+		}
+		shift := scaled(bias.Reshape(1, channels), by).Reshape(channels)
+		scale := pointwise.Concat(pointwise.Slice(by, 0, 1), zeros).Reshape(2, channels)
+		return []*tensor.Tensor{conv.Conv2D(first.Inputs[0], scaled(weight, scale), shift, first.Attributes.(conv.Window))}
+	})
+	return true
+}
+
+// attentionOfScale takes the factor of the scores out of an attention.
+func attentionOfScale(r *tensor.Rewriter, op *tensor.Op) bool {
+	if op.Kind != attention.Kind || op.Attributes.(*attention.Params).Scale == 1 {
+		return false
+	}
+	p := *op.Attributes.(*attention.Params)
+	r.Replace(op, func() []*tensor.Tensor {
+		queries, g := pointwise.Scale(op.Inputs[0], p.Scale), op.Graph()
+		y, lse := g.New("attention", op.Output().Shape(), queries), g.NewOf(gpu.F32, "attention log-sum-exp", op.Outputs[1].Shape())
+		p.Scale = 1
+		g.Append(attention.Kind, &p, []*tensor.Tensor{y, lse}, queries, op.Inputs[1])
+		return []*tensor.Tensor{y, lse}
+	})
+	return true
+}

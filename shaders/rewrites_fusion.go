@@ -1,0 +1,170 @@
+package shaders
+
+import (
+	"slices"
+
+	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/conv"
+	"mrprism/shaders/norm"
+	"mrprism/shaders/pointwise"
+)
+
+// The rewrites that let one dispatch compute several operators.
+
+func convolutionAlone(r *tensor.Rewriter, op *tensor.Op) bool {
+	p := conv.Geometry(op)
+	return p != nil && r.Change(op, conv.FusedKind, p, op.Inputs[0], op.Inputs[1], op.Inputs[2], nil, nil)
+}
+
+// normAtInference makes of batch normalisation by running statistics what depends on parameters
+// alone, and the rest.
+func normAtInference(r *tensor.Rewriter, op *tensor.Op) bool {
+	if op.Kind != norm.BatchNormKind || op.Attributes.(norm.BatchNormParams).Training == 1 || r.Trains {
+		return false
+	}
+	p, g, scale := op.Attributes.(norm.BatchNormParams), op.Graph(), op.Inputs[2]
+	r.Replace(op, func() []*tensor.Tensor {
+		by := g.NewOf(scale.Type(), "batch norm scale and shift", []int{2, int(p.Channels)})
+		g.Append(norm.ScaleAndShiftKind, p, []*tensor.Tensor{by}, op.Inputs[1:]...)
+		return []*tensor.Tensor{g.Apply(norm.ScaleShiftKind, p, op.Output().Shape(), op.Inputs[0], by)}
+	})
+	return true
+}
+
+// summands lists the inputs of a sum of two tensors, or of a tensor and a table for one image: of
+// the makers of both the earlier first. Of other operators there are none.
+func summands(r *tensor.Rewriter, op *tensor.Op) []int {
+	switch {
+	case op.Kind == pointwise.AddKind:
+		first, second := r.Maker(op.Inputs[0]), r.Maker(op.Inputs[1])
+		if first != nil && second != nil && second.Precedes(first) {
+			return []int{1, 0}
+		}
+		return []int{0, 1}
+	case op.Kind == pointwise.AddBroadcastKind && op.Attributes.(*pointwise.ElementwiseParams).Once():
+		return []int{0}
+	}
+	return nil
+}
+
+func clampLogSum(r *tensor.Rewriter, op *tensor.Op) bool {
+	for _, at := range summands(r, op) {
+		if first := sole(r, op, at, pointwise.ClampLogKind); first != nil && r.Fuse(first, op, pointwise.ClampLogAddKind, first.Attributes, first.Inputs[0], op.Inputs[1-at]) {
+			return true
+		}
+	}
+	return false
+}
+
+func groupedSigmoid(r *tensor.Rewriter, op *tensor.Op) bool {
+	if op.Kind != pointwise.SigmoidKind {
+		return false
+	}
+	first := sole(r, op, 0, conv.GroupedLinearKind)
+	if first == nil {
+		return false
+	}
+	p := *first.Attributes.(*conv.GroupedLinearParams)
+	p.Sigmoid = 1
+	return r.Fuse(first, op, conv.GroupedLinearKind, &p, first.Inputs...)
+}
+
+// convolutionNorm is for devices that compute both faster in one dispatch.
+func convolutionNorm(r *tensor.Rewriter, op *tensor.Op) bool {
+	if op.Kind != norm.LayerNormKind {
+		return false
+	}
+	first := sole(r, op, 0, conv.FusedKind)
+	if first == nil {
+		return false
+	}
+	p, norm := first.Attributes.(*conv.Params), op.Attributes.(*norm.LayerNormParams)
+	q, ok := conv.WithLayerNorm(p, norm)
+	if !ok || norm.Channels != p.Outputs || !conv.LinearNormForward.Preferred(r.Info, q) {
+		return false
+	}
+	return r.Fuse(first, op, conv.LinearNormKind, q, slices.Concat(first.Inputs[:conv.ShortcutAt], op.Inputs[1:])...)
+}
+
+func convolutionSplit(r *tensor.Rewriter, op *tensor.Op) bool {
+	if op.Kind != pointwise.SplitKind {
+		return false
+	}
+	first := sole(r, op, 0, conv.FusedKind)
+	if first == nil || op.Attributes.(*pointwise.ConcatParams).Columns != first.Attributes.(*conv.Params).Outputs {
+		return false
+	}
+	p := *first.Attributes.(*conv.Params)
+	p.Chunk = op.Attributes.(*pointwise.ConcatParams).Part
+	return r.Fuse(first, op, conv.FusedKind, &p, first.Inputs...)
+}
+
+// convolutionEpilogue lets a convolution, in floats or in int8, do what follows it, in the order
+// sum, scale and shift, sum, activation, sum. The first two sums are of one residual. The inference
+// of a network with batch norm and residuals needs few other dispatches.
+func convolutionEpilogue(r *tensor.Rewriter, op *tensor.Op) bool {
+	candidates := summands(r, op)
+	if pointwise.Activation(op.Kind) > 0 || op.Kind == norm.ScaleShiftKind {
+		candidates = []int{0}
+	}
+	for _, at := range candidates {
+		first := sole(r, op, at, conv.FusedKind, conv.Conv2DInt8Kind)
+		if first == nil {
+			continue
+		}
+		var attributes any
+		var p *conv.Params
+		if of, ok := first.Attributes.(*conv.Int8Params); ok {
+			q := *of
+			attributes, p = &q, &q.Params
+			if q.Int8 == 1 {
+				continue
+			}
+		} else {
+			q := *first.Attributes.(*conv.Params)
+			attributes, p = &q, &q
+		}
+		input, argument, ok := follow(p, op, at)
+		if !ok {
+			continue
+		}
+		inputs := append(slices.Clone(first.Inputs), make([]*tensor.Tensor, conv.ResultAt-len(first.Inputs))...)
+		if argument != nil {
+			inputs[input] = argument
+		}
+		if r.Fuse(first, op, first.Kind, attributes, inputs...) {
+			return true
+		}
+	}
+	return false
+}
+
+// follow makes of the convolution p one that also does what op does with its result, op's input at.
+// The convolution then takes argument as input, unless argument is nil.
+func follow(p *conv.Params, op *tensor.Op, at int) (input int, argument *tensor.Tensor, ok bool) {
+	sum := op.Kind == pointwise.AddKind || op.Kind == pointwise.AddBroadcastKind
+	switch {
+	case p.Adds&conv.AddShortcut != 0:
+	case p.Activation != 0:
+		if op.Kind == pointwise.AddKind {
+			p.Adds |= conv.AddShortcut
+			return conv.ShortcutAt, op.Inputs[1-at], true
+		}
+	case pointwise.Activation(op.Kind) != 0:
+		p.Activation = pointwise.Activation(op.Kind)
+		return 0, nil, true
+	case sum && p.Adds == 0:
+		p.Adds = conv.AddResidual
+		return conv.ResidualAt, op.Inputs[1-at], true
+	case op.Kind == norm.ScaleShiftKind && p.HasBias == 0 && op.Attributes.(norm.BatchNormParams).Channels == p.Outputs:
+		p.HasBias = conv.ScaleAndShift
+		if p.Adds == conv.AddResidual {
+			p.Adds = conv.AddResidualFirst
+		}
+		if op.Attributes.(norm.BatchNormParams).Relu == 1 {
+			p.Activation = pointwise.Activation(pointwise.ReLUKind)
+		}
+		return conv.BiasAt, op.Inputs[1], true
+	}
+	return 0, nil, false
+}

@@ -1,0 +1,137 @@
+package shaders
+
+import (
+	"slices"
+
+	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/attention"
+	"mrprism/shaders/conv"
+	"mrprism/shaders/pointwise"
+)
+
+// The rewrites that make layers int8.
+
+// told tells Watch what a layer is given.
+func (q Int8) told(layer string, x *tensor.Tensor) {
+	if q.Watch != nil {
+		q.Watch(layer, x)
+	}
+}
+
+// attention makes queries, keys and values int8 where their ranges are known. A step of the keys
+// and one of the values goes into the parameters of the maps that make them.
+func (q Int8) attention(r *tensor.Rewriter, op *tensor.Op) bool {
+	if op.Kind != attention.Kind || op.Attributes.(*attention.Params).Width%4 != 0 {
+		return false
+	}
+	concat := maker(r, op.Inputs[1], pointwise.ConcatKind)
+	if concat == nil {
+		return false
+	}
+	queries, keys, values := op.Inputs[0], concat.Inputs[0], concat.Inputs[1]
+	q.told(op.Layer+".queries", queries)
+	q.told(op.Layer+".keys", keys)
+	q.told(op.Layer+".values", values)
+	ofQ, ofK, ofV := q.Ranges[op.Layer+".queries"]/127, q.Ranges[op.Layer+".keys"]/127, q.Ranges[op.Layer+".values"]/127
+	if !(ofQ > 0 && ofK > 0 && ofV > 0) {
+		return false
+	}
+	r.Replace(op, func() []*tensor.Tensor {
+		kv := pointwise.Concat(pointwise.Scale(keys, 1/ofK), pointwise.Scale(values, 1/ofV)).Reshape(op.Inputs[1].Shape()...)
+		return []*tensor.Tensor{attention.OfInt8(pointwise.Quantize(queries, ofQ), pointwise.Quantize(kv, 1), ofK, ofV, int(op.Attributes.(*attention.Params).Heads))}
+	})
+	return true
+}
+
+// convolution makes the layers int8 whose ranges are known. A linear map becomes int8 only if
+// attention takes its result in int8, or if a convolution rounds its input anyway. On lavapipe
+// other linear maps of up to 256 channels lose in rounding what they gain. Convolutions of one or
+// two channels stay in floats: they would leave half of every word empty.
+func (q Int8) convolution(r *tensor.Rewriter, op *tensor.Op) bool {
+	linear := op.Kind == conv.LinearKind && (projects(r, op) || readBy(r, op.Inputs[0], conv.Conv2DKind) || readBy(r, op.Inputs[0], pointwise.QuantizeKind))
+	if op.Kind != conv.Conv2DKind && op.Kind != conv.ConvTranspose2x2Kind && !linear || fixed(r, op.Inputs[0]) {
+		return false
+	}
+	x, weight, bias := op.Inputs[0], op.Inputs[1], op.Inputs[2]
+	if len(x.Shape()) != 4 || x.Dim(-1) < 3 || weight.Dim(-1)%4 != 0 {
+		return false
+	}
+	q.told(op.Layer, x)
+	largest, known := q.Ranges[op.Layer]
+	if !known {
+		return false
+	}
+	r.Replace(op, func() []*tensor.Tensor {
+		x := inSteps(r, x, largest/127)
+		switch op.Kind {
+		case conv.ConvTranspose2x2Kind:
+			return []*tensor.Tensor{conv.ConvTranspose2x2Int8(x, weight, bias)}
+		case conv.LinearKind:
+			return []*tensor.Tensor{conv.Conv2DInt8(x, weight.Reshape(1, 1, weight.Dim(0), weight.Dim(1)), bias, conv.Square(1, 0))}
+		}
+		return []*tensor.Tensor{conv.Conv2DInt8(x, weight, bias, op.Attributes.(conv.Window))}
+	})
+	return true
+}
+
+// inSteps is x in int8: what is there already, whatever its step, or in steps of its own.
+func inSteps(r *tensor.Rewriter, x *tensor.Tensor, step float32) pointwise.Quantized {
+	for _, op := range r.Readers(x) {
+		if op.Kind == pointwise.QuantizeKind {
+			return pointwise.Quantized{Q: op.Output(), Step: op.Attributes.(pointwise.Quantization).Step, Channels: x.Dim(-1)}
+		}
+	}
+	return pointwise.Quantize(x, step)
+}
+
+// projects says whether a linear map makes queries, or keys and values, of an attention: a table of
+// positions is added to its result.
+func projects(r *tensor.Rewriter, op *tensor.Op) bool {
+	readers := r.Readers(op.Output())
+	return len(readers) == 1 && readers[0].Kind == pointwise.AddBroadcastKind && fixed(r, readers[0].Inputs[1])
+}
+
+// int8Sum adds to a convolution what other convolutions are given in int8 as that, so that nobody
+// needs it in floats.
+func int8Sum(r *tensor.Rewriter, op *tensor.Op) bool {
+	if op.Kind != pointwise.AddKind {
+		return false
+	}
+	for _, at := range summands(r, op) {
+		first := sole(r, op, at, conv.Conv2DInt8Kind)
+		if first == nil {
+			continue
+		}
+		p := *first.Attributes.(*conv.Int8Params)
+		for _, rounding := range r.Readers(op.Inputs[1-at]) {
+			if rounding.Kind != pointwise.QuantizeKind || p.Adds != 0 || p.Activation != 0 || p.Int8 == 1 || !rounding.Precedes(op) || !rounding.Beside(op) {
+				continue
+			}
+			p.Adds, p.Int8Residual, p.ResidualFactor = conv.AddResidual, 1, rounding.Attributes.(pointwise.Quantization).Step
+			inputs := slices.Clone(first.Inputs)
+			inputs = append(inputs, make([]*tensor.Tensor, conv.ResultAt-len(inputs))...)
+			inputs[conv.ResidualAt] = rounding.Output()
+			return r.Fuse(first, op, conv.Conv2DInt8Kind, &p, inputs...)
+		}
+	}
+	return false
+}
+
+func int8ToInt8(r *tensor.Rewriter, op *tensor.Op) bool {
+	if op.Kind != pointwise.QuantizeKind {
+		return false
+	}
+	first := sole(r, op, 0, conv.Conv2DInt8Kind)
+	if first == nil {
+		return false
+	}
+	p, rounding := *first.Attributes.(*conv.Int8Params), op.Attributes.(pointwise.Quantization).Params
+	if p.Int8 == 1 || p.Activation > pointwise.Activation(pointwise.ReLUKind) || rounding.Inputs != p.Outputs {
+		return false
+	}
+	factor := conv.FixedPoint * rounding.Factor
+	p.Int8, p.Factor = 1, factor
+	p.SumFactor *= factor
+	p.ResidualFactor *= factor
+	return r.Fuse(first, op, conv.Conv2DInt8Kind, &p, first.Inputs...)
+}
