@@ -18,6 +18,9 @@ const configurationName = "run.yaml"
 // neverKept are the flags that a file of flags cannot have.
 var neverKept = []string{"with", "resume", "dry-run"}
 
+// removed are flags of earlier versions in files that they wrote. No result depended on them.
+var removed = []string{"untuned"}
+
 // readFile takes flags from a YAML file of names and values. A value may be a list if the flag
 // takes several values separated by commas. Flags of the command line override the file. readFile
 // notes if another commit of this program, named as "commit", wrote the file.
@@ -63,6 +66,7 @@ func (d *declared) readFile(path string, note func(string)) error {
 			if text != commit {
 				note(fmt.Sprintf("version %[2]s of this program wrote %[1]s, and this is version %[3]s: results may differ in their last bits", path, text, commit))
 			}
+		case slices.Contains(removed, key.Value):
 		case d.Lookup(key.Value) == nil || slices.Contains(neverKept, key.Value):
 			return fail("there is no %s; the nearest is %s", key.Value, d.nearest(key.Value))
 		case !given[key.Value]:

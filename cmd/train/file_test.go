@@ -54,6 +54,12 @@ func TestFlagsFromAFile(t *testing.T) {
 	assert.Equal(t, []training.Phase{{Side: 128, Epochs: 7}}, o.Phases, "-epochs of the command line wins over the file's phases")
 }
 
+// A run.yaml of 2026-11-22 has the flag untuned, which train no longer has.
+func TestAFileOfAnEarlierVersion(t *testing.T) {
+	o := parsed(t, "-with", written(t, "data: a\nout: run\nuntuned: false\nrate: 1e-3\n")).options
+	assert.Equal(t, 1e-3, o.Recipe.Rate)
+}
+
 // An error in a file names the line.
 func TestFilesThatAreWrong(t *testing.T) {
 	for want, text := range map[string]string{
