@@ -142,8 +142,8 @@ func (h *Host) make(wanted bool) {
 		ctx := context.Background()
 		mk.engine, mk.err = h.compile(ctx, d, m, precision)
 		// A software adapter is slow, and our tests have seen it compute: it is proved in idle time.
-		hurry := software && (mk.wanted.Load() || mk.stale.Load() || h.Waiting())
-		if mk.err == nil && onGPU && !hurry {
+		hurry := software && (mk.wanted.Load() || h.Waiting())
+		if mk.err == nil && onGPU && !hurry && !mk.stale.Load() {
 			mk.err = mk.engine.Prove(ctx, m.Proof) // compiles, too, what drivers compile in a first run
 		}
 	})

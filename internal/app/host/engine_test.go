@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"mrprism/internal/app/segment"
 	"mrprism/model"
@@ -178,7 +179,22 @@ func TestAnotherModel(t *testing.T) {
 	w.take()
 	w.asks("cells", card)
 	require.Equal(t, []string{"compile cells f32 on card", "prove cells on card"}, w.take())
-	first, release := held(t, "brain") // while the first is still being made
-	close(release)
-	first.asks("large", card)
+}
+
+// A model that is wanted while another's engine is being made takes its place. The engine that
+// nobody needs any more is not proved.
+func TestAnotherModelWhileAGPUCompiles(t *testing.T) {
+	w, release := held(t, "brain")
+	requestsMade++
+	brain, job := w.engines.making, w.job(requestsMade, "large")
+	job.Options.Progress = func(stage string, _, _ int) {
+		if stage == "compile" {
+			require.Eventually(t, brain.stale.Load, time.Second, time.Millisecond)
+			close(release)
+		}
+	}
+	r, err := w.Segment(job)
+	require.NoError(t, err)
+	require.Equal(t, "card", r.Adapter)
+	require.Equal(t, []string{"warm brain f32 on card", "compile brain f32 on card", "compile large f32 on card", "prove large on card"}, w.take())
 }
