@@ -26,9 +26,9 @@ export class Stage extends EventTarget {
     this.#listen();
   }
 
-  // set changes one thing that is shown, in photograph pixels: image: { width, height, drawnWidth,
-  // drawnHeight, pixelsWide, pixelsHigh, rgba }; everything else
-  //   of the old image goes.
+  // set changes one thing that is shown, in photograph pixels:
+  // image: { width, height, drawnWidth, drawnHeight, pixelsWide, pixelsHigh, rgba }; everything
+  // else but the opacity goes
   // overlay: { x, y, width, height, pixelsWide, pixelsHigh, rgba }, premultiplied, or null
   // opacity: of the overlay, 0…1
   // contours: [{ points, starts, colour, width, dash }], bottom first
@@ -207,10 +207,10 @@ export class Stage extends EventTarget {
       canvas.setAttribute("aria-hidden", "true");
       canvas.tabIndex = -1; // Ebitengine makes it focusable, and takes every key while it is
       // Ebitengine reloads the page on this event. A listener on the window, in the capture phase,
-      // comes before Ebitengine's.
+      // comes before Ebitengine's. It does not call preventDefault: the browser then restores no
+      // context, which the removed canvas could lose again with only Ebitengine listening.
       addEventListener("webglcontextlost", (event) => {
         if (event.target !== canvas) return;
-        event.preventDefault();
         event.stopImmediatePropagation();
         api.stop();
         canvas.remove();

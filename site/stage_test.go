@@ -34,12 +34,16 @@ func TestStageSurvivesLosingWebGL(t *testing.T) {
 	p := open(t, mock(t, nil), 1200, 800)
 	p.ready()
 	p.sample()
-	p.do(`globalThis.notReloaded = true, document.querySelector("#stage > canvas").getContext("webgl2").getExtension("WEBGL_lose_context").loseContext()`)
+	p.do(`globalThis.notReloaded = true, globalThis.context = document.querySelector("#stage > canvas").getContext("webgl2"),
+		globalThis.losing = context.getExtension("WEBGL_lose_context"), losing.loseContext()`)
 	p.until(`document.querySelector("#stage > canvas").getContext("2d")`)
 	time.Sleep(500 * time.Millisecond)
 	assert.Greater(t, get[int](p, colours), 1000, "the photograph is still there, drawn by the plain canvas")
 	assert.True(t, get[bool](p, "globalThis.notReloaded === true"), "the page was not reloaded")
 	assert.True(t, get[bool](p, sampleDone))
+	p.do(`losing.restoreContext()`)
+	time.Sleep(500 * time.Millisecond)
+	assert.True(t, get[bool](p, "context.isContextLost()"), "a context that came back could be lost again")
 }
 
 func TestGPUProcessKilled(t *testing.T) {
