@@ -30,7 +30,7 @@ func post(message map[string]any, transfer ...js.Value) {
 // message is one from the page.
 type message struct{ js.Value }
 
-// number is a field; −1 where it is none.
+// number returns a numeric field, or −1 if the message has none of that name.
 func (m message) number(name string) int {
 	if v := m.Get(name); v.Type() == js.TypeNumber {
 		return v.Int()
@@ -40,7 +40,7 @@ func (m message) number(name string) int {
 
 func (m message) text(name string) string { return m.Get(name).String() }
 
-// file reads the message's file; nil where there is none.
+// file returns a function that copies the message's file, or nil if the message brings none.
 func (m message) file() func() []byte {
 	blob := m.Get("blob")
 	if blob.IsNull() || blob.IsUndefined() {
@@ -100,22 +100,20 @@ func segmentImage(h *host.Host, m message) error {
 	if err != nil {
 		return err
 	}
-	figures, err := json.Marshal(map[string]any{"measurements": r.Measurements, "doubts": append([]segment.Doubt{}, r.Doubts...), "doubt": r.Doubt})
+	figures, err := json.Marshal(map[string]any{
+		"measurements": r.Measurements, "doubts": append([]segment.Doubt{}, r.Doubts...), "doubt": r.Doubt, "timings": r.Timings,
+	})
 	if err != nil {
 		return err
 	}
 	parsed := js.Global().Get("JSON").Call("parse", string(figures))
-	timings := map[string]any{}
-	for stage, ms := range r.Timings {
-		timings[stage] = ms
-	}
 	m.reply("result", map[string]any{
 		"id": job.Request, "width": r.Width, "height": r.Height,
 		"classes": list(r.Classes), "raters": list(r.Raters), "labels": r.Labels, "steered": r.Steered,
 		"model": r.Model.Name(), "title": r.Model.Label(), "sha256": r.Model.SHA256, "shipped": r.Model.Shipped,
 		"roi":         map[string]any{"x": r.ROI.X, "y": r.ROI.Y, "side": r.ROI.Side, "whole": r.ROI == imageio.Letterbox(r.Width, r.Height)},
-		"recurrences": r.Recurrences, "adapter": r.Adapter, "why": r.Why, "precision": string(r.Precision), "found": r.Found, "timings": timings,
-		"measurements": parsed.Get("measurements"), "doubts": parsed.Get("doubts"), "doubt": parsed.Get("doubt"),
+		"recurrences": r.Recurrences, "adapter": r.Adapter, "why": r.Why, "precision": string(r.Precision), "found": r.Found,
+		"measurements": parsed.Get("measurements"), "doubts": parsed.Get("doubts"), "doubt": parsed.Get("doubt"), "timings": parsed.Get("timings"),
 	})
 	return nil
 }
