@@ -68,9 +68,11 @@ export const tests = {
     if (late !== two) throw new Error("the first one's events change the page");
     equal(done(opened(two, "two.png")).result.asked.picture.name, "two.png", "photograph");
   },
-  "the sample counts as asked for last"() {
-    const s = after(start, { type: "opening" }, { type: "opening" });
-    equal(s.openings, 2, "openings");
+  "weights that arrive after a later choice are listed and not used"() {
+    const s = after(start, { type: "choosing" }), own = { type: "weights", model: { name: "own-1", title: "Own" }, choice: s.choice };
+    const late = after(s, { type: "list", name: "raters" }, own);
+    equal([late.listed, late.model, late.models.at(-1).name], ["raters", "levels", "own-1"], "late");
+    equal(after(s, own).model, "own-1", "in time");
   },
   "a job that fails leaves the result, and the controls of it"() {
     const s = after(shown(), { type: "list", name: "raters" }, { type: "rested" });
