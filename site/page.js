@@ -31,8 +31,8 @@ const picked = (name) => all(`input[name=${name}]:checked`).map(({ value }) => v
 let state = { ...initial, choices: { ...initial.choices, ...choices(), recurrence: initial.choices.recurrence },
   opacity: Number($("opacity").value), theme: remembered() };
 
-// effects run while a value of the state is there: [value, begin], where begin returns how it ends.
-// They begin anew when the value changes.
+// An effect, [value, begin], runs while its value of the state is truthy. begin starts it and
+// returns a function that ends it. When the value changes the effect ends, and begins anew.
 const effects = [
   [(s) => s.job, compute],
   [(s) => s.preparing, prepare],
@@ -49,7 +49,7 @@ const asked = new WeakSet(); // questions and saves that the worker was asked
 const events = [];
 let sending = false;
 
-// send takes an event to the next state. What is sent meanwhile is taken after it.
+// send takes an event to the next state. Events that are sent meanwhile wait until that is done.
 function send(event) {
   events.push(event);
   if (sending) return;
@@ -76,7 +76,7 @@ function take(event) {
   }
 }
 
-// told is an error with what to do next; the page stays usable.
+// told gives every error a message and what to do next.
 function told(error) {
   if (error instanceof SegmentError) return error;
   console.error(error);
@@ -104,7 +104,8 @@ async function segment(job, signal) {
 }
 
 // prepare gets a model ready while nothing else is to be done. An image that is opened meanwhile
-// waits for its weights and shows how far they are. What fails here is told when it is needed.
+// waits for its weights and shows how far they are. A failure here is not shown: the next job meets
+// it again, and shows it.
 function prepare(model) {
   const ending = new AbortController();
   if (!navigator.connection?.saveData) {
@@ -156,7 +157,7 @@ async function openSample() {
 }
 takePhotographs(open, send);
 for (const button of all("[data-action=sample]")) button.onclick = openSample;
-// Nothing of the photograph stays, in the worker neither, and a version that waits may take over.
+// Loading anew clears the photograph from page and worker, and lets a version that waits take over.
 $("close").onclick = () => location.reload();
 
 $("model").onchange = () => send({ type: "list", name: $("model").value });

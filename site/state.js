@@ -50,7 +50,8 @@ const handlers = {
     const all = [...models, ...s.models.filter(({ own }) => own)];
     const kept = (name) => (all.some((model) => model.name === name) ? name : all[0]?.name ?? "");
     const known = { ...computedBy(s, device), models: all, listed: kept(s.listed), model: kept(s.model), visited: true };
-    // A later worker says nothing new, and does not begin again unasked what ended the one before.
+    // After a worker has died the page does not warn again, and prepares no model: that may be what
+    // ended the worker.
     if (s.visited) return known;
     const { sentence, next } = whyProcessor(device.reason, known.hadGPU);
     const banner = { message: `${sentence}, so the processor computes. It is slower, with the same result.`, next, kind: "adapter" };
@@ -111,7 +112,7 @@ const handlers = {
       if (s.job.again || !["gone", "crashed"].includes(error.code)) return told(ended(s), error, s.job.picture);
       return { ...s, job: { ...s.job, again: true }, coming: null };
     }
-    // Nobody waits for a view of another result or of choices that are no longer so.
+    // Nobody waits for the view any more if the page shows another result or the choices changed.
     if (result !== s.result || !(key in viewsOf(layers(result, s.choices)))) return s;
     return error.code === "gone" ? renew(s, result) : told(s, error, s.picture);
   },
@@ -183,9 +184,10 @@ const UNASKED = { roi: "auto", weights: null };
 // subject is what the page is about: the running job, or what the result on the stage was made of.
 const subject = (s) => s.job ?? { picture: s.picture, ...(s.result?.asked ?? UNASKED) };
 
-// begin starts a job in place of the running one. What changes does not name stays as in that job
-// or as in the last result. A model that was only listed computes from now on. The result on the
-// stage stays until the new one is complete, and a job that fails leaves it there.
+// begin starts a job in place of the running one. changes has what is new; the photograph, region
+// and weights are otherwise those of the running job or of the last result. A model that was only
+// listed computes from now on. The result on the stage stays until the new one is complete, and a
+// job that fails leaves it there.
 function begin(s, changes) {
   const { picture, roi, weights } = subject(s), other = s.listed !== s.model;
   const job = { picture, ...(other ? UNASKED : { roi, weights }), ...changes };
@@ -193,7 +195,8 @@ function begin(s, changes) {
   return refuseSaves(begun, (save) => isAbout(begun, save.result));
 }
 
-// ended has no job, and controls that say again what the result on the stage is of.
+// ended is the state without its job. The list and the sliders show again with which model and
+// weights the result on the stage was computed.
 function ended(s) {
   const without = { ...s, job: null, progress: null, coming: null, saves: s.saves.filter(({ waits }) => !waits) };
   if (!s.result) return without;
@@ -228,20 +231,21 @@ function ask(s) {
   return { ...s, questions };
 }
 
-// isAbout says whether the page still is about what a result was asked for.
+// isAbout says whether photograph, region, weights and model are still those of a result.
 function isAbout(s, { asked, model }) {
   const { picture, roi, weights } = subject(s);
   return picture === asked.picture && roi === asked.roi && weights === asked.weights && model === s.model && model === s.listed;
 }
 
 // renew segments again as for a result that the worker has forgotten: it keeps its last four, those
-// of scripts among them, and a new worker keeps none. A running job or a renewed result already
-// serves; where the page went on to something else, another mask would come than was asked for.
+// of scripts among them, and a new worker keeps none. If a job runs, or another result is shown,
+// renew changes nothing. It also changes nothing if the page went on to something else: the user
+// would get another mask than the one that was asked for.
 function renew(s, result) {
   return s.job || s.result !== result || !isAbout(s, result) ? s : begin(s, {});
 }
 
-// refuseSaves gives up the files that wait for a result, but those to keep.
+// refuseSaves gives up the files that wait for a result, except those for which keep says true.
 function refuseSaves(s, keep) {
   const refused = s.saves.filter((save) => save.waits && !keep(save));
   return refused.reduce((s, save) => notSaved({ ...s, saves: without(s.saves, save) }, save), s);
@@ -253,8 +257,8 @@ const notSaved = (s, { file, result }) => told(s, {
 
 // ---- raters' weights ----
 
-// slidersAt are the sliders at the weights of a result, unless the user moves them: those of
-// another model are new.
+// slidersAt puts the sliders at the weights of a result. If the user is moving them they stay where
+// they are, unless the result is another model's.
 function slidersAt({ sliders, choices }, { model, raters, steered }, weights) {
   if (sliders.moving && choices.model === model) return sliders;
   return { values: steered ? raters.map((_, m) => (weights ? Math.round(100 * weights[m]) : 100)) : [], moving: false };
@@ -267,10 +271,9 @@ function weigh(s) {
 
 // ---- the square ----
 
-// moved is the square after a change of x, y or side. The change is made to the square that was
-// wanted, which may be smaller, larger or further out than may be: the first digits of a number
-// that is being typed leave no trace in the others. At least a quarter of the square's side stays
-// on the photograph.
+// moved is the square after a change of x, y or side. It stays within limits: at least a quarter of
+// its side is on the photograph. The square that was wanted has none, and the change is made to
+// that one: the first digits of a number that is being typed leave no trace in the other numbers.
 export function moved({ wanted }, change, { width, height }) {
   const asked = { ...wanted, ...change }, side = sideWithin(asked.side, { width, height });
   const within = (at, length) => Math.round(Math.min(length - side / 4, Math.max(-0.75 * side, at)));

@@ -176,9 +176,9 @@ func (h *Host) run(ctx context.Context, img *imageio.Image, o segment.Options) (
 	return h.engines.ready.Segment(ctx, img, o)
 }
 
-// bridged segments on the processor while an engine is being made for the GPU that was begun before
-// there was an image, by Prepare or for another model. A page's first question, without Prepare,
-// waits for the GPU. If ok is false, the GPU is to be waited for.
+// bridged segments on the processor while the GPU's engine is being made, if an engine was begun
+// before the image came: by Prepare, or for another model. The first image of a page that prepared
+// nothing waits for the GPU. If ok is false, the caller waits for the GPU.
 func (h *Host) bridged(ctx context.Context, img *imageio.Image, o segment.Options) (r *segment.Result, ok bool, err error) {
 	e := &h.engines
 	if e.making == nil || e.making.model == nil || !h.computer.onGPU() || h.precision() != model.F32 || !quick(e.model) {

@@ -170,8 +170,8 @@ func (h *Host) Segment(job Job) (*Segmented, error) {
 }
 
 // Prepare downloads and compiles a model. It returns when that is done, or once the model is
-// downloaded and another message waits; the engine is then made in the background. What the device
-// cannot do is met when an image is segmented.
+// downloaded and another message waits; the engine is then made in the background. Prepare tells no
+// failure of the device: Segment meets it again, and recovers.
 func (h *Host) Prepare(request int, name string, tell func(stage string, done, total int)) error {
 	ctx, end := h.begin(request)
 	defer end()
