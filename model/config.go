@@ -9,8 +9,13 @@ import (
 type Config struct {
 	Name string
 
-	Blocks    [4]int // basic blocks of the encoder's four layers
-	Widths    [4]int // of the encoder's four layers
+	Blocks [4]int // basic blocks of the encoder's four layers, a ResNet
+	Widths [4]int // of the encoder's four layers
+
+	// Inverted lists the blocks of an encoder that is a MobileNetV2. Then there are no Blocks and no
+	// Widths. Of the strides four are 2.
+	Inverted []InvertedResiduals
+
 	Stem      int    // width of the encoder's first convolution
 	Bridge    int    // width of the encoder's last map
 	ConP      [4]int // widths of ConP's four stages, coarse to fine
@@ -43,6 +48,16 @@ type Config struct {
 	Execution
 }
 
+// InvertedResiduals are Count blocks of MobileNetV2. A block makes its input's channels Expansion
+// times as many before it filters them, and its result has Channels. The first block has the
+// Stride, 1 or 2.
+type InvertedResiduals struct{ Expansion, Channels, Count, Stride int }
+
+// mobileNetV2 is Table 2 of Sandler et al. (2018) without the first and the last convolution.
+var mobileNetV2 = []InvertedResiduals{
+	{1, 16, 1, 1}, {6, 24, 2, 2}, {6, 32, 3, 2}, {6, 64, 4, 2}, {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1},
+}
+
 // steered ends the name of a Steered architecture.
 const steered = "-steered"
 
@@ -59,8 +74,9 @@ func SameParameters(config, other string) bool {
 	return strings.TrimSuffix(config, steered) == strings.TrimSuffix(other, steered)
 }
 
-// NewConfig gives the architecture of a name: "paper", "compact" (which the page downloads) or
-// "tiny" (for tests). "-steered" may follow the name.
+// NewConfig gives the architecture of a name: "paper", "compact" (which the page downloads),
+// "mobile" (compact with a MobileNetV2 as its encoder) or "tiny" (for tests). "-steered" may follow
+// the name.
 func NewConfig(name string, raters, classes int) (Config, error) {
 	if raters < 1 || classes < 1 {
 		return Config{}, fmt.Errorf("model: %d raters and %d classes: there must be at least one of each", raters, classes)
@@ -78,12 +94,15 @@ func NewConfig(name string, raters, classes int) (Config, error) {
 	case "compact":
 		c.Blocks, c.Widths, c.Stem, c.Bridge = [4]int{2, 2, 2, 2}, [4]int{32, 64, 128, 256}, 32, 256
 		c.ConP, c.MaxKeys = [4]int{256, 128, 64, 32}, 256
+	case "mobile":
+		c.Inverted, c.Stem, c.Bridge = mobileNetV2, 32, 256
+		c.ConP, c.MaxKeys = [4]int{256, 128, 64, 32}, 256
 	case "tiny":
 		c.Blocks, c.Widths, c.Stem, c.Bridge = [4]int{1, 1, 1, 1}, [4]int{8, 16, 16, 16}, 8, 16
 		c.ConP, c.MaxKeys = [4]int{16, 16, 16, 16}, 16
 		c.Embedding, c.DivP, c.DivPStem, c.DivPHeads, c.RaterHead = [3]int{8, 16, 32}, [4]int{8, 8, 8, 8}, 8, 2, 4
 	default:
-		return Config{}, fmt.Errorf("model: no configuration %q; there are paper, compact and tiny", name)
+		return Config{}, fmt.Errorf("model: no configuration %q; there are paper, compact, mobile and tiny", name)
 	}
 	return c, nil
 }

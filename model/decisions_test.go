@@ -303,7 +303,7 @@ func TestEveryConfigurationBuilds(t *testing.T) {
 	for _, size := range []struct {
 		config string
 		want   int
-	}{{"paper", 34_800_000}, {"compact", 6_300_000}, {"compact-steered", 6_300_000}} {
+	}{{"paper", 34_800_000}, {"compact", 6_300_000}, {"compact-steered", 6_300_000}, {"mobile", 5_570_000}} {
 		c, err := NewConfig(size.config, 7, 2)
 		require.NoError(t, err)
 		count := 0

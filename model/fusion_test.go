@@ -46,8 +46,7 @@ func (v *votes) fuse(t *testing.T, d gpu.Device, rule Rule) []float32 {
 	shape := []int{1, votesSide, votesSide, v.raters, v.classes}
 	s := &Step{Graph: g, Z: g.Constant("z", v.z, shape...), Valid: g.Constant("valid", v.valid, 1, v.raters, v.classes)}
 	y := g.Constant("y", v.y, 1, votesSide, votesSide, v.classes)
-	equal := g.Constant("equal", make([]float32, len(v.z)), shape...)
-	fused := raters.Fuse(confidence(rule, g.Constant("estimate", v.estimate, shape...), s, y, equal), s.Z, s.Valid).Keep()
+	fused := raters.Fuse(s.confidence(rule, g.Constant("estimate", v.estimate, shape...), y), s.Z, s.Valid).Keep()
 	plan, err := shaders.Compile(t.Context(), d, tensor.NewSet(), g)
 	require.NoError(t, err)
 	defer plan.Release()

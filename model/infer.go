@@ -58,15 +58,12 @@ func newInference(ctx context.Context, device gpu.Device, set *tensor.Set, c Con
 	if side <= 0 || side%SideMultiple != 0 {
 		return nil, fmt.Errorf("model: side %d is not a multiple of %d", side, SideMultiple)
 	}
-	if c.Precision == Int8 && len(c.Ranges) == 0 {
-		return nil, ErrNoRanges
-	}
-	err := c.Precision.store(set, device.Info())
+	err := c.prepare(set, device.Info())
 	if err != nil {
 		return nil, err
 	}
 	in := inferenceGraphs(set, c, side, watch)
-	if in.network, err = in.int8().Compile(ctx, device, set, in.y.Graph()); err != nil {
+	if in.network, err = c.rewrites(watch).Compile(ctx, device, set, in.y.Graph()); err != nil {
 		return nil, fmt.Errorf("model: the network: %w", err)
 	}
 	if in.labels, err = shaders.Compile(ctx, device, set, in.full.Graph()); err != nil {
@@ -100,17 +97,6 @@ func inferenceGraphs(set *tensor.Set, c Config, side int, watch *watch) *Inferen
 // logConfidence is the logarithm of every rater's likely label z̃, with z̃ clamped to at least
 // `lowest`.
 func logConfidence(zHat *tensor.Tensor) *tensor.Tensor { return pointwise.ClampLog(zHat, lowest, 1) }
-
-// int8 says which layers compute in int8, and gives watch what layers are given.
-func (in *Inference) int8() (q shaders.Int8) {
-	if in.Precision == Int8 {
-		q.Ranges = in.Ranges
-	}
-	if in.watch != nil {
-		q.Watch = in.watch.add
-	}
-	return q
-}
 
 // Encode starts an image, x (S, S, 3) normalised: it computes the features and sets every rater's
 // likely label to ½.

@@ -27,7 +27,7 @@ func noise() []float32 {
 
 // The dispatches of four passes are a budget: what grows it must be worth it.
 func TestDispatchBudget(t *testing.T) {
-	for config, budget := range map[string]int{"compact": 383, "compact-steered": 384, "paper": 375} {
+	for config, budget := range map[string]int{"compact": 383, "compact-steered": 384, "mobile": 407, "paper": 375} {
 		c, err := NewConfig(config, 4, 2)
 		require.NoError(t, err)
 		set := tensor.NewSet()

@@ -13,7 +13,7 @@ import (
 
 // Features is the encoder's pyramid f₀.
 type Features struct {
-	E [5]*tensor.Tensor // e0 (B, S/2, S/2, stem) … e4 (B, S/32, S/32, ·)
+	E [5]*tensor.Tensor // e0 (B, S/2, S/2, ·) … e4 (B, S/32, S/32, ·)
 	F *tensor.Tensor    // the bridge (B, S/64, S/64, ·)
 }
 
@@ -23,23 +23,25 @@ type Network struct {
 	*nn.Builder
 }
 
-// part builds a part of the network or of the losses. With Recompute, training keeps only the
-// part's result for the gradient.
-func (n *Network) part(build func() *tensor.Tensor) *tensor.Tensor {
-	if !n.Training {
-		return build()
-	}
-	return n.Graph.Part(n.Recompute, build)
-}
-
-// Encoder is a ResNet of basic blocks with a bridge (PAPER.md §2). x (B, S, S, 3).
+// Encoder is a ResNet of basic blocks (PAPER.md §2), or a MobileNetV2 if the configuration lists
+// inverted residuals, with a bridge. x (B, S, S, 3).
 func (n *Network) Encoder(x *tensor.Tensor) Features {
 	if x.Dim(1)%SideMultiple != 0 || x.Dim(1) != x.Dim(2) {
 		panic(fmt.Sprintf("model: the image %v is not a square whose side is a multiple of %d", x, SideMultiple))
 	}
 	var f Features
+	if n.Inverted == nil {
+		f.E = n.resNet(x)
+	} else {
+		f.E = n.mobileNet(x)
+	}
+	f.F = pointwise.ReLU(n.BatchNorm("encoder.bridge.1", n.Conv("encoder.bridge.0", f.E[4], 3, n.Bridge, 2, 1, false, true)))
+	return f
+}
+
+func (n *Network) resNet(x *tensor.Tensor) (maps [5]*tensor.Tensor) {
 	e := pointwise.ReLU(n.BatchNorm("encoder.bn1", n.Conv("encoder.conv1", x, 7, n.Stem, 2, 3, false, true)))
-	f.E[0] = e
+	maps[0] = e
 	e = pool.Max(e, 3, 3, conv.Square(2, 1))
 	for layer := range 4 {
 		for i := range n.Blocks[layer] {
@@ -50,10 +52,9 @@ func (n *Network) Encoder(x *tensor.Tensor) Features {
 			x, name := e, fmt.Sprintf("encoder.layer%d.%d", layer+1, i)
 			e = n.part(func() *tensor.Tensor { return n.basicBlock(name, x, n.Widths[layer], stride) })
 		}
-		f.E[layer+1] = e
+		maps[layer+1] = e
 	}
-	f.F = pointwise.ReLU(n.BatchNorm("encoder.bridge.1", n.Conv("encoder.bridge.0", e, 3, n.Bridge, 2, 1, false, true)))
-	return f
+	return maps
 }
 
 // basicBlock is ResNet's: two 3×3 convolutions and a shortcut, projected where the shape changes.
@@ -66,6 +67,42 @@ func (n *Network) basicBlock(name string, x *tensor.Tensor, width, stride int) *
 	return pointwise.ReLU(pointwise.Add(y, x))
 }
 
+// mobileNet is MobileNetV2 (Sandler et al. 2018) up to its last blocks. Each map is the last one of
+// its side. Convolutions have a bias and no batch norm, and TensorFlow's padding (DECISIONS.md).
+func (n *Network) mobileNet(x *tensor.Tensor) (maps [5]*tensor.Tensor) {
+	e := pointwise.ReLU6(n.ConvIn("encoder.features.0.conv", x, 3, n.Stem, conv.Same(3, 2), true, true))
+	block, level := 0, 0
+	for _, group := range n.Inverted {
+		for i := range group.Count {
+			stride := 1
+			if i == 0 && group.Stride == 2 {
+				stride = 2
+				level++
+			}
+			block++
+			x, name := e, fmt.Sprintf("encoder.features.%d", block)
+			e = n.part(func() *tensor.Tensor { return n.invertedResidual(name, x, group, stride) })
+			maps[level] = e
+		}
+	}
+	return maps
+}
+
+// invertedResidual widens x by a 1×1 convolution, filters each channel, and narrows the result by
+// another 1×1 convolution, which no activation follows.
+func (n *Network) invertedResidual(name string, x *tensor.Tensor, group InvertedResiduals, stride int) *tensor.Tensor {
+	y := x
+	if group.Expansion > 1 {
+		y = pointwise.ReLU6(n.Conv(name+".expand", y, 1, group.Expansion*x.Dim(-1), 1, 0, true, false))
+	}
+	y = pointwise.ReLU6(n.Depthwise(name+".depthwise", y, 3, conv.Same(3, stride)))
+	y = n.Conv(name+".project", y, 1, group.Channels, 1, 0, true, false)
+	if stride == 1 && x.Dim(-1) == group.Channels {
+		y = pointwise.Add(y, x)
+	}
+	return y
+}
+
 // embed turns log confidences w (B, S/8, S/8, M, K) into the queries of ConP's four stages, at
 // S/32, S/16, S/8 and S/4.
 func (n *Network) embed(w *tensor.Tensor) [4]*tensor.Tensor {
@@ -76,15 +113,15 @@ func (n *Network) embed(w *tensor.Tensor) [4]*tensor.Tensor {
 	}
 	a, b, c := n.Embedding[0], n.Embedding[1], n.Embedding[2]
 
-	x := n.Depthwise(prefix+"1.0", w, 5, 2)
+	x := n.Depthwise(prefix+"1.0", w, 5, conv.Square(2, 2))
 	x = pointwise.ReLU(point("1.1", x, a))
 	x = pointwise.ReLU(point("1.2", x, b))
-	x = n.Depthwise(prefix+"1.3", x, 3, 2)
+	x = n.Depthwise(prefix+"1.3", x, 3, conv.Square(2, 1))
 	x = pointwise.ReLU(point("1.4", x, c))
 	stage1 := point("1.5", x, n.ConP[0])
 
 	x = pointwise.ReLU(point("2.0", w, a))
-	x = n.Depthwise(prefix+"2.1", x, 3, 2)
+	x = n.Depthwise(prefix+"2.1", x, 3, conv.Square(2, 1))
 	x = pointwise.ReLU(point("2.2", x, b))
 	stage2 := point("2.3", x, n.ConP[1])
 

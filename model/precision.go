@@ -5,12 +5,13 @@ import (
 
 	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/tensor"
+	"mrprism/shaders"
 )
 
 // Execution says how a device computes a network. It changes neither parameters nor equations.
 type Execution struct {
-	// Recompute: training keeps few of the maps that the gradient needs and computes the others again.
-	// No bit of the result changes.
+	// Recompute: training keeps few of the maps that the gradient needs, and computes the others
+	// again. No bit of the result changes.
 	Recompute bool
 
 	Precision Precision
@@ -44,22 +45,70 @@ func ParsePrecision(name string) (Precision, error) {
 	return "", fmt.Errorf("precision %q: there are f32, f16 and int8", name)
 }
 
-// store makes the set hold its variables as inference in this precision reads them. It returns an
-// error if the device cannot compute with them.
-func (p Precision) store(set *tensor.Set, device gpu.Info) error {
-	if p != F16 {
-		return set.Store(gpu.F32)
-	}
-	if err := p.Runs(device); err != nil {
-		return err
-	}
-	return set.Store(gpu.F16)
-}
-
 // Runs says whether a device can compute in this precision.
 func (p Precision) Runs(device gpu.Info) error {
 	if p == F16 && !device.HasFeature("shader-f16") {
 		return fmt.Errorf("model: precision %s: %s cannot compute with it (it lacks shader-f16); use %s", p, device, F32)
 	}
 	return nil
+}
+
+// prepare makes the set hold its variables as inference reads them. It returns an error if the
+// device or the configuration lacks what the precision needs.
+func (e *Execution) prepare(set *tensor.Set, device gpu.Info) error {
+	if e.Precision == Int8 && len(e.Ranges) == 0 {
+		return ErrNoRanges
+	}
+	if e.Precision != F16 {
+		return set.Store(gpu.F32)
+	}
+	if err := e.Precision.Runs(device); err != nil {
+		return err
+	}
+	return set.Store(gpu.F16)
+}
+
+// rewrites says which layers of inference compute in int8, and gives watch, unless nil, what layers
+// take.
+func (e *Execution) rewrites(watch *watch) (q shaders.Int8) {
+	if e.Precision == Int8 {
+		q.Ranges = e.Ranges
+	}
+	if watch != nil {
+		q.Watch = watch.add
+	}
+	return q
+}
+
+// part builds a part of the network or of the losses. With Recompute, training keeps only the
+// part's result for the gradient.
+func (n *Network) part(build func() *tensor.Tensor) *tensor.Tensor {
+	if !n.Training {
+		return build()
+	}
+	return n.Graph.Part(n.Recompute, build)
+}
+
+// LossScale is a first value of Step.Scale, from PyTorch's GradScaler.
+const LossScale = 1 << 16
+
+// lossScale is Step.Scale: in F16, small gradients would vanish without it.
+func (e *Execution) lossScale(g *tensor.Graph) *tensor.Tensor {
+	if e.Precision != F16 {
+		return nil
+	}
+	return g.Input("loss scale", 1)
+}
+
+// Backward appends the gradients of the loss. In F16 it makes the step store the network's maps and
+// their gradients as halves (Micikevicius et al. 2018). Parameters, their gradients, losses and
+// statistics stay F32.
+func (s *Step) Backward(loss *tensor.Tensor) {
+	shaders.Simplify(s.Graph)
+	if s.Scale == nil {
+		s.Graph.Backward(loss, s.Graph.Constant("seed", []float32{1}, 1))
+		return
+	}
+	shaders.StoreHalves(s.Graph)
+	s.Graph.Backward(loss, s.Scale)
 }

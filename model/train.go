@@ -4,15 +4,14 @@ import (
 	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/nn"
 	"mrprism/internal/compute/tensor"
-	"mrprism/shaders"
 	"mrprism/shaders/loss"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/pool"
 	"mrprism/shaders/raters"
 )
 
-// Step is Algorithm 1 as a graph: one training step on a batch of B images of side S. The exported
-// tensors are inputs, except those in Terms, Recurrence and Features.
+// Step is Algorithm 1 as a graph: one training step on a batch of B images of side S. Its tensors
+// are inputs, except those in Terms, Recurrence and Features.
 type Step struct {
 	Graph *tensor.Graph
 
@@ -29,16 +28,15 @@ type Step struct {
 	Own     *tensor.Tensor // (B, 1, K), of L_sff: 0 for structures that no rater has marked; nil without shuffles
 
 	Shuffles [][]raters.Reweighting // [recurrence][reweighting]
-	Scale    *tensor.Tensor         // (1), in F16: multiplies the loss before its gradients are taken; otherwise nil
-	seed     *tensor.Tensor
+	Scale    *tensor.Tensor         // (1), multiplies the loss before its gradients are taken; nil: Execution needs none
 
 	Terms      []Terms // of each recurrence
 	Recurrence []Pass
 	Features   Features
 }
 
-// Terms are the losses of one recurrence, already weighted, of one element each. A term that the
-// recipe lacks is nil.
+// Terms are the weighted losses of one recurrence, of one element each. A term that the recipe
+// lacks is nil.
 type Terms struct{ Mask, Fusion, Shuffle, Heads, Fade, Dice *tensor.Tensor }
 
 // Pass has the maps of one recurrence. Fused is y_fuse after it.
@@ -47,15 +45,34 @@ type Pass struct {
 	ConP                             ConPFeatures
 }
 
-// LossScale is a first value of Scale, from PyTorch's GradScaler.
-const LossScale = 1 << 16
-
-// NewStep builds the losses of Algorithm 1 (PAPER.md §4). In precision F16, Backward stores the
-// network's maps and their gradients as halves (Micikevicius et al. 2018). Parameters, their
-// gradients, losses and statistics stay F32.
+// NewStep builds the losses of Algorithm 1 (PAPER.md §4).
 func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
-	g := tensor.NewGraph()
-	n := Network{Config: c, Builder: &nn.Builder{Graph: g, Set: set, Training: true}}
+	n := &Network{Config: c, Builder: &nn.Builder{Graph: tensor.NewGraph(), Set: set, Training: true}}
+	s := newInputs(n.Graph, c, r, batch, side)
+	s.Features = n.Encoder(s.X)
+	w := s.steer(s.W0)
+	fused := s.firstFusion(r.Rule, w)
+	for range r.Recurrences {
+		var p Pass
+		p.Half, p.Y, p.ConP = n.Converge(s.Features, w)
+		terms := s.maskLosses(n, r, p.Y, fused.Detach())
+		if r.Recurrent() {
+			p.ZHat = n.Diverge(p.Half)
+			estimate := resizeRaters(p.ZHat, side)
+			p.Confidence = n.part(func() *tensor.Tensor { return s.confidence(r.Rule, estimate, p.Y) })
+			fused = raters.Fuse(s.steer(p.Confidence), s.Z, s.Valid)
+			s.raterLosses(&terms, n, r, p, estimate, fused)
+			w = s.steer(logConfidence(p.ZHat.Detach()))
+		}
+		p.Fused = fused
+		s.Recurrence = append(s.Recurrence, p)
+		s.Terms = append(s.Terms, terms)
+	}
+	return s
+}
+
+// newInputs makes the inputs that the recipe needs.
+func newInputs(g *tensor.Graph, c Config, r Recipe, batch, side int) *Step {
 	m, k := c.Raters, c.Classes
 	s := &Step{
 		Graph:   g,
@@ -66,69 +83,58 @@ func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
 		Present: g.Input("present", batch, 1, k),
 		Fade:    g.Input("fade", batch, 1, k),
 		Heads:   g.Input("heads", batch, m, k),
+		Scale:   c.lossScale(g),
 	}
 	if r.Recurrent() && r.Shuffles() > 0 {
 		s.Own = g.Input("own", batch, 1, k)
 	}
-	if c.Precision == F16 {
-		s.Scale = g.Input("loss scale", 1)
-		s.seed = s.Scale
-	} else {
-		s.seed = g.Constant("seed", []float32{1}, 1)
-	}
 	if r.Steered {
 		s.Prior = g.Input("log prior", s.W0.Shape()...)
 	}
-
-	f := n.Encoder(s.X)
-	s.Features = f
-	w := s.steer(s.W0)
-	var equal, fused *tensor.Tensor
-	if r.Rule == RuleMean {
-		equal = g.Constant("equal confidence", make([]float32, s.Z.Elements()), s.Z.Shape()...)
-		fused = raters.Fuse(equal, s.Z, s.Valid)
-	} else {
-		fused = raters.Fuse(resizeRaters(w, side), s.Z, s.Valid)
-	}
-	for range r.Recurrences {
-		var p Pass
-		p.Half, p.Y, p.ConP = n.Converge(f, w)
-		target := fused.Detach()
-		var terms Terms
-		if !r.NoSSIM {
-			terms.Mask = n.part(func() *tensor.Tensor { return s.mean(loss.SSIM(p.Y, target), s.Present) })
-		}
-		if r.FadeWeight > 0 {
-			terms.Fade = n.part(func() *tensor.Tensor { return s.mean(loss.CrossEntropy(p.Y, target, lowest), s.Fade) })
-		}
-		if r.DiceWeight > 0 {
-			terms.Dice = n.part(func() *tensor.Tensor { return pointwise.Scale(s.meanDice(p.Y, target), float32(r.DiceWeight)) })
-		}
-		if r.Recurrent() {
-			p.ZHat = n.Diverge(p.Half)
-			estimate := resizeRaters(p.ZHat, side)
-			p.Confidence = n.part(func() *tensor.Tensor { return confidence(r.Rule, estimate, s, p.Y, equal) })
-			fused = raters.Fuse(s.steer(p.Confidence), s.Z, s.Valid)
-			if r.FuseLoss {
-				from := fused
-				terms.Fusion = n.part(func() *tensor.Tensor { return s.mean(loss.SSIM(from, p.Y.Detach()), s.Present) })
-			}
-			if r.Shuffles() > 0 {
-				terms.Shuffle = s.shuffleLoss(&n, r, estimate, p.Confidence.Detach())
-			}
-			if r.HeadsWeight > 0 {
-				terms.Heads = n.part(func() *tensor.Tensor {
-					own := raters.Weigh(loss.CrossEntropy(estimate, s.Z, lowest), s.Heads)
-					return pointwise.Scale(pointwise.Sum(own), float32(r.HeadsWeight))
-				})
-			}
-			w = s.steer(logConfidence(p.ZHat.Detach()))
-		}
-		p.Fused = fused
-		s.Recurrence = append(s.Recurrence, p)
-		s.Terms = append(s.Terms, terms)
-	}
 	return s
+}
+
+// firstFusion is y_fuse before the first recurrence, under the initial log confidence w.
+func (s *Step) firstFusion(rule Rule, w *tensor.Tensor) *tensor.Tensor {
+	if rule == RuleMean {
+		return raters.Fuse(s.equal(), s.Z, s.Valid)
+	}
+	return raters.Fuse(resizeRaters(w, s.Z.Dim(1)), s.Z, s.Valid)
+}
+
+// equal is the confidence 0 of all raters, (B, S, S, M, K).
+func (s *Step) equal() *tensor.Tensor {
+	return s.Graph.Constant("equal confidence", make([]float32, s.Z.Elements()), s.Z.Shape()...)
+}
+
+// maskLosses are the losses of the calibrated mask y against the fused labels, (B, S, S, K) each.
+func (s *Step) maskLosses(n *Network, r Recipe, y, target *tensor.Tensor) (terms Terms) {
+	if !r.NoSSIM {
+		terms.Mask = n.part(func() *tensor.Tensor { return s.mean(loss.SSIM(y, target), s.Present) })
+	}
+	if r.FadeWeight > 0 {
+		terms.Fade = n.part(func() *tensor.Tensor { return s.mean(loss.CrossEntropy(y, target, lowest), s.Fade) })
+	}
+	if r.DiceWeight > 0 {
+		terms.Dice = n.part(func() *tensor.Tensor { return pointwise.Scale(s.meanDice(y, target), float32(r.DiceWeight)) })
+	}
+	return terms
+}
+
+// raterLosses adds the losses of DivP's estimate (B, S, S, M, K) and of the labels fused under it.
+func (s *Step) raterLosses(terms *Terms, n *Network, r Recipe, p Pass, estimate, fused *tensor.Tensor) {
+	if r.FuseLoss {
+		terms.Fusion = n.part(func() *tensor.Tensor { return s.mean(loss.SSIM(fused, p.Y.Detach()), s.Present) })
+	}
+	if r.Shuffles() > 0 {
+		terms.Shuffle = s.shuffleLoss(n, r, estimate, p.Confidence.Detach())
+	}
+	if r.HeadsWeight > 0 {
+		terms.Heads = n.part(func() *tensor.Tensor {
+			own := raters.Weigh(loss.CrossEntropy(estimate, s.Z, lowest), s.Heads)
+			return pointwise.Scale(pointwise.Sum(own), float32(r.HeadsWeight))
+		})
+	}
 }
 
 // steer adds the prior, if there is one, to log confidences (B, ·, ·, M, K).
@@ -143,9 +149,9 @@ func (s *Step) steer(confidence *tensor.Tensor) *tensor.Tensor {
 	return pointwise.Add(confidence, prior)
 }
 
-// confidence is ℓ (B, S, S, M, K) by the recipe's rule, from DivP's estimate at full size.
-// RuleMean gives equal.
-func confidence(rule Rule, estimate *tensor.Tensor, s *Step, y, equal *tensor.Tensor) *tensor.Tensor {
+// confidence is ℓ (B, S, S, M, K) by the rule, from DivP's estimate at full size and the calibrated
+// mask y.
+func (s *Step) confidence(rule Rule, estimate, y *tensor.Tensor) *tensor.Tensor {
 	inside := pointwise.Clamp(estimate, lowest, 1-lowest)
 	switch rule {
 	case RuleCode:
@@ -155,7 +161,7 @@ func confidence(rule Rule, estimate *tensor.Tensor, s *Step, y, equal *tensor.Te
 	case RuleAgreement:
 		return raters.AgreementRule(inside, y.Detach())
 	}
-	return equal
+	return s.equal()
 }
 
 // shuffleLoss is L_sff: under reweighted confidences, the fused estimates should equal the fused
@@ -225,13 +231,4 @@ func (s *Step) Loss() *tensor.Tensor {
 		}
 	}
 	return total.Keep()
-}
-
-// Backward appends the gradients of the loss.
-func (s *Step) Backward(loss *tensor.Tensor) {
-	shaders.Simplify(s.Graph)
-	if s.Scale != nil {
-		shaders.StoreHalves(s.Graph)
-	}
-	s.Graph.Backward(loss, s.seed)
 }

@@ -3,9 +3,9 @@
 // attention, pool, raters, loss, adam.
 //
 // One operator is one stem. NAME.wgsl has the maths, Params, forward and backward. NAME.go has the
-// same Params, the kernels with their reference bodies in float64, and the operator with its
-// gradient rule. NAME_test.go checks all of it on every device with one call (shadertest.Check).
-// NAME_processor.go has bodies in float32, for inference without a GPU.
+// same Params, the kernels with their bodies, and the operator with its gradient rule.
+// NAME_processor.go has the float32 bodies that differ from those in float64. NAME_test.go checks
+// all of it on every device with one call (shadertest.Check).
 //
 // Conventions: binding 0 is the uniform Params, the arguments follow in order. Backward kernels add
 // to their result (+=); the graph zeroes it first. There are no floating-point atomics: a step
@@ -13,11 +13,20 @@
 // (B, H, W, C), tokens (B, N, C), convolution weights (kh, kw, Cin, Cout), linear weights (Cin,
 // Cout): the innermost extent of a weight is the output channel.
 //
-// Go writes a header in front of a .wgsl file (tensor.Variant). It declares constants, element
-// types and, always, Invocation, real, real4 and HALF. Storage holds maps, weights and the
-// gradients of maps as real: f32, or f16 in plans of halves and for halves in training. A kernel
-// reads f32(x[i]) and writes real(v). Statistics, partial sums and gradients of weights are always
-// f32 (Kernel.Wide). Kernels compute in f32, but for short sums where HALF says so. The first
-// comment of a .wgsl file lists what it takes from the header. NAME_common.wgsl is the part that a
-// family shares; it stands between the header and the file.
+// Go writes a header in front of a .wgsl file (tensor.Variant). The first comment of a file lists
+// what it takes from the header:
+//
+//	Invocation     the argument of an entry point; number(id, SIZE) is the index of its element
+//	real, real4    a number in storage and four of them: f32, or f16 in plans of halves and for
+//	               halves in training
+//	HALF           whether short sums are in halves too
+//	stored, floats the numbers that an invocation reads and those with which it computes: real4
+//	               and vec4<f32>, or real and f32
+//	WIDTH          how many numbers these are: 4 or 1
+//
+// Storage holds maps, weights and the gradients of maps as real. A kernel reads f32(x[i]) and
+// writes real(v). Statistics, partial sums and gradients of weights are always f32 (Kernel.Wide).
+// Kernels compute in f32, but for short sums where HALF says so. NAME_common.wgsl is the part that
+// a family shares; it stands between the header and the file. conv2d_geometry.wgsl is part of the
+// header of every convolution.
 package shaders

@@ -66,6 +66,10 @@ var noGoldens = map[string]struct {
 	"depthwise, in quads": {[][]int{{1, 9, 7, 8}, {3, 3, 8}}, func(x []*tensor.Tensor) *tensor.Tensor {
 		return conv.DepthwiseConv2D(x[0], x[1], nil, conv.Square(1, 1))
 	}},
+	"relu6": {[][]int{{9}}, func(x []*tensor.Tensor) *tensor.Tensor { return pointwise.ReLU6(x[0]) }},
+	"depthwise and activation, without gradients": {[][]int{{1, 9, 7, 8}, {3, 3, 8}}, func(x []*tensor.Tensor) *tensor.Tensor {
+		return pointwise.ReLU6(conv.DepthwiseConv2D(x[0].Detach(), x[1].Detach(), nil, conv.Square(1, 1)))
+	}},
 	"grouped linear":    {[][]int{{9, 12}, {3, 4, 5}, {3, 5}}, func(x []*tensor.Tensor) *tensor.Tensor { return conv.GroupedLinear(x[0], x[1], x[2]) }},
 	"linear, wide":      {[][]int{{512, 64}, {64, 96}, {96}}, func(x []*tensor.Tensor) *tensor.Tensor { return conv.Linear(x[0], x[1], x[2]) }},
 	"linear, odd":       {[][]int{{9, 19}, {19, 21}}, func(x []*tensor.Tensor) *tensor.Tensor { return conv.Linear(x[0], x[1], nil) }},

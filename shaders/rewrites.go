@@ -8,41 +8,74 @@ import (
 	"mrprism/internal/compute/tensor"
 )
 
-// The rewrites of the network, in the order of their application. A rewrite replaces operators by
-// others with equal results up to rounding. Before the arrow stand the operators that the model
-// names, behind it those that a device computes.
-
-// algebra holds with gradients and without them.
-var algebra = []tensor.Rewrite{
-	{Name: "an operator again → the one before", Apply: sameAgain},
-	{Name: "BatchNorm + ReLU → BatchNorm with ReLU", Apply: normReLU},
-	{Name: "AveragePool(x + table) → AveragePool(x) + AveragePool(table)", Apply: poolOfSum},
-	{Name: "Linear(x + table) → Linear(x) + Linear(table)", Apply: linearOfSum},
-	{Name: "Conv2D(Concat(a, b)) → Conv2D(a) + Conv2D(b)", Apply: convolutionOfConcat},
-	{Name: "Concat(Linear(x), Linear(x)) → Linear(x), wider", Apply: concatOfLinears},
+// rule is a rewrite of the network's operators.
+type rule struct {
+	in    phase          // one phase or several
+	name  string         // before the arrow the operators that are there, behind it those that take their place
+	apply tensor.Rewrite // results are equal up to rounding
 }
 
-// products holds without gradients: what depends on parameters alone is computed once.
-var products = []tensor.Rewrite{
-	{Name: "Linear(Linear(x)) → Linear(x) by the product of the weights", Apply: linearOfLinear},
+// phase is when a rule applies. The rules of one phase apply until none fits; then the next phase
+// begins.
+type phase uint
+
+const (
+	norms    phase = 1 << iota // for other runtimes
+	scores                     // for other runtimes, if the attention's factor goes into parameters
+	portable                   // for other runtimes, last
+	rounding                   // without gradients
+	algebra                    // with gradients and without
+	products                   // without gradients: what depends on parameters alone is computed once
+	siblings                   // without gradients
+	layers                     // without gradients
+	fusion                     // with gradients and without, last: one dispatch computes several operators
+)
+
+// table has every rewrite. Its order is that of the phases, and in a phase the order in which the
+// rules are tried.
+func (q Int8) table() []rule {
+	return []rule{
+		{norms, "BatchNorm(Conv2D(x)) → Conv2D(x) by scaled parameters", normOfConvolution},
+		{scores, "Attention(q) → Attention(Scale(q)) by the factor 1", attentionOfScale},
+
+		{rounding, "Attention → AttentionInt8", q.attention},
+		{rounding | portable, "Scale(Linear(x)) → Linear(x) by scaled parameters", scaleOfLinear},
+
+		{algebra | portable, "an operator again → the one before", (*tensor.Rewriter).Reuse},
+		{algebra, "BatchNorm + ReLU → BatchNorm with ReLU", normReLU},
+		{algebra | portable, "AveragePool(x + table) → AveragePool(x) + AveragePool(table)", poolOfSum},
+		{algebra, "Linear(x + table) → Linear(x) + Linear(table)", linearOfSum},
+		{algebra | portable, "Conv2D(Concat(a, b)) → Conv2D(a) + Conv2D(b)", convolutionOfConcat},
+		{algebra, "Concat(Linear(x), Linear(x)) → Linear(x), wider", concatOfLinears},
+
+		{products, "Linear(Linear(x)) → Linear(x) by the product of the weights", linearOfLinear},
+		{siblings, "Linear(x), Linear(x) + table → Split(Linear(x) + table)", linearsOfOne},
+		{layers, "Conv2D | Linear | ConvTranspose2x2 → Conv2DInt8", q.convolution},
+		{layers, "BatchNorm → ScaleShift", normAtInference},
+
+		{fusion, "Conv2D | Linear | ConvTranspose2x2 → Convolution", convolutionAlone},
+		{fusion, "ClampLog + (Add | AddBroadcast) → ClampLogAdd", clampLogSum},
+		{fusion, "GroupedLinear + Sigmoid → GroupedLinear", groupedSigmoid},
+		{fusion, "DepthwiseConv2D + activation → Depthwise", depthwiseActivation},
+		{fusion, "Conv2DInt8 + Add(what is int8 too) → Conv2DInt8", int8Sum},
+		{fusion, "Conv2DInt8 + Quantize → Conv2DInt8 to int8", int8ToInt8},
+		{fusion, "Convolution + LayerNorm → LinearNorm", convolutionNorm},
+		{fusion, "Convolution + Split → Convolution to two", convolutionSplit},
+		{fusion, "Convolution + (Add | AddBroadcast | ScaleShift | activation) → Convolution", convolutionEpilogue},
+	}
 }
 
-// sideBySide holds without gradients.
-var sideBySide = []tensor.Rewrite{
-	{Name: "Linear(x), Linear(x) + table → Split(Linear(x) + table)", Apply: linearsOfOne},
-}
-
-// fusions let one dispatch compute several operators.
-var fusions = []tensor.Rewrite{
-	{Name: "Conv2D | Linear | ConvTranspose2x2 → Convolution", Apply: convolutionAlone},
-	{Name: "BatchNorm → ScaleShift, at inference", Apply: normAtInference},
-	{Name: "ClampLog + (Add | AddBroadcast) → ClampLogAdd", Apply: clampLogSum},
-	{Name: "GroupedLinear + Sigmoid → GroupedLinear", Apply: groupedSigmoid},
-	{Name: "Conv2DInt8 + Add(what is int8 too) → Conv2DInt8", Apply: int8Sum},
-	{Name: "Conv2DInt8 + Quantize → Conv2DInt8 to int8", Apply: int8ToInt8},
-	{Name: "Convolution + LayerNorm → LinearNorm", Apply: convolutionNorm},
-	{Name: "Convolution + Split → Convolution to two", Apply: convolutionSplit},
-	{Name: "Convolution + (Add | AddBroadcast | ScaleShift | activation) → Convolution", Apply: convolutionEpilogue},
+// rules are those of each phase.
+func (q Int8) rules(phases ...phase) [][]tensor.Rewrite {
+	rules := make([][]tensor.Rewrite, len(phases))
+	for i, p := range phases {
+		for _, rule := range q.table() {
+			if rule.in&p != 0 {
+				rules[i] = append(rules[i], rule.apply)
+			}
+		}
+	}
+	return rules
 }
 
 // Portable rewrites a graph without gradients for a runtime that computes operator by operator,
@@ -50,22 +83,16 @@ var fusions = []tensor.Rewrite{
 // several passes share is there once. If scaled, the factor of the attention's scores goes into the
 // parameters of the queries.
 func Portable(g *tensor.Graph, scaled bool) {
-	for _, rules := range portable(scaled) {
-		g.Rewrite(gpu.Info{}, rules)
+	for _, rules := range forOthers(scaled) {
+		g.Rewrite(rules)
 	}
 }
 
-func portable(scaled bool) [][]tensor.Rewrite {
-	factors := []tensor.Rewrite{{Name: "BatchNorm(Conv2D(x)) → Conv2D(x) by scaled parameters", Apply: normOfConvolution}}
+func forOthers(scaled bool) [][]tensor.Rewrite {
 	if scaled {
-		factors = append(factors, tensor.Rewrite{Name: "Attention(q) → Attention(Scale(q)) by the factor 1", Apply: attentionOfScale})
+		return Int8{}.rules(norms, scores, portable)
 	}
-	return [][]tensor.Rewrite{factors, {
-		{Name: "an operator again → the one before", Apply: sameAgain},
-		{Name: "Scale(Linear(x)) → Linear(x) by scaled parameters", Apply: scaleOfLinear},
-		{Name: "AveragePool(x + table) → AveragePool(x) + AveragePool(table)", Apply: poolOfSum},
-		{Name: "Conv2D(Concat(a, b)) → Conv2D(a) + Conv2D(b)", Apply: convolutionOfConcat},
-	}}
+	return Int8{}.rules(norms, portable)
 }
 
 // Int8 says which layers compute in int8 at inference.
@@ -77,17 +104,13 @@ type Int8 struct {
 	Watch func(layer string, x *tensor.Tensor)
 }
 
-// phases are all rewrites of a graph without gradients, or of one with gradients.
-func (q Int8) phases(trains bool) [][]tensor.Rewrite {
+// forDevice are the rules for a graph with gradients (Simplify has applied the algebra), or for one
+// without.
+func (q Int8) forDevice(trains bool) [][]tensor.Rewrite {
 	if trains {
-		return [][]tensor.Rewrite{fusions}
+		return q.rules(fusion)
 	}
-	return [][]tensor.Rewrite{
-		{{Name: "Attention → AttentionInt8", Apply: q.attention}, {Name: "Scale(Linear(x)) → Linear(x) by scaled parameters", Apply: scaleOfLinear}},
-		algebra, products, sideBySide,
-		{{Name: "Conv2D | Linear | ConvTranspose2x2 → Conv2DInt8", Apply: q.convolution}},
-		fusions,
-	}
+	return q.rules(rounding, algebra, products, siblings, layers, fusion)
 }
 
 // Compile makes a plan of a graph with all rewrites (tensor.Compile).
@@ -97,18 +120,27 @@ func Compile(ctx context.Context, device gpu.Device, set *tensor.Set, g *tensor.
 
 // Compile is shaders.Compile with some layers in int8.
 func (q Int8) Compile(ctx context.Context, device gpu.Device, set *tensor.Set, g *tensor.Graph) (*tensor.Plan, error) {
-	return tensor.Compile(ctx, device, set, g, q.phases(g.Trains())...)
+	return tensor.Compile(ctx, device, set, g, q.forDevice(g.Trains())...)
 }
 
 // Rewrite applies the rewrites to a graph without compiling it.
 func (q Int8) Rewrite(g *tensor.Graph) {
-	for _, rules := range q.phases(g.Trains()) {
-		g.Rewrite(gpu.Info{}, rules)
+	for _, rules := range q.forDevice(g.Trains()) {
+		g.Rewrite(rules)
 	}
 }
 
 // Simplify applies the rewrites that hold with gradients to a graph: call it before Backward.
-func Simplify(g *tensor.Graph) { g.Rewrite(gpu.Info{}, algebra) }
+func Simplify(g *tensor.Graph) { g.Rewrite(Int8{}.rules(algebra)[0]) }
+
+// after is the operator of kind first whose result op, of kind k, alone reads as its first input;
+// otherwise nil.
+func after(r *tensor.Rewriter, first *tensor.Kind, op *tensor.Op, k *tensor.Kind) *tensor.Op {
+	if op.Kind != k {
+		return nil
+	}
+	return sole(r, op, 0, first)
+}
 
 // maker is the operator of a kind that makes x, or nil.
 func maker(r *tensor.Rewriter, x *tensor.Tensor, k *tensor.Kind) *tensor.Op {

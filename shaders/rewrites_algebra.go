@@ -15,20 +15,8 @@ import (
 
 // The rewrites that hold before anything is fused: algebra, products and side by side.
 
-func sameAgain(r *tensor.Rewriter, op *tensor.Op) bool {
-	earlier := r.Earlier(op)
-	if earlier == nil {
-		return false
-	}
-	r.Substitute(op, earlier)
-	return true
-}
-
 func normReLU(r *tensor.Rewriter, op *tensor.Op) bool {
-	if op.Kind != pointwise.ReLUKind {
-		return false
-	}
-	first := sole(r, op, 0, norm.BatchNormKind)
+	first := after(r, norm.BatchNormKind, op, pointwise.ReLUKind)
 	if first == nil {
 		return false
 	}
@@ -37,7 +25,7 @@ func normReLU(r *tensor.Rewriter, op *tensor.Op) bool {
 	return r.Fuse(first, op, norm.BatchNormKind, p, first.Inputs...)
 }
 
-// sumWithTable is the operator that adds a fixed table to what x is, or nil.
+// sumWithTable is the operator that makes x as the sum of a tensor and a fixed table, or nil.
 func sumWithTable(r *tensor.Rewriter, x *tensor.Tensor) *tensor.Op {
 	if sum := maker(r, x, pointwise.AddBroadcastKind); sum != nil && fixed(r, sum.Inputs[1]) && !fixed(r, sum.Inputs[0]) {
 		return sum
@@ -54,11 +42,10 @@ func poolOfSum(r *tensor.Rewriter, op *tensor.Op) bool {
 		return false
 	}
 	w := op.Attributes.(pool.Pooling)
-	r.Replace(op, func() []*tensor.Tensor {
+	return r.Replace(op, func() *tensor.Tensor {
 		x, table := pool.Average(sum.Inputs[0], w.Height, w.Width, w.Window), pool.Average(sum.Inputs[1], w.Height, w.Width, w.Window)
-		return []*tensor.Tensor{pointwise.AddBroadcast(x, table)}
+		return pointwise.AddBroadcast(x, table)
 	})
-	return true
 }
 
 func linearOfSum(r *tensor.Rewriter, op *tensor.Op) bool {
@@ -70,14 +57,13 @@ func linearOfSum(r *tensor.Rewriter, op *tensor.Op) bool {
 		return false
 	}
 	weight, bias := op.Inputs[1], op.Inputs[2]
-	r.Replace(op, func() []*tensor.Tensor {
-		return []*tensor.Tensor{pointwise.AddBroadcast(conv.Linear(sum.Inputs[0], weight, bias), conv.Linear(sum.Inputs[1], weight, nil))}
+	return r.Replace(op, func() *tensor.Tensor {
+		return pointwise.AddBroadcast(conv.Linear(sum.Inputs[0], weight, bias), conv.Linear(sum.Inputs[1], weight, nil))
 	})
-	return true
 }
 
-// convolutionOfConcat cuts the weight. What comes from outside the part of op is computed there,
-// once.
+// convolutionOfConcat cuts the weight. The share of a map that another part of the graph makes
+// belongs to no part: it is computed once.
 func convolutionOfConcat(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != conv.Conv2DKind && op.Kind != conv.LinearKind {
 		return false
@@ -102,10 +88,9 @@ func convolutionOfConcat(r *tensor.Rewriter, op *tensor.Op) bool {
 		return build()
 	}
 	a, b := concat.Inputs[0], concat.Inputs[1]
-	r.Replace(op, func() []*tensor.Tensor {
-		return []*tensor.Tensor{pointwise.Add(share(a, 0, nil), share(b, a.Dim(-1), op.Inputs[2]))}
+	return r.Replace(op, func() *tensor.Tensor {
+		return pointwise.Add(share(a, 0, nil), share(b, a.Dim(-1), op.Inputs[2]))
 	})
-	return true
 }
 
 // linearMap is x times weight, plus bias and a fixed table, which may be nil.
@@ -167,11 +152,10 @@ func concatOfLinears(r *tensor.Rewriter, op *tensor.Op) bool {
 	if !ok || !both || !m.x.Same(n.x) {
 		return false
 	}
-	r.Replace(op, func() []*tensor.Tensor { return []*tensor.Tensor{m.beside(n).apply()} })
-	return true
+	return r.Replace(op, func() *tensor.Tensor { return m.beside(n).apply() })
 }
 
-// linearOfLinear leaves maps that widen what they are given: their product would be more work.
+// linearOfLinear leaves a pair whose first map narrows: one map for both would be more work.
 func linearOfLinear(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != conv.LinearKind || fixed(r, op.Inputs[0]) {
 		return false
@@ -181,13 +165,12 @@ func linearOfLinear(r *tensor.Rewriter, op *tensor.Op) bool {
 		return false
 	}
 	weight, bias := op.Inputs[1], op.Inputs[2]
-	r.Replace(op, func() []*tensor.Tensor {
+	return r.Replace(op, func() *tensor.Tensor {
 		if b := first.Inputs[2]; b != nil {
 			bias = conv.Linear(b.Reshape(1, weight.Dim(0)), weight, bias).Reshape(weight.Dim(1))
 		}
-		return []*tensor.Tensor{conv.Linear(first.Inputs[0], conv.Linear(first.Inputs[1], weight, nil), bias)}
+		return conv.Linear(first.Inputs[0], conv.Linear(first.Inputs[1], weight, nil), bias)
 	})
-	return true
 }
 
 func scaleOfLinear(r *tensor.Rewriter, op *tensor.Op) bool {
@@ -199,19 +182,18 @@ func scaleOfLinear(r *tensor.Rewriter, op *tensor.Op) bool {
 		return false
 	}
 	factor := op.Attributes.(*pointwise.ElementwiseParams).Factor
-	r.Replace(op, func() []*tensor.Tensor {
+	return r.Replace(op, func() *tensor.Tensor {
 		defer op.Graph().Layered(first.Layer)()
 		bias := first.Inputs[2]
 		if bias != nil {
 			bias = pointwise.Scale(bias, factor)
 		}
-		return []*tensor.Tensor{conv.Linear(first.Inputs[0], pointwise.Scale(first.Inputs[1], factor), bias)}
+		return conv.Linear(first.Inputs[0], pointwise.Scale(first.Inputs[1], factor), bias)
 	})
-	return true
 }
 
-// linearsOfOne joins a linear map with a later one of the same x to whose result a table is added,
-// which are the queries of an attention.
+// linearsOfOne joins a linear map with a later one of the same x, to whose result a table is added.
+// That later map makes the queries of an attention.
 func linearsOfOne(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != conv.LinearKind || fixed(r, op.Inputs[0]) {
 		return false
@@ -234,11 +216,10 @@ func linearsOfOne(r *tensor.Rewriter, op *tensor.Op) bool {
 		if !ok || !n.x.Same(m.x) {
 			continue
 		}
-		r.ReplaceBoth(op, sum, func() []*tensor.Tensor {
+		return r.ReplaceAll([]*tensor.Op{op, sum}, []*tensor.Tensor{op.Output(), sum.Output()}, func() []*tensor.Tensor {
 			queries, besides := pointwise.Split(n.beside(m).apply(), n.weight.Dim(1))
 			return []*tensor.Tensor{besides, queries}
 		})
-		return true
 	}
 	return false
 }
@@ -251,17 +232,18 @@ func readBy(r *tensor.Rewriter, x *tensor.Tensor, k *tensor.Kind) bool {
 // normOfConvolution multiplies the weight of a convolution, output channel by output channel, and
 // adds the shift to its bias.
 func normOfConvolution(r *tensor.Rewriter, op *tensor.Op) bool {
-	if op.Kind != norm.BatchNormKind {
+	first := after(r, conv.Conv2DKind, op, norm.BatchNormKind)
+	if first == nil {
 		return false
 	}
-	p, first := op.Attributes.(norm.BatchNormParams), sole(r, op, 0, conv.Conv2DKind)
-	if p.Training == 1 || p.Relu == 1 || first == nil {
+	p := op.Attributes.(norm.BatchNormParams)
+	if p.Training == 1 || p.Relu == 1 {
 		return false
 	}
 	g, weight, bias := op.Graph(), first.Inputs[1], first.Inputs[2]
 	channels := weight.Dim(-1)
 	zeros := g.Constant("zeros", make([]float32, channels), 1, channels)
-	r.Replace(op, func() []*tensor.Tensor {
+	return r.Replace(op, func() *tensor.Tensor {
 		defer g.Layered(first.Layer)()
 		by := g.NewOf(gpu.F32, "batch norm scale and shift", []int{2, channels})
 		g.Append(norm.ScaleAndShiftKind, p, []*tensor.Tensor{by}, op.Inputs[1:]...)
@@ -274,9 +256,22 @@ func normOfConvolution(r *tensor.Rewriter, op *tensor.Op) bool {
 		}
 		shift := scaled(bias.Reshape(1, channels), by).Reshape(channels)
 		scale := pointwise.Concat(pointwise.Slice(by, 0, 1), zeros).Reshape(2, channels)
-		return []*tensor.Tensor{conv.Conv2D(first.Inputs[0], scaled(weight, scale), shift, first.Attributes.(conv.Window))}
+		return conv.Conv2D(first.Inputs[0], scaled(weight, scale), shift, first.Attributes.(conv.Window))
 	})
-	return true
+}
+
+// normAtInference cuts batch normalisation by running statistics into a scale and a shift, which
+// depend on parameters alone, and their use.
+func normAtInference(r *tensor.Rewriter, op *tensor.Op) bool {
+	if op.Kind != norm.BatchNormKind || op.Attributes.(norm.BatchNormParams).Training == 1 {
+		return false
+	}
+	p, g, scale := op.Attributes.(norm.BatchNormParams), op.Graph(), op.Inputs[2]
+	return r.Replace(op, func() *tensor.Tensor {
+		by := g.NewOf(scale.Type(), "batch norm scale and shift", []int{2, int(p.Channels)})
+		g.Append(norm.ScaleAndShiftKind, p, []*tensor.Tensor{by}, op.Inputs[1:]...)
+		return g.Apply(norm.ScaleShiftKind, p, op.Output().Shape(), op.Inputs[0], by)
+	})
 }
 
 // attentionOfScale takes the factor of the scores out of an attention.
@@ -285,12 +280,11 @@ func attentionOfScale(r *tensor.Rewriter, op *tensor.Op) bool {
 		return false
 	}
 	p := *op.Attributes.(*attention.Params)
-	r.Replace(op, func() []*tensor.Tensor {
+	return r.ReplaceAll([]*tensor.Op{op}, op.Outputs, func() []*tensor.Tensor {
 		queries, g := pointwise.Scale(op.Inputs[0], p.Scale), op.Graph()
 		y, lse := g.New("attention", op.Output().Shape(), queries), g.NewOf(gpu.F32, "attention log-sum-exp", op.Outputs[1].Shape())
 		p.Scale = 1
 		g.Append(attention.Kind, &p, []*tensor.Tensor{y, lse}, queries, op.Inputs[1])
 		return []*tensor.Tensor{y, lse}
 	})
-	return true
 }

@@ -13,26 +13,12 @@ import (
 
 func convolutionAlone(r *tensor.Rewriter, op *tensor.Op) bool {
 	p := conv.Geometry(op)
-	return p != nil && r.Change(op, conv.FusedKind, p, op.Inputs[0], op.Inputs[1], op.Inputs[2], nil, nil)
+	return p != nil && r.Fuse(op, op, conv.FusedKind, p, op.Inputs[0], op.Inputs[1], op.Inputs[2], nil, nil)
 }
 
-// normAtInference makes of batch normalisation by running statistics what depends on parameters
-// alone, and the rest.
-func normAtInference(r *tensor.Rewriter, op *tensor.Op) bool {
-	if op.Kind != norm.BatchNormKind || op.Attributes.(norm.BatchNormParams).Training == 1 || r.Trains {
-		return false
-	}
-	p, g, scale := op.Attributes.(norm.BatchNormParams), op.Graph(), op.Inputs[2]
-	r.Replace(op, func() []*tensor.Tensor {
-		by := g.NewOf(scale.Type(), "batch norm scale and shift", []int{2, int(p.Channels)})
-		g.Append(norm.ScaleAndShiftKind, p, []*tensor.Tensor{by}, op.Inputs[1:]...)
-		return []*tensor.Tensor{g.Apply(norm.ScaleShiftKind, p, op.Output().Shape(), op.Inputs[0], by)}
-	})
-	return true
-}
-
-// summands lists the inputs of a sum of two tensors, or of a tensor and a table for one image: of
-// the makers of both the earlier first. Of other operators there are none.
+// summands lists the inputs of a sum that may be fused with what makes them. Of two tensors, the
+// one whose maker runs earlier comes first. Of a tensor and a table for one image, the tensor alone
+// counts. Operators that are no sums have none.
 func summands(r *tensor.Rewriter, op *tensor.Op) []int {
 	switch {
 	case op.Kind == pointwise.AddKind:
@@ -57,10 +43,7 @@ func clampLogSum(r *tensor.Rewriter, op *tensor.Op) bool {
 }
 
 func groupedSigmoid(r *tensor.Rewriter, op *tensor.Op) bool {
-	if op.Kind != pointwise.SigmoidKind {
-		return false
-	}
-	first := sole(r, op, 0, conv.GroupedLinearKind)
+	first := after(r, conv.GroupedLinearKind, op, pointwise.SigmoidKind)
 	if first == nil {
 		return false
 	}
@@ -69,12 +52,22 @@ func groupedSigmoid(r *tensor.Rewriter, op *tensor.Op) bool {
 	return r.Fuse(first, op, conv.GroupedLinearKind, &p, first.Inputs...)
 }
 
-// convolutionNorm is for devices that compute both faster in one dispatch.
-func convolutionNorm(r *tensor.Rewriter, op *tensor.Op) bool {
-	if op.Kind != norm.LayerNormKind {
+func depthwiseActivation(r *tensor.Rewriter, op *tensor.Op) bool {
+	if pointwise.Activation(op.Kind) == 0 {
 		return false
 	}
-	first := sole(r, op, 0, conv.FusedKind)
+	first := sole(r, op, 0, conv.DepthwiseKind)
+	if first == nil {
+		return false
+	}
+	p := conv.DepthwiseGeometry(first)
+	p.Activation = pointwise.Activation(op.Kind)
+	return r.Fuse(first, op, conv.FusedDepthwiseKind, &p, first.Inputs...)
+}
+
+// convolutionNorm is for devices that compute both faster in one dispatch.
+func convolutionNorm(r *tensor.Rewriter, op *tensor.Op) bool {
+	first := after(r, conv.FusedKind, op, norm.LayerNormKind)
 	if first == nil {
 		return false
 	}
@@ -87,10 +80,7 @@ func convolutionNorm(r *tensor.Rewriter, op *tensor.Op) bool {
 }
 
 func convolutionSplit(r *tensor.Rewriter, op *tensor.Op) bool {
-	if op.Kind != pointwise.SplitKind {
-		return false
-	}
-	first := sole(r, op, 0, conv.FusedKind)
+	first := after(r, conv.FusedKind, op, pointwise.SplitKind)
 	if first == nil || op.Attributes.(*pointwise.ConcatParams).Columns != first.Attributes.(*conv.Params).Outputs {
 		return false
 	}
@@ -128,15 +118,20 @@ func convolutionEpilogue(r *tensor.Rewriter, op *tensor.Op) bool {
 		if !ok {
 			continue
 		}
-		inputs := append(slices.Clone(first.Inputs), make([]*tensor.Tensor, conv.ResultAt-len(first.Inputs))...)
-		if argument != nil {
-			inputs[input] = argument
-		}
-		if r.Fuse(first, op, first.Kind, attributes, inputs...) {
+		if r.Fuse(first, op, first.Kind, attributes, withInput(first, input, argument)...) {
 			return true
 		}
 	}
 	return false
+}
+
+// withInput lists all inputs of a convolution, with x as input i unless x is nil.
+func withInput(op *tensor.Op, i int, x *tensor.Tensor) []*tensor.Tensor {
+	inputs := append(slices.Clone(op.Inputs), make([]*tensor.Tensor, conv.ResultAt-len(op.Inputs))...)
+	if x != nil {
+		inputs[i] = x
+	}
+	return inputs
 }
 
 // follow makes of the convolution p one that also does what op does with its result, op's input at.

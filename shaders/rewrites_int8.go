@@ -1,8 +1,6 @@
 package shaders
 
 import (
-	"slices"
-
 	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/attention"
 	"mrprism/shaders/conv"
@@ -36,11 +34,10 @@ func (q Int8) attention(r *tensor.Rewriter, op *tensor.Op) bool {
 	if !(ofQ > 0 && ofK > 0 && ofV > 0) {
 		return false
 	}
-	r.Replace(op, func() []*tensor.Tensor {
+	return r.Replace(op, func() *tensor.Tensor {
 		kv := pointwise.Concat(pointwise.Scale(keys, 1/ofK), pointwise.Scale(values, 1/ofV)).Reshape(op.Inputs[1].Shape()...)
-		return []*tensor.Tensor{attention.OfInt8(pointwise.Quantize(queries, ofQ), pointwise.Quantize(kv, 1), ofK, ofV, int(op.Attributes.(*attention.Params).Heads))}
+		return attention.OfInt8(pointwise.Quantize(queries, ofQ), pointwise.Quantize(kv, 1), ofK, ofV, int(op.Attributes.(*attention.Params).Heads))
 	})
-	return true
 }
 
 // convolution makes the layers int8 whose ranges are known. A linear map becomes int8 only if
@@ -61,17 +58,16 @@ func (q Int8) convolution(r *tensor.Rewriter, op *tensor.Op) bool {
 	if !known {
 		return false
 	}
-	r.Replace(op, func() []*tensor.Tensor {
+	return r.Replace(op, func() *tensor.Tensor {
 		x := inSteps(r, x, largest/127)
 		switch op.Kind {
 		case conv.ConvTranspose2x2Kind:
-			return []*tensor.Tensor{conv.ConvTranspose2x2Int8(x, weight, bias)}
+			return conv.ConvTranspose2x2Int8(x, weight, bias)
 		case conv.LinearKind:
-			return []*tensor.Tensor{conv.Conv2DInt8(x, weight.Reshape(1, 1, weight.Dim(0), weight.Dim(1)), bias, conv.Square(1, 0))}
+			return conv.Conv2DInt8(x, weight.Reshape(1, 1, weight.Dim(0), weight.Dim(1)), bias, conv.Square(1, 0))
 		}
-		return []*tensor.Tensor{conv.Conv2DInt8(x, weight, bias, op.Attributes.(conv.Window))}
+		return conv.Conv2DInt8(x, weight, bias, op.Attributes.(conv.Window))
 	})
-	return true
 }
 
 // inSteps is x in int8: what is there already, whatever its step, or in steps of its own.
@@ -91,8 +87,8 @@ func projects(r *tensor.Rewriter, op *tensor.Op) bool {
 	return len(readers) == 1 && readers[0].Kind == pointwise.AddBroadcastKind && fixed(r, readers[0].Inputs[1])
 }
 
-// int8Sum adds to a convolution what other convolutions are given in int8 as that, so that nobody
-// needs it in floats.
+// int8Sum lets a convolution add the int8 of a map that other convolutions take in int8. Nobody
+// then needs that map in floats.
 func int8Sum(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != pointwise.AddKind {
 		return false
@@ -108,20 +104,14 @@ func int8Sum(r *tensor.Rewriter, op *tensor.Op) bool {
 				continue
 			}
 			p.Adds, p.Int8Residual, p.ResidualFactor = conv.AddResidual, 1, rounding.Attributes.(pointwise.Quantization).Step
-			inputs := slices.Clone(first.Inputs)
-			inputs = append(inputs, make([]*tensor.Tensor, conv.ResultAt-len(inputs))...)
-			inputs[conv.ResidualAt] = rounding.Output()
-			return r.Fuse(first, op, conv.Conv2DInt8Kind, &p, inputs...)
+			return r.Fuse(first, op, conv.Conv2DInt8Kind, &p, withInput(first, conv.ResidualAt, rounding.Output())...)
 		}
 	}
 	return false
 }
 
 func int8ToInt8(r *tensor.Rewriter, op *tensor.Op) bool {
-	if op.Kind != pointwise.QuantizeKind {
-		return false
-	}
-	first := sole(r, op, 0, conv.Conv2DInt8Kind)
+	first := after(r, conv.Conv2DInt8Kind, op, pointwise.QuantizeKind)
 	if first == nil {
 		return false
 	}

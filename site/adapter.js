@@ -6,7 +6,7 @@ const reasons = [
   ["this browser has no WebGPU", { chip: "no WebGPU", sentence: "This browser gives no WebGPU", next: "Current Chrome and Edge have it." }],
   ["not loaded over https", { chip: "no WebGPU", sentence: "This browser gives no WebGPU to pages from another machine without https",
     next: "Open the page over https, or on the machine that serves it." }],
-  ["GPU device lost", { chip: "GPU lost", sentence: "The graphics processor was lost", next: "After two minutes it is asked for again." }],
+  ["GPU device lost", { chip: "GPU lost", sentence: "The graphics processor was lost", next: "The page asks for it again after two minutes." }],
   ["out of GPU memory", { chip: "GPU out of memory", sentence: "The graphics memory does not suffice", next: "Closing other pages that use the graphics processor may help." }],
   ["no GPU adapter", { chip: "no GPU", sentence: "This browser offers no graphics processor",
     next: "It may be switched off in the browser's settings (graphics or hardware acceleration)." }],

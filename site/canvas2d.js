@@ -1,25 +1,66 @@
-// Canvas2D draws the stage without WebGL. It has the methods of viewer.wasm (wasm/viewer/api.go).
-export class Canvas2D {
-  #photo = null; #overlay = null; #opacity = 0.45; #contours = []; #region = null; #view = null; #due = false;
+// What the stage draws with the browser's own canvas: the lines over the photograph, always, and
+// photograph and map where WebGL does not draw them. Coordinates are photograph pixels.
 
-  constructor(element) {
+// Sheet is a transparent canvas over the whole stage. After a change it draws itself in the next
+// frame, once.
+class Sheet {
+  #due = false; #view = null;
+
+  // element: the stage. place: "append" or "prepend", above or below the other canvases.
+  constructor(element, place) {
     this.canvas = document.createElement("canvas");
     this.canvas.setAttribute("aria-hidden", "true");
-    element.append(this.canvas);
+    element[place](this.canvas);
     this.context = this.canvas.getContext("2d");
   }
   remove() { this.canvas.remove(); }
 
-  image(width, height, pixelsWide, pixelsHigh, rgba) {
-    this.#overlay = null; this.#contours = []; this.#region = null;
-    this.#photo = width ? { x: 0, y: 0, width, height, bitmap: bitmap(pixelsWide, pixelsHigh, rgba) } : null;
-    this.#ask();
+  // view puts photograph pixel p at (x + p·scale), CSS pixels from the stage's corner.
+  view(scale, x, y) { this.#view = { scale, x, y }; this.ask(); }
+
+  ask() {
+    if (this.#due) return;
+    this.#due = true;
+    requestAnimationFrame(() => { this.#due = false; this.#draw(); });
   }
-  overlay(x, y, width, height, pixelsWide, pixelsHigh, rgba) {
-    this.#overlay = width ? { x, y, width, height, bitmap: bitmap(pixelsWide, pixelsHigh, straight(rgba)) } : null;
-    this.#ask();
+  #draw() {
+    if (!this.#view || !this.canvas.isConnected) return;
+    const { clientWidth, clientHeight } = this.canvas.parentElement, c = this.context, density = devicePixelRatio || 1;
+    const { scale, x, y } = this.#view, width = Math.round(clientWidth * density), height = Math.round(clientHeight * density);
+    if (this.canvas.width !== width || this.canvas.height !== height) Object.assign(this.canvas, { width, height });
+    c.setTransform(1, 0, 0, 1, 0, 0);
+    c.clearRect(0, 0, width, height);
+    const k = scale * density;
+    c.setTransform(k, 0, 0, k, x * density, y * density);
+    this.paint(c, scale, density);
   }
-  opacity(value) { this.#opacity = value; this.#ask(); }
+}
+
+// Pictures draws photograph and map without WebGL. It has the methods of viewer.wasm
+// (wasm/viewer/main.go).
+export class Pictures extends Sheet {
+  #photo = null; #overlay = null; #opacity = 0.45;
+
+  image(...of) { this.#photo = picture(...of); this.ask(); }
+  overlay(...of) { this.#overlay = picture(...of); this.ask(); }
+  opacity(value) { this.#opacity = value; this.ask(); }
+
+  paint(c, scale, density) {
+    for (const [of, globalAlpha] of [[this.#photo, 1], [this.#overlay, this.#opacity]]) {
+      if (!of) continue;
+      const imageSmoothingEnabled = of !== this.#photo || scale * density < 6; // show pixels as they are
+      Object.assign(c, { globalAlpha, imageSmoothingEnabled, imageSmoothingQuality: "high" });
+      c.drawImage(of.bitmap, of.x, of.y, of.width, of.height);
+    }
+  }
+}
+
+// Lines draws the contours and the square of the region.
+export class Lines extends Sheet {
+  #contours = []; #region = null;
+
+  // contours sets all lines, bottom first: [{ points, starts, colour, width, dash }], as in
+  // wasm/overlay; width and dash are CSS pixels, no dash is 0.
   contours(list) {
     this.#contours = list.map(({ points, starts, colour, width, dash }) => {
       const path = new Path2D();
@@ -30,79 +71,53 @@ export class Canvas2D {
       });
       return { path, colour: `rgb(${colour.join()})`, width, dash };
     });
-    this.#ask();
+    this.ask();
   }
-  region(x, y, side, active) { this.#region = side ? { x, y, side, active } : null; this.#ask(); }
-  view(scale, x, y) { this.#view = { scale, x, y }; this.#ask(); }
+  // region sets the square; without arguments there is none. An active one is being placed by hand.
+  region(x, y, side, active) { this.#region = side ? { x, y, side, active } : null; this.ask(); }
 
-  #ask() {
-    if (this.#due) return;
-    this.#due = true;
-    requestAnimationFrame(() => { this.#due = false; this.#draw(); });
-  }
-  #draw() {
-    if (!this.#view || !this.canvas.isConnected) return;
-    const { clientWidth, clientHeight } = this.canvas.parentElement, c = this.context, density = devicePixelRatio || 1;
-    const v = { ...this.#view, width: clientWidth, height: clientHeight };
-    const width = Math.round(v.width * density), height = Math.round(v.height * density);
-    if (this.canvas.width !== width || this.canvas.height !== height) Object.assign(this.canvas, { width, height });
-    c.setTransform(1, 0, 0, 1, 0, 0);
-    c.clearRect(0, 0, width, height);
-    if (!this.#photo) return;
-    const k = v.scale * density;
-    c.setTransform(k, 0, 0, k, v.x * density, v.y * density);
-    for (const [picture, opacity] of [[this.#photo, 1], [this.#overlay, this.#opacity]]) {
-      if (!picture) continue;
-      c.globalAlpha = opacity;
-      c.imageSmoothingEnabled = picture !== this.#photo || k < 6;
-      c.imageSmoothingQuality = "high";
-      c.drawImage(picture.bitmap, picture.x, picture.y, picture.width, picture.height);
+  paint(c, scale) {
+    const stroke = (path, style, width, dash = []) => {
+      Object.assign(c, { strokeStyle: style, lineWidth: width / scale, lineJoin: "round" });
+      c.setLineDash(dash.map((length) => length / scale));
+      c.stroke(path);
+    };
+    for (const { path, colour, width, dash } of this.#contours) {
+      const dashes = dash ? [dash, 0.7 * dash] : [];
+      stroke(path, "rgb(0 0 0 / .6)", width + 2, dashes); // shows the line on any photograph
+      stroke(path, colour, width, dashes);
     }
-    c.globalAlpha = 1;
-    for (const line of this.#contours) {
-      c.lineJoin = "round";
-      const dash = line.dash ? [line.dash / v.scale, 0.7 * line.dash / v.scale] : [];
-      this.#stroke(line.path, "rgb(0 0 0 / .6)", (line.width + 2) / v.scale, dash);
-      this.#stroke(line.path, line.colour, line.width / v.scale, dash);
-    }
-    if (this.#region) this.#drawRegion(v);
-  }
-  #stroke(path, style, width, dash) {
-    const c = this.context;
-    c.strokeStyle = style; c.lineWidth = width; c.setLineDash(dash);
-    c.stroke(path);
-  }
-  #drawRegion(v) {
-    const c = this.context, { x, y, side, active } = this.#region, square = new Path2D();
+    if (!this.#region) return;
+    const { x, y, side, active } = this.#region, square = new Path2D();
     square.rect(x, y, side, side);
-    if (active) {
-      const outside = new Path2D();
-      outside.rect(-v.x / v.scale, -v.y / v.scale, v.width / v.scale, v.height / v.scale);
-      outside.addPath(square);
+    if (active) { // all around it is dimmed
+      const outside = new Path2D(square), { a, e, f } = c.getTransform();
+      outside.rect(-e / a, -f / a, this.canvas.width / a, this.canvas.height / a);
       c.fillStyle = "rgb(0 0 0 / .5)";
       c.fill(outside, "evenodd");
     }
-    this.#stroke(square, "rgb(0 0 0 / .35)", 2.5 / v.scale, []);
-    this.#stroke(square, `rgb(255 255 255 / ${active ? 1 : 0.6})`, 1 / v.scale, []);
-    if (!active) return;
-    const half = 5 / v.scale;
-    c.fillStyle = "#fff";
-    for (const [cx, cy] of [[x, y], [x + side, y], [x, y + side], [x + side, y + side]]) c.fillRect(cx - half, cy - half, 2 * half, 2 * half);
+    stroke(square, "rgb(0 0 0 / .35)", 2.5);
+    stroke(square, `rgb(255 255 255 / ${active ? 1 : 0.6})`, 1);
+    for (const cx of active ? [x, x + side] : []) for (const cy of [y, y + side]) handle(c, cx, cy, 5 / scale);
   }
 }
 
-function bitmap(width, height, rgba) {
-  const canvas = new OffscreenCanvas(width, height);
-  canvas.getContext("2d").putImageData(new ImageData(new Uint8ClampedArray(rgba.buffer, rgba.byteOffset, rgba.byteLength), width, height), 0, 0);
-  return canvas;
+// handle draws a corner by which the square is pulled.
+function handle(c, x, y, half) {
+  for (const [style, h] of [["rgb(0 0 0 / .6)", 1.2 * half], ["#fff", half]]) {
+    c.fillStyle = style;
+    c.fillRect(x - h, y - h, 2 * h, 2 * h);
+  }
 }
 
-// straight undoes the premultiplication of the maps' colours, which ImageData does not have.
-function straight(rgba) {
-  const out = new Uint8ClampedArray(rgba);
-  for (let i = 0; i < out.length; i += 4) {
-    const a = out[i + 3];
-    if (a) for (let c = 0; c < 3; c++) out[i + c] = out[i + c] * 255 / a;
+// picture is premultiplied pixels over a rectangle of the photograph; without arguments, none.
+function picture(x, y, width, height, pixelsWide, pixelsHigh, rgba) {
+  if (!width) return null;
+  const bitmap = new OffscreenCanvas(pixelsWide, pixelsHigh), straight = new Uint8ClampedArray(rgba);
+  for (let i = 0; i < straight.length; i += 4) { // as ImageData has it
+    const a = straight[i + 3];
+    if (a && a < 255) for (let c = i; c < i + 3; c++) straight[c] = straight[c] * 255 / a;
   }
-  return out;
+  bitmap.getContext("2d").putImageData(new ImageData(straight, pixelsWide, pixelsHigh), 0, 0);
+  return { x, y, width, height, bitmap };
 }

@@ -19,7 +19,10 @@ func nothingOf(class string) string {
 // drawing notes the dashes of the contours on the stage in drawn.
 func (p *page) drawing() {
 	p.t.Helper()
-	p.do(`(() => { const contours = mrprismViewer.contours; mrprismViewer.contours = (list) => { globalThis.drawn = list.map(({ dash }) => dash); contours(list); }; })()`)
+	p.do(`(async () => {
+		const { Lines: { prototype } } = await import("./canvas2d.js"), { contours } = prototype;
+		prototype.contours = function (list) { globalThis.drawn = list.map(({ dash }) => dash); contours.call(this, list); };
+	})()`)
 }
 
 // dropped opens the sample under a name.

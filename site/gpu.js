@@ -25,6 +25,12 @@ function failure(error, message) {
   return { error, message: String(message) };
 }
 
+// cached is the value of a key, made once.
+function cached(map, key, make) {
+  if (!map.has(key)) map.set(key, make());
+  return map.get(key);
+}
+
 // kindOf names a GPUError.
 function kindOf(error) {
   if (error instanceof GPUOutOfMemoryError) return "memory";
@@ -187,25 +193,13 @@ class Device {
   // layout is the bind group layout and the pipeline layout of arguments. accesses has an "r" or
   // "w" for each.
   layout(accesses) {
-    let layout = this.layouts.get(accesses);
-    if (!layout) {
+    return cached(this.layouts, accesses, () => {
       const types = ["uniform", ...Array.from(accesses, (a) => (a === "w" ? "storage" : "read-only-storage"))];
       const bindings = this.device.createBindGroupLayout({
         entries: types.map((type, binding) => ({ binding, visibility: GPUShaderStage.COMPUTE, buffer: { type } })),
       });
-      layout = { bindings, pipeline: this.device.createPipelineLayout({ bindGroupLayouts: [bindings] }) };
-      this.layouts.set(accesses, layout);
-    }
-    return layout;
-  }
-
-  module(name, source) {
-    let compiled = this.modules.get(source);
-    if (!compiled) {
-      compiled = this.compileModule(name, source);
-      this.modules.set(source, compiled);
-    }
-    return compiled;
+      return { bindings, pipeline: this.device.createPipelineLayout({ bindGroupLayouts: [bindings] }) };
+    });
   }
 
   async compileModule(label, code) {
@@ -232,7 +226,7 @@ class Device {
   }
 
   async compile({ name, source, entry, accesses }) {
-    const compiled = await this.module(name, source);
+    const compiled = await cached(this.modules, source, () => this.compileModule(name, source));
     if (compiled.error) return compiled;
     let layout = null;
     const failed = await this.guard(() => {

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -8,8 +9,10 @@ import (
 	"net"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // types are the MIME types of everything that the site contains. Handler refuses other files.
@@ -130,30 +133,23 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("ETag", tag)
 	// Browsers keep a file and ask about it each time: the page is always of one version.
 	header.Set("Cache-Control", "no-cache")
-	if strings.Contains(r.Header.Get("If-None-Match"), tag) {
-		w.WriteHeader(http.StatusNotModified)
-		return
-	}
 	if encoding != "identity" {
 		header.Set("Content-Encoding", encoding)
+		header.Set("Content-Length", strconv.Itoa(len(content))) // ServeContent sets that of the others
 	}
-	header.Set("Content-Length", strconv.Itoa(len(content)))
-	if r.Method == http.MethodGet {
-		w.Write(content)
-	}
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
 }
 
 // chooseEncoding takes brotli before gzip where the client accepts it (no q=0) and it was built.
 func chooseEncoding(accept string, f *file) string {
-	accepted := map[string]bool{}
-	for _, part := range strings.Split(accept, ",") {
-		name, quality, _ := strings.Cut(strings.TrimSpace(part), ";")
-		q := strings.TrimPrefix(strings.TrimSpace(quality), "q=")
-		value, err := strconv.ParseFloat(q, 64)
-		accepted[strings.ToLower(strings.TrimSpace(name))] = quality == "" || err != nil || value > 0
-	}
+	codings := strings.Split(strings.ToLower(strings.ReplaceAll(accept, " ", "")), ",")
 	for _, name := range []string{"br", "gzip"} {
-		if accepted[name] && f.encodings[name] != nil {
+		accepted := slices.ContainsFunc(codings, func(coding string) bool {
+			is, quality, _ := strings.Cut(coding, ";q=")
+			value, err := strconv.ParseFloat(quality, 64)
+			return is == name && (err != nil || value > 0)
+		})
+		if accepted && f.encodings[name] != nil {
 			return name
 		}
 	}

@@ -15,7 +15,7 @@ const fade = (rgb, level) => rgb.map((v) => Math.round(v * (0.35 + 0.65 * level)
 // mark a pixel. The scale of the map ends there.
 const mostDisagreement = (n) => (n < 2 ? 1 : Math.floor(n / 2) * Math.ceil(n / 2) / (n * (n - 1) / 2));
 
-// fitted are the choices for a result: structures and raters of another model are not among its.
+// fitted are the choices that fit a result: another model has other structures and raters.
 export function fitted(choices, { model, raters }) {
   return choices.model === model ? choices : { ...choices, model, structure: 0, raters: [], level: Math.min(choices.level, raters.length) };
 }
@@ -29,8 +29,8 @@ export function layers(result, choices) {
   const why = whyDoubted(result)?.title, { classes, raters, recurrences } = result;
   if (!result.found) return { why, lines: [], map: null, keys: [] };
   const { structure: s, recurrence: i } = choices, all = [...classes.keys()], n = raters.length;
-  // Raters, levels and their disagreement are of the last recurrence. Where another one is shown,
-  // each text names its own.
+  // Raters, levels and their disagreement are of the last recurrence. If another one is shown, each
+  // text names its recurrence.
   const [now, last] = i < recurrences ? [` (Rec${i})`, ` (Rec${recurrences})`] : ["", ""];
   const solid = why ? DOUBTED : 0, lines = [], keys = [];
   const line = (view, colour, width, dash) => lines.push({ view, colour, width, dash });

@@ -84,7 +84,7 @@ func TestOfflineWithoutAReload(t *testing.T) {
 	keeper, err := os.ReadFile("sw.js")
 	require.NoError(t, err)
 	list := fmt.Sprintf(`{ "icon.svg": "%x", "worker.js": "%x" }`, sha256.Sum256(readBuilt(t, "icon.svg")), sha256.Sum256(worker))
-	keeper = []byte(strings.NewReplacer("/*FILES*/{}", list, "/*MODELS*/{}", "{}").Replace(string(keeper)))
+	keeper = []byte(strings.NewReplacer("/*FILES*/{}", list).Replace(string(keeper)))
 	s := serve(t, built(t, map[string][]byte{"worker.js": worker, "sw.js": keeper}), nil)
 	p := open(t, s, 900, 700)
 	p.ready()
@@ -120,7 +120,7 @@ func TestNewVersionWaits(t *testing.T) {
 	keeper, err := os.ReadFile("sw.js")
 	require.NoError(t, err)
 	list := fmt.Sprintf(`{ "index.html": "%x" }`, sha256.Sum256(readBuilt(t, "index.html")))
-	keeper = []byte(strings.NewReplacer("/*FILES*/{}", list, "/*MODELS*/{}", "{}").Replace(string(keeper)))
+	keeper = []byte(strings.NewReplacer("/*FILES*/{}", list).Replace(string(keeper)))
 	var now atomic.Pointer[http.Handler]
 	listening := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/index.html" {

@@ -115,14 +115,15 @@ function prepare(model) {
 }
 
 function view(question) {
-  segmenter.view(question.result, question.kind, question.fields).then(
+  const { result, kind, fields } = question;
+  segmenter.show("view", result, { kind, ...fields }).then(
     (view) => send({ type: "viewed", question, view }),
     (error) => send({ type: "refused", question, error: told(error) }));
 }
 
 function save(save) {
   const { result, what, class: c, i, file } = save;
-  segmenter.png(result, what, "recurrence", { i, class: c }).then(({ bytes }) => {
+  segmenter.show("png", result, { what, kind: "recurrence", i, class: c }).then(({ bytes }) => {
     download(file, "image/png", bytes);
     send({ type: "saved", save });
   }).catch((error) => send({ type: "unsaved", save, error: told(error) }));
@@ -185,7 +186,7 @@ $("panel").addEventListener("input", ({ target }) => {
 }, true);
 for (const key of ["x", "y", "side"]) {
   const field = $(`region-${key}`);
-  field.onchange = () => { send({ type: "settle" }); if (state.placing) field.value = state.placing[key]; };
+  field.onchange = () => send({ type: "settle" });
   field.onkeydown = (event) => { if (event.key === "Enter") send({ type: "apply" }); if (event.key === "Escape") send({ type: "leave" }); };
 }
 $("raters-equal").onclick = () => send({ type: "equal" });

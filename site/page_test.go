@@ -337,6 +337,8 @@ func TestErrorsLeaveThePageUsable(t *testing.T) {
 	p.until(`document.getElementById("file-line").textContent.includes("unready.jpg") && ` + sampleDone)
 	p.choose("raters")
 	p.until(`document.getElementById("banner").innerText.includes("could not be downloaded")`)
+	assert.True(t, get[bool](p, `document.getElementById("banner").getBoundingClientRect().bottom < document.getElementById("legend").getBoundingClientRect().top`),
+		"the message hides no part of the legend")
 	p.until(`document.getElementById("model").value === "levels" && ` + sampleDone)
 	assert.Contains(t, get[string](p, `document.getElementById("about-list").innerText`), "Fundus")
 

@@ -148,14 +148,12 @@ export class Segmenter extends EventTarget {
     }
   }
 
-  // map resolves to a whole map: { values: Float32Array(width·height) }. kind: probability, rater,
-  // recurrence, disagreement.
-  map(result, kind, fields) { return this.#ask({ type: "map", id: result.id, kind, ...fields }); }
-  // view resolves to what the stage needs of a map: { x, y, width, height, pixelsWide, pixelsHigh,
-  // values (8 bits), points, starts }.
-  view(result, kind, fields) { return this.#ask({ type: "view", id: result.id, kind, ...fields }); }
-  // png resolves to a PNG at the photograph's size: { bytes }. what: mask or probability.
-  png(result, what, kind, fields) { return this.#ask({ type: "png", id: result.id, what, kind, ...fields }); }
+  // show resolves to a map of a result in the form that type names. "map" is the whole map:
+  // { values: Float32Array(width·height) }. "view" is what the stage needs of it: { x, y, width,
+  // height, pixelsWide, pixelsHigh, values (8 bits), points, starts }. "png" is a PNG at the
+  // photograph's size: { bytes }. fields: kind (probability, rater, recurrence or disagreement), m,
+  // i, class, and for a PNG what (mask or probability).
+  show(type, result, fields) { return this.#ask({ type, id: result.id, ...fields }); }
 }
 
 // publish makes window.mrprism, by which scripts use the segmenter. It shows nothing on the page.
@@ -180,7 +178,7 @@ export function publish(segmenter) {
       if (model instanceof Blob) ({ name: model } = await segmenter.weights(model));
       const picture = segmenter.picture(blob, blob.name ?? "image");
       const r = await segmenter.segment(picture, { model: model ?? models[0]?.name, recurrences, roi, raterWeights: raterWeights && Float32Array.from(raterWeights) }, { progress, signal });
-      const values = async (kind, fields) => (await segmenter.map(r, kind, fields)).values;
+      const values = async (kind, fields) => (await segmenter.show("map", r, { kind, ...fields })).values;
       const c = (wanted) => index(r.classes, wanted, "class"), m = (wanted) => index(r.raters, wanted, "rater");
       return {
         width: r.width, height: r.height, classes: r.classes, raters: r.raters, labels: r.labels, roi: r.roi, recurrences: r.recurrences,

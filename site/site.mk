@@ -15,4 +15,3 @@ site/programs:
 	@mkdir -p site/dist
 	GOOS=js GOARCH=wasm go build $(WASM_FLAGS) -o site/dist/viewer.wasm ./wasm/viewer
 	GOOS=js GOARCH=wasm go build $(SEGMENTER_FLAGS) -o site/dist/segmenter.wasm ./wasm/segmenter
-	go run ./site/sample site/dist/sample.jpg

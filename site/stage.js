@@ -1,11 +1,12 @@
-// The image stage: what is shown and where, pointer, wheel and keys. One of two renderers draws it:
-// the Ebitengine program viewer.wasm on WebGL2, or Canvas2D until that has started, where WebGL2 is
-// missing, and after its context was lost. Both have the methods image, overlay, opacity, contours,
-// region and view. The stage keeps everything that it shows, and can change renderer at any time.
+// The image stage: what is shown and where, pointer, wheel and keys. Photograph and map are drawn
+// by the Ebitengine program viewer.wasm on WebGL2, or by Pictures until that has started, where
+// WebGL2 is missing, and after its context was lost. Both have the methods image, overlay, opacity
+// and view. Lines draws contours and region on a canvas above. The stage keeps everything that it
+// shows, and can change who draws the pictures at any time.
 // Events: "view" when the photograph was moved or scaled. While the region is placed by hand,
 // "move" has the change { x, y, side } that is asked for, "apply" and "leave" end it.
 import "./wasm_exec.js";
-import { Canvas2D } from "./canvas2d.js";
+import { Lines, Pictures } from "./canvas2d.js";
 import { sideWithin } from "./state.js";
 
 export class Stage extends EventTarget {
@@ -18,7 +19,8 @@ export class Stage extends EventTarget {
     Object.assign(this, { scale: 1, x: 0, y: 0 });
     this.fitted = true; // follow the stage's size until the user zooms or pans
     this.pointers = new Map();
-    this.renderer = new Canvas2D(element);
+    this.pictures = new Pictures(element, "prepend");
+    this.lines = new Lines(element, "append");
     new ResizeObserver(() => {
       if (!this.#plain) dispatchEvent(new Event("resize")); // Ebitengine listens to it
       this.fitted ? this.fit() : this.#clamp();
@@ -37,21 +39,23 @@ export class Stage extends EventTarget {
     this.shown[name] = value;
     if (name === "image") Object.assign(this.shown, { overlay: null, contours: [], region: null, placing: null });
     this.element.classList.toggle("placing", this.shown.placing !== null);
-    this.#draw(name === "placing" ? "region" : name);
-    if (name === "image") this.fit();
+    if (name === "image") {
+      this.#drawAll();
+      this.fit();
+    } else this.#draw(name === "placing" ? "region" : name);
   }
 
   #draw(what) {
     const { image: i, overlay: o, opacity, contours, region, placing } = this.shown, square = placing ?? region;
     const numbers = {
-      image: i && [i.drawnWidth, i.drawnHeight, i.pixelsWide, i.pixelsHigh, i.rgba],
+      image: i && [0, 0, i.drawnWidth, i.drawnHeight, i.pixelsWide, i.pixelsHigh, i.rgba],
       overlay: o && [o.x, o.y, o.width, o.height, o.pixelsWide, o.pixelsHigh, o.rgba],
       opacity: [opacity],
       contours: [contours],
       region: square && [square.x, square.y, square.side, placing !== null],
       view: [this.scale, this.x, this.y],
     };
-    this.renderer[what](...numbers[what] ?? []);
+    for (const canvas of [this.pictures, this.lines]) canvas[what]?.(...numbers[what] ?? []);
     if (what === "view") this.#tell("view");
   }
   #tell(type, detail) { this.dispatchEvent(new CustomEvent(type, { detail })); }
@@ -148,9 +152,8 @@ export class Stage extends EventTarget {
   // grip is what a press at a point of the stage takes hold of: a corner, the square or a new one.
   #grip(px, py) {
     const p = this.shown.placing, x = (px - this.x) / this.scale, y = (py - this.y) / this.scale, reach = 14 / this.scale;
-    for (const [cx, cy, ox, oy] of [[p.x, p.y, p.x + p.side, p.y + p.side], [p.x + p.side, p.y, p.x, p.y + p.side],
-      [p.x, p.y + p.side, p.x + p.side, p.y], [p.x + p.side, p.y + p.side, p.x, p.y]]) {
-      if (Math.hypot(x - cx, y - cy) < reach) return { anchor: [ox, oy] };
+    for (const dx of [0, p.side]) for (const dy of [0, p.side]) {
+      if (Math.hypot(x - p.x - dx, y - p.y - dy) < reach) return { anchor: [p.x + p.side - dx, p.y + p.side - dy] };
     }
     if (x > p.x && x < p.x + p.side && y > p.y && y < p.y + p.side) return { offset: [x - p.x, y - p.y] };
     return { anchor: [x, y] };
@@ -216,17 +219,17 @@ export class Stage extends EventTarget {
         canvas.remove();
         this.#fallBack("the graphics processor dropped the picture");
       }, true);
-      this.renderer.remove();
-      element.append(canvas);
-      this.renderer = api;
+      this.pictures.remove();
+      element.prepend(canvas);
+      this.pictures = api;
       this.#drawAll();
     } catch (error) { this.#fallBack(error); }
   }
-  get #plain() { return this.renderer instanceof Canvas2D; }
+  get #plain() { return this.pictures instanceof Pictures; }
   #fallBack(reason) {
     console.info("the photograph is drawn without WebGL:", reason);
     if (this.#plain) return;
-    this.renderer = new Canvas2D(this.element);
+    this.pictures = new Pictures(this.element, "prepend");
     this.#drawAll();
   }
 }

@@ -1,7 +1,7 @@
-// The state of the page, and next, the only function that changes it. Both are plain values and
-// know neither the document nor the worker: view.js draws a state, page.js does what a state asks
-// of the worker and sends what happens as an event. Parts of a state are never written to. A part
-// that changed is another object, by which view.js and page.js see what they have to do.
+// The state of the page, and next, the only function that changes it. A state is plain values and
+// knows neither the document nor the worker. view.js draws a state. page.js asks the worker for
+// what a state needs, and sends what happens as events. Nobody writes to a part of a state: a part
+// that changed is another object. By that view.js and page.js see what they have to do.
 import { whyProcessor } from "./adapter.js";
 import { fitted, layers, viewsOf } from "./layers.js";
 import { fileOf } from "./exports.js";
@@ -17,12 +17,12 @@ export const initial = {
   models: [], // { name, title, bytes } of the site, then { name, title, own } of the user
   listed: "", // the model that the list shows
   model: "", // the model that computes; it follows listed when the arrow keys rest in the list
-  choice: 0, // counts choices of a model: a weights file may arrive after a later one
+  choice: 0, // counts the user's choices of a model: a weights file may arrive after a later choice
   preparing: "", // the model that the worker gets ready while there is no photograph
-  openings: 0, // counts photographs asked for: the sample may arrive after a later one
+  openings: 0, // counts photographs asked for: the sample may arrive after a later photograph
   picture: null, // the photograph on the stage, as Segmenter.picture made it
   image: null, // its pixels: { width, height, pixelsWide, pixelsHigh, rgba, … }
-  job: null, // the running segmentation: { picture, roi, weights }, and again once it began anew
+  job: null, // the running segmentation: { picture, roi, weights }, and again: true in a second try
   progress: null, // of the job: { stage, done, total }
   coming: null, // a new result that still lacks views: { result, views }
   result: null, // the result on the stage; result.asked is the job that made it
@@ -152,7 +152,11 @@ const handlers = {
       status: "Placing the region. Arrow keys move it, plus and minus resize it, Enter segments, Escape cancels." };
   },
   move: (s, { change }) => (s.placing ? { ...s, placing: moved(s.placing, change, s.image) } : s),
-  settle: (s) => (s.placing ? { ...s, placing: { ...s.placing, wanted: s.placing } } : s),
+  settle(s) {
+    if (!s.placing) return s;
+    const { x, y, side } = s.placing, square = { x, y, side };
+    return { ...s, placing: { ...square, wanted: square } };
+  },
   leave: (s) => ({ ...s, placing: null }),
   apply(s) {
     const { x, y, side } = s.placing ?? {};
@@ -170,8 +174,8 @@ const without = (list, item) => list.filter((other) => other !== item);
 const computedBy = (s, { adapter, gpu, software, reason, why }) =>
   ({ ...s, device: { adapter, gpu, software, reason, why }, hadGPU: s.hadGPU || gpu });
 
-// told shows an error. of: what it is about where that can go well later: a picture, "weights" or
-// "save".
+// told shows an error. of: what the error is about, if a later success takes the message away: a
+// picture, "weights" or "save".
 function told(s, { code, message, next }, of = null) {
   return code === "cancelled" ? { ...s, status: "Cancelled." } : { ...s, banner: { message, next, of } };
 }

@@ -4,10 +4,8 @@
 // it and no other page is open, which may have an image.
 const VERSION = "/*VERSION*/";
 const FILES = /*FILES*/{};
-const MODELS = /*MODELS*/{};
 // Caches belong to the origin, which may have other deployments.
 const PREFIX = `mrprism-${new URL(registration.scope).pathname}-`;
-const ALL = { ...FILES, ...MODELS };
 
 const address = (name) => new URL(name, registration.scope).href;
 
@@ -18,7 +16,7 @@ async function sum(response) {
 
 async function fill() {
   const cache = await caches.open(PREFIX + VERSION);
-  for (const [name, wanted] of Object.entries(ALL)) {
+  for (const [name, wanted] of Object.entries(FILES)) {
     const url = address(name), kept = await caches.match(url);
     let response = kept && (await sum(kept)) === wanted ? kept : await fetch(url, { cache: "no-cache" });
     if (!response.ok || (await sum(response)) !== wanted) throw new Error(`${name} is not of this version`);
@@ -51,12 +49,12 @@ addEventListener("fetch", (event) => {
   url.hash = url.search = "";
   if (event.request.method !== "GET" || !url.href.startsWith(registration.scope)) return;
   const name = url.href.slice(registration.scope.length) || "index.html";
-  if (name in ALL) event.respondWith((async () => {
+  if (name in FILES) event.respondWith((async () => {
     const cache = await caches.open(PREFIX + VERSION), kept = await cache.match(address(name));
     if (kept) return kept;
     // The kept copy was damaged, and mrprismForget dropped it.
     const response = await fetch(event.request), copy = response.clone();
-    event.waitUntil(sum(copy).then((is) => (is === ALL[name] ? cache.put(address(name), copy) : undefined)).catch(() => {}));
+    event.waitUntil(sum(copy).then((is) => (is === FILES[name] ? cache.put(address(name), copy) : undefined)).catch(() => {}));
     return response;
   })());
 });

@@ -14,10 +14,10 @@ func TestOneResultAtATime(t *testing.T) {
 	p.ready()
 	p.drop("large.jpg", readBuilt(t, "sample.jpg"))
 	p.until(sampleDone)
-	p.do(`(() => {
-		const region = mrprismViewer.region, text = (id) => document.getElementById(id).textContent;
+	p.do(`(async () => {
+		const { Lines: { prototype } } = await import("./canvas2d.js"), { region } = prototype, text = (id) => document.getElementById(id).textContent;
 		let square = true;
-		mrprismViewer.region = (...a) => { square = a.length > 0; region(...a); };
+		prototype.region = function (...a) { square = a.length > 0; region.apply(this, a); };
 		globalThis.mixed = [];
 		const look = () => {
 			const about = text("about-list").includes("Newborn"), save = text("save-masks").includes("Brain");
@@ -44,22 +44,22 @@ func TestOneResultAtATime(t *testing.T) {
 func TestResultThatCannotBeShown(t *testing.T) {
 	p := open(t, mock(t, nil), 1200, 800)
 	p.raters("photo.jpg")
+	p.drawing()
 	p.do(`(() => {
-		const plain = Worker.prototype.postMessage, contours = mrprismViewer.contours;
+		const plain = Worker.prototype.postMessage;
 		globalThis.dying = 0;
 		Worker.prototype.postMessage = function (message, transfer) {
 			if (message.type === "view" && dying > 0) { dying--; this.onmessage({ data: { type: "crashed", message: "as asked" } }); } else plain.call(this, message, transfer);
 		};
-		mrprismViewer.contours = (list) => { globalThis.drawn = list.length; contours(list); };
 	})()`)
 	p.do(`dying = 1, document.getElementById("region-none").click()`)
-	p.until(`dying === 0 && document.getElementById("region-line").textContent === "The whole image" && ` + sampleDone + ` && globalThis.drawn === 1`)
+	p.until(`dying === 0 && document.getElementById("region-line").textContent === "The whole image" && ` + sampleDone + ` && globalThis.drawn.length === 1`)
 	assert.True(t, get[bool](p, `document.getElementById("banner").hidden`))
 
 	p.do(`dying = 2, document.getElementById("region-auto").click()`)
 	p.until(`dying === 0 && document.getElementById("banner").innerText.includes("started again")`)
 	assert.Equal(t, "The whole image", get[string](p, `document.getElementById("region-line").textContent`))
-	assert.Equal(t, 1, get[int](p, `drawn`))
+	assert.Equal(t, 1, get[int](p, `drawn.length`))
 	assert.False(t, get[bool](p, `document.getElementById("legend").hidden`))
 	p.click("region-auto")
 	p.until(sampleDone + ` && document.getElementById("region-line").textContent.includes("found") && document.getElementById("banner").hidden`)

@@ -1,5 +1,5 @@
-// draw brings the document and the stage to a state. It is the only function that writes to them,
-// and it sends no events.
+// draw brings the document and the stage to a state, and sends no events. Nothing else writes to
+// them, except that page.js moves the view and the focus, and empties file fields.
 import { whyProcessor } from "./adapter.js";
 import { bar, css, paint, rater as raterColour } from "./colours.js";
 import { $, all, element } from "./dom.js";
@@ -143,7 +143,7 @@ function buildControls(result) {
   show(!levels, "raters", "recurrence-raters");
   show(steered, "raters-equal", "recurrence-sliders");
   show(!steered, "raters-unsteered");
-  write("raters-title", steered ? "Contour and weight of each rater" : "Contour of each rater");
+  write("raters-title", steered ? "Contours and weights" : "Contours");
   $("level").max = raters.length;
   $("rater-list").replaceChildren(...(levels ? [] : raters).map((name, m) => {
     const swatch = element("i", { className: "swatch" });
@@ -196,7 +196,7 @@ function drawLayers({ result, views, choices }, before, stage) {
   drawLegend(wanted);
 }
 
-// drawLegend says why the result is doubted, where it is, and names the lines and the map.
+// drawLegend says why a doubted result is doubted, and names the lines and the map.
 function drawLegend({ why, keys, map }) {
   const row = (sign, text) => element("div", { className: "key" }, sign, element("span", {}, text));
   const svg = (tag, attributes, ...children) => {
@@ -233,7 +233,8 @@ function drawPlacing({ placing }, before, stage) {
     show(placing, "placing", "region-fields");
     for (const key of placing ? ["x", "y", "side"] : []) {
       const field = $(`region-${key}`);
-      if (document.activeElement !== field) field.value = placing[key]; // not while it is typed
+      // A number that is being typed stays until it is a square's.
+      if (document.activeElement !== field || placing.wanted[key] === placing[key]) field.value = placing[key];
     }
   }
   show($("legend").hasChildNodes() && !placing, "legend");

@@ -4,9 +4,10 @@ import "./wasm_exec.js";
 import "./vectors.js";
 import "./gpu.js";
 
-// What the page's address asks for (?precision=f16, ?measure=off), and values that the browser
-// remembers from visit to visit, by key.
-globalThis.mrprismWishes = new URLSearchParams(globalThis.name);
+// What the page's address asks for (?precision=f16, ?measure=off), or "".
+globalThis.mrprismWish = (name) => new URLSearchParams(globalThis.name).get(name) ?? "";
+
+// Values that the browser remembers from visit to visit, by key.
 globalThis.mrprismMemory = {
   get: (key) => inMemory("readonly", (store) => store.get(key)),
   put: (key, value) => inMemory("readwrite", (store) => store.put(value, key)),

@@ -11,21 +11,13 @@ import (
 // DType is a tensor's element type as written in the header.
 type DType string
 
-// The element types that can be decoded to float32.
+// The element types that programs name; dtypes has all.
 const (
 	F64  DType = "F64"
 	F32  DType = "F32"
 	F16  DType = "F16"
 	BF16 DType = "BF16"
-	I64  DType = "I64"
-	I32  DType = "I32"
-	I16  DType = "I16"
 	I8   DType = "I8"
-	U64  DType = "U64"
-	U32  DType = "U32"
-	U16  DType = "U16"
-	U8   DType = "U8"
-	Bool DType = "BOOL"
 )
 
 var le = binary.LittleEndian
@@ -40,15 +32,15 @@ var dtypes = map[DType]struct {
 	F32:       {32, func(b []byte) float32 { return math.Float32frombits(le.Uint32(b)) }},
 	F16:       {16, func(b []byte) float32 { return half.ToFloat32(le.Uint16(b)) }},
 	BF16:      {16, func(b []byte) float32 { return math.Float32frombits(uint32(le.Uint16(b)) << 16) }},
-	I64:       {64, func(b []byte) float32 { return float32(int64(le.Uint64(b))) }},
-	I32:       {32, func(b []byte) float32 { return float32(int32(le.Uint32(b))) }},
-	I16:       {16, func(b []byte) float32 { return float32(int16(le.Uint16(b))) }},
+	"I64":     {64, func(b []byte) float32 { return float32(int64(le.Uint64(b))) }},
+	"I32":     {32, func(b []byte) float32 { return float32(int32(le.Uint32(b))) }},
+	"I16":     {16, func(b []byte) float32 { return float32(int16(le.Uint16(b))) }},
 	I8:        {8, func(b []byte) float32 { return float32(int8(b[0])) }},
-	U64:       {64, func(b []byte) float32 { return float32(le.Uint64(b)) }},
-	U32:       {32, func(b []byte) float32 { return float32(le.Uint32(b)) }},
-	U16:       {16, func(b []byte) float32 { return float32(le.Uint16(b)) }},
-	U8:        {8, func(b []byte) float32 { return float32(b[0]) }},
-	Bool:      {8, func(b []byte) float32 { return float32(b[0]) }},
+	"U64":     {64, func(b []byte) float32 { return float32(le.Uint64(b)) }},
+	"U32":     {32, func(b []byte) float32 { return float32(le.Uint32(b)) }},
+	"U16":     {16, func(b []byte) float32 { return float32(le.Uint16(b)) }},
+	"U8":      {8, func(b []byte) float32 { return float32(b[0]) }},
+	"BOOL":    {8, func(b []byte) float32 { return float32(b[0]) }},
 	"C64":     {bits: 64},
 	"F8_E5M2": {bits: 8},
 	"F8_E4M3": {bits: 8},
@@ -103,21 +95,10 @@ func (t *Tensor) Float32() ([]float32, error) {
 	for i := range values {
 		v := kind.decode(t.Data[size*i:])
 		if v-v != 0 { // 0 for a finite v, NaN otherwise
-			return nil, &NotFiniteError{Tensor: t.Name, Index: i, Value: v}
+			return nil, fmt.Errorf("weights: tensor %s: element %d is %v; the file is damaged or comes from a training run that diverged, "+
+				"use an earlier checkpoint", t.Name, i, v)
 		}
 		values[i] = v
 	}
 	return values, nil
-}
-
-// NotFiniteError says that a weight is NaN or infinite.
-type NotFiniteError struct {
-	Tensor string
-	Index  int // row-major position
-	Value  float32
-}
-
-func (e *NotFiniteError) Error() string {
-	return fmt.Sprintf("weights: tensor %s: element %d is %v; the file is damaged or comes from a training run that diverged, use an earlier checkpoint",
-		e.Tensor, e.Index, e.Value)
 }

@@ -41,14 +41,13 @@ func names(t *testing.T, folder string) (list []string) {
 // weights/shipped.
 func TestManifestIsCurrent(t *testing.T) {
 	built, err := BuildManifest("shipped")
+	require.NoError(t, err)
 	for i, e := range Shipped().Models {
 		if i < len(built.Models) {
 			built.Models[i].Proof = e.Proof // package segment's, whose tests compute it
 		}
 	}
-	require.NoError(t, err)
 	assert.Equal(t, string(built.JSON()), string(manifestJSON), "run: go generate ./weights")
-	assert.NotNil(t, Shipped())
 }
 
 func TestBuildManifest(t *testing.T) {
@@ -78,17 +77,10 @@ func TestBuildManifest(t *testing.T) {
 
 	_, err = m.OpenShipped("fundus", data)
 	assert.NoError(t, err)
-	again, err := ParseManifest(m.JSON())
-	require.NoError(t, err)
-	assert.Equal(t, m, again)
 
 	require.NoError(t, os.Rename(path, filepath.Join(folder, "eye.safetensors")))
 	_, err = BuildManifest(folder)
 	assert.ErrorContains(t, err, "name the file after it")
-	_, err = ParseManifest([]byte(`{"models":[],"more":1}`))
-	assert.Error(t, err)
-	_, err = ParseManifest([]byte(`{"models":[]}{}`))
-	assert.Error(t, err)
 }
 
 func TestReadFileRefusesWhatIsNoFile(t *testing.T) {

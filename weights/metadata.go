@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -23,7 +22,7 @@ const LayoutHWIO = "HWIO"
 type Metadata struct {
 	Name          string   // name: short, the file's stem
 	Title         string   // title: one line for people
-	Configuration string   // configuration: compact, paper or tiny, each also with the suffix -steered
+	Configuration string   // configuration: compact, mobile, paper or tiny, each also with the suffix -steered
 	Recipe        string   // recipe: a name of model.NewRecipe
 	Task          string   // task: what the images show, e.g. "fundus photograph"
 	Classes       []string // classes: structures in channel order
@@ -66,6 +65,14 @@ func (m *Metadata) flags() []flag {
 	}
 }
 
+// texts are the fields that the header has as they are, by key.
+func (m *Metadata) texts() map[string]*string {
+	return map[string]*string{
+		"name": &m.Name, "title": &m.Title, "configuration": &m.Configuration, "recipe": &m.Recipe, "task": &m.Task, "labels": &m.Labels,
+		"anchor": &m.Anchor, "data": &m.Data, "commit": &m.Commit, "layout": &m.Layout, "quantization": &m.Quantization,
+	}
+}
+
 // normalisation is the JSON form of Mean, Deviation and Standardise.
 type normalisation struct {
 	Mean        [3]float32 `json:"mean"`
@@ -83,10 +90,11 @@ func (m *Metadata) Map() (map[string]string, error) {
 		metrics = map[string]float64{}
 	}
 	values := map[string]string{
-		"format": "mrprism", "name": m.Name, "title": m.Title, "configuration": m.Configuration, "recipe": m.Recipe, "task": m.Task,
-		"classes": asJSON(m.Classes), "raters": asJSON(m.Raters), "labels": m.Labels, "anchor": m.Anchor, "side": strconv.Itoa(m.Side),
-		"normalisation": asJSON(normalisation{m.Mean, m.Deviation, m.Standardise}), "data": m.Data, "commit": m.Commit, "metrics": asJSON(metrics),
-		"seed": strconv.FormatUint(m.Seed, 10), "layout": m.Layout, "quantization": m.Quantization,
+		"format": "mrprism", "classes": asJSON(m.Classes), "raters": asJSON(m.Raters), "side": asJSON(m.Side), "seed": asJSON(m.Seed),
+		"normalisation": asJSON(normalisation{m.Mean, m.Deviation, m.Standardise}), "metrics": asJSON(metrics),
+	}
+	for key, text := range m.texts() {
+		values[key] = *text
 	}
 	for _, f := range m.flags() {
 		if *f.set {
@@ -110,10 +118,9 @@ func ParseMetadata(values map[string]string) (Metadata, error) {
 	if values["format"] != "mrprism" {
 		return Metadata{}, fmt.Errorf("weights: metadata has no \"format\": \"mrprism\"; this is a safetensors file of another program")
 	}
-	m := Metadata{
-		Name: values["name"], Title: values["title"], Configuration: values["configuration"], Recipe: values["recipe"], Task: values["task"],
-		Labels: values["labels"], Anchor: values["anchor"], Data: values["data"], Commit: values["commit"], Layout: values["layout"],
-		Quantization: values["quantization"],
+	var m Metadata
+	for key, text := range m.texts() {
+		*text = values[key]
 	}
 	for _, f := range m.flags() {
 		*f.set = values[f.key] == f.value

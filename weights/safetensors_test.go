@@ -46,7 +46,7 @@ func TestVectors(t *testing.T) {
 				require.NoError(t, err)
 				assert.Len(t, f.Tensors, n)
 				if name == "ok_i32_2x2" {
-					assert.Equal(t, []Tensor{{Name: "test", DType: I32, Shape: []int{2, 2}, Data: make([]byte, 16)}}, f.Tensors)
+					assert.Equal(t, []Tensor{{Name: "test", DType: "I32", Shape: []int{2, 2}, Data: make([]byte, 16)}}, f.Tensors)
 				}
 				return
 			}
@@ -196,9 +196,9 @@ func TestEncodeRefuses(t *testing.T) {
 		"short data":    {{Name: "w", DType: F32, Shape: []int{2}, Data: make([]byte, 7)}},
 		"negative size": {{Name: "w", DType: F32, Shape: []int{-1}, Data: nil}},
 		"unknown dtype": {{Name: "w", DType: "F7", Shape: []int{0}, Data: nil}},
-		"same name":     {{Name: "w", DType: U8, Shape: []int{0}}, {Name: "w", DType: U8, Shape: []int{0}}},
-		"reserved name": {{Name: metadataKey, DType: U8, Shape: []int{0}}},
-		"not UTF-8":     {{Name: "\xff", DType: U8, Shape: []int{0}}},
+		"same name":     {{Name: "w", DType: "U8", Shape: []int{0}}, {Name: "w", DType: "U8", Shape: []int{0}}},
+		"reserved name": {{Name: metadataKey, DType: "U8", Shape: []int{0}}},
+		"not UTF-8":     {{Name: "\xff", DType: "U8", Shape: []int{0}}},
 	} {
 		_, err := (&File{Tensors: tensors}).Encode()
 		assert.Error(t, err, name)

@@ -64,15 +64,15 @@ func TestFloat32EveryType(t *testing.T) {
 		{F32, le.AppendUint32(nil, math.Float32bits(3.25)), 3.25},
 		{F16, le.AppendUint16(nil, 0xc100), -2.5},
 		{BF16, le.AppendUint16(nil, 0x4049), 3.140625},
-		{I64, le.AppendUint64(nil, uint64(math.MaxUint64)), -1},
-		{I32, le.AppendUint32(nil, 1<<31), -1 << 31},
-		{I16, le.AppendUint16(nil, 0xfffe), -2},
+		{"I64", le.AppendUint64(nil, uint64(math.MaxUint64)), -1},
+		{"I32", le.AppendUint32(nil, 1<<31), -1 << 31},
+		{"I16", le.AppendUint16(nil, 0xfffe), -2},
 		{I8, []byte{0x80}, -128},
-		{U64, le.AppendUint64(nil, 1<<40), 1 << 40},
-		{U32, le.AppendUint32(nil, 1<<31), 1 << 31},
-		{U16, le.AppendUint16(nil, 65535), 65535},
-		{U8, []byte{200}, 200},
-		{Bool, []byte{1}, 1},
+		{"U64", le.AppendUint64(nil, 1<<40), 1 << 40},
+		{"U32", le.AppendUint32(nil, 1<<31), 1 << 31},
+		{"U16", le.AppendUint16(nil, 65535), 65535},
+		{"U8", []byte{200}, 200},
+		{"BOOL", []byte{1}, 1},
 	} {
 		tensor := Tensor{Name: "w", DType: test.dtype, Shape: []int{1}, Data: test.data}
 		got, err := tensor.Float32()
@@ -94,10 +94,8 @@ func TestNotFiniteIsNamed(t *testing.T) {
 		{Name: "conp.head.bias", DType: BF16, Shape: []int{2}, Data: []byte{0, 0, 0xc0, 0x7f}},
 	} {
 		_, err := tensor.Float32()
-		var bad *NotFiniteError
-		require.ErrorAs(t, err, &bad)
-		assert.Equal(t, "conp.head.bias", bad.Tensor)
-		assert.Equal(t, 1, bad.Index)
+		require.ErrorContains(t, err, "tensor conp.head.bias: element 1 is")
+		require.ErrorContains(t, err, "use an earlier checkpoint")
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"mrprism/internal/app/command"
 	"mrprism/internal/compute/gpu/chromium"
+	"mrprism/internal/compute/gpu/device"
 )
 
 // call runs the program with the smallest network.
@@ -54,6 +55,20 @@ func TestPrecision(t *testing.T) {
 	require.NotNil(t, r.Inference.ToF32)
 	assert.Equal(t, 2*passes, r.Inference.ToF32.Recurrence.N)
 	assert.Positive(t, r.Inference.ToF32.FourPasses.Least)
+}
+
+// Progress counts every stage: it never shows more than it has announced.
+func TestStages(t *testing.T) {
+	d, err := device.Open(t.Context(), device.Processor, device.Options{})
+	require.NoError(t, err)
+	defer d.Close()
+	for _, also := range []bool{false, true} {
+		o := options{Config: "tiny", Recipe: "default", Raters: 2, Classes: 1, Side: 64, Batch: 2, Repeats: 2, Train: also, Kernels: also}
+		told := 0
+		_, err := bench(t.Context(), d, o, nil, func(string) { told++ })
+		require.NoError(t, err)
+		assert.Equal(t, (&request{options: o}).stages(0), told)
+	}
 }
 
 func check(t *testing.T, r *report, backend string) {
@@ -145,7 +160,8 @@ func TestInBrowser(t *testing.T) {
 
 func TestMisuse(t *testing.T) {
 	for _, args := range [][]string{{"-weights", "fundus"}, {"-browser", "-device", "wgpu"}, {"-n", "0"}, {"-device", "abacus"}, {"stray"}, {"-train", "-recipe", "soup"}, {"-json", "/nofolder/report.json"}, {"-compare", "base.json", "-json", "-"},
-		{"-browser", "-peers", "x", "-device", "wgpu"}, {"-peers", "x", "-train", "-browser"}, {"-train", "-precision", "int8"}, {"-config", "huge"}, {"-side", "65"}, {"-side", "0"}, {"-raters", "0"}} {
+		{"-browser", "-peers", "x", "-device", "wgpu"}, {"-peers", "x", "-train", "-browser"}, {"-train", "-precision", "int8"}, {"-config", "huge"}, {"-side", "65"}, {"-side", "0"}, {"-raters", "0"},
+		{"-recompute"}, {"-batch", "2"}, {"-recipe", "paper"}, {"-peers", "x", "-kernels"}, {"-peers", "x", "-compare", "base.json"}} {
 		code, _, stderr := call(t, args...)
 		assert.Equal(t, command.Usage, code, args)
 		assert.Contains(t, stderr, "see bench -h")

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Measures everything on a discrete GPU: whether kernels are right there, all times, and PyTorch's times.
-#
-#   make build && go test -c -o build/ ./shaders/... && cmd/bench/card.sh build card        here
-#   cmd/bench/card.sh BIN OUT [python3]                                                 on a machine that has only BIN (programs, Dawn's library)
-#
-# OUT receives a .txt for each step and .json reports for bench -compare. The end names steps that failed
-# or took longer than LIMIT seconds (180); the other steps still run. Missing programs are skipped. CONFIGS
-# are the configurations to measure, RUNS the number of runs.
+# Measures everything on a discrete GPU: whether kernels are right there, all times, and PyTorch's
+# times. Here:
+#   make build && go test -c -o build/ ./shaders/... && cmd/bench/card.sh build card
+# On a machine that has only BIN, a folder with the programs, the tests and Dawn's library:
+#   cmd/bench/card.sh BIN OUT [python3]
+# OUT receives a .txt for each step, and .json reports for bench -compare. If a step fails or takes
+# longer than LIMIT seconds (180), the other steps still run, and the last line names it. Missing
+# programs are skipped. CONFIGS are the configurations to measure, RUNS is the number of runs.
 bin=$(cd "${1:?usage: card.sh BIN OUT [python3]}" && pwd) && mkdir -p "${2:?usage: card.sh BIN OUT [python3]}" && out=$(cd "$2" && pwd) || exit 2
 python=${3:-python3}
 here=$(cd "$(dirname "$0")" && pwd)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"mrprism/internal/compute/gpu"
@@ -11,30 +12,21 @@ import (
 	"mrprism/weights"
 )
 
-// measured is a network and the times of its runs in ms: encoders, all recurrences, whole runs.
+// measured is our network and the times of its runs in ms: encoders, all recurrences, whole runs.
 type measured struct {
-	network                       *model.Inference
-	set                           *tensor.Set
-	image                         []float32
+	*ours
 	small                         *tensor.Variable // read to wait for the encoder
 	encoders, recurrences, totals []float64
 }
 
 // newMeasured compiles the network.
 func newMeasured(ctx context.Context, d gpu.Device, config model.Config, side int) (*measured, error) {
-	m := &measured{set: tensor.NewSet(), image: picture(side)}
-	var err error
-	if m.network, err = model.NewInference(ctx, d, m.set, config, side); err != nil {
-		m.set.Release()
+	u, err := newOurs(ctx, d, config, side)
+	if err != nil {
 		return nil, err
 	}
-	m.small = smallest(m.set)
-	return m, nil
-}
-
-func (m *measured) release() {
-	m.network.Release()
-	m.set.Release()
+	byElements := func(a, b *tensor.Variable) int { return a.Elements() - b.Elements() }
+	return &measured{ours: u, small: slices.MinFunc(u.set.Variables(), byElements)}, nil
 }
 
 // run runs the network once, as "segment" does: it reads the mask after every pass, and the raters'
@@ -96,14 +88,14 @@ func inference(ctx context.Context, device gpu.Device, config model.Config, o op
 			float64(t.Bytes) / float64(f32.network.Bytes()),
 		}
 	}
+	if !o.Kernels {
+		return nil
+	}
 	encoder, recurrence, labels := n.network.Commands()
 	for _, part := range []struct {
 		name     string
 		commands tensor.Commands
 	}{{"encoder", encoder}, {"one recurrence", recurrence}, {"rater labels", labels}} {
-		if !o.Kernels {
-			break
-		}
 		if err := r.kernels(ctx, d, part.name, part.commands, o.Repeats, tell); err != nil {
 			return err
 		}

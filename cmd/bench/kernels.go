@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/tensor"
@@ -72,4 +74,119 @@ func (c *ceilings) shares(t kernelTimes) (adds, ceiling float64) {
 	}
 	adds = 1e3 * t.GFLOP / arithmetic / t.Time.Median
 	return adds, max(adds, 1e3*t.GB/c.Memory.Most/t.Time.Median)
+}
+
+// A command is timed in a recording of many copies, which share the time of submitting and waiting.
+const (
+	replayTime = 20 * time.Millisecond // shortest recording
+	mostCopies = 1024
+	latencies  = 4                      // shortest recording, in latencies
+	mostWait   = 100 * time.Millisecond // largest latency: browsers call hidden pages seldom
+)
+
+// measureLatency returns the time from the end of a command until the program knows of it: browsers
+// look for results at intervals. It is the least of a few empty reads.
+func measureLatency(ctx context.Context, d gpu.Device) (time.Duration, error) {
+	buffers, err := d.Allocate(ctx, []gpu.BufferSpec{{Label: "latency", Type: gpu.U32, Elements: 1}})
+	if err != nil {
+		return 0, err
+	}
+	defer buffers[0].Release()
+	least := mostWait
+	for range 4 {
+		start := time.Now()
+		if err := d.Read(ctx, gpu.Range{Buffer: buffers[0], Dst: make([]byte, 4)}); err != nil {
+			return 0, err
+		}
+		least = min(least, time.Since(start))
+	}
+	return least, nil
+}
+
+// recorded is a recording of copies of a command, one after the other on the same buffers.
+type recorded struct {
+	device    gpu.Device
+	recording gpu.Recording
+	copies    int
+	wait      gpu.Range
+	latency   float64 // milliseconds
+}
+
+// newRecorded records a prepared command on a device with a latency. It also runs the recording,
+// because the first run is slower.
+func newRecorded(ctx context.Context, d gpu.Device, c gpu.Command, latency time.Duration) (*recorded, error) {
+	r := &recorded{device: d, latency: milliseconds(latency), wait: gpu.Range{Buffer: c.Clear, Dst: make([]byte, 4)}}
+	if c.Program != nil {
+		r.wait.Buffer = c.Arguments[len(c.Arguments)-1]
+	}
+	enough := max(milliseconds(replayTime), latencies*r.latency)
+	for r.copies = 1; ; {
+		var err error
+		if r.recording, err = d.Record(slices.Repeat([]gpu.Command{c}, r.copies)); err != nil {
+			return nil, err
+		}
+		_, err = r.time(ctx)
+		ms := 0.0
+		if err == nil {
+			ms, err = r.time(ctx)
+		}
+		if err != nil {
+			r.recording.Release()
+			return nil, err
+		}
+		took := ms * float64(r.copies)
+		if took >= enough || r.copies == mostCopies {
+			return r, nil
+		}
+		r.recording.Release()
+		more := 1.5 * enough / max(took, 0.01)
+		r.copies = min(mostCopies, max(2*r.copies, int(float64(r.copies)*more)))
+	}
+}
+
+// time runs the recording and returns milliseconds for a copy. It subtracts the latency, but at
+// most half of the time.
+func (r *recorded) time(ctx context.Context) (float64, error) {
+	start := time.Now()
+	err := r.device.Run(ctx, r.recording)
+	if err == nil {
+		err = r.device.Read(ctx, r.wait)
+	}
+	took := milliseconds(time.Since(start))
+	return (took - min(r.latency, took/2)) / float64(r.copies), err
+}
+
+// replay times a prepared command: milliseconds for a copy, over a number of recordings.
+func replay(ctx context.Context, d gpu.Device, c gpu.Command, repeats int) (spread, error) {
+	latency, err := measureLatency(ctx, d)
+	if err != nil {
+		return spread{}, err
+	}
+	r, err := newRecorded(ctx, d, c, latency)
+	if err != nil {
+		return spread{}, err
+	}
+	defer r.recording.Release()
+	var times []float64
+	for range repeats {
+		ms, err := r.time(ctx)
+		if err != nil {
+			return spread{}, err
+		}
+		times = append(times, ms)
+	}
+	return spreadOf(times), nil
+}
+
+// milliseconds keeps the fractions.
+func milliseconds(t time.Duration) float64 { return float64(t.Nanoseconds()) / 1e6 }
+
+// since is the time since start in milliseconds.
+func since(start time.Time) float64 { return milliseconds(time.Since(start)) }
+
+// timed is the time that f takes.
+func timed(ctx context.Context, f func(context.Context) error) (ms float64, err error) {
+	start := time.Now()
+	err = f(ctx)
+	return since(start), err
 }

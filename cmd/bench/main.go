@@ -11,9 +11,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"mrprism/internal/app/command"
+	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/gpu/chromium"
 	"mrprism/internal/compute/gpu/device"
 	"mrprism/model"
@@ -25,7 +27,7 @@ var commit = "unknown"
 
 func main() { command.Main(run) }
 
-// request is what the user asked for.
+// request holds the flags.
 type request struct {
 	options
 	sideGiven      bool
@@ -43,7 +45,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := command.NewGroups()
 	flags.Add("network", func(f *flag.FlagSet) {
 		f.StringVar(&r.Weights, "weights", "", "`NAME` of a shipped model, or a .safetensors file; it decides configuration, raters, classes and side")
-		f.StringVar(&r.Config, "config", "compact", "network with random weights: compact, paper or tiny; NAME-steered adds the raters' weights to the maps")
+		f.StringVar(&r.Config, "config", "compact", "network with random weights: compact, mobile, paper or tiny; NAME-steered adds the raters' weights to the maps")
 		f.IntVar(&r.Raters, "raters", 4, "raters of random weights")
 		f.IntVar(&r.Classes, "classes", 2, "structures of random weights")
 		f.IntVar(&r.Side, "side", 256, "image side in `pixels`, a multiple of 64 (with -weights: of the weights)")
@@ -99,6 +101,10 @@ func (r *request) check(given map[string]bool) error {
 		return fmt.Errorf("-peers -train: choose -recipe default or unsteered, which PyTorch's step has")
 	case r.Train && r.Precision == model.Int8:
 		return fmt.Errorf("no training step computes in int8: leave out -train, or choose -precision f32 or f16")
+	case !r.Train && (given["batch"] || given["recipe"] || given["recompute"]):
+		return fmt.Errorf("-batch, -recipe and -recompute are of a training step: add -train")
+	case r.modules != "" && (r.Kernels || r.base != ""):
+		return fmt.Errorf("-peers has a table of its own: leave out -kernels and -compare")
 	case r.base != "" && r.jsonFile == "-":
 		return fmt.Errorf("-json - prints the report alone: with -compare, name a file")
 	case r.Repeats < 1 || r.Batch < 1:
@@ -150,19 +156,32 @@ func (r *request) run(ctx context.Context, stdout, stderr io.Writer) error {
 			return err
 		}
 	}
-	note := func(note string) { fmt.Fprintln(stderr, note) }
-	progress := command.NewProgress(stderr, r.stages())
+	var d gpu.Device // nil with -browser
+	runtimes := slices.DeleteFunc(slices.Clone(inPage), func(theirs runtimeOf) bool { return r.device != "" && r.device != theirs.device })
+	if !r.browser {
+		if d, err = r.wish.Open(ctx, func(note string) { fmt.Fprintln(stderr, note) }); err != nil {
+			return err
+		}
+		defer d.Close()
+		runtimes = natively(d)
+	}
+	progress := command.NewProgress(stderr, r.stages(len(runtimes)))
 	defer progress.Clear()
 	tell := func(stage string) { progress.Begin(); progress.Show("%s", stage) }
 	if r.modules != "" {
-		found, err := r.peers(ctx, m, tell, note)
+		found, err := r.peers(ctx, d, m, runtimes, tell)
 		progress.Clear()
 		if found != nil && len(found.Matches) > 0 {
 			err = errors.Join(err, write(found, r.jsonFile, stdout))
 		}
 		return err
 	}
-	found, err := r.measure(ctx, m, tell, note)
+	var found *report
+	if r.browser {
+		found, err = browse(ctx, r.options, cmp.Or(r.device, browserDevice), m, tell)
+	} else {
+		found, err = bench(ctx, d, r.options, m, tell)
+	}
 	if err != nil {
 		return err
 	}
@@ -173,42 +192,25 @@ func (r *request) run(ctx context.Context, stdout, stderr io.Writer) error {
 	return compare(stdout, base, found)
 }
 
-// stages is the number of stages that progress shows.
-func (r *request) stages() int {
+// stages is the number of stages that progress shows; of -peers beside a number of runtimes.
+func (r *request) stages(runtimes int) int {
 	switch {
-	case r.modules != "" && r.Train && r.sideGiven:
-		return 2 + r.Repeats
 	case r.modules != "" && r.Train:
-		return len(stepSides) * (2 + r.Repeats)
-	case r.modules != "" && r.browser:
-		return 1 + 2*(1+2*(1+r.Repeats))
+		return len(r.sides()) * (2 + r.Repeats)
 	case r.modules != "":
-		return 2 + 2*(1+r.Repeats)
+		return 1 + runtimes*(1+2*(1+r.Repeats))
 	}
 	n := 3 + r.Repeats
 	if r.Train {
 		n += 2 + r.Repeats
 	}
 	if r.Kernels {
-		n += 2
+		n += 3
 	}
 	if r.Kernels && r.Train {
 		n++
 	}
 	return n
-}
-
-// measure measures on a device, here or in the browser.
-func (r *request) measure(ctx context.Context, m *weights.Model, tell, note func(string)) (*report, error) {
-	if r.browser {
-		return browse(ctx, r.options, cmp.Or(r.device, browserDevice), m, tell)
-	}
-	d, err := r.wish.Open(ctx, note)
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	return bench(ctx, d, r.options, m, tell)
 }
 
 // write prints the table and writes the JSON file; or it prints the JSON instead.

@@ -57,7 +57,7 @@ func inWorker(tell func(string)) (*report, error) {
 // answerJobs passes a function to benchReady that takes a job and promises its answer, both as
 // JSON.
 func answerJobs(ctx context.Context, d gpu.Device, o options, m *weights.Model) error {
-	u, err := newOurs(ctx, d, o, m)
+	u, err := newPeer(ctx, d, o, m)
 	if err != nil {
 		return err
 	}

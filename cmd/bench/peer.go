@@ -35,8 +35,8 @@ type answer struct {
 
 // ours is our network on a device.
 type ours struct {
-	set     *tensor.Set
 	network *model.Inference
+	set     *tensor.Set
 	image   []float32 // (S, S, 3)
 }
 
@@ -45,15 +45,26 @@ func picture(side int) []float32 {
 	return noise(side*side*3, func(r *rand.Rand) float32 { return model.Normalise(r.Float32()) })
 }
 
-// newOurs compiles the network. If m is nil, it has the random weights of "export -config".
-func newOurs(ctx context.Context, d gpu.Device, o options, m *weights.Model) (*ours, error) {
+// newOurs compiles the network without its weights.
+func newOurs(ctx context.Context, d gpu.Device, config model.Config, side int) (*ours, error) {
+	u := &ours{set: tensor.NewSet(), image: picture(side)}
+	var err error
+	if u.network, err = model.NewInference(ctx, d, u.set, config, side); err != nil {
+		u.set.Release()
+		return nil, err
+	}
+	return u, nil
+}
+
+// newPeer compiles the network with its weights. If m is nil, they are the random ones of "export
+// -config".
+func newPeer(ctx context.Context, d gpu.Device, o options, m *weights.Model) (*ours, error) {
 	config, err := o.configuration(ctx, d, m)
 	if err != nil {
 		return nil, err
 	}
-	u := &ours{set: tensor.NewSet(), image: picture(o.Side)}
-	if u.network, err = model.NewInference(ctx, d, u.set, config, o.Side); err != nil {
-		u.set.Release()
+	u, err := newOurs(ctx, d, config, o.Side)
+	if err != nil {
 		return nil, err
 	}
 	if err := fill(u.set, m); err != nil {

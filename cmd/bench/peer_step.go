@@ -120,6 +120,14 @@ func (p *torchStep) close() {
 	_ = p.process.Wait()
 }
 
+// sides are the sides of compared steps.
+func (r *request) sides() []int {
+	if r.sideGiven {
+		return []int{r.Side}
+	}
+	return stepSides
+}
+
 // stepMatches compare our step with PyTorch's at every side.
 func (r *request) stepMatches(ctx context.Context, d gpu.Device, tell func(string)) (out []match, err error) {
 	if !d.Info().InGo() {
@@ -128,11 +136,7 @@ func (r *request) stepMatches(ctx context.Context, d gpu.Device, tell func(strin
 	if err := findTorch(ctx); err != nil {
 		return nil, err
 	}
-	sides := stepSides
-	if r.sideGiven {
-		sides = []int{r.Side}
-	}
-	for _, side := range sides {
+	for _, side := range r.sides() {
 		o := r.options
 		o.Side = side
 		m, err := matchStep(ctx, d, o, tell)

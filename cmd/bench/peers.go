@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"math"
 	"os"
@@ -56,7 +55,7 @@ type peersReport struct {
 	Matches []match `json:"matches"`
 }
 
-// runtimeOf is what ONNX Runtime computes with: WebGPU, or a number of CPU threads.
+// runtimeOf says how ONNX Runtime computes: with WebGPU, or with a number of CPU threads.
 type runtimeOf struct {
 	device, provider string
 	threads          int
@@ -85,71 +84,45 @@ func (r runtimeOf) String() string {
 	return fmt.Sprintf("%s, %d threads", r.provider, r.threads)
 }
 
-// peers runs the matches: on a GPU against onnxruntime-node's WebGPU, on the processor against its
-// CPU provider, in Chromium against onnxruntime-web's WebGPU and WebAssembly. If one fails, peers
-// also returns the matches before it, because they took minutes.
-func (r *request) peers(ctx context.Context, m *weights.Model, tell, note func(string)) (*peersReport, error) {
+// peers runs the matches beside the runtimes: on a GPU against onnxruntime-node's WebGPU, on the
+// processor against its CPU provider, in Chromium against onnxruntime-web's WebGPU and WebAssembly.
+// With -train it compares steps with PyTorch's. If a match fails, peers also returns the matches
+// before it, because they took minutes.
+func (r *request) peers(ctx context.Context, d gpu.Device, m *weights.Model, runtimes []runtimeOf, tell func(string)) (*peersReport, error) {
 	found := &peersReport{Options: r.options}
 	var err error
-	if r.browser {
-		err = r.peersInPage(ctx, m, tell, found)
+	if r.Train {
+		found.Matches, err = r.stepMatches(ctx, d, tell)
 		return found, err
 	}
-	d, err := r.wish.Open(ctx, note)
+	files, err := exported(ctx, r.options, tell)
 	if err != nil {
 		return nil, err
 	}
-	defer d.Close()
-	if r.Train {
-		found.Matches, err = r.stepMatches(ctx, d, tell)
-	} else {
-		err = r.peersInNode(ctx, d, m, tell, found)
-	}
-	return found, err
-}
-
-// peersInPage runs the matches in Chromium: all of them, or those of -device.
-func (r *request) peersInPage(ctx context.Context, m *weights.Model, tell func(string), found *peersReport) error {
-	files, err := exported(ctx, r.options, tell)
-	if err != nil {
-		return err
-	}
-	own, err := pageFiles(ctx, r.options, m)
-	if err != nil {
-		return err
-	}
-	maps.Copy(files, own)
-	for _, theirs := range inPage {
-		if r.device != "" && r.device != theirs.device {
-			continue
-		}
-		matches, err := matchInPage(ctx, r.options, files, r.modules, theirs, tell)
-		found.Matches = append(found.Matches, matches...)
+	if r.browser {
+		own, err := pageFiles(ctx, r.options, m)
 		if err != nil {
-			return err
+			return nil, err
 		}
-	}
-	return nil
-}
-
-// peersInNode runs the matches of a device.
-func (r *request) peersInNode(ctx context.Context, d gpu.Device, m *weights.Model, tell func(string), found *peersReport) error {
-	files, err := exported(ctx, r.options, tell)
-	if err != nil {
-		return err
+		maps.Copy(files, own)
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
-	for _, theirs := range natively(d) {
-		if d.Info().InGo() {
-			runtime.GOMAXPROCS(theirs.threads)
+	for _, theirs := range runtimes {
+		var done []match
+		if r.browser {
+			done, err = matchInPage(ctx, r.options, files, r.modules, theirs, tell)
+		} else {
+			if d.Info().InGo() {
+				runtime.GOMAXPROCS(theirs.threads)
+			}
+			done, err = matchInNode(ctx, d, r.options, m, files, r.modules, theirs, tell)
 		}
-		matches, err := matchInNode(ctx, d, r.options, m, files, r.modules, theirs, tell)
-		found.Matches = append(found.Matches, matches...)
+		found.Matches = append(found.Matches, done...)
 		if err != nil {
-			return err
+			return found, err
 		}
 	}
-	return nil
+	return found, nil
 }
 
 // exported writes the network and its encoder as ONNX. It returns them and the picture by their
@@ -210,11 +183,7 @@ func matchInNode(ctx context.Context, d gpu.Device, o options, m *weights.Model,
 		return nil, err
 	}
 	defer os.RemoveAll(folder)
-	scripts, err := fs.Sub(runner, "runner")
-	if err == nil {
-		err = os.CopyFS(folder, scripts)
-	}
-	if err != nil {
+	if err := os.CopyFS(folder, runner); err != nil {
 		return nil, err
 	}
 	s, err := serve(files, "")
@@ -223,7 +192,7 @@ func matchInNode(ctx context.Context, d gpu.Device, o options, m *weights.Model,
 	}
 	defer s.close()
 	tell("compiling the network")
-	u, err := newOurs(ctx, d, o, m)
+	u, err := newPeer(ctx, d, o, m)
 	if err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ func TestPeerInPage(t *testing.T) {
 	d, err := device.Open(t.Context(), device.Reference, device.Options{})
 	require.NoError(t, err)
 	defer d.Close()
-	here, err := newOurs(t.Context(), d, tiny, nil)
+	here, err := newPeer(t.Context(), d, tiny, nil)
 	require.NoError(t, err)
 	defer here.release()
 	files, err := pageFiles(t.Context(), tiny, nil)

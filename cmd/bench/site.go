@@ -8,6 +8,7 @@ import (
 	"embed"
 	"encoding/json"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -15,7 +16,10 @@ import (
 )
 
 //go:embed runner
-var runner embed.FS
+var embedded embed.FS
+
+// runner has the scripts of the page and of node.
+var runner, _ = fs.Sub(embedded, "runner") // the name is valid
 
 // told is a message of a worker.
 type told struct{ kind, text string }
@@ -25,7 +29,6 @@ type told struct{ kind, text string }
 type site struct {
 	address  string
 	server   *http.Server
-	files    map[string][]byte
 	messages chan told
 	peers    map[string]*remote
 }
@@ -40,7 +43,7 @@ func serve(files map[string][]byte, modules string) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &site{address: "http://" + listener.Addr().String(), files: files, messages: make(chan told), peers: map[string]*remote{}}
+	s := &site{address: "http://" + listener.Addr().String(), messages: make(chan told), peers: map[string]*remote{}}
 	mux := http.NewServeMux()
 	for _, name := range []string{oursInPage, onnxRuntime} {
 		p := &remote{jobs: make(chan job), answers: make(chan answer)}
@@ -48,7 +51,12 @@ func serve(files map[string][]byte, modules string) (*site, error) {
 		mux.HandleFunc("GET /job/"+name, p.giveJob)
 		mux.HandleFunc("POST /answer/"+name, p.takeAnswer)
 	}
-	mux.HandleFunc("GET /", s.file)
+	for path, content := range files {
+		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
+			http.ServeContent(w, r, path, time.Time{}, bytes.NewReader(content))
+		})
+	}
+	mux.Handle("GET /", http.FileServerFS(runner))
 	mux.HandleFunc("POST /tell/{kind}", s.tell)
 	mux.Handle("GET /ort/", http.StripPrefix("/ort/", http.FileServer(http.Dir(filepath.Join(modules, "node_modules", "onnxruntime-web", "dist")))))
 	s.server = &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -62,22 +70,6 @@ func serve(files map[string][]byte, modules string) (*site, error) {
 }
 
 func (s *site) close() { _ = s.server.Close() } // ends waiting requests
-
-func (s *site) file(w http.ResponseWriter, r *http.Request) {
-	name := r.URL.Path
-	if name == "/" {
-		name = "/index.html"
-	}
-	content, ok := s.files[name]
-	if !ok {
-		var err error
-		if content, err = runner.ReadFile("runner" + name); err != nil {
-			http.NotFound(w, r)
-			return
-		}
-	}
-	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(content))
-}
 
 func (s *site) tell(_ http.ResponseWriter, r *http.Request) {
 	text, err := io.ReadAll(r.Body)

@@ -64,7 +64,7 @@ func (s *scorer) changes(ctx context.Context, l *dataset.Loaded) (scores []chang
 		score := changedScore{c.name, found, make([]*float64, len(masks))}
 		for k, mask := range masks {
 			if votes, ok := changed.Votes(k); ok {
-				score.SoftDice[k] = new(metric.SoftDice(mask, votes, metric.DefaultSoftDice))
+				score.SoftDice[k] = new(metric.SoftDice(mask, votes))
 			}
 		}
 		scores = append(scores, score)

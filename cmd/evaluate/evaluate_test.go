@@ -138,7 +138,7 @@ func TestFiguresOfAnImage(t *testing.T) {
 		c, votes := got.Cases[0].Classes[k], metric.Count(l.Given(k)...)
 		require.Equal(t, 6-(1-k), votes.Raters, "one disc is missing")
 		for i := range 2 {
-			require.InDelta(t, metric.SoftDice(equal.Recurrence(i, k), votes, metric.DefaultSoftDice), c.SoftDice[i], 1e-12)
+			require.InDelta(t, metric.SoftDice(equal.Recurrence(i, k), votes), c.SoftDice[i], 1e-12)
 			require.InDelta(t, c.SoftDice[i], got.Classes[k].SoftDice[i].Mean, 1e-12)
 		}
 		truth, err := imageio.Decode("truth", must(os.ReadFile(filepath.Join(dir, "truth", data.Classes[k], "case0004.png"))))
@@ -220,7 +220,7 @@ func levelData(t *testing.T) string {
 }
 
 // Levels have no weights to respond to. A result that found nothing is scored as an empty mask, and
-// the report says so. Other weights stand beside.
+// the report says it. The table also has the weights of -against.
 func TestLevelsNotFoundAndComparison(t *testing.T) {
 	dir := levelData(t)
 	blind := func(f *weights.File) {

@@ -24,12 +24,20 @@ type input struct {
 	foreign []*album
 }
 
-// open lists the input.
+// open opens the data sets and lists the pictures. Classes of the model that the data lacks have no
+// marks.
 func (r *request) open(m *weights.Model) (in *input, err error) {
 	in = &input{}
 	if r.data != "" {
-		if err := in.openData(&r.sources, m); err != nil {
+		if in.data, err = dataset.Open(strings.Split(r.data, ",")...); err != nil {
 			return nil, err
+		}
+		if err = in.data.As(m.Metadata.Classes); err != nil {
+			return nil, fmt.Errorf("%w: give data of classes that %s segments", err, m.Metadata.Name)
+		}
+		in.cases = map[string][]dataset.Case{"heldout": in.data.HeldOut(), "train": in.data.Training(), "all": in.data.Cases}[r.split]
+		if len(in.cases) == 0 {
+			return nil, fmt.Errorf("%s: no images in the split %s; every fifth image is held out: give at least %d images, or -split all", in.data.Name, r.split, dataset.HoldOut)
 		}
 	}
 	if in.centres, err = readEach(r.centres, readCentres); err != nil {
@@ -37,21 +45,6 @@ func (r *request) open(m *weights.Model) (in *input, err error) {
 	}
 	in.foreign, err = readEach(r.foreign, readForeign)
 	return in, err
-}
-
-// openData opens the data sets. Classes of the model that they lack have no marks.
-func (in *input) openData(r *sources, m *weights.Model) (err error) {
-	if in.data, err = dataset.Open(strings.Split(r.data, ",")...); err != nil {
-		return err
-	}
-	if err = in.data.As(m.Metadata.Classes); err != nil {
-		return fmt.Errorf("%w: give data of classes that %s segments", err, m.Metadata.Name)
-	}
-	in.cases = map[string][]dataset.Case{"heldout": in.data.HeldOut(), "train": in.data.Training(), "all": in.data.Cases}[r.split]
-	if len(in.cases) == 0 {
-		return fmt.Errorf("%s: no images in the split %s; every fifth image is held out: give at least %d images, or -split all", in.data.Name, r.split, dataset.HoldOut)
-	}
-	return nil
 }
 
 // readEach reads every path of a list; an empty list has none. The error is a dataset.Problems with

@@ -77,14 +77,7 @@ func majority(marks [][]uint8, but int) []uint8 {
 			others = append(others, mark)
 		}
 	}
-	votes := metric.Count(others...)
-	out := make([]uint8, len(votes.Count))
-	for i, n := range votes.Count {
-		if 2*int(n) > len(others) {
-			out[i] = 1
-		}
-	}
-	return out
+	return metric.Count(others...).Majority()
 }
 
 type marksReport struct {
@@ -164,10 +157,5 @@ func (t *table) marks(class string, r *marksReport) {
 	if r.Gross != nil {
 		t.Line("marks with a Dice below %.0f: %d\t%s", 100*gross, len(r.GrossMarks), plain(r.Gross, 1, 2))
 	}
-	for _, m := range r.GrossMarks[:min(len(r.GrossMarks), shown)] {
-		t.Line("  %s of %s\t%.2f\t%.1f", m.Rater, m.Image, m.Weight, 100*m.Dice)
-	}
-	if more := len(r.GrossMarks) - shown; more > 0 {
-		t.Line("  and %d more, in -json", more)
-	}
+	few(t, "  ", r.GrossMarks, func(m grossMark) { t.Line("  %s of %s\t%.2f\t%.1f", m.Rater, m.Image, m.Weight, 100*m.Dice) })
 }

@@ -16,8 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// If the data has other raters than the model, heads are not compared with them, and a note says
-// so.
+// If the data has other raters than the model, heads are not compared with them. A note says it.
 func TestStrangers(t *testing.T) {
 	dir, about := synthesise(t)
 	about.Raters[0], about.Raters[1] = about.Raters[1], about.Raters[0]

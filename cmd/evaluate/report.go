@@ -117,14 +117,14 @@ func (s *scorer) dataReport(r *report, images int) {
 	}
 }
 
+// marked are the scores of a structure in the images in which somebody has marked it.
+func (s *scorer) marked(k int) []*classScore {
+	return known(s.cases, func(c *caseScore) *classScore { return c.Classes[k] })
+}
+
 func (s *scorer) classReport(k int) classReport {
 	out := classReport{Class: s.data.Classes[k]}
-	var scores []*classScore
-	for _, c := range s.cases {
-		if c.Classes[k] != nil {
-			scores = append(scores, c.Classes[k])
-		}
-	}
+	scores := s.marked(k)
 	if out.Images = len(scores); out.Images == 0 {
 		return out
 	}

@@ -153,14 +153,6 @@ func (s *scorer) masks(ctx context.Context, session *command.Session, l *dataset
 	return masks, found, err
 }
 
-// each are the n results of a function of 0 … n-1.
-func each[T any](n int, of func(i int) T) (all []T) {
-	for i := range n {
-		all = append(all, of(i))
-	}
-	return all
-}
-
 // segment fills m, and what score says of the region and of doubts.
 func (s *scorer) segment(ctx context.Context, e *segment.Engine, l *dataset.Loaded, score *caseScore, m *maps) error {
 	about := e.Metadata()
@@ -220,7 +212,7 @@ func (s *scorer) class(l *dataset.Loaded, m maps, other [][]float32, k int, trut
 	if !ok {
 		return nil
 	}
-	softDice := func(maps [][]float32) float64 { return metric.SoftDice(maps[k], votes, metric.DefaultSoftDice) }
+	softDice := func(maps [][]float32) float64 { return metric.SoftDice(maps[k], votes) }
 	out := &classScore{Areas: s.areas(l, k)}
 	for _, maps := range m.recurrences {
 		out.SoftDice = append(out.SoftDice, softDice(maps))

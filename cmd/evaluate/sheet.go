@@ -51,7 +51,6 @@ func (s *sheet) blocks() (blocks []block) {
 	return blocks
 }
 
-// jpeg writes the sheet.
 func (s *sheet) jpeg(w io.Writer) error {
 	blocks := s.blocks()
 	if len(blocks) == 0 {
@@ -170,7 +169,6 @@ func legend(on *image.RGBA, y int, samples []sample) (end int) {
 	return y + lineTall + gap/4
 }
 
-// fill fills a rectangle.
 func fill(on *image.RGBA, r image.Rectangle, ink color.RGBA) {
 	draw.Draw(on, r, image.NewUniform(ink), image.Point{}, draw.Src)
 }

@@ -42,6 +42,24 @@ func tested[T any](items []T, figure func(T) float64) (*metric.Interval, *float6
 	return interval(values), defined(metric.Wilcoxon(values))
 }
 
+// each are the n results of a function of 0 … n-1.
+func each[T any](n int, of func(i int) T) (all []T) {
+	for i := range n {
+		all = append(all, of(i))
+	}
+	return all
+}
+
+// known are the results of a function of items, without those that are nil.
+func known[T, U any](items []T, of func(T) *U) (all []*U) {
+	for _, item := range items {
+		if v := of(item); v != nil {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
 // filter are the items that satisfy a condition.
 func filter[T any](items []T, keep func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(items), func(item T) bool { return !keep(item) })

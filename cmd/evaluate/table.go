@@ -23,16 +23,17 @@ func (r *report) table(w io.Writer) error {
 	t.Line("%s", title)
 	t.Line("%s, %s", r.Device, r.Precision)
 	t.data(r)
-	if r.Centres != nil {
-		t.centres(r.Centres)
-	}
-	if r.Foreign != nil {
-		t.foreign(r.Foreign)
-	}
-	if r.Odd != nil {
-		t.odd(r.Odd)
-	}
+	show(r.Centres, t.centres)
+	show(r.Foreign, t.foreign)
+	show(r.Odd, t.odd)
 	return t.Print(w)
+}
+
+// show prints a part of the report; nothing for nil.
+func show[T any](part *T, print func(*T)) {
+	if part != nil {
+		print(part)
+	}
 }
 
 // data prints the scores of -data.
@@ -49,21 +50,15 @@ func (t *table) data(r *report) {
 	if r.NotFoundBy > 0 {
 		t.Line("%s found nothing in %d of them; they are scored as empty masks too", r.Against.Name, r.NotFoundBy)
 	}
-	if r.Doubts != nil {
-		t.doubts(r.Doubts)
-	}
+	show(r.Doubts, t.doubts)
 	for _, c := range r.Classes {
 		t.class(r, c)
 	}
-	if r.Ratio != nil {
-		t.ratio(r.Ratio)
-	}
+	show(r.Ratio, t.ratio)
 	if r.Intervals != nil {
 		t.coverages(r)
 	}
-	if r.Risk != nil {
-		t.risk(r.Risk)
-	}
+	show(r.Risk, t.risk)
 	if r.Changes != nil {
 		t.changes(r)
 	}
@@ -99,14 +94,20 @@ func (t *table) class(r *report, c classReport) {
 	if c.Heads != nil {
 		t.heads(r, c)
 	}
-	if c.Set != nil {
-		t.set(c.Class, c.Set)
-	}
-	if c.Marks != nil {
-		t.marks(c.Class, c.Marks)
-	}
+	show(c.Set, func(s *setReport) { t.set(c.Class, s) })
+	show(c.Marks, func(m *marksReport) { t.marks(c.Class, m) })
 	if len(c.Response) > 0 {
 		t.responses(c)
+	}
+}
+
+// few prints the first items of a list, and how many more the JSON has.
+func few[T any](t *table, indent string, items []T, line func(T)) {
+	for _, item := range items[:min(len(items), shown)] {
+		line(item)
+	}
+	if more := len(items) - shown; more > 0 {
+		t.Line("%sand %d more, in -json", indent, more)
 	}
 }
 

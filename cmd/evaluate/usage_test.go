@@ -41,6 +41,7 @@ func TestWrongUsageOfPictures(t *testing.T) {
 	}{
 		{2, "which data? give -data DIR, -centres FILE or -foreign DIR", []string{"-weights", file}},
 		{2, "which data?", []string{"-weights", file, "-data", "", "-centres", ""}},
+		{2, `unexpected argument "stray"; give data sets as -data DIR,DIR`, []string{"-weights", file, "stray"}},
 		{2, "-turned needs -centres", []string{"-weights", file, "-foreign", dir, "-turned"}},
 		{2, "-csv needs -data", []string{"-weights", file, "-centres", centres, "-csv", "a.csv"}},
 		{2, "-roi needs -data", []string{"-weights", file, "-centres", centres, "-roi", "auto"}},

@@ -28,11 +28,12 @@ import (
 // forgotten one changes the result.
 func trained(t *testing.T, config string, raters, classes int) *source {
 	t.Helper()
-	s, err := random{config, raters, classes, 3}.source(t.Context())
-	require.NoError(t, err)
+	s := fromSeed(t, config, raters, classes, 3)
 	r := rand.New(rand.NewPCG(7, 7))
-	for _, v := range model.Variables(s.config).Variables(tensor.Parameter, tensor.Statistic) {
-		values := s.values[v.Name].values
+	all, err := s.set.Read(t.Context(), s.variables()...)
+	require.NoError(t, err)
+	for n, v := range s.variables() {
+		values := all[n]
 		for i := range values {
 			switch z := float32(r.NormFloat64()); {
 			case strings.HasSuffix(v.Name, "running_var"):
@@ -43,7 +44,16 @@ func trained(t *testing.T, config string, raters, classes int) *source {
 				values[i] += 0.2 * z
 			}
 		}
+		require.NoError(t, s.set.Write(v, values))
 	}
+	return s
+}
+
+func fromSeed(t *testing.T, config string, raters, classes int, seed uint64) *source {
+	t.Helper()
+	s, err := random{config, raters, classes, seed}.source(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(s.close)
 	return s
 }
 
@@ -75,8 +85,10 @@ func engine(t *testing.T, d gpu.Device, s *source, part string, side, passes int
 	in, err := model.NewInference(t.Context(), d, set, s.config, side)
 	require.NoError(t, err)
 	defer in.Release()
-	for name, p := range s.values {
-		require.NoError(t, set.Write(set.Lookup(name), p.values))
+	values, err := s.set.Read(t.Context(), s.variables()...)
+	require.NoError(t, err)
+	for i, v := range s.variables() {
+		require.NoError(t, set.Write(set.Lookup(v.Name), values[i]))
 	}
 	require.NoError(t, in.Encode(t.Context(), noise(side)))
 	out := map[string][]float64{}
@@ -138,6 +150,7 @@ func TestExportIsTheNetwork(t *testing.T) {
 		{"tiny", "all", 2, 3, 128, 2, false},
 		{"tiny", "all", 2, 1, 320, 1, false}, // where windows of average pooling do not divide the map
 		{"tiny", "encoder", 1, 1, 128, 0, false},
+		{"mobile", "encoder", 1, 1, 64, 0, false},
 	} {
 		t.Run(fmt.Sprintf("%s, %s of %d raters, %d classes, side %d, %d passes", c.config, c.part, c.raters, c.classes, c.side, c.passes), func(t *testing.T) {
 			s := trained(t, c.config, c.raters, c.classes)
@@ -162,9 +175,8 @@ func TestExportIsTheNetwork(t *testing.T) {
 // All shapes that the builder derived are those that the operators give, and nothing but standard
 // operators of the opset is used.
 func TestStructure(t *testing.T) {
-	for _, config := range []string{"tiny", "compact"} {
-		s, err := random{config, 4, 2, 1}.source(t.Context())
-		require.NoError(t, err)
+	for _, config := range []string{"tiny", "compact", "mobile"} {
+		s := fromSeed(t, config, 4, 2, 1)
 		_, m := exported(t, s, "all", attentionPlain, 64, 2)
 		assert.Equal(t, 17, m.Opset)
 		assert.Equal(t, []string{"x"}, m.Inputs)
@@ -195,8 +207,7 @@ func TestStructure(t *testing.T) {
 }
 
 func TestFile(t *testing.T) {
-	s, err := random{"tiny", 2, 1, 1}.source(t.Context())
-	require.NoError(t, err)
+	s := fromSeed(t, "tiny", 2, 1, 1)
 	file, m := exported(t, s, "all", attentionPlain, 64, 3)
 	for key, want := range map[string]string{
 		"name": "random-tiny", "configuration": "tiny", "classes": `["class1"]`, "raters": `["rater1","rater2"]`, "side": "64",
@@ -221,14 +232,13 @@ func TestFile(t *testing.T) {
 
 // Of weights trained without heads the file has the one mask that they are good for.
 func TestWithoutHeads(t *testing.T) {
-	s, err := random{"tiny", 2, 1, 1}.source(t.Context())
-	require.NoError(t, err)
+	s := fromSeed(t, "tiny", 2, 1, 1)
 	s.about.Recipe = "baseline"
 	_, m := exported(t, s, "all", attentionPlain, 64, 4)
 	assert.Equal(t, []string{"rec0"}, m.Outputs)
 	assert.Equal(t, "1", m.Metadata["passes"])
 	r := request{graphs: graphs{part: "all", side: 64, passes: 2}, given: map[string]bool{"passes": true}}
-	_, err = r.graph(t.Context(), s)
+	_, err := r.graph(t.Context(), s)
 	assert.ErrorContains(t, err, "was trained without heads (recipe baseline)")
 }
 
@@ -265,21 +275,21 @@ func TestShippedWeights(t *testing.T) {
 func TestUsage(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "model.onnx")
 	for message, args := range map[string][]string{
-		"which weights":              {"-onnx", out},
-		"where to":                   {"-config", "tiny"},
-		"-weights decides":           {"-weights", "fundus", "-raters", "3", "-onnx", out},
-		"-part decoder":              {"-config", "tiny", "-part", "decoder", "-onnx", out},
-		"leave out -passes":          {"-config", "tiny", "-part", "encoder", "-passes", "2", "-onnx", out},
-		"-attention flash":           {"-config", "tiny", "-attention", "flash", "-onnx", out},
-		"-passes 0":                  {"-config", "tiny", "-passes", "0", "-onnx", out},
-		"multiple of 64":             {"-config", "tiny", "-side", "100", "-onnx", out},
-		"up to 2048":                 {"-config", "tiny", "-side", "4096", "-onnx", out},
-		"-raters 0":                  {"-config", "tiny", "-raters", "0", "-onnx", out},
-		"compact, paper or tiny":     {"-config", "huge", "-onnx", out},
-		`unexpected argument "more"`: {"-config", "tiny", "-onnx", out, "more"},
-		"-ranges needs":              {"-weights", "fundus", "-ranges", out},
-		"not written together":       {"-weights", "fundus", "-data", "data", "-ranges", out, "-onnx", out},
-		"is a folder":                {"-config", "tiny", "-onnx", filepath.Dir(out)},
+		"which weights":                  {"-onnx", out},
+		"where to":                       {"-config", "tiny"},
+		"-weights decides":               {"-weights", "fundus", "-raters", "3", "-onnx", out},
+		"-part decoder":                  {"-config", "tiny", "-part", "decoder", "-onnx", out},
+		"leave out -passes":              {"-config", "tiny", "-part", "encoder", "-passes", "2", "-onnx", out},
+		"-attention flash":               {"-config", "tiny", "-attention", "flash", "-onnx", out},
+		"-passes 0":                      {"-config", "tiny", "-passes", "0", "-onnx", out},
+		"multiple of 64":                 {"-config", "tiny", "-side", "100", "-onnx", out},
+		"up to 2048":                     {"-config", "tiny", "-side", "4096", "-onnx", out},
+		"-raters 0":                      {"-config", "tiny", "-raters", "0", "-onnx", out},
+		"compact, mobile, paper or tiny": {"-config", "huge", "-onnx", out},
+		`unexpected argument "more"`:     {"-config", "tiny", "-onnx", out, "more"},
+		"-ranges needs":                  {"-weights", "fundus", "-ranges", out},
+		"not written together":           {"-weights", "fundus", "-data", "data", "-ranges", out, "-onnx", out},
+		"is a folder":                    {"-config", "tiny", "-onnx", filepath.Dir(out)},
 		"-side has no effect on -f32, -f16 and -int8":            {"-weights", "fundus", "-int8", out, "-side", "512"},
 		"-device has no effect on weights that are not measured": {"-weights", "fundus", "-int8", out, "-device", "processor"},
 		"-data has no effect on -f32 alone":                      {"-weights", "fundus", "-mean", "cells", "-f32", out, "-data", "data"},

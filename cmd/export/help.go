@@ -3,7 +3,7 @@ package main
 const intro = `export - writes a model as ONNX, as smaller weights, as the mean of runs, or with ranges and trust
 
 usage: export -weights NAME|FILE -onnx OUT.onnx [-part all|encoder] [-passes 4] [-side N]
-       export -config compact|paper|tiny -onnx OUT.onnx               random weights, for benches
+       export -config compact|mobile|paper|tiny -onnx OUT.onnx        random weights, for benches
        export -weights FILE -int8 OUT.safetensors [-f16 ...] [-data DIR[,DIR]]
        export -weights NAME|FILE -mean NAME|FILE[,...] -f32 OUT.safetensors [-f16 ...] [-int8 ...]
        export -weights NAME|FILE -data DIR[,DIR] -ranges OUT.safetensors [-mirror[=false]]

@@ -90,7 +90,14 @@ var operators = map[string]func(a attributes, in []array) []array{
 	"AveragePool": one(func(a attributes, in []array) array {
 		return pooled(a, in[0], 0, func(sum, v float64) float64 { return sum + v }, func(sum float64, n int) float64 { return sum / float64(n) })
 	}),
-	"Relu":      elementwise(func(x float64) float64 { return max(x, 0) }),
+	"Relu": elementwise(func(x float64) float64 { return max(x, 0) }),
+	"Clip": one(func(_ attributes, in []array) array {
+		out := newArray(in[0].shape...)
+		for i, x := range in[0].values {
+			out.values[i] = min(max(x, in[1].values[0]), in[2].values[0])
+		}
+		return out
+	}),
 	"Sigmoid":   elementwise(func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }),
 	"Erf":       elementwise(math.Erf),
 	"Log":       elementwise(math.Log),

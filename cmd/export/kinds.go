@@ -29,6 +29,7 @@ func kinds() map[string]kind {
 		"Linear":           {either, printLinear},
 		"Add":              {either, printAdd},
 		"ReLU":             {either, unary((*onnx.Graph).Relu)},
+		"ReLU6":            {either, unary(func(g *onnx.Graph, x *onnx.Value) *onnx.Value { return g.Clip(x, 0, 6) })},
 		"GELU":             {either, unary((*onnx.Graph).Gelu)},
 		"Sigmoid":          {either, unary((*onnx.Graph).Sigmoid)},
 		"ClampLog":         {either, printClampLog},
@@ -50,15 +51,24 @@ func square(op *tensor.Op, w conv.Window) (stride, pad int) {
 	return w.StrideY, w.Top
 }
 
+// padded is the stride and the paddings of a convolution's window that has one stride.
+func padded(op *tensor.Op) (stride int, pads [4]int) {
+	w := op.Attributes.(conv.Window)
+	if w.StrideX != w.StrideY {
+		refuse(op, "export writes convolutions of one stride only")
+	}
+	return w.StrideY, [4]int{w.Top, w.Left, w.Bottom, w.Right}
+}
+
 func printConvolution(p *printer, op *tensor.Op, _ layout) *onnx.Value {
-	stride, pad := square(op, op.Attributes.(conv.Window))
-	return p.Conv(p.value(op.Inputs[0], plane), p.weight(op, op.Inputs[1].Shape(), []int{3, 2, 0, 1}), p.bias(op), stride, pad, 1)
+	stride, pads := padded(op)
+	return p.Conv(p.value(op.Inputs[0], plane), p.weight(op, op.Inputs[1].Shape(), []int{3, 2, 0, 1}), p.bias(op), stride, pads, 1)
 }
 
 func printDepthwise(p *printer, op *tensor.Op, _ layout) *onnx.Value {
-	stride, pad := square(op, op.Attributes.(conv.Window))
+	stride, pads := padded(op)
 	kh, kw, c := op.Inputs[1].Dim(0), op.Inputs[1].Dim(1), op.Inputs[1].Dim(2)
-	return p.Conv(p.value(op.Inputs[0], plane), p.weight(op, []int{kh, kw, 1, c}, []int{3, 2, 0, 1}), p.bias(op), stride, pad, c)
+	return p.Conv(p.value(op.Inputs[0], plane), p.weight(op, []int{kh, kw, 1, c}, []int{3, 2, 0, 1}), p.bias(op), stride, pads, c)
 }
 
 func printTransposed(p *printer, op *tensor.Op, _ layout) *onnx.Value {
@@ -70,7 +80,7 @@ func printLinear(p *printer, op *tensor.Op, f layout) *onnx.Value {
 	in, out := op.Inputs[1].Dim(0), op.Inputs[1].Dim(1)
 	x := p.value(op.Inputs[0], f)
 	if f == plane {
-		return p.Conv(x, p.weight(op, []int{1, 1, in, out}, []int{3, 2, 0, 1}), p.bias(op), 1, 0, 1)
+		return p.Conv(x, p.weight(op, []int{1, 1, in, out}, []int{3, 2, 0, 1}), p.bias(op), 1, [4]int{}, 1)
 	}
 	y := p.MatMul(x, p.weight(op, []int{in, out}, []int{0, 1}))
 	if b := p.bias(op); b != nil {
@@ -83,7 +93,7 @@ func printLinear(p *printer, op *tensor.Op, f layout) *onnx.Value {
 func printGroupedLinear(p *printer, op *tensor.Op, _ layout) *onnx.Value {
 	groups, in, out := op.Inputs[1].Dim(0), op.Inputs[1].Dim(1), op.Inputs[1].Dim(2)
 	weight := p.weight(op, op.Inputs[1].Shape(), []int{0, 2, 1}, groups*out, in, 1, 1)
-	return p.Conv(p.value(op.Inputs[0], plane), weight, p.bias(op), 1, 0, groups)
+	return p.Conv(p.value(op.Inputs[0], plane), weight, p.bias(op), 1, [4]int{}, groups)
 }
 
 func printMaxPool(p *printer, op *tensor.Op, _ layout) *onnx.Value {
@@ -119,7 +129,7 @@ func printAdd(p *printer, op *tensor.Op, f layout) *onnx.Value {
 
 // printClampLog leaves out the upper limit, which a sigmoid keeps.
 func printClampLog(p *printer, op *tensor.Op, f layout) *onnx.Value {
-	a, from := op.Attributes.(*pointwise.ClampLogParams), p.makers[op.Inputs[0].Storage()]
+	a, from := op.Attributes.(*pointwise.ClampParams), p.makers[op.Inputs[0].Storage()]
 	if a.High != 1 || from == nil || from.Kind == nil || from.Kind.Name != "Sigmoid" {
 		refuse(op, "export writes the clamp of a sigmoid to at most 1 only")
 	}

@@ -34,7 +34,7 @@ const maxRaters, maxClasses = 64, 16
 
 func main() { command.Main(run) }
 
-// request is what the user asked for.
+// request holds the flags.
 type request struct {
 	weights string
 	random
@@ -52,16 +52,16 @@ type random struct {
 	seed            uint64
 }
 
-// graphs is what to write as ONNX.
+// graphs are the flags of the ONNX file.
 type graphs struct {
 	onnx, part, attention string
 	passes, side          int
 }
 
-// stored is what to write as f32, f16 and int8.
+// stored are the files of f32, f16 and int8 weights, and the runs of their mean.
 type stored struct{ mean, f32, f16, int8 string }
 
-// believed is what to write with ranges and trust; data also measures f16 and int8.
+// believed are the flags of -ranges; -f16 and -int8 are measured on data too.
 type believed struct {
 	ranges, data, also, folds string
 	turns                     bool
@@ -78,7 +78,7 @@ func (r *request) declare() (flags *command.Groups, device command.Device) {
 	flags = command.NewGroups()
 	flags.Add("weights", func(f *flag.FlagSet) {
 		f.StringVar(&r.weights, "weights", "", "`NAME` of a shipped model, or a .safetensors FILE")
-		f.StringVar(&r.config, "config", "", "instead of -weights: configuration `NAME` with random weights: compact, paper or tiny; NAME-steered adds the raters' weights to the maps")
+		f.StringVar(&r.config, "config", "", "instead of -weights: configuration `NAME` with random weights: compact, mobile, paper or tiny; NAME-steered adds the raters' weights to the maps")
 		f.IntVar(&r.raters, "raters", 4, "raters of random weights")
 		f.IntVar(&r.classes, "classes", 2, "structures of random weights")
 		f.Uint64Var(&r.seed, "seed", 1, "decides random weights")
@@ -104,7 +104,7 @@ func (r *request) declare() (flags *command.Groups, device command.Device) {
 		f.BoolVar(&r.turns, "turns", false, "with -ranges, for a model trained with -turns: three of four training images are turned first, and the programs do not doubt photographs because they are turned. A search that finds nothing then looks at the turned photograph")
 	})
 	flags.Add("metadata, with -ranges, -f32, -f16 or -int8", func(f *flag.FlagSet) {
-		f.BoolVar(&r.mirror, "mirror", false, "every program takes the mean of the maps and the mirror image's maps, in twice the time. For images such as eyes, whose mirror image could be another eye. Measure with \"evaluate\" if it is better. \"train -init\" ignores it; -mirror=false removes it")
+		f.BoolVar(&r.mirror, "mirror", false, "every program takes the mean of the maps and the mirror image's maps, in twice the time. For images whose mirror image could be another image, as that of an eye. Measure with \"evaluate\" if it is better. \"train -init\" ignores it; -mirror=false removes it")
 		f.StringVar(&r.title, "title", "", "one line about the model, for people")
 		f.StringVar(&r.task, "task", "", "what the images show")
 	})
@@ -153,7 +153,7 @@ func (r *request) check() error {
 	case r.weights != "" && (r.given["config"] || r.given["raters"] || r.given["classes"] || r.given["seed"]):
 		return fmt.Errorf("-weights decides the configuration: leave out -config, -raters, -classes and -seed")
 	case r.stores():
-		return cmp.Or(r.checkStore(), r.unused("-f32, -f16 and -int8", graphFlags), r.checkMeasuring())
+		return cmp.Or(r.checkStore(), r.unused("-f32, -f16 and -int8", graphFlags, []string{"also", "folds", "turns"}), r.checkMeasuring())
 	case r.mean != "":
 		return fmt.Errorf("-mean needs -f32, -f16 or -int8; export that file in a second step")
 	case r.ranges != "" && (r.weights == "" || r.data == "" || r.onnx != ""):
@@ -190,7 +190,7 @@ func (r *request) checkGraph() error {
 	}
 	if r.config != "" {
 		if _, err := model.NewConfig(r.config, r.raters, r.classes); err != nil {
-			return fmt.Errorf("-config %s: choose compact, paper or tiny", r.config)
+			return fmt.Errorf("-config %s: choose compact, mobile, paper or tiny", r.config)
 		}
 	}
 	if info, err := os.Stat(r.onnx); err == nil && info.IsDir() {
@@ -271,10 +271,17 @@ func (r *request) export(ctx context.Context) (string, error) {
 	if err := command.CheckOutputs(r.onnx); err != nil {
 		return "", err
 	}
-	s, err := r.source(ctx)
+	var s *source
+	var err error
+	if r.weights != "" {
+		s, err = fromWeights(ctx, r.weights)
+	} else {
+		s, err = r.random.source(ctx)
+	}
 	if err != nil {
 		return "", err
 	}
+	defer s.close()
 	g, err := r.graph(ctx, s)
 	if err == nil {
 		err = ctx.Err()
@@ -290,13 +297,6 @@ func (r *request) export(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("%s: %s, %s at %d×%d, %d nodes, %.1f MB", r.onnx, s.about.Name, r.part, r.side, r.side, len(g.Model.Nodes), float64(info.Size())/1e6), nil
-}
-
-func (r *request) source(ctx context.Context) (*source, error) {
-	if r.weights != "" {
-		return fromWeights(r.weights)
-	}
-	return r.random.source(ctx)
 }
 
 // graph builds the ONNX graph. Without -side it has the side of the weights.

@@ -21,12 +21,12 @@ import (
 // runtimeVariable names a folder with onnxruntime-node: build/peers after make peers.
 const runtimeVariable = "MRPRISM_ORT"
 
-// providerVariable names what ONNX Runtime computes on, cpu or webgpu; the latter takes minutes on
-// software adapters.
+// providerVariable names ONNX Runtime's provider, cpu or webgpu. On software adapters webgpu takes
+// minutes.
 const providerVariable = "MRPRISM_ORT_PROVIDER"
 
-// tolerance is what float32 sums in another order, over a hundred layers and four recurrences, may
-// differ by.
+// tolerance limits the difference between float32 sums in two orders, after a hundred layers and
+// four recurrences.
 const tolerance = 1e-4
 
 // runtimeFolder is the folder of ONNX Runtime; without it or node the test is skipped.
@@ -44,7 +44,7 @@ func runtimeFolder(t *testing.T) string {
 	return folder
 }
 
-// report is what run.cjs says.
+// report is the output of run.cjs.
 type report struct {
 	Version            string
 	Outputs            map[string][]int
@@ -136,8 +136,9 @@ func TestRuntimeAgainstDevice(t *testing.T) {
 		}
 		t.Run("compact, side 256", func(t *testing.T) { compareRuntime(t, d, trained(t, "compact", 4, 2), "all", 256) })
 		t.Run("fundus", func(t *testing.T) {
-			s, err := fromWeights("fundus")
+			s, err := fromWeights(t.Context(), "fundus")
 			require.NoError(t, err)
+			defer s.close()
 			compareRuntime(t, d, s, "all", s.about.Side)
 		})
 	})

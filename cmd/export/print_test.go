@@ -12,15 +12,49 @@ import (
 	"mrprism/shaders/conv"
 	"mrprism/shaders/pointwise"
 	"mrprism/shaders/pool"
+	"mrprism/shaders/shadertest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// Inference of every configuration has operators that export writes, and export writes no others.
+// scalars are the functions of one number, by the name of their kind.
+var scalars = map[string]func(x *tensor.Tensor) *tensor.Tensor{
+	"ReLU":    pointwise.ReLU,
+	"ReLU6":   pointwise.ReLU6,
+	"GELU":    pointwise.GELU,
+	"Sigmoid": pointwise.Sigmoid,
+}
+
+// A graph of one function of a number is printed as nodes that compute it.
+func TestScalars(t *testing.T) {
+	const height, width, classes = 4, 5, 3
+	values := make([]float32, height*width*classes)
+	for i := range values {
+		values[i] = 0.3*float32(i) - 8
+	}
+	for name, function := range scalars {
+		graph := tensor.NewGraph()
+		x := graph.Input("x", 1, height, width, classes)
+		u := &model.Unrolled{Graph: graph, X: x, Outputs: []model.Output{{Name: "y", Tensor: function(x)}}}
+		g := onnx.NewGraph("test")
+		outputs, err := newPrinter(g, false).print(t.Context(), reference.Open(), tensor.NewSet(), u)
+		require.NoError(t, err, name)
+		g.Output("y", outputs[0])
+		got, err := interpret(&g.Model, map[string]array{"x": {[]int{1, classes, height, width}, channelsFirst(values, classes)}})
+		require.NoError(t, err, name)
+		want := shadertest.Evaluate(t, func(g *tensor.Graph) *tensor.Tensor {
+			return function(g.Constant("x", values, 1, height, width, classes))
+		})
+		assert.Less(t, furthest(t, name, got["y"].values, channelsFirst(want, classes)), 1e-6, name) // ours is read as float32
+	}
+}
+
+// Inference of every configuration has operators that export writes. Beside scalars, export writes no
+// others.
 func TestKinds(t *testing.T) {
 	found := map[string]bool{}
-	for _, name := range []string{"tiny", "tiny-steered", "compact", "paper"} {
+	for _, name := range []string{"tiny", "tiny-steered", "compact", "mobile", "paper"} {
 		c, err := model.NewConfig(name, 3, 2)
 		require.NoError(t, err)
 		set := model.Variables(c)
@@ -40,7 +74,7 @@ func TestKinds(t *testing.T) {
 		assert.NotNil(t, kinds()[name].print, "%s has no printer", name)
 	}
 	for name := range kinds() {
-		assert.True(t, found[name], "no inference has %s", name)
+		assert.True(t, found[name] || scalars[name] != nil, "no inference has %s", name)
 	}
 }
 
@@ -50,7 +84,7 @@ func TestUnprintable(t *testing.T) {
 		`operator Blur of layer "there"`: func(_ *nn.Builder, x *tensor.Tensor) *tensor.Tensor {
 			return pointwise.ReLU(pool.GaussianBlur(x, 1, 3))
 		},
-		"one stride and one padding": func(b *nn.Builder, x *tensor.Tensor) *tensor.Tensor {
+		"of one stride": func(b *nn.Builder, x *tensor.Tensor) *tensor.Tensor {
 			w := b.Graph.Constant("w", make([]float32, 27), 3, 3, 3, 1)
 			return conv.Conv2D(x, w, nil, conv.Window{StrideY: 1, StrideX: 2})
 		},

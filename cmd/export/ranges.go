@@ -31,10 +31,8 @@ func (r *request) open(name string) (*weights.Model, error) {
 	if err != nil || !(r.given["mirror"] || r.given["title"] || r.given["task"]) {
 		return m, err
 	}
-	m.File.Metadata = maps.Clone(m.File.Metadata)
 	if r.given["mirror"] && m.Metadata.Mirrored != r.mirror {
 		m.Metadata.Mirrored, m.Metadata.Trust = r.mirror, nil // trust was learned for the other value
-		delete(m.File.Metadata, "trust")
 	}
 	if r.given["title"] {
 		m.Metadata.Title = r.title
@@ -42,13 +40,22 @@ func (r *request) open(name string) (*weights.Model, error) {
 	if r.given["task"] {
 		m.Metadata.Task = r.task
 	}
-	values, err := m.Metadata.Map()
+	m.File.Metadata, err = described(m.File, m.Metadata)
+	return m, err
+}
+
+// described is the header's string map of a file under other metadata.
+func described(file *weights.File, meta weights.Metadata) (map[string]string, error) {
+	values, err := meta.Map()
 	if err != nil {
 		return nil, err
 	}
-	delete(m.File.Metadata, "mirrored") // Map leaves it out if it is false
-	maps.Copy(m.File.Metadata, values)
-	return m, nil
+	all := maps.Clone(file.Metadata)
+	for _, key := range []string{"mirrored", "trust"} { // Map leaves them out if they are false or nil
+		delete(all, key)
+	}
+	maps.Copy(all, values)
+	return all, nil
 }
 
 // withRanges writes the weights with the ranges of layers' inputs and with what training images say
@@ -147,14 +154,12 @@ func measure(ctx context.Context, device gpu.Device, m *weights.Model, cases []d
 
 // write writes the model's weights under other metadata.
 func write(path string, m *weights.Model, meta weights.Metadata) error {
-	values, err := meta.Map()
+	values, err := described(m.File, meta)
 	if err != nil {
 		return err
 	}
-	file := &weights.File{Tensors: m.Tensors, Metadata: maps.Clone(m.File.Metadata)}
-	delete(file.Metadata, "trust")   // Map leaves it out if it is nil
-	delete(file.Metadata, "colours") // in older files
-	maps.Copy(file.Metadata, values)
+	delete(values, "colours") // in older files
+	file := &weights.File{Tensors: m.Tensors, Metadata: values}
 	file.Seal()
 	encoded, err := file.Encode()
 	if err != nil {
@@ -169,11 +174,11 @@ func told(t *weights.Trust, folds int) string {
 	case t == nil:
 		return "nothing to doubt by: that needs eight training images"
 	case folds == 0:
-		return fmt.Sprintf("how results on %d training images are, to doubt others by; calibration and intervals need -folds", t.Images)
+		return fmt.Sprintf("the signs of doubt of %d training images; calibration and intervals need -folds", t.Images)
 	}
 	by := "each from a run that had set it aside, with"
 	if folds < foldsToDoubtBy {
 		by = "and, from runs that had set them aside,"
 	}
-	return fmt.Sprintf("how results on %d training images are, %s %d maps of probabilities and %d intervals of areas", t.Images, by, len(t.Maps), len(t.Areas))
+	return fmt.Sprintf("the signs of doubt of %d training images, %s %d maps of probabilities and %d intervals of areas", t.Images, by, len(t.Maps), len(t.Areas))
 }

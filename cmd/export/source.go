@@ -6,30 +6,50 @@ import (
 
 	"mrprism/internal/app/command"
 	"mrprism/internal/app/segment"
+	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/gpu/device"
 	"mrprism/internal/compute/tensor"
+	"mrprism/internal/format/onnx"
 	"mrprism/model"
+	"mrprism/shaders"
 	"mrprism/weights"
 )
 
-// source is the network to export: its configuration, its variables and its metadata.
+// source is the network to export: its configuration, its variables on a device, and its metadata.
 type source struct {
 	config model.Config
-	values parameters
+	device gpu.Device // the reference
+	set    *tensor.Set
 	about  weights.Metadata
 	sha256 string // of the weights file, hex; empty for random weights
 }
 
-// parameters are the network's variables by name.
-type parameters map[string]parameter
+// newSource makes a source whose variables have no values yet.
+func newSource(ctx context.Context, config model.Config, about weights.Metadata) (*source, error) {
+	d, err := device.Open(ctx, device.Reference, device.Options{})
+	if err != nil {
+		return nil, err
+	}
+	s := &source{config: config, device: d, set: model.Variables(config), about: about}
+	if err := s.set.Allocate(ctx, d); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
 
-type parameter struct {
-	shape  []int
-	values []float32
+func (s *source) close() {
+	s.set.Release()
+	_ = s.device.Close() // everything has been read
+}
+
+// variables are the parameters and statistics of the network.
+func (s *source) variables() []*tensor.Variable {
+	return s.set.Variables(tensor.Parameter, tensor.Statistic)
 }
 
 // fromWeights opens a shipped model or a file. Int8 weights become float32.
-func fromWeights(nameOrFile string) (*source, error) {
+func fromWeights(ctx context.Context, nameOrFile string) (*source, error) {
 	m, err := command.Weights(nameOrFile)
 	if err != nil {
 		return nil, err
@@ -39,28 +59,37 @@ func fromWeights(nameOrFile string) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	set := model.Variables(config)
-	variables := set.Variables(tensor.Parameter, tensor.Statistic)
-	var expected []weights.Spec
-	for _, v := range variables {
-		expected = append(expected, weights.Spec{Name: v.Name, Shape: v.Shape})
+	s, err := newSource(ctx, config, about)
+	if err != nil {
+		return nil, err
 	}
-	if err := m.File.Match(expected); err != nil {
+	s.sha256 = m.SHA256
+	if err := s.fill(m.File); err != nil {
+		s.close()
 		return nil, fmt.Errorf("weights %s, configuration %s with %d raters and %d classes: %w", about.Name, about.Configuration, len(about.Raters), len(about.Classes), err)
 	}
-	file, err := weights.Dequantize(m.File)
-	if err != nil {
-		return nil, fmt.Errorf("weights %s: %w", about.Name, err)
-	}
-	s := &source{config: config, values: parameters{}, about: about, sha256: m.SHA256}
-	for _, v := range variables {
-		values, err := file.Tensor(v.Name).Float32()
-		if err != nil {
-			return nil, fmt.Errorf("weights %s: %w", about.Name, err)
-		}
-		s.values[v.Name] = parameter{v.Shape, values}
-	}
 	return s, nil
+}
+
+// fill writes the values of a file, which has to have exactly the network's variables.
+func (s *source) fill(file *weights.File) error {
+	if err := file.Match(segment.Specs(s.variables())); err != nil {
+		return err
+	}
+	floats, err := weights.Dequantize(file)
+	if err != nil {
+		return err
+	}
+	for _, v := range s.variables() {
+		values, err := floats.Tensor(v.Name).Float32()
+		if err != nil {
+			return err
+		}
+		if err := s.set.Write(v, values); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // source makes the network that training would start from.
@@ -69,40 +98,77 @@ func (r random) source(ctx context.Context) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := device.Open(ctx, "reference", device.Options{})
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	set := model.Variables(config)
-	if err := set.Allocate(ctx, d); err != nil {
-		return nil, err
-	}
-	defer set.Release()
-	if err := set.Initialise(r.seed); err != nil {
-		return nil, err
-	}
-	variables := set.Variables(tensor.Parameter, tensor.Statistic)
-	values, err := set.Read(ctx, variables...)
-	if err != nil {
-		return nil, err
-	}
-	s := &source{config: config, values: parameters{}, about: weights.Metadata{
+	about := weights.Metadata{
 		Name: "random-" + r.config, Title: "Random weights", Configuration: r.config, Side: defaultSide, Labels: weights.LabelsRaters, Seed: r.seed,
-	}}
+	}
 	for c := range 3 { // Normalise maps a pixel value v to (v − mean)/deviation
 		zero, one := model.Normalise(0), model.Normalise(1)
-		s.about.Deviation[c] = 1 / (one - zero)
-		s.about.Mean[c] = -zero * s.about.Deviation[c]
+		about.Deviation[c] = 1 / (one - zero)
+		about.Mean[c] = -zero * about.Deviation[c]
 	}
 	for i := range r.classes {
-		s.about.Classes = append(s.about.Classes, fmt.Sprintf("class%d", i+1))
+		about.Classes = append(about.Classes, fmt.Sprintf("class%d", i+1))
 	}
 	for i := range r.raters {
-		s.about.Raters = append(s.about.Raters, fmt.Sprintf("rater%d", i+1))
+		about.Raters = append(about.Raters, fmt.Sprintf("rater%d", i+1))
 	}
-	for i, v := range variables {
-		s.values[v.Name] = parameter{v.Shape, values[i]}
+	s, err := newSource(ctx, config, about)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.set.Initialise(r.seed); err != nil {
+		s.close()
+		return nil, err
 	}
 	return s, nil
+}
+
+// network appends the network of package model to an ONNX graph: inference in a number of passes,
+// or the encoder alone if there are none.
+func (r *request) network(ctx context.Context, g *onnx.Graph, s *source, passes int, heads bool) error {
+	u := model.UnrollEncoder(s.config, s.set, r.side)
+	if passes > 0 {
+		u = model.Unroll(s.config, s.set, r.side, passes, heads)
+	}
+	p := newPrinter(g, r.attention == attentionORT)
+	shaders.Portable(u.Graph, !p.ownAttention)
+	outputs, err := p.print(ctx, s.device, s.set, u)
+	if err != nil {
+		return err
+	}
+	for i, y := range outputs {
+		if passes > 0 {
+			y = nest(g, s.config, u.Outputs[i].Tensor, y)
+		}
+		g.Output(u.Outputs[i].Name, y)
+	}
+	return nil
+}
+
+// nest is model.Config.Nest of probabilities x, of which y is the plane. The result is (1, K, H,
+// W), or (1, M, K, H, W) of the raters' maps.
+func nest(g *onnx.Graph, c model.Config, x *tensor.Tensor, y *onnx.Value) *onnx.Value {
+	axis := 1
+	if len(x.Shape()) == 5 {
+		y, axis = g.Reshape(y, 1, c.Raters, c.Classes, y.Dim(2), y.Dim(3)), 2
+	}
+	if !c.Independent {
+		y = inside(g, y, axis)
+	}
+	if axis == 2 && c.Levels {
+		y = inside(g, y, 1)
+	}
+	return y
+}
+
+// inside makes each map, along an axis, lie inside the map before: cup = min(cup, disc).
+func inside(g *onnx.Graph, x *onnx.Value, axis int) *onnx.Value {
+	if x.Dim(axis) == 1 {
+		return x
+	}
+	maps := g.Split(x, axis)
+	for i := 1; i < len(maps); i++ {
+		maps[i] = g.Min(maps[i-1], maps[i])
+	}
+	return g.Concat(axis, maps...)
 }

@@ -122,14 +122,11 @@ func fits(m *weights.Model, data *dataset.Dataset) error {
 // cost segments the training images with every form and prints how much each differs from the
 // first.
 func (r *request) cost(ctx context.Context, forms []*form, wish command.Device, stderr io.Writer, to io.Writer) error {
-	data, err := dataset.Open(strings.Split(r.data, ",")...)
+	data, err := r.trainingData(forms[0].model)
 	if err != nil {
 		return err
 	}
 	cases := data.Training()
-	if err := fits(forms[0].model, data); err != nil {
-		return err
-	}
 	progress := command.NewProgress(stderr, len(forms)*len(cases))
 	defer progress.Clear()
 	for _, f := range forms {
@@ -177,7 +174,7 @@ func (f *form) score(ctx context.Context, s *command.Session, data *dataset.Data
 			for k := range f.dice {
 				dice := math.NaN()
 				if votes, ok := l.Votes(k); ok {
-					dice = metric.SoftDice(result.Probability(k), votes, metric.DefaultSoftDice)
+					dice = metric.SoftDice(result.Probability(k), votes)
 				}
 				f.dice[k] = append(f.dice[k], dice)
 			}

@@ -110,6 +110,9 @@ cup `, stdout)
 		"is there twice":       {"-weights", at("source"), "-mean", at("half"), "-f32", at("half")},
 		"a name is missing":    {"-weights", at("source"), "-mean", at("half") + ",", "-f32", at("again")},
 		"give -mean":           {"-weights", at("source"), "-f32", at("again")},
+		"-turns has no effect": {"-weights", at("source"), "-f16", at("again"), "-turns"},
+		"-also has no effect":  {"-weights", at("source"), "-f16", at("again"), "-data", data, "-also", data},
+		"-folds has no effect": {"-weights", at("source"), "-f16", at("again"), "-folds", at("source")},
 		"are written into":     {"-weights", at("source"), "-mirror", "-onnx", "x.onnx"},
 		"in a second step":     {"-weights", at("source"), "-mean", at("half"), "-onnx", "x.onnx"},
 	} {

@@ -21,8 +21,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// agreed writes a data set of n photographs whose marks are the model's own masks, so that its
-// results are right.
+// agreed writes a data set of n photographs. The model's own masks are its marks: all results are
+// right.
 func agreed(t *testing.T, file string, n int) string {
 	folder := t.TempDir()
 	m, err := command.Weights(file)
@@ -68,8 +68,8 @@ func agreed(t *testing.T, file string, n int) string {
 	return folder
 }
 
-// From images that runs had set aside the file learns evidence, maps and intervals; without such
-// runs evidence alone; and what it has learned it tells.
+// With -folds the file learns evidence, maps and intervals, from images that runs had set aside.
+// Without -folds it learns evidence alone. The program says which.
 func TestTrustIsLearned(t *testing.T) {
 	folder := t.TempDir()
 	about := segmenttest.Fundus()
@@ -84,7 +84,7 @@ func TestTrustIsLearned(t *testing.T) {
 
 	code, stdout, stderr := call(t, args...)
 	require.Equal(t, command.Done, code, stderr)
-	assert.Contains(t, stdout, "how results on 12 training images are")
+	assert.Contains(t, stdout, "the signs of doubt of 12 training images")
 	is, err := command.Weights(after)
 	require.NoError(t, err)
 	known := is.Metadata.Trust

@@ -25,10 +25,7 @@ type batch struct {
 }
 
 // run segments all items. It names an image that fails and goes on with the next.
-func (b *batch) run(ctx context.Context, dir string, items []item) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return fmt.Errorf("cannot make the folder for the results: %w", err)
-	}
+func (b *batch) run(ctx context.Context, items []item) error {
 	failed := 0
 	for _, it := range items {
 		b.progress.Begin()
@@ -90,9 +87,9 @@ func (b *batch) segment(ctx context.Context, name string, img *imageio.Image) (r
 	return result, err
 }
 
-// write writes the maps and then the summary. It first writes everything under temporary names: if
-// the disk is full, older files stay. It removes an older summary before it renames the first map:
-// a summary never stands beside maps of another run. Renaming finishes even after Ctrl-C.
+// write writes the maps and then the summary. All get temporary names first: if the disk is full,
+// older files stay. An older summary is removed before the first map is renamed: a summary never
+// stands beside maps of another run. Renaming finishes even after Ctrl-C.
 func (b *batch) write(ctx context.Context, it item, r *segment.Result) error {
 	if err := ctx.Err(); err != nil {
 		return err

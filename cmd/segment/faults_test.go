@@ -33,6 +33,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// Bad images stand beside good ones of every kind. The good ones are segmented. A message names
+// each bad one and says what to do, and the exit code is 1.
 func TestBadImagesDoNotStopTheOthers(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
 	photo := synthetic.Photograph(1, 60, 40)
@@ -83,6 +85,8 @@ func withOrientation(jpeg []byte, orientation byte) []byte {
 	return slices.Concat(jpeg[:2], segment, jpeg[2:])
 }
 
+// A fault of weights, region, device or folder gives one message and exit code 1. Nothing is
+// written.
 func TestFailures(t *testing.T) {
 	dir := t.TempDir()
 	w := weightsFile(t, dir, segmenttest.Raters(), nil)
@@ -117,7 +121,7 @@ func TestFailures(t *testing.T) {
 	}
 	got := call(t, append(slices.Clone(base), "-weights", w, "-out", photo, photo)...)
 	require.Equal(t, 1, got.code)
-	require.Contains(t, got.stderr, "cannot make the folder")
+	require.Contains(t, got.stderr, "the folder of -out cannot be made: mkdir "+photo+": not a directory; name another one")
 }
 
 // On a full disk the results of an earlier run stay, all of them.
@@ -154,8 +158,8 @@ func TestFullDisk(t *testing.T) {
 	require.NotEqual(t, before["a_brain.png"], must(os.ReadFile(filepath.Join(out, "a_brain.png"))))
 }
 
-// Where the only adapter is the CPU's own, auto takes what was measured to be faster, and the JSON
-// and the notes say why; what is remembered decides the next time, whichever it is.
+// If the CPU emulates the only adapter, auto takes what it has measured to be faster. The JSON and
+// the notes say why. The kept times decide the next run.
 func TestDeviceThatWasChosen(t *testing.T) {
 	t.Setenv("MRPRISM_DEVICE", "")
 	t.Setenv("MRPRISM_MEASURE", "")
@@ -204,7 +208,7 @@ func TestDeviceThatWasChosen(t *testing.T) {
 	require.Empty(t, s.Why+notes)
 }
 
-// Without any Vulkan driver the CPU computes and the user is told; who asked for a GPU gets an
+// Without a Vulkan driver the CPU computes, and a note says so. A user who asked for a GPU gets an
 // error and no mask.
 func TestNoAdapter(t *testing.T) {
 	if runtime.GOOS != "linux" {
@@ -229,7 +233,7 @@ func TestNoAdapter(t *testing.T) {
 	require.NoDirExists(t, out)
 }
 
-// Ctrl-C ends the program soon, with its exit code, and whatever has a summary is complete.
+// Ctrl-C ends the program soon, with its exit code. Every image that has a summary is complete.
 func TestInterrupt(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
 	args := []string{"-weights", weightsFile(t, dir, segmenttest.Raters(), nil), "-device", "reference", "-recurrences", "9", "-out", out}
@@ -279,8 +283,8 @@ func (l losing) Run(ctx context.Context, recordings ...gpu.Recording) error {
 	return l.Device.Run(ctx, recordings...)
 }
 
-// A lost device is opened again, once an image; lost twice, the image fails and the next starts
-// afresh.
+// A lost device is opened again, once for each image. If it is lost twice, the image fails, and the
+// next image opens a new device.
 func TestLostDevice(t *testing.T) {
 	dir := t.TempDir()
 	m, err := command.Weights(weightsFile(t, dir, segmenttest.Raters(), nil))
@@ -305,7 +309,7 @@ func TestLostDevice(t *testing.T) {
 		out := t.TempDir()
 		items, err := plan(out, images, m.Metadata)
 		require.NoError(t, err)
-		err = b.run(t.Context(), out, items)
+		err = b.run(t.Context(), items)
 		b.session.Close()
 		require.Equal(t, want.opened, opened, "%d losses", losses)
 		require.Equal(t, want.failed > 0, err != nil)

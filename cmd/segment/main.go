@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 
 	"mrprism/internal/app/command"
 	"mrprism/internal/app/segment"
@@ -27,25 +28,25 @@ segment computes, for each image (PNG or JPEG), how probable each structure is a
 STEM is the file name of the image without its extension.
   segment -weights fundus -out masks photo.jpg             one photograph
 
-segment prints a line for each image. It has for each structure, with the names of "measurements" in the JSON:
+segment prints a line for each image. For each structure it has these figures, which "measurements" in the JSON has too:
   area           pixels of the mask; in the JSON also "share" of the image, and "height", the most pixels in a column
-  experts        "low" to "high": smallest and largest area of the mask and the raters' or levels' masks. This is no
-                 confidence interval: the raters' maps are coarser than the mask and may all be larger, or smaller
-  90 %           "interval": holds the area that most experts marked in 90 % of images ("coverage") like the training
+  experts        "low" to "high": the smallest and the largest area among the mask and the raters' or levels' masks. This
+                 is no confidence interval: the raters' maps are coarser than the mask, and all may be larger, or smaller
+  90 %           "interval": holds the area that most experts marked in 90 % ("coverage") of images like the training
                  images. It need not hold for a doubted result. Some weights have none
   disagreement   pixels about which two raters are expected to disagree (JSON only)
-For discs and cups it has the vertical cup-to-disc ratio: "value", "low" and "high". They are null without a cup; without
+For discs and cups it has the vertical cup-to-disc ratio: "value", "low" and "high". They are null without a cup. Without
 a disc there is no "verticalRatio".
 
 The JSON also says how far to trust the result:
   found          false: the program found nothing. All masks are 0, and the line says, for example, "no disc found"
   doubts         reasons to doubt the result, each with "code" and "text"; the line shows them after DOUBTED
-  doubt          how unusual the result is among those on training images: from 0; above 1 it is doubted; null if the
+  doubt          how unusual the result is beside those on training images: 0 or more, and doubted above 1; null if the
                  weights cannot tell
   device         what computed; "device_why" is why -device auto chose it on a machine without a GPU
 
-Some models search a whole photograph first and segment the region around the structure. If they find nothing, or the
-wrong place, give the region by -roi. -roi none segments the whole image at once.
+Some models first search a whole photograph, and then segment the region around the structure. If they find nothing, or
+the wrong place, give the region by -roi. -roi none segments the whole image at once.
 
 Shipped weights:
 `
@@ -72,9 +73,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := command.NewGroups()
 	flags.Add("task", func(f *flag.FlagSet) {
 		weightsName = command.WeightsFlag(f)
-		f.StringVar(&out, "out", "", "write to the folder `DIR`, which is made if missing (required)")
-		f.StringVar(&options.ROI, "roi", "auto", "`REGION`: auto, none (the whole image) or x,y,side in pixels")
-		f.IntVar(&options.Recurrences, "recurrences", segment.DefaultRecurrences, "compute Rec0 to Rec`N` and write RecN")
+		f.StringVar(&out, "out", "", "`DIR` for the results, which is made if missing (required)")
+		f.StringVar(&options.ROI, "roi", "auto", "`REGION` to segment: auto, none (the whole image) or x,y,side in pixels")
+		f.IntVar(&options.Recurrences, "recurrences", segment.DefaultRecurrences, "compute the masks Rec0 to Rec`N`, each from the one before, and write RecN (0 to 32)")
 	})
 	flags.Add("computing", func(f *flag.FlagSet) { precision, device = command.PrecisionFlag(f), command.DeviceFlags(f) })
 	p := command.Program{Name: program, Intro: intro + "  " + command.Shipped() + "\n", Examples: examples, Stdout: stdout, Stderr: stderr}
@@ -119,6 +120,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		if err != nil {
 			return fmt.Errorf("-weights %s: %w", *weightsName, err)
 		}
-		return b.run(ctx, out, plan)
+		if err := os.MkdirAll(out, 0o777); err != nil {
+			return fmt.Errorf("the folder of -out cannot be made: %w; name another one", err)
+		}
+		return b.run(ctx, plan)
 	})
 }

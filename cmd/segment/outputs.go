@@ -30,7 +30,7 @@ func (i item) outputs() []string {
 // an output file is one of the images.
 func plan(dir string, images []string, about weights.Metadata) ([]item, error) {
 	var items []item
-	by, taken := map[string]string{}, map[string]string{} // image by output, and by folded output
+	by := map[string]string{} // image by folded output
 	for _, image := range images {
 		base := filepath.Base(image)
 		stem := strings.TrimSuffix(base, filepath.Ext(base))
@@ -50,13 +50,13 @@ func plan(dir string, images []string, about weights.Metadata) ([]item, error) {
 			it.raters = append(it.raters, paths)
 		}
 		for _, output := range it.outputs() {
-			other, named := taken[folded(output)]
+			other, named := by[folded(output)]
 			if named && filepath.Clean(other) == filepath.Clean(image) {
 				return nil, fmt.Errorf("%s is given twice", image)
 			} else if named {
 				return nil, fmt.Errorf("%s and %s would both be written to %s; give them different -out folders", other, image, output)
 			}
-			by[output], taken[folded(output)] = image, image
+			by[folded(output)] = image
 		}
 		items = append(items, it)
 	}
@@ -71,8 +71,8 @@ func folded(path string) string {
 	return path
 }
 
-// spares returns an error if one of the outputs (image by output) is an image to be read. Images
-// may lie in the folder of an earlier run.
+// spares returns an error if one of the outputs (image by output) is one of the images, as in the
+// folder of an earlier run.
 func spares(images []string, by map[string]string) error {
 	there := map[string]os.FileInfo{}
 	for output := range by {

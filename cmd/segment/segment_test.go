@@ -120,7 +120,7 @@ func listed(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// The files, their sizes and the summary, for levels and for raters, on every device.
+// An image gets its files, their sizes and the summary, for levels and for raters, on every device.
 func TestFilesOfAnImage(t *testing.T) {
 	dir := t.TempDir()
 	photo := write(t, filepath.Join(dir, "eye.jpg"), encodeJPEG(t, synthetic.Photograph(synthetic.SampleSeed, 240, 200)))
@@ -203,8 +203,7 @@ func near(t *testing.T, want []float32, got *image.Gray) {
 	}
 }
 
-// Good images of every kind beside bad ones: the good are done, the bad are named with what to do,
-// and the exit code is 1.
+// Wrong usage exits with 2. One message says what is wrong and names -h.
 func TestUsage(t *testing.T) {
 	dir := t.TempDir()
 	w := weightsFile(t, dir, segmenttest.Raters(), nil)
@@ -240,10 +239,8 @@ func TestUsage(t *testing.T) {
 	require.Equal(t, must(os.ReadFile(mask)), encodePNG(t, image.NewGray(image.Rect(0, 0, 40, 40))))
 }
 
-// What is wrong with weights, region, device or folder: one message, nothing written, exit code 1.
-
-// An image in which nothing is found is done like any other: its masks are empty, and line and
-// summary say so.
+// An image in which nothing is found gets its files too: its masks are empty, and line and summary
+// say so.
 func TestNothingFound(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
 	w := weightsFile(t, dir, segmenttest.Fundus(), func(f *weights.File) {
@@ -271,8 +268,8 @@ func TestNothingFound(t *testing.T) {
 	require.Equal(t, []any{map[string]any{"code": "not-found", "text": "No disc was found in this picture."}}, s["doubts"])
 }
 
-// What the summary says of believing the result: no doubts are an empty list, and weights that
-// cannot tell have null.
+// The summary says whether to believe the result: a list of doubts, empty without any, and null if
+// the weights cannot tell.
 func TestDoubtsInTheSummary(t *testing.T) {
 	m, err := command.Weights(weightsFile(t, t.TempDir(), segmenttest.Raters(), nil))
 	require.NoError(t, err)
@@ -288,7 +285,7 @@ func TestDoubtsInTheSummary(t *testing.T) {
 	require.Equal(t, `true [{"code":"unfamiliar","text":"Never seen."}] 1.5`, of())
 }
 
-// The line tells the experts' range from the interval, what was not found, and why the result is
+// The line has the experts' range and the interval, what was not found, and why the result is
 // doubted.
 func TestDescribe(t *testing.T) {
 	r := &segment.Result{Adapter: "a GPU", Timings: map[string]float64{"total": 1500}, Found: true}

@@ -25,8 +25,8 @@ const usage = `serve - the MrPrism site on this machine
 
 usage: serve [-addr HOST:PORT] [-host NAME]...
 
-serve answers a browser with the page, its WebAssembly programs and the weights, which are inside this program. It reads
-nothing from disk and contacts no other machine. Images stay in the page: the page does not send them to serve.
+serve gives a browser the page, its WebAssembly programs and the weights. All of them are inside this program: it reads
+nothing from disk and contacts no other machine. Images stay in the page, which does not send them to serve.
   serve                         the site at http://127.0.0.1:8080/; Ctrl-C stops it
 
 flags:
@@ -52,9 +52,9 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	addr := flags.String("addr", "127.0.0.1:8080", "address to listen at; port 0 takes a free port")
+	addr := flags.String("addr", "127.0.0.1:8080", "`HOST:PORT` to listen at; port 0 takes a free port")
 	var extra []string
-	flags.Func("host", "also answer requests for this `NAME`, as in the Host header; may be repeated", func(name string) error {
+	flags.Func("host", "also answer requests whose Host header has this `NAME`; may be repeated", func(name string) error {
 		extra = append(extra, name)
 		return nil
 	})
@@ -89,7 +89,7 @@ func serve(ctx context.Context, addr string, extra []string, stdout io.Writer) e
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("%s is in use: stop the other program, or choose another port with -addr 127.0.0.1:8081", addr)
 	} else if err != nil {
-		return fmt.Errorf("cannot listen at %s: %w", addr, err)
+		return fmt.Errorf("cannot listen at %s: %w; give another HOST:PORT with -addr, such as 127.0.0.1:8081", addr, err)
 	}
 	models, err := models()
 	if err != nil {

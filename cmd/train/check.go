@@ -17,16 +17,16 @@ usage: train check DIR[,DIR] [flags]
 
 Errors are faults that training and evaluate refuse: unreadable files, masks of another size than their image or with
 other values than 0 and 255, folders that dataset.json does not name. "train -skip-bad" leaves out images with faulty
-files. Warnings are unusual: masks that are empty or exchanged with their background, raters and single masks far from
-the others, missing labels, the same picture twice (worst across the held-out split), images of odd size or colour, or
-images that look brighter because they use fewer of their 16 bits.
+files. Warnings are about what is unusual: masks that are empty or exchanged with their background, raters and single
+masks far from the others, missing labels, the same picture twice (worst if one of them is held out), images of odd size
+or colour, and images that look brighter because they use fewer of their 16 bits.
 
 The table has, by class and rater
-  masks, missing, empty   numbers of masks
-  share                   of the image that is marked, mean
-  Dice                    mean Dice with the other raters; a rater 0.1 below the median rater gets a warning
-  area                    over the others' mean; from 1.5 or 1/1.5 on, the rater gets a warning
-  least                   the lowest Dice and its image
+  masks, missing, empty   the number of masks, of missing masks, and of masks that mark nothing
+  share                   the mean share of the image that is marked
+  Dice                    the mean Dice with the other raters; a rater 0.1 below the median rater gets a warning
+  area                    the mean area over that of the others; a rater at 1.5 or more, or 1/1.5 or less, gets a warning
+  least                   the lowest Dice, and its image
 A mask gets a warning if its Dice with the others is 0.25 lower than theirs with each other.
 `
 
@@ -46,12 +46,12 @@ func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 	var most int
 	flags.Add("flags", func(f *flag.FlagSet) {
 		f.BoolVar(&asJSON, "json", false, "print everything as JSON")
-		f.IntVar(&most, "most", 10, "print this number of errors, and of warnings of a kind, at most (0: all)")
+		f.IntVar(&most, "most", 10, "print at most this `NUMBER` of errors, and of each kind of warning (0: all)")
 	})
 	p := command.Program{Name: program + " check", Intro: checkIntro, Examples: checkExamples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
 		if len(rest) != 1 {
-			return command.Wrong("one DIR, or several separated by commas, is needed")
+			return command.Wrong("give one DIR, or several that commas separate")
 		}
 		bar := newProgress(stderr)
 		report := dataset.Check(ctx, strings.Split(rest[0], ","), bar.reading)
@@ -70,7 +70,7 @@ func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 	})
 }
 
-// printReport writes the table, and a number of errors and of warnings of each kind at most (0:
+// printReport writes the table, and at most a number of errors and of each kind of warning (0:
 // all).
 func printReport(to io.Writer, r *dataset.Report, most int) error {
 	t := command.NewTable(2, 0)
@@ -81,7 +81,7 @@ func printReport(to io.Writer, r *dataset.Report, most int) error {
 			r.HeldOut, several(len(r.Raters), "rater", "raters"), several(len(r.Classes), "class", "classes"), float64(r.Memory)/(1<<20))
 	}
 	if r.Levels {
-		t.Line("the raters are agreement levels, not people: they should be nested, and check calls none an outlier")
+		t.Line("the raters are agreement levels and not people: they should be nested, and check calls none an outlier")
 	}
 	if len(r.Figures) > 0 {
 		t.Line("\nclass\trater\tmasks\tmissing\tempty\tshare\tDice\tarea\tleast")

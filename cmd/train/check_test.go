@@ -58,7 +58,7 @@ func TestCheck(t *testing.T) {
 	}
 	code, _, stderr = invoke(t.Context(), "chekc", data)
 	assert.Equal(t, command.Usage, code)
-	assert.Contains(t, stderr, `no train "chekc", only import, check and synthetic`)
+	assert.Contains(t, stderr, `no train "chekc": choose import, check or synthetic`)
 	code, stdout, _ = invoke(t.Context(), "check", "-h")
 	assert.Equal(t, command.Done, code)
 	assert.Contains(t, stdout, "least")

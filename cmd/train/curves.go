@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -61,8 +60,5 @@ func drawCurves(folder, title string) error {
 	if len(dice.X) > 0 {
 		c.Panels = append(c.Panels, chart.Panel{Title: "Soft Dice of the averaged weights on the images set aside", Lines: []chart.Line{dice}})
 	}
-	return weights.WriteAtomic(filepath.Join(folder, curvesName), func(w io.Writer) error {
-		_, err := c.WriteTo(w)
-		return err
-	})
+	return weights.WriteAtomic(filepath.Join(folder, curvesName), c.Write)
 }

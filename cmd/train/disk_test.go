@@ -38,8 +38,8 @@ func (o operation) file() string {
 	return strings.TrimSuffix(name, ".new")
 }
 
-// failing makes every operation for which fails returns true fail, from the n-th on. It returns the
-// operations until then, and the first that failed.
+// failing makes operations fail: from the n-th on, each for which fails returns true. It returns
+// the operations that succeeded, and the first that failed.
 func failing(t *testing.T, n int, err error, fails func(what string) bool) (asked *[]operation, first *operation) {
 	asked, first = new([]operation), new(operation)
 	disk.Fault = func(what, path string) error {
@@ -56,9 +56,9 @@ func failing(t *testing.T, n int, err error, fails func(what string) bool) (aske
 	return asked, first
 }
 
-// From any operation on, the disk is full, or the folder can only be read: the message names the
-// file and what to do, what bears a final name is whole, and once there is room the run ends with
-// the bytes of one that was left alone.
+// The disk is full, or the folder read-only, from any operation on. The message names the file and
+// what to do. Every file with a final name is whole. Once there is room, the run ends with the
+// bytes of a run without a fault.
 func TestADiskThatFailsAtAnyWrite(t *testing.T) {
 	data, folder := writeData(t, 5), t.TempDir()
 	train := func(out string, more ...string) (int, string) {

@@ -18,26 +18,26 @@ const configurationName = "run.yaml"
 // neverKept are the flags that a file of flags cannot have.
 var neverKept = []string{"with", "resume", "dry-run"}
 
-// removed are flags of earlier versions in files that they wrote. No result depended on them.
+// removed are flags of earlier versions that files may have. No result depended on them.
 var removed = []string{"untuned"}
 
-// readFile takes flags from a YAML file of names and values. A value may be a list if the flag
-// takes several values separated by commas. Flags of the command line override the file. readFile
-// notes if another commit of this program, named as "commit", wrote the file.
+// readFile takes flags from a YAML file of names and values. A list stands for values that commas
+// separate. Flags of the command line override the file. readFile tells note if another commit of
+// this program wrote the file, which names it as "commit".
 func (d *declared) readFile(path string, note func(string)) error {
 	given := d.Given()
 	if given["side"] || given["epochs"] {
-		given["phases"] = true // phases of the file would override them
+		given["phases"] = true // else phases of the file would override them
 	}
 	if given["resume"] {
-		given["init"], given["names"] = true, true // the checkpoint has them
+		given["init"], given["names"] = true, true // the checkpoint has the weights
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() { // a run's folder
 		path = filepath.Join(path, configurationName)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return err
+		return fmt.Errorf("-with: %w; name a YAML file of flags, or the folder of a run", err)
 	}
 	var document yaml.Node
 	if err := yaml.Unmarshal(data, &document); err != nil {
@@ -48,7 +48,7 @@ func (d *declared) readFile(path string, note func(string)) error {
 	}
 	pairs := document.Content[0]
 	if pairs.Kind != yaml.MappingNode {
-		return fmt.Errorf("%s: wanted lines such as \"rate: 0.001\"", path)
+		return fmt.Errorf("%s: give lines such as \"rate: 0.001\"", path)
 	}
 	seen := map[string]bool{}
 	for i := 0; i < len(pairs.Content); i += 2 {

@@ -70,10 +70,10 @@ func TestFilesThatAreWrong(t *testing.T) {
 		"flags.yaml:3: rate is there twice":                         "rate: 1\nseed: 1\nrate: 2\n",
 		"flags.yaml:1: batch: parse error":                          "batch: many\n",
 		"flags.yaml:1: data: a value or a list of values is needed": "data: {a: b}\n",
-		"flags.yaml: wanted lines such as":                          "- data\n",
+		"flags.yaml: give lines such as":                            "- data\n",
 		"flags.yaml: yaml:":                                         "data: [a\n",
 		"-schedule linear: cosine or constant":                      "schedule: linear\n",
-		"momentum 2":                                                "ema: 2\n",
+		"-ema 2: give a momentum":                                   "ema: 2\n",
 		"-hours -1":                                                 "hours: -1\n",
 		"no such file or directory":                                 "",
 	} {

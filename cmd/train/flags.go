@@ -28,66 +28,83 @@ type declared struct {
 func (r *runner) declare() *declared {
 	d, o := &declared{Groups: command.NewGroups()}, &r.options
 	d.Add("data", func(f *flag.FlagSet) {
-		d.data = f.String("data", "", "data set `FOLDER`s with the same classes and raters, separated by commas (required)")
-		d.also = f.String("also", "", "`FOLDER`s that other people have marked, with the same classes or some of them, separated by commas. Every second image comes from them. The majority of their marks trains the mask, but no rater or level")
-		f.StringVar(&o.Anchor, "anchor", "", "`CLASS` that the model searches in whole photographs; training crops of all scales then lie around it")
-		f.Float64Var(&o.Validate, "validate", 0, "set this `SHARE` of the training images aside, score the averaged weights on them after every epoch, and keep the best as NAME.best")
-		d.fold = f.String("fold", "", "`I/K`: set the I-th of K parts aside, like -validate. K runs score every training image once. The images held out for \"evaluate\" are in no part")
-		f.IntVar(&o.ScoreEvery, "score-every", 1, "`EPOCHS` between scores of -validate or -fold; the last epoch is always scored")
-		f.BoolVar(&o.SkipBad, "skip-bad", false, "leave out images with unreadable files, and name them, instead of stopping (\"train check\" finds them)")
+		d.data = f.String("data", "", "`FOLDER`s of data, separated by commas, with the same classes and raters (required)")
+		d.also = f.String("also", "", "`FOLDER`s of data that other people have marked, separated by commas, with all or some of the classes. "+
+			"Every second training image comes from them. The majority of their marks trains the mask; they train no rater and no level")
+		f.StringVar(&o.Anchor, "anchor", "", "`CLASS` that the model searches for in whole photographs. Training views of all scales lie around it")
+		f.Float64Var(&o.Validate, "validate", 0, "set this `SHARE` of the training images aside. After every epoch train scores the averaged weights on them, "+
+			"and keeps the best as NAME.best")
+		d.fold = f.String("fold", "", "`I/K`: set the I-th of K parts of the training images aside, as -validate does. K runs score every training image once")
+		f.IntVar(&o.ScoreEvery, "score-every", 1, "`EPOCHS` from one score of -validate or -fold to the next. The last epoch is always scored")
+		f.BoolVar(&o.SkipBad, "skip-bad", false, "leave out images with faulty files, and name them. Without it train stops at them. \"train check\" lists them")
 	})
 	d.Add("model", func(f *flag.FlagSet) {
-		f.StringVar(&o.Config, "config", "compact", "network: compact (6 M parameters, as on the site), paper (35 M) or tiny (for trials). The default recipe adds the raters' weights to the maps: compact-steered, paper-steered")
-		f.StringVar(&o.Init, "init", "", "start from the weights in `FILE`, or from a shipped model, instead of random weights. If it has other numbers of raters or classes, tensors that depend on them start at random")
-		f.StringVar(&o.Names, "names", "", "-init is a PyTorch state dict saved as safetensors, and `MAP` translates its names: resnet (torchvision's ResNet-34, for -config paper), same (no change), or a JSON file such as {\"names\": {\"backbone.\": \"encoder.\", \"head.\": null}}, optionally with \"mean\" and \"deviation\" of its training colours. Missing tensors start at random")
-		f.StringVar(&o.Name, "name", "model", "name of the exported model")
-		f.StringVar(&o.Title, "title", "", "one line about the model, for people")
-		f.StringVar(&o.Task, "task", "", "what the images show")
+		f.StringVar(&o.Config, "config", "compact", "`NETWORK`: compact (6 million parameters, as on the site), mobile (5 million; compact with a MobileNetV2 as its encoder), "+
+			"paper (35 million) or tiny (for trials). "+
+			"The default recipe shows the raters' weights to the network, and -steered then follows its name. Name compact-steered or paper-steered yourself for other recipes")
+		f.StringVar(&o.Init, "init", "", "start from the weights in `FILE`, or from a shipped model, and not from random weights. "+
+			"If it has other numbers of raters or classes, tensors that depend on them start at random")
+		f.StringVar(&o.Names, "names", "", "`MAP` that translates the names of -init, a PyTorch state dict saved as safetensors: resnet (torchvision's ResNet-34, for -config paper), "+
+			"mobilenet (MobileNetV2 1.0 with its norms folded into weights and biases, for -config mobile), "+
+			"same (no change), or a JSON file such as {\"names\": {\"backbone.\": \"encoder.\", \"head.\": null}}, which may have \"mean\" and \"deviation\" of the "+
+			"colours it was trained on. Missing tensors start at random")
+		f.StringVar(&o.Name, "name", "model", "`NAME` of the exported model")
+		f.StringVar(&o.Title, "title", "", "`LINE` about the model, for people")
+		f.StringVar(&o.Task, "task", "", "`TEXT` that says what the images show")
 	})
 	d.Add("recipe", func(f *flag.FlagSet) {
-		d.recipe = f.String("recipe", "default", "default; unsteered (the default without learned raters' weights); paper (exactly as in the paper); baseline (the mean vote under the same losses, without recurrence and raters); one-pass (baseline with raters' weights); bce (baseline with cross-entropy alone)")
-		d.side = f.Int("side", 128, "image side in pixels, a multiple of 64")
-		d.phases = f.String("phases", "", "`SIDE:EPOCHS`,… instead of -side and -epochs, such as 64:60,128:40,256:5: small images first make a run faster")
-		f.IntVar(&o.Batch, "batch", 4, "images in a batch; a step is one batch, or several with -accumulate")
+		d.recipe = f.String("recipe", "default", "`RECIPE` of losses and optimiser: default; unsteered (default, and the network does not see the raters' weights); paper (exactly as in the paper); "+
+			"baseline (the mean vote under the same losses, without recurrence and raters); one-pass (baseline with raters' weights); bce (baseline with cross-entropy alone)")
+		d.side = f.Int("side", 128, "side of the images in `PIXELS`, a multiple of 64")
+		d.phases = f.String("phases", "", "`SIDE:EPOCHS`,… in place of -side and -epochs, such as 64:60,128:40,256:5. Small images first make a run faster")
+		f.IntVar(&o.Batch, "batch", 4, "`IMAGES` in a batch. A step is one batch, or several with -accumulate")
 		f.IntVar(&o.Accumulate, "accumulate", 1, "`BATCHES` in a step: the gradient of a larger batch in the memory of one. Batch norm sees one batch at a time")
-		f.Float64Var(&o.Clip, "clip", 0, "largest `NORM` of the gradient of all parameters; a longer gradient is shortened (0: no limit)")
-		d.rate = f.Float64("rate", 0, "peak learning rate (0: the recipe's)")
-		d.schedule = f.String("schedule", "", "learning rate after the warm-up: cosine (to a hundredth) or constant (default the recipe's)")
+		f.Float64Var(&o.Clip, "clip", 0, "largest `NORM` of the gradient of all parameters. A longer gradient is shortened (0: no limit)")
+		d.rate = f.Float64("rate", 0, "highest learning `RATE` (0: the recipe's)")
+		d.schedule = f.String("schedule", "", "`CURVE` of the learning rate after the warm-up: cosine (to a hundredth) or constant (default the recipe's)")
 		f.IntVar(&o.Warmup, "warmup", 0, "`STEPS` in which the rate rises (0: a tenth of the run, or none if the rate is constant; 1: none)")
-		d.crossEntropy = f.Bool("cross-entropy", false, "train the mask by cross-entropy alone, without 1 − SSIM, as the recipe bce does: better calibrated probabilities; closer to the truth for some structures, farther for others (weights/shipped/STUDY.md)")
-		d.dice = f.Float64("dice", 0, "`WEIGHT` of a Dice loss of the mask beside the recipe's losses; with 1 it is somewhat larger than the SSIM loss. For small or thin structures: sharper masks, less well calibrated")
-		d.decay = f.Float64("decay", 0, "decoupled weight decay of Adam; biases and norms do not decay")
-		d.average = f.Float64("ema", -1, "`MOMENTUM` of the averaged weights, which are exported (0: the last weights; -1: the recipe's)")
-		d.precision = f.String("precision", "f32", "f32, or f16 if the GPU supports it: maps and their gradients take half the memory (0.9 of the whole at side 128, 0.8 at 256). Weights and losses stay f32; scaling of the loss skips a step now and then")
-		f.Uint64Var(&o.Seed, "seed", 1, "decides the initial weights, the order and every random draw")
+		d.crossEntropy = f.Bool("cross-entropy", false, "train the mask by cross-entropy alone, without 1 − SSIM, as the recipe bce does. Probabilities are better calibrated. "+
+			"Masks come closer to the truth for some structures and not for others (weights/shipped/STUDY.md)")
+		d.dice = f.Float64("dice", 0, "`WEIGHT` of a Dice loss of the mask beside the recipe's losses. At 1 it is somewhat larger than the SSIM loss. "+
+			"For small or thin structures: masks are sharper and less well calibrated")
+		d.decay = f.Float64("decay", 0, "decoupled weight `DECAY` of Adam. Biases and norms do not decay")
+		d.average = f.Float64("ema", -1, "`MOMENTUM` of the averaged weights, which are exported (0: export the last weights; -1: the recipe's)")
+		d.precision = f.String("precision", "f32", "`NUMBERS` to train in: f32, or f16 if the GPU supports it. In f16 maps and their gradients take half the memory "+
+			"(0.9 of the whole at side 128, 0.8 at 256). Weights and losses stay f32, and scaling of the loss skips a step now and then")
+		f.Uint64Var(&o.Seed, "seed", 1, "`NUMBER` that decides the initial weights, the order and every random draw")
 	})
 	d.Add("images", func(f *flag.FlagSet) {
 		f.BoolVar(&o.SinglePieces, "single-pieces", false, "each structure is one piece: every program that uses the model keeps the largest piece of its mask")
-		f.BoolVar(&o.Standardise, "standardise", false, "remove brightness and contrast from every image, in training and in every use, by the mean and deviation of its values (values beyond the 5th and 95th percentile count as these). For images that differ much in both, as in microscopy")
-		f.BoolVar(&o.AnyOrientation, "any-orientation", false, "images have no up and no left: turn them by any angle and mirror them both ways (default up to 20 degrees, and left for right)")
+		f.BoolVar(&o.Standardise, "standardise", false, "remove brightness and contrast from every image, in training and in every use, by the mean and deviation of its values "+
+			"(values beyond the 5th and 95th percentile count as these). For images that differ much in both, as in microscopy")
+		f.BoolVar(&o.AnyOrientation, "any-orientation", false, "images have no up and no left: turn them by any angle and mirror them both ways. "+
+			"Without it train turns them by up to 20 degrees and mirrors left and right")
 		f.BoolVar(&o.Turns, "turns", false, "photographs may lie any of four ways: also turn them by 90, 180 or 270 degrees")
-		f.Float64Var(&o.Away, "away", 0, "`SHARE` of views without the anchor, whose masks must be empty")
-		f.Float64Var(&o.Distract, "distract", 0, "`SHARE` of views with painted lesions, reflexes and veils beside the marks, which the model must not mark")
-		f.Float64Var(&o.Elastic, "elastic", 0, "bend the images smoothly, by up to this `SHARE` of their side (0.05 is visible, 0.1 the maximum). For structures without a fixed form, such as cells")
+		f.Float64Var(&o.Away, "away", 0, "`SHARE` of views without the anchor. Their masks must be empty")
+		f.Float64Var(&o.Distract, "distract", 0, "`SHARE` of views with painted lesions, reflexes and veils beside the marks. The model must not mark these")
+		f.Float64Var(&o.Elastic, "elastic", 0, "bend the images smoothly, by up to this `SHARE` of their side (0.05 is visible, 0.1 the maximum). "+
+			"For structures without a fixed form, such as cells")
 		f.Float64Var(&o.Grain, "grain", 0, "add noise to every second image, up to this `SHARE` of the picture's deviation (0.5 is much). For dim, grainy pictures")
-		f.Float64Var(&o.Swell, "swell", 0, "scale the middle of the anchor by up to exp(±`SWELL`) and keep its outline (0.9 is much). For cups of all sizes from few marked discs")
+		f.Float64Var(&o.Swell, "swell", 0, "scale the middle of the anchor by up to exp(±`AMOUNT`) and keep its outline (0.9 is much). For cups of all sizes from few marked discs")
 	})
-	d.Add("end", func(f *flag.FlagSet) {
-		d.epochs = f.Int("epochs", 150, "passes over the images at -side")
+	d.Add("when to stop", func(f *flag.FlagSet) {
+		d.epochs = f.Int("epochs", 150, "`PASSES` over the images at -side")
 		f.IntVar(&o.Patience, "patience", 0, "stop after `EPOCHS` without a better score of -validate or -fold (0: never)")
 		f.Float64Var(&r.hours, "hours", 0, "save and stop after `HOURS`; -resume continues (0: no limit)")
 		f.StringVar(&r.stopFile, "stop-file", "", "save and stop when `FILE` appears; -resume continues (default RUN/stop)")
 	})
 	d.Add("run", func(f *flag.FlagSet) {
 		f.StringVar(&o.Out, "out", "", "`FOLDER` of the run (required)")
-		f.BoolVar(&o.Resume, "resume", false, "continue from the checkpoint in -out, with the same flags for everything that decides the result")
-		d.with = f.String("with", "", "take flags from a YAML `FILE` with lines such as \"rate: 0.001\", or from RUN/run.yaml if it is a run's folder. Flags of the command line override the file")
-		f.BoolVar(&o.DryRun, "dry-run", false, "take a few steps at every image side, print GPU memory and time, and write nothing; -out is not needed")
+		f.BoolVar(&o.Resume, "resume", false, "continue from the checkpoint in -out. Every flag that decides the result must be as before: take them by -with RUN")
+		d.with = f.String("with", "", "take flags from a YAML `FILE` with lines such as \"rate: 0.001\", or from the run.yaml of a run's folder. "+
+			"Flags of the command line override the file. The file also has the recipe's -rate, -ema and -schedule: give them beside another -recipe")
+		f.BoolVar(&o.DryRun, "dry-run", false, "take a few steps at every image side, print GPU memory and time, and write nothing. -out is not needed")
 		f.Float64Var(&o.CheckpointSeconds, "save", 120, "`SECONDS` between checkpoints")
 	})
 	d.Add("device", func(f *flag.FlagSet) {
 		d.device = command.DeviceFlags(f)
-		f.BoolVar(&o.Recompute, "recompute", false, "keep less for the gradient and compute it again: 0.6 of the memory at side 256, 0.7 at 128, 1.2 of the time; the result is the same to the bit")
+		f.BoolVar(&o.Recompute, "recompute", false, "compute parts of the network again for the gradient instead of keeping them: 0.6 of the memory at side 256, 0.7 at 128, "+
+			"and 1.2 of the time. The result is the same to the bit")
 	})
 	return d
 }

@@ -1,11 +1,11 @@
 package main
 
-const intro = `train - learns a MrPrism model from images that several raters have marked
+const intro = `train - trains a MrPrism model on images that several raters have marked
 
 usage: train -data DIR[,DIR] -out RUN [flags]
        train import LAYOUT SRC DST [flags]       makes a data set from a published one; see "train import -h"
        train check DIR[,DIR] [flags]             reads a data set and lists its faults; see "train check -h"
-       train synthetic SCENARIO DIR [flags]      makes a data set with a known truth; see "train synthetic -h"
+       train synthetic SCENARIO DIR [flags]      draws a data set with a known truth; see "train synthetic -h"
 
 train runs Algorithm 1 of the paper. It writes a model that "segment", "evaluate" and the site read.
   train -data my-hospital -out runs/mine -name mine          the default recipe
@@ -14,23 +14,26 @@ A data set is a folder of
   dataset.json                  such as {"name": "hearts", "classes": ["heart", "ventricle"], "raters": ["ann", "bob", "eve"]}
   images/NAME.png or .jpg       of any size; train continues the edge of an image that is not square
   raters/RATER/CLASS/NAME.png   of 0 and 255, as large as its image; a missing file is a missing label
-Names have letters, digits, hyphens and underscores. With "labels": "agreement-levels" the j-th rater is what at least
-j experts marked. If nearly all marks of a class lie inside the class before it, as cups lie inside discs, the model's
-masks do too; train says if they do not. Every fifth image in sorted order is held out for "evaluate" and never
-trained on: put all images into the folder before the first run, because a new image changes which are held out.
+Names have letters, digits, hyphens and underscores. With "labels": "agreement-levels" in dataset.json, the j-th rater
+stands for what at least j experts marked. If nearly all marks of a class lie inside the class before it, as cups lie
+inside discs, the model keeps its masks inside too; train says if it does not.
+
+train holds out every fifth image in sorted order for "evaluate" and never trains on it. Put all images into the folder
+before the first run, because a new image changes which ones are held out.
 
 The folder RUN receives
-  checkpoint.safetensors   everything that -resume needs, and the checkpoint before it
-  NAME.safetensors         the weights, int8, for "segment" and the site; NAME.f32.safetensors has them in float32
-  NAME.best.safetensors    with -validate or -fold: the weights with the best score, also in float32
+  checkpoint.safetensors   everything that -resume needs; checkpoint.previous.safetensors is the one before
+  NAME.safetensors         the weights in int8, for "segment" and the site; NAME.f32.safetensors has them in float32
+  NAME.best.safetensors    with -validate or -fold: the weights with the best score; NAME.best.f32.safetensors in float32
   run.yaml                 every flag, the commit and the seed: "train -with RUN/run.yaml -out ANOTHER" repeats the run
-  log.jsonl                one line for each step
-  tensorboard/             the log for "tensorboard --logdir RUN", and TRAINING IMAGES with their votes and masks
+  log.jsonl                a line for each step
+  tensorboard/             the log for "tensorboard --logdir RUN". It also has training images, with votes and masks: do
+                           not pass it on if the images are private
   curves.svg               the curves, drawn when the run ends or stops
 
 The loss is a sum over the recurrences of
   mask      1 − SSIM of the calibrated mask and the raters' fused labels
-  fusion    the same comparison for the raters' weights
+  fusion    1 − SSIM of the calibrated mask and the labels fused under the raters' estimated weights
   shuffle   the fused estimates against the fused labels, under weights that are drawn anew
   heads     cross-entropy of each rater's own mask
   fade      cross-entropy of the calibrated mask. Its weight falls to one half over the first fifth of the run.
@@ -49,12 +52,13 @@ examples:
   train -data data/qubiq-brain-growth -dry-run                             GPU memory and time of a run
   train -data data/qubiq-brain-growth -out runs/brain -name newborn-brain -epochs 150
   train -data data/drishti-gs1-crop,data/drishti-gs1-full -out runs/fundus -name fundus -anchor disc -phases 64:25,128:25
-  train -with runs/brain/run.yaml -resume                                  continue
-  train -with runs/brain/run.yaml -out runs/brain-2 -seed 2                the same run with another seed
+  train -with runs/brain -resume                                           continue
+  train -with runs/brain -out runs/brain-2 -seed 2                         the same run with another seed
   train -data my-hospital -out runs/mine -validate 0.2 -patience 20        stop after 20 epochs without a better score
-  for i in 1 2 3 4 5; do train -with runs/mine/run.yaml -validate 0 -fold $i/5 -out runs/mine-fold$i; done
+  for i in 1 2 3 4 5; do train -with runs/mine -validate 0 -fold $i/5 -out runs/mine-fold$i; done
   train -data my-hospital -init fundus -out runs/mine -rate 2e-4           from a shipped model; other raters are possible
   train -data my-hospital -init resnet34.safetensors -names resnet -config paper -out runs/mine
+  train -data my-hospital -init mobilenet_v2_1.0_224.safetensors -names mobilenet -config mobile -out runs/mine
   train -data DIR -recipe baseline -epochs 75 -out runs/first && train -data DIR -init runs/first/model.f32.safetensors -epochs 75 -out runs/then
                                                                            quicker than 150 epochs of the default recipe
 

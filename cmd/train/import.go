@@ -17,9 +17,9 @@ const importIntro = `train import - makes a data set from a published one
 
 usage: train import LAYOUT SRC DST [flags]
 
-SRC is the unpacked folder of the published set; import only reads it. DST appears when it is complete. import names
-every file that it leaves out, with the reason. A rater's unusable mask becomes a missing label; an image without any
-mask of a class is left out. The publishers' terms hold for DST as for SRC.
+SRC is the unpacked folder of the published set. import only reads it. DST appears when it is complete. import names
+every file that it leaves out, with the reason. A rater's unusable mask becomes a missing label. An image that lacks all
+masks of a class is left out. The publishers' terms hold for DST as for SRC.
 
 layouts:
 `
@@ -42,14 +42,13 @@ func runImport(ctx context.Context, args []string, stdout, stderr io.Writer) int
 	flags := command.NewGroups()
 	flags.Add("flags", func(f *flag.FlagSet) {
 		f.BoolVar(&o.Force, "force", false, "replace the data set in DST")
-		f.IntVar(&o.Longest, "longest", 1024, "shrink images, and their masks, to `PIXELS` on the longer side (0: no change; training keeps images in memory)")
+		f.IntVar(&o.Longest, "longest", 1024, "shrink images, and their masks, to `PIXELS` on the longer side (0: no change). Training keeps images in memory")
 	})
-	flags.Add("QUBIQ", func(f *flag.FlagSet) {
-		command.Parsed(f, &o.Classes, "classes", "`NAMES` of the tasks, in order, separated by commas (default the organ, or task01, …)",
-			func(text string) ([]string, error) { return strings.Split(text, ","), nil })
-		command.Parsed(f, &o.Channels, "channels", "the `NUMBER` of the modality that becomes grey, or three, separated by commas, that become red, green and blue (default 1)", channels)
+	flags.Add("only with qubiq", func(f *flag.FlagSet) {
+		command.Parsed(f, &o.Classes, "classes", "`NAMES` of the tasks, in order, separated by commas (default the organ, or task01, …)", names(className))
+		command.Parsed(f, &o.Channels, "channels", "`NUMBERS` of modalities: one becomes grey; three, separated by commas, become red, green and blue (default 1)", channels)
 		command.Parsed(f, &o.Window, "window", "`LOW,HIGH`: the intensities that become black and white, such as -125,275 for CT (default each image's 0.5 and 99.5 percentiles)", window)
-		f.BoolVar(&o.AllSlices, "all-slices", false, "take every marked slice of a volume, not only the slice with the most marks; the held-out fifth then shows people of the training images too")
+		f.BoolVar(&o.AllSlices, "all-slices", false, "take every marked slice of a volume, and not only the slice with the most marks. The held-out fifth then shows people of the training images too")
 	})
 	intro := importIntro
 	for _, l := range importer.Layouts {
@@ -58,14 +57,14 @@ func runImport(ctx context.Context, args []string, stdout, stderr io.Writer) int
 	p := command.Program{Name: program + " import", Intro: intro, Examples: importExamples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {
 		if len(rest) != 3 {
-			return command.Wrong("a LAYOUT, SRC and DST are needed")
+			return command.Wrong("give a LAYOUT, SRC and DST")
 		}
 		layout, err := importer.FindLayout(rest[0])
 		if err != nil {
 			return command.Wrong("%w", err)
 		}
 		if o.Longest < 0 {
-			return command.Wrong("-longest %d: a number of pixels, or 0", o.Longest)
+			return command.Wrong("-longest %d: give a number of pixels, or 0 for no change", o.Longest)
 		}
 		o.Source, o.Destination = rest[1], rest[2]
 		bar := newProgress(stderr)
@@ -89,21 +88,17 @@ func channels(text string) (numbers []int, err error) {
 		numbers = append(numbers, n)
 	}
 	if len(numbers) != 1 && len(numbers) != 3 {
-		return nil, fmt.Errorf("%d numbers; one or three are needed", len(numbers))
+		return nil, fmt.Errorf("%d numbers: give one or three", len(numbers))
 	}
 	return numbers, nil
 }
 
 // window parses two intensities.
 func window(text string) (*[2]float64, error) {
-	low, high, _ := strings.Cut(text, ",")
 	var w [2]float64
-	for i, part := range []string{low, high} {
-		v, err := strconv.ParseFloat(part, 64)
-		if err != nil {
-			return nil, fmt.Errorf("%q is not LOW,HIGH", text)
-		}
-		w[i] = v
+	var rest string
+	if n, _ := fmt.Sscanf(text+" ", "%g,%g%s", &w[0], &w[1], &rest); n != 2 {
+		return nil, fmt.Errorf("%q is not LOW,HIGH", text)
 	}
 	if !(w[0] < w[1]) {
 		return nil, fmt.Errorf("%q: LOW must be lower than HIGH", text)

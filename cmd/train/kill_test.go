@@ -22,7 +22,7 @@ import (
 // release.
 const killsVariable = "MRPRISM_KILLS"
 
-// kills is how often.
+// kills is how often TestKill kills a run.
 func kills(t *testing.T) int {
 	t.Helper()
 	if text := os.Getenv(killsVariable); text != "" {
@@ -36,9 +36,8 @@ func kills(t *testing.T) int {
 	return 20
 }
 
-// Killed at any moment, also while it starts, or while a checkpoint is being written, a run has
-// lost at most what came after its last checkpoint, and ends with the bytes of a run that was left
-// alone.
+// A run is killed at any moment, also while it starts or writes a checkpoint. It loses at most the
+// steps after its last checkpoint, and ends with the bytes of a run that nobody killed.
 func TestKill(t *testing.T) {
 	kills, random := kills(t), rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano())))
 	epochs := strconv.Itoa(kills) // of two steps; a kill lets two steps pass at most
@@ -93,7 +92,7 @@ func TestKill(t *testing.T) {
 	assert.Len(t, entries, 8, "nothing temporary is left")
 }
 
-// unfinished are the files in a run's folder that are being written, or were when it was killed.
+// unfinished are the temporary files in a run's folder: of writing that goes on or was killed.
 func unfinished(folder string) map[string]bool {
 	files := map[string]bool{}
 	paths, _ := filepath.Glob(filepath.Join(folder, ".*.tmp"))
@@ -112,8 +111,7 @@ func modified(folder string) time.Time {
 	return info.ModTime()
 }
 
-// lastStep is the step of the checkpoint, which is whole whatever was killed; 0 where none was
-// written yet.
+// lastStep is the step of the checkpoint, which must be whole; 0 without a checkpoint.
 func lastStep(t *testing.T, folder string) int {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(folder, training.Checkpoint))

@@ -17,22 +17,8 @@ const logName = "log.jsonl"
 
 // logLine is one step in the log.
 type logLine struct {
-	Step     int                `json:"step"`
-	Epoch    int                `json:"epoch"`
-	Side     int                `json:"side"`
-	Rate     float64            `json:"rate"`
-	Loss     float64            `json:"loss"`
-	Terms    map[string]float64 `json:"terms"`
-	SoftDice *float64           `json:"soft_dice,omitempty"`
-	Norm     float64            `json:"gradient_norm,omitempty"`
-	Scale    float64            `json:"loss_scale,omitempty"` // in f16
-	// Skipped: no update: a gradient was too large at that scale
-	Skipped       bool    `json:"skipped,omitempty"`
-	Images        int     `json:"images"`
-	Seconds       float64 `json:"seconds"`
-	DataSeconds   float64 `json:"data_seconds"`
-	DeviceSeconds float64 `json:"device_seconds"`
-	Time          string  `json:"time"`
+	training.Report
+	Time string `json:"time"` // RFC 3339
 }
 
 // openLog opens a run's log for appending. It removes the lines after the steps that are done, and
@@ -76,11 +62,7 @@ func readLog(r io.Reader, more func(logLine) bool) (end int64, err error) {
 
 // logStep writes one line.
 func logStep(log *disk.Records, r training.Report) error {
-	line, err := json.Marshal(logLine{
-		Step: r.Step, Epoch: r.Epoch, Side: r.Side, Rate: r.Rate, Loss: r.Loss, Terms: r.Terms, SoftDice: r.SoftDice,
-		Norm: r.Norm, Scale: r.Scale, Skipped: r.Skipped, Images: r.Images,
-		Seconds: r.Seconds, DataSeconds: r.DataSeconds, DeviceSeconds: r.DeviceSeconds, Time: time.Now().UTC().Format(time.RFC3339),
-	})
+	line, err := json.Marshal(logLine{r, time.Now().UTC().Format(time.RFC3339)})
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"mrprism/internal/app/command"
@@ -36,7 +39,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	p := command.Program{Name: program, Intro: intro, Examples: examples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, d.Groups, args, func(rest []string) error {
 		if len(args) > 0 && len(rest) > 0 && rest[0] == args[0] {
-			return command.Wrong("there is no train %q, only import, check and synthetic", args[0])
+			return command.Wrong("there is no train %q: choose import, check or synthetic, or begin with a flag", args[0])
 		}
 		if err := r.settle(d, rest); err != nil {
 			return command.Wrong("%w", err)
@@ -74,8 +77,12 @@ func (r *runner) conclude(ctx context.Context, err error) error {
 		fmt.Fprintln(r.stderr, r.goOn())
 		return command.Exit(command.Interrupted)
 	}
-	if problems := (dataset.Problems{}); errors.As(err, &problems) {
-		err = fmt.Errorf("%w\n\"train check -most 0 %s\" lists all faults of the data; -skip-bad leaves out images with faulty files", err, data)
+	noSet := func(folder string) bool {
+		_, err := os.Stat(filepath.Join(folder, "dataset.json"))
+		return err != nil
+	}
+	if problems := (dataset.Problems{}); errors.As(err, &problems) && !slices.ContainsFunc(r.options.Data, noSet) {
+		err = fmt.Errorf("%w\n\"train check -most 0 %s\" lists all faults of the data; with -skip-bad train leaves out images with faulty files", err, data)
 	}
 	// the run could not be saved after Ctrl-C
 	if ctx.Err() != nil && !errors.Is(err, context.Canceled) {

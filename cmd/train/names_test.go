@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A run from a state dict of PyTorch says what starts at random, keeps in run.yaml where it came
-// from, and goes on by that file from its own checkpoint.
+// A run from a state dict of PyTorch says what starts at random. Its run.yaml names the state dict.
+// With that file it resumes from its own checkpoint, and needs no state dict.
 func TestNames(t *testing.T) {
 	file, err := weights.Decode(readFile(t, "..", "..", "internal", "format", "torch", "testdata", "resnet.safetensors"))
 	require.NoError(t, err)
@@ -42,5 +42,5 @@ func TestNames(t *testing.T) {
 
 	code, _, stderr = invoke(t.Context(), "-data", "a", "-out", "b", "-names", "resnet")
 	assert.Equal(t, command.Usage, code)
-	assert.Contains(t, stderr, "none is given")
+	assert.Contains(t, stderr, "-names resnet translates the names in a file of PyTorch: name that file by -init")
 }

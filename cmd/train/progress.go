@@ -3,20 +3,17 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"mrprism/internal/app/command"
 	"mrprism/internal/app/training"
-
-	"golang.org/x/term"
 )
 
 // progress shows how far a run is: a bar on a terminal, a line every ten seconds elsewhere.
 type progress struct {
 	out   io.Writer
-	width func() int // of the terminal, in characters; nil: none
 	shown time.Time
 	open  bool    // the last line has no newline yet
 	loss  float64 // recent mean
@@ -24,23 +21,12 @@ type progress struct {
 	dice  string  // the last score as text; empty: none
 }
 
-func newProgress(out io.Writer) *progress {
-	p := &progress{out: out, shown: time.Now()}
-	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		p.width = func() int {
-			width, _, err := term.GetSize(int(f.Fd()))
-			if err != nil {
-				return 80
-			}
-			return width
-		}
-	}
-	return p
-}
+func newProgress(out io.Writer) *progress { return &progress{out: out, shown: time.Now()} }
 
 // reading shows how many images are read.
 func (p *progress) reading(done, total int) {
-	p.line(done == total && p.width != nil, done, total, fmt.Sprintf("reading images %d/%d", done, total))
+	now := done == total && command.TerminalWidth(p.out) > 0
+	p.line(now, done, total, fmt.Sprintf("reading images %d/%d", done, total))
 }
 
 // show shows a step.
@@ -61,19 +47,19 @@ func (p *progress) show(r training.Report) {
 // line shows text, behind a bar on a terminal. It skips the text if the last line is recent, unless
 // now is true.
 func (p *progress) line(now bool, done, total int, text string) {
-	every := 10 * time.Second
-	if p.width != nil {
+	width, every := command.TerminalWidth(p.out), 10*time.Second
+	if width > 0 {
 		every = 200 * time.Millisecond
 	}
 	if time.Since(p.shown) < every && !now {
 		return
 	}
 	p.shown = time.Now()
-	if p.width == nil {
+	if width == 0 {
 		fmt.Fprintln(p.out, text)
 		return
 	}
-	fmt.Fprint(p.out, "\r\x1b[K", fitted(done, total, text, p.width()-1))
+	fmt.Fprint(p.out, command.Rewrite, fitted(done, total, text, width-1))
 	p.open = true
 }
 
@@ -83,8 +69,7 @@ func fitted(done, total int, text string, width int) string {
 	percent := fmt.Sprintf("%3d %% ", 100*done/max(1, total))
 	room := min(30, width-utf8.RuneCountInString(percent)-utf8.RuneCountInString(text)-2)
 	if room < 5 {
-		letters := []rune(text)
-		return string(letters[:max(0, min(len(letters), width))])
+		return command.Cut(text, width)
 	}
 	full := room * done / max(1, total)
 	return percent + strings.Repeat("█", full) + strings.Repeat("░", room-full) + "  " + text

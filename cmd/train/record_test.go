@@ -99,8 +99,8 @@ func TestAScoredRun(t *testing.T) {
 	best := filepath.Join(out, "eyes.best.safetensors")
 	assert.Contains(t, stderr, "done: "+best+"\nscore it: evaluate -weights "+best+" -data "+data+"\n")
 	assert.Regexp(t, `run.yaml +0\.\d+ kB`, stderr)
-	assert.Contains(t, string(readFile(t, out, logName)), `"soft_dice":0.`)
-	assert.Contains(t, string(readFile(t, out, logName)), `"gradient_norm":`)
+	assert.Regexp(t, `^{"step":1,"epoch":1,"side":64,"rate":[^,]+,"loss":[^,]+,"terms":{[^}]+},"soft_dice":0.[^,]+,"gradient_norm":[^,]+,"images":4,`+
+		`"seconds":[^,]+,"data_seconds":[^,]+,"device_seconds":[^,]+,"time":"[^"]+Z"}\n$`, string(readFile(t, out, logName)))
 	assert.Contains(t, string(readFile(t, out, curvesName)), "Soft Dice")
 	assert.Contains(t, string(readFile(t, out, curvesName)), "Norm of the gradient")
 	assert.Contains(t, string(readFile(t, out, configurationName)), "\nfold: 2/4\n")
@@ -113,7 +113,8 @@ func TestAScoredRun(t *testing.T) {
 
 // A quoted argument can be typed into a shell.
 func TestQuote(t *testing.T) {
-	for argument, want := range map[string]string{"runs/mine": "runs/mine", "my runs": "'my runs'", "it's": `'it'\''s'`, "$HOME": "'$HOME'"} {
+	for argument, want := range map[string]string{"runs/mine": "runs/mine", "my runs": "'my runs'", "it's": `'it'\''s'`, "$HOME": "'$HOME'",
+		"a`b": "'a`b'", "run[1]": "'run[1]'", `C:\run`: `'C:\run'`, "Läufe/1,2": "Läufe/1,2", "a\tb": "'a\tb'"} {
 		assert.Equal(t, want, quote(argument))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+	"unicode"
 
 	"mrprism/internal/app/command"
 	"mrprism/internal/app/training"
@@ -41,12 +42,12 @@ func (r *runner) note(text string) {
 const patience = 2
 
 // train trains to the end. If the device is lost, train opens it again and continues from the last
-// checkpoint. It gives up after patience attempts in a row without a later checkpoint, with the
-// error of the last attempt.
+// checkpoint. After patience attempts in a row without a later checkpoint it returns the error of
+// the last one.
 func (r *runner) train(ctx context.Context) error {
 	began, idle := time.Now(), 0
-	if err := r.enough(began); err != nil {
-		return fmt.Errorf("%s is there already: delete it to train", r.stopFile)
+	if _, err := os.Stat(r.stopFile); err == nil {
+		return fmt.Errorf("%s is there already, and it stops a run: delete it to train", r.stopFile)
 	}
 	saved := training.Saved(r.options.Out)
 	for {
@@ -117,7 +118,7 @@ func (r *runner) attempt(ctx context.Context, began time.Time) error {
 	})
 }
 
-// noBeginning advises what to do if a run's folder cannot be written to before the first step.
+// noBeginning adds what to do if a run's folder cannot be written to before the first step.
 func noBeginning(err error) error {
 	return fmt.Errorf("%w: make room there, or let it be written to, and start again", err)
 }
@@ -129,10 +130,10 @@ func (r *runner) describe(t *training.Trainer) {
 	if names := t.Aside(); len(names) > 0 {
 		aside = fmt.Sprintf(", %d set aside to score by (%s)", len(names), some(names))
 	}
-	r.note(fmt.Sprintf("%s: %d images to train on%s, %d held out; %s, %s; %d steps, %d done", t.Dataset.Name,
-		t.Images(), aside, r.heldOut, several(t.Config.Raters, "rater", "raters"), several(t.Config.Classes, "class", "classes"), t.Steps(), t.Done()))
+	r.note(fmt.Sprintf("%s: %s to train on%s, %d held out; %s, %s; %d steps, %d done", t.Dataset.Name, several(t.Images(), "image", "images"),
+		aside, r.heldOut, several(t.Config.Raters, "rater", "raters"), several(t.Config.Classes, "class", "classes"), t.Steps(), t.Done()))
 	if missing := t.Dataset.Missing; len(missing) > 0 {
-		r.note(fmt.Sprintf("%d masks are missing, such as %s; they count as labels that nobody gave", len(missing), missing[0]))
+		r.note(fmt.Sprintf("%s missing, such as %s: train counts these labels as not given", several(len(missing), "mask is", "masks are"), missing[0]))
 	}
 }
 
@@ -190,9 +191,12 @@ func (r *runner) goOn() string {
 	return fmt.Sprintf("saved in %s; go on: train -with %s -resume", r.options.Out, quote(filepath.Join(r.options.Out, configurationName)))
 }
 
-// quote quotes an argument for a shell, if necessary.
+// quote quotes an argument for a shell, unless it has only characters that mean nothing to shells.
 func quote(argument string) string {
-	if strings.ContainsAny(argument, " '\"$&;()<>|*?") {
+	special := func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./,:=@%+", r)
+	}
+	if strings.ContainsFunc(argument, special) {
 		return "'" + strings.ReplaceAll(argument, "'", `'\''`) + "'"
 	}
 	return argument

@@ -26,6 +26,13 @@ func TestSyntheticForeign(t *testing.T) {
 	code, stdout, stderr := invoke(t.Context(), "check", folder)
 	assert.Equal(t, command.Done, code, stderr)
 	assert.Contains(t, stdout, "errors: 0")
+	after := filepath.Join(t.TempDir(), "after")
+	code, _, stderr = invoke(t.Context(), "synthetic", "-images", "1", "foreign", after)
+	require.Equal(t, command.Done, code, stderr)
+	assert.Contains(t, stderr, "1 images of 9 kinds, without disc")
+	first, err := dataset.Open(after)
+	require.NoError(t, err)
+	assert.Equal(t, 512, max(first.Cases[0].W, first.Cases[0].H), "the default side of foreign pictures")
 
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
@@ -40,14 +47,14 @@ func TestSyntheticForeign(t *testing.T) {
 
 func TestSyntheticForeignMisused(t *testing.T) {
 	for want, args := range map[string][]string{
-		"a DIR is needed":       {"foreign"},
-		"-images 0":             {"foreign", "x", "-n", "0"},
-		"-side 8":               {"foreign", "x", "-side", "8"},
-		`no kind "aeroplane"`:   {"foreign", "x", "-kinds", "veil,aeroplane"},
-		"veil appears twice":    {"foreign", "x", "-kinds", "veil,veil"},
-		`-classes: "a/b"`:       {"foreign", "x", "-classes", "a/b"},
-		"disc appears twice":    {"foreign", "x", "-classes", "disc,disc"},
-		"foreign comes before ": {"-seed", "3", "foreign", "x"},
+		"and a DIR":           {"foreign"},
+		"-images 0":           {"foreign", "x", "-n", "0"},
+		"-side 8":             {"foreign", "x", "-side", "8"},
+		`no kind "aeroplane"`: {"foreign", "x", "-kinds", "veil,aeroplane"},
+		"veil appears twice":  {"foreign", "x", "-kinds", "veil,veil"},
+		`-classes: "a/b"`:     {"foreign", "x", "-classes", "a/b"},
+		"disc appears twice":  {"foreign", "x", "-classes", "disc,disc"},
+		"only for foreign":    {"one-expert", "x", "-kinds", "veil"},
 	} {
 		code, _, stderr := invoke(t.Context(), append([]string{"synthetic"}, args...)...)
 		assert.Equal(t, command.Usage, code, args)

@@ -102,19 +102,19 @@ func TestHelpAndUsage(t *testing.T) {
 	}
 	out := filepath.Join(t.TempDir(), "run")
 	for want, args := range map[string][]string{
-		"no data":            {},
-		"no output folder":   {"-data", "a"},
-		"-nonsense":          {"-data", "a", "-out", out, "-nonsense"},
-		`"extra"`:            {"-data", "a", "-out", out, "extra"},
-		`"huge"`:             {"-data", "a", "-out", out, "-config", "huge"},
-		`"letter"`:           {"-data", "a", "-out", out, "-recipe", "letter"},
-		"batch size 0":       {"-data", "a", "-out", out, "-batch", "0"},
-		"side 100":           {"-data", "a", "-out", out, "-side", "100"},
-		`phase "64"`:         {"-data", "a", "-out", out, "-phases", "64"},
-		"learning rate -0.1": {"-data", "a", "-out", out, "-rate", "-0.1"},
-		"-device cuda":       {"-data", "a", "-out", out, "-device", "cuda"},
-		`name "a b"`:         {"-data", "a", "-out", out, "-name", "a b"},
-		"not both":           {"-data", "a", "-out", out, "-resume", "-init", "x"},
+		"no data":          {},
+		"no folder for":    {"-data", "a"},
+		"-nonsense":        {"-data", "a", "-out", out, "-nonsense"},
+		`"extra"`:          {"-data", "a", "-out", out, "extra"},
+		`"huge"`:           {"-data", "a", "-out", out, "-config", "huge"},
+		`"letter"`:         {"-data", "a", "-out", out, "-recipe", "letter"},
+		"-batch 0: give":   {"-data", "a", "-out", out, "-batch", "0"},
+		"side 100":         {"-data", "a", "-out", out, "-side", "100"},
+		`phase "64"`:       {"-data", "a", "-out", out, "-phases", "64"},
+		"-rate -0.1: give": {"-data", "a", "-out", out, "-rate", "-0.1"},
+		"-device cuda":     {"-data", "a", "-out", out, "-device", "cuda"},
+		`name "a b"`:       {"-data", "a", "-out", out, "-name", "a b"},
+		"not both":         {"-data", "a", "-out", out, "-resume", "-init", "x"},
 	} {
 		code, stdout, stderr := invoke(t.Context(), args...)
 		assert.Equal(t, command.Usage, code, args)
@@ -130,6 +130,8 @@ func TestFailures(t *testing.T) {
 	data, out := writeData(t, 2), filepath.Join(t.TempDir(), "run")
 	image := filepath.Join(data, "images", "case0001.png")
 	require.NoError(t, os.WriteFile(image, []byte("a text"), 0o644))
+	_, _, stderr := invoke(t.Context(), arguments(out, out, "1")...)
+	assert.NotContains(t, stderr, "-skip-bad", "it cannot help without a data set")
 	for want, args := range map[string][]string{
 		image: arguments(data, out, "1"),
 		`"train check -most 0 ` + data + `" lists`: arguments(data, out, "1"),
@@ -154,7 +156,7 @@ func TestARun(t *testing.T) {
 	code, _, stderr := invoke(t.Context(), arguments(data, out, "1")...)
 	require.Equal(t, command.Done, code, stderr)
 	for _, want := range []string{"computing on Go float64", "4 images to train on, 1 held out; 2 raters, 2 classes; 2 steps, 0 done",
-		"1 masks are missing, such as " + missing, "step 2/2", "done: " + filepath.Join(out, "eyes.safetensors")} {
+		"1 mask is missing, such as " + missing, "step 2/2", "done: " + filepath.Join(out, "eyes.safetensors")} {
 		assert.Contains(t, stderr, want)
 	}
 	assert.Equal(t, []int{1, 2}, steps(t, out))
@@ -210,8 +212,8 @@ func waitFor(t *testing.T, happened func() bool) {
 	}
 }
 
-// A disk that is full, here a limit to the size of a file: an exit code, a message, the checkpoint
-// before it whole, no rest of another.
+// On a full disk, here a limit to the size of a file, a run exits with an error that names the
+// file. The checkpoint before is whole, and nothing of another is left.
 func TestFullDisk(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("no shell to limit the size of files with")
@@ -309,13 +311,13 @@ func TestALostDevice(t *testing.T) {
 	err = attempt(again, []try{{atOnce, 0}, {atOnce, 0}}, "-resume")
 	require.ErrorIs(t, err, gpu.ErrLost)
 
-	// step 3 is taken, and not saved; then it is saved, which is progress though no later step was
+	// step 3 is taken and not saved. Then it is saved: this is progress, though no later step was
 	// taken
 	unsaved := filepath.Join(folder, "unsaved")
 	require.NoError(t, attempt(unsaved, []try{{3, 3600}, {1, 0}, {100, 0}}, "-phases", "64:1,64:1"))
 	require.Equal(t, []int{1, 2, 3, 4}, steps(t, unsaved))
 
-	// a device that is lost before another run in the folder was noticed does not make it this one's
+	// the device is lost before the other run in the folder is noticed: that run is not resumed
 	r := parsed(t, arguments(data, straight, "2")...)
 	opened := 0
 	r.open = func(context.Context) (gpu.Device, error) {
@@ -358,6 +360,9 @@ func TestSynthetic(t *testing.T) {
 	code, _, stderr = invoke(t.Context(), "synthetic", "one-expert", folder)
 	assert.Equal(t, command.Failed, code)
 	assert.Contains(t, stderr, folder+" is not empty")
+	_, _, stderr = invoke(t.Context(), "synthetic", "nobody", folder)
+	assert.Contains(t, stderr, `no scenario "nobody"; there are `)
+	assert.Contains(t, stderr, ", no-image, and foreign; ")
 	for _, wrong := range [][]string{{"nobody", folder}, {"one-expert"}, {"one-expert", folder, "-images", "0"}, {"one-expert", folder, "-side", "8"}} {
 		code, _, stderr = invoke(t.Context(), append([]string{"synthetic"}, wrong...)...)
 		assert.Equal(t, command.Usage, code, wrong)

@@ -147,6 +147,12 @@ func TestCitationsOfThePaper(t *testing.T) {
 	assert.Greater(t, cited, 30)
 }
 
+// subcommands are the calls, by program, that print a subcommand's help.
+var subcommands = map[string][][]string{
+	"train":    {{"import", "-h"}, {"check", "-h"}, {"synthetic", "-h"}, {"synthetic", "foreign", "-h"}},
+	"evaluate": {{"fuse", "-h"}},
+}
+
 // flags are those that each program's -h lists, subcommands' included.
 func flags(t *testing.T) map[string]map[string]bool {
 	t.Helper()
@@ -163,10 +169,7 @@ func flags(t *testing.T) map[string]map[string]bool {
 	for _, program := range programs {
 		name := strings.TrimSuffix(filepath.Base(program), ".exe")
 		all[name] = map[string]bool{"h": true}
-		for _, sub := range [][]string{{"-h"}, {"import", "-h"}, {"check", "-h"}, {"synthetic", "-h"}, {"synthetic", "foreign", "-h"}} {
-			if len(sub) > 1 && name != "train" {
-				continue
-			}
+		for _, sub := range append(subcommands[name], []string{"-h"}) {
 			help, err := exec.CommandContext(t.Context(), program, sub...).CombinedOutput()
 			require.NoError(t, err, "%s %v: %s", name, sub, help)
 			for _, match := range regexp.MustCompile(`(?m)^  -([a-z][\w-]*)`).FindAllStringSubmatch(string(help), -1) {

@@ -8,8 +8,7 @@
 // What changes from step to step is data: schedule = (rate, c₁, c₂, factor, μ). With the factor 0
 // nothing changes. All is f32.
 //
-// Header: Invocation (number(id, SIZE) is the index of its element), floats (what an invocation
-// computes with: vec4<f32> or f32) and WIDTH (how many numbers that is: 4 or 1).
+// Header (go doc ./shaders): Invocation, floats, WIDTH.
 
 const SIZE: u32 = 64u;
 

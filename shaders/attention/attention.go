@@ -9,6 +9,7 @@ import (
 
 	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/tensor"
+	"mrprism/internal/compute/vector"
 	"mrprism/shaders/kernels"
 )
 
@@ -27,7 +28,8 @@ var attentionNarrowFile string
 //go:embed attention_tiles.wgsl
 var attentionTilesFile string
 
-// The headers of attention_common.wgsl: tokens one channel at a time, or a quad, of floats or int8.
+// Headers of attention_common.wgsl, for one channel of a token at a time or a quad, in floats or
+// int8.
 const (
 	attentionFloats = `alias stored = real;
 alias made = real;
@@ -49,24 +51,25 @@ fn store_sum(_i: u32, _v: f32) {} // only gradients need it
 `
 )
 
-// attentionSize is the workgroup size of attention.wgsl and attention_narrow.wgsl, attentionRows
-// the tokens that an invocation owns. A workgroup of attention_tiles.wgsl owns attentionTileQueries
-// queries or attentionTileKeys keys, one of attention_lanes.wgsl attentionLanesTokens of either,
-// for heads of up to 16 channels.
 const (
-	attentionSize, attentionRows            = 8, 8
+	// The workgroup size of attention.wgsl and attention_narrow.wgsl, and the tokens of an
+	// invocation.
+	attentionSize, attentionRows = 8, 8
+	// The tokens of a workgroup of attention_tiles.wgsl.
 	attentionTileQueries, attentionTileKeys = 64, 8
-	attentionLanesTokens                    = 8 * 4
+	// The tokens of a workgroup of attention_lanes.wgsl, for heads of up to 16 channels.
+	attentionLanesTokens = 8 * 4
 )
 
+// Params has the fields of the Params in attention_common.wgsl, which explains them.
 type Params struct {
 	Batch, Queries, Keys, Heads, Width uint32
-	Scale                              float32
-	ValueStep                          float32 // of int8
+	Scale, ValueStep                   float32
 }
 
-// attentionLayout says how many tokens a workgroup of a kernel owns, of count(p) for every head of
-// every image: tile of them in the tiled variant, attentionSize × narrow(p) in the narrow one.
+// attentionLayout says how a kernel shares out the count(p) tokens of every head of every image. A
+// workgroup of the tiled variant owns tile tokens, one of the narrow variant attentionSize ×
+// narrow(p).
 type attentionLayout struct {
 	count  func(p *Params) uint32
 	tile   uint32
@@ -79,6 +82,7 @@ var (
 	attentionBackwardKeys    = attentionLayout{attentionKeys, attentionTileKeys, attentionBackwardRows}
 )
 
+func attentionAllRows(p *Params) uint32 { return p.Batch * p.Queries * p.Heads }
 func attentionQueries(p *Params) uint32 { return p.Queries }
 func attentionKeys(p *Params) uint32    { return p.Keys }
 
@@ -87,7 +91,7 @@ func attentionForwardRows(p *Params) uint32 {
 }
 func attentionBackwardRows(p *Params) uint32 { return attentionRows * 4 / p.Width }
 
-// groups are the workgroups of a variant, each of so many tokens.
+// groups are the workgroups of a variant. Each owns tokens(p) tokens.
 func (l attentionLayout) groups(tokens func(p *Params) uint32) func(params any) [3]int {
 	return func(params any) [3]int {
 		p := params.(*Params)
@@ -100,7 +104,7 @@ func (p *Params) inQuads(quads string) string {
 	return quads + tensor.Constants(map[string]int{"QUADS": int(p.Width / 4)})
 }
 
-// tiles and inLanes are the variants of these names, of floats or of int8 as quads says.
+// tiles and inLanes are the variants "tiles" and "lanes", in floats or in int8 as quads says.
 func (l attentionLayout) tiles(quads string) tensor.Variant {
 	return tensor.Variant{
 		Name: "tiles", Source: kernels.Joined(attentionCommonPart, attentionTilesFile),
@@ -123,7 +127,7 @@ func (l attentionLayout) inLanes(quads string) tensor.Variant {
 	}
 }
 
-// attentionSource is the kernels' plain variant, of any width.
+// attentionSource is the source of the plain variant, for heads of any width.
 var attentionSource = kernels.Joined(attentionCommonPart, attentionFile)
 
 func attentionHeader(any) string { return attentionFloats }
@@ -150,8 +154,8 @@ func attentionKernel(name string, arguments []gpu.Access, layout attentionLayout
 	}
 }
 
-// pairs calls f for every query and every key of the same image and head: their first elements, the
-// value's, and the index of the query in lse and delta.
+// pairs calls f for every query and every key of the same image and head, with the first elements
+// of query, key and value, and the index of the query in lse and delta.
 func (p *Params) pairs(f func(query, key, value, index int)) {
 	n, l, heads, d := int(p.Queries), int(p.Keys), int(p.Heads), int(p.Width)
 	for b := range int(p.Batch) {
@@ -176,15 +180,15 @@ func (p *Params) dot(a []float64, i int, b []float64, j int) float64 {
 	return sum
 }
 
-// AddRow adds weight × the d elements of x from j on to those of y from i on.
+// addRow adds weight × the d elements of x from j on to those of y from i on.
 func (p *Params) addRow(y []float64, i int, weight float64, x []float64, j int) {
 	for c := range int(p.Width) {
 		y[i+c] += weight * x[j+c]
 	}
 }
 
-// gradients calls f for every pair with p[n, l] and scale × ds[n, l]; the arguments are q, kv, dy,
-// lse, delta, ….
+// gradients calls f for every pair, with weight = p[n, l] and scale × ds[n, l] of
+// attention_common.wgsl. The arguments begin with q, kv, dy, lse, delta.
 func (p *Params) gradients(a []gpu.Array, f func(query, key, value int, weight, ds float64)) {
 	q, kv, dy, lse, delta := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F
 	p.pairs(func(query, key, value, index int) {
@@ -197,7 +201,7 @@ var (
 	attentionForward = kernels.Wide(kernels.Faster(attentionKernel("attention_forward", []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite, gpu.ReadWrite}, attentionForwardQueries,
 		func(p *Params, a []gpu.Array) {
 			q, kv, y, lse := a[0].F, a[1].F, a[2].F, a[3].F
-			rows := int(p.Batch * p.Queries * p.Heads)
+			rows := int(attentionAllRows(p))
 			highest, total := make([]float64, rows), make([]float64, rows)
 			for i := range rows {
 				highest[i] = math.Inf(-1)
@@ -218,13 +222,8 @@ var (
 			}
 		}), attentionForwardFast), 3)
 
-	attentionDelta = kernels.Wide(kernels.Faster(kernels.WithHeader(attentionFloats, "attention_delta", attentionSource, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite},
-		func(p *Params) uint32 { return p.Batch * p.Queries * p.Heads },
-		func(p *Params, a []gpu.Array) {
-			for i := range int(p.Batch * p.Queries * p.Heads) {
-				a[2].F[i] = p.dot(a[0].F, i*int(p.Width), a[1].F, i*int(p.Width))
-			}
-		}), attentionDeltaFast), 2)
+	attentionDelta = kernels.Wide(kernels.InRows(attentionAllRows, attentionDeltaPart[float64], attentionDeltaPart[float32],
+		kernels.WithHeader(attentionFloats, "attention_delta", attentionSource, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, attentionAllRows, nil)), 2)
 
 	attentionBackwardQ = kernels.Wide(kernels.Faster(attentionKernel("attention_backward_q",
 		[]gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, attentionBackwardQueries,
@@ -242,6 +241,15 @@ var (
 		}), attentionBackwardKVFast), 3, 4)
 )
 
+// attentionDeltaPart makes delta of the rows of y and dy.
+func attentionDeltaPart[F gpu.Float](p *Params, a []gpu.ArrayOf[F], from, to int) {
+	width, dot := int(p.Width), kernels.InVectors(vector.Dot, kernels.Dot[F])
+	for i := from; i < to; i++ {
+		a[2].F[i] = dot(a[0].F[i*width:][:width], a[1].F[i*width:][:width])
+	}
+}
+
+// Kind takes q and kv. Its results are y and lse of attention_common.wgsl.
 var Kind = kernels.Operator("Attention", attentionForward, func(op *tensor.Op) {
 	q, kv, y, lse := op.Inputs[0], op.Inputs[1], op.Outputs[0], op.Outputs[1]
 	dy, delta := y.Gradient(), op.Graph().NewOf(gpu.F32, "attention delta", lse.Shape())
@@ -254,9 +262,9 @@ var Kind = kernels.Operator("Attention", attentionForward, func(op *tensor.Op) {
 	}
 })
 
-// Attention lets every query token of q (B, N, H·d) look at the key tokens kv (B, L, 2·H·d), all
-// heads' keys beside all heads' values, each of the H heads on its own d ≤ 64 channels with scale
-// d^-½: softmax(q kᵀ d^-½) v, of shape (B, N, H·d). Memory is linear in N and L.
+// Attention is softmax(q kᵀ d^-½) v, of shape (B, N, H·d), for queries q (B, N, H·d) and keys and
+// values kv (B, L, 2·H·d): the keys of all heads beside the values of all heads. Each of the H
+// heads has its own d ≤ 64 channels. Memory is linear in N and L.
 func Attention(q, kv *tensor.Tensor, heads int) *tensor.Tensor {
 	kernels.RequireShape("Attention", "q", q, -1, -1, -1)
 	kernels.RequireShape("Attention", "kv", kv, q.Dim(0), -1, 2*q.Dim(2))
@@ -275,7 +283,7 @@ func Attention(q, kv *tensor.Tensor, heads int) *tensor.Tensor {
 	return y
 }
 
-// Work says for people what a dispatch of a kernel computes, and how many operations that takes.
+// Work describes what a dispatch of a kernel computes, and counts the operations.
 func (p *Params) Work(kernel string) (shape string, operations float64) {
 	shape = fmt.Sprintf("%d×%d queries, %d keys, %d×%d", p.Batch, p.Queries, p.Keys, p.Heads, p.Width)
 	products := map[string]float64{ // matrix products of queries, keys and channels

@@ -1,12 +1,12 @@
 // Attention for heads of any D. It suits processors that emulate a GPU, where a load costs as much
-// as tens of multiplications: an invocation owns 8 neighbouring queries (dk, dv: keys) of one head
-// and keeps their scores against 8 keys (queries) in registers, so that 16 loads serve 64
-// multiply-adds. Rows beyond the last are the last again, and not written. y, the mean over the
-// keys so far, dq and dkv stay in storage; of halves, these are rounded after every 8 keys
-// (queries). Below attention_common.wgsl: stored and made are real.
+// as tens of multiplications. An invocation owns 8 neighbouring queries (dk, dv: keys) of one head,
+// the rows. It visits 8 keys (queries) at a time, the tokens, and keeps their scores in registers:
+// 16 loads serve 64 multiply-adds. Rows beyond the last are the last again, and are not written. y
+// (the mean over the keys so far), dq and dkv stay in storage. In storage of halves they are
+// rounded after every 8 tokens. Below attention_common.wgsl: stored and made are real.
 //
 // A matrix has a column for each of four rows (a: 0 to 3, b: 4 to 7) and a row for each of four
-// tokens visited.
+// tokens.
 
 const SIZE: u32 = 8u;
 
@@ -15,7 +15,7 @@ const SIZE: u32 = 8u;
 @group(0) @binding(2) var<storage, read> dresult: array<real>; // dy
 @group(0) @binding(3) var<storage, read_write> delta_out: array<f32>;
 
-// from a key to its value
+// values is how far a value lies from its key.
 fn values() -> u32 { return params.heads * params.width; }
 
 // queries and pairs are the indices of four tokens from i on.
@@ -27,7 +27,7 @@ fn pairs(b: u32, i: u32, h: u32) -> vec4<u32> {
   return vec4<u32>(pair(b, i, h), pair(b, i + 1u, h), pair(b, i + 2u, h), pair(b, i + 3u, h));
 }
 
-// one channel of four tokens
+// Each of these reads one channel, or one number, of four tokens.
 fn q_of(r: vec4<u32>, c: u32) -> vec4<f32> { return vec4<f32>(real4(q[r.x + c], q[r.y + c], q[r.z + c], q[r.w + c])); }
 fn k_of(r: vec4<u32>, c: u32) -> vec4<f32> { return vec4<f32>(real4(kv[r.x + c], kv[r.y + c], kv[r.z + c], kv[r.w + c])); }
 fn v_of(r: vec4<u32>, c: u32) -> vec4<f32> { return k_of(r, c + values()); }
@@ -48,23 +48,23 @@ fn existing(s: mat4x4<f32>, j: u32, n: u32) -> mat4x4<f32> {
 
 fn most(v: vec4<f32>) -> f32 { return max(max(v.x, v.y), max(v.z, v.w)); }
 
-// highest is that of each row's eight scores, and of m.
+// highest is the highest of m and of the eight scores, for each row.
 fn highest(m: vec4<f32>, s: mat4x4<f32>, t: mat4x4<f32>) -> vec4<f32> {
   return max(m, vec4<f32>(most(max(s[0], t[0])), most(max(s[1], t[1])), most(max(s[2], t[2])), most(max(s[3], t[3]))));
 }
 
-// by_row and by_token have one number of v for each row, and for each token.
+// by_row has one number of v for each row, by_token one for each token.
 fn by_row(v: vec4<f32>) -> mat4x4<f32> { return mat4x4<f32>(vec4<f32>(v.x), vec4<f32>(v.y), vec4<f32>(v.z), vec4<f32>(v.w)); }
 fn by_token(v: vec4<f32>) -> mat4x4<f32> { return mat4x4<f32>(v, v, v, v); }
 
 fn exponentials(m: mat4x4<f32>) -> mat4x4<f32> { return mat4x4<f32>(exp2(m[0]), exp2(m[1]), exp2(m[2]), exp2(m[3])); }
 fn products(a: mat4x4<f32>, b: mat4x4<f32>) -> mat4x4<f32> { return mat4x4<f32>(a[0] * b[0], a[1] * b[1], a[2] * b[2], a[3] * b[3]); }
 
-// kept is element i of y times before, and 0 where y is not written yet.
+// kept is element i of y times before. It is 0 if before is 0: y is not written yet.
 fn kept(i: u32, before: f32) -> f32 { return select(f32(y[i]) * before, 0.0, before == 0.0); }
 
-// update makes y of four rows, of which so many exist, y times before plus v; add_queries and
-// add_pairs add to gradients.
+// update multiplies y of four rows by before and adds v. add_queries and add_pairs add to
+// gradients. Rows from exist on are left out.
 fn update(r: vec4<u32>, exist: u32, before: vec4<f32>, v: vec4<f32>) {
   if (exist > 0u) { store(r.x, kept(r.x, before.x) + v.x); }
   if (exist > 1u) { store(r.y, kept(r.y, before.y) + v.y); }

@@ -1,5 +1,5 @@
-// Shared part of attention*.wgsl: scaled dot-product attention (Vaswani et al. 2017), every head h
-// on its own D channels.
+// Shared part of attention*.wgsl: scaled dot-product attention (Vaswani et al. 2017). Every head h
+// has its own D channels.
 //
 //   q (B, N, H D)   kv (B, L, 2 H D), k beside v   y (B, N, H D)   p[n, l] = softmax_l(scale
 //     q[n]·k[l])   y[n] = Σ_l p[n, l] v[l]
@@ -10,11 +10,11 @@
 // Scores are never stored: the forward keeps a running maximum and sum (online softmax, Milakov &
 // Gimelshein 2018), the backward computes them again (FlashAttention, Dao et al. 2022).
 //
-// Header: real, real4 (a number in storage and four of them: f32, vec4<f32>; f16 in plans of
-// halves), stored (what tokens are read in: real; real4; u32, a quad of int8), made (what results
-// and gradients are written in: real; real4; vec4<f32> beside int8), floats (the same to compute
-// with: f32, vec4<f32>), QUADS (D / 4, where channels are in quads) and the functions loaded(v),
-// which makes floats of stored, and store_sum(i, v), which writes element i of lse.
+// Header: real and real4 (a number in storage and four of them: f32, vec4<f32>; of f16 in plans of
+// halves), stored (the type of tokens: real; real4; u32, a quad of int8), made (the type of results
+// and gradients: real; real4; vec4<f32> beside int8), floats (made to compute with: f32,
+// vec4<f32>), QUADS (D / 4, where channels are in quads) and the functions loaded(v), which makes
+// floats of stored, and store_sum(i, v), which writes element i of lse.
 
 const LOG2E: f32 = 1.44269504;
 const LOWEST: f32 = -1e30; // below every score
@@ -26,7 +26,7 @@ struct Params {
   heads: u32,
   width: u32, // D
   scale: f32,
-  value_step: f32, // where tokens are int8: what a step of the values is worth; else 0
+  value_step: f32, // the size of a step of int8 values, or 0
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -40,11 +40,13 @@ struct Params {
 @group(0) @binding(6) var<storage, read_write> dq: array<made>;
 @group(0) @binding(6) var<storage, read_write> dkv: array<made>;
 
-// index is that of token i, of n, of image b and head h, in lse and delta, and times the elements
-// of a token in the others; beyond the last it is the last.
+// index is the index in lse and delta of token i, of n, of image b and head h. Times the elements
+// of a token it is the index in q, y and their gradients. Beyond the last token it is the last
+// one's.
 fn index(b: u32, i: u32, n: u32, h: u32) -> u32 { return (b * n + min(i, n - 1u)) * params.heads + h; }
 
-// pair is the index of key i in kv, where a token has the keys of all heads, then their values.
+// pair is the index of key i in kv, in tokens of a head. A token of kv has the keys of all heads,
+// then their values.
 fn pair(b: u32, i: u32, h: u32) -> u32 { return (b * params.keys + min(i, params.keys - 1u)) * 2u * params.heads + h; }
 
 fn store(i: u32, v: floats) { y[i] = made(v * select(params.value_step, 1.0, params.value_step == 0.0)); }

@@ -10,7 +10,7 @@ import (
 	"mrprism/shaders/pointwise"
 )
 
-// attentionInt8 takes q and kv in int8, y in floats. It loads a quarter of the bytes that
+// attentionInt8 takes q and kv in int8, and y in floats. It loads a quarter of the bytes that
 // attentionForward loads. Products, softmax and sums are in floats: in whole numbers they would
 // cost lavapipe more.
 var attentionInt8 = &tensor.Kernel{
@@ -25,16 +25,16 @@ var attentionInt8 = &tensor.Kernel{
 	},
 }
 
-// ofInt8 is a variant of attentionForward's for attentionInt8.
+// ofInt8 makes a variant of attentionForward one of attentionInt8.
 func ofInt8(v tensor.Variant) tensor.Variant {
 	v.Entry, v.Prefers = "attention_forward", nil
 	return v
 }
 
-// inFloats calls forward with the arguments of attentionForward, and gives its result the step of
-// the values.
+// inFloats calls forward with the arguments of attentionForward, and multiplies its result by the
+// step of the values.
 func inFloats[F gpu.Float](p *Params, a []gpu.ArrayOf[F], forward func(floats []gpu.ArrayOf[F])) {
-	rows := int(p.Batch * p.Queries * p.Heads)
+	rows := int(attentionAllRows(p))
 	y := a[2].F[:rows*int(p.Width)]
 	floats := func(q []int8) gpu.ArrayOf[F] {
 		f := make([]F, len(q))
@@ -51,8 +51,9 @@ func inFloats[F gpu.Float](p *Params, a []gpu.ArrayOf[F], forward func(floats []
 
 var attentionInt8Kind = kernels.Operator("AttentionInt8", attentionInt8, nil)
 
-// OfInt8 is Attention of what q and kv stand for, with heads of a multiple of four channels. A step
-// of the keys is worth keyStep and one of the values valueStep, whatever kv.Step. No gradient.
+// OfInt8 is Attention of the tensors that q and kv round. Heads have a multiple of four channels. A
+// step of the keys is keyStep and a step of the values is valueStep: kv.Step is ignored. There is
+// no gradient.
 func OfInt8(q, kv pointwise.Quantized, keyStep, valueStep float32, heads int) *tensor.Tensor {
 	kernels.RequireShape("Attention", "q", q.Q, -1, -1, -1)
 	kernels.RequireShape("Attention", "kv", kv.Q, q.Q.Dim(0), -1, 2*q.Channels)

@@ -14,8 +14,8 @@ func attentionInt8Fast(p *Params, a []gpu.Array32, split gpu.Split) {
 	}
 }
 
-// attentionInt8Words computes panels of queries as attentionForwardFast does, but scores in whole
-// numbers. Weights and sums of values are floats.
+// attentionInt8Words computes panels of queries as attentionForwardFast does, but computes scores
+// in whole numbers. Weights and sums of values are floats.
 func attentionInt8Words(p *Params, a []gpu.Array32, split gpu.Split) {
 	shared := kernels.TakeRoom()
 	defer shared.Leave()
@@ -35,7 +35,7 @@ func attentionInt8Words(p *Params, a []gpu.Array32, split gpu.Split) {
 	})
 }
 
-// attendInt8 computes a panel of queries. words and floats are both of keys and values.
+// attendInt8 computes a panel of queries. words and floats each hold the keys and values.
 func (h *attentionHead) attendInt8(first, count int, q []int8, words []byte, floats, y []float32, room *kernels.Room) {
 	columns, keys, width, stride := vector.Columns(), int(h.Keys), int(h.Width), h.stride()
 	size, _ := vector.WordBytes()

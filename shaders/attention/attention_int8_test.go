@@ -16,11 +16,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// attentionShape is that of attention's arguments.
+// attentionShape says the shapes of attention's arguments.
 type attentionShape struct{ batch, queries, keys, heads, width int }
 
-// runAttentionInt8 computes attention of int8, or the same in floats, from whole numbers, those of
-// queries beyond the range of int8.
+// runAttentionInt8 computes attention from whole numbers, in int8 or in floats. Some numbers of the
+// queries are beyond the range of int8.
 func runAttentionInt8(t *testing.T, d gpu.Device, s attentionShape, queryStep float32, floats bool) []float32 {
 	t.Helper()
 	const keyStep, valueStep = 1. / 64, 1. / 32
@@ -64,7 +64,7 @@ func runAttentionInt8(t *testing.T, d gpu.Device, s attentionShape, queryStep fl
 	return out[0]
 }
 
-// Attention of int8 is that of the floats for which it stands, flat and sharp.
+// Attention of int8 is attention of the rounded floats, with flat and with sharp weights.
 func TestAttentionInt8(t *testing.T) {
 	ref := reference.Open()
 	defer ref.Close()
@@ -73,8 +73,8 @@ func TestAttentionInt8(t *testing.T) {
 			want := runAttentionInt8(t, ref, s, queryStep, true)
 			shadertest.EachVariant(t, func(device string, d gpu.Device) {
 				got := runAttentionInt8(t, d, s, queryStep, false)
-				// values are up to 4; exp2 errs by 3 + 2|x| units of its last place, and what weighs most has x
-				// near 0
+				// Values are up to 4. exp2 errs by 3 + 2|x| units of its last place, and the
+				// largest weights have x near 0.
 				require.InDeltaSlice(t, want, got, 2e-5, fmt.Sprintf("%s: %+v, steps of %g", device, s, queryStep))
 			})
 		}

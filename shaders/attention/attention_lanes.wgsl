@@ -1,26 +1,25 @@
 // Attention for heads of D = 4, 8, 16, 32 or 64 channels on processors that emulate a GPU with
-// subgroups of eight, where a load is a loop over lanes: each lane holds four neighbouring queries
-// (dk, dv: keys) and their results; of more than 16 channels it holds 16, and the lanes beside it
-// the others. Each lane loads another key and its value, or its part of them, and shuffles hand
-// them to all. Below attention_common.wgsl.
+// subgroups of eight, where a load is a loop over lanes. Each lane holds four neighbouring queries
+// (dk, dv: keys) and their results. It holds 16 of their channels at most, and the lanes beside it
+// hold the others. Each lane loads another key and its value, or its part of them, and shuffles
+// hand them to all lanes. Below attention_common.wgsl.
 
 const LANES: u32 = 8u; // a workgroup is one subgroup
 const ROWS: u32 = 4u; // tokens that a lane holds
 const SHARE: u32 = max(QUADS / 4u, 1u); // lanes that share them: 1, 2 or 4
 const OWN: u32 = min(QUADS, 4u); // quads of a token that a lane has
 const TOKENS: u32 = LANES / SHARE; // that a subgroup loads at a time
-const STEP: u32 = min(TOKENS, 4u); // of which so many are visited at a time
+const STEP: u32 = min(TOKENS, 4u); // loaded tokens that forward visits at a time
 
 fn values() -> u32 { return params.heads * QUADS; } // from a key to its value
 
 fn product(x: vec4<f32>, y: vec4<f32>) -> f32 { return fma(x.w, y.w, fma(x.z, y.z, fma(x.y, y.y, x.x * y.x))); }
 
-// Quads are those that a lane has of a token; beyond OWN nothing is read. Rows are those of four
-// tokens.
+// Quads are a lane's part of a token. Quads from OWN on are unused. Rows are four tokens.
 struct Quads { c0: vec4<f32>, c1: vec4<f32>, c2: vec4<f32>, c3: vec4<f32> }
 struct Rows { r0: Quads, r1: Quads, r2: Quads, r3: Quads }
 
-// at is where a lane's part of a token begins that has this index.
+// at is where a lane's part of the token with this index begins.
 fn at(index: u32, part: u32) -> u32 { return index * QUADS + part * OWN; }
 
 fn query_quads(at: u32) -> Quads {
@@ -39,12 +38,12 @@ fn pair_quads(at: u32) -> Quads {
 
 fn scaled(x: Quads, a: f32) -> Quads { return Quads(x.c0 * a, x.c1 * a, x.c2 * a, x.c3 * a); }
 
-// scores_query is query i as scores want it: their exponentials are powers of two.
+// scores_query is query i, scaled for scores whose exponentials are powers of two.
 fn scores_query(b: u32, i: u32, h: u32, part: u32) -> Quads {
   return scaled(query_quads(at(index(b, i, params.queries, h), part)), params.scale * LOG2E);
 }
 
-// shuffled is what the lane with the same part of a loaded token has of x.
+// shuffled is the x of the lane that has loaded the same part of a token.
 fn shuffled(x: Quads, token: u32, part: u32) -> Quads {
   let lane = token * SHARE + part;
   return Quads(subgroupShuffle(x.c0, lane), subgroupShuffle(x.c1, lane), subgroupShuffle(x.c2, lane), subgroupShuffle(x.c3, lane));
@@ -57,7 +56,7 @@ fn along(x: Quads, y: Quads) -> f32 {
   return s;
 }
 
-// products are those of a token with four, over all lanes that share them.
+// products are the products of a token with four, summed over the lanes that share them.
 fn products(x: Quads, y: Rows) -> vec4<f32> {
   var s = vec4<f32>(along(x, y.r0), along(x, y.r1), along(x, y.r2), along(x, y.r3));
   if (SHARE > 1u) { s += subgroupShuffleXor(s, 1u); }
@@ -65,24 +64,24 @@ fn products(x: Quads, y: Rows) -> vec4<f32> {
   return s;
 }
 
-// scores are those of key j for the queries, if it exists.
+// scores are the scores of key j for the queries, the lowest if the key does not exist.
 fn scores(key: Quads, queries: Rows, j: u32) -> vec4<f32> {
   return select(vec4<f32>(LOWEST), products(key, queries), vec4<bool>(j < params.keys));
 }
 
-// plus is y and two tokens by their weights.
+// plus adds two tokens, times their weights, to y.
 fn plus(y: Quads, p0: f32, x0: Quads, p1: f32, x1: Quads) -> Quads {
   return Quads(
     fma(vec4<f32>(p1), x1.c0, fma(vec4<f32>(p0), x0.c0, y.c0)), fma(vec4<f32>(p1), x1.c1, fma(vec4<f32>(p0), x0.c1, y.c1)),
     fma(vec4<f32>(p1), x1.c2, fma(vec4<f32>(p0), x0.c2, y.c2)), fma(vec4<f32>(p1), x1.c3, fma(vec4<f32>(p0), x0.c3, y.c3)));
 }
 
-// add is the same for four, each with weights of its own.
+// add is plus for four sums, each with weights of its own.
 fn add(y: Rows, p0: vec4<f32>, x0: Quads, p1: vec4<f32>, x1: Quads) -> Rows {
   return Rows(plus(y.r0, p0.x, x0, p1.x, x1), plus(y.r1, p0.y, x0, p1.y, x1), plus(y.r2, p0.z, x0, p1.z, x1), plus(y.r3, p0.w, x0, p1.w, x1));
 }
 
-// store_query stores the result of query i, from its sum of weighted values.
+// store_query writes the result of query i, from its sum of weighted values y.
 fn store_query(b: u32, i: u32, h: u32, part: u32, y: Quads, highest: f32, total: f32) {
   let row = index(b, i, params.queries, h);
   let to = at(row, part);
@@ -99,7 +98,7 @@ fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
   let h = group.y;
   let b = group.z;
   let last = min(first + ROWS, params.queries);
-  // visited in loops: what is written four times is compiled four times
+  // A loop visits the four rows: code that stands four times is compiled four times.
   var tokens: array<Quads, ROWS>;
   for (var i = first; i < last; i++) { tokens[i - first] = scores_query(b, i, h, part); }
   let queries = Rows(tokens[0], tokens[1], tokens[2], tokens[3]);

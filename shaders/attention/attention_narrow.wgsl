@@ -1,20 +1,19 @@
 // Attention for heads of D = 4 or 8 channels on processors that emulate a GPU without subgroups,
-// where a load costs as much as tens of multiplications: an invocation holds ROWS neighbouring
-// queries (dk, dv: keys) and their results in registers and visits the keys (queries), so that a
-// load serves ROWS multiply-adds. Rows b vanish where ROWS is 4: more registers would take a
-// driver's compiler ten seconds. Below attention_common.wgsl. The header also declares ROWS (8 or
-// 4).
+// where a load costs as much as tens of multiplications. An invocation holds ROWS neighbouring
+// queries (dk, dv: keys) and their results in registers and visits the keys (queries): a load
+// serves ROWS multiply-adds. If ROWS is 4 there are no rows b: more registers would take a driver's
+// compiler ten seconds. Below attention_common.wgsl. The header also declares ROWS (8 or 4).
 
 const SIZE: u32 = 8u;
 const LAST: u32 = QUADS - 1u;
 
-// Token has the one or two quads of a token, Rows those of eight, one in each column: rows a, 0 to
-// 3, and b, 4 to 7. Each has a number for each row.
+// Token has the one or two quads of a token. Rows have those of eight tokens, one in each column:
+// rows 0 to 3 in a, rows 4 to 7 in b. Each has a number for each row.
 struct Token { x0: vec4<f32>, x1: vec4<f32> }
 struct Rows { a0: mat4x4<f32>, a1: mat4x4<f32>, b0: mat4x4<f32>, b1: mat4x4<f32> }
 struct Each { a: vec4<f32>, b: vec4<f32> }
 
-// the first quads of query i, of key i and of its value
+// Each of these is where the first quad lies: of query i, of key i, of its value.
 fn query_at(b: u32, i: u32, h: u32) -> u32 { return index(b, i, params.queries, h) * QUADS; }
 fn key_at(b: u32, i: u32, h: u32) -> u32 { return pair(b, i, h) * QUADS; }
 fn value_at(b: u32, i: u32, h: u32) -> u32 { return key_at(b, i, h) + params.heads * QUADS; }
@@ -38,13 +37,13 @@ fn gradients(b: u32, i: u32, h: u32) -> Rows {
               gradient(query_at(b, i + 4u, h)), gradient(query_at(b, i + 5u, h)), gradient(query_at(b, i + 6u, h)), gradient(query_at(b, i + 7u, h)));
 }
 
-// keys are eight keys from i on, or their values, which are so far from them.
+// keys are eight keys from i on, or what lies further on by so many quads: their values.
 fn keys(b: u32, i: u32, h: u32, further: u32) -> Rows {
   return rows(key(key_at(b, i, h) + further), key(key_at(b, i + 1u, h) + further), key(key_at(b, i + 2u, h) + further), key(key_at(b, i + 3u, h) + further),
               key(key_at(b, i + 4u, h) + further), key(key_at(b, i + 5u, h) + further), key(key_at(b, i + 6u, h) + further), key(key_at(b, i + 7u, h) + further));
 }
 
-// products are those of a token with each row.
+// products are the products of a token with each row.
 fn products(x: Token, r: Rows) -> Each {
   var s = Each(x.x0 * r.a0, vec4<f32>());
   if (LAST > 0u) { s.a += x.x1 * r.a1; }
@@ -55,7 +54,7 @@ fn products(x: Token, r: Rows) -> Each {
 
 fn outer(x: vec4<f32>, p: vec4<f32>) -> mat4x4<f32> { return mat4x4<f32>(x * p.x, x * p.y, x * p.z, x * p.w); }
 
-// plus is each row and a token by its weight there.
+// plus adds a token, times its weight in each row, to the rows.
 fn plus(r: Rows, p: Each, x: Token) -> Rows {
   var y = r;
   y.a0 += outer(x.x0, p.a);
@@ -75,14 +74,14 @@ fn less(x: Each, y: Each) -> Each { return Each(x.a - y.a, x.b - y.b); }
 fn larger(x: Each, y: Each) -> Each { return Each(max(x.a, y.a), max(x.b, y.b)); }
 fn powers(x: Each) -> Each { return Each(exp2(x.a), exp2(x.b)); }
 
-// scores are those of key j, if it exists.
+// scores are the scores of key j, the lowest if the key does not exist.
 fn scores(b: u32, j: u32, h: u32, queries: Rows) -> Each {
   let s = products(key(key_at(b, j, h)), queries);
   let there = vec4<bool>(j < params.keys);
   return Each(select(vec4<f32>(LOWEST), s.a, there), select(vec4<f32>(LOWEST), s.b, there));
 }
 
-// Four keys at a time: the results in registers are scaled once for the four.
+// Four keys are visited at a time, and the results in registers are scaled once for all four.
 @compute @workgroup_size(SIZE)
 fn attention_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
   let first = (group.x * SIZE + local) * ROWS;

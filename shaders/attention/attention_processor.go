@@ -8,9 +8,10 @@ import (
 	"mrprism/shaders/kernels"
 )
 
-// The processor computes attention in panels: as many queries, or keys, as a vector.Matrix has
-// columns in a panel, side by side, and all keys, or queries, below each other. Every product then
-// fills its vectors, however narrow a head is. A piece is a few panels of one head of one image.
+// The processor computes attention in panels. A panel has as many queries (or keys) side by side as
+// a panel of a vector.Matrix has columns, and all keys (or queries) below each other. Every product
+// then fills its vectors, however narrow a head is. A piece is a few panels of one head of one
+// image.
 const piecePanels = 4
 
 // attentionHead is one head of one image.
@@ -19,7 +20,7 @@ type attentionHead struct {
 	image, head int
 }
 
-// panels calls f for each head and each run of tokens that makes a panel, or fewer.
+// panels calls f for each head and each run of tokens that fills a panel, or the rest of them.
 func (p *Params) panels(split gpu.Split, tokens int, f func(h attentionHead, first, count int)) {
 	width, heads := vector.Columns(), int(p.Heads)
 	runs := kernels.Ceil(tokens, piecePanels*width)
@@ -34,10 +35,10 @@ func (p *Params) panels(split gpu.Split, tokens int, f func(h attentionHead, fir
 	})
 }
 
-// stride is from a query's channels to the next one's; a key's are twice as far apart.
+// stride is how far the channels of neighbouring queries lie apart. Keys lie twice as far apart.
 func (h *attentionHead) stride() int { return int(h.Heads * h.Width) }
 
-// row is where a query lies among those of all images and heads, in q, y, lse and delta.
+// row is the row of a query, among those of all images and heads, in q, y, lse and delta.
 func (h *attentionHead) row(query int) int {
 	return (h.image*int(h.Queries)+query)*int(h.Heads) + h.head
 }
@@ -47,7 +48,7 @@ func (h *attentionHead) queries(x []float32, first int) []float32 {
 	return x[h.row(first)*int(h.Width):]
 }
 
-// keys and values are the channels of those, or of their gradients, from a key on.
+// keys and values are the channels of keys and of values, or of their gradients, from a key on.
 func (h *attentionHead) keys(kv []float32, first int) []float32 {
 	return kv[((h.image*int(h.Keys)+first)*2*int(h.Heads)+h.head)*int(h.Width):]
 }
@@ -67,8 +68,8 @@ func (h *attentionHead) addBack(to []float32, stride, count int, panel []float32
 	vector.Transpose(to, stride, panel, vector.Columns(), int(h.Width), count, true)
 }
 
-// attentionForwardFast computes the scores of a panel of queries as a matrix product, their
-// exponentials, and the values so weighted as another product.
+// attentionForwardFast computes the scores of a panel of queries as a matrix product, then their
+// exponentials, then the weighted values as another product.
 func attentionForwardFast(p *Params, a []gpu.Array32, split gpu.Split) {
 	columns, heads, queries := vector.Columns(), int(p.Heads), int(p.Queries)
 	runs := kernels.Ceil(queries, columns)
@@ -88,9 +89,8 @@ func attentionForwardFast(p *Params, a []gpu.Array32, split gpu.Split) {
 // attendCalls is how many calls attend makes.
 const attendCalls = 5
 
-// attend computes for a panel of queries, in room.sums, the sums of values, not yet divided by
-// those of their weights, and in room.OfColumns the highest scores, what is added to scores, and
-// the sums of weights.
+// attend computes a panel of queries: in room.Sums the sums of weighted values, and in room.Columns
+// the highest scores, what is added to scores, and the sums of weights. attended divides by these.
 func (h *attentionHead) attend(first, count int, room *kernels.Room, calls *vector.Calls, a []gpu.Array32) {
 	kv := a[1].F
 	columns, keys, width := vector.Columns(), int(h.Keys), int(h.Width)
@@ -124,8 +124,8 @@ func (h *attentionHead) attended(first, count int, room *kernels.Room, a []gpu.A
 	vector.Transpose(y, h.stride(), sums, columns, width, count, false)
 }
 
-// togetherRows are as many rows as two panels have at once: in the second cache, where fewer gain
-// less than it costs to begin again.
+// togetherRows is how many rows two panels have at once. They stay in the second cache. With fewer
+// rows, beginning again costs more than the cache gains.
 const togetherRows = 256
 
 // attentionBackwardQFast adds to dq the gradients of the scores times the keys, panel by panel of
@@ -188,7 +188,7 @@ func attentionBackwardKVFast(p *Params, a []gpu.Array32, split gpu.Split) {
 	})
 }
 
-// inParts calls f with parts of two panels, and the token of their first row.
+// inParts calls f for parts of the tokens, with the first token and room for a part of two panels.
 func (h *attentionHead) inParts(tokens int, room *kernels.Room, f func(first int, w, ds []float32)) {
 	columns := vector.Columns()
 	both := kernels.RoomFor(&room.Rows, 2*togetherRows*columns)
@@ -198,23 +198,13 @@ func (h *attentionHead) inParts(tokens int, room *kernels.Room, f func(first int
 	}
 }
 
-// scores are products of tokens, stride elements apart, with those of a panel.
+// scores are the products of tokens, stride elements apart, with the tokens of a panel.
 func (h *attentionHead) scores(of *vector.Matrix, to, tokens []float32, stride int) {
 	of.Multiply(len(to)/vector.Columns(), tokens, stride, 1, to, vector.Columns(), false)
 }
 
-// weigh adds to sums (width, columns) tokens, stride elements apart, with the weights of a panel.
+// weigh adds tokens, stride elements apart, to sums (width, columns), with the weights of a panel.
 func (h *attentionHead) weigh(sums []float32, room *kernels.Room, weights, tokens []float32, stride int) {
 	room.Wrapped.Wrap(len(weights)/vector.Columns(), weights)
 	room.Wrapped.Multiply(int(h.Width), tokens, 1, stride, sums, vector.Columns(), true)
-}
-
-// attentionDeltaFast is Σ y dy of every query and head.
-func attentionDeltaFast(p *Params, a []gpu.Array32, split gpu.Split) {
-	width := int(p.Width)
-	split(int(p.Batch*p.Queries*p.Heads), func(from, to int) {
-		for i := from; i < to; i++ {
-			a[2].F[i] = vector.Dot(a[0].F[i*width:][:width], a[1].F[i*width:][:width])
-		}
-	})
 }

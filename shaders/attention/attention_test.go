@@ -11,7 +11,7 @@ import (
 
 func TestAttention(t *testing.T) {
 	for _, c := range []struct{ batch, queries, keys, heads, width int }{
-		{1, 70, 33, 2, 64}, // first, for variants that run as one program: the most registers
+		{1, 70, 33, 2, 64}, // first, with the most registers: the first program stands for its variant
 		{1, 1, 1, 1, 1}, {2, 5, 3, 2, 4}, {1, 33, 70, 3, 8}, {2, 64, 64, 2, 16},
 		{2, 19, 13, 3, 32}, {1, 9, 6, 2, 5}, {1, 6, 21, 1, 63}, {1, 520, 300, 1, 4},
 	} {
@@ -26,8 +26,8 @@ func TestAttention(t *testing.T) {
 					Inputs: [][]int{{c.batch, c.queries, channels}, {c.batch, c.keys, 2 * channels}},
 					Build:  func(x []*tensor.Tensor) *tensor.Tensor { return attention.Attention(x[0], x[1], c.heads) },
 					Fixed:  fixed, Rough: large, // finite differences would take minutes
-					// Scores of deviation 3 make attention sharp; exp2 of a device errs by 3 ulp of 2^(3 + 2|x|)
-					// here.
+					// Scores of deviation 3 make attention sharp. exp2 of a device errs by 3 + 2|x|
+					// units of its last place.
 					Fill: func(input, _ int, r *rand.Rand) float64 {
 						if input == 0 {
 							return 3 * r.NormFloat64()
@@ -36,8 +36,12 @@ func TestAttention(t *testing.T) {
 					},
 					RTol: 2e-5, ATol: 2e-5,
 				}
-				if fixed == nil && (c.width == 64 || c.width == 8 || c.width == 5) { // what differs between widths is a constant; compiling takes most of the time
-					o.Half, o.Mixed = 4*shadertest.Rounded, 4*shadertest.Rounded // attention.wgsl keeps its mean in storage, and rounds it after every 8 keys of up to 70
+				// Compiling takes most of the time, and widths differ in a constant alone: three
+				// are enough.
+				if fixed == nil && (c.width == 64 || c.width == 8 || c.width == 5) {
+					// attention.wgsl keeps its mean in storage, and rounds it after every 8 keys of
+					// up to 70.
+					o.Half, o.Mixed = 4*shadertest.Rounded, 4*shadertest.Rounded
 				}
 				shadertest.Check(t, o)
 			}
@@ -45,7 +49,7 @@ func TestAttention(t *testing.T) {
 	}
 }
 
-// A sum over many keys is beyond f16 where their mean is not.
+// The sum of many values is beyond f16. Their mean, which attention.wgsl stores, is not.
 func TestAttentionOfManyKeys(t *testing.T) {
 	shadertest.Check(t, shadertest.Operator{
 		Inputs: [][]int{{1, 9, 16}, {1, 1024, 32}},

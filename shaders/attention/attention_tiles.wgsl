@@ -1,11 +1,10 @@
-// Attention for GPUs, D any multiple of 4 up to 64: keys and values (dk, dv: queries and dy) pass
-// through workgroup memory in tiles of 16 tokens, loaded once for all invocations of a workgroup,
-// each of which keeps a query and its result in registers. Below attention_common.wgsl.
+// Attention for GPUs, with D any multiple of 4 up to 64. Keys and values (dk, dv: queries and dy)
+// pass through workgroup memory in tiles of 16 tokens, which are loaded once for a workgroup. Each
+// invocation keeps a query and its result in registers. Below attention_common.wgsl.
 //
-// dq gives a query to an invocation, as the forward does. dk and dv, where tokens are few and the
-// sum is long, give a key to 8 invocations, each with every eighth query; they add up their parts
-// at the end, in order. Rows are padded by one vec4: the padding lets the 8 invocations read
-// different banks.
+// For dq an invocation has a query, as in the forward. For dk and dv tokens are few and sums are
+// long: 8 invocations share a key, each has every eighth query, and they add up their parts at the
+// end, in order. Rows are padded by one vec4, which lets the 8 invocations read different banks.
 
 const SIZE: u32 = 64u;
 const TILE: u32 = 16u;
@@ -108,7 +107,7 @@ fn attention_backward_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_
   for (var c = 0u; c < QUADS; c++) { add_dq(row + c, sum[c] * params.scale); }
 }
 
-// Adds quads c to c + 3 of dk and dv: the sums, in order, of what the invocations of a key bring.
+// gather adds up, in order, quads c to c + 3 of dk and dv over the invocations of each key.
 fn gather(local: u32, b: u32, first: u32, h: u32, c: u32, k0: vec4<f32>, k1: vec4<f32>, k2: vec4<f32>, k3: vec4<f32>,
           v0: vec4<f32>, v1: vec4<f32>, v2: vec4<f32>, v3: vec4<f32>) {
   workgroupBarrier();

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The kind of device decides which variant runs, and what a kernel can do.
+// The kind of device and what a kernel can do decide which variant runs.
 func TestAttentionVariants(t *testing.T) {
 	width := func(n uint32) any { return &Params{Width: n} }
 	kerneltest.Check(t, []kerneltest.Choice{

@@ -1,5 +1,5 @@
 // Package conv has convolutions and linear maps: in floats, in int8, depthwise, grouped and
-// transposed. One dispatch can also compute the sums, scales and activation that follow.
+// transposed. A dispatch can also compute the sums, scales and activation that follow it.
 package conv
 
 import (
@@ -12,6 +12,9 @@ import (
 	"mrprism/shaders/kernels"
 	"mrprism/shaders/pointwise"
 )
+
+//go:embed conv2d_geometry.wgsl
+var conv2dGeometryPart string
 
 //go:embed conv2d_common.wgsl
 var conv2dCommonPart string
@@ -30,11 +33,11 @@ var conv2dTilesFile string
 
 // conv2dAxis says which pixels and taps of one axis meet. Position u in [0, Count) and tap t in [0,
 // Taps) read x at u XStep + XStart + t XTap (zero outside [0, XSize)), use the weight at WStart + t
-// WTap and write y at u YStep + YStart.
+// WTap and write y at u YStep + YStart. XTap is 1 or -1.
 //
 // A convolution of stride s and padding p reads at u s - p + t and writes at u. Its gradient by x
-// writes at u s + phase, one phase at a time; there only every s-th tap falls on a pixel of dy, and
-// these read dy backwards. A transposed convolution is the same with the roles exchanged.
+// writes at u s + phase, one phase at a time. There only every s-th tap falls on a pixel of dy, and
+// these taps read dy backwards. A transposed convolution exchanges the two roles.
 type conv2dAxis struct {
 	Count, Taps                int32
 	XSize, XStep, XStart, XTap int32
@@ -42,7 +45,7 @@ type conv2dAxis struct {
 	WSize, WStart, WTap        int32
 }
 
-// Params is word for word the Params of conv2d_common.wgsl.
+// Params has the fields of the Params in conv2d_common.wgsl, which explains them.
 type Params struct {
 	Batch, Inputs, Outputs uint32
 	HasBias, Adds          uint32
@@ -51,20 +54,31 @@ type Params struct {
 	Rows, Cols             conv2dAxis
 }
 
-// conv2dForward takes x, weight, bias, residual, shortcut, y; it also computes gradients by the
-// input: dy, transposed weight, three unused, dx.
-var conv2dForward = &tensor.Kernel{
-	Name: "conv2d_forward", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, Body: tensor.Body(conv2dForwardBody),
-	Fast: tensor.Fast(conv2dForwardFast), Variants: conv2dVariants(conv2dWhole, conv2dForwardGroups),
-}
+var (
+	// conv2dForward takes x, weight, bias, residual, shortcut, y. For a gradient by the input it
+	// takes dy, the transposed weight, three arguments that it does not read, dx.
+	conv2dForward = &tensor.Kernel{
+		Name: "conv2d_forward", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite},
+		Body: tensor.Body(conv2dForwardBody), Fast: tensor.Fast(conv2dForwardFast),
+		Variants: conv2dVariants("conv2d_forward", conv2dWhole, conv2dForwardGroups),
+	}
 
-// conv2dBackwardWeight takes x, dy, dw. Its column taps and their weights are neighbours: XTap =
-// WTap = 1.
-var conv2dBackwardWeight = &tensor.Kernel{
-	Name: "conv2d_backward_weight", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, Wide: []int{2}, Body: tensor.Body(conv2dBackwardWeightBody),
-	Fast:     tensor.Fast(conv2dBackwardWeightFast),
-	Variants: conv2dVariants(conv2dWhole, conv2dWeightGroups),
-}
+	// conv2dSplit takes x, weight, bias, residual, shortcut, as conv2dForward does, and the two
+	// parts of the result. The first part has Chunk outputs.
+	conv2dSplit = &tensor.Kernel{
+		Name: "conv2d_split", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite, gpu.ReadWrite},
+		Body: tensor.Body(conv2dSplitBody), Fast: tensor.Fast(conv2dForwardFast),
+		Variants: conv2dVariants("conv2d_forward", conv2dParted, conv2dForwardGroups),
+	}
+
+	// conv2dBackwardWeight takes x, dy, dw. Its column taps and their weights are neighbours: XTap
+	// = WTap = 1.
+	conv2dBackwardWeight = &tensor.Kernel{
+		Name: "conv2d_backward_weight", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, Wide: []int{2},
+		Body: tensor.Body(conv2dBackwardWeightBody), Fast: tensor.Fast(conv2dBackwardWeightFast),
+		Variants: conv2dVariants("conv2d_backward_weight", conv2dWhole, conv2dWeightGroups),
+	}
+)
 
 // pixels is the number of positions (b, u, v).
 func (p *Params) pixels() int { return int(p.Batch) * int(p.Rows.Count) * int(p.Cols.Count) }
@@ -72,50 +86,72 @@ func (p *Params) pixels() int { return int(p.Batch) * int(p.Rows.Count) * int(p.
 // taps is the number of taps (t, s).
 func (p *Params) taps() int { return int(p.Rows.Taps) * int(p.Cols.Taps) }
 
-// conv2dVisit calls f for every position (b, u, v), numbered from 0, and tap (t, s) inside the
-// image, with the pixels of x and y and the tap of w that meet there.
-func conv2dVisit(p *Params, f func(position, x, w, y int)) {
+// place is position (b, u, v) of the positions numbered from 0.
+func (p *Params) place(position int) (b, u, v int32) {
+	row := int32(position) / p.Cols.Count
+	return row / p.Rows.Count, row % p.Rows.Count, int32(position) % p.Cols.Count
+}
+
+// destination is the pixel of y that a position writes.
+func (p *Params) destination(position int) int {
+	b, u, v := p.place(position)
+	return int((b*p.Rows.YSize+u*p.Rows.YStep+p.Rows.YStart)*p.Cols.YSize + v*p.Cols.YStep + p.Cols.YStart)
+}
+
+// ordered says that every pixel of y has the number of the position that writes it.
+func (p *Params) ordered() bool {
+	return p.Rows.Count == p.Rows.YSize && p.Cols.Count == p.Cols.YSize
+}
+
+// weightAt is where the weights of tap (t, s), numbered from 0, lie among the (kh, kw).
+func (p *Params) weightAt(tap int) int {
+	t, s := int32(tap)/p.Cols.Taps, int32(tap)%p.Cols.Taps
+	return int((p.Rows.WStart+t*p.Rows.WTap)*p.Cols.WSize + p.Cols.WStart + s*p.Cols.WTap)
+}
+
+// eachTap calls f for every tap of a position that falls inside the image, with the pixel of x and
+// the tap of w.
+func (p *Params) eachTap(position int, f func(x, w int)) {
+	b, u, v := p.place(position)
 	r, c := &p.Rows, &p.Cols
-	position := 0
-	for b := range int32(p.Batch) {
-		for u := range r.Count {
-			for v := range c.Count {
-				y := (b*r.YSize+u*r.YStep+r.YStart)*c.YSize + v*c.YStep + c.YStart
-				for t := range r.Taps {
-					for s := range c.Taps {
-						row, col := u*r.XStep+r.XStart+t*r.XTap, v*c.XStep+c.XStart+s*c.XTap
-						if row < 0 || row >= r.XSize || col < 0 || col >= c.XSize {
-							continue
-						}
-						w := (r.WStart+t*r.WTap)*c.WSize + c.WStart + s*c.WTap
-						f(position, int((b*r.XSize+row)*c.XSize+col), int(w), int(y))
-					}
-				}
-				position++
+	for t := range r.Taps {
+		row := u*r.XStep + r.XStart + t*r.XTap
+		if row < 0 || row >= r.XSize {
+			continue
+		}
+		for s := range c.Taps {
+			if col := v*c.XStep + c.XStart + s*c.XTap; col >= 0 && col < c.XSize {
+				f(int((b*r.XSize+row)*c.XSize+col), p.weightAt(int(t*c.Taps+s)))
 			}
 		}
+	}
+}
+
+// conv2dVisit calls f for every position, numbered from 0, and every tap inside the image, with the
+// pixels of x and y and the tap of w that meet there.
+func conv2dVisit(p *Params, f func(position, x, w, y int)) {
+	for position := range p.pixels() {
+		y := p.destination(position)
+		p.eachTap(position, func(x, w int) { f(position, x, w, y) })
 	}
 }
 
 func conv2dBackwardWeightBody(p *Params, a []gpu.Array) {
 	x, dy, dw := a[0].F, a[1].F, a[2].F
 	inputs, outputs := int(p.Inputs), int(p.Outputs)
-	weights := int(p.Rows.WSize*p.Cols.WSize) * inputs * outputs
+	all := int(p.Rows.WSize * p.Cols.WSize) // taps of a part
 	if p.Adds == 0 {
-		for split := range int(p.Parts) {
-			for t := range p.Rows.Taps {
-				for s := range p.Cols.Taps {
-					w := (p.Rows.WStart+t*p.Rows.WTap)*p.Cols.WSize + p.Cols.WStart + s*p.Cols.WTap
-					clear(dw[split*weights+int(w)*inputs*outputs:][:inputs*outputs])
-				}
+		for part := range int(p.Parts) {
+			for tap := range p.taps() {
+				clear(dw[(part*all+p.weightAt(tap))*inputs*outputs:][:inputs*outputs])
 			}
 		}
 	}
 	conv2dVisit(p, func(position, fromX, to, fromY int) {
-		split := position / int(p.Chunk)
+		to += position / int(p.Chunk) * all
 		for k := range inputs {
 			for n := range outputs {
-				dw[split*weights+(to*inputs+k)*outputs+n] += x[fromX*inputs+k] * dy[fromY*outputs+n]
+				dw[(to*inputs+k)*outputs+n] += x[fromX*inputs+k] * dy[fromY*outputs+n]
 			}
 		}
 	})
@@ -153,13 +189,13 @@ func conv2dGeometry(x, weight *tensor.Tensor, win Window) Params {
 	}
 }
 
-// shape is that of y.
+// shape is the shape of y.
 func (p *Params) shape() []int {
 	return []int{int(p.Batch), int(p.Rows.YSize), int(p.Cols.YSize), int(p.Outputs)}
 }
 
-// convolutionKind is the kind of an operator that conv2dForward computes: x, weight and bias, or
-// nil, with the geometry.
+// convolutionKind is the kind of an operator that conv2dForward computes from x, weight and bias
+// (or nil), with the geometry.
 func convolutionKind(name string, geometry func(op *tensor.Op) Params, gradient func(op *tensor.Op)) *tensor.Kind {
 	return &tensor.Kind{Name: name, Gradient: gradient, Compute: func(op *tensor.Op) {
 		p := geometry(op)
@@ -167,24 +203,24 @@ func convolutionKind(name string, geometry func(op *tensor.Op) Params, gradient 
 	}}
 }
 
-// convolve dispatches the convolution of x, weight, bias, residual and shortcut, of which the last
-// three may be missing, to one output or two.
+// convolve dispatches the convolution of x, weight, bias, residual and shortcut to one output or
+// two. The last three inputs may be missing.
 func convolve(p *Params, op *tensor.Op) {
-	arguments := make([]*tensor.Tensor, ResultAt)
-	for i := range arguments {
-		arguments[i] = op.Inputs[1] // bound, not read
-		if i < len(op.Inputs) && op.Inputs[i] != nil {
-			arguments[i] = op.Inputs[i]
-		}
-	}
 	kernel := conv2dForward
 	if len(op.Outputs) == 2 {
 		kernel = conv2dSplit
 	}
-	op.Dispatch(kernel, p, append(arguments, op.Outputs...)...)
+	op.Dispatch(kernel, p, append(arguments(op), op.Outputs...)...)
 }
 
-// Conv2DKind has its Window as attributes.
+// arguments are the inputs of a convolution up to the shortcut, as a kernel binds them.
+func arguments(op *tensor.Op) []*tensor.Tensor {
+	all := make([]*tensor.Tensor, ResultAt)
+	copy(all, op.Inputs)
+	return kernels.Bound(all)
+}
+
+// Conv2DKind takes x, weight and bias (or nil). Its attributes are its Window.
 var Conv2DKind = convolutionKind("Conv2D", conv2dForwardGeometry, func(op *tensor.Op) {
 	x, weight, dy, win := op.Inputs[0], op.Inputs[1], op.Output().Gradient(), op.Attributes.(Window)
 	if x.NeedsGradient() {
@@ -204,7 +240,7 @@ func conv2dForwardGeometry(op *tensor.Op) Params {
 	return p.with(1, op.Inputs[2])
 }
 
-// with is a geometry in so many phases an axis, and with a bias unless that is nil.
+// with adds to a geometry the number of phases of an axis, and a bias unless it is nil.
 func (p Params) with(phases uint32, bias *tensor.Tensor) Params {
 	p.Parts = phases
 	if bias != nil {
@@ -226,7 +262,7 @@ func Conv2D(x, weight, bias *tensor.Tensor, win Window) *tensor.Tensor {
 	return x.Graph().Apply(Conv2DKind, win, p.shape(), x, weight, bias)
 }
 
-// requireBias panics unless bias is nil or fits the outputs of weight.
+// requireBias panics unless bias is nil or has the outputs of weight.
 func requireBias(weight, bias *tensor.Tensor) {
 	if bias != nil {
 		kernels.RequireShape("bias", "of "+weight.String(), bias, weight.Dim(-1))
@@ -234,7 +270,8 @@ func requireBias(weight, bias *tensor.Tensor) {
 }
 
 // adjoints are the gathers that together make the gradient by x of a convolution with a kernel (kh,
-// kw) from dy: one for each phase of the strides that a tap reaches. The caller sets the channels.
+// kw) from dy. There is one for each phase of the strides that a tap reaches. The caller sets the
+// channels.
 func adjoints(dy, x *tensor.Tensor, kh, kw int, win Window) (gathers []*Params) {
 	for phaseY := range min(win.StrideY, x.Dim(1)) {
 		for phaseX := range min(win.StrideX, x.Dim(2)) {
@@ -251,13 +288,13 @@ func adjoints(dy, x *tensor.Tensor, kh, kw int, win Window) (gathers []*Params) 
 	return gathers
 }
 
-// convolveX appends dx += dy * weight, weight being transposed to (…, Cout, Cin).
+// convolveX appends dx += dy * weight. The weight is transposed to (…, Cout, Cin).
 func convolveX(p Params, dy, weight, dx *tensor.Tensor) {
 	p.Inputs, p.Outputs, p.Adds, p.Parts = uint32(weight.Dim(-2)), uint32(weight.Dim(-1)), addToY, 1
 	dx.Graph().Dispatch(conv2dForward, &p, dy, weight, weight, weight, weight, dx)
 }
 
-// convolveWeight appends dw += x * dy, for each of the forward geometries; together they use every
+// convolveWeight appends dw += x * dy for each of the forward geometries. Together these use every
 // tap of the weight once.
 func convolveWeight(kernel *tensor.Kernel, x, dy, dw *tensor.Tensor, geometries ...Params) {
 	splits := split(geometries[0].pixels(), dw.Elements(), 512, 1<<18) // 64 tiles of 64 × 64
@@ -277,9 +314,8 @@ func convolveWeight(kernel *tensor.Kernel, x, dy, dw *tensor.Tensor, geometries 
 	}
 }
 
-// split is the number of parts into which a sum over n terms is cut where there are few results, so
-// that enough invocations work: towards the wanted number in all, but at least so many terms a
-// part.
+// split is the number of parts into which a kernel with few results cuts its sums over n terms. It
+// makes about wanted invocations in all. A part has at least the given number of terms.
 func split(n, results, terms, wanted int) int { return max(1, min(n/terms, wanted/results)) }
 
 // biasGradient appends the gradient of a bias, the sum of dy over everything but channels.
@@ -289,9 +325,9 @@ func biasGradient(bias, dy *tensor.Tensor) {
 	}
 }
 
-// Work says for people what a dispatch of a kernel computes, and how many operations that takes.
+// Work describes what a dispatch of a kernel computes, and counts the operations.
 func (p *Params) Work(kernel string) (shape string, operations float64) {
-	phases := 1
+	phases := 1 // elsewhere Parts has another meaning
 	if kernel == conv2dForward.Name || kernel == conv2dSplit.Name || kernel == conv2dInt8.Name {
 		phases = int(p.Parts * p.Parts)
 	}

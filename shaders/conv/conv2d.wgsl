@@ -1,9 +1,9 @@
-// Convolution of images (B, H, W, C) with weights (kh, kw, Cin, Cout), one result an invocation;
-// see conv2d.go for the maths. Below conv2d_common.wgsl, of single numbers.
+// Convolution of images (B, H, W, C) with weights (kh, kw, Cin, Cout), one result an invocation.
+// Below conv2d_common.wgsl: element and stored are real.
 //
-//   y[b, Y(u), X(v), n]  = f(bias[n] + Σ_{t, s, k} x[b, …, k] w[…, k, n])      forward; f: sums,
-//     scale, activation (Params)
-//                       += Σ …                                              backward_x, over
+//   y[b, Y(u), X(v), n]  = f(bias[n] + Σ_{t, s, k} x[b, …, k] w[…, k, n])      forward; f: see
+//     put
+//                       += Σ …                                              gradient by x, over
 //                         transposed weights
 //   dw[…, k, n]          = Σ_{b, u, v} x[b, …, k] dy[b, …, n]               backward_weight
 

@@ -1,40 +1,43 @@
 package conv
 
 import (
+	"slices"
+
 	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/kernels"
 	"mrprism/shaders/pointwise"
 )
 
-// A convolution does more with a sum before it writes it. HasBias is 0, 1 for a bias, or
-// ScaleAndShift: the two rows of the bias argument. Adds is 0 or one of addToY (what y holds),
-// AddResidual and AddResidualFirst (after or before scale and shift), plus AddShortcut for a sum
-// after the activation. Activation is 0 or the number of one (pointwise.Activation).
+// Params say what a convolution does with a sum before it writes it. HasBias is 0, 1 for a bias, or
+// ScaleAndShift: then the bias argument has two rows. Adds is 0 or one of the next three, plus
+// AddShortcut. Activation is 0 or the number of an activation (pointwise.Activation).
 const (
 	ScaleAndShift uint32 = 2
 
-	addToY           uint32 = 1
-	AddResidual      uint32 = 2
-	AddResidualFirst uint32 = 3
-	AddShortcut      uint32 = 4
+	addToY           uint32 = 1 // adds what y holds
+	AddResidual      uint32 = 2 // after scale and shift
+	AddResidualFirst uint32 = 3 // before them
+	AddShortcut      uint32 = 4 // after the activation
 )
 
-// Positions of conv2dForward's arguments.
+// Positions of the arguments of conv2dForward and conv2dSplit.
 const (
 	BiasAt     = 2
 	ResidualAt = 3
 	ShortcutAt = 4
 	ResultAt   = 5
+	restAt     = 6 // of conv2dSplit
 )
 
 // FusedKind is a convolution with the operators after it. The rewrites make it. Its inputs are x,
-// weight, bias, residual and shortcut, of which the last three may be nil, to one output or two.
-// Its attributes are *Params.
+// weight, bias, residual and shortcut. The last three may be nil. It has one output or two. Its
+// attributes are *Params.
 var FusedKind = &tensor.Kind{Name: "Convolution", Compute: func(op *tensor.Op) {
 	convolve(op.Attributes.(*Params), op)
 }}
 
-// Geometry is the geometry of an operator that is a convolution; nil of others.
+// Geometry is the geometry of an operator that is a convolution, and nil of other operators.
 func Geometry(op *tensor.Op) *Params {
 	var p Params
 	switch op.Kind {
@@ -75,7 +78,15 @@ func conv2dForwardBody(p *Params, a []gpu.Array) {
 func conv2dPhase(p *Params, a []gpu.Array) {
 	x, w, bias, y := a[0].F, a[1].F, a[BiasAt].F, a[ResultAt].F
 	inputs, outputs := int(p.Inputs), int(p.Outputs)
-	conv2dStart(p, bias, y)
+	for position := range p.pixels() {
+		row := y[p.destination(position)*outputs:][:outputs]
+		if p.Adds != addToY {
+			clear(row)
+		}
+		if p.HasBias == 1 {
+			kernels.AddRow(row, bias)
+		}
+	}
 	conv2dVisit(p, func(_, fromX, fromW, to int) {
 		for k := range inputs {
 			for n := range outputs {
@@ -83,9 +94,10 @@ func conv2dPhase(p *Params, a []gpu.Array) {
 			}
 		}
 	})
-	conv2dPixels(p, func(pixel int) {
+	for position := range p.pixels() {
+		row := p.destination(position) * outputs
 		for n := range outputs {
-			i := pixel*outputs + n
+			i := row + n
 			adds := p.Adds &^ AddShortcut
 			if adds == AddResidualFirst {
 				y[i] += a[ResidualAt].F[i]
@@ -101,32 +113,12 @@ func conv2dPhase(p *Params, a []gpu.Array) {
 				y[i] += a[ShortcutAt].F[i]
 			}
 		}
-	})
-}
-
-// conv2dStart gives y the value that products are added to: its own, zero, or the bias.
-func conv2dStart(p *Params, bias, y []float64) {
-	outputs := int(p.Outputs)
-	conv2dPixels(p, func(pixel int) {
-		for n := range outputs {
-			i := pixel*outputs + n
-			if p.Adds != addToY {
-				y[i] = 0
-			}
-			if p.HasBias == 1 {
-				y[i] += bias[n]
-			}
-		}
-	})
-}
-
-// conv2dPixels calls f for every pixel of y that is written.
-func conv2dPixels(p *Params, f func(pixel int)) {
-	for b := range int32(p.Batch) {
-		for u := range p.Rows.Count {
-			for v := range p.Cols.Count {
-				f(int((b*p.Rows.YSize+u*p.Rows.YStep+p.Rows.YStart)*p.Cols.YSize + v*p.Cols.YStep + p.Cols.YStart))
-			}
-		}
 	}
+}
+
+func conv2dSplitBody(p *Params, a []gpu.Array) {
+	rows, outputs := p.Batch*uint32(p.Rows.YSize*p.Cols.YSize), p.Outputs
+	both := gpu.Array{F: make([]float64, rows*outputs)}
+	conv2dForwardBody(p, append(slices.Clone(a[:ResultAt]), both))
+	pointwise.SplitForward.Body(&pointwise.ConcatParams{Rows: rows, Columns: outputs, Part: p.Chunk}, []gpu.Array{both, a[ResultAt], a[restAt]})
 }

@@ -19,47 +19,41 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestConvolutionAbsorbs compares chains of operators that compile to one dispatch with the same
-// chains computed one by one, which keeping every result between them forces, with every device's
-// kernels.
+// TestConvolutionAbsorbs compares chains of operators in one dispatch with the same chains in one
+// dispatch an operator, on every device. Keeping every result between them keeps operators apart.
 func TestConvolutionAbsorbs(t *testing.T) {
+	type parts struct {
+		c, other *tensor.Tensor // the convolution's result, and another tensor of its shape
+		norm     func(x *tensor.Tensor, relu bool) *tensor.Tensor
+		each     func(x *tensor.Tensor) *tensor.Tensor // what happens to results between operators
+	}
 	type chain struct {
 		name     string
 		channels int // of the result
-		build    func(conv, other *tensor.Tensor, norm func(x *tensor.Tensor, relu bool) *tensor.Tensor, each func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor
+		build    func(p parts) *tensor.Tensor
 	}
 	chains := []chain{
-		{"relu", 36, func(c, _ *tensor.Tensor, _ func(*tensor.Tensor, bool) *tensor.Tensor, each func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
-			return pointwise.ReLU(each(c))
+		{"relu", 36, func(p parts) *tensor.Tensor { return pointwise.ReLU(p.each(p.c)) }},
+		{"relu6", 36, func(p parts) *tensor.Tensor { return pointwise.ReLU6(p.each(p.c)) }},
+		{"relu6, sum", 12, func(p parts) *tensor.Tensor { return pointwise.Add(p.other, p.each(pointwise.ReLU6(p.each(p.c)))) }},
+		{"gelu", 33, func(p parts) *tensor.Tensor { return pointwise.GELU(p.each(p.c)) }},
+		{"sigmoid", 2, func(p parts) *tensor.Tensor { return pointwise.Sigmoid(p.each(p.c)) }},
+		{"sum", 12, func(p parts) *tensor.Tensor { return pointwise.Add(p.other, p.each(p.c)) }},
+		{"table, gelu", 40, func(p parts) *tensor.Tensor {
+			return pointwise.GELU(p.each(pointwise.AddBroadcast(p.each(p.c), p.other)))
 		}},
-		{"gelu", 33, func(c, _ *tensor.Tensor, _ func(*tensor.Tensor, bool) *tensor.Tensor, each func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
-			return pointwise.GELU(each(c))
+		{"norm", 32, func(p parts) *tensor.Tensor { return p.norm(p.each(p.c), false) }},
+		{"norm with relu", 36, func(p parts) *tensor.Tensor { return p.norm(p.each(p.c), true) }},
+		{"norm, sum, relu", 64, func(p parts) *tensor.Tensor {
+			return pointwise.ReLU(p.each(pointwise.Add(p.each(p.norm(p.each(p.c), false)), p.other)))
 		}},
-		{"sigmoid", 2, func(c, _ *tensor.Tensor, _ func(*tensor.Tensor, bool) *tensor.Tensor, each func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
-			return pointwise.Sigmoid(each(c))
-		}},
-		{"sum", 12, func(c, o *tensor.Tensor, _ func(*tensor.Tensor, bool) *tensor.Tensor, each func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
-			return pointwise.Add(o, each(c))
-		}},
-		{"table, gelu", 40, func(c, o *tensor.Tensor, _ func(*tensor.Tensor, bool) *tensor.Tensor, each func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
-			return pointwise.GELU(each(pointwise.AddBroadcast(each(c), o)))
-		}},
-		{"norm", 32, func(c, _ *tensor.Tensor, norm func(*tensor.Tensor, bool) *tensor.Tensor, each func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
-			return norm(each(c), false)
-		}},
-		{"norm with relu", 36, func(c, _ *tensor.Tensor, norm func(*tensor.Tensor, bool) *tensor.Tensor, each func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
-			return norm(each(c), true)
-		}},
-		{"norm, sum, relu", 64, func(c, o *tensor.Tensor, norm func(*tensor.Tensor, bool) *tensor.Tensor, each func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
-			return pointwise.ReLU(each(pointwise.Add(each(norm(each(c), false)), o)))
-		}},
-		{"sum, norm with relu, sum", 36, func(c, o *tensor.Tensor, norm func(*tensor.Tensor, bool) *tensor.Tensor, each func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
-			return pointwise.Add(o, each(norm(each(pointwise.Add(each(c), o)), true)))
+		{"sum, norm with relu, sum", 36, func(p parts) *tensor.Tensor {
+			return pointwise.Add(p.other, p.each(p.norm(p.each(pointwise.Add(p.each(p.c), p.other)), true)))
 		}},
 	}
 	convolutions := []struct {
 		name     string
-		biased   bool // has a bias, so that nothing is left to scale
+		biased   bool // a convolution with a bias does not take over a norm
 		apply    func(x, w, bias *tensor.Tensor) *tensor.Tensor
 		weight   func(in, out int) []int
 		enlarges int
@@ -113,7 +107,7 @@ func TestConvolutionAbsorbs(t *testing.T) {
 		x := input(1, height, width, inputs)
 		y := conv.apply(x, parameter("w", 0, conv.weight(inputs, c.channels)...), parameter("b", 0, c.channels))
 		other := input(1, height*conv.enlarges, width*conv.enlarges, c.channels)
-		y = c.build(y, other, norm, each).Keep()
+		y = c.build(parts{y, other, norm, each}).Keep()
 		plan, err := shaders.Compile(t.Context(), d, set, g)
 		require.NoError(t, err)
 		defer plan.Release()
@@ -131,12 +125,12 @@ func TestConvolutionAbsorbs(t *testing.T) {
 	}
 	for k, conv := range convolutions {
 		for i, c := range chains {
-			if k > 0 && i%3 != k { // all chains with one convolution, some with the others
+			if k > 0 && i%3 != k { // the first convolution has all chains, the others have some
 				continue
 			}
 			for floats, tolerance := range map[gpu.ElementType]float64{
 				gpu.F32: 2e-5, // the same sums of up to 54 products, scaled in another order
-				gpu.F16: 0.05, // what is stored between is about 10 and rounded in steps of 2^-7, up to four times
+				gpu.F16: 0.05, // results between are about 10 and rounded in steps of 2^-7, up to four times
 			} {
 				shadertest.EachVariant(t, func(device string, d gpu.Device) {
 					if !shadertest.CanStore(d, floats) {
@@ -157,7 +151,7 @@ func TestConvolutionAbsorbs(t *testing.T) {
 	}
 }
 
-// A table is absorbed with one image; with several, to each of which it is added, it stays apart.
+// A convolution absorbs the sum with a table for one image. With several images it does not.
 func TestConvolutionAbsorbsTableOnce(t *testing.T) {
 	for batch, dispatches := range map[int]int{1: 1, 2: 2} {
 		g := tensor.NewGraph()
@@ -168,7 +162,7 @@ func TestConvolutionAbsorbsTableOnce(t *testing.T) {
 		defer plan.Release()
 		require.Equal(t, dispatches, plan.Dispatches())
 		values := []float32{1, 2, 3, 4}
-		require.NoError(t, plan.Write(table, values)) // and zeros times zeros
+		require.NoError(t, plan.Write(table, values)) // the other inputs are zeros
 		require.NoError(t, plan.Run(t.Context()))
 		got, err := plan.Read(t.Context(), y)
 		require.NoError(t, err)
@@ -176,7 +170,8 @@ func TestConvolutionAbsorbsTableOnce(t *testing.T) {
 	}
 }
 
-// What is of channels is not of a convolution's where its result was reshaped.
+// A convolution does not absorb an operator on channels if a Reshape between the two changes which
+// values are channels.
 func TestReshapedConvolutions(t *testing.T) {
 	some := func(g *tensor.Graph, shape ...int) *tensor.Tensor {
 		random, n := rand.New(rand.NewPCG(1, uint64(len(shape)))), 1

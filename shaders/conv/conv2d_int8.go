@@ -25,15 +25,15 @@ var conv2dInt8TilesFile string
 //go:embed conv2d_int8_subgroups.wgsl
 var conv2dInt8SubgroupsFile string
 
-// Int8Params is word for word the Params of conv2d_int8_common.wgsl.
+// Int8Params has the fields of the Params in conv2d_int8_common.wgsl, which explains them.
 type Int8Params struct {
 	Params
 	Int8, Shift, Int8Residual         uint32
 	SumFactor, ResidualFactor, Factor float32
 }
 
-// Positions of conv2dInt8's arguments: those of conv2dForward, with the scale of the weights
-// between weight and bias.
+// Positions of conv2dInt8's arguments. They are those of conv2dForward, with the scale of the
+// weights between weight and bias.
 const (
 	int8Scale    = 2
 	int8Bias     = 1 + BiasAt
@@ -42,14 +42,14 @@ const (
 	int8Result   = 1 + ResultAt
 )
 
-// FixedPoint: where the result is int8, its terms are summed in 256ths of a step.
+// FixedPoint is a step of an int8 result. The terms of the result are summed in such 256ths.
 const FixedPoint = 256
 
 // conv2dInt8 takes x and weight in int8, the scale of the weight, bias, residual, shortcut, y.
-// Channels are multiples of four; zeros fill up the inputs.
+// Channels are multiples of four. Zeros fill up the inputs.
 var conv2dInt8 = &tensor.Kernel{
-	Name: "conv2d_int8", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, Body: tensor.Body(conv2dInt8Body),
-	Fast: tensor.Fast(conv2dInt8Fast),
+	Name: "conv2d_int8", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite},
+	Body: tensor.Body(conv2dInt8Body), Fast: tensor.Fast(conv2dInt8Fast),
 	Variants: []tensor.Variant{
 		{
 			Name: "subgroups", Enables: "enable subgroups;", Source: kernels.Joined(conv2dInt8CommonPart, conv2dInt8SubgroupsFile),
@@ -84,38 +84,33 @@ var conv2dInt8 = &tensor.Kernel{
 
 func conv2dInt8Header(params any) string {
 	p := params.(*Int8Params)
-	return tensor.Constants(map[string]int{"ACTIVATION": int(p.Activation), "INT8": int(p.Int8)})
+	return "alias floats = vec4<f32>;\n" + tensor.Constants(map[string]int{"ACTIVATION": int(p.Activation), "INT8": int(p.Int8)}) +
+		conv2dGeometryPart
 }
 
-// tile is that of conv2d_int8_tiles.wgsl, where a term is a word.
+// tile is the tile of conv2d_int8_tiles.wgsl, where a term is a word.
 func (p *Int8Params) tile() conv2dTile {
 	return forwardTile(&p.Params, p.taps()*int(p.Inputs)/4)
 }
 
-// Conv2DInt8Kind takes x in int8, weight, bias, residual and shortcut, of which the last three may
-// be nil. Its attributes are *Int8Params.
+// Conv2DInt8Kind takes x in int8, weight, bias, residual and shortcut. The last three may be nil.
+// Its attributes are *Int8Params.
 var Conv2DInt8Kind = &tensor.Kind{Name: "Conv2DInt8", Compute: func(op *tensor.Op) {
 	weight, scale := pointwise.QuantizeOutputs(op.Inputs[1])
-	arguments := []*tensor.Tensor{op.Inputs[0], weight, scale}
-	for i := BiasAt; i < ResultAt; i++ {
-		argument := scale // bound, not read
-		if i < len(op.Inputs) && op.Inputs[i] != nil {
-			argument = op.Inputs[i]
-		}
-		arguments = append(arguments, argument)
-	}
-	op.Dispatch(conv2dInt8, op.Attributes, append(arguments, op.Output())...)
+	all := append([]*tensor.Tensor{op.Inputs[0], weight, scale}, arguments(op)[BiasAt:]...)
+	op.Dispatch(conv2dInt8, op.Attributes, append(all, op.Output())...)
 }}
 
-// Conv2DInt8 is Conv2D of what q stands for and weight in int8, one step an output. The result is
-// in floats, unless Quantize alone reads it. Cout is a multiple of four. No gradient.
+// Conv2DInt8 is Conv2D of the tensor that q rounds. The weight is rounded to int8, with a step for
+// each output. The result is in floats, unless Quantize alone reads it. Cout is a multiple of four.
+// There is no gradient.
 func Conv2DInt8(q pointwise.Quantized, weight, bias *tensor.Tensor, win Window) *tensor.Tensor {
 	kernels.RequireShape("Conv2D", "x", q.Q, -1, -1, -1, -1)
 	kernels.RequireShape("Conv2D", "weight", weight, -1, -1, q.Channels, -1)
 	return convolveInt8(q, conv2dGeometry(q.Q, weight, win).with(1, bias), weight, bias)
 }
 
-// ConvTranspose2x2Int8 is ConvTranspose2x2 of what q stands for, in int8.
+// ConvTranspose2x2Int8 is ConvTranspose2x2 as Conv2DInt8 is Conv2D.
 func ConvTranspose2x2Int8(q pointwise.Quantized, weight, bias *tensor.Tensor) *tensor.Tensor {
 	kernels.RequireShape("ConvTranspose2x2", "x", q.Q, -1, -1, -1, -1)
 	kernels.RequireShape("ConvTranspose2x2", "weight", weight, 2, 2, q.Channels, -1)
@@ -150,30 +145,37 @@ func conv2dInt8Body(p *Int8Params, a []gpu.Array) {
 				}
 			}
 		})
-		conv2dPixels(q, func(pixel int) {
+		for position := range q.pixels() {
+			pixel := q.destination(position)
 			for n := range outputs {
 				finishInt8(p, pixel*outputs+n, n, sums[pixel*outputs+n], a)
 			}
-		})
+		}
 	})
 }
 
-// finishInt8 does with element i of y, of output n, what the parameters say, in float32 where the
-// result is int8: to the bit as the kernels do.
-func finishInt8[F gpu.Float](p *Int8Params, i, n int, total int32, a []gpu.ArrayOf[F]) {
-	sum := float32(total >> p.Shift)
-	by, residualBy, start := float32(a[int8Scale].F[n])*p.SumFactor, p.ResidualFactor, float32(0)
+// int8Factors are what a sum of output n and its residual are multiplied by, and what is added.
+func int8Factors[F gpu.Float](p *Int8Params, n int, a []gpu.ArrayOf[F]) (by, residualBy, start float32) {
+	bias := func(i int) float32 { return float32(a[int8Bias].F[i]) }
+	by, residualBy = float32(a[int8Scale].F[n])*p.SumFactor, p.ResidualFactor
 	switch p.HasBias {
 	case 1:
-		start = float32(a[int8Bias].F[n]) * p.Factor
+		start = bias(n) * p.Factor
 	case ScaleAndShift:
-		factor := float32(a[int8Bias].F[n])
-		by *= factor
-		start = float32(a[int8Bias].F[int(p.Outputs)+n]) * p.Factor
+		by *= bias(n)
+		start = bias(int(p.Outputs)+n) * p.Factor
 		if p.Adds&3 == AddResidualFirst {
-			residualBy *= factor
+			residualBy *= bias(n)
 		}
 	}
+	return by, residualBy, start
+}
+
+// finishInt8 makes element i of y, of output n, from its sum. If the result is int8, it computes in
+// float32, and has the bits that the WGSL kernels have.
+func finishInt8[F gpu.Float](p *Int8Params, i, n int, total int32, a []gpu.ArrayOf[F]) {
+	sum := float32(total >> p.Shift)
+	by, residualBy, start := int8Factors(p, n, a)
 	residual, shortcut := float32(0), float32(0)
 	switch {
 	case p.Adds&3 != 0 && p.Int8Residual == 1:

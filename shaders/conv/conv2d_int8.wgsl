@@ -1,10 +1,9 @@
-// Convolution of int8 with int8: each invocation keeps 8 pixels × 4 outputs in registers; no
-// workgroup memory, and nothing that a device may lack: the products are those of dot4I8Packed,
-// unpacked. Below conv2d_int8_common.wgsl.
+// Convolution of int8 with int8. Each invocation keeps 8 pixels × 4 outputs in registers. It needs
+// no workgroup memory and no dot4I8Packed: it unpacks the factors. Below conv2d_int8_common.wgsl.
 
 const SIZE: u32 = 32u;
 
-// product is that of four channels of a pixel with their weights.
+// product multiplies four channels of a pixel by their weights.
 fn product(v: u32, w0: vec4<i32>, w1: vec4<i32>, w2: vec4<i32>, w3: vec4<i32>) -> vec4<i32> {
   return channel(v, 0u) * w0 + channel(v, 1u) * w1 + channel(v, 2u) * w2 + channel(v, 3u) * w3;
 }
@@ -37,7 +36,7 @@ fn conv2d_int8(id: Invocation) {
   var s7 = vec4<i32>();
   var t = 0;
   var s = 0;
-  // (t, s), without divisions, which cost as much as a word
+  // Counts (t, s) on: a division would cost as much as a word.
   for (var tap = 0; tap < g.rows.taps * g.cols.taps; tap++) {
     let x0 = source(g, p0, t, s) * words;
     let x1 = source(g, p1, t, s) * words;

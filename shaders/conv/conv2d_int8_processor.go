@@ -55,13 +55,10 @@ func conv2dInt8Words(p *Int8Params, a []gpu.Array32, split gpu.Split) {
 
 const (
 	leastPieces = 8  // for the processors to share
-	blockRows   = 96 // that a block has if its lines allow
+	blockRows   = 96 // of a block, unless one line has more
 )
 
-// extent is how many pixels of x, with those around it, the positions see.
-func (a *conv2dAxis) extent() int { return int((a.Count-1)*a.XStep + a.Taps) }
-
-// Padded is x in words with zeros around it, (B, rows seen, columns seen, inputs).
+// padded is x in words with zeros around it, (B, rows seen, columns seen, inputs).
 func (p *Params) padded(x []int8, room *[]byte, split gpu.Split) []byte {
 	size, zero := vector.WordBytes()
 	inputs, height, width := int(p.Inputs), p.Rows.extent(), p.Cols.extent()
@@ -87,13 +84,13 @@ func (p *Params) padded(x []int8, room *[]byte, split gpu.Split) []byte {
 	return all
 }
 
-// int8Blocks are the positions of a phase in blocks of lines.
+// int8Blocks divides the positions of a phase into blocks of lines.
 type int8Blocks struct {
 	*Params
 	padded       []byte // nil: x itself
 	height       int    // of padded
 	lines        vector.Lines
-	each, images int // lines of a block; blocks of an image
+	each, images int // lines of a block, 0 if all positions are one line; blocks of an image
 	count        int
 }
 
@@ -117,7 +114,7 @@ func newInt8Blocks(p *Params, padded []byte) *int8Blocks {
 	return b
 }
 
-// block gives a block: its first position, where its rows lie, and in what.
+// block returns the first position of a block and its x in words, and says in l where rows lie.
 func (b *int8Blocks) block(i int, l *vector.Lines, x []int8, room *kernels.Room) (position int, words []byte) {
 	*l = b.lines
 	inputs := int(b.Inputs)
@@ -139,33 +136,21 @@ func (b *int8Blocks) block(i int, l *vector.Lines, x []int8, room *kernels.Room)
 	return position, words
 }
 
-// packedBytes is packedWeights of int8.
+// packedBytes are packedWeights of int8.
 func (p *Params) packedBytes(w gpu.Array32, split gpu.Split) *vector.Bytes {
-	kept, fresh := w.Kept.Get(p.weightsKey())
-	m, made := kept.(*vector.Bytes)
-	if fresh && m.Holds() {
-		return m
-	}
-	if !made {
-		m = new(vector.Bytes)
-	}
 	inputs, outputs := int(p.Inputs), int(p.Outputs)
-	m.Reset(p.taps()*inputs, outputs)
-	if kernels.Each(m.Panels(), split, func(panel int) {
+	return kernels.Packed(w, p.weightsKey(), p.taps()*inputs, outputs, split, func(m *vector.Bytes, panel int) {
 		for tap := range p.taps() {
 			m.Pack(panel, tap*inputs, inputs, w.B[p.weightAt(tap)*inputs*outputs:])
 		}
-	}) {
-		w.Kept.Set(p.weightsKey(), m)
-	}
-	return m
+	})
 }
 
-// int8Finish does with sums what the parameters say; see finishInt8.
+// int8Finish does what the parameters say with sums, as finishInt8 does.
 type int8Finish struct {
 	*Int8Params
 	vector.IntegerFinish
-	later bool // the activation follows when all outputs are there: IntegerFinish lacks it
+	later bool // IntegerFinish lacks the activation, which follows when all outputs are there
 	a     []gpu.Array32
 }
 
@@ -178,19 +163,8 @@ func newInt8Finish(p *Int8Params, a []gpu.Array32) *int8Finish {
 		ResidualBy: make([]float32, n), ShortcutBy: make([]float32, n),
 	}, p.Activation != 0 && !relu, a}
 	for i := range outputs {
-		f.By[i], f.ResidualBy[i], f.ShortcutBy[i] = a[int8Scale].F[i]*p.SumFactor, p.ResidualFactor, p.Factor
-		switch p.HasBias {
-		case 1:
-			f.Start[i] = a[int8Bias].F[i] * p.Factor
-		case ScaleAndShift:
-			factor := a[int8Bias].F[i]
-			f.By[i] *= factor
-			f.Start[i] = a[int8Bias].F[outputs+i] * p.Factor
-			if p.Adds&3 == AddResidualFirst {
-				f.ResidualBy[i] *= factor
-			}
-		}
-		f.FixedStart[i] = vector.ToFixed(f.Start[i])
+		f.By[i], f.ResidualBy[i], f.Start[i] = int8Factors(p, i, a)
+		f.ShortcutBy[i], f.FixedStart[i] = p.Factor, vector.ToFixed(f.Start[i])
 	}
 	return f
 }
@@ -207,7 +181,7 @@ func (f *int8Finish) panel(q *Params, position int, l *vector.Lines, first, colu
 		s.Sums = sums[line*s.Rows*columns:]
 		f.rows(q.destination(position+line*s.Rows), int(q.Cols.YStep), s)
 	}
-	*s = vector.Sums{} // the room is kept for longer than what these are of
+	*s = vector.Sums{} // the room lives longer than the buffers
 }
 
 // rows finishes sums of pixels that lie step apart in y.
@@ -231,7 +205,7 @@ func (f *int8Finish) rows(pixel, step int, s *vector.Sums) {
 	}
 }
 
-// activate does with the results of some positions what comes later.
+// activate applies the later activation, and what follows it, to the results of some positions.
 func (f *int8Finish) activate(q *Params, position, count int) {
 	pixels := 1 // at once
 	if q.ordered() {
@@ -247,16 +221,16 @@ func (f *int8Finish) activate(q *Params, position, count int) {
 	}
 }
 
-// The processor multiplies three values of x by a weight at once: they lie in one int64, 21 bits
-// apart, and so do their sums, as long as each stays within ±2^20, which it does for 64 products of
-// 127 by 127.
+// Without vectors, one multiplication serves three positions. Their values of x lie in one int64,
+// 21 bits apart, and so do their sums. A sum has to stay within ±2^20: 64 products of 127 by 127
+// do.
 const (
 	abreast      = 3 // positions
 	apart        = 21
 	mostProducts = 64
 )
 
-// conv2dInt8Plain is the matrix product without vectors.
+// conv2dInt8Plain is conv2dInt8Words without vectors.
 func conv2dInt8Plain(p *Int8Params, a []gpu.Array32, split gpu.Split) {
 	p.eachPhase(func(q *Params) {
 		seen, inputs, outputs := q.taps()*int(q.Inputs), int(q.Inputs), int(q.Outputs)
@@ -267,7 +241,8 @@ func conv2dInt8Plain(p *Int8Params, a []gpu.Array32, split gpu.Split) {
 				count := min(abreast, positions-first)
 				clear(x)
 				for i := range count {
-					for j, v := range sees(q, first+i, a[0].B, room) {
+					sees(q, first+i, a[0].B, room)
+					for j, v := range room {
 						x[j] += int64(v) << (apart * i)
 					}
 				}
@@ -288,44 +263,25 @@ func conv2dInt8Plain(p *Int8Params, a []gpu.Array32, split gpu.Split) {
 	})
 }
 
-// sees gives the values of x at the taps of a position, (taps, inputs), with zeros outside the
-// image. Of one tap they are x itself, else a copy in room.
-func sees(p *Params, position int, x, room []int8) []int8 {
+// sees copies into room the values of x at the taps of a position, (taps, inputs), with zeros
+// outside the image.
+func sees(p *Params, position int, x, room []int8) {
 	b, u, v := p.place(position)
 	r, c, inputs := &p.Rows, &p.Cols, int(p.Inputs)
-	col := v*c.XStep + c.XStart
-	beside := c.XTap == 1 && col >= 0 && col+c.Taps <= c.XSize // the taps of a row are neighbours in x
-	at := 0
+	width := int(c.XSize) * inputs
 	for t := range r.Taps {
-		row := u*r.XStep + r.XStart + t*r.XTap
-		line := room[at:][:int(c.Taps)*inputs]
-		at += len(line)
+		line := room[int(t*c.Taps)*inputs:][:int(c.Taps)*inputs]
+		row := u*r.XStep + r.XStart + t
 		if row < 0 || row >= r.XSize {
 			clear(line)
 			continue
 		}
-		pixels := x[int((b*r.XSize+row)*c.XSize)*inputs:][:int(c.XSize)*inputs]
-		switch {
-		case beside && r.Taps == 1:
-			return pixels[int(col)*inputs:][:len(line)]
-		case beside:
-			copy(line, pixels[int(col)*inputs:])
-		default:
-			for s := range c.Taps {
-				pixel := line[int(s)*inputs:][:inputs]
-				if col := col + s*c.XTap; col < 0 || col >= c.XSize {
-					clear(pixel)
-				} else {
-					copy(pixel, pixels[int(col)*inputs:])
-				}
-			}
-		}
+		lineSeen(line, x[int(b*r.XSize+row)*width:][:width], int(v*c.XStep+c.XStart)*inputs)
 	}
-	return room
 }
 
-// addProducts adds to sums (Cout) the products of x, of at most mostProducts channels, with their
-// weights (…, Cout, 4), four channels after four.
+// addProducts adds to sums (Cout) the products of x, of at most mostProducts channels, with its
+// weights (Cin / 4, Cout, 4).
 func addProducts(sums [][abreast]int32, x []int64, weights []int8) {
 	stride := 4 * len(sums)
 	for n := 0; n < len(sums); n += 4 {
@@ -350,7 +306,7 @@ func addProducts(sums [][abreast]int32, x []int64, weights []int8) {
 	}
 }
 
-// addParted adds the three numbers that are in s.
+// addParted adds the three numbers in s to three sums.
 func addParted(to *[abreast]int32, s int64) {
 	const above = 64 - apart
 	first := s << above >> above

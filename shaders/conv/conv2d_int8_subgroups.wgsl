@@ -1,14 +1,13 @@
-// Convolution of int8 with int8 for processors that emulate a GPU with subgroups of eight: a
+// Convolution of int8 with int8 for processors that emulate a GPU with subgroups of eight. A
 // subgroup computes 16 pixels × 32 outputs. Each lane keeps the four outputs of one quad for every
-// pixel, and loads x for two of the pixels; a broadcast gives it to the others. The products are
-// those of dot4I8Packed: unpacked, they become the multiply-adds of 16-bit numbers that x86 has,
-// and cost less than the packed ones, which a driver unpacks without knowing which words are needed
-// again. Below conv2d_int8_common.wgsl.
+// pixel. It loads x for two of the pixels, and a broadcast gives x to the other lanes. Unpacked
+// products cost less than dot4I8Packed: they become the multiply-adds of 16-bit numbers that x86
+// has, and a word is unpacked once. Below conv2d_int8_common.wgsl.
 
 const LANES: u32 = 8u; // a workgroup is one subgroup
 
-// add adds the products of a weight with a channel of 16 pixels, of which each lane has two, a and
-// b.
+// add adds the products of a weight with one channel of 16 pixels. Each lane has the channel of two
+// pixels, a and b.
 fn add(sums: ptr<function, array<vec4<i32>, 16>>, a: i32, b: i32, weight: vec4<i32>) {
   (*sums)[0] += subgroupBroadcast(a, 0u) * weight;
   (*sums)[1] += subgroupBroadcast(a, 1u) * weight;
@@ -43,7 +42,7 @@ fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
   var sums: array<vec4<i32>, 16>;
   var t = 0;
   var s = 0;
-  // (t, s), without divisions, which cost as much as a word
+  // Counts (t, s) on: a division would cost as much as a word.
   for (var tap = 0; tap < g.rows.taps * g.cols.taps; tap++) {
     let xa = source(g, pa, t, s) * words;
     let xb = source(g, pb, t, s) * words;

@@ -39,8 +39,9 @@ var int8Shapes = map[string]struct {
 	"transposed, one word": {[]int{2, 1, 2, 4}, []int{2, 2, 4, 4}, conv.Window{}, true},
 }
 
-// int8Chains are what follows a convolution, all in its one dispatch. rows (2, C) are the scale and
-// shift of an inference's batch norm, other and more of the result's shape, q is other in int8.
+// int8Chains are operators that follow a convolution and that its dispatch computes. rows (2, C)
+// are the scale and shift of a batch norm at inference. other and more have the shape of the
+// result. q is other in int8.
 var int8Chains = map[string]func(y, rows, other, more *tensor.Tensor, q pointwise.Quantized) *tensor.Tensor{
 	"nothing": func(y, _, _, _ *tensor.Tensor, _ pointwise.Quantized) *tensor.Tensor { return y },
 	"relu":    func(y, _, _, _ *tensor.Tensor, _ pointwise.Quantized) *tensor.Tensor { return pointwise.ReLU(y) },
@@ -56,7 +57,8 @@ var int8Chains = map[string]func(y, rows, other, more *tensor.Tensor, q pointwis
 	},
 }
 
-// int8Biased: a convolution with a bias does not take over a norm.
+// int8Biased says whether the convolution before a chain has a bias. One with a bias does not take
+// over a norm.
 func int8Biased(chain string) bool { return !strings.Contains(chain, "norm") }
 
 // scaledAndShifted is the second half of a batch norm, after its scale and shift are known.
@@ -68,8 +70,8 @@ func scaledAndShifted(x, rows *tensor.Tensor, relu bool) *tensor.Tensor {
 	return x.Graph().Apply(norm.ScaleShiftKind, p, x.Shape(), x, rows)
 }
 
-// int8Values are whole numbers up to 127 times a power of two, that of 127 among them for each
-// output.
+// int8Values are whole numbers up to 127, times a power of two. Each output has a 127: its step is
+// then this power.
 func int8Values(r *rand.Rand, n, outputs int) []float32 {
 	values := make([]float32, n)
 	for i := range values {
@@ -143,19 +145,19 @@ func runInt8(t *testing.T, d gpu.Device, shape string, chain func(y, rows, other
 	return out[0], plan.Dispatches()
 }
 
-// Every device gives the very int8 of the reference, which computes in whole numbers, whatever
-// follows the convolution; and that in one dispatch.
+// Every device gives the same int8 as the reference, which computes in whole numbers, whatever
+// follows the convolution. All of that is one dispatch.
 func TestInt8ConvolutionIsExact(t *testing.T) {
 	ref := reference.Open()
 	defer ref.Close()
 	for name, chain := range int8Chains {
 		for shape := range int8Shapes {
-			if name != "relu" && shape != "3x3 odd sides" && shape != "transposed" { // each with one, one with each
+			if name != "relu" && shape != "3x3 odd sides" && shape != "transposed" { // "relu" has every shape, the others have two
 				continue
 			}
 			biased := int8Biased(name)
 			want, dispatches := runInt8(t, ref, shape, chain, biased, false, true)
-			preparing := 4 // x, the weight's scale, the weight; back to floats
+			preparing := 4 // dispatches for x, the weight's scale, the weight, and back to floats
 			if name == "norm, sum with int8, relu" {
 				preparing++
 			}
@@ -168,17 +170,16 @@ func TestInt8ConvolutionIsExact(t *testing.T) {
 	}
 }
 
-// What stays in floats is the convolution of what the int8 stand for, with anything that may
-// follow.
+// A result in floats is the convolution of the rounded floats, with whatever may follow.
 func TestInt8ConvolutionInFloats(t *testing.T) {
 	ref := reference.Open()
 	defer ref.Close()
 	for name, chain := range int8Chains {
-		if name == "norm, sum with int8, relu" { // another sum than that of floats
+		if name == "norm, sum with int8, relu" { // its sum differs from that of floats
 			continue
 		}
-		for k, activation := range []func(*tensor.Tensor) *tensor.Tensor{func(x *tensor.Tensor) *tensor.Tensor { return x }, pointwise.GELU, pointwise.Sigmoid} {
-			if k > 0 && name != "nothing" { // it is not taken over after another
+		for k, activation := range []func(*tensor.Tensor) *tensor.Tensor{func(x *tensor.Tensor) *tensor.Tensor { return x }, pointwise.GELU, pointwise.Sigmoid, pointwise.ReLU6} {
+			if k > 0 && name != "nothing" { // a convolution takes over one activation
 				continue
 			}
 			then := func(y, rows, other, more *tensor.Tensor, q pointwise.Quantized) *tensor.Tensor {
@@ -193,8 +194,8 @@ func TestInt8ConvolutionInFloats(t *testing.T) {
 				}
 				shadertest.EachVariant(t, func(device string, d gpu.Device) {
 					got, _ := runInt8(t, d, shape, then, biased, false, false)
-					// the sum is exact, or loses its last bit, 1.7e-5, where it may be beyond 2^24; x, the factors
-					// and each term are rounded
+					// the sum is exact, or loses its last bit, 1.7e-5, where it may be beyond 2^24;
+					// x, the factors and each term are rounded
 					require.InDeltaSlice(t, want, got, 2e-5*largest, "%s: %s, %s", device, shape, name)
 				})
 			}

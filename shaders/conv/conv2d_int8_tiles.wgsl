@@ -1,25 +1,23 @@
-// Convolution of int8 with int8 for GPUs, as a product of matrices that are gathered on the way
-// (implicit GEMM): a workgroup keeps a tile of 4 ROWS pixels × 4 COLUMNS outputs, 4 × 4 an
-// invocation, and walks along the contraction STEP words of four products at a time, through
-// workgroup memory. Slices are those of conv2d_tiles.wgsl. Below conv2d_int8_common.wgsl.
+// Convolution of int8 with int8 for GPUs, as conv2d_tiles.wgsl computes floats: a workgroup keeps a
+// tile of 4 ROWS pixels × 4 COLUMNS outputs, 4 × 4 an invocation. It walks along the contraction
+// through workgroup memory, STEP words of four products at a time. Below conv2d_int8_common.wgsl.
 //
-// The header also declares ROWS and COLUMNS (quads: 16, 16, or 4, 4), SLICES (1, or 4 and more:
-// 16), DEPTH (words: 8, 4) and PARTIALS (1, or where there are slices SIZE), and requires
-// packed_4x8_integer_dot_product.
+// The header also declares ROWS, COLUMNS, SLICES, DEPTH (in words: 8, 4) and PARTIALS, which
+// conv2d_tiles.wgsl explains, and requires packed_4x8_integer_dot_product.
 
 const TILE: u32 = ROWS * COLUMNS;
 const SIZE: u32 = TILE * SLICES;
 const STEP: u32 = DEPTH * SLICES;
 const LEFT: u32 = STEP * ROWS;
 const RIGHT: u32 = STEP * COLUMNS;
-const PITCH: u32 = ROWS + 1u; // of a word, so that neighbours write to other banks of memory
+const PITCH: u32 = ROWS + 1u; // of a word: neighbours write to different banks of memory
 const PADDED: u32 = LEFT + STEP;
 var<workgroup> left: array<vec4<u32>, PADDED>; // [word][row quad]
 var<workgroup> right: array<vec4<u32>, RIGHT>; // [word][column quad]
 var<workgroup> partial: array<vec4<i32>, PARTIALS>;
 
-// whole gives the invocations of slice `row` the sum over all slices, one after the other, of what
-// each has of this row of its 4 × 4 results; the others keep what they have.
+// whole adds up one row of the 4 × 4 results over all slices, in their order. Invocations of slice
+// `row` get the sum. Others keep what they have.
 fn whole(local: u32, row: u32, own: vec4<i32>, has: vec4<i32>) -> vec4<i32> {
   partial[local] = own;
   workgroupBarrier();
@@ -32,32 +30,13 @@ fn whole(local: u32, row: u32, own: vec4<i32>, has: vec4<i32>) -> vec4<i32> {
   return sum;
 }
 
-// Term is a word of the contraction: tap (t, s) and word k of the inputs.
-struct Term {
-  t: i32,
-  s: i32,
-  k: i32,
-}
-
-// term_after is the term n further on. Divisions take a GPU long, and most steps along the sum stay
-// within a tap.
-fn term_after(g: Geometry, a: Term, n: i32) -> Term {
-  let inputs = i32(params.inputs / 4u);
-  let k = a.k + n;
-  if (k < inputs) { return Term(a.t, a.s, k); }
-  let s = a.s + k / inputs;
-  return Term(a.t + s / g.cols.taps, s % g.cols.taps, k % inputs);
-}
-
-fn term(g: Geometry, i: i32) -> Term { return term_after(g, Term(0, 0, 0), i); }
-
 fn load_x(g: Geometry, p: Position, a: Term, ok: bool) -> u32 {
   let pixel = source(g, p, a.t, a.s);
   let inside = (pixel >= 0) & ok;
   return select(0u, x[select(0, pixel * i32(params.inputs / 4u) + a.k, inside)], inside);
 }
 
-// load_pixels is a word of four pixels, zero where it is not ok: beyond the last word.
+// load_pixels gives a word of each of four pixels, and zeros if it is not ok: beyond the last word.
 fn load_pixels(g: Geometry, p0: Position, p1: Position, p2: Position, p3: Position, a: Term, ok: bool) -> vec4<u32> {
   return vec4<u32>(load_x(g, p0, a, ok), load_x(g, p1, a, ok), load_x(g, p2, a, ok), load_x(g, p3, a, ok));
 }
@@ -82,9 +61,9 @@ fn conv2d_int8(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
   let row_quad = local % TILE / COLUMNS;
   let column_quad = local % COLUMNS;
   let slice = local / TILE;
-  // What this invocation loads of every step: if it is one of the first, a word of four pixels
-  // (neighbours load neighbouring words), if it is one of the last, of four outputs of the weights.
-  // They are under way while the step before is added up.
+  // The first invocations load a word of four pixels for every step (neighbours load neighbouring
+  // words). The last ones load a word of the weights of four outputs. The loads of a step are under
+  // way while the step before is added up.
   let loads_x = local < LEFT;
   let x_row = local / STEP;
   let x_word = local % STEP;

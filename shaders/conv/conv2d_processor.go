@@ -15,12 +15,12 @@ func conv2dForwardFast(p *Params, a []gpu.Array32, split gpu.Split) {
 	})
 }
 
-// convBlock is what one product computes: runs of positions and of outputs.
+// convBlock is what one product computes: a run of positions and a run of outputs.
 type convBlock struct{ first, count, output, outputs int }
 
-// multiply computes the sums of all positions, block by block, and gives them to finish, (count,
-// stride). Blocks have all outputs where whole says so, or where there are enough positions for
-// all threads.
+// multiply computes the sums of all positions block by block, and gives each block (count, stride)
+// to finish. Blocks have all outputs if whole says so, or if there are positions enough for all
+// threads.
 func (p *Params) multiply(a []gpu.Array32, split gpu.Split, whole bool, finish func(b convBlock, sums []float32, stride int)) {
 	p.Cols = p.Cols.ascending()
 	weights := p.packedWeights(a[1], split)
@@ -33,7 +33,7 @@ func (p *Params) multiply(a []gpu.Array32, split gpu.Split, whole bool, finish f
 		cuts = min(weights.Panels(), kernels.Ceil(leastBlocks, runs))
 	}
 	block := func(i int) (b convBlock, part vector.Part) {
-		run, cut := i%runs, i/runs // for one run after the other the same weights
+		run, cut := i%runs, i/runs // neighbouring blocks use the same weights
 		first, end := run*lines/runs, (run+1)*lines/runs
 		part.Panel = cut * weights.Panels() / cuts
 		part.Panels = (cut+1)*weights.Panels()/cuts - part.Panel
@@ -54,7 +54,7 @@ func (p *Params) multiply(a []gpu.Array32, split gpu.Split, whole bool, finish f
 // leastBlocks keep the threads of a usual machine at work.
 const leastBlocks = 16
 
-// sums computes the products of a block, in room.sums.
+// sums computes the products of a block in room.Sums.
 func (p *Params) sums(b convBlock, part vector.Part, weights *vector.Matrix, x []float32, room *kernels.Room, calls *vector.Calls) {
 	stride := part.Panels * vector.Columns()
 	sums := kernels.RoomFor(&room.Sums, b.count*stride)
@@ -68,51 +68,32 @@ func (p *Params) sums(b convBlock, part vector.Part, weights *vector.Matrix, x [
 	}
 }
 
-// packedWeights are those of the taps that the positions see, kept from dispatch to dispatch.
+// packedWeights are the weights of the taps that the positions see.
 func (p *Params) packedWeights(w gpu.Array32, split gpu.Split) *vector.Matrix {
-	kept, fresh := w.Kept.Get(p.weightsKey())
-	m, made := kept.(*vector.Matrix)
-	if fresh && m.Holds() {
-		return m
-	}
-	if !made {
-		m = new(vector.Matrix)
-	}
-	m.Reset(p.taps()*int(p.Inputs), int(p.Outputs))
-	if kernels.Each(m.Panels(), split, func(panel int) { p.packWeights(m, panel, w.F) }) {
-		w.Kept.Set(p.weightsKey(), m)
-	}
-	return m
+	inputs, outputs := int(p.Inputs), int(p.Outputs)
+	return kernels.Packed(w, p.weightsKey(), p.taps()*inputs, outputs, split, func(m *vector.Matrix, panel int) {
+		for tap := range p.taps() {
+			m.Pack(panel, tap*inputs, inputs, w.F[p.weightAt(tap)*inputs*outputs:], outputs)
+		}
+	})
 }
 
-// weightsKey says which weights the positions see.
+// weightsKey identifies the weights that the positions see.
 func (p *Params) weightsKey() gpu.KeptKey {
 	r, c := &p.Rows, &p.Cols
 	return gpu.KeptKey{r.Taps, r.WStart, r.WTap, c.Taps, c.WStart, c.WTap, int32(p.Inputs), int32(p.Outputs)}
 }
 
-// packWeights packs a panel of the taps that the positions see.
-func (p *Params) packWeights(to *vector.Matrix, panel int, w []float32) {
-	inputs, outputs := int(p.Inputs), int(p.Outputs)
-	for tap := range p.taps() {
-		to.Pack(panel, tap*inputs, inputs, w[p.weightAt(tap)*inputs*outputs:], outputs)
-	}
-}
-
-// linesSeen gives the lines of x that the taps of each line of positions lie on, one after the
-// other, and how many elements they lie apart. If each position has its own pixel as its only tap,
-// they are x itself. Otherwise they are a copy in room, with zeros where x ends.
+// linesSeen gives the lines of x on which the taps of each line of positions lie, one after the
+// other, and how many elements they are apart. If each position reads its own pixel alone, they are
+// x itself. Otherwise they are a copy in room, with zeros where x ends.
 func (p *Params) linesSeen(first, count int, x []float32, room *[]float32) (vector.Left, int) {
 	r, c, inputs := &p.Rows, &p.Cols, int(p.Inputs)
 	if p.own() {
 		return vector.Left{Values: x[first*inputs:][:count*inputs], Lines: 1, Rows: count, Row: inputs, Step: 1}, 0
 	}
 	taps, width, lines := int(r.Taps), int(c.Count), count/int(c.Count)
-	row, pixels := int(c.XStep), int(c.XStep)*(width-1)+int(c.Taps)
-	if c.XTap != 1 {
-		row, pixels = int(c.Taps), width*int(c.Taps)
-	}
-	length := pixels * inputs
+	length := c.extent() * inputs
 	seen := kernels.RoomFor(room, lines*taps*length)
 	b, u, _ := p.place(first)
 	for i := range lines {
@@ -121,43 +102,31 @@ func (p *Params) linesSeen(first, count int, x []float32, room *[]float32) (vect
 			if at < 0 || at >= r.XSize {
 				clear(to)
 			} else {
-				c.lineSeen(to, x[int(b*r.XSize+at)*int(c.XSize)*inputs:][:int(c.XSize)*inputs], inputs)
+				lineSeen(to, x[int(b*r.XSize+at)*int(c.XSize)*inputs:][:int(c.XSize)*inputs], int(c.XStart)*inputs)
 			}
 		}
 		if u++; u == r.Count {
 			b, u = b+1, 0
 		}
 	}
-	return vector.Left{Values: seen, Lines: lines, Rows: width, Line: taps * length, Row: row * inputs, Step: 1}, length
+	return vector.Left{Values: seen, Lines: lines, Rows: width, Line: taps * length, Row: int(c.XStep) * inputs, Step: 1}, length
 }
 
-// lineSeen copies what the positions of a line see of a line of x.
-func (a *conv2dAxis) lineSeen(to, x []float32, inputs int) {
-	if a.XTap == 1 { // neighbours share what they see
-		before := min(max(0, -int(a.XStart))*inputs, len(to))
-		clear(to[:before])
-		copied := 0
-		if from := max(0, int(a.XStart)) * inputs; from < len(x) {
-			copied = copy(to[before:], x[from:])
-		}
-		clear(to[before+copied:])
-		return
+// extent is how many pixels of x, with those around it, the positions see if taps ascend.
+func (a *conv2dAxis) extent() int { return int((a.Count-1)*a.XStep + a.Taps) }
+
+// lineSeen copies a line of x from element start on. Beyond the ends of the line it writes zeros.
+func lineSeen[T float32 | int8](to, x []T, start int) {
+	before := min(max(0, -start), len(to))
+	clear(to[:before])
+	copied := 0
+	if from := max(0, start); from < len(x) {
+		copied = copy(to[before:], x[from:])
 	}
-	for v := range a.Count {
-		for s := range a.Taps {
-			pixel := to[:inputs]
-			to = to[inputs:]
-			if col := v*a.XStep + a.XStart + s*a.XTap; col < 0 || col >= a.XSize {
-				clear(pixel)
-			} else {
-				copy(pixel, x[int(col)*inputs:])
-			}
-		}
-	}
+	clear(to[before+copied:])
 }
 
-// ascending is the same axis with taps that follow each other in x, where they follow each other
-// backwards.
+// ascending is an equal axis whose taps follow each other forwards in x.
 func (a conv2dAxis) ascending() conv2dAxis {
 	if last := a.Taps - 1; a.XTap == -1 {
 		a.XStart, a.XTap = a.XStart-last, 1
@@ -166,33 +135,15 @@ func (a conv2dAxis) ascending() conv2dAxis {
 	return a
 }
 
-// own says that each position reads the pixel of its own number.
+// own says that each position reads the pixel of its own number alone.
 func (p *Params) own() bool { return p.Rows.own() && p.Cols.own() }
 
 func (a *conv2dAxis) own() bool {
 	return a.Taps == 1 && a.XStep == 1 && a.XStart == 0 && a.Count == a.XSize
 }
 
-// weightAt is where the weights of tap (t, s), numbered from 0, lie among the (kh, kw).
-func (p *Params) weightAt(tap int) int {
-	t, s := int32(tap)/p.Cols.Taps, int32(tap)%p.Cols.Taps
-	return int((p.Rows.WStart+t*p.Rows.WTap)*p.Cols.WSize + p.Cols.WStart + s*p.Cols.WTap)
-}
-
-// place is position (b, u, v) of the positions numbered from 0.
-func (p *Params) place(position int) (b, u, v int32) {
-	row := int32(position) / p.Cols.Count
-	return row / p.Rows.Count, row % p.Rows.Count, int32(position) % p.Cols.Count
-}
-
-// destination is the pixel of y that a position writes.
-func (p *Params) destination(position int) int {
-	b, u, v := p.place(position)
-	return int((b*p.Rows.YSize+u*p.Rows.YStep+p.Rows.YStart)*p.Cols.YSize + v*p.Cols.YStep + p.Cols.YStart)
-}
-
-// finish does with the sums of a block what the parameters say, and writes them, in two parts for
-// conv2dSplit.
+// finish does what the parameters say with the sums of a block, and writes the results, for
+// conv2dSplit in two parts.
 func (p *Params) finish(b convBlock, sums []float32, stride int, a []gpu.Array32) {
 	if p.ordered() {
 		p.finishLine(b, b.first, 1, sums, stride, a)
@@ -206,12 +157,7 @@ func (p *Params) finish(b convBlock, sums []float32, stride int, a []gpu.Array32
 	}
 }
 
-// ordered says that the pixels of y are numbered as positions are.
-func (p *Params) ordered() bool {
-	return p.Rows.Count == p.Rows.YSize && p.Cols.Count == p.Cols.YSize
-}
-
-// finishLine does that with positions that write every step-th pixel from one on.
+// finishLine is finish for positions that write every step-th pixel from one on.
 func (p *Params) finishLine(b convBlock, pixel, step int, sums []float32, stride int, a []gpu.Array32) {
 	outputs := int(p.Outputs)
 	finish := func(y []float32, to int, x []float32, from int, f *vector.Finish) {

@@ -1,11 +1,12 @@
-// Convolution where few loads have to serve many products and nothing is shared: each invocation
-// keeps 8 pixels × 8 outputs (quads a and b) in registers. For processors that emulate a GPU, and
-// for inputs that are no multiple of four. Outputs are one. The maths are those of conv2d.wgsl.
-// Below conv2d_common.wgsl: element is real, stored is real4.
+// Convolution for processors that emulate a GPU, where few loads have to serve many products, and
+// for inputs that are no multiple of four. Each invocation keeps 8 pixels × 8 outputs (quads a and
+// b) in registers. Outputs are a multiple of four. The maths are those of conv2d.wgsl. Below
+// conv2d_common.wgsl: element is real, stored is real4.
 
 const SIZE: u32 = 32u;
 
-// load is channel k of four pixels, whose first channels are at base, zero where that is negative.
+// load is channel k of four pixels. The first channel of a pixel lies at base. A pixel with a
+// negative base is zero.
 fn load(base: vec4<i32>, k: i32) -> vec4<f32> {
   let i = max(base, vec4<i32>()) + k;
   return select(vec4<f32>(), vec4<f32>(real4(x[i.x], x[i.y], x[i.z], x[i.w])), base >= vec4<i32>());
@@ -71,7 +72,7 @@ fn conv2d_forward(id: Invocation) {
     let pixel = destination(g, p, phase);
     let n = i - first;
     put(pixel, qa, a[n / 4][n % 4]);
-    if (qb != qa) { put(pixel, qb, b[n / 4][n % 4]); } // once, since it may add to what is there
+    if (qb != qa) { put(pixel, qb, b[n / 4][n % 4]); } // once: put may add to what is there
     p = next(g, p);
   }
 }

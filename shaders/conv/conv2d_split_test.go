@@ -16,8 +16,8 @@ import (
 )
 
 // TestConvolutionAbsorbsSplit compares a convolution, what it absorbs and the split of the result,
-// in one dispatch on every device, with the reference's of one after the other, which keeping every
-// result between them forces.
+// in one dispatch on every device, with the reference in one dispatch an operator. Keeping every
+// result between them keeps operators apart.
 func TestConvolutionAbsorbsSplit(t *testing.T) {
 	const batch, height, width = 1, 5, 7
 	linear := func(x, w, bias *tensor.Tensor) *tensor.Tensor {
@@ -35,7 +35,7 @@ func TestConvolutionAbsorbsSplit(t *testing.T) {
 		{"linear, table", 12, 96, 32, 1, 1, linear, func(y, other *tensor.Tensor, _ func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
 			return pointwise.AddBroadcast(y, other)
 		}, false},
-		{"linear, long sums", 256, 24, 8, 1, 1, linear, nil, true}, // which slices of a workgroup share
+		{"linear, long sums", 256, 24, 8, 1, 1, linear, nil, true}, // slices of a workgroup share them
 		{"linear, first of no quads", 8, 36, 18, 1, 1, linear, nil, false},
 		{"linear, sum, gelu, no quads", 5, 21, 20, 1, 1, linear, func(y, other *tensor.Tensor, each func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
 			return pointwise.GELU(each(pointwise.Add(other, y)))
@@ -51,7 +51,7 @@ func TestConvolutionAbsorbsSplit(t *testing.T) {
 			Fixed: map[int]bool{0: true, 1: true, 2: true, 3: true},
 		}
 		if c.halves { // compiling takes nearly all of the time
-			test.Half = 4 * shadertest.Rounded // what lies between is stored nowhere, but GPUs add eight products in halves
+			test.Half = 4 * shadertest.Rounded // GPUs add eight products in halves; results between are not stored
 		}
 		for _, test := range test.Storages() {
 			operator := func(each func(*tensor.Tensor) *tensor.Tensor) func(x []*tensor.Tensor) *tensor.Tensor {
@@ -82,7 +82,7 @@ func TestConvolutionAbsorbsSplit(t *testing.T) {
 	}
 }
 
-// What is read whole as well is not split where it is made.
+// A convolution does not absorb a split if another operator reads the whole result.
 func TestSplitOfWhatIsReadWhole(t *testing.T) {
 	g := tensor.NewGraph()
 	x, w := g.Input("x", 3, 4), g.Input("w", 4, 8)
@@ -96,7 +96,7 @@ func TestSplitOfWhatIsReadWhole(t *testing.T) {
 	require.Equal(t, 4, plan.Dispatches())
 }
 
-// A convolution of int8 does not take over a split, which the kernel of floats alone can.
+// A convolution of int8 does not absorb a split: only the kernel of floats can write two results.
 func TestSplitOfAnInt8Convolution(t *testing.T) {
 	g := tensor.NewGraph()
 	x, w := g.Input("x", 1, 3, 3, 4), g.Input("w", 1, 1, 4, 8)
@@ -105,5 +105,6 @@ func TestSplitOfAnInt8Convolution(t *testing.T) {
 	b.Keep()
 	plan, err := shaders.Compile(t.Context(), reference.Open(), tensor.NewSet(), g)
 	require.NoError(t, err)
+	require.Equal(t, 5, plan.Dispatches()) // x, the weight's scale and the weight in int8; the convolution; the split
 	plan.Release()
 }

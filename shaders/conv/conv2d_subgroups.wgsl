@@ -1,34 +1,22 @@
-// Convolution for processors that emulate a GPU with subgroups of eight: a subgroup computes 16
+// Convolution for processors that emulate a GPU with subgroups of eight. A subgroup computes 16
 // pixels × 32 outputs, or 32 rows × 32 outputs of the weights' gradient. Each lane keeps the four
-// outputs of one quad for all of them, and loads a part of x, which broadcasts give to the others.
-// There a sum that is kept from turn to turn of a loop is loaded, masked and stored in every turn,
-// and each load takes some 2 KB of code: hence several terms a turn, but not so many that the loop
+// outputs of one quad for all of them. It loads a part of x, which broadcasts give to the other
+// lanes. Such a processor loads, masks and stores a sum in every turn of a loop, and each load
+// takes some 2 KB of code. A turn therefore has several terms, but not so many that the loop
 // outgrows the processor's cache of 32 KiB.
 //
-// The maths are those of conv2d.wgsl; outputs are a multiple of four. Below conv2d_common.wgsl:
-// stored is real4, and element is real4 where inputs are a multiple of four, else real. The header
+// The maths are those of conv2d.wgsl. Outputs are a multiple of four. Below conv2d_common.wgsl:
+// stored is real4. element is real4 if inputs are a multiple of four, and else real. The header
 // also declares TERMS (inputs in an element: 4, 1), Terms (element to compute with: vec4<f32>,
-// f32), Four (those of four pixels: mat4x4<f32>, vec4<f32>), Weights (a quad of outputs for each of
-// TERMS inputs: mat4x4<f32>, vec4<f32>) and the function load_weights(at, quads), which reads them.
+// f32), Four (Terms of four pixels: mat4x4<f32>, vec4<f32>), Weights (a quad of outputs for each of
+// TERMS inputs: mat4x4<f32>, vec4<f32>) and the function load_weights(at, quads), which reads
+// Weights.
 
 const LANES: u32 = 8u; // a workgroup is one subgroup
 const STEP: i32 = i32(TERMS);
 
-// terms are those of element i of x, if it is ok.
+// terms are element i of x if it is ok, and else zeros.
 fn terms(i: i32, ok: bool) -> Terms { return select(Terms(), Terms(x[i]), ok); }
-
-// products are those of weights with the terms of four pixels, one in each column.
-fn products(weights: Weights, x: Four) -> mat4x4<f32> {
-  return mat4x4<f32>(weights * x[0], weights * x[1], weights * x[2], weights * x[3]);
-}
-
-// low and high are the terms that lanes 0 to 3 and 4 to 7 have.
-fn low(v: Terms) -> Four {
-  return Four(subgroupBroadcast(v, 0u), subgroupBroadcast(v, 1u), subgroupBroadcast(v, 2u), subgroupBroadcast(v, 3u));
-}
-fn high(v: Terms) -> Four {
-  return Four(subgroupBroadcast(v, 4u), subgroupBroadcast(v, 5u), subgroupBroadcast(v, 6u), subgroupBroadcast(v, 7u));
-}
 
 @compute @workgroup_size(LANES)
 fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
@@ -43,10 +31,22 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
   let pb = position(g, first + i32(LANES + lane));
   var start = vec4<f32>();
   if (params.has_bias == 1u) { start = vec4<f32>(bias[q]); }
-  var s0 = mat4x4<f32>(start, start, start, start); // pixels 0 to 3, 4 to 7 and so on
-  var s1 = s0;
-  var s2 = s0;
-  var s3 = s0;
+  var s0 = start;
+  var s1 = start;
+  var s2 = start;
+  var s3 = start;
+  var s4 = start;
+  var s5 = start;
+  var s6 = start;
+  var s7 = start;
+  var s8 = start;
+  var s9 = start;
+  var s10 = start;
+  var s11 = start;
+  var s12 = start;
+  var s13 = start;
+  var s14 = start;
+  var s15 = start;
   for (var tap = 0; tap < g.rows.taps * g.cols.taps; tap++) {
     let t = tap / g.cols.taps;
     let s = tap % g.cols.taps;
@@ -59,19 +59,30 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
       let weights = load_weights(from_w, quads);
       let va = terms((xa + k) / STEP, a >= 0);
       let vb = terms((xb + k) / STEP, b >= 0);
-      s0 += products(weights, low(va));
-      s1 += products(weights, high(va));
-      s2 += products(weights, low(vb));
-      s3 += products(weights, high(vb));
+      s0 += weights * subgroupBroadcast(va, 0u);
+      s1 += weights * subgroupBroadcast(va, 1u);
+      s2 += weights * subgroupBroadcast(va, 2u);
+      s3 += weights * subgroupBroadcast(va, 3u);
+      s4 += weights * subgroupBroadcast(va, 4u);
+      s5 += weights * subgroupBroadcast(va, 5u);
+      s6 += weights * subgroupBroadcast(va, 6u);
+      s7 += weights * subgroupBroadcast(va, 7u);
+      s8 += weights * subgroupBroadcast(vb, 0u);
+      s9 += weights * subgroupBroadcast(vb, 1u);
+      s10 += weights * subgroupBroadcast(vb, 2u);
+      s11 += weights * subgroupBroadcast(vb, 3u);
+      s12 += weights * subgroupBroadcast(vb, 4u);
+      s13 += weights * subgroupBroadcast(vb, 5u);
+      s14 += weights * subgroupBroadcast(vb, 6u);
+      s15 += weights * subgroupBroadcast(vb, 7u);
       from_w += STEP * quads;
     }
   }
-  var sums = array<mat4x4<f32>, 4>(s0, s1, s2, s3);
+  var sums = array<vec4<f32>, 16>(s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11, s12, s13, s14, s15);
   var p = position(g, first);
   let last = min(first + 16, positions(g));
   for (var i = first; i < last; i++) {
-    let n = i - first;
-    if (quad < quads) { put(destination(g, p, phase), quad, sums[n / 4][n % 4]); }
+    if (quad < quads) { put(destination(g, p, phase), quad, sums[i - first]); }
     p = next(g, p);
   }
 }
@@ -81,14 +92,15 @@ fn load_row(rows: Rows, j: i32) -> vec4<f32> {
   return vec4<f32>(terms(select(0, (rows.base + j) / STEP, inside), inside));
 }
 
-// load_rows are four rows of the weights from j on, for the pixel whose rows are given.
+// load_rows are four rows from j on of the pixel whose Rows are given.
 fn load_rows(given: vec3<i32>, j: i32) -> vec4<f32> {
   let rows = Rows(given.x, given.y, given.z);
   if (TERMS == 4u) { return load_row(rows, j); }
   return vec4<f32>(load_row(rows, j).x, load_row(rows, j + 1).x, load_row(rows, j + 2).x, load_row(rows, j + 3).x);
 }
 
-// In each turn every lane loads its four rows of four pixels, which lanes 0 to 3 have found.
+// In each turn lanes 0 to 3 find the rows of one pixel each, and every lane loads its four rows of
+// the four pixels.
 @compute @workgroup_size(LANES)
 fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
   let g = geometry();

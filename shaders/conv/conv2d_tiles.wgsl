@@ -1,31 +1,30 @@
-// Convolution for GPUs, as a product of matrices that are gathered on the way (implicit GEMM): a
-// workgroup keeps a tile of 4 ROWS × 4 COLUMNS results, 4 × 4 an invocation, and walks along the
-// contraction STEP terms at a time, through workgroup memory. The maths are those of conv2d.wgsl;
-// inputs and outputs are multiples of four. Below conv2d_common.wgsl: element and stored are real4.
+// Convolution for GPUs, as a product of matrices that are gathered on the way (implicit GEMM). A
+// workgroup keeps a tile of 4 ROWS × 4 COLUMNS results, 4 × 4 an invocation. It walks along the
+// contraction through workgroup memory, STEP terms at a time. The maths are those of conv2d.wgsl.
+// Inputs and outputs are multiples of four. Below conv2d_common.wgsl: element and stored are real4.
 //
 //   forward          rows are pixels (b, u, v),  columns outputs, the contraction runs over (t, s,
 //     input)
 //   backward_weight  rows are (t, s, input),     columns outputs, the contraction runs over the
 //     pixels of one part; no slices
 //
-// Where there are few results of long sums ("split-K" inside a workgroup), slices of a workgroup
-// have one tile, and each adds up its own terms: of every STEP terms slice i takes DEPTH, from
-// i DEPTH on.
+// If there are few results of long sums, slices of a workgroup share one tile ("split-K" inside a
+// workgroup). Slice i adds up DEPTH of every STEP terms, from term i DEPTH on.
 //
-// Where storage is of f16, forward at inference also multiplies and adds the terms of a step, eight
-// at most, in f16, at which GPUs are up to twice as fast, and the steps in f32: a sum of eight is
-// off by eight roundings of 2^-11 at most, and no error grows with the length of the contraction.
+// If storage is of f16, forward at inference multiplies and adds the terms of a step in f16, which
+// GPUs do up to twice as fast, and adds the steps in f32. A step has eight terms at most. Its sum
+// is off by eight roundings of 2^-11 at most, and the error does not grow with the contraction.
 //
 // The header also declares HALF (storage is f16, at inference), ROWS and COLUMNS (quads: 16, 16, or
-// 4, 4), SLICES (1, or 4 and more: 16), DEPTH (terms, a multiple of four: 8, 4) and PARTIALS (1, or
-// where there are slices SIZE).
+// 4, 4), SLICES (1 or 16), DEPTH (terms, a multiple of four: 8, 4) and PARTIALS (SIZE if there are
+// slices, else 1).
 
 const TILE: u32 = ROWS * COLUMNS;
 const SIZE: u32 = TILE * SLICES;
 const STEP: u32 = DEPTH * SLICES;
 const LEFT: u32 = STEP * ROWS;
 const RIGHT: u32 = STEP * COLUMNS;
-// of a term quad, so that neighbours write to other banks of memory
+// of a term quad: neighbours write to different banks of memory
 const PITCH: u32 = ROWS * 4u + 4u;
 const PADDED: u32 = LEFT + STEP;
 
@@ -34,8 +33,8 @@ var<workgroup> left: array<real4, PADDED>;
 var<workgroup> right: array<real4, RIGHT>; // [term][column quad]
 var<workgroup> partial: array<vec4<f32>, PARTIALS>;
 
-// whole gives the invocations of slice `row` the sum over all slices, one after the other, of what
-// each has of this row of its 4 × 4 results; the others keep what they have.
+// whole adds up one row of the 4 × 4 results over all slices, in their order. Invocations of slice
+// `row` get the sum. Others keep what they have.
 fn whole(local: u32, row: u32, own: vec4<f32>, has: vec4<f32>) -> vec4<f32> {
   partial[local] = own;
   workgroupBarrier();
@@ -48,26 +47,7 @@ fn whole(local: u32, row: u32, own: vec4<f32>, has: vec4<f32>) -> vec4<f32> {
   return sum;
 }
 
-// Term is a quad of the contraction: tap (t, s) and quad k of the inputs.
-struct Term {
-  t: i32,
-  s: i32,
-  k: i32,
-}
-
-// term_after is the term n further on. Divisions take a GPU long, and most steps along the sum stay
-// within a tap.
-fn term_after(g: Geometry, a: Term, n: i32) -> Term {
-  let inputs = i32(params.inputs / 4u);
-  let k = a.k + n;
-  if (k < inputs) { return Term(a.t, a.s, k); }
-  let s = a.s + k / inputs;
-  return Term(a.t + s / g.cols.taps, s % g.cols.taps, k % inputs);
-}
-
-fn term(g: Geometry, i: i32) -> Term { return term_after(g, Term(0, 0, 0), i); }
-
-// position_after is the pixel n further on.
+// position_after is the n-th position after p.
 fn position_after(g: Geometry, p: Position, n: i32) -> Position {
   let v = p.v + n;
   if (v < g.cols.count) { return Position(p.b, p.u, v); }
@@ -75,7 +55,7 @@ fn position_after(g: Geometry, p: Position, n: i32) -> Position {
   return Position(p.b + u / g.rows.count, u % g.rows.count, v % g.cols.count);
 }
 
-// load_x is a term of a pixel of x, if it is ok, else zero.
+// load_x is a term of a pixel of x if it is ok, and else zero.
 fn load_x(g: Geometry, p: Position, a: Term, ok: bool) -> real4 {
   let pixel = source(g, p, a.t, a.s);
   let inside = (pixel >= 0) & ok;
@@ -87,14 +67,15 @@ fn row_of(g: Geometry, a: Term, c: i32, phase: vec2<i32>) -> i32 {
   return weight_at(g, a.t, a.s, phase) * i32(params.inputs) + a.k * 4 + c;
 }
 
-// column is where the four outputs from n on begin in a row of the weights or a pixel, if it is ok.
-// Otherwise, and beyond the last output, it is any place: x is zero there, or no result is stored.
+// column_at is where the four outputs from n on begin in a row of the weights or a pixel, if it is
+// ok. Otherwise, and beyond the last output, it is any place: x is zero there, or no result is
+// stored.
 fn column_at(row: i32, ok: bool, n: i32) -> i32 {
   let quads = i32(params.outputs) / 4;
   return select(0, row * quads, ok) + min(n / 4, quads - 1);
 }
 
-// plus is a sum and four terms more, one after the other.
+// plus adds four terms to a sum, one after the other.
 fn plus(sum: vec4<f32>, x: real4, w0: real4, w1: real4, w2: real4, w3: real4) -> vec4<f32> {
   let v = vec4<f32>(x);
   return (((sum + v.x * vec4<f32>(w0)) + v.y * vec4<f32>(w1)) + v.z * vec4<f32>(w2)) + v.w * vec4<f32>(w3);
@@ -123,9 +104,9 @@ fn conv2d_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
   let row = first_row + i32(row_quad) * 4;
   let column = first_column + i32(column_quad) * 4;
   let slice = local / TILE;
-  // What this invocation loads of every step: if it is one of the first, four terms of a row of x
-  // (neighbours load neighbouring ones), if it is one of the last, a term of four columns of the
-  // weights. They are under way while the step before is added up.
+  // The first invocations load four terms of a row of x for every step (neighbours load
+  // neighbouring terms). The last ones load a term of four columns of the weights. The loads of a
+  // step are under way while the step before is added up.
   let loads_x = local < LEFT;
   let x_row = local / 2u % (ROWS * 4u);
   let x_quad = local / (ROWS * 8u) * 2u + local % 2u;
@@ -214,8 +195,8 @@ fn conv2d_backward_weight(@builtin(workgroup_id) group: vec3<u32>, @builtin(loca
   let first_row = i32(group.x * ROWS * 4u);
   let first = i32(group.z * params.chunk);
   let last = min(positions(g), first + i32(params.chunk));
-  // What this invocation loads of every step, as in forward: four rows of a pixel of x, and four
-  // columns of a pixel of dy.
+  // As in forward, invocations load four rows of a pixel of x for every step, and four columns of a
+  // pixel of dy.
   let x_row = first_row + i32(local % ROWS) * 4;
   let x_term = term(g, x_row / 4);
   let loads_x = local < LEFT;

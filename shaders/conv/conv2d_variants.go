@@ -8,8 +8,8 @@ import (
 	"mrprism/shaders/kernels"
 )
 
-// conv2dWhole and conv2dParted write a result: to y, or to y its first Chunk outputs and to `rest`
-// the others.
+// conv2dWhole writes a result to y. conv2dParted writes the first Chunk outputs to y and the others
+// to `rest`.
 const (
 	conv2dWhole = `fn write(pixel: i32, n: i32, outputs: i32, v: stored) { y[pixel * outputs + n] = v; }
 `
@@ -21,7 +21,7 @@ fn write(pixel: i32, n: i32, outputs: i32, v: stored) {
 `
 )
 
-// conv2dFourTerms and conv2dOneTerm are what conv2d_subgroups.wgsl computes with in a turn.
+// conv2dFourTerms and conv2dOneTerm are the types for a turn of conv2d_subgroups.wgsl.
 const (
 	conv2dFourTerms = `const TERMS: u32 = 4u;
 alias Terms = vec4<f32>;
@@ -39,12 +39,12 @@ fn load_weights(at: i32, quads: i32) -> Weights { return vec4<f32>(w[at]); }
 `
 )
 
-// conv2dHeader is the header of conv2d_common.wgsl. A kernel reads 1 or 4 inputs of x at a time,
-// and computes 1 or 4 outputs.
+// conv2dHeader is the header of conv2d_common.wgsl. A kernel reads 1 or 4 inputs of x at a time and
+// computes 1 or 4 outputs at a time.
 func conv2dHeader(p *Params, inputs, outputs int, write string) string {
 	element := map[int]string{1: "real", 4: "real4"}[inputs]
 	return kernels.InWidths(outputs) + fmt.Sprintf("alias element = %s;\n", element) +
-		tensor.Constants(map[string]int{"ACTIVATION": int(p.Activation)}) + write
+		tensor.Constants(map[string]int{"ACTIVATION": int(p.Activation)}) + write + conv2dGeometryPart
 }
 
 // conv2dGroups are the workgroups of the variants.
@@ -54,12 +54,12 @@ type conv2dGroups struct {
 }
 
 // conv2dVariants are the ways to compute a convolution, or its gradient by the weights. DEVICES.md
-// says why there are four. Those with outputs in quads run where no quad is of two parts.
-func conv2dVariants(write string, groups conv2dGroups) []tensor.Variant {
+// says why there are four. Variants with outputs in quads need parts that consist of whole quads.
+func conv2dVariants(entry, write string, groups conv2dGroups) []tensor.Variant {
 	quads := func(p *Params) bool { return p.Outputs%4 == 0 && (write != conv2dParted || p.Chunk%4 == 0) }
 	variant := func(file string, inputs, outputs int, groups func(p *Params) [3]int) tensor.Variant {
 		return tensor.Variant{
-			Source: kernels.Joined(conv2dCommonPart, file),
+			Source: kernels.Joined(conv2dCommonPart, file), Entry: entry,
 			Header: func(params any) string { return conv2dHeader(params.(*Params), inputs, outputs, write) },
 			Groups: func(params any) [3]int { return groups(params.(*Params)) },
 		}
@@ -104,10 +104,10 @@ func conv2dVariants(write string, groups conv2dGroups) []tensor.Variant {
 	return []tensor.Variant{subgroups, tiles, registers, variant(conv2dFile, 1, 1, groups.plain)}
 }
 
-// fillsTile says whether there are outputs for a good part of a tile, or of a block in registers.
+// fillsTile says whether the outputs fill a good part of a tile, or of a block in registers.
 func fillsTile(p *Params) bool { return p.Outputs > 16 }
 
-// conv2dForwardGroups are those of the kernels that compute forwards.
+// conv2dForwardGroups are the workgroups of conv2d_forward.
 var conv2dForwardGroups = conv2dGroups{
 	subgroups: func(p *Params) [3]int {
 		return p.phased([3]int{kernels.Ceil(p.pixels(), 16), kernels.Ceil(int(p.Outputs), 32), 1})
@@ -122,7 +122,7 @@ var conv2dForwardGroups = conv2dGroups{
 	},
 }
 
-// conv2dWeightGroups are those of the gradient by the weights.
+// conv2dWeightGroups are the workgroups of conv2d_backward_weight.
 var conv2dWeightGroups = conv2dGroups{
 	subgroups: func(p *Params) [3]int {
 		return [3]int{kernels.Ceil(int(p.Cols.Taps)*int(p.Inputs), 32), kernels.Ceil(int(p.Outputs), 32), int(p.Parts) * int(p.Rows.Taps)}
@@ -138,7 +138,8 @@ var conv2dWeightGroups = conv2dGroups{
 	},
 }
 
-// registerGroups are the workgroups of conv2d_registers.wgsl for blocks of 8 outputs.
+// registerGroups are the workgroups of conv2d_registers.wgsl. Every 8 outputs have this many
+// blocks.
 func registerGroups(p *Params, blocks int) [3]int {
 	return tensor.Linear(kernels.Ceil(int(p.Outputs), 8)*blocks, 32)
 }

@@ -9,17 +9,14 @@ import (
 // weightChannels is how many input channels a piece of the gradient by the weight has at most.
 const weightChannels = 96
 
-// conv2dBackwardWeightFast is, for each tap, a matrix product: what the positions see there of x,
-// transposed, times dy. Where there are few channels it is one for each row of taps.
+// conv2dBackwardWeightFast is a matrix product for each tap: what the positions see of x there,
+// transposed, times dy. If there are few channels, one product serves a row of taps.
 func conv2dBackwardWeightFast(p *Params, a []gpu.Array32, split gpu.Split) {
-	here := *p
-	here.Cols = p.Cols.ascending()
-	p = &here
 	shared := kernels.TakeRoom()
 	defer shared.Leave()
 	inputs, dy := int(p.Inputs), p.packedResults(a[1].F, shared, split)
 	taps, together := p.taps(), 1 // of a product
-	if p.Cols.XTap == 1 && inputs*int(p.Cols.Taps) <= weightChannels {
+	if inputs*int(p.Cols.Taps) <= weightChannels {
 		together = int(p.Cols.Taps)
 		taps /= together
 	}
@@ -42,19 +39,19 @@ func conv2dBackwardWeightFast(p *Params, a []gpu.Array32, split gpu.Split) {
 
 const (
 	packedPositions = 256 // at once
-	// shortLine is of how many positions a product takes a line by itself: to begin one on shorter
-	// lines takes longer than to copy them.
+	// A line of this many positions is a product of its own. To begin a product on shorter lines
+	// takes longer than to copy them.
 	shortLine = 32
 )
 
-// weightGradient is a piece of the gradient by the weight: some input channels at a tap, or all at
-// several taps of a row, from a part of the positions.
+// weightGradient is a piece of the gradient by the weight: some input channels at a tap, or all
+// input channels at several taps of a row. It sums a part of the positions.
 type weightGradient struct {
 	*Params
 	tap, part, first, rows int
 }
 
-// together says that these are rows of several taps.
+// together says that the piece has several taps.
 func (g *weightGradient) together() bool { return g.rows > int(g.Inputs) }
 
 // sum adds up the products in room.
@@ -63,7 +60,7 @@ func (g *weightGradient) sum(dy *vector.Matrix, x []float32, room *kernels.Room)
 	room.Sums = sums
 	clear(sums)
 	line := int(g.Cols.Count)
-	add := func(at, count int, x []float32, step int) {
+	add := func(at, count int, x []float32, step int) { // the products of dy at these positions with rows of x
 		dy.MultiplyTerms(at, count, g.rows, x, 1, step, sums, dy.Stride(), true)
 	}
 	end := min((g.part+1)*int(g.Chunk), g.pixels())
@@ -79,8 +76,8 @@ func (g *weightGradient) sum(dy *vector.Matrix, x []float32, room *kernels.Room)
 	}
 }
 
-// ofLine gives add what positions of one line see: of x itself those that see a pixel there, or all
-// of a copy with what lies beside x.
+// ofLine gives add what positions of one line see. A piece of several taps sees a copy, with zeros
+// beside x. Another sees x itself, and leaves out positions that see no pixel.
 func (g *weightGradient) ofLine(at, count int, x []float32, room *kernels.Room, add func(at, count int, x []float32, step int)) {
 	c, inputs := &g.Cols, int(g.Inputs)
 	b, u, v := g.place(at)
@@ -90,10 +87,8 @@ func (g *weightGradient) ofLine(at, count int, x []float32, room *kernels.Room, 
 	}
 	x = x[int((b*g.Rows.XSize+row)*c.XSize)*inputs:][:int(c.XSize)*inputs]
 	if g.together() {
-		some := *c
-		some.Count, some.XStart = int32(count), c.XStart+v*c.XStep
 		seen := kernels.RoomFor(&room.Rows, (int(c.XStep)*(count-1)+int(c.Taps))*inputs)
-		some.lineSeen(seen, x, inputs)
+		lineSeen(seen, x, int(c.XStart+v*c.XStep)*inputs)
 		add(at, count, seen, int(c.XStep)*inputs)
 		return
 	}
@@ -122,7 +117,7 @@ func (g *weightGradient) write(sums []float32, stride int, dw []float32) {
 	}
 }
 
-// packedResults is dy as a matrix: itself where it lies as a panel does.
+// packedResults is dy as a packed matrix. If dy already lies as one panel does, it is not copied.
 func (p *Params) packedResults(dy []float32, room *kernels.Room, split gpu.Split) *vector.Matrix {
 	outputs, positions := int(p.Outputs), p.pixels()
 	if p.ordered() && outputs == vector.Columns() {
@@ -153,8 +148,8 @@ func (p *Params) packResults(to *vector.Matrix, first, count int, dy []float32) 
 	}
 }
 
-// tapSeen copies into room some channels of what positions from first on see of x at a tap, (count,
-// channels).
+// tapSeen copies into room (count, channels) what positions from first on see of some channels of x
+// at a tap.
 func (p *Params) tapSeen(tap, first, count, channel, channels int, x, room []float32) []float32 {
 	t, s, inputs := int32(tap)/p.Cols.Taps, int32(tap)%p.Cols.Taps, int(p.Inputs)
 	b, u, v := p.place(first)

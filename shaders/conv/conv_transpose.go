@@ -6,6 +6,7 @@ import (
 	"mrprism/shaders/pointwise"
 )
 
+// ConvTranspose2x2Kind takes x, weight and bias (or nil).
 var ConvTranspose2x2Kind = convolutionKind("ConvTranspose2x2", convTransposeGeometry, func(op *tensor.Op) {
 	x, weight, dy := op.Inputs[0], op.Inputs[1], op.Output().Gradient()
 	if x.NeedsGradient() {
@@ -32,8 +33,8 @@ func convTransposeGeometry(op *tensor.Op) Params {
 }
 
 // ConvTranspose2x2 doubles x (B, H, W, Cin) to (B, 2H, 2W, Cout): y[2i+t, 2j+s] = x[i, j] weight[t,
-// s] + bias, with weight (2, 2, Cin, Cout) and bias (Cout) or nil. Four convolutions of one tap,
-// one for each (t, s), in one dispatch; backwards one of stride 2.
+// s] + bias, with weight (2, 2, Cin, Cout) and bias (Cout) or nil. One dispatch computes four
+// convolutions of one tap, one for each (t, s). The gradient by x is a convolution of stride 2.
 func ConvTranspose2x2(x, weight, bias *tensor.Tensor) *tensor.Tensor {
 	kernels.RequireShape("ConvTranspose2x2", "x", x, -1, -1, -1, -1)
 	kernels.RequireShape("ConvTranspose2x2", "weight", weight, 2, 2, x.Dim(3), -1)
@@ -41,7 +42,7 @@ func ConvTranspose2x2(x, weight, bias *tensor.Tensor) *tensor.Tensor {
 	return x.Graph().Apply(ConvTranspose2x2Kind, nil, []int{x.Dim(0), 2 * x.Dim(1), 2 * x.Dim(2), weight.Dim(3)}, x, weight, bias)
 }
 
-// doublingGeometry is that of one tap (t, s).
+// doublingGeometry is the geometry of one tap (t, s).
 func doublingGeometry(x, weight *tensor.Tensor, t, s int32) Params {
 	return Params{
 		Batch: uint32(x.Dim(0)), Inputs: uint32(x.Dim(3)), Outputs: uint32(weight.Dim(3)),
@@ -49,8 +50,8 @@ func doublingGeometry(x, weight *tensor.Tensor, t, s int32) Params {
 	}
 }
 
-// doublingAxis is the axis of a transposed convolution that writes every second pixel, from phase
-// on, with that one tap.
+// doublingAxis is the axis of a transposed convolution with one tap. The tap has the number of the
+// phase. It writes every second pixel, from that number on.
 func doublingAxis(n, phase int32) conv2dAxis {
 	return conv2dAxis{
 		Count: n, Taps: 1, XSize: n, XStep: 1, XTap: 1, YSize: 2 * n, YStep: 2, YStart: phase, WSize: 2, WStart: phase, WTap: 1,

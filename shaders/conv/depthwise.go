@@ -5,7 +5,9 @@ import (
 
 	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/tensor"
+	"mrprism/internal/compute/vector"
 	"mrprism/shaders/kernels"
+	"mrprism/shaders/pointwise"
 )
 
 //go:embed depthwise.wgsl
@@ -37,23 +39,25 @@ func depthwisePlain(n func(p *Params) int) tensor.Variant {
 	return v
 }
 
-// inQuads: outputs are a multiple of four.
+// inQuads says that outputs are a multiple of four.
 func (p *Params) inQuads() bool { return p.Outputs%4 == 0 }
 
 // The kernels of the depthwise convolution take Params with Inputs = Outputs = C.
 var (
 	depthwiseForward        = depthwiseGather("depthwise_forward")
 	depthwiseBackwardX      = depthwiseGather("depthwise_backward_x")
-	depthwiseBackwardWeight = &tensor.Kernel{
-		Name: "depthwise_backward_weight", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, Wide: []int{2}, Body: tensor.Body(depthwiseBackwardWeightBody),
-		Fast: tensor.Fast(depthwiseBackwardWeightFast),
+	depthwiseBackwardWeight = kernels.InRows(conv2dParts, depthwiseWeightPart[float64], depthwiseWeightPart[float32], &tensor.Kernel{
+		Name: "depthwise_backward_weight", Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, Wide: []int{2},
 		Variants: []tensor.Variant{
 			depthwiseTiles(func(_ gpu.Info, params any) bool { return params.(*Params).inQuads() },
 				func(p *Params) [3]int { return [3]int{int(p.Inputs) / 4, p.taps(), int(p.Parts)} }),
 			depthwisePlain(func(p *Params) int { return int(p.Parts*p.Inputs) * p.taps() }),
 		},
-	}
+	})
 )
+
+func conv2dParts(p *Params) uint32     { return p.Parts }
+func conv2dPositions(p *Params) uint32 { return uint32(p.pixels()) }
 
 func depthwiseGather(name string) *tensor.Kernel {
 	tiles := depthwiseTiles(fitsDepthwiseTiles, func(p *Params) [3]int {
@@ -62,10 +66,9 @@ func depthwiseGather(name string) *tensor.Kernel {
 	})
 	plain := depthwisePlain(func(p *Params) int { return p.pixels() * int(p.Inputs) })
 	tiles.Entry, plain.Entry = "depthwise_forward", "depthwise_forward"
-	return &tensor.Kernel{
-		Name: name, Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, Body: tensor.Body(depthwiseForwardBody), Fast: tensor.Fast(depthwiseForwardFast),
-		Variants: []tensor.Variant{tiles, plain},
-	}
+	return kernels.InRows(conv2dPositions, depthwiseForwardPart[float64], depthwiseForwardPart[float32], &tensor.Kernel{
+		Name: name, Arguments: []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, Variants: []tensor.Variant{tiles, plain},
+	})
 }
 
 // The constants of depthwise_tiles.wgsl.
@@ -76,7 +79,7 @@ const (
 	depthwiseSeen    = 512
 )
 
-// fitsDepthwiseTiles: what a tile sees has room.
+// fitsDepthwiseTiles says that workgroup memory has room for all pixels that a tile sees.
 func fitsDepthwiseTiles(_ gpu.Info, params any) bool {
 	p := params.(*Params)
 	sees := func(a conv2dAxis, positions int32) int {
@@ -85,40 +88,42 @@ func fitsDepthwiseTiles(_ gpu.Info, params any) bool {
 	return p.inQuads() && sees(p.Rows, depthwiseRows)*sees(p.Cols, depthwiseColumns)*depthwiseQuads <= depthwiseSeen
 }
 
-func depthwiseForwardBody(p *Params, a []gpu.Array) {
-	x, w, y := a[0].F, a[1].F, a[3].F
-	conv2dStart(p, a[2].F, y)
-	channels := int(p.Inputs)
-	conv2dVisit(p, func(_, fromX, fromW, to int) {
-		for n := range channels {
-			y[to*channels+n] += x[fromX*channels+n] * w[fromW*channels+n]
+func depthwiseForwardPart[F gpu.Float](p *Params, a []gpu.ArrayOf[F], from, to int) {
+	n, add := int(p.Inputs), kernels.InVectors(vector.AddProducts, kernels.AddProductsOf[F])
+	for position := from; position < to; position++ {
+		y := a[3].F[p.destination(position)*n:][:n]
+		if p.Adds != addToY {
+			clear(y)
 		}
-	})
-}
-
-func depthwiseBackwardWeightBody(p *Params, a []gpu.Array) {
-	x, dy, dw := a[0].F, a[1].F, a[2].F
-	channels := int(p.Inputs)
-	weights := p.taps() * channels
-	if p.Adds == 0 {
-		clear(dw[:int(p.Parts)*weights])
+		if p.HasBias == 1 {
+			kernels.AddRow(y, a[2].F)
+		}
+		p.eachTap(position, func(x, w int) { add(y, a[0].F[x*n:][:n], a[1].F[w*n:][:n]) })
+		if p.Activation != 0 {
+			pointwise.ActivateRow(p.Activation, y)
+		}
 	}
-	conv2dVisit(p, func(position, fromX, to, fromY int) {
-		part := position / int(p.Chunk) * weights
-		for n := range channels {
-			dw[part+to*channels+n] += x[fromX*channels+n] * dy[fromY*channels+n]
-		}
-	})
 }
 
-// DepthwiseKind takes x, weight and bias, or nil; its attributes are its Window.
+// depthwiseWeightPart sums the positions of parts [from, to), for all taps.
+func depthwiseWeightPart[F gpu.Float](p *Params, a []gpu.ArrayOf[F], from, to int) {
+	n, positions, add := int(p.Inputs), p.pixels(), kernels.InVectors(vector.AddProducts, kernels.AddProductsOf[F])
+	for part := from; part < to; part++ {
+		dw := a[2].F[part*p.taps()*n:][:p.taps()*n]
+		if p.Adds == 0 {
+			clear(dw)
+		}
+		for position := part * int(p.Chunk); position < min((part+1)*int(p.Chunk), positions); position++ {
+			dy := a[1].F[p.destination(position)*n:][:n]
+			p.eachTap(position, func(x, w int) { add(dw[w*n:][:n], a[0].F[x*n:][:n], dy) })
+		}
+	}
+}
+
+// DepthwiseKind takes x, weight and bias (or nil). Its attributes are its Window.
 var DepthwiseKind = &tensor.Kind{Name: "DepthwiseConv2D", Compute: func(op *tensor.Op) {
-	bias := op.Inputs[2]
-	if bias == nil {
-		bias = op.Inputs[1] // bound, not read
-	}
-	p := depthwiseGeometry(op)
-	op.Dispatch(depthwiseForward, &p, op.Inputs[0], op.Inputs[1], bias, op.Output())
+	p := DepthwiseGeometry(op)
+	op.Dispatch(depthwiseForward, &p, append(kernels.Bound(op.Inputs), op.Output())...)
 }, Gradient: func(op *tensor.Op) {
 	x, weight, dy, channels := op.Inputs[0], op.Inputs[1], op.Output().Gradient(), uint32(op.Inputs[0].Dim(3))
 	if x.NeedsGradient() {
@@ -128,14 +133,21 @@ var DepthwiseKind = &tensor.Kind{Name: "DepthwiseConv2D", Compute: func(op *tens
 		}
 	}
 	if weight.NeedsGradient() {
-		p := depthwiseGeometry(op)
+		p := DepthwiseGeometry(op)
 		p.HasBias = 0
 		convolveWeight(depthwiseBackwardWeight, x, dy, weight.Gradient(), p)
 	}
 	biasGradient(op.Inputs[2], dy)
 }}
 
-func depthwiseGeometry(op *tensor.Op) Params {
+// FusedDepthwiseKind is a depthwise convolution with the activation after it. The rewrites make it.
+// Its inputs are those of DepthwiseKind, its attributes are *Params.
+var FusedDepthwiseKind = &tensor.Kind{Name: "Depthwise", Compute: func(op *tensor.Op) {
+	op.Dispatch(depthwiseForward, op.Attributes, append(kernels.Bound(op.Inputs), op.Output())...)
+}}
+
+// DepthwiseGeometry is the geometry of an operator of DepthwiseKind.
+func DepthwiseGeometry(op *tensor.Op) Params {
 	x, y, weight, win := op.Inputs[0], op.Output(), op.Inputs[1], op.Attributes.(Window)
 	channels := uint32(x.Dim(3))
 	return Params{

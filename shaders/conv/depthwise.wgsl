@@ -1,9 +1,9 @@
-// Depthwise convolution of images (B, H, W, C) with weights (kh, kw, C), one result, or those of a
-// quad of channels, an invocation; C are its inputs and outputs. Below conv2d_common.wgsl: element
-// and stored are real4 or real.
+// Depthwise convolution of images (B, H, W, C) with weights (kh, kw, C). An invocation has one
+// result, or the results of a quad of channels. Inputs = outputs = C. Below conv2d_common.wgsl:
+// element and stored are both real4 or both real.
 //
-//   y[b, Y(u), X(v), n] = bias[n] + Σ_{t, s} x[b, …, n] w[…, n]      forward; backward_x adds, over
-//     the same weights
+//   y[b, Y(u), X(v), n] = ACTIVATION(bias[n] + Σ_{t, s} x[b, …, n] w[…, n])   forward; backward_x
+//     adds to dx, over the same weights
 //   dw[…, n]            = Σ_{b, u, v} x[b, …, n] dy[b, …, n]         backward_weight, in parts
 
 const SIZE: u32 = 64u;
@@ -30,7 +30,7 @@ fn depthwise_forward(id: Invocation) {
   }
   let to = destination(g, p, vec2<i32>()) * channels + n;
   if (params.adds == 1u) { sum += floats(result[to]); }
-  result[to] = stored(sum);
+  result[to] = stored(activated(sum));
 }
 
 @compute @workgroup_size(SIZE)

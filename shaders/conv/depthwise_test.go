@@ -1,14 +1,22 @@
 package conv_test
 
 import (
-	"mrprism/internal/compute/tensor"
-	"mrprism/shaders/conv"
-	"mrprism/shaders/shadertest"
+	"math/rand/v2"
 	"testing"
+
+	"mrprism/internal/compute/gpu"
+	"mrprism/internal/compute/gpu/reference"
+	"mrprism/internal/compute/tensor"
+	"mrprism/shaders"
+	"mrprism/shaders/conv"
+	"mrprism/shaders/pointwise"
+	"mrprism/shaders/shadertest"
+
+	"github.com/stretchr/testify/require"
 )
 
-// Channels in quads, which have kernels of their own, and tiles for GPUs where there is room for
-// what they see.
+// Channels in quads have kernels of their own, and tiles on GPUs if workgroup memory has room for
+// what a tile sees.
 func TestDepthwiseConv2DInQuads(t *testing.T) {
 	for name, c := range map[string]struct {
 		x, weight []int
@@ -26,6 +34,49 @@ func TestDepthwiseConv2DInQuads(t *testing.T) {
 				Build:  func(x []*tensor.Tensor) *tensor.Tensor { return conv.DepthwiseConv2D(x[0], x[1], x[2], c.win) },
 				Half:   shadertest.Rounded, Mixed: shadertest.Rounded, Params: []int{1, 2},
 			})
+		})
+	}
+}
+
+// One dispatch computes a depthwise convolution and the activation after it, as two do, on every
+// device.
+func TestDepthwiseAbsorbsActivation(t *testing.T) {
+	for _, channels := range []int{6, 8} {
+		run := func(d gpu.Device, apart bool) (result []float32, dispatches int) {
+			r, g, set := rand.New(rand.NewPCG(3, 4)), tensor.NewGraph(), tensor.NewSet()
+			values := map[*tensor.Tensor][]float32{}
+			input := func(shape ...int) *tensor.Tensor {
+				x := g.Input("x", shape...)
+				for range x.Elements() {
+					values[x] = append(values[x], float32(2*r.NormFloat64())) // some results are beyond 6
+				}
+				return x
+			}
+			y := conv.DepthwiseConv2D(input(1, 10, 8, channels), input(3, 3, channels), input(channels), conv.Same(3, 2))
+			require.Equal(t, []int{1, 5, 4, channels}, y.Shape())
+			if apart {
+				y.Keep()
+			}
+			y = pointwise.ReLU6(y).Keep()
+			plan, err := shaders.Compile(t.Context(), d, set, g)
+			require.NoError(t, err)
+			defer plan.Release()
+			for x, v := range values {
+				require.NoError(t, plan.Write(x, v))
+			}
+			require.NoError(t, plan.Run(t.Context()))
+			out, err := plan.Read(t.Context(), y)
+			require.NoError(t, err)
+			return out[0], plan.Dispatches()
+		}
+		want, dispatches := run(reference.Open(), true)
+		require.Equal(t, 2, dispatches)
+		require.Contains(t, want, float32(0))
+		require.Contains(t, want, float32(6))
+		shadertest.EachVariant(t, func(device string, d gpu.Device) {
+			got, dispatches := run(d, false)
+			require.Equal(t, 1, dispatches, device)
+			require.InDeltaSlice(t, want, got, 1e-5, "%s, %d channels", device, channels)
 		})
 	}
 }

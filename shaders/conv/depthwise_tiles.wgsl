@@ -3,8 +3,8 @@
 //
 //   forward, backward_x   a workgroup has ROWS × COLUMNS positions of an image and QUADS quads, and
 //     loads what they see of x once
-//   backward_weight       a workgroup has one tap and quad of one part, whose pixels its
-//     invocations share
+//   backward_weight       a workgroup has one tap and one quad of a part, and its invocations share
+//     the pixels of the part
 
 const SIZE: u32 = 64u;
 const ROWS: i32 = 4;
@@ -17,8 +17,8 @@ const SEEN: u32 = 512u;
 var<workgroup> seen: array<real4, SEEN>; // (rows, columns, QUADS) of x
 var<workgroup> sums: array<vec4<f32>, SIZE>;
 
-// reach is how far from the first to the last tap of an axis, and before how much of that lies
-// before the first.
+// reach is how far it is from the first to the last tap of an axis. before is how far other taps
+// lie before the first.
 fn reach(a: Axis) -> i32 { return (a.taps - 1) * abs(a.x_tap); }
 fn before(a: Axis) -> i32 { return max(0, (1 - a.taps) * a.x_tap); }
 
@@ -65,7 +65,7 @@ fn depthwise_forward(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
   }
   let to = destination(g, Position(b, u + row, v + col), none) * quads + n;
   if (params.adds == 1u) { sum += vec4<f32>(result[to]); }
-  result[to] = real4(sum);
+  result[to] = real4(activated(sum));
 }
 
 @compute @workgroup_size(SIZE)

@@ -3,9 +3,11 @@ package conv
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 
 	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/tensor"
+	"mrprism/internal/compute/vector"
 	"mrprism/shaders/kernels"
 	"mrprism/shaders/pointwise"
 )
@@ -17,75 +19,118 @@ type GroupedLinearParams struct {
 	Pixels, Groups, Inputs, Outputs, HasBias, Splits, Chunk, Sigmoid uint32
 }
 
-func groupedLinearKernel(name string, arguments []gpu.Access, results func(p *GroupedLinearParams) uint32,
-	body func(p *GroupedLinearParams, a []gpu.Array)) *tensor.Kernel {
-	return &tensor.Kernel{
-		Name: name, Arguments: arguments, Body: tensor.Body(body),
-		Variants: []tensor.Variant{{
-			Source: groupedLinearSource,
-			Groups: func(params any) [3]int {
-				return tensor.Linear(int(results(params.(*GroupedLinearParams))), kernels.Workgroup)
-			},
-		}},
-	}
-}
-
-// visit calls f for every product with the indices of its elements of x, weight and y.
-func (p *GroupedLinearParams) visit(f func(pixel, x, w, y uint32)) {
-	for pixel := range p.Pixels {
-		for g := range p.Groups {
-			for i := range p.Inputs {
-				for o := range p.Outputs {
-					f(pixel, (pixel*p.Groups+g)*p.Inputs+i, (g*p.Inputs+i)*p.Outputs+o, (pixel*p.Groups+g)*p.Outputs+o)
-				}
-			}
-		}
-	}
-}
+func groupedLinearPixels(p *GroupedLinearParams) uint32 { return p.Pixels }
+func groupedLinearSplits(p *GroupedLinearParams) uint32 { return p.Splits }
 
 var (
-	groupedLinearForward = kernels.Faster(groupedLinearKernel("grouped_linear_forward", []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite},
-		func(p *GroupedLinearParams) uint32 { return p.Pixels * p.Groups * p.Outputs },
-		func(p *GroupedLinearParams, a []gpu.Array) {
-			x, w, bias, y := a[0].F, a[1].F, a[2].F, a[3].F
-			width := p.Groups * p.Outputs
-			for i := range p.Pixels * width {
-				y[i] = 0
-				if p.HasBias == 1 {
-					y[i] = bias[i%width]
-				}
-			}
-			p.visit(func(_, i, j, to uint32) { y[to] += x[i] * w[j] })
-			for i := range p.Sigmoid * p.Pixels * width {
-				y[i] = pointwise.Logistic(y[i])
-			}
-		}), groupedLinearForwardFast)
+	groupedLinearForward = kernels.Faster(
+		kernels.PerElement("grouped_linear_forward", groupedLinearSource, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite},
+			func(p *GroupedLinearParams) uint32 { return p.Pixels * p.Groups * p.Outputs }, groupedLinearForwardBody), groupedLinearForwardFast)
+
 	// groupedLinearBackwardX takes dy, weight, dx.
-	groupedLinearBackwardX = kernels.Faster(groupedLinearKernel("grouped_linear_backward_x", []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite},
-		func(p *GroupedLinearParams) uint32 { return p.Pixels * p.Groups * p.Inputs },
-		func(p *GroupedLinearParams, a []gpu.Array) {
-			dy, w, dx := a[0].F, a[1].F, a[2].F
-			p.visit(func(_, to, j, i uint32) { dx[to] += dy[i] * w[j] })
-		}), groupedLinearBackwardXFast)
+	groupedLinearBackwardX = kernels.InRows(groupedLinearPixels, groupedLinearXPart[float64], groupedLinearXPart[float32],
+		kernels.PerElement("grouped_linear_backward_x", groupedLinearSource, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite},
+			func(p *GroupedLinearParams) uint32 { return p.Pixels * p.Groups * p.Inputs }, nil))
+
 	// groupedLinearBackwardWeight takes dy, x, dw.
-	groupedLinearBackwardWeight = kernels.Wide(kernels.Faster(groupedLinearKernel("grouped_linear_backward_weight", []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite},
-		func(p *GroupedLinearParams) uint32 { return p.Splits * p.Groups * p.Inputs * p.Outputs },
-		func(p *GroupedLinearParams, a []gpu.Array) {
-			dy, x, dw := a[0].F, a[1].F, a[2].F
-			weights := p.Groups * p.Inputs * p.Outputs
-			clear(dw[:p.Splits*weights])
-			p.visit(func(pixel, i, to, j uint32) { dw[pixel/p.Chunk*weights+to] += dy[j] * x[i] })
-		}), groupedLinearBackwardWeightFast), 2)
+	groupedLinearBackwardWeight = kernels.Wide(kernels.InRows(groupedLinearSplits, groupedLinearWeightPart[float64], groupedLinearWeightPart[float32],
+		kernels.PerElement("grouped_linear_backward_weight", groupedLinearSource, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite},
+			func(p *GroupedLinearParams) uint32 { return p.Splits * p.Groups * p.Inputs * p.Outputs }, nil)), 2)
 )
 
-// GroupedLinearKind takes x, weight and bias, or nil.
-var GroupedLinearKind = &tensor.Kind{Name: "GroupedLinear", Compute: func(op *tensor.Op) {
-	bias := op.Inputs[2]
-	if bias == nil {
-		bias = op.Inputs[1] // bound, not read
+// eachGroup calls f for each group of pixels [from, to), with the first elements of its x, weight
+// and y.
+func (p *GroupedLinearParams) eachGroup(from, to int, f func(x, w, y int)) {
+	for i := from * int(p.Groups); i < to*int(p.Groups); i++ {
+		f(i*int(p.Inputs), i%int(p.Groups)*int(p.Inputs*p.Outputs), i*int(p.Outputs))
 	}
-	op.Dispatch(groupedLinearForward, op.Attributes, op.Inputs[0], op.Inputs[1], bias, op.Output())
-}, Gradient: func(op *tensor.Op) {
+}
+
+func groupedLinearForwardBody(p *GroupedLinearParams, a []gpu.Array) {
+	y, inputs, outputs := a[3].F, int(p.Inputs), int(p.Outputs)
+	width := int(p.Groups) * outputs
+	for i := range int(p.Pixels) * width {
+		y[i] = 0
+		if p.HasBias == 1 {
+			y[i] = a[2].F[i%width]
+		}
+	}
+	p.eachGroup(0, int(p.Pixels), func(x, w, to int) {
+		for i, v := range a[0].F[x:][:inputs] {
+			kernels.AddScaledRow(y[to:][:outputs], a[1].F[w+i*outputs:], v)
+		}
+	})
+	for i := range int(p.Sigmoid*p.Pixels) * width {
+		y[i] = pointwise.Logistic(y[i])
+	}
+}
+
+// groupedLinearForwardFast is one product, by weights that are 0 from one group to another: a
+// vector has room for many more outputs than a group has.
+func groupedLinearForwardFast(p *GroupedLinearParams, a []gpu.Array32, split gpu.Split) {
+	inputs, outputs := int(p.Groups*p.Inputs), int(p.Groups*p.Outputs)
+	weights, rows := p.packedGroups(a[1], split), vector.Rows()
+	f := &vector.Finish{}
+	if p.HasBias == 1 {
+		f.Shift = a[2].F[:outputs]
+	}
+	split(kernels.Ceil(int(p.Pixels), rows), func(from, to int) {
+		room := kernels.TakeRoom()
+		defer room.Leave()
+		sums := kernels.RoomFor(&room.Sums, rows*weights.Stride())
+		for first := from * rows; first < min(to*rows, int(p.Pixels)); first += rows {
+			count := min(rows, int(p.Pixels)-first)
+			y := a[3].F[first*outputs:][:count*outputs]
+			weights.Multiply(count, a[0].F[first*inputs:], inputs, 1, sums, weights.Stride(), false)
+			vector.FinishRows(count, outputs, y, outputs, sums, weights.Stride(), f)
+			if p.Sigmoid == 1 {
+				vector.Sigmoid(y)
+			}
+		}
+	})
+}
+
+// packedGroups are the weights of all groups as one matrix.
+func (p *GroupedLinearParams) packedGroups(w gpu.Array32, split gpu.Split) *vector.Matrix {
+	inputs, outputs, width := int(p.Inputs), int(p.Outputs), int(p.Groups*p.Outputs)
+	key := gpu.KeptKey{int32(p.Groups), int32(p.Inputs), int32(p.Outputs)}
+	return kernels.Packed(w, key, int(p.Groups)*inputs, width, split, func(m *vector.Matrix, panel int) {
+		row := make([]float32, width)
+		for i := range int(p.Groups) * inputs {
+			clear(row)
+			copy(row[i/inputs*outputs:][:outputs], w.F[i*outputs:])
+			m.Pack(panel, i, 1, row, width)
+		}
+	})
+}
+
+func groupedLinearXPart[F gpu.Float](p *GroupedLinearParams, a []gpu.ArrayOf[F], from, to int) {
+	inputs, outputs, dot := int(p.Inputs), int(p.Outputs), kernels.InVectors(vector.Dot, kernels.Dot[F])
+	p.eachGroup(from, to, func(x, w, y int) {
+		dy, weight, dx := a[0].F[y:][:outputs], a[1].F[w:][:inputs*outputs], a[2].F[x:][:inputs]
+		for i := range dx {
+			dx[i] += dot(dy, weight[i*outputs:][:outputs])
+		}
+	})
+}
+
+func groupedLinearWeightPart[F gpu.Float](p *GroupedLinearParams, a []gpu.ArrayOf[F], from, to int) {
+	inputs, outputs, chunk := int(p.Inputs), int(p.Outputs), int(p.Chunk)
+	weights, add := int(p.Groups)*inputs*outputs, kernels.InVectors(vector.AddScaled, kernels.AddScaledRow[F])
+	for part := from; part < to; part++ {
+		dw := a[2].F[part*weights:][:weights]
+		clear(dw)
+		p.eachGroup(part*chunk, min((part+1)*chunk, int(p.Pixels)), func(x, w, y int) {
+			dy, dw := a[0].F[y:][:outputs], dw[w:][:inputs*outputs]
+			for i, v := range a[1].F[x:][:inputs] {
+				add(dw[i*outputs:][:outputs], dy, v)
+			}
+		})
+	}
+}
+
+// GroupedLinearKind takes x, weight and bias (or nil).
+var GroupedLinearKind = kernels.Operator("GroupedLinear", groupedLinearForward, func(op *tensor.Op) {
 	p, x, weight, dy := op.Attributes.(*GroupedLinearParams), op.Inputs[0], op.Inputs[1], op.Output().Gradient()
 	if x.NeedsGradient() {
 		op.Dispatch(groupedLinearBackwardX, p, dy, weight, x.Gradient())
@@ -99,7 +144,7 @@ var GroupedLinearKind = &tensor.Kind{Name: "GroupedLinear", Compute: func(op *te
 		pointwise.SumRows(parts, weight.Gradient())
 	}
 	biasGradient(op.Inputs[2], dy)
-}}
+})
 
 // GroupedLinear applies to each group of x's last extent, x (…, G·I), its own weight[g] of weight
 // (G, I, O), plus bias (G, O) unless nil: (…, G·O).
@@ -113,11 +158,11 @@ func GroupedLinear(x, weight, bias *tensor.Tensor) *tensor.Tensor {
 		kernels.RequireShape("GroupedLinear", "bias", bias, groups, outputs)
 		p.HasBias = 1
 	}
-	shape := append(append([]int(nil), x.Shape()[:len(x.Shape())-1]...), groups*outputs)
+	shape := append(slices.Clone(x.Shape()[:len(x.Shape())-1]), groups*outputs)
 	return x.Graph().Apply(GroupedLinearKind, p, shape, x, weight, bias)
 }
 
-// Work says for people what a dispatch computes, and how many operations that takes.
+// Work describes what a dispatch computes, and counts the operations.
 func (p *GroupedLinearParams) Work(string) (shape string, operations float64) {
 	shape = fmt.Sprintf("%d pixels, %d of %d→%d", p.Pixels, p.Groups, p.Inputs, p.Outputs)
 	return shape, 2 * float64(p.Pixels*p.Groups) * float64(p.Inputs*p.Outputs)

@@ -1,11 +1,14 @@
 package conv
 
 import (
+	"slices"
+
 	"mrprism/internal/compute/tensor"
 	"mrprism/shaders/kernels"
 	"mrprism/shaders/pointwise"
 )
 
+// LinearKind takes x, weight and bias (or nil).
 var LinearKind = convolutionKind("Linear", linearForwardGeometry, func(op *tensor.Op) {
 	x, weight, dy := op.Inputs[0], op.Inputs[1], op.Output().Gradient()
 	pixels := x.Elements() / x.Dim(-1)
@@ -23,12 +26,12 @@ func linearForwardGeometry(op *tensor.Op) Params {
 	return linearGeometry(x.Elements()/x.Dim(-1), weight.Dim(0), weight.Dim(1)).with(1, op.Inputs[2])
 }
 
-// Linear is x (…, Cin) times weight (Cin, Cout), plus bias (Cout) unless nil: (…, Cout). It is a
-// convolution of one row of pixels with one tap, and uses its kernels.
+// Linear is x (…, Cin) times weight (Cin, Cout), plus bias (Cout) unless nil: (…, Cout). The
+// kernels of convolutions compute it as a convolution of one row of pixels with one tap.
 func Linear(x, weight, bias *tensor.Tensor) *tensor.Tensor {
 	kernels.RequireShape("Linear", "weight", weight, x.Dim(-1), -1)
 	requireBias(weight, bias)
-	shape := append(append([]int(nil), x.Shape()[:len(x.Shape())-1]...), weight.Dim(1))
+	shape := append(slices.Clone(x.Shape()[:len(x.Shape())-1]), weight.Dim(1))
 	return x.Graph().Apply(LinearKind, nil, shape, x, weight, bias)
 }
 

@@ -3,7 +3,6 @@ package conv
 import (
 	_ "embed"
 	"fmt"
-	"slices"
 
 	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/tensor"
@@ -21,7 +20,7 @@ var linearNormFile string
 //go:embed linear_norm_subgroups.wgsl
 var linearNormSubgroupsFile string
 
-// LinearNormParams is word for word the Params of linear_norm_common.wgsl.
+// LinearNormParams has the fields of the Params in linear_norm_common.wgsl.
 type LinearNormParams struct {
 	Rows, Inputs, Outputs uint32
 	HasBias, HasResidual  uint32
@@ -61,8 +60,8 @@ var LinearNormForward = &tensor.Kernel{
 	},
 }
 
-// linearNormSize are the invocations of a workgroup. Every size is another program to compile, and
-// larger ones are slower on emulated GPUs.
+// linearNormSize is the number of invocations of a workgroup. Every size is another program to
+// compile, and larger ones are slower on emulated GPUs.
 func linearNormSize(p *LinearNormParams) int {
 	size := 32
 	for size < int(p.Outputs/4) {
@@ -71,24 +70,18 @@ func linearNormSize(p *LinearNormParams) int {
 	return size
 }
 
-// leastNormOutputs and mostNormOutputs of a row fit workgroups of these sizes, and their memory of
+// A row of leastNormOutputs to mostNormOutputs fits workgroups of these sizes, and their memory of
 // 16 KiB.
 const leastNormOutputs, mostNormOutputs = 32, 512
 
 // LinearNormKind is a linear map with the layer normalisation after it. Its inputs are x, weight,
 // bias or nil, residual or nil, scale and shift. Its attributes are *LinearNormParams.
 var LinearNormKind = &tensor.Kind{Name: "LinearNorm", Compute: func(op *tensor.Op) {
-	arguments := append(slices.Clone(op.Inputs), op.Output())
-	for i, a := range arguments {
-		if a == nil {
-			arguments[i] = op.Inputs[1] // bound, not read
-		}
-	}
-	op.Dispatch(LinearNormForward, op.Attributes, arguments...)
+	op.Dispatch(LinearNormForward, op.Attributes, append(kernels.Bound(op.Inputs), op.Output())...)
 }}
 
-// WithLayerNorm are the parameters of the linear map p with a layer normalisation after it, if the
-// kernel can compute them.
+// WithLayerNorm returns the parameters of the linear map p with a layer normalisation after it. It
+// returns false if the kernel cannot compute the two together.
 func WithLayerNorm(p *Params, following *norm.LayerNormParams) (*LinearNormParams, bool) {
 	geometry := linearGeometry(p.pixels(), int(p.Inputs), int(p.Outputs))
 	linear := p.Rows == geometry.Rows && p.Cols == geometry.Cols && p.Batch == 1
@@ -103,7 +96,7 @@ func WithLayerNorm(p *Params, following *norm.LayerNormParams) (*LinearNormParam
 	return q, true
 }
 
-// parts are the linear map and the normalisation that follow each other in y.
+// parts are the parameters of the linear map and of the normalisation.
 func (p *LinearNormParams) parts() (*Params, *norm.LayerNormParams) {
 	linear := linearGeometry(int(p.Rows), int(p.Inputs), int(p.Outputs))
 	linear.Parts, linear.HasBias = 1, p.HasBias
@@ -138,7 +131,7 @@ func linearNormForwardFast(p *LinearNormParams, a []gpu.Array32, split gpu.Split
 	})
 }
 
-// Work says for people what a dispatch computes, and how many operations that takes.
+// Work describes what a dispatch computes, and counts the operations.
 func (p *LinearNormParams) Work(string) (shape string, operations float64) {
 	return fmt.Sprintf("%d rows, %d→%d", p.Rows, p.Inputs, p.Outputs), 2 * float64(p.Rows) * float64(p.Inputs*p.Outputs)
 }

@@ -17,8 +17,8 @@ import (
 )
 
 // TestLinearAbsorbsLayerNorm compares linear map, sum and layer norm in one dispatch, on every
-// device, with the reference's of one after the other, which keeping every result between them
-// forces.
+// device, with the reference in one dispatch an operator. Keeping every result between them keeps
+// operators apart.
 func TestLinearAbsorbsLayerNorm(t *testing.T) {
 	for _, c := range []struct {
 		rows, inputs, outputs int
@@ -36,12 +36,14 @@ func TestLinearAbsorbsLayerNorm(t *testing.T) {
 		test := shadertest.Operator{
 			Inputs: [][]int{{c.rows, c.inputs}, {c.inputs, c.outputs}, {c.outputs}, {c.rows, c.outputs}, {c.outputs}, {c.outputs}},
 			Fixed:  map[int]bool{0: true, 1: true, 2: true, 3: true, 4: true, 5: true},
-			Fill: func(_, _ int, r *rand.Rand) float64 { // away from zero, so that a variance taken as a difference would be seen
+			Fill: func(_, _ int, r *rand.Rand) float64 { // far from zero, where a variance computed as a difference would be wrong
 				return 10 + r.NormFloat64()
 			},
 			RTol: 1e-4, // sums of 64 products near 100 in float32, whose differences are normalised to about 1 and scaled by 10
 		}
-		if c.dispatches == 1 && c.outputs%32 == 0 { // everywhere; else what lies between is rounded near 1000, and its differences are normalised to about 1
+		// One dispatch on every device. Otherwise results between are rounded near 1000, and their
+		// differences are normalised to about 1.
+		if c.dispatches == 1 && c.outputs%32 == 0 {
 			test.Half = shadertest.Rounded
 		}
 		operator := func(between func(*tensor.Tensor) *tensor.Tensor) func(x []*tensor.Tensor) *tensor.Tensor {

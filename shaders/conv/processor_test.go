@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The largest sums that three values in one number can have do not run into each other.
+// The largest sums of three values in one number do not run into each other.
 func TestAddProducts(t *testing.T) {
 	x, weights := make([]int64, mostProducts), make([]int8, 4*mostProducts)
 	for _, values := range [][abreast]int64{{127, 127, 127}, {-127, -127, -127}, {127, -127, 127}, {-127, 127, -127}, {1, 0, -127}, {-1, -127, 0}} {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The kind of device decides which variant runs, and what a kernel can do.
+// The kind of device and what a kernel can do decide which variant runs.
 func TestConvolutionVariants(t *testing.T) {
 	outputs := func(n uint32) any { return &Params{Outputs: n} }
 	int8Outputs := func(n uint32) any { return &Int8Params{Params: Params{Outputs: n}} }
@@ -54,8 +54,8 @@ func TestConvolutionVariants(t *testing.T) {
 	})
 }
 
-// With storage of halves the tiles of GPUs hold and multiply halves; a processor that emulates a
-// GPU would only convert them to and fro.
+// With storage of halves the tiles of GPUs hold and multiply halves. The kernels for a processor
+// that emulates a GPU do not: it would convert them to and fro.
 func TestTilesMultiplyHalves(t *testing.T) {
 	source := func(kind gpu.Kind, floats gpu.ElementType) string {
 		p, _ := conv2dForward.Program(gpu.Info{Kind: kind}, floats, &Params{Outputs: 64})

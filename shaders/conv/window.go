@@ -8,8 +8,16 @@ type Window struct{ StrideY, StrideX, Top, Left, Bottom, Right int }
 // Square is a window of one stride and one padding in both directions.
 func Square(stride, pad int) Window { return Window{stride, stride, pad, pad, pad, pad} }
 
-// Output is the extent of the result for an image of height × width and a kernel of kh × kw. It
-// panics, naming the operator, where the kernel does not fit.
+// Same is TensorFlow's SAME window of a k×k kernel for sides that the stride divides: the result has
+// a stride-th of the side, and if the padding is odd, the side after the image gets one more.
+func Same(k, stride int) Window {
+	padding := max(k-stride, 0)
+	before, after := padding/2, padding-padding/2
+	return Window{stride, stride, before, before, after, after}
+}
+
+// Output is the height and width of the result for an image of height × width and a kernel of kh ×
+// kw. It panics, naming the operator, if the kernel does not fit.
 func (w Window) Output(operator string, height, width, kh, kw int) (int, int) {
 	if w.StrideY < 1 || w.StrideX < 1 || min(w.Top, w.Left, w.Bottom, w.Right) < 0 || min(kh, kw) < 1 ||
 		height+w.Top+w.Bottom < kh || width+w.Left+w.Right < kw {

@@ -1,5 +1,5 @@
-// Package kernels has what the kernels of all families share: kernels with one invocation an
-// element, bodies of two precisions, checks of shapes, and operators that one kernel computes.
+// Package kernels helps every family to write its kernels: kernels with one invocation an element,
+// bodies in two precisions, checks of shapes, and operators that one kernel computes.
 package kernels
 
 import (
@@ -23,7 +23,7 @@ func SameShape(operator string, tensors ...*tensor.Tensor) {
 	}
 }
 
-// RequireShape panics unless t has exactly this shape; -1 matches any extent.
+// RequireShape panics, naming the operator, unless t has exactly this shape. -1 matches any extent.
 func RequireShape(operator, what string, t *tensor.Tensor, shape ...int) {
 	ok := len(t.Shape()) == len(shape)
 	for i := range shape {
@@ -34,7 +34,7 @@ func RequireShape(operator, what string, t *tensor.Tensor, shape ...int) {
 	}
 }
 
-// Wide says which of a kernel's arguments are of F32 also where the others are of F16.
+// Wide says which arguments of a kernel stay F32 where the others are F16.
 func Wide(k *tensor.Kernel, arguments ...int) *tensor.Kernel {
 	k.Wide = arguments
 	return k
@@ -43,11 +43,11 @@ func Wide(k *tensor.Kernel, arguments ...int) *tensor.Kernel {
 // Ceil is a / b, rounded up.
 func Ceil(a, b int) int { return (a + b - 1) / b }
 
-// Joined is the WGSL of a family's shared part and of a file that needs it.
+// Joined is the WGSL of a file, below the part that it shares with other files of its family.
 func Joined(part, file string) string { return part + "\n" + file }
 
 // PerElement is a kernel with one invocation for each of count(params) elements, in workgroups of
-// 64. Its body is nil where InPieces or InRows gives it.
+// 64. Its body is nil if InPieces or InRows sets the body.
 func PerElement[P any](name, source string, arguments []gpu.Access, count func(p *P) uint32, body func(p *P, a []gpu.Array)) *tensor.Kernel {
 	return &tensor.Kernel{
 		Name: name, Arguments: arguments, Body: tensor.Body(body),
@@ -71,18 +71,18 @@ func Faster[P any](k *tensor.Kernel, fast func(p *P, a []gpu.Array32, split gpu.
 	return k
 }
 
-// InPieces gives a kernel one body in two precisions. It computes results [from, to) of n(params),
-// each a number or little more.
+// InPieces gives a kernel one body in two precisions. The body computes results [from, to) of
+// n(params) results, each of a few numbers.
 func InPieces[P any](n func(p *P) uint32, exact func(p *P, a []gpu.Array, from, to int), fast func(p *P, a []gpu.Array32, from, to int), k *tensor.Kernel) *tensor.Kernel {
 	return inPiecesOf(grain, n, exact, fast, k)
 }
 
-// InRows is InPieces for results that are much to compute.
+// InRows is InPieces for results that each take long to compute.
 func InRows[P any](n func(p *P) uint32, exact func(p *P, a []gpu.Array, from, to int), fast func(p *P, a []gpu.Array32, from, to int), k *tensor.Kernel) *tensor.Kernel {
 	return inPiecesOf(1, n, exact, fast, k)
 }
 
-// grain is how many results are worth another thread.
+// grain results are worth another thread.
 const grain = 1 << 10
 
 func inPiecesOf[P any](least int, n func(p *P) uint32, exact func(p *P, a []gpu.Array, from, to int), fast func(p *P, a []gpu.Array32, from, to int), k *tensor.Kernel) *tensor.Kernel {
@@ -93,27 +93,39 @@ func inPiecesOf[P any](least int, n func(p *P) uint32, exact func(p *P, a []gpu.
 	})
 }
 
-// OnGPU says where kernels with workgroup memory are likely faster, OnCPU where those with blocks
-// in registers are: a processor that emulates a GPU takes a loop over lanes for every load.
+// OnGPU says where kernels with workgroup memory are likely faster. OnCPU says where kernels with
+// blocks in registers are: a processor that emulates a GPU runs a loop over lanes for every load.
 func OnGPU(info gpu.Info, _ any) bool { return info.Kind != gpu.KindCPU }
 func OnCPU(info gpu.Info, _ any) bool { return info.Kind == gpu.KindCPU }
 
 // EightLanes says whether a processor emulates a GPU with subgroups of exactly eight lanes.
-// llvmpipe has them with vectors of 256 bits, and its name says so.
+// llvmpipe has such subgroups if its name says that its vectors have 256 bits.
 func EightLanes(info gpu.Info) bool {
 	eight := strings.Contains(info.Adapter, "llvmpipe") && strings.Contains(info.Adapter, "256 bits")
 	return info.Kind == gpu.KindCPU && info.HasFeature("subgroups") && eight
 }
 
 // Operator is the kind of an operator that one kernel computes. The operator's attributes are the
-// kernel's parameters; the kernel takes the operator's inputs, then its outputs.
+// kernel's parameters. The kernel takes the operator's inputs (Bound), then its outputs.
 func Operator(name string, forward *tensor.Kernel, gradient func(op *tensor.Op)) *tensor.Kind {
 	return &tensor.Kind{Name: name, Gradient: gradient, Compute: func(op *tensor.Op) {
-		op.Dispatch(forward, op.Attributes, slices.Concat(op.Inputs, op.Outputs)...)
+		op.Dispatch(forward, op.Attributes, append(Bound(op.Inputs), op.Outputs...)...)
 	}}
 }
 
-// Passing says to how many of the first inputs a kind's gradient passes.
+// Bound is a copy of an operator's inputs with the second input in the place of each nil. A kernel
+// binds every argument, also one that its parameters tell it not to read.
+func Bound(inputs []*tensor.Tensor) []*tensor.Tensor {
+	bound := slices.Clone(inputs)
+	for i, x := range bound {
+		if x == nil {
+			bound[i] = inputs[1]
+		}
+	}
+	return bound
+}
+
+// Passing says to how many inputs, from the first on, a kind passes gradients.
 func Passing(inputs int, k *tensor.Kind) *tensor.Kind {
 	k.Passes = inputs
 	return k

@@ -8,15 +8,15 @@ import (
 	"mrprism/internal/compute/vector"
 )
 
-// What the float32 bodies that stand in NAME_processor.go have in common.
+// Helpers for the float32 bodies in NAME_processor.go.
 
-// Room is memory for what a piece of a dispatch computes, kept for the next.
+// Room is memory for one piece of a dispatch. The next piece uses it again.
 type Room struct {
 	Rows, Sums []float32
 	Bytes      []byte
 	Integers   []int32
 	Matrix     vector.Matrix
-	Wrapped    vector.Matrix // of memory that is not its own
+	Wrapped    vector.Matrix // on memory that belongs to others
 	Columns    [3][vector.MaxColumns]float32
 	Words      vector.Bytes
 	Lines      vector.Lines
@@ -25,21 +25,22 @@ type Room struct {
 
 var rooms = sync.Pool{New: func() any { return new(Room) }}
 
+// TakeRoom returns a room, which the caller gives back with Leave.
 func TakeRoom() *Room { return rooms.Get().(*Room) }
 
-// OfColumns is room for three values of each column of a panel: 0 at first.
+func (r *Room) Leave() { rooms.Put(r) }
+
+// OfColumns is room for three values of each column of a panel. The values are 0.
 func (r *Room) OfColumns() (a, b, c []float32) {
 	n := vector.Columns()
 	clear(r.Columns[:])
 	return r.Columns[0][:n], r.Columns[1][:n], r.Columns[2][:n]
 }
 
-func (r *Room) Leave() { rooms.Put(r) }
-
-// InRooms calls begin and then finish for each of 0 … n-1, with one room for both. begin makes that
-// many calls, and finish finds their results in the room. If there is a crew, its threads compute
-// the calls of some pieces and this thread computes the others. If a thread does not end a piece,
-// this thread computes the whole piece.
+// InRooms calls begin and then finish for each piece 0 … n-1, with one room for both. begin makes
+// the given number of calls, and finish finds their results in the room. If there is a crew, its
+// threads compute the calls of some pieces and this thread computes the others. If a thread does
+// not end a piece, this thread computes the whole piece.
 func InRooms(n, calls int, split gpu.Split, begin func(i int, room *Room, calls *vector.Calls), finish func(i int, room *Room)) {
 	var crew *vector.Crew
 	if n > 1 && calls <= vector.MostCalls {
@@ -66,7 +67,7 @@ func InRooms(n, calls int, split gpu.Split, begin func(i int, room *Room, calls 
 		p := flying[0]
 		flying = flying[1:]
 		if !crew.Finish(p.calls, p.room) {
-			p.room = TakeRoom() // the other is no longer ours
+			p.room = TakeRoom() // the late thread may still write to the other room
 			begin(p.i, p.room, nil)
 		}
 		finish(p.i, p.room)
@@ -94,8 +95,8 @@ func InRooms(n, calls int, split gpu.Split, begin func(i int, room *Room, calls 
 	crew.Leave()
 }
 
-// Each calls f for 0 … n-1 in pieces, and says whether it did for all: a run that ends leaves some
-// out.
+// Each calls f for 0 … n-1 in pieces. It returns false if some calls are missing, because the run
+// was ended.
 func Each(n int, split gpu.Split, f func(i int)) bool {
 	var done atomic.Int64
 	split(n, func(from, to int) {
@@ -107,10 +108,36 @@ func Each(n int, split gpu.Split, f func(i int)) bool {
 	return int(done.Load()) == n
 }
 
-// RoomFor is room for n, whose values mean nothing.
+// RoomFor is a slice of n values in room, which grows if it is too small. The values are arbitrary.
 func RoomFor[T any](room *[]T, n int) []T {
 	if cap(*room) < n {
 		*room = make([]T, n)
 	}
 	return (*room)[:n]
+}
+
+// Packing is a matrix of weights that is packed in panels: *vector.Matrix or *vector.Bytes.
+type Packing[M any] interface {
+	*M
+	Holds() bool
+	Reset(rows, columns int)
+	Panels() int
+}
+
+// Packed returns the weights w as a matrix (rows, columns). It is kept under a key until someone
+// writes w. If it has to be made, pack fills each panel.
+func Packed[M any, P Packing[M]](w gpu.Array32, key gpu.KeptKey, rows, columns int, split gpu.Split, pack func(m P, panel int)) P {
+	kept, fresh := w.Kept.Get(key)
+	m, made := kept.(P)
+	if fresh && m.Holds() {
+		return m
+	}
+	if !made {
+		m = new(M)
+	}
+	m.Reset(rows, columns)
+	if Each(m.Panels(), split, func(panel int) { pack(m, panel) }) {
+		w.Kept.Set(key, m)
+	}
+	return m
 }

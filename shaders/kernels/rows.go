@@ -7,139 +7,147 @@ import (
 	"mrprism/internal/compute/vector"
 )
 
-// What bodies of both precisions do to rows of one length: in float32 with vectors.
+// Functions on rows of equal length, for bodies of both precisions. In float32 they use vectors.
 
-// Singles is x, of float32: what bodies give functions that have vectors. Of float64 it is nil.
+// Singles is x if x is of float32, and nil if x is of float64. Functions of package vector take it.
 func Singles[F gpu.Float](x []F) []float32 {
 	single, _ := any(x).([]float32)
 	return single
 }
 
+// InVectors is fast, a function of package vector, if it has the type of exact: in float32. Else it
+// is exact. A body that calls it for many short rows chooses once.
+func InVectors[T any](fast any, exact T) T {
+	if f, ok := fast.(T); ok {
+		return f
+	}
+	return exact
+}
+
 // AddRow adds x to y.
 func AddRow[F gpu.Float](y, x []F) {
-	switch y := any(y).(type) {
-	case []float32:
-		vector.Add(y, any(x).([]float32))
-	case []float64:
-		for i, v := range any(x).([]float64)[:len(y)] {
-			y[i] += v
-		}
+	if single := Singles(y); single != nil {
+		vector.Add(single, Singles(x))
+		return
+	}
+	for i, v := range x[:len(y)] {
+		y[i] += v
 	}
 }
 
 // AddScaledRow adds s x to y.
 func AddScaledRow[F gpu.Float](y, x []F, s F) {
-	switch y := any(y).(type) {
-	case []float32:
-		vector.AddScaled(y, any(x).([]float32), float32(s))
-	case []float64:
-		for i, v := range any(x).([]float64) {
-			y[i] += float64(s) * v
-		}
+	if single := Singles(y); single != nil {
+		vector.AddScaled(single, Singles(x), float32(s))
+		return
+	}
+	for i, v := range x[:len(y)] {
+		y[i] += s * v
 	}
 }
 
 // MultiplyRow multiplies y by x.
 func MultiplyRow[F gpu.Float](y, x []F) {
-	switch y := any(y).(type) {
-	case []float32:
-		vector.Multiply(y, any(x).([]float32))
-	case []float64:
-		for i, v := range any(x).([]float64) {
-			y[i] *= v
-		}
+	if single := Singles(y); single != nil {
+		vector.Multiply(single, Singles(x))
+		return
+	}
+	for i, v := range x[:len(y)] {
+		y[i] *= v
 	}
 }
 
 // AddProductsOf adds a b to y.
 func AddProductsOf[F gpu.Float](y, a, b []F) {
-	switch y := any(y).(type) {
-	case []float32:
-		vector.AddProducts(y, any(a).([]float32), any(b).([]float32))
-	case []float64:
-		b := any(b).([]float64)
-		for i, v := range any(a).([]float64) {
-			y[i] += v * b[i]
-		}
+	if single := Singles(y); single != nil {
+		vector.AddProducts(single, Singles(a), Singles(b))
+		return
+	}
+	for i := range y {
+		y[i] += a[i] * b[i]
 	}
 }
 
 // AddSquaresOf adds (x − mean)² to y.
 func AddSquaresOf[F gpu.Float](y, x, mean []F) {
-	switch y := any(y).(type) {
-	case []float32:
-		vector.AddSquares(y, any(x).([]float32), any(mean).([]float32))
-	case []float64:
-		mean := any(mean).([]float64)
-		for i, v := range any(x).([]float64) {
-			y[i] += (v - mean[i]) * (v - mean[i])
-		}
+	if single := Singles(y); single != nil {
+		vector.AddSquares(single, Singles(x), Singles(mean))
+		return
+	}
+	for i := range y {
+		y[i] += (x[i] - mean[i]) * (x[i] - mean[i])
 	}
 }
 
-// TakeLarger makes y the larger of y and x.
+// TakeLarger makes every y[i] the larger of y[i] and x[i].
 func TakeLarger[F gpu.Float](y, x []F) {
-	switch y := any(y).(type) {
-	case []float32:
-		vector.TakeLarger(y, any(x).([]float32))
-	case []float64:
-		for i, v := range any(x).([]float64) {
-			y[i] = max(y[i], v)
-		}
+	if single := Singles(y); single != nil {
+		vector.TakeLarger(single, Singles(x))
+		return
+	}
+	for i, v := range x[:len(y)] {
+		y[i] = max(y[i], v)
 	}
 }
 
-// Logarithms replaces every x by its natural logarithm.
+// Logarithms replaces every x[i] by its natural logarithm.
 func Logarithms[F gpu.Float](x []F) {
-	switch x := any(x).(type) {
-	case []float32:
-		vector.Log(x)
-	case []float64:
-		for i, v := range x {
-			x[i] = math.Log(v)
-		}
+	if single := Singles(x); single != nil {
+		vector.Log(single)
+		return
+	}
+	for i, v := range x {
+		x[i] = F(math.Log(float64(v)))
 	}
 }
 
-// Exponentials replaces every x by e^x.
+// Exponentials replaces every x[i] by e^x[i].
 func Exponentials[F gpu.Float](x []F) {
-	switch x := any(x).(type) {
-	case []float32:
-		vector.Exp(x, 1, 0)
-	case []float64:
-		for i, v := range x {
-			x[i] = math.Exp(v)
-		}
+	if single := Singles(x); single != nil {
+		vector.Exp(single, 1, 0)
+		return
+	}
+	for i, v := range x {
+		x[i] = F(math.Exp(float64(v)))
 	}
 }
 
 // LogLikelihoods makes every y[i] label log q + (1 - label) log(1 - q). y may be q.
 func LogLikelihoods[F gpu.Float](y, q, label []F) {
-	switch y := any(y).(type) {
-	case []float32:
-		vector.LogLikelihood(y, any(q).([]float32), any(label).([]float32))
-	case []float64:
-		label := any(label).([]float64)
-		for i, v := range any(q).([]float64) {
-			y[i] = label[i]*math.Log(v) + (1-label[i])*math.Log(1-v)
-		}
+	if single := Singles(y); single != nil {
+		vector.LogLikelihood(single, Singles(q), Singles(label))
+		return
+	}
+	for i, v := range q[:len(y)] {
+		y[i] = label[i]*F(math.Log(float64(v))) + (1-label[i])*F(math.Log(float64(1-v)))
 	}
 }
 
-// TransposeInto makes y, or adds to it, x transposed: rows of columns, from elements apart, whose
-// columns become rows that are to elements apart.
+// Dot is Σ a[i] b[i].
+func Dot[F gpu.Float](a, b []F) F {
+	if single := Singles(a); single != nil {
+		return F(vector.Dot(single, Singles(b)))
+	}
+	var sum F
+	for i, v := range a {
+		sum += v * b[i]
+	}
+	return sum
+}
+
+// TransposeInto transposes x, rows of columns numbers, into y, or adds the transposed x to y. Rows
+// of x begin from numbers apart, rows of y begin to numbers apart.
 func TransposeInto[F gpu.Float](y []F, to int, x []F, from, rows, columns int, add bool) {
-	switch y := any(y).(type) {
-	case []float32:
-		vector.Transpose(y, to, any(x).([]float32), from, rows, columns, add)
-	case []float64:
-		for i := range rows {
-			for j, v := range any(x).([]float64)[i*from:][:columns] {
-				if add {
-					v += y[j*to+i]
-				}
-				y[j*to+i] = v
+	if single := Singles(y); single != nil {
+		vector.Transpose(single, to, Singles(x), from, rows, columns, add)
+		return
+	}
+	for i := range rows {
+		for j, v := range x[i*from:][:columns] {
+			if add {
+				v += y[j*to+i]
 			}
+			y[j*to+i] = v
 		}
 	}
 }

@@ -7,8 +7,9 @@ import (
 	"mrprism/internal/compute/tensor"
 )
 
-// InWidths declares what an invocation of a kernel in two widths loads (stored), computes with
-// (floats) and how many elements that are (WIDTH): four side by side, or one.
+// InWidths is the header of a kernel in two widths. It declares what an invocation loads (stored),
+// what it computes with (floats), and how many elements these hold (WIDTH): four side by side, or
+// one.
 func InWidths(width int) string {
 	if width == 4 {
 		return fmt.Sprintf(widths, "real4", "vec4<f32>", 4)
@@ -18,13 +19,13 @@ func InWidths(width int) string {
 
 const widths = "alias stored = %s;\nalias floats = %s;\nconst WIDTH: u32 = %du;\n"
 
-// Flat is PerElement for a file in two widths: an invocation has four elements where their number
-// is a multiple of four. On an emulated GPU a load of four costs about as much as a load of one.
+// Flat is PerElement for a file in two widths. If the number of elements is a multiple of four, an
+// invocation has four. On an emulated GPU a load of four costs about as much as a load of one.
 func Flat[P any](name, file string, arguments []gpu.Access, count func(p *P) uint32, body func(p *P, a []gpu.Array)) *tensor.Kernel {
 	return Columnwise(name, file, arguments, count, func(p *P) bool { return count(p)%4 == 0 }, body)
 }
 
-// Columnwise is flat for elements of rows, which have to be whole quads: divides tells.
+// Columnwise is Flat for elements in rows: divides says whether a row consists of whole quads.
 func Columnwise[P any](name, file string, arguments []gpu.Access, count func(p *P) uint32, divides func(p *P) bool, body func(p *P, a []gpu.Array)) *tensor.Kernel {
 	k := PerElement(name, file, arguments, count, body)
 	k.Variants[0] = TwoWidths(file, divides, func(p *P, width int) [3]int {
@@ -33,7 +34,7 @@ func Columnwise[P any](name, file string, arguments []gpu.Access, count func(p *
 	return k
 }
 
-// TwoWidths is a variant whose invocations take four elements where these divide, and else one.
+// TwoWidths is a variant whose invocations take four elements if divides says so, and else one.
 func TwoWidths[P any](file string, divides func(p *P) bool, groups func(p *P, width int) [3]int) tensor.Variant {
 	width := func(params any) int {
 		if divides(params.(*P)) {

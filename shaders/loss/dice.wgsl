@@ -7,7 +7,7 @@
 //
 // Sums are in a fixed order, so that they repeat bit by bit. No gradient by t.
 //
-// Header: Invocation (number(id, SIZE) is the index of its element).
+// Header (go doc ./shaders): Invocation.
 
 const SIZE: u32 = 64u;
 

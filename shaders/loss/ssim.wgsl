@@ -9,7 +9,7 @@
 //
 // C1 = 0.01², C2 = 0.03² for values in 0..1.
 //
-// Header: Invocation (number(id, SIZE) is the index of its element).
+// Header (go doc ./shaders): Invocation.
 
 const SIZE: u32 = 64u;
 const C1: f32 = 0.0001;

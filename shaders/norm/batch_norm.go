@@ -48,8 +48,8 @@ var (
 		kernels.Columnwise("batch_norm_backward_x", batchNormFile, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, batchNormStripes, batchNormQuads, nil)), 1, 5)
 )
 
-// batchNormPartialPart gives chunks [from, to) of the rows. Rows of neighbouring chunks are
-// neighbours: they are read in their order.
+// batchNormPartialPart computes the moments of chunks [from, to). Rows of neighbouring chunks are
+// neighbours, and are read in their order.
 func batchNormPartialPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F], from, to int) {
 	n, step := int(p.Channels), int(p.Chunks*p.Channels)
 	mean, squares := a[1].F[from*n:to*n], a[1].F[step+from*n:step+to*n]
@@ -65,8 +65,9 @@ func batchNormPartialPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F], f
 	p.eachRun(from, to, func(first, end int) { kernels.AddSquaresOf(squares[:end-first], a[0].F[first:end], mean) })
 }
 
-// eachRun calls f for the runs of rows that belong to chunks [from, to), the first row of each of a
-// run to the first chunk and so on, as elements from the first to the end.
+// eachRun calls f for the runs of rows that belong to chunks [from, to), with a run's first element
+// and its end. The first row of a run belongs to the first chunk, the second to the second, and so
+// on.
 func (p *BatchNormParams) eachRun(from, to int, f func(first, end int)) {
 	n, rows := int(p.Channels), int(p.Rows)
 	for row := from; row < rows; row += int(p.Chunks) {
@@ -74,7 +75,7 @@ func (p *BatchNormParams) eachRun(from, to int, f func(first, end int)) {
 	}
 }
 
-// rowsOf are the rows of a chunk.
+// rowsOf is the number of rows of a chunk.
 func (p *BatchNormParams) rowsOf(chunk int) int {
 	return (int(p.Rows) - chunk + int(p.Chunks) - 1) / int(p.Chunks)
 }
@@ -166,7 +167,7 @@ func batchNormForwardPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F], f
 	}
 }
 
-// passed is x̂ and the gradient that the ReLU, if there is one, lets through.
+// passed returns x̂ and the gradient that passes the ReLU, if there is one.
 func passed[F gpu.Float](relu bool, x, mean, r, scale, bias, dy F) (xHat, g F) {
 	xHat = (x - mean) * r
 	if relu && xHat*scale+bias <= 0 {
@@ -224,7 +225,7 @@ func batchNormBackwardXPart[F gpu.Float](p *BatchNormParams, a []gpu.ArrayOf[F],
 	}
 }
 
-// BatchStatisticsKind gives the mean of each channel of x and its inverse deviation, (2, C), and
+// BatchStatisticsKind computes the mean and the inverse deviation of each channel of x, (2, C), and
 // moves the running statistics.
 var BatchStatisticsKind = &tensor.Kind{Name: "BatchStatistics", Once: true, Compute: func(op *tensor.Op) {
 	p := op.Attributes.(BatchNormParams)
@@ -234,7 +235,7 @@ var BatchStatisticsKind = &tensor.Kind{Name: "BatchStatistics", Once: true, Comp
 	op.Dispatch(batchNormStatistics, &p, moments, op.Outputs[0], op.Outputs[1], op.Outputs[2])
 }}
 
-// runningStatisticsKind gives those of running means and variances.
+// runningStatisticsKind makes the same of running means and variances.
 var runningStatisticsKind = &tensor.Kind{Name: "RunningStatistics", Compute: func(op *tensor.Op) {
 	p := op.Attributes.(BatchNormParams)
 	op.Dispatch(batchNormRunning, p.each(), op.Inputs[0], op.Outputs[0], op.Inputs[1])
@@ -269,14 +270,14 @@ func batchNormGradient(op *tensor.Op) {
 	}
 }
 
-// Each are the parameters for kernels that give an invocation few rows.
+// each are the parameters for kernels that give an invocation few rows.
 func (p BatchNormParams) each() *BatchNormParams {
 	p.Chunks = uint32(pointwise.Stripes(int(p.Rows), int(p.Channels)))
 	return &p
 }
 
-// ScaleAndShiftKind gives the scale and the shift, (2, C), that batch normalisation with
-// statistics, scale and bias comes to at inference. ScaleShiftKind applies them to x.
+// ScaleAndShiftKind computes from statistics, scale and bias the scale and the shift, (2, C), that
+// batch normalisation is at inference. ScaleShiftKind applies them to x.
 var (
 	ScaleAndShiftKind = &tensor.Kind{Name: "ScaleAndShift", Compute: func(op *tensor.Op) {
 		p := op.Attributes.(BatchNormParams)
@@ -289,8 +290,9 @@ var (
 )
 
 // BatchNorm normalises each channel of x (B, H, W, C), then applies scale and bias (C). In training
-// the mean and variance are those of the batch, and the running ones move towards them by momentum
-// (the variance unbiased), as PyTorch's do; in inference the running ones are used.
+// it uses the mean and variance of the batch, and moves the running ones towards them by momentum
+// (the variance unbiased), as PyTorch does. In inference it uses the running ones. It panics if a
+// channel has a single value in training.
 func BatchNorm(x, scale, bias, runningMean, runningVariance *tensor.Tensor, training bool, eps, momentum float32) *tensor.Tensor {
 	channels := x.Dim(-1)
 	for what, t := range map[string]*tensor.Tensor{"scale": scale, "bias": bias, "running mean": runningMean, "running variance": runningVariance} {

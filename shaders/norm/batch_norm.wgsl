@@ -9,14 +9,14 @@
 //   dbias += Σ dy     dscale += Σ dy x̂     (dy counted where y > 0, if there is a ReLU)
 //   dx += scale r (dy - Σ dy / rows - x̂ Σ dy x̂ / rows) in training,  scale r dy in inference
 //
-// Rows are cut into interleaved chunks (reduce.wgsl); an invocation keeps its channel. A chunk sums
-// x - k and (x - k)² about its own first element k, which lies within sqrt(n - 1) deviations of the
-// mean of n, so little cancels; chunks are merged by Chan et al. 1983. Channels are a multiple of
+// Rows are cut into interleaved chunks (reduce.wgsl). An invocation keeps its channel. A chunk sums
+// x - k and (x - k)² about its own first element k. Little cancels, since k lies within sqrt(n - 1)
+// deviations of the mean of n. Chunks are merged as in Chan et al. 1983. Channels are a multiple of
 // WIDTH.
 //
 // Header: Invocation (number(id, SIZE) is the index of its element), stored and floats (what an
-// invocation reads and what it computes with: real4 and vec4<f32>, or real and f32) and WIDTH (how
-// many numbers that is: 4 or 1).
+// invocation reads, and what it computes with: real4 and vec4<f32>, or real and f32) and WIDTH (the
+// numbers in these: 4 or 1).
 
 const SIZE: u32 = 64u;
 
@@ -63,7 +63,7 @@ struct Params {
 @group(0) @binding(6) var<storage, read> totals: array<floats>; // (2, C)
 @group(0) @binding(7) var<storage, read_write> dx: array<stored>;
 
-// passed is g where the ReLU after the norm, if there is one, passes y; a NaN passes.
+// passed is g, or 0 if there is a ReLU after the norm that does not pass y. A NaN passes.
 fn passed(g: floats, y: floats) -> floats { return select(g, select(g, floats(), y <= floats()), params.relu == 1u); }
 
 @compute @workgroup_size(SIZE)
@@ -89,7 +89,7 @@ fn batch_norm_partial(id: Invocation) {
   moments[step + i] = max(floats(), squares - sum * sum / n);
 }
 
-// rows in chunk p
+// chunk_rows is the number of rows of chunk p.
 fn chunk_rows(p: u32) -> f32 {
   return f32((params.rows - p + params.chunks - 1u) / params.chunks);
 }

@@ -25,7 +25,7 @@ func TestBatchNorm(t *testing.T) {
 				for _, shape := range [][]int{{1, 1, 2, 3}, {3, 5, 7, 2}, {2, 16, 16, 33}, {2, 9, 9, 128}} {
 					c := shape[3]
 					for _, fixed := range []map[int]bool{{3: true, 4: true}, {0: true, 1: true, 3: true, 4: true}} {
-						half, mixed := 4*shadertest.Rounded, 0.0 // a deviation, a scale and a shift are stored between, each of up to four times the result
+						half, mixed := 4*shadertest.Rounded, 0.0 // deviation, scale and shift are stored, each up to four times the result
 						if training {
 							half, mixed = 0, 2*shadertest.Rounded
 						}
@@ -45,7 +45,7 @@ func TestBatchNorm(t *testing.T) {
 	}
 }
 
-// The running statistics after two runs, by PyTorch's rule, from their definition.
+// After two runs the running statistics are what PyTorch's rule gives, computed here in float64.
 func TestBatchNormRunning(t *testing.T) {
 	const rows, channels, momentum = 4099, 3, 0.1
 	values := make([]float32, rows*channels)

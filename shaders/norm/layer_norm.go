@@ -2,8 +2,6 @@ package norm
 
 import (
 	_ "embed"
-	"math"
-
 	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/tensor"
 	"mrprism/internal/compute/vector"
@@ -25,25 +23,8 @@ func layerNormChunks(p *LayerNormParams) uint32   { return p.Chunks }
 func layerNormChannels(p *LayerNormParams) uint32 { return p.Channels }
 
 var (
-	LayerNormForward = kernels.Wide(kernels.Faster(kernels.PerElement("layer_norm_forward", layerNormSource, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite, gpu.ReadWrite}, layerNormRows,
-		func(p *LayerNormParams, a []gpu.Array) {
-			x, scale, bias, y, saved, n := a[0].F, a[1].F, a[2].F, a[3].F, a[4].F, int(p.Channels)
-			for row := range int(p.Rows) {
-				mean, variance := 0.0, 0.0
-				for c := range n {
-					mean += x[row*n+c] / float64(n)
-				}
-				for c := range n {
-					variance += (x[row*n+c] - mean) * (x[row*n+c] - mean) / float64(n)
-				}
-				r := 1 / math.Sqrt(variance+float64(p.Eps))
-				for c := range n {
-					y[row*n+c] = (x[row*n+c]-mean)*r*scale[c] + bias[c]
-				}
-				saved[row], saved[int(p.Rows)+row] = mean, r
-			}
-		}), layerNormForwardFast), 4)
-
+	LayerNormForward = kernels.Wide(kernels.InRows(layerNormRows, layerNormForwardPart[float64], layerNormForwardPart[float32],
+		kernels.PerElement("layer_norm_forward", layerNormSource, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite, gpu.ReadWrite}, layerNormRows, nil)), 4)
 	layerNormBackwardX = kernels.Wide(kernels.InRows(layerNormRows, layerNormBackwardXPart[float64], layerNormBackwardXPart[float32],
 		kernels.PerElement("layer_norm_backward_x", layerNormSource, []gpu.Access{gpu.Read, gpu.Read, gpu.Read, gpu.Read, gpu.ReadWrite}, layerNormRows, nil)), 2)
 	layerNormBackwardPartial = kernels.Wide(kernels.InRows(layerNormChunks, layerNormBackwardPartialPart[float64], layerNormBackwardPartialPart[float32],
@@ -51,6 +32,31 @@ var (
 	layerNormBackwardParameters = kernels.InPieces(layerNormChannels, layerNormParametersPart[float64], layerNormParametersPart[float32],
 		kernels.PerElement("layer_norm_backward_parameters", layerNormSource, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.ReadWrite}, layerNormChannels, nil))
 )
+
+func layerNormForwardPart[F gpu.Float](p *LayerNormParams, a []gpu.ArrayOf[F], from, to int) {
+	n, rows := int(p.Channels), int(p.Rows)
+	x, scale, bias, y := a[0].F[from*n:to*n], a[1].F[:n], a[2].F[:n], a[3].F[from*n:to*n]
+	means, rates := a[4].F[from:to], a[4].F[rows+from:rows+to]
+	if single := kernels.Singles(y); single != nil {
+		vector.LayerNorm(single, kernels.Singles(x), kernels.Singles(scale), kernels.Singles(bias), p.Eps, kernels.Singles(means), kernels.Singles(rates))
+		return
+	}
+	for row := range means {
+		x, y := x[row*n:][:n], y[row*n:][:n]
+		var mean, variance F
+		for _, v := range x {
+			mean += v / F(n)
+		}
+		for _, v := range x {
+			variance += (v - mean) * (v - mean) / F(n)
+		}
+		r := inverseRoot(variance + F(p.Eps))
+		for c, v := range x {
+			y[c] = (v-mean)*r*scale[c] + bias[c]
+		}
+		means[row], rates[row] = mean, r
+	}
+}
 
 func layerNormBackwardXPart[F gpu.Float](p *LayerNormParams, a []gpu.ArrayOf[F], from, to int) {
 	n, saved, scale := int(p.Channels), a[2].F, a[3].F[:p.Channels]
@@ -74,7 +80,7 @@ func layerNormBackwardXPart[F gpu.Float](p *LayerNormParams, a []gpu.ArrayOf[F],
 	}
 }
 
-// layerNormBackwardPartialPart gives chunks [from, to) of the rows, which are read in their order.
+// layerNormBackwardPartialPart sums chunks [from, to) of the rows. It reads rows in their order.
 func layerNormBackwardPartialPart[F gpu.Float](p *LayerNormParams, a []gpu.ArrayOf[F], from, to int) {
 	n, rows, chunks, saved := int(p.Channels), int(p.Rows), int(p.Chunks), a[2].F
 	clear(a[3].F[from*n : to*n])
@@ -102,6 +108,7 @@ func layerNormParametersPart[F gpu.Float](p *LayerNormParams, a []gpu.ArrayOf[F]
 	pointwise.AddColumns(a[2].F[from:to], a[0].F[step:][:step], n, from, to)
 }
 
+// LayerNormKind takes x, scale and bias. Its results are y and (2, rows) the rows' μ and r.
 var LayerNormKind = kernels.Operator("LayerNorm", LayerNormForward, func(op *tensor.Op) {
 	p, dy, saved := op.Attributes.(*LayerNormParams), op.Output().Gradient(), op.Outputs[1]
 	x, scale, bias := op.Inputs[0], op.Inputs[1], op.Inputs[2]
@@ -128,8 +135,8 @@ func LayerNorm(x, scale, bias *tensor.Tensor, eps float32) *tensor.Tensor {
 	return y
 }
 
-// gradientOrScratch is where a kernel that computes several gradients puts that of t: memory nobody
-// reads if none is wanted.
+// gradientOrScratch is where a kernel that computes several gradients puts the gradient of t. If
+// nobody wants this gradient, it is memory that nobody reads.
 func gradientOrScratch(t *tensor.Tensor) *tensor.Tensor {
 	if t.NeedsGradient() {
 		return t.Gradient()

@@ -4,8 +4,8 @@
 //   dx += r (g - mean_c g - x̂ mean_c (g x̂)),  g = dy scale
 //   dscale += Σ_rows dy x̂     dbias += Σ_rows dy
 //
-// The row kernels give a row to an invocation; the sums over rows are taken in chunks of
-// interleaved rows (reduce.wgsl).
+// In the row kernels an invocation has a row. The sums over rows are taken in chunks of interleaved
+// rows (reduce.wgsl).
 //
 // Header: Invocation (number(id, SIZE) is the index of its element) and real (a number in storage:
 // f32; f16 in plans of halves).

@@ -17,41 +17,67 @@ type activationParams struct{ N uint32 }
 
 func activationCount(p *activationParams) uint32 { return p.N }
 
-// forwardOf lifts a scalar function, backwardOf what adds its gradient to dx: saved is the input or
-// the output.
-func forwardOf(name string, f func(x float64) float64, fast func(values []float32)) *tensor.Kernel {
-	return kernels.Faster(kernels.Flat(name, activationFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, activationCount, func(p *activationParams, a []gpu.Array) {
-		for i := range int(p.N) {
-			a[1].F[i] = f(a[0].F[i])
+// scalar is a function of one number in one precision. add adds to the gradient of x; saved is x,
+// or y if the kind saves the output.
+type scalar[F gpu.Float] struct {
+	apply func(y, x []F)
+	add   func(dx, dy, saved []F)
+}
+
+// activationKind is the kind of a scalar function: its bodies and, in a file, the kernels
+// ENTRY_forward and ENTRY_backward. Its gradient takes the output if savesOutput, otherwise the
+// input.
+func activationKind(name, entry, file string, exact scalar[float64], fast scalar[float32], savesOutput bool) *tensor.Kind {
+	forward := kernels.InPieces(activationCount, applied(exact.apply), applied(fast.apply),
+		kernels.Flat(entry+"_forward", file, unary, activationCount, nil))
+	backward := kernels.InPieces(activationCount, added(exact.add), added(fast.add),
+		kernels.Flat(entry+"_backward", file, binary, activationCount, nil))
+	return kernels.Operator(name, forward, func(op *tensor.Op) {
+		x, y := op.Inputs[0], op.Output()
+		saved := x
+		if savesOutput {
+			saved = y
 		}
-	}), func(p *activationParams, a []gpu.Array32, split gpu.Split) {
-		split(int(p.N), func(from, to int) {
-			copy(a[1].F[from:to], a[0].F[from:to])
-			fast(a[1].F[from:to])
-		})
+		op.Dispatch(backward, op.Attributes, saved, y.Gradient(), x.Gradient())
 	})
 }
 
-func backwardOf(name string, exact func(dx, dy, saved []float64), fast func(dx, dy, saved []float32)) *tensor.Kernel {
-	return kernels.InPieces(activationCount, gradientPart(exact), gradientPart(fast),
-		kernels.Flat(name, activationFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, activationCount, nil))
+func applied[F gpu.Float](apply func(y, x []F)) func(p *activationParams, a []gpu.ArrayOf[F], from, to int) {
+	return func(_ *activationParams, a []gpu.ArrayOf[F], from, to int) { apply(a[1].F[from:to], a[0].F[from:to]) }
 }
 
-func gradientPart[F gpu.Float](add func(dx, dy, saved []F)) func(p *activationParams, a []gpu.ArrayOf[F], from, to int) {
+func added[F gpu.Float](add func(dx, dy, saved []F)) func(p *activationParams, a []gpu.ArrayOf[F], from, to int) {
 	return func(_ *activationParams, a []gpu.ArrayOf[F], from, to int) {
 		add(a[2].F[from:to], a[1].F[from:to], a[0].F[from:to])
 	}
 }
 
+// each applies f to every number.
+func each(f func(x float64) float64) func(y, x []float64) {
+	return func(y, x []float64) {
+		for i, v := range x {
+			y[i] = f(v)
+		}
+	}
+}
+
+// inPlace copies x and applies f to the copy.
+func inPlace(f func(values []float32)) func(y, x []float32) {
+	return func(y, x []float32) {
+		copy(y, x)
+		f(y)
+	}
+}
+
 var (
-	reluForward  = forwardOf("relu_forward", relu, vector.ReLU)
-	reluBackward = backwardOf("relu_backward", addReLUGradient[float64], addReLUGradient[float32])
-
-	geluForward  = forwardOf("gelu_forward", gelu, vector.GELU)
-	geluBackward = backwardOf("gelu_backward", addGELUGradient, vector.AddGELUGradient)
-
-	sigmoidForward  = forwardOf("sigmoid_forward", Logistic, vector.Sigmoid)
-	sigmoidBackward = backwardOf("sigmoid_backward", addSigmoidGradient[float64], addSigmoidGradient[float32])
+	ReLUKind = activationKind("ReLU", "relu", activationFile,
+		scalar[float64]{each(relu), addReLUGradient[float64]}, scalar[float32]{inPlace(vector.ReLU), addReLUGradient[float32]}, false)
+	GELUKind = activationKind("GELU", "gelu", activationFile,
+		scalar[float64]{each(gelu), addGELUGradient}, scalar[float32]{inPlace(vector.GELU), vector.AddGELUGradient}, false)
+	ReLU6Kind = activationKind("ReLU6", "relu6", activationFile,
+		scalar[float64]{each(relu6), addReLU6Gradient[float64]}, scalar[float32]{inPlace(vector.ReLU6), addReLU6Gradient[float32]}, false)
+	SigmoidKind = activationKind("Sigmoid", "sigmoid", activationFile,
+		scalar[float64]{each(Logistic), addSigmoidGradient[float64]}, scalar[float32]{inPlace(vector.Sigmoid), addSigmoidGradient[float32]}, true)
 )
 
 func addReLUGradient[F gpu.Float](dx, dy, x []F) {
@@ -60,6 +86,14 @@ func addReLUGradient[F gpu.Float](dx, dy, x []F) {
 	}
 	for i, v := range x {
 		if v > 0 {
+			dx[i] += dy[i]
+		}
+	}
+}
+
+func addReLU6Gradient[F gpu.Float](dx, dy, x []F) {
+	for i, v := range x {
+		if v > 0 && v < 6 {
 			dx[i] += dy[i]
 		}
 	}
@@ -78,32 +112,17 @@ func addSigmoidGradient[F gpu.Float](dx, dy, y []F) {
 }
 
 func relu(x float64) float64     { return max(x, 0) }
+func relu6(x float64) float64    { return min(max(x, 0), 6) }
 func gelu(x float64) float64     { return x * normalCDF(x) }
 func Logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
 func normalCDF(x float64) float64 { return (1 + math.Erf(x/math.Sqrt2)) / 2 }
 
-var (
-	ReLUKind    = activationKind("ReLU", reluForward, reluBackward, false)
-	GELUKind    = activationKind("GELU", geluForward, geluBackward, false)
-	SigmoidKind = activationKind("Sigmoid", sigmoidForward, sigmoidBackward, true)
-)
-
-// activationKind has a gradient that is computed from the output where savesOutput, else from the
-// input.
-func activationKind(name string, forward, backward *tensor.Kernel, savesOutput bool) *tensor.Kind {
-	return kernels.Operator(name, forward, func(op *tensor.Op) {
-		x, y := op.Inputs[0], op.Output()
-		saved := x
-		if savesOutput {
-			saved = y
-		}
-		op.Dispatch(backward, op.Attributes, saved, y.Gradient(), x.Gradient())
-	})
-}
-
 // ReLU is max(x, 0).
 func ReLU(x *tensor.Tensor) *tensor.Tensor { return activate(ReLUKind, x) }
+
+// ReLU6 is min(max(x, 0), 6), MobileNet's (Sandler et al. 2018). Its gradient is 0 at 0 and at 6.
+func ReLU6(x *tensor.Tensor) *tensor.Tensor { return activate(ReLU6Kind, x) }
 
 // GELU is x Φ(x) with the exact normal distribution Φ.
 func GELU(x *tensor.Tensor) *tensor.Tensor { return activate(GELUKind, x) }
@@ -115,14 +134,14 @@ func activate(k *tensor.Kind, x *tensor.Tensor) *tensor.Tensor {
 	return x.Graph().Apply(k, &activationParams{uint32(x.Elements())}, x.Shape(), x)
 }
 
-// activations are those that other kernels also compute, numbered from 1.
+// activations lists those that convolutions compute too. Their numbers begin at 1.
 var activations = []struct {
 	kind *tensor.Kind
 	f    func(x float64) float64
 	fast func(values []float32)
-}{{ReLUKind, relu, vector.ReLU}, {GELUKind, gelu, vector.GELU}, {SigmoidKind, Logistic, vector.Sigmoid}}
+}{{ReLUKind, relu, vector.ReLU}, {GELUKind, gelu, vector.GELU}, {SigmoidKind, Logistic, vector.Sigmoid}, {ReLU6Kind, relu6, vector.ReLU6}}
 
-// Activation is the number of a kind of operator; 0 where it is no activation.
+// Activation is the number of a kind of operator; 0: it is no activation.
 func Activation(k *tensor.Kind) uint32 {
 	for i, a := range activations {
 		if a.kind == k {
@@ -132,12 +151,24 @@ func Activation(k *tensor.Kind) uint32 {
 	return 0
 }
 
-// Activated is v after an activation, or v where that is 0.
+// Activated is v after the activation of a number; 0: v itself.
 func Activated(activation uint32, v float64) float64 {
 	if activation == 0 {
 		return v
 	}
 	return activations[activation-1].f(v)
+}
+
+// ActivateRow replaces every value by itself after an activation, which is not 0, in either
+// precision.
+func ActivateRow[F gpu.Float](activation uint32, values []F) {
+	if single := kernels.Singles(values); single != nil {
+		ActivateAll(activation, single)
+		return
+	}
+	for i, v := range values {
+		values[i] = F(Activated(activation, float64(v)))
+	}
 }
 
 // ActivateAll replaces every value by itself after an activation, which is not 0.

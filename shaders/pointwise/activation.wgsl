@@ -1,13 +1,12 @@
 // Activations, element by element, over N elements of any shape.
 //
 //   relu     y = max(x, 0)                        dx += dy [x > 0]
+//   relu6    y = min(max(x, 0), 6)                dx += dy [0 < x < 6]
 //   gelu     y = x Φ(x), Φ the normal distribution (Hendrycks & Gimpel 2016, the exact form)
 //                                                 dx += dy (Φ(x) + x φ(x))
 //   sigmoid  y = 1 / (1 + e^-x)                   dx += dy y (1 - y)
 //
-// Header: Invocation (number(id, SIZE) is the index of its element), stored and floats (what an
-// invocation reads and what it computes with: real4 and vec4<f32>, or real and f32) and WIDTH (how
-// many numbers that is: 4 or 1).
+// Header (go doc ./shaders): Invocation, stored, floats, WIDTH.
 
 const SIZE: u32 = 64u;
 
@@ -16,7 +15,7 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-// forward: input; backward: input (relu, gelu) or output (sigmoid)
+// forward: input; backward: input (relu, relu6, gelu) or output (sigmoid)
 @group(0) @binding(1) var<storage, read> x: array<stored>;
 @group(0) @binding(2) var<storage, read_write> y: array<stored>;
 @group(0) @binding(2) var<storage, read> dy: array<stored>;
@@ -48,6 +47,22 @@ fn relu_backward(id: Invocation) {
   let i = number(id, SIZE);
   if (i * WIDTH >= params.n) { return; }
   dx[i] = stored(floats(dx[i]) + select(floats(), floats(dy[i]), floats(x[i]) > floats()));
+}
+
+@compute @workgroup_size(SIZE)
+fn relu6_forward(id: Invocation) {
+  let i = number(id, SIZE);
+  if (i * WIDTH >= params.n) { return; }
+  let v = floats(x[i]);
+  y[i] = stored(select(select(v, floats(), v <= floats()), floats(6.0), v >= floats(6.0)));
+}
+
+@compute @workgroup_size(SIZE)
+fn relu6_backward(id: Invocation) {
+  let i = number(id, SIZE);
+  if (i * WIDTH >= params.n) { return; }
+  let v = floats(x[i]);
+  dx[i] = stored(floats(dx[i]) + select(floats(), select(floats(), floats(dy[i]), v < floats(6.0)), v > floats()));
 }
 
 @compute @workgroup_size(SIZE)

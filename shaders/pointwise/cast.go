@@ -18,12 +18,12 @@ func castCount(p *castParams) uint32 { return p.N }
 
 var (
 	narrow = kernels.Wide(kernels.InPieces(castCount, narrowPart[float64], narrowPart[float32],
-		kernels.PerElement("narrow", castSource, []gpu.Access{gpu.Read, gpu.ReadWrite}, castCount, nil)), 0)
+		kernels.PerElement("narrow", castSource, unary, castCount, nil)), 0)
 	widenForward = kernels.Wide(kernels.InPieces(castCount, widenPart[float64], widenPart[float32],
-		kernels.PerElement("widen_forward", castSource, []gpu.Access{gpu.Read, gpu.ReadWrite}, castCount, nil)), 1)
+		kernels.PerElement("widen_forward", castSource, unary, castCount, nil)), 1)
 	widenBackward = func() *tensor.Kernel {
 		k := kernels.Wide(kernels.InPieces(castCount, widenBackwardPart[float64], widenBackwardPart[float32],
-			kernels.PerElement("widen_backward", castSource, []gpu.Access{gpu.Read, gpu.ReadWrite}, castCount, nil)), 0)
+			kernels.PerElement("widen_backward", castSource, unary, castCount, nil)), 0)
 		k.Fresh = narrow
 		return k
 	}()

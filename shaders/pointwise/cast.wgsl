@@ -4,8 +4,7 @@
 //   narrow   y = x, rounded to a half
 //   widen    y = x;   dx += dy, rounded to a half
 //
-// Header: Invocation (number(id, SIZE) is the index of its element) and real (a number in storage:
-// f32; f16 in plans of halves).
+// Header (go doc ./shaders): Invocation, real.
 
 const SIZE: u32 = 64u;
 

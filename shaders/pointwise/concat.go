@@ -15,7 +15,7 @@ var concatFile string
 
 type ConcatParams struct{ Rows, Columns, Part, Offset, Chunks uint32 }
 
-// concatQuads: quads begin and end with rows and their parts.
+// concatQuads says whether rows and their parts divide into quads.
 func concatQuads(p *ConcatParams) bool { return (p.Columns|p.Part|p.Offset)%4 == 0 }
 
 func concatRows(p *ConcatParams) uint32  { return p.Rows }
@@ -24,15 +24,15 @@ func concatPart(p *ConcatParams) uint32  { return p.Chunks * p.Part }
 
 var (
 	concatForward = kernels.InRows(concatRows, concatForwardPart[float64], concatForwardPart[float32],
-		kernels.Columnwise("concat_forward", concatFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, concatWhole, concatQuads, nil))
+		kernels.Columnwise("concat_forward", concatFile, binary, concatWhole, concatQuads, nil))
 	SplitForward = kernels.InRows(concatRows, splitForwardPart[float64], splitForwardPart[float32],
 		kernels.Columnwise("split_forward", concatFile, []gpu.Access{gpu.Read, gpu.ReadWrite, gpu.ReadWrite}, concatWhole, concatQuads, nil))
 	sliceForward = kernels.InRows(concatRows, sliceForwardPart[float64], sliceForwardPart[float32],
-		kernels.Columnwise("slice_forward", concatFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, concatPart, concatQuads, nil))
+		kernels.Columnwise("slice_forward", concatFile, unary, concatPart, concatQuads, nil))
 	sliceBackward = kernels.InRows(concatRows, sliceBackwardPart[float64], sliceBackwardPart[float32],
-		kernels.Columnwise("slice_backward", concatFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, concatPart, concatQuads, nil))
+		kernels.Columnwise("slice_backward", concatFile, unary, concatPart, concatQuads, nil))
 	concatBackward = kernels.InRows(concatRows, concatBackwardPart[float64], concatBackwardPart[float32],
-		kernels.Columnwise("concat_backward", concatFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, concatPart, concatQuads, nil))
+		kernels.Columnwise("concat_backward", concatFile, unary, concatPart, concatQuads, nil))
 )
 
 func concatForwardPart[F gpu.Float](p *ConcatParams, a []gpu.ArrayOf[F], from, to int) {
@@ -76,8 +76,8 @@ func concatBackwardPart[F gpu.Float](p *ConcatParams, a []gpu.ArrayOf[F], from, 
 	}
 }
 
-// sliceParams cut (rows, columns): a part of the columns from offset on, by so many rows an
-// invocation as suit `width` columns.
+// sliceParams are those of a part of the columns of (rows, columns), from offset on, in a kernel
+// whose invocations compute `width` columns.
 func sliceParams(rows, columns, part, offset, width int) *ConcatParams {
 	return &ConcatParams{uint32(rows), uint32(columns), uint32(part), uint32(offset), uint32(Stripes(rows, width))}
 }

@@ -18,7 +18,7 @@ func dequantizeCount(p *dequantizeParams) uint32 { return p.N }
 func dequantizeWords(p *dequantizeParams) uint32 { return (p.N + 3) / 4 }
 
 var dequantizeForward = kernels.Wide(kernels.InPieces(dequantizeCount, dequantizePart[float64], dequantizePart[float32],
-	kernels.PerElement("dequantize", dequantizeSource, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, dequantizeWords, nil)), 1)
+	kernels.PerElement("dequantize", dequantizeSource, binary, dequantizeWords, nil)), 1)
 
 func dequantizePart[F gpu.Float](p *dequantizeParams, a []gpu.ArrayOf[F], from, to int) {
 	for i := from; i < to; i++ {

@@ -1,8 +1,7 @@
 // int8 weights (…, C), packed four to a word, times the scale of their last-axis channel: y[i] =
 // q[i] scale[i mod C]. An invocation has one word.
 //
-// Header: Invocation (number(id, SIZE) is the index of its element) and real (a number in storage:
-// f32; f16 in plans of halves).
+// Header (go doc ./shaders): Invocation, real.
 
 const SIZE: u32 = 64u;
 

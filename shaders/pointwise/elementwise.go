@@ -26,17 +26,23 @@ func elementwiseCount(p *ElementwiseParams) uint32 { return p.Period }
 
 func elementwiseAll(p *ElementwiseParams) uint32 { return p.N }
 
+// unary kernels take an input and a result, binary ones two inputs and a result.
+var (
+	unary  = []gpu.Access{gpu.Read, gpu.ReadWrite}
+	binary = []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}
+)
+
 var (
 	addForward = kernels.InPieces(elementwiseAll, addPart[float64], addPart[float32],
-		kernels.Flat("add_forward", elementwiseFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, elementwiseCount, nil))
+		kernels.Flat("add_forward", elementwiseFile, binary, elementwiseCount, nil))
 	addBroadcastForward = kernels.InPieces(elementwiseAll, addBroadcastPart[float64], addBroadcastPart[float32],
-		kernels.Flat("add_broadcast_forward", elementwiseFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, elementwiseCount, nil))
+		kernels.Flat("add_broadcast_forward", elementwiseFile, binary, elementwiseCount, nil))
 	scaleForward = kernels.InPieces(elementwiseAll, scalePart[float64], scalePart[float32],
-		kernels.Flat("scale_forward", elementwiseFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, elementwiseCount, nil))
+		kernels.Flat("scale_forward", elementwiseFile, unary, elementwiseCount, nil))
 	// copyForward and addOnce have the factor 1.
 	copyForward = func() *tensor.Kernel { k := *scaleForward; k.Copies = true; return &k }()
 	addScaled   = kernels.InPieces(elementwiseAll, addScaledPart[float64], addScaledPart[float32],
-		kernels.Flat("add_scaled", elementwiseFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, elementwiseCount, nil))
+		kernels.Flat("add_scaled", elementwiseFile, unary, elementwiseCount, nil))
 	addOnce = func() *tensor.Kernel { k := *addScaled; k.Fresh = copyForward; return &k }()
 )
 

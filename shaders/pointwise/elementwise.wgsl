@@ -5,9 +5,7 @@
 //   add_scaled      dx += factor dy
 //   add_broadcast   y[b, i] = a[b, i] + table[i], i < N / batch
 //
-// Header: Invocation (number(id, SIZE) is the index of its element), stored and floats (what an
-// invocation reads and what it computes with: real4 and vec4<f32>, or real and f32) and WIDTH (how
-// many numbers that is: 4 or 1).
+// Header (go doc ./shaders): Invocation, stored, floats, WIDTH.
 
 const SIZE: u32 = 64u;
 

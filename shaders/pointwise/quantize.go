@@ -21,7 +21,6 @@ type Quantized struct {
 	Channels int // C
 }
 
-// quantizeParams is word for word the Params of quantize.wgsl.
 type quantizeParams struct {
 	Words, Inputs, Outputs, Rows uint32
 	Factor                       float32
@@ -32,7 +31,7 @@ func quantizedRows(p *quantizeParams) uint32    { return p.Words / p.Outputs }
 func quantizedOutputs(p *quantizeParams) uint32 { return p.Outputs }
 
 var (
-	quantizeForward = kernels.Faster(kernels.PerElement("quantize", quantizeFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, quantizedWords, func(p *quantizeParams, a []gpu.Array) {
+	quantizeForward = kernels.Faster(kernels.PerElement("quantize", quantizeFile, unary, quantizedWords, func(p *quantizeParams, a []gpu.Array) {
 		for i := range 4 * p.Words {
 			a[1].B[i] = 0
 			if pixel, channel := i/Padded(p.Inputs), i%Padded(p.Inputs); channel < p.Inputs {
@@ -41,9 +40,9 @@ var (
 		}
 	}), quantizeFast)
 	quantizeScale = kernels.InPieces(quantizedOutputs, quantizeScalePart[float64], quantizeScalePart[float32],
-		kernels.PerElement("quantize_scale", quantizeFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, quantizedOutputs, nil))
+		kernels.PerElement("quantize_scale", quantizeFile, unary, quantizedOutputs, nil))
 	quantizeWeight = kernels.InRows(quantizedRows, quantizeWeightPart[float64], quantizeWeightPart[float32],
-		kernels.PerElement("quantize_weight", quantizeFile, []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, quantizedWords, nil))
+		kernels.PerElement("quantize_weight", quantizeFile, binary, quantizedWords, nil))
 )
 
 func quantizeScalePart[F gpu.Float](p *quantizeParams, a []gpu.ArrayOf[F], from, to int) {
@@ -105,7 +104,7 @@ func Quantize(x *tensor.Tensor, step float32) Quantized {
 }
 
 // QuantizeOutputs is a weight (…, Cin, Cout) in int8, (…, ⌈Cin/4⌉, Cout, 4), and the step of each
-// output (Cout): those that weights.Quantize finds, where the weight has come from it.
+// output (Cout). A weight that weights.Quantize has rounded gets its int8 and its steps back.
 func QuantizeOutputs(weight *tensor.Tensor) (q, scale *tensor.Tensor) {
 	g, shape := weight.Graph(), weight.Shape()
 	inputs, outputs := weight.Dim(-2), weight.Dim(-1)

@@ -9,7 +9,7 @@
 //   quantize_weight  q[t, k / 4, o, k % 4] = w[t, k, o] / scale[o], of a weight (taps, Cin, Cout),
 //                    zero from Cin on. An invocation has a word.
 //
-// Header: Invocation (number(id, SIZE) is the index of its element).
+// Header (go doc ./shaders): Invocation.
 
 const SIZE: u32 = 64u;
 

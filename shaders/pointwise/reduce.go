@@ -22,16 +22,17 @@ func reduceQuads(p *ReduceParams) bool     { return p.Columns%4 == 0 }
 
 var (
 	reduceRowsPartial = kernels.Wide(kernels.InPieces(reduceStripes, reducePartialPart[float64], reducePartialPart[float32],
-		kernels.Columnwise("reduce_rows_partial", reduceFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, reduceStripes, reduceQuads, nil)), 1)
+		kernels.Columnwise("reduce_rows_partial", reduceFile, unary, reduceStripes, reduceQuads, nil)), 1)
 	ReduceRowsWrite = kernels.InPieces(reduceColumns, reduceWritePart[float64], reduceWritePart[float32],
-		kernels.Columnwise("reduce_rows_write", reduceFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, reduceColumns, reduceQuads, nil))
+		kernels.Columnwise("reduce_rows_write", reduceFile, unary, reduceColumns, reduceQuads, nil))
 	reduceRowsAdd = kernels.Wide(kernels.InPieces(reduceColumns, reduceAddPart[float64], reduceAddPart[float32],
-		kernels.Columnwise("reduce_rows_add", reduceFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, reduceColumns, reduceQuads, nil)), 1)
+		kernels.Columnwise("reduce_rows_add", reduceFile, unary, reduceColumns, reduceQuads, nil)), 1)
 	spreadRows = kernels.InPieces(reduceAll, spreadPart[float64], spreadPart[float32],
-		kernels.WithHeader(kernels.InWidths(1), "spread_rows", reduceFile, []gpu.Access{gpu.Read, gpu.ReadWrite}, reduceStripes, nil))
+		kernels.WithHeader(kernels.InWidths(1), "spread_rows", reduceFile, unary, reduceStripes, nil))
 )
 
-// AddColumns adds to y the columns [from, to) of x, a matrix of that many columns.
+// AddColumns adds all rows of x (rows, columns) to y, columns [from, to) alone. The last row may be
+// cut short.
 func AddColumns[F gpu.Float](y, x []F, columns, from, to int) {
 	for ; from < len(x); from, to = from+columns, to+columns {
 		row := x[from:min(to, len(x))]
@@ -39,7 +40,7 @@ func AddColumns[F gpu.Float](y, x []F, columns, from, to int) {
 	}
 }
 
-// Stripes are the columns of a matrix whose last row is not full.
+// reducePartialPart takes x as a matrix of Chunks·Columns columns.
 func reducePartialPart[F gpu.Float](p *ReduceParams, a []gpu.ArrayOf[F], from, to int) {
 	y := a[1].F[from:to]
 	clear(y)
@@ -62,9 +63,9 @@ func spreadPart[F gpu.Float](p *ReduceParams, a []gpu.ArrayOf[F], from, to int) 
 	}
 }
 
-// Stripes is into how many interleaved chunks of rows a (rows, columns) matrix is cut where each
-// element stays in its column, so that about elementwiseInvocations share it, each with a few rows:
-// with four columns where those divide.
+// Stripes is the number of interleaved chunks of rows of a (rows, columns) matrix that lets about
+// elementwiseInvocations share it. Each invocation keeps its column, or four columns if four divide
+// them, and visits a few rows.
 func Stripes(rows, columns int) int {
 	if columns%4 == 0 {
 		columns /= 4
@@ -75,15 +76,15 @@ func Stripes(rows, columns int) int {
 // elementwiseInvocations fill a GPU.
 const elementwiseInvocations = 1 << 16
 
-// ReductionStripes is stripes for sums: √rows, so that both steps add up equally many numbers
-// one after another. That takes the time on a GPU if channels are few.
+// ReductionStripes is the number of chunks for sums: √rows. Both steps then add up equally many
+// numbers one after another, which takes the time on a GPU if channels are few.
 func ReductionStripes(rows int) int { return int(math.Ceil(math.Sqrt(float64(rows)))) }
 
-// ReduceRows appends out = or += the column sums of x, whose last extent, or the whole of it, is
-// columns.
+// ReduceRows appends out = or += the column sums of x, seen as a matrix of that many columns. last
+// is the kernel of the last step and decides between = and +=.
 func ReduceRows(last *tensor.Kernel, x, out *tensor.Tensor, columns int) {
 	if x.Elements()%columns != 0 || out.Elements() != columns {
-		panic(fmt.Sprintf("sumRows: %v into %v", x, out))
+		panic(fmt.Sprintf("ReduceRows: %v does not have the columns of %v", x, out))
 	}
 	g := x.Graph()
 	rows := x.Elements() / columns

@@ -15,7 +15,7 @@ var transposeSource string
 type transposeParams struct{ Count, Rows, Columns uint32 }
 
 var transposeForward = kernels.InRows(transposeRows, transposePart[float64], transposePart[float32], &tensor.Kernel{
-	Name: "transpose", Arguments: []gpu.Access{gpu.Read, gpu.ReadWrite},
+	Name: "transpose", Arguments: unary,
 	Variants: []tensor.Variant{
 		{
 			Name: "quads", Source: transposeSource, Entry: "transpose_quads",

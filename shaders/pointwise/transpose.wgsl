@@ -1,7 +1,6 @@
 // Transposition of `count` matrices: y[t, n, k] = x[t, k, n], x being (count, rows, columns).
 //
-// Header: Invocation (number(id, SIZE) is the index of its element) and real and real4 (a number in
-// storage and four of them: f32, vec4<f32>; f16 in plans of halves).
+// Header (go doc ./shaders): Invocation, real4, real.
 
 const SIZE: u32 = 64u;
 

@@ -7,9 +7,7 @@
 // elements of inner side by side, so that a load of x serves all of them: s_k = y[q+k] takes
 // window[j-k] of source j, and the weights move up from source to source.
 //
-// Header: Invocation (number(id, SIZE) is the index of its element), real (a number in storage:
-// f32; f16 in plans of halves), stored and floats (what an invocation reads and what it computes
-// with: real4 and vec4<f32>, or real and f32) and WIDTH (how many numbers that is: 4 or 1).
+// Header (go doc ./shaders): Invocation, real, stored, floats, WIDTH.
 
 const SIZE: u32 = 64u;
 const RUN: u32 = 8u;

@@ -21,8 +21,10 @@ type poolParams struct {
 	KernelY, KernelX, StrideY, StrideX, Top, Left      int32
 }
 
-// windows calls f for every output element with the input elements of its window, row by row.
-func (p *poolParams) windows(batch int, f func(out int, in []int)) {
+// windows calls f for every output element with the input elements of its window, row by row. An
+// image has `height` of the kernel's rows.
+func (p *poolParams) windows(height int32, f func(out int, in []int)) {
+	batch := int(p.Rows / height)
 	h, w, n := int(p.Height), int(p.Width), int(p.Channels)
 	for o := range batch * int(p.OutHeight*p.OutWidth) * n {
 		c, ox, oy, b := o%n, o/n%int(p.OutWidth), o/n/int(p.OutWidth)%int(p.OutHeight), o/n/int(p.OutWidth*p.OutHeight)
@@ -50,64 +52,59 @@ func first(x []float64, window []int) int {
 	return best
 }
 
-// poolForwardKernel has rows of outputs, poolBackwardKernel rows of inputs; each body is given the
-// batch size.
-func poolForwardKernel(name string, body func(p *poolParams, batch int, a []gpu.Array)) *tensor.Kernel {
+// byRows is a kernel with an invocation for each of the columns of each row (imageGroups).
+func byRows[P any](
+	name, source string, arguments []gpu.Access, extent func(p *P) (columns, rows int32), body func(p *P, a []gpu.Array), fast func(p *P, a []gpu.Array32, split gpu.Split),
+) *tensor.Kernel {
 	return &tensor.Kernel{
-		Name: name, Arguments: []gpu.Access{gpu.Read, gpu.ReadWrite},
-		Body: tensor.Body(func(p *poolParams, a []gpu.Array) { body(p, int(p.Rows/p.OutHeight), a) }),
-		Variants: []tensor.Variant{{Source: poolSource, Groups: func(params any) [3]int {
-			p := params.(*poolParams)
-			return imageGroups(int(p.OutWidth*p.Channels), int(p.Rows))
+		Name: name, Arguments: arguments, Body: tensor.Body(body), Fast: tensor.Fast(fast),
+		Variants: []tensor.Variant{{Source: source, Groups: func(params any) [3]int {
+			columns, rows := extent(params.(*P))
+			return imageGroups(int(columns), int(rows))
 		}}},
 	}
 }
 
-func poolBackwardKernel(name string, arguments []gpu.Access, body func(p *poolParams, batch int, a []gpu.Array)) *tensor.Kernel {
-	return &tensor.Kernel{
-		Name: name, Arguments: arguments,
-		Body: tensor.Body(func(p *poolParams, a []gpu.Array) { body(p, int(p.Rows/p.Height), a) }),
-		Variants: []tensor.Variant{{Source: poolSource, Groups: func(params any) [3]int {
-			p := params.(*poolParams)
-			return imageGroups(int(p.Width*p.Channels), int(p.Rows))
-		}}},
-	}
-}
+func poolOutputs(p *poolParams) (columns, rows int32) { return p.OutWidth * p.Channels, p.Rows }
+func poolInputs(p *poolParams) (columns, rows int32)  { return p.Width * p.Channels, p.Rows }
 
 var (
-	maxPoolForward = kernels.Faster(poolForwardKernel("max_pool_forward", func(p *poolParams, batch int, a []gpu.Array) {
-		p.windows(batch, func(out int, in []int) { a[1].F[out] = a[0].F[first(a[0].F, in)] })
-	}), maxPoolFast)
-	maxPoolPlace = kernels.Wide(kernels.Faster(poolForwardKernel("max_pool_place", func(p *poolParams, batch int, a []gpu.Array) {
-		p.windows(batch, func(out int, in []int) {
+	unary  = []gpu.Access{gpu.Read, gpu.ReadWrite}
+	binary = []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}
+
+	maxPoolForward = byRows("max_pool_forward", poolSource, unary, poolOutputs, func(p *poolParams, a []gpu.Array) {
+		p.windows(p.OutHeight, func(out int, in []int) { a[1].F[out] = a[0].F[first(a[0].F, in)] })
+	}, maxPoolFast)
+	maxPoolPlace = kernels.Wide(byRows("max_pool_place", poolSource, unary, poolOutputs, func(p *poolParams, a []gpu.Array) {
+		p.windows(p.OutHeight, func(out int, in []int) {
 			a[1].F[out] = float64(first(a[0].F, in) / int(p.Channels) % int(p.Height*p.Width))
 		})
-	}), maxPoolPlaceFast), 1)
-	maxPoolBackward = kernels.Wide(kernels.Faster(poolBackwardKernel("max_pool_backward", []gpu.Access{gpu.Read, gpu.Read, gpu.ReadWrite}, func(p *poolParams, batch int, a []gpu.Array) {
-		p.windows(batch, func(out int, in []int) {
+	}, maxPoolPlaceFast), 1)
+	maxPoolBackward = kernels.Wide(byRows("max_pool_backward", poolSource, binary, poolInputs, func(p *poolParams, a []gpu.Array) {
+		p.windows(p.Height, func(out int, in []int) {
 			for _, i := range in {
 				if i/int(p.Channels)%int(p.Height*p.Width) == int(a[1].F[out]) {
 					a[2].F[i] += a[0].F[out]
 				}
 			}
 		})
-	}), maxPoolBackwardFast), 1)
+	}, maxPoolBackwardFast), 1)
 
-	averagePoolForward = kernels.Faster(poolForwardKernel("average_pool_forward", func(p *poolParams, batch int, a []gpu.Array) {
-		p.windows(batch, func(out int, in []int) {
+	averagePoolForward = byRows("average_pool_forward", poolSource, unary, poolOutputs, func(p *poolParams, a []gpu.Array) {
+		p.windows(p.OutHeight, func(out int, in []int) {
 			a[1].F[out] = 0
 			for _, i := range in {
 				a[1].F[out] += a[0].F[i] / float64(len(in))
 			}
 		})
-	}), averagePoolFast)
-	averagePoolBackward = kernels.Faster(poolBackwardKernel("average_pool_backward", []gpu.Access{gpu.Read, gpu.ReadWrite}, func(p *poolParams, batch int, a []gpu.Array) {
-		p.windows(batch, func(out int, in []int) {
+	}, averagePoolFast)
+	averagePoolBackward = byRows("average_pool_backward", poolSource, unary, poolInputs, func(p *poolParams, a []gpu.Array) {
+		p.windows(p.Height, func(out int, in []int) {
 			for _, i := range in {
 				a[1].F[i] += a[0].F[out] / float64(len(in))
 			}
 		})
-	}), averagePoolBackwardFast)
+	}, averagePoolBackwardFast)
 )
 
 // Pooling is a pooling's window, kh × kw pixels that move as Window says.

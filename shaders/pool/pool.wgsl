@@ -9,8 +9,7 @@
 // An invocation has an x and a channel; the row is the workgroup's y and z. max_pool_place notes
 // for each window where its maximum is, as y W + x, exact in f32 up to 2^24 pixels.
 //
-// Header: Invocation (number(id, SIZE) is the index of its element) and real (a number in storage:
-// f32; f16 in plans of halves).
+// Header (go doc ./shaders): Invocation, real.
 
 const SIZE: u32 = 64u;
 

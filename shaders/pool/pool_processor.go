@@ -8,8 +8,8 @@ import (
 	"mrprism/shaders/kernels"
 )
 
-// poolForwardFast joins the rows of a window, all columns at once, then the columns, and is told at
-// last how many pixels that were.
+// poolForwardFast joins the rows of a window, all columns at once, then the columns. last finishes
+// a pixel; it takes the number of pixels of the window.
 func poolForwardFast(join func(y, x []float32), last func(y []float32, pixels int)) func(p *poolParams, a []gpu.Array32, split gpu.Split) {
 	return func(p *poolParams, a []gpu.Array32, split gpu.Split) {
 		n, width := int(p.Channels), int(p.Width*p.Channels)

@@ -22,8 +22,7 @@ func imageGroups(columns, rows int) [3]int {
 	return [3]int{(columns + kernels.Workgroup - 1) / kernels.Workgroup, (rows + layers - 1) / layers, layers}
 }
 
-// bilinear is the two inputs that output o of an axis is between, and how far it is towards the
-// second.
+// bilinear is the two inputs of an axis between which output o lies, and the weight of the second.
 func bilinear(o, inputs, outputs int) (i0, i1 int, f float64) {
 	s := (float64(o)+0.5)*float64(inputs)/float64(outputs) - 0.5
 	s = min(max(s, 0), float64(inputs-1))
@@ -31,8 +30,8 @@ func bilinear(o, inputs, outputs int) (i0, i1 int, f float64) {
 	return i0, min(i0+1, inputs-1), s - float64(i0)
 }
 
-// taps calls f with each pair of an output element and an input element that it looks at, and the
-// weight.
+// taps calls f with each output element, each of the four input elements that it mixes, and the
+// weight of that element.
 func (p *resizeParams) taps(f func(out, in int, weight float64)) {
 	h, w, n := int(p.Height), int(p.Width), int(p.Channels)
 	outHeight, outWidth := int(p.OutHeight), int(p.OutWidth)
@@ -56,34 +55,20 @@ func (p *resizeParams) taps(f func(out, in int, weight float64)) {
 }
 
 var (
-	resizeForward = &tensor.Kernel{
-		Name: "resize_forward", Arguments: []gpu.Access{gpu.Read, gpu.ReadWrite},
-		Body: tensor.Body(func(p *resizeParams, a []gpu.Array) {
+	resizeForward = byRows("resize_forward", resizeSource, unary, func(p *resizeParams) (columns, rows int32) { return p.OutWidth, p.Rows },
+		func(p *resizeParams, a []gpu.Array) {
 			clear(a[1].F[:p.Rows*p.OutWidth*p.Channels])
 			p.taps(func(out, in int, weight float64) { a[1].F[out] += weight * a[0].F[in] })
-		}),
-		Fast: tensor.Fast(resizeForwardFast),
-		Variants: []tensor.Variant{{Source: resizeSource, Groups: func(params any) [3]int {
-			p := params.(*resizeParams)
-			return imageGroups(int(p.OutWidth), int(p.Rows))
-		}}},
-	}
-	resizeBackward = &tensor.Kernel{
-		Name: "resize_backward", Arguments: []gpu.Access{gpu.Read, gpu.ReadWrite},
-		Body: tensor.Body(func(p *resizeParams, a []gpu.Array) {
+		}, resizeForwardFast)
+	resizeBackward = byRows("resize_backward", resizeSource, unary, func(p *resizeParams) (columns, rows int32) { return p.Width * p.Channels, p.Rows },
+		func(p *resizeParams, a []gpu.Array) {
 			forward := *p
 			forward.Rows = p.Rows / p.Height * p.OutHeight
 			forward.taps(func(out, in int, weight float64) { a[1].F[in] += weight * a[0].F[out] })
-		}),
-		Fast: tensor.Fast(resizeBackwardFast),
-		Variants: []tensor.Variant{{Source: resizeSource, Groups: func(params any) [3]int {
-			p := params.(*resizeParams)
-			return imageGroups(int(p.Width*p.Channels), int(p.Rows))
-		}}},
-	}
+		}, resizeBackwardFast)
 )
 
-// ResizeKind has the geometry of x and y; its kernels take the rows that they make.
+// ResizeKind has no attributes: the shapes of x and y say all.
 var ResizeKind = &tensor.Kind{Name: "Resize", Compute: func(op *tensor.Op) {
 	x, y := op.Inputs[0], op.Output()
 	op.Dispatch(resizeForward, resizing(x, y, y.Dim(1)), x, y)

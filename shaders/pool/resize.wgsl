@@ -9,8 +9,7 @@
 // has an x, since what it shares among channels costs more than they; backward it has an x and a
 // channel. The row is the workgroup's y and z.
 //
-// Header: Invocation (number(id, SIZE) is the index of its element) and real (a number in storage:
-// f32; f16 in plans of halves).
+// Header (go doc ./shaders): Invocation, real.
 
 const SIZE: u32 = 64u;
 

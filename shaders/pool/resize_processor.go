@@ -6,7 +6,7 @@ import (
 	"mrprism/shaders/kernels"
 )
 
-// resizeForwardFast mixes two rows of inputs, and then what lies beside each other in that.
+// resizeForwardFast mixes two rows of inputs, and then neighbours in the mixed row.
 func resizeForwardFast(p *resizeParams, a []gpu.Array32, split gpu.Split) {
 	row, outRow := int(p.Width*p.Channels), int(p.OutWidth*p.Channels)
 	split(int(p.Rows), func(from, to int) {
@@ -27,7 +27,7 @@ func resizeForwardFast(p *resizeParams, a []gpu.Array32, split gpu.Split) {
 	})
 }
 
-// place is what a column of the outputs is made of: elements from left and right on.
+// place is where a column of the outputs finds its two pixels in a row.
 type place struct {
 	left, right int
 	share       float32 // of the right one
@@ -43,7 +43,7 @@ func (p *resizeParams) places() []place {
 	return places
 }
 
-// along mixes what lies beside each other in a row.
+// along mixes neighbours of the row x.
 func (p *resizeParams) along(y, x []float32, places []place) {
 	n := int(p.Channels)
 	for i, at := range places {
@@ -69,7 +69,7 @@ func resizeBackwardFast(p *resizeParams, a []gpu.Array32, split gpu.Split) {
 	})
 }
 
-// gatherRows makes sum what the rows of outputs have in row iy of the inputs.
+// gatherRows makes sum the rows of dy, each times the weight of the input's row iy in it.
 func (p *resizeParams) gatherRows(sum, dy []float32, iy int) {
 	clear(sum)
 	height, outHeight := int(p.Height), int(p.OutHeight)
@@ -85,7 +85,8 @@ func (p *resizeParams) gatherRows(sum, dy []float32, iy int) {
 	}
 }
 
-// addAlong adds to a row of the input's gradient what a row like the outputs' has in it.
+// addAlong adds to a row of the input's gradient a row of the output's width, each pixel to the two
+// that it mixes.
 func (p *resizeParams) addAlong(dx, dy []float32) {
 	n := int(p.Channels)
 	for ox := range int(p.OutWidth) {

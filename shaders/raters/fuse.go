@@ -33,7 +33,7 @@ type fusion[F gpu.Float] struct {
 	largest, sums [planePixels]F
 }
 
-// startFusion is where no pixel before the first is left to do.
+// startFusion is a fusion before its first pixels.
 func startFusion[F gpu.Float](p *ratersParams, first int) (b fusion[F]) {
 	b.p, b.first = p, first
 	return b
@@ -42,7 +42,7 @@ func startFusion[F gpu.Float](p *ratersParams, first int) (b fusion[F]) {
 func (b *fusion[F]) labels() int  { return int(b.p.Raters * b.p.Classes) }
 func (b *fusion[F]) classes() int { return int(b.p.Classes) }
 
-// next goes on to pixels below an end, while there are any.
+// next computes the shares of the pixels that follow, up to end. It returns false if none do.
 func (b *fusion[F]) next(confidence, valid []F, end int) bool {
 	b.first += b.pixels
 	if b.first >= end {
@@ -58,10 +58,10 @@ func (b *fusion[F]) next(confidence, valid []F, end int) bool {
 	return true
 }
 
-// values are what the pixels have in x, where each has n.
+// values are those of the pixels in x, where each pixel has n.
 func (b *fusion[F]) values(x []F, n int) []F { return x[b.first*n:][:b.pixels*n] }
 
-// share makes of the confidences of class c shares.
+// share turns the confidences of class c into shares.
 func (b *fusion[F]) share(c int) {
 	b.rows = b.rows[:0]
 	for label := c; label < b.labels(); label += b.classes() {
@@ -74,8 +74,8 @@ func (b *fusion[F]) share(c int) {
 	softmaxAcross(b.shares.all(), b.rows, b.largest[:b.pixels], b.sums[:b.pixels])
 }
 
-// softmaxAcross makes rows that stand in x at the given places, across from each other, their
-// softmax.
+// softmaxAcross replaces rows of x, which begin at the given places, by their softmax: element i of
+// a row is divided among elements i of all rows.
 func softmaxAcross[F gpu.Float](x []F, rows []int, largest, sums []F) {
 	if vector.SoftmaxAcross(kernels.Singles(x), rows, len(sums)) {
 		return
@@ -100,7 +100,7 @@ func softmaxAcross[F gpu.Float](x []F, rows []int, largest, sums []F) {
 	}
 }
 
-// fused gives class c of what the labels in other are, fused.
+// fused is class c of the fused labels, of which other has the planes.
 func (b *fusion[F]) fused(c int) []F {
 	y := b.sums[:b.pixels]
 	b.rows = b.rows[:0]
@@ -111,7 +111,7 @@ func (b *fusion[F]) fused(c int) []F {
 	return y
 }
 
-// sumProductsAcross makes y the sums of a b across rows.
+// sumProductsAcross makes y[i] = Σ a[row+i] b[row+i] over the rows.
 func sumProductsAcross[F gpu.Float](y, a, b []F, rows []int) {
 	if vector.SumProductsAcross(kernels.Singles(y), kernels.Singles(a), kernels.Singles(b), rows) {
 		return

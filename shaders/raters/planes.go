@@ -5,17 +5,17 @@ import (
 	"mrprism/shaders/kernels"
 )
 
-// planes hold what some pixels have, one value of all pixels after the other: what bodies in Go
-// compute in vectors, where tensors have the values of a pixel side by side.
+// planes hold the values of some pixels: value 0 of all pixels, then value 1 of all pixels, and
+// further. Bodies in Go compute each in vectors. Tensors have the values of a pixel side by side.
 type planes[F gpu.Float] struct {
-	few  [8 * planePixels]F // in the first cache, two of them and what is gathered
-	many []F                // in place of few, where that does not have the values of one pixel
+	few  [8 * planePixels]F // two of these, and the values that they come from, fit the first cache
+	many []F                // in place of few, if one pixel has more values than few
 }
 
-// planePixels are as many as planes hold at most.
+// planePixels is the largest number of pixels in planes.
 const planePixels = 256
 
-// pixelsInPlanes are as many as planes of n values hold.
+// pixelsInPlanes is the number of pixels that planes of n values hold.
 func pixelsInPlanes(n int) int { return min(planePixels, max(1, 8*planePixels/n)) }
 
 func (p *planes[F]) all() []F {
@@ -36,7 +36,7 @@ func (p *planes[F]) gather(x []F, n int) {
 	kernels.TransposeInto(p.all(), len(x)/n, x, n, len(x)/n, n, false)
 }
 
-// AddTo adds what the planes hold to y, in which each pixel has n values.
+// addTo adds the planes to y, in which each pixel has n values.
 func (p *planes[F]) addTo(y []F, n int) {
 	kernels.TransposeInto(y, n, p.all(), len(y)/n, n, len(y)/n, true)
 }

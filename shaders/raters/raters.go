@@ -21,7 +21,7 @@ var ratersCommonPart string
 // ratersParams are the extents of maps (B, P, M, K): P pixels, M raters, K classes.
 type ratersParams struct{ Batch, Pixels, Raters, Classes uint32 }
 
-// quadPixels are how few pixels fill whole quads in (B, P, M, K) and in (B, P, K).
+// quadPixels is the least number of pixels that fill whole quads in (B, P, M, K) and in (B, P, K).
 func (p *ratersParams) quadPixels() int {
 	switch {
 	case p.Classes%4 == 0:
@@ -32,8 +32,8 @@ func (p *ratersParams) quadPixels() int {
 	return 4
 }
 
-// mostBlockValues are the values of (B, P, M, K) that a block in quads may hold. Compilers do not
-// unroll loops over more, and their arrays then are no registers.
+// mostBlockValues is the largest number of values of (B, P, M, K) in a block in quads. Compilers do
+// not unroll loops over more, and then keep the arrays out of registers.
 const mostBlockValues = 128
 
 // inQuads says whether blocks are in quads: an image has whole ones, and they are not too large.
@@ -42,8 +42,8 @@ func (p *ratersParams) inQuads() bool {
 	return int(p.Pixels)%n == 0 && n*int(p.Raters*p.Classes) <= mostBlockValues
 }
 
-// perBlock is a kernel with an invocation for each block of pixels (raters_common.wgsl), in quads
-// where they are so (inQuads); an image is a layer of workgroups.
+// perBlock is a kernel with an invocation for each block of pixels (raters_common.wgsl). Each image
+// has a layer of workgroups.
 func perBlock(name, file string, arguments []gpu.Access, body func(p *ratersParams, a []gpu.Array)) *tensor.Kernel {
 	pixels := func(p *ratersParams) (pixels, width int) {
 		if p.inQuads() {
@@ -111,7 +111,7 @@ func shuffleRatersPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, t
 	scaleRows(a[4].F[from*n:to*n], a[0].F[from*n:to*n], labels, scale, shift)
 }
 
-// scaleRows makes each row of y that of x, permuted, times scale plus shift.
+// scaleRows makes y[r, i] = scale[i] x[r, from[i]] + shift[i].
 func scaleRows[F gpu.Float](y, x []F, from []uint32, scale, shift []F) {
 	if vector.ScaleRows(kernels.Singles(y), kernels.Singles(x), from, kernels.Singles(scale), kernels.Singles(shift)) {
 		return
@@ -162,7 +162,8 @@ func disputedPart[F gpu.Float](p *ratersParams, a []gpu.ArrayOf[F], from, to int
 	}
 }
 
-// differAcross makes y 1 where rows differ, else 0.
+// differAcross makes y[i] 1 where the rows of x that begin at the given places differ, and 0
+// elsewhere.
 func differAcross[F gpu.Float](y, x []F, rows []int) {
 	if vector.DifferAcross(kernels.Singles(y), kernels.Singles(x), rows) {
 		return

@@ -1,7 +1,6 @@
 // What is done rater by rater to maps (B, P, M, K), P pixels (PAPER.md §3.3, §3.8).
 //
-//   shuffle   y[b,p,m,k] = scale[m] x[b,p,order[m],k] + offset[m]     no gradient: weights are
-//     detached
+//   shuffle   y[b,p,m,k] = scale[m] x[b,p,order[m],k] + offset[m]     no gradient
 //   weigh     y[b,p,m,k] = x[b,p,m,k] share[b,m,k]                    dx += the same of dy
 //   disputed  y[b,p,k] = 1 where two raters who labelled differ, else 0
 //
@@ -27,7 +26,7 @@ fn values(block: u32) -> array<f32, VALUES> {
   return all;
 }
 
-// A register has no index that is computed: the source is looked for among all raters.
+// A computed index would keep the array out of registers: the loop tries all raters as source.
 @compute @workgroup_size(SIZE)
 fn shuffle_raters(id: Invocation) {
   let i = number(id, SIZE);

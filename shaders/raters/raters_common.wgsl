@@ -1,19 +1,12 @@
-// Shared part of the kernels on maps (B, P, M, K) and (B, P, K) of P pixels: raters.wgsl,
-// fuse.wgsl,
-// rule.wgsl. An invocation takes a block of pixels: as few as fill whole quads in both kinds of
-// map,
-// or one pixel. The numbers of a block lie side by side. The invocation loads them once, for all
-// raters and structures. All invocations of a workgroup are of one image. Extents are constants:
-// loops over a block are unrolled, and its arrays are registers.
+// Shared part of the kernels on maps (B, P, M, K) and (B, P, K) of P pixels: raters.wgsl, fuse.wgsl
+// and rule.wgsl. An invocation computes a block of pixels: as few as fill whole quads in both kinds
+// of map, or one pixel. The numbers of a block lie side by side. The invocation loads them once,
+// for all raters and structures. All invocations of a workgroup belong to one image. Extents are
+// constants: compilers unroll loops over a block, and keep its arrays in registers.
 //
-// Header: Invocation (number(id, SIZE) is the index of its element), real (a number in storage:
-// f32;
-// f16 in plans of halves), stored and floats (what an invocation reads and what it computes with:
-// real4 and vec4<f32>, or real and f32), WIDTH (how many numbers that is: 4 or 1), RATERS and
-// CLASSES
+// Header (go doc ./shaders): Invocation, real, stored, floats, WIDTH. Besides: RATERS and CLASSES
 // (4, 2), LABELS (their product), PIXELS (of a block: 2), VALUES (of a block of (B, P, M, K):
-// PIXELS
-// LABELS), RESULTS (of a block of (B, P, K): PIXELS CLASSES) and PLACES (0 to WIDTH - 1).
+// PIXELS LABELS), RESULTS (of a block of (B, P, K): PIXELS CLASSES) and PLACES (0 to WIDTH - 1).
 
 const SIZE: u32 = 64u;
 const QUADS: u32 = VALUES / WIDTH; // loads of a block of (B, P, M, K)

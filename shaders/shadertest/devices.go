@@ -7,8 +7,8 @@ import (
 	"mrprism/internal/compute/gpu/gputest"
 )
 
-// EachKind calls f with every device of the machine, and with kernels for CPU adapters and for
-// discrete GPUs where it has them.
+// EachKind calls f with every device of the machine. GPUs come twice: with the kernels for emulated
+// GPUs, and with those for discrete ones.
 func EachKind(t *testing.T, f func(name string, d gpu.Device)) {
 	t.Helper()
 	for _, d := range gputest.Devices(t) {

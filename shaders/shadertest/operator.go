@@ -1,4 +1,4 @@
-// Package shadertest checks operators on every device. No program imports it.
+// Package shadertest checks operators on every device. Only tests import it.
 package shadertest
 
 import (
@@ -18,29 +18,29 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Operator says how one operator is checked; see Check.
+// Operator says how Check checks one operator.
 type Operator struct {
 	Inputs [][]int                                  // shapes of the float inputs
 	Build  func(x []*tensor.Tensor) *tensor.Tensor  // appends the operator
-	Fill   func(input, i int, r *rand.Rand) float64 // values; nil: normal
+	Fill   func(input, i int, r *rand.Rand) float64 // values of the inputs; nil: normal
 	Fixed  map[int]bool                             // inputs without gradient
-	ATol   float64                                  // devices against the reference, absolute and
-	RTol   float64                                  // relative to the largest value; 0: both 1e-5
-	FD     float64                                  // relative, of finite differences; 0: 1e-5
-	Rough  bool                                     // the gradient is a stated rule
-	Half   float64                                  // RTol with halves, at inference
-	Mixed  float64                                  // RTol with halves, in training
-	Params []int                                    // inputs that are f32 parameters then
-	Full   []int                                    // inputs that are f32 statistics then
+	ATol   float64                                  // tolerance of devices against the reference, absolute,
+	RTol   float64                                  // and relative to the largest value; both 0: both 1e-5
+	FD     float64                                  // relative tolerance of finite differences; 0: 1e-5
+	Rough  bool                                     // no finite differences: the gradient is a rule of its own
+	Half   float64                                  // RTol with storage of halves, at inference; 0: not checked
+	Mixed  float64                                  // RTol with storage of halves, in training; 0: not checked
+	Params []int                                    // in training: inputs that are f32 parameters
+	Full   []int                                    // in training: inputs that are f32 statistics
 	Floats gpu.ElementType                          // what storage holds; Check sets it
-	mixes  bool                                     // in a graph of f32; Check sets it
+	mixes  bool                                     // the graph is of f32, as in training; Check sets it
 }
 
-// Rounded is twice what a result that is stored as a half differs by, 2^-11 of it, which leaves
-// room for f32.
+// Rounded is twice the error of a result that is stored as a half, 2^-11 of it. The rest is for
+// f32.
 const Rounded = 1.0 / (1 << 10)
 
-// as is a device that claims to be of another kind and chooses kernel variants.
+// as is a device that claims to be of another kind and may choose kernel variants.
 type as struct {
 	gpu.Device
 	kind   gpu.Kind
@@ -55,7 +55,7 @@ func (d as) Choose(programs []*gpu.Program) int {
 	return d.choose(programs)
 }
 
-// Preferring is the device without a choice of its own.
+// Preferring is the device without its choice: it takes the variants that kernels prefer.
 func Preferring(d gpu.Device) gpu.Device {
 	if a, ok := d.(as); ok {
 		a.choose = nil
@@ -70,9 +70,9 @@ func (d as) Info() gpu.Info {
 	return info
 }
 
-// Check checks an operator three ways: the reference's gradient against central differences in
-// float64; on every device, forward and gradients against the reference, with every kernel variant
-// that runs there; and with storage of halves.
+// Check checks an operator in three ways: the reference's gradient against central differences in
+// float64, the results and gradients of every device and every kernel variant against the
+// reference, and the same with storage of halves.
 func Check(t *testing.T, o Operator) {
 	t.Helper()
 	for _, o := range o.Storages() {
@@ -80,9 +80,9 @@ func Check(t *testing.T, o Operator) {
 	}
 }
 
-// Storages are the test with storage of f32 and, where it has tolerances for that, with storage of
-// halves: as at inference, without gradients, and as in training. The reference does not round what
-// it stores, so that tolerances are those of the rounding.
+// Storages are the test with storage of f32 and, if it has the tolerances, with storage of halves:
+// as at inference, without gradients, and as in training. The reference does not round what it
+// stores: the tolerances have to allow for the rounding.
 func (o Operator) Storages() []Operator {
 	all := []Operator{o}
 	if o.Half != 0 {
@@ -101,7 +101,8 @@ func (o Operator) Storages() []Operator {
 	return all
 }
 
-// input is input k, and as the operator is given it.
+// input appends input k. It returns the input, and what the operator is given: in training a
+// parameter is rounded.
 func (o *Operator) input(g *tensor.Graph, k int) (x, given *tensor.Tensor) {
 	floats := o.Floats
 	if o.mixes && slices.Contains(slices.Concat(o.Params, o.Full), k) {
@@ -117,9 +118,10 @@ func (o *Operator) input(g *tensor.Graph, k int) (x, given *tensor.Tensor) {
 	return x, x
 }
 
-// RunsOn says whether the device can compute with what storage holds.
+// RunsOn says whether the device can store the floats of this test.
 func (o *Operator) RunsOn(d gpu.Device) bool { return CanStore(d, o.Floats) }
 
+// CanStore says whether the device has floats of this type in storage.
 func CanStore(d gpu.Device, floats gpu.ElementType) bool {
 	return floats == gpu.F32 || d.Info().InGo() || d.Info().HasFeature("shader-f16")
 }
@@ -130,7 +132,7 @@ func (o *Operator) check(t *testing.T) {
 	ref := reference.Open()
 	defer ref.Close()
 	want := o.Run(t, ctx, ref)
-	if !o.Rough && !inBrowser { // where they would be the same once more
+	if !o.Rough && !inBrowser { // the reference computes the same in a browser
 		o.finiteDifferences(t, ctx)
 	}
 	EachVariant(t, func(name string, d gpu.Device) {
@@ -151,6 +153,7 @@ func (o *Operator) label(i int) string {
 	return "gradient " + string(rune('0'+i-1))
 }
 
+// Compare fails the test unless got is want within the tolerances.
 func (o *Operator) Compare(t *testing.T, device, what string, got, want []float32) {
 	t.Helper()
 	if want == nil {
@@ -247,29 +250,20 @@ func (o *Operator) Compile(t *testing.T, ctx context.Context, d gpu.Device) *bui
 	return b
 }
 
-// Run returns the output and the gradients.
+// Run returns the output and then the gradients of the inputs, nil for fixed ones.
 func (o *Operator) Run(t *testing.T, ctx context.Context, d gpu.Device) [][]float32 {
 	t.Helper()
 	b := o.Compile(t, ctx, d)
 	defer b.Plan.Release()
 	require.NoError(t, b.Plan.Run(ctx))
-	wanted := []*tensor.Tensor{b.output}
-	for _, x := range b.grads {
-		if x != nil {
-			wanted = append(wanted, x)
-		}
-	}
-	values, err := b.Plan.Read(ctx, wanted...)
+	all := slices.Concat([]*tensor.Tensor{b.output}, b.grads)
+	values, err := b.Plan.Read(ctx, slices.DeleteFunc(slices.Clone(all), func(x *tensor.Tensor) bool { return x == nil })...)
 	require.NoError(t, err)
-	out := [][]float32{values[0]}
-	k := 1
-	for _, x := range b.grads {
-		if x == nil {
-			out = append(out, nil)
-			continue
+	out := make([][]float32, len(all))
+	for i, x := range all {
+		if x != nil {
+			out[i], values = values[0], values[1:]
 		}
-		out = append(out, values[k])
-		k++
 	}
 	return out
 }
@@ -302,7 +296,7 @@ func (o *Operator) finiteDifferences(t *testing.T, ctx context.Context) {
 			continue
 		}
 		require.NoError(t, b.Plan.Run(ctx))
-		gradient := append([]float64(nil), ref.Float64(b.Plan.Buffer(b.grads[k]))...)
+		gradient := slices.Clone(ref.Float64(b.Plan.Buffer(b.grads[k])))
 		values := ref.Float64(b.Plan.Buffer(x))
 		n := x.Elements()
 		largest := 0.0

@@ -39,8 +39,8 @@ func Evaluate(t *testing.T, build func(g *tensor.Graph) *tensor.Tensor) []float3
 	return values[0]
 }
 
-// Far is the hard case for variances: values of deviation 1 about 3, and positive running
-// variances.
+// Far fills the inputs of a batch norm with the hard case for variances: x of deviation 1 about 3.
+// The other inputs are positive, as variances are.
 func Far(input, _ int, r *rand.Rand) float64 {
 	if input == 0 {
 		return 3 + r.NormFloat64()

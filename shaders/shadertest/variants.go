@@ -12,13 +12,13 @@ import (
 	"mrprism/internal/compute/vector"
 )
 
-// EachVariant calls f as EachKind does, and with every device as a CPU adapter so often again, with
-// one and another choice of variants, that every variant that runs there has run, of every kernel
-// of the plans that f compiles.
+// EachVariant calls f as EachKind does. It then calls f again and again with every GPU as a CPU
+// adapter, each time with another choice of variants, until every variant that runs there has run,
+// of every kernel of the plans that f compiles.
 //
-// Nearly all of the time goes into compiling. So variants that a device would not choose itself run
-// as one program in each test, which all cases share that can, and not once for every width and
-// everything a convolution takes over.
+// Nearly all of the time goes into compiling. Of a variant that the device would not choose itself,
+// each test therefore runs one program, not one for every width and everything that a convolution
+// takes over.
 func EachVariant(t *testing.T, f func(name string, d gpu.Device)) {
 	t.Helper()
 	for _, d := range gputest.Devices(t) {
@@ -27,7 +27,7 @@ func EachVariant(t *testing.T, f func(name string, d gpu.Device)) {
 			inGo(d, func(name string) { f(name, d) })
 			continue
 		}
-		var offered [][]*gpu.Program // what the CPU's plans could run, by dispatch
+		var offered [][]*gpu.Program // by dispatch, the programs that the CPU's plans could run
 		f(info.Backend+" as "+string(gpu.KindCPU), as{d, gpu.KindCPU, func(programs []*gpu.Program) int {
 			offered = append(offered, programs)
 			return 0
@@ -36,7 +36,7 @@ func EachVariant(t *testing.T, f func(name string, d gpu.Device)) {
 			if !inBrowser {
 				return 0
 			}
-			// what the CPU ran is compiled already, other variants are compiled below
+			// The program that the CPU ran is compiled already. Other variants are compiled below.
 			return max(0, slices.IndexFunc(programs, func(p *gpu.Program) bool {
 				return slices.ContainsFunc(offered, func(o []*gpu.Program) bool { return o[0] == p })
 			}))
@@ -69,13 +69,13 @@ func inGo(d gpu.Device, f func(name string)) {
 	}
 }
 
-// inBrowser says that the tests themselves run in one.
+// inBrowser says that the tests themselves run in a browser.
 const inBrowser = runtime.GOOS == "js"
 
-// sampled are the programs that stand for a variant, by test and name.
+// sampled are the programs that stand for their variants, by test and name.
 var sampled = map[string]*gpu.Program{}
 
-// wanted says whether a program is run: the first of each name in a test, and the same again.
+// wanted says whether a program is run. In a test it is the first of its name.
 func wanted(t *testing.T, p *gpu.Program) bool {
 	test, _, _ := strings.Cut(t.Name(), "/")
 	key := test + " " + p.Name

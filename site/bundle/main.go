@@ -1,7 +1,7 @@
 // Command bundle builds site/dist from the page's sources and the WebAssembly programs beside them.
-// It copies the files, writes the policy into index.html, fills in the service worker's list and
-// version, and compresses. With -size it prints what a first visit downloads, and fails above the
-// limits. site.mk runs it in the repository root.
+// It copies the files, draws the sample photograph, writes the policy into index.html, fills in the
+// service worker's list and version, and compresses. With -size it prints what a first visit
+// downloads, and fails above the limits. site.mk runs it in the repository root.
 package main
 
 import (
@@ -13,6 +13,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"image/jpeg"
 	"io"
 	"os"
 	"path/filepath"
@@ -23,6 +24,7 @@ import (
 	"github.com/andybalholm/brotli"
 
 	"mrprism/internal/compute/sharing"
+	"mrprism/internal/data/synthetic"
 	"mrprism/site"
 	"mrprism/weights"
 )
@@ -33,20 +35,20 @@ const (
 	weightsLimit = 7_000_000 // each model
 )
 
-// sources are the page's own files in site/.
-var sources = []string{
-	"index.html", "style.css", "page.js", "state.js", "view.js", "layers.js", "dom.js", "stage.js", "canvas2d.js", "segmenter.js", "colours.js",
-	"measurements.js", "exports.js", "opening.js", "adapter.js", "versions.js",
-	"worker.js", "gpu.js", "vectors.js", "sw.js",
-	"manifest.webmanifest", "icon.svg",
-}
+// The sample is as large as an ordinary fundus camera's picture: it shows the whole way from a
+// photograph to its region.
+const (
+	sampleSeed                = 11
+	sampleWidth, sampleHeight = 1536, 1152
+	sampleQuality             = 90
+)
 
-// built are made in site/dist before this command runs.
-var built = []string{"viewer.wasm", "segmenter.wasm", "sample.jpg"}
+// sources are the kinds of the page's own files in site/.
+var sources = []string{".html", ".css", ".js", ".webmanifest", ".svg"}
 
 func main() {
 	size := flag.Bool("size", false, "print the download sizes and fail above the limits")
-	quality := flag.Int("quality", 10, "brotli `quality`, 0 to 11: 9 is 10 % larger and takes seconds, 11 is 4 % smaller and takes a minute")
+	quality := flag.Int("quality", 10, "brotli `quality`, 0 to 11: 9 is 10 % larger and takes seconds, 11 is 3 % smaller and takes a minute")
 	flag.Parse()
 	err := bundle("site", filepath.Join("site", "dist"), *quality)
 	if err == nil && *size {
@@ -60,31 +62,37 @@ func main() {
 
 func bundle(from, to string, quality int) error {
 	files := map[string][]byte{}
-	for _, name := range sources {
-		content, err := os.ReadFile(filepath.Join(from, name))
-		if err != nil {
-			return err
-		}
-		files[name] = content
-	}
-	runtimeScript, err := os.ReadFile(filepath.Join(runtime.GOROOT(), "lib", "wasm", "wasm_exec.js"))
+	entries, err := os.ReadDir(from)
 	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if slices.Contains(sources, filepath.Ext(entry.Name())) {
+			if files[entry.Name()], err = os.ReadFile(filepath.Join(from, entry.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	if files["wasm_exec.js"], err = os.ReadFile(filepath.Join(runtime.GOROOT(), "lib", "wasm", "wasm_exec.js")); err != nil {
 		return fmt.Errorf("Go's wasm_exec.js: %w", err)
 	}
-	files["wasm_exec.js"] = runtimeScript
 	// frame-ancestors has no meaning in a meta element; the handler sends it.
 	policy := strings.Replace(site.Policy, "frame-ancestors 'none'; ", "", 1)
 	files["index.html"] = bytes.ReplaceAll(files["index.html"], []byte("{{policy}}"), []byte(policy))
-	for _, name := range built {
-		content, err := os.ReadFile(filepath.Join(to, name))
-		if err != nil {
+	for _, name := range []string{"viewer.wasm", "segmenter.wasm"} {
+		if files[name], err = os.ReadFile(filepath.Join(to, name)); err != nil {
 			return fmt.Errorf("%w: run `make site`", err)
 		}
-		files[name] = content
 	}
 	if files["segmenter.wasm"], err = sharing.Share(files["segmenter.wasm"]); err != nil {
 		return err
 	}
+	var sample bytes.Buffer
+	photograph := synthetic.Photograph(sampleSeed, sampleWidth, sampleHeight)
+	if err := jpeg.Encode(&sample, photograph, &jpeg.Options{Quality: sampleQuality}); err != nil {
+		return err
+	}
+	files["sample.jpg"] = sample.Bytes()
 	if files["sw.js"], err = serviceWorker(files); err != nil {
 		return err
 	}
@@ -106,19 +114,14 @@ func serviceWorker(files map[string][]byte) ([]byte, error) {
 			sums[name] = hex.EncodeToString(sum[:])
 		}
 	}
-	models := map[string]string{}
 	for _, entry := range weights.Shipped().Models {
-		models["weights/"+entry.File] = entry.SHA256
+		sums["weights/"+entry.File] = entry.SHA256
 	}
 	list, err := json.MarshalIndent(sums, "", "  ") // keys are sorted
 	if err != nil {
 		return nil, err
 	}
-	modelList, err := json.MarshalIndent(models, "", "  ")
-	if err != nil {
-		return nil, err
-	}
-	text := strings.NewReplacer("/*FILES*/{}", string(list), "/*MODELS*/{}", string(modelList)).Replace(string(files["sw.js"]))
+	text := strings.Replace(string(files["sw.js"]), "/*FILES*/{}", string(list), 1)
 	version := sha256.Sum256([]byte(text))
 	return []byte(strings.ReplaceAll(text, "/*VERSION*/", hex.EncodeToString(version[:8]))), nil
 }
@@ -155,13 +158,15 @@ func write(path string, content []byte, quality int) error {
 			return err
 		}
 	}
-	if err := os.WriteFile(path+".gz", gz.Bytes(), 0o644); err != nil {
-		return err
+	for _, made := range []struct {
+		path    string
+		content []byte
+	}{{path + ".gz", gz.Bytes()}, {path + ".br", br.Bytes()}, {stamp, wanted}} {
+		if err := os.WriteFile(made.path, made.content, 0o644); err != nil {
+			return err
+		}
 	}
-	if err := os.WriteFile(path+".br", br.Bytes(), 0o644); err != nil {
-		return err
-	}
-	return os.WriteFile(stamp, wanted, 0o644)
+	return nil
 }
 
 func exists(path string) bool {
@@ -200,7 +205,7 @@ func checkSize(folder string, out io.Writer) error {
 			continue
 		}
 		path := filepath.Join(folder, name)
-		if _, err := os.Stat(path + ".br"); err == nil {
+		if exists(path + ".br") {
 			path += ".br"
 		}
 		info, err := os.Stat(path)

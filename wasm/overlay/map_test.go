@@ -33,12 +33,12 @@ func TestLargeMapIsAveragedInPlace(t *testing.T) {
 	assert.Panics(t, func() { NewMap(v, Window{0, 0, w, h + 1}) })
 }
 
-func TestPicture(t *testing.T) {
+func TestPhotograph(t *testing.T) {
 	rgb := []byte{0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120, 130, 140, 150, 160, 170} // 3 × 2
-	same, w, h := Picture(rgb, 3, 2, 4)
-	assert.Equal(t, [2]int{3, 2}, [2]int{w, h})
-	assert.Equal(t, []byte{30, 40, 50, 255}, same[4:8])
-	half, w, h := Picture(rgb, 3, 2, 2)
-	assert.Equal(t, [2]int{2, 1}, [2]int{w, h})
-	assert.Equal(t, []byte{60, 70, 80, 255, 105, 115, 125, 255}, half, "blocks of 2 × 2 and 1 × 2")
+	same := Photograph(rgb, 3, 2, 4)
+	assert.Equal(t, []int{3, 2, 3, 2}, []int{same.PixelsWide, same.PixelsHigh, same.Width, same.Height})
+	assert.Equal(t, []byte{30, 40, 50, 255}, same.Values[4:8])
+	half := Photograph(rgb, 3, 2, 2)
+	assert.Equal(t, []int{2, 1, 4, 2}, []int{half.PixelsWide, half.PixelsHigh, half.Width, half.Height})
+	assert.Equal(t, []byte{60, 70, 80, 255, 105, 115, 125, 255}, half.Values, "blocks of 2 × 2 and 1 × 2")
 }

@@ -52,11 +52,6 @@ func (t *tracer) edge(x, y int, vertical bool) int {
 	return e
 }
 
-func (t *tracer) join(from, to int) {
-	t.next[from] = to
-	t.order = append(t.order, from)
-}
-
 // The edges of a cell.
 const (
 	top = iota
@@ -96,7 +91,8 @@ func (t *tracer) link() {
 			}
 			edges := [4]int{t.edge(x, y, false), t.edge(x+1, y, true), t.edge(x, y+1, false), t.edge(x, y, true)}
 			for _, line := range lines {
-				t.join(edges[line[0]], edges[line[1]])
+				t.next[edges[line[0]]] = edges[line[1]]
+				t.order = append(t.order, edges[line[0]])
 			}
 		}
 	}
@@ -132,10 +128,7 @@ func (t *tracer) follow(tolerance float32) Lines {
 		for edge := start; ; {
 			x, y := t.point(edge)
 			line = append(line, x, y)
-			to, ok := t.next[edge]
-			if !ok {
-				break
-			}
+			to := t.next[edge] // which there is: every line closes
 			delete(t.next, edge)
 			if to == start {
 				break

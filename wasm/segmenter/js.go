@@ -16,14 +16,15 @@ func toJS(b []byte) js.Value {
 	return array
 }
 
-// floatsToJS and wordsToJS copy 32-bit elements into new typed arrays, which are little-endian, as
-// wasm is.
-func floatsToJS(v []float32) js.Value {
-	return js.Global().Get("Float32Array").New(toJS(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 4*len(v))).Get("buffer"))
+// numbersToJS copies numbers into a new typed array of a kind such as "Float32Array". Typed arrays
+// are little-endian, as wasm is.
+func numbersToJS[T float32 | uint32](kind string, v []T) js.Value {
+	return js.Global().Get(kind).New(toJS(bytesIn(v)).Get("buffer"))
 }
 
-func wordsToJS(v []uint32) js.Value {
-	return js.Global().Get("Uint32Array").New(toJS(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 4*len(v))).Get("buffer"))
+// bytesIn is the memory of 32-bit numbers.
+func bytesIn[T float32 | uint32](v []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 4*len(v))
 }
 
 func bytesOf(array js.Value) []byte {
@@ -39,7 +40,7 @@ func floatsOf(array js.Value) []float32 {
 	}
 	v := make([]float32, array.Length())
 	view := js.Global().Get("Uint8Array").New(array.Get("buffer"), array.Get("byteOffset"), array.Get("byteLength"))
-	js.CopyBytesToGo(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 4*len(v)), view)
+	js.CopyBytesToGo(bytesIn(v), view)
 	return v
 }
 
@@ -50,22 +51,22 @@ func await(ctx context.Context, promise js.Value) (js.Value, error) {
 		err   error
 	}
 	done := make(chan outcome, 1)
-	resolve := js.FuncOf(func(_ js.Value, args []js.Value) any {
-		done <- outcome{value: args[0]}
+	var resolve, reject js.Func
+	settle := func(o outcome) any {
+		done <- o
+		resolve.Release()
+		reject.Release()
 		return nil
-	})
-	reject := js.FuncOf(func(_ js.Value, args []js.Value) any {
-		done <- outcome{err: errors.New(args[0].Get("message").String())}
-		return nil
+	}
+	resolve = js.FuncOf(func(_ js.Value, args []js.Value) any { return settle(outcome{value: args[0]}) })
+	reject = js.FuncOf(func(_ js.Value, args []js.Value) any {
+		return settle(outcome{err: errors.New(args[0].Get("message").String())})
 	})
 	promise.Call("then", resolve, reject)
-	release := func() { resolve.Release(); reject.Release() }
 	select {
 	case o := <-done:
-		release()
 		return o.value, o.err
 	case <-ctx.Done():
-		go func() { <-done; release() }() // the callbacks are still to come
 		return js.Undefined(), ctx.Err()
 	}
 }

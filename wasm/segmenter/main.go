@@ -15,8 +15,8 @@
 //	         whole map
 //	view     as map: what the stage needs of the map, within the region
 //	png      as map, and what (mask, probability): a grey PNG at the photograph's size
-//	prepare  model: download, verify and compile it before it is asked for; answered when that is
-//	         done, or once it is downloaded when another message comes
+//	prepare  model: download, verify and compile it before it is asked for. The answer comes when
+//	         that is done, and sooner, after the download, if another message waits
 //	cancel   request: ends the one of that number, whether it runs or waits; no answer of its own
 //
 // Messages out: ready, adapter, progress, image, result, weights, prepare, map, view, png, error

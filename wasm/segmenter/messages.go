@@ -100,40 +100,27 @@ func segmentImage(h *host.Host, m message) error {
 	if err != nil {
 		return err
 	}
-	figures, err := json.Marshal(map[string]any{
-		"measurements": r.Measurements, "doubts": append([]segment.Doubt{}, r.Doubts...), "doubt": r.Doubt, "timings": r.Timings,
-	})
-	if err != nil {
-		return err
-	}
-	parsed := js.Global().Get("JSON").Call("parse", string(figures))
-	m.reply("result", map[string]any{
-		"id": job.Request, "width": r.Width, "height": r.Height,
-		"classes": list(r.Classes), "raters": list(r.Raters), "labels": r.Labels, "steered": r.Steered,
+	text, err := json.Marshal(map[string]any{
+		"type": "result", "request": job.Request, "id": job.Request, "width": r.Width, "height": r.Height,
+		"classes": r.Classes, "raters": r.Raters, "labels": r.Labels, "steered": r.Steered,
 		"model": r.Model.Name(), "title": r.Model.Label(), "sha256": r.Model.SHA256, "shipped": r.Model.Shipped,
 		"roi":         map[string]any{"x": r.ROI.X, "y": r.ROI.Y, "side": r.ROI.Side, "whole": r.ROI == imageio.Letterbox(r.Width, r.Height)},
-		"recurrences": r.Recurrences, "adapter": r.Adapter, "why": r.Why, "precision": string(r.Precision), "found": r.Found,
-		"measurements": parsed.Get("measurements"), "doubts": parsed.Get("doubts"), "doubt": parsed.Get("doubt"), "timings": parsed.Get("timings"),
+		"recurrences": r.Recurrences, "adapter": r.Adapter, "why": r.Why, "precision": r.Precision, "found": r.Found,
+		"measurements": r.Measurements, "doubts": append([]segment.Doubt{}, r.Doubts...), "doubt": r.Doubt, "timings": r.Timings,
 	})
-	return nil
-}
-
-func list(names []string) []any {
-	out := make([]any, len(names))
-	for i, name := range names {
-		out[i] = name
+	if err == nil {
+		js.Global().Call("postMessage", js.Global().Get("JSON").Call("parse", string(text)))
 	}
-	return out
+	return err
 }
 
 // showImage gives the page the picture as decoded here, so that the page shows the pixels on which
 // the network computes.
 func (m message) showImage(img *imageio.Image) {
-	rgba, wide, high := overlay.Picture(img.Pix, img.W, img.H, longestShown)
-	factor := max(1, (max(img.W, img.H)+longestShown-1)/longestShown)
-	pixels := toJS(rgba)
-	m.reply("image", map[string]any{"width": img.W, "height": img.H, "pixelsWide": wide,
-		"pixelsHigh": high, "drawnWidth": wide * factor, "drawnHeight": high * factor, "rgba": pixels}, pixels)
+	shown := overlay.Photograph(img.Pix, img.W, img.H, longestShown)
+	rgba := toJS(shown.Values)
+	m.reply("image", map[string]any{"width": img.W, "height": img.H, "drawnWidth": shown.Width, "drawnHeight": shown.Height,
+		"pixelsWide": shown.PixelsWide, "pixelsHigh": shown.PixelsHigh, "rgba": rgba}, rgba)
 }
 
 // openWeights answers "weights".
@@ -170,12 +157,13 @@ func showMap(h *host.Host, m message) error {
 		return err
 	}
 	if kind == "map" {
-		floats := floatsToJS(v)
+		floats := numbersToJS("Float32Array", v)
 		m.reply(kind, map[string]any{"values": floats}, floats)
 		return nil
 	}
 	shown := overlay.NewMap(v, overlay.Window{X: x, Y: y, Width: r.Width, Height: r.Height})
-	bytes, points, starts := toJS(shown.Values), floatsToJS(shown.Lines.Points), wordsToJS(shown.Lines.Starts)
+	bytes := toJS(shown.Values)
+	points, starts := numbersToJS("Float32Array", shown.Lines.Points), numbersToJS("Uint32Array", shown.Lines.Starts)
 	m.reply(kind, map[string]any{"x": shown.X, "y": shown.Y, "width": shown.Width, "height": shown.Height,
 		"pixelsWide": shown.PixelsWide, "pixelsHigh": shown.PixelsHigh, "values": bytes, "points": points, "starts": starts,
 	}, bytes, points, starts)

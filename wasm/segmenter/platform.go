@@ -29,13 +29,7 @@ func platform(waiting func() bool) host.Platform {
 }
 
 // wish is what the page's address asks for, as ?NAME=…; empty where it asks for nothing.
-func wish(name string) string {
-	value := js.Global().Get("mrprismWishes").Call("get", name)
-	if value.IsNull() {
-		return ""
-	}
-	return value.String()
-}
+func wish(name string) string { return js.Global().Call("mrprismWish", name).String() }
 
 // described adds to a message what computes.
 func described(d host.Device, message map[string]any) map[string]any {

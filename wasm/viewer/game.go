@@ -4,7 +4,6 @@ package main
 
 import (
 	"image"
-	"image/color"
 	"math"
 	"sync"
 
@@ -24,21 +23,6 @@ type picture struct {
 	image               *ebiten.Image
 }
 
-// contour is a set of closed lines in photograph pixels, drawn in one colour and width.
-type contour struct {
-	points []float32 // x, y, x, y, …
-	starts []uint32  // index of each line's first point
-	colour color.NRGBA
-	width  float64 // CSS pixels
-	dash   float64 // CSS pixels; 0 for a solid line
-}
-
-// region is the square given to the network, in photograph pixels.
-type region struct {
-	shown, active bool // active: being placed by hand, drawn with handles
-	x, y, side    float64
-}
-
 // game holds what is on the stage. JavaScript's calls write it under the lock and ask for a frame;
 // Update uploads, Draw draws.
 type game struct {
@@ -46,13 +30,10 @@ type game struct {
 	photo    *picture
 	overlay  *picture
 	opacity  float64
-	contours []contour
-	region   region
 	view     view
 	retired  []*ebiten.Image // replaced images, freed at the next update
 	stopping bool
 	density  float64 // device pixels a CSS pixel
-	white    *ebiten.Image
 	frames   int
 }
 
@@ -93,34 +74,13 @@ func upload(p *picture) {
 	p.rgba = nil
 }
 
-// replace retires the old picture's memory and returns the new one.
-func (g *game) replace(old, fresh *picture) *picture {
-	if old != nil && old.image != nil {
-		g.retired = append(g.retired, old.image)
-	}
-	return fresh
-}
-
-// Draw draws the stage, bottom to top: photograph, map, contours, region.
+// Draw draws the photograph, and the map over it.
 func (g *game) Draw(screen *ebiten.Image) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.frames++
-	if g.photo == nil {
-		return
-	}
 	g.drawPicture(screen, g.photo, 1)
 	g.drawPicture(screen, g.overlay, g.opacity)
-	for _, c := range g.contours {
-		g.strokeContour(screen, c)
-	}
-	g.drawRegion(screen)
-}
-
-// onScreen maps photograph pixels to device pixels.
-func (g *game) onScreen(x, y float64) (float32, float32) {
-	v := g.view
-	return float32((v.X + x*v.Scale) * g.density), float32((v.Y + y*v.Scale) * g.density)
 }
 
 func (g *game) drawPicture(stage *ebiten.Image, p *picture, opacity float64) {
@@ -134,8 +94,7 @@ func (g *game) drawPicture(stage *ebiten.Image, p *picture, opacity float64) {
 		options.Filter = ebiten.FilterNearest // show the pixels as they are
 	}
 	options.GeoM.Scale(perPixel, p.height/float64(p.pixelsHigh)*scale)
-	x, y := g.onScreen(p.x, p.y)
-	options.GeoM.Translate(float64(x), float64(y))
+	options.GeoM.Translate(g.view.X*g.density+p.x*scale, g.view.Y*g.density+p.y*scale)
 	options.ColorScale.ScaleAlpha(float32(opacity))
 	stage.DrawImage(p.image, options)
 }

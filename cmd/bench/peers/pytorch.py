@@ -3,15 +3,15 @@
     python3 cmd/bench/peers/pytorch.py --config compact --side 256 --batch 4 --json pytorch.json
     build/bench -config compact-steered -side 256 -batch 4 -train
 
-Weights are held in PyTorch's layouts, attention is its scaled_dot_product_attention and the optimiser its own, fused where it can be, so that it
-is not held back by ours. Ways: eager and compiled; f32 with TF32 off and on, bf16 by autocast. What is timed: the encoder, four passes from an
-image, and a training step of recipe `default` (two recurrences, three reweightings); the median of --runs after --warmup, in milliseconds, with
-the first and last tenth. Development only; any PyTorch from 2.0 on (1.13 runs eagerly).
+The twin runs as PyTorch runs best: with weights in PyTorch's layouts, its scaled_dot_product_attention and its own optimiser, fused on CUDA.
+It is timed eagerly and compiled; in f32 with TF32 off and on, and in bf16 by autocast. The script times the encoder, four passes from an image,
+and a training step of recipe `default` (two recurrences, three reweightings). It prints the median of --runs after --warmup, in milliseconds,
+with the 10 % and 90 % quantiles. It is for development, with any PyTorch from 2.0 on; 1.13 runs eagerly only.
 
     python3 cmd/bench/peers/pytorch.py --serve FOLDER
 
-takes training steps on the CPU for `bench -peers FOLDER -train`, which has written the step there: weights, images, labels and draws. Each line
-of the input asks for one step and is answered by one of JSON.
+takes training steps on the CPU for `bench -peers build/peers -train`. bench has written the step into FOLDER: weights, images, labels and draws.
+Each line of the input asks for one step, and the script answers it with a line of JSON.
 """
 import argparse
 import json

@@ -1,5 +1,5 @@
-// Answers the jobs of bench -peers at base for a peer. run receives a job and promises the answer, an
-// object or its JSON.
+// Answers the jobs of bench -peers at base for a peer. run receives a job and promises the answer,
+// an object or its JSON.
 export async function answerJobs(base, peer, run) {
   for (;;) {
     const response = await fetch(`${base}/job/${peer}`);

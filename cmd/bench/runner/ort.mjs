@@ -1,6 +1,6 @@
 // ONNX Runtime as a peer of bench -peers. In node: node ort.mjs BASE PROVIDER THREADS FOLDER, where
-// FOLDER has node_modules. In a page it is a module worker, ort.mjs?provider=PROVIDER&threads=THREADS.
-// THREADS is for providers that compute on the CPU.
+// FOLDER has node_modules. In a page it is a module worker with the address
+// ort.mjs?provider=PROVIDER&threads=THREADS. THREADS is for providers that compute on the CPU.
 import { answerJobs } from "./jobs.mjs";
 
 const inPage = typeof WorkerGlobalScope !== "undefined";

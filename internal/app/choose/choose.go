@@ -19,8 +19,8 @@ type Memory interface {
 	Put(key string, text []byte) error
 }
 
-// pair is what the times hold for. Another driver, number of threads or version of the program
-// makes another pair.
+// pair names the two devices whose times are kept. Another driver, number of threads or version of
+// the program makes another pair.
 type pair struct {
 	Backend   string `json:"backend"`
 	Adapter   string `json:"adapter"`
@@ -30,17 +30,16 @@ type pair struct {
 	Program   string `json:"program"` // MrPrism's version
 }
 
-// record is what a memory keeps of a pair.
+// record is a pair's entry in the memory.
 type record struct {
 	pair
 	Times
 	Failures int `json:"failures,omitempty"` // measurements that were begun and gave no times
 }
 
-// mostFailures of a pair's measurement are allowed.
+// mostFailures is how often the measurement of a pair may fail. Then it is not measured any more.
 const mostFailures = 2
 
-// errFailed says that a pair is not measured any more.
 var errFailed = errors.New("it could not be measured")
 
 // With returns a function for device.Options.Compare, which measures a pair that the memory does
@@ -69,7 +68,7 @@ func With(memory Memory) func(ctx context.Context, adapter, processor gpu.Device
 		r.Failures++ // counted before the measurement: a driver may end the program
 		keep()
 		times, err := Measure(ctx, adapter, processor)
-		if ctx.Err() != nil { // the user's wish is no failure
+		if ctx.Err() != nil { // the user ended it: that is no failure
 			r.Failures--
 			keep()
 			return 0, ctx.Err()
@@ -99,7 +98,7 @@ func (p pair) key() string {
 // commit is set by the Makefile: -ldflags "-X mrprism/internal/app/choose.commit=…".
 var commit string
 
-// version returns the program's, as far as its build knows it.
+// version is the program's commit, if the build knows it, and Go's version.
 func version() string {
 	revision := commit
 	if info, ok := debug.ReadBuildInfo(); ok && commit == "" {

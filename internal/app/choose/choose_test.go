@@ -143,7 +143,7 @@ func TestBrokenMemory(t *testing.T) {
 	}
 }
 
-// In files: of the folder for caches, which may also be missing or read-only.
+// Files keeps times in the user's folder for caches. That may be missing or read-only.
 func TestFiles(t *testing.T) {
 	for _, variable := range []string{"XDG_CACHE_HOME", "HOME", "LocalAppData"} { // of Linux, macOS and Windows
 		t.Setenv(variable, t.TempDir())
@@ -167,8 +167,8 @@ func TestFiles(t *testing.T) {
 	assert.Greater(t, adapter.runs, runs)
 }
 
-// An adapter that fails, or computes something else, is tried twice; whoever asks falls back to the
-// rule.
+// An adapter that fails, or computes something else, is tried twice. The caller gets an error and
+// takes the processor.
 func TestFailingAdapter(t *testing.T) {
 	for what, failing := range map[string]guise{"lost": {err: fmt.Errorf("%w: gone", gpu.ErrLost)}, "wrong": {wrong: true}, "slow": {delay: Patience + time.Millisecond}} {
 		known := memory{}
@@ -207,7 +207,7 @@ func (d dying) Put(key string, text []byte) error {
 	return d.memory.Put(key, text)
 }
 
-// A measurement that was begun and never ended counts as one that failed.
+// A measurement that began and never ended counts as a failed one.
 func TestMeasurementThatTookTheProgramWithIt(t *testing.T) {
 	known := memory{}
 	adapter, processor := open(t)

@@ -48,24 +48,21 @@ func Measure(ctx context.Context, adapter, processor gpu.Device) (Times, error) 
 
 func measure(ctx context.Context, adapter, processor gpu.Device) (Times, error) {
 	begun := time.Now()
-	first, err := newContender(ctx, adapter)
-	if err != nil {
-		return Times{}, err
+	contenders := []*contender{{set: tensor.NewSet()}, {set: tensor.NewSet()}}
+	for i, d := range []gpu.Device{adapter, processor} {
+		defer contenders[i].release()
+		if err := contenders[i].prepare(ctx, d); err != nil {
+			return Times{}, err
+		}
 	}
-	defer first.release()
-	second, err := newContender(ctx, processor)
-	if err != nil {
-		return Times{}, err
-	}
-	defer second.release()
-	for i, v := range first.result {
-		if d := math.Abs(float64(v - second.result[i])); !(d < differ) {
-			return Times{}, fmt.Errorf("%s computes another result: value %d is %v, not %v", adapter.Info(), i, v, second.result[i])
+	for i, v := range contenders[0].result {
+		if w := contenders[1].result[i]; !(math.Abs(float64(v-w)) < differ) {
+			return Times{}, fmt.Errorf("%s computes another result: value %d is %v, not %v", adapter.Info(), i, v, w)
 		}
 	}
 	least := [2]float64{math.Inf(1), math.Inf(1)}
 	for i := 0; i < rounds && (i == 0 || time.Since(begun) < enough); i++ {
-		for at, c := range []*contender{first, second} {
+		for at, c := range contenders {
 			start := time.Now()
 			if err := c.run(ctx); err != nil {
 				return Times{}, err
@@ -76,7 +73,8 @@ func measure(ctx context.Context, adapter, processor gpu.Device) (Times, error) 
 	return Times{least[0], least[1]}, nil
 }
 
-// differ is the difference of two results, about 1 each, that sums in another order do not explain.
+// differ is the difference of two results from which on the adapter computes wrongly. Results are
+// about 1; sums in another order change them by less.
 const differ = 1e-2
 
 // contender is a device with the network on it.
@@ -87,37 +85,29 @@ type contender struct {
 	result []float32
 }
 
-// newContender compiles the network for a device and runs it once.
-func newContender(ctx context.Context, d gpu.Device) (*contender, error) {
-	c := &contender{set: tensor.NewSet()}
+// prepare compiles the network for a device and runs it once.
+func (c *contender) prepare(ctx context.Context, d gpu.Device) (err error) {
 	g := tensor.NewGraph()
 	x := g.Input("x", 1, side, side, 32)
 	c.y = network(&nn.Builder{Graph: g, Set: c.set}, x).Keep()
-	var err error
 	if c.plan, err = shaders.Compile(ctx, d, c.set, g); err != nil {
-		c.release()
-		return nil, err
+		return err
 	}
 	values := make([]float32, x.Elements())
 	for i := range values {
 		values[i] = float32(i%17)/8 - 1
 	}
-	if err = c.set.Initialise(1); err == nil {
-		err = c.plan.Write(x, values)
+	if err := c.set.Initialise(1); err != nil {
+		return err
 	}
-	if err == nil {
-		err = c.run(ctx)
+	if err := c.plan.Write(x, values); err != nil {
+		return err
 	}
-	if err != nil {
-		c.release()
-		return nil, err
-	}
-	return c, nil
+	return c.run(ctx)
 }
 
-// network is a short one of the real network's parts: 3×3 convolutions with and without a stride,
-// and a linear map. It has few kernels, since an adapter that has never seen them takes most of the
-// time to compile them.
+// network has parts of the real network: 3×3 convolutions with and without a stride, and a linear
+// map. It has few kernels: an adapter that has never seen them spends most of the time compiling.
 func network(b *nn.Builder, x *tensor.Tensor) *tensor.Tensor {
 	y := pointwise.ReLU(b.Conv("a", x, 3, 32, 1, 1, true, false))
 	y = pointwise.ReLU(b.Conv("b", y, 3, 64, 2, 1, true, false))
@@ -126,14 +116,15 @@ func network(b *nn.Builder, x *tensor.Tensor) *tensor.Tensor {
 }
 
 func (c *contender) run(ctx context.Context) error {
-	err := c.plan.Run(ctx)
-	if err == nil {
-		var results [][]float32
-		if results, err = c.plan.Read(ctx, c.y); err == nil {
-			c.result = results[0]
-		}
+	if err := c.plan.Run(ctx); err != nil {
+		return err
 	}
-	return err
+	results, err := c.plan.Read(ctx, c.y)
+	if err != nil {
+		return err
+	}
+	c.result = results[0]
+	return nil
 }
 
 func (c *contender) release() {

@@ -76,7 +76,7 @@ func WeightsFlag(flags *flag.FlagSet) *string {
 // PrecisionFlag declares -precision.
 func PrecisionFlag(flags *flag.FlagSet) *model.Precision {
 	p := model.F32
-	Parsed(flags, &p, "precision", "`NUMBERS` to compute with: f32; f16: half the memory, if the GPU supports it; int8: weights need ranges, see \"export -h\" (default f32)", model.ParsePrecision)
+	Parsed(flags, &p, "precision", "`NUMBERS` to compute in: f32; f16, with half the memory, if the GPU supports it; int8, if the weights have ranges (\"export -h\" says how they get them) (default f32)", model.ParsePrecision)
 	return &p
 }
 
@@ -88,10 +88,10 @@ type Device struct {
 // DeviceFlags declares -device and -dawn-lib.
 func DeviceFlags(flags *flag.FlagSet) Device {
 	return Device{
-		flags.String("device", "", "`NAME` of what computes: "+strings.Join(device.Names(), ", ")+" (default "+device.Variable+", else auto). "+
-			"auto is the GPU; on a machine whose only GPU is emulated by the CPU, it is the faster of that and processor. The program "+
-			"measures this for a second at most and remembers it in the user's cache folder; "+choose.Variable+"=off: processor"),
-		flags.String("dawn-lib", "", "`FILE` of the Dawn library (default MRPRISM_DAWN_LIB, else the library that \"make dawn\" fetched)"),
+		flags.String("device", "", "`DEVICE` that computes: "+strings.Join(device.Names(), ", ")+" (default "+device.Variable+", else auto). "+
+			"auto is the GPU. If the CPU only emulates one, auto is the faster of that and processor: the program measures both once, for a second at most, "+
+			"and keeps the times in the user's cache folder. "+choose.Variable+"=off takes processor without measuring"),
+		flags.String("dawn-lib", "", "`FILE` with the Dawn library (default MRPRISM_DAWN_LIB, else what \"make dawn\" fetched)"),
 	}
 }
 
@@ -110,20 +110,20 @@ func (d Device) Check() error {
 // wished is the name of the device that the user wants; empty for none.
 func (d Device) wished() string { return cmp.Or(*d.name, os.Getenv(device.Variable)) }
 
-// Open opens the device. If no GPU can be used and the user named no device, it opens the processor
-// and tells note.
+// Open opens the device. If no GPU can be used and the user named no device, Open opens the
+// processor and tells note.
 func (d Device) Open(ctx context.Context, note func(string)) (gpu.Device, error) {
 	opened, err := d.OpenNamed(ctx, note)
 	wished := d.wished()
 	if errors.Is(err, gpu.ErrNoAdapter) && (wished == "" || wished == device.Auto) && ctx.Err() == nil {
-		note(fmt.Sprintf("%v\nthe CPU computes instead: slower, with the same result", err))
+		note(fmt.Sprintf("%v\nthe CPU computes instead: it takes longer and gives the same result", err))
 		return device.Open(ctx, device.Processor, device.Options{})
 	}
 	return opened, err
 }
 
-// OpenNamed opens the device. It returns an error if no GPU can be used, unless the user named
-// another device.
+// OpenNamed is Open without that fallback: if no GPU can be used and the user named no device, it
+// returns an error.
 func (d Device) OpenNamed(ctx context.Context, note func(string)) (gpu.Device, error) {
 	options := device.Options{DawnLibrary: *d.dawn, Note: note}
 	if os.Getenv(choose.Variable) != "off" {

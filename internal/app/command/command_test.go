@@ -41,7 +41,7 @@ func TestParse(t *testing.T) {
 	require.Contains(t, stderr, "see prog -h")
 }
 
-// Help lists groups in the order of their making, each with its flags.
+// Help lists the groups in the order in which they were added, each with its flags.
 func TestHelp(t *testing.T) {
 	rest, _, code, stdout, stderr := prog(t.Context(), errors.New("not reached"), "a", "-h")
 	require.Equal(t, Done, code)
@@ -87,6 +87,13 @@ func TestProgressIsSilentInFiles(t *testing.T) {
 	p.Show("a")
 	p.Clear()
 	require.Empty(t, b.String())
+}
+
+// A line on a terminal is not wider than the terminal.
+func TestCut(t *testing.T) {
+	require.Equal(t, "Rec1", Cut("Rec1", 4))
+	require.Equal(t, "2²", Cut("2²: a long line", 2))
+	require.Empty(t, Cut("a", 0))
 }
 
 func TestUnknownWeights(t *testing.T) {

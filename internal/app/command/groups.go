@@ -11,8 +11,8 @@ import (
 
 // Groups are flags that help lists group by group.
 type Groups struct {
-	all    *flag.FlagSet
-	groups []*flag.FlagSet
+	*flag.FlagSet // all flags
+	groups        []*flag.FlagSet
 }
 
 // NewGroups makes an empty set of flags.
@@ -20,14 +20,14 @@ func NewGroups() *Groups {
 	all := flag.NewFlagSet("", flag.ContinueOnError)
 	all.SetOutput(io.Discard)
 	all.Usage = func() {}
-	return &Groups{all: all}
+	return &Groups{FlagSet: all}
 }
 
 // Add makes a group of the flags that declare declares.
 func (g *Groups) Add(title string, declare func(f *flag.FlagSet)) {
 	group := flag.NewFlagSet(title, flag.ContinueOnError)
 	declare(group)
-	group.VisitAll(func(f *flag.Flag) { g.all.Var(f.Value, f.Name, f.Usage) })
+	group.VisitAll(func(f *flag.Flag) { g.Var(f.Value, f.Name, f.Usage) })
 	g.groups = append(g.groups, group)
 }
 
@@ -46,30 +46,25 @@ func (g *Groups) Each(f func(group string, flag *flag.Flag)) {
 	}
 }
 
-// Lookup finds a flag by its name; nil without one.
-func (g *Groups) Lookup(name string) *flag.Flag { return g.all.Lookup(name) }
-
-// Set sets a flag as the command line would.
-func (g *Groups) Set(name, value string) error { return g.all.Set(name, value) }
-
 // Given lists the flags that the user has set.
 func (g *Groups) Given() map[string]bool {
 	given := map[string]bool{}
-	g.all.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	g.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	return given
 }
 
-// Parse parses flags that may stand between other arguments, and returns the other arguments. After
-// "--" no argument is a flag. The error is flag.ErrHelp if -h was given, else one of wrong usage.
+// Parse parses flags, which may stand between other arguments, and returns the other arguments.
+// After "--" no argument is a flag. The error is flag.ErrHelp if -h was given, else one of wrong
+// usage.
 func (g *Groups) Parse(args []string) (rest []string, err error) {
 	for len(args) > 0 {
-		if err := g.all.Parse(args); errors.Is(err, flag.ErrHelp) {
+		if err := g.FlagSet.Parse(args); errors.Is(err, flag.ErrHelp) {
 			return nil, err
 		} else if err != nil {
 			return nil, Wrong("%w", err)
 		}
-		consumed := args[:len(args)-g.all.NArg()]
-		args = g.all.Args()
+		consumed := args[:len(args)-g.NArg()]
+		args = g.Args()
 		if len(consumed) > 0 && consumed[len(consumed)-1] == "--" {
 			return append(rest, args...), nil
 		}

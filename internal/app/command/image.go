@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"mrprism/internal/data/disk"
 	"mrprism/internal/data/imageio"
 )
 
@@ -18,17 +19,17 @@ func ReadImage(path string) (*imageio.Image, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, fmt.Errorf("%s: %w; name a PNG or JPEG image", path, disk.Cause(err))
 	case info.IsDir():
 		return nil, fmt.Errorf("%s is a folder; give its images, %s", path, imagesIn(path))
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not an ordinary file", path)
+		return nil, fmt.Errorf("%s is no ordinary file; name a PNG or JPEG image", path)
 	case info.Size() > maxFile:
 		return nil, fmt.Errorf("%s is too large: %d MB; export it as a PNG or JPEG of at most %d million pixels", path, info.Size()>>20, imageio.MaxPixels/1_000_000)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w; let it be read, or name another image", path, disk.Cause(err))
 	}
 	return imageio.Decode(path, data)
 }

@@ -5,12 +5,13 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"golang.org/x/term"
 )
 
 // Progress is a line on a terminal that shows how far a program is. Elsewhere it is silent.
 type Progress struct {
 	out   io.Writer
-	w     io.Writer // out if it is a terminal, else nil
 	total int
 	start time.Time
 	begun int // items begun
@@ -19,13 +20,7 @@ type Progress struct {
 
 // NewProgress makes a line for a number of items.
 func NewProgress(w io.Writer, total int) *Progress {
-	p := &Progress{out: w, total: total, start: time.Now()}
-	if f, ok := w.(*os.File); ok {
-		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			p.w = w
-		}
-	}
-	return p
+	return &Progress{out: w, total: total, start: time.Now()}
 }
 
 // Begin starts the next item.
@@ -33,11 +28,13 @@ func (p *Progress) Begin() { p.begun++ }
 
 // Show shows what the program does now.
 func (p *Progress) Show(format string, args ...any) {
-	if p.w == nil {
+	width := TerminalWidth(p.out)
+	if width == 0 {
 		return
 	}
 	p.shown = true
-	fmt.Fprintf(p.w, "\r\033[K[%d/%d] %s%s", p.begun, p.total, fmt.Sprintf(format, args...), p.left())
+	text := fmt.Sprintf("[%d/%d] %s%s", p.begun, p.total, fmt.Sprintf(format, args...), p.left())
+	fmt.Fprint(p.out, Rewrite, Cut(text, width-1))
 }
 
 // left is the time that the remaining items take at the mean pace until now.
@@ -59,7 +56,29 @@ func (p *Progress) Note(program, text string) {
 // Clear removes the line. Call it before other output.
 func (p *Progress) Clear() {
 	if p.shown {
-		fmt.Fprint(p.w, "\r\033[K")
+		fmt.Fprint(p.out, Rewrite)
 		p.shown = false
 	}
+}
+
+// Rewrite empties the last line of a terminal.
+const Rewrite = "\r\x1b[K"
+
+// TerminalWidth is the width of the terminal w in characters. It is 0 if w is no terminal.
+func TerminalWidth(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || width < 1 {
+		return 80
+	}
+	return width
+}
+
+// Cut is at most the first width characters of a text: a longer line would not be removed whole.
+func Cut(text string, width int) string {
+	letters := []rune(text)
+	return string(letters[:min(len(letters), width)])
 }

@@ -11,10 +11,10 @@ import (
 
 const (
 	openTime = 30 * time.Second // for a GPU to open
-	// After a second loss Chrome refuses adapters for about two minutes; the processor computes
+	// After a second loss Chrome refuses adapters for about two minutes. The processor computes
 	// meanwhile.
 	gpuPause = 130 * time.Second
-	// A GPU that is lost again only after this is opened again.
+	// A second loss within this time of the first gives the GPU up for gpuPause.
 	lossWindow = 10 * time.Second
 )
 
@@ -23,16 +23,16 @@ type Device struct {
 	Name     string // adapter, backend and kind
 	GPU      bool
 	Software bool   // the GPU is one that the processor emulates
-	Reason   string // why the processor computes, where a GPU is missing or failed
-	Why      string // why this device was taken, where there was a choice
+	Reason   string // why the processor computes; empty: no GPU is missing and none failed
+	Why      string // why auto took this device; empty: it had no choice
 }
 
-// choice is the device that was chosen.
+// choice is the device that computes, and what decides about the next one.
 type choice struct {
 	gpu.Device
 	reason   string    // see Device
 	retry    time.Time // when to ask for a GPU again; zero: none is expected
-	unfit    string    // the model that the GPU refused, or computed wrongly: no GPU is asked for it
+	unfit    string    // a model that the GPU refused or computed wrongly: the processor computes it
 	lastLoss time.Time
 }
 
@@ -47,7 +47,7 @@ func (h *Host) Computer() Device {
 	return Device{info.String(), c.onGPU(), c.software(), c.reason, info.Why}
 }
 
-// precision is the one that was wished for, and F32 where the device has no F16.
+// precision is the wished one, or F32 if the device cannot compute in it.
 func (h *Host) precision() model.Precision {
 	if h.Precision == model.Int8 || h.Precision == model.F16 && h.computer.Info().HasFeature("shader-f16") {
 		return h.Precision
@@ -55,15 +55,15 @@ func (h *Host) precision() model.Precision {
 	return model.F32
 }
 
-// openWished opens the device that was wished for. A request that is cancelled meanwhile does not
-// keep the GPU from the next one.
+// openWished opens the wished device. It does not stop if the request is cancelled: the next
+// request needs the GPU too.
 func (h *Host) openWished(ctx context.Context) (gpu.Device, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), openTime)
 	defer cancel()
 	return h.open(ctx)
 }
 
-// openDevice takes the device that was wished for, or the processor where it does not open.
+// openDevice takes the wished device, or the processor if that does not open.
 func (h *Host) openDevice(ctx context.Context) {
 	d, err := h.openWished(ctx)
 	h.computer.reason = ""
@@ -73,16 +73,16 @@ func (h *Host) openDevice(ctx context.Context) {
 	h.computer.Device = d
 }
 
-// closeDevice closes the device with its engine. Errors are of no use any more.
+// closeDevice closes the device and its engines.
 func (h *Host) closeDevice() {
 	h.engines.close()
-	_ = h.computer.Close()
+	_ = h.computer.Close() // the device is no longer used
 }
 
-// recover answers a failure of the GPU, and reports whether it makes sense to run again. After a
+// recover answers a failure of the GPU, and reports whether the caller should run again. After a
 // first loss it opens the GPU again. The processor takes over after a second loss, in the same
-// request (again) or soon after the first; where the GPU's memory does not suffice; and where the
-// GPU refuses the model or computes it wrongly.
+// request (again) or soon after the first; if the GPU's memory does not suffice; and if the GPU
+// refuses the model or computes it wrongly.
 func (h *Host) recover(ctx context.Context, cause error, again bool) bool {
 	c := &h.computer
 	if !c.onGPU() || ctx.Err() != nil {
@@ -110,7 +110,7 @@ func (h *Host) recover(ctx context.Context, cause error, again bool) bool {
 			note = "What the graphics processor computed is not shown; the processor computes. It takes longer."
 		}
 		h.useProcessor(cause)
-		// Nothing was lost: other models need not wait for the GPU.
+		// The GPU was not lost: another model may return to it at once.
 		c.unfit, c.retry = h.engines.model.Name(), h.now()
 	default:
 		return false
@@ -119,12 +119,12 @@ func (h *Host) recover(ctx context.Context, cause error, again bool) bool {
 	return true
 }
 
-// refused reports that a GPU cannot compute what it was given.
+// refused reports that a GPU cannot run the commands.
 func refused(err error) bool {
 	return errors.Is(err, gpu.ErrValidation) || errors.Is(err, gpu.ErrInternal)
 }
 
-// wrong reports that a result was computed and cannot be right.
+// wrong reports that a GPU computed a result that cannot be right.
 func wrong(err error) bool {
 	return errors.Is(err, model.ErrNothing) || errors.Is(err, model.ErrNotFinite) || errors.Is(err, model.ErrWrong)
 }
@@ -135,8 +135,8 @@ func (h *Host) useProcessor(cause error) {
 	h.computer.retry = h.now().Add(gpuPause)
 }
 
-// returnToGPU asks for the GPU again once its pause is over, unless the model is unfit for it. If
-// none is offered, or only one that is slower than the processor, the processor keeps its engine.
+// returnToGPU asks for the GPU again once its pause is over, unless the GPU cannot run the model.
+// If no GPU opens, or only one slower than the processor, the processor goes on with its engine.
 func (h *Host) returnToGPU(ctx context.Context, model string) {
 	c := &h.computer
 	if c.onGPU() || c.retry.IsZero() || h.now().Before(c.retry) || model == c.unfit {

@@ -31,8 +31,7 @@ func TestTheWishedDeviceComputes(t *testing.T) {
 	require.Equal(t, Device{Name: processor.String(), Why: "9 times as fast"}, w.Computer())
 }
 
-// Without an adapter the processor computes. Where the browser has WebGPU, it may have refused the
-// adapter for a while.
+// Without an adapter the processor computes. A browser with WebGPU may offer one later.
 func TestWithoutAnAdapter(t *testing.T) {
 	for _, returns := range []bool{false, true} {
 		w := here(t, noAdapter, card)
@@ -110,7 +109,7 @@ func TestAGPUIsLostTwice(t *testing.T) {
 	require.Equal(t, []string{"", note}, w.notes)
 }
 
-// Where the GPU's pause is over and it is still refused, or slower, the processor keeps its engine.
+// If the GPU is still refused after its pause, or slower, the processor keeps its engine.
 func TestAPauseIsProlonged(t *testing.T) {
 	w := here(t, card, noAdapter, noAdapter, processor, card).start()
 	w.fails("card", lost)
@@ -126,8 +125,8 @@ func TestAPauseIsProlonged(t *testing.T) {
 	w.asks("brain", card)
 }
 
-// What a GPU refuses, or computes wrongly, the processor computes. Another model returns to the
-// GPU.
+// The processor computes a model that a GPU refuses or computes wrongly. Another model returns to
+// the GPU.
 func TestAModelThatAGPUCannotRun(t *testing.T) {
 	const refusal, mistake = "The graphics processor cannot run this model; the processor computes. It takes longer, with the same result.",
 		"What the graphics processor computed is not shown; the processor computes. It takes longer."
@@ -167,7 +166,7 @@ func TestMemoryThatDoesNotSuffice(t *testing.T) {
 	w.asks("brain", processor)
 }
 
-// What is wrong with the question is wrong on every device.
+// A fault of the question is a fault on every device: the processor does not repeat it.
 func TestOtherErrorsStay(t *testing.T) {
 	w := here(t, card).start()
 	w.fails("card", fmt.Errorf("no such region"))

@@ -13,20 +13,19 @@ import (
 	"mrprism/weights"
 )
 
-// engines are those of the present model: the one that is ready, the one that is being made, and
-// the bridge, on the processor, until a GPU's is made.
+// engines are the engines of the present model.
 type engines struct {
-	model        *weights.Model // the one that was asked for last
+	model        *weights.Model // the model that was asked for last
 	ready        Engine
-	making       *making
-	bridge       Engine
+	making       *making // becomes ready
+	bridge       Engine  // on the processor, until the GPU's engine is made
 	bridgeDevice gpu.Device
 }
 
 // making is an engine that is being made. A GPU may compile for seconds, and the host answers other
 // messages meanwhile.
 type making struct {
-	model  *weights.Model // nil: its weights are still to come
+	model  *weights.Model // nil: its weights are on their way
 	done   chan struct{}  // closed once engine or err is set
 	engine Engine
 	err    error
@@ -34,7 +33,7 @@ type making struct {
 	stale  atomic.Bool // nothing needs it any more
 }
 
-// begin starts work on another engine. The work begins when that on the engine before has ended.
+// begin starts work on another engine, once the work on the engine before has ended.
 func (e *engines) begin(mk *making, work func()) {
 	before := e.making
 	mk.done, e.making = make(chan struct{}), mk
@@ -46,7 +45,7 @@ func (e *engines) begin(mk *making, work func()) {
 	}()
 }
 
-// drop waits until an engine is made and closes it. A nil making is none.
+// drop waits until an engine is made and closes it. mk may be nil.
 func (mk *making) drop() {
 	if mk == nil {
 		return
@@ -58,7 +57,7 @@ func (mk *making) drop() {
 	}
 }
 
-// ended reports whether the engine is made, or could not be.
+// ended reports whether the engine is made or has failed.
 func (mk *making) ended() bool {
 	select {
 	case <-mk.done:
@@ -68,8 +67,8 @@ func (mk *making) ended() bool {
 	}
 }
 
-// adopt makes the present model's engine the one that is ready, if it has been made. It returns,
-// once, the error why it could not be made.
+// adopt makes the present model's engine ready, if it has been made. If making it failed, adopt
+// returns the error once.
 func (e *engines) adopt() error {
 	mk := e.making
 	if mk == nil || mk.model == nil || mk.model != e.model || !mk.ended() {
@@ -85,7 +84,7 @@ func (e *engines) adopt() error {
 	return nil
 }
 
-// use makes a model the present one and closes the engines of another.
+// use makes a model the present one and closes the engines of the model before.
 func (e *engines) use(m *weights.Model) {
 	if m != e.model {
 		e.closeReady()
@@ -117,19 +116,19 @@ func (e *engines) close() {
 	e.closeReady()
 }
 
-// settle takes over the engine that was made since the last message. If it could not be made, it is
-// made again where it is needed, and the error is told there.
+// settle takes over the engine that was made since the last message. If making it failed, the next
+// request makes it again and meets the error.
 func (h *Host) settle() { _ = h.engines.adopt() }
 
-// startWarming compiles what a model needs whose weights are not here yet. An error is met again
-// when the engine is made.
+// startWarming compiles a model's kernels before its weights are here. It drops an error: making
+// the engine meets it again.
 func (h *Host) startWarming(about weights.Entry) {
 	d, precision := h.computer.Device, h.precision()
 	h.engines.begin(&making{}, func() { _ = h.warm(context.Background(), d, about, precision) })
 }
 
-// make begins to make the present model's engine, unless it is there or being made. wanted: a
-// request waits for it.
+// make begins to make the present model's engine, unless it is ready or being made. wanted says
+// that a request waits for it.
 func (h *Host) make(wanted bool) {
 	e := &h.engines
 	if e.ready != nil || e.making != nil && e.making.model == e.model {
@@ -141,10 +140,10 @@ func (h *Host) make(wanted bool) {
 	e.begin(mk, func() {
 		ctx := context.Background()
 		mk.engine, mk.err = h.compile(ctx, d, m, precision)
-		// A software adapter is slow, and our tests have seen it compute: it is proved in idle time.
+		// A software adapter is slow, and our tests run on it: it is proved only if nobody waits.
 		hurry := software && (mk.wanted.Load() || h.Waiting())
 		if mk.err == nil && onGPU && !hurry && !mk.stale.Load() {
-			mk.err = mk.engine.Prove(ctx, m.Proof) // compiles, too, what drivers compile in a first run
+			mk.err = mk.engine.Prove(ctx, m.Proof) // drivers compile the rest in this first run
 		}
 	})
 }
@@ -165,7 +164,7 @@ func (h *Host) build(ctx context.Context, tell func(string, int, int)) error {
 	}
 }
 
-// run segments with the engine, or on the processor while the GPU's is being made.
+// run segments with the engine, or on the processor while the GPU's engine is being made.
 func (h *Host) run(ctx context.Context, img *imageio.Image, o segment.Options) (*segment.Result, error) {
 	if r, ok, err := h.bridged(ctx, img, o); ok {
 		return r, err
@@ -176,15 +175,15 @@ func (h *Host) run(ctx context.Context, img *imageio.Image, o segment.Options) (
 	return h.engines.ready.Segment(ctx, img, o)
 }
 
-// bridged segments on the processor while the GPU's engine is being made, if an engine was begun
-// before the image came: by Prepare, or for another model. The first image of a page that prepared
-// nothing waits for the GPU. If ok is false, the caller waits for the GPU.
+// bridged segments on the processor while the GPU's engine is being made, if Prepare began an
+// engine, or a request for another model did. The first image of a page that prepared nothing waits
+// for the GPU. If ok is false, the caller waits for the GPU.
 func (h *Host) bridged(ctx context.Context, img *imageio.Image, o segment.Options) (r *segment.Result, ok bool, err error) {
 	e := &h.engines
 	if e.making == nil || e.making.model == nil || !h.computer.onGPU() || h.precision() != model.F32 || !quick(e.model) {
 		return nil, false, nil
 	}
-	h.make(true) // where another model's is being made
+	h.make(true) // the engine that is being made may be another model's
 	mk := e.making
 	if mk.ended() {
 		return nil, false, nil
@@ -197,7 +196,7 @@ func (h *Host) bridged(ctx context.Context, img *imageio.Image, o segment.Option
 		}
 		e.bridgeDevice = d
 	}
-	// A GPU that is ready computes all of it before the processor has ended.
+	// The GPU, once ready, computes everything sooner than the processor ends.
 	limited, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() {

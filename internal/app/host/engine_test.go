@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// held makes a world whose GPU compiles nothing before go is closed, and prepares a model.
+// held makes a world whose GPU compiles nothing before release is closed, and prepares a model.
 func held(t *testing.T, name string) (w *world, release chan struct{}) {
 	w, release = here(t, card), make(chan struct{})
 	w.compile = func(d *fakeDevice, _ *weights.Model) error {
@@ -31,7 +31,8 @@ func held(t *testing.T, name string) (w *world, release chan struct{}) {
 	return w, release
 }
 
-// While the GPU's engine is made the processor answers, also for another model; then the GPU does.
+// The processor answers while the GPU's engine is being made, also for another model. Then the GPU
+// answers.
 func TestTheProcessorBridges(t *testing.T) {
 	w, release := held(t, "brain")
 	for _, name := range []string{"brain", "brain", "cells"} {
@@ -55,7 +56,7 @@ func TestTheProcessorBridges(t *testing.T) {
 	require.Empty(t, w.notes)
 }
 
-// A GPU that is ready takes over from the processor, which stops.
+// When the GPU is ready, the processor stops and the GPU takes over.
 func TestAGPUThatIsReadyTakesOver(t *testing.T) {
 	w, release := held(t, "brain")
 	w.segment = func(ctx context.Context, d *fakeDevice, _ segment.Options) error {
@@ -69,7 +70,7 @@ func TestAGPUThatIsReadyTakesOver(t *testing.T) {
 	w.asks("brain", card)
 }
 
-// A failure of the bridge is not the user's: the GPU is waited for.
+// If the bridge fails, the request waits for the GPU, and the user is told nothing.
 func TestABridgeThatFails(t *testing.T) {
 	w, release := held(t, "brain")
 	w.segment = func(_ context.Context, d *fakeDevice, _ segment.Options) error {
@@ -83,7 +84,7 @@ func TestABridgeThatFails(t *testing.T) {
 	require.Empty(t, w.notes)
 }
 
-// Weights that do not fit are told by the bridge.
+// Weights that do not fit fail on the bridge already.
 func TestABridgeThatCannotBeMade(t *testing.T) {
 	w, release := held(t, "brain")
 	defer close(release)
@@ -92,7 +93,7 @@ func TestABridgeThatCannotBeMade(t *testing.T) {
 	require.Equal(t, "weights", FaultOf(err).Code)
 }
 
-// The processor bridges nothing that takes it long, and nothing in another precision.
+// The processor does not bridge a large model or another precision: the request waits for the GPU.
 func TestTheGPUIsWaitedFor(t *testing.T) {
 	for _, c := range []struct {
 		model     string
@@ -136,7 +137,7 @@ func TestPrepare(t *testing.T) {
 	require.Empty(t, w.take())
 }
 
-// Prepare gives way to any message, and to its own cancelling.
+// Prepare ends when any message comes, and when it is cancelled.
 func TestPrepareGivesWay(t *testing.T) {
 	w, release := held(t, "brain")
 	w.Interrupt() // of a message that has been answered
@@ -152,7 +153,7 @@ func TestPrepareGivesWay(t *testing.T) {
 	close(release)
 }
 
-// What Prepare cannot make is told to the request that needs it, which tries again.
+// If Prepare cannot make an engine, the request that needs it tries again and meets the error.
 func TestWhatPrepareCannotMake(t *testing.T) {
 	w := here(t, card).start()
 	w.compile = func(*fakeDevice, *weights.Model) error { return full }
@@ -171,8 +172,8 @@ func TestProofsOfSoftware(t *testing.T) {
 	require.Contains(t, w.take(), "prove cells on software")
 }
 
-// Another model takes the engine's place, and the device compiles nothing beside it while weights
-// arrive.
+// Another model's engine takes the place of the first. While its weights arrive, the device
+// compiles nothing.
 func TestAnotherModel(t *testing.T) {
 	w := here(t, card).start()
 	w.asks("brain", card)
@@ -181,8 +182,8 @@ func TestAnotherModel(t *testing.T) {
 	require.Equal(t, []string{"compile cells f32 on card", "prove cells on card"}, w.take())
 }
 
-// A model that is wanted while another's engine is being made takes its place. The engine that
-// nobody needs any more is not proved.
+// A request for another model replaces the engine that is being made. The replaced engine is not
+// proved.
 func TestAnotherModelWhileAGPUCompiles(t *testing.T) {
 	w, release := held(t, "brain")
 	requestsMade++

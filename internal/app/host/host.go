@@ -1,6 +1,6 @@
-// Package host is the program behind the page, without the page. It picks the device that computes,
-// makes the engine of a model on it, goes on with the processor where a GPU fails, and returns to
-// the GPU. It knows nothing of browsers: wasm/segmenter turns the page's messages into its calls.
+// Package host decides for the page's worker: which device computes, when the processor takes over
+// from a GPU that fails, and when to return to the GPU. It makes engines and keeps results. It
+// knows nothing of browsers: wasm/segmenter turns the page's messages into its calls.
 package host
 
 import (
@@ -22,13 +22,13 @@ const (
 	keptResults  = 4
 )
 
-// Platform is what the host needs of where it runs.
+// Platform is the surroundings of a host: the user's wishes and what the browser does for it.
 type Platform struct {
-	Device    string            // that the user wished for, one of device.Names; empty: auto
-	Precision model.Precision   // that the user wished for; empty: F32
+	Device    string            // wished by the user, one of device.Names; empty: auto
+	Precision model.Precision   // wished by the user; empty: F32
 	Memory    choose.Memory     // remembers which device is the faster; nil: no device is measured
 	Returns   bool              // a GPU that is refused now may be offered later
-	Models    *weights.Manifest // the models that Fetch has
+	Models    *weights.Manifest // the models that Fetch can download
 
 	// Fetch downloads the weights of a shipped model and tells the bytes received.
 	Fetch func(ctx context.Context, file string, tell func(done int)) ([]byte, error)
@@ -37,28 +37,28 @@ type Platform struct {
 	Forget func(ctx context.Context, file string) bool
 	// Waiting reports whether another message waits. It may be called by any goroutine.
 	Waiting func() bool
-	// Changed hears that another device computes, and what the user should know of it.
+	// Changed is told that another device computes, and what the user should know about it.
 	Changed func(d Device, note string)
 }
 
-// Engine is a model on a device: a segment.Engine, or what plays one in tests.
+// Engine is a model on a device: a segment.Engine, or a fake in tests.
 type Engine interface {
 	Segment(ctx context.Context, img *imageio.Image, o segment.Options) (*segment.Result, error)
 	Prove(ctx context.Context, proof string) error
 	Close()
 }
 
-// system opens devices, compiles networks and tells the time. Tests play one.
+// system opens devices, compiles networks and tells the time. Tests have a fake one.
 type system struct {
-	open      func(ctx context.Context) (gpu.Device, error) // the device that was wished for
+	open      func(ctx context.Context) (gpu.Device, error) // the wished device
 	processor func() gpu.Device
 	compile   func(ctx context.Context, d gpu.Device, m *weights.Model, p model.Precision) (Engine, error)
 	warm      func(ctx context.Context, d gpu.Device, about weights.Entry, p model.Precision) error
 	now       func() time.Time
 }
 
-// Host is everything that stays from one message to the next. One goroutine calls it; Cancel and
-// Interrupt may be called by others.
+// Host keeps devices, engines, pictures and results from one message to the next. One goroutine
+// calls it; any goroutine may call Cancel and Interrupt.
 type Host struct {
 	Platform
 	system
@@ -85,7 +85,7 @@ func New(ctx context.Context, p Platform) *Host {
 		processor: func() gpu.Device {
 			d, err := device.Open(context.Background(), device.Processor, device.Options{})
 			if err != nil {
-				panic(err) // it needs nothing
+				panic(err) // the processor opens everywhere
 			}
 			return d
 		},
@@ -106,7 +106,7 @@ func start(ctx context.Context, p Platform, s system) *Host {
 	h.pictures.most, h.results.most = keptPictures, keptResults
 	h.openDevice(ctx)
 	if h.computer.reason != "" && p.Returns {
-		// Chrome refuses adapters for a while after losses, in a page that is reloaded too.
+		// After losses Chrome refuses adapters for a while, even to a page that is loaded again.
 		h.computer.retry = s.now().Add(gpuPause)
 	}
 	return h
@@ -114,13 +114,13 @@ func start(ctx context.Context, p Platform, s system) *Host {
 
 // Job is an image to segment.
 type Job struct {
-	Request int                  // its number, by which the result is asked for later
-	Key     int                  // of the picture
+	Request int                  // its number: Result finds the result by it
+	Key     int                  // of the picture: an equal key finds the decoded picture
 	Name    string               // of the image's file
-	Read    func() []byte        // reads that file; nil: the host is expected to keep the picture
+	Read    func() []byte        // reads the file; nil: the host should have the picture
 	Model   string               // the name of a shipped model, or of one that OpenWeights opened
-	Options segment.Options      // Progress hears of every stage
-	Show    func(*imageio.Image) // is given the decoded picture; nil: nobody looks at it
+	Options segment.Options      // Progress is told every stage
+	Show    func(*imageio.Image) // receives the decoded picture; nil: nobody needs it
 }
 
 // Segmented is a result with the model that computed it.
@@ -129,8 +129,8 @@ type Segmented struct {
 	Model *weights.Model
 }
 
-// Segment decodes an image, or finds the picture that is kept, calls Show with it, and segments it.
-// The host keeps the last results for Result.
+// Segment decodes an image, or takes the picture that it kept, calls Show with it, and segments it.
+// It keeps the last results for Result.
 func (h *Host) Segment(job Job) (*Segmented, error) {
 	ctx, end := h.begin(job.Request)
 	defer end()
@@ -152,7 +152,7 @@ func (h *Host) Segment(job Job) (*Segmented, error) {
 		return nil, err
 	}
 	r, err := h.run(ctx, img, job.Options)
-	// At most the GPU runs again, then the processor.
+	// At most two runs follow: of the GPU opened again, then of the processor.
 	for again := false; err != nil && h.recover(ctx, err, again); again = true {
 		r, err = h.run(ctx, img, job.Options)
 	}
@@ -163,15 +163,15 @@ func (h *Host) Segment(job Job) (*Segmented, error) {
 		return nil, fmt.Errorf("%s: %w", job.Name, err)
 	}
 	h.results.add(job.Request, r)
-	// The engine measured the network; the total is what the user waited.
+	// The engine measured the network. The user waited for downloads and decoding too.
 	r.Timings["network"] = r.Timings["total"]
 	r.Timings["total"] = float64(h.now().Sub(begun).Microseconds()) / 1000
 	return &Segmented{r, h.engines.model}, nil
 }
 
-// Prepare downloads and compiles a model. It returns when that is done, or once the model is
-// downloaded and another message waits; the engine is then made in the background. Prepare tells no
-// failure of the device: Segment meets it again, and recovers.
+// Prepare downloads and compiles a model. It returns when that is done. If another message waits,
+// it returns once the model is downloaded, and the engine is made in the background. Prepare
+// returns no failure of the device: Segment meets it again, and recovers.
 func (h *Host) Prepare(request int, name string, tell func(stage string, done, total int)) error {
 	ctx, end := h.begin(request)
 	defer end()
@@ -188,7 +188,7 @@ func (h *Host) Prepare(request int, name string, tell func(stage string, done, t
 	return ctx.Err()
 }
 
-// Result returns a result that is kept, by the number of its request.
+// Result returns the result of a request, if the host still keeps it.
 func (h *Host) Result(request int) (*segment.Result, error) {
 	h.settle()
 	if r, ok := h.results.find(request); ok {
@@ -197,7 +197,7 @@ func (h *Host) Result(request int) (*segment.Result, error) {
 	return nil, Fault{"gone", "That result is no longer in memory.", "Segment the image again."}
 }
 
-// picture decodes a job's image, or finds the one that was decoded before.
+// picture finds a job's picture, or decodes it.
 func (h *Host) picture(job *Job, tell func(string, int, int)) (*imageio.Image, error) {
 	if img, ok := h.pictures.find(job.Key); ok {
 		return img, nil

@@ -49,7 +49,7 @@ func TestWhatIsKept(t *testing.T) {
 	require.Equal(t, "image", FaultOf(ask(107, 9, bad)).Code)
 }
 
-// The total is what the user waited.
+// The total is the time that the user waited.
 func TestTimings(t *testing.T) {
 	w := here(t, processor).start()
 	w.segment = func(context.Context, *fakeDevice, segment.Options) error {
@@ -63,8 +63,8 @@ func TestTimings(t *testing.T) {
 	require.Equal(t, []string{"decode", "download", "compile"}, slices.Compact(w.stages))
 }
 
-// Cancel ends the request that runs or one that waits, and no other. What is cancelled is not
-// recovered from.
+// Cancel ends the named request, whether it runs or waits, and no other. After a cancelled request
+// the host does not recover the device.
 func TestCancel(t *testing.T) {
 	w := here(t, card).start()
 	w.Cancel(7)
@@ -143,7 +143,7 @@ func TestOwnWeights(t *testing.T) {
 	require.Contains(t, FaultOf(err).Message, "w.safetensors has 1000000 MB")
 }
 
-// A stage is told at most every 50 ms, but its end, and another stage, at once.
+// A stage is told at most every 50 ms. Its end and another stage are told at once.
 func TestProgressIsPaced(t *testing.T) {
 	s := system{now: func() time.Time { return time.Unix(1e9, 0) }}
 	var told []string
@@ -173,7 +173,7 @@ func TestFaults(t *testing.T) {
 	require.Equal(t, "a.png: text", sentence("a.png: text"))
 }
 
-// Maps of a network's result, with what the page may ask wrongly.
+// Map gives the maps of a result, and an error for every wrong question of the page.
 func TestMaps(t *testing.T) {
 	d := reference.Open()
 	defer d.Close()

@@ -45,7 +45,7 @@ func within(name string, i, n int) error {
 	return nil
 }
 
-// PNG returns the map, or the mask of what is above one half, as a grey PNG at the image's size.
+// PNG returns the map, or with mask the pixels above one half, as a grey PNG of the image's size.
 func (m Map) PNG(r *segment.Result, mask bool) ([]byte, error) {
 	values, err := m.Values(r)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"mrprism/weights"
 )
 
-// OpenWeights verifies a file of the user's own and keeps it. size is the file's, in bytes; read
-// reads it.
+// OpenWeights reads a file of the user's own, verifies it and keeps the model. size is the file's
+// size in bytes.
 func (h *Host) OpenWeights(name string, size float64, read func() []byte) (*weights.Model, error) {
 	wrong := func(err error) error {
 		return Fault{"weights", sentence(err.Error()) + ".", "Open a .safetensors file written by MrPrism's train."}
@@ -34,7 +34,7 @@ func (h *Host) OpenWeights(name string, size float64, read func() []byte) (*weig
 	return m, nil
 }
 
-// find returns a model that is here already, or nil.
+// find returns a model that the host has, or nil.
 func (h *Host) find(name string) *weights.Model {
 	if m := h.engines.model; m != nil && m.Name() == name {
 		return m
@@ -47,7 +47,7 @@ func (h *Host) find(name string) *weights.Model {
 	return nil
 }
 
-// useModel makes the named model the present one: it is here already, or is downloaded.
+// useModel makes the named model the present one, and downloads it if necessary.
 func (h *Host) useModel(ctx context.Context, name string, tell func(string, int, int)) error {
 	m := h.find(name)
 	if m == nil {
@@ -75,7 +75,7 @@ func (h *Host) fetchModel(ctx context.Context, name string, tell func(string, in
 		defer close(arrived)
 		data, err = h.Fetch(ctx, entry.File, received)
 	}()
-	// Not beside another model's buffers: what was compiled for that mostly serves this one too.
+	// Not while another model's buffers are on the GPU: most of its kernels serve this model too.
 	if h.computer.onGPU() && h.engines.ready == nil && h.engines.making == nil {
 		h.startWarming(entry)
 	}
@@ -87,7 +87,7 @@ func (h *Host) fetchModel(ctx context.Context, name string, tell func(string, in
 		return nil, Fault{"weights", "The model could not be downloaded: " + err.Error() + ".", "Check that the site is still served, then try again."}
 	}
 	m, err := h.Models.OpenShipped(name, data)
-	// The copy that is kept for use without a network may be damaged.
+	// The browser's copy for use without a network may be damaged.
 	if err != nil && h.Forget(ctx, entry.File) {
 		if data, err = h.Fetch(ctx, entry.File, received); err == nil {
 			m, err = h.Models.OpenShipped(name, data)

@@ -9,14 +9,14 @@ import (
 // progressEvery is the least time between two reports of one stage.
 const progressEvery = 50 * time.Millisecond
 
-// requests are the page's questions. Their numbers grow, and they are answered in that order.
+// requests are the page's questions. Their numbers grow, and the host answers them in that order.
 type requests struct {
-	interrupts chan struct{} // has one where a message came
+	interrupts chan struct{} // holds a value after a message came
 
 	mu        sync.Mutex
-	begun     int                // the request that was begun last
-	stop      context.CancelFunc // ends the one that runs; nil: none does
-	cancelled map[int]bool       // those that wait and are not to begin
+	begun     int                // the request that began last
+	stop      context.CancelFunc // ends the request that runs; nil: none runs
+	cancelled map[int]bool       // requests that wait and must not begin
 }
 
 func newRequests() requests {
@@ -34,7 +34,7 @@ func (r *requests) Cancel(request int) {
 	}
 }
 
-// begin returns the context of one request, which Cancel ends. It has ended already if the request
+// begin returns the context of a request. Cancel ends it, and has ended it already if the request
 // was cancelled while it waited. The caller calls end.
 func (r *requests) begin(request int) (ctx context.Context, end func()) {
 	ctx, stop := context.WithCancel(context.Background())
@@ -53,7 +53,7 @@ func (r *requests) begin(request int) (ctx context.Context, end func()) {
 	}
 }
 
-// Interrupt says that a message came, which from now on Waiting reports.
+// Interrupt says that a message came. From now on Waiting reports it.
 func (r *requests) Interrupt() {
 	select {
 	case r.interrupts <- struct{}{}:
@@ -64,7 +64,7 @@ func (r *requests) Interrupt() {
 // whileIdle returns when done is closed, when ctx ends, or when a message waits.
 func (r *requests) whileIdle(ctx context.Context, done <-chan struct{}, waiting func() bool) {
 	select {
-	case <-r.interrupts: // of a message that may have been answered
+	case <-r.interrupts: // its message may have been answered
 	default:
 	}
 	if waiting() {
@@ -77,8 +77,8 @@ func (r *requests) whileIdle(ctx context.Context, done <-chan struct{}, waiting 
 	}
 }
 
-// paced returns tell, not called more often for one stage than a page can show. The end of a stage
-// is always told.
+// paced returns a function that calls tell at most every progressEvery for one stage. It always
+// tells the end of a stage.
 func (s *system) paced(tell func(stage string, done, total int)) func(stage string, done, total int) {
 	last, lastStage := time.Time{}, ""
 	return func(stage string, done, total int) {

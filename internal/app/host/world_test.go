@@ -32,18 +32,18 @@ var (
 	noAdapter = fmt.Errorf("%w: the browser offers none", gpu.ErrNoAdapter)
 )
 
-// world is where a host runs in a test: its devices and engines are fakes, and its time stands
+// world is a host with its surroundings in a test: devices and engines are fakes, and time stands
 // still.
 type world struct {
 	*Host
 	t        *testing.T
 	platform Platform
-	offers   []any // what opening gives in turn, gpu.Info or error; the last one stays
+	offers   []any // what opening a device gives in turn, gpu.Info or error; the last one stays
 	time     time.Time
 	waiting  atomic.Bool
 	misfit   atomic.Bool       // the processor refuses weights
 	files    map[string][]byte // what Fetch has
-	kept     map[string][]byte // what the browser keeps of those
+	kept     map[string][]byte // the files of which the browser has a copy
 	told     []Device          // by Changed
 	notes    []string
 	stages   []string // of progress
@@ -248,7 +248,7 @@ func untrained(t *testing.T, about weights.Metadata) []byte {
 	return data
 }
 
-// named is a model of raters with a name and a side, 64 where it is 0.
+// named is a model of raters with a name and a side; for side 0 it is 64.
 func named(name string, side int) weights.Metadata {
 	about := segmenttest.Raters()
 	about.Name, about.Side = name, cmp.Or(side, about.Side)
@@ -258,8 +258,8 @@ func named(name string, side int) weights.Metadata {
 // encoded are the weights of the shipped models.
 var encoded = map[string][]byte{}
 
-// shipped makes models that ship, of which one is too large for the processor, and puts their
-// weights into files.
+// shipped makes a manifest of models, one too large for the processor, and puts their weights into
+// files.
 func shipped(t *testing.T, files map[string][]byte) *weights.Manifest {
 	var models weights.Manifest
 	for name, side := range map[string]int{"brain": 0, "cells": 0, "large": 512} {

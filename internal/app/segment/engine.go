@@ -25,10 +25,10 @@ type Engine struct {
 	network   *model.Inference
 	set       *tensor.Set
 	fence     gpu.Buffer // one word: reading it waits for the device
-	view      *view      // the encoder saw it last; nil: its features must not be used
+	view      *view      // of the last image; nil: no result may use the encoder's features
 }
 
-// view is a region of an image that the encoder has seen.
+// view is the region of an image that is being segmented.
 type view struct {
 	image  *imageio.Image
 	roi    string // Options.ROI
@@ -40,7 +40,8 @@ type view struct {
 	detail float64              // of the field: see trust.Quality
 	found  bool                 // false: the search found nothing, and there is no region
 
-	seen, mirrored bool // the encoder has seen it; mirrored
+	seen     bool // the encoder's last input is the region
+	mirrored bool // it is the region's mirror image
 }
 
 // Warm compiles the kernels that New needs for a model of this kind and precision, while the
@@ -89,7 +90,7 @@ func newEngine(ctx context.Context, device gpu.Device, m *weights.Model, precisi
 		return nil, err
 	}
 	config.Precision, config.Ranges = cmp.Or(precision, model.F32), about.Ranges
-	if err := match(m.File, config); err != nil {
+	if err := m.File.Match(Specs(model.Variables(config).Variables(tensor.Parameter, tensor.Statistic))); err != nil {
 		return nil, fmt.Errorf("weights %s, configuration %s with %d raters and %d classes: %w", about.Name, about.Configuration, len(about.Raters), len(about.Classes), err)
 	}
 	e := &Engine{device: device, about: about, steered: config.Steered, precision: config.Precision, set: tensor.NewSet()}
@@ -100,12 +101,13 @@ func newEngine(ctx context.Context, device gpu.Device, m *weights.Model, precisi
 	return e, nil
 }
 
-func match(file *weights.File, config model.Config) error {
-	var expected []weights.Spec
-	for _, v := range model.Variables(config).Variables(tensor.Parameter, tensor.Statistic) {
-		expected = append(expected, weights.Spec{Name: v.Name, Shape: v.Shape})
+// Specs are the tensors that a file needs for variables.
+func Specs(variables []*tensor.Variable) []weights.Spec {
+	var out []weights.Spec
+	for _, v := range variables {
+		out = append(out, weights.Spec{Name: v.Name, Shape: v.Shape})
 	}
-	return file.Match(expected)
+	return out
 }
 
 func (e *Engine) prepare(ctx context.Context, config model.Config, file *weights.File, network compile) error {
@@ -121,7 +123,7 @@ func (e *Engine) prepare(ctx context.Context, config model.Config, file *weights
 		return err
 	}
 	e.fence = buffers[0]
-	return e.Wait(ctx) // reports a fault of the writing here
+	return e.Wait(ctx) // a fault of the writing shows here
 }
 
 // Wait returns when the device has done everything submitted.

@@ -7,8 +7,7 @@ import (
 	"mrprism/internal/app/trust"
 )
 
-// calibrate turns probabilities into the shares of raters that they stand for, if the weights know
-// them.
+// calibrate turns probabilities into shares of raters, if the weights have maps for that.
 func (e *Engine) calibrate(r *Result) {
 	if e.about.Trust == nil {
 		return
@@ -56,18 +55,18 @@ func (e *Engine) judge(r *Result) {
 // anchor is the structure that the search looks for, or the first one.
 func (e *Engine) anchor() int { return max(0, slices.Index(e.about.Classes, e.about.Anchor)) }
 
-// separate says whether each structure may be there without the others.
+// separate says whether an image may show each structure without the others.
 func (e *Engine) separate() bool { return e.about.Anchor == "" && e.network.Independent }
 
-// figures computes the figures of the view and of the maps before calibrate, which trust.Fit learns
-// from.
+// figures computes the figures of the view and of the maps. trust.Fit learns from them: it must run
+// before calibrate.
 func (e *Engine) figures(r *Result) {
 	v, f := e.view, r.Figures
 	k, anchor := len(r.Classes), e.anchor()
 	last := channel(r.masks[len(r.masks)-1], anchor, k)
 	s := shapeOf(last, r.side)
 	f[trust.Quality] = v.detail
-	if s.area == 0 { // it may be above 0 after calibrate
+	if s.area == 0 { // calibrate may still make it larger
 		if !e.separate() {
 			f[trust.Faint] = 0 // the largest value
 		}
@@ -99,8 +98,8 @@ func (e *Engine) figures(r *Result) {
 	}
 }
 
-// detail is the logarithm of the ratio of two sums over pixels (S, S, 3): the change of lightness
-// between neighbours, and the lightness.
+// detail compares two sums over pixels (S, S, 3): it is the logarithm of the change of lightness
+// between neighbours over the lightness.
 func detail(x []float32, s int) float64 {
 	light := func(i int) float64 { return float64(x[3*i]+x[3*i+1]+x[3*i+2]) / 3 }
 	sum, change := 0., 0.
@@ -166,8 +165,8 @@ func apart(a, b []float32) float64 {
 // far is above the logarithm of any ratio of areas, and its exponential is finite.
 const far = 100
 
-// intervals adds the intervals that the weights know to the measurements. They widen the ranges of
-// own, the measurements before calibrate with equal rater weights.
+// intervals adds to the measurements the intervals that the weights know. An interval is a range of
+// own, widened. own are the measurements before calibrate, with equal rater weights.
 func (e *Engine) intervals(r *Result, own *Measurements) {
 	known := e.about.Trust
 	whole := float64(r.Width) * float64(r.Height)

@@ -13,8 +13,8 @@ import (
 	"mrprism/weights"
 )
 
-// load writes the values of a file that matches into the network's variables. Int8 weights go to
-// the device as int8, and become floats there.
+// load writes the values of a file into the network's variables, whose names and shapes it has.
+// Int8 weights go to the device as int8 and become floats there.
 func load(ctx context.Context, device gpu.Device, set *tensor.Set, file *weights.File) error {
 	type upload struct {
 		q, scale *tensor.Tensor
@@ -77,7 +77,7 @@ func (e *Engine) Replace(ctx context.Context, file *weights.File) error {
 	return load(ctx, e.device, e.set, file)
 }
 
-// fitHalf refuses int8 weights that exceed f16. Infinite weights might not be noticed later.
+// fitHalf refuses int8 weights that exceed f16. Nothing later might notice infinite weights.
 func fitHalf(name string, q []byte, scales []float32) error {
 	for i, b := range q {
 		if v := float64(int8(b)) * float64(scales[i%len(scales)]); math.Abs(v) > half.Most {

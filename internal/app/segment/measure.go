@@ -7,9 +7,9 @@ import (
 	"mrprism/internal/data/metric"
 )
 
-// Measurements are of the masks p > 0.5 at the image's size. A range goes from the smallest to the
-// largest figure of the calibrated mask and of the raters or levels. The maps of raters are coarser
-// than the mask, and all of them may lie to one side of it.
+// Measurements are those of the masks p > 0.5 at the image's size. A range, Low to High, holds the
+// figures of the calibrated mask and of the raters or levels. The maps of raters are coarser than
+// the mask, and all their figures may be larger, or smaller.
 type Measurements struct {
 	Structures    []Structure `json:"structures"`              // in the order of the classes
 	VerticalRatio *Ratio      `json:"verticalRatio,omitempty"` // nil without a disc
@@ -29,13 +29,13 @@ type Structure struct {
 }
 
 // Ratio is the height of one structure over the height of another. Its figures are nil if the
-// calibrated mask has no inner structure, because that is not a ratio of 0. The range of the inner
+// calibrated mask has no inner structure: no mask is not a ratio of 0. The range of the inner
 // structure then says what raters mark.
 type Ratio struct {
 	Inner string   `json:"inner"`
 	Outer string   `json:"outer"`
 	Value *float64 `json:"value"`
-	Low   *float64 `json:"low"` // of the mask and the raters or levels that mark both structures
+	Low   *float64 `json:"low"` // of the mask, and of raters or levels that mark both structures
 	High  *float64 `json:"high"`
 	// Interval is the interval of the value; nil: there is no value, or the weights do not know it.
 	Interval *Interval `json:"interval,omitempty"`
@@ -98,8 +98,8 @@ func DiscAndCup(classes []string) (disc, cup int) {
 	return find("disc"), find("cup")
 }
 
-// ratio is the vertical cup-to-disc ratio. It is nil without a disc, and if no rater or level has
-// the structures of the mask, because the ratio would have no range.
+// ratio is the vertical cup-to-disc ratio. It is nil without a disc. It is also nil if no rater or
+// level has the structures of the mask: the ratio would have no range.
 func (r *Result) ratio(calibrated []extent, raters [][]extent) *Ratio {
 	outer, inner := DiscAndCup(r.Classes)
 	if outer < 0 || inner < 0 || calibrated[outer].height == 0 {

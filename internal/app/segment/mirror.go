@@ -6,9 +6,9 @@ import (
 	"mrprism/internal/app/trust"
 )
 
-// withMirrored replaces each map of r by the mean with the map of the mirror image. The masks of
-// left and right eyes are then mirror images too. The encoder keeps the version of the view that it
-// saw last: the next recurrences begin with that one.
+// withMirrored replaces each map of r by its mean with the map of the mirror image. The masks of
+// left and right eyes are then mirror images too. The encoder keeps its last input, mirrored or
+// not, and the next recurrences begin with that.
 func (e *Engine) withMirrored(ctx context.Context, o Options, r *Result) error {
 	o.Progress("mirror", 0, o.Recurrences+1)
 	v := e.view

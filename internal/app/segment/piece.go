@@ -5,11 +5,11 @@ import "mrprism/internal/data/roi"
 // faint is the probability above which pixels belong to a piece: the lowest threshold of soft Dice.
 const faint = 0.1
 
-// onePiece keeps one piece of each channel of maps (S, S, channels): the piece with the most pixels
-// above one half. It sets the other pieces to 0. A channel without a pixel above one half does not
-// change. nnU-Net does the same to structures of one piece (Isensee et al. 2021). onePiece first
-// limits a channel to the channels that inside names, which come before it: the kept pieces of disc
-// and cup are then of one eye.
+// onePiece keeps one piece of each channel of maps (S, S, channels), the one with the most pixels
+// above one half, and sets the others to 0. A channel without a pixel above one half does not
+// change. nnU-Net does the same to structures of one piece (Isensee et al. 2021). Before that,
+// onePiece limits a channel to the channels that inside names, which come before it: a kept cup
+// then lies in the kept disc.
 func onePiece(maps []float32, side, channels int, inside func(channel int) []int) {
 	for c := range channels {
 		for _, outer := range inside(c) {

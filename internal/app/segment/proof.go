@@ -11,10 +11,9 @@ import (
 	"mrprism/model"
 )
 
-// A proof is the output of a network for a picture that every program can draw. It has the means
-// over proofBlocks² blocks of Rec1's maps and of the raters' maps after it, for each structure and
-// rater, in 1/255, in hexadecimal digits. The manifest has the proofs of the models that ship, as
-// the processor computes them.
+// A proof is a network's output for a picture that every program can draw. It has the means of
+// Rec1's maps, and of the raters' maps after it, over proofBlocks² blocks, in 1/255, in hexadecimal
+// digits. The manifest has the proofs of the shipped models. The processor computed them.
 const proofBlocks = 8
 
 // Proof computes the proof. The device has then run every kernel once.
@@ -37,10 +36,9 @@ func (e *Engine) Proof(ctx context.Context) (string, error) {
 	return hex.EncodeToString(proof), nil
 }
 
-// Prove compares the device's proof with the given one. A driver may compile shaders wrongly, and
-// its masks would still be probabilities. If a value differs by more than the precision allows, the
-// error wraps model.ErrWrong. Weights that do not ship have an empty proof: Prove then only
-// computes.
+// Prove compares the device's proof with the given one: a driver that compiles shaders wrongly may
+// still give probabilities. If a value differs by more than the precision allows, the error wraps
+// model.ErrWrong. Weights that do not ship have an empty proof, and Prove then only computes.
 func (e *Engine) Prove(ctx context.Context, proof string) error {
 	computed, err := e.Proof(ctx)
 	if err != nil || proof == "" {

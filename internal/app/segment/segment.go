@@ -20,7 +20,7 @@ import (
 const DefaultRecurrences = 3
 
 // Feedbacks is the number of feedbacks that a model was trained for: DefaultRecurrences, or 0 for a
-// baseline without DivP. The rater maps of a baseline mean nothing.
+// baseline without DivP, whose rater maps mean nothing.
 func Feedbacks(about *weights.Metadata) int {
 	if r, err := model.NewRecipe(about.Recipe); err == nil && !r.Recurrent() { // an unknown recipe is from a later version
 		return 0
@@ -37,7 +37,7 @@ func CheckHeads(name string, about *weights.Metadata) error {
 		name, about.Recipe)
 }
 
-// MaxRecurrences is far above any useful number.
+// MaxRecurrences is the largest number of feedbacks, far above any useful one.
 const MaxRecurrences = 32
 
 // OptionError means that the options are wrong, on any device.
@@ -63,8 +63,8 @@ type Options struct {
 //
 // With ROI "auto" and a model that has an anchor, Segment first searches the lit part of the image
 // for the anchor, and segments the region around it. If it finds none, Found is false. Wrong
-// options give an OptionError. Errors of the device are the typed ones of package gpu. A map that
-// is not one of probabilities gives model.ErrNotFinite or model.ErrNothing, and never becomes a
+// options give an OptionError, and the device gives the errors of package gpu. A map with other
+// values than probabilities, or of zeros alone, gives model.ErrNotFinite or model.ErrNothing and no
 // mask.
 func (e *Engine) Segment(ctx context.Context, img *imageio.Image, o Options) (*Result, error) {
 	if o.ROI == "" {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"strconv"
 	"time"
 
+	"mrprism/internal/app/command"
 	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/tensor"
 	"mrprism/internal/data/disk"
@@ -65,9 +65,9 @@ func (t *Trainer) state() []*tensor.Variable {
 	return t.set.Variables(tensor.Parameter, tensor.Statistic, tensor.Moment)
 }
 
-// checkpoint writes the state. The folder always has one whole checkpoint, and from the second one
-// on two, if the file system allows two names of one file. written says that the new checkpoint is
-// in its place, even with an error.
+// checkpoint writes the state. From the first checkpoint on, the folder always has a whole one.
+// From the second on it has two, if the file system allows two names of one file. written says that
+// the new checkpoint is in its place, even with an error.
 func (t *Trainer) checkpoint(variables []*tensor.Variable, values [][]float32) (written bool, err error) {
 	file := &weights.File{Metadata: map[string]string{
 		"mrprism_checkpoint": "1", "step": strconv.Itoa(t.step), "options": t.Options.fingerprint(), "images": t.images(), "commit": t.Options.Commit,
@@ -152,10 +152,7 @@ func writeFile(path string, file *weights.File) (written bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	err = weights.WriteAtomic(path, func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
-	})
+	err = command.WriteFile(path, data)
 	return err == nil || errors.Is(err, weights.ErrUnsynced), err
 }
 

@@ -44,18 +44,13 @@ func (o Options) vacant() error {
 	if o.Resume {
 		return nil
 	}
-	exists := func(path string) bool {
-		_, err := os.Lstat(path)
-		return err == nil
-	}
-	for _, name := range []string{Checkpoint, PreviousCheckpoint} {
-		if path := filepath.Join(o.Out, name); exists(path) {
-			return fmt.Errorf("%s exists: resume that run with -resume, or name another -out for a new one", path)
-		}
-	}
-	for _, suffix := range []string{floatSuffix, smallSuffix} {
-		if path := filepath.Join(o.Out, o.Name+suffix); exists(path) {
-			return fmt.Errorf("%s exists: it is of another run, name another -out for a new one", path)
+	const resume, other = "resume that run with -resume, or", "it is of another run,"
+	for _, f := range []struct{ name, advice string }{
+		{Checkpoint, resume}, {PreviousCheckpoint, resume}, {o.Name + floatSuffix, other}, {o.Name + smallSuffix, other},
+	} {
+		path := filepath.Join(o.Out, f.name)
+		if _, err := os.Lstat(path); err == nil {
+			return fmt.Errorf("%s exists: %s name another -out for a new one", path, f.advice)
 		}
 	}
 	return nil

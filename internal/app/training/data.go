@@ -1,7 +1,7 @@
 package training
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -35,34 +35,20 @@ func (o Options) openFolders(folders []string) (*dataset.Dataset, error) {
 	return d, err
 }
 
-// samples reads the cases to learn from, in order. A bad case is treated as in open.
-func (o Options) samples(ctx context.Context, d *dataset.Dataset, cases []dataset.Case, progress func(done, total int)) ([]*dataset.Sample, error) {
-	samples, left, err := dataset.LoadSamples(ctx, d, cases, o.Anchor, progress)
-	if err != nil {
-		return nil, err
-	}
-	return samples, o.leave(left, len(samples))
-}
-
-// read reads the cases to score by. A bad case is treated as in open.
-func (o Options) read(ctx context.Context, cases []dataset.Case, progress func(done, total int)) ([]*dataset.Loaded, error) {
-	loaded, left, err := dataset.LoadSound(ctx, cases, progress)
-	if err != nil {
-		return nil, err
-	}
-	return loaded, o.leave(left, len(loaded))
-}
-
-// leave returns an error if cases were left out without SkipBad, or if no case is left.
-func (o Options) leave(left dataset.Problems, sound int) error {
-	if len(left) > 0 && !o.SkipBad {
-		return left
+// sound returns what was loaded. Without SkipBad a case that was left out is an error; with it,
+// sound names the case, and only a set without any sound case is an error.
+func sound[T any](o Options, loaded []T, left dataset.Problems, err error) ([]T, error) {
+	switch {
+	case err != nil || len(left) == 0:
+		return loaded, err
+	case !o.SkipBad:
+		return nil, left
 	}
 	o.tellSkipped(left)
-	if len(left) > 0 && sound == 0 {
-		return fmt.Errorf("none of the images can be read")
+	if len(loaded) == 0 {
+		return nil, errors.New("none of the images can be read")
 	}
-	return nil
+	return loaded, nil
 }
 
 func (o Options) tellSkipped(left dataset.Problems) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mrprism/internal/app/command"
+	"mrprism/internal/app/segment"
 	"mrprism/internal/compute/tensor"
 	"mrprism/internal/format/torch"
 	"mrprism/model"
@@ -50,7 +51,7 @@ func (t *Trainer) begin(from initial) error {
 	var err error
 	switch {
 	case from.names != nil:
-		if taken, err = from.names.Take(from.file, specs(variables)); err != nil {
+		if taken, err = from.names.Take(from.file, segment.Specs(variables)); err != nil {
 			return fmt.Errorf("configuration %s with names %s (torchvision's ResNet-34 is the encoder of paper): %w", t.Options.Config, t.Options.Names, err)
 		}
 	case !model.SameParameters(from.about.Configuration, t.Options.Config):
@@ -71,7 +72,7 @@ func (t *Trainer) begin(from initial) error {
 	}
 	if from.names != nil || len(given) < len(variables) {
 		said := fmt.Sprintf("from %s: %d of the network's %d tensors", t.Options.Init, len(given), len(variables))
-		if missing := torch.Missing(taken, specs(variables)); len(missing) > 0 {
+		if missing := torch.Missing(taken, segment.Specs(variables)); len(missing) > 0 {
 			said += "; at random start " + strings.Join(missing, ", ")
 		}
 		t.Options.tell(said)
@@ -92,7 +93,7 @@ func fitting(file *weights.File, variables []*tensor.Variable) *weights.File {
 
 // write copies a file's tensors into variables. Names and shapes must be equal.
 func (t *Trainer) write(file *weights.File, variables []*tensor.Variable) error {
-	if err := file.Match(specs(variables)); err != nil {
+	if err := file.Match(segment.Specs(variables)); err != nil {
 		return err
 	}
 	for _, v := range variables {
@@ -105,13 +106,4 @@ func (t *Trainer) write(file *weights.File, variables []*tensor.Variable) error 
 		}
 	}
 	return nil
-}
-
-// specs are the tensors that a file needs for variables.
-func specs(variables []*tensor.Variable) []weights.Spec {
-	var out []weights.Spec
-	for _, v := range variables {
-		out = append(out, weights.Spec{Name: v.Name, Shape: v.Shape})
-	}
-	return out
 }

@@ -4,6 +4,7 @@ package training
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -32,13 +33,13 @@ func ParsePhases(text string) ([]Phase, error) {
 	return phases, nil
 }
 
-// Options are the choices of a run. Together with the data they decide every step.
+// Options are the choices of a run. With the data they decide every step.
 type Options struct {
 	Data []string // data set folders
 	// Also names folders with other raters, maybe with fewer classes. Every second training image is
-	// from them. They teach the mask alone.
+	// from them, and trains the mask alone.
 	Also   []string
-	Config string       // compact, paper, tiny
+	Config string       // compact, mobile, paper, tiny
 	Recipe model.Recipe // losses and optimiser
 	Phases []Phase      // in order
 	Batch  int
@@ -111,85 +112,76 @@ func (o Options) images() int { return o.Batch * o.accumulate() }
 // devices.
 const mostPixels = 4 << 30 / (3 * 4)
 
-// Check refuses options that cannot be run.
+// Check refuses options that cannot be run. The error names cmd/train's flag.
 func (o Options) Check() error {
 	switch {
 	case len(o.Data) == 0:
-		return fmt.Errorf("no data: name at least one data set folder by -data, or a run's run.yaml by -with")
+		return errors.New("no data: name at least one data set folder by -data, or a run's folder by -with")
 	case o.Out == "" && !o.DryRun:
-		return fmt.Errorf("no output folder: name one by -out")
-	case o.Batch < 1:
-		return fmt.Errorf("batch size %d: at least 1 is needed (BatchNorm works better with 4 or more)", o.Batch)
+		return errors.New("no folder for the run: name one by -out")
 	case o.Resume && o.Init != "":
-		return fmt.Errorf("a run is either resumed or started from other weights, not both")
+		return errors.New("-resume continues a run, and -init starts a new one from weights: give one of them, not both")
 	case o.Names != "" && o.Init == "" && !o.Resume:
-		return fmt.Errorf("names %s describe a file to start from, and none is given", o.Names)
+		return fmt.Errorf("-names %s translates the names in a file of PyTorch: name that file by -init", o.Names)
+	case o.Swell > 0 && o.Anchor == "":
+		return fmt.Errorf("-swell %v scales the middle of the anchor: name it by -anchor CLASS", o.Swell)
+	case o.Away > 0 && o.Anchor == "":
+		return fmt.Errorf("-away %v shows views without the anchor: name it by -anchor CLASS", o.Away)
+	case o.Validate > 0 && o.Fold.Of > 0:
+		return errors.New("-validate and -fold each set images aside: give one of them, not both")
+	case (o.ScoreEvery > 1 || o.Patience > 0) && !o.validates():
+		return errors.New("-score-every and -patience need scores: set images aside to score by, with -validate or -fold")
+	case o.Precision != "" && o.Precision != model.F32 && o.Precision != model.F16:
+		return fmt.Errorf("-precision %s: train in f32 or f16", o.Precision)
 	}
 	if _, err := model.NewConfig(o.Config, 1, 1); err != nil {
 		return err
 	}
-	switch {
-	case !(o.Grain >= 0 && o.Grain <= 1):
-		return fmt.Errorf("grain %v: a share of the picture's own deviation, from 0 to 1", o.Grain)
-	case !(o.Elastic >= 0 && o.Elastic <= dataset.MostElastic):
-		return fmt.Errorf("elastic %v: a share of the side from 0 to %v, beyond which images fold", o.Elastic, dataset.MostElastic)
-	case !(o.Swell >= 0 && o.Swell <= dataset.MostSwell):
-		return fmt.Errorf("swell %v: a number from 0 to %v, beyond which images fold", o.Swell, dataset.MostSwell)
-	case o.Swell > 0 && o.Anchor == "":
-		return fmt.Errorf("swell %v scales the inside of the anchor, and none is given (-anchor CLASS)", o.Swell)
-	case !(o.Away >= 0 && o.Away < 1):
-		return fmt.Errorf("away %v: a share of the views, from 0 on and below 1", o.Away)
-	case o.Away > 0 && o.Anchor == "":
-		return fmt.Errorf("away %v means away from the anchor, and none is given (-anchor CLASS)", o.Away)
-	case !(o.Distract >= 0 && o.Distract <= 1):
-		return fmt.Errorf("distract %v: a share of the views, from 0 to 1", o.Distract)
-	case !(o.Validate >= 0 && o.Validate < 1):
-		return fmt.Errorf("share %v to set aside: a number from 0 on and below 1 is needed", o.Validate)
-	case o.Validate > 0 && o.Fold.Of > 0:
-		return fmt.Errorf("either a share or a fold is set aside, not both")
-	case o.ScoreEvery < 0 || o.ScoreEvery > 1 && !o.validates():
-		return fmt.Errorf("a score every %d epochs: at least 1, and images set aside to score by (-validate or -fold)", o.ScoreEvery)
-	case o.Patience < 0 || o.Patience > 0 && !o.validates():
-		return fmt.Errorf("patience of %d epochs: at least 0, and images set aside to score by (-validate or -fold)", o.Patience)
-	}
-	switch o.Precision {
-	case "", model.F32, model.F16:
-	default:
-		return fmt.Errorf("precision %s: training is in f32 or f16", o.Precision)
-	}
-	if o.Accumulate < 0 {
-		return fmt.Errorf("%d batches a step: at least 1 is needed", o.Accumulate)
-	}
-	if o.Warmup < 0 {
-		return fmt.Errorf("%d steps of warm-up: a number from 0 on is needed", o.Warmup)
-	}
-	if !(o.Recipe.Average >= 0 && o.Recipe.Average < 1) {
-		return fmt.Errorf("momentum %v of the averaged weights: a number from 0 on and below 1 is needed", o.Recipe.Average)
-	}
-	for name, v := range map[string]float64{"learning rate": o.Recipe.Rate, "weight decay": o.Recipe.Decay, "weight of the Dice loss": o.Recipe.DiceWeight, "norm to clip gradients to": o.Clip, "time between checkpoints": o.CheckpointSeconds} {
-		if !(v >= 0) || math.IsInf(v, 0) {
-			return fmt.Errorf("%s %v: a number from 0 on is needed", name, v)
+	const most, fromZero = math.MaxFloat64, "a number from 0 on"
+	below1 := math.Nextafter(1, 0)
+	for _, c := range []struct {
+		flag              string
+		value, least, top float64
+		wanted            string
+	}{
+		{"-batch", float64(o.Batch), 1, most, "at least 1 image (BatchNorm works better with 4 or more)"},
+		{"-accumulate", float64(o.Accumulate), 0, most, "at least 1 batch"},
+		{"-warmup", float64(o.Warmup), 0, most, fromZero},
+		{"-score-every", float64(o.ScoreEvery), 0, most, "at least 1 epoch"},
+		{"-patience", float64(o.Patience), 0, most, fromZero},
+		{"-validate", o.Validate, 0, below1, "a share of the images, from 0 on and below 1"},
+		{"-away", o.Away, 0, below1, "a share of the views, from 0 on and below 1"},
+		{"-distract", o.Distract, 0, 1, "a share of the views, from 0 to 1"},
+		{"-grain", o.Grain, 0, 1, "a share of the picture's deviation, from 0 to 1"},
+		{"-elastic", o.Elastic, 0, dataset.MostElastic, fmt.Sprintf("a share of the side, from 0 to %v: images fold beyond", dataset.MostElastic)},
+		{"-swell", o.Swell, 0, dataset.MostSwell, fmt.Sprintf("a number from 0 to %v: images fold beyond", dataset.MostSwell)},
+		{"-ema", o.Recipe.Average, 0, below1, "a momentum from 0 on and below 1"},
+		{"-rate", o.Recipe.Rate, 0, most, fromZero},
+		{"-decay", o.Recipe.Decay, 0, most, fromZero},
+		{"-dice", o.Recipe.DiceWeight, 0, most, fromZero},
+		{"-clip", o.Clip, 0, most, fromZero},
+		{"-save", o.CheckpointSeconds, 0, most, fromZero},
+	} {
+		if !(c.value >= c.least && c.value <= c.top) { // also NaN
+			return fmt.Errorf("%s %v: give %s", c.flag, c.value, c.wanted)
 		}
 	}
 	epochs := 0
 	for _, p := range o.Phases {
-		if p.Side < model.SideMultiple || p.Side%model.SideMultiple != 0 {
-			return fmt.Errorf("image side %d is not a multiple of %d", p.Side, model.SideMultiple)
-		}
-		if pixels := p.Side * p.Side; o.Batch > mostPixels/pixels {
-			return fmt.Errorf("batch size %d at side %d: devices hold at most %d images at once; with -accumulate a step learns from several batches",
-				o.Batch, p.Side, mostPixels/pixels)
-		}
-		if p.Epochs < 0 {
-			return fmt.Errorf("%d epochs", p.Epochs)
-		}
-		if o.Batch == 1 && p.Side == model.SideMultiple {
-			return fmt.Errorf("batch size 1 at side %d: BatchNorm has only one pixel to average over; use a batch of 2 or a larger side", p.Side)
+		switch fit := mostPixels / max(1, p.Side*p.Side); {
+		case p.Side < model.SideMultiple || p.Side%model.SideMultiple != 0:
+			return fmt.Errorf("images of side %d: give a multiple of %d", p.Side, model.SideMultiple)
+		case o.Batch > fit:
+			return fmt.Errorf("-batch %d at side %d: devices hold at most %d images at once; with -accumulate a step learns from several batches", o.Batch, p.Side, fit)
+		case o.Batch == 1 && p.Side == model.SideMultiple:
+			return fmt.Errorf("-batch 1 at side %d: BatchNorm has only one pixel to average over; give a batch of 2 or a larger side", p.Side)
+		case p.Epochs < 0:
+			return fmt.Errorf("%d epochs at side %d: give a number from 0 on", p.Epochs, p.Side)
 		}
 		epochs += p.Epochs
 	}
 	if epochs == 0 {
-		return fmt.Errorf("no epochs to train")
+		return errors.New("no epochs to train: give at least one by -epochs or -phases")
 	}
 	// checks the options alone: New checks again with the data set
 	like := &dataset.Dataset{Name: "data", Classes: []string{cmp.Or(o.Anchor, "structure")}, Raters: []string{"rater"}}

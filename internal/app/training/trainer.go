@@ -23,25 +23,30 @@ import (
 // ErrDiverged means that a step's loss or gradient was not finite. The saved files stay.
 var ErrDiverged = errors.New("the loss or its gradient is not finite")
 
-// Report describes a step.
+// Report describes a step. Its JSON is a line of a run's log.
 type Report struct {
-	Step, Steps   int
-	Epoch, Epochs int
-	Side          int
-	Rate          float64
-	Loss          float64            // of the step
-	Terms         map[string]float64 // weighted, summed over the recurrences
-	Norm          float64            // of the unclipped gradient; 0: unknown or not finite
-	Scale         float64            // of the loss, in f16; otherwise 0
-	Skipped       bool               // a gradient was too large for f16: no parameter was updated
-	Images        int                // of the step
-	Seconds       float64            // of the step, its data included
-	DataSeconds   float64            // of that, waiting for data
-	DeviceSeconds float64            // of that, from submitting the commands to reading the losses
-	Left          time.Duration      // estimate for the rest of the run
-	SoftDice      *float64           // of averaged weights on held-out images; or nil
-	Best          float64            // highest SoftDice since the run began, also if it was resumed
-	Picture       *Picture           // nil: not in this step
+	Step     int                `json:"step"`
+	Epoch    int                `json:"epoch"`
+	Side     int                `json:"side"`
+	Rate     float64            `json:"rate"`
+	Loss     float64            `json:"loss"`
+	Terms    map[string]float64 `json:"terms"`               // weighted sums over the recurrences
+	SoftDice *float64           `json:"soft_dice,omitempty"` // of averaged weights; nil: no score
+	// Norm of the gradient before it is clipped; 0: unknown or not finite.
+	Norm    float64 `json:"gradient_norm,omitempty"`
+	Scale   float64 `json:"loss_scale,omitempty"` // in f16; otherwise 0
+	Skipped bool    `json:"skipped,omitempty"`    // a gradient was too large for f16: no update
+	Images  int     `json:"images"`
+	Seconds float64 `json:"seconds"`
+	// DataSeconds of Seconds were spent waiting for data.
+	DataSeconds float64 `json:"data_seconds"`
+	// DeviceSeconds of Seconds passed from submitting commands to reading losses.
+	DeviceSeconds float64 `json:"device_seconds"`
+
+	Steps, Epochs int           `json:"-"` // of the run
+	Best          float64       `json:"-"` // highest SoftDice of the run
+	Left          time.Duration `json:"-"` // estimate for the rest of the run
+	Picture       *Picture      `json:"-"` // nil: not in this step
 }
 
 // Trainer is a run in progress.
@@ -117,13 +122,14 @@ func load(ctx context.Context, device gpu.Device, o Options, data *dataset.Datas
 	if o.validates() && (len(learn) == 0 || len(apart) == 0) {
 		return nil, fmt.Errorf("of %d images %d would be set aside to score by, and %d would be left to learn from: both are needed", len(learn)+len(apart), len(apart), len(learn))
 	}
-	cases, err := o.samples(ctx, data, learn, progress)
-	if err != nil {
+	cases, left, err := dataset.LoadSamples(ctx, data, learn, o.Anchor, progress)
+	if cases, err = sound(o, cases, left, err); err != nil {
 		return nil, err
 	}
 	var aside []*dataset.Loaded
 	if o.validates() {
-		if aside, err = o.read(ctx, apart, progress); err != nil {
+		aside, left, err = dataset.LoadSound(ctx, apart, progress)
+		if aside, err = sound(o, aside, left, err); err != nil {
 			return nil, err
 		}
 		if !scorable(aside, len(data.Classes)) {

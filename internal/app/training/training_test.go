@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"mrprism/internal/app/segment"
 	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/gpu/gputest"
 	"mrprism/internal/compute/gpu/reference"
@@ -162,7 +163,7 @@ func TestResumeIsBitExact(t *testing.T) {
 	})
 }
 
-// So does a run with all options of a recipe.
+// A stopped run with all options of a recipe also ends with the same bytes.
 func TestResumeOfAnElaborateRecipe(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d gpu.Device) {
 		data := writeData(t, 9)
@@ -194,7 +195,8 @@ func TestResumeOfAnElaborateRecipe(t *testing.T) {
 	})
 }
 
-// So does a run that stops between two phases and in the second one, at another image side.
+// A run that stops between two phases, and in the second one at another image side, also ends with
+// the same bytes.
 func TestResumeAcrossPhases(t *testing.T) {
 	data := writeData(t, 5)
 	straight, stopped := options(t, data), options(t, data)
@@ -260,11 +262,7 @@ func TestExports(t *testing.T) {
 			require.NoError(t, err)
 			c, err := model.NewConfig(m.Metadata.Configuration, len(m.Metadata.Raters), len(m.Metadata.Classes))
 			require.NoError(t, err)
-			var specs []weights.Spec
-			for _, v := range model.Variables(c).Variables(tensor.Parameter, tensor.Statistic) {
-				specs = append(specs, weights.Spec{Name: v.Name, Shape: v.Shape})
-			}
-			require.NoError(t, m.Match(specs))
+			require.NoError(t, m.Match(segment.Specs(model.Variables(c).Variables(tensor.Parameter, tensor.Statistic))))
 			assert.Equal(t, recipe, m.Metadata.Recipe)
 			assert.Equal(t, []string{"ann", "bob"}, m.Metadata.Raters)
 			assert.Equal(t, 64, m.Metadata.Side)

@@ -3,8 +3,9 @@ package training
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
+
+	"mrprism/internal/data/metric"
 )
 
 // Trial is the cost of training at one image side, from a few steps.
@@ -76,9 +77,7 @@ func (t *Trainer) try(ctx context.Context, side, steps int) (*Trial, error) {
 			seconds, data = append(seconds, now.Seconds), append(data, now.DataSeconds)
 		}
 	}
-	slices.Sort(seconds)
-	slices.Sort(data)
-	trial.Seconds, trial.DataSeconds = seconds[len(seconds)/2], data[len(data)/2]
+	trial.Seconds, trial.DataSeconds = metric.Median(seconds), metric.Median(data)
 	return trial, nil
 }
 

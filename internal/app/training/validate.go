@@ -12,7 +12,7 @@ import (
 	"mrprism/weights"
 )
 
-// Fold is run Index, 1 to Of, of a cross-validation. The images of the fold are set aside, and each
+// Fold is run Index, 1 to Of, of a cross-validation: it sets the images of one fold aside, and each
 // image is in one fold. The zero value means no cross-validation.
 type Fold struct{ Index, Of int }
 
@@ -101,7 +101,7 @@ func (t *Trainer) score(ctx context.Context) (*float64, error) {
 			if !ok {
 				continue
 			}
-			mean += metric.SoftDice(result.Probability(k), votes, metric.DefaultSoftDice)
+			mean += metric.SoftDice(result.Probability(k), votes)
 			count++
 		}
 	}

@@ -103,7 +103,7 @@ func TestScores(t *testing.T) {
 		require.NoError(t, err)
 		want := 0.0
 		for k := range 2 {
-			want += metric.SoftDice(r.Probability(k), metric.Count(aside.Given(k)...), metric.DefaultSoftDice) / 2
+			want += metric.SoftDice(r.Probability(k), metric.Count(aside.Given(k)...)) / 2
 		}
 		assert.Equal(t, want, scores[4], "the last model is the one that was scored last")
 
@@ -177,7 +177,7 @@ func TestScoresWithoutRecurrence(t *testing.T) {
 		for k := range 2 {
 			votes, ok := trainer.aside[0].Votes(k)
 			require.True(t, ok)
-			mean += metric.SoftDice(r.Probability(k), votes, metric.DefaultSoftDice) / 2
+			mean += metric.SoftDice(r.Probability(k), votes) / 2
 		}
 		return mean
 	}
@@ -202,7 +202,7 @@ func TestScoresOfIncompleteLevels(t *testing.T) {
 	require.NoError(t, err)
 	votes, ok := trainer.aside[0].Votes(0)
 	require.True(t, ok)
-	assert.Equal(t, metric.SoftDice(r.Probability(0), votes, metric.DefaultSoftDice), score, "by the disc alone")
+	assert.Equal(t, metric.SoftDice(r.Probability(0), votes), score, "by the disc alone")
 
 	require.NoError(t, os.Remove(filepath.Join(data, "raters", "ann", "disc", "case0001.png")))
 	o.Out = filepath.Join(t.TempDir(), "none")

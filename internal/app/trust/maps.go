@@ -7,16 +7,15 @@ import (
 	"mrprism/weights"
 )
 
-// A map is fitted on bins equal steps of probability. Pixels are counted in finer steps.
+// A map is fitted on equal steps of probability, bins of them. Pixels counts in finer steps.
 const (
 	bins  = 20
 	finer = 10
 	fine  = bins * finer
 )
 
-// faint is the step of the probability from which a pixel counts for a map. The map ignores fainter
-// pixels, marked or not. With only the marked ones it would learn that faint pixels are mostly
-// marked.
+// faint is the first fine step whose pixels count for a map. The map ignores fainter pixels, marked
+// or not: from the marked ones alone it would learn that faint pixels are mostly marked.
 const faint = bins / 20 * finer
 
 // thresholds of soft Dice, for probabilities and shares.

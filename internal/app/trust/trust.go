@@ -29,12 +29,12 @@ const (
 // kind describes a code.
 type kind struct {
 	code     string
-	twoSided bool    // too small a figure counts as well as too large a one
+	twoSided bool    // a figure that is too small counts too
 	least    float64 // least Evidence.Far
 	sentence string  // %s is the structure's name
 }
 
-// kinds, in the order of reasons of the same weight.
+// kinds stand in the order of reasons of equal weight.
 var kinds = []kind{
 	{Unfamiliar, false, .2, "This picture is unlike those that the model has learned from."},
 	{Strange, false, .2, "What surrounds the %s is unlike what the model has learned from."},
@@ -198,7 +198,7 @@ func quantile(sorted []float64, q float64) float64 {
 // alone.
 const farthest = 6
 
-// odd returns the score and the part of each figure in it.
+// odd returns the score of figures, and the part of each figure in it.
 func odd(t *weights.Trust, f Figures) (score float64, each map[string]float64) {
 	each = map[string]float64{}
 	for _, k := range kinds { // a fixed order gives the sum the same bits
@@ -219,8 +219,7 @@ func odd(t *weights.Trust, f Figures) (score float64, each map[string]float64) {
 
 // weigh sets the weight of each evidence by a logistic regression that tells wrong results from
 // right ones, with weights of at least 0. Both groups count the same. If no result is wrong, all
-// weights stay
-// 1.
+// weights stay 1.
 func weigh(t *weights.Trust, right, wrong []Figures) {
 	if len(wrong) == 0 {
 		return
@@ -269,8 +268,8 @@ func weigh(t *weights.Trust, right, wrong []Figures) {
 	}
 }
 
-// The regression takes so many steps of gradient descent that more change nothing. The penalty,
-// ridge, keeps weights finite if the groups do not overlap.
+// weigh takes steps of gradient descent at a rate; more steps change nothing. The penalty, ridge,
+// keeps weights finite if the groups do not overlap.
 const (
 	steps = 4000
 	rate  = 0.5

@@ -10,8 +10,9 @@ import (
 
 // InMemory returns the memory of values as bytes. They are little-endian, as on every machine with
 // WebGPU.
-func InMemory[T float32 | int32 | uint32](values []T) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), 4*len(values))
+func InMemory[T float32 | int32 | uint32 | int8](values []T) []byte {
+	var one T
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), int(unsafe.Sizeof(one))*len(values))
 }
 
 // Float32Bytes encodes values for Device.Write.

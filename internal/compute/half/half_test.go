@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestToFloat32 compares binary16 values of each kind with their definition, (−1)ˢ·2ᵉ⁻¹⁵·1.m or (−1)ˢ·2⁻²⁴·m.
+// Every binary16 has the value of its definition, (−1)ˢ·2ᵉ⁻¹⁵·1.m or
+// (−1)ˢ·2⁻²⁴·m.
 func TestToFloat32(t *testing.T) {
 	for h := range uint32(1 << 16) {
 		sign, exponent, mantissa := 1-2*float64(h>>15), int(h>>10&31), float64(h&1023)
@@ -25,7 +26,8 @@ func TestToFloat32(t *testing.T) {
 	assert.True(t, math.Signbit(float64(ToFloat32(0x8000))))
 }
 
-// Every value survives, and what lies between two neighbours goes to the nearer, or, half way, to the one with an even last bit.
+// Every value stays. A number between two values goes to the nearer one, or from halfway to the one
+// whose last bit is 0.
 func TestNearest(t *testing.T) {
 	for h := uint16(0); h < 0x7bff; h++ { // up to Most, and its neighbour below it
 		low, high := ToFloat32(h), ToFloat32(h+1)

@@ -38,6 +38,11 @@ func (b *Builder) parameter(name string, initial tensor.Initialiser, shape ...in
 // Conv is a k×k convolution of x (B, H, W, Cin) to `out` channels. He's rule initialises it over
 // the fan-in or, with fanOut, over the fan-out, as in ResNets.
 func (b *Builder) Conv(name string, x *tensor.Tensor, k, out, stride, pad int, bias, fanOut bool) *tensor.Tensor {
+	return b.ConvIn(name, x, k, out, conv.Square(stride, pad), bias, fanOut)
+}
+
+// ConvIn is Conv with a window of any padding.
+func (b *Builder) ConvIn(name string, x *tensor.Tensor, k, out int, win conv.Window, bias, fanOut bool) *tensor.Tensor {
 	defer b.Graph.Layered(name)()
 	in := x.Dim(-1)
 	fan := k * k * in
@@ -45,7 +50,7 @@ func (b *Builder) Conv(name string, x *tensor.Tensor, k, out, stride, pad int, b
 		fan = k * k * out
 	}
 	w := b.parameter(name+".weight", he(fan), k, k, in, out)
-	return conv.Conv2D(x, w, b.bias(name, out, bias), conv.Square(stride, pad))
+	return conv.Conv2D(x, w, b.bias(name, out, bias), win)
 }
 
 // ConvShare is the share of x in a k×k convolution (k odd) of concatenated maps, with the bias or
@@ -60,12 +65,12 @@ func (b *Builder) ConvShare(name string, x *tensor.Tensor, first int, bias bool)
 	return conv.Conv2D(x, pointwise.Slice(w, first, last), shift, conv.Square(1, w.Dim(0)/2))
 }
 
-// Depthwise is a k×k depthwise convolution with bias, padded by k/2.
-func (b *Builder) Depthwise(name string, x *tensor.Tensor, k, stride int) *tensor.Tensor {
+// Depthwise is a k×k depthwise convolution with bias.
+func (b *Builder) Depthwise(name string, x *tensor.Tensor, k int, win conv.Window) *tensor.Tensor {
 	defer b.Graph.Layered(name)()
 	c := x.Dim(-1)
 	w := b.parameter(name+".weight", he(k*k), k, k, c)
-	return conv.DepthwiseConv2D(x, w, b.bias(name, c, true), conv.Square(stride, k/2))
+	return conv.DepthwiseConv2D(x, w, b.bias(name, c, true), win)
 }
 
 // Up is a transposed 2×2 convolution of stride 2. Its bias starts at bias(channel), or at 0 if

@@ -29,14 +29,8 @@ func elide(nodes []node) []node {
 			continue
 		}
 		for i := range nodes {
-			if !slices.Contains(nodes[i].arguments, from) {
-				continue
-			}
-			nodes[i].arguments = slices.Clone(nodes[i].arguments) // the graph keeps its own
-			for j, a := range nodes[i].arguments {
-				if a == from {
-					nodes[i].arguments[j] = to
-				}
+			if slices.Contains(nodes[i].arguments, from) {
+				nodes[i].redirect(from, to)
 			}
 		}
 		nodes = slices.Delete(nodes, at, at+1)

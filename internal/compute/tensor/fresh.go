@@ -34,12 +34,7 @@ func fresh(nodes []node) []node {
 		}
 		gone[i] = true
 		for _, k := range later {
-			nodes[k].arguments = slices.Clone(nodes[k].arguments) // the graph keeps its own
-			for j, a := range nodes[k].arguments {
-				if a == to {
-					nodes[k].arguments[j] = from
-				}
-			}
+			nodes[k].redirect(to, from)
 		}
 		users[from] = append(own[:len(own)-1:len(own)-1], later...)
 		delete(users, to)

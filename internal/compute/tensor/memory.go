@@ -34,6 +34,16 @@ func (n *node) writes(s *storage) bool {
 	return false
 }
 
+// redirect lets a node touch one storage where it touched another.
+func (n *node) redirect(from, to *storage) {
+	n.arguments = slices.Clone(n.arguments) // the graph keeps its own
+	for j, a := range n.arguments {
+		if a == from {
+			n.arguments[j] = to
+		}
+	}
+}
+
 type slot struct {
 	label    string
 	kind     gpu.ElementType

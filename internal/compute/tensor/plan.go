@@ -39,18 +39,25 @@ func Compile(ctx context.Context, device gpu.Device, set *Set, g *Graph, phases 
 	}
 	parts, held := fold(elide(fresh(g.lower(g.rewritten(device.Info(), phases)))))
 	p := &Plan{device: device, set: set, floats: g.floats, buffers: map[*storage]gpu.Buffer{}, trains: writeLearned(parts[each]), folded: -1}
-	err := p.allocate(ctx, slices.Concat(parts[:]...), held)
+	if err := p.record(ctx, parts, held); err != nil {
+		p.Release()
+		return nil, err
+	}
+	return p, nil
+}
+
+// record gives the plan memory and records the commands of each part.
+func (p *Plan) record(ctx context.Context, parts [each + 1][]node, held map[*storage]bool) error {
+	if err := p.allocate(ctx, slices.Concat(parts[:]...), held); err != nil {
+		return err
+	}
 	var programs []*gpu.Program
 	var commands [each + 1][]gpu.Command
 	for at, nodes := range parts {
-		if err == nil {
-			p.parts[at].nodes = nodes
-			commands[at], programs = p.commands(nodes, programs)
-		}
+		p.parts[at].nodes = nodes
+		commands[at], programs = p.commands(nodes, programs)
 	}
-	if err == nil {
-		err = device.Prepare(ctx, programs)
-	}
+	err := p.device.Prepare(ctx, programs)
 	for at := range p.parts {
 		for _, c := range commands[at] {
 			if c.Program != nil {
@@ -58,14 +65,10 @@ func Compile(ctx context.Context, device gpu.Device, set *Set, g *Graph, phases 
 			}
 		}
 		if err == nil && len(commands[at]) > 0 {
-			p.parts[at].recording, err = device.Record(commands[at])
+			p.parts[at].recording, err = p.device.Record(commands[at])
 		}
 	}
-	if err != nil {
-		p.Release()
-		return nil, err
-	}
-	return p, nil
+	return err
 }
 
 // rewritten are copies of the operators that matter, after the rewrites.
@@ -228,19 +231,24 @@ func (p *Plan) Read(ctx context.Context, tensors ...*Tensor) ([][]float32, error
 	ranges := make([]gpu.Range, len(tensors))
 	for i, t := range tensors {
 		b := p.buffer(t.storage)
-		if b == nil || (!t.storage.kept && t.storage.variable == nil) {
+		if b == nil || !t.Kept() {
 			return nil, fmt.Errorf("tensor: %v was not kept, or nothing computes it", t)
 		}
 		ranges[i] = gpu.Range{Buffer: b, Dst: make([]byte, t.Type().Size()*t.Elements())}
 	}
-	if err := p.device.Read(ctx, ranges...); err != nil {
+	return readFloats(ctx, p.device, ranges)
+}
+
+// readFloats waits and reads ranges of buffers of floats.
+func readFloats(ctx context.Context, device gpu.Device, ranges []gpu.Range) ([][]float32, error) {
+	if err := device.Read(ctx, ranges...); err != nil {
 		return nil, err
 	}
-	out := make([][]float32, len(tensors))
+	values := make([][]float32, len(ranges))
 	for i, r := range ranges {
-		out[i] = tensors[i].Type().Decode(r.Dst)
+		values[i] = r.Buffer.Spec().Type.Decode(r.Dst)
 	}
-	return out, nil
+	return values, nil
 }
 
 // Buffer is the memory of a kept tensor or variable, for tests; nil if the plan does not touch it.

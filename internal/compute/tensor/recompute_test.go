@@ -114,12 +114,12 @@ func TestRecomputedOperatorsFuseAsWithout(t *testing.T) {
 		a.Gradient().Keep()
 		b.Gradient().Keep()
 		rule := scaleAndSum[0]
-		for _, op := range g.rewritten(gpu.Info{}, [][]Rewrite{{{Name: rule.Name, Apply: func(r *Rewriter, op *Op) bool {
+		for _, op := range g.rewritten(gpu.Info{}, [][]Rewrite{{func(r *Rewriter, op *Op) bool {
 			if op.Kind == kind {
 				op.Kind = sumKind
 			}
-			return rule.Apply(r, op)
-		}}}}) {
+			return rule(r, op)
+		}}}) {
 			if p, ok := op.Attributes.(*scaleParams); ok && p.Plus == 1 {
 				fused++
 			}

@@ -8,34 +8,31 @@ import (
 	"mrprism/internal/compute/gpu"
 )
 
-// Rewrite is a rule. It replaces an operator, and possibly operators before it, by operators that
-// compute equal results, up to rounding.
-type Rewrite struct {
-	Name  string                         // pattern → replacement
-	Apply func(r *Rewriter, op *Op) bool // replaces op and returns true if the rule fits
-}
+// Rewrite is a rule. If the rule fits, it replaces op, and possibly operators before op, by
+// operators that compute equal results up to rounding, and returns true. Otherwise it changes
+// nothing and returns false.
+type Rewrite func(r *Rewriter, op *Op) bool
 
 // Rewriter is one pass of rules over a list of operators, from the first operator to the last.
-// What a rule makes is in the list at once; the next pass applies rules to it.
+// The operators that a rule makes join the list at once; the next pass applies rules to them.
 type Rewriter struct {
-	Info   gpu.Info // of the device that will compute
-	Trains bool     // the graph has gradients
+	Info gpu.Info // of the device that will compute; zero if the graph is not being compiled
 
 	graph   *Graph
 	ops     []*Op              // passed so far, with those that are gone
 	gone    map[*Op]bool       // replaced operators, and operators that nobody reads any more
 	makers  map[*storage]*Op   // the one operator that makes a storage, or several
 	readers map[*storage][]*Op // an operator is listed once for each input that reads the storage
-	fused   map[*Op]*Op        // the operator that Fuse or Change put in an operator's place
+	fused   map[*Op]*Op        // the operator that Fuse put in an operator's place
 
 	// users read or make a storage or its copy. A copied operator counts as its original.
 	users map[*storage][]*Op
 }
 
 // Rewrite applies the rules to the graph, pass after pass, until none fits.
-func (g *Graph) Rewrite(info gpu.Info, rules []Rewrite) {
+func (g *Graph) Rewrite(rules []Rewrite) {
 	g.aliases = true
-	g.ops = g.rewrite(info, g.ops, rules)
+	g.ops = g.rewrite(gpu.Info{}, g.ops, rules)
 	g.aliases = false
 }
 
@@ -48,12 +45,8 @@ func (g *Graph) rewrite(info gpu.Info, ops []*Op, rules []Rewrite) []*Op {
 				continue
 			}
 			r.ops = append(r.ops, op)
-			for _, rule := range rules {
-				if rule.Apply(r, op) {
-					changed = true
-					break
-				}
-			}
+			fits := func(rule Rewrite) bool { return rule(r, op) }
+			changed = slices.ContainsFunc(rules, fits) || changed
 		}
 		ops = slices.DeleteFunc(r.ops, func(op *Op) bool { return r.gone[op] })
 	}
@@ -62,7 +55,7 @@ func (g *Graph) rewrite(info gpu.Info, ops []*Op, rules []Rewrite) []*Op {
 
 func newRewriter(g *Graph, info gpu.Info, ops []*Op) *Rewriter {
 	r := &Rewriter{
-		Info: info, Trains: g.trains, graph: g,
+		Info: info, graph: g,
 		gone: map[*Op]bool{}, makers: make(map[*storage]*Op, len(ops)), readers: make(map[*storage][]*Op, len(ops)),
 		users: map[*storage][]*Op{}, fused: map[*Op]*Op{},
 	}
@@ -179,41 +172,36 @@ func (r *Rewriter) Readers(x *Tensor) []*Op { return r.readers[x.storage] }
 func (x *Tensor) Kept() bool { return x.storage.kept || x.storage.variable != nil }
 
 // Sole is the operator whose result is input i of op. It is nil if anything else reads that result,
-// if op reads it twice, or if the two belong to different parts or stages. A copy that Recompute
+// if op reads it twice, or if the two operators are not beside each other. A copy that Recompute
 // made counts as its original.
 func (r *Rewriter) Sole(op *Op, i int) *Op {
 	x := op.Inputs[i]
 	maker := r.Maker(x)
 	if maker == nil || maker.Kind == nil || maker.Output().storage != x.storage || x.Kept() || len(r.Readers(x)) != 1 ||
-		!maker.beside(op) || len(r.users[x.storage.original()]) > 2 {
+		!maker.Beside(op) || len(r.users[x.storage.original()]) > 2 {
 		return nil
 	}
 	return maker
 }
 
-// beside says that two operators belong to one part and to one stage.
-func (op *Op) beside(other *Op) bool { return op.part == other.part && op.stage == other.stage }
-
-// Beside is exported for rules that join operators which do not read each other.
-func (op *Op) Beside(other *Op) bool { return op.beside(other) }
+// Beside says that two operators belong to one part and to one stage.
+func (op *Op) Beside(other *Op) bool { return op.part == other.part && op.stage == other.stage }
 
 // Precedes says whether op comes before other. A fused operator counts as its first operator.
 func (op *Op) Precedes(other *Op) bool { return op.order < other.order }
 
-// Replace puts what build appends in the place of op. The tensors that build returns take the place
-// of op's outputs, in their order; operators that build appends must make them.
-func (r *Rewriter) Replace(op *Op, build func() []*Tensor) {
-	r.replace(op, []*Op{op}, build, op.Outputs)
+// Replace puts what build appends in the place of op, which has one output, and returns true. The
+// tensor that build returns takes the place of that output; an operator that build appends must
+// make it.
+func (r *Rewriter) Replace(op *Op, build func() *Tensor) bool {
+	return r.ReplaceAll([]*Op{op}, op.Outputs, func() []*Tensor { return []*Tensor{build()} })
 }
 
-// ReplaceBoth puts what build appends in the place of op, and removes op and later. The two tensors
-// that build returns take the place of the results of op and of later.
-func (r *Rewriter) ReplaceBoth(op, later *Op, build func() []*Tensor) {
-	r.replace(op, []*Op{op, later}, build, []*Tensor{op.Output(), later.Output()})
-}
-
-func (r *Rewriter) replace(op *Op, replaced []*Op, build func() []*Tensor, outputs []*Tensor) {
-	g := r.graph
+// ReplaceAll puts what build appends in the place of the first of the operators, removes all of
+// them, and returns true. The tensors that build returns take the place of the outputs, in their
+// order; operators that build appends must make them.
+func (r *Rewriter) ReplaceAll(replaced []*Op, outputs []*Tensor, build func() []*Tensor) bool {
+	g, op := r.graph, replaced[0]
 	ops, part, layer := g.ops, g.part, g.layer
 	g.ops, g.part, g.layer = nil, op.part, op.Layer
 	results := build()
@@ -239,6 +227,7 @@ func (r *Rewriter) replace(op *Op, replaced []*Op, build func() []*Tensor, outpu
 		}
 	}
 	r.exchange(replaced, made)
+	return true
 }
 
 // as sees a tensor in a shape.
@@ -258,32 +247,22 @@ func (t *Tensor) inPlaceOf(x *Tensor) *Tensor {
 }
 
 // Fuse puts one operator of kind k, with op's outputs, in the place of op and of first, whose
-// result op alone reads. Fuse returns false and changes nothing if an input of first changes before
-// op runs, or if the new operator would write one of its inputs.
+// result op alone reads; first may be op itself. Fuse returns false and changes nothing if an input
+// of first changes before op runs, or if the new operator would write one of its inputs.
 func (r *Rewriter) Fuse(first, op *Op, k *Kind, attributes any, inputs ...*Tensor) bool {
-	fused := &Op{Kind: k, Attributes: attributes, Inputs: inputs, Outputs: op.Outputs, Layer: first.Layer, order: first.order}
+	fused := &Op{
+		Kind: k, Attributes: attributes, Inputs: inputs, Outputs: op.Outputs, Layer: first.Layer,
+		graph: r.graph, part: op.part, stage: op.stage, order: first.order, first: op.first,
+	}
 	if fused.writesAny(inputs) || r.writtenSince(first, op) {
 		return false
 	}
-	r.put(fused, op)
-	return true
-}
-
-// Change puts an operator of kind k, with op's outputs, in the place of op. It returns true.
-func (r *Rewriter) Change(op *Op, k *Kind, attributes any, inputs ...*Tensor) bool {
-	r.put(&Op{Kind: k, Attributes: attributes, Inputs: inputs, Outputs: op.Outputs, Layer: op.Layer, order: op.order}, op)
-	return true
-}
-
-// put puts an operator in the place of another with the same outputs. The copy of a fused operator
-// is a copy of what was put in the original's place.
-func (r *Rewriter) put(made, op *Op) {
-	made.graph, made.part, made.stage, made.first = r.graph, op.part, op.stage, op.first
-	if original := r.fused[op.first]; original != nil {
-		made.first = original
+	if original := r.fused[op.first]; original != nil { // op is a copy, and its original was fused too
+		fused.first = original
 	}
-	r.exchange([]*Op{op}, []*Op{made})
-	r.fused[op] = made
+	r.exchange([]*Op{op}, []*Op{fused})
+	r.fused[op] = fused
+	return true
 }
 
 // writtenSince says whether an operator between first and op, which is the last so far, writes an
@@ -302,14 +281,43 @@ func (op *Op) writesAny(tensors []*Tensor) bool {
 	return slices.ContainsFunc(tensors, func(x *Tensor) bool { return x != nil && op.writes(x.storage) })
 }
 
-// Earlier is an operator before op that computes op's results from op's inputs, or nil.
-func (r *Rewriter) Earlier(op *Op) *Op {
+// Reuse looks for an operator before op that computes op's results from op's inputs. If there is
+// one, the readers of op's outputs read its outputs, op goes, and Reuse returns true. Graph.Rewrite
+// also turns the tensors that op made into views of those outputs, for callers who hold them.
+func (r *Rewriter) Reuse(op *Op) bool {
+	earlier := r.earlier(op)
+	if earlier == nil {
+		return false
+	}
+	for k, y := range op.Outputs {
+		output := earlier.Outputs[k]
+		for _, reader := range slices.Clone(r.readers[y.storage]) {
+			for i, x := range reader.Inputs {
+				if x != nil && x.storage == y.storage {
+					reader.Inputs[i] = output.inPlaceOf(x)
+					r.readers[output.storage] = append(r.readers[output.storage], reader)
+				}
+			}
+		}
+		delete(r.readers, y.storage)
+		if r.graph.aliases {
+			alias := *output.as(y.shape)
+			alias.base = output
+			defer func() { *y = alias }()
+		}
+	}
+	r.remove(op)
+	return true
+}
+
+// earlier is an operator before op that computes op's results from op's inputs, or nil.
+func (r *Rewriter) earlier(op *Op) *Op {
 	if op.Kind == nil || op.Kind.Once || len(op.Inputs) == 0 || !r.replaceable(op) {
 		return nil
 	}
 	for _, other := range r.Readers(op.Inputs[0]) {
 		if other.Kind == op.Kind && other.Precedes(op) && (other.part == op.part || other.part == 0) && !r.gone[other] &&
-			slices.EqualFunc(other.Inputs, op.Inputs, equalTensors) && slices.EqualFunc(other.Outputs, op.Outputs, (*Tensor).alike) &&
+			slices.EqualFunc(other.Inputs, op.Inputs, (*Tensor).Same) && slices.EqualFunc(other.Outputs, op.Outputs, (*Tensor).alike) &&
 			reflect.DeepEqual(other.Attributes, op.Attributes) && r.makes(other) && !r.writtenSince(other, op) {
 			return other
 		}
@@ -335,39 +343,12 @@ func (x *Tensor) alike(other *Tensor) bool {
 	return slices.Equal(x.shape, other.shape) && x.Type() == other.Type()
 }
 
-// Same says whether two tensors are one storage in one shape.
+// Same says whether two tensors have the same elements, shape and gradient. Both may be nil.
 func (x *Tensor) Same(other *Tensor) bool {
-	return x.storage == other.storage && slices.Equal(x.shape, other.shape)
-}
-
-func equalTensors(a, b *Tensor) bool {
-	if a == nil || b == nil {
-		return a == b
+	if x == nil || other == nil {
+		return x == other
 	}
-	return a.storage == b.storage && slices.Equal(a.shape, b.shape) && a.viewed() == b.viewed() && a.needs == b.needs
-}
-
-// Substitute lets all readers of op's outputs read the outputs of other, which Earlier gave, and
-// removes op. Graph.Rewrite also turns the tensors that op made into views of other's outputs, for
-// callers who hold them.
-func (r *Rewriter) Substitute(op, other *Op) {
-	for k, y := range op.Outputs {
-		for _, reader := range slices.Clone(r.readers[y.storage]) {
-			for i, x := range reader.Inputs {
-				if x != nil && x.storage == y.storage {
-					reader.Inputs[i] = other.Outputs[k].inPlaceOf(x)
-					r.readers[other.Outputs[k].storage] = append(r.readers[other.Outputs[k].storage], reader)
-				}
-			}
-		}
-		delete(r.readers, y.storage)
-		if r.graph.aliases {
-			alias := *other.Outputs[k].as(y.shape)
-			alias.base = other.Outputs[k]
-			defer func() { *y = alias }()
-		}
-	}
-	r.remove(op)
+	return x.storage == other.storage && slices.Equal(x.shape, other.shape) && x.viewed() == other.viewed() && x.needs == other.needs
 }
 
 // Outside appends what build appends to no part, where Recompute does not compute it again. A

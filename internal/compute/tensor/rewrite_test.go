@@ -37,7 +37,7 @@ func scale(a *Tensor, factor float32) *Tensor {
 }
 
 // scaleAndSum: Scale + Sum → Scale.
-var scaleAndSum = []Rewrite{{Name: "Scale + Sum → Scale", Apply: func(r *Rewriter, op *Op) bool {
+var scaleAndSum = []Rewrite{func(r *Rewriter, op *Op) bool {
 	if op.Kind != sumKind {
 		return false
 	}
@@ -53,7 +53,7 @@ var scaleAndSum = []Rewrite{{Name: "Scale + Sum → Scale", Apply: func(r *Rewri
 		}
 	}
 	return false
-}}}
+}}
 
 // compileWith is compile with rewrites.
 func compileWith(t *testing.T, set *Set, g *Graph, rules ...Rewrite) *Plan {
@@ -171,33 +171,23 @@ func TestEarly(t *testing.T) {
 	}
 }
 
-// Replace takes a pattern apart; Earlier and Substitute make equal operators one.
+// Replace takes a pattern apart; Reuse makes equal operators one.
 func TestRewritesReplace(t *testing.T) {
-	double := Rewrite{Name: "Scale by 2 → Sum", Apply: func(r *Rewriter, op *Op) bool {
+	double := func(r *Rewriter, op *Op) bool { // Scale by 2 → Sum
 		if op.Kind != scaleKind || op.Attributes.(*scaleParams).Factor != 2 {
 			return false
 		}
-		r.Replace(op, func() []*Tensor { return []*Tensor{add(op.Inputs[0], op.Inputs[0])} })
-		return true
-	}}
+		return r.Replace(op, func() *Tensor { return add(op.Inputs[0], op.Inputs[0]) })
+	}
 	g := NewGraph()
 	x := g.Input("x", 2)
 	y := add(scale(x, 2), add(scale(x, 2), scale(x, 5))).Keep()
-	p := compileWith(t, NewSet(), g, double, sameAgain)
+	p := compileWith(t, NewSet(), g, double, (*Rewriter).Reuse)
 	require.Equal(t, 4, p.Dispatches(), "one of two doublings, a scale and two sums")
 	require.NoError(t, p.Write(x, []float32{1, 2}))
 	require.NoError(t, p.Run(t.Context()))
 	require.Equal(t, []float32{9, 18}, read(t, p, y))
 }
-
-// sameAgain lets the readers of an operator read the result of an equal one before it.
-var sameAgain = Rewrite{Name: "again → before", Apply: func(r *Rewriter, op *Op) bool {
-	earlier := r.Earlier(op)
-	if earlier != nil {
-		r.Substitute(op, earlier)
-	}
-	return earlier != nil
-}}
 
 func TestEqualOperatorsBecomeOne(t *testing.T) {
 	for _, c := range []struct {
@@ -232,7 +222,7 @@ func TestEqualOperatorsBecomeOne(t *testing.T) {
 			shared := set.Variable(Shared, "v", 2)
 			x := g.Input("x", 2)
 			y := c.build(x, g.Variable(shared)).Keep()
-			p := compileWith(t, set, g, sameAgain)
+			p := compileWith(t, set, g, (*Rewriter).Reuse)
 			require.Equal(t, c.dispatches, p.Dispatches())
 			require.NoError(t, p.Write(x, []float32{10, 20}))
 			require.NoError(t, set.Write(shared, []float32{1, 2}))
@@ -244,12 +234,12 @@ func TestEqualOperatorsBecomeOne(t *testing.T) {
 }
 
 // A reader of a detached tensor stays detached when it reads the equal tensor made before.
-func TestSubstituteKeepsDetached(t *testing.T) {
+func TestReuseKeepsDetached(t *testing.T) {
 	g := NewGraph()
 	x, seed := g.Input("x", 1).Track(), g.Input("seed", 1)
 	p, q := scale(x, 3), scale(x, 3)
 	loss := add(p, q.Detach()).Keep()
-	g.Rewrite(gpu.Info{}, []Rewrite{sameAgain})
+	g.Rewrite([]Rewrite{(*Rewriter).Reuse})
 	require.Len(t, g.Ops(), 2)
 	g.Backward(loss, seed)
 	dx := x.Gradient().Keep()
@@ -264,12 +254,11 @@ func TestSubstituteKeepsDetached(t *testing.T) {
 func TestReplacementsMakeTheirResults(t *testing.T) {
 	g := NewGraph()
 	scale(g.Input("x", 2), 1).Keep()
-	identity := Rewrite{Name: "Scale by 1 → nothing", Apply: func(r *Rewriter, op *Op) bool {
-		r.Replace(op, func() []*Tensor { return op.Inputs[:1] })
-		return true
-	}}
+	identity := func(r *Rewriter, op *Op) bool { // Scale by 1 → nothing
+		return r.Replace(op, func() *Tensor { return op.Inputs[0] })
+	}
 	require.PanicsWithValue(t, "tensor: the replacement of Scale[x[2] x[2]] → [Scale[2]] does not make its result 0, x[2]",
-		func() { g.Rewrite(gpu.Info{}, []Rewrite{identity}) })
+		func() { g.Rewrite([]Rewrite{identity}) })
 }
 
 // Maker knows no operator for a variable, nor for what a bare dispatch writes later, even after a
@@ -281,15 +270,15 @@ func TestMakerOfWhatSeveralWrite(t *testing.T) {
 	g.Dispatch(accumulate, &addParams{2}, x, y)
 	g.Append(scaleKind, &scaleParams{N: 2, Factor: 1}, []*Tensor{v}, y, y)
 	makers := map[string]*Op{}
-	looks := Rewrite{Name: "Scale by 3 → Scale by 5", Apply: func(r *Rewriter, op *Op) bool {
+	looks := func(r *Rewriter, op *Op) bool { // Scale by 3 → Scale by 5
 		makers["y"], makers["v"] = r.Maker(y), r.Maker(v)
 		if op.Kind != scaleKind || op.Attributes.(*scaleParams).Factor != 3 {
 			return false
 		}
-		r.Change(op, scaleKind, &scaleParams{N: 2, Factor: 5}, op.Inputs...)
+		require.True(t, r.Fuse(op, op, scaleKind, &scaleParams{N: 2, Factor: 5}, op.Inputs...))
 		require.Nil(t, r.Maker(y))
 		return true
-	}}
-	g.Rewrite(gpu.Info{}, []Rewrite{looks})
+	}
+	g.Rewrite([]Rewrite{looks})
 	require.Equal(t, map[string]*Op{"y": nil, "v": nil}, makers)
 }

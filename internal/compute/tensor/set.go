@@ -204,14 +204,7 @@ func (s *Set) Read(ctx context.Context, variables ...*Variable) ([][]float32, er
 	for i, v := range variables {
 		ranges[i] = gpu.Range{Buffer: s.buffers[v], Dst: make([]byte, v.Type.Size()*v.Elements())}
 	}
-	if err := s.device.Read(ctx, ranges...); err != nil {
-		return nil, err
-	}
-	out := make([][]float32, len(variables))
-	for i, r := range ranges {
-		out[i] = variables[i].Type.Decode(r.Dst)
-	}
-	return out, nil
+	return readFloats(ctx, s.device, ranges)
 }
 
 // Bytes is the memory of all variables on a device.

@@ -77,18 +77,14 @@ func (s *storage) stage(written map[*storage]bool) stage {
 // fold divides nodes by how often they have to run. held are the storages of one stage that a later
 // stage touches: they share no memory.
 func fold(nodes []node) (parts [each + 1][]node, held map[*storage]bool) {
-	stages := map[*storage]stage{}
+	stages, written := map[*storage]stage{}, map[*storage]bool{}
 	for i := range nodes {
 		for _, s := range nodes[i].touched() {
-			switch {
-			case s.variable != nil && (nodes[i].writes(s) || !s.variable.Role.learned()):
-				stages[s] = each
-			case s.variable == nil && s.constant == nil && s.early:
-				stages[s] = max(stages[s], early)
-			case s.variable == nil && s.constant == nil && s.input:
-				stages[s] = each
-			}
+			written[s] = written[s] || nodes[i].writes(s)
 		}
+	}
+	for s := range written {
+		stages[s] = s.stage(written)
 	}
 	of := func(n *node) (at stage) {
 		for _, s := range n.touched() {

@@ -4,188 +4,126 @@
 
 package vector
 
-//go:noescape
 func productAVX2x1(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
-//go:noescape
 func dotsAVX2x1(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 
-//go:noescape
 func productAVX2x2(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
-//go:noescape
 func dotsAVX2x2(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 
-//go:noescape
 func productAVX2x3(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
-//go:noescape
 func dotsAVX2x3(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 
-//go:noescape
 func productAVX2x4(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
-//go:noescape
 func dotsAVX2x4(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 
-//go:noescape
 func productAVX2x5(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
-//go:noescape
 func dotsAVX2x5(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 
-//go:noescape
 func productAVX2x6(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
-//go:noescape
 func dotsAVX2x6(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 
-//go:noescape
 func expColumnsAVX2(x *float32, rows int, scale float32, shift *float32, total *float32)
 
-//go:noescape
 func expGradientColumnsAVX2(x *float32, d *float32, rows int, scale float32, shift *float32, delta *float32)
 
-//go:noescape
 func expGradientRowsAVX2(x *float32, d *float32, rows int, scale float32, shift *float32, delta *float32)
 
-//go:noescape
 func maxOfColumnsAVX2(most *float32, x *float32, rows int)
 
-//go:noescape
 func finishRowsAVX2(rows int, y *float32, stride int, x *float32, from int, scale *float32, shift *float32, residual *float32, residualStride int, floor float32)
 
-//go:noescape
 func finishFixedAVX2(p *byte)
 
-//go:noescape
 func finishFloatsAVX2(p *byte)
 
-//go:noescape
 func quantizeAVX2(to *int8, from *float32, n int, factor float32)
 
-//go:noescape
 func floatsAVX2(to *float32, from *int8, n int)
 
-//go:noescape
 func wordsAVX2(to *byte, from *int8, n int)
 
-//go:noescape
 func softmaxAVX2(x *int32, rows int, scale float32, total *float32)
 
-//go:noescape
 func filterAVX2(y *float32, x *float32, n int, stride int, window *float32, taps int)
 
-//go:noescape
 func productAVX512x1(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
-//go:noescape
 func dotsAVX512x1(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 
-//go:noescape
 func productAVX512x2(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
-//go:noescape
 func dotsAVX512x2(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 
-//go:noescape
 func productAVX512x3(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
-//go:noescape
 func dotsAVX512x3(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 
-//go:noescape
 func productAVX512x4(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
-//go:noescape
 func dotsAVX512x4(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 
-//go:noescape
 func productAVX512x5(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
-//go:noescape
 func dotsAVX512x5(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 
-//go:noescape
 func productAVX512x6(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
-//go:noescape
 func dotsAVX512x6(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 
-//go:noescape
 func productAVX512x7(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
-//go:noescape
 func dotsAVX512x7(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 
-//go:noescape
 func productAVX512x8(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
-//go:noescape
 func dotsAVX512x8(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 
-//go:noescape
 func productAVX512x9(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
-//go:noescape
 func dotsAVX512x9(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 
-//go:noescape
 func productAVX512x10(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
-//go:noescape
 func dotsAVX512x10(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 
-//go:noescape
 func productAVX512x11(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
-//go:noescape
 func dotsAVX512x11(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 
-//go:noescape
 func productAVX512x12(k int, a *float32, row int, step int, b *float32, c *float32, stride int, add bool)
 
-//go:noescape
 func dotsAVX512x12(k int, parts int, part int, a *byte, row int, b *byte, start *int32, c *int32, stride int)
 
-//go:noescape
 func expColumnsAVX512(x *float32, rows int, scale float32, shift *float32, total *float32)
 
-//go:noescape
 func expGradientColumnsAVX512(x *float32, d *float32, rows int, scale float32, shift *float32, delta *float32)
 
-//go:noescape
 func expGradientRowsAVX512(x *float32, d *float32, rows int, scale float32, shift *float32, delta *float32)
 
-//go:noescape
 func maxOfColumnsAVX512(most *float32, x *float32, rows int)
 
-//go:noescape
 func finishRowsAVX512(rows int, y *float32, stride int, x *float32, from int, scale *float32, shift *float32, residual *float32, residualStride int, floor float32)
 
-//go:noescape
 func finishFixedAVX512(p *byte)
 
-//go:noescape
 func finishFloatsAVX512(p *byte)
 
-//go:noescape
 func quantizeAVX512(to *int8, from *float32, n int, factor float32)
 
-//go:noescape
 func floatsAVX512(to *float32, from *int8, n int)
 
-//go:noescape
 func wordsAVX512(to *byte, from *int8, n int)
 
-//go:noescape
 func softmaxAVX512(x *int32, rows int, scale float32, total *float32)
 
-//go:noescape
 func filterAVX512(y *float32, x *float32, n int, stride int, window *float32, taps int)
 
-//go:noescape
 func transpose8x4(y *float32, to int, x *float32, from int, rows int, columns int, add bool)
 
-//go:noescape
 func transpose4x8(y *float32, to int, x *float32, from int, rows int, columns int, add bool)

@@ -93,9 +93,19 @@ const (
 var board [boardCalls + mostFlying*slotWords]int32
 
 var (
-	crew Crew
-	busy bool // the crew is taken
+	crew  Crew
+	busy  bool // the crew is taken
+	asked bool // startCrew was called
 )
+
+// threads is the number of threads that are ready. The first call starts them.
+func threads() int {
+	if !asked {
+		asked = true
+		startCrew(&board[0])
+	}
+	return int(readyCrew())
+}
 
 // TakeCrew returns the crew, to one caller at a time; nil if there are no threads.
 func TakeCrew() *Crew {
@@ -117,7 +127,7 @@ func (c *Crew) Calls() *Calls {
 	}
 	for i := range c.slots {
 		s := &c.slots[i]
-		if s.state == late && isDone(i) {
+		if s.state == late && donePiece(int32(i)) != 0 {
 			s.state, s.holds = free, nil
 		}
 		if s.state == free {
@@ -136,7 +146,7 @@ func (c *Crew) Publish(calls *Calls) {
 	board[boardCalls+calls.slot*slotWords] = int32(calls.count)
 	c.slots[calls.slot].state = flying
 	c.flying++
-	publish(calls.slot)
+	publishPiece(int32(calls.slot))
 }
 
 // Finish waits for a piece, and computes other pieces meanwhile. It returns false if the thread
@@ -145,7 +155,7 @@ func (c *Crew) Publish(calls *Calls) {
 func (c *Crew) Finish(calls *Calls, holds any) bool {
 	s := &c.slots[calls.slot]
 	c.flying--
-	if !finish(calls.slot) {
+	if finishPiece(int32(calls.slot)) == 0 {
 		s.state, s.holds = late, holds
 		return false
 	}

@@ -2,12 +2,10 @@
 
 package vector
 
-// Outside of WebAssembly Go has its own threads.
+// Outside of WebAssembly Go has its own threads, and there is no crew.
 
-func threads() int { return 0 }
-
-func publish(int) {}
-
-func finish(int) bool { return false }
-
-func isDone(int) bool { return false }
+func startCrew(*int32)        {}
+func readyCrew() int32        { return 0 }
+func publishPiece(int32)      {}
+func finishPiece(int32) int32 { return 0 }
+func donePiece(int32) int32   { return 0 }

@@ -75,6 +75,18 @@ func Multiply(y, x []float32) {
 	}
 }
 
+// AddSquares adds (x − mean)² to squares. Each element has its own mean.
+func AddSquares(squares, x, mean []float32) {
+	x, mean = x[:len(squares)], mean[:len(squares)]
+	if moreVectors() {
+		addSquaresVectors(squares, x, mean)
+		return
+	}
+	for i, v := range x {
+		squares[i] += (v - mean[i]) * (v - mean[i])
+	}
+}
+
 // TakeLarger sets every y[i] to the larger of y[i] and x[i]. A NaN counts as larger than any
 // number.
 func TakeLarger(y, x []float32) {
@@ -221,6 +233,17 @@ func ReLU(x []float32) {
 		if v < 0 {
 			x[i] = 0
 		}
+	}
+}
+
+// ReLU6 sets elements below 0 to 0 and those above 6 to 6. A NaN stays.
+func ReLU6(x []float32) {
+	if moreVectors() {
+		relu6Vectors(x)
+		return
+	}
+	for i, v := range x {
+		x[i] = min(max(v, 0), 6)
 	}
 }
 

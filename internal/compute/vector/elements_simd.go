@@ -8,8 +8,11 @@ import "simd/archsimd"
 // little, because memory takes most of the time.
 func vectors() bool { return Current().elements }
 
-// moreVectors is vectors for functions that pages do not need.
+// moreVectors is vectors for functions that pages do not need, and more also says whether there is
+// a first slice.
 func moreVectors() bool { return vectors() }
+
+func more(first []float32) bool { return first != nil && moreVectors() }
 
 type eight = archsimd.Float32x8
 
@@ -107,6 +110,14 @@ func multiplyVectors(y, x []float32) {
 	archsimd.ClearAVXUpperBits()
 }
 
+func addSquaresVectors(squares, x, mean []float32) {
+	for i := 0; i < len(squares); i += 8 {
+		d := load(x[i:]).Sub(load(mean[i:]))
+		store(d.MulAdd(d, load(squares[i:])), squares[i:])
+	}
+	archsimd.ClearAVXUpperBits()
+}
+
 func takeLargerVectors(y, x []float32) {
 	for i := 0; i < len(y); i += 8 {
 		largest, v := load(y[i:]), load(x[i:])
@@ -133,6 +144,15 @@ func reluVectors(x []float32) {
 	for i := 0; i < len(x); i += 8 {
 		v := load(x[i:])
 		store(zero.Merge(v, v.Less(zero)), x[i:])
+	}
+	archsimd.ClearAVXUpperBits()
+}
+
+func relu6Vectors(x []float32) {
+	var zero eight
+	six := all(6)
+	for i := 0; i < len(x); i += 8 {
+		store(six.Min(zero.Max(load(x[i:]))), x[i:]) // with a NaN both return the second argument
 	}
 	archsimd.ClearAVXUpperBits()
 }
@@ -194,11 +214,14 @@ func layerNormVectors(y, x, scale, bias []float32, eps float32, mean, r []float3
 	archsimd.ClearAVXUpperBits()
 }
 
-// together is total without leaving the vectors.
-func together(v eight) float32 {
+// together is total without leaving the vectors, and spread is that in all lanes.
+func together(v eight) float32 { return fourths(v).GetElem(0) }
+func spread(v eight) eight     { return fourths(v).Broadcast1To8() }
+
+func fourths(v eight) archsimd.Float32x4 {
 	four := v.GetLo().Add(v.GetHi())
 	two := four.AddPairs(four)
-	return two.AddPairs(two).GetElem(0)
+	return two.AddPairs(two)
 }
 
 func expVectors(x []float32, scale, shift float32) {

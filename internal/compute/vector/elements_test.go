@@ -60,6 +60,7 @@ func TestElements(t *testing.T) {
 	})
 	elementwise(t, AddSquares, func(y, a, b float64) float64 { return y + (a-b)*(a-b) })
 	elementwise(t, func(y, _, _ []float32) { ReLU(y) }, func(y, _, _ float64) float64 { return max(y, 0) })
+	elementwise(t, func(y, _, _ []float32) { ReLU6(y) }, func(y, _, _ float64) float64 { return min(max(y, 0), 6) })
 	elementwise(t, func(y, _, _ []float32) { Sigmoid(y) }, func(y, _, _ float64) float64 { return 1 / (1 + math.Exp(-y)) })
 	elementwise(t, func(y, _, _ []float32) { Exp(y, .5, -1) }, func(y, _, _ float64) float64 { return math.Exp(y/2 - 1) })
 	elementwise(t, func(y, a, _ []float32) {
@@ -162,7 +163,7 @@ func TestLog(t *testing.T) {
 // A NaN stays: a network that has gone wrong must not look right.
 func TestNaNStays(t *testing.T) {
 	for name, do := range map[string]func(x []float32){
-		"ReLU": ReLU, "Sigmoid": Sigmoid, "GELU": GELU, "Exp": func(x []float32) { Exp(x, 1, 0) },
+		"ReLU": ReLU, "ReLU6": ReLU6, "Sigmoid": Sigmoid, "GELU": GELU, "Exp": func(x []float32) { Exp(x, 1, 0) },
 		"TakeLarger":         func(x []float32) { TakeLarger(x, make([]float32, len(x))) },
 		"TakeLarger's other": func(x []float32) { y := make([]float32, len(x)); TakeLarger(y, x); copy(x, y) },
 		"Log":                Log, "Add": func(x []float32) { Add(x, make([]float32, len(x))) },

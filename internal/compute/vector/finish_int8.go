@@ -126,24 +126,22 @@ func (s *Sums) run(f *IntegerFinish, y, start unsafe.Pointer, length int, fixed 
 	s.raw = finishing{
 		sums: &s.Sums[0], stride: s.Stride, y: y, step: s.Step, rows: s.Rows, columns: s.Columns,
 		by: &f.By[s.First], start: start, residualBy: &f.ResidualBy[s.First], shortcutBy: &f.ShortcutBy[s.First], shift: int(f.Shift),
-	}
-	if s.Residual != nil {
-		_ = s.Residual[last]
-		s.raw.residual = &s.Residual[0]
-	}
-	if s.Residual8 != nil {
-		_ = s.Residual8[last]
-		s.raw.residual8 = &s.Residual8[0]
-	}
-	if s.Shortcut != nil {
-		_ = s.Shortcut[last]
-		s.raw.shortcut = &s.Shortcut[0]
+		residual: through(s.Residual, last), residual8: through(s.Residual8, last), shortcut: through(s.Shortcut, last),
 	}
 	if f.ReLU {
 		s.raw.relu = 1
 	}
 	defer func() { s.raw = finishing{} }() // must not keep the memory alive
 	return w.finish(&s.raw, fixed)
+}
+
+// through is the address of x, which reaches to element last, or nil.
+func through[T any](x []T, last int) *T {
+	if x == nil {
+		return nil
+	}
+	_ = x[last]
+	return &x[0]
 }
 
 // from leaves out the first columns. At least one stays.

@@ -4,13 +4,23 @@ package vector
 
 import "simd/archsimd"
 
-// normalised are x̂ and what becomes of that, before the ReLU, of eight channels from c on.
+// inVectors says whether there are vectors for the number of channels.
+func (n *Normalisation) inVectors() bool {
+	if n == nil {
+		return false
+	}
+	channels := len(n.Mean)
+	_, _, _ = n.R[:channels], n.Scale[:channels], n.Bias[:channels]
+	return moreVectors() && channels > 0 && channels%8 == 0
+}
+
+// normalised returns x̂, and y before the ReLU, of eight channels from c on.
 func (n *Normalisation) normalised(x eight, c int) (xHat, y eight) {
 	xHat = x.Sub(load8(n.Mean[c:])).Mul(load8(n.R[c:]))
 	return xHat, xHat.MulAdd(load8(n.Scale[c:]), load8(n.Bias[c:]))
 }
 
-// passed is x̂ and the gradient that the ReLU, if there is one, lets through.
+// passed returns x̂, and the gradient that the ReLU, if there is one, lets through.
 func (n *Normalisation) passed(x, dy eight, c int) (xHat, g eight) {
 	xHat, y := n.normalised(x, c)
 	if n.ReLU {
@@ -20,7 +30,12 @@ func (n *Normalisation) passed(x, dy eight, c int) (xHat, g eight) {
 	return xHat, dy
 }
 
-func normaliseVectors(y, x []float32, n *Normalisation) {
+// Rows computes y (rows, channels) from x.
+func (n *Normalisation) Rows(y, x []float32) bool {
+	if !n.inVectors() {
+		return false
+	}
+	x = x[:len(y)]
 	var zero eight
 	channels := len(n.Mean)
 	for ; len(y) > 0; y, x = y[channels:], x[channels:] {
@@ -33,9 +48,15 @@ func normaliseVectors(y, x []float32, n *Normalisation) {
 		}
 	}
 	archsimd.ClearAVXUpperBits()
+	return true
 }
 
-func addNormGradientsVectors(products, sums, x, dy []float32, n *Normalisation) {
+// AddGradients adds dy x̂ to products and dy to sums (rows, channels), where the ReLU passes dy.
+func (n *Normalisation) AddGradients(products, sums, x, dy []float32) bool {
+	if !n.inVectors() {
+		return false
+	}
+	sums, x, dy = sums[:len(products)], x[:len(products)], dy[:len(products)]
 	channels := len(n.Mean)
 	for ; len(products) > 0; products, sums, x, dy = products[channels:], sums[channels:], x[channels:], dy[channels:] {
 		for c := 0; c < channels; c += 8 {
@@ -45,10 +66,17 @@ func addNormGradientsVectors(products, sums, x, dy []float32, n *Normalisation) 
 		}
 	}
 	archsimd.ClearAVXUpperBits()
+	return true
 }
 
-func addNormGradientByXVectors(dx, x, dy, products, sums []float32, share float32, n *Normalisation) {
+// AddGradientByX adds scale r (dy − share (sums + x̂ products)) to dx (rows, channels). dy
+// counts where the ReLU passes it. products and sums have (channels).
+func (n *Normalisation) AddGradientByX(dx, x, dy, products, sums []float32, share float32) bool {
+	if !n.inVectors() {
+		return false
+	}
 	channels, less := len(n.Mean), all(-share)
+	x, dy, products, sums = x[:len(dx)], dy[:len(dx)], products[:channels], sums[:channels]
 	for ; len(dx) > 0; dx, x, dy = dx[channels:], x[channels:], dy[channels:] {
 		for c := 0; c < channels; c += 8 {
 			xHat, g := n.passed(load8(x[c:]), load8(dy[c:]), c)
@@ -58,12 +86,5 @@ func addNormGradientByXVectors(dx, x, dy, products, sums []float32, share float3
 		}
 	}
 	archsimd.ClearAVXUpperBits()
-}
-
-func addSquaresVectors(squares, x, mean []float32) {
-	for i := 0; i < len(squares); i += 8 {
-		d := load(x[i:]).Sub(load(mean[i:]))
-		store(d.MulAdd(d, load(squares[i:])), squares[i:])
-	}
-	archsimd.ClearAVXUpperBits()
+	return true
 }

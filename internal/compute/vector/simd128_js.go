@@ -133,7 +133,14 @@ func compile(module string) int32
 //go:wasmimport vectors choose
 func choose(number int32)
 
-// The functions of simd128/product.go and elements.go. Slices are of n elements.
+// The functions of simd128/product.go and elements.go, and what Go calls by slices. Slices are of n
+// elements.
+
+// vectors says whether the module computes slices.
+func vectors() bool { return Current().elements }
+
+// of is the address of a slice.
+func of(x []float32) *float32 { return unsafe.SliceData(x) }
 
 //go:wasmimport vectors product
 //go:noescape
@@ -147,61 +154,104 @@ func pack(to, from *float32, rows, stride int32)
 //go:noescape
 func addModule(y, x *float32, n int32)
 
+func addVectors(y, x []float32) { addModule(of(y), of(x), int32(len(y))) }
+
 //go:wasmimport vectors addScaled
 //go:noescape
 func addScaledModule(y, x *float32, n int32, s float32)
+
+func addScaledVectors(y, x []float32, s float32) { addScaledModule(of(y), of(x), int32(len(y)), s) }
 
 //go:wasmimport vectors addProducts
 //go:noescape
 func addProductsModule(y, a, b *float32, n int32)
 
+func addProductsVectors(y, a, b []float32) {
+	addProductsModule(of(y), of(a), of(b), int32(len(y)))
+}
+
 //go:wasmimport vectors takeLarger
 //go:noescape
 func takeLargerModule(y, x *float32, n int32)
+
+func takeLargerVectors(y, x []float32) { takeLargerModule(of(y), of(x), int32(len(y))) }
 
 //go:wasmimport vectors relu
 //go:noescape
 func reluModule(x *float32, n int32)
 
+func reluVectors(x []float32) { reluModule(of(x), int32(len(x))) }
+
 //go:wasmimport vectors sum
 //go:noescape
 func sumModule(x *float32, n int32) float32
+
+func sumVectors(x []float32) float32 { return sumModule(of(x), int32(len(x))) }
 
 //go:wasmimport vectors dot
 //go:noescape
 func dotModule(a, b *float32, n int32) float32
 
+func dotVectors(a, b []float32) float32 { return dotModule(of(a), of(b), int32(len(a))) }
+
 //go:wasmimport vectors exp
 //go:noescape
 func expModule(x *float32, n int32, scale, shift float32)
+
+func expVectors(x []float32, scale, shift float32) { expModule(of(x), int32(len(x)), scale, shift) }
 
 //go:wasmimport vectors sigmoid
 //go:noescape
 func sigmoidModule(x *float32, n int32)
 
+func sigmoidVectors(x []float32) { sigmoidModule(of(x), int32(len(x))) }
+
 //go:wasmimport vectors gelu
 //go:noescape
 func geluModule(x *float32, n int32)
+
+func geluVectors(x []float32) { geluModule(of(x), int32(len(x))) }
 
 //go:wasmimport vectors addGELUGradient
 //go:noescape
 func addGELUGradientModule(dx, dy, x *float32, n int32)
 
+func addGELUGradientVectors(dx, dy, x []float32) {
+	addGELUGradientModule(of(dx), of(dy), of(x), int32(len(dx)))
+}
+
 //go:wasmimport vectors maxOfColumns
 //go:noescape
 func maxOfColumnsModule(x, most *float32, rows int32)
+
+// Panels have the eight columns of this level.
+func maxOfColumnsVectors(most, x []float32) { maxOfColumnsModule(of(x), of(most), int32(len(x)/8)) }
 
 //go:wasmimport vectors expColumns
 //go:noescape
 func expColumnsModule(x, shift, total *float32, rows int32, scale float32)
 
+func expColumnsVectors(x []float32, scale float32, shift, total []float32) {
+	expColumnsModule(of(x), of(shift), of(total), int32(len(x)/8), scale)
+}
+
 //go:wasmimport vectors finishRows
 //go:noescape
 func finishRowsModule(rows, columns int32, y *float32, stride int32, x *float32, from int32, scale, shift, residual *float32, residualStride int32, relu bool)
 
+// The module counts rows in bytes.
+func finishRowsVectors(rows, columns int, y []float32, stride int, x []float32, from int, f *Finish) {
+	finishRowsModule(int32(rows), int32(4*columns), of(y), int32(4*stride), of(x), int32(4*from),
+		of(f.Scale), of(f.Shift), of(f.Residual), int32(4*f.Stride), f.ReLU)
+}
+
 //go:wasmimport vectors layerNorm
 //go:noescape
 func layerNormModule(rows, columns int32, y, x, scale, bias, mean, r *float32, eps float32)
+
+func layerNormVectors(y, x, scale, bias []float32, eps float32, mean, r []float32) {
+	layerNormModule(int32(len(mean)), int32(4*len(scale)), of(y), of(x), of(scale), of(bias), of(mean), of(r), eps)
+}
 
 // The functions of simd128/int8.go. They take a Lines and a finishing.
 
@@ -236,3 +286,20 @@ func softmaxModule(x *int32, total *float32, rows int32, scale float32)
 //go:wasmimport vectors negative
 //go:noescape
 func negativeModule(x *int8, n int32) int32
+
+// The threads of site/vectors.js. crew.go uses them.
+
+//go:wasmimport vectors startCrew
+func startCrew(board *int32)
+
+//go:wasmimport vectors readyCrew
+func readyCrew() int32
+
+//go:wasmimport vectors publishPiece
+func publishPiece(slot int32)
+
+//go:wasmimport vectors finishPiece
+func finishPiece(slot int32) int32
+
+//go:wasmimport vectors donePiece
+func donePiece(slot int32) int32

@@ -104,7 +104,7 @@ func TestThreadThatIsLate(t *testing.T) {
 	c.flying++
 	began := time.Now()
 	require.False(t, c.Finish(calls, "memory"))
-	assert.Less(t, time.Since(began), time.Second)
+	assert.Less(t, time.Since(began), 10*time.Second)
 	for range 2 * mostFlying {
 		other := c.Calls()
 		require.NotEqual(t, calls.slot, other.slot)

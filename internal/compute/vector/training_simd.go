@@ -4,10 +4,19 @@ package vector
 
 import "simd/archsimd"
 
-// Numbers are spread over vectors before the loops: Go's own arithmetic is slow between vectors.
+// Only training uses these functions. Numbers are spread over vectors before the loops: Go's own
+// arithmetic is slow between vectors.
 
-// crossEntropyVectors handles NaN. low is not subnormal.
-func crossEntropyVectors(y, q, label []float32, low float32) {
+// leastLow keeps 1 − low below 1: no logarithm is of 0.
+const leastLow = 0x1p-23
+
+// CrossEntropy sets every y to −(label log q + (1 − label) log(1 − q)), with q clamped to low
+// … 1 − low. A NaN stays. It returns false if low is below 2⁻²³.
+func CrossEntropy(y, q, label []float32, low float32) bool {
+	if !more(y) || low < leastLow {
+		return false
+	}
+	q, label = q[:len(y)], label[:len(y)]
 	one, least, most := all(1), all(low), all(1-low)
 	for i := 0; i < len(y); i += 8 {
 		v, t := within(load(q[i:]), least, most), load(label[i:])
@@ -17,12 +26,18 @@ func crossEntropyVectors(y, q, label []float32, low float32) {
 		store(l.Merge(v, v.Equal(v)), y[i:])
 	}
 	archsimd.ClearAVXUpperBits()
+	return true
 }
 
 // within clamps q. A NaN stays.
 func within(q, least, most eight) eight { return most.Min(least.Max(q)) }
 
-func addCrossEntropyGradientVectors(dx, q, label, dy []float32, low float32) {
+// AddCrossEntropyGradient adds the gradient of CrossEntropy to dx.
+func AddCrossEntropyGradient(dx, q, label, dy []float32, low float32) bool {
+	if !more(dx) {
+		return false
+	}
+	q, label, dy = q[:len(dx)], label[:len(dx)], dy[:len(dx)]
 	one, least, most := all(1), all(low), all(1-low)
 	for i := 0; i < len(dx); i += 8 {
 		v := within(load(q[i:]), least, most)
@@ -30,18 +45,31 @@ func addCrossEntropyGradientVectors(dx, q, label, dy []float32, low float32) {
 		store(slope.MulAdd(load(dy[i:]), load(dx[i:])), dx[i:])
 	}
 	archsimd.ClearAVXUpperBits()
+	return true
 }
 
-func addReLUGradientVectors(dx, dy, x []float32) {
+// AddReLUGradient adds dy to dx where x is above 0.
+func AddReLUGradient(dx, dy, x []float32) bool {
+	if !more(dx) {
+		return false
+	}
+	dy, x = dy[:len(dx)], x[:len(dx)]
 	var zero eight
 	for i := 0; i < len(dx); i += 8 {
 		g := load(dy[i:]).Merge(zero, load(x[i:]).Greater(zero))
 		store(load(dx[i:]).Add(g), dx[i:])
 	}
 	archsimd.ClearAVXUpperBits()
+	return true
 }
 
-func adamVectors(x, g, m, v, average []float32, s *AdamStep) {
+// Update takes a step of parameters x by their gradient g, with their moments and their average.
+func (s *AdamStep) Update(x, g, m, v, average []float32) bool {
+	if !more(x) {
+		return false
+	}
+	n := len(x)
+	g, m, v, average = g[:n], m[:n], v[:n], average[:n]
 	factor, beta1, rest1, beta2, rest2 := all(s.Factor), all(s.Beta1), all(1-s.Beta1), all(s.Beta2), all(1-s.Beta2)
 	c1, c2, epsilon, rate, decay := all(s.Correction1), all(s.Correction2), all(s.Epsilon), all(s.Rate), all(s.Decay)
 	averaging, rest := all(s.Averaging), all(1-s.Averaging)
@@ -58,9 +86,16 @@ func adamVectors(x, g, m, v, average []float32, s *AdamStep) {
 		store(load(average[i:]).MulAdd(averaging, at.Mul(rest)), average[i:])
 	}
 	archsimd.ClearAVXUpperBits()
+	return true
 }
 
-func addLayerNormGradientByXVectors(dx, dy, x, scale []float32, mean, r float32) {
+// AddLayerNormGradientByX adds LayerNorm's gradient to dx, a row of channels. mean and r are
+// LayerNorm's.
+func AddLayerNormGradientByX(dx, dy, x, scale []float32, mean, r float32) bool {
+	if !more(dx) {
+		return false
+	}
+	dy, x, scale = dy[:len(dx)], x[:len(dx)], scale[:len(dx)]
 	var sum, product eight
 	m, by, share := all(mean), all(r), all(1/float32(len(dx)))
 	for i := 0; i < len(dx); i += 8 {
@@ -76,16 +111,16 @@ func addLayerNormGradientByXVectors(dx, dy, x, scale []float32, mean, r float32)
 		store(d.MulAdd(by, load(dx[i:])), dx[i:])
 	}
 	archsimd.ClearAVXUpperBits()
+	return true
 }
 
-// spread is together in all lanes.
-func spread(v eight) eight {
-	four := v.GetLo().Add(v.GetHi())
-	two := four.AddPairs(four)
-	return two.AddPairs(two).Broadcast1To8()
-}
-
-func addLayerNormGradientsVectors(products, sums, dy, x []float32, mean, r float32) {
+// AddLayerNormGradients adds dy x̂ of a row to products and dy to sums.
+func AddLayerNormGradients(products, sums, dy, x []float32, mean, r float32) bool {
+	if !more(products) {
+		return false
+	}
+	n := len(products)
+	sums, dy, x = sums[:n], dy[:n], x[:n]
 	m, by := all(mean), all(r)
 	for i := 0; i < len(products); i += 8 {
 		d := load(dy[i:])
@@ -94,12 +129,26 @@ func addLayerNormGradientsVectors(products, sums, dy, x []float32, mean, r float
 		store(load(sums[i:]).Add(d), sums[i:])
 	}
 	archsimd.ClearAVXUpperBits()
+	return true
 }
 
-func scaleRowsVectors(y, x []float32, from *[8]uint32, scale, shift *[8]float32) {
-	lanes, factor, more := archsimd.LoadUint32x8(from), archsimd.LoadFloat32x8(scale), archsimd.LoadFloat32x8(shift)
+// ScaleRows sets each row of y to the permuted row of x, times scale, plus shift. It returns false
+// for rows that have not one, two, four or eight elements.
+func ScaleRows(y, x []float32, from []uint32, scale, shift []float32) bool {
+	n := len(from)
+	if !more(y) || n == 0 || 8%n > 0 {
+		return false
+	}
+	x = x[:len(y)]
+	var lanes [8]uint32
+	var scales, shifts [8]float32
+	for i := range lanes {
+		lanes[i], scales[i], shifts[i] = uint32(i-i%n)+from[i%n], scale[i%n], shift[i%n]
+	}
+	places, factor, more := archsimd.LoadUint32x8(&lanes), archsimd.LoadFloat32x8(&scales), archsimd.LoadFloat32x8(&shifts)
 	for i := 0; i < len(y); i += 8 {
-		store(load(x[i:]).Permute(lanes).MulAdd(factor, more), y[i:])
+		store(load(x[i:]).Permute(places).MulAdd(factor, more), y[i:])
 	}
 	archsimd.ClearAVXUpperBits()
+	return true
 }

@@ -16,6 +16,7 @@
 package dataset
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -173,10 +174,9 @@ func open(dir string, problems *Problems) *Dataset {
 	if desc == nil {
 		return nil
 	}
-	if desc.Name == "" {
-		desc.Name = filepath.Base(dir)
+	d := &Dataset{
+		Name: cmp.Or(desc.Name, filepath.Base(dir)), Classes: desc.Classes, Raters: desc.Raters, Levels: desc.Labels == LabelsLevels,
 	}
-	d := &Dataset{Name: desc.Name, Classes: desc.Classes, Raters: desc.Raters, Levels: desc.Labels == LabelsLevels}
 	d.listImages(dir, problems)
 	d.listMasks(dir, problems)
 	truth := filepath.Join(dir, "truth")

@@ -40,18 +40,13 @@ func (l *Loaded) Votes(k int) (votes metric.Votes, ok bool) {
 	return metric.Count(given...), true
 }
 
-// shared is a case of other people as a case of the given number of raters: each of them has the
-// majority's mask of every class that somebody marked.
+// shared turns a case of other people into a case of the given number of raters. Each rater gets
+// the majority's mask of every class that somebody marked.
 func (l *Loaded) shared(raters int) *Loaded {
 	row := make([][]uint8, len(l.Masks[0]))
 	for k := range row {
 		if votes, ok := l.Votes(k); ok {
-			row[k] = make([]uint8, l.Image.W*l.Image.H)
-			for i, n := range votes.Count {
-				if 2*int(n) > votes.Raters {
-					row[k][i] = 1
-				}
-			}
+			row[k] = votes.Majority()
 		}
 	}
 	changed := *l
@@ -123,33 +118,27 @@ func load[T any](ctx context.Context, cases []Case, progress func(done, total in
 // time. It begins no further call after an error of do or the end of the context, and returns the
 // first error.
 func Each(ctx context.Context, n int, progress func(done, total int), do func(i int) error) error {
-	var lock sync.Mutex
+	var lock sync.Mutex // of failure, next and done
 	var failure error
 	next, done := 0, 0
-	step := func() (more bool) {
+	work := func() {
 		lock.Lock()
-		i := next
-		next++
-		more = i < n && failure == nil && ctx.Err() == nil
+		for next < n && failure == nil && ctx.Err() == nil {
+			i := next
+			next++
+			lock.Unlock()
+			err := do(i)
+			lock.Lock()
+			failure = cmp.Or(failure, err)
+			if done++; progress != nil {
+				progress(done, n)
+			}
+		}
 		lock.Unlock()
-		if !more {
-			return false
-		}
-		err := do(i)
-		lock.Lock()
-		defer lock.Unlock()
-		failure = cmp.Or(failure, err)
-		if done++; progress != nil {
-			progress(done, n)
-		}
-		return true
 	}
 	var wait sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), n) {
-		wait.Go(func() {
-			for step() {
-			}
-		})
+		wait.Go(work)
 	}
 	wait.Wait()
 	return cmp.Or(failure, ctx.Err())

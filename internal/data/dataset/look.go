@@ -1,8 +1,6 @@
 package dataset
 
-import (
-	"math"
-)
+import "math"
 
 // Look is how a picture's colours and sharpness differ from the file's. Values are 0..1; values
 // beyond that range are clamped.
@@ -18,7 +16,7 @@ type Look struct {
 // AsTaken changes nothing.
 var AsTaken = Look{Contrast: 1, Gamma: 1, Channels: [3]float64{1, 1, 1}, Saturation: 1}
 
-// With is the case as a camera of that look would show it. The labels are shared, not copied.
+// With returns the case as a camera of that look would show it. The labels are shared, not copied.
 func (l *Loaded) With(look Look) *Loaded {
 	changed, image := *l, *l.Image
 	changed.Image = &image
@@ -35,13 +33,14 @@ func (l *Loaded) With(look Look) *Loaded {
 	return &changed
 }
 
-// Mirrored is the case with left and right exchanged, labels too: a left eye for a right one.
+// Mirrored returns the case with left and right exchanged, labels too: a left eye for a right one.
 func (l *Loaded) Mirrored() *Loaded {
 	w := l.Image.W
 	return l.moved(w, l.Image.H, func(x, y int) (int, int) { return w - 1 - x, y })
 }
 
-// Turned is the case turned clockwise by quarters, labels too: photographs lie any of four ways.
+// Turned returns the case turned clockwise by quarters, labels too: photographs lie any of four
+// ways.
 func (l *Loaded) Turned(quarters int) *Loaded {
 	for range quarters {
 		h := l.Image.H
@@ -50,17 +49,17 @@ func (l *Loaded) Turned(quarters int) *Loaded {
 	return l
 }
 
-// Farther is the case as a camera with a wider field would show it, off centre: the picture lies on
-// black that is times as wide and high (times ≥ 1), with a quarter of the new room left of it and
-// three quarters above.
+// Farther returns the case as a camera with a wider field would show it, off centre. The picture
+// lies on black that is times as wide and high (times ≥ 1). A quarter of the new room is left of
+// the picture, and three quarters are above it.
 func (l *Loaded) Farther(times float64) *Loaded {
 	w, h := int(times*float64(l.Image.W)), int(times*float64(l.Image.H))
 	left, above := (w-l.Image.W)/4, 3*(h-l.Image.H)/4
 	return l.moved(w, h, func(x, y int) (int, int) { return x - left, y - above })
 }
 
-// moved is the case with pixels moved: pixel (x, y) of the new image (h, w) and masks comes from
-// the old pixel that from returns, or is 0 if that lies outside.
+// moved returns the case with a new image (h, w) and new masks. Their pixel (x, y) comes from the
+// old pixel that from returns, and is 0 if that lies outside.
 func (l *Loaded) moved(w, h int, from func(x, y int) (int, int)) *Loaded {
 	move := func(pixels []uint8, channels int) []uint8 {
 		out := make([]uint8, w*h*channels)
@@ -97,7 +96,7 @@ func (l Look) tones() (tones [3][256]float32) {
 	return tones
 }
 
-// finish applies saturation and blur to pixels (h, w, 3): tones cannot.
+// finish applies saturation and blur to pixels (h, w, 3). They depend on more than one value.
 func (l Look) finish(pixels []float32, w, h int) {
 	if saturation := float32(l.Saturation); saturation != 1 {
 		for i := 0; i < len(pixels); i += 3 {

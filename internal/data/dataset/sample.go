@@ -94,7 +94,7 @@ func newSample(l *Loaded, anchor int) (*Sample, error) {
 	}
 	it := &Sample{Folder: l.Folder, Name: l.Name, image: &image, whole: imageio.Letterbox(image.W, image.H), grey: image.Grey(), others: l.Others}
 	if anchor >= 0 {
-		it.tight, it.anchored = anchorSquare(l, anchor)
+		it.findAnchor(l, anchor)
 	}
 	masks := slices.Concat(l.Masks...)
 	key := make([]byte, len(masks))
@@ -128,36 +128,37 @@ func newSample(l *Loaded, anchor int) (*Sample, error) {
 		}
 		it.index[i] = n
 	}
-	if anchor >= 0 {
-		it.disc = it.anchorDisc(anchor, len(l.Masks[0]))
-	}
 	return it, nil
 }
 
-// anchorSquare is the region that a perfect search would find: the result of roi.Locate for the
-// mean vote at the image's own resolution. It is not ok if votes cannot be counted, or no pixel was
-// marked by more than half of the raters.
-func anchorSquare(l *Loaded, class int) (sq imageio.Square, ok bool) {
+// findAnchor sets the region that a perfect search would find: the first of roi.Candidates for the
+// mean vote at the image's own resolution. It also sets the circle of the pixels that more than
+// half of the raters marked. It sets neither if votes cannot be counted or there are no such
+// pixels.
+func (it *Sample) findAnchor(l *Loaded, class int) {
 	votes, ok := l.Votes(class)
 	if !ok {
-		return sq, false
+		return
 	}
-	mean := votes.Mean()
-	whole := imageio.Letterbox(l.Image.W, l.Image.H)
-	vote := make([]float32, whole.Side*whole.Side)
-	for y := range l.Image.H {
-		copy(vote[(y-whole.Y)*whole.Side-whole.X:], mean[y*l.Image.W:(y+1)*l.Image.W])
+	w, h := it.image.W, it.image.H
+	mean, majority := votes.Mean(), votes.Majority()
+	vote := make([]float32, it.whole.Side*it.whole.Side)
+	for y := range h {
+		copy(vote[(y-it.whole.Y)*it.whole.Side-it.whole.X:], mean[y*w:(y+1)*w])
 	}
-	sq, err := roi.Locate(vote, whole.Side, l.Image.W, l.Image.H)
-	return sq, err == nil
+	found, err := roi.Candidates(vote, it.whole.Side, it.whole, w, h)
+	if err == nil && len(found) > 0 {
+		it.tight, it.anchored = found[0].Square, true
+		it.disc = circleOf(len(majority), w, .5, func(i int) bool { return majority[i] == 1 })
+	}
 }
 
 // disc is a circle, in pixels.
 type disc struct{ x, y, radius float64 }
 
-// circleOf is the circle that has the middle and the area of the marked pixels among pixels 0..n-1
-// of rows of w. A pixel's middle lies half away from its number. The circle is zero if no pixel is
-// marked.
+// circleOf returns the circle with the middle and the area of the marked pixels. Pixels 0..n-1 lie
+// in rows of w; column x has its middle at x + half, and rows likewise. Without a marked pixel the
+// circle is zero.
 func circleOf(n, w int, half float64, marked func(i int) bool) (d disc) {
 	area := 0.
 	for i := range n {
@@ -171,25 +172,6 @@ func circleOf(n, w int, half float64, marked func(i int) bool) (d disc) {
 		return disc{}
 	}
 	return disc{d.x / area, d.y / area, math.Sqrt(area / math.Pi)}
-}
-
-// anchorDisc is the circle of the pixels that more than half of the raters of class k marked. It is
-// zero without an anchor; a missing agreement level leaves no votes to count.
-func (it *Sample) anchorDisc(k, classes int) disc {
-	if !it.anchored {
-		return disc{}
-	}
-	sum := func(values []float32) (sum float32) {
-		for l := k; l < len(values); l += classes {
-			sum += values[l]
-		}
-		return sum
-	}
-	most := make([]bool, len(it.patterns))
-	for n, pattern := range it.patterns {
-		most[n] = sum(pattern) > sum(it.valid)/2
-	}
-	return circleOf(len(it.index), it.image.W, .5, func(i int) bool { return most[it.index[i]] })
 }
 
 // sampleImage fills dst (s, s, 3). If the view shrinks the image, a pixel is the mean of n×n

@@ -18,7 +18,6 @@ type Options struct {
 
 // Batch is the input of one training step; B cases, M raters, K classes.
 type Batch struct {
-	Step   uint64
 	Images []float32 // (B, S, S, 3), values 0..1
 	Labels []float32 // (B, S, S, M, K), 0 or 1; 0 for a missing label
 	Valid  []float32 // (B, M, K), 1 if the rater has marked the class
@@ -61,7 +60,7 @@ func (s *Sampler) Batch(step uint64) *Batch {
 	values, labels := size*size*3, s.raters*s.classes
 	marks := size * size * labels
 	out := &Batch{
-		Step: step, Images: make([]float32, b*values), Labels: make([]float32, b*marks),
+		Images: make([]float32, b*values), Labels: make([]float32, b*marks),
 		Valid: make([]float32, b*labels), Own: make([]float32, b*labels), Names: make([]string, b),
 	}
 	var wait sync.WaitGroup

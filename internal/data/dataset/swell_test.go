@@ -40,17 +40,14 @@ func TestSwell(t *testing.T) {
 // nothing is drawn.
 func TestViewsSwell(t *testing.T) {
 	const side = 200
-	it := &Sample{anchored: true, valid: []float32{1, 1}, patterns: [][]float32{{0, 0}, {1, 0}, {1, 1}}, index: make([]uint16, side*side)}
-	it.image = &imageio.Image{W: side, H: side}
-	for i := range it.index {
-		switch r := math.Hypot(float64(i%side)+.5-110, float64(i/side)+.5-90); {
-		case r < 30:
-			it.index[i] = 2
-		case r < 60:
-			it.index[i] = 1
-		}
+	disc, cup := make([]uint8, side*side), make([]uint8, side*side)
+	for i := range disc {
+		r := math.Hypot(float64(i%side)+.5-110, float64(i/side)+.5-90)
+		disc[i], cup[i] = uint8(btoi(r < 60)), uint8(btoi(r < 30))
 	}
-	it.disc = it.anchorDisc(0, 2)
+	photograph := &imageio.Image{W: side, H: side, Pix: make([]uint8, 3*side*side)}
+	it, err := newSample(&Loaded{Image: photograph, Masks: [][][]uint8{{disc, cup}}}, 0)
+	require.NoError(t, err)
 	assert.InDeltaSlice(t, []float64{110, 90, 60}, []float64{it.disc.x, it.disc.y, it.disc.radius}, .1)
 
 	rng := rand.New(rand.NewPCG(1, 2))

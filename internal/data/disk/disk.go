@@ -48,7 +48,7 @@ func faultOr(operation, path string, do func() error) error {
 // Cause is a file error without the operation and the path, for a message that names the file
 // itself.
 func Cause(err error) error {
-	if p := (*fs.PathError)(nil); errors.As(err, &p) {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err
 	}
 	return err

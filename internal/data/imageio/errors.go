@@ -25,19 +25,13 @@ type Error struct {
 	Problem string
 	Advice  string
 	Kind    error // ErrNotImage, ErrTooLarge, ErrDamaged or ErrUnsupported
-	Cause   error // the decoder's own error, or nil
 }
 
 // Error reads "name: problem; advice".
 func (e *Error) Error() string { return fmt.Sprintf("%s: %s; %s", e.Name, e.Problem, e.Advice) }
 
-// Unwrap gives the kind and the cause to errors.Is and errors.As.
-func (e *Error) Unwrap() []error {
-	if e.Cause == nil {
-		return []error{e.Kind}
-	}
-	return []error{e.Kind, e.Cause}
-}
+// Unwrap gives the kind to errors.Is.
+func (e *Error) Unwrap() error { return e.Kind }
 
 func damaged(name, format, problem string, args ...any) *Error {
 	return &Error{
@@ -47,22 +41,19 @@ func damaged(name, format, problem string, args ...any) *Error {
 }
 
 // decodeError turns an error of the standard decoders into an *Error.
-func decodeError(name, format string, err error) (e *Error) {
-	var pngUnsupported png.UnsupportedError
-	var jpegUnsupported jpeg.UnsupportedError
+func decodeError(name, format string, err error) *Error {
+	_, ofPNG := errors.AsType[png.UnsupportedError](err)
+	_, ofJPEG := errors.AsType[jpeg.UnsupportedError](err)
 	switch {
-	case errors.As(err, &pngUnsupported), errors.As(err, &jpegUnsupported):
-		e = &Error{
+	case ofPNG, ofJPEG:
+		return &Error{
 			Name: name, Problem: fmt.Sprintf("MrPrism does not read this kind of %s (%v)", display(format), err),
 			Advice: "save it as an ordinary 8-bit PNG", Kind: ErrUnsupported,
 		}
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), err == png.FormatError("not enough pixel data"):
-		e = damaged(name, format, "the file is cut short")
-	default:
-		e = damaged(name, format, "%v", err)
+		return damaged(name, format, "the file is cut short")
 	}
-	e.Cause = err
-	return e
+	return damaged(name, format, "%v", err)
 }
 
 func display(format string) string { return strings.ToUpper(format) }

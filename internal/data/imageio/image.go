@@ -105,8 +105,7 @@ func orient(orientation, w, h int) (base, dx, dy int) {
 // writes rows in order into it never overwrites what is still to be read.
 func rows(src image.Image, used int) (row func(y int, dst []uint8), wide []uint8) {
 	b := src.Bounds()
-	w := b.Dx()
-	lower := used - 8
+	w, lower := b.Dx(), used-8
 	switch m := src.(type) {
 	case *image.Gray:
 		return func(y int, dst []uint8) {
@@ -180,6 +179,19 @@ func rows(src image.Image, used int) (row func(y int, dst []uint8), wide []uint8
 	}
 }
 
+// samples are the memory of a picture of 16-bit samples; channels is 0 for pictures of others.
+func samples(src image.Image) (pix []uint8, stride, channels int) {
+	switch m := src.(type) {
+	case *image.Gray16:
+		return m.Pix, m.Stride, 1
+	case *image.RGBA64:
+		return m.Pix, m.Stride, 4
+	case *image.NRGBA64:
+		return m.Pix, m.Stride, 4
+	}
+	return nil, 0, 0
+}
+
 // sample is a 16-bit sample.
 func sample(p []uint8) uint32 { return uint32(p[0])<<8 | uint32(p[1]) }
 
@@ -187,23 +199,15 @@ func sample(p []uint8) uint32 { return uint32(p[0])<<8 | uint32(p[1]) }
 // and scanners write 10, 12 or 14 bits without saying so; their highest byte alone would be nearly
 // black. Alpha does not count.
 func depth(src image.Image) int {
-	var pix []uint8
-	var stride, channels, few int
-	switch m := src.(type) {
-	case *image.Gray16:
-		pix, stride, channels, few = m.Pix, m.Stride, 1, 1
-	case *image.RGBA64:
-		pix, stride, channels, few = m.Pix, m.Stride, 4, 3
-	case *image.NRGBA64:
-		pix, stride, channels, few = m.Pix, m.Stride, 4, 3
-	default:
+	pix, stride, channels := samples(src)
+	if channels == 0 {
 		return 0
 	}
 	all := uint32(0)
 	for y := range src.Bounds().Dy() {
 		row := pix[y*stride:][:2*channels*src.Bounds().Dx()]
 		for ; len(row) > 0; row = row[2*channels:] {
-			for c := range few {
+			for c := range min(3, channels) {
 				all |= sample(row[2*c:])
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/image/bmp"
@@ -47,7 +48,7 @@ func readImage(path string) (*imageio.Image, error) {
 		size, decode = bmp.DecodeConfig, bmp.Decode
 	default:
 		m, err := imageio.Decode(filepath.Base(path), data)
-		if e := (*imageio.Error)(nil); errors.As(err, &e) {
+		if e, ok := errors.AsType[*imageio.Error](err); ok {
 			return nil, errors.New(e.Problem)
 		}
 		return m, err
@@ -57,7 +58,7 @@ func readImage(path string) (*imageio.Image, error) {
 		return nil, err
 	}
 	if w, h := config.Width, config.Height; min(w, h) <= 0 || max(w, h) > imageio.MaxSide || w*h > imageio.MaxPixels {
-		return nil, fmt.Errorf("%d×%d pixels are too many or too few", w, h)
+		return nil, fmt.Errorf("is %d×%d pixels; at most %d million, and %d a side, are read", w, h, imageio.MaxPixels/1_000_000, imageio.MaxSide)
 	}
 	decoded, err := decode(bytes.NewReader(data))
 	if err != nil {
@@ -116,25 +117,19 @@ func newTarget(o *Options) (*target, error) {
 	if within, err := filepath.Rel(folder, o.Source); err == nil && within != ".." && !strings.HasPrefix(within, ".."+string(filepath.Separator)) {
 		return nil, fmt.Errorf("%s is the source, or holds it; name another folder to write", o.Destination)
 	}
-	t := &target{folder: folder}
 	existing, err := os.ReadDir(folder)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return t, nil
+		return &target{folder: folder}, nil
 	case err != nil:
 		return nil, err
-	}
-	t.replace = true
-	if len(existing) == 0 {
-		return t, nil
-	}
-	if !o.Force {
+	case len(existing) == 0:
+	case !o.Force:
 		return nil, fmt.Errorf("%s is not empty; name a new folder, or give -force to replace it", o.Destination)
-	}
-	if _, err := os.Stat(filepath.Join(folder, dataset.DescriptionFile)); err != nil {
+	case !slices.ContainsFunc(existing, func(e os.DirEntry) bool { return e.Name() == dataset.DescriptionFile }):
 		return nil, fmt.Errorf("%s is not a data set; -force replaces nothing else", o.Destination)
 	}
-	return t, nil
+	return &target{folder: folder, replace: true}, nil
 }
 
 func (t *target) begin() (err error) {
@@ -144,13 +139,6 @@ func (t *target) begin() (err error) {
 	}
 	t.temporary, err = os.MkdirTemp(parent, "."+base+".import-*")
 	return err
-}
-
-// abandon removes an unfinished data set.
-func (t *target) abandon() {
-	if t.temporary != "" {
-		_ = os.RemoveAll(t.temporary)
-	}
 }
 
 // write writes an image and its masks.
@@ -203,22 +191,17 @@ func (t *target) finish(s *Summary, source string) error {
 	if err := os.Chmod(t.temporary, 0o755); err != nil {
 		return err
 	}
-	old := ""
+	old := t.temporary + ".old"
 	if t.replace {
-		old = t.temporary + ".old"
 		if err := os.Rename(t.folder, old); err != nil {
 			return err
 		}
 	}
 	if err := os.Rename(t.temporary, t.folder); err != nil {
-		if old != "" {
+		if t.replace {
 			err = errors.Join(err, os.Rename(old, t.folder))
 		}
 		return err
 	}
-	t.temporary = ""
-	if old != "" {
-		return os.RemoveAll(old)
-	}
-	return nil
+	return os.RemoveAll(old)
 }

@@ -48,12 +48,8 @@ func listRIGA(o *Options) (*listing, error) {
 			l.skip(path, "neither imageNprime nor imageN-1 to imageN-6")
 			continue
 		}
-		key := filepath.Join(filepath.Dir(path), found[1])
-		c := cases[key]
-		if c == nil {
-			c = &rigaCase{folder: filepath.Dir(path), number: found[1]}
-			cases[key] = c
-		}
+		c := at(cases, filepath.Join(filepath.Dir(path), found[1]))
+		c.folder, c.number = filepath.Dir(path), found[1]
 		if kind := found[2]; kind[0] == '-' {
 			l.claim(&c.drawn[kind[1]-'1'], path)
 		} else {
@@ -97,20 +93,16 @@ func (l *listing) withoutCorrected(paths []string) []string {
 // rigaNames gives every folder a short name: its own, or its path from the source on if two folders
 // share a name.
 func rigaNames(source string, cases map[string]*rigaCase) map[string]string {
-	folders := map[string][]string{}
+	names, alike := map[string]string{}, map[string]int{}
 	for _, c := range cases {
-		short := strings.ToLower(filepath.Base(c.folder))
-		if !slices.Contains(folders[short], c.folder) {
-			folders[short] = append(folders[short], c.folder)
+		if names[c.folder] == "" {
+			names[c.folder] = strings.ToLower(filepath.Base(c.folder))
+			alike[names[c.folder]]++
 		}
 	}
-	names := map[string]string{}
-	for short, same := range folders {
-		for _, folder := range same {
-			names[folder] = short
-			if relative, err := filepath.Rel(filepath.Dir(source), folder); err == nil && len(same) > 1 {
-				names[folder] = strings.ToLower(strings.ReplaceAll(filepath.ToSlash(relative), "/", "-"))
-			}
+	for folder, name := range names {
+		if relative, err := filepath.Rel(filepath.Dir(source), folder); err == nil && alike[name] > 1 {
+			names[folder] = strings.ToLower(strings.ReplaceAll(filepath.ToSlash(relative), "/", "-"))
 		}
 	}
 	return names
@@ -166,24 +158,16 @@ func listREFUGE(o *Options) (*listing, error) {
 	for _, path := range paths {
 		extension := filepath.Ext(path)
 		name := strings.TrimSuffix(filepath.Base(path), extension)
-		c := cases[name]
-		if c == nil {
-			c = &refugeCase{}
-		}
-		switch strings.ToLower(extension) {
-		case ".bmp":
-			l.claim(&c.mask, path)
-		case ".jpg", ".jpeg":
-			if strings.Contains(path, "Illustration") {
-				l.skip(path, "an illustration, with the masks drawn in")
-				continue
-			}
-			l.claim(&c.photograph, path)
-		default:
+		switch extension = strings.ToLower(extension); {
+		case extension == ".bmp":
+			l.claim(&at(cases, name).mask, path)
+		case extension != ".jpg" && extension != ".jpeg":
 			l.skip(path, "neither a photograph (.jpg) nor a mask (.bmp)")
-			continue
+		case strings.Contains(path, "Illustration"):
+			l.skip(path, "an illustration, with the masks drawn in")
+		default:
+			l.claim(&at(cases, name).photograph, path)
 		}
-		cases[name] = c
 	}
 	for _, name := range slices.Sorted(maps.Keys(cases)) {
 		switch c := cases[name]; "" {

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -85,6 +86,14 @@ func (l *listing) claim(place *string, path string) {
 	*place = path
 }
 
+// at returns the case of a key, a new one for a new key.
+func at[T any](cases map[string]*T, key string) *T {
+	if cases[key] == nil {
+		cases[key] = new(T)
+	}
+	return cases[key]
+}
+
 // job reads one image with its masks, or several slices of a volume.
 type job struct {
 	name string
@@ -121,7 +130,7 @@ func (l Layout) Run(ctx context.Context, o Options) (*Summary, error) {
 	if err := t.begin(); err != nil {
 		return nil, err
 	}
-	defer t.abandon()
+	defer os.RemoveAll(t.temporary) // no longer there after finish
 	s := &Summary{Name: found.name, Classes: found.classes, Raters: found.raters, Skipped: found.skipped}
 	s.Masks = make([][]int, len(s.Raters))
 	for m := range s.Masks {

@@ -19,36 +19,40 @@ type volume struct {
 	values  []float32
 }
 
-// Fields of a NIfTI-1 header, by their offset in bytes. Source: nifti1.h,
+// niftiHeader is the header of a NIfTI-1 file, as far as the importer reads it. Source: nifti1.h,
 // https://nifti.nimh.nih.gov/nifti-1.
-const (
-	niftiHeader = 348 // bytes; also the value of the first field
-	niftiTwo    = 540 // the value of the first field in NIfTI-2
-	atDim       = 40  // int16 ×8: how many axes, then their lengths
-	atDatatype  = 70  // int16
-	atOffset    = 108 // float32: where the values begin
-	atSlope     = 112 // float32: value = slope · stored + intercept, if the slope is not 0
-	atIntercept = 116 // float32
-	atMagic     = 344 // "n+1": header and values are one file
-)
-
-// stored reads one value of a data type.
-type stored struct {
-	size int
-	read func(order binary.ByteOrder, b []byte) float64
+type niftiHeader struct {
+	Size             int32 // niftiSize
+	_                [36]byte
+	Dim              [8]int16 // the number of axes, then their lengths
+	_                [14]byte
+	Datatype         int16
+	_                [36]byte
+	Offset           float32 // of the first value, bytes
+	Slope, Intercept float32 // value = Slope · stored + Intercept, if the slope is not 0
+	_                [224]byte
+	Magic            [4]byte // "n+1": header and values are one file
 }
 
-var niftiTypes = map[int16]stored{
-	2:    {1, func(_ binary.ByteOrder, b []byte) float64 { return float64(b[0]) }},
-	256:  {1, func(_ binary.ByteOrder, b []byte) float64 { return float64(int8(b[0])) }},
-	4:    {2, func(o binary.ByteOrder, b []byte) float64 { return float64(int16(o.Uint16(b))) }},
-	512:  {2, func(o binary.ByteOrder, b []byte) float64 { return float64(o.Uint16(b)) }},
-	8:    {4, func(o binary.ByteOrder, b []byte) float64 { return float64(int32(o.Uint32(b))) }},
-	768:  {4, func(o binary.ByteOrder, b []byte) float64 { return float64(o.Uint32(b)) }},
-	16:   {4, func(o binary.ByteOrder, b []byte) float64 { return float64(math.Float32frombits(o.Uint32(b))) }},
-	1024: {8, func(o binary.ByteOrder, b []byte) float64 { return float64(int64(o.Uint64(b))) }},
-	1280: {8, func(o binary.ByteOrder, b []byte) float64 { return float64(o.Uint64(b)) }},
-	64:   {8, func(o binary.ByteOrder, b []byte) float64 { return math.Float64frombits(o.Uint64(b)) }},
+const (
+	niftiSize    = 348 // bytes of the header
+	niftiTwoSize = 540 // the first field in NIfTI-2
+)
+
+// niftiTypes reads values of a data type, by the type's number in the header.
+var niftiTypes = map[int16]func(r io.Reader, order binary.ByteOrder, values []float64) error{
+	2: numbers[uint8], 4: numbers[int16], 8: numbers[int32], 16: numbers[float32], 64: numbers[float64],
+	256: numbers[int8], 512: numbers[uint16], 768: numbers[uint32], 1024: numbers[int64], 1280: numbers[uint64],
+}
+
+func numbers[T int8 | uint8 | int16 | uint16 | int32 | uint32 | int64 | uint64 | float32 | float64](
+	r io.Reader, order binary.ByteOrder, values []float64) error {
+	stored := make([]T, len(values))
+	err := binary.Read(r, order, stored)
+	for i, v := range stored {
+		values[i] = float64(v)
+	}
+	return err
 }
 
 // readNIfTI reads a .nii or .nii.gz file.
@@ -68,72 +72,80 @@ func readNIfTI(path string) (*volume, error) {
 	if err != nil {
 		return nil, err
 	}
-	return v, drain(z)
-}
-
-// drain reads a gzip file on to its checksum at the end. It refuses a file that is damaged or cut
-// short, or goes on for more than 1 MiB.
-func drain(z *gzip.Reader) error {
-	const most = 1 << 20 // bytes
+	// The checksum stands at the end of the file.
+	const most = 1 << 20 // bytes after the values
 	switch _, err := io.CopyN(io.Discard, z, most); {
 	case err == nil:
-		return fmt.Errorf("damaged: more than %d MiB follow the values that its header promises", most>>20)
-	case errors.Is(err, io.EOF):
-		return nil
-	default: // gzip.ErrChecksum, io.ErrUnexpectedEOF and the like
-		return fmt.Errorf("damaged gzip: %w; get the file again", err)
+		return nil, fmt.Errorf("damaged: more than %d MiB follow the values that its header promises", most>>20)
+	case !errors.Is(err, io.EOF): // such as gzip.ErrChecksum and io.ErrUnexpectedEOF
+		return nil, fmt.Errorf("damaged gzip: %w; get the file again", err)
 	}
+	return v, nil
 }
 
 // decodeNIfTI reads a header and exactly the values that the header promises: nothing unpacks to
 // more than the limit.
 func decodeNIfTI(r io.Reader) (*volume, error) {
-	header := make([]byte, niftiHeader)
-	if _, err := io.ReadFull(r, header); err != nil {
+	data := make([]byte, niftiSize)
+	if _, err := io.ReadFull(r, data); err != nil {
 		return nil, cut("its header", err)
 	}
 	var order binary.ByteOrder = binary.LittleEndian
-	if order.Uint32(header) != niftiHeader {
+	if order.Uint32(data) != niftiSize {
 		order = binary.BigEndian
 	}
+	var h niftiHeader
+	if _, err := binary.Decode(data, order, &h); err != nil {
+		return nil, err
+	}
 	switch {
-	case binary.LittleEndian.Uint32(header) == niftiTwo, binary.BigEndian.Uint32(header) == niftiTwo:
+	case binary.LittleEndian.Uint32(data) == niftiTwoSize, h.Size == niftiTwoSize:
 		return nil, errors.New("this is NIfTI-2; save it as NIfTI-1")
-	case order.Uint32(header) != niftiHeader:
-		return nil, errors.New("this is no NIfTI-1 file")
-	case string(header[atMagic:atMagic+4]) == "ni1\x00":
+	case h.Size == niftiSize && string(h.Magic[:]) == "ni1\x00":
 		return nil, errors.New("header and values are two files; save them as one .nii")
-	case string(header[atMagic:atMagic+4]) != "n+1\x00":
+	case h.Size != niftiSize || string(h.Magic[:]) != "n+1\x00":
 		return nil, errors.New("this is no NIfTI-1 file")
 	}
 	v := &volume{}
-	count, err := v.shape(order, header)
+	count, err := v.shape(h.Dim)
 	if err != nil {
 		return nil, err
 	}
-	kind := int16(order.Uint16(header[atDatatype:]))
-	number, known := niftiTypes[kind]
+	read, known := niftiTypes[h.Datatype]
 	if !known {
-		return nil, fmt.Errorf("MrPrism does not read its data type %d; save it as whole numbers or floats", kind)
+		return nil, fmt.Errorf("MrPrism does not read its data type %d; save it as whole numbers or floats", h.Datatype)
 	}
-	float := func(at int) float64 { return float64(math.Float32frombits(order.Uint32(header[at:]))) }
-	offset := float(atOffset)
-	if !(offset >= niftiHeader && offset <= 1<<20) {
-		return nil, fmt.Errorf("damaged header: its values begin at byte %v", offset)
+	if !(h.Offset >= niftiSize && h.Offset <= 1<<20) {
+		return nil, fmt.Errorf("damaged header: its values begin at byte %v", h.Offset)
 	}
-	if _, err := io.CopyN(io.Discard, r, int64(offset)-niftiHeader); err != nil {
+	if _, err := io.CopyN(io.Discard, r, int64(h.Offset)-niftiSize); err != nil {
 		return nil, cut("its header", err)
 	}
-	slope, intercept := float(atSlope), float(atIntercept)
+	slope, intercept := float64(h.Slope), float64(h.Intercept)
 	if slope == 0 || math.IsNaN(slope) || math.IsInf(slope, 0) || math.IsNaN(intercept) || math.IsInf(intercept, 0) {
 		slope, intercept = 1, 0
 	}
-	return v, v.fill(r, count, number, order, slope, intercept)
+	piece := make([]float64, 1<<16)
+	for len(v.values) < count {
+		stored := piece[:min(len(piece), count-len(v.values))]
+		if err := read(r, order, stored); err != nil {
+			return nil, cut(fmt.Sprintf("its %d values", count), err)
+		}
+		for _, x := range stored {
+			x = slope*x + intercept
+			if math.IsNaN(x) || math.Abs(x) > math.MaxFloat32 {
+				return nil, fmt.Errorf("its value %d is %v", len(v.values), x)
+			}
+			v.values = append(v.values, float32(x))
+		}
+	}
+	return v, nil
 }
 
-// shape reads the lengths of the axes and leaves out axes of length 1 after the second.
-func (v *volume) shape(order binary.ByteOrder, header []byte) (count int, err error) {
-	axes := int(order.Uint16(header[atDim:]))
+// shape takes the lengths of the axes from the header and leaves out axes of length 1 after the
+// second.
+func (v *volume) shape(dim [8]int16) (count int, err error) {
+	axes := int(dim[0])
 	if axes < 2 || axes > 7 {
 		return 0, fmt.Errorf("it has %d axes; images have 2, volumes 3", axes)
 	}
@@ -141,7 +153,7 @@ func (v *volume) shape(order binary.ByteOrder, header []byte) (count int, err er
 	used := 0
 	count = 1
 	for i := range axes {
-		n := int(int16(order.Uint16(header[atDim+2+2*i:])))
+		n := int(dim[i+1])
 		if n < 1 {
 			return 0, fmt.Errorf("damaged header: axis %d has the length %d", i+1, n)
 		}
@@ -149,7 +161,7 @@ func (v *volume) shape(order binary.ByteOrder, header []byte) (count int, err er
 			continue
 		}
 		if used == len(lengths) {
-			return 0, errors.New("it has more than 3 axes")
+			return 0, errors.New("it has more than 3 axes; save one volume a file")
 		}
 		lengths[used] = n
 		used++
@@ -161,29 +173,10 @@ func (v *volume) shape(order binary.ByteOrder, header []byte) (count int, err er
 	return count, nil
 }
 
-func (v *volume) fill(r io.Reader, count int, number stored, order binary.ByteOrder, slope, intercept float64) error {
-	const piece = 1 << 16 // values
-	buffer := make([]byte, piece*number.size)
-	for len(v.values) < count {
-		b := buffer[:min(piece, count-len(v.values))*number.size]
-		if _, err := io.ReadFull(r, b); err != nil {
-			return cut(fmt.Sprintf("its %d values", count), err)
-		}
-		for i := 0; i < len(b); i += number.size {
-			x := slope*number.read(order, b[i:]) + intercept
-			if math.IsNaN(x) || math.Abs(x) > math.MaxFloat32 {
-				return fmt.Errorf("its value %d is %v", len(v.values), x)
-			}
-			v.values = append(v.values, float32(x))
-		}
-	}
-	return nil
-}
-
 // cut is the error of a file that ends before its content does.
 func cut(what string, err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("the file is cut short within %s", what)
+		return fmt.Errorf("the file is cut short within %s; get it again", what)
 	}
 	return err
 }

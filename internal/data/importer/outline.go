@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mrprism/internal/data/imageio"
+	"mrprism/internal/data/roi"
 )
 
 // A rater has drawn two closed outlines, of the disc and of the cup within it, into a copy of a
@@ -73,7 +74,7 @@ func newStrokes(difference []uint8, w, h int, threshold uint8, thicker int) *str
 		all[i] = d > threshold
 	}
 	x0, y0, x1, y1 := w, h, -1, -1
-	label, sizes := components(all, w, h, true)
+	label, sizes := components(all, w, true)
 	for i, l := range label {
 		if l >= 0 && sizes[l] < speck {
 			all[i] = false
@@ -112,7 +113,7 @@ func (s *strokes) regions() (outer, inner []bool) {
 	for i, thick := range s.thick {
 		free[i] = !thick
 	}
-	label, sizes := components(free, s.w, s.h, false)
+	label, sizes := components(free, s.w, false)
 	outside := label[0] // the margin is free
 	enclosed := 0
 	for l, n := range sizes {
@@ -185,7 +186,7 @@ func (s *strokes) share(label []int) {
 
 // beside counts the pixels of strokes that lie within one region: such strokes separate nothing.
 func (s *strokes) beside(label []int, region int) float64 {
-	stroke, sizes := components(s.line, s.w, s.h, true)
+	stroke, sizes := components(s.line, s.w, true)
 	parts := make([]bool, len(sizes))
 	for i, l := range stroke {
 		if l >= 0 && label[i] != region {
@@ -244,40 +245,15 @@ func fullness(region []bool, w int) float64 {
 	return n / (4 * math.Pi * math.Sqrt(max(determinant, pixel)))
 }
 
-// components finds the connected parts of the set pixels, with diagonal neighbours or without.
-// label is the part's number at each pixel, -1 if the pixel is not set; sizes are the parts' areas
-// in pixels.
-func components(set []bool, w, h int, diagonal bool) (label, sizes []int) {
-	label = make([]int, len(set))
-	for i := range label {
-		label[i] = -1
-	}
-	var stack []int
-	for start := range set {
-		if !set[start] || label[start] >= 0 {
-			continue
+// components numbers the connected parts of the set pixels of rows of w. label is the part of each
+// pixel, -1 if the pixel is not set; sizes are the parts' areas in pixels.
+func components(set []bool, w int, diagonal bool) (label, sizes []int) {
+	label = slices.Repeat([]int{-1}, len(set))
+	for l, piece := range roi.Connected(len(set), w, diagonal, func(i int) bool { return set[i] }) {
+		sizes = append(sizes, len(piece))
+		for _, i := range piece {
+			label[i] = l
 		}
-		l, n := len(sizes), 0
-		label[start] = l
-		stack = append(stack[:0], start)
-		for len(stack) > 0 {
-			i := stack[len(stack)-1]
-			stack = stack[:len(stack)-1]
-			n++
-			x, y := i%w, i/w
-			for dy := -1; dy <= 1; dy++ {
-				for dx := -1; dx <= 1; dx++ {
-					if (dx != 0 && dy != 0 && !diagonal) || x+dx < 0 || x+dx >= w || y+dy < 0 || y+dy >= h {
-						continue
-					}
-					if j := i + dy*w + dx; set[j] && label[j] < 0 {
-						label[j] = l
-						stack = append(stack, j)
-					}
-				}
-			}
-		}
-		sizes = append(sizes, n)
 	}
 	return label, sizes
 }

@@ -24,7 +24,10 @@ var qubiq = Layout{
 	list: listQUBIQ,
 }
 
-var qubiqMask = regexp.MustCompile(`(?i)^task(\d{1,3})_seg(\d{1,3})\.nii(\.gz)?$`)
+var (
+	qubiqImage = regexp.MustCompile(`(?i)^image\.nii(\.gz)?$`)
+	qubiqMask  = regexp.MustCompile(`(?i)^task(\d{1,3})_seg(\d{1,3})\.nii(\.gz)?$`)
+)
 
 // qubiqCase is a case's folder.
 type qubiqCase struct {
@@ -41,7 +44,7 @@ func listQUBIQ(o *Options) (*listing, error) {
 	l := &listing{}
 	cases := map[string]*qubiqCase{}
 	for _, path := range paths {
-		if lower := strings.ToLower(filepath.Base(path)); lower == "image.nii" || lower == "image.nii.gz" {
+		if qubiqImage.MatchString(filepath.Base(path)) {
 			folder := filepath.Dir(path)
 			if cases[folder] == nil {
 				cases[folder] = &qubiqCase{name: filepath.Base(folder), masks: map[[2]int]string{}}
@@ -54,7 +57,7 @@ func listQUBIQ(o *Options) (*listing, error) {
 		c := cases[filepath.Dir(path)]
 		found := qubiqMask.FindStringSubmatch(filepath.Base(path))
 		switch {
-		case c != nil && strings.HasPrefix(strings.ToLower(filepath.Base(path)), "image.nii"):
+		case qubiqImage.MatchString(filepath.Base(path)):
 		case found == nil:
 			l.skip(path, "neither image.nii nor taskN_segN.nii, with or without .gz")
 		case c == nil:
@@ -129,7 +132,7 @@ func distinct[T cmp.Ordered](values []T) []T {
 func taskNames(o *Options, organ string, tasks []int) (names []string, err error) {
 	switch {
 	case len(o.Classes) > 0 && len(o.Classes) != len(tasks):
-		return nil, fmt.Errorf("%d classes are named, but there are %d tasks", len(o.Classes), len(tasks))
+		return nil, fmt.Errorf("%d classes are named, but there are %d tasks; name one for each with -classes", len(o.Classes), len(tasks))
 	case len(o.Classes) > 0:
 		names = o.Classes
 	case len(tasks) == 1:
@@ -209,7 +212,7 @@ func (c *qubiqCase) plane(o *Options, name string, v *volume, masks [][]*volume)
 	var planes [][]float32
 	for _, n := range channels {
 		if n > v.d {
-			return picture{}, fmt.Errorf("it has no channel %d of %d", n, v.d)
+			return picture{}, fmt.Errorf("there is no channel %d: it has %d", n, v.d)
 		}
 		values, _, _ := v.slice(2, n-1)
 		planes = append(planes, values)

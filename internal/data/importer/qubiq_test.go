@@ -145,6 +145,7 @@ func TestQUBIQOfPlanes(t *testing.T) {
 		put(t, plane(box(w, h, 1, 2, 5, 1, 5, 0, 1)), source, c, "task01_seg02.nii.gz")
 	}
 	put(t, plane(ramp(w*h)), source, "Training", "case01", "task01_seg_majority.nii.gz")
+	put(t, []byte("{}"), source, "Training", "case01", "image.nii.json")
 	put(t, zipped(t, nifti(t, binary.LittleEndian, 16, 1, 0, ramp(4), 2, 2)), source, "Training", "case02", "task01_seg02.nii.gz")
 	put(t, []byte("\x1f\x8bno"), source, "Validation", "case03", "image.nii.gz")
 	put(t, plane(ramp(w*h)), source, "Test", "case05", "image.nii.gz")
@@ -173,7 +174,8 @@ func TestQUBIQOfPlanes(t *testing.T) {
 		"nobody has marked it: there is no taskN_segN.nii beside it"})
 	assert.Contains(t, s.Skipped, Skip{filepath.Join(source, "Validation", "case03", "image.nii.gz"), "damaged gzip: unexpected EOF"})
 	assert.Contains(t, skipped["task01_seg01.nii.gz"], "no image.nii beside it")
-	assert.Len(t, s.Skipped, 5)
+	assert.Contains(t, skipped["image.nii.json"], "neither")
+	assert.Len(t, s.Skipped, 6)
 
 	put(t, plane(ramp(w*h)), root, "kidney", "Training", "case01", "image.nii.gz")
 	_, err = qubiq.Run(t.Context(), Options{Source: root, Destination: filepath.Join(t.TempDir(), "x")})
@@ -210,7 +212,7 @@ func TestQUBIQOfModalities(t *testing.T) {
 	require.ErrorContains(t, err, `"../core" is not`)
 	o.Classes, o.Channels = nil, []int{5}
 	_, err = qubiq.Run(t.Context(), o)
-	require.ErrorContains(t, err, "no channel 5 of 4")
+	require.ErrorContains(t, err, "there is no channel 5: it has 4")
 }
 
 // The import refuses names that a data set cannot have before it reads anything: here the image is

@@ -16,38 +16,40 @@ func TestSoftDiceByHand(t *testing.T) {
 	p := []float32{.95, .6, .2, 0}
 	e := 1e-4
 	want := ((4+e)/(5+e) + (4+e)/(4+e) + (2+e)/(3+e) + (2+e)/(2+e) + (2+e)/(2+e)) / 5
-	assert.InDelta(t, want, SoftDice(p, ref, DefaultSoftDice), 1e-12)
-	inclusive := DefaultSoftDice
-	inclusive.Inclusive = true
-	want = ((4+e)/(5+e) + (4+e)/(4+e) + (4+e)/(4+e) + (2+e)/(2+e) + (2+e)/(2+e)) / 5
-	assert.InDelta(t, want, SoftDice(p, ref, inclusive), 1e-12)
+	assert.InDelta(t, want, SoftDice(p, ref), 1e-12)
 }
 
 func TestSoftDiceCountsVotesExactly(t *testing.T) {
 	// k votes of ten stand exactly on the thresholds .1 .3 .5 .7 .9: none is above its own.
 	for raters := 1; raters <= 20; raters++ {
 		for votes := 0; votes <= raters; votes++ {
-			for _, th := range DefaultSoftDice.Thresholds {
-				o := SoftDiceOptions{Thresholds: []int{th}, Epsilon: 0}
-				ref := Votes{Count: []uint16{uint16(votes)}, Raters: raters}
-				above := SoftDice([]float32{1}, ref, o) == 1
-				assert.Equal(t, votes*10 > th/100*raters, above, "%d of %d against %d", votes, raters, th)
+			above := 0.
+			for _, tenths := range []int{1, 3, 5, 7, 9} {
+				if votes*10 > tenths*raters {
+					above++
+				}
 			}
+			ref := Votes{Count: []uint16{uint16(votes)}, Raters: raters}
+			assert.InDelta(t, above, 5*SoftDice([]float32{1}, ref), 1e-3, "%d of %d", votes, raters)
 		}
 	}
 }
 
 func TestSoftDiceOfMapOnThreshold(t *testing.T) {
-	o := SoftDiceOptions{Thresholds: []int{300}, Epsilon: 0}
 	one := Votes{Count: []uint16{1}, Raters: 1}
-	assert.Equal(t, 0., SoftDice([]float32{.3}, one, o), "float32 .3 is not above .3")
-	o.Inclusive = true
-	assert.Equal(t, 1., SoftDice([]float32{.3}, one, o))
+	assert.InDelta(t, 1, 5*SoftDice([]float32{.3}, one), 1e-3, "float32 .3 is above .1, and not above .3")
+}
+
+// Of two raters one is not a majority, of three two are.
+func TestMajority(t *testing.T) {
+	a, b, c := []uint8{1, 1, 1, 0}, []uint8{1, 1, 0, 0}, []uint8{1, 0, 0, 0}
+	assert.Equal(t, []uint8{1, 1, 0, 0}, Count(a, b, c).Majority())
+	assert.Equal(t, []uint8{1, 0, 0, 0}, Count(a, c).Majority())
 }
 
 func TestDiceOfNothing(t *testing.T) {
 	none := Count(make([]uint8, 9))
-	assert.Equal(t, 1., SoftDice(make([]float32, 9), none, DefaultSoftDice))
+	assert.Equal(t, 1., SoftDice(make([]float32, 9), none))
 	assert.Equal(t, 1., Dice(make([]uint8, 4), make([]float32, 4)))
 	assert.InDelta(t, 0, Dice([]uint8{1, 0}, []uint8{0, 1}), 0)
 	assert.InDelta(t, 2./3, Dice([]uint8{1, 1, 0}, []float32{.9, .2, .5}), 1e-12)
@@ -69,7 +71,7 @@ func TestSoftDiceIsThatOfTheMeanVote(t *testing.T) {
 		p[i] = rng.Float32()
 	}
 	want := 0.
-	for _, threshold := range DefaultSoftDice.Thresholds {
+	for _, threshold := range softDiceThresholds {
 		var both, sum float64
 		for i, v := range Count(masks...).Mean() {
 			limit := float64(threshold) / 1000
@@ -85,7 +87,7 @@ func TestSoftDiceIsThatOfTheMeanVote(t *testing.T) {
 		}
 		want += (2*both + 1e-4) / (sum + 1e-4) / 5
 	}
-	assert.InDelta(t, want, SoftDice(p, Count(masks...), DefaultSoftDice), 1e-12)
+	assert.InDelta(t, want, SoftDice(p, Count(masks...)), 1e-12)
 }
 
 func TestCalibration(t *testing.T) {
@@ -122,10 +124,9 @@ func TestBootstrap(t *testing.T) {
 	// stay within 10 % of it.
 	assert.InDelta(t, .196, (*got.High-*got.Low)/2, .02)
 	same := Bootstrap([]float64{3, 3, 3}, 100, 1)
-	assert.Equal(t, "3 [3, 3]", same.String())
+	assert.Equal(t, []float64{3, 3, 3}, []float64{same.Mean, *same.Low, *same.High})
 	one := Bootstrap([]float64{3}, 100, 1)
 	assert.Equal(t, Interval{Mean: 3}, one, "one value says nothing about others")
-	assert.Equal(t, "3", one.String())
 	assert.True(t, math.IsNaN(Bootstrap(nil, 10, 1).Mean))
 }
 

@@ -15,14 +15,6 @@ type Interval struct {
 	High *float64 `json:"high,omitempty"`
 }
 
-// String writes the mean, and the interval if there is one.
-func (i Interval) String() string {
-	if i.Low == nil {
-		return fmt.Sprintf("%.4g", i.Mean)
-	}
-	return fmt.Sprintf("%.4g [%.4g, %.4g]", i.Mean, *i.Low, *i.High)
-}
-
 // Bootstrap resamples the values (one a case) with replacement and takes the 2.5 and 97.5
 // percentiles of the means. A seed decides the interval; 2,000 resamples are plenty. Without
 // resamples, and for fewer than two values, there is no interval. Without values the mean is NaN.
@@ -131,7 +123,8 @@ func ranks(x []float64) []float64 {
 	return out
 }
 
-// equals is the range of positions in sorted at which v stands or, if empty, belongs.
+// equals returns the range of positions at which v stands in sorted. The range is empty, and where
+// v belongs, if sorted lacks v.
 func equals(sorted []float64, v float64) (first, after int) {
 	first, _ = slices.BinarySearch(sorted, v)
 	return first, first + sort.Search(len(sorted)-first, func(i int) bool { return sorted[first+i] != v })

@@ -43,6 +43,17 @@ func (v Votes) Union() []uint8 {
 	return u
 }
 
+// Majority is 1 where more than half of the raters marked the pixel.
+func (v Votes) Majority() []uint8 {
+	most := make([]uint8, len(v.Count))
+	for i, c := range v.Count {
+		if 2*int(c) > v.Raters {
+			most[i] = 1
+		}
+	}
+	return most
+}
+
 // Mean is the mean vote, a probability.
 func (v Votes) Mean() []float32 {
 	p := make([]float32, len(v.Count))
@@ -52,34 +63,22 @@ func (v Votes) Mean() []float32 {
 	return p
 }
 
-// SoftDiceOptions are the choices in soft Dice on which publications differ.
-type SoftDiceOptions struct {
-	Thresholds []int   // in thousandths: comparing them with votes is exact
-	Inclusive  bool    // binarise with ≥ instead of >
-	Epsilon    float64 // added to numerator and denominator
-}
+// softDiceThresholds are the paper's, in thousandths: comparing them with votes is exact. Source of
+// the thresholds, of ">" and of ε: the authors' evaluation code.
+var softDiceThresholds = [...]int{100, 300, 500, 700, 900}
 
-// DefaultSoftDice is the paper's: thresholds .1 .3 .5 .7 .9, binarised with >, ε = 1e-4. Source:
-// the authors' evaluation code.
-var DefaultSoftDice = SoftDiceOptions{Thresholds: []int{100, 300, 500, 700, 900}, Epsilon: 1e-4}
-
-// SoftDice is the mean over thresholds of (2|P∩G| + ε)/(|P| + |G| + ε), where P is p and G the
-// share of votes, both binarised. If both are empty, the threshold counts 1. The value of a data
-// set is the plain mean over its images.
-func SoftDice(p []float32, ref Votes, o SoftDiceOptions) (mean float64) {
+// SoftDice is the mean over the thresholds .1 .3 .5 .7 .9 of (2|P∩G| + ε)/(|P| + |G| + ε). P are
+// the pixels at which p is above the threshold, G those at which the share of votes is; ε is 1e-4.
+// If both are empty, the threshold counts 1. The value of a data set is the plain mean over its
+// images.
+func SoftDice(p []float32, ref Votes) (mean float64) {
 	same("SoftDice", len(p), len(ref.Count))
-	if len(o.Thresholds) == 0 {
-		panic("metric: SoftDice: no thresholds")
-	}
-	for _, t := range o.Thresholds {
+	for _, t := range softDiceThresholds {
 		level := float32(float64(t) / 1000) // maps are float32, and float32 is compared
 		votes := t * ref.Raters             // in integers: of six raters three votes are exactly one half
-		mean += overlap(len(p), o.Epsilon, func(i int) (bool, bool) {
-			c := 1000 * int(ref.Count[i])
-			return p[i] > level || (o.Inclusive && p[i] == level), c > votes || (o.Inclusive && c == votes)
-		})
+		mean += overlap(len(p), 1e-4, func(i int) (bool, bool) { return p[i] > level, 1000*int(ref.Count[i]) > votes })
 	}
-	return mean / float64(len(o.Thresholds))
+	return mean / float64(len(softDiceThresholds))
 }
 
 // FleissKappa is the raters' agreement about pixels beyond chance (Fleiss 1971). It counts the

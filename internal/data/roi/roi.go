@@ -10,7 +10,6 @@
 package roi
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -19,9 +18,6 @@ import (
 
 	"mrprism/internal/data/imageio"
 )
-
-// ErrNotFound says that Locate found no structure.
-var ErrNotFound = errors.New("the structure was not found in this image")
 
 // Margin is the side of the region over the size of the structure.
 const Margin = 2
@@ -34,23 +30,9 @@ type Candidate struct {
 	Mass   float64        // sum of the probabilities above one half, as pixels of the image
 }
 
-// Locate returns the square of the first of the Candidates in the letterboxed whole image, or
-// ErrNotFound.
-func Locate(p []float32, s, w, h int) (imageio.Square, error) {
-	found, err := Candidates(p, s, imageio.Letterbox(w, h), w, h)
-	if err != nil {
-		return imageio.Square{}, err
-	}
-	if len(found) == 0 {
-		return imageio.Square{}, ErrNotFound
-	}
-	return found[0].Square, nil
-}
-
 // Candidates finds the regions from p (s, s), the probability of the anchor on the square seen of
-// an image of w×h pixels: one for each piece above one half, the largest first. If a value of p is
-// not in
-// 0..1, Candidates returns an error.
+// an image of w×h pixels. There is one for each piece above one half, the largest first. A value of
+// p outside 0..1 is an error.
 func Candidates(p []float32, s int, seen imageio.Square, w, h int) ([]Candidate, error) {
 	if s <= 0 || len(p) != s*s || w <= 0 || h <= 0 {
 		panic(fmt.Sprintf("roi: Candidates: %d values for %d², image %d×%d", len(p), s, w, h))
@@ -94,7 +76,7 @@ func candidate(p []float32, s int, piece []int, seen imageio.Square, scale float
 	return c
 }
 
-// shown sets the pixels of p to 0 that lie wholly outside of the image. There the square only
+// shown returns p with 0 at the pixels that lie wholly outside of the image. There the square only
 // continues the image's edge.
 func shown(p []float32, s int, scale float64, whole imageio.Square, w, h int) []float32 {
 	beside := func(i, origin, extent int) bool {

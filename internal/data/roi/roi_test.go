@@ -19,72 +19,94 @@ func paint(p []float32, s, x0, y0, x1, y1 int, v float32) {
 	}
 }
 
-func TestLocate(t *testing.T) {
+// locate returns the square of the first candidate in the whole image; found is false without
+// candidates.
+func locate(t *testing.T, p []float32, s, w, h int) (square imageio.Square, found bool) {
+	t.Helper()
+	all, err := Candidates(p, s, imageio.Letterbox(w, h), w, h)
+	require.NoError(t, err)
+	if len(all) == 0 {
+		return square, false
+	}
+	return all[0].Square, true
+}
+
+func TestLargestCandidate(t *testing.T) {
 	const s = 256
 	p := make([]float32, s*s)
-	paint(p, s, 100, 60, 130, 80, .9)   // the structure, 30×20
-	paint(p, s, 10, 200, 20, 210, .99)  // smaller, though surer
-	paint(p, s, 150, 150, 250, 250, .5) // larger, but not above one half
-	got, err := Locate(p, s, 1024, 768) // 4 pixels of the photograph for one; letterbox begins at y = -128
-	require.NoError(t, err)
+	paint(p, s, 100, 60, 130, 80, .9)        // the structure, 30×20
+	paint(p, s, 10, 200, 20, 210, .99)       // smaller, though surer
+	paint(p, s, 150, 150, 250, 250, .5)      // larger, but not above one half
+	got, found := locate(t, p, s, 1024, 768) // 4 pixels of the photograph for one; letterbox begins at y = -128
+	require.True(t, found)
 	assert.Equal(t, imageio.Square{X: 460 - 120, Y: 280 - 128 - 120, Side: 240}, got)
 }
 
-func TestLocateConnectsDiagonally(t *testing.T) {
+func TestPiecesConnectDiagonally(t *testing.T) {
 	p := make([]float32, 64)
 	for i := range 5 {
 		p[i*8+i] = .6
 	}
 	paint(p, 8, 6, 0, 8, 2, .9) // four pixels against a diagonal of five
-	got, err := Locate(p, 8, 80, 80)
-	require.NoError(t, err)
+	got, found := locate(t, p, 8, 80, 80)
+	require.True(t, found)
 	assert.Equal(t, imageio.Letterbox(80, 80), got, "twice five eighths is the whole image")
 }
 
-func TestLocateAtTheBorder(t *testing.T) {
+func TestCandidatesAtTheBorder(t *testing.T) {
 	p := make([]float32, 100)
 	paint(p, 10, 0, 0, 2, 2, 1)
-	got, err := Locate(p, 10, 100, 100)
-	require.NoError(t, err)
+	got, found := locate(t, p, 10, 100, 100)
+	require.True(t, found)
 	assert.Equal(t, imageio.Square{X: -10, Y: -10, Side: 40}, got, "the structure stays in the middle")
 	tiny := make([]float32, 100)
 	tiny[55] = 1
-	got, err = Locate(tiny, 10, 3, 3) // 0.3 pixels of the photograph for one
-	require.NoError(t, err)
+	got, found = locate(t, tiny, 10, 3, 3) // 0.3 pixels of the photograph for one
+	require.True(t, found)
 	assert.Equal(t, 1, got.Side)
 	require.NoError(t, Check(got, 3, 3))
 	for i := range tiny {
 		tiny[i] = 0
 	}
 	tiny[99] = 1
-	got, err = Locate(tiny, 10, 1, 1)
-	require.NoError(t, err)
+	got, found = locate(t, tiny, 10, 1, 1)
+	require.True(t, found)
 	assert.Equal(t, imageio.Square{Side: 1}, got, "the region reaches into the image")
+}
+
+// Parts are lists of pixels, in the order of their first ones. The end of a row and the beginning
+// of the next are no neighbours.
+func TestConnected(t *testing.T) {
+	const picture = "#..#" +
+		"#.#." +
+		".#.#"
+	set := func(i int) bool { return picture[i] == '#' }
+	assert.Equal(t, [][]int{{0, 4, 9, 6, 3, 11}}, Connected(len(picture), 4, true, set))
+	assert.Equal(t, [][]int{{0, 4}, {3}, {6}, {9}, {11}}, Connected(len(picture), 4, false, set))
 }
 
 // Candidates finds nothing outside of the image. Of a piece that reaches there, only the part in
 // the image counts.
-func TestLocateBesideTheImage(t *testing.T) {
+func TestCandidatesBesideTheImage(t *testing.T) {
 	const s, w, h = 64, 30, 512 // 8 pixels for one; the image is in columns 30 to 33
 	p := make([]float32, s*s)
 	paint(p, s, 40, 10, 60, 30, .9)
-	_, err := Locate(p, s, w, h)
-	require.ErrorIs(t, err, ErrNotFound)
+	_, found := locate(t, p, s, w, h)
+	require.False(t, found)
 	paint(p, s, 10, 50, 32, 54, .8)
-	got, err := Locate(p, s, w, h)
-	require.NoError(t, err)
+	got, found := locate(t, p, s, w, h)
+	require.True(t, found)
 	assert.Equal(t, imageio.Square{X: 7 - 32, Y: 416 - 32, Side: 64}, got)
 	require.NoError(t, Check(got, w, h))
 }
 
-func TestLocateFindsNothing(t *testing.T) {
-	_, err := Locate(make([]float32, 16), 4, 100, 100)
-	require.ErrorIs(t, err, ErrNotFound)
+func TestCandidatesFindsNothing(t *testing.T) {
+	_, found := locate(t, make([]float32, 16), 4, 100, 100)
+	require.False(t, found)
 	p := make([]float32, 16)
 	p[3] = float32(math.NaN())
-	_, err = Locate(p, 4, 100, 100)
-	require.Error(t, err)
-	assert.NotErrorIs(t, err, ErrNotFound)
+	_, err := Candidates(p, 4, imageio.Letterbox(100, 100), 100, 100)
+	require.ErrorContains(t, err, "the probability at x 3, y 0 is NaN")
 }
 
 func TestParse(t *testing.T) {

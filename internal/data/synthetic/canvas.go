@@ -283,5 +283,13 @@ const (
 	forRaters // rater m of a case uses forRaters + m
 )
 
+// sign is −1 with probability p, and 1 otherwise.
+func (r draws) sign(p float64) float64 {
+	if r.Float64() < p {
+		return -1
+	}
+	return 1
+}
+
 // between draws from U(low, high).
 func (r draws) between(low, high float64) float64 { return low + (high-low)*r.Float64() }

@@ -48,10 +48,7 @@ func (a *ambient) at(theta float64) float64 { return a.width * (1 + a.swing*math
 // NewEye draws an eye.
 func NewEye(seed uint64) *Eye {
 	r := source(seed, forGeometry)
-	e := &Eye{seed: seed, temporal: 1}
-	if r.Float64() < 0.5 {
-		e.temporal = -1
-	}
+	e := &Eye{seed: seed, temporal: r.sign(0.5)}
 	e.disc.mean = 1
 	e.cup.mean = r.between(0.3, 0.8)
 	for i, largest := range []float64{0.05, 0.02, 0.012} {
@@ -125,10 +122,7 @@ func growVessels(r draws, temporal float64, macula [2]float64) []vessel {
 			}
 		}
 		for range 3 { // to the sides
-			side := temporal
-			if r.Float64() < 0.4 {
-				side = -temporal
-			}
+			side := temporal * r.sign(0.4)
 			angle := math.Atan2(r.between(-0.7, 0.7), side)
 			fine := walker{artery: artery, x: hub[0], y: hub[1], heading: angle, goal: angle + r.between(-0.2, 0.2), width: r.between(0.035, 0.055)}
 			g.grow(fine, r.between(2.5, 4), 2)
@@ -170,10 +164,7 @@ func (g *grower) grow(w walker, length float64, depth int) walker {
 			continue
 		}
 		untilBranch = r.between(0.7, 1.8)
-		side := 1.0
-		if r.Float64() < 0.5 {
-			side = -1
-		}
+		side := r.sign(0.5)
 		angle, share := r.between(0.45, 0.95)*side, r.between(0.42, 0.72)
 		branch := w
 		branch.heading, branch.goal, branch.width = w.heading+angle*0.6, w.heading+angle*0.8, w.width*share

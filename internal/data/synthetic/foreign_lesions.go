@@ -1,8 +1,6 @@
 package synthetic
 
-import (
-	"math"
-)
+import "math"
 
 // The colours that lesions have, before exposure.
 var (

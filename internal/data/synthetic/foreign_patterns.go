@@ -116,13 +116,9 @@ func rings(c *canvas) {
 	for range 1 + c.IntN(4) {
 		x, y := c.anywhere()
 		size, n := c.between(0.1, 0.6), 2+c.IntN(6)
-		one, other := c.anyColour(), c.anyColour()
+		inks := [2]ink{solid(c.anyColour()), solid(c.anyColour())}
 		for i := range n {
-			ink := one
-			if i%2 == 1 {
-				ink = other
-			}
-			c.draw(round(x, y, size*(1-float64(i)/float64(n))), 0, solid(ink))
+			c.draw(round(x, y, size*(1-float64(i)/float64(n))), 0, inks[i%2])
 		}
 	}
 }

@@ -144,15 +144,12 @@ func (p *painter) nerve(c colour, x, y, rho float64) (colour, float64) {
 	return mixed(c, floor, disc*logistic(t/cupBeta)), disc
 }
 
-// paint renders the view. aperture gives the share of each pixel in the camera's field; nil means
-// all. The sensor adds noise.
+// paint renders the view. aperture gives the share of each pixel in the camera's field. The sensor
+// adds noise.
 func (p *painter) paint(v view, aperture func(x, y int) float64) *image.RGBA {
 	cover := drawVessels(p.vessels, v)
 	return p.expose(v, func(px, py int) (colour, float64) {
-		open := 1.0
-		if aperture != nil {
-			open = aperture(px, py)
-		}
+		open := aperture(px, py)
 		if open == 0 {
 			return darkness, 0
 		}

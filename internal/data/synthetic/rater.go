@@ -70,7 +70,7 @@ func (r *Rater) thresholds(e *Eye, x, y float64) (t [2]float64) {
 func (s *Scene) Mark(r Rater, seed uint64) [][]bool {
 	r.check()
 	random := rand.New(rand.NewPCG(s.Eye.seed, seed))
-	masks := [][]bool{make([]bool, s.Width*s.Height), make([]bool, s.Width*s.Height)}
+	masks := [][]bool{make([]bool, s.width*s.height), make([]bool, s.width*s.height)}
 	blank, swapped := random.Float64() < r.Blank, random.Float64() < r.Swapped
 	reach := s.reach()
 	contour := newField(random, contourSpacing, min(reach, 4))
@@ -108,7 +108,7 @@ func (s *Scene) Mark(r Rater, seed uint64) [][]bool {
 // Probability is P(z = 1 | x) of a rater's label of a class, in closed form, row by row.
 func (s *Scene) Probability(r Rater, class int) []float64 {
 	r.check()
-	p := make([]float64, s.Width*s.Height)
+	p := make([]float64, s.width*s.height)
 	s.each(func(i int, x, y float64) {
 		t := r.thresholds(s.Eye, x, y)
 		var marked [2]float64
@@ -123,7 +123,7 @@ func (s *Scene) Probability(r Rater, class int) []float64 {
 
 // Calibrated is the mean of the raters' probabilities. A calibrated map of the raters equals it.
 func (s *Scene) Calibrated(raters []Rater, class int) []float64 {
-	mean := make([]float64, s.Width*s.Height)
+	mean := make([]float64, s.width*s.height)
 	for _, r := range raters {
 		for i, p := range s.Probability(r, class) {
 			mean[i] += p / float64(len(raters))
@@ -134,8 +134,8 @@ func (s *Scene) Calibrated(raters []Rater, class int) []float64 {
 
 // reach is the farthest point of the scene from the disc's centre, on either axis.
 func (s *Scene) reach() float64 {
-	x0, y0 := s.view.point(0, 0)
-	x1, y1 := s.view.point(s.Width-1, s.Height-1)
+	x0, y0 := s.point(0, 0)
+	x1, y1 := s.point(s.width-1, s.height-1)
 	return max(-x0, -y0, x1, y1)
 }
 

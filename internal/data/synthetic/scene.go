@@ -8,13 +8,8 @@ import (
 
 // Scene is an eye seen in a view. The raters mark it, and its true masks are known.
 type Scene struct {
-	Eye           *Eye
-	Width, Height int
-	view          view
-}
-
-func newScene(e *Eye, v view) *Scene {
-	return &Scene{Eye: e, Width: v.width, Height: v.height, view: v}
+	Eye *Eye
+	view
 }
 
 // NewScene frames the disc closely in a square of the given side, with the disc's radius 0.2 to
@@ -25,11 +20,13 @@ func NewScene(seed uint64, side int) *Scene {
 	s := float64(side)
 	v := view{width: side, height: side, radius: s * r.between(0.20, 0.28)}
 	v.x, v.y = s*(0.5+r.between(-0.06, 0.06))-0.5, s*(0.5+r.between(-0.06, 0.06))-0.5
-	return newScene(NewEye(seed), v)
+	return &Scene{NewEye(seed), v}
 }
 
 // Image paints the scene.
-func (s *Scene) Image() *image.RGBA { return newPainter(s.Eye).paint(s.view, nil) }
+func (s *Scene) Image() *image.RGBA {
+	return newPainter(s.Eye).paint(s.view, func(x, y int) float64 { return 1 })
+}
 
 // TextureImage has the texture of Image but no disc, cup, vessels or macula. A network that sees it
 // can only learn from labels.
@@ -37,20 +34,20 @@ func (s *Scene) TextureImage() *image.RGBA { return newPainter(s.Eye).paintTextu
 
 // Truth is the structure itself: 1[s > 0], row by row.
 func (s *Scene) Truth(class int) []bool {
-	mask := make([]bool, s.Width*s.Height)
+	mask := make([]bool, s.width*s.height)
 	s.each(func(i int, x, y float64) { mask[i] = s.Eye.Distance(class, x, y) > 0 })
 	return mask
 }
 
 // each calls f for every pixel with its point of the eye.
 func (s *Scene) each(f func(i int, x, y float64)) {
-	for i := range s.Width * s.Height {
-		x, y := s.view.point(i%s.Width, i/s.Width)
+	for i := range s.width * s.height {
+		x, y := s.point(i%s.width, i/s.width)
 		f(i, x, y)
 	}
 }
 
-// SampleSeed is the eye of the tests that segment a photograph; the site has its own (site/sample).
+// SampleSeed is the eye of the tests that segment a photograph; the site has its own (site/bundle).
 const SampleSeed = 4
 
 // Photograph paints a whole fundus photograph: the round field of a camera on black. A low image
@@ -83,7 +80,7 @@ func NewPhotograph(seed uint64, width, height int) (*image.RGBA, *Scene) {
 		tab := min(fieldRadius*1.035-along, fieldRadius*0.045-math.Abs(across), along)
 		return smooth(max(inside, tab)/soft + 0.5)
 	}
-	return newPainter(e).paint(v, aperture), newScene(e, v)
+	return newPainter(e).paint(v, aperture), &Scene{e, v}
 }
 
 // Scenario is a group of raters and images for which theory predicts the order of the methods.
@@ -97,49 +94,46 @@ type Scenario struct {
 
 // Scenarios are the presets.
 var Scenarios = []Scenario{
-	{Name: "unbiased", Description: "six unbiased raters, equally careful", Raters: unbiased()},
-	{Name: "one-expert", Description: "one expert among five who mark too much, most where the contour is ambiguous", Raters: oneExpert()},
-	{Name: "random-errors", Description: "six raters who differ in the share of blots, blank and swapped masks", Raters: randomErrors()},
-	{Name: "sectoral", Description: "four raters, each reliable in one quadrant", Raters: sectoral()},
-	{Name: "permuted", Description: "one-expert with the raters' order drawn anew for each image", Raters: oneExpert(), Permuted: true},
-	{Name: "no-image", Description: "one-expert with images that show nothing", Raters: oneExpert(), NoImage: true},
+	{Name: "unbiased", Description: "six unbiased raters, equally careful",
+		Raters: raters(6, func(int) Rater { return Rater{Noise: 0.08} })},
+	{Name: "one-expert", Description: "one expert among five who mark too much, most where the contour is ambiguous",
+		Raters: raters(6, oneExpert)},
+	{Name: "random-errors", Description: "six raters who differ in the share of blots, blank and swapped masks",
+		Raters: raters(6, func(i int) Rater {
+			share := []float64{0, 0.02, 0.05, 0.1, 0.15, 0.2}[i]
+			return Rater{Noise: 0.05, Missed: share, Strayed: share / 2, Blank: share / 4, Swapped: share / 4}
+		})},
+	{Name: "sectoral", Description: "four raters, each reliable in one quadrant",
+		Raters: raters(4, func(i int) Rater {
+			quadrant := &Sector{Centre: float64(i) * math.Pi / 2, HalfWidth: math.Pi / 4 * 1.2, Noise: 0.03}
+			return Rater{Noise: 0.25, Sector: quadrant}
+		})},
+	{Name: "permuted", Description: "one-expert with the raters' order drawn anew for each image",
+		Raters: raters(6, oneExpert), Permuted: true},
+	{Name: "no-image", Description: "one-expert with images that show nothing",
+		Raters: raters(6, oneExpert), NoImage: true},
+}
+
+// raters are rater1, rater2, ….
+func raters(n int, rater func(i int) Rater) []Rater {
+	all := make([]Rater, n)
+	for i := range all {
+		all[i] = rater(i)
+		all[i].Name = fmt.Sprintf("rater%d", i+1)
+	}
+	return all
+}
+
+func oneExpert(i int) Rater {
+	if i == 0 {
+		return Rater{Noise: 0.03}
+	}
+	return Rater{Bias: 0.10 + 0.02*float64(i-1), Response: 1, Noise: 0.06}
 }
 
 // FindScenario returns a preset by name. The error lists the names.
 func FindScenario(name string) (Scenario, error) {
 	return find("scenario", name, Scenarios, func(s Scenario) string { return s.Name })
-}
-
-func raterName(i int) string { return fmt.Sprintf("rater%d", i+1) }
-
-func unbiased() (raters []Rater) {
-	for i := range 6 {
-		raters = append(raters, Rater{Name: raterName(i), Noise: 0.08})
-	}
-	return raters
-}
-
-func oneExpert() []Rater {
-	raters := []Rater{{Name: raterName(0), Noise: 0.03}}
-	for i := range 5 {
-		raters = append(raters, Rater{Name: raterName(i + 1), Bias: 0.10 + 0.02*float64(i), Response: 1, Noise: 0.06})
-	}
-	return raters
-}
-
-func randomErrors() (raters []Rater) {
-	for i, share := range []float64{0, 0.02, 0.05, 0.1, 0.15, 0.2} {
-		raters = append(raters, Rater{Name: raterName(i), Noise: 0.05, Missed: share, Strayed: share / 2, Blank: share / 4, Swapped: share / 4})
-	}
-	return raters
-}
-
-func sectoral() (raters []Rater) {
-	for i := range 4 {
-		raters = append(raters, Rater{Name: raterName(i), Noise: 0.25,
-			Sector: &Sector{Centre: float64(i) * math.Pi / 2, HalfWidth: math.Pi / 4 * 1.2, Noise: 0.03}})
-	}
-	return raters
 }
 
 // Case is one image of a scenario with the labels of its raters, in the order of the data set's

@@ -55,8 +55,8 @@ const fonts = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans
 // colours can be told apart by most eyes, on paper too: those of Okabe and Ito (2008) but yellow.
 var colours = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#444444"}
 
-// WriteTo writes the picture.
-func (c Chart) WriteTo(w io.Writer) (int64, error) {
+// Write writes the picture.
+func (c Chart) Write(w io.Writer) error {
 	var out strings.Builder
 	height := head + len(c.Panels)*panelHeight
 	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" `+
@@ -73,8 +73,8 @@ func (c Chart) WriteTo(w io.Writer) (int64, error) {
 		p.draw(&out, head+i*panelHeight, xs, c.X)
 	}
 	out.WriteString("</svg>\n")
-	n, err := io.WriteString(w, out.String())
-	return int64(n), err
+	_, err := io.WriteString(w, out.String())
+	return err
 }
 
 // draw draws the panel with its upper edge at top.

@@ -59,8 +59,8 @@ const (
 	glyph        = 8.2
 )
 
-// WriteTo writes the picture.
-func (f Forest) WriteTo(w io.Writer) (int64, error) {
+// Write writes the picture.
+func (f Forest) Write(w io.Writer) error {
 	var body strings.Builder
 	y := f.head(&body)
 	right := float64(forestRight - 6)
@@ -99,8 +99,8 @@ func (f Forest) WriteTo(w io.Writer) (int64, error) {
 	fmt.Fprintf(&out, `<rect x="0.5" y="0.5" width="%d" height="%d" rx="8" fill="#fff" stroke="#d5d9dd"/>`+"\n", forestWidth-1, y+9)
 	out.WriteString(body.String())
 	out.WriteString("</svg>\n")
-	n, err := io.WriteString(w, out.String())
-	return int64(n), err
+	_, err := io.WriteString(w, out.String())
+	return err
 }
 
 // head draws title, subtitle, legend and directions, and returns where the rows begin.

@@ -117,7 +117,7 @@ func TestWrite(t *testing.T) {
 		}
 	}
 	g.Scope = "block/"
-	y := g.Conv(x, g.Constant("w", ones(6*2*9), 6, 2, 3, 3), g.Constant("b", ones(6), 6), 2, 1, 2)
+	y := g.Conv(x, g.Constant("w", ones(6*2*9), 6, 2, 3, 3), g.Constant("b", ones(6), 6), 2, [4]int{1, 1, 1, 1}, 2)
 	g.Scope = ""
 	y = g.Add(y, g.Constant("b4", ones(6), 1, 6, 1, 1))
 	y = g.Resize(g.ConvTranspose(y, g.Constant("up", ones(6*2*4), 6, 2, 2, 2), nil), 2)
@@ -132,7 +132,7 @@ func TestWrite(t *testing.T) {
 	require.NoError(t, err)
 	want := g.Model
 	for _, n := range want.Nodes {
-		for name, a := range n.Attributes { // what is a float32 in the file
+		for name, a := range n.Attributes { // the file has it as float32
 			a.Float = float64(float32(a.Float))
 			n.Attributes[name] = a
 		}
@@ -154,8 +154,10 @@ func TestGraphRefuses(t *testing.T) {
 		return g.Constant(name, func() []float64 { return make([]float64, n) }, shape...)
 	}
 	for name, build := range map[string]func(g *Graph, x *Value){
-		"Conv":          func(g *Graph, x *Value) { g.Conv(x, constant(g, "w", 8, 3, 3, 3), nil, 1, 1, 1) },
-		"Conv bias":     func(g *Graph, x *Value) { g.Conv(x, constant(g, "w", 8, 4, 3, 3), constant(g, "b", 4), 1, 1, 1) },
+		"Conv": func(g *Graph, x *Value) { g.Conv(x, constant(g, "w", 8, 3, 3, 3), nil, 1, [4]int{1, 1, 1, 1}, 1) },
+		"Conv bias": func(g *Graph, x *Value) {
+			g.Conv(x, constant(g, "w", 8, 4, 3, 3), constant(g, "b", 4), 1, [4]int{1, 1, 1, 1}, 1)
+		},
 		"ConvTranspose": func(g *Graph, x *Value) { g.ConvTranspose(x, constant(g, "w", 3, 8, 2, 2), nil) },
 		"MaxPool":       func(g *Graph, x *Value) { g.MaxPool(x, 9, 1, 0) },
 		"Add":           func(g *Graph, x *Value) { g.Add(x, constant(g, "t", 3, 1, 1)) },

@@ -14,16 +14,17 @@ func requireRank(operator string, x *Value, rank int) {
 }
 
 // window is the extent of one axis of the result: a window of k moves by stride over n elements
-// with pad more on each side.
-func window(operator string, n, k, stride, pad int) int {
-	if k < 1 || stride < 1 || pad < 0 || n+2*pad < k {
-		panic(fmt.Sprintf("onnx: %s: a window of %d with stride %d and padding %d does not fit %d", operator, k, stride, pad, n))
+// with some more before and after.
+func window(operator string, n, k, stride, before, after int) int {
+	if k < 1 || stride < 1 || before < 0 || after < 0 || n+before+after < k {
+		panic(fmt.Sprintf("onnx: %s: a window of %d with stride %d and padding %d, %d does not fit %d", operator, k, stride, before, after, n))
 	}
-	return (n+2*pad-k)/stride + 1
+	return (n+before+after-k)/stride + 1
 }
 
-// Conv convolves x (N, C, H, W) with weight (Cout, C/groups, kh, kw) and bias (Cout) or nil.
-func (g *Graph) Conv(x, weight, bias *Value, stride, pad, groups int) *Value {
+// Conv convolves x (N, C, H, W) with weight (Cout, C/groups, kh, kw) and bias (Cout) or nil. pads
+// are in ONNX's order: top, left, bottom, right.
+func (g *Graph) Conv(x, weight, bias *Value, stride int, pads [4]int, groups int) *Value {
 	requireRank("Conv", x, 4)
 	requireRank("Conv", weight, 4)
 	if x.Dim(1) != weight.Dim(1)*groups || weight.Dim(0)%groups != 0 {
@@ -31,9 +32,9 @@ func (g *Graph) Conv(x, weight, bias *Value, stride, pad, groups int) *Value {
 	}
 	requireBias("Conv", bias, weight.Dim(0))
 	kh, kw := weight.Dim(2), weight.Dim(3)
-	shape := []int{x.Dim(0), weight.Dim(0), window("Conv", x.Dim(2), kh, stride, pad), window("Conv", x.Dim(3), kw, stride, pad)}
-	return g.node("Conv", shape, map[string]Attribute{
-		"kernel_shape": list(kh, kw), "strides": list(stride, stride), "pads": list(pad, pad, pad, pad), "group": integer(groups),
+	rows, columns := window("Conv", x.Dim(2), kh, stride, pads[0], pads[2]), window("Conv", x.Dim(3), kw, stride, pads[1], pads[3])
+	return g.node("Conv", []int{x.Dim(0), weight.Dim(0), rows, columns}, map[string]Attribute{
+		"kernel_shape": list(kh, kw), "strides": list(stride, stride), "pads": list(pads[:]...), "group": integer(groups),
 	}, present(x, weight, bias)...)
 }
 
@@ -69,7 +70,7 @@ func present(values ...*Value) []*Value {
 // MaxPool is the largest of each k×k window of x (N, C, H, W).
 func (g *Graph) MaxPool(x *Value, k, stride, pad int) *Value {
 	requireRank("MaxPool", x, 4)
-	shape := []int{x.Dim(0), x.Dim(1), window("MaxPool", x.Dim(2), k, stride, pad), window("MaxPool", x.Dim(3), k, stride, pad)}
+	shape := []int{x.Dim(0), x.Dim(1), window("MaxPool", x.Dim(2), k, stride, pad, pad), window("MaxPool", x.Dim(3), k, stride, pad, pad)}
 	return g.pool("MaxPool", x, shape, k, stride, [4]int{pad, pad, pad, pad})
 }
 
@@ -101,6 +102,11 @@ func (g *Graph) Resize(x *Value, factor int) *Value {
 
 // Relu is max(x, 0).
 func (g *Graph) Relu(x *Value) *Value { return g.node("Relu", x.Shape, nil, x) }
+
+// Clip is min(max(x, low), high).
+func (g *Graph) Clip(x *Value, low, high float64) *Value {
+	return g.node("Clip", x.Shape, nil, x, g.scalar(low), g.scalar(high))
+}
 
 // Sigmoid is 1 / (1 + e^-x).
 func (g *Graph) Sigmoid(x *Value) *Value { return g.node("Sigmoid", x.Shape, nil, x) }

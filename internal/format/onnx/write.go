@@ -42,10 +42,7 @@ func (m *Model) Write(w io.Writer) error {
 	for _, name := range m.Outputs {
 		graph.Message(12, m.encodeValue(name))
 	}
-	var model protobuf.Message
-	model.Integer(1, irVersion)
-	model.Text(2, "mrprism")
-	model.Message(7, &graph)
+	model := new(protobuf.Message).Integer(1, irVersion).Text(2, "mrprism").Message(7, &graph)
 	domains := map[string]int{"": m.Opset}
 	for _, n := range m.Nodes {
 		if n.Domain != "" {
@@ -53,40 +50,28 @@ func (m *Model) Write(w io.Writer) error {
 		}
 	}
 	for _, domain := range slices.Sorted(maps.Keys(domains)) {
-		var opset protobuf.Message
-		opset.Text(1, domain)
-		opset.Integer(2, domains[domain])
-		model.Message(8, &opset)
+		model.Message(8, new(protobuf.Message).Text(1, domain).Integer(2, domains[domain]))
 	}
 	for _, key := range slices.Sorted(maps.Keys(m.Metadata)) {
-		var entry protobuf.Message
-		entry.Text(1, key)
-		entry.Text(2, m.Metadata[key])
-		model.Message(14, &entry)
+		model.Message(14, new(protobuf.Message).Text(1, key).Text(2, m.Metadata[key]))
 	}
 	if model.Size() > maxBytes {
 		return fmt.Errorf("onnx: the model has %d MiB, and an ONNX file at most %d", model.Size()>>20, maxBytes>>20)
 	}
-	_, err := model.WriteTo(w)
-	return err
+	return model.Write(w)
 }
 
 // encodeValue returns a ValueInfoProto.
 func (m *Model) encodeValue(name string) *protobuf.Message {
-	var shape, tensor, kind, value protobuf.Message
+	var shape, kind, value protobuf.Message
 	for _, d := range m.Shapes[name] {
-		var dimension protobuf.Message
-		dimension.Integer(1, d)
-		shape.Message(1, &dimension)
+		shape.Message(1, new(protobuf.Message).Integer(1, d))
 	}
-	tensor.Integer(1, int(Float))
+	tensor := new(protobuf.Message).Integer(1, int(Float))
 	if m.Shapes[name] != nil {
 		tensor.Message(2, &shape)
 	}
-	kind.Message(1, &tensor)
-	value.Text(1, name)
-	value.Message(2, &kind)
-	return &value
+	return value.Text(1, name).Message(2, kind.Message(1, tensor))
 }
 
 func (n *Node) encode() (*protobuf.Message, error) {
@@ -97,12 +82,10 @@ func (n *Node) encode() (*protobuf.Message, error) {
 	for _, name := range n.Outputs {
 		e.Text(2, name)
 	}
-	e.Text(3, n.Name)
-	e.Text(4, n.Operator)
+	e.Text(3, n.Name).Text(4, n.Operator)
 	for _, name := range slices.Sorted(maps.Keys(n.Attributes)) {
 		a := n.Attributes[name]
-		var m protobuf.Message
-		m.Text(1, name)
+		m := new(protobuf.Message).Text(1, name)
 		switch a.Kind {
 		case KindFloat:
 			m.Float(2, a.Float)
@@ -121,8 +104,7 @@ func (n *Node) encode() (*protobuf.Message, error) {
 		default:
 			return nil, fmt.Errorf("onnx: node %s: attribute %s has the kind %d, which cannot be written", n.Name, name, a.Kind)
 		}
-		m.Integer(20, int(a.Kind))
-		e.Message(5, &m)
+		e.Message(5, m.Integer(20, int(a.Kind)))
 	}
 	if n.Domain != "" {
 		e.Text(7, n.Domain)
@@ -150,8 +132,5 @@ func (t *Tensor) encode() (*protobuf.Message, error) {
 	for _, d := range t.Dims {
 		e.Integer(1, d)
 	}
-	e.Integer(2, int(t.Type))
-	e.Text(8, t.Name)
-	e.Bytes(9, raw)
-	return e, nil
+	return e.Integer(2, int(t.Type)).Text(8, t.Name).Bytes(9, raw), nil
 }

@@ -18,6 +18,9 @@ import (
 	"mrprism/internal/format/protobuf"
 )
 
+// Values of enumerations in the messages: the start of a session, and a picture of three channels.
+const start, rgb = 1, 3
+
 // Writer appends to one event file.
 type Writer struct{ file *disk.Records }
 
@@ -48,9 +51,7 @@ func Create(folder string, step int) (*Writer, error) {
 	w := &Writer{records}
 	err = w.event(0, func(e *protobuf.Message) { e.Text(3, "brain.Event:2") })
 	if err == nil {
-		var session protobuf.Message
-		session.Integer(1, 1) // START
-		err = w.event(step, func(e *protobuf.Message) { e.Message(7, &session) })
+		err = w.event(step, func(e *protobuf.Message) { e.Message(7, new(protobuf.Message).Integer(1, start)) })
 	}
 	if err != nil {
 		file.Close()
@@ -63,10 +64,7 @@ func Create(folder string, step int) (*Writer, error) {
 func (w *Writer) Scalars(step int, scalars ...Scalar) error {
 	var summary protobuf.Message
 	for _, s := range scalars {
-		var value protobuf.Message
-		value.Text(1, s.Tag)
-		value.Float(2, s.Value)
-		summary.Message(1, &value)
+		summary.Message(1, new(protobuf.Message).Text(1, s.Tag).Float(2, s.Value))
 	}
 	return w.event(step, func(e *protobuf.Message) { e.Message(5, &summary) })
 }
@@ -78,13 +76,8 @@ func (w *Writer) Image(step int, tag string, picture image.Image) error {
 		return err
 	}
 	var inner, value, summary protobuf.Message
-	inner.Integer(1, picture.Bounds().Dy())
-	inner.Integer(2, picture.Bounds().Dx())
-	inner.Integer(3, 3) // RGB
-	inner.Bytes(4, encoded.Bytes())
-	value.Text(1, tag)
-	value.Message(4, &inner)
-	summary.Message(1, &value)
+	inner.Integer(1, picture.Bounds().Dy()).Integer(2, picture.Bounds().Dx()).Integer(3, rgb).Bytes(4, encoded.Bytes())
+	summary.Message(1, value.Text(1, tag).Message(4, &inner))
 	return w.event(step, func(e *protobuf.Message) { e.Message(5, &summary) })
 }
 
@@ -100,7 +93,7 @@ func (w *Writer) event(step int, fill func(e *protobuf.Message)) error {
 	record := binary.LittleEndian.AppendUint64(nil, uint64(e.Size()))
 	record = binary.LittleEndian.AppendUint32(record, masked(record))
 	data := bytes.NewBuffer(record)
-	_, _ = e.WriteTo(data) // a bytes.Buffer returns no error
+	_ = e.Write(data) // a bytes.Buffer returns no error
 	record = data.Bytes()
 	record = binary.LittleEndian.AppendUint32(record, masked(record[12:]))
 	return w.file.Append(record) // in one piece: a run that is killed leaves whole records

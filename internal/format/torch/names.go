@@ -32,16 +32,22 @@ var builtIn = map[string]*Map{
 		Names: map[string]*string{"": &encoder, "fc.": nil},
 		Mean:  &[3]float64{0.485, 0.456, 0.406}, Deviation: &[3]float64{0.229, 0.224, 0.225},
 	},
+	// MobileNetV2 1.0, trained on ImageNet, as features.N.{conv,expand,depthwise,project}. Batch norm is
+	// part of weight and bias. The network lacks the last convolution.
+	"mobilenet": {
+		Names: map[string]*string{"": &encoder, "features.18.": nil},
+		Mean:  &[3]float64{0.5, 0.5, 0.5}, Deviation: &[3]float64{0.5, 0.5, 0.5},
+	},
 }
 
-// FindMap returns the map named resnet or same, or reads a JSON file.
+// FindMap returns the map named resnet, mobilenet or same, or reads a JSON file.
 func FindMap(nameOrFile string) (*Map, error) {
 	if m := builtIn[nameOrFile]; m != nil {
 		return m, nil
 	}
 	data, err := os.ReadFile(nameOrFile)
 	if err != nil {
-		return nil, fmt.Errorf("names %q: neither resnet nor same nor a file that can be read: %w", nameOrFile, err)
+		return nil, fmt.Errorf("names %q: neither resnet nor mobilenet nor same nor a file that can be read: %w", nameOrFile, err)
 	}
 	var m Map
 	decoder := json.NewDecoder(bytes.NewReader(data))
@@ -73,39 +79,57 @@ func (m *Map) rename(name string) (ours string, taken bool) {
 	return ours, taken
 }
 
+// firstConvolutions are those of the encoders. sign says whether a constant that is part of every
+// sum is added to the second tensor, a bias, or taken off it, a mean that batch norm subtracts.
+var firstConvolutions = []struct {
+	kernel, constant string
+	sign             float64
+}{
+	{"encoder.conv1.weight", "encoder.bn1.running_mean", -1},
+	{"encoder.features.0.conv.weight", "encoder.features.0.conv.bias", 1},
+}
+
 // renormalise adapts the first convolution to our normalisation of images. It scales the weights by
-// colour. A shift of the colours adds a constant to every sum: renormalise takes this constant off
-// the mean that batch norm subtracts. The result is not exact within three pixels of the border,
-// where the convolution reads zeros.
+// colour. A shift of the colours adds a constant to every sum: renormalise moves it to the bias, or
+// to the mean of the norm. With a shift the result is not exact near the border, where the
+// convolution reads zeros. The map mobilenet has no shift: its mean is ours.
 func (m *Map) renormalise(file *weights.File) error {
-	const kernel, mean = "encoder.conv1.weight", "encoder.bn1.running_mean"
-	w, b := file.Tensor(kernel), file.Tensor(mean)
-	if m.Mean == nil || w == nil {
-		return nil
+	for _, first := range firstConvolutions {
+		if m.Mean == nil || file.Tensor(first.kernel) == nil {
+			continue
+		}
+		if err := m.renormaliseConvolution(file, first.kernel, first.constant, first.sign); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+func (m *Map) renormaliseConvolution(file *weights.File, kernel, constant string, sign float64) error {
+	w, b := file.Tensor(kernel), file.Tensor(constant)
 	if b == nil {
-		return fmt.Errorf("the file has %s and lacks %s: another mean and deviation need both", kernel, mean)
+		return fmt.Errorf("the file has %s and lacks %s: another mean and deviation need both", kernel, constant)
 	}
-	values, err := w.Float32() // (7, 7, 3, out)
+	values, err := w.Float32() // (kh, kw, 3, out)
 	if err != nil {
 		return err
 	}
-	means, err := b.Float32()
+	constants, err := b.Float32()
 	if err != nil {
 		return err
 	}
 	zero := float64(model.Denormalise(0)) // v = zero + scale·x of our x
 	scale := float64(model.Denormalise(1)) - zero
-	shifts := make([]float64, len(means))
+	shifts := make([]float64, len(constants))
 	for i, v := range values {
-		colour, out := i/len(means)%3, i%len(means)
+		colour, out := i/len(constants)%3, i%len(constants)
 		deviation := m.Deviation[colour]
 		shifts[out] += float64(v) * (zero - m.Mean[colour]) / deviation
 		values[i] = float32(float64(v) * scale / deviation)
 	}
-	for i := range means {
-		means[i] = float32(float64(means[i]) - shifts[i])
+	for i := range constants {
+		constants[i] = float32(float64(constants[i]) + sign*shifts[i])
 	}
-	*w, *b = weights.NewF32(kernel, w.Shape, values), weights.NewF32(mean, b.Shape, means)
+	*w, *b = weights.NewF32(kernel, w.Shape, values), weights.NewF32(constant, b.Shape, constants)
 	return nil
 }

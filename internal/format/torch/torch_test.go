@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/gpu/reference"
 	"mrprism/internal/compute/nn"
 	"mrprism/internal/compute/tensor"
@@ -66,18 +67,19 @@ func golden(t *testing.T) (dict *weights.File, values func(name string) []float3
 	}
 }
 
-// encode computes e0 and e4 of the normalised image x (S, S, 3) with imported weights. The results
-// are channels first, like PyTorch's.
-func encode(t *testing.T, taken *weights.File, x []float32, side int) (e0, e4 []float32) {
+// encode computes the encoder's maps e0 to e4 of the normalised image x (S, S, 3) with imported
+// weights. The results are channels first, like PyTorch's.
+func encode(t *testing.T, d gpu.Device, config string, taken *weights.File, x []float32, side int) (maps [5][]float32) {
 	t.Helper()
-	c, err := model.NewConfig("tiny", 3, 2)
+	c, err := model.NewConfig(config, 3, 2)
 	require.NoError(t, err)
-	d, set, g := reference.Open(), tensor.NewSet(), tensor.NewGraph()
+	set, g := tensor.NewSet(), tensor.NewGraph()
 	n := model.Network{Config: c, Builder: &nn.Builder{Graph: g, Set: set}}
 	in := g.Input("x", 1, side, side, 3)
 	f := n.Encoder(in)
-	f.E[0].Keep()
-	f.E[4].Keep()
+	for _, e := range f.E {
+		e.Keep()
+	}
 	plan, err := shaders.Compile(t.Context(), d, set, g)
 	require.NoError(t, err)
 	defer plan.Release()
@@ -89,16 +91,16 @@ func encode(t *testing.T, taken *weights.File, x []float32, side int) (e0, e4 []
 	}
 	require.NoError(t, plan.Write(in, x))
 	require.NoError(t, plan.Run(t.Context()))
-	read, err := plan.Read(t.Context(), f.E[0], f.E[4])
+	read, err := plan.Read(t.Context(), f.E[:]...)
 	require.NoError(t, err)
-	first := func(values []float32, channels int) []float32 {
-		out := make([]float32, len(values))
+	for k, values := range read {
+		channels := f.E[k].Dim(-1)
+		maps[k] = make([]float32, len(values))
 		for i, v := range values {
-			out[i%channels*(len(values)/channels)+i/channels] = v
+			maps[k][i%channels*(len(values)/channels)+i/channels] = v
 		}
-		return out
 	}
-	return first(read[0], c.Stem), first(read[1], c.Widths[3])
+	return maps
 }
 
 // A ResNet gives the results of PyTorch: all of them with our normalisation of images, and with
@@ -114,14 +116,14 @@ func TestResNetIsThatOfPyTorch(t *testing.T) {
 	taken, err := asOurs.Take(dict, modelSpecs(t, "tiny"))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"encoder.bridge.*", "conp.*", "divp.*"}, Missing(taken, modelSpecs(t, "tiny")))
-	_, e4 := encode(t, taken, x, side)
-	assert.InDeltaSlice(t, values("e4"), e4, 1e-5, "both in float64, stored as float32")
+	maps := encode(t, reference.Open(), "tiny", taken, x, side)
+	assert.InDeltaSlice(t, values("e4"), maps[4], 1e-5, "both in float64, stored as float32")
 
 	resnet, err := FindMap("resnet")
 	require.NoError(t, err)
 	taken, err = resnet.Take(dict, modelSpecs(t, "tiny"))
 	require.NoError(t, err)
-	e0, _ := encode(t, taken, x, side)
+	e0 := encode(t, reference.Open(), "tiny", taken, x, side)[0]
 	want, border := values("e0"), 0.0
 	for i, v := range e0 {
 		row, column := i/half%half, i%half
@@ -257,10 +259,10 @@ func TestMaps(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 	}
 	_, err = FindMap("resnet50")
-	assert.ErrorContains(t, err, "neither resnet nor same")
+	assert.ErrorContains(t, err, "neither resnet nor mobilenet nor same")
 }
 
-// A file of torch.save is refused with an explanation, and so is a file without weights.
+// A file of torch.save, and a file without weights, are refused with an explanation.
 func TestOpen(t *testing.T) {
 	for content, want := range map[string]string{"PK\x03\x04archive/data.pkl": "safetensors.torch.save_file", "text": "not a valid safetensors file"} {
 		path := filepath.Join(t.TempDir(), "model.pt")

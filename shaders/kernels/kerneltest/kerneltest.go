@@ -1,4 +1,4 @@
-// Package kerneltest has what tests of kernels share. No program imports it.
+// Package kerneltest checks which variants kernels choose. Only tests import it.
 package kerneltest
 
 import (
@@ -12,11 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Features are what a kernel variant may ask for, and the WGSL extension that it then enables or
-// requires.
+// Features are the features that a kernel variant may ask for, each with the WGSL extension that
+// the variant then enables or requires.
 var Features = map[string]string{"shader-f16": "f16", "subgroups": "subgroups", gpu.PackedDot: gpu.PackedDot}
 
-// Guises are devices that choose among kernel variants as differently as any.
+// Guises are devices. Together they choose every variant that any device chooses.
 func Guises() []gpu.Info {
 	all := slices.Sorted(maps.Keys(Features))
 	return []gpu.Info{
@@ -26,15 +26,16 @@ func Guises() []gpu.Info {
 	}
 }
 
-// Choice is a kernel with parameters, and the variants that devices prefer for it: one with
-// subgroups of eight lanes, another software adapter, a GPU. The plain variant has no name.
+// Choice is a kernel with parameters, and the variants that three devices prefer for it: a software
+// adapter with subgroups of eight lanes, another software adapter, a GPU. The plain variant has no
+// name.
 type Choice struct {
 	Kernel *tensor.Kernel
 	Params any
 	Want   [3]string
 }
 
-// Check requires that the kind of device chooses these variants.
+// Check requires that the devices choose these variants.
 func Check(t *testing.T, choices []Choice) {
 	t.Helper()
 	subgroups := Guises()[0]

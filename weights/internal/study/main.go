@@ -7,7 +7,6 @@ package main
 import (
 	"encoding/csv"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"os"
@@ -25,10 +24,7 @@ func main() {
 	drawn, err := plots(folder)
 	for _, name := range slices.Sorted(maps.Keys(drawn)) {
 		if err == nil {
-			err = weights.WriteAtomic(filepath.Join(folder, name), func(w io.Writer) error {
-				_, err := drawn[name].WriteTo(w)
-				return err
-			})
+			err = weights.WriteAtomic(filepath.Join(folder, name), drawn[name].Write)
 		}
 	}
 	if err != nil {

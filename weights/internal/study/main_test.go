@@ -18,7 +18,7 @@ import (
 
 const tables = "../../shipped/study"
 
-// The committed plots are what the committed tables give, and the page shows each of them.
+// The committed tables give the committed plots, and the page shows each plot.
 func TestPlotsAreOfTheTables(t *testing.T) {
 	drawn, err := plots(tables)
 	require.NoError(t, err)
@@ -29,8 +29,7 @@ func TestPlotsAreOfTheTables(t *testing.T) {
 	require.NoError(t, err)
 	for name, plot := range drawn {
 		var out bytes.Buffer
-		_, err := plot.WriteTo(&out)
-		require.NoError(t, err)
+		require.NoError(t, plot.Write(&out))
 		committed, err := os.ReadFile(filepath.Join(tables, name))
 		require.NoError(t, err)
 		assert.True(t, bytes.Equal(committed, out.Bytes()), "%s differs from its table: go generate ./weights", name)

@@ -5,6 +5,7 @@ package main
 import (
 	"math"
 	"path/filepath"
+	"slices"
 
 	"mrprism/internal/format/chart"
 )
@@ -40,38 +41,57 @@ const (
 	votes = "soft Dice with the mean vote"
 )
 
-// groups are the data sets with a row a structure, of the effects that find gives.
-func groups(sets []set, find func(data, structure string) []chart.Effect) (out []chart.Group) {
+// group has a row for each structure, of the effects that find gives.
+func group(name string, structures []string, find func(structure string) []chart.Effect) chart.Group {
+	g := chart.Group{Name: name}
+	for _, s := range structures {
+		g.Rows = append(g.Rows, chart.Row{Name: s, Effects: find(s)})
+	}
+	return g
+}
+
+// bySet has a group for each data set.
+func bySet(sets []set, find func(data, structure string) []chart.Effect) (out []chart.Group) {
 	for _, s := range sets {
-		g := chart.Group{Name: s.name + " — " + s.about}
-		for _, structure := range s.structures {
-			g.Rows = append(g.Rows, chart.Row{Name: structure, Effects: find(s.name, structure)})
-		}
-		out = append(out, g)
+		out = append(out, group(s.name+" — "+s.about, s.structures, func(structure string) []chart.Effect { return find(s.name, structure) }))
 	}
 	return out
 }
 
-// plots are all forest plots by the names of their files.
+// drawings are all forest plots by the names of their files, each with the table that it shows.
+var drawings = map[string]struct {
+	table string
+	draw  func(table) chart.Forest
+}{
+	"follow.svg":      {"follow", follow},
+	"changes.svg":     {"follow", changes},
+	"passes.svg":      {"passes", differences("Is the third pass closer than the first?", "Rec2 - Rec0", "first")},
+	"baseline.svg":    {"passes", differences("Is it closer than the plain network?", "Rec2 - baseline", "baseline")},
+	"calibration.svg": {"calibration", calibration},
+	"mask-first.svg":  {"mask-first", maskFirst},
+	"marks.svg":       {"marks", marks},
+	"variants.svg":    {"variants", variants},
+}
+
+// plots draws all forest plots from the tables of a folder.
 func plots(folder string) (map[string]chart.Forest, error) {
-	tables := map[string]table{}
-	for _, name := range []string{"follow", "passes", "calibration", "mask-first", "marks", "variants"} {
-		t, err := read(filepath.Join(folder, name+".csv"))
+	drawn := map[string]chart.Forest{}
+	for name, d := range drawings {
+		t, err := read(filepath.Join(folder, d.table+".csv"))
 		if err != nil {
 			return nil, err
 		}
-		tables[name] = t
+		drawn[name] = d.draw(t)
 	}
-	return map[string]chart.Forest{
-		"follow.svg":      follow(tables["follow"]),
-		"changes.svg":     changes(tables["follow"]),
-		"passes.svg":      passes(tables["passes"]),
-		"baseline.svg":    baseline(tables["passes"]),
-		"calibration.svg": calibration(tables["calibration"]),
-		"mask-first.svg":  maskFirst(tables["mask-first"]),
-		"marks.svg":       marks(tables["marks"]),
-		"variants.svg":    variants(tables["variants"]),
-	}, nil
+	return drawn, nil
+}
+
+// toTruth are the words of a plot of differences of Dice.
+func toTruth(title, subtitle, axis string, series []string) chart.Forest {
+	return chart.Forest{
+		Title: title, Subtitle: subtitle, Axis: axis, Series: series,
+		Below: "farther from the truth", Above: "closer to the truth", Shaded: true, Numbers: "effect", Digits: 2,
+	}
 }
 
 func follow(t table) chart.Forest {
@@ -86,10 +106,10 @@ func follow(t table) chart.Forest {
 		Axis:     "way that the mask's area goes to the rater's own area, % (0: it stays, 100: it arrives)",
 		Below:    "away from the rater", Above: "towards the rater", Shaded: true, Numbers: "mean", Series: seeds,
 	}
-	f.Groups = groups([]set{scenarios[2], controls[1], measured[0], measured[1], scenarios[0], scenarios[1], scenarios[3], controls[0]}, find("default", "Rec2"))
 	only := func(about string) []set { return []set{{"one-expert", about, eye}} }
-	f.Groups = append(f.Groups, groups(only("same networks, first pass alone"), find("default", "Rec0"))...)
-	f.Groups = append(f.Groups, groups(only("recipe one-pass, no DivP"), find("one-pass", "Rec0"))...)
+	order := []set{scenarios[2], controls[1], measured[0], measured[1], scenarios[0], scenarios[1], scenarios[3], controls[0]}
+	f.Groups = slices.Concat(bySet(order, find("default", "Rec2")),
+		bySet(only("same networks, first pass alone"), find("default", "Rec0")), bySet(only("recipe one-pass, no DivP"), find("one-pass", "Rec0")))
 	return f
 }
 
@@ -106,62 +126,44 @@ func changes(t table) chart.Forest {
 		{"that way, and weights in training — recipe default", "default", "480"},
 		{"recipe default, 1,200 steps", "default", "1200"},
 	} {
-		g := chart.Group{Name: w.name}
-		for _, s := range eye {
-			all := t.where("metric", "Dice with the expert", "recipe", w.recipe, "steps", w.steps, "side", "64", "structure", s)
-			e := all.where("comparison", "expert alone - equal weights").effects()
-			if e == nil {
-				gain := figure(all.where("weight", "expert")[0], "estimate") - figure(all.where("weight", "equal")[0], "estimate")
-				e = []chart.Effect{{Estimate: gain, Low: math.NaN(), High: math.NaN()}}
+		f.Groups = append(f.Groups, group(w.name, eye, func(structure string) []chart.Effect {
+			all := t.where("metric", "Dice with the expert", "recipe", w.recipe, "steps", w.steps, "side", "64", "structure", structure)
+			if e := all.where("comparison", "expert alone - equal weights").effects(); e != nil {
+				return e
 			}
-			g.Rows = append(g.Rows, chart.Row{Name: s, Effects: e})
-		}
-		f.Groups = append(f.Groups, g)
+			gain := figure(all.where("weight", "expert")[0], "estimate") - figure(all.where("weight", "equal")[0], "estimate")
+			return []chart.Effect{{Estimate: gain, Low: math.NaN(), High: math.NaN()}}
+		}))
 	}
 	return f
-}
-
-func passes(t table) chart.Forest {
-	return differences(t, "Rec2 - Rec0", chart.Forest{
-		Title: "Is the third pass closer than the first?",
-		Axis:  "Dice with the truth, ×100, third pass less first (newborn-brain and cells: soft Dice with the mean vote)",
-	})
-}
-
-func baseline(t table) chart.Forest {
-	return differences(t, "Rec2 - baseline", chart.Forest{
-		Title: "Is it closer than the plain network?",
-		Axis:  "Dice with the truth, ×100, third pass less baseline (newborn-brain and cells: soft Dice with the mean vote)",
-	})
 }
 
 // differences draws every run at 128² and the means over the scenarios and over the real data.
-func differences(t table, comparison string, f chart.Forest) chart.Forest {
-	f.Subtitle = "Recipe default at 128². Lines: 95 % intervals over the held-out images of one network; hollow: it covers 0. Diamonds: means, 95 % over seeds."
-	f.Below, f.Above, f.Shaded, f.Numbers, f.Digits, f.Series = "farther from the truth", "closer to the truth", true, "effect", 2, seeds
-	find := func(data, structure string) (out []chart.Effect) {
-		for _, metric := range []string{dice, votes} {
-			for _, steps := range []string{"600", "525", "612"} {
-				out = append(out, t.where("comparison", comparison, "metric", metric, "recipe", "default", "side", "128", "steps", steps, "data", data, "structure", structure).effects()...)
+func differences(title, comparison, less string) func(table) chart.Forest {
+	return func(t table) chart.Forest {
+		f := toTruth(title, "Recipe default at 128². Lines: 95 % intervals over the held-out images of one network; hollow: it covers 0. Diamonds: means, 95 % over seeds.",
+			"Dice with the truth, ×100, third pass less "+less+" (newborn-brain and cells: soft Dice with the mean vote)", seeds)
+		find := func(data, structure string) (out []chart.Effect) {
+			all := t.where("comparison", comparison, "recipe", "default", "side", "128", "data", data, "structure", structure)
+			for _, metric := range []string{dice, votes} {
+				for _, steps := range []string{"600", "525", "612"} {
+					out = append(out, all.where("metric", metric, "steps", steps).effects()...)
+				}
 			}
+			return out
 		}
-		return out
+		means := group("means — over the first four; over the last two", eye, func(structure string) []chart.Effect {
+			var all [][]chart.Effect
+			for _, s := range scenarios {
+				all = append(all, find(s.name, structure))
+			}
+			return []chart.Effect{mean(all...)}
+		})
+		last := mean(find("newborn-brain", "brain"), find("cells", "cell"))
+		means.Rows = append(means.Rows, chart.Row{Name: "real data", Effects: []chart.Effect{last}})
+		f.Groups = append(bySet(slices.Concat(scenarios, controls, measured), find), means)
+		return f
 	}
-	for _, sets := range [][]set{scenarios, controls, measured} {
-		f.Groups = append(f.Groups, groups(sets, find)...)
-	}
-	means := chart.Group{Name: "means — over the first four; over the last two"}
-	for _, structure := range eye {
-		var all [][]chart.Effect
-		for _, s := range scenarios {
-			all = append(all, find(s.name, structure))
-		}
-		means.Rows = append(means.Rows, chart.Row{Name: structure, Effects: []chart.Effect{mean(all...)}})
-	}
-	last := mean(find("newborn-brain", "brain"), find("cells", "cell"))
-	means.Rows = append(means.Rows, chart.Row{Name: "real data", Effects: []chart.Effect{last}})
-	f.Groups = append(f.Groups, means)
-	return f
 }
 
 func calibration(t table) chart.Forest {
@@ -171,12 +173,10 @@ func calibration(t table) chart.Forest {
 		Axis:     "expected calibration error against the shares of votes, inside the union of marks, ×100",
 		Below:    "better calibrated", Above: "worse calibrated", Series: []string{"cross-entropy", "baseline", "default"},
 	}
-	f.Groups = groups(append(append([]set{}, scenarios...), measured...), func(data, structure string) (out []chart.Effect) {
+	f.Groups = bySet(slices.Concat(scenarios, measured), func(data, structure string) (out []chart.Effect) {
 		for i, recipe := range []string{"bce", "baseline", "default"} {
-			for _, e := range t.where("metric", "expected calibration error", "recipe", recipe, "data", data, "structure", structure).effects() {
-				e.Series = i
-				out = append(out, e)
-			}
+			rows := t.where("metric", "expected calibration error", "recipe", recipe, "data", data, "structure", structure)
+			out = append(out, ofSeries(i, rows.effects())...)
 		}
 		return out
 	})
@@ -184,25 +184,20 @@ func calibration(t table) chart.Forest {
 }
 
 func maskFirst(t table) chart.Forest {
-	f := chart.Forest{
-		Title:    "Does it help to learn the mask first?",
-		Subtitle: "random-errors at 128²: third pass less the baseline of as many steps. Lines: 95 % intervals over 20 held-out images; hollow: it covers 0. Diamonds: means of the three.",
-		Axis:     "Dice with the truth, ×100, third pass less baseline",
-		Below:    "farther from the truth", Above: "closer to the truth", Shaded: true, Numbers: "effect", Digits: 2, Series: seeds,
-	}
+	f := toTruth("Does it help to learn the mask first?",
+		"random-errors at 128²: third pass less the baseline of as many steps. Lines: 95 % intervals over 20 held-out images; hollow: it covers 0. Diamonds: means of the three.",
+		"Dice with the truth, ×100, third pass less baseline", seeds)
 	for _, r := range []struct{ name, recipe, steps string }{
 		{"600 steps of default", "default", "600"},
 		{"300 of baseline, then 300 of default", "300 steps of baseline, then 300 of default", "600"},
 		{"600 of baseline, then 300 of default", "600 steps of baseline, then 300 of default", "900"},
 	} {
-		g := chart.Group{Name: r.name}
-		for _, s := range eye {
-			e := t.where("comparison", "Rec2 - baseline", "metric", dice, "recipe", r.recipe, "steps", r.steps, "data", "random-errors", "structure", s).effects()
+		f.Groups = append(f.Groups, group(r.name, eye, func(structure string) []chart.Effect {
+			e := t.where("comparison", "Rec2 - baseline", "metric", dice, "recipe", r.recipe, "steps", r.steps, "data", "random-errors", "structure", structure).effects()
 			last := &e[len(e)-1] // the mean of the three, without an interval
 			last.Summary, last.Open = true, true
-			g.Rows = append(g.Rows, chart.Row{Name: s, Effects: e})
-		}
-		f.Groups = append(f.Groups, g)
+			return e
+		}))
 	}
 	return f
 }
@@ -215,7 +210,7 @@ func marks(t table) chart.Forest {
 		Below:    "heavier marks are worse", Above: "heavier marks are better", Shaded: true, Numbers: "mean", Digits: 2, Series: seeds,
 	}
 	order := []set{scenarios[1], scenarios[3], scenarios[0], scenarios[2], controls[1], controls[0], measured[0], measured[1]}
-	f.Groups = groups(order, func(data, structure string) (out []chart.Effect) {
+	f.Groups = bySet(order, func(data, structure string) (out []chart.Effect) {
 		for _, with := range []string{"truth", "majority of the others"} {
 			out = append(out, t.where("metric", "rank correlation of a mark's weight and its Dice with the "+with, "side", "128", "data", data, "structure", structure).effects()...)
 		}
@@ -225,12 +220,10 @@ func marks(t table) chart.Forest {
 }
 
 func variants(t table) chart.Forest {
-	f := chart.Forest{
-		Title:    "Do other rules, losses or networks help passes?",
-		Subtitle: "random-errors at 64², 480 steps, one thing changed at a time: third pass less first. Lines: 95 % intervals over 12 held-out images; hollow: it covers 0.",
-		Axis:     "Dice with the truth, ×100, third pass less first",
-		Below:    "farther from the truth", Above: "closer to the truth", Shaded: true, Numbers: "effect", Digits: 2, Series: eye,
-	}
+	f := toTruth("Do other rules, losses or networks help passes?",
+		"random-errors at 64², 480 steps, one thing changed at a time: third pass less first. Lines: 95 % intervals over 12 held-out images; hollow: it covers 0.",
+		"Dice with the truth, ×100, third pass less first", eye)
+	const doubled = "default: DivP at twice the resolution (64^2 of 256^2)"
 	for _, v := range []struct{ name, recipe, seed string }{
 		{"default", "default", "1"},
 		{"default, another draw of the same seed", "default", "1, another draw"},
@@ -247,17 +240,18 @@ func variants(t table) chart.Forest {
 		{"DivP at twice the resolution, seed 2", doubled, "2"},
 		{"DivP at twice the resolution, seed 3", doubled, "3"},
 	} {
-		g := chart.Group{Name: v.name}
-		for i, s := range eye {
-			e := t.where("comparison", "Rec2 - Rec0", "metric", dice, "side", "64", "data", "random-errors", "recipe", v.recipe, "seed", v.seed, "structure", s).effects()
-			for j := range e {
-				e[j].Series = i
-			}
-			g.Rows = append(g.Rows, chart.Row{Name: s, Effects: e})
-		}
-		f.Groups = append(f.Groups, g)
+		f.Groups = append(f.Groups, group(v.name, eye, func(structure string) []chart.Effect {
+			rows := t.where("comparison", "Rec2 - Rec0", "metric", dice, "side", "64", "data", "random-errors", "recipe", v.recipe, "seed", v.seed, "structure", structure)
+			return ofSeries(slices.Index(eye, structure), rows.effects())
+		}))
 	}
 	return f
 }
 
-const doubled = "default: DivP at twice the resolution (64^2 of 256^2)"
+// ofSeries puts the effects into the series i.
+func ofSeries(i int, effects []chart.Effect) []chart.Effect {
+	for j := range effects {
+		effects[j].Series = i
+	}
+	return effects
+}

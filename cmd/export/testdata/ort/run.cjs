@@ -1,7 +1,9 @@
-// Runs an ONNX model in ONNX Runtime: node run.cjs FOLDER MODEL INPUT OUT [PROVIDER] [RUNS] [OPTIMISED]
-// FOLDER has node_modules; INPUT holds the float32 values of the only input x, OUT is a folder that receives NAME.f32 of each output.
-// Prints as JSON: outputs with their shapes, the time in milliseconds of session, first and further runs, the version.
-// OPTIMISED is where to write the model as ONNX Runtime has changed it.
+// Runs an ONNX model in ONNX Runtime:
+//   node run.cjs FOLDER MODEL INPUT OUT [PROVIDER] [RUNS] [OPTIMISED]
+// FOLDER has node_modules. INPUT holds the float32 values of the only input, x. OUT is a folder that
+// receives NAME.f32 of each output. The script prints JSON: the version, the outputs with their
+// shapes, and milliseconds of making the session, of the first run and of each further one.
+// OPTIMISED receives the model as ONNX Runtime has changed it.
 const fs = require("fs");
 const path = require("path");
 

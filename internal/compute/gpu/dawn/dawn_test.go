@@ -5,8 +5,6 @@ package dawn
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,7 +31,7 @@ func TestMain(m *testing.M) {
 // fails the test.
 func open(t *testing.T) *device {
 	t.Helper()
-	d, err := Open(t.Context(), Options{})
+	d, err := Open(t.Context(), "")
 	if errors.Is(err, gpu.ErrNoAdapter) && os.Getenv("CI") != "true" {
 		t.Skipf("no Dawn: %v", err)
 	}
@@ -86,20 +84,6 @@ func floats(t *testing.T, d gpu.Device, b gpu.Buffer) []float32 {
 	return gpu.BytesFloat32(dst)
 }
 
-func TestInfo(t *testing.T) {
-	d := open(t)
-	info := d.Info()
-	t.Log(info, info.Driver, info.Features, fmt.Sprintf("%+v", info.Limits))
-	assert.Equal(t, "dawn", info.Backend)
-	assert.NotEmpty(t, info.Adapter)
-	least := gpu.DefaultLimits()
-	assert.GreaterOrEqual(t, info.Limits.StorageBinding, least.StorageBinding)
-	assert.GreaterOrEqual(t, info.Limits.BufferSize, least.BufferSize)
-	assert.GreaterOrEqual(t, info.Limits.StorageBuffersAStage, least.StorageBuffersAStage)
-	assert.GreaterOrEqual(t, info.Limits.WorkgroupMemory, least.WorkgroupMemory)
-	assert.Equal(t, least.WorkgroupsADimension, info.Limits.WorkgroupsADimension)
-}
-
 // A recording that scales, adds and sums runs twice with exact results: all values are small
 // integers.
 func TestSaxpyAndSum(t *testing.T) {
@@ -140,49 +124,6 @@ func TestSaxpyAndSum(t *testing.T) {
 	assert.Equal(t, 2*want, floats(t, d, total)[0], "four runs add twice what two did")
 }
 
-func TestNewBuffersAreZero(t *testing.T) {
-	d := open(t)
-	for range 3 {
-		buffers, err := d.Allocate(t.Context(), []gpu.BufferSpec{{Label: "a", Elements: 1 << 16}})
-		require.NoError(t, err)
-		for _, v := range floats(t, d, buffers[0]) {
-			require.Zero(t, v)
-		}
-		ones := make([]float32, 1<<16)
-		for i := range ones {
-			ones[i] = 1
-		}
-		require.NoError(t, d.Write(buffers[0], 0, gpu.Float32Bytes(ones)))
-		buffers[0].Release()
-	}
-}
-
-// Ranges at any element offset, also of packed bytes, are read as written. Other elements do not
-// change.
-func TestWriteAndReadRanges(t *testing.T) {
-	d := open(t)
-	buffers, err := d.Allocate(t.Context(), []gpu.BufferSpec{{Label: "bytes", Type: gpu.I8, Elements: 11}, {Label: "words", Type: gpu.U32, Elements: 5}})
-	require.NoError(t, err)
-	want := []byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
-	require.NoError(t, d.Write(buffers[0], 0, want))
-	patch := []byte{200, 201, 202}
-	copy(want[8:], patch)
-	require.NoError(t, d.Write(buffers[0], 8, patch))
-	require.NoError(t, d.Write(buffers[1], 2, gpu.Uint32Bytes([]uint32{7, 8})))
-	all, some, words, none := make([]byte, 11), make([]byte, 6), make([]byte, 20), []byte{}
-	require.NoError(t, d.Read(t.Context(), gpu.Range{Buffer: buffers[0], Dst: all}, gpu.Range{Buffer: buffers[1], Dst: words},
-		gpu.Range{Buffer: buffers[0], Offset: 5, Dst: some}, gpu.Range{Buffer: buffers[1], Offset: 5, Dst: none}))
-	assert.Equal(t, want, all)
-	assert.Equal(t, want[5:], some)
-	assert.Equal(t, gpu.Uint32Bytes([]uint32{0, 0, 7, 8, 0}), words)
-
-	for _, bad := range []struct{ offset, bytes int }{{-1, 4}, {5, 4}, {0, 24}, {0, 3}, {math.MaxInt, 4}} {
-		dst := make([]byte, bad.bytes)
-		assert.ErrorIs(t, d.Read(t.Context(), gpu.Range{Buffer: buffers[1], Offset: bad.offset, Dst: dst}), gpu.ErrValidation, bad)
-		assert.ErrorIs(t, d.Write(buffers[1], bad.offset, dst), gpu.ErrValidation, bad)
-	}
-}
-
 // A read larger than the staging buffer arrives in parts.
 func TestReadLarge(t *testing.T) {
 	d := open(t)
@@ -200,14 +141,12 @@ func TestReadLarge(t *testing.T) {
 	assert.True(t, string(want) == string(got), "the bytes differ")
 }
 
+// The conformance test has the errors of all backends. These have messages of Dawn.
 func TestErrors(t *testing.T) {
 	d := open(t)
 	ctx := t.Context()
-	one := func(elements int) gpu.Buffer {
-		buffers, err := d.Allocate(ctx, []gpu.BufferSpec{{Label: "b", Elements: elements}})
-		require.NoError(t, err)
-		return buffers[0]
-	}
+	buffers, err := d.Allocate(ctx, []gpu.BufferSpec{{Label: "x", Elements: 64}, {Label: "y", Elements: 64}})
+	require.NoError(t, err)
 	t.Run("WGSL", func(t *testing.T) {
 		bad := &gpu.Program{Name: "broken/variant", Entry: "f", Body: noBody, Source: "\n\n@compute @workgroup_size(1) fn f() { nonsense(); }"}
 		fine := &gpu.Program{Name: "fine", Entry: "f", Body: noBody, Source: "@compute @workgroup_size(1) fn f() {}"}
@@ -234,67 +173,19 @@ func TestErrors(t *testing.T) {
 		require.ErrorIs(t, err, gpu.ErrValidation)
 		assert.Contains(t, err.Error(), "saxpy/wrong")
 	})
-	t.Run("memory", func(t *testing.T) {
-		before := len(d.buffers)
-		_, err := d.Allocate(ctx, []gpu.BufferSpec{{Label: "small", Elements: 4}, {Label: "a tebibyte", Elements: 1 << 38}})
-		require.ErrorIs(t, err, gpu.ErrOutOfMemory)
-		assert.Contains(t, err.Error(), "a tebibyte")
-		assert.Len(t, d.buffers, before, "nothing stays allocated")
-		for _, n := range []int{0, -1} {
-			_, err = d.Allocate(ctx, []gpu.BufferSpec{{Label: "n", Elements: n}})
-			require.ErrorIs(t, err, gpu.ErrValidation)
-		}
-	})
-	require.NoError(t, d.Prepare(ctx, []*gpu.Program{saxpy}))
-	x, y := one(64), one(64)
-	other := open(t)
-	theirs, err := other.Allocate(ctx, []gpu.BufferSpec{{Label: "theirs", Elements: 64}})
-	require.NoError(t, err)
-	gone := one(64)
-	gone.Release()
-	params := &saxpyParams{64, 1}
-	for name, c := range map[string]gpu.Command{
-		"aliased":             {Program: saxpy, Params: params, Arguments: []gpu.Buffer{x, x}, Groups: [3]int{1, 1, 1}},
-		"no groups":           {Program: saxpy, Params: params, Arguments: []gpu.Buffer{x, y}, Groups: [3]int{1, 0, 1}},
-		"too many groups":     {Program: saxpy, Params: params, Arguments: []gpu.Buffer{x, y}, Groups: [3]int{65536, 1, 1}},
-		"argument count":      {Program: saxpy, Params: params, Arguments: []gpu.Buffer{x}, Groups: [3]int{1, 1, 1}},
-		"nil argument":        {Program: saxpy, Params: params, Arguments: []gpu.Buffer{x, nil}, Groups: [3]int{1, 1, 1}},
-		"another device's":    {Program: saxpy, Params: params, Arguments: []gpu.Buffer{x, theirs[0]}, Groups: [3]int{1, 1, 1}},
-		"released":            {Program: saxpy, Params: params, Arguments: []gpu.Buffer{x, gone}, Groups: [3]int{1, 1, 1}},
-		"never prepared":      {Program: sum, Params: params, Arguments: []gpu.Buffer{x, y}, Groups: [3]int{1, 1, 1}},
-		"clear of nothing":    {},
-		"clear of a released": {Clear: gone},
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := d.Record([]gpu.Command{c})
-			require.ErrorIs(t, err, gpu.ErrValidation)
-			if c.Program != nil {
-				assert.Contains(t, err.Error(), c.Program.Name)
-			}
-		})
-	}
 	t.Run("parameters too short", func(t *testing.T) {
 		long := *saxpy
 		long.Name = "saxpy/long"
 		long.Source = strings.Replace(saxpySource, "n: u32, a: f32", "n: u32, a: f32, b: vec4f", 1)
 		require.NoError(t, d.Prepare(ctx, []*gpu.Program{&long}))
-		r, err := d.Record([]gpu.Command{{Program: &long, Params: params, Arguments: []gpu.Buffer{x, y}, Groups: [3]int{1, 1, 1}}})
+		r, err := d.Record([]gpu.Command{{Program: &long, Params: &saxpyParams{64, 1}, Arguments: buffers, Groups: [3]int{1, 1, 1}}})
 		if err == nil {
 			err = d.Run(ctx, r)
 		}
 		require.ErrorIs(t, err, gpu.ErrValidation)
 		assert.Contains(t, err.Error(), "saxpy/long")
 	})
-	t.Run("released before the run", func(t *testing.T) {
-		z := one(64)
-		r, err := d.Record([]gpu.Command{{Program: saxpy, Params: params, Arguments: []gpu.Buffer{x, z}, Groups: [3]int{1, 1, 1}}})
-		require.NoError(t, err)
-		z.Release()
-		require.ErrorIs(t, d.Run(ctx, r), gpu.ErrValidation)
-		r.Release()
-		require.ErrorIs(t, d.Run(ctx, r), gpu.ErrValidation)
-	})
-	require.NoError(t, d.Read(ctx, gpu.Range{Buffer: x, Dst: make([]byte, 256)}), "the device survives all of that")
+	require.NoError(t, d.Read(ctx, gpu.Range{Buffer: buffers[0], Dst: make([]byte, 256)}), "the device survives all of that")
 }
 
 const spinSource = `
@@ -333,8 +224,9 @@ func TestCancel(t *testing.T) {
 	}
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	assert.Less(t, time.Since(began), 20*time.Second, "all of it would take a minute")
+	require.NotEmpty(t, d.flight)
 	require.NoError(t, d.Read(t.Context(), gpu.Range{Buffer: buffers[0], Dst: make([]byte, 4)}))
-	assert.Greater(t, r.(*recording).steps[0].cost, time.Duration(0))
+	assert.Empty(t, d.flight, "the read waited for what was still under way")
 }
 
 func TestCloseAndReopen(t *testing.T) {
@@ -359,25 +251,28 @@ func TestCloseAndReopen(t *testing.T) {
 		default:
 		}
 	}
-	handlers.Lock()
-	defer handlers.Unlock()
-	assert.Empty(t, handlers.byUser, "no handler stays")
+	assertNoHandlers(t)
+}
+
+// assertNoHandlers fails if Dawn can still call Go, for a device or a compilation that nobody
+// wants.
+func assertNoHandlers(t *testing.T) {
+	t.Helper()
+	handlers.Range(func(user, _ any) bool { return assert.Fail(t, "a handler stays", "number %v", user) })
 }
 
 func TestMissingLibrary(t *testing.T) {
 	named := filepath.Join(t.TempDir(), "libnone.so")
-	_, err := Open(t.Context(), Options{Library: named})
+	_, err := Open(t.Context(), named)
 	require.ErrorIs(t, err, gpu.ErrNoAdapter)
-	var missing *LibraryError
-	require.ErrorAs(t, err, &missing)
-	require.Len(t, missing.Tried, 1, "a library that was named is the only one tried")
+	assert.Equal(t, 1, strings.Count(err.Error(), "\n"), "a library that was named is the only one tried")
 	assert.Contains(t, err.Error(), named)
 	assert.Contains(t, err.Error(), "make dawn")
 
 	text := filepath.Join(t.TempDir(), "libtext.so")
 	require.NoError(t, os.WriteFile(text, []byte("not a library"), 0o644))
 	t.Setenv(LibraryVariable, text)
-	_, err = Open(t.Context(), Options{})
+	_, err = Open(t.Context(), "")
 	require.ErrorIs(t, err, gpu.ErrNoAdapter)
 	assert.Contains(t, err.Error(), text)
 

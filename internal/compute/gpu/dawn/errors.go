@@ -24,17 +24,6 @@ func typed(kind uint32, message string) error {
 	return fmt.Errorf("%w: %s", gpu.ErrValidation, message)
 }
 
-func invalid(format string, arguments ...any) error {
-	return fmt.Errorf("%w: "+format, append([]any{gpu.ErrValidation}, arguments...)...)
-}
-
-// named puts the name of a method before its error.
-func named(method string, err *error) {
-	if *err != nil {
-		*err = fmt.Errorf("dawn: %s: %w", method, *err)
-	}
-}
-
 // oneLine joins the lines of a message.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
@@ -60,18 +49,12 @@ func (d *device) scoped(f func()) error {
 			first = err
 		}
 	}
-	return errors.Join(first, d.alive())
+	return errors.Join(first, d.Alive())
 }
 
-// alive returns the loss of the device, or errors from outside of error scopes.
-func (d *device) alive() error {
-	if d.closed {
-		return fmt.Errorf("%w: it was closed", gpu.ErrLost)
-	}
-	d.l.InstanceProcessEvents(d.instance) // delivers a loss
-	if lost := d.lostError.Load(); lost != nil {
-		return *lost
-	}
+// Failure delivers a loss, and returns errors from outside of error scopes.
+func (d *device) Failure() error {
+	d.l.InstanceProcessEvents(d.instance)
 	return d.uncaptured.take()
 }
 
@@ -94,14 +77,4 @@ func (u *uncaptured) take() error {
 	err := errors.Join(u.errors...)
 	u.errors = nil
 	return err
-}
-
-// markLost records the loss of the device. Closing it is not a loss.
-func (d *device) markLost(message string) {
-	if d.closed || d.lostError.Load() != nil {
-		return
-	}
-	err := fmt.Errorf("%w: %s", gpu.ErrLost, strings.TrimSpace(message))
-	d.lostError.Store(&err)
-	d.lost <- err
 }

@@ -110,9 +110,7 @@ func TestCancelledPrepare(t *testing.T) {
 		require.NoError(t, d.start(p))
 	}
 	require.NoError(t, d.Close())
-	handlers.Lock()
-	defer handlers.Unlock()
-	assert.Empty(t, handlers.byUser, "no handler waits for a compilation that nobody wants")
+	assertNoHandlers(t)
 }
 
 // Dawn works while Go collects garbage, grows stacks and moves goroutines to other threads: C must
@@ -220,7 +218,7 @@ func TestNoLeak(t *testing.T) {
 	})
 	// A device on lavapipe takes about 15 MiB.
 	grow("devices", 64<<20, 32, func() {
-		d, err := Open(t.Context(), Options{})
+		d, err := Open(t.Context(), "")
 		require.NoError(t, err)
 		require.NoError(t, d.Close())
 	})
@@ -245,7 +243,7 @@ func resident(t *testing.T) int64 {
 
 func TestPortions(t *testing.T) {
 	d := &device{}
-	d.info.Kind = gpu.KindCPU
+	d.About.Kind = gpu.KindCPU
 	d.guess = firstGuess(gpu.KindCPU)
 	steps := make([]*step, 100)
 	for i := range steps {

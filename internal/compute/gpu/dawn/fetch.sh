@@ -1,6 +1,7 @@
 #!/bin/sh
-# Fetches the pinned Dawn library (Chrome's WebGPU, Apache-2.0, from the npm package bun-webgpu) into .dawn/ at the root of the
-# project, with its integrity hash checked. Does nothing where that library already lies there. Needs npm, tar and openssl.
+# Fetches the pinned Dawn library (Chrome's WebGPU, Apache-2.0) from the npm package bun-webgpu,
+# checks its hash, and puts it into .dawn at the root of the project. If it is there already, nothing
+# happens. Needs npm, tar and openssl.
 set -eu
 
 root=$(cd "$(dirname "$0")/../../../.." && pwd)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ebitengine/purego"
@@ -17,39 +18,25 @@ import (
 // second number, and a message.
 type handler func(status uint32, value uintptr, message string)
 
-// handlers are the Go functions that C may call. C gets their numbers as user data: C never holds a
-// Go pointer, and the process needs only three callbacks.
-var handlers struct {
-	sync.Mutex
-	last   uintptr
-	byUser map[uintptr]handler
-}
+// handlers are the Go functions that C may call, by number. C gets the numbers as user data: C
+// never holds a Go pointer, and the process needs only three callbacks.
+var (
+	handlers sync.Map // handler by uintptr
+	last     atomic.Uintptr
+)
 
 func register(h handler) uintptr {
-	handlers.Lock()
-	defer handlers.Unlock()
-	if handlers.byUser == nil {
-		handlers.byUser = map[uintptr]handler{}
-	}
-	handlers.last++
-	handlers.byUser[handlers.last] = h
-	return handlers.last
+	user := last.Add(1)
+	handlers.Store(user, h)
+	return user
 }
 
-func unregister(user uintptr) {
-	handlers.Lock()
-	defer handlers.Unlock()
-	delete(handlers.byUser, user)
-}
+func unregister(user uintptr) { handlers.Delete(user) }
 
-// handleCallback runs the handler of a callback outside of the lock. It ignores a number without a
-// handler.
+// handleCallback runs the handler of a callback. It ignores a number without a handler.
 func handleCallback(user uintptr, status uint32, value uintptr, message string) {
-	handlers.Lock()
-	h := handlers.byUser[user]
-	handlers.Unlock()
-	if h != nil {
-		h(status, value, message)
+	if h, ok := handlers.Load(user); ok {
+		h.(handler)(status, value, message)
 	}
 }
 

@@ -14,6 +14,8 @@ import (
 	"unsafe"
 
 	"github.com/ebitengine/purego"
+
+	"mrprism/internal/compute/gpu"
 )
 
 // proc is the address of a C function with only integers and handles as arguments. Calls need no
@@ -83,31 +85,29 @@ type library struct {
 	capabilities bool
 }
 
-var libraries struct {
-	sync.Mutex
-	loaded map[string]*library // by path; never unloaded, because Dawn leaves threads behind
-}
+var (
+	loading sync.Mutex
+	loaded  = map[string]*library{} // by path; never unloaded, because Dawn leaves threads behind
+)
 
 // loadLibrary finds and loads Dawn; see Open.
 func loadLibrary(named string) (*library, error) {
-	libraries.Lock()
-	defer libraries.Unlock()
-	failure := &LibraryError{}
+	loading.Lock()
+	defer loading.Unlock()
+	var tried strings.Builder
 	for _, path := range candidates(named) {
-		if l := libraries.loaded[path]; l != nil {
+		if l := loaded[path]; l != nil {
 			return l, nil
 		}
 		l, err := openLibrary(path)
 		if err == nil {
-			if libraries.loaded == nil {
-				libraries.loaded = map[string]*library{}
-			}
-			libraries.loaded[path] = l
+			loaded[path] = l
 			return l, nil
 		}
-		failure.Tried = append(failure.Tried, Attempt{path, err})
+		fmt.Fprintf(&tried, "\n  %s: %v", path, err)
 	}
-	return nil, failure
+	return nil, fmt.Errorf("%w: no Dawn library could be loaded; `make dawn` fetches one, -dawn-lib or %s names yours. Tried:%s",
+		gpu.ErrNoAdapter, LibraryVariable, &tried)
 }
 
 // candidates are the files to try, in order. If the user named a library, it is the only one.

@@ -3,11 +3,11 @@
 package dawn
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/bits"
 	"runtime"
-	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -16,26 +16,21 @@ import (
 
 // device is a gpu.Device on Dawn.
 type device struct {
+	gpu.Frame[handle, *recording]
 	l        *library
 	instance handle
 	handle   handle
 	queue    handle
-	info     gpu.Info
 
-	lost       chan error            // buffered, one
-	lostError  atomic.Pointer[error] // set before lost receives it
-	uncaptured uncaptured            // errors from outside of error scopes
-	closed     bool
-	users      []uintptr // numbers of handlers that live as long as the device
+	uncaptured uncaptured // errors from outside of error scopes
+	users      []uintptr  // numbers of handlers that live as long as the device
 
 	modules   map[string]handle // by WGSL source
 	layouts   map[string]layout // by accesses
 	pipelines map[*gpu.Program]handle
 	compiling map[*gpu.Program]*pending
 
-	buffers    map[*buffer]struct{}
-	recordings map[*recording]struct{}
-	staging    handle // mappable buffer of Read
+	staging    handle // mappable buffer of Download
 	stagingLen uint64
 
 	flight   []submission // unfinished, oldest first
@@ -43,23 +38,24 @@ type device struct {
 	guess    time.Duration // cost of steps that never ran
 }
 
+var _ gpu.Device = (*device)(nil)
+
 // Open loads Dawn and creates a device on the fastest adapter, with all its features and limits.
-// Vulkan's VK_DRIVER_FILES can narrow the choice. o or MRPRISM_DAWN_LIB may name the library.
-// Otherwise Open looks in the executable's folder, in .dawn of this project's source if the program
-// runs within it, in mrprism/dawn of the user's cache directory, and in the system's library
-// folders. Without a library the error is a *LibraryError, and without an adapter a
-// gpu.ErrNoAdapter.
-func Open(ctx context.Context, o Options) (gpu.Device, error) {
-	l, err := loadLibrary(o.Library)
+// Vulkan's VK_DRIVER_FILES can narrow the choice. library, or else MRPRISM_DAWN_LIB, may name the
+// library or its folder. Otherwise Open looks in the executable's folder, in .dawn of this
+// project's source if the program runs within it, in mrprism/dawn of the user's cache directory,
+// and in the system's library folders. Without a library or an adapter the error is a
+// gpu.ErrNoAdapter. It lists every file that was tried.
+func Open(ctx context.Context, library string) (gpu.Device, error) {
+	l, err := loadLibrary(library)
 	if err != nil {
 		return nil, err
 	}
 	d := &device{
-		l: l, lost: make(chan error, 1),
-		modules: map[string]handle{}, layouts: map[string]layout{}, pipelines: map[*gpu.Program]handle{},
+		l: l, modules: map[string]handle{}, layouts: map[string]layout{}, pipelines: map[*gpu.Program]handle{},
 		compiling: map[*gpu.Program]*pending{},
-		buffers:   map[*buffer]struct{}{}, recordings: map[*recording]struct{}{},
 	}
+	d.Init(d, "dawn", stagingMost)
 	if err := d.open(ctx); err != nil {
 		_ = d.Close()
 		return nil, fmt.Errorf("dawn (%s): %w", l.path, err)
@@ -106,7 +102,7 @@ func (d *device) open(ctx context.Context) error {
 	if l.DeviceGetLimits(d.handle, granted) != statusSuccess {
 		return fmt.Errorf("%w: the device does not tell its limits", gpu.ErrNoAdapter)
 	}
-	d.info.Limits = gpu.Limits{
+	d.About.Limits = gpu.Limits{
 		StorageBinding:         granted.maxStorageBufferBindingSize,
 		BufferSize:             granted.maxBufferSize,
 		StorageBuffersAStage:   granted.maxStorageBuffersPerShaderStage,
@@ -134,23 +130,16 @@ func (l *library) createInstance() handle {
 
 // describe fills the part of Info that the adapter knows.
 func (d *device) describe(info *adapterInfo) {
-	d.info.Backend = "dawn"
-	d.info.Adapter = info.device.String()
-	if d.info.Adapter == "" {
-		d.info.Adapter = info.vendor.String() + " " + info.architecture.String()
+	d.About.Backend = "dawn"
+	d.About.Adapter = info.device.String()
+	if d.About.Adapter == "" {
+		d.About.Adapter = info.vendor.String() + " " + info.architecture.String()
 	}
-	d.info.Driver = info.description.String()
-	switch info.adapterType {
-	case adapterDiscrete:
-		d.info.Kind = gpu.KindDiscrete
-	case adapterIntegrated:
-		d.info.Kind = gpu.KindIntegrated
-	case adapterCPU:
-		d.info.Kind = gpu.KindCPU
-	default:
-		d.info.Kind = gpu.KindUnknown
-	}
-	d.guess = firstGuess(d.info.Kind)
+	d.About.Driver = info.description.String()
+	d.About.Kind = cmp.Or(map[uint32]gpu.Kind{
+		adapterDiscrete: gpu.KindDiscrete, adapterIntegrated: gpu.KindIntegrated, adapterCPU: gpu.KindCPU,
+	}[info.adapterType], gpu.KindUnknown)
+	d.guess = firstGuess(d.About.Kind)
 }
 
 // standardFeatures is the end of WebGPU's own range of WGPUFeatureName; Dawn's features follow.
@@ -166,7 +155,7 @@ func (d *device) request(ctx context.Context, adapter handle, supported *limits)
 			features = append(features, f)
 		}
 	}
-	lost := register(func(_ uint32, _ uintptr, message string) { d.markLost(message) })
+	lost := register(func(_ uint32, _ uintptr, message string) { _ = d.Lose(message) })
 	failed := register(func(_ uint32, kind uintptr, message string) {
 		d.uncaptured.add(typed(uint32(kind), message))
 	})
@@ -182,10 +171,10 @@ func (d *device) request(ctx context.Context, adapter handle, supported *limits)
 		return l.AdapterRequestDevice(adapter, descriptor, info)
 	}).wait(ctx)
 	if err != nil {
-		return fmt.Errorf("requesting a device of %s: %w", d.info.Adapter, err)
+		return fmt.Errorf("requesting a device of %s: %w", d.About.Adapter, err)
 	}
 	if got.status != statusSuccess || got.value == 0 {
-		return fmt.Errorf("%w: %s gave no device: %s", gpu.ErrNoAdapter, d.info.Adapter, oneLine(got.message))
+		return fmt.Errorf("%w: %s gave no device: %s", gpu.ErrNoAdapter, d.About.Adapter, oneLine(got.message))
 	}
 	d.handle = got.value
 	return nil
@@ -201,10 +190,10 @@ func (d *device) probeFeatures() error {
 		err := d.scoped(func() { module = d.createModule(f.name, f.directive) })
 		release(d.l.ShaderModuleRelease, module)
 		if err == nil {
-			d.info.Features = append(d.info.Features, f.name)
+			d.About.Features = append(d.About.Features, f.name)
 		}
 	}
-	return d.alive()
+	return d.Alive()
 }
 
 // plausible says whether these can be an adapter's limits. Garbage means that the library has
@@ -215,26 +204,10 @@ func (l *limits) plausible() bool {
 		l.minUniformBufferOffsetAlignment <= gpu.ParamsStride && bits.OnesCount32(l.minUniformBufferOffsetAlignment) == 1
 }
 
-// Info describes the device.
-func (d *device) Info() gpu.Info { return d.info }
-
-// Lost receives one error when the device is lost.
-func (d *device) Lost() <-chan error { return d.lost }
-
-// Close waits for the device's work and releases the device with its buffers, recordings and
-// pipelines. It may be called again.
-func (d *device) Close() error {
-	if d.closed {
-		return nil
-	}
-	d.closed = true
+// Shut waits for the device's work and releases everything.
+func (d *device) Shut(releaseAll func()) error {
 	l := d.l
-	for r := range d.recordings {
-		r.Release()
-	}
-	for b := range d.buffers {
-		b.Release()
-	}
+	releaseAll()
 	if d.staging != 0 {
 		l.BufferRelease(d.staging)
 	}
@@ -267,6 +240,5 @@ func (d *device) Close() error {
 	for _, user := range d.users {
 		unregister(user)
 	}
-	d.recordings, d.buffers, d.pipelines, d.layouts, d.modules, d.compiling, d.flight = nil, nil, nil, nil, nil, nil, nil
 	return nil
 }

@@ -17,16 +17,12 @@ type layout struct {
 	pipeline handle
 }
 
-// Prepare compiles the pipelines of new programs, all at the same time. The error names every
-// program that failed, with Dawn's message, which has the line of the WGSL.
-func (d *device) Prepare(ctx context.Context, programs []*gpu.Program) (err error) {
-	defer named("prepare", &err)
-	if err := d.alive(); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
+// Compiled says whether the program has a pipeline.
+func (d *device) Compiled(p *gpu.Program) bool { return d.pipelines[p] != 0 }
+
+// Compile compiles pipelines, all at the same time. The error names every program that failed, with
+// Dawn's message, which has the line of the WGSL.
+func (d *device) Compile(ctx context.Context, programs []*gpu.Program) error {
 	var failures []error
 	for _, p := range programs {
 		if err := d.start(p); err != nil {
@@ -36,7 +32,7 @@ func (d *device) Prepare(ctx context.Context, programs []*gpu.Program) (err erro
 	for _, p := range programs {
 		compiling := d.compiling[p]
 		if compiling == nil {
-			continue // compiled before, or failed above
+			continue // given twice, or failed above
 		}
 		got, err := compiling.wait(ctx)
 		if err != nil { // a later Prepare waits again
@@ -52,7 +48,7 @@ func (d *device) Prepare(ctx context.Context, programs []*gpu.Program) (err erro
 			failures = append(failures, fmt.Errorf("program %s: %w", p.Name, typed(0, got.message)))
 		}
 	}
-	if err := d.alive(); err != nil {
+	if err := d.Alive(); err != nil {
 		return err
 	}
 	return errors.Join(failures...)
@@ -62,9 +58,6 @@ func (d *device) Prepare(ctx context.Context, programs []*gpu.Program) (err erro
 func (d *device) start(p *gpu.Program) error {
 	if d.pipelines[p] != 0 || d.compiling[p] != nil {
 		return nil
-	}
-	if err := p.Validate(d.info.Limits); err != nil {
-		return err
 	}
 	compiling, err := d.compile(p)
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 // recording is a list of commands with their bind groups. One buffer has the uniform parameters of
 // all commands.
 type recording struct {
-	d      *device
 	steps  []*step
 	params handle
 }
@@ -22,106 +21,77 @@ type recording struct {
 type step struct {
 	pipeline, group handle     // a dispatch
 	groups          [3]uintptr // workgroups in x, y, z
-	clear           *buffer    // or a buffer to clear, which no bind group keeps alive
+	clear           handle     // or a buffer to clear
 	from, size      uintptr    // bytes to clear
 
 	cost time.Duration // measured time; 0: not known
 }
 
-// Release frees the bind groups and the parameters.
-func (r *recording) Release() {
-	if r.steps == nil {
-		return
-	}
+// Drop frees the bind groups and the parameters.
+func (d *device) Drop(r *recording) {
 	for _, s := range r.steps {
-		if s.group != 0 {
-			r.d.l.BindGroupRelease(s.group)
-		}
+		release(d.l.BindGroupRelease, s.group)
 	}
-	if r.params != 0 {
-		r.d.l.BufferDestroy(r.params)
-		r.d.l.BufferRelease(r.params)
-	}
-	r.steps = nil
-	delete(r.d.recordings, r)
+	d.Free(r.params)
 }
 
-// Record checks the commands and builds their bind groups.
-func (d *device) Record(commands []gpu.Command) (_ gpu.Recording, err error) {
-	defer named("record", &err)
-	if err := d.alive(); err != nil {
-		return nil, err
+// Build makes the bind groups of steps.
+func (d *device) Build(steps []gpu.Step[handle], params []byte) (_ *recording, err error) {
+	r := &recording{steps: make([]*step, len(steps))}
+	for i := range steps {
+		r.steps[i] = &step{}
 	}
-	params, sizes, err := gpu.CheckCommands(commands, d.info.Limits, func(p *gpu.Program) bool { return d.pipelines[p] != 0 }, d.own)
-	if err != nil {
-		return nil, err
-	}
-	r := &recording{d: d, steps: make([]*step, 0, len(commands))}
 	if len(params) > 0 {
 		if r.params, err = d.createBuffer("parameters", usageUniform|usageCopyDst, uint64(len(params))); err != nil {
 			return nil, err
 		}
 	}
-	d.recordings[r] = struct{}{}
 	err = d.scoped(func() {
 		if len(params) > 0 {
-			d.l.QueueWriteBuffer(d.queue, r.params, 0, unsafe.Pointer(unsafe.SliceData(params)), uintptr(len(params)))
+			d.write(r.params, 0, params)
 		}
-		dispatch := 0
-		for _, c := range commands {
-			s := &step{}
-			r.steps = append(r.steps, s)
-			if c.Program == nil {
-				b, from, _ := d.own(c.Clear) // as checked
-				s.clear, s.from, s.size = b, uintptr(from), uintptr(c.Clear.Spec().Bytes())
+		offset := uint64(0)
+		for i, from := range steps {
+			s := r.steps[i]
+			if from.Program == nil {
+				b := from.Bound[0]
+				s.clear, s.from, s.size = b.Buffer, uintptr(b.From), uintptr(b.Padded)
 				continue
 			}
-			s.pipeline = d.pipelines[c.Program]
-			s.groups = [3]uintptr{uintptr(c.Groups[0]), uintptr(c.Groups[1]), uintptr(c.Groups[2])}
-			s.group = d.bindGroup(c, r.params, dispatch*gpu.ParamsStride, sizes[dispatch])
-			dispatch++
+			s.pipeline = d.pipelines[from.Program]
+			s.groups = [3]uintptr{uintptr(from.Groups[0]), uintptr(from.Groups[1]), uintptr(from.Groups[2])}
+			s.group = d.bindGroup(from, bindGroupEntry{buffer: r.params, offset: offset, size: uint64(from.ParamsSize)})
+			offset += gpu.ParamsStride
 		}
 	})
 	if err != nil {
-		r.Release()
+		d.Drop(r)
 		return nil, err
 	}
 	return r, nil
 }
 
-// bindGroup binds a command's parameters, size bytes at offset of params, and its arguments. With
-// the exact size Dawn refuses parameters that are too short for the WGSL.
-func (d *device) bindGroup(c gpu.Command, params handle, offset, size int) handle {
-	entries := make([]bindGroupEntry, 1, 1+len(c.Arguments))
-	entries[0] = bindGroupEntry{buffer: params, offset: uint64(offset), size: uint64(size)}
-	for i, argument := range c.Arguments {
-		b, from, _ := d.own(argument) // as checked
-		entries = append(entries, bindGroupEntry{
-			binding: uint32(i + 1), buffer: b.handle, offset: uint64(from), size: uint64(argument.Spec().Bytes()),
-		})
+// bindGroup binds the parameters and arguments of a step. The parameters have their exact size:
+// Dawn refuses those that are too short for the WGSL.
+func (d *device) bindGroup(s gpu.Step[handle], params bindGroupEntry) handle {
+	entries := []bindGroupEntry{params}
+	for i, b := range s.Bound {
+		entries = append(entries, bindGroupEntry{binding: uint32(i + 1), buffer: b.Buffer, offset: uint64(b.From), size: uint64(b.Padded)})
 	}
-	a, err := d.layout(c.Program.Arguments)
+	a, err := d.layout(s.Program.Arguments)
 	if err != nil {
 		return 0
 	}
 	return d.l.DeviceCreateBindGroup(d.handle, &bindGroupDescriptor{
-		label: view(c.Program.Name), layout: a.group, count: uintptr(len(entries)), entries: unsafe.SliceData(entries),
+		label: view(s.Name), layout: a.group, count: uintptr(len(entries)), entries: unsafe.SliceData(entries),
 	})
 }
 
-// Run submits the recordings in order. It waits if more than mostInFlight submissions are
+// Submit submits the recordings in order. It waits if more than mostInFlight submissions are
 // unfinished.
-func (d *device) Run(ctx context.Context, recordings ...gpu.Recording) (err error) {
-	defer named("run", &err)
-	if err := d.alive(); err != nil {
-		return err
-	}
+func (d *device) Submit(ctx context.Context, recordings []*recording) error {
 	var all []*step
-	for i, given := range recordings {
-		r, ok := given.(*recording)
-		if !ok || r.d != d || r.steps == nil {
-			return invalid("recording %d is of another device, or was released", i)
-		}
+	for _, r := range recordings {
 		if len(recordings) == 1 {
 			all = r.steps
 		} else {
@@ -133,11 +103,6 @@ func (d *device) Run(ctx context.Context, recordings ...gpu.Recording) (err erro
 			return err
 		}
 		n := d.portion(steps)
-		for _, s := range steps[:n] {
-			if s.clear != nil && s.clear.handle == 0 {
-				return invalid("a recording clears buffer %q, which was released", s.clear.spec.Label)
-			}
-		}
 		if err := d.scoped(func() { d.encode(steps[:n]) }); err != nil {
 			return err
 		}
@@ -163,9 +128,9 @@ func (d *device) encode(steps []*step) {
 		}
 	}
 	for _, s := range steps {
-		if s.clear != nil {
+		if s.clear != 0 {
 			end()
-			l.CommandEncoderClearBuffer.call(encoder, s.clear.handle, s.from, s.size)
+			l.CommandEncoderClearBuffer.call(encoder, s.clear, s.from, s.size)
 			continue
 		}
 		if pass == 0 {

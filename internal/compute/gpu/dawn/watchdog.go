@@ -113,6 +113,6 @@ func (d *device) learn(steps []*step, took time.Duration) {
 		s.cost = cost
 	}
 	if news > 0 {
-		d.guess = max(firstGuess(d.info.Kind), fresh/time.Duration(news))
+		d.guess = max(firstGuess(d.About.Kind), fresh/time.Duration(news))
 	}
 }

@@ -115,41 +115,22 @@ const (
 )
 
 type limits struct {
-	next                                unsafe.Pointer
-	maxTextureDimension1D               uint32
-	maxTextureDimension2D               uint32
-	maxTextureDimension3D               uint32
-	maxTextureArrayLayers               uint32
-	maxBindGroups                       uint32
-	maxBindGroupsPlusVertexBuffers      uint32
-	maxBindingsPerBindGroup             uint32
-	maxDynamicUniformBuffersPerPipeline uint32
-	maxDynamicStorageBuffersPerPipeline uint32
-	maxSampledTexturesPerShaderStage    uint32
-	maxSamplersPerShaderStage           uint32
-	maxStorageBuffersPerShaderStage     uint32
-	maxStorageTexturesPerShaderStage    uint32
-	maxUniformBuffersPerShaderStage     uint32
-	maxUniformBufferBindingSize         uint64
-	maxStorageBufferBindingSize         uint64
-	minUniformBufferOffsetAlignment     uint32
-	minStorageBufferOffsetAlignment     uint32
-	maxVertexBuffers                    uint32
-	_                                   uint32
-	maxBufferSize                       uint64
-	maxVertexAttributes                 uint32
-	maxVertexBufferArrayStride          uint32
-	maxInterStageShaderVariables        uint32
-	maxColorAttachments                 uint32
-	maxColorAttachmentBytesPerSample    uint32
-	maxComputeWorkgroupStorageSize      uint32
-	maxComputeInvocationsPerWorkgroup   uint32
-	maxComputeWorkgroupSizeX            uint32
-	maxComputeWorkgroupSizeY            uint32
-	maxComputeWorkgroupSizeZ            uint32
-	maxComputeWorkgroupsPerDimension    uint32
-	_                                   uint32
-	rest                                [16]uint64 // room for fields of later headers
+	next                              unsafe.Pointer
+	_                                 [11]uint32 // maxTextureDimension1D … maxSamplersPerShaderStage
+	maxStorageBuffersPerShaderStage   uint32
+	_                                 [2]uint32 // maxStorageTexturesPerShaderStage, maxUniformBuffersPerShaderStage
+	_                                 uint64    // maxUniformBufferBindingSize
+	maxStorageBufferBindingSize       uint64
+	minUniformBufferOffsetAlignment   uint32
+	_                                 [3]uint32 // minStorageBufferOffsetAlignment, maxVertexBuffers, padding
+	maxBufferSize                     uint64
+	_                                 [5]uint32 // maxVertexAttributes … maxColorAttachmentBytesPerSample
+	maxComputeWorkgroupStorageSize    uint32
+	maxComputeInvocationsPerWorkgroup uint32
+	_                                 [3]uint32 // maxComputeWorkgroupSizeX, …Y, …Z
+	maxComputeWorkgroupsPerDimension  uint32
+	_                                 uint32
+	_                                 [16]uint64 // room for fields of later headers
 }
 
 type deviceDescriptor struct {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"math"
-	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,20 +11,8 @@ import (
 
 	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/gpu/device"
-	"mrprism/internal/compute/gpu/gputest"
 	"mrprism/internal/compute/gpu/reference"
 )
-
-// A device with debugging passes the conformance test.
-func TestDebugConformance(t *testing.T) {
-	for level := range 4 {
-		t.Run(strconv.Itoa(level), func(t *testing.T) {
-			gputest.TestDevice(t, func(context.Context) (gpu.Device, error) {
-				return device.Debug(reference.Open(), level, &bytes.Buffer{}), nil
-			})
-		})
-	}
-}
 
 // The error names the first program that makes a NaN, not the programs that pass it on.
 func TestDebugNamesNaN(t *testing.T) {

@@ -91,8 +91,14 @@ func timesAsFast(ratio float64, other string) string {
 
 // backend is one way to a GPU.
 type backend struct {
-	name string
-	open func(context.Context, Options) (gpu.Device, error)
+	name  string
+	start func(context.Context, Options) (gpu.Device, error)
+}
+
+// open opens the device. The device's threads compute without subnormals.
+func (b backend) open(ctx context.Context, o Options) (d gpu.Device, err error) {
+	withoutSubnormals(func() { d, err = b.start(ctx, o) })
+	return d, err
 }
 
 // Names lists what Open accepts in this program, auto first.

@@ -11,16 +11,6 @@ import (
 )
 
 var backends = []backend{
-	{"dawn", func(ctx context.Context, o Options) (gpu.Device, error) {
-		return flushing(func() (gpu.Device, error) { return dawn.Open(ctx, dawn.Options{Library: o.DawnLibrary}) })
-	}},
-	{"wgpu", func(ctx context.Context, _ Options) (gpu.Device, error) {
-		return flushing(func() (gpu.Device, error) { return webgpu.Open(ctx) })
-	}},
-}
-
-// flushing opens a device whose threads compute without subnormals.
-func flushing(open func() (gpu.Device, error)) (d gpu.Device, err error) {
-	withoutSubnormals(func() { d, err = open() })
-	return d, err
+	{"dawn", func(ctx context.Context, o Options) (gpu.Device, error) { return dawn.Open(ctx, o.DawnLibrary) }},
+	{"wgpu", func(ctx context.Context, _ Options) (gpu.Device, error) { return webgpu.Open(ctx) }},
 }

@@ -1,5 +1,5 @@
-// Package gputest has a conformance test for every backend of gpu.Device, and opens the devices of
-// this machine for other tests.
+// Package gputest opens the devices of this machine for tests. Its own tests are the conformance
+// test of gpu.Device, which every device has to pass.
 package gputest
 
 import (

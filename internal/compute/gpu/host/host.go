@@ -7,19 +7,15 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"slices"
 
 	"mrprism/internal/compute/gpu"
 )
 
-// Device is a gpu.Device. Its Info and Run come from the caller of Open.
+// Device is a gpu.Device, and the gpu.Driver of its Frame. It cannot be lost.
 type Device[F gpu.Float] struct {
-	info     gpu.Info
+	gpu.Frame[*buffer[F], []gpu.Step[*buffer[F]]]
 	run      Run[F]
 	prepared map[*gpu.Program]bool
-	live     map[*buffer[F]]bool
-	lost     chan error
-	closed   bool
 	arrays   []gpu.ArrayOf[F] // arguments of the current dispatch
 }
 
@@ -29,27 +25,20 @@ type Run[F gpu.Float] func(ctx context.Context, p *gpu.Program, params any, argu
 // Open returns a device that runs programs with run. Its limits are WebGPU's defaults, and buffers
 // of up to 1 GiB.
 func Open[F gpu.Float](info gpu.Info, run Run[F]) *Device[F] {
+	const most = 1 << 30
 	info.Limits = gpu.DefaultLimits()
-	info.Limits.StorageBinding, info.Limits.BufferSize = 1<<30, 1<<30
-	return &Device[F]{info: info, run: run, prepared: map[*gpu.Program]bool{}, live: map[*buffer[F]]bool{}, lost: make(chan error, 1)}
+	info.Limits.StorageBinding, info.Limits.BufferSize = most, most
+	d := &Device[F]{run: run, prepared: map[*gpu.Program]bool{}}
+	d.Init(d, "", most)
+	d.About = info
+	return d
 }
-
-// Info describes the device.
-func (d *Device[F]) Info() gpu.Info { return d.info }
 
 type buffer[F gpu.Float] struct {
-	device *Device[F]
 	spec   gpu.BufferSpec
 	array  gpu.ArrayOf[F]
-	kept   map[int]*gpu.Kept // by the first element of a view
-	shared bool              // may change without Write: nothing is kept
-}
-
-func (b *buffer[F]) Spec() gpu.BufferSpec { return b.spec }
-
-func (b *buffer[F]) Release() {
-	delete(b.device.live, b)
-	b.array, b.kept = gpu.ArrayOf[F]{}, nil
+	kept   map[int]*gpu.Kept // by the first byte of a view
+	shared bool              // may change without Upload: nothing is kept
 }
 
 // written makes the kept data of the buffer stale.
@@ -59,287 +48,42 @@ func (b *buffer[F]) written() {
 	}
 }
 
-// Allocate creates zeroed buffers.
-func (d *Device[F]) Allocate(ctx context.Context, specs []gpu.BufferSpec) ([]gpu.Buffer, error) {
-	if err := d.ready(ctx); err != nil {
-		return nil, err
+// keep returns the kept data of the view that begins at a byte.
+func (b *buffer[F]) keep(from int) *gpu.Kept {
+	if b.shared {
+		return nil
 	}
-	for _, s := range specs {
-		if err := s.Validate(d.info.Limits); err != nil {
-			return nil, err
-		}
+	if b.kept == nil {
+		b.kept = map[int]*gpu.Kept{}
 	}
-	buffers := make([]gpu.Buffer, len(specs))
-	for i, s := range specs {
-		b := &buffer[F]{device: d, spec: s}
-		switch s.Type {
-		case gpu.F32, gpu.F16:
-			b.array.F = make([]F, s.Elements)
-		case gpu.I32:
-			b.array.I = make([]int32, s.Elements)
-		case gpu.U32:
-			b.array.U = make([]uint32, s.Elements)
-		case gpu.I8:
-			b.array.B = make([]int8, s.Elements)
-		}
-		d.live[b] = true
-		buffers[i] = b
+	if b.kept[from] == nil {
+		b.kept[from] = &gpu.Kept{}
 	}
-	return buffers, nil
+	return b.kept[from]
 }
 
-// Values returns the memory of an F32 or F16 buffer: changing the slice changes the buffer.
-func (d *Device[F]) Values(b gpu.Buffer) []F {
-	own, err := d.own(b)
-	if err != nil {
-		panic(err)
-	}
-	own.written()
-	own.shared = true
-	return array[F](b).F
-}
-
-// Write copies src into dst from element offset on.
-func (d *Device[F]) Write(dst gpu.Buffer, offset int, src []byte) error {
-	if err := d.ready(context.Background()); err != nil {
-		return err
-	}
-	own, err := d.own(dst)
-	if err != nil {
-		return err
-	}
-	own.written()
-	spec, to := dst.Spec(), array[F](dst)
-	if err := spec.ValidateWrite(offset, len(src)); err != nil {
-		return err
-	}
-	switch spec.Type {
+// raw is the memory as bytes, if it has the elements as other devices do, or nil.
+func (b *buffer[F]) raw() []byte {
+	switch b.spec.Type {
 	case gpu.I32:
-		copy(gpu.InMemory(to.I[offset:]), src)
+		return gpu.InMemory(b.array.I)
 	case gpu.U32:
-		copy(gpu.InMemory(to.U[offset:]), src)
+		return gpu.InMemory(b.array.U)
 	case gpu.I8:
-		for i, v := range src {
-			to.B[offset+i] = int8(v)
-		}
-	default:
-		if f, same := any(to.F).([]float32); same && spec.Type == gpu.F32 {
-			copy(gpu.InMemory(f[offset:]), src)
-			break
-		}
-		for i, v := range spec.Type.Decode(src) {
-			to.F[offset+i] = F(v)
-		}
+		return gpu.InMemory(b.array.B)
+	case gpu.F32:
+		singles, _ := any(b.array.F).([]float32)
+		return gpu.InMemory(singles)
 	}
 	return nil
 }
 
-// Read fills the ranges. It rounds F32 to float32 and F16 to half.
-func (d *Device[F]) Read(ctx context.Context, ranges ...gpu.Range) error {
-	if err := d.ready(ctx); err != nil {
-		return err
-	}
-	for _, r := range ranges {
-		if _, err := d.own(r.Buffer); err != nil {
-			return err
-		}
-		if err := r.Buffer.Spec().ValidateRead(r.Offset, len(r.Dst)); err != nil {
-			return err
-		}
-	}
-	for _, r := range ranges {
-		spec, from := r.Buffer.Spec(), array[F](r.Buffer)
-		n := len(r.Dst) / spec.Type.Size()
-		switch spec.Type {
-		case gpu.I32:
-			copy(r.Dst, gpu.InMemory(from.I[r.Offset:][:n]))
-		case gpu.U32:
-			copy(r.Dst, gpu.InMemory(from.U[r.Offset:][:n]))
-		case gpu.I8:
-			for i, v := range from.B[r.Offset:][:n] {
-				r.Dst[i] = byte(v)
-			}
-		default:
-			f, same := any(from.F[r.Offset:][:n]).([]float32)
-			if !same {
-				f = make([]float32, n)
-				for i, v := range from.F[r.Offset:][:n] {
-					f[i] = float32(v)
-				}
-			}
-			if spec.Type == gpu.F32 {
-				copy(r.Dst, gpu.InMemory(f))
-			} else {
-				copy(r.Dst, spec.Type.Encode(f))
-			}
-		}
-	}
-	return nil
-}
-
-// Prepare checks the programs. There is nothing to compile.
-func (d *Device[F]) Prepare(ctx context.Context, programs []*gpu.Program) error {
-	if err := d.ready(ctx); err != nil {
-		return err
-	}
-	for _, p := range programs {
-		if err := p.Validate(d.info.Limits); err != nil {
-			return err
-		}
-		d.prepared[p] = true
-	}
-	return nil
-}
-
-type recording[F gpu.Float] struct {
-	device   *Device[F]
-	commands []gpu.Command
-	released bool
-}
-
-func (r *recording[F]) Release() { r.commands, r.released = nil, true }
-
-// Record checks the commands and copies their parameters: later changes have no effect.
-func (d *Device[F]) Record(commands []gpu.Command) (gpu.Recording, error) {
-	if err := d.ready(context.Background()); err != nil {
-		return nil, err
-	}
-	r := &recording[F]{device: d, commands: make([]gpu.Command, len(commands))}
-	for i, c := range commands {
-		if err := c.Validate(d.info.Limits); err != nil {
-			return nil, err
-		}
-		if c.Program != nil && !d.prepared[c.Program] {
-			return nil, fmt.Errorf("%w: %s was recorded but never prepared", gpu.ErrValidation, c.Program.Name)
-		}
-		if err := d.check(c); err != nil {
-			return nil, err
-		}
-		if v := reflect.ValueOf(c.Params); v.Kind() == reflect.Pointer {
-			params := reflect.New(v.Type().Elem())
-			params.Elem().Set(v.Elem())
-			c.Params = params.Interface()
-		}
-		c.Arguments = slices.Clone(c.Arguments)
-		r.commands[i] = c
-	}
-	return r, nil
-}
-
-// Run computes every command before it returns. It checks the context between commands.
-func (d *Device[F]) Run(ctx context.Context, recordings ...gpu.Recording) error {
-	if err := d.ready(ctx); err != nil {
-		return err
-	}
-	for _, recorded := range recordings {
-		r, ok := recorded.(*recording[F])
-		if !ok || r.device != d || r.released {
-			return fmt.Errorf("%w: a recording of another device, or a released one", gpu.ErrValidation)
-		}
-		for _, c := range r.commands {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if err := d.check(c); err != nil {
-				return err
-			}
-			if err := d.command(ctx, c); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (d *Device[F]) command(ctx context.Context, c gpu.Command) error {
-	if c.Program == nil {
-		a := array[F](c.Clear)
-		whole[F](c.Clear).written()
-		clear(a.F)
-		clear(a.I)
-		clear(a.U)
-		clear(a.B)
-		return nil
-	}
-	defer func() {
-		if r := recover(); r != nil {
-			panic(fmt.Sprintf("%s: %s: %v", d.info.Backend, c.Program.Name, r))
-		}
-	}()
-	d.arrays = d.arrays[:0]
-	for i, b := range c.Arguments {
-		a := array[F](b)
-		if c.Program.Arguments[i] == gpu.ReadWrite {
-			whole[F](b).written()
-		} else {
-			a.Kept = kept[F](b)
-		}
-		d.arrays = append(d.arrays, a)
-	}
-	return d.run(ctx, c.Program, c.Params, d.arrays)
-}
-
-// Lost never receives: a device in Go cannot be lost.
-func (d *Device[F]) Lost() <-chan error { return d.lost }
-
-// Close forgets every buffer. The device must not be used afterwards.
-func (d *Device[F]) Close() error {
-	for b := range d.live {
-		b.Release()
-	}
-	d.closed = true
-	return nil
-}
-
-func (d *Device[F]) ready(ctx context.Context) error {
-	if d.closed {
-		return fmt.Errorf("%w: the device is closed", gpu.ErrLost)
-	}
-	return ctx.Err()
-}
-
-// check checks that the command's buffers are of this device and not released.
-func (d *Device[F]) check(c gpu.Command) error {
-	if c.Clear != nil {
-		if _, err := d.own(c.Clear); err != nil {
-			return err
-		}
-	}
-	for _, b := range c.Arguments {
-		if _, err := d.own(b); err != nil {
-			return fmt.Errorf("%s: %w", c.Program.Name, err)
-		}
-	}
-	return nil
-}
-
-// whole returns the allocated buffer behind a buffer or view of the device.
-func whole[F gpu.Float](b gpu.Buffer) *buffer[F] {
-	whole, _ := gpu.Whole(b)
-	return whole.(*buffer[F])
-}
-
-// kept returns the kept data of a buffer or view.
-func kept[F gpu.Float](b gpu.Buffer) *gpu.Kept {
-	own := whole[F](b)
-	if own.shared {
-		return nil
-	}
-	_, first := gpu.Whole(b)
-	if own.kept == nil {
-		own.kept = map[int]*gpu.Kept{}
-	}
-	if own.kept[first] == nil {
-		own.kept[first] = &gpu.Kept{}
-	}
-	return own.kept[first]
-}
-
-// array returns the memory of a buffer or view of the device.
-func array[F gpu.Float](b gpu.Buffer) gpu.ArrayOf[F] {
-	_, first := gpu.Whole(b)
-	a, end := whole[F](b).array, first+b.Spec().Elements
-	switch b.Spec().Type {
+// array is the memory of a buffer or view.
+func array[F gpu.Float](bound gpu.Bound[*buffer[F]]) gpu.ArrayOf[F] {
+	b := bound.Buffer
+	a, size := b.array, b.spec.Type.Size()
+	first, end := bound.From/size, (bound.From+bound.Size)/size
+	switch b.spec.Type {
 	case gpu.F32, gpu.F16:
 		a.F = a.F[first:end:end]
 	case gpu.I32:
@@ -352,8 +96,146 @@ func array[F gpu.Float](b gpu.Buffer) gpu.ArrayOf[F] {
 	return a
 }
 
-// own returns the device's buffer behind a buffer or view.
-func (d *Device[F]) own(b gpu.Buffer) (*buffer[F], error) {
-	own, _, err := gpu.Own(b, func(b *buffer[F]) (mine, released bool) { return b.device == d, !d.live[b] })
-	return own, err
+// Values returns the memory of an F32 or F16 buffer: changing the slice changes the buffer.
+func (d *Device[F]) Values(b gpu.Buffer) []F {
+	bound, err := d.Bind(b)
+	if err != nil {
+		panic(err)
+	}
+	bound.Buffer.written()
+	bound.Buffer.shared = true
+	return array(bound).F
+}
+
+// Failure finds nothing: each call returns its own errors.
+func (d *Device[F]) Failure() error { return nil }
+
+// Create makes zeroed buffers.
+func (d *Device[F]) Create(_ context.Context, specs []gpu.BufferSpec) ([]*buffer[F], error) {
+	buffers := make([]*buffer[F], len(specs))
+	for i, s := range specs {
+		b := &buffer[F]{spec: s}
+		switch s.Type {
+		case gpu.F32, gpu.F16:
+			b.array.F = make([]F, s.Elements)
+		case gpu.I32:
+			b.array.I = make([]int32, s.Elements)
+		case gpu.U32:
+			b.array.U = make([]uint32, s.Elements)
+		case gpu.I8:
+			b.array.B = make([]int8, s.Elements)
+		}
+		buffers[i] = b
+	}
+	return buffers, nil
+}
+
+// Free frees the memory.
+func (d *Device[F]) Free(b *buffer[F]) { b.array, b.kept = gpu.ArrayOf[F]{}, nil }
+
+// Upload copies src into a buffer from byte at on.
+func (d *Device[F]) Upload(to *buffer[F], at int, src []byte) error {
+	to.written()
+	if memory := to.raw(); memory != nil {
+		copy(memory[at:], src)
+		return nil
+	}
+	values := to.array.F[at/to.spec.Type.Size():]
+	for i, v := range to.spec.Type.Decode(src)[:min(len(src)/to.spec.Type.Size(), len(values))] {
+		values[i] = F(v)
+	}
+	return nil
+}
+
+// Download fills the pieces. It rounds F32 to float32 and F16 to half.
+func (d *Device[F]) Download(_ context.Context, pieces []gpu.Piece[*buffer[F]], _ int) error {
+	for _, p := range pieces {
+		from, at := p.Buffer, p.From+p.Skip
+		if memory := from.raw(); memory != nil {
+			copy(p.Dst, memory[at:])
+			continue
+		}
+		size := from.spec.Type.Size()
+		values := make([]float32, len(p.Dst)/size)
+		for i, v := range from.array.F[at/size:][:len(values)] {
+			values[i] = float32(v)
+		}
+		copy(p.Dst, from.spec.Type.Encode(values))
+	}
+	return nil
+}
+
+// Compiled says whether the program was given to Compile. There is nothing to compile.
+func (d *Device[F]) Compiled(p *gpu.Program) bool { return d.prepared[p] }
+
+// Compile notes the programs.
+func (d *Device[F]) Compile(_ context.Context, programs []*gpu.Program) error {
+	for _, p := range programs {
+		d.prepared[p] = true
+	}
+	return nil
+}
+
+// Build copies the steps' parameters: later changes have no effect.
+func (d *Device[F]) Build(steps []gpu.Step[*buffer[F]], _ []byte) ([]gpu.Step[*buffer[F]], error) {
+	for i, s := range steps {
+		if v := reflect.ValueOf(s.Params); v.Kind() == reflect.Pointer {
+			params := reflect.New(v.Type().Elem())
+			params.Elem().Set(v.Elem())
+			steps[i].Params = params.Interface()
+		}
+	}
+	return steps, nil
+}
+
+// Drop leaves the steps to the garbage collector.
+func (d *Device[F]) Drop([]gpu.Step[*buffer[F]]) {}
+
+// Submit computes every step before it returns. It checks the context between steps.
+func (d *Device[F]) Submit(ctx context.Context, recordings [][]gpu.Step[*buffer[F]]) error {
+	for _, steps := range recordings {
+		for i := range steps {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := d.step(ctx, &steps[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (d *Device[F]) step(ctx context.Context, s *gpu.Step[*buffer[F]]) error {
+	if s.Program == nil {
+		a := array(s.Bound[0])
+		s.Bound[0].Buffer.written()
+		clear(a.F)
+		clear(a.I)
+		clear(a.U)
+		clear(a.B)
+		return nil
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			panic(fmt.Sprintf("%s: %s: %v", d.About.Backend, s.Name, r))
+		}
+	}()
+	d.arrays = d.arrays[:0]
+	for i, b := range s.Bound {
+		a := array(b)
+		if s.Program.Arguments[i] == gpu.ReadWrite {
+			b.Buffer.written()
+		} else {
+			a.Kept = b.Buffer.keep(b.From)
+		}
+		d.arrays = append(d.arrays, a)
+	}
+	return d.run(ctx, s.Program, s.Params, d.arrays)
+}
+
+// Shut forgets every buffer.
+func (d *Device[F]) Shut(release func()) error {
+	release()
+	return nil
 }

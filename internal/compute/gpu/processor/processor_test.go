@@ -11,14 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/gpu/gputest"
 	"mrprism/internal/compute/gpu/processor"
 	"mrprism/internal/compute/vector"
 )
-
-func TestConformance(t *testing.T) {
-	gputest.TestDevice(t, func(context.Context) (gpu.Device, error) { return processor.Open(), nil })
-}
 
 // run runs a program without parameters on a buffer of n elements, and returns the buffer.
 func run(t *testing.T, ctx context.Context, n int, p *gpu.Program) ([]float32, error) {

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/gpu/gputest"
 	"mrprism/internal/compute/gpu/reference"
 )
 
@@ -34,8 +33,4 @@ func TestFloat64IsExact(t *testing.T) {
 	require.NoError(t, d.Run(context.Background(), r))
 	assert.Equal(t, 2*(1+1e-12), d.Float64(buffers[0])[1])
 	assert.Zero(t, d.Float64(buffers[0])[0])
-}
-
-func TestConformance(t *testing.T) {
-	gputest.TestDevice(t, func(context.Context) (gpu.Device, error) { return reference.Open(), nil })
 }

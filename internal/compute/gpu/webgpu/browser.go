@@ -4,9 +4,10 @@ package webgpu
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
-	"sync/atomic"
 	"syscall/js"
 	"time"
 
@@ -17,16 +18,10 @@ import (
 // recordings. The module cogentcore/webgpu is not used, because its browser half reports failures
 // as success.
 type device struct {
+	gpu.Frame[int, int]
 	object    js.Value
-	info      gpu.Info
-	lost      chan error
-	lostError atomic.Pointer[error]
 	onLost    js.Func
-
-	pipelines  map[*gpu.Program]int
-	buffers    map[*buffer]bool
-	recordings map[*recording]bool
-	closed     bool
+	pipelines map[*gpu.Program]int
 }
 
 var _ gpu.Device = (*device)(nil)
@@ -43,14 +38,10 @@ func Open(ctx context.Context) (gpu.Device, error) {
 	if script.IsUndefined() {
 		return nil, fmt.Errorf("%w: gpu.js was not loaded before the program", gpu.ErrNoAdapter)
 	}
-	d := &device{
-		lost: make(chan error, 1), pipelines: map[*gpu.Program]int{},
-		buffers: map[*buffer]bool{}, recordings: map[*recording]bool{},
-	}
+	d := &device{pipelines: map[*gpu.Program]int{}}
+	d.Init(d, "", stagingBytes)
 	d.onLost = js.FuncOf(func(_ js.Value, arguments []js.Value) any {
-		err := fmt.Errorf("%w: %s", gpu.ErrLost, arguments[0].String())
-		d.lostError.Store(&err)
-		d.lost <- err // gpu.js calls this once, and the channel holds one
+		_ = d.Lose(arguments[0].String())
 		return nil
 	})
 	answer, err := askUntil(ctx, "opening the device", script, "open", d.onLost)
@@ -74,7 +65,7 @@ func (d *device) describe() {
 	if len(names) == 0 {
 		names = []string{"unnamed GPU"}
 	}
-	d.info = gpu.Info{
+	d.About = gpu.Info{
 		Backend: "browser", Adapter: strings.Join(names, " "), Driver: js.Global().Get("navigator").Get("userAgent").String(),
 		Kind: gpu.Kind(about.Get("kind").String()),
 		Limits: gpu.Limits{
@@ -89,25 +80,11 @@ func (d *device) describe() {
 	}
 	features := js.Global().Get("Array").Call("from", d.object.Get("device").Get("features"))
 	for i := range features.Length() {
-		d.info.Features = append(d.info.Features, features.Index(i).String())
+		d.About.Features = append(d.About.Features, features.Index(i).String())
 	}
 	if language := js.Global().Get("navigator").Get("gpu").Get("wgslLanguageFeatures"); language.Truthy() && language.Call("has", gpu.PackedDot).Bool() {
-		d.info.Features = append(d.info.Features, gpu.PackedDot)
+		d.About.Features = append(d.About.Features, gpu.PackedDot)
 	}
-}
-
-func (d *device) Info() gpu.Info { return d.info }
-
-func (d *device) Lost() <-chan error { return d.lost }
-
-func (d *device) ready(ctx context.Context) error {
-	if d.closed {
-		return fmt.Errorf("%w: the browser's device is closed", gpu.ErrLost)
-	}
-	if err := d.lostError.Load(); err != nil {
-		return *err
-	}
-	return ctx.Err()
 }
 
 // ask calls a method of the device that answers soon.
@@ -121,66 +98,123 @@ func (d *device) ask(doing, method string, arguments ...any) (js.Value, error) {
 	return answer, err
 }
 
-type buffer struct {
-	device   *device
-	spec     gpu.BufferSpec
-	id       int
-	released bool
-}
+// Failure finds nothing: gpu.js answers each call with the failures so far.
+func (d *device) Failure() error { return nil }
 
-func (b *buffer) Spec() gpu.BufferSpec { return b.spec }
-
-func (b *buffer) Release() {
-	if !b.released {
-		b.released = true
-		delete(b.device.buffers, b)
-		b.device.object.Call("releaseBuffer", b.id)
-	}
-}
-
-func (d *device) Allocate(ctx context.Context, specs []gpu.BufferSpec) ([]gpu.Buffer, error) {
-	if err := d.ready(ctx); err != nil {
-		return nil, err
-	}
+func (d *device) Create(_ context.Context, specs []gpu.BufferSpec) ([]int, error) {
 	sizes, labels, bytes := make([]any, len(specs)), make([]any, len(specs)), 0
 	for i, s := range specs {
-		if err := s.Validate(d.info.Limits); err != nil {
-			return nil, err
-		}
 		sizes[i], labels[i] = s.Bytes(), s.Label
 		bytes += s.Bytes()
 	}
-	doing := fmt.Sprintf("%d buffers of together %d bytes", len(specs), bytes)
-	answer, err := d.ask(doing, "allocate", sizes, labels)
+	answer, err := d.ask(fmt.Sprintf("%d buffers of together %d bytes", len(specs), bytes), "allocate", sizes, labels)
 	if err != nil {
 		return nil, err
 	}
+	return numbers(answer), nil
+}
+
+// numbers are the ids of an answer.
+func numbers(answer js.Value) []int {
 	ids := answer.Get("ids")
-	buffers := make([]gpu.Buffer, len(specs))
-	for i, s := range specs {
-		b := &buffer{device: d, spec: s, id: ids.Index(i).Int()}
-		d.buffers[b] = true
-		buffers[i] = b
+	all := make([]int, ids.Length())
+	for i := range all {
+		all[i] = ids.Index(i).Int()
 	}
-	return buffers, nil
+	return all
 }
 
-func (d *device) own(b gpu.Buffer) (*buffer, int, error) {
-	return gpu.Own(b, func(b *buffer) (mine, released bool) { return b.device == d, b.released })
+func (d *device) Free(b int) { d.object.Call("releaseBuffer", b) }
+
+func (d *device) Upload(to, at int, src []byte) error {
+	for part := range slices.Chunk(src, stagingBytes) {
+		d.object.Call("write", to, at, bytesToJS(part))
+		at += len(part)
+	}
+	return nil
 }
 
-// Close destroys the device with all its buffers. It drops unfinished work.
-func (d *device) Close() error {
-	if d.closed {
-		return nil
+func (d *device) Download(ctx context.Context, pieces []gpu.Piece[int], total int) error {
+	wanted := make([]any, 0, 3*len(pieces))
+	for _, p := range pieces {
+		wanted = append(wanted, p.Buffer, p.From, p.Size)
 	}
-	d.closed = true
-	for r := range d.recordings {
-		r.Release()
+	answer, err := askUntil(ctx, "reading", d.object, "read", wanted)
+	if err != nil {
+		return err
 	}
-	for b := range d.buffers {
-		b.Release()
+	bytes := make([]byte, total)
+	js.CopyBytesToGo(bytes, answer.Get("bytes"))
+	gpu.Deliver(pieces, bytes)
+	return nil
+}
+
+func (d *device) Compiled(p *gpu.Program) bool { return d.pipelines[p] != 0 }
+
+func (d *device) Compile(ctx context.Context, programs []*gpu.Program) error {
+	descriptions := make([]any, len(programs))
+	for i, p := range programs {
+		accesses := make([]byte, len(p.Arguments))
+		for i, a := range p.Arguments {
+			accesses[i] = "rw"[a]
+		}
+		descriptions[i] = map[string]any{
+			"name": p.Name, "source": p.Source, "entry": p.Entry, "accesses": string(accesses),
+		}
 	}
+	answer, err := ask(ctx, "compiling", d.object, "prepare", descriptions)
+	if err != nil {
+		if answer.Type() == js.TypeObject && answer.Get("name").Type() == js.TypeString {
+			return fmt.Errorf("%s: %w", answer.Get("name").String(), err)
+		}
+		return err
+	}
+	for i, id := range numbers(answer) {
+		d.pipelines[programs[i]] = id
+	}
+	return nil
+}
+
+// Build gives gpu.js the commands as words, in the order in which it reads them.
+func (d *device) Build(steps []gpu.Step[int], params []byte) (int, error) {
+	var words []byte
+	add := func(values ...int) {
+		for _, v := range values {
+			words = binary.LittleEndian.AppendUint32(words, uint32(v))
+		}
+	}
+	for _, s := range steps {
+		if s.Program == nil {
+			add(0)
+		} else {
+			add(d.pipelines[s.Program], s.Groups[0], s.Groups[1], s.Groups[2], len(s.Bound))
+		}
+		for _, b := range s.Bound {
+			add(b.Buffer, b.From, b.Padded)
+		}
+	}
+	array := js.Global().Get("Uint32Array").New(bytesToJS(words).Get("buffer"))
+	answer, err := d.ask("recording", "record", array, bytesToJS(params))
+	if err != nil {
+		return 0, err
+	}
+	return answer.Get("id").Int(), nil
+}
+
+func (d *device) Drop(recording int) { d.object.Call("releaseRecording", recording) }
+
+func (d *device) Submit(ctx context.Context, recordings []int) error {
+	ids := make([]any, len(recordings))
+	for i, r := range recordings {
+		ids[i] = r
+	}
+	_, err := askUntil(ctx, "running", d.object, "run", ids)
+	return err
+}
+
+// Shut drops unfinished work.
+func (d *device) Shut(release func()) error {
+	release()
 	d.object.Call("close")
 	return nil
 }

@@ -4,8 +4,9 @@
 
 #include <string.h>
 
-// The parts of wgpu-native's C interface used below, as laid out in the version inside github.com/cogentcore/webgpu v0.23.0. Its
-// header is not on the include path of another module, and the library itself is linked through that module.
+// These are the parts of wgpu-native's C interface that this file uses, as in the version inside
+// github.com/cogentcore/webgpu v0.23.0. That module links the library. Its header is not on the
+// include path of other modules.
 
 typedef void (*device_lost_callback)(int reason, char const *message, void *userdata);
 typedef void (*error_callback)(int type, char const *message, void *userdata);
@@ -109,7 +110,7 @@ static void on_device(int status, void *device, char const *message, void *userd
 
 void *native_create_instance(void) {
 	instance_extras extras;
-	void const *descriptor = &extras; // a descriptor is nothing but the address of its extras
+	void const *descriptor = &extras; // a descriptor has only the address of its extras
 	memset(&extras, 0, sizeof extras);
 	extras.chain.type = instance_extras_type;
 	extras.backends = backend_vulkan | backend_metal | backend_direct3d_12;

@@ -7,6 +7,7 @@ package webgpu
 import "C"
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -20,23 +21,19 @@ import (
 // device is one wgpu-native device. If a device is lost during a poll, wgpu-native aborts the
 // process. Nothing here can prevent this: long work needs checkpoints.
 type device struct {
+	gpu.Frame[*wgpu.Buffer, *recording]
 	instance *wgpu.Instance
 	device   *wgpu.Device
 	queue    *wgpu.Queue
 	errors   *C.native_errors
-	info     gpu.Info
-	lost     chan error
 
 	modules   map[string]*wgpu.ShaderModule // by source
 	layouts   map[string]layout             // by accesses
 	pipelines map[*gpu.Program]*pipeline
 
-	buffers    map[*buffer]bool
-	recordings map[*recording]bool
-	staging    *wgpu.Buffer // of stagingBytes
-	flights    []flight     // unfinished submissions, oldest first
-	landed     time.Time    // when the last one was seen to be finished
-	closed     bool
+	staging *wgpu.Buffer // of stagingBytes
+	flights []flight     // unfinished submissions, oldest first
+	landed  time.Time    // when the last one was seen to be finished
 }
 
 var _ gpu.Device = (*device)(nil)
@@ -84,10 +81,10 @@ func Open(ctx context.Context) (gpu.Device, error) {
 	}
 	defer adapter.Release()
 	d := &device{
-		instance: instance, lost: make(chan error, 1), errors: (*C.native_errors)(C.calloc(1, C.sizeof_native_errors)),
+		instance: instance, errors: (*C.native_errors)(C.calloc(1, C.sizeof_native_errors)),
 		modules: map[string]*wgpu.ShaderModule{}, layouts: map[string]layout{}, pipelines: map[*gpu.Program]*pipeline{},
-		buffers: map[*buffer]bool{}, recordings: map[*recording]bool{},
 	}
+	d.Init(d, "wgpu", stagingBytes)
 	about := adapter.GetInfo()
 	storage, size := C.uint64_t(maxBinding), C.uint64_t(maxBinding)
 	ref = C.native_request_device(reference(adapter), &storage, &size, d.errors)
@@ -102,23 +99,15 @@ func Open(ctx context.Context) (gpu.Device, error) {
 	d.queue = d.device.GetQueue()
 	limits := gpu.DefaultLimits()
 	limits.StorageBinding, limits.BufferSize = uint64(storage), uint64(size)
-	d.info = gpu.Info{
-		Backend: "wgpu", Adapter: about.DriverDescription, Driver: about.BackendType.String(), // about.Name is a number
-		Kind: kind(about.AdapterType), Limits: limits,
+	d.About = gpu.Info{
+		Backend: "wgpu", Driver: about.BackendType.String(), Adapter: about.DriverDescription, // Name is a number
+		Kind: cmp.Or(map[wgpu.AdapterType]gpu.Kind{
+			wgpu.AdapterTypeDiscreteGPU: gpu.KindDiscrete, wgpu.AdapterTypeIntegratedGPU: gpu.KindIntegrated,
+			wgpu.AdapterTypeCPU: gpu.KindCPU,
+		}[about.AdapterType], gpu.KindUnknown),
+		Limits: limits,
 	}
 	return d, nil
-}
-
-func kind(t wgpu.AdapterType) gpu.Kind {
-	switch t {
-	case wgpu.AdapterTypeDiscreteGPU:
-		return gpu.KindDiscrete
-	case wgpu.AdapterTypeIntegratedGPU:
-		return gpu.KindIntegrated
-	case wgpu.AdapterTypeCPU:
-		return gpu.KindCPU
-	}
-	return gpu.KindUnknown
 }
 
 // The library's Go values hold one reference each to a C object. A buffer has its device's before
@@ -138,52 +127,32 @@ func bufferReference(b *wgpu.Buffer) unsafe.Pointer {
 	return (*[2]unsafe.Pointer)(unsafe.Pointer(b))[1]
 }
 
-func (d *device) Info() gpu.Info { return d.info }
-
-func (d *device) Lost() <-chan error { return d.lost }
-
-// ready returns why the device cannot be used now, or nil.
-func (d *device) ready(ctx context.Context) error {
-	if d.closed {
-		return fmt.Errorf("%w: the wgpu device is closed", gpu.ErrLost)
-	}
+// Failure finds a loss. Calls of the library return their other errors themselves.
+func (d *device) Failure() error {
 	if d.errors.lost != 0 {
-		return d.lose()
+		return d.Lose(C.GoString(&d.errors.lost_message[0]))
 	}
-	return ctx.Err()
-}
-
-func (d *device) lose() error {
-	err := fmt.Errorf("%w: %s", gpu.ErrLost, C.GoString(&d.errors.lost_message[0]))
-	select {
-	case d.lost <- err:
-	default:
-	}
-	return err
+	return nil
 }
 
 // failed returns and clears the error that wgpu-native recorded since the last call. doing says
 // what failed.
 func (d *device) failed(doing string) error {
-	if d.errors.lost != 0 && !d.closed {
-		return d.lose()
+	if err := d.Failure(); err != nil {
+		return err
 	}
-	recorded, message := d.errors._type, C.GoString(&d.errors.message[0])
-	d.errors._type = C.native_no_error
-	var kind error
-	switch recorded {
-	case C.native_no_error:
+	recorded := d.errors._type
+	if recorded == C.native_no_error {
 		return nil
-	case C.native_out_of_memory:
-		kind = gpu.ErrOutOfMemory
-	case C.native_validation:
-		kind = gpu.ErrValidation
-	case C.native_internal:
-		kind = gpu.ErrInternal
-	case C.native_device_lost:
-		kind = gpu.ErrLost
-	default:
-		return fmt.Errorf("wgpu: %s: %s", doing, message)
+	}
+	d.errors._type = C.native_no_error
+	message := C.GoString(&d.errors.message[0])
+	kind := map[C.int]error{
+		C.native_out_of_memory: gpu.ErrOutOfMemory, C.native_validation: gpu.ErrValidation,
+		C.native_internal: gpu.ErrInternal, C.native_device_lost: gpu.ErrLost,
+	}[recorded]
+	if kind == nil {
+		return fmt.Errorf("%s: %s", doing, message)
 	}
 	return fmt.Errorf("%w: %s: %s", kind, doing, message)
 }
@@ -199,78 +168,46 @@ func (d *device) check(err error, doing string) error {
 	return nil
 }
 
-type buffer struct {
-	device   *device
-	spec     gpu.BufferSpec
-	buffer   *wgpu.Buffer
-	released bool
-}
+// bound is the size of a binding of n bytes, rounded up to whole vec4s. wgpu-native 0.19 compares
+// it with the needs of the pipeline before, if both have one layout, and that may need a vec4.
+func bound(n int) uint64 { return uint64((n + 15) / 16 * 16) }
 
-func (b *buffer) Spec() gpu.BufferSpec { return b.spec }
-
-func (b *buffer) Release() {
-	if !b.released {
-		b.released = true
-		delete(b.device.buffers, b)
-		b.buffer.Destroy()
-		b.buffer.Release()
-	}
-}
-
-// bound is the size of a binding, bytes, rounded up to whole vec4s. wgpu-native 0.19 compares it
-// with the needs of the pipeline before, if both have one layout, and that may need a vec4.
-func bound(s gpu.BufferSpec) uint64 { return uint64((s.Bytes() + 15) / 16 * 16) }
-
-func (d *device) Allocate(ctx context.Context, specs []gpu.BufferSpec) ([]gpu.Buffer, error) {
-	if err := d.ready(ctx); err != nil {
-		return nil, err
-	}
+func (d *device) Create(_ context.Context, specs []gpu.BufferSpec) ([]*wgpu.Buffer, error) {
+	buffers := make([]*wgpu.Buffer, 0, len(specs))
 	for _, s := range specs {
-		if err := s.Validate(d.info.Limits); err != nil {
-			return nil, err
-		}
-	}
-	buffers := make([]gpu.Buffer, 0, len(specs))
-	for _, s := range specs {
-		raw, err := d.device.CreateBuffer(&wgpu.BufferDescriptor{
-			Label: s.Label, Size: bound(s), Usage: wgpu.BufferUsageStorage | wgpu.BufferUsageCopySrc | wgpu.BufferUsageCopyDst,
+		b, err := d.device.CreateBuffer(&wgpu.BufferDescriptor{
+			Label: s.Label, Size: bound(s.Bytes()), Usage: wgpu.BufferUsageStorage | wgpu.BufferUsageCopySrc | wgpu.BufferUsageCopyDst,
 		})
 		if err := d.check(err, fmt.Sprintf("buffer %q of %d bytes", s.Label, s.Bytes())); err != nil {
-			if raw != nil {
-				raw.Release()
+			if b != nil {
+				b.Release()
 			}
 			for _, b := range buffers {
-				b.Release()
+				d.Free(b)
 			}
 			return nil, err
 		}
-		b := &buffer{device: d, spec: s, buffer: raw}
-		d.buffers[b] = true
 		buffers = append(buffers, b)
 	}
 	return buffers, nil
 }
 
-func (d *device) own(b gpu.Buffer) (*buffer, int, error) {
-	return gpu.Own(b, func(b *buffer) (mine, released bool) { return b.device == d, b.released })
+func (d *device) Free(b *wgpu.Buffer) {
+	b.Destroy()
+	b.Release()
 }
 
-// Close waits for the submitted work and frees everything.
-func (d *device) Close() error {
-	if d.closed {
-		return nil
-	}
+func (d *device) Upload(to *wgpu.Buffer, at int, src []byte) error {
+	return d.check(d.queue.WriteBuffer(to, uint64(at), src), "writing")
+}
+
+// Shut waits for the submitted work.
+func (d *device) Shut(release func()) error {
 	var err error
 	if d.errors.lost == 0 {
 		err = d.wait(context.Background(), 0)
 	}
-	d.closed = true
-	for r := range d.recordings {
-		r.Release()
-	}
-	for b := range d.buffers {
-		b.Release()
-	}
+	release()
 	if d.staging != nil {
 		d.staging.Release()
 	}

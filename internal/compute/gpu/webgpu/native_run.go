@@ -16,22 +16,21 @@ import (
 	"mrprism/internal/compute/gpu"
 )
 
-func (d *device) Prepare(ctx context.Context, programs []*gpu.Program) error {
+func (d *device) Compiled(p *gpu.Program) bool { return d.pipelines[p] != nil }
+
+func (d *device) Compile(ctx context.Context, programs []*gpu.Program) error {
 	for _, p := range programs {
-		if err := d.ready(ctx); err != nil {
-			return err
-		}
-		if d.pipelines[p] != nil {
+		if d.Compiled(p) { // given twice
 			continue
 		}
-		if err := p.Validate(d.info.Limits); err != nil {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if err := d.compile(p); err != nil {
 			return err
 		}
 	}
-	return d.ready(ctx)
+	return nil
 }
 
 func (d *device) compile(p *gpu.Program) error {
@@ -103,114 +102,74 @@ type recorded struct {
 	pipeline *wgpu.ComputePipeline
 	group    *wgpu.BindGroup
 	groups   [3]uint32
-	clear    *buffer
-	from, n  uint64 // bytes to clear
+	clear    gpu.Bound[*wgpu.Buffer]
 }
 
 type recording struct {
-	device   *device
 	commands []recorded
-	buffers  map[*buffer]bool // of all commands
-	params   *wgpu.Buffer     // gpu.ParamsStride bytes for each dispatch
+	params   *wgpu.Buffer // gpu.ParamsStride bytes for each dispatch
 	pace     pace
-	released bool
 }
 
-func (r *recording) Release() {
-	if r.released {
-		return
-	}
-	r.released = true
-	delete(r.device.recordings, r)
+func (d *device) Drop(r *recording) {
 	for _, c := range r.commands {
 		if c.group != nil {
 			c.group.Release()
 		}
 	}
 	if r.params != nil {
-		r.params.Destroy()
-		r.params.Release()
+		d.Free(r.params)
 	}
 }
 
-func (d *device) Record(commands []gpu.Command) (gpu.Recording, error) {
-	if err := d.ready(context.Background()); err != nil {
-		return nil, err
-	}
-	params, _, err := gpu.CheckCommands(commands, d.info.Limits, func(p *gpu.Program) bool { return d.pipelines[p] != nil }, d.own)
-	if err != nil {
-		return nil, err
-	}
-	r := &recording{device: d, buffers: map[*buffer]bool{}, pace: newPace(d.info.Kind)}
-	d.recordings[r] = true
-	if err := d.fill(r, commands, params); err != nil {
-		r.Release()
+func (d *device) Build(steps []gpu.Step[*wgpu.Buffer], params []byte) (*recording, error) {
+	r := &recording{pace: newPace(d.About.Kind), commands: make([]recorded, 0, len(steps))}
+	if err := d.build(r, steps, params); err != nil {
+		d.Drop(r)
 		return nil, err
 	}
 	return r, nil
 }
 
-// fill makes the recording's parameters and bind groups.
-func (d *device) fill(r *recording, commands []gpu.Command, params []byte) (err error) {
+// build makes the parameters and bind groups of a recording.
+func (d *device) build(r *recording, steps []gpu.Step[*wgpu.Buffer], params []byte) (err error) {
 	if len(params) > 0 {
 		r.params, err = d.device.CreateBuffer(&wgpu.BufferDescriptor{
-			Label: "params", Size: uint64(len(params)), Usage: wgpu.BufferUsageUniform | wgpu.BufferUsageCopyDst,
+			Label: "parameters", Size: uint64(len(params)), Usage: wgpu.BufferUsageUniform | wgpu.BufferUsageCopyDst,
 		})
 		if err := d.check(err, "parameters"); err != nil {
 			return err
 		}
-		if err := d.check(d.queue.WriteBuffer(r.params, 0, params), "parameters"); err != nil {
+		if err := d.Upload(r.params, 0, params); err != nil {
 			return err
 		}
 	}
 	offset := uint64(0)
-	for _, c := range commands {
-		if c.Program == nil {
-			b, from, _ := d.own(c.Clear) // as checked
-			spec := c.Clear.Spec()
-			r.buffers[b] = true
-			r.commands = append(r.commands, recorded{name: "clear " + spec.Label, clear: b, from: uint64(from), n: uint64(spec.Bytes())})
+	for _, s := range steps {
+		if s.Program == nil {
+			r.commands = append(r.commands, recorded{name: s.Name, clear: s.Bound[0]})
 			continue
 		}
 		entries := []wgpu.BindGroupEntry{{Binding: 0, Buffer: r.params, Offset: offset, Size: gpu.ParamsStride}}
 		offset += gpu.ParamsStride
-		for i, argument := range c.Arguments {
-			b, from, _ := d.own(argument) // as checked
-			r.buffers[b] = true
-			entries = append(entries, wgpu.BindGroupEntry{Binding: uint32(i + 1), Buffer: b.buffer, Offset: uint64(from), Size: bound(argument.Spec())})
+		for i, b := range s.Bound {
+			entries = append(entries, wgpu.BindGroupEntry{Binding: uint32(i + 1), Buffer: b.Buffer, Offset: uint64(b.From), Size: bound(b.Size)})
 		}
-		p := d.pipelines[c.Program]
-		group, err := d.device.CreateBindGroup(&wgpu.BindGroupDescriptor{
-			Label: c.Program.Name, Layout: p.layout.bindings, Entries: entries,
-		})
-		if err := d.check(err, c.Program.Name); err != nil {
+		p := d.pipelines[s.Program]
+		group, err := d.device.CreateBindGroup(&wgpu.BindGroupDescriptor{Label: s.Name, Layout: p.layout.bindings, Entries: entries})
+		if err := d.check(err, s.Name); err != nil {
 			return err
 		}
 		r.commands = append(r.commands, recorded{
-			name: c.Program.Name, pipeline: p.pipeline, group: group,
-			groups: [3]uint32{uint32(c.Groups[0]), uint32(c.Groups[1]), uint32(c.Groups[2])},
+			name: s.Name, pipeline: p.pipeline, group: group,
+			groups: [3]uint32{uint32(s.Groups[0]), uint32(s.Groups[1]), uint32(s.Groups[2])},
 		})
 	}
 	return nil
 }
 
-func (d *device) Run(ctx context.Context, recordings ...gpu.Recording) error {
-	if err := d.ready(ctx); err != nil {
-		return err
-	}
-	for _, given := range recordings {
-		r, ok := given.(*recording)
-		if !ok || r.device != d || r.released {
-			return fmt.Errorf("%w: a recording of another device, or a released one", gpu.ErrValidation)
-		}
-		for b := range r.buffers { // submitting a destroyed buffer would abort the process
-			if b.released {
-				return fmt.Errorf("%w: a recording uses buffer %q, which was released", gpu.ErrValidation, b.spec.Label)
-			}
-		}
-	}
-	for _, given := range recordings {
-		r := given.(*recording)
+func (d *device) Submit(ctx context.Context, recordings []*recording) error {
+	for _, r := range recordings {
 		for rest := r.commands; len(rest) > 0; {
 			n := min(r.pace.step, len(rest))
 			if err := d.submit(ctx, r, rest[:n]); err != nil {
@@ -225,14 +184,14 @@ func (d *device) Run(ctx context.Context, recordings ...gpu.Recording) error {
 // submit encodes commands of a recording as one submission. It first waits until the device is not
 // too far behind.
 func (d *device) submit(ctx context.Context, r *recording, commands []recorded) error {
-	if err := d.wait(ctx, inFlight(d.info.Kind)-1); err != nil {
+	if err := d.wait(ctx, inFlight(d.About.Kind)-1); err != nil {
 		return err
 	}
 	doing := fmt.Sprintf("%s … %s", commands[0].name, commands[len(commands)-1].name)
 	return d.encode(doing, flight{recording: r, commands: len(commands)}, func(encoder *wgpu.CommandEncoder) error {
 		for len(commands) > 0 {
-			if c := commands[0]; c.clear != nil {
-				if err := encoder.ClearBuffer(c.clear.buffer, c.from, c.n); err != nil {
+			if c := commands[0]; c.pipeline == nil {
+				if err := encoder.ClearBuffer(c.clear.Buffer, uint64(c.clear.From), uint64(c.clear.Padded)); err != nil {
 					return err
 				}
 				commands = commands[1:]
@@ -240,7 +199,7 @@ func (d *device) submit(ctx context.Context, r *recording, commands []recorded) 
 			}
 			pass := encoder.BeginComputePass(nil)
 			var bound *wgpu.ComputePipeline
-			for len(commands) > 0 && commands[0].clear == nil {
+			for len(commands) > 0 && commands[0].pipeline != nil {
 				c := commands[0]
 				if c.pipeline != bound {
 					pass.SetPipeline(c.pipeline)
@@ -307,44 +266,11 @@ func (d *device) wait(ctx context.Context, keep int) error {
 	return nil
 }
 
-func (d *device) Write(dst gpu.Buffer, offset int, src []byte) error {
-	if err := d.ready(context.Background()); err != nil {
-		return err
-	}
-	b, from, err := d.own(dst)
-	if err != nil {
-		return err
-	}
-	if err := dst.Spec().ValidateWrite(offset, len(src)); err != nil || len(src) == 0 {
-		return err
-	}
-	src = gpu.WholeWords(src)
-	return d.check(d.queue.WriteBuffer(b.buffer, uint64(from+offset*b.spec.Type.Size()), src), fmt.Sprintf("writing buffer %q", b.spec.Label))
-}
-
-func (d *device) Read(ctx context.Context, ranges ...gpu.Range) error {
-	if err := d.ready(ctx); err != nil {
-		return err
-	}
-	pieces, err := gpu.Pieces(ranges, stagingBytes, d.own)
-	if err != nil {
-		return err
-	}
-	if len(pieces) == 0 {
+// Download copies the pieces through the staging buffer.
+func (d *device) Download(ctx context.Context, pieces []gpu.Piece[*wgpu.Buffer], total int) error {
+	if total == 0 {
 		return d.wait(ctx, 0)
 	}
-	for len(pieces) > 0 {
-		n, total := gpu.Batch(pieces, stagingBytes)
-		if err := d.fetch(ctx, pieces[:n], total); err != nil {
-			return err
-		}
-		pieces = pieces[n:]
-	}
-	return nil
-}
-
-// fetch copies the pieces, total bytes, through the staging buffer.
-func (d *device) fetch(ctx context.Context, pieces []gpu.Piece[*buffer], total int) error {
 	if d.staging == nil {
 		staging, err := d.device.CreateBuffer(&wgpu.BufferDescriptor{
 			Label: "staging", Size: stagingBytes, Usage: wgpu.BufferUsageMapRead | wgpu.BufferUsageCopyDst,
@@ -357,7 +283,7 @@ func (d *device) fetch(ctx context.Context, pieces []gpu.Piece[*buffer], total i
 	err := d.encode("reading", flight{}, func(encoder *wgpu.CommandEncoder) error {
 		at := 0
 		for _, p := range pieces {
-			if err := encoder.CopyBufferToBuffer(p.Buffer.buffer, uint64(p.From), d.staging, uint64(at), uint64(p.Size)); err != nil {
+			if err := encoder.CopyBufferToBuffer(p.Buffer, uint64(p.From), d.staging, uint64(at), uint64(p.Size)); err != nil {
 				return err
 			}
 			at += p.Size

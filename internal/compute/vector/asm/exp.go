@@ -10,23 +10,34 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// constants are the numbers for e^x of elements.go, each in sixteen lanes. A level with enough
-// registers holds them there: as operands in memory they take more time than the arithmetic.
+// constants are numbers in memory, each in sixteen lanes. A level with enough registers holds them
+// there: as operands in memory they take more time than the arithmetic.
 type constants map[string]Op
 
-func newConstants() constants {
+type number struct {
+	name string
+	bits uint32
+}
+
+func float(name string, v float32) number { return number{name, math.Float32bits(v)} }
+
+// newConstants writes constants. Their symbols begin with prefix.
+func newConstants(prefix string, numbers ...number) constants {
 	c := constants{}
-	c.add("bias", 127)
-	for _, number := range []struct {
-		name  string
-		value float32
-	}{
-		{"least", -87}, {"log2e", math.Log2E}, {"round", 3 << 22}, {"high", -0.693359375}, {"low", 2.12194440e-4},
-		{"c6", 1. / 720}, {"c5", 1. / 120}, {"c4", 1. / 24}, {"c3", 1. / 6}, {"c2", 1. / 2}, {"c1", 1},
-	} {
-		c.add(number.name, math.Float32bits(number.value))
+	for _, n := range numbers {
+		c[n.name] = GLOBL(prefix+n.name, RODATA|NOPTR)
+		for lane := range 16 {
+			DATA(4*lane, U32(n.bits))
+		}
 	}
 	return c
+}
+
+// expConstants are the numbers for e^x of elements.go.
+func expConstants() constants {
+	return newConstants("exp_", number{"bias", 127}, float("least", -87), float("log2e", math.Log2E), float("round", 3<<22),
+		float("high", -0.693359375), float("low", 2.12194440e-4), float("c6", 1./720), float("c5", 1./120),
+		float("c4", 1./24), float("c3", 1./6), float("c2", 1./2), float("c1", 1))
 }
 
 // held loads the constants, if there are 32 registers.
@@ -41,16 +52,6 @@ func (c constants) held(l *level) constants {
 		held[name] = register
 	}
 	return held
-}
-
-func (c constants) add(name string, bits uint32) { c.addTo("exp_"+name, name, bits) }
-
-// addTo adds a constant. symbol is its name in the assembly.
-func (c constants) addTo(symbol, name string, bits uint32) {
-	c[name] = GLOBL(symbol, RODATA|NOPTR)
-	for lane := range 16 {
-		DATA(4*lane, U32(bits))
-	}
 }
 
 // exp replaces x, at most 88, by e^x. A NaN stays.
@@ -77,15 +78,13 @@ func (l *level) exp(c constants, x reg.VecVirtual) {
 // results to total.
 func (l *level) expColumns(c constants) {
 	TEXT("expColumns"+l.name, NOSPLIT, "func(x *float32, rows int, scale float32, shift, total *float32)")
-	Pragma("noescape")
-	x, rows := Load(Param("x"), GP64()), Load(Param("rows"), GP64())
-	shift, total := Load(Param("shift"), GP64()), Load(Param("total"), GP64())
+	x, rows, shift, total := argument("x"), argument("rows"), argument("shift"), argument("total")
 	c = c.held(l)
-	scale := l.argument("scale")
+	scale := l.everywhere("scale")
 	shifts, totals := l.registers(2), l.registers(2)
 	for i := range 2 {
-		VMOVUPS(Mem{Base: shift, Disp: 4 * l.lanes * i}, shifts[i])
-		VMOVUPS(Mem{Base: total, Disp: 4 * l.lanes * i}, totals[i])
+		VMOVUPS(l.vector(shift, i), shifts[i])
+		VMOVUPS(l.vector(total, i), totals[i])
 	}
 	TESTQ(rows, rows)
 	JZ(LabelRef("end"))
@@ -93,9 +92,9 @@ func (l *level) expColumns(c constants) {
 	for i := range 2 {
 		v := l.register()
 		VMOVUPS(shifts[i], v)
-		VFMADD231PS(Mem{Base: x, Disp: 4 * l.lanes * i}, scale, v)
+		VFMADD231PS(l.vector(x, i), scale, v)
 		l.exp(c, v)
-		VMOVUPS(v, Mem{Base: x, Disp: 4 * l.lanes * i})
+		VMOVUPS(v, l.vector(x, i))
 		VADDPS(v, totals[i], totals[i])
 	}
 	ADDQ(U32(8*l.lanes), x)
@@ -103,38 +102,24 @@ func (l *level) expColumns(c constants) {
 	JNZ(LabelRef("row"))
 	Label("end")
 	for i := range 2 {
-		VMOVUPS(totals[i], Mem{Base: total, Disp: 4 * l.lanes * i})
+		VMOVUPS(totals[i], l.vector(total, i))
 	}
-	VZEROUPPER()
-	RET()
-}
-
-// argument loads a number into all lanes.
-func (l *level) argument(name string) reg.VecVirtual {
-	at, err := Param(name).Resolve()
-	if err != nil {
-		panic(err)
-	}
-	v := l.register()
-	VBROADCASTSS(at.Addr, v)
-	return v
+	end()
 }
 
 // maxOfColumns computes the largest value of each column of x (rows, 2 lanes), four rows at a time.
 // With one row at a time each maximum would wait for the one before. rows is a multiple of four.
 func (l *level) maxOfColumns() {
 	TEXT("maxOfColumns"+l.name, NOSPLIT, "func(most, x *float32, rows int)")
-	Pragma("noescape")
-	most, x, rows := Load(Param("most"), GP64()), Load(Param("x"), GP64()), Load(Param("rows"), GP64())
-	at := func(i int) Mem { return Mem{Base: x, Disp: 4 * l.lanes * i} }
+	most, x, rows := argument("most"), argument("x"), argument("rows")
 	largest := l.registers(8)
 	for i, v := range largest {
-		VMOVUPS(at(i), v)
+		VMOVUPS(l.vector(x, i), v)
 	}
 	JMP(LabelRef("next"))
 	Label("rows")
 	for i, v := range largest {
-		VMAXPS(at(i), v, v)
+		VMAXPS(l.vector(x, i), v, v)
 	}
 	Label("next")
 	ADDQ(U32(4*l.lanes*len(largest)), x)
@@ -144,8 +129,7 @@ func (l *level) maxOfColumns() {
 		VMAXPS(v, largest[i%2], largest[i%2])
 	}
 	for i, v := range largest[:2] {
-		VMOVUPS(v, Mem{Base: most, Disp: 4 * l.lanes * i})
+		VMOVUPS(v, l.vector(most, i))
 	}
-	VZEROUPPER()
-	RET()
+	end()
 }

@@ -11,9 +11,8 @@ import (
 // eight vectors at once, and the last ones alone.
 func (l *level) filter() {
 	TEXT("filter"+l.name, NOSPLIT, "func(y, x *float32, n, stride int, window *float32, taps int)")
-	Pragma("noescape")
-	y, x, n := Load(Param("y"), GP64()), Load(Param("x"), GP64()), Load(Param("n"), GP64())
-	stride, window, taps := Load(Param("stride"), GP64()), Load(Param("window"), GP64()), Load(Param("taps"), GP64())
+	y, x, n := argument("y"), argument("x"), argument("n")
+	stride, window, taps := argument("stride"), argument("window"), argument("taps")
 	SHLQ(U8(2), stride)
 	at, w, left := GP64(), GP64(), GP64()
 	for _, vectors := range []int{8, 1} {
@@ -31,14 +30,14 @@ func (l *level) filter() {
 		Label(tap)
 		VBROADCASTSS(Mem{Base: w}, factor)
 		for i, s := range sums {
-			VFMADD231PS(Mem{Base: at, Disp: 4 * l.lanes * i}, factor, s)
+			VFMADD231PS(l.vector(at, i), factor, s)
 		}
 		ADDQ(U8(4), w)
 		ADDQ(stride, at)
 		DECQ(left)
 		JNZ(LabelRef(tap))
 		for i, s := range sums {
-			VMOVUPS(s, Mem{Base: y, Disp: 4 * l.lanes * i})
+			VMOVUPS(s, l.vector(y, i))
 		}
 		ADDQ(U32(4*l.lanes*vectors), x)
 		ADDQ(U32(4*l.lanes*vectors), y)
@@ -46,6 +45,5 @@ func (l *level) filter() {
 		Label(next)
 		ADDQ(U32(vectors*l.lanes), n)
 	}
-	VZEROUPPER()
-	RET()
+	end()
 }

@@ -11,38 +11,35 @@ import (
 func (l *level) finishRows() {
 	TEXT("finishRows"+l.name, NOSPLIT,
 		"func(rows int, y *float32, stride int, x *float32, from int, scale, shift, residual *float32, residualStride int, floor float32)")
-	Pragma("noescape")
-	rows := Load(Param("rows"), GP64())
+	rows := argument("rows")
 	follow := func(slice, stride string) (at, step reg.Register) {
-		at, step = Load(Param(slice), GP64()), Load(Param(stride), GP64())
+		at, step = argument(slice), argument(stride)
 		SHLQ(U8(2), step)
 		return at, step
 	}
 	y, stride := follow("y", "stride")
 	x, from := follow("x", "from")
 	residual, residualStride := follow("residual", "residualStride")
-	vector := func(base reg.Register, i int) Mem { return Mem{Base: base, Disp: 4 * l.lanes * i} }
 	scales, shifts := l.registers(2), l.registers(2)
-	scale, shift := Load(Param("scale"), GP64()), Load(Param("shift"), GP64())
+	scale, shift := argument("scale"), argument("shift")
 	for i := range 2 {
-		VMOVUPS(vector(scale, i), scales[i])
-		VMOVUPS(vector(shift, i), shifts[i])
+		VMOVUPS(l.vector(scale, i), scales[i])
+		VMOVUPS(l.vector(shift, i), shifts[i])
 	}
-	floor := l.argument("floor")
+	floor := l.everywhere("floor")
 	Label("row")
 	for i := range 2 {
 		v := l.register()
-		VMOVUPS(vector(x, i), v)
+		VMOVUPS(l.vector(x, i), v)
 		VFMADD213PS(shifts[i], scales[i], v)
-		VADDPS(vector(residual, i), v, v)
+		VADDPS(l.vector(residual, i), v, v)
 		VMAXPS(v, floor, v) // with a NaN the result is the first argument
-		VMOVUPS(v, vector(y, i))
+		VMOVUPS(v, l.vector(y, i))
 	}
 	ADDQ(stride, y)
 	ADDQ(from, x)
 	ADDQ(residualStride, residual)
 	DECQ(rows)
 	JNZ(LabelRef("row"))
-	VZEROUPPER()
-	RET()
+	end()
 }

@@ -14,22 +14,20 @@ func (l *level) expGradients(c constants) {
 			name = "expGradientColumns" + l.name
 		}
 		TEXT(name, NOSPLIT, "func(x, d *float32, rows int, scale float32, shift, delta *float32)")
-		Pragma("noescape")
-		x, d, rows := Load(Param("x"), GP64()), Load(Param("d"), GP64()), Load(Param("rows"), GP64())
-		shift, delta := Load(Param("shift"), GP64()), Load(Param("delta"), GP64())
+		x, d, rows, shift, delta := argument("x"), argument("d"), argument("rows"), argument("shift"), argument("delta")
 		c := c.held(l)
-		scale := l.argument("scale")
+		scale := l.everywhere("scale")
 		shifts, deltas := l.registers(2), l.registers(2)
 		if columns {
 			for i := range 2 {
-				VMOVUPS(Mem{Base: shift, Disp: 4 * l.lanes * i}, shifts[i])
-				VMOVUPS(Mem{Base: delta, Disp: 4 * l.lanes * i}, deltas[i])
+				VMOVUPS(l.vector(shift, i), shifts[i])
+				VMOVUPS(l.vector(delta, i), deltas[i])
 			}
 		}
 		Label("row")
 		for i := range 2 {
 			v, of := l.register(), l.register()
-			x, d := Mem{Base: x, Disp: 4 * l.lanes * i}, Mem{Base: d, Disp: 4 * l.lanes * i}
+			x, d := l.vector(x, i), l.vector(d, i)
 			if columns {
 				VMOVUPS(shifts[i], v)
 			} else {
@@ -53,7 +51,6 @@ func (l *level) expGradients(c constants) {
 		}
 		DECQ(rows)
 		JNZ(LabelRef("row"))
-		VZEROUPPER()
-		RET()
+		end()
 	}
 }

@@ -9,20 +9,10 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// fixedConstants are the numbers of bytes.go, each in sixteen lanes.
+// fixedConstants are the numbers of bytes.go.
 func fixedConstants() constants {
-	c := constants{}
-	for _, number := range []struct {
-		name string
-		bits uint32
-	}{
-		{"most", math.Float32bits(1 << 23)}, {"least", math.Float32bits(-1 << 23)}, {"half", 128},
-		{"smallest", 0xFFFFFF81}, {"mostSteps", math.Float32bits(127)}, {"leastSteps", math.Float32bits(-127)},
-		{"zero", 0x80808080},
-	} {
-		c.addTo("int8_"+number.name, number.name, number.bits)
-	}
-	return c
+	return newConstants("int8_", float("most", 1<<23), float("least", -1<<23), number{"half", 128},
+		number{"smallest", 0xFFFFFF81}, float("mostSteps", 127), float("leastSteps", -127), number{"zero", 0x80808080})
 }
 
 // dots computes start (2 lanes) plus the products of 32-bit words of a (rows, parts, k) and b
@@ -30,19 +20,16 @@ func fixedConstants() constants {
 // are the distances of rows and parts of a, bytes.
 func (l *level) dots(rows int) {
 	TEXT(fmt.Sprintf("dots%sx%d", l.name, rows), NOSPLIT, "func(k, parts, part int, a *byte, row int, b *byte, start, c *int32, stride int)")
-	Pragma("noescape")
-	start := Load(Param("start"), GP64())
+	start := argument("start")
 	sums := l.registers(2 * rows)
-	l.move(Mem{Base: start}, sums[0])
-	l.move(Mem{Base: start, Disp: 4 * l.lanes}, sums[1])
+	l.move(l.vector(start, 0), sums[0])
+	l.move(l.vector(start, 1), sums[1])
 	for i := 2; i < len(sums); i++ {
 		l.move(sums[i%2], sums[i])
 	}
-	k, parts, part := Load(Param("k"), GP64()), Load(Param("parts"), GP64()), Load(Param("part"), GP64())
-	row := Load(Param("row"), GP64())
-	a := everyThird(Load(Param("a"), GP64()), row, rows)
-	b := Load(Param("b"), GP64())
-	words := GP64()
+	k, parts, part, row := argument("k"), argument("parts"), argument("part"), argument("row")
+	a := everyThird(argument("a"), row, rows)
+	b, words := argument("b"), GP64()
 	MOVQ(k, words)
 	SHLQ(U8(2), words)
 	SUBQ(words, part) // from the end of a part to the next one
@@ -50,8 +37,8 @@ func (l *level) dots(rows int) {
 	MOVQ(k, words)
 	Label("term")
 	left, right, x, products := l.register(), l.register(), l.register(), l.register()
-	l.move(Mem{Base: b}, left)
-	l.move(Mem{Base: b, Disp: 4 * l.lanes}, right)
+	l.move(l.vector(b, 0), left)
+	l.move(l.vector(b, 1), right)
 	for r := range rows {
 		VPBROADCASTD(ofRow(a, row, r), x)
 		for i, w := range []reg.VecVirtual{left, right} {
@@ -74,11 +61,10 @@ func (l *level) dots(rows int) {
 	}
 	DECQ(parts)
 	JNZ(LabelRef("part"))
-	c, stride := Load(Param("c"), GP64()), Load(Param("stride"), GP64())
+	c, stride := argument("c"), argument("stride")
 	SHLQ(U8(2), stride)
 	l.each(c, stride, rows, func(i int, at Mem) { l.move(sums[i], at) })
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // Fields of finishing in finish_int8.go.
@@ -108,8 +94,7 @@ func (l *level) finish(c constants, fixed bool) {
 		kind = "Fixed"
 	}
 	TEXT("finish"+kind+l.name, NOSPLIT, "func(p *byte)")
-	Pragma("noescape")
-	p := Load(Param("p"), GP64())
+	p := argument("p")
 	field := func(disp int) Mem { return Mem{Base: p, Disp: disp} }
 	pointer := func(disp int) reg.GPVirtual {
 		r := GP64()
@@ -217,8 +202,7 @@ func (l *level) finish(c constants, fixed bool) {
 	ADDQ(U8(l.lanes), column)
 	JMP(LabelRef("column"))
 	Label("end")
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // storeBytes stores integers as int8. It clamps those above 127, and overwrites v.
@@ -237,13 +221,12 @@ func (l *level) storeBytes(v reg.VecVirtual, to Mem) {
 }
 
 // through writes a function of n elements from one slice to another. n is a multiple of turn.
-// toSize and fromSize are the sizes of elements.
-func (l *level) through(name, parameters string, turn, toSize, fromSize int, begin, do func(to, from Mem)) {
+// toSize and fromSize are the sizes of elements. begin, if not nil, loads further parameters.
+func (l *level) through(name, parameters string, turn, toSize, fromSize int, begin func(), do func(to, from Mem)) {
 	TEXT(name+l.name, NOSPLIT, parameters)
-	Pragma("noescape")
-	to, from, n := Load(Param("to"), GP64()), Load(Param("from"), GP64()), Load(Param("n"), GP64())
+	to, from, n := argument("to"), argument("from"), argument("n")
 	if begin != nil {
-		begin(Mem{Base: to}, Mem{Base: from})
+		begin()
 	}
 	TESTQ(n, n)
 	JZ(LabelRef("end"))
@@ -254,35 +237,26 @@ func (l *level) through(name, parameters string, turn, toSize, fromSize int, beg
 	SUBQ(U32(turn), n)
 	JNZ(LabelRef("turn"))
 	Label("end")
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 func (l *level) conversions(c constants) {
-	factor := l.register()
-	l.through("quantize", "func(to *int8, from *float32, n int, factor float32)", l.lanes, 1, 4,
-		func(_, _ Mem) {
-			at, err := Param("factor").Resolve()
-			if err != nil {
-				panic(err)
-			}
-			VBROADCASTSS(at.Addr, factor)
-		},
-		func(to, from Mem) {
-			v := l.register()
-			VMULPS(from, factor, v)
-			VMINPS(c["mostSteps"], v, v)
-			VMAXPS(c["leastSteps"], v, v)
-			VCVTPS2DQ(v, v)
-			l.storeBytes(v, to)
-		})
-	l.through("floats", "func(to *float32, from *int8, n int)", l.lanes, 4, 1, nil,
-		func(to, from Mem) {
-			v := l.register()
-			VPMOVSXBD(from, v)
-			VCVTDQ2PS(v, v)
-			VMOVUPS(v, to)
-		})
+	var factor reg.VecVirtual
+	load := func() { factor = l.everywhere("factor") }
+	l.through("quantize", "func(to *int8, from *float32, n int, factor float32)", l.lanes, 1, 4, load, func(to, from Mem) {
+		v := l.register()
+		VMULPS(from, factor, v)
+		VMINPS(c["mostSteps"], v, v)
+		VMAXPS(c["leastSteps"], v, v)
+		VCVTPS2DQ(v, v)
+		l.storeBytes(v, to)
+	})
+	l.through("floats", "func(to *float32, from *int8, n int)", l.lanes, 4, 1, nil, func(to, from Mem) {
+		v := l.register()
+		VPMOVSXBD(from, v)
+		VCVTDQ2PS(v, v)
+		VMOVUPS(v, to)
+	})
 	if l.lanes == 16 {
 		l.through("words", "func(to *byte, from *int8, n int)", 64, 1, 1, nil, func(to, from Mem) {
 			v := l.register()
@@ -299,33 +273,21 @@ func (l *level) conversions(c constants) {
 	})
 }
 
-// softmaxConstants are the coefficients of 2^x, |x| ≤ ½, and the least exponent.
+// softmaxConstants are the least exponent, and the coefficients of 2^x, |x| ≤ ½.
 func softmaxConstants() constants {
-	c := constants{}
-	c.addTo("softmax_least", "least", math.Float32bits(-125))
-	for i, v := range []float32{1, 0.69314694, 0.2402212, 0.05550713, 0.009675541, 0.0013276472} {
-		name := fmt.Sprint("c", i)
-		c.addTo("softmax_"+name, name, math.Float32bits(v))
-	}
-	return c
+	return newConstants("softmax_", float("least", -125), float("c0", 1), float("c1", 0.69314694), float("c2", 0.2402212),
+		float("c3", 0.05550713), float("c4", 0.009675541), float("c5", 0.0013276472))
 }
 
 // softmax replaces every 32-bit integer x (rows, 2 lanes) by the float32
 // 2^(scale (x − the largest of its column)), and adds up the results by column.
 func (l *level) softmax(c constants) {
 	TEXT("softmax"+l.name, NOSPLIT, "func(x *int32, rows int, scale float32, total *float32)")
-	Pragma("noescape")
-	x, rows := Load(Param("x"), GP64()), Load(Param("rows"), GP64())
-	at, err := Param("scale").Resolve()
-	if err != nil {
-		panic(err)
-	}
-	scale := l.register()
-	VBROADCASTSS(at.Addr, scale)
+	x, rows := argument("x"), argument("rows")
+	scale := l.everywhere("scale")
 	most, totals := l.registers(2), l.registers(2)
-	part := func(x reg.Register, i int) Mem { return Mem{Base: x, Disp: 4 * l.lanes * i} }
 	for i, m := range most {
-		l.move(part(x, i), m)
+		l.move(l.vector(x, i), m)
 		VXORPS(totals[i], totals[i], totals[i])
 	}
 	from, left := GP64(), GP64()
@@ -333,7 +295,7 @@ func (l *level) softmax(c constants) {
 	MOVQ(rows, left)
 	Label("row")
 	for i, m := range most {
-		VPMAXSD(part(from, i), m, m)
+		VPMAXSD(l.vector(from, i), m, m)
 	}
 	ADDQ(U32(8*l.lanes), from)
 	DECQ(left)
@@ -341,7 +303,7 @@ func (l *level) softmax(c constants) {
 	Label("power")
 	for i, m := range most {
 		v, n, whole, e := l.register(), l.register(), l.register(), l.register()
-		l.move(part(x, i), v)
+		l.move(l.vector(x, i), v)
 		VPSUBD(m, v, v)
 		VCVTDQ2PS(v, v)
 		VMULPS(scale, v, v)
@@ -355,16 +317,15 @@ func (l *level) softmax(c constants) {
 		}
 		VPSLLD(U8(23), n, n)
 		VPADDD(n, e, e)
-		VMOVUPS(e, part(x, i))
+		VMOVUPS(e, l.vector(x, i))
 		VADDPS(e, totals[i], totals[i])
 	}
 	ADDQ(U32(8*l.lanes), x)
 	DECQ(rows)
 	JNZ(LabelRef("power"))
-	total := Load(Param("total"), GP64())
+	total := argument("total")
 	for i, t := range totals {
-		VMOVUPS(t, part(total, i))
+		VMOVUPS(t, l.vector(total, i))
 	}
-	VZEROUPPER()
-	RET()
+	end()
 }

@@ -1,5 +1,6 @@
 // Command asm writes the assembly of package vector, above all its matrix products: the compiler
-// keeps too few sums in registers. "go generate ./internal/compute/vector" runs it.
+// keeps too few sums in registers. "go generate ./internal/compute/vector" runs it. Go calls the
+// functions through variables, so that their arguments escape: go:noescape would change nothing.
 package main
 
 import (
@@ -20,7 +21,7 @@ type level struct {
 
 func main() {
 	ConstraintExpr("amd64")
-	c, fixed, powers := newConstants(), fixedConstants(), softmaxConstants()
+	c, fixed, powers := expConstants(), fixedConstants(), softmaxConstants()
 	for _, l := range []level{
 		{"AVX2", 8, 6, YMM},
 		{"AVX512", 16, 12, ZMM},
@@ -53,6 +54,28 @@ func (l *level) move(from, to Op) {
 	}
 }
 
+// vector is the address of a vector, i vectors after base.
+func (l *level) vector(base reg.Register, i int) Mem { return Mem{Base: base, Disp: 4 * l.lanes * i} }
+
+// argument loads an integer or a pointer, and everywhere loads a number into all lanes.
+func argument(name string) reg.Register { return Load(Param(name), GP64()) }
+
+func (l *level) everywhere(name string) reg.VecVirtual {
+	at, err := Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	v := l.register()
+	VBROADCASTSS(at.Addr, v)
+	return v
+}
+
+// end ends a function.
+func end() {
+	VZEROUPPER()
+	RET()
+}
+
 // registers allocates n registers.
 func (l *level) registers(n int) []reg.VecVirtual {
 	all := make([]reg.VecVirtual, n)
@@ -67,8 +90,8 @@ func (l *level) each(c, stride reg.Register, rows int, do func(i int, at Mem)) {
 	to := GP64()
 	MOVQ(c, to)
 	for r := range rows {
-		do(2*r, Mem{Base: to})
-		do(2*r+1, Mem{Base: to, Disp: 4 * l.lanes})
+		do(2*r, l.vector(to, 0))
+		do(2*r+1, l.vector(to, 1))
 		if r < rows-1 {
 			ADDQ(stride, to)
 		}
@@ -99,11 +122,8 @@ func ofRow(a []reg.Register, row reg.Register, r int) Mem {
 // product is c (rows, 2 lanes) = or += a (rows, k) times b (k, 2 lanes).
 func (l *level) product(rows int) {
 	TEXT(fmt.Sprintf("product%sx%d", l.name, rows), NOSPLIT, "func(k int, a *float32, row, step int, b, c *float32, stride int, add bool)")
-	Pragma("noescape")
-	k := Load(Param("k"), GP64())
-	first := Load(Param("a"), GP64())
-	row, step := Load(Param("row"), GP64()), Load(Param("step"), GP64())
-	b, c, stride := Load(Param("b"), GP64()), Load(Param("c"), GP64()), Load(Param("stride"), GP64())
+	k, first, row, step := argument("k"), argument("a"), argument("row"), argument("step")
+	b, c, stride := argument("b"), argument("c"), argument("stride")
 	SHLQ(U8(2), row)
 	SHLQ(U8(2), step)
 	SHLQ(U8(2), stride)
@@ -123,8 +143,8 @@ func (l *level) product(rows int) {
 	JZ(LabelRef("end"))
 	Label("term")
 	left, right := l.register(), l.register()
-	VMOVUPS(Mem{Base: b}, left)
-	VMOVUPS(Mem{Base: b, Disp: 4 * l.lanes}, right)
+	VMOVUPS(l.vector(b, 0), left)
+	VMOVUPS(l.vector(b, 1), right)
 	x := []reg.VecVirtual{l.register(), l.register()}
 	for r := range rows {
 		VBROADCASTSS(ofRow(a, row, r), x[r%2])
@@ -139,6 +159,5 @@ func (l *level) product(rows int) {
 	JNZ(LabelRef("term"))
 	Label("end")
 	l.each(c, stride, rows, func(i int, at Mem) { VMOVUPS(sums[i], at) })
-	VZEROUPPER()
-	RET()
+	end()
 }

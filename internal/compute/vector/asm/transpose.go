@@ -13,10 +13,8 @@ import (
 // vectors. Eight interleavings transpose both.
 func transpose(rows, columns int) {
 	TEXT(fmt.Sprintf("transpose%dx%d", rows, columns), NOSPLIT, "func(y *float32, to int, x *float32, from, rows, columns int, add bool)")
-	Pragma("noescape")
-	y, to := Load(Param("y"), GP64()), Load(Param("to"), GP64())
-	x, from := Load(Param("x"), GP64()), Load(Param("from"), GP64())
-	count, width := Load(Param("rows"), GP64()), Load(Param("columns"), GP64())
+	y, to, x, from := argument("y"), argument("to"), argument("x"), argument("from")
+	count, width := argument("rows"), argument("columns")
 	SHLQ(U8(2), to)
 	SHLQ(U8(2), from)
 	add := Load(Param("add"), GP8())
@@ -84,8 +82,7 @@ func transpose(rows, columns int) {
 	ADDQ(U8(uint8(4*rows)), y)
 	JMP(LabelRef("rows"))
 	Label("end")
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // interleaved returns the columns of the 4 × 4 blocks in the halves of four rows.

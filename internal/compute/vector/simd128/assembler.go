@@ -96,6 +96,14 @@ func (f *function) while(condition value, do func()) {
 	})
 }
 
+// repeat writes a loop that ends when count is 0. Every turn takes step from count.
+func (f *function) repeat(count *variable, step int, do func()) {
+	f.while(count, func() {
+		do()
+		count.set(minus(count, integer(step)))
+	})
+}
+
 // apply is the operands and then the instruction.
 func apply(instruction code, on ...value) code {
 	var all code

@@ -70,12 +70,9 @@ func (m *module) dots() {
 			d.block(mostRows)
 			rows.set(minus(rows, integer(mostRows)))
 		})
-		f.while(rows, func() { // rare
-			d.block(1)
-			rows.set(minus(rows, integer(1)))
-		})
+		f.repeat(rows, 1, func() { d.block(1) }) // rare
 	}
-	f.while(line, func() {
+	f.repeat(line, 1, func() {
 		rows.set(field(d.lines, linesRows))
 		d.begin.set(d.a)
 		if m.relaxed {
@@ -87,7 +84,6 @@ func (m *module) dots() {
 			rowsOfLine()
 		}
 		d.a.set(plus(d.a, field(d.lines, linesLine)))
-		line.set(minus(line, integer(1)))
 	})
 }
 
@@ -102,13 +98,12 @@ func (d *dots) block(rows int) {
 	}
 	d.fromB.set(d.b)
 	d.part.set(d.parts)
-	d.while(d.part, func() {
+	d.repeat(d.part, 1, func() {
 		d.count.set(d.k)
-		d.while(d.count, func() { d.term(rows) })
+		d.repeat(d.count, 1, func() { d.term(rows) })
 		for _, left := range d.left[:rows] {
 			left.set(plus(left, d.skip))
 		}
-		d.part.set(minus(d.part, integer(1)))
 	})
 	for r, row := range d.sums[:rows] {
 		for v, sum := range row {
@@ -145,7 +140,6 @@ func (d *dots) term(rows int) {
 		left.set(plus(left, integer(4)))
 	}
 	d.fromB.set(plus(d.fromB, integer(mostVectors*bytesOfVector)))
-	d.count.set(minus(d.count, integer(1)))
 }
 
 // negative writes the function that says whether any of n bytes, a multiple of 16, is below 0.
@@ -153,10 +147,9 @@ func (m *module) negative() {
 	f := m.function("negative", i32)
 	from, n := f.parameter(i32), f.parameter(i32)
 	all := f.local(v128)
-	f.while(n, func() {
+	f.repeat(n, bytesOfVector, func() {
 		all.set(or(all, load(from, 0)))
 		from.set(plus(from, integer(bytesOfVector)))
-		n.set(minus(n, integer(bytesOfVector)))
 	})
 	f.emit(signs(all))
 }
@@ -208,7 +201,7 @@ func (m *module) finish(fixed bool) {
 			v.set(m.madd(x, by, v))
 		}
 	}
-	f.while(left, func() {
+	f.repeat(left, 4, func() {
 		ofColumn := func(number int) value { return load(plus(of(number), leftBy(column, 2)), 0) }
 		by.set(ofColumn(finishBy))
 		start.set(ofColumn(finishStart))
@@ -218,7 +211,7 @@ func (m *module) finish(fixed bool) {
 		y.set(plus(of(finishY), times(column, integer(size))))
 		rows.set(of(finishRows))
 		place.set(column)
-		f.while(rows, func() {
+		f.repeat(rows, 1, func() {
 			sum := toFloats(rightInt(load(sums, 0), shift))
 			if fixed {
 				v.set(addInt(start, m.toFixed(mul(sum, by))))
@@ -244,10 +237,8 @@ func (m *module) finish(fixed bool) {
 			sums.set(plus(sums, stride))
 			y.set(plus(y, times(step, integer(size))))
 			place.set(plus(place, step))
-			rows.set(minus(rows, integer(1)))
 		})
 		column.set(plus(column, integer(4)))
-		left.set(minus(left, integer(4)))
 	})
 }
 
@@ -267,11 +258,10 @@ func (m *module) turns(name string, turn, toSize, fromSize int, numbers int, do 
 		number = f.local(v128)
 		number.set(everywhere(given))
 	}
-	f.while(n, func() {
+	f.repeat(n, turn, func() {
 		do(f, to, from, number)
 		to.set(plus(to, integer(turn*toSize)))
 		from.set(plus(from, integer(turn*fromSize)))
-		n.set(minus(n, integer(turn)))
 	})
 }
 
@@ -306,10 +296,9 @@ func (m *module) softmax() {
 			most.set(load(s.from[0], offset))
 			at.set(plus(s.from[0], integer(offset)))
 			left.set(s.count)
-			s.while(left, func() {
+			s.repeat(left, 1, func() {
 				most.set(mostInt(most, load(at, 0)))
 				at.set(plus(at, integer(4*columnsOfPanel)))
-				left.set(minus(left, integer(1)))
 			})
 			total.set(constant(0))
 		},

@@ -57,13 +57,12 @@ func (m *module) pack() {
 	f := m.function("pack")
 	to, from, rows, stride := f.parameter(i32), f.parameter(i32), f.parameter(i32), f.parameter(i32)
 	stride.set(leftBy(stride, 2))
-	f.while(rows, func() {
+	f.repeat(rows, 1, func() {
 		for v := range mostVectors {
 			f.store(to, v*bytesOfVector, load(from, v*bytesOfVector))
 		}
 		to.set(plus(to, integer(mostVectors*bytesOfVector)))
 		from.set(plus(from, stride))
-		rows.set(minus(rows, integer(1)))
 	})
 }
 
@@ -81,7 +80,7 @@ func (p *product) block(rows int) {
 	})
 	p.fromB.set(p.b)
 	p.count.set(p.k)
-	p.while(p.count, func() { p.term(rows) })
+	p.repeat(p.count, 1, func() { p.term(rows) })
 	p.each(rows, func(sum *variable, offset int) { p.store(p.to, offset, sum) })
 }
 
@@ -98,7 +97,6 @@ func (p *product) term(rows int) {
 		left.set(plus(left, p.step))
 	}
 	p.fromB.set(plus(p.fromB, integer(mostVectors*bytesOfVector)))
-	p.count.set(minus(p.count, integer(1)))
 }
 
 // each calls do for the sums of rows and their places in c.

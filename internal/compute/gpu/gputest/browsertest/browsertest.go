@@ -11,6 +11,7 @@
 package browsertest
 
 import (
+	"bytes"
 	"context"
 	"embed"
 	"encoding/json"
@@ -114,8 +115,7 @@ func Chromium(t *testing.T) string {
 // server serves one test run and collects its output.
 type server struct {
 	files  map[string][]byte // by path
-	types  map[string]string
-	roots  []string // folders that may be read
+	roots  []string          // folders that may be read
 	exit   chan int
 	mutex  sync.Mutex
 	output strings.Builder
@@ -127,10 +127,7 @@ func newServer(t *testing.T, directory string, flags []string) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &server{
-		files: map[string][]byte{}, exit: make(chan int, 1),
-		types: map[string]string{".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".wasm": "application/wasm", ".json": "application/json"},
-	}
+	s := &server{files: map[string][]byte{}, exit: make(chan int, 1)}
 	root := goTool(t, absolute, "list", "-m", "-f", "{{.Dir}}")
 	s.roots = []string{root}
 	env := map[string]string{gputest.RequireVariable: "browser"}
@@ -223,12 +220,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/read":
 		s.read(w, r.URL.Query().Get("path"))
 	case s.files[r.URL.Path] != nil:
-		name := r.URL.Path
-		if name == "/" {
-			name = "/index.html"
-		}
-		w.Header().Set("Content-Type", s.types[filepath.Ext(name)])
-		_, _ = w.Write(s.files[name])
+		http.ServeContent(w, r, r.URL.Path, time.Time{}, bytes.NewReader(s.files[r.URL.Path])) // with the type of its name
 	default:
 		http.NotFound(w, r)
 	}

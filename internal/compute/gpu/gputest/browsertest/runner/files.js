@@ -1,5 +1,6 @@
-// The file system of a test binary in the browser: output goes to the server, files are read from it, nothing can be written.
-// The parts of Node's fs and process that Go's syscall package calls.
+// The file system of a test binary in the browser. The binary's output goes to the server, and the
+// server sends files. Nothing can be written. These are the parts of Node's fs, process and path
+// that Go's syscall package calls.
 
 const request = (method, address, body) => {
   const r = new XMLHttpRequest();
@@ -11,7 +12,7 @@ const request = (method, address, body) => {
 
 const fault = (code) => Object.assign(new Error(code), { code });
 
-// load gives {bytes} of a file or {names} of a folder.
+// load returns the {bytes} of a file, or the {names} in a folder with no bytes.
 const load = (path) => {
   const absolute = path.startsWith("/") ? path : `${process.cwd()}/${path}`;
   const r = request("GET", `/read?path=${encodeURIComponent(absolute)}`);
@@ -27,10 +28,10 @@ const stat = ({ bytes, names }) => ({
   blocks: Math.ceil(bytes.length / 512), atimeMs: 0, mtimeMs: 0, ctimeMs: 0, isDirectory: () => Boolean(names),
 });
 
-const open = new Map(); // what is open, by descriptor: {bytes, names, position}
+const open = new Map(); // open files and folders by descriptor: {bytes, names, position}
 let last = 2;
 
-// answer calls back with what work gives, or with the error it throws.
+// answer calls back with the result of work, or with the error that work throws.
 const answer = (callback, work) => {
   let result;
   try {

@@ -1,4 +1,4 @@
-// The page of browsertest: it only starts the worker, as the site does.
+// The page of browsertest starts the worker, as the site does.
 const policy = trustedTypes.createPolicy("mrprism", { createScriptURL: () => "worker.js" });
 const worker = new Worker(policy.createScriptURL(""), { type: "module" });
 worker.onerror = async (event) => {

@@ -1,4 +1,4 @@
-// The worker of browsertest: it runs the test binary and reports its exit code.
+// The worker of browsertest runs the test binary and reports its exit code.
 import "./files.js";
 import "./wasm_exec.js";
 import "./vectors.js";

@@ -1,0 +1,277 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"image"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"mrprism/internal/app/command"
+	"mrprism/internal/app/segment"
+	"mrprism/internal/app/segment/segmenttest"
+	"mrprism/internal/compute/gpu/reference"
+	"mrprism/internal/data/dataset"
+	"mrprism/internal/data/disk"
+	"mrprism/internal/data/fusion"
+	"mrprism/internal/data/metric"
+	"mrprism/model"
+
+	"github.com/stretchr/testify/require"
+)
+
+// fuse runs the program inside the test.
+func fuse(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, problems strings.Builder
+	code = run(t.Context(), append([]string{"fuse"}, args...), &out, &problems)
+	return code, out.String(), problems.String()
+}
+
+// records reads a CSV by column.
+func records(t *testing.T, path string) (rows []map[string]string) {
+	t.Helper()
+	file, err := os.Open(path)
+	require.NoError(t, err)
+	defer file.Close()
+	lines, err := csv.NewReader(file).ReadAll()
+	require.NoError(t, err)
+	for _, line := range lines[1:] {
+		row := map[string]string{}
+		for i, name := range lines[0] {
+			row[name] = line[i]
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func parsed(t *testing.T, text string) float64 {
+	t.Helper()
+	v, err := strconv.ParseFloat(text, 64)
+	require.NoError(t, err)
+	return v
+}
+
+// readMap reads a grey PNG of 16 bits as 0..1.
+func readMap(t *testing.T, path string) (p []float32) {
+	t.Helper()
+	file, err := os.Open(path)
+	require.NoError(t, err)
+	defer file.Close()
+	m, err := png.Decode(file)
+	require.NoError(t, err)
+	grey, ok := m.(*image.Gray16)
+	require.True(t, ok, "%s is not grey of 16 bits", path)
+	for i := 0; i < len(grey.Pix); i += 2 {
+		p = append(p, float32(int(grey.Pix[i])<<8|int(grey.Pix[i+1]))/math.MaxUint16)
+	}
+	return p
+}
+
+// Maps and CSVs hold what package fusion makes of the marks and the network's masks. A missing mark
+// has no rates in its image.
+func TestFuse(t *testing.T) {
+	dir, about := synthesise(t)
+	gone := about.Raters[2]
+	require.NoError(t, os.Remove(filepath.Join(dir, "raters", gone, "disc", "case0001.png")))
+	about.Classes = []string{"cup", "disc"} // the model's order need not be the data set's
+	file, out := weightsFile(t, about, nil), filepath.Join(t.TempDir(), "fused")
+	code, stdout, stderr := fuse(t, "-data", dir, "-weights", file, "-device", "reference", "-out", out)
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "disc, 5 images: beside the truth")
+	require.Contains(t, stdout, "prior of Dawid–Skene: "+about.Name)
+
+	m, err := command.Weights(file)
+	require.NoError(t, err)
+	e, err := segment.New(t.Context(), reference.Open(), m, model.F32)
+	require.NoError(t, err)
+	defer e.Close()
+	data, err := dataset.Open(dir)
+	require.NoError(t, err)
+	raters, scores := records(t, filepath.Join(out, "raters.csv")), records(t, filepath.Join(out, "scores.csv"))
+	find := func(rows []map[string]string, want ...string) map[string]string {
+		at := slices.IndexFunc(rows, func(row map[string]string) bool {
+			return row["method"] == want[0] && row["image"] == want[1] && row["structure"] == want[2] && (len(want) < 4 || row["rater"] == want[3])
+		})
+		if at < 0 {
+			return nil
+		}
+		return rows[at]
+	}
+	for _, c := range data.Cases[:2] {
+		l, err := dataset.Load(c)
+		require.NoError(t, err)
+		r, err := e.Segment(t.Context(), l.Image, segment.Options{Recurrences: segment.Feedbacks(&about), ROI: "none"})
+		require.NoError(t, err)
+		for k, class := range data.Classes {
+			marks := each(len(l.Masks), func(m int) []uint8 { return l.Masks[m][k] })
+			prior := r.Probability(slices.Index(about.Classes, class))
+			for method, fit := range map[string]*fusion.Fit{
+				"mean-vote": fusion.MeanVote(marks), "staple": fusion.STAPLE(marks, nil), "dawid-skene": fusion.DawidSkene(marks, prior),
+			} {
+				p := readMap(t, filepath.Join(out, method, class, c.Name+".png"))
+				require.Len(t, p, c.W*c.H)
+				for i, v := range fit.Map {
+					require.InDelta(t, v, p[i], 1./math.MaxUint16)
+				}
+				for i, name := range data.Raters {
+					row := find(raters, method, c.Name, class, name)
+					if marks[i] == nil {
+						require.Equal(t, gone, name)
+						require.Nil(t, row)
+						continue
+					}
+					require.InDelta(t, fit.Raters[i].Sensitivity, parsed(t, row["sensitivity"]), 1e-5)
+					require.InDelta(t, fit.Raters[i].Specificity, parsed(t, row["specificity"]), 1e-5)
+					require.InDelta(t, fusion.Count(marks[i], fit.Map).Bias(), parsed(t, row["bias"]), 1e-5)
+				}
+				mask, err := readTruth(c, class)
+				require.NoError(t, err)
+				row := find(scores, method, c.Name, class)
+				exact := each(len(p), func(i int) float32 { return float32(fit.Map[i]) })
+				require.InDelta(t, metric.SoftDice(exact, metric.Count(mask)), parsed(t, row["soft_dice"]), 1e-5)
+				require.InDelta(t, metric.Dice(exact, mask), parsed(t, row["dice"]), 1e-5)
+				require.Equal(t, metric.Area(exact), metric.Area(p), "rounding makes no majority of a tie")
+			}
+		}
+	}
+	for _, class := range data.Classes {
+		require.NotNil(t, find(raters, "staple", "all", class, gone), "of four images, or five")
+		mean, gain := 0.0, 0.0
+		for _, c := range data.Cases {
+			own, vote := parsed(t, find(scores, "staple", c.Name, class)["brier"]), parsed(t, find(scores, "mean-vote", c.Name, class)["brier"])
+			mean, gain = mean+own/5, gain+(own-vote)/5
+		}
+		all := find(scores, "staple", "all", class)
+		require.InDelta(t, mean, parsed(t, all["brier"]), 1e-5)
+		require.InDelta(t, gain, parsed(t, all["brier_less_mean_vote"]), 1e-5)
+		require.LessOrEqual(t, parsed(t, all["brier_less_mean_vote_low"]), gain+1e-6)
+		require.GreaterOrEqual(t, parsed(t, all["brier_less_mean_vote_high"]), gain-1e-6)
+		require.Empty(t, find(scores, "mean-vote", "all", class)["brier_less_mean_vote"])
+	}
+	require.Len(t, scores, 2*3*(5+1))
+}
+
+// Pixels of all images count together. Rates that no pixel defines stay empty.
+func TestPooled(t *testing.T) {
+	f := &fuser{data: &dataset.Dataset{Raters: []string{"ann", "bob"}}}
+	rows := f.rate(meanVote, "one", "disc", [][]uint8{{1, 1, 0, 0}, nil}, fusion.MeanVote([][]uint8{{1, 1, 0, 0}, nil}))
+	require.Len(t, rows, 1, "bob has not marked")
+	marks := [][]uint8{{0, 0, 0, 0}, {1, 0, 0, 0}}
+	rows = append(rows, f.rate(meanVote, "two", "disc", marks, fusion.MeanVote(marks))...)
+	ann := pooled(meanVote, "disc", "ann", rows)
+	require.InDelta(t, 2/2.5, ann.Sensitivity, 1e-12)
+	require.InDelta(t, 1, ann.Specificity, 1e-12)
+	require.InDelta(t, math.Log(2/2.5), ann.bias, 1e-12)
+	require.Nil(t, pooled(meanVote, "cup", "ann", rows))
+	empty := [][]uint8{{0, 0}, {0, 0}}
+	rows = f.rate(meanVote, "none", "disc", empty, fusion.MeanVote(empty))
+	all := pooled(meanVote, "disc", "bob", rows)
+	require.True(t, math.IsNaN(all.Sensitivity) && math.IsNaN(all.bias))
+	require.Equal(t, 1., all.Specificity)
+}
+
+// Without truth there are no scores. Old maps are never mixed with new ones.
+func TestFuseWithoutTruth(t *testing.T) {
+	dir, _ := synthesise(t)
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, "truth")))
+	out := filepath.Join(t.TempDir(), "a", "fused")
+	code, stdout, stderr := fuse(t, "-data", dir, "-out", out)
+	require.Zero(t, code, stderr)
+	require.NotContains(t, stdout, "truth")
+	require.NoFileExists(t, filepath.Join(out, "scores.csv"))
+	require.FileExists(t, filepath.Join(out, "raters.csv"))
+	require.FileExists(t, filepath.Join(out, "staple", "cup", "case0002.png"))
+
+	code, _, stderr = fuse(t, "-data", dir, "-out", out)
+	require.Equal(t, command.Failed, code)
+	require.Contains(t, stderr, out+" is not empty; name a new folder as -out")
+}
+
+// A full disk leaves no part of a file, and the error names the file.
+func TestFuseOnAFullDisk(t *testing.T) {
+	dir, _ := synthesise(t)
+	out := filepath.Join(t.TempDir(), "fused")
+	disk.Fault = func(operation, path string) error {
+		if operation == disk.Write && strings.Contains(path, filepath.Join("staple", "cup")) {
+			return errors.New("no space left on device")
+		}
+		return nil
+	}
+	defer func() { disk.Fault = nil }()
+	code, _, stderr := fuse(t, "-data", dir, "-out", out)
+	require.Equal(t, command.Failed, code)
+	require.Contains(t, stderr, filepath.Join(out, "staple", "cup", "case0000.png"))
+	require.Contains(t, stderr, "no space left on device")
+	left, err := os.ReadDir(filepath.Join(out, "staple", "cup"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+	require.NoFileExists(t, filepath.Join(out, "raters.csv"))
+}
+
+// A stopped program has the CSVs of the images that it fused, and says that they are a part.
+func TestFuseStopped(t *testing.T) {
+	dir, _ := synthesise(t)
+	f := &fuser{out: t.TempDir(), progress: command.NewProgress(new(strings.Builder), 5)}
+	require.NoError(t, f.open(dir, ""))
+	require.NoError(t, os.Remove(f.data.Cases[2].Image))
+	require.ErrorContains(t, f.fuseAll(t.Context()), f.data.Cases[2].Image)
+	require.Equal(t, 2, f.images)
+	var table strings.Builder
+	require.NoError(t, f.deliver(dir, &table))
+	require.Contains(t, table.String(), "stopped before all 5 images were fused")
+	require.Len(t, records(t, filepath.Join(f.out, "scores.csv")), 2*3*(2+1))
+
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	require.ErrorIs(t, f.fuseAll(stopped), context.Canceled)
+}
+
+func TestFuseMisused(t *testing.T) {
+	dir, levels, out := cupsOnly(t), levelData(t), filepath.Join(t.TempDir(), "out")
+	named, about := synthesise(t)
+	brain := weightsFile(t, segmenttest.Raters(), nil)
+	for _, c := range []struct {
+		code int
+		want string
+		args []string
+	}{
+		{2, "which data? give -data DIR; see evaluate fuse -h", []string{"-out", out}},
+		{2, "where to? give -out DIR", []string{"-data", named}},
+		{2, "fuse one data set at a time", []string{"-data", named + "," + dir, "-out", out}},
+		{2, `unexpected argument "stray"`, []string{"-data", named, "-out", out, "stray"}},
+		{2, "-roi disc: choose none or auto", []string{"-data", named, "-out", out, "-roi", "disc"}},
+		{2, "-roi needs -weights", []string{"-data", named, "-out", out, "-roi", "auto"}},
+		{2, "-device needs -weights", []string{"-data", named, "-out", out, "-device", "reference"}},
+		{1, levels + ": the labels are agreement levels", []string{"-data", levels, "-out", out}},
+		{1, "untrained-raters does not segment the disc, but brain", []string{"-data", named, "-out", out, "-weights", brain}},
+		{1, "leave -roi auto out", []string{"-data", named, "-out", out, "-weights", weightsFile(t, about, nil), "-roi", "auto"}},
+		{1, "not a directory", []string{"-data", named, "-out", brain}},
+		{1, "nowhere", []string{"-data", filepath.Join(dir, "nowhere"), "-out", out}},
+	} {
+		code, stdout, stderr := fuse(t, c.args...)
+		require.Equal(t, c.code, code, stderr)
+		require.Contains(t, stderr, c.want)
+		require.Empty(t, stdout)
+	}
+	require.NoDirExists(t, out)
+}
+
+func TestFuseHelp(t *testing.T) {
+	code, stdout, stderr := fuse(t, "-h")
+	require.Zero(t, code, stderr)
+	for _, word := range []string{"usage: evaluate fuse -data DIR -out DIR", "mean-vote", "staple", "dawid-skene", "raters.csv", "scores.csv", "agreement levels", "-weights NAME"} {
+		require.Contains(t, stdout, word)
+	}
+	for line := range strings.Lines(stdout) {
+		require.LessOrEqual(t, len([]rune(line)), 170, line)
+	}
+}

@@ -1,5 +1,0 @@
-//go:build !js
-
-package webgpu_test
-
-const backend = "wgpu"

@@ -1,0 +1,252 @@
+package fusion
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// MaxIterations ends EM if its rates still change.
+const MaxIterations = 10_000
+
+const (
+	precision = 1e-14 // of squared rates; ITK's
+	certain   = 1e-3  // the lowest prior of a pixel
+	piece     = 1 << 14
+)
+
+// em is the state of EM. Pixels with the same marks differ in their priors alone: EM works on these
+// patterns, of which there are few.
+type em struct {
+	index    []int32 // (H·W) the pixel's pattern
+	patterns []pattern
+	priors   [][]float64 // by pattern; nil without a prior map
+	pieces   []span      // of priors, for the processors
+
+	prior        []float32 // (H·W) or nil
+	prevalence   float64   // f or π, without a prior map
+	estimate     bool      // the M step estimates the prevalence
+	right, wrong float64   // pseudo-counts
+
+	raters []Rates // who have marked
+}
+
+// pattern is a set of pixels with the same marks.
+type pattern struct {
+	marks  []uint8 // by rater
+	pixels float64
+	inside float64 // Σ W of its pixels
+	// in and out are the likelihoods of the marks inside and outside, divided by exp(scale), the
+	// larger one
+	in, out, scale float64
+}
+
+// span is a part of a pattern's priors, with what the E step makes of it.
+type span struct {
+	pattern, from, to int
+	inside, log       float64
+}
+
+func newEM(marks [][]uint8, prior []float32) *em {
+	given, n := given(marks)
+	e := &em{prior: prior, raters: make([]Rates, len(given))}
+	e.index, e.patterns = patterns(given, n)
+	for i := range e.patterns { // W begins as the mean vote
+		p := &e.patterns[i]
+		for _, v := range p.marks {
+			p.inside += p.pixels * float64(v) / float64(len(given))
+		}
+	}
+	if prior == nil {
+		return e
+	}
+	if len(prior) != n {
+		panic(fmt.Sprintf("fusion: a prior of %d pixels beside marks of %d", len(prior), n))
+	}
+	e.priors = make([][]float64, len(e.patterns))
+	for i, p := range e.patterns {
+		e.priors[i] = make([]float64, 0, int(p.pixels))
+		for from := 0; from < int(p.pixels); from += piece {
+			e.pieces = append(e.pieces, span{pattern: i, from: from, to: min(from+piece, int(p.pixels))})
+		}
+	}
+	for i, v := range prior {
+		at := e.index[i]
+		e.priors[at] = append(e.priors[at], believed(v))
+	}
+	return e
+}
+
+// believed keeps a prior off 0 and 1.
+func believed(prior float32) float64 { return min(max(float64(prior), certain), 1-certain) }
+
+// patterns groups pixels by their marks, rater after rater.
+func patterns(marks [][]uint8, n int) (index []int32, all []pattern) {
+	index, all = make([]int32, n), []pattern{{}}
+	for _, mark := range marks {
+		numbers := make([]int32, 2*len(all)) // by pattern and mark, from 1; 0: not yet met
+		var split []pattern
+		for i, v := range mark {
+			key := 2*index[i] + int32(v)
+			if numbers[key] == 0 {
+				before := all[key/2].marks
+				split = append(split, pattern{marks: append(before[:len(before):len(before)], v)})
+				numbers[key] = int32(len(split))
+			}
+			index[i] = numbers[key] - 1
+		}
+		all = split
+	}
+	for _, at := range index {
+		all[at].pixels++
+	}
+	return index, all
+}
+
+// fit alternates M and E until the rates rest.
+func (e *em) fit(marks [][]uint8) *Fit {
+	fit := &Fit{}
+	for !fit.Converged && len(fit.LogLikelihood) < MaxIterations {
+		changed := e.maximise()
+		fit.LogLikelihood = append(fit.LogLikelihood, e.expect()+e.penalty())
+		fit.Converged = changed <= precision && len(fit.LogLikelihood) > 1
+	}
+	fit.Map = e.posterior()
+	fit.Raters = make([]Rates, len(marks))
+	next := 0
+	for m, mark := range marks {
+		fit.Raters[m] = Rates{math.NaN(), math.NaN()}
+		if mark != nil {
+			fit.Raters[m] = e.raters[next]
+			next++
+		}
+	}
+	return fit
+}
+
+// maximise is the M step. It returns the largest squared change of a rate.
+func (e *em) maximise() (changed float64) {
+	inside, pixels := 0.0, 0.0
+	for i := range e.patterns {
+		inside += e.patterns[i].inside
+		pixels += e.patterns[i].pixels
+	}
+	change := func(rate *float64, part, whole float64) {
+		before := *rate
+		if whole > 0 { // else nothing speaks against the rate that there is
+			*rate = min(max(part/whole, 0), 1)
+		}
+		changed = max(changed, (*rate-before)*(*rate-before))
+	}
+	for m := range e.raters {
+		marked, unmarked := 0.0, 0.0 // inside and marked, outside and unmarked
+		for i := range e.patterns {
+			if p := &e.patterns[i]; p.marks[m] != 0 {
+				marked += p.inside
+			} else {
+				unmarked += p.pixels - p.inside
+			}
+		}
+		change(&e.raters[m].Sensitivity, marked+e.right, inside+e.right+e.wrong)
+		change(&e.raters[m].Specificity, unmarked+e.right, pixels-inside+e.right+e.wrong)
+	}
+	if e.estimate {
+		change(&e.prevalence, inside+1, pixels+2)
+	}
+	return changed
+}
+
+// expect is the E step. It returns the log-likelihood of the marks.
+func (e *em) expect() (log float64) {
+	for i := range e.patterns {
+		p := &e.patterns[i]
+		in, out := 0.0, 0.0
+		for m, v := range p.marks {
+			if r := e.raters[m]; v != 0 {
+				in, out = in+math.Log(r.Sensitivity), out+math.Log(1-r.Specificity)
+			} else {
+				in, out = in+math.Log(1-r.Sensitivity), out+math.Log(r.Specificity)
+			}
+		}
+		if p.scale = max(in, out); math.IsInf(p.scale, -1) {
+			p.in, p.out, p.scale = 1, 1, 0 // impossible inside and outside: the prior decides
+		} else {
+			p.in, p.out = math.Exp(in-p.scale), math.Exp(out-p.scale)
+		}
+		log += p.pixels * p.scale
+		if e.priors != nil {
+			p.inside = 0 // the pieces fill it
+		} else {
+			all := e.prevalence*p.in + (1-e.prevalence)*p.out
+			p.inside = p.pixels * e.prevalence * p.in / all
+			log += p.pixels * math.Log(all)
+		}
+	}
+	e.spread()
+	for _, s := range e.pieces { // in their order, so that a result repeats to the bit
+		e.patterns[s.pattern].inside += s.inside
+		log += s.log
+	}
+	return log
+}
+
+// spread does the E step of all pieces, on all processors.
+func (e *em) spread() {
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(e.pieces)) {
+		wait.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(e.pieces)); i = next.Add(1) - 1 {
+				s := &e.pieces[i]
+				s.inside, s.log = e.patterns[s.pattern].sum(e.priors[s.pattern][s.from:s.to])
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// sum adds W and the logarithms of the likelihood, without the scale, over pixels with these
+// priors. One logarithm serves the product of 32 pixels, each of which is at least 1e-3.
+func (p *pattern) sum(priors []float64) (inside, log float64) {
+	in, out := p.in, p.out
+	for from := 0; from < len(priors); from += 32 {
+		product := 1.0
+		for _, prior := range priors[from:min(from+32, len(priors))] {
+			part := prior * in
+			all := part + (1-prior)*out
+			inside += part / all
+			product *= all
+		}
+		log += math.Log(product)
+	}
+	return inside, log
+}
+
+// penalty is the logarithm of the prior of the rates, without its constants.
+func (e *em) penalty() (log float64) {
+	if e.right > 0 {
+		for _, r := range e.raters {
+			log += e.right*(math.Log(r.Sensitivity)+math.Log(r.Specificity)) + e.wrong*(math.Log1p(-r.Sensitivity)+math.Log1p(-r.Specificity))
+		}
+	}
+	if e.estimate {
+		log += math.Log(e.prevalence) + math.Log1p(-e.prevalence)
+	}
+	return log
+}
+
+// posterior is W of every pixel.
+func (e *em) posterior() []float64 {
+	w := make([]float64, len(e.index))
+	prior := e.prevalence
+	for i, at := range e.index {
+		if e.prior != nil {
+			prior = believed(e.prior[i])
+		}
+		part := prior * e.patterns[at].in
+		w[i] = part / (part + (1-prior)*e.patterns[at].out)
+	}
+	return w
+}

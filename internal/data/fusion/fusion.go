@@ -1,0 +1,160 @@
+// Package fusion makes one probability map of the marks of several raters: the mean vote, STAPLE
+// and Dawid–Skene. It also estimates each rater's sensitivity and specificity. It computes on the
+// CPU in float64, for one structure in one image.
+//
+// Marks are a mask (H·W) of 0 and 1 for each rater, nil for a rater who did not mark the structure.
+// Such a rater is left out, and has rates of NaN. Masks of different sizes, and no mask at all,
+// panic.
+package fusion
+
+import (
+	"fmt"
+	"math"
+)
+
+// Fit is a fusion of marks.
+type Fit struct {
+	Map    []float64 // (H·W) probability that a pixel is inside
+	Raters []Rates   // by rater
+	// LogLikelihood of the marks after each M step, in nats. EM never lowers it. The logarithm of the
+	// prior that pseudo-counts stand for is part of it. nil for the mean vote.
+	LogLikelihood []float64
+	// Converged is false if EM was stopped after MaxIterations.
+	Converged bool
+}
+
+// Rates say how a rater marks. A rate is NaN if it is not defined: the sensitivity if nothing is
+// inside, the specificity if nothing is outside, and both for a rater without a mark.
+type Rates struct {
+	Sensitivity float64 // p: share of the inside that the rater marks, 0..1
+	Specificity float64 // q: share of the outside that the rater leaves unmarked, 0..1
+}
+
+// MeanVote is the share of raters who marked a pixel, and the raters' rates beside it.
+func MeanVote(marks [][]uint8) *Fit {
+	given, n := given(marks)
+	mean := make([]float64, n)
+	for _, mark := range given {
+		for i, v := range mark {
+			mean[i] += float64(v)
+		}
+	}
+	for i := range mean {
+		mean[i] /= float64(len(given))
+	}
+	return &Fit{Map: mean, Raters: rates(marks, mean), Converged: true}
+}
+
+// STAPLE is binary STAPLE (Warfield, Zou and Wells, IEEE TMI 2004). It alternates
+//
+//	M   p_m = Σ W D_m / Σ W,   q_m = Σ (1 − W)(1 − D_m) / Σ (1 − W)
+//	E   W = f Π p^D (1 − p)^(1−D) / (the same + (1 − f) Π q^(1−D) (1 − q)^D)
+//
+// as SimpleITK does with its defaults: W begins as the mean vote, f is the mean of all marks and is
+// never changed, M comes first, and EM ends once no squared rate has changed by more than 1e-14.
+// SimpleITK does not limit the number of iterations; here MaxIterations ends them.
+//
+// prior, if not nil, replaces f by a probability for each pixel (H·W). It counts as 1e-3 at least
+// and as 1 − 1e-3 at most. Without it, marks that are all empty or all full are their own fusion.
+func STAPLE(marks [][]uint8, prior []float32) *Fit {
+	vote := MeanVote(marks)
+	share := 0.0
+	for _, v := range vote.Map {
+		share += v
+	}
+	if share == 0 || share == float64(len(vote.Map)) {
+		return vote
+	}
+	e := newEM(marks, prior)
+	e.prevalence = share / float64(len(vote.Map))
+	return e.fit(marks)
+}
+
+// Pseudo-counts of DawidSkene: EM begins as if each rater had already judged these pixels, inside
+// and outside alike. They keep rates off 0 and 1, where one mark would decide a pixel alone, and
+// are few beside the pixels of a structure.
+const (
+	PseudoRight = 9.0
+	PseudoWrong = 1.0
+)
+
+// DawidSkene is the model of Dawid and Skene (Applied Statistics 1979) for two classes, with a
+// network's probabilities (H·W) as each pixel's prior π:
+//
+//	M   p_m = (Σ W D_m + 9) / (Σ W + 10),   q_m = (Σ (1 − W)(1 − D_m) + 9) / (Σ (1 − W) + 10)
+//	E   W = π Π p^D (1 − p)^(1−D) / (the same + (1 − π) Π q^(1−D) (1 − q)^D)
+//
+// Both steps are exact. The pseudo-counts 9 and 1 are those of a prior Beta(10, 2) of each rate,
+// whose logarithm is part of LogLikelihood. W begins as the mean vote. EM ends as in STAPLE. π counts
+// as 1e-3 at least and as 1 − 1e-3 at most: a network is never certain.
+//
+// Without a prior, π is one number that the M step estimates: (Σ W + 1) / (H·W + 2), under a prior
+// Beta(2, 2).
+func DawidSkene(marks [][]uint8, prior []float32) *Fit {
+	e := newEM(marks, prior)
+	e.right, e.wrong, e.estimate = PseudoRight, PseudoWrong, prior == nil
+	return e.fit(marks)
+}
+
+// Counts are the pixels that a rater's rates and bias come from. A map's pixels are sums of its
+// probabilities.
+type Counts struct{ Inside, Outside, Marked, Both float64 }
+
+// Count counts the pixels of a mark beside a fused map.
+func Count(mark []uint8, fused []float64) (c Counts) {
+	for i, v := range mark {
+		c.Inside += fused[i]
+		c.Marked += float64(v)
+		c.Both += fused[i] * float64(v)
+	}
+	c.Outside = float64(len(mark)) - c.Inside
+	return c
+}
+
+// Add adds the pixels of another image.
+func (c *Counts) Add(o Counts) {
+	c.Inside, c.Outside, c.Marked, c.Both = c.Inside+o.Inside, c.Outside+o.Outside, c.Marked+o.Marked, c.Both+o.Both
+}
+
+// Rates are the rater's rates if the map is the truth.
+func (c Counts) Rates() Rates {
+	return Rates{c.Both / c.Inside, (c.Outside - c.Marked + c.Both) / c.Outside}
+}
+
+// Bias is the natural logarithm of the mark's area over that of the map: positive for a rater who
+// marks too much. It is NaN if either is empty.
+func (c Counts) Bias() float64 {
+	if c.Marked == 0 || c.Inside == 0 {
+		return math.NaN()
+	}
+	return math.Log(c.Marked / c.Inside)
+}
+
+// rates are the raters' rates beside a map.
+func rates(marks [][]uint8, w []float64) []Rates {
+	all := make([]Rates, len(marks))
+	for m, mark := range marks {
+		all[m] = Rates{math.NaN(), math.NaN()}
+		if mark != nil {
+			all[m] = Count(mark, w).Rates()
+		}
+	}
+	return all
+}
+
+// given are the marks that are not nil, and their number of pixels.
+func given(marks [][]uint8) (given [][]uint8, pixels int) {
+	for _, mark := range marks {
+		if mark == nil {
+			continue
+		}
+		if len(given) > 0 && len(mark) != pixels {
+			panic(fmt.Sprintf("fusion: a mask of %d pixels beside one of %d", len(mark), pixels))
+		}
+		given, pixels = append(given, mark), len(mark)
+	}
+	if pixels == 0 {
+		panic("fusion: nobody has marked a pixel")
+	}
+	return given, pixels
+}

@@ -1,0 +1,112 @@
+// The geometry of every convolution, in floats and in int8: which pixels and weights meet. Go
+// writes this file into the header. The file below declares the uniform params with batch, inputs,
+// parts, rows and cols.
+//
+// Position u of an axis and tap t read x at u x_step + x_start + t x_tap (zero outside), write y at
+// u y_step + y_start, and use the weight at w_start + t w_tap.
+//
+// Header: floats (the type of a sum: f32, vec4<f32>) and ACTIVATION (of the result: 0 none, 1 ReLU,
+// 2 GELU, 3 sigmoid, 4 ReLU6).
+
+struct Axis {
+  count: i32, // positions u
+  taps: i32,
+  x_size: i32,
+  x_step: i32,
+  x_start: i32,
+  x_tap: i32,
+  y_size: i32,
+  y_step: i32,
+  y_start: i32,
+  w_size: i32,
+  w_start: i32,
+  w_tap: i32,
+}
+
+// Geometry is a copy of params. An entry point reads it once: a processor that emulates a GPU reads
+// a uniform again wherever it is named.
+struct Geometry {
+  batch: i32,
+  rows: Axis,
+  cols: Axis,
+}
+
+fn geometry() -> Geometry { return Geometry(i32(params.batch), params.rows, params.cols); }
+
+// Position is (b, u, v). Positions beyond the last have a b past the batch.
+struct Position {
+  b: i32,
+  u: i32,
+  v: i32,
+}
+
+fn positions(g: Geometry) -> i32 { return g.batch * g.rows.count * g.cols.count; }
+
+fn position(g: Geometry, p: i32) -> Position {
+  let row = p / g.cols.count;
+  return Position(row / g.rows.count, row % g.rows.count, p % g.cols.count);
+}
+
+fn next(g: Geometry, p: Position) -> Position {
+  let wraps = p.v + 1 == g.cols.count;
+  let u = p.u + select(0, 1, wraps);
+  let ends = u == g.rows.count;
+  return Position(p.b + select(0, 1, ends), select(u, 0, ends), select(p.v + 1, 0, wraps));
+}
+
+// source is the pixel of x that tap (t, s) reads, or -1 outside.
+fn source(g: Geometry, p: Position, t: i32, s: i32) -> i32 {
+  let r = p.u * g.rows.x_step + g.rows.x_start + t * g.rows.x_tap;
+  let c = p.v * g.cols.x_step + g.cols.x_start + s * g.cols.x_tap;
+  let inside = (r >= 0) & (r < g.rows.x_size) & (c >= 0) & (c < g.cols.x_size) & (p.b < g.batch);
+  return select(-1, (p.b * g.rows.x_size + r) * g.cols.x_size + c, inside);
+}
+
+// phase_of is the phase of a forward workgroup on either axis. It is (0, 0) if there is one phase.
+fn phase_of(z: u32) -> vec2<i32> { return vec2<i32>(vec2<u32>(z / params.parts, z % params.parts)); }
+
+// destination is the pixel of y that a position writes.
+fn destination(g: Geometry, p: Position, phase: vec2<i32>) -> i32 {
+  let r = p.u * g.rows.y_step + g.rows.y_start + phase.x;
+  let c = p.v * g.cols.y_step + g.cols.y_start + phase.y;
+  return (p.b * g.rows.y_size + r) * g.cols.y_size + c;
+}
+
+// weight_at is where tap (t, s) lies among the (kh, kw) of the weights.
+fn weight_at(g: Geometry, t: i32, s: i32, phase: vec2<i32>) -> i32 {
+  let r = g.rows.w_start + phase.x + t * g.rows.w_tap;
+  return r * g.cols.w_size + g.cols.w_start + phase.y + s * g.cols.w_tap;
+}
+
+// Term is four terms of the contraction: tap (t, s) and the k-th four inputs.
+struct Term {
+  t: i32,
+  s: i32,
+  k: i32,
+}
+
+// term_after is the n-th term after a. Most steps stay within a tap and need no division: divisions
+// take a GPU long.
+fn term_after(g: Geometry, a: Term, n: i32) -> Term {
+  let inputs = i32(params.inputs / 4u);
+  let k = a.k + n;
+  if (k < inputs) { return Term(a.t, a.s, k); }
+  let s = a.s + k / inputs;
+  return Term(a.t + s / g.cols.taps, s % g.cols.taps, k % inputs);
+}
+
+fn term(g: Geometry, i: i32) -> Term { return term_after(g, Term(0, 0, 0), i); }
+
+fn activated(v: floats) -> floats {
+  // a NaN passes, unlike with max()
+  if (ACTIVATION == 1u) { return select(v, floats(), v <= floats()); }
+  if (ACTIVATION == 2u) { // erf by Abramowitz & Stegun 7.1.26, whose absolute error is below 1.5e-7
+    let a = abs(v) * 0.70710678;
+    let t = 1.0 / (1.0 + 0.3275911 * a);
+    let poly = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))));
+    return v * 0.5 * (1.0 + sign(v) * (1.0 - poly * exp(-a * a)));
+  }
+  if (ACTIVATION == 3u) { return 1.0 / (1.0 + exp(-v)); }
+  if (ACTIVATION == 4u) { return select(select(v, floats(), v <= floats()), floats(6.0), v >= floats(6.0)); }
+  return v;
+}
