@@ -18,7 +18,7 @@ import (
 var (
 	halvesBegin = []*tensor.Kind{conv.Conv2DKind, conv.LinearKind, conv.ConvTranspose2x2Kind, conv.DepthwiseKind, conv.GroupedLinearKind, attention.Kind}
 	halvesGoOn  = []*tensor.Kind{
-		pointwise.ReLUKind, pointwise.ReLU6Kind, pointwise.GELUKind, pointwise.AddKind, pointwise.AddBroadcastKind, pointwise.ScaleKind, norm.BatchStatisticsKind, norm.BatchNormKind, norm.LayerNormKind,
+		pointwise.ReLUKind, pointwise.ReLU6Kind, pointwise.GELUKind, pointwise.AddKind, pointwise.AddBroadcastKind, pointwise.MultiplyKind, pointwise.ScaleKind, norm.BatchStatisticsKind, norm.BatchNormKind, norm.LayerNormKind,
 		pool.MaxKind, pool.AverageKind, pool.ResizeKind, pointwise.ConcatKind, pointwise.SliceKind, pointwise.SplitKind,
 	}
 )

@@ -66,7 +66,8 @@ var noGoldens = map[string]struct {
 	"depthwise, in quads": {[][]int{{1, 9, 7, 8}, {3, 3, 8}}, func(x []*tensor.Tensor) *tensor.Tensor {
 		return conv.DepthwiseConv2D(x[0], x[1], nil, conv.Square(1, 1))
 	}},
-	"relu6": {[][]int{{9}}, func(x []*tensor.Tensor) *tensor.Tensor { return pointwise.ReLU6(x[0]) }},
+	"multiply": {[][]int{{9}, {9}}, func(x []*tensor.Tensor) *tensor.Tensor { return pointwise.Multiply(x[0], x[1]) }},
+	"relu6":    {[][]int{{9}}, func(x []*tensor.Tensor) *tensor.Tensor { return pointwise.ReLU6(x[0]) }},
 	"depthwise and activation, without gradients": {[][]int{{1, 9, 7, 8}, {3, 3, 8}}, func(x []*tensor.Tensor) *tensor.Tensor {
 		return pointwise.ReLU6(conv.DepthwiseConv2D(x[0].Detach(), x[1].Detach(), nil, conv.Square(1, 1)))
 	}},

@@ -40,8 +40,12 @@ var (
 	scaleForward = kernels.InPieces(elementwiseAll, scalePart[float64], scalePart[float32],
 		kernels.Flat("scale_forward", elementwiseFile, unary, elementwiseCount, nil))
 	// copyForward and addOnce have the factor 1.
-	copyForward = func() *tensor.Kernel { k := *scaleForward; k.Copies = true; return &k }()
-	addScaled   = kernels.InPieces(elementwiseAll, addScaledPart[float64], addScaledPart[float32],
+	copyForward     = func() *tensor.Kernel { k := *scaleForward; k.Copies = true; return &k }()
+	multiplyForward = kernels.InPieces(elementwiseAll, multiplyPart[float64], multiplyPart[float32],
+		kernels.Flat("multiply_forward", elementwiseFile, binary, elementwiseCount, nil))
+	addProduct = kernels.InPieces(elementwiseAll, addProductPart[float64], addProductPart[float32],
+		kernels.Flat("add_product", elementwiseFile, binary, elementwiseCount, nil))
+	addScaled = kernels.InPieces(elementwiseAll, addScaledPart[float64], addScaledPart[float32],
 		kernels.Flat("add_scaled", elementwiseFile, unary, elementwiseCount, nil))
 	addOnce = func() *tensor.Kernel { k := *addScaled; k.Fresh = copyForward; return &k }()
 )
@@ -79,6 +83,20 @@ func addScaledPart[F gpu.Float](p *ElementwiseParams, a []gpu.ArrayOf[F], from, 
 	}
 }
 
+func multiplyPart[F gpu.Float](_ *ElementwiseParams, a []gpu.ArrayOf[F], from, to int) {
+	other, y := a[1].F[from:to], a[2].F[from:to]
+	for i, v := range a[0].F[from:to] {
+		y[i] = v * other[i]
+	}
+}
+
+func addProductPart[F gpu.Float](_ *ElementwiseParams, a []gpu.ArrayOf[F], from, to int) {
+	other, y := a[1].F[from:to], a[2].F[from:to]
+	for i, v := range a[0].F[from:to] {
+		y[i] += v * other[i]
+	}
+}
+
 // AddTo appends gradient += factor × dy, where x needs a gradient.
 func AddTo(x, dy *tensor.Tensor, factor float32) {
 	if x.NeedsGradient() {
@@ -102,6 +120,14 @@ var (
 			SumRows(dy, table.Gradient())
 		}
 	})
+	MultiplyKind = kernels.Operator("Multiply", multiplyForward, func(op *tensor.Op) {
+		dy := op.Output().Gradient()
+		for i, x := range op.Inputs {
+			if x.NeedsGradient() {
+				op.Dispatch(addProduct, op.Attributes, op.Inputs[1-i], dy, x.Gradient())
+			}
+		}
+	})
 	ScaleKind = kernels.Operator("Scale", scaleForward, func(op *tensor.Op) {
 		AddTo(op.Inputs[0], op.Output().Gradient(), op.Attributes.(*ElementwiseParams).Factor)
 	})
@@ -112,6 +138,13 @@ func Add(a, b *tensor.Tensor) *tensor.Tensor {
 	kernels.SameShape("Add", a, b)
 	n := uint32(a.Elements())
 	return a.Graph().Apply(AddKind, &ElementwiseParams{n, n, 1}, a.Shape(), a, b)
+}
+
+// Multiply is a · b, element by element, of one shape.
+func Multiply(a, b *tensor.Tensor) *tensor.Tensor {
+	kernels.SameShape("Multiply", a, b)
+	n := uint32(a.Elements())
+	return a.Graph().Apply(MultiplyKind, &ElementwiseParams{n, n, 1}, a.Shape(), a, b)
 }
 
 // AddBroadcast adds a table, the size of one batch element of x, to every one.

@@ -41,6 +41,13 @@ func (b *Builder) Conv(name string, x *tensor.Tensor, k, out, stride, pad int, b
 	return b.ConvIn(name, x, k, out, conv.Square(stride, pad), bias, fanOut)
 }
 
+// Change is a k×k convolution (k odd) without bias whose weights start at 0: a correction that begins
+// as none.
+func (b *Builder) Change(name string, x *tensor.Tensor, k, out int) *tensor.Tensor {
+	defer b.Graph.Layered(name)()
+	return conv.Conv2D(x, b.parameter(name+".weight", constant(0), k, k, x.Dim(-1), out), nil, conv.Square(1, k/2))
+}
+
 // ConvIn is Conv with a window of any padding.
 func (b *Builder) ConvIn(name string, x *tensor.Tensor, k, out int, win conv.Window, bias, fanOut bool) *tensor.Tensor {
 	defer b.Graph.Layered(name)()
