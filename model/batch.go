@@ -15,6 +15,7 @@ type Batch struct {
 	W0          []float32       // log confidence
 	Prior       []float32       // log ψ, of Steered recipes
 	Shuffles    [][]Reweighting // [recurrence][reweighting]
+	Revealed    *Revealed       // of recipes that settle; otherwise nil
 }
 
 // Reweighting is the data of one raters.Shuffle.
@@ -26,7 +27,8 @@ type Reweighting struct {
 // Draw draws the random inputs of Algorithm 1. The start is w₀ = log clip(ψ + ε, 1e-3, 1), with
 // ψ ~ U(.1, .9) for each rater and ε ~ N(0, .2²) for each element (PAPER.md §3.4). Draw also
 // draws the reweightings of L_sff (§3.8) and, in Steered recipes, the prior of the raters who have
-// marked the image. In Steered recipes ψ is one half, since the prior says how raters differ.
+// marked the image. In Steered recipes ψ is one half, since the prior says how raters differ. Draw
+// reveals marks in recipes that settle.
 func (b *Batch) Draw(s *Step, r Recipe, random *rand.Rand) {
 	raters, classes := s.W0.Dim(3), s.W0.Dim(4)
 	psi := make([]float64, raters)
@@ -47,11 +49,10 @@ func (b *Batch) Draw(s *Step, r Recipe, random *rand.Rand) {
 		b.W0[i] = float32(math.Log(min(max(v, lowest), 1)))
 	}
 	if s.Prior != nil {
-		own := b.Own
-		if own == nil {
-			own = b.Valid
-		}
-		b.Prior = priors(s.Prior.Shape(), own, random)
+		b.Prior = priors(s.Prior.Shape(), b.own(), random)
+	}
+	if r.Settles > 0 {
+		b.Revealed = b.reveal(s, random)
 	}
 	b.Shuffles = make([][]Reweighting, len(s.Shuffles))
 	for i := range b.Shuffles {
@@ -149,6 +150,13 @@ func (s *Step) Write(plan *tensor.Plan, b Batch, fade float64) error {
 	}
 	if s.Prior != nil {
 		inputs = append(inputs, input{s.Prior, b.Prior})
+	}
+	if v := b.Revealed; v != nil {
+		inputs = append(inputs, input{s.Given.Total, v.Total}, input{s.Given.Any, v.Any}, input{s.Target, v.Target}, input{s.Hidden, v.Hidden}, input{s.Asked, v.Asked},
+			input{s.Spoil.Keep, v.Keep}, input{s.Spoil.Mask, v.SpoilMask}, input{s.Spoil.KeepRaters, v.KeepRaters}, input{s.Spoil.Raters, v.SpoilRaters})
+		if s.Given.Share != nil {
+			inputs = append(inputs, input{s.Given.Share, v.Share}, input{s.Given.Mark, v.Mark})
+		}
 	}
 	for i, row := range s.Shuffles {
 		for j, shuffle := range row {

@@ -30,6 +30,10 @@ type Config struct {
 	// alone (PAPER.md §2); the sum is ours.
 	Steered bool
 
+	// Evidence: light passes settle around given marks (Settle). Masks do not change where nothing is
+	// given.
+	Evidence bool
+
 	Raters  int // M
 	Classes int // K
 
@@ -58,25 +62,35 @@ var mobileNetV2 = []InvertedResiduals{
 	{1, 16, 1, 1}, {6, 24, 2, 2}, {6, 32, 3, 2}, {6, 64, 4, 2}, {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1},
 }
 
-// steered ends the name of a Steered architecture.
-const steered = "-steered"
+// Endings of an architecture's name that say what it has beside its widths, in this order.
+const (
+	steered  = "-steered"
+	evidence = "-evidence"
+)
 
-// Steer makes an architecture Steered. Its parameters keep their names and shapes.
-func (c *Config) Steer() {
-	if !c.Steered {
-		c.Name, c.Steered = c.Name+steered, true
+// Extend makes an architecture Steered, or gives it Evidence, or both. Evidence has parameters of its
+// own. Those of a Steered architecture keep their names and shapes.
+func (c *Config) Extend(isSteered, hasEvidence bool) {
+	c.Steered, c.Evidence = c.Steered || isSteered, c.Evidence || hasEvidence
+	c.Name = strings.TrimSuffix(strings.TrimSuffix(c.Name, evidence), steered)
+	if c.Steered {
+		c.Name += steered
+	}
+	if c.Evidence {
+		c.Name += evidence
 	}
 }
 
 // SameParameters says whether architectures of these two names have parameters of equal names and
-// shapes.
+// shapes, but for those of Evidence.
 func SameParameters(config, other string) bool {
-	return strings.TrimSuffix(config, steered) == strings.TrimSuffix(other, steered)
+	plain := func(name string) string { return strings.TrimSuffix(strings.TrimSuffix(name, evidence), steered) }
+	return plain(config) == plain(other)
 }
 
 // NewConfig gives the architecture of a name: "paper", "compact" (which the page downloads),
-// "mobile" (compact with a MobileNetV2 as its encoder) or "tiny" (for tests). "-steered" may follow
-// the name.
+// "mobile" (compact with a MobileNetV2 as its encoder) or "tiny" (for tests). "-steered" and then
+// "-evidence" may follow the name.
 func NewConfig(name string, raters, classes int) (Config, error) {
 	if raters < 1 || classes < 1 {
 		return Config{}, fmt.Errorf("model: %d raters and %d classes: there must be at least one of each", raters, classes)
@@ -85,8 +99,9 @@ func NewConfig(name string, raters, classes int) (Config, error) {
 		Name: name, Raters: raters, Classes: classes,
 		Embedding: [3]int{64, 128, 256}, DivP: [4]int{32, 64, 64, 32}, DivPStem: 64, DivPHeads: 8, RaterHead: 16,
 	}
-	architecture, isSteered := strings.CutSuffix(name, steered)
-	c.Steered = isSteered
+	architecture, hasEvidence := strings.CutSuffix(name, evidence)
+	architecture, isSteered := strings.CutSuffix(architecture, steered)
+	c.Steered, c.Evidence = isSteered, hasEvidence
 	switch architecture {
 	case "paper":
 		c.Blocks, c.Widths, c.Stem, c.Bridge = [4]int{3, 4, 6, 3}, [4]int{64, 128, 256, 512}, 64, 512

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"mrprism/internal/compute/gpu/reference"
@@ -86,7 +87,7 @@ func TestInitialConfidenceAtInference(t *testing.T) {
 // §3.8: the weights are permuted by permutations that move somebody, drawn anew each recurrence
 // from the seed alone.
 func TestShufflesAreDrawn(t *testing.T) {
-	for _, name := range []string{"default", "paper"} {
+	for _, name := range []string{"recurrent", "paper"} {
 		r := recipe(t, name)
 		s := NewStep(tensor.NewSet(), tiny(t, 4, 1), r, 2, 64)
 		draw := func(seed uint64) Batch {
@@ -248,26 +249,31 @@ func TestRecipes(t *testing.T) {
 		Name: "paper", Recurrences: 3, Rule: RuleCode, Permutations: 3, ShuffleWeight: 0.3, Threshold: true, FuseLoss: true,
 		Rate: 1e-4, Constant: true,
 	}, paper)
-	byDefault := recipe(t, "default")
-	assert.Equal(t, RuleLikelihood, byDefault.Rule)
-	assert.Equal(t, 3, byDefault.Shuffles())
-	assert.Positive(t, byDefault.HeadsWeight, "L_MH ties a head to its rater")
-	assert.True(t, byDefault.Steered)
-	unsteered := byDefault
+	recurrent := recipe(t, "recurrent")
+	assert.Equal(t, RuleLikelihood, recurrent.Rule)
+	assert.Equal(t, 3, recurrent.Shuffles())
+	assert.Positive(t, recurrent.HeadsWeight, "L_MH ties a head to its rater")
+	assert.True(t, recurrent.Steered)
+	unsteered := recurrent
 	unsteered.Name, unsteered.Steered = "unsteered", false
 	assert.Equal(t, unsteered, recipe(t, "unsteered"))
-	assert.False(t, byDefault.ForLevels().Steered, "levels have no weights")
+	assert.False(t, recurrent.ForLevels().Steered, "levels have no weights")
 	baseline := recipe(t, "baseline")
 	assert.Equal(t, 1, baseline.Recurrences)
 	assert.Equal(t, RuleMean, baseline.Rule)
 	assert.Zero(t, baseline.Shuffles())
 	assert.Zero(t, baseline.HeadsWeight)
-	assert.Equal(t, byDefault.FadeWeight, baseline.FadeWeight, "the mask learns under the same losses")
+	assert.Equal(t, recurrent.FadeWeight, baseline.FadeWeight, "the mask learns under the same losses")
 	bce := recipe(t, "bce")
 	assert.Equal(t, 1., bce.FadeFloor, "nothing fades")
 	terms := NewStep(tensor.NewSet(), tiny(t, 2, 1), bce, 2, 64).Terms
 	assert.Nil(t, terms[0].Mask)
 	assert.NotNil(t, terms[0].Fade)
+	ours, settling := recipe(t, "default"), recipe(t, "evidence")
+	settling.Name, settling.Frozen = ours.Name, false
+	assert.Equal(t, settling, ours)
+	ours.Name, ours.HeadsWeight, ours.Settles = bce.Name, 0, 0
+	assert.Equal(t, bce, ours, "the mask learns as in bce")
 	bce.Name, bce.NoSSIM, bce.FadeFloor = baseline.Name, false, baseline.FadeFloor
 	assert.Equal(t, baseline, bce)
 	onePass := recipe(t, "one-pass")
@@ -275,14 +281,14 @@ func TestRecipes(t *testing.T) {
 	assert.Equal(t, RuleLikelihood, onePass.Rule, "labels are not fused equally, but under the weights")
 	onePass.Name, onePass.Rule, onePass.Steered = baseline.Name, baseline.Rule, false
 	assert.Equal(t, baseline, onePass)
-	assert.Nil(t, NewStep(tensor.NewSet(), tiny(t, 2, 1), byDefault.CrossEntropy(), 2, 64).Terms[1].Mask)
+	assert.Nil(t, NewStep(tensor.NewSet(), tiny(t, 2, 1), recurrent.CrossEntropy(), 2, 64).Terms[1].Mask)
 	assert.NotNil(t, NewStep(tensor.NewSet(), tiny(t, 2, 1), paper.CrossEntropy(), 2, 64).Terms[1].Fade, "which has none by itself")
 	_, err := NewRecipe("letter")
 	assert.ErrorContains(t, err, `"letter"`)
 
 	// §3.13: agreement levels have equal weights, nothing to shuffle and a cross-entropy for each
 	// level.
-	for _, name := range []string{"default", "paper"} {
+	for _, name := range []string{"recurrent", "paper"} {
 		levels := recipe(t, name).ForLevels()
 		assert.Equal(t, RuleMean, levels.Rule, name)
 		assert.Zero(t, levels.Shuffles(), name)
@@ -311,17 +317,23 @@ func TestEveryConfigurationBuilds(t *testing.T) {
 			count += v.Elements()
 		}
 		assert.InEpsilon(t, size.want, count, 0.01, size.config)
-		for _, name := range []string{"default", "paper", "baseline", "one-pass", "bce"} {
+		for _, name := range []string{"default", "evidence", "recurrent", "paper", "baseline", "one-pass", "bce"} {
 			for _, levels := range []bool{false, true} {
 				r := recipe(t, name)
 				if levels {
 					r = r.ForLevels()
 				}
-				set := tensor.NewSet()
+				set, c := tensor.NewSet(), c
+				c.Levels = levels
+				c.Extend(r.Steered, r.Settles > 0)
 				s := NewStep(set, c, r, 1, 256)
 				s.Backward(s.Loss())
 				s.Update(set, adam.Options{}, 0)
 				for _, v := range set.Variables(tensor.Parameter) {
+					if r.Frozen && !strings.HasPrefix(v.Name, "settle.") {
+						require.Nil(t, set.Lookup(AveragePrefix+v.Name), "%s, %s: %s must not learn", size.config, name, v.Name)
+						continue
+					}
 					require.NotNil(t, set.Lookup(AveragePrefix+v.Name), "%s, %s: no gradient reaches %s", size.config, name, v.Name)
 				}
 			}

@@ -128,7 +128,7 @@ func confidences(w []float32) (out []float64) {
 // says.
 func TestPriorStaysThroughThePasses(t *testing.T) {
 	for _, steered := range []bool{true, false} {
-		r := recipe(t, "default")
+		r := recipe(t, "recurrent")
 		r.Steered = steered
 		set := tensor.NewSet()
 		s := NewStep(set, tiny(t, 3, 1), r, 2, 64)

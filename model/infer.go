@@ -11,13 +11,14 @@ import (
 	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
 	"mrprism/shaders/pointwise"
+	"mrprism/shaders/pool"
 )
 
-// Inference is the network on one image of S×S pixels, as two plans. The first plan has an early
-// part, the encoder, that runs once for an image. The rest of it runs once for a recurrence: it
-// reads the features and every rater's likely label z̃, takes the logarithm of z̃ as the
-// confidence, and writes the z̃ that the next recurrence reads. The second plan enlarges z̃ to
-// the raters' labels.
+// Inference is the network on one image of S×S pixels, as plans. The first plan has an early part,
+// the encoder, that runs once for an image. The rest of it runs once for a recurrence: it reads the
+// features and every rater's likely label z̃, takes the logarithm of z̃ as the confidence, and writes
+// the z̃ that the next recurrence reads. Another plan enlarges z̃ to the raters' labels. A network
+// with Evidence makes one recurrence; a plan of its own settles what that made.
 type Inference struct {
 	Config
 	Side int
@@ -29,6 +30,7 @@ type Inference struct {
 	estimate          *tensor.Tensor            // between, in the first plan
 	between           *tensor.Variable          // z̃, (1, S/8, S/8, M, K)
 	watch             *watch                    // of NewRanges; otherwise nil
+	settling          *settling                 // nil without Evidence
 }
 
 // startEstimate is z̃ before the first recurrence: every rater is as likely right as wrong
@@ -70,6 +72,12 @@ func newInference(ctx context.Context, device gpu.Device, set *tensor.Set, c Con
 		in.Release()
 		return nil, fmt.Errorf("model: the raters' labels: %w", err)
 	}
+	if in.settling != nil {
+		if err := in.settling.compile(ctx, device, set); err != nil {
+			in.Release()
+			return nil, fmt.Errorf("model: passes that settle: %w", err)
+		}
+	}
 	return in, nil
 }
 
@@ -83,14 +91,21 @@ func inferenceGraphs(set *tensor.Set, c Config, side int, watch *watch) *Inferen
 	in.between = set.Variable(tensor.Shared, "shared.estimate", 1, side/8, side/8, c.Raters, c.Classes)
 	in.estimate = g.Variable(in.between)
 	in.prior = g.Input("log prior", in.between.Shape[1:]...)
-	half, y, _ := n.Converge(f, pointwise.AddBroadcast(logConfidence(in.estimate), in.prior))
-	pointwise.Assign(in.estimate, n.Diverge(half))
+	half, y, inner := n.Converge(f, pointwise.AddBroadcast(logConfidence(in.estimate), in.prior))
+	zHat, likely := n.Diverge(half)
+	pointwise.Assign(in.estimate, zHat)
 	in.y = y.Keep()
 	in.encoded = n.encoded(f)
 	for _, kept := range in.encoded {
 		kept.Keep()
 	}
-	in.full = resizeRaters(labels.Variable(in.between), side).Keep()
+	likelyLabels := resizeRaters(labels.Variable(in.between), side)
+	if c.Evidence {
+		in.settling = newSettling(in, n.edges(f), State{inner.Logits, pool.Resize(likely, side/2, side/2)})
+		settled := pointwise.Sigmoid(labels.Variable(in.settling.now[1]))
+		likelyLabels = resizeRaters(settled.Reshape(1, side/2, side/2, c.Raters, c.Classes), side)
+	}
+	in.full = likelyLabels.Keep()
 	return in
 }
 
@@ -152,6 +167,11 @@ func (in *Inference) recur(ctx context.Context) ([]float32, error) {
 	if err := in.network.Run(ctx); err != nil {
 		return nil, err
 	}
+	if in.settling != nil {
+		if err := in.settling.restart.Run(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if in.watch != nil {
 		if err := in.watch.see(ctx, in.network); err != nil {
 			return nil, err
@@ -199,7 +219,13 @@ func probabilities(ctx context.Context, plan *tensor.Plan, maps ...*tensor.Tenso
 }
 
 // Bytes is the GPU memory of the plans and all variables.
-func (in *Inference) Bytes() int64 { return in.set.Bytes() + in.network.Bytes() + in.labels.Bytes() }
+func (in *Inference) Bytes() int64 {
+	bytes := in.set.Bytes() + in.network.Bytes() + in.labels.Bytes()
+	if in.settling != nil {
+		bytes += in.settling.pass.Bytes() + in.settling.restart.Bytes()
+	}
+	return bytes
+}
 
 // EncoderDispatches is the number of dispatches of the encoder.
 func (in *Inference) EncoderDispatches() int { return in.network.EarlyDispatches() }
@@ -221,7 +247,11 @@ func (in *Inference) Commands() (encoder, recurrence, labels tensor.Commands) {
 
 // Release frees the plans' memory. The set belongs to the caller.
 func (in *Inference) Release() {
-	for _, p := range []*tensor.Plan{in.network, in.labels} {
+	plans := []*tensor.Plan{in.network, in.labels}
+	if in.settling != nil {
+		plans = append(plans, in.settling.pass, in.settling.restart)
+	}
+	for _, p := range plans {
 		if p != nil {
 			p.Release()
 		}

@@ -15,21 +15,19 @@ import (
 // class that a rater did mark still counts beside one that he did not.
 func TestMissingLabelsReachNothing(t *testing.T) {
 	const raters, classes, batch = 3, 2, 2
-	agreement := recipe(t, "default")
+	agreement := recipe(t, "recurrent")
 	agreement.Rule, agreement.DiceWeight = RuleAgreement, 1
 	for name, r := range map[string]Recipe{
-		"default": recipe(t, "default"), "paper": recipe(t, "paper"), "baseline": recipe(t, "baseline"),
-		"levels": recipe(t, "default").ForLevels(), "agreement": agreement,
+		"recurrent": recipe(t, "recurrent"), "default": recipe(t, "default"), "paper": recipe(t, "paper"), "baseline": recipe(t, "baseline"),
+		"levels": recipe(t, "recurrent").ForLevels(), "agreement": agreement,
 	} {
 		t.Run(name, func(t *testing.T) {
 			set := tensor.NewSet()
 			s := NewStep(set, tiny(t, raters, classes), r, batch, 64)
 			var wanted []*tensor.Tensor
 			for _, terms := range s.Terms {
-				for _, term := range []*tensor.Tensor{terms.Mask, terms.Fusion, terms.Shuffle, terms.Heads, terms.Fade, terms.Dice} {
-					if term != nil {
-						wanted = append(wanted, term.Keep())
-					}
+				for _, term := range terms.List() {
+					wanted = append(wanted, term.Value.Keep())
 				}
 			}
 			loss := s.Loss()
@@ -43,7 +41,6 @@ func TestMissingLabelsReachNothing(t *testing.T) {
 			plan := s.running(t, set)
 			run := func(filling func() float32, turned bool) [][]float32 {
 				b := discs(s, 1)
-				b.Draw(s, r, rand.New(rand.NewPCG(1, 1)))
 				for _, missing := range [][3]int{{0, 1, 0}, {1, 0, 1}, {1, 1, 1}, {1, 2, 1}} { // image, rater, class
 					b.Valid[(missing[0]*raters+missing[1])*classes+missing[2]] = 0
 				}
@@ -56,6 +53,7 @@ func TestMissingLabelsReachNothing(t *testing.T) {
 						b.Z[i] = 1 - b.Z[i]
 					}
 				}
+				b.Draw(s, r, rand.New(rand.NewPCG(1, 1)))
 				require.NoError(t, s.Write(plan, b, 0.7))
 				require.NoError(t, plan.Run(t.Context()))
 				return read(t, plan, wanted...)

@@ -130,8 +130,11 @@ func (n *Network) embed(w *tensor.Tensor) [4]*tensor.Tensor {
 	return [4]*tensor.Tensor{stage1, stage2, stage3, stage4}
 }
 
-// ConPFeatures are maps inside ConP, for tests.
-type ConPFeatures struct{ Embedded, Stages [4]*tensor.Tensor }
+// ConPFeatures are maps inside ConP. Logits are the mask's, (B, S/2, S/2, K).
+type ConPFeatures struct {
+	Embedded, Stages [4]*tensor.Tensor
+	Logits           *tensor.Tensor
+}
 
 // Converge is ConP: it makes the calibrated mask from the features f and log confidences w (B, S/8,
 // S/8, M, K). It returns the probability at S/2 and, bilinearly enlarged, at S: (B, ·, ·, K).
@@ -143,7 +146,8 @@ func (n *Network) Converge(f Features, w *tensor.Tensor) (half, y *tensor.Tensor
 		x = n.part(func() *tensor.Tensor { return n.stage(i, from, inner.Embedded[i], f.E[4-i]) })
 		inner.Stages[i] = x
 	}
-	half = pointwise.Sigmoid(n.Up("conp.head", x, n.Classes, n.areaLogit))
+	inner.Logits = n.Up("conp.head", x, n.Classes, n.areaLogit)
+	half = pointwise.Sigmoid(inner.Logits)
 	return half, pool.Resize(half, 2*half.Dim(1), 2*half.Dim(2)), inner
 }
 
@@ -191,8 +195,9 @@ func (n *Network) attention(name string, queries, context *tensor.Tensor, width,
 }
 
 // Diverge is DivP: it makes every rater's likely label z̃ (B, S/8, S/8, M, K), a probability, from
-// the calibrated mask half (B, S/2, S/2, K). No gradient passes through half.
-func (n *Network) Diverge(half *tensor.Tensor) *tensor.Tensor {
+// the calibrated mask half (B, S/2, S/2, K). No gradient passes through half. logits (B, S/8, S/8,
+// M·K) are z̃'s.
+func (n *Network) Diverge(half *tensor.Tensor) (zHat, logits *tensor.Tensor) {
 	x := pointwise.ReLU(n.Conv("divp.stem", half.Detach(), 8, n.DivPStem, 2, 3, true, false))
 	x = n.Linear("divp.project", pool.Max(x, 3, 3, conv.Square(2, 1)), n.DivP[0], true)
 	for i, width := range n.DivP {
@@ -201,8 +206,9 @@ func (n *Network) Diverge(half *tensor.Tensor) *tensor.Tensor {
 	}
 	width := n.Raters * n.RaterHead
 	h := pointwise.Add(n.attention("divp.heads", x, x, width, n.Raters), n.Linear("divp.heads.shortcut", x, width, true))
-	zHat := pointwise.Sigmoid(n.GroupedLinear("divp.heads.output", h, n.Raters, n.Classes))
-	return zHat.Reshape(zHat.Dim(0), zHat.Dim(1), zHat.Dim(2), n.Raters, n.Classes)
+	logits = n.GroupedLinear("divp.heads.output", h, n.Raters, n.Classes)
+	zHat = pointwise.Sigmoid(logits)
+	return zHat.Reshape(zHat.Dim(0), zHat.Dim(1), zHat.Dim(2), n.Raters, n.Classes), logits
 }
 
 // attentionBlock is DivP's multi-head attention block, post-norm. A linear map projects the

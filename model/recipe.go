@@ -32,6 +32,8 @@ type Recipe struct {
 	Levels        bool    // agreement levels stand in the raters' place, see ForLevels
 	Steered       bool    // raters keep weights ψ from 1e-3 to 1 in all recurrences; the architecture is Steered
 	FixedStart    bool    // w₀ = log ½ instead of a draw
+	Settles       int     // passes that settle around given marks; 0: none. The architecture then has Evidence
+	Frozen        bool    // the network learns nothing but to settle
 
 	Rate     float64 // peak learning rate
 	Constant bool    // no cosine
@@ -41,10 +43,13 @@ type Recipe struct {
 
 // NewRecipe gives the recipe of a name:
 //
-//	default    ours
-//	unsteered  default without raters' weights
+//	default    ours: the mask learns the mean vote by cross-entropy, DivP each rater's marks, and
+//	           light passes learn to settle around given marks
+//	evidence   only those passes learn, on a network that knows the rest
+//	recurrent  the paper's alternation with our rule, losses and raters' weights
+//	unsteered  recurrent without raters' weights
 //	paper      the paper to the letter
-//	baseline   claims compare with it: the mean vote under default's losses of the mask, without
+//	baseline   claims compare with it: the mean vote under recurrent's losses of the mask, without
 //	           recurrence or heads
 //	one-pass   baseline with raters' weights
 //	bce        baseline under binary cross-entropy alone
@@ -54,23 +59,26 @@ func NewRecipe(name string) (Recipe, error) {
 		FadeWeight: 1, FadeFloor: 0.5, FuseLoss: true, Steered: true, Rate: 2e-3, Average: 0.98,
 	}
 	switch name {
-	case "default":
+	case "recurrent":
 	case "unsteered":
 		r.Steered = false
 	case "paper":
 		r.Recurrences, r.Rule, r.Permutations, r.Draws, r.HeadsWeight, r.FadeWeight, r.FadeFloor = 3, RuleCode, 3, 0, 0, 0, 0
 		r.Threshold, r.Steered, r.Rate, r.Constant, r.Average = true, false, 1e-4, true, 0
-	case "baseline", "bce", "one-pass":
+	case "default", "evidence", "baseline", "bce", "one-pass":
 		r.Recurrences, r.Rule, r.Permutations, r.Draws, r.HeadsWeight = 1, RuleMean, 0, 0, 0
 		r.FuseLoss, r.Steered, r.FixedStart = false, false, true
 		switch name {
+		case "default", "evidence":
+			r = r.CrossEntropy()
+			r.HeadsWeight, r.Settles, r.Frozen = 1, Settles, name == "evidence"
 		case "bce":
 			r = r.CrossEntropy()
 		case "one-pass":
 			r.Rule, r.Steered = RuleLikelihood, true // without estimates, labels are fused under the raters' weights alone
 		}
 	default:
-		return Recipe{}, fmt.Errorf("model: no recipe %q; there are default, unsteered, paper, baseline, one-pass and bce", name)
+		return Recipe{}, fmt.Errorf("model: no recipe %q; there are default, evidence, recurrent, unsteered, paper, baseline, one-pass and bce", name)
 	}
 	return r, nil
 }

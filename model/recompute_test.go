@@ -51,8 +51,8 @@ func trained(t *testing.T, d gpu.Device, r Recipe, precision Precision, recomput
 // What is computed again is the same to the bit, statistics move once a step, and memory is saved.
 func TestRecomputationChangesNoBit(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d gpu.Device) {
-		for _, name := range []string{"default", "paper", "baseline"} {
-			if name != "default" && d.Info().InGo() {
+		for _, name := range []string{"recurrent", "default", "paper", "baseline"} {
+			if name != "recurrent" && d.Info().InGo() {
 				continue // seconds each
 			}
 			for _, precision := range []Precision{F32, F16} {
@@ -86,9 +86,9 @@ func TestStepBudget(t *testing.T) {
 		c, err := NewConfig("compact", 4, 2)
 		require.NoError(t, err)
 		c.Recompute, c.Precision = budget.recompute, budget.precision
-		c.Steer()
+		c.Extend(true, false)
 		set := tensor.NewSet()
-		s := NewStep(set, c, recipe(t, "default"), 1, 128)
+		s := NewStep(set, c, recipe(t, "recurrent"), 1, 128)
 		s.Backward(s.Loss())
 		s.Update(set, adam.Options{}, 0)
 		plan, err := shaders.Compile(t.Context(), reference.Open(), set, s.Graph)

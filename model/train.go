@@ -30,14 +30,48 @@ type Step struct {
 	Shuffles [][]raters.Reweighting // [recurrence][reweighting]
 	Scale    *tensor.Tensor         // (1), multiplies the loss before its gradients are taken; nil: Execution needs none
 
-	Terms      []Terms // of each recurrence
+	// Of recipes that settle around given marks; otherwise nil.
+	Given   Given
+	Target  *tensor.Tensor // (B, S/2, S/2, K), the mean of the marks that are not given
+	Hidden  *tensor.Tensor // (B, S/2, S/2, M, K), the weights of the marks that are not given
+	Asked   *tensor.Tensor // (B, 1, K), weights of a pixel of the settled mask: 0 in images without a given mark
+	Spoil   Spoil
+	Settled []State // after each pass
+
+	Terms      []Terms // of each recurrence, then of each pass that settles
 	Recurrence []Pass
 	Features   Features
 }
 
+// Spoil says how the logits are spoilt around which training settles: each map is multiplied by a
+// number, and noise is added.
+type Spoil struct {
+	Keep, KeepRaters *tensor.Tensor // (B, 1, K) and (B, M, K)
+	Mask, Raters     *tensor.Tensor // (B, S/2, S/2, K) and (B, S/8, S/8, M, K)
+}
+
 // Terms are the weighted losses of one recurrence, of one element each. A term that the recipe
 // lacks is nil.
-type Terms struct{ Mask, Fusion, Shuffle, Heads, Fade, Dice *tensor.Tensor }
+type Terms struct{ Mask, Fusion, Shuffle, Heads, Fade, Dice, Evidence, Others *tensor.Tensor }
+
+// Term is a loss and its name.
+type Term struct {
+	Name  string
+	Value *tensor.Tensor
+}
+
+// List has the terms that there are.
+func (t Terms) List() (list []Term) {
+	for _, term := range []Term{
+		{"mask", t.Mask}, {"fusion", t.Fusion}, {"shuffle", t.Shuffle}, {"heads", t.Heads}, {"fade", t.Fade}, {"dice", t.Dice},
+		{"evidence", t.Evidence}, {"others", t.Others},
+	} {
+		if term.Value != nil {
+			list = append(list, term)
+		}
+	}
+	return list
+}
 
 // Pass has the maps of one recurrence. Fused is y_fuse after it.
 type Pass struct {
@@ -47,17 +81,18 @@ type Pass struct {
 
 // NewStep builds the losses of Algorithm 1 (PAPER.md §4).
 func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
-	n := &Network{Config: c, Builder: &nn.Builder{Graph: tensor.NewGraph(), Set: set, Training: true}}
+	n := &Network{Config: c, Builder: &nn.Builder{Graph: tensor.NewGraph(), Set: set, Training: !r.Frozen}}
 	s := newInputs(n.Graph, c, r, batch, side)
 	s.Features = n.Encoder(s.X)
 	w := s.steer(s.W0)
 	fused := s.firstFusion(r.Rule, w)
+	var likely *tensor.Tensor
 	for range r.Recurrences {
 		var p Pass
 		p.Half, p.Y, p.ConP = n.Converge(s.Features, w)
 		terms := s.maskLosses(n, r, p.Y, fused.Detach())
 		if r.Recurrent() {
-			p.ZHat = n.Diverge(p.Half)
+			p.ZHat, likely = n.Diverge(p.Half)
 			estimate := resizeRaters(p.ZHat, side)
 			p.Confidence = n.part(func() *tensor.Tensor { return s.confidence(r.Rule, estimate, p.Y) })
 			fused = raters.Fuse(s.steer(p.Confidence), s.Z, s.Valid)
@@ -66,7 +101,12 @@ func NewStep(set *tensor.Set, c Config, r Recipe, batch, side int) *Step {
 		}
 		p.Fused = fused
 		s.Recurrence = append(s.Recurrence, p)
-		s.Terms = append(s.Terms, terms)
+		if !r.Frozen {
+			s.Terms = append(s.Terms, terms)
+		}
+	}
+	if r.Settles > 0 {
+		s.settleStep(n, r, s.Recurrence[len(s.Recurrence)-1].ConP.Logits, likely)
 	}
 	return s
 }
@@ -220,13 +260,11 @@ func resizeRaters(x *tensor.Tensor, side int) *tensor.Tensor {
 func (s *Step) Loss() *tensor.Tensor {
 	var total *tensor.Tensor
 	for _, terms := range s.Terms {
-		for _, t := range []*tensor.Tensor{terms.Mask, terms.Fusion, terms.Shuffle, terms.Heads, terms.Fade, terms.Dice} {
-			switch {
-			case t == nil:
-			case total == nil:
-				total = t
-			default:
-				total = pointwise.Add(total, t)
+		for _, t := range terms.List() {
+			if total == nil {
+				total = t.Value
+			} else {
+				total = pointwise.Add(total, t.Value)
 			}
 		}
 	}

@@ -51,7 +51,7 @@ func Unroll(c Config, set *tensor.Set, side, passes int, heads bool) *Unrolled {
 		if !heads {
 			return u
 		}
-		zHat := n.Diverge(half)
+		zHat, _ := n.Diverge(half)
 		if pass == passes-1 {
 			u.output("raters", resizeRaters(zHat, side))
 		} else {

@@ -40,6 +40,8 @@ type view struct {
 	detail float64              // of the field: see trust.Quality
 	found  bool                 // false: the search found nothing, and there is no region
 
+	made map[bool]made // by mirrored, of a model that takes evidence
+
 	seen     bool // the encoder's last input is the region
 	mirrored bool // it is the region's mirror image
 }
@@ -93,7 +95,7 @@ func newEngine(ctx context.Context, device gpu.Device, m *weights.Model, precisi
 	if err := m.File.Match(Specs(model.Variables(config).Variables(tensor.Parameter, tensor.Statistic))); err != nil {
 		return nil, fmt.Errorf("weights %s, configuration %s with %d raters and %d classes: %w", about.Name, about.Configuration, len(about.Raters), len(about.Classes), err)
 	}
-	e := &Engine{device: device, about: about, steered: config.Steered, precision: config.Precision, set: tensor.NewSet()}
+	e := &Engine{device: device, about: about, steered: config.Steered || config.Evidence && !config.Levels, precision: config.Precision, set: tensor.NewSet()}
 	if err := e.prepare(ctx, config, m.File, network); err != nil {
 		e.Close()
 		return nil, err

@@ -63,7 +63,11 @@ func (e *Engine) separate() bool { return e.about.Anchor == "" && e.network.Inde
 func (e *Engine) figures(r *Result) {
 	v, f := e.view, r.Figures
 	k, anchor := len(r.Classes), e.anchor()
-	last := channel(r.masks[len(r.masks)-1], anchor, k)
+	whole := r.masks[len(r.masks)-1]
+	if e.network.Evidence {
+		whole = r.masks[0] // what the image says, and no mark
+	}
+	last := channel(whole, anchor, k)
 	s := shapeOf(last, r.side)
 	f[trust.Quality] = v.detail
 	if s.area == 0 { // calibrate may still make it larger
@@ -90,7 +94,7 @@ func (e *Engine) figures(r *Result) {
 		f[trust.Unstable] += moved
 	}
 	if anchor+1 < k && !e.network.Independent {
-		inner := shapeOf(channel(r.masks[len(r.masks)-1], anchor+1, k), r.side)
+		inner := shapeOf(channel(whole, anchor+1, k), r.side)
 		f[trust.Inner] = math.Sqrt(inner.area/s.area) + math.Hypot(inner.x-s.x, inner.y-s.y)/math.Sqrt(s.area)
 		if inner.area == 0 {
 			f[trust.Inner] = 0

@@ -34,6 +34,7 @@ type Result struct {
 	side   int
 	masks  [][]float32 // calibrated masks of Rec0 … RecN, each (S, S, K)
 	raters []float32   // of the last recurrence, (S, S, M, K)
+	others []float32   // (S, S, K), see Others; nil without evidence
 }
 
 // Doubt is a reason not to believe a result.
@@ -58,6 +59,15 @@ func (r *Result) Probability(class int) []float32 { return r.Recurrence(r.Recurr
 // Recurrence is the calibrated map after recurrence i.
 func (r *Result) Recurrence(i, class int) []float32 {
 	return restore(r.masks[i], r.side, len(r.Classes), class, r.ROI, r.Width, r.Height)
+}
+
+// Others is what the raters would mark on the mean who have not marked, or the calibrated map if no
+// mark was given.
+func (r *Result) Others(class int) []float32 {
+	if r.others == nil {
+		return r.Probability(class)
+	}
+	return restore(r.others, r.side, len(r.Classes), class, r.ROI, r.Width, r.Height)
 }
 
 // Rater is the map that rater m would draw, or that at least m + 1 experts would mark.

@@ -20,8 +20,12 @@ import (
 const DefaultRecurrences = 3
 
 // Feedbacks is the number of feedbacks that a model was trained for: DefaultRecurrences, or 0 for a
-// baseline without DivP, whose rater maps mean nothing.
+// baseline without DivP, whose rater maps mean nothing. Of a model that takes evidence it is the
+// number of passes that settle around marks; without marks there are none.
 func Feedbacks(about *weights.Metadata) int {
+	if SettlesAround(about) {
+		return model.Settles
+	}
 	if r, err := model.NewRecipe(about.Recipe); err == nil && !r.Recurrent() { // an unknown recipe is from a later version
 		return 0
 	}
@@ -53,6 +57,8 @@ type Options struct {
 	// RaterWeights, 0..1, are for models of named raters. A rater's weight is relative to the largest
 	// one; nil: all raters count the same.
 	RaterWeights []float32
+	// Evidence are marks that are known, for models that take them.
+	Evidence []Evidence
 	// Progress is called, on the same goroutine, when a step of a stage begins: "search" (2 steps),
 	// "segment" (N + 1 recurrences) and, with Metadata.Mirrored, "mirror" (N + 1). It may be nil.
 	Progress func(stage string, done, total int)
@@ -79,7 +85,7 @@ func (e *Engine) Segment(ctx context.Context, img *imageio.Image, o Options) (*R
 	}
 	if e.view == nil || e.view.image != img || e.view.roi != o.ROI {
 		e.view = nil
-		v := &view{image: img, roi: o.ROI, took: map[string]float64{}}
+		v := &view{image: img, roi: o.ROI, took: map[string]float64{}, made: map[bool]made{}}
 		if err := e.region(ctx, v, request, o); err != nil {
 			return nil, err
 		}
@@ -126,6 +132,9 @@ func (e *Engine) check(img *imageio.Image, o Options) (roi.Request, error) {
 			return roi.Request{}, fmt.Errorf("rater weight %v is not in 0..1", w)
 		}
 	}
+	if err := e.checkEvidence(img, o.Evidence); err != nil {
+		return roi.Request{}, err
+	}
 	request, err := roi.Parse(o.ROI)
 	if err == nil && request.Mode == roi.Given {
 		err = roi.Check(request.Square, img.W, img.H)
@@ -138,6 +147,10 @@ func (e *Engine) check(img *imageio.Image, o Options) (roi.Request, error) {
 func (e *Engine) show(ctx context.Context, v *view, mirrored bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if known := v.made[mirrored]; known.state != nil {
+		v.mirrored = mirrored
+		return nil
 	}
 	v.seen = false // until encode returns
 	err := e.encode(ctx, v.image, v.square, mirrored)
@@ -209,10 +222,14 @@ func (e *Engine) recur(ctx context.Context, o Options) (*Result, error) {
 	}
 	e.figures(r)
 	var own *Measurements // before calibrate: intervals refer to these
-	if e.knowsErrors() && equal(o.RaterWeights) {
+	if e.knowsErrors() && equal(o.RaterWeights) && len(o.Evidence) == 0 {
 		own = new(r.measure())
 	}
 	e.calibrate(r)
+	if e.network.Evidence {
+		e.agree(r, o)
+	}
+	r.Recurrences = len(r.masks) - 1
 	r.Measurements = r.measure()
 	e.judge(r)
 	if own != nil {
@@ -248,6 +265,9 @@ func (e *Engine) nothing(o Options) *Result {
 // passes returns the masks of Rec0 … RecN and the rater maps of RecN for the encoder's last
 // input. took gets the ms of each recurrence.
 func (e *Engine) passes(ctx context.Context, o Options, stage string, took map[string]float64) (masks [][]float32, raters []float32, err error) {
+	if e.network.Evidence {
+		return e.settle(ctx, o, stage, took)
+	}
 	if err := errors.Join(e.network.SetRaterWeights(o.RaterWeights), e.network.Restart()); err != nil {
 		return nil, nil, err
 	}

@@ -37,14 +37,9 @@ type stage struct {
 func (t *Trainer) prepare(ctx context.Context, side int) (*stage, error) {
 	p := &stage{side: side}
 	p.step, p.loss, p.update = t.build(side, t.Options.Batch)
-	for _, r := range p.step.Terms {
-		for _, term := range []struct {
-			name  string
-			value *tensor.Tensor
-		}{{"mask", r.Mask}, {"fusion", r.Fusion}, {"shuffle", r.Shuffle}, {"heads", r.Heads}, {"fade", r.Fade}, {"dice", r.Dice}} {
-			if term.value != nil {
-				p.names, p.terms = append(p.names, term.name), append(p.terms, term.value.Keep())
-			}
+	for _, terms := range p.step.Terms {
+		for _, term := range terms.List() {
+			p.names, p.terms = append(p.names, term.Name), append(p.terms, term.Value.Keep())
 		}
 	}
 	for _, r := range p.step.Recurrence {

@@ -147,9 +147,7 @@ func load(ctx context.Context, device gpu.Device, o Options, data *dataset.Datas
 	if data.Levels {
 		o.Recipe = o.Recipe.ForLevels()
 	}
-	if o.Recipe.Steered {
-		c.Steer()
-	}
+	c.Extend(o.Recipe.Steered, o.Recipe.Settles > 0)
 	t := &Trainer{
 		Options: o, Dataset: data, Config: c, device: device, cases: cases, aside: aside, set: tensor.NewSet(), checkpointed: none, scaled: newScaling(o.Precision),
 		adam: adam.Options{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: float32(o.Recipe.Decay)},

@@ -36,7 +36,7 @@ func writeData(t *testing.T, images int) string {
 // is held out.
 func options(t *testing.T, data string) Options {
 	t.Helper()
-	r, err := model.NewRecipe("default")
+	r, err := model.NewRecipe("recurrent")
 	require.NoError(t, err)
 	return Options{
 		Data: []string{data}, Config: "tiny", Recipe: r, Phases: []Phase{{64, 2}}, Batch: 2, Seed: 1, Name: "eyes", Task: "synthetic eyes",
@@ -271,7 +271,7 @@ func TestExports(t *testing.T) {
 		small, large := len(files["eyes.safetensors"]), len(files["eyes.f32.safetensors"])
 		assert.Less(t, small, large*3/4)
 	}
-	check(files, "default")
+	check(files, "recurrent")
 	for _, name := range []string{"baseline", "paper"} {
 		o := options(t, data)
 		var err error

@@ -1,0 +1,120 @@
+package model
+
+import (
+	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/conv"
+	"mrprism/shaders/loss"
+	"mrprism/shaders/pointwise"
+	"mrprism/shaders/pool"
+	"mrprism/shaders/raters"
+)
+
+// Given is what is known of raters' marks, as maps at S/2. g is the share of a pixel about which
+// the rater has said something, 0 to 1, and z is what he said, 0 or 1.
+type Given struct {
+	Share *tensor.Tensor // g of each rater, (B, S/2, S/2, M·K); nil with Levels
+	Mark  *tensor.Tensor // g(2z − 1) of each rater, likewise
+	Total *tensor.Tensor // half the sums of both over all who mark, also people beside the raters: (B, S/2, S/2, 2·K)
+	Any   *tensor.Tensor // (B, 1, K), 1 where anybody has said anything about the image, otherwise 0
+}
+
+// newGiven makes the inputs of what is given.
+func newGiven(g *tensor.Graph, c Config, batch, side int) Given {
+	half, mk := side/2, c.Raters*c.Classes
+	given := Given{
+		Total: g.Input("given in total", batch, half, half, 2*c.Classes),
+		Any:   g.Input("anything given", batch, 1, c.Classes),
+	}
+	if !c.Levels {
+		given.Share, given.Mark = g.Input("given", batch, half, half, mk), g.Input("given marks", batch, half, half, mk)
+	}
+	return given
+}
+
+// State is what settles: the logits of the mask, (B, S/2, S/2, K), and of the raters' likely
+// labels, (B, S/2, S/2, M·K).
+type State struct{ Mask, Raters *tensor.Tensor }
+
+// Widths of Settle's maps at S/2, S/4, S/8 and S/16, and of the encoder's map that it sees.
+const (
+	settleFine, settleWide, settleMiddle, settleCoarse = 8, 16, 24, 32
+	settleEdges                                        = 8
+)
+
+// surest limits the logits that Settle reads.
+const surest = 8
+
+// edges is what Settle sees of the image: the encoder's map at S/4, narrowed. No gradient passes
+// through that map.
+func (n *Network) edges(f Features) *tensor.Tensor {
+	return n.Conv("settle.edges", f.E[1].Detach(), 1, settleEdges, 1, 0, true, false)
+}
+
+// Settle is a pass around what is given: a small U-Net adds to the logits of mask and raters. A
+// given z̃ is clamped to the mark in every pass. The mask changes only where Any is 1.
+func (n *Network) Settle(from State, edges *tensor.Tensor, given Given) State {
+	b, half := from.Mask.Dim(0), from.Mask.Dim(1)
+	seen := pointwise.Concat(pointwise.Scale(pointwise.Clamp(from.Mask, -surest, surest), 0.25), given.Total)
+	all, likely := seen, pointwise.Sigmoid(from.Raters)
+	if given.Share != nil {
+		all = pointwise.Concat(seen, pointwise.Concat(given.Share, given.Mark))
+		likely = clampGiven(likely, given)
+	}
+	block := func(name string, x *tensor.Tensor, width, stride int) *tensor.Tensor {
+		return pointwise.ReLU(n.Conv("settle."+name, x, 3, width, stride, 1, true, false))
+	}
+	double := func(x *tensor.Tensor) *tensor.Tensor { return pool.Resize(x, 2*x.Dim(1), 2*x.Dim(2)) }
+
+	x4 := block("down2", pointwise.Concat(block("down1", all, settleWide, 2), edges), settleWide, 1)
+	likely = pool.Average(likely, 4, 4, conv.Window{StrideY: 4, StrideX: 4})
+	x8 := block("down4", pointwise.Concat(block("down3", x4, settleMiddle, 2), likely), settleMiddle, 1)
+	x16 := block("down6", block("down5", x8, settleCoarse, 2), settleCoarse, 1)
+	x8 = block("up1", pointwise.Concat(double(x16), x8), settleMiddle, 1)
+	x4 = block("up2", pointwise.Concat(double(x8), x4), settleWide, 1)
+	x2 := pointwise.ReLU(n.Up("settle.up3", x4, settleFine, nil))
+	mask, others := pointwise.Split(n.Change("settle.change", pointwise.Concat(x2, seen), 3, n.Classes*(1+n.Raters)), n.Classes)
+	mask = raters.Weigh(mask.Reshape(b, half, half, 1, n.Classes), given.Any)
+	return State{pointwise.Add(from.Mask, mask.Reshape(from.Mask.Shape()...)), pointwise.Add(from.Raters, others)}
+}
+
+// clampGiven is (1 − g) z̃ + g z.
+func clampGiven(likely *tensor.Tensor, given Given) *tensor.Tensor {
+	kept := pointwise.Add(likely, pointwise.Scale(pointwise.Multiply(given.Share, likely), -1))
+	return pointwise.Add(kept, pointwise.Scale(pointwise.Add(given.Share, given.Mark), 0.5))
+}
+
+// settleStep adds the passes that settle to a training step, on what ConP and DivP made, through
+// which no gradient passes. Half of the images have spoilt logits: a network knows its training
+// images too well to leave anything to repair.
+func (s *Step) settleStep(n *Network, r Recipe, mask, likely *tensor.Tensor) {
+	b, half, m, k := mask.Dim(0), mask.Dim(1), n.Raters, n.Classes
+	g := s.Graph
+	s.Given = newGiven(g, n.Config, b, 2*half)
+	s.Target, s.Hidden, s.Asked = g.Input("target", b, half, half, k), g.Input("hidden", b, half, half, m, k), g.Input("asked", b, 1, k)
+	s.Spoil = Spoil{
+		Keep: g.Input("kept logits", b, 1, k), Mask: g.Input("spoilt mask", b, half, half, k),
+		KeepRaters: g.Input("kept raters", b, m, k), Raters: g.Input("spoilt raters", b, half/4, half/4, m, k),
+	}
+	spoilt := func(logits, keep, noise *tensor.Tensor, people int) *tensor.Tensor {
+		kept := raters.Weigh(logits.Detach().Reshape(b, logits.Dim(1), logits.Dim(2), people, k), keep)
+		return pointwise.Add(kept.Reshape(noise.Shape()...), noise)
+	}
+	state := State{spoilt(mask, s.Spoil.Keep, s.Spoil.Mask, 1), doubled(spoilt(likely, s.Spoil.KeepRaters, s.Spoil.Raters, m), half)}
+	labels := pool.Average(s.Z.Reshape(b, 2*half, 2*half, m*k), 2, 2, conv.Window{StrideY: 2, StrideX: 2}).Reshape(b, half, half, m, k)
+	edges := n.edges(s.Features)
+	for pass := range r.Settles {
+		state = n.Settle(state, edges, s.Given)
+		s.Settled = append(s.Settled, state)
+		share := float32(pass+1) * 2 / float32(r.Settles*(r.Settles+1)) // later passes count more; all add up to 1
+		likely := pointwise.Sigmoid(state.Raters).Reshape(labels.Shape()...)
+		s.Terms = append(s.Terms, Terms{
+			Evidence: pointwise.Scale(s.mean(loss.CrossEntropy(pointwise.Sigmoid(state.Mask), s.Target, lowest), s.Asked), share),
+			Others:   pointwise.Scale(pointwise.Sum(pointwise.Multiply(loss.CrossEntropy(likely, labels, lowest), s.Hidden)), share),
+		})
+	}
+}
+
+// doubled enlarges maps (B, h, h, M, K) to (B, side, side, M·K).
+func doubled(x *tensor.Tensor, side int) *tensor.Tensor {
+	return pool.Resize(x.Reshape(x.Dim(0), x.Dim(1), x.Dim(2), x.Dim(3)*x.Dim(4)), side, side)
+}
