@@ -24,7 +24,7 @@ func TestOtherOptionsAreRefused(t *testing.T) {
 		`seed: then "1", now "2"`:                                    func(o *Options) { o.Seed = 2 },
 		`batch: then "2", now "4"`:                                   func(o *Options) { o.Batch = 4 },
 		`phases (or side and epochs): then "64:2", now "64:2,128:1"`: func(o *Options) { o.Phases = append(o.Phases, Phase{128, 1}) },
-		`recipe: then "recurrent", now "paper"`:                        func(o *Options) { o.Recipe, _ = model.NewRecipe("paper") },
+		`recipe: then "recurrent", now "paper"`:                      func(o *Options) { o.Recipe, _ = model.NewRecipe("paper") },
 		`anchor: then "", now "disc"`:                                func(o *Options) { o.Anchor = "disc" },
 		`fold: then "", now "1/4"`:                                   func(o *Options) { o.Fold = Fold{1, 4} },
 		`accumulate: then "", now "2"`:                               func(o *Options) { o.Accumulate = 2 },
