@@ -57,11 +57,11 @@ func runSynthetic(ctx context.Context, args []string, stdout, stderr io.Writer) 
 	})
 	intro := syntheticIntro
 	for _, s := range synthetic.Scenarios {
-		intro += fmt.Sprintf("  %-14s %s\n", s.Name, s.Description)
+		intro += fmt.Sprintf("  %-16s %s\n", s.Name, s.Description)
 	}
 	intro += "\nkinds of foreign pictures:\n"
 	for _, k := range synthetic.ForeignKinds {
-		intro += fmt.Sprintf("  %-14s %s\n", k.Name, k.Description)
+		intro += fmt.Sprintf("  %-16s %s\n", k.Name, k.Description)
 	}
 	p := command.Program{Name: program + " synthetic", Intro: intro, Examples: syntheticExamples, Stdout: stdout, Stderr: stderr}
 	return p.Run(ctx, flags, args, func(rest []string) error {

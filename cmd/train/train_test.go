@@ -362,7 +362,7 @@ func TestSynthetic(t *testing.T) {
 	assert.Contains(t, stderr, folder+" is not empty")
 	_, _, stderr = invoke(t.Context(), "synthetic", "nobody", folder)
 	assert.Contains(t, stderr, `no scenario "nobody"; there are `)
-	assert.Contains(t, stderr, ", no-image, and foreign; ")
+	assert.Contains(t, stderr, ", changing-panels, and foreign; ")
 	for _, wrong := range [][]string{{"nobody", folder}, {"one-expert"}, {"one-expert", folder, "-images", "0"}, {"one-expert", folder, "-side", "8"}} {
 		code, _, stderr = invoke(t.Context(), append([]string{"synthetic"}, wrong...)...)
 		assert.Equal(t, command.Usage, code, wrong)
@@ -370,5 +370,5 @@ func TestSynthetic(t *testing.T) {
 	}
 	code, stdout, _ := invoke(t.Context(), "synthetic", "-h")
 	assert.Equal(t, command.Done, code)
-	assert.Contains(t, stdout, "sectoral")
+	assert.Contains(t, stdout, "changing-panels  eight raters")
 }

@@ -280,7 +280,8 @@ const (
 	forSensor
 	forFraming
 	forOrder
-	forRaters // rater m of a case uses forRaters + m
+	forRaters                  // rater m of a case uses forRaters + m
+	forPanel  uint64 = 1 << 20 // far above the raters' purposes
 )
 
 // sign is −1 with probability p, and 1 otherwise.

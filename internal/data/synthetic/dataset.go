@@ -19,7 +19,8 @@ import (
 
 // WriteDataset writes n cases of a scenario as a data set folder: dataset.json, images/NAME.png and
 // raters/RATER/CLASS/NAME.png (0 or 255). Only a generator also knows truth/CLASS/NAME.png (0 or
-// 255) and calibrated/CLASS/NAME.png, the closed-form mean of the raters' probabilities in 16 bits.
+// 255) and calibrated/CLASS/NAME.png, the closed-form mean of all raters' probabilities in 16 bits.
+// A rater who is not in an image's panel has no files there.
 // The folder must not exist or be empty. WriteDataset writes dataset.json last: an interrupted
 // folder is not mistaken for a smaller data set.
 func WriteDataset(ctx context.Context, folder string, sc Scenario, n, side int, seed uint64) error {
@@ -59,6 +60,9 @@ func writeCase(folder string, sc *Scenario, index, side int, seed uint64) error 
 	files := map[string]image.Image{"images": picture()}
 	for k, class := range Classes {
 		for m, r := range sc.Raters {
+			if c.Labels[m] == nil {
+				continue
+			}
 			files[filepath.Join("raters", r.Name, class)] = maskImage(c.Labels[m][k], side)
 		}
 		files[filepath.Join("truth", class)] = maskImage(c.Scene.Truth(k), side)

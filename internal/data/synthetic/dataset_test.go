@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"mrprism/internal/data/dataset"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -53,6 +55,29 @@ func TestWriteDataset(t *testing.T) {
 	picture := open(t, folder, "images", "case0001.png")
 	assert.Equal(t, c.Scene.Image().RGBAAt(5, 7), color.RGBAModel.Convert(picture.At(5, 7)))
 	assert.ErrorContains(t, WriteDataset(t.Context(), folder, *sc, n, side, 5), "not empty")
+}
+
+// TestWriteChangingPanels: whoever does not mark an image has no file of it, and the data set says
+// that these masks are missing.
+func TestWriteChangingPanels(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "data")
+	sc := mustScenario(t, "changing-panels")
+	require.NoError(t, WriteDataset(t.Context(), folder, *sc, 6, 32, 5))
+	d, err := dataset.Open(folder)
+	require.NoError(t, err)
+	require.Len(t, d.Cases, 6)
+	missing := 0
+	for i, c := range d.Cases {
+		for m, labels := range sc.Case(5, i, 32).Labels {
+			for k := range Classes {
+				require.Equal(t, labels == nil, c.Masks[m][k] == "")
+				if labels == nil {
+					missing++
+				}
+			}
+		}
+	}
+	assert.Len(t, d.Missing, missing)
 }
 
 func open(t *testing.T, parts ...string) image.Image {

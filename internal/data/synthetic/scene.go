@@ -90,6 +90,9 @@ type Scenario struct {
 	Raters      []Rater
 	Permuted    bool // the raters' order is drawn anew for each image: a column is no single person
 	NoImage     bool // the image is texture without a structure: a network can only learn from labels
+	// Panel, if not nil, is the least and the greatest number of raters who mark an image. Each image's
+	// number is drawn uniformly, and then its raters. The others leave no mask.
+	Panel *[2]int
 }
 
 // Scenarios are the presets.
@@ -112,6 +115,13 @@ var Scenarios = []Scenario{
 		Raters: raters(6, oneExpert), Permuted: true},
 	{Name: "no-image", Description: "one-expert with images that show nothing",
 		Raters: raters(6, oneExpert), NoImage: true},
+	{Name: "changing-panels", Description: "eight raters who mark too much or too little, more or less carefully; three to five of them an image",
+		Raters: raters(8, func(i int) Rater {
+			return Rater{
+				Bias:  []float64{0.02, -0.04, 0.08, -0.10, 0.12, -0.06, 0.16, -0.14}[i],
+				Noise: []float64{0.03, 0.04, 0.05, 0.06, 0.08, 0.10, 0.12, 0.07}[i],
+			}
+		}), Panel: &[2]int{3, 5}},
 }
 
 // raters are rater1, rater2, ….
@@ -140,7 +150,7 @@ func FindScenario(name string) (Scenario, error) {
 // rater folders.
 type Case struct {
 	Scene  *Scene
-	Labels [][][]bool // by rater, class, pixel
+	Labels [][][]bool // by rater, class, pixel; nil for a rater who is not in the image's panel
 	// Order[m] is the rater of the scenario who drew Labels[m]: m itself unless the scenario is
 	// Permuted.
 	Order []int
@@ -156,8 +166,26 @@ func (sc *Scenario) Case(seed uint64, index, side int) *Case {
 	if sc.Permuted {
 		c.Order = source(s.Eye.seed, forOrder).Perm(len(sc.Raters))
 	}
+	panel := sc.panel(s.Eye.seed)
 	for _, m := range c.Order {
-		c.Labels = append(c.Labels, s.Mark(sc.Raters[m], forRaters+uint64(m)))
+		var marks [][]bool
+		if panel[m] {
+			marks = s.Mark(sc.Raters[m], forRaters+uint64(m))
+		}
+		c.Labels = append(c.Labels, marks)
 	}
 	return c
+}
+
+// panel says which of the scenario's raters mark the image of a seed.
+func (sc *Scenario) panel(seed uint64) []bool {
+	marks, size := make([]bool, len(sc.Raters)), len(sc.Raters)
+	r := source(seed, forPanel)
+	if sc.Panel != nil {
+		size = sc.Panel[0] + r.IntN(sc.Panel[1]-sc.Panel[0]+1)
+	}
+	for _, m := range r.Perm(len(marks))[:size] {
+		marks[m] = true
+	}
+	return marks
 }

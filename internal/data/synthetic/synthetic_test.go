@@ -7,6 +7,7 @@ import (
 	"image"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -66,7 +67,8 @@ func TestFieldIsStandardNormal(t *testing.T) {
 // rater of every preset.
 func TestClosedForm(t *testing.T) {
 	const side, draws = 24, 400
-	for _, sc := range Scenarios[:4] {
+	for _, name := range []string{"unbiased", "one-expert", "random-errors", "sectoral", "changing-panels"} {
+		sc := mustScenario(t, name)
 		t.Run(sc.Name, func(t *testing.T) {
 			scene := NewScene(11, side)
 			for m, r := range sc.Raters {
@@ -310,6 +312,42 @@ func TestPermutedOrder(t *testing.T) {
 	assert.Greater(t, len(orders), 4)
 	_, err := FindScenario("none")
 	assert.ErrorContains(t, err, "sectoral")
+}
+
+// TestChangingPanels: three to five raters mark an image, all sizes and all pairs of raters occur,
+// and a rater marks the same whoever else is in the panel.
+func TestChangingPanels(t *testing.T) {
+	sc := mustScenario(t, "changing-panels")
+	var sizes [9]int
+	var pairs [8][8]int
+	for i := range 100 {
+		c := sc.Case(1, i, 16)
+		size := 0
+		for m, labels := range c.Labels {
+			if labels == nil {
+				continue
+			}
+			size++
+			assert.Equal(t, c.Scene.Mark(sc.Raters[m], forRaters+uint64(m)), labels)
+			for n, others := range c.Labels {
+				if others != nil {
+					pairs[m][n]++
+				}
+			}
+		}
+		sizes[size]++
+	}
+	assert.Equal(t, 100, sizes[3]+sizes[4]+sizes[5])
+	assert.Positive(t, min(sizes[3], sizes[4], sizes[5]))
+	for m := range pairs {
+		assert.InDelta(t, 50, pairs[m][m], 20, "half of the images, within four standard errors")
+		assert.Positive(t, slices.Min(pairs[m][:]), "rater %d has met every other", m)
+	}
+	low, high := 0.0, 0.0
+	for _, r := range sc.Raters {
+		low, high = min(low, r.Bias), max(high, r.Bias)
+	}
+	assert.True(t, low < 0 && high > 0)
 }
 
 // TestTextureImageSaysNothing: the texture is equal inside and outside of the disc, unlike the
