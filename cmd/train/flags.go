@@ -79,6 +79,7 @@ func (r *runner) declare() *declared {
 			"(values beyond the 5th and 95th percentile count as these). For images that differ much in both, as in microscopy")
 		f.BoolVar(&o.AnyOrientation, "any-orientation", false, "images have no up and no left: turn them by any angle and mirror them both ways. "+
 			"Without it train turns them by up to 20 degrees and mirrors left and right")
+		f.BoolVar(&o.Upright, "upright", false, "neither turn nor mirror the images. For raters who differ by direction, such as on the left and the right")
 		f.BoolVar(&o.Turns, "turns", false, "photographs may lie any of four ways: also turn them by 90, 180 or 270 degrees")
 		f.Float64Var(&o.Away, "away", 0, "`SHARE` of views without the anchor. Their masks must be empty")
 		f.Float64Var(&o.Distract, "distract", 0, "`SHARE` of views with painted lesions, reflexes and veils beside the marks. The model must not mark these")

@@ -78,6 +78,10 @@ func TestAnyOrientation(t *testing.T) {
 	assert.Equal(t, 0.5, any.FlipY)
 	any.Rotation, any.FlipY = upright.Rotation, upright.FlipY
 	assert.Equal(t, upright, any)
+	still, usual := Options{Upright: true}.augmentation(), Options{}.augmentation()
+	assert.Equal(t, [3]float64{}, [3]float64{still.Rotation, still.FlipX, still.FlipY})
+	still.Rotation, still.FlipX = usual.Rotation, usual.FlipX
+	assert.Equal(t, usual, still)
 	others := Options{Turns: true, Away: .1, Distract: .5}.augmentation()
 	assert.True(t, others.Turns)
 	assert.Equal(t, []float64{.1, .5}, []float64{others.Away, others.Distract})

@@ -43,6 +43,7 @@ func (o Options) fingerprint() string {
 		{o.Precision == model.F16, "precision", model.F16},
 		{o.Validate != 0, "validate", o.Validate},
 		{o.Fold.Of != 0, "fold", o.Fold},
+		{o.Upright, "upright", true},
 	} {
 		if later.set {
 			text += fmt.Sprintf(" %s=%v", later.name, later.value)

@@ -59,6 +59,7 @@ type Options struct {
 
 	// How training views vary.
 	AnyOrientation bool    // they are turned by any angle and mirrored both ways
+	Upright        bool    // they are neither turned nor mirrored
 	Turns          bool    // they are also turned by a multiple of 90°
 	Away           float64 // share that look away from the anchor
 	Distract       float64 // share with painted lesions, reflexes and veils beside the structures
@@ -98,6 +99,9 @@ func (o Options) augmentation() dataset.Augmentation {
 	if o.AnyOrientation {
 		a.Rotation, a.FlipY = 180, 0.5
 	}
+	if o.Upright {
+		a.Rotation, a.FlipX = 0, 0
+	}
 	a.Elastic, a.Grain, a.Swell, a.Turns, a.Away, a.Distract = o.Elastic, o.Grain, o.Swell, o.Turns, o.Away, o.Distract
 	return a
 }
@@ -127,6 +131,8 @@ func (o Options) Check() error {
 		return fmt.Errorf("-swell %v scales the middle of the anchor: name it by -anchor CLASS", o.Swell)
 	case o.Away > 0 && o.Anchor == "":
 		return fmt.Errorf("-away %v shows views without the anchor: name it by -anchor CLASS", o.Away)
+	case o.Upright && (o.AnyOrientation || o.Turns):
+		return errors.New("-upright neither turns nor mirrors, and -any-orientation and -turns do: give one of them")
 	case o.Validate > 0 && o.Fold.Of > 0:
 		return errors.New("-validate and -fold each set images aside: give one of them, not both")
 	case (o.ScoreEvery > 1 || o.Patience > 0) && !o.validates():
