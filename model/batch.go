@@ -152,7 +152,7 @@ func (s *Step) Write(plan *tensor.Plan, b Batch, fade float64) error {
 		inputs = append(inputs, input{s.Prior, b.Prior})
 	}
 	if v := b.Revealed; v != nil {
-		inputs = append(inputs, input{s.Given.Total, v.Total}, input{s.Given.Any, v.Any}, input{s.Target, v.Target}, input{s.Hidden, v.Hidden}, input{s.Asked, v.Asked},
+		inputs = append(inputs, input{s.Given.Any, v.Any}, input{s.Given.Prior, v.Prior}, input{s.Given.For, v.For}, input{s.Given.Against, v.Against}, input{s.Target, v.Target}, input{s.Hidden, v.Hidden}, input{s.Asked, v.Asked},
 			input{s.Spoil.Keep, v.Keep}, input{s.Spoil.Mask, v.SpoilMask}, input{s.Spoil.KeepRaters, v.KeepRaters}, input{s.Spoil.Raters, v.SpoilRaters})
 		if s.Given.Share != nil {
 			inputs = append(inputs, input{s.Given.Share, v.Share}, input{s.Given.Mark, v.Mark})

@@ -34,7 +34,7 @@ type settling struct {
 	side          int
 	graph, begin  *tensor.Graph
 	pass, restart *tensor.Plan
-	given         Given
+	given, first  Given // inputs of the passes and of a new start
 	edges         *tensor.Variable
 	base, now     [2]*tensor.Variable // logits of mask and raters: from ConP and DivP, and settled
 	y             *tensor.Tensor
@@ -53,8 +53,11 @@ func newSettling(in *Inference, edges *tensor.Tensor, made State) *settling {
 	for i, x := range []*tensor.Tensor{made.Mask, made.Raters} {
 		name := []string{"mask", "raters"}[i]
 		s.base[i], s.now[i] = kept(name, x), in.set.Variable(tensor.Shared, "shared.settled."+name, x.Shape()...)
-		pointwise.Assign(s.begin.Variable(s.now[i]), s.begin.Variable(s.base[i]))
 	}
+	s.first = newGiven(s.begin, in.Config, 1, in.Side)
+	begun := s.first.begin(State{s.begin.Variable(s.base[0]), s.begin.Variable(s.base[1])})
+	pointwise.Assign(s.begin.Variable(s.now[0]), begun.Mask)
+	pointwise.Assign(s.begin.Variable(s.now[1]), begun.Raters)
 	n := Network{Config: in.Config, Builder: &nn.Builder{Graph: s.graph, Set: in.set}}
 	s.given = newGiven(s.graph, in.Config, 1, in.Side)
 	before := State{s.graph.Variable(s.now[0]), s.graph.Variable(s.now[1])}
@@ -86,29 +89,37 @@ func (in *Inference) SetMarks(ctx context.Context, marks []Mark) error {
 	c, half := s.config, s.side/2
 	k, labels := c.Classes, c.Raters*c.Classes
 	share, mark := make([]float32, half*half*labels), make([]float32, half*half*labels)
-	total, anything := make([]float32, half*half*2*k), make([]float32, k)
+	said, inside, anything := make([]float32, half*half*k), make([]float32, half*half*k), make([]float32, k)
 	for _, given := range marks {
 		if err := c.checkMark(given, s.side); err != nil {
 			return err
 		}
-		for at := range half * half {
-			for class := range k {
-				said, inside := halved(given.Said, at, s.side, class, k), halved(given.Inside, at, s.side, class, k)
-				signed := 2*inside - said
-				total[at*2*k+class] += said / 2
-				total[at*2*k+k+class] += signed / 2
-				if said > 0 {
-					for i := range anything {
-						anything[i] = 1
-					}
+		for i := range said {
+			at, class := i/k, i%k
+			g, z := halved(given.Said, at, s.side, class, k), halved(given.Inside, at, s.side, class, k)
+			said[i], inside[i] = said[i]+g, inside[i]+z
+			if g > 0 {
+				for other := range anything {
+					anything[other] = 1
 				}
-				if given.Rater != Somebody && !c.Levels {
-					share[at*labels+given.Rater*k+class], mark[at*labels+given.Rater*k+class] = said, signed
-				}
+			}
+			if given.Rater != Somebody && !c.Levels {
+				to := at*labels + given.Rater*k + class
+				share[to], mark[to] = g, 2*z-g
 			}
 		}
 	}
-	err := errors.Join(s.pass.Write(s.given.Total, total), s.pass.Write(s.given.Any, anything))
+	prior, inFavour, against := make([]float32, len(said)), inside, said
+	for i := range said {
+		prior[i], inFavour[i], against[i] = weighed(said[i], inside[i])
+	}
+	err := errors.Join(s.pass.Write(s.given.Any, anything), s.restart.Write(s.first.Any, anything), s.restart.Write(s.first.Prior, prior))
+	for _, of := range []struct {
+		plan  *tensor.Plan
+		given Given
+	}{{s.pass, s.given}, {s.restart, s.first}} {
+		err = errors.Join(err, of.plan.Write(of.given.For, inFavour), of.plan.Write(of.given.Against, against))
+	}
 	if s.given.Share != nil {
 		err = errors.Join(err, s.pass.Write(s.given.Share, share), s.pass.Write(s.given.Mark, mark))
 	}

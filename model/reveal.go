@@ -8,10 +8,11 @@ import (
 // Revealed is what a training batch gives of the marks, what it asks for, and how it spoils the
 // logits, in the shapes of Step's inputs.
 type Revealed struct {
-	Share, Mark, Total, Any []float32
-	Target, Hidden, Asked   []float32
-	Keep, KeepRaters        []float32
-	SpoilMask, SpoilRaters  []float32
+	Share, Mark, Any       []float32
+	Prior, For, Against    []float32
+	Target, Hidden, Asked  []float32
+	Keep, KeepRaters       []float32
+	SpoilMask, SpoilRaters []float32
 }
 
 // reveal draws what is given of a batch's marks. Of a third of the images it gives nothing, of the
@@ -48,7 +49,7 @@ func (b *Batch) given(s *Step, gifts [][]gift) *Revealed {
 	images, half, c := len(gifts), s.Target.Dim(1), s.labels()
 	k, pixels, labels := c.Classes, half*half, c.Raters*c.Classes
 	r := &Revealed{
-		Total: make([]float32, images*pixels*2*k), Any: make([]float32, images*k),
+		Any: make([]float32, images*k), Prior: make([]float32, images*pixels*k), For: make([]float32, images*pixels*k), Against: make([]float32, images*pixels*k),
 		Target: make([]float32, images*pixels*k), Hidden: make([]float32, images*pixels*labels), Asked: make([]float32, images*k),
 	}
 	if !c.Levels {
@@ -131,6 +132,7 @@ func (r *Revealed) pixel(c *Config, i, to, at, half, class int, valid []float32,
 		hidden[m*k+class] = valid[m*k+class]
 		count += valid[m*k+class]
 	}
+	var said, inside float32
 	for _, g := range gifts {
 		at := g.rater*k + class
 		if valid[at] == 0 || !g.inside(float64(x), float64(y)) {
@@ -138,13 +140,13 @@ func (r *Revealed) pixel(c *Config, i, to, at, half, class int, valid []float32,
 		}
 		hidden[at] = 0
 		count--
-		mark := 2*label(g.rater) - 1
-		r.Total[to*2*k+class] += 0.5
-		r.Total[to*2*k+k+class] += 0.5 * mark
+		z := label(g.rater)
+		said, inside = said+1, inside+z
 		if g.named {
-			r.Share[to*labels+at], r.Mark[to*labels+at] = 1, mark
+			r.Share[to*labels+at], r.Mark[to*labels+at] = 1, 2*z-1
 		}
 	}
+	r.Prior[to*k+class], r.For[to*k+class], r.Against[to*k+class] = weighed(said, inside)
 	if count == 0 { // nobody else marked this structure
 		return
 	}
@@ -152,6 +154,13 @@ func (r *Revealed) pixel(c *Config, i, to, at, half, class int, valid []float32,
 		hidden[m*k+class] /= count
 		r.Target[to*k+class] += hidden[m*k+class] * label(m)
 	}
+}
+
+// weighed are the elements of Given.Prior, For and Against where n people have said something, and
+// `inside` of them that the pixel is inside.
+func weighed(n, inside float32) (prior, in, out float32) {
+	all := PriorRaters + n
+	return PriorRaters / all, inside / all, (n - inside) / all
 }
 
 // spoil draws how the logits of every second image of which something is given are spoilt: they are

@@ -14,17 +14,22 @@ import (
 type Given struct {
 	Share *tensor.Tensor // g of each rater, (B, S/2, S/2, M·K); nil with Levels
 	Mark  *tensor.Tensor // g(2z − 1) of each rater, likewise
-	Total *tensor.Tensor // half the sums of both over all who mark, also people beside the raters: (B, S/2, S/2, 2·K)
 	Any   *tensor.Tensor // (B, 1, K), 1 where anybody has said anything about the image, otherwise 0
+
+	// With n = Σ g over all who mark, also people beside the raters, and c = PriorRaters: c/(c + n),
+	// Σ g z/(c + n) and Σ g(1 − z)/(c + n), each (B, S/2, S/2, K).
+	Prior, For, Against *tensor.Tensor
 }
+
+// PriorRaters is the number of raters for whom the network's mask counts beside given marks: the
+// mean of a Beta distribution after the marks is (c ỹ + Σ g z)/(c + n). DECISIONS.md has its origin.
+const PriorRaters = 2.5
 
 // newGiven makes the inputs of what is given.
 func newGiven(g *tensor.Graph, c Config, batch, side int) Given {
 	half, mk := side/2, c.Raters*c.Classes
-	given := Given{
-		Total: g.Input("given in total", batch, half, half, 2*c.Classes),
-		Any:   g.Input("anything given", batch, 1, c.Classes),
-	}
+	total := func(name string) *tensor.Tensor { return g.Input(name, batch, half, half, c.Classes) }
+	given := Given{Any: g.Input("anything given", batch, 1, c.Classes), Prior: total("prior"), For: total("for"), Against: total("against")}
 	if !c.Levels {
 		given.Share, given.Mark = g.Input("given", batch, half, half, mk), g.Input("given marks", batch, half, half, mk)
 	}
@@ -53,8 +58,7 @@ func (n *Network) edges(f Features) *tensor.Tensor {
 // Settle is a pass around what is given: a small U-Net adds to the logits of mask and raters. A
 // given z̃ is clamped to the mark in every pass. The mask changes only where Any is 1.
 func (n *Network) Settle(from State, edges *tensor.Tensor, given Given) State {
-	b, half := from.Mask.Dim(0), from.Mask.Dim(1)
-	seen := pointwise.Concat(pointwise.Scale(pointwise.Clamp(from.Mask, -surest, surest), 0.25), given.Total)
+	seen := pointwise.Concat(pointwise.Scale(pointwise.Clamp(from.Mask, -surest, surest), 0.25), pointwise.Concat(given.For, given.Against))
 	all, likely := seen, pointwise.Sigmoid(from.Raters)
 	if given.Share != nil {
 		all = pointwise.Concat(seen, pointwise.Concat(given.Share, given.Mark))
@@ -73,8 +77,22 @@ func (n *Network) Settle(from State, edges *tensor.Tensor, given Given) State {
 	x4 = block("up2", pointwise.Concat(double(x8), x4), settleWide, 1)
 	x2 := pointwise.ReLU(n.Up("settle.up3", x4, settleFine, nil))
 	mask, others := pointwise.Split(n.Change("settle.change", pointwise.Concat(x2, seen), 3, n.Classes*(1+n.Raters)), n.Classes)
-	mask = raters.Weigh(mask.Reshape(b, half, half, 1, n.Classes), given.Any)
-	return State{pointwise.Add(from.Mask, mask.Reshape(from.Mask.Shape()...)), pointwise.Add(from.Raters, others)}
+	return State{given.where(from.Mask, mask), pointwise.Add(from.Raters, others)}
+}
+
+// where is x, and x + change in images about which something is given.
+func (given Given) where(x, change *tensor.Tensor) *tensor.Tensor {
+	b, h, w, k := x.Dim(0), x.Dim(1), x.Dim(2), x.Dim(3)
+	return pointwise.Add(x, raters.Weigh(change.Reshape(b, h, w, 1, k), given.Any).Reshape(b, h, w, k))
+}
+
+// begin is the state from which passes settle: the logits of the mask become those of the mean of a
+// Beta distribution whose prior is the mask and whose observations are the given marks.
+func (given Given) begin(made State) State {
+	in := pointwise.Add(pointwise.Multiply(given.Prior, pointwise.Sigmoid(made.Mask)), given.For)
+	out := pointwise.Add(pointwise.Multiply(given.Prior, pointwise.Sigmoid(pointwise.Scale(made.Mask, -1))), given.Against)
+	change := pointwise.Add(pointwise.ClampLog(in, lowest, 1), pointwise.Scale(pointwise.ClampLog(out, lowest, 1), -1))
+	return State{given.where(made.Mask, pointwise.Add(change, pointwise.Scale(made.Mask, -1))), made.Raters}
 }
 
 // clampGiven is (1 − g) z̃ + g z.
@@ -99,7 +117,7 @@ func (s *Step) settleStep(n *Network, r Recipe, mask, likely *tensor.Tensor) {
 		kept := raters.Weigh(logits.Detach().Reshape(b, logits.Dim(1), logits.Dim(2), people, k), keep)
 		return pointwise.Add(kept.Reshape(noise.Shape()...), noise)
 	}
-	state := State{spoilt(mask, s.Spoil.Keep, s.Spoil.Mask, 1), doubled(spoilt(likely, s.Spoil.KeepRaters, s.Spoil.Raters, m), half)}
+	state := s.Given.begin(State{spoilt(mask, s.Spoil.Keep, s.Spoil.Mask, 1), doubled(spoilt(likely, s.Spoil.KeepRaters, s.Spoil.Raters, m), half)})
 	labels := pool.Average(s.Z.Reshape(b, 2*half, 2*half, m*k), 2, 2, conv.Window{StrideY: 2, StrideX: 2}).Reshape(b, half, half, m, k)
 	edges := n.edges(s.Features)
 	for pass := range r.Settles {

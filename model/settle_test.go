@@ -3,10 +3,12 @@ package model
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/gpu/gputest"
+	"mrprism/internal/compute/gpu/processor"
 	"mrprism/internal/compute/gpu/reference"
 	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
@@ -214,8 +216,8 @@ func TestReveal(t *testing.T) {
 			v := b.Revealed
 			for image := range 2 {
 				total := float32(0)
-				for _, x := range v.Total[image*pixels*4:][:pixels*4] {
-					total += max(x, -x)
+				for i := range pixels * 2 {
+					total += v.For[image*pixels*2+i] + v.Against[image*pixels*2+i]
 				}
 				if v.Any[image*2] == 0 {
 					without++
@@ -245,4 +247,20 @@ func TestReveal(t *testing.T) {
 		}
 		assert.InDelta(t, 1./3, float64(without)/(2*rounds), 0.08)
 	}
+}
+
+// The default recipe trains the mask as bce does, to the bit: heads and passes cost it nothing but
+// time.
+func TestDefaultTrainsTheMaskAsCrossEntropyDoes(t *testing.T) {
+	d := processor.Open()
+	want, names, _ := trained(t, d, recipe(t, "bce"), F32, false)
+	got, more, _ := trained(t, d, recipe(t, "default"), F32, false)
+	compared := 0
+	for i, name := range names {
+		if strings.HasPrefix(name, "encoder.") || strings.HasPrefix(name, "conp.") {
+			require.Equal(t, want[i], got[slices.Index(more, name)], name)
+			compared++
+		}
+	}
+	assert.Greater(t, compared, 50)
 }
