@@ -192,15 +192,22 @@ func (e *em) expect() (log float64) {
 	return log
 }
 
-// spread does the E step of all pieces, on all processors.
+// spread does the E step of all pieces.
 func (e *em) spread() {
+	inParallel(len(e.pieces), func(i int) {
+		s := &e.pieces[i]
+		s.inside, s.log = e.patterns[s.pattern].sum(e.priors[s.pattern][s.from:s.to])
+	})
+}
+
+// inParallel calls do for 0..n-1 on all processors.
+func inParallel(n int, do func(i int)) {
 	var next atomic.Int64
 	var wait sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(e.pieces)) {
+	for range min(runtime.GOMAXPROCS(0), n) {
 		wait.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(e.pieces)); i = next.Add(1) - 1 {
-				s := &e.pieces[i]
-				s.inside, s.log = e.patterns[s.pattern].sum(e.priors[s.pattern][s.from:s.to])
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(i)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 // Package fusion makes one probability map of the marks of several raters: the mean vote, STAPLE
-// and Dawid–Skene. It also estimates each rater's sensitivity and specificity. It computes on the
-// CPU in float64, for one structure in one image.
+// and Dawid–Skene, which see one image, and Contours, which learns the raters over a data set. It
+// also estimates each rater's sensitivity and specificity. It computes on the CPU in float64, for
+// one structure at a time.
 //
 // Marks are a mask (H·W) of 0 and 1 for each rater, nil for a rater who did not mark the structure.
 // Such a rater is left out, and has rates of NaN. Masks of different sizes, and no mask at all,
@@ -17,7 +18,7 @@ type Fit struct {
 	Map    []float64 // (H·W) probability that a pixel is inside
 	Raters []Rates   // by rater
 	// LogLikelihood of the marks after each M step, in nats. EM never lowers it. The logarithm of the
-	// prior that pseudo-counts stand for is part of it. nil for the mean vote.
+	// prior that pseudo-counts stand for is part of it. nil for the mean vote and Contours.
 	LogLikelihood []float64
 	// Converged is false if EM was stopped after MaxIterations.
 	Converged bool
