@@ -28,19 +28,29 @@ const meanVote = "mean-vote" // the method with which the others are compared
 // fusionMethods are the methods by the names of their folders and in the CSVs.
 var fusionMethods = []struct {
 	name string
-	fuse func(marks [][]uint8, prior []float32) *fusion.Fit
+	fuse func(p panel) *fusion.Fit
 }{
-	{meanVote, func(marks [][]uint8, _ []float32) *fusion.Fit { return fusion.MeanVote(marks) }},
-	{"staple", func(marks [][]uint8, _ []float32) *fusion.Fit { return fusion.STAPLE(marks, nil) }},
-	{"dawid-skene", fusion.DawidSkene},
+	{meanVote, func(p panel) *fusion.Fit { return fusion.MeanVote(p.marks) }},
+	{"staple", func(p panel) *fusion.Fit { return fusion.STAPLE(p.marks, nil) }},
+	{"dawid-skene", func(p panel) *fusion.Fit { return fusion.DawidSkene(p.marks, p.prior) }},
+	{"contours", func(p panel) *fusion.Fit { return p.learned.Fuse(p.marks, p.width) }},
+}
+
+// panel is what a method may know of a structure in an image.
+type panel struct {
+	marks   [][]uint8 // by rater; nil for a missing mark
+	width   int
+	prior   []float32        // the network's mask, or nil
+	learned *fusion.Contours // from all images
 }
 
 // fuser fuses the marks of a data set and keeps figures of raters and methods.
 type fuser struct {
 	out, region string
 	data        *dataset.Dataset
-	session     *command.Session // nil without -weights
-	column      []int            // by class: the model's
+	session     *command.Session   // nil without -weights
+	column      []int              // by class: the model's
+	learned     []*fusion.Contours // by class
 	progress    *command.Progress
 
 	raters []raterRow
@@ -103,7 +113,10 @@ func runFuse(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			f.session.Note = func(text string) { f.progress.Note(p.Name, text) }
 			defer f.session.Close()
 		}
-		stopped := f.fuseAll(ctx)
+		stopped := f.learn(ctx)
+		if stopped == nil {
+			stopped = f.fuseAll(ctx)
+		}
 		f.progress.Clear()
 		if f.images == 0 {
 			return stopped
@@ -144,6 +157,33 @@ func (f *fuser) open(dir, named string) (err error) {
 		f.column = append(f.column, k)
 	}
 	f.session = &command.Session{Model: m}
+	return nil
+}
+
+// learn learns the raters from all images.
+func (f *fuser) learn(ctx context.Context) error {
+	for k := range f.data.Classes {
+		learned := fusion.NewContours(len(f.data.Raters))
+		for _, c := range f.data.Cases {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			f.progress.Show("%s: learning the raters", c.Name)
+			marks := make([][]uint8, len(c.Masks))
+			for m, paths := range c.Masks {
+				if paths[k] == "" {
+					continue
+				}
+				var err error
+				if marks[m], err = c.Mask(paths[k]); err != nil {
+					return err
+				}
+			}
+			learned.Add(marks, c.W)
+		}
+		learned.Learn()
+		f.learned = append(f.learned, learned)
+	}
 	return nil
 }
 
@@ -204,7 +244,7 @@ func (f *fuser) fuse(l *dataset.Loaded, priors [][]float32) error {
 			return err
 		}
 		for _, method := range fusionMethods {
-			fit := method.fuse(marks, priors[k])
+			fit := method.fuse(panel{marks, l.Image.W, priors[k], f.learned[k]})
 			if !fit.Converged {
 				f.progress.Note(program+" fuse", fmt.Sprintf("%s, %s: %s still changed after %d iterations", l.Name, class, method.name, fusion.MaxIterations))
 			}

@@ -22,6 +22,7 @@ import (
 	"mrprism/internal/data/disk"
 	"mrprism/internal/data/fusion"
 	"mrprism/internal/data/metric"
+	"mrprism/internal/data/synthetic"
 	"mrprism/model"
 
 	"github.com/stretchr/testify/require"
@@ -96,6 +97,16 @@ func TestFuse(t *testing.T) {
 	defer e.Close()
 	data, err := dataset.Open(dir)
 	require.NoError(t, err)
+	learned := each(len(data.Classes), func(k int) *fusion.Contours {
+		c := fusion.NewContours(len(data.Raters))
+		for _, image := range data.Cases {
+			l, err := dataset.Load(image)
+			require.NoError(t, err)
+			c.Add(each(len(l.Masks), func(m int) []uint8 { return l.Masks[m][k] }), image.W)
+		}
+		c.Learn()
+		return c
+	})
 	raters, scores := records(t, filepath.Join(out, "raters.csv")), records(t, filepath.Join(out, "scores.csv"))
 	find := func(rows []map[string]string, want ...string) map[string]string {
 		at := slices.IndexFunc(rows, func(row map[string]string) bool {
@@ -116,6 +127,7 @@ func TestFuse(t *testing.T) {
 			prior := r.Probability(slices.Index(about.Classes, class))
 			for method, fit := range map[string]*fusion.Fit{
 				"mean-vote": fusion.MeanVote(marks), "staple": fusion.STAPLE(marks, nil), "dawid-skene": fusion.DawidSkene(marks, prior),
+				"contours": learned[k].Fuse(marks, c.W),
 			} {
 				p := readMap(t, filepath.Join(out, method, class, c.Name+".png"))
 				require.Len(t, p, c.W*c.H)
@@ -157,7 +169,7 @@ func TestFuse(t *testing.T) {
 		require.GreaterOrEqual(t, parsed(t, all["brier_less_mean_vote_high"]), gain-1e-6)
 		require.Empty(t, find(scores, "mean-vote", "all", class)["brier_less_mean_vote"])
 	}
-	require.Len(t, scores, 2*3*(5+1))
+	require.Len(t, scores, 2*4*(5+1))
 }
 
 // Pixels of all images count together. Rates that no pixel defines stay empty.
@@ -196,6 +208,46 @@ func TestFuseWithoutTruth(t *testing.T) {
 	require.Contains(t, stderr, out+" is not empty; name a new folder as -out")
 }
 
+// Where the network finds nothing, Dawid–Skene estimates its prior from the marks, and says so. The
+// other methods are as without a network.
+func TestFuseWhereTheNetworkFindsNothing(t *testing.T) {
+	dir, _ := synthesise(t)
+	with, without := filepath.Join(t.TempDir(), "with"), filepath.Join(t.TempDir(), "without")
+	code, _, stderr := fuse(t, "-data", dir, "-weights", biased(t, segmenttest.Fundus(), -30), "-roi", "auto", "-device", "reference", "-out", with)
+	require.Zero(t, code, stderr)
+	code, _, _ = fuse(t, "-data", dir, "-out", without)
+	require.Zero(t, code)
+	for _, name := range []string{"case0000", "case0004"} {
+		require.Contains(t, stderr, name+": the network found nothing; Dawid–Skene estimates the prior from the marks")
+		for _, method := range fusionMethods {
+			path := filepath.Join(method.name, "disc", name+".png")
+			require.Equal(t, readMap(t, filepath.Join(without, path)), readMap(t, filepath.Join(with, path)), path)
+		}
+	}
+	require.Equal(t, records(t, filepath.Join(without, "scores.csv")), records(t, filepath.Join(with, "scores.csv")))
+}
+
+// Whole raters may be missing from an image.
+func TestFuseChangingPanels(t *testing.T) {
+	dir, out := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "out")
+	scenario, err := synthetic.FindScenario("changing-panels")
+	require.NoError(t, err)
+	require.NoError(t, synthetic.WriteDataset(t.Context(), dir, scenario, 12, 48, 3))
+	code, stdout, stderr := fuse(t, "-data", dir, "-out", out)
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "contours     rater8")
+	panels := map[string]int{}
+	for _, row := range records(t, filepath.Join(out, "raters.csv")) {
+		if row["method"] == "contours" && row["structure"] == "cup" && row["image"] != "all" {
+			panels[row["image"]]++
+		}
+	}
+	require.Len(t, panels, 12)
+	for _, size := range panels {
+		require.True(t, size >= 3 && size <= 5)
+	}
+}
+
 // A full disk leaves no part of a file, and the error names the file.
 func TestFuseOnAFullDisk(t *testing.T) {
 	dir, _ := synthesise(t)
@@ -222,16 +274,18 @@ func TestFuseStopped(t *testing.T) {
 	dir, _ := synthesise(t)
 	f := &fuser{out: t.TempDir(), progress: command.NewProgress(new(strings.Builder), 5)}
 	require.NoError(t, f.open(dir, ""))
+	require.NoError(t, f.learn(t.Context()))
 	require.NoError(t, os.Remove(f.data.Cases[2].Image))
 	require.ErrorContains(t, f.fuseAll(t.Context()), f.data.Cases[2].Image)
 	require.Equal(t, 2, f.images)
 	var table strings.Builder
 	require.NoError(t, f.deliver(dir, &table))
 	require.Contains(t, table.String(), "stopped before all 5 images were fused")
-	require.Len(t, records(t, filepath.Join(f.out, "scores.csv")), 2*3*(2+1))
+	require.Len(t, records(t, filepath.Join(f.out, "scores.csv")), 2*4*(2+1))
 
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
+	require.ErrorIs(t, f.learn(stopped), context.Canceled)
 	require.ErrorIs(t, f.fuseAll(stopped), context.Canceled)
 }
 
@@ -268,7 +322,7 @@ func TestFuseMisused(t *testing.T) {
 func TestFuseHelp(t *testing.T) {
 	code, stdout, stderr := fuse(t, "-h")
 	require.Zero(t, code, stderr)
-	for _, word := range []string{"usage: evaluate fuse -data DIR -out DIR", "mean-vote", "staple", "dawid-skene", "raters.csv", "scores.csv", "agreement levels", "-weights NAME"} {
+	for _, word := range []string{"usage: evaluate fuse -data DIR -out DIR", "mean-vote", "staple", "dawid-skene", "contours", "raters.csv", "scores.csv", "agreement levels", "-weights NAME"} {
 		require.Contains(t, stdout, word)
 	}
 	for line := range strings.Lines(stdout) {

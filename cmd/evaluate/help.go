@@ -85,14 +85,19 @@ const fuseIntro = `evaluate fuse - makes one probability map of the marks of all
 usage: evaluate fuse -data DIR -out DIR [flags]
 
 fuse takes every image and structure of a data set of named raters. It writes OUT/METHOD/CLASS/NAME.png, grey
-PNGs of 16 bits (0: outside, 65535: inside), for three methods:
+PNGs of 16 bits (0: outside, 65535: inside), for four methods:
   mean-vote     the share of raters who marked the pixel
   staple        STAPLE (Warfield et al. 2004) as in SimpleITK: it estimates each rater's sensitivity and
                 specificity, and weights the marks by them. The prior is one number, the mean of all marks
   dawid-skene   the model of Dawid and Skene (1979). With -weights, the network's mask is the prior of each
                 pixel, between 0.001 and 0.999; without, one number that is estimated. Each rater begins
                 with 9 right and 1 wrong pixels, inside and outside alike
-Every image is fused on its own. A rater who did not mark a structure is left out there.
+  contours      the mean outline, weighted. From all images it learns how much each rater's outline strays,
+                in each direction from the middle, and how much he marks too much or too little. A steady
+                hand counts more, biases are removed, and single marks far from a rater's usual ones hardly
+                count. It needs a dozen images or more, and raters who stay the same from image to image.
+                An object that only a minority marked is left out
+The first three fuse every image on its own. A rater who did not mark a structure is left out there.
 
 OUT/raters.csv    method, image, structure, rater, sensitivity, specificity, bias: the natural logarithm of
                   the marked area over the fused area, above 0 if the rater marks too much. The image "all"
