@@ -52,7 +52,7 @@ func (b *Batch) Draw(s *Step, r Recipe, random *rand.Rand) {
 		b.Prior = priors(s.Prior.Shape(), b.own(), random)
 	}
 	if r.Settles > 0 {
-		b.Revealed = b.reveal(s, random)
+		b.Revealed = b.reveal(s, !r.Unspoilt, random)
 	}
 	b.Shuffles = make([][]Reweighting, len(s.Shuffles))
 	for i := range b.Shuffles {

@@ -34,6 +34,7 @@ type Recipe struct {
 	FixedStart    bool    // w₀ = log ½ instead of a draw
 	Settles       int     // passes that settle around given marks; 0: none. The architecture then has Evidence
 	Frozen        bool    // the network learns nothing but to settle
+	Unspoilt      bool    // passes learn around the network's own logits: it has not seen these images before
 
 	Rate     float64 // peak learning rate
 	Constant bool    // no cosine

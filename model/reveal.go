@@ -19,7 +19,7 @@ type Revealed struct {
 // others the marks of 1 to M − 1 raters: whole, or in a disc or a half-plane alone. A rater may be
 // given as somebody who is not one of the raters; with Levels all are. Marks that are not given are
 // asked for.
-func (b *Batch) reveal(s *Step, random *rand.Rand) *Revealed {
+func (b *Batch) reveal(s *Step, spoilt bool, random *rand.Rand) *Revealed {
 	half, c := s.Target.Dim(1), s.labels()
 	labels := c.Raters * c.Classes
 	gifts := make([][]gift, s.Target.Dim(0))
@@ -27,7 +27,11 @@ func (b *Batch) reveal(s *Step, random *rand.Rand) *Revealed {
 		gifts[i] = drawGifts(c, b.own()[i*labels:][:labels], half, random)
 	}
 	r := b.given(s, gifts)
-	r.spoil(len(gifts), half, c, random)
+	share := 0.
+	if spoilt {
+		share = 0.5
+	}
+	r.spoil(len(gifts), half, c, share, random)
 	return r
 }
 
@@ -163,15 +167,15 @@ func weighed(n, inside float32) (prior, in, out float32) {
 	return PriorRaters / all, inside / all, (n - inside) / all
 }
 
-// spoil draws how the logits of every second image of which something is given are spoilt: they are
+// spoil draws how the logits of a share of the images of which something is given are spoilt: they are
 // flattened, and a smooth field and a constant are added. The mask and all raters share them, and
 // each rater has a weaker field of his own.
-func (r *Revealed) spoil(images, half int, c *Config, random *rand.Rand) {
+func (r *Revealed) spoil(images, half int, c *Config, share float64, random *rand.Rand) {
 	m, k, coarse := c.Raters, c.Classes, half/4
 	r.Keep, r.KeepRaters = make([]float32, images*k), make([]float32, images*m*k)
 	r.SpoilMask, r.SpoilRaters = make([]float32, images*half*half*k), make([]float32, images*coarse*coarse*m*k)
 	for i := range images {
-		spoilt, flat, amount := random.Float64() < 0.5 && r.Any[i*k] != 0, math.Exp(-2*random.Float64()), 3*random.Float64()
+		spoilt, flat, amount := random.Float64() < share && r.Any[i*k] != 0, math.Exp(-2*random.Float64()), 3*random.Float64()
 		for class := range k {
 			common, shift := newField(random), amount*random.NormFloat64()/2
 			keep := 1.

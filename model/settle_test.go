@@ -122,15 +122,7 @@ func TestSettleAsInTraining(t *testing.T) {
 		b.Draw(s, r, rand.New(rand.NewPCG(1, 1)))
 		v := b.Revealed
 		*v = *b.given(s, [][]gift{{{1, !levels, func(_, _ float64) bool { return true }}}})
-		v.spoil(1, 32, &in.Config, rand.New(rand.NewPCG(1, 1)))
-		for i := range v.Keep {
-			v.Keep[i] = 1
-		}
-		for i := range v.KeepRaters {
-			v.KeepRaters[i] = 1
-		}
-		clear(v.SpoilMask)
-		clear(v.SpoilRaters)
+		v.spoil(1, 32, &in.Config, 0, rand.New(rand.NewPCG(1, 1)))
 		require.NoError(t, s.Write(plan, b, 1))
 		require.NoError(t, plan.Run(t.Context()))
 		logits := read(t, plan, last)[0]

@@ -17,11 +17,11 @@ import (
 // declared are the program's flags, and the values that resolve turns into options.
 type declared struct {
 	*command.Groups
-	data, also, fold, phases, recipe, schedule, precision, with *string
-	side, epochs                                                *int
-	rate, decay, dice, average                                  *float64
-	crossEntropy                                                *bool
-	device                                                      command.Device
+	data, also, fold, folds, phases, recipe, schedule, precision, with *string
+	side, epochs                                                       *int
+	rate, decay, dice, average                                         *float64
+	crossEntropy                                                       *bool
+	device                                                             command.Device
 }
 
 // declare declares the flags. Most of them are options of the runner.
@@ -39,22 +39,26 @@ func (r *runner) declare() *declared {
 		f.BoolVar(&o.SkipBad, "skip-bad", false, "leave out images with faulty files, and name them. Without it train stops at them. \"train check\" lists them")
 	})
 	d.Add("model", func(f *flag.FlagSet) {
-		f.StringVar(&o.Config, "config", "compact", "`NETWORK`: compact (6 million parameters, as on the site), mobile (5 million; compact with a MobileNetV2 as its encoder), "+
-			"paper (35 million) or tiny (for trials). "+
-			"The default recipe shows the raters' weights to the network, and -steered then follows its name. Name compact-steered or paper-steered yourself for other recipes")
+		f.StringVar(&o.Config, "config", "compact", "`NETWORK`: compact (6 million parameters, as on the site), mobile (5.6 million; compact with a MobileNetV2 as its encoder), "+
+			"paper (35 million) or tiny (for trials). -evidence follows the name if the recipe teaches the network to settle around given marks, and -steered if recipe recurrent "+
+			"shows it the raters' weights. Name compact-steered yourself to go on from such weights with another recipe")
 		f.StringVar(&o.Init, "init", "", "start from the weights in `FILE`, or from a shipped model, and not from random weights. "+
 			"If it has other numbers of raters or classes, tensors that depend on them start at random")
 		f.StringVar(&o.Names, "names", "", "`MAP` that translates the names of -init, a PyTorch state dict saved as safetensors: resnet (torchvision's ResNet-34, for -config paper), "+
 			"mobilenet (MobileNetV2 1.0 with its norms folded into weights and biases, for -config mobile), "+
 			"same (no change), or a JSON file such as {\"names\": {\"backbone.\": \"encoder.\", \"head.\": null}}, which may have \"mean\" and \"deviation\" of the "+
 			"colours it was trained on. Missing tensors start at random")
+		d.folds = f.String("folds", "", "`FILE`,FILE: with -recipe evidence, weights of runs with -fold 1/K to K/K, in this order. The passes learn from what each run "+
+			"makes of the images that it had set aside. Without them they learn from the images that -init has seen, with spoilt masks")
 		f.StringVar(&o.Name, "name", "model", "`NAME` of the exported model")
 		f.StringVar(&o.Title, "title", "", "`LINE` about the model, for people")
 		f.StringVar(&o.Task, "task", "", "`TEXT` that says what the images show")
 	})
 	d.Add("recipe", func(f *flag.FlagSet) {
-		d.recipe = f.String("recipe", "default", "`RECIPE` of losses and optimiser: default; unsteered (default, and the network does not see the raters' weights); paper (exactly as in the paper); "+
-			"baseline (the mean vote under the same losses, without recurrence and raters); one-pass (baseline with raters' weights); bce (baseline with cross-entropy alone)")
+		d.recipe = f.String("recipe", "default", "`RECIPE` of losses and optimiser: default (the mean vote under cross-entropy, a head for each rater, and passes that settle around given marks); "+
+			"evidence (those passes alone, on the weights of -init, which stay as they are); recurrent (the paper's alternation, with raters' weights); unsteered (recurrent, and the network "+
+			"does not see the raters' weights); paper (exactly as in the paper); baseline (the mean vote under recurrent's losses, without recurrence and raters); "+
+			"one-pass (baseline with raters' weights); bce (baseline with cross-entropy alone)")
 		d.side = f.Int("side", 128, "side of the images in `PIXELS`, a multiple of 64")
 		d.phases = f.String("phases", "", "`SIDE:EPOCHS`,… in place of -side and -epochs, such as 64:60,128:40,256:5. Small images first make a run faster")
 		f.IntVar(&o.Batch, "batch", 4, "`IMAGES` in a batch. A step is one batch, or several with -accumulate")
@@ -153,7 +157,7 @@ func list(text string) []string {
 // resolve works out the options, and writes the values of defaults into the flags for run.yaml.
 func (d *declared) resolve(o *training.Options) (err error) {
 	o.Commit, o.Pictures = commit, 50
-	o.Data, o.Also = list(*d.data), list(*d.also)
+	o.Data, o.Also, o.Folds = list(*d.data), list(*d.also), list(*d.folds)
 	o.Phases = []training.Phase{{Side: *d.side, Epochs: *d.epochs}}
 	if *d.phases != "" {
 		if o.Phases, err = training.ParsePhases(*d.phases); err != nil {
@@ -188,6 +192,7 @@ func (d *declared) resolve(o *training.Options) (err error) {
 	default:
 		return fmt.Errorf("-schedule %s: cosine or constant", *d.schedule)
 	}
+	o.Recipe.Unspoilt = len(o.Folds) > 0
 	*d.rate, *d.average = o.Recipe.Rate, o.Recipe.Average
 	*d.schedule = map[bool]string{false: "cosine", true: "constant"}[o.Recipe.Constant]
 	return nil

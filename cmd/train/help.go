@@ -31,15 +31,19 @@ The folder RUN receives
                            not pass it on if the images are private
   curves.svg               the curves, drawn when the run ends or stops
 
-The loss is a sum over the recurrences of
+The loss is a sum, over the recurrences where the recipe has several, of
   mask      1 − SSIM of the calibrated mask and the raters' fused labels
   fusion    1 − SSIM of the calibrated mask and the labels fused under the raters' estimated weights
   shuffle   the fused estimates against the fused labels, under weights that are drawn anew
   heads     cross-entropy of each rater's own mask
-  fade      cross-entropy of the calibrated mask. Its weight falls to one half over the first fifth of the run.
-            With the recipe bce, or -cross-entropy, it is the whole loss of the mask and does not fall
+  fade      cross-entropy of the calibrated mask. With the recipes default and bce, or -cross-entropy, it is the whole
+            loss of the mask. With the others its weight falls to one half over the first fifth of the run
   dice      with -dice: overlap of each image's mask
-With the recipe default and named raters, train draws weights of the raters for each image: equal weights for some
+  evidence  cross-entropy of the mask that settles around given marks, against the marks that are not given
+  others    cross-entropy of the raters' masks that settle with it
+The recipe default has heads, fade, evidence and others; fade alone trains encoder and mask. For two thirds of the
+images it gives the passes marks of one or more raters, whole or in part, and asks for those of the others.
+With the recipe recurrent and named raters, train draws weights of the raters for each image: equal weights for some
 images, all weight on one rater for others. The network sees these weights, and learns to follow them.
 
 Ctrl-C finishes the step, saves and exits with 130; -resume continues. A second Ctrl-C exits at once and keeps the last
@@ -59,8 +63,8 @@ examples:
   train -data my-hospital -init fundus -out runs/mine -rate 2e-4           from a shipped model; other raters are possible
   train -data my-hospital -init resnet34.safetensors -names resnet -config paper -out runs/mine
   train -data my-hospital -init mobilenet_v2_1.0_224.safetensors -names mobilenet -config mobile -out runs/mine
-  train -data DIR -recipe baseline -epochs 75 -out runs/first && train -data DIR -init runs/first/model.f32.safetensors -epochs 75 -out runs/then
-                                                                           quicker than 150 epochs of the default recipe
+  train -data my-hospital -init runs/old/model.f32.safetensors -recipe evidence -epochs 80 -out runs/mine
+                                                                           teach weights that know the rest to take marks as evidence
 
 exit codes: 0 trained to the end, or stopped by -hours or -stop-file and saved; 1 failed; 2 wrong usage;
 130 stopped by Ctrl-C and saved

@@ -5,7 +5,7 @@
 
 The twin runs as PyTorch runs best: with weights in PyTorch's layouts, its scaled_dot_product_attention and its own optimiser, fused on CUDA.
 It is timed eagerly and compiled; in f32 with TF32 off and on, and in bf16 by autocast. The script times the encoder, four passes from an image,
-and a training step of recipe `default` (two recurrences, three reweightings). It prints the median of --runs after --warmup, in milliseconds,
+and a training step of recipe `recurrent` (two recurrences, three reweightings). It prints the median of --runs after --warmup, in milliseconds,
 with the 10 % and 90 % quantiles. It is for development, with any PyTorch from 2.0 on; 1.13 runs eagerly only.
 
     python3 cmd/bench/peers/pytorch.py --serve FOLDER

@@ -30,6 +30,9 @@ const (
 // save writes the state of the run as the checkpoint, keeps the last checkpoint as the previous
 // one, and exports the weights. It refuses a state that is not finite: the saved files then stay.
 func (t *Trainer) save(ctx context.Context) error {
+	if err := t.wear(0); err != nil {
+		return fmt.Errorf("checkpoint: %w", err)
+	}
 	variables := t.state()
 	values, err := t.set.Read(ctx, variables...)
 	if err != nil {

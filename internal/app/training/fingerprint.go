@@ -17,7 +17,7 @@ import (
 // older checkpoints can still be resumed.
 func (o Options) fingerprint() string {
 	recipe := fmt.Sprintf("%+v", o.Recipe)
-	for _, asBefore := range []string{"DiceWeight:0 ", "NoSSIM:false ", "Settles:0 ", "Frozen:false "} {
+	for _, asBefore := range []string{"DiceWeight:0 ", "NoSSIM:false ", "Settles:0 ", "Frozen:false ", "Unspoilt:false "} {
 		recipe = strings.Replace(recipe, asBefore, "", 1)
 	}
 	text := fmt.Sprintf("config=%s recipe=%s phases=%v batch=%d seed=%d anchor=%s data=%s",
@@ -43,6 +43,7 @@ func (o Options) fingerprint() string {
 		{o.Precision == model.F16, "precision", model.F16},
 		{o.Validate != 0, "validate", o.Validate},
 		{o.Fold.Of != 0, "fold", o.Fold},
+		{len(o.Folds) > 0, "folds", strings.Join(o.Folds, ",")},
 		{o.Upright, "upright", true},
 	} {
 		if later.set {

@@ -72,12 +72,13 @@ type Options struct {
 	Title  string
 	Task   string
 
-	Out    string // folder of checkpoints and exports
-	Resume bool   // from the checkpoint in Out
-	Init   string // weights file to start from
-	Names  string // torch.FindMap's argument if Init is from PyTorch; empty: Init is a model of ours
-	Commit string // of the program
-	DryRun bool   // for Try: nothing is written, and Out is not needed
+	Out    string   // folder of checkpoints and exports
+	Resume bool     // from the checkpoint in Out
+	Init   string   // weights file to start from
+	Names  string   // torch.FindMap's argument if Init is from PyTorch; empty: Init is a model of ours
+	Folds  []string // weights of runs with -fold 1/K to K/K, for the recipe evidence; nil: none
+	Commit string   // of the program
+	DryRun bool     // for Try: nothing is written, and Out is not needed
 
 	Validate   float64 // share of the training images that is set aside for scoring averaged weights
 	Fold       Fold    // or the fold that is set aside
@@ -139,6 +140,9 @@ func (o Options) Check() error {
 		return errors.New("-score-every and -patience need scores: set images aside to score by, with -validate or -fold")
 	case o.Precision != "" && o.Precision != model.F32 && o.Precision != model.F16:
 		return fmt.Errorf("-precision %s: train in f32 or f16", o.Precision)
+	}
+	if err := o.checkFolds(); err != nil {
+		return err
 	}
 	if _, err := model.NewConfig(o.Config, 1, 1); err != nil {
 		return err

@@ -30,7 +30,7 @@ type stage struct {
 	names    []string // of terms
 	terms    []*tensor.Tensor
 	cancel   context.CancelFunc
-	data     <-chan *dataset.Batch
+	data     []<-chan *dataset.Batch // of each fold in turn
 }
 
 // prepare compiles a phase's step and starts making its batches.
@@ -45,10 +45,7 @@ func (t *Trainer) prepare(ctx context.Context, side int) (*stage, error) {
 	for _, r := range p.step.Recurrence {
 		r.Y.Keep()
 	}
-	sampler, err := dataset.NewSampler(t.Dataset, t.cases, dataset.Options{
-		Size: side, Batch: t.Options.Batch, Seed: t.Options.Seed,
-		Augmentation: t.Options.augmentation(),
-	})
+	samplers, err := t.samplers(side)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +67,11 @@ func (t *Trainer) prepare(ctx context.Context, side int) (*stage, error) {
 		return nil, fmt.Errorf("preparing a step of %d images of %d²: %w", t.Options.Batch, side, err)
 	}
 	loading, cancel := context.WithCancel(ctx)
-	p.cancel, p.data = cancel, sampler.Prefetch(loading, uint64(t.step*t.Options.accumulate()))
+	p.cancel = cancel
+	for i, s := range samplers { // of n batches, sampler i has made those whose number is i modulo the samplers
+		n, turns := t.step*t.Options.accumulate(), len(samplers)
+		p.data = append(p.data, s.Prefetch(loading, uint64((n+turns-1-i)/turns)))
+	}
 	return p, nil
 }
 
@@ -118,7 +119,11 @@ func (t *Trainer) compute(ctx context.Context, p *stage, now *Report) error {
 	}
 	for i := range batches {
 		asked := time.Now()
-		data, more := <-p.data
+		turn := (t.step*batches + i) % len(p.data)
+		if err := t.wear(min(turn+1, len(t.Options.Folds))); err != nil {
+			return err
+		}
+		data, more := <-p.data[turn]
 		if !more { // the context of a trial ended; a run finishes its step
 			return context.Cause(ctx)
 		}

@@ -59,11 +59,11 @@ func TestStepsMakeNothingThatStays(t *testing.T) {
 		batches := make([]*dataset.Batch, windows*steps+2) // made before, so that steps alone are measured
 		ready := make(chan *dataset.Batch, len(batches))
 		for i := range batches {
-			batches[i] = <-p.data
+			batches[i] = <-p.data[0]
 			ready <- batches[i]
 		}
 		p.cancel()
-		p.data = ready
+		p.data = []<-chan *dataset.Batch{ready}
 		step := func() {
 			_, err := trainer.next(t.Context(), p)
 			require.NoError(t, err)

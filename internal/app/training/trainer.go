@@ -63,6 +63,7 @@ type Trainer struct {
 	best   best
 	step   int // steps done
 	scaled scaling
+	folds  *folds // nil without Options.Folds
 	adam   adam.Options
 
 	held         io.Closer // the lock of the run's folder; nil: a dry run
@@ -87,6 +88,9 @@ func New(ctx context.Context, device gpu.Device, o Options, progress func(done, 
 	}
 	begin, err := o.openInitial()
 	if err != nil {
+		return nil, err
+	}
+	if begin.folds, err = o.openFolds(); err != nil {
 		return nil, err
 	}
 	data, err := o.open()
@@ -160,6 +164,12 @@ func load(ctx context.Context, device gpu.Device, o Options, data *dataset.Datas
 	if err := t.start(ctx, begin); err != nil {
 		t.Close()
 		return nil, err
+	}
+	if len(begin.folds) > 0 {
+		if err := t.fold(ctx, begin.folds, data.Training()); err != nil {
+			t.Close()
+			return nil, err
+		}
 	}
 	return t, nil
 }
