@@ -8,7 +8,6 @@ import (
 
 	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/gpu/gputest"
-	"mrprism/internal/compute/gpu/processor"
 	"mrprism/internal/compute/gpu/reference"
 	"mrprism/internal/compute/tensor"
 	"mrprism/shaders"
@@ -244,7 +243,7 @@ func TestReveal(t *testing.T) {
 // The default recipe trains the mask as bce does, to the bit: heads and passes cost it nothing but
 // time.
 func TestDefaultTrainsTheMaskAsCrossEntropyDoes(t *testing.T) {
-	d := processor.Open()
+	d := reference.Open()
 	want, names, _ := trained(t, d, recipe(t, "bce"), F32, false)
 	got, more, _ := trained(t, d, recipe(t, "default"), F32, false)
 	compared := 0
