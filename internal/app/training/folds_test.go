@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"mrprism/internal/compute/gpu/processor"
+	"mrprism/internal/compute/gpu/reference"
 	"mrprism/model"
 	"mrprism/weights"
 
@@ -25,7 +25,7 @@ func TestFolds(t *testing.T) {
 		o := options(t, data)
 		o.Recipe = ours
 		change(&o)
-		train(t, processor.Open(), o, until)
+		train(t, reference.Open(), o, until)
 		return filepath.Join(o.Out, "eyes.f32.safetensors")
 	}
 	own := run(func(*Options) {}, 8)
@@ -69,7 +69,7 @@ func TestFolds(t *testing.T) {
 		o := options(t, data)
 		evidence(folds...)(&o)
 		change(&o)
-		_, err := New(t.Context(), processor.Open(), o, nil)
+		_, err := New(t.Context(), reference.Open(), o, nil)
 		assert.ErrorContains(t, err, wanted)
 	}
 }
