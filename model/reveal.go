@@ -175,7 +175,7 @@ func (r *Revealed) spoil(images, half int, c *Config, share float64, random *ran
 	r.Keep, r.KeepRaters = make([]float32, images*k), make([]float32, images*m*k)
 	r.SpoilMask, r.SpoilRaters = make([]float32, images*half*half*k), make([]float32, images*coarse*coarse*m*k)
 	for i := range images {
-		spoilt, flat, amount := random.Float64() < share && r.Any[i*k] != 0, math.Exp(-2*random.Float64()), 3*random.Float64()
+		spoilt, flat, amount := random.Float64() < share && r.Any[i*k] != 0, math.Exp(-random.Float64()), 1.5*random.Float64()
 		for class := range k {
 			common, shift := newField(random), amount*random.NormFloat64()/2
 			keep := 1.
