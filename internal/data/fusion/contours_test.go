@@ -32,9 +32,9 @@ func disc(side int, radius func(theta float64) float64) []uint8 {
 
 // wobble is a smooth function around the circle with standard normal values.
 func wobble(random *rand.Rand) func(theta float64) float64 {
-	var a, b [8]float64
+	var a, b [4]float64
 	for k := range a {
-		a[k], b[k] = random.NormFloat64()/math.Sqrt(8), random.NormFloat64()/math.Sqrt(8)
+		a[k], b[k] = random.NormFloat64()/2, random.NormFloat64()/2
 	}
 	return func(theta float64) (sum float64) {
 		for k := range a {
@@ -95,21 +95,41 @@ func TestContoursLearnTheRaters(t *testing.T) {
 	assert.Less(t, ours, .6*squaredError(truths, marks, MeanVote))
 	assert.Less(t, ours, .6*squaredError(truths, marks, func(m [][]uint8) *Fit { return STAPLE(m, nil) }))
 
+	// A single mark loses its rater's bias: 3 pixels of 18 to 28.
+	for i, truth := range truths[:10] {
+		if large := marks[i][2]; large != nil {
+			area, inside := 0., 0.
+			for j, v := range c.Fuse([][]uint8{2: large, 4: nil}, discSide).Map {
+				area, inside = area+float64(truth[j]), inside+v
+			}
+			assert.InEpsilon(t, area, inside, .15)
+			assert.Greater(t, Count(large, MeanVote([][]uint8{truth}).Map).Marked, 1.15*area)
+		}
+	}
+
 	fit := c.Fuse(marks[0], discSide)
 	for m, mark := range marks[0] {
 		assert.Equal(t, mark == nil, math.IsNaN(fit.Raters[m].Sensitivity), "rates are of raters who marked")
 	}
 }
 
-// One expert is right, and all others mark too much. The mean vote and STAPLE side with them; the
-// expert's steadier hand moves the fused outline towards his.
+// One expert is right, and all others mark too much, together more in one image than in another. The
+// mean vote and STAPLE side with them; the expert's steadier hand moves the fused outline towards his.
 func TestContoursHeedTheExpert(t *testing.T) {
-	people := []person{{0, steady(.7)}, {4, steady(1.8)}, {4, steady(1.8)}, {4, steady(1.8)}, {4, steady(1.8)}}
-	truths, marks := marked(rand.New(rand.NewPCG(3, 4)), 30, 0, people)
+	r := rand.New(rand.NewPCG(3, 4))
+	var truths [][]uint8
+	var marks [][][]uint8
+	for range 30 {
+		others := person{4 + 1.5*r.NormFloat64(), steady(1.8)}
+		truth, mark := marked(r, 1, 0, []person{{0, steady(.7)}, others, others, others, others})
+		truths, marks = append(truths, truth...), append(marks, mark...)
+	}
 	c := learned(marks, discSide)
 	ours := squaredError(truths, marks, func(m [][]uint8) *Fit { return c.Fuse(m, discSide) })
-	assert.Less(t, ours, .7*squaredError(truths, marks, MeanVote))
+	assert.Less(t, ours, .85*squaredError(truths, marks, MeanVote))
 	assert.Less(t, ours, .5*squaredError(truths, marks, func(m [][]uint8) *Fit { return STAPLE(m, nil) }))
+	c.unsure = 0
+	assert.Less(t, ours, .9*squaredError(truths, marks, func(m [][]uint8) *Fit { return c.Fuse(m, discSide) }), "biases of the panel are in doubt")
 }
 
 // Raters who are precise on one side are learned by direction.
@@ -151,13 +171,16 @@ func TestContoursOfEqualRaters(t *testing.T) {
 func TestContoursDistrustGrossMarks(t *testing.T) {
 	people := []person{{0, steady(1)}, {0, steady(1)}, {0, steady(1)}, {0, steady(1)}}
 	truths, marks := marked(rand.New(rand.NewPCG(7, 8)), 20, 0, people)
-	fuse := func(m [][]uint8) *Fit { return learned(marks, discSide).Fuse(m, discSide) }
-	before := squaredError(truths, marks, fuse)
+	learn := func() func([][]uint8) *Fit {
+		c := learned(marks, discSide)
+		return func(m [][]uint8) *Fit { return c.Fuse(m, discSide) }
+	}
+	before := squaredError(truths, marks, learn())
 	marks[3][0] = make([]uint8, discSide*discSide)
 	marks[4][1] = disc(discSide, steady(8))
-	after := squaredError(truths, marks, fuse)
+	after := squaredError(truths, marks, learn())
 	assert.InEpsilon(t, before, after, .1)
-	assert.Greater(t, squaredError(truths, marks, MeanVote), 1.5*after)
+	assert.Greater(t, squaredError(truths, marks, MeanVote), 1.3*after)
 }
 
 // Without a majority's outline the map is the mean vote.
