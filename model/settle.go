@@ -36,6 +36,18 @@ func newGiven(g *tensor.Graph, c Config, batch, side int) Given {
 	return given
 }
 
+// nothingGiven is Given where nobody has said anything, as constants. Any is nil: no mask changes.
+func nothingGiven(g *tensor.Graph, c Config, side int) Given {
+	none := func(channels int) *tensor.Tensor {
+		return g.Constant("nothing given", make([]float32, side*side/4*channels), 1, side/2, side/2, channels)
+	}
+	given := Given{For: none(c.Classes), Against: none(c.Classes)}
+	if !c.Levels {
+		given.Share, given.Mark = none(c.Raters*c.Classes), none(c.Raters*c.Classes)
+	}
+	return given
+}
+
 // State is what settles: the logits of the mask, (B, S/2, S/2, K), and of the raters' likely
 // labels, (B, S/2, S/2, M·K).
 type State struct{ Mask, Raters *tensor.Tensor }
@@ -62,7 +74,9 @@ func (n *Network) Settle(from State, edges *tensor.Tensor, given Given) State {
 	all, likely := seen, pointwise.Sigmoid(from.Raters)
 	if given.Share != nil {
 		all = pointwise.Concat(seen, pointwise.Concat(given.Share, given.Mark))
-		likely = clampGiven(likely, given)
+		if given.Any != nil {
+			likely = clampGiven(likely, given)
+		}
 	}
 	block := func(name string, x *tensor.Tensor, width, stride int) *tensor.Tensor {
 		return pointwise.ReLU(n.Conv("settle."+name, x, 3, width, stride, 1, true, false))
@@ -82,6 +96,9 @@ func (n *Network) Settle(from State, edges *tensor.Tensor, given Given) State {
 
 // where is x, and x + change in images about which something is given.
 func (given Given) where(x, change *tensor.Tensor) *tensor.Tensor {
+	if given.Any == nil {
+		return x
+	}
 	b, h, w, k := x.Dim(0), x.Dim(1), x.Dim(2), x.Dim(3)
 	return pointwise.Add(x, raters.Weigh(change.Reshape(b, h, w, 1, k), given.Any).Reshape(b, h, w, k))
 }

@@ -6,6 +6,8 @@ import (
 
 	"mrprism/internal/compute/nn"
 	"mrprism/internal/compute/tensor"
+	"mrprism/shaders/pointwise"
+	"mrprism/shaders/pool"
 )
 
 // Unrolled is the network on one image as one graph, for programs that write the network in another
@@ -40,18 +42,23 @@ func (u *Unrolled) output(name string, t *tensor.Tensor) {
 // Unroll is inference in a number of passes with equal trust in all raters. The outputs are the
 // masks rec0, rec1 … (1, S, S, K), one for each pass, and the raters' likely labels after the last
 // pass, raters (1, S, S, M, K). The caller applies Config.Nest to all of them. Without heads there
-// is no DivP: Unroll makes one pass and no raters' labels.
+// is no DivP: Unroll makes one pass and no raters' labels. A network with Evidence also makes one
+// pass; nothing is given, and the raters' labels are settled.
 func Unroll(c Config, set *tensor.Set, side, passes int, heads bool) *Unrolled {
 	n, u := newUnrolled(c, set, side)
 	u.Start = u.Graph.Input("start confidence", 1, side/8, side/8, c.Raters, c.Classes)
 	f, w := n.Encoder(u.X), u.Start
-	for pass := range passes {
-		half, y, _ := n.Converge(f, w)
+	for pass := 0; pass < passes; pass++ {
+		half, y, inner := n.Converge(f, w)
 		u.output(fmt.Sprintf("rec%d", pass), y)
 		if !heads {
 			return u
 		}
-		zHat, _ := n.Diverge(half)
+		zHat, likely := n.Diverge(half)
+		if c.Evidence {
+			settled := n.Settle(State{inner.Logits, pool.Resize(likely, side/2, side/2)}, n.edges(f), nothingGiven(u.Graph, c, side)).Raters
+			zHat, pass = pointwise.Sigmoid(settled).Reshape(1, side/2, side/2, c.Raters, c.Classes), passes-1
+		}
 		if pass == passes-1 {
 			u.output("raters", resizeRaters(zHat, side))
 		} else {

@@ -40,6 +40,8 @@ func trained(t *testing.T, config string, raters, classes int) *source {
 				values[i] = float32(math.Exp(0.3 * float64(z)))
 			case v.Name == "divp.heads.output.bias":
 				values[i] = 6 * z // so that the clamp before the logarithm clamps
+			case v.Name == "settle.change.weight":
+				values[i] = 0.3 * z
 			case len(v.Shape) == 1:
 				values[i] += 0.2 * z
 			}
@@ -105,6 +107,11 @@ func engine(t *testing.T, d gpu.Device, s *source, part string, side, passes int
 		require.NoError(t, err)
 		out[fmt.Sprintf("rec%d", pass)] = channelsFirst(y, s.config.Classes)
 	}
+	if s.config.Evidence {
+		require.NoError(t, in.SetMarks(t.Context(), nil))
+		_, err := in.Settle(t.Context())
+		require.NoError(t, err)
+	}
 	raters, err := in.RaterLabels(t.Context())
 	require.NoError(t, err)
 	out["raters"] = channelsFirst(raters, s.config.Raters*s.config.Classes)
@@ -146,6 +153,7 @@ func TestExportIsTheNetwork(t *testing.T) {
 		{"tiny", "all", 3, 2, 64, 4, false},
 		{"tiny", "all", 3, 2, 64, 1, true},
 		{"tiny-steered", "all", 3, 2, 64, 4, false},
+		{"tiny-evidence", "all", 3, 2, 64, 1, false},
 		{"tiny", "all", 1, 1, 64, 2, false},
 		{"tiny", "all", 2, 3, 128, 2, false},
 		{"tiny", "all", 2, 1, 320, 1, false}, // where windows of average pooling do not divide the map

@@ -19,7 +19,8 @@ export reads weights and writes one or more files for other programs.
 With -part all the outputs are probabilities 0..1, with all raters equally trusted at first:
   rec0, rec1 ...  (1, K, S, S)     the calibrated mask of each structure after each pass
   raters    (1, M, K, S, S)  each rater's likely mask after the last pass (agreement levels: at least 1, 2 ... experts)
-  Weights of the recipes baseline, one-pass and bce have no heads: rec0 is the only output.
+  Weights of the recipes baseline, one-pass and bce have no heads: rec0 is the only output. Weights that take marks as
+  evidence make one pass; the file gives them none.
 With -part encoder the outputs are what all passes share:
   f0 (1, ., S/64, S/64), and merge1 shortcut1 ... merge4 shortcut4 at S/32, S/16, S/8 and S/4: what ConP's stages make
   of the features

@@ -32,6 +32,10 @@ func kinds() map[string]kind {
 		"ReLU6":            {either, unary(func(g *onnx.Graph, x *onnx.Value) *onnx.Value { return g.Clip(x, 0, 6) })},
 		"GELU":             {either, unary((*onnx.Graph).Gelu)},
 		"Sigmoid":          {either, unary((*onnx.Graph).Sigmoid)},
+		"Clamp":            {either, printClamp},
+		"Scale":            {either, printScale},
+		"Concat":           {plane, printConcat},
+		"Split":            {plane, printSplit},
 		"ClampLog":         {either, printClampLog},
 		"AddBroadcast":     {tokens, printAdd}, // of positions: maps of one size share a table
 		"LayerNorm":        {tokens, printLayerNorm},
@@ -125,6 +129,24 @@ func printResize(p *printer, op *tensor.Op, _ layout) *onnx.Value {
 
 func printAdd(p *printer, op *tensor.Op, f layout) *onnx.Value {
 	return p.Add(p.value(op.Inputs[0], f), p.value(op.Inputs[1], f))
+}
+
+func printClamp(p *printer, op *tensor.Op, f layout) *onnx.Value {
+	a := op.Attributes.(*pointwise.ClampParams)
+	return p.Clip(p.value(op.Inputs[0], f), float64(a.Low), float64(a.High))
+}
+
+func printScale(p *printer, op *tensor.Op, f layout) *onnx.Value {
+	return p.Times(p.value(op.Inputs[0], f), float64(op.Attributes.(*pointwise.ElementwiseParams).Factor))
+}
+
+func printConcat(p *printer, op *tensor.Op, _ layout) *onnx.Value {
+	return p.Concat(1, p.value(op.Inputs[0], plane), p.value(op.Inputs[1], plane))
+}
+
+// printSplit writes the second part.
+func printSplit(p *printer, op *tensor.Op, _ layout) *onnx.Value {
+	return p.Concat(1, p.Split(p.value(op.Inputs[0], plane), 1)[op.Outputs[0].Dim(-1):]...)
 }
 
 // printClampLog leaves out the upper limit, which a sigmoid keeps.

@@ -9,6 +9,7 @@ import (
 	"mrprism/internal/compute/tensor"
 	"mrprism/internal/format/onnx"
 	"mrprism/model"
+	"mrprism/shaders/pointwise"
 )
 
 // layout is how ONNX sees a map of our graphs, (1, H, W, C) or (1, N, C).
@@ -194,7 +195,11 @@ func (p *printer) written(x *tensor.Tensor, wanted layout) *[either]*onnx.Value 
 		panic(unprintable{fmt.Errorf("ONNX: no operator makes %v", x)})
 	}
 	k := p.kindOf(op)
-	if k.print == nil || op.Output().Storage() != x.Storage() {
+	printed := op.Output()
+	if op.Kind == pointwise.SplitKind {
+		printed = op.Outputs[1]
+	}
+	if k.print == nil || printed.Storage() != x.Storage() {
 		refuse(op, "export cannot write it")
 	}
 	f := k.layout

@@ -128,6 +128,9 @@ func (g *Graph) Gelu(x *Value) *Value {
 // Add is a + b. One of them may lack leading axes or have axes of extent 1.
 func (g *Graph) Add(a, b *Value) *Value { return g.binary("Add", a, b) }
 
+// Times is x times a number.
+func (g *Graph) Times(x *Value, factor float64) *Value { return g.binary("Mul", x, g.scalar(factor)) }
+
 // Min is the smaller of a and b.
 func (g *Graph) Min(a, b *Value) *Value { return g.binary("Min", a, b) }
 
