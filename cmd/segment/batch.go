@@ -57,7 +57,11 @@ func (b *batch) one(ctx context.Context, it item) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	result, err := b.segment(ctx, it.image, img)
+	given, err := evidence(it.marks, img)
+	if err != nil {
+		return "", err
+	}
+	result, err := b.segment(ctx, it.image, img, given)
 	if err == nil {
 		b.progress.Show("%s: writing", it.image)
 		err = b.write(ctx, it, result)
@@ -68,8 +72,9 @@ func (b *batch) one(ctx context.Context, it item) (string, error) {
 	return describe(it, result), nil
 }
 
-func (b *batch) segment(ctx context.Context, name string, img *imageio.Image) (result *segment.Result, err error) {
+func (b *batch) segment(ctx context.Context, name string, img *imageio.Image, given []segment.Evidence) (result *segment.Result, err error) {
 	options := b.options
+	options.Evidence = given
 	options.Progress = func(stage string, done, total int) {
 		switch stage {
 		case "search":
@@ -114,6 +119,9 @@ func (b *batch) write(ctx context.Context, it item, r *segment.Result) error {
 		maps, paths := [][]float32{r.Probability(c)}, []string{it.masks[c]}
 		for m := range r.Raters {
 			maps, paths = append(maps, r.Rater(m, c)), append(paths, it.raters[m][c])
+		}
+		if len(it.marks) > 0 {
+			maps, paths = append(maps, r.Others(c)), append(paths, it.others[c])
 		}
 		for i, path := range paths {
 			data, err := imageio.EncodeProbability(r.Width, r.Height, maps[i])

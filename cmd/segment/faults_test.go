@@ -124,6 +124,44 @@ func TestFailures(t *testing.T) {
 	require.Contains(t, got.stderr, "the folder of -out cannot be made: mkdir "+photo+": not a directory; name another one")
 }
 
+// Marks that do not fit give an error that names the file or the choices. Nothing is written.
+func TestEvidenceFaults(t *testing.T) {
+	dir := t.TempDir()
+	photo := write(t, filepath.Join(dir, "a.png"), encodePNG(t, synthetic.Photograph(1, 40, 40)))
+	good, small := write(t, filepath.Join(dir, "good.png"), markOf(t, 40, 40)), write(t, filepath.Join(dir, "small.png"), markOf(t, 20, 40))
+	text := write(t, filepath.Join(dir, "text.png"), []byte("inside"))
+	over := filepath.Join(dir, "a_brain_rater1.png")
+	write(t, over, markOf(t, 40, 40))
+	raters, plain := weightsFile(t, dir, marked(segmenttest.Raters()), nil), weightsFile(t, dir, segmenttest.Raters(), nil)
+	fundus := weightsFile(t, dir, marked(segmenttest.Fundus()), nil)
+	for _, c := range []struct {
+		code int
+		want string
+		args []string
+	}{
+		{2, "give RATER=FILE, or RATER/CLASS=FILE", []string{"-weights", raters, "-evidence", good}},
+		{2, "model untrained-raters takes no marks; leave -evidence out", []string{"-weights", plain, "-evidence", "ann=" + good}},
+		{2, "belongs to one photograph, and 2 are named", []string{"-weights", raters, "-evidence", "ann=" + good, good}},
+		{2, `has no rater "carl"; choose one of you, ann, bob, eve`, []string{"-weights", raters, "-evidence", "carl=" + good}},
+		{2, `has no class "cup"; choose one of brain`, []string{"-weights", raters, "-evidence", "ann/cup=" + good}},
+		{2, "which class? Give you/CLASS=" + good + " with one of disc, cup", []string{"-weights", fundus, "-evidence", "you=" + good}},
+		{2, `has no rater "atleast1"; choose one of you`, []string{"-weights", fundus, "-evidence", "atleast1/cup=" + good}},
+		{2, "ann is given twice for brain", []string{"-weights", raters, "-evidence", "ann=" + good, "-evidence", "ann/brain=" + good}},
+		{2, over + " would be overwritten", []string{"-weights", raters, "-evidence", "ann=" + over, "-out", dir}},
+		{1, "small.png: the mark has 20×40 pixels, and the photograph 40×40; draw", []string{"-weights", raters, "-evidence", "ann=" + small}},
+		{1, "text.png: this is a text file, not an image", []string{"-weights", raters, "-evidence", "ann=" + text}},
+		{1, "a.png: the pixel at 0, 0 has the", []string{"-weights", raters, "-evidence", "ann=" + photo}},
+		{1, "none.png: no such file or directory; name a PNG of a mark", []string{"-weights", raters, "-evidence", "ann=" + filepath.Join(dir, "none.png")}},
+	} {
+		out := t.TempDir()
+		got := call(t, append([]string{"-device", "reference", "-out", out, photo}, c.args...)...)
+		require.Equal(t, c.code, got.code, "%v: %s", c.args, got.stderr)
+		require.Contains(t, got.stderr, c.want)
+		require.Empty(t, got.stdout)
+		require.Empty(t, listed(t, out))
+	}
+}
+
 // On a full disk the results of an earlier run stay, all of them.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
@@ -307,7 +345,7 @@ func TestLostDevice(t *testing.T) {
 			weightsName: "w", options: segment.Options{Recurrences: 1}, stdout: &stdout, progress: command.NewProgress(&stderr, 2),
 		}
 		out := t.TempDir()
-		items, err := plan(out, images, m.Metadata)
+		items, err := plan(out, images, nil, m.Metadata)
 		require.NoError(t, err)
 		err = b.run(t.Context(), items)
 		b.session.Close()

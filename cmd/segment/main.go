@@ -24,6 +24,7 @@ segment computes, for each image (PNG or JPEG), how probable each structure is a
   DIR/STEM_CLASS.png          probability of a structure, 8 bits, as large as the displayed image; 128 and more is the mask
   DIR/STEM_CLASS_raterM.png   probability that rater M would mark the pixel; with models of agreement levels: that at least
                               M experts would
+  DIR/STEM_CLASS_others.png   with -evidence: what the raters would mark on the mean who have not marked
   DIR/STEM.json               measurements, region, device and times. It is written last: if it exists, all files are complete
 STEM is the file name of the image without its extension.
   segment -weights fundus -out masks photo.jpg             one photograph
@@ -48,6 +49,13 @@ The JSON also says how far to trust the result:
 Some models first search a whole photograph, and then segment the region around the structure. If they find nothing, or
 the wrong place, give the region by -roi. -roi none segments the whole image at once.
 
+Weights whose configuration ends in -evidence take marks: what a rater, or "you", has drawn on the photograph. Give each as
+-evidence RATER=FILE, with several classes RATER/CLASS=FILE. FILE is a PNG as large as the photograph, with 255 inside,
+0 outside and 128 where nothing is said: a mark may be a patch or a stroke. The mask, and what the other raters would
+mark, settle around the marks in two passes (-recurrences). STEM_CLASS.png is the consensus of marks and raters. Without
+marks one pass gives the result, and "recurrences" in the JSON is 0. "evidence" in the JSON lists the marks.
+  segment -weights my.safetensors -evidence ann=ann.png -evidence you=mine.png -out masks scan.png
+
 Shipped weights:
 `
 
@@ -70,12 +78,19 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var device command.Device
 	var options segment.Options
 	var out string
+	var marks []mark
 	flags := command.NewGroups()
 	flags.Add("task", func(f *flag.FlagSet) {
 		weightsName = command.WeightsFlag(f)
 		f.StringVar(&out, "out", "", "`DIR` for the results, which is made if missing (required)")
 		f.StringVar(&options.ROI, "roi", "auto", "`REGION` to segment: auto, none (the whole image) or x,y,side in pixels")
-		f.IntVar(&options.Recurrences, "recurrences", segment.DefaultRecurrences, "compute the masks Rec0 to Rec`N`, each from the one before, and write RecN (0 to 32)")
+		f.IntVar(&options.Recurrences, "recurrences", segment.DefaultRecurrences, "compute the masks Rec0 to Rec`N`, each from the one before, and write RecN (0 to 32). "+
+			"Of weights that take marks: the passes around -evidence, 2 unless given; none run without it")
+		f.Func("evidence", "what a rater of the weights, or you, marked on the one photograph, `RATER=FILE` or RATER/CLASS=FILE; may be repeated", func(text string) error {
+			m, err := parseMark(text)
+			marks = append(marks, m)
+			return err
+		})
 	})
 	flags.Add("computing", func(f *flag.FlagSet) { precision, device = command.PrecisionFlag(f), command.DeviceFlags(f) })
 	p := command.Program{Name: program, Intro: intro + "  " + command.Shipped() + "\n", Examples: examples, Stdout: stdout, Stderr: stderr}
@@ -103,7 +118,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		if err != nil {
 			return err
 		}
-		plan, err := plan(out, images, model.Metadata)
+		if marks, err = resolve(marks, &model.Metadata, len(images)); err != nil {
+			return command.Wrong("%w", err)
+		}
+		if !flags.Given()["recurrences"] {
+			options.Recurrences = segment.Trained
+		}
+		plan, err := plan(out, images, marks, model.Metadata)
 		if err != nil {
 			return command.Wrong("%w", err)
 		}

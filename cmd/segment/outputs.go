@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"mrprism/weights"
@@ -13,13 +14,15 @@ import (
 // item is one image with the paths of its output files.
 type item struct {
 	image   string
+	marks   []mark
 	masks   []string   // (K)
 	raters  [][]string // (M, K)
+	others  []string   // (K) with -evidence, otherwise none
 	summary string
 }
 
 func (i item) outputs() []string {
-	all := append([]string{i.summary}, i.masks...)
+	all := slices.Concat([]string{i.summary}, i.masks, i.others)
 	for _, paths := range i.raters {
 		all = append(all, paths...)
 	}
@@ -27,8 +30,8 @@ func (i item) outputs() []string {
 }
 
 // plan names all output files. It returns an error if two images have the same output file, or if
-// an output file is one of the images.
-func plan(dir string, images []string, about weights.Metadata) ([]item, error) {
+// an output file is one of the images or marks.
+func plan(dir string, images []string, marks []mark, about weights.Metadata) ([]item, error) {
 	var items []item
 	by := map[string]string{} // image by folded output
 	for _, image := range images {
@@ -38,9 +41,12 @@ func plan(dir string, images []string, about weights.Metadata) ([]item, error) {
 			stem = base
 		}
 		path := func(rest string) string { return filepath.Join(dir, stem+rest) }
-		it := item{image: image, summary: path(".json")}
+		it := item{image: image, marks: marks, summary: path(".json")}
 		for _, class := range about.Classes {
 			it.masks = append(it.masks, path("_"+class+".png"))
+			if len(marks) > 0 {
+				it.others = append(it.others, path("_"+class+"_others.png"))
+			}
 		}
 		for m := range about.Raters {
 			var paths []string
@@ -60,7 +66,11 @@ func plan(dir string, images []string, about weights.Metadata) ([]item, error) {
 		}
 		items = append(items, it)
 	}
-	return items, spares(images, by)
+	inputs := slices.Clone(images)
+	for _, m := range marks {
+		inputs = append(inputs, m.File)
+	}
+	return items, spares(inputs, by)
 }
 
 // folded is a path in lower case on macOS and Windows, whose file systems ignore the case.
@@ -71,26 +81,26 @@ func folded(path string) string {
 	return path
 }
 
-// spares returns an error if one of the outputs (image by output) is one of the images, as in the
+// spares returns an error if one of the outputs (image by output) is one of the inputs, as in the
 // folder of an earlier run.
-func spares(images []string, by map[string]string) error {
+func spares(inputs []string, by map[string]string) error {
 	there := map[string]os.FileInfo{}
 	for output := range by {
 		if info, err := os.Stat(output); err == nil {
 			there[output] = info
 		}
 	}
-	for _, image := range images {
+	for _, name := range inputs {
 		if len(there) == 0 {
 			return nil
 		}
-		input, err := os.Stat(image)
+		input, err := os.Stat(name)
 		if err != nil {
 			continue // reading it returns the error
 		}
 		for output, info := range there {
 			if os.SameFile(input, info) {
-				return fmt.Errorf("%s would be overwritten by a mask of %s; give another -out folder", image, by[output])
+				return fmt.Errorf("%s would be overwritten by a mask of %s; give another -out folder", name, by[output])
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"mrprism/internal/app/choose"
@@ -213,7 +214,7 @@ func TestUsage(t *testing.T) {
 	help := call(t, "-h")
 	require.Zero(t, help.code)
 	require.Empty(t, help.stderr)
-	for _, word := range []string{"usage:", "examples:", "exit codes:", "-recurrences", "-roi", "-weights", "-device", "-out", "-dawn-lib",
+	for _, word := range []string{"usage:", "examples:", "exit codes:", "-evidence", "-recurrences", "-roi", "-weights", "-device", "-out", "-dawn-lib",
 		"\n  found ", "\n  doubts ", "\n  doubt ", "\n  90 %  ", `"interval"`, `"coverage"`} {
 		require.Contains(t, help.stdout, word)
 	}
@@ -306,4 +307,70 @@ func TestDescribe(t *testing.T) {
 	none.Measurements.Structures = []segment.Structure{{Class: "disc"}, {Class: "cup"}}
 	none.Doubts = []segment.Doubt{{Code: "not-found", Text: "No disc was found in this picture."}, {Code: "unfamiliar", Text: "Never seen."}}
 	require.Equal(t, "a.png: no disc found, no cup found; DOUBTED: Never seen; 1.5 s on a GPU; out/a.json", describe(eye, none))
+}
+
+// marked describes an untrained model that takes marks.
+func marked(about weights.Metadata) weights.Metadata {
+	about.Name, about.Configuration = about.Name+"-evidence", "tiny-evidence"
+	return about
+}
+
+// markOf is the PNG of a mark: the left half is inside, the right half outside, and nothing is said of
+// the lower half.
+func markOf(t *testing.T, w, h int) []byte {
+	t.Helper()
+	m := image.NewGray(image.Rect(0, 0, w, h))
+	for i := range m.Pix {
+		if i%w < w/2 {
+			m.Pix[i] = 255
+		}
+		if i/w >= h/2 {
+			m.Pix[i] = segment.Unsaid
+		}
+	}
+	return encodePNG(t, m)
+}
+
+// Around marks two passes run, and the files hold the consensus, the raters and the others, as the
+// engine computes them. Without marks one pass gives the result.
+func TestEvidence(t *testing.T) {
+	dir := t.TempDir()
+	photo := write(t, filepath.Join(dir, "scan.png"), encodePNG(t, synthetic.Photograph(1, 60, 50)))
+	ann, you := write(t, filepath.Join(dir, "ann.png"), markOf(t, 60, 50)), write(t, filepath.Join(dir, "mine.png"), markOf(t, 60, 50))
+	w := weightsFile(t, dir, marked(segmenttest.Raters()), nil)
+	base := []string{"-weights", w, "-device", "reference", "-roi", "none"}
+	summaryOf := func(args ...string) (s summary, out, line string) {
+		t.Helper()
+		out = t.TempDir()
+		got := call(t, slices.Concat(base, []string{"-out", out}, args, []string{photo})...)
+		require.Zero(t, got.code, got.stderr)
+		require.NoError(t, json.Unmarshal(must(os.ReadFile(filepath.Join(out, "scan.json"))), &s))
+		return s, out, got.stdout
+	}
+	s, out, line := summaryOf("-evidence", "ann="+ann, "-evidence", "you/brain="+you)
+	require.Equal(t, 2, s.Recurrences)
+	require.Equal(t, []mark{{"ann", "brain", ann}, {"you", "brain", you}}, s.Evidence)
+	require.Contains(t, line, "; around marks of ann, you; ")
+	m, err := command.Weights(w)
+	require.NoError(t, err)
+	e, err := segment.New(t.Context(), reference.Open(), m, model.F32)
+	require.NoError(t, err)
+	defer e.Close()
+	mask := readPNG(t, ann).Pix
+	img, err := imageio.Decode(photo, must(os.ReadFile(photo)))
+	require.NoError(t, err)
+	want, err := e.Segment(t.Context(), img, segment.Options{Recurrences: 2, ROI: "none", Evidence: []segment.Evidence{{Rater: "ann", Mask: mask}, {Rater: "you", Mask: mask}}})
+	require.NoError(t, err)
+	near(t, want.Probability(0), readPNG(t, filepath.Join(out, s.Files.Probability["brain"])))
+	near(t, want.Others(0), readPNG(t, filepath.Join(out, s.Files.Others["brain"])))
+	near(t, want.Rater(0, 0), readPNG(t, filepath.Join(out, s.Files.Raters["brain"][0])))
+	require.Len(t, listed(t, out), 6)
+
+	s, _, _ = summaryOf("-evidence", "ann="+ann, "-recurrences", "1")
+	require.Equal(t, 1, s.Recurrences)
+	s, out, line = summaryOf("-recurrences", "3")
+	require.Zero(t, s.Recurrences)
+	require.Empty(t, s.Evidence)
+	require.NotContains(t, line, "around")
+	require.Len(t, listed(t, out), 5)
 }

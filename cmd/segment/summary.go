@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"mrprism/internal/app/segment"
@@ -24,6 +25,7 @@ type summary struct {
 	Region       imageio.Square       `json:"region"`
 	Requested    string               `json:"requested_region"`
 	Recurrences  int                  `json:"recurrences"`
+	Evidence     []mark               `json:"evidence,omitempty"`
 	Measurements segment.Measurements `json:"measurements"`
 	Device       string               `json:"device"`
 	Why          string               `json:"device_why,omitempty"` // of auto: "3.1 times as fast as llvmpipe here"
@@ -43,24 +45,29 @@ type origin struct {
 	Ours   bool   `json:"shipped"`
 }
 
-// files are the names of the maps in the summary's folder: by class, and by class and rater.
+// files are the names of the maps in the summary's folder: by class, by class and rater, and with
+// -evidence the maps of the raters who have not marked, by class.
 type files struct {
 	Probability map[string]string   `json:"probability"`
 	Raters      map[string][]string `json:"raters"`
+	Others      map[string]string   `json:"others,omitempty"`
 }
 
 func (b *batch) summary(it item, r *segment.Result) summary {
-	f := files{map[string]string{}, map[string][]string{}}
+	f := files{map[string]string{}, map[string][]string{}, map[string]string{}}
 	for c, class := range r.Classes {
 		f.Probability[class] = filepath.Base(it.masks[c])
 		for m := range r.Raters {
 			f.Raters[class] = append(f.Raters[class], filepath.Base(it.raters[m][c]))
 		}
+		if len(it.marks) > 0 {
+			f.Others[class] = filepath.Base(it.others[c])
+		}
 	}
 	return summary{
 		Image: it.image, Width: r.Width, Height: r.Height, Model: b.session.Model.Name(),
 		Weights: origin{b.weightsName, b.session.Model.Label(), b.session.Model.SHA256, b.session.Model.Shipped},
-		Classes: r.Classes, Raters: r.Raters, Labels: r.Labels, Region: r.ROI, Requested: b.options.ROI, Recurrences: r.Recurrences,
+		Classes: r.Classes, Raters: r.Raters, Labels: r.Labels, Region: r.ROI, Requested: b.options.ROI, Recurrences: r.Recurrences, Evidence: it.marks,
 		Measurements: r.Measurements, Device: r.Adapter, Why: r.Why, Precision: r.Precision,
 		Found: r.Found, Doubts: append([]segment.Doubt{}, r.Doubts...), Doubt: r.Doubt, Times: r.Timings, Files: f,
 	}
@@ -84,6 +91,14 @@ func describe(it item, r *segment.Result) string {
 		parts = append(parts, fmt.Sprintf("vertical %s/%s %.2f (experts %.2f–%.2f%s)", v.Inner, v.Outer, *v.Value, *v.Low, *v.High, interval(v.Interval, 2)))
 	}
 	line := []string{strings.Join(parts, ", ")}
+	if len(it.marks) > 0 {
+		var who []string
+		for _, m := range it.marks {
+			who = append(who, m.Rater)
+		}
+		slices.Sort(who)
+		line = append(line, "around marks of "+strings.Join(slices.Compact(who), ", "))
+	}
 	for _, d := range r.Doubts {
 		if r.Found || d.Code != trust.NotFound { // "no disc found" says that
 			line = append(line, "DOUBTED: "+strings.TrimSuffix(d.Text, "."))

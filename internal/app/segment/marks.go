@@ -32,18 +32,22 @@ func SettlesAround(about *weights.Metadata) bool {
 	return err == nil && c.Evidence
 }
 
+// Markers are those whose marks a model takes: Somebody, and its raters if they have names.
+func Markers(about *weights.Metadata) []string {
+	if about.Labels == weights.LabelsAgreementLevels {
+		return []string{Somebody}
+	}
+	return append([]string{Somebody}, about.Raters...)
+}
+
 // checkEvidence returns an error if a mark does not fit the model or the image.
 func (e *Engine) checkEvidence(img *imageio.Image, all []Evidence) error {
 	if len(all) > 0 && !e.network.Evidence {
 		return fmt.Errorf("model %s does not take marks as evidence: it was trained without", e.about.Name)
 	}
-	levels := e.about.Labels == weights.LabelsAgreementLevels
+	known := Markers(&e.about)
 	seen := map[[2]string]bool{}
 	for _, mark := range all {
-		known := append([]string{Somebody}, e.about.Raters...)
-		if levels {
-			known = known[:1]
-		}
 		switch {
 		case !slices.Contains(known, mark.Rater):
 			return fmt.Errorf("evidence of %q: model %s takes marks of %s", mark.Rater, e.about.Name, strings.Join(known, ", "))
@@ -119,10 +123,7 @@ type made struct {
 func (e *Engine) settle(ctx context.Context, o Options, stage string, took map[string]float64) (masks [][]float32, raters []float32, err error) {
 	v := e.view
 	marks := e.marks(v.image, v.square, o.Evidence)
-	passes := 0
-	if len(marks) > 0 {
-		passes = o.Recurrences
-	}
+	passes := o.Recurrences
 	o.Progress(stage, 0, passes+1)
 	took["rec0"], err = timed(func() error { return e.make(ctx, v) })
 	if err != nil {

@@ -15,6 +15,7 @@ type Result struct {
 	Raters        []string // M raters, or levels: "at least j of M experts"
 	Labels        string   // weights.LabelsRaters or weights.LabelsAgreementLevels
 	Steered       bool     // the model follows raters' weights; otherwise they hardly move its mask
+	TakesMarks    bool     // the model takes marks as evidence
 	ROI           imageio.Square
 	Recurrences   int // Rec0 … RecN
 	Measurements  Measurements

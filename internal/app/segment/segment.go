@@ -44,6 +44,9 @@ func CheckHeads(name string, about *weights.Metadata) error {
 // MaxRecurrences is the largest number of feedbacks, far above any useful one.
 const MaxRecurrences = 32
 
+// Trained, as Options.Recurrences, is the number of feedbacks that the model was trained for.
+const Trained = math.MinInt32
+
 // OptionError means that the options are wrong, on any device.
 type OptionError struct{ Err error }
 
@@ -52,7 +55,9 @@ func (e *OptionError) Unwrap() error { return e.Err }
 
 // Options of one segmentation.
 type Options struct {
-	Recurrences int    // feedbacks, 0 to MaxRecurrences: Rec0 … RecN are computed
+	// Recurrences are the feedbacks, 0 to MaxRecurrences, or Trained: Rec0 … RecN are computed. A model
+	// that takes evidence computes Rec0 alone if there is none: a further pass would change nothing.
+	Recurrences int
 	ROI         string // auto, none or x,y,side, see package roi; empty: auto
 	// RaterWeights, 0..1, are for models of named raters. A rater's weight is relative to the largest
 	// one; nil: all raters count the same.
@@ -76,9 +81,15 @@ func (e *Engine) Segment(ctx context.Context, img *imageio.Image, o Options) (*R
 	if o.ROI == "" {
 		o.ROI = "auto"
 	}
+	if o.Recurrences == Trained {
+		o.Recurrences = Feedbacks(&e.about)
+	}
 	request, err := e.check(img, o)
 	if err != nil {
 		return nil, &OptionError{err}
+	}
+	if e.network.Evidence && len(o.Evidence) == 0 {
+		o.Recurrences = 0
 	}
 	if o.Progress == nil {
 		o.Progress = func(string, int, int) {}
@@ -243,7 +254,7 @@ func (e *Engine) recur(ctx context.Context, o Options) (*Result, error) {
 func (e *Engine) result(v *view, o Options) *Result {
 	return &Result{
 		Width: v.image.W, Height: v.image.H, ROI: v.square, Recurrences: o.Recurrences,
-		Classes: slices.Clone(e.about.Classes), Raters: slices.Clone(e.about.Raters), Labels: e.about.Labels, Steered: e.steered,
+		Classes: slices.Clone(e.about.Classes), Raters: slices.Clone(e.about.Raters), Labels: e.about.Labels, Steered: e.steered, TakesMarks: e.network.Evidence,
 		Adapter: e.Adapter(), Why: e.device.Info().Why, Precision: e.precision, Timings: map[string]float64{}, Figures: trust.Figures{}, Looks: maps.Clone(v.looks), side: e.about.Side,
 	}
 }

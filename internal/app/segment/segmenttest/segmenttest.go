@@ -20,6 +20,7 @@ func Untrained(about weights.Metadata) (*weights.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	config.Levels = about.Labels == weights.LabelsAgreementLevels
 	for range about.Classes {
 		config.AreaPrior = append(config.AreaPrior, 0.5)
 	}
