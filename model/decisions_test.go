@@ -270,9 +270,10 @@ func TestRecipes(t *testing.T) {
 	assert.Nil(t, terms[0].Mask)
 	assert.NotNil(t, terms[0].Fade)
 	ours, settling := recipe(t, "default"), recipe(t, "evidence")
-	settling.Name, settling.Frozen = ours.Name, false
+	settling.Name, settling.Frozen, settling.MaskFirst = ours.Name, false, ours.MaskFirst
 	assert.Equal(t, settling, ours)
-	ours.Name, ours.HeadsWeight, ours.Settles = bce.Name, 0, 0
+	ours = ours.Mask()
+	ours.Name, ours.MaskFirst = bce.Name, 0
 	assert.Equal(t, bce, ours, "the mask learns as in bce")
 	bce.Name, bce.NoSSIM, bce.FadeFloor = baseline.Name, false, baseline.FadeFloor
 	assert.Equal(t, baseline, bce)

@@ -307,7 +307,7 @@ func TestTrainingCurveIsTheTwins(t *testing.T) {
 		var u *Update
 		s := g.step(d, g.recipe(RuleLikelihood, false), 0.5, func(s *goldenStep) { u = s.Update(s.set, o, 0) })
 		for i, want := range g.values("curve.loss") {
-			require.NoError(t, s.plan.Write(u.Schedule, adam.Schedule(o, i+1, 1e-3, 1, 0)))
+			require.NoError(t, u.Write(s.plan, adam.Schedule(o, i+1, 1e-3, 1, 0), nil))
 			require.NoError(t, s.plan.Run(t.Context()))
 			got := s.read(t, s.loss)[0][0]
 			// PyTorch in f32 is 4e-5 off its own float64 after 20 steps; Adam's first steps are signs of

@@ -119,7 +119,7 @@ func TestMixedOverflow(t *testing.T) {
 		}
 		before, statistics := state(tensor.Parameter, tensor.Moment), state(tensor.Statistic)
 		for _, scale := range []float32{1 << 40, LossScale} {
-			require.NoError(t, plan.Write(u.Schedule, adam.Schedule(o, 1, 1e-3, s.scaled(t, plan, scale), 0.9)))
+			require.NoError(t, u.Write(plan, adam.Schedule(o, 1, 1e-3, s.scaled(t, plan, scale), 0.9), nil))
 			require.NoError(t, s.Write(plan, b, r.FadeWeight))
 			require.NoError(t, plan.Run(t.Context()))
 			squares := float64(read(t, plan, u.Squares)[0][0])

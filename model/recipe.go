@@ -33,6 +33,7 @@ type Recipe struct {
 	Steered       bool    // raters keep weights ψ from 1e-3 to 1 in all recurrences; the architecture is Steered
 	FixedStart    bool    // w₀ = log ½ instead of a draw
 	Settles       int     // passes that settle around given marks; 0: none. The architecture then has Evidence
+	MaskFirst     float64 // share of the run, at its beginning, in which the mask alone learns
 	Frozen        bool    // the network learns nothing but to settle
 	Unspoilt      bool    // passes learn around the network's own logits: it has not seen these images before
 
@@ -44,8 +45,8 @@ type Recipe struct {
 
 // NewRecipe gives the recipe of a name:
 //
-//	default    ours: the mask learns the mean vote by cross-entropy, DivP each rater's marks, and
-//	           light passes learn to settle around given marks
+//	default    ours: the mask learns the mean vote by cross-entropy; then DivP also learns each
+//	           rater's marks, and light passes learn to settle around given marks
 //	evidence   only those passes learn, on a network that knows the rest
 //	recurrent  the paper's alternation with our rule, losses and raters' weights
 //	unsteered  recurrent without raters' weights
@@ -72,7 +73,10 @@ func NewRecipe(name string) (Recipe, error) {
 		switch name {
 		case "default", "evidence":
 			r = r.CrossEntropy()
-			r.HeadsWeight, r.Settles, r.Frozen = 1, Settles, name == "evidence"
+			r.HeadsWeight, r.Settles, r.Frozen, r.MaskFirst = 1, Settles, name == "evidence", 0.6
+			if r.Frozen {
+				r.MaskFirst = 0
+			}
 		case "bce":
 			r = r.CrossEntropy()
 		case "one-pass":
@@ -93,6 +97,12 @@ func (r Recipe) ForLevels() Recipe {
 	if heads {
 		r.HeadsWeight, r.FuseLoss = 1, false // y_fuse is the mean vote and does not depend on DivP
 	}
+	return r
+}
+
+// Mask is the recipe of the steps in which the mask alone learns.
+func (r Recipe) Mask() Recipe {
+	r.HeadsWeight, r.Settles = 0, 0
 	return r
 }
 

@@ -36,7 +36,7 @@ func trained(t *testing.T, d gpu.Device, r Recipe, precision Precision, recomput
 	b.Draw(s, r, rand.New(rand.NewPCG(1, 1)))
 	for i := range 2 {
 		require.NoError(t, s.Write(plan, b, r.FadeWeight))
-		require.NoError(t, plan.Write(u.Schedule, adam.Schedule(o, i+1, 1e-3, s.scaled(t, plan, 1<<10), 0.9)))
+		require.NoError(t, u.Write(plan, adam.Schedule(o, i+1, 1e-3, s.scaled(t, plan, 1<<10), 0.9), nil))
 		require.NoError(t, plan.Run(t.Context()))
 	}
 	variables := set.Variables()

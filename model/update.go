@@ -16,7 +16,8 @@ const AveragePrefix = "average."
 // 4 MiB.
 type Update struct {
 	Graph    *tensor.Graph
-	Schedule *tensor.Tensor // written with shaders.AdamSchedule
+	schedule *tensor.Tensor // of encoder and ConP; nil: they do not learn
+	later    *tensor.Tensor // of the other parameters; nil: they do not learn
 
 	// Squares is the sum of the gradients' squares, before the schedule's factor. If it is not finite,
 	// no parameter, moment or average changes. It is nil in F32 without clip.
@@ -58,21 +59,32 @@ type block struct {
 	x, m, v, average *tensor.Variable
 	gradient         *tensor.Tensor
 	decays           bool // false for biases and norms
+	later            bool // false for encoder and ConP
 }
 
 // blocks joins the parameters.
 func (s *Step) blocks(set *tensor.Set) []block {
-	var decaying, others joined
+	var groups [2][2]joined // mask or others, decaying or not
 	for _, v := range set.Variables(tensor.Parameter) {
-		switch {
-		case !s.Graph.Variable(v).HasGradient():
-		case len(v.Shape) < 2, strings.HasSuffix(v.Name, ".bias"): // a grouped linear map's bias is (M, K)
-			others.add(set, v)
-		default:
-			decaying.add(set, v)
+		if !s.Graph.Variable(v).HasGradient() {
+			continue
+		}
+		later, still := 1, 0
+		if strings.HasPrefix(v.Name, "encoder.") || strings.HasPrefix(v.Name, "conp.") {
+			later = 0
+		}
+		if len(v.Shape) < 2 || strings.HasSuffix(v.Name, ".bias") { // a grouped linear map's bias is (M, K)
+			still = 1
+		}
+		groups[later][still].add(set, v)
+	}
+	var all []block
+	for later, group := range groups {
+		for still := range group {
+			all = append(all, group[still].blocks(set, still == 0, later == 1)...)
 		}
 	}
-	return append(decaying.blocks(set, true), others.blocks(set, false)...)
+	return all
 }
 
 // joined lists parameters that one update takes together, with Adam's moments and averages of them.
@@ -83,19 +95,44 @@ func (j *joined) add(set *tensor.Set, x *tensor.Variable) {
 	j.x, j.m, j.v, j.average = append(j.x, x), append(j.m, state("adam.m.")), append(j.v, state("adam.v.")), append(j.average, state(AveragePrefix))
 }
 
-func (j *joined) blocks(set *tensor.Set, decays bool) (blocks []block) {
+func (j *joined) blocks(set *tensor.Set, decays, later bool) (blocks []block) {
 	x, m, v, average := set.Join(j.x), set.Join(j.m), set.Join(j.v), set.Join(j.average)
 	for i := range x {
-		blocks = append(blocks, block{x: x[i], m: m[i], v: v[i], average: average[i], decays: decays})
+		blocks = append(blocks, block{x: x[i], m: m[i], v: v[i], average: average[i], decays: decays, later: later})
 	}
 	return blocks
+}
+
+// Write hands schedules, made by adam.Schedule, to the update's plan: that of encoder and ConP, and
+// that of the other parameters, which may have begun to learn later; nil: the same.
+func (u *Update) Write(plan *tensor.Plan, schedule, later []float32) error {
+	if later == nil {
+		later = schedule
+	}
+	if u.schedule != nil {
+		if err := plan.Write(u.schedule, schedule); err != nil {
+			return err
+		}
+	}
+	if u.later == nil {
+		return nil
+	}
+	return plan.Write(u.later, later)
 }
 
 // update appends the update of the blocks by their gradients to a graph. A guarded update changes
 // nothing if a gradient is not finite.
 func update(g *tensor.Graph, blocks []block, o adam.Options, clip float64, guarded bool) *Update {
-	u := &Update{Graph: g, Schedule: g.Input("schedule", 5)}
-	schedule := u.Schedule
+	u := &Update{Graph: g}
+	for _, b := range blocks {
+		switch {
+		case b.later && u.later == nil:
+			u.later = g.Input("later schedule", 5)
+		case !b.later && u.schedule == nil:
+			u.schedule = g.Input("schedule", 5)
+		}
+	}
+	schedule, later := u.schedule, u.later
 	if clip > 0 || guarded {
 		for _, b := range blocks {
 			squares := adam.SquareSum(b.gradient)
@@ -105,14 +142,22 @@ func update(g *tensor.Graph, blocks []block, o adam.Options, clip float64, guard
 			u.Squares = squares
 		}
 		u.Squares.Keep()
-		schedule = adam.Clip(schedule, u.Squares, float32(clip))
+		for _, of := range []**tensor.Tensor{&schedule, &later} {
+			if *of != nil {
+				*of = adam.Clip(*of, u.Squares, float32(clip))
+			}
+		}
 	}
 	for _, b := range blocks {
 		options := o
 		if !b.decays {
 			options.Decay = 0
 		}
-		adam.Step(g.Variable(b.x), b.gradient, g.Variable(b.m), g.Variable(b.v), g.Variable(b.average), schedule, options)
+		of := schedule
+		if b.later {
+			of = later
+		}
+		adam.Step(g.Variable(b.x), b.gradient, g.Variable(b.m), g.Variable(b.v), g.Variable(b.average), of, options)
 	}
 	return u
 }

@@ -46,7 +46,7 @@ func parameters(t *testing.T, d gpu.Device, steps, accumulate int, clip float64)
 	b := discs(s, 1)
 	b.Draw(s, r, rand.New(rand.NewPCG(1, 1)))
 	for i := range steps {
-		require.NoError(t, updating.Write(u.Schedule, adam.Schedule(o, i+1, 1e-3, 1/float64(accumulate), 0.9)))
+		require.NoError(t, u.Write(updating, adam.Schedule(o, i+1, 1e-3, 1/float64(accumulate), 0.9), nil))
 		for range accumulate {
 			require.NoError(t, s.Write(plan, b, r.FadeWeight))
 			require.NoError(t, plan.Run(t.Context()))
@@ -132,7 +132,7 @@ func TestBiasesDoNotDecay(t *testing.T) {
 		b := discs(s, 1)
 		b.Draw(s, r, rand.New(rand.NewPCG(1, 1)))
 		require.NoError(t, s.Write(plan, b, r.FadeWeight))
-		require.NoError(t, plan.Write(u.Schedule, adam.Schedule(o, 1, 1e-3, 1, 0.9)))
+		require.NoError(t, u.Write(plan, adam.Schedule(o, 1, 1e-3, 1, 0.9), nil))
 		require.NoError(t, plan.Run(t.Context()))
 		values := map[string][]float32{}
 		for _, v := range set.Variables(tensor.Parameter) {

@@ -85,7 +85,7 @@ func (s *step) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := s.plan.Write(s.update.Schedule, adam.Schedule(adamOptions, s.done, s.recipe.Rate, factor, s.recipe.Average)); err != nil {
+	if err := s.update.Write(s.plan, adam.Schedule(adamOptions, s.done, s.recipe.Rate, factor, s.recipe.Average), nil); err != nil {
 		return err
 	}
 	if err := s.plan.Run(ctx); err != nil {

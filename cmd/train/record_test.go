@@ -60,7 +60,7 @@ func TestWhatARunShows(t *testing.T) {
 	require.Len(t, events, 2, "one for each start")
 	for i, e := range events {
 		content := string(readFile(t, out, boardFolder, e.Name()))
-		for _, tag := range []string{"brain.Event:2", "loss/all", "loss/heads", "rate", "images per second", "mask after each recurrence"} {
+		for _, tag := range []string{"brain.Event:2", "loss/all", "loss/fade", "rate", "images per second", "mask after each recurrence"} {
 			assert.Equal(t, 1, strings.Count(content, tag), "%s in file %d", tag, i)
 		}
 	}

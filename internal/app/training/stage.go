@@ -22,6 +22,7 @@ import (
 // stage is a training step, compiled at one image side.
 type stage struct {
 	side     int
+	recipe   model.Recipe
 	step     *model.Step
 	plan     *tensor.Plan // of the losses and gradients of a batch
 	update   *model.Update
@@ -34,9 +35,9 @@ type stage struct {
 }
 
 // prepare compiles a phase's step and starts making its batches.
-func (t *Trainer) prepare(ctx context.Context, side int) (*stage, error) {
-	p := &stage{side: side}
-	p.step, p.loss, p.update = t.build(side, t.Options.Batch)
+func (t *Trainer) prepare(ctx context.Context, side int, recipe model.Recipe) (*stage, error) {
+	p := &stage{side: side, recipe: recipe}
+	p.step, p.loss, p.update = t.build(side, t.Options.Batch, recipe)
 	for _, terms := range p.step.Terms {
 		for _, term := range terms.List() {
 			p.names, p.terms = append(p.names, term.Name), append(p.terms, term.Value.Keep())
@@ -113,8 +114,10 @@ func (t *Trainer) next(ctx context.Context, p *stage) (*Report, error) {
 func (t *Trainer) compute(ctx context.Context, p *stage, now *Report) error {
 	batches := t.Options.accumulate()
 	updates, factor := t.step-t.scaled.Skipped, 1/(float64(batches)*t.scaled.Scale)
-	schedule := adam.Schedule(t.adam, updates+1, now.Rate, factor, optim.Averaging(updates, t.Options.Recipe.Average))
-	if err := p.updating.Write(p.update.Schedule, schedule); err != nil {
+	average := optim.Averaging(updates, t.Options.Recipe.Average)
+	schedule := adam.Schedule(t.adam, updates+1, now.Rate, factor, average)
+	later := adam.Schedule(t.adam, max(1, updates+1-t.maskFirst()), now.Rate, factor, average)
+	if err := p.update.Write(p.updating, schedule, later); err != nil {
 		return err
 	}
 	for i := range batches {
@@ -192,7 +195,7 @@ func (t *Trainer) rescale(squares, factor float64, now *Report) (err error) {
 // learn runs the plan on a step's i-th batch and adds the batch's share of loss and terms to the
 // report.
 func (t *Trainer) learn(ctx context.Context, p *stage, data *dataset.Batch, i int, now *Report) error {
-	r, batches := t.Options.Recipe, t.Options.accumulate()
+	r, batches := p.recipe, t.Options.accumulate()
 	b := model.Batch{X: data.Images, Z: data.Labels, Valid: data.Valid, Own: data.Own}
 	t.Options.normalise(b)
 	b.Draw(p.step, r, rand.New(rand.NewPCG(t.Options.Seed^0x6d72707269736d, uint64(t.step*batches+i))))

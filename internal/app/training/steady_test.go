@@ -53,7 +53,7 @@ func TestStepsMakeNothingThatStays(t *testing.T) {
 		trainer, err := New(t.Context(), d, o, nil)
 		require.NoError(t, err)
 		defer trainer.Close()
-		p, err := trainer.prepare(t.Context(), 64)
+		p, err := trainer.prepare(t.Context(), 64, trainer.Options.Recipe)
 		require.NoError(t, err)
 		defer p.release()
 		batches := make([]*dataset.Batch, windows*steps+2) // made before, so that steps alone are measured

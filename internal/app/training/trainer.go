@@ -156,8 +156,8 @@ func load(ctx context.Context, device gpu.Device, o Options, data *dataset.Datas
 		Options: o, Dataset: data, Config: c, device: device, cases: cases, aside: aside, set: tensor.NewSet(), checkpointed: none, scaled: newScaling(o.Precision),
 		adam: adam.Options{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: float32(o.Recipe.Decay)},
 	}
-	t.build(o.Phases[0].Side, o.Batch) // declares every variable
-	model.Declare(t.set, c)            // the export has parts that the recipe does not train
+	t.build(o.Phases[0].Side, o.Batch, o.Recipe) // declares every variable
+	model.Declare(t.set, c)                      // the export has parts that the recipe does not train
 	if err := t.set.Allocate(ctx, device); err != nil {
 		return nil, err
 	}
@@ -176,8 +176,8 @@ func load(ctx context.Context, device gpu.Device, o Options, data *dataset.Datas
 
 // build makes the graph of a step and the graph of its update. They are one graph unless gradients
 // are accumulated.
-func (t *Trainer) build(side, batch int) (s *model.Step, loss *tensor.Tensor, u *model.Update) {
-	s = model.NewStep(t.set, t.Config, t.Options.Recipe, batch, side)
+func (t *Trainer) build(side, batch int, recipe model.Recipe) (s *model.Step, loss *tensor.Tensor, u *model.Update) {
+	s = model.NewStep(t.set, t.Config, recipe, batch, side)
 	loss = s.Loss()
 	s.Backward(loss)
 	if t.Options.accumulate() > 1 {
@@ -296,9 +296,11 @@ func (t *Trainer) Run(ctx context.Context, report func(Report)) error {
 	last := 0
 	for _, phase := range t.Options.Phases {
 		last += phase.Epochs * t.epochSteps()
-		if t.step < last && ctx.Err() == nil && !t.outOfPatience() {
-			if err := t.phase(ctx, phase, last, report); err != nil {
-				return err
+		for _, until := range []int{min(last, t.maskFirst()), last} {
+			if t.step < until && ctx.Err() == nil && !t.outOfPatience() {
+				if err := t.phase(ctx, phase, until, report); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -315,6 +317,9 @@ func (t *Trainer) Run(ctx context.Context, report func(Report)) error {
 	}
 	return nil
 }
+
+// maskFirst is the number of steps at the beginning of the run in which the mask alone learns.
+func (t *Trainer) maskFirst() int { return int(t.Options.Recipe.MaskFirst * float64(t.Steps())) }
 
 // Steps is the length of the whole run.
 func (t *Trainer) Steps() int {
@@ -348,7 +353,11 @@ func (t *Trainer) own() (n int) {
 func (t *Trainer) phase(ctx context.Context, phase Phase, last int, report func(Report)) error {
 	working := context.WithoutCancel(ctx) // a cancelled run finishes its step
 	t.Options.tell(fmt.Sprintf("preparing the network for images of %d²", phase.Side))
-	p, err := t.prepare(working, phase.Side)
+	recipe := t.Options.Recipe
+	if last <= t.maskFirst() {
+		recipe = recipe.Mask()
+	}
+	p, err := t.prepare(working, phase.Side, recipe)
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func (t *Trainer) Try(ctx context.Context, report func(Trial)) error {
 
 // try takes steps at one image side.
 func (t *Trainer) try(ctx context.Context, side, steps int) (*Trial, error) {
-	p, err := t.prepare(ctx, side)
+	p, err := t.prepare(ctx, side, t.Options.Recipe)
 	if err != nil {
 		return nil, err
 	}

@@ -87,7 +87,7 @@ func TestTryInterrupted(t *testing.T) {
 	require.NoError(t, err)
 	defer tried.Close()
 	ctx, stop := context.WithCancelCause(t.Context())
-	p, err := tried.prepare(ctx, 64)
+	p, err := tried.prepare(ctx, 64, tried.Options.Recipe)
 	require.NoError(t, err)
 	defer p.release()
 	why := errors.New("enough")
