@@ -147,7 +147,7 @@ func load(ctx context.Context, device gpu.Device, o Options, data *dataset.Datas
 	}
 	c.Recompute, c.Precision = o.Recompute, o.Precision
 	c.AreaPrior = areas(cases, len(data.Classes))
-	c.Independent = o.independent(data, cases)
+	c.Independent, c.Levels = o.independent(data, cases), data.Levels
 	if data.Levels {
 		o.Recipe = o.Recipe.ForLevels()
 	}

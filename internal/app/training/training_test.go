@@ -349,6 +349,17 @@ func TestAgreementLevels(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, weights.LabelsAgreementLevels, m.Metadata.Labels)
 	assert.Equal(t, "disc", m.Metadata.Anchor)
+
+	// A network that takes marks knows no rater by name: the engine reads what was trained.
+	o = options(t, data)
+	o.Recipe, err = model.NewRecipe("default")
+	require.NoError(t, err)
+	train(t, reference.Open(), o, 4)
+	m, err = weights.Shipped().Open("eyes", results(t, o.Out)["eyes.safetensors"])
+	require.NoError(t, err)
+	e, err := segment.New(t.Context(), reference.Open(), m, "")
+	require.NoError(t, err)
+	e.Close()
 }
 
 // The model does not nest structures that raters did not nest.
