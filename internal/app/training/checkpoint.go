@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"mrprism/internal/app/command"
@@ -26,6 +27,9 @@ const (
 	Checkpoint         = "checkpoint.safetensors"
 	PreviousCheckpoint = "checkpoint.previous.safetensors"
 )
+
+// ofPrefix begins the keys of a checkpoint that describe the model whose network the run keeps.
+const ofPrefix = "of."
 
 // save writes the state of the run as the checkpoint, keeps the last checkpoint as the previous
 // one, and exports the weights. It refuses a state that is not finite: the saved files then stay.
@@ -76,6 +80,15 @@ func (t *Trainer) checkpoint(variables []*tensor.Variable, values [][]float32) (
 		"mrprism_checkpoint": "1", "step": strconv.Itoa(t.step), "options": t.Options.fingerprint(), "images": t.images(), "commit": t.Options.Commit,
 		"device": computedOn(t.device.Info()),
 	}}
+	if t.of != nil {
+		about, err := t.of.Map()
+		if err != nil {
+			return false, err
+		}
+		for key, value := range about {
+			file.Metadata[ofPrefix+key] = value
+		}
+	}
 	if t.best.Epoch > 0 {
 		file.Metadata["best"] = fmt.Sprintf("%v %d", t.best.Score, t.best.Epoch)
 	}
@@ -271,6 +284,19 @@ func (t *Trainer) loadFile(path string) error {
 		if _, err := fmt.Sscan(text, &had.Score, &had.Epoch); err != nil {
 			return fmt.Errorf("%s: best %q", path, text)
 		}
+	}
+	of := map[string]string{}
+	for key, value := range file.Metadata {
+		if name, found := strings.CutPrefix(key, ofPrefix); found {
+			of[name] = value
+		}
+	}
+	if len(of) > 0 {
+		about, err := weights.ParseMetadata(of)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		t.of = &about
 	}
 	scaled := newScaling(t.Options.Precision)
 	if t.Options.Precision == model.F16 {

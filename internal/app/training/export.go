@@ -1,6 +1,7 @@
 package training
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -24,6 +25,11 @@ func (t *Trainer) averaged(ctx context.Context) (*weights.File, error) {
 	about := t.Options.metadata(t.Dataset, len(t.cases), t.step)
 	about.Independent = t.Config.Independent
 	about.Configuration = t.Config.Name
+	if of := t.of; of != nil { // the network is the same, and so is what is known of its masks
+		about.Title, about.Task = cmp.Or(about.Title, of.Title), cmp.Or(about.Task, of.Task)
+		about.Data, about.Trust, about.Ranges, about.Mirrored = of.Data, of.Trust, of.Ranges, of.Mirrored
+		about.Turned, about.SinglePieces = about.Turned || of.Turned, about.SinglePieces || of.SinglePieces
+	}
 	metadata, err := about.Map()
 	if err != nil {
 		return nil, err

@@ -29,6 +29,16 @@ func TestFolds(t *testing.T) {
 		return filepath.Join(o.Out, "eyes.f32.safetensors")
 	}
 	own := run(func(*Options) {}, 8)
+	file := decode(t, own)
+	about, err := weights.ParseMetadata(file.Metadata)
+	require.NoError(t, err)
+	about.Title, about.Mirrored, about.Ranges = "Eyes", true, map[string]float32{"encoder.conv1": 2}
+	file.Metadata, err = about.Map()
+	require.NoError(t, err)
+	file.Seal()
+	content, err := file.Encode()
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(own, content, 0o644))
 	folds := []string{
 		run(func(o *Options) { o.Fold, o.Seed = Fold{1, 2}, 2 }, 4), run(func(o *Options) { o.Fold, o.Seed = Fold{2, 2}, 3 }, 4),
 	}
@@ -48,6 +58,10 @@ func TestFolds(t *testing.T) {
 			assert.Equal(t, v.Data, after.Tensor(v.Name).Data, v.Name)
 		}
 	}
+	for _, key := range []string{"title", "mirrored", "ranges"} {
+		assert.Equal(t, before.Metadata[key], after.Metadata[key], "what is known of the network stays known")
+		assert.NotEmpty(t, after.Metadata[key], key)
+	}
 	const learnt = "settle.down1.weight"
 	exchanged := decode(t, run(evidence(folds[1], folds[0]), 8))
 	assert.NotEqual(t, after.Tensor(learnt).Data, exchanged.Tensor(learnt).Data)
@@ -57,6 +71,7 @@ func TestFolds(t *testing.T) {
 	_ = stopped
 	resumed := decode(t, run(func(o *Options) { evidence(folds...)(o); o.Out, o.Resume, o.Init = folder, true, "" }, 8))
 	assert.Equal(t, after.Tensor(learnt).Data, resumed.Tensor(learnt).Data)
+	assert.Equal(t, after.Metadata["ranges"], resumed.Metadata["ranges"])
 	assert.Equal(t, after.Tensor("conp.head.weight").Data, resumed.Tensor("conp.head.weight").Data)
 
 	for wanted, change := range map[string]func(o *Options){

@@ -18,6 +18,7 @@ import (
 	"mrprism/internal/data/dataset"
 	"mrprism/model"
 	"mrprism/shaders/adam"
+	"mrprism/weights"
 )
 
 // ErrDiverged means that a step's loss or gradient was not finite. The saved files stay.
@@ -63,7 +64,8 @@ type Trainer struct {
 	best   best
 	step   int // steps done
 	scaled scaling
-	folds  *folds // nil without Options.Folds
+	folds  *folds            // nil without Options.Folds
+	of     *weights.Metadata // of Options.Init, if its network learns nothing; otherwise nil
 	adam   adam.Options
 
 	held         io.Closer // the lock of the run's folder; nil: a dry run
@@ -197,6 +199,9 @@ func (t *Trainer) start(ctx context.Context, from initial) error {
 	if from.file != nil {
 		if err := t.begin(from); err != nil {
 			return fmt.Errorf("%s: %w", t.Options.Init, err)
+		}
+		if t.Options.Recipe.Frozen && from.names == nil {
+			t.of = &from.about
 		}
 	}
 	return t.beginAverages(ctx)
