@@ -1,157 +1,128 @@
 package segment
 
 import (
-	"bytes"
-	"image"
-	"image/color"
-	"image/jpeg"
-	"image/png"
+	"slices"
 	"testing"
 
 	"mrprism/internal/app/segment/segmenttest"
-	"mrprism/internal/compute/gpu"
-	"mrprism/internal/compute/gpu/gputest"
 	"mrprism/internal/compute/gpu/reference"
 	"mrprism/internal/data/imageio"
-	"mrprism/weights"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// marked describes an untrained model that takes marks.
-func marked(about weights.Metadata) weights.Metadata {
-	about.Configuration = "tiny-evidence"
-	return about
-}
-
-// leftHalf is a mark of an image: its left half is inside, its right half is not said, but for two lowest
-// rows, which are outside.
-func leftHalf(img *imageio.Image) []byte {
-	mask := make([]byte, img.W*img.H)
+// leftHalf is a mark of an image: inside on the left, nothing said in the last quarter of the rows.
+func leftHalf(w, h int) []byte {
+	mask := make([]byte, w*h)
 	for i := range mask {
-		switch x, y := i%img.W, i/img.W; {
-		case y >= img.H-2:
-			mask[i] = 0
-		case x < img.W/2:
-			mask[i] = 255
-		default:
+		switch {
+		case i/w >= 3*h/4:
 			mask[i] = Unsaid
+		case i%w < w/2:
+			mask[i] = 255
 		}
 	}
 	return mask
 }
 
-// One pass settles a result without marks, whatever number of passes is asked for. Around a mark all
-// passes run. Every device then gives the maps of the reference, and a new mark the maps of an
-// engine that has seen no other.
-func TestPassesAroundMarks(t *testing.T) {
-	img := photograph(120, 90)
-	of := []Evidence{{Rater: "bob", Mask: leftHalf(img)}, {Rater: Somebody, Class: "brain", Mask: leftHalf(img)}}
-	about := marked(segmenttest.Raters())
-	m := open(t, about)
-	given := Options{Recurrences: Trained, ROI: "10,5,80", Evidence: of, RaterWeights: []float32{1, 0.2, 1}}
-	want, err := engine(t, reference.Open(), m).Segment(t.Context(), img, given)
-	require.NoError(t, err)
-	require.Equal(t, 2, want.Recurrences)
-	gputest.Each(t, func(t *testing.T, d gpu.Device) {
-		c := &counter{Device: d}
-		e := engine(t, c, m)
-		for _, recurrences := range []int{Trained, 0, 3} {
-			r, err := e.Segment(t.Context(), img, Options{Recurrences: recurrences, ROI: given.ROI})
-			require.NoError(t, err)
-			require.True(t, r.TakesMarks)
-			require.Zero(t, r.Recurrences)
-			require.NotContains(t, r.Timings, "rec1")
-			require.Equal(t, r.Probability(0), r.Others(0), "nobody has marked")
-		}
-		before := c.runs
-		got, err := e.Recalculate(t.Context(), given)
+// A given mark is its rater's map where he has spoken, and moves the mask. Taking it away gives the
+// first result again, and what is recalculated is what a new engine computes. This holds for models
+// that also look at the mirror image.
+func TestEvidence(t *testing.T) {
+	d := reference.Open()
+	for _, mirrored := range []bool{false, true} {
+		about := segmenttest.Raters()
+		about.Configuration, about.Mirrored = "tiny-evidence", mirrored
+		file := open(t, about)
+		e := engine(t, d, file)
+		img := photograph(96, 64)
+		marked := Options{ROI: "none", Recurrences: 2, Evidence: []Evidence{{Rater: "bob", Mask: leftHalf(96, 64)}}}
+		without, err := e.Segment(t.Context(), img, Options{ROI: "none", Recurrences: 2})
 		require.NoError(t, err)
-		require.Equal(t, 4, c.runs-before, "a start, two passes and the raters' maps: neither the encoder nor ConP runs again")
-		require.Equal(t, 2, got.Recurrences)
-		for i := range 3 {
-			same(t, want.Recurrence(i, 0), got.Recurrence(i, 0))
+		assert.Equal(t, 0, without.Recurrences, "nothing is computed twice without a mark")
+		with, err := e.Recalculate(t.Context(), marked)
+		require.NoError(t, err)
+		assert.Equal(t, 2, with.Recurrences)
+		assert.NotContains(t, with.Timings, "encode2")
+		bob, mask, others := with.Rater(1, 0), with.Probability(0), with.Others(0)
+		for i := range bob {
+			x, y := i%96, i/96
+			if y >= 44 || x > 44 && x < 52 || x < 4 || x > 91 || y < 4 { // near the mark's borders pixels are mixed
+				continue
+			}
+			said := float32(0)
+			if x < 48 {
+				said = 1
+			}
+			require.InDelta(t, said, bob[i], 1e-5)
+			require.InDelta(t, (said+2*others[i])/3, mask[i], 1e-4, "the mean of bob's mark and of what two others are expected to mark")
 		}
-		same(t, want.Others(0), got.Others(0))
-		require.NotEqual(t, want.Probability(0), want.Others(0))
-		for j := range got.Raters {
-			same(t, want.Rater(j, 0), got.Rater(j, 0))
-		}
-		bob := got.Rater(1, 0)
-		require.Equal(t, []float32{1, 0}, []float32{bob[40*120+30], bob[89*120+30]}, "a rater's map is the mark where it is given")
-	})
+		assert.NotEqual(t, without.Probability(0), mask)
+		// The reference keeps more digits than the state of a mirrored view that is put aside.
+		assert.InDeltaSlice(t, without.Probability(0), with.Recurrence(0, 0), 1e-6, "Rec0 has seen no mark")
+
+		again, err := e.Recalculate(t.Context(), Options{Recurrences: 2})
+		require.NoError(t, err)
+		assert.InDeltaSlice(t, without.Probability(0), again.Probability(0), 1e-6)
+		assert.InDeltaSlice(t, without.Rater(2, 0), again.Rater(2, 0), 1e-6)
+		fresh, err := engine(t, d, file).Segment(t.Context(), img, marked)
+		require.NoError(t, err)
+		assert.InDeltaSlice(t, fresh.Probability(0), mask, 1e-6)
+		assert.InDeltaSlice(t, fresh.Rater(2, 0), with.Rater(2, 0), 1e-6)
+	}
 }
 
-func TestEvidenceThatDoesNotFit(t *testing.T) {
-	img := photograph(60, 50)
-	all := leftHalf(img)
-	other := append([]byte{77}, all[1:]...)
-	raters := engine(t, reference.Open(), open(t, marked(segmenttest.Raters())))
-	levels := engine(t, reference.Open(), open(t, marked(segmenttest.Fundus())))
-	for want, c := range map[string]struct {
-		engine *Engine
-		given  []Evidence
+// Raters' weights act on the mask without another pass: all weight on one rater shows his own map,
+// moved as all are to the mean mask.
+func TestWeightsOfSettledRaters(t *testing.T) {
+	about := segmenttest.Raters()
+	about.Configuration = "tiny-evidence"
+	e := engine(t, reference.Open(), open(t, about))
+	equal, err := e.Segment(t.Context(), photograph(64, 64), Options{ROI: "none"})
+	require.NoError(t, err)
+	alone, err := e.Recalculate(t.Context(), Options{RaterWeights: []float32{0, 0, 1}})
+	require.NoError(t, err)
+	for i, v := range equal.Probability(0) {
+		mean := (equal.Rater(0, 0)[i] + equal.Rater(1, 0)[i] + equal.Rater(2, 0)[i]) / 3
+		require.InDelta(t, min(max(v+equal.Rater(2, 0)[i]-mean, 0), 1), alone.Probability(0)[i], 5e-3)
+		if i > 500 {
+			break
+		}
+	}
+}
+
+// What does not fit the model or the image is refused by name.
+func TestRefusedEvidence(t *testing.T) {
+	raters, levels := segmenttest.Raters(), segmenttest.Fundus()
+	raters.Configuration, levels.Configuration = "tiny-evidence", "tiny-evidence"
+	img := &imageio.Image{W: 64, H: 64, Pix: make([]byte, 3*64*64)}
+	mask := leftHalf(64, 64)
+	grey := slices.Clone(mask)
+	grey[7] = 100
+	for wanted, refused := range map[string]struct {
+		about    string
+		evidence []Evidence
 	}{
-		"does not take marks":                 {engine(t, reference.Open(), open(t, segmenttest.Raters())), []Evidence{{Rater: "ann", Mask: all}}},
-		`evidence of "carl"`:                  {raters, []Evidence{{Rater: "carl", Mask: all}}},
-		"takes marks of you, ann, bob, eve":   {raters, []Evidence{{Rater: "", Mask: all}}},
-		"takes marks of you":                  {levels, []Evidence{{Rater: "atleast1", Class: "cup", Mask: all}}},
-		"structures of model untrained-fundu": {levels, []Evidence{{Rater: Somebody, Mask: all}}},
-		"a mask of 7 pixels":                  {raters, []Evidence{{Rater: "ann", Mask: all[:7]}}},
-		"a pixel of 77":                       {raters, []Evidence{{Rater: "ann", Mask: other}}},
-		"is given twice":                      {raters, []Evidence{{Rater: "ann", Mask: all}, {Rater: "ann", Class: "brain", Mask: all}}},
+		`"zoe": model untrained-raters takes marks of you, ann, bob, eve`: {"raters", []Evidence{{"zoe", "", mask}}},
+		`about "liver": the structures of model`:                          {"raters", []Evidence{{"ann", "liver", mask}}},
+		"a mask of 12 pixels for an image of 64×64":                       {"raters", []Evidence{{"ann", "brain", mask[:12]}}},
+		"a pixel of 100": {"raters", []Evidence{{"ann", "brain", grey}}},
+		"given twice":    {"raters", []Evidence{{"ann", "brain", mask}, {"ann", "", mask}}},
+		`"atleast2": model untrained-fundus takes marks of you`:            {"levels", []Evidence{{"atleast2", "disc", mask}}},
+		`about "": the structures of model untrained-fundus are disc, cup`: {"levels", []Evidence{{Somebody, "", mask}}},
+		"does not take marks": {"old", []Evidence{{"ann", "", mask}}},
 	} {
-		_, err := c.engine.Segment(t.Context(), img, Options{ROI: "none", Evidence: c.given})
-		var options *OptionError
-		require.ErrorAs(t, err, &options)
-		assert.ErrorContains(t, err, want)
-	}
-}
-
-// A mark's file has three values and the size of the photograph, in any kind of grey PNG. Errors
-// name the file and what to do.
-func TestMarkFile(t *testing.T) {
-	img := photograph(4, 3)
-	grey := image.NewGray(image.Rect(0, 0, 4, 3))
-	copy(grey.Pix, []byte{0, 128, 255, 0, 255, 255})
-	encode := func(m image.Image) []byte {
-		var b bytes.Buffer
-		require.NoError(t, png.Encode(&b, m))
-		return b.Bytes()
-	}
-	palette := image.NewPaletted(grey.Rect, color.Palette{color.Gray{}, color.Gray{128}, color.Gray{255}})
-	deep, colours := image.NewGray16(grey.Rect), image.NewNRGBA(grey.Rect)
-	for y := range 3 {
-		for x := range 4 {
-			palette.Set(x, y, grey.At(x, y))
-			deep.Set(x, y, grey.At(x, y))
-			colours.Set(x, y, grey.At(x, y))
+		about := segmenttest.Raters()
+		switch refused.about {
+		case "raters":
+			about = raters
+		case "levels":
+			about = levels
 		}
-	}
-	for _, kind := range []image.Image{grey, palette, deep, colours} {
-		got, err := MarkFile{"ann", "brain", "a.png", encode(kind)}.Evidence(img)
-		require.NoError(t, err, "%T", kind)
-		require.Equal(t, Evidence{"ann", "brain", grey.Pix}, got, "%T", kind)
-	}
-	soft := image.NewGray(grey.Rect)
-	soft.Pix[4*2+1] = 127
-	colours.Set(3, 1, color.NRGBA{255, 0, 9, 255})
-	var blurred bytes.Buffer
-	require.NoError(t, jpeg.Encode(&blurred, grey, nil))
-	for want, data := range map[string][]byte{
-		"a.png: the pixel at 1, 2 has the value 127; draw":            encode(soft),
-		"a.png: the pixel at 3, 1 has the colour 255, 0, 9; save":     encode(colours),
-		"a.png: the mark has 3×4 pixels, and the photograph 4×3; dra": encode(image.NewGray(image.Rect(0, 0, 3, 4))),
-		"a.png: this is a JPEG, which blurs the values of a mark; sa": blurred.Bytes(),
-	} {
-		_, err := MarkFile{"ann", "", "a.png", data}.Evidence(img)
-		require.ErrorIs(t, err, ErrMark)
-		assert.ErrorContains(t, err, want)
-	}
-	for want, data := range map[string][]byte{"a text file, not an image": []byte("mine"), "damaged": encode(grey)[:60], "empty": nil} {
-		_, err := MarkFile{"ann", "", "a.png", data}.Evidence(img)
-		assert.ErrorContains(t, err, want)
-		assert.ErrorContains(t, err, "a.png")
+		_, err := engine(t, reference.Open(), open(t, about)).Segment(t.Context(), img, Options{ROI: "none", Evidence: refused.evidence})
+		var wrong *OptionError
+		require.ErrorAs(t, err, &wrong, wanted)
+		assert.ErrorContains(t, err, wanted)
 	}
 }

@@ -13,7 +13,8 @@ import (
 
 // A proof is a network's output for a picture that every program can draw. It has the means of
 // Rec1's maps, and of the raters' maps after it, over proofBlocks² blocks, in 1/255, in hexadecimal
-// digits. The manifest has the proofs of the shipped models. The processor computed them.
+// digits. Of a network that takes marks it has those of the first pass around a mark of the left
+// half. The manifest has the proofs of the shipped models. The processor computed them.
 const proofBlocks = 8
 
 // Proof computes the proof. The device has then run every kernel once.
@@ -24,7 +25,16 @@ func (e *Engine) Proof(ctx context.Context) (string, error) {
 		return "", err
 	}
 	var proof []byte
-	for i, compute := range []func(context.Context) ([]float32, error){e.network.Recur, e.network.Recur, e.network.RaterLabels} {
+	second := e.network.Recur
+	if e.network.Evidence {
+		second = func(ctx context.Context) ([]float32, error) {
+			if err := e.network.SetMarks(ctx, []model.Mark{e.proofMark()}); err != nil {
+				return nil, err
+			}
+			return e.network.Settle(ctx)
+		}
+	}
+	for i, compute := range []func(context.Context) ([]float32, error){e.network.Recur, second, e.network.RaterLabels} {
 		maps, err := e.checked(ctx, compute)
 		if err != nil {
 			return "", err
@@ -34,6 +44,19 @@ func (e *Engine) Proof(ctx context.Context) (string, error) {
 		}
 	}
 	return hex.EncodeToString(proof), nil
+}
+
+// proofMark is somebody's mark of the left half of the picture.
+func (e *Engine) proofMark() model.Mark {
+	side, k := e.about.Side, len(e.about.Classes)
+	m := model.Mark{Rater: model.Somebody, Said: make([]float32, side*side*k), Inside: make([]float32, side*side*k)}
+	for i := range m.Said {
+		m.Said[i] = 1
+		if i/k%side < side/2 {
+			m.Inside[i] = 1
+		}
+	}
+	return m
 }
 
 // Prove compares the device's proof with the given one: a driver that compiles shaders wrongly may
