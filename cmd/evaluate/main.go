@@ -191,7 +191,12 @@ func (r *request) models() (scored, against *weights.Model, err error) {
 	if scored, err = command.Weights(r.weights); err != nil {
 		return nil, nil, err
 	}
-	if r.recurrences < 0 {
+	switch settles := segment.SettlesAround(&scored.Metadata); {
+	case settles && r.recurrences > 0:
+		return nil, nil, fmt.Errorf("%s makes further passes around given marks alone: leave -recurrences out, or see evaluate evidence -h", scored.Metadata.Name)
+	case settles:
+		r.recurrences = 0
+	case r.recurrences < 0:
 		r.recurrences = segment.Feedbacks(&scored.Metadata)
 	}
 	if r.against != "" {
