@@ -113,8 +113,9 @@ func TestContoursLearnTheRaters(t *testing.T) {
 	}
 }
 
-// One expert is right, and all others mark too much, together more in one image than in another. The
-// mean vote and STAPLE side with them; the expert's steadier hand moves the fused outline towards his.
+// One expert is right, and all others mark too much, together more in one image than in another.
+// The mean vote and STAPLE side with them. The expert's hand is steadier, and moves the fused
+// outline towards his.
 func TestContoursHeedTheExpert(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	var truths [][]uint8
