@@ -170,17 +170,17 @@ func differences(title, comparison, less string) func(table) chart.Forest {
 
 // given lists the data whose marks are given, with the number of marks.
 var given = []struct{ data, structure, marks string }{
-	{"newborn-brain", "brain", "1"}, {"newborn-brain", "brain", "2"}, {"cells", "cell", "1"}, {"cells", "cell", "2"},
-	{"fundus crops", "disc", "1"}, {"fundus crops", "disc", "2"}, {"fundus crops", "cup", "1"}, {"fundus crops", "cup", "2"},
+	{"newborn-brain", "brain", "1 mark given"}, {"newborn-brain", "brain", "2 marks given"}, {"cells", "cell", "1 mark given"}, {"cells", "cell", "2 marks given"},
+	{"fundus crops", "disc", "1 mark given"}, {"fundus crops", "disc", "2 marks given"}, {"fundus crops", "cup", "1 mark given"}, {"fundus crops", "cup", "2 marks given"},
 }
 
 // gains has a group for each data set and number of marks, and a row for each of what ours is compared
 // with.
 func gains(t table, figure string, rows ...[2]string) (groups []chart.Group) {
 	for _, g := range given {
-		group := chart.Group{Name: g.data + ", " + g.structure + " — marks given: " + g.marks}
+		group := chart.Group{Name: g.data + ", " + g.structure + " — " + g.marks}
 		for _, r := range rows {
-			if e := t.where("data", g.data, "structure", g.structure, "given", g.marks, "figure", figure, "other", r[1]).effects(); e != nil {
+			if e := t.where("data", g.data, "structure", g.structure, "weight", g.marks, "metric", figure, "comparison", "settled - "+r[1]).effects(); e != nil {
 				group.Rows = append(group.Rows, chart.Row{Name: r[0], Effects: e})
 			}
 		}
@@ -207,7 +207,7 @@ func others(t table) chart.Forest {
 		Subtitle: "Dice of each head with its own rater, of raters who are not given: with marks less without. 95 % over held-out images; hollow: it covers 0.",
 		Axis:     "gain of Dice, ×100",
 		Below:    "farther from their own marks", Above: "closer to their own marks", Shaded: true, Numbers: "gain", Digits: 2, Series: seeds,
-		Groups: gains(t, "Dice of the heads of raters who are not given with their own marks", [2]string{"heads", "the same head without evidence"}),
+		Groups: gains(t, "Dice of heads not given with their own marks", [2]string{"heads", "without a mark"}),
 	}
 }
 
