@@ -46,7 +46,7 @@ writes belongs to one run: write it again for the mean. If only some files are m
     counts. The threshold passes 97 % of the right results
   - with -folds: the errors of probabilities and measurements on images that a run had set aside. Monotone maps move
     probabilities towards the raters' share of votes, unless soft Dice falls by more than 0.1 of 100. Intervals hold the
-    majority's area and cup/disc ratio in 90 % of images
+    majority's area and cup/disc ratio in 90 % of images. Without -folds, those that the weights have stay
     for i in 1 2 3 4; do train -data DIR -fold $i/4 -out runs/fold$i; done
     export -weights runs/all/model.safetensors -data DIR -folds runs/fold1/model.safetensors,…,runs/fold4/model.safetensors -ranges OUT.safetensors
 The cards of the shipped weights say which of these they have.

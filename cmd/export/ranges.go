@@ -173,6 +173,8 @@ func told(t *weights.Trust, folds int) string {
 	switch {
 	case t == nil:
 		return "nothing to doubt by: that needs eight training images"
+	case folds == 0 && t.FoldsOf > 0:
+		return fmt.Sprintf("the signs of doubt of %d training images; calibration and intervals stay as %d folds taught them", t.Images, t.FoldsOf)
 	case folds == 0:
 		return fmt.Sprintf("the signs of doubt of %d training images; calibration and intervals need -folds", t.Images)
 	}

@@ -122,6 +122,9 @@ func (t *truster) learn(ctx context.Context, m *weights.Model, folds []*weights.
 	}
 	known := trust.Fit(slices.DeleteFunc(t.references, func(r trust.Reference) bool { return r.Figures == nil }))
 	if known == nil || len(folds) == 0 {
+		if before := m.Metadata.Trust; known != nil && before != nil { // what folds taught of these weights stays
+			known.FoldsOf, known.Maps, known.Areas, known.Ratio = before.FoldsOf, before.Maps, before.Areas, before.Ratio
+		}
 		return known, nil
 	}
 	known.FoldsOf, known.Maps, known.Areas = len(folds), map[string]weights.Map{}, map[string]weights.Spread{}

@@ -7,6 +7,7 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"mrprism/internal/app/command"
@@ -120,6 +121,15 @@ func TestTrustIsLearned(t *testing.T) {
 	require.Contains(t, known.Areas, "disc")
 	assert.InDelta(t, 0, known.Areas["disc"].High, .02, "the marks are its own masks")
 	assert.Equal(t, .9, known.Areas["disc"].Coverage)
+
+	again := slices.Clone(args)
+	again[slices.Index(again, before)] = after
+	code, _, stderr = call(t, again...)
+	require.Equal(t, command.Done, code, stderr)
+	kept, err := command.Weights(after)
+	require.NoError(t, err)
+	assert.Equal(t, known.Maps, kept.Metadata.Trust.Maps, "what folds taught stays")
+	assert.Equal(t, known.Areas, kept.Metadata.Trust.Areas)
 
 	strange := written("strange", segmenttest.Raters())
 	for want, more := range map[string][]string{
