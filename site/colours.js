@@ -2,6 +2,7 @@
 // people who confuse red and green.
 export const STRUCTURES = [[63, 208, 255], [190, 245, 92], [255, 138, 216], [255, 214, 92], [170, 160, 255], [120, 240, 200]];
 export const RATERS = [[230, 159, 0], [0, 190, 140], [240, 228, 66], [224, 130, 180], [240, 110, 50], [150, 150, 255], [238, 238, 238]];
+export const you = [255, 255, 255];
 export const css = (rgb) => `rgb(${rgb.join(" ")})`;
 export const structure = (i) => STRUCTURES[i % STRUCTURES.length];
 export const rater = (i) => RATERS[i % RATERS.length];

@@ -18,6 +18,7 @@ export function json(result, image) {
     recurrences, measurements, device: adapter, device_why: why || undefined, precision, found, doubts, doubt, times_ms: timings,
   };
   if (asked.weights) record.rater_weights = Array.from(asked.weights, (w) => Number(w.toFixed(2)));
+  if (asked.evidence.length) record.evidence = asked.evidence.map(({ rater, class: c, name: file }) => ({ rater, class: c, file }));
   return JSON.stringify(record, null, 2) + "\n";
 }
 

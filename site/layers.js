@@ -1,6 +1,6 @@
 // What the stage draws over the photograph for a result and the user's choices: contours, a map
 // and the legend that names them. Nothing here asks for a view or draws one.
-import { rater as raterColour, structure as structureColour } from "./colours.js";
+import { rater as raterColour, structure as structureColour, you as yourColour } from "./colours.js";
 import { title, whyDoubted } from "./measurements.js";
 
 // Dashes of a doubted result's lines and of one agreement level, CSS pixels.
@@ -20,15 +20,18 @@ export function fitted(choices, { model, raters }) {
   return choices.model === model ? choices : { ...choices, model, structure: 0, raters: [], level: Math.min(choices.level, raters.length) };
 }
 
+// shownRecurrence is the recurrence of a result that is shown.
+export const shownRecurrence = ({ recurrences }, { recurrence }) => Math.min(recurrence, recurrences);
+
 const view = (kind, fields) => ({ key: kind + JSON.stringify(fields), kind, fields });
 
 // layers gives { why, lines, map, keys }. why: the title of a doubt, if any. lines: contours from
 // the bottom to the top, each { view, colour, width, dash }. map: { view, ramp, gain, text } or
 // null. keys: what the legend says of the lines, each { colours, dash, text }.
 export function layers(result, choices) {
-  const why = whyDoubted(result)?.title, { classes, raters, recurrences } = result;
+  const why = whyDoubted(result)?.title, { classes, raters, recurrences, asked: { evidence } } = result;
   if (!result.found) return { why, lines: [], map: null, keys: [] };
-  const { structure: s, recurrence: i } = choices, all = [...classes.keys()], n = raters.length;
+  const { structure: s } = choices, i = shownRecurrence(result, choices), all = [...classes.keys()], n = raters.length;
   // Raters, levels and their disagreement are of the last recurrence. If another one is shown, each
   // text names its recurrence.
   const [now, last] = i < recurrences ? [` (Rec${i})`, ` (Rec${recurrences})`] : ["", ""];
@@ -45,8 +48,14 @@ export function layers(result, choices) {
   }
   const shown = byLevels(result) ? [] : choices.raters, of = (classes.length > 1 ? `, ${classes[s]}` : "") + last;
   for (const m of shown) line(view("rater", { m, class: s }), raterColour(m), 1.5, solid);
+  const marked = (m) => evidence.some((mark) => mark.rater === raters[m] && mark.class === classes[s]);
   if (shown.length > 3) keys.push({ colours: shown.map(raterColour), dash: solid, text: `${shown.length} raters${of}` });
-  else keys.push(...shown.map((m) => ({ colours: [raterColour(m)], dash: solid, text: title(raters[m]) + of })));
+  else keys.push(...shown.map((m) => ({ colours: [raterColour(m)], dash: solid, text: title(raters[m]) + (marked(m) ? ", as marked" : "") + of })));
+  for (const [i, mark] of evidence.entries()) {
+    if (raters.includes(mark.rater) || mark.class !== classes[s]) continue; // a rater's line is the mark
+    line(view("mark", { i, class: s }), yourColour, 1.5, 0);
+    keys.push({ colours: [yourColour], dash: 0, text: `You, as marked${classes.length > 1 ? `, ${classes[s]}` : ""}` });
+  }
   if (choices.contour) {
     for (const c of all) line(calibrated(c), structureColour(c), 2, solid);
     keys.unshift(...all.map((c) => ({ colours: [structureColour(c)], dash: solid, text: `${title(classes[c])}, calibrated${now}` })));

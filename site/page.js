@@ -5,7 +5,7 @@ import { csv, download, json, stem } from "./exports.js";
 import { takePhotographs } from "./opening.js";
 import { Segmenter, SegmentError, publish } from "./segmenter.js";
 import { Stage } from "./stage.js";
-import { initial, next } from "./state.js";
+import { initial, next, subject } from "./state.js";
 import { keepOffline } from "./versions.js";
 import { draw } from "./view.js";
 
@@ -93,10 +93,10 @@ function compute(job) {
   return () => ending.abort();
 }
 async function segment(job, signal) {
-  const { picture, roi, weights } = job;
+  const { picture, roi, weights, evidence } = job;
   await segmenter.ready;
   if (!state.model) throw new SegmentError({ code: "weights", message: "This site has no models.", next: "Choose a file of your own under Model, or serve a site built with weights." });
-  return segmenter.segment(picture, { model: state.model, recurrences: 3, roi, raterWeights: weights }, {
+  return segmenter.segment(picture, { model: state.model, roi, raterWeights: weights, evidence }, {
     signal,
     progress: (progress) => send({ type: "progress", job, progress }),
     image: picture !== state.picture ? (image) => send({ type: "decoded", job, image }) : undefined,
@@ -190,6 +190,17 @@ for (const key of ["x", "y", "side"]) {
   field.onkeydown = (event) => { if (event.key === "Enter") send({ type: "apply" }); if (event.key === "Escape") send({ type: "leave" }); };
 }
 $("raters-equal").onclick = () => send({ type: "equal" });
+
+$("mark-open").onclick = () => $("mark-file").click();
+$("mark-file").onchange = () => {
+  const [mask] = $("mark-file").files;
+  $("mark-file").value = "";
+  if (mask) send({ type: "mark", mark: { rater: $("mark-rater").value, class: $("mark-class").value, name: mask.name, mask } });
+};
+$("mark-list").onclick = ({ target }) => {
+  const mark = subject(state).evidence[target.dataset.mark];
+  if (mark) send({ type: "unmark", mark });
+};
 
 $("place").onclick = $("doubt-place").onclick = () => { send({ type: "place" }); if (state.placing) $("stage").focus(); };
 $("place-apply").onclick = () => send({ type: "apply" });

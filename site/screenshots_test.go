@@ -65,6 +65,16 @@ func TestScreenshots(t *testing.T) {
 		p.drop("nodisc.jpg", photo)
 		p.until(`document.getElementById("file-line").textContent.includes("nodisc.jpg") && ` + sampleDone)
 		shot("10-not-found")
+		p.choose("marks")
+		p.drop("scan.jpg", photo)
+		p.until(`!document.getElementById("recurrence-settled").hidden && ` + sampleDone)
+		p.do(`document.getElementById("recurrences").scrollIntoView({ block: "end" })`)
+		shot("11-settled")
+		p.load("bob", "bob-2026-11-23-second-reading.png", []byte("bob"))
+		p.load("you", "mine.png", []byte("mine"))
+		p.until(`document.querySelectorAll("#mark-list li").length === 2 && ` + sampleDone)
+		p.do(`document.getElementById("marks").scrollIntoView({ block: "end" })`)
+		shot("12-marks")
 	}
 }
 

@@ -123,8 +123,9 @@ export class Segmenter extends EventTarget {
     return model;
   }
 
-  // segment resolves to the worker's result message. options: model, recurrences, roi ("auto",
-  // "none" or "x,y,side"), raterWeights. hooks: progress({ stage, done, total }), image({ width,
+  // segment resolves to the worker's result message. options: model, recurrences (left out: as the
+  // model was trained), roi ("auto", "none" or "x,y,side"), raterWeights, evidence (a list of
+  // { rater, class, name, mask }; mask is a Uint8Array or the Blob of a PNG). hooks: progress({ stage, done, total }), image({ width,
   // height, pixelsWide, pixelsHigh, rgba }), signal (an AbortSignal, which ends this request and no
   // other).
   async segment(picture, options, hooks = {}) {
@@ -132,12 +133,14 @@ export class Segmenter extends EventTarget {
     const own = this.#own.get(options.model); // a new worker does not have it
     if (own && !this.#ownSent.has(options.model)) await this.weights(own.blob, own.name);
     const bytes = this.#imageSent === picture.key ? null : await read(picture.blob, picture.name, "image");
+    const evidence = await Promise.all((options.evidence ?? []).map(async ({ rater, class: c, name, mask }) =>
+      ({ rater, class: c, name, ...(mask instanceof Blob ? { png: await read(mask, name, "evidence") } : { mask }) })));
     if (hooks.signal?.aborted) throw cancelled();
     this.#imageSent = picture.key;
     // A request that ends early may leave the picture undecoded.
     const unsent = () => { if (this.#imageSent === picture.key) this.#imageSent = 0; };
     hooks.signal?.addEventListener("abort", unsent);
-    const message = { type: "segment", key: picture.key, blob: bytes, name: picture.name, wantImage: Boolean(hooks.image), ...options };
+    const message = { type: "segment", key: picture.key, blob: bytes, name: picture.name, wantImage: Boolean(hooks.image), ...options, evidence };
     try {
       return await this.#ask(message, bytes ? [bytes] : [], hooks);
     } catch (error) {
@@ -151,9 +154,21 @@ export class Segmenter extends EventTarget {
   // show resolves to a map of a result in the form that type names. "map" is the whole map:
   // { values: Float32Array(width·height) }. "view" is what the stage needs of it: { x, y, width,
   // height, pixelsWide, pixelsHigh, values (8 bits), points, starts }. "png" is a PNG at the
-  // photograph's size: { bytes }. fields: kind (probability, rater, recurrence or disagreement), m,
-  // i, class, and for a PNG what (mask or probability).
+  // photograph's size: { bytes }. fields: kind (probability, rater, recurrence, disagreement, others
+  // or mark), m, i, class, and for a PNG what (mask or probability).
   show(type, result, fields) { return this.#ask({ type, id: result.id, ...fields }); }
+}
+
+// checkedEvidence copies a script's list of marks.
+function checkedEvidence(evidence) {
+  if (!Array.isArray(evidence)) throw new TypeError("evidence is not a list of { rater, class, mask }");
+  return evidence.map(({ rater, class: c = "", mask }, i) => {
+    const name = mask instanceof File ? mask.name : `evidence[${i}].mask`;
+    if (typeof rater !== "string") throw new TypeError(`evidence[${i}].rater is not the name of a rater, or "you"`);
+    if (typeof c !== "string") throw new TypeError(`evidence[${i}].class is not the name of a class`);
+    if (!(mask instanceof Uint8Array || mask instanceof Blob)) throw new TypeError(`${name} is neither a Uint8Array nor the Blob of a PNG`);
+    return { rater, class: c, name, mask };
+  });
 }
 
 // publish makes window.mrprism, by which scripts use the segmenter. It shows nothing on the page.
@@ -163,31 +178,46 @@ export function publish(segmenter) {
     if (!(i in list)) throw new RangeError(`${what} ${wanted} is not one of ${list.join(", ")}`);
     return i;
   };
+  // run resolves to the result for scripts. changes are options that are given, beside those before.
+  async function run(picture, before, { evidence, raterWeights }, hooks) {
+    const options = { ...before };
+    if (evidence !== undefined) options.evidence = checkedEvidence(evidence ?? []);
+    if (raterWeights !== undefined) options.raterWeights = raterWeights && Float32Array.from(raterWeights);
+    const r = await segmenter.segment(picture, options, hooks);
+    const values = async (kind, fields) => (await segmenter.show("map", r, { kind, ...fields })).values;
+    const c = (wanted) => index(r.classes, wanted, "class"), m = (wanted) => index(r.raters, wanted, "rater");
+    return {
+      width: r.width, height: r.height, classes: r.classes, raters: r.raters, labels: r.labels, roi: r.roi, recurrences: r.recurrences,
+      takesMarks: r.takesMarks, measurements: r.measurements, timings: r.timings, adapter: r.adapter, why: r.why, model: r.model,
+      found: r.found, doubts: r.doubts, doubt: r.doubt,
+      probability: (cls) => values("probability", { class: c(cls) }),
+      others: (cls) => values("others", { class: c(cls) }),
+      rater: (rater, cls) => values("rater", { m: m(rater), class: c(cls) }),
+      recurrence: (i, cls) => values("recurrence", { i, class: c(cls) }),
+      disagreement: (cls) => values("disagreement", { class: c(cls) }),
+      recalibrate: ({ progress, signal, ...changes } = {}) => run(picture, options, changes, { progress, signal }),
+    };
+  }
   globalThis.mrprism = Object.freeze({
     get ready() { return segmenter.ready.then(({ adapter, models }) => ({ adapter, models: models.map(({ name }) => name) })); },
-    // segment(blob, { model, recurrences, roi, raterWeights, progress, signal }) resolves to a
-    // result. model is a name, or a Blob of weights. raterWeights has a number from 0 to 1 for each
-    // rater. signal is an AbortSignal. The result's maps are Promises of Float32Arrays at the
+    // segment(blob, { model, recurrences, roi, raterWeights, evidence, progress, signal }) resolves to
+    // a result. model is a name, or a Blob of weights. raterWeights has a number from 0 to 1 for each
+    // rater. evidence is a list of { rater, class, mask }, for models that take marks; mask has 255
+    // inside, 0 outside and 128 where nothing is said, as a Uint8Array of a byte a pixel or the Blob
+    // of a PNG. signal is an AbortSignal. The result's maps are Promises of Float32Arrays at the
     // image's size; the worker keeps those of the last four results. found is false if the picture
     // has nothing of the kind. doubts say why the model does not believe its result, as
     // { code, text }. doubt is how odd the result is: above 1 the model doubts it, null means that
-    // the weights cannot tell.
-    async segment(blob, { model, recurrences = 3, roi = "auto", raterWeights = null, progress, signal } = {}) {
+    // the weights cannot tell. others(class) is what the raters would mark who have not.
+    // recalibrate({ evidence, raterWeights, progress, signal }) resolves to another result of the same
+    // picture. What is left out stays as it was. While no other picture came between, the encoder
+    // does not run again.
+    async segment(blob, { model, recurrences, roi = "auto", raterWeights = null, evidence = [], progress, signal } = {}) {
       const { models } = await segmenter.ready;
-      if (!Number.isInteger(recurrences)) throw new TypeError(`recurrences ${recurrences} is not a whole number`);
+      if (recurrences !== undefined && !Number.isInteger(recurrences)) throw new TypeError(`recurrences ${recurrences} is not a whole number`);
       if (model instanceof Blob) ({ name: model } = await segmenter.weights(model));
       const picture = segmenter.picture(blob, blob.name ?? "image");
-      const r = await segmenter.segment(picture, { model: model ?? models[0]?.name, recurrences, roi, raterWeights: raterWeights && Float32Array.from(raterWeights) }, { progress, signal });
-      const values = async (kind, fields) => (await segmenter.show("map", r, { kind, ...fields })).values;
-      const c = (wanted) => index(r.classes, wanted, "class"), m = (wanted) => index(r.raters, wanted, "rater");
-      return {
-        width: r.width, height: r.height, classes: r.classes, raters: r.raters, labels: r.labels, roi: r.roi, recurrences: r.recurrences,
-        measurements: r.measurements, timings: r.timings, adapter: r.adapter, why: r.why, model: r.model, found: r.found, doubts: r.doubts, doubt: r.doubt,
-        probability: (cls) => values("probability", { class: c(cls) }),
-        rater: (rater, cls) => values("rater", { m: m(rater), class: c(cls) }),
-        recurrence: (i, cls) => values("recurrence", { i, class: c(cls) }),
-        disagreement: (cls) => values("disagreement", { class: c(cls) }),
-      };
+      return run(picture, { model: model ?? models[0]?.name, recurrences, roi }, { evidence, raterWeights }, { progress, signal });
     },
   });
 }

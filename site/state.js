@@ -3,11 +3,15 @@
 // what a state needs, and sends what happens as events. Nobody writes to a part of a state: a part
 // that changed is another object. By that view.js and page.js see what they have to do.
 import { whyProcessor } from "./adapter.js";
-import { fitted, layers, viewsOf } from "./layers.js";
+import { fitted, layers, shownRecurrence, viewsOf } from "./layers.js";
 import { fileOf } from "./exports.js";
 import { sentence } from "./measurements.js";
 
 const SMALLEST = 16; // side of the region, photograph pixels
+
+export const YOU = "you"; // the rater of marks that the user drew; segment.Somebody in Go
+const LAST = Infinity; // as the recurrence of choices: the last one of any result
+const NONE = []; // no marks
 
 export const initial = {
   device: null, // what computes: { adapter, gpu, software, reason, why } as the worker says it
@@ -22,14 +26,16 @@ export const initial = {
   openings: 0, // counts photographs asked for: the sample may arrive after a later photograph
   picture: null, // the photograph on the stage, as Segmenter.picture made it
   image: null, // its pixels: { width, height, pixelsWide, pixelsHigh, rgba, … }
-  job: null, // the running segmentation: { picture, roi, weights }, and again: true in a second try
+  // the running segmentation: { picture, roi, weights, evidence }, and again: true in a second try;
+  // evidence is the list of marks, { rater, class, name, mask }
+  job: null,
   progress: null, // of the job: { stage, done, total }
   coming: null, // a new result that still lacks views: { result, views }
   result: null, // the result on the stage; result.asked is the job that made it
   views: {}, // of that result, by key
   questions: [], // views that the worker was asked for: { result, key, kind, fields }
   saves: [], // PNGs that the worker was asked for: { result, what, class, i, file, waits, again }
-  choices: { model: "", contour: true, map: "heat", structure: 0, raters: [], levelShown: false, level: 1, levelAll: false, recurrence: 3 },
+  choices: { model: "", contour: true, map: "heat", structure: 0, raters: [], levelShown: false, level: 1, levelAll: false, recurrence: LAST },
   sliders: { values: [], moving: false }, // of the raters' weights, in percent
   placing: null, // the square while it is placed by hand: { x, y, side, wanted }
   opacity: 45, // of the map, in percent
@@ -66,7 +72,7 @@ const handlers = {
 
   // ---- photographs ----
   opening: (s) => ({ ...s, openings: s.openings + 1 }),
-  open: (s, { picture, noted }) => begin({ ...s, banner: noted ? s.banner : null, placing: null }, { picture, roi: "auto", weights: null }),
+  open: (s, { picture, noted }) => begin({ ...s, banner: noted ? s.banner : null, placing: null }, { picture, ...UNASKED }),
 
   // ---- models ----
   list: (s, { name }) => ({ ...s, listed: name, choice: s.choice + 1 }),
@@ -117,7 +123,7 @@ const handlers = {
     return error.code === "gone" ? renew(s, result) : told(s, error, s.picture);
   },
   save(s, { what, class: c }) {
-    const { result, picture, choices: { recurrence: i } } = s, save = { result, what, class: c, i };
+    const { result, picture, choices } = s, save = { result, what, class: c, i: shownRecurrence(result, choices) };
     return { ...s, saves: [...s.saves, { ...save, file: fileOf(save, picture.name) }] };
   },
   saved: (s, { save }) => mended({ ...s, saves: without(s.saves, save) }, "save"),
@@ -133,6 +139,7 @@ const handlers = {
   // ---- what is shown of a result ----
   choose(s, { choices, by }) {
     const chosen = { ...s.choices, ...choices };
+    if (chosen.recurrence >= s.result?.recurrences) chosen.recurrence = LAST;
     if (by === "level") chosen.levelAll = false;
     if (by === "level" || (by === "level-all" && chosen.levelAll)) chosen.levelShown = true;
     return ask({ ...s, choices: chosen });
@@ -140,6 +147,17 @@ const handlers = {
   slide: (s, { m, value }) => ({ ...s, sliders: { values: s.sliders.values.with(m, value), moving: true } }),
   equal: (s) => weigh({ ...s, sliders: { values: s.sliders.values.map(() => 100), moving: true } }),
   weigh,
+
+  // ---- marks ----
+  // mark gives a mark in place of the one of its rater about its structure, and shows the rater.
+  mark(s, { mark }) {
+    if (!settles(s)) return s;
+    const others = subject(s).evidence.filter((other) => other.rater !== mark.rater || other.class !== mark.class);
+    const m = s.result.raters.indexOf(mark.rater), { choices } = s;
+    const raters = m < 0 || choices.raters.includes(m) ? choices.raters : [...choices.raters, m].sort();
+    return begin({ ...s, choices: { ...choices, raters } }, { evidence: [...others, mark] });
+  },
+  unmark: (s, { mark }) => (settles(s) ? begin(s, { evidence: without(subject(s).evidence, mark) }) : s),
 
   // ---- the region ----
   place(s) {
@@ -184,17 +202,19 @@ const mended = (s, of) => (s.banner && s.banner.of === of ? { ...s, banner: null
 
 // ---- jobs and results ----
 
-const UNASKED = { roi: "auto", weights: null };
+const UNASKED = { roi: "auto", weights: null, evidence: NONE };
 // subject is what the page is about: the running job, or what the result on the stage was made of.
-const subject = (s) => s.job ?? { picture: s.picture, ...(s.result?.asked ?? UNASKED) };
+export const subject = (s) => s.job ?? { picture: s.picture, ...(s.result?.asked ?? UNASKED) };
+// settles says whether marks can be given: not while another photograph or model is on its way.
+const settles = (s) => Boolean(s.result?.takesMarks) && s.result.model === s.listed && subject(s).picture === s.picture;
 
-// begin starts a job in place of the running one. changes has what is new; the photograph, region
-// and weights are otherwise those of the running job or of the last result. A model that was only
+// begin starts a job in place of the running one. changes has what is new; the photograph, region,
+// weights and marks are otherwise those of the running job or of the last result. A model that was only
 // listed computes from now on. The result on the stage stays until the new one is complete, and a
 // job that fails leaves it there.
 function begin(s, changes) {
-  const { picture, roi, weights } = subject(s), other = s.listed !== s.model;
-  const job = { picture, ...(other ? UNASKED : { roi, weights }), ...changes };
+  const { picture, roi, weights, evidence } = subject(s), other = s.listed !== s.model;
+  const job = { picture, ...(other ? UNASKED : { roi, weights, evidence }), ...changes };
   const begun = { ...s, model: s.listed, preparing: other ? "" : s.preparing, job, progress: { stage: "start" }, coming: null };
   return refuseSaves(begun, (save) => isAbout(begun, save.result));
 }
@@ -235,10 +255,10 @@ function ask(s) {
   return { ...s, questions };
 }
 
-// isAbout says whether photograph, region, weights and model are still those of a result.
+// isAbout says whether photograph, region, weights, marks and model are still those of a result.
 function isAbout(s, { asked, model }) {
-  const { picture, roi, weights } = subject(s);
-  return picture === asked.picture && roi === asked.roi && weights === asked.weights && model === s.model && model === s.listed;
+  const now = subject(s), same = ["picture", "roi", "weights", "evidence"].every((what) => now[what] === asked[what]);
+  return same && model === s.model && model === s.listed;
 }
 
 // renew segments again as for a result that the worker has forgotten: it keeps its last four, those

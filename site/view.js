@@ -1,11 +1,11 @@
 // draw brings the document and the stage to a state, and sends no events. Nothing else writes to
 // them, except that page.js moves the view and the focus, and empties file fields.
 import { whyProcessor } from "./adapter.js";
-import { bar, css, paint, rater as raterColour } from "./colours.js";
+import { bar, css, paint, rater as raterColour, you as yourColour } from "./colours.js";
 import { $, all, element } from "./dom.js";
-import { agreement, byLevels, layers, viewsOf } from "./layers.js";
+import { agreement, byLevels, layers, shownRecurrence, viewsOf } from "./layers.js";
 import { regionBy, showMeasurements, title } from "./measurements.js";
-import { stageText } from "./state.js";
+import { YOU, stageText, subject } from "./state.js";
 
 // draw draws the parts of the page that depend on something that changed since the state before,
 // {} at first.
@@ -19,8 +19,9 @@ const parts = [
   [drawModels, "models", "listed", "visited"],
   [drawPhotograph, "image"],
   [drawResult, "result"],
-  [drawChoices, "choices"],
+  [drawChoices, "choices", "result"],
   [drawSliders, "sliders"],
+  [drawMarks, "job", "result"],
   [drawLayers, "result", "views", "choices"],
   [drawOpacity, "opacity"],
   [drawSaves, "saves", "result"],
@@ -107,6 +108,7 @@ function drawResult({ result, choices }, before) {
   write("region-line", "");
   if (!result) return;
   if (choices.model !== before.choices.model) buildControls(result);
+  drawPasses(result);
   showMeasurements(result);
   const { x, y, side, whole } = result.roi;
   write("region-line", whole ? "The whole image" : `${side} × ${side} px at ${x}, ${y}, ${regionBy(result)}`);
@@ -135,12 +137,19 @@ function revealDoubt({ result }, before) {
 
 // buildControls makes the controls for a model's classes and raters.
 function buildControls(result) {
-  const { classes, raters, steered } = result, levels = byLevels(result), set = $("structure-set");
+  const { classes, raters, steered, takesMarks } = result, levels = byLevels(result), set = $("structure-set");
   set.replaceChildren(set.querySelector("legend"), ...classes.map((name, c) =>
     element("label", {}, element("input", { type: "radio", name: "structure", value: c }), element("span", {}, title(name)))));
   show(classes.length > 1, "structure-set");
-  show(levels, "levels", "recurrence-levels");
-  show(!levels, "raters", "recurrence-raters");
+  show(levels, "levels");
+  show(!levels, "raters");
+  show(levels && !takesMarks, "recurrence-levels");
+  show(!levels && !takesMarks, "recurrence-raters");
+  show(!takesMarks, "recurrence-later");
+  show(takesMarks, "marks");
+  show(classes.length > 1, "mark-structure");
+  $("mark-class").replaceChildren(...classes.map((name) => new Option(title(name), name)));
+  $("mark-rater").replaceChildren(...[YOU, ...(levels ? [] : raters)].map((name) => new Option(title(name), name)));
   show(steered, "raters-equal", "recurrence-sliders");
   show(!steered, "raters-unsteered");
   write("raters-title", steered ? "Contours and weights" : "Contours");
@@ -156,8 +165,17 @@ function buildControls(result) {
   }));
 }
 
-function drawChoices({ choices }) {
-  const { contour, map, structure, raters, levelShown, level, levelAll, recurrence } = choices;
+// drawPasses makes the control for the passes of a result.
+function drawPasses({ takesMarks, recurrences }) {
+  show(recurrences > 0, "recurrence-shown");
+  $("recurrence").max = recurrences;
+  show(takesMarks && recurrences === 0, "recurrence-settled");
+  show(takesMarks && recurrences > 0, "recurrence-marks");
+}
+
+function drawChoices({ choices, result }) {
+  const { contour, map, structure, raters, levelShown, level, levelAll } = choices;
+  const recurrence = result ? shownRecurrence(result, choices) : 0;
   for (const [id, checked] of [["contour", contour], ["level-shown", levelShown], ["level-all", levelAll]]) $(id).checked = checked;
   for (const [id, value] of [["level", level], ["recurrence", recurrence]]) $(id).value = value;
   for (const input of all("input[name=map]")) input.checked = input.value === map;
@@ -172,6 +190,22 @@ function drawSliders({ sliders: { values } }) {
     slider.value = values[m];
     slider.nextElementSibling.textContent = `${values[m]} %`;
   }
+}
+
+// drawMarks lists the marks that the result settles around, or will.
+function drawMarks(s) {
+  const { result } = s;
+  if (!result?.takesMarks) return;
+  const { classes, raters } = result, removed = $("mark-list").contains(document.activeElement);
+  $("mark-list").replaceChildren(...subject(s).evidence.map((mark, i) => {
+    const m = raters.indexOf(mark.rater), swatch = element("i", { className: "swatch" });
+    swatch.style.background = css(m < 0 ? yourColour : raterColour(m));
+    const whose = title(mark.rater) + (classes.length > 1 ? `, ${mark.class}` : "");
+    const remove = element("button", { type: "button", className: "plain", textContent: "Remove", ariaLabel: `Remove the mark of ${whose}, ${mark.name}` });
+    remove.dataset.mark = i;
+    return element("li", {}, swatch, element("span", { className: "name", title: mark.name }, whose, element("small", {}, mark.name)), remove);
+  }));
+  if (removed) $("mark-open").focus();
 }
 
 function drawOpacity({ opacity }, before, stage) {

@@ -2,10 +2,12 @@
 // known size, and fails as the name of a file says. It computes nothing.
 const models = [
   { name: "levels", title: "Fundus: optic disc and cup", bytes: 6200000 },
+  { name: "marks", title: "Newborn brain, three raters and marks", bytes: 6300000 },
   { name: "raters", title: "Newborn brain, seven raters", bytes: 6100000 },
 ];
 const shape = { levels: { classes: ["disc", "cup"], raters: ["atleast1", "atleast2", "atleast3", "atleast4"], labels: "agreement-levels", steered: false },
-  raters: { classes: ["brain"], raters: ["rater1", "rater2", "rater3", "rater4", "rater5", "rater6", "rater7"], labels: "raters", steered: true } };
+  raters: { classes: ["brain"], raters: ["rater1", "rater2", "rater3", "rater4", "rater5", "rater6", "rater7"], labels: "raters", steered: true },
+  marks: { classes: ["brain"], raters: ["ann", "bob", "eve"], labels: "raters", steered: true, takesMarks: true } };
 const gpu = true; // tests replace this line to play a browser without WebGPU
 let current = null;
 const results = new Map(), cancelled = new Set(); // by number of request
@@ -66,6 +68,8 @@ async function work(data) {
     if (data.raterWeights && !(s.steered && data.raterWeights.length === s.raters.length)) {
       return answer({ type: "error", code: "options", message: `${data.raterWeights.length} weights of raters do not fit ${data.model}.`, next: "Correct the options." });
     }
+    if (data.evidence.some(({ name }) => name.includes("bad"))) return answer({ type: "error", code: "evidence", message: "bad.png: the pixel at 3, 4 has the value 77.", next: "Draw the mark without soft edges." });
+    const recurrences = !s.takesMarks ? 3 : data.evidence.length ? 2 : 0;
     const found = !(data.name.includes("nodisc") && data.roi === "auto");
     const side = Math.round(height * 0.32);
     let roi = { x: Math.round(width * 0.68 - side / 2), y: Math.round(height * 0.5 - side / 2), side, whole: false };
@@ -80,7 +84,7 @@ async function work(data) {
     const interval = (low, high) => tells ? { interval: { low, high, coverage: 0.9 } } : {};
     const doubts = [...(found ? [] : [{ code: "not-found", text: `No ${s.classes[0]} was found in this picture.` }]),
       ...(odd ? [{ code: "unfamiliar", text: "This picture is unlike those that the model has learned from." }, { code: "blurred", text: `The border of the ${s.classes[0]} cannot be made out.` }] : [])];
-    answer({ type: "result", id: data.request, width, height, ...s, model: data.model, title: models.find((m) => m.name === data.model).title, roi, recurrences: 3,
+    answer({ type: "result", id: data.request, width, height, ...s, model: data.model, title: models.find((m) => m.name === data.model).title, roi, recurrences,
       adapter: gpu ? "Test adapter [mock]" : "Go float32 [processor, processor]", timings: { total: 1234 }, precision: "f32", found, doubts, doubt: !tells ? null : odd ? 1.75 : 0.25, sha256: "ab12", shipped: true,
       measurements: { structures: s.classes.map((cls, c) => ({ class: cls, area: area(c), low: area(c) * 0.94, high: area(c) * 1.05, share: area(c) / width / height, height: missing(c) ? 0 : 2 * radius({ class: c }) * roi.side, ...interval(area(c) * 0.9, area(c) * 1.12) })),
         verticalRatio: found && s.classes.length > 1 ? { inner: "cup", outer: "disc", ...(missing(1) ? { value: null, low: null, high: null } : { value: 0.52, low: 0.47, high: 0.58, ...interval(0.42, 0.66) }) } : undefined } });

@@ -1,5 +1,6 @@
 // Tests of state.js, which TestState runs in a page. Every state is frozen: next may change none.
-import { initial, moved, next } from "./state.js";
+import { shownRecurrence } from "./layers.js";
+import { initial, moved, next, subject } from "./state.js";
 
 const models = [{ name: "levels", title: "Levels", bytes: 1 }, { name: "raters", title: "Raters", bytes: 1 }];
 const ready = { type: "ready", models, adapter: "GPU", gpu: true, software: false, reason: "", why: "" };
@@ -85,7 +86,7 @@ export const tests = {
   "a job keeps the region and weights that it takes over, unless the model is another"() {
     const s = after(shown(), { type: "region", roi: "none" }), square = after(s, { type: "place" }, { type: "apply" });
     equal(square.job.roi, "100,90,120", "region");
-    equal(after(square, { type: "list", name: "raters" }, { type: "region", roi: "none" }).job, { picture: picture("one.png"), roi: "none", weights: null }, "job");
+    equal(after(square, { type: "list", name: "raters" }, { type: "region", roi: "none" }).job, { picture: picture("one.png"), roi: "none", weights: null, evidence: [] }, "job");
     equal(after(square, { type: "list", name: "raters" }, { type: "rested" }).job.roi, "auto", "region");
   },
   "a forgotten result is segmented again as it was, once"() {
@@ -146,6 +147,28 @@ export const tests = {
     equal([Array.from(first.job.weights, (w) => Math.round(100 * w)), on.sliders.values, on.sliders.moving], [[100, 20, 100, 100], [100, 30, 100, 100], true], "sliders");
     equal([after(on, { type: "cancel" }).sliders.moving, after(on, { type: "equal" }).job.weights], [true, null], "sliders");
     equal(opened(on, "two.png").sliders.moving, false, "another photograph");
+  },
+  "marks belong to photograph and model, and a new one replaces that of its rater"() {
+    const mark = (rater, name) => ({ rater, class: "disc", name, mask: null }), names = (s) => subject(s).evidence.map(({ name }) => name);
+    const give = (s, rater, name) => after(s, { type: "mark", mark: mark(rater, name) }), fields = { takesMarks: true, recurrences: 0 };
+    equal(give(shown(), "one", "a").job, null, "a model that takes none");
+    const s = done(after(shown(), { type: "list", name: "raters" }, { type: "rested" }), fields);
+    const both = give(give(s, "two", "a"), "you", "b"), again = give(both, "two", "c");
+    equal([names(both), names(again), again.choices.raters], [["a", "b"], ["b", "c"], [1]], "marks");
+    equal(names(after(again, { type: "unmark", mark: subject(again).evidence[0] })), ["c"], "less one");
+    equal(names(after(again, { type: "failed", job: again.job, error: { code: "evidence", message: "no" } })), [], "a mark that is refused");
+    const settled = done(again, { ...fields, recurrences: 2 });
+    equal([names(settled), shownRecurrence(settled.result, settled.choices)], [["b", "c"], 2], "the last pass is shown");
+    equal([names(after(settled, { type: "region", roi: "none" })), names(after(settled, { type: "slide", m: 0, value: 9 }, { type: "weigh" }))], [["b", "c"], ["b", "c"]], "region, weights");
+    equal(names(opened(settled, "two.png")), [], "another photograph");
+    const other = after(settled, { type: "list", name: "levels" });
+    equal([give(other, "you", "d").job, names(after(other, { type: "rested" }))], [null, []], "another model");
+  },
+  "a pass that was chosen stays, and so does the last"() {
+    const choose = (s, recurrence) => answered(after(s, { type: "choose", choices: { recurrence }, by: "recurrence" }));
+    const passes = (s, recurrences) => { const next = done(opened(s, "two.png"), { recurrences }); return shownRecurrence(next.result, next.choices); };
+    const one = done(opened(start, "one.png"), { recurrences: 0 });
+    equal([passes(one, 2), passes(choose(one, 0), 2), passes(choose(shown(), 1), 2), passes(choose(shown(), 3), 2)], [2, 2, 1, 2], "shown");
   },
   "the square is moved as it was wanted"() {
     const at = { x: -100, y: -90, side: 350 }, small = moved({ wanted: at }, { side: 3 }, image);

@@ -7,12 +7,14 @@
 // Messages in, each with a request number that the answer repeats:
 //
 //	segment  key, blob (ArrayBuffer; null where the picture of that key was sent before), name,
-//	         model, recurrences, roi ("auto", "none" or "x,y,side"), raterWeights (Float32Array or
-//	         null), wantImage
+//	         model, recurrences (left out: as the model was trained), roi ("auto", "none" or
+//	         "x,y,side"), raterWeights (Float32Array or null), evidence (list of { rater, class,
+//	         name, mask }; mask is a Uint8Array of a byte a pixel, or png the ArrayBuffer of a PNG),
+//	         wantImage
 //	weights  blob, name: a weights file of the user's own; the answer has the model's name for
 //	         "segment"
-//	map      id of a result, kind (probability, rater, recurrence, disagreement), m, i, class: the
-//	         whole map
+//	map      id of a result, kind (probability, rater, recurrence, disagreement, others, mark), m, i,
+//	         class: the whole map
 //	view     as map: what the stage needs of the map, within the region
 //	png      as map, and what (mask, probability): a grey PNG at the photograph's size
 //	prepare  model: download, verify and compile it before it is asked for. The answer comes when

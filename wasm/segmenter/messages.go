@@ -93,6 +93,20 @@ func segmentImage(h *host.Host, m message) error {
 			Recurrences: m.number("recurrences"), ROI: m.text("roi"), RaterWeights: floatsOf(m.Get("raterWeights")), Progress: m.tell,
 		},
 	}
+	if m.Get("recurrences").IsUndefined() {
+		job.Options.Recurrences = segment.Trained
+	}
+	given := m.Get("evidence")
+	for i := range given.Length() {
+		mark := message{given.Index(i)}
+		rater, class := mark.text("rater"), mark.text("class")
+		if png := mark.Get("png"); png.IsUndefined() {
+			job.Options.Evidence = append(job.Options.Evidence, segment.Evidence{Rater: rater, Class: class, Mask: bytesOf(mark.Get("mask"))})
+		} else {
+			data := bytesOf(js.Global().Get("Uint8Array").New(png))
+			job.Marks = append(job.Marks, segment.MarkFile{Rater: rater, Class: class, Name: mark.text("name"), PNG: data})
+		}
+	}
 	if m.Get("wantImage").Bool() {
 		job.Show = m.showImage
 	}
@@ -102,7 +116,7 @@ func segmentImage(h *host.Host, m message) error {
 	}
 	text, err := json.Marshal(map[string]any{
 		"type": "result", "request": job.Request, "id": job.Request, "width": r.Width, "height": r.Height,
-		"classes": r.Classes, "raters": r.Raters, "labels": r.Labels, "steered": r.Steered,
+		"classes": r.Classes, "raters": r.Raters, "labels": r.Labels, "steered": r.Steered, "takesMarks": r.TakesMarks,
 		"model": r.Model.Name(), "title": r.Model.Label(), "sha256": r.Model.SHA256, "shipped": r.Model.Shipped,
 		"roi":         map[string]any{"x": r.ROI.X, "y": r.ROI.Y, "side": r.ROI.Side, "whole": r.ROI == imageio.Letterbox(r.Width, r.Height)},
 		"recurrences": r.Recurrences, "adapter": r.Adapter, "why": r.Why, "precision": r.Precision, "found": r.Found,

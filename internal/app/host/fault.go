@@ -31,6 +31,8 @@ func FaultOf(err error) Fault {
 		return f
 	case errors.Is(err, context.Canceled):
 		return Fault{Code: "cancelled", Message: "Cancelled."}
+	case errors.As(err, &picture) && errors.Is(err, segment.ErrMark):
+		return Fault{"evidence", picture.Name + ": " + picture.Problem + ".", sentence(picture.Advice) + "."}
 	case errors.As(err, &picture):
 		return Fault{"image", picture.Name + ": " + picture.Problem + ".", sentence(picture.Advice) + "."}
 	case errors.Is(err, model.ErrNoRanges):

@@ -120,6 +120,7 @@ type Job struct {
 	Read    func() []byte        // reads the file; nil: the host should have the picture
 	Model   string               // the name of a shipped model, or of one that OpenWeights opened
 	Options segment.Options      // Progress is told every stage
+	Marks   []segment.MarkFile   // evidence in files, beside that of Options
 	Show    func(*imageio.Image) // receives the decoded picture; nil: nobody needs it
 }
 
@@ -146,6 +147,13 @@ func (h *Host) Segment(job Job) (*Segmented, error) {
 	}
 	if job.Show != nil {
 		job.Show(img)
+	}
+	for _, file := range job.Marks {
+		mark, err := file.Evidence(img)
+		if err != nil {
+			return nil, err
+		}
+		job.Options.Evidence = append(job.Options.Evidence, mark)
 	}
 	h.returnToGPU(ctx, job.Model)
 	if err := h.useModel(ctx, job.Model, tell); err != nil {

@@ -214,6 +214,57 @@ func TestMaps(t *testing.T) {
 	}
 }
 
+// Maps of a result around marks: the others, and each mark as it was given, also within the region.
+func TestMapsAroundMarks(t *testing.T) {
+	d := reference.Open()
+	defer d.Close()
+	about := segmenttest.Raters()
+	about.Configuration = "tiny-evidence"
+	m, err := weights.Shipped().Open("w", untrained(t, about))
+	require.NoError(t, err)
+	e, err := segment.New(t.Context(), d, m, model.F32)
+	require.NoError(t, err)
+	defer e.Close()
+	img, mask := &imageio.Image{W: 9, H: 7, Pix: make([]uint8, 3*9*7)}, bytes.Repeat([]byte{segment.Unsaid}, 9*7)
+	mask[3*9+4], mask[3*9+5] = 255, 0
+	given := []segment.Evidence{{Rater: "ann", Mask: mask}}
+	r, err := e.Segment(t.Context(), img, segment.Options{Recurrences: 2, ROI: "3,2,4", Evidence: given})
+	require.NoError(t, err)
+	part, x, y := r.Within()
+	require.Equal(t, []int{3, 2, 4, 4}, []int{x, y, part.Width, part.Height})
+	for at, of := range map[int]*segment.Result{3*9 + 4: r, 4*1 + 1: part} {
+		want := make([]float32, of.Width*of.Height)
+		want[at] = 1
+		got, err := Map{Kind: "mark"}.Values(of)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	others, err := Map{Kind: "others"}.Values(r)
+	require.NoError(t, err)
+	require.Equal(t, r.Others(0), others)
+	_, err = Map{Kind: "mark", I: 1}.Values(r)
+	require.EqualError(t, err, "i is not a number from 0 to 0")
+}
+
+// Marks in files are read for the picture of the job, and join those of the options.
+func TestMarksOfAJob(t *testing.T) {
+	w := here(t, processor).start()
+	var given []segment.Evidence
+	w.segment = func(_ context.Context, _ *fakeDevice, o segment.Options) error {
+		given = o.Evidence
+		return nil
+	}
+	job := w.job(1, "brain")
+	job.Options.Evidence = []segment.Evidence{{Rater: "ann"}}
+	job.Marks = []segment.MarkFile{{Rater: "you", Class: "brain", Name: "mine.png", PNG: picture(t)}} // 4×3 pixels of 0
+	_, err := w.Segment(job)
+	require.NoError(t, err)
+	require.Equal(t, []segment.Evidence{{Rater: "ann"}, {Rater: "you", Class: "brain", Mask: make([]byte, 12)}}, given)
+	job.Marks[0].PNG = encodedPNG(t, 4, 4)
+	_, err = w.Segment(job)
+	require.Equal(t, Fault{"evidence", "mine.png: the mark has 4×4 pixels, and the photograph 4×3.", "Draw the mark on the photograph, at its full size."}, FaultOf(err))
+}
+
 // New opens the devices of this program.
 func TestNew(t *testing.T) {
 	w := here(t, card)

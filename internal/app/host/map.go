@@ -9,9 +9,9 @@ import (
 
 // Map names one of a result's maps. An index that the kind does not use is ignored.
 type Map struct {
-	Kind  string // probability, disagreement, rater or recurrence
+	Kind  string // probability, disagreement, others, rater, recurrence or mark
 	Class int
-	M, I  int // the rater, the recurrence
+	M, I  int // the rater, the recurrence or mark
 }
 
 // Values returns the map, (Height, Width), 0…1.
@@ -24,6 +24,13 @@ func (m Map) Values(r *segment.Result) ([]float32, error) {
 		return r.Probability(m.Class), nil
 	case "disagreement":
 		return r.Disagreement(m.Class), nil
+	case "others":
+		return r.Others(m.Class), nil
+	case "mark":
+		if err := within("i", m.I, len(r.Marks())); err != nil {
+			return nil, err
+		}
+		return r.Mark(m.I), nil
 	case "rater":
 		if err := within("m", m.M, len(r.Raters)); err != nil {
 			return nil, err

@@ -275,9 +275,12 @@ func shipped(t *testing.T, files map[string][]byte) *weights.Manifest {
 }
 
 // picture is a small PNG.
-func picture(t *testing.T) []byte {
+func picture(t *testing.T) []byte { return encodedPNG(t, 4, 3) }
+
+// encodedPNG is a black PNG.
+func encodedPNG(t *testing.T, w, h int) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	require.NoError(t, png.Encode(&out, image.NewRGBA(image.Rect(0, 0, 4, 3))))
+	require.NoError(t, png.Encode(&out, image.NewGray(image.Rect(0, 0, w, h))))
 	return out.Bytes()
 }

@@ -61,9 +61,9 @@ func (e *Engine) checkEvidence(img *imageio.Image, all []Evidence) error {
 		} else {
 			seen[key] = true
 		}
-		for _, v := range mark.Mask {
+		for i, v := range mark.Mask {
 			if v != 0 && v != Unsaid && v != 255 {
-				return fmt.Errorf("evidence of %s: a pixel of %d; a mark has 255 inside, 0 outside and %d where nothing is said", mark.Rater, v, Unsaid)
+				return fmt.Errorf("evidence of %s: the pixel at %d, %d has the value %d; a mark has 255 inside, 0 outside and %d where nothing is said", mark.Rater, i%img.W, i/img.W, v, Unsaid)
 			}
 		}
 	}

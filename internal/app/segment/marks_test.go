@@ -104,14 +104,14 @@ func TestRefusedEvidence(t *testing.T) {
 		about    string
 		evidence []Evidence
 	}{
-		`"zoe": model untrained-raters takes marks of you, ann, bob, eve`: {"raters", []Evidence{{"zoe", "", mask}}},
-		`about "liver": the structures of model`:                          {"raters", []Evidence{{"ann", "liver", mask}}},
-		"a mask of 12 pixels for an image of 64×64":                       {"raters", []Evidence{{"ann", "brain", mask[:12]}}},
-		"a pixel of 100": {"raters", []Evidence{{"ann", "brain", grey}}},
-		"given twice":    {"raters", []Evidence{{"ann", "brain", mask}, {"ann", "", mask}}},
+		`"zoe": model untrained-raters takes marks of you, ann, bob, eve`:  {"raters", []Evidence{{"zoe", "", mask}}},
+		`about "liver": the structures of model`:                           {"raters", []Evidence{{"ann", "liver", mask}}},
+		"a mask of 12 pixels for an image of 64×64":                        {"raters", []Evidence{{"ann", "brain", mask[:12]}}},
+		"pixel at 7, 0 has the value 100":                                  {"raters", []Evidence{{"ann", "brain", grey}}},
+		"given twice":                                                      {"raters", []Evidence{{"ann", "brain", mask}, {"ann", "", mask}}},
 		`"atleast2": model untrained-fundus takes marks of you`:            {"levels", []Evidence{{"atleast2", "disc", mask}}},
 		`about "": the structures of model untrained-fundus are disc, cup`: {"levels", []Evidence{{Somebody, "", mask}}},
-		"does not take marks": {"old", []Evidence{{"ann", "", mask}}},
+		"does not take marks":                                              {"old", []Evidence{{"ann", "", mask}}},
 	} {
 		about := segmenttest.Raters()
 		switch refused.about {

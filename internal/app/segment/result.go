@@ -36,6 +36,14 @@ type Result struct {
 	masks  [][]float32 // calibrated masks of Rec0 … RecN, each (S, S, K)
 	raters []float32   // of the last recurrence, (S, S, M, K)
 	others []float32   // (S, S, K), see Others; nil without evidence
+	given  given
+}
+
+// given are the marks that a result settled around. Their masks are of the whole image, width pixels
+// wide, in which the result begins at x, y.
+type given struct {
+	marks       []Evidence
+	width, x, y int
 }
 
 // Doubt is a reason not to believe a result.
@@ -51,6 +59,7 @@ func (r *Result) Within() (part *Result, x, y int) {
 	x, y = max(0, r.ROI.X), max(0, r.ROI.Y)
 	within.Width, within.Height = min(r.Width, r.ROI.X+r.ROI.Side)-x, min(r.Height, r.ROI.Y+r.ROI.Side)-y
 	within.ROI.X, within.ROI.Y = r.ROI.X-x, r.ROI.Y-y
+	within.given.x, within.given.y = r.given.x+x, r.given.y+y
 	return &within, x, y
 }
 
@@ -69,6 +78,20 @@ func (r *Result) Others(class int) []float32 {
 		return r.Probability(class)
 	}
 	return restore(r.others, r.side, len(r.Classes), class, r.ROI, r.Width, r.Height)
+}
+
+// Marks are the marks that the result settled around, as they were given.
+func (r *Result) Marks() []Evidence { return r.given.marks }
+
+// Mark is mark i of Marks as a map: 1 where it says inside, otherwise 0.
+func (r *Result) Mark(i int) []float32 {
+	out := make([]float32, r.Width*r.Height)
+	for at := range out {
+		if g := r.given; g.marks[i].Mask[(g.y+at/r.Width)*g.width+g.x+at%r.Width] == 255 {
+			out[at] = 1
+		}
+	}
+	return out
 }
 
 // Rater is the map that rater m would draw, or that at least m + 1 experts would mark.

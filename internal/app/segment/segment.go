@@ -256,6 +256,7 @@ func (e *Engine) result(v *view, o Options) *Result {
 		Width: v.image.W, Height: v.image.H, ROI: v.square, Recurrences: o.Recurrences,
 		Classes: slices.Clone(e.about.Classes), Raters: slices.Clone(e.about.Raters), Labels: e.about.Labels, Steered: e.steered, TakesMarks: e.network.Evidence,
 		Adapter: e.Adapter(), Why: e.device.Info().Why, Precision: e.precision, Timings: map[string]float64{}, Figures: trust.Figures{}, Looks: maps.Clone(v.looks), side: e.about.Side,
+		given: given{marks: o.Evidence, width: v.image.W},
 	}
 }
 

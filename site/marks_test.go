@@ -1,0 +1,156 @@
+package site
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"image"
+	"image/png"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"mrprism/internal/app/segment"
+	"mrprism/internal/app/segment/segmenttest"
+)
+
+// load loads a mark's file by the control of the page.
+func (p *page) load(rater, name string, content []byte) {
+	p.t.Helper()
+	p.do(fmt.Sprintf(`(() => {
+		const data = new DataTransfer(), field = document.getElementById("mark-file");
+		data.items.add(new File([Uint8Array.from(atob(%q), (c) => c.charCodeAt(0))], %q));
+		document.getElementById("mark-rater").value = %q;
+		field.files = data.files;
+		field.dispatchEvent(new Event("change", { bubbles: true }));
+	})()`, base64.StdEncoding.EncodeToString(content), name, rater))
+}
+
+// openMarks opens a photograph with the mock's model that takes marks.
+func openMarks(t *testing.T, s *server, width, height int, extra ...chromedp.ExecAllocatorOption) *page {
+	t.Helper()
+	p := open(t, s, width, height, extra...)
+	p.ready()
+	p.asking()
+	p.choose("marks")
+	p.drop("scan.jpg", readBuilt(t, "sample.jpg"))
+	p.until(sampleDone + ` && document.querySelectorAll("#rater-list li").length === 3`)
+	return p
+}
+
+// Without marks one pass settles a result, and the page says so. Marks of a rater and of the user
+// are loaded, listed and drawn, and passes settle around them. One that cannot be read is refused
+// and leaves the result. Removed, they are gone.
+func TestMarksInThePage(t *testing.T) {
+	p := openMarks(t, mock(t, nil), 1200, 800)
+	list := func() string { return p.text("mark-list") }
+	legend := func() string { return p.text("legend") }
+	given := func() string {
+		return get[string](p, `asked.at(-1).evidence.map(({ rater, class: c, name, png }) => [rater, c, name, png.byteLength].join(" ")).join("; ")`)
+	}
+	assert.True(t, p.visible("recurrence-settled"))
+	assert.False(t, p.visible("recurrence-shown") || p.visible("recurrence-raters") || p.visible("recurrence-later") || p.visible("recurrence-marks"))
+	assert.Equal(t, []string{"You", "Ann", "Bob", "Eve"}, get[[]string](p, `[...document.getElementById("mark-rater").options].map(({ text }) => text)`))
+	assert.False(t, p.visible("mark-structure"), "there is one structure alone")
+
+	p.load("bob", "bob.png", []byte("bob"))
+	p.until(sampleDone + ` && !document.getElementById("recurrence-shown").hidden`)
+	assert.Equal(t, "bob brain bob.png 3", given())
+	assert.Contains(t, list(), "bob.png")
+	assert.Contains(t, legend(), "Bob, as marked")
+	assert.Equal(t, "Rec2", p.text("recurrence-value"))
+	assert.True(t, p.visible("recurrence-marks"))
+	assert.False(t, p.visible("recurrence-settled"))
+
+	p.load("you", "mine.png", []byte("mine"))
+	p.until(sampleDone + ` && document.querySelectorAll("#mark-list li").length === 2 && document.getElementById("legend").innerText.includes("You")`)
+	assert.Equal(t, "bob brain bob.png 3; you brain mine.png 4", given())
+	assert.Contains(t, legend(), "You, as marked")
+	p.slide(firstWeight, 20)
+	p.until(`asked.at(-1).raterWeights && ` + sampleDone)
+	assert.Equal(t, "bob brain bob.png 3; you brain mine.png 4", given(), "a rater's weight keeps the marks")
+	p.load("eve", "bad.png", []byte("bad"))
+	p.until(`!document.getElementById("banner").hidden`)
+	assert.Contains(t, p.text("banner"), "the pixel at 3, 4 has the value 77")
+	assert.Equal(t, 2, get[int](p, `document.querySelectorAll("#mark-list li").length`))
+
+	// By the keyboard: after a removal the focus is on the button below.
+	p.do(`document.querySelector("#mark-list button").focus()`)
+	assert.Equal(t, "Remove the mark of Bob, bob.png", get[string](p, `document.activeElement.ariaLabel`))
+	p.press("Enter", true)
+	assert.Equal(t, "mark-open", get[string](p, `document.activeElement.id`))
+	p.until(sampleDone + ` && document.querySelectorAll("#mark-list li").length === 1`)
+	assert.Equal(t, "you brain mine.png 4", given())
+	p.do(`document.querySelector("#mark-list button").click()`)
+	p.until(sampleDone + ` && !document.getElementById("recurrence-settled").hidden`)
+	assert.Empty(t, given())
+
+	p.choose("levels")
+	p.until(sampleDone + ` && !document.getElementById("levels").hidden`)
+	assert.False(t, p.visible("marks"))
+	assert.True(t, p.visible("recurrence-shown") && p.visible("recurrence-levels") && p.visible("recurrence-later"))
+	p.clean()
+}
+
+// A script gives marks, as bytes or as a PNG, and recalibrates around others. The page computes what
+// the programs compute.
+func TestEvidenceOfScripts(t *testing.T) {
+	about := segmenttest.Raters()
+	about.Configuration = "tiny-evidence"
+	file, err := segmenttest.Untrained(about)
+	require.NoError(t, err)
+	data, err := segmenttest.Encode(file)
+	require.NoError(t, err)
+	picture, mark := photo(t, 120, 90), image.NewGray(image.Rect(0, 0, 120, 90))
+	for i := range mark.Pix {
+		mark.Pix[i] = []byte{255, segment.Unsaid, 0}[i%120/40]
+	}
+	var encoded, small bytes.Buffer
+	require.NoError(t, png.Encode(&encoded, mark))
+	require.NoError(t, png.Encode(&small, image.NewGray(image.Rect(0, 0, 9, 9))))
+	p := open(t, emulated(real(t, map[string][]byte{"w.safetensors": data, "photo.png": picture, "mark.png": encoded.Bytes(), "small.png": small.Bytes()})), 900, 700)
+	p.ready()
+	p.do(`(async () => {
+		globalThis.file = async (name) => new File([await (await fetch("weights/" + name)).arrayBuffer()], name);
+		globalThis.mask = Uint8Array.from({ length: 120 * 90 }, (_, i) => [255, 128, 0][Math.floor(i % 120 / 40)]);
+		globalThis.failure = (promise) => promise.then(() => "", (error) => (error.code ?? error.name) + ": " + error.message);
+	})()`)
+	require.NoError(t, p.segmentIn("photo.png", "w.safetensors", `roi: "none", evidence: [{ rater: "you", mask: await blob("mark.png") }]`))
+	same := func(o segment.Options) {
+		t.Helper()
+		o.ROI, o.Recurrences = "none", segment.Trained
+		want := natively(t, data, picture, o)
+		assert.Equal(t, want.Recurrences, get[int](p, "r.recurrences"))
+		p.compare("r.probability(0)", want.Probability(0))
+		p.compare("r.others(0)", want.Others(0))
+		p.compare(`r.rater("bob", 0)`, want.Rater(1, 0))
+	}
+	same(segment.Options{Evidence: []segment.Evidence{{Rater: segment.Somebody, Mask: mark.Pix}}})
+	assert.True(t, get[bool](p, "r.takesMarks"))
+	p.do(`(async () => { globalThis.r = await r.recalibrate({ evidence: [{ rater: "bob", class: "brain", mask }], raterWeights: [1, 0.1, 1] }); })()`)
+	same(segment.Options{Evidence: []segment.Evidence{{Rater: "bob", Mask: mark.Pix}}, RaterWeights: []float32{1, 0.1, 1}})
+	p.do(`(async () => { globalThis.r = await r.recalibrate({ raterWeights: null }); })()`)
+	same(segment.Options{Evidence: []segment.Evidence{{Rater: "bob", Mask: mark.Pix}}})
+	p.do(`(async () => { globalThis.r = await r.recalibrate({ evidence: null }); })()`)
+	same(segment.Options{})
+
+	for given, want := range map[string]string{
+		`{ rater: "ann", mask }`:                                      "TypeError: evidence is not a list",
+		`[{ rater: 0, mask }]`:                                        "TypeError: evidence[0].rater is not the name",
+		`[{ rater: "ann", class: 0, mask }]`:                          "TypeError: evidence[0].class is not the name",
+		`[{ rater: "ann", mask: [255] }]`:                             "TypeError: evidence[0].mask is neither",
+		`[{ rater: "carl", mask }]`:                                   `options: photo.png: evidence of "carl"`,
+		`[{ rater: "ann", mask: mask.slice(1) }]`:                     "options: photo.png: evidence of ann: a mask of 10799 pixels",
+		`[{ rater: "ann", mask: mask.map(() => 7) }]`:                 "options: photo.png: evidence of ann: the pixel at 0, 0 has the value 7",
+		`[{ rater: "ann", mask: await file("small.png") }]`:           "evidence: small.png: the mark has 9×9 pixels",
+		`[{ rater: "ann", mask: new Blob(["ann"]) }]`:                 "image: evidence[0].mask: this is a text file",
+		`[{ rater: "ann", mask }, { rater: "ann", mask: mask }]`:      "options: photo.png: evidence of ann about brain is given twice",
+		`[{ rater: "ann", mask: await file("photo.png") }]`:           "evidence: photo.png: the pixel at 0, 0",
+		`[{ rater: "you", mask }, { rater: "you", class: "", mask }]`: "",
+	} {
+		assert.Contains(t, get[string](p, `(async () => failure(r.recalibrate({ evidence: `+given+` })))()`), want, given)
+	}
+	p.clean()
+}
