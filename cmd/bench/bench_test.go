@@ -16,6 +16,7 @@ import (
 	"mrprism/internal/app/command"
 	"mrprism/internal/compute/gpu/chromium"
 	"mrprism/internal/compute/gpu/device"
+	"mrprism/model"
 )
 
 // call runs the program with the smallest network.
@@ -55,6 +56,19 @@ func TestPrecision(t *testing.T) {
 	require.NotNil(t, r.Inference.ToF32)
 	assert.Equal(t, 2*passes, r.Inference.ToF32.Recurrence.N)
 	assert.Positive(t, r.Inference.ToF32.FourPasses.Least)
+}
+
+// A network that takes marks is also measured around marks.
+func TestPassesAroundMarks(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "times.json")
+	code, table, stderr := call(t, "-device", "reference", "-config", "tiny-evidence", "-json", file)
+	require.Equal(t, command.Done, code, stderr)
+	assert.Contains(t, table, "one pass around marks")
+	r, err := readReport(file)
+	require.NoError(t, err)
+	i := r.Inference
+	assert.Equal(t, []int{2 * model.Settles, 2}, []int{i.Settle.N, i.Recalibration.N})
+	assert.GreaterOrEqual(t, i.Recalibration.Least, model.Settles*i.Settle.Least, "the whole is its parts")
 }
 
 // Progress counts every stage: it never shows more than it has announced.

@@ -10,6 +10,8 @@ usage: bench [-weights NAME|FILE | -config compact|mobile|paper|tiny] [flags]
 bench runs the network as "segment" does: the encoder once, then Rec0 to Rec3 with each mask read back, then the raters'
 labels. "Four passes" is all of that; models that also look at the mirror image take twice that time.
   bench                                     the compact network on the best device
+Of a network that takes marks, -config NAME-evidence, bench also measures new marks: two passes around them, each mask
+read back, and the raters' labels.
 
 The first run is not measured. Then bench prints the median of -n runs with the fastest and the slowest. "Compile" is the
 time from nothing to a network that can run: graphs, memory, pipelines. Times do not depend on the weights: without

@@ -12,11 +12,13 @@ import (
 	"mrprism/weights"
 )
 
-// measured is our network and the times of its runs in ms: encoders, all recurrences, whole runs.
+// measured is our network and the times of its runs in ms: encoders, all recurrences, whole runs, and
+// with Evidence passes that settle around marks and whole recalibrations.
 type measured struct {
 	*ours
 	small                         *tensor.Variable // read to wait for the encoder
 	encoders, recurrences, totals []float64
+	settles, recalibrations       []float64
 }
 
 // newMeasured compiles the network.
@@ -49,6 +51,31 @@ func (m *measured) run(ctx context.Context) error {
 		_, err = m.network.RaterLabels(ctx)
 	}
 	m.totals = append(m.totals, since(start))
+	if err == nil && m.network.Evidence {
+		err = m.recalibrate(ctx)
+	}
+	return err
+}
+
+// recalibrate does what a change of marks asks of the network: new marks, passes that settle, each
+// mask read back, and the raters' labels.
+func (m *measured) recalibrate(ctx context.Context) error {
+	n := m.network.Side * m.network.Side * m.network.Classes
+	said := slices.Repeat([]float32{1}, n)
+	mark := model.Mark{Rater: model.Somebody, Said: said, Inside: said}
+	start := time.Now()
+	err := m.network.SetMarks(ctx, []model.Mark{mark})
+	for range model.Settles {
+		began := time.Now()
+		if err == nil {
+			_, err = m.network.Settle(ctx)
+		}
+		m.settles = append(m.settles, since(began))
+	}
+	if err == nil {
+		_, err = m.network.RaterLabels(ctx)
+	}
+	m.recalibrations = append(m.recalibrations, since(start))
 	return err
 }
 
@@ -81,6 +108,9 @@ func inference(ctx context.Context, device gpu.Device, config model.Config, o op
 		return err
 	}
 	t.Encoder, t.Recurrence, t.FourPasses = spreadOf(n.encoders), spreadOf(n.recurrences), spreadOf(n.totals)
+	if n.network.Evidence {
+		t.Settle, t.Recalibration = spreadOf(n.settles), spreadOf(n.recalibrations)
+	}
 	if len(all) > 1 {
 		f32 := all[1]
 		t.ToF32 = &ratios{
@@ -117,7 +147,7 @@ func inTurn(ctx context.Context, all []*measured, repeats int, m *weights.Model,
 		if i == 0 {
 			first = n.totals[0]
 		}
-		n.encoders, n.recurrences, n.totals = nil, nil, nil
+		n.encoders, n.recurrences, n.totals, n.settles, n.recalibrations = nil, nil, nil, nil, nil
 	}
 	for i := range repeats {
 		tell(fmt.Sprintf("inference %d of %d", i+1, repeats))

@@ -45,7 +45,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := command.NewGroups()
 	flags.Add("network", func(f *flag.FlagSet) {
 		f.StringVar(&r.Weights, "weights", "", "`NAME` of a shipped model, or a .safetensors file; it decides configuration, raters, classes and side")
-		f.StringVar(&r.Config, "config", "compact", "network with random weights: compact, mobile, paper or tiny; NAME-steered adds the raters' weights to the maps")
+		f.StringVar(&r.Config, "config", "compact", "network with random weights: compact, mobile, paper or tiny; NAME-steered adds the raters' weights to the maps, NAME-evidence the passes around marks")
 		f.IntVar(&r.Raters, "raters", 4, "raters of random weights")
 		f.IntVar(&r.Classes, "classes", 2, "structures of random weights")
 		f.IntVar(&r.Side, "side", 256, "image side in `pixels`, a multiple of 64 (with -weights: of the weights)")

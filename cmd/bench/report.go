@@ -26,7 +26,11 @@ type inferenceTimes struct {
 	Encoder     spread  `json:"encoder"`
 	Recurrence  spread  `json:"recurrence"`
 	// FourPasses: encoder, four recurrences and the raters' labels
-	FourPasses           spread  `json:"four_passes"`
+	FourPasses spread `json:"four_passes"`
+	// With Evidence: a pass that settles around marks, and two of them after new marks, with the
+	// raters' labels.
+	Settle               spread  `json:"settle,omitzero"`
+	Recalibration        spread  `json:"recalibration,omitzero"`
 	EncoderDispatches    int     `json:"encoder_dispatches"`
 	RecurrenceDispatches int     `json:"recurrence_dispatches"`
 	Dispatches           int     `json:"dispatches"` // of four passes

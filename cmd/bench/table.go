@@ -37,6 +37,9 @@ func (r *report) figures() []figure {
 		{"encoder", "dispatches", count(i.EncoderDispatches)}, {"one recurrence", "dispatches", count(i.RecurrenceDispatches)},
 		{"four passes", "dispatches", count(i.Dispatches)}, {"network", "MiB of buffers", mebibytes(i.Bytes)},
 	}...)
+	if i.Settle.N > 0 {
+		out = append(out, figure{"one pass around marks", ms, i.Settle}, figure{"new marks, two passes", ms, i.Recalibration})
+	}
 	if t := i.ToF32; t != nil {
 		out = append(out, []figure{
 			{"encoder", "of f32", t.Encoder}, {"one recurrence", "of f32", t.Recurrence}, {"four passes, warm", "of f32", t.FourPasses},
