@@ -40,7 +40,8 @@ type view struct {
 	detail float64              // of the field: see trust.Quality
 	found  bool                 // false: the search found nothing, and there is no region
 
-	made map[bool]made // by mirrored, of a model that takes evidence
+	made  map[bool]made // by mirrored, of a model that takes evidence
+	marks []model.Mark  // of the last options
 
 	seen     bool // the encoder's last input is the region
 	mirrored bool // it is the region's mirror image

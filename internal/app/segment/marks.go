@@ -122,8 +122,7 @@ type made struct {
 // labels after the last pass. took gets the ms of each pass.
 func (e *Engine) settle(ctx context.Context, o Options, stage string, took map[string]float64) (masks [][]float32, raters []float32, err error) {
 	v := e.view
-	marks := e.marks(v.image, v.square, o.Evidence)
-	passes := o.Recurrences
+	marks, passes := v.marks, o.Recurrences
 	o.Progress(stage, 0, passes+1)
 	took["rec0"], err = timed(func() error { return e.make(ctx, v) })
 	if err != nil {
@@ -131,9 +130,12 @@ func (e *Engine) settle(ctx context.Context, o Options, stage string, took map[s
 	}
 	masks = append(masks, slices.Clone(v.made[v.mirrored].mask))
 	if v.mirrored {
+		marks = slices.Clone(marks)
 		for i := range marks {
-			mirror(marks[i].Said, e.about.Side)
-			mirror(marks[i].Inside, e.about.Side)
+			m := &marks[i]
+			m.Said, m.Inside = slices.Clone(m.Said), slices.Clone(m.Inside)
+			mirror(m.Said, e.about.Side)
+			mirror(m.Inside, e.about.Side)
 		}
 	}
 	if err := e.network.SetMarks(ctx, marks); err != nil {
@@ -190,7 +192,7 @@ func (e *Engine) make(ctx context.Context, v *view) error {
 // agree makes each mask the consensus of marks, raters' weights and what the passes expect of those
 // who have not marked.
 func (e *Engine) agree(r *Result, o Options) {
-	marks := e.marks(e.view.image, e.view.square, o.Evidence)
+	marks := e.view.marks
 	if len(marks) > 0 {
 		r.others = r.masks[len(r.masks)-1]
 	}

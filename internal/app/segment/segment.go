@@ -215,6 +215,7 @@ func (e *Engine) recur(ctx context.Context, o Options) (*Result, error) {
 		r.Timings[stage] = ms
 		total += ms
 	}
+	e.view.marks = e.marks(e.view.image, e.view.square, o.Evidence)
 	var err error
 	if r.masks, r.raters, err = e.passes(ctx, o, "segment", r.Timings); err != nil {
 		return nil, err
