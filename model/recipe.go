@@ -43,6 +43,10 @@ type Recipe struct {
 	Average  float64 // momentum of the averaged weights, which are exported; 0: export the last weights
 }
 
+// MaskAlone is the name of the recipe that trains the mask as the default recipe does, and nothing
+// else.
+const MaskAlone = "bce"
+
 // NewRecipe gives the recipe of a name:
 //
 //	default    ours: the mask learns the mean vote by cross-entropy; then DivP also learns each

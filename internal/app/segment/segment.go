@@ -23,11 +23,11 @@ const DefaultRecurrences = 3
 // baseline without DivP, whose rater maps mean nothing. Of a model that takes evidence it is the
 // number of passes that settle around marks; without marks there are none.
 func Feedbacks(about *weights.Metadata) int {
-	if SettlesAround(about) {
-		return model.Settles
-	}
 	if r, err := model.NewRecipe(about.Recipe); err == nil && !r.Recurrent() { // an unknown recipe is from a later version
 		return 0
+	}
+	if SettlesAround(about) {
+		return model.Settles
 	}
 	return DefaultRecurrences
 }

@@ -25,6 +25,9 @@ func (t *Trainer) averaged(ctx context.Context) (*weights.File, error) {
 	about := t.Options.metadata(t.Dataset, len(t.cases), t.step)
 	about.Independent = t.Config.Independent
 	about.Configuration = t.Config.Name
+	if t.step <= t.maskFirst() && t.Options.Recipe.MaskFirst > 0 { // a run that was stopped early: its heads know nothing
+		about.Recipe = model.MaskAlone
+	}
 	if of := t.of; of != nil { // the network is the same, and so is what is known of its masks
 		about.Title, about.Task = cmp.Or(about.Title, of.Title), cmp.Or(about.Task, of.Task)
 		about.Data, about.Trust, about.Ranges, about.Mirrored = of.Data, of.Trust, of.Ranges, of.Mirrored

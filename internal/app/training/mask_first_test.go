@@ -5,8 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"mrprism/internal/app/segment"
 	"mrprism/internal/compute/gpu/reference"
 	"mrprism/model"
+	"mrprism/weights"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -38,6 +40,20 @@ func TestMaskFirst(t *testing.T) {
 			require.Equal(t, start.Tensor(v.Name).Data, half.Tensor(v.Name).Data, "%s waits", v.Name)
 		}
 	}
+	// What a run exports before its heads have learnt says so, and no program shows its raters.
+	for name, file := range map[string]*weights.File{"bce": half, "default": whole} {
+		about, err := weights.ParseMetadata(file.Metadata)
+		require.NoError(t, err)
+		assert.Equal(t, name, about.Recipe)
+		assert.Equal(t, name == "default", segment.CheckHeads("it", &about) == nil)
+	}
+	o := options(t, data)
+	o.Recipe, o.Validate = ours, 0.5
+	trainer, err := New(t.Context(), reference.Open(), o, nil)
+	require.NoError(t, err)
+	assert.Zero(t, trainer.maskFirst(), "the best weights must have heads")
+	trainer.Close()
+
 	assert.NotEqual(t, half.Tensor("divp.stem.weight").Data, whole.Tensor("divp.stem.weight").Data)
 	for stop := 1; stop < 4; stop++ {
 		resumed := decode(t, run(0.5, stop, 4))

@@ -323,8 +323,14 @@ func (t *Trainer) Run(ctx context.Context, report func(Report)) error {
 	return nil
 }
 
-// maskFirst is the number of steps at the beginning of the run in which the mask alone learns.
-func (t *Trainer) maskFirst() int { return int(t.Options.Recipe.MaskFirst * float64(t.Steps())) }
+// maskFirst is the number of steps at the beginning of the run in which the mask alone learns. A run
+// that keeps the best weights has none: the best mask might have heads that know nothing.
+func (t *Trainer) maskFirst() int {
+	if t.Options.validates() {
+		return 0
+	}
+	return int(t.Options.Recipe.MaskFirst * float64(t.Steps()))
+}
 
 // Steps is the length of the whole run.
 func (t *Trainer) Steps() int {
