@@ -67,6 +67,7 @@ func TestHalfMasks(t *testing.T) {
 	about := model.Metadata
 	fundus, err := NewConfig(about.Configuration, len(about.Raters), len(about.Classes))
 	require.NoError(t, err)
+	fundus.Levels = true
 	plain, err := weights.Dequantize(model.File)
 	require.NoError(t, err)
 	networks := map[string]struct {

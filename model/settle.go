@@ -68,10 +68,11 @@ func (n *Network) edges(f Features) *tensor.Tensor {
 }
 
 // Settle is a pass around what is given: a small U-Net adds to the logits of mask and raters. A
-// given z̃ is clamped to the mark in every pass. The mask changes only where Any is 1.
+// given z̃ is clamped to the mark in every pass. The mask changes only where Any is 1. A later pass
+// teaches an earlier one through the sum, and not through what the U-Net sees.
 func (n *Network) Settle(from State, edges *tensor.Tensor, given Given) State {
-	seen := pointwise.Concat(pointwise.Scale(pointwise.Clamp(from.Mask, -surest, surest), 0.25), pointwise.Concat(given.For, given.Against))
-	all, likely := seen, pointwise.Sigmoid(from.Raters)
+	seen := pointwise.Concat(pointwise.Scale(pointwise.Clamp(from.Mask.Detach(), -surest, surest), 0.25), pointwise.Concat(given.For, given.Against))
+	all, likely := seen, pointwise.Sigmoid(from.Raters.Detach())
 	if given.Share != nil {
 		all = pointwise.Concat(seen, pointwise.Concat(given.Share, given.Mark))
 		if given.Any != nil {
