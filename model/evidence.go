@@ -188,9 +188,9 @@ func (in *Inference) Settle(ctx context.Context) ([]float32, error) {
 
 // Consensus is the calibrated mask of all raters, (S, S, K), under weights ψ (M); nil: all 1. A
 // rater's own map is the mark where it is given, and elsewhere what the others mark on the mean,
-// q, moved by how far the rater's likely label lies from that of all raters: q + z̃_m − mean z̃. The
-// mask is the mean of these maps weighted by ψ, and a mark of Somebody counts as a rater's of
-// weight 1. Where marks are given, likely (S, S, M, K) becomes these marks.
+// q, moved by how far the rater's likely label lies from that of all raters: q + z̃_m − mean z̃.
+// The mask is the mean of these maps weighted by ψ. A mark of Somebody counts as a rater's of weight
+// 1. Where marks are given, likely (S, S, M, K) becomes these marks.
 func (c *Config) Consensus(q, likely []float32, marks []Mark, weights []float32) []float32 {
 	m, k := c.Raters, c.Classes
 	y := make([]float32, len(q))

@@ -125,9 +125,9 @@ export class Segmenter extends EventTarget {
 
   // segment resolves to the worker's result message. options: model, recurrences (left out: as the
   // model was trained), roi ("auto", "none" or "x,y,side"), raterWeights, evidence (a list of
-  // { rater, class, name, mask }; mask is a Uint8Array or the Blob of a PNG). hooks: progress({ stage, done, total }), image({ width,
-  // height, pixelsWide, pixelsHigh, rgba }), signal (an AbortSignal, which ends this request and no
-  // other).
+  // { rater, class, name, mask }; mask is a Uint8Array or the Blob of a PNG). hooks:
+  // progress({ stage, done, total }), image({ width, height, pixelsWide, pixelsHigh, rgba }), signal
+  // (an AbortSignal, which ends this request and no other).
   async segment(picture, options, hooks = {}) {
     await this.ready;
     const own = this.#own.get(options.model); // a new worker does not have it

@@ -25,8 +25,8 @@ import (
 //     raters makes up for the variance that this leaves out. Each sector's variance is averaged
 //     with that of the whole outline, which counts as two images.
 //   - The bias b_m, the rater's median distance from ŝ. Marks do not say who is unbiased. The prior
-//     b_m ~ N(0, c²σ_m²), by which careless raters have larger biases, makes Σ b_m/σ_m² zero. c² is
-//     the mean of b_m²/σ_m², and v = c²/Σ 1/σ_m² is the variance that remains.
+//     b_m ~ N(0, c²σ_m²), by which careless raters have larger biases, makes Σ b_m/σ_m² zero. c²
+//     is the mean of b_m²/σ_m², and v = c²/Σ 1/σ_m² is the variance that remains.
 //   - The trust λ_m in a single mark, min(1, 5/(4 + z²)), as under Student's t with 4 degrees of
 //     freedom. z is the mark's mean distance from ŝ + b_m, divided by the rater's usual one. Blank
 //     and exchanged marks hardly count.
