@@ -239,10 +239,13 @@ func (in *Inference) Dispatches(passes int) int {
 	return in.network.EarlyDispatches() + passes*in.network.Dispatches() + in.labels.Dispatches()
 }
 
-// Commands lists the commands of the encoder, of one recurrence and of the raters' labels, for
-// programs that time them.
-func (in *Inference) Commands() (encoder, recurrence, labels tensor.Commands) {
-	return in.network.EarlyCommands(), in.network.Commands(), in.labels.Commands()
+// Commands lists the commands of the encoder, of one recurrence, of the raters' labels and, with
+// Evidence, of a pass around marks, for programs that time them.
+func (in *Inference) Commands() (encoder, recurrence, labels, settle tensor.Commands) {
+	if in.settling != nil {
+		settle = in.settling.pass.Commands()
+	}
+	return in.network.EarlyCommands(), in.network.Commands(), in.labels.Commands(), settle
 }
 
 // Release frees the plans' memory. The set belongs to the caller.

@@ -69,7 +69,7 @@ func kernelsOf(t *testing.T, c Config) (encoder, recurrence map[string]int) {
 		}
 		return kernels
 	}
-	inEncoder, inRecurrence, _ := in.Commands()
+	inEncoder, inRecurrence, _, _ := in.Commands()
 	return count(inEncoder), count(inRecurrence)
 }
 

@@ -62,8 +62,11 @@ func linearOfSum(r *tensor.Rewriter, op *tensor.Op) bool {
 	})
 }
 
+// narrow is a number of channels that is not worth a convolution of its own.
+const narrow = 8
+
 // convolutionOfConcat cuts the weight. The share of a map that another part of the graph makes
-// belongs to no part: it is computed once.
+// belongs to no part: it is computed once. A narrow map of the same part stays with the other.
 func convolutionOfConcat(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != conv.Conv2DKind && op.Kind != conv.LinearKind {
 		return false
@@ -88,8 +91,38 @@ func convolutionOfConcat(r *tensor.Rewriter, op *tensor.Op) bool {
 		return build()
 	}
 	a, b := concat.Inputs[0], concat.Inputs[1]
+	elsewhere := func(x *tensor.Tensor) bool { from := r.Maker(x); return from != nil && from.Part() != op.Part() }
+	if min(a.Dim(-1), b.Dim(-1)) < narrow && !elsewhere(a) && !elsewhere(b) {
+		return false
+	}
 	return r.Replace(op, func() *tensor.Tensor {
 		return pointwise.Add(share(a, 0, nil), share(b, a.Dim(-1), op.Inputs[2]))
+	})
+}
+
+// convolutionToQuads adds outputs of zero, which nothing reads: kernels compute four at a time.
+func convolutionToQuads(r *tensor.Rewriter, op *tensor.Op) bool {
+	if op.Kind != conv.Conv2DKind || fixed(r, op.Inputs[0]) {
+		return false
+	}
+	weight, bias := op.Inputs[1], op.Inputs[2]
+	outputs := weight.Dim(-1)
+	if outputs%4 == 0 || outputs < 4 {
+		return false
+	}
+	widened := func(x *tensor.Tensor) *tensor.Tensor {
+		shape := slices.Clone(x.Shape())
+		shape[len(shape)-1] = 4 - outputs%4
+		zeros := op.Graph().Constant("zeros", make([]float32, x.Elements()/outputs*shape[len(shape)-1]), shape...)
+		return pointwise.Concat(x, zeros)
+	}
+	return r.Replace(op, func() *tensor.Tensor {
+		defer op.Graph().Layered(op.Layer)()
+		if bias != nil {
+			bias = widened(bias)
+		}
+		y, _ := pointwise.Split(conv.Conv2D(op.Inputs[0], widened(weight), bias, op.Attributes.(conv.Window)), outputs)
+		return y
 	})
 }
 

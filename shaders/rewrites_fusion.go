@@ -86,6 +86,9 @@ func convolutionSplit(r *tensor.Rewriter, op *tensor.Op) bool {
 	}
 	p := *first.Attributes.(*conv.Params)
 	p.Chunk = op.Attributes.(*pointwise.ConcatParams).Part
+	if p.Outputs%4 == 0 && p.Chunk%4 != 0 {
+		return false // kernels of four outputs at a time cannot divide a quad
+	}
 	return r.Fuse(first, op, conv.FusedKind, &p, first.Inputs...)
 }
 

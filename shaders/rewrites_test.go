@@ -200,6 +200,17 @@ var examples = map[string][]struct {
 		},
 		before: "Linear Linear", after: "Linear Linear Linear",
 	}},
+	"Conv2D(x) of 4n + i outputs → Split(Conv2D(x) of 4n + 4)": {{
+		build: func(g *rewriteGraph) []*tensor.Tensor {
+			return []*tensor.Tensor{conv.Conv2D(g.in(1, 4, 4, 5), g.param("w", 3, 3, 5, 6), g.param("b", 6), conv.Square(1, 1))}
+		},
+		before: "Conv2D", after: "Concat Concat Conv2D Split",
+	}, {
+		build: func(g *rewriteGraph) []*tensor.Tensor {
+			return []*tensor.Tensor{conv.Conv2D(g.in(1, 4, 4, 5), g.param("w", 3, 3, 5, 10), nil, conv.Square(1, 1))}
+		},
+		before: "Conv2D", after: "Concat Conv2D Split",
+	}},
 	"Linear(x), Linear(x) + table → Split(Linear(x) + table)": {{
 		build: func(g *rewriteGraph) []*tensor.Tensor {
 			x := g.in(2, 3, 8)
@@ -369,9 +380,13 @@ func TestRulesTogether(t *testing.T) {
 		}, 2, 2},
 		{"queries beside another map", func(g *rewriteGraph) []*tensor.Tensor {
 			x := g.in(1, 3, 5, 8)
-			other := conv.Linear(x, g.param("o", 8, 10), g.param("ob", 10))
-			return []*tensor.Tensor{other, conv.Linear(pointwise.AddBroadcast(x, g.table(1, 3, 5, 8)), g.param("q", 8, 6), nil)}
+			other := conv.Linear(x, g.param("o", 8, 12), g.param("ob", 12))
+			return []*tensor.Tensor{other, conv.Linear(pointwise.AddBroadcast(x, g.table(1, 3, 5, 8)), g.param("q", 8, 4), nil)}
 		}, 3, 1},
+		{"a quad of outputs stays together", func(g *rewriteGraph) []*tensor.Tensor {
+			a, b := pointwise.Split(conv.Conv2D(g.in(1, 4, 4, 8), g.param("w", 3, 3, 8, 8), g.param("b", 8), conv.Square(1, 1)), 2)
+			return []*tensor.Tensor{a, b}
+		}, 2, 2},
 		{"queries of a map, and that map", func(g *rewriteGraph) []*tensor.Tensor {
 			y := conv.Linear(g.in(1, 3, 5, 8), g.param("a", 8, 8), g.param("ab", 8))
 			return []*tensor.Tensor{y, conv.Linear(pointwise.AddBroadcast(y, g.table(1, 3, 5, 8)), g.param("q", 8, 6), g.param("qb", 6))}

@@ -121,11 +121,14 @@ func inference(ctx context.Context, device gpu.Device, config model.Config, o op
 	if !o.Kernels {
 		return nil
 	}
-	encoder, recurrence, labels := n.network.Commands()
+	encoder, recurrence, labels, settle := n.network.Commands()
 	for _, part := range []struct {
 		name     string
 		commands tensor.Commands
-	}{{"encoder", encoder}, {"one recurrence", recurrence}, {"rater labels", labels}} {
+	}{{"encoder", encoder}, {"one recurrence", recurrence}, {"rater labels", labels}, {"one pass around marks", settle}} {
+		if len(part.commands.Commands) == 0 {
+			continue
+		}
 		if err := r.kernels(ctx, d, part.name, part.commands, o.Repeats, tell); err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ import (
 // replayed alone on the network's buffers: small tensors come from a cache more often than in the
 // network.
 type kernelTimes struct {
-	Part       string  `json:"part"`  // encoder, one recurrence, rater labels, training step
+	Part       string  `json:"part"`  // encoder, one recurrence, rater labels, one pass around marks, training step
 	Name       string  `json:"name"`  // of kernel and variant
 	Shape      string  `json:"shape"` // for people
 	Dispatches int     `json:"count"` // in one run of the part
