@@ -9,6 +9,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"mrprism/internal/data/raster"
 )
 
 // The kinds of faults; every *Error wraps one of them.
@@ -42,6 +44,12 @@ func damaged(name, format, problem string, args ...any) *Error {
 
 // decodeError turns an error of the standard decoders into an *Error.
 func decodeError(name, format string, err error) *Error {
+	if of, ok := errors.AsType[raster.Unsupported](err); ok {
+		return &Error{
+			Name: name, Problem: fmt.Sprintf("MrPrism does not read this kind of %s (%v)", display(format), of),
+			Advice: "save it as an ordinary 8-bit PNG", Kind: ErrUnsupported,
+		}
+	}
 	_, ofPNG := errors.AsType[png.UnsupportedError](err)
 	_, ofJPEG := errors.AsType[jpeg.UnsupportedError](err)
 	switch {
@@ -56,7 +64,26 @@ func decodeError(name, format string, err error) *Error {
 	return damaged(name, format, "%v", err)
 }
 
-func display(format string) string { return strings.ToUpper(format) }
+// display is a format's name in messages.
+func display(format string) string {
+	switch format {
+	case "webp":
+		return "WebP"
+	case "nifti":
+		return "NIfTI file"
+	case "dicom":
+		return "DICOM file"
+	}
+	return strings.ToUpper(format)
+}
+
+// noSlice is the error of a picture that a file does not have.
+func noSlice(name string, slice, slices int) *Error {
+	return &Error{
+		Name: name, Problem: fmt.Sprintf("there is no slice %d; the file has %d", slice, slices),
+		Advice: fmt.Sprintf("choose a slice from 1 to %d", slices), Kind: ErrNotImage,
+	}
+}
 
 // foreign are formats that people do try, recognised by their first bytes.
 var foreign = []struct {
@@ -64,14 +91,16 @@ var foreign = []struct {
 	magic  string
 	name   string
 }{
-	{0, "II*\x00", "a TIFF"}, {0, "MM\x00*", "a TIFF"}, {0, "BM", "a BMP"}, {0, "GIF8", "a GIF"}, {8, "WEBP", "a WebP"},
-	{4, "ftyp", "a HEIC, AVIF or video"}, {128, "DICM", "a DICOM file"}, {344, "n+1\x00", "a NIfTI volume"},
-	{0, "\x1f\x8b", "a gzip archive (NIfTI?)"}, {0, "PK\x03\x04", "a zip archive"}, {0, "%PDF", "a PDF"},
+	{0, "GIF8", "a GIF"}, {4, "ftyp", "a HEIC, AVIF or video"}, {0, "\x00\x00\x00\x0cjP  ", "a JPEG 2000"},
+	{344, "ni1\x00", "the header of a NIfTI volume without its values"}, {0, "PK\x03\x04", "a zip archive"}, {0, "%PDF", "a PDF"},
 }
 
-// notImage describes data that is neither PNG nor JPEG.
+// kinds are the formats that are read, for messages.
+const kinds = "PNG, JPEG, TIFF, BMP, WebP, DICOM or NIfTI"
+
+// notImage describes data of none of the formats that are read.
 func notImage(name string, data []byte) *Error {
-	e := &Error{Name: name, Advice: "open a PNG or JPEG image", Kind: ErrNotImage}
+	e := &Error{Name: name, Advice: "open a " + kinds + " image", Kind: ErrNotImage}
 	for _, f := range foreign {
 		if len(data) >= f.offset && bytes.HasPrefix(data[f.offset:], []byte(f.magic)) {
 			e.Problem, e.Kind = "this is "+f.name+", which MrPrism does not read", ErrUnsupported
@@ -85,7 +114,7 @@ func notImage(name string, data []byte) *Error {
 	case isText(data[:min(len(data), 512)]):
 		e.Problem = "this is a text file, not an image, whatever its name says"
 	default:
-		e.Problem = "this is not a PNG or JPEG image"
+		e.Problem = "this is not a " + kinds + " image"
 	}
 	return e
 }

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"image"
+	"image/jpeg"
+	"image/png"
 	"slices"
 )
 
@@ -27,28 +30,33 @@ type Info struct {
 	W, H        int // pixels, as displayed
 	Orientation int // EXIF, 1..8
 	Format      string
+	Spacing     [2]float64 // mm a pixel, across and down as displayed; 0 if unknown
+	Slice       int        // which picture of the file, from 1
+	Slices      int        // pictures in the file
 
+	decode           func() (image.Image, error)
 	storedW, storedH int
 	memory           int64 // bytes, peak of decoding and converting
 	least            int64 // bytes, the smallest file that can hold this picture
+	full             bool  // 16-bit samples use all bits
 	unscanned        bool  // a JPEG's colour component has no data
 }
 
-// Header reads the size without decoding. It refuses every file that Decode refuses before it
-// allocates.
-func Header(name string, data []byte) (*Info, error) {
-	var info *Info
-	var err *Error
-	switch {
-	case bytes.HasPrefix(data, []byte(signature)):
-		info, err = pngHeader(name, data)
-	case bytes.HasPrefix(data, []byte("\xff\xd8\xff")):
-		info, err = jpegHeader(name, data)
-	default:
-		err = notImage(name, data)
-	}
+// Header is HeaderSlice of the picture that the format prefers.
+func Header(name string, data []byte) (*Info, error) { return HeaderSlice(name, data, 0) }
+
+// HeaderSlice reads the size of a picture of a file without decoding; slice is that of DecodeSlice.
+// It refuses every file that DecodeSlice refuses before it allocates.
+func HeaderSlice(name string, data []byte, slice int) (*Info, error) {
+	info, err := header(name, data, slice)
 	if err != nil {
 		return nil, err
+	}
+	if info.Slices == 0 {
+		info.Slice, info.Slices = 1, 1
+		if slice > 1 {
+			return nil, noSlice(name, slice, 1)
+		}
 	}
 	if err := info.check(name, int64(len(data))); err != nil {
 		return nil, err
@@ -56,8 +64,36 @@ func Header(name string, data []byte) (*Info, error) {
 	info.W, info.H = info.storedW, info.storedH
 	if info.Orientation >= 5 {
 		info.W, info.H = info.H, info.W
+		info.Spacing[0], info.Spacing[1] = info.Spacing[1], info.Spacing[0]
 	}
 	return info, nil
+}
+
+// header chooses the reader by the file's first bytes.
+func header(name string, data []byte, slice int) (info *Info, err *Error) {
+	read := bytes.NewReader(data)
+	switch {
+	case bytes.HasPrefix(data, []byte(signature)):
+		if info, err = pngHeader(name, data); err == nil {
+			info.decode = func() (image.Image, error) { return png.Decode(read) }
+		}
+		return info, err
+	case bytes.HasPrefix(data, []byte("\xff\xd8\xff")):
+		if info, err = jpegHeader(name, data); err == nil {
+			info.decode = func() (image.Image, error) { return jpeg.Decode(read) }
+		}
+		return info, err
+	case bytes.HasPrefix(data, []byte("BM")):
+		return bmpHeader(name, data)
+	case len(data) >= 12 && string(data[:4]) == "RIFF" && string(data[8:12]) == "WEBP":
+		return webpHeader(name, data)
+	}
+	for _, f := range framed {
+		if f.is(data) {
+			return framedHeader(name, f, data, slice)
+		}
+	}
+	return nil, notImage(name, data)
 }
 
 func (i *Info) check(name string, size int64) error {

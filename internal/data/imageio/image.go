@@ -2,7 +2,8 @@
 // probability maps.
 //
 // The desktop programs and the page run this Go code, and a file gives equal pixels in both. The
-// standard library decodes. Before that, this package reads the header: it limits the size before
+// standard library decodes PNG and JPEG, golang.org/x/image BMP and WebP, and packages beside this
+// one TIFF, DICOM and NIfTI. Before that, this package reads the header: it limits the size before
 // anything is allocated, and it refuses a file that is cut short, which would otherwise become a
 // half-grey picture.
 //
@@ -18,7 +19,6 @@ import (
 	"fmt"
 	"image"
 	"image/color"
-	"image/jpeg"
 	"image/png"
 	"math"
 	"math/bits"
@@ -30,22 +30,32 @@ type Image struct {
 	Pix         []uint8 // (H, W, 3), values 0..255
 	Orientation int     // the EXIF orientation, 1..8, that Decode has applied; 1 if the file has none
 	Bits        int     // of 16-bit samples, how many bits the picture uses; 0 for other samples
-	Format      string  // "png" or "jpeg"
+	Format      string  // "png", "jpeg", "tiff", "bmp", "webp", "dicom" or "nifti"
+
+	Spacing [2]float64 // mm a pixel, across and down as displayed, as the file says; 0 if unknown
+	Slice   int        // which picture of the file this is, from 1
+	Slices  int        // pictures in the file: pages, frames or slices; 1 for most formats
 }
 
-// Decode reads a PNG or JPEG. The content decides the format; name is for messages only. Every
-// error is an *Error, which names the file and the next step and wraps ErrNotImage, ErrTooLarge,
-// ErrDamaged or ErrUnsupported.
-func Decode(name string, data []byte) (*Image, error) {
-	header, err := Header(name, data)
+// Decode is DecodeSlice of the picture that the format prefers.
+func Decode(name string, data []byte) (*Image, error) { return DecodeSlice(name, data, 0) }
+
+// DecodeSlice reads a picture of a file that may hold several: slice counts from 1. 0 is the first
+// page of a TIFF, and the middle of a volume or of a DICOM file's frames. The content decides the
+// format; name is for messages only. Every error is an *Error, which names the file and the next
+// step and wraps ErrNotImage, ErrTooLarge, ErrDamaged or ErrUnsupported.
+func DecodeSlice(name string, data []byte, slice int) (m *Image, err error) {
+	header, err := HeaderSlice(name, data, slice)
 	if err != nil {
 		return nil, err
 	}
-	decode := jpeg.Decode
-	if header.Format == "png" {
-		decode = png.Decode
-	}
-	decoded, err := decode(bytes.NewReader(data))
+	// The readers return errors. A fault in one must not end the program.
+	defer func() {
+		if fault := recover(); fault != nil {
+			m, err = nil, damaged(name, header.Format, "%v", fault)
+		}
+	}()
+	decoded, err := header.decode()
 	if err != nil {
 		return nil, decodeError(name, header.Format, err)
 	}
@@ -58,7 +68,7 @@ func Decode(name string, data []byte) (*Image, error) {
 // Convert makes an Image of a picture that another decoder has read. It may overwrite the picture.
 func Convert(src image.Image) *Image {
 	w, h := src.Bounds().Dx(), src.Bounds().Dy()
-	return displayed(src, &Info{W: w, H: h, Orientation: 1, storedW: w, storedH: h})
+	return displayed(src, &Info{W: w, H: h, Orientation: 1, Slice: 1, Slices: 1, storedW: w, storedH: h})
 }
 
 // displayed converts to RGB in the displayed orientation. It compacts decoded pixels of four bytes
@@ -66,7 +76,13 @@ func Convert(src image.Image) *Image {
 func displayed(src image.Image, header *Info) *Image {
 	w, h := header.storedW, header.storedH
 	used := depth(src) // before the pixels are overwritten
-	m := &Image{W: header.W, H: header.H, Orientation: header.Orientation, Bits: used, Format: header.Format}
+	if used > 0 && header.full {
+		used = 16
+	}
+	m := &Image{
+		W: header.W, H: header.H, Orientation: header.Orientation, Bits: used, Format: header.Format,
+		Spacing: header.Spacing, Slice: header.Slice, Slices: header.Slices,
+	}
 	row, wide := rows(src, used)
 	if header.Orientation == 1 && wide != nil {
 		m.Pix = wide[:3*w*h]

@@ -1,0 +1,182 @@
+package imageio
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"flag"
+	"fmt"
+	"image"
+	"image/color"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/image/bmp"
+	"golang.org/x/image/tiff"
+)
+
+var write = flag.Bool("write", false, "write testdata/vectors.txt anew, after its pixels were compared with other decoders")
+
+// TestVectorsOfFormats reads all files of others. Those in testdata/vectors.txt give the pixels that
+// were compared with pydicom's, nibabel's and tifffile's once, or are refused. Those without a
+// reference (fuzzers' finds) give a picture or an *Error.
+func TestVectorsOfFormats(t *testing.T) {
+	var lines []string
+	for _, folder := range []string{"tiff", "dicom", "nifti", "deflate"} {
+		root := vectors(t, folder)
+		eachFile(t, root, func(path string, data []byte) {
+			begun := time.Now()
+			m, err := Decode(path, data)
+			if spent := time.Since(begun); spent > time.Second {
+				t.Logf("%s took %v", path, spent)
+			}
+			name, _ := filepath.Rel(filepath.Dir(root), path)
+			line := filepath.ToSlash(name) + " refused"
+			if err == nil {
+				require.Len(t, m.Pix, 3*m.W*m.H)
+				line = fmt.Sprintf("%s %d×%d %d of %d %.12x", filepath.ToSlash(name), m.W, m.H, m.Slice, m.Slices, sha256.Sum256(m.Pix))
+			} else {
+				var e *Error
+				require.ErrorAs(t, err, &e)
+				require.NotContains(t, err.Error(), "runtime error", "a panic: %s", path)
+			}
+			if !strings.Contains(line, "/corpus/") {
+				lines = append(lines, line)
+			}
+		})
+	}
+	got, file := strings.Join(lines, "\n")+"\n", filepath.Join("testdata", "vectors.txt")
+	if *write {
+		require.NoError(t, os.MkdirAll("testdata", 0o777))
+		require.NoError(t, os.WriteFile(file, []byte(got), 0o666))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Equal(t, strings.Split(string(want), "\n"), strings.Split(got, "\n"))
+}
+
+// pictures are of all kinds that the encoders of golang.org/x/image write.
+func pictures() []image.Image {
+	bounds := image.Rect(0, 0, 37, 21)
+	rgba := image.NewNRGBA(bounds)
+	fill(rgba)
+	grey, deep, wide := image.NewGray(bounds), image.NewGray16(bounds), image.NewNRGBA64(bounds)
+	paletted := image.NewPaletted(bounds, color.Palette{color.Black, color.RGBA{200, 10, 0, 255}, color.White})
+	for y := range 21 {
+		for x := range 37 {
+			grey.Set(x, y, rgba.At(x, y))
+			deep.SetGray16(x, y, color.Gray16{Y: uint16(x*1771 + y*13)})
+			wide.Set(x, y, color.NRGBA64{uint16(x * 1700), uint16(y * 3000), 65535, 65535})
+			paletted.SetColorIndex(x, y, uint8((x+y)%3))
+		}
+	}
+	return []image.Image{rgba, grey, deep, wide, paletted}
+}
+
+func TestDecodeTIFF(t *testing.T) {
+	for i, m := range pictures() {
+		for _, o := range []*tiff.Options{nil, {Compression: tiff.Deflate}, {Compression: tiff.Deflate, Predictor: true}} {
+			var data bytes.Buffer
+			require.NoError(t, tiff.Encode(&data, m, o))
+			got, err := Decode("a.tif", data.Bytes())
+			require.NoError(t, err, "picture %d, %v", i, o)
+			assert.Equal(t, "tiff", got.Format)
+			assertPixels(t, m, got)
+		}
+	}
+}
+
+// A TIFF's orientation turns its pixels and its spacing.
+func TestTIFFOrientation(t *testing.T) {
+	entries := [][4]uint32{
+		{256, 3, 1, 3}, {257, 3, 1, 2}, {258, 3, 1, 8}, {259, 3, 1, 1}, {262, 3, 1, 1}, {273, 4, 1, 8}, {274, 3, 1, 6}, {277, 3, 1, 1},
+		{278, 3, 1, 2}, {279, 4, 1, 6}, {282, 5, 1, 14}, {283, 5, 1, 22}, {296, 3, 1, 3},
+	}
+	data := append([]byte("II*\x00\x1e\x00\x00\x00"), 1, 2, 3, 4, 5, 6)
+	for _, v := range []uint32{100, 1, 50, 1} { // a centimetre has 100 pixels across, 50 down
+		data = binary.LittleEndian.AppendUint32(data, v)
+	}
+	data = binary.LittleEndian.AppendUint16(data, uint16(len(entries)))
+	for _, e := range entries {
+		data = binary.LittleEndian.AppendUint16(data, uint16(e[0]))
+		data = binary.LittleEndian.AppendUint16(data, uint16(e[1]))
+		data = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(data, e[2]), e[3])
+	}
+	data = append(data, 0, 0, 0, 0)
+	got, err := Decode("a.tif", data)
+	require.NoError(t, err)
+	assert.Equal(t, []uint8{4, 4, 4, 1, 1, 1, 5, 5, 5, 2, 2, 2, 6, 6, 6, 3, 3, 3}, got.Pix)
+	assert.Equal(t, [2]float64{0.2, 0.1}, got.Spacing)
+	_, err = DecodeSlice("a.tif", data, 2)
+	assert.ErrorContains(t, err, "there is no slice 2; the file has 1")
+}
+
+func TestDecodeBMP(t *testing.T) {
+	for i, m := range pictures() {
+		if i == 2 || i == 3 {
+			continue // no BMP has 16 bits
+		}
+		if rgba, ok := m.(*image.NRGBA); ok {
+			for k := 3; k < len(rgba.Pix); k += 4 {
+				rgba.Pix[k] = 255 // a BMP's alpha is not read
+			}
+		}
+		var data bytes.Buffer
+		require.NoError(t, bmp.Encode(&data, m))
+		got, err := Decode("a.bmp", data.Bytes())
+		require.NoError(t, err)
+		assert.Equal(t, "bmp", got.Format)
+		assertPixels(t, m, got)
+		_, err = Decode("a.bmp", data.Bytes()[:data.Len()-3])
+		assert.ErrorIs(t, err, ErrDamaged)
+	}
+}
+
+// A lossless WebP of one pixel, by Google's cwebp.
+func TestDecodeWebP(t *testing.T) {
+	data, err := base64.StdEncoding.DecodeString("UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA==")
+	require.NoError(t, err)
+	got, err := Decode("a.webp", data)
+	require.NoError(t, err)
+	assert.Equal(t, "webp", got.Format)
+	assert.Equal(t, 1, got.W*got.H)
+	_, err = Decode("a.webp", data[:len(data)-4])
+	assert.ErrorIs(t, err, ErrDamaged)
+}
+
+func FuzzDecodeTIFF(f *testing.F) {
+	for _, m := range pictures() {
+		for _, o := range []*tiff.Options{nil, {Compression: tiff.Deflate, Predictor: true}} {
+			var data bytes.Buffer
+			require.NoError(f, tiff.Encode(&data, m, o))
+			f.Add(data.Bytes())
+		}
+	}
+	f.Fuzz(fuzzed)
+}
+
+func FuzzDecodeBMP(f *testing.F) {
+	var data bytes.Buffer
+	require.NoError(f, bmp.Encode(&data, pictures()[4]))
+	f.Add(data.Bytes())
+	f.Fuzz(fuzzed)
+}
+
+// fuzzed decodes data. A panic in a reader would come back as an error that tells of it.
+func fuzzed(t *testing.T, data []byte) {
+	got, err := Decode("fuzzed", data)
+	if err != nil {
+		var e *Error
+		require.ErrorAs(t, err, &e)
+		require.NotContains(t, err.Error(), "runtime error")
+		return
+	}
+	require.Len(t, got.Pix, 3*got.W*got.H)
+	require.Positive(t, got.W*got.H)
+}

@@ -1,0 +1,75 @@
+// Package raster is what the readers of TIFF, DICOM and NIfTI files share with package imageio.
+package raster
+
+import (
+	"fmt"
+	"image"
+	"math"
+)
+
+// Frame is a picture in a file: what the header says of it, and how to decode it.
+type Frame struct {
+	W, H        int        // pixels, as stored
+	Orientation int        // EXIF, 1..8
+	Spacing     [2]float64 // mm a pixel, across and down as stored; 0 if unknown
+	Slice       int        // the picture's number in the file, from 1
+	Slices      int        // pictures in the file
+	Memory      int64      // bytes, the peak of Decode, the file not counted
+	Full        bool       // 16-bit samples use all bits: nobody has to look how many
+	Least       int64      // bytes, the smallest file that can hold the picture
+
+	// Decode makes the picture. The caller may overwrite it.
+	Decode func() (image.Image, error)
+}
+
+// JPEG decodes a JPEG within a file, whose size must be w×h. It refuses hostile ones before it
+// allocates.
+type JPEG func(data []byte, w, h int) (image.Image, error)
+
+// Unsupported is the error of a sound file that MrPrism does not read. It says of what kind the
+// file is, for example "compression ZSTD".
+type Unsupported string
+
+func (u Unsupported) Error() string { return string(u) }
+
+// NoSlice is the error of a picture that the file does not have. It is the number of those it has.
+type NoSlice int
+
+func (n NoSlice) Error() string { return fmt.Sprintf("the file has %d pictures", int(n)) }
+
+// Range is the smallest and the largest finite value, (0, 1) if there is none.
+func Range(values []float32) (low, high float64) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for _, v := range values {
+		if f := float64(v); !math.IsNaN(f) && !math.IsInf(f, 0) {
+			low, high = min(low, f), max(high, f)
+		}
+	}
+	if low > high {
+		return 0, 1
+	}
+	return low, high
+}
+
+// Level is a value as one of 256 levels: low and less becomes 0, high and more 255, NaN 0.
+func Level(v, low, high float64) uint8 {
+	switch {
+	case !(v > low): // NaN too
+		return 0
+	case v >= high:
+		return 255
+	}
+	return uint8(255*((v-low)/(high-low)) + 0.5)
+}
+
+// Grey makes a picture of values (h, w) by Level. If inverted, low becomes white.
+func Grey(values []float32, w, h int, low, high float64, inverted bool) image.Image {
+	m := image.NewGray(image.Rect(0, 0, w, h))
+	for i, v := range values {
+		m.Pix[i] = Level(float64(v), low, high)
+		if inverted {
+			m.Pix[i] = 255 - m.Pix[i]
+		}
+	}
+	return m
+}
