@@ -109,7 +109,7 @@ func (p *page) reader(data []byte, rows int) (io.Reader, error) {
 		if p.compression == 3 {
 			format = ccitt.Group3
 		}
-		return ccitt.NewReader(r, order, format, p.tileW, rows, nil), nil
+		return ccitt.NewReader(r, order, format, p.tileW, rows, &ccitt.Options{Invert: true}), nil
 	case 5:
 		if len(data) >= 2 && data[0] == 0 && data[1]&1 != 0 {
 			return nil, raster.Unsupported("the compression LZW of before 1988")
