@@ -2,6 +2,7 @@
 // state of them, view.js draws it, and the effects below do what it asks of the worker.
 import { $, all } from "./dom.js";
 import { csv, download, json, stem } from "./exports.js";
+import { clearWhenIdle } from "./idle.js";
 import { takePhotographs } from "./opening.js";
 import { Segmenter, SegmentError, publish } from "./segmenter.js";
 import { Stage } from "./stage.js";
@@ -245,4 +246,5 @@ function remembered() {
 
 draw(state, {}, stage);
 stage.start();
+clearWhenIdle();
 addEventListener("load", () => keepOffline(() => !segmenter.used));

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"flag"
 	"fmt"
@@ -12,7 +13,9 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -23,11 +26,18 @@ import (
 
 const usage = `serve - the MrPrism site on this machine
 
-usage: serve [-addr HOST:PORT] [-host NAME]...
+usage: serve [-addr HOST:PORT] [-host NAME]... [-tls-self | -tls-cert FILE -tls-key FILE] [-kiosk]
 
 serve gives a browser the page, its WebAssembly programs and the weights. All of them are inside this program: it reads
 nothing from disk and contacts no other machine. Images stay in the page, which does not send them to serve.
   serve                         the site at http://127.0.0.1:8080/; Ctrl-C stops it
+
+-kiosk also opens Chrome at the page, full-screen, and starts it again when it ends. Each start has a fresh profile. When
+nobody has touched the page for -idle, it closes the photograph and starts anew. Any browser does that at an address that
+ends in ?idle=SECONDS.
+
+-tls-self serves other machines over TLS. serve makes a certificate for the names and addresses of this machine and keeps
+it. It prints the file: install that on the other machines as an authority that they trust.
 
 flags:
 `
@@ -35,9 +45,11 @@ flags:
 const examples = `
 examples:
   serve -addr 127.0.0.1:0       at a free port, which serve prints
+  serve -kiosk                  this screen shows the page and nothing else
+  serve -addr :8443 -tls-self   for the machines of a local network
   serve -host clinic.example    behind a TLS proxy of that name, for other machines
 
-Browsers offer WebGPU only on this machine's own address (127.0.0.1, localhost) or over TLS.
+cmd/serve/KIOSK.md has a systemd unit and what else a kiosk needs. Browsers offer WebGPU only on this machine's own address (127.0.0.1, localhost) or over TLS.
 
 exit codes: 0 stopped by Ctrl-C, 1 failed, 2 wrong usage
 `
@@ -48,16 +60,52 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
+// options are the flags.
+type options struct {
+	addr              string
+	hosts             []string
+	certFile, keyFile string
+	selfMade          bool
+	kiosk             bool
+	idle              time.Duration
+	browserFlags      string
+}
+
+func (o *options) register(flags *flag.FlagSet) {
+	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "`HOST:PORT` to listen at; port 0 takes a free port")
+	flags.Func("host", "also answer requests whose Host header has this `NAME`; may be repeated", func(name string) error {
+		o.hosts = append(o.hosts, name)
+		return nil
+	})
+	flags.StringVar(&o.certFile, "tls-cert", "", "`FILE` with the TLS certificate and those that signed it (PEM); needs -tls-key")
+	flags.StringVar(&o.keyFile, "tls-key", "", "`FILE` with the key of -tls-cert (PEM)")
+	flags.BoolVar(&o.selfMade, "tls-self", false, "serve over TLS with a certificate that serve makes")
+	flags.BoolVar(&o.kiosk, "kiosk", false, "open Chrome full-screen at the page, and keep it open")
+	flags.DurationVar(&o.idle, "idle", 5*time.Minute, "with -kiosk: `TIME` without a touch after which the page starts anew, such as 90s; 0 for never")
+	flags.StringVar(&o.browserFlags, "browser-flags", "", "with -kiosk: more `FLAGS` for Chrome, separated by spaces, such as --ozone-platform=wayland")
+}
+
+// check returns an error of usage.
+func (o *options) check() error {
+	switch {
+	case (o.certFile == "") != (o.keyFile == ""):
+		return errors.New("-tls-cert and -tls-key belong together")
+	case o.selfMade && o.certFile != "":
+		return errors.New("-tls-self makes the certificate: leave it out, or -tls-cert")
+	case o.idle < 0:
+		return fmt.Errorf("-idle %v is below 0", o.idle)
+	case o.browserFlags != "" && !o.kiosk:
+		return errors.New("-browser-flags needs -kiosk")
+	}
+	return nil
+}
+
 // run serves until ctx ends. It returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	addr := flags.String("addr", "127.0.0.1:8080", "`HOST:PORT` to listen at; port 0 takes a free port")
-	var extra []string
-	flags.Func("host", "also answer requests whose Host header has this `NAME`; may be repeated", func(name string) error {
-		extra = append(extra, name)
-		return nil
-	})
+	var o options
+	o.register(flags)
 	err := flags.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(stdout, usage)
@@ -69,47 +117,70 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil && flags.NArg() > 0 {
 		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
+	if err == nil {
+		err = o.check()
+	}
 	if err != nil {
 		fmt.Fprintf(stderr, "serve: %v; see serve -h\n", err)
 		return 2
 	}
-	if err := serve(ctx, *addr, extra, stdout); err != nil {
+	if err := serve(ctx, o, stdout); err != nil {
 		fmt.Fprintln(stderr, "serve:", err)
 		return 1
 	}
 	return 0
 }
 
-func serve(ctx context.Context, addr string, extra []string, stdout io.Writer) error {
-	built, err := site.Built()
-	if err != nil {
-		return err
+func serve(ctx context.Context, o options, stdout io.Writer) error {
+	var screen *kiosk
+	if o.kiosk {
+		browser, err := findBrowser()
+		if err != nil {
+			return err
+		}
+		screen = &kiosk{browser: browser, flags: strings.Fields(o.browserFlags), log: stdout, wait: sleep}
 	}
-	listener, err := net.Listen("tcp", addr)
+	listener, err := net.Listen("tcp", o.addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("%s is in use: stop the other program, or choose another port with -addr 127.0.0.1:8081", addr)
+		return fmt.Errorf("%s is in use: stop the other program, or choose another port with -addr 127.0.0.1:8081", o.addr)
 	} else if err != nil {
-		return fmt.Errorf("cannot listen at %s: %w; give another HOST:PORT with -addr, such as 127.0.0.1:8081", addr, err)
+		return fmt.Errorf("cannot listen at %s: %w; give another HOST:PORT with -addr, such as 127.0.0.1:8081", o.addr, err)
 	}
-	models, err := models()
+	server, scheme, err := o.server(listener.Addr(), stdout)
 	if err != nil {
 		listener.Close()
 		return err
 	}
-	handler, err := site.Handler(built, models, append(site.Hosts(listener.Addr()), extra...))
-	if err != nil {
-		listener.Close()
-		return err
+	if server.TLSConfig != nil {
+		listener = tls.NewListener(listener, server.TLSConfig)
+		if screen != nil {
+			screen.flags = append(screen.flags, "--ignore-certificate-errors-spki-list="+keyHash(server.TLSConfig.Certificates[0]))
+		}
 	}
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
-	fmt.Fprintf(stdout, "MrPrism is at http://%s/ (Ctrl-C stops it)\n", reachable(listener.Addr()))
-	done := make(chan error, 1)
+	address := scheme + "://" + reachable(listener.Addr()) + "/"
+	fmt.Fprintf(stdout, "MrPrism is at %s (Ctrl-C stops it)\n", address)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	done, closed := make(chan error, 1), make(chan struct{})
 	go func() { done <- server.Serve(listener) }()
+	go func() {
+		defer close(closed)
+		if screen != nil {
+			screen.address = address
+			if o.idle > 0 {
+				screen.address += fmt.Sprintf("?idle=%d", max(1, int(o.idle.Seconds())))
+			}
+			screen.run(ctx)
+		}
+	}()
 	select {
 	case err := <-done:
+		stop()
+		<-closed
 		return err
 	case <-ctx.Done():
 		fmt.Fprintln(stdout, "stopping")
+		<-closed
 		limited, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 		defer cancel()
 		if err := server.Shutdown(limited); err != nil {
@@ -117,6 +188,68 @@ func serve(ctx context.Context, addr string, extra []string, stdout io.Writer) e
 		}
 		return nil
 	}
+}
+
+// server answers requests for the site at an address, over TLS if the options ask for that.
+func (o *options) server(address net.Addr, stdout io.Writer) (s *http.Server, scheme string, err error) {
+	built, err := site.Built()
+	if err != nil {
+		return nil, "", err
+	}
+	models, err := models()
+	if err != nil {
+		return nil, "", err
+	}
+	scheme, hosts := "http", append(site.Hosts(address), o.hosts...)
+	var config *tls.Config
+	switch {
+	case o.certFile != "":
+		pair, err := tls.LoadX509KeyPair(o.certFile, o.keyFile)
+		if err != nil {
+			return nil, "", fmt.Errorf("cannot use -tls-cert %s with -tls-key %s: %w", o.certFile, o.keyFile, err)
+		}
+		config = &tls.Config{Certificates: []tls.Certificate{pair}}
+	case o.selfMade:
+		folder, err := os.UserConfigDir()
+		if err != nil {
+			return nil, "", fmt.Errorf("no folder for the certificate: %w; give your own with -tls-cert and -tls-key", err)
+		}
+		folder = filepath.Join(folder, "mrprism")
+		pair, err := selfMade(folder, ownNames(address, o.hosts), time.Now())
+		if err != nil {
+			return nil, "", err
+		}
+		config = &tls.Config{Certificates: []tls.Certificate{pair}}
+		fmt.Fprintf(stdout, "install this certificate on the machines that use the page: %s\nits SHA-256: %s\n", filepath.Join(folder, certificateFile), fingerprint(pair))
+	}
+	if config != nil {
+		config.MinVersion = tls.VersionTLS12
+		scheme, hosts = "https", append(hosts, withPort(ownNames(address, o.hosts), address)...)
+	}
+	handler, err := site.Handler(built, models, hosts)
+	if err != nil {
+		return nil, "", err
+	}
+	return &http.Server{
+		Handler: handler, TLSConfig: config,
+		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+	}, scheme, nil
+}
+
+// withPort are the Host headers of requests over TLS: names with the port, and at 443 without it.
+func withPort(names []string, address net.Addr) []string {
+	_, port, err := net.SplitHostPort(address.String())
+	if err != nil {
+		return names
+	}
+	var hosts []string
+	for _, name := range names {
+		hosts = append(hosts, strings.ToLower(net.JoinHostPort(name, port)))
+		if port == "443" {
+			hosts = append(hosts, strings.ToLower(strings.TrimSuffix(net.JoinHostPort(name, ""), ":")))
+		}
+	}
+	return hosts
 }
 
 // reachable is the address to open on this machine. For a listener at all addresses it is the

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// browserVariable names the kiosk's browser in the environment.
+const browserVariable = "CHROMIUM"
+
+// browsers are the programs that are tried, in this order.
+var browsers = []string{
+	"google-chrome", "google-chrome-stable", "chromium", "chromium-browser", "chrome",
+	"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", `C:\Program Files\Google\Chrome\Application\chrome.exe`,
+}
+
+// findBrowser is the path of the kiosk's browser.
+func findBrowser() (string, error) {
+	tried := browsers
+	if named := os.Getenv(browserVariable); named != "" {
+		tried = []string{named}
+	}
+	for _, name := range tried {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("no Chrome for -kiosk: install Chrome or Chromium, or name its program in %s; tried %s", browserVariable, strings.Join(tried, ", "))
+}
+
+// kiosk keeps a browser open at an address, full-screen.
+type kiosk struct {
+	browser, address string
+	flags            []string // of the user
+	log              io.Writer
+	wait             func(ctx context.Context, d time.Duration) // until a new start
+}
+
+const (
+	shortest = time.Second      // from the end of a browser to its next start
+	longest  = 30 * time.Second // the same, after several that ended at once
+	settled  = time.Minute      // a browser that ran this long started well
+)
+
+// run starts the browser, and starts it again when it ends, until ctx ends. Each start has a fresh
+// profile, which is removed: nothing of one session is there in the next.
+func (k *kiosk) run(ctx context.Context) {
+	pause := shortest
+	for {
+		began := time.Now()
+		err := k.session(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if time.Since(began) >= settled {
+			pause = shortest
+		}
+		fmt.Fprintf(k.log, "the browser ended (%v); starting it again in %v\n", err, pause)
+		k.wait(ctx, pause)
+		if ctx.Err() != nil {
+			return
+		}
+		pause = min(2*pause, longest)
+	}
+}
+
+// session runs the browser once.
+func (k *kiosk) session(ctx context.Context) error {
+	profile, err := os.MkdirTemp("", "mrprism-kiosk-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(profile)
+	c := exec.CommandContext(ctx, k.browser, k.arguments(profile)...)
+	c.WaitDelay = 5 * time.Second
+	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
+	if runtime.GOOS == "windows" {
+		c.Cancel = nil // no interrupts there: the process is killed
+	}
+	if err := c.Run(); err != nil {
+		return err
+	}
+	return errors.New("it was closed")
+}
+
+// arguments are the browser's flags. Chrome asks nobody anything, reports nothing, and computes on
+// Linux on the graphics card.
+func (k *kiosk) arguments(profile string) []string {
+	flags := []string{
+		"--kiosk", "--user-data-dir=" + profile, "--no-first-run", "--no-default-browser-check", "--noerrdialogs",
+		"--disable-session-crashed-bubble", "--disable-features=Translate", "--overscroll-history-navigation=0",
+		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--password-store=basic",
+	}
+	if runtime.GOOS == "linux" {
+		flags = append(flags, "--enable-unsafe-webgpu", "--enable-features=Vulkan")
+	}
+	return append(append(flags, k.flags...), k.address)
+}
+
+// sleep waits for d or the end of ctx.
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// browser is a program in place of Chrome, a shell script.
+func browser(t *testing.T, script string) string {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("no shell")
+	}
+	path := filepath.Join(t.TempDir(), "browser")
+	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o755))
+	t.Setenv(browserVariable, path)
+	return path
+}
+
+func TestKioskStartsTheBrowserAgain(t *testing.T) {
+	list := filepath.Join(t.TempDir(), "starts")
+	path := browser(t, `echo "$@" >> `+list+"\nexit 3\n")
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	var log output
+	var pauses []time.Duration
+	k := kiosk{browser: path, address: "http://127.0.0.1:1/?idle=300", flags: []string{"--more"}, log: &log}
+	k.wait = func(_ context.Context, d time.Duration) {
+		if pauses = append(pauses, d); len(pauses) == 7 {
+			stop()
+		}
+	}
+	k.run(ctx)
+	s := time.Second
+	assert.Equal(t, []time.Duration{s, 2 * s, 4 * s, 8 * s, 16 * s, 30 * s, 30 * s}, pauses, "a browser that cannot start is not started all the time")
+	content, err := os.ReadFile(list)
+	require.NoError(t, err)
+	starts := strings.Split(strings.TrimSpace(string(content)), "\n")
+	require.Len(t, starts, 7)
+	profiles := map[string]bool{}
+	for _, line := range starts {
+		assert.Contains(t, line, "--kiosk ")
+		assert.True(t, strings.HasSuffix(line, "--more http://127.0.0.1:1/?idle=300"), line)
+		profile := regexp.MustCompile(`--user-data-dir=(\S+)`).FindStringSubmatch(line)
+		require.NotNil(t, profile, line)
+		profiles[profile[1]] = true
+		assert.NoDirExists(t, profile[1], "the profile is removed")
+	}
+	assert.Len(t, profiles, 7, "each start has a profile of its own")
+	assert.Contains(t, log.String(), "exit status 3")
+}
+
+// serve -kiosk gives the browser the page's address, and ends with the browser on Ctrl-C.
+func TestServeKiosk(t *testing.T) {
+	needSite(t)
+	said := filepath.Join(t.TempDir(), "address")
+	browser(t, `for a; do last=$a; done; echo "$last" > `+said+".new; mv "+said+".new "+said+"\nexec sleep 600\n")
+	ctx, stop := context.WithCancel(context.Background())
+	var out, errs output
+	done := make(chan int, 1)
+	go func() { done <- run(ctx, []string{"-addr", "127.0.0.1:0", "-kiosk", "-idle", "90s"}, &out, &errs) }()
+	var address string
+	require.Eventually(t, func() bool {
+		content, err := os.ReadFile(said)
+		address = strings.TrimSpace(string(content))
+		return err == nil
+	}, time.Minute, 10*time.Millisecond)
+	assert.Regexp(t, `^http://127\.0\.0\.1:\d+/\?idle=90$`, address)
+	r, err := http.Get(address)
+	require.NoError(t, err)
+	r.Body.Close()
+	assert.Equal(t, http.StatusOK, r.StatusCode)
+	stop()
+	assert.Equal(t, 0, <-done)
+}
+
+func TestKioskWithoutBrowser(t *testing.T) {
+	t.Setenv(browserVariable, filepath.Join(t.TempDir(), "none"))
+	var out, errs output
+	assert.Equal(t, 1, run(context.Background(), []string{"-kiosk"}, &out, &errs))
+	assert.Contains(t, errs.String(), "install Chrome or Chromium")
+}
+
+func TestServeWithItsOwnCertificate(t *testing.T) {
+	needSite(t)
+	folder := t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", folder)
+	t.Setenv("HOME", folder)
+	ctx, stop := context.WithCancel(context.Background())
+	var out, errs output
+	done := make(chan int, 1)
+	go func() { done <- run(ctx, []string{"-addr", "127.0.0.1:0", "-tls-self"}, &out, &errs) }()
+	var address string
+	require.Eventually(t, func() bool {
+		address = regexp.MustCompile(`https://127\.0\.0\.1:\d+/`).FindString(out.String())
+		return address != ""
+	}, time.Minute, 10*time.Millisecond)
+	path := regexp.MustCompile(`use the page: (.*)`).FindStringSubmatch(out.String())
+	require.NotNil(t, path, out.String())
+	authority, err := os.ReadFile(path[1])
+	require.NoError(t, err)
+	trusted := x509.NewCertPool()
+	require.True(t, trusted.AppendCertsFromPEM(authority))
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted}}}
+	for _, host := range []string{address, strings.Replace(address, "127.0.0.1", "localhost", 1)} {
+		r, err := client.Get(host)
+		require.NoError(t, err, "a machine that trusts the certificate")
+		page, err := io.ReadAll(r.Body)
+		require.NoError(t, err)
+		r.Body.Close()
+		assert.Contains(t, string(page), "MrPrism")
+	}
+	_, err = http.Get(address)
+	assert.ErrorContains(t, err, "certificate", "a machine that does not")
+	client.CloseIdleConnections()
+	stop()
+	assert.Equal(t, 0, <-done)
+}
+
+func TestSelfMadeCertificates(t *testing.T) {
+	folder, now := filepath.Join(t.TempDir(), "new"), time.Now()
+	first, err := selfMade(folder, []string{"clinic.example", "192.168.1.5"}, now)
+	require.NoError(t, err)
+	assert.NoError(t, first.Leaf.VerifyHostname("192.168.1.5"))
+	assert.Regexp(t, `^([0-9A-F]{2}:){31}[0-9A-F]{2}$`, fingerprint(first))
+	key, err := os.Stat(filepath.Join(folder, keyFile))
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), key.Mode().Perm(), "nobody else reads the key")
+
+	again, err := selfMade(folder, []string{"192.168.1.5"}, now.Add(time.Hour))
+	require.NoError(t, err)
+	assert.Equal(t, first.Certificate, again.Certificate, "it is kept: machines trust it")
+	other, err := selfMade(folder, []string{"other.example"}, now)
+	require.NoError(t, err)
+	assert.NotEqual(t, first.Certificate, other.Certificate, "another name")
+	late, err := selfMade(folder, []string{"other.example"}, now.Add(lifetime-remaining))
+	require.NoError(t, err)
+	assert.NotEqual(t, other.Certificate, late.Certificate, "it would end soon")
+
+	require.NoError(t, os.WriteFile(filepath.Join(folder, certificateFile), []byte("damaged"), 0o644))
+	_, err = selfMade(folder, nil, now)
+	assert.ErrorContains(t, err, "remove both")
+}
+
+func TestUsageOfTLSAndKiosk(t *testing.T) {
+	for _, c := range []struct{ args, says string }{
+		{"-tls-cert a.pem", "belong together"}, {"-tls-key a.pem", "belong together"},
+		{"-tls-self -tls-cert a.pem -tls-key b.pem", "leave it out"},
+		{"-idle -1s", "below 0"}, {"-browser-flags --x", "needs -kiosk"},
+	} {
+		var out, errs output
+		assert.Equal(t, 2, run(context.Background(), strings.Fields(c.args), &out, &errs), c.args)
+		assert.Contains(t, errs.String(), c.says)
+	}
+}
+
+func TestMissingCertificate(t *testing.T) {
+	needSite(t)
+	var out, errs output
+	none := filepath.Join(t.TempDir(), "none.pem")
+	assert.Equal(t, 1, run(context.Background(), []string{"-addr", "127.0.0.1:0", "-tls-cert", none, "-tls-key", none}, &out, &errs))
+	assert.Contains(t, errs.String(), none)
+}
+
+func TestOwnNames(t *testing.T) {
+	at := func(s string) net.Addr {
+		a, err := net.ResolveTCPAddr("tcp", s)
+		require.NoError(t, err)
+		return a
+	}
+	assert.Equal(t, []string{"127.0.0.1", "localhost"}, ownNames(at("127.0.0.1:1"), nil))
+	assert.Equal(t, []string{"192.168.1.5", "clinic.example"}, ownNames(at("192.168.1.5:1"), []string{"clinic.example"}))
+	host, err := os.Hostname()
+	require.NoError(t, err)
+	assert.Subset(t, ownNames(at("0.0.0.0:1"), []string{"clinic.example"}), []string{"localhost", "127.0.0.1", "clinic.example", host})
+	assert.Equal(t, []string{"clinic.example:443", "clinic.example"}, withPort([]string{"Clinic.example"}, at("0.0.0.0:443")))
+	assert.Equal(t, []string{"[::1]:8443"}, withPort([]string{"::1"}, at("0.0.0.0:8443")))
+}
