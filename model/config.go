@@ -93,7 +93,7 @@ func SameParameters(config, other string) bool {
 // "-evidence" may follow the name.
 func NewConfig(name string, raters, classes int) (Config, error) {
 	if raters < 1 || classes < 1 {
-		return Config{}, fmt.Errorf("model: %d raters and %d classes: there must be at least one of each", raters, classes)
+		return Config{}, fmt.Errorf("%d raters and %d classes: give at least one of each", raters, classes)
 	}
 	c := Config{
 		Name: name, Raters: raters, Classes: classes,
@@ -117,7 +117,7 @@ func NewConfig(name string, raters, classes int) (Config, error) {
 		c.ConP, c.MaxKeys = [4]int{16, 16, 16, 16}, 16
 		c.Embedding, c.DivP, c.DivPStem, c.DivPHeads, c.RaterHead = [3]int{8, 16, 32}, [4]int{8, 8, 8, 8}, 8, 2, 4
 	default:
-		return Config{}, fmt.Errorf("model: no configuration %q; there are paper, compact, mobile and tiny", name)
+		return Config{}, fmt.Errorf("no configuration is named %q: use paper, compact, mobile or tiny", name)
 	}
 	return c, nil
 }

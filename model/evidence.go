@@ -77,7 +77,7 @@ func (s *settling) compile(ctx context.Context, device gpu.Device, set *tensor.S
 }
 
 // errNoEvidence is returned for networks that cannot settle.
-var errNoEvidence = errors.New("model: the network was not trained to take marks as evidence: train it with the recipe default or evidence")
+var errNoEvidence = errors.New("the network was not trained to take marks as evidence: train it with the recipe default or evidence")
 
 // SetMarks gives marks, or none, to the passes that follow, and takes mask and raters back to what
 // ConP and DivP made. It needs a network with Evidence.
@@ -131,10 +131,10 @@ func (in *Inference) SetMarks(ctx context.Context, marks []Mark) error {
 
 func (c *Config) checkMark(m Mark, side int) error {
 	if n := side * side * c.Classes; len(m.Said) != n || len(m.Inside) != n {
-		return fmt.Errorf("model: a mark of %d and %d numbers, not %d", len(m.Said), len(m.Inside), n)
+		return fmt.Errorf("a mark has %d and %d numbers: give %d of each", len(m.Said), len(m.Inside), n)
 	}
 	if m.Rater != Somebody && (m.Rater < 0 || m.Rater >= c.Raters || c.Levels) {
-		return fmt.Errorf("model: a mark of rater %d, of %d raters (agreement levels: %v)", m.Rater, c.Raters, c.Levels)
+		return fmt.Errorf("a mark names rater %d of %d (agreement levels: %v): number raters from 0, or leave the rater open", m.Rater, c.Raters, c.Levels)
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func ParsePrecision(name string) (Precision, error) {
 // Runs says whether a device can compute in this precision.
 func (p Precision) Runs(device gpu.Info) error {
 	if p == F16 && !device.HasFeature("shader-f16") {
-		return fmt.Errorf("model: precision %s: %s cannot compute with it (it lacks shader-f16); use %s", p, device, F32)
+		return fmt.Errorf("precision %s: %s cannot compute with it (it lacks shader-f16); use %s", p, device, F32)
 	}
 	return nil
 }

@@ -87,7 +87,7 @@ func NewRecipe(name string) (Recipe, error) {
 			r.Rule, r.Steered = RuleLikelihood, true // without estimates, labels are fused under the raters' weights alone
 		}
 	default:
-		return Recipe{}, fmt.Errorf("model: no recipe %q; there are default, evidence, recurrent, unsteered, paper, baseline, one-pass and bce", name)
+		return Recipe{}, fmt.Errorf("no recipe is named %q: use one of default, evidence, recurrent, unsteered, paper, baseline, one-pass or bce", name)
 	}
 	return r, nil
 }
@@ -117,7 +117,7 @@ func (r Recipe) CrossEntropy() Recipe {
 	return r
 }
 
-// Recurrent reports whether DivP is trained. In baseline, one-pass and bce it is not: their weights
+// Recurrent reports whether DivP is trained. In baseline, one-pass or bce it is not: their weights
 // are good for the first recurrence alone, since later ones would read DivP's estimates.
 func (r Recipe) Recurrent() bool { return r.HeadsWeight > 0 || r.FuseLoss || r.Shuffles() > 0 }
 

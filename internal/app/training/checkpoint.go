@@ -35,12 +35,12 @@ const ofPrefix = "of."
 // one, and exports the weights. It refuses a state that is not finite: the saved files then stay.
 func (t *Trainer) save(ctx context.Context) error {
 	if err := t.wear(0); err != nil {
-		return fmt.Errorf("checkpoint: %w", err)
+		return fmt.Errorf("reading the state of the run for the checkpoint: %w", err)
 	}
 	variables := t.state()
 	values, err := t.set.Read(ctx, variables...)
 	if err != nil {
-		return fmt.Errorf("checkpoint: %w", err)
+		return fmt.Errorf("reading the state of the run for the checkpoint: %w", err)
 	}
 	for i, v := range variables {
 		if slices.ContainsFunc(values[i], func(x float32) bool { return !finite(float64(x)) }) {
@@ -53,7 +53,7 @@ func (t *Trainer) save(ctx context.Context) error {
 			t.checkpointed = t.step
 		}
 		if err != nil {
-			return fmt.Errorf("checkpoint: %w; %s", err, t.kept())
+			return fmt.Errorf("writing the checkpoint: %w; %s", err, t.kept())
 		}
 	}
 	file, err := t.averaged(ctx)
@@ -61,7 +61,7 @@ func (t *Trainer) save(ctx context.Context) error {
 		err = t.Options.export(file, "")
 	}
 	if err != nil {
-		return fmt.Errorf("export: %w; %s", err, t.kept())
+		return fmt.Errorf("exporting the weights: %w; %s", err, t.kept())
 	}
 	t.saved = time.Now()
 	return nil
@@ -277,12 +277,12 @@ func (t *Trainer) loadFile(path string) error {
 	}
 	step, err := strconv.Atoi(file.Metadata["step"])
 	if err != nil {
-		return fmt.Errorf("%s: step %q", path, file.Metadata["step"])
+		return fmt.Errorf("%s: the step %q is no whole number", path, file.Metadata["step"])
 	}
 	var had best
 	if text, ok := file.Metadata["best"]; ok {
 		if _, err := fmt.Sscan(text, &had.Score, &had.Epoch); err != nil {
-			return fmt.Errorf("%s: best %q", path, text)
+			return fmt.Errorf("%s: the best epoch %q is not a score and an epoch", path, text)
 		}
 	}
 	of := map[string]string{}

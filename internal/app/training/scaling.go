@@ -52,7 +52,7 @@ func (s scaling) String() string { return fmt.Sprintf("%v %d %d", s.Scale, s.Goo
 // parseScaling reads the form in a checkpoint.
 func parseScaling(text string) (s scaling, err error) {
 	if n, _ := fmt.Sscan(text, &s.Scale, &s.Good, &s.Skipped); n != 3 || !(s.Scale > 0) || s.Good < 0 || s.Skipped < 0 {
-		return s, fmt.Errorf("loss scale %q", text)
+		return s, fmt.Errorf("the loss scale %q is not a scale and two counts", text)
 	}
 	return s, nil
 }

@@ -67,7 +67,7 @@ func encode(name string, floats gpu.ElementType, values []float32) ([]byte, erro
 	if floats == gpu.F16 {
 		for i, v := range values {
 			if abs := math.Abs(float64(v)); abs >= half.Most+16 && abs <= math.MaxFloat32 { // rounds to infinity
-				return nil, fmt.Errorf("tensor: element %d of %s is %g, and f16 ends at %d: use the precision f32", i, name, v, half.Most)
+				return nil, fmt.Errorf("element %d of %s is %g, and f16 ends at %d: use the precision f32", i, name, v, half.Most)
 			}
 		}
 	}

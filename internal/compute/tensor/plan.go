@@ -140,7 +140,7 @@ func (p *Plan) allocate(ctx context.Context, nodes []node, held map[*storage]boo
 	}
 	owned, err := p.device.Allocate(ctx, specs)
 	if err != nil {
-		return fmt.Errorf("tensor: %.1f MiB for a plan: %w", float64(p.bytes)/(1<<20), err)
+		return fmt.Errorf("allocating %.1f MiB for a plan: %w", float64(p.bytes)/(1<<20), err)
 	}
 	p.owned = owned
 	for s, slot := range slots.of {

@@ -152,7 +152,7 @@ func (s *Set) Allocate(ctx context.Context, device gpu.Device) error {
 	}
 	buffers, err := device.Allocate(ctx, specs)
 	if err != nil {
-		return fmt.Errorf("tensor: memory for %d variables: %w", len(missing), err)
+		return fmt.Errorf("allocating memory for %d variables: %w", len(missing), err)
 	}
 	s.device = device
 	for i, v := range missing {
