@@ -11,6 +11,8 @@ import (
 	"golang.org/x/image/bmp"
 	"golang.org/x/image/webp"
 
+	"mrprism/internal/data/dicom"
+	"mrprism/internal/data/nifti"
 	"mrprism/internal/data/raster"
 	"mrprism/internal/data/tiff"
 )
@@ -23,7 +25,9 @@ type reader struct {
 }
 
 var framed = []reader{
+	{"dicom", dicom.Is, dicom.Open}, // first: its preamble may be the head of a TIFF
 	{"tiff", tiff.Is, tiff.Open},
+	{"nifti", nifti.Is, nifti.Open},
 }
 
 // framedHeader reads the header of a picture of such a file.

@@ -2,13 +2,16 @@ package imageio
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"flag"
 	"fmt"
 	"image"
 	"image/color"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -179,4 +182,118 @@ func fuzzed(t *testing.T, data []byte) {
 	}
 	require.Len(t, got.Pix, 3*got.W*got.H)
 	require.Positive(t, got.W*got.H)
+}
+
+// niftiVolume is a volume (2, 3, 4) of int16 from 0 up, in NIfTI-1.
+func niftiVolume(order binary.ByteOrder) []byte {
+	data := make([]byte, 352+2*24)
+	order.PutUint32(data, 348)
+	for i, n := range []uint16{3, 4, 3, 2, 1, 1, 1, 1} {
+		order.PutUint16(data[40+2*i:], n)
+	}
+	order.PutUint16(data[70:], 4)
+	for i, v := range []float32{1, 0.5, 0.25} {
+		order.PutUint32(data[76+4*i:], math.Float32bits(v))
+	}
+	order.PutUint32(data[108:], math.Float32bits(352))
+	data[123] = 2
+	copy(data[344:], "n+1\x00")
+	for i := range 24 {
+		order.PutUint16(data[352+2*i:], uint16(i))
+	}
+	return data
+}
+
+func TestDecodeNIfTI(t *testing.T) {
+	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
+		data := niftiVolume(order)
+		var packed bytes.Buffer
+		z := gzip.NewWriter(&packed)
+		_, err := z.Write(data)
+		require.NoError(t, errors.Join(err, z.Close()))
+		for _, file := range [][]byte{data, packed.Bytes()} {
+			got, err := Decode("a.nii", file)
+			require.NoError(t, err)
+			assert.Equal(t, []int{4, 3, 2, 2}, []int{got.W, got.H, got.Slice, got.Slices})
+			assert.Equal(t, [2]float64{0.5, 0.25}, got.Spacing)
+			assert.Equal(t, uint8(133), got.Pix[0], "12 of 23")
+			got, err = DecodeSlice("a.nii", file, 1)
+			require.NoError(t, err)
+			assert.Equal(t, uint8(0), got.Pix[0])
+			_, err = DecodeSlice("a.nii", file, 3)
+			assert.ErrorContains(t, err, "choose a slice from 1 to 2")
+			_, err = Decode("a.nii", file[:len(file)-9])
+			assert.ErrorIs(t, err, ErrDamaged)
+		}
+	}
+}
+
+// dicomFile is a picture of 3×2 pixels of 12 bits, two frames, with a window.
+func dicomFile() []byte {
+	data := append(make([]byte, 128), "DICM"...)
+	put := func(group, element uint16, kind string, value string) {
+		if len(value)%2 == 1 {
+			value += " "
+		}
+		data = binary.LittleEndian.AppendUint16(binary.LittleEndian.AppendUint16(data, group), element)
+		if data = append(data, kind...); kind == "OW" {
+			data = binary.LittleEndian.AppendUint32(append(data, 0, 0), uint32(len(value)))
+		} else {
+			data = binary.LittleEndian.AppendUint16(data, uint16(len(value)))
+		}
+		data = append(data, value...)
+	}
+	word := func(v ...uint16) string {
+		var b []byte
+		for _, x := range v {
+			b = binary.LittleEndian.AppendUint16(b, x)
+		}
+		return string(b)
+	}
+	put(2, 0x10, "UI", "1.2.840.10008.1.2.1")
+	put(0x28, 2, "US", word(1))
+	put(0x28, 4, "CS", "MONOCHROME1")
+	put(0x28, 8, "IS", "2")
+	put(0x28, 0x10, "US", word(2))
+	put(0x28, 0x11, "US", word(3))
+	put(0x28, 0x30, "DS", `0.5\0.25`)
+	put(0x28, 0x100, "US", word(16))
+	put(0x28, 0x101, "US", word(12))
+	put(0x28, 0x102, "US", word(11))
+	put(0x28, 0x103, "US", word(1))
+	put(0x28, 0x1050, "DS", "0.5")
+	put(0x28, 0x1051, "DS", "256")
+	put(0x28, 0x1053, "DS", "2")
+	put(0x7fe0, 0x10, "OW", word(0, 1, 2, 3, 4, 5, 0, 64, 0xfff, 0xf000|2047, 10, 2048))
+	return data
+}
+
+func TestDecodeDICOM(t *testing.T) {
+	data := dicomFile()
+	got, err := Decode("a.dcm", data)
+	require.NoError(t, err)
+	assert.Equal(t, []int{3, 2, 2, 2}, []int{got.W, got.H, got.Slice, got.Slices})
+	assert.Equal(t, [2]float64{0.25, 0.5}, got.Spacing)
+	var grey []uint8
+	for i := 0; i < len(got.Pix); i += 3 {
+		grey = append(grey, got.Pix[i])
+	}
+	assert.Equal(t, []uint8{127, 0, 130, 0, 107, 255}, grey, "inverted, signed, of twelve bits")
+	_, err = Decode("a.dcm", data[:len(data)-4])
+	assert.ErrorIs(t, err, ErrDamaged)
+	named := bytes.Replace(data, []byte("1.2.840.10008.1.2.1\x20"), []byte("1.2.840.10008.1.2.7 "), 1)
+	_, err = Decode("a.dcm", named)
+	assert.ErrorIs(t, err, ErrUnsupported)
+	assert.ErrorContains(t, err, "the transfer syntax 1.2.840.10008.1.2.7")
+}
+
+func FuzzDecodeDICOM(f *testing.F) {
+	f.Add(dicomFile())
+	f.Fuzz(fuzzed)
+}
+
+func FuzzDecodeNIfTI(f *testing.F) {
+	f.Add(niftiVolume(binary.LittleEndian))
+	f.Add(niftiVolume(binary.BigEndian))
+	f.Fuzz(fuzzed)
 }

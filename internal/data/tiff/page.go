@@ -246,7 +246,7 @@ func (p *page) least() int64 {
 	raw := int64(p.w) * int64(p.h) * int64(p.samples) * int64(p.bits) / 8
 	switch p.compression {
 	case 1:
-		return min(raw, 1<<20)
+		return raw
 	case 5:
 		return raw / 2731
 	case 32773:

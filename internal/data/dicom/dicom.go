@@ -1,0 +1,244 @@
+// Package dicom reads a frame of a DICOM file.
+//
+// It reads implicit and explicit values, both byte orders, deflated files, and pixels that are
+// plain, in run lengths, in JPEG of 8 bits or in lossless JPEG. Other transfer syntaxes are refused
+// by their names. Grey values are shown as the file's window says; without one, 8-bit values stay,
+// and others are spread from the frame's least to its largest. Lookup tables other than palettes,
+// overlays and shutters are ignored. Source: DICOM PS3.3 C.7.6, C.11 and PS3.5 A, G.
+package dicom
+
+import (
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"math"
+	"strconv"
+
+	"mrprism/internal/data/raster"
+)
+
+// syntaxes are the names of transfer syntaxes whose pixels are not read.
+var syntaxes = map[string]string{
+	"1.2.840.10008.1.2.4.80": "JPEG-LS lossless", "1.2.840.10008.1.2.4.81": "JPEG-LS near-lossless",
+	"1.2.840.10008.1.2.4.90": "JPEG 2000 lossless", "1.2.840.10008.1.2.4.91": "JPEG 2000",
+	"1.2.840.10008.1.2.4.92": "JPEG 2000 multi-component lossless", "1.2.840.10008.1.2.4.93": "JPEG 2000 multi-component",
+	"1.2.840.10008.1.2.4.94": "JPIP referenced", "1.2.840.10008.1.2.4.95": "JPIP referenced, deflated",
+	"1.2.840.10008.1.2.4.100": "MPEG-2", "1.2.840.10008.1.2.4.101": "MPEG-2 high level", "1.2.840.10008.1.2.4.102": "MPEG-4 AVC",
+	"1.2.840.10008.1.2.4.103": "MPEG-4 AVC, BD-compatible", "1.2.840.10008.1.2.4.107": "HEVC", "1.2.840.10008.1.2.4.108": "HEVC of 10 bits",
+	"1.2.840.10008.1.2.4.201": "HTJ2K lossless", "1.2.840.10008.1.2.4.202": "HTJ2K lossless RPCL", "1.2.840.10008.1.2.4.203": "HTJ2K",
+	"1.2.840.10008.1.2.4.110": "JPEG XL lossless", "1.2.840.10008.1.2.4.112": "JPEG XL",
+}
+
+// frame is a frame's place and form.
+type frame struct {
+	*parser
+	syntax                  string
+	w, h, samples           int
+	allocated, stored, high int // bits
+	signed, planar          bool
+	photometric             string
+	frames, index           int
+	slope, intercept        float64
+	centre, width           float64 // of the window; width 0: none
+	jpeg                    raster.JPEG
+}
+
+// Open reads the header; slice counts frames from 1, and 0 is the middle one. Errors are plain,
+// raster.Unsupported or raster.NoSlice.
+func Open(data []byte, slice int, jpeg raster.JPEG) (*raster.Frame, error) {
+	p, syntax, err := parse(data)
+	if err != nil {
+		return nil, err
+	}
+	f := &frame{
+		parser: p, syntax: syntax, jpeg: jpeg, w: p.word(0x00280011, 0), h: p.word(0x00280010, 0), samples: p.word(0x00280002, 1),
+		allocated: p.word(0x00280100, 0), signed: p.word(0x00280103, 0) == 1, planar: p.word(0x00280006, 0) == 1,
+		photometric: text(p.found[0x00280004]), frames: 1, slope: 1,
+	}
+	f.stored = p.word(0x00280101, f.allocated)
+	f.high = p.word(0x00280102, f.stored-1)
+	if n, err := strconv.Atoi(text(p.found[0x00280008])); err == nil && n > 0 {
+		f.frames = n
+	}
+	switch f.index = slice - 1; {
+	case slice < 0 || slice > f.frames:
+		return nil, raster.NoSlice(f.frames)
+	case slice == 0:
+		f.index = f.frames / 2
+	}
+	if err := f.readable(); err != nil {
+		return nil, err
+	}
+	if v := p.numbers(0x00281053); len(v) > 0 && v[0] != 0 {
+		f.slope = v[0]
+	}
+	if v := p.numbers(0x00281052); len(v) > 0 {
+		f.intercept = v[0]
+	}
+	if c, w := p.numbers(0x00281050), p.numbers(0x00281051); len(c) > 0 && len(w) > 0 && w[0] >= 1 {
+		f.centre, f.width = c[0], w[0]
+	}
+	pixels := int64(f.w) * int64(f.h)
+	memory := pixels*int64(4*f.samples+8) + 1<<20
+	if f.baseline() {
+		memory += 27 * pixels
+	}
+	return &raster.Frame{
+		W: f.w, H: f.h, Orientation: 1, Spacing: f.spacing(), Slice: f.index + 1, Slices: f.frames, Memory: memory, Decode: f.decode,
+	}, nil
+}
+
+// readable refuses what decode does not read.
+func (f *frame) readable() error {
+	if name := syntaxes[f.syntax]; name != "" {
+		return raster.Unsupported("the transfer syntax " + name)
+	}
+	switch f.syntax {
+	case "", "1.2.840.10008.1.2", "1.2.840.10008.1.2.1", "1.2.840.10008.1.2.2", "1.2.840.10008.1.2.1.99", "1.2.840.10008.1.2.5",
+		"1.2.840.10008.1.2.4.50", "1.2.840.10008.1.2.4.51", "1.2.840.10008.1.2.4.57", "1.2.840.10008.1.2.4.70":
+	default:
+		return raster.Unsupported("the transfer syntax " + f.syntax)
+	}
+	_, floats := f.found[0x7fe00008]
+	_, doubles := f.found[0x7fe00009]
+	switch {
+	case floats || doubles:
+		return raster.Unsupported("pixels as floats")
+	case f.pieces == nil:
+		return raster.Unsupported("a file without pixels, such as a report or a plan")
+	case f.w == 0 || f.h == 0:
+		return fmt.Errorf("it declares a size of %d×%d pixels", f.w, f.h)
+	case f.samples != 1 && f.samples != 3:
+		return raster.Unsupported(fmt.Sprintf("%d samples a pixel", f.samples))
+	case f.allocated != 1 && f.allocated != 8 && f.allocated != 16 && f.allocated != 32:
+		return raster.Unsupported(fmt.Sprintf("%d bits a sample", f.allocated))
+	case f.stored < 1 || f.stored > f.allocated || f.high >= f.allocated || f.high < f.stored-1:
+		return fmt.Errorf("it declares %d bits of %d up to bit %d", f.stored, f.allocated, f.high)
+	case f.allocated == 1 && f.samples != 1:
+		return raster.Unsupported("colours of one bit")
+	}
+	switch f.photometric {
+	case "MONOCHROME1", "MONOCHROME2", "PALETTE COLOR", "":
+		if f.samples == 1 {
+			return nil
+		}
+	case "RGB", "YBR_FULL", "YBR_FULL_422":
+		if f.samples == 3 {
+			return nil
+		}
+	default:
+		return raster.Unsupported("the photometric interpretation " + f.photometric)
+	}
+	return fmt.Errorf("it declares %d samples a pixel for %s", f.samples, f.photometric)
+}
+
+func (f *frame) baseline() bool {
+	return f.syntax == "1.2.840.10008.1.2.4.50" || f.syntax == "1.2.840.10008.1.2.4.51"
+}
+
+// spacing is the file's pixel spacing, or else that of the imager; rows come first in the file.
+func (f *frame) spacing() (mm [2]float64) {
+	for _, tag := range []uint32{0x00280030, 0x00181164} {
+		if v := f.numbers(tag); len(v) >= 2 && v[0] > 1e-7 && v[0] < 1e4 && v[1] > 1e-7 && v[1] < 1e4 {
+			return [2]float64{v[1], v[0]}
+		}
+	}
+	return mm
+}
+
+// decode makes a picture of the frame.
+func (f *frame) decode() (image.Image, error) {
+	if f.baseline() {
+		return f.decodeJPEG()
+	}
+	values, err := f.samplesOf()
+	if err != nil {
+		return nil, err
+	}
+	if f.samples == 1 && f.photometric != "PALETTE COLOR" {
+		return f.grey(values), nil
+	}
+	m := image.NewNRGBA(image.Rect(0, 0, f.w, f.h))
+	if f.samples == 1 {
+		return m, f.lookUp(values, m.Pix)
+	}
+	least := 0.
+	if f.signed {
+		least = -math.Ldexp(1, f.stored-1)
+	}
+	scale := math.Ldexp(1, 8-f.stored)
+	for i := range f.w * f.h {
+		p := m.Pix[4*i:]
+		for c := range 3 {
+			p[c] = uint8(min((float64(values[3*i+c])-least)*scale, 255))
+		}
+		if p[3] = 255; f.photometric != "RGB" {
+			p[0], p[1], p[2] = color.YCbCrToRGB(p[0], p[1], p[2])
+		}
+	}
+	return m, nil
+}
+
+// grey applies slope, intercept and window.
+func (f *frame) grey(values []float32) image.Image {
+	for i, v := range values {
+		values[i] = float32(f.slope*float64(v) + f.intercept)
+	}
+	low, high := 0., 255.
+	switch {
+	case f.width > 1:
+		low, high = f.centre-0.5-(f.width-1)/2, f.centre-0.5+(f.width-1)/2
+	case f.width == 1:
+		low, high = f.centre-0.5, f.centre-0.5+1e-9
+	case f.stored != 8 || f.signed || f.slope != 1 || f.intercept != 0:
+		low, high = raster.Range(values)
+	}
+	return raster.Grey(values, f.w, f.h, low, high, f.photometric == "MONOCHROME1")
+}
+
+// lookUp writes the palette's colours of values to RGBA pixels.
+func (f *frame) lookUp(values []float32, pix []uint8) error {
+	for c := range 3 {
+		about, table := f.found[0x00281101+uint32(c)], f.found[0x00281201+uint32(c)]
+		if len(about) < 6 {
+			return errors.New("its palette is missing")
+		}
+		entries, first, wide := int(f.order.Uint16(about)), int(f.order.Uint16(about[2:])), f.order.Uint16(about[4:]) > 8
+		if entries == 0 {
+			entries = 1 << 16
+		}
+		if f.signed {
+			first = int(int16(first))
+		}
+		if len(table) >= 2*entries {
+			wide = true // some programs write 8 bits in 16
+		}
+		size := 1
+		if wide {
+			size = 2
+		}
+		if len(table) < entries*size {
+			return errors.New("its palette is cut short")
+		}
+		most := uint16(0)
+		for i := range entries {
+			if wide {
+				most = max(most, f.order.Uint16(table[2*i:]))
+			}
+		}
+		for i, v := range values {
+			k := min(max(int(v)-first, 0), entries-1)
+			switch {
+			case !wide:
+				pix[4*i+c] = table[k]
+			case most > 255:
+				pix[4*i+c] = uint8(f.order.Uint16(table[2*k:]) >> 8)
+			default:
+				pix[4*i+c] = uint8(f.order.Uint16(table[2*k:]))
+			}
+			pix[4*i+3] = 255
+		}
+	}
+	return nil
+}
