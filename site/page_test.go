@@ -308,7 +308,7 @@ func TestErrorsLeaveThePageUsable(t *testing.T) {
 	p.drop("notes.png", []byte("not an image"))
 	p.until(`!document.getElementById("banner").hidden`)
 	assert.Contains(t, get[string](p, `document.getElementById("banner").innerText`), "notes.png")
-	assert.Contains(t, get[string](p, `document.getElementById("banner").innerText`), "Open a PNG or JPEG image.")
+	assert.Contains(t, get[string](p, `document.getElementById("banner").innerText`), "Open a PNG, JPEG, TIFF, BMP, WebP, DICOM or NIfTI image.")
 	assert.True(t, get[bool](p, sampleDone), "the earlier result is still there")
 	assert.Contains(t, get[string](p, `document.getElementById("file-line").textContent`), "sample.jpg")
 

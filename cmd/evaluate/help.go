@@ -46,7 +46,7 @@ beside FILE. A result is right if the centroid of the mask above one half lies w
 and the mask's area is 0.4 to 2.5 times the circle's; without a structure, if nothing is found. A wrong
 result without a doubt is silently wrong: the table names it.
 
--foreign DIR: PNG and JPEG pictures in DIR, or in DIR/images if that exists, that the model should
+-foreign DIR: pictures in DIR, or in DIR/images if that exists, that the model should
 doubt. The table counts the doubted results and names the first ten others.
 
 With -centres or -foreign the table also has the area under the ROC curve (AUROC) of the doubt score:

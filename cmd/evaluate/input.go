@@ -98,7 +98,7 @@ func distinct(text string) (paths []string, err error) {
 	return paths, nil
 }
 
-// pictures lists the PNG and JPEG files of a folder in sorted order, without hidden files.
+// pictures lists the image files of a folder in sorted order, without hidden files.
 func pictures(dir string) (paths []string, err error) {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {

@@ -20,6 +20,7 @@ type batch struct {
 	session     command.Session
 	weightsName string // as given
 	options     segment.Options
+	slice       int // of the files, from 1; 0: as imageio.DecodeSlice chooses
 	stdout      io.Writer
 	progress    *command.Progress
 }
@@ -53,7 +54,7 @@ func (b *batch) run(ctx context.Context, items []item) error {
 // one segments one image, writes its files and returns a line about it. Errors name the image.
 func (b *batch) one(ctx context.Context, it item) (string, error) {
 	b.progress.Show("%s: reading", it.image)
-	img, err := command.ReadImage(it.image)
+	img, err := command.ReadSlice(it.image, b.slice)
 	if err != nil {
 		return "", err
 	}

@@ -20,7 +20,8 @@ const intro = `segment - calibrated masks of photographs and scans
 
 usage: segment -weights NAME|FILE -out DIR [flags] IMAGE...
 
-segment computes, for each image (PNG or JPEG), how probable each structure is at each pixel. It writes
+segment computes, for each image, how probable each structure is at each pixel. It reads PNG, JPEG, TIFF,
+BMP, WebP, DICOM and NIfTI (.nii, .nii.gz). It writes
   DIR/STEM_CLASS.png          probability of a structure, 8 bits, as large as the displayed image; 128 and more is the mask
   DIR/STEM_CLASS_raterM.png   probability that rater M would mark the pixel; with models of agreement levels: that at least
                               M experts would
@@ -78,6 +79,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var device command.Device
 	var options segment.Options
 	var out string
+	var slice int
 	var marks []mark
 	flags := command.NewGroups()
 	flags.Add("task", func(f *flag.FlagSet) {
@@ -86,6 +88,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		f.StringVar(&options.ROI, "roi", "auto", "`REGION` to segment: auto, none (the whole image) or x,y,side in pixels")
 		f.IntVar(&options.Recurrences, "recurrences", segment.DefaultRecurrences, "compute the masks Rec0 to Rec`N`, each from the one before, and write RecN (0 to 32). "+
 			"Of weights that take marks: the passes around -evidence, 2 unless given; none run without it")
+		f.IntVar(&slice, "slice", 0, "picture `N` of each file, from 1: a page, a frame, or a slice of a volume (default the middle; of a TIFF the first)")
 		f.Func("evidence", "what a rater of the weights, or you, marked on the one photograph, `RATER=FILE` or RATER/CLASS=FILE; may be repeated", func(text string) error {
 			m, err := parseMark(text)
 			marks = append(marks, m)
@@ -101,7 +104,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		case out == "":
 			return command.Wrong("where to? give -out DIR")
 		case len(images) == 0:
-			return command.Wrong("no images: give one or more PNG or JPEG files")
+			return command.Wrong("no images: give one or more files (PNG, JPEG, TIFF, BMP, WebP, DICOM or NIfTI)")
+		case slice < 0 || flags.Given()["slice"] && slice == 0:
+			return command.Wrong("-slice %d: slices count from 1", slice)
 		case options.Recurrences < 0 || options.Recurrences > segment.MaxRecurrences:
 			return command.Wrong("-recurrences %d: choose 0 to %d", options.Recurrences, segment.MaxRecurrences)
 		}
@@ -132,7 +137,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		note := func(text string) { progress.Note(program, text) }
 		b := &batch{
 			session:     command.Session{Model: model, Precision: *precision, Open: device.Open, Note: note},
-			weightsName: *weightsName, options: options, stdout: stdout, progress: progress,
+			weightsName: *weightsName, options: options, slice: slice, stdout: stdout, progress: progress,
 		}
 		defer b.session.Close()
 		progress.Show("preparing the network")

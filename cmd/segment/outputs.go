@@ -37,6 +37,9 @@ func plan(dir string, images []string, marks []mark, about weights.Metadata) ([]
 	for _, image := range images {
 		base := filepath.Base(image)
 		stem := strings.TrimSuffix(base, filepath.Ext(base))
+		if strings.HasSuffix(strings.ToLower(base), ".nii.gz") {
+			stem = base[:len(base)-len(".nii.gz")]
+		}
 		if stem == "" {
 			stem = base
 		}

@@ -50,7 +50,7 @@ async function work(data) {
     if (!data.blob && data.key !== current?.key) return answer({ type: "error", code: "image", message: `${data.name} is no longer in memory.`, next: "Open it again." });
     if (data.blob) {
       const bitmap = await createImageBitmap(new Blob([data.blob])).catch(() => null);
-      if (!bitmap) return answer({ type: "error", code: "image", message: `${data.name}: this is a text file, not an image, whatever its name says.`, next: "Open a PNG or JPEG image." });
+      if (!bitmap) return answer({ type: "error", code: "image", message: `${data.name}: this is a text file, not an image, whatever its name says.`, next: "Open a PNG, JPEG, TIFF, BMP, WebP, DICOM or NIfTI image." });
       const canvas = new OffscreenCanvas(bitmap.width, bitmap.height), context = canvas.getContext("2d");
       context.drawImage(bitmap, 0, 0);
       const rgba = new Uint8Array(context.getImageData(0, 0, bitmap.width, bitmap.height).data.buffer);

@@ -14,24 +14,28 @@ import (
 // limits the number of pixels.
 const maxFile = 1 << 30
 
-// ReadImage reads and decodes an image file. Every error names the file.
-func ReadImage(path string) (*imageio.Image, error) {
+// ReadImage is ReadSlice of the picture that the format prefers.
+func ReadImage(path string) (*imageio.Image, error) { return ReadSlice(path, 0) }
+
+// ReadSlice reads and decodes an image file. slice chooses a page, frame or slice from 1; 0 is the
+// middle of a volume, and the first page. Every error names the file.
+func ReadSlice(path string, slice int) (*imageio.Image, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w; name a PNG or JPEG image", path, disk.Cause(err))
+		return nil, fmt.Errorf("%s: %w; name an image file", path, disk.Cause(err))
 	case info.IsDir():
 		return nil, fmt.Errorf("%s is a folder; give its images, %s", path, imagesIn(path))
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no ordinary file; name a PNG or JPEG image", path)
+		return nil, fmt.Errorf("%s is no ordinary file; name an image file", path)
 	case info.Size() > maxFile:
-		return nil, fmt.Errorf("%s is too large: %d MB; export it as a PNG or JPEG of at most %d million pixels", path, info.Size()>>20, imageio.MaxPixels/1_000_000)
+		return nil, fmt.Errorf("%s is too large: %d MB; export it as an image of at most %d million pixels", path, info.Size()>>20, imageio.MaxPixels/1_000_000)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; let it be read, or name another image", path, disk.Cause(err))
 	}
-	return imageio.Decode(path, data)
+	return imageio.DecodeSlice(path, data, slice)
 }
 
 // imagesIn suggests a pattern that a shell expands to the images of a folder.
@@ -42,13 +46,14 @@ func imagesIn(folder string) string {
 			return "e.g. " + filepath.Join(folder, "*"+filepath.Ext(e.Name()))
 		}
 	}
-	return "but there are none (.png, .jpg)"
+	return "but there are none (.png, .jpg, .tif, .bmp, .webp, .dcm, .nii)"
 }
 
 // IsImage reports whether a file name has the extension of an image.
 func IsImage(name string) bool {
-	switch strings.ToLower(filepath.Ext(name)) {
-	case ".png", ".jpg", ".jpeg":
+	name = strings.TrimSuffix(strings.ToLower(name), ".gz") // of NIfTI alone
+	switch filepath.Ext(name) {
+	case ".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp", ".dcm", ".nii":
 		return true
 	}
 	return false

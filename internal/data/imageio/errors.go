@@ -104,7 +104,7 @@ func notImage(name string, data []byte) *Error {
 	for _, f := range foreign {
 		if len(data) >= f.offset && bytes.HasPrefix(data[f.offset:], []byte(f.magic)) {
 			e.Problem, e.Kind = "this is "+f.name+", which MrPrism does not read", ErrUnsupported
-			e.Advice = "save it as PNG or JPEG"
+			e.Advice = "save it as PNG"
 			return e
 		}
 	}

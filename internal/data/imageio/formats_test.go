@@ -278,7 +278,7 @@ func TestDecodeDICOM(t *testing.T) {
 	for i := 0; i < len(got.Pix); i += 3 {
 		grey = append(grey, got.Pix[i])
 	}
-	assert.Equal(t, []uint8{127, 0, 130, 0, 107, 255}, grey, "inverted, signed, of twelve bits")
+	assert.Equal(t, []uint8{127, 0, 129, 0, 107, 255}, grey, "inverted, signed, of twelve bits")
 	_, err = Decode("a.dcm", data[:len(data)-4])
 	assert.ErrorIs(t, err, ErrDamaged)
 	named := bytes.Replace(data, []byte("1.2.840.10008.1.2.1\x20"), []byte("1.2.840.10008.1.2.7 "), 1)
