@@ -57,7 +57,7 @@ export class Pictures extends Sheet {
 
 // Lines draws the contours and the square of the region.
 export class Lines extends Sheet {
-  #contours = []; #region = null;
+  #contours = []; #region = null; #cursor = null;
 
   // contours sets all lines, bottom first: [{ points, starts, colour, width, dash }], as in
   // wasm/overlay; width and dash are CSS pixels, no dash is 0.
@@ -76,6 +76,9 @@ export class Lines extends Sheet {
   // region sets the square; without arguments there is none. An active one is being placed by hand.
   region(x, y, side, active) { this.#region = side ? { x, y, side, active } : null; this.ask(); }
 
+  // cursor sets the pen: at [x, y] or null, its radius, and the points of a polygon; null: no pen.
+  cursor(pen) { this.#cursor = pen; this.ask(); }
+
   paint(c, scale) {
     const stroke = (path, style, width, dash = []) => {
       Object.assign(c, { strokeStyle: style, lineWidth: width / scale, lineJoin: "round" });
@@ -87,6 +90,7 @@ export class Lines extends Sheet {
       stroke(path, "rgb(0 0 0 / .6)", width + 2, dashes); // shows the line on any photograph
       stroke(path, colour, width, dashes);
     }
+    if (this.#cursor) this.#pen(c, scale, stroke);
     if (!this.#region) return;
     const { x, y, side, active } = this.#region, square = new Path2D();
     square.rect(x, y, side, side);
@@ -99,6 +103,19 @@ export class Lines extends Sheet {
     stroke(square, "rgb(0 0 0 / .35)", 2.5);
     stroke(square, `rgb(255 255 255 / ${active ? 1 : 0.6})`, 1);
     for (const cx of active ? [x, x + side] : []) for (const cy of [y, y + side]) handle(c, cx, cy, 5 / scale);
+  }
+
+  #pen(c, scale, stroke) {
+    const { at, radius, points } = this.#cursor, line = new Path2D(), round = new Path2D();
+    points.forEach(([x, y], i) => line[i ? "lineTo" : "moveTo"](x, y));
+    if (at && points.length) line.lineTo(...at);
+    if (at) {
+      const [x, y] = at, r = Math.max(radius, 3 / scale), arm = 7 / scale;
+      if (radius) round.arc(x, y, r, 0, 2 * Math.PI);
+      if (radius < arm) for (const [dx, dy] of [[arm, 0], [0, arm]]) { round.moveTo(x - dx, y - dy); round.lineTo(x + dx, y + dy); }
+    }
+    for (const [style, width] of [["rgb(0 0 0 / .7)", 3], ["#fff", 1.25]]) for (const path of [line, round]) stroke(path, style, width);
+    for (const [x, y] of points) handle(c, x, y, 3.5 / scale);
   }
 }
 

@@ -6,8 +6,9 @@ export const stem = (name) => name.replace(/\.[^.]*$/, "").replace(/[^\p{L}\p{M}
 
 // fileOf names a PNG of class c. what: "mask" or "probability"; i: the recurrence, which the name
 // tells where it is not the last.
-export function fileOf({ result, what, class: c, i }, photograph) {
-  return `${stem(photograph)}_${result.classes[c]}${what === "mask" ? "_mask" : ""}${i < result.recurrences ? `_rec${i}` : ""}.png`;
+// correction: what a person drew on it, if anything.
+export function fileOf({ result, what, class: c, i, correction }, photograph) {
+  return `${stem(photograph)}_${result.classes[c]}${what === "mask" ? "_mask" : ""}${i < result.recurrences ? `_rec${i}` : ""}${correction ? "_corrected" : ""}.png`;
 }
 
 export function json(result, image) {
@@ -17,8 +18,12 @@ export function json(result, image) {
     image, width, height, model, weights: { title, sha256, shipped }, classes, raters, labels, region: { ...roi, by: regionBy(result) },
     recurrences, measurements, device: adapter, device_why: why || undefined, precision, found, doubts, doubt, times_ms: timings,
   };
+  if (result.corrected) {
+    record.corrected_by_hand = result.corrected;
+    record.measurements_of_model = result.byModel;
+  }
   if (asked.weights) record.rater_weights = Array.from(asked.weights, (w) => Number(w.toFixed(2)));
-  if (asked.evidence.length) record.evidence = asked.evidence.map(({ rater, class: c, name: file }) => ({ rater, class: c, file }));
+  if (asked.evidence.length) record.evidence = asked.evidence.map(({ rater, class: c, name, tiles }) => ({ rater, class: c, ...(tiles ? { corrected_by_hand: true } : { file: name }) }));
   return JSON.stringify(record, null, 2) + "\n";
 }
 

@@ -3,6 +3,8 @@
 import { rater as raterColour, structure as structureColour, you as yourColour } from "./colours.js";
 import { title, whyDoubted } from "./measurements.js";
 
+export const YOU = "you"; // the rater of marks that the user drew; segment.Somebody in Go
+
 // Dashes of a doubted result's lines and of one agreement level, CSS pixels.
 const DOUBTED = 9, LEVEL = 6;
 
@@ -17,7 +19,7 @@ const mostDisagreement = (n) => (n < 2 ? 1 : Math.floor(n / 2) * Math.ceil(n / 2
 
 // fitted are the choices that fit a result: another model has other structures and raters.
 export function fitted(choices, { model, raters }) {
-  return choices.model === model ? choices : { ...choices, model, structure: 0, raters: [], level: Math.min(choices.level, raters.length) };
+  return choices.model === model ? choices : { ...choices, model, structure: 0, raters: [], edited: [], level: Math.min(choices.level, raters.length) };
 }
 
 // shownRecurrence is the recurrence of a result that is shown.
@@ -25,18 +27,29 @@ export const shownRecurrence = ({ recurrences }, { recurrence }) => Math.min(rec
 
 const view = (kind, fields) => ({ key: kind + JSON.stringify(fields), kind, fields });
 
-// layers gives { why, lines, map, keys }. why: the title of a doubt, if any. lines: contours from
-// the bottom to the top, each { view, colour, width, dash }. map: { view, ramp, gain, text } or
+// baseView is the whole map below a correction of a mask, { rater, class }. It is of the last
+// recurrence.
+export function baseView({ classes, raters, recurrences }, { rater, class: name }) {
+  const c = classes.indexOf(name), m = raters.indexOf(rater);
+  const { key, ...of } = m < 0 ? view("recurrence", { i: recurrences, class: c }) : view("rater", { m, class: c });
+  return { ...of, key: "whole " + key, whole: true };
+}
+
+// layers gives { why, lines, map, keys, bases }. why: the title of a doubt, if any. lines: contours from
+// the bottom to the top, each { view, colour, width, dash, edited }, where edited is the mask that a
+// person may have corrected. bases: the views that corrections need. map: { view, ramp, gain, text } or
 // null. keys: what the legend says of the lines, each { colours, dash, text }.
 export function layers(result, choices) {
   const why = whyDoubted(result)?.title, { classes, raters, recurrences, asked: { evidence } } = result;
-  if (!result.found) return { why, lines: [], map: null, keys: [] };
+  if (!result.found) return { why, lines: [], map: null, keys: [], bases: [] };
   const { structure: s } = choices, i = shownRecurrence(result, choices), all = [...classes.keys()], n = raters.length;
   // Raters, levels and their disagreement are of the last recurrence. If another one is shown, each
   // text names its recurrence.
   const [now, last] = i < recurrences ? [` (Rec${i})`, ` (Rec${recurrences})`] : ["", ""];
   const solid = why ? DOUBTED : 0, lines = [], keys = [];
-  const line = (view, colour, width, dash) => lines.push({ view, colour, width, dash });
+  const { edited } = choices, mask = (rater, c) => edited.find((one) => one.rater === rater && one.class === classes[c]);
+  const byHand = (...masks) => (masks.some((one) => one?.drawn) ? ", corrected by hand" : "");
+  const line = (view, colour, width, dash, edited) => lines.push({ view, colour, width, dash, edited });
   const calibrated = (c) => view("recurrence", { i, class: c });
 
   if (byLevels(result) && choices.levelShown) {
@@ -47,18 +60,20 @@ export function layers(result, choices) {
     keys.push({ colours: [[225, 228, 232]], dash, text: (every ? `at least 1 (pale) to ${n} of ${n} experts` : agreement(j, n)) + last });
   }
   const shown = byLevels(result) ? [] : choices.raters, of = (classes.length > 1 ? `, ${classes[s]}` : "") + last;
-  for (const m of shown) line(view("rater", { m, class: s }), raterColour(m), 1.5, solid);
+  for (const m of shown) line(view("rater", { m, class: s }), raterColour(m), 1.5, solid, mask(raters[m], s));
   const marked = (m) => evidence.some((mark) => mark.rater === raters[m] && mark.class === classes[s]);
   if (shown.length > 3) keys.push({ colours: shown.map(raterColour), dash: solid, text: `${shown.length} raters${of}` });
-  else keys.push(...shown.map((m) => ({ colours: [raterColour(m)], dash: solid, text: title(raters[m]) + (marked(m) ? ", as marked" : "") + of })));
+  else keys.push(...shown.map((m) => ({ colours: [raterColour(m)], dash: solid, text: title(raters[m]) + (marked(m) ? ", as marked" : "") + byHand(mask(raters[m], s)) + of })));
   for (const [i, mark] of evidence.entries()) {
-    if (raters.includes(mark.rater) || mark.class !== classes[s]) continue; // a rater's line is the mark
+    // A rater's line is the mark; what was drawn here is on the mask itself.
+    if (raters.includes(mark.rater) || mark.class !== classes[s] || mark.tiles) continue;
     line(view("mark", { i, class: s }), yourColour, 1.5, 0);
     keys.push({ colours: [yourColour], dash: 0, text: `You, as marked${classes.length > 1 ? `, ${classes[s]}` : ""}` });
   }
   if (choices.contour) {
-    for (const c of all) line(calibrated(c), structureColour(c), 2, solid);
-    keys.unshift(...all.map((c) => ({ colours: [structureColour(c)], dash: solid, text: `${title(classes[c])}, calibrated${now}` })));
+    const hand = (c) => (i === recurrences ? mask(YOU, c) : undefined);
+    for (const c of all) line(calibrated(c), structureColour(c), 2, solid, hand(c));
+    keys.unshift(...all.map((c) => ({ colours: [structureColour(c)], dash: solid, text: `${title(classes[c])}, calibrated${now}${byHand(hand(c))}` })));
   }
 
   const most = mostDisagreement(n), maps = {
@@ -66,10 +81,11 @@ export function layers(result, choices) {
     disagreement: () => ({ view: view("disagreement", { class: s }), gain: 1 / most, text: `two experts differ, 0 – ${Math.round(100 * most)} %${last}` }),
   };
   const map = maps[choices.map]?.() ?? null;
-  return { why, lines, keys, map: map && { ...map, ramp: choices.map, text: `${title(classes[s])}: ${map.text}` } };
+  const bases = edited.map((one) => baseView(result, one));
+  return { why, lines, keys, bases, map: map && { ...map, ramp: choices.map, text: `${title(classes[s])}: ${map.text}` } };
 }
 
 // viewsOf are the views that layers need, by key.
-export function viewsOf({ lines, map }) {
-  return Object.fromEntries([...lines, ...(map ? [map] : [])].map(({ view }) => [view.key, view]));
+export function viewsOf({ lines, map, bases }) {
+  return Object.fromEntries([...[...lines, ...(map ? [map] : [])].map(({ view }) => view), ...bases].map((view) => [view.key, view]));
 }

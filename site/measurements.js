@@ -11,6 +11,8 @@ const whole = (n) => Math.round(n).toLocaleString("en-US").replaceAll(",", "\u20
 const percent = (share) => (100 * share).toFixed(share < 0.1 ? 2 : 1);
 const over = (result) => (result.labels === "agreement-levels" ? `the ${result.raters.length} agreement levels` : `the ${result.raters.length} raters`);
 
+const BY_HAND = ", corrected by hand";
+
 const cell = (tag, text, fields) => element(tag, fields, text);
 const row = (cells, className = "") => element("tr", { className }, ...cells);
 // ranges are those of a figure, each [name, meaning, range in the figure's format].
@@ -54,19 +56,23 @@ function fillTable(result, doubted) {
   };
   if (verticalRatio) {
     const { inner, outer, value } = verticalRatio;
-    add([cell("th", `${title(inner)}/${outer}, vertical`, { scope: "row" }), cell("td", value === null ? `no ${inner} found` : value.toFixed(2), { colSpan: 2 })],
+    add([cell("th", `${title(inner)}/${outer}, vertical${verticalRatio.corrected ? BY_HAND : ""}`, { scope: "row" }), cell("td", value === null ? `no ${inner} found` : value.toFixed(2), { colSpan: 2 })],
       value === null ? null : verticalRatio, (ratio) => ratio.toFixed(2), "headline");
   }
   for (const [c, s] of structures.entries()) {
     const swatch = element("i", { className: "swatch" });
     swatch.style.background = css(colour(c));
-    add([element("th", { scope: "row" }, swatch, title(s.class)), cell("td", whole(s.area)), cell("td", percent(s.share))], s, whole);
+    add([element("th", { scope: "row" }, swatch, title(s.class) + (s.corrected ? BY_HAND : "")), cell("td", whole(s.area)), cell("td", percent(s.share))], s, whole);
+  }
+  for (const { rater, class: c, area } of result.corrected ?? []) {
+    if (result.raters.includes(rater)) add([cell("th", `${title(rater)}, ${c}${BY_HAND}`, { scope: "row" }), cell("td", whole(area)), cell("td", percent(area / result.width / result.height))]);
   }
   $("measure-head").replaceChildren(row(["Structure", "Area, px", "% of image"].map((text) => cell("th", text, { scope: "col" }))));
   $("measure-body").replaceChildren(...body);
   const empty = structures.filter((s) => s.area === 0).map((s) => s.class), notes = [`Calibrated, Rec${result.recurrences}.`];
   for (const [name, meaning] of meanings) notes.push(`${title(name)}: ${meaning}.`);
   if (doubted && meanings.size > 1) notes.push("It need not hold where the model doubts its result.");
+  if (result.corrected) notes.push("Corrected by hand: ranges and intervals are still those of the model.");
   if (empty.length) notes.push(`Nothing was found of: ${empty.join(", ")}.`);
   $("measure-note").textContent = notes.join(" ");
 }
@@ -90,15 +96,16 @@ export function table(name, result) {
   const { structures, verticalRatio } = result.measurements;
   const { x, y, side } = result.roi, before = [name, result.width, result.height, result.model, result.recurrences];
   const after = [x, y, side, regionBy(result), result.found, result.doubts.map(({ code }) => code).join(";"), result.doubt ?? "", result.sha256];
-  const rows = [], add = (measurement, value, { low, high, interval } = {}) =>
-    rows.push([...before, measurement, value ?? "", low ?? "", high ?? "", interval?.low ?? "", interval?.high ?? "", interval?.coverage ?? "", ...after]);
+  const rows = [], add = (measurement, value, { low, high, interval, corrected } = {}) =>
+    rows.push([...before, measurement, value ?? "", low ?? "", high ?? "", interval?.low ?? "", interval?.high ?? "", interval?.coverage ?? "", ...after, corrected ? "yes" : ""]);
   for (const s of structures) {
     add(`${s.class}_area_px`, s.area, s);
-    add(`${s.class}_share_of_image`, s.share);
-    add(`${s.class}_height_px`, s.height);
+    add(`${s.class}_share_of_image`, s.share, { corrected: s.corrected });
+    add(`${s.class}_height_px`, s.height, { corrected: s.corrected });
   }
   if (verticalRatio) add(`vertical_${verticalRatio.inner}_${verticalRatio.outer}_ratio`, verticalRatio.value, verticalRatio);
+  for (const { rater, class: c, area } of result.corrected ?? []) if (result.raters.includes(rater)) add(`${c}_area_px_of_${rater}`, area, { corrected: true });
   for (const [m, weight] of (result.asked.weights ?? []).entries()) add(`weight_of_${result.raters[m]}`, Number(weight.toFixed(2)));
   return [["image", "width_px", "height_px", "model", "recurrences", "measurement", "value", "low", "high", "interval_low", "interval_high", "coverage",
-    "region_x", "region_y", "region_side", "region_by", "found", "doubts", "doubt", "weights_sha256"], ...rows];
+    "region_x", "region_y", "region_side", "region_by", "found", "doubts", "doubt", "weights_sha256", "corrected_by_hand"], ...rows];
 }

@@ -1,9 +1,11 @@
 // The page: what the user does and what the worker answers become events, state.js makes the next
 // state of them, view.js draws it, and the effects below do what it asks of the worker.
+import { baseOf, correctedPNG, wholeMask } from "./correct.js";
 import { $, all } from "./dom.js";
 import { csv, download, json, stem } from "./exports.js";
 import { clearWhenIdle } from "./idle.js";
 import { takePhotographs } from "./opening.js";
+import { Pen } from "./pen.js";
 import { Segmenter, SegmentError, publish } from "./segmenter.js";
 import { Stage } from "./stage.js";
 import { initial, next, subject } from "./state.js";
@@ -17,6 +19,8 @@ const LARGEST_FILE = 256 * 2 ** 20; // bytes; wasm/segmenter refuses larger pict
 const stage = new Stage($("stage"));
 const segmenter = new Segmenter();
 publish(segmenter);
+
+const pen = new Pen(() => state, (event) => send(event), stage);
 
 // ---- state, events, effects ----
 
@@ -38,6 +42,8 @@ const effects = [
   [(s) => s.job, compute],
   [(s) => s.preparing, prepare],
   [(s) => s.listed !== s.model && s.choice, () => later(MODEL_DELAY, { type: "rested" })],
+  [(s) => Boolean(s.editing), () => { stage.pen = pen; return () => { stage.pen = null; pen.leave(); }; }],
+  [(s) => s.editing && `${s.editing.tool} ${s.editing.rater} ${s.editing.class}`, () => { pen.forget(); return () => {}; }],
   [(s) => s.sliders.moving && s.sliders, () => later(WEIGHT_DELAY, { type: "weigh" })],
 ].map(([value, begin]) => ({ value, begin, now: null, end: null }));
 
@@ -97,7 +103,7 @@ async function segment(job, signal) {
   const { picture, roi, weights, evidence } = job;
   await segmenter.ready;
   if (!state.model) throw new SegmentError({ code: "weights", message: "This site has no models.", next: "Choose a file of your own under Model, or serve a site built with weights." });
-  return segmenter.segment(picture, { model: state.model, roi, raterWeights: weights, evidence }, {
+  return segmenter.segment(picture, { model: state.model, roi, raterWeights: weights, evidence: evidence.map((mark) => (mark.tiles ? { ...mark, mask: wholeMask(mark) } : mark)) }, {
     signal,
     progress: (progress) => send({ type: "progress", job, progress }),
     image: picture !== state.picture ? (image) => send({ type: "decoded", job, image }) : undefined,
@@ -116,15 +122,16 @@ function prepare(model) {
 }
 
 function view(question) {
-  const { result, kind, fields } = question;
-  segmenter.show("view", result, { kind, ...fields }).then(
-    (view) => send({ type: "viewed", question, view }),
+  const { result, kind, fields, whole } = question;
+  segmenter.show(whole ? "map" : "view", result, { kind, ...fields }).then(
+    (view) => send({ type: "viewed", question, view: whole ? baseOf(view.values, result.width, result.height) : view }),
     (error) => send({ type: "refused", question, error: told(error) }));
 }
 
 function save(save) {
-  const { result, what, class: c, i, file } = save;
-  segmenter.show("png", result, { what, kind: "recurrence", i, class: c }).then(({ bytes }) => {
+  const { result, what, class: c, i, file, base, correction } = save;
+  const png = base ? correctedPNG(what, base, correction).then((bytes) => ({ bytes })) : segmenter.show("png", result, { what, kind: "recurrence", i, class: c });
+  png.then(({ bytes }) => {
     download(file, "image/png", bytes);
     send({ type: "saved", save });
   }).catch((error) => send({ type: "unsaved", save, error: told(error) }));
@@ -211,6 +218,31 @@ $("region-none").onclick = () => send({ type: "region", roi: "none" });
 for (const type of ["apply", "leave", "move"]) stage.addEventListener(type, ({ detail }) => send({ ...detail, type }));
 stage.addEventListener("view", () => send({ type: "set", scale: stage.scale }));
 
+// ---- corrections ----
+
+const enabled = (act) => ({ currentTarget }) => { if (!currentTarget.ariaDisabled) act(); };
+$("correct-start").onclick = () => {
+  send({ type: "edit" });
+  $("correct").scrollIntoView({ block: "start" });
+  $("stage").focus();
+};
+$("correct-end").onclick = () => { send({ type: "unedit" }); $("correct-start").focus(); };
+$("correct-clear").onclick = () => { send({ type: "uncorrect" }); $("stage").focus(); };
+$("correct-close").onclick = () => pen.close();
+$("recalibrate").onclick = enabled(() => send({ type: "recalibrate" }));
+for (const step of ["undo", "redo"]) $(step).onclick = $(`correct-${step}`).onclick = enabled(() => send({ type: step }));
+$("correct-tools").oninput = ({ target: { id, name, value, checked } }) => {
+  const changes = { "correct-class": { class: value }, "correct-rater": { rater: value }, "correct-size": { size: Math.round(400 ** (value / 100)) }, "correct-cut": { cut: checked } };
+  const change = name === "tool" ? { tool: value } : changes[id];
+  if (change) send({ type: "edit", ...change });
+};
+addEventListener("keydown", (event) => {
+  const { key, ctrlKey, metaKey, altKey, shiftKey, target } = event, letter = key.toLowerCase();
+  if (!(ctrlKey || metaKey) || altKey || (letter !== "z" && letter !== "y") || target.matches("input[type=number]")) return;
+  event.preventDefault();
+  send({ type: letter === "y" || shiftKey ? "redo" : "undo" });
+});
+
 $("save-masks").onclick = ({ target }) => {
   const { what, class: c } = target.dataset;
   if (what && !target.ariaDisabled) send({ type: "save", what, class: Number(c) });
@@ -218,8 +250,8 @@ $("save-masks").onclick = ({ target }) => {
 $("save-json").onclick = () => saveText("json", "application/json", json);
 $("save-csv").onclick = () => saveText("csv", "text/csv", csv);
 function saveText(ending, type, text) {
-  const { result, picture: { name } } = state;
-  download(`${stem(name)}.${ending}`, type, text(result, name));
+  const { measured, picture: { name } } = state;
+  download(`${stem(name)}${measured.corrected ? "_corrected" : ""}.${ending}`, type, text(measured, name));
 }
 
 $("cancel").onclick = () => send({ type: "cancel" });

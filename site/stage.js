@@ -14,7 +14,8 @@ export class Stage extends EventTarget {
   constructor(element) {
     super();
     this.element = element;
-    this.shown = { image: null, overlay: null, opacity: 0.45, contours: [], region: null, placing: null };
+    this.shown = { image: null, overlay: null, opacity: 0.45, contours: [], region: null, placing: null, cursor: null };
+    this.pen = null; // draws where it is set, and then takes presses of one pointer, and keys
     // Photograph pixel p is at (x + p·scale), CSS pixels from the stage's corner.
     Object.assign(this, { scale: 1, x: 0, y: 0 });
     this.fitted = true; // follow the stage's size until the user zooms or pans
@@ -35,9 +36,10 @@ export class Stage extends EventTarget {
   // opacity: of the overlay, 0…1
   // contours: [{ points, starts, colour, width, dash }], bottom first
   // region: { x, y, side } or null; placing: the square while it is placed by hand, or null
+  // cursor: the pen, as Lines draws it, or null
   set(name, value) {
     this.shown[name] = value;
-    if (name === "image") Object.assign(this.shown, { overlay: null, contours: [], region: null, placing: null });
+    if (name === "image") Object.assign(this.shown, { overlay: null, contours: [], region: null, placing: null, cursor: null });
     this.element.classList.toggle("placing", this.shown.placing !== null);
     if (name === "image") {
       this.#drawAll();
@@ -46,12 +48,13 @@ export class Stage extends EventTarget {
   }
 
   #draw(what) {
-    const { image: i, overlay: o, opacity, contours, region, placing } = this.shown, square = placing ?? region;
+    const { image: i, overlay: o, opacity, contours, region, placing, cursor } = this.shown, square = placing ?? region;
     const numbers = {
       image: i && [0, 0, i.drawnWidth, i.drawnHeight, i.pixelsWide, i.pixelsHigh, i.rgba],
       overlay: o && [o.x, o.y, o.width, o.height, o.pixelsWide, o.pixelsHigh, o.rgba],
       opacity: [opacity],
       contours: [contours],
+      cursor: [cursor],
       region: square && [square.x, square.y, square.side, placing !== null],
       view: [this.scale, this.x, this.y],
     };
@@ -59,7 +62,7 @@ export class Stage extends EventTarget {
     if (what === "view") this.#tell("view");
   }
   #tell(type, detail) { this.dispatchEvent(new CustomEvent(type, { detail })); }
-  #drawAll() { for (const what of ["image", "overlay", "opacity", "contours", "region", "view"]) this.#draw(what); }
+  #drawAll() { for (const what of ["image", "overlay", "opacity", "contours", "region", "cursor", "view"]) this.#draw(what); }
 
   get size() { return [this.element.clientWidth, this.element.clientHeight]; }
   get fitScale() {
@@ -116,19 +119,25 @@ export class Stage extends EventTarget {
       if (!this.shown.image || (event.pointerType === "mouse" && event.button > 1)) return;
       e.setPointerCapture(event.pointerId);
       this.pointers.set(event.pointerId, at(event));
+      if (this.pointers.size === 2 && this.inking) this.#ink("cancel");
+      this.inking = this.pen && this.pointers.size === 1 && event.button === 0;
+      if (this.inking) this.pen.down(...this.#under(...at(event)));
       this.grip = this.shown.placing && this.pointers.size === 1 ? this.#grip(...at(event)) : null;
       e.classList.add("dragging");
     });
     e.addEventListener("pointermove", (event) => {
       const before = this.pointers.get(event.pointerId);
-      if (!before) return;
       const now = at(event);
+      if (!before) return this.pen?.hover(...this.#under(...now));
       if (this.pointers.size === 2) {
         const [other] = [...this.pointers].filter(([id]) => id !== event.pointerId).map(([, p]) => p);
         const distance = (p) => Math.hypot(p[0] - other[0], p[1] - other[1]);
         this.x += (now[0] - before[0]) / 2;
         this.y += (now[1] - before[1]) / 2;
         this.zoom(distance(now) / Math.max(1, distance(before)), (now[0] + other[0]) / 2, (now[1] + other[1]) / 2);
+      } else if (this.inking) {
+        const all = event.getCoalescedEvents?.() ?? [];
+        for (const one of all.length ? all : [event]) this.pen.move(...this.#under(...at(one)));
       } else if (this.grip) this.#drag(this.grip, ...now);
       else this.pan(now[0] - before[0], now[1] - before[1]);
       this.pointers.set(event.pointerId, now);
@@ -136,6 +145,7 @@ export class Stage extends EventTarget {
     const up = (event) => {
       this.pointers.delete(event.pointerId);
       this.grip = null;
+      if (this.inking) this.#ink(event.type === "pointercancel" ? "cancel" : "up");
       if (this.pointers.size === 0) e.classList.remove("dragging");
     };
     for (const name of ["pointerup", "pointercancel", "lostpointercapture"]) e.addEventListener(name, up);
@@ -145,9 +155,12 @@ export class Stage extends EventTarget {
       const pixels = event.deltaY * [1, 18, 400][event.deltaMode];
       this.zoom(Math.exp(-Math.max(-300, Math.min(300, pixels)) * (event.ctrlKey ? 0.01 : 0.0016)), ...at(event));
     }, { passive: false });
-    e.addEventListener("dblclick", (event) => { if (this.shown.image && !this.shown.placing) this.zoom(2, ...at(event)); });
+    e.addEventListener("dblclick", (event) => { if (this.pen) this.pen.close(); else if (this.shown.image && !this.shown.placing) this.zoom(2, ...at(event)); });
     e.addEventListener("keydown", (event) => this.#key(event));
+    e.addEventListener("keyup", (event) => this.pen?.keyUp(event));
   }
+  #under(px, py) { return [(px - this.x) / this.scale, (py - this.y) / this.scale]; }
+  #ink(end) { this.inking = false; this.pen?.[end](); }
 
   // grip is what a press at a point of the stage takes hold of: a corner, the square or a new one.
   #grip(px, py) {
@@ -167,6 +180,7 @@ export class Stage extends EventTarget {
 
   #key(event) {
     if (!this.shown.image || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (this.pen?.key(event)) return event.preventDefault();
     const arrows = { ArrowLeft: [1, 0], ArrowRight: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
     const arrow = arrows[event.key], p = this.shown.placing;
     const step = event.shiftKey ? 10 : 1;

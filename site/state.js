@@ -3,13 +3,16 @@
 // what a state needs, and sends what happens as events. Nobody writes to a part of a state: a part
 // that changed is another object. By that view.js and page.js see what they have to do.
 import { whyProcessor } from "./adapter.js";
-import { fitted, layers, shownRecurrence, viewsOf } from "./layers.js";
+import { corrected, evidenceOf, measuredBy, sameMask } from "./correct.js";
+import { back, forth, noHistory, remember, same, trimmed } from "./history.js";
+import { YOU, baseView, byLevels, fitted, layers, shownRecurrence, viewsOf } from "./layers.js";
 import { fileOf } from "./exports.js";
 import { sentence } from "./measurements.js";
 
 const SMALLEST = 16; // side of the region, photograph pixels
 
-export const YOU = "you"; // the rater of marks that the user drew; segment.Somebody in Go
+export { YOU };
+const LARGEST_PEN = 400; // photograph pixels
 const LAST = Infinity; // as the recurrence of choices: the last one of any result
 const NONE = []; // no marks
 
@@ -35,9 +38,16 @@ export const initial = {
   views: {}, // of that result, by key
   questions: [], // views that the worker was asked for: { result, key, kind, fields }
   saves: [], // PNGs that the worker was asked for: { result, what, class, i, file, waits, again }
-  choices: { model: "", contour: true, map: "heat", structure: 0, raters: [], levelShown: false, level: 1, levelAll: false, recurrence: LAST },
+  choices: { model: "", contour: true, map: "heat", structure: 0, raters: [], levelShown: false, level: 1, levelAll: false, recurrence: LAST,
+    edited: [] }, // masks that are corrected or about to be, { rater, class, drawn }
   sliders: { values: [], moving: false }, // of the raters' weights, in percent
   placing: null, // the square while it is placed by hand: { x, y, side, wanted }
+  // what is drawn with while masks are corrected, { tool, size, rater, class, cut }, or null
+  editing: null,
+  corrections: NONE, // of the result on the stage, as correct.js makes them
+  drafting: null, // the corrections before the stroke that is being drawn
+  history: noHistory, // of corrections, region, weights and marks
+  measured: null, // the result with the figures of what was corrected
   opacity: 45, // of the map, in percent
   scale: 1, // of the photograph, CSS pixels a pixel
   dragging: false, // a file is over the page
@@ -48,7 +58,10 @@ export const initial = {
 };
 
 // next is the state after an event. An event has the name of its handler as type.
-export const next = (s, { type, ...event }) => shown(handlers[type](s, event));
+export function next(s, { type, ...event }) {
+  const changed = shown(targeted(handlers[type](s, event)));
+  return measured(remembered(s, kept(s, changed), type));
+}
 
 const handlers = {
   // ---- the worker ----
@@ -124,7 +137,9 @@ const handlers = {
   },
   save(s, { what, class: c }) {
     const { result, picture, choices } = s, save = { result, what, class: c, i: shownRecurrence(result, choices) };
-    return { ...s, saves: [...s.saves, { ...save, file: fileOf(save, picture.name) }] };
+    const correction = save.i === result.recurrences ? s.corrections.find((one) => one.rater === YOU && one.class === result.classes[c]) : undefined;
+    const drawn = correction && { correction, base: s.views[baseView(result, correction).key] };
+    return { ...s, saves: [...s.saves, { ...save, ...drawn, file: fileOf({ ...save, correction }, picture.name) }] };
   },
   saved: (s, { save }) => mended({ ...s, saves: without(s.saves, save) }, "save"),
   unsaved(s, { save, error }) {
@@ -181,6 +196,32 @@ const handlers = {
     return s.placing ? handlers.region(s, { roi: `${x},${y},${side}` }) : s;
   },
   region: (s, { roi }) => begin({ ...s, placing: null }, { roi }),
+
+  // ---- corrections ----
+  // edit begins to correct a mask, or changes with what. The mask is then shown.
+  edit(s, changes) {
+    if (!s.result?.found || !s.image) return s;
+    const { classes, raters } = s.result, { choices } = s, first = { tool: "brush", size: Math.max(4, Math.round(s.result.roi.side / 16)), rater: YOU, class: classes[choices.structure], cut: false };
+    const editing = { ...first, ...s.editing, ...changes }, m = raters.indexOf(editing.rater);
+    editing.size = Math.min(LARGEST_PEN, Math.max(1, editing.size));
+    const seen = m < 0 ? { contour: true } : { raters: choices.raters.includes(m) ? choices.raters : [...choices.raters, m].sort() };
+    return { ...s, editing, placing: null, choices: { ...choices, ...seen, structure: classes.indexOf(editing.class), recurrence: LAST } };
+  },
+  unedit: (s) => handlers.undraft({ ...s, editing: null, status: "Correcting has ended." }),
+  draft: (s, { correction }) => ({ ...s, drafting: s.drafting ?? s.corrections, corrections: replaced(s.corrections, correction) }),
+  stroke: (s, { correction }) => ({ ...s, drafting: null, corrections: replaced(s.corrections, correction) }),
+  undraft: (s) => (s.drafting ? { ...s, corrections: s.drafting, drafting: null } : s),
+  uncorrect: (s) => ({ ...s, corrections: s.corrections.length ? NONE : s.corrections }),
+  // recalibrate gives what was drawn as marks, and settles the others around it.
+  recalibrate(s) {
+    if (!settles(s) || !s.corrections.length || s.drafting) return s;
+    const margin = Math.max(4, Math.round(s.result.roi.side / 48));
+    const marks = s.corrections.filter((c) => s.views[baseView(s.result, c).key]).map((c) => evidenceOf(c, s.views[baseView(s.result, c).key], margin));
+    const others = subject(s).evidence.filter((mark) => !marks.some((made) => sameMask(made, mark)));
+    return { ...begin(s, { evidence: [...others, ...marks] }), status: "Recalibrating around what was corrected." };
+  },
+  undo: (s) => (canUndo(s) ? stepped(s, back(s.history, moment(s)), "Undone.") : s),
+  redo: (s) => (canRedo(s) ? stepped(s, forth(s.history, moment(s)), "Done again.") : s),
 
   // ---- the page ----
   set: (s, values) => ({ ...s, ...values }), // opacity, scale, dragging, theme
@@ -292,6 +333,73 @@ function weigh(s) {
   if (!moving || s.result?.model !== s.listed) return rested;
   return begin(rested, { weights: values.every((value) => value === 100) ? null : Float32Array.from(values, (value) => value / 100) });
 }
+
+// ---- corrections and the history ----
+
+const replaced = (list, correction) => [...list.filter((other) => !sameMask(other, correction)), correction];
+// moment is what the history remembers of a state.
+const moment = (s) => { const { roi, weights, evidence } = subject(s); return { corrections: s.drafting ?? s.corrections, roi, weights, evidence }; };
+const steady = (s) => Boolean(s.result) && s.result.model === s.listed && subject(s).picture === s.picture && !s.drafting;
+export const canUndo = (s) => steady(s) && s.history.past.length > 0;
+export const canRedo = (s) => steady(s) && s.history.future.length > 0;
+export const canRecalibrate = (s) => settles(s) && s.corrections.length > 0;
+
+function stepped(s, { history, moment: { corrections, ...asked } }, status) {
+  const now = { ...s, corrections, history }, { bytes, ...changes } = asked;
+  const again = Object.keys(changes).some((key) => changes[key] !== subject(s)[key]);
+  if (!again) return { ...now, status };
+  const values = s.sliders.values.map((_, m) => (changes.weights ? Math.round(100 * changes.weights[m]) : 100));
+  return { ...begin(now, changes), sliders: { values, moving: false }, status };
+}
+
+// remembered puts a step into the history. What a worker or a failure changes is no step.
+const STEPS = ["stroke", "uncorrect", "recalibrate", "mark", "unmark", "region", "apply", "weigh", "equal"];
+function remembered(before, s, type) {
+  if (s.history !== before.history) return s;
+  const then = moment(before), now = moment(s);
+  if (same(then, now)) return s;
+  if (!STEPS.includes(type) || !steady(s)) return { ...s, history: trimmed(s.history, now) };
+  const bytes = type === "stroke" ? s.corrections.at(-1).bytes : 0;
+  return { ...s, history: remember(s.history, then, bytes) };
+}
+
+// kept is the state without corrections and history where another photograph or model is shown.
+function kept(before, s) {
+  const other = s.picture !== before.picture || (s.result && before.result && s.result.model !== before.result.model);
+  if (!other) return s;
+  return { ...s, corrections: NONE, drafting: null, editing: null, history: noHistory, choices: { ...s.choices, edited: [] } };
+}
+
+// targeted asks for the maps below the masks that are corrected or about to be.
+function targeted(s) {
+  if (!s.result) return s;
+  const list = s.corrections.map(({ rater, class: c }) => ({ rater, class: c, drawn: true }));
+  if (s.editing && !list.some((one) => sameMask(one, s.editing))) list.push({ rater: s.editing.rater, class: s.editing.class, drawn: false });
+  const { edited } = s.choices, is = list.length === edited.length && list.every((one, i) => sameMask(one, edited[i]) && one.drawn === edited[i].drawn);
+  return is ? s : ask({ ...s, choices: { ...s.choices, edited: list } });
+}
+
+// maskOf is the corrected mask of a correction, or null where the map below it is not here yet.
+const masks = new WeakMap();
+export function maskOf({ result, views }, correction) {
+  const base = result && views[baseView(result, correction).key], known = masks.get(correction);
+  if (!base || known?.base === base) return known?.base === base ? known?.mask ?? null : null;
+  const mask = corrected(base, correction);
+  masks.set(correction, { base, mask });
+  return mask;
+}
+const figures = new WeakMap(); // of results, the last: { corrections, views, measured }
+function measured(s) {
+  if (!s.result) return s.measured ? { ...s, measured: null } : s;
+  const known = figures.get(s.result);
+  if (known?.corrections === s.corrections && known.views === s.views) return s.measured === known.measured ? s : { ...s, measured: known.measured };
+  const made = measuredBy(s.result, s.corrections, (correction) => maskOf(s, correction), YOU);
+  figures.set(s.result, { corrections: s.corrections, views: s.views, measured: made });
+  return { ...s, measured: made };
+}
+
+// whoMarks are those whose masks can be corrected.
+export const whoMarks = (result) => [YOU, ...(byLevels(result) ? [] : result.raters)];
 
 // ---- the square ----
 

@@ -3,9 +3,10 @@
 import { whyProcessor } from "./adapter.js";
 import { bar, css, paint, rater as raterColour, you as yourColour } from "./colours.js";
 import { $, all, element } from "./dom.js";
+import { outlineOf } from "./correct.js";
 import { agreement, byLevels, layers, shownRecurrence, viewsOf } from "./layers.js";
 import { regionBy, showMeasurements, title } from "./measurements.js";
-import { YOU, stageText, subject } from "./state.js";
+import { YOU, canRecalibrate, canRedo, canUndo, maskOf, stageText, subject, whoMarks } from "./state.js";
 
 // draw draws the parts of the page that depend on something that changed since the state before,
 // {} at first.
@@ -19,10 +20,12 @@ const parts = [
   [drawModels, "models", "listed", "visited"],
   [drawPhotograph, "image"],
   [drawResult, "result"],
+  [(s) => { if (s.measured) showMeasurements(s.measured); }, "measured"],
   [drawChoices, "choices", "result"],
   [drawSliders, "sliders"],
   [drawMarks, "job", "result"],
-  [drawLayers, "result", "views", "choices"],
+  [drawLayers, "result", "views", "choices", "corrections"],
+  [drawCorrecting, "editing", "corrections", "history", "job", "result", "listed", "drafting", "views"],
   [drawOpacity, "opacity"],
   [drawSaves, "saves", "result"],
   [drawAbout, "device", "result"],
@@ -104,12 +107,12 @@ function drawPhotograph({ picture, image }, before, stage) {
 
 function drawResult({ result, choices }, before) {
   show(result, "measurements", "save");
+  show(result?.found, "correct");
   show(result?.found, "show", "experts", "recurrences"); // there is nothing to choose from
   write("region-line", "");
   if (!result) return;
   if (choices.model !== before.choices.model) buildControls(result);
   drawPasses(result);
-  showMeasurements(result);
   const { x, y, side, whole } = result.roi;
   write("region-line", whole ? "The whole image" : `${side} × ${side} px at ${x}, ${y}, ${regionBy(result)}`);
   const buttons = () => all("#save-masks button"), focused = buttons().indexOf(document.activeElement);
@@ -216,19 +219,69 @@ function drawOpacity({ opacity }, before, stage) {
 
 // drawLayers draws what the controls ask for, once all of it is there. Until then the stage and the
 // legend keep what they show.
-function drawLayers({ result, views, choices }, before, stage) {
+function drawLayers(s, before, stage) {
+  const { result, views, choices } = s;
   if (!result) return $("legend").replaceChildren();
   const wanted = layers(result, choices), { lines, map } = wanted;
   if (Object.keys(viewsOf(wanted)).some((key) => !(key in views))) return;
   stage.set("region", result.roi.whole ? null : result.roi);
-  stage.set("contours", lines.map(({ view, colour, width, dash }) => {
-    const { points, starts } = views[view.key];
+  stage.set("contours", lines.map(({ view, colour, width, dash, edited }) => {
+    const { points, starts } = (edited?.drawn && outline(s, edited)) || views[view.key];
     return { points, starts, colour, width, dash };
   }));
   const v = map && views[map.view.key];
   stage.set("overlay", v && { ...v, rgba: paint(v.values, map.ramp, map.gain) });
   drawLegend(wanted);
 }
+
+// outline is the border of a corrected mask, or null where nothing is drawn on it.
+const outlines = new WeakMap();
+function outline(s, { rater, class: name }) {
+  const correction = s.corrections.find((one) => one.rater === rater && one.class === name), mask = correction && maskOf(s, correction);
+  if (!mask) return null;
+  if (!outlines.has(mask)) outlines.set(mask, outlineOf(mask));
+  return outlines.get(mask);
+}
+
+// drawCorrecting draws the controls for corrections.
+function drawCorrecting(s, before) {
+  const { editing, result, corrections } = s;
+  for (const [id, can] of [["undo", canUndo(s)], ["redo", canRedo(s)], ["correct-undo", canUndo(s)], ["correct-redo", canRedo(s)]]) $(id).ariaDisabled = can ? null : "true";
+  $("stage").classList.toggle("editing", editing !== null);
+  show(editing, "correct-tools");
+  show(!editing, "correct-start");
+  show(corrections.length, "correct-clear");
+  write("correct-line", corrections.length ? `Corrected by hand: ${corrections.map(({ rater, class: c }) => (rater === YOU ? c : `${title(rater)}, ${c}`)).join("; ")}.` : "");
+  show(corrections.length, "correct-line");
+  if (!editing || !result) return;
+  if (!before.editing || result !== before.result) {
+    $("correct-class").replaceChildren(...result.classes.map((name) => new Option(title(name), name)));
+    $("correct-rater").replaceChildren(...whoMarks(result).map((name) => new Option(name === YOU ? "You (the calibrated mask)" : title(name), name)));
+    show(result.classes.length > 1, "correct-structure");
+    show(whoMarks(result).length > 1, "correct-who");
+  }
+  $("correct-class").value = editing.class;
+  $("correct-rater").value = editing.rater;
+  for (const input of all("input[name=tool]")) input.checked = input.value === editing.tool;
+  const area = editing.tool === "polygon" || editing.tool === "fill";
+  $("correct-size").value = Math.round(100 * Math.log(editing.size) / Math.log(400));
+  $("correct-size").setAttribute("aria-valuetext", `${editing.size} pixels`);
+  write("correct-size-value", `${editing.size} px`);
+  show(!area, "correct-sized");
+  show(area, "correct-area");
+  show(editing.tool === "polygon", "correct-close");
+  $("correct-cut").checked = editing.cut;
+  write("correct-help", HELP[editing.tool] + " Two fingers, the wheel or the middle button move the view.");
+  show(result.takesMarks, "recalibrate", "correct-evidence");
+  $("recalibrate").ariaDisabled = canRecalibrate(s) ? null : "true";
+}
+const HELP = {
+  brush: "Draw what belongs to the structure. Arrow keys move the cursor, space draws.",
+  eraser: "Draw over what does not belong to it. Arrow keys move the cursor, space erases.",
+  push: "Press beside the outline and drag it: from inside it grows, from outside it shrinks.",
+  polygon: "Click its corners; Enter or a double click closes it, Escape forgets it.",
+  fill: "Click into a closed hole to fill it.",
+};
 
 // drawLegend says why a doubted result is doubted, and names the lines and the map.
 function drawLegend({ why, keys, map }) {

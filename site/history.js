@@ -1,0 +1,27 @@
+// The one history of what changes the picture: corrections, region, raters' weights and marks. A
+// moment is { corrections, roi, weights, evidence }. Moments share what did not change.
+const STEPS = 50, BYTES = 64 * 2 ** 20; // of tiles that steps have changed
+const PARTS = ["corrections", "roi", "weights", "evidence"];
+
+export const noHistory = { past: [], future: [] };
+export const same = (a, b) => PARTS.every((part) => a[part] === b[part]);
+
+// remember puts the moment before a step at the end of the past. bytes is what the step keeps.
+export function remember({ past }, moment, bytes = 0) {
+  const list = [...past, { ...moment, bytes }];
+  let sum = list.reduce((sum, { bytes }) => sum + bytes, 0);
+  while (list.length > STEPS || (sum > BYTES && list.length > 1)) sum -= list.shift().bytes;
+  return { past: list, future: [] };
+}
+// trimmed drops moments next to the present that are the present: a job that failed or was cancelled
+// changed nothing.
+export function trimmed(history, now) {
+  const { past, future } = history, undone = past.length && same(past.at(-1), now), redone = future.length && same(future[0], now);
+  if (!undone && !redone) return history;
+  return trimmed({ past: undone ? past.slice(0, -1) : past, future: redone ? future.slice(1) : future }, now);
+}
+// back and forth step through the history: { history, moment }.
+export const back = ({ past, future }, now) =>
+  ({ moment: past.at(-1), history: { past: past.slice(0, -1), future: [{ ...now, bytes: past.at(-1).bytes }, ...future] } });
+export const forth = ({ past, future }, now) =>
+  ({ moment: future[0], history: { past: [...past, { ...now, bytes: future[0].bytes }], future: future.slice(1) } });
