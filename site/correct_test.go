@@ -2,6 +2,7 @@ package site
 
 import (
 	"bytes"
+	"encoding/base64"
 	"fmt"
 	"image/color"
 	"image/png"
@@ -134,7 +135,8 @@ func TestCorrectingByMouse(t *testing.T) {
 	assert.Equal(t, []any{map[string]any{"rater": "you", "class": "disc", "area": float64(last)}}, record["corrected_by_hand"])
 	assert.EqualValues(t, first, record["measurements_of_model"].(map[string]any)["structures"].([]any)[0].(map[string]any)["area"])
 	assert.Regexp(t, fmt.Sprintf(`disc_area_px,%d,.*,yes\r\n`, last), get[string](p, `blobs[saved["sample_corrected.csv"]].text()`))
-	data := get[[]byte](p, `blobs[saved["sample_disc_mask_corrected.png"]].arrayBuffer().then((all) => btoa(String.fromCharCode(...new Uint8Array(all))))`)
+	data, err := base64.StdEncoding.DecodeString(get[string](p, `blobs[saved["sample_disc_mask_corrected.png"]].arrayBuffer().then((all) => btoa(String.fromCharCode(...new Uint8Array(all))))`))
+	require.NoError(t, err)
 	assert.Contains(t, string(data), "tEXtComment\x00corrected by hand")
 	mask, err := png.Decode(bytes.NewReader(data))
 	require.NoError(t, err)
