@@ -212,9 +212,10 @@ func TestCorrectingByTouch(t *testing.T) {
 	p := correcting(t, "levels", 390, 844, chromedp.Flag("touch-events", "enabled"))
 	p.run(command(emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: true}))
 	x, y, k := p.middle()
-	p.drag([2]float64{x, y})
-	p.until(`!document.getElementById("correct-line").hidden`)
 	first := get[int](p, area)
+	p.drag([2]float64{x, y})
+	p.until(area + fmt.Sprintf(" !== %d", first)) // the figure is of the map now
+	first = get[int](p, area)
 	touch := func(kind input.DispatchTouchEventType, points ...*input.TouchPoint) {
 		p.run(command(input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: kind, TouchPoints: append([]*input.TouchPoint{}, points...)}))
 	}
