@@ -11,7 +11,8 @@ import (
 var errJPEG = errors.New("its lossless JPEG is damaged")
 
 // lossless decodes a JPEG of process 14: samples (h, w, components), each predicted from its
-// neighbours. Source: ITU T.81, annex H.
+// neighbours. Source: ITU T.81, annex H. dcmtk 3.6.7 decodes files of all seven predictors, in 8 and
+// 16 bits, grey and RGB, to the same samples (24 November 2026).
 func lossless(data []byte, w, h, components int) ([]uint16, error) {
 	d := &losslessJPEG{w: w, h: h, components: components}
 	for at := 2; at+4 <= len(data); {
