@@ -4,18 +4,21 @@ import { regionBy, table } from "./measurements.js";
 
 export const stem = (name) => name.replace(/\.[^.]*$/, "").replace(/[^\p{L}\p{M}\p{N}._-]+/gu, "_") || "image";
 
+// stemOf begins the names of what is saved of a picture. It tells the slice of a volume.
+export const stemOf = ({ name }, { slice, slices }) => stem(name) + (slices > 1 ? `_slice${slice}` : "");
+
 // fileOf names a PNG of class c. what: "mask" or "probability"; i: the recurrence, which the name
 // tells where it is not the last.
 // correction: what a person drew on it, if anything.
-export function fileOf({ result, what, class: c, i, correction }, photograph) {
-  return `${stem(photograph)}_${result.classes[c]}${what === "mask" ? "_mask" : ""}${i < result.recurrences ? `_rec${i}` : ""}${correction ? "_corrected" : ""}.png`;
+export function fileOf({ result, what, class: c, i, correction }, stem) {
+  return `${stem}_${result.classes[c]}${what === "mask" ? "_mask" : ""}${i < result.recurrences ? `_rec${i}` : ""}${correction ? "_corrected" : ""}.png`;
 }
 
-export function json(result, image) {
+export function json(result, image, { slice, slices }) {
   const { width, height, model, title, sha256, shipped, classes, raters, labels, roi, recurrences, measurements,
     adapter, why, precision, found, doubts, doubt, timings, asked } = result;
   const record = {
-    image, width, height, model, weights: { title, sha256, shipped }, classes, raters, labels, region: { ...roi, by: regionBy(result) },
+    image, slice: slices > 1 ? slice : undefined, width, height, model, weights: { title, sha256, shipped }, classes, raters, labels, region: { ...roi, by: regionBy(result) },
     recurrences, measurements, device: adapter, device_why: why || undefined, precision, found, doubts, doubt, times_ms: timings,
   };
   if (result.corrected) {

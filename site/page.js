@@ -2,7 +2,7 @@
 // state of them, view.js draws it, and the effects below do what it asks of the worker.
 import { baseOf, correctedPNG, wholeMask } from "./correct.js";
 import { $, all } from "./dom.js";
-import { csv, download, json, stem } from "./exports.js";
+import { csv, download, json, stemOf } from "./exports.js";
 import { clearWhenIdle } from "./idle.js";
 import { takePhotographs } from "./opening.js";
 import { Pen } from "./pen.js";
@@ -165,6 +165,12 @@ async function openSample() {
   }
 }
 takePhotographs(open, send);
+$("slice").oninput = () => { $("slice-number").textContent = `${$("slice").value} of ${$("slice").max}`; };
+$("slice").onchange = () => {
+  const { blob, name } = state.picture;
+  send({ type: "opening" });
+  send({ type: "open", picture: segmenter.picture(blob, name, $("slice").valueAsNumber) });
+};
 for (const button of all("[data-action=sample]")) button.onclick = openSample;
 // Loading anew clears the photograph from page and worker, and lets a version that waits take over.
 $("close").onclick = () => location.reload();
@@ -250,8 +256,8 @@ $("save-masks").onclick = ({ target }) => {
 $("save-json").onclick = () => saveText("json", "application/json", json);
 $("save-csv").onclick = () => saveText("csv", "text/csv", csv);
 function saveText(ending, type, text) {
-  const { measured, picture: { name } } = state;
-  download(`${stem(name)}${measured.corrected ? "_corrected" : ""}.${ending}`, type, text(measured, name));
+  const { measured, picture, image } = state;
+  download(`${stemOf(picture, image)}${measured.corrected ? "_corrected" : ""}.${ending}`, type, text(measured, picture.name, image));
 }
 
 $("cancel").onclick = () => send({ type: "cancel" });

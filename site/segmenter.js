@@ -104,10 +104,11 @@ export class Segmenter extends EventTarget {
     }).finally(() => hooks.signal?.removeEventListener("abort", cancel));
   }
 
-  // picture is a photograph to segment. The worker decodes it once.
-  picture(blob, name) {
+  // picture is a photograph to segment. The worker decodes it once. slice is that of a volume, from
+  // 1; 0 is the middle one.
+  picture(blob, name, slice = 0) {
     this.used = true;
-    return { blob, name, key: ++this.#images };
+    return { blob, name, slice, key: ++this.#images };
   }
 
   // prepare downloads and compiles a model before it is asked for. hooks: progress, signal.
@@ -126,7 +127,7 @@ export class Segmenter extends EventTarget {
   // segment resolves to the worker's result message. options: model, recurrences (left out: as the
   // model was trained), roi ("auto", "none" or "x,y,side"), raterWeights, evidence (a list of
   // { rater, class, name, mask }; mask is a Uint8Array or the Blob of a PNG). hooks:
-  // progress({ stage, done, total }), image({ width, height, pixelsWide, pixelsHigh, rgba }), signal
+  // progress({ stage, done, total }), image({ width, height, pixelsWide, pixelsHigh, slice, slices, rgba }), signal
   // (an AbortSignal, which ends this request and no other).
   async segment(picture, options, hooks = {}) {
     await this.ready;
@@ -140,7 +141,7 @@ export class Segmenter extends EventTarget {
     // A request that ends early may leave the picture undecoded.
     const unsent = () => { if (this.#imageSent === picture.key) this.#imageSent = 0; };
     hooks.signal?.addEventListener("abort", unsent);
-    const message = { type: "segment", key: picture.key, blob: bytes, name: picture.name, wantImage: Boolean(hooks.image), ...options, evidence };
+    const message = { type: "segment", key: picture.key, blob: bytes, name: picture.name, slice: picture.slice, wantImage: Boolean(hooks.image), ...options, evidence };
     try {
       return await this.#ask(message, bytes ? [bytes] : [], hooks);
     } catch (error) {
@@ -200,8 +201,8 @@ export function publish(segmenter) {
   }
   globalThis.mrprism = Object.freeze({
     get ready() { return segmenter.ready.then(({ adapter, models }) => ({ adapter, models: models.map(({ name }) => name) })); },
-    // segment(blob, { model, recurrences, roi, raterWeights, evidence, progress, signal }) resolves to
-    // a result. model is a name, or a Blob of weights. raterWeights has a number from 0 to 1 for each
+    // segment(blob, { model, recurrences, roi, slice, raterWeights, evidence, progress, signal })
+    // resolves to a result. slice is that of a volume, from 1; the middle one unless given. model is a name, or a Blob of weights. raterWeights has a number from 0 to 1 for each
     // rater. evidence is a list of { rater, class, mask }, for models that take marks; mask has 255
     // inside, 0 outside and 128 where nothing is said, as a Uint8Array of a byte a pixel or the Blob
     // of a PNG. signal is an AbortSignal. The result's maps are Promises of Float32Arrays at the
@@ -212,11 +213,12 @@ export function publish(segmenter) {
     // recalibrate({ evidence, raterWeights, progress, signal }) resolves to another result of the same
     // picture. What is left out stays as it was. While no other picture came between, the encoder
     // does not run again.
-    async segment(blob, { model, recurrences, roi = "auto", raterWeights = null, evidence = [], progress, signal } = {}) {
+    async segment(blob, { model, recurrences, roi = "auto", slice = 0, raterWeights = null, evidence = [], progress, signal } = {}) {
       const { models } = await segmenter.ready;
       if (recurrences !== undefined && !Number.isInteger(recurrences)) throw new TypeError(`recurrences ${recurrences} is not a whole number`);
+      if (!Number.isInteger(slice) || slice < 0) throw new TypeError(`slice ${slice} is not a whole number from 1`);
       if (model instanceof Blob) ({ name: model } = await segmenter.weights(model));
-      const picture = segmenter.picture(blob, blob.name ?? "image");
+      const picture = segmenter.picture(blob, blob.name ?? "image", slice);
       return run(picture, { model: model ?? models[0]?.name, recurrences, roi }, { evidence, raterWeights }, { progress, signal });
     },
   });

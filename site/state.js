@@ -6,7 +6,7 @@ import { whyProcessor } from "./adapter.js";
 import { corrected, evidenceOf, measuredBy, sameMask } from "./correct.js";
 import { back, forth, noHistory, remember, same, trimmed } from "./history.js";
 import { YOU, baseView, byLevels, fitted, layers, shownRecurrence, viewsOf } from "./layers.js";
-import { fileOf } from "./exports.js";
+import { fileOf, stemOf } from "./exports.js";
 import { sentence } from "./measurements.js";
 
 const SMALLEST = 16; // side of the region, photograph pixels
@@ -139,7 +139,7 @@ const handlers = {
     const { result, picture, choices } = s, save = { result, what, class: c, i: shownRecurrence(result, choices) };
     const correction = save.i === result.recurrences ? s.corrections.find((one) => one.rater === YOU && one.class === result.classes[c]) : undefined;
     const drawn = correction && { correction, base: s.views[baseView(result, correction).key] };
-    return { ...s, saves: [...s.saves, { ...save, ...drawn, file: fileOf({ ...save, correction }, picture.name) }] };
+    return { ...s, saves: [...s.saves, { ...save, ...drawn, file: fileOf({ ...save, correction }, stemOf(picture, s.image)) }] };
   },
   saved: (s, { save }) => mended({ ...s, saves: without(s.saves, save) }, "save"),
   unsaved(s, { save, error }) {

@@ -101,6 +101,9 @@ function drawPhotograph({ picture, image }, before, stage) {
   $("stage").classList.toggle("empty", !image);
   if (!image) return;
   stage.set("image", image);
+  show(image.slices > 1, "slices");
+  Object.assign($("slice"), { max: image.slices ?? 1, value: image.slice ?? 1 });
+  $("slice-number").textContent = `${image.slice} of ${image.slices}`;
   for (const line of all(".file")) line.title = line.textContent = `${picture.name} · ${image.width} × ${image.height}`;
   $("stage").setAttribute("aria-label", `Photograph ${picture.name}, ${image.width} by ${image.height} pixels`);
 }

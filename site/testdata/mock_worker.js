@@ -55,7 +55,7 @@ async function work(data) {
       context.drawImage(bitmap, 0, 0);
       const rgba = new Uint8Array(context.getImageData(0, 0, bitmap.width, bitmap.height).data.buffer);
       current = { key: data.key, width: bitmap.width, height: bitmap.height };
-      if (data.wantImage) answer({ type: "image", width: bitmap.width, height: bitmap.height, drawnWidth: bitmap.width, drawnHeight: bitmap.height, pixelsWide: bitmap.width, pixelsHigh: bitmap.height, rgba }, [rgba.buffer]);
+      if (data.wantImage) answer({ type: "image", width: bitmap.width, height: bitmap.height, drawnWidth: bitmap.width, drawnHeight: bitmap.height, pixelsWide: bitmap.width, pixelsHigh: bitmap.height, ...(data.name.includes("volume") ? { slice: data.slice || 6, slices: 12 } : { slice: 1, slices: 1 }), rgba }, [rgba.buffer]);
     }
     const slow = data.name.includes("slow") ? 400 : 15;
     for (const [stage, steps] of [["download", 4], ["search", 1], ["segment", 4]]) for (let i = 0; i < steps; i++) {

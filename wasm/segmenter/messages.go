@@ -88,7 +88,7 @@ func answer(h *host.Host, m message) {
 // segmentImage answers "segment": image (once it is decoded), progress, and the result.
 func segmentImage(h *host.Host, m message) error {
 	job := host.Job{
-		Request: m.number("request"), Key: m.number("key"), Name: m.text("name"), Read: m.file(), Model: m.text("model"),
+		Request: m.number("request"), Key: m.number("key"), Name: m.text("name"), Read: m.file(), Slice: max(0, m.number("slice")), Model: m.text("model"),
 		Options: segment.Options{
 			Recurrences: m.number("recurrences"), ROI: m.text("roi"), RaterWeights: floatsOf(m.Get("raterWeights")), Progress: m.tell,
 		},
@@ -134,7 +134,7 @@ func (m message) showImage(img *imageio.Image) {
 	shown := overlay.Photograph(img.Pix, img.W, img.H, longestShown)
 	rgba := toJS(shown.Values)
 	m.reply("image", map[string]any{"width": img.W, "height": img.H, "drawnWidth": shown.Width, "drawnHeight": shown.Height,
-		"pixelsWide": shown.PixelsWide, "pixelsHigh": shown.PixelsHigh, "rgba": rgba}, rgba)
+		"pixelsWide": shown.PixelsWide, "pixelsHigh": shown.PixelsHigh, "slice": img.Slice, "slices": img.Slices, "rgba": rgba}, rgba)
 }
 
 // openWeights answers "weights".

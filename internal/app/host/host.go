@@ -118,6 +118,7 @@ type Job struct {
 	Key     int                  // of the picture: an equal key finds the decoded picture
 	Name    string               // of the image's file
 	Read    func() []byte        // reads the file; nil: the host should have the picture
+	Slice   int                  // of the file, from 1; 0: as imageio.DecodeSlice chooses
 	Model   string               // the name of a shipped model, or of one that OpenWeights opened
 	Options segment.Options      // Progress is told every stage
 	Marks   []segment.MarkFile   // evidence in files, beside that of Options
@@ -214,7 +215,7 @@ func (h *Host) picture(job *Job, tell func(string, int, int)) (*imageio.Image, e
 		return nil, Fault{"image", job.Name + " is no longer in memory.", "Open it again."}
 	}
 	tell("decode", 0, 0)
-	img, err := imageio.Decode(job.Name, job.Read())
+	img, err := imageio.DecodeSlice(job.Name, job.Read(), job.Slice)
 	if err != nil {
 		return nil, err
 	}

@@ -3,8 +3,10 @@ package host
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -280,4 +282,37 @@ func TestNew(t *testing.T) {
 	defer h.closeDevice()
 	require.Contains(t, h.Computer().Reason, "abacus")
 	require.Contains(t, h.Computer().Name, "processor")
+}
+
+// volume is a NIfTI-1 file of three slices of 8 × 8 pixels: slice n is n everywhere, but one pixel.
+func volume() []byte {
+	file := make([]byte, 352+3*64)
+	put := binary.LittleEndian
+	put.PutUint32(file, 348)
+	for i, extent := range []uint16{3, 8, 8, 3, 1, 1, 1, 1} {
+		put.PutUint16(file[40+2*i:], extent)
+	}
+	put.PutUint16(file[70:], 2) // bytes without a sign
+	put.PutUint16(file[72:], 8)
+	put.PutUint32(file[108:], math.Float32bits(352))
+	copy(file[344:], "n+1\x00")
+	for i := range 3 * 64 {
+		file[352+i] = byte(100 * (i / 64))
+	}
+	return file
+}
+
+// A job names a slice of a volume; without a name it is the middle one.
+func TestSlices(t *testing.T) {
+	w := here(t, processor).start()
+	for slice, want := range []int{2, 1, 2, 3} {
+		requestsMade++
+		job := w.job(requestsMade, "brain")
+		var shown *imageio.Image
+		job.Name, job.Key, job.Slice, job.Read = "scan.nii", 100+slice, slice, volume
+		job.Show = func(m *imageio.Image) { shown = m }
+		_, err := w.Segment(job)
+		require.NoError(t, err)
+		require.Equal(t, []int{want, 3}, []int{shown.Slice, shown.Slices})
+	}
 }
