@@ -49,7 +49,7 @@ func (q Int8) table() []rule {
 		{algebra, "Concat(Linear(x), Linear(x)) → Linear(x), wider", concatOfLinears},
 
 		{products, "Linear(Linear(x)) → Linear(x) by the product of the weights", linearOfLinear},
-		{products, "Conv2D(x) of 4n + i outputs → Split(Conv2D(x) of 4n + 4)", convolutionToQuads},
+		{products, "Split(Conv2D(x) of 4n + i outputs) → Split(Split(Conv2D(x) of 4n + 4))", convolutionToQuads},
 		{siblings, "Linear(x), Linear(x) + table → Split(Linear(x) + table)", linearsOfOne},
 		{layers, "Conv2D | Linear | ConvTranspose2x2 → Conv2DInt8", q.convolution},
 		{layers, "BatchNorm → ScaleShift", normAtInference},

@@ -100,9 +100,13 @@ func convolutionOfConcat(r *tensor.Rewriter, op *tensor.Op) bool {
 	})
 }
 
-// convolutionToQuads adds outputs of zero, which nothing reads: kernels compute four at a time.
+// convolutionToQuads adds outputs of zero, which nothing reads: kernels compute four at a time. It is
+// for results that are split. With others a convolution computes what follows it.
 func convolutionToQuads(r *tensor.Rewriter, op *tensor.Op) bool {
 	if op.Kind != conv.Conv2DKind || fixed(r, op.Inputs[0]) {
+		return false
+	}
+	if readers := r.Readers(op.Output()); len(readers) != 1 || readers[0].Kind != pointwise.SplitKind {
 		return false
 	}
 	weight, bias := op.Inputs[1], op.Inputs[2]

@@ -200,16 +200,18 @@ var examples = map[string][]struct {
 		},
 		before: "Linear Linear", after: "Linear Linear Linear",
 	}},
-	"Conv2D(x) of 4n + i outputs → Split(Conv2D(x) of 4n + 4)": {{
+	"Split(Conv2D(x) of 4n + i outputs) → Split(Split(Conv2D(x) of 4n + 4))": {{
 		build: func(g *rewriteGraph) []*tensor.Tensor {
-			return []*tensor.Tensor{conv.Conv2D(g.in(1, 4, 4, 5), g.param("w", 3, 3, 5, 6), g.param("b", 6), conv.Square(1, 1))}
+			a, b := pointwise.Split(conv.Conv2D(g.in(1, 4, 4, 5), g.param("w", 3, 3, 5, 6), g.param("b", 6), conv.Square(1, 1)), 2)
+			return []*tensor.Tensor{a, b}
 		},
-		before: "Conv2D", after: "Concat Concat Conv2D Split",
+		before: "Conv2D Split", after: "Concat Concat Conv2D Split Split",
 	}, {
 		build: func(g *rewriteGraph) []*tensor.Tensor {
-			return []*tensor.Tensor{conv.Conv2D(g.in(1, 4, 4, 5), g.param("w", 3, 3, 5, 10), nil, conv.Square(1, 1))}
+			a, b := pointwise.Split(conv.Conv2D(g.in(1, 4, 4, 5), g.param("w", 3, 3, 5, 10), nil, conv.Square(1, 1)), 3)
+			return []*tensor.Tensor{a, b}
 		},
-		before: "Conv2D", after: "Concat Conv2D Split",
+		before: "Conv2D Split", after: "Concat Conv2D Split Split",
 	}},
 	"Linear(x), Linear(x) + table → Split(Linear(x) + table)": {{
 		build: func(g *rewriteGraph) []*tensor.Tensor {
