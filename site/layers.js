@@ -35,10 +35,10 @@ export function baseView({ classes, raters, recurrences }, { rater, class: name 
   return { ...of, key: "whole " + key, whole: true };
 }
 
-// layers gives { why, lines, map, keys, bases }. why: the title of a doubt, if any. lines: contours from
-// the bottom to the top, each { view, colour, width, dash, edited }, where edited is the mask that a
-// person may have corrected. bases: the views that corrections need. map: { view, ramp, gain, text } or
-// null. keys: what the legend says of the lines, each { colours, dash, text }.
+// layers gives { why, lines, map, keys, bases }. why is the title of a doubt, if any. lines are
+// contours from the bottom to the top, each { view, colour, width, dash, edited }. A person may have
+// corrected the mask edited. map is { view, ramp, gain, text } or null. keys are what the legend
+// says of the lines, each { colours, dash, text }. bases are the views that corrections need.
 export function layers(result, choices) {
   const why = whyDoubted(result)?.title, { classes, raters, recurrences, asked: { evidence } } = result;
   if (!result.found) return { why, lines: [], map: null, keys: [], bases: [] };

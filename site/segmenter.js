@@ -127,8 +127,8 @@ export class Segmenter extends EventTarget {
   // segment resolves to the worker's result message. options: model, recurrences (left out: as the
   // model was trained), roi ("auto", "none" or "x,y,side"), raterWeights, evidence (a list of
   // { rater, class, name, mask }; mask is a Uint8Array or the Blob of a PNG). hooks:
-  // progress({ stage, done, total }), image({ width, height, pixelsWide, pixelsHigh, slice, slices, rgba }), signal
-  // (an AbortSignal, which ends this request and no other).
+  // progress({ stage, done, total }), image({ width, height, pixelsWide, pixelsHigh, slice, slices,
+  // rgba }), signal (an AbortSignal, which ends this request and no other).
   async segment(picture, options, hooks = {}) {
     await this.ready;
     const own = this.#own.get(options.model); // a new worker does not have it
@@ -202,7 +202,8 @@ export function publish(segmenter) {
   globalThis.mrprism = Object.freeze({
     get ready() { return segmenter.ready.then(({ adapter, models }) => ({ adapter, models: models.map(({ name }) => name) })); },
     // segment(blob, { model, recurrences, roi, slice, raterWeights, evidence, progress, signal })
-    // resolves to a result. slice is that of a volume, from 1; the middle one unless given. model is a name, or a Blob of weights. raterWeights has a number from 0 to 1 for each
+    // resolves to a result. model is a name, or a Blob of weights. slice is that of a volume, from 1;
+    // the middle one unless given. raterWeights has a number from 0 to 1 for each
     // rater. evidence is a list of { rater, class, mask }, for models that take marks; mask has 255
     // inside, 0 outside and 128 where nothing is said, as a Uint8Array of a byte a pixel or the Blob
     // of a PNG. signal is an AbortSignal. The result's maps are Promises of Float32Arrays at the
