@@ -284,8 +284,7 @@ func TestNew(t *testing.T) {
 	require.Contains(t, h.Computer().Name, "processor")
 }
 
-// volume is a NIfTI-1 file of three slices of 8 × 8 pixels: slice
-// n is 100 (n − 1) everywhere.
+// volume is a NIfTI-1 file of three slices of 8 × 8 pixels. All pixels of slice n are 100 (n − 1).
 func volume() []byte {
 	file := make([]byte, 352+3*64)
 	put := binary.LittleEndian

@@ -109,6 +109,14 @@ func bmpError(name string, data []byte, err error) *Error {
 	return decodeError(name, "bmp", raster.Unsupported(kind))
 }
 
+// webpTables is the most memory of the code trees of a lossless WebP, or of lossless alpha. Every
+// tile of 4 × 4 pixels may have its own group of trees, but x/image/webp refuses more than 2600
+// groups. A group has five trees: 536 bytes each, and 6272 nodes of 8 bytes in all.
+func webpTables(w, h int) int64 {
+	const group = 5*536 + 6272*8
+	return min(2600, int64((w+3)/4)*int64((h+3)/4)) * group
+}
+
 // webpHeader reads a WebP's size and its EXIF orientation.
 func webpHeader(name string, data []byte) (*Info, *Error) {
 	if len(data) > 21 && string(data[12:16]) == "VP8X" && data[20]&2 != 0 {
@@ -120,17 +128,19 @@ func webpHeader(name string, data []byte) (*Info, *Error) {
 	}
 	info := &Info{Format: "webp", Orientation: 1, storedW: config.Width, storedH: config.Height}
 	// A lossy picture with alpha has planes of 2.5 bytes a pixel beside the RGB that it becomes. A
-	// lossless one has 4 bytes and tables, which take at most tables bytes, whatever the header says.
-	const tables = 16 << 20
-	info.memory = 9*int64(config.Width)*int64(config.Height) + tables
+	// lossless one has 4 bytes, as often as twice.
+	info.memory = 9*int64(config.Width)*int64(config.Height) + slack
 	info.decode = func() (image.Image, error) { return webp.Decode(bytes.NewReader(data)) }
 	for at := 12; at+8 <= len(data); {
 		size := int64(binary.LittleEndian.Uint32(data[at+4:]))
 		if size > int64(len(data)-at-8) {
 			return nil, damaged(name, "webp", "the file is cut short")
 		}
-		if string(data[at:at+4]) == "EXIF" {
+		switch string(data[at : at+4]) {
+		case "EXIF":
 			info.Orientation = exifOrientation(bytes.TrimPrefix(data[at+8:][:size], []byte("Exif\x00\x00")))
+		case "VP8L", "ALPH":
+			info.memory += webpTables(config.Width, config.Height)
 		}
 		at += 8 + int(size+size%2)
 	}

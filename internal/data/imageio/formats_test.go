@@ -150,6 +150,11 @@ func TestDecodeWebP(t *testing.T) {
 	got, err := Decode("a.webp", data)
 	require.NoError(t, err)
 	assert.Equal(t, "webp", got.Format)
+
+	header, err := Header("a.webp", data)
+	require.NoError(t, err)
+	assert.EqualValues(t, 9+slack+52856, header.memory, "trees of one tile")
+	assert.EqualValues(t, 2600*52856, webpTables(4000, 3000), "as many groups as the decoder takes")
 	assert.Equal(t, 1, got.W*got.H)
 	_, err = Decode("a.webp", data[:len(data)-4])
 	assert.ErrorIs(t, err, ErrDamaged)
