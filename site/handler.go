@@ -156,21 +156,21 @@ func chooseEncoding(accept string, f *file) string {
 	return "identity"
 }
 
-// Hosts lists the Host headers by which a listener at address may be reached: its own, and for a
-// loopback address the usual names of this machine.
-func Hosts(address net.Addr) []string {
+// Hosts lists the Host headers by which a listener at address may be reached: its own, for a loopback
+// address the usual names of this machine, and other names of this machine.
+func Hosts(address net.Addr, others ...string) []string {
 	host, port, err := net.SplitHostPort(address.String())
 	if err != nil {
 		return []string{address.String()}
 	}
-	names := []string{host}
+	names := append([]string{host}, others...)
 	if ip := net.ParseIP(host); ip != nil && (ip.IsLoopback() || ip.IsUnspecified()) {
 		names = append(names, "127.0.0.1", "localhost", "::1")
 	}
 	var hosts []string
 	for _, name := range names {
 		hosts = append(hosts, net.JoinHostPort(name, port))
-		if port == "80" {
+		if port == "80" || port == "443" {
 			// JoinHostPort adds the brackets of IPv6.
 			hosts = append(hosts, strings.TrimSuffix(net.JoinHostPort(name, ""), ":"))
 		}

@@ -101,7 +101,9 @@ func TestOtherHostsAreRefused(t *testing.T) {
 	assert.Contains(t, hosts, "localhost:"+port)
 	assert.NotContains(t, hosts, "localhost")
 
-	// Browsers leave out the port that is http's own.
+	// Browsers leave out the port that is http's or https' own.
+	assert.Subset(t, Hosts(&net.TCPAddr{IP: net.IPv4zero, Port: 443}, "clinic.example"), []string{"clinic.example", "clinic.example:443"})
+	assert.NotContains(t, Hosts(&net.TCPAddr{IP: net.IPv4zero, Port: 8443}, "clinic.example"), "clinic.example")
 	hosts = Hosts(&net.TCPAddr{IP: net.IPv6unspecified, Port: 80})
 	for _, host := range []string{"[::1]", "127.0.0.1", "localhost", "localhost:80", "[::1]:80", "[::]"} {
 		assert.Contains(t, hosts, host)

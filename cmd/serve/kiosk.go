@@ -8,32 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"strings"
 	"time"
 )
-
-// browserVariable names the kiosk's browser in the environment.
-const browserVariable = "CHROMIUM"
-
-// browsers are the programs that are tried, in this order.
-var browsers = []string{
-	"google-chrome", "google-chrome-stable", "chromium", "chromium-browser", "chrome",
-	"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", `C:\Program Files\Google\Chrome\Application\chrome.exe`,
-}
-
-// findBrowser is the path of the kiosk's browser.
-func findBrowser() (string, error) {
-	tried := browsers
-	if named := os.Getenv(browserVariable); named != "" {
-		tried = []string{named}
-	}
-	for _, name := range tried {
-		if path, err := exec.LookPath(name); err == nil {
-			return path, nil
-		}
-	}
-	return "", fmt.Errorf("no Chrome for -kiosk: install Chrome or Chromium, or name its program in %s; tried %s", browserVariable, strings.Join(tried, ", "))
-}
 
 // kiosk keeps a browser open at an address, full-screen.
 type kiosk struct {

@@ -19,6 +19,7 @@ import (
 	"syscall"
 	"time"
 
+	"mrprism/internal/compute/gpu/chromium"
 	"mrprism/site"
 	"mrprism/weights"
 	"mrprism/weights/shipped"
@@ -134,9 +135,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func serve(ctx context.Context, o options, stdout io.Writer) error {
 	var screen *kiosk
 	if o.kiosk {
-		browser, err := findBrowser()
+		browser, err := chromium.Find()
 		if err != nil {
-			return err
+			return fmt.Errorf("-kiosk: %w; %s=PROGRAM names another browser of its kind", err, chromium.Variable)
 		}
 		screen = &kiosk{browser: browser, flags: strings.Fields(o.browserFlags), log: stdout, wait: sleep}
 	}
@@ -224,7 +225,7 @@ func (o *options) server(address net.Addr, stdout io.Writer) (s *http.Server, sc
 	}
 	if config != nil {
 		config.MinVersion = tls.VersionTLS12
-		scheme, hosts = "https", append(hosts, withPort(ownNames(address, o.hosts), address)...)
+		scheme, hosts = "https", append(hosts, site.Hosts(address, ownNames(address, o.hosts)...)...)
 	}
 	handler, err := site.Handler(built, models, hosts)
 	if err != nil {
@@ -234,22 +235,6 @@ func (o *options) server(address net.Addr, stdout io.Writer) (s *http.Server, sc
 		Handler: handler, TLSConfig: config,
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 	}, scheme, nil
-}
-
-// withPort are the Host headers of requests over TLS: names with the port, and at 443 without it.
-func withPort(names []string, address net.Addr) []string {
-	_, port, err := net.SplitHostPort(address.String())
-	if err != nil {
-		return names
-	}
-	var hosts []string
-	for _, name := range names {
-		hosts = append(hosts, strings.ToLower(net.JoinHostPort(name, port)))
-		if port == "443" {
-			hosts = append(hosts, strings.ToLower(strings.TrimSuffix(net.JoinHostPort(name, ""), ":")))
-		}
-	}
-	return hosts
 }
 
 // reachable is the address to open on this machine. For a listener at all addresses it is the

@@ -1,7 +1,7 @@
 //go:build !js
 
-// Package chromium finds a Chromium on this machine and starts it without a window. WebGPU runs on
-// Chromium's software adapter. Browser tests and cmd/bench use the package.
+// Package chromium finds a Chromium on this machine, and starts it without a window for browser
+// tests and cmd/bench. There WebGPU runs on Chromium's software adapter.
 package chromium
 
 import (
@@ -19,7 +19,8 @@ const Variable = "CHROMIUM"
 // Find gives the path of the program that Variable names, or of the first one installed.
 func Find() (string, error) {
 	names := []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome",
-		"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "/Applications/Chromium.app/Contents/MacOS/Chromium"}
+		"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "/Applications/Chromium.app/Contents/MacOS/Chromium",
+		`C:\Program Files\Google\Chrome\Application\chrome.exe`}
 	if named := os.Getenv(Variable); named != "" {
 		names = []string{named}
 	}
