@@ -29,8 +29,9 @@ const usage = `serve - the MrPrism site on this machine
 
 usage: serve [-addr HOST:PORT] [-host NAME]... [-tls-self | -tls-cert FILE -tls-key FILE] [-kiosk]
 
-serve gives a browser the page, its WebAssembly programs and the weights. All of them are inside this program: it reads
-nothing from disk and contacts no other machine. Images stay in the page, which does not send them to serve.
+serve gives a browser the page, its WebAssembly programs and the weights. All of them are inside this program, which
+contacts no other machine. It reads nothing else from disk but certificates. Images stay in the page, which does not send
+them to serve.
   serve                         the site at http://127.0.0.1:8080/; Ctrl-C stops it
 
 -kiosk also opens Chrome at the page, full-screen, and starts it again when it ends. Each start has a fresh profile. When
@@ -50,7 +51,8 @@ examples:
   serve -addr :8443 -tls-self   for the machines of a local network
   serve -host clinic.example    behind a TLS proxy of that name, for other machines
 
-cmd/serve/KIOSK.md has a systemd unit and what else a kiosk needs. Browsers offer WebGPU only on this machine's own address (127.0.0.1, localhost) or over TLS.
+KIOSK.md, beside the source of serve, has a systemd unit and what else a kiosk needs.
+Browsers offer WebGPU only on this machine's own address (127.0.0.1, localhost) or over TLS.
 
 exit codes: 0 stopped by Ctrl-C, 1 failed, 2 wrong usage
 `
