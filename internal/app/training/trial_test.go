@@ -92,7 +92,9 @@ func TestTryInterrupted(t *testing.T) {
 	defer p.release()
 	why := errors.New("enough")
 	stop(why)
-	for range p.data { // what was made already
+	for _, batches := range p.data {
+		for range batches { // what was made already
+		}
 	}
 	_, err = tried.next(ctx, p)
 	require.ErrorIs(t, err, why)
