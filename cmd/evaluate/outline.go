@@ -5,8 +5,8 @@ import (
 	"image/color"
 	"math"
 
+	"mrprism/internal/data/contour"
 	"mrprism/internal/data/imageio"
-	"mrprism/wasm/overlay"
 
 	"golang.org/x/image/vector"
 )
@@ -69,7 +69,7 @@ func (p *picture) place(x, y float64) point {
 // the image. Each outline is a closed line.
 func (p *picture) trace(values []float32, w, h, x, y int) (loops [][]point) {
 	const tolerance = .2 // pixels of the picture
-	lines := overlay.Trace(values, w, h, math.Nextafter32(.5, 1), float32(tolerance/p.scale))
+	lines := contour.Trace(values, w, h, math.Nextafter32(.5, 1), float32(tolerance/p.scale))
 	for i, start := range lines.Starts {
 		end := len(lines.Points) / 2
 		if i+1 < len(lines.Starts) {

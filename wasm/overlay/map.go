@@ -1,6 +1,13 @@
+// Package overlay turns pictures and probability maps into what the stage draws: contour lines and
+// small maps of bytes.
 package overlay
 
-import "fmt"
+import (
+	"fmt"
+
+	"mrprism/internal/compute/pulse"
+	"mrprism/internal/data/contour"
+)
 
 // Window is a rectangle of the photograph, in its pixels.
 type Window struct{ X, Y, Width, Height int }
@@ -19,7 +26,7 @@ type Picture struct {
 // where the map crosses one half.
 type Map struct {
 	Picture
-	Lines Lines // in photograph pixels
+	Lines contour.Lines // in photograph pixels
 }
 
 // longestSide bounds a map's pixels on a side: a network of 256² says nothing finer.
@@ -33,6 +40,7 @@ func shrink(w Window, longest, channels int, pixel func(out []byte, x0, y0, x1, 
 	p := Picture{Window{w.X, w.Y, wide * block, high * block}, wide, high, make([]byte, channels*wide*high), block}
 	out := p.Values
 	for y := 0; y < w.Height; y += block {
+		pulse.Beat()
 		for x := 0; x < w.Width; x += block {
 			pixel(out[:channels], x, y, min(x+block, w.Width), min(y+block, w.Height))
 			out = out[channels:]
@@ -62,7 +70,7 @@ func NewMap(values []float32, w Window) Map {
 		mean = append(mean, v)
 		out[0] = byte(min(max(v, 0), 1)*255 + 0.5)
 	})}
-	m.Lines = Trace(mean, m.PixelsWide, m.PixelsHigh, 0.5, lineTolerance)
+	m.Lines = contour.Trace(mean, m.PixelsWide, m.PixelsHigh, 0.5, lineTolerance)
 	for i := 0; i < len(m.Lines.Points); i += 2 {
 		m.Lines.Points[i] = float32(w.X) + m.Lines.Points[i]*float32(m.block)
 		m.Lines.Points[i+1] = float32(w.Y) + m.Lines.Points[i+1]*float32(m.block)

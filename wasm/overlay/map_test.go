@@ -42,3 +42,14 @@ func TestPhotograph(t *testing.T) {
 	assert.Equal(t, []int{2, 1, 4, 2}, []int{half.PixelsWide, half.PixelsHigh, half.Width, half.Height})
 	assert.Equal(t, []byte{60, 70, 80, 255, 105, 115, 125, 255}, half.Values, "blocks of 2 × 2 and 1 × 2")
 }
+
+// cone has value level+radius−distance around (cx, cy): its level set is a circle.
+func cone(width, height int, cx, cy, radius float64) []float32 {
+	v := make([]float32, width*height)
+	for y := range height {
+		for x := range width {
+			v[y*width+x] = float32(0.5 + radius - math.Hypot(float64(x)+0.5-cx, float64(y)+0.5-cy))
+		}
+	}
+	return v
+}

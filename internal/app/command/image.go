@@ -2,10 +2,12 @@ package command
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"mrprism/internal/data/dicom"
 	"mrprism/internal/data/disk"
 	"mrprism/internal/data/imageio"
 )
@@ -57,4 +59,41 @@ func IsImage(name string) bool {
 		return true
 	}
 	return false
+}
+
+// ImagesIn lists the images that lie in a folder itself, in the order of their names, and counts the
+// other files. Images are known by their extension, and DICOM files without one by their content.
+func ImagesIn(folder string) (images []string, others int, err error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, 0, fmt.Errorf("%s: %w; let it be read, or name another folder", folder, disk.Cause(err))
+	}
+	for _, e := range entries {
+		path := filepath.Join(folder, e.Name())
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			continue
+		}
+		hidden := strings.HasPrefix(e.Name(), ".")
+		if !hidden && (IsImage(e.Name()) || filepath.Ext(e.Name()) == "" && isDICOM(path)) {
+			images = append(images, path)
+		} else {
+			others++
+		}
+	}
+	if len(images) == 0 {
+		err = fmt.Errorf("%s is a folder without images (.png, .jpg, .tif, .bmp, .webp, .dcm, .nii); name another one", folder)
+	}
+	return images, others, err
+}
+
+// isDICOM reports whether a file begins as DICOM files do.
+func isDICOM(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, 132)
+	_, err = io.ReadFull(f, head)
+	return err == nil && dicom.Is(head)
 }

@@ -3,8 +3,8 @@
 // It reads implicit and explicit values, both byte orders, deflated files, and pixels that are
 // plain, in run lengths, in JPEG of 8 bits or in lossless JPEG. Other transfer syntaxes are refused
 // by their names. Grey values are shown as the file's window says; without one, 8-bit values stay,
-// and others are spread from the frame's least to its largest. Lookup tables other than palettes,
-// overlays and shutters are ignored. Source: DICOM PS3.3 C.7.6, C.11 and PS3.5 A, G.
+// and others are spread from the frame's least to its largest. Where there is no window, the VOI
+// lookup table counts. Overlays and shutters are ignored. Source: DICOM PS3.3 C.7.6, C.11 and PS3.5 A, G.
 package dicom
 
 import (
@@ -13,7 +13,6 @@ import (
 	"image"
 	"image/color"
 	"math"
-	"strconv"
 
 	"mrprism/internal/data/raster"
 )
@@ -30,6 +29,8 @@ var syntaxes = map[string]string{
 	"1.2.840.10008.1.2.4.110": "JPEG XL lossless", "1.2.840.10008.1.2.4.112": "JPEG XL",
 }
 
+const maxFrames = 1 << 24 // of a file
+
 // frame is a frame's place and form.
 type frame struct {
 	*parser
@@ -41,31 +42,26 @@ type frame struct {
 	frames, index           int
 	slope, intercept        float64
 	centre, width           float64 // of the window; width 0: none
+	modality, voi           *table  // nil: none
 	jpeg                    raster.JPEG
 }
 
 // Open reads the header; slice counts frames from 1, and 0 is the middle one. Errors are plain,
 // raster.Unsupported or raster.NoSlice.
 func Open(data []byte, slice int, jpeg raster.JPEG) (*raster.Frame, error) {
-	p, syntax, err := parse(data)
+	p, syntax, err := parse(data, slice)
 	if err != nil {
 		return nil, err
 	}
 	f := &frame{
 		parser: p, syntax: syntax, jpeg: jpeg, w: p.word(0x00280011, 0), h: p.word(0x00280010, 0), samples: p.word(0x00280002, 1),
 		allocated: p.word(0x00280100, 0), signed: p.word(0x00280103, 0) == 1, planar: p.word(0x00280006, 0) == 1,
-		photometric: text(p.found[0x00280004]), frames: 1, slope: 1,
+		photometric: text(p.found[0x00280004]), slope: 1,
 	}
 	f.stored = p.word(0x00280101, f.allocated)
 	f.high = p.word(0x00280102, f.stored-1)
-	if n, err := strconv.Atoi(text(p.found[0x00280008])); err == nil && n > 0 {
-		f.frames = n
-	}
-	switch f.index = slice - 1; {
-	case slice < 0 || slice > f.frames:
+	if f.index, f.frames = p.frame(); slice < 0 || slice > f.frames {
 		return nil, raster.NoSlice(f.frames)
-	case slice == 0:
-		f.index = f.frames / 2
 	}
 	if err := f.readable(); err != nil {
 		return nil, err
@@ -79,13 +75,20 @@ func Open(data []byte, slice int, jpeg raster.JPEG) (*raster.Frame, error) {
 	if c, w := p.numbers(0x00281050), p.numbers(0x00281051); len(c) > 0 && len(w) > 0 && w[0] >= 1 {
 		f.centre, f.width = c[0], w[0]
 	}
+	if err := f.tables(); err != nil {
+		return nil, err
+	}
 	pixels := int64(f.w) * int64(f.h)
 	memory := pixels*int64(4*f.samples+8) + 1<<20
+	if f.packed != nil {
+		memory += int64(len(f.data)) + pixels*int64(f.samples*f.allocated)/8
+	}
 	if f.baseline() {
 		memory += 27 * pixels
 	}
 	return &raster.Frame{
 		W: f.w, H: f.h, Orientation: 1, Spacing: f.spacing(), Slice: f.index + 1, Slices: f.frames, Memory: memory, Decode: f.decode,
+		Header: f.reference(),
 	}, nil
 }
 
@@ -103,6 +106,8 @@ func (f *frame) readable() error {
 	_, floats := f.found[0x7fe00008]
 	_, doubles := f.found[0x7fe00009]
 	switch {
+	case f.frames > maxFrames:
+		return fmt.Errorf("it declares %d frames", f.frames)
 	case floats || doubles:
 		return raster.Unsupported("pixels as floats")
 	case f.pieces == nil:
@@ -182,16 +187,23 @@ func (f *frame) decode() (image.Image, error) {
 
 // grey applies slope, intercept and window.
 func (f *frame) grey(values []float32) image.Image {
-	for i, v := range values {
-		values[i] = float32(f.slope*float64(v) + f.intercept)
+	if f.modality != nil {
+		f.modality.apply(values)
+	} else {
+		for i, v := range values {
+			values[i] = float32(f.slope*float64(v) + f.intercept)
+		}
 	}
 	low, high := 0., 255.
 	switch {
+	case f.voi != nil:
+		f.voi.apply(values)
+		high = float64(int(1)<<f.voi.bits - 1)
 	case f.width > 1:
 		low, high = f.centre-0.5-(f.width-1)/2, f.centre-0.5+(f.width-1)/2
 	case f.width == 1:
 		low, high = f.centre-0.5, f.centre-0.5+1e-9
-	case f.stored != 8 || f.signed || f.slope != 1 || f.intercept != 0:
+	case f.stored != 8 || f.signed || f.modality != nil || f.slope != 1 || f.intercept != 0:
 		low, high = raster.Range(values)
 	}
 	return raster.Grey(values, f.w, f.h, low, high, f.photometric == "MONOCHROME1")

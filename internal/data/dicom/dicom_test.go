@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"image"
+	"math"
+	"math/bits"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
@@ -76,4 +79,67 @@ func TestRunLengths(t *testing.T) {
 	}
 	r, g, b, _ := decoded("rgb.dcm").At(3, 2).RGBA()
 	assert.Equal(t, []uint16{rgbAt(3, 2, 0), rgbAt(3, 2, 1), rgbAt(3, 2, 2)}, []uint16{uint16(r >> 8), uint16(g >> 8), uint16(b >> 8)})
+}
+
+// encoded is a lossless JPEG of grey samples (h, w) of 12 bits, with predictor 1 and the Huffman code
+// of brightness in ITU T.81, table K.3.
+func encoded(w, h int, samples []uint16) []byte {
+	lengths := [...]int{2, 3, 3, 3, 3, 3, 4, 5, 6, 7, 8, 9}
+	data := []byte{0xff, 0xd8, 0xff, 0xc3, 0, 11, 12, byte(h >> 8), byte(h), byte(w >> 8), byte(w), 1, 1, 0x11, 0,
+		0xff, 0xc4, 0, 19 + 12, 0, 0, 1, 5, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11,
+		0xff, 0xda, 0, 8, 1, 1, 0, 1, 0, 0}
+	codes, code := [12]int{}, 0
+	for i, n := range lengths {
+		if i > 0 {
+			code = (code + 1) << (n - lengths[i-1])
+		}
+		codes[i] = code
+	}
+	held, kept := 0, 0
+	put := func(v, n int) {
+		for held, kept = held<<n|v, kept+n; kept >= 8; kept -= 8 {
+			b := byte(held >> (kept - 8))
+			if data = append(data, b); b == 0xff {
+				data = append(data, 0)
+			}
+		}
+		held &= 1<<kept - 1
+	}
+	for i, v := range samples {
+		guess := 1 << 11
+		switch {
+		case i%w > 0:
+			guess = int(samples[i-1])
+		case i > 0:
+			guess = int(samples[i-w])
+		}
+		diff := int(v) - guess
+		size := bits.Len(uint(max(diff, -diff)))
+		put(codes[size], lengths[size])
+		if diff < 0 {
+			diff += 1<<size - 1
+		}
+		put(diff, size)
+	}
+	put(0x7f, 7)
+	return append(data, 0xff, 0xd9)
+}
+
+func BenchmarkLossless(b *testing.B) {
+	const side = 1024
+	samples := make([]uint16, side*side)
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range samples {
+		samples[i] = uint16(1000 + 500*math.Sin(float64(i%side)/50) + 20*random.NormFloat64())
+	}
+	data := encoded(side, side, samples)
+	got, err := lossless(data, side, side, 1)
+	require.NoError(b, err)
+	require.Equal(b, samples, got)
+	b.SetBytes(2 * side * side)
+	for b.Loop() {
+		if _, err := lossless(data, side, side, 1); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

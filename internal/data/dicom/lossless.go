@@ -56,14 +56,18 @@ type losslessJPEG struct {
 	restart          int // pixels between restarts; 0: none
 	tables           [4]*huffman
 	data             []byte
-	held             uint32
+	held             uint64 // the lowest kept bits are the next ones of the scan
 	kept             int
 }
+
+// short codes of at most this many bits, as nearly all are, are looked up at once.
+const shortCode = 9
 
 // huffman says for each code's length its first code, and where its values begin.
 type huffman struct {
 	first, last, at [17]int
 	values          []byte
+	short           [1 << shortCode]uint16 // by the next bits: length<<8 | value, 0 for longer codes
 }
 
 func (d *losslessJPEG) size(b []byte) error {
@@ -102,64 +106,81 @@ func (d *losslessJPEG) table(b []byte) error {
 			return errJPEG
 		}
 		t.values = b[17:][:at]
+		for n := 1; n <= shortCode; n++ {
+			for code := t.first[n]; code <= t.last[n]; code++ {
+				from, count := code<<(shortCode-n), 1<<(shortCode-n)
+				for i := range count {
+					t.short[from+i] = uint16(n)<<8 | uint16(t.values[t.at[n]+code-t.first[n]])
+				}
+			}
+		}
 		d.tables[b[0]], b = t, b[17+at:]
 	}
 	return nil
 }
 
-// bit is the next bit of the scan; after its end, bits are an error.
-func (d *losslessJPEG) bit() (int, error) {
-	if d.kept == 0 {
-		if len(d.data) == 0 {
-			return 0, errShort
-		}
-		d.held, d.kept = uint32(d.data[0]), 8
-		if d.data[0] == 0xff {
+// fill keeps at least 32 bits of the scan, or all that are left before a marker.
+func (d *losslessJPEG) fill() {
+	for d.kept <= 56 && len(d.data) > 0 {
+		b := d.data[0]
+		if b == 0xff {
 			if len(d.data) < 2 || d.data[1] != 0 {
-				return 0, errShort
+				return
 			}
 			d.data = d.data[1:]
 		}
 		d.data = d.data[1:]
+		d.held, d.kept = d.held<<8|uint64(b), d.kept+8
 	}
-	d.kept--
-	return int(d.held >> d.kept & 1), nil
+}
+
+// peek is the next n bits, at most 16. Zeros follow the end of the scan.
+func (d *losslessJPEG) peek(n int) int {
+	if d.kept < n {
+		return int(d.held<<(n-d.kept)) & (1<<n - 1)
+	}
+	return int(d.held>>(d.kept-n)) & (1<<n - 1)
+}
+
+// code is the next value of a table, 0 to 255.
+func (d *losslessJPEG) code(t *huffman) (int, error) {
+	if s := t.short[d.peek(shortCode)]; s != 0 {
+		d.kept -= int(s >> 8)
+		return int(s & 255), nil
+	}
+	for n := shortCode + 1; n <= 16; n++ {
+		if code := d.peek(n); code <= t.last[n] && code >= t.first[n] {
+			d.kept -= n
+			return int(t.values[t.at[n]+code-t.first[n]]), nil
+		}
+	}
+	return 0, errJPEG
 }
 
 // difference is the next coded difference.
 func (d *losslessJPEG) difference(t *huffman) (int, error) {
-	code := 0
-	for n := 1; n <= 16; n++ {
-		b, err := d.bit()
-		if err != nil {
-			return 0, err
-		}
-		if code = code<<1 | b; code > t.last[n] || code < t.first[n] {
-			continue
-		}
-		size := int(t.values[t.at[n]+code-t.first[n]])
-		switch {
-		case size == 0:
-			return 0, nil
-		case size == 16:
-			return 32768, nil
-		case size > 16:
-			return 0, errJPEG
-		}
-		v := 0
-		for range size {
-			b, err := d.bit()
-			if err != nil {
-				return 0, err
-			}
-			v = v<<1 | b
-		}
+	if d.kept < 32 {
+		d.fill()
+	}
+	size, err := d.code(t)
+	v := 0
+	switch {
+	case err != nil:
+	case size == 16:
+		v = 32768
+	case size > 16:
+		err = errJPEG
+	case size > 0:
+		v = d.peek(size)
+		d.kept -= size
 		if v < 1<<(size-1) {
 			v -= 1<<size - 1
 		}
-		return v, nil
 	}
-	return 0, errJPEG
+	if d.kept < 0 {
+		return 0, errShort
+	}
+	return v, err
 }
 
 // scan decodes the samples of the only scan.
@@ -193,7 +214,7 @@ func (d *losslessJPEG) scan(b, data []byte) ([]uint16, error) {
 			if len(d.data) < 2 || d.data[0] != 0xff || d.data[1]&0xf8 != 0xd0 {
 				return nil, errJPEG
 			}
-			d.data, d.kept, fresh = d.data[2:], 0, i
+			d.data, d.kept, fresh = d.data[2:], 0, i // bits that fill a byte are dropped
 		}
 		for c := range n {
 			at := i*n + c

@@ -5,17 +5,22 @@ import (
 	"compress/flate"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"strconv"
 	"strings"
 
+	"mrprism/internal/compute/pulse"
 	"mrprism/internal/data/raster"
 )
 
 const (
 	maxDepth     = 32        // sequences within sequences
 	maxElements  = 1_000_000 // of a file, those of sequences included
-	maxUnpacked  = 256 << 20 // bytes of a deflated file
+	maxUnpacked  = 256 << 20 // bytes of a deflated file, as far as a frame's end
+	firstHead    = 64 << 10  // bytes of a deflated file that are unpacked first to find its pixels
+	maxHead      = 16 << 20  // bytes of a deflated file before its pixels
 	undefined    = 0xffffffff
 	item         = 0xfffee000
 	itemEnd      = 0xfffee00d
@@ -34,8 +39,11 @@ type parser struct {
 	order    binary.ByteOrder
 	implicit bool
 	elements int
-	found    map[uint32][]byte // values of elements outside sequences, and of functional groups
+	slice    int               // the frame that is wanted, from 1; 0: the middle one
+	found    map[uint32][]byte // values outside sequences, and of the frame's functional groups
 	pieces   [][]byte          // items of encapsulated pixel data, the table of offsets first
+	packed   []byte            // a deflated data set; data is its beginning
+	pixelsAt int               // where the value of the pixel data begins in data
 }
 
 // Is reports whether data is a DICOM file, or a data set without its preamble.
@@ -57,10 +65,13 @@ func Is(data []byte) bool {
 // letters reports whether a value representation may stand here.
 func letters(b []byte) bool { return b[0] >= 'A' && b[0] <= 'Z' && b[1] >= 'A' && b[1] <= 'Z' }
 
-// parse reads a file's elements as far as the pixels. syntax is the transfer syntax; empty if the
+// macros are sequences within functional groups that place a frame and say what its values mean.
+var macros = map[uint32]bool{0x00209113: true, 0x00209116: true, 0x00289110: true, 0x00289132: true, 0x00289145: true}
+
+// parse reads a file's elements as far as the pixels; slice is that of Open. syntax is the transfer syntax; empty if the
 // file does not say.
-func parse(data []byte) (p *parser, syntax string, err error) {
-	p = &parser{data: data, order: binary.LittleEndian, found: map[uint32][]byte{}}
+func parse(data []byte, slice int) (p *parser, syntax string, err error) {
+	p = &parser{data: data, order: binary.LittleEndian, slice: slice, found: map[uint32][]byte{}}
 	if len(data) >= 132 && string(data[128:132]) == "DICM" {
 		p.at = 132
 	}
@@ -76,14 +87,7 @@ func parse(data []byte) (p *parser, syntax string, err error) {
 	case "1.2.840.10008.1.2.2":
 		p.order = binary.BigEndian
 	case "1.2.840.10008.1.2.1.99":
-		unpacked, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(data[p.at:])), maxUnpacked+1))
-		if err != nil && len(unpacked) == 0 {
-			return nil, "", errShort
-		}
-		if len(unpacked) > maxUnpacked {
-			return nil, "", raster.Unsupported("a deflated file of more than 256 MiB")
-		}
-		p.data, p.at = unpacked, 0
+		return p.deflated(syntax)
 	case "":
 		if p.at+6 <= len(p.data) {
 			p.implicit = !letters(p.data[p.at+4:])
@@ -92,12 +96,55 @@ func parse(data []byte) (p *parser, syntax string, err error) {
 			}
 		}
 	}
+	return p, syntax, p.body()
+}
+
+// body reads the elements as far as the pixels.
+func (p *parser) body() error {
 	for p.at+8 <= len(p.data) && p.pieces == nil {
 		if err := p.element(0, true); err != nil {
-			return nil, "", err
+			return err
 		}
 	}
-	return p, syntax, nil
+	return nil
+}
+
+// deflated unpacks as much of a data set as stands before its pixels.
+func (p *parser) deflated(syntax string) (*parser, string, error) {
+	packed := p.data[p.at:]
+	for size := firstHead; ; size *= 4 {
+		head := make([]byte, size)
+		n, err := io.ReadFull(flate.NewReader(bytes.NewReader(packed)), head)
+		if n == 0 {
+			return nil, "", errShort
+		}
+		q := *p
+		q.data, q.at, q.elements, q.found, q.packed = head[:n], 0, 0, maps.Clone(p.found), packed
+		failed := q.body()
+		switch cut := failed == errShort || failed == nil && q.pieces == nil; {
+		case !cut, err != nil: // the pixels, a fault, or the end of the data set
+			return &q, syntax, failed
+		case size >= maxHead:
+			return nil, "", raster.Unsupported(fmt.Sprintf("a deflated file with more than %d MiB before its pixels", maxHead>>20))
+		}
+	}
+}
+
+// unpacked is a part of a deflated data set's pixels, from byte begin to byte end.
+func (p *parser) unpacked(begin, end int64) ([]byte, error) {
+	if int64(p.pixelsAt)+end > maxUnpacked {
+		return nil, raster.Unsupported(fmt.Sprintf("a deflated file of more than %d MiB as far as this frame", maxUnpacked>>20))
+	}
+	r := flate.NewReader(pulse.Reader(bytes.NewReader(p.packed)))
+	_, err := io.CopyN(io.Discard, r, int64(p.pixelsAt)+begin)
+	data := make([]byte, end-begin)
+	if err == nil {
+		_, err = io.ReadFull(r, data)
+	}
+	if err != nil {
+		return nil, errShort
+	}
+	return data, nil
 }
 
 // head reads an element's tag and length. A sequence has kind "SQ".
@@ -133,7 +180,11 @@ func (p *parser) element(depth int, keep bool) error {
 	if err != nil {
 		return err
 	}
-	groups := tag == sharedGroups || tag == frameGroups
+	groups := depth == 0 && (tag == sharedGroups || tag == frameGroups) || depth > 0 && keep && macros[tag]
+	only := -1
+	if depth == 0 && tag == frameGroups {
+		only, _ = p.frame()
+	}
 	switch {
 	case tag == pixelData && depth == 0 && length == undefined:
 		return p.encapsulated()
@@ -142,10 +193,13 @@ func (p *parser) element(depth int, keep bool) error {
 		if length != undefined {
 			end = min(end, p.at+int(length))
 		}
-		before := p.implicit
+		before, from := p.implicit, p.at
 		p.implicit = before || kind == "UN" // what is unknown is implicit
-		err := p.sequence(depth+1, end, length == undefined, groups || (keep && depth > 0))
+		err := p.sequence(depth+1, end, length == undefined, groups || (keep && depth > 0), only)
 		p.implicit = before
+		if tag == modalityLUT || tag == windowLUT {
+			p.found[tag] = p.data[from:p.at]
+		}
 		return err
 	}
 	end := p.at + int(length)
@@ -158,15 +212,29 @@ func (p *parser) element(depth int, keep bool) error {
 	if _, known := p.found[tag]; keep && !known {
 		p.found[tag] = p.data[p.at:end]
 	}
-	if p.at = end; tag == pixelData && depth == 0 {
-		p.pieces = [][]byte{}
+	if tag == pixelData && depth == 0 {
+		p.pieces, p.pixelsAt = [][]byte{}, p.at
 	}
+	p.at = end
 	return nil
 }
 
-// sequence reads the items of a sequence.
-func (p *parser) sequence(depth, end int, open, keep bool) error {
-	for p.at < end {
+// frame is the index of the frame that is wanted, and the number of frames.
+func (p *parser) frame() (index, frames int) {
+	frames = 1
+	if n, err := strconv.Atoi(text(p.found[0x00280008])); err == nil && n > 0 {
+		frames = n
+	}
+	if p.slice == 0 {
+		return frames / 2, frames
+	}
+	return p.slice - 1, frames
+}
+
+// sequence reads the items of a sequence. It keeps the values of item only, or of all if that is −1.
+func (p *parser) sequence(depth, end int, open, keep bool, only int) error {
+	for number := 0; p.at < end; number++ {
+		keep := keep && (only < 0 || only == number)
 		tag, _, length, err := p.head()
 		switch {
 		case err != nil:

@@ -50,6 +50,14 @@ func (f *frame) plain(count int) ([]float32, error) {
 		bits = 2 * int64(f.w+f.w%2) * int64(f.h) * int64(f.allocated)
 	}
 	begin, end := bits*int64(f.index), bits*int64(f.index+1)
+	if f.packed != nil {
+		from := begin / 8
+		unpacked, err := f.unpacked(from, (end+7)/8)
+		if err != nil {
+			return nil, err
+		}
+		data, begin, end = unpacked, begin-8*from, end-8*from
+	}
 	if end > 8*int64(len(data)) {
 		return nil, errShort
 	}
@@ -190,14 +198,29 @@ func (f *frame) runs(data []byte) ([]byte, error) {
 	return out, nil
 }
 
+// precision is the number of bits of a JPEG's samples, 0 if it has no frame.
+func precision(data []byte) int {
+	for at := 2; at+4 < len(data) && data[at] == 0xff; {
+		switch marker := data[at+1]; {
+		case marker == 0xff:
+			at++
+			continue
+		case marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc:
+			return int(data[at+4])
+		}
+		at += 2 + int(binary.BigEndian.Uint16(data[at+2:]))
+	}
+	return 0
+}
+
 // decodeJPEG reads a JPEG of 8 bits.
 func (f *frame) decodeJPEG() (image.Image, error) {
 	data, err := f.compressed()
 	if err != nil {
 		return nil, err
 	}
-	if at := bytes.Index(data, []byte{0xff, 0xc1}); at >= 0 && at+4 < len(data) && data[at+4] == 12 {
-		return nil, raster.Unsupported("JPEG extended of 12 bits")
+	if bits := precision(data); bits > 8 {
+		return nil, raster.Unsupported(fmt.Sprintf("JPEG of %d bits", bits))
 	}
 	if head := data[:min(len(data), 64)]; f.photometric == "RGB" && len(data) > 2 && !bytes.Contains(head, []byte("\x00\x0eAdobe")) {
 		data = append([]byte("\xff\xd8\xff\xee\x00\x0eAdobe\x00\x64\x00\x00\x00\x00\x00"), data[2:]...)

@@ -412,27 +412,6 @@ func TestMemoryEstimate(t *testing.T) {
 	}
 }
 
-func FuzzDecode(f *testing.F) {
-	m := image.NewNRGBA(image.Rect(0, 0, 9, 5))
-	fill(m)
-	f.Add(encodePNG(f, m))
-	f.Add(encodeJPEG(f, m))
-	f.Add(withExif(encodeJPEG(f, m), binary.BigEndian, 6))
-	f.Add(hugePNG(30000, 30000))
-	f.Add([]byte("text"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		got, err := Decode("fuzzed", data)
-		if err != nil {
-			var e *Error
-			require.ErrorAs(t, err, &e)
-			require.Nil(t, got)
-			return
-		}
-		require.Len(t, got.Pix, 3*got.W*got.H)
-		require.Positive(t, got.W*got.H)
-	})
-}
-
 func ExampleError() {
 	_, err := Decode("eye.png", []byte("not a picture"))
 	fmt.Println(err)

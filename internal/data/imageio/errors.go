@@ -42,6 +42,13 @@ func damaged(name, format, problem string, args ...any) *Error {
 	}
 }
 
+func tooLarge(name, problem string, args ...any) *Error {
+	return &Error{
+		Name: name, Problem: fmt.Sprintf(problem, args...), Kind: ErrTooLarge,
+		Advice: fmt.Sprintf("make it smaller first; MrPrism reads every image up to %d megapixels", safePixels/1_000_000),
+	}
+}
+
 // decodeError turns an error of the standard decoders into an *Error.
 func decodeError(name, format string, err error) *Error {
 	if of, ok := errors.AsType[raster.Unsupported](err); ok {

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"image"
 	"image/jpeg"
+	"slices"
 
 	"golang.org/x/image/bmp"
 	"golang.org/x/image/webp"
 
+	"mrprism/internal/compute/pulse"
 	"mrprism/internal/data/dicom"
 	"mrprism/internal/data/nifti"
 	"mrprism/internal/data/raster"
@@ -45,7 +47,7 @@ func framedHeader(name string, r reader, data []byte, slice int) (info *Info, er
 		return nil, decodeError(name, r.format, failed)
 	}
 	return &Info{
-		Format: r.format, Orientation: f.Orientation, Spacing: f.Spacing, Slice: f.Slice, Slices: f.Slices,
+		Format: r.format, Orientation: f.Orientation, Spacing: f.Spacing, Slice: f.Slice, Slices: f.Slices, Header: f.Header,
 		decode: f.Decode, storedW: f.W, storedH: f.H, memory: f.Memory, least: f.Least, full: f.Full,
 	}, nil
 }
@@ -87,7 +89,7 @@ func bmpHeader(name string, data []byte) (*Info, *Error) {
 	info.memory = 4*int64(config.Width)*int64(config.Height) + slack
 	info.least = (int64(config.Width)*bits + 31) / 32 * 4 * int64(config.Height)
 	info.decode = func() (image.Image, error) {
-		m, err := bmp.Decode(bytes.NewReader(data))
+		m, err := bmp.Decode(pulse.Reader(bytes.NewReader(data)))
 		if err == bmp.ErrUnsupported {
 			err = bmpError(name, data, err)
 		}
@@ -130,7 +132,7 @@ func webpHeader(name string, data []byte) (*Info, *Error) {
 	// A lossy picture with alpha has planes of 2.5 bytes a pixel beside the RGB that it becomes. A
 	// lossless one has 4 bytes, as often as twice.
 	info.memory = 9*int64(config.Width)*int64(config.Height) + slack
-	info.decode = func() (image.Image, error) { return webp.Decode(bytes.NewReader(data)) }
+	info.decode = func() (image.Image, error) { return webp.Decode(pulse.Reader(bytes.NewReader(data))) }
 	for at := 12; at+8 <= len(data); {
 		size := int64(binary.LittleEndian.Uint32(data[at+4:]))
 		if size > int64(len(data)-at-8) {
@@ -145,4 +147,19 @@ func webpHeader(name string, data []byte) (*Info, *Error) {
 		at += 8 + int(size+size%2)
 	}
 	return info, nil
+}
+
+// HeadSize is how many bytes of a file Recognised needs.
+const HeadSize = 352
+
+// Recognised reports whether a file that begins so may hold a picture of a format that Decode reads.
+// gzip may hold anything.
+func Recognised(head []byte) bool {
+	for _, begin := range []string{signature, "\xff\xd8\xff", "BM"} {
+		if bytes.HasPrefix(head, []byte(begin)) {
+			return true
+		}
+	}
+	webp := len(head) >= 12 && string(head[:4]) == "RIFF" && string(head[8:12]) == "WEBP"
+	return webp || slices.ContainsFunc(framed, func(r reader) bool { return r.is(head) })
 }

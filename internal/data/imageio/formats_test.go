@@ -118,6 +118,7 @@ func TestTIFFOrientation(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []uint8{4, 4, 4, 1, 1, 1, 5, 5, 5, 2, 2, 2, 6, 6, 6, 3, 3, 3}, got.Pix)
 	assert.Equal(t, [2]float64{0.2, 0.1}, got.Spacing)
+	assert.Zero(t, got.PixelSize(), "a TIFF's resolution is that of a print")
 	_, err = DecodeSlice("a.tif", data, 2)
 	assert.ErrorContains(t, err, "there is no slice 2; the file has 1")
 }
@@ -143,10 +144,15 @@ func TestDecodeBMP(t *testing.T) {
 	}
 }
 
-// A lossless WebP of one pixel, by Google's cwebp.
-func TestDecodeWebP(t *testing.T) {
+// onePixelWebP is a lossless WebP of one pixel, by Google's cwebp.
+func onePixelWebP(t testing.TB) []byte {
 	data, err := base64.StdEncoding.DecodeString("UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA==")
 	require.NoError(t, err)
+	return data
+}
+
+func TestDecodeWebP(t *testing.T) {
+	data := onePixelWebP(t)
 	got, err := Decode("a.webp", data)
 	require.NoError(t, err)
 	assert.Equal(t, "webp", got.Format)
@@ -158,37 +164,6 @@ func TestDecodeWebP(t *testing.T) {
 	assert.Equal(t, 1, got.W*got.H)
 	_, err = Decode("a.webp", data[:len(data)-4])
 	assert.ErrorIs(t, err, ErrDamaged)
-}
-
-func FuzzDecodeTIFF(f *testing.F) {
-	for _, m := range pictures() {
-		for _, o := range []*tiff.Options{nil, {Compression: tiff.Deflate, Predictor: true}} {
-			var data bytes.Buffer
-			require.NoError(f, tiff.Encode(&data, m, o))
-			f.Add(data.Bytes())
-		}
-	}
-	f.Fuzz(fuzzed)
-}
-
-func FuzzDecodeBMP(f *testing.F) {
-	var data bytes.Buffer
-	require.NoError(f, bmp.Encode(&data, pictures()[4]))
-	f.Add(data.Bytes())
-	f.Fuzz(fuzzed)
-}
-
-// fuzzed decodes data. A panic in a reader would come back as an error that tells of it.
-func fuzzed(t *testing.T, data []byte) {
-	got, err := Decode("fuzzed", data)
-	if err != nil {
-		var e *Error
-		require.ErrorAs(t, err, &e)
-		require.NotContains(t, err.Error(), "runtime error")
-		return
-	}
-	require.Len(t, got.Pix, 3*got.W*got.H)
-	require.Positive(t, got.W*got.H)
 }
 
 // niftiVolume is a volume (2, 3, 4) of int16 from 0 up, in NIfTI-1.
@@ -281,6 +256,7 @@ func TestDecodeDICOM(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []int{3, 2, 2, 2}, []int{got.W, got.H, got.Slice, got.Slices})
 	assert.Equal(t, [2]float64{0.25, 0.5}, got.Spacing)
+	assert.Equal(t, got.Spacing, got.PixelSize())
 	var grey []uint8
 	for i := 0; i < len(got.Pix); i += 3 {
 		grey = append(grey, got.Pix[i])
@@ -294,13 +270,17 @@ func TestDecodeDICOM(t *testing.T) {
 	assert.ErrorContains(t, err, "the transfer syntax 1.2.840.10008.1.2.7")
 }
 
-func FuzzDecodeDICOM(f *testing.F) {
-	f.Add(dicomFile())
-	f.Fuzz(fuzzed)
-}
-
-func FuzzDecodeNIfTI(f *testing.F) {
-	f.Add(niftiVolume(binary.LittleEndian))
-	f.Add(niftiVolume(binary.BigEndian))
-	f.Fuzz(fuzzed)
+func TestRecognised(t *testing.T) {
+	var inTIFF, inBMP bytes.Buffer
+	require.NoError(t, tiff.Encode(&inTIFF, small(), nil))
+	require.NoError(t, bmp.Encode(&inBMP, small()))
+	for format, data := range map[string][]byte{
+		"png": encodePNG(t, small()), "jpeg": encodeJPEG(t, small()), "tiff": inTIFF.Bytes(), "bmp": inBMP.Bytes(),
+		"webp": onePixelWebP(t), "dicom": dicomFile(), "nifti": niftiVolume(binary.LittleEndian),
+	} {
+		assert.True(t, Recognised(data[:min(len(data), HeadSize)]), format)
+	}
+	for _, other := range []string{"", "text", "%PDF-1.7", "GIF89a", "PK\x03\x04"} {
+		assert.False(t, Recognised([]byte(other)), other)
+	}
 }

@@ -3,11 +3,12 @@ package imageio
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
 	"image"
 	"image/jpeg"
 	"image/png"
 	"slices"
+
+	"mrprism/internal/compute/pulse"
 )
 
 // Limits on what Decode takes, judged from the header.
@@ -33,6 +34,7 @@ type Info struct {
 	Spacing     [2]float64 // mm a pixel, across and down as displayed; 0 if unknown
 	Slice       int        // which picture of the file, from 1
 	Slices      int        // pictures in the file
+	Header      any        // as in Image
 
 	decode           func() (image.Image, error)
 	storedW, storedH int
@@ -71,7 +73,7 @@ func HeaderSlice(name string, data []byte, slice int) (*Info, error) {
 
 // header chooses the reader by the file's first bytes.
 func header(name string, data []byte, slice int) (info *Info, err *Error) {
-	read := bytes.NewReader(data)
+	read := pulse.Reader(bytes.NewReader(data))
 	switch {
 	case bytes.HasPrefix(data, []byte(signature)):
 		if info, err = pngHeader(name, data); err == nil {
@@ -101,13 +103,10 @@ func (i *Info) check(name string, size int64) error {
 	switch {
 	case w == 0 || h == 0:
 		return damaged(name, i.Format, "it declares a size of %d×%d pixels", w, h)
-	case w > MaxSide || h > MaxSide || w*h > MaxPixels || i.memory > MaxMemory:
-		return &Error{
-			Name:    name,
-			Problem: fmt.Sprintf("this image of %d×%d pixels is too large to decode safely", w, h),
-			Advice:  fmt.Sprintf("make it smaller first; MrPrism reads every image up to %d megapixels", safePixels/1_000_000),
-			Kind:    ErrTooLarge,
-		}
+	case w > MaxSide || h > MaxSide || w*h > MaxPixels:
+		return tooLarge(name, "this image of %d×%d pixels is too large: at most %d megapixels are read, and %d pixels a side", w, h, MaxPixels/1_000_000, MaxSide)
+	case i.memory > MaxMemory:
+		return tooLarge(name, "this image of %d×%d pixels is too large: it takes %d MB to decode, and at most %d MB are allowed", w, h, i.memory>>20, MaxMemory>>20)
 	case size < i.least:
 		return damaged(name, i.Format, "%d bytes cannot hold its %d×%d pixels, the file is cut short", size, w, h)
 	case i.unscanned:

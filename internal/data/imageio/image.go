@@ -16,12 +16,17 @@ package imageio
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"image"
 	"image/color"
 	"image/png"
 	"math"
 	"math/bits"
+	"slices"
+
+	"mrprism/internal/compute/pulse"
 )
 
 // Image is a decoded picture, 8-bit RGB.
@@ -35,6 +40,19 @@ type Image struct {
 	Spacing [2]float64 // mm a pixel, across and down as displayed, as the file says; 0 if unknown
 	Slice   int        // which picture of the file this is, from 1
 	Slices  int        // pictures in the file: pages, frames or slices; 1 for most formats
+
+	// Header is what masks of this picture take over from its file: a *dicom.Header or a
+	// *nifti.Geometry, and nil for other formats.
+	Header any
+}
+
+// PixelSize is the size of a pixel in what the picture shows, mm across and down. It is 0 for formats
+// whose resolution is that of a print.
+func (m *Image) PixelSize() [2]float64 {
+	if m.Format == "dicom" || m.Format == "nifti" {
+		return m.Spacing
+	}
+	return [2]float64{}
 }
 
 // Decode is DecodeSlice of the picture that the format prefers.
@@ -81,7 +99,7 @@ func displayed(src image.Image, header *Info) *Image {
 	}
 	m := &Image{
 		W: header.W, H: header.H, Orientation: header.Orientation, Bits: used, Format: header.Format,
-		Spacing: header.Spacing, Slice: header.Slice, Slices: header.Slices,
+		Spacing: header.Spacing, Slice: header.Slice, Slices: header.Slices, Header: header.Header,
 	}
 	row, wide := rows(src, used)
 	if header.Orientation == 1 && wide != nil {
@@ -91,6 +109,7 @@ func displayed(src image.Image, header *Info) *Image {
 	}
 	if header.Orientation == 1 {
 		for y := range h {
+			pulse.Beat()
 			row(y, m.Pix[3*w*y:3*w*(y+1)])
 		}
 		return m
@@ -98,6 +117,7 @@ func displayed(src image.Image, header *Info) *Image {
 	line := make([]uint8, 3*w)
 	base, dx, dy := orient(header.Orientation, w, h)
 	for y := range h {
+		pulse.Beat()
 		row(y, line)
 		for x := range w {
 			copy(m.Pix[3*(base+x*dx+y*dy):], line[3*x:3*x+3])
@@ -114,6 +134,25 @@ func orient(orientation, w, h int) (base, dx, dy int) {
 		5: {0, h, 1}, 6: {h - 1, h, -1}, 7: {h*w - 1, -h, -1}, 8: {h * (w - 1), -h, 1},
 	}[orientation]
 	return o[0], o[1], o[2]
+}
+
+// Stored brings levels (H, W) of the displayed picture into the order of the file's pixels.
+func (m *Image) Stored(levels []uint8) []uint8 {
+	if m.Orientation <= 1 {
+		return levels
+	}
+	w, h := m.W, m.H
+	if m.Orientation >= 5 {
+		w, h = h, w
+	}
+	out := make([]uint8, len(levels))
+	base, dx, dy := orient(m.Orientation, w, h)
+	for y := range h {
+		for x := range w {
+			out[y*w+x] = levels[base+x*dx+y*dy]
+		}
+	}
+	return out
 }
 
 // rows returns a function that writes row y as RGB; of 16-bit samples it keeps the highest 8 of the
@@ -263,23 +302,45 @@ func Turn[T any](pixels []T, w, h, channels int) []T {
 	return out
 }
 
-// EncodeProbability writes a map (h, w) of probabilities as an 8-bit grey PNG without metadata. A
-// pixel is 255 p rounded; one half becomes 127, and 128 or more means above one half. A value
-// outside 0..1 is an error and nothing is written: NaN must never become a mask.
-func EncodeProbability(w, h int, p []float32) ([]byte, error) {
+// Levels are the probabilities of a map (h, w) in 8 bits: 255 p rounded; one half becomes 127, and
+// 128 or more means above one half. A value outside 0..1 is an error: NaN must never become a mask.
+func Levels(w, h int, p []float32) ([]uint8, error) {
 	if w <= 0 || h <= 0 || len(p) != w*h {
-		panic(fmt.Sprintf("imageio: EncodeProbability: %d values for %d×%d", len(p), w, h))
+		panic(fmt.Sprintf("imageio: Levels: %d values for %d×%d", len(p), w, h))
 	}
-	grey := image.NewGray(image.Rect(0, 0, w, h))
+	levels := make([]uint8, len(p))
 	for i, v := range p {
 		if !(v >= 0 && v <= 1) {
 			return nil, fmt.Errorf("probability map holds %v at x %d, y %d; not written", v, i%w, i/w)
 		}
-		grey.Pix[i] = uint8(math.Ceil(float64(v)*255 - 0.5))
+		levels[i] = uint8(math.Ceil(float64(v)*255 - 0.5))
 	}
+	return levels, nil
+}
+
+// EncodeProbability writes the Levels of a map as a grey PNG without metadata.
+func EncodeProbability(w, h int, p []float32) ([]byte, error) {
+	levels, err := Levels(w, h, p)
+	if err != nil {
+		return nil, err
+	}
+	return EncodeGrey(w, h, levels, "")
+}
+
+// EncodeGrey writes levels (h, w) as an 8-bit grey PNG. A comment becomes its only metadata.
+func EncodeGrey(w, h int, levels []uint8, comment string) ([]byte, error) {
 	var out bytes.Buffer
-	if err := png.Encode(&out, grey); err != nil {
+	if err := png.Encode(&out, &image.Gray{Pix: levels, Stride: w, Rect: image.Rect(0, 0, w, h)}); err != nil {
 		return nil, fmt.Errorf("encode PNG: %w", err)
 	}
-	return out.Bytes(), nil
+	data := out.Bytes()
+	if comment == "" {
+		return data, nil
+	}
+	const head = len(signature) + 25 // bytes as far as the end of IHDR
+	text := "tEXtComment\x00" + comment
+	chunk := binary.BigEndian.AppendUint32(nil, uint32(len(text)-4))
+	chunk = append(chunk, text...)
+	chunk = binary.BigEndian.AppendUint32(chunk, crc32.ChecksumIEEE([]byte(text)))
+	return slices.Insert(data, head, chunk...), nil
 }

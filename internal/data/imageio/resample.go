@@ -3,6 +3,8 @@ package imageio
 import (
 	"fmt"
 	"math"
+
+	"mrprism/internal/compute/pulse"
 )
 
 // This file holds the one resampler. Crop brings a square of the image, which may reach beyond its
@@ -143,6 +145,7 @@ func vertical(lines []span, width int, horizontal func(j int, row []float32), ou
 	rows := [2][]float32{make([]float32, width), make([]float32, width)}
 	have := [2]int{-1, -1}
 	for i, l := range lines {
+		pulse.Beat()
 		out := output(i)
 		clear(out)
 		for k, w := range l.weights {

@@ -1,7 +1,6 @@
 package importer
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"image"
@@ -11,9 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"golang.org/x/image/bmp"
-	"golang.org/x/image/tiff"
 
 	"mrprism/internal/data/dataset"
 	"mrprism/internal/data/disk"
@@ -35,36 +31,17 @@ func readFile(path string) ([]byte, error) {
 	return data, disk.Cause(err)
 }
 
-// readImage reads a PNG, JPEG, TIFF or BMP.
+// readImage reads an image. Its errors do not name the file: a Skip does.
 func readImage(path string) (*imageio.Image, error) {
 	data, err := readFile(path)
 	if err != nil {
 		return nil, err
 	}
-	size, decode := tiff.DecodeConfig, tiff.Decode
-	switch {
-	case bytes.HasPrefix(data, []byte("II*\x00")), bytes.HasPrefix(data, []byte("MM\x00*")):
-	case bytes.HasPrefix(data, []byte("BM")):
-		size, decode = bmp.DecodeConfig, bmp.Decode
-	default:
-		m, err := imageio.Decode(filepath.Base(path), data)
-		if e, ok := errors.AsType[*imageio.Error](err); ok {
-			return nil, errors.New(e.Problem)
-		}
-		return m, err
+	m, err := imageio.Decode(filepath.Base(path), data)
+	if e, ok := errors.AsType[*imageio.Error](err); ok {
+		return nil, errors.New(e.Problem)
 	}
-	config, err := size(bytes.NewReader(data))
-	if err != nil {
-		return nil, err
-	}
-	if w, h := config.Width, config.Height; min(w, h) <= 0 || max(w, h) > imageio.MaxSide || w*h > imageio.MaxPixels {
-		return nil, fmt.Errorf("is %d×%d pixels; at most %d million, and %d a side, are read", w, h, imageio.MaxPixels/1_000_000, imageio.MaxSide)
-	}
-	decoded, err := decode(bytes.NewReader(data))
-	if err != nil {
-		return nil, err
-	}
-	return imageio.Convert(decoded), nil
+	return m, err
 }
 
 // readOther reads an image that must be as large as another, its photograph.

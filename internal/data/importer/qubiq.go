@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"mrprism/internal/data/imageio"
+	"mrprism/internal/data/nifti"
 	"mrprism/weights"
 )
 
@@ -160,10 +161,10 @@ func (c *qubiqCase) read(o *Options, name string, tasks, raters []int) (pictures
 	if err != nil {
 		return nil, []Skip{{c.image, err.Error()}}
 	}
-	masks := make([][]*volume, len(raters))
+	masks := make([][]*nifti.Volume, len(raters))
 	flat := true // the masks are planes
 	for m, rater := range raters {
-		masks[m] = make([]*volume, len(tasks))
+		masks[m] = make([]*nifti.Volume, len(tasks))
 		for k, task := range tasks {
 			path := c.masks[[2]int{task, rater}]
 			if path == "" {
@@ -173,10 +174,10 @@ func (c *qubiqCase) read(o *Options, name string, tasks, raters []int) (pictures
 			switch {
 			case err != nil:
 				left = append(left, Skip{path, err.Error()})
-			case mask.w != v.w || mask.h != v.h || (mask.d != v.d && mask.d != 1):
-				left = append(left, Skip{path, fmt.Sprintf("is %d×%d×%d, its image %d×%d×%d", mask.w, mask.h, mask.d, v.w, v.h, v.d)})
+			case mask.W != v.W || mask.H != v.H || (mask.D != v.D && mask.D != 1):
+				left = append(left, Skip{path, fmt.Sprintf("is %d×%d×%d, its image %d×%d×%d", mask.W, mask.H, mask.D, v.W, v.H, v.D)})
 			default:
-				flat = flat && mask.d == 1
+				flat = flat && mask.D == 1
 				masks[m][k] = mask
 			}
 		}
@@ -193,7 +194,7 @@ func (c *qubiqCase) read(o *Options, name string, tasks, raters []int) (pictures
 	}
 	for m, row := range masks {
 		for k, mask := range row {
-			if mask != nil && mask.d != v.d {
+			if mask != nil && mask.D != v.D {
 				left = append(left, Skip{c.masks[[2]int{tasks[k], raters[m]}], "is a plane, while other masks of the case are volumes"})
 				row[k] = nil
 			}
@@ -204,29 +205,29 @@ func (c *qubiqCase) read(o *Options, name string, tasks, raters []int) (pictures
 
 // plane makes the picture of an image whose masks are planes. The image's third axis, if any, is
 // modalities.
-func (c *qubiqCase) plane(o *Options, name string, v *volume, masks [][]*volume) (picture, error) {
+func (c *qubiqCase) plane(o *Options, name string, v *nifti.Volume, masks [][]*nifti.Volume) (picture, error) {
 	channels := o.Channels
 	if len(channels) == 0 {
 		channels = []int{1}
 	}
 	var planes [][]float32
 	for _, n := range channels {
-		if n > v.d {
-			return picture{}, fmt.Errorf("there is no channel %d: it has %d", n, v.d)
+		if n > v.D {
+			return picture{}, fmt.Errorf("there is no channel %d: it has %d", n, v.D)
 		}
-		values, _, _ := v.slice(2, n-1)
+		values, _, _ := v.Slice(2, n-1)
 		planes = append(planes, values)
 	}
-	image := &imageio.Image{W: v.w, H: v.h, Pix: o.pixels(planes)}
-	rows, _ := marked(masks, func(v *volume) []float32 { return v.values })
+	image := &imageio.Image{W: v.W, H: v.H, Pix: o.pixels(planes)}
+	rows, _ := marked(masks, func(v *nifti.Volume) []float32 { return v.Values })
 	return picture{name, c.image, image, rows}, nil
 }
 
 // slices makes a picture of the volume's slice with the most marks. The slices lie across the
 // volume's shortest axis. With AllSlices it makes a picture of every marked slice; then held-out
 // images and training images can show the same people.
-func (c *qubiqCase) slices(o *Options, name string, v *volume, masks [][]*volume) (pictures []picture) {
-	lengths := []int{v.w, v.h, v.d}
+func (c *qubiqCase) slices(o *Options, name string, v *nifti.Volume, masks [][]*nifti.Volume) (pictures []picture) {
+	lengths := []int{v.W, v.H, v.D}
 	shortest := slices.Min(lengths)
 	axis := 2
 	for axis > 0 && lengths[axis] > shortest {
@@ -234,8 +235,8 @@ func (c *qubiqCase) slices(o *Options, name string, v *volume, masks [][]*volume
 	}
 	most := 0
 	for i := range shortest {
-		rows, count := marked(masks, func(v *volume) []float32 {
-			values, _, _ := v.slice(axis, i)
+		rows, count := marked(masks, func(v *nifti.Volume) []float32 {
+			values, _, _ := v.Slice(axis, i)
 			return values
 		})
 		if count == 0 || (!o.AllSlices && count <= most) {
@@ -244,7 +245,7 @@ func (c *qubiqCase) slices(o *Options, name string, v *volume, masks [][]*volume
 		if !o.AllSlices {
 			most, pictures = count, nil
 		}
-		values, w, h := v.slice(axis, i)
+		values, w, h := v.Slice(axis, i)
 		image := &imageio.Image{W: w, H: h, Pix: o.pixels([][]float32{values})}
 		pictures = append(pictures, picture{fmt.Sprintf("%s-slice%03d", name, i+1), c.image, image, rows})
 	}
@@ -252,7 +253,7 @@ func (c *qubiqCase) slices(o *Options, name string, v *volume, masks [][]*volume
 }
 
 // marked makes masks of planes, 1 for values other than 0, and counts their marked pixels.
-func marked(masks [][]*volume, plane func(*volume) []float32) (rows [][][]uint8, count int) {
+func marked(masks [][]*nifti.Volume, plane func(*nifti.Volume) []float32) (rows [][][]uint8, count int) {
 	for _, row := range masks {
 		taken := make([][]uint8, len(row))
 		for k, mask := range row {

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// nifti encodes values as a NIfTI-1 file of 16-bit numbers (data type 4) or floats (16).
-func nifti(t *testing.T, order binary.AppendByteOrder, kind int16, slope, intercept float32, values []float32, lengths ...int) []byte {
+// niftiFile encodes values as a NIfTI-1 file of 16-bit numbers (data type 4) or floats (16).
+func niftiFile(t *testing.T, order binary.AppendByteOrder, kind int16, slope, intercept float32, values []float32, lengths ...int) []byte {
 	t.Helper()
 	dim := [8]int16{int16(len(lengths)), 1, 1, 1, 1, 1, 1, 1}
 	for i, n := range lengths {
@@ -74,30 +74,30 @@ func box(w, h, d, x0, x1, y0, y1, z0, z1 int) []float32 {
 
 func TestNIfTI(t *testing.T) {
 	for name, data := range map[string][]byte{
-		"little endian": nifti(t, binary.LittleEndian, 4, 0, 5, ramp(24), 4, 3, 2),
-		"big endian":    nifti(t, binary.BigEndian, 16, 1, 0, ramp(24), 4, 3, 1, 2),
-		"gzip":          zipped(t, nifti(t, binary.LittleEndian, 16, 0, 0, ramp(24), 4, 3, 2, 1)),
+		"little endian": niftiFile(t, binary.LittleEndian, 4, 0, 5, ramp(24), 4, 3, 2),
+		"big endian":    niftiFile(t, binary.BigEndian, 16, 1, 0, ramp(24), 4, 3, 1, 2),
+		"gzip":          zipped(t, niftiFile(t, binary.LittleEndian, 16, 0, 0, ramp(24), 4, 3, 2, 1)),
 	} {
 		v, err := readNIfTI(put(t, data, t.TempDir(), "a.nii"))
 		require.NoError(t, err, name)
-		assert.Equal(t, []int{4, 3, 2}, []int{v.w, v.h, v.d}, name)
-		assert.Equal(t, ramp(24), v.values, name)
+		assert.Equal(t, []int{4, 3, 2}, []int{v.W, v.H, v.D}, name)
+		assert.Equal(t, ramp(24), v.Values, name)
 	}
-	v, err := decodeNIfTI(bytes.NewReader(nifti(t, binary.LittleEndian, 4, 2, -1, ramp(24), 4, 3, 2)))
+	v, err := readNIfTI(put(t, niftiFile(t, binary.LittleEndian, 4, 2, -1, ramp(24), 4, 3, 2), t.TempDir(), "a.nii"))
 	require.NoError(t, err)
-	assert.Equal(t, []float32{-1, 1, 3}, v.values[:3], "slope and intercept")
-	v.values = ramp(24)
-	values, w, h := v.slice(2, 1)
+	assert.Equal(t, []float32{-1, 1, 3}, v.Values[:3], "slope and intercept")
+	v.Values = ramp(24)
+	values, w, h := v.Slice(2, 1)
 	assert.Equal(t, []int{4, 3}, []int{w, h})
 	assert.Equal(t, ramp(24)[12:], values)
-	values, w, h = v.slice(0, 1)
+	values, w, h = v.Slice(0, 1)
 	assert.Equal(t, []int{3, 2}, []int{w, h})
 	assert.Equal(t, []float32{1, 5, 9, 13, 17, 21}, values)
-	values, w, h = v.slice(1, 2)
+	values, w, h = v.Slice(1, 2)
 	assert.Equal(t, []int{4, 2}, []int{w, h})
 	assert.Equal(t, []float32{8, 9, 10, 11, 20, 21, 22, 23}, values)
 
-	sound := nifti(t, binary.LittleEndian, 4, 1, 0, ramp(24), 4, 3, 2)
+	sound := niftiFile(t, binary.LittleEndian, 4, 1, 0, ramp(24), 4, 3, 2)
 	changed := func(at int, b ...byte) []byte {
 		data := bytes.Clone(sound)
 		copy(data[at:], b)
@@ -107,27 +107,27 @@ func TestNIfTI(t *testing.T) {
 	flipped := bytes.Clone(packed)
 	flipped[len(flipped)-8] ^= 1 // the first byte of the checksum
 	for want, data := range map[string][]byte{
-		"cut short within its header":    sound[:300],
-		"cut short within its 24 values": sound[:len(sound)-1],
-		"no NIfTI-1":                     bytes.Repeat([]byte("text"), 100),
-		"NIfTI-2":                        changed(0, 0x1c, 2),
-		"two files":                      changed(344, 'n', 'i', '1'),
-		"9 axes":                         changed(40, 9),
-		"length -1":                      changed(42, 255, 255),
-		"too many":                       changed(42, 255, 127, 255, 127, 255, 127),
-		"more than 3 axes":               changed(40, 4, 0, 4, 0, 3, 0, 2, 0, 2),
-		"data type 128":                  changed(70, 128),
-		"begin at byte 0":                changed(108, 0, 0, 0, 0),
-		"is NaN":                         nifti(t, binary.LittleEndian, 16, 0, 0, []float32{float32(math.NaN())}, 1, 1),
-		"its value 0 is 6.80":            nifti(t, binary.LittleEndian, 4, math.MaxFloat32, math.MaxFloat32, []float32{1}, 1, 1),
-		"damaged gzip":                   []byte("\x1f\x8bno"),
-		"gzip: invalid checksum":         flipped,
-		"gzip: unexpected EOF; get":      packed[:len(packed)-3],
-		"more than 1 MiB follow":         zipped(t, append(bytes.Clone(sound), make([]byte, 2<<20)...)),
+		"or the file is cut short": sound[:300],
+		"the file is cut short":    sound[:len(sound)-1],
+		"no NIfTI file":            bytes.Repeat([]byte("text"), 100),
+		"two files":                changed(344, 'n', 'i', '1'),
+		"declares 9 axes":          changed(40, 9),
+		"axis 1 has the length -1": changed(42, 255, 255),
+		"too many":                 changed(42, 255, 127, 255, 127, 255, 127),
+		"more than 3 axes":         changed(40, 4, 0, 4, 0, 3, 0, 2, 0, 2),
+		"does not read colours":    changed(70, 128),
+		"begin at byte 0":          changed(108, 0, 0, 0, 0),
+		"is NaN":                   niftiFile(t, binary.LittleEndian, 16, 0, 0, []float32{float32(math.NaN())}, 1, 1),
+		"its value 0 is 6.80":      niftiFile(t, binary.LittleEndian, 4, math.MaxFloat32, math.MaxFloat32, []float32{1}, 1, 1),
+		"gzip: invalid header":     []byte("\x1f\x8bnonsense, and more than ten bytes"),
+		"gzip: invalid checksum":   flipped,
+		"more than 1 MiB follow":   zipped(t, append(bytes.Clone(sound), make([]byte, 2<<20)...)),
 	} {
 		_, err := readNIfTI(put(t, data, t.TempDir(), "a.nii"))
 		require.ErrorContains(t, err, want)
 	}
+	_, err = readNIfTI(put(t, packed[:len(packed)-3], t.TempDir(), "a.nii"))
+	require.ErrorContains(t, err, "cut short")
 }
 
 // brain-growth: images and masks are planes, some raters are missing, and a derived file holds the
@@ -137,7 +137,7 @@ func TestQUBIQOfPlanes(t *testing.T) {
 	root := t.TempDir()
 	source := filepath.Join(root, "brain-growth")
 	plane := func(values []float32) []byte {
-		return zipped(t, nifti(t, binary.LittleEndian, 16, 1, 0, values, w, h, 1))
+		return zipped(t, niftiFile(t, binary.LittleEndian, 16, 1, 0, values, w, h, 1))
 	}
 	for _, c := range []string{"Training/case01", "Training/case02", "Validation/case03", "Validation/case04"} {
 		put(t, plane(ramp(w*h)), source, c, "image.nii.gz")
@@ -146,7 +146,7 @@ func TestQUBIQOfPlanes(t *testing.T) {
 	}
 	put(t, plane(ramp(w*h)), source, "Training", "case01", "task01_seg_majority.nii.gz")
 	put(t, []byte("{}"), source, "Training", "case01", "image.nii.json")
-	put(t, zipped(t, nifti(t, binary.LittleEndian, 16, 1, 0, ramp(4), 2, 2)), source, "Training", "case02", "task01_seg02.nii.gz")
+	put(t, zipped(t, niftiFile(t, binary.LittleEndian, 16, 1, 0, ramp(4), 2, 2)), source, "Training", "case02", "task01_seg02.nii.gz")
 	put(t, []byte("\x1f\x8bno"), source, "Validation", "case03", "image.nii.gz")
 	put(t, plane(ramp(w*h)), source, "Test", "case05", "image.nii.gz")
 	put(t, plane(ramp(w*h)), source, "Test", "task01_seg01.nii.gz")
@@ -172,7 +172,7 @@ func TestQUBIQOfPlanes(t *testing.T) {
 	assert.Contains(t, skipped["task01_seg02.nii.gz"], "is 2×2×1, its image 9×7×1")
 	assert.Contains(t, s.Skipped, Skip{filepath.Join(source, "Test", "case05", "image.nii.gz"),
 		"nobody has marked it: there is no taskN_segN.nii beside it"})
-	assert.Contains(t, s.Skipped, Skip{filepath.Join(source, "Validation", "case03", "image.nii.gz"), "damaged gzip: unexpected EOF"})
+	assert.Contains(t, s.Skipped, Skip{filepath.Join(source, "Validation", "case03", "image.nii.gz"), "the file is cut short"})
 	assert.Contains(t, skipped["task01_seg01.nii.gz"], "no image.nii beside it")
 	assert.Contains(t, skipped["image.nii.json"], "neither")
 	assert.Len(t, s.Skipped, 6)
@@ -190,9 +190,9 @@ func TestQUBIQOfModalities(t *testing.T) {
 	for i := range image {
 		image[i] = float32(i / (w * h) * 10) // modality 1 to 4: 0, 10, 20, 30
 	}
-	put(t, nifti(t, binary.BigEndian, 4, 1, 0, image, w, h, 4), source, "case01", "image.nii")
+	put(t, niftiFile(t, binary.BigEndian, 4, 1, 0, image, w, h, 4), source, "case01", "image.nii")
 	for _, name := range []string{"task01_seg01", "task01_seg03", "task02_seg01"} {
-		put(t, nifti(t, binary.LittleEndian, 4, 1, 0, box(w, h, 1, 0, 3, 0, 3, 0, 1), w, h), source, "case01", name+".nii")
+		put(t, niftiFile(t, binary.LittleEndian, 4, 1, 0, box(w, h, 1, 0, 3, 0, 3, 0, 1), w, h), source, "case01", name+".nii")
 	}
 	o := Options{Source: source, Destination: filepath.Join(t.TempDir(), "set"), Channels: []int{2, 3, 4}, Window: &[2]float64{0, 40},
 		Classes: []string{"whole", "core"}}
@@ -238,9 +238,9 @@ func TestQUBIQNames(t *testing.T) {
 func TestQUBIQOfVolumes(t *testing.T) {
 	const w, h, d = 3, 8, 6
 	source := filepath.Join(t.TempDir(), "pancreas")
-	put(t, nifti(t, binary.LittleEndian, 4, 1, 0, ramp(w*h*d), w, h, d), source, "case1-1", "image.nii")
-	put(t, nifti(t, binary.LittleEndian, 4, 1, 0, box(w, h, d, 1, 3, 2, 4, 1, 3), w, h, d), source, "case1-1", "task01_seg01.nii")
-	put(t, nifti(t, binary.LittleEndian, 4, 1, 0, box(w, h, d, 2, 3, 2, 5, 1, 3), w, h, d), source, "case1-1", "task01_seg02.nii")
+	put(t, niftiFile(t, binary.LittleEndian, 4, 1, 0, ramp(w*h*d), w, h, d), source, "case1-1", "image.nii")
+	put(t, niftiFile(t, binary.LittleEndian, 4, 1, 0, box(w, h, d, 1, 3, 2, 4, 1, 3), w, h, d), source, "case1-1", "task01_seg01.nii")
+	put(t, niftiFile(t, binary.LittleEndian, 4, 1, 0, box(w, h, d, 2, 3, 2, 5, 1, 3), w, h, d), source, "case1-1", "task01_seg02.nii")
 	o := Options{Source: source, Destination: filepath.Join(t.TempDir(), "one")}
 	_, err := qubiq.Run(t.Context(), o)
 	require.NoError(t, err)

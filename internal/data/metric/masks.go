@@ -59,13 +59,24 @@ func Area[T Pixel](mask []T) (n int) {
 // VerticalDiameter is the largest number of pixels inside the mask (h, w) in any one column.
 func VerticalDiameter[T Pixel](mask []T, w, h int) int {
 	same("VerticalDiameter", len(mask), w*h)
-	columns := make([]int, w+1) // slices.Max needs at least one element
+	return fullest(mask, w+1, func(i int) int { return i % w })
+}
+
+// HorizontalDiameter is the largest number of pixels inside the mask (h, w) in any one row.
+func HorizontalDiameter[T Pixel](mask []T, w, h int) int {
+	same("HorizontalDiameter", len(mask), w*h)
+	return fullest(mask, h+1, func(i int) int { return i / w })
+}
+
+// fullest is the largest number of pixels inside in any one of n lines. n is at least 1.
+func fullest[T Pixel](mask []T, n int, line func(i int) int) int {
+	lines := make([]int, n)
 	for i, v := range mask {
 		if inside(v) {
-			columns[i%w]++
+			lines[line(i)]++
 		}
 	}
-	return slices.Max(columns)
+	return slices.Max(lines)
 }
 
 // VerticalRatio is the vertical cup-to-disc ratio: the cup's vertical diameter / the disc's. It is

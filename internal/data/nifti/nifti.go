@@ -16,6 +16,7 @@ import (
 	"io"
 	"math"
 
+	"mrprism/internal/compute/pulse"
 	"mrprism/internal/data/raster"
 )
 
@@ -24,6 +25,7 @@ const (
 	maxUnpacked      = 256 << 20 // bytes of a compressed file that are read
 	maxAxis          = 65_535
 	maxOffset        = 1 << 20
+	maxExtra         = 1 << 20 // bytes of a compressed file behind its values
 	piece            = 1 << 16 // bytes read at once
 )
 
@@ -38,6 +40,7 @@ type header struct {
 	slope, intercept float64
 	low, high        float64 // the values that the file wants to be black and white; equal: none
 	spacing          [2]float64
+	geometry         *Geometry // its slice is 0
 }
 
 // datatypes are the bytes of a value, by the number of its type. Those of 3 and 4 channels are
@@ -87,10 +90,11 @@ func Open(data []byte, slice int, _ raster.JPEG) (*raster.Frame, error) {
 	case slice == 0:
 		slice = int(depth/2) + 1
 	}
-	v := &volume{header: h, data: data, size: size, plane: plane, at: int64(slice-1) % depth, first: (int64(slice - 1)) / depth * depth}
+	v := &volume{header: h, data: data, size: size, plane: plane, at: int64(slice-1) % depth, first: (int64(slice - 1)) / depth * depth, slices: slices}
 	pixels := h.axes[0] * h.axes[1]
+	h.geometry.slice = int(v.at)
 	return &raster.Frame{
-		W: int(h.axes[0]), H: int(h.axes[1]), Orientation: 1, Spacing: h.spacing, Slice: slice, Slices: int(slices),
+		Header: h.geometry, W: int(h.axes[0]), H: int(h.axes[1]), Orientation: 1, Spacing: h.spacing, Slice: slice, Slices: int(slices),
 		Memory: pixels*12 + piece + 1<<20, Decode: v.decode,
 	}, nil
 }
@@ -167,6 +171,7 @@ func readHeader(r io.Reader) (*header, error) {
 			h.offset = int64(offset)
 		}
 	}
+	h.geometry = geometry(b, h.order, two)
 	scale := map[byte]float64{0: 1, 1: 1000, 2: 1, 3: 1e-3}[units&7]
 	for i, v := range pixels {
 		if v = math.Abs(v) * scale; v > 1e-7 && v < 1e4 {
@@ -220,6 +225,7 @@ type volume struct {
 	data        []byte
 	size, plane int64 // bytes of a value and of a slice
 	first, at   int64 // the first slice of the volume among all; the slice within the volume
+	slices      int64 // of all volumes
 }
 
 // decode reads the volume piece by piece. It keeps the slice, and finds the range of the whole
@@ -241,9 +247,16 @@ func (v *volume) decode() (image.Image, error) {
 	buffer := make([]byte, piece)
 	for z := range v.axes[2] {
 		for done := int64(0); done < v.plane; {
+			pulse.Beat()
 			part := buffer[:min(piece, v.plane-done)]
 			if _, err := io.ReadFull(r, part); err != nil {
 				return nil, short(err)
+			}
+			if v.size == 1 && z != v.at {
+				least, most := v.bytesRange(part)
+				low, high = min(low, least, most), max(high, least, most)
+				done += int64(len(part))
+				continue
 			}
 			for i := int64(0); i < int64(len(part)); i += v.size {
 				value := v.slope*v.number(part[i:]) + v.intercept
@@ -257,7 +270,7 @@ func (v *volume) decode() (image.Image, error) {
 			done += int64(len(part))
 		}
 	}
-	if err := v.rest(r); err != nil {
+	if err := v.rest(r, v.slices-v.first-v.axes[2]); err != nil {
 		return nil, err
 	}
 	if v.low < v.high {
@@ -266,16 +279,33 @@ func (v *volume) decode() (image.Image, error) {
 	return raster.Grey(slice, w, h, low, high, false), nil
 }
 
-// rest reads a compressed file to its end, where its checksum stands, if the volume is the last.
-func (v *volume) rest(r io.Reader) error {
+// bytesRange are the values of the smallest and the largest of stored bytes, in either order.
+func (v *volume) bytesRange(part []byte) (least, most float64) {
+	sign := byte(0)
+	if v.datatype == 256 {
+		sign = 0x80
+	}
+	low, high := byte(255), byte(0)
+	for _, b := range part {
+		low, high = min(low, b^sign), max(high, b^sign)
+	}
+	value := func(b byte) float64 { return v.slope*v.number([]byte{b ^ sign}) + v.intercept }
+	return value(low), value(high)
+}
+
+// rest reads a compressed file to its end, where its checksum stands. Behind the slices that were
+// read there are left others.
+func (v *volume) rest(r io.Reader, left int64) error {
 	if _, packed := r.(*gzip.Reader); !packed {
 		return nil
 	}
-	_, err := io.CopyN(io.Discard, r, maxUnpacked)
-	if err == io.EOF {
-		return nil
+	switch _, err := io.CopyN(io.Discard, r, left*v.plane+maxExtra); {
+	case err == nil:
+		return fmt.Errorf("more than %d MiB follow the values that its header promises", maxExtra>>20)
+	case err != io.EOF:
+		return short(err)
 	}
-	return short(err)
+	return nil
 }
 
 // colours reads a slice of RGB.
@@ -295,7 +325,7 @@ func (v *volume) colours(r io.Reader) (image.Image, error) {
 			copy(p[:v.size], line[int64(x)*v.size:])
 		}
 	}
-	return m, v.rest(r)
+	return m, v.rest(r, v.slices-v.first-v.at-1)
 }
 
 // number is a stored value.

@@ -17,6 +17,7 @@ type Frame struct {
 	Memory      int64      // bytes, the peak of Decode, the file not counted
 	Full        bool       // 16-bit samples use all bits: nobody has to look how many
 	Least       int64      // bytes, the smallest file that can hold the picture
+	Header      any        // what the format's writer wants of the header; nil: nothing
 
 	// Decode makes the picture. The caller may overwrite it.
 	Decode func() (image.Image, error)

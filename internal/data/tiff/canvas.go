@@ -42,6 +42,33 @@ func newCanvas(p *page) *canvas {
 	return c
 }
 
+// takesRows reports whether setRow can take the rows as they are in the file: one sample a pixel, of
+// 1 or 8 bits.
+func (c *canvas) takesRows() bool {
+	return c.pix != nil && c.stride == 1 && c.together() == 1 && c.colours == 1 && c.samples == 1 && c.predictor == 1 && (c.bits == 1 || c.bits == 8)
+}
+
+// setRow takes n samples of row y, from x on, as set would take one after the other.
+func (c *canvas) setRow(x, y, n int, line []byte) {
+	row, flip := c.pix[y*c.w+x:][:n], byte(0)
+	if c.photometric == whiteIsZero {
+		flip = 255
+	}
+	if c.bits == 8 {
+		for i, v := range line[:n] {
+			row[i] = v ^ flip
+		}
+		return
+	}
+	white := byte(255)
+	if c.photometric == palette {
+		white = 1
+	}
+	for i := range row {
+		row[i] = (-(line[i/8] >> (7 - i%8) & 1) ^ flip) & white
+	}
+}
+
 // set takes a sample.
 func (c *canvas) set(x, y, channel int, v uint64) {
 	at := y*c.w + x

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/image/ccitt"
 	"golang.org/x/image/tiff/lzw"
 
+	"mrprism/internal/compute/pulse"
 	"mrprism/internal/data/raster"
 )
 
@@ -56,11 +57,16 @@ func (p *page) rows(c *canvas, data []byte, column, row, plane int) error {
 	values := make([]uint64, p.tileW*samples)
 	x := column * p.tileW
 	for y := row * p.tileH; y < min((row+1)*p.tileH, p.h); y++ {
+		pulse.Beat()
 		if _, err := io.ReadFull(r, line); err != nil {
 			if err == io.EOF || err == io.ErrUnexpectedEOF {
 				err = errShort
 			}
 			return err
+		}
+		if c.takesRows() {
+			c.setRow(x, y, min(p.tileW, p.w-x), line)
+			continue
 		}
 		p.unpack(line, values)
 		if p.predictor == 2 {

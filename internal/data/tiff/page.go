@@ -56,7 +56,7 @@ func (f *file) page(d map[uint16]entry) (*page, error) {
 	one := func(tag uint16, other uint64) uint64 { return f.uint(d[tag], 0, other) }
 	w, h := one(tagWidth, 0), one(tagHeight, 0)
 	if w == 0 || h == 0 || w > maxSide || h > maxSide {
-		return &page{w: int(w & math.MaxInt32), h: int(h & math.MaxInt32), bare: true}, nil
+		return &page{w: int(min(w, math.MaxInt32)), h: int(min(h, math.MaxInt32)), bare: true}, nil
 	}
 	p := &page{
 		file: f, w: int(w), h: int(h), compression: one(tagCompression, 1), photometric: one(tagPhotometric, blackIsZero),
@@ -189,7 +189,8 @@ func (p *page) layout(d map[uint16]entry) error {
 	if p.offsets.count < chunks || (p.counts.count < chunks && !(chunks == 1 && p.counts.count == 0)) {
 		return fmt.Errorf("it names %d strips or tiles of %d", min(p.offsets.count, p.counts.count), chunks)
 	}
-	if drawn := uint64(p.across*p.tileW) * uint64(p.h) * uint64(p.samples) * uint64(p.bits+7) / 8; drawn > largestDraw {
+	// Package imageio refuses larger pages by their size.
+	if drawn := uint64(p.across*p.tileW) * uint64(p.h) * uint64(p.samples) * uint64(p.bits+7) / 8; drawn > largestDraw && p.w*p.h <= largestPage {
 		return raster.Unsupported("more than 1 GiB in memory")
 	}
 	return nil

@@ -15,11 +15,12 @@ import (
 )
 
 const (
-	maxPages    = 10_000 // pages that are counted
-	maxSamples  = 64     // of a pixel
-	maxSide     = 65_535 // pixels of a page, a strip or a tile
-	maxEntries  = 4096   // of a directory
-	largestDraw = 1 << 30
+	maxPages    = 10_000  // pages that are counted
+	maxSamples  = 64      // of a pixel
+	maxSide     = 65_535  // pixels of a page, a strip or a tile
+	maxEntries  = 4096    // of a directory
+	largestDraw = 1 << 30 // bytes of all samples
+	largestPage = 1 << 26 // pixels
 )
 
 var errShort = errors.New("the file is cut short")

@@ -11,6 +11,7 @@ import (
 
 	"mrprism/internal/compute/gpu"
 	"mrprism/internal/compute/gpu/host"
+	"mrprism/internal/compute/pulse"
 	"mrprism/internal/compute/vector"
 )
 
@@ -68,6 +69,7 @@ func (d *Device) split(ctx context.Context, n int, part func(from, to int)) {
 	workers := min(runtime.GOMAXPROCS(0), n)
 	count := min(n, workers*pieces)
 	piece := func(i int) {
+		pulse.Beat()
 		if ctx.Err() == nil {
 			part(i*n/count, (i+1)*n/count)
 		}

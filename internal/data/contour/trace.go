@@ -1,14 +1,23 @@
-// Package overlay turns probability maps into what the stage draws over the photograph: contour
-// lines and small maps of bytes.
-package overlay
+// Package contour traces the outlines of a map, and writes them as SVG and as GeoJSON.
+package contour
 
 import "math"
 
-// Lines are closed lines with the higher values on their left. Points holds x, y, x, y, …; Starts
+// Lines are closed lines. Those around higher values have a positive area by the shoelace formula,
+// those around holes a negative one. Points holds x, y, x, y, …; Starts
 // holds the index of each line's first point.
 type Lines struct {
 	Points []float32
 	Starts []uint32
+}
+
+// line is the points of line i.
+func (l Lines) line(i int) []float32 {
+	end := uint32(len(l.Points) / 2)
+	if i+1 < len(l.Starts) {
+		end = l.Starts[i+1]
+	}
+	return l.Points[2*l.Starts[i] : 2*end]
 }
 
 // Trace follows the level set of a map of width × height values, row by row, with bilinear
@@ -19,7 +28,7 @@ type Lines struct {
 // corners decides how a saddle joins.
 func Trace(values []float32, width, height int, level, tolerance float32) Lines {
 	if len(values) < width*height {
-		panic("overlay: fewer values than pixels")
+		panic("contour: fewer values than pixels")
 	}
 	t := tracer{values: values, width: width, height: height, level: level, next: map[int]int{}}
 	t.link()

@@ -1,4 +1,4 @@
-package overlay
+package contour
 
 import (
 	"math"
@@ -7,25 +7,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
-
-// area is the signed area of one closed line.
-func area(points []float32) float64 {
-	sum := 0.0
-	n := len(points) / 2
-	for i := range n {
-		j := (i + 1) % n
-		sum += float64(points[2*i])*float64(points[2*j+1]) - float64(points[2*j])*float64(points[2*i+1])
-	}
-	return sum / 2
-}
-
-func (l Lines) line(i int) []float32 {
-	end := uint32(len(l.Points) / 2)
-	if i+1 < len(l.Starts) {
-		end = l.Starts[i+1]
-	}
-	return l.Points[2*l.Starts[i] : 2*end]
-}
 
 // cone has value level+radius−distance around (cx, cy): its level set is a circle.
 func cone(width, height int, cx, cy, radius float64) []float32 {
@@ -101,3 +82,6 @@ func TestEveryLineCloses(t *testing.T) {
 		assert.Contains(t, tr.next, to, "every edge that is left is entered")
 	}
 }
+
+// area is the signed area of one closed line.
+func area(points []float32) float64 { return newRing(points).area }
